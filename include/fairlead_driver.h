@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The interconnect driver: what one kind of network means by a job's lane.
+ *
+ * A driver is one `const struct fairlead_driver`. It has two halves that run
+ * in different processes and share nothing but what the manager sends:
+ *
+ *   manager half (pure: no clock, no socket, no file, no random source)
+ *     configure -> (reserve -> [complete ...] -> describe -> release)*
+ *   node half (in the privileged process of a node)
+ *     open -> probe -> (apply -> env/task -> revoke)* -> close
+ *
+ * Who owns what. Identifiers (VNIs, contexts) are handed out, held and
+ * quarantined by the manager's core, never by a driver: `reserve` only says
+ * how many it needs of which pool. What a lane made on a node is described by
+ * the driver in a small opaque record, which the node keeps in its journal
+ * and hands back to `revoke` and `env`.
+ *
+ * Threads: each half is called from one thread. Node operations may block for
+ * a few milliseconds, never for the completion of somebody else's work: a
+ * thing that cannot be taken back yet is -EBUSY, and the caller tries again.
+ *
+ * Errors: 0 or a negative errno, and a text where `ret_error` is given (it is
+ * never NULL here). Optional operations may be NULL; they are marked.
+ */
+#ifndef FAIRLEAD_DRIVER_H
+#define FAIRLEAD_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "fairlead/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FAIRLEAD_DRIVER_ABI	 1
+
+#define FAIRLEAD_DRIVER_NAME_MAX 15   /* bytes, without the zero */
+#define FAIRLEAD_POOL_NAME_MAX	 15   /* bytes, without the zero */
+#define FAIRLEAD_POOLS_MAX	 4    /* pools of one driver */
+#define FAIRLEAD_LANE_IDS_MAX	 16   /* identifiers of one lane */
+#define FAIRLEAD_OPTIONS_MAX	 511  /* bytes, without the zero */
+#define FAIRLEAD_RECORD_MAX	 2048 /* bytes of a lane's record on a node */
+#define FAIRLEAD_OBJECT_IDS_MAX	 4    /* identifiers shown of one object */
+#define FAIRLEAD_RESOURCES_MAX	 12   /* kinds of resources of a device */
+#define FAIRLEAD_REASON_MAX	 127  /* bytes, without the zero */
+
+/* One line of the configuration's section for this driver. */
+struct fairlead_setting {
+	const char *name;
+	const char *value;
+	unsigned int line; /* in the configuration file; 0: a default */
+};
+
+/* A pool of identifiers that the driver wants the core to keep. */
+struct fairlead_pool_spec {
+	char name[FAIRLEAD_POOL_NAME_MAX + 1]; /* "vni" */
+	uint32_t limit;			       /* identifiers are below it */
+	const char *universe; /* id set text, owned by the driver's state */
+};
+
+/* What a job asks for, as the driver sees it. Owned by the caller. */
+struct fairlead_driver_request {
+	const char *key; /* submitter/job/attempt */
+	uid_t uid;
+	gid_t gid;
+	const char *options; /* "vnis=2,tcs=LOW_LATENCY"; "" when none */
+	size_t node_count;
+	const char *const *nodes;
+	const uint32_t *cores; /* allocated cores, one entry a node */
+	const uint32_t *tasks; /* tasks, one entry a node */
+};
+
+/* A request to the outside (a fabric manager) that a decision brings. */
+struct fairlead_effect {
+	uint32_t id;	      /* chosen by the driver, unique in the lane */
+	const char *kind;     /* which executor does it: "fabric-manager" */
+	const char *body;     /* for the executor; copied by `add` */
+	uint32_t deadline_ms; /* from now; late is a failure */
+};
+
+struct fairlead_effects {
+	/* -ENOMEM, or -ENOSPC over the core's maximum per lane. */
+	int (*add)(struct fairlead_effects *effects,
+		   const struct fairlead_effect *effect);
+};
+
+/* What a reservation needs. Filled by `reserve`. */
+struct fairlead_plan {
+	/* Identifiers wanted of each pool, by the pool's index. */
+	uint32_t counts[FAIRLEAD_POOLS_MAX];
+	/* False: when a pool cannot give them, the job goes on without. */
+	bool is_fatal;
+	/* False: nothing is to be applied on any node ("off"). */
+	bool has_lane;
+	/* Why no identifiers were asked for; "" when some were. */
+	char reason[FAIRLEAD_REASON_MAX + 1];
+	/* Checked and completed options, for the nodes. */
+	char options[FAIRLEAD_OPTIONS_MAX + 1];
+};
+
+/* A job's lane: what was reserved, as both halves see it. */
+struct fairlead_lane {
+	uint64_t grant_id;
+	uid_t uid;
+	gid_t gid;
+	uint32_t cores; /* on this node; 0 in the manager half */
+	uint32_t tasks; /* on this node; 0 in the manager half */
+	uint32_t id_count;
+	/* Identifiers in the order of the pools, then of taking. */
+	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	char options[FAIRLEAD_OPTIONS_MAX + 1];
+};
+
+struct fairlead_manager_ops {
+	/*
+	 * Check the settings of the section and make the state. All errors
+	 * at once, one a line, each with the setting's line number. Called
+	 * again, with a new state, when the configuration changes.
+	 */
+	int (*configure)(const struct fairlead_setting *settings, size_t count,
+			 void **ret_state, struct fairlead_error *ret_error);
+	void (*destroy)(void *state); /* NULL state allowed */
+
+	/* Pools, at most FAIRLEAD_POOLS_MAX; returns how many. */
+	size_t (*pools)(void *state,
+			struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX]);
+
+	/*
+	 * Decide what the request needs. -EINVAL with a text when its
+	 * options are wrong. Effects are carried out once the reservation is
+	 * on disk; while some are pending the job is not ready to apply.
+	 */
+	int (*reserve)(void *state,
+		       const struct fairlead_driver_request *request,
+		       struct fairlead_plan *ret_plan,
+		       struct fairlead_effects *effects,
+		       struct fairlead_error *ret_error);
+
+	/*
+	 * Optional. An effect has completed: result is 0 or a negative errno
+	 * (-ETIMEDOUT after its deadline), body is its answer. An error ends
+	 * the job's reservation with the text.
+	 */
+	int (*complete)(void *state, const struct fairlead_lane *lane,
+			uint32_t effect_id, int result, const char *body,
+			struct fairlead_effects *effects,
+			struct fairlead_error *ret_error);
+
+	/* Optional. The lane ends: effects that take things back. */
+	int (*release)(void *state, const struct fairlead_lane *lane,
+		       struct fairlead_effects *effects);
+
+	/* Optional. A live lane was read back after a restart. */
+	int (*restore)(void *state, const struct fairlead_lane *lane,
+		       struct fairlead_error *ret_error);
+
+	/*
+	 * The reservation for people and scripts: the name of the event, and
+	 * its context as the text of one JSON object without secrets, e.g.
+	 * {"reservation":{"vnis":[1024]}}. `reason` as in the plan, or why
+	 * nothing could be reserved. The caller frees *ret_context. -ENOMEM.
+	 */
+	int (*describe)(void *state, const struct fairlead_lane *lane,
+			const char *reason, const char **ret_event_name,
+			char **ret_context);
+};
+
+/* A device of this node, and how much of each resource is spoken for. */
+struct fairlead_device {
+	char name[32]; /* "cxi0" */
+	bool is_usable;
+	char detail[128]; /* what is wrong, or a description */
+	uint32_t resource_count;
+	struct {
+		char name[16]; /* "TXQs" */
+		uint32_t total;
+		uint32_t reserved; /* by all objects together */
+	} resources[FAIRLEAD_RESOURCES_MAX];
+};
+
+enum {
+	FAIRLEAD_OBJECT_ENABLED = 1u << 0,
+	FAIRLEAD_OBJECT_SYSTEM = 1u << 1,  /* the system's own; not ours */
+	FAIRLEAD_OBJECT_DEFAULT = 1u << 2, /* the shared default service */
+	FAIRLEAD_OBJECT_BUSY = 1u << 3,	   /* somebody uses it now */
+	FAIRLEAD_OBJECT_OPEN = 1u << 4,	   /* any user may use it */
+};
+
+/* A thing on a device that gives somebody access: a CXI service. */
+struct fairlead_object {
+	char device[32];
+	uint32_t id; /* on this device: the service id */
+	uint32_t flags;
+	uint32_t uid; /* UINT32_MAX: none */
+	uint32_t id_count;
+	uint32_t ids[FAIRLEAD_OBJECT_IDS_MAX]; /* its VNIs */
+	char detail[256]; /* limits and the like, "name=value ..." */
+};
+
+/* What was made for a lane on this node. Opaque but for the driver. */
+struct fairlead_record {
+	size_t size; /* 0: not known, or nothing */
+	uint8_t bytes[FAIRLEAD_RECORD_MAX];
+};
+
+/* Warnings of one operation; may be called several times. */
+struct fairlead_warnings {
+	void (*add)(struct fairlead_warnings *warnings, const char *text);
+};
+
+struct fairlead_node_ops {
+	/*
+	 * Check the settings, load what is needed. Called with privileges,
+	 * once, before anything else. -ENOENT: the vendor's library is not
+	 * there; -EPERM: a path that is not absolute or not root's.
+	 */
+	int (*open)(const struct fairlead_setting *settings, size_t count,
+		    void **ret_state, struct fairlead_error *ret_error);
+	void (*close)(void *state); /* NULL allowed */
+
+	/* Devices of this node, as they are now. -EIO with a text. */
+	int (*probe)(void *state,
+		     void (*emit)(void *arg,
+				  const struct fairlead_device *device),
+		     void *arg, struct fairlead_error *ret_error);
+
+	/*
+	 * Make the lane on every device, or on none: what was made before a
+	 * failure is taken back. -ENOSPC, -EEXIST, -EIO, ... with a text that
+	 * names device and resource. What was scaled back to fit is a
+	 * warning. is_dry_run: decide and warn, touch nothing.
+	 */
+	int (*apply)(void *state, const struct fairlead_lane *lane,
+		     bool is_dry_run, struct fairlead_record *ret_record,
+		     struct fairlead_warnings *warnings,
+		     struct fairlead_error *ret_error);
+
+	/*
+	 * Take the lane back on every device. Without a record (size 0: the
+	 * node died while it applied) whatever matches the lane's owner and
+	 * identifiers is found and taken. Nothing there is 0. -EBUSY: still
+	 * used; the text names object, device, identifier and, when it can
+	 * be known, the processes that hold it. The rest is taken all the
+	 * same. -EIO: cannot be known.
+	 */
+	int (*revoke)(void *state, const struct fairlead_lane *lane,
+		      const struct fairlead_record *record, bool is_dry_run,
+		      struct fairlead_warnings *warnings,
+		      struct fairlead_error *ret_error);
+
+	/*
+	 * Optional. Environment of the job's tasks on this node. A variable
+	 * with the value NULL is to be unset. `lane` NULL: the job has no
+	 * lane, everything of ours is to be unset.
+	 */
+	int (*env)(void *state, const struct fairlead_lane *lane,
+		   const struct fairlead_record *record,
+		   void (*emit)(void *arg, const char *name, const char *value),
+		   void *arg, struct fairlead_error *ret_error);
+
+	/*
+	 * Optional. Check an environment that was inherited from an outer
+	 * job: -ENODEV with a text when it names what is not there any more
+	 * or is not uid's. `get` returns a variable's value or NULL.
+	 */
+	int (*inherit)(void *state, uid_t uid,
+		       const char *(*get)(void *arg, const char *name),
+		       void *arg, struct fairlead_error *ret_error);
+
+	/* Optional. In each task, before exec, as the job's owner. */
+	int (*task)(const struct fairlead_lane *lane,
+		    const struct fairlead_record *record, uint32_t rank,
+		    struct fairlead_error *ret_error);
+
+	/* Everything on the devices, ours or not. -EIO with a text. */
+	int (*list)(void *state,
+		    void (*emit)(void *arg,
+				 const struct fairlead_object *object),
+		    void *arg, struct fairlead_error *ret_error);
+
+	/*
+	 * Destroy one listed object (for `clean --all`). -EPERM for a system
+	 * or default object, -EBUSY as in revoke, -ENOENT.
+	 */
+	int (*destroy)(void *state, const struct fairlead_object *object,
+		       bool is_dry_run, struct fairlead_error *ret_error);
+};
+
+struct fairlead_driver {
+	uint32_t abi; /* FAIRLEAD_DRIVER_ABI */
+	const char *name;
+	const char *description; /* one line */
+	/* Names of settings that exist, ended by NULL; others are errors. */
+	const char *const *settings;
+	/* Variables that `env` sets or unsets, ended by NULL. */
+	const char *const *variables;
+	const struct fairlead_manager_ops *manager;
+	const struct fairlead_node_ops *node;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
