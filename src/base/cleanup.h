@@ -14,11 +14,11 @@
 
 #define _auto_(fn) __attribute__((cleanup(fn)))
 
-#define take_ptr(ptr)                    \
-	({                               \
-		__auto_type _p = (ptr);  \
-		(ptr) = NULL;            \
-		_p;                      \
+#define take_ptr(ptr)                   \
+	({                              \
+		__auto_type _p = (ptr); \
+		(ptr) = NULL;           \
+		_p;                     \
 	})
 
 /* DEFINE_AUTO(struct idset, idset_destroy) makes idset_destroyp. */
