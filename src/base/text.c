@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error texts and log lines quote what others sent. What is printed must not
+ * drive a terminal (C0, DEL, C1), and what goes into JSON must be UTF-8 as
+ * RFC 3629 has it: no overlong forms, no surrogates, nothing over U+10FFFF.
+ */
+#include "base/text.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes of the printable character at `at`, or 0 when there is none. */
+static size_t character_size(const uint8_t *at)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint32_t code;
+	size_t size;
+
+	if (*at < 0x80)
+		return *at == '\n' || (*at >= 0x20 && *at != 0x7f);
+	if (*at >= 0xc0 && *at < 0xe0) {
+		size = 2;
+		code = *at & 0x1fu;
+	} else if (*at >= 0xe0 && *at < 0xf0) {
+		size = 3;
+		code = *at & 0x0fu;
+	} else if (*at >= 0xf0 && *at < 0xf8) {
+		size = 4;
+		code = *at & 0x07u;
+	} else {
+		return 0;
+	}
+	for (size_t i = 1; i < size; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (at[i] & 0x3fu);
+	}
+	if (code < least[size] || code > 0x10ffff || code < 0xa0 ||
+	    (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	return size;
+}
+
+void text_clean(char *text)
+{
+	uint8_t *at = (uint8_t *)text;
+
+	while (*at != 0) {
+		size_t size = character_size(at);
+
+		if (size == 0) {
+			*at = '?';
+			size = 1;
+		}
+		at += size;
+	}
+}
+
+void text_cut(char *text, size_t capacity)
+{
+	size_t end = capacity - sizeof("...");
+
+	assert(capacity >= sizeof("..."));
+	while (end > 0 && ((uint8_t)text[end] & 0xc0) == 0x80)
+		end--;
+	memcpy(text + end, "...", sizeof("..."));
+}

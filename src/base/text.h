@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text from outside, made fit for a terminal, a log line and JSON. */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * Make text valid UTF-8 without control characters, in place: each byte that
+ * is neither becomes '?'. A newline stays.
+ */
+void text_clean(char *text);
+/* Let text end in "..." within capacity bytes (>= 4), between characters. */
+void text_cut(char *text, size_t capacity);
