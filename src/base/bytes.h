@@ -19,8 +19,13 @@ struct writer {
 	size_t limit;    /* at most so many bytes; 0 means no limit */
 };
 
+/* Free the buffer; the writer can be used again. */
 void writer_fini(struct writer *writer);
-/* Hand the buffer over (the caller frees it) and leave the writer empty. */
+/*
+ * Hand the buffer over (the caller frees it) and leave the writer empty. NULL
+ * when something failed, and only then; result still says what. An empty
+ * buffer is not NULL. ret_size may be NULL.
+ */
 uint8_t *writer_take(struct writer *writer, size_t *ret_size);
 void write_u8(struct writer *writer, uint8_t value);
 void write_u16(struct writer *writer, uint16_t value);
@@ -48,9 +53,12 @@ uint8_t read_u8(struct reader *reader);
 uint16_t read_u16(struct reader *reader);
 uint32_t read_u32(struct reader *reader);
 uint64_t read_u64(struct reader *reader);
-/* A view of `size` bytes, or NULL. */
+/* A view of `size` bytes (not NULL, also when size is 0), or NULL. */
 const uint8_t *read_bytes(struct reader *reader, size_t size);
-/* A view of a blob of at most size_max bytes (else the reader fails). */
+/*
+ * A view of a blob of at most size_max bytes. NULL and a size of 0 when the
+ * reader has failed.
+ */
 const uint8_t *read_blob(struct reader *reader, size_t size_max,
 			 size_t *ret_size);
 /*
