@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 #define IDSET_LIMIT_MAX (1u << 20)
-#define IDSET_NONE UINT32_MAX
+#define IDSET_NONE      UINT32_MAX
 
 struct idset;
 
@@ -39,7 +39,7 @@ void idset_subtract(struct idset *set, const struct idset *other);
 void idset_intersect(struct idset *set, const struct idset *other);
 bool idset_equal(const struct idset *set, const struct idset *other);
 
-#define idset_foreach(id, set)                                \
+#define idset_foreach(id, set)                                   \
 	for (uint32_t id = idset_next(set, 0); id != IDSET_NONE; \
 	     id = idset_next(set, id + 1))
 

@@ -14,11 +14,18 @@
 
 /*
  * Expand text to exactly `count` values; the caller frees *ret_values.
- * -EINVAL with a text when the syntax is bad or the lengths differ.
+ * -EINVAL with a text when the syntax is bad, the lengths differ or count is
+ * 0; -ENOMEM.
  */
 int runs_parse(const char *text, size_t count, uint32_t **ret_values,
 	       struct fairlead_error *ret_error);
-/* Shortest text form of the values; the caller frees it. NULL: no memory. */
+/*
+ * Shortest text form of the values (of none: ""); the caller frees it. NULL
+ * when memory is out.
+ */
 char *runs_format(const uint32_t *values, size_t count);
-/* Value at index of a well-formed text, or -EINVAL, -ERANGE. */
+/*
+ * Value at index, without expanding the text. -ERANGE behind its end; -EINVAL
+ * when it is malformed up to there.
+ */
 int64_t runs_at(const char *text, size_t index);
