@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The manager's core: pools, jobs, nodes, quarantine, recovery. Pure.
+ *
+ * The core is told what happened (a request, a node's message, the passing of
+ * time) and decides at once. A decision is three things, given out through
+ * struct core_ops in this order: rows for the journal, and then what becomes
+ * visible outside (answers, commands to nodes, acknowledgements, drains). The
+ * caller lets nothing become visible before the rows that were given out
+ * before it are on disk. When that fails the caller destroys the core and
+ * makes a new one from the journal; nobody outside has seen the difference.
+ *
+ * Life cycle: core_create, core_load_* for each row of the journal,
+ * core_start, then events in any order, core_destroy. One thread. Time is
+ * passed in; the core wants core_tick() at core_deadline_ms() at the latest.
+ *
+ * Invariants (design, section 4) that the core alone keeps:
+ *  - an identifier is in exactly one of free, held, quarantined; withheld and
+ *    draining only ever add to what is not free;
+ *  - an identifier leaves quarantine only when each node of its last holder
+ *    has confirmed verifiably, was fenced, or was waived by an operator;
+ *  - a key is used once; grant ids rise for ever.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/seam.h"
+#include "fairlead_driver.h"
+
+struct core;
+struct request; /* manager/wire/request.h */
+
+#define CORE_JOBS_MAX	    262144  /* grants that still hold something */
+#define CORE_TOMBSTONES_MAX 1048576 /* released keys that are remembered */
+#define CORE_EFFECTS_MAX    16	    /* pending effects of one lane */
+
+/* One driver that the configuration turns on. */
+struct core_driver_config {
+	const struct fairlead_driver *driver;
+	const struct fairlead_setting *settings;
+	size_t setting_count;
+};
+
+/* Everything is copied. */
+struct core_config {
+	const char *nodes;	  /* host list; "" is allowed */
+	const char *interconnect; /* default of requests */
+	uint32_t apply_timeout_ms;
+	uint32_t revoke_timeout_ms;
+	uint32_t events_keep; /* released grants whose events are kept */
+	const struct core_driver_config *drivers;
+	size_t driver_count;
+};
+
+enum core_fanout_op {
+	CORE_FANOUT_APPLY,
+	CORE_FANOUT_REVOKE,
+};
+
+/* A command to a set of nodes. Borrowed: valid during the call only. */
+struct core_fanout {
+	uint64_t id; /* comes back in core_fanout_done; unique in a life */
+	enum core_fanout_op op;
+	uint64_t apply_floor;
+	uint32_t timeout_ms;
+	/* Nodes that are asked, all of them up; the command names them. */
+	const char *const *nodes;
+	size_t node_count;
+	/* The lane (cores and tasks are 0) and what an APPLY needs besides. */
+	const struct fairlead_lane *lane;
+	const char *key;
+	const char *driver;
+	const uint32_t *cores; /* an entry a node; NULL for REVOKE */
+	const uint32_t *tasks;
+};
+
+/* One node's verified answer to a fan-out, or that there was none. */
+struct core_answer {
+	const char *node;
+	int result;	  /* 0; -EBUSY; -ETIMEDOUT: none in time; -EHOSTUNREACH:
+			     not connected; any other errno of the node */
+	const char *text; /* reason, or warnings; "" when none */
+	/* The node's incarnation that answered; zero where there was none. */
+	uint8_t incarnation[16];
+};
+
+/* An answer to a client. `members` is the core's; borrowed in the call. */
+struct core_reply {
+	int result;	  /* 0 or a negative errno */
+	const char *text; /* the error; NULL when result is 0 */
+	const char *hint; /* what to do; NULL when there is none */
+	json_t *members; /* object with the answer's further members, or NULL */
+};
+
+struct core_ops {
+	/* A row for the journal. Copied by the callee. */
+	void (*store)(void *ctx, const struct store_row *row);
+	/* The rest waits until the rows so far are on disk. */
+	void (*reply)(void *ctx, uint64_t token,
+		      const struct core_reply *reply);
+	void (*fanout)(void *ctx, const struct core_fanout *fanout);
+	/* A late confirmation was taken in: it need not be repeated. */
+	void (*acknowledge)(void *ctx, const char *node, uint64_t sequence);
+	/* Tell the site's tools that a node gets no more jobs, or again. */
+	void (*drain)(void *ctx, const char *node, bool is_drained,
+		      const char *reason);
+	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
+		       const struct fairlead_effect *effect);
+};
+
+/*
+ * Make a core with empty pools. -EINVAL with all errors of the configuration
+ * in the text, one a line; -ENOMEM. ops and wall are kept by reference; wall
+ * gives the time of events.
+ */
+int core_create(const struct core_config *config, const struct core_ops *ops,
+		void *ops_ctx, const struct clock_seam *clock,
+		const struct log *log, struct core **ret_core,
+		struct fairlead_error *ret_error);
+void core_destroy(struct core *core);
+DEFINE_AUTO(struct core, core_destroy)
+
+/*
+ * Take in one row of the journal: META, NODE, then JOB, then TOMBSTONE rows
+ * (EVENT rows are not needed). -EBADMSG with a text that names the row when it
+ * cannot be read or contradicts another one.
+ */
+int core_load(struct core *core, const struct store_row *row,
+	      struct fairlead_error *ret_error);
+
+/*
+ * Begin: the epoch is on disk already. Jobs that were in the middle of an
+ * apply are undone; revokes go on as nodes register. is_recovery: an operator
+ * asked for it, or it was under way: every identifier counts as used until
+ * each configured node has registered or was waived; grant ids jump.
+ */
+int core_start(struct core *core, uint64_t epoch, bool is_recovery,
+	       struct fairlead_error *ret_error);
+
+uint64_t core_deadline_ms(const struct core *core);
+void core_tick(struct core *core);
+
+/*
+ * Take a new configuration, or refuse it whole (-EINVAL, all errors). What is
+ * in use is never forgotten: identifiers outside the new universe are
+ * draining, nodes that left are leaving. *ret_changes: one line a change, for
+ * people; the caller frees it.
+ */
+int core_configure(struct core *core, const struct core_config *config,
+		   char **ret_changes, struct fairlead_error *ret_error);
+
+/* --- what clients ask; each is answered by ops->reply with the token --- */
+
+/* Who asks, as the caller of the core has established it. */
+struct core_caller {
+	uid_t uid;
+	bool is_root;
+	const char *submitter; /* name, or NULL */
+};
+
+/* What a client names: exactly one of these is set. */
+struct core_selector {
+	uint64_t grant_id;
+	const char *key; /* SUBMITTER/JOB/ATTEMPT */
+	const char *job; /* SUBMITTER/JOB: all its grants */
+};
+
+void core_reserve(struct core *core, const struct core_caller *caller,
+		  const struct request *request, uint64_t token);
+void core_apply(struct core *core, const struct core_caller *caller,
+		uint64_t grant_id, uint64_t token);
+void core_release(struct core *core, const struct core_caller *caller,
+		  const struct core_selector *selector, uint64_t token);
+/* node-drain, node-undrain, node-fence, quarantine-release, recover-waive */
+void core_node_drain(struct core *core, const char *nodes, bool is_drained,
+		     const char *reason, uint64_t token);
+void core_node_fence(struct core *core, const char *nodes, uint64_t token);
+void core_quarantine_release(struct core *core, const char *driver,
+			     const char *pool, const char *ids, uint64_t token);
+void core_recover_waive(struct core *core, const char *nodes, uint64_t token);
+
+/* --- what nodes say; already verified by the caller --- */
+
+struct core_inventory_grant {
+	uint64_t grant_id;
+	uint8_t state; /* 1 applying, 2 applied, 3 revoking */
+	const char *driver;
+	uint32_t id_count;
+	const uint32_t *ids;
+};
+
+struct core_inventory_object {
+	const char *driver;
+	const char *device;
+	uint32_t object_id;
+	uint32_t uid;
+	uint32_t id_count;
+	const uint32_t *ids;
+};
+
+struct core_registration {
+	const char *node;
+	uint8_t incarnation[16];
+	const char *version;
+	const struct core_inventory_grant *grants;
+	size_t grant_count;
+	const struct core_inventory_object *objects; /* not ours */
+	size_t object_count;
+};
+
+/*
+ * A node has proven who it is. Another incarnation than the last one fences
+ * what the node held. Identifiers that it holds and the core does not know
+ * are withheld for as long as it reports them; grants that the core has
+ * released are revoked again. -ENOENT: not one of our nodes.
+ */
+int core_register(struct core *core,
+		  const struct core_registration *registration,
+		  struct fairlead_error *ret_error);
+/* The node's lease has run out, or its connection is gone. */
+void core_node_lost(struct core *core, const char *node);
+
+struct core_confirmation {
+	const char *node;
+	uint8_t incarnation[16];
+	uint64_t grant_id;
+	uint64_t sequence;
+	int result; /* 0: revoked; -EBUSY: gives up for now, wants a drain */
+	const char *text;
+};
+
+/* Of a node's own accord; acknowledged in any case. */
+void core_confirm(struct core *core,
+		  const struct core_confirmation *confirmation);
+
+/* A fan-out is over: one answer for each node that was asked. */
+void core_fanout_done(struct core *core, uint64_t fanout_id,
+		      const struct core_answer *answers, size_t count);
+
+/* An effect has completed, or its deadline has passed (-ETIMEDOUT). */
+void core_effect_done(struct core *core, uint64_t grant_id, uint32_t effect_id,
+		      int result, const char *body);
+
+/* --- views: new JSON values in the form of the client protocol --- */
+
+json_t *core_view_status(const struct core *core);
+json_t *core_view_pools(const struct core *core);
+json_t *core_view_nodes(const struct core *core);
+json_t *core_view_quarantine(const struct core *core,
+			     const struct core_caller *caller);
+
+struct core_filter {
+	const char *state; /* NULL: any */
+	const char *interconnect;
+	bool has_uid;
+	uid_t uid;
+	size_t limit; /* 0: all */
+};
+
+json_t *core_view_list(const struct core *core,
+		       const struct core_caller *caller,
+		       const struct core_filter *filter);
+/* -ENOENT, -EPERM with a text. */
+int core_view_explain(const struct core *core, const struct core_caller *caller,
+		      const struct core_selector *selector, json_t **ret_view,
+		      struct fairlead_error *ret_error);
+/* Which grants a selector means, for reading their events: count, or -errno. */
+int core_select(const struct core *core, const struct core_caller *caller,
+		const struct core_selector *selector, uint64_t *ret_ids,
+		size_t capacity, struct fairlead_error *ret_error);
+/* Counters and gauges, Prometheus text format, appended by `emit`. */
+void core_metrics(const struct core *core,
+		  void (*emit)(void *arg, const char *line), void *arg);
+/* True when recovering; names of the nodes still awaited, caller frees. */
+bool core_is_recovering(const struct core *core, char **ret_awaited);
+
+/*
+ * Coverage for the simulator: called at each edge of the state machines
+ * ("job:reserved->applying", "id:quarantined->free") and at each error that
+ * is given out ("error:reserve:-ENOSPC"). NULL by default.
+ */
+void core_set_probe(struct core *core,
+		    void (*probe)(void *ctx, const char *edge), void *ctx);
