@@ -37,17 +37,17 @@
 extern "C" {
 #endif
 
-#define FAIRLEAD_DRIVER_ABI	 1
+#define FAIRLEAD_DRIVER_ABI      1
 
 #define FAIRLEAD_DRIVER_NAME_MAX 15   /* bytes, without the zero */
-#define FAIRLEAD_POOL_NAME_MAX	 15   /* bytes, without the zero */
-#define FAIRLEAD_POOLS_MAX	 4    /* pools of one driver */
-#define FAIRLEAD_LANE_IDS_MAX	 16   /* identifiers of one lane */
-#define FAIRLEAD_OPTIONS_MAX	 511  /* bytes, without the zero */
-#define FAIRLEAD_RECORD_MAX	 2048 /* bytes of a lane's record on a node */
-#define FAIRLEAD_OBJECT_IDS_MAX	 4    /* identifiers shown of one object */
-#define FAIRLEAD_RESOURCES_MAX	 12   /* kinds of resources of a device */
-#define FAIRLEAD_REASON_MAX	 127  /* bytes, without the zero */
+#define FAIRLEAD_POOL_NAME_MAX   15   /* bytes, without the zero */
+#define FAIRLEAD_POOLS_MAX       4    /* pools of one driver */
+#define FAIRLEAD_LANE_IDS_MAX    16   /* identifiers of one lane */
+#define FAIRLEAD_OPTIONS_MAX     511  /* bytes, without the zero */
+#define FAIRLEAD_RECORD_MAX      2048 /* bytes of a lane's record on a node */
+#define FAIRLEAD_OBJECT_IDS_MAX  4    /* identifiers shown of one object */
+#define FAIRLEAD_RESOURCES_MAX   12   /* kinds of resources of a device */
+#define FAIRLEAD_REASON_MAX      127  /* bytes, without the zero */
 
 /* One line of the configuration's section for this driver. */
 struct fairlead_setting {
@@ -59,7 +59,7 @@ struct fairlead_setting {
 /* A pool of identifiers that the driver wants the core to keep. */
 struct fairlead_pool_spec {
 	char name[FAIRLEAD_POOL_NAME_MAX + 1]; /* "vni" */
-	uint32_t limit;			       /* identifiers are below it */
+	uint32_t limit;                        /* identifiers are below it */
 	const char *universe; /* id set text, owned by the driver's state */
 };
 
@@ -77,7 +77,7 @@ struct fairlead_driver_request {
 
 /* A request to the outside (a fabric manager) that a decision brings. */
 struct fairlead_effect {
-	uint32_t id;	      /* chosen by the driver, unique in the lane */
+	uint32_t id;          /* chosen by the driver, unique in the lane */
 	const char *kind;     /* which executor does it: "fabric-manager" */
 	const char *body;     /* for the executor; copied by `add` */
 	uint32_t deadline_ms; /* from now; late is a failure */
@@ -187,8 +187,8 @@ enum {
 	FAIRLEAD_OBJECT_ENABLED = 1u << 0,
 	FAIRLEAD_OBJECT_SYSTEM = 1u << 1,  /* the system's own; not ours */
 	FAIRLEAD_OBJECT_DEFAULT = 1u << 2, /* the shared default service */
-	FAIRLEAD_OBJECT_BUSY = 1u << 3,	   /* somebody uses it now */
-	FAIRLEAD_OBJECT_OPEN = 1u << 4,	   /* any user may use it */
+	FAIRLEAD_OBJECT_BUSY = 1u << 3,    /* somebody uses it now */
+	FAIRLEAD_OBJECT_OPEN = 1u << 4,    /* any user may use it */
 };
 
 /* A thing on a device that gives somebody access: a CXI service. */

@@ -18,7 +18,7 @@ extern "C" {
 #define FAIRLEAD_ERROR_TEXT_MAX 1024
 
 struct fairlead_error {
-	int code;			    /* negative errno, as returned */
+	int code;                           /* negative errno, as returned */
 	char text[FAIRLEAD_ERROR_TEXT_MAX]; /* lower case, no full stop */
 };
 

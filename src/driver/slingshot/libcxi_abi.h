@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CXI_DEFAULT_SVC_ID	1
-#define CXI_SVC_MAX_MEMBERS	2
-#define CXI_SVC_MAX_VNIS	4
-#define CXI_DEVICE_NAME_MAX	14
-#define CXI_DRIVER_NAME_MAX	9
+#define CXI_DEFAULT_SVC_ID      1
+#define CXI_SVC_MAX_MEMBERS     2
+#define CXI_SVC_MAX_VNIS        4
+#define CXI_DEVICE_NAME_MAX     14
+#define CXI_DRIVER_NAME_MAX     9
 #define CXI_FRU_DESCRIPTION_MAX 16
 
 /* In cxi_rsrc_use: the service has no pool of its own for this type. */

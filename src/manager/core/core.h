@@ -36,9 +36,9 @@
 struct core;
 struct request; /* manager/wire/request.h */
 
-#define CORE_JOBS_MAX	    262144  /* grants that still hold something */
+#define CORE_JOBS_MAX       262144  /* grants that still hold something */
 #define CORE_TOMBSTONES_MAX 1048576 /* released keys that are remembered */
-#define CORE_EFFECTS_MAX    16	    /* pending effects of one lane */
+#define CORE_EFFECTS_MAX    16      /* pending effects of one lane */
 
 /* One driver that the configuration turns on. */
 struct core_driver_config {
@@ -49,7 +49,7 @@ struct core_driver_config {
 
 /* Everything is copied. */
 struct core_config {
-	const char *nodes;	  /* host list; "" is allowed */
+	const char *nodes;        /* host list; "" is allowed */
 	const char *interconnect; /* default of requests */
 	uint32_t apply_timeout_ms;
 	uint32_t revoke_timeout_ms;
@@ -83,7 +83,7 @@ struct core_fanout {
 /* One node's verified answer to a fan-out, or that there was none. */
 struct core_answer {
 	const char *node;
-	int result;	  /* 0; -EBUSY; -ETIMEDOUT: none in time; -EHOSTUNREACH:
+	int result;       /* 0; -EBUSY; -ETIMEDOUT: none in time; -EHOSTUNREACH:
 			     not connected; any other errno of the node */
 	const char *text; /* reason, or warnings; "" when none */
 	/* The node's incarnation that answered; zero where there was none. */
@@ -92,7 +92,7 @@ struct core_answer {
 
 /* An answer to a client. `members` is the core's; borrowed in the call. */
 struct core_reply {
-	int result;	  /* 0 or a negative errno */
+	int result;       /* 0 or a negative errno */
 	const char *text; /* the error; NULL when result is 0 */
 	const char *hint; /* what to do; NULL when there is none */
 	json_t *members; /* object with the answer's further members, or NULL */
