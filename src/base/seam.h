@@ -80,10 +80,9 @@ struct net_seam {
 };
 
 /*
- * Store: the manager's journal. A batch is written as one transaction; `done`
- * is called from the event loop, in the order of the commits, once the batch
- * is on disk (0) or has failed as a whole (negative errno: -ENOSPC disk full,
- * -EIO, -ESTALE when another process has taken the journal over).
+ * Store: the manager's journal. Requests are carried out one after the other
+ * in the order they were given, and their `done` is called in that order, from
+ * the event loop and never from inside the request itself.
  */
 enum store_table {
 	STORE_META,      /* key -> number in id: epoch, cursors, ... */
@@ -99,6 +98,9 @@ enum store_verb {
 	STORE_DELETE, /* absent is no error */
 };
 
+/* In a STORE_DELETE of STORE_EVENT: all events of the grant. */
+#define STORE_SUB_ALL UINT64_MAX
+
 struct store_row {
 	enum store_table table;
 	enum store_verb verb;
@@ -112,11 +114,64 @@ struct store_row {
 struct store_batch; /* rows in order; src/manager/store/batch.h */
 
 struct store_ops {
+	/*
+	 * Write the batch as one transaction. result: 0 once it is on disk, or
+	 * a negative errno when it has failed as a whole: -ENOSPC (disk full),
+	 * -EIO, -EUCLEAN (the journal is damaged), -ECANCELED (an earlier one
+	 * failed while this one waited, so that it may build on what is not
+	 * there), -ENOBUFS (too many requests wait).
+	 */
 	void (*commit)(void *ctx, struct store_batch *batch_owned,
 		       void (*done)(void *arg, int result), void *arg);
+	/*
+	 * Read the rows with this primary key: META and NODE by key, JOB and
+	 * TOMBSTONE by id, EVENT by id (all of the grant, in order). The rows
+	 * are the store's and valid during the call; none is no error. result:
+	 * 0, or -EIO, -EUCLEAN, -ENOBUFS (also: more than a batch can hold),
+	 * -ENOMEM; there are no rows then.
+	 */
+	void (*read)(void *ctx, enum store_table table, uint64_t id,
+		     const char *key,
+		     void (*done)(void *arg, int result,
+				  const struct store_row *rows, size_t count),
+		     void *arg);
 };
 
 struct store_seam {
 	const struct store_ops *ops;
+	void *ctx;
+};
+
+/*
+ * Files besides the journal that have to survive a crash: small ones that are
+ * replaced as a whole, and locks. Paths are NUL terminated and borrowed. What
+ * is made is readable by the owner only (0700, 0600), and a file that others
+ * could read no longer is. Every change is on disk when the call returns. All
+ * return 0 or a count, or a negative errno.
+ */
+struct file_ops {
+	/* Make a directory unless it is there; its parent has to exist. */
+	int (*make_directory)(void *ctx, const char *path);
+	/* Make an empty file unless it is there. */
+	int (*make_file)(void *ctx, const char *path);
+	/* Read a whole file: its size. -ENOENT; -EFBIG: above capacity. */
+	int (*load)(void *ctx, const char *path, void *bytes, size_t capacity);
+	/* Give a file new contents: after a crash it has the old or the new. */
+	int (*replace)(void *ctx, const char *path, const void *bytes,
+		       size_t size);
+	/* To the same directory; a file with the new name goes. -ENOENT. */
+	int (*rename)(void *ctx, const char *from, const char *to);
+	/*
+	 * Lock a file, which is made unless it is there; the lock ends with
+	 * unlock or with the process. -EBUSY: held, by the process
+	 * *ret_holder (0: not known), which is written in this case only.
+	 */
+	int (*lock)(void *ctx, const char *path, void **ret_lock,
+		    uint64_t *ret_holder);
+	void (*unlock)(void *ctx, void *lock);
+};
+
+struct file_seam {
+	const struct file_ops *ops;
 	void *ctx;
 };
