@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connections: framing, limits, closing. See net.h for the life cycle.
+ *
+ * A connection's buffer grows with what was received, never with what a
+ * length claims. The time of a frame runs from its first byte, so that
+ * trickling does not keep a connection. The closed event is given when libuv
+ * has let go of the handles, never from within a call of the owner.
+ */
+#include "sys/net.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/bytes.h"
+#include "sys/net_internal.h"
+
+#define HEADER_SIZE    4
+#define READ_SIZE      4096  /* least space that is offered to a read */
+#define BUFFER_KEEP    65536 /* an idle connection keeps at most this */
+#define FRAME_SIZE_MIN 1
+
+struct pending_write {
+	uv_write_t request;
+	struct connection *connection;
+	size_t size;
+	uint8_t bytes[];
+};
+
+void net_released(struct net *net)
+{
+	if (!net->is_destroyed || net->connection_count > 0)
+		return;
+	for (size_t i = 0; i < net->listener_count; i++) {
+		if (net->listeners[i].is_open)
+			return;
+	}
+	free(net);
+}
+
+static void connection_free(struct connection *connection)
+{
+	uv_freeaddrinfo(connection->addresses);
+	free(connection->bytes);
+	free(connection);
+}
+
+void connection_released(struct connection *connection)
+{
+	struct net *net = connection->net;
+
+	assert(connection->pending > 0);
+	if (--connection->pending > 0)
+		return;
+	HASH_DEL(net->connections, connection);
+	if (connection->is_announced && !net->is_destroyed)
+		net->options.events->closed(net->options.events_ctx,
+					    connection->peer,
+					    connection->reason);
+	connection_free(connection);
+	net->connection_count--;
+	net_released(net);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	connection_released(handle->data);
+}
+
+static void on_stream_closed(uv_handle_t *handle)
+{
+	connection_released(handle->data);
+}
+
+void connection_drop(struct connection *connection, int reason)
+{
+	if (connection->state == CONNECTION_CLOSED)
+		return;
+	if (connection->state != CONNECTION_ENDING)
+		connection->reason = reason;
+	connection->state = CONNECTION_CLOSED;
+	if (connection->resolve.data != NULL)
+		uv_cancel((uv_req_t *)&connection->resolve);
+	uv_close((uv_handle_t *)&connection->timer, on_timer_closed);
+	if (connection->has_stream)
+		uv_close(&connection->handle, on_stream_closed);
+}
+
+int connection_create(struct net *net, bool is_unix,
+		      struct connection **ret_connection)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+
+	if (connection == NULL)
+		return -ENOMEM;
+	connection->net = net;
+	connection->is_unix = is_unix;
+	connection->state = CONNECTION_DIALING;
+	connection->peer = ++net->peer_last;
+	uv_timer_init(net->loop, &connection->timer);
+	connection->timer.data = connection;
+	connection->pending = 1;
+	HASH_ADD(hh, net->connections, peer, sizeof(connection->peer),
+		 connection);
+	net->connection_count++;
+	*ret_connection = connection;
+	return 0;
+}
+
+int connection_stream_init(struct connection *connection)
+{
+	uv_loop_t *loop = connection->net->loop;
+	int result = connection->is_unix
+			     ? uv_pipe_init(loop, &connection->pipe, 0)
+			     : uv_tcp_init(loop, &connection->tcp);
+
+	if (result < 0)
+		return result;
+	connection->handle.data = connection;
+	connection->has_stream = true;
+	connection->pending++;
+	return 0;
+}
+
+void connection_timer_start(struct connection *connection, uv_timer_cb callback,
+			    uint64_t timeout_ms)
+{
+	uv_update_time(connection->net->loop);
+	uv_timer_start(&connection->timer, callback, timeout_ms, 0);
+}
+
+static void on_linger_over(uv_timer_t *timer)
+{
+	struct connection *connection = timer->data;
+
+	connection_drop(connection, connection->reason);
+}
+
+static void on_shutdown(uv_shutdown_t *request, int status)
+{
+	struct connection *connection = request->data;
+
+	if (status < 0)
+		connection_drop(connection, connection->reason);
+	connection_released(connection);
+}
+
+/* Close gently: the rest goes out, what still comes in is thrown away. */
+static void connection_end(struct connection *connection, int reason)
+{
+	connection->reason = reason;
+	connection->state = CONNECTION_ENDING;
+	connection->size = 0;
+	connection->shutdown.data = connection;
+	if (uv_shutdown(&connection->shutdown, &connection->stream,
+			on_shutdown) < 0) {
+		connection_drop(connection, reason);
+		return;
+	}
+	connection->pending++;
+	connection_timer_start(connection, on_linger_over,
+			       connection->net->options.linger_ms);
+}
+
+static void violate(struct connection *connection, int reason)
+{
+	struct net *net = connection->net;
+
+	if (net->options.events->violated != NULL)
+		net->options.events->violated(net->options.events_ctx,
+					      connection->peer, reason);
+	if (connection->state == CONNECTION_OPEN)
+		connection_end(connection, reason);
+}
+
+static void on_frame_late(uv_timer_t *timer)
+{
+	violate(timer->data, -ETIMEDOUT);
+}
+
+/*
+ * Deliver the whole frames in the buffer; return the bytes that they took.
+ * The owner may close the connection in any of the calls.
+ */
+static size_t deliver_frames(struct connection *connection)
+{
+	const struct net_options *options = &connection->net->options;
+	size_t at = 0;
+
+	while (connection->state == CONNECTION_OPEN &&
+	       connection->size - at >= HEADER_SIZE) {
+		struct reader reader =
+			reader_of(connection->bytes + at, HEADER_SIZE);
+		size_t size = read_u32(&reader);
+
+		if (size < FRAME_SIZE_MIN || size > options->frame_bytes_max) {
+			violate(connection, -EMSGSIZE);
+			break;
+		}
+		if (connection->size - at - HEADER_SIZE < size)
+			break;
+		options->events->received(options->events_ctx, connection->peer,
+					  connection->bytes + at + HEADER_SIZE,
+					  size);
+		at += HEADER_SIZE + size;
+	}
+	return at;
+}
+
+static void take_bytes(struct connection *connection)
+{
+	bool is_begun = uv_is_active((uv_handle_t *)&connection->timer);
+	size_t taken = deliver_frames(connection);
+
+	if (connection->state != CONNECTION_OPEN)
+		return;
+	connection->size -= taken;
+	memmove(connection->bytes, connection->bytes + taken, connection->size);
+	if (connection->size == 0) {
+		uv_timer_stop(&connection->timer);
+		if (connection->capacity > BUFFER_KEEP) {
+			free(take_ptr(connection->bytes));
+			connection->capacity = 0;
+		}
+	} else if (!is_begun || taken > 0) {
+		connection_timer_start(
+			connection, on_frame_late,
+			connection->net->options.frame_timeout_ms);
+	}
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct connection *connection = handle->data;
+	size_t capacity = connection->capacity;
+	uint8_t *bytes;
+
+	*buffer = uv_buf_init(NULL, 0);
+	if (capacity - connection->size < READ_SIZE) {
+		capacity = capacity == 0 ? READ_SIZE : 2 * capacity;
+		bytes = realloc(connection->bytes, capacity);
+		if (bytes == NULL)
+			return;
+		connection->bytes = bytes;
+		connection->capacity = capacity;
+	}
+	buffer->base = (char *)connection->bytes + connection->size;
+	buffer->len = capacity - connection->size;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
+{
+	struct connection *connection = stream->data;
+
+	if (count < 0) {
+		connection_drop(connection, count == UV_EOF ? 0 : (int)count);
+		return;
+	}
+	if (connection->state != CONNECTION_OPEN)
+		return;
+	connection->size += (size_t)count;
+	take_bytes(connection);
+}
+
+static void describe_unix(struct connection *connection,
+			  struct net_peer_info *info)
+{
+	struct ucred credentials = { 0 };
+	socklen_t size = sizeof(credentials);
+	uv_os_fd_t fd;
+
+	if (uv_fileno(&connection->handle, &fd) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
+		return;
+	info->uid = credentials.uid;
+	info->gid = credentials.gid;
+	info->pid = credentials.pid;
+	snprintf(info->address, sizeof(info->address), "uid %u pid %d",
+		 credentials.uid, credentials.pid);
+}
+
+static void describe_tcp(struct connection *connection,
+			 struct net_peer_info *info)
+{
+	struct sockaddr_storage storage = { 0 };
+	const struct sockaddr *address = (const struct sockaddr *)&storage;
+	int size = sizeof(storage);
+	char host[INET6_ADDRSTRLEN] = "";
+	in_port_t port;
+
+	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&storage,
+			       &size) < 0)
+		return;
+	uv_ip_name(address, host, sizeof(host));
+	port = address->sa_family == AF_INET6
+		       ? ((const struct sockaddr_in6 *)address)->sin6_port
+		       : ((const struct sockaddr_in *)address)->sin_port;
+	snprintf(info->address, sizeof(info->address),
+		 address->sa_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
+		 ntohs(port));
+}
+
+void connection_opened(struct connection *connection)
+{
+	const struct net_options *options = &connection->net->options;
+	struct net_peer_info info = {
+		.is_unix = connection->is_unix,
+		.uid = (uid_t)-1,
+		.gid = (gid_t)-1,
+		.address = "unknown",
+	};
+	int result;
+
+	uv_timer_stop(&connection->timer);
+	if (connection->is_unix) {
+		describe_unix(connection, &info);
+	} else {
+		uv_tcp_nodelay(&connection->tcp, 1);
+		describe_tcp(connection, &info);
+	}
+	result = uv_read_start(&connection->stream, on_alloc, on_read);
+	if (result < 0) {
+		connection_drop(connection, result);
+		return;
+	}
+	connection->state = CONNECTION_OPEN;
+	connection->is_announced = true;
+	options->events->opened(options->events_ctx, connection->peer, &info);
+}
+
+static struct connection *find(struct net *net, uint64_t peer)
+{
+	struct connection *connection;
+
+	HASH_FIND(hh, net->connections, &peer, sizeof(peer), connection);
+	return connection;
+}
+
+static void on_written(uv_write_t *request, int status)
+{
+	struct pending_write *pending = request->data;
+
+	if (status < 0)
+		connection_drop(pending->connection, status);
+	free(pending);
+}
+
+static int seam_send(void *ctx, uint64_t peer, const void *frame, size_t size)
+{
+	struct net *net = ctx;
+	struct connection *connection = find(net, peer);
+	struct pending_write *pending;
+	uv_buf_t buffer;
+	int result;
+
+	if (connection == NULL || connection->state != CONNECTION_OPEN)
+		return -ENOTCONN;
+	if (size < FRAME_SIZE_MIN || size > net->options.frame_bytes_max)
+		return -EMSGSIZE;
+	if (uv_stream_get_write_queue_size(&connection->stream) + HEADER_SIZE +
+		    size >
+	    net->options.queue_bytes_max)
+		return -ENOBUFS;
+	pending = malloc(sizeof(*pending) + HEADER_SIZE + size);
+	if (pending == NULL)
+		return -ENOBUFS;
+	pending->connection = connection;
+	pending->request.data = pending;
+	for (size_t i = 0; i < HEADER_SIZE; i++)
+		pending->bytes[i] = (uint8_t)(size >> (8 * i));
+	memcpy(pending->bytes + HEADER_SIZE, frame, size);
+	buffer = uv_buf_init((char *)pending->bytes,
+			     (unsigned int)(HEADER_SIZE + size));
+	result = uv_write(&pending->request, &connection->stream, &buffer, 1,
+			  on_written);
+	if (result < 0) {
+		free(pending);
+		connection_drop(connection, result);
+		return -ENOTCONN;
+	}
+	return 0;
+}
+
+static void seam_close(void *ctx, uint64_t peer)
+{
+	struct connection *connection = find(ctx, peer);
+
+	if (connection == NULL)
+		return;
+	if (connection->state == CONNECTION_OPEN)
+		connection_end(connection, 0);
+	else if (connection->state == CONNECTION_DIALING)
+		connection_drop(connection, 0);
+}
+
+static const struct net_ops seam_ops = {
+	.send = seam_send,
+	.close = seam_close,
+};
+
+struct net_seam net_seam(struct net *net)
+{
+	return (struct net_seam){ .ops = &seam_ops, .ctx = net };
+}
+
+size_t net_connection_count(const struct net *net)
+{
+	return net->connection_count;
+}
+
+int net_create(uv_loop_t *loop, const struct net_options *options,
+	       struct net **ret_net)
+{
+	struct net *net;
+
+	if (options->connections_max == 0 || options->events == NULL ||
+	    options->frame_bytes_max > NET_FRAME_BYTES_MAX)
+		return -EINVAL;
+	net = calloc(1, sizeof(*net));
+	if (net == NULL)
+		return -ENOMEM;
+	net->loop = loop;
+	net->options = *options;
+	if (net->options.frame_bytes_max == 0)
+		net->options.frame_bytes_max = NET_FRAME_BYTES_MAX;
+	if (net->options.queue_bytes_max == 0)
+		net->options.queue_bytes_max = NET_QUEUE_BYTES_MAX;
+	if (net->options.frame_timeout_ms == 0)
+		net->options.frame_timeout_ms = NET_FRAME_TIMEOUT_MS;
+	if (net->options.linger_ms == 0)
+		net->options.linger_ms = NET_LINGER_MS;
+	*ret_net = net;
+	return 0;
+}
+
+void net_destroy(struct net *net)
+{
+	struct connection *connection;
+	struct connection *next;
+
+	if (net == NULL)
+		return;
+	net_listen_stop(net);
+	net->is_destroyed = true;
+	HASH_ITER (hh, net->connections, connection, next) {
+		if (connection->resolve.data != NULL)
+			uv_cancel((uv_req_t *)&connection->resolve);
+		connection_drop(connection, 0);
+	}
+	net_released(net);
+}

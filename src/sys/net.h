@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The real net seam: frames over TCP and Unix sockets, on a libuv loop.
+ *
+ * A `struct net` is a set of connections with one set of events and limits:
+ * the manager has one for nodes and one for clients. A frame on a stream is
+ * `u32 length (little-endian), payload`; what the payload means is the
+ * owner's. Connections are named by a handle, unique in their net, never 0.
+ *
+ * Life of a connection: net_dial() or a listener, then `opened`, `received`
+ * for each frame, perhaps `violated`, and exactly one `closed`. No event comes
+ * from within a call of this header: all come from the loop. Closing is
+ * gentle: what is queued is written, then the write side is shut down and what
+ * the peer still sends is thrown away until it closes too, NET_LINGER_MS at
+ * most.
+ *
+ * One thread: the loop's. The process ignores SIGPIPE.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/seam.h"
+
+#define NET_FRAME_BYTES_MAX  1048576 /* of payload: the protocols' limit */
+#define NET_QUEUE_BYTES_MAX  (4 * NET_FRAME_BYTES_MAX)
+#define NET_FRAME_TIMEOUT_MS 10000 /* a frame that began is complete by then */
+#define NET_DIAL_TIMEOUT_MS  10000 /* name resolution and connecting */
+#define NET_LINGER_MS        2000  /* from close until what is left is lost */
+#define NET_LISTENERS_MAX    4     /* of one net */
+
+struct net_peer_info {
+	bool is_unix;
+	/* Of a Unix socket's peer when it connected; else -1, -1, 0. */
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+	char address[64]; /* for logs: "10.0.0.7:41234", "uid 0 pid 77" */
+};
+
+struct net_events {
+	/* The connection is up. info is borrowed for the call. */
+	void (*opened)(void *ctx, uint64_t peer,
+		       const struct net_peer_info *info);
+	/* One whole frame's payload, 1 byte at least; borrowed. */
+	void (*received)(void *ctx, uint64_t peer, const void *frame,
+			 size_t size);
+	/*
+	 * Optional. The peer broke the framing: -EMSGSIZE (longer than
+	 * allowed, or empty), -ETIMEDOUT (half a frame, then silence).
+	 * Nothing more is read; last words may be sent from this call, and
+	 * the connection is closed after it.
+	 */
+	void (*violated)(void *ctx, uint64_t peer, int reason);
+	/*
+	 * It is over: 0 (closed by either side in order), the reason of
+	 * `violated`, or a negative errno of the socket. A dial that failed
+	 * ends here without `opened`.
+	 */
+	void (*closed)(void *ctx, uint64_t peer, int reason);
+};
+
+/* A zero means the default above; connections_max has none. */
+struct net_options {
+	const struct net_events *events; /* by reference */
+	void *events_ctx;
+	size_t connections_max; /* accepted over it: closed at once */
+	size_t frame_bytes_max;
+	size_t queue_bytes_max; /* unsent bytes of one peer */
+	uint64_t frame_timeout_ms;
+	uint64_t linger_ms;
+};
+
+struct net;
+
+/* -EINVAL, -ENOMEM. The loop is kept by reference. */
+int net_create(uv_loop_t *loop, const struct net_options *options,
+	       struct net **ret_net);
+/*
+ * Close all at once, without further events. The net is freed by the loop:
+ * run it until it has nothing to do, before it is closed.
+ */
+void net_destroy(struct net *net);
+DEFINE_AUTO(struct net, net_destroy)
+
+/*
+ * Listen on "ADDRESS:PORT" (numeric; port 0: any). -EINVAL, -EADDRINUSE,
+ * -EADDRNOTAVAIL, -EACCES, -ENOSPC (listeners), ... with a text. *ret_port
+ * (may be NULL) is the port that was bound.
+ */
+int net_listen_tcp(struct net *net, const char *address, uint16_t *ret_port,
+		   struct fairlead_error *ret_error);
+/*
+ * Listen on a Unix socket at an absolute path, with this mode, before anybody
+ * can connect. uid, gid: owner, or -1 to leave it. A socket that nobody
+ * listens on is replaced; -EADDRINUSE when somebody does, -EEXIST when
+ * something else is there. The path is removed by net_destroy() or
+ * net_listen_stop() while it is still ours.
+ */
+int net_listen_unix(struct net *net, const char *path, mode_t mode, uid_t uid,
+		    gid_t gid, struct fairlead_error *ret_error);
+/* Accept nothing more; connections stay. */
+void net_listen_stop(struct net *net);
+
+/*
+ * Connect to "HOST:PORT" (names are looked up) or to a Unix socket (an
+ * absolute path). Whether it worked comes as an event. -EINVAL with a text,
+ * -EMFILE at connections_max, -ENOMEM.
+ */
+int net_dial(struct net *net, const char *address, uint64_t *ret_peer,
+	     struct fairlead_error *ret_error);
+
+/* The seam's table (send, close) with this net as its context. */
+struct net_seam net_seam(struct net *net);
+/* Connections of any state; listeners do not count. */
+size_t net_connection_count(const struct net *net);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the net seam share; nobody else includes it. */
+#pragma once
+
+#include <uthash.h>
+
+#include "base/address.h"
+#include "sys/net.h"
+
+enum connection_state {
+	CONNECTION_DIALING,
+	CONNECTION_OPEN,
+	CONNECTION_ENDING, /* writes what is queued, reads into nothing */
+	CONNECTION_CLOSED, /* waits for the loop to let go */
+};
+
+struct connection {
+	struct net *net;
+	uint64_t peer;
+	enum connection_state state;
+	int reason; /* of the closed event */
+	bool is_unix;
+	bool is_announced; /* the owner knows the handle */
+	bool has_stream;   /* stream is initialised */
+	union {
+		uv_handle_t handle;
+		uv_stream_t stream;
+		uv_tcp_t tcp;
+		uv_pipe_t pipe;
+	};
+	uv_timer_t timer; /* of the dial, the frame, or the linger */
+	uv_connect_t connect;
+	uv_shutdown_t shutdown;
+	uv_getaddrinfo_t resolve;
+	struct addrinfo *addresses; /* of a dial, owned */
+	struct addrinfo *address;   /* the one that is tried; NULL: none left */
+	unsigned int pending; /* handles and requests the loop still holds */
+	uint8_t *bytes;       /* received, not yet delivered */
+	size_t size;
+	size_t capacity;
+	UT_hash_handle hh;
+};
+
+struct listener {
+	struct net *net;
+	bool is_unix;
+	bool is_open; /* the loop holds it */
+	union {
+		uv_handle_t handle;
+		uv_stream_t stream;
+		uv_tcp_t tcp;
+		uv_pipe_t pipe;
+	};
+	char *path; /* of the Unix socket; owned */
+	uint64_t path_dev;
+	uint64_t path_ino;
+};
+
+struct net {
+	uv_loop_t *loop;
+	struct net_options options;
+	struct connection *connections; /* by peer */
+	size_t connection_count;
+	uint64_t peer_last;
+	struct listener listeners[NET_LISTENERS_MAX];
+	size_t listener_count;
+	bool is_destroyed; /* no events; freed when nothing is pending */
+};
+
+/* In a state of its own with an initialised timer, and counted. */
+int connection_create(struct net *net, bool is_unix,
+		      struct connection **ret_connection);
+/* The stream is connected: read, and tell the owner. */
+void connection_opened(struct connection *connection);
+/* Let go at once; the closed event follows from the loop. */
+void connection_drop(struct connection *connection, int reason);
+/* One thing less that the loop holds; frees the connection after the last. */
+void connection_released(struct connection *connection);
+/* -errno of a stream's initialisation, which it counts as pending. */
+int connection_stream_init(struct connection *connection);
+void connection_timer_start(struct connection *connection, uv_timer_cb callback,
+			    uint64_t timeout_ms);
+/* Free the net once it is destroyed and empty. */
+void net_released(struct net *net);
