@@ -235,8 +235,7 @@ int hostlist_parse(const char *text, struct hostlist **ret_list,
 		   struct fairlead_error *ret_error)
 {
 	struct cursor cursor = { .at = text, .error = ret_error };
-	_auto_(writer_fini)
-	struct writer names = { 0 };
+	_auto_(writer_fini) struct writer names = { 0 };
 	struct hostlist *list;
 	int result;
 
@@ -432,8 +431,7 @@ static int place_compare(const void *one, const void *two)
 
 int hostlist_duplicate(const struct hostlist *list)
 {
-	_auto_(freep)
-	char *const **places = NULL;
+	_auto_(freep) char *const **places = NULL;
 	size_t lowest = list->count;
 
 	places = calloc(list->count + 1, sizeof(*places));

@@ -243,8 +243,7 @@ static int range_parse(const char **at, struct idset *set,
 int idset_parse(const char *text, uint32_t limit, struct idset **ret_set,
 		struct fairlead_error *ret_error)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = NULL;
+	_auto_(idset_destroyp) struct idset *set = NULL;
 	int result = idset_create(limit, &set);
 
 	if (result < 0)

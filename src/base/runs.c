@@ -70,8 +70,7 @@ static bool run_parse(const char **at, struct run *ret_run)
 int runs_parse(const char *text, size_t count, uint32_t **ret_values,
 	       struct fairlead_error *ret_error)
 {
-	_auto_(freep)
-	uint32_t *values = NULL;
+	_auto_(freep) uint32_t *values = NULL;
 	const char *at = text;
 	size_t done = 0;
 

@@ -197,8 +197,7 @@ static int clear_path(const struct sockaddr_un *address,
 		      struct fairlead_error *ret_error)
 {
 	const char *path = address->sun_path;
-	_auto_(closep)
-	int fd = -1;
+	_auto_(closep) int fd = -1;
 	struct stat status;
 
 	if (lstat(path, &status) < 0)
@@ -233,8 +232,7 @@ static int bind_path(const struct sockaddr_un *address, mode_t mode, uid_t uid,
 		     struct fairlead_error *ret_error)
 {
 	const char *path = address->sun_path;
-	_auto_(closep)
-	int fd = -1;
+	_auto_(closep) int fd = -1;
 
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -262,8 +260,7 @@ int net_listen_unix(struct net *net, const char *path, mode_t mode, uid_t uid,
 	struct sockaddr_un address;
 	struct listener *listener;
 	struct stat status;
-	_auto_(closep)
-	int fd = -1;
+	_auto_(closep) int fd = -1;
 	int result = path_address(path, &address, ret_error);
 
 	if (result == 0)

@@ -30,8 +30,7 @@ static struct hostlist *parsed(const char *text)
 /* The text names these (joined by spaces), and each is found where it is. */
 static void assert_names(const char *text, const char *expected)
 {
-	_auto_(hostlist_destroyp)
-	struct hostlist *list = parsed(text);
+	_auto_(hostlist_destroyp) struct hostlist *list = parsed(text);
 	char joined[1024] = "";
 
 	for (size_t i = 0; i < list->count; i++) {
@@ -67,10 +66,8 @@ static void assert_refused(const char *text, int code, const char *part)
 /* Names as text (whatever form) come out in this form. */
 static void assert_format(const char *text, const char *expected)
 {
-	_auto_(hostlist_destroyp)
-	struct hostlist *list = parsed(text);
-	_auto_(freep)
-	char *formatted =
+	_auto_(hostlist_destroyp) struct hostlist *list = parsed(text);
+	_auto_(freep) char *formatted =
 		hostlist_format((const char *const *)list->names, list->count);
 
 	assert_string_equal(formatted, expected);
@@ -105,8 +102,7 @@ static void numbers_keep_their_zeros(void **state)
 
 static void range_may_outgrow_its_zeros(void **state)
 {
-	_auto_(hostlist_destroyp)
-	struct hostlist *list = parsed("n[08-100]");
+	_auto_(hostlist_destroyp) struct hostlist *list = parsed("n[08-100]");
 
 	assert_int_equal(list->count, 93);
 	assert_string_equal(list->names[1], "n09");
@@ -189,8 +185,8 @@ static void number_has_a_maximum_of_digits(void **state)
 
 static void list_has_a_maximum_of_names(void **state)
 {
-	_auto_(hostlist_destroyp)
-	struct hostlist *list = parsed("n[0-65534],a");
+	_auto_(hostlist_destroyp) struct hostlist *list =
+		parsed("n[0-65534],a");
 
 	assert_int_equal(list->count, HOSTLIST_COUNT_MAX);
 	assert_string_equal(list->names[65535], "a");
@@ -267,8 +263,7 @@ static void order_and_duplicates_are_kept(void **state)
 
 static void scattered_numbers_compress(void **state)
 {
-	_auto_(freep)
-	char *text = NULL;
+	_auto_(freep) char *text = NULL;
 	static char names[1000][16];
 	const char *pointers[1000];
 
@@ -282,8 +277,7 @@ static void scattered_numbers_compress(void **state)
 
 static void no_names_are_no_text(void **state)
 {
-	_auto_(freep)
-	char *text = hostlist_format(NULL, 0);
+	_auto_(freep) char *text = hostlist_format(NULL, 0);
 
 	assert_string_equal(text, "");
 }
@@ -301,8 +295,8 @@ static void duplicate_is_the_first_second_place(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		_auto_(hostlist_destroyp)
-		struct hostlist *list = parsed(cases[i].text);
+		_auto_(hostlist_destroyp) struct hostlist *list =
+			parsed(cases[i].text);
 
 		assert_int_equal(hostlist_duplicate(list), cases[i].index);
 	}
@@ -355,10 +349,8 @@ static void names_read_back_and_are_found(void **state)
 	sim_rng_init(&rng, 31);
 	for (int round = 0; round < 300; round++) {
 		size_t count = random_names(&rng, 100, names);
-		_auto_(hostlist_destroyp)
-		struct hostlist *list = NULL;
-		_auto_(freep)
-		char *text = NULL;
+		_auto_(hostlist_destroyp) struct hostlist *list = NULL;
+		_auto_(freep) char *text = NULL;
 		const char *pointers[100];
 		char stray[HOSTLIST_NAME_MAX + 1];
 
@@ -388,10 +380,8 @@ static void names_read_back_and_are_found(void **state)
 
 static int parse_and_format(void *ctx)
 {
-	_auto_(hostlist_destroyp)
-	struct hostlist *list = NULL;
-	_auto_(freep)
-	char *text = NULL;
+	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
+	_auto_(freep) char *text = NULL;
 	struct fairlead_error error = { 0 };
 	int result = hostlist_parse("n[1-9],m[1-99]", &list, &error);
 

@@ -88,8 +88,7 @@ static struct idset *random_set(struct sim_rng *rng, uint32_t limit,
 
 static void new_set_is_empty(void **state)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = NULL;
+	_auto_(idset_destroyp) struct idset *set = NULL;
 
 	assert_int_equal(idset_create(100, &set), 0);
 	assert_int_equal(idset_limit(set), 100);
@@ -114,8 +113,7 @@ static void limit_has_a_maximum(void **state)
 
 static void set_of_no_numbers_has_none(void **state)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = parsed("", 0);
+	_auto_(idset_destroyp) struct idset *set = parsed("", 0);
 
 	assert_false(idset_has(set, 0));
 	assert_int_equal(idset_next(set, 0), IDSET_NONE);
@@ -125,8 +123,7 @@ static void set_of_no_numbers_has_none(void **state)
 
 static void number_over_the_limit_is_no_member(void **state)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = parsed("0-69", 70);
+	_auto_(idset_destroyp) struct idset *set = parsed("0-69", 70);
 
 	assert_true(idset_has(set, 69));
 	assert_false(idset_has(set, 70));
@@ -138,8 +135,7 @@ static void number_over_the_limit_is_no_member(void **state)
 
 static void adding_and_removing_twice_counts_once(void **state)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = parsed("", 100);
+	_auto_(idset_destroyp) struct idset *set = parsed("", 100);
 
 	idset_add(set, 64);
 	idset_add(set, 64);
@@ -151,10 +147,8 @@ static void adding_and_removing_twice_counts_once(void **state)
 
 static void clone_is_apart(void **state)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = parsed("1,5-9", 100);
-	_auto_(idset_destroyp)
-	struct idset *clone = NULL;
+	_auto_(idset_destroyp) struct idset *set = parsed("1,5-9", 100);
+	_auto_(idset_destroyp) struct idset *clone = NULL;
 
 	assert_int_equal(idset_clone(set, &clone), 0);
 	assert_true(idset_equal(set, clone));
@@ -166,12 +160,9 @@ static void clone_is_apart(void **state)
 
 static void sets_with_other_limits_are_not_equal(void **state)
 {
-	_auto_(idset_destroyp)
-	struct idset *one = parsed("1", 100);
-	_auto_(idset_destroyp)
-	struct idset *two = parsed("1", 101);
-	_auto_(idset_destroyp)
-	struct idset *three = parsed("2", 100);
+	_auto_(idset_destroyp) struct idset *one = parsed("1", 100);
+	_auto_(idset_destroyp) struct idset *two = parsed("1", 101);
+	_auto_(idset_destroyp) struct idset *three = parsed("2", 100);
 
 	assert_false(idset_equal(one, two));
 	assert_false(idset_equal(one, three));
@@ -195,8 +186,8 @@ static void text_forms_are_read(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		_auto_(idset_destroyp)
-		struct idset *set = parsed(texts[i][0], 65536);
+		_auto_(idset_destroyp) struct idset *set =
+			parsed(texts[i][0], 65536);
 
 		assert_text(set, texts[i][1]);
 	}
@@ -242,8 +233,8 @@ static void members_are_those_of_the_model(void **state)
 	for (int round = 0; round < 200; round++) {
 		uint32_t limit = 1 + (uint32_t)sim_rng_below(&rng, MODEL_MAX);
 		bool model[MODEL_MAX];
-		_auto_(idset_destroyp)
-		struct idset *set = random_set(&rng, limit, model);
+		_auto_(idset_destroyp) struct idset *set =
+			random_set(&rng, limit, model);
 
 		for (int i = 0; i < 50; i++) {
 			uint32_t id = (uint32_t)sim_rng_below(&rng, limit);
@@ -266,10 +257,10 @@ static void set_operations_are_those_of_the_model(void **state)
 	for (int round = 0; round < 300; round++) {
 		uint32_t limit = 1 + (uint32_t)sim_rng_below(&rng, MODEL_MAX);
 		bool one_model[MODEL_MAX], two_model[MODEL_MAX];
-		_auto_(idset_destroyp)
-		struct idset *one = random_set(&rng, limit, one_model);
-		_auto_(idset_destroyp)
-		struct idset *two = random_set(&rng, limit, two_model);
+		_auto_(idset_destroyp) struct idset *one =
+			random_set(&rng, limit, one_model);
+		_auto_(idset_destroyp) struct idset *two =
+			random_set(&rng, limit, two_model);
 
 		for (uint32_t id = 0; id < limit; id++) {
 			if (round % 3 == 0)
@@ -292,8 +283,7 @@ static void set_operations_are_those_of_the_model(void **state)
 
 static void operations_of_a_set_with_itself(void **state)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = parsed("1,60-70", 100);
+	_auto_(idset_destroyp) struct idset *set = parsed("1,60-70", 100);
 
 	idset_unite(set, set);
 	idset_intersect(set, set);
@@ -311,12 +301,10 @@ static void text_reads_back_as_the_same_set(void **state)
 	for (int round = 0; round < 300; round++) {
 		uint32_t limit = 1 + (uint32_t)sim_rng_below(&rng, MODEL_MAX);
 		bool model[MODEL_MAX];
-		_auto_(idset_destroyp)
-		struct idset *set = random_set(&rng, limit, model);
-		_auto_(freep)
-		char *text = idset_format(set);
-		_auto_(idset_destroyp)
-		struct idset *back = parsed(text, limit);
+		_auto_(idset_destroyp) struct idset *set =
+			random_set(&rng, limit, model);
+		_auto_(freep) char *text = idset_format(set);
+		_auto_(idset_destroyp) struct idset *back = parsed(text, limit);
 
 		assert_true(idset_equal(set, back));
 		assert_text(back, text);
@@ -345,20 +333,17 @@ static void parsed_ranges_are_those_of_the_model(void **state)
 			for (uint64_t id = first; id <= last; id++)
 				model[id] = true;
 		}
-		_auto_(idset_destroyp)
-		struct idset *set = parsed(text, MODEL_MAX);
+		_auto_(idset_destroyp) struct idset *set =
+			parsed(text, MODEL_MAX);
 		assert_model(set, model, MODEL_MAX);
 	}
 }
 
 static int parse_clone_format(void *ctx)
 {
-	_auto_(idset_destroyp)
-	struct idset *set = NULL;
-	_auto_(idset_destroyp)
-	struct idset *clone = NULL;
-	_auto_(freep)
-	char *text = NULL;
+	_auto_(idset_destroyp) struct idset *set = NULL;
+	_auto_(idset_destroyp) struct idset *clone = NULL;
+	_auto_(freep) char *text = NULL;
 	struct fairlead_error error = { 0 };
 	int result = idset_parse("1,3,5,7-100000", 1u << 17, &set, &error);
 

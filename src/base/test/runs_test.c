@@ -18,8 +18,7 @@
 static void assert_values(const char *text, const uint32_t *expected,
 			  size_t count)
 {
-	_auto_(freep)
-	uint32_t *values = NULL;
+	_auto_(freep) uint32_t *values = NULL;
 	struct fairlead_error error;
 
 	if (runs_parse(text, count, &values, &error) < 0)
@@ -45,8 +44,7 @@ static void assert_refused(const char *text, size_t count, const char *part)
 static void assert_text(const uint32_t *values, size_t count,
 			const char *expected)
 {
-	_auto_(freep)
-	char *text = runs_format(values, count);
+	_auto_(freep) char *text = runs_format(values, count);
 
 	assert_string_equal(text, expected);
 }
@@ -154,8 +152,7 @@ static void values_read_back(void **state)
 	for (int round = 0; round < 500; round++) {
 		size_t count = 1 + sim_rng_below(&rng, COUNT_MAX);
 		uint32_t repeat_chance = (uint32_t)sim_rng_below(&rng, 1000001);
-		_auto_(freep)
-		char *text = NULL;
+		_auto_(freep) char *text = NULL;
 		uint32_t values[COUNT_MAX];
 
 		for (size_t i = 0; i < count; i++) {
@@ -176,10 +173,8 @@ static void values_read_back(void **state)
 
 static int parse_and_format(void *ctx)
 {
-	_auto_(freep)
-	uint32_t *values = NULL;
-	_auto_(freep)
-	char *text = NULL;
+	_auto_(freep) uint32_t *values = NULL;
+	_auto_(freep) char *text = NULL;
 	int result = runs_parse("1,2(x40)", 41, &values, NULL);
 
 	if (result < 0)

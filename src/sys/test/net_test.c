@@ -323,8 +323,7 @@ static void dial_and_listen_refuse_bad_addresses(void **state)
 static void many_frames_in_one_read_are_delivered_in_order(void **state)
 {
 	struct fixture *fixture = *state;
-	_auto_(closep)
-	int fd = raw_connect(fixture);
+	_auto_(closep) int fd = raw_connect(fixture);
 
 	raw_write(fd, "\1\0\0\0a\2\0\0\0bb\3\0\0\0cc", 17);
 	run_until(fixture, fixture->at_server.received == 2);
@@ -338,8 +337,7 @@ static void many_frames_in_one_read_are_delivered_in_order(void **state)
 static void half_a_frame_then_silence_is_closed_with_last_words(void **state)
 {
 	struct fixture *fixture = *state;
-	_auto_(closep)
-	int fd = raw_connect(fixture);
+	_auto_(closep) int fd = raw_connect(fixture);
 	char bytes[16] = "";
 
 	fixture->at_server.has_last_words = true;
@@ -359,10 +357,8 @@ static void half_a_frame_then_silence_is_closed_with_last_words(void **state)
 static void silence_between_frames_is_allowed(void **state)
 {
 	struct fixture *fixture = *state;
-	_auto_(closep)
-	int quiet = raw_connect(fixture);
-	_auto_(closep)
-	int half = raw_connect(fixture);
+	_auto_(closep) int quiet = raw_connect(fixture);
+	_auto_(closep) int half = raw_connect(fixture);
 
 	raw_write(quiet, "\1\0\0\0a", 5);
 	run_until(fixture, fixture->at_server.received == 1);
@@ -377,10 +373,8 @@ static void silence_between_frames_is_allowed(void **state)
 static void an_oversize_frame_is_refused_by_its_length(void **state)
 {
 	struct fixture *fixture = *state;
-	_auto_(closep)
-	int fd = raw_connect(fixture);
-	_auto_(closep)
-	int empty = -1;
+	_auto_(closep) int fd = raw_connect(fixture);
+	_auto_(closep) int empty = -1;
 	char bytes[16] = "";
 
 	fixture->at_server.has_last_words = true;
@@ -413,8 +407,7 @@ static void the_largest_frame_arrives_and_a_larger_is_not_sent(void **state)
 static void a_slow_reader_gets_no_more_than_its_queue(void **state)
 {
 	struct fixture *fixture = *state;
-	_auto_(closep)
-	int fd = raw_connect(fixture);
+	_auto_(closep) int fd = raw_connect(fixture);
 	struct net_seam seam = net_seam(fixture->server);
 	static char frame[FRAME_MAX];
 	unsigned int sent = 0;
@@ -451,8 +444,7 @@ static void connections_over_the_maximum_end_at_once(void **state)
 {
 	struct fixture *fixture = *state;
 	int fds[CONNECTIONS_MAX];
-	_auto_(closep)
-	int over = -1;
+	_auto_(closep) int over = -1;
 	uint64_t peer;
 	char byte;
 
