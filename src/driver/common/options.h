@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job's options for its driver: "vnis=2,tcs=LOW_LATENCY" or "off". Only the
+ * form is read here; which names exist and what they mean is the driver's.
+ *
+ * Pure. The text comes from users and is not trusted.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fairlead_driver.h"
+
+#define OPTIONS_COUNT_MAX 32 /* options in one text */
+
+struct option {
+	const char *name;  /* not empty */
+	const char *value; /* NULL: no '='; may be "" */
+};
+
+/* Items point into the buffer: a struct options is not to be copied. */
+struct options {
+	size_t count;
+	struct option items[OPTIONS_COUNT_MAX];
+	char buffer[FAIRLEAD_OPTIONS_MAX + 1];
+};
+
+/*
+ * Split text at its commas. "" has no options. -EINVAL, with the part that is
+ * wrong: a byte that is not printable ASCII or is a space, an empty item or
+ * name, a name that stands twice; -E2BIG: too long or too many. After a
+ * failure nothing can be said of *options.
+ */
+int options_parse(struct options *options, const char *text,
+		  struct fairlead_error *ret_error);
+
+/*
+ * The option's value as a decimal number from min to max. -EINVAL, with a text
+ * that names the option and the range, for anything else.
+ */
+int option_number(const struct option *option, uint32_t min, uint32_t max,
+		  uint32_t *ret_number, struct fairlead_error *ret_error);
