@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The manager half. It reads the site's policy from
+ *
+ *	vni_pool         id set within 2-9,11-65535; default 1024-65535
+ *	default_vnis     0..4, default 1: VNIs of a job that does not say
+ *	reserve_fatal    default true; false: a job that cannot get VNIs runs
+ *	traffic_classes  names with commas; default LOW_LATENCY,BEST_EFFORT
+ *	max_X            most of a resource, per service
+ *	per_core_X       reserved of it for each core of the job on the node
+ *
+ * (X: ptes txqs tgqs eqs cts les tles acs) and turns a job's options into a
+ * number of VNIs and completed options. The nodes' settings are accepted here
+ * without a look, since one file may serve both.
+ *
+ * VNI 0 is no VNI, and 1 and 10 are the default service's, which any user may
+ * have: a pool with one of them would hand out a lane that is no lane.
+ */
+#include "driver/slingshot/slingshot.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/idset.h"
+#include "driver/common/settings.h"
+#include "driver/slingshot/policy.h"
+
+#define VNI_LIMIT        65536
+#define VNI_POOL_NAME    "vni"
+#define VNI_POOL_DEFAULT "1024-65535"
+#define EVENT_NAME       "cray-slingshot"
+
+struct manager_state {
+	char *vni_pool; /* id set, in its shortest form */
+	uint32_t default_vnis;
+	bool is_reserve_fatal;
+	struct slingshot_policy policy;
+};
+
+static void destroy(void *data)
+{
+	struct manager_state *state = data;
+
+	if (!state)
+		return;
+	free(state->vni_pool);
+	free(state);
+}
+
+static void destroy_statep(struct manager_state **state)
+{
+	destroy(*state);
+}
+
+/* Why the set cannot be a pool, or NULL. */
+static const char *pool_flaw(const struct idset *set)
+{
+	if (idset_count(set) == 0)
+		return "has no VNI";
+	if (idset_has(set, 0))
+		return "has VNI 0, which is no VNI";
+	if (idset_has(set, 1))
+		return "has VNI 1, which is the default service's";
+	if (idset_has(set, 10))
+		return "has VNI 10, which is the default service's";
+	return NULL;
+}
+
+/* -ENOMEM; what is wrong with the setting itself is added to settings. */
+static int read_pool(struct settings *settings, char **ret_text)
+{
+	const struct fairlead_setting *setting =
+		settings_find(settings, "vni_pool");
+	_auto_(idset_destroyp) struct idset *set = NULL;
+	struct fairlead_error error = { 0 };
+	const char *flaw;
+	char *text;
+	int result;
+
+	result = idset_parse(setting ? setting->value : VNI_POOL_DEFAULT,
+			     VNI_LIMIT, &set, &error);
+	if (result == -ENOMEM)
+		return result;
+	assert(result == 0 || setting);
+	flaw = result < 0 ? error.text : pool_flaw(set);
+	if (flaw) {
+		settings_fail(settings, setting,
+			      "'%s' %s%s; the pool must be within "
+			      "2-9,11-65535",
+			      setting->value,
+			      result < 0 ? "is no id set: " : "", flaw);
+		return 0;
+	}
+	text = idset_format(set);
+	if (!text)
+		return -ENOMEM;
+	*ret_text = text;
+	return 0;
+}
+
+static int configure(const struct fairlead_setting *list, size_t count,
+		     void **ret_state, struct fairlead_error *ret_error)
+{
+	_auto_(destroy_statep) struct manager_state *state =
+		calloc(1, sizeof(*state));
+	struct settings settings;
+	int result;
+
+	if (!state)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	state->default_vnis = 1;
+	state->is_reserve_fatal = true;
+	state->policy = slingshot_policy_default;
+	settings_begin(&settings, list, count, slingshot_settings);
+	if (read_pool(&settings, &state->vni_pool) < 0)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	settings_number(&settings, "default_vnis", 0, SLINGSHOT_VNIS_MAX,
+			&state->default_vnis);
+	settings_bool(&settings, "reserve_fatal", &state->is_reserve_fatal);
+	slingshot_policy_read(&state->policy, &settings);
+	result = settings_finish(&settings, ret_error);
+	if (result == 0)
+		*ret_state = take_ptr(state);
+	return result;
+}
+
+static size_t pools(void *data,
+		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
+{
+	const struct manager_state *state = data;
+
+	specs[0] = (struct fairlead_pool_spec){
+		.name = VNI_POOL_NAME,
+		.limit = VNI_LIMIT,
+		.universe = state->vni_pool,
+	};
+	return 1;
+}
+
+static int reserve(void *data, const struct fairlead_driver_request *request,
+		   struct fairlead_plan *ret_plan,
+		   struct fairlead_effects *effects,
+		   struct fairlead_error *ret_error)
+{
+	const struct manager_state *state = data;
+	struct slingshot_request wish;
+	struct fairlead_plan plan = { 0 };
+	int result;
+
+	result = slingshot_request_parse(request->options, &state->policy,
+					 &state->policy, state->default_vnis,
+					 &wish, ret_error);
+	if (result < 0)
+		return result;
+	plan.counts[0] = wish.vni_count;
+	plan.is_fatal = state->is_reserve_fatal;
+	plan.has_lane = wish.vni_count > 0;
+	if (wish.is_off)
+		strcpy(plan.reason, "disabled by user request");
+	else if (wish.vni_count == 0)
+		strcpy(plan.reason, "none requested");
+	slingshot_request_format(&wish, plan.options);
+	*ret_plan = plan;
+	return 0;
+}
+
+static json_t *vni_array(const struct fairlead_lane *lane)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; array && i < lane->id_count; i++) {
+		if (json_array_append_new(array, json_integer(lane->ids[i]))) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+/*
+ * The document has the VNIs in "reservation", the programs that exist read
+ * them from the context itself: both are there.
+ */
+static int describe(void *data, const struct fairlead_lane *lane,
+		    const char *reason, const char **ret_event_name,
+		    char **ret_context)
+{
+	json_t *context = json_pack("{s:{s:o}, s:o}", "reservation", "vnis",
+				    vni_array(lane), "vnis", vni_array(lane));
+	char *text = NULL;
+
+	if (context && lane->id_count == 0 &&
+	    json_object_set_new(context, "empty-reason", json_string(reason)))
+		json_decref(take_ptr(context));
+	if (context)
+		text = json_dumps(context, JSON_COMPACT);
+	json_decref(context);
+	if (!text)
+		return -ENOMEM;
+	*ret_event_name = EVENT_NAME;
+	*ret_context = text;
+	return 0;
+}
+
+const struct fairlead_manager_ops slingshot_manager_ops = {
+	.configure = configure,
+	.destroy = destroy,
+	.pools = pools,
+	.reserve = reserve,
+	.describe = describe,
+};
