@@ -116,10 +116,6 @@ static int range_parse(struct cursor *cursor)
 	if (span->prefix_size + last_width + span->suffix_size >
 	    HOSTLIST_NAME_MAX)
 		return refuse(cursor, "name too long", span->prefix);
-	if (span->last - span->first >= HOSTLIST_COUNT_MAX)
-		return error_set(cursor->error, -E2BIG,
-				 "host list has more than %d names",
-				 HOSTLIST_COUNT_MAX);
 	span->count = (size_t)(span->last - span->first) + 1;
 	if (*cursor->at == ',') {
 		cursor->at++;

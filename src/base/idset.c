@@ -127,8 +127,8 @@ static uint32_t next_absent(const struct idset *set, uint32_t from)
 			return set->limit;
 		word = ~set->words[at];
 	}
-	from = (uint32_t)at * WORD_BITS + (uint32_t)__builtin_ctzll(word);
-	return from < set->limit ? from : set->limit;
+	/* At most the limit: what lies over it is absent. */
+	return (uint32_t)at * WORD_BITS + (uint32_t)__builtin_ctzll(word);
 }
 
 static void recount(struct idset *set)

@@ -238,6 +238,7 @@ static void neighbours_share_brackets(void **state)
 	assert_format("r1n1,r1n2,r2n1,r2n2", "r1n[1-2],r2n[1-2]");
 	assert_format("r1n1,r2n1,r3n1", "r[1-3]n1");
 	assert_format("n12,n1,n2", "n[12,1-2]");
+	assert_format("n10,n20,n21", "n[10,20-21]");
 }
 
 static void strangers_stand_alone(void **state)
