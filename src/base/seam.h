@@ -85,11 +85,17 @@ struct net_seam {
  * the event loop and never from inside the request itself.
  */
 enum store_table {
-	STORE_META,      /* key -> number in id: epoch, cursors, ... */
-	STORE_JOB,       /* id: grant id, key: job key, body: the record */
-	STORE_TOMBSTONE, /* id: grant id, key: a released job's key */
-	STORE_EVENT,     /* id: grant id, sub: 1, 2, ...; body: one JSON line */
-	STORE_NODE,      /* key: node name, body: the record */
+	STORE_META, /* key -> number in id: epoch, cursors, ... */
+	STORE_JOB,  /* id: grant id, key: job key, body: the record */
+	/*
+	 * What one node of a grant has done since the grant's record was
+	 * written; id: grant id, sub: the node's place in the job; body.
+	 */
+	STORE_PART,
+	/* id: grant id, sub: order of release, key: the job's key; body */
+	STORE_TOMBSTONE,
+	STORE_EVENT, /* id: grant id, sub: rising; body: one JSON line */
+	STORE_NODE,  /* key: node name, body: the record */
 	STORE_TABLE_COUNT,
 };
 
@@ -98,7 +104,7 @@ enum store_verb {
 	STORE_DELETE, /* absent is no error */
 };
 
-/* In a STORE_DELETE of STORE_EVENT: all events of the grant. */
+/* In a STORE_DELETE of STORE_EVENT or STORE_PART: all of the grant. */
 #define STORE_SUB_ALL UINT64_MAX
 
 struct store_row {
@@ -125,10 +131,10 @@ struct store_ops {
 		       void (*done)(void *arg, int result), void *arg);
 	/*
 	 * Read the rows with this primary key: META and NODE by key, JOB and
-	 * TOMBSTONE by id, EVENT by id (all of the grant, in order). The rows
-	 * are the store's and valid during the call; none is no error. result:
-	 * 0, or -EIO, -EUCLEAN, -ENOBUFS (also: more than a batch can hold),
-	 * -ENOMEM; there are no rows then.
+	 * TOMBSTONE by id, PART and EVENT by id (all of the grant, in order).
+	 * The rows are the store's and valid during the call; none is no
+	 * error. result: 0, or -EIO, -EUCLEAN, -ENOBUFS (also: more than a
+	 * batch can hold), -ENOMEM; there are no rows then.
 	 */
 	void (*read)(void *ctx, enum store_table table, uint64_t id,
 		     const char *key,
