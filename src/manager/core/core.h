@@ -10,9 +10,13 @@
  * before it are on disk. When that fails the caller destroys the core and
  * makes a new one from the journal; nobody outside has seen the difference.
  *
- * Life cycle: core_create, core_load_* for each row of the journal,
- * core_start, then events in any order, core_destroy. One thread. Time is
- * passed in; the core wants core_tick() at core_deadline_ms() at the latest.
+ * Life cycle: core_create, core_load for each row of the journal, core_start,
+ * then events in any order, core_destroy. One thread. The clock is a seam;
+ * the core wants core_tick() at core_deadline_ms() at the latest. The
+ * operations in struct core_ops must not call the core.
+ *
+ * When memory is out inside an event there is no half decision to go on with:
+ * the core aborts the process, and the journal has the rest.
  *
  * Invariants (design, section 4) that the core alone keeps:
  *  - an identifier is in exactly one of free, held, quarantined; withheld and
@@ -20,6 +24,12 @@
  *  - an identifier leaves quarantine only when each node of its last holder
  *    has confirmed verifiably, was fenced, or was waived by an operator;
  *  - a key is used once; grant ids rise for ever.
+ *
+ * Fenced. A node's registration with another incarnation proves that what it
+ * held is gone, since a registration is a barrier for APPLY (node-protocol):
+ * the caller must number HELLO before any APPLY that it makes afterwards. It
+ * proves nothing while an APPLY of the same grant is under way; that grant is
+ * then undone as if the node had failed.
  */
 #pragma once
 
@@ -36,9 +46,17 @@
 struct core;
 struct request; /* manager/wire/request.h */
 
+#define CORE_NODES_MAX      131072  /* nodes, with those that are leaving */
+#define CORE_DRIVERS_MAX    8       /* interconnects that are turned on */
 #define CORE_JOBS_MAX       262144  /* grants that still hold something */
+#define CORE_JOB_GRANTS_MAX 256     /* of them under one SUBMITTER/JOB */
 #define CORE_TOMBSTONES_MAX 1048576 /* released keys that are remembered */
+#define CORE_TRACES_MAX     1024    /* failed requests whose events are kept */
 #define CORE_EFFECTS_MAX    16      /* pending effects of one lane */
+#define CORE_WAITERS_MAX    1024    /* open applies and releases of a grant */
+#define CORE_WITHHELD_MAX   16384   /* identifiers that one node withholds */
+#define CORE_GROUPS_MAX     64      /* different texts of nodes in an answer */
+#define CORE_VIEW_BYTES_MAX 786432  /* then a view says that there is more */
 
 /* One driver that the configuration turns on. */
 struct core_driver_config {
@@ -65,7 +83,7 @@ enum core_fanout_op {
 
 /* A command to a set of nodes. Borrowed: valid during the call only. */
 struct core_fanout {
-	uint64_t id; /* comes back in core_fanout_done; unique in a life */
+	uint64_t id; /* comes back in core_fanout_done; unique in a core */
 	enum core_fanout_op op;
 	uint64_t apply_floor;
 	uint32_t timeout_ms;
@@ -74,7 +92,7 @@ struct core_fanout {
 	size_t node_count;
 	/* The lane (cores and tasks are 0) and what an APPLY needs besides. */
 	const struct fairlead_lane *lane;
-	const char *key;
+	const char *key; /* "" in a REVOKE: it has been forgotten */
 	const char *driver;
 	const uint32_t *cores; /* an entry a node; NULL for REVOKE */
 	const uint32_t *tasks;
@@ -127,22 +145,28 @@ void core_destroy(struct core *core);
 DEFINE_AUTO(struct core, core_destroy)
 
 /*
- * Take in one row of the journal: META, NODE, then JOB, then TOMBSTONE rows
- * (EVENT rows are not needed). -EBADMSG with a text that names the row when it
- * cannot be read or contradicts another one.
+ * Take in one row of the journal: META, NODE, JOB (by rising ids), PART and
+ * TOMBSTONE rows, table after table (EVENT rows are not needed). -EBADMSG
+ * with a text that names the row when it cannot be read or contradicts
+ * another one; -EINVAL when the configuration lacks what it needs (an
+ * interconnect that still has grants); -ENOMEM.
  */
 int core_load(struct core *core, const struct store_row *row,
 	      struct fairlead_error *ret_error);
 
 /*
- * Begin: the epoch is on disk already. Jobs that were in the middle of an
- * apply are undone; revokes go on as nodes register. is_recovery: an operator
- * asked for it, or it was under way: every identifier counts as used until
- * each configured node has registered or was waived; grant ids jump.
+ * Begin: the epoch is on disk already, and is higher than that of any core
+ * before on this journal, also in this process. Jobs that were in the middle
+ * of an apply are undone; revokes go on as nodes register. is_recovery: an
+ * operator asks for it: every identifier counts as used until each configured
+ * node has registered or was waived; grant ids jump. A recovery that was
+ * under way goes on in any case. -EBADMSG: the rows contradict each other, or
+ * a driver refuses a lane that was read back; -EINVAL as in core_load.
  */
 int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	       struct fairlead_error *ret_error);
 
+/* On the monotonic clock; DEADLINE_NONE. */
 uint64_t core_deadline_ms(const struct core *core);
 void core_tick(struct core *core);
 
@@ -181,6 +205,7 @@ void core_release(struct core *core, const struct core_caller *caller,
 void core_node_drain(struct core *core, const char *nodes, bool is_drained,
 		     const char *reason, uint64_t token);
 void core_node_fence(struct core *core, const char *nodes, uint64_t token);
+/* driver NULL: there is one pool of that name only. */
 void core_quarantine_release(struct core *core, const char *driver,
 			     const char *pool, const char *ids, uint64_t token);
 void core_recover_waive(struct core *core, const char *nodes, uint64_t token);
@@ -218,7 +243,10 @@ struct core_registration {
  * A node has proven who it is. Another incarnation than the last one fences
  * what the node held. Identifiers that it holds and the core does not know
  * are withheld for as long as it reports them; grants that the core has
- * released are revoked again. -ENOENT: not one of our nodes.
+ * released are revoked again. -ENOENT: not one of our nodes. -EEXIST: the
+ * incarnation is one that the node has left before, so that two machines go
+ * by one name (or one was restored from a snapshot); nothing changes, and an
+ * operator ends it with core_node_fence.
  */
 int core_register(struct core *core,
 		  const struct core_registration *registration,
@@ -247,20 +275,25 @@ void core_fanout_done(struct core *core, uint64_t fanout_id,
 void core_effect_done(struct core *core, uint64_t grant_id, uint32_t effect_id,
 		      int result, const char *body);
 
-/* --- views: new JSON values in the form of the client protocol --- */
+/*
+ * --- views: new JSON objects with the members of the client protocol's
+ * answers; NULL when memory is out. What only the caller knows is left to it
+ * (heard_ms of a node). Long ones stop at CORE_VIEW_BYTES_MAX and say `more`;
+ * they go on after what is named: NULL or 0 begins. ---
+ */
 
 json_t *core_view_status(const struct core *core);
 json_t *core_view_pools(const struct core *core);
-json_t *core_view_nodes(const struct core *core);
-json_t *core_view_quarantine(const struct core *core,
-			     const struct core_caller *caller);
+json_t *core_view_nodes(const struct core *core, const char *after);
+json_t *core_view_quarantine(const struct core *core, uint64_t after);
 
 struct core_filter {
 	const char *state; /* NULL: any */
 	const char *interconnect;
 	bool has_uid;
 	uid_t uid;
-	size_t limit; /* 0: all */
+	size_t limit; /* 0: as many as there are */
+	uint64_t after;
 };
 
 json_t *core_view_list(const struct core *core,
@@ -270,11 +303,14 @@ json_t *core_view_list(const struct core *core,
 int core_view_explain(const struct core *core, const struct core_caller *caller,
 		      const struct core_selector *selector, json_t **ret_view,
 		      struct fairlead_error *ret_error);
-/* Which grants a selector means, for reading their events: count, or -errno. */
+/*
+ * Which grants a selector means, for reading their events: the first
+ * `capacity` of them by rising ids. The count, or -ENOENT, -EPERM.
+ */
 int core_select(const struct core *core, const struct core_caller *caller,
 		const struct core_selector *selector, uint64_t *ret_ids,
 		size_t capacity, struct fairlead_error *ret_error);
-/* Counters and gauges, Prometheus text format, appended by `emit`. */
+/* Counters and gauges, Prometheus text format; `emit` gets whole lines. */
 void core_metrics(const struct core *core,
 		  void (*emit)(void *arg, const char *line), void *arg);
 /* True when recovering; names of the nodes still awaited, caller frees. */
@@ -283,7 +319,9 @@ bool core_is_recovering(const struct core *core, char **ret_awaited);
 /*
  * Coverage for the simulator: called at each edge of the state machines
  * ("job:reserved->applying", "id:quarantined->free") and at each error that
- * is given out ("error:reserve:-ENOSPC"). NULL by default.
+ * is given out ("error:reserve:-EAGAIN"). NULL by default. core_edges: all
+ * that there are, ended by NULL.
  */
+const char *const *core_edges(void);
 void core_set_probe(struct core *core,
 		    void (*probe)(void *ctx, const char *edge), void *ctx);
