@@ -327,4 +327,12 @@ int cxil_alloc_lni(struct cxil_dev *dev, struct cxil_lni **ret_lni,
 		   unsigned int svc_id);
 int cxil_destroy_lni(struct cxil_lni *lni);
 
+/*
+ * The software NIC's library exports this besides: its version as text. By it
+ * whoever loads a library tells it from the vendor's, since a lane on a NIC
+ * that is emulated protects nothing.
+ */
+#define CXI_SOFTNIC_MARKER "fairlead_softnic_library"
+extern const char fairlead_softnic_library[];
+
 #pragma GCC visibility pop
