@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What can be set on a service after it was made: LNIs per RGID, the VNI
+ * range of a service that has no list of VNIs, exclusive communication
+ * profiles on that range, and the network namespace of a NET_NS member.
+ */
+#include "emu/cxi/core/model.h"
+
+#include <errno.h>
+
+int softnic_service_set_lpr(struct softnic_client *client, uint32_t svc_id,
+			    uint32_t lnis_per_rgid)
+{
+	struct service *service;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_SET_SVC_LPR);
+	if (result < 0)
+		return result;
+	if (lnis_per_rgid > SOFTNIC_LPR_MAX)
+		return -EINVAL;
+	service = service_find(client->nic, svc_id);
+	if (service == NULL)
+		return -EINVAL;
+	if (service_is_used(client->nic, service))
+		return -EBUSY;
+	service->lnis_per_rgid = lnis_per_rgid;
+	return 0;
+}
+
+int softnic_service_get_lpr(struct softnic_client *client, uint32_t svc_id)
+{
+	const struct service *service;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_GET_SVC_LPR);
+	if (result < 0)
+		return result;
+	service = service_find(client->nic, svc_id);
+	return service == NULL ? -EINVAL : (int)service->lnis_per_rgid;
+}
+
+int softnic_service_set_exclusive_cp(struct softnic_client *client,
+				     uint32_t svc_id, bool exclusive_cp)
+{
+	struct service *service;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_SVC_SET_EXCLUSIVE_CP);
+	if (result < 0)
+		return result;
+	service = service_find(client->nic, svc_id);
+	if (service == NULL || service->desc.restricted_vnis ||
+	    service->profile_count == 0)
+		return -EINVAL;
+	if (service->profiles[0].is_enabled)
+		return -EBUSY;
+	service->exclusive_cp = exclusive_cp;
+	return 0;
+}
+
+int softnic_service_get_exclusive_cp(struct softnic_client *client,
+				     uint32_t svc_id, bool *ret_exclusive_cp)
+{
+	const struct service *service;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_SVC_GET_EXCLUSIVE_CP);
+	if (result < 0)
+		return result;
+	service = service_find(client->nic, svc_id);
+	if (service == NULL)
+		return -EINVAL;
+	if (service->profile_count == 0)
+		return -ENOENT;
+	*ret_exclusive_cp = service->exclusive_cp;
+	return 0;
+}
+
+int softnic_service_set_vni_range(struct softnic_client *client,
+				  uint32_t svc_id, uint16_t vni_min,
+				  uint16_t vni_max)
+{
+	struct service *service;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_SVC_SET_VNI_RANGE);
+	if (result < 0)
+		return result;
+	service = service_find(client->nic, svc_id);
+	if (service == NULL || service->desc.restricted_vnis)
+		return -EINVAL;
+	if (!vni_range_is_valid(vni_min, vni_max))
+		return -EINVAL;
+	/* One range a service: a second one has nowhere to go. */
+	if (service->profile_count > 0)
+		return -EEXIST;
+	result = profile_add(client->nic, service, vni_min,
+			     (uint16_t)(vni_max - vni_min));
+	if (result == 0)
+		service->desc.num_vld_vnis = 1;
+	return result;
+}
+
+int softnic_service_get_vni_range(struct softnic_client *client,
+				  uint32_t svc_id, uint16_t *ret_vni_min,
+				  uint16_t *ret_vni_max)
+{
+	const struct service *service;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_SVC_GET_VNI_RANGE);
+	if (result < 0)
+		return result;
+	service = service_find(client->nic, svc_id);
+	if (service == NULL || service->desc.restricted_vnis ||
+	    service->profile_count == 0)
+		return -EINVAL;
+	*ret_vni_min = service->profiles[0].match;
+	*ret_vni_max = (uint16_t)(service->profiles[0].match +
+				  service->profiles[0].ignore);
+	return 0;
+}
+
+int softnic_service_set_netns(struct softnic_client *client, uint32_t svc_id,
+			      uint32_t netns)
+{
+	struct service *service;
+	struct access *access;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_SVC_SET_NETNS);
+	if (result < 0)
+		return result;
+	service = service_find(client->nic, svc_id);
+	if (service == NULL)
+		return -EINVAL;
+	access = &service->access;
+	if (access->is_open || access->uid_count > 0 || access->gid_count > 0)
+		return -EEXIST;
+	access->has_netns = true;
+	access->netns = netns;
+	return 0;
+}
+
+int softnic_service_get_netns(struct softnic_client *client, uint32_t svc_id,
+			      uint32_t *ret_netns)
+{
+	const struct service *service;
+	int result;
+
+	result = client_enter(client, SOFTNIC_OP_SVC_GET_NETNS);
+	if (result < 0)
+		return result;
+	service = service_find(client->nic, svc_id);
+	if (service == NULL)
+		return -EINVAL;
+	if (!service->access.has_netns)
+		return -ENODATA;
+	*ret_netns = service->access.netns;
+	return 0;
+}
