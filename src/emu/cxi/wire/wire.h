@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The software NIC's socket protocol: one packet a request, one packet a
+ * reply (a long text in several), little endian. doc/rfc/softnic.md has it in
+ * words; the version changes with every change here, since library and
+ * daemon come from the same build.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "driver/slingshot/libcxi_abi.h"
+
+#define WIRE_VERSION      1
+#define WIRE_REQUEST_MAX  2048          /* bytes of a request */
+#define WIRE_TEXT_MAX     1024          /* bytes of a control command */
+#define WIRE_REPLY_MAX    (128u * 1024) /* bytes of a reply packet */
+#define WIRE_CHUNK_MAX    (64u * 1024)  /* bytes of text in one reply packet */
+#define WIRE_LIST_MAX     1024          /* services in a list */
+#define WIRE_DEVICE_MAX   64            /* devices in a list */
+
+#define WIRE_DIR_VARIABLE "FAIRLEAD_SOFTNIC_DIR"
+#define WIRE_DIR_DEFAULT  "/run/fairlead/softnic"
+
+enum wire_op {
+	WIRE_NONE, /* in a reply: the daemon refuses the connection */
+	WIRE_GET_DEVICE_LIST,
+	WIRE_OPEN_DEVICE, /* binds the connection to a NIC */
+	WIRE_ALLOC_SVC,
+	WIRE_DESTROY_SVC,
+	WIRE_UPDATE_SVC,
+	WIRE_GET_SVC,
+	WIRE_GET_SVC_LIST,
+	WIRE_GET_SVC_RSRC_USE,
+	WIRE_GET_SVC_RSRC_LIST,
+	WIRE_SVC_ENABLE,
+	WIRE_SET_SVC_LPR,
+	WIRE_GET_SVC_LPR,
+	WIRE_SVC_SET_EXCLUSIVE_CP,
+	WIRE_SVC_GET_EXCLUSIVE_CP,
+	WIRE_SVC_SET_VNI_RANGE,
+	WIRE_SVC_GET_VNI_RANGE,
+	WIRE_SVC_SET_NETNS,
+	WIRE_SVC_GET_NETNS,
+	WIRE_ALLOC_LNI,
+	WIRE_DESTROY_LNI,
+	WIRE_CONTROL, /* a command of `fairlead-softnic ctl` */
+	WIRE_OP_COUNT,
+};
+
+struct wire_request {
+	enum wire_op op;
+	uint32_t id;    /* NIC, service or LNI */
+	uint32_t value; /* flag, LNIs per RGID, namespace, lowest VNI */
+	uint32_t last;  /* highest VNI */
+	struct cxi_svc_desc desc;
+	char text[WIRE_TEXT_MAX + 1];
+};
+
+#define WIRE_MORE (1u << 0) /* the text goes on in the next packet */
+
+struct wire_reply {
+	enum wire_op op;
+	uint32_t flags;
+	int32_t result;     /* what the library's function returns */
+	struct reader body; /* a view into the packet */
+};
+
+/* Errors stay in the writer. */
+void wire_request_encode(const struct wire_request *request,
+			 struct writer *writer);
+/*
+ * -EPROTONOSUPPORT: another version; -EPROTO: anything else that is wrong.
+ * Fields that the operation does not have are zero.
+ */
+int wire_request_decode(const void *bytes, size_t size,
+			struct wire_request *ret_request);
+
+/* The body follows, by the write_ functions below. */
+void wire_reply_encode(enum wire_op op, uint32_t flags, int32_t result,
+		       struct writer *writer);
+/* As wire_request_decode. The body is read by the caller. */
+int wire_reply_decode(const void *bytes, size_t size,
+		      struct wire_reply *ret_reply);
+
+void wire_write_desc(struct writer *writer, const struct cxi_svc_desc *desc);
+void wire_read_desc(struct reader *reader, struct cxi_svc_desc *ret_desc);
+void wire_write_fail_info(struct writer *writer,
+			  const struct cxi_svc_fail_info *info);
+void wire_read_fail_info(struct reader *reader,
+			 struct cxi_svc_fail_info *ret_info);
+void wire_write_use(struct writer *writer, const struct cxi_rsrc_use *use);
+void wire_read_use(struct reader *reader, struct cxi_rsrc_use *ret_use);
+void wire_write_devinfo(struct writer *writer, const struct cxil_devinfo *info);
+void wire_read_devinfo(struct reader *reader, struct cxil_devinfo *ret_info);
