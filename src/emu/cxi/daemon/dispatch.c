@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One table: which operation is which call of the model. A connection is
+ * bound to a NIC by open_device, once; everything else but the device list
+ * and control commands needs that.
+ */
+#include "emu/cxi/daemon/dispatch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+void session_fini(struct session *session)
+{
+	softnic_close(session->client);
+	session->client = NULL;
+}
+
+void answer_fini(struct answer *answer)
+{
+	writer_fini(&answer->body);
+}
+
+void answer_next(struct answer *answer, struct writer *writer)
+{
+	size_t left = answer->body.size - answer->sent;
+	size_t size = left;
+
+	if (answer->op == WIRE_CONTROL && left > WIRE_CHUNK_MAX)
+		size = WIRE_CHUNK_MAX;
+	wire_reply_encode(answer->op, size < left ? WIRE_MORE : 0,
+			  answer->result, writer);
+	if (size > 0)
+		write_bytes(writer, answer->body.data + answer->sent, size);
+	answer->sent += size;
+	answer->is_done = size == left;
+}
+
+static int do_device_list(struct session *session,
+			  const struct wire_request *request,
+			  struct writer *body)
+{
+	struct cxil_devinfo infos[SOFTNIC_NIC_MAX];
+	int count;
+
+	count = softnic_device_list(session->softnic, infos);
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count; i++)
+		wire_write_devinfo(body, &infos[i]);
+	return count;
+}
+
+static int do_open(struct session *session, const struct wire_request *request,
+		   struct writer *body)
+{
+	struct cxil_devinfo info;
+	int result;
+
+	if (session->client != NULL)
+		return -EINVAL;
+	result = softnic_open(session->softnic, &session->caller, request->id,
+			      &session->client);
+	if (result < 0)
+		return result;
+	softnic_device_info(session->client, &info);
+	wire_write_devinfo(body, &info);
+	return 0;
+}
+
+static int do_alloc_svc(struct session *session,
+			const struct wire_request *request, struct writer *body)
+{
+	struct cxi_svc_fail_info fail_info;
+	int result;
+
+	result = softnic_service_alloc(session->client, &request->desc,
+				       &fail_info);
+	if (result < 0)
+		wire_write_fail_info(body, &fail_info);
+	return result;
+}
+
+static int do_destroy_svc(struct session *session,
+			  const struct wire_request *request,
+			  struct writer *body)
+{
+	return softnic_service_destroy(session->client, request->id);
+}
+
+static int do_update_svc(struct session *session,
+			 const struct wire_request *request,
+			 struct writer *body)
+{
+	return softnic_service_update(session->client, &request->desc);
+}
+
+static int do_get_svc(struct session *session,
+		      const struct wire_request *request, struct writer *body)
+{
+	struct cxi_svc_desc desc;
+	int result;
+
+	result = softnic_service_get(session->client, request->id, &desc);
+	if (result == 0)
+		wire_write_desc(body, &desc);
+	return result;
+}
+
+static int do_get_svc_list(struct session *session,
+			   const struct wire_request *request,
+			   struct writer *body)
+{
+	_auto_(freep) struct cxi_svc_desc *descs = NULL;
+	int count;
+
+	descs = calloc(SOFTNIC_SERVICE_MAX, sizeof(*descs));
+	if (descs == NULL)
+		return -ENOMEM;
+	count = softnic_service_list(session->client, descs,
+				     SOFTNIC_SERVICE_MAX);
+	for (int i = 0; i < count; i++)
+		wire_write_desc(body, &descs[i]);
+	return count;
+}
+
+static int do_get_use(struct session *session,
+		      const struct wire_request *request, struct writer *body)
+{
+	struct cxi_rsrc_use use;
+	int result;
+
+	result = softnic_service_use(session->client, request->id, &use);
+	if (result == 0)
+		wire_write_use(body, &use);
+	return result;
+}
+
+static int do_get_use_list(struct session *session,
+			   const struct wire_request *request,
+			   struct writer *body)
+{
+	_auto_(freep) struct cxi_rsrc_use *uses = NULL;
+	int count;
+
+	uses = calloc(SOFTNIC_SERVICE_MAX, sizeof(*uses));
+	if (uses == NULL)
+		return -ENOMEM;
+	count = softnic_service_use_list(session->client, uses,
+					 SOFTNIC_SERVICE_MAX);
+	for (int i = 0; i < count; i++)
+		wire_write_use(body, &uses[i]);
+	return count;
+}
+
+static int do_enable(struct session *session,
+		     const struct wire_request *request, struct writer *body)
+{
+	return softnic_service_enable(session->client, request->id,
+				      request->value != 0);
+}
+
+static int do_set_lpr(struct session *session,
+		      const struct wire_request *request, struct writer *body)
+{
+	return softnic_service_set_lpr(session->client, request->id,
+				       request->value);
+}
+
+static int do_get_lpr(struct session *session,
+		      const struct wire_request *request, struct writer *body)
+{
+	return softnic_service_get_lpr(session->client, request->id);
+}
+
+static int do_set_exclusive_cp(struct session *session,
+			       const struct wire_request *request,
+			       struct writer *body)
+{
+	return softnic_service_set_exclusive_cp(session->client, request->id,
+						request->value != 0);
+}
+
+static int do_get_exclusive_cp(struct session *session,
+			       const struct wire_request *request,
+			       struct writer *body)
+{
+	bool exclusive_cp;
+	int result;
+
+	result = softnic_service_get_exclusive_cp(session->client, request->id,
+						  &exclusive_cp);
+	if (result == 0)
+		write_u8(body, exclusive_cp);
+	return result;
+}
+
+static int do_set_vni_range(struct session *session,
+			    const struct wire_request *request,
+			    struct writer *body)
+{
+	if (request->value > UINT16_MAX || request->last > UINT16_MAX)
+		return -EINVAL;
+	return softnic_service_set_vni_range(session->client, request->id,
+					     (uint16_t)request->value,
+					     (uint16_t)request->last);
+}
+
+static int do_get_vni_range(struct session *session,
+			    const struct wire_request *request,
+			    struct writer *body)
+{
+	uint16_t vni_min;
+	uint16_t vni_max;
+	int result;
+
+	result = softnic_service_get_vni_range(session->client, request->id,
+					       &vni_min, &vni_max);
+	if (result == 0) {
+		write_u16(body, vni_min);
+		write_u16(body, vni_max);
+	}
+	return result;
+}
+
+static int do_set_netns(struct session *session,
+			const struct wire_request *request, struct writer *body)
+{
+	return softnic_service_set_netns(session->client, request->id,
+					 request->value);
+}
+
+static int do_get_netns(struct session *session,
+			const struct wire_request *request, struct writer *body)
+{
+	uint32_t netns;
+	int result;
+
+	result =
+		softnic_service_get_netns(session->client, request->id, &netns);
+	if (result == 0)
+		write_u32(body, netns);
+	return result;
+}
+
+static int do_alloc_lni(struct session *session,
+			const struct wire_request *request, struct writer *body)
+{
+	uint32_t lni_id;
+	int result;
+
+	result = softnic_lni_alloc(session->client, request->id, &lni_id);
+	if (result == 0)
+		write_u32(body, lni_id);
+	return result;
+}
+
+static int do_destroy_lni(struct session *session,
+			  const struct wire_request *request,
+			  struct writer *body)
+{
+	return softnic_lni_free(session->client, request->id);
+}
+
+static int do_control(struct session *session,
+		      const struct wire_request *request, struct writer *body)
+{
+	struct fairlead_error error;
+	int result;
+
+	if (!session->is_owner)
+		return -EPERM;
+	result = control_run(session, request->text, body, &error);
+	if (result < 0) {
+		writer_fini(body);
+		write_bytes(body, error.text, strlen(error.text));
+	}
+	return result;
+}
+
+typedef int (*operation_fn)(struct session *session,
+			    const struct wire_request *request,
+			    struct writer *body);
+
+static const operation_fn operations[WIRE_OP_COUNT] = {
+	[WIRE_GET_DEVICE_LIST] = do_device_list,
+	[WIRE_OPEN_DEVICE] = do_open,
+	[WIRE_ALLOC_SVC] = do_alloc_svc,
+	[WIRE_DESTROY_SVC] = do_destroy_svc,
+	[WIRE_UPDATE_SVC] = do_update_svc,
+	[WIRE_GET_SVC] = do_get_svc,
+	[WIRE_GET_SVC_LIST] = do_get_svc_list,
+	[WIRE_GET_SVC_RSRC_USE] = do_get_use,
+	[WIRE_GET_SVC_RSRC_LIST] = do_get_use_list,
+	[WIRE_SVC_ENABLE] = do_enable,
+	[WIRE_SET_SVC_LPR] = do_set_lpr,
+	[WIRE_GET_SVC_LPR] = do_get_lpr,
+	[WIRE_SVC_SET_EXCLUSIVE_CP] = do_set_exclusive_cp,
+	[WIRE_SVC_GET_EXCLUSIVE_CP] = do_get_exclusive_cp,
+	[WIRE_SVC_SET_VNI_RANGE] = do_set_vni_range,
+	[WIRE_SVC_GET_VNI_RANGE] = do_get_vni_range,
+	[WIRE_SVC_SET_NETNS] = do_set_netns,
+	[WIRE_SVC_GET_NETNS] = do_get_netns,
+	[WIRE_ALLOC_LNI] = do_alloc_lni,
+	[WIRE_DESTROY_LNI] = do_destroy_lni,
+	[WIRE_CONTROL] = do_control,
+};
+
+static bool needs_device(enum wire_op op)
+{
+	return op != WIRE_GET_DEVICE_LIST && op != WIRE_OPEN_DEVICE &&
+	       op != WIRE_CONTROL;
+}
+
+int dispatch(struct session *session, const void *packet, size_t size,
+	     struct answer *ret_answer)
+{
+	struct wire_request request;
+	int result;
+
+	result = wire_request_decode(packet, size, &request);
+	if (result < 0) {
+		ret_answer->result = result;
+		return result;
+	}
+	ret_answer->op = request.op;
+	if (needs_device(request.op) && session->client == NULL)
+		ret_answer->result = -EBADF;
+	else
+		ret_answer->result = operations[request.op](session, &request,
+							    &ret_answer->body);
+	if (ret_answer->body.result < 0) {
+		ret_answer->result = ret_answer->body.result;
+		writer_fini(&ret_answer->body);
+	}
+	return 0;
+}
