@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The configuration file (doc/rfc/configuration.md), for every role.
+ *
+ * A file is read and checked as a whole: either there is a complete struct
+ * config, with the defaults filled in, or there is a text with all its errors,
+ * one a line, each beginning with `file:line:`. What a setting of a driver
+ * means is the driver's; here it only has to be one of its names.
+ *
+ * Not reentrant: libconfuse's scanner is global. One thread reads at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "fairlead_driver.h"
+
+#define CONFIG_FILE_DEFAULT       "/etc/fairlead/fairlead.conf"
+
+#define CONFIG_BYTES_MAX          1048576
+#define CONFIG_ERRORS_MAX         100 /* reported of one file */
+#define CONFIG_SUBMITTERS_MAX     64
+#define CONFIG_TIMEOUT_MAX_S      3600 /* of what clients wait for */
+#define CONFIG_HOUSEKEEPING_MAX_S 86400
+
+enum config_role {
+	CONFIG_ROLE_MANAGER = 1u << 0,
+	CONFIG_ROLE_NODE = 1u << 1,
+};
+
+struct config_submitter {
+	char *name;
+	uid_t uid;
+};
+
+struct config_manager {
+	char *listen; /* numeric ADDRESS:PORT */
+	char *socket;
+	char *state; /* a directory */
+	char *key;
+	char *nodes; /* host list, or "" */
+	char *interconnect;
+	char *user;
+	uint32_t apply_timeout_ms;
+	uint32_t revoke_timeout_ms;
+	char *drain_command;   /* absolute path, or "" */
+	char *undrain_command; /* likewise */
+	char *metrics;         /* numeric ADDRESS:PORT, or "" */
+	struct config_submitter *submitters;
+	size_t submitter_count;
+};
+
+struct config_node {
+	char *name;    /* "" stands for the host's, up to the first dot */
+	char *manager; /* HOST:PORT; "" when the file does not say */
+	char *socket;
+	char *run;  /* a directory */
+	char *jobs; /* a directory */
+	char *key;
+	char *user;
+	char *incarnation; /* a file, or a directory of the software NIC */
+	uint32_t epilog_timeout_ms;
+	uint32_t housekeeping_timeout_ms;
+};
+
+/* One driver's section. A driver without one, but `none`, is off. */
+struct config_driver {
+	const struct fairlead_driver *driver;
+	struct fairlead_setting *settings; /* texts are the config's */
+	size_t setting_count;
+	unsigned int line; /* where the section begins; 0: it has none */
+};
+
+struct config {
+	char *file;
+	char *cluster;
+	struct config_manager manager;
+	struct config_node node;
+	struct config_driver *drivers;
+	size_t driver_count;
+	enum log_level log_level;
+};
+
+/*
+ * Read and check a file for these roles (flags; 0: syntax and values only).
+ * drivers: those that are built in. With privileges the file itself has to be
+ * root's and may not be written by others.
+ *
+ * -EINVAL: the file is wrong, -ENOENT, -EACCES, -EFBIG, -EIO: it cannot be
+ * read, -ENOMEM. *ret_errors (the caller frees it) is written on failure only
+ * and has all errors, one a line; NULL when memory is out.
+ */
+int config_load(const char *path, unsigned int roles,
+		const struct fairlead_driver *const *drivers,
+		size_t driver_count, struct config **ret_config,
+		char **ret_errors);
+/* The same for a text, which `name` stands for in errors. */
+int config_parse(const char *text, size_t size, const char *name,
+		 unsigned int roles,
+		 const struct fairlead_driver *const *drivers,
+		 size_t driver_count, struct config **ret_config,
+		 char **ret_errors);
+void config_destroy(struct config *config);
+DEFINE_AUTO(struct config, config_destroy)
+
+/*
+ * Check the files that a role needs, as the process that would use them: key
+ * files are 0600 and the user's or root's, commands can be run, users exist.
+ * Errors as above. Call it before privileges are given up.
+ */
+int config_check_files(const struct config *config, unsigned int roles,
+		       char **ret_errors);
+
+/* The driver's section, or NULL when it is off. */
+const struct config_driver *config_driver_find(const struct config *config,
+					       const char *name);
+
+/*
+ * Which settings of the roles differ that only a restart changes: a text, one
+ * a line ("" when there are none); the caller frees it. NULL: memory is out.
+ */
+char *config_restart_needed(const struct config *running,
+			    const struct config *wanted, unsigned int roles);

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct fairlead_driver none = {
+	.name = "none",
+	.settings = (const char *const[]){ NULL },
+};
+
+static const struct fairlead_driver fast = {
+	.name = "fast",
+	.settings = (const char *const[]){ "pool", "library", NULL },
+};
+
+static const struct fairlead_driver wide = {
+	.name = "wide",
+	.settings = (const char *const[]){ "pool", "width", NULL },
+};
+
+static const struct fairlead_driver *const drivers[] = { &none, &fast, &wide };
+
+static int parse(const char *text, unsigned int roles,
+		 struct config **ret_config, char **ret_errors)
+{
+	return config_parse(text, strlen(text), "f", roles, drivers, 3,
+			    ret_config, ret_errors);
+}
+
+static struct config *assert_parsed(const char *text)
+{
+	struct config *config = NULL;
+	char *errors = NULL;
+
+	if (parse(text, 0, &config, &errors) < 0)
+		fail_msg("%s", errors);
+	return config;
+}
+
+/* The text has exactly these errors. */
+static void assert_refused(const char *text, const char *expected)
+{
+	struct config *config = NULL;
+	_auto_(freep) char *errors = NULL;
+
+	assert_int_equal(parse(text, 0, &config, &errors), -EINVAL);
+	assert_null(config);
+	assert_string_equal(errors, expected);
+}
+
+static const char example[] =
+	"cluster = \"alpha\"\n"
+	"\n"
+	"manager {\n"
+	"    listen        = \"127.0.0.1:7171\"      # for nodes\n"
+	"    socket        = /run/m.sock\n"
+	"    state         = '/var/lib/f'   // single quotes\n"
+	"    key           = \"/etc/f/manager.key\"\n"
+	"    nodes         = \"n[0-127]\"\n"
+	"    interconnect  = \"fast\"\n"
+	"    user          = \"operator\"\n"
+	"    apply_timeout  = 31\n"
+	"    revoke_timeout = 11\n"
+	"    drain_command = \"/bin/drain\" /* two\n"
+	"    lines */ undrain_command = \"\"\n"
+	"    metrics       = \"[::1]:9471\"\n"
+	"    submitter \"slurm\" { uid = 64030 }\n"
+	"    submitter flux { uid = 7 }\n"
+	"}\n"
+	"node {\n"
+	"    name = n7\n"
+	"    manager = \"manager-host:7171\"\n"
+	"    socket = \"/run/n.sock\"\n"
+	"    run = \"/run/n\"\n"
+	"    jobs = \"/run/j\"\n"
+	"    key = \"/etc/f/node.key\"\n"
+	"    user = \"nobody\"\n"
+	"    incarnation = \"/boot_id\"\n"
+	"    epilog_timeout = 6\n"
+	"    housekeeping_timeout = 86400\n"
+	"}\n"
+	"driver \"fast\" {\n"
+	"    # a comment\n"
+	"    pool = \"1024-2047\"\n"
+	"    library = \"/usr/lib/#1\"\n"
+	"}\n"
+	"driver \"wide\" { }\n"
+	"log { level = \"debug\" }\n";
+
+static void every_setting_arrives(void **state)
+{
+	_auto_(config_destroyp) struct config *config = assert_parsed(example);
+	const struct config_manager *manager = &config->manager;
+	const struct config_node *node = &config->node;
+
+	assert_string_equal(config->cluster, "alpha");
+	assert_string_equal(manager->listen, "127.0.0.1:7171");
+	assert_string_equal(manager->socket, "/run/m.sock");
+	assert_string_equal(manager->state, "/var/lib/f");
+	assert_string_equal(manager->key, "/etc/f/manager.key");
+	assert_string_equal(manager->nodes, "n[0-127]");
+	assert_string_equal(manager->interconnect, "fast");
+	assert_string_equal(manager->user, "operator");
+	assert_int_equal(manager->apply_timeout_ms, 31000);
+	assert_int_equal(manager->revoke_timeout_ms, 11000);
+	assert_string_equal(manager->drain_command, "/bin/drain");
+	assert_string_equal(manager->undrain_command, "");
+	assert_string_equal(manager->metrics, "[::1]:9471");
+	assert_int_equal(manager->submitter_count, 2);
+	assert_string_equal(manager->submitters[0].name, "slurm");
+	assert_int_equal(manager->submitters[0].uid, 64030);
+	assert_string_equal(manager->submitters[1].name, "flux");
+	assert_int_equal(manager->submitters[1].uid, 7);
+	assert_string_equal(node->name, "n7");
+	assert_string_equal(node->manager, "manager-host:7171");
+	assert_string_equal(node->socket, "/run/n.sock");
+	assert_string_equal(node->run, "/run/n");
+	assert_string_equal(node->jobs, "/run/j");
+	assert_string_equal(node->key, "/etc/f/node.key");
+	assert_string_equal(node->user, "nobody");
+	assert_string_equal(node->incarnation, "/boot_id");
+	assert_int_equal(node->epilog_timeout_ms, 6000);
+	assert_int_equal(node->housekeeping_timeout_ms, 86400000);
+	assert_int_equal(config->log_level, LOG_LEVEL_DEBUG);
+}
+
+static void driver_settings_keep_their_lines(void **state)
+{
+	_auto_(config_destroyp) struct config *config = assert_parsed(example);
+	const struct config_driver *driver = config_driver_find(config, "fast");
+
+	assert_non_null(driver);
+	assert_ptr_equal(driver->driver, &fast);
+	assert_int_equal(driver->line, 31);
+	assert_int_equal(driver->setting_count, 2);
+	assert_string_equal(driver->settings[0].name, "pool");
+	assert_string_equal(driver->settings[0].value, "1024-2047");
+	assert_int_equal(driver->settings[0].line, 33);
+	assert_string_equal(driver->settings[1].value, "/usr/lib/#1");
+	assert_int_equal(driver->settings[1].line, 34);
+	driver = config_driver_find(config, "wide");
+	assert_non_null(driver);
+	assert_int_equal(driver->line, 36);
+	assert_int_equal(driver->setting_count, 0);
+}
+
+static void an_empty_file_is_the_defaults(void **state)
+{
+	_auto_(config_destroyp) struct config *config =
+		assert_parsed("# nothing\n");
+
+	assert_string_equal(config->manager.listen, "0.0.0.0:7171");
+	assert_string_equal(config->manager.nodes, "");
+	assert_string_equal(config->manager.interconnect, "none");
+	assert_string_equal(config->manager.metrics, "");
+	assert_int_equal(config->manager.apply_timeout_ms, 30000);
+	assert_int_equal(config->node.housekeeping_timeout_ms, 300000);
+	assert_int_equal(config->log_level, LOG_LEVEL_INFO);
+	assert_int_equal(config->driver_count, 1);
+	assert_non_null(config_driver_find(config, "none"));
+	assert_null(config_driver_find(config, "fast"));
+}
+
+static void unknown_names_are_all_reported_with_their_lines(void **state)
+{
+	assert_refused("colour = \"red\"\n"
+		       "manager {\n"
+		       "	# comments do not shift lines\n"
+		       "	lisen = \"127.0.0.1:1\"\n"
+		       "	shape { a = 1\n b { c = 2 } }\n"
+		       "	list = { 1, 2 }\n"
+		       "	apply_timeout = 0\n"
+		       "}\n"
+		       "partition \"p\" { nodes = \"}\" }\n"
+		       "driver \"fast\" { pol = 1 }\n"
+		       "log { level = \"loud\" }\n",
+		       "f:1: no such setting 'colour'\n"
+		       "f:4: no such setting 'lisen'\n"
+		       "f:5: no such setting 'shape'\n"
+		       "f:7: no such setting 'list'\n"
+		       "f:8: apply_timeout: '0' is not a number of seconds "
+		       "from 1 to 3600\n"
+		       "f:10: no such setting 'partition'\n"
+		       "f:11: no such setting 'pol'\n"
+		       "f:12: level: 'loud' is not error, warning, info or "
+		       "debug");
+}
+
+static void every_kind_of_value_is_checked(void **state)
+{
+	assert_refused(
+		"cluster = \"a b\"\n"
+		"manager {\n"
+		"	listen = \"localhost:7171\"\n"
+		"	socket = \"manager.sock\"\n"
+		"	state = \"\"\n"
+		"	nodes = \"n[3-1]\"\n"
+		"	interconnect = \"fast\"\n"
+		"	user = \"\"\n"
+		"	apply_timeout = 1.5\n"
+		"	revoke_timeout = 3601\n"
+		"	drain_command = \"drain\"\n"
+		"	metrics = \"9471\"\n"
+		"}\n"
+		"node {\n"
+		"	name = \"n[1-2]\"\n"
+		"	manager = \"host\"\n"
+		"	housekeeping_timeout = -1\n"
+		"}\n",
+		"f:1: cluster: 'a b': 1 to 64 of letters, digits, '.', "
+		"'_' and '-'\n"
+		"f:3: listen: 'localhost:7171' is not numeric; use "
+		"0.0.0.0 or [::] to listen everywhere\n"
+		"f:4: socket: 'manager.sock' is not an absolute path\n"
+		"f:5: state: must not be empty\n"
+		"f:6: nodes: backward range at '3-1]' in a host list\n"
+		"f:7: interconnect: 'fast' is off: it has no section "
+		"driver \"fast\" { }\n"
+		"f:8: user: must not be empty\n"
+		"f:9: apply_timeout: '1.5' is not a number of seconds "
+		"from 1 to 3600\n"
+		"f:10: revoke_timeout: '3601' is not a number of seconds "
+		"from 1 to 3600\n"
+		"f:11: drain_command: 'drain' is not an absolute path\n"
+		"f:12: metrics: address '9471' is not HOST:PORT\n"
+		"f:15: name: 'n[1-2]' is not the name of a node\n"
+		"f:16: manager: address 'host' is not HOST:PORT\n"
+		"f:17: housekeeping_timeout: '-1' is not a number of "
+		"seconds from 1 to 86400");
+}
+
+static void duplicates_are_refused(void **state)
+{
+	assert_refused("manager { nodes = \"a,b,a\" }\n",
+		       "f:1: nodes: 'a' is there twice");
+	assert_refused("cluster = a\nlog { level = info\nlevel = debug }\n"
+		       "cluster = b\n",
+		       "f:3: level: is set in line 2 already\n"
+		       "f:4: cluster: is set in line 1 already");
+	assert_refused("driver \"fast\" { pool = 1 }\n"
+		       "driver \"fast\" { pool = 2 }\n",
+		       "f:2: found duplicate title 'fast'; what follows was "
+		       "not read");
+}
+
+static void submitters_are_checked(void **state)
+{
+	assert_refused("manager {\n"
+		       "submitter \"a/b\" { uid = 1 }\n"
+		       "submitter \"none\" { }\n"
+		       "submitter \"text\" { uid = me }\n"
+		       "submitter \"big\" { uid = 4294967295 }\n"
+		       "submitter \"same\" { uid = 1 }\n"
+		       "}\n",
+		       "f:2: submitter 'a/b': a name has 1 to 32 letters, "
+		       "digits, '_' and '-'\n"
+		       "f:3: submitter 'none': uid is missing\n"
+		       "f:4: uid: 'me' is not a number from 0 to 4294967294\n"
+		       "f:5: uid: '4294967295' is not a number from 0 to "
+		       "4294967294\n"
+		       "f:6: uid: 1 is submitter 'a/b' already");
+}
+
+static void drivers_are_checked(void **state)
+{
+	assert_refused("driver \"slow\" { }\n"
+		       "driver \"fast\" { width = 3 }\n"
+		       "driver \"none\" { pool = 3 }\n",
+		       "f:1: driver 'slow' is not built in\n"
+		       "f:2: driver 'fast' has no setting 'width'\n"
+		       "f:3: driver 'none' has no setting 'pool'");
+}
+
+static void errors_of_the_grammar_have_their_line(void **state)
+{
+	assert_refused("log {\n\n# x\nlevel debug }\n",
+		       "f:4: missing equal sign after option 'level'; what "
+		       "follows was not read");
+	assert_refused("log { level = info }\n}\n",
+		       "f:2: unexpected closing brace; what follows was not "
+		       "read");
+	assert_refused("log { level =\n", "f:1: section is not closed: } is "
+					  "missing\n"
+					  "f:2: premature end of file; what "
+					  "follows was not read");
+	assert_refused("manager {\nsubmitter \"s\" { uid = 1\n",
+		       "f:2: section is not closed: } is missing");
+	assert_refused("driver { }\n", "f:1: missing title for section "
+				       "'driver'; what follows was not read");
+	assert_refused("\"\" = 1\n",
+		       "f:1: syntax error; what follows was not read");
+}
+
+static void what_stands_before_an_error_of_the_grammar_is_checked(void **state)
+{
+	assert_refused("log { level = loud }\nmanager = 3\nnode { name = / }",
+		       "f:1: level: 'loud' is not error, warning, info or "
+		       "debug\n"
+		       "f:2: missing opening brace for section 'manager'; "
+		       "what follows was not read");
+}
+
+static void texts_have_to_be_closed(void **state)
+{
+	assert_refused("cluster = \"alpha\nlog { level = 'info }\n",
+		       "f:1: text is not closed on its line: \" is missing\n"
+		       "f:2: text is not closed on its line: ' is missing\n"
+		       "f:2: section is not closed: } is missing\n"
+		       "f:2: level: 'info }' is not error, warning, info or "
+		       "debug");
+	assert_refused("/* never\nclosed", "f:1: comment is not closed");
+	/* libconfuse's scanner would still be inside of the text. */
+	config_destroy(assert_parsed("cluster = \"beta\"\n"));
+}
+
+static void escapes_and_variables_are_refused(void **state)
+{
+	_auto_(config_destroyp) struct config *config =
+		assert_parsed("manager { drain_command = \"/a\\\\b\\\"c\" }\n");
+
+	assert_string_equal(config->manager.drain_command, "/a\\b\"c");
+	assert_refused("cluster = \"a\\9\"\n",
+		       "f:1: a backslash stands before a backslash or \" only");
+	assert_refused("\ncluster = \"${HOME}\"\n",
+		       "f:2: variables (${...}) are not known here\n"
+		       "f:2: cluster: '_{HOME}': 1 to 64 of letters, digits, "
+		       "'.', '_' and '-'");
+	assert_refused("cluster\001 = a\n", "f:1: control character 0x01");
+}
+
+static void a_flood_of_errors_is_cut(void **state)
+{
+	_auto_(freep) char *errors = NULL;
+	char text[4096] = "";
+	struct config *config;
+	unsigned int lines = 1;
+
+	for (int i = 0; i < CONFIG_ERRORS_MAX + 50; i++)
+		sprintf(text + strlen(text), "x%d = 1\n", i);
+	assert_int_equal(parse(text, 0, &config, &errors), -EINVAL);
+	for (const char *at = errors; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	assert_int_equal(lines, CONFIG_ERRORS_MAX + 1);
+	assert_non_null(strstr(errors, "f:100: no such setting 'x99'\n"));
+	assert_non_null(strstr(errors, "more than 100 errors"));
+}
+
+static void the_node_role_needs_its_manager(void **state)
+{
+	_auto_(freep) char *errors = NULL;
+	struct config *config = NULL;
+
+	assert_int_equal(parse("", CONFIG_ROLE_NODE, &config, &errors),
+			 -EINVAL);
+	assert_string_equal(errors,
+			    "f: node: 'manager' (HOST:PORT) is missing");
+	assert_int_equal(parse("node { manager = \"m:1\" }", CONFIG_ROLE_NODE,
+			       &config, &errors),
+			 0);
+	config_destroy(config);
+}
+
+static void restart_is_needed_for_what_cannot_change_live(void **state)
+{
+	_auto_(config_destroyp) struct config *old = assert_parsed(example);
+	_auto_(config_destroyp) struct config *new = assert_parsed(
+		"manager { listen = \"127.0.0.1:1\" nodes = \"x\" }\n");
+	_auto_(freep) char *manager =
+		config_restart_needed(old, new, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *node =
+		config_restart_needed(old, new, CONFIG_ROLE_NODE);
+	_auto_(freep) char *same =
+		config_restart_needed(old, old, CONFIG_ROLE_MANAGER);
+
+	assert_non_null(strstr(manager, "manager listen: '127.0.0.1:1' instead "
+					"of '127.0.0.1:7171' needs a restart"));
+	assert_null(strstr(manager, "nodes"));
+	assert_null(strstr(manager, "node name"));
+	assert_non_null(strstr(node, "node socket"));
+	assert_string_equal(same, "");
+}
+
+struct folder {
+	char path[32];
+	char file[64];
+	char key[64];
+};
+
+static int make_folder(void **state)
+{
+	struct folder *folder = calloc(1, sizeof(*folder));
+
+	strcpy(folder->path, "/tmp/fairlead-config-XXXXXX");
+	assert_non_null(mkdtemp(folder->path));
+	snprintf(folder->file, sizeof(folder->file), "%s/f", folder->path);
+	snprintf(folder->key, sizeof(folder->key), "%s/key", folder->path);
+	*state = folder;
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	struct folder *folder = *state;
+
+	unlink(folder->file);
+	unlink(folder->key);
+	assert_int_equal(rmdir(folder->path), 0);
+	free(folder);
+	return 0;
+}
+
+static void write_file(const char *path, mode_t mode, const char *text)
+{
+	_auto_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+}
+
+static int load(const struct folder *folder, struct config **ret_config,
+		char **ret_errors)
+{
+	return config_load(folder->file, 0, drivers, 3, ret_config, ret_errors);
+}
+
+static void a_missing_file_is_said(void **state)
+{
+	const struct folder *folder = *state;
+	_auto_(freep) char *errors = NULL;
+	struct config *config;
+
+	assert_int_equal(load(folder, &config, &errors), -ENOENT);
+	assert_non_null(strstr(errors, folder->file));
+	assert_non_null(strstr(errors, "No such file"));
+}
+
+static void a_huge_file_is_refused(void **state)
+{
+	const struct folder *folder = *state;
+	_auto_(freep) char *errors = NULL;
+	struct config *config;
+
+	write_file(folder->file, 0600, "");
+	assert_int_equal(truncate(folder->file, CONFIG_BYTES_MAX + 1), 0);
+	assert_int_equal(load(folder, &config, &errors), -EFBIG);
+	assert_non_null(strstr(errors, "over 1 MiB"));
+}
+
+static void a_file_that_others_can_write_is_refused_to_root(void **state)
+{
+	const struct folder *folder = *state;
+	_auto_(freep) char *errors = NULL;
+	_auto_(freep) char *owner_errors = NULL;
+	struct config *config;
+
+	if (geteuid() != 0)
+		skip();
+	write_file(folder->file, 0664, "cluster = a\n");
+	assert_int_equal(load(folder, &config, &errors), -EINVAL);
+	assert_non_null(strstr(errors, "can be written by others"));
+	write_file(folder->file, 0644, "cluster = a\n");
+	assert_int_equal(load(folder, &config, &owner_errors), 0);
+	config_destroy(config);
+	assert_int_equal(chown(folder->file, 65534, 65534), 0);
+	assert_int_equal(load(folder, &config, &owner_errors), -EINVAL);
+	assert_non_null(strstr(owner_errors, "uid 65534"));
+}
+
+static void files_of_a_role_are_checked(void **state)
+{
+	const struct folder *folder = *state;
+	_auto_(freep) char *errors = NULL;
+	_auto_(freep) char *more_errors = NULL;
+	char text[512];
+	_auto_(config_destroyp) struct config *config = NULL;
+
+	snprintf(text, sizeof(text),
+		 "manager { key = \"%s\" user = root drain_command = \"%s\" }\n"
+		 "node { manager = \"m:1\" key = \"%s\" user = root }\n",
+		 folder->key, folder->file, folder->path);
+	config = assert_parsed(text);
+	assert_int_equal(config_check_files(
+				 config, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
+				 &errors),
+			 -EINVAL);
+	assert_non_null(strstr(errors, "/key: No such file"));
+	assert_non_null(strstr(errors, "drain_command: "));
+	assert_non_null(strstr(errors, "is not a regular file"));
+	write_file(folder->file, 0755, "#!/bin/sh\n");
+	write_file(folder->key, 0640, "");
+	assert_int_equal(config_check_files(config, CONFIG_ROLE_MANAGER,
+					    &more_errors),
+			 -EINVAL);
+	assert_non_null(strstr(more_errors, "mode 0640"));
+	write_file(folder->key, 0600, "");
+	assert_int_equal(config_check_files(config, CONFIG_ROLE_MANAGER, NULL),
+			 0);
+}
+
+int main(void)
+{
+#define WITH_FOLDER(test) \
+	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_setting_arrives),
+		cmocka_unit_test(driver_settings_keep_their_lines),
+		cmocka_unit_test(an_empty_file_is_the_defaults),
+		cmocka_unit_test(
+			unknown_names_are_all_reported_with_their_lines),
+		cmocka_unit_test(every_kind_of_value_is_checked),
+		cmocka_unit_test(duplicates_are_refused),
+		cmocka_unit_test(submitters_are_checked),
+		cmocka_unit_test(drivers_are_checked),
+		cmocka_unit_test(errors_of_the_grammar_have_their_line),
+		cmocka_unit_test(
+			what_stands_before_an_error_of_the_grammar_is_checked),
+		cmocka_unit_test(texts_have_to_be_closed),
+		cmocka_unit_test(escapes_and_variables_are_refused),
+		cmocka_unit_test(a_flood_of_errors_is_cut),
+		cmocka_unit_test(the_node_role_needs_its_manager),
+		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
+		WITH_FOLDER(a_missing_file_is_said),
+		WITH_FOLDER(a_huge_file_is_refused),
+		WITH_FOLDER(a_file_that_others_can_write_is_refused_to_root),
+		WITH_FOLDER(files_of_a_role_are_checked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
