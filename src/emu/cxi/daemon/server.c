@@ -58,10 +58,16 @@ static void free_connection(uv_handle_t *handle)
 	free(connection);
 }
 
+static void advance(struct server *server)
+{
+	softnic_advance(server->softnic, clock_monotonic_ms(server->clock));
+}
+
 static void close_connection(struct connection *connection)
 {
 	struct server *server = connection->server;
 
+	advance(server);
 	DL_DELETE(server->connections, connection);
 	server->connection_count--;
 	session_fini(&connection->session);
@@ -172,8 +178,7 @@ static void serve(struct connection *connection)
 		connection->answer.result = -EMSGSIZE;
 		connection->closes = true;
 	} else {
-		softnic_advance(server->softnic,
-				clock_monotonic_ms(server->clock));
+		advance(server);
 		server->current = connection;
 		connection->closes =
 			dispatch(&connection->session, packet, (size_t)size,
