@@ -272,6 +272,13 @@ static json_t *dump_operations(const struct softnic *softnic)
 	return object;
 }
 
+static const char *errno_name(int error)
+{
+	const char *name = strerrorname_np(error);
+
+	return name != NULL ? name : "unknown";
+}
+
 static json_t *dump_faults(const struct softnic *softnic)
 {
 	json_t *array = json_array();
@@ -279,13 +286,13 @@ static json_t *dump_faults(const struct softnic *softnic)
 	for (size_t i = 0; i < softnic->fault_count; i++) {
 		const struct softnic_fault *fault = &softnic->faults[i];
 
-		append(&array, json_pack("{s:s, s:o, s:i, s:I, s:I, s:I}", "op",
+		append(&array, json_pack("{s:s, s:o, s:s, s:I, s:I, s:I}", "op",
 					 softnic_op_format(fault->op), "nic",
 					 fault->nic == SOFTNIC_ANY_NIC
 						 ? json_null()
 						 : json_integer(fault->nic),
-					 "errno", fault->error, "nth",
-					 (json_int_t)fault->nth, "count",
+					 "errno", errno_name(fault->error),
+					 "nth", (json_int_t)fault->nth, "count",
 					 (json_int_t)fault->count, "called",
 					 (json_int_t)fault->called));
 	}

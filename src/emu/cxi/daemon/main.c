@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "emu/cxi/daemon/ctl.h"
 #include "emu/cxi/daemon/options.h"
@@ -22,6 +23,7 @@ static int run_daemon(const struct options *options)
 	struct log log;
 	int result;
 
+	umask(022); /* everyone may find the socket */
 	sys_log_init(&log, "fairlead-softnic", LOG_LEVEL_INFO);
 	result = rundir_open(options->dir, &rundir, &error);
 	if (result < 0) {
