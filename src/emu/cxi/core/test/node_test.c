@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The node: boot, NICs that come and go, faults, the dump, no memory. */
+#include "emu/cxi/core/test/fixture.h"
+#include "sim/heap.h"
+
+static void configuration_has_bounds(void **state)
+{
+	struct softnic_config config;
+	struct softnic *softnic = NULL;
+
+	softnic_config_init(&config);
+	config.generation = 11;
+	assert_int_equal(softnic_create(&config, &softnic), -EINVAL);
+	config.generation = 15;
+	assert_int_equal(softnic_create(&config, &softnic), -EINVAL);
+	config.generation = 13;
+	config.nic_count = 0;
+	assert_int_equal(softnic_create(&config, &softnic), -EINVAL);
+	config.nic_count = SOFTNIC_NIC_MAX + 1;
+	assert_int_equal(softnic_create(&config, &softnic), -EINVAL);
+	config.nic_count = SOFTNIC_NIC_MAX;
+	config.nid = SOFTNIC_NID_MAX + 1;
+	assert_int_equal(softnic_create(&config, &softnic), -EINVAL);
+	assert_null(softnic);
+	config.nid = SOFTNIC_NID_MAX;
+	assert_int_equal(softnic_create(&config, &softnic), 0);
+	softnic_destroy(softnic);
+}
+
+static void fresh_node_has_the_drivers_services(void **state)
+{
+	struct fixture *fixture = *state;
+	struct cxi_svc_desc desc = must_get(fixture, CXI_DEFAULT_SVC_ID);
+
+	assert_false(desc.enable);
+	assert_false(desc.is_system_svc);
+	assert_false(desc.restricted_members);
+	assert_true(desc.restricted_vnis);
+	assert_int_equal(desc.num_vld_vnis, 2);
+	assert_int_equal(desc.vnis[0], 1);
+	assert_int_equal(desc.vnis[1], 10);
+	assert_int_equal(desc.limits.tles.res, 512);
+	assert_int_equal(desc.limits.les.max, 16384);
+	assert_int_equal(desc.limits.les.res, 0);
+	for (unsigned int i = 0; i < CXI_TC_ETH; i++)
+		assert_true(desc.tcs[i]);
+	desc = must_get(fixture, 2);
+	assert_true(desc.is_system_svc);
+	assert_true(desc.enable);
+	assert_int_equal(desc.num_vld_vnis, 0);
+	assert_int_equal(desc.members[0].type, CXI_SVC_MEMBER_UID);
+	assert_int_equal(desc.limits.ptes.res, 8);
+	assert_int_equal(desc.limits.tles.max, 0);
+	assert_true(desc.limits.les.res > 0);
+}
+
+static void devices_have_the_hardwares_totals(void **state)
+{
+	struct fixture *fixture = *state;
+	struct cxil_devinfo infos[SOFTNIC_NIC_MAX];
+
+	assert_int_equal(softnic_device_list(fixture->softnic, infos), 2);
+	assert_string_equal(infos[1].device_name, "cxi1");
+	assert_int_equal(infos[1].dev_id, 1);
+	assert_int_equal(infos[1].nid, infos[0].nid + 1);
+	assert_int_equal(infos[0].num_ptes, 2048);
+	assert_int_equal(infos[0].num_txqs, 1024);
+	assert_int_equal(infos[0].num_tgqs, 512);
+	assert_int_equal(infos[0].num_eqs, 2047);
+	assert_int_equal(infos[0].num_cts, 2047);
+	assert_int_equal(infos[0].num_les, 16384);
+	assert_int_equal(infos[0].num_tles, 2048);
+	assert_int_equal(infos[0].num_acs, 1022);
+	assert_int_equal(infos[0].min_free_shift, 0);
+	assert_int_not_equal(infos[0].pct_eq, 0);
+	assert_false(infos[0].is_vf);
+	softnic_device_info(fixture->root, &infos[1]);
+	assert_memory_equal(&infos[0], &infos[1], sizeof(infos[0]));
+}
+
+static void removed_nic_gives_eio_and_is_not_listed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_caller caller = { .uid = USER_UID };
+	struct cxil_devinfo infos[SOFTNIC_NIC_MAX];
+	struct softnic_client *client = NULL;
+	struct cxi_svc_desc desc;
+	uint32_t lni;
+
+	assert_int_equal(softnic_nic_remove(fixture->softnic, 0), 0);
+	assert_int_equal(softnic_nic_remove(fixture->softnic, 0), -ENODEV);
+	assert_int_equal(softnic_nic_remove(fixture->softnic, 2), -ENODEV);
+	assert_false(softnic_nic_is_present(fixture->softnic, 0));
+	assert_int_equal(softnic_device_list(fixture->softnic, infos), 1);
+	assert_int_equal(infos[0].dev_id, 1);
+	assert_int_equal(softnic_open(fixture->softnic, &caller, 0, &client),
+			 -ENOENT);
+	assert_int_equal(softnic_open(fixture->softnic, &caller, 2, &client),
+			 -ENOENT);
+	assert_int_equal(softnic_service_get(fixture->root, 1, &desc), -EIO);
+	assert_int_equal(softnic_service_destroy(fixture->root, 1), -EIO);
+	assert_int_equal(softnic_lni_alloc(fixture->root, 1, &lni), -EIO);
+	assert_int_equal(softnic_service_list(fixture->root, &desc, 1), -EIO);
+}
+
+static void privilege_is_asked_before_the_device(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *user = client_of(fixture, USER_UID, 7, 0);
+
+	assert_int_equal(softnic_nic_remove(fixture->softnic, 0), 0);
+	assert_int_equal(softnic_service_destroy(user, 1), -EPERM);
+	softnic_close(user);
+}
+
+static void restored_nic_is_a_fresh_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *user = client_of(fixture, USER_UID, 7, 0);
+	struct softnic_client *again;
+	struct cxi_svc_desc desc;
+	uint32_t id = must_alloc(fixture, USER_UID, 1024);
+	uint32_t lni;
+
+	assert_int_equal(softnic_lni_alloc(user, id, &lni), 0);
+	assert_int_equal(softnic_nic_restore(fixture->softnic, 0), -EEXIST);
+	assert_int_equal(softnic_nic_restore(fixture->softnic, 9), -ENODEV);
+	assert_int_equal(softnic_nic_remove(fixture->softnic, 0), 0);
+	assert_int_equal(softnic_nic_restore(fixture->softnic, 0), 0);
+	/* Who had the old one open still has the old one. */
+	assert_int_equal(softnic_service_get(fixture->root, 1, &desc), -EIO);
+	assert_int_equal(softnic_lni_free(user, lni), -EIO);
+	again = client_of(fixture, 0, 0, 0);
+	assert_int_equal(softnic_service_get(again, 1, &desc), 0);
+	assert_int_equal(softnic_service_get(again, id, &desc), -EINVAL);
+	softnic_close(again);
+	softnic_close(user);
+}
+
+static void reboot_forgets_everything(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_fault fault = {
+		.op = SOFTNIC_OP_GET_SVC,
+		.nic = SOFTNIC_ANY_NIC,
+		.error = EIO,
+		.nth = 1,
+		.count = 1,
+	};
+	const struct softnic_fault *faults;
+	struct softnic_client *again;
+	struct cxi_svc_desc desc;
+	uint32_t id = must_alloc(fixture, USER_UID, 1024);
+
+	assert_int_equal(softnic_nic_remove(fixture->softnic, 1), 0);
+	assert_int_equal(softnic_fault_add(fixture->softnic, &fault), 0);
+	assert_int_equal(softnic_reboot(fixture->softnic), 0);
+	assert_int_equal(softnic_fault_list(fixture->softnic, &faults), 0);
+	assert_true(softnic_nic_is_present(fixture->softnic, 1));
+	assert_int_equal(softnic_service_get(fixture->root, 1, &desc), -EIO);
+	again = client_of(fixture, 0, 0, 0);
+	assert_int_equal(softnic_service_get(again, id, &desc), -EINVAL);
+	assert_int_equal(softnic_service_get(again, 1, &desc), 0);
+	softnic_close(again);
+}
+
+static void fault_hits_the_nth_call_and_then_some(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_fault fault = {
+		.op = SOFTNIC_OP_ALLOC_SVC,
+		.nic = 0,
+		.error = ENOSPC,
+		.nth = 2,
+		.count = 2,
+	};
+	struct cxi_svc_desc desc = desc_of(USER_UID, 1024);
+	const struct softnic_fault *faults;
+	uint64_t calls;
+	uint64_t hits;
+
+	assert_int_equal(softnic_fault_add(fixture->softnic, &fault), 0);
+	assert_int_equal(alloc(fixture, &desc), FIRST_ID);
+	assert_int_equal(softnic_fault_list(fixture->softnic, &faults), 1);
+	assert_int_equal(faults[0].called, 1);
+	assert_int_equal(alloc(fixture, &desc), -ENOSPC);
+	assert_int_equal(softnic_fault_list(fixture->softnic, &faults), 1);
+	assert_int_equal(alloc(fixture, &desc), -ENOSPC);
+	assert_int_equal(softnic_fault_list(fixture->softnic, &faults), 0);
+	assert_int_equal(alloc(fixture, &desc), FIRST_ID + 1);
+	softnic_op_count(fixture->softnic, SOFTNIC_OP_ALLOC_SVC, &calls, &hits);
+	assert_int_equal(calls, 4);
+	assert_int_equal(hits, 2);
+}
+
+static void fault_of_one_nic_spares_the_other(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *other = client_of(fixture, 0, 0, 1);
+	struct softnic_fault fault = {
+		.op = SOFTNIC_OP_GET_SVC_LIST,
+		.nic = 1,
+		.error = ENOMEM,
+		.nth = 1,
+		.count = UINT64_MAX,
+	};
+	struct cxi_svc_desc descs[2];
+
+	assert_int_equal(softnic_fault_add(fixture->softnic, &fault), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(softnic_service_list(fixture->root, descs, 2),
+				 2);
+		assert_int_equal(softnic_service_list(other, descs, 2),
+				 -ENOMEM);
+	}
+	softnic_fault_clear(fixture->softnic);
+	assert_int_equal(softnic_service_list(other, descs, 2), 2);
+	softnic_close(other);
+}
+
+static void every_operation_can_fail(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *root = fixture->root;
+	struct softnic_caller caller = { .uid = 0 };
+	struct cxil_devinfo infos[SOFTNIC_NIC_MAX];
+	struct cxi_svc_fail_info fail_info;
+	struct softnic_client *client;
+	struct cxi_svc_desc desc = desc_of(0, 1024);
+	struct cxi_rsrc_use use;
+	uint16_t min, max;
+	uint32_t number;
+	bool flag;
+	uint64_t hits;
+	uint64_t calls;
+
+	for (unsigned int i = 0; i < SOFTNIC_OP_COUNT; i++) {
+		struct softnic_fault fault = {
+			.op = i,
+			.nic = SOFTNIC_ANY_NIC,
+			.error = ECHRNG,
+			.nth = 1,
+			.count = 1,
+		};
+
+		assert_int_equal(softnic_fault_add(fixture->softnic, &fault),
+				 0);
+	}
+#define assert_fault(call) assert_int_equal(call, -ECHRNG)
+	assert_fault(softnic_device_list(fixture->softnic, infos));
+	assert_fault(softnic_open(fixture->softnic, &caller, 0, &client));
+	assert_fault(softnic_service_alloc(root, &desc, &fail_info));
+	assert_fault(softnic_service_destroy(root, 2));
+	assert_fault(softnic_service_update(root, &desc));
+	assert_fault(softnic_service_get(root, 1, &desc));
+	assert_fault(softnic_service_list(root, &desc, 1));
+	assert_fault(softnic_service_use(root, 1, &use));
+	assert_fault(softnic_service_use_list(root, &use, 1));
+	assert_fault(softnic_service_enable(root, 1, true));
+	assert_fault(softnic_service_set_lpr(root, 1, 1));
+	assert_fault(softnic_service_get_lpr(root, 1));
+	assert_fault(softnic_service_set_exclusive_cp(root, 1, true));
+	assert_fault(softnic_service_get_exclusive_cp(root, 1, &flag));
+	assert_fault(softnic_service_set_vni_range(root, 1, 1, 1));
+	assert_fault(softnic_service_get_vni_range(root, 1, &min, &max));
+	assert_fault(softnic_service_set_netns(root, 1, 1));
+	assert_fault(softnic_service_get_netns(root, 1, &number));
+	assert_fault(softnic_lni_alloc(root, 1, &number));
+	assert_fault(softnic_lni_free(root, 1));
+#undef assert_fault
+	for (unsigned int i = 0; i < SOFTNIC_OP_COUNT; i++) {
+		softnic_op_count(fixture->softnic, i, &calls, &hits);
+		assert_int_equal(hits, 1);
+	}
+	/* Nothing was done: service 2 is there, and 1 is still off. */
+	assert_int_equal(softnic_service_get(root, 2, &desc), 0);
+	assert_false(must_get(fixture, 1).enable);
+}
+
+static void refused_calls_do_not_count(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *user = client_of(fixture, USER_UID, 7, 0);
+	uint64_t calls;
+	uint64_t hits;
+
+	assert_int_equal(softnic_service_destroy(user, 2), -EPERM);
+	softnic_op_count(fixture->softnic, SOFTNIC_OP_DESTROY_SVC, &calls,
+			 &hits);
+	assert_int_equal(calls, 0);
+	softnic_close(user);
+}
+
+static void faults_have_bounds(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_fault good = {
+		.op = SOFTNIC_OP_GET_SVC,
+		.nic = 1,
+		.error = EIO,
+		.nth = 1,
+		.count = 1,
+	};
+	struct softnic_fault bad;
+
+	bad = good;
+	bad.op = SOFTNIC_OP_COUNT;
+	assert_int_equal(softnic_fault_add(fixture->softnic, &bad), -EINVAL);
+	bad = good;
+	bad.nic = 2;
+	assert_int_equal(softnic_fault_add(fixture->softnic, &bad), -EINVAL);
+	bad = good;
+	bad.error = 0;
+	assert_int_equal(softnic_fault_add(fixture->softnic, &bad), -EINVAL);
+	bad.error = 4096;
+	assert_int_equal(softnic_fault_add(fixture->softnic, &bad), -EINVAL);
+	bad = good;
+	bad.nth = 0;
+	assert_int_equal(softnic_fault_add(fixture->softnic, &bad), -EINVAL);
+	bad = good;
+	bad.count = 0;
+	assert_int_equal(softnic_fault_add(fixture->softnic, &bad), -EINVAL);
+	for (int i = 0; i < SOFTNIC_FAULT_MAX; i++)
+		assert_int_equal(softnic_fault_add(fixture->softnic, &good), 0);
+	assert_int_equal(softnic_fault_add(fixture->softnic, &good), -ENOSPC);
+}
+
+static void busy_service_is_let_go_in_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic *softnic = fixture->softnic;
+	uint32_t id = must_alloc(fixture, USER_UID, 1024);
+
+	softnic_advance(softnic, 1000);
+	assert_int_equal(softnic_service_busy(softnic, 0, id, 500), 0);
+	softnic_advance(softnic, 1499);
+	assert_int_equal(softnic_service_destroy(fixture->root, id), -EBUSY);
+	softnic_advance(softnic, 1500);
+	assert_int_equal(softnic_service_destroy(fixture->root, id), 0);
+	assert_int_equal(softnic_service_busy(softnic, 0, id, 1), -EINVAL);
+	assert_int_equal(softnic_service_busy(softnic, 2, id, 1), -ENODEV);
+}
+
+static void busy_forever_ends_with_a_word(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic *softnic = fixture->softnic;
+	uint32_t id = must_alloc(fixture, USER_UID, 1024);
+
+	assert_int_equal(softnic_service_busy(softnic, 0, id, SOFTNIC_FOREVER),
+			 0);
+	softnic_advance(softnic, UINT64_MAX - 1);
+	assert_int_equal(softnic_service_destroy(fixture->root, id), -EBUSY);
+	assert_int_equal(softnic_service_busy(softnic, 0, id, 0), 0);
+	assert_int_equal(softnic_service_enable(fixture->root, id, false), 0);
+	assert_int_equal(softnic_service_busy(softnic, 0, id, 1000), 0);
+	softnic_fault_clear(softnic);
+	assert_int_equal(softnic_service_destroy(fixture->root, id), 0);
+}
+
+static void names_go_there_and_back(void **state)
+{
+	enum cxi_rsrc_type type;
+	enum softnic_op op;
+
+	for (unsigned int i = 0; i < SOFTNIC_OP_COUNT; i++) {
+		assert_int_equal(softnic_op_parse(softnic_op_format(i), &op),
+				 0);
+		assert_int_equal(op, i);
+	}
+	for (unsigned int i = 0; i < CXI_RSRC_TYPE_MAX; i++) {
+		assert_int_equal(
+			softnic_type_parse(softnic_type_format(i), &type), 0);
+		assert_int_equal(type, i);
+	}
+	assert_int_equal(softnic_op_parse("alloc", &op), -EINVAL);
+	assert_int_equal(softnic_type_parse("TLEs", &type), -EINVAL);
+}
+
+static json_t *at(json_t *array, size_t index)
+{
+	json_t *element = json_array_get(array, index);
+
+	assert_non_null(element);
+	return element;
+}
+
+static void dump_shows_a_held_service(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *user = client_of(fixture, USER_UID, 7, 0);
+	uint32_t id = must_alloc(fixture, USER_UID, 1024);
+	json_int_t uid, pid, service, vni, pte_res;
+	json_t *services, *lnis, *vnis;
+	uint32_t lni;
+	json_t *dump;
+	int present;
+
+	assert_int_equal(softnic_lni_alloc(user, id, &lni), 0);
+	assert_int_equal(softnic_nic_remove(fixture->softnic, 1), 0);
+	dump = softnic_dump(fixture->softnic);
+	assert_non_null(dump);
+	assert_int_equal(json_unpack(at(json_object_get(dump, "devices"), 0),
+				     "{s:b, s:o, s:o, s:{s:{s:I}}}", "present",
+				     &present, "services", &services, "lnis",
+				     &lnis, "resources", "PTE", "reserved",
+				     &pte_res),
+			 0);
+	assert_true(present);
+	assert_int_equal(pte_res, 8);
+	assert_int_equal(json_array_size(services), 3);
+	assert_int_equal(json_unpack(at(services, 2), "{s:I, s:o}", "uid", &uid,
+				     "vnis", &vnis),
+			 0);
+	assert_int_equal(uid, USER_UID);
+	assert_int_equal(json_unpack(vnis, "[I]", &vni), 0);
+	assert_int_equal(vni, 1024);
+	assert_int_equal(json_array_size(lnis), 1);
+	assert_int_equal(json_unpack(at(lnis, 0), "{s:I, s:I, s:I}", "pid",
+				     &pid, "uid", &uid, "service", &service),
+			 0);
+	assert_int_equal(pid, USER_PID);
+	assert_int_equal(uid, USER_UID);
+	assert_int_equal(service, id);
+	assert_int_equal(json_unpack(at(json_object_get(dump, "devices"), 1),
+				     "{s:b}", "present", &present),
+			 0);
+	assert_false(present);
+	json_decref(dump);
+	softnic_close(user);
+}
+
+/* A life: boot, open, service, LNI, reboot. */
+static int live(void *ctx)
+{
+	struct softnic_caller caller = { .uid = 0, .is_privileged = true };
+	_auto_(softnic_destroyp) struct softnic *softnic = NULL;
+	struct cxi_svc_desc desc = desc_of(0, 1024);
+	struct softnic_client *client = NULL;
+	struct cxi_svc_fail_info fail_info;
+	struct softnic_config config;
+	uint32_t lni;
+	int result;
+
+	softnic_config_init(&config);
+	result = softnic_create(&config, &softnic);
+	if (result == 0)
+		result = softnic_open(softnic, &caller, 0, &client);
+	if (result == 0)
+		result = softnic_service_alloc(client, &desc, &fail_info);
+	if (result > 0)
+		result = softnic_lni_alloc(client, (uint32_t)result, &lni);
+	if (result == 0)
+		result = softnic_reboot(softnic);
+	softnic_close(client);
+	return result;
+}
+
+static void lack_of_memory_is_passed_on(void **state)
+{
+	unsigned int n = 1;
+	int result;
+
+	for (; sim_heap_fails(n, &result, live, NULL); n++)
+		assert_int_equal(result, -ENOMEM);
+	assert_int_equal(result, 0);
+	assert_true(n > 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(configuration_has_bounds),
+		fixture_test(fresh_node_has_the_drivers_services),
+		fixture_test(devices_have_the_hardwares_totals),
+		fixture_test(removed_nic_gives_eio_and_is_not_listed),
+		fixture_test(privilege_is_asked_before_the_device),
+		fixture_test(restored_nic_is_a_fresh_one),
+		fixture_test(reboot_forgets_everything),
+		fixture_test(fault_hits_the_nth_call_and_then_some),
+		fixture_test(fault_of_one_nic_spares_the_other),
+		fixture_test(every_operation_can_fail),
+		fixture_test(refused_calls_do_not_count),
+		fixture_test(faults_have_bounds),
+		fixture_test(busy_service_is_let_go_in_time),
+		fixture_test(busy_forever_ends_with_a_word),
+		cmocka_unit_test(names_go_there_and_back),
+		fixture_test(dump_shows_a_held_service),
+		cmocka_unit_test(lack_of_memory_is_passed_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
