@@ -24,6 +24,8 @@ int frame_parse(const void *bytes, size_t size, struct frame *ret_frame)
 		return -EMSGSIZE;
 	if (at[0] < FRAME_CHALLENGE || at[0] > FRAME_REFUSE)
 		return -EBADMSG;
+	if ((at[0] == FRAME_PING || at[0] == FRAME_PONG) && size > 1)
+		return -EBADMSG;
 	*ret_frame = (struct frame){
 		.type = (enum frame_type)at[0],
 		.payload = at + 1,

@@ -3,9 +3,9 @@
  * Frames. A *frame* is u8 type and payload, and is what a net seam sends. On a
  * byte stream each frame stands after its length (u32, little-endian).
  *
- *	writer (FRAME_LIMITS)        -> frame_begin, x_encode -> frame
- *	bytes of a stream            -> splitter_feed, splitter_next -> bytes
- *	bytes of one frame           -> frame_parse -> type and payload
+ *	an empty writer    -> frame_begin, x_encode        -> a frame
+ *	bytes of a stream  -> splitter_feed, splitter_next -> frames
+ *	a frame            -> frame_parse                  -> type, payload
  *
  * The splitter knows lengths only, so that it serves every length-prefixed
  * stream. It keeps at most one incomplete frame and what was fed last.
@@ -37,7 +37,10 @@ struct frame {
 	size_t size; /* bytes of payload */
 };
 
-/* -EBADMSG: empty, or a type that does not exist; -EMSGSIZE: too long. */
+/*
+ * -EBADMSG: empty, a type that does not exist, or a PING or PONG that is more
+ * than its type; -EMSGSIZE: too long.
+ */
 int frame_parse(const void *bytes, size_t size, struct frame *ret_frame);
 
 /*
