@@ -31,8 +31,7 @@ struct store_batch {
 
 int store_batch_create(struct store_batch **ret_batch)
 {
-	_auto_(freep)
-	struct store_batch *batch = calloc(1, sizeof(*batch));
+	_auto_(freep) struct store_batch *batch = calloc(1, sizeof(*batch));
 
 	if (batch == NULL)
 		return -ENOMEM;

@@ -92,8 +92,8 @@ static int epoch_rows_write(struct store *store, uint64_t epoch,
 {
 	_auto_(store_batch_destroyp) struct store_batch *batch = NULL;
 	const struct store_row rows[] = {
-		{ .id = epoch, .key = STORE_META_EPOCH },
-		{ .id = 1, .key = STORE_META_RECOVERING },
+		{ STORE_META, STORE_PUT, epoch, 0, STORE_META_EPOCH },
+		{ STORE_META, STORE_PUT, epoch, 0, STORE_META_RECOVERING },
 	};
 	int count = store->is_recovery ? 2 : 1;
 	int result = store_batch_create(&batch);

@@ -83,7 +83,8 @@ int store_fault(struct store *store, int result, const char *action,
 	if (fault->code == -EUCLEAN)
 		return store_damaged(store, ret_error, "%s",
 				     sqlite3_errmsg(store->db));
-	if (system_errno != 0 && (fault->code == -EIO || fault->code == -EACCES))
+	if (system_errno != 0 &&
+	    (fault->code == -EIO || fault->code == -EACCES))
 		snprintf(system_text, sizeof(system_text), " (%s)",
 			 strerrordesc_np(system_errno));
 	return error_set(ret_error, fault->code,

@@ -22,7 +22,7 @@ struct store {
 	char *journal_path;
 	char *epoch_path;
 	uint64_t epoch;
-	char *notice;	  /* NULL: none */
+	char *notice;     /* NULL: none */
 	bool is_recovery; /* an operator's start */
 	bool is_salvaged; /* rows that do not match their digest are skipped */
 	uint64_t skipped_count;
@@ -55,7 +55,6 @@ int store_schema_touch(struct store *store);
 /* statement.c: run SQL that gives no rows. SQLite's result. */
 int store_run(struct store *store, const char *sql);
 void store_statements_finalize(struct store *store);
-
 
 /* store.c: connect to the file that journal_path names. */
 int store_connect(struct store *store, const char *vfs_name,

@@ -37,8 +37,8 @@ int store_set_aside(struct store *store, char **ret_path,
 			*ret_error = error;
 		return result;
 	}
-	if (asprintf(&path, "%s.damaged-%" PRIu64, store->journal_path,
-		     epoch) < 0) {
+	if (asprintf(&path, "%s.damaged-%" PRIu64, store->journal_path, epoch) <
+	    0) {
 		path = NULL;
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	}
@@ -68,8 +68,8 @@ struct salvage {
 
 static int salvage_write(struct salvage *salvage)
 {
-	salvage->result = store_write(salvage->store, salvage->batch,
-				      salvage->error);
+	salvage->result =
+		store_write(salvage->store, salvage->batch, salvage->error);
 	salvage->saved_count += store_batch_count(salvage->batch);
 	store_batch_destroy(salvage->batch);
 	salvage->batch = NULL;
@@ -91,13 +91,16 @@ static int salvage_row(void *arg, const struct store_row *row)
 	return salvage->result;
 }
 
-/* Before anything else is there: a crash must not make this a whole journal. */
+/*
+ * Before anything else is there: a crash must not make this a whole journal.
+ * The recovery's epoch is not known yet, and not one that a node has seen.
+ */
 static int salvage_begin(struct salvage *salvage)
 {
 	const struct store_row row = {
 		.table = STORE_META,
 		.verb = STORE_PUT,
-		.id = 1,
+		.id = UINT64_MAX,
 		.key = STORE_META_RECOVERING,
 	};
 
@@ -141,7 +144,8 @@ int store_salvage(struct store *store, const char *path, const char *vfs_name,
 	    asprintf(&store->notice,
 		     "the journal was damaged and is now '%s'; %" PRIu64
 		     " rows of it could be saved, %" PRIu64 " could not",
-		     path, salvage.saved_count - 1, damaged.skipped_count) < 0) {
+		     path, salvage.saved_count - 1,
+		     damaged.skipped_count) < 0) {
 		store->notice = NULL;
 		result = -ENOMEM;
 	}

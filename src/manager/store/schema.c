@@ -17,7 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define APPLICATION_ID	 0x464c4a52 /* "FLJR" */
+#define APPLICATION_ID   0x464c4a52 /* "FLJR" */
 #define CHECKPOINT_PAGES 4096
 
 static const char *const upgrades[] = {
@@ -27,8 +27,13 @@ static const char *const upgrades[] = {
 	"CREATE TABLE job("
 	" grant_id INTEGER PRIMARY KEY, key TEXT NOT NULL,"
 	" body BLOB NOT NULL, digest INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE part("
+	" grant_id INTEGER NOT NULL, number INTEGER NOT NULL,"
+	" body BLOB NOT NULL, digest INTEGER NOT NULL,"
+	" PRIMARY KEY(grant_id, number)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE tombstone("
-	" grant_id INTEGER PRIMARY KEY, key TEXT NOT NULL,"
+	" grant_id INTEGER PRIMARY KEY, number INTEGER NOT NULL,"
+	" key TEXT NOT NULL, body BLOB NOT NULL,"
 	" digest INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE event("
 	" grant_id INTEGER NOT NULL, number INTEGER NOT NULL,"
@@ -101,9 +106,8 @@ static int version_read(struct store *store, int64_t *ret_version,
 	if (result == SQLITE_OK)
 		result = query_number(store, "PRAGMA user_version", &version);
 	if (result == SQLITE_OK)
-		result = query_number(store,
-				      "SELECT count(*) FROM sqlite_schema",
-				      &entries);
+		result = query_number(
+			store, "SELECT count(*) FROM sqlite_schema", &entries);
 	if (result != SQLITE_OK)
 		return store_fault(store, result, "read", ret_error);
 	if (application == 0 && version == 0 && entries == 0) {
@@ -152,7 +156,7 @@ int store_schema_open(struct store *store, unsigned int checkpoint_pages,
 		      struct fairlead_error *ret_error)
 {
 	char pragmas[256];
-	int64_t version;
+	int64_t version = 0;
 	int result;
 
 	result = store_run(store, "PRAGMA locking_mode=EXCLUSIVE;"
@@ -208,9 +212,8 @@ static int run_check(struct store *store, const char *sql,
 int store_schema_check(struct store *store, struct fairlead_error *ret_error)
 {
 	static const char *const checks[] = {
-		"PRAGMA quick_check(meta)",
-		"PRAGMA quick_check(job)",
-		"PRAGMA quick_check(tombstone)",
+		"PRAGMA quick_check(meta)", "PRAGMA quick_check(job)",
+		"PRAGMA quick_check(part)", "PRAGMA quick_check(tombstone)",
 		"PRAGMA quick_check(node)",
 	};
 

@@ -37,15 +37,30 @@ static const char *const table_sql[STORE_TABLE_COUNT][STATEMENT_COUNT] = {
 		[STATEMENT_SCAN] = "SELECT grant_id, 0, key, body, digest "
 				   "FROM job ORDER BY grant_id",
 	},
+	[STORE_PART] = {
+		[STATEMENT_PUT] =
+			"REPLACE INTO part(grant_id, number, body, digest) "
+			"VALUES(?1, ?2, ?4, ?5)",
+		[STATEMENT_DELETE] = "DELETE FROM part "
+				     "WHERE grant_id = ?1 AND number = ?2",
+		[STATEMENT_DELETE_ALL] =
+			"DELETE FROM part WHERE grant_id = ?1",
+		[STATEMENT_READ] = "SELECT grant_id, number, '', body, digest "
+				   "FROM part WHERE grant_id = ?1 "
+				   "ORDER BY number",
+		[STATEMENT_SCAN] = "SELECT grant_id, number, '', body, digest "
+				   "FROM part ORDER BY grant_id, number",
+	},
 	[STORE_TOMBSTONE] = {
 		[STATEMENT_PUT] =
-			"REPLACE INTO tombstone(grant_id, key, digest) "
-			"VALUES(?1, ?3, ?5)",
+			"REPLACE INTO tombstone"
+			"(grant_id, number, key, body, digest) "
+			"VALUES(?1, ?2, ?3, ?4, ?5)",
 		[STATEMENT_DELETE] =
 			"DELETE FROM tombstone WHERE grant_id = ?1",
-		[STATEMENT_READ] = "SELECT grant_id, 0, key, NULL, digest "
+		[STATEMENT_READ] = "SELECT grant_id, number, key, body, digest "
 				   "FROM tombstone WHERE grant_id = ?1",
-		[STATEMENT_SCAN] = "SELECT grant_id, 0, key, NULL, digest "
+		[STATEMENT_SCAN] = "SELECT grant_id, number, key, body, digest "
 				   "FROM tombstone ORDER BY grant_id",
 	},
 	[STORE_EVENT] = {
@@ -86,7 +101,9 @@ static const struct {
 } tables[STORE_TABLE_COUNT] = {
 	[STORE_META] = { "meta", FIELD_KEY | FIELD_ID },
 	[STORE_JOB] = { "job", FIELD_ID | FIELD_KEY | FIELD_BODY },
-	[STORE_TOMBSTONE] = { "tombstone", FIELD_ID | FIELD_KEY },
+	[STORE_PART] = { "part", FIELD_ID | FIELD_SUB | FIELD_BODY },
+	[STORE_TOMBSTONE] = { "tombstone",
+			      FIELD_ID | FIELD_SUB | FIELD_KEY | FIELD_BODY },
 	[STORE_EVENT] = { "event", FIELD_ID | FIELD_SUB | FIELD_BODY },
 	[STORE_NODE] = { "node", FIELD_KEY | FIELD_BODY },
 };
@@ -107,8 +124,10 @@ static uint64_t hash(const void *bytes, size_t size)
 static uint64_t row_digest(const struct store_row *row, size_t key_size)
 {
 	const uint64_t parts[] = {
-		htole64((uint64_t)row->table), htole64(row->id),
-		htole64(row->sub),	       hash(row->key, key_size),
+		htole64((uint64_t)row->table),
+		htole64(row->id),
+		htole64(row->sub),
+		hash(row->key, key_size),
 		hash(row->body, row->size),
 	};
 
@@ -187,7 +206,8 @@ static enum statement statement_of(const struct store_row *row)
 {
 	if (row->verb == STORE_PUT)
 		return STATEMENT_PUT;
-	if (row->table == STORE_EVENT && row->sub == STORE_SUB_ALL)
+	if (row->sub == STORE_SUB_ALL &&
+	    table_sql[row->table][STATEMENT_DELETE_ALL] != NULL)
 		return STATEMENT_DELETE_ALL;
 	return STATEMENT_DELETE;
 }
@@ -211,11 +231,12 @@ static int write_row(struct store *store, const struct store_row *given)
 static int check_ids(const struct store_batch *batch,
 		     struct fairlead_error *ret_error)
 {
-	store_batch_foreach (batch, row) {
+	store_batch_foreach(batch, row)
+	{
 		if (row->table == STORE_META)
 			continue;
 		if (row->id > INT64_MAX ||
-		    (row->sub > INT64_MAX && row->sub != STORE_SUB_ALL))
+		    (row->sub > INT64_MAX && row->verb == STORE_PUT))
 			return error_set(ret_error, -EINVAL,
 					 "row %" PRIu64 "/%" PRIu64 " of '%s' "
 					 "cannot be stored: above the largest "
@@ -237,7 +258,8 @@ int store_write(struct store *store, const struct store_batch *batch,
 	if (store_batch_count(batch) == 0)
 		return 0;
 	result = store_run(store, "BEGIN IMMEDIATE");
-	store_batch_foreach (batch, row) {
+	store_batch_foreach(batch, row)
+	{
 		if (result != SQLITE_OK)
 			break;
 		result = write_row(store, row);

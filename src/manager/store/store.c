@@ -44,8 +44,8 @@ static int lock_directory(struct store *store, const char *directory,
 	result = files->ops->lock(files->ctx, path, &store->lock, &holder);
 	if (result != -EBUSY)
 		return result < 0 ? store_file_fault(result, "lock", path,
-						     ret_error) :
-				    0;
+						     ret_error)
+				  : 0;
 	if (holder != 0)
 		snprintf(who, sizeof(who), " (process %" PRIu64 ")", holder);
 	return error_set(ret_error, -EBUSY,
@@ -57,15 +57,15 @@ static int lock_directory(struct store *store, const char *directory,
 int store_connect(struct store *store, const char *vfs_name,
 		  struct fairlead_error *ret_error)
 {
-	int result = sqlite3_open_v2(store->journal_path, &store->db,
-				     SQLITE_OPEN_READWRITE |
-					     SQLITE_OPEN_NOMUTEX |
-					     SQLITE_OPEN_EXRESCODE,
-				     vfs_name);
+	int result =
+		sqlite3_open_v2(store->journal_path, &store->db,
+				SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+					SQLITE_OPEN_EXRESCODE,
+				vfs_name);
 
-	return result == SQLITE_OK ?
-		       0 :
-		       store_fault(store, result, "open", ret_error);
+	return result == SQLITE_OK
+		       ? 0
+		       : store_fault(store, result, "open", ret_error);
 }
 
 void store_disconnect(struct store *store, bool is_abrupt)
@@ -95,8 +95,8 @@ static int journal_open(struct store *store,
 					   ret_error);
 	if (result < 0)
 		return result;
-	return options->is_recovery ? store_check(store, ret_error) :
-				      store_schema_check(store, ret_error);
+	return options->is_recovery ? store_check(store, ret_error)
+				    : store_schema_check(store, ret_error);
 }
 
 /* An operator's start: with what can be read, if not all of it can. */

@@ -38,7 +38,7 @@ struct store_batch; /* batch.h */
 
 /* Keys of STORE_META. The epoch is written by store_epoch_begin() only. */
 #define STORE_META_EPOCH      "epoch"
-#define STORE_META_RECOVERING "recovering" /* 1: under way */
+#define STORE_META_RECOVERING "recovering" /* see journals.md */
 
 struct store_options {
 	struct file_seam files;
@@ -48,8 +48,8 @@ struct store_options {
 	/*
 	 * An operator has asked to start from what there is. An old journal is
 	 * taken as it is; a damaged one is moved to journal.db.damaged-N (N:
-	 * the last epoch), and what can be read of it goes into a new one. The
-	 * row STORE_META_RECOVERING is on disk before anything of that counts.
+	 * the last epoch), and what can be read of it goes into a new one, in
+	 * which STORE_META_RECOVERING is set before anything else is there.
 	 */
 	bool is_recovery;
 };
@@ -76,7 +76,7 @@ uint64_t store_epoch(const struct store *store);
 /*
  * Begin an epoch: higher than all before and higher than `above` (0, or what
  * nodes have reported). It is on disk when this returns; nothing may be sent
- * under it before. In a recovery STORE_META_RECOVERING is set with it.
+ * under it before. In a recovery STORE_META_RECOVERING becomes the same.
  */
 int store_epoch_begin(struct store *store, uint64_t above, uint64_t *ret_epoch,
 		      struct fairlead_error *ret_error);
@@ -97,7 +97,7 @@ typedef int (*store_row_fn)(void *arg, const struct store_row *row);
 
 /*
  * Read the rows with this primary key: META and NODE by key, JOB and TOMBSTONE
- * by id, EVENT by id (all of the grant, in order). The other one of id and key
+ * by id, PART and EVENT by id (all of the grant, in order). The other one of id and key
  * is ignored. None is no error.
  */
 int store_read(struct store *store, enum store_table table, uint64_t id,

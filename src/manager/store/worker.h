@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The store seam over a libuv loop: one thread that carries out commits and
+ * reads in the order they came, and hands the results to the loop.
+ *
+ * Group commit is the caller's: it collects rows while a commit is in flight
+ * and gives the next batch when that one is done.
+ *
+ * Everything here is called on the loop's thread. While nothing waits or is in
+ * flight (store_worker_is_idle) the store may be used directly, for instance
+ * to read the journal again after a commit has failed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "base/seam.h"
+
+struct store;
+struct store_worker;
+
+/*
+ * Requests that wait or are in flight; one more gets -ENOBUFS. When there is
+ * no memory even to queue a request, its done is called at once with -ENOMEM;
+ * never that of a commit while no other one is under way.
+ */
+#define STORE_WORKER_REQUESTS_MAX 1024
+
+/*
+ * Start the thread. The store stays the caller's and outlives the worker.
+ * -ENOMEM, -EAGAIN (no thread).
+ */
+int store_worker_start(uv_loop_t *loop, struct store *store,
+		       struct store_worker **ret_worker);
+
+/* Valid until stopped() of store_worker_stop(); no request after stop. */
+struct store_seam store_worker_seam(struct store_worker *worker);
+
+bool store_worker_is_idle(const struct store_worker *worker);
+
+/*
+ * The text of the last commit or read that failed, with what to do; "" before
+ * the first one. Valid until the loop runs on.
+ */
+const char *store_worker_error(const struct store_worker *worker);
+
+/*
+ * Carry out what waits, give its results, end the thread, free the worker, and
+ * call stopped. The worker keeps the loop alive until then.
+ */
+void store_worker_stop(struct store_worker *worker, void (*stopped)(void *arg),
+		       void *arg);
