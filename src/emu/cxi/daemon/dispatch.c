@@ -12,6 +12,9 @@
 
 #include "base/cleanup.h"
 
+_Static_assert(SOFTNIC_SERVICE_MAX <= WIRE_LIST_MAX, "one packet a list");
+_Static_assert(SOFTNIC_NIC_MAX <= WIRE_DEVICE_MAX, "one packet a list");
+
 void session_fini(struct session *session)
 {
 	softnic_close(session->client);
