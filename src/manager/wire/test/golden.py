@@ -75,6 +75,58 @@ def sign(seed, message):
     return public, point + proof.to_bytes(32, "little")
 
 
+# --- XChaCha20-Poly1305 (RFC 8439 and draft-irtf-cfrg-xchacha) ---
+
+def words(data):
+    return list(struct.unpack(f"<{len(data) // 4}I", data))
+
+
+def rounds(state):
+    def quarter(a, b, c, d):
+        for x, y, z, turn in (a, b, d, 16), (c, d, b, 12), (a, b, d, 8), \
+                (c, d, b, 7):
+            state[x] = state[x] + state[y] & 0xffffffff
+            mixed = state[z] ^ state[x]
+            state[z] = (mixed << turn | mixed >> 32 - turn) & 0xffffffff
+
+    for _ in range(10):
+        for i in range(4):
+            quarter(i, i + 4, i + 8, i + 12)
+        for i in range(4):
+            quarter(i, (i + 1) % 4 + 4, (i + 2) % 4 + 8, (i + 3) % 4 + 12)
+
+
+def stream(key, nonce, counter, size):
+    data = b""
+    while len(data) < size:
+        start = words(b"expand 32-byte k" + key + u32(counter) + nonce)
+        state = start[:]
+        rounds(state)
+        data += b"".join(u32(a + b) for a, b in zip(start, state))
+        counter += 1
+    return data[:size]
+
+
+def encrypt(key, nonce, message, binding):
+    state = words(b"expand 32-byte k" + key + nonce[:16])
+    rounds(state)
+    key = b"".join(u32(word) for word in state[:4] + state[12:])
+    nonce = bytes(4) + nonce[16:]
+    secret = stream(key, nonce, 1, len(message))
+    data = bytes(a ^ b for a, b in zip(message, secret))
+    once = stream(key, nonce, 0, 32)
+    tagged = binding + bytes(-len(binding) % 16) + data + \
+        bytes(-len(data) % 16) + u64(len(binding)) + u64(len(data))
+    factor = int.from_bytes(once[:16], "little") & \
+        0x0ffffffc0ffffffc0ffffffc0fffffff
+    sum_ = 0
+    for i in range(0, len(tagged), 16):
+        block = int.from_bytes(tagged[i:i + 16] + b"\1", "little")
+        sum_ = (sum_ + block) * factor % (2**130 - 5)
+    tag = sum_ + int.from_bytes(once[16:], "little") & (1 << 128) - 1
+    return data + tag.to_bytes(16, "little")
+
+
 # --- keys.md ---
 
 def subkey(seed, number):
@@ -183,6 +235,17 @@ def command(op, version, body):
     return header + sign(COMMAND_SEED, b"fairlead command" + header)[1] + body
 
 
+def seal(secret, nodes):
+    """Sealed to nodes of grant 42, with a content key and nonce of our own"""
+    content_key, nonce = bytes(range(0x10, 0x30)), bytes(range(0x30, 0x48))
+    text = b"fairlead seal" + u64(42)
+    data = u8(1) + u32(KEY_ID) + nonce + u32(len(nodes))
+    for place, node in enumerate(nodes):
+        key = blake(b"fairlead seal", blake(node, MASTER))
+        data += encrypt(key, nonce, content_key, text + u32(place))
+    return data + blob(encrypt(content_key, nonce, secret, text + u32(-1)))
+
+
 def samples(version):
     yield "challenge", u16(1) + u16(1) + COUNTING
     yield "refuse", blob("node 'n3' is not one of ours")
@@ -215,7 +278,9 @@ def header():
             yield f"\t/* {name} */\n{literal(command(op, version, body))},"
         yield "};"
     public = sign(COMMAND_SEED, b"")[0]
-    for name, data in ("public", public), ("node_key", NODE_KEY):
+    sealed = seal(b"capability", [NODE, b"n4"])
+    for name, data in (("public", public), ("node_key", NODE_KEY),
+                       ("seal", sealed)):
         yield f"\nstatic const char golden_{name}[] =\n{literal(data)};"
 
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Secrets of a lane, sealed to its nodes (doc/rfc/node-protocol.md, "Sealed
+ * secrets"): the manager encrypts once, each node of the list can open it, and
+ * nobody else can. It is carried in APPLY's `sealed`.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/seam.h"
+#include "manager/wire/sign.h"
+
+#define SEAL_NODES_MAX  4096 /* nodes of a job with secrets */
+#define SEAL_SECRET_MAX 4096 /* bytes */
+
+struct secret {
+	size_t size;
+	uint8_t bytes[SEAL_SECRET_MAX];
+};
+
+void secret_fini(struct secret *secret); /* wipes it */
+
+/*
+ * Append the sealed form of a secret for the nodes of a grant, in the order of
+ * its node list. -EINVAL: no nodes; -E2BIG: over SEAL_NODES_MAX or
+ * SEAL_SECRET_MAX; the writer's errors.
+ */
+int seal_make(const struct rng_seam *rng, const struct node_master *master,
+	      uint64_t grant_id, const char *const *nodes, size_t node_count,
+	      const void *secret, size_t secret_size, struct writer *writer);
+
+/*
+ * Open it with a node's keys; index: of the node in the grant's node list.
+ * -EBADMSG: not sealed secrets; -ENOKEY: sealed under another key id; -EPERM:
+ * sealed to fewer nodes; -EKEYREJECTED: not to this node, or forged.
+ */
+int seal_open(const struct node_key *keys, size_t key_count, uint64_t grant_id,
+	      size_t index, const void *sealed, size_t size,
+	      struct secret *ret_secret);
