@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A grant goes through the hands of job managers, files and environments. The
+ * digest finds what got lost on the way; that it is not forged is checked
+ * where it counts, by the grant id at the manager. Its sizes are such that the
+ * answer to a reserve, which has the grant as text and the public part again,
+ * fits a frame.
+ */
+#include "manager/wire/grant.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define GRANT_MAGIC       0x54475246u
+#define GRANT_VERSION     1
+#define GRANT_DIGEST_SIZE 32
+#define GRANT_FIXED_SIZE  (4 + 2 + 2 + 8 + 8 + 4 + 4 + GRANT_DIGEST_SIZE)
+#define GRANT_SIZE_MAX    (GRANT_FIXED_SIZE + GRANT_PUBLIC_MAX + GRANT_SEALED_MAX)
+#define BASE64            sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+int grant_public_format(const struct grant_public *public, char **ret_text)
+{
+	json_t *context =
+		json_loads(public->context, JSON_REJECT_DUPLICATES, NULL);
+	json_t *object;
+	char *text;
+
+	if (!json_is_object(context)) {
+		json_decref(context);
+		return -EINVAL;
+	}
+	object = json_pack("{s:I, s:s, s:s, s:s, s:I, s:o}", "grant_id",
+			   (json_int_t) public->grant_id, "key", public->key,
+			   "interconnect", public->interconnect, "nodes",
+			   public->nodes, "uid", (json_int_t) public->uid,
+			   "context", context);
+	text = json_dumps(object, JSON_COMPACT);
+	json_decref(object);
+	if (text == NULL)
+		return -ENOMEM;
+	if (strlen(text) > GRANT_PUBLIC_MAX) {
+		free(text);
+		return -EMSGSIZE;
+	}
+	*ret_text = text;
+	return 0;
+}
+
+static bool is_object(const char *text, size_t size)
+{
+	json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+	bool result = json_is_object(json);
+
+	json_decref(json);
+	return result;
+}
+
+static void digest_make(const void *bytes, size_t size,
+			uint8_t ret_digest[GRANT_DIGEST_SIZE])
+{
+	crypto_generichash(ret_digest, GRANT_DIGEST_SIZE, bytes, size, NULL, 0);
+}
+
+int grant_encode(const struct grant *grant, struct writer *writer)
+{
+	size_t public_size = strlen(grant->public_text);
+	uint8_t digest[GRANT_DIGEST_SIZE];
+	size_t start = writer->size;
+
+	if (grant->grant_id == 0 || grant->grant_id > GRANT_ID_MAX ||
+	    !is_object(grant->public_text, public_size))
+		return -EINVAL;
+	if (public_size > GRANT_PUBLIC_MAX ||
+	    grant->sealed_size > GRANT_SEALED_MAX)
+		return -EMSGSIZE;
+	write_u32(writer, GRANT_MAGIC);
+	write_u16(writer, GRANT_VERSION);
+	write_u16(writer, 0);
+	write_u64(writer, grant->grant_id);
+	write_u64(writer, grant->epoch);
+	write_blob(writer, grant->public_text, public_size);
+	write_blob(writer, grant->sealed, grant->sealed_size);
+	if (writer->result == 0) {
+		digest_make(writer->data + start, writer->size - start, digest);
+		write_bytes(writer, digest, sizeof(digest));
+	}
+	if (writer->result < 0)
+		writer->size = start;
+	return writer->result;
+}
+
+/* Magic, version, sizes and digest. */
+static int frame_check(const void *bytes, size_t size,
+		       struct fairlead_error *error)
+{
+	struct reader reader = reader_of(bytes, size);
+	uint8_t digest[GRANT_DIGEST_SIZE];
+	uint32_t version;
+
+	if (size < GRANT_FIXED_SIZE || size > GRANT_SIZE_MAX ||
+	    read_u32(&reader) != GRANT_MAGIC)
+		return error_set(error, -EBADMSG, "not a grant");
+	version = read_u16(&reader);
+	if (version != GRANT_VERSION)
+		return error_set(error, -EPROTONOSUPPORT,
+				 "grant of version %u, only %d is known",
+				 version, GRANT_VERSION);
+	digest_make(bytes, size - GRANT_DIGEST_SIZE, digest);
+	if (memcmp((const uint8_t *)bytes + size - GRANT_DIGEST_SIZE, digest,
+		   GRANT_DIGEST_SIZE) != 0)
+		return error_set(error, -EBADMSG,
+				 "the grant is damaged: its digest is wrong");
+	return 0;
+}
+
+int grant_decode(const void *bytes, size_t size, struct grant *ret_grant,
+		 struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *public_text = NULL;
+	_auto_(freep) uint8_t *sealed = NULL;
+	struct grant grant = { 0 };
+	const uint8_t *sealed_view, *public_view;
+	struct reader reader;
+	size_t public_size;
+	int result;
+
+	result = frame_check(bytes, size, ret_error);
+	if (result < 0)
+		return result;
+	reader = reader_of((const uint8_t *)bytes + 6,
+			   size - GRANT_DIGEST_SIZE - 6);
+	result = read_u16(&reader) == 0 ? 0 : -EBADMSG;
+	grant.grant_id = read_u64(&reader);
+	grant.epoch = read_u64(&reader);
+	public_view = read_blob(&reader, GRANT_PUBLIC_MAX, &public_size);
+	sealed_view = read_blob(&reader, GRANT_SEALED_MAX, &grant.sealed_size);
+	if (result < 0 || !reader_is_done(&reader) || grant.grant_id == 0 ||
+	    grant.grant_id > GRANT_ID_MAX ||
+	    !is_object((const char *)public_view, public_size))
+		return error_set(ret_error, -EBADMSG, "not a grant");
+	public_text = strndup((const char *)public_view, public_size);
+	sealed = malloc(grant.sealed_size + 1);
+	if (public_text == NULL || sealed == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	memcpy(sealed, sealed_view, grant.sealed_size);
+	grant.public_text = take_ptr(public_text);
+	grant.sealed = take_ptr(sealed);
+	*ret_grant = grant;
+	return 0;
+}
+
+void grant_fini(struct grant *grant)
+{
+	free((void *)grant->public_text);
+	free((void *)grant->sealed);
+	*grant = (struct grant){ 0 };
+}
+
+int grant_format(const struct grant *grant, char **ret_text)
+{
+	const size_t prefix_size = strlen(GRANT_TEXT_PREFIX);
+	struct writer writer = { 0 };
+	size_t text_size;
+	char *text;
+	int result;
+
+	result = grant_encode(grant, &writer);
+	if (result < 0) {
+		writer_fini(&writer);
+		return result;
+	}
+	text_size = sodium_base64_encoded_len(writer.size, BASE64);
+	text = malloc(prefix_size + text_size);
+	if (text != NULL) {
+		memcpy(text, GRANT_TEXT_PREFIX, prefix_size);
+		sodium_bin2base64(text + prefix_size, text_size, writer.data,
+				  writer.size, BASE64);
+	}
+	writer_fini(&writer);
+	if (text == NULL)
+		return -ENOMEM;
+	*ret_text = text;
+	return 0;
+}
+
+int grant_parse(const char *text, struct grant *ret_grant,
+		struct fairlead_error *ret_error)
+{
+	const size_t prefix_size = strlen(GRANT_TEXT_PREFIX);
+	_auto_(freep) uint8_t *bytes = NULL;
+	size_t text_size, size;
+	const char *end;
+
+	if (strncmp(text, GRANT_TEXT_PREFIX, prefix_size) != 0)
+		return error_set(ret_error, -EBADMSG,
+				 "a grant begins with '%s'", GRANT_TEXT_PREFIX);
+	text += prefix_size;
+	text_size = strnlen(text, 2 * GRANT_SIZE_MAX);
+	bytes = malloc(text_size + 1);
+	if (bytes == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	if (sodium_base642bin(bytes, text_size, text, text_size, NULL, &size,
+			      &end, BASE64) != 0 ||
+	    end != text + text_size)
+		return error_set(ret_error, -EBADMSG,
+				 "the grant is damaged: not URL-safe base64");
+	return grant_decode(bytes, size, ret_grant, ret_error);
+}

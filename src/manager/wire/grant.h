@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The opaque grant that a job manager gets and keeps for its job
+ * (doc/rfc/request-and-grant.md): a public part, and a sealed part that is
+ * empty where the interconnect has no secrets.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#define GRANT_ID_MAX      INT64_MAX /* it is a JSON number too */
+#define GRANT_PUBLIC_MAX  393216    /* bytes of JSON text: 384 KiB */
+#define GRANT_SEALED_MAX  65536     /* bytes */
+#define GRANT_TEXT_PREFIX "fairlead-grant:1:"
+
+struct grant {
+	uint64_t grant_id;       /* 1..GRANT_ID_MAX */
+	uint64_t epoch;          /* of the manager that made it */
+	const char *public_text; /* one JSON object */
+	const uint8_t *sealed;
+	size_t sealed_size;
+};
+
+/* What the public part says. */
+struct grant_public {
+	uint64_t grant_id;
+	const char *key;
+	const char *interconnect;
+	const char *nodes; /* host list */
+	uint32_t uid;
+	const char *context; /* as the driver's `describe` gives it */
+};
+
+/*
+ * The public part as JSON text; the caller frees it. -EINVAL: the context is
+ * not a JSON object; -EMSGSIZE: over GRANT_PUBLIC_MAX; -ENOMEM.
+ */
+int grant_public_format(const struct grant_public *public, char **ret_text);
+
+/*
+ * Append the opaque form; the grant's pointers are borrowed. -EINVAL: a grant
+ * id out of range, or a public part that is no JSON object; -EMSGSIZE, -ENOMEM.
+ */
+int grant_encode(const struct grant *grant, struct writer *writer);
+/*
+ * -EBADMSG with a text that says what is wrong, -EPROTONOSUPPORT for another
+ * version, -ENOMEM. The grant owns its pointers until grant_fini.
+ */
+int grant_decode(const void *bytes, size_t size, struct grant *ret_grant,
+		 struct fairlead_error *ret_error);
+void grant_fini(struct grant *grant);
+
+/* The form for scripts, one word; the caller frees it. Errors as encode. */
+int grant_format(const struct grant *grant, char **ret_text);
+/* Errors as decode. */
+int grant_parse(const char *text, struct grant *ret_grant,
+		struct fairlead_error *ret_error);
