@@ -16,11 +16,12 @@
 
 static int run_daemon(const struct options *options)
 {
+	/* Borrowed by the server, so they end after it. */
+	struct clock_seam clock = sys_clock();
+	struct log log;
 	_auto_(rundir_closep) struct rundir *rundir = NULL;
 	_auto_(server_destroyp) struct server *server = NULL;
-	struct clock_seam clock = sys_clock();
 	struct fairlead_error error;
-	struct log log;
 	int result;
 
 	umask(022); /* everyone may find the socket */
