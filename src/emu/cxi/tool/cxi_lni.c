@@ -21,6 +21,12 @@
 #define EXIT_USAGE  2
 #define LANE_MAX    64 /* devices with a service each */
 
+/* What a lane is held by on one device. */
+struct holding {
+	struct cxil_dev *dev;
+	struct cxil_lni *lni;
+};
+
 struct options {
 	const char *devices; /* comma list of names, or NULL */
 	const char *services;
@@ -76,32 +82,17 @@ static int parse_device(const char *name, uint32_t *ret_dev_id)
 	return 0;
 }
 
-static int allocate(const char *device, unsigned int service,
-		    uint32_t *ret_lni_id)
+static void let_go(struct holding *holding)
 {
-	struct cxil_dev *dev;
-	struct cxil_lni *lni;
-	uint32_t dev_id;
-	int result;
-
-	result = parse_device(device, &dev_id);
-	if (result == 0)
-		result = cxil_open_device(dev_id, &dev);
-	if (result < 0)
-		return result;
-	result = cxil_alloc_lni(dev, &lni, service);
-	if (result < 0) {
-		cxil_close_device(dev);
-		return result;
-	}
-	/* Device and LNI are kept: both go when the process does. */
-	*ret_lni_id = lni->id;
-	return 0;
+	if (holding->lni != NULL)
+		cxil_destroy_lni(holding->lni);
+	cxil_close_device(holding->dev);
 }
 
-static int try_lane(const char *device, const char *service)
+static int allocate(const char *device, const char *service,
+		    struct holding *holding)
 {
-	uint32_t lni_id;
+	uint32_t dev_id;
 	char *end;
 	long id;
 	int result;
@@ -109,15 +100,27 @@ static int try_lane(const char *device, const char *service)
 	errno = 0;
 	id = strtol(service, &end, 10);
 	if (errno != 0 || end == service || *end != '\0')
-		result = -EINVAL;
-	else
-		result = allocate(device, (unsigned int)id, &lni_id);
+		return -EINVAL;
+	result = parse_device(device, &dev_id);
+	if (result == 0)
+		result = cxil_open_device(dev_id, &holding->dev);
+	if (result == 0)
+		result = cxil_alloc_lni(holding->dev, &holding->lni,
+					(unsigned int)id);
+	return result;
+}
+
+static int try_lane(const char *device, const char *service,
+		    struct holding *holding)
+{
+	int result = allocate(device, service, holding);
+
 	if (result < 0)
 		printf("%s service %s: %s (%s)\n", device, service,
 		       strerrorname_np(-result), strerror(-result));
 	else
-		printf("LNI %u allocated on %s service %s\n", lni_id, device,
-		       service);
+		printf("LNI %u allocated on %s service %s\n", holding->lni->id,
+		       device, service);
 	return result;
 }
 
@@ -134,7 +137,8 @@ static size_t split(char *text, char **words)
 	return count;
 }
 
-static int try_lanes(const struct options *options)
+/* holdings: room for LANE_MAX; what was allocated is in them in any case. */
+static int try_lanes(const struct options *options, struct holding *holdings)
 {
 	_auto_(freep) char *devices_text = strdup(options->devices);
 	_auto_(freep) char *services_text = strdup(options->services);
@@ -152,7 +156,7 @@ static int try_lanes(const struct options *options)
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < count; i++) {
-		int error = try_lane(devices[i], services[i]);
+		int error = try_lane(devices[i], services[i], &holdings[i]);
 
 		if (error < 0)
 			result = error;
@@ -191,10 +195,23 @@ static int block_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+static int run(const struct options *options)
+{
+	struct holding holdings[LANE_MAX] = { 0 };
+	int signals = options->holds ? block_signals() : -1;
+	int result;
+
+	result = try_lanes(options, holdings);
+	if (result == 0 && options->holds)
+		result = signals < 0 ? -errno : hold(signals);
+	for (size_t i = 0; i < LANE_MAX; i++)
+		let_go(&holdings[i]);
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
-	int signals;
 
 	if (parse_options(argc, argv, &options) < 0) {
 		fputs(usage, stderr);
@@ -212,10 +229,5 @@ int main(int argc, char **argv)
 		fputs("cxi-lni: no lane in the environment\n", stderr);
 		return EXIT_FAILED;
 	}
-	signals = options.holds ? block_signals() : -1;
-	if (try_lanes(&options) < 0)
-		return EXIT_FAILED;
-	if (options.holds && (signals < 0 || hold(signals) < 0))
-		return EXIT_FAILED;
-	return 0;
+	return run(&options) < 0 ? EXIT_FAILED : 0;
 }
