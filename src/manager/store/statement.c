@@ -158,8 +158,10 @@ int store_run(struct store *store, const char *sql)
 void store_statements_finalize(struct store *store)
 {
 	for (int table = 0; table < STORE_TABLE_COUNT; table++) {
-		for (int i = 0; i < STATEMENT_COUNT; i++)
+		for (int i = 0; i < STATEMENT_COUNT; i++) {
 			sqlite3_finalize(store->statements[table][i]);
+			store->statements[table][i] = NULL;
+		}
 	}
 }
 
