@@ -231,9 +231,10 @@ struct fairlead_node_ops {
 
 	/*
 	 * Make the lane on every device, or on none: what was made before a
-	 * failure is taken back. -ENOSPC, -EEXIST, -EIO, ... with a text that
-	 * names device and resource. What was scaled back to fit is a
-	 * warning. is_dry_run: decide and warn, touch nothing.
+	 * failure is taken back, as far as that can be done at once; a revoke
+	 * without a record follows each failure. -ENOSPC, -EEXIST, -EIO, ...
+	 * with a text that names device and resource. What was scaled back to
+	 * fit is a warning. is_dry_run: decide and warn, touch nothing.
 	 */
 	int (*apply)(void *state, const struct fairlead_lane *lane,
 		     bool is_dry_run, struct fairlead_record *ret_record,
