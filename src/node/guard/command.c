@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the manager orders, as node-protocol.md has it: believed only when its
+ * signature, its digest and its epoch are right and this node is named, and
+ * then decided by the state of the grant.
+ *
+ * A command that is not believed gets no answer. One that is refused gets its
+ * refusal, but for HELLO, ACK and DRAIN, which are never answered.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "base/runs.h"
+#include "node/guard/internal.h"
+
+/* A refusal with its reason. */
+static int refuse(struct reply *reply, int result, const char *text)
+{
+	text_add(reply->head.text, text);
+	return result;
+}
+
+/* A new epoch is on disk before anything that it orders is done. */
+static int epoch_check(struct guard *guard, const struct command *command,
+		       const uint8_t *header, struct reply *reply)
+{
+	const struct ledger *ledger = &guard->ledger;
+	struct writer batch;
+	int result;
+
+	if (ledger->has_epoch && command->epoch < ledger->epoch)
+		return refuse(reply, -ESTALE,
+			      "a manager with a higher epoch was obeyed");
+	if (ledger->has_epoch && command->epoch == ledger->epoch) {
+		if (command->life == ledger->life)
+			return 0;
+		return refuse(reply, -ESTALE,
+			      "another manager with this epoch was obeyed");
+	}
+	batch_begin(guard, &batch);
+	ledger_write_epoch(&batch, header);
+	result = batch_commit(guard, &batch);
+	if (result < 0)
+		return refuse(reply, result, "cannot write the journal");
+	guard->drain_sequence = 0;
+	return 0;
+}
+
+/* Index of this node in a host list, or -EPERM. */
+static int name_find(const struct guard *guard, const char *nodes,
+		     struct reply *reply)
+{
+	int index = hostlist_find(nodes, guard->config.name);
+
+	return index >= 0 ? index
+			  : refuse(reply, -EPERM,
+				   "the command does not name this node");
+}
+
+/* --- APPLY and REVOKE --- */
+
+/* Room for one more grant, once what the floor covers is forgotten. */
+static bool room_make(struct guard *guard)
+{
+	struct writer batch;
+
+	if (ledger_has_room(&guard->ledger))
+		return true;
+	batch_begin(guard, &batch);
+	if (batch_commit(guard, &batch) < 0)
+		return false;
+	ledger_prune(&guard->ledger);
+	return ledger_has_room(&guard->ledger);
+}
+
+static int apply_read(const struct guard *guard, const struct command *command,
+		      const struct apply_body *body, struct grant *grant,
+		      struct reply *reply)
+{
+	int index = name_find(guard, body->nodes, reply);
+	int64_t cores, tasks;
+
+	if (index < 0)
+		return index;
+	if (!guard->has_hello || command->life != guard->hello_life ||
+	    command->sequence <= guard->hello_sequence)
+		return refuse(reply, -ESTALE,
+			      "it was made before this node registered");
+	cores = runs_at(body->cores, (size_t)index);
+	tasks = runs_at(body->tasks, (size_t)index);
+	if (cores < 0 || tasks < 0)
+		return refuse(reply, -EINVAL,
+			      "the command has no cores or tasks of this node");
+	if (body->sealed_size > 0)
+		return refuse(reply, -EOPNOTSUPP,
+			      "no driver of this node takes secrets");
+	grant->lane.grant_id = command->grant_id;
+	grant->lane.uid = body->uid;
+	grant->lane.gid = body->gid;
+	grant->lane.cores = (uint32_t)cores;
+	grant->lane.tasks = (uint32_t)tasks;
+	grant->lane.id_count = body->id_count;
+	memcpy(grant->lane.ids, body->ids, sizeof(body->ids));
+	memcpy(grant->lane.options, body->options, sizeof(body->options));
+	memcpy(grant->digest, command->digest, DIGEST_SIZE);
+	memcpy(grant->key, body->key, sizeof(body->key));
+	memcpy(grant->driver, body->driver, sizeof(body->driver));
+	return 0;
+}
+
+static int apply_decide(struct guard *guard, const struct grant *wanted,
+			struct reply *reply)
+{
+	uint64_t grant_id = wanted->lane.grant_id;
+	const struct grant *grant = ledger_grant(&guard->ledger, grant_id);
+
+	if (ledger_has_tombstone(&guard->ledger, grant_id) ||
+	    (grant && grant->state == GRANT_REVOKING))
+		return refuse(reply, -ESTALE, "the grant was revoked");
+	if (grant &&
+	    sodium_memcmp(grant->digest, wanted->digest, DIGEST_SIZE) != 0)
+		return refuse(reply, -EEXIST,
+			      "the grant is here with another content");
+	if (grant)
+		return refuse(reply, 0, grant->text ? grant->text : "");
+	if (grant_id < guard->floor)
+		return refuse(reply, -ESTALE,
+			      "the grant is below the apply floor");
+	if (!room_make(guard))
+		return refuse(reply, -ENOSPC,
+			      "the node's journal is full of grants or "
+			      "tombstones");
+	return lane_apply(guard, wanted, reply->head.text);
+}
+
+static int obey_apply(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct grant wanted = { .state = GRANT_APPLYING };
+	struct apply_body body;
+	int result = apply_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = apply_read(guard, command, &body, &wanted, reply);
+	if (result == 0)
+		result = apply_decide(guard, &wanted, reply);
+	apply_body_fini(&body);
+	return result;
+}
+
+static bool ids_meet(const struct fairlead_lane *one,
+		     const struct fairlead_lane *other)
+{
+	for (uint32_t i = 0; i < one->id_count; i++) {
+		for (uint32_t j = 0; j < other->id_count; j++) {
+			if (one->ids[i] == other->ids[j])
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * An identifier has one holder. What matches the lane and belongs to another
+ * grant is that one's, so nothing of this lane can be left.
+ */
+static bool is_elsewhere(const struct guard *guard, const struct grant *lost)
+{
+	for (const struct grant *grant = guard->ledger.grants; grant;
+	     grant = grant->hh.next) {
+		if (strcmp(grant->driver, lost->driver) == 0 &&
+		    ids_meet(&grant->lane, &lost->lane))
+			return true;
+	}
+	return false;
+}
+
+/* A grant that the journal does not know: find and take what matches. */
+static int revoke_unknown(struct guard *guard, const struct grant *lost,
+			  struct reply *reply)
+{
+	uint64_t grant_id = lost->lane.grant_id;
+	struct writer batch;
+	int result;
+
+	if (!room_make(guard))
+		return refuse(reply, -ENOSPC,
+			      "the node's journal is full of grants or "
+			      "tombstones");
+	batch_begin(guard, &batch);
+	if (is_elsewhere(guard, lost)) {
+		ledger_write_tombstone(&batch, grant_id);
+	} else {
+		ledger_write_applying(&batch, lost);
+		ledger_write_revoking(&batch, grant_id);
+	}
+	result = batch_commit(guard, &batch);
+	if (result < 0)
+		return refuse(reply, result, "cannot write the journal");
+	if (ledger_has_tombstone(&guard->ledger, grant_id))
+		return 0;
+	return lane_revoke(guard, ledger_grant(&guard->ledger, grant_id), 0,
+			   reply->head.text);
+}
+
+static int revoke_decide(struct guard *guard, const struct command *command,
+			 const struct revoke_body *body, struct reply *reply)
+{
+	struct grant lost = { .state = GRANT_APPLYING };
+	struct grant *grant = ledger_grant(&guard->ledger, command->grant_id);
+
+	if (ledger_has_tombstone(&guard->ledger, command->grant_id))
+		return 0;
+	if (grant)
+		return lane_revoke(guard, grant, 0, reply->head.text);
+	lost.lane.grant_id = command->grant_id;
+	lost.lane.uid = body->uid;
+	lost.lane.gid = body->gid;
+	lost.lane.id_count = body->id_count;
+	memcpy(lost.lane.ids, body->ids, sizeof(body->ids));
+	memcpy(lost.key, body->key, sizeof(body->key));
+	memcpy(lost.driver, body->driver, sizeof(body->driver));
+	return revoke_unknown(guard, &lost, reply);
+}
+
+static int obey_revoke(struct guard *guard, const struct command *command,
+		       struct reply *reply)
+{
+	struct revoke_body body;
+	int result = revoke_body_decode(command->body, command->body_size,
+					command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result >= 0)
+		result = revoke_decide(guard, command, &body, reply);
+	revoke_body_fini(&body);
+	return result;
+}
+
+/* --- the others --- */
+
+static int obey_query(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct query_body body;
+	int result = query_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result > 0)
+		result = 0;
+	reply->head.what = body.what;
+	query_body_fini(&body);
+	return result;
+}
+
+static int obey_clean(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct clean_body body;
+	int result = clean_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result > 0)
+		result = 0;
+	reply->head.is_all = body.is_all;
+	reply->head.is_dry_run = body.is_dry_run;
+	clean_body_fini(&body);
+	return result;
+}
+
+static int obey_hello(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct hello_body body;
+	int result = hello_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	if (!guard->has_nonce || strcmp(body.node, guard->config.name) != 0 ||
+	    sodium_memcmp(body.nonce, guard->nonce, NONCE_SIZE) != 0)
+		return refuse(reply, -ESTALE,
+			      "it answers another registration");
+	if (sodium_memcmp(body.cluster, guard->keys.cluster, CLUSTER_ID_SIZE) !=
+	    0)
+		return refuse(reply, -EPERM, "it is of another cluster");
+	guard->has_nonce = false;
+	guard->has_hello = true;
+	guard->hello_life = command->life;
+	guard->hello_sequence = command->sequence;
+	return 0;
+}
+
+static int obey_ack(struct guard *guard, const struct command *command,
+		    struct reply *reply)
+{
+	const struct owed *owed = guard->ledger.owed;
+	struct writer batch;
+	struct ack_body body;
+	int result = ack_body_decode(command->body, command->body_size,
+				     command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	if (strcmp(body.node, guard->config.name) != 0)
+		return refuse(reply, -EPERM, "it is for another node");
+	while (owed && owed->sequence != body.sequence)
+		owed = owed->next;
+	if (!owed)
+		return 0;
+	batch_begin(guard, &batch);
+	ledger_write_acknowledged(&batch, body.sequence);
+	return batch_commit(guard, &batch);
+}
+
+static int obey_drain(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct drain_body body;
+	int result = drain_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	if (strcmp(body.node, guard->config.name) != 0)
+		return refuse(reply, -EPERM, "it is for another node");
+	if (command->sequence <= guard->drain_sequence)
+		return refuse(reply, -ESTALE, "a later one was obeyed");
+	guard->drain_sequence = command->sequence;
+	reply->head.is_drained = body.is_drained;
+	text_add(reply->head.text, body.reason);
+	return 0;
+}
+
+/* --- answers --- */
+
+static int answer(const struct guard *guard, const struct command *command,
+		  int result, const void *bytes, size_t size,
+		  struct reply *reply)
+{
+	struct confirm confirm;
+
+	confirm_answer(command, guard->keys.name, guard->config.incarnation,
+		       result, &confirm);
+	memcpy(confirm.reason, reply->head.text, sizeof(confirm.reason));
+	confirm.answer = bytes;
+	confirm.answer_size = size;
+	return confirm_write(guard, &confirm, reply);
+}
+
+/* QUERY and CLEAN wait for the agent; with too many the oldest goes. */
+static void pending_add(struct guard *guard, const struct command *command)
+{
+	struct command *slot = &guard->pending[guard->pending_next];
+
+	guard->pending_next = (guard->pending_next + 1) % GUARD_PENDING_MAX;
+	*slot = *command;
+	slot->body = NULL;
+	slot->body_size = 0;
+}
+
+int command_answer(struct guard *guard, const struct guard_request *request,
+		   struct reply *reply)
+{
+	for (size_t i = 0; i < GUARD_PENDING_MAX; i++) {
+		struct command command = guard->pending[i];
+
+		if (command.op == 0 || command.sequence != request->number)
+			continue;
+		guard->pending[i] = (struct command){ 0 };
+		return answer(guard, &command, request->result, request->bytes,
+			      request->size, reply);
+	}
+	return -ENOENT;
+}
+
+static int op_obey(struct guard *guard, const struct command *command,
+		   struct reply *reply)
+{
+	static int (*const obey[])(struct guard *, const struct command *,
+				   struct reply *) = {
+		[COMMAND_HELLO] = obey_hello,   [COMMAND_APPLY] = obey_apply,
+		[COMMAND_REVOKE] = obey_revoke, [COMMAND_QUERY] = obey_query,
+		[COMMAND_CLEAN] = obey_clean,   [COMMAND_ACK] = obey_ack,
+		[COMMAND_DRAIN] = obey_drain,
+	};
+
+	if (command->apply_floor > guard->floor)
+		guard->floor = command->apply_floor;
+	return obey[command->op](guard, command, reply);
+}
+
+int command_obey(struct guard *guard, const struct guard_request *request,
+		 struct reply *reply)
+{
+	struct command command;
+	int result, written = 0;
+
+	result = command_verify(request->bytes, request->size,
+				guard->keys.commands, guard->keys.command_count,
+				&command);
+	if (result < 0)
+		return refuse(reply, result, "not a command of our manager");
+	reply->head.op = command.op;
+	reply->head.sequence = command.sequence;
+	result = epoch_check(guard, &command, request->bytes, reply);
+	if (result == 0)
+		result = op_obey(guard, &command, reply);
+	switch (command.op) {
+	case COMMAND_APPLY:
+	case COMMAND_REVOKE:
+		reply_grant(guard, command.grant_id, reply);
+		written = answer(guard, &command, result, NULL, 0, reply);
+		break;
+	case COMMAND_QUERY:
+	case COMMAND_CLEAN:
+		if (result == 0)
+			pending_add(guard, &command);
+		else
+			written =
+				answer(guard, &command, result, NULL, 0, reply);
+		break;
+	}
+	return written < 0 ? written : result;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The guard's beginning, its one way to change, and what the agent asks for.
+ *
+ * The apply floor rises with nearly every command and is worth no write of its
+ * own: it goes to the journal in front of the next record. Until then a
+ * restart knows a lower floor, and has every tombstone still.
+ */
+#include "node/guard/core.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/guard/internal.h"
+
+const struct guard_driver *guard_driver(const struct guard *guard,
+					const char *name)
+{
+	for (size_t i = 0; i < guard->config.driver_count; i++) {
+		const struct guard_driver *driver = &guard->config.drivers[i];
+
+		if (strcmp(driver->driver->name, name) == 0)
+			return driver;
+	}
+	return NULL;
+}
+
+void batch_begin(struct guard *guard, struct writer *batch)
+{
+	*batch = (struct writer){ 0 };
+	if (guard->floor > guard->ledger.floor)
+		ledger_write_floor(batch, guard->floor);
+}
+
+static int journal_renew(struct guard *guard)
+{
+	struct writer all = { .limit = JOURNAL_SIZE_MAX };
+	int result;
+
+	ledger_prune(&guard->ledger);
+	ledger_write_all(&all, &guard->ledger);
+	result = all.result;
+	if (result == 0)
+		result = journal_rewrite(&guard->journal, all.data, all.size);
+	writer_fini(&all);
+	return result;
+}
+
+int batch_commit(struct guard *guard, struct writer *batch)
+{
+	int result = batch->result;
+
+	if (result == 0 && journal_wants_rewrite(&guard->journal))
+		result = journal_renew(guard);
+	if (result == 0)
+		result = journal_write(&guard->journal, batch->data,
+				       batch->size);
+	/*
+	 * What is on disk and cannot be taken is lost to this process only:
+	 * memory is out. The next one begins from the journal.
+	 */
+	if (result == 0 && records_take(batch->data, batch->size, ledger_take,
+					&guard->ledger, NULL) < 0)
+		abort();
+	writer_fini(batch);
+	return result;
+}
+
+/* --- beginning --- */
+
+/* Reading the journal: which incarnation it is of decides what errors mean. */
+struct replay {
+	struct guard *guard;
+	bool is_other;
+};
+
+static int replay_take(void *arg, uint8_t kind, struct reader *body,
+		       struct fairlead_error *ret_error)
+{
+	struct replay *replay = arg;
+	struct ledger *ledger = &replay->guard->ledger;
+	int result = ledger_take(ledger, kind, body, ret_error);
+
+	if (result == 0 && kind == LEDGER_INCARNATION)
+		replay->is_other = memcmp(ledger->incarnation,
+					  replay->guard->config.incarnation,
+					  INCARNATION_SIZE) != 0;
+	return result;
+}
+
+static void ledger_begin(struct guard *guard)
+{
+	/* Random, so that no late ACK of another incarnation fits. */
+	uint64_t sequence = (rng_u64(&guard->config.rng) >> 2) + 1;
+
+	ledger_fini(&guard->ledger);
+	ledger_init(&guard->ledger, guard->config.incarnation, sequence);
+}
+
+/* The lanes of another incarnation are gone; what they left in files is not. */
+static void leave_other(struct guard *guard)
+{
+	for (struct grant *grant = guard->ledger.grants; grant;
+	     grant = grant->hh.next) {
+		struct request_key key;
+
+		if (request_key_parse(grant->key, &key, NULL) == 0)
+			guard->config.ops->remove_environment(
+				guard->config.ops_ctx, &key);
+	}
+}
+
+static int journal_begin(struct guard *guard, struct fairlead_error *ret_error)
+{
+	struct journal_file *file = &guard->config.journal;
+	struct replay replay = { .guard = guard };
+	int result = journal_open(&guard->journal, file, replay_take, &replay,
+				  ret_error);
+
+	if (result < 0 && !replay.is_other)
+		return result;
+	if (replay.is_other) {
+		leave_other(guard);
+		result = file->ops->set_aside(file->ctx);
+		if (result < 0)
+			return error_set(ret_error, result,
+					 "cannot move the journal of another "
+					 "incarnation aside: %s",
+					 strerror(-result));
+		ledger_begin(guard);
+	} else if (guard->ledger.next_sequence == 0) {
+		ledger_begin(guard);
+	}
+	guard->journal.file = *file;
+	result = journal_renew(guard);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot write the journal: %s",
+				 strerror(-result));
+	return 0;
+}
+
+static void take_back_unfinished(struct guard *guard)
+{
+	struct grant *grant, *next;
+
+	HASH_ITER (hh, guard->ledger.grants, grant, next) {
+		char text[GUARD_TEXT_MAX + 1] = "";
+
+		if (grant->state == GRANT_APPLYING)
+			(void)lane_revoke(guard, grant, 0, text);
+	}
+}
+
+static int keys_load(struct guard *guard, struct fairlead_error *ret_error)
+{
+	struct node_keys keys;
+	int result = guard->config.ops->load_keys(guard->config.ops_ctx, &keys,
+						  ret_error);
+
+	if (result < 0)
+		return result;
+	if (strcmp(keys.name, guard->config.name) != 0) {
+		error_set(ret_error, -EINVAL,
+			  "the key file is for node '%s', and this is '%s'",
+			  keys.name, guard->config.name);
+		node_keys_fini(&keys);
+		return -EINVAL;
+	}
+	node_keys_fini(&guard->keys);
+	guard->keys = keys;
+	sodium_memzero(&keys, sizeof(keys));
+	return 0;
+}
+
+int guard_create(const struct guard_config *config, struct guard **ret_guard,
+		 struct fairlead_error *ret_error)
+{
+	_auto_(guard_destroyp) struct guard *guard = calloc(1, sizeof(*guard));
+	int result;
+
+	if (!guard)
+		return error_set(ret_error, -ENOMEM, "memory is out");
+	guard->config = *config;
+	guard->version = WIRE_VERSION_MIN;
+	result = keys_load(guard, ret_error);
+	if (result == 0)
+		result = journal_begin(guard, ret_error);
+	if (result < 0)
+		return result;
+	guard->floor = guard->ledger.floor;
+	take_back_unfinished(guard);
+	*ret_guard = take_ptr(guard);
+	return 0;
+}
+
+void guard_destroy(struct guard *guard)
+{
+	if (!guard)
+		return;
+	ledger_fini(&guard->ledger);
+	node_keys_fini(&guard->keys);
+	free(guard);
+}
+
+/* --- what the agent asks for --- */
+
+static void grant_show(const struct grant *grant, struct guard_grant *ret_shown)
+{
+	*ret_shown = (struct guard_grant){
+		.grant_id = grant->lane.grant_id,
+		.state = (uint8_t)grant->state,
+		.uid = grant->lane.uid,
+		.id_count = (uint8_t)grant->lane.id_count,
+	};
+	memcpy(ret_shown->key, grant->key, sizeof(grant->key));
+	memcpy(ret_shown->driver, grant->driver, sizeof(grant->driver));
+	memcpy(ret_shown->ids, grant->lane.ids, sizeof(grant->lane.ids));
+	if (grant->text)
+		text_add(ret_shown->text, grant->text);
+}
+
+void reply_grant(const struct guard *guard, uint64_t grant_id,
+		 struct reply *reply)
+{
+	const struct grant *grant = ledger_grant(&guard->ledger, grant_id);
+
+	if (grant)
+		grant_show(grant, &reply->grants[0]);
+	else
+		reply->grants[0] = (struct guard_grant){ .grant_id = grant_id };
+	reply->head.grant_count = 1;
+}
+
+static int grant_compare(const struct grant *one, const struct grant *other)
+{
+	return one->lane.grant_id < other->lane.grant_id ? -1 : 1;
+}
+
+static int show_grants(struct guard *guard, const struct guard_request *request,
+		       struct reply *reply)
+{
+	const struct grant *grant;
+
+	HASH_SORT(guard->ledger.grants, grant_compare);
+	for (grant = guard->ledger.grants; grant; grant = grant->hh.next) {
+		if (grant->lane.grant_id <= request->number)
+			continue;
+		if (reply->head.grant_count == GUARD_PAGE_MAX) {
+			reply->head.has_more = true;
+			break;
+		}
+		grant_show(grant, &reply->grants[reply->head.grant_count++]);
+	}
+	return 0;
+}
+
+int confirm_write(const struct guard *guard, const struct confirm *confirm,
+		  struct reply *reply)
+{
+	return confirm_encode(confirm, &guard->keys.confirms[0], &reply->bytes);
+}
+
+static int show_owed(struct guard *guard, const struct guard_request *request,
+		     struct reply *reply)
+{
+	const struct owed *owed = guard->ledger.owed;
+	struct confirm confirm = { .version = guard->version };
+
+	while (owed && owed->sequence <= request->number)
+		owed = owed->next;
+	if (!owed)
+		return -ENOENT;
+	memcpy(confirm.incarnation, guard->config.incarnation,
+	       INCARNATION_SIZE);
+	strcpy(confirm.node, guard->keys.name);
+	confirm.grant_id = owed->grant_id;
+	confirm.sequence = owed->sequence;
+	confirm.result = owed->result;
+	text_add(confirm.reason, owed->text);
+	reply->head.sequence = owed->sequence;
+	return confirm_write(guard, &confirm, reply);
+}
+
+static int wish_revoke(struct guard *guard, const struct guard_request *request,
+		       struct reply *reply)
+{
+	struct grant *grant = ledger_grant(&guard->ledger, request->number);
+	unsigned int flags = LANE_OWES | (request->is_last ? LANE_LAST : 0);
+	int result = -ENOENT;
+
+	if (grant && request->is_dry_run)
+		result = lane_try_revoke(guard, grant, reply->head.text);
+	else if (grant)
+		result = lane_revoke(guard, grant, flags, reply->head.text);
+	if (request->number > 0)
+		reply_grant(guard, request->number, reply);
+	return result;
+}
+
+static int wish_try(struct guard *guard, const struct guard_request *request,
+		    struct reply *reply)
+{
+	struct grant *grant = ledger_grant(&guard->ledger, request->number);
+
+	return grant ? lane_try_apply(guard, grant, reply->head.text) : -ENOENT;
+}
+
+static int wish_environment(struct guard *guard,
+			    const struct guard_request *request,
+			    struct reply *reply)
+{
+	struct grant *grant = ledger_grant(&guard->ledger, request->number);
+	struct fairlead_error error;
+	int result;
+
+	if (!grant || grant->state != GRANT_APPLIED)
+		return -ENOENT;
+	result = lane_environment(guard, grant, grant->record, &reply->bytes,
+				  &error);
+	if (result < 0)
+		text_add(reply->head.text, error.text);
+	return result;
+}
+
+static int wish_reload(struct guard *guard, const struct guard_request *request,
+		       struct reply *reply)
+{
+	struct fairlead_error error;
+	int result = keys_load(guard, &error);
+
+	if (result < 0)
+		text_add(reply->head.text, error.text);
+	return result;
+}
+
+int guard_handle(struct guard *guard, const void *request, size_t size,
+		 struct writer *reply)
+{
+	static int (*const handlers[])(struct guard *,
+				       const struct guard_request *,
+				       struct reply *) = {
+		[GUARD_COMMAND] = command_obey,
+		[GUARD_REGISTER] = inventory_register,
+		[GUARD_GRANTS] = show_grants,
+		[GUARD_OWED] = show_owed,
+		[GUARD_ANSWER] = command_answer,
+		[GUARD_REVOKE] = wish_revoke,
+		[GUARD_TRY] = wish_try,
+		[GUARD_DESTROY] = inventory_destroy,
+		[GUARD_ENVIRONMENT] = wish_environment,
+		[GUARD_RELOAD] = wish_reload,
+	};
+	_auto_(freep) struct reply *parts = calloc(1, sizeof(*parts));
+	struct guard_request asked;
+	int result;
+
+	if (!parts)
+		return -ENOMEM;
+	result = guard_request_decode(request, size, &asked);
+	if (result < 0)
+		return result;
+	parts->bytes.limit = FRAME_SIZE_MAX;
+	parts->head.type = asked.type;
+	parts->head.grants = parts->grants;
+	parts->head.result = handlers[asked.type](guard, &asked, parts);
+	parts->head.owed_count = (uint32_t)guard->ledger.owed_count;
+	parts->head.epoch = guard->ledger.epoch;
+	parts->head.key_count = (uint8_t)guard->keys.command_count;
+	for (size_t i = 0; i < guard->keys.command_count; i++)
+		parts->head.key_ids[i] = guard->keys.commands[i].id;
+	parts->head.bytes = parts->bytes.data;
+	parts->head.size = parts->bytes.size;
+	result = guard_reply_encode(&parts->head, reply);
+	writer_fini(&parts->bytes);
+	guard_request_fini(&asked);
+	return result;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the guard, which share its state. */
+#pragma once
+
+#include "node/guard/core.h"
+#include "node/guard/ledger.h"
+
+#define GUARD_PENDING_MAX 16 /* QUERY and CLEAN that wait for the agent */
+
+struct guard {
+	struct guard_config config;
+	struct node_keys keys;
+	struct ledger ledger;
+	struct journal journal;
+	uint64_t floor;   /* highest seen; in the ledger with the next record */
+	uint16_t version; /* spoken with the manager */
+	bool has_nonce;   /* a REGISTER waits for its HELLO */
+	uint8_t nonce[NONCE_SIZE]; /* of the last REGISTER */
+	bool has_hello;            /* the last REGISTER has its HELLO */
+	uint64_t hello_life, hello_sequence;
+	uint64_t drain_sequence; /* of the last DRAIN, in this epoch */
+	struct command pending[GUARD_PENDING_MAX];
+	size_t pending_next;
+};
+
+/* A reply while it is made; its result is what the handler returns. */
+struct reply {
+	struct guard_reply head;
+	struct guard_grant grants[GUARD_PAGE_MAX];
+	struct writer bytes;
+};
+
+/* A text of at most GUARD_TEXT_MAX bytes that grows by lines. */
+void text_add(char text[GUARD_TEXT_MAX + 1], const char *line);
+
+/* --- core.c --- */
+
+/* Begin a batch for the journal; it is in the caller's memory. */
+void batch_begin(struct guard *guard, struct writer *batch);
+/*
+ * Write the batch to the journal and let the ledger take it; the writer is
+ * freed. 0, or why nothing has changed.
+ */
+int batch_commit(struct guard *guard, struct writer *batch);
+/* The driver of that name, open or not, or NULL. */
+const struct guard_driver *guard_driver(const struct guard *guard,
+					const char *name);
+
+/* The grant as it is now, or that it is gone, into the reply. */
+void reply_grant(const struct guard *guard, uint64_t grant_id,
+		 struct reply *reply);
+/* A CONFIRM, with its MAC, into the reply's bytes. */
+int confirm_write(const struct guard *guard, const struct confirm *confirm,
+		  struct reply *reply);
+
+/* --- lane.c: lanes on the drivers --- */
+
+/*
+ * Make the lane of a grant that is not in the ledger (lane, digest, key and
+ * driver are set), or leave a tombstone and nothing else. text: warnings, or
+ * the reason.
+ */
+int lane_apply(struct guard *guard, const struct grant *grant,
+	       char text[GUARD_TEXT_MAX + 1]);
+
+enum {
+	LANE_OWES = 1u << 0, /* the manager is to be told when it is gone */
+	LANE_LAST = 1u << 1, /* and when it is still busy: it wants a drain */
+};
+
+/*
+ * Take the lane of a grant in the ledger back: 0 when it is gone, and the
+ * grant with it.
+ */
+int lane_revoke(struct guard *guard, struct grant *grant, unsigned int flags,
+		char text[GUARD_TEXT_MAX + 1]);
+/* What apply or revoke would do now. */
+int lane_try_apply(const struct guard *guard, const struct grant *grant,
+		   char text[GUARD_TEXT_MAX + 1]);
+int lane_try_revoke(const struct guard *guard, const struct grant *grant,
+		    char text[GUARD_TEXT_MAX + 1]);
+/* The environment file's content, appended. */
+int lane_environment(const struct guard *guard, const struct grant *grant,
+		     const struct fairlead_record *record,
+		     struct writer *writer, struct fairlead_error *ret_error);
+
+/* --- command.c: what the manager orders --- */
+
+int command_obey(struct guard *guard, const struct guard_request *request,
+		 struct reply *reply);
+int command_answer(struct guard *guard, const struct guard_request *request,
+		   struct reply *reply);
+
+/* --- inventory.c: what is on the node --- */
+
+int inventory_register(struct guard *guard, const struct guard_request *request,
+		       struct reply *reply);
+int inventory_destroy(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply);

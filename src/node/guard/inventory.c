@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is on the node: the registration, and objects that belong to no grant.
+ *
+ * An object belongs to the grant of its owner that has its identifiers. It is
+ * told by these and never by its id alone, which the next object gets again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "node/guard/internal.h"
+
+static bool lane_has_id(const struct fairlead_lane *lane, uint32_t id)
+{
+	for (uint32_t i = 0; i < lane->id_count; i++) {
+		if (lane->ids[i] == id)
+			return true;
+	}
+	return false;
+}
+
+/* The grant that an object belongs to, or NULL. */
+static const struct grant *object_grant(const struct guard *guard,
+					const char *driver,
+					const struct fairlead_object *object)
+{
+	const struct grant *grant;
+
+	if (object->id_count == 0)
+		return NULL;
+	for (grant = guard->ledger.grants; grant; grant = grant->hh.next) {
+		uint32_t i = 0;
+
+		if (grant->lane.uid != object->uid ||
+		    strcmp(grant->driver, driver) != 0)
+			continue;
+		while (i < object->id_count &&
+		       lane_has_id(&grant->lane, object->ids[i]))
+			i++;
+		if (i == object->id_count)
+			return grant;
+	}
+	return NULL;
+}
+
+/* --- registration --- */
+
+struct inventory {
+	const struct guard *guard;
+	const struct guard_driver *driver; /* that is being listed */
+	struct registration registration;
+	struct registration_grant grants[REGISTRATION_GRANTS_MAX];
+	struct registration_object objects[REGISTRATION_OBJECTS_MAX];
+	struct registration_driver drivers[REGISTRATION_DRIVERS_MAX];
+	bool is_full;
+};
+
+static void foreign_add(void *arg, const struct fairlead_object *object)
+{
+	struct inventory *inventory = arg;
+	const char *driver = inventory->driver->driver->name;
+	struct registration_object *foreign;
+
+	if (object->id_count == 0 ||
+	    (object->flags &
+	     (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT)) ||
+	    object_grant(inventory->guard, driver, object))
+		return;
+	if (inventory->registration.object_count == REGISTRATION_OBJECTS_MAX) {
+		inventory->is_full = true;
+		return;
+	}
+	foreign = &inventory->objects[inventory->registration.object_count++];
+	strcpy(foreign->driver, driver);
+	memcpy(foreign->device, object->device, sizeof(foreign->device));
+	foreign->id = object->id;
+	foreign->flags = object->flags;
+	foreign->uid = object->uid;
+	foreign->id_count = (uint8_t)object->id_count;
+	memcpy(foreign->ids, object->ids, sizeof(foreign->ids));
+}
+
+static void driver_add(struct inventory *inventory,
+		       const struct guard_driver *driver)
+{
+	struct registration_driver *entry =
+		&inventory->drivers[inventory->registration.driver_count++];
+	struct fairlead_error error;
+	int result = 0;
+
+	strcpy(entry->name, driver->driver->name);
+	inventory->driver = driver;
+	if (driver->is_open)
+		result = driver->driver->node->list(driver->state, foreign_add,
+						    inventory, &error);
+	entry->is_usable = driver->is_open && result == 0;
+	snprintf(entry->detail, sizeof(entry->detail), "%.*s",
+		 DRIVER_DETAIL_MAX, result < 0 ? error.text : driver->detail);
+	text_clean(entry->detail);
+}
+
+static void grants_add(struct inventory *inventory)
+{
+	size_t *count = &inventory->registration.grant_count;
+	const struct grant *grant = inventory->guard->ledger.grants;
+
+	for (; grant && *count < REGISTRATION_GRANTS_MAX;
+	     grant = grant->hh.next) {
+		struct registration_grant *entry =
+			&inventory->grants[(*count)++];
+
+		entry->grant_id = grant->lane.grant_id;
+		entry->state = (uint8_t)grant->state;
+		strcpy(entry->driver, grant->driver);
+		entry->id_count = (uint8_t)grant->lane.id_count;
+		memcpy(entry->ids, grant->lane.ids, sizeof(entry->ids));
+	}
+}
+
+int inventory_register(struct guard *guard, const struct guard_request *request,
+		       struct reply *reply)
+{
+	_auto_(freep) struct inventory *inventory =
+		calloc(1, sizeof(*inventory));
+	struct registration *registration;
+
+	if (!inventory)
+		return -ENOMEM;
+	if (!version_is_spoken(request->version))
+		return -EPROTONOSUPPORT;
+	rng_fill(&guard->config.rng, guard->nonce, NONCE_SIZE);
+	guard->has_nonce = true;
+	guard->has_hello = false;
+	guard->version = request->version;
+	inventory->guard = guard;
+	registration = &inventory->registration;
+	registration->version = request->version;
+	strcpy(registration->node, guard->config.name);
+	memcpy(registration->incarnation, guard->config.incarnation,
+	       INCARNATION_SIZE);
+	memcpy(registration->manager_nonce, request->nonce, NONCE_SIZE);
+	memcpy(registration->node_nonce, guard->nonce, NONCE_SIZE);
+	snprintf(registration->software, sizeof(registration->software), "%.*s",
+		 SOFTWARE_MAX, guard->config.software);
+	registration->proof = guard->ledger.header;
+	registration->proof_size =
+		guard->ledger.has_epoch ? COMMAND_HEADER_SIZE : 0;
+	registration->grants = inventory->grants;
+	registration->objects = inventory->objects;
+	registration->drivers = inventory->drivers;
+	grants_add(inventory);
+	for (size_t i = 0; i < guard->config.driver_count; i++)
+		driver_add(inventory, &guard->config.drivers[i]);
+	if (inventory->is_full) {
+		text_add(reply->head.text,
+			 "too many objects on the devices belong to no grant");
+		return -E2BIG;
+	}
+	return registration_encode(registration, &guard->keys.confirms[0],
+				   &reply->bytes);
+}
+
+/* --- destroying --- */
+
+struct search {
+	const struct registration_object *wanted;
+	struct fairlead_object found;
+	bool is_found;
+};
+
+static void search_take(void *arg, const struct fairlead_object *object)
+{
+	struct search *search = arg;
+	const struct registration_object *wanted = search->wanted;
+
+	if (strcmp(object->device, wanted->device) == 0 &&
+	    object->id == wanted->id && object->uid == wanted->uid &&
+	    object->id_count == wanted->id_count &&
+	    memcmp(object->ids, wanted->ids,
+		   wanted->id_count * sizeof(wanted->ids[0])) == 0) {
+		search->found = *object;
+		search->is_found = true;
+	}
+}
+
+static int object_destroy(const struct guard *guard,
+			  const struct guard_driver *driver,
+			  const struct guard_request *request,
+			  struct fairlead_error *ret_error)
+{
+	const struct fairlead_node_ops *ops = driver->driver->node;
+	struct search search = { .wanted = &request->object };
+	const struct grant *grant;
+	int result = ops->list(driver->state, search_take, &search, ret_error);
+
+	if (result < 0)
+		return result;
+	if (!search.is_found)
+		return error_set(ret_error, -ENOENT,
+				 "it is not there any more");
+	grant = object_grant(guard, driver->driver->name, &search.found);
+	if (grant)
+		return error_set(ret_error, -EPERM,
+				 "it belongs to job '%s'; revoke that",
+				 grant->key);
+	return ops->destroy(driver->state, &search.found, request->is_dry_run,
+			    ret_error);
+}
+
+int inventory_destroy(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply)
+{
+	const struct guard_driver *driver =
+		guard_driver(guard, request->object.driver);
+	struct fairlead_error error;
+	int result = -ENODEV;
+
+	if (driver && driver->is_open)
+		result = object_destroy(guard, driver, request, &error);
+	else
+		error_set(&error, result, "the driver is not open");
+	if (result < 0)
+		text_add(reply->head.text, error.text);
+	return result;
+}
