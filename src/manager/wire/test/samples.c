@@ -170,6 +170,7 @@ void sample_confirm(uint16_t version, struct confirm *ret)
 	sample_fill(incarnation, sizeof(incarnation), 0x40);
 	sample_command(COMMAND_QUERY, version, &command);
 	confirm_answer(&command, SAMPLE_NODE, incarnation, 0, ret);
+	ret->version = version;
 	ret->answer = (const uint8_t *)answer;
 	ret->answer_size = sizeof(answer) - 1;
 }
