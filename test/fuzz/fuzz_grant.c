@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Grants: bytes with a right digest are refused, or encode to themselves; so
+ * is the text form.
+ *
+ * Input: a grant up to its digest; and all of it once more as a text form.
+ */
+#include <errno.h>
+#include <sodium.h>
+
+#include "base/cleanup.h"
+#include "fuzz.h"
+#include "manager/wire/grant.h"
+
+#define DIGEST_SIZE 32
+
+static void refused_check(int result, const struct fairlead_error *error)
+{
+	fuzz_check(result == -EBADMSG || result == -EPROTONOSUPPORT);
+	fuzz_check(error->code == result && error->text[0] != 0);
+}
+
+static void bytes_check(const uint8_t *data, size_t size)
+{
+	struct writer writer = { 0 }, again = { 0 };
+	uint8_t digest[DIGEST_SIZE];
+	struct fairlead_error error;
+	struct grant grant;
+	int result;
+
+	crypto_generichash(digest, sizeof(digest), data, size, NULL, 0);
+	write_bytes(&writer, data, size);
+	write_bytes(&writer, digest, sizeof(digest));
+	result = grant_decode(writer.data, writer.size, &grant, &error);
+	if (result < 0) {
+		refused_check(result, &error);
+		writer_fini(&writer);
+		return;
+	}
+	fuzz_check(grant_encode(&grant, &again) == 0);
+	fuzz_check(again.size == writer.size);
+	fuzz_check(memcmp(again.data, writer.data, writer.size) == 0);
+	grant_fini(&grant);
+	writer_fini(&again);
+	writer_fini(&writer);
+}
+
+static void text_check(const char *text)
+{
+	_auto_(freep) char *again = NULL;
+	struct fairlead_error error;
+	struct grant grant;
+	int result = grant_parse(text, &grant, &error);
+
+	if (result < 0) {
+		refused_check(result, &error);
+		return;
+	}
+	fuzz_check(grant_format(&grant, &again) == 0);
+	fuzz_check(strcmp(text, again) == 0);
+	grant_fini(&grant);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_auto_(freep) char *text = fuzz_text(data, size);
+
+	fuzz_check(sodium_init() >= 0);
+	bytes_check(data, size);
+	text_check(text);
+	return 0;
+}
