@@ -232,9 +232,13 @@ struct fairlead_node_ops {
 	/*
 	 * Make the lane on every device, or on none: what was made before a
 	 * failure is taken back, as far as that can be done at once; a revoke
-	 * without a record follows each failure. -ENOSPC, -EEXIST, -EIO, ...
-	 * with a text that names device and resource. What was scaled back to
-	 * fit is a warning. is_dry_run: decide and warn, touch nothing.
+	 * without a record follows each failure. -ENOSPC, -EIO, ... with a
+	 * text that names device and resource, and what could not be taken
+	 * back; -EEXIST: an identifier is in use on a device, also by this
+	 * very lane, which is then left as it is; -ENODEV: the node has no
+	 * device. What was scaled back to fit is a warning. is_dry_run:
+	 * decide, warn, and tell by further warnings what would be made;
+	 * touch nothing and write no record.
 	 */
 	int (*apply)(void *state, const struct fairlead_lane *lane,
 		     bool is_dry_run, struct fairlead_record *ret_record,
@@ -247,7 +251,9 @@ struct fairlead_node_ops {
 	 * identifiers is found and taken. Nothing there is 0. -EBUSY: still
 	 * used; the text names object, device, identifier and, when it can
 	 * be known, the processes that hold it. The rest is taken all the
-	 * same. -EIO: cannot be known.
+	 * same. -EIO: cannot be known. A device that the node does not have
+	 * any more holds nothing. Others' things are left alone, also when
+	 * one has got the place that the record names.
 	 */
 	int (*revoke)(void *state, const struct fairlead_lane *lane,
 		      const struct fairlead_record *record, bool is_dry_run,
@@ -267,7 +273,8 @@ struct fairlead_node_ops {
 	/*
 	 * Optional. Check an environment that was inherited from an outer
 	 * job: -ENODEV with a text when it names what is not there any more
-	 * or is not uid's. `get` returns a variable's value or NULL.
+	 * or is not uid's. `get` returns a variable's value or NULL; when
+	 * none of the driver's is set there is nothing to check.
 	 */
 	int (*inherit)(void *state, uid_t uid,
 		       const char *(*get)(void *arg, const char *name),
@@ -286,7 +293,8 @@ struct fairlead_node_ops {
 
 	/*
 	 * Destroy one listed object (for `clean --all`). -EPERM for a system
-	 * or default object, -EBUSY as in revoke, -ENOENT.
+	 * or default object, -EBUSY as in revoke, -ENOENT: it is not there
+	 * any more, or its place is another's now.
 	 */
 	int (*destroy)(void *state, const struct fairlead_object *object,
 		       bool is_dry_run, struct fairlead_error *ret_error);
