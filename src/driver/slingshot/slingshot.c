@@ -49,5 +49,5 @@ const struct fairlead_driver slingshot_driver = {
 	.settings = slingshot_settings,
 	.variables = variables,
 	.manager = &slingshot_manager_ops,
-	.node = NULL,
+	.node = &slingshot_node_ops,
 };
