@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each case gets a world of its own, made by the fixture, so that the order
+ * of the cases says nothing. Descriptors are counted around each case: none
+ * may be left, whatever went wrong inside.
+ */
+#include "contract/contract.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/idset.h"
+
+static struct contract_fixture *current_fixture; /* for contract_open */
+static uint32_t descriptors_before;
+
+static uint32_t count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	uint32_t count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+int contract_open(void **state)
+{
+	struct contract_fixture *fixture = current_fixture;
+	struct contract *contract = calloc(1, sizeof(*contract));
+	struct fairlead_error error;
+
+	assert_non_null(contract);
+	descriptors_before = count_descriptors();
+	fixture->start(fixture);
+	contract->fixture = fixture;
+	contract->driver = fixture->driver;
+	contract->manager = fixture->driver->manager;
+	contract->node = fixture->driver->node;
+	if (contract->manager->configure(
+		    fixture->settings, fixture->setting_count,
+		    &contract->manager_state, &error) < 0 ||
+	    contract->node->open(fixture->settings, fixture->setting_count,
+				 &contract->node_state, &error) < 0)
+		fail_msg("the fixture's settings are refused: %s", error.text);
+	*state = contract;
+	return 0;
+}
+
+int contract_close(void **state)
+{
+	struct contract *contract = *state;
+
+	contract->node->close(contract->node_state);
+	contract->manager->destroy(contract->manager_state);
+	contract->fixture->stop(contract->fixture);
+	assert_int_equal(count_descriptors(), descriptors_before);
+	free(contract);
+	return 0;
+}
+
+static void collect_object(void *arg, const struct fairlead_object *object)
+{
+	struct object_list *list = arg;
+
+	assert_true(list->count < CONTRACT_OBJECTS_MAX);
+	list->list[list->count++] = *object;
+}
+
+void objects_read(const struct contract *contract, struct object_list *list)
+{
+	struct fairlead_error error = { 0 };
+
+	list->count = 0;
+	if (contract->node->list(contract->node_state, collect_object, list,
+				 &error) < 0)
+		fail_msg("list failed: %s", error.text);
+}
+
+static bool is_same(const struct fairlead_object *a,
+		    const struct fairlead_object *b)
+{
+	const uint32_t flags = ~(uint32_t)FAIRLEAD_OBJECT_BUSY;
+
+	return strcmp(a->device, b->device) == 0 && a->id == b->id &&
+	       (a->flags & flags) == (b->flags & flags) && a->uid == b->uid &&
+	       a->id_count == b->id_count &&
+	       memcmp(a->ids, b->ids, a->id_count * sizeof(a->ids[0])) == 0;
+}
+
+void objects_assert_equal(const struct object_list *a,
+			  const struct object_list *b)
+{
+	for (uint32_t i = 0; i < a->count; i++) {
+		bool is_found = false;
+
+		for (uint32_t k = 0; k < b->count; k++)
+			is_found |= is_same(&a->list[i], &b->list[k]);
+		if (!is_found)
+			fail_msg("object %u on '%s' is in one list only",
+				 a->list[i].id, a->list[i].device);
+	}
+	assert_int_equal(a->count, b->count);
+}
+
+void objects_of(const struct contract *contract,
+		const struct fairlead_lane *lane, struct object_list *list)
+{
+	struct object_list all;
+
+	objects_read(contract, &all);
+	list->count = 0;
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct fairlead_object *object = &all.list[i];
+
+		if (object->uid == lane->uid &&
+		    object->id_count == lane->id_count &&
+		    memcmp(object->ids, lane->ids,
+			   lane->id_count * sizeof(lane->ids[0])) == 0)
+			list->list[list->count++] = *object;
+	}
+}
+
+static int add_effect(struct fairlead_effects *effects,
+		      const struct fairlead_effect *effect)
+{
+	struct effect_list *list = (struct effect_list *)effects;
+	uint32_t i = list->count;
+
+	if (i == CONTRACT_EFFECTS_MAX)
+		return -ENOSPC;
+	list->count++;
+	list->list[i].id = effect->id;
+	list->list[i].deadline_ms = effect->deadline_ms;
+	snprintf(list->list[i].kind, sizeof(list->list[i].kind), "%s",
+		 effect->kind);
+	snprintf(list->list[i].body, sizeof(list->list[i].body), "%s",
+		 effect->body);
+	return 0;
+}
+
+void effects_init(struct effect_list *list)
+{
+	memset(list, 0, sizeof(*list));
+	list->effects.add = add_effect;
+}
+
+static void add_warning(struct fairlead_warnings *warnings, const char *text)
+{
+	struct warning_list *list = (struct warning_list *)warnings;
+
+	assert_true(list->count < CONTRACT_WARNINGS_MAX);
+	snprintf(list->list[list->count], sizeof(list->list[0]), "%s", text);
+	list->count++;
+}
+
+void warnings_init(struct warning_list *list)
+{
+	list->warnings.add = add_warning;
+	list->count = 0;
+}
+
+void plan_make(const struct contract *contract, const char *options,
+	       struct fairlead_plan *ret_plan, struct effect_list *effects)
+{
+	const char *const nodes[] = { "n0", "n1" };
+	const uint32_t cores[] = { 4, 2 };
+	const uint32_t tasks[] = { 4, 1 };
+	const struct fairlead_driver_request request = {
+		.key = "contract/1/0",
+		.uid = 1000,
+		.gid = 1000,
+		.options = options,
+		.node_count = 2,
+		.nodes = nodes,
+		.cores = cores,
+		.tasks = tasks,
+	};
+	struct fairlead_error error = { 0 };
+
+	effects_init(effects);
+	memset(ret_plan, 0, sizeof(*ret_plan));
+	if (contract->manager->reserve(contract->manager_state, &request,
+				       ret_plan, &effects->effects, &error) < 0)
+		fail_msg("options '%s' are refused: %s", options, error.text);
+}
+
+/* The index-th identifier of a pool, counted from its lowest. */
+static uint32_t pick(const struct fairlead_pool_spec *pool, uint32_t index)
+{
+	_auto_(idset_destroyp) struct idset *set = NULL;
+	uint32_t id;
+
+	assert_int_equal(idset_parse(pool->universe, pool->limit, &set, NULL),
+			 0);
+	id = idset_next(set, 0);
+	while (index-- > 0)
+		id = idset_next(set, id + 1);
+	assert_true(id != IDSET_NONE);
+	return id;
+}
+
+void lane_make(const struct contract *contract, uint32_t number, uid_t uid,
+	       struct fairlead_lane *ret_lane)
+{
+	struct fairlead_pool_spec pools[FAIRLEAD_POOLS_MAX];
+	struct effect_list effects;
+	struct fairlead_plan plan;
+	size_t pool_count =
+		contract->manager->pools(contract->manager_state, pools);
+
+	plan_make(contract, contract->fixture->options, &plan, &effects);
+	*ret_lane = (struct fairlead_lane){
+		.grant_id = 100 + number,
+		.uid = uid,
+		.gid = uid,
+		.cores = 4,
+		.tasks = 4,
+	};
+	for (size_t i = 0; i < pool_count; i++) {
+		for (uint32_t k = 0; k < plan.counts[i]; k++)
+			ret_lane->ids[ret_lane->id_count++] =
+				pick(&pools[i], number * plan.counts[i] + k);
+	}
+	strcpy(ret_lane->options, plan.options);
+}
+
+void lane_apply(const struct contract *contract,
+		const struct fairlead_lane *lane,
+		struct fairlead_record *record)
+{
+	struct fairlead_error error = { 0 };
+	struct warning_list warnings;
+
+	warnings_init(&warnings);
+	memset(record, 0xee, sizeof(*record));
+	if (contract->node->apply(contract->node_state, lane, false, record,
+				  &warnings.warnings, &error) < 0)
+		fail_msg("apply failed: %s", error.text);
+	assert_true(record->size <= FAIRLEAD_RECORD_MAX);
+}
+
+int lane_revoke(const struct contract *contract,
+		const struct fairlead_lane *lane,
+		const struct fairlead_record *record,
+		struct fairlead_error *ret_error)
+{
+	struct warning_list warnings;
+	int result;
+
+	warnings_init(&warnings);
+	*ret_error = (struct fairlead_error){ 0 };
+	result = contract->node->revoke(contract->node_state, lane, record,
+					false, &warnings.warnings, ret_error);
+	if (result < 0)
+		error_assert(ret_error, result);
+	if (result != 0 && result != -EBUSY)
+		fail_msg("revoke failed: %s", ret_error->text);
+	return result;
+}
+
+void error_assert(const struct fairlead_error *error, int code)
+{
+	size_t size = strlen(error->text);
+
+	assert_true(code < 0);
+	assert_int_equal(error->code, code);
+	assert_true(size > 0 && size < FAIRLEAD_ERROR_TEXT_MAX);
+	if (strchr(".\n ", error->text[size - 1]))
+		fail_msg("ends in a full stop or a blank: '%s'", error->text);
+}
+
+int contract_run(struct contract_fixture *fixture)
+{
+	struct CMUnitTest *tests;
+	size_t count = contract_manager_case_count + contract_node_case_count;
+	int result;
+
+	current_fixture = fixture;
+	tests = calloc(count, sizeof(*tests));
+	if (!tests)
+		return 1;
+	memcpy(tests, contract_manager_cases,
+	       contract_manager_case_count * sizeof(*tests));
+	memcpy(tests + contract_manager_case_count, contract_node_cases,
+	       contract_node_case_count * sizeof(*tests));
+	result = _cmocka_run_group_tests(fixture->driver->name, tests, count,
+					 NULL, NULL);
+	free(tests);
+	return result;
+}
