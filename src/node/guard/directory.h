@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The guard's directories and its key file, which nobody else may change. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/*
+ * Open a directory, which is made with this mode unless it is there. It and
+ * the one above it have to be root's or ours and writable by nobody else (but
+ * for a sticky one above). The caller closes *ret_fd. -EPERM, ... with a text
+ * that says what to do.
+ */
+int directory_open(const char *path, mode_t mode, int *ret_fd,
+		   struct fairlead_error *ret_error);
+
+/*
+ * Open the directory `name` below fd, or make it (0711); it has to be ours.
+ * Links are not followed. A file descriptor, or a negative errno.
+ */
+int directory_enter(int fd, const char *name, bool may_make);
+
+/*
+ * Read a file that is root's or ours and that nobody else can read, into
+ * capacity bytes: its size, or -EPERM, -EFBIG, ... with a text.
+ */
+ssize_t secret_read(const char *path, void *bytes, size_t capacity,
+		    struct fairlead_error *ret_error);
+
+/* As write(2), but all of it. 0 or a negative errno. */
+int write_whole(int fd, const void *bytes, size_t size);
+/*
+ * As read(2) until size bytes are there or the end: how many, or a negative
+ * errno.
+ */
+ssize_t read_whole(int fd, void *bytes, size_t size);
