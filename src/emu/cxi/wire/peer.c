@@ -61,6 +61,25 @@ static int send_request(int fd, const struct wire_request *request)
 	return result;
 }
 
+/*
+ * When the daemon closes while our request is on its way, the error comes
+ * before what it had sent: what it said is read after it.
+ */
+static ssize_t receive_packet(int fd, uint8_t *packet, size_t capacity)
+{
+	bool was_reset = false;
+	ssize_t size;
+
+	for (;;) {
+		size = recv(fd, packet, capacity, MSG_TRUNC);
+		if (size >= 0 || (errno != EINTR && errno != ECONNRESET))
+			return size;
+		if (errno == ECONNRESET && was_reset)
+			return size;
+		was_reset = errno == ECONNRESET;
+	}
+}
+
 int peer_receive(int fd, uint8_t *packet, size_t capacity,
 		 struct wire_reply *ret_reply)
 {
@@ -68,9 +87,7 @@ int peer_receive(int fd, uint8_t *packet, size_t capacity,
 	ssize_t size;
 	int result;
 
-	do
-		size = recv(fd, packet, capacity, MSG_TRUNC);
-	while (size < 0 && errno == EINTR);
+	size = receive_packet(fd, packet, capacity);
 	if (size < 0)
 		return -errno;
 	if (size == 0)
@@ -94,7 +111,7 @@ int peer_call(int fd, const struct wire_request *request, uint8_t *packet,
 
 	result = send_request(fd, request);
 	/* Who refuses a connection says why before it hangs up. */
-	if (result < 0 && result != -EPIPE)
+	if (result < 0 && result != -EPIPE && result != -ECONNRESET)
 		return result;
 	result = peer_receive(fd, packet, capacity, &reply);
 	if (result < 0)
