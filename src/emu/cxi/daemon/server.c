@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +44,7 @@ struct server {
 	const struct log *log;
 	struct connection *connections;
 	unsigned int connection_count;
+	unsigned int connection_max;
 	const struct connection *current; /* whose request is being done */
 };
 
@@ -108,7 +110,7 @@ static bool has_room(const struct server *server, const struct session *session)
 	const struct connection *other;
 	unsigned int of_uid = 0;
 
-	if (server->connection_count >= SERVER_CLIENT_MAX)
+	if (server->connection_count >= server->connection_max)
 		return false;
 	if (session->is_owner)
 		return true;
@@ -337,6 +339,26 @@ static int start_handles(struct server *server)
 	return result;
 }
 
+/* Raise the limit of descriptors to what the connections need. */
+static unsigned int find_connection_max(void)
+{
+	const rlim_t wanted = SERVER_CLIENT_MAX + SERVER_DESCRIPTOR_RESERVE;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur < wanted) {
+		limit.rlim_cur =
+			limit.rlim_max < wanted ? limit.rlim_max : wanted;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur >= wanted)
+		return SERVER_CLIENT_MAX;
+	if (limit.rlim_cur <= SERVER_DESCRIPTOR_RESERVE)
+		return 0;
+	return (unsigned int)limit.rlim_cur - SERVER_DESCRIPTOR_RESERVE;
+}
+
 static int announce(int ready_fd)
 {
 	if (ready_fd < 0)
@@ -363,6 +385,7 @@ int server_create(const struct server_options *options, struct rundir *rundir,
 		return result;
 	server = take_ptr(allocated);
 	server->listen_fd = -1;
+	server->connection_max = find_connection_max();
 	server->owner_is_root = options->owner_is_root;
 	server->rundir = rundir;
 	server->clock = clock;

@@ -11,8 +11,13 @@
 #include "base/seam.h"
 #include "emu/cxi/daemon/rundir.h"
 
-#define SERVER_CLIENT_MAX     1024 /* connections; more get -EUSERS */
-#define SERVER_CLIENT_UID_MAX 512  /* of one unprivileged uid, likewise */
+/*
+ * Connections, over all and of one unprivileged uid; more get -EUSERS. Fewer
+ * where the process may not have as many descriptors.
+ */
+#define SERVER_CLIENT_MAX         1024
+#define SERVER_CLIENT_UID_MAX     512
+#define SERVER_DESCRIPTOR_RESERVE 32 /* that are not connections */
 
 struct server_options {
 	struct softnic_config config;
