@@ -18,12 +18,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "emu/cxi/daemon/server.h"
 #include "emu/cxi/test/daemon.h"
 
 #define EXIT_SKIPPED     77
@@ -215,6 +218,68 @@ static void owner_can_be_root(void **state)
 	assert_int_equal(run_as(OWNER_UID, SOME_GID, try_alloc, NULL), EPERM);
 }
 
+/* What comes of one more connection: devices, or a positive errno. */
+static int try_devices(void *ctx)
+{
+	struct cxil_device_list *list;
+	int result = cxil_get_device_list(&list);
+
+	if (result == 0)
+		result = (int)list->count;
+	return result < 0 ? -result : result;
+}
+
+/* Connect as often as one user may, say so, and wait for the end. */
+static int take_connections(void *ctx)
+{
+	struct cxil_dev *dev = NULL;
+	struct rlimit limit;
+	int *fds = ctx;
+	char byte;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1;
+	for (int i = 0; i < SERVER_CLIENT_UID_MAX; i++) {
+		if (cxil_open_device(0, &dev) < 0)
+			return 1;
+	}
+	if (cxil_open_device(0, &dev) != -EUSERS)
+		return 1;
+	return write(fds[1], "", 1) == 1 && read(fds[2], &byte, 1) == 0 ? 0 : 1;
+}
+
+static void one_user_cannot_take_all_connections(void **state)
+{
+	int fds[4];
+	char byte;
+	pid_t pid;
+	int status;
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(pipe(fds + 2), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(fds[3]);
+		_exit(run_as(OWNER_UID, SOME_GID, take_connections, fds));
+	}
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	assert_int_equal(run_as(OWNER_UID, SOME_GID, try_devices, NULL),
+			 EUSERS);
+	assert_int_equal(run_as(OTHER_UID, SOME_GID, try_devices, NULL),
+			 NIC_COUNT_NUMBER);
+	assert_int_equal(run_as(0, 0, try_devices, NULL), NIC_COUNT_NUMBER);
+	close(fds[3]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	close(fds[0]);
+	close(fds[2]);
+}
+
 static int run_probe(void *ctx)
 {
 	execl(ctx, ctx, NULL);
@@ -254,6 +319,7 @@ int main(int argc, char **argv)
 		node_test(effective_uid_is_what_counts),
 		node_test(services_are_made_by_root_alone),
 		node_test(owner_can_be_root),
+		node_test(one_user_cannot_take_all_connections),
 		node_test(setuid_programs_ignore_the_variable),
 	};
 
