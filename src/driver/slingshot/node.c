@@ -208,6 +208,10 @@ static int list(void *state,
 		_auto_(nic_fini) struct nic nic;
 
 		result = nic_init(&nic, node, &nics.infos[i], ret_error);
+		if (nic_is_gone(node, nics.infos[i].dev_id, result)) {
+			result = 0;
+			continue;
+		}
 		for (uint32_t k = 0; result == 0 && k < nic.services->count;
 		     k++) {
 			struct fairlead_object object = { 0 };

@@ -36,12 +36,12 @@ static int say_busy(const struct slingshot_node *node, const struct nic *nic,
 	snprintf(device, sizeof(device), "%s/%s", node->device_path, nic->name);
 	if (holders_format(device, uid, holders, sizeof(holders)) > 0)
 		return error_set(ret_error, -EBUSY,
-				 "%s: service %u (VNI %s) is busy, %s has the "
-				 "NIC open",
+				 "%s: service %u (VNI %s) is busy, the NIC is "
+				 "open in %s",
 				 nic->name, desc->svc_id, vnis, holders);
 	return error_set(ret_error, -EBUSY,
 			 "%s: service %u (VNI %s) is busy, though no process "
-			 "of its owner has the NIC open: the NIC is still "
+			 "of its owner has the NIC open: it is still "
 			 "completing operations",
 			 nic->name, desc->svc_id, vnis);
 }

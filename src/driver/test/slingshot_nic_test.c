@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a NIC can do to an apply that the software NIC does not: be out of
- * pools that no service shows, and give a service's id to another before it
- * is undone. The library is a few functions over arrays.
+ * What a NIC can do in the middle of an operation, which the software NIC
+ * does not: be out of pools that no service shows, give a service's id to
+ * another before it is undone, disappear. The library is a few functions over
+ * arrays.
  */
 #include "driver/slingshot/node.h"
 
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/slingshot/slingshot.h"
+
 #define NICS         2
 #define SERVICES_MAX 8
 
@@ -24,7 +27,9 @@ static struct {
 	struct cxi_svc_desc services[NICS][SERVICES_MAX];
 	bool lacks_tle_pools; /* though no service has one */
 	bool lacks_le_pools;
-	bool swaps; /* the second NIC fails, the first one's id is reused */
+	bool swaps;    /* the second NIC fails, the first one's id is reused */
+	bool vanishes; /* the second NIC, when it is opened */
+	bool has_vanished;
 	unsigned int destroyed;
 } nics;
 
@@ -33,10 +38,10 @@ static int get_device_list(struct cxil_device_list **ret_list)
 	struct cxil_device_list *list =
 		calloc(1, sizeof(*list) + NICS * sizeof(list->info[0]));
 
-	list->count = NICS;
+	list->count = nics.has_vanished ? 1 : NICS;
 	/* Out of order, as a directory is read. */
-	for (uint32_t i = 0; i < NICS; i++)
-		list->info[i] = nics.devs[NICS - 1 - i].info;
+	for (uint32_t i = 0; i < list->count; i++)
+		list->info[i] = nics.devs[list->count - 1 - i].info;
 	*ret_list = list;
 	return 0;
 }
@@ -48,6 +53,10 @@ static void free_device_list(struct cxil_device_list *list)
 
 static int open_device(uint32_t dev_id, struct cxil_dev **ret_dev)
 {
+	if (dev_id == 1 && nics.vanishes) {
+		nics.has_vanished = true;
+		return -EIO;
+	}
 	*ret_dev = &nics.devs[dev_id];
 	return 0;
 }
@@ -99,6 +108,7 @@ static int alloc_svc(struct cxil_dev *dev, const struct cxi_svc_desc *desc,
 static int destroy_svc(struct cxil_dev *dev, unsigned int svc_id)
 {
 	nics.destroyed++;
+	nics.counts[dev->info.dev_id] = 0;
 	return 0;
 }
 
@@ -125,15 +135,16 @@ static void add_warning(struct fairlead_warnings *warnings, const char *text)
 		 text);
 }
 
+static const struct fairlead_lane lane = {
+	.uid = 1000,
+	.cores = 8,
+	.id_count = 1,
+	.ids = { 2000 },
+};
+
 static int apply(struct fairlead_record *record, struct fairlead_error *error)
 {
 	struct fairlead_warnings warnings = { .add = add_warning };
-	const struct fairlead_lane lane = {
-		.uid = 1000,
-		.cores = 8,
-		.id_count = 1,
-		.ids = { 2000 },
-	};
 
 	return slingshot_apply(&node, &lane, false, record, &warnings, error);
 }
@@ -240,6 +251,50 @@ static void virtual_functions_are_left_out(void **state)
 	assert_int_equal(services.list[0].device, 1);
 }
 
+static void count_object(void *arg, const struct fairlead_object *object)
+{
+	(*(uint32_t *)arg)++;
+}
+
+static void a_nic_that_disappears_is_passed_over(void **state)
+{
+	struct fairlead_warnings warnings = { .add = add_warning };
+	struct fairlead_record record;
+	struct fairlead_error error = { 0 };
+	uint32_t count = 0;
+
+	assert_int_equal(apply(&record, &error), 0);
+	nics.vanishes = true;
+	assert_int_equal(slingshot_node_ops.list(&node, count_object, &count,
+						 &error),
+			 0);
+	assert_int_equal(count, 1);
+	nics.has_vanished = false;
+	assert_int_equal(slingshot_revoke(&node, &lane, &record, false,
+					  &warnings, &error),
+			 0);
+	assert_int_equal(nics.destroyed, 1);
+	assert_int_equal(nics.counts[0], 0);
+	/* And it is named when it was gone before. */
+	assert_int_equal(slingshot_revoke(&node, &lane, &record, false,
+					  &warnings, &error),
+			 0);
+	assert_string_equal(warnings_text,
+			    "cxi1 is gone, and service 2 with it\n");
+}
+
+static void an_apply_fails_when_a_nic_disappears(void **state)
+{
+	struct fairlead_record record = { .size = 77 };
+	struct fairlead_error error = { 0 };
+
+	nics.vanishes = true;
+	assert_int_equal(apply(&record, &error), -EIO);
+	assert_int_equal(record.size, 77);
+	assert_int_equal(nics.destroyed, 1);
+	assert_int_equal(nics.counts[0], 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -250,6 +305,8 @@ int main(void)
 		CASE(nics_are_taken_in_the_order_of_their_numbers),
 		CASE(a_nic_without_retry_handler_is_warned_of),
 		CASE(virtual_functions_are_left_out),
+		CASE(a_nic_that_disappears_is_passed_over),
+		CASE(an_apply_fails_when_a_nic_disappears),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
