@@ -12,6 +12,8 @@
 
 #include "base/idset.h"
 
+#define CONTRACT_CASES_MAX 100
+
 static struct contract_fixture *current_fixture; /* for contract_open */
 static uint32_t descriptors_before;
 
@@ -275,20 +277,25 @@ void error_assert(const struct fairlead_error *error, int code)
 
 int contract_run(struct contract_fixture *fixture)
 {
-	struct CMUnitTest *tests;
-	size_t count = contract_manager_case_count + contract_node_case_count;
-	int result;
+	const struct {
+		const struct CMUnitTest *cases;
+		size_t count;
+	} groups[] = {
+		{ contract_manager_cases, contract_manager_case_count },
+		{ contract_apply_cases, contract_apply_case_count },
+		{ contract_revoke_cases, contract_revoke_case_count },
+		{ contract_env_cases, contract_env_case_count },
+	};
+	struct CMUnitTest tests[CONTRACT_CASES_MAX];
+	size_t count = 0;
 
 	current_fixture = fixture;
-	tests = calloc(count, sizeof(*tests));
-	if (!tests)
-		return 1;
-	memcpy(tests, contract_manager_cases,
-	       contract_manager_case_count * sizeof(*tests));
-	memcpy(tests + contract_manager_case_count, contract_node_cases,
-	       contract_node_case_count * sizeof(*tests));
-	result = _cmocka_run_group_tests(fixture->driver->name, tests, count,
-					 NULL, NULL);
-	free(tests);
-	return result;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		assert_true(count + groups[i].count <= CONTRACT_CASES_MAX);
+		memcpy(tests + count, groups[i].cases,
+		       groups[i].count * sizeof(tests[0]));
+		count += groups[i].count;
+	}
+	return _cmocka_run_group_tests(fixture->driver->name, tests, count,
+				       NULL, NULL);
 }

@@ -136,10 +136,22 @@ int lane_revoke(const struct contract *contract,
 /* An error that a person can read: code, one line or more, no full stop. */
 void error_assert(const struct fairlead_error *error, int code);
 
+/* Whom a lane must not be for. */
+#define STRANGER(contract) ((contract)->fixture->owner + 1)
+/* The driver makes nothing on nodes: cases expect no objects. */
+static inline bool makes_nothing(const struct contract *contract)
+{
+	return contract->fixture->device_count == 0;
+}
+
 #define CONTRACT_CASE(name) \
 	cmocka_unit_test_setup_teardown(name, contract_open, contract_close)
 
 extern const struct CMUnitTest contract_manager_cases[];
 extern const size_t contract_manager_case_count;
-extern const struct CMUnitTest contract_node_cases[];
-extern const size_t contract_node_case_count;
+extern const struct CMUnitTest contract_apply_cases[];
+extern const size_t contract_apply_case_count;
+extern const struct CMUnitTest contract_revoke_cases[];
+extern const size_t contract_revoke_case_count;
+extern const struct CMUnitTest contract_env_cases[];
+extern const size_t contract_env_case_count;
