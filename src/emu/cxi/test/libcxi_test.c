@@ -3,98 +3,9 @@
  * The library against the daemon, as a program that is linked with it sees
  * both: usage: libcxi_test PATH-OF-fairlead-softnic.
  */
-#include "driver/slingshot/libcxi_abi.h"
+#include "emu/cxi/test/node_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "emu/cxi/test/daemon.h"
-
-#define EVENTUALLY_SECONDS 20
-
-static const char *program; /* argv[1] */
-
-struct fixture {
-	struct daemon daemon;
-	struct cxil_dev *dev; /* cxi0 */
-};
-
-static int setup(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-	assert_non_null(fixture);
-	daemon_init(&fixture->daemon, program);
-	/* Whoever runs the test is who may make services. */
-	assert_true(daemon_start(&fixture->daemon, "--nics", "2",
-				 "--owner-is-root", NULL));
-	assert_int_equal(cxil_open_device(0, &fixture->dev), 0);
-	*state = fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *fixture = *state;
-
-	cxil_close_device(fixture->dev);
-	daemon_fini(&fixture->daemon);
-	free(fixture);
-	return 0;
-}
-
-static struct cxi_svc_desc my_desc(uint16_t vni)
-{
-	return (struct cxi_svc_desc){
-		.restricted_members = true,
-		.restricted_vnis = true,
-		.resource_limits = true,
-		.num_vld_vnis = 1,
-		.vnis = { vni },
-		.members = { {
-			.svc_member.uid = geteuid(),
-			.type = CXI_SVC_MEMBER_UID,
-		} },
-	};
-}
-
-static unsigned int must_alloc(struct fixture *fixture, uint16_t vni)
-{
-	struct cxi_svc_desc desc = my_desc(vni);
-	int id = cxil_alloc_svc(fixture->dev, &desc, NULL);
-
-	assert_true(id > 0);
-	return (unsigned int)id;
-}
-
-/*
- * The death of a process reaches the daemon on another connection than the
- * next request, so the service may be busy for a moment.
- */
-static void assert_destroyed_eventually(struct fixture *fixture,
-					unsigned int id)
-{
-	time_t deadline = time(NULL) + EVENTUALLY_SECONDS;
-	int result;
-
-	while ((result = cxil_destroy_svc(fixture->dev, id)) == -EBUSY &&
-	       time(NULL) < deadline)
-		sched_yield();
-	assert_int_equal(result, 0);
-}
 
 static void devices_are_listed(void **state)
 {
@@ -131,25 +42,6 @@ static void unknown_device_does_not_exist(void **state)
 
 	assert_int_equal(cxil_open_device(2, &dev), -ENOENT);
 	assert_null(dev);
-}
-
-static void without_a_daemon_there_are_no_devices(void **state)
-{
-	struct fixture *fixture = *state;
-	struct cxil_device_list *list = NULL;
-	struct cxil_dev *dev = NULL;
-
-	daemon_stop(&fixture->daemon, SIGKILL);
-	assert_int_equal(cxil_get_device_list(&list), 0);
-	assert_int_equal(list->count, 0);
-	cxil_free_device_list(list);
-	/* The file is there, nobody behind it. */
-	assert_int_equal(cxil_open_device(0, &dev), -ENOENT);
-	assert_true(daemon_start(&fixture->daemon, NULL));
-	daemon_stop(&fixture->daemon, SIGTERM);
-	assert_int_equal(cxil_get_device_list(&list), 0);
-	assert_int_equal(list->count, 0);
-	cxil_free_device_list(list);
 }
 
 static void null_arguments_are_invalid(void **state)
@@ -325,78 +217,6 @@ static void lni_keeps_its_service_busy(void **state)
 	assert_int_equal(cxil_destroy_svc(fixture->dev, id), 0);
 }
 
-static void closing_a_device_frees_its_lnis(void **state)
-{
-	struct fixture *fixture = *state;
-	unsigned int id = must_alloc(fixture, 1024);
-	struct cxil_dev *second = NULL;
-	struct cxil_lni *lni = NULL;
-
-	assert_int_equal(cxil_open_device(0, &second), 0);
-	assert_int_equal(cxil_alloc_lni(second, &lni, id), 0);
-	assert_int_equal(cxil_destroy_svc(fixture->dev, id), -EBUSY);
-	cxil_close_device(second);
-	free(lni); /* the test's part: the device is not there to do it */
-	assert_destroyed_eventually(fixture, id);
-}
-
-/* A child that holds an LNI of the service until it is killed. */
-static pid_t hold_in_child(unsigned int id)
-{
-	int ready[2];
-	char byte = 0;
-	pid_t pid;
-
-	assert_int_equal(pipe(ready), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		struct cxil_lni *lni;
-		struct cxil_dev *dev;
-
-		if (cxil_open_device(0, &dev) == 0 &&
-		    cxil_alloc_lni(dev, &lni, id) == 0)
-			byte = 1;
-		if (write(ready[1], &byte, 1) == 1)
-			pause();
-		_exit(1);
-	}
-	close(ready[1]);
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	assert_int_equal(byte, 1);
-	close(ready[0]);
-	return pid;
-}
-
-static void killed_holder_lets_go(void **state)
-{
-	struct fixture *fixture = *state;
-	unsigned int id = must_alloc(fixture, 1024);
-	pid_t pid = hold_in_child(id);
-
-	assert_int_equal(cxil_destroy_svc(fixture->dev, id), -EBUSY);
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_destroyed_eventually(fixture, id);
-}
-
-static void freed_lni_lingers_as_told(void **state)
-{
-	struct fixture *fixture = *state;
-	struct cxil_lni *lni = NULL;
-	unsigned int id;
-
-	cxil_close_device(fixture->dev);
-	daemon_stop(&fixture->daemon, SIGTERM);
-	assert_true(daemon_start(&fixture->daemon, "--cleanup-ms", "86400000",
-				 "--owner-is-root", NULL));
-	assert_int_equal(cxil_open_device(0, &fixture->dev), 0);
-	id = must_alloc(fixture, 1024);
-	assert_int_equal(cxil_alloc_lni(fixture->dev, &lni, id), 0);
-	assert_int_equal(cxil_destroy_lni(lni), 0);
-	assert_int_equal(cxil_destroy_svc(fixture->dev, id), -EBUSY);
-}
-
 static void open_device_can_be_seen_in_proc(void **state)
 {
 	struct fixture *fixture = *state;
@@ -437,98 +257,6 @@ static void fault_reaches_the_caller(void **state)
 	assert_int_equal(daemon_ctl(&fixture->daemon, "fault errno=EPERM"), 1);
 }
 
-static void removed_device_is_gone_until_restored(void **state)
-{
-	struct fixture *fixture = *state;
-	struct cxil_device_list *list = NULL;
-	struct cxil_dev *again = NULL;
-	struct cxil_lni *lni = NULL;
-	struct cxi_svc_desc desc;
-	unsigned int id = must_alloc(fixture, 1024);
-
-	assert_int_equal(cxil_alloc_lni(fixture->dev, &lni, id), 0);
-	assert_int_equal(daemon_ctl(&fixture->daemon, "remove nic=0"), 0);
-	assert_int_equal(cxil_get_device_list(&list), 0);
-	assert_int_equal(list->count, 1);
-	assert_string_equal(list->info[0].device_name, "cxi1");
-	cxil_free_device_list(list);
-	assert_int_equal(cxil_open_device(0, &again), -ENOENT);
-	assert_int_equal(cxil_destroy_svc(fixture->dev, id), -EIO);
-	assert_int_equal(cxil_destroy_lni(lni), -EIO); /* and frees it */
-	assert_int_equal(daemon_ctl(&fixture->daemon, "restore nic=0"), 0);
-	assert_int_equal(cxil_get_svc(fixture->dev, 1, &desc), -EIO);
-	assert_int_equal(cxil_open_device(0, &again), 0);
-	assert_int_equal(cxil_get_svc(again, 1, &desc), 0);
-	assert_int_equal(cxil_get_svc(again, id, &desc), -EINVAL);
-	cxil_close_device(again);
-}
-
-static void reboot_cuts_off_and_is_another_incarnation(void **state)
-{
-	struct fixture *fixture = *state;
-	char *before = daemon_read(&fixture->daemon, "boot_id");
-	unsigned int id = must_alloc(fixture, 1024);
-	struct cxil_dev *again = NULL;
-	struct cxi_svc_desc desc;
-	char *after;
-
-	assert_non_null(before);
-	assert_int_equal(strlen(before), 37);
-	assert_int_equal(daemon_ctl(&fixture->daemon, "reboot"), 0);
-	after = daemon_read(&fixture->daemon, "boot_id");
-	assert_non_null(after);
-	assert_string_not_equal(before, after);
-	assert_int_equal(cxil_get_svc(fixture->dev, 1, &desc), -EIO);
-	assert_int_equal(cxil_open_device(0, &again), 0);
-	assert_int_equal(cxil_get_svc(again, id, &desc), -EINVAL);
-	cxil_close_device(again);
-	free(before);
-	free(after);
-}
-
-static void killed_daemon_starts_again_as_a_reboot(void **state)
-{
-	struct fixture *fixture = *state;
-	char *before = daemon_read(&fixture->daemon, "boot_id");
-	struct cxi_svc_desc desc;
-	char *after;
-
-	must_alloc(fixture, 1024);
-	daemon_stop(&fixture->daemon, SIGKILL);
-	assert_int_equal(cxil_get_svc(fixture->dev, 1, &desc), -EIO);
-	assert_true(daemon_start(&fixture->daemon, "--owner-is-root", NULL));
-	after = daemon_read(&fixture->daemon, "boot_id");
-	assert_non_null(before);
-	assert_non_null(after);
-	assert_string_not_equal(before, after);
-	cxil_close_device(fixture->dev);
-	assert_int_equal(cxil_open_device(0, &fixture->dev), 0);
-	assert_int_equal(must_alloc(fixture, 1024), 3);
-	free(before);
-	free(after);
-}
-
-static void second_daemon_is_refused(void **state)
-{
-	struct fixture *fixture = *state;
-	struct daemon second = fixture->daemon;
-	struct cxi_svc_desc desc;
-
-	second.pid = 0;
-	assert_false(daemon_start(&second, NULL));
-	assert_int_equal(cxil_get_svc(fixture->dev, 1, &desc), 0);
-}
-
-static void clean_end_leaves_no_file(void **state)
-{
-	struct fixture *fixture = *state;
-	int status = daemon_stop(&fixture->daemon, SIGTERM);
-
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
-	assert_int_equal(rmdir(fixture->daemon.dir), 0);
-}
-
 static void rest_of_the_library_is_not_there(void **state)
 {
 	static const char *const absent[] = { "cxil_map", "cxil_alloc_cmdq",
@@ -552,38 +280,24 @@ static void rest_of_the_library_is_not_there(void **state)
 	assert_string_equal(marker, FAIRLEAD_VERSION);
 }
 
-#define node_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		node_test(devices_are_listed),
 		node_test(open_device_has_its_information),
 		node_test(unknown_device_does_not_exist),
-		node_test(without_a_daemon_there_are_no_devices),
 		node_test(null_arguments_are_invalid),
 		node_test(service_comes_back_as_it_was_made),
 		node_test(fail_info_says_what_was_available),
 		node_test(settings_come_back),
 		node_test(use_is_what_ctl_made_it),
 		node_test(lni_keeps_its_service_busy),
-		node_test(closing_a_device_frees_its_lnis),
-		node_test(killed_holder_lets_go),
-		node_test(freed_lni_lingers_as_told),
 		node_test(open_device_can_be_seen_in_proc),
 		node_test(fault_reaches_the_caller),
-		node_test(removed_device_is_gone_until_restored),
-		node_test(reboot_cuts_off_and_is_another_incarnation),
-		node_test(killed_daemon_starts_again_as_a_reboot),
-		node_test(second_daemon_is_refused),
-		node_test(clean_end_leaves_no_file),
 		node_test(rest_of_the_library_is_not_there),
 	};
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s FAIRLEAD-SOFTNIC\n", argv[0]);
+	if (!node_test_init(argc, argv))
 		return 2;
-	}
-	program = argv[1];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
