@@ -70,6 +70,13 @@ int store_epoch_open(struct store *store, struct fairlead_error *ret_error)
 		return 0;
 	if (result < 0 || file_epoch <= store->epoch)
 		return result;
+	if (!store->is_recovery && store->epoch == 0)
+		return error_set(
+			ret_error, -ESTALE,
+			"journal '%s' is new or lost, and '%s' says "
+			"that there was one: put it back, or, if it is "
+			"lost, run 'fairlead manager recover'",
+			store->journal_path, store->epoch_path);
 	if (!store->is_recovery)
 		return error_set(ret_error, -ESTALE,
 				 "journal '%s' is old: its epoch is %" PRIu64

@@ -75,6 +75,10 @@ int store_fault(struct store *store, int result, const char *action,
 
 	if (result == SQLITE_IOERR_NOMEM)
 		fault = fault_find(SQLITE_NOMEM);
+	/* Quotas, and file systems that find out in the sync. */
+	else if ((result & 0xff) == SQLITE_IOERR &&
+		 (system_errno == ENOSPC || system_errno == EDQUOT))
+		fault = fault_find(SQLITE_FULL);
 	if (fault == NULL)
 		return error_set(ret_error, -EIO,
 				 "cannot %s journal '%s': %s (%d)", action,

@@ -16,6 +16,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define APPLICATION_ID   0x464c4a52 /* "FLJR" */
 #define CHECKPOINT_PAGES 4096
@@ -183,12 +184,26 @@ int store_schema_open(struct store *store, unsigned int checkpoint_pages,
 	return version < VERSION ? upgrade(store, version, ret_error) : 0;
 }
 
+/* SQLite's answer as one line. */
+static int check_failed(struct store *store, const char *answer,
+			struct fairlead_error *ret_error)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "%s", answer);
+	for (char *at = text; *at != '\0'; at++) {
+		if (*at == '\n')
+			*at = ' ';
+	}
+	return store_damaged(store, ret_error, "%s", text);
+}
+
 /* Run a check, whose first answer has to be "ok". */
 static int run_check(struct store *store, const char *sql,
 		     struct fairlead_error *ret_error)
 {
 	sqlite3_stmt *statement = NULL;
-	const char *text;
+	const char *answer;
 	int result;
 
 	result = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
@@ -197,13 +212,13 @@ static int run_check(struct store *store, const char *sql,
 	if (result != SQLITE_ROW) {
 		result = store_fault(store, result, "check", ret_error);
 	} else {
-		text = (const char *)sqlite3_column_text(statement, 0);
+		answer = (const char *)sqlite3_column_text(statement, 0);
 		result = 0;
-		if (text == NULL)
-			result = error_set(ret_error, -ENOMEM,
-					   "out of memory in a check");
-		else if (sqlite3_stricmp(text, "ok") != 0)
-			result = store_damaged(store, ret_error, "%s", text);
+		if (answer == NULL)
+			result = store_fault(store, SQLITE_NOMEM, "check",
+					     ret_error);
+		else if (strcmp(answer, "ok") != 0)
+			result = check_failed(store, answer, ret_error);
 	}
 	sqlite3_finalize(statement);
 	return result;

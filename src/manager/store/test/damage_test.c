@@ -177,6 +177,7 @@ static bool opens_unharmed(struct damaged *damaged)
 			    result == -ESTALE);
 		assert_int_equal(bed->error.code, result);
 		assert_non_null(strstr(bed->error.text, JOURNAL));
+		assert_null(strchr(bed->error.text, '\n'));
 		return false;
 	}
 	rows = read_all(bed);
@@ -385,6 +386,7 @@ static void lost_journal_is_refused(void **state)
 
 	assert_int_equal(sim_disk_unlink(bed->disk, JOURNAL), 0);
 	assert_int_equal(bed_open(bed), -ESTALE);
+	assert_non_null(strstr(bed->error.text, "new or lost"));
 }
 
 static void damaged_epoch_file_is_refused_until_recovered(void **state)
