@@ -107,7 +107,9 @@ static void tles_are_raised_to_eight_and_max_follows_res(void **state)
 	assert_int_equal(desc.limits.tles.res, 8);
 	assert_int_equal(desc.limits.tles.max, 8);
 	/* The default service is exempt. */
-	assert_int_equal(must_get(fixture, 1).limits.tles.res, 512);
+	fixture->config.totals[CXI_RSRC_TYPE_TLE] = 4;
+	node_open(fixture);
+	assert_int_equal(must_get(fixture, 1).limits.tles.res, 4);
 }
 
 static void lacking_tles_set_no_flag(void **state)

@@ -166,6 +166,38 @@ static void lpr_shares_rgids_within_a_service(void **state)
 	softnic_close(user);
 }
 
+static json_int_t rgid_count(struct fixture *fixture)
+{
+	json_t *dump = softnic_dump(fixture->softnic);
+	json_int_t count;
+
+	assert_non_null(dump);
+	assert_int_equal(
+		json_unpack(json_array_get(json_object_get(dump, "devices"), 0),
+			    "{s:I}", "rgids", &count),
+		0);
+	json_decref(dump);
+	return count;
+}
+
+static void services_never_share_an_rgid(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *user = client_of(fixture, USER_UID, 7, 0);
+	uint32_t id = must_alloc(fixture, USER_UID, 1024);
+	uint32_t other = must_alloc(fixture, USER_UID, 1025);
+
+	assert_int_equal(softnic_service_set_lpr(fixture->root, id, 2), 0);
+	assert_int_equal(softnic_service_set_lpr(fixture->root, other, 2), 0);
+	assert_int_equal(lni_of(user, id), 1);
+	assert_int_equal(lni_of(user, other), 2);
+	assert_int_equal(rgid_count(fixture), 2);
+	assert_int_equal(lni_of(user, id), 3);
+	assert_int_equal(rgid_count(fixture), 2);
+	softnic_close(user);
+	assert_int_equal(rgid_count(fixture), 0);
+}
+
 static void only_its_owner_frees_an_lni(void **state)
 {
 	struct fixture *fixture = *state;
@@ -262,6 +294,7 @@ int main(void)
 		fixture_test(unknown_namespace_matches_nothing),
 		fixture_test(rgids_run_out_at_255),
 		fixture_test(lpr_shares_rgids_within_a_service),
+		fixture_test(services_never_share_an_rgid),
 		fixture_test(only_its_owner_frees_an_lni),
 		fixture_test(freed_lni_lingers_in_cleanup),
 		fixture_test(death_of_the_process_begins_the_cleanup),

@@ -2,6 +2,8 @@
 /* VNIs: overlap by generation, receive entries, ranges and what hangs on them. */
 #include "emu/cxi/core/test/fixture.h"
 
+#define TLE_POOLS_LEFT 3 /* beside the default service */
+
 static void boot(struct fixture *fixture, unsigned int generation)
 {
 	fixture->config.generation = generation;
@@ -276,6 +278,33 @@ static void receive_entries_run_out_at_256(void **state)
 		softnic_service_enable(fixture->root, (uint32_t)last, true), 0);
 }
 
+/* Take all receive entries but `left` with services of one VNI. */
+static void take_entries(struct fixture *fixture, unsigned int left)
+{
+	for (unsigned int i = left; i < 256; i++)
+		must_alloc(fixture, USER_UID, (uint16_t)(10000 + i));
+}
+
+static void failed_enabling_gives_back_what_it_took(void **state)
+{
+	struct fixture *fixture = *state;
+	struct cxi_svc_desc desc = desc_of(USER_UID, 20);
+
+	take_entries(fixture, 2);
+	desc.num_vld_vnis = 4;
+	for (uint16_t i = 0; i < 4; i++)
+		desc.vnis[i] = (uint16_t)(20 + i);
+	desc.limits.tles = (struct cxi_limits){ .max = 8, .res = 8 };
+	for (int i = 0; i < TLE_POOLS_LEFT + 1; i++)
+		assert_int_equal(alloc(fixture, &desc), -ENOSPC);
+	/* Two entries, and the pools. */
+	desc.num_vld_vnis = 2;
+	assert_true(alloc(fixture, &desc) > 0);
+	desc.num_vld_vnis = 0;
+	assert_true(alloc(fixture, &desc) > 0);
+	assert_true(alloc(fixture, &desc) > 0);
+}
+
 static void lpr_has_bounds(void **state)
 {
 	struct fixture *fixture = *state;
@@ -339,6 +368,7 @@ int main(void)
 		fixture_test(generations_know_their_operations),
 		fixture_test(exclusive_cp_needs_a_range_that_is_off),
 		fixture_test(receive_entries_run_out_at_256),
+		fixture_test(failed_enabling_gives_back_what_it_took),
 		fixture_test(lpr_has_bounds),
 		fixture_test(netns_is_for_services_without_other_members),
 	};

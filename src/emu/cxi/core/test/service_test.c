@@ -95,6 +95,11 @@ static void five_vnis_are_too_many(void **state)
 	struct cxi_svc_desc desc = desc_of(USER_UID, 1024);
 
 	desc.num_vld_vnis = 5;
+	for (unsigned int i = 0; i < CXI_SVC_MAX_VNIS; i++)
+		desc.vnis[i] = (uint16_t)(1024 + i);
+	/* What lies behind the VNIs would pass for one. */
+	desc.tcs[0] = true;
+	desc.tcs[1] = true;
 	assert_int_equal(alloc(fixture, &desc), -EINVAL);
 	/* The count means nothing where VNIs are not restricted. */
 	desc.restricted_vnis = false;
@@ -275,12 +280,14 @@ static void update_replaces_all_but_limits(void **state)
 	desc.members[0].svc_member.uid = OTHER_UID;
 	desc.limits.txqs = (struct cxi_limits){ .max = 5, .res = 5 };
 	desc.enable = false;
+	desc.is_system_svc = true;
 	assert_int_equal(softnic_service_update(fixture->root, &desc), 0);
 	desc = must_get(fixture, id);
 	assert_int_equal(desc.vnis[0], 2000);
 	assert_true(desc.tcs[CXI_TC_BULK_DATA]);
 	assert_int_equal(desc.members[0].svc_member.uid, OTHER_UID);
 	assert_int_equal(desc.limits.txqs.max, 0);
+	assert_false(desc.is_system_svc);
 	assert_false(desc.enable);
 }
 
