@@ -64,10 +64,10 @@ static int check_available(struct nic *nic, struct service *service,
 	return 0;
 }
 
-/* The lowest free pool from `first` up, or POOL_NONE. */
-static int take_pool(uint32_t *pools, int first, int count)
+/* The lowest free pool, or POOL_NONE. */
+static int take_pool(uint32_t *pools, int count)
 {
-	for (int id = first; id < count; id++) {
+	for (int id = 0; id < count; id++) {
 		if (!(*pools & 1u << id)) {
 			*pools |= 1u << id;
 			return id;
@@ -86,12 +86,11 @@ static int take(struct nic *nic, struct service *service,
 	if (limits->res > unreserved(nic, type))
 		return -ENOSPC;
 	if (type == CXI_RSRC_TYPE_LE) {
-		service->le_pool = take_pool(&nic->le_pools, 1, LE_POOL_COUNT);
+		service->le_pool = take_pool(&nic->le_pools, LE_POOL_COUNT);
 		fail_info->no_le_pools = service->le_pool == POOL_NONE;
 	}
 	if (type == CXI_RSRC_TYPE_TLE) {
-		service->tle_pool =
-			take_pool(&nic->tle_pools, 0, TLE_POOL_COUNT);
+		service->tle_pool = take_pool(&nic->tle_pools, TLE_POOL_COUNT);
 		fail_info->no_tle_pools = service->tle_pool == POOL_NONE;
 	}
 	if (fail_info->no_le_pools || fail_info->no_tle_pools)
@@ -115,19 +114,16 @@ int limits_reserve(struct nic *nic, struct service *service,
 	return result;
 }
 
-void limits_release(struct nic *nic, struct service *service)
+void limits_release(struct nic *nic, const struct service *service)
 {
 	for (unsigned int i = 0; i < CXI_RSRC_TYPE_MAX; i++) {
 		assert(nic->reserved[i] >= service->reserved[i]);
 		nic->reserved[i] -= service->reserved[i];
-		service->reserved[i] = 0;
 	}
 	if (service->tle_pool != POOL_NONE)
 		nic->tle_pools &= ~(1u << service->tle_pool);
 	if (service->le_pool != POOL_NONE)
 		nic->le_pools &= ~(1u << service->le_pool);
-	service->tle_pool = POOL_NONE;
-	service->le_pool = POOL_NONE;
 }
 
 uint32_t limits_shared_use(const struct nic *nic, enum cxi_rsrc_type type)

@@ -21,8 +21,7 @@ static int take_rgid(struct nic *nic, const struct service *service,
 		struct rgid *rgid = &nic->rgids[id];
 
 		if (rgid->lni_count > 0 && rgid->lni_count < lpr &&
-		    rgid->svc_id == service->desc.svc_id &&
-		    rgid->lnis_per_rgid == lpr) {
+		    rgid->svc_id == service->desc.svc_id) {
 			rgid->lni_count++;
 			*ret_rgid = id;
 			return 0;
@@ -33,7 +32,6 @@ static int take_rgid(struct nic *nic, const struct service *service,
 			continue;
 		nic->rgids[id] = (struct rgid){
 			.svc_id = service->desc.svc_id,
-			.lnis_per_rgid = lpr,
 			.lni_count = 1,
 		};
 		*ret_rgid = id;

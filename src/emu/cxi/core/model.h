@@ -53,8 +53,7 @@ struct service {
 /* Shared by up to lnis_per_rgid LNIs of one service. */
 struct rgid {
 	uint32_t svc_id;
-	uint32_t lnis_per_rgid; /* when it was made */
-	uint32_t lni_count;     /* 0: free */
+	uint32_t lni_count; /* 0: free */
 };
 
 struct lni {
@@ -131,7 +130,8 @@ bool access_admits(const struct access *access,
  */
 int limits_reserve(struct nic *nic, struct service *service,
 		   struct cxi_svc_fail_info *fail_info);
-void limits_release(struct nic *nic, struct service *service);
+/* Once; the service is at its end. */
+void limits_release(struct nic *nic, const struct service *service);
 /* One more object in use. -ENOSPC. */
 int limits_consume(const struct nic *nic, struct service *service,
 		   enum cxi_rsrc_type type);
