@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Up, down, reboot: the life of an emulated cluster. */
+#include "emu/cluster/cluster.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "emu/cluster/internal.h"
+#include "emu/cluster/place.h"
+#include "fairlead.h"
+
+#define WAIT_STEP_NS 10000000 /* 10 ms */
+
+static void progress(const struct cluster_options *options, const char *line)
+{
+	if (options->progress != NULL)
+		options->progress(options->progress_arg, line);
+}
+
+static int options_check(const struct cluster_options *options,
+			 struct fairlead_error *ret_error)
+{
+	if (options->node_count < 1 || options->node_count > CLUSTER_NODES_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "a cluster has 1 to %d nodes, not %u",
+				 CLUSTER_NODES_MAX, options->node_count);
+	if (options->nic_count > CLUSTER_NICS_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "a node has 0 to %d NICs, not %u",
+				 CLUSTER_NICS_MAX, options->nic_count);
+	for (size_t i = 0; i < options->setting_count; i++) {
+		const char *setting = options->settings[i];
+
+		if (strpbrk(setting, "\"\\\n{}") != NULL ||
+		    strchr(setting, '.') == NULL ||
+		    strchr(setting, '=') == NULL)
+			return error_set(ret_error, -EINVAL,
+					 "setting '%s' is not of the form "
+					 "SECTION.NAME=VALUE",
+					 setting);
+	}
+	return 0;
+}
+
+static int directory_open(struct cluster *cluster,
+			  struct fairlead_error *ret_error)
+{
+	char path[CLUSTER_PATH_MAX];
+	struct stat stat;
+
+	if (mkdir(cluster->dir, 0755) < 0 && errno != EEXIST)
+		return error_set(ret_error, -errno, "cannot make '%s': %s",
+				 cluster->dir, strerror(errno));
+	if (lstat(cluster->dir, &stat) < 0 || !S_ISDIR(stat.st_mode) ||
+	    stat.st_uid != geteuid() || (stat.st_mode & 022) != 0)
+		return error_set(ret_error, -EPERM,
+				 "'%s' is not a directory that only you can "
+				 "write; use --dir",
+				 cluster->dir);
+	cluster_path(cluster, path, "cluster.json");
+	if (access(path, F_OK) == 0)
+		return error_set(ret_error, -EEXIST,
+				 "a cluster is up in '%s'; take it down with "
+				 "'fairlead cluster down'",
+				 cluster->dir);
+	return cluster_lock(cluster, ret_error);
+}
+
+static int places_create(struct cluster *cluster,
+			 struct fairlead_error *ret_error)
+{
+	char run[CLUSTER_PATH_MAX];
+	struct place_spec spec = { .name = "fabric", .run_dir = run };
+	int result;
+
+	cluster_path(cluster, run, "manager/run");
+	result = place_create(&spec, &cluster->fabric, ret_error);
+	if (result == 0)
+		result = cluster_state_save(cluster, ret_error);
+	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
+		struct cluster_node *node = &cluster->nodes[i];
+
+		spec.name = node->name;
+		cluster_path(cluster, run, "%s/run", node->name);
+		result = place_create(&spec, &node->holder, ret_error);
+		if (result == 0)
+			result = cluster_state_save(cluster, ret_error);
+	}
+	return result;
+}
+
+static int nodes_start(struct cluster *cluster,
+		       struct fairlead_error *ret_error)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
+		struct cluster_node *node = &cluster->nodes[i];
+
+		result = cluster_start_softnic(cluster, node, ret_error);
+		if (result == 0)
+			result = cluster_start_daemon(cluster, node, ret_error);
+	}
+	return result;
+}
+
+static int steps_run(struct cluster *cluster,
+		     const struct cluster_options *options,
+		     struct fairlead_error *ret_error)
+{
+	int result;
+
+	progress(options, "writing configuration and keys");
+	result = cluster_files_create(cluster, options, ret_error);
+	if (result == 0)
+		progress(options, "making the nodes and their network");
+	if (result == 0)
+		result = places_create(cluster, ret_error);
+	if (result == 0)
+		result = cluster_network_create(cluster, ret_error);
+	if (result == 0)
+		progress(options, "starting the manager");
+	if (result == 0)
+		result = cluster_start_manager(cluster, ret_error);
+	if (result == 0)
+		progress(options, "starting software NICs and node daemons");
+	if (result == 0)
+		result = nodes_start(cluster, ret_error);
+	if (result == 0)
+		progress(options, "waiting for the nodes to register");
+	if (result == 0)
+		result = cluster_wait_nodes(cluster, ret_error);
+	return result;
+}
+
+static void cluster_prepare(struct cluster *cluster,
+			    const struct cluster_options *options)
+{
+	cluster->lock_fd = -1;
+	cluster->node_count = options->node_count;
+	cluster->nic_count = options->nic_count;
+	if (options->generation != NULL)
+		snprintf(cluster->generation, sizeof(cluster->generation), "%s",
+			 options->generation);
+	if (options->dir != NULL)
+		snprintf(cluster->dir, sizeof(cluster->dir), "%s",
+			 options->dir);
+	else
+		cluster_default_dir(cluster->dir, sizeof(cluster->dir));
+	for (uint32_t i = 0; i < cluster->node_count; i++)
+		snprintf(cluster->nodes[i].name, sizeof(cluster->nodes[i].name),
+			 "n%u", i);
+}
+
+int cluster_up(const struct cluster_options *options,
+	       struct fairlead_error *ret_error)
+{
+	_auto_(cluster_closep) struct cluster *cluster =
+		calloc(1, sizeof(*cluster));
+	struct fairlead_error ignored;
+	int result = options_check(options, ret_error);
+
+	if (cluster == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	if (result < 0)
+		return result;
+	cluster_prepare(cluster, options);
+	result = cluster_programs_find(&cluster->programs, ret_error);
+	if (result == 0)
+		result = directory_open(cluster, ret_error);
+	if (result == 0 && geteuid() != 0) {
+		cluster->is_user_mode = true;
+		result = place_become_root(ret_error);
+	}
+	if (result < 0)
+		return result;
+	result = steps_run(cluster, options, ret_error);
+	if (result < 0)
+		cluster_down(cluster, &ignored);
+	return result;
+}
+
+int cluster_open(const char *dir, struct cluster **ret_cluster,
+		 struct fairlead_error *ret_error)
+{
+	_auto_(cluster_closep) struct cluster *cluster =
+		calloc(1, sizeof(*cluster));
+	char path[CLUSTER_PATH_MAX];
+	int result;
+
+	if (cluster == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	cluster->lock_fd = -1;
+	if (dir == NULL)
+		cluster_default_dir(path, sizeof(path));
+	else
+		snprintf(path, sizeof(path), "%s", dir);
+	result = cluster_state_load(path, cluster, ret_error);
+	if (result == 0)
+		result = cluster_programs_find(&cluster->programs, ret_error);
+	if (result == 0 && cluster->is_user_mode && geteuid() != 0 &&
+	    process_is_alive(&cluster->fabric))
+		result = place_enter_user(&cluster->fabric, ret_error);
+	if (result < 0)
+		return result;
+	*ret_cluster = take_ptr(cluster);
+	return 0;
+}
+
+void cluster_close(struct cluster *cluster)
+{
+	if (cluster == NULL)
+		return;
+	if (cluster->lock_fd >= 0)
+		close(cluster->lock_fd);
+	free(cluster);
+}
+
+static int lock_taken(struct cluster *cluster, struct fairlead_error *ret_error)
+{
+	return cluster->lock_fd >= 0 ? 0 : cluster_lock(cluster, ret_error);
+}
+
+int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
+{
+	int result = lock_taken(cluster, ret_error);
+
+	if (result < 0)
+		return result;
+	process_stop(&cluster->manager, CLUSTER_GRACE_MS);
+	for (uint32_t i = 0; i < cluster->node_count; i++) {
+		struct cluster_node *node = &cluster->nodes[i];
+
+		process_stop(&node->daemon, CLUSTER_GRACE_MS);
+		process_stop(&node->softnic, CLUSTER_GRACE_MS);
+		place_sweep(&node->holder, NULL, 0, CLUSTER_GRACE_MS);
+		process_stop(&node->holder, 0);
+	}
+	place_sweep(&cluster->fabric, NULL, 0, CLUSTER_GRACE_MS);
+	process_stop(&cluster->fabric, 0);
+	return cluster_files_remove(cluster, ret_error);
+}
+
+/* Number of nodes that the manager sees up, or -errno. */
+static int nodes_up(const char *socket, struct fairlead_error *ret_error)
+{
+	struct fairlead *handle = NULL;
+	char *text = NULL;
+	json_int_t up = 0;
+	json_t *status;
+	int result = fairlead_open(socket, &handle, ret_error);
+
+	if (result == 0)
+		result =
+			fairlead_call(handle, "status", NULL, &text, ret_error);
+	if (result == 0) {
+		status = json_loads(text, 0, NULL);
+		json_unpack(status, "{s:{s:I}}", "nodes", "up", &up);
+		json_decref(status);
+		result = (int)up;
+	}
+	free(text);
+	fairlead_close(handle);
+	return result;
+}
+
+int cluster_wait_nodes(const struct cluster *cluster,
+		       struct fairlead_error *ret_error)
+{
+	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
+	char socket[CLUSTER_PATH_MAX];
+	int up = 0;
+
+	cluster_socket(cluster, socket, sizeof(socket));
+	for (uint32_t i = 0; i < CLUSTER_READY_MS / 10; i++) {
+		up = nodes_up(socket, ret_error);
+		if (up < 0 || up >= (int)cluster->node_count)
+			return up < 0 ? up : 0;
+		nanosleep(&step, NULL);
+	}
+	return error_set(ret_error, -ETIMEDOUT,
+			 "only %d of %u nodes have registered; see the logs "
+			 "in '%s/n*/log'",
+			 up, cluster->node_count, cluster->dir);
+}
+
+int cluster_restart(struct cluster *cluster, struct cluster_node *node,
+		    struct fairlead_error *ret_error)
+{
+	int result = lock_taken(cluster, ret_error);
+
+	if (result < 0)
+		return result;
+	process_stop(node ? &node->daemon : &cluster->manager,
+		     CLUSTER_GRACE_MS);
+	result = node ? cluster_start_daemon(cluster, node, ret_error)
+		      : cluster_start_manager(cluster, ret_error);
+	return result == 0 ? cluster_wait_nodes(cluster, ret_error) : result;
+}
+
+int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
+		   struct fairlead_error *ret_error)
+{
+	int result = lock_taken(cluster, ret_error);
+
+	if (result < 0)
+		return result;
+	/* A crash: nothing may say goodbye. */
+	process_stop(&node->daemon, 0);
+	place_sweep(&node->holder, &node->softnic, 1, 0);
+	process_stop(&node->softnic, 0);
+	result = cluster_start_softnic(cluster, node, ret_error);
+	if (result == 0)
+		result = cluster_start_daemon(cluster, node, ret_error);
+	return result == 0 ? cluster_wait_nodes(cluster, ret_error) : result;
+}

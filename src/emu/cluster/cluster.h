@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A cluster on one machine, for trying things out and for tests.
+ *
+ * Each emulated node is a place (own network, host name, IPC and mounts) with
+ * a software NIC daemon and a `fairleadd` in the node role. A bridge in a
+ * place of its own joins them; there the manager runs. Everything lives in
+ * one directory: state file, configuration, keys, journals, logs, a copy of
+ * the software NIC's library. What runs outlives the command that started it.
+ *
+ * Life cycle: cluster_up, then any number of cluster_open .. cluster_close
+ * from other commands, then cluster_down. One command at a time changes it
+ * (the directory has a lock).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "emu/cluster/process.h"
+
+#define CLUSTER_NODES_MAX    64
+#define CLUSTER_NICS_MAX     8
+#define CLUSTER_SETTINGS_MAX 64
+
+/* Where the programs are; found beside the running one by cluster_programs. */
+struct cluster_programs {
+	char fairlead[4096];
+	char fairleadd[4096];
+	char softnic[4096];
+	char libcxi[4096];
+	char cxi_lni[4096];
+};
+
+struct cluster_node {
+	char name[16]; /* "n0" */
+	struct process holder;
+	struct process softnic;
+	struct process daemon;
+};
+
+struct cluster {
+	char dir[4096];
+	bool is_user_mode; /* made by a user who is not root */
+	uint32_t node_count;
+	uint32_t nic_count;
+	char generation[8]; /* of the NIC's driver; "": its default */
+	struct cluster_programs programs;
+	struct process fabric; /* holder of the bridge's place */
+	struct process manager;
+	struct cluster_node nodes[CLUSTER_NODES_MAX];
+	int lock_fd; /* -1: not locked */
+};
+
+struct cluster_options {
+	const char *dir; /* NULL: cluster_default_dir */
+	uint32_t node_count;
+	uint32_t nic_count;
+	const char *generation; /* of the NIC's driver; NULL: its default */
+	/* "SECTION.NAME=VALUE" lines for the configuration: manager, node,
+	 * or a driver's name. */
+	const char *const *settings;
+	size_t setting_count;
+	/* Called with a line for each step. May be NULL. */
+	void (*progress)(void *arg, const char *line);
+	void *progress_arg;
+};
+
+/* FAIRLEAD_CLUSTER, else a directory of this user's. Written into dir. */
+void cluster_default_dir(char *dir, size_t capacity);
+
+/*
+ * Make and start everything, and wait until every node has registered. When
+ * a step fails what was started is taken down again. -EEXIST: it is up.
+ */
+int cluster_up(const struct cluster_options *options,
+	       struct fairlead_error *ret_error);
+
+/*
+ * Read the state. The calling process enters the cluster's user namespace
+ * when it has one. -ENOENT: none is up. The caller gives it to cluster_close.
+ */
+int cluster_open(const char *dir, struct cluster **ret_cluster,
+		 struct fairlead_error *ret_error);
+void cluster_close(struct cluster *cluster);
+DEFINE_AUTO(struct cluster, cluster_close)
+
+/* End every process, and remove the directory. Works on half a cluster too. */
+int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error);
+
+/* The manager's socket, for fairlead_open(). */
+void cluster_socket(const struct cluster *cluster, char *path, size_t capacity);
+
+/* NULL when there is no such node. */
+struct cluster_node *cluster_node_find(struct cluster *cluster,
+				       const char *name);
+
+/*
+ * Crash and restart a node: its processes are ended, its NICs forget all and
+ * have a new incarnation. Returns when it has registered again.
+ */
+int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
+		   struct fairlead_error *ret_error);
+
+/*
+ * Start, after it died or was killed, the manager (node NULL) or a node's
+ * daemon; a running one is stopped first. Waits until it serves.
+ */
+int cluster_restart(struct cluster *cluster, struct cluster_node *node,
+		    struct fairlead_error *ret_error);
+
+/* Wait until the manager sees as many nodes up as there are. */
+int cluster_wait_nodes(const struct cluster *cluster,
+		       struct fairlead_error *ret_error);

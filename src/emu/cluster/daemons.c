@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What runs in the places: the network between them, and the daemons. */
+#include "emu/cluster/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/cluster/place.h"
+
+static int enter_place(void *arg)
+{
+	struct fairlead_error error;
+	int result = place_enter(arg, &error);
+
+	if (result < 0)
+		fprintf(stderr, "%s\n", error.text);
+	return result;
+}
+
+int cluster_network_create(struct cluster *cluster,
+			   struct fairlead_error *ret_error)
+{
+	char lines[CLUSTER_NODES_MAX * 160 + 512];
+	size_t used;
+	int result;
+
+	used = (size_t)snprintf(lines, sizeof(lines),
+				"link set lo up\n"
+				"link add br0 type bridge\n"
+				"addr add " CLUSTER_SUBNET
+				".255.254/16 dev br0\n"
+				"link set br0 up\n");
+	for (uint32_t i = 0; i < cluster->node_count; i++)
+		used += (size_t)snprintf(
+			lines + used, sizeof(lines) - used,
+			"link add p%u type veth peer name eth0 netns %d\n"
+			"link set p%u master br0\nlink set p%u up\n",
+			i, (int)cluster->nodes[i].holder.pid, i, i);
+	result = place_ip(&cluster->fabric, lines, ret_error);
+	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
+		snprintf(lines, sizeof(lines),
+			 "link set lo up\n"
+			 "addr add " CLUSTER_SUBNET ".0.%u/16 dev eth0\n"
+			 "link set eth0 up\n",
+			 i + 1);
+		result = place_ip(&cluster->nodes[i].holder, lines, ret_error);
+	}
+	return result;
+}
+
+/* A manager may have to start as root, to give its privileges up itself. */
+int cluster_start_manager(struct cluster *cluster,
+			  struct fairlead_error *ret_error)
+{
+	char config[CLUSTER_PATH_MAX], log[CLUSTER_PATH_MAX];
+	const char *const argv[] = { cluster->programs.fairleadd,
+				     "--role",
+				     "manager",
+				     "--config",
+				     config,
+				     "--ready-fd",
+				     "3",
+				     NULL };
+	struct process_spec spec = {
+		.argv = argv,
+		.log_path = log,
+		.prepare = enter_place,
+		.prepare_arg = &cluster->fabric,
+		.tells_ready = true,
+		.timeout_ms = CLUSTER_READY_MS,
+	};
+	int result;
+
+	cluster_path(cluster, config, "fairlead.conf");
+	cluster_path(cluster, log, "manager/log/fairleadd.log");
+	result = process_start(&spec, &cluster->manager, ret_error);
+	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+}
+
+int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
+			  struct fairlead_error *ret_error)
+{
+	char log[CLUSTER_PATH_MAX], nics[16];
+	const char *argv[16] = { cluster->programs.softnic,
+				 "--dir",
+				 "/run/fairlead/softnic",
+				 "--nics",
+				 nics,
+				 "--ready-fd",
+				 "3" };
+	struct process_spec spec = {
+		.argv = argv,
+		.log_path = log,
+		.prepare = enter_place,
+		.prepare_arg = &node->holder,
+		.tells_ready = true,
+		.timeout_ms = CLUSTER_READY_MS,
+	};
+	size_t count = 7;
+	int result;
+
+	snprintf(nics, sizeof(nics), "%u", cluster->nic_count);
+	if (cluster->generation[0] != '\0') {
+		argv[count++] = "--generation";
+		argv[count++] = cluster->generation;
+	}
+	if (cluster->is_user_mode)
+		argv[count++] = "--owner-is-root";
+	cluster_path(cluster, log, "%s/log/softnic.log", node->name);
+	result = process_start(&spec, &node->softnic, ret_error);
+	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+}
+
+int cluster_start_daemon(struct cluster *cluster, struct cluster_node *node,
+			 struct fairlead_error *ret_error)
+{
+	char config[CLUSTER_PATH_MAX], log[CLUSTER_PATH_MAX];
+	const char *const argv[] = { cluster->programs.fairleadd,
+				     "--role",
+				     "node",
+				     "--config",
+				     config,
+				     "--ready-fd",
+				     "3",
+				     NULL };
+	struct process_spec spec = {
+		.argv = argv,
+		.log_path = log,
+		.prepare = enter_place,
+		.prepare_arg = &node->holder,
+		.tells_ready = true,
+		.timeout_ms = CLUSTER_READY_MS,
+	};
+	int result;
+
+	cluster_path(cluster, config, "fairlead.conf");
+	cluster_path(cluster, log, "%s/log/fairleadd.log", node->name);
+	result = process_start(&spec, &node->daemon, ret_error);
+	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+}

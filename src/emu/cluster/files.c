@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The directory of an emulated cluster:
+ *
+ *	cluster.json lock fairlead.conf manager.key
+ *	softnic/            libcxi.so.1 and cxi-lni, for all users to run
+ *	manager/{run,state,log}
+ *	NODE/{run,log}      run is /run/fairlead on the node
+ */
+#include "emu/cluster/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "manager/wire/keyfile.h"
+#include "sys/rng.h"
+
+/* Places of a program, seen from the folder of `fairlead`: built, installed. */
+static int program_find(char *path, const char *folder, const char *built,
+			const char *installed, struct fairlead_error *ret_error)
+{
+	const char *const places[] = { built, installed };
+
+	for (size_t i = 0; i < 2; i++) {
+		char joined[CLUSTER_PATH_MAX];
+
+		snprintf(joined, sizeof(joined), "%s/%s", folder, places[i]);
+		if (realpath(joined, path) != NULL)
+			return 0;
+	}
+	return error_set(ret_error, -ENOENT,
+			 "'%s' is neither built nor installed beside '%s'",
+			 installed, folder);
+}
+
+int cluster_programs_find(struct cluster_programs *programs,
+			  struct fairlead_error *ret_error)
+{
+	char folder[CLUSTER_PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	int result;
+
+	if (size < 0)
+		return error_set(ret_error, -errno,
+				 "cannot find the running program");
+	folder[size] = '\0';
+	snprintf(programs->fairlead, sizeof(programs->fairlead), "%s", folder);
+	*strrchr(folder, '/') = '\0';
+	result = program_find(programs->fairleadd, folder,
+			      "../fairleadd/fairleadd", "../sbin/fairleadd",
+			      ret_error);
+	if (result == 0)
+		result = program_find(programs->softnic, folder,
+				      "../emu/cxi/daemon/fairlead-softnic",
+				      "fairlead-softnic", ret_error);
+	if (result == 0)
+		result = program_find(programs->libcxi, folder,
+				      "../emu/cxi/lib/libcxi.so.1",
+				      "../lib/fairlead/softnic/libcxi.so.1",
+				      ret_error);
+	if (result == 0)
+		result = program_find(programs->cxi_lni, folder,
+				      "../emu/cxi/tool/cxi-lni",
+				      "../lib/fairlead/softnic/cxi-lni",
+				      ret_error);
+	return result;
+}
+
+static int directory_create(const struct cluster *cluster, const char *name,
+			    mode_t mode, struct fairlead_error *ret_error)
+{
+	char path[CLUSTER_PATH_MAX];
+
+	cluster_path(cluster, path, "%s", name);
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
+		return error_set(ret_error, -errno, "cannot make '%s': %s",
+				 path, strerror(errno));
+	return 0;
+}
+
+static int file_write(const char *path, const void *bytes, size_t size,
+		      mode_t mode, struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		return error_set(ret_error, -errno, "cannot write '%s': %s",
+				 path, strerror(errno));
+	return 0;
+}
+
+static int file_copy(const char *from, const char *to,
+		     struct fairlead_error *ret_error)
+{
+	_auto_(closep) int in = open(from, O_RDONLY | O_CLOEXEC);
+	_auto_(closep) int out =
+		open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	struct stat stat;
+	off_t done = 0;
+
+	if (in < 0 || out < 0 || fstat(in, &stat) < 0)
+		return error_set(ret_error, -errno,
+				 "cannot copy '%s' to '%s': %s", from, to,
+				 strerror(errno));
+	while (done < stat.st_size)
+		if (sendfile(out, in, &done, (size_t)(stat.st_size - done)) <=
+		    0)
+			return error_set(ret_error, -EIO,
+					 "cannot copy '%s' to '%s'", from, to);
+	return 0;
+}
+
+/* The user that daemons give their privileges up to. */
+static const char *daemon_user(const struct cluster *cluster)
+{
+	if (cluster->is_user_mode)
+		return "root"; /* nobody else exists */
+	return getpwnam("fairlead") != NULL ? "fairlead" : "nobody";
+}
+
+static void section_write(FILE *file, const struct cluster_options *options,
+			  const char *section)
+{
+	size_t size = strlen(section);
+
+	for (size_t i = 0; i < options->setting_count; i++) {
+		const char *setting = options->settings[i];
+		const char *value = strchr(setting, '=');
+
+		if (strncmp(setting, section, size) == 0 &&
+		    setting[size] == '.' && value != NULL)
+			fprintf(file, "    %.*s = \"%s\"\n",
+				(int)(value - setting - (ptrdiff_t)size - 1),
+				setting + size + 1, value + 1);
+	}
+}
+
+static int config_write(const struct cluster *cluster,
+			const struct cluster_options *options,
+			struct fairlead_error *ret_error)
+{
+	const char *dir = cluster->dir, *user = daemon_user(cluster);
+	char path[CLUSTER_PATH_MAX];
+	FILE *file;
+
+	cluster_path(cluster, path, "fairlead.conf");
+	file = fopen(path, "we");
+	if (file == NULL)
+		return error_set(ret_error, -errno, "cannot write '%s': %s",
+				 path, strerror(errno));
+	fprintf(file, "# written by 'fairlead cluster up'\n");
+	fprintf(file, "cluster = \"emulated\"\n\nmanager {\n");
+	fprintf(file, "    listen = \"" CLUSTER_MANAGER_ADDRESS "\"\n");
+	fprintf(file, "    socket = \"%s/manager/run/manager.sock\"\n", dir);
+	fprintf(file, "    state = \"%s/manager/state\"\n", dir);
+	fprintf(file, "    key = \"%s/manager.key\"\n", dir);
+	fprintf(file, "    nodes = \"n[0-%u]\"\n", cluster->node_count - 1);
+	fprintf(file, "    interconnect = \"slingshot\"\n");
+	fprintf(file, "    user = \"%s\"\n", user);
+	section_write(file, options, "manager");
+	fprintf(file, "}\n\nnode {\n");
+	fprintf(file, "    manager = \"" CLUSTER_MANAGER_ADDRESS "\"\n");
+	fprintf(file, "    key = \"/run/fairlead/node.key\"\n");
+	fprintf(file, "    incarnation = \"/run/fairlead/softnic\"\n");
+	fprintf(file, "    user = \"%s\"\n", user);
+	section_write(file, options, "node");
+	fprintf(file, "}\n\ndriver \"slingshot\" {\n");
+	fprintf(file, "    library = \"%s/softnic/libcxi.so.1\"\n", dir);
+	fprintf(file, "    emulation = true\n");
+	fprintf(file, "    device_path = \"/run/fairlead/softnic/dev\"\n");
+	section_write(file, options, "slingshot");
+	fprintf(file, "}\n");
+	if (fclose(file) != 0)
+		return error_set(ret_error, -EIO, "cannot write '%s'", path);
+	return 0;
+}
+
+static int node_key_write(const struct cluster *cluster,
+			  const struct manager_keys *keys, const char *name,
+			  struct fairlead_error *ret_error)
+{
+	_auto_(writer_fini) struct writer text = { 0 };
+	struct node_keys node_keys;
+	char path[CLUSTER_PATH_MAX];
+	int result = node_keys_make(keys, name, &node_keys, ret_error);
+
+	if (result < 0)
+		return result;
+	result = node_keys_format(&node_keys, &text);
+	node_keys_fini(&node_keys);
+	cluster_path(cluster, path, "%s/run/node.key", name);
+	if (result == 0)
+		result =
+			file_write(path, text.data, text.size, 0600, ret_error);
+	return result;
+}
+
+static int keys_write(const struct cluster *cluster,
+		      struct fairlead_error *ret_error)
+{
+	_auto_(writer_fini) struct writer text = { 0 };
+	struct rng_seam rng = sys_rng();
+	struct manager_keys keys;
+	char path[CLUSTER_PATH_MAX];
+	int result;
+
+	manager_keys_create(&rng, &keys);
+	result = manager_keys_format(&keys, &text);
+	cluster_path(cluster, path, "manager.key");
+	if (result == 0)
+		result =
+			file_write(path, text.data, text.size, 0600, ret_error);
+	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++)
+		result = node_key_write(cluster, &keys, cluster->nodes[i].name,
+					ret_error);
+	manager_keys_fini(&keys);
+	return result;
+}
+
+static int owner_set(const struct cluster *cluster, const char *name,
+		     struct fairlead_error *ret_error)
+{
+	const struct passwd *user = getpwnam(daemon_user(cluster));
+	char path[CLUSTER_PATH_MAX];
+
+	cluster_path(cluster, path, "%s", name);
+	if (user == NULL || chown(path, user->pw_uid, user->pw_gid) < 0)
+		return error_set(ret_error, -EPERM, "cannot give '%s' to '%s'",
+				 path, daemon_user(cluster));
+	return 0;
+}
+
+static int directories_create(const struct cluster *cluster,
+			      struct fairlead_error *ret_error)
+{
+	static const char *const names[] = { "softnic", "manager",
+					     "manager/run", "manager/state",
+					     "manager/log" };
+	int result = 0;
+
+	for (size_t i = 0; i < 5 && result == 0; i++)
+		result = directory_create(cluster, names[i],
+					  i == 3 ? 0700 : 0755, ret_error);
+	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s", cluster->nodes[i].name);
+		result = directory_create(cluster, name, 0755, ret_error);
+		strcat(name, "/run");
+		if (result == 0)
+			result = directory_create(cluster, name, 0755,
+						  ret_error);
+		strcpy(strrchr(name, '/'), "/log");
+		if (result == 0)
+			result = directory_create(cluster, name, 0755,
+						  ret_error);
+	}
+	return result;
+}
+
+int cluster_files_create(const struct cluster *cluster,
+			 const struct cluster_options *options,
+			 struct fairlead_error *ret_error)
+{
+	char path[CLUSTER_PATH_MAX];
+	int result = directories_create(cluster, ret_error);
+
+	if (result == 0)
+		result = config_write(cluster, options, ret_error);
+	if (result == 0)
+		result = keys_write(cluster, ret_error);
+	if (result == 0)
+		result = owner_set(cluster, "manager.key", ret_error);
+	if (result == 0)
+		result = owner_set(cluster, "manager/run", ret_error);
+	if (result == 0)
+		result = owner_set(cluster, "manager/state", ret_error);
+	cluster_path(cluster, path, "softnic/libcxi.so.1");
+	if (result == 0)
+		result = file_copy(cluster->programs.libcxi, path, ret_error);
+	cluster_path(cluster, path, "softnic/cxi-lni");
+	if (result == 0)
+		result = file_copy(cluster->programs.cxi_lni, path, ret_error);
+	return result;
+}
+
+static int remove_one(const char *path, const struct stat *stat, int type,
+		      struct FTW *ftw)
+{
+	return remove(path);
+}
+
+int cluster_files_remove(const struct cluster *cluster,
+			 struct fairlead_error *ret_error)
+{
+	if (nftw(cluster->dir, remove_one, 16,
+		 FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0 &&
+	    errno != ENOENT)
+		return error_set(ret_error, -errno, "cannot remove '%s': %s",
+				 cluster->dir, strerror(errno));
+	return 0;
+}

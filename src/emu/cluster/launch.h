@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tasks of a job on emulated nodes: what a job manager's node daemon does.
+ * Each task runs on its node as the job's owner, with the environment that
+ * the node's lane has for it and rank variables:
+ *
+ *	FAIRLEAD_JOB         SUBMITTER/JOB/ATTEMPT
+ *	FAIRLEAD_RANK        0 .. FAIRLEAD_NTASKS - 1
+ *	FAIRLEAD_LOCAL_RANK  rank among the tasks of its node
+ *	FAIRLEAD_NODEID      index of its node in the job
+ *	FAIRLEAD_NNODES      nodes of the job
+ *	FAIRLEAD_NODELIST    their host list
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "emu/cluster/cluster.h"
+
+#define LAUNCH_TASKS_MAX 1024
+#define LAUNCH_LINE_MAX  4096 /* bytes; a longer line is broken */
+
+struct launch_spec {
+	struct cluster *cluster;
+	const char *submitter; /* the key's parts */
+	const char *job;
+	uint32_t attempt;
+	bool has_lane; /* false: there is no environment file to read */
+	uid_t uid;
+	gid_t gid;
+	struct cluster_node *const *nodes; /* of the job, in order */
+	const uint32_t *tasks;             /* an entry a node */
+	uint32_t node_count;
+	const char *node_list;
+	bool is_labelled; /* "n0.1: " before each line of output */
+	char *const *argv;
+};
+
+/*
+ * Start the tasks and wait for their end. Output goes to stdout and stderr in
+ * whole lines. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are
+ * passed on to all tasks; a second SIGINT kills them. Returns the highest
+ * exit code of a task (128 + signal for a killed one), or -errno when the
+ * tasks could not be started (none runs then).
+ */
+int launch_run(const struct launch_spec *spec,
+	       struct fairlead_error *ret_error);

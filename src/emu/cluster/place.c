@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Places: namespaces of the emulated cluster's machines. */
+#include "emu/cluster/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PLACE_NAMESPACES \
+	(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS)
+#define READY_TIMEOUT_MS 10000
+#define SWEEP_MAX        4096
+
+static int mount_private(const char *run_dir)
+{
+	/* run_dir may lie below /run, which is about to be covered. */
+	_auto_(closep) int fd = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char source[64];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV,
+		  "mode=0755,size=64m") < 0 ||
+	    mkdir("/run/fairlead", 0755) < 0 ||
+	    mount(source, "/run/fairlead", NULL, MS_BIND, NULL) < 0 ||
+	    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV,
+		  "mode=1777") < 0)
+		return -errno;
+	return 0;
+}
+
+static void hold(const struct place_spec *spec, int ready_fd)
+{
+	char title[16];
+	int result = 0;
+
+	setsid();
+	if (unshare(PLACE_NAMESPACES) < 0 ||
+	    sethostname(spec->name, strlen(spec->name)) < 0)
+		result = -errno;
+	if (result == 0)
+		result = mount_private(spec->run_dir);
+	if (write(ready_fd, &result, sizeof(result)) < 0 || result < 0)
+		_exit(1);
+	if (chdir("/") < 0)
+		_exit(1);
+	close_range(0, ~0u, 0);
+	snprintf(title, sizeof(title), "fl-%s", spec->name);
+	prctl(PR_SET_NAME, title);
+	signal(SIGHUP, SIG_IGN);
+	for (;;)
+		pause();
+}
+
+int place_create(const struct place_spec *spec, struct process *ret_holder,
+		 struct fairlead_error *ret_error)
+{
+	int fds[2], result = -ECHILD;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return error_set(ret_error, -errno, "cannot make a pipe: %s",
+				 strerror(errno));
+	pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		hold(spec, fds[1]);
+	}
+	close(fds[1]);
+	if (pid > 0 && read(fds[0], &result, sizeof(result)) < 0)
+		result = -errno;
+	close(fds[0]);
+	if (pid < 0)
+		return error_set(ret_error, -EAGAIN, "cannot fork");
+	if (result == 0)
+		return process_of(pid, ret_holder);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return error_set(ret_error, result,
+			 "cannot make namespaces for '%s': %s", spec->name,
+			 strerror(-result));
+}
+
+static int enter(const struct process *holder, int namespaces,
+		 struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd = -1;
+
+	if (!process_is_alive(holder))
+		return error_set(ret_error, -ESRCH,
+				 "the process that keeps the emulated node is "
+				 "gone; run 'fairlead cluster down' and 'up'");
+	fd = pidfd_open(holder->pid, 0);
+	if (fd < 0 || setns(fd, namespaces) < 0)
+		return error_set(ret_error, -errno,
+				 "cannot enter the emulated node: %s",
+				 strerror(errno));
+	return 0;
+}
+
+int place_enter(const struct process *holder, struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *cwd = getcwd(NULL, 0);
+	int result = enter(holder, PLACE_NAMESPACES, ret_error);
+
+	if (result < 0)
+		return result;
+	if (cwd == NULL || chdir(cwd) < 0)
+		result = chdir("/") < 0 ? -errno : 0;
+	return result;
+}
+
+int place_enter_user(const struct process *holder,
+		     struct fairlead_error *ret_error)
+{
+	return enter(holder, CLONE_NEWUSER, ret_error);
+}
+
+static int write_file(const char *path, const char *text)
+{
+	_auto_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return -errno;
+	return 0;
+}
+
+int place_become_root(struct fairlead_error *ret_error)
+{
+	char uids[64], gids[64];
+	int result = 0;
+
+	snprintf(uids, sizeof(uids), "0 %u 1", geteuid());
+	snprintf(gids, sizeof(gids), "0 %u 1", getegid());
+	if (unshare(CLONE_NEWUSER) < 0)
+		result = -errno;
+	if (result == 0)
+		result = write_file("/proc/self/setgroups", "deny");
+	if (result == 0)
+		result = write_file("/proc/self/uid_map", uids);
+	if (result == 0)
+		result = write_file("/proc/self/gid_map", gids);
+	if (result < 0)
+		return error_set(
+			ret_error, result,
+			"not root, and this system does not let "
+			"users make namespaces (%s): run it as root, "
+			"or ask for kernel.unprivileged_userns_clone=1",
+			strerror(-result));
+	return 0;
+}
+
+static bool has_network_of(pid_t pid, const struct stat *wanted)
+{
+	struct stat found;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
+	return stat(path, &found) == 0 && found.st_dev == wanted->st_dev &&
+	       found.st_ino == wanted->st_ino;
+}
+
+static bool is_kept(pid_t pid, const struct process *holder,
+		    const struct process *kept, size_t count)
+{
+	if (pid == holder->pid || pid == getpid())
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (kept[i].pid == pid)
+			return true;
+	return false;
+}
+
+int place_sweep(const struct process *holder, const struct process *kept,
+		size_t count, uint32_t grace_ms)
+{
+	_auto_(freep) struct process *found = calloc(SWEEP_MAX, sizeof(*found));
+	size_t found_count = 0;
+	struct dirent *entry;
+	struct stat network;
+	char path[64];
+	DIR *proc;
+
+	if (found == NULL)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)holder->pid);
+	if (!process_is_alive(holder) || stat(path, &network) < 0)
+		return -ESRCH;
+	proc = opendir("/proc");
+	if (proc == NULL)
+		return -errno;
+	while ((entry = readdir(proc)) != NULL && found_count < SWEEP_MAX) {
+		pid_t pid = atoi(entry->d_name);
+
+		if (pid > 0 && has_network_of(pid, &network) &&
+		    !is_kept(pid, holder, kept, count) &&
+		    process_of(pid, &found[found_count]) == 0)
+			found_count++;
+	}
+	closedir(proc);
+	for (size_t i = 0; i < found_count; i++)
+		process_stop(&found[i], grace_ms);
+	return 0;
+}
+
+static int run_ip(const struct process *holder, int in_fd)
+{
+	struct fairlead_error error;
+
+	if (place_enter(holder, &error) < 0 || dup2(in_fd, STDIN_FILENO) < 0)
+		return 126;
+	execlp("ip", "ip", "-batch", "-", NULL);
+	dprintf(STDERR_FILENO, "cannot run 'ip': %s\n", strerror(errno));
+	return 127;
+}
+
+int place_ip(const struct process *holder, const char *lines,
+	     struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd = memfd_create("ip", MFD_CLOEXEC);
+	size_t size = strlen(lines);
+	int status;
+	pid_t pid;
+
+	if (fd < 0 || write(fd, lines, size) != (ssize_t)size ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return error_set(ret_error, -errno, "cannot pass on to 'ip'");
+	pid = fork();
+	if (pid == 0)
+		_exit(run_ip(holder, fd));
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return error_set(ret_error, -errno, "cannot run 'ip'");
+	if (status != 0)
+		return error_set(ret_error, -EIO,
+				 "'ip' failed to set up the emulated network "
+				 "(is the package iproute2 installed?)");
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A place: what makes a process believe that it is on a machine of its own.
+ * Its own network, host name, IPC and mounts (a private /run and /dev/shm),
+ * kept alive by a process that does nothing, the holder.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "emu/cluster/process.h"
+
+struct place_spec {
+	const char *name;    /* host name inside */
+	const char *run_dir; /* appears as /run/fairlead inside; exists */
+};
+
+/* Make a place and its holder. -EPERM with a text when that is not allowed. */
+int place_create(const struct place_spec *spec, struct process *ret_holder,
+		 struct fairlead_error *ret_error);
+
+/*
+ * Move the calling process, which has one thread, into the place. The working
+ * directory stays when it exists inside, else it is /.
+ */
+int place_enter(const struct process *holder, struct fairlead_error *ret_error);
+
+/*
+ * End every process whose network is the place's, but for the holder and
+ * those in `kept` (count entries): SIGTERM, then SIGKILL after grace_ms.
+ */
+int place_sweep(const struct process *holder, const struct process *kept,
+		size_t count, uint32_t grace_ms);
+
+/*
+ * Become root in a user namespace of our own, for users who are not root.
+ * Only this user exists inside. -EPERM when the system forbids it.
+ */
+int place_become_root(struct fairlead_error *ret_error);
+/* Enter the user namespace of a place that was made so. */
+int place_enter_user(const struct process *holder,
+		     struct fairlead_error *ret_error);
+
+/* Run `ip -batch -` with these lines inside the place. */
+int place_ip(const struct process *holder, const char *lines,
+	     struct fairlead_error *ret_error);
