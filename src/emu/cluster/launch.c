@@ -79,31 +79,29 @@ static void put_ranks(const struct launch *launch, const struct task *task)
 }
 
 /* What is installed for users of the cluster is found by its name. */
-static void put_path(const struct launch_spec *spec)
+void launch_put_path(const struct cluster *cluster)
 {
 	const char *path = getenv("PATH");
 	char joined[8192];
 
-	snprintf(joined, sizeof(joined), "%s/softnic:%s", spec->cluster->dir,
+	snprintf(joined, sizeof(joined), "%s/softnic:%s", cluster->dir,
 		 path ? path : "/usr/bin:/bin");
 	setenv("PATH", joined, 1);
 }
 
-static int become_owner(const struct launch_spec *spec,
-			struct fairlead_error *ret_error)
+static int become(uid_t uid, gid_t gid, struct fairlead_error *ret_error)
 {
-	const struct passwd *user = getpwuid(spec->uid);
+	const struct passwd *user = getpwuid(uid);
 
-	if (spec->uid != geteuid() || spec->gid != getegid()) {
-		int result = user != NULL && user->pw_gid == spec->gid
-				     ? initgroups(user->pw_name, spec->gid)
+	if (uid != geteuid() || gid != getegid()) {
+		int result = user != NULL && user->pw_gid == gid
+				     ? initgroups(user->pw_name, gid)
 				     : setgroups(0, NULL);
 
-		if (result < 0 ||
-		    setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
-		    setresuid(spec->uid, spec->uid, spec->uid) < 0)
+		if (result < 0 || setresgid(gid, gid, gid) < 0 ||
+		    setresuid(uid, uid, uid) < 0)
 			return error_set(ret_error, -errno,
-					 "cannot become uid %u: %s", spec->uid,
+					 "cannot become uid %u: %s", uid,
 					 strerror(errno));
 	}
 	if (user != NULL) {
@@ -114,6 +112,18 @@ static int become_owner(const struct launch_spec *spec,
 	return 0;
 }
 
+int launch_become_owner(const struct cluster *cluster, uid_t uid,
+			struct fairlead_error *ret_error)
+{
+	const struct passwd *user = getpwuid(uid);
+
+	if (cluster->is_user_mode && uid != 0)
+		return error_set(ret_error, -EPERM,
+				 "only the user who made this cluster exists "
+				 "in it, as uid 0");
+	return become(uid, user ? user->pw_gid : (gid_t)uid, ret_error);
+}
+
 static int become_task(const struct launch *launch, const struct task *task,
 		       struct fairlead_error *ret_error)
 {
@@ -122,7 +132,9 @@ static int become_task(const struct launch *launch, const struct task *task,
 
 	result = place_enter(&spec->nodes[task->node_index]->holder, ret_error);
 	if (result == 0)
-		result = become_owner(spec, ret_error);
+		result = become(spec->uid, spec->gid, ret_error);
+	for (size_t i = 0; spec->cleared && spec->cleared[i]; i++)
+		unsetenv(spec->cleared[i]);
 	if (result == 0 && spec->has_lane)
 		result = fairlead_env_read(NULL, spec->submitter, spec->job,
 					   spec->attempt, spec->uid, put_env,
@@ -130,7 +142,7 @@ static int become_task(const struct launch *launch, const struct task *task,
 	if (result < 0)
 		return result;
 	put_ranks(launch, task);
-	put_path(spec);
+	launch_put_path(spec->cluster);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
 	return 0;

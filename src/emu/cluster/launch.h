@@ -29,6 +29,8 @@ struct launch_spec {
 	const char *job;
 	uint32_t attempt;
 	bool has_lane; /* false: there is no environment file to read */
+	/* Variables that a task never inherits from us; ended by NULL. */
+	const char *const *cleared;
 	uid_t uid;
 	gid_t gid;
 	struct cluster_node *const *nodes; /* of the job, in order */
@@ -48,3 +50,9 @@ struct launch_spec {
  */
 int launch_run(const struct launch_spec *spec,
 	       struct fairlead_error *ret_error);
+
+/* Become a user for good, as tasks do. -EPERM. */
+int launch_become_owner(const struct cluster *cluster, uid_t uid,
+			struct fairlead_error *ret_error);
+/* Put what the cluster has for its users before PATH. */
+void launch_put_path(const struct cluster *cluster);

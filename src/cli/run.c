@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `fairlead run`: a small job manager for the emulated cluster. Reserve,
+ * apply, start the tasks on the nodes, wait, release.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/runs.h"
+#include "cli/output.h"
+#include "cli/remote.h"
+#include "driver/driver.h"
+#include "emu/cluster/cluster.h"
+#include "emu/cluster/launch.h"
+
+#define SUBMITTER "run"
+
+struct run {
+	struct cli *cli;
+	struct cluster *cluster;
+	struct fairlead *handle;
+	struct fairlead_grant *grant;
+	uid_t uid;
+	gid_t gid;
+	char job[32];
+	char key[64];
+	struct cluster_node *nodes[CLUSTER_NODES_MAX];
+	uint32_t tasks[CLUSTER_NODES_MAX];
+	uint32_t cores[CLUSTER_NODES_MAX];
+	uint32_t node_count;
+	uint32_t cpus_per_task;
+	char *node_list;
+	bool is_talking;
+};
+
+static const struct option_spec options[] = {
+	{ .name = "nodes",
+	  .letter = 'N',
+	  .value = "COUNT|HOSTLIST",
+	  .help = "how many nodes, or which (default: 1)" },
+	{ .name = "tasks",
+	  .letter = 'n',
+	  .value = "COUNT",
+	  .help = "tasks in all (default: one a node)" },
+	{ .name = "cpus-per-task",
+	  .letter = 'c',
+	  .value = "COUNT",
+	  .help = "cores of a task (default: 1)" },
+	{ .name = "user",
+	  .letter = 'u',
+	  .value = "USER",
+	  .help = "owner of the job (default: who asks)",
+	  .complete = COMPLETE_USERS },
+	{ .name = "interconnect",
+	  .letter = 'i',
+	  .value = "NAME",
+	  .help = "its driver (default: the manager's)" },
+	{ .name = "option",
+	  .letter = 'o',
+	  .is_joined = true,
+	  .value = "NAME=VALUE",
+	  .help = "an option of the driver: vnis=2, off" },
+	{ .name = "no-label",
+	  .help = "do not name the task before its output" },
+	{ .name = "verbose",
+	  .letter = 'v',
+	  .help = "say each step (default on a terminal)" },
+	{ .name = "dir",
+	  .value = "DIR",
+	  .help = "where the cluster is (default: a directory of the user's)",
+	  .complete = COMPLETE_FILES },
+	{ 0 },
+};
+
+static void say(const struct run *run, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct run *run, const char *format, ...)
+{
+	va_list args;
+
+	if (!run->is_talking)
+		return;
+	fprintf(run->cli->err, "run %s: ", run->job);
+	va_start(args, format);
+	vfprintf(run->cli->err, format, args);
+	va_end(args);
+	fputc('\n', run->cli->err);
+}
+
+static double elapsed_ms(const struct timespec *since)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - since->tv_sec) * 1e3 +
+	       (double)(now.tv_nsec - since->tv_nsec) / 1e6;
+}
+
+/* A number that no other job of this cluster has: the file `jobs` counts. */
+static int next_job(struct run *run)
+{
+	char path[4200], text[32] = "";
+	_auto_(closep) int fd = -1;
+	uint64_t number;
+
+	snprintf(path, sizeof(path), "%s/jobs", run->cluster->dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || flock(fd, LOCK_EX) < 0 ||
+	    pread(fd, text, sizeof(text) - 1, 0) < 0)
+		return cli_fail(run->cli, EXIT_FAILED,
+				"cannot count jobs in '%s': %s", path,
+				strerror(errno));
+	number = strtoull(text, NULL, 10) + 1;
+	snprintf(run->job, sizeof(run->job), "%" PRIu64, number);
+	if (pwrite(fd, run->job, strlen(run->job), 0) < 0)
+		return cli_fail(run->cli, EXIT_FAILED, "cannot write '%s': %s",
+				path, strerror(errno));
+	snprintf(run->key, sizeof(run->key), SUBMITTER "/%s/0", run->job);
+	return EXIT_DONE;
+}
+
+static int take_node(struct run *run, const char *name)
+{
+	struct cluster_node *node = cluster_node_find(run->cluster, name);
+
+	if (node == NULL)
+		return cli_misuse(run->cli, "there is no node '%s'", name);
+	if (run->node_count == CLUSTER_NODES_MAX)
+		return cli_misuse(run->cli, "more than %d nodes",
+				  CLUSTER_NODES_MAX);
+	run->nodes[run->node_count++] = node;
+	return EXIT_DONE;
+}
+
+/* The first `count` nodes that are up and not drained. */
+static int choose_nodes(struct run *run, uint64_t count)
+{
+	json_auto_t *answer = NULL;
+	json_t *node;
+	size_t i;
+	int code =
+		remote_call(run->cli, run->handle, "node-list", NULL, &answer);
+
+	json_array_foreach (json_object_get(answer, "nodes"), i, node) {
+		if (code != EXIT_DONE || run->node_count == count)
+			break;
+		if (strcmp(output_text(node, "state"), "up") == 0 &&
+		    !json_is_true(json_object_get(node, "drained")))
+			code = take_node(run, output_text(node, "name"));
+	}
+	if (code == EXIT_DONE && run->node_count < count)
+		return cli_fail(run->cli, EXIT_LATER,
+				"only %u of %" PRIu64
+				" nodes are up and not drained; see "
+				"'fairlead node list'",
+				run->node_count, count);
+	return code;
+}
+
+static int find_nodes(struct run *run)
+{
+	const char *text = cli_option(run->cli, "nodes");
+	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
+	struct fairlead_error error;
+	uint64_t count = 1;
+	int code = EXIT_DONE;
+
+	if (text == NULL || text[strspn(text, "0123456789")] == '\0') {
+		code = cli_number(run->cli, "nodes", CLUSTER_NODES_MAX, &count);
+		if (code == EXIT_DONE && count == 0)
+			code = cli_misuse(run->cli, "a job has a node");
+		return code == EXIT_DONE ? choose_nodes(run, count) : code;
+	}
+	if (hostlist_parse(text, &list, &error) < 0)
+		return cli_misuse(run->cli, "%s", error.text);
+	for (size_t i = 0; i < list->count && code == EXIT_DONE; i++)
+		code = take_node(run, list->names[i]);
+	return code;
+}
+
+static int place_tasks(struct run *run)
+{
+	const char *names[CLUSTER_NODES_MAX];
+	uint64_t tasks = run->node_count, cpus = 1;
+	int code = cli_number(run->cli, "tasks", LAUNCH_TASKS_MAX, &tasks);
+
+	if (code == EXIT_DONE)
+		code = cli_number(run->cli, "cpus-per-task", 1024, &cpus);
+	if (code != EXIT_DONE)
+		return code;
+	if (tasks < run->node_count || cpus == 0)
+		return cli_misuse(run->cli,
+				  "each of the %u nodes needs a task, and each "
+				  "task a core",
+				  run->node_count);
+	run->cpus_per_task = (uint32_t)cpus;
+	for (uint32_t i = 0; i < run->node_count; i++) {
+		run->tasks[i] = (uint32_t)(tasks / run->node_count) +
+				(i < tasks % run->node_count);
+		run->cores[i] = run->tasks[i] * run->cpus_per_task;
+		names[i] = run->nodes[i]->name;
+	}
+	run->node_list = hostlist_format(names, run->node_count);
+	return run->node_list
+		       ? EXIT_DONE
+		       : cli_fail(run->cli, EXIT_FAILED, "out of memory");
+}
+
+static int find_owner(struct run *run)
+{
+	const char *user = cli_option(run->cli, "user");
+	const struct passwd *entry;
+
+	run->uid = getuid();
+	run->gid = getgid();
+	if (user == NULL)
+		return EXIT_DONE;
+	if (!output_parse_user(user, &run->uid))
+		return cli_misuse(run->cli, "there is no user '%s'", user);
+	entry = getpwuid(run->uid);
+	run->gid = entry ? entry->pw_gid : (gid_t)run->uid;
+	if (run->cluster->is_user_mode && run->uid != 0)
+		return cli_fail(run->cli, EXIT_DENIED,
+				"this cluster was made by a user who is not "
+				"root, and only that user exists in it");
+	return EXIT_DONE;
+}
+
+static int reserve(struct run *run)
+{
+	_auto_(freep) char *cores = runs_format(run->cores, run->node_count);
+	_auto_(freep) char *tasks = runs_format(run->tasks, run->node_count);
+	struct fairlead_request request = {
+		.key = run->key,
+		.uid = run->uid,
+		.gid = run->gid,
+		.nodes = run->node_list,
+		.cores = cores,
+		.tasks = tasks,
+		.cpus_per_task = run->cpus_per_task,
+		.interconnect = cli_option(run->cli, "interconnect"),
+		.options = cli_option(run->cli, "option"),
+	};
+	struct fairlead_error error;
+	struct timespec start;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (fairlead_reserve(run->handle, &request, &run->grant, &error) < 0)
+		return cli_error(run->cli, &error);
+	say(run, "reserved grant %" PRIu64 " in %.1f ms",
+	    fairlead_grant_id(run->grant), elapsed_ms(&start));
+	return EXIT_DONE;
+}
+
+static int apply(struct run *run)
+{
+	_auto_(freep) char *warnings = NULL;
+	struct fairlead_error error;
+	struct timespec start;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (fairlead_apply(run->handle, fairlead_grant_id(run->grant),
+			   &warnings, &error) < 0)
+		return cli_error(run->cli, &error);
+	if (warnings != NULL)
+		fprintf(run->cli->err, "fairlead: warning: %s\n", warnings);
+	say(run, "applied on %s in %.1f ms", run->node_list,
+	    elapsed_ms(&start));
+	return EXIT_DONE;
+}
+
+static int release(struct run *run)
+{
+	struct fairlead_error error;
+	struct timespec start;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (fairlead_release(run->handle, fairlead_grant_id(run->grant),
+			     &error) < 0)
+		return cli_error(run->cli, &error);
+	say(run, "released in %.1f ms", elapsed_ms(&start));
+	return EXIT_DONE;
+}
+
+/* "off", or a driver without lanes: no node has an environment file. */
+static bool has_lane(const struct run *run)
+{
+	json_auto_t *public =
+		json_loads(fairlead_grant_public(run->grant), 0, NULL);
+
+	return json_is_true(json_object_get(public, "has_lane"));
+}
+
+static const char *const *variables(const struct run *run)
+{
+	json_auto_t *public =
+		json_loads(fairlead_grant_public(run->grant), 0, NULL);
+	const struct fairlead_driver *driver =
+		driver_find(output_text(public, "interconnect"));
+
+	return driver ? driver->variables : NULL;
+}
+
+static int start_tasks(struct run *run)
+{
+	struct launch_spec spec = {
+		.cluster = run->cluster,
+		.submitter = SUBMITTER,
+		.job = run->job,
+		.has_lane = has_lane(run),
+		.cleared = variables(run),
+		.uid = run->uid,
+		.gid = run->gid,
+		.nodes = run->nodes,
+		.tasks = run->tasks,
+		.node_count = run->node_count,
+		.node_list = run->node_list,
+		.is_labelled = !cli_flag(run->cli, "no-label"),
+		.argv = run->cli->arguments,
+	};
+	struct fairlead_error error;
+	int result;
+
+	fflush(NULL); /* tasks are forked: nothing may be written twice */
+	result = launch_run(&spec, &error);
+	if (result < 0)
+		return cli_error(run->cli, &error);
+	say(run, "tasks ended with %d", result);
+	return result;
+}
+
+static int run_job(struct run *run)
+{
+	int code = find_owner(run), released;
+
+	if (code == EXIT_DONE)
+		code = find_nodes(run);
+	if (code == EXIT_DONE)
+		code = place_tasks(run);
+	if (code == EXIT_DONE)
+		code = next_job(run);
+	if (code == EXIT_DONE)
+		code = reserve(run);
+	if (code != EXIT_DONE)
+		return code;
+	code = apply(run); /* when it fails the manager has undone it */
+	if (code == EXIT_DONE)
+		code = start_tasks(run);
+	released = release(run);
+	return code != EXIT_DONE ? code : released;
+}
+
+static int run_run(struct cli *cli)
+{
+	struct run run = { .cli = cli };
+	struct fairlead_error error;
+	char socket[4200];
+	int code;
+
+	run.is_talking = cli_flag(cli, "verbose") || isatty(STDERR_FILENO);
+	if (cluster_open(cli_option(cli, "dir"), &run.cluster, &error) < 0)
+		return cli_error(cli, &error);
+	cluster_socket(run.cluster, socket, sizeof(socket));
+	if (fairlead_open(socket, &run.handle, &error) < 0)
+		code = cli_error(cli, &error);
+	else
+		code = run_job(&run);
+	free(run.node_list);
+	fairlead_grant_destroy(run.grant);
+	fairlead_close(run.handle);
+	cluster_close(run.cluster);
+	return code;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.summary = "Run a job with its lane on the emulated cluster",
+	.arguments = "-- PROGRAM [ARGUMENT...]",
+	.details = "Reserves, applies, starts the tasks, waits, releases. The "
+		   "exit code is the\nhighest one of a task, 128 + N for one "
+		   "that signal N killed. A job whose\n'fairlead run' was "
+		   "killed keeps its lane until 'fairlead release run/JOB'.",
+	.options = options,
+	.arguments_min = 1,
+	.arguments_max = ARGUMENTS_ANY,
+	.is_prefix = true,
+	.run = run_run,
+};
