@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emu/cluster/place.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char run_dir[64];
+static struct process holder;
+
+static int make_place(void **state)
+{
+	struct place_spec spec = { .name = "n7", .run_dir = run_dir };
+	struct fairlead_error error;
+	char path[96];
+
+	snprintf(run_dir, sizeof(run_dir), "/tmp/fl-place-XXXXXX");
+	if (mkdtemp(run_dir) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/mark", run_dir);
+	if (mkdir(path, 0755) < 0)
+		return -1;
+	if (place_create(&spec, &holder, &error) < 0) {
+		fprintf(stderr, "%s\n", error.text);
+		return -1;
+	}
+	return 0;
+}
+
+static int end_place(void **state)
+{
+	char path[96];
+
+	process_stop(&holder, 0);
+	snprintf(path, sizeof(path), "%s/mark", run_dir);
+	rmdir(path);
+	return rmdir(run_dir);
+}
+
+/* Exit code of a child that has entered the place and ran `inside`. */
+static int in_place(int (*inside)(void))
+{
+	struct fairlead_error error;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(place_enter(&holder, &error) < 0 ? 99 : inside());
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int name_is_ours(void)
+{
+	struct utsname name;
+
+	uname(&name);
+	return strcmp(name.nodename, "n7");
+}
+
+static int run_is_private(void)
+{
+	return access("/run/fairlead/mark", F_OK) != 0;
+}
+
+static int shm_is_empty(void)
+{
+	return rmdir("/dev/shm/fl-place-mark") == 0;
+}
+
+static void a_place_has_its_own_name_run_and_shm(void **state)
+{
+	mkdir("/dev/shm/fl-place-mark", 0755);
+	assert_int_equal(in_place(name_is_ours), 0);
+	assert_int_equal(in_place(run_is_private), 0);
+	assert_int_equal(in_place(shm_is_empty), 0);
+	assert_int_equal(rmdir("/dev/shm/fl-place-mark"), 0);
+}
+
+static void ip_configures_the_network_inside(void **state)
+{
+	struct fairlead_error error;
+
+	assert_int_equal(place_ip(&holder, "link add d0 type bridge\n", &error),
+			 0);
+	assert_int_not_equal(
+		place_ip(&holder, "link add d0 type bridge\n", &error), 0);
+	assert_non_null(strstr(error.text, "'ip' failed"));
+}
+
+static void sweep_ends_what_lives_there_and_nothing_else(void **state)
+{
+	struct fairlead_error error;
+	struct process kept, other;
+	int ready[2];
+	char byte;
+	pid_t pids[2];
+
+	assert_int_equal(pipe(ready), 0);
+	for (int i = 0; i < 2; i++) {
+		pids[i] = fork();
+		if (pids[i] != 0)
+			continue;
+		if (place_enter(&holder, &error) < 0)
+			_exit(1);
+		if (write(ready[1], "x", 1) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(process_of(pids[0], &kept), 0);
+	assert_int_equal(process_of(pids[1], &other), 0);
+	assert_int_equal(place_sweep(&holder, &kept, 1, 20000), 0);
+	assert_true(process_is_alive(&kept));
+	assert_false(process_is_alive(&other));
+	assert_true(process_is_alive(&holder));
+	process_stop(&kept, 0);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void a_place_that_is_gone_says_what_to_do(void **state)
+{
+	struct process gone = { .pid = getpid(), .start = 1 };
+	struct fairlead_error error;
+
+	assert_int_equal(place_enter(&gone, &error), -ESRCH);
+	assert_non_null(strstr(error.text, "cluster down"));
+	assert_int_equal(place_sweep(&gone, NULL, 0, 0), -ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_place_has_its_own_name_run_and_shm),
+		cmocka_unit_test(ip_configures_the_network_inside),
+		cmocka_unit_test(sweep_ends_what_lives_there_and_nothing_else),
+		cmocka_unit_test(a_place_that_is_gone_says_what_to_do),
+	};
+	struct fairlead_error error;
+
+	if (geteuid() != 0 && place_become_root(&error) < 0) {
+		printf("skipped: %s\n", error.text);
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, make_place, end_place);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emu/cluster/process.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char log_path[64];
+
+static int make_log(void **state)
+{
+	snprintf(log_path, sizeof(log_path), "/tmp/fl-process-XXXXXX");
+	close(mkstemp(log_path));
+	return 0;
+}
+
+static int remove_log(void **state)
+{
+	return unlink(log_path);
+}
+
+static struct process_spec shell(const char *const argv[])
+{
+	return (struct process_spec){ .argv = argv,
+				      .log_path = log_path,
+				      .tells_ready = true,
+				      .timeout_ms = 20000 };
+}
+
+static void start_waits_until_it_is_ready(void **state)
+{
+	const char *const argv[] = { "/bin/sh", "-c",
+				     "echo serving; echo >&3; exec sleep 1000",
+				     NULL };
+	struct process_spec spec = shell(argv);
+	struct fairlead_error error;
+	struct process process;
+
+	assert_int_equal(process_start(&spec, &process, &error), 0);
+	assert_true(process_is_alive(&process));
+	assert_int_equal(process_stop(&process, 20000), 0);
+	assert_int_equal(process.pid, 0);
+}
+
+static void start_says_the_last_line_of_one_that_failed(void **state)
+{
+	const char *const argv[] = { "/bin/sh", "-c",
+				     "echo first; echo the reason; exit 1",
+				     NULL };
+	struct process_spec spec = shell(argv);
+	struct fairlead_error error;
+	struct process process = { .pid = 7 };
+
+	assert_int_equal(process_start(&spec, &process, &error), -ECHILD);
+	assert_non_null(strstr(error.text, "the reason"));
+	assert_null(strstr(error.text, "first"));
+	assert_int_equal(process.pid, 7);
+}
+
+static void start_says_that_a_program_is_not_there(void **state)
+{
+	const char *const argv[] = { "/nowhere/program", NULL };
+	struct process_spec spec = shell(argv);
+	struct fairlead_error error;
+	struct process process;
+
+	assert_int_equal(process_start(&spec, &process, &error), -ECHILD);
+	assert_non_null(strstr(error.text, "No such file"));
+}
+
+static void stop_kills_what_does_not_listen(void **state)
+{
+	const char *const argv[] = {
+		"/bin/sh", "-c",
+		"trap '' TERM; echo >&3; while :; do read x </dev/zero; done",
+		NULL
+	};
+	struct process_spec spec = shell(argv);
+	struct fairlead_error error;
+	struct process process;
+
+	assert_int_equal(process_start(&spec, &process, &error), 0);
+	assert_int_equal(process_stop(&process, 1), 0);
+	assert_false(process_is_alive(&process));
+}
+
+static void an_id_with_another_start_is_another_process(void **state)
+{
+	struct process self;
+
+	assert_int_equal(process_of(getpid(), &self), 0);
+	assert_true(process_is_alive(&self));
+	self.start++;
+	assert_false(process_is_alive(&self));
+	assert_int_equal(process_stop(&self, 0), 0); /* and we still live */
+}
+
+static void a_dead_child_is_not_alive(void **state)
+{
+	pid_t pid = fork();
+	struct process process;
+	siginfo_t info;
+
+	if (pid == 0)
+		_exit(0);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	assert_int_equal(process_of(pid, &process), -ESRCH);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(process_of(pid, &process), -ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(start_waits_until_it_is_ready),
+		cmocka_unit_test(start_says_the_last_line_of_one_that_failed),
+		cmocka_unit_test(start_says_that_a_program_is_not_there),
+		cmocka_unit_test(stop_kills_what_does_not_listen),
+		cmocka_unit_test(an_id_with_another_start_is_another_process),
+		cmocka_unit_test(a_dead_child_is_not_alive),
+	};
+
+	return cmocka_run_group_tests(tests, make_log, remove_log);
+}
