@@ -25,8 +25,12 @@ int client_parse(const void *bytes, size_t size, json_t **ret_object,
 		 struct fairlead_error *ret_error)
 {
 	json_error_t error;
-	json_t *value = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+	json_t *value;
 
+	/* jansson passes over a zero byte behind a number. */
+	if (size > 0 && memchr(bytes, 0, size) != NULL)
+		return error_set(ret_error, -EBADMSG, "not JSON: zero byte");
+	value = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
 	if (value == NULL &&
 	    json_error_code(&error) == json_error_out_of_memory)
 		return no_memory(ret_error);

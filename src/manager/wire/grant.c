@@ -54,7 +54,8 @@ int grant_public_format(const struct grant_public *public, char **ret_text)
 static bool is_object(const char *text, size_t size)
 {
 	json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-	bool result = json_is_object(json);
+	/* jansson passes over a zero byte behind a number. */
+	bool result = json_is_object(json) && memchr(text, 0, size) == NULL;
 
 	json_decref(json);
 	return result;

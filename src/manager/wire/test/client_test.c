@@ -56,6 +56,17 @@ static void frame_is_one_json_object(void **state)
 	}
 }
 
+static void zero_byte_is_not_json(void **state)
+{
+	static const char text[] = "{\"a\":1\0}";
+	struct fairlead_error error;
+	json_t *object;
+
+	assert_int_equal(client_parse(text, sizeof(text) - 1, &object, &error),
+			 -EBADMSG);
+	assert_string_equal(error.text, "not JSON: zero byte");
+}
+
 static void deep_nesting_is_refused(void **state)
 {
 	struct fairlead_error error;
@@ -340,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frame_is_one_json_object),
+		cmocka_unit_test(zero_byte_is_not_json),
 		cmocka_unit_test(deep_nesting_is_refused),
 		cmocka_unit_test(request_comes_back_as_it_was),
 		cmocka_unit_test(stream_has_the_golden_bytes),

@@ -221,6 +221,7 @@ static void digested_nonsense_is_refused(void **state)
 		{ 15, 0x80, -EBADMSG },     /* grant id over 2^63 */
 		{ 24, 0x72, -EBADMSG },     /* size of the public part */
 		{ 26, 0xff, -EBADMSG },     /* likewise */
+		{ 28 + 113, 0, -EBADMSG },  /* behind a number in it */
 		{ 28, '[', -EBADMSG },      /* public part */
 	};
 
