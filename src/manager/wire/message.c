@@ -276,7 +276,7 @@ static int tagged_open(const struct layout *layout, const char *domain,
 	reader = reader_of(bytes, size);
 	version = read_u16(&reader);
 	read_text(&reader, node, sizeof(node));
-	if (reader.failed || !name_is_node(node))
+	if (reader.failed)
 		return -EBADMSG;
 	if (!version_is_readable(version))
 		return -EPROTONOSUPPORT;

@@ -59,6 +59,7 @@ static void minimal_request_gets_the_defaults(void **state)
 
 	assert_string_equal(request->key_text, "slurm/1/0");
 	assert_string_equal(request->key.submitter, "slurm");
+	assert_true(request->key.has_attempt);
 	assert_int_equal(request->uid, 1000);
 	assert_int_equal(request->gid, 100);
 	assert_int_equal(request->nodes->count, 4);
