@@ -37,7 +37,7 @@ static const uint8_t fields_of[WIRE_OP_COUNT] = {
 
 static void write_head(struct writer *writer, enum wire_op op, uint32_t flags)
 {
-	write_u8(writer, WIRE_VERSION);
+	write_u8(writer, SOFTNIC_VERSION);
 	write_u8(writer, (uint8_t)op);
 	write_u16(writer, (uint16_t)flags);
 }
@@ -51,7 +51,7 @@ static int read_head(struct reader *reader, enum wire_op *ret_op,
 
 	if (reader->failed)
 		return -EPROTO;
-	if (version != WIRE_VERSION)
+	if (version != SOFTNIC_VERSION)
 		return -EPROTONOSUPPORT;
 	if (op >= WIRE_OP_COUNT)
 		return -EPROTO;

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "driver/slingshot/libcxi_abi.h"
 
-#define WIRE_VERSION      1
+#define SOFTNIC_VERSION   1
 #define WIRE_REQUEST_MAX  2048          /* bytes of a request */
 #define WIRE_TEXT_MAX     1024          /* bytes of a control command */
 #define WIRE_REPLY_MAX    (128u * 1024) /* bytes of a reply packet */
