@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,13 +54,13 @@ int directory_open(const char *path, mode_t mode, int *ret_fd,
 	return 0;
 }
 
-int directory_enter(int fd, const char *name, bool may_make)
+int directory_enter(int fd, const char *name, mode_t mode)
 {
 	_auto_(closep) int found = -1;
 	struct stat status;
 	int result;
 
-	if (may_make && mkdirat(fd, name, 0711) < 0 && errno != EEXIST)
+	if (mode && mkdirat(fd, name, mode) < 0 && errno != EEXIST)
 		return -errno;
 	found = openat(fd, name,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -67,7 +68,7 @@ int directory_enter(int fd, const char *name, bool may_make)
 		return -errno;
 	if (!is_ours(&status) || is_writable_by_others(&status))
 		return -EPERM;
-	if (may_make && fchmod(found, 0711) < 0)
+	if (mode && fchmod(found, mode) < 0)
 		return -errno;
 	result = found;
 	found = -1;

@@ -2,7 +2,6 @@
 /* The guard's directories and its key file, which nobody else may change. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,10 +17,11 @@ int directory_open(const char *path, mode_t mode, int *ret_fd,
 		   struct fairlead_error *ret_error);
 
 /*
- * Open the directory `name` below fd, or make it (0711); it has to be ours.
- * Links are not followed. A file descriptor, or a negative errno.
+ * Open the directory `name` below fd, which has to be ours; links are not
+ * followed. mode: make it with this mode unless it is there; 0: do not. A file
+ * descriptor, or a negative errno.
  */
-int directory_enter(int fd, const char *name, bool may_make);
+int directory_enter(int fd, const char *name, mode_t mode);
 
 /*
  * Read a file that is root's or ours and that nobody else can read, into

@@ -116,13 +116,20 @@ void journal_store_end(struct journal_store *store)
 
 /* --- environment files --- */
 
-/* The directory of a job, or a negative errno. */
-static int job_enter(int dir_fd, const struct request_key *key, bool may_make)
+/*
+ * Names of jobs are not for everybody; the owner, who knows its own, may see
+ * its attempts.
+ */
+#define MODE_SUBMITTER 0711
+#define MODE_JOB       0755
+
+/* The directory of a job, made if need be, or a negative errno. */
+static int job_make(int dir_fd, const struct request_key *key)
 {
 	_auto_(closep) int fd =
-		directory_enter(dir_fd, key->submitter, may_make);
+		directory_enter(dir_fd, key->submitter, MODE_SUBMITTER);
 
-	return fd < 0 ? fd : directory_enter(fd, key->job, may_make);
+	return fd < 0 ? fd : directory_enter(fd, key->job, MODE_JOB);
 }
 
 struct attempt_names {
@@ -145,7 +152,7 @@ int environment_file_write(int dir_fd, const struct request_key *key, uid_t uid,
 {
 	struct attempt_names names = attempt_names(key);
 	_auto_(closep) int fd = -1;
-	_auto_(closep) int job_fd = job_enter(dir_fd, key, true);
+	_auto_(closep) int job_fd = job_make(dir_fd, key);
 	int result;
 
 	if (job_fd < 0)
@@ -170,12 +177,12 @@ int environment_file_remove(int dir_fd, const struct request_key *key)
 {
 	struct attempt_names names = attempt_names(key);
 	_auto_(closep) int submitter_fd =
-		directory_enter(dir_fd, key->submitter, false);
+		directory_enter(dir_fd, key->submitter, 0);
 	_auto_(closep) int job_fd = -1;
 
 	if (submitter_fd < 0)
 		return submitter_fd == -ENOENT ? 0 : submitter_fd;
-	job_fd = directory_enter(submitter_fd, key->job, false);
+	job_fd = directory_enter(submitter_fd, key->job, 0);
 	if (job_fd < 0)
 		return job_fd == -ENOENT ? 0 : job_fd;
 	if ((unlinkat(job_fd, names.new_name, 0) < 0 && errno != ENOENT) ||

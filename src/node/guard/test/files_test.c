@@ -117,7 +117,7 @@ static void environment_file_is_its_owners_only(void **state)
 	assert_int_equal(status.st_gid, place->gid);
 	assert_content(at(place, "jobs/slurm/77/2"), "A=1\n");
 	assert_int_equal(lstat(at(place, "jobs/slurm/77"), &status), 0);
-	assert_int_equal(status.st_mode, S_IFDIR | 0711);
+	assert_int_equal(status.st_mode, S_IFDIR | 0755);
 	assert_int_equal(status.st_uid, geteuid());
 	assert_int_equal(lstat(at(place, "jobs/slurm"), &status), 0);
 	assert_int_equal(status.st_mode, S_IFDIR | 0711);
