@@ -21,6 +21,7 @@
 
 #define GUARD_MESSAGE_MAX (FRAME_SIZE_MAX + 65536) /* bytes */
 #define GUARD_TEXT_MAX    CONFIRM_REASON_MAX
+#define GRANT_GONE        0   /* a state besides enum grant_state */
 #define GUARD_PAGE_MAX    128 /* grants in a reply */
 
 enum guard_type {
@@ -69,7 +70,7 @@ struct guard_request {
 /* A grant as the agent sees it. */
 struct guard_grant {
 	uint64_t grant_id;
-	uint8_t state; /* enum grant_state; 0: it is not there any more */
+	uint8_t state; /* enum grant_state, or GRANT_GONE */
 	char key[REQUEST_KEY_MAX + 1];
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	uint32_t uid;

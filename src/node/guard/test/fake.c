@@ -209,6 +209,7 @@ static int fake_revoke(void *state, const struct fairlead_lane *lane,
 	struct world *world = state;
 	const struct fake_object *busy = NULL;
 
+	world->revokes++;
 	for (size_t i = 0; i < FAKE_OBJECTS_MAX; i++) {
 		struct fake_object *object = &world->objects[i];
 
@@ -278,7 +279,48 @@ static int fake_destroy(void *state, const struct fairlead_object *object,
 	return 0;
 }
 
+static int fake_probe(void *state,
+		      void (*emit)(void *arg,
+				   const struct fairlead_device *device),
+		      void *arg, struct fairlead_error *ret_error)
+{
+	const struct world *world = state;
+
+	if (world->list_error < 0)
+		return error_set(ret_error, world->list_error,
+				 "the device is gone");
+	for (unsigned int i = 0; i < FAKE_DEVICES; i++) {
+		struct fairlead_device device = {
+			.is_usable = true,
+			.detail = "fake \xff device",
+			.resource_count = 1,
+			.resources = { { .name = "objects",
+					 .total = FAKE_OBJECTS_MAX,
+					 .reserved = i } },
+		};
+
+		snprintf(device.name, sizeof(device.name), "dev%u", i);
+		emit(arg, &device);
+	}
+	return 0;
+}
+
+/* An inherited lane is that of user FAKE_ID. */
+static int fake_inherit(void *state, uid_t uid,
+			const char *(*get)(void *arg, const char *name),
+			void *arg, struct fairlead_error *ret_error)
+{
+	const char *value = get(arg, "FAKE_ID");
+
+	if (value && strtoul(value, NULL, 10) != uid)
+		return error_set(ret_error, -ENODEV,
+				 "the lane is not that of user %u", uid);
+	return 0;
+}
+
 static const struct fairlead_node_ops node_ops = {
+	.probe = fake_probe,
+	.inherit = fake_inherit,
 	.apply = fake_apply,
 	.revoke = fake_revoke,
 	.env = fake_env,

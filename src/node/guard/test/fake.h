@@ -60,6 +60,7 @@ struct world {
 	enum fake_leaves apply_leaves; /* of that device */
 	int list_error;
 	unsigned int applies[FAKE_GRANTS_MAX]; /* by grant id */
+	unsigned int revokes;                  /* of lanes, not objects */
 	bool driver_is_shut;
 
 	struct fake_file files[FAKE_FILES_MAX];

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the agent, which share its state. */
+#pragma once
+
+#include <jansson.h>
+#include <uthash.h>
+
+#include "manager/wire/client.h"
+#include "node/agent/agent.h"
+#include "node/guard/channel.h"
+
+/* --- what the guard has shown --- */
+
+struct mirror_grant {
+	uint64_t grant_id;
+	uint8_t state; /* enum grant_state */
+	char key[REQUEST_KEY_MAX + 1];
+	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
+	uint32_t uid;
+	uint8_t id_count;
+	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	char *text; /* warnings; or why it is still there */
+	/* REVOKING: */
+	bool is_asked; /* a retry is at the guard */
+	uint64_t retry_ms;
+	uint32_t pause_ms;
+	UT_hash_handle hh;
+};
+
+/* --- requests to the guard, oldest first --- */
+
+typedef void ask_fn(struct agent *agent, void *arg,
+		    const struct guard_reply *reply);
+
+struct ask {
+	uint8_t type; /* enum guard_type */
+	ask_fn *done;
+	void *arg;
+	struct ask *prev, *next;
+};
+
+/* --- the link --- */
+
+enum link_state {
+	LINK_DOWN,       /* dials at dial_ms */
+	LINK_DIALING,    /* until opened or closed */
+	LINK_OPEN,       /* waits for CHALLENGE */
+	LINK_CHALLENGED, /* the guard makes the REGISTER, or HELLO is awaited */
+	LINK_UP,
+};
+
+struct link {
+	enum link_state state;
+	uint64_t peer;
+	uint64_t dial_ms;
+	uint32_t pause_ms;
+	uint64_t greet_ms; /* by when HELLO has to be here */
+	uint64_t heard_ms;
+	uint64_t pinged_ms;
+	bool is_refused;
+	char error[FAIRLEAD_ERROR_TEXT_MAX]; /* why it is not up, or was not */
+	uint64_t warned_ms;    /* about commands that were not believed */
+	size_t command_count;  /* at the guard */
+	size_t register_count; /* at the guard; of the last one counts */
+	/* What is owed is sent one by one, then all again after a pause. */
+	uint64_t owed_cursor;
+	bool owed_is_asked;
+	uint64_t owed_ms; /* when to go on; DEADLINE_NONE: nothing is owed */
+	uint32_t owed_pause_ms;
+};
+
+/* --- clients --- */
+
+struct client {
+	uint64_t peer;
+	uid_t uid;
+	size_t work_count;
+	UT_hash_handle hh;
+};
+
+struct work; /* work.c */
+
+struct agent {
+	struct agent_options options;
+	char *name, *manager, *software;
+	uint64_t started_ms;
+	bool is_synced;              /* the mirror has every grant */
+	struct mirror_grant *grants; /* in the order of their ids */
+	struct ask *asks;
+	size_t ask_count;
+	struct link link;
+	struct client *clients;
+	struct work *works;
+	size_t work_count;
+	/* Of the guard's last reply. */
+	uint64_t epoch;
+	uint32_t owed_count;
+	uint8_t key_count;
+	uint32_t key_ids[KEYS_MAX];
+	bool is_drained;
+	char drain_reason[DRAIN_REASON_MAX + 1];
+};
+
+uint64_t agent_now_ms(const struct agent *agent);
+static inline uint64_t deadline_min(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+/* Ask the guard; done may be NULL. -ENOBUFS, -ENOMEM, or the seam's error. */
+int agent_ask(struct agent *agent, const struct guard_request *request,
+	      ask_fn *done, void *arg);
+
+/* --- link.c --- */
+
+void link_begin(struct agent *agent);
+uint64_t link_deadline_ms(const struct agent *agent);
+void link_tick(struct agent *agent);
+/* What is owed has changed from this count. */
+void link_owed(struct agent *agent, uint32_t before);
+/* Have the guard make the answer to a QUERY or CLEAN, and send that. */
+void link_answer(struct agent *agent, const struct guard_request *request);
+/* Send a CONFIRM, if the manager can be reached. */
+void link_confirm(struct agent *agent, const void *payload, size_t size);
+
+/* --- work.c: what takes a while --- */
+
+enum work_kind {
+	WORK_PROLOG,
+	WORK_EPILOG,
+	WORK_HOUSEKEEPING,
+	WORK_CLEAN,
+	WORK_ENVIRONMENT,
+};
+
+/* What is asked for, and who waits for it. */
+struct work_order {
+	enum work_kind kind;
+	uint64_t peer, id; /* a client's; peer 0: the manager's command `id` */
+	uid_t uid;
+	bool has_job;
+	struct request_key job;
+	bool is_dry_run;
+	bool is_all;
+	uint32_t timeout_ms;
+};
+
+/* -EAGAIN at AGENT_WORKS_MAX, -ENOMEM. */
+int work_begin(struct agent *agent, const struct work_order *order);
+/* The mirror has changed. */
+void works_wake(struct agent *agent);
+uint64_t works_deadline_ms(const struct agent *agent);
+void works_tick(struct agent *agent);
+void works_fini(struct agent *agent);
+
+/* --- clients.c --- */
+
+/* Answer a client's request; takes the reference. NULL: memory is out. */
+void client_reply(struct agent *agent, uint64_t peer, uint64_t id,
+		  json_t *answer);
+void client_refuse(struct agent *agent, uint64_t peer, uint64_t id, int code,
+		   const char *text, const char *hint);
+/* One of its works is over. */
+void client_work_done(struct agent *agent, uint64_t peer);
+void clients_fini(struct agent *agent);
+
+/* --- view.c: as members of an answer; NULL when memory is out --- */
+
+/* uid: who sees it; without keys and reasons of others, unless it is root. */
+json_t *view_status(const struct agent *agent, uid_t uid);
+json_t *view_grant(const struct mirror_grant *grant, bool is_whole);
+/* These also fail with a driver's error. */
+int view_devices(const struct agent *agent, json_t **ret_view,
+		 struct fairlead_error *ret_error);
+int view_objects(const struct agent *agent, json_t **ret_view,
+		 struct fairlead_error *ret_error);
+/* The grant that an object belongs to, or NULL. */
+const struct mirror_grant *view_owner(const struct agent *agent,
+				      const char *driver,
+				      const struct fairlead_object *object);

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The link to the manager. Authority is in the messages, never in the link: a
+ * command goes to the guard whoever sent it, and only the guard says that the
+ * manager has greeted us. So nothing here has to be believed, and whatever is
+ * lost with a link is made again on the next one.
+ *
+ *	DOWN -> DIALING -> OPEN -> CHALLENGED -> UP -> DOWN
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "node/agent/internal.h"
+
+#define WARN_MS 60000 /* at most one line in so long about false commands */
+
+static uint32_t pause_next(uint32_t pause_ms, uint32_t most_ms)
+{
+	return pause_ms < most_ms / 2 ? pause_ms * 2 : most_ms;
+}
+
+/* Half to one and a half of it, so that nodes do not come all at once. */
+static uint64_t pause_spread(const struct agent *agent, uint32_t pause_ms)
+{
+	return pause_ms / 2 + rng_u64(&agent->options.rng) % (pause_ms + 1);
+}
+
+static void link_send(struct agent *agent, enum frame_type type,
+		      const void *payload, size_t size)
+{
+	const struct net_seam *net = &agent->options.manager_net;
+	struct writer frame = { 0 };
+
+	frame_begin(&frame, type);
+	write_bytes(&frame, payload, size);
+	/* What is not sent is lost, as on any link, and is made again. */
+	if (frame.result == 0)
+		(void)net->ops->send(net->ctx, agent->link.peer, frame.data,
+				     frame.size);
+	writer_fini(&frame);
+}
+
+static void link_lost(struct agent *agent, const char *why)
+{
+	struct link *link = &agent->link;
+
+	/* Once, and then again when it was up in between. */
+	log_write(agent->options.log,
+		  link->pause_ms == AGENT_DIAL_MS ? LOG_LEVEL_WARNING
+						  : LOG_LEVEL_DEBUG,
+		  "%s manager=%s error=\"%s\"",
+		  link->state == LINK_UP ? "the manager is lost"
+					 : "the manager cannot be reached",
+		  agent->manager, why);
+	if (!link->is_refused)
+		snprintf(link->error, sizeof(link->error), "%s", why);
+	link->state = LINK_DOWN;
+	link->peer = 0;
+	link->dial_ms =
+		agent_now_ms(agent) + pause_spread(agent, link->pause_ms);
+	link->pause_ms = pause_next(link->pause_ms, AGENT_DIAL_MS_MAX);
+}
+
+/* Leave it, and begin again after a pause. */
+static void link_drop(struct agent *agent, const char *why)
+{
+	const struct net_seam *net = &agent->options.manager_net;
+
+	log_debug(agent->options.log, "leaving the manager error=\"%s\"", why);
+	net->ops->close(net->ctx, agent->link.peer);
+	link_lost(agent, why);
+}
+
+static void link_dial(struct agent *agent)
+{
+	struct link *link = &agent->link;
+	struct fairlead_error error;
+
+	link->state = LINK_DIALING;
+	if (agent->options.ops->dial(agent->options.ops_ctx, &link->peer,
+				     &error) < 0)
+		link_lost(agent, error.text);
+}
+
+void link_begin(struct agent *agent)
+{
+	agent->link.pause_ms = AGENT_DIAL_MS;
+	agent->link.owed_ms = DEADLINE_NONE;
+	agent->link.owed_pause_ms = AGENT_OWED_MS;
+	link_dial(agent);
+}
+
+/* --- what is owed --- */
+
+static void owed_done(struct agent *agent, void *arg,
+		      const struct guard_reply *reply)
+{
+	struct link *link = &agent->link;
+	uint64_t now_ms = agent_now_ms(agent);
+
+	link->owed_is_asked = false;
+	if (reply->result == 0) {
+		link_confirm(agent, reply->bytes, reply->size);
+		link->owed_cursor = reply->sequence;
+		link->owed_ms = now_ms;
+		return;
+	}
+	/* All were sent: once more, for as long as they are owed. */
+	link->owed_cursor = 0;
+	link->owed_ms = agent->owed_count > 0 ? now_ms + link->owed_pause_ms
+					      : DEADLINE_NONE;
+	link->owed_pause_ms =
+		pause_next(link->owed_pause_ms, AGENT_OWED_MS_MAX);
+}
+
+static void owed_tick(struct agent *agent)
+{
+	struct link *link = &agent->link;
+	uint64_t now_ms = agent_now_ms(agent);
+	struct guard_request request = {
+		.type = GUARD_OWED,
+		.number = link->owed_cursor,
+	};
+
+	if (link->state != LINK_UP || link->owed_is_asked ||
+	    link->owed_ms > now_ms)
+		return;
+	link->owed_is_asked = agent_ask(agent, &request, owed_done, NULL) == 0;
+	if (!link->owed_is_asked)
+		link->owed_ms = now_ms + link->owed_pause_ms;
+}
+
+/* From the first one on, without a pause. */
+static void owed_restart(struct agent *agent)
+{
+	agent->link.owed_cursor = 0;
+	agent->link.owed_pause_ms = AGENT_OWED_MS;
+	agent->link.owed_ms =
+		agent->owed_count > 0 ? agent_now_ms(agent) : DEADLINE_NONE;
+}
+
+void link_owed(struct agent *agent, uint32_t before)
+{
+	struct link *link = &agent->link;
+
+	/* What is new comes last; a walk that is under way gets there. */
+	if (agent->owed_count > before) {
+		link->owed_pause_ms = AGENT_OWED_MS;
+		link->owed_ms = agent_now_ms(agent);
+	}
+}
+
+/* --- commands --- */
+
+static void greeted(struct agent *agent)
+{
+	struct link *link = &agent->link;
+
+	if (link->state != LINK_CHALLENGED)
+		return;
+	log_info(agent->options.log, "registered manager=%s epoch=%llu",
+		 agent->manager, (unsigned long long)agent->epoch);
+	link->state = LINK_UP;
+	link->pause_ms = AGENT_DIAL_MS;
+	link->is_refused = false;
+	link->error[0] = 0;
+	owed_restart(agent);
+}
+
+static void drained(struct agent *agent, const struct guard_reply *reply)
+{
+	agent->is_drained = reply->is_drained;
+	snprintf(agent->drain_reason, sizeof(agent->drain_reason), "%.*s",
+		 DRAIN_REASON_MAX, reply->text);
+	log_info(agent->options.log, "%s reason=\"%s\"",
+		 reply->is_drained ? "drained" : "not drained any more",
+		 agent->drain_reason);
+}
+
+static void answer_done(struct agent *agent, void *arg,
+			const struct guard_reply *reply)
+{
+	if (reply->size > 0)
+		link_confirm(agent, reply->bytes, reply->size);
+}
+
+void link_answer(struct agent *agent, const struct guard_request *request)
+{
+	/* An answer that cannot be made is one that was lost. */
+	(void)agent_ask(agent, request, answer_done, NULL);
+}
+
+static void answer_query(struct agent *agent, const struct guard_reply *reply)
+{
+	struct guard_request request = {
+		.type = GUARD_ANSWER,
+		.number = reply->sequence,
+	};
+	struct fairlead_error error;
+	json_t *view = NULL;
+	char *text = NULL;
+
+	if (reply->what == QUERY_GRANTS)
+		view = view_status(agent, 0);
+	else if (reply->what == QUERY_DEVICES)
+		request.result = view_devices(agent, &view, &error);
+	else
+		request.result = view_objects(agent, &view, &error);
+	if (view)
+		text = json_dumps(view, JSON_COMPACT);
+	json_decref(view);
+	if (!text && request.result == 0)
+		request.result = -ENOMEM;
+	if (text && strlen(text) > CONFIRM_ANSWER_MAX)
+		request.result = -EMSGSIZE;
+	if (text && request.result == 0) {
+		request.bytes = (const uint8_t *)text;
+		request.size = strlen(text);
+	}
+	link_answer(agent, &request);
+	free(text);
+}
+
+static void begin_clean(struct agent *agent, const struct guard_reply *reply)
+{
+	const struct work_order order = {
+		.kind = WORK_CLEAN,
+		.id = reply->sequence,
+		.is_all = reply->is_all,
+		.is_dry_run = reply->is_dry_run,
+	};
+	struct guard_request refusal = {
+		.type = GUARD_ANSWER,
+		.number = reply->sequence,
+	};
+
+	refusal.result = work_begin(agent, &order);
+	if (refusal.result < 0)
+		link_answer(agent, &refusal);
+}
+
+static void warn_of_command(struct agent *agent,
+			    const struct guard_reply *reply)
+{
+	uint64_t now_ms = agent_now_ms(agent);
+	struct link *link = &agent->link;
+
+	if (link->warned_ms > 0 && now_ms - link->warned_ms < WARN_MS)
+		return;
+	link->warned_ms = now_ms;
+	log_warning(agent->options.log,
+		    "a command was not obeyed op=%s error=\"%s\" reason=\"%s\"",
+		    reply->op ? command_op_name(reply->op) : "none",
+		    strerror(-reply->result), reply->text);
+}
+
+static void command_done(struct agent *agent, void *arg,
+			 const struct guard_reply *reply)
+{
+	agent->link.command_count--;
+	if (reply->size > 0)
+		link_confirm(agent, reply->bytes, reply->size);
+	else if (reply->result < 0)
+		warn_of_command(agent, reply);
+	if (reply->result < 0)
+		return;
+	switch (reply->op) {
+	case COMMAND_HELLO:
+		greeted(agent);
+		break;
+	case COMMAND_QUERY:
+		answer_query(agent, reply);
+		break;
+	case COMMAND_CLEAN:
+		begin_clean(agent, reply);
+		break;
+	case COMMAND_DRAIN:
+		drained(agent, reply);
+		break;
+	}
+}
+
+static void command_forward(struct agent *agent, const struct frame *frame)
+{
+	struct guard_request request = {
+		.type = GUARD_COMMAND,
+		.bytes = frame->payload,
+		.size = frame->size,
+	};
+
+	/* Whoever sends more than we can take has to send it again. */
+	if (agent->link.command_count < AGENT_COMMANDS_MAX &&
+	    agent_ask(agent, &request, command_done, NULL) == 0)
+		agent->link.command_count++;
+}
+
+/* --- registration --- */
+
+static void register_done(struct agent *agent, void *arg,
+			  const struct guard_reply *reply)
+{
+	struct link *link = &agent->link;
+
+	/* It answers the challenge of an earlier link while others wait. */
+	if (--link->register_count > 0 || link->state != LINK_CHALLENGED)
+		return;
+	if (reply->result < 0) {
+		log_error(agent->options.log,
+			  "cannot register error=\"%s\" reason=\"%s\"",
+			  strerror(-reply->result), reply->text);
+		link_drop(agent, "cannot make a registration");
+		return;
+	}
+	link_send(agent, FRAME_REGISTER, reply->bytes, reply->size);
+}
+
+static void challenged(struct agent *agent, const struct frame *frame)
+{
+	struct guard_request request = { .type = GUARD_REGISTER };
+	struct challenge challenge;
+
+	if (agent->link.state != LINK_OPEN)
+		return;
+	if (challenge_decode(frame->payload, frame->size, &challenge) < 0) {
+		link_drop(agent, "the manager's challenge cannot be read");
+		return;
+	}
+	if (challenge_choose(&challenge, &request.version) < 0) {
+		char why[128];
+
+		snprintf(why, sizeof(why),
+			 "the manager speaks versions %u to %u and this node "
+			 "%u to %u",
+			 challenge.version_min, challenge.version,
+			 WIRE_VERSION_MIN, WIRE_VERSION);
+		link_drop(agent, why);
+		return;
+	}
+	memcpy(request.nonce, challenge.nonce, NONCE_SIZE);
+	if (agent_ask(agent, &request, register_done, NULL) < 0) {
+		link_drop(agent, "the guard is too busy to register");
+		return;
+	}
+	agent->link.register_count++;
+	agent->link.state = LINK_CHALLENGED;
+}
+
+static void refused(struct agent *agent, const struct frame *frame)
+{
+	struct link *link = &agent->link;
+	struct refuse refuse;
+
+	if (refuse_decode(frame->payload, frame->size, &refuse) < 0)
+		return;
+	if (!link->is_refused || strcmp(link->error, refuse.text) != 0)
+		log_warning(agent->options.log,
+			    "the manager refuses this node manager=%s "
+			    "reason=\"%s\"",
+			    agent->manager, refuse.text);
+	link->is_refused = true;
+	snprintf(link->error, sizeof(link->error), "%s", refuse.text);
+}
+
+/* --- events --- */
+
+void agent_manager_opened(struct agent *agent, uint64_t peer)
+{
+	struct link *link = &agent->link;
+
+	if (link->state != LINK_DIALING || link->peer != peer)
+		return;
+	link->state = LINK_OPEN;
+	link->heard_ms = agent_now_ms(agent);
+	link->pinged_ms = link->heard_ms;
+	link->greet_ms = link->heard_ms + AGENT_GREET_MS;
+}
+
+void agent_manager_received(struct agent *agent, uint64_t peer,
+			    const void *bytes, size_t size)
+{
+	struct link *link = &agent->link;
+	struct frame frame;
+
+	if (link->peer != peer || link->state < LINK_OPEN)
+		return;
+	if (frame_parse(bytes, size, &frame) < 0) {
+		link_drop(agent, "the manager sent what is no message");
+		return;
+	}
+	link->heard_ms = agent_now_ms(agent);
+	switch (frame.type) {
+	case FRAME_CHALLENGE:
+		challenged(agent, &frame);
+		break;
+	case FRAME_COMMAND:
+		command_forward(agent, &frame);
+		break;
+	case FRAME_PING:
+		link_send(agent, FRAME_PONG, NULL, 0);
+		break;
+	case FRAME_REFUSE:
+		refused(agent, &frame);
+		break;
+	case FRAME_PONG:
+		break;
+	case FRAME_REGISTER:
+	case FRAME_CONFIRM:
+		link_drop(agent, "the manager sent what only nodes send");
+		break;
+	}
+}
+
+void agent_manager_closed(struct agent *agent, uint64_t peer, int reason)
+{
+	if (agent->link.peer == peer && agent->link.state != LINK_DOWN)
+		link_lost(agent, reason < 0 ? strerror(-reason)
+					    : "the manager closed the link");
+}
+
+void link_confirm(struct agent *agent, const void *payload, size_t size)
+{
+	if (agent->link.state >= LINK_CHALLENGED)
+		link_send(agent, FRAME_CONFIRM, payload, size);
+}
+
+static uint64_t ping_ms(const struct link *link)
+{
+	uint64_t quiet_ms = link->heard_ms > link->pinged_ms ? link->heard_ms
+							     : link->pinged_ms;
+
+	return quiet_ms + AGENT_PING_MS;
+}
+
+uint64_t link_deadline_ms(const struct agent *agent)
+{
+	const struct link *link = &agent->link;
+
+	switch (link->state) {
+	case LINK_DOWN:
+		return link->dial_ms;
+	case LINK_DIALING:
+		return DEADLINE_NONE;
+	case LINK_OPEN:
+	case LINK_CHALLENGED:
+		return link->greet_ms;
+	case LINK_UP:
+		break;
+	}
+	return deadline_min(
+		deadline_min(ping_ms(link), link->heard_ms + AGENT_LEASE_MS),
+		link->owed_is_asked ? DEADLINE_NONE : link->owed_ms);
+}
+
+void link_tick(struct agent *agent)
+{
+	struct link *link = &agent->link;
+	uint64_t now_ms = agent_now_ms(agent);
+
+	if (link->state == LINK_DOWN && now_ms >= link->dial_ms)
+		link_dial(agent);
+	else if ((link->state == LINK_OPEN || link->state == LINK_CHALLENGED) &&
+		 now_ms >= link->greet_ms)
+		link_drop(agent, "the manager did not greet in time");
+	else if (link->state == LINK_UP &&
+		 now_ms >= link->heard_ms + AGENT_LEASE_MS)
+		link_drop(agent, "nothing was heard of the manager");
+	if (link->state != LINK_UP)
+		return;
+	if (now_ms >= ping_ms(link)) {
+		link_send(agent, FRAME_PING, NULL, 0);
+		link->pinged_ms = now_ms;
+	}
+	owed_tick(agent);
+}

@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What local clients ask for. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "manager/wire/client.h"
+#include "node/agent/test/bench.h"
+
+#define JOB7 "{\"job\": \"slurm/J7\"}"
+
+static int setup(void **state)
+{
+	static struct bench bench;
+
+	bench_init(&bench);
+	bench_connect(&bench);
+	*state = &bench;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	bench_fini(*state);
+	return 0;
+}
+
+static size_t size_of(const json_t *answer, const char *name)
+{
+	json_t *array = json_object_get(answer, name);
+
+	assert_true(json_is_array(array));
+	return json_array_size(array);
+}
+
+/* A member of an element, as text or as the text of a number. */
+static const char *at(const json_t *answer, const char *name, size_t i,
+		      const char *member)
+{
+	static char text[64];
+	json_t *value = json_object_get(
+		json_array_get(json_object_get(answer, name), i), member);
+
+	if (json_is_string(value))
+		return json_string_value(value);
+	snprintf(text, sizeof(text), "%lld", json_integer_value(value));
+	return text;
+}
+
+/* --- who and how --- */
+
+static void ops_that_change_something_are_roots(void **state)
+{
+	static const char *const roots[] = { "prolog", "epilog", "housekeeping",
+					     "clean" };
+	static const char *const everybodys[] = { "node-status", "devices",
+						  "objects" };
+	struct bench *bench = *state;
+
+	for (size_t i = 0; i < 4; i++)
+		json_decref(bench_call(bench, 1000, roots[i], "", -EPERM));
+	for (size_t i = 0; i < 3; i++)
+		json_decref(bench_call(bench, 1000, everybodys[i], "", 0));
+}
+
+static void requests_are_checked(void **state)
+{
+	struct bench *bench = *state;
+
+	json_decref(bench_call(bench, 0, "reserve", "", -EINVAL));
+	json_decref(bench_call(bench, 0, "node-status", JOB7, -EINVAL));
+	json_decref(bench_call(bench, 0, "epilog", "", -EINVAL));
+	json_decref(bench_call(bench, 0, "epilog", "{\"job\": \"slurm\"}",
+			       -EINVAL));
+	json_decref(bench_call(bench, 0, "epilog", "{\"job\": \"a/../b\"}",
+			       -EINVAL));
+	json_decref(bench_call(bench, 0, "epilog", "{\"job\": 7}", -EINVAL));
+	json_decref(bench_call(bench, 0, "prolog",
+			       "{\"job\": \"a/b\", \"timeout_ms\": -1}",
+			       -EINVAL));
+	json_decref(
+		bench_call(bench, 0, "clean", "{\"all\": \"yes\"}", -EINVAL));
+	json_decref(
+		bench_call(bench, 0, "clean", "{\"job\": \"a/b\"}", -EINVAL));
+	json_decref(
+		bench_call(bench, 0, "inherit", "{\"variables\": 1}", -EINVAL));
+}
+
+static void what_is_no_request_ends_the_connection(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0), answered;
+	struct client_answer head;
+	json_t *answer;
+
+	agent_client_received(bench->agent, client, "{]", 2);
+	assert_int_equal(bench->closed, client);
+	answer = bench_answer(bench, &answered);
+	assert_int_equal(answered, client);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.id, 0);
+	assert_int_equal(head.result, -EBADMSG);
+	json_decref(answer);
+	/* What was sent behind it is not heard. */
+	bench_request(bench, client, 1, "node-status", "");
+	assert_null(bench_answer(bench, NULL));
+	agent_client_closed(bench->agent, client);
+}
+
+static void broken_frame_is_answered(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	json_t *answer;
+
+	agent_client_violated(bench->agent, client, -ETIMEDOUT);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(
+		strstr(json_string_value(json_object_get(answer, "error")),
+		       "in time"));
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+}
+
+static void connection_has_so_many_requests(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	struct client_answer head;
+	json_t *answer;
+
+	for (uint64_t id = 1; id <= CLIENT_REQUESTS_MAX; id++)
+		bench_request(bench, client, id, "prolog", JOB7);
+	assert_null(bench_answer(bench, NULL));
+	bench_request(bench, client, 99, "prolog", JOB7);
+	answer = bench_answer(bench, NULL);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.id, 99);
+	assert_int_equal(head.result, -EAGAIN);
+	json_decref(answer);
+	bench_apply(bench, 7);
+	for (uint64_t id = 1; id <= CLIENT_REQUESTS_MAX; id++) {
+		answer = bench_answer(bench, NULL);
+		assert_non_null(answer);
+		json_decref(answer);
+	}
+	bench_request(bench, client, 100, "prolog", JOB7);
+	answer = bench_answer(bench, NULL);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.result, 0);
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+}
+
+static void daemon_has_so_many_requests(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = 0;
+	struct client_answer head;
+	json_t *answer;
+
+	for (uint64_t id = 0; id < AGENT_WORKS_MAX; id++) {
+		if (id % CLIENT_REQUESTS_MAX == 0)
+			client = bench_client(bench, 0);
+		bench_request(bench, client, id + 1, "prolog", JOB7);
+	}
+	assert_null(bench_answer(bench, NULL));
+	answer = bench_call(bench, 0, "prolog", JOB7, -EAGAIN);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	json_decref(answer);
+}
+
+static void client_that_leaves_is_not_answered(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+
+	bench_apply(bench, 7);
+	bench_request(bench, client, 1, "epilog", JOB7);
+	agent_client_closed(bench->agent, client);
+	bench_pump(bench);
+	/* It is done all the same. */
+	assert_int_equal(world_objects_total(&bench->world), 0);
+}
+
+/* --- prolog --- */
+
+static void prolog_waits_until_the_lane_is_there(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	json_t *answer;
+
+	bench_request(bench, client, 1, "prolog", JOB7);
+	bench_advance(bench, 5000);
+	bench_apply(bench, 8);
+	assert_null(bench_answer(bench, NULL));
+	bench_apply(bench, 7);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(size_of(answer, "grants"), 1);
+	assert_string_equal(at(answer, "grants", 0, "key"), "slurm/J7/0");
+	assert_string_equal(at(answer, "grants", 0, "state"), "applied");
+	assert_string_equal(at(answer, "grants", 0, "interconnect"), "fake");
+	assert_string_equal(at(answer, "grants", 0, "uid"), "1007");
+	assert_string_equal(at(answer, "grants", 0, "grant_id"), "7");
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+}
+
+static void prolog_gives_up_in_time(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	struct client_answer head;
+	json_t *answer;
+
+	bench_request(bench, client, 1, "prolog",
+		      "{\"job\": \"slurm/J7\", \"timeout_ms\": 3000}");
+	bench_advance(bench, 2999);
+	assert_null(bench_answer(bench, NULL));
+	bench_advance(bench, 1);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.result, -ETIMEDOUT);
+	assert_non_null(strstr(head.text, "3000 ms"));
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+	json_decref(bench_call(bench, 0, "prolog",
+			       "{\"job\": \"slurm/J7\", \"timeout_ms\": 0}",
+			       -ETIMEDOUT));
+}
+
+static void prolog_can_ask_for_one_attempt(void **state)
+{
+	struct bench *bench = *state;
+
+	bench_apply(bench, 7);
+	json_decref(
+		bench_call(bench, 0, "prolog", "{\"job\": \"slurm/J7/0\"}", 0));
+	json_decref(bench_call(bench, 0, "prolog",
+			       "{\"job\": \"slurm/J7/1\", \"timeout_ms\": 0}",
+			       -ETIMEDOUT));
+}
+
+static void prolog_asked_before_the_journal_was_read_waits(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	bench_restart(bench);
+	client = bench_client(bench, 0);
+	bench_request(bench, client, 1, "prolog",
+		      "{\"job\": \"slurm/J7\", \"timeout_ms\": 0}");
+	assert_null(bench_answer(bench, NULL));
+	bench_pump(bench);
+	answer = bench_answer(bench, NULL);
+	assert_int_equal(size_of(answer, "grants"), 1);
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+}
+
+static void dry_prolog_says_what_would_be_made(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	json_decref(bench_call(bench, 0, "prolog",
+			       "{\"job\": \"slurm/J7\", \"dry_run\": true}",
+			       -ENOENT));
+	bench_apply(bench, 7);
+	answer = bench_call(bench, 0, "prolog",
+			    "{\"job\": \"slurm/J7\", \"dry_run\": true}", 0);
+	assert_int_equal(size_of(answer, "grants"), 1);
+	assert_string_equal(json_string_value(json_array_get(
+				    json_object_get(answer, "warnings"), 0)),
+			    "would make 2 objects");
+	json_decref(answer);
+	assert_int_equal(bench->world.applies[7], 1);
+}
+
+/* --- epilog and housekeeping --- */
+
+static void epilog_takes_every_lane_of_the_job(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	bench_apply(bench, 8);
+	answer = bench_call(bench, 0, "epilog", JOB7, 0);
+	assert_int_equal(size_of(answer, "revoked"), 1);
+	assert_int_equal(size_of(answer, "busy"), 0);
+	json_decref(answer);
+	assert_int_equal(world_object_count(&bench->world, 7), 0);
+	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
+	answer = bench_call(bench, 0, "epilog", JOB7, 0);
+	assert_int_equal(size_of(answer, "revoked"), 0);
+	json_decref(answer);
+}
+
+static void epilog_tries_quickly_and_says_what_is_busy(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	struct client_answer head;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_request(bench, client, 1, "epilog", JOB7);
+	bench_advance(bench, 4999);
+	assert_in_range(bench->world.revokes, 6, 14);
+	assert_null(bench_answer(bench, NULL));
+	bench_advance(bench, 1);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.result, -EBUSY);
+	assert_int_equal(size_of(answer, "revoked"), 0);
+	assert_int_equal(size_of(answer, "busy"), 1);
+	assert_string_equal(at(answer, "busy", 0, "grant_id"), "7");
+	assert_string_equal(at(answer, "busy", 0, "text"),
+			    "object 2 on 'dev0' is used by process 77");
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+	/* It asks for no drain. */
+	assert_int_equal(bench->world.reply.owed_count, 0);
+}
+
+static void epilog_ends_as_soon_as_all_is_gone(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_request(bench, client, 1, "epilog", JOB7);
+	bench_advance(bench, 1000);
+	world_object(&bench->world, 7)->is_busy = false;
+	bench_advance(bench, AGENT_QUICK_MS_MAX);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(size_of(answer, "revoked"), 1);
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+}
+
+static void dry_epilog_touches_nothing(void **state)
+{
+	static const char dry[] = "{\"job\": \"slurm/J7\", \"dry_run\": true}";
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	answer = bench_call(bench, 0, "epilog", dry, 0);
+	assert_int_equal(size_of(answer, "revoked"), 1);
+	json_decref(answer);
+	world_object(&bench->world, 7)->is_busy = true;
+	answer = bench_call(bench, 0, "housekeeping", dry, -EBUSY);
+	assert_int_equal(size_of(answer, "busy"), 1);
+	json_decref(answer);
+	assert_int_equal(world_object_count(&bench->world, 7), FAKE_DEVICES);
+	json_decref(bench_call(bench, 0, "prolog", JOB7, 0));
+}
+
+/* The CONFIRM of the node's own accord that was sent last. */
+static void take_own(struct bench *bench, struct confirm *ret_confirm)
+{
+	bench_advance(bench, 0);
+	bench_take_confirm(bench, ret_confirm);
+	assert_int_equal(ret_confirm->op, 0);
+}
+
+static void housekeeping_tries_long_and_then_asks_for_a_drain(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	struct client_answer head;
+	struct confirm confirm;
+	struct frame frame;
+	json_t *answer;
+	int type;
+
+	bench_apply(bench, 7);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_revoke(bench, 7);
+	bench_drop_frames(bench);
+	bench_request(bench, client, 1, "housekeeping",
+		      "{\"timeout_ms\": 20000}");
+	bench_advance(bench, 19999);
+	assert_null(bench_answer(bench, NULL));
+	/* No drain is asked for while it is tried. */
+	while ((type = bench_take(bench, &frame)))
+		assert_int_equal(type, FRAME_PING);
+	bench_send(bench, FRAME_PONG, NULL, 0);
+	bench_advance(bench, 1);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.result, -EBUSY);
+	assert_non_null(strstr(head.hint, "drain"));
+	assert_int_equal(size_of(answer, "busy"), 1);
+	json_decref(answer);
+	take_own(bench, &confirm);
+	assert_int_equal(confirm.result, -EBUSY);
+	assert_string_equal(confirm.reason,
+			    "object 2 on 'dev0' is used by process 77");
+	confirm_fini(&confirm);
+	agent_client_closed(bench->agent, client);
+}
+
+static void housekeeping_without_a_job_takes_what_is_left(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	bench_apply(bench, 8);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_revoke(bench, 7);
+	world_object(&bench->world, 7)->is_busy = false;
+	answer = bench_call(bench, 0, "housekeeping", "", 0);
+	assert_int_equal(size_of(answer, "revoked"), 1);
+	json_decref(answer);
+	assert_int_equal(world_object_count(&bench->world, 7), 0);
+	/* A lane in use is not housekeeping's. */
+	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
+}
+
+static void housekeeping_in_no_time_asks_for_a_drain_at_once(void **state)
+{
+	struct bench *bench = *state;
+	struct confirm confirm;
+
+	bench_apply(bench, 7);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_drop_frames(bench);
+	json_decref(bench_call(bench, 0, "housekeeping",
+			       "{\"job\": \"slurm/J7\", \"timeout_ms\": 0}",
+			       -EBUSY));
+	take_own(bench, &confirm);
+	assert_int_equal(confirm.result, -EBUSY);
+	confirm_fini(&confirm);
+}
+
+/* --- clean --- */
+
+static void foreign_add(struct bench *bench, uint32_t id, uint32_t flags)
+{
+	bench->world.objects[id - 2] = (struct fake_object){
+		.is_there = true,
+		.object = { .device = "dev1",
+			    .id = id,
+			    .uid = 42,
+			    .flags = flags,
+			    .id_count = 1,
+			    .ids = { 99 } },
+	};
+}
+
+static void clean_takes_what_was_left_and_nothing_else(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	bench_apply(bench, 8);
+	foreign_add(bench, 30, 0);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_revoke(bench, 7);
+	answer = bench_call(bench, 0, "clean", "", -EBUSY);
+	assert_int_equal(size_of(answer, "left"), 1);
+	assert_string_equal(at(answer, "left", 0, "grant_id"), "7");
+	assert_string_equal(at(answer, "left", 0, "device"), "dev0");
+	assert_non_null(strstr(at(answer, "left", 0, "text"), "process 77"));
+	json_decref(answer);
+	world_object(&bench->world, 7)->is_busy = false;
+	answer = bench_call(bench, 0, "clean", "", 0);
+	assert_int_equal(size_of(answer, "destroyed"), 1);
+	assert_string_equal(at(answer, "destroyed", 0, "id"), "2");
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), FAKE_DEVICES + 1);
+	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
+}
+
+static void clean_of_all_leaves_the_system_its_own(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	foreign_add(bench, 30, 0);
+	foreign_add(bench, 31, FAIRLEAD_OBJECT_SYSTEM);
+	foreign_add(bench, 32, FAIRLEAD_OBJECT_DEFAULT);
+	answer = bench_call(bench, 0, "clean",
+			    "{\"all\": true, \"dry_run\": true}", 0);
+	assert_int_equal(size_of(answer, "destroyed"), FAKE_DEVICES + 1);
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), FAKE_DEVICES + 3);
+	answer = bench_call(bench, 0, "clean", "{\"all\": true}", 0);
+	assert_int_equal(size_of(answer, "destroyed"), FAKE_DEVICES + 1);
+	assert_int_equal(size_of(answer, "left"), 0);
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), 2);
+	assert_int_equal(world_files_total(&bench->world), 0);
+}
+
+static void clean_that_cannot_look_says_so(void **state)
+{
+	struct bench *bench = *state;
+
+	bench->world.list_error = -EIO;
+	json_decref(bench_call(bench, 0, "clean", "{\"all\": true}", -EIO));
+}
+
+static void clean_by_the_managers_word_is_the_same(void **state)
+{
+	struct bench *bench = *state;
+	struct clean_body body = { .nodes = FAKE_NODE, .is_all = true };
+	struct writer writer = { 0 };
+	struct confirm confirm;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	bench_drop_frames(bench);
+	assert_int_equal(clean_body_encode(&body, 1, &writer), 0);
+	bench_command(bench, COMMAND_CLEAN, 0, &writer);
+	bench_pump(bench);
+	bench_take_confirm(bench, &confirm);
+	assert_int_equal(confirm.op, COMMAND_CLEAN);
+	assert_int_equal(confirm.result, 0);
+	answer = json_loads((const char *)confirm.answer, 0, NULL);
+	assert_int_equal(size_of(answer, "destroyed"), FAKE_DEVICES);
+	json_decref(answer);
+	confirm_fini(&confirm);
+	assert_int_equal(world_objects_total(&bench->world), 0);
+}
+
+/* --- looking --- */
+
+static void environment_is_the_owners_and_roots(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer, *variables;
+
+	json_decref(bench_call(bench, 0, "env", JOB7, -ENOENT));
+	bench_apply(bench, 7);
+	json_decref(bench_call(bench, 1008, "env", JOB7, -EPERM));
+	json_decref(bench_call(bench, 0, "env", JOB7, 0));
+	answer = bench_call(bench, 1007, "env", JOB7, 0);
+	variables = json_object_get(answer, "variables");
+	assert_int_equal(json_array_size(variables), 3);
+	assert_string_equal(json_string_value(json_array_get(
+				    json_array_get(variables, 0), 0)),
+			    "FAKE_ID");
+	assert_string_equal(json_string_value(json_array_get(
+				    json_array_get(variables, 0), 1)),
+			    "2007");
+	assert_string_equal(json_string_value(json_array_get(
+				    json_array_get(variables, 2), 0)),
+			    "FAKE_OLD");
+	assert_true(
+		json_is_null(json_array_get(json_array_get(variables, 2), 1)));
+	json_decref(answer);
+}
+
+static void inherited_environment_is_checked_for_its_user(void **state)
+{
+	static const char variables[] =
+		"{\"variables\": [[\"PATH\", \"/\"], [\"FAKE_ID\", \"1007\"]]}";
+	struct bench *bench = *state;
+	json_t *answer;
+
+	json_decref(bench_call(bench, 1007, "inherit", variables, 0));
+	answer = bench_call(bench, 1008, "inherit", variables, -ENODEV);
+	assert_non_null(
+		strstr(json_string_value(json_object_get(answer, "error")),
+		       "user 1008"));
+	json_decref(answer);
+	json_decref(
+		bench_call(bench, 1008, "inherit", "{\"variables\": []}", 0));
+}
+
+static void status_hides_the_jobs_of_others(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 8);
+	bench_apply(bench, 7);
+	answer = bench_call(bench, 1007, "node-status", "", 0);
+	assert_int_equal(size_of(answer, "grants"), 2);
+	assert_string_equal(at(answer, "grants", 0, "key"), "slurm/J7/0");
+	assert_string_equal(at(answer, "grants", 1, "key"), "");
+	assert_string_equal(at(answer, "drivers", 0, "name"), "fake");
+	assert_string_equal(json_string_value(json_object_get(answer, "name")),
+			    FAKE_NODE);
+	assert_string_equal(
+		json_string_value(json_object_get(answer, "incarnation")),
+		"03030303030303030303030303030303");
+	assert_int_equal(size_of(answer, "keys"), 1);
+	json_decref(answer);
+	answer = bench_call(bench, 0, "node-status", "", 0);
+	assert_string_equal(at(answer, "grants", 1, "key"), "slurm/J8/0");
+	json_decref(answer);
+}
+
+static void devices_and_objects_are_shown(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer, *device;
+
+	bench_apply(bench, 7);
+	foreign_add(bench, 30, FAIRLEAD_OBJECT_BUSY);
+	answer = bench_call(bench, 1000, "devices", "", 0);
+	assert_int_equal(size_of(answer, "devices"), FAKE_DEVICES);
+	assert_string_equal(at(answer, "devices", 1, "name"), "dev1");
+	/* What a device says of itself is made fit to show. */
+	assert_string_equal(at(answer, "devices", 1, "detail"),
+			    "fake ? device");
+	device = json_array_get(json_object_get(answer, "devices"), 1);
+	device = json_object_get(json_object_get(device, "resources"),
+				 "objects");
+	assert_int_equal(
+		json_integer_value(json_object_get(device, "reserved")), 1);
+	json_decref(answer);
+	answer = bench_call(bench, 1000, "objects", "", 0);
+	assert_int_equal(size_of(answer, "objects"), FAKE_DEVICES + 1);
+	assert_string_equal(at(answer, "objects", 0, "grant_id"), "7");
+	assert_string_equal(at(answer, "objects", 2, "grant_id"), "0");
+	assert_string_equal(at(answer, "objects", 2, "uid"), "42");
+	json_decref(answer);
+	bench->world.list_error = -EIO;
+	json_decref(bench_call(bench, 1000, "devices", "", -EIO));
+	json_decref(bench_call(bench, 1000, "objects", "", -EIO));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(ops_that_change_something_are_roots),
+		TEST(requests_are_checked),
+		TEST(what_is_no_request_ends_the_connection),
+		TEST(broken_frame_is_answered),
+		TEST(connection_has_so_many_requests),
+		TEST(daemon_has_so_many_requests),
+		TEST(client_that_leaves_is_not_answered),
+		TEST(prolog_waits_until_the_lane_is_there),
+		TEST(prolog_gives_up_in_time),
+		TEST(prolog_can_ask_for_one_attempt),
+		TEST(prolog_asked_before_the_journal_was_read_waits),
+		TEST(dry_prolog_says_what_would_be_made),
+		TEST(epilog_takes_every_lane_of_the_job),
+		TEST(epilog_tries_quickly_and_says_what_is_busy),
+		TEST(epilog_ends_as_soon_as_all_is_gone),
+		TEST(dry_epilog_touches_nothing),
+		TEST(housekeeping_tries_long_and_then_asks_for_a_drain),
+		TEST(housekeeping_without_a_job_takes_what_is_left),
+		TEST(housekeeping_in_no_time_asks_for_a_drain_at_once),
+		TEST(clean_takes_what_was_left_and_nothing_else),
+		TEST(clean_of_all_leaves_the_system_its_own),
+		TEST(clean_that_cannot_look_says_so),
+		TEST(clean_by_the_managers_word_is_the_same),
+		TEST(environment_is_the_owners_and_roots),
+		TEST(inherited_environment_is_checked_for_its_user),
+		TEST(status_hides_the_jobs_of_others),
+		TEST(devices_and_objects_are_shown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

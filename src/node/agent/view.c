@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is there, in the form of the client protocol. Devices and objects come
+ * from the drivers as this process has opened them, at each call anew.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "node/agent/internal.h"
+
+static json_t *ids_view(const uint32_t *ids, uint32_t count)
+{
+	json_t *view = json_array();
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(view, json_integer(ids[i]));
+	return view;
+}
+
+static const char *state_name(uint8_t state)
+{
+	switch ((enum grant_state)state) {
+	case GRANT_APPLYING:
+		return "applying";
+	case GRANT_APPLIED:
+		return "applied";
+	case GRANT_REVOKING:
+		return "revoking";
+	}
+	return "gone";
+}
+
+json_t *view_grant(const struct mirror_grant *grant, bool is_whole)
+{
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:o, s:s}", "grant_id",
+			 (json_int_t)grant->grant_id, "key",
+			 is_whole ? grant->key : "", "state",
+			 state_name(grant->state), "interconnect",
+			 grant->driver, "uid", (json_int_t)grant->uid, "ids",
+			 ids_view(grant->ids, grant->id_count), "text",
+			 is_whole && grant->text ? grant->text : "");
+}
+
+static json_t *grants_view(const struct agent *agent, uid_t uid)
+{
+	const struct mirror_grant *grants = agent->grants;
+	json_t *view = json_array();
+
+	for (; grants; grants = grants->hh.next)
+		json_array_append_new(
+			view,
+			view_grant(grants, uid == 0 || uid == grants->uid));
+	return view;
+}
+
+static json_t *drivers_view(const struct agent *agent)
+{
+	json_t *view = json_array();
+
+	for (size_t i = 0; i < agent->options.driver_count; i++) {
+		const struct guard_driver *driver = &agent->options.drivers[i];
+
+		json_array_append_new(view,
+				      json_pack("{s:s, s:b, s:s}", "name",
+						driver->driver->name, "usable",
+						driver->is_open, "detail",
+						driver->detail));
+	}
+	return view;
+}
+
+static json_t *link_view(const struct agent *agent)
+{
+	const struct link *link = &agent->link;
+	const char *state = "connecting";
+	uint64_t heard_ms = 0;
+
+	if (link->state == LINK_UP)
+		state = "up";
+	else if (link->is_refused)
+		state = "refused";
+	if (link->heard_ms > 0)
+		heard_ms = agent_now_ms(agent) - link->heard_ms;
+	return json_pack("{s:s, s:s, s:s, s:I, s:I}", "address", agent->manager,
+			 "state", state, "error", link->error, "epoch",
+			 (json_int_t)agent->epoch, "heard_ms",
+			 (json_int_t)heard_ms);
+}
+
+static json_int_t time_us(const struct agent *agent)
+{
+	return (json_int_t)clock_wall_us(&agent->options.clock);
+}
+
+json_t *view_status(const struct agent *agent, uid_t uid)
+{
+	char incarnation[2 * INCARNATION_SIZE + 1];
+	uint64_t uptime_ms = agent_now_ms(agent) - agent->started_ms;
+
+	sodium_bin2hex(incarnation, sizeof(incarnation),
+		       agent->options.incarnation, INCARNATION_SIZE);
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, "
+			 "s:s, s:I}",
+			 "name", agent->name, "incarnation", incarnation,
+			 "version", agent->software, "uptime_s",
+			 (json_int_t)(uptime_ms / 1000), "time_us",
+			 time_us(agent), "manager", link_view(agent), "grants",
+			 grants_view(agent, uid), "drivers",
+			 drivers_view(agent), "keys",
+			 ids_view(agent->key_ids, agent->key_count), "drained",
+			 agent->is_drained, "reason", agent->drain_reason,
+			 "owes", (json_int_t)agent->owed_count);
+}
+
+/* --- devices and objects --- */
+
+/* A driver's text may be what a device says of itself. */
+static json_t *detail_view(const char *detail)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s", detail);
+	text_clean(text);
+	return json_string(text);
+}
+
+struct listing {
+	const struct agent *agent;
+	const struct guard_driver *driver;
+	json_t *array;
+};
+
+/* Call one operation of each open driver; what they emit goes to an array. */
+static int drivers_ask(const struct agent *agent, const char *name,
+		       int (*one)(struct listing *listing,
+				  struct fairlead_error *ret_error),
+		       json_t **ret_view, struct fairlead_error *ret_error)
+{
+	struct listing listing = { .agent = agent, .array = json_array() };
+	int result = 0;
+
+	for (size_t i = 0; i < agent->options.driver_count && result == 0;
+	     i++) {
+		listing.driver = &agent->options.drivers[i];
+		if (listing.driver->is_open)
+			result = one(&listing, ret_error);
+	}
+	if (result < 0) {
+		json_decref(listing.array);
+		return error_prefix(ret_error, "driver '%s'",
+				    listing.driver->driver->name);
+	}
+	*ret_view = json_pack("{s:o, s:I}", name, listing.array, "time_us",
+			      time_us(agent));
+	return *ret_view ? 0 : error_set(ret_error, -ENOMEM, "memory is out");
+}
+
+static void device_add(void *arg, const struct fairlead_device *device)
+{
+	struct listing *listing = arg;
+	json_t *resources = json_object();
+
+	for (uint32_t i = 0; i < device->resource_count; i++)
+		json_object_set_new(
+			resources, device->resources[i].name,
+			json_pack("{s:I, s:I}", "total",
+				  (json_int_t)device->resources[i].total,
+				  "reserved",
+				  (json_int_t)device->resources[i].reserved));
+	json_array_append_new(
+		listing->array,
+		json_pack("{s:s, s:s, s:b, s:o, s:o}", "interconnect",
+			  listing->driver->driver->name, "name", device->name,
+			  "usable", device->is_usable, "detail",
+			  detail_view(device->detail), "resources", resources));
+}
+
+static int devices_of(struct listing *listing, struct fairlead_error *ret_error)
+{
+	return listing->driver->driver->node->probe(
+		listing->driver->state, device_add, listing, ret_error);
+}
+
+int view_devices(const struct agent *agent, json_t **ret_view,
+		 struct fairlead_error *ret_error)
+{
+	return drivers_ask(agent, "devices", devices_of, ret_view, ret_error);
+}
+
+static bool grant_has_id(const struct mirror_grant *grant, uint32_t id)
+{
+	for (size_t i = 0; i < grant->id_count; i++) {
+		if (grant->ids[i] == id)
+			return true;
+	}
+	return false;
+}
+
+const struct mirror_grant *view_owner(const struct agent *agent,
+				      const char *driver,
+				      const struct fairlead_object *object)
+{
+	const struct mirror_grant *grant;
+
+	if (object->id_count == 0)
+		return NULL;
+	for (grant = agent->grants; grant; grant = grant->hh.next) {
+		uint32_t i = 0;
+
+		if (grant->uid != object->uid ||
+		    strcmp(grant->driver, driver) != 0)
+			continue;
+		while (i < object->id_count &&
+		       grant_has_id(grant, object->ids[i]))
+			i++;
+		if (i == object->id_count)
+			return grant;
+	}
+	return NULL;
+}
+
+static json_t *flags_view(uint32_t flags)
+{
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} names[] = {
+		{ FAIRLEAD_OBJECT_ENABLED, "enabled" },
+		{ FAIRLEAD_OBJECT_SYSTEM, "system" },
+		{ FAIRLEAD_OBJECT_DEFAULT, "default" },
+		{ FAIRLEAD_OBJECT_BUSY, "busy" },
+		{ FAIRLEAD_OBJECT_OPEN, "open" },
+	};
+	json_t *view = json_array();
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (flags & names[i].flag)
+			json_array_append_new(view, json_string(names[i].name));
+	}
+	return view;
+}
+
+static void object_add(void *arg, const struct fairlead_object *object)
+{
+	struct listing *listing = arg;
+	const char *driver = listing->driver->driver->name;
+	const struct mirror_grant *grant =
+		view_owner(listing->agent, driver, object);
+
+	json_array_append_new(
+		listing->array,
+		json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:o}",
+			  "interconnect", driver, "device", object->device,
+			  "id", (json_int_t)object->id, "flags",
+			  flags_view(object->flags), "uid",
+			  object->uid == UINT32_MAX ? json_null()
+						    : json_integer(object->uid),
+			  "ids", ids_view(object->ids, object->id_count),
+			  "grant_id", (json_int_t)(grant ? grant->grant_id : 0),
+			  "detail", detail_view(object->detail)));
+}
+
+static int objects_of(struct listing *listing, struct fairlead_error *ret_error)
+{
+	return listing->driver->driver->node->list(
+		listing->driver->state, object_add, listing, ret_error);
+}
+
+int view_objects(const struct agent *agent, json_t **ret_view,
+		 struct fairlead_error *ret_error)
+{
+	return drivers_ask(agent, "objects", objects_of, ret_view, ret_error);
+}
