@@ -15,6 +15,10 @@
  * the core wants core_tick() at core_deadline_ms() at the latest. The
  * operations in struct core_ops must not call the core.
  *
+ * One event gives out at most about 50,000 rows: what could cause more (such
+ * as a fence of the whole cluster) has a maximum and is refused, or goes in
+ * steps.
+ *
  * When memory is out inside an event there is no half decision to go on with:
  * the core aborts the process, and the journal has the rest.
  *
@@ -38,6 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/seam.h"
@@ -46,17 +51,21 @@
 struct core;
 struct request; /* manager/wire/request.h */
 
-#define CORE_NODES_MAX      131072  /* nodes, with those that are leaving */
-#define CORE_DRIVERS_MAX    8       /* interconnects that are turned on */
-#define CORE_JOBS_MAX       262144  /* grants that still hold something */
-#define CORE_JOB_GRANTS_MAX 256     /* of them under one SUBMITTER/JOB */
-#define CORE_TOMBSTONES_MAX 1048576 /* released keys that are remembered */
-#define CORE_TRACES_MAX     1024    /* failed requests whose events are kept */
-#define CORE_EFFECTS_MAX    16      /* pending effects of one lane */
-#define CORE_WAITERS_MAX    1024    /* open applies and releases of a grant */
-#define CORE_WITHHELD_MAX   16384   /* identifiers that one node withholds */
-#define CORE_GROUPS_MAX     64      /* different texts of nodes in an answer */
-#define CORE_VIEW_BYTES_MAX 786432  /* then a view says that there is more */
+#define CORE_NODES_MAX       131072  /* nodes, with those that are leaving */
+#define CORE_DRIVERS_MAX     8       /* interconnects that are turned on */
+#define CORE_JOBS_MAX        262144  /* grants that still hold something */
+#define CORE_JOB_GRANTS_MAX  256     /* of them under one SUBMITTER/JOB */
+#define CORE_TOMBSTONES_MAX  1048576 /* released keys that are remembered */
+#define CORE_TRACES_MAX      1024    /* failed requests whose events are kept */
+#define CORE_NODE_JOBS_MAX   4096    /* live grants on one node */
+#define CORE_NAMED_NODES_MAX 16384   /* that an operator names at once */
+#define CORE_FENCED_JOBS_MAX 16384   /* live grants of all nodes of a fence */
+#define CORE_WAIVED_IDS_MAX  1024    /* identifiers given back at once */
+#define CORE_EFFECTS_MAX     16      /* pending effects of one lane */
+#define CORE_WAITERS_MAX     1024    /* open applies and releases of a grant */
+#define CORE_REPORTS_MAX     16384   /* things that a node should not hold */
+#define CORE_GROUPS_MAX      64      /* different texts of nodes in an answer */
+#define CORE_VIEW_BYTES_MAX  786432  /* then a view says that there is more */
 
 /* One driver that the configuration turns on. */
 struct core_driver_config {
