@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Drained nodes get no reservations. An operator drains and undrains; a node
+ * that cannot take a lane back is drained by us, and undrained when it has
+ * confirmed all that it owed. An operator's drain is never undone by us.
+ *
+ * The site's tools are told again when a node repeats that it gives up: it
+ * does so when we may have died before they were told.
+ */
+
+#include "manager/core/fit.h"
+#include "manager/core/state.h"
+
+uint32_t core_node_owes(const struct core *core, const struct node *node)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < node->job_count; i++) {
+		const struct job *job = jobs_at(&core->jobs, node->jobs[i]);
+
+		if (job->state >= JOB_RELEASING && job->owed_count > 0 &&
+		    part_is_owed(job_part(job, node->index)))
+			count++;
+	}
+	for (uint32_t i = 0; i < node->report_count; i++)
+		count += report_is_revoked(&node->reports[i]);
+	return count;
+}
+
+void core_drain(struct core *core, struct node *node, const char *reason,
+		bool is_ours)
+{
+	char text[NODE_REASON_MAX + 1];
+
+	if (node->is_drained && !node->is_drained_by_us && is_ours)
+		return;
+	text_fit(text, sizeof(text), reason);
+	if (!node->is_drained)
+		core_hit(core, EDGE_NODE_DRAIN);
+	node->is_drained = true;
+	node->is_drained_by_us = is_ours;
+	free(node->reason);
+	node->reason = memory_text(text);
+	core_store_node(core, node);
+	core->ops->drain(core->ops_ctx, node->name, true, node->reason);
+}
+
+static void undrain(struct core *core, struct node *node, enum edge edge)
+{
+	char *reason = take_ptr(node->reason);
+
+	core_hit(core, edge);
+	node->is_drained = false;
+	node->is_drained_by_us = false;
+	core_store_node(core, node);
+	core->ops->drain(core->ops_ctx, node->name, false, reason);
+	free(reason);
+}
+
+void core_drain_settle(struct core *core, struct node *node)
+{
+	if (node->is_drained_by_us && core_node_owes(core, node) == 0)
+		undrain(core, node, EDGE_NODE_UNDRAIN_AUTO);
+}
+
+void core_node_drain(struct core *core, const char *text, bool is_drained,
+		     const char *reason, uint64_t token)
+{
+	_auto_(freep) struct node **nodes = NULL;
+	size_t count;
+
+	if (!core_nodes_named(core, text, token, &nodes, &count))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (is_drained)
+			core_drain(core, nodes[i], reason == NULL ? "" : reason,
+				   false);
+		else if (nodes[i]->is_drained)
+			undrain(core, nodes[i], EDGE_NODE_UNDRAIN);
+	}
+	core_reply_done(core, token, memory_check(json_object()));
+}

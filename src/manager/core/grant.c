@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The public part of a grant, and the job in the table. The same job gives the
+ * same bytes at any time, since a repeated request gets the same grant.
+ */
+#include <assert.h>
+#include <utlist.h>
+
+#include "manager/core/state.h"
+#include "manager/wire/grant.h"
+
+json_t *core_grant_json(const struct core *core, const struct job *job,
+			const char *nodes, const char *context)
+{
+	const struct grant_public public = {
+		.grant_id = job->grant_id,
+		.key = job->key,
+		.interconnect =
+			core->interconnects.list[job->driver].driver->name,
+		.nodes = nodes,
+		.uid = job->uid,
+		.context = context,
+	};
+	_auto_(freep) char *public_text = NULL;
+	_auto_(freep) char *text = NULL;
+	struct grant grant = { .grant_id = job->grant_id, .epoch = job->epoch };
+
+	/* A request is not so long, and a driver's words are an object. */
+	if (grant_public_format(&public, &public_text) < 0)
+		abort();
+	grant.public_text = public_text;
+	if (grant_format(&grant, &text) < 0)
+		abort();
+	return memory_check(json_pack("{s:s, s:I, s:o}", "grant", text,
+				      "grant_id", (json_int_t)job->grant_id,
+				      "public",
+				      json_loads(public_text, 0, NULL)));
+}
+
+json_t *core_grant_members(const struct core *core, const struct job *job)
+{
+	char *nodes = core_nodes_text(core, job);
+	const char *name;
+	char *context;
+	json_t *members;
+
+	core_describe(core, job, job->empty_reason, &name, &context);
+	members = core_grant_json(core, job, nodes, context);
+	free(context);
+	free(nodes);
+	return members;
+}
+
+static bool is_unapplied(const struct job *job)
+{
+	return job->has_lane &&
+	       (job->state == JOB_RESERVED || job->state == JOB_APPLYING);
+}
+
+void core_job_add(struct core *core, struct job *job)
+{
+	jobs_add(&core->jobs, job);
+	core->interconnects.list[job->driver].job_count++;
+	for (uint32_t i = 0; i < job->part_count; i++)
+		node_job_add(nodes_at(&core->nodes, job->parts[i].node),
+			     job->slot);
+	if (is_unapplied(job))
+		DL_APPEND(core->unapplied, job);
+	if (job->state >= JOB_RELEASED)
+		DL_APPEND(core->owing, job);
+}
+
+void core_job_set_state(struct core *core, struct job *job,
+			enum job_state state)
+{
+	bool was_unapplied = is_unapplied(job);
+
+	jobs_set_state(&core->jobs, job, state, &core->probe);
+	if (was_unapplied && !is_unapplied(job))
+		DL_DELETE(core->unapplied, job);
+	if (state == JOB_RELEASED || state == JOB_FAILED)
+		DL_APPEND(core->owing, job);
+}
+
+void core_job_remove(struct core *core, struct job *job)
+{
+	assert(job->state >= JOB_RELEASED && job->owed_count == 0);
+	core_hit(core, job->state == JOB_FAILED ? EDGE_JOB_FAILED_GONE
+						: EDGE_JOB_RELEASED_GONE);
+	DL_DELETE(core->owing, job);
+	core->interconnects.list[job->driver].job_count--;
+	for (uint32_t i = 0; i < job->part_count; i++) {
+		struct node *node = nodes_at(&core->nodes, job->parts[i].node);
+
+		node_job_remove(node, job->slot);
+		core_node_settle(core, node);
+	}
+	jobs_remove(&core->jobs, job);
+}

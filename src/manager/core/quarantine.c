@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Identifiers of a job that is over and that some node may still hold. They
+ * are free again when each of its nodes has confirmed, was fenced or was
+ * waived.
+ *
+ * A node that is up and owes a confirmation is asked again, less and less
+ * often. One that is down is asked when it registers.
+ */
+#include <assert.h>
+#include <utlist.h>
+
+#include "manager/core/event.h"
+#include "manager/core/state.h"
+
+#define RETRY_FIRST_MS 30000
+#define RETRY_MAX_MS   600000
+
+char *core_parts_text(const struct core *core, const struct job *job,
+		      bool is_unreachable)
+{
+	const char **names = memory_zero(job->part_count, sizeof(*names));
+	size_t count = 0;
+	char *text = NULL;
+
+	for (uint32_t i = 0; i < job->part_count; i++) {
+		const struct node *node =
+			nodes_at(&core->nodes, job->parts[i].node);
+
+		if (part_is_owed(&job->parts[i]) &&
+		    (!is_unreachable || node->state != NODE_UP))
+			names[count++] = node->name;
+	}
+	if (count > 0)
+		text = memory_check(hostlist_format(names, count));
+	free(names);
+	return text;
+}
+
+static void id_quarantine(size_t pool, uint32_t id, void *arg)
+{
+	struct interconnect *ic = arg;
+
+	pool_quarantine(&ic->pools[pool], id);
+}
+
+void core_quarantine_enter(struct core *core, struct job *job)
+{
+	_auto_(freep) char *nodes = core_parts_text(core, job, false);
+	json_t *ids = core_ids_json(core, job);
+	const char *pool;
+	json_t *set;
+
+	assert(!job->is_quarantined && job->owed_count > 0);
+	core_ids_each(core, job, id_quarantine, core_interconnect(core, job));
+	job->is_quarantined = true;
+	job->since_us = clock_wall_us(core->clock);
+	json_object_foreach (ids, pool, set) {
+		struct event event;
+
+		event_begin(&event, core, "quarantine");
+		event_text(&event, "pool", pool);
+		event_text(&event, "ids", json_string_value(set));
+		event_text(&event, "nodes", nodes);
+		event_text(&event, "why", job->why);
+		event_store(&event, core, job);
+	}
+	json_decref(ids);
+	core_retry_schedule(core, job);
+}
+
+static void id_put(size_t pool, uint32_t id, void *arg)
+{
+	struct interconnect *ic = arg;
+
+	pool_put(&ic->pools[pool], id);
+}
+
+void core_free_event(struct core *core, struct job *job, const char *pool,
+		     const char *ids)
+{
+	struct event event;
+
+	event_begin(&event, core, "free");
+	event_text(&event, "pool", pool);
+	event_text(&event, "ids", ids);
+	event_store(&event, core, job);
+}
+
+void core_ids_free(struct core *core, struct job *job)
+{
+	json_t *ids = core_ids_json(core, job);
+	const char *pool;
+	json_t *set;
+
+	json_object_foreach (ids, pool, set)
+		core_free_event(core, job, pool, json_string_value(set));
+	json_decref(ids);
+	core_ids_each(core, job, id_put, core_interconnect(core, job));
+}
+
+/* --- asking again --- */
+
+void core_retry_schedule(struct core *core, struct job *job)
+{
+	if (job->retry_delay_ms == 0)
+		job->retry_delay_ms = RETRY_FIRST_MS;
+	job->retry_at_ms = core_now_ms(core) + job->retry_delay_ms;
+	if (job->retry_at_ms < core->retry_at_ms)
+		core->retry_at_ms = job->retry_at_ms;
+}
+
+void core_retry_tick(struct core *core, uint64_t now_ms)
+{
+	struct job *job;
+
+	if (now_ms < core->retry_at_ms)
+		return;
+	core->retry_at_ms = DEADLINE_NONE;
+	DL_FOREACH (core->owing, job) {
+		if (job->retry_at_ms <= now_ms) {
+			core_hit(core, EDGE_PART_RETRY);
+			job->retry_at_ms = DEADLINE_NONE;
+			job->retry_delay_ms *= 2;
+			if (job->retry_delay_ms > RETRY_MAX_MS)
+				job->retry_delay_ms = RETRY_MAX_MS;
+			if (core_fanout_revoke(core, job, false) > 0)
+				core_retry_schedule(core, job);
+		} else if (job->retry_at_ms < core->retry_at_ms) {
+			core->retry_at_ms = job->retry_at_ms;
+		}
+	}
+}

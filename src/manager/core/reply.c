@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers to clients. */
+#include <stdio.h>
+
+#include "base/text.h"
+#include "manager/core/state.h"
+
+void core_reply_done(struct core *core, uint64_t token, json_t *members_owned)
+{
+	struct core_reply reply = { .members = members_owned };
+
+	core->ops->reply(core->ops_ctx, token, &reply);
+	json_decref(members_owned);
+}
+
+void core_reply_failed(struct core *core, uint64_t token, int code,
+		       const char *hint, const char *text, json_t *members)
+{
+	struct core_reply reply = {
+		.result = code,
+		.text = text,
+		.hint = hint,
+		.members = members,
+	};
+
+	core->ops->reply(core->ops_ctx, token, &reply);
+}
+
+void core_reply_error(struct core *core, uint64_t token, enum edge edge,
+		      int code, const char *hint, const char *format, ...)
+{
+	char text[FAIRLEAD_ERROR_TEXT_MAX];
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (size >= (int)sizeof(text))
+		text_cut(text, sizeof(text));
+	text_clean(text);
+	core_hit(core, edge);
+	core_reply_failed(core, token, code, hint, text, NULL);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `node-list`: the nodes in the order of the table. */
+#include <stdio.h>
+
+#include "manager/core/view.h"
+
+#define NODE_BYTES    384 /* of one without what it withholds */
+#define REPORT_BYTES  192
+#define REPORTS_SHOWN 256 /* of one node; `withheld_more` counts the others */
+
+/* Identifiers by pool, as text. */
+static json_t *ids_json(const struct core *core, const struct report *report)
+{
+	uint8_t driver = driver_find(&core->interconnects, report->driver);
+	json_t *object = memory_check(json_object());
+	const struct interconnect *ic;
+
+	if (driver == DRIVER_NONE)
+		return object;
+	ic = &core->interconnects.list[driver];
+	for (size_t n = 0; n < ic->pool_count; n++) {
+		_auto_(idset_destroyp) struct idset *set = NULL;
+		_auto_(freep) char *text = NULL;
+
+		if (idset_create(ic->pools[n].limit, &set) < 0)
+			abort();
+		for (uint32_t i = 0; i < report->id_count; i++)
+			if (report->ids[i] < ic->pools[n].limit)
+				idset_add(set, report->ids[i]);
+		text = memory_check(idset_format(set));
+		view_text(object, ic->pools[n].name, text);
+	}
+	return object;
+}
+
+static json_t *report_json(const struct core *core, const struct report *report)
+{
+	json_t *item = memory_check(json_object());
+	char why[128];
+
+	report_why(report, why, sizeof(why));
+	view_text(item, "interconnect", report->driver);
+	view_set(item, "ids", ids_json(core, report));
+	view_text(item, "why", why);
+	return item;
+}
+
+static const char *state_text(const struct node *node)
+{
+	if (!node->is_configured)
+		return "leaving";
+	return node->state == NODE_UP ? "up" : "down";
+}
+
+static json_t *node_json(const struct core *core, const struct node *node,
+			 size_t *ret_bytes)
+{
+	char incarnation[NODE_INCARNATION * 2 + 1];
+	json_t *item = memory_check(json_object());
+	json_t *reports = memory_check(json_array());
+	uint32_t shown = node->report_count;
+
+	node_incarnation_format(node, incarnation);
+	if (shown > REPORTS_SHOWN)
+		shown = REPORTS_SHOWN;
+	for (uint32_t i = 0; i < shown; i++)
+		json_array_append_new(reports,
+				      report_json(core, &node->reports[i]));
+	view_text(item, "name", node->name);
+	view_text(item, "state", state_text(node));
+	view_text(item, "incarnation", incarnation);
+	view_text(item, "version", node->version == NULL ? "" : node->version);
+	view_set(item, "drained", json_boolean(node->is_drained));
+	view_text(item, "reason", node->reason == NULL ? "" : node->reason);
+	view_number(item, "grants", node->job_count);
+	view_number(item, "owes", core_node_owes(core, node));
+	view_set(item, "withheld", reports);
+	if (shown < node->report_count)
+		view_number(item, "withheld_more", node->report_count - shown);
+	*ret_bytes = NODE_BYTES + shown * REPORT_BYTES +
+		     (node->reason == NULL ? 0 : strlen(node->reason));
+	return item;
+}
+
+json_t *core_view_nodes(const struct core *core, const char *after)
+{
+	const struct node *node =
+		after == NULL ? NULL : nodes_find(&core->nodes, after);
+	struct view_array array;
+	size_t bytes;
+
+	view_array_init(&array);
+	/* A name that has gone meanwhile: begin again. */
+	node = nodes_next(&core->nodes, node == NULL ? 0 : node->index + 1);
+	for (; node != NULL; node = nodes_next(&core->nodes, node->index + 1)) {
+		json_t *item = node_json(core, node, &bytes);
+
+		if (!view_array_add(&array, item, bytes))
+			break;
+	}
+	return view_array_end(&array, "nodes");
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An operator's word, for single identifiers and for whole nodes. It is taken
+ * for what cannot confirm any more; a node that is up is asked instead. What
+ * the word was wrong about comes out when the node registers: what it reports
+ * is withheld, and revoked again.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "manager/core/event.h"
+#include "manager/core/state.h"
+
+/* --- what has become free --- */
+
+static void quarantined_copy(
+	const struct core *core,
+	struct idset *copies[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX])
+{
+	const struct interconnects *all = &core->interconnects;
+
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++)
+		for (size_t n = 0; n < all->list[i].pool_count; n++)
+			if (idset_clone(all->list[i].pools[n].quarantined,
+					&copies[i][n]) < 0)
+				abort();
+}
+
+/* {"freed":{interconnect: {pool: ids}}}; the copies are destroyed. */
+static json_t *freed_json(
+	const struct core *core,
+	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX])
+{
+	json_t *freed = memory_check(json_object());
+
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++) {
+		const struct interconnect *ic = &core->interconnects.list[i];
+		json_t *ids = memory_check(json_object());
+
+		for (size_t n = 0; n < ic->pool_count; n++) {
+			_auto_(idset_destroyp) struct idset *set = before[i][n];
+			_auto_(freep) char *text = NULL;
+
+			idset_subtract(set, ic->pools[n].quarantined);
+			text = memory_check(idset_format(set));
+			if (text[0] != 0)
+				json_object_set_new(
+					ids, ic->pools[n].name,
+					memory_check(json_string(text)));
+		}
+		if (json_object_size(ids) > 0)
+			json_object_set(freed, ic->driver->name, ids);
+		json_decref(ids);
+	}
+	return memory_check(json_pack("{s:o}", "freed", freed));
+}
+
+/* --- identifiers --- */
+
+/* Every identifier of the job that is in the set; the job may be gone. */
+static void job_waive(struct core *core, struct job *job, struct pool *pool,
+		      const struct idset *ids)
+{
+	struct interconnect *ic = core_interconnect(core, job);
+	uint16_t waived = job->waived;
+	size_t place = 0;
+
+	for (size_t i = 0; i < ic->pool_count; i++) {
+		for (size_t n = 0; n < job->id_counts[i]; n++, place++) {
+			char text[16];
+
+			if (&ic->pools[i] != pool ||
+			    !idset_has(ids, job->ids[place]) ||
+			    (waived >> place & 1))
+				continue;
+			snprintf(text, sizeof(text), "%" PRIu32,
+				 job->ids[place]);
+			core_free_event(core, job, pool->name, text);
+			job->waived = (uint16_t)(job->waived | 1u << place);
+			pool_put(pool, job->ids[place]);
+		}
+	}
+	if (job->waived == waived)
+		return;
+	if (job->waived != (1u << job->id_count) - 1) {
+		core_store_job(core, job);
+		return;
+	}
+	/* Nothing of it is quarantined any more: it is gone, and who still
+	 * has it is told so at the next registration. */
+	core_job_confirmed(core, job, CONFIRM_WAIVED);
+	if (!core_settle(core, job))
+		core_store_job(core, job);
+}
+
+/* The pool that is meant and its interconnect: false, and it is answered. */
+static bool pool_find(struct core *core, const char *driver, const char *name,
+		      uint64_t token, struct interconnect **ret_ic,
+		      struct pool **ret_pool)
+{
+	size_t count = 0;
+
+	interconnects_foreach(ic, &core->interconnects)
+	{
+		struct pool *pool = driver_pool(ic, name);
+
+		if (pool == NULL ||
+		    (driver != NULL && strcmp(ic->driver->name, driver) != 0))
+			continue;
+		*ret_ic = ic;
+		*ret_pool = pool;
+		count++;
+	}
+	if (count == 0)
+		core_reply_error(core, token, EDGE_ERROR_QUARANTINE_ENOENT,
+				 -ENOENT, "see `fairlead status`",
+				 "there is no pool '%s'", name);
+	if (count > 1)
+		core_reply_error(core, token, EDGE_ERROR_QUARANTINE_EINVAL,
+				 -EINVAL, "name the interconnect",
+				 "several interconnects have a pool '%s'",
+				 name);
+	return count == 1;
+}
+
+static int ids_check(const struct pool *pool, const struct idset *ids,
+		     struct fairlead_error *error)
+{
+	if (idset_count(ids) > CORE_WAIVED_IDS_MAX)
+		return error_set(error, -EINVAL,
+				 "more than %d identifiers at once",
+				 CORE_WAIVED_IDS_MAX);
+	idset_foreach (id, ids)
+		if (!idset_has(pool->quarantined, id))
+			return error_set(error, -EINVAL,
+					 "%" PRIu32
+					 " is not quarantined in pool '%s'",
+					 id, pool->name);
+	return 0;
+}
+
+void core_quarantine_release(struct core *core, const char *driver,
+			     const char *pool_name, const char *ids,
+			     uint64_t token)
+{
+	_auto_(idset_destroyp) struct idset *set = NULL;
+	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
+	struct fairlead_error error = { 0 };
+	struct interconnect *ic = NULL;
+	struct pool *pool = NULL;
+	struct job *job, *next;
+
+	if (!pool_find(core, driver, pool_name, token, &ic, &pool))
+		return;
+	if (idset_parse(ids, pool->limit, &set, &error) < 0 ||
+	    ids_check(pool, set, &error) < 0) {
+		core_reply_error(core, token, EDGE_ERROR_QUARANTINE_EINVAL,
+				 -EINVAL, "see `fairlead quarantine list`",
+				 "%s", error.text);
+		return;
+	}
+	quarantined_copy(core, before);
+	DL_FOREACH_SAFE (core->owing, job, next)
+		if (core_interconnect(core, job) == ic && job->is_quarantined)
+			job_waive(core, job, pool, set);
+	core_reply_done(core, token, freed_json(core, before));
+}
+
+/* --- nodes --- */
+
+/* Host list to nodes; false: one is unknown, and it is answered. */
+bool core_nodes_named(struct core *core, const char *text, uint64_t token,
+		      struct node ***ret_nodes, size_t *ret_count)
+{
+	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
+	struct fairlead_error error = { 0 };
+	struct node **nodes;
+	int duplicate;
+
+	if (hostlist_parse(text, &list, &error) < 0) {
+		core_reply_error(core, token, EDGE_ERROR_NODE_EINVAL, -EINVAL,
+				 NULL, "%s", error.text);
+		return false;
+	}
+	if (list->count > CORE_NAMED_NODES_MAX) {
+		core_reply_error(core, token, EDGE_ERROR_NODE_EINVAL, -EINVAL,
+				 "name fewer nodes",
+				 "more than %d nodes at once",
+				 CORE_NAMED_NODES_MAX);
+		return false;
+	}
+	duplicate = hostlist_duplicate(list);
+	if (duplicate >= 0) {
+		core_reply_error(core, token, EDGE_ERROR_NODE_EINVAL, -EINVAL,
+				 NULL, "node '%s' stands twice in the list",
+				 list->names[duplicate]);
+		return false;
+	}
+	nodes = memory_zero(list->count, sizeof(struct node *));
+	for (size_t i = 0; i < list->count; i++) {
+		nodes[i] = nodes_find(&core->nodes, list->names[i]);
+		if (nodes[i] != NULL)
+			continue;
+		core_reply_error(core, token, EDGE_ERROR_NODE_ENOENT, -ENOENT,
+				 "see `fairlead node list`",
+				 "node '%s' is not known", list->names[i]);
+		free(nodes);
+		return false;
+	}
+	*ret_nodes = nodes;
+	*ret_count = list->count;
+	return true;
+}
+
+/* False, and it is answered: the word cannot be taken. */
+static bool fence_check(struct core *core, struct node *const *nodes,
+			size_t count, uint64_t token)
+{
+	uint64_t jobs = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		jobs += nodes[i]->job_count;
+		if (nodes[i]->state == NODE_UP) {
+			core_reply_error(core, token, EDGE_ERROR_NODE_EBUSY,
+					 -EBUSY,
+					 "take the node down first, or use "
+					 "`fairlead quarantine release`",
+					 "node '%s' is up and can confirm "
+					 "by itself",
+					 nodes[i]->name);
+			return false;
+		}
+	}
+	if (jobs <= CORE_FENCED_JOBS_MAX)
+		return true;
+	core_reply_error(core, token, EDGE_ERROR_NODE_EINVAL, -EINVAL,
+			 "name fewer nodes",
+			 "the nodes have %" PRIu64
+			 " grants together, more than %d at once",
+			 jobs, CORE_FENCED_JOBS_MAX);
+	return false;
+}
+
+static void node_fence(struct core *core, struct node *node)
+{
+	/* The node's jobs change while they are looked at. */
+	uint32_t count = node->job_count;
+	_auto_(freep) uint32_t *slots = memory_zero(count, sizeof(*slots));
+
+	memcpy(slots, node->jobs, count * sizeof(*slots));
+	for (uint32_t i = 0; i < count; i++) {
+		struct job *job = jobs_at(&core->jobs, slots[i]);
+		struct part *part = job_part(job, node->index);
+
+		if (!part_is_owed(part))
+			continue;
+		core_parts_confirmed(core, job, &part, 1, CONFIRM_WAIVED);
+		if (job->state >= JOB_RELEASED)
+			core_settle(core, job);
+	}
+	/* Whichever machine comes next under this name is the right one. */
+	node->past_count = 0;
+	if (!node->is_configured)
+		core_reports_set(core, node, NULL, 0);
+	core_store_node(core, node);
+	core_drain_settle(core, node);
+}
+
+void core_node_fence(struct core *core, const char *text, uint64_t token)
+{
+	_auto_(freep) struct node **nodes = NULL;
+	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
+	size_t count;
+
+	if (!core_nodes_named(core, text, token, &nodes, &count))
+		return;
+	if (!fence_check(core, nodes, count, token))
+		return;
+	quarantined_copy(core, before);
+	for (size_t i = 0; i < count; i++)
+		nodes[i]->is_pinned = true;
+	for (size_t i = 0; i < count; i++)
+		node_fence(core, nodes[i]);
+	for (size_t i = 0; i < count; i++)
+		core_node_unpin(core, nodes[i]);
+	core_reply_done(core, token, freed_json(core, before));
+}
