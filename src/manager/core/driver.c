@@ -16,7 +16,8 @@
 #include "manager/core/memory.h"
 #include "manager/wire/names.h"
 
-uint8_t driver_find(const struct interconnects *interconnects, const char *name)
+uint8_t interconnect_find(const struct interconnects *interconnects,
+			  const char *name)
 {
 	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++) {
 		const struct fairlead_driver *driver =
@@ -53,7 +54,7 @@ static const char *driver_flaw(const struct fairlead_driver *driver)
 static int index_assign(const struct interconnects *interconnects,
 			const struct driver_plan *plan, const char *name)
 {
-	uint8_t index = driver_find(interconnects, name);
+	uint8_t index = interconnect_find(interconnects, name);
 
 	if (index != DRIVER_NONE)
 		return index;

@@ -59,8 +59,8 @@ void drivers_take(struct interconnects *interconnects, struct driver_plan *plan,
 void drivers_fini(struct interconnects *interconnects);
 
 /* DRIVER_NONE when it is not turned on. */
-uint8_t driver_find(const struct interconnects *interconnects,
-		    const char *name);
+uint8_t interconnect_find(const struct interconnects *interconnects,
+			  const char *name);
 /* NULL when there is no such pool. */
 struct pool *driver_pool(struct interconnect *interconnect, const char *name);
 

@@ -162,7 +162,7 @@ static int job_load(struct core *core, const struct store_row *row,
 	result = job_check(core, job, error);
 	if (result < 0)
 		return result;
-	job->driver = driver_find(&core->interconnects, driver);
+	job->driver = interconnect_find(&core->interconnects, driver);
 	if (job->driver == DRIVER_NONE)
 		return error_set(error, -EINVAL,
 				 "interconnect '%s' is not turned on: turn it "

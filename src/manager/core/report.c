@@ -16,7 +16,8 @@
 static void report_each(struct core *core, const struct report *report,
 			void (*fn)(struct pool *pool, uint32_t id))
 {
-	uint8_t driver = driver_find(&core->interconnects, report->driver);
+	uint8_t driver =
+		interconnect_find(&core->interconnects, report->driver);
 	struct interconnect *ic;
 
 	if (driver == DRIVER_NONE)

@@ -353,7 +353,7 @@ void core_reserve(struct core *core, const struct core_caller *caller,
 {
 	struct attempt attempt = { .request = request };
 	uint8_t driver =
-		driver_find(&core->interconnects, request->interconnect);
+		interconnect_find(&core->interconnects, request->interconnect);
 
 	if (!core_may_act(caller, request->key_text)) {
 		core_reply_error(core, token, EDGE_ERROR_RESERVE_EPERM, -EPERM,

@@ -11,7 +11,8 @@
 /* Identifiers by pool, as text. */
 static json_t *ids_json(const struct core *core, const struct report *report)
 {
-	uint8_t driver = driver_find(&core->interconnects, report->driver);
+	uint8_t driver =
+		interconnect_find(&core->interconnects, report->driver);
 	json_t *object = memory_check(json_object());
 	const struct interconnect *ic;
 
