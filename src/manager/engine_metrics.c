@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers for Prometheus: the engine's own, then those of the core. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "manager/fanout.h"
+#include "manager/internal.h"
+
+#define LINE_MAX_BYTES 512
+
+static void line(struct writer *out, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void line(struct writer *out, const char *format, ...)
+{
+	char text[LINE_MAX_BYTES];
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (size > 0 && (size_t)size < sizeof(text)) {
+		write_bytes(out, text, (size_t)size);
+		write_u8(out, '\n');
+	}
+}
+
+static void family(struct writer *out, const char *name, const char *type,
+		   const char *help)
+{
+	line(out, "# HELP fairlead_%s %s", name, help);
+	line(out, "# TYPE fairlead_%s %s", name, type);
+}
+
+static void number(struct writer *out, const char *name, const char *type,
+		   const char *help, uint64_t value)
+{
+	family(out, name, type, help);
+	line(out, "fairlead_%s %" PRIu64, name, value);
+}
+
+static void write_requests(const struct engine *engine, struct writer *out)
+{
+	static const uint64_t bounds[] = TIME_BUCKETS;
+
+	family(out, "request_seconds", "histogram",
+	       "Time from a client's request to its answer, by op.");
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op_metrics *op = &engine->counters.ops[i];
+
+		for (size_t j = 0; j < BUCKETS_MAX; j++)
+			line(out,
+			     "fairlead_request_seconds_bucket{op=\"%s\","
+			     "le=\"%g\"} %" PRIu64,
+			     ops[i].name, (double)bounds[j] / 1000,
+			     op->buckets[j]);
+		line(out,
+		     "fairlead_request_seconds_bucket{op=\"%s\",le=\"+Inf\"} "
+		     "%" PRIu64,
+		     ops[i].name, op->done_count);
+		line(out, "fairlead_request_seconds_sum{op=\"%s\"} %.3f",
+		     ops[i].name, (double)op->sum_ms / 1000);
+		line(out, "fairlead_request_seconds_count{op=\"%s\"} %" PRIu64,
+		     ops[i].name, op->done_count);
+	}
+	family(out, "request_failures_total", "counter",
+	       "Requests that were answered with an error, by op.");
+	for (size_t i = 0; i < op_count; i++)
+		line(out, "fairlead_request_failures_total{op=\"%s\"} %" PRIu64,
+		     ops[i].name, engine->counters.ops[i].failed_count);
+}
+
+static void write_refusals(const struct engine *engine, struct writer *out)
+{
+	static const char *const names[] = {
+		[REFUSAL_MALFORMED] = "malformed",
+		[REFUSAL_KEY] = "key",
+		[REFUSAL_REPLAYED] = "replayed",
+		[REFUSAL_UNKNOWN] = "unknown-node",
+		[REFUSAL_PROOF] = "unproven-epoch",
+		[REFUSAL_STALE] = "stale",
+	};
+
+	family(out, "node_refusals_total", "counter",
+	       "Messages of nodes that were not taken, by reason.");
+	for (size_t i = 0; i < REFUSAL_COUNT; i++)
+		line(out, "fairlead_node_refusals_total{why=\"%s\"} %" PRIu64,
+		     names[i], engine->counters.refusals[i]);
+}
+
+static void write_journal(const struct engine *engine, struct writer *out)
+{
+	const struct counters *counters = &engine->counters;
+
+	number(out, "commits_total", "counter",
+	       "Transactions written to the journal.", counters->commit_count);
+	number(out, "commit_rows_total", "counter",
+	       "Rows written to the journal.", counters->row_count);
+	number(out, "commit_failures_total", "counter",
+	       "Transactions that could not be written.",
+	       counters->commit_failed_count);
+	number(out, "journal_replays_total", "counter",
+	       "Times that the journal was read again after a failure.",
+	       counters->replay_count);
+	number(out, "journal_available", "gauge",
+	       "1 when the journal can be written.", engine->core != NULL);
+}
+
+static void write_nodes(const struct engine *engine, struct writer *out)
+{
+	const struct counters *counters = &engine->counters;
+
+	number(out, "node_connections", "gauge", "Connections of nodes.",
+	       HASH_COUNT(engine->sessions));
+	number(out, "nodes_registered", "gauge",
+	       "Nodes with a registered connection.",
+	       HASH_CNT(hh_node, engine->sessions_by_node));
+	number(out, "node_leases_lost_total", "counter",
+	       "Connections that were given up after silence.",
+	       counters->lease_count);
+	number(out, "commands_total", "counter", "Commands sent to nodes.",
+	       counters->command_count);
+	number(out, "commands_repeated_total", "counter",
+	       "Commands sent to a node again.", counters->repeat_count);
+	number(out, "answers_total", "counter", "Answers of nodes to commands.",
+	       counters->answer_count);
+	number(out, "answer_timeouts_total", "counter",
+	       "Commands that a connected node did not answer in time.",
+	       counters->timeout_count);
+	number(out, "fanouts_open", "gauge", "Commands under way.",
+	       fanouts_count(engine->fanouts));
+}
+
+static void on_core_line(void *arg, const char *text)
+{
+	size_t size = strlen(text);
+
+	write_bytes(arg, text, size);
+	if (size == 0 || text[size - 1] != '\n')
+		write_u8(arg, '\n');
+}
+
+char *engine_metrics(const struct engine *engine)
+{
+	struct writer out = { 0 };
+	uint64_t uptime_ms = engine_now_ms(engine) - engine->started_ms;
+
+	number(&out, "epoch", "gauge", "Epoch of the manager.", engine->epoch);
+	number(&out, "halted", "gauge",
+	       "1 when a newer manager was met and this one has stopped.",
+	       engine->halted_epoch != 0);
+	number(&out, "uptime_seconds", "gauge", "Since the start.",
+	       uptime_ms / 1000);
+	number(&out, "client_connections", "gauge", "Connections of clients.",
+	       HASH_COUNT(engine->clients));
+	number(&out, "requests_open", "gauge", "Requests without an answer.",
+	       HASH_COUNT(engine->requests));
+	number(&out, "requests_refused_total", "counter",
+	       "Requests that could not be read or were not allowed.",
+	       engine->counters.client_refused_count);
+	write_requests(engine, &out);
+	write_journal(engine, &out);
+	write_nodes(engine, &out);
+	write_refusals(engine, &out);
+	if (engine->core != NULL)
+		core_metrics(engine->core, on_core_line, &out);
+	write_u8(&out, 0);
+	return (char *)writer_take(&out, NULL);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A node proves who it is. Each nonce is good for one REGISTER, so that none
+ * can be played back; what fails costs the connection, and changes nothing.
+ * A registration that is taken replaces the node's connection before, and is
+ * answered by HELLO once its rows are on disk.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "manager/internal.h"
+
+enum refusal session_refusal(int result)
+{
+	switch (result) {
+	case -ENOKEY:
+	case -EKEYREJECTED:
+		return REFUSAL_KEY;
+	case -ESTALE:
+		return REFUSAL_REPLAYED;
+	case -ENOENT:
+		return REFUSAL_UNKNOWN;
+	default:
+		return REFUSAL_MALFORMED;
+	}
+}
+
+static const char *refusal_text(int result)
+{
+	switch (result) {
+	case -ENOKEY:
+		return "the registration is signed with a key that the "
+		       "manager does not have; give the node a new key file";
+	case -EKEYREJECTED:
+		return "the registration is not signed with this node's key; "
+		       "give the node its own key file";
+	case -ESTALE:
+		return "the registration answers to another challenge";
+	case -EPROTONOSUPPORT:
+		return "the manager does not speak this version of the "
+		       "protocol";
+	default:
+		return "the registration is malformed";
+	}
+}
+
+void session_reject(struct engine *engine, struct session *session,
+		    enum refusal refusal, const char *text)
+{
+	engine->counters.refusals[refusal]++;
+	log_warning(engine->log, "registration refused: %s peer=%s", text,
+		    session->address);
+	session_refuse(engine, session, text);
+}
+
+static int tell_core(struct engine *engine,
+		     const struct registration *registration,
+		     struct fairlead_error *ret_error)
+{
+	struct core_inventory_grant *grants;
+	struct core_inventory_object *objects;
+	struct core_registration told = {
+		.node = registration->node,
+		.version = registration->software,
+		.grant_count = registration->grant_count,
+		.object_count = registration->object_count,
+	};
+	int result = -ENOMEM;
+
+	grants = calloc(told.grant_count + 1, sizeof(*grants));
+	objects = calloc(told.object_count + 1, sizeof(*objects));
+	told.grants = grants;
+	told.objects = objects;
+	memcpy(told.incarnation, registration->incarnation,
+	       sizeof(told.incarnation));
+	for (size_t i = 0; grants != NULL && i < told.grant_count; i++) {
+		const struct registration_grant *from =
+			&registration->grants[i];
+
+		grants[i] = (struct core_inventory_grant){
+			.grant_id = from->grant_id,
+			.state = from->state,
+			.driver = from->driver,
+			.id_count = from->id_count,
+			.ids = from->ids,
+		};
+	}
+	for (size_t i = 0; objects != NULL && i < told.object_count; i++) {
+		const struct registration_object *from =
+			&registration->objects[i];
+
+		objects[i] = (struct core_inventory_object){
+			.driver = from->driver,
+			.device = from->device,
+			.object_id = from->id,
+			.uid = from->uid,
+			.id_count = from->id_count,
+			.ids = from->ids,
+		};
+	}
+	if (grants != NULL && objects != NULL)
+		result = core_register(engine->core, &told, ret_error);
+	else
+		error_set(ret_error, -ENOMEM, "out of memory");
+	free(grants);
+	free(objects);
+	return result;
+}
+
+/* The node has proven itself on this session: it is the node's from now on. */
+static void adopt(struct engine *engine, struct session *session,
+		  const struct registration *registration)
+{
+	struct session *old = session_of(engine, registration->node);
+	struct output *output;
+
+	if (old != NULL) {
+		session_unregister(engine, old);
+		session_refuse(engine, old,
+			       "the node has registered on another connection");
+	}
+	memcpy(session->node, registration->node, sizeof(session->node));
+	memcpy(session->incarnation, registration->incarnation,
+	       sizeof(session->incarnation));
+	session->version = registration->version;
+	session->is_registered = true;
+	HASH_ADD(hh_node, engine->sessions_by_node, node, strlen(session->node),
+		 session);
+	output = calloc(1, sizeof(*output));
+	if (output != NULL)
+		output->node = strdup(session->node);
+	if (output == NULL || output->node == NULL) {
+		output_destroy(output);
+		commit_spoil(engine, -ENOMEM);
+		return;
+	}
+	output->kind = OUTPUT_HELLO;
+	output->peer = session->peer;
+	memcpy(output->nonce, registration->node_nonce, sizeof(output->nonce));
+	commit_output(engine, output);
+}
+
+static void take_registration(struct engine *engine, struct session *session,
+			      const struct registration *registration)
+{
+	struct fairlead_error error;
+	int result;
+
+	if (halt_check(engine, registration))
+		return;
+	result = tell_core(engine, registration, &error);
+	if (result == 0)
+		adopt(engine, session, registration);
+	else
+		session_reject(engine, session, session_refusal(result),
+			       error.text);
+}
+
+void session_register(struct engine *engine, struct session *session,
+		      const struct frame *frame)
+{
+	struct registration registration;
+	int result;
+
+	if (!session->is_challenged) {
+		engine->counters.refusals[REFUSAL_REPLAYED]++;
+		return;
+	}
+	result = registration_open(engine->masters, engine->master_count,
+				   session->nonce, frame->payload, frame->size,
+				   &registration);
+	if (result < 0) {
+		session_reject(engine, session, session_refusal(result),
+			       refusal_text(result));
+		return;
+	}
+	session->is_challenged = false;
+	take_registration(engine, session, &registration);
+	registration_fini(&registration);
+}

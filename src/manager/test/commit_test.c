@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Group commit: what becomes visible when, and what a failed commit leaves. */
+#include "bed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "manager/wire/client.h"
+
+static void ask_reserve(struct bed *bed, uint64_t client, const char *key)
+{
+	bed_ask(bed, client, "reserve", "{s:{s:s, s:i, s:i, s:s}}", "request",
+		"key", key, "uid", BED_USER, "gid", BED_USER, "nodes", "n0");
+}
+
+static int64_t count_jobs(struct bed *bed, uint64_t client)
+{
+	json_t *answer;
+	int64_t count;
+
+	bed_ask(bed, client, "list", NULL);
+	bed_commit(bed);
+	answer = bed_expect(bed, client, 0);
+	count = (int64_t)json_array_size(json_object_get(answer, "jobs"));
+	json_decref(answer);
+	return count;
+}
+
+static void an_answer_waits_for_its_batch(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+
+	ask_reserve(bed, client, "slurm/1/0");
+	assert_int_equal(bed->commit_count, 1);
+	assert_null(bed_answer(bed, client));
+	bed_commit_one(bed, 0);
+	bed_expect_done(bed, client, 0);
+}
+
+static void requests_collect_while_a_commit_is_in_flight(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+
+	ask_reserve(bed, client, "slurm/1/0");
+	ask_reserve(bed, client, "slurm/2/0");
+	ask_reserve(bed, client, "slurm/3/0");
+	assert_int_equal(bed->commit_count, 1);
+	bed_commit_one(bed, 0);
+	bed_expect_done(bed, client, 0);
+	assert_null(bed_answer(bed, client));
+	assert_int_equal(bed->commit_count, 1);
+	bed_commit_one(bed, 0);
+	bed_expect_done(bed, client, 0);
+	bed_expect_done(bed, client, 0);
+	assert_int_equal(bed->commit_count, 0);
+	assert_true(engine_is_idle(bed->engine));
+}
+
+static void a_view_waits_for_the_rows_before_it(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t submitter = bed_client(bed, BED_SUBMITTER);
+	uint64_t root = bed_client(bed, BED_ROOT);
+
+	ask_reserve(bed, submitter, "slurm/1/0");
+	bed_ask(bed, root, "list", NULL);
+	assert_null(bed_answer(bed, root));
+	bed_commit_one(bed, 0);
+	bed_expect_done(bed, root, 0);
+	/* Without rows there is nothing to wait for. */
+	bed_ask(bed, root, "list", NULL);
+	bed_expect_done(bed, root, 0);
+}
+
+static void commands_wait_for_their_batch(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	struct bed_node node;
+	uint64_t grant_id;
+
+	bed_node_up(bed, "n0", &node);
+	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
+	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	assert_int_equal(bed_node_frames(&node), 0);
+	bed_commit_one(bed, 0);
+	assert_int_equal(bed_node_frames(&node), 1);
+	bed_node_obey(&node, COMMAND_APPLY, 0);
+	assert_null(bed_answer(bed, client));
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+}
+
+static void hello_waits_for_its_batch(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+
+	bed_node_connect(bed, "n0", &node);
+	bed_node_send_register(&node);
+	assert_int_equal(bed->commit_count, 1);
+	assert_int_equal(bed_node_frames(&node), 0);
+	bed_commit_one(bed, 0);
+	assert_int_equal(bed_node_frames(&node), 1);
+}
+
+static void a_failed_commit_answers_with_what_to_do(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	json_t *answer;
+
+	ask_reserve(bed, client, "slurm/1/0");
+	ask_reserve(bed, client, "slurm/2/0");
+	bed_commit_one(bed, -ENOSPC);
+	for (int i = 0; i < 2; i++) {
+		answer = bed_expect(bed, client, -ENOSPC);
+		assert_non_null(strstr(
+			json_string_value(json_object_get(answer, "error")),
+			"the disk says no"));
+		assert_non_null(strstr(
+			json_string_value(json_object_get(answer, "hint")),
+			"free space"));
+		json_decref(answer);
+	}
+	assert_int_equal(bed->commit_count, 0);
+	bed_advance(bed, 0);
+	assert_int_equal(bed->replay_count, 1);
+	bed_commit(bed);
+	assert_int_equal(count_jobs(bed, client), 0);
+	/* The keys were not used up, and all goes on. */
+	bed_reserve(bed, client, "slurm/1/0", "n0");
+	assert_int_equal(count_jobs(bed, client), 1);
+}
+
+static void a_failed_commit_keeps_what_was_on_disk(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	uint64_t grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
+
+	ask_reserve(bed, client, "slurm/2/0");
+	bed_commit_one(bed, -EIO);
+	bed_expect_done(bed, client, -EIO);
+	bed_advance(bed, 0);
+	bed_commit(bed);
+	assert_int_equal(count_jobs(bed, client), 1);
+	assert_true(bed_reserve(bed, client, "slurm/2/0", "n1") > grant_id);
+}
+
+static void requests_are_put_off_until_the_journal_is_read(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+
+	bed->replay_result = -EIO;
+	ask_reserve(bed, client, "slurm/1/0");
+	bed_commit_one(bed, -EIO);
+	bed_expect_done(bed, client, -EIO);
+	ask_reserve(bed, client, "slurm/1/0");
+	bed_expect_done(bed, client, -EAGAIN);
+	bed_advance(bed, 0);
+	assert_int_equal(bed->replay_count, 1);
+	ask_reserve(bed, client, "slurm/1/0");
+	bed_expect_done(bed, client, -EAGAIN);
+	/* Metrics are wanted most now. */
+	bed_ask(bed, client, "metrics", NULL);
+	bed_expect_done(bed, client, 0);
+	bed_advance(bed, ENGINE_REPLAY_MS - 1);
+	assert_int_equal(bed->replay_count, 1);
+	bed->replay_result = 0;
+	bed_advance(bed, 1);
+	assert_int_equal(bed->replay_count, 2);
+	bed_commit(bed);
+	bed_reserve(bed, client, "slurm/1/0", "n0");
+}
+
+static void a_failed_commit_ends_an_apply_under_way(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	struct bed_node node;
+	uint64_t grant_id;
+
+	bed_node_up(bed, "n0", &node);
+	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
+	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	bed_commit(bed);
+	ask_reserve(bed, client, "slurm/2/0");
+	bed_commit_one(bed, -EIO);
+	bed_expect_done(bed, client, -EIO);
+	bed_expect_done(bed, client, -EIO);
+}
+
+static void nodes_register_again_after_a_failed_commit(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	struct bed_node node;
+	uint8_t *bytes;
+	size_t size;
+
+	bed_node_up(bed, "n0", &node);
+	ask_reserve(bed, client, "slurm/1/0");
+	bed_commit_one(bed, -EIO);
+	bed_expect_done(bed, client, -EIO);
+	/* Between the failure and the new core nothing of the node counts. */
+	bed_node_send_register(&node);
+	bed_advance(bed, 0);
+	bed_commit(bed);
+	assert_false(bed_was_closed(&bed->nodes, node.peer));
+	bytes = bed_node_take(&node, FRAME_CHALLENGE, &size);
+	assert_non_null(bytes);
+	assert_int_equal(challenge_decode(bytes, size, &node.challenge), 0);
+	free(bytes);
+	bed_node_register(&node);
+	assert_int_equal(bed->epoch, BED_EPOCH + 1);
+}
+
+static void a_batch_behind_a_failed_one_fails_with_it(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	uint64_t clients[80];
+	char key[32];
+	int asked = 0;
+
+	/* So many that a second batch is full before the first is done. */
+	ask_reserve(bed, client, "slurm/first/0");
+	for (int i = 0; i < 80; i++)
+		clients[i] = bed_client(bed, BED_SUBMITTER);
+	while (bed->commit_count < 2) {
+		assert_true(asked < 80 * CLIENT_REQUESTS_MAX);
+		snprintf(key, sizeof(key), "slurm/%d/0", asked);
+		bed_ask(bed, clients[asked % 80], "reserve",
+			"{s:{s:s, s:i, s:i, s:s, s:s}}", "request", "key", key,
+			"uid", BED_USER, "gid", BED_USER, "nodes", "n0",
+			"interconnect", "none");
+		asked++;
+	}
+	bed_commit_one(bed, -EIO);
+	bed_expect_done(bed, client, -EIO);
+	for (int i = 0; i < asked; i++)
+		bed_expect_done(bed, clients[i % 80], -EIO);
+	bed_advance(bed, 0);
+	assert_int_equal(bed->replay_count, 0);
+	bed_commit_one(bed, -ECANCELED);
+	bed_advance(bed, 0);
+	assert_int_equal(bed->replay_count, 1);
+	bed_commit(bed);
+	assert_int_equal(count_jobs(bed, client), 0);
+}
+
+static void a_restart_finds_what_was_acknowledged(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	uint64_t grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
+
+	ask_reserve(bed, client, "slurm/2/0");
+	bed_crash(bed);
+	bed_start(bed, BED_EPOCH + 1, false);
+	client = bed_client(bed, BED_SUBMITTER);
+	assert_int_equal(count_jobs(bed, client), 1);
+	assert_int_equal(bed_reserve(bed, client, "slurm/1/0", "n0"), grant_id);
+}
+
+int main(void)
+{
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(an_answer_waits_for_its_batch),
+		TEST(requests_collect_while_a_commit_is_in_flight),
+		TEST(a_view_waits_for_the_rows_before_it),
+		TEST(commands_wait_for_their_batch),
+		TEST(hello_waits_for_its_batch),
+		TEST(a_failed_commit_answers_with_what_to_do),
+		TEST(a_failed_commit_keeps_what_was_on_disk),
+		TEST(requests_are_put_off_until_the_journal_is_read),
+		TEST(a_failed_commit_ends_an_apply_under_way),
+		TEST(nodes_register_again_after_a_failed_commit),
+		TEST(a_batch_behind_a_failed_one_fails_with_it),
+		TEST(a_restart_finds_what_was_acknowledged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
