@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The site's own programs: drain_command and undrain_command, run with NODE
+ * and REASON as arguments, never by a shell. Some at a time, the others wait;
+ * what fails, or takes too long, is logged and not tried again.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define COMMANDS_RUNNING_MAX 8
+#define COMMANDS_WAITING_MAX 4096  /* more are dropped, and logged */
+#define COMMAND_TIMEOUT_MS   60000 /* then it is killed */
+
+struct commands;
+
+/*
+ * -ENOMEM. loop and log are kept by reference. timeout_ms: of one command;
+ * COMMAND_TIMEOUT_MS but in tests.
+ */
+int commands_create(uv_loop_t *loop, const struct log *log, uint64_t timeout_ms,
+		    struct commands **ret_commands);
+/*
+ * Forget those that wait, and leave those that run to themselves. The loop
+ * frees the rest: run it before it is closed.
+ */
+void commands_destroy(struct commands *commands);
+DEFINE_AUTO(struct commands, commands_destroy)
+
+/* Texts are copied. */
+void commands_run(struct commands *commands, const char *path, const char *node,
+		  const char *reason);
+/* Running and waiting. */
+size_t commands_count(const struct commands *commands);

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Wiring: two nets (nodes over TCP, clients over a Unix socket), the store's
+ * worker, one timer for the engine's deadline, the site's commands, and the
+ * metrics. Decisions are the engine's.
+ *
+ * The engine's deadline is looked at before the loop waits, since any event
+ * may have moved it.
+ */
+#include "manager/role.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "manager/journal.h"
+#include "manager/role_internal.h"
+#include "manager/wire/client.h"
+#include "sys/clock.h"
+#include "sys/files.h"
+#include "sys/rng.h"
+
+#define SOCKET_MODE          0666 /* who may do what goes by the peer's uid */
+#define NODE_QUEUE_BYTES_MAX (16 * NET_FRAME_BYTES_MAX)
+
+/* --- events of the nets --- */
+
+static void on_node_opened(void *ctx, uint64_t peer,
+			   const struct net_peer_info *info)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_node_opened(manager->engine, peer, info->address);
+}
+
+static void on_node_received(void *ctx, uint64_t peer, const void *frame,
+			     size_t size)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_node_received(manager->engine, peer, frame, size);
+}
+
+static void on_node_closed(void *ctx, uint64_t peer, int reason)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_node_closed(manager->engine, peer);
+}
+
+static const struct net_events node_events = {
+	.opened = on_node_opened,
+	.received = on_node_received,
+	.closed = on_node_closed,
+};
+
+static void on_client_opened(void *ctx, uint64_t peer,
+			     const struct net_peer_info *info)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_client_opened(manager->engine, peer, info->uid);
+}
+
+static void on_client_received(void *ctx, uint64_t peer, const void *frame,
+			       size_t size)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_client_received(manager->engine, peer, frame, size);
+}
+
+static void on_client_violated(void *ctx, uint64_t peer, int reason)
+{
+	struct manager *manager = ctx;
+
+	engine_client_violated(manager->engine, peer, reason);
+}
+
+static void on_client_closed(void *ctx, uint64_t peer, int reason)
+{
+	struct manager *manager = ctx;
+
+	engine_client_closed(manager->engine, peer);
+}
+
+static const struct net_events client_events = {
+	.opened = on_client_opened,
+	.received = on_client_received,
+	.violated = on_client_violated,
+	.closed = on_client_closed,
+};
+
+/* --- what the engine wants done --- */
+
+static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
+		     struct fairlead_error *ret_error)
+{
+	struct manager *manager = ctx;
+
+	return journal_begin(manager->store, false, engine, ret_epoch,
+			     ret_error);
+}
+
+static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
+{
+	return role_reconfigure(ctx, ret_text);
+}
+
+static const char *on_store_error(void *ctx)
+{
+	struct manager *manager = ctx;
+
+	return manager->worker == NULL ? ""
+				       : store_worker_error(manager->worker);
+}
+
+static void on_drain(void *ctx, const char *node, bool is_drained,
+		     const char *reason)
+{
+	struct manager *manager = ctx;
+	const struct config_manager *config = &manager->config->manager;
+	const char *path =
+		is_drained ? config->drain_command : config->undrain_command;
+
+	log_warning(manager->log, "node %s node=%s reason=%s",
+		    is_drained ? "drained" : "undrained", node, reason);
+	if (*path != 0)
+		commands_run(manager->commands, path, node, reason);
+}
+
+static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
+		      const struct fairlead_effect *effect)
+{
+	struct manager *manager = ctx;
+	struct unable *unable = calloc(1, sizeof(*unable));
+
+	/* Without memory its deadline ends it. */
+	if (unable == NULL)
+		return;
+	unable->grant_id = grant_id;
+	unable->effect_id = effect->id;
+	unable->next = manager->unable;
+	manager->unable = unable;
+	log_error(manager->log,
+		  "there is no executor for the effect kind=%s driver=%s",
+		  effect->kind, driver);
+}
+
+const struct engine_ops role_engine_ops = {
+	.replay = on_replay,
+	.reconfigure = on_reconfigure,
+	.store_error = on_store_error,
+	.drain = on_drain,
+	.effect = on_effect,
+};
+
+static char *render_metrics(void *ctx)
+{
+	struct manager *manager = ctx;
+
+	return engine_metrics(manager->engine);
+}
+
+/* --- the end --- */
+
+static void free_manager(struct manager *manager)
+{
+	void (*stopped)(void *ctx) = manager->stopped;
+	void *ctx = manager->stopped_ctx;
+
+	config_destroy(manager->config);
+	free(manager->config_path);
+	free(manager);
+	if (stopped != NULL)
+		stopped(ctx);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct manager *manager = handle->data;
+
+	if (--manager->open_count == 0)
+		free_manager(manager);
+}
+
+/* Nothing is on its way to the disk. */
+static void close_all(struct manager *manager)
+{
+	net_destroy(take_ptr(manager->nodes_net));
+	net_destroy(take_ptr(manager->clients_net));
+	http_stop(take_ptr(manager->http));
+	commands_destroy(take_ptr(manager->commands));
+	engine_destroy(take_ptr(manager->engine));
+	store_close(take_ptr(manager->store));
+	while (manager->unable != NULL) {
+		struct unable *unable = manager->unable;
+
+		manager->unable = unable->next;
+		free(unable);
+	}
+	uv_close((uv_handle_t *)&manager->prepare, on_handle_closed);
+	uv_close((uv_handle_t *)&manager->timer, on_handle_closed);
+}
+
+static void on_worker_stopped(void *arg)
+{
+	close_all(arg);
+}
+
+/* No more events reach the engine but the ends of its commits. */
+static void stop_worker(struct manager *manager)
+{
+	manager->is_over = true;
+	if (manager->worker == NULL)
+		close_all(manager);
+	else
+		store_worker_stop(take_ptr(manager->worker), on_worker_stopped,
+				  manager);
+}
+
+void manager_stop(struct manager *manager, void (*stopped)(void *ctx),
+		  void *ctx)
+{
+	manager->stopped = stopped;
+	manager->stopped_ctx = ctx;
+	manager->is_stopping = true;
+	net_listen_stop(manager->nodes_net);
+	net_listen_stop(manager->clients_net);
+}
+
+/* --- time --- */
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct manager *manager = timer->data;
+
+	if (!manager->is_over)
+		engine_tick(manager->engine);
+}
+
+static void end_effects(struct manager *manager)
+{
+	struct unable *unable;
+
+	while ((unable = manager->unable) != NULL) {
+		manager->unable = unable->next;
+		engine_effect_done(manager->engine, unable->grant_id,
+				   unable->effect_id, -ENOSYS,
+				   "no executor of this build does that");
+		free(unable);
+	}
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+	struct manager *manager = prepare->data;
+	uint64_t deadline_ms;
+	uint64_t now_ms;
+
+	if (manager->is_over)
+		return;
+	end_effects(manager);
+	if (manager->is_stopping && engine_is_idle(manager->engine)) {
+		stop_worker(manager);
+		return;
+	}
+	deadline_ms = engine_deadline_ms(manager->engine);
+	now_ms = clock_monotonic_ms(&manager->clock);
+	if (deadline_ms == DEADLINE_NONE) {
+		uv_timer_stop(&manager->timer);
+		return;
+	}
+	uv_update_time(manager->loop);
+	uv_timer_start(&manager->timer, on_timer,
+		       deadline_ms > now_ms ? deadline_ms - now_ms : 0, 0);
+}
+
+/* --- the start --- */
+
+static int open_journal(struct manager *manager,
+			const struct manager_options *options,
+			struct fairlead_error *ret_error)
+{
+	const struct store_options store_options = {
+		.files = sys_files(),
+		.is_recovery = options->is_recovery,
+	};
+	const char *notice;
+	int result = store_open(manager->config->manager.state, &store_options,
+				&manager->store, ret_error);
+
+	if (result < 0)
+		return result;
+	notice = store_notice(manager->store);
+	if (notice != NULL)
+		log_warning(manager->log, "%s", notice);
+	result = store_worker_start(manager->loop, manager->store,
+				    &manager->worker);
+	if (result < 0)
+		return error_set(ret_error, result, "the journal's thread: %s",
+				 strerror(-result));
+	return 0;
+}
+
+static int make_engine(struct manager *manager,
+		       struct fairlead_error *ret_error)
+{
+	struct role_config filled;
+	struct manager_keys keys;
+	struct engine_options options = {
+		.config = &filled.engine,
+		.keys = &keys,
+		.clock = sys_clock(),
+		.rng = sys_rng(),
+		.nodes = net_seam(manager->nodes_net),
+		.clients = net_seam(manager->clients_net),
+		.store = store_worker_seam(manager->worker),
+		.ops = &role_engine_ops,
+		.ops_ctx = manager,
+		.log = manager->log,
+	};
+	int result =
+		role_keys_load(manager->config->manager.key, &keys, ret_error);
+
+	if (result < 0)
+		return result;
+	role_config_fill(manager->config, &filled);
+	result = engine_create(&options, &manager->engine, ret_error);
+	manager_keys_fini(&keys);
+	return result;
+}
+
+static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
+{
+	struct net_options nodes = {
+		.events = &node_events,
+		.events_ctx = manager,
+		.connections_max = ENGINE_NODES_MAX,
+		.queue_bytes_max = NODE_QUEUE_BYTES_MAX,
+	};
+	struct net_options clients = {
+		.events = &client_events,
+		.events_ctx = manager,
+		.connections_max = CLIENT_CONNECTIONS_MAX,
+		.frame_bytes_max = CLIENT_FRAME_MAX,
+		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
+	};
+	int result = net_create(manager->loop, &nodes, &manager->nodes_net);
+
+	if (result == 0)
+		result = net_create(manager->loop, &clients,
+				    &manager->clients_net);
+	if (result == 0)
+		result =
+			commands_create(manager->loop, manager->log,
+					COMMAND_TIMEOUT_MS, &manager->commands);
+	if (result < 0)
+		return error_set(ret_error, result, "out of memory");
+	return 0;
+}
+
+static int listen_all(struct manager *manager, struct fairlead_error *ret_error)
+{
+	const struct config_manager *config = &manager->config->manager;
+	int result = net_listen_tcp(manager->nodes_net, config->listen, NULL,
+				    ret_error);
+
+	if (result == 0)
+		result = net_listen_unix(manager->clients_net, config->socket,
+					 SOCKET_MODE, (uid_t)-1, (gid_t)-1,
+					 ret_error);
+	if (result == 0 && *config->metrics != 0)
+		result = http_start(manager->loop, config->metrics,
+				    render_metrics, manager, &manager->http,
+				    NULL, ret_error);
+	return result;
+}
+
+static int start(struct manager *manager, const struct manager_options *options,
+		 struct fairlead_error *ret_error)
+{
+	uint64_t epoch;
+	int result = open_journal(manager, options, ret_error);
+
+	if (result == 0)
+		result = make_nets(manager, ret_error);
+	if (result == 0)
+		result = make_engine(manager, ret_error);
+	if (result == 0)
+		result = journal_begin(manager->store, options->is_recovery,
+				       manager->engine, &epoch, ret_error);
+	if (result == 0)
+		result = engine_start(manager->engine, epoch,
+				      options->is_recovery, ret_error);
+	if (result == 0 && options->waive != NULL)
+		engine_waive(manager->engine, options->waive);
+	if (result == 0)
+		result = listen_all(manager, ret_error);
+	return result;
+}
+
+int manager_start(const struct manager_options *options,
+		  struct config *config_owned, struct manager **ret_manager,
+		  struct fairlead_error *ret_error)
+{
+	struct manager *manager = calloc(1, sizeof(*manager));
+	char *path = strdup(options->config_path);
+	int result;
+
+	if (manager == NULL || path == NULL) {
+		config_destroy(config_owned);
+		free(manager);
+		free(path);
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	}
+	manager->loop = options->loop;
+	manager->config_path = path;
+	manager->roles = options->roles;
+	manager->drivers = options->drivers;
+	manager->driver_count = options->driver_count;
+	manager->log = options->log;
+	manager->clock = sys_clock();
+	manager->config = config_owned;
+	uv_prepare_init(manager->loop, &manager->prepare);
+	uv_timer_init(manager->loop, &manager->timer);
+	manager->prepare.data = manager;
+	manager->timer.data = manager;
+	manager->open_count = 2;
+	result = start(manager, options, ret_error);
+	if (result < 0) {
+		stop_worker(manager);
+		return result;
+	}
+	uv_prepare_start(&manager->prepare, on_prepare);
+	*ret_manager = manager;
+	return 0;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Configuration and keys, at the start and again. A reload takes the whole
+ * configuration or nothing of it; keys that are right are taken in any case.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "manager/role_internal.h"
+
+#define KEY_BYTES_MAX 65536
+#define EVENTS_KEEP   100000 /* released grants whose events are kept */
+
+void role_config_fill(const struct config *config, struct role_config *ret)
+{
+	const struct config_manager *manager = &config->manager;
+	struct engine_config *engine = &ret->engine;
+
+	*ret = (struct role_config){ 0 };
+	for (size_t i = 0; i < config->driver_count; i++) {
+		const struct config_driver *driver = &config->drivers[i];
+
+		if (i == CORE_DRIVERS_MAX)
+			break;
+		ret->drivers[i] = (struct core_driver_config){
+			.driver = driver->driver,
+			.settings = driver->settings,
+			.setting_count = driver->setting_count,
+		};
+		engine->core.driver_count = i + 1;
+	}
+	for (size_t i = 0; i < manager->submitter_count; i++)
+		ret->submitters[i] = (struct engine_submitter){
+			.name = manager->submitters[i].name,
+			.uid = manager->submitters[i].uid,
+		};
+	engine->core.nodes = manager->nodes;
+	engine->core.interconnect = manager->interconnect;
+	engine->core.apply_timeout_ms = manager->apply_timeout_ms;
+	engine->core.revoke_timeout_ms = manager->revoke_timeout_ms;
+	engine->core.events_keep = EVENTS_KEEP;
+	engine->core.drivers = ret->drivers;
+	engine->cluster = config->cluster;
+	engine->submitters = ret->submitters;
+	engine->submitter_count = manager->submitter_count;
+}
+
+static int read_key(int fd, char *bytes, size_t *ret_size)
+{
+	size_t size = 0;
+	ssize_t count;
+
+	while ((count = read(fd, bytes + size, KEY_BYTES_MAX - size)) > 0)
+		size += (size_t)count;
+	if (count < 0)
+		return -errno;
+	*ret_size = size;
+	return size == KEY_BYTES_MAX ? -EFBIG : 0;
+}
+
+int role_keys_load(const char *path, struct manager_keys *ret_keys,
+		   struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char bytes[KEY_BYTES_MAX];
+	struct fairlead_error error;
+	struct stat status;
+	size_t size = 0;
+	int result = fd < 0 ? -errno : 0;
+
+	if (result == 0 && fstat(fd, &status) < 0)
+		result = -errno;
+	if (result == 0)
+		result = read_key(fd, bytes, &size);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "key: %s: %s; it has to be a file of mode 600 "
+				 "that belongs to the manager's user",
+				 path, strerror(-result));
+	if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		result = error_set(&error, -EPERM,
+				   "others can use it (mode %04o); chmod 600",
+				   status.st_mode & 07777);
+	else
+		result = manager_keys_parse(bytes, size, ret_keys, &error);
+	sodium_memzero(bytes, sizeof(bytes));
+	if (result < 0)
+		return error_set(ret_error, result, "key: %s: %s", path,
+				 error.text);
+	return 0;
+}
+
+/* All changes as one text; NULL when memory is out. */
+static char *join(const char *changes, const char *restart)
+{
+	char *text;
+	bool has_both = *changes != 0 && *restart != 0;
+
+	if (asprintf(&text, "%s%s%s", changes, has_both ? "\n" : "", restart) <
+	    0)
+		return NULL;
+	return text;
+}
+
+static int take_config(struct manager *manager, struct config *config,
+		       char **ret_text)
+{
+	_auto_(freep) char *restart = config_restart_needed(
+		manager->config, config, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *changes = NULL;
+	struct manager_keys keys = { 0 };
+	struct role_config filled;
+	struct fairlead_error error;
+	int result = role_keys_load(config->manager.key, &keys, &error);
+
+	if (result == 0)
+		result = engine_rekey(manager->engine, &keys, &error);
+	if (result == 0) {
+		role_config_fill(config, &filled);
+		result = engine_configure(manager->engine, &filled.engine,
+					  &changes, &error);
+	}
+	manager_keys_fini(&keys);
+	if (result < 0) {
+		*ret_text = strdup(error.text);
+		return result;
+	}
+	manager->log->level = config->log_level;
+	*ret_text = restart == NULL ? NULL : join(changes, restart);
+	return 0;
+}
+
+int role_reconfigure(struct manager *manager, char **ret_text)
+{
+	_auto_(config_destroyp) struct config *config = NULL;
+	struct config *old;
+	int result = config_load(manager->config_path, manager->roles,
+				 manager->drivers, manager->driver_count,
+				 &config, ret_text);
+
+	if (result == 0)
+		result = config_check_files(config, CONFIG_ROLE_MANAGER,
+					    ret_text);
+	if (result == 0)
+		result = take_config(manager, config, ret_text);
+	if (result < 0)
+		return result;
+	old = manager->config;
+	manager->config = config;
+	config = old;
+	return 0;
+}
+
+void manager_reload(struct manager *manager)
+{
+	_auto_(freep) char *text = NULL;
+	int result = role_reconfigure(manager, &text);
+
+	if (result < 0)
+		log_error(manager->log, "reload refused, the old one stays: %s",
+			  text == NULL ? "out of memory" : text);
+	else
+		log_info(manager->log, "reloaded: %s",
+			 text == NULL || *text == 0 ? "nothing has changed"
+						    : text);
+}

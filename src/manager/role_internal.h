@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the manager role share. */
+#pragma once
+
+#include "manager/command.h"
+#include "manager/engine.h"
+#include "manager/http.h"
+#include "manager/role.h"
+#include "manager/store/store.h"
+#include "manager/store/worker.h"
+#include "sys/net.h"
+
+/* An effect that nobody here carries out: it ends in the next turn. */
+struct unable {
+	uint64_t grant_id;
+	uint32_t effect_id;
+	struct unable *next;
+};
+
+struct manager {
+	uv_loop_t *loop;
+	char *config_path;
+	unsigned int roles;
+	const struct fairlead_driver *const *drivers;
+	size_t driver_count;
+	struct log *log;
+	struct clock_seam clock;
+
+	struct config *config;
+	struct store *store;
+	struct store_worker *worker;
+	struct engine *engine;
+	struct net *nodes_net;
+	struct net *clients_net;
+	struct commands *commands;
+	struct http *http;
+	struct unable *unable;
+
+	uv_prepare_t prepare;
+	uv_timer_t timer;
+	unsigned int open_count; /* of the two */
+	bool is_stopping;        /* when nothing is on its way to the disk */
+	bool is_over; /* the engine hears nothing more from outside */
+	void (*stopped)(void *ctx);
+	void *stopped_ctx;
+};
+
+extern const struct engine_ops role_engine_ops;
+
+/* config.c's structs as the engine wants them; borrowed from config. */
+struct role_config {
+	struct engine_config engine;
+	struct core_driver_config drivers[CORE_DRIVERS_MAX];
+	struct engine_submitter submitters[CONFIG_SUBMITTERS_MAX];
+};
+
+void role_config_fill(const struct config *config, struct role_config *ret);
+int role_keys_load(const char *path, struct manager_keys *ret_keys,
+		   struct fairlead_error *ret_error);
+/* As engine_ops.reconfigure. */
+int role_reconfigure(struct manager *manager, char **ret_text);
