@@ -23,7 +23,6 @@ int core_create(const struct core_config *config, const struct core_ops *ops,
 	core->clock = clock;
 	core->log = log;
 	core->next_grant_id = 1;
-	core->next_fanout_id = 1;
 	core->retry_at_ms = DEADLINE_NONE;
 	nodes_init(&core->nodes);
 	jobs_init(&core->jobs);

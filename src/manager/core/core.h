@@ -92,7 +92,7 @@ enum core_fanout_op {
 
 /* A command to a set of nodes. Borrowed: valid during the call only. */
 struct core_fanout {
-	uint64_t id; /* comes back in core_fanout_done; unique in a core */
+	uint64_t id; /* comes back in core_fanout_done; unique for ever */
 	enum core_fanout_op op;
 	uint64_t apply_floor;
 	uint32_t timeout_ms;

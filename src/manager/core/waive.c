@@ -59,38 +59,45 @@ static json_t *freed_json(
 
 /* --- identifiers --- */
 
-/* Every identifier of the job that is in the set; the job may be gone. */
+/* Which identifiers of the job are meant: its waived ones from now on. */
+static uint16_t waived_with(const struct core *core, const struct job *job,
+			    const struct pool *pool, const struct idset *ids)
+{
+	const struct interconnect *ic = &core->interconnects.list[job->driver];
+	unsigned int waived = job->waived;
+	size_t place = 0;
+
+	for (size_t i = 0; i < ic->pool_count; i++)
+		for (size_t n = 0; n < job->id_counts[i]; n++, place++)
+			if (&ic->pools[i] == pool &&
+			    idset_has(ids, job->ids[place]))
+				waived |= 1u << place;
+	return (uint16_t)waived;
+}
+
+/* The job may be gone afterwards. */
 static void job_waive(struct core *core, struct job *job, struct pool *pool,
 		      const struct idset *ids)
 {
-	struct interconnect *ic = core_interconnect(core, job);
-	uint16_t waived = job->waived;
-	size_t place = 0;
+	uint16_t before = job->waived;
+	uint16_t waived = waived_with(core, job, pool, ids);
 
-	for (size_t i = 0; i < ic->pool_count; i++) {
-		for (size_t n = 0; n < job->id_counts[i]; n++, place++) {
-			char text[16];
-
-			if (&ic->pools[i] != pool ||
-			    !idset_has(ids, job->ids[place]) ||
-			    (waived >> place & 1))
-				continue;
-			snprintf(text, sizeof(text), "%" PRIu32,
-				 job->ids[place]);
-			core_free_event(core, job, pool->name, text);
-			job->waived = (uint16_t)(job->waived | 1u << place);
-			pool_put(pool, job->ids[place]);
-		}
-	}
-	if (job->waived == waived)
+	if (waived == before)
 		return;
-	if (job->waived != (1u << job->id_count) - 1) {
-		core_store_job(core, job);
-		return;
-	}
-	/* Nothing of it is quarantined any more: it is gone, and who still
+	/* When nothing of it is quarantined any more it is gone; who still
 	 * has it is told so at the next registration. */
-	core_job_confirmed(core, job, CONFIRM_WAIVED);
+	if (waived == (1u << job->id_count) - 1)
+		core_job_confirmed(core, job, CONFIRM_WAIVED);
+	job->waived = waived;
+	for (size_t place = 0; place < job->id_count; place++) {
+		char text[16];
+
+		if (!((waived & ~before) >> place & 1))
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu32, job->ids[place]);
+		core_free_event(core, job, pool->name, text);
+		pool_put(pool, job->ids[place]);
+	}
 	if (!core_settle(core, job))
 		core_store_job(core, job);
 }

@@ -218,6 +218,14 @@ struct told_fanout *open_fanout(struct fixture *fixture)
 	return NULL;
 }
 
+void answer_with(struct fixture *fixture, struct told_fanout *fanout,
+		 const struct core_answer *answers, size_t count)
+{
+	/* Before: the core may start others, and the list move. */
+	fanout->is_answered = true;
+	core_fanout_done(fixture->core, fanout->id, answers, count);
+}
+
 static void answer(struct fixture *fixture, struct told_fanout *fanout,
 		   const char *other, int result, const char *text)
 {
@@ -234,9 +242,7 @@ static void answer(struct fixture *fixture, struct told_fanout *fanout,
 		node_incarnation(fixture, fanout->names[i],
 				 answers[i].incarnation);
 	}
-	fanout->is_answered = true;
-	/* The core may start others, and the list move. */
-	core_fanout_done(fixture->core, fanout->id, answers, count);
+	answer_with(fixture, fanout, answers, count);
 	free(answers);
 }
 

@@ -163,6 +163,9 @@ void answer_all(struct fixture *fixture, struct told_fanout *fanout, int result,
 void answer_one(struct fixture *fixture, struct told_fanout *fanout,
 		const char *node, int result, const char *text);
 
+void answer_with(struct fixture *fixture, struct told_fanout *fanout,
+		 const struct core_answer *answers, size_t count);
+
 /* --- looking --- */
 
 /* A set of pool "vni" of `fake`, as text; valid until the next call. */

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a registration proves, and what it only says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "manager/core/test/fixture.h"
+
+/* A registration of n0, and the error's text. */
+static int try_register(struct fixture *f,
+			const struct core_registration *registration,
+			struct fairlead_error *error)
+{
+	memset(error, 0, sizeof(*error));
+	return core_register(f->core, registration, error);
+}
+
+static void a_stranger_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct core_registration registration = { .node = "n10",
+						  .version = "1" };
+	struct fairlead_error error;
+
+	assert_int_equal(try_register(f, &registration, &error), -ENOENT);
+	assert_contains(error.text, "'n10'");
+}
+
+static void a_boot_fences_what_the_node_held(void **state)
+{
+	struct fixture *f = *state;
+	json_t *confirmed;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = active(f, "slurm/1/0", "n[0-1]", "");
+	core_node_lost(f->core, "n1");
+	release_id(f, id);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_string_equal(vnis(f, "quarantined"), "1024");
+	node_boot(f, "n1");
+	node_up(f, "n1");
+	assert_true(is_gone(f, id));
+	confirmed = event(f, id, "confirm");
+	assert_string_equal(
+		json_string_value(json_object_get(confirmed, "how")), "fenced");
+	assert_string_equal(
+		json_string_value(json_object_get(confirmed, "nodes")), "n1");
+	json_decref(confirmed);
+	assert_int_equal(open_fanouts(f), 0);
+}
+
+static void the_same_boot_fences_nothing(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	core_node_lost(f->core, "n0");
+	release_id(f, id);
+	/* It reports nothing, which proves nothing: it is asked again. */
+	node_up(f, "n0");
+	assert_string_equal(vnis(f, "quarantined"), "1024");
+	assert_int_equal(open_fanout(f)->op, CORE_FANOUT_REVOKE);
+	assert_int_equal(open_fanout(f)->lane.grant_id, id);
+	assert_int_equal(open_fanout(f)->lane.ids[0], 1024);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_true(is_gone(f, id));
+}
+
+static void death_and_time_free_nothing(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	core_node_lost(f->core, "n0");
+	release_id(f, id);
+	fixture_advance(f, 1000u * 3600 * 24 * 365);
+	fixture_restart(f);
+	fixture_advance(f, 1000u * 3600 * 24 * 365);
+	assert_string_equal(vnis(f, "quarantined"), "1024");
+	assert_int_equal(job_state(f, id), JOB_RELEASED);
+}
+
+static void a_boot_under_a_live_job_is_told(void **state)
+{
+	struct fixture *f = *state;
+	json_t *reset;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = active(f, "slurm/1/0", "n[0-1]", "");
+	node_boot(f, "n1");
+	node_up(f, "n1");
+	assert_int_equal(job_state(f, id), JOB_ACTIVE);
+	assert_int_equal(part_state(f, id, "n1"), PART_REVOKED);
+	reset = event(f, id, "node-reset");
+	assert_string_equal(json_string_value(json_object_get(reset, "node")),
+			    "n1");
+	assert_string_equal(
+		json_string_value(json_object_get(reset, "incarnation")),
+		"6e310000000000000000000000000002");
+	json_decref(reset);
+	verify(f);
+	/* That boot is not asked for what it never had. */
+	release_id(f, id);
+	assert_string_equal(open_fanout(f)->nodes, "n0");
+	answer_all(f, open_fanout(f), 0, "");
+	assert_true(is_gone(f, id));
+}
+
+static void a_fence_needs_no_row_of_the_job(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = active(f, "slurm/1/0", "n[0-1]", "");
+	node_boot(f, "n1");
+	node_up(f, "n1");
+	assert_int_equal(rows(f, STORE_PART, id), 0);
+	fixture_restart(f);
+	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
+	assert_int_equal(part_state(f, id, "n1"), PART_REVOKED);
+}
+
+static void a_boot_that_was_left_does_not_come_back(void **state)
+{
+	struct fixture *f = *state;
+	struct core_registration registration = { .node = "n0",
+						  .version = "1" };
+	struct fairlead_error error;
+	uint64_t id;
+
+	node_up(f, "n0");
+	node_boot(f, "n0");
+	node_up(f, "n0");
+	id = active(f, "slurm/1/0", "n0", "");
+	node_incarnation(f, "n0", registration.incarnation);
+	registration.incarnation[15]--;
+	assert_int_equal(try_register(f, &registration, &error), -EEXIST);
+	assert_contains(error.text, "fairlead node fence n0");
+	fixture_restart(f);
+	assert_int_equal(try_register(f, &registration, &error), -EEXIST);
+	/* It has fenced nothing. */
+	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
+	/* An operator says that the other one is gone. */
+	core_node_fence(f->core, "n0", 99);
+	assert_int_equal(reply_to(f, 99)->result, 0);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_int_equal(part_state(f, id, "n0"), PART_REVOKED);
+}
+
+static void the_lane_that_should_be_there_is_no_news(void **state)
+{
+	struct fixture *f = *state;
+	struct core_inventory_grant grant;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "vnis=2");
+	grant = inventory_of(f, id);
+	node_up_with(f, "n0", &grant, 1);
+	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
+	assert_string_equal(vnis(f, "withheld"), "");
+	assert_int_equal(open_fanouts(f), 0);
+}
+
+static void a_lane_that_is_missing_is_told_once(void **state)
+{
+	struct fixture *f = *state;
+	json_t *exception;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = active(f, "slurm/1/0", "n[0-1]", "");
+	node_up(f, "n1");
+	node_up(f, "n1");
+	assert_int_equal(part_state(f, id, "n1"), PART_MISSING);
+	assert_int_equal(edge_hits(f, "report:applied-grant-missing"), 1);
+	exception = event(f, id, "exception");
+	assert_string_equal(
+		json_string_value(json_object_get(exception, "note")),
+		"node n1 has no lane of this grant any more");
+	assert_true(json_integer_value(json_object_get(exception, "severity")) >
+		    0);
+	json_decref(exception);
+	assert_int_equal(job_state(f, id), JOB_ACTIVE);
+	fixture_restart(f);
+	assert_int_equal(part_state(f, id, "n1"), PART_MISSING);
+	/* It still has to confirm. */
+	nodes_up(f, 2);
+	release_id(f, id);
+	assert_string_equal(open_fanout(f)->nodes, "n[0-1]");
+	answer_all(f, open_fanout(f), 0, "");
+	assert_true(is_gone(f, id));
+}
+
+static void what_is_not_ours_is_withheld(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1024, 1030, 7 };
+	struct core_inventory_object object = {
+		.driver = "fake",
+		.device = "cxi0",
+		.object_id = 5,
+		.uid = 77,
+		.id_count = 3,
+		.ids = ids,
+	};
+	struct core_registration registration = {
+		.node = "n0",
+		.version = "1",
+		.objects = &object,
+		.object_count = 1,
+	};
+	struct fairlead_error error;
+
+	node_incarnation(f, "n0", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "7,1024,1030");
+	assert_string_equal(vnis(f, "free"), "1025-1029,1031-1039");
+	assert_int_equal(reserve(f, "slurm/1/0", "n1", ""), 0);
+	assert_string_equal(vnis(f, "held"), "1025");
+	/* Two nodes report it, one no longer does; one boots: still there. */
+	registration.node = "n1";
+	node_incarnation(f, "n1", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	node_up(f, "n0");
+	assert_string_equal(vnis(f, "withheld"), "7,1024,1030");
+	core_node_lost(f->core, "n1");
+	fixture_restart(f);
+	assert_string_equal(vnis(f, "withheld"), "7,1024,1030");
+	/* Until it registers without it. */
+	node_up(f, "n1");
+	assert_string_equal(vnis(f, "withheld"), "");
+	assert_string_equal(vnis(f, "free"), "1024,1026-1039");
+}
+
+static void what_is_withheld_and_held_is_not_free_afterwards(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t id_list[] = { 1024 };
+	struct core_inventory_object object = { .driver = "fake",
+						.device = "cxi0",
+						.uid = UINT32_MAX,
+						.id_count = 1,
+						.ids = id_list };
+	struct core_registration registration = { .node = "n1",
+						  .version = "1",
+						  .objects = &object,
+						  .object_count = 1 };
+	struct fairlead_error error;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	node_incarnation(f, "n1", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "held"), "1024");
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	release_id(f, id);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_true(is_gone(f, id));
+	assert_string_equal(vnis(f, "free"), "1025-1039");
+	assert_int_equal(edge_hits(f, "id:held->withheld"), 1);
+	node_up(f, "n1");
+	assert_string_equal(vnis(f, "free"), "1024-1039");
+}
+
+static void an_unknown_grant_is_withheld_and_not_destroyed(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1033 };
+	struct core_inventory_grant grant = { .grant_id = 4242,
+					      .state = 2,
+					      .driver = "fake",
+					      .id_count = 1,
+					      .ids = ids };
+
+	node_up_with(f, "n0", &grant, 1);
+	assert_string_equal(vnis(f, "withheld"), "1033");
+	assert_int_equal(open_fanouts(f), 0);
+	assert_int_equal(edge_hits(f, "report:unknown-grant"), 1);
+	fixture_restart(f);
+	assert_string_equal(vnis(f, "withheld"), "1033");
+	/* An operator cleans the node, which says so. */
+	node_up_with(f, "n0", &grant, 1);
+	confirm(f, "n0", 4242, 0, "");
+	assert_string_equal(vnis(f, "withheld"), "");
+}
+
+static void a_released_grant_is_revoked_again(void **state)
+{
+	struct fixture *f = *state;
+	struct core_inventory_grant grant;
+	uint32_t ids[4];
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	grant = inventory_of(f, id);
+	memcpy(ids, grant.ids, sizeof(ids));
+	grant.ids = ids;
+	release_id(f, id);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_true(is_gone(f, id));
+	/* It said that it was gone, and now says that it is there. */
+	node_up_with(f, "n0", &grant, 1);
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	assert_int_equal(open_fanout(f)->op, CORE_FANOUT_REVOKE);
+	assert_int_equal(open_fanout(f)->lane.grant_id, id);
+	assert_int_equal(open_fanout(f)->lane.uid, 1001);
+	assert_int_equal(open_fanout(f)->lane.gid, 100);
+	assert_int_equal(open_fanout(f)->lane.ids[0], 1024);
+	assert_string_equal(open_fanout(f)->key, "slurm/1/0");
+	answer_all(f, open_fanout(f), -EBUSY, "busy");
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	confirm(f, "n0", id, 0, "");
+	assert_string_equal(vnis(f, "withheld"), "");
+	/* Also by the answer itself. */
+	node_up_with(f, "n0", &grant, 1);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_string_equal(vnis(f, "withheld"), "");
+	assert_int_equal(edge_hits(f, "report:released-grant"), 2);
+}
+
+static void a_grant_that_was_never_applied_there_is_withheld(void **state)
+{
+	struct fixture *f = *state;
+	struct core_inventory_grant grant;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
+	grant = inventory_of(f, 1);
+	node_up_with(f, "n0", &grant, 1);
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	assert_int_equal(open_fanouts(f), 0);
+	assert_int_equal(release_id(f, 1), 0);
+	/* Free for nobody while n0 has it. */
+	assert_string_equal(vnis(f, "free"), "1025-1039");
+	node_up(f, "n0");
+	/* A node that is not the job's. */
+	id = active(f, "slurm/2/0", "n0", "");
+	grant = inventory_of(f, id);
+	node_up_with(f, "n1", &grant, 1);
+	assert_string_equal(vnis(f, "withheld"), "1025");
+	assert_int_equal(edge_hits(f, "report:grant-never-applied-there"), 2);
+}
+
+static void a_part_that_was_confirmed_and_is_there_is_revoked(void **state)
+{
+	struct fixture *f = *state;
+	struct core_inventory_grant grant;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = active(f, "slurm/1/0", "n[0-1]", "");
+	grant = inventory_of(f, id);
+	confirm(f, "n1", id, 0, "");
+	assert_int_equal(part_state(f, id, "n1"), PART_REVOKED);
+	node_up_with(f, "n1", &grant, 1);
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	assert_string_equal(open_fanout(f)->nodes, "n1");
+	answer_all(f, open_fanout(f), 0, "");
+	assert_string_equal(vnis(f, "withheld"), "");
+	assert_int_equal(job_state(f, id), JOB_ACTIVE);
+}
+
+static void other_identifiers_than_ours_are_withheld(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1024, 1036 };
+	struct core_inventory_grant grant;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	grant = inventory_of(f, id);
+	grant.id_count = 2;
+	grant.ids = ids;
+	node_up_with(f, "n0", &grant, 1);
+	assert_string_equal(vnis(f, "withheld"), "1024,1036");
+	assert_int_equal(edge_hits(f, "report:grant-with-other-identifiers"),
+			 1);
+	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
+}
+
+static void a_grant_in_another_boot_is_its_to_confirm(void **state)
+{
+	struct fixture *f = *state;
+	struct core_inventory_grant grant;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	grant = inventory_of(f, id);
+	core_node_lost(f->core, "n0");
+	release_id(f, id);
+	node_boot(f, "n0");
+	node_up_with(f, "n0", &grant, 1);
+	/* It reports the grant all the same: nothing is fenced. */
+	assert_int_equal(job_state(f, id), JOB_RELEASED);
+	assert_string_equal(vnis(f, "quarantined"), "1024");
+	fixture_restart(f);
+	assert_string_equal(vnis(f, "quarantined"), "1024");
+	node_up(f, "n0");
+	answer_all(f, open_fanout(f), 0, "");
+	assert_true(is_gone(f, id));
+}
+
+static void a_report_of_an_interconnect_that_is_off_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1031 };
+	struct core_inventory_grant grant = { .grant_id = 4242,
+					      .state = 2,
+					      .driver = "elan3",
+					      .id_count = 1,
+					      .ids = ids };
+
+	node_up_with(f, "n0", &grant, 1);
+	assert_string_equal(vnis(f, "withheld"), "");
+	assert_int_equal(nodes_find(&f->core->nodes, "n0")->report_count, 1);
+}
+
+static void what_a_node_says_is_made_to_fit(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[32];
+	char text[300];
+	struct core_inventory_object object = {
+		.driver = text, .device = text, .id_count = 32, .ids = ids
+	};
+	struct core_registration registration = { .node = "n0",
+						  .version = text,
+						  .objects = &object,
+						  .object_count = 1 };
+	struct fairlead_error error;
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	for (uint32_t i = 0; i < 32; i++)
+		ids[i] = UINT32_MAX - i;
+	node_incarnation(f, "n0", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	registration.object_count = CORE_REPORTS_MAX + 1;
+	assert_int_equal(try_register(f, &registration, &error), -E2BIG);
+	node_up(f, "n0");
+}
+
+static void nodes_come_up_in_three_ways(void **state)
+{
+	struct fixture *f = *state;
+
+	core_node_lost(f->core, "n0");
+	core_node_lost(f->core, "nobody");
+	assert_int_equal(edge_hits(f, "node:up->down"), 0);
+	node_up(f, "n0");
+	node_up(f, "n0");
+	core_node_lost(f->core, "n0");
+	core_node_lost(f->core, "n0");
+	node_up(f, "n0");
+	assert_int_equal(edge_hits(f, "node:unknown->up"), 1);
+	assert_int_equal(edge_hits(f, "node:up->up"), 1);
+	assert_int_equal(edge_hits(f, "node:down->up"), 1);
+	assert_int_equal(edge_hits(f, "node:up->down"), 1);
+	assert_int_equal(edge_hits(f, "node:rebooted"), 0);
+}
+
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_stranger_is_refused),
+		T(a_boot_fences_what_the_node_held),
+		T(the_same_boot_fences_nothing),
+		T(death_and_time_free_nothing),
+		T(a_boot_under_a_live_job_is_told),
+		T(a_fence_needs_no_row_of_the_job),
+		T(a_boot_that_was_left_does_not_come_back),
+		T(the_lane_that_should_be_there_is_no_news),
+		T(a_lane_that_is_missing_is_told_once),
+		T(what_is_not_ours_is_withheld),
+		T(what_is_withheld_and_held_is_not_free_afterwards),
+		T(an_unknown_grant_is_withheld_and_not_destroyed),
+		T(a_released_grant_is_revoked_again),
+		T(a_grant_that_was_never_applied_there_is_withheld),
+		T(a_part_that_was_confirmed_and_is_there_is_revoked),
+		T(other_identifiers_than_ours_are_withheld),
+		T(a_grant_in_another_boot_is_its_to_confirm),
+		T(a_report_of_an_interconnect_that_is_off_is_kept),
+		T(what_a_node_says_is_made_to_fit),
+		T(nodes_come_up_in_three_ways),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
