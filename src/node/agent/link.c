@@ -6,6 +6,9 @@
  * lost with a link is made again on the next one.
  *
  *	DOWN -> DIALING -> OPEN -> CHALLENGED -> UP -> DOWN
+ *
+ * A manager that has read its journal again challenges the links that it has:
+ * UP -> CHALLENGED.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -321,8 +324,6 @@ static void challenged(struct agent *agent, const struct frame *frame)
 	struct guard_request request = { .type = GUARD_REGISTER };
 	struct challenge challenge;
 
-	if (agent->link.state != LINK_OPEN)
-		return;
 	if (challenge_decode(frame->payload, frame->size, &challenge) < 0) {
 		link_drop(agent, "the manager's challenge cannot be read");
 		return;
@@ -345,6 +346,7 @@ static void challenged(struct agent *agent, const struct frame *frame)
 	}
 	agent->link.register_count++;
 	agent->link.state = LINK_CHALLENGED;
+	agent->link.greet_ms = agent_now_ms(agent) + AGENT_GREET_MS;
 }
 
 static void refused(struct agent *agent, const struct frame *frame)

@@ -291,7 +291,7 @@ void bench_challenge(struct bench *bench)
 	struct writer writer = { 0 };
 
 	memset(challenge.nonce, 0x5c, NONCE_SIZE);
-	agent_manager_opened(bench->agent, bench->peer);
+	agent_manager_opened(bench->agent, bench->peer); /* if it is not */
 	assert_int_equal(challenge_encode(&challenge, &writer), 0);
 	bench_send(bench, FRAME_CHALLENGE, writer.data, writer.size);
 	writer_fini(&writer);

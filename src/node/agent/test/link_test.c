@@ -183,6 +183,32 @@ static void greeting_that_is_not_the_managers_is_not_believed(void **state)
 	assert_link(bench, "up", "");
 }
 
+static void manager_may_challenge_again(void **state)
+{
+	struct bench *bench = *state;
+	struct confirm confirm;
+
+	bench_connect(bench);
+	bench->world.epoch++;
+	bench->world.sequence = 0;
+	/* Twice, before the guard has answered. */
+	bench_challenge(bench);
+	bench_challenge(bench);
+	bench_pump(bench);
+	assert_link(bench, "connecting", "");
+	bench_greet(bench);
+	bench_pump(bench);
+	assert_link(bench, "up", "");
+	bench_apply(bench, 7);
+	bench_take_confirm(bench, &confirm);
+	assert_int_equal(confirm.result, 0);
+	confirm_fini(&confirm);
+	/* And if it does not greet then, it is left. */
+	bench_challenge(bench);
+	bench_advance(bench, AGENT_GREET_MS);
+	assert_int_equal(bench->closed, bench->peer);
+}
+
 static void registration_for_a_lost_link_is_not_sent(void **state)
 {
 	struct bench *bench = *state;
@@ -604,6 +630,7 @@ int main(void)
 		TEST(manager_that_does_not_greet_is_left),
 		TEST(link_that_says_nothing_is_left),
 		TEST(greeting_that_is_not_the_managers_is_not_believed),
+		TEST(manager_may_challenge_again),
 		TEST(registration_for_a_lost_link_is_not_sent),
 		TEST(refusal_is_shown_and_the_link_tried_again),
 		TEST(what_is_no_message_ends_the_link),
