@@ -14,7 +14,7 @@ help:
 demo:
 	@./pack/setup
 	@./pack/build
-	@./build/demo
+	@./examples/demo build
 
 test:
 	@./pack/setup
