@@ -75,12 +75,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (input.left > 0) {
 		uint8_t kind = read_u8(&input);
 		size_t length = read_u16(&input);
-		size_t at = record_begin(&records, kind);
+		size_t at = journal_record_begin(&records, kind);
 
 		if (length > input.left)
 			length = input.left;
 		write_bytes(&records, read_bytes(&input, length), length);
-		record_end(&records, at);
+		journal_record_end(&records, at);
 	}
 	fuzz_check(records.result == 0);
 	/* One that has an incarnation can be written. */

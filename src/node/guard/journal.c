@@ -96,7 +96,7 @@ int journal_open(struct journal *journal, const struct journal_file *file,
 	return 0;
 }
 
-size_t record_begin(struct writer *batch, uint8_t kind)
+size_t journal_record_begin(struct writer *batch, uint8_t kind)
 {
 	size_t at = batch->size;
 
@@ -105,7 +105,7 @@ size_t record_begin(struct writer *batch, uint8_t kind)
 	return at;
 }
 
-void record_end(struct writer *batch, size_t at)
+void journal_record_end(struct writer *batch, size_t at)
 {
 	uint8_t digest[DIGEST_SIZE];
 	size_t size;

@@ -73,8 +73,8 @@ ssize_t records_take(const uint8_t *bytes, size_t size, record_take_fn *take,
  * One record into a batch: begin, write the body, end with begin's result. The
  * batch's result says what failed: -EMSGSIZE when the body is too long.
  */
-size_t record_begin(struct writer *batch, uint8_t kind);
-void record_end(struct writer *batch, size_t at);
+size_t journal_record_begin(struct writer *batch, uint8_t kind);
+void journal_record_end(struct writer *batch, size_t at);
 
 /*
  * Append a batch: it is on disk when this returns 0. After a failure it counts

@@ -304,15 +304,15 @@ int ledger_take(void *arg, uint8_t kind, struct reader *body,
 void ledger_write_epoch(struct writer *batch,
 			const uint8_t header[COMMAND_HEADER_SIZE])
 {
-	size_t at = record_begin(batch, LEDGER_EPOCH);
+	size_t at = journal_record_begin(batch, LEDGER_EPOCH);
 
 	write_bytes(batch, header, COMMAND_HEADER_SIZE);
-	record_end(batch, at);
+	journal_record_end(batch, at);
 }
 
 void ledger_write_applying(struct writer *batch, const struct grant *grant)
 {
-	size_t at = record_begin(batch, LEDGER_APPLYING);
+	size_t at = journal_record_begin(batch, LEDGER_APPLYING);
 
 	write_u64(batch, grant->lane.grant_id);
 	write_bytes(batch, grant->digest, DIGEST_SIZE);
@@ -326,29 +326,29 @@ void ledger_write_applying(struct writer *batch, const struct grant *grant)
 	for (uint32_t i = 0; i < grant->lane.id_count; i++)
 		write_u32(batch, grant->lane.ids[i]);
 	write_text(batch, grant->lane.options);
-	record_end(batch, at);
+	journal_record_end(batch, at);
 }
 
 void ledger_write_applied(struct writer *batch, uint64_t grant_id,
 			  const struct fairlead_record *record,
 			  const char *text)
 {
-	size_t at = record_begin(batch, LEDGER_APPLIED);
+	size_t at = journal_record_begin(batch, LEDGER_APPLIED);
 
 	write_u64(batch, grant_id);
 	write_blob(batch, record->bytes, record->size);
 	write_text(batch, text);
-	record_end(batch, at);
+	journal_record_end(batch, at);
 }
 
 /* A record whose body is one number. */
 static void write_number(struct writer *batch, enum ledger_kind kind,
 			 uint64_t number)
 {
-	size_t at = record_begin(batch, (uint8_t)kind);
+	size_t at = journal_record_begin(batch, (uint8_t)kind);
 
 	write_u64(batch, number);
-	record_end(batch, at);
+	journal_record_end(batch, at);
 }
 
 void ledger_write_revoking(struct writer *batch, uint64_t grant_id)
@@ -374,13 +374,13 @@ void ledger_write_floor(struct writer *batch, uint64_t floor)
 void ledger_write_owed(struct writer *batch, uint64_t sequence,
 		       uint64_t grant_id, int32_t result, const char *text)
 {
-	size_t at = record_begin(batch, LEDGER_OWED);
+	size_t at = journal_record_begin(batch, LEDGER_OWED);
 
 	write_u64(batch, sequence);
 	write_u64(batch, grant_id);
 	write_u32(batch, (uint32_t)result);
 	write_text(batch, text);
-	record_end(batch, at);
+	journal_record_end(batch, at);
 }
 
 static void write_grant(struct writer *batch, const struct grant *grant)
@@ -396,12 +396,12 @@ static void write_grant(struct writer *batch, const struct grant *grant)
 
 void ledger_write_all(struct writer *batch, const struct ledger *ledger)
 {
-	size_t at = record_begin(batch, LEDGER_INCARNATION);
+	size_t at = journal_record_begin(batch, LEDGER_INCARNATION);
 
 	write_u16(batch, LEDGER_VERSION);
 	write_bytes(batch, ledger->incarnation, INCARNATION_SIZE);
 	write_u64(batch, ledger->next_sequence);
-	record_end(batch, at);
+	journal_record_end(batch, at);
 	if (ledger->has_epoch)
 		ledger_write_epoch(batch, ledger->header);
 	ledger_write_floor(batch, ledger->floor);

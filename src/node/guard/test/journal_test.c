@@ -92,10 +92,10 @@ static int open_memory(struct memory *memory, struct journal *journal,
 
 static void add(struct writer *batch, uint8_t kind, const char *body)
 {
-	size_t at = record_begin(batch, kind);
+	size_t at = journal_record_begin(batch, kind);
 
 	write_bytes(batch, body, strlen(body));
-	record_end(batch, at);
+	journal_record_end(batch, at);
 	assert_int_equal(batch->result, 0);
 }
 
@@ -263,13 +263,13 @@ static void body_that_is_too_long_fails_the_batch(void **state)
 	size_t at;
 
 	assert_non_null(body);
-	at = record_begin(&batch, 1);
+	at = journal_record_begin(&batch, 1);
 	write_bytes(&batch, body, JOURNAL_BODY_MAX);
-	record_end(&batch, at);
+	journal_record_end(&batch, at);
 	assert_int_equal(batch.result, 0);
-	at = record_begin(&batch, 1);
+	at = journal_record_begin(&batch, 1);
 	write_bytes(&batch, body, JOURNAL_BODY_MAX + 1);
-	record_end(&batch, at);
+	journal_record_end(&batch, at);
 	assert_int_equal(batch.result, -EMSGSIZE);
 	writer_fini(&batch);
 	free(body);

@@ -216,11 +216,11 @@ static void journal_of_a_later_version_says_so(void **state)
 	struct fairlead_error error = { 0 };
 	struct writer batch = { 0 };
 	struct ledger ledger = { 0 };
-	size_t at = record_begin(&batch, LEDGER_INCARNATION);
+	size_t at = journal_record_begin(&batch, LEDGER_INCARNATION);
 
 	write_u16(&batch, LEDGER_VERSION + 1);
 	write_text(&batch, "something else");
-	record_end(&batch, at);
+	journal_record_end(&batch, at);
 	assert_int_equal(take(&ledger, &batch, &error), -EPROTONOSUPPORT);
 	assert_non_null(strstr(error.text, "later version"));
 	ledger_fini(&ledger);
@@ -236,7 +236,8 @@ static void unknown_kind_says_that_it_is_of_a_later_version(void **state)
 		struct ledger ledger;
 
 		ledger_init(&ledger, incarnation, 100);
-		record_end(&batch, record_begin(&batch, kinds[i]));
+		journal_record_end(&batch,
+				   journal_record_begin(&batch, kinds[i]));
 		assert_int_equal(take(&ledger, &batch, &error),
 				 -EPROTONOSUPPORT);
 		assert_non_null(strstr(error.text, "later version"));
