@@ -207,7 +207,8 @@ static void jobs_check(struct core *core, struct node *node,
 	uint32_t count = node->job_count;
 	_auto_(freep) uint32_t *slots = memory_zero(count, sizeof(*slots));
 
-	memcpy(slots, node->jobs, count * sizeof(*slots));
+	if (count > 0)
+		memcpy(slots, node->jobs, count * sizeof(*slots));
 	for (uint32_t i = 0; i < count; i++)
 		part_check(core, jobs_at(&core->jobs, slots[i]), node,
 			   inventory);

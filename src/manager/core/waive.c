@@ -256,7 +256,8 @@ static void node_fence(struct core *core, struct node *node)
 	uint32_t count = node->job_count;
 	_auto_(freep) uint32_t *slots = memory_zero(count, sizeof(*slots));
 
-	memcpy(slots, node->jobs, count * sizeof(*slots));
+	if (count > 0)
+		memcpy(slots, node->jobs, count * sizeof(*slots));
 	for (uint32_t i = 0; i < count; i++) {
 		struct job *job = jobs_at(&core->jobs, slots[i]);
 		struct part *part = job_part(job, node->index);
