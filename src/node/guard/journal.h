@@ -9,7 +9,7 @@
  * A bad record with a good one behind it was not torn: it was changed on the
  * disk, and the journal is refused.
  *
- *	journal_open -> (record_begin, ..., record_end, journal_write)*
+ *	journal_open -> (journal_record_begin, ..., journal_record_end, journal_write)*
  */
 #pragma once
 
