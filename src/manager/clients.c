@@ -299,7 +299,7 @@ void engine_client_received(struct engine *engine, uint64_t peer,
 	commit_flush(engine);
 }
 
-void clients_fini(struct engine *engine)
+void engine_clients_fini(struct engine *engine)
 {
 	struct client *client;
 	struct client *next_client;

@@ -72,7 +72,7 @@ void engine_destroy(struct engine *engine)
 	fanouts_destroy(engine->fanouts);
 	commit_fini(engine);
 	session_fini(engine);
-	clients_fini(engine);
+	engine_clients_fini(engine);
 	events_fini(engine);
 	engine_config_destroy(engine->config);
 	manager_keys_fini(&engine->keys);

@@ -200,7 +200,7 @@ void clients_answer(struct engine *engine, uint64_t token, int result,
 /* Answer all that are open with an error. */
 void clients_fail_all(struct engine *engine, int result, const char *text,
 		      const char *hint);
-void clients_fini(struct engine *engine);
+void engine_clients_fini(struct engine *engine);
 
 /* Read the events of some grants from the journal, and answer with them. */
 void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
