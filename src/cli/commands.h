@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of subcommands, in the order of --help. X(name) stands for
+ * `const struct subcommand command_name`, which a file of its own defines.
+ */
+#pragma once
+
+#define CLI_COMMANDS(X) \
+	X(completion)   \
+	X(version)
