@@ -6,5 +6,9 @@
 #pragma once
 
 #define CLI_COMMANDS(X) \
+	X(reserve)      \
+	X(apply)        \
+	X(release)      \
+	X(env)          \
 	X(completion)   \
 	X(version)

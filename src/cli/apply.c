@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/output.h"
+#include "cli/remote.h"
+
+static const struct option_spec options[] = {
+	OPTION_JSON,
+	OPTION_SOCKET,
+	OPTION_TIMEOUT,
+	{ 0 },
+};
+
+/* Each element of the array on stderr: nodes and text. */
+static void print_nodes(struct cli *cli, const json_t *array)
+{
+	const json_t *element;
+	size_t i;
+
+	json_array_foreach (array, i, element)
+		cli_fail(cli, EXIT_FAILED, "%s: %s",
+			 output_text(element, "nodes"),
+			 output_text(element, "text"));
+}
+
+static int run(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	uint64_t grant_id = 0;
+	int code = remote_grant(cli, cli_argument(cli, 0), &grant_id);
+
+	if (code == EXIT_DONE)
+		code = remote_ask(
+			cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE, "apply",
+			json_pack("{s:I}", "grant_id", (json_int_t)grant_id),
+			&answer);
+	print_nodes(cli, json_object_get(answer, "failures"));
+	if (output_number(answer, "more") > 0)
+		cli_fail(cli, EXIT_FAILED, "%lld more nodes failed",
+			 (long long)output_number(answer, "more"));
+	print_nodes(cli, json_object_get(answer, "warnings"));
+	if (code == EXIT_DONE && cli_flag(cli, "json"))
+		return output_json(cli, answer);
+	return code;
+}
+
+const struct subcommand command_apply = {
+	.name = "apply",
+	.summary = "Make a lane on every node of its job, or on none",
+	.arguments = "GRANT",
+	.details =
+		"GRANT is what 'fairlead reserve' printed. When a node fails, "
+		"its reason is printed, the\nlane is taken back on all, and "
+		"the grant is released.",
+	.options = options,
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.run = run,
+};
