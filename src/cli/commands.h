@@ -10,5 +10,11 @@
 	X(apply)        \
 	X(release)      \
 	X(env)          \
+	X(status)       \
+	X(list)         \
+	X(explain)      \
+	X(eventlog)     \
+	X(quarantine)   \
+	X(pools)        \
 	X(completion)   \
 	X(version)
