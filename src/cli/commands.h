@@ -16,5 +16,6 @@
 	X(eventlog)     \
 	X(quarantine)   \
 	X(pools)        \
+	X(node)         \
 	X(completion)   \
 	X(version)
