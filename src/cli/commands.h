@@ -17,5 +17,9 @@
 	X(quarantine)   \
 	X(pools)        \
 	X(node)         \
+	X(prolog)       \
+	X(epilog)       \
+	X(housekeeping) \
+	X(clean)        \
 	X(completion)   \
 	X(version)

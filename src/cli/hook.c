@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The job is named by whoever calls, never guessed from what a job manager
+ * puts into a hook's environment: which attempt is meant, and whose, would be
+ * a guess too. --timeout goes to the daemon, and we wait a little longer.
+ */
+#include "cli/hook.h"
+
+#include <stdlib.h>
+
+#include "cli/remote.h"
+#include "cli/show.h"
+
+#define GRACE_MS 5000 /* for the answer, after the daemon's time is up */
+
+const struct option_spec hook_options[] = { HOOK_OPTIONS, { 0 } };
+
+static int make_members(struct cli *cli, enum hook_job need,
+			uint32_t timeout_ms, json_t **ret_members)
+{
+	const char *argument = cli_argument(cli, 0);
+	const char *job = NULL;
+	int code = EXIT_DONE;
+
+	if (need == HOOK_JOB_NEEDED || argument || getenv("FAIRLEAD_JOB"))
+		code = remote_job(cli, argument, &job);
+	if (code != EXIT_DONE)
+		return code;
+	*ret_members = json_pack("{s:s*, s:b}", "job", job, "dry_run",
+				 cli_flag(cli, "dry-run"));
+	if (timeout_ms > 0)
+		json_object_set_new(*ret_members, "timeout_ms",
+				    json_integer(timeout_ms));
+	return EXIT_DONE;
+}
+
+int hook_ask(struct cli *cli, const char *op, enum hook_job job,
+	     json_t **ret_answer)
+{
+	struct fairlead *handle;
+	json_t *members = NULL;
+	uint32_t timeout_ms = 0;
+	int code = cli_timeout(cli, &timeout_ms);
+
+	if (code == EXIT_DONE)
+		code = make_members(cli, job, timeout_ms, &members);
+	if (code != EXIT_DONE)
+		return code;
+	code = remote_open(cli, REMOTE_NODE, REMOTE_TIMEOUT_NONE, &handle);
+	if (code != EXIT_DONE) {
+		json_decref(members);
+		return code;
+	}
+	fairlead_set_timeout(handle,
+			     timeout_ms > 0 ? timeout_ms + GRACE_MS : 0);
+	code = remote_call(cli, handle, op, members, ret_answer);
+	fairlead_close(handle);
+	if (code == EXIT_DONE && cli_flag(cli, "json"))
+		code = output_json(cli, *ret_answer);
+	return code;
+}
+
+int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)
+{
+	const char *verb =
+		cli_flag(cli, "dry-run") ? "would revoke" : "revoked";
+	json_auto_t *answer = NULL;
+	int code = hook_ask(cli, op, job, &answer);
+	const json_t *grant_id;
+	size_t i;
+
+	if (cli_flag(cli, "json"))
+		return code;
+	json_array_foreach (json_object_get(answer, "revoked"), i, grant_id)
+		fprintf(cli->out, "%s %lld\n", verb,
+			(long long)json_integer_value(grant_id));
+	show_busy(cli, json_object_get(answer, "busy"));
+	return code;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/remote.h"
+#include "cli/hook.h"
+#include "cli/show.h"
+
+static const struct option_spec options[] = {
+	HOOK_OPTIONS,
+	OPTION_NO_HEADER,
+	{ 0 },
+};
+
+static int run(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	int code = hook_ask(cli, "prolog", HOOK_JOB_NEEDED, &answer);
+
+	if (code == EXIT_DONE && !cli_flag(cli, "json"))
+		show_grants(cli, json_object_get(answer, "grants"));
+	return code;
+}
+
+const struct subcommand command_prolog = {
+	.name = "prolog",
+	.summary = "Before a job's tasks: wait until its lane is here",
+	.arguments = "[JOB]",
+	.details = HOOK_DETAILS,
+	.options = options,
+	.arguments_max = 1,
+	.run = run,
+};
