@@ -21,5 +21,6 @@
 	X(epilog)       \
 	X(housekeeping) \
 	X(clean)        \
+	X(key)          \
 	X(completion)   \
 	X(version)
