@@ -22,5 +22,6 @@
 	X(housekeeping) \
 	X(clean)        \
 	X(key)          \
+	X(manager)      \
 	X(completion)   \
 	X(version)
