@@ -23,5 +23,6 @@
 	X(clean)        \
 	X(key)          \
 	X(manager)      \
+	X(doctor)       \
 	X(completion)   \
 	X(version)

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A role is looked at where there is a trace of it: its key file or its
+ * socket. On a machine with neither there is nothing that could be well.
+ */
+#include "cli/doctor.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/output.h"
+#include "cli/remote.h"
+#include "driver/driver.h"
+
+static const struct option_spec options[] = {
+	{ .name = "config",
+	  .letter = 'f',
+	  .value = "FILE",
+	  .help = "the configuration (default: " CONFIG_FILE_DEFAULT ")",
+	  .complete = COMPLETE_FILES },
+	OPTION_JSON,
+	OPTION_NO_HEADER,
+	{ 0 },
+};
+
+static const char *const level_names[] = {
+	[DOCTOR_OK] = "OK",
+	[DOCTOR_SKIP] = "SKIP",
+	[DOCTOR_WARN] = "WARN",
+	[DOCTOR_FAIL] = "FAIL",
+};
+
+void doctor_say(struct doctor *doctor, enum doctor_level level,
+		const char *check, const char *advice, const char *format, ...)
+{
+	_auto_(freep) char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (level == DOCTOR_FAIL)
+		doctor->failed_count++;
+	json_array_append_new(doctor->findings,
+			      json_pack("{s:s, s:s, s:s, s:s}", "level",
+					level_names[level], "check", check,
+					"text", text ? text : "memory is out",
+					"advice", advice ? advice : ""));
+}
+
+const char *doctor_setting(const struct doctor *doctor, const char *driver,
+			   const char *name)
+{
+	const struct config_driver *found;
+
+	if (!doctor->config)
+		return NULL;
+	found = config_driver_find(doctor->config, driver);
+	for (size_t i = 0; found && i < found->setting_count; i++)
+		if (strcmp(found->settings[i].name, name) == 0)
+			return found->settings[i].value;
+	return NULL;
+}
+
+static size_t driver_count(void)
+{
+	size_t count = 0;
+
+	while (driver_table[count])
+		count++;
+	return count;
+}
+
+static void check_config(struct doctor *doctor, struct config **ret_config)
+{
+	const char *path = cli_option(doctor->cli, "config");
+	_auto_(freep) char *errors = NULL;
+
+	if (!path)
+		path = CONFIG_FILE_DEFAULT;
+	if (config_load(path, 0, driver_table, driver_count(), ret_config,
+			&errors) == 0) {
+		doctor->config = *ret_config;
+		doctor_say(doctor, DOCTOR_OK, "configuration", NULL,
+			   "%s is good", path);
+		return;
+	}
+	doctor_say(doctor, DOCTOR_FAIL, "configuration",
+		   "mend the file; 'fairlead manager check' tries it", "%s",
+		   errors ? errors : "memory is out");
+}
+
+static bool is_there(const char *path)
+{
+	return path && *path && access(path, F_OK) == 0;
+}
+
+/* The socket: as the environment says, else the configuration, else default. */
+static const char *socket_of(const char *variable, const char *configured,
+			     const char *path_default)
+{
+	const char *path = secure_getenv(variable);
+
+	if (path && *path)
+		return path;
+	return configured ? configured : path_default;
+}
+
+static void check_roles(struct doctor *doctor)
+{
+	const struct config *config = doctor->config;
+	const char *manager = socket_of("FAIRLEAD_SOCKET",
+					config ? config->manager.socket : NULL,
+					FAIRLEAD_MANAGER_SOCKET);
+	const char *node = socket_of("FAIRLEAD_NODE_SOCKET",
+				     config ? config->node.socket : NULL,
+				     FAIRLEAD_NODE_SOCKET);
+	unsigned int roles = 0;
+
+	if (is_there(manager) || (config && is_there(config->manager.key)))
+		roles |= CONFIG_ROLE_MANAGER;
+	if (is_there(node) || (config && is_there(config->node.key)))
+		roles |= CONFIG_ROLE_NODE;
+	if (!roles)
+		doctor_say(doctor, DOCTOR_FAIL, "roles",
+			   "start fairleadd, or look at the machine where it "
+			   "runs",
+			   "no trace of a manager or a node: no key, and no "
+			   "socket at %s or %s",
+			   manager, node);
+	doctor_check_files(doctor, roles);
+	if (roles & CONFIG_ROLE_MANAGER)
+		doctor_check_manager(doctor, manager);
+	if (roles & CONFIG_ROLE_NODE)
+		doctor_check_node(doctor, node);
+}
+
+static void print_findings(struct cli *cli, const json_t *findings)
+{
+	static const struct column columns[] = {
+		{ .name = "LEVEL", .flags = COLUMN_STATE },
+		{ .name = "CHECK" },
+		{ .name = "FOUND", .flags = COLUMN_WRAP },
+		{ .name = "WHAT TO DO", .flags = COLUMN_WRAP },
+		{ 0 },
+	};
+	struct table *table = table_create(cli, columns);
+	const json_t *finding;
+	size_t i;
+
+	json_array_foreach (findings, i, finding) {
+		table_row(table);
+		table_text(table, output_text(finding, "level"));
+		table_text(table, output_text(finding, "check"));
+		table_text(table, output_text(finding, "text"));
+		table_text(table, output_text(finding, "advice"));
+	}
+	table_finish(table);
+}
+
+static int run(struct cli *cli)
+{
+	_auto_(config_destroyp) struct config *config = NULL;
+	json_auto_t *findings = json_array();
+	json_auto_t *answer = NULL;
+	struct doctor doctor = { .cli = cli, .findings = findings };
+
+	check_config(&doctor, &config);
+	check_roles(&doctor);
+	if (cli_flag(cli, "json")) {
+		answer = json_pack("{s:O, s:i}", "findings", findings, "failed",
+				   doctor.failed_count);
+		if (output_json(cli, answer) != EXIT_DONE)
+			return EXIT_FAILED;
+	} else {
+		print_findings(cli, findings);
+	}
+	return doctor.failed_count > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+const struct subcommand command_doctor = {
+	.name = "doctor",
+	.summary = "Look for what is wrong on this machine, and say what to do",
+	.arguments = "",
+	.details =
+		"Each check is OK, SKIP (it could not be made, mostly for want "
+		"of root), WARN or FAIL. The\nexit code is 1 when one is "
+		"FAIL.",
+	.options = options,
+	.run = run,
+};

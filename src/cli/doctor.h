@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `fairlead doctor` looks at, a file for each place: this machine's
+ * files, the manager, this node's daemon. A check says what it found in any
+ * case, so that nothing is taken for checked that was not.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "cli/cli.h"
+#include "config/config.h"
+
+enum doctor_level {
+	DOCTOR_OK,
+	DOCTOR_SKIP, /* could not be looked at; the text says why */
+	DOCTOR_WARN,
+	DOCTOR_FAIL,
+};
+
+struct doctor {
+	struct cli *cli;
+	const struct config *config; /* NULL: it cannot be read */
+	json_t *findings;
+	int failed_count;
+};
+
+/* Add a finding. advice: what to do; NULL when there is nothing to do. */
+void doctor_say(struct doctor *doctor, enum doctor_level level,
+		const char *check, const char *advice, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* Keys, library, folders, room on the disk. */
+void doctor_check_files(struct doctor *doctor, unsigned int roles);
+/* The manager at its socket, its pools, and its nodes. */
+void doctor_check_manager(struct doctor *doctor, const char *socket_path);
+/* The daemon of this node, its devices, and the environment. */
+void doctor_check_node(struct doctor *doctor, const char *socket_path);
+
+/* A node's `objects` answer: the default service, and what is not ours. */
+void doctor_check_objects(struct doctor *doctor, const char *node,
+			  const json_t *answer);
+/* The value of a driver's setting, or NULL. */
+const char *doctor_setting(const struct doctor *doctor, const char *driver,
+			   const char *name);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* This node's daemon, its devices, and the environment we were started in. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/idset.h"
+#include "cli/doctor.h"
+#include "cli/output.h"
+#include "driver/driver.h"
+#include "fairlead.h"
+
+#define VNI_LIMIT 65536
+
+DEFINE_AUTO(struct fairlead, fairlead_close)
+
+static bool has_flag(const json_t *object, const char *name)
+{
+	const json_t *flag;
+	size_t i;
+
+	json_array_foreach (json_object_get(object, "flags"), i, flag) {
+		const char *text = json_string_value(flag);
+
+		if (text && strcmp(text, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is one of the identifiers of the object one that we hand out? */
+static bool is_of_pool(const struct idset *pool, const json_t *object)
+{
+	const json_t *id;
+	size_t i;
+
+	json_array_foreach (json_object_get(object, "ids"), i, id)
+		if (json_is_integer(id) && json_integer_value(id) >= 0 &&
+		    json_integer_value(id) < VNI_LIMIT &&
+		    idset_has(pool, json_integer_value(id)))
+			return true;
+	return false;
+}
+
+static void say_foreign(struct doctor *doctor, const char *node,
+			const json_t *object, bool is_pool)
+{
+	_auto_(freep) char *ids = output_ids(json_object_get(object, "ids"));
+	const json_t *uid = json_object_get(object, "uid");
+	_auto_(freep) char *user =
+		json_is_integer(uid) ? output_user(json_integer_value(uid))
+				     : NULL;
+
+	doctor_say(doctor, DOCTOR_WARN,
+		   is_pool ? "foreign identifier" : "unknown object",
+		   is_pool ? "find out who made it; 'vni_pool' should leave "
+			     "out what others use"
+			   : "find out who made it; 'fairlead clean --all' on "
+			     "the node destroys it",
+		   "%s: %s has %s %lld, which is not Fairlead's (user %s, "
+		   "identifiers %s)",
+		   node, output_text(object, "device"),
+		   output_text(object, "interconnect"),
+		   (long long)output_number(object, "id"), user ? user : "-",
+		   ids);
+}
+
+void doctor_check_objects(struct doctor *doctor, const char *node,
+			  const json_t *answer)
+{
+	const char *universe = doctor_setting(doctor, "slingshot", "vni_pool");
+	_auto_(idset_destroyp) struct idset *pool = NULL;
+	int open_count = 0, foreign_count = 0;
+	const json_t *object;
+	size_t i;
+
+	if (universe)
+		idset_parse(universe, VNI_LIMIT, &pool, NULL);
+	json_array_foreach (json_object_get(answer, "objects"), i, object) {
+		if (has_flag(object, "default")) {
+			open_count += has_flag(object, "enabled");
+			continue;
+		}
+		if (has_flag(object, "system") ||
+		    output_number(object, "grant_id") != 0)
+			continue;
+		foreign_count++;
+		say_foreign(doctor, node, object,
+			    pool && is_of_pool(pool, object));
+	}
+	if (open_count > 0)
+		doctor_say(doctor, DOCTOR_WARN, "default service",
+			   "disable it, as the vendor's manual says, so that "
+			   "jobs use their lanes only",
+			   "%s: the default service is enabled on %d devices: "
+			   "any user reaches every job that uses it",
+			   node, open_count);
+	else
+		doctor_say(doctor, DOCTOR_OK, "default service", NULL,
+			   "%s: it is not enabled", node);
+	if (foreign_count == 0)
+		doctor_say(doctor, DOCTOR_OK, "unknown objects", NULL,
+			   "%s: all that is on its devices is known", node);
+}
+
+static void check_link(struct doctor *doctor, const json_t *status)
+{
+	const json_t *manager = json_object_get(status, "manager");
+	const char *state = output_text(manager, "state");
+
+	if (strcmp(state, "up") == 0)
+		doctor_say(doctor, DOCTOR_OK, "link to the manager", NULL,
+			   "%s, epoch %lld", output_text(manager, "address"),
+			   (long long)output_number(manager, "epoch"));
+	else
+		doctor_say(
+			doctor, DOCTOR_FAIL, "link to the manager",
+			strcmp(state, "refused") == 0
+				? "the manager says why; mostly the node's "
+				  "name or its key"
+				: "is the manager running, and reachable from "
+				  "here?",
+			"%s: %s %s", output_text(manager, "address"), state,
+			output_text(manager, "error"));
+}
+
+static void check_drivers(struct doctor *doctor, const json_t *status)
+{
+	const json_t *driver;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "drivers"), i, driver) {
+		bool is_usable =
+			json_is_true(json_object_get(driver, "usable"));
+
+		doctor_say(doctor, is_usable ? DOCTOR_OK : DOCTOR_FAIL,
+			   "driver",
+			   is_usable ? NULL
+				     : "see its section of the configuration",
+			   "%s: %s%s%s", output_text(driver, "name"),
+			   is_usable ? "usable" : "cannot be used",
+			   *output_text(driver, "detail") ? ", " : "",
+			   output_text(driver, "detail"));
+	}
+}
+
+static void check_devices(struct doctor *doctor, const json_t *answer)
+{
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "devices"), i, device) {
+		bool is_usable =
+			json_is_true(json_object_get(device, "usable"));
+
+		doctor_say(doctor, is_usable ? DOCTOR_OK : DOCTOR_FAIL,
+			   "device",
+			   is_usable ? NULL : "mend it, or drain the node",
+			   "%s of %s: %s%s%s", output_text(device, "name"),
+			   output_text(device, "interconnect"),
+			   is_usable ? "usable" : "cannot be used",
+			   *output_text(device, "detail") ? ", " : "",
+			   output_text(device, "detail"));
+	}
+}
+
+/* Variables of drivers that we have: [[name, value], ...]. */
+static json_t *own_variables(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; driver_table[i]; i++)
+		for (const char *const *name = driver_table[i]->variables;
+		     name && *name; name++)
+			if (getenv(*name))
+				json_array_append_new(list,
+						      json_pack("[s, s]", *name,
+								getenv(*name)));
+	return list;
+}
+
+static void check_environment(struct doctor *doctor, struct fairlead *handle)
+{
+	json_auto_t *variables = own_variables();
+	json_auto_t *members = json_pack("{s:O}", "variables", variables);
+	_auto_(freep) char *text = json_dumps(members, JSON_COMPACT);
+	struct fairlead_error error;
+	int result;
+
+	if (json_array_size(variables) == 0) {
+		doctor_say(doctor, DOCTOR_OK, "environment", NULL,
+			   "no variable of an interconnect is set");
+		return;
+	}
+	result = fairlead_call(handle, "inherit", text, NULL, &error);
+	if (result == 0)
+		doctor_say(doctor, DOCTOR_OK, "environment", NULL,
+			   "what is set belongs to a lane of this node");
+	else if (result == -ENODEV)
+		doctor_say(doctor, DOCTOR_WARN, "environment",
+			   "eval \"$(fairlead env --inherit)\" in a job; "
+			   "else unset the variables",
+			   "stale variables are set here: %s", error.text);
+	else
+		doctor_say(doctor, DOCTOR_SKIP, "environment", NULL, "%s",
+			   error.text);
+}
+
+/* NULL: the reason is a finding. */
+static json_t *ask(struct doctor *doctor, struct fairlead *handle,
+		   const char *op)
+{
+	_auto_(freep) char *json = NULL;
+	struct fairlead_error error;
+
+	if (fairlead_call(handle, op, NULL, &json, &error) == 0)
+		return json_loads(json, 0, NULL);
+	doctor_say(doctor, DOCTOR_FAIL, op, NULL,
+		   "this node's daemon does not say: %s", error.text);
+	return NULL;
+}
+
+void doctor_check_node(struct doctor *doctor, const char *socket_path)
+{
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	json_auto_t *status = NULL;
+	json_auto_t *devices = NULL;
+	json_auto_t *objects = NULL;
+	struct fairlead_error error;
+
+	if (fairlead_open(socket_path, &handle, &error) < 0) {
+		doctor_say(doctor, DOCTOR_FAIL, "node daemon",
+			   "start fairleadd on this node", "%s", error.text);
+		return;
+	}
+	status = ask(doctor, handle, "node-status");
+	if (status) {
+		doctor_say(doctor, DOCTOR_OK, "node daemon", NULL,
+			   "node '%s', version %s", output_text(status, "name"),
+			   output_text(status, "version"));
+		check_link(doctor, status);
+		check_drivers(doctor, status);
+	}
+	devices = ask(doctor, handle, "devices");
+	check_devices(doctor, devices);
+	objects = ask(doctor, handle, "objects");
+	if (objects)
+		doctor_check_objects(doctor,
+				     status ? output_text(status, "name")
+					    : "this node",
+				     objects);
+	check_environment(doctor, handle);
+}
