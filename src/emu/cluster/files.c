@@ -227,17 +227,38 @@ static int keys_write(const struct cluster *cluster,
 	return result;
 }
 
+/* The daemons' user gets it: for itself, or to make sockets in beside root. */
 static int owner_set(const struct cluster *cluster, const char *name,
-		     struct fairlead_error *ret_error)
+		     bool is_shared, struct fairlead_error *ret_error)
 {
 	const struct passwd *user = getpwnam(daemon_user(cluster));
 	char path[CLUSTER_PATH_MAX];
 
 	cluster_path(cluster, path, "%s", name);
-	if (user == NULL || chown(path, user->pw_uid, user->pw_gid) < 0)
+	if (user == NULL ||
+	    chown(path, is_shared ? 0 : user->pw_uid, user->pw_gid) < 0 ||
+	    (is_shared && chmod(path, 01775) < 0))
 		return error_set(ret_error, -EPERM, "cannot give '%s' to '%s'",
 				 path, daemon_user(cluster));
 	return 0;
+}
+
+static int owners_set(const struct cluster *cluster,
+		      struct fairlead_error *ret_error)
+{
+	char name[32];
+	int result;
+
+	result = owner_set(cluster, "manager.key", false, ret_error);
+	if (result == 0)
+		result = owner_set(cluster, "manager/state", false, ret_error);
+	if (result == 0)
+		result = owner_set(cluster, "manager/run", true, ret_error);
+	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
+		snprintf(name, sizeof(name), "%s/run", cluster->nodes[i].name);
+		result = owner_set(cluster, name, true, ret_error);
+	}
+	return result;
 }
 
 static int directories_create(const struct cluster *cluster,
@@ -280,11 +301,7 @@ int cluster_files_create(const struct cluster *cluster,
 	if (result == 0)
 		result = keys_write(cluster, ret_error);
 	if (result == 0)
-		result = owner_set(cluster, "manager.key", ret_error);
-	if (result == 0)
-		result = owner_set(cluster, "manager/run", ret_error);
-	if (result == 0)
-		result = owner_set(cluster, "manager/state", ret_error);
+		result = owners_set(cluster, ret_error);
 	cluster_path(cluster, path, "softnic/libcxi.so.1");
 	if (result == 0)
 		result = file_copy(cluster->programs.libcxi, path, ret_error);

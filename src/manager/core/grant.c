@@ -19,6 +19,7 @@ json_t *core_grant_json(const struct core *core, const struct job *job,
 			core->interconnects.list[job->driver].driver->name,
 		.nodes = nodes,
 		.uid = job->uid,
+		.has_lane = job->has_lane,
 		.context = context,
 	};
 	_auto_(freep) char *public_text = NULL;

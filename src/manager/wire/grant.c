@@ -34,11 +34,11 @@ int grant_public_format(const struct grant_public *public, char **ret_text)
 		json_decref(context);
 		return -EINVAL;
 	}
-	object = json_pack("{s:I, s:s, s:s, s:s, s:I, s:o}", "grant_id",
+	object = json_pack("{s:I, s:s, s:s, s:s, s:I, s:b, s:o}", "grant_id",
 			   (json_int_t) public->grant_id, "key", public->key,
 			   "interconnect", public->interconnect, "nodes",
 			   public->nodes, "uid", (json_int_t) public->uid,
-			   "context", context);
+			   "has_lane", public->has_lane, "context", context);
 	text = json_dumps(object, JSON_COMPACT);
 	json_decref(object);
 	if (text == NULL)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct grant_public {
 	const char *interconnect;
 	const char *nodes; /* host list */
 	uint32_t uid;
+	bool has_lane;       /* false: nothing is made on any node */
 	const char *context; /* as the driver's `describe` gives it */
 };
 

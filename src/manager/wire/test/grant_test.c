@@ -15,10 +15,10 @@
 #include "manager/wire/client.h"
 #include "sim/heap.h"
 
-#define PUBLIC                                                            \
-	"{\"grant_id\":42,\"key\":\"slurm/4711/0\",\"interconnect\":"     \
-	"\"slingshot\",\"nodes\":\"n[0-3]\",\"uid\":1000,\"context\":{\"" \
-	"vnis\":[1024]}}"
+#define PUBLIC                                                               \
+	"{\"grant_id\":42,\"key\":\"slurm/4711/0\",\"interconnect\":"        \
+	"\"slingshot\",\"nodes\":\"n[0-3]\",\"uid\":1000,\"has_lane\":true," \
+	"\"context\":{\"vnis\":[1024]}}"
 
 static const struct grant sample = {
 	.grant_id = 42,
@@ -34,6 +34,7 @@ static const struct grant_public sample_public = {
 	.interconnect = "slingshot",
 	.nodes = "n[0-3]",
 	.uid = 1000,
+	.has_lane = true,
 	.context = "{ \"vnis\": [ 1024 ] }",
 };
 
@@ -78,7 +79,7 @@ static void grant_has_the_golden_bytes(void **state)
 	static const char expected[] = "FRGT\1\0\0\0"
 				       "\x2a\0\0\0\0\0\0\0"
 				       "\x03\0\0\0\0\0\0\0"
-				       "\x75\0\0\0" PUBLIC "\x06\0\0\0sealed";
+				       "\x85\0\0\0" PUBLIC "\x06\0\0\0sealed";
 	const size_t size = sizeof(expected) - 1;
 	struct writer writer = { 0 };
 	uint8_t digest[32];
