@@ -242,7 +242,7 @@ void agent_destroy(struct agent *agent)
 	if (!agent)
 		return;
 	works_fini(agent);
-	clients_fini(agent);
+	agent_clients_fini(agent);
 	HASH_ITER (hh, agent->grants, grant, next_grant)
 		grant_remove(agent, grant);
 	DL_FOREACH_SAFE (agent->asks, ask, next_ask) {

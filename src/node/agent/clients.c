@@ -374,7 +374,7 @@ void client_work_done(struct agent *agent, uint64_t peer)
 		client->work_count--;
 }
 
-void clients_fini(struct agent *agent)
+void agent_clients_fini(struct agent *agent)
 {
 	struct client *client, *next;
 

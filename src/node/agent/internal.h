@@ -162,7 +162,7 @@ void client_refuse(struct agent *agent, uint64_t peer, uint64_t id, int code,
 		   const char *text, const char *hint);
 /* One of its works is over. */
 void client_work_done(struct agent *agent, uint64_t peer);
-void clients_fini(struct agent *agent);
+void agent_clients_fini(struct agent *agent);
 
 /* --- view.c: as members of an answer; NULL when memory is out --- */
 

@@ -61,8 +61,9 @@ int batch_commit(struct guard *guard, struct writer *batch)
 	 * What is on disk and cannot be taken is lost to this process only:
 	 * memory is out. The next one begins from the journal.
 	 */
-	if (result == 0 && records_take(batch->data, batch->size, ledger_take,
-					&guard->ledger, NULL) < 0)
+	if (result == 0 &&
+	    journal_records_take(batch->data, batch->size, ledger_take,
+				 &guard->ledger, NULL) < 0)
 		abort();
 	writer_fini(batch);
 	return result;

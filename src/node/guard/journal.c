@@ -46,8 +46,9 @@ static bool has_record(const uint8_t *bytes, size_t size)
 	return false;
 }
 
-ssize_t records_take(const uint8_t *bytes, size_t size, record_take_fn *take,
-		     void *arg, struct fairlead_error *ret_error)
+ssize_t journal_records_take(const uint8_t *bytes, size_t size,
+			     record_take_fn *take, void *arg,
+			     struct fairlead_error *ret_error)
 {
 	size_t at = 0, length;
 
@@ -78,7 +79,7 @@ int journal_open(struct journal *journal, const struct journal_file *file,
 		return error_set(ret_error, result,
 				 "cannot read the journal: %s",
 				 strerror(-result));
-	taken = records_take(bytes, size, take, arg, ret_error);
+	taken = journal_records_take(bytes, size, take, arg, ret_error);
 	if (taken < 0)
 		return (int)taken;
 	at = (size_t)taken;

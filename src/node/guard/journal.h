@@ -9,7 +9,8 @@
  * A bad record with a good one behind it was not torn: it was changed on the
  * disk, and the journal is refused.
  *
- *	journal_open -> (journal_record_begin, ..., journal_record_end, journal_write)*
+ *	journal_open
+ *	-> (journal_record_begin, ..., journal_record_end, journal_write)*
  */
 #pragma once
 
@@ -66,8 +67,9 @@ int journal_open(struct journal *journal, const struct journal_file *file,
  * Read the good records that stand at the beginning of bytes: how many bytes
  * they are, or the error of `take`.
  */
-ssize_t records_take(const uint8_t *bytes, size_t size, record_take_fn *take,
-		     void *arg, struct fairlead_error *ret_error);
+ssize_t journal_records_take(const uint8_t *bytes, size_t size,
+			     record_take_fn *take, void *arg,
+			     struct fairlead_error *ret_error);
 
 /*
  * One record into a batch: begin, write the body, end with begin's result. The

@@ -40,8 +40,8 @@ static int take(struct ledger *ledger, struct writer *batch,
 	ssize_t taken;
 
 	assert_int_equal(batch->result, 0);
-	taken = records_take(batch->data, batch->size, ledger_take, ledger,
-			     error);
+	taken = journal_records_take(batch->data, batch->size, ledger_take,
+				     ledger, error);
 	if (taken >= 0)
 		assert_int_equal(taken, batch->size);
 	writer_fini(batch);
@@ -56,8 +56,8 @@ static void assert_survives(const struct ledger *ledger)
 
 	ledger_write_all(&all, ledger);
 	assert_int_equal(all.result, 0);
-	assert_int_equal(records_take(all.data, all.size, ledger_take, &copy,
-				      NULL),
+	assert_int_equal(journal_records_take(all.data, all.size, ledger_take,
+					      &copy, NULL),
 			 all.size);
 	ledger_write_all(&again, &copy);
 	assert_int_equal(all.size, again.size);

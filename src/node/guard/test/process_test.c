@@ -25,6 +25,7 @@
 #include "manager/wire/keyfile.h"
 #include "node/guard/channel.h"
 #include "node/guard/directory.h"
+#include "node/guard/test/dir_driver.h"
 #include "sim/rng.h"
 
 #define NODE "n1"
@@ -41,93 +42,6 @@ struct place {
 	struct guard_driver_options driver;
 	struct guard_options options;
 	struct guard_handle guard;
-};
-
-/* --- the driver --- */
-
-static int dir_open(const struct fairlead_setting *settings, size_t count,
-		    void **ret_state, struct fairlead_error *ret_error)
-{
-	assert_int_equal(count, 1);
-	if (access(settings[0].value, F_OK) < 0)
-		return error_set(ret_error, -ENOENT, "no hardware at '%s'",
-				 settings[0].value);
-	*ret_state = strdup(settings[0].value);
-	return 0;
-}
-
-static void dir_close(void *state)
-{
-	free(state);
-}
-
-static void lane_path(const char *state, const struct fairlead_lane *lane,
-		      char path[160])
-{
-	snprintf(path, 160, "%s/%u", state, lane->ids[0]);
-}
-
-static int dir_apply(void *state, const struct fairlead_lane *lane,
-		     bool is_dry_run, struct fairlead_record *ret_record,
-		     struct fairlead_warnings *warnings,
-		     struct fairlead_error *ret_error)
-{
-	char path[160];
-	int fd;
-
-	lane_path(state, lane, path);
-	fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-	if (fd < 0)
-		return error_set(ret_error, -errno, "cannot make the lane");
-	close(fd);
-	ret_record->size = 1;
-	ret_record->bytes[0] = 1;
-	return 0;
-}
-
-static int dir_revoke(void *state, const struct fairlead_lane *lane,
-		      const struct fairlead_record *record, bool is_dry_run,
-		      struct fairlead_warnings *warnings,
-		      struct fairlead_error *ret_error)
-{
-	char path[160];
-
-	lane_path(state, lane, path);
-	if (unlink(path) < 0 && errno != ENOENT)
-		return error_set(ret_error, -errno, "cannot take the lane");
-	return 0;
-}
-
-static int dir_env(void *state, const struct fairlead_lane *lane,
-		   const struct fairlead_record *record,
-		   void (*emit)(void *arg, const char *name, const char *value),
-		   void *arg, struct fairlead_error *ret_error)
-{
-	emit(arg, "LANE", "open");
-	return 0;
-}
-
-static int dir_list(void *state,
-		    void (*emit)(void *arg,
-				 const struct fairlead_object *object),
-		    void *arg, struct fairlead_error *ret_error)
-{
-	return 0;
-}
-
-static const struct fairlead_node_ops dir_ops = {
-	.open = dir_open,
-	.close = dir_close,
-	.apply = dir_apply,
-	.revoke = dir_revoke,
-	.env = dir_env,
-	.list = dir_list,
-};
-
-static const struct fairlead_driver dir_driver = {
-	.abi = FAIRLEAD_DRIVER_ABI,
-	.name = "dir",
-	.node = &dir_ops,
 };
 
 /* --- the place --- */
