@@ -25,12 +25,21 @@ static void close_peer(struct engine *engine, uint64_t peer)
 }
 
 /* A client that does not read its answers is let go. */
-static void send_json(struct engine *engine, uint64_t peer,
-		      const json_t *object)
+static void send_json(struct engine *engine, uint64_t peer, uint64_t id,
+		      json_t *object_owned)
 {
 	struct writer writer = { 0 };
+	json_t *object = object_owned;
 	int result = object == NULL ? -ENOMEM : client_encode(object, &writer);
 
+	if (result == -EMSGSIZE) {
+		json_decref(object);
+		object = client_error(id, -EMSGSIZE,
+				      "the answer is longer than a frame",
+				      "ask for less: one job, or fewer nodes");
+		result = object == NULL ? -ENOMEM
+					: client_encode(object, &writer);
+	}
 	if (result == 0)
 		result = engine->clients_net.ops->send(engine->clients_net.ctx,
 						       peer, writer.data,
@@ -38,17 +47,15 @@ static void send_json(struct engine *engine, uint64_t peer,
 	if (result < 0)
 		close_peer(engine, peer);
 	writer_fini(&writer);
+	json_decref(object);
 }
 
 /* An error that belongs to no open request. */
 static void refuse(struct engine *engine, uint64_t peer, uint64_t id, int code,
 		   const char *text, const char *hint)
 {
-	json_t *object = client_error(id, code, text, hint);
-
 	engine->counters.client_refused_count++;
-	send_json(engine, peer, object);
-	json_decref(object);
+	send_json(engine, peer, id, client_error(id, code, text, hint));
 }
 
 static void count(struct engine *engine, const struct open_request *request,
@@ -80,17 +87,11 @@ static json_t *make_answer(uint64_t id, int result, const char *text,
 	return object;
 }
 
-static bool fits(const json_t *object)
-{
-	return json_dumpb(object, NULL, 0, JSON_COMPACT) <= CLIENT_FRAME_MAX;
-}
-
 void clients_answer(struct engine *engine, uint64_t token, int result,
 		    const char *text, const char *hint, json_t *members)
 {
 	struct open_request *request;
 	struct client *client;
-	json_t *object;
 
 	HASH_FIND(hh, engine->requests, &token, sizeof(token), request);
 	if (request == NULL)
@@ -100,16 +101,9 @@ void clients_answer(struct engine *engine, uint64_t token, int result,
 	client = find(engine, request->peer);
 	if (client != NULL) {
 		client->open_count--;
-		object = make_answer(request->id, result, text, hint, members);
-		if (object != NULL && !fits(object)) {
-			json_decref(object);
-			object = client_error(
-				request->id, -EMSGSIZE,
-				"the answer is longer than a frame",
-				"ask for less: one job, or fewer nodes");
-		}
-		send_json(engine, client->peer, object);
-		json_decref(object);
+		send_json(engine, client->peer, request->id,
+			  make_answer(request->id, result, text, hint,
+				      members));
 	}
 	free(request);
 }
