@@ -50,7 +50,7 @@ static int find_user(const char *name, struct passwd **ret_entry,
 	return 0;
 }
 
-/* Make it, and give what was made here the owner and mode. */
+/* Make it; what was made here gets this owner, if we may give it away. */
 static int make_directory(const char *path, mode_t mode, uid_t uid, gid_t gid,
 			  struct fairlead_error *ret_error)
 {
@@ -62,7 +62,8 @@ static int make_directory(const char *path, mode_t mode, uid_t uid, gid_t gid,
 			       : error_set(ret_error, -errno, "make %s: %s",
 					   path, strerror(errno));
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fchown(fd, uid, gid) < 0 || fchmod(fd, mode) < 0)
+	if (fd < 0 || (geteuid() == 0 && fchown(fd, uid, gid) < 0) ||
+	    fchmod(fd, mode) < 0)
 		return error_set(ret_error, -errno, "owner and mode of %s: %s",
 				 path, strerror(errno));
 	return 0;
@@ -79,28 +80,45 @@ static int make_parent(const char *path, gid_t gid,
 	return make_directory(dirname(copy), SOCKETS_MODE, 0, gid, ret_error);
 }
 
+/* Without privileges the user stays the one that we are. */
+static int find_ids(const char *name, uid_t *ret_uid, gid_t *ret_gid,
+		    struct fairlead_error *ret_error)
+{
+	struct passwd *user;
+	int result;
+
+	*ret_uid = geteuid();
+	*ret_gid = getegid();
+	if (geteuid() != 0)
+		return 0;
+	result = find_user(name, &user, ret_error);
+	if (result < 0)
+		return result;
+	*ret_uid = user->pw_uid;
+	*ret_gid = user->pw_gid;
+	return 0;
+}
+
 int user_prepare(const struct config *config, unsigned int roles,
 		 struct fairlead_error *ret_error)
 {
-	struct passwd *user;
 	int result = 0;
+	uid_t uid;
+	gid_t gid;
 
-	if (geteuid() != 0)
-		return 0;
 	if ((roles & CONFIG_ROLE_MANAGER) != 0) {
-		result = find_user(config->manager.user, &user, ret_error);
+		result = find_ids(config->manager.user, &uid, &gid, ret_error);
 		if (result == 0)
-			result = make_parent(config->manager.socket,
-					     user->pw_gid, ret_error);
+			result = make_parent(config->manager.socket, gid,
+					     ret_error);
 		if (result == 0)
 			result = make_directory(config->manager.state, 0700,
-						user->pw_uid, user->pw_gid,
-						ret_error);
+						uid, gid, ret_error);
 	}
 	if (result == 0 && (roles & CONFIG_ROLE_NODE) != 0) {
-		result = find_user(config->node.user, &user, ret_error);
+		result = find_ids(config->node.user, &uid, &gid, ret_error);
 		if (result == 0)
-			result = make_parent(config->node.socket, user->pw_gid,
+			result = make_parent(config->node.socket, gid,
 					     ret_error);
 	}
 	return result;

@@ -10,7 +10,7 @@ int user_choose(const struct config *config, unsigned int roles,
 		const char **ret_name, struct fairlead_error *ret_error);
 /*
  * Make the directories that the roles keep sockets and state in, as root for
- * the user that will use them. Nothing happens without privileges.
+ * the user that will use them. What is there is left as it is.
  */
 int user_prepare(const struct config *config, unsigned int roles,
 		 struct fairlead_error *ret_error);
