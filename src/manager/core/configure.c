@@ -71,6 +71,7 @@ void config_take(struct core *core, const struct core_config *config,
 {
 	nodes_foreach(node, &core->nodes) core_reports_detach(core, node);
 	drivers_take(&core->interconnects, &plan->drivers, &core->probe);
+	core_cursors_apply(core);
 	nodes_foreach(node, &core->nodes) core_reports_attach(core, node);
 	free(core->interconnect);
 	core->interconnect = memory_text(config->interconnect);

@@ -59,6 +59,7 @@ static void lists_free(struct core *core)
 	struct effect_entry *effect, *next_effect;
 	struct fanout_entry *fanout, *next_fanout;
 	struct trace *trace, *next_trace;
+	struct cursor *cursor, *next_cursor;
 
 	DL_FOREACH_SAFE (core->effects, effect, next_effect)
 		free(effect);
@@ -66,6 +67,8 @@ static void lists_free(struct core *core)
 		HASH_DEL(core->fanouts, fanout);
 		free(fanout);
 	}
+	DL_FOREACH_SAFE (core->cursors, cursor, next_cursor)
+		free(cursor);
 	DL_FOREACH_SAFE (core->traces, trace, next_trace) {
 		free(trace->key);
 		free(trace);

@@ -32,6 +32,7 @@
 	X(PART_REVOKE, "part:applied->revoking")                       \
 	X(PART_LOST, "part:applied->revoked")                          \
 	X(PART_MISS, "part:applied->missing")                          \
+	X(PART_FIND, "part:missing->applied")                          \
 	X(PART_REVOKE_MISSING, "part:missing->revoking")               \
 	X(PART_LOST_MISSING, "part:missing->revoked")                  \
 	X(PART_REVOKED, "part:revoking->revoked")                      \

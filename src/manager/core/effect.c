@@ -131,9 +131,10 @@ static int complete(struct core *core, struct job *job, uint32_t effect_id,
 				 strerrordesc_np(-result));
 	}
 	core_lane(job, &lane);
-	return ic->driver->manager->complete(ic->state, &lane, effect_id,
-					     result, body, &list->effects,
-					     error);
+	result = ic->driver->manager->complete(ic->state, &lane, effect_id,
+					       result, body, &list->effects,
+					       error);
+	return core_driver_result(result, error);
 }
 
 static void reservation_effect_end(struct core *core, struct job *job,
@@ -262,8 +263,9 @@ void core_release_effects(struct core *core, struct job *job,
 	job->release_effect_count = (uint32_t)list->count;
 }
 
-void core_effects_restart(struct core *core, struct job *job)
+void core_effects_restart(struct core *core, uint64_t grant_id)
 {
+	struct job *job = jobs_find(&core->jobs, grant_id);
 	struct effect_list list;
 
 	if (job->release_effect_count > 0) {
@@ -272,7 +274,10 @@ void core_effects_restart(struct core *core, struct job *job)
 		core_effects_run(core, job, &list, true);
 		effect_list_fini(&list);
 	}
-	while (job->state == JOB_RESERVED && job->effect_count > 0)
+	while (job != NULL && job->state == JOB_RESERVED &&
+	       job->effect_count > 0) {
 		reservation_effect_end(core, job, job->effects[0], -ETIMEDOUT,
 				       NULL);
+		job = jobs_find(&core->jobs, grant_id);
+	}
 }

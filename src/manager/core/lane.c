@@ -26,6 +26,15 @@ void core_lane(const struct job *job, struct fairlead_lane *ret_lane)
 	strcpy(ret_lane->options, job->options);
 }
 
+int core_driver_result(int result, struct fairlead_error *error)
+{
+	if (result == -ENOMEM)
+		abort();
+	if (result < 0 && error->code == 0)
+		error_set(error, result, "%s", strerrordesc_np(-result));
+	return result;
+}
+
 void core_describe(const struct core *core, const struct job *job,
 		   const char *reason, const char **ret_event_name,
 		   char **ret_context)

@@ -25,12 +25,10 @@ static int meta_load(struct core *core, const struct store_row *row,
 	} else if (strcmp(row->key, "recovering") == 0) {
 		core->recovery = row->id;
 	} else if (strncmp(row->key, CURSOR_PREFIX, strlen(CURSOR_PREFIX)) ==
-		   0) {
-		/* That of an interconnect that is turned off is left alone. */
-		interconnects_foreach(ic, &core->interconnects) for (
-			size_t i = 0; i < ic->pool_count;
-			i++) if (strcmp(ic->pools[i].cursor_key, row->key) == 0)
-			pool_set_cursor(&ic->pools[i], row->id);
+			   0 &&
+		   strlen(row->key) <= POOL_CURSOR_KEY_MAX) {
+		core_cursor_set(core, row->key, row->id);
+		core_cursors_apply(core);
 	}
 	/* Others keep numbers here as well. */
 	return 0;

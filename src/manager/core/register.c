@@ -189,6 +189,9 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 					     CONFIRM_FENCED);
 	} else if (part->state == PART_APPLIED && !is_reported) {
 		part_missing(core, job, part, node);
+	} else if (part->state == PART_MISSING && is_reported) {
+		part_set_state(job, part, PART_APPLIED, &core->probe);
+		core_store_part(core, job, part);
 	}
 	if (job->state >= JOB_RELEASED && core_settle(core, job))
 		return;

@@ -108,24 +108,52 @@ static struct job *job_of(struct core *core, const struct request *request,
 	return job;
 }
 
-/* Is the node fit for a reservation? Else an errno. */
-static int node_check(const struct node *node)
+/* What keeps a node from a reservation, the worst last. */
+enum node_flaw {
+	NODE_FIT,
+	NODE_FULL,
+	NODE_DRAINED,
+	NODE_STRANGE,
+};
+
+static const struct {
+	int code;
+	enum edge edge;
+	const char *text, *hint;
+} node_flaws[] = {
+	[NODE_FULL] = { -ENOSPC, EDGE_LIMIT_RESERVE,
+			"nodes with 4096 live grants, which is the maximum",
+			"release what is not needed" },
+	[NODE_DRAINED] = { -EHOSTDOWN, EDGE_ERROR_RESERVE_EHOSTDOWN,
+			   "drained nodes",
+			   "see `fairlead node list` for why" },
+	[NODE_STRANGE] = { -ENOENT, EDGE_ERROR_RESERVE_ENOENT,
+			   "not among the manager's nodes",
+			   "see `fairlead node list`" },
+};
+
+static enum node_flaw node_check(const struct node *node)
 {
+	static_assert(CORE_NODE_JOBS_MAX == 4096, "as the text says");
 	if (node == NULL || !node->is_configured)
-		return -ENOENT;
-	return node->is_drained ? -EHOSTDOWN : 0;
+		return NODE_STRANGE;
+	if (node->is_drained)
+		return NODE_DRAINED;
+	return node->job_count >= CORE_NODE_JOBS_MAX ? NODE_FULL : NODE_FIT;
 }
 
-static int nodes_refuse(struct core *core, struct attempt *attempt, int code)
+static int nodes_refuse(struct core *core, struct attempt *attempt,
+			enum node_flaw flaw)
 {
 	const struct hostlist *nodes = attempt->request->nodes;
+	int code = node_flaws[flaw].code;
 	const char *names[BAD_NODES_MAX];
 	_auto_(freep) char *list = NULL;
 	size_t count = 0, more = 0;
 
 	for (size_t i = 0; i < nodes->count; i++) {
 		if (node_check(nodes_find(&core->nodes, nodes->names[i])) !=
-		    code)
+		    flaw)
 			continue;
 		if (count < BAD_NODES_MAX)
 			names[count++] = nodes->names[i];
@@ -133,14 +161,9 @@ static int nodes_refuse(struct core *core, struct attempt *attempt, int code)
 			more++;
 	}
 	list = memory_check(hostlist_format(names, count));
-	attempt->edge = code == -ENOENT ? EDGE_ERROR_RESERVE_ENOENT
-					: EDGE_ERROR_RESERVE_EHOSTDOWN;
-	attempt->hint = code == -ENOENT ? "see `fairlead node list`"
-					: "see `fairlead node list` for why";
-	error_set(&attempt->error, code, "%s: %s",
-		  code == -ENOENT ? "not among the manager's nodes"
-				  : "drained nodes",
-		  list);
+	attempt->edge = node_flaws[flaw].edge;
+	attempt->hint = node_flaws[flaw].hint;
+	error_set(&attempt->error, code, "%s: %s", node_flaws[flaw].text, list);
 	if (more > 0)
 		error_prefix(&attempt->error, "%zu nodes", count + more);
 	return code;
@@ -149,20 +172,19 @@ static int nodes_refuse(struct core *core, struct attempt *attempt, int code)
 static int nodes_resolve(struct core *core, struct attempt *attempt)
 {
 	const struct hostlist *nodes = attempt->request->nodes;
-	int code = 0;
+	enum node_flaw worst = NODE_FIT;
 
 	for (size_t i = 0; i < nodes->count; i++) {
 		const struct node *node =
 			nodes_find(&core->nodes, nodes->names[i]);
-		int result = node_check(node);
+		enum node_flaw flaw = node_check(node);
 
-		if (result == -ENOENT)
-			return nodes_refuse(core, attempt, -ENOENT);
-		if (result < 0)
-			code = result;
-		attempt->job->parts[i].node = node->index;
+		if (flaw > worst)
+			worst = flaw;
+		if (flaw == NODE_FIT)
+			attempt->job->parts[i].node = node->index;
 	}
-	return code < 0 ? nodes_refuse(core, attempt, code) : 0;
+	return worst == NODE_FIT ? 0 : nodes_refuse(core, attempt, worst);
 }
 
 static int plan_make(struct attempt *attempt)
@@ -184,11 +206,9 @@ static int plan_make(struct attempt *attempt)
 						  &attempt->effects.effects,
 						  &attempt->error);
 
-	if (result == -ENOMEM)
-		abort();
 	attempt->edge = EDGE_ERROR_RESERVE_DRIVER;
 	attempt->hint = NULL;
-	return result;
+	return core_driver_result(result, &attempt->error);
 }
 
 /* "failed to reserve 2 VNIs (1 available)" */
@@ -257,7 +277,7 @@ static void ids_take(struct core *core, struct attempt *attempt)
 		pool_take(pool, count, job->ids + job->id_count);
 		job->id_counts[i] = (uint8_t)count;
 		job->id_count = (uint8_t)(job->id_count + count);
-		core_store_meta(core, pool->cursor_key, pool->cursor);
+		core_store_cursor(core, pool);
 	}
 }
 

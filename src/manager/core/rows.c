@@ -55,6 +55,38 @@ void core_store_meta(struct core *core, const char *key, uint64_t number)
 	core->ops->store(core->ops_ctx, &row);
 }
 
+void core_cursor_set(struct core *core, const char *key, uint64_t id)
+{
+	struct cursor *cursor;
+
+	DL_FOREACH (core->cursors, cursor)
+		if (strcmp(cursor->key, key) == 0)
+			break;
+	if (cursor == NULL) {
+		cursor = memory_zero(1, sizeof(*cursor));
+		strncpy(cursor->key, key, sizeof(cursor->key) - 1);
+		DL_APPEND(core->cursors, cursor);
+	}
+	cursor->id = id;
+}
+
+void core_cursors_apply(struct core *core)
+{
+	const struct cursor *cursor;
+
+	DL_FOREACH (core->cursors, cursor)
+		interconnects_foreach(ic, &core->interconnects) for (
+			size_t i = 0; i < ic->pool_count;
+			i++) if (strcmp(ic->pools[i].cursor_key, cursor->key) ==
+				 0) pool_set_cursor(&ic->pools[i], cursor->id);
+}
+
+void core_store_cursor(struct core *core, const struct pool *pool)
+{
+	core_cursor_set(core, pool->cursor_key, pool->cursor);
+	core_store_meta(core, pool->cursor_key, pool->cursor);
+}
+
 void core_store_job(struct core *core, struct job *job)
 {
 	struct writer writer = { 0 };

@@ -47,9 +47,14 @@ static bool is_interrupted(const struct job *job)
 	       job->state == JOB_APPLYING || job->state == JOB_RELEASING;
 }
 
-static void job_resume(struct core *core, struct job *job)
+static void job_resume(struct core *core, uint64_t grant_id)
 {
-	core_effects_restart(core, job);
+	struct job *job;
+
+	core_effects_restart(core, grant_id);
+	job = jobs_find(&core->jobs, grant_id);
+	if (job == NULL)
+		return;
 	if (job->state == JOB_APPLYING) {
 		event_exception(core, job, EVENT_SEVERITY_FATAL,
 				"the manager was restarted while the lane was "
@@ -72,7 +77,7 @@ static void resume(struct core *core)
 		job = jobs_find(&core->jobs, core->resume[core->resume_next]);
 		if (job == NULL || !is_interrupted(job))
 			continue;
-		job_resume(core, job);
+		job_resume(core, job->grant_id);
 		n++;
 	}
 }

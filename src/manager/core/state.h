@@ -35,6 +35,13 @@ struct trace {
 	struct trace *prev, *next;
 };
 
+/* Where round robin goes on in a pool, also in one that is turned off. */
+struct cursor {
+	char key[POOL_CURSOR_KEY_MAX + 1];
+	uint64_t id;
+	struct cursor *prev, *next;
+};
+
 /* A fan-out under way. */
 struct fanout_entry {
 	uint64_t id;
@@ -112,6 +119,7 @@ struct core {
 	struct nodes nodes;
 	struct jobs jobs;
 	struct tombstones tombstones;
+	struct cursor *cursors;
 	struct trace *traces; /* oldest first */
 	size_t trace_count;
 	struct job *unapplied; /* with a lane, reserved or applying; by id */
@@ -154,6 +162,10 @@ void core_reply_error(struct core *core, uint64_t token, enum edge edge,
 /* --- rows.c: rows for the journal --- */
 
 void core_store_meta(struct core *core, const char *key, uint64_t number);
+void core_store_cursor(struct core *core, const struct pool *pool);
+void core_cursor_set(struct core *core, const char *key, uint64_t id);
+/* Take up the cursors that are known. */
+void core_cursors_apply(struct core *core);
 void core_store_job(struct core *core, struct job *job);
 /* News of one part, where a whole record would be too much. */
 void core_store_part(struct core *core, struct job *job,
@@ -187,6 +199,8 @@ const struct tombstone *core_select_tombstone(
 struct interconnect *core_interconnect(struct core *core,
 				       const struct job *job);
 void core_lane(const struct job *job, struct fairlead_lane *ret_lane);
+/* A driver's error has a text, if need be the system's; returns result. */
+int core_driver_result(int result, struct fairlead_error *error);
 /* The driver's words for the lane; the caller frees *ret_context. */
 void core_describe(const struct core *core, const struct job *job,
 		   const char *reason, const char **ret_event_name,
@@ -235,8 +249,8 @@ void core_effects_forget(struct core *core, struct job *job);
 /* What the driver wants done when the lane ends; the caller ends the list. */
 void core_release_effects(struct core *core, struct job *job,
 			  struct effect_list *list);
-/* After a restart nobody knows how they ended. */
-void core_effects_restart(struct core *core, struct job *job);
+/* After a restart nobody knows how they ended. The job may be gone. */
+void core_effects_restart(struct core *core, uint64_t grant_id);
 void core_effects_tick(struct core *core, uint64_t now_ms);
 uint64_t core_effects_deadline_ms(const struct core *core);
 size_t core_effects_count(const struct core *core);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Drained nodes: by whom, until when, and who is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "manager/core/test/fixture.h"
+
+static const struct told_drain *last_drain(const struct fixture *f)
+{
+	assert_true(f->drain_count > 0);
+	return &f->drains[f->drain_count - 1];
+}
+
+static uint64_t quarantined(struct fixture *f, const char *key,
+			    const char *nodes)
+{
+	uint64_t id = active(f, key, nodes, "");
+
+	release_id(f, id);
+	answer_all(f, open_fanout(f), -EBUSY, "in use");
+	return id;
+}
+
+static void operator_drain(struct fixture *f, const char *nodes,
+			   bool is_drained, const char *reason)
+{
+	core_node_drain(f->core, nodes, is_drained, reason, ++f->last_token);
+	assert_int_equal(last_reply(f)->result, 0);
+}
+
+static void a_node_that_gives_up_is_drained_with_its_words(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = quarantined(f, "slurm/1/0", "n0");
+	confirm(f, "n0", id, -EBUSY, "cxi0: service 5: VNI 1024: pid 4711");
+	assert_string_equal(last_drain(f)->node, "n0");
+	assert_true(last_drain(f)->is_drained);
+	assert_string_equal(last_drain(f)->reason,
+			    "cxi0: service 5: VNI 1024: pid 4711");
+	assert_int_equal(f->ack_count, 1);
+	assert_string_equal(vnis(f, "quarantined"), "1024");
+	assert_string_equal(jobs_find(&f->core->jobs, id)->why,
+			    "n0: cxi0: service 5: VNI 1024: pid 4711");
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
+	fixture_restart(f);
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
+	/* It is not told again by a restart. */
+	assert_int_equal(f->drain_count, 1);
+}
+
+static void it_is_undrained_when_it_owes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t first, second;
+
+	nodes_up(f, 2);
+	first = quarantined(f, "slurm/1/0", "n[0-1]");
+	second = quarantined(f, "slurm/2/0", "n0");
+	confirm(f, "n0", first, -EBUSY, "in use");
+	confirm(f, "n0", first, 0, "");
+	/* There is another one. */
+	assert_int_equal(f->drain_count, 1);
+	confirm(f, "n0", second, 0, "");
+	assert_int_equal(f->drain_count, 2);
+	assert_false(last_drain(f)->is_drained);
+	assert_int_equal(reserve(f, "slurm/3/0", "n0", ""), 0);
+	assert_int_equal(edge_hits(f, "node:undrained-when-clean"), 1);
+}
+
+static void a_boot_and_a_late_answer_undrain_too(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = quarantined(f, "slurm/1/0", "n0");
+	confirm(f, "n0", id, -EBUSY, "in use");
+	node_boot(f, "n0");
+	node_up(f, "n0");
+	assert_false(last_drain(f)->is_drained);
+	id = quarantined(f, "slurm/2/0", "n0");
+	confirm(f, "n0", id, -EBUSY, "in use");
+	fixture_advance(f, 3600000);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_int_equal(f->drain_count, 4);
+	assert_false(last_drain(f)->is_drained);
+	assert_true(is_gone(f, id));
+}
+
+static void an_operators_drain_is_not_ours_to_end(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = quarantined(f, "slurm/1/0", "n0");
+	operator_drain(f, "n0", true, "new cable");
+	assert_int_equal(f->drain_count, 1);
+	confirm(f, "n0", id, -EBUSY, "in use");
+	assert_int_equal(f->drain_count, 1);
+	assert_string_equal(nodes_find(&f->core->nodes, "n0")->reason,
+			    "new cable");
+	confirm(f, "n0", id, 0, "");
+	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
+	operator_drain(f, "n0", false, NULL);
+	assert_false(last_drain(f)->is_drained);
+	assert_string_equal(last_drain(f)->reason, "new cable");
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
+}
+
+static void an_operator_may_take_a_drain_over(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = quarantined(f, "slurm/1/0", "n0");
+	confirm(f, "n0", id, -EBUSY, "in use");
+	operator_drain(f, "n0", true, "new cable");
+	assert_string_equal(last_drain(f)->reason, "new cable");
+	confirm(f, "n0", id, 0, "");
+	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
+}
+
+static void an_operator_may_undrain_what_owes(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = quarantined(f, "slurm/1/0", "n0");
+	confirm(f, "n0", id, -EBUSY, "in use");
+	operator_drain(f, "n0", false, NULL);
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
+	confirm(f, "n0", id, 0, "");
+	assert_int_equal(f->drain_count, 2);
+	/* Undraining what is not drained tells nobody. */
+	operator_drain(f, "n[0-3]", false, NULL);
+	assert_int_equal(f->drain_count, 2);
+}
+
+static void who_repeats_that_it_gives_up_is_told_of_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = quarantined(f, "slurm/1/0", "n0");
+	confirm(f, "n0", id, -EBUSY, "in use");
+	confirm(f, "n0", id, -EBUSY, "still in use");
+	assert_int_equal(f->drain_count, 2);
+	assert_string_equal(last_drain(f)->reason, "still in use");
+	assert_int_equal(edge_hits(f, "node:drained"), 1);
+}
+
+static void a_released_grant_that_lingers_keeps_the_drain(void **state)
+{
+	struct fixture *f = *state;
+	struct core_inventory_grant grant;
+	uint32_t ids[1] = { 1024 };
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	release_id(f, id);
+	answer_all(f, open_fanout(f), 0, "");
+	grant = (struct core_inventory_grant){ .grant_id = id,
+					       .state = 3,
+					       .driver = "fake",
+					       .id_count = 1,
+					       .ids = ids };
+	node_up_with(f, "n0", &grant, 1);
+	answer_all(f, open_fanout(f), -EBUSY, "in use");
+	confirm(f, "n0", id, -EBUSY, "in use");
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
+	confirm(f, "n0", id, 0, "");
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
+}
+
+static void a_long_reason_is_cut_between_characters(void **state)
+{
+	struct fixture *f = *state;
+	char reason[3000];
+	const char *kept;
+
+	for (size_t i = 0; i + 2 < sizeof(reason); i += 2)
+		memcpy(reason + i, "\xc3\xa4", 2);
+	reason[sizeof(reason) - 2] = 0;
+	operator_drain(f, "n0", true, reason);
+	kept = nodes_find(&f->core->nodes, "n0")->reason;
+	assert_true(strlen(kept) <= NODE_REASON_MAX);
+	assert_string_equal(kept + strlen(kept) - 3, "...");
+	assert_null(strchr(kept, '?'));
+}
+
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_node_that_gives_up_is_drained_with_its_words),
+		T(it_is_undrained_when_it_owes_nothing),
+		T(a_boot_and_a_late_answer_undrain_too),
+		T(an_operators_drain_is_not_ours_to_end),
+		T(an_operator_may_take_a_drain_over),
+		T(an_operator_may_undrain_what_owes),
+		T(who_repeats_that_it_gives_up_is_told_of_again),
+		T(a_released_grant_that_lingers_keeps_the_drain),
+		T(a_long_reason_is_cut_between_characters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
