@@ -137,6 +137,8 @@ static void check_roles(struct doctor *doctor)
 		doctor_check_manager(doctor, manager);
 	if (roles & CONFIG_ROLE_NODE)
 		doctor_check_node(doctor, node);
+	json_decref(doctor->node_keys);
+	doctor->node_keys = NULL;
 }
 
 static void print_findings(struct cli *cli, const json_t *findings)

@@ -24,6 +24,7 @@ struct doctor {
 	const struct config *config; /* NULL: it cannot be read */
 	json_t *findings;
 	int failed_count;
+	json_t *node_keys; /* ids in this node's key file; NULL: not known */
 };
 
 /* Add a finding. advice: what to do; NULL when there is nothing to do. */

@@ -125,6 +125,32 @@ static void check_link(struct doctor *doctor, const json_t *status)
 			output_text(manager, "error"));
 }
 
+static void check_drained(struct doctor *doctor, const json_t *status)
+{
+	if (json_is_true(json_object_get(status, "drained")))
+		doctor_say(doctor, DOCTOR_WARN, "drained",
+			   "mend it, then 'fairlead node undrain' at the "
+			   "manager",
+			   "this node gets no jobs: %s",
+			   output_text(status, "reason"));
+}
+
+/* Does the daemon go by what is in the file? */
+static void check_loaded_keys(struct doctor *doctor, const json_t *status)
+{
+	const json_t *loaded = json_object_get(status, "keys");
+
+	if (!doctor->node_keys || !loaded)
+		return;
+	if (json_equal(loaded, doctor->node_keys))
+		doctor_say(doctor, DOCTOR_OK, "loaded keys", NULL,
+			   "the daemon has the keys of the file");
+	else
+		doctor_say(doctor, DOCTOR_WARN, "loaded keys",
+			   "reload fairleadd (SIGHUP) on this node",
+			   "the key file has changed since the daemon read it");
+}
+
 static void check_drivers(struct doctor *doctor, const json_t *status)
 {
 	const json_t *driver;
@@ -240,6 +266,8 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path)
 			   "node '%s', version %s", output_text(status, "name"),
 			   output_text(status, "version"));
 		check_link(doctor, status);
+		check_drained(doctor, status);
+		check_loaded_keys(doctor, status);
 		check_drivers(doctor, status);
 	}
 	devices = ask(doctor, handle, "devices");

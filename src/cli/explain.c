@@ -51,7 +51,6 @@ static void print_holds(struct cli *cli, const json_t *holds)
 	static const struct column columns[] = {
 		{ .name = "NODES" },
 		{ .name = "STATE", .flags = COLUMN_STATE },
-		{ .name = "TEXT", .flags = COLUMN_WRAP },
 		{ 0 },
 	};
 	struct table *table = table_create(cli, columns);
@@ -62,7 +61,6 @@ static void print_holds(struct cli *cli, const json_t *holds)
 		table_row(table);
 		table_text(table, output_text(hold, "nodes"));
 		table_text(table, output_text(hold, "state"));
-		table_text(table, output_text(hold, "text"));
 	}
 	table_finish(table);
 }

@@ -58,6 +58,7 @@ void show_grants(struct cli *cli, const json_t *grants)
 		{ .name = "INTERCONNECT" },
 		{ .name = "USER" },
 		{ .name = "IDS" },
+		{ .name = "TEXT", .flags = COLUMN_WRAP },
 		{ 0 },
 	};
 	struct table *table = table_create(cli, columns);
@@ -72,6 +73,7 @@ void show_grants(struct cli *cli, const json_t *grants)
 		table_text(table, output_text(grant, "interconnect"));
 		table_owned(table, output_user(output_number(grant, "uid")));
 		table_owned(table, output_ids(json_object_get(grant, "ids")));
+		table_text(table, output_text(grant, "text"));
 	}
 	table_finish(table);
 }
