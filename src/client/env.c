@@ -33,7 +33,8 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* A folder that only root or we ourselves can change. */
+/* A folder that only root or we ourselves can change. It may not be readable:
+ * the names of others' jobs are nobody's business. */
 static int open_folder(int parent, const char *name, int *ret_fd,
 		       struct fairlead_error *ret_error)
 {
@@ -41,7 +42,7 @@ static int open_folder(int parent, const char *name, int *ret_fd,
 	struct stat status;
 
 	fd = openat(parent, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return error_set(ret_error, -EPERM, "'%s' is no folder", name);
 	if (fd < 0)
@@ -81,7 +82,7 @@ static int find_attempt(int folder, int64_t *ret_attempt,
 	const struct dirent *entry;
 	int64_t best = -1;
 	int64_t attempt;
-	int fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0)
 		dir = fdopendir(fd);
