@@ -208,6 +208,9 @@ static void prolog_waits_until_the_lane_is_there(void **state)
 	assert_string_equal(at(answer, "grants", 0, "interconnect"), "fake");
 	assert_string_equal(at(answer, "grants", 0, "uid"), "1007");
 	assert_string_equal(at(answer, "grants", 0, "grant_id"), "7");
+	assert_string_equal(json_string_value(json_array_get(
+				    json_object_get(answer, "warnings"), 0)),
+			    "scaled back");
 	json_decref(answer);
 	agent_client_closed(bench->agent, client);
 }
@@ -281,7 +284,8 @@ static void dry_prolog_says_what_would_be_made(void **state)
 	assert_int_equal(size_of(answer, "grants"), 1);
 	assert_string_equal(json_string_value(json_array_get(
 				    json_object_get(answer, "warnings"), 0)),
-			    "would make 2 objects");
+			    "slurm/J7/0: its lane is here, and nothing would "
+			    "be done");
 	json_decref(answer);
 	assert_int_equal(bench->world.applies[7], 1);
 }
