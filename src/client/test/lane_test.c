@@ -394,12 +394,16 @@ static void apply_gives_warnings_or_what_failed(void **state)
 		"\"result\":-5,\"error\":\"2 of 4 nodes failed\",\"failures\":["
 		"{\"nodes\":\"n1\",\"errno\":-28,\"text\":\"no TLEs\"},"
 		"{\"nodes\":\"n2\",\"errno\":-5,\"text\":\"no NIC\"}]",
+		"\"result\":-5,\"error\":\"failed: n1: no NIC\",\"failures\":["
+		"{\"nodes\":\"n1\",\"errno\":-5,\"text\":\"no NIC\"}]",
+		"\"result\":-5,\"error\":\"failed\",\"failures\":["
+		"{\"nodes\":\"n1\",\"errno\":-5,\"text\":\"no NIC\"}]",
 	};
 	struct fairlead_error error;
 	struct daemon daemon;
 	char *warnings;
 
-	start_daemon(&daemon, answers, 3);
+	start_daemon(&daemon, answers, 5);
 	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, &warnings, NULL),
 			 0);
 	assert_null(warnings);
@@ -411,6 +415,11 @@ static void apply_gives_warnings_or_what_failed(void **state)
 			 -EIO);
 	assert_string_equal(error.text, "2 of 4 nodes failed\nn1: no TLEs\n"
 					"n2: no NIC");
+	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, NULL, &error),
+			 -EIO);
+	assert_string_equal(error.text, "failed: n1: no NIC");
+	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, NULL, NULL),
+			 -EIO);
 	assert_int_equal(json_integer_value(json_object_get(
 				 stop_daemon(&daemon, 0), "grant_id")),
 			 7);
