@@ -169,7 +169,10 @@ static int run(struct cli *cli)
 	_auto_(config_destroyp) struct config *config = NULL;
 	json_auto_t *findings = json_array();
 	json_auto_t *answer = NULL;
-	struct doctor doctor = { .cli = cli, .findings = findings };
+	json_auto_t *seen_nodes = json_object();
+	struct doctor doctor = { .cli = cli,
+				 .findings = findings,
+				 .seen_nodes = seen_nodes };
 
 	check_config(&doctor, &config);
 	check_roles(&doctor);

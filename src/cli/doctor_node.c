@@ -75,6 +75,9 @@ void doctor_check_objects(struct doctor *doctor, const char *node,
 	const json_t *object;
 	size_t i;
 
+	if (json_object_get(doctor->seen_nodes, node))
+		return;
+	json_object_set_new(doctor->seen_nodes, node, json_true());
 	if (universe)
 		idset_parse(universe, VNI_LIMIT, &pool, NULL);
 	json_array_foreach (json_object_get(answer, "objects"), i, object) {
