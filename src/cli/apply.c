@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Warnings and failures are for people: they go to stderr, a line each, and
+ * only what the error has not said already. Scripts have --json.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What was destroyed and what is left is printed also when the daemon's answer
+ * is an error: then most of all somebody wants to know.
+ */
 #include "cli/output.h"
 #include "cli/remote.h"
 

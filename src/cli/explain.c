@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The answer to "why is it not going on?": sentences about the grant, a table
+ * of its nodes by state, and a sentence for each thing that is awaited.
+ */
 #include <stdlib.h>
 #include <time.h>
 

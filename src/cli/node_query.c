@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nodes answer or fail one by one. What came is shown, what failed is on
+ * stderr, and one that failed makes the exit code 1.
+ */
 #include <string.h>
 
 #include "cli/node.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The manager's APPLY and the job manager's prolog reach a node in any order:
+ * the node's daemon waits for the first, so that no task starts without a lane.
+ */
 #include "cli/remote.h"
 #include "cli/hook.h"
 #include "cli/show.h"

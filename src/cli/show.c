@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A table is made of members that may be absent; it shows "-" for them, so
+ * that an older daemon is shown too.
+ */
 #include "cli/show.h"
 
 #include <stdlib.h>
