@@ -9,11 +9,9 @@
 #include "cli/doctor.h"
 #include "cli/output.h"
 #include "driver/driver.h"
-#include "fairlead.h"
+#include "cli/remote.h"
 
 #define VNI_LIMIT 65536
-
-DEFINE_AUTO(struct fairlead, fairlead_close)
 
 static bool has_flag(const json_t *object, const char *name)
 {
