@@ -86,6 +86,8 @@ void core_parts_confirmed(struct core *core, struct job *job,
 		core_store_job(core, job);
 	else if (how != CONFIRM_FENCED)
 		core_store_part(core, job, parts[0]);
+	for (size_t i = 0; i < count; i++)
+		core_drain_settle(core, nodes_at(&core->nodes, parts[i]->node));
 	core->metrics.confirmations += count;
 }
 
@@ -103,25 +105,41 @@ void core_job_confirmed(struct core *core, struct job *job,
 	free(parts);
 }
 
+static void why_set(struct core *core, struct job *job, const char *node,
+		    const char *text)
+{
+	char why[JOB_WHY_MAX + 1];
+	_auto_(freep) char *whole = NULL;
+
+	if (asprintf(&whole, "%s: %s", node, text) < 0)
+		abort();
+	text_fit(why, sizeof(why), whole);
+	free(job->why);
+	job->why = memory_text(why);
+	core_store_job(core, job);
+}
+
 /* The node gives up for now: it gets no more jobs until it is clean. */
 static void give_up(struct core *core, struct node *node, struct job *job,
+		    struct part *part,
 		    const struct core_confirmation *confirmation)
 {
 	const char *text = confirmation->text == NULL ? "" : confirmation->text;
+	bool is_awaited = core_node_owes(core, node) > 0;
 
 	core_hit(core, EDGE_CONFIRM_BUSY);
-	if (job != NULL && job->is_quarantined) {
-		char why[JOB_WHY_MAX + 1];
-		_auto_(freep) char *whole = NULL;
-
-		if (asprintf(&whole, "%s: %s", node->name, text) < 0)
-			abort();
-		text_fit(why, sizeof(why), whole);
-		free(job->why);
-		job->why = memory_text(why);
-		core_store_job(core, job);
+	if (part != NULL && part_is_owed(part)) {
+		is_awaited = true;
+		/* Its own epilog has begun before we asked for it. */
+		if (part->state != PART_REVOKING) {
+			part_set_state(job, part, PART_REVOKING, &core->probe);
+			core_store_part(core, job, part);
+		}
+		if (job->is_quarantined)
+			why_set(core, job, node->name, text);
 	}
-	core_drain(core, node, text, true);
+	core_drain(core, node, text,
+		   is_awaited ? DRAIN_UNTIL_CLEAN : DRAIN_FOR_GOOD);
 }
 
 static void take(struct core *core, struct node *node,
@@ -131,7 +149,7 @@ static void take(struct core *core, struct node *node,
 	struct part *part = job == NULL ? NULL : job_part(job, node->index);
 
 	if (confirmation->result < 0) {
-		give_up(core, node, part == NULL ? NULL : job, confirmation);
+		give_up(core, node, job, part, confirmation);
 		return;
 	}
 	core_reports_clear(core, node, confirmation->grant_id);

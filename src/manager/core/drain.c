@@ -2,7 +2,8 @@
 /*
  * Drained nodes get no reservations. An operator drains and undrains; a node
  * that cannot take a lane back is drained by us, and undrained when it has
- * confirmed all that it owed. An operator's drain is never undone by us.
+ * confirmed all that it is to take back. An operator's drain is never undone
+ * by us, nor is one for a grant of which we know nothing to wait for.
  *
  * The site's tools are told again when a node repeats that it gives up: it
  * does so when we may have died before they were told.
@@ -18,8 +19,8 @@ uint32_t core_node_owes(const struct core *core, const struct node *node)
 	for (uint32_t i = 0; i < node->job_count; i++) {
 		const struct job *job = jobs_at(&core->jobs, node->jobs[i]);
 
-		if (job->state >= JOB_RELEASING && job->owed_count > 0 &&
-		    part_is_owed(job_part(job, node->index)))
+		if (job->owed_count > 0 &&
+		    job_part(job, node->index)->state == PART_REVOKING)
 			count++;
 	}
 	for (uint32_t i = 0; i < node->report_count; i++)
@@ -28,17 +29,17 @@ uint32_t core_node_owes(const struct core *core, const struct node *node)
 }
 
 void core_drain(struct core *core, struct node *node, const char *reason,
-		bool is_ours)
+		enum drain_by by)
 {
 	char text[NODE_REASON_MAX + 1];
 
-	if (node->is_drained && !node->is_drained_by_us && is_ours)
+	if (node->is_drained && !node->is_drained_by_us && by != DRAIN_OPERATOR)
 		return;
 	text_fit(text, sizeof(text), reason);
 	if (!node->is_drained)
 		core_hit(core, EDGE_NODE_DRAIN);
 	node->is_drained = true;
-	node->is_drained_by_us = is_ours;
+	node->is_drained_by_us = by == DRAIN_UNTIL_CLEAN;
 	free(node->reason);
 	node->reason = memory_text(text);
 	core_store_node(core, node);

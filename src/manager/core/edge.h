@@ -109,7 +109,6 @@
 	X(ERROR_APPLY_EFFECT, "error:apply:effect")                    \
 	X(ERROR_RELEASE_EPERM, "error:release:-EPERM")                 \
 	X(ERROR_RELEASE_ENOENT, "error:release:-ENOENT")               \
-	X(ERROR_RELEASE_EINVAL, "error:release:-EINVAL")               \
 	X(LIMIT_RELEASE, "limit:release")                              \
 	X(ERROR_NODE_EINVAL, "error:node:-EINVAL")                     \
 	X(ERROR_NODE_ENOENT, "error:node:-ENOENT")                     \

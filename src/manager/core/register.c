@@ -195,7 +195,7 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 	}
 	if (job->state >= JOB_RELEASED && core_settle(core, job))
 		return;
-	if (job->state >= JOB_RELEASING && part_is_owed(part)) {
+	if (part->state == PART_REVOKING) {
 		core_fanout_revoke_one(core, job, node);
 		if (job->state >= JOB_RELEASED &&
 		    job->retry_at_ms == DEADLINE_NONE)

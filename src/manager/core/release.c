@@ -89,7 +89,8 @@ void core_release_begin(struct core *core, struct job *job,
 	job->reason = (uint8_t)reason;
 	core_effects_forget(core, job);
 	for (uint32_t i = 0; i < job->part_count; i++)
-		if (part_is_owed(&job->parts[i]))
+		if (part_is_owed(&job->parts[i]) &&
+		    job->parts[i].state != PART_REVOKING)
 			part_set_state(job, &job->parts[i], PART_REVOKING,
 				       &core->probe);
 	core_release_effects(core, job, &effects);
@@ -210,12 +211,12 @@ static void parts_revoked(struct core *core, struct job *job,
 		if (part_is_owed(parts[i]))
 			parts[owed_count++] = parts[i];
 	}
-	if (job->state >= JOB_RELEASED && owed_count > 0) {
+	if (job->state != JOB_RELEASING && owed_count > 0) {
 		core_parts_confirmed(core, job, parts, owed_count,
 				     CONFIRM_REVOKED);
 		return;
 	}
-	/* Before the end of the release its record and event tell it. */
+	/* The end of the release has a record and an event of them all. */
 	for (size_t i = 0; i < owed_count; i++) {
 		part_set_state(job, parts[i], PART_REVOKED, &core->probe);
 		core_hit(core, EDGE_CONFIRM_FANOUT);

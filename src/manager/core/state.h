@@ -356,11 +356,17 @@ bool core_reports_clear(struct core *core, struct node *node,
 
 /* --- drain.c --- */
 
+enum drain_by {
+	DRAIN_OPERATOR,
+	DRAIN_UNTIL_CLEAN, /* by us, and undrained by us */
+	DRAIN_FOR_GOOD,    /* by us, and an operator has to look */
+};
+
 void core_drain(struct core *core, struct node *node, const char *reason,
-		bool is_ours);
+		enum drain_by by);
 /* A node that we drained and that owes nothing any more is undrained. */
 void core_drain_settle(struct core *core, struct node *node);
-/* How many grants the node has still to confirm. */
+/* How many grants the node is to take back and has not. */
 uint32_t core_node_owes(const struct core *core, const struct node *node);
 
 /* --- waive.c --- */

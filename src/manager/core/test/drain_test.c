@@ -185,6 +185,44 @@ static void a_released_grant_that_lingers_keeps_the_drain(void **state)
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
 }
 
+static void an_epilog_that_gives_up_before_the_release_drains(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = active(f, "slurm/1/0", "n[0-1]", "");
+	confirm(f, "n0", id, -EBUSY, "in use");
+	assert_int_equal(part_state(f, id, "n0"), PART_REVOKING);
+	/* Something else that is settled there does not end the drain. */
+	confirm(f, "n0", 12345, 0, "");
+	node_up(f, "n0");
+	assert_int_equal(f->drain_count, 1);
+	answer_all(f, open_fanout(f), -EBUSY, "in use");
+	fixture_restart(f);
+	nodes_up(f, 2);
+	answer_all(f, open_fanout(f), -EBUSY, "in use");
+	release_id(f, id);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_int_equal(f->drain_count, 2);
+	assert_false(last_drain(f)->is_drained);
+	assert_true(is_gone(f, id));
+}
+
+static void what_we_know_nothing_of_is_for_an_operator(void **state)
+{
+	struct fixture *f = *state;
+
+	nodes_up(f, 1);
+	confirm(f, "n0", 12345, -EBUSY, "in use");
+	assert_int_equal(f->drain_count, 1);
+	confirm(f, "n0", 12345, 0, "");
+	node_up(f, "n0");
+	assert_int_equal(f->drain_count, 1);
+	operator_drain(f, "n0", false, NULL);
+	assert_int_equal(f->drain_count, 2);
+}
+
 static void a_long_reason_is_cut_between_characters(void **state)
 {
 	struct fixture *f = *state;
@@ -215,6 +253,8 @@ int main(void)
 		T(an_operator_may_undrain_what_owes),
 		T(who_repeats_that_it_gives_up_is_told_of_again),
 		T(a_released_grant_that_lingers_keeps_the_drain),
+		T(an_epilog_that_gives_up_before_the_release_drains),
+		T(what_we_know_nothing_of_is_for_an_operator),
 		T(a_long_reason_is_cut_between_characters),
 	};
 
