@@ -21,8 +21,6 @@
 	X(epilog)       \
 	X(housekeeping) \
 	X(clean)        \
-	X(run)          \
-	X(cluster)      \
 	X(key)          \
 	X(manager)      \
 	X(doctor)       \

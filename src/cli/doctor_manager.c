@@ -12,9 +12,12 @@
 #include "base/hostlist.h"
 #include "cli/doctor.h"
 #include "cli/output.h"
-#include "cli/remote.h"
+#include "fairlead.h"
 
-#define CLOCK_WARN_S 1.0
+#define CLOCK_WARN_S    1.0
+#define QUERY_NODES_MAX 16 /* of one question: their answers fit a frame */
+
+DEFINE_AUTO(struct fairlead, fairlead_close)
 
 /* NULL: the error has the reason. */
 static json_t *ask(struct fairlead *handle, const char *op,
@@ -209,7 +212,7 @@ static void say_withheld(struct doctor *doctor, const json_t *node)
 static bool check_page(struct doctor *doctor, struct fairlead *handle,
 		       bool may_query, const json_t *page)
 {
-	const char *names[REMOTE_QUERY_NODES];
+	const char *names[QUERY_NODES_MAX];
 	size_t count = 0;
 	const json_t *node;
 	size_t i;
@@ -219,7 +222,7 @@ static bool check_page(struct doctor *doctor, struct fairlead *handle,
 		if (strcmp(output_text(node, "state"), "up") != 0)
 			continue;
 		names[count++] = output_text(node, "name");
-		if (count < REMOTE_QUERY_NODES)
+		if (count < QUERY_NODES_MAX)
 			continue;
 		may_query = may_query && query(doctor, handle, names, count);
 		count = 0;

@@ -64,7 +64,7 @@ static size_t pools(void *data,
 	const struct fake_state *state = data;
 
 	specs[0] = (struct fairlead_pool_spec){ .name = "vni",
-						.limit = 65536,
+						.limit = 16384,
 						.universe = state->vni };
 	specs[1] = (struct fairlead_pool_spec){ .name = "ctx",
 						.limit = 64,

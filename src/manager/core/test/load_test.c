@@ -148,22 +148,22 @@ static void many_that_were_cut_go_on_in_steps(void **state)
 	fixture_setting(f, "vni", "1024-4095");
 	fixture_restart(f);
 	nodes_up(f, 10);
-	for (int i = 0; i < 1500; i++) {
+	for (int i = 0; i < 800; i++) {
 		snprintf(key, sizeof(key), "slurm/%d/0", i);
 		assert_int_equal(reserve(f, key, "n[0-9]", ""), 0);
 		apply(f, (uint64_t)i + 1);
 	}
 	fixture_restart(f);
 	assert_int_equal(core_deadline_ms(f->core), 0);
-	assert_true(f->core->jobs.state_counts[JOB_FAILED] < 1500);
+	assert_true(f->core->jobs.state_counts[JOB_FAILED] < 800);
 	verify(f);
 	/* Meanwhile one that waits is released, and one asked for again. */
-	assert_int_equal(job_state(f, 1500), JOB_APPLYING);
-	assert_int_equal(release_id(f, 1500), -EINPROGRESS);
-	assert_int_equal(apply(f, 1499), -EINPROGRESS);
+	assert_int_equal(job_state(f, 800), JOB_APPLYING);
+	assert_int_equal(release_id(f, 800), -EINPROGRESS);
+	assert_int_equal(apply(f, 799), -EINPROGRESS);
 	while (core_deadline_ms(f->core) == 0)
 		core_tick(f->core);
-	assert_int_equal(f->core->jobs.state_counts[JOB_FAILED], 1500);
+	assert_int_equal(f->core->jobs.state_counts[JOB_FAILED], 800);
 	assert_int_equal(reply_to(f, f->last_token)->result, -ECANCELED);
 	assert_int_equal(reply_to(f, f->last_token - 1)->result, 0);
 }
@@ -176,20 +176,20 @@ static void a_release_that_waits_its_turn_is_one(void **state)
 	fixture_setting(f, "vni", "1024-4095");
 	fixture_restart(f);
 	nodes_up(f, 1);
-	for (int i = 0; i < 1100; i++) {
+	for (int i = 0; i < 600; i++) {
 		snprintf(key, sizeof(key), "slurm/%d/0", i);
 		active(f, key, "n0", "");
 	}
-	for (int i = 0; i < 1100; i++)
+	for (int i = 0; i < 600; i++)
 		release_id(f, (uint64_t)i + 1);
 	fixture_restart(f);
-	assert_int_equal(job_state(f, 1100), JOB_RELEASING);
-	assert_int_equal(release_id(f, 1100), -EINPROGRESS);
+	assert_int_equal(job_state(f, 600), JOB_RELEASING);
+	assert_int_equal(release_id(f, 600), -EINPROGRESS);
 	/* It has registered before its turn came: it is asked then. */
 	nodes_up(f, 1);
 	while (core_deadline_ms(f->core) == 0)
 		core_tick(f->core);
-	assert_int_equal(job_state(f, 1100), JOB_RELEASING);
+	assert_int_equal(job_state(f, 600), JOB_RELEASING);
 	while (open_fanouts(f) > 0)
 		answer_all(f, open_fanout(f), 0, "");
 	assert_int_equal(reply_to(f, f->last_token)->result, 0);

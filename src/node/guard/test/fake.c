@@ -159,7 +159,10 @@ static int fake_apply(void *state, const struct fairlead_lane *lane,
 	struct world *world = state;
 	struct fairlead_record record = { .size = FAKE_DEVICES };
 
-	assert_false(is_dry_run);
+	if (is_dry_run) {
+		warnings->add(warnings, "would make 2 objects");
+		return 0;
+	}
 	for (unsigned int i = 0; i < FAKE_DEVICES; i++) {
 		struct fake_object *object;
 
