@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Warnings and failures are for people: they go to stderr, a line each, and
+ * only what the error has not said already. Scripts have --json.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 #include "cli/output.h"
 #include "cli/remote.h"
 
@@ -9,16 +17,21 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-/* Each element of the array on stderr: nodes and text. */
-static void print_nodes(struct cli *cli, const json_t *array)
+/* Nodes and text of each element on stderr, unless it was said already. */
+static void print_nodes(struct cli *cli, const json_t *array, const char *said)
 {
 	const json_t *element;
 	size_t i;
 
-	json_array_foreach (array, i, element)
-		cli_fail(cli, EXIT_FAILED, "%s: %s",
-			 output_text(element, "nodes"),
-			 output_text(element, "text"));
+	json_array_foreach (array, i, element) {
+		_auto_(freep) char *line = NULL;
+
+		if (asprintf(&line, "%s: %s", output_text(element, "nodes"),
+			     output_text(element, "text")) < 0)
+			line = NULL;
+		if (line && !strstr(said, line))
+			cli_fail(cli, EXIT_FAILED, "%s", line);
+	}
 }
 
 static int run(struct cli *cli)
@@ -32,11 +45,12 @@ static int run(struct cli *cli)
 			cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE, "apply",
 			json_pack("{s:I}", "grant_id", (json_int_t)grant_id),
 			&answer);
-	print_nodes(cli, json_object_get(answer, "failures"));
+	print_nodes(cli, json_object_get(answer, "failures"),
+		    output_text(answer, "error"));
 	if (output_number(answer, "more") > 0)
 		cli_fail(cli, EXIT_FAILED, "%lld more nodes failed",
 			 (long long)output_number(answer, "more"));
-	print_nodes(cli, json_object_get(answer, "warnings"));
+	print_nodes(cli, json_object_get(answer, "warnings"), "");
 	if (code == EXIT_DONE && cli_flag(cli, "json"))
 		return output_json(cli, answer);
 	return code;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdlib.h>
-
-#include "base/cleanup.h"
+/*
+ * What was destroyed and what is left is printed also when the daemon's answer
+ * is an error: then most of all somebody wants to know.
+ */
 #include "cli/output.h"
 #include "cli/remote.h"
 
@@ -16,22 +17,26 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static void print_objects(struct cli *cli, const char *verb,
-			  const json_t *objects)
+/* A line each; a grant without an object has no device. */
+static void print_objects(FILE *out, const char *verb, const json_t *objects)
 {
 	const json_t *object;
 	size_t i;
 
 	json_array_foreach (objects, i, object) {
-		_auto_(freep) char *ids =
-			output_ids(json_object_get(object, "ids"));
+		json_int_t grant_id = output_number(object, "grant_id");
+		const char *device = output_text(object, "device");
 		const char *text = output_text(object, "text");
 
-		fprintf(cli->out, "%s %s %s %lld, ids %s%s%s\n", verb,
-			output_text(object, "interconnect"),
-			output_text(object, "device"),
-			(long long)output_number(object, "id"), ids,
-			*text ? ": " : "", text);
+		fputs(verb, out);
+		if (*device)
+			fprintf(out, " %s %s %lld",
+				output_text(object, "interconnect"), device,
+				(long long)output_number(object, "id"));
+		if (grant_id > 0)
+			fprintf(out, "%s grant %lld", *device ? " of" : "",
+				(long long)grant_id);
+		fprintf(out, "%s%s\n", *text ? ": " : "", text);
 	}
 }
 
@@ -47,9 +52,9 @@ static int run(struct cli *cli)
 			  &answer);
 	if (cli_flag(cli, "json"))
 		return code == EXIT_DONE ? output_json(cli, answer) : code;
-	print_objects(cli, is_dry_run ? "would destroy" : "destroyed",
+	print_objects(cli->out, is_dry_run ? "would destroy" : "destroyed",
 		      json_object_get(answer, "destroyed"));
-	print_objects(cli, "left", json_object_get(answer, "left"));
+	print_objects(cli->out, "left", json_object_get(answer, "left"));
 	return code;
 }
 
@@ -57,9 +62,12 @@ const struct subcommand command_clean = {
 	.name = "clean",
 	.summary = "Destroy what is left on this node's devices",
 	.arguments = "",
-	.details = "What Fairlead made and no live grant owns; with --all "
-		   "everything but what the system has\nmade for itself: that "
-		   "ends the network of every job on this node.",
+	.details =
+		"What is being taken back; with --all the lanes of every "
+		"grant, and whatever is on the\ndevices but what the system "
+		"has made for itself: that ends the network of every job on\n"
+		"this node. What cannot be destroyed is printed, and the exit "
+		"code is 75.",
 	.options = options,
 	.run = run,
 };

@@ -131,7 +131,7 @@ static int run_up(struct cli *cli)
 	return EXIT_DONE;
 }
 
-static const struct command command_up = {
+static const struct subcommand command_up = {
 	.name = "up",
 	.summary =
 		"Start emulated nodes, their NICs and daemons, and a manager",
@@ -154,7 +154,7 @@ static int run_down(struct cli *cli)
 	return code;
 }
 
-static const struct command command_down = {
+static const struct subcommand command_down = {
 	.name = "down",
 	.summary = "End all processes of the cluster, and remove its directory",
 	.arguments = "",
@@ -178,9 +178,12 @@ static int run_exec(struct cli *cli)
 	const char *user = cli_option(cli, "user");
 	struct cluster_node *node = NULL;
 	struct fairlead_error error;
+	char **program = cli->arguments + 1;
 	uid_t uid = geteuid();
 	int code;
 
+	if (strcmp(*program, "--") == 0 && *++program == NULL)
+		return cli_misuse(cli, "there is no program after --");
 	if (user != NULL && !output_parse_user(user, &uid))
 		return cli_misuse(cli, "there is no user '%s'", user);
 	code = open_cluster(cli, &cluster);
@@ -193,12 +196,12 @@ static int run_exec(struct cli *cli)
 		return cli_error(cli, &error);
 	launch_put_path(cluster);
 	unsetenv("FAIRLEAD_SOCKET"); /* the node's own are at their places */
-	execvp(cli->arguments[1], cli->arguments + 1);
+	execvp(*program, program);
 	return cli_fail(cli, errno == ENOENT ? 127 : 126, "cannot run '%s': %s",
-			cli->arguments[1], strerror(errno));
+			*program, strerror(errno));
 }
 
-static const struct command command_exec = {
+static const struct subcommand command_exec = {
 	.name = "exec",
 	.summary = "Run a program on a node, or where the manager runs",
 	.arguments = "NODE|manager -- PROGRAM [ARGUMENT...]",
@@ -228,7 +231,7 @@ static int run_reboot(struct cli *cli)
 	return EXIT_DONE;
 }
 
-static const struct command command_reboot = {
+static const struct subcommand command_reboot = {
 	.name = "reboot",
 	.summary = "Crash a node and start it again with another incarnation",
 	.arguments = "NODE",
@@ -252,7 +255,7 @@ static int run_restart(struct cli *cli)
 	return code;
 }
 
-static const struct command command_restart = {
+static const struct subcommand command_restart = {
 	.name = "restart",
 	.summary = "Start a daemon again that died, was killed, or runs",
 	.arguments = "NODE|manager",
@@ -335,7 +338,7 @@ static int run_show(struct cli *cli)
 	return EXIT_DONE;
 }
 
-static const struct command command_show = {
+static const struct subcommand command_show = {
 	.name = "show",
 	.summary = "Show the processes of the cluster by their ids; 0 is gone",
 	.arguments = "",
@@ -343,12 +346,12 @@ static const struct command command_show = {
 	.run = run_show,
 };
 
-static const struct command *const commands[] = {
+static const struct subcommand *const commands[] = {
 	&command_up,     &command_down,    &command_show, &command_exec,
 	&command_reboot, &command_restart, NULL,
 };
 
-const struct command command_cluster = {
+const struct subcommand command_cluster = {
 	.name = "cluster",
 	.summary = "Emulate a cluster on this machine",
 	.arguments = "",

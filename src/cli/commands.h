@@ -21,6 +21,8 @@
 	X(epilog)       \
 	X(housekeeping) \
 	X(clean)        \
+	X(run)          \
+	X(cluster)      \
 	X(key)          \
 	X(manager)      \
 	X(doctor)       \

@@ -105,7 +105,7 @@ static const char completer[] =
 	"_fairlead()\n"
 	"{\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
-	"\tlocal path= words= action= i\n"
+	"\tlocal path='' words='' action='' i\n"
 	"\t_fairlead_words \"\"\n"
 	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	"\t\t_fairlead_words \"${path:+$path }${COMP_WORDS[i]}\" &&\n"

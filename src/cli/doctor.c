@@ -137,6 +137,8 @@ static void check_roles(struct doctor *doctor)
 		doctor_check_manager(doctor, manager);
 	if (roles & CONFIG_ROLE_NODE)
 		doctor_check_node(doctor, node);
+	json_decref(doctor->node_keys);
+	doctor->node_keys = NULL;
 }
 
 static void print_findings(struct cli *cli, const json_t *findings)
@@ -167,7 +169,10 @@ static int run(struct cli *cli)
 	_auto_(config_destroyp) struct config *config = NULL;
 	json_auto_t *findings = json_array();
 	json_auto_t *answer = NULL;
-	struct doctor doctor = { .cli = cli, .findings = findings };
+	json_auto_t *seen_nodes = json_object();
+	struct doctor doctor = { .cli = cli,
+				 .findings = findings,
+				 .seen_nodes = seen_nodes };
 
 	check_config(&doctor, &config);
 	check_roles(&doctor);

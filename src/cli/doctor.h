@@ -24,6 +24,8 @@ struct doctor {
 	const struct config *config; /* NULL: it cannot be read */
 	json_t *findings;
 	int failed_count;
+	json_t *seen_nodes; /* names whose objects were looked at */
+	json_t *node_keys;  /* ids in this node's key file; NULL: not known */
 };
 
 /* Add a finding. advice: what to do; NULL when there is nothing to do. */
@@ -38,7 +40,10 @@ void doctor_check_manager(struct doctor *doctor, const char *socket_path);
 /* The daemon of this node, its devices, and the environment. */
 void doctor_check_node(struct doctor *doctor, const char *socket_path);
 
-/* A node's `objects` answer: the default service, and what is not ours. */
+/*
+ * A node's `objects` answer: the default service, and what is not ours. Once
+ * for each node: it may be asked directly and through the manager.
+ */
 void doctor_check_objects(struct doctor *doctor, const char *node,
 			  const json_t *answer);
 /* The value of a driver's setting, or NULL. */

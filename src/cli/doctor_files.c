@@ -102,6 +102,14 @@ static void node_name(const struct config *config, char name[256])
 	name[strcspn(name, ".")] = 0;
 }
 
+static void keep_ids(struct doctor *doctor, const struct node_keys *keys)
+{
+	doctor->node_keys = json_array();
+	for (size_t i = 0; i < keys->command_count; i++)
+		json_array_append_new(doctor->node_keys,
+				      json_integer(keys->commands[i].id));
+}
+
 static void check_node_key(struct doctor *doctor, const char *path)
 {
 	struct fairlead_error error;
@@ -124,6 +132,7 @@ static void check_node_key(struct doctor *doctor, const char *path)
 		else
 			doctor_say(doctor, DOCTOR_OK, "node key", NULL,
 				   "%s is readable by its owner only", path);
+		keep_ids(doctor, &keys);
 		node_keys_fini(&keys);
 	}
 	keyring_fini(&keyring);

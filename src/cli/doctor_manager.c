@@ -12,12 +12,9 @@
 #include "base/hostlist.h"
 #include "cli/doctor.h"
 #include "cli/output.h"
-#include "fairlead.h"
+#include "cli/remote.h"
 
-#define CLOCK_WARN_S    1.0
-#define QUERY_NODES_MAX 16 /* of one question: their answers fit a frame */
-
-DEFINE_AUTO(struct fairlead, fairlead_close)
+#define CLOCK_WARN_S 1.0
 
 /* NULL: the error has the reason. */
 static json_t *ask(struct fairlead *handle, const char *op,
@@ -212,7 +209,7 @@ static void say_withheld(struct doctor *doctor, const json_t *node)
 static bool check_page(struct doctor *doctor, struct fairlead *handle,
 		       bool may_query, const json_t *page)
 {
-	const char *names[QUERY_NODES_MAX];
+	const char *names[REMOTE_QUERY_NODES];
 	size_t count = 0;
 	const json_t *node;
 	size_t i;
@@ -222,7 +219,7 @@ static bool check_page(struct doctor *doctor, struct fairlead *handle,
 		if (strcmp(output_text(node, "state"), "up") != 0)
 			continue;
 		names[count++] = output_text(node, "name");
-		if (count < QUERY_NODES_MAX)
+		if (count < REMOTE_QUERY_NODES)
 			continue;
 		may_query = may_query && query(doctor, handle, names, count);
 		count = 0;

@@ -9,11 +9,9 @@
 #include "cli/doctor.h"
 #include "cli/output.h"
 #include "driver/driver.h"
-#include "fairlead.h"
+#include "cli/remote.h"
 
 #define VNI_LIMIT 65536
-
-DEFINE_AUTO(struct fairlead, fairlead_close)
 
 static bool has_flag(const json_t *object, const char *name)
 {
@@ -75,6 +73,9 @@ void doctor_check_objects(struct doctor *doctor, const char *node,
 	const json_t *object;
 	size_t i;
 
+	if (json_object_get(doctor->seen_nodes, node))
+		return;
+	json_object_set_new(doctor->seen_nodes, node, json_true());
 	if (universe)
 		idset_parse(universe, VNI_LIMIT, &pool, NULL);
 	json_array_foreach (json_object_get(answer, "objects"), i, object) {
@@ -123,6 +124,32 @@ static void check_link(struct doctor *doctor, const json_t *status)
 				  "here?",
 			"%s: %s %s", output_text(manager, "address"), state,
 			output_text(manager, "error"));
+}
+
+static void check_drained(struct doctor *doctor, const json_t *status)
+{
+	if (json_is_true(json_object_get(status, "drained")))
+		doctor_say(doctor, DOCTOR_WARN, "drained",
+			   "mend it, then 'fairlead node undrain' at the "
+			   "manager",
+			   "this node gets no jobs: %s",
+			   output_text(status, "reason"));
+}
+
+/* Does the daemon go by what is in the file? */
+static void check_loaded_keys(struct doctor *doctor, const json_t *status)
+{
+	const json_t *loaded = json_object_get(status, "keys");
+
+	if (!doctor->node_keys || !loaded)
+		return;
+	if (json_equal(loaded, doctor->node_keys))
+		doctor_say(doctor, DOCTOR_OK, "loaded keys", NULL,
+			   "the daemon has the keys of the file");
+	else
+		doctor_say(doctor, DOCTOR_WARN, "loaded keys",
+			   "reload fairleadd (SIGHUP) on this node",
+			   "the key file has changed since the daemon read it");
 }
 
 static void check_drivers(struct doctor *doctor, const json_t *status)
@@ -240,6 +267,8 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path)
 			   "node '%s', version %s", output_text(status, "name"),
 			   output_text(status, "version"));
 		check_link(doctor, status);
+		check_drained(doctor, status);
+		check_loaded_keys(doctor, status);
 		check_drivers(doctor, status);
 	}
 	devices = ask(doctor, handle, "devices");

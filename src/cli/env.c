@@ -91,7 +91,10 @@ static int read_lane(struct cli *cli, const char *job, json_t *variables)
 				   uid, take_variable, variables, &error);
 	if (result == 0 || result == -ENOENT)
 		return result;
-	return cli_error(cli, &error);
+	cli_error(cli, &error);
+	if (result == -EACCES)
+		cli_hint(cli, "--user names the owner of the job");
+	return cli_exit_code(result);
 }
 
 /* What this process has of the variables: [[name, value], ...]. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Quick tries: the job's end must not wait for a process that lingers. */
 #include "cli/hook.h"
 
 static int run(struct cli *cli)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Long tries, after the job: what is left at the end drains the node. */
 #include "cli/hook.h"
 
 static int run(struct cli *cli)

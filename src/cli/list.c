@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Filters are the manager's; its answers come in pages (remote_ask_all). */
 #include <unistd.h>
 
 #include "cli/output.h"

@@ -38,8 +38,8 @@ static const struct option_spec check_options[] = {
 
 static const char how_to_recover[] =
 	"a recovery is begun by stopping fairleadd on the manager and starting "
-	"it as 'fairleadd --recover': every identifier then counts as used "
-	"until each node has registered, or was waived by name";
+	"it as 'fairleadd --role manager --recover': every identifier then "
+	"counts as used until each node has registered, or was waived by name";
 
 static int ask(struct cli *cli, const char *op, json_t *members_owned,
 	       json_t **ret_answer)
@@ -169,8 +169,8 @@ static int run_check(struct cli *cli)
 		return cli_fail(cli, EXIT_FAILED, "%s",
 				errors ? errors : "memory is out");
 	fprintf(cli->out, "%s is good\n", path);
-	cli_hint(cli, "'fairleadd --check-journal' checks what the manager "
-		      "has on its disk");
+	cli_hint(cli, "as root, 'fairleadd --check-config' tries the files "
+		      "that it names too, and --check-journal the journal");
 	return EXIT_DONE;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of `fairlead node`; each file says whom it asks. */
 #include "cli/node.h"
 
 static const struct subcommand *const commands[] = {

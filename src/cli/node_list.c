@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A node's state is two things, up or down and drained or not; they share a
+ * column, so that the line of a node in trouble is seen.
+ */
 #include <stdlib.h>
 #include <string.h>
 

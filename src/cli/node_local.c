@@ -24,6 +24,17 @@ static void print_link(FILE *out, const json_t *manager)
 	fprintf(out, "%s%s\n", *error ? ": " : "", error);
 }
 
+/* What the manager has told this node of itself. */
+static void print_drained(FILE *out, const json_t *status)
+{
+	long long owes = output_number(status, "owes");
+
+	if (json_is_true(json_object_get(status, "drained")))
+		fprintf(out, "drained: %s\n", output_text(status, "reason"));
+	if (owes > 0)
+		fprintf(out, "%lld confirmations are on their way\n", owes);
+}
+
 static void print_drivers(struct cli *cli, const json_t *drivers)
 {
 	static const struct column columns[] = {
@@ -61,6 +72,7 @@ void node_show_status(struct cli *cli, const json_t *status)
 			output_text(status, "incarnation"), uptime);
 	if (json_object_get(status, "manager"))
 		print_link(cli->out, json_object_get(status, "manager"));
+	print_drained(cli->out, status);
 	print_drivers(cli, json_object_get(status, "drivers"));
 	show_grants(cli, json_object_get(status, "grants"));
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sets for people who look for one identifier; `status` has the counts. */
 #include "cli/remote.h"
 #include "cli/show.h"
 

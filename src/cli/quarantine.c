@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * To free an identifier by hand is to say that no node uses it, which nobody
+ * here can check: pool and ids have to be written out.
+ */
 #include <stdlib.h>
 
 #include "base/cleanup.h"

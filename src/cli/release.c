@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Silent when all is back; what stays in quarantine is said, since it is then
+ * missing from the pool.
+ */
 #include <stdlib.h>
 
 #include "base/cleanup.h"

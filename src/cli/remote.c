@@ -14,7 +14,6 @@
 #include "cli/output.h"
 #include "manager/wire/names.h"
 
-DEFINE_AUTO(struct fairlead, fairlead_close)
 DEFINE_AUTO(struct fairlead_grant, fairlead_grant_destroy)
 
 const char *remote_socket(const struct cli *cli, enum remote_daemon daemon)

@@ -5,8 +5,11 @@
  */
 #pragma once
 
+#include "base/cleanup.h"
 #include "cli/cli.h"
 #include "fairlead.h"
+
+DEFINE_AUTO(struct fairlead, fairlead_close)
 
 enum remote_daemon {
 	REMOTE_MANAGER,
@@ -15,7 +18,9 @@ enum remote_daemon {
 
 /* Waits for nodes: the daemon has its own limit, ours comes from --timeout. */
 #define REMOTE_TIMEOUT_NONE 0
-#define REMOTE_TIMEOUT_MS   60000
+/* Nodes of one node-query: what they answer fits a frame. */
+#define REMOTE_QUERY_NODES 16
+#define REMOTE_TIMEOUT_MS  60000
 
 /* The socket that --socket, the environment or the default names. */
 const char *remote_socket(const struct cli *cli, enum remote_daemon daemon);

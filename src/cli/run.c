@@ -22,12 +22,15 @@
 #include "emu/cluster/cluster.h"
 #include "emu/cluster/launch.h"
 
-#define SUBMITTER "run"
+#define SUBMITTER         "run"
+#define RECONNECT_MS      60000
+#define RECONNECT_STEP_NS 100000000
 
 struct run {
 	struct cli *cli;
 	struct cluster *cluster;
-	struct fairlead *handle;
+	struct fairlead *handle; /* NULL: the connection is lost */
+	char socket[4200];
 	struct fairlead_grant *grant;
 	uid_t uid;
 	gid_t gid;
@@ -279,14 +282,41 @@ static int apply(struct run *run)
 	return EXIT_DONE;
 }
 
+static bool is_lost(int result)
+{
+	return result == -ECONNRESET || result == -EPIPE ||
+	       result == -ECONNREFUSED || result == -ENOENT;
+}
+
+/* A manager that is restarted comes back: a job's end waits for it. */
+static int release_once(struct run *run, struct fairlead_error *ret_error)
+{
+	int result = 0;
+
+	if (run->handle == NULL)
+		result = fairlead_open(run->socket, &run->handle, ret_error);
+	if (result == 0)
+		result = fairlead_release(
+			run->handle, fairlead_grant_id(run->grant), ret_error);
+	if (is_lost(result)) {
+		fairlead_close(run->handle);
+		run->handle = NULL;
+	}
+	return result;
+}
+
 static int release(struct run *run)
 {
+	const struct timespec step = { .tv_nsec = RECONNECT_STEP_NS };
 	struct fairlead_error error;
 	struct timespec start;
+	int result;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	if (fairlead_release(run->handle, fairlead_grant_id(run->grant),
-			     &error) < 0)
+	while (is_lost(result = release_once(run, &error)) &&
+	       elapsed_ms(&start) < RECONNECT_MS)
+		nanosleep(&step, NULL);
+	if (result < 0)
 		return cli_error(run->cli, &error);
 	say(run, "released in %.1f ms", elapsed_ms(&start));
 	return EXIT_DONE;
@@ -364,14 +394,13 @@ static int run_run(struct cli *cli)
 {
 	struct run run = { .cli = cli };
 	struct fairlead_error error;
-	char socket[4200];
 	int code;
 
 	run.is_talking = cli_flag(cli, "verbose") || isatty(STDERR_FILENO);
 	if (cluster_open(cli_option(cli, "dir"), &run.cluster, &error) < 0)
 		return cli_error(cli, &error);
-	cluster_socket(run.cluster, socket, sizeof(socket));
-	if (fairlead_open(socket, &run.handle, &error) < 0)
+	cluster_socket(run.cluster, run.socket, sizeof(run.socket));
+	if (fairlead_open(run.socket, &run.handle, &error) < 0)
 		code = cli_error(cli, &error);
 	else
 		code = run_job(&run);
@@ -382,7 +411,7 @@ static int run_run(struct cli *cli)
 	return code;
 }
 
-const struct command command_run = {
+const struct subcommand command_run = {
 	.name = "run",
 	.summary = "Run a job with its lane on the emulated cluster",
 	.arguments = "-- PROGRAM [ARGUMENT...]",

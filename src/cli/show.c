@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A table is made of members that may be absent; it shows "-" for them, so
+ * that an older daemon is shown too.
+ */
 #include "cli/show.h"
 
 #include <stdlib.h>
@@ -58,6 +62,7 @@ void show_grants(struct cli *cli, const json_t *grants)
 		{ .name = "INTERCONNECT" },
 		{ .name = "USER" },
 		{ .name = "IDS" },
+		{ .name = "TEXT", .flags = COLUMN_WRAP },
 		{ 0 },
 	};
 	struct table *table = table_create(cli, columns);
@@ -72,6 +77,7 @@ void show_grants(struct cli *cli, const json_t *grants)
 		table_text(table, output_text(grant, "interconnect"));
 		table_owned(table, output_user(output_number(grant, "uid")));
 		table_owned(table, output_ids(json_object_get(grant, "ids")));
+		table_text(table, output_text(grant, "text"));
 	}
 	table_finish(table);
 }

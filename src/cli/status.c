@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* One screen: the manager in a line, nodes and jobs in counts, pools. */
 #include "cli/show.h"
 
 #include "base/cleanup.h"

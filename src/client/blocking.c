@@ -77,6 +77,8 @@ static int wait_answer(struct fairlead *handle, uint64_t id,
 		handle->timeout_ms ? now_ms() + handle->timeout_ms : 0;
 	int result = 0;
 
+	/* Sent in any case, however short the time is. */
+	fairlead_process(handle);
 	while (!waiting->is_done && result == 0) {
 		result = wait_until(handle, deadline_ms);
 		if (result == 0)

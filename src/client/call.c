@@ -227,7 +227,7 @@ static int take_frame(struct fairlead *handle, const uint8_t *bytes,
 	return take_answer(handle, &answer, json);
 }
 
-/* How many answers were delivered, or the error that ends the connection. */
+/* Deliver what is whole. 0, or the error that ends the connection. */
 static int take_frames(struct fairlead *handle, int *count)
 {
 	const uint8_t *bytes;
@@ -248,6 +248,16 @@ static int take_frames(struct fairlead *handle, int *count)
 	}
 }
 
+int handle_feed(struct fairlead *handle, const void *bytes, size_t size,
+		int *count)
+{
+	int result = splitter_feed(&handle->in, bytes, size);
+
+	if (result < 0)
+		return result == -ENOMEM ? result : -EPROTO;
+	return take_frames(handle, count);
+}
+
 /* 0: the socket is empty for now; -ECONNRESET: its end. */
 static int receive(struct fairlead *handle, int *count)
 {
@@ -263,11 +273,7 @@ static int receive(struct fairlead *handle, int *count)
 			return 0;
 		if (size <= 0)
 			return -ECONNRESET;
-		result = splitter_feed(&handle->in, bytes, size);
-		if (result < 0 && result != -ENOMEM)
-			result = -EPROTO;
-		if (result == 0)
-			result = take_frames(handle, count);
+		result = handle_feed(handle, bytes, size, count);
 		if (result < 0)
 			return result;
 	}

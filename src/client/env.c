@@ -8,6 +8,8 @@
  * folder that others may write, a regular file with one name. Everything is
  * checked before the caller sees the first variable.
  */
+#include "client/env.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +22,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
-#include "fairlead.h"
 #include "manager/wire/names.h"
 
 #define FILE_BYTES_MAX   65536
@@ -33,7 +33,8 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* A folder that only root or we ourselves can change. */
+/* A folder that only root or we ourselves can change. It may not be readable:
+ * the names of others' jobs are nobody's business. */
 static int open_folder(int parent, const char *name, int *ret_fd,
 		       struct fairlead_error *ret_error)
 {
@@ -41,7 +42,7 @@ static int open_folder(int parent, const char *name, int *ret_fd,
 	struct stat status;
 
 	fd = openat(parent, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return error_set(ret_error, -EPERM, "'%s' is no folder", name);
 	if (fd < 0)
@@ -81,7 +82,7 @@ static int find_attempt(int folder, int64_t *ret_attempt,
 	const struct dirent *entry;
 	int64_t best = -1;
 	int64_t attempt;
-	int fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0)
 		dir = fdopendir(fd);
@@ -197,15 +198,9 @@ static bool is_variable(const char *name)
 	return true;
 }
 
-struct variable {
-	char *name;
-	char *value; /* NULL: to be unset */
-};
-
-/* Cut the text into variables. How many, or -EBADMSG. */
-static int parse(char *text, size_t size,
-		 struct variable variables[FAIRLEAD_VARIABLES_MAX],
-		 struct fairlead_error *ret_error)
+int env_parse(char *text, size_t size,
+	      struct env_variable ret_variables[FAIRLEAD_VARIABLES_MAX],
+	      struct fairlead_error *ret_error)
 {
 	char *line = text;
 	char *end;
@@ -222,10 +217,10 @@ static int parse(char *text, size_t size,
 					 FAIRLEAD_VARIABLES_MAX);
 		end = strchr(line, '\n');
 		*end = 0;
-		variables[count].name = line;
-		variables[count].value = strchr(line, '=');
-		if (variables[count].value)
-			*variables[count].value++ = 0;
+		ret_variables[count].name = line;
+		ret_variables[count].value = strchr(line, '=');
+		if (ret_variables[count].value)
+			*ret_variables[count].value++ = 0;
 		if (!is_variable(line))
 			return error_set(ret_error, -EBADMSG,
 					 "line %d of the environment file is "
@@ -285,7 +280,7 @@ int fairlead_env_read(const char *jobs_dir, const char *submitter,
 				 const char *value),
 		      void *arg, struct fairlead_error *ret_error)
 {
-	struct variable variables[FAIRLEAD_VARIABLES_MAX];
+	struct env_variable variables[FAIRLEAD_VARIABLES_MAX];
 	_auto_(freep) char *text = NULL;
 	_auto_(closep) int fd = -1;
 	struct request_key key;
@@ -300,7 +295,7 @@ int fairlead_env_read(const char *jobs_dir, const char *submitter,
 		result = load(fd, &text, &size, ret_error);
 	if (result < 0)
 		return result;
-	result = parse(text, size, variables, ret_error);
+	result = env_parse(text, size, variables, ret_error);
 	for (int i = 0; i < result; i++)
 		fn(arg, variables[i].name, variables[i].value);
 	return result < 0 ? result : 0;

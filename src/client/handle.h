@@ -48,6 +48,12 @@ int handle_start(struct fairlead *handle, const char *op, const json_t *members,
 		 struct fairlead_error *ret_error);
 /* Nobody wants the answer any more; the callback is not made. */
 void handle_forget(struct fairlead *handle, uint64_t id);
+/*
+ * Take bytes of the stream and deliver the answers that are whole; *count goes
+ * up by as many. 0, or the error with which the connection is to be lost.
+ */
+int handle_feed(struct fairlead *handle, const void *bytes, size_t size,
+		int *count);
 /* Every open call is answered with the error, and the connection is lost. */
 void handle_lose(struct fairlead *handle, int code, const char *text,
 		 const char *hint);

@@ -150,6 +150,7 @@ static char *format_warnings(const json_t *warnings)
 	return text;
 }
 
+/* Name each node that failed, unless the daemon's text does already. */
 static int make_apply_error(const json_t *answer, int result,
 			    struct fairlead_error *ret_error)
 {
@@ -158,11 +159,15 @@ static int make_apply_error(const json_t *answer, int result,
 	size_t i;
 
 	json_array_foreach (failures, i, failure) {
+		_auto_(freep) char *line = NULL;
 		const char *nodes = "", *text = "";
 
 		json_unpack((json_t *)failure, "{s?s, s?s}", "nodes", &nodes,
 			    "text", &text);
-		error_add(ret_error, result, "%s: %s", nodes, text);
+		if (asprintf(&line, "%s: %s", nodes, text) < 0)
+			line = NULL;
+		if (line && ret_error && !strstr(ret_error->text, line))
+			error_add(ret_error, result, "%s", line);
 	}
 	return result;
 }

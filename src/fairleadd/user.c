@@ -124,6 +124,18 @@ int user_prepare(const struct config *config, unsigned int roles,
 	return result;
 }
 
+/* Of ourselves there is nothing to become, which a namespace may refuse. */
+static int switch_user(const struct passwd *user)
+{
+	if (user->pw_uid == geteuid())
+		return 0;
+	if (initgroups(user->pw_name, user->pw_gid) < 0 ||
+	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+		return -errno;
+	return 0;
+}
+
 int user_become(const char *name, unsigned int roles,
 		struct fairlead_error *ret_error)
 {
@@ -136,11 +148,12 @@ int user_become(const char *name, unsigned int roles,
 	result = find_user(name, &user, ret_error);
 	if (result < 0)
 		return result;
-	if (initgroups(name, user->pw_gid) < 0 ||
-	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0 ||
-	    (!may_gain && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
-		return error_set(ret_error, -errno, "become user '%s': %s",
-				 name, strerror(errno));
+	result = switch_user(user);
+	if (result == 0 && !may_gain &&
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		result = -errno;
+	if (result < 0)
+		return error_set(ret_error, result, "become user '%s': %s",
+				 name, strerror(-result));
 	return 0;
 }

@@ -300,6 +300,8 @@ struct engine {
 	struct session *sessions;
 	struct session *sessions_by_node;
 	uint64_t session_scan_ms;
+	uint64_t reject_window_ms; /* when it began */
+	uint32_t reject_count;     /* in the window */
 
 	struct client *clients;
 	struct open_request *requests;

@@ -10,6 +10,9 @@
 
 #include "manager/internal.h"
 
+#define REJECT_LINES_MAX 20 /* in the log, within the window */
+#define REJECT_WINDOW_MS 60000
+
 enum refusal session_refusal(int result)
 {
 	switch (result) {
@@ -44,12 +47,29 @@ static const char *refusal_text(int result)
 	}
 }
 
+/* Whoever reaches the port can fail as often as it likes. */
+static bool may_log(struct engine *engine)
+{
+	uint64_t now_ms = engine_now_ms(engine);
+
+	if (now_ms >= engine->reject_window_ms + REJECT_WINDOW_MS) {
+		if (engine->reject_count > REJECT_LINES_MAX)
+			log_warning(engine->log,
+				    "more registrations were refused count=%u",
+				    engine->reject_count - REJECT_LINES_MAX);
+		engine->reject_window_ms = now_ms;
+		engine->reject_count = 0;
+	}
+	return engine->reject_count++ < REJECT_LINES_MAX;
+}
+
 void session_reject(struct engine *engine, struct session *session,
 		    enum refusal refusal, const char *text)
 {
 	engine->counters.refusals[refusal]++;
-	log_warning(engine->log, "registration refused: %s peer=%s", text,
-		    session->address);
+	if (may_log(engine))
+		log_warning(engine->log, "registration refused: %s peer=%s",
+			    text, session->address);
 	session_refuse(engine, session, text);
 }
 

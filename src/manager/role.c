@@ -212,7 +212,6 @@ static void on_worker_stopped(void *arg)
 	close_all(arg);
 }
 
-/* No more events reach the engine but the ends of its commits. */
 static void stop_worker(struct manager *manager)
 {
 	manager->is_over = true;
@@ -228,7 +227,7 @@ void manager_stop(struct manager *manager, void (*stopped)(void *ctx),
 {
 	manager->stopped = stopped;
 	manager->stopped_ctx = ctx;
-	manager->is_stopping = true;
+	manager->is_over = true;
 	net_listen_stop(manager->nodes_net);
 	net_listen_stop(manager->clients_net);
 }
@@ -262,13 +261,12 @@ static void on_prepare(uv_prepare_t *prepare)
 	uint64_t deadline_ms;
 	uint64_t now_ms;
 
-	if (manager->is_over)
-		return;
-	end_effects(manager);
-	if (manager->is_stopping && engine_is_idle(manager->engine)) {
-		stop_worker(manager);
+	if (manager->is_over) {
+		if (manager->worker != NULL && engine_is_idle(manager->engine))
+			stop_worker(manager);
 		return;
 	}
+	end_effects(manager);
 	deadline_ms = engine_deadline_ms(manager->engine);
 	now_ms = clock_monotonic_ms(&manager->clock);
 	if (deadline_ms == DEADLINE_NONE) {

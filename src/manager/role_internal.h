@@ -39,8 +39,8 @@ struct manager {
 	uv_prepare_t prepare;
 	uv_timer_t timer;
 	unsigned int open_count; /* of the two */
-	bool is_stopping;        /* when nothing is on its way to the disk */
-	bool is_over; /* the engine hears nothing more from outside */
+	/* The engine hears of nothing more but the ends of its commits. */
+	bool is_over;
 	void (*stopped)(void *ctx);
 	void *stopped_ctx;
 };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fairlead.h"
@@ -315,12 +316,55 @@ static void the_limits_are_kept(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_tree, remove_tree)
 
+/* Root reads every folder: become somebody else, who has the same tree. */
+static int read_as_owner(const struct tree *tree, int64_t attempt)
+{
+	const uid_t owner = getuid() == 0 ? 65534 : getuid();
+	char command[128];
+	struct found found;
+	int status;
+	pid_t pid;
+
+	if (getuid() == 0) {
+		snprintf(command, sizeof(command), "chown -R %u '%s'", owner,
+			 tree->jobs);
+		assert_int_equal(system(command), 0);
+	}
+	pid = fork();
+	if (pid == 0) {
+		if (getuid() != owner && setuid(owner) < 0)
+			_exit(1);
+		_exit(-read_job(tree, attempt, &found, NULL));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void folders_above_the_job_need_not_be_readable(void **state)
+{
+	struct tree *tree = *state;
+	char path[64];
+	int named, highest;
+
+	snprintf(path, sizeof(path), "%s/slurm", tree->jobs);
+	assert_int_equal(chmod(path, 0311), 0);
+	assert_int_equal(chmod(tree->jobs, 0311), 0);
+	named = read_as_owner(tree, 0);
+	highest = read_as_owner(tree, -1);
+	assert_int_equal(chmod(tree->jobs, 0700), 0); /* to be removed */
+	assert_int_equal(chmod(path, 0700), 0);
+	assert_int_equal(named, 0);
+	assert_int_equal(highest, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(variables_are_set_and_unset),
 		TEST(an_empty_file_has_no_variables),
 		TEST(the_highest_attempt_is_found),
+		TEST(folders_above_the_job_need_not_be_readable),
 		TEST(a_job_that_is_not_there_has_no_lane),
 		TEST(names_cannot_leave_the_folder),
 		TEST(a_file_that_is_open_to_others_is_refused),

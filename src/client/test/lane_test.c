@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,44 @@ static void a_call_on_a_lost_connection_fails(void **state)
 			 -ECONNRESET);
 	assert_int_equal(error.code, -ECONNRESET);
 	assert_int_equal(fairlead_release(peer.handle, 1, &error), -ECONNRESET);
+	peer_fini(&peer);
+}
+
+struct disturber {
+	struct peer *peer;
+	pthread_t thread; /* that is to be disturbed */
+};
+
+static void ignore_signal(int number)
+{
+}
+
+static void *disturb(void *arg)
+{
+	struct disturber *disturber = arg;
+	json_int_t id = peer_expect(disturber->peer->fd, "status");
+
+	for (int i = 0; i < 100; i++)
+		pthread_kill(disturber->thread, SIGUSR1);
+	peer_answer(disturber->peer->fd, "{\"v\":1,\"id\":%lld,\"result\":0}",
+		    id);
+	return NULL;
+}
+
+static void a_signal_does_not_end_a_call(void **state)
+{
+	const struct sigaction action = { .sa_handler = ignore_signal };
+	struct peer peer;
+	struct disturber disturber = { .peer = &peer,
+				       .thread = pthread_self() };
+	pthread_t thread;
+
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	peer_init(&peer);
+	assert_int_equal(pthread_create(&thread, NULL, disturb, &disturber), 0);
+	assert_int_equal(fairlead_call(peer.handle, "status", NULL, NULL, NULL),
+			 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
 	peer_fini(&peer);
 }
 
@@ -394,12 +433,16 @@ static void apply_gives_warnings_or_what_failed(void **state)
 		"\"result\":-5,\"error\":\"2 of 4 nodes failed\",\"failures\":["
 		"{\"nodes\":\"n1\",\"errno\":-28,\"text\":\"no TLEs\"},"
 		"{\"nodes\":\"n2\",\"errno\":-5,\"text\":\"no NIC\"}]",
+		"\"result\":-5,\"error\":\"failed: n1: no NIC\",\"failures\":["
+		"{\"nodes\":\"n1\",\"errno\":-5,\"text\":\"no NIC\"}]",
+		"\"result\":-5,\"error\":\"failed\",\"failures\":["
+		"{\"nodes\":\"n1\",\"errno\":-5,\"text\":\"no NIC\"}]",
 	};
 	struct fairlead_error error;
 	struct daemon daemon;
 	char *warnings;
 
-	start_daemon(&daemon, answers, 3);
+	start_daemon(&daemon, answers, 5);
 	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, &warnings, NULL),
 			 0);
 	assert_null(warnings);
@@ -411,6 +454,11 @@ static void apply_gives_warnings_or_what_failed(void **state)
 			 -EIO);
 	assert_string_equal(error.text, "2 of 4 nodes failed\nn1: no TLEs\n"
 					"n2: no NIC");
+	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, NULL, &error),
+			 -EIO);
+	assert_string_equal(error.text, "failed: n1: no NIC");
+	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, NULL, NULL),
+			 -EIO);
 	assert_int_equal(json_integer_value(json_object_get(
 				 stop_daemon(&daemon, 0), "grant_id")),
 			 7);
@@ -472,6 +520,7 @@ int main(void)
 		cmocka_unit_test(a_call_with_bad_members_has_no_answer),
 		cmocka_unit_test(a_call_without_an_answer_times_out),
 		cmocka_unit_test(a_call_on_a_lost_connection_fails),
+		cmocka_unit_test(a_signal_does_not_end_a_call),
 		cmocka_unit_test(
 			another_call_s_callback_may_close_while_one_waits),
 		cmocka_unit_test(reserve_gives_the_grant),

@@ -167,6 +167,7 @@ static int config_write(const struct cluster *cluster,
 	fprintf(file, "    nodes = \"n[0-%u]\"\n", cluster->node_count - 1);
 	fprintf(file, "    interconnect = \"slingshot\"\n");
 	fprintf(file, "    user = \"%s\"\n", user);
+	fprintf(file, "    submitter \"run\" { uid = 0 }\n");
 	section_write(file, options, "manager");
 	fprintf(file, "}\n\nnode {\n");
 	fprintf(file, "    manager = \"" CLUSTER_MANAGER_ADDRESS "\"\n");

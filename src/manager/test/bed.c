@@ -289,6 +289,13 @@ static const struct engine_ops engine_ops = {
 	.effect = on_effect,
 };
 
+static void on_line(void *sink_data, enum log_level level, const char *line)
+{
+	struct bed *bed = sink_data;
+
+	bed->warning_count += level == LOG_LEVEL_WARNING;
+}
+
 void bed_start(struct bed *bed, uint64_t epoch, bool is_recovery)
 {
 	const struct engine_options options = {
@@ -301,9 +308,13 @@ void bed_start(struct bed *bed, uint64_t epoch, bool is_recovery)
 		.store = { .ops = &store_ops, .ctx = bed },
 		.ops = &engine_ops,
 		.ops_ctx = bed,
+		.log = &bed->log,
 	};
 	struct fairlead_error error = { 0 };
 
+	bed->log = (struct log){ .level = LOG_LEVEL_INFO,
+				 .sink = on_line,
+				 .sink_data = bed };
 	bed->epoch = epoch;
 	if (engine_create(&options, &bed->engine, &error) < 0 ||
 	    load_journal(bed, bed->engine, &error) < 0 ||

@@ -69,6 +69,8 @@ struct bed {
 	unsigned int effect_count;
 	int reconfigure_result;
 	const char *reconfigure_nodes;
+	struct log log;
+	unsigned int warning_count;
 	uint64_t peer_last;
 	uint64_t id_last;
 };

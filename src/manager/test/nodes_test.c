@@ -79,6 +79,31 @@ static void a_node_with_the_wrong_key_is_refused(void **state)
 	assert_refused(&other, "a key that the manager does not have");
 }
 
+static void refusals_do_not_fill_the_log(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+	unsigned int before;
+
+	bed_node_connect(bed, "x0", &node);
+	bed_node_send_register(&node);
+	before = bed->warning_count;
+	assert_int_equal(before, 1);
+	for (int i = 0; i < 100; i++) {
+		engine_node_closed(bed->engine, node.peer);
+		bed_node_reconnect(&node);
+		bed_node_send_register(&node);
+	}
+	assert_true(bed->warning_count < 30);
+	bed_advance(bed, 60000);
+	before = bed->warning_count;
+	engine_node_closed(bed->engine, node.peer);
+	bed_node_reconnect(&node);
+	bed_node_send_register(&node);
+	/* How many there were, and the new one. */
+	assert_int_equal(bed->warning_count, before + 2);
+}
+
 static void an_unknown_node_is_refused(void **state)
 {
 	struct bed *bed = *state;
@@ -487,6 +512,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_node_registers_and_is_greeted),
 		TEST(a_node_with_the_wrong_key_is_refused),
+		TEST(refusals_do_not_fill_the_log),
 		TEST(an_unknown_node_is_refused),
 		TEST(a_replayed_registration_fences_nothing),
 		TEST(the_second_connection_wins_when_it_has_proven_itself),

@@ -42,7 +42,11 @@ struct bench {
 	bool is_closed;
 	json_t *answer;
 	uint64_t id;
+	uint64_t answered;
+	uv_idle_t flood; /* asks in each turn of the loop */
 };
+
+#define FLOOD_OPEN_MAX 32
 
 static void on_line(void *sink_data, enum log_level level, const char *line)
 {
@@ -79,6 +83,22 @@ static void on_opened(void *ctx, uint64_t peer,
 	bench->is_open = true;
 }
 
+static void on_flood(uv_idle_t *idle)
+{
+	struct bench *bench = idle->data;
+	struct net_seam seam = net_seam(bench->net);
+	char text[256];
+
+	if (bench->id - bench->answered >= FLOOD_OPEN_MAX)
+		return;
+	snprintf(text, sizeof(text),
+		 "{\"v\":1,\"id\":1,\"op\":\"reserve\",\"request\":{\"key\":"
+		 "\"test/flood/"
+		 "%u\",\"uid\":1000,\"gid\":1000,\"nodes\":\"n0\"}}",
+		 (unsigned int)++bench->id);
+	seam.ops->send(seam.ctx, bench->peer, text, strlen(text));
+}
+
 static void on_received(void *ctx, uint64_t peer, const void *frame,
 			size_t size)
 {
@@ -87,6 +107,7 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 
 	json_decref(bench->answer);
 	assert_int_equal(client_parse(frame, size, &bench->answer, &error), 0);
+	bench->answered++;
 }
 
 static void on_closed(void *ctx, uint64_t peer, int reason)
@@ -419,6 +440,23 @@ static void a_stop_finishes_what_is_on_its_way_to_the_disk(void **state)
 	assert_int_equal(count_jobs(bench), 1);
 }
 
+static void a_stop_is_not_held_up_by_requests(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t sent;
+
+	uv_idle_init(&bench->loop, &bench->flood);
+	bench->flood.data = bench;
+	uv_idle_start(&bench->flood, on_flood);
+	run_until(bench, bench->answered > FLOOD_OPEN_MAX);
+	sent = bench->id;
+	manager_stop(take_ptr(bench->manager), on_stopped, bench);
+	run_until(bench, bench->is_stopped);
+	/* What came after the stop was not taken in. */
+	assert_true(bench->answered <= sent);
+	uv_close((uv_handle_t *)&bench->flood, NULL);
+}
+
 static void a_second_manager_with_the_same_state_is_refused(void **state)
 {
 	struct bench *bench = *state;
@@ -600,6 +638,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_reservation_is_on_disk_when_it_is_answered),
 		TEST(a_stop_finishes_what_is_on_its_way_to_the_disk),
+		TEST(a_stop_is_not_held_up_by_requests),
 		TEST(a_second_manager_with_the_same_state_is_refused),
 		TEST(every_start_takes_a_higher_epoch),
 		TEST(a_reload_takes_new_nodes_live),

@@ -32,22 +32,23 @@
 
 struct agent;
 
-#define AGENT_ASKS_MAX       512  /* requests that the guard has not answered */
-#define AGENT_COMMANDS_MAX   256  /* of them, commands; more are dropped */
-#define AGENT_WORKS_MAX      1024 /* requests of clients under way */
-#define AGENT_RETRY_MS       1000 /* first pause before a busy lane is tried */
-#define AGENT_RETRY_MS_MAX   60000
-#define AGENT_OWED_MS        1000 /* first pause before owed is sent again */
-#define AGENT_OWED_MS_MAX    60000
-#define AGENT_DIAL_MS        500 /* first pause before connecting again */
-#define AGENT_DIAL_MS_MAX    30000
-#define AGENT_GREET_MS       10000 /* from connection to HELLO */
-#define AGENT_PING_MS        10000 /* of silence */
-#define AGENT_LEASE_MS       30000 /* of silence: the link is dead */
-#define AGENT_QUICK_MS       200   /* first pause between an epilog's tries */
-#define AGENT_QUICK_MS_MAX   1000
-#define AGENT_PROLOG_MS      30000 /* default timeout */
-#define AGENT_TIMEOUT_MS_MAX 86400000
+#define AGENT_ASKS_MAX         512 /* requests that the guard has not answered */
+#define AGENT_COMMANDS_MAX     256  /* of them, commands; more are dropped */
+#define AGENT_USER_CLIENTS_MAX 64   /* connections of a user but root */
+#define AGENT_WORKS_MAX        1024 /* requests of clients under way */
+#define AGENT_RETRY_MS         1000 /* first pause before a busy lane is tried */
+#define AGENT_RETRY_MS_MAX     60000
+#define AGENT_OWED_MS          1000 /* first pause before owed is sent again */
+#define AGENT_OWED_MS_MAX      60000
+#define AGENT_DIAL_MS          500 /* first pause before connecting again */
+#define AGENT_DIAL_MS_MAX      30000
+#define AGENT_GREET_MS         10000 /* from connection to HELLO */
+#define AGENT_PING_MS          10000 /* of silence */
+#define AGENT_LEASE_MS         30000 /* of silence: the link is dead */
+#define AGENT_QUICK_MS         200   /* first pause between an epilog's tries */
+#define AGENT_QUICK_MS_MAX     1000
+#define AGENT_PROLOG_MS        30000 /* default timeout */
+#define AGENT_TIMEOUT_MS_MAX   86400000
 
 struct agent_ops {
 	/*

@@ -313,11 +313,28 @@ static void client_remove(struct agent *agent, struct client *client)
 	free(client);
 }
 
+/* So that no user can keep root's epilogs out. */
+static bool has_too_many(const struct agent *agent, uid_t uid)
+{
+	size_t count = 0;
+
+	for (const struct client *client = agent->clients; client;
+	     client = client->hh.next)
+		count += client->uid == uid;
+	return uid != 0 && count >= AGENT_USER_CLIENTS_MAX;
+}
+
 void agent_client_opened(struct agent *agent, uint64_t peer, uid_t uid)
 {
 	const struct net_seam *net = &agent->options.clients_net;
-	struct client *client = calloc(1, sizeof(*client));
+	struct client *client = NULL;
 
+	if (has_too_many(agent, uid))
+		client_refuse(agent, peer, 0, -EAGAIN,
+			      "too many connections of this user are open",
+			      NULL);
+	else
+		client = calloc(1, sizeof(*client));
 	if (!client) {
 		net->ops->close(net->ctx, peer);
 		return;

@@ -176,10 +176,12 @@ static void drained(struct agent *agent, const struct guard_reply *reply)
 {
 	agent->is_drained = reply->is_drained;
 	snprintf(agent->drain_reason, sizeof(agent->drain_reason), "%.*s",
-		 DRAIN_REASON_MAX, reply->text);
-	log_info(agent->options.log, "%s reason=\"%s\"",
-		 reply->is_drained ? "drained" : "not drained any more",
-		 agent->drain_reason);
+		 DRAIN_REASON_MAX, reply->is_drained ? reply->text : "");
+	if (reply->is_drained)
+		log_warning(agent->options.log, "drained reason=\"%s\"",
+			    agent->drain_reason);
+	else
+		log_info(agent->options.log, "not drained any more");
 }
 
 static void answer_done(struct agent *agent, void *arg,

@@ -71,11 +71,9 @@ static int item_ask(struct agent *agent, struct work *work,
 		    struct work_item *item)
 {
 	const struct guard_request request = {
-		.type = work->order.kind == WORK_PROLOG ? GUARD_TRY
-							: GUARD_REVOKE,
+		.type = GUARD_REVOKE,
 		.number = item->grant_id,
-		.is_dry_run = work->order.is_dry_run &&
-			      work->order.kind != WORK_PROLOG,
+		.is_dry_run = work->order.is_dry_run,
 		.is_last = work->is_last,
 	};
 
@@ -206,8 +204,6 @@ static void prolog_step(struct agent *agent, struct work *work)
 	const struct mirror_grant *grant;
 	char text[256];
 
-	if (work->asks_open > 0)
-		return;
 	for (grant = agent->grants; grant; grant = grant->hh.next) {
 		if (work_matches(&work->order, grant) &&
 		    (grant->state == GRANT_APPLIED || work->order.is_dry_run))
@@ -215,8 +211,6 @@ static void prolog_step(struct agent *agent, struct work *work)
 	}
 	if (grant && work_collect(agent, work) < 0) {
 		work_fail(agent, work, -ENOMEM, "memory is out", NULL);
-	} else if (grant && work->order.is_dry_run) {
-		round_begin(agent, work, WORK_ITEMS);
 	} else if (grant) {
 		work_finish(agent, work);
 	} else if (work->order.is_dry_run) {

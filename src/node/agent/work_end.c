@@ -196,33 +196,40 @@ static json_t *answer_begin(const struct work *work, int result,
 
 /* --- prolog --- */
 
+/* What a prolog would do about a grant that is here. */
+static json_t *prolog_outlook(const struct mirror_grant *grant)
+{
+	return json_sprintf("%s: %s", grant->key,
+			    grant->state == GRANT_REVOKING
+				    ? "its lane is being taken back, and would "
+				      "not be made again"
+				    : "its lane is here, and nothing would be "
+				      "done");
+}
+
 static void finish_prolog(struct agent *agent, struct work *work)
 {
 	json_t *grants = json_array(), *warnings = json_array();
+	json_t *answer = client_answer(work->order.id);
 	const struct mirror_grant *grant;
-	const char *reason = "";
-	json_t *answer;
-	int result = 0;
 
 	for (size_t i = 0; i < work->item_count; i++) {
 		const struct work_item *item = &work->items[i];
 
 		HASH_FIND(hh, agent->grants, &item->grant_id,
 			  sizeof(item->grant_id), grant);
-		if (grant)
-			json_array_append_new(grants, view_grant(grant, true));
-		if (!item->text || !*item->text)
+		if (!grant)
 			continue;
-		json_array_append_new(warnings, json_string(item->text));
-		if (item->result < 0) {
-			result = item->result;
-			reason = item->text;
-		}
+		json_array_append_new(grants, view_grant(grant, true));
+		if (work->order.is_dry_run)
+			json_array_append_new(warnings, prolog_outlook(grant));
+		else if (grant->text && *grant->text)
+			json_array_append_new(warnings,
+					      json_string(grant->text));
 	}
-	answer = answer_begin(work, result, reason, NULL);
 	json_object_set_new(answer, "grants", grants);
 	json_object_set_new(answer, "warnings", warnings);
-	work_answer(agent, work, result, answer);
+	work_answer(agent, work, 0, answer);
 }
 
 /* --- epilog and housekeeping --- */

@@ -43,8 +43,6 @@ enum guard_type {
 	GUARD_ANSWER,
 	/* Take grant `number` back (is_dry_run, is_last). Reply: its state. */
 	GUARD_REVOKE,
-	/* What an apply of grant `number` would do now. Reply: text. */
-	GUARD_TRY,
 	/* Destroy an object that belongs to no grant (is_dry_run). */
 	GUARD_DESTROY,
 	/* Reply: bytes, the environment file of grant `number`. */

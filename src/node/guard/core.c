@@ -301,14 +301,6 @@ static int wish_revoke(struct guard *guard, const struct guard_request *request,
 	return result;
 }
 
-static int wish_try(struct guard *guard, const struct guard_request *request,
-		    struct reply *reply)
-{
-	struct grant *grant = ledger_grant(&guard->ledger, request->number);
-
-	return grant ? lane_try_apply(guard, grant, reply->head.text) : -ENOENT;
-}
-
 static int wish_environment(struct guard *guard,
 			    const struct guard_request *request,
 			    struct reply *reply)
@@ -349,7 +341,6 @@ int guard_handle(struct guard *guard, const void *request, size_t size,
 		[GUARD_OWED] = show_owed,
 		[GUARD_ANSWER] = command_answer,
 		[GUARD_REVOKE] = wish_revoke,
-		[GUARD_TRY] = wish_try,
 		[GUARD_DESTROY] = inventory_destroy,
 		[GUARD_ENVIRONMENT] = wish_environment,
 		[GUARD_RELOAD] = wish_reload,

@@ -74,9 +74,7 @@ enum {
  */
 int lane_revoke(struct guard *guard, struct grant *grant, unsigned int flags,
 		char text[GUARD_TEXT_MAX + 1]);
-/* What apply or revoke would do now. */
-int lane_try_apply(const struct guard *guard, const struct grant *grant,
-		   char text[GUARD_TEXT_MAX + 1]);
+/* What a revoke would do now. */
 int lane_try_revoke(const struct guard *guard, const struct grant *grant,
 		    char text[GUARD_TEXT_MAX + 1]);
 /* The environment file's content, appended. */

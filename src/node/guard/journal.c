@@ -83,7 +83,8 @@ int journal_open(struct journal *journal, const struct journal_file *file,
 	if (taken < 0)
 		return (int)taken;
 	at = (size_t)taken;
-	if (at < size && has_record(bytes + at + 1, size - at - 1))
+	/* The first record came with the file: it cannot be torn. */
+	if (at < size && (at == 0 || has_record(bytes + at + 1, size - at - 1)))
 		return error_set(
 			ret_error, -EUCLEAN,
 			"the journal was damaged at byte %zu; move it away, "

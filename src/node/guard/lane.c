@@ -255,7 +255,7 @@ int lane_try_revoke(const struct guard *guard, const struct grant *grant,
 /* --- apply --- */
 
 static int driver_apply(const struct guard *guard, const struct grant *grant,
-			bool is_dry_run, struct fairlead_record *ret_record,
+			struct fairlead_record *ret_record,
 			char text[GUARD_TEXT_MAX + 1],
 			struct fairlead_error *ret_error)
 {
@@ -265,9 +265,9 @@ static int driver_apply(const struct guard *guard, const struct grant *grant,
 
 	if (result < 0)
 		return result;
-	return driver->driver->node->apply(driver->state, &grant->lane,
-					   is_dry_run, ret_record,
-					   &collector.warnings, ret_error);
+	return driver->driver->node->apply(driver->state, &grant->lane, false,
+					   ret_record, &collector.warnings,
+					   ret_error);
 }
 
 /*
@@ -312,7 +312,7 @@ int lane_apply(struct guard *guard, const struct grant *wanted,
 	}
 	grant = ledger_grant(&guard->ledger, wanted->lane.grant_id);
 	was_asked = driver_get(guard, grant, &driver, &error) == 0;
-	result = driver_apply(guard, grant, false, &record, text, &error);
+	result = driver_apply(guard, grant, &record, text, &error);
 	is_made = result == 0;
 	if (is_made)
 		result = environment_write(guard, grant, &record, &error);
@@ -329,17 +329,5 @@ int lane_apply(struct guard *guard, const struct grant *wanted,
 	undo(guard, grant, was_asked, is_made ? &record : NULL);
 	text[0] = 0;
 	text_add(text, error.text);
-	return result;
-}
-
-int lane_try_apply(const struct guard *guard, const struct grant *grant,
-		   char text[GUARD_TEXT_MAX + 1])
-{
-	struct fairlead_error error;
-	struct fairlead_record record;
-	int result = driver_apply(guard, grant, true, &record, text, &error);
-
-	if (result < 0)
-		text_add(text, error.text);
 	return result;
 }

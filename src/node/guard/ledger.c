@@ -294,7 +294,8 @@ int ledger_take(void *arg, uint8_t kind, struct reader *body,
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "the journal has a record of kind %u that "
-				 "cannot be taken: %s",
+				 "cannot be taken (%s); move it away, start "
+				 "again, and release what the node held",
 				 kind, strerror(-result));
 	return 0;
 }

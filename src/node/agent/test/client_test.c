@@ -156,6 +156,29 @@ static void connection_has_so_many_requests(void **state)
 	agent_client_closed(bench->agent, client);
 }
 
+static void user_has_so_many_connections(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = 0;
+	json_t *answer;
+
+	for (int i = 0; i < AGENT_USER_CLIENTS_MAX; i++)
+		client = bench_client(bench, 1000);
+	assert_int_not_equal(bench->closed, client);
+	client = bench_client(bench, 1000);
+	assert_int_equal(bench->closed, client);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+	/* Others, and root, are not kept out. */
+	json_decref(bench_call(bench, 1001, "node-status", "", 0));
+	for (int i = 0; i < 2 * AGENT_USER_CLIENTS_MAX; i++)
+		client = bench_client(bench, 0);
+	assert_int_not_equal(bench->closed, client);
+	agent_client_closed(bench->agent, bench->next_client - 1);
+}
+
 static void daemon_has_so_many_requests(void **state)
 {
 	struct bench *bench = *state;
@@ -208,6 +231,9 @@ static void prolog_waits_until_the_lane_is_there(void **state)
 	assert_string_equal(at(answer, "grants", 0, "interconnect"), "fake");
 	assert_string_equal(at(answer, "grants", 0, "uid"), "1007");
 	assert_string_equal(at(answer, "grants", 0, "grant_id"), "7");
+	assert_string_equal(json_string_value(json_array_get(
+				    json_object_get(answer, "warnings"), 0)),
+			    "scaled back");
 	json_decref(answer);
 	agent_client_closed(bench->agent, client);
 }
@@ -281,7 +307,8 @@ static void dry_prolog_says_what_would_be_made(void **state)
 	assert_int_equal(size_of(answer, "grants"), 1);
 	assert_string_equal(json_string_value(json_array_get(
 				    json_object_get(answer, "warnings"), 0)),
-			    "would make 2 objects");
+			    "slurm/J7/0: its lane is here, and nothing would "
+			    "be done");
 	json_decref(answer);
 	assert_int_equal(bench->world.applies[7], 1);
 }
@@ -653,6 +680,7 @@ int main(void)
 		TEST(what_is_no_request_ends_the_connection),
 		TEST(broken_frame_is_answered),
 		TEST(connection_has_so_many_requests),
+		TEST(user_has_so_many_connections),
 		TEST(daemon_has_so_many_requests),
 		TEST(client_that_leaves_is_not_answered),
 		TEST(prolog_waits_until_the_lane_is_there),

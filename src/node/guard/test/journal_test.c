@@ -209,6 +209,22 @@ static void changed_byte_before_a_good_record_is_refused(void **state)
 	}
 }
 
+static void file_without_a_good_beginning_is_refused(void **state)
+{
+	struct memory whole = { 0 };
+	struct journal journal;
+
+	begin(&whole, &journal);
+	for (size_t size = 1; size < whole.size; size++) {
+		struct memory memory = whole;
+		struct taken taken = { 0 };
+
+		memory.size = size;
+		assert_int_equal(open_memory(&memory, &journal, &taken, NULL),
+				 -EUCLEAN);
+	}
+}
+
 static void takers_error_ends_the_reading(void **state)
 {
 	struct memory memory = { 0 };
@@ -305,6 +321,7 @@ int main(void)
 		cmocka_unit_test(torn_last_record_is_cut_at_each_byte),
 		cmocka_unit_test(changed_byte_in_the_last_record_cuts_it),
 		cmocka_unit_test(changed_byte_before_a_good_record_is_refused),
+		cmocka_unit_test(file_without_a_good_beginning_is_refused),
 		cmocka_unit_test(takers_error_ends_the_reading),
 		cmocka_unit_test(failed_write_asks_for_a_rewrite),
 		cmocka_unit_test(failed_rewrite_leaves_nothing_but_another_one),

@@ -372,6 +372,11 @@ static void guard_has_few_privileges_and_files(void **state)
 	assert_int_equal(status_field(pid, "CapEff:", 16), now & kept);
 	assert_int_equal(status_field(pid, "CapInh:", 16), 0);
 	assert_int_equal(status_field(pid, "CapAmb:", 16), 0);
+	if (geteuid() != 0) {
+		/* Nobody but root may look at its files. */
+		guard_stop(&place->guard);
+		return;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	dir = opendir(path);
 	assert_non_null(dir);

@@ -147,18 +147,7 @@ static void wishes_for_an_unknown_grant_are_refused(void **state)
 
 	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), -ENOENT);
 	assert_int_equal(world_wish(world, GUARD_REVOKE, 0), -ENOENT);
-	assert_int_equal(world_wish(world, GUARD_TRY, 7), -ENOENT);
 	assert_int_equal(world_wish(world, GUARD_ENVIRONMENT, 7), -ENOENT);
-}
-
-static void try_says_what_apply_would_make(void **state)
-{
-	struct world *world = *state;
-
-	assert_int_equal(world_apply(world, 7), 0);
-	assert_int_equal(world_wish(world, GUARD_TRY, 7), 0);
-	assert_string_equal(world->reply.text, "would make 2 objects");
-	assert_int_equal(world->applies[7], 1);
 }
 
 static void environment_can_be_read_while_the_lane_is_there(void **state)
@@ -549,7 +538,6 @@ int main(void)
 		TEST(last_try_asks_to_be_drained_with_the_reason),
 		TEST(dry_revoke_touches_nothing),
 		TEST(wishes_for_an_unknown_grant_are_refused),
-		TEST(try_says_what_apply_would_make),
 		TEST(environment_can_be_read_while_the_lane_is_there),
 		TEST(object_that_belongs_to_no_grant_is_destroyed),
 		TEST(object_that_has_become_another_one_is_left),
