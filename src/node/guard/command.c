@@ -21,6 +21,23 @@ static int refuse(struct reply *reply, int result, const char *text)
 	return result;
 }
 
+/*
+ * While keys are rotated a manager goes on in the same life: its proof is kept
+ * as the newest key has signed it, for those that retire verify nothing more.
+ * A later command brings it again when it cannot be written now.
+ */
+static void proof_renew(struct guard *guard, const struct command *command,
+			const uint8_t *header)
+{
+	struct writer batch;
+
+	if (command->key_id <= guard->ledger.key_id)
+		return;
+	batch_begin(guard, &batch);
+	ledger_write_epoch(&batch, header);
+	(void)batch_commit(guard, &batch);
+}
+
 /* A new epoch is on disk before anything that it orders is done. */
 static int epoch_check(struct guard *guard, const struct command *command,
 		       const uint8_t *header, struct reply *reply)
@@ -33,10 +50,12 @@ static int epoch_check(struct guard *guard, const struct command *command,
 		return refuse(reply, -ESTALE,
 			      "a manager with a higher epoch was obeyed");
 	if (ledger->has_epoch && command->epoch == ledger->epoch) {
-		if (command->life == ledger->life)
-			return 0;
-		return refuse(reply, -ESTALE,
-			      "another manager with this epoch was obeyed");
+		if (command->life != ledger->life)
+			return refuse(reply, -ESTALE,
+				      "another manager with this epoch was "
+				      "obeyed");
+		proof_renew(guard, command, header);
+		return 0;
 	}
 	batch_begin(guard, &batch);
 	ledger_write_epoch(&batch, header);

@@ -22,8 +22,8 @@
 
 #include "base/cleanup.h"
 
-/* Where a command header has its epoch and life (node-protocol.md). */
-#define HEADER_EPOCH 12
+/* Where a command header has its key id, epoch and life (node-protocol.md). */
+#define HEADER_KEY_ID 8
 
 static void grant_destroy(struct grant *grant)
 {
@@ -126,9 +126,10 @@ static int take_epoch(struct ledger *ledger, struct reader *body)
 
 	if (!header)
 		return -EUCLEAN;
-	fields = reader_of(header + HEADER_EPOCH, 16);
+	fields = reader_of(header + HEADER_KEY_ID, 20);
 	ledger->has_epoch = true;
 	memcpy(ledger->header, header, COMMAND_HEADER_SIZE);
+	ledger->key_id = read_u32(&fields);
 	ledger->epoch = read_u64(&fields);
 	ledger->life = read_u64(&fields);
 	return 0;

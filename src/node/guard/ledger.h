@@ -76,6 +76,7 @@ struct ledger {
 	uint64_t next_sequence;
 	bool has_epoch;
 	uint8_t header[COMMAND_HEADER_SIZE]; /* the epoch proof */
+	uint32_t key_id;                     /* that signed it */
 	uint64_t epoch;
 	uint64_t life;
 	uint64_t floor;

@@ -534,6 +534,42 @@ static void another_life_of_the_same_epoch_is_refused(void **state)
 	}
 }
 
+/* The id of the key that verifies the proof that a registration gives. */
+static uint32_t proof_key_id(const struct world *world)
+{
+	struct command proof = { .key_id = 0 };
+
+	assert_int_equal(
+		command_proof_verify(world->guard->ledger.header,
+				     COMMAND_HEADER_SIZE, world->keys.commands,
+				     world->keys.command_count, &proof),
+		0);
+	assert_int_equal(proof.epoch, world->epoch);
+	assert_int_equal(proof.life, world->life);
+	return proof.key_id;
+}
+
+static void epoch_proof_is_signed_with_the_newest_key_seen(void **state)
+{
+	static const uint8_t seed[KEY_SIZE] = { 6 };
+	struct world *world = *state;
+	struct command_key old = world->command_key;
+
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_int_equal(proof_key_id(world), 5);
+	command_key_derive(6, seed, &world->command_key);
+	command_public_derive(6, seed, &world->keys.commands[1]);
+	world->keys.command_count = 2;
+	assert_int_equal(world_wish(world, GUARD_RELOAD, 0), 0);
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_int_equal(proof_key_id(world), 6);
+	world->command_key = old;
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_int_equal(proof_key_id(world), 6);
+	world_restart(world);
+	assert_int_equal(proof_key_id(world), 6);
+}
+
 static void epoch_comes_before_the_name_and_the_name_before_the_state(
 	void **state)
 {
@@ -800,6 +836,7 @@ int main(void)
 		TEST(changed_body_does_nothing_and_sets_no_epoch),
 		TEST(lower_epoch_is_refused_also_after_a_restart),
 		TEST(another_life_of_the_same_epoch_is_refused),
+		TEST(epoch_proof_is_signed_with_the_newest_key_seen),
 		TEST(epoch_comes_before_the_name_and_the_name_before_the_state),
 		TEST(epoch_that_cannot_be_stored_is_not_obeyed),
 		TEST(apply_from_before_the_registration_is_stale),
