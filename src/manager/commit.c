@@ -141,6 +141,17 @@ static void run_outputs(struct engine *engine, struct group *group)
 	}
 }
 
+static void count(struct counters *counters, const struct group *group)
+{
+	static const uint64_t bounds[] = ROW_BUCKETS;
+
+	counters->commit_count++;
+	counters->row_count += group->row_count;
+	counters->byte_count += group->byte_count;
+	for (size_t i = 0; i < ROW_BUCKETS_MAX; i++)
+		counters->row_buckets[i] += group->row_count <= bounds[i];
+}
+
 static void on_committed(void *arg, int result)
 {
 	struct group *group = arg;
@@ -157,8 +168,7 @@ static void on_committed(void *arg, int result)
 		fail(engine, result);
 		return;
 	}
-	engine->counters.commit_count++;
-	engine->counters.row_count += group->row_count;
+	count(&engine->counters, group);
 	engine->is_recovery = false;
 	run_outputs(engine, group);
 	group_destroy(group);
@@ -168,6 +178,7 @@ static void on_committed(void *arg, int result)
 static void submit(struct engine *engine, struct group *group)
 {
 	group->is_submitted = true;
+	group->byte_count = store_batch_bytes(group->batch);
 	engine->store.ops->commit(engine->store.ctx, take_ptr(group->batch),
 				  on_committed, group);
 }

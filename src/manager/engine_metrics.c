@@ -91,14 +91,31 @@ static void write_refusals(const struct engine *engine, struct writer *out)
 		     names[i], engine->counters.refusals[i]);
 }
 
+static void write_commits(const struct counters *counters, struct writer *out)
+{
+	static const uint64_t bounds[] = ROW_BUCKETS;
+
+	family(out, "commit_rows", "histogram",
+	       "Rows of the transactions written to the journal.");
+	for (size_t i = 0; i < ROW_BUCKETS_MAX; i++)
+		line(out,
+		     "fairlead_commit_rows_bucket{le=\"%" PRIu64 "\"} %" PRIu64,
+		     bounds[i], counters->row_buckets[i]);
+	line(out, "fairlead_commit_rows_bucket{le=\"+Inf\"} %" PRIu64,
+	     counters->commit_count);
+	line(out, "fairlead_commit_rows_sum %" PRIu64, counters->row_count);
+	line(out, "fairlead_commit_rows_count %" PRIu64,
+	     counters->commit_count);
+	number(out, "commit_bytes_total", "counter",
+	       "Keys and bodies of the rows written to the journal.",
+	       counters->byte_count);
+}
+
 static void write_journal(const struct engine *engine, struct writer *out)
 {
 	const struct counters *counters = &engine->counters;
 
-	number(out, "commits_total", "counter",
-	       "Transactions written to the journal.", counters->commit_count);
-	number(out, "commit_rows_total", "counter",
-	       "Rows written to the journal.", counters->row_count);
+	write_commits(counters, out);
 	number(out, "commit_failures_total", "counter",
 	       "Transactions that could not be written.",
 	       counters->commit_failed_count);

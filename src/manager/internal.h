@@ -27,6 +27,11 @@
 	{                                                 \
 		1, 5, 10, 50, 100, 500, 1000, 5000, 30000 \
 	} /* ms */
+#define ROW_BUCKETS_MAX 9
+#define ROW_BUCKETS                                         \
+	{                                                   \
+		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 \
+	} /* rows of a commit */
 
 struct op_metrics {
 	uint64_t done_count;
@@ -49,6 +54,8 @@ struct counters {
 	struct op_metrics ops[OPS_MAX];
 	uint64_t client_refused_count;
 	uint64_t commit_count, row_count, commit_failed_count, replay_count;
+	uint64_t byte_count;                   /* keys and bodies of the rows */
+	uint64_t row_buckets[ROW_BUCKETS_MAX]; /* commits of up to that many */
 	uint64_t refusals[REFUSAL_COUNT];
 	uint64_t command_count, repeat_count;
 	uint64_t answer_count, timeout_count;
@@ -102,7 +109,8 @@ struct group {
 	struct engine *engine;
 	struct store_batch *batch; /* NULL: no rows yet, or submitted */
 	size_t row_count;
-	int result; /* < 0: something could not be collected */
+	size_t byte_count; /* once it is submitted */
+	int result;        /* < 0: something could not be collected */
 	bool is_submitted;
 	struct output *outputs;
 	struct group *prev, *next;

@@ -9,8 +9,10 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "manager/store/batch.h"
 #include "manager/wire/client.h"
 
 static void ask_reserve(struct bed *bed, uint64_t client, const char *key)
@@ -275,6 +277,53 @@ static void a_restart_finds_what_was_acknowledged(void **state)
 	assert_int_equal(bed_reserve(bed, client, "slurm/1/0", "n0"), grant_id);
 }
 
+static uint64_t sample(struct bed *bed, uint64_t client, const char *name)
+{
+	uint64_t value;
+	const char *found;
+	json_t *answer;
+
+	bed_ask(bed, client, "metrics", NULL);
+	answer = bed_expect(bed, client, 0);
+	found = strstr(json_string_value(json_object_get(answer, "text")),
+		       name);
+	assert_non_null(found);
+	value = strtoull(found + strlen(name), NULL, 10);
+	json_decref(answer);
+	return value;
+}
+
+static void metrics_count_what_commits_hold(void **state)
+{
+	static const char *const names[] = {
+		"\nfairlead_commit_rows_count ",
+		"\nfairlead_commit_rows_bucket{le=\"4\"} ",
+		"\nfairlead_commit_rows_bucket{le=\"16\"} ",
+		"\nfairlead_commit_rows_sum ",
+		"\nfairlead_commit_bytes_total ",
+	};
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	uint64_t before[5], rows, bytes = 0;
+
+	for (size_t i = 0; i < 5; i++)
+		before[i] = sample(bed, client, names[i]);
+	ask_reserve(bed, client, "slurm/1/0");
+	rows = store_batch_count(bed->commits[0].batch);
+	store_batch_foreach(bed->commits[0].batch, row)
+	{
+		bytes += row->size + strlen(row->key) + 1;
+	}
+	assert_in_range(rows, 5, 16);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	assert_int_equal(sample(bed, client, names[0]), before[0] + 1);
+	assert_int_equal(sample(bed, client, names[1]), before[1]);
+	assert_int_equal(sample(bed, client, names[2]), before[2] + 1);
+	assert_int_equal(sample(bed, client, names[3]), before[3] + rows);
+	assert_int_equal(sample(bed, client, names[4]), before[4] + bytes);
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -292,6 +341,7 @@ int main(void)
 		TEST(nodes_register_again_after_a_failed_commit),
 		TEST(a_batch_behind_a_failed_one_fails_with_it),
 		TEST(a_restart_finds_what_was_acknowledged),
+		TEST(metrics_count_what_commits_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
