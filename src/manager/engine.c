@@ -220,6 +220,7 @@ int engine_configure(struct engine *engine, const struct engine_config *config,
 	}
 	engine_config_destroy(engine->config);
 	engine->config = copy;
+	session_check_all(engine);
 	commit_flush(engine);
 	return 0;
 }

@@ -162,6 +162,8 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 		   const uint8_t nonce[NONCE_SIZE]);
 /* All have to register again: the core is new. */
 void session_challenge_all(struct engine *engine);
+/* Let go whom the core does not know any more: the configuration is new. */
+void session_check_all(struct engine *engine);
 /* Tell the node why, and close. */
 void session_refuse(struct engine *engine, struct session *session,
 		    const char *text);

@@ -139,6 +139,20 @@ void session_challenge_all(struct engine *engine)
 	}
 }
 
+void session_check_all(struct engine *engine)
+{
+	struct session *session;
+	struct session *next;
+
+	HASH_ITER (hh, engine->sessions, session, next) {
+		if (session->is_registered &&
+		    !core_node_is_up(engine->core, session->node))
+			session_refuse(engine, session,
+				       "the node has left the manager's "
+				       "configuration");
+	}
+}
+
 void engine_node_opened(struct engine *engine, uint64_t peer,
 			const char *address)
 {

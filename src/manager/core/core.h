@@ -262,6 +262,11 @@ int core_register(struct core *core,
 		  struct fairlead_error *ret_error);
 /* The node's lease has run out, or its connection is gone. */
 void core_node_lost(struct core *core, const char *node);
+/*
+ * It has registered, and was not lost since. A node that left the
+ * configuration, and is forgotten, has to register anew when it is back.
+ */
+bool core_node_is_up(const struct core *core, const char *node);
 
 struct core_confirmation {
 	const char *node;

@@ -326,6 +326,13 @@ int core_register(struct core *core,
 	return 0;
 }
 
+bool core_node_is_up(const struct core *core, const char *name)
+{
+	const struct node *node = nodes_find(&core->nodes, name);
+
+	return node != NULL && node->state == NODE_UP;
+}
+
 void core_node_lost(struct core *core, const char *name)
 {
 	struct node *node = nodes_find(&core->nodes, name);

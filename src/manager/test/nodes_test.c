@@ -505,6 +505,37 @@ static void node_list_says_when_a_node_was_heard(void **state)
 	json_decref(answer);
 }
 
+static void reconfigure(struct bed *bed, const char *nodes)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+
+	bed->reconfigure_nodes = nodes;
+	bed_ask(bed, client, "reconfigure", NULL);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	engine_client_closed(bed->engine, client);
+}
+
+static void a_node_that_left_registers_when_it_is_back(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+	struct bed_node other;
+
+	bed_node_up(bed, "n3", &node);
+	bed_node_up(bed, "n4", &other);
+	reconfigure(bed, "n[0-2,4-9]");
+	assert_refused(&node, "left the manager's configuration");
+	assert_false(bed_was_closed(&bed->nodes, other.peer));
+	engine_node_closed(bed->engine, node.peer);
+	reconfigure(bed, "n[0-9]");
+	assert_node_state(bed, "n3", "down");
+	bed_node_reconnect(&node);
+	bed_node_register(&node);
+	assert_node_state(bed, "n3", "up");
+	assert_node_state(bed, "n4", "up");
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -531,6 +562,7 @@ int main(void)
 		TEST(a_forged_confirmation_is_not_acknowledged),
 		TEST(other_keys_of_the_cluster_are_taken_live),
 		TEST(node_list_says_when_a_node_was_heard),
+		TEST(a_node_that_left_registers_when_it_is_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
