@@ -2,7 +2,9 @@
 /*
  * Recovery: the journal may be older than the world. Grant ids jump over all
  * that may have been given since, and every identifier counts as used until
- * each configured node has said what it holds, or was waived by name.
+ * each configured node has said what it holds, or was waived by name. They
+ * jump by the epoch, which no other recovery has had, so that two recoveries
+ * from one backup do not meet.
  *
  * A recovery goes by the epoch in which it began; a node that has reported
  * remembers it, so that a restart in the middle awaits only the others.
@@ -33,6 +35,8 @@ void core_recovery_begin(struct core *core)
 	core->recovery = core->epoch;
 	core->next_grant_id =
 		(core->next_grant_id / GRANT_ID_STEP + 1) * GRANT_ID_STEP;
+	if (core->next_grant_id < core->epoch * GRANT_ID_STEP)
+		core->next_grant_id = core->epoch * GRANT_ID_STEP;
 	core_hit(core, EDGE_RECOVERY_BEGIN);
 	core_store_meta(core, "recovering", core->recovery);
 	core_store_meta(core, "next_grant_id", core->next_grant_id);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "manager/core/test/fixture.h"
+#include "manager/core/test/journal.h"
 
 static void recover(struct fixture *f)
 {
@@ -60,11 +61,28 @@ static void grant_ids_jump(void **state)
 	recover(f);
 	nodes_up(f, 10);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
-	assert_true(last_grant(f) == 1ull << 32);
+	assert_true(last_grant(f) == f->epoch << 32);
 	recover(f);
 	nodes_up(f, 10);
 	assert_int_equal(reserve(f, "slurm/3/0", "n0", ""), 0);
-	assert_true(last_grant(f) == 2ull << 32);
+	assert_true(last_grant(f) == f->epoch << 32);
+}
+
+static void a_recovery_from_the_same_backup_gives_other_ids(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t grant_id;
+
+	recover(f);
+	nodes_up(f, 10);
+	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
+	grant_id = last_grant(f);
+	/* The backup knows of nothing, nor of the first recovery. */
+	journal_clear(&f->journal);
+	recover(f);
+	nodes_up(f, 10);
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
+	assert_true(last_grant(f) > grant_id);
 }
 
 static void what_the_journal_does_not_know_is_withheld(void **state)
@@ -196,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(nothing_is_handed_out_until_all_have_spoken),
 		T(grant_ids_jump),
+		T(a_recovery_from_the_same_backup_gives_other_ids),
 		T(what_the_journal_does_not_know_is_withheld),
 		T(nodes_are_waived_by_name),
 		T(a_restart_awaits_only_the_others),
