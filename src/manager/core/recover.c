@@ -45,7 +45,8 @@ void core_recovery_begin(struct core *core)
 
 void core_account(struct core *core, struct node *node)
 {
-	if (!core_is_awaited(core, node))
+	/* One that is leaving is not awaited, but may come back before. */
+	if (core->recovery == 0 || node->accounted == core->recovery)
 		return;
 	node->accounted = core->recovery;
 	core_recovery_settle(core);

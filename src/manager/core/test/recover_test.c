@@ -163,6 +163,30 @@ static void a_node_that_leaves_is_not_awaited(void **state)
 	assert_string_equal(awaited(f), "over");
 }
 
+static void a_leaving_node_has_spoken_too(void **state)
+{
+	struct fixture *f = *state;
+	struct core_inventory_grant grant;
+	struct fairlead_error error;
+	char *changes;
+	uint64_t id;
+
+	nodes_up(f, 10);
+	id = active(f, "slurm/1/0", "n9", "");
+	f->config.nodes = "n[0-8]";
+	recover(f);
+	grant = inventory_of(f, id);
+	node_up_with(f, "n9", &grant, 1);
+	/* It comes back while it is up: it need not say it again. */
+	f->config.nodes = "n[0-9]";
+	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
+			 0);
+	free(changes);
+	assert_string_equal(awaited(f), "n[0-8]");
+	nodes_up(f, 9);
+	assert_string_equal(awaited(f), "over");
+}
+
 static void a_node_that_comes_is_awaited(void **state)
 {
 	struct fixture *f = *state;
@@ -219,6 +243,7 @@ int main(void)
 		T(nodes_are_waived_by_name),
 		T(a_restart_awaits_only_the_others),
 		T(a_node_that_leaves_is_not_awaited),
+		T(a_leaving_node_has_spoken_too),
 		T(a_node_that_comes_is_awaited),
 		T(without_nodes_it_is_over_at_once),
 		T(live_grants_go_on),
