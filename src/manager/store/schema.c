@@ -184,12 +184,33 @@ int store_schema_open(struct store *store, unsigned int checkpoint_pages,
 	return version < VERSION ? upgrade(store, version, ret_error) : 0;
 }
 
+/*
+ * A page that could not be read says nothing about what is on it. SQLite's
+ * checks go on after such an error, and tell it among what they have found.
+ */
+static int failed_read(const char *answer)
+{
+	const char *at = strstr(answer, "error code=");
+	int code = SQLITE_OK;
+
+	if (strstr(answer, "failed to get page") != NULL)
+		return SQLITE_IOERR;
+	if (at != NULL && sscanf(at, "error code=%d", &code) == 1 &&
+	    ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_NOMEM))
+		return code;
+	return SQLITE_OK;
+}
+
 /* SQLite's answer as one line. */
 static int check_failed(struct store *store, const char *answer,
 			struct fairlead_error *ret_error)
 {
+	int code = failed_read(answer);
 	char text[400];
 
+	/* Who recovers takes what can be read. */
+	if (code != SQLITE_OK && !store->is_recovery)
+		return store_fault(store, code, "check", ret_error);
 	snprintf(text, sizeof(text), "%s", answer);
 	for (char *at = text; *at != '\0'; at++) {
 		if (*at == '\n')

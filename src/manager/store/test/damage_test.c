@@ -379,6 +379,37 @@ static void restored_backup_is_refused_until_recovered(void **state)
 	assert_int_equal(bed_open(bed), 0);
 }
 
+/* The disk fails to read once: that says nothing about what is on it. */
+static void failed_read_is_no_damage(void **state)
+{
+	unsigned int failed_count = 0;
+	struct bed bed;
+	uint64_t n = 1;
+
+	bed_init(&bed, 17);
+	assert_int_equal(bed_open(&bed), 0);
+	fill_from(bed.store, 0, 40);
+	for (bool is_hit = true; is_hit; n++) {
+		uint64_t before;
+		int result;
+
+		bed_close(&bed);
+		before = sim_disk_stats(bed.disk)->faults[SIM_DISK_READ_ERROR];
+		sim_disk_fail_at(bed.disk, SIM_DISK_READ_ERROR, n);
+		result = bed_open(&bed);
+		is_hit = sim_disk_stats(bed.disk)->faults[SIM_DISK_READ_ERROR] >
+			 before;
+		sim_disk_fail_at(bed.disk, SIM_DISK_READ_ERROR, 0);
+		if (result == -EUCLEAN)
+			fail_msg("read %d: %s", (int)n, bed.error.text);
+		failed_count += result < 0;
+		if (result < 0)
+			assert_int_equal(bed_open(&bed), 0);
+	}
+	assert_true(failed_count > 10);
+	bed_fini(&bed);
+}
+
 static void lost_journal_is_refused(void **state)
 {
 	struct damaged *damaged = *state;
@@ -471,6 +502,7 @@ int main(void)
 		CASE(short_journal_is_found_or_harmless),
 		CASE(damaged_log_gives_an_error_or_an_earlier_state),
 		CASE(restored_backup_is_refused_until_recovered),
+		CASE(failed_read_is_no_damage),
 		CASE(lost_journal_is_refused),
 		CASE(damaged_epoch_file_is_refused_until_recovered),
 		CASE(recovery_cut_short_stays_a_recovery),
