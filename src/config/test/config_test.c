@@ -462,8 +462,10 @@ static void a_file_that_others_can_write_is_refused_to_root(void **state)
 	_auto_(freep) char *owner_errors = NULL;
 	struct config *config;
 
-	if (geteuid() != 0)
+	if (geteuid() != 0) {
+		print_message("needs root, to give a file away\n");
 		skip();
+	}
 	write_file(folder->file, 0664, "cluster = a\n");
 	assert_int_equal(load(folder, &config, &errors), -EINVAL);
 	assert_non_null(strstr(errors, "can be written by others"));

@@ -449,8 +449,10 @@ static void privileges_are_given_up(void **state)
 	struct stat status;
 	char path[64];
 
-	if (getuid() != 0)
+	if (getuid() != 0) {
+		print_message("needs root, to become somebody else\n");
 		skip();
+	}
 	bench->user = "nobody";
 	write_config(bench, "");
 	write_keys(bench);

@@ -63,10 +63,13 @@ static void on_watchdog(uv_timer_t *timer)
 }
 
 /* Ops that only uid 0 may ask for cannot be asked for by another one. */
-#define need_root()                \
-	do {                       \
-		if (getuid() != 0) \
-			skip();    \
+#define need_root()                                                          \
+	do {                                                                 \
+		if (getuid() != 0) {                                         \
+			print_message(                                       \
+				"needs root, for what only root may ask\n"); \
+			skip();                                              \
+		}                                                            \
 	} while (0)
 
 #define run_until(bench, condition) \

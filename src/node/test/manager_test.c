@@ -425,10 +425,12 @@ static int teardown(void **state)
 }
 
 /* Reserving is root's. */
-#define need_root()                \
-	do {                       \
-		if (getuid() != 0) \
-			skip();    \
+#define need_root()                                                           \
+	do {                                                                  \
+		if (getuid() != 0) {                                          \
+			print_message("needs root, who alone may reserve\n"); \
+			skip();                                               \
+		}                                                             \
 	} while (0)
 
 /* --- tests --- */
