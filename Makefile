@@ -3,7 +3,8 @@
 #   make test   the same set-up, then every test suite
 # Everything else is meson's: see meson.build.
 
-.PHONY: demo test
+.PHONY: help demo test
+.NOTPARALLEL:
 .DEFAULT_GOAL := help
 
 help:
