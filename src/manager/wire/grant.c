@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "fairlead_driver.h"
+#include "manager/wire/members.h"
 
 #define GRANT_MAGIC       0x54475246u
 #define GRANT_VERSION     1
@@ -27,6 +29,7 @@ int grant_public_format(const struct grant_public *public, char **ret_text)
 {
 	json_t *context =
 		json_loads(public->context, JSON_REJECT_DUPLICATES, NULL);
+	json_t *ids;
 	json_t *object;
 	char *text;
 
@@ -34,11 +37,17 @@ int grant_public_format(const struct grant_public *public, char **ret_text)
 		json_decref(context);
 		return -EINVAL;
 	}
-	object = json_pack("{s:I, s:s, s:s, s:s, s:I, s:b, s:o}", "grant_id",
-			   (json_int_t) public->grant_id, "key", public->key,
-			   "interconnect", public->interconnect, "nodes",
-			   public->nodes, "uid", (json_int_t) public->uid,
-			   "has_lane", public->has_lane, "context", context);
+	ids = json_array();
+	for (uint32_t i = 0; i < public->id_count; i++)
+		json_array_append_new(ids, json_integer(public->ids[i]));
+	object = json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:o, s:s, s:b, s:o}",
+			   "grant_id", (json_int_t) public->grant_id, "key",
+			   public->key, "interconnect", public->interconnect,
+			   "nodes", public->nodes, "uid",
+			   (json_int_t) public->uid, "gid",
+			   (json_int_t) public->gid, "ids", ids, "options",
+			   public->options, "has_lane", public->has_lane,
+			   "context", context);
 	text = json_dumps(object, JSON_COMPACT);
 	json_decref(object);
 	if (text == NULL)
@@ -48,6 +57,82 @@ int grant_public_format(const struct grant_public *public, char **ret_text)
 		return -EMSGSIZE;
 	}
 	*ret_text = text;
+	return 0;
+}
+
+static int ids_read(const json_t *object, uint32_t *ids, uint32_t *ret_count,
+		    struct fairlead_error *ret_error)
+{
+	const json_t *array = json_object_get(object, "ids");
+	const json_t *id;
+	size_t i;
+
+	if (!json_is_array(array) ||
+	    json_array_size(array) > FAIRLEAD_LANE_IDS_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "'ids' has to be an array of at most %d "
+				 "numbers",
+				 FAIRLEAD_LANE_IDS_MAX);
+	json_array_foreach (array, i, id) {
+		json_int_t number = json_integer_value(id);
+
+		if (!json_is_integer(id) || number < 0 || number > UINT32_MAX)
+			return error_set(ret_error, -EINVAL,
+					 "'ids' has what is no number of an "
+					 "identifier");
+		ids[i] = (uint32_t)number;
+	}
+	*ret_count = (uint32_t)json_array_size(array);
+	return 0;
+}
+
+static int texts_read(const json_t *object, struct grant_public *public,
+		      struct fairlead_error *ret_error)
+{
+	const struct {
+		const char *name;
+		const char **text;
+	} texts[] = { { "key", &public->key },
+		      { "interconnect", &public->interconnect },
+		      { "nodes", &public->nodes },
+		      { "options", &public->options } };
+	int result = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && result == 0;
+	     i++)
+		result = members_text(object, texts[i].name, MEMBER_REQUIRED,
+				      texts[i].text, ret_error);
+	return result;
+}
+
+int grant_public_read(const json_t *object, uint32_t *ids,
+		      struct grant_public *ret_public,
+		      struct fairlead_error *ret_error)
+{
+	struct grant_public public = { .ids = ids };
+	int64_t grant_id = 0, uid = 0, gid = 0;
+	int result = members_number(object, "grant_id", MEMBER_REQUIRED, 1,
+				    GRANT_ID_MAX, &grant_id, ret_error);
+
+	if (result == 0)
+		result = texts_read(object, &public, ret_error);
+	if (result == 0)
+		result = members_number(object, "uid", MEMBER_REQUIRED, 0,
+					UINT32_MAX, &uid, ret_error);
+	if (result == 0)
+		result = members_number(object, "gid", MEMBER_REQUIRED, 0,
+					UINT32_MAX, &gid, ret_error);
+	if (result == 0)
+		result = ids_read(object, ids, &public.id_count, ret_error);
+	if (result == 0)
+		result = members_bool(object, "has_lane", MEMBER_REQUIRED,
+				      &public.has_lane, ret_error);
+	if (result < 0)
+		return result;
+	public.grant_id = (uint64_t)grant_id;
+	public.uid = (uint32_t)uid;
+	public.gid = (uint32_t)gid;
+	*ret_public = public;
 	return 0;
 }
 

@@ -33,7 +33,10 @@ struct grant_public {
 	const char *key;
 	const char *interconnect;
 	const char *nodes; /* host list */
-	uint32_t uid;
+	uint32_t uid, gid;
+	uint32_t id_count; /* at most FAIRLEAD_LANE_IDS_MAX */
+	const uint32_t *ids;
+	const char *options; /* of the lane, completed by the driver */
 	bool has_lane;       /* false: nothing is made on any node */
 	const char *context; /* as the driver's `describe` gives it */
 };
@@ -43,6 +46,13 @@ struct grant_public {
  * not a JSON object; -EMSGSIZE: over GRANT_PUBLIC_MAX; -ENOMEM.
  */
 int grant_public_format(const struct grant_public *public, char **ret_text);
+/*
+ * What an object of these members says; texts are the object's, context is
+ * NULL. ids has room for FAIRLEAD_LANE_IDS_MAX. -EINVAL with a text.
+ */
+int grant_public_read(const json_t *object, uint32_t *ids,
+		      struct grant_public *ret_public,
+		      struct fairlead_error *ret_error);
 
 /*
  * Append the opaque form; the grant's pointers are borrowed. -EINVAL: a grant

@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "fairlead_driver.h"
 #include "manager/wire/client.h"
 #include "sim/heap.h"
 
-#define PUBLIC                                                               \
-	"{\"grant_id\":42,\"key\":\"slurm/4711/0\",\"interconnect\":"        \
-	"\"slingshot\",\"nodes\":\"n[0-3]\",\"uid\":1000,\"has_lane\":true," \
+#define PUBLIC                                                         \
+	"{\"grant_id\":42,\"key\":\"slurm/4711/0\",\"interconnect\":"  \
+	"\"slingshot\",\"nodes\":\"n[0-3]\",\"uid\":1000,\"gid\":100," \
+	"\"ids\":[1024],\"options\":\"vnis=1\",\"has_lane\":true,"     \
 	"\"context\":{\"vnis\":[1024]}}"
 
 static const struct grant sample = {
@@ -28,12 +30,18 @@ static const struct grant sample = {
 	.sealed_size = 6,
 };
 
+static const uint32_t sample_ids[] = { 1024 };
+
 static const struct grant_public sample_public = {
 	.grant_id = 42,
 	.key = "slurm/4711/0",
 	.interconnect = "slingshot",
 	.nodes = "n[0-3]",
 	.uid = 1000,
+	.gid = 100,
+	.id_count = 1,
+	.ids = sample_ids,
+	.options = "vnis=1",
 	.has_lane = true,
 	.context = "{ \"vnis\": [ 1024 ] }",
 };
@@ -74,12 +82,70 @@ static void public_part_needs_an_object_as_context(void **state)
 	}
 }
 
+static void public_part_is_read_as_it_was_written(void **state)
+{
+	json_auto_t *object = json_loads(PUBLIC, 0, NULL);
+	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	struct grant_public public;
+
+	assert_int_equal(grant_public_read(object, ids, &public, NULL), 0);
+	assert_int_equal(public.grant_id, 42);
+	assert_string_equal(public.key, "slurm/4711/0");
+	assert_string_equal(public.interconnect, "slingshot");
+	assert_string_equal(public.nodes, "n[0-3]");
+	assert_string_equal(public.options, "vnis=1");
+	assert_int_equal(public.uid, 1000);
+	assert_int_equal(public.gid, 100);
+	assert_int_equal(public.id_count, 1);
+	assert_int_equal(public.ids[0], 1024);
+	assert_true(public.has_lane);
+}
+
+static void public_part_that_lacks_or_bends_a_member_is_refused(void **state)
+{
+	static const char *const bent[] = {
+		"{\"ids\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}",
+		"{\"ids\":[-1]}",
+		"{\"ids\":[4294967296]}",
+		"{\"ids\":[\"1\"]}",
+		"{\"grant_id\":0}",
+		"{\"uid\":4294967296}",
+		"{\"gid\":-1}",
+		"{\"nodes\":7}",
+		"{\"has_lane\":1}",
+	};
+	json_auto_t *whole = json_loads(PUBLIC, 0, NULL);
+	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	struct fairlead_error error;
+	struct grant_public public;
+	const char *name;
+	json_t *value;
+
+	for (size_t i = 0; i < sizeof(bent) / sizeof(*bent); i++) {
+		json_auto_t *object = json_copy(whole);
+		json_auto_t *change = json_loads(bent[i], 0, NULL);
+
+		json_object_update(object, change);
+		assert_int_equal(grant_public_read(object, ids, &public,
+						   &error),
+				 -EINVAL);
+	}
+	json_object_foreach (whole, name, value) {
+		json_auto_t *object = json_copy(whole);
+
+		json_object_del(object, name);
+		assert_int_equal(grant_public_read(object, ids, &public,
+						   &error),
+				 strcmp(name, "context") == 0 ? 0 : -EINVAL);
+	}
+}
+
 static void grant_has_the_golden_bytes(void **state)
 {
 	static const char expected[] = "FRGT\1\0\0\0"
 				       "\x2a\0\0\0\0\0\0\0"
 				       "\x03\0\0\0\0\0\0\0"
-				       "\x85\0\0\0" PUBLIC "\x06\0\0\0sealed";
+				       "\xaf\0\0\0" PUBLIC "\x06\0\0\0sealed";
 	const size_t size = sizeof(expected) - 1;
 	struct writer writer = { 0 };
 	uint8_t digest[32];
@@ -348,6 +414,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(public_part_is_one_line_of_json),
 		cmocka_unit_test(public_part_needs_an_object_as_context),
+		cmocka_unit_test(public_part_is_read_as_it_was_written),
+		cmocka_unit_test(
+			public_part_that_lacks_or_bends_a_member_is_refused),
 		cmocka_unit_test(grant_has_the_golden_bytes),
 		cmocka_unit_test(grant_comes_back_as_it_was),
 		cmocka_unit_test(
