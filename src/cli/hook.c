@@ -15,14 +15,32 @@
 
 const struct option_spec hook_options[] = { HOOK_OPTIONS, { 0 } };
 
+/* The grant in the place of the job, and the cores for a dry run. */
+static int add_grant(struct cli *cli, const char *grant, json_t *members)
+{
+	uint64_t cores = 1;
+	int code = cli_number(cli, "cores", UINT16_MAX, &cores);
+
+	if (code != EXIT_DONE)
+		return code;
+	if (cores == 0)
+		return cli_misuse(cli, "a job has at least one core on a node");
+	json_object_set_new(members, "grant", json_string(grant));
+	json_object_set_new(members, "cores", json_integer((json_int_t)cores));
+	return EXIT_DONE;
+}
+
 static int make_members(struct cli *cli, enum hook_job need,
 			uint32_t timeout_ms, json_t **ret_members)
 {
 	const char *argument = cli_argument(cli, 0);
+	bool is_grant = need == HOOK_JOB_OR_GRANT && argument &&
+			remote_is_grant_text(argument);
 	const char *job = NULL;
 	int code = EXIT_DONE;
 
-	if (need == HOOK_JOB_NEEDED || argument || getenv("FAIRLEAD_JOB"))
+	if (!is_grant &&
+	    (need != HOOK_JOB_OPTIONAL || argument || getenv("FAIRLEAD_JOB")))
 		code = remote_job(cli, argument, &job);
 	if (code != EXIT_DONE)
 		return code;
@@ -31,7 +49,9 @@ static int make_members(struct cli *cli, enum hook_job need,
 	if (timeout_ms > 0)
 		json_object_set_new(*ret_members, "timeout_ms",
 				    json_integer(timeout_ms));
-	return EXIT_DONE;
+	if (is_grant)
+		code = add_grant(cli, argument, *ret_members);
+	return code;
 }
 
 int hook_ask(struct cli *cli, const char *op, enum hook_job job,
@@ -44,8 +64,10 @@ int hook_ask(struct cli *cli, const char *op, enum hook_job job,
 
 	if (code == EXIT_DONE)
 		code = make_members(cli, job, timeout_ms, &members);
-	if (code != EXIT_DONE)
+	if (code != EXIT_DONE) {
+		json_decref(members);
 		return code;
+	}
 	code = remote_open(cli, REMOTE_NODE, REMOTE_TIMEOUT_NONE, &handle);
 	if (code != EXIT_DONE) {
 		json_decref(members);

@@ -7,6 +7,7 @@
 enum hook_job {
 	HOOK_JOB_NEEDED,
 	HOOK_JOB_OPTIONAL,
+	HOOK_JOB_OR_GRANT, /* of a prolog */
 };
 
 #define HOOK_DETAILS                                                           \

@@ -185,7 +185,7 @@ static bool is_number(const char *text)
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-static bool is_grant_text(const char *text)
+bool remote_is_grant_text(const char *text)
 {
 	return strncmp(text, "fairlead-grant:", 15) == 0;
 }
@@ -195,7 +195,7 @@ int remote_grant(struct cli *cli, const char *text, uint64_t *ret_grant_id)
 	_auto_(fairlead_grant_destroyp) struct fairlead_grant *grant = NULL;
 	struct fairlead_error error;
 
-	if (is_grant_text(text)) {
+	if (remote_is_grant_text(text)) {
 		if (fairlead_grant_parse(text, &grant, &error) < 0)
 			return cli_misuse(cli, "%s", error.text);
 		*ret_grant_id = fairlead_grant_id(grant);
@@ -216,7 +216,7 @@ int remote_selector(struct cli *cli, const char *text, json_t **ret_members)
 	uint64_t grant_id;
 	int code;
 
-	if (is_number(text) || is_grant_text(text)) {
+	if (is_number(text) || remote_is_grant_text(text)) {
 		code = remote_grant(cli, text, &grant_id);
 		if (code == EXIT_DONE)
 			*ret_members = json_pack("{s:I}", "grant_id",

@@ -56,6 +56,7 @@ int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
  * caller drops it.
  */
 int remote_selector(struct cli *cli, const char *text, json_t **ret_members);
+bool remote_is_grant_text(const char *text);
 /* A grant id or a grant in text form. */
 int remote_grant(struct cli *cli, const char *text, uint64_t *ret_grant_id);
 /* The argument, else FAIRLEAD_JOB; EXIT_USAGE when there is neither. */

@@ -154,12 +154,13 @@ static int order_read(const struct agent *agent, const struct request *request,
 		timeout_ms = timeouts->epilog_ms;
 	else if (order->kind == WORK_HOUSEKEEPING)
 		timeout_ms = timeouts->housekeeping_ms;
-	result = members_text(request->object, "job",
-			      order->kind == WORK_HOUSEKEEPING ||
-					      order->kind == WORK_CLEAN
-				      ? MEMBER_OPTIONAL
-				      : MEMBER_REQUIRED,
-			      &job, ret_error);
+	result = members_text(
+		request->object, "job",
+		order->kind == WORK_HOUSEKEEPING || order->kind == WORK_CLEAN ||
+				json_object_get(request->object, "grant")
+			? MEMBER_OPTIONAL
+			: MEMBER_REQUIRED,
+		&job, ret_error);
 	if (result == 0 && job) {
 		order->has_job = true;
 		result = request_key_parse(job, &order->job, ret_error);
@@ -180,6 +181,31 @@ static int order_read(const struct agent *agent, const struct request *request,
 	return result;
 }
 
+/* What a prolog may be given in the place of its job. */
+static int order_read_lane(const struct agent *agent,
+			   const struct request *request,
+			   struct work_order *order,
+			   struct fairlead_error *ret_error)
+{
+	const char *grant = NULL;
+	int64_t cores = 1;
+	int result = members_text(request->object, "grant", MEMBER_OPTIONAL,
+				  &grant, ret_error);
+
+	if (result == 0)
+		result = members_number(request->object, "cores",
+					MEMBER_OPTIONAL, 1, UINT16_MAX, &cores,
+					ret_error);
+	order->lane.cores = (uint32_t)cores;
+	order->lane.tasks = (uint32_t)cores;
+	if (result < 0 || !grant)
+		return result;
+	if (order->has_job)
+		return error_set(ret_error, -EINVAL,
+				 "'job' and 'grant' cannot both be given");
+	return order_read_grant(agent, grant, order, ret_error);
+}
+
 static void work_start(struct agent *agent, const struct request *request,
 		       enum work_kind kind)
 {
@@ -188,10 +214,13 @@ static void work_start(struct agent *agent, const struct request *request,
 		.peer = request->client->peer,
 		.id = request->id,
 		.uid = request->client->uid,
+		.has_lane = true,
 	};
 	struct fairlead_error error;
 	int result = order_read(agent, request, &order, &error);
 
+	if (result == 0)
+		result = order_read_lane(agent, request, &order, &error);
 	if (result == 0) {
 		request->client->work_count++;
 		result = work_begin(agent, &order);
@@ -234,12 +263,15 @@ struct op {
 	const char *name;
 	bool is_roots;
 	void (*run)(struct agent *agent, const struct request *request);
-	const char *members[4];
+	const char *members[6];
 };
 
 static const struct op ops[] = {
 	{ "node-status", false, op_status, { NULL } },
-	{ "prolog", true, op_prolog, { "job", "dry_run", "timeout_ms" } },
+	{ "prolog",
+	  true,
+	  op_prolog,
+	  { "job", "grant", "cores", "dry_run", "timeout_ms" } },
 	{ "epilog", true, op_epilog, { "job", "dry_run", "timeout_ms" } },
 	{ "housekeeping",
 	  true,

@@ -140,6 +140,10 @@ struct work_order {
 	uid_t uid;
 	bool has_job;
 	struct request_key job;
+	/* A prolog that was given a grant; else the lane's grant id is 0. */
+	bool has_lane; /* false: nothing is made for it on any node */
+	struct fairlead_lane lane;
+	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	bool is_dry_run;
 	bool is_all;
 	uint32_t timeout_ms;
@@ -152,6 +156,16 @@ void works_wake(struct agent *agent);
 uint64_t works_deadline_ms(const struct agent *agent);
 void works_tick(struct agent *agent);
 void works_fini(struct agent *agent);
+
+/* --- order.c --- */
+
+/* Take over from a grant in text form what it says of this node. */
+int order_read_grant(const struct agent *agent, const char *text,
+		     struct work_order *order,
+		     struct fairlead_error *ret_error);
+/* What applying it here would make, as lines; takes none. */
+int order_preview(const struct agent *agent, const struct work_order *order,
+		  json_t *lines, struct fairlead_error *ret_error);
 
 /* --- clients.c --- */
 

@@ -201,6 +201,8 @@ static void environment_begin(struct agent *agent, struct work *work)
 
 static void prolog_step(struct agent *agent, struct work *work)
 {
+	bool is_told = work->order.lane.grant_id != 0 &&
+		       (!work->order.has_lane || work->order.is_dry_run);
 	const struct mirror_grant *grant;
 	char text[256];
 
@@ -209,21 +211,25 @@ static void prolog_step(struct agent *agent, struct work *work)
 		    (grant->state == GRANT_APPLIED || work->order.is_dry_run))
 			break;
 	}
-	if (grant && work_collect(agent, work) < 0) {
+	if ((grant || is_told) && work_collect(agent, work) < 0) {
 		work_fail(agent, work, -ENOMEM, "memory is out", NULL);
-	} else if (grant) {
+	} else if (grant || is_told) {
 		work_finish(agent, work);
 	} else if (work->order.is_dry_run) {
 		work_fail(agent, work, -ENOENT,
 			  "this node knows no reservation of the job",
-			  "the manager sends it when the job is applied");
+			  "the manager sends it when the job is applied; with "
+			  "the grant instead of the job's name a dry run says "
+			  "what would be made");
 	} else if (agent_now_ms(agent) >= work->deadline_ms) {
 		snprintf(text, sizeof(text),
 			 "no lane of the job was applied here within %u ms",
 			 work->order.timeout_ms);
-		work_fail(agent, work, -ETIMEDOUT, text,
-			  "'fairlead explain JOB' says what it waits for; a "
-			  "job whose lane is off has none");
+		work_fail(
+			agent, work, -ETIMEDOUT, text,
+			"'fairlead explain JOB' says what it waits for; where "
+			"the grant is given instead of the job's name, a job "
+			"without a lane waits for nothing");
 	}
 }
 

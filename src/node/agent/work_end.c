@@ -23,7 +23,9 @@ bool work_matches(const struct work_order *order,
 	return request_key_parse(grant->key, &key, NULL) == 0 &&
 	       strcmp(key.submitter, order->job.submitter) == 0 &&
 	       strcmp(key.job, order->job.job) == 0 &&
-	       (!order->job.has_attempt || key.attempt == order->job.attempt);
+	       (!order->job.has_attempt || key.attempt == order->job.attempt) &&
+	       (order->lane.grant_id == 0 ||
+		grant->grant_id == order->lane.grant_id);
 }
 
 static bool is_wanted(const struct work_order *order,
@@ -207,10 +209,27 @@ static json_t *prolog_outlook(const struct mirror_grant *grant)
 				      "done");
 }
 
+/* Of a lane that is not here, or never will be. */
+static json_t *prolog_preview(const struct agent *agent,
+			      const struct work_order *order, json_t *lines)
+{
+	struct fairlead_error error;
+
+	if (!order->has_lane)
+		json_array_append_new(lines,
+				      json_string("the grant has no lane, and "
+						  "nothing would be made"));
+	else if (order_preview(agent, order, lines, &error) < 0)
+		return client_error(order->id, error.code, error.text, NULL);
+	return client_answer(order->id);
+}
+
 static void finish_prolog(struct agent *agent, struct work *work)
 {
 	json_t *grants = json_array(), *warnings = json_array();
-	json_t *answer = client_answer(work->order.id);
+	json_t *answer = work->order.is_dry_run && work->item_count == 0
+				 ? prolog_preview(agent, &work->order, warnings)
+				 : client_answer(work->order.id);
 	const struct mirror_grant *grant;
 
 	for (size_t i = 0; i < work->item_count; i++) {

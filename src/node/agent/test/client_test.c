@@ -4,11 +4,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "manager/wire/client.h"
+#include "manager/wire/grant.h"
 #include "node/agent/test/bench.h"
 
 #define JOB7 "{\"job\": \"slurm/J7\"}"
@@ -293,7 +296,7 @@ static void prolog_asked_before_the_journal_was_read_waits(void **state)
 	agent_client_closed(bench->agent, client);
 }
 
-static void dry_prolog_says_what_would_be_made(void **state)
+static void dry_prolog_of_a_lane_that_is_here_says_so(void **state)
 {
 	struct bench *bench = *state;
 	json_t *answer;
@@ -311,6 +314,102 @@ static void dry_prolog_says_what_would_be_made(void **state)
 			    "be done");
 	json_decref(answer);
 	assert_int_equal(bench->world.applies[7], 1);
+}
+
+/* Members of a prolog with a grant of job 7. */
+static char *with_grant(uint64_t grant_id, const char *nodes, bool has_lane,
+			const char *more)
+{
+	static const uint32_t ids[] = { 2007 };
+	const struct grant_public public = {
+		.grant_id = grant_id,
+		.key = "slurm/J7/0",
+		.interconnect = "fake",
+		.nodes = nodes,
+		.uid = 1007,
+		.gid = 3007,
+		.id_count = has_lane ? 1 : 0,
+		.ids = ids,
+		.options = "x=1",
+		.has_lane = has_lane,
+		.context = "{}",
+	};
+	_auto_(freep) char *public_text = NULL;
+	_auto_(freep) char *text = NULL;
+	struct grant grant = { .grant_id = grant_id, .epoch = 1 };
+	char *members = NULL;
+
+	assert_int_equal(grant_public_format(&public, &public_text), 0);
+	grant.public_text = public_text;
+	assert_int_equal(grant_format(&grant, &text), 0);
+	assert_true(asprintf(&members, "{\"grant\": \"%s\"%s}", text, more) >
+		    0);
+	return members;
+}
+
+static void prolog_of_a_grant_without_a_lane_waits_for_nothing(void **state)
+{
+	_auto_(freep) char *wet = with_grant(7, "n[0-3]", false, "");
+	_auto_(freep) char *dry =
+		with_grant(7, "n[0-3]", false, ", \"dry_run\": true");
+	json_t *answer = bench_call(*state, 0, "prolog", wet, 0);
+
+	assert_int_equal(size_of(answer, "grants"), 0);
+	assert_int_equal(size_of(answer, "warnings"), 0);
+	json_decref(answer);
+	answer = bench_call(*state, 0, "prolog", dry, 0);
+	assert_int_equal(size_of(answer, "warnings"), 1);
+	json_decref(answer);
+}
+
+static void prolog_of_a_grant_waits_for_that_one(void **state)
+{
+	_auto_(freep) char *earlier =
+		with_grant(6, "n[0-3]", true, ", \"timeout_ms\": 0");
+	_auto_(freep) char *members =
+		with_grant(7, "n[0-3]", true, ", \"timeout_ms\": 0");
+	struct bench *bench = *state;
+
+	json_decref(bench_call(bench, 0, "prolog", members, -ETIMEDOUT));
+	bench_apply(bench, 7);
+	json_decref(bench_call(bench, 0, "prolog", earlier, -ETIMEDOUT));
+	json_decref(bench_call(bench, 0, "prolog", members, 0));
+}
+
+static void dry_prolog_of_a_grant_says_what_would_be_made(void **state)
+{
+	_auto_(freep) char *members =
+		with_grant(7, "n1", true, ", \"dry_run\": true, \"cores\": 12");
+	struct bench *bench = *state;
+	json_t *answer = bench_call(bench, 0, "prolog", members, 0);
+
+	assert_int_equal(size_of(answer, "grants"), 0);
+	assert_string_equal(json_string_value(json_array_get(
+				    json_object_get(answer, "warnings"), 0)),
+			    "would make 2007 for uid 1007, 12 cores, 'x=1'");
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), 0);
+	assert_int_equal(world_state(&bench->world, 7), 0);
+	bench->world.apply_error = -ENOSPC;
+	json_decref(bench_call(bench, 0, "prolog", members, -ENOSPC));
+}
+
+static void grant_that_does_not_fit_is_refused(void **state)
+{
+	_auto_(freep) char *others = with_grant(7, "n[2-3]", true, "");
+	_auto_(freep) char *both =
+		with_grant(7, "n1", true, ", \"job\": \"slurm/J7\"");
+	_auto_(freep) char *none = with_grant(7, "n1", true, ", \"cores\": 0");
+
+	json_decref(bench_call(*state, 0, "prolog", others, -EINVAL));
+	json_decref(bench_call(*state, 0, "prolog", both, -EINVAL));
+	json_decref(bench_call(*state, 0, "prolog", none, -EINVAL));
+	json_decref(bench_call(*state, 0, "prolog",
+			       "{\"grant\": \"fairlead-grant:1:AAAA\"}",
+			       -EBADMSG));
+	json_decref(bench_call(*state, 0, "epilog",
+			       "{\"job\": \"slurm/J7\", \"grant\": \"x\"}",
+			       -EINVAL));
 }
 
 /* --- epilog and housekeeping --- */
@@ -687,7 +786,11 @@ int main(void)
 		TEST(prolog_gives_up_in_time),
 		TEST(prolog_can_ask_for_one_attempt),
 		TEST(prolog_asked_before_the_journal_was_read_waits),
-		TEST(dry_prolog_says_what_would_be_made),
+		TEST(dry_prolog_of_a_lane_that_is_here_says_so),
+		TEST(prolog_of_a_grant_without_a_lane_waits_for_nothing),
+		TEST(prolog_of_a_grant_waits_for_that_one),
+		TEST(dry_prolog_of_a_grant_says_what_would_be_made),
+		TEST(grant_that_does_not_fit_is_refused),
 		TEST(epilog_takes_every_lane_of_the_job),
 		TEST(epilog_tries_quickly_and_says_what_is_busy),
 		TEST(epilog_ends_as_soon_as_all_is_gone),

@@ -159,7 +159,18 @@ static int fake_apply(void *state, const struct fairlead_lane *lane,
 	struct world *world = state;
 	struct fairlead_record record = { .size = FAKE_DEVICES };
 
-	assert_false(is_dry_run);
+	if (is_dry_run) {
+		char text[64 + FAIRLEAD_OPTIONS_MAX];
+
+		if (world->apply_error < 0)
+			return error_set(ret_error, world->apply_error,
+					 "no room on dev0");
+		snprintf(text, sizeof(text),
+			 "would make %u for uid %u, %u cores, '%s'",
+			 lane->ids[0], lane->uid, lane->cores, lane->options);
+		warnings->add(warnings, text);
+		return 0;
+	}
 	for (unsigned int i = 0; i < FAKE_DEVICES; i++) {
 		struct fake_object *object;
 
