@@ -345,6 +345,9 @@ static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
 		.events = &client_events,
 		.events_ctx = manager,
 		.connections_max = CLIENT_CONNECTIONS_MAX,
+		.root_connections = CLIENT_ROOT_CONNECTIONS,
+		.user_connections_max = CLIENT_USER_CONNECTIONS,
+		.clog_bytes = CLIENT_CLOG_BYTES,
 		.frame_bytes_max = CLIENT_FRAME_MAX,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};

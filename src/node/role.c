@@ -283,6 +283,9 @@ static int nets_open(struct node *node, struct fairlead_error *ret_error)
 		.events = &client_events,
 		.events_ctx = node,
 		.connections_max = CLIENT_CONNECTIONS_MAX,
+		.root_connections = CLIENT_ROOT_CONNECTIONS,
+		.user_connections_max = CLIENT_USER_CONNECTIONS,
+		.clog_bytes = CLIENT_CLOG_BYTES,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};
 	uv_loop_t *loop = node->options.loop;

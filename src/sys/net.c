@@ -32,7 +32,7 @@ struct pending_write {
 
 void net_released(struct net *net)
 {
-	if (!net->is_destroyed || net->connection_count > 0)
+	if (!net->is_destroyed || net->connection_count > 0 || net->has_turns)
 		return;
 	for (size_t i = 0; i < net->listener_count; i++) {
 		if (net->listeners[i].is_open)
@@ -82,6 +82,8 @@ void connection_drop(struct connection *connection, int reason)
 	if (connection->state != CONNECTION_ENDING)
 		connection->reason = reason;
 	connection->state = CONNECTION_CLOSED;
+	connection->net->open_count--;
+	connection_wait_end(connection);
 	if (connection->resolve.data != NULL)
 		uv_cancel((uv_req_t *)&connection->resolve);
 	uv_close((uv_handle_t *)&connection->timer, on_timer_closed);
@@ -100,12 +102,14 @@ int connection_create(struct net *net, bool is_unix,
 	connection->is_unix = is_unix;
 	connection->state = CONNECTION_DIALING;
 	connection->peer = ++net->peer_last;
+	connection->uid = (uid_t)-1;
 	uv_timer_init(net->loop, &connection->timer);
 	connection->timer.data = connection;
 	connection->pending = 1;
 	HASH_ADD(hh, net->connections, peer, sizeof(connection->peer),
 		 connection);
 	net->connection_count++;
+	net->open_count++;
 	*ret_connection = connection;
 	return 0;
 }
@@ -148,12 +152,17 @@ static void on_shutdown(uv_shutdown_t *request, int status)
 	connection_released(connection);
 }
 
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer);
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer);
+
 /* Close gently: the rest goes out, what still comes in is thrown away. */
 static void connection_end(struct connection *connection, int reason)
 {
 	connection->reason = reason;
 	connection->state = CONNECTION_ENDING;
 	connection->size = 0;
+	connection_wait_end(connection);
+	uv_read_start(&connection->stream, on_alloc, on_read);
 	connection->shutdown.data = connection;
 	if (uv_shutdown(&connection->shutdown, &connection->stream,
 			on_shutdown) < 0) {
@@ -182,14 +191,16 @@ static void on_frame_late(uv_timer_t *timer)
 }
 
 /*
- * Deliver the whole frames in the buffer; return the bytes that they took.
- * The owner may close the connection in any of the calls.
+ * Deliver the whole frames in the buffer, but not more than a turn has; return
+ * the bytes that they took. The owner may close the connection in any of the
+ * calls.
  */
-static size_t deliver_frames(struct connection *connection)
+static size_t deliver_frames(struct connection *connection, bool *ret_is_over)
 {
 	const struct net_options *options = &connection->net->options;
-	size_t at = 0;
+	size_t at = 0, count = 0;
 
+	*ret_is_over = false;
 	while (connection->state == CONNECTION_OPEN &&
 	       connection->size - at >= HEADER_SIZE) {
 		struct reader reader =
@@ -202,6 +213,11 @@ static size_t deliver_frames(struct connection *connection)
 		}
 		if (connection->size - at - HEADER_SIZE < size)
 			break;
+		if (count++ == NET_TURN_FRAMES ||
+		    connection_is_clogged(connection)) {
+			*ret_is_over = true;
+			break;
+		}
 		options->events->received(options->events_ctx, connection->peer,
 					  connection->bytes + at + HEADER_SIZE,
 					  size);
@@ -210,15 +226,24 @@ static size_t deliver_frames(struct connection *connection)
 	return at;
 }
 
-static void take_bytes(struct connection *connection)
+void connection_take(struct connection *connection)
 {
 	bool is_begun = uv_is_active((uv_handle_t *)&connection->timer);
-	size_t taken = deliver_frames(connection);
+	bool is_over;
+	size_t taken = deliver_frames(connection, &is_over);
 
 	if (connection->state != CONNECTION_OPEN)
 		return;
 	connection->size -= taken;
 	memmove(connection->bytes, connection->bytes + taken, connection->size);
+	if (is_over) {
+		/* The peer is in time. It is us who let it wait. */
+		uv_timer_stop(&connection->timer);
+		uv_read_stop(&connection->stream);
+		connection_wait(connection);
+		return;
+	}
+	uv_read_start(&connection->stream, on_alloc, on_read);
 	if (connection->size == 0) {
 		uv_timer_stop(&connection->timer);
 		if (connection->capacity > BUFFER_KEEP) {
@@ -262,7 +287,7 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
 	if (connection->state != CONNECTION_OPEN)
 		return;
 	connection->size += (size_t)count;
-	take_bytes(connection);
+	connection_take(connection);
 }
 
 static void describe_unix(struct connection *connection,
@@ -275,6 +300,7 @@ static void describe_unix(struct connection *connection,
 	if (uv_fileno(&connection->handle, &fd) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
 		return;
+	connection->uid = credentials.uid;
 	info->uid = credentials.uid;
 	info->gid = credentials.gid;
 	info->pid = credentials.pid;
@@ -303,6 +329,27 @@ static void describe_tcp(struct connection *connection,
 		 ntohs(port));
 }
 
+/* So that nobody keeps root out, nor one user all others. */
+static bool has_room(const struct connection *connection)
+{
+	const struct net *net = connection->net;
+	const struct net_options *options = &net->options;
+	const struct connection *other;
+	size_t count = 0;
+
+	if (connection->uid == 0)
+		return true;
+	if (net->open_count + options->root_connections >
+	    options->connections_max)
+		return false;
+	for (other = net->connections; other != NULL; other = other->hh.next) {
+		count += other->uid == connection->uid &&
+			 other->state != CONNECTION_CLOSED;
+	}
+	return options->user_connections_max == 0 ||
+	       count <= options->user_connections_max;
+}
+
 void connection_opened(struct connection *connection)
 {
 	const struct net_options *options = &connection->net->options;
@@ -317,6 +364,10 @@ void connection_opened(struct connection *connection)
 	uv_timer_stop(&connection->timer);
 	if (connection->is_unix) {
 		describe_unix(connection, &info);
+		if (connection->is_accepted && !has_room(connection)) {
+			connection_drop(connection, -EUSERS);
+			return;
+		}
 	} else {
 		uv_tcp_nodelay(&connection->tcp, 1);
 		describe_tcp(connection, &info);
@@ -345,6 +396,8 @@ static void on_written(uv_write_t *request, int status)
 
 	if (status < 0)
 		connection_drop(pending->connection, status);
+	else
+		connection_flowed(pending->connection);
 	free(pending);
 }
 
@@ -445,6 +498,7 @@ void net_destroy(struct net *net)
 		return;
 	net_listen_stop(net);
 	net->is_destroyed = true;
+	net_turns_close(net);
 	HASH_ITER (hh, net->connections, connection, next) {
 		if (connection->resolve.data != NULL)
 			uv_cancel((uv_req_t *)&connection->resolve);

@@ -14,6 +14,8 @@
  * the peer still sends is thrown away until it closes too, NET_LINGER_MS at
  * most.
  *
+ * Peers take turns: who sends many frames at once does not keep others waiting.
+ *
  * One thread: the loop's. The process ignores SIGPIPE.
  */
 #pragma once
@@ -34,6 +36,7 @@
 #define NET_DIAL_TIMEOUT_MS  10000 /* name resolution and connecting */
 #define NET_LINGER_MS        2000  /* from close until what is left is lost */
 #define NET_LISTENERS_MAX    4     /* of one net */
+#define NET_TURN_FRAMES      4 /* of one peer, before it is another's turn */
 
 struct net_peer_info {
 	bool is_unix;
@@ -73,6 +76,19 @@ struct net_options {
 	size_t connections_max; /* accepted over it: closed at once */
 	size_t frame_bytes_max;
 	size_t queue_bytes_max; /* unsent bytes of one peer */
+	/*
+	 * A peer for which more is unsent is not read before it has read. For
+	 * peers that ask and are answered; two that both do this could wait
+	 * for each other. 0: never.
+	 */
+	size_t clog_bytes;
+	/*
+	 * Of connections_max on Unix sockets: what is root's alone, and what
+	 * one other user may have at most (0: all), those that are being
+	 * closed included. Over it: closed at once.
+	 */
+	size_t root_connections;
+	size_t user_connections_max;
 	uint64_t frame_timeout_ms;
 	uint64_t linger_ms;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <uthash.h>
+#include <utlist.h>
 
 #include "base/address.h"
 #include "sys/net.h"
@@ -21,7 +22,11 @@ struct connection {
 	int reason; /* of the closed event */
 	bool is_unix;
 	bool is_announced; /* the owner knows the handle */
+	bool is_accepted;  /* it came by a listener */
 	bool has_stream;   /* stream is initialised */
+	bool is_waiting;   /* in the list of those that wait for their turn */
+	bool is_clogged;   /* not read before the peer reads */
+	uid_t uid;         /* of a Unix socket's peer, else -1 */
 	union {
 		uv_handle_t handle;
 		uv_stream_t stream;
@@ -38,6 +43,7 @@ struct connection {
 	uint8_t *bytes;       /* received, not yet delivered */
 	size_t size;
 	size_t capacity;
+	struct connection *prev, *next; /* while it waits */
 	UT_hash_handle hh;
 };
 
@@ -61,6 +67,10 @@ struct net {
 	struct net_options options;
 	struct connection *connections; /* by peer */
 	size_t connection_count;
+	size_t open_count;          /* of them, those with a descriptor */
+	struct connection *waiting; /* with frames, for their turn */
+	uv_idle_t turns;
+	bool has_turns; /* the loop holds it */
 	uint64_t peer_last;
 	struct listener listeners[NET_LISTENERS_MAX];
 	size_t listener_count;
@@ -78,7 +88,17 @@ void connection_drop(struct connection *connection, int reason);
 void connection_released(struct connection *connection);
 /* -errno of a stream's initialisation, which it counts as pending. */
 int connection_stream_init(struct connection *connection);
+/* Give its frames to the owner, as many as a turn has. */
+void connection_take(struct connection *connection);
+/* Read no more until it had another turn. */
+void connection_wait(struct connection *connection);
+void connection_wait_end(struct connection *connection);
+/* The peer has to read what it was sent, before more is taken from it. */
+bool connection_is_clogged(const struct connection *connection);
+/* Something was written: it may not be clogged any more. */
+void connection_flowed(struct connection *connection);
 void connection_timer_start(struct connection *connection, uv_timer_cb callback,
 			    uint64_t timeout_ms);
+void net_turns_close(struct net *net);
 /* Free the net once it is destroyed and empty. */
 void net_released(struct net *net);

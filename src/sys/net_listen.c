@@ -61,11 +61,12 @@ static void on_connection(uv_stream_t *stream, int status)
 
 	if (status < 0)
 		return;
-	if (net->connection_count >= net->options.connections_max ||
+	if (net->open_count >= net->options.connections_max ||
 	    connection_create(net, listener->is_unix, &connection) < 0) {
 		refuse(listener);
 		return;
 	}
+	connection->is_accepted = true;
 	result = connection_stream_init(connection);
 	if (result == 0)
 		result = uv_accept(stream, &connection->stream);

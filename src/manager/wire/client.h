@@ -24,9 +24,12 @@
 
 #define CLIENT_VERSION          1
 #define CLIENT_FRAME_MAX        FRAME_SIZE_MAX /* bytes of JSON */
-#define CLIENT_REQUESTS_MAX     64    /* open at a time, of one connection */
-#define CLIENT_CONNECTIONS_MAX  1024  /* of one daemon */
-#define CLIENT_FRAME_TIMEOUT_MS 10000 /* a frame that began is whole by then */
+#define CLIENT_REQUESTS_MAX     64     /* open at a time, of one connection */
+#define CLIENT_CONNECTIONS_MAX  1024   /* of one daemon */
+#define CLIENT_ROOT_CONNECTIONS 64     /* of these, root's alone */
+#define CLIENT_USER_CONNECTIONS 256    /* of one user other than root */
+#define CLIENT_CLOG_BYTES       262144 /* unread: nothing more is served */
+#define CLIENT_FRAME_TIMEOUT_MS 10000  /* a frame that began is whole by then */
 #define CLIENT_ID_MAX           INT64_MAX
 
 /*
