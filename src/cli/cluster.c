@@ -36,17 +36,21 @@ static int open_cluster(struct cli *cli, struct cluster **ret_cluster)
 	return EXIT_DONE;
 }
 
-/* A node by name; NULL in *ret_node stands for the manager. */
-static int find_member(struct cli *cli, struct cluster *cluster,
-		       const char *name, struct cluster_node **ret_node)
+/* The cluster and the member of it that the first argument names; NULL in
+ * *ret_node stands for the manager. */
+static int open_member(struct cli *cli, struct cluster **ret_cluster,
+		       struct cluster_node **ret_node)
 {
+	const char *name = cli_argument(cli, 0);
+	int code = open_cluster(cli, ret_cluster);
+
 	*ret_node = NULL;
-	if (strcmp(name, "manager") == 0)
-		return EXIT_DONE;
-	*ret_node = cluster_node_find(cluster, name);
+	if (code != EXIT_DONE || strcmp(name, "manager") == 0)
+		return code;
+	*ret_node = cluster_node_find(*ret_cluster, name);
 	if (*ret_node == NULL)
 		return cli_misuse(cli, "there is no node '%s': it is n0 to n%u",
-				  name, cluster->node_count - 1);
+				  name, (*ret_cluster)->node_count - 1);
 	return EXIT_DONE;
 }
 
@@ -186,9 +190,7 @@ static int run_exec(struct cli *cli)
 		return cli_misuse(cli, "there is no program after --");
 	if (user != NULL && !output_parse_user(user, &uid))
 		return cli_misuse(cli, "there is no user '%s'", user);
-	code = open_cluster(cli, &cluster);
-	if (code == EXIT_DONE)
-		code = find_member(cli, cluster, cli_argument(cli, 0), &node);
+	code = open_member(cli, &cluster, &node);
 	if (code != EXIT_DONE)
 		return code;
 	if (place_enter(node ? &node->holder : &cluster->fabric, &error) < 0 ||
@@ -217,10 +219,8 @@ static int run_reboot(struct cli *cli)
 	_auto_(cluster_closep) struct cluster *cluster = NULL;
 	struct cluster_node *node = NULL;
 	struct fairlead_error error;
-	int code = open_cluster(cli, &cluster);
+	int code = open_member(cli, &cluster, &node);
 
-	if (code == EXIT_DONE)
-		code = find_member(cli, cluster, cli_argument(cli, 0), &node);
 	if (code != EXIT_DONE)
 		return code;
 	if (node == NULL)
@@ -246,10 +246,8 @@ static int run_restart(struct cli *cli)
 	_auto_(cluster_closep) struct cluster *cluster = NULL;
 	struct cluster_node *node = NULL;
 	struct fairlead_error error;
-	int code = open_cluster(cli, &cluster);
+	int code = open_member(cli, &cluster, &node);
 
-	if (code == EXIT_DONE)
-		code = find_member(cli, cluster, cli_argument(cli, 0), &node);
 	if (code == EXIT_DONE && cluster_restart(cluster, node, &error) < 0)
 		code = cli_error(cli, &error);
 	return code;

@@ -50,14 +50,16 @@ int cluster_network_create(struct cluster *cluster,
 	return result;
 }
 
-/* A manager may have to start as root, to give its privileges up itself. */
-int cluster_start_manager(struct cluster *cluster,
-			  struct fairlead_error *ret_error)
+/* fairleadd starts as root: it gives its privileges up itself. */
+static int start_fairleadd(struct cluster *cluster, const char *role,
+			   const char *folder, struct process *holder,
+			   struct process *ret_process,
+			   struct fairlead_error *ret_error)
 {
 	char config[CLUSTER_PATH_MAX], log[CLUSTER_PATH_MAX];
 	const char *const argv[] = { cluster->programs.fairleadd,
 				     "--role",
-				     "manager",
+				     role,
 				     "--config",
 				     config,
 				     "--ready-fd",
@@ -67,16 +69,30 @@ int cluster_start_manager(struct cluster *cluster,
 		.argv = argv,
 		.log_path = log,
 		.prepare = enter_place,
-		.prepare_arg = &cluster->fabric,
+		.prepare_arg = holder,
 		.tells_ready = true,
 		.timeout_ms = CLUSTER_READY_MS,
 	};
 	int result;
 
 	cluster_path(cluster, config, "fairlead.conf");
-	cluster_path(cluster, log, "manager/log/fairleadd.log");
-	result = process_start(&spec, &cluster->manager, ret_error);
+	cluster_path(cluster, log, "%s/log/fairleadd.log", folder);
+	result = process_start(&spec, ret_process, ret_error);
 	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+}
+
+int cluster_start_manager(struct cluster *cluster,
+			  struct fairlead_error *ret_error)
+{
+	return start_fairleadd(cluster, "manager", "manager", &cluster->fabric,
+			       &cluster->manager, ret_error);
+}
+
+int cluster_start_daemon(struct cluster *cluster, struct cluster_node *node,
+			 struct fairlead_error *ret_error)
+{
+	return start_fairleadd(cluster, "node", node->name, &node->holder,
+			       &node->daemon, ret_error);
 }
 
 int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
@@ -110,33 +126,5 @@ int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 		argv[count++] = "--owner-is-root";
 	cluster_path(cluster, log, "%s/log/softnic.log", node->name);
 	result = process_start(&spec, &node->softnic, ret_error);
-	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
-}
-
-int cluster_start_daemon(struct cluster *cluster, struct cluster_node *node,
-			 struct fairlead_error *ret_error)
-{
-	char config[CLUSTER_PATH_MAX], log[CLUSTER_PATH_MAX];
-	const char *const argv[] = { cluster->programs.fairleadd,
-				     "--role",
-				     "node",
-				     "--config",
-				     config,
-				     "--ready-fd",
-				     "3",
-				     NULL };
-	struct process_spec spec = {
-		.argv = argv,
-		.log_path = log,
-		.prepare = enter_place,
-		.prepare_arg = &node->holder,
-		.tells_ready = true,
-		.timeout_ms = CLUSTER_READY_MS,
-	};
-	int result;
-
-	cluster_path(cluster, config, "fairlead.conf");
-	cluster_path(cluster, log, "%s/log/fairleadd.log", node->name);
-	result = process_start(&spec, &node->daemon, ret_error);
 	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
 }
