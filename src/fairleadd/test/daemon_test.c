@@ -28,7 +28,7 @@
 #include "manager/wire/keyfile.h"
 #include "sys/rng.h"
 
-#define PATIENCE_MS   20000
+#define PATIENCE_MS   60000
 #define ARGUMENTS_MAX 12
 #define READY_FD      9
 

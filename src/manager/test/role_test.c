@@ -25,7 +25,7 @@
 #include "sys/net.h"
 #include "sys/rng.h"
 
-#define GIVE_UP_MS 20000
+#define GIVE_UP_MS 60000
 
 struct bench {
 	uv_loop_t loop;

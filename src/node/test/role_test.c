@@ -27,7 +27,7 @@
 #include "sys/rng.h"
 
 #define NODE       "n1"
-#define GIVE_UP_MS 30000
+#define GIVE_UP_MS 60000
 
 struct bench {
 	char folder[40];

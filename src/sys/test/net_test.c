@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include <sys/un.h>
 
 #define TIMEOUT_MS      30
-#define GIVE_UP_MS      10000
+#define GIVE_UP_MS      60000
 #define CONNECTIONS_MAX 3
 #define FRAME_MAX       65536
 #define QUEUE_MAX       (8 * FRAME_MAX)
@@ -191,7 +192,7 @@ static uint64_t dial_tcp(struct fixture *fixture)
 {
 	char address[32];
 
-	snprintf(address, sizeof(address), "localhost:%u", fixture->port);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", fixture->port);
 	return dial(fixture, address);
 }
 
@@ -254,6 +255,21 @@ static void frames_go_both_ways_over_tcp(void **state)
 	assert_false(fixture->at_server.info.is_unix);
 	assert_int_equal(strncmp(fixture->at_server.info.address, "127.", 4),
 			 0);
+}
+
+static void names_are_looked_up(void **state)
+{
+	struct fixture *fixture = *state;
+	struct addrinfo *found;
+	char address[32];
+
+	if (getaddrinfo("localhost", NULL, NULL, &found) != 0) {
+		print_message("this machine does not know 'localhost'\n");
+		skip();
+	}
+	freeaddrinfo(found);
+	snprintf(address, sizeof(address), "localhost:%u", fixture->port);
+	assert_echo(fixture, dial(fixture, address));
 }
 
 static void unix_peers_come_with_credentials(void **state)
@@ -547,6 +563,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(frames_go_both_ways_over_tcp),
+		TEST(names_are_looked_up),
 		TEST(unix_peers_come_with_credentials),
 		TEST(send_before_opened_is_not_connected),
 		TEST(a_failed_dial_is_closed_without_opened),

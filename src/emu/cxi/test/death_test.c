@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define EVENTUALLY_SECONDS 20
+#define EVENTUALLY_SECONDS 60
 
 /*
  * The death of a process reaches the daemon on another connection than the

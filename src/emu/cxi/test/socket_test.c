@@ -24,7 +24,7 @@
 #include "emu/cxi/daemon/server.h"
 #include "emu/cxi/test/daemon.h"
 
-#define EVENTUALLY_SECONDS 20
+#define EVENTUALLY_SECONDS 60
 #define DESCRIPTORS_WANTED (SERVER_CLIENT_MAX + 64)
 
 static const char *program; /* argv[1] */
