@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `fairlead run`: a small job manager for the emulated cluster. Reserve,
- * apply, start the tasks on the nodes, wait, release.
+ * apply, start the tasks on the nodes, wait, release. A signal, or a reader of
+ * the output that went away, ends the job and not the release of its lane.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -43,6 +45,8 @@ struct run {
 	uint32_t cpus_per_task;
 	char *node_list;
 	bool is_talking;
+	sigset_t signals; /* kept from ending us while there is a lane */
+	sigset_t signal_mask;
 };
 
 static const struct option_spec options[] = {
@@ -308,16 +312,24 @@ static int release_once(struct run *run, struct fairlead_error *ret_error)
 static int release(struct run *run)
 {
 	const struct timespec step = { .tv_nsec = RECONNECT_STEP_NS };
+	char hint[128];
+	int interrupt = -1;
 	struct fairlead_error error;
 	struct timespec start;
 	int result;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	while (is_lost(result = release_once(run, &error)) &&
+	while (is_lost(result = release_once(run, &error)) && interrupt < 0 &&
 	       elapsed_ms(&start) < RECONNECT_MS)
-		nanosleep(&step, NULL);
-	if (result < 0)
-		return cli_error(run->cli, &error);
+		interrupt = sigtimedwait(&run->signals, NULL, &step);
+	if (result < 0) {
+		cli_error(run->cli, &error);
+		snprintf(hint, sizeof(hint),
+			 "the job keeps its lane until 'fairlead release %s'",
+			 run->key);
+		cli_hint(run->cli, hint);
+		return cli_exit_code(result);
+	}
 	say(run, "released in %.1f ms", elapsed_ms(&start));
 	return EXIT_DONE;
 }
@@ -331,16 +343,6 @@ static bool has_lane(const struct run *run)
 	return json_is_true(json_object_get(public, "has_lane"));
 }
 
-static const char *const *variables(const struct run *run)
-{
-	json_auto_t *public =
-		json_loads(fairlead_grant_public(run->grant), 0, NULL);
-	const struct fairlead_driver *driver =
-		driver_find(output_text(public, "interconnect"));
-
-	return driver ? driver->variables : NULL;
-}
-
 static int start_tasks(struct run *run)
 {
 	struct launch_spec spec = {
@@ -348,7 +350,8 @@ static int start_tasks(struct run *run)
 		.submitter = SUBMITTER,
 		.job = run->job,
 		.has_lane = has_lane(run),
-		.cleared = variables(run),
+		.drivers = driver_table,
+		.signal_mask = &run->signal_mask,
 		.uid = run->uid,
 		.gid = run->gid,
 		.nodes = run->nodes,
@@ -379,8 +382,12 @@ static int run_job(struct run *run)
 		code = place_tasks(run);
 	if (code == EXIT_DONE)
 		code = next_job(run);
-	if (code == EXIT_DONE)
+	if (code == EXIT_DONE) {
+		launch_signals(&run->signals);
+		sigprocmask(SIG_BLOCK, &run->signals, &run->signal_mask);
+		sigdelset(&run->signals, SIGPIPE); /* the write says it */
 		code = reserve(run);
+	}
 	if (code != EXIT_DONE)
 		return code;
 	code = apply(run); /* when it fails the manager has undone it */

@@ -124,6 +124,14 @@ int launch_become_owner(const struct cluster *cluster, uid_t uid,
 	return become(uid, user ? user->pw_gid : (gid_t)uid, ret_error);
 }
 
+static void clear_variables(const struct fairlead_driver *const *drivers)
+{
+	for (; *drivers; drivers++)
+		for (const char *const *name = (*drivers)->variables;
+		     name && *name; name++)
+			unsetenv(*name);
+}
+
 static int become_task(const struct launch *launch, const struct task *task,
 		       struct fairlead_error *ret_error)
 {
@@ -133,8 +141,7 @@ static int become_task(const struct launch *launch, const struct task *task,
 	result = place_enter(&spec->nodes[task->node_index]->holder, ret_error);
 	if (result == 0)
 		result = become(spec->uid, spec->gid, ret_error);
-	for (size_t i = 0; spec->cleared && spec->cleared[i]; i++)
-		unsetenv(spec->cleared[i]);
+	clear_variables(spec->drivers);
 	if (result == 0 && spec->has_lane)
 		result = fairlead_env_read(NULL, spec->submitter, spec->job,
 					   spec->attempt, spec->uid, put_env,
@@ -144,7 +151,7 @@ static int become_task(const struct launch *launch, const struct task *task,
 	put_ranks(launch, task);
 	launch_put_path(spec->cluster);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
+	sigprocmask(SIG_SETMASK, spec->signal_mask, NULL);
 	return 0;
 }
 
@@ -186,6 +193,8 @@ static int start_task(struct launch *launch, struct task *task,
 		closep(&err[0]);
 		return ret_error->code;
 	}
+	/* Both do: a signal may come before the task runs. */
+	(void)setpgid(pid, pid);
 	task->pid = pid;
 	task->streams[0] = (struct stream){ .fd = out[0], .out_fd = 1 };
 	task->streams[1] = (struct stream){ .fd = err[0], .out_fd = 2 };
@@ -351,16 +360,24 @@ static void end_all(struct launch *launch, const pid_t *groups)
 		}
 }
 
+void launch_signals(sigset_t *ret_signals)
+{
+	static const int signals[] = { SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+				       SIGUSR1, SIGUSR2, SIGPIPE };
+
+	sigemptyset(ret_signals);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(ret_signals, signals[i]);
+}
+
 static void signals_open(struct launch *launch)
 {
-	static const int passed[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-				      SIGQUIT, SIGUSR1, SIGUSR2 };
 	sigset_t mask;
 
-	sigemptyset(&mask);
-	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
-		sigaddset(&mask, passed[i]);
+	launch_signals(&mask);
+	sigaddset(&mask, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &mask, &launch->old_mask);
+	sigdelset(&mask, SIGPIPE); /* the write says it */
 	launch->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC);
 }
 

@@ -13,12 +13,14 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "emu/cluster/cluster.h"
+#include "fairlead_driver.h"
 
 #define LAUNCH_TASKS_MAX 1024
 #define LAUNCH_LINE_MAX  4096 /* bytes; a longer line is broken */
@@ -29,8 +31,9 @@ struct launch_spec {
 	const char *job;
 	uint32_t attempt;
 	bool has_lane; /* false: there is no environment file to read */
-	/* Variables that a task never inherits from us; ended by NULL. */
-	const char *const *cleared;
+	/* A task never inherits their variables from us; ended by NULL. */
+	const struct fairlead_driver *const *drivers;
+	const sigset_t *signal_mask; /* of the tasks */
 	uid_t uid;
 	gid_t gid;
 	struct cluster_node *const *nodes; /* of the job, in order */
@@ -40,6 +43,12 @@ struct launch_spec {
 	bool is_labelled; /* "n0.1: " before each line of output */
 	char *const *argv;
 };
+
+/*
+ * The signals that launch_run() passes on, and SIGPIPE: who blocks them
+ * before and until after it loses none of them, nor the chance to clean up.
+ */
+void launch_signals(sigset_t *ret_signals);
 
 /*
  * Start the tasks and wait for their end. Output goes to stdout and stderr in
