@@ -25,7 +25,8 @@
 #define GRANT_SIZE_MAX    (GRANT_FIXED_SIZE + GRANT_PUBLIC_MAX + GRANT_SEALED_MAX)
 #define BASE64            sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
-int grant_public_format(const struct grant_public *public, char **ret_text)
+static int public_make(const struct grant_public *public, json_t **ret_json,
+		       char **ret_text)
 {
 	json_t *context =
 		json_loads(public->context, JSON_REJECT_DUPLICATES, NULL);
@@ -49,15 +50,26 @@ int grant_public_format(const struct grant_public *public, char **ret_text)
 			   public->options, "has_lane", public->has_lane,
 			   "context", context);
 	text = json_dumps(object, JSON_COMPACT);
-	json_decref(object);
-	if (text == NULL)
-		return -ENOMEM;
-	if (strlen(text) > GRANT_PUBLIC_MAX) {
+	if (text == NULL || strlen(text) > GRANT_PUBLIC_MAX) {
+		int result = text == NULL ? -ENOMEM : -EMSGSIZE;
+
+		json_decref(object);
 		free(text);
-		return -EMSGSIZE;
+		return result;
 	}
+	*ret_json = object;
 	*ret_text = text;
 	return 0;
+}
+
+int grant_public_format(const struct grant_public *public, char **ret_text)
+{
+	json_t *object;
+	int result = public_make(public, &object, ret_text);
+
+	if (result == 0)
+		json_decref(object);
+	return result;
 }
 
 static int ids_read(const json_t *object, uint32_t *ids, uint32_t *ret_count,
@@ -152,14 +164,14 @@ static void digest_make(const void *bytes, size_t size,
 	crypto_generichash(ret_digest, GRANT_DIGEST_SIZE, bytes, size, NULL, 0);
 }
 
-int grant_encode(const struct grant *grant, struct writer *writer)
+/* As grant_encode, of a public part that is known to be an object. */
+static int encode(const struct grant *grant, struct writer *writer)
 {
 	size_t public_size = strlen(grant->public_text);
 	uint8_t digest[GRANT_DIGEST_SIZE];
 	size_t start = writer->size;
 
-	if (grant->grant_id == 0 || grant->grant_id > GRANT_ID_MAX ||
-	    !is_object(grant->public_text, public_size))
+	if (grant->grant_id == 0 || grant->grant_id > GRANT_ID_MAX)
 		return -EINVAL;
 	if (public_size > GRANT_PUBLIC_MAX ||
 	    grant->sealed_size > GRANT_SEALED_MAX)
@@ -178,6 +190,13 @@ int grant_encode(const struct grant *grant, struct writer *writer)
 	if (writer->result < 0)
 		writer->size = start;
 	return writer->result;
+}
+
+int grant_encode(const struct grant *grant, struct writer *writer)
+{
+	if (!is_object(grant->public_text, strlen(grant->public_text)))
+		return -EINVAL;
+	return encode(grant, writer);
 }
 
 /* Magic, version, sizes and digest. */
@@ -247,31 +266,53 @@ void grant_fini(struct grant *grant)
 	*grant = (struct grant){ 0 };
 }
 
-int grant_format(const struct grant *grant, char **ret_text)
+static int text_of(const struct writer *writer, char **ret_text)
 {
 	const size_t prefix_size = strlen(GRANT_TEXT_PREFIX);
-	struct writer writer = { 0 };
-	size_t text_size;
-	char *text;
-	int result;
+	size_t text_size = sodium_base64_encoded_len(writer->size, BASE64);
+	char *text = malloc(prefix_size + text_size);
 
-	result = grant_encode(grant, &writer);
-	if (result < 0) {
-		writer_fini(&writer);
-		return result;
-	}
-	text_size = sodium_base64_encoded_len(writer.size, BASE64);
-	text = malloc(prefix_size + text_size);
-	if (text != NULL) {
-		memcpy(text, GRANT_TEXT_PREFIX, prefix_size);
-		sodium_bin2base64(text + prefix_size, text_size, writer.data,
-				  writer.size, BASE64);
-	}
-	writer_fini(&writer);
 	if (text == NULL)
 		return -ENOMEM;
+	memcpy(text, GRANT_TEXT_PREFIX, prefix_size);
+	sodium_bin2base64(text + prefix_size, text_size, writer->data,
+			  writer->size, BASE64);
 	*ret_text = text;
 	return 0;
+}
+
+int grant_format(const struct grant *grant, char **ret_text)
+{
+	struct writer writer = { 0 };
+	int result = grant_encode(grant, &writer);
+
+	if (result == 0)
+		result = text_of(&writer, ret_text);
+	writer_fini(&writer);
+	return result;
+}
+
+int grant_make(const struct grant_public *public, uint64_t epoch,
+	       json_t **ret_json, char **ret_text)
+{
+	struct grant grant = { .grant_id = public->grant_id, .epoch = epoch };
+	_auto_(freep) char *public_text = NULL;
+	struct writer writer = { 0 };
+	json_t *object;
+	int result = public_make(public, &object, &public_text);
+
+	if (result < 0)
+		return result;
+	grant.public_text = public_text;
+	result = encode(&grant, &writer);
+	if (result == 0)
+		result = text_of(&writer, ret_text);
+	writer_fini(&writer);
+	if (result == 0)
+		*ret_json = object;
+	else
+		json_decref(object);
+	return result;
 }
 
 int grant_parse(const char *text, struct grant *ret_grant,

@@ -55,6 +55,14 @@ int grant_public_read(const json_t *object, uint32_t *ids,
 		      struct fairlead_error *ret_error);
 
 /*
+ * All of a grant without secrets at once: its public part (the caller
+ * json_decref's it) and its text form (the caller frees it). Errors as
+ * grant_public_format.
+ */
+int grant_make(const struct grant_public *public, uint64_t epoch,
+	       json_t **ret_json, char **ret_text);
+
+/*
  * Append the opaque form; the grant's pointers are borrowed. -EINVAL: a grant
  * id out of range, or a public part that is no JSON object; -EMSGSIZE, -ENOMEM.
  */

@@ -140,6 +140,34 @@ static void public_part_that_lacks_or_bends_a_member_is_refused(void **state)
 	}
 }
 
+static void making_it_at_once_gives_the_same(void **state)
+{
+	struct grant grant = { .grant_id = sample_public.grant_id, .epoch = 3 };
+	struct grant_public public = sample_public;
+	char *public_text = NULL, *dumped, *text = NULL, *made = NULL;
+	json_t *json = NULL;
+
+	assert_int_equal(grant_public_format(&public, &public_text), 0);
+	grant.public_text = public_text;
+	assert_int_equal(grant_format(&grant, &text), 0);
+	assert_int_equal(grant_make(&public, 3, &json, &made), 0);
+	assert_string_equal(made, text);
+	dumped = json_dumps(json, JSON_COMPACT);
+	assert_string_equal(dumped, public_text);
+	free(dumped);
+	free(made);
+	json_decref(json);
+	made = NULL;
+	public.context = "[]";
+	assert_int_equal(grant_make(&public, 3, &json, &made), -EINVAL);
+	public.context = "{}";
+	public.grant_id = 0;
+	assert_int_equal(grant_make(&public, 3, &json, &made), -EINVAL);
+	assert_null(made);
+	free(public_text);
+	free(text);
+}
+
 static void grant_has_the_golden_bytes(void **state)
 {
 	static const char expected[] = "FRGT\1\0\0\0"
@@ -417,6 +445,7 @@ int main(void)
 		cmocka_unit_test(public_part_is_read_as_it_was_written),
 		cmocka_unit_test(
 			public_part_that_lacks_or_bends_a_member_is_refused),
+		cmocka_unit_test(making_it_at_once_gives_the_same),
 		cmocka_unit_test(grant_has_the_golden_bytes),
 		cmocka_unit_test(grant_comes_back_as_it_was),
 		cmocka_unit_test(
