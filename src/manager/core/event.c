@@ -18,27 +18,51 @@ static void put(struct event *event, const char *text)
 	write_bytes(&event->writer, text, strlen(text));
 }
 
+/* Bytes that stand in JSON as they are, from the begin of the text. */
+static size_t plain_size(const char *text)
+{
+	size_t size = 0;
+
+	while (text[size] >= ' ' && text[size] < 0x7f && text[size] != '"' &&
+	       text[size] != '\\')
+		size++;
+	return size;
+}
+
+/* A clean text; what is not ASCII in it is valid UTF-8. */
+static void put_escaped(struct event *event, const char *text)
+{
+	while (*text != 0) {
+		size_t plain = strcspn(text, "\"\\\n");
+
+		write_bytes(&event->writer, text, plain);
+		text += plain;
+		if (*text == 0)
+			return;
+		put(event, *text == '\n' ? "\\n" : "\\");
+		if (*text != '\n')
+			write_bytes(&event->writer, text, 1);
+		text++;
+	}
+}
+
 static void put_quoted(struct event *event, const char *text)
 {
-	char *clean = memory_text(text == NULL ? "" : text);
-	const char *from = clean;
+	size_t plain;
 
-	text_clean(clean);
+	if (text == NULL)
+		text = "";
+	plain = plain_size(text);
 	put(event, "\"");
-	while (*from != 0) {
-		size_t plain = strcspn(from, "\"\\\n");
+	write_bytes(&event->writer, text, plain);
+	if (text[plain] != 0) {
+		char *clean = memory_text(text + plain);
 
-		write_bytes(&event->writer, from, plain);
-		from += plain;
-		if (*from == 0)
-			break;
-		put(event, *from == '\n' ? "\\n" : "\\");
-		if (*from != '\n')
-			write_bytes(&event->writer, from, 1);
-		from++;
+		text_clean(clean);
+		put_escaped(event, clean);
+		free(clean);
 	}
 	put(event, "\"");
-	free(clean);
 }
 
 static void put_member(struct event *event, const char *member)

@@ -26,20 +26,18 @@ json_t *core_grant_json(const struct core *core, const struct job *job,
 		.has_lane = job->has_lane,
 		.context = context,
 	};
-	_auto_(freep) char *public_text = NULL;
-	_auto_(freep) char *text = NULL;
-	struct grant grant = { .grant_id = job->grant_id, .epoch = job->epoch };
+	json_t *object;
+	json_t *members;
+	char *text;
 
 	/* A request is not so long, and a driver's words are an object. */
-	if (grant_public_format(&public, &public_text) < 0)
+	if (grant_make(&public, job->epoch, &object, &text) < 0)
 		abort();
-	grant.public_text = public_text;
-	if (grant_format(&grant, &text) < 0)
-		abort();
-	return memory_check(json_pack("{s:s, s:I, s:o}", "grant", text,
-				      "grant_id", (json_int_t)job->grant_id,
-				      "public",
-				      json_loads(public_text, 0, NULL)));
+	members = memory_check(json_pack("{s:s, s:I, s:o}", "grant", text,
+					 "grant_id", (json_int_t)job->grant_id,
+					 "public", object));
+	free(text);
+	return members;
 }
 
 json_t *core_grant_members(const struct core *core, const struct job *job)

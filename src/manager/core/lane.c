@@ -5,6 +5,8 @@
  * its nodes still know them, so that a lane keeps them.
  */
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "manager/core/state.h"
 
@@ -64,38 +66,69 @@ void core_ids_each(const struct core *core, const struct job *job,
 	assert(next == job->id_count);
 }
 
-struct id_sets {
-	const struct interconnect *ic;
-	struct idset *sets[FAIRLEAD_POOLS_MAX];
+/* The identifiers of one pool while they are gathered. */
+struct id_list {
+	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	size_t count;
 };
 
-static void id_add(size_t pool, uint32_t id, void *arg)
+/* Into its place: a lane has few identifiers, mostly in order. */
+static void id_insert(size_t pool, uint32_t id, void *arg)
 {
-	struct id_sets *all = arg;
+	struct id_list *list = (struct id_list *)arg + pool;
+	size_t i = list->count++;
 
-	if (all->sets[pool] == NULL &&
-	    idset_create(all->ic->pools[pool].limit, &all->sets[pool]) < 0)
-		abort();
-	idset_add(all->sets[pool], id);
+	for (; i > 0 && list->ids[i - 1] > id; i--)
+		list->ids[i] = list->ids[i - 1];
+	list->ids[i] = id;
+}
+
+/* As an id set's text: "1024-1025,1030". */
+static void list_format(const struct id_list *list, char text[CORE_IDS_TEXT])
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t from = 0, to; from < list->count; from = to) {
+		to = from + 1;
+		while (to < list->count &&
+		       list->ids[to] == list->ids[to - 1] + 1)
+			to++;
+		used += (size_t)snprintf(text + used, CORE_IDS_TEXT - used,
+					 "%s%" PRIu32, from > 0 ? "," : "",
+					 list->ids[from]);
+		if (to > from + 1)
+			used += (size_t)snprintf(text + used,
+						 CORE_IDS_TEXT - used,
+						 "-%" PRIu32,
+						 list->ids[to - 1]);
+	}
+}
+
+void core_ids_texts(const struct core *core, const struct job *job,
+		    char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT])
+{
+	struct id_list lists[FAIRLEAD_POOLS_MAX];
+
+	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++)
+		lists[i].count = 0;
+	core_ids_each(core, job, id_insert, lists);
+	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++)
+		list_format(&lists[i], texts[i]);
 }
 
 json_t *core_ids_json(const struct core *core, const struct job *job)
 {
-	struct id_sets all = { .ic = &core->interconnects.list[job->driver] };
+	const struct interconnect *ic = &core->interconnects.list[job->driver];
+	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
 	json_t *object = memory_check(json_object());
 
-	core_ids_each(core, job, id_add, &all);
-	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
-		char *text;
-
-		if (all.sets[i] == NULL)
-			continue;
-		text = memory_check(idset_format(all.sets[i]));
-		json_object_set_new(object, all.ic->pools[i].name,
-				    memory_check(json_string(text)));
-		free(text);
-		idset_destroy(all.sets[i]);
-	}
+	core_ids_texts(core, job, texts);
+	for (size_t i = 0; i < ic->pool_count; i++)
+		if (texts[i][0] != 0)
+			json_object_set_new(
+				object, ic->pools[i].name,
+				memory_check(json_string(texts[i])));
 	return object;
 }
 

@@ -47,25 +47,26 @@ static void id_quarantine(size_t pool, uint32_t id, void *arg)
 void core_quarantine_enter(struct core *core, struct job *job)
 {
 	_auto_(freep) char *nodes = core_parts_text(core, job, false);
-	json_t *ids = core_ids_json(core, job);
-	const char *pool;
-	json_t *set;
+	struct interconnect *ic = core_interconnect(core, job);
+	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
 
 	assert(!job->is_quarantined && job->owed_count > 0);
-	core_ids_each(core, job, id_quarantine, core_interconnect(core, job));
+	core_ids_each(core, job, id_quarantine, ic);
 	job->is_quarantined = true;
 	job->since_us = clock_wall_us(core->clock);
-	json_object_foreach (ids, pool, set) {
+	core_ids_texts(core, job, texts);
+	for (size_t i = 0; i < ic->pool_count; i++) {
 		struct event event;
 
+		if (texts[i][0] == 0)
+			continue;
 		event_begin(&event, core, "quarantine");
-		event_text(&event, "pool", pool);
-		event_text(&event, "ids", json_string_value(set));
+		event_text(&event, "pool", ic->pools[i].name);
+		event_text(&event, "ids", texts[i]);
 		event_text(&event, "nodes", nodes);
 		event_text(&event, "why", job->why);
 		event_store(&event, core, job);
 	}
-	json_decref(ids);
 	core_retry_schedule(core, job);
 }
 
@@ -89,14 +90,14 @@ void core_free_event(struct core *core, struct job *job, const char *pool,
 
 void core_ids_free(struct core *core, struct job *job)
 {
-	json_t *ids = core_ids_json(core, job);
-	const char *pool;
-	json_t *set;
+	struct interconnect *ic = core_interconnect(core, job);
+	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
 
-	json_object_foreach (ids, pool, set)
-		core_free_event(core, job, pool, json_string_value(set));
-	json_decref(ids);
-	core_ids_each(core, job, id_put, core_interconnect(core, job));
+	core_ids_texts(core, job, texts);
+	for (size_t i = 0; i < ic->pool_count; i++)
+		if (texts[i][0] != 0)
+			core_free_event(core, job, ic->pools[i].name, texts[i]);
+	core_ids_each(core, job, id_put, ic);
 }
 
 /* --- asking again --- */

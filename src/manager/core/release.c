@@ -74,8 +74,7 @@ static void run_end(struct core *core, struct release_run *run_owned,
 {
 	for (size_t i = 0; i < run_owned->wait_count; i++)
 		wait_end(core, run_owned->waits[i].wait_ref,
-			 run_owned->waits[i].place,
-			 memory_check(json_deep_copy(item)));
+			 run_owned->waits[i].place, json_incref(item));
 	core_release_run_destroy(run_owned);
 }
 

@@ -208,7 +208,11 @@ void core_describe(const struct core *core, const struct job *job,
 /* Call fn with each identifier that the job still has. */
 void core_ids_each(const struct core *core, const struct job *job,
 		   void (*fn)(size_t pool, uint32_t id, void *arg), void *arg);
-/* They by pool: {"vni":"1024-1025"}. */
+/* They by pool as id sets, "" where there are none. */
+#define CORE_IDS_TEXT (FAIRLEAD_LANE_IDS_MAX * 11)
+void core_ids_texts(const struct core *core, const struct job *job,
+		    char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT]);
+/* The same as {"vni":"1024-1025"}. */
 json_t *core_ids_json(const struct core *core, const struct job *job);
 /* Host list of the job's nodes; the caller frees it. */
 char *core_nodes_text(const struct core *core, const struct job *job);

@@ -415,6 +415,27 @@ static void the_apply_floor_is_below_what_may_still_be_applied(void **state)
 	assert_int_equal(core_apply_floor(f->core), first);
 }
 
+static void what_nodes_say_stays_one_line_of_json(void **state)
+{
+	struct fixture *f = *state;
+	json_t *exception;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = reserved(f, "n0", "");
+	apply(f, id);
+	answer_all(f, open_fanout(f), -EIO,
+		   "a \"quote\", a \\, a\ttab, a\nline, \xc3\xa4 and \xff");
+	answer_all(f, open_fanout(f), 0, "");
+	exception = event(f, id, "exception");
+	assert_string_equal(
+		json_string_value(json_object_get(exception, "note")),
+		"failed on 1 of 1 nodes: n0: a \"quote\", a \\, a?tab, "
+		"a\nline, "
+		"\xc3\xa4 and ?");
+	json_decref(exception);
+}
+
 static void more_different_texts_than_fit_are_counted(void **state)
 {
 	struct fixture *f = *state;
@@ -474,6 +495,7 @@ int main(void)
 		T(a_released_grant_is_not_applied),
 		T(who_may_apply),
 		T(the_apply_floor_is_below_what_may_still_be_applied),
+		T(what_nodes_say_stays_one_line_of_json),
 		T(more_different_texts_than_fit_are_counted),
 	};
 
