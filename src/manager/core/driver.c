@@ -151,6 +151,16 @@ static void plan_one(const struct interconnects *interconnects,
 			    plan->list[i].pool_count, ret_error);
 }
 
+/* Also when its settings are wrong, of which there is an error already. */
+static bool is_configured(const struct core_config *config,
+			  const struct fairlead_driver *driver)
+{
+	for (size_t i = 0; i < config->driver_count; i++)
+		if (strcmp(config->drivers[i].driver->name, driver->name) == 0)
+			return true;
+	return false;
+}
+
 int drivers_plan(const struct interconnects *interconnects,
 		 const struct core_config *config,
 		 const struct edge_probe *probe, struct driver_plan *ret_plan,
@@ -162,11 +172,9 @@ int drivers_plan(const struct interconnects *interconnects,
 			 ret_error);
 	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++) {
 		const struct interconnect *ic = &interconnects->list[i];
-		bool is_kept = false;
 
-		for (size_t n = 0; n < ret_plan->count; n++)
-			is_kept = is_kept || ret_plan->list[n].index == i;
-		if (ic->driver != NULL && !is_kept && ic->job_count > 0)
+		if (ic->driver != NULL && ic->job_count > 0 &&
+		    !is_configured(config, ic->driver))
 			error_add(ret_error, -EINVAL,
 				  "driver '%s' has %" PRIu32
 				  " grants: it cannot be turned off before "

@@ -240,6 +240,7 @@ static void an_index_is_used_again_only_when_its_node_is_gone(void **state)
 
 static void an_interconnect_with_grants_stays_on(void **state)
 {
+	static const struct fairlead_setting unknown = { "colour", "red", 1 };
 	struct fixture *f = *state;
 	struct fairlead_error error;
 	char text[2048];
@@ -253,6 +254,15 @@ static void an_interconnect_with_grants_stays_on(void **state)
 	/* Nor does a core start without it. */
 	assert_int_equal(fixture_load(f, &core, &error), -EINVAL);
 	assert_contains(error.text, "job row 1: interconnect 'twin'");
+	/* One whose settings are wrong is not one that goes. */
+	f->config.driver_count = 2;
+	f->drivers[1].settings = &unknown;
+	f->drivers[1].setting_count = 1;
+	assert_int_equal(configure(f, text), -EINVAL);
+	assert_contains(text, "no setting 'colour'");
+	assert_null(strstr(text, "grants"));
+	f->drivers[1].setting_count = 0;
+	f->config.driver_count = 1;
 	release_id(f, 1);
 	assert_int_equal(configure(f, text), 0);
 	assert_contains(text, "twin: turned off\n");
