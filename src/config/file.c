@@ -91,13 +91,18 @@ int config_load(const char *path, unsigned int roles,
 	return result;
 }
 
-/* The user that the role runs as may own its key, to read it again later. */
+/*
+ * The manager's user may own its key, to read it again later. user NULL: there
+ * is no such user, a node's key is read with privileges.
+ */
 static bool may_own_key(uid_t uid, const char *user)
 {
 	const struct passwd *entry;
 
 	if (uid == 0 || uid == geteuid())
 		return true;
+	if (user == NULL)
+		return false;
 	entry = getpwnam(user);
 	return entry != NULL && entry->pw_uid == uid;
 }
@@ -151,7 +156,7 @@ int config_check_files(const struct config *config, unsigned int roles,
 			      config->manager.undrain_command, &report);
 	}
 	if ((roles & CONFIG_ROLE_NODE) != 0) {
-		check_key(config->node.key, config->node.user, &report);
+		check_key(config->node.key, NULL, &report);
 		check_user(config->node.user, &report);
 	}
 	if (report.count > 0)

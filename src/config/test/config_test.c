@@ -508,6 +508,34 @@ static void files_of_a_role_are_checked(void **state)
 			 0);
 }
 
+/* The manager runs as its user; a node's key is read by the guard only. */
+static void a_nodes_key_is_roots(void **state)
+{
+	const struct folder *folder = *state;
+	_auto_(freep) char *errors = NULL;
+	_auto_(config_destroyp) struct config *config = NULL;
+	char text[512];
+
+	if (geteuid() != 0)
+		skip();
+	snprintf(text, sizeof(text),
+		 "manager { key = \"%s\" user = nobody }\n"
+		 "node { manager = \"m:1\" key = \"%s\" user = nobody }\n",
+		 folder->key, folder->key);
+	config = assert_parsed(text);
+	write_file(folder->key, 0600, "");
+	assert_int_equal(config_check_files(
+				 config, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
+				 NULL),
+			 0);
+	assert_int_equal(chown(folder->key, 65534, 65534), 0);
+	assert_int_equal(config_check_files(config, CONFIG_ROLE_MANAGER, NULL),
+			 0);
+	assert_int_equal(config_check_files(config, CONFIG_ROLE_NODE, &errors),
+			 -EINVAL);
+	assert_non_null(strstr(errors, "belongs to uid 65534"));
+}
+
 int main(void)
 {
 #define WITH_FOLDER(test) \
@@ -534,6 +562,7 @@ int main(void)
 		WITH_FOLDER(a_huge_file_is_refused),
 		WITH_FOLDER(a_file_that_others_can_write_is_refused_to_root),
 		WITH_FOLDER(files_of_a_role_are_checked),
+		WITH_FOLDER(a_nodes_key_is_roots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
