@@ -141,6 +141,26 @@ static void run_outputs(struct engine *engine, struct group *group)
 	}
 }
 
+static void on_committed(void *arg, int result);
+
+static void submit(struct engine *engine, struct group *group)
+{
+	group->is_submitted = true;
+	group->byte_count = store_batch_bytes(group->batch);
+	engine->store.ops->commit(engine->store.ctx, take_ptr(group->batch),
+				  on_committed, group);
+}
+
+/* The disk works on the next group while the outputs of this one are done. */
+static void submit_next(struct engine *engine)
+{
+	struct group *group = engine->groups;
+
+	if (engine->spoiled == 0 && group != NULL && !group->is_submitted &&
+	    group->result == 0 && group->batch != NULL)
+		submit(engine, group);
+}
+
 static void count(struct counters *counters, const struct group *group)
 {
 	static const uint64_t bounds[] = ROW_BUCKETS;
@@ -170,17 +190,10 @@ static void on_committed(void *arg, int result)
 	}
 	count(&engine->counters, group);
 	engine->is_recovery = false;
+	submit_next(engine);
 	run_outputs(engine, group);
 	group_destroy(group);
 	commit_flush(engine);
-}
-
-static void submit(struct engine *engine, struct group *group)
-{
-	group->is_submitted = true;
-	group->byte_count = store_batch_bytes(group->batch);
-	engine->store.ops->commit(engine->store.ctx, take_ptr(group->batch),
-				  on_committed, group);
 }
 
 /* True when there may be more to do. */
