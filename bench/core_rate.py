@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The core alone: decisions a second, when rows and nodes cost nothing."""
+"""The core alone: decisions a CPU second, when rows and nodes cost nothing."""
 import os
 
 import manager
@@ -32,9 +32,9 @@ def run(options):
                          done[0]["bytes_per_round"], "-"])
     finally:
         daemon.close()
-    report.table("rounds of the core alone a second", [
+    report.table("rounds of the core alone a CPU second", [
         "round", "best", "median", "us/round", "rows/round", "bytes/round",
         "aim"], rows)
-    report.plot(options.folder, NAME, "rounds of the core alone a second",
+    report.plot(options.folder, NAME, "rounds of the core alone a CPU second",
                 "round", "rounds/s", ["best", "median"],
                 [row[:3] for row in rows])

@@ -36,13 +36,13 @@ def drop_cache(daemon):
 
 
 def start(daemon, number):
-    """Seconds until it listens, and until a reserve was accepted."""
+    """Seconds until it listens, until a reserve was accepted, and of CPU."""
     begun = time.monotonic()
     listening = daemon.start()
     daemon.call("reserve", request={
         "key": f"bench/start-{number}/0", "uid": 1000, "gid": 1000,
         "nodes": "n[0-3]"})
-    return listening, time.monotonic() - begun
+    return listening, time.monotonic() - begun, daemon.cpu_s()
 
 
 def check(daemon):
@@ -92,11 +92,12 @@ def show(options, times):
                                            False)
         accepted = report.best_and_median([value[1] for value in values],
                                           False)
-        rows.append([kind, *listening, *accepted, f"<= {AIM_S}"])
+        cpu = report.best_and_median([value[2] for value in values], False)
+        rows.append([kind, *listening, *accepted, *cpu, f"<= {AIM_S}"])
         bars.append([kind, accepted[0], accepted[1]])
     report.table("seconds from exec", [
         "start", "answers, best", "median", "reserve accepted, best",
-        "median", "aim"], rows)
+        "median", "CPU, best", "median", "aim"], rows)
     report.plot(options.folder, NAME,
                 "from exec to the first accepted reserve", "start", "s",
                 ["best", "median"], bars)
