@@ -22,8 +22,10 @@ int process_of(pid_t pid, struct process *ret_process)
 {
 	char path[64], text[STAT_BYTES_MAX];
 	_auto_(closep) int fd = -1;
+	unsigned int threads;
 	uint64_t start;
 	ssize_t size;
+	bool is_dead;
 	char *at;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -37,11 +39,13 @@ int process_of(pid_t pid, struct process *ret_process)
 	at = strrchr(text, ')'); /* the name may hold anything */
 	if (at == NULL)
 		return -ESRCH;
-	if (at[1] == ' ' && at[2] == 'Z')
-		return -ESRCH;
-	for (int field = 2; field < 22 && at != NULL; field++)
+	is_dead = at[1] == ' ' && at[2] == 'Z';
+	for (int field = 2; field < 20 && at != NULL; field++)
 		at = strchr(at + 1, ' ');
-	if (at == NULL || sscanf(at, "%" SCNu64, &start) != 1)
+	if (at == NULL || sscanf(at, "%u %*d %" SCNu64, &threads, &start) != 2)
+		return -ESRCH;
+	/* A thread may outlive the first one, with all that is open. */
+	if (is_dead && threads <= 1)
 		return -ESRCH;
 	*ret_process = (struct process){ .pid = pid, .start = start };
 	return 0;

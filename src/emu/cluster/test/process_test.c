@@ -2,6 +2,7 @@
 #include "emu/cluster/process.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,6 +118,38 @@ static void a_dead_child_is_not_alive(void **state)
 	assert_int_equal(process_of(pid, &process), -ESRCH);
 }
 
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void a_process_whose_first_thread_has_ended_is_alive(void **state)
+{
+	struct process process;
+	pid_t pid = fork();
+	char path[64], text[16] = "";
+	pthread_t thread;
+
+	if (pid == 0) {
+		if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	while (strcmp(text, "Z") != 0) {
+		FILE *file = fopen(path, "re");
+
+		assert_non_null(file);
+		assert_int_equal(fscanf(file, "%*d (%*[^)]) %15s", text), 1);
+		fclose(file);
+	}
+	assert_int_equal(process_of(pid, &process), 0);
+	assert_int_equal(process_stop(&process, 0), 0);
+	assert_int_equal(process_of(pid, &process), -ESRCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +159,8 @@ int main(void)
 		cmocka_unit_test(stop_kills_what_does_not_listen),
 		cmocka_unit_test(an_id_with_another_start_is_another_process),
 		cmocka_unit_test(a_dead_child_is_not_alive),
+		cmocka_unit_test(
+			a_process_whose_first_thread_has_ended_is_alive),
 	};
 
 	return cmocka_run_group_tests(tests, make_log, remove_log);
