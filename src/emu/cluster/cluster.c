@@ -23,9 +23,38 @@ static void progress(const struct cluster_options *options, const char *line)
 		options->progress(options->progress_arg, line);
 }
 
+/* In a value of the configuration. */
+static bool can_be_quoted(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || strchr("\"\\{}", *text))
+			return false;
+	return true;
+}
+
+static int setting_check(const char *setting, struct fairlead_error *ret_error)
+{
+	const char *value = strchr(setting, '=');
+
+	if (!can_be_quoted(setting) || value == NULL ||
+	    memchr(setting, '.', (size_t)(value - setting)) == NULL)
+		return error_set(ret_error, -EINVAL,
+				 "setting '%s' is not of the form "
+				 "SECTION.NAME=VALUE",
+				 setting);
+	if (!cluster_has_section(setting))
+		return error_set(ret_error, -EINVAL,
+				 "setting '%s': the sections are manager, node "
+				 "and slingshot",
+				 setting);
+	return 0;
+}
+
 static int options_check(const struct cluster_options *options,
 			 struct fairlead_error *ret_error)
 {
+	int result = 0;
+
 	if (options->node_count < 1 || options->node_count > CLUSTER_NODES_MAX)
 		return error_set(ret_error, -EINVAL,
 				 "a cluster has 1 to %d nodes, not %u",
@@ -34,18 +63,9 @@ static int options_check(const struct cluster_options *options,
 		return error_set(ret_error, -EINVAL,
 				 "a node has 0 to %d NICs, not %u",
 				 CLUSTER_NICS_MAX, options->nic_count);
-	for (size_t i = 0; i < options->setting_count; i++) {
-		const char *setting = options->settings[i];
-
-		if (strpbrk(setting, "\"\\\n{}") != NULL ||
-		    strchr(setting, '.') == NULL ||
-		    strchr(setting, '=') == NULL)
-			return error_set(ret_error, -EINVAL,
-					 "setting '%s' is not of the form "
-					 "SECTION.NAME=VALUE",
-					 setting);
-	}
-	return 0;
+	for (size_t i = 0; i < options->setting_count && result == 0; i++)
+		result = setting_check(options->settings[i], ret_error);
+	return result;
 }
 
 static int directory_open(struct cluster *cluster,
@@ -53,7 +73,13 @@ static int directory_open(struct cluster *cluster,
 {
 	char path[CLUSTER_PATH_MAX];
 	struct stat stat;
+	int result;
 
+	if (cluster->dir[0] != '/' || !can_be_quoted(cluster->dir))
+		return error_set(ret_error, -EINVAL,
+				 "'%s' is not an absolute path without quotes, "
+				 "backslashes, braces and control characters",
+				 cluster->dir);
 	if (mkdir(cluster->dir, 0755) < 0 && errno != EEXIST)
 		return error_set(ret_error, -errno, "cannot make '%s': %s",
 				 cluster->dir, strerror(errno));
@@ -63,34 +89,39 @@ static int directory_open(struct cluster *cluster,
 				 "'%s' is not a directory that only you can "
 				 "write; use --dir",
 				 cluster->dir);
+	result = cluster_lock(cluster, ret_error);
 	cluster_path(cluster, path, "cluster.json");
-	if (access(path, F_OK) == 0)
+	if (result == 0 && access(path, F_OK) == 0)
 		return error_set(ret_error, -EEXIST,
 				 "a cluster is up in '%s'; take it down with "
 				 "'fairlead cluster down'",
 				 cluster->dir);
-	return cluster_lock(cluster, ret_error);
+	return result;
+}
+
+static int record(void *arg, struct fairlead_error *ret_error)
+{
+	return cluster_state_save(arg, ret_error);
 }
 
 static int places_create(struct cluster *cluster,
 			 struct fairlead_error *ret_error)
 {
 	char run[CLUSTER_PATH_MAX];
-	struct place_spec spec = { .name = "fabric", .run_dir = run };
+	struct place_spec spec = { .name = "fabric",
+				   .run_dir = run,
+				   .record = record,
+				   .record_arg = cluster };
 	int result;
 
 	cluster_path(cluster, run, "manager/run");
 	result = place_create(&spec, &cluster->fabric, ret_error);
-	if (result == 0)
-		result = cluster_state_save(cluster, ret_error);
 	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
 		struct cluster_node *node = &cluster->nodes[i];
 
 		spec.name = node->name;
 		cluster_path(cluster, run, "%s/run", node->name);
 		result = place_create(&spec, &node->holder, ret_error);
-		if (result == 0)
-			result = cluster_state_save(cluster, ret_error);
 	}
 	return result;
 }
@@ -117,7 +148,10 @@ static int steps_run(struct cluster *cluster,
 	int result;
 
 	progress(options, "writing configuration and keys");
-	result = cluster_files_create(cluster, options, ret_error);
+	/* From here on `down` knows that there is something. */
+	result = cluster_state_save(cluster, ret_error);
+	if (result == 0)
+		result = cluster_files_create(cluster, options, ret_error);
 	if (result == 0)
 		progress(options, "making the nodes and their network");
 	if (result == 0)

@@ -128,20 +128,30 @@ static const char *daemon_user(const struct cluster *cluster)
 	return getpwnam("fairlead") != NULL ? "fairlead" : "nobody";
 }
 
-static void section_write(FILE *file, const struct cluster_options *options,
-			  const char *section)
+static bool is_in_section(const char *setting, const char *section)
 {
 	size_t size = strlen(section);
 
-	for (size_t i = 0; i < options->setting_count; i++) {
-		const char *setting = options->settings[i];
-		const char *value = strchr(setting, '=');
+	return strncmp(setting, section, size) == 0 && setting[size] == '.';
+}
 
-		if (strncmp(setting, section, size) == 0 &&
-		    setting[size] == '.' && value != NULL)
+bool cluster_has_section(const char *setting)
+{
+	return is_in_section(setting, "manager") ||
+	       is_in_section(setting, "node") ||
+	       is_in_section(setting, "slingshot");
+}
+
+static void section_write(FILE *file, const struct cluster_options *options,
+			  const char *section)
+{
+	for (size_t i = 0; i < options->setting_count; i++) {
+		const char *name = options->settings[i] + strlen(section) + 1;
+
+		if (is_in_section(options->settings[i], section))
 			fprintf(file, "    %.*s = \"%s\"\n",
-				(int)(value - setting - (ptrdiff_t)size - 1),
-				setting + size + 1, value + 1);
+				(int)(strchr(name, '=') - name), name,
+				strchr(name, '=') + 1);
 	}
 }
 

@@ -24,6 +24,8 @@ int cluster_lock(struct cluster *cluster, struct fairlead_error *ret_error);
 /* files.c: directories, configuration, keys, copies. */
 int cluster_programs_find(struct cluster_programs *programs,
 			  struct fairlead_error *ret_error);
+/* SECTION.NAME=VALUE is for a section that the configuration has. */
+bool cluster_has_section(const char *setting);
 int cluster_files_create(const struct cluster *cluster,
 			 const struct cluster_options *options,
 			 struct fairlead_error *ret_error);

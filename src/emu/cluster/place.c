@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,9 +46,10 @@ static int mount_private(const char *run_dir)
 	return 0;
 }
 
-static void hold(const struct place_spec *spec, int ready_fd)
+/* fd: says that it is ready, and hears that it is recorded. */
+static void hold(const struct place_spec *spec, int fd)
 {
-	char title[16];
+	char title[16], recorded;
 	int result = 0;
 
 	setsid();
@@ -56,7 +58,8 @@ static void hold(const struct place_spec *spec, int ready_fd)
 		result = -errno;
 	if (result == 0)
 		result = mount_private(spec->run_dir);
-	if (write(ready_fd, &result, sizeof(result)) < 0 || result < 0)
+	if (write(fd, &result, sizeof(result)) < 0 || result < 0 ||
+	    read(fd, &recorded, 1) != 1)
 		_exit(1);
 	if (chdir("/") < 0)
 		_exit(1);
@@ -68,33 +71,57 @@ static void hold(const struct place_spec *spec, int ready_fd)
 		pause();
 }
 
+/* What the holder said, when it is recorded. */
+static int holder_wait(const struct place_spec *spec, int fd, pid_t pid,
+		       struct process *ret_holder,
+		       struct fairlead_error *ret_error)
+{
+	struct process holder;
+	int result = -ECHILD;
+
+	if (read(fd, &result, sizeof(result)) < 0)
+		result = -errno;
+	if (result == 0)
+		result = process_of(pid, &holder);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot make namespaces for '%s': %s",
+				 spec->name, strerror(-result));
+	*ret_holder = holder;
+	result = spec->record(spec->record_arg, ret_error);
+	if (result == 0 && send(fd, "", 1, MSG_NOSIGNAL) != 1)
+		result = error_set(ret_error, -ECHILD,
+				   "the holder of '%s' has ended", spec->name);
+	if (result < 0)
+		*ret_holder = (struct process){ 0 };
+	return result;
+}
+
 int place_create(const struct place_spec *spec, struct process *ret_holder,
 		 struct fairlead_error *ret_error)
 {
-	int fds[2], result = -ECHILD;
+	_auto_(closep) int fd = -1;
+	int fds[2], result;
 	pid_t pid;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return error_set(ret_error, -errno, "cannot make a pipe: %s",
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return error_set(ret_error, -errno, "cannot make a socket: %s",
 				 strerror(errno));
+	fd = fds[0];
 	pid = fork();
 	if (pid == 0) {
 		close(fds[0]);
 		hold(spec, fds[1]);
 	}
 	close(fds[1]);
-	if (pid > 0 && read(fds[0], &result, sizeof(result)) < 0)
-		result = -errno;
-	close(fds[0]);
 	if (pid < 0)
 		return error_set(ret_error, -EAGAIN, "cannot fork");
-	if (result == 0)
-		return process_of(pid, ret_holder);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	return error_set(ret_error, result,
-			 "cannot make namespaces for '%s': %s", spec->name,
-			 strerror(-result));
+	result = holder_wait(spec, fd, pid, ret_holder, ret_error);
+	if (result < 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return result;
 }
 
 static int enter(const struct process *holder, int namespaces,

@@ -15,6 +15,12 @@
 struct place_spec {
 	const char *name;    /* host name inside */
 	const char *run_dir; /* appears as /run/fairlead inside; exists */
+	/*
+	 * Writes down that the holder is there; ret_holder is set. A holder
+	 * of which that was not done, since it failed or we died, ends.
+	 */
+	int (*record)(void *arg, struct fairlead_error *ret_error);
+	void *record_arg;
 };
 
 /* Make a place and its holder. -EPERM with a text when that is not allowed. */

@@ -14,9 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STATE_VERSION 1
+#define LOCK_STEPS    200
+#define LOCK_STEP_NS  10000000 /* 10 ms */
 
 void cluster_path(const struct cluster *cluster, char *path, const char *format,
 		  ...)
@@ -162,6 +165,7 @@ int cluster_state_load(const char *dir, struct cluster *cluster,
 
 int cluster_lock(struct cluster *cluster, struct fairlead_error *ret_error)
 {
+	const struct timespec step = { .tv_nsec = LOCK_STEP_NS };
 	char path[CLUSTER_PATH_MAX];
 
 	cluster_path(cluster, path, "lock");
@@ -169,6 +173,11 @@ int cluster_lock(struct cluster *cluster, struct fairlead_error *ret_error)
 	if (cluster->lock_fd < 0)
 		return error_set(ret_error, -errno, "cannot open '%s': %s",
 				 path, strerror(errno));
+	/* What a command that was killed had just forked lets go soon. */
+	for (uint32_t i = 0; flock(cluster->lock_fd, LOCK_EX | LOCK_NB) < 0 &&
+			     errno == EWOULDBLOCK && i < LOCK_STEPS;
+	     i++)
+		nanosleep(&step, NULL);
 	if (flock(cluster->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return error_set(ret_error, -EBUSY,
 				 "another command is changing the cluster in "

@@ -2,12 +2,14 @@
 #include "emu/cluster/place.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -18,9 +20,16 @@
 static char run_dir[64];
 static struct process holder;
 
+static int record_nowhere(void *arg, struct fairlead_error *ret_error)
+{
+	return 0;
+}
+
 static int make_place(void **state)
 {
-	struct place_spec spec = { .name = "n7", .run_dir = run_dir };
+	struct place_spec spec = { .name = "n7",
+				   .run_dir = run_dir,
+				   .record = record_nowhere };
 	struct fairlead_error error;
 	char path[96];
 
@@ -141,6 +150,62 @@ static void a_place_that_is_gone_says_what_to_do(void **state)
 	assert_int_equal(place_sweep(&gone, NULL, 0, 0), -ESRCH);
 }
 
+/* Tell who is the holder, and die before that is on record. */
+static int die_before_record(void *arg, struct fairlead_error *ret_error)
+{
+	int *fds = arg;
+
+	_exit(write(fds[1], &holder, sizeof(holder)) == sizeof(holder) ? 0 : 1);
+}
+
+static int refuse_record(void *arg, struct fairlead_error *ret_error)
+{
+	*(struct process *)arg = holder;
+	return error_set(ret_error, -ENOSPC, "the disk is full");
+}
+
+static void wait_end(const struct process *process)
+{
+	struct pollfd pollfd = { .fd = pidfd_open(process->pid, 0),
+				 .events = POLLIN };
+
+	if (pollfd.fd >= 0)
+		assert_int_equal(poll(&pollfd, 1, 20000), 1);
+	close(pollfd.fd);
+	assert_false(process_is_alive(process));
+}
+
+static void a_holder_that_nobody_has_recorded_ends(void **state)
+{
+	struct process kept = holder, forgotten = { 0 };
+	struct fairlead_error error;
+	int fds[2], status;
+	struct place_spec spec = { .name = "n8",
+				   .run_dir = run_dir,
+				   .record = die_before_record,
+				   .record_arg = fds };
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(place_create(&spec, &holder, &error) < 0 ? 2 : 3);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(fds[0], &forgotten, sizeof(forgotten)),
+			 sizeof(forgotten));
+	assert_int_not_equal(forgotten.pid, kept.pid);
+	wait_end(&forgotten);
+	spec.record = refuse_record;
+	spec.record_arg = &forgotten;
+	assert_int_equal(place_create(&spec, &holder, &error), -ENOSPC);
+	assert_int_equal(holder.pid, 0);
+	wait_end(&forgotten);
+	holder = kept;
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +213,7 @@ int main(void)
 		cmocka_unit_test(ip_configures_the_network_inside),
 		cmocka_unit_test(sweep_ends_what_lives_there_and_nothing_else),
 		cmocka_unit_test(a_place_that_is_gone_says_what_to_do),
+		cmocka_unit_test(a_holder_that_nobody_has_recorded_ends),
 	};
 	struct fairlead_error error;
 
