@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Fairlead has two promises, on a fresh Debian 12 with git and make:
 #   make demo   installs what is missing, builds, and runs the main job
 #   make test   the same set-up, then every test suite
