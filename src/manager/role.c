@@ -16,11 +16,15 @@
 #include "manager/role_internal.h"
 #include "manager/wire/client.h"
 #include "sys/clock.h"
+#include "sys/descriptors.h"
 #include "sys/files.h"
 #include "sys/rng.h"
 
 #define SOCKET_MODE          0666 /* who may do what goes by the peer's uid */
 #define NODE_QUEUE_BYTES_MAX (16 * NET_FRAME_BYTES_MAX)
+#define DESCRIPTORS_OWN      64 /* the journal, metrics, commands, ... */
+#define DESCRIPTORS_MAX \
+	(ENGINE_NODES_MAX + CLIENT_CONNECTIONS_MAX + DESCRIPTORS_OWN)
 
 /* --- events of the nets --- */
 
@@ -333,26 +337,49 @@ static int make_engine(struct manager *manager,
 	return result;
 }
 
+static size_t least(size_t left, size_t right)
+{
+	return left < right ? left : right;
+}
+
+/*
+ * Who reaches the port for nodes can open connections without end. What is
+ * left to clients, and to the manager itself, is none of theirs.
+ */
+static void share_descriptors(struct net_options *nodes,
+			      struct net_options *clients)
+{
+	size_t all = descriptors_want(DESCRIPTORS_MAX);
+
+	all -= least(all, DESCRIPTORS_OWN);
+	clients->connections_max = least(CLIENT_CONNECTIONS_MAX, all / 4 + 1);
+	clients->root_connections =
+		least(CLIENT_ROOT_CONNECTIONS, clients->connections_max / 4);
+	nodes->connections_max = least(
+		ENGINE_NODES_MAX, all - least(all, clients->connections_max));
+	if (nodes->connections_max == 0)
+		nodes->connections_max = 1;
+}
+
 static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
 {
 	struct net_options nodes = {
 		.events = &node_events,
 		.events_ctx = manager,
-		.connections_max = ENGINE_NODES_MAX,
 		.queue_bytes_max = NODE_QUEUE_BYTES_MAX,
 	};
 	struct net_options clients = {
 		.events = &client_events,
 		.events_ctx = manager,
-		.connections_max = CLIENT_CONNECTIONS_MAX,
-		.root_connections = CLIENT_ROOT_CONNECTIONS,
 		.user_connections_max = CLIENT_USER_CONNECTIONS,
 		.clog_bytes = CLIENT_CLOG_BYTES,
 		.frame_bytes_max = CLIENT_FRAME_MAX,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};
-	int result = net_create(manager->loop, &nodes, &manager->nodes_net);
+	int result;
 
+	share_descriptors(&nodes, &clients);
+	result = net_create(manager->loop, &nodes, &manager->nodes_net);
 	if (result == 0)
 		result = net_create(manager->loop, &clients,
 				    &manager->clients_net);

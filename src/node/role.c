@@ -16,12 +16,14 @@
 #include "node/agent/agent.h"
 #include "node/pipe.h"
 #include "sys/clock.h"
+#include "sys/descriptors.h"
 #include "sys/net.h"
 #include "sys/rng.h"
 
 #define SOCKET_MODE       0666 /* who may do what goes by the peer's uid */
 #define MANAGER_LINKS_MAX 4    /* one, and those that are being closed */
 #define GUARD_PATIENCE_MS 10000
+#define DESCRIPTORS_OWN   64
 
 struct node {
 	struct node_options options;
@@ -289,8 +291,10 @@ static int nets_open(struct node *node, struct fairlead_error *ret_error)
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};
 	uv_loop_t *loop = node->options.loop;
-	int result = net_create(loop, &manager, &node->manager_net);
+	int result;
 
+	(void)descriptors_want(CLIENT_CONNECTIONS_MAX + DESCRIPTORS_OWN);
+	result = net_create(loop, &manager, &node->manager_net);
 	if (result == 0)
 		result = net_create(loop, &clients, &node->clients_net);
 	if (result == 0)
