@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Grants: bytes with a right digest are refused, or encode to themselves; so
- * is the text form.
+ * is the text form. What a public part says keeps within its limits.
  *
  * Input: a grant up to its digest; and all of it once more as a text form.
  */
@@ -9,6 +9,7 @@
 #include <sodium.h>
 
 #include "base/cleanup.h"
+#include "fairlead_driver.h"
 #include "fuzz.h"
 #include "manager/wire/grant.h"
 
@@ -18,6 +19,26 @@ static void refused_check(int result, const struct fairlead_error *error)
 {
 	fuzz_check(result == -EBADMSG || result == -EPROTONOSUPPORT);
 	fuzz_check(error->code == result && error->text[0] != 0);
+}
+
+static void public_check(const char *text)
+{
+	json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	struct grant_public public;
+	struct fairlead_error error;
+	int result = grant_public_read(object, ids, &public, &error);
+
+	if (result < 0) {
+		fuzz_check(result == -EINVAL && error.text[0] != 0);
+	} else {
+		fuzz_check(public.id_count <= FAIRLEAD_LANE_IDS_MAX);
+		fuzz_check(public.grant_id > 0 &&
+			   public.grant_id <= GRANT_ID_MAX);
+		fuzz_check(public.key && public.interconnect && public.nodes &&
+			   public.options);
+	}
+	json_decref(object);
 }
 
 static void bytes_check(const uint8_t *data, size_t size)
@@ -37,6 +58,7 @@ static void bytes_check(const uint8_t *data, size_t size)
 		writer_fini(&writer);
 		return;
 	}
+	public_check(grant.public_text);
 	fuzz_check(grant_encode(&grant, &again) == 0);
 	fuzz_check(again.size == writer.size);
 	fuzz_check(memcmp(again.data, writer.data, writer.size) == 0);
