@@ -22,6 +22,7 @@
 #define READ_SIZE      4096  /* least space that is offered to a read */
 #define BUFFER_KEEP    65536 /* an idle connection keeps at most this */
 #define FRAME_SIZE_MIN 1
+#define KEEPALIVE_S    60 /* of silence, until the kernel asks the peer */
 
 struct pending_write {
 	uv_write_t request;
@@ -370,6 +371,7 @@ void connection_opened(struct connection *connection)
 		}
 	} else {
 		uv_tcp_nodelay(&connection->tcp, 1);
+		uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
 		describe_tcp(connection, &info);
 	}
 	result = uv_read_start(&connection->stream, on_alloc, on_read);
@@ -470,7 +472,7 @@ int net_create(uv_loop_t *loop, const struct net_options *options,
 	struct net *net;
 
 	if (options->connections_max == 0 || options->events == NULL ||
-	    options->frame_bytes_max > NET_FRAME_BYTES_MAX)
+	    options->frame_bytes_max > NET_FRAME_BYTES_MOST)
 		return -EINVAL;
 	net = calloc(1, sizeof(*net));
 	if (net == NULL)
