@@ -41,7 +41,9 @@ struct config_submitter {
 struct config_manager {
 	char *listen; /* numeric ADDRESS:PORT */
 	char *socket;
-	char *state; /* a directory */
+	char *listen_clients; /* numeric ADDRESS:PORT, or "" */
+	char *munge_socket;   /* absolute path, or "" for libmunge's own */
+	char *state;          /* a directory */
 	char *key;
 	char *nodes; /* host list, or "" */
 	char *interconnect;

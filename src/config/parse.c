@@ -114,6 +114,8 @@ static cfg_opt_t submitter_options[] = { TEXT("uid"), CFG_END() };
 static cfg_opt_t manager_options[] = {
 	TEXT("listen"),
 	TEXT("socket"),
+	TEXT("listen_clients"),
+	TEXT("munge_socket"),
 	TEXT("state"),
 	TEXT("key"),
 	TEXT("nodes"),

@@ -119,7 +119,8 @@ void clients_fail_all(struct engine *engine, int result, const char *text,
 			       NULL);
 }
 
-void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid)
+void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
+			  bool is_remote)
 {
 	struct client *client = NULL;
 
@@ -133,6 +134,7 @@ void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid)
 	}
 	client->peer = peer;
 	client->uid = uid;
+	client->is_remote = is_remote;
 	HASH_ADD(hh, engine->clients, peer, sizeof(client->peer), client);
 }
 
@@ -168,14 +170,18 @@ static const struct op *find_op(const char *name)
 	return NULL;
 }
 
-static void find_caller(const struct engine *engine, uid_t uid,
+static void find_caller(const struct engine *engine,
+			const struct client *client,
 			struct core_caller *ret_caller)
 {
 	const struct engine_config *config = engine->config;
 
-	*ret_caller = (struct core_caller){ .uid = uid, .is_root = uid == 0 };
+	*ret_caller = (struct core_caller){
+		.uid = client->uid,
+		.is_root = client->uid == 0 && !client->is_remote,
+	};
 	for (size_t i = 0; i < config->submitter_count; i++) {
-		if (config->submitters[i].uid == uid)
+		if (config->submitters[i].uid == client->uid)
 			ret_caller->submitter = config->submitters[i].name;
 	}
 }
@@ -186,9 +192,13 @@ static int check_call(const struct engine *engine, const struct op *op,
 		      struct fairlead_error *ret_error)
 {
 	*ret_hint = NULL;
-	if (op->who == OP_FOR_ROOT && !caller->is_root)
+	if (op->who == OP_FOR_ROOT && !caller->is_root) {
+		if (caller->uid == 0)
+			*ret_hint = "over TCP root has no rights of its own: "
+				    "ask on the manager's machine";
 		return error_set(ret_error, -EPERM, "'%s' is root's to ask for",
 				 op->name);
+	}
 	if (op->who == OP_FOR_SUBMITTERS && !caller->is_root &&
 	    caller->submitter == NULL) {
 		*ret_hint = "name this uid in a 'submitter' section of the "
@@ -254,7 +264,7 @@ static void serve(struct engine *engine, struct client *client,
 	if (result == 0)
 		result = client_members_check(message, op->members, &error);
 	if (result == 0) {
-		find_caller(engine, client->uid, &call.caller);
+		find_caller(engine, client, &call.caller);
 		result = check_call(engine, op, &call.caller, &hint, &error);
 	}
 	if (result == 0) {

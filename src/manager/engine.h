@@ -154,7 +154,9 @@ void engine_node_closed(struct engine *engine, uint64_t peer);
 
 /* --- clients: JSON texts of the client protocol --- */
 
-void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid);
+/* is_remote: on another machine, where uid 0 has no rights of root. */
+void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
+			  bool is_remote);
 void engine_client_received(struct engine *engine, uint64_t peer,
 			    const void *text, size_t size);
 /* The framing was wrong: answer with id 0 (reason: see sys/net.h). */

@@ -188,6 +188,7 @@ enum refusal session_refusal(int result);
 struct client {
 	uint64_t peer;
 	uid_t uid;
+	bool is_remote;
 	uint32_t open_count;
 	UT_hash_handle hh;
 };

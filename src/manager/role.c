@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wiring: two nets (nodes over TCP, clients over a Unix socket), the store's
- * worker, one timer for the engine's deadline, the site's commands, and the
+ * Wiring: two nets (nodes over TCP, clients over a Unix socket), the gate for
+ * clients over TCP, the store's worker, one timer for the engine's deadline, the site's commands, and the
  * metrics. Decisions are the engine's.
  *
  * The engine's deadline is looked at before the loop waits, since any event
@@ -21,6 +21,7 @@
 #include "sys/rng.h"
 
 #define SOCKET_MODE          0666 /* who may do what goes by the peer's uid */
+#define GATE_SHARE           4    /* of clients: one in so many over TCP */
 #define NODE_QUEUE_BYTES_MAX (16 * NET_FRAME_BYTES_MAX)
 #define DESCRIPTORS_OWN      64 /* the journal, metrics, commands, ... */
 #define DESCRIPTORS_MAX \
@@ -66,7 +67,8 @@ static void on_client_opened(void *ctx, uint64_t peer,
 	struct manager *manager = ctx;
 
 	if (!manager->is_over)
-		engine_client_opened(manager->engine, peer, info->uid);
+		engine_client_opened(manager->engine, peer, info->uid,
+				     !info->is_unix);
 }
 
 static void on_client_received(void *ctx, uint64_t peer, const void *frame,
@@ -92,7 +94,7 @@ static void on_client_closed(void *ctx, uint64_t peer, int reason)
 	engine_client_closed(manager->engine, peer);
 }
 
-static const struct net_events client_events = {
+const struct net_events role_client_events = {
 	.opened = on_client_opened,
 	.received = on_client_received,
 	.violated = on_client_violated,
@@ -196,6 +198,7 @@ static void on_handle_closed(uv_handle_t *handle)
 static void close_all(struct manager *manager)
 {
 	net_destroy(take_ptr(manager->nodes_net));
+	gate_destroy(take_ptr(manager->gate));
 	net_destroy(take_ptr(manager->clients_net));
 	http_stop(take_ptr(manager->http));
 	commands_destroy(take_ptr(manager->commands));
@@ -234,6 +237,8 @@ void manager_stop(struct manager *manager, void (*stopped)(void *ctx),
 	manager->is_over = true;
 	net_listen_stop(manager->nodes_net);
 	net_listen_stop(manager->clients_net);
+	if (manager->gate != NULL)
+		gate_listen_stop(manager->gate);
 }
 
 /* --- time --- */
@@ -320,7 +325,9 @@ static int make_engine(struct manager *manager,
 		.clock = sys_clock(),
 		.rng = sys_rng(),
 		.nodes = net_seam(manager->nodes_net),
-		.clients = net_seam(manager->clients_net),
+		.clients = manager->gate == NULL
+				   ? net_seam(manager->clients_net)
+				   : gate_seam(manager->gate),
 		.store = store_worker_seam(manager->worker),
 		.ops = &role_engine_ops,
 		.ops_ctx = manager,
@@ -369,16 +376,20 @@ static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
 		.queue_bytes_max = NODE_QUEUE_BYTES_MAX,
 	};
 	struct net_options clients = {
-		.events = &client_events,
+		.events = &role_client_events,
 		.events_ctx = manager,
 		.user_connections_max = CLIENT_USER_CONNECTIONS,
 		.clog_bytes = CLIENT_CLOG_BYTES,
 		.frame_bytes_max = CLIENT_FRAME_MAX,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};
+	size_t gate_connections = 0;
 	int result;
 
 	share_descriptors(&nodes, &clients);
+	if (*manager->config->manager.listen_clients != 0)
+		gate_connections = clients.connections_max / GATE_SHARE;
+	clients.connections_max -= gate_connections;
 	result = net_create(manager->loop, &nodes, &manager->nodes_net);
 	if (result == 0)
 		result = net_create(manager->loop, &clients,
@@ -389,7 +400,9 @@ static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
 					COMMAND_TIMEOUT_MS, &manager->commands);
 	if (result < 0)
 		return error_set(ret_error, result, "out of memory");
-	return 0;
+	return gate_connections == 0
+		       ? 0
+		       : role_gate_create(manager, gate_connections, ret_error);
 }
 
 static int listen_all(struct manager *manager, struct fairlead_error *ret_error)
@@ -402,6 +415,8 @@ static int listen_all(struct manager *manager, struct fairlead_error *ret_error)
 		result = net_listen_unix(manager->clients_net, config->socket,
 					 SOCKET_MODE, (uid_t)-1, (gid_t)-1,
 					 ret_error);
+	if (result == 0)
+		result = role_gate_listen(manager, ret_error);
 	if (result == 0 && *config->metrics != 0)
 		result = http_start(manager->loop, config->metrics,
 				    render_metrics, manager, &manager->http,

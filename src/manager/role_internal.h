@@ -4,6 +4,7 @@
 
 #include "manager/command.h"
 #include "manager/engine.h"
+#include "manager/gate.h"
 #include "manager/http.h"
 #include "manager/role.h"
 #include "manager/store/store.h"
@@ -32,6 +33,7 @@ struct manager {
 	struct engine *engine;
 	struct net *nodes_net;
 	struct net *clients_net;
+	struct gate *gate; /* NULL: no clients over TCP */
 	struct commands *commands;
 	struct http *http;
 	struct unable *unable;
@@ -46,6 +48,13 @@ struct manager {
 };
 
 extern const struct engine_ops role_engine_ops;
+extern const struct net_events role_client_events;
+
+/* Clients over TCP, at most so many. Those of gate_create(). */
+int role_gate_create(struct manager *manager, size_t connections_max,
+		     struct fairlead_error *ret_error);
+/* Take them, if there is a gate. Those of gate_listen(). */
+int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
 
 /* config.c's structs as the engine wants them; borrowed from config. */
 struct role_config {

@@ -73,6 +73,8 @@ static const char example[] =
 	"    drain_command = \"/bin/drain\" /* two\n"
 	"    lines */ undrain_command = \"\"\n"
 	"    metrics       = \"[::1]:9471\"\n"
+	"    listen_clients = \"[::]:7173\"\n"
+	"    munge_socket  = \"/run/m\"\n"
 	"    submitter \"slurm\" { uid = 64030 }\n"
 	"    submitter flux { uid = 7 }\n"
 	"}\n"
@@ -115,6 +117,8 @@ static void every_setting_arrives(void **state)
 	assert_string_equal(manager->drain_command, "/bin/drain");
 	assert_string_equal(manager->undrain_command, "");
 	assert_string_equal(manager->metrics, "[::1]:9471");
+	assert_string_equal(manager->listen_clients, "[::]:7173");
+	assert_string_equal(manager->munge_socket, "/run/m");
 	assert_int_equal(manager->submitter_count, 2);
 	assert_string_equal(manager->submitters[0].name, "slurm");
 	assert_int_equal(manager->submitters[0].uid, 64030);
@@ -140,16 +144,16 @@ static void driver_settings_keep_their_lines(void **state)
 
 	assert_non_null(driver);
 	assert_ptr_equal(driver->driver, &fast);
-	assert_int_equal(driver->line, 31);
+	assert_int_equal(driver->line, 33);
 	assert_int_equal(driver->setting_count, 2);
 	assert_string_equal(driver->settings[0].name, "pool");
 	assert_string_equal(driver->settings[0].value, "1024-2047");
-	assert_int_equal(driver->settings[0].line, 33);
+	assert_int_equal(driver->settings[0].line, 35);
 	assert_string_equal(driver->settings[1].value, "/usr/lib/#1");
-	assert_int_equal(driver->settings[1].line, 34);
+	assert_int_equal(driver->settings[1].line, 36);
 	driver = config_driver_find(config, "wide");
 	assert_non_null(driver);
-	assert_int_equal(driver->line, 36);
+	assert_int_equal(driver->line, 38);
 	assert_int_equal(driver->setting_count, 0);
 }
 
@@ -162,6 +166,8 @@ static void an_empty_file_is_the_defaults(void **state)
 	assert_string_equal(config->manager.nodes, "");
 	assert_string_equal(config->manager.interconnect, "none");
 	assert_string_equal(config->manager.metrics, "");
+	assert_string_equal(config->manager.listen_clients, "");
+	assert_string_equal(config->manager.munge_socket, "");
 	assert_int_equal(config->manager.apply_timeout_ms, 30000);
 	assert_int_equal(config->node.housekeeping_timeout_ms, 300000);
 	assert_int_equal(config->log_level, LOG_LEVEL_INFO);
@@ -210,6 +216,8 @@ static void every_kind_of_value_is_checked(void **state)
 		"	revoke_timeout = 3601\n"
 		"	drain_command = \"drain\"\n"
 		"	metrics = \"9471\"\n"
+		"	listen_clients = \"host:7173\"\n"
+		"	munge_socket = \"run\"\n"
 		"}\n"
 		"node {\n"
 		"	name = \"n[1-2]\"\n"
@@ -232,9 +240,12 @@ static void every_kind_of_value_is_checked(void **state)
 		"from 1 to 3600\n"
 		"f:11: drain_command: 'drain' is not an absolute path\n"
 		"f:12: metrics: address '9471' is not HOST:PORT\n"
-		"f:15: name: 'n[1-2]' is not the name of a node\n"
-		"f:16: manager: address 'host' is not HOST:PORT\n"
-		"f:17: housekeeping_timeout: '-1' is not a number of "
+		"f:13: listen_clients: 'host:7173' is not numeric; use "
+		"0.0.0.0 or [::] to listen everywhere\n"
+		"f:14: munge_socket: 'run' is not an absolute path\n"
+		"f:17: name: 'n[1-2]' is not the name of a node\n"
+		"f:18: manager: address 'host' is not HOST:PORT\n"
+		"f:19: housekeeping_timeout: '-1' is not a number of "
 		"seconds from 1 to 86400");
 }
 

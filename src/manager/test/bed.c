@@ -424,7 +424,15 @@ uint64_t bed_client(struct bed *bed, uid_t uid)
 {
 	uint64_t peer = ++bed->peer_last;
 
-	engine_client_opened(bed->engine, peer, uid);
+	engine_client_opened(bed->engine, peer, uid, false);
+	return peer;
+}
+
+uint64_t bed_remote_client(struct bed *bed, uid_t uid)
+{
+	uint64_t peer = ++bed->peer_last;
+
+	engine_client_opened(bed->engine, peer, uid, true);
 	return peer;
 }
 

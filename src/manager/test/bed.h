@@ -97,6 +97,8 @@ bool bed_was_closed(const struct bed_net *net, uint64_t peer);
 /* --- clients --- */
 
 uint64_t bed_client(struct bed *bed, uid_t uid);
+/* Of another machine. */
+uint64_t bed_remote_client(struct bed *bed, uid_t uid);
 /* Send text as a frame. */
 void bed_client_send(struct bed *bed, uint64_t client, const char *text);
 /*

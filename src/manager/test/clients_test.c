@@ -143,6 +143,23 @@ static void node_query_is_roots(void **state)
 	}
 }
 
+static void root_of_another_machine_is_a_user_like_others(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t root = bed_remote_client(bed, 0);
+	uint64_t submitter = bed_remote_client(bed, BED_SUBMITTER);
+
+	bed_ask(bed, root, "node-drain", "{s:s, s:s}", "nodes", "n0", "reason",
+		"test");
+	bed_expect_done(bed, root, -EPERM);
+	bed_ask(bed, root, "release", "{s:s}", "job", "test/1");
+	bed_expect_done(bed, root, -EPERM);
+	bed_ask(bed, root, "status", NULL);
+	bed_expect_done(bed, root, 0);
+	bed_ask(bed, submitter, "release", "{s:s}", "job", "test/1");
+	bed_expect_done(bed, submitter, 0);
+}
+
 static void a_user_sees_its_own_jobs_only(void **state)
 {
 	struct bed *bed = *state;
@@ -424,6 +441,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_op_is_for_those_in_the_table),
 		TEST(node_query_is_roots),
+		TEST(root_of_another_machine_is_a_user_like_others),
 		TEST(a_user_sees_its_own_jobs_only),
 		TEST(what_is_no_object_closes_the_connection),
 		TEST(bad_framing_is_answered_and_closed),

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Clients over TCP (doc/rfc/client-protocol.md): takes requests and answers
+ * out of their envelopes and puts them into them, and asks MUNGE who is there.
+ * What comes out looks like a client of a Unix socket: its events are those of
+ * a net, with the uid that MUNGE has vouched for, and its seam serves its own
+ * peers and those of the net of Unix sockets that it stands before.
+ *
+ * Nothing here waits for munged on the loop: one request and one answer at a
+ * time are with a thread of libuv's, in the order they came; the others wait,
+ * up to named limits. A connection is one uid's from its first good request
+ * on; only then is it opened for the owner.
+ *
+ *	gate_create -> gate_listen -> events ... -> gate_destroy
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/seam.h"
+#include "sys/net.h"
+
+#define GATE_OF_USER_MAX       64   /* connections of one uid */
+#define GATE_WAITING_MAX       1024 /* requests that wait for munged */
+#define GATE_WAITING_BYTES_MAX (64 * NET_FRAME_BYTES_MAX)
+
+struct gate;
+
+struct gate_options {
+	uv_loop_t *loop;
+	const char *munge_socket; /* "" is libmunge's default */
+	size_t connections_max;
+	/*
+	 * opened, received and closed. info: is_unix is false, uid is set, gid
+	 * and pid are not.
+	 */
+	const struct net_events *events;
+	void *events_ctx;
+	struct net_seam local; /* of the peers that are not the gate's */
+	const struct log *log;
+};
+
+/* -ENOMEM, or those of munge_open(), with a text. */
+int gate_create(const struct gate_options *options, struct gate **ret_gate,
+		struct fairlead_error *ret_error);
+/* As net_listen_tcp(). */
+int gate_listen(struct gate *gate, const char *address, uint16_t *ret_port,
+		struct fairlead_error *ret_error);
+void gate_listen_stop(struct gate *gate);
+/* Close all at once, without further events. The loop frees it. */
+void gate_destroy(struct gate *gate);
+DEFINE_AUTO(struct gate, gate_destroy)
+
+struct net_seam gate_seam(struct gate *gate);
