@@ -24,6 +24,11 @@
  * in a blocking form or in fairlead_process (-EDEADLK). While a blocking form
  * waits, the answers of other open calls are delivered from inside it.
  *
+ * Over TCP (fairlead_open) MUNGE vouches for both sides: each start of a call,
+ * and each answer in fairlead_process, waits for munged on this machine, which
+ * mostly is less than a millisecond, and some seconds when munged hangs. The
+ * calls are the process's effective uid's; a connection stays with one.
+ *
  * Errors: 0 or a count on success, a negative errno on failure. ret_error may
  * be NULL. The usual ones: -ENOENT or -ECONNREFUSED no daemon there, -EPERM
  * not permitted, -EINVAL a bad request, -EAGAIN try again later (the pool is
@@ -88,11 +93,21 @@ struct fairlead_grant;
 /* --- connection --- */
 
 /*
- * Connect to the daemon at a Unix socket. NULL: the environment variable
- * FAIRLEAD_SOCKET (not in set-uid programs), else FAIRLEAD_MANAGER_SOCKET.
- * The caller closes *ret_handle with fairlead_close(). Does not wait:
- * -EAGAIN when too many others are waiting to be let in; -EACCES when the
- * socket's mode forbids it; -ENAMETOOLONG.
+ * Connect to the daemon at a Unix socket, or to a manager at
+ * "tcp://[USER@]HOST:PORT". NULL: the environment variable FAIRLEAD_SOCKET
+ * (not in set-uid programs), else FAIRLEAD_MANAGER_SOCKET. The caller closes
+ * *ret_handle with fairlead_close(). Does not wait: -EAGAIN when too many
+ * others are waiting to be let in; -EACCES when the socket's mode forbids it;
+ * -ENAMETOOLONG.
+ *
+ * USER, a name or a number, is as whom the manager runs (default: fairlead); nobody
+ * else is believed to be it. munged is asked at its default socket, or at the
+ * one that FAIRLEAD_MUNGE_SOCKET names. Names of hosts and users are looked
+ * up, which may wait; numbers are not. Whether there is a manager shows when
+ * the first call is processed. -EINVAL: no such address or user; -ENXIO: no
+ * such host; -ENOPKG: libmunge is not installed. Calls then also fail with
+ * -EHOSTDOWN: munged does not answer, or -EKEYREJECTED: it refuses; and after
+ * -EPROTO, too, it is not known whether they were done.
  */
 int fairlead_open(const char *socket_path, struct fairlead **ret_handle,
 		  struct fairlead_error *ret_error);

@@ -29,16 +29,34 @@ static struct call *find_call(struct fairlead *handle, uint64_t id)
 	return NULL;
 }
 
-static int write_request(struct writer *out, const json_t *request,
+/* The request's envelope. 0, or an error that may have no text. */
+static int wrap_request(struct fairlead *handle, const json_t *request,
+			struct fairlead_error *ret_error)
+{
+	struct writer text = { 0 };
+	int result = client_encode(request, &text);
+
+	if (result == 0)
+		result = tunnel_wrap(handle->tunnel, (char *)text.data,
+				     text.size, &handle->out, ret_error);
+	writer_fini(&text);
+	return result;
+}
+
+static int write_request(struct fairlead *handle, const json_t *request,
 			 struct fairlead_error *ret_error)
 {
+	struct writer *out = &handle->out;
 	size_t size = out->size;
-	int result = client_encode_stream(request, out);
+	int result = handle->tunnel ? wrap_request(handle, request, ret_error)
+				    : client_encode_stream(request, out);
 
 	if (result == 0)
 		return 0;
 	out->size = size;
 	out->result = 0;
+	if (result != -EMSGSIZE && result != -ENOMEM)
+		return result;
 	if (result == -EMSGSIZE)
 		return error_set(ret_error, result,
 				 "the request is longer than %d bytes",
@@ -87,7 +105,7 @@ int handle_start(struct fairlead *handle, const char *op, const json_t *members,
 		make_request(handle->next_id, op, members, &request, ret_error);
 	if (result < 0)
 		return result;
-	result = write_request(&handle->out, request, ret_error);
+	result = write_request(handle, request, ret_error);
 	if (result < 0)
 		return result;
 	*call = (struct call){ .id = handle->next_id, .fn = fn, .arg = arg };
@@ -209,8 +227,7 @@ static int take_answer(struct fairlead *handle,
 	return 1;
 }
 
-static int take_frame(struct fairlead *handle, const uint8_t *bytes,
-		      size_t size)
+static int take_text(struct fairlead *handle, const uint8_t *bytes, size_t size)
 {
 	_auto_(freep) char *json = strndup((const char *)bytes, size);
 	json_auto_t *object = NULL;
@@ -225,6 +242,25 @@ static int take_frame(struct fairlead *handle, const uint8_t *bytes,
 	if (result < 0)
 		return result == -ENOMEM ? result : -EPROTO;
 	return take_answer(handle, &answer, json);
+}
+
+static int take_frame(struct fairlead *handle, const uint8_t *bytes,
+		      size_t size)
+{
+	struct envelope answer;
+	struct fairlead_error error;
+	int result;
+
+	if (!handle->tunnel)
+		return take_text(handle, bytes, size);
+	result = tunnel_unwrap(handle->tunnel, bytes, size, &answer, &error);
+	if (result < 0) {
+		handle_lose(handle, result, error.text, "");
+		return 0;
+	}
+	result = take_text(handle, (uint8_t *)answer.text, answer.size);
+	envelope_fini(&answer);
+	return result;
 }
 
 /* Deliver what is whole. 0, or the error that ends the connection. */
@@ -258,6 +294,13 @@ int handle_feed(struct fairlead *handle, const void *bytes, size_t size,
 	return take_frames(handle, count);
 }
 
+/* Errors of a socket that never was connected. */
+static bool is_connect_error(int error)
+{
+	return error == ECONNREFUSED || error == EHOSTUNREACH ||
+	       error == ENETUNREACH || error == ETIMEDOUT;
+}
+
 /* 0: the socket is empty for now; -ECONNRESET: its end. */
 static int receive(struct fairlead *handle, int *count)
 {
@@ -271,6 +314,8 @@ static int receive(struct fairlead *handle, int *count)
 			continue;
 		if (size < 0 && errno == EAGAIN)
 			return 0;
+		if (size < 0 && is_connect_error(errno))
+			return -errno;
 		if (size <= 0)
 			return -ECONNRESET;
 		result = handle_feed(handle, bytes, size, count);
@@ -278,6 +323,24 @@ static int receive(struct fairlead *handle, int *count)
 			return result;
 	}
 	return 0;
+}
+
+static const char *lost_text(int code)
+{
+	switch (code) {
+	case -EPROTO:
+		return "the daemon does not speak our protocol";
+	case -ENOMEM:
+		return "memory is out";
+	case -ECONNREFUSED:
+		return "no manager listens there";
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -ETIMEDOUT:
+		return "the manager's machine cannot be reached";
+	default:
+		return "the daemon has closed the connection";
+	}
 }
 
 int fairlead_process(struct fairlead *handle)
@@ -294,14 +357,10 @@ int fairlead_process(struct fairlead *handle)
 	result = receive(handle, &count);
 	if (result == 0 && sent < 0)
 		result = -ECONNRESET;
+	if (result == -ECONNRESET && is_connect_error(-sent))
+		result = sent;
 	if (result < 0 && handle->lost.code == 0)
-		handle_lose(handle, result,
-			    result == -EPROTO
-				    ? "the daemon does not speak our protocol"
-			    : result == -ENOMEM
-				    ? "memory is out"
-				    : "the daemon has closed the connection",
-			    "");
+		handle_lose(handle, result, lost_text(result), "");
 	result = handle->lost.code;
 	if (handle->is_closed)
 		count = result = 0;

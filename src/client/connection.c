@@ -22,18 +22,22 @@ const char *fairlead_version(void)
 	return FAIRLEAD_VERSION;
 }
 
-int handle_create(int fd_owned, struct fairlead **ret_handle)
+int handle_create(int fd_owned, struct tunnel *tunnel_owned,
+		  struct fairlead **ret_handle)
 {
 	struct fairlead *handle = calloc(1, sizeof(*handle));
 
 	if (!handle) {
 		close(fd_owned);
+		tunnel_close(tunnel_owned);
 		return -ENOMEM;
 	}
 	handle->fd = fd_owned;
+	handle->tunnel = tunnel_owned;
 	handle->timeout_ms = HANDLE_TIMEOUT_MS;
 	handle->next_id = 1;
-	splitter_init(&handle->in, FAIRLEAD_FRAME_MAX);
+	splitter_init(&handle->in,
+		      tunnel_owned ? ENVELOPE_FRAME_MAX : FAIRLEAD_FRAME_MAX);
 	*ret_handle = handle;
 	return 0;
 }
@@ -62,6 +66,21 @@ static int refuse(const char *path, int code, struct fairlead_error *ret_error)
 	}
 }
 
+static int open_tunnel(const char *url, struct fairlead **ret_handle,
+		       struct fairlead_error *ret_error)
+{
+	struct tunnel *tunnel;
+	int fd;
+	int result = tunnel_open(url, &fd, &tunnel, ret_error);
+
+	if (result < 0)
+		return result;
+	result = handle_create(fd, tunnel, ret_handle);
+	if (result < 0)
+		return error_set(ret_error, result, "memory is out");
+	return 0;
+}
+
 int fairlead_open(const char *socket_path, struct fairlead **ret_handle,
 		  struct fairlead_error *ret_error)
 {
@@ -71,6 +90,8 @@ int fairlead_open(const char *socket_path, struct fairlead **ret_handle,
 	_auto_(closep) int fd = -1;
 	int result;
 
+	if (tunnel_is_url(path))
+		return open_tunnel(path, ret_handle, ret_error);
 	if (size >= sizeof(address.sun_path))
 		return error_set(ret_error, -ENAMETOOLONG,
 				 "path of a socket is longer than %zu bytes",
@@ -82,7 +103,7 @@ int fairlead_open(const char *socket_path, struct fairlead **ret_handle,
 				 strerror(errno));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return refuse(path, -errno, ret_error);
-	result = handle_create(fd, ret_handle);
+	result = handle_create(fd, NULL, ret_handle);
 	fd = -1;
 	if (result < 0)
 		return error_set(ret_error, result, "memory is out");
@@ -92,6 +113,7 @@ int fairlead_open(const char *socket_path, struct fairlead **ret_handle,
 static void destroy(struct fairlead *handle)
 {
 	close(handle->fd);
+	tunnel_close(handle->tunnel);
 	writer_fini(&handle->out);
 	splitter_fini(&handle->in);
 	free(handle);

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "client/tunnel.h"
 #include "fairlead.h"
 #include "manager/wire/client.h"
 
@@ -23,6 +24,7 @@ struct call {
 
 struct fairlead {
 	int fd;
+	struct tunnel *tunnel; /* over TCP; NULL: a Unix socket */
 	uint32_t timeout_ms;
 	uint64_t next_id;
 	struct call calls[FAIRLEAD_CALLS_MAX];
@@ -35,8 +37,12 @@ struct fairlead {
 	bool is_closed; /* freed once depth is 0 */
 };
 
-/* On a socket that is connected and does not block. It is the handle's. */
-int handle_create(int fd_owned, struct fairlead **ret_handle);
+/*
+ * On a socket that is connected, or about to be, and does not block. It is the
+ * handle's, and the tunnel too, which may be NULL; both also on failure.
+ */
+int handle_create(int fd_owned, struct tunnel *tunnel_owned,
+		  struct fairlead **ret_handle);
 
 /* From here on a close is put off; handle_leave then frees the handle. */
 void handle_enter(struct fairlead *handle);

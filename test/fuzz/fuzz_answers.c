@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	piece = 1 + (size_t)data[0];
-	fuzz_check(handle_create(dup(STDERR_FILENO), &handle) == 0);
+	fuzz_check(handle_create(dup(STDERR_FILENO), NULL, &handle) == 0);
 	for (size_t i = 0; i < CALLS; i++) {
 		seen[i].handle = handle;
 		fuzz_check(fairlead_call_start(handle, "status", NULL, see,

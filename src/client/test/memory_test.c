@@ -31,7 +31,7 @@ static int use_connection(void *ctx)
 	bool is_started;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	result = handle_create(fds[0], &handle);
+	result = handle_create(fds[0], NULL, &handle);
 	if (result < 0) {
 		close(fds[1]);
 		return result;

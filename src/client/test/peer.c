@@ -22,7 +22,7 @@ void peer_init(struct peer *peer)
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	peer->fd = fds[1];
-	assert_int_equal(handle_create(fds[0], &peer->handle), 0);
+	assert_int_equal(handle_create(fds[0], NULL, &peer->handle), 0);
 }
 
 void peer_close(struct peer *peer)
