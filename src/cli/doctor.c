@@ -94,9 +94,15 @@ static void check_config(struct doctor *doctor, struct config **ret_config)
 		   errors ? errors : "memory is out");
 }
 
+/* A manager over TCP, as fairlead_open() takes it. */
+static bool is_url(const char *path)
+{
+	return strncmp(path, "tcp://", 6) == 0;
+}
+
 static bool is_there(const char *path)
 {
-	return path && *path && access(path, F_OK) == 0;
+	return path && *path && (is_url(path) || access(path, F_OK) == 0);
 }
 
 /* The socket: as the environment says, else the configuration, else default. */
@@ -108,6 +114,18 @@ static const char *socket_of(const char *variable, const char *configured,
 	if (path && *path)
 		return path;
 	return configured ? configured : path_default;
+}
+
+/* The manager's munged on its machine, else the one of clients. */
+static void check_munge(struct doctor *doctor, const char *manager)
+{
+	const struct config *config = doctor->config;
+
+	if (config && *config->manager.listen_clients)
+		doctor_check_munge(doctor, config->manager.munge_socket);
+	else if (is_url(manager))
+		doctor_check_munge(doctor, socket_of("FAIRLEAD_MUNGE_SOCKET",
+						     NULL, ""));
 }
 
 static void check_roles(struct doctor *doctor)
@@ -133,8 +151,10 @@ static void check_roles(struct doctor *doctor)
 			   "socket at %s or %s",
 			   manager, node);
 	doctor_check_files(doctor, roles);
-	if (roles & CONFIG_ROLE_MANAGER)
+	if (roles & CONFIG_ROLE_MANAGER) {
+		check_munge(doctor, manager);
 		doctor_check_manager(doctor, manager);
+	}
 	if (roles & CONFIG_ROLE_NODE)
 		doctor_check_node(doctor, node);
 	json_decref(doctor->node_keys);

@@ -37,6 +37,8 @@ void doctor_say(struct doctor *doctor, enum doctor_level level,
 void doctor_check_files(struct doctor *doctor, unsigned int roles);
 /* The manager at its socket, its pools, and its nodes. */
 void doctor_check_manager(struct doctor *doctor, const char *socket_path);
+/* Is MUNGE there, for clients over TCP? socket: munged's, "" its default. */
+void doctor_check_munge(struct doctor *doctor, const char *munge_socket);
 /* The daemon of this node, its devices, and the environment. */
 void doctor_check_node(struct doctor *doctor, const char *socket_path);
 

@@ -13,6 +13,7 @@
 #include "cli/doctor.h"
 #include "cli/output.h"
 #include "cli/remote.h"
+#include "credential/credential.h"
 
 #define CLOCK_WARN_S 1.0
 
@@ -257,6 +258,30 @@ static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 						     "name"))
 				: NULL;
 	}
+}
+
+void doctor_check_munge(struct doctor *doctor, const char *munge_socket)
+{
+	_auto_(munge_closep) struct munge *munge = NULL;
+	_auto_(freep) char *credential = NULL;
+	_auto_(freep) void *payload = NULL;
+	struct fairlead_error error;
+	size_t size;
+	uid_t uid;
+	int result = munge_open(munge_socket, &munge, &error);
+
+	if (result == 0)
+		result = munge_seal(munge, geteuid(), "", 0, &credential,
+				    &error);
+	if (result == 0)
+		result = munge_unseal(munge, credential, &payload, &size, &uid,
+				      &error);
+	if (result < 0)
+		doctor_say(doctor, DOCTOR_FAIL, "MUNGE", munge_hint(result),
+			   "clients over TCP need it: %s", error.text);
+	else
+		doctor_say(doctor, DOCTOR_OK, "MUNGE", NULL,
+			   "makes and reads credentials of uid %u", uid);
 }
 
 void doctor_check_manager(struct doctor *doctor, const char *socket_path)
