@@ -3,10 +3,13 @@
 #include "config/check.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
+#include "base/cleanup.h"
 #include "base/hostlist.h"
 
 #define NAME_CHARACTERS                                        \
@@ -171,4 +174,53 @@ bool check_submitter_name(const char *name, unsigned int line,
 		   "and '-'",
 		   name, SUBMITTER_MAX_BYTES);
 	return false;
+}
+
+/* Of settings that stand there twice, which is reported anyway, the first. */
+static size_t take_first(const struct fairlead_setting *settings, size_t count,
+			 struct fairlead_setting *firsts)
+{
+	size_t first_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t j = 0;
+
+		while (strcmp(settings[j].name, settings[i].name) != 0)
+			j++;
+		if (j == i)
+			firsts[first_count++] = settings[i];
+	}
+	return first_count;
+}
+
+int check_driver(const struct fairlead_driver *driver,
+		 const struct fairlead_setting *settings, size_t count,
+		 struct report *report)
+{
+	_auto_(freep) struct fairlead_setting *firsts =
+		calloc(count + 1, sizeof(*firsts));
+	struct fairlead_error error = { 0 };
+	void *state = NULL;
+	char *rest = NULL;
+	int result;
+
+	if (firsts == NULL)
+		return -ENOMEM;
+	count = take_first(settings, count, firsts);
+	result = driver->manager->configure(firsts, count, &state, &error);
+	if (result == 0)
+		driver->manager->destroy(state);
+	if (result == 0 || result == -ENOMEM)
+		return result;
+	/* One error a line, "line 12: 'vni_pool': .." where it has a line. */
+	for (char *text = strtok_r(error.text, "\n", &rest); text != NULL;
+	     text = strtok_r(NULL, "\n", &rest)) {
+		unsigned int line = 0;
+		int size = 0;
+
+		if (sscanf(text, "line %u: %n", &line, &size) < 1)
+			line = 0;
+		report_add(report, line, "%s", text + size);
+	}
+	return 0;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/report.h"
+#include "fairlead_driver.h"
 
 enum check_kind {
 	CHECK_NAME,            /* 1..64 of [A-Za-z0-9._-] */
@@ -29,3 +30,7 @@ bool check_number(const char *key, const char *value, uint32_t *ret_number,
 		  unsigned int line, struct report *report);
 bool check_submitter_name(const char *name, unsigned int line,
 			  struct report *report);
+/* What the driver's manager half says to its settings. -ENOMEM. */
+int check_driver(const struct fairlead_driver *driver,
+		 const struct fairlead_setting *settings, size_t count,
+		 struct report *report);

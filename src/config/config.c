@@ -97,6 +97,7 @@ struct build {
 	const struct fairlead_driver *const *drivers;
 	size_t driver_count;
 	struct report *report;
+	bool checks_drivers; /* what their settings say */
 };
 
 static const struct parse_entry *find_entry(const struct parse *parse,
@@ -289,7 +290,10 @@ static int take_driver_settings(const struct build *build,
 		if (setting->name == NULL || setting->value == NULL)
 			return -ENOMEM;
 	}
-	return 0;
+	if (!build->checks_drivers || driver->driver->manager == NULL)
+		return 0;
+	return check_driver(driver->driver, driver->settings,
+			    driver->setting_count, build->report);
 }
 
 static int take_driver(const struct build *build, const char *name,
@@ -378,6 +382,8 @@ int config_parse(const char *text, size_t size, const char *name,
 		.drivers = drivers,
 		.driver_count = driver_count,
 		.report = &report,
+		.checks_drivers =
+			roles == 0 || (roles & CONFIG_ROLE_MANAGER) != 0,
 	};
 	int result;
 

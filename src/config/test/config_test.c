@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
+
 static const struct fairlead_driver none = {
 	.name = "none",
 	.settings = (const char *const[]){ NULL },
@@ -22,8 +24,31 @@ static const struct fairlead_driver fast = {
 	.settings = (const char *const[]){ "pool", "library", NULL },
 };
 
+static int wide_configure(const struct fairlead_setting *settings, size_t count,
+			  void **ret_state, struct fairlead_error *ret_error)
+{
+	struct fairlead_error error = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(settings[i].value, "bad") == 0)
+			error_add(&error, -EINVAL, "line %u: '%s': is bad",
+				  settings[i].line, settings[i].name);
+	*ret_error = error;
+	return error.code;
+}
+
+static void wide_destroy(void *state)
+{
+}
+
+static const struct fairlead_manager_ops wide_manager = {
+	.configure = wide_configure,
+	.destroy = wide_destroy,
+};
+
 static const struct fairlead_driver wide = {
 	.name = "wide",
+	.manager = &wide_manager,
 	.settings = (const char *const[]){ "pool", "width", NULL },
 };
 
@@ -547,6 +572,32 @@ static void a_nodes_key_is_roots(void **state)
 	assert_non_null(strstr(errors, "belongs to uid 65534"));
 }
 
+static void what_drivers_say_stands_at_its_line(void **state)
+{
+	static const char text[] = "cluster = \"a b\"\n"
+				   "driver \"wide\" {\n"
+				   "    pool = bad\n"
+				   "    colour = red\n"
+				   "    width = bad\n"
+				   "    width = bad\n"
+				   "}\n";
+	struct config *config = NULL;
+	char *errors = NULL;
+
+	assert_refused(text, "f:1: cluster: 'a b': 1 to 64 of letters, digits, "
+			     "'.', '_' and '-'\n"
+			     "f:3: 'pool': is bad\n"
+			     "f:4: no such setting 'colour'\n"
+			     "f:5: 'width': is bad\n"
+			     "f:6: width: is set in line 5 already");
+	/* A node has nothing to do with what the manager decides. */
+	assert_int_equal(parse("node { manager = \"m:1\" }\n"
+			       "driver \"wide\" { pool = bad }",
+			       CONFIG_ROLE_NODE, &config, &errors),
+			 0);
+	config_destroy(config);
+}
+
 int main(void)
 {
 #define WITH_FOLDER(test) \
@@ -567,6 +618,7 @@ int main(void)
 		cmocka_unit_test(texts_have_to_be_closed),
 		cmocka_unit_test(escapes_and_variables_are_refused),
 		cmocka_unit_test(a_flood_of_errors_is_cut),
+		cmocka_unit_test(what_drivers_say_stands_at_its_line),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
 		WITH_FOLDER(a_missing_file_is_said),
