@@ -12,7 +12,7 @@
 
 #include "manager/core/node.h"
 
-#define GROUP_TEXT_MAX 511 /* bytes of a node's text; longer ones are cut */
+#define GROUP_TEXT_MAX 2047 /* bytes of a node's text; longer ones are cut */
 
 struct group {
 	int code;
