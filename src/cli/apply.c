@@ -17,6 +17,17 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
+/* A text of several lines: the nodes stand before each one. */
+static void print_lines(struct cli *cli, const char *nodes, const char *text)
+{
+	while (*text) {
+		int size = (int)strcspn(text, "\n");
+
+		cli_fail(cli, EXIT_FAILED, "%s: %.*s", nodes, size, text);
+		text += size + (text[size] == '\n');
+	}
+}
+
 /* Nodes and text of each element on stderr, unless it was said already. */
 static void print_nodes(struct cli *cli, const json_t *array, const char *said)
 {
@@ -24,13 +35,14 @@ static void print_nodes(struct cli *cli, const json_t *array, const char *said)
 	size_t i;
 
 	json_array_foreach (array, i, element) {
-		_auto_(freep) char *line = NULL;
+		const char *nodes = output_text(element, "nodes");
+		const char *text = output_text(element, "text");
+		_auto_(freep) char *whole = NULL;
 
-		if (asprintf(&line, "%s: %s", output_text(element, "nodes"),
-			     output_text(element, "text")) < 0)
-			line = NULL;
-		if (line && !strstr(said, line))
-			cli_fail(cli, EXIT_FAILED, "%s", line);
+		if (asprintf(&whole, "%s: %s", nodes, text) < 0)
+			whole = NULL;
+		if (whole && !strstr(said, whole))
+			print_lines(cli, nodes, text);
 	}
 }
 
