@@ -56,6 +56,13 @@ def run_manager(daemon, clients, seconds, name):
     return result, sizes
 
 
+def warm_up(daemon, seconds):
+    """Fill the log once, as the peer does: its blocks are there afterwards."""
+    manager.numbers([daemon.programs.load, "--socket", daemon.socket,
+                     "--clients", str(AIM_CLIENTS), "--seconds",
+                     str(seconds), "--name", "warm"])
+
+
 def run_peer(daemon, seconds, row_bytes, sizes):
     path = os.path.join(daemon.folder, "sizes")
     with open(path, "w", encoding="ascii") as file:
@@ -75,6 +82,7 @@ def run(options):
                                  os.path.join(options.work, NAME), 1024)
         try:
             daemon.start()
+            warm_up(daemon, 1 if options.is_smoke else 4)
             for clients in counts:
                 mine, sizes = run_manager(daemon, clients, seconds,
                                           f"r{i}c{clients}")
