@@ -75,14 +75,14 @@ def run_peer(daemon, seconds, row_bytes, sizes):
 
 def run(options):
     counts = [1, 16] if options.is_smoke else [1, 16, 256]
-    runs, seconds = (1, 1) if options.is_smoke else (9, 3)
+    runs, seconds = (1, 1) if options.is_smoke else (7, 2)
     pairs = {count: [] for count in counts}
     for i in range(runs):
         daemon = manager.Manager(options.programs,
                                  os.path.join(options.work, NAME), 1024)
         try:
             daemon.start()
-            warm_up(daemon, 1 if options.is_smoke else 4)
+            warm_up(daemon, 1 if options.is_smoke else 2)
             for clients in counts:
                 mine, sizes = run_manager(daemon, clients, seconds,
                                           f"r{i}c{clients}")
