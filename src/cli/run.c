@@ -292,6 +292,13 @@ static bool is_lost(int result)
 	       result == -ECONNREFUSED || result == -ENOENT;
 }
 
+/* The manager cannot now: its disk is full, or it reads its journal again. */
+static bool is_passing(int result)
+{
+	return is_lost(result) || result == -EAGAIN || result == -ENOSPC ||
+	       result == -EIO;
+}
+
 /* A manager that is restarted comes back: a job's end waits for it. */
 static int release_once(struct run *run, struct fairlead_error *ret_error)
 {
@@ -319,8 +326,8 @@ static int release(struct run *run)
 	int result;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	while (is_lost(result = release_once(run, &error)) && interrupt < 0 &&
-	       elapsed_ms(&start) < RECONNECT_MS)
+	while (is_passing(result = release_once(run, &error)) &&
+	       interrupt < 0 && elapsed_ms(&start) < RECONNECT_MS)
 		interrupt = sigtimedwait(&run->signals, NULL, &step);
 	if (result < 0) {
 		cli_error(run->cli, &error);
