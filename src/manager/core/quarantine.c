@@ -3,18 +3,12 @@
  * Identifiers of a job that is over and that some node may still hold. They
  * are free again when each of its nodes has confirmed, was fenced or was
  * waived.
- *
- * A node that is up and owes a confirmation is asked again, less and less
- * often. One that is down is asked when it registers.
  */
 #include <assert.h>
 #include <utlist.h>
 
 #include "manager/core/event.h"
 #include "manager/core/state.h"
-
-#define RETRY_FIRST_MS 30000
-#define RETRY_MAX_MS   600000
 
 char *core_parts_text(const struct core *core, const struct job *job,
 		      bool is_unreachable)
@@ -98,37 +92,4 @@ void core_ids_free(struct core *core, struct job *job)
 		if (texts[i][0] != 0)
 			core_free_event(core, job, ic->pools[i].name, texts[i]);
 	core_ids_each(core, job, id_put, ic);
-}
-
-/* --- asking again --- */
-
-void core_retry_schedule(struct core *core, struct job *job)
-{
-	if (job->retry_delay_ms == 0)
-		job->retry_delay_ms = RETRY_FIRST_MS;
-	job->retry_at_ms = core_now_ms(core) + job->retry_delay_ms;
-	if (job->retry_at_ms < core->retry_at_ms)
-		core->retry_at_ms = job->retry_at_ms;
-}
-
-void core_retry_tick(struct core *core, uint64_t now_ms)
-{
-	struct job *job;
-
-	if (now_ms < core->retry_at_ms)
-		return;
-	core->retry_at_ms = DEADLINE_NONE;
-	DL_FOREACH (core->owing, job) {
-		if (job->retry_at_ms <= now_ms) {
-			core_hit(core, EDGE_PART_RETRY);
-			job->retry_at_ms = DEADLINE_NONE;
-			job->retry_delay_ms *= 2;
-			if (job->retry_delay_ms > RETRY_MAX_MS)
-				job->retry_delay_ms = RETRY_MAX_MS;
-			if (core_fanout_revoke(core, job, false) > 0)
-				core_retry_schedule(core, job);
-		} else if (job->retry_at_ms < core->retry_at_ms) {
-			core->retry_at_ms = job->retry_at_ms;
-		}
-	}
 }

@@ -217,22 +217,6 @@ static void jobs_check(struct core *core, struct node *node,
 			   inventory);
 }
 
-static void reports_revoke(struct core *core, const struct node *node)
-{
-	for (uint32_t i = 0; i < node->report_count; i++) {
-		const struct report *report = &node->reports[i];
-		struct job *job;
-
-		if (!report_is_revoked(report))
-			continue;
-		job = jobs_find(&core->jobs, report->grant_id);
-		if (job != NULL)
-			core_fanout_revoke_one(core, job, node);
-		else
-			core_fanout_revoke_report(core, node, report);
-	}
-}
-
 /* --- the registration --- */
 
 static int check(struct core *core,
@@ -320,7 +304,7 @@ int core_register(struct core *core,
 	inventory = inventory_of(registration);
 	jobs_check(core, node, &inventory);
 	free(inventory.ids);
-	reports_revoke(core, node);
+	core_reports_revoke(core, node);
 	core_drain_settle(core, node);
 	core_node_unpin(core, node);
 	return 0;

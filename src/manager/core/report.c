@@ -102,3 +102,20 @@ void report_why(const struct report *report, char *text, size_t capacity)
 			 "object %u on %s, of uid %u, is not ours",
 			 report->object_id, report->device, report->uid);
 }
+
+void core_reports_revoke(struct core *core, const struct node *node)
+{
+	for (uint32_t i = 0; i < node->report_count; i++) {
+		const struct report *report = &node->reports[i];
+		struct job *job;
+
+		if (!report_is_revoked(report))
+			continue;
+		job = jobs_find(&core->jobs, report->grant_id);
+		if (job != NULL)
+			core_fanout_revoke_one(core, job, node);
+		else
+			core_fanout_revoke_report(core, node, report);
+		core_retry_reports(core);
+	}
+}

@@ -147,10 +147,11 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 uint64_t core_deadline_ms(const struct core *core)
 {
 	uint64_t effects_ms = core_effects_deadline_ms(core);
+	uint64_t retry_ms = core_retry_deadline_ms(core);
 
 	if (core->resume_next < core->resume_count)
 		return 0;
-	return effects_ms < core->retry_at_ms ? effects_ms : core->retry_at_ms;
+	return effects_ms < retry_ms ? effects_ms : retry_ms;
 }
 
 void core_tick(struct core *core)

@@ -112,8 +112,9 @@ struct core {
 	uint64_t epoch;
 	uint64_t next_grant_id;
 	uint64_t next_fanout_id;
-	uint64_t recovery;    /* the epoch in which it began; 0: none */
-	uint64_t retry_at_ms; /* no job's retry is earlier */
+	uint64_t recovery;      /* the epoch in which it began; 0: none */
+	uint64_t retry_at_ms;   /* no job's retry is earlier */
+	uint64_t reports_at_ms; /* when reports are revoked again */
 
 	struct interconnects interconnects;
 	struct nodes nodes;
@@ -343,9 +344,14 @@ void core_free_event(struct core *core, struct job *job, const char *pool,
  * NULL: none. The caller frees it. */
 char *core_parts_text(const struct core *core, const struct job *job,
 		      bool is_unreachable);
-/* Ask again after a while. */
+
+/* --- retry.c --- */
+
+/* Ask again for a job's parts, or for reports, after a while. */
 void core_retry_schedule(struct core *core, struct job *job);
+void core_retry_reports(struct core *core);
 void core_retry_tick(struct core *core, uint64_t now_ms);
+uint64_t core_retry_deadline_ms(const struct core *core);
 
 /* --- report.c: what nodes hold and should not --- */
 
@@ -354,6 +360,8 @@ void core_reports_detach(struct core *core, const struct node *node);
 /* Replace a node's reports; its row is the caller's business. */
 void core_reports_set(struct core *core, struct node *node,
 		      struct report *reports_owned, uint32_t count);
+/* Revoke again what is to be; the node is up. */
+void core_reports_revoke(struct core *core, const struct node *node);
 /* The grant is gone from the node; true: there was a report of it. */
 bool core_reports_clear(struct core *core, struct node *node,
 			uint64_t grant_id);

@@ -35,9 +35,17 @@ static void nothing_is_left(const struct world *world)
 {
 	struct fixture *f = world->fixture;
 
-	for (size_t n = 0; n < WORLD_NODES; n++)
-		for (size_t i = 0; i < world->nodes[n].lane_count; i++)
-			assert_true(world->nodes[n].lanes[i].is_tombstone);
+	for (size_t n = 0; n < WORLD_NODES; n++) {
+		const struct world_node *node = &world->nodes[n];
+
+		for (size_t i = 0; i < node->lane_count; i++)
+			if (!node->lanes[i].is_tombstone)
+				fail_msg("%s still has grant %llu: %s",
+					 node->name,
+					 (unsigned long long)node->lanes[i]
+						 .grant_id,
+					 events(f, node->lanes[i].grant_id));
+	}
 	assert_int_equal(f->core->jobs.count, 0);
 	assert_string_equal(vnis(f, "held"), "");
 	assert_string_equal(vnis(f, "quarantined"), "");

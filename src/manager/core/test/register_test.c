@@ -330,6 +330,35 @@ static void a_released_grant_is_revoked_again(void **state)
 	assert_int_equal(edge_hits(f, "report:released-grant"), 2);
 }
 
+static void a_released_grant_is_revoked_until_it_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1024 };
+	struct core_inventory_grant grant = { .grant_id = 1,
+					      .state = 2,
+					      .driver = "fake",
+					      .id_count = 1,
+					      .ids = ids };
+
+	nodes_up(f, 1);
+	active(f, "slurm/1/0", "n0", "");
+	release_id(f, 1);
+	answer_all(f, open_fanout(f), 0, "");
+	node_up_with(f, "n0", &grant, 1);
+	/* That REVOKE is lost, and the next one too. */
+	for (int i = 0; i < 2; i++) {
+		answer_all(f, open_fanout(f), -ETIMEDOUT, "");
+		fixture_advance(f, core_deadline_ms(f->core) -
+					   f->clock.monotonic_ms);
+		assert_int_equal(open_fanout(f)->lane.grant_id, 1);
+	}
+	answer_all(f, open_fanout(f), 0, "");
+	assert_string_equal(vnis(f, "withheld"), "");
+	fixture_advance(f, 3600000);
+	assert_int_equal(open_fanouts(f), 0);
+	assert_int_equal(core_deadline_ms(f->core), DEADLINE_NONE);
+}
+
 static void a_grant_that_was_never_applied_there_is_withheld(void **state)
 {
 	struct fixture *f = *state;
@@ -493,6 +522,7 @@ int main(void)
 		T(what_is_withheld_and_held_is_not_free_afterwards),
 		T(an_unknown_grant_is_withheld_and_not_destroyed),
 		T(a_released_grant_is_revoked_again),
+		T(a_released_grant_is_revoked_until_it_is_gone),
 		T(a_grant_that_was_never_applied_there_is_withheld),
 		T(a_part_that_was_confirmed_and_is_there_is_revoked),
 		T(other_identifiers_than_ours_are_withheld),

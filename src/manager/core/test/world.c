@@ -295,6 +295,7 @@ static void register_arrives(struct world *world, const struct message *message)
 		return;
 	}
 	node->is_connected = true;
+	node->told_foreign = message->has_foreign;
 	message_send(world, &hello);
 }
 
@@ -708,9 +709,13 @@ void world_heal(struct world *world)
 	f->is_failing = false;
 	for (int round = 0; round < 20; round++) {
 		for (size_t n = 0; n < WORLD_NODES; n++) {
-			world->nodes[n].is_on = true;
-			world->nodes[n].has_foreign = false;
-			if (is_known(world, n))
+			struct world_node *node = &world->nodes[n];
+			node->is_on = true;
+			node->has_foreign = false;
+			/* Who is connected need not say anything anew. */
+			if (is_known(world, n) &&
+			    (!node->is_connected || node->hello == 0 ||
+			     node->told_foreign))
 				node_connect(world, n);
 		}
 		for (uint64_t id = 1; id < f->core->next_grant_id; id++)
@@ -742,7 +747,7 @@ void world_init(struct world *world, uint64_t seed)
 	sim_rng_init(&world->rng, seed);
 	world->fixture = fixture_create();
 	world->fixture->config.nodes = "n[0-5]";
-	world->fixture->config.events_keep = 20;
+	world->fixture->config.events_keep = 100;
 	fixture_setting(world->fixture, "vni", "1024-1039");
 	if (fixture_start(world->fixture, false, &error) < 0)
 		fail_msg("%s", error.text);
