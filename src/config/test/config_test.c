@@ -552,8 +552,10 @@ static void a_nodes_key_is_roots(void **state)
 	_auto_(config_destroyp) struct config *config = NULL;
 	char text[512];
 
-	if (geteuid() != 0)
+	if (geteuid() != 0) {
+		print_message("needs root, whose key it is\n");
 		skip();
+	}
 	snprintf(text, sizeof(text),
 		 "manager { key = \"%s\" user = nobody }\n"
 		 "node { manager = \"m:1\" key = \"%s\" user = nobody }\n",

@@ -255,8 +255,10 @@ static void root_is_let_in_when_others_crowd(void **state)
 	int crowd[2 * CONNECTIONS_MAX];
 	int root[CONNECTIONS_MAX - USER_MAX];
 
-	if (getuid() != 0)
+	if (getuid() != 0) {
+		print_message("needs root, whose turn it is\n");
 		skip();
+	}
 	for (size_t i = 0; i < 2 * CONNECTIONS_MAX; i++)
 		crowd[i] = raw_connect(fixture, true);
 	for (size_t i = 0; i < CONNECTIONS_MAX - USER_MAX; i++)
