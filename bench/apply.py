@@ -26,6 +26,7 @@ def cluster(options, folder, *arguments):
 
 
 def run(options):
+    manager.need_root()
     node_counts = [1, 2] if options.is_smoke else [1, 2, 4, 8]
     client_counts = [1] if options.is_smoke else [1, 8]
     runs, count = (1, 3) if options.is_smoke else (3, 200)

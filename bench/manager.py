@@ -55,6 +55,13 @@ class Programs:
         return path
 
 
+def need_root():
+    """Ends what only root can do; a test is skipped then."""
+    if os.geteuid() != 0:
+        print("needs root, who may reserve for any user")
+        sys.exit(77)
+
+
 def numbers(arguments):
     """Run a program that prints a name and a number a line."""
     done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True,
