@@ -14,6 +14,7 @@
  *   --spread N        nodes of a job, at random among them (4)
  *   --hold            do not release
  *   --apply           apply before the release
+ *   --owner UID       of the jobs (1000)
  *   --name TEXT       of the jobs, so that runs do not meet (load)
  *
  * Prints a name and a number a line: rounds, seconds, rounds_per_s, and for
@@ -72,6 +73,7 @@ struct load {
 	uint64_t round_max; /* 0: no such limit */
 	uint64_t node_count;
 	uint64_t spread;
+	uint64_t owner;
 	bool is_holding;
 	bool is_applying;
 	struct client *clients;
@@ -166,9 +168,11 @@ static void reserve(struct load *load, struct client *client)
 	size = (size_t)snprintf(
 		text, sizeof(text),
 		"{\"v\":1,\"id\":1,\"op\":\"reserve\",\"request\":{\"key\":"
-		"\"bench/%s-%u-%" PRIu64 "/0\",\"uid\":1000,\"gid\":1000,"
+		"\"bench/%s-%u-%" PRIu64 "/0\",\"uid\":%" PRIu64
+		",\"gid\":%" PRIu64 ","
 		"\"cores\":\"8\",\"nodes\":\"",
-		load->name, client->number, client->job);
+		load->name, client->number, client->job, load->owner,
+		load->owner);
 	size += nodes_format(load, text + size, sizeof(text) - size);
 	size += (size_t)snprintf(text + size, sizeof(text) - size, "\"}}");
 	send_request(client, OP_RESERVE, text, size);
@@ -364,6 +368,7 @@ static void parse_options(struct load *load, int argc, char **argv)
 		{ "nodes", required_argument, NULL, 'N' },
 		{ "spread", required_argument, NULL, 'S' },
 		{ "name", required_argument, NULL, 'k' },
+		{ "owner", required_argument, NULL, 'o' },
 		{ "hold", no_argument, NULL, 'h' },
 		{ "apply", no_argument, NULL, 'a' },
 		{ 0 },
@@ -385,6 +390,10 @@ static void parse_options(struct load *load, int argc, char **argv)
 			load->spread = parse_number(optarg, SPREAD_MAX);
 		else if (option == 'k')
 			load->name = optarg;
+		else if (option == 'o')
+			load->owner = strcmp(optarg, "0") == 0
+					      ? 0
+					      : parse_number(optarg, INT32_MAX);
 		else if (option == 'h')
 			load->is_holding = true;
 		else if (option == 'a')
@@ -408,6 +417,7 @@ int main(int argc, char **argv)
 		.seconds = 5,
 		.node_count = 1024,
 		.spread = 4,
+		.owner = 1000,
 		.random = 0x9e3779b97f4a7c15,
 		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
 	};

@@ -14,7 +14,6 @@ AIM_MIB = 150
 
 
 def run(options):
-    manager.need_root()
     jobs, nodes, spread = ((200, 200, 8) if options.is_smoke
                            else (60000, 10000, 64))
     daemon = manager.Manager(options.programs,

@@ -56,6 +56,9 @@ def plot(folder, name, title, xlabel, ylabel, head, rows):
     if shutil.which("gnuplot") is None:
         print("  (no plot: gnuplot is not installed)")
         return
+    if not os.access(folder, os.W_OK):
+        print(f"  (no plot: '{folder}' cannot be written)")
+        return
     path = os.path.join(folder, name + ".svg")
     lines = ["\t".join([str(row[0])] + [f"{value:.6g}" for value in row[1:]])
              for row in rows]

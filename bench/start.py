@@ -58,7 +58,6 @@ def check(daemon):
 
 
 def run(options):
-    manager.need_root()
     jobs, events, nodes, spread, runs = (
         (300, 5000, 200, 8, 1) if options.is_smoke
         else (60000, 1000000, 10000, 64, 5))
