@@ -143,10 +143,10 @@ static void reservation_effect_end(struct core *core, struct job *job,
 {
 	struct fairlead_error error = { 0 };
 	struct effect_list list;
-	uint32_t i = 0;
+	uint32_t i;
 
-	while (job->effects[i] != effect_id)
-		assert(++i < job->effect_count);
+	for (i = 0; job->effects[i] != effect_id; i++)
+		assert(i + 1 < job->effect_count);
 	job->effects[i] = job->effects[--job->effect_count];
 	effect_list_init(&list, job->effect_count);
 	if (complete(core, job, effect_id, result, body, &list, &error) < 0) {
