@@ -59,7 +59,7 @@ struct request; /* manager/wire/request.h */
 #define CORE_TRACES_MAX      1024    /* failed requests whose events are kept */
 #define CORE_NODE_JOBS_MAX   4096    /* live grants on one node */
 #define CORE_NAMED_NODES_MAX 16384   /* that an operator names at once */
-#define CORE_FENCED_JOBS_MAX 16384   /* live grants of all nodes of a fence */
+#define CORE_FENCED_JOBS_MAX 4096    /* live grants of all nodes of a fence */
 #define CORE_WAIVED_IDS_MAX  1024    /* identifiers given back at once */
 #define CORE_EFFECTS_MAX     16      /* pending effects of one lane */
 #define CORE_WAITERS_MAX     1024    /* open applies and releases of a grant */

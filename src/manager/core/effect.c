@@ -16,6 +16,8 @@
 #include "manager/core/event.h"
 #include "manager/core/state.h"
 
+#define EFFECTS_STEP 1024 /* that end at one tick */
+
 static int list_add(struct fairlead_effects *effects,
 		    const struct fairlead_effect *effect)
 {
@@ -225,8 +227,13 @@ void core_effects_tick(struct core *core, uint64_t now_ms)
 {
 	struct effect_entry *entry;
 
-	while ((entry = entry_due(core, now_ms)) != NULL)
+	/* What is left is due at once, in a commit of its own. */
+	for (int i = 0; i < EFFECTS_STEP; i++) {
+		entry = entry_due(core, now_ms);
+		if (entry == NULL)
+			return;
 		entry_end(core, entry, -ETIMEDOUT, NULL);
+	}
 }
 
 uint64_t core_effects_deadline_ms(const struct core *core)

@@ -10,6 +10,7 @@
 
 #define RETRY_FIRST_MS 30000
 #define RETRY_MAX_MS   600000
+#define RETRY_STEP     1024 /* jobs at one tick */
 
 void core_retry_schedule(struct core *core, struct job *job)
 {
@@ -31,12 +32,14 @@ void core_retry_reports(struct core *core)
 static void jobs_retry(struct core *core, uint64_t now_ms)
 {
 	struct job *job;
+	int count = 0;
 
 	if (now_ms < core->retry_at_ms)
 		return;
 	core->retry_at_ms = DEADLINE_NONE;
 	DL_FOREACH (core->owing, job) {
-		if (job->retry_at_ms <= now_ms) {
+		if (job->retry_at_ms <= now_ms && count < RETRY_STEP) {
+			count++;
 			core_hit(core, EDGE_PART_RETRY);
 			job->retry_at_ms = DEADLINE_NONE;
 			job->retry_delay_ms *= 2;

@@ -138,9 +138,30 @@ static void grants_of_fenced_nodes(void **state)
 	}
 	core_node_fence(f->core, "n[0-7]", 1);
 	assert_int_equal(reply_to(f, 1)->result, -EINVAL);
-	assert_contains(reply_to(f, 1)->text, "16392 grants");
+	assert_contains(reply_to(f, 1)->text, "4104 grants");
 	core_node_fence(f->core, "n[0-6]", 2);
 	assert_int_equal(reply_to(f, 2)->result, 0);
+}
+
+static void requests_that_end_at_one_tick(void **state)
+{
+	struct fixture *f = *state;
+	char key[32];
+	uint32_t first;
+
+	for (int i = 0; i < 1500; i++) {
+		snprintf(key, sizeof(key), "slurm/%d/0", i);
+		assert_int_equal(reserve_as(f, &root, "bare", key, "n0",
+					    "effects=1"),
+				 0);
+	}
+	fixture_advance(f, 3600000);
+	first = f->core->jobs.count;
+	assert_true(first > 0 && first < 1500);
+	/* The others are due at once. */
+	assert_true(core_deadline_ms(f->core) <= f->clock.monotonic_ms);
+	core_tick(f->core);
+	assert_int_equal(f->core->jobs.count, 0);
 }
 
 static void identifiers_given_back_at_once(void **state)
@@ -165,6 +186,7 @@ int main(void)
 		T(tombstones),
 		T(nodes_that_are_named_or_leave_at_once),
 		T(grants_of_fenced_nodes),
+		T(requests_that_end_at_one_tick),
 		T(identifiers_given_back_at_once),
 	};
 
