@@ -36,9 +36,8 @@ def is_possible():
 
 def run(options):
     if not is_possible():
-        print("apply: skipped: not root, and users may not make namespaces "
-              "here")
-        sys.exit(77)
+        raise manager.Skipped("not root, and users may not make namespaces "
+                              "here")
     node_counts = [1, 2] if options.is_smoke else [1, 2, 4, 8]
     client_counts = [1] if options.is_smoke else [1, 8]
     runs, count = (1, 3) if options.is_smoke else (3, 200)

@@ -38,6 +38,10 @@ class Refused(Exception):
     """The manager's answer was an error."""
 
 
+class Skipped(Exception):
+    """This machine cannot do it; the text says why."""
+
+
 class Programs:
     """What the build has made."""
 
