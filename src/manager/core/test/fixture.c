@@ -27,6 +27,7 @@ static void on_store(void *ctx, const struct store_row *row)
 {
 	struct fixture *fixture = ctx;
 
+	fixture->row_count++;
 	if (!fixture->is_failing)
 		journal_write(&fixture->journal, row);
 }

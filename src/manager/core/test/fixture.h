@@ -73,7 +73,8 @@ struct fixture {
 	uint8_t boots[10];                              /* of n0 to n9 */
 
 	struct journal_row *journal;
-	bool is_failing; /* commits fail: rows and what follows are lost */
+	size_t row_count; /* that the core has given out */
+	bool is_failing;  /* commits fail: rows and what follows are lost */
 	struct told_reply *replies;
 	size_t reply_count;
 	struct told_fanout *fanouts;

@@ -143,6 +143,39 @@ static void grants_of_fenced_nodes(void **state)
 	assert_int_equal(reply_to(f, 2)->result, 0);
 }
 
+static void one_boot_fits_into_one_commit(void **state)
+{
+	struct fixture *f = *state;
+	struct core_registration registration = { .node = "n0",
+						  .version = "1" };
+	size_t before;
+	char key[32];
+
+	fixture_setting(f, "vni", "1-5000");
+	f->config.events_keep = 10000;
+	fixture_restart(f);
+	nodes_up(f, 1);
+	for (int i = 0; i < CORE_NODE_JOBS_MAX; i++) {
+		snprintf(key, sizeof(key), "slurm/%d/0", i);
+		release_id(f, active(f, key, "n0", ""));
+		answer_all(f, open_fanout(f), -EBUSY, "in use");
+		fixture_forget(f);
+	}
+	assert_int_equal(f->core->jobs.state_counts[JOB_RELEASED],
+			 CORE_NODE_JOBS_MAX);
+	/* The worst: all are fenced, are gone, and push old events out. */
+	f->core->tombstones.keys_max = 0;
+	before = f->row_count;
+	f->is_failing = true;
+	node_boot(f, "n0");
+	node_incarnation(f, "n0", registration.incarnation);
+	assert_int_equal(core_register(f->core, &registration, NULL), 0);
+	assert_int_equal(f->core->jobs.count, 0);
+	assert_true(f->row_count - before < 50000);
+	core_destroy(f->core);
+	f->core = NULL;
+}
+
 static void requests_that_end_at_one_tick(void **state)
 {
 	struct fixture *f = *state;
@@ -186,6 +219,7 @@ int main(void)
 		T(tombstones),
 		T(nodes_that_are_named_or_leave_at_once),
 		T(grants_of_fenced_nodes),
+		T(one_boot_fits_into_one_commit),
 		T(requests_that_end_at_one_tick),
 		T(identifiers_given_back_at_once),
 	};
