@@ -279,9 +279,9 @@ const char *job_reason_name(enum job_reason reason)
 const char *part_state_name(enum part_state state)
 {
 	static const char *const names[PART_STATE_COUNT] = {
-		[PART_PENDING] = "pending", [PART_APPLYING] = "applying",
-		[PART_APPLIED] = "applied", [PART_REVOKING] = "revoking",
-		[PART_REVOKED] = "revoked",
+		[PART_PENDING] = "pending",   [PART_APPLYING] = "applying",
+		[PART_APPLIED] = "applied",   [PART_MISSING] = "missing",
+		[PART_REVOKING] = "revoking", [PART_REVOKED] = "revoked",
 	};
 
 	return names[state];

@@ -267,6 +267,25 @@ static void explain_says_where_and_why(void **state)
 	json_decref(view);
 }
 
+static void explain_says_what_is_missing(void **state)
+{
+	struct fixture *f = *state;
+	json_t *view;
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = active(f, "slurm/1/0", "n[0-1]", "");
+	/* It registers again without the lane. */
+	node_up(f, "n1");
+	assert_int_equal(part_state(f, id, "n1"), PART_MISSING);
+	view = explain(f, &root, &(struct core_selector){ .grant_id = id });
+	assert_text(view, "grants.0.holds.0.state", "applied");
+	assert_text(view, "grants.0.holds.0.nodes", "n0");
+	assert_text(view, "grants.0.holds.1.state", "missing");
+	assert_text(view, "grants.0.holds.1.nodes", "n1");
+	json_decref(view);
+}
+
 static void explain_says_what_is_waited_for(void **state)
 {
 	struct fixture *f = *state;
@@ -579,6 +598,7 @@ int main(void)
 		T(list_is_filtered_and_paged),
 		T(a_long_list_fits_into_an_answer),
 		T(explain_says_where_and_why),
+		T(explain_says_what_is_missing),
 		T(explain_says_what_is_waited_for),
 		T(explain_is_for_owners),
 		T(select_finds_what_has_events),
