@@ -79,11 +79,13 @@ static int tell_core(struct engine *engine,
 {
 	struct core_inventory_grant *grants;
 	struct core_inventory_object *objects;
+	const char *unlisted[REGISTRATION_DRIVERS_MAX];
 	struct core_registration told = {
 		.node = registration->node,
 		.version = registration->software,
 		.grant_count = registration->grant_count,
 		.object_count = registration->object_count,
+		.unlisted = unlisted,
 	};
 	int result = -ENOMEM;
 
@@ -117,6 +119,11 @@ static int tell_core(struct engine *engine,
 			.id_count = from->id_count,
 			.ids = from->ids,
 		};
+	}
+	for (size_t i = 0; i < registration->driver_count; i++) {
+		if (!registration->drivers[i].is_usable)
+			unlisted[told.unlisted_count++] =
+				registration->drivers[i].name;
 	}
 	if (grants != NULL && objects != NULL)
 		result = core_register(engine->core, &told, ret_error);

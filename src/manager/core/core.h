@@ -246,16 +246,19 @@ struct core_registration {
 	size_t grant_count;
 	const struct core_inventory_object *objects; /* not ours */
 	size_t object_count;
+	/* Drivers that could not tell, or not all, of what is there. */
+	const char *const *unlisted;
+	size_t unlisted_count;
 };
 
 /*
  * A node has proven who it is. Another incarnation than the last one fences
  * what the node held. Identifiers that it holds and the core does not know
- * are withheld for as long as it reports them; grants that the core has
- * released are revoked again. -ENOENT: not one of our nodes. -EEXIST: the
- * incarnation is one that the node has left before, so that two machines go
- * by one name (or one was restored from a snapshot); nothing changes, and an
- * operator ends it with core_node_fence.
+ * are withheld for as long as it reports them, or its driver cannot tell;
+ * grants that the core has released are revoked again. -ENOENT: not one of our
+ * nodes. -EEXIST: the incarnation is one that the node has left before, so that
+ * two machines go by one name (or one was restored from a snapshot); nothing
+ * changes, and an operator ends it with core_node_fence.
  */
 int core_register(struct core *core,
 		  const struct core_registration *registration,

@@ -107,6 +107,47 @@ static void ids_copy(struct report *report, uint32_t count, const uint32_t *ids)
 		report->ids[i] = ids[i];
 }
 
+static bool is_unlisted(const struct core_registration *from,
+			const char *driver)
+{
+	for (size_t i = 0; i < from->unlisted_count; i++)
+		if (strcmp(from->unlisted[i], driver) == 0)
+			return true;
+	return false;
+}
+
+static bool is_same_object(const struct report *a, const struct report *b)
+{
+	return a->kind == REPORT_OBJECT && b->kind == REPORT_OBJECT &&
+	       a->object_id == b->object_id && a->uid == b->uid &&
+	       strcmp(a->driver, b->driver) == 0 &&
+	       strcmp(a->device, b->device) == 0 &&
+	       a->id_count == b->id_count &&
+	       memcmp(a->ids, b->ids, a->id_count * sizeof(*a->ids)) == 0;
+}
+
+/* A driver that cannot tell does not say that what it told is gone. */
+static uint32_t reports_keep(const struct node *node,
+			     const struct core_registration *from,
+			     struct report *reports, uint32_t count)
+{
+	uint32_t listed_count = count;
+
+	for (uint32_t i = 0; i < node->report_count; i++) {
+		const struct report *old = &node->reports[i];
+		uint32_t n = 0;
+
+		if (old->kind != REPORT_OBJECT ||
+		    !is_unlisted(from, old->driver))
+			continue;
+		while (n < listed_count && !is_same_object(&reports[n], old))
+			n++;
+		if (n == listed_count && count < CORE_REPORTS_MAX)
+			reports[count++] = *old;
+	}
+	return count;
+}
+
 static uint32_t reports_of(const struct core *core, const struct node *node,
 			   const struct core_registration *from,
 			   struct report *reports)
@@ -287,17 +328,22 @@ int core_register(struct core *core,
 	struct inventory inventory;
 	struct report *reports;
 	struct node *node = NULL;
+	bool is_same_boot;
 	uint32_t count;
 	int result = check(core, registration, &node, ret_error);
 
 	if (result < 0)
 		return result;
 	node->is_pinned = true;
+	is_same_boot = node_is(node, registration->incarnation);
 	come_up(core, node, registration);
 	reports = memory_zero(registration->grant_count +
-				      registration->object_count,
+				      registration->object_count +
+				      node->report_count,
 			      sizeof(*reports));
 	count = reports_of(core, node, registration, reports);
+	if (is_same_boot)
+		count = reports_keep(node, registration, reports, count);
 	core_reports_set(core, node, reports, count);
 	core_account(core, node);
 	core_store_node(core, node);

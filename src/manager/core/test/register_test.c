@@ -242,6 +242,82 @@ static void what_is_not_ours_is_withheld(void **state)
 	assert_string_equal(vnis(f, "free"), "1024,1026-1039");
 }
 
+static void what_cannot_be_listed_stays_withheld(void **state)
+{
+	static const char *const unlisted[] = { "other", "fake" };
+	struct fixture *f = *state;
+	uint32_t ids[][1] = { { 1024 }, { 1025 } };
+	struct core_inventory_object objects[] = {
+		{ .driver = "fake",
+		  .device = "cxi0",
+		  .object_id = 5,
+		  .uid = 77,
+		  .id_count = 1,
+		  .ids = ids[0] },
+		{ .driver = "fake",
+		  .device = "cxi1",
+		  .object_id = 5,
+		  .uid = 77,
+		  .id_count = 1,
+		  .ids = ids[1] },
+	};
+	struct core_registration registration = {
+		.node = "n0",
+		.version = "1",
+		.objects = objects,
+		.object_count = 2,
+	};
+	struct fairlead_error error;
+
+	node_incarnation(f, "n0", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1024-1025");
+	/* Half of a list, and then none: what was seen before stands. */
+	registration.unlisted = unlisted;
+	registration.unlisted_count = 2;
+	registration.object_count = 1;
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1024-1025");
+	assert_int_equal(nodes_find(&f->core->nodes, "n0")->report_count, 2);
+	registration.object_count = 0;
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1024-1025");
+	fixture_restart(f);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1024-1025");
+	/* Another driver that cannot says nothing about this one. */
+	registration.unlisted_count = 1;
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "");
+}
+
+static void a_boot_forgets_what_cannot_be_listed(void **state)
+{
+	static const char *const unlisted[] = { "fake" };
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1024 };
+	struct core_inventory_object object = { .driver = "fake",
+						.device = "cxi0",
+						.object_id = 5,
+						.id_count = 1,
+						.ids = ids };
+	struct core_registration registration = { .node = "n0",
+						  .version = "1",
+						  .objects = &object,
+						  .object_count = 1 };
+	struct fairlead_error error;
+
+	node_incarnation(f, "n0", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	registration.incarnation[0] ^= 1;
+	registration.object_count = 0;
+	registration.unlisted = unlisted;
+	registration.unlisted_count = 1;
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "");
+}
+
 static void what_is_withheld_and_held_is_not_free_afterwards(void **state)
 {
 	struct fixture *f = *state;
@@ -519,6 +595,8 @@ int main(void)
 		T(the_lane_that_should_be_there_is_no_news),
 		T(a_lane_that_is_missing_is_told_once),
 		T(what_is_not_ours_is_withheld),
+		T(what_cannot_be_listed_stays_withheld),
+		T(a_boot_forgets_what_cannot_be_listed),
 		T(what_is_withheld_and_held_is_not_free_afterwards),
 		T(an_unknown_grant_is_withheld_and_not_destroyed),
 		T(a_released_grant_is_revoked_again),
