@@ -7,7 +7,9 @@
  * from one backup do not meet.
  *
  * A recovery goes by the epoch in which it began; a node that has reported
- * remembers it, so that a restart in the middle awaits only the others.
+ * remembers it, so that a restart in the middle awaits only the others. It may
+ * have been cut short before a word of the core was on disk, with nothing but
+ * the store's note that it has begun: so each restart jumps again.
  */
 #include "manager/core/state.h"
 
@@ -30,16 +32,29 @@ void core_recovery_settle(struct core *core)
 	core_store_meta(core, "recovering", 0);
 }
 
-void core_recovery_begin(struct core *core)
+static void ids_jump(struct core *core)
 {
-	core->recovery = core->epoch;
 	core->next_grant_id =
 		(core->next_grant_id / GRANT_ID_STEP + 1) * GRANT_ID_STEP;
 	if (core->next_grant_id < core->epoch * GRANT_ID_STEP)
 		core->next_grant_id = core->epoch * GRANT_ID_STEP;
+	core_store_meta(core, "next_grant_id", core->next_grant_id);
+}
+
+void core_recovery_begin(struct core *core)
+{
+	core->recovery = core->epoch;
 	core_hit(core, EDGE_RECOVERY_BEGIN);
 	core_store_meta(core, "recovering", core->recovery);
-	core_store_meta(core, "next_grant_id", core->next_grant_id);
+	ids_jump(core);
+	core_recovery_settle(core);
+}
+
+void core_recovery_resume(struct core *core)
+{
+	if (core->recovery == 0)
+		return;
+	ids_jump(core);
 	core_recovery_settle(core);
 }
 

@@ -136,7 +136,7 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	if (is_recovery)
 		core_recovery_begin(core);
 	else
-		core_recovery_settle(core);
+		core_recovery_resume(core);
 	resume_collect(core);
 	resume(core);
 	return 0;

@@ -390,6 +390,8 @@ bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 /* --- recover.c --- */
 
 void core_recovery_begin(struct core *core);
+/* After a start: the journal says that one was under way, or not. */
+void core_recovery_resume(struct core *core);
 /* End it if nobody is awaited. */
 void core_recovery_settle(struct core *core);
 bool core_is_awaited(const struct core *core, const struct node *node);

@@ -85,6 +85,23 @@ static void a_recovery_from_the_same_backup_gives_other_ids(void **state)
 	assert_true(last_grant(f) > grant_id);
 }
 
+static void a_recovery_that_was_cut_short_gives_other_ids(void **state)
+{
+	struct fixture *f = *state;
+	/* The store writes this with the epoch, before the core says a word. */
+	struct store_row row = { .table = STORE_META, .key = "recovering" };
+
+	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
+	row.id = f->epoch + 1;
+	f->epoch++;
+	journal_put(f, &row);
+	fixture_restart(f);
+	nodes_up(f, 10);
+	assert_string_equal(awaited(f), "over");
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
+	assert_true(last_grant(f) >= row.id << 32);
+}
+
 static void what_the_journal_does_not_know_is_withheld(void **state)
 {
 	struct fixture *f = *state;
@@ -239,6 +256,7 @@ int main(void)
 		T(nothing_is_handed_out_until_all_have_spoken),
 		T(grant_ids_jump),
 		T(a_recovery_from_the_same_backup_gives_other_ids),
+		T(a_recovery_that_was_cut_short_gives_other_ids),
 		T(what_the_journal_does_not_know_is_withheld),
 		T(nodes_are_waived_by_name),
 		T(a_restart_awaits_only_the_others),
