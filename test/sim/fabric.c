@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The manager half wants effect 1 and, when that is done, effect 2 before a
+ * lane is ready; its release wants effect 3. The node half has one object for
+ * each identifier. A daemon can die at each of its calls.
+ */
+#include "fabric.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/idset.h"
+
+enum {
+	EFFECT_CREATE = 1,
+	EFFECT_ATTACH,
+	EFFECT_DELETE,
+};
+
+/* --- manager half --- */
+
+static int configure(const struct fairlead_setting *settings, size_t count,
+		     void **ret_state, struct fairlead_error *ret_error)
+{
+	char *pool = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(settings[i].name, "pool") != 0)
+			return error_set(ret_error, -EINVAL,
+					 "line %u: no such setting '%s'",
+					 settings[i].line, settings[i].name);
+		free(pool);
+		pool = world_text("%s", settings[i].value);
+	}
+	*ret_state = pool == NULL ? world_text("1-8") : pool;
+	return 0;
+}
+
+static void destroy_state(void *state)
+{
+	free(state);
+}
+
+static size_t pools(void *state,
+		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
+{
+	specs[0] = (struct fairlead_pool_spec){
+		.name = "group",
+		.limit = FABRIC_LIMIT,
+		.universe = state,
+	};
+	return 1;
+}
+
+static int ask(struct fairlead_effects *effects, uint32_t id, const char *body)
+{
+	const struct fairlead_effect effect = {
+		.id = id,
+		.kind = FABRIC_EFFECT_KIND,
+		.body = body,
+		.deadline_ms = FABRIC_DEADLINE_MS,
+	};
+
+	return effects->add(effects, &effect);
+}
+
+static int reserve(void *state, const struct fairlead_driver_request *request,
+		   struct fairlead_plan *ret_plan,
+		   struct fairlead_effects *effects,
+		   struct fairlead_error *ret_error)
+{
+	if (request->options[0] != 0)
+		return error_set(ret_error, -EINVAL,
+				 "fabric has no option '%s'", request->options);
+	*ret_plan = (struct fairlead_plan){
+		.counts = { 1 },
+		.is_fatal = true,
+		.has_lane = true,
+	};
+	return ask(effects, EFFECT_CREATE, "create");
+}
+
+static int complete(void *state, const struct fairlead_lane *lane,
+		    uint32_t effect_id, int result, const char *body,
+		    struct fairlead_effects *effects,
+		    struct fairlead_error *ret_error)
+{
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "the fabric manager failed at step %u",
+				 effect_id);
+	return effect_id == EFFECT_CREATE
+		       ? ask(effects, EFFECT_ATTACH, "attach")
+		       : 0;
+}
+
+static int release(void *state, const struct fairlead_lane *lane,
+		   struct fairlead_effects *effects)
+{
+	return ask(effects, EFFECT_DELETE, "delete");
+}
+
+static int describe(void *state, const struct fairlead_lane *lane,
+		    const char *reason, const char **ret_event_name,
+		    char **ret_context)
+{
+	*ret_event_name = "fabric";
+	*ret_context = lane->id_count == 0
+			       ? world_text("{\"vnis\":[]}")
+			       : world_text("{\"vnis\":[%u]}", lane->ids[0]);
+	return 0;
+}
+
+static const struct fairlead_manager_ops manager_ops = {
+	.configure = configure,
+	.destroy = destroy_state,
+	.pools = pools,
+	.reserve = reserve,
+	.complete = complete,
+	.release = release,
+	.describe = describe,
+};
+
+/* --- node half --- */
+
+struct object {
+	bool is_there;
+	uint32_t uid;
+};
+
+struct fabric_node {
+	const struct hardware_events *events;
+	void *ctx;
+	struct object objects[FABRIC_LIMIT]; /* by identifier */
+};
+
+struct fabric_node *fabric_node_create(const struct hardware_events *events,
+				       void *ctx)
+{
+	struct fabric_node *node = world_allocate(sizeof(*node));
+
+	node->events = events;
+	node->ctx = ctx;
+	return node;
+}
+
+void fabric_node_destroy(struct fabric_node *node)
+{
+	free(node);
+}
+
+void fabric_node_reset(struct fabric_node *node)
+{
+	memset(node->objects, 0, sizeof(node->objects));
+}
+
+unsigned int fabric_node_count(const struct fabric_node *node)
+{
+	unsigned int count = 0;
+
+	for (int i = 0; i < FABRIC_LIMIT; i++)
+		count += node->objects[i].is_there;
+	return count;
+}
+
+static int dead(struct fairlead_error *ret_error)
+{
+	return error_set(ret_error, -EIO, "the daemon is dead");
+}
+
+static int open_node(const struct fairlead_setting *settings, size_t count,
+		     void **ret_state, struct fairlead_error *ret_error)
+{
+	return error_set(ret_error, -ENOSYS, "the simulation has the state");
+}
+
+static void close_node(void *state)
+{
+}
+
+static int probe(void *state,
+		 void (*emit)(void *arg, const struct fairlead_device *device),
+		 void *arg, struct fairlead_error *ret_error)
+{
+	const struct fairlead_device device = { .name = "fabric0",
+						.is_usable = true };
+
+	emit(arg, &device);
+	return 0;
+}
+
+static void tell_made(struct fabric_node *node, uint32_t id, uint32_t uid)
+{
+	const struct hardware_service service = {
+		.nic = FABRIC_DEVICE,
+		.svc_id = id,
+		.uid = uid,
+		.vni_count = 1,
+		.vnis = { (uint16_t)id },
+	};
+
+	node->events->made(node->ctx, &service);
+}
+
+static int make(void *state, const struct fairlead_lane *lane, bool is_dry_run,
+		struct fairlead_record *ret_record,
+		struct fairlead_warnings *warnings,
+		struct fairlead_error *ret_error)
+{
+	struct fabric_node *node = state;
+	struct object *object;
+
+	if (node->events->step(node->ctx))
+		return dead(ret_error);
+	if (lane->id_count != 1 || lane->ids[0] >= FABRIC_LIMIT)
+		return error_set(ret_error, -EINVAL, "no such identifier");
+	object = &node->objects[lane->ids[0]];
+	if (object->is_there)
+		return error_set(ret_error, -EEXIST, "group %u is in use",
+				 lane->ids[0]);
+	if (is_dry_run)
+		return 0;
+	*object = (struct object){ .is_there = true, .uid = lane->uid };
+	tell_made(node, lane->ids[0], lane->uid);
+	if (node->events->step(node->ctx))
+		return dead(ret_error);
+	ret_record->size = 1;
+	ret_record->bytes[0] = 1;
+	return 0;
+}
+
+static int take_back(void *state, const struct fairlead_lane *lane,
+		     const struct fairlead_record *record, bool is_dry_run,
+		     struct fairlead_warnings *warnings,
+		     struct fairlead_error *ret_error)
+{
+	struct fabric_node *node = state;
+	struct object *object;
+
+	if (node->events->step(node->ctx))
+		return dead(ret_error);
+	if (lane->id_count != 1 || lane->ids[0] >= FABRIC_LIMIT)
+		return 0;
+	object = &node->objects[lane->ids[0]];
+	if (!object->is_there || object->uid != lane->uid || is_dry_run)
+		return 0;
+	object->is_there = false;
+	node->events->gone(node->ctx, FABRIC_DEVICE, lane->ids[0]);
+	if (node->events->step(node->ctx))
+		return dead(ret_error);
+	return 0;
+}
+
+static int list(void *state,
+		void (*emit)(void *arg, const struct fairlead_object *object),
+		void *arg, struct fairlead_error *ret_error)
+{
+	const struct fabric_node *node = state;
+
+	for (uint32_t i = 0; i < FABRIC_LIMIT; i++) {
+		const struct fairlead_object object = {
+			.device = "fabric0",
+			.id = i,
+			.flags = FAIRLEAD_OBJECT_ENABLED,
+			.uid = node->objects[i].uid,
+			.id_count = 1,
+			.ids = { i },
+		};
+
+		if (node->objects[i].is_there)
+			emit(arg, &object);
+	}
+	return 0;
+}
+
+static int destroy_object(void *state, const struct fairlead_object *object,
+			  bool is_dry_run, struct fairlead_error *ret_error)
+{
+	struct fabric_node *node = state;
+
+	if (object->id >= FABRIC_LIMIT || !node->objects[object->id].is_there ||
+	    node->objects[object->id].uid != object->uid)
+		return error_set(ret_error, -ENOENT, "it is not there");
+	if (is_dry_run)
+		return 0;
+	node->objects[object->id].is_there = false;
+	node->events->gone(node->ctx, FABRIC_DEVICE, object->id);
+	return 0;
+}
+
+static const struct fairlead_node_ops node_ops = {
+	.open = open_node,
+	.close = close_node,
+	.probe = probe,
+	.apply = make,
+	.revoke = take_back,
+	.list = list,
+	.destroy = destroy_object,
+};
+
+static const char *const settings[] = { "pool", NULL };
+static const char *const variables[] = { NULL };
+
+const struct fairlead_driver fabric_driver = {
+	.abi = FAIRLEAD_DRIVER_ABI,
+	.name = "fabric",
+	.description = "an interconnect of the simulation",
+	.settings = settings,
+	.variables = variables,
+	.manager = &manager_ops,
+	.node = &node_ops,
+};

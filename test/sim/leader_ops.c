@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the engine wants of its owner (the journal again, the configuration
+ * again, effects), and the clients' side, where each request and each answer
+ * passes the oracle.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "driver/none/none.h"
+#include "driver/slingshot/slingshot.h"
+#include "fabric.h"
+#include "leader_internal.h"
+#include "manager/journal.h"
+#include "oracle.h"
+
+/* --- configuration --- */
+
+static void format_nodes(uint32_t nodes, char *text, size_t capacity)
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (unsigned int i = 0; i < WORLD_NODES_MAX; i++) {
+		if (nodes & 1u << i)
+			used += (size_t)snprintf(text + used, capacity - used,
+						 "%sn%u", used > 0 ? "," : "",
+						 i);
+	}
+}
+
+void leader_make_config(const struct leader *leader,
+			struct engine_config_storage *storage)
+{
+	const struct leader_config *config = &leader->config;
+
+	*storage = (struct engine_config_storage){ 0 };
+	format_nodes(config->nodes, storage->nodes, sizeof(storage->nodes));
+	storage->slingshot[0] = (struct fairlead_setting){
+		"vni_pool", config->is_broken ? "0-3,x" : config->vni_pool, 1
+	};
+	storage->slingshot[1] = (struct fairlead_setting){
+		"reserve_fatal", config->is_reserve_fatal ? "true" : "false", 2
+	};
+	storage->fabric[0] =
+		(struct fairlead_setting){ "pool", config->fabric_pool, 3 };
+	storage->drivers[0] = (struct core_driver_config){
+		.driver = &slingshot_driver,
+		.settings = storage->slingshot,
+		.setting_count = 2,
+	};
+	storage->drivers[1] = (struct core_driver_config){
+		.driver = &fabric_driver,
+		.settings = storage->fabric,
+		.setting_count = 1,
+	};
+	storage->drivers[2] =
+		(struct core_driver_config){ .driver = &none_driver };
+	storage->submitters[0] = (struct engine_submitter){ "slurm", 450 };
+	storage->submitters[1] = (struct engine_submitter){ "flux", 451 };
+	storage->config = (struct engine_config){
+		.core = {
+			.nodes = storage->nodes,
+			.interconnect = "slingshot",
+			.apply_timeout_ms = LEADER_APPLY_MS,
+			.revoke_timeout_ms = LEADER_REVOKE_MS,
+			.events_keep = config->events_keep,
+			.drivers = storage->drivers,
+			.driver_count = 3,
+		},
+		.cluster = WORLD_CLUSTER,
+		.submitters = storage->submitters,
+		.submitter_count = 2,
+	};
+}
+
+static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
+{
+	struct process *process = ctx;
+	struct engine_config_storage storage;
+	struct fairlead_error error = { 0 };
+	int result;
+
+	leader_make_config(process->leader, &storage);
+	result = engine_configure(engine, &storage.config, ret_text, &error);
+	if (result < 0)
+		*ret_text = world_text("%s", error.text);
+	return result;
+}
+
+/* --- the journal --- */
+
+static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
+		     struct fairlead_error *ret_error)
+{
+	struct process *process = ctx;
+	struct world *world = process->leader->world;
+	int result = journal_begin(process->store, false, engine, ret_epoch,
+				   ret_error);
+
+	coverage_hit(world->coverage,
+		     result < 0 ? "manager:replay-failed" : "manager:replay");
+	process->is_unwell = result < 0;
+	if (result == 0) {
+		process->epoch = *ret_epoch;
+		world_trace(world, "%s reads its journal again epoch=%llu",
+			    process->machine, (unsigned long long)*ret_epoch);
+	}
+	return result;
+}
+
+static const char *on_store_error(void *ctx)
+{
+	const struct process *process = ctx;
+
+	return process->store_error;
+}
+
+static void on_drain(void *ctx, const char *node, bool is_drained,
+		     const char *reason)
+{
+	struct process *process = ctx;
+	struct world *world = process->leader->world;
+
+	coverage_hit(world->coverage, is_drained ? "manager:drain-command"
+						 : "manager:undrain-command");
+	world_trace(world, "%s %s %s: %s", process->machine,
+		    is_drained ? "drains" : "undrains", node, reason);
+}
+
+/* --- effects --- */
+
+static void on_effect_done(void *ctx)
+{
+	struct effect_run *run = ctx;
+	struct process *process = run->process;
+
+	DL_DELETE(process->effects, run);
+	engine_effect_done(process->engine, run->grant_id, run->effect_id,
+			   run->result, run->result < 0 ? "no" : "done");
+	free(run);
+	process_settle(process);
+}
+
+static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
+		      const struct fairlead_effect *effect)
+{
+	struct process *process = ctx;
+	struct world *world = process->leader->world;
+	struct sim_rng *rng = &process->leader->rng;
+	uint64_t delay_ms = 5 + sim_rng_below(rng, 1500);
+	uint64_t dice = sim_rng_below(rng, 100);
+	struct effect_run *run;
+
+	if (strcmp(driver, "fabric") != 0 ||
+	    strcmp(effect->kind, FABRIC_EFFECT_KIND) != 0)
+		world_fail(world, "an effect that nobody wanted: %s %s", driver,
+			   effect->kind);
+	if (!world->is_calm && dice < 5) {
+		coverage_hit(world->coverage, "fault:effect-lost");
+		return;
+	}
+	run = world_allocate(sizeof(*run));
+	run->process = process;
+	run->grant_id = grant_id;
+	run->effect_id = effect->id;
+	if (!world->is_calm && dice < 15) {
+		coverage_hit(world->coverage, "fault:effect-fails");
+		run->result = -EIO;
+	} else if (!world->is_calm && dice < 22) {
+		coverage_hit(world->coverage, "fault:effect-late");
+		delay_ms = effect->deadline_ms + 1 + delay_ms;
+	}
+	run->handle =
+		sim_queue_add(world->queue, delay_ms, on_effect_done, run);
+	DL_APPEND(process->effects, run);
+}
+
+void process_effects_fini(struct process *process)
+{
+	struct effect_run *run, *next;
+
+	DL_FOREACH_SAFE (process->effects, run, next) {
+		DL_DELETE(process->effects, run);
+		sim_queue_cancel(process->leader->world->queue, run->handle);
+		free(run);
+	}
+}
+
+const struct engine_ops process_engine_ops = {
+	.replay = on_replay,
+	.reconfigure = on_reconfigure,
+	.store_error = on_store_error,
+	.drain = on_drain,
+	.effect = on_effect,
+};
+
+/* --- clients --- */
+
+static void call_remove(struct process *process, struct open_call *call)
+{
+	HASH_DEL(process->calls, call);
+	json_decref(call->request);
+	free(call);
+}
+
+void process_calls_fini(struct process *process)
+{
+	struct caller *caller, *next_caller;
+	struct open_call *call, *next;
+
+	HASH_ITER (hh, process->calls, call, next)
+		call_remove(process, call);
+	HASH_ITER (hh, process->callers, caller, next_caller) {
+		HASH_DEL(process->callers, caller);
+		free(caller);
+	}
+}
+
+static void on_opened(void *ctx, uint64_t peer, const char *machine, uid_t uid)
+{
+	struct process *process = ctx;
+	struct caller *caller = world_allocate(sizeof(*caller));
+
+	caller->peer = peer;
+	caller->uid = uid;
+	HASH_ADD(hh, process->callers, peer, sizeof(caller->peer), caller);
+	engine_client_opened(process->engine, peer, uid, false);
+	process_settle(process);
+}
+
+/* Remember what will have to be answered. */
+static void call_add(struct process *process, uint64_t peer, const void *frame,
+		     size_t size)
+{
+	json_t *request = json_loadb(frame, size, 0, NULL);
+	json_int_t id = json_integer_value(json_object_get(request, "id"));
+	struct open_call *call;
+
+	if (id <= 0) {
+		json_decref(request);
+		return;
+	}
+	call = world_allocate(sizeof(*call));
+	call->name.peer = peer;
+	call->name.id = (uint64_t)id;
+	call->request = request;
+	HASH_ADD(hh, process->calls, name, sizeof(call->name), call);
+	oracle_received(process->leader->world->oracle, request);
+}
+
+static void on_received(void *ctx, uint64_t peer, const void *frame,
+			size_t size)
+{
+	struct process *process = ctx;
+
+	call_add(process, peer, frame, size);
+	engine_client_received(process->engine, peer, frame, size);
+	process_settle(process);
+}
+
+static void on_closed(void *ctx, uint64_t peer)
+{
+	struct process *process = ctx;
+	struct open_call *call, *next;
+	struct caller *caller;
+
+	HASH_ITER (hh, process->calls, call, next) {
+		if (call->name.peer == peer)
+			call_remove(process, call);
+	}
+	HASH_FIND(hh, process->callers, &peer, sizeof(peer), caller);
+	if (caller != NULL) {
+		HASH_DEL(process->callers, caller);
+		free(caller);
+	}
+	engine_client_closed(process->engine, peer);
+	process_settle(process);
+}
+
+const struct sim_network_events process_client_events = {
+	.opened = on_opened,
+	.received = on_received,
+	.closed = on_closed,
+};
+
+/* One answer a request: it leaves the manager, so it counts. */
+static void answer_observe(struct process *process, uint64_t peer,
+			   const json_t *answer)
+{
+	struct world *world = process->leader->world;
+	json_int_t id = json_integer_value(json_object_get(answer, "id"));
+	struct open_call *call;
+	struct caller *caller;
+	struct {
+		uint64_t peer, id;
+	} name = { .peer = peer, .id = (uint64_t)id };
+
+	if (id == 0) {
+		coverage_hit(world->coverage, "manager:answer-to-no-request");
+		return;
+	}
+	HASH_FIND(hh, process->calls, &name, sizeof(name), call);
+	if (call == NULL)
+		world_fail(world, "an answer to a request that is not open: %s",
+			   json_dumps(answer, JSON_COMPACT));
+	HASH_FIND(hh, process->callers, &peer, sizeof(peer), caller);
+	if (process->is_fenced)
+		oracle_old_answered(world->oracle, call->request, answer,
+				    process->fenced_ms);
+	else
+		oracle_answered(world->oracle, call->request, answer,
+				caller == NULL ? (uid_t)-1 : caller->uid);
+	call_remove(process, call);
+}
+
+static int client_send(void *ctx, uint64_t peer, const void *frame, size_t size)
+{
+	struct process *process = ctx;
+	struct net_seam net = sim_host_seam(process->clients);
+	json_t *answer = json_loadb(frame, size, 0, NULL);
+	int result = net.ops->send(net.ctx, peer, frame, size);
+
+	if (answer == NULL)
+		world_fail(process->leader->world,
+			   "%s answers with what is not JSON: %.*s",
+			   process->machine, (int)size, (const char *)frame);
+	if (result == 0)
+		answer_observe(process, peer, answer);
+	json_decref(answer);
+	return result;
+}
+
+static void client_close(void *ctx, uint64_t peer)
+{
+	struct process *process = ctx;
+	struct net_seam net = sim_host_seam(process->clients);
+
+	net.ops->close(net.ctx, peer);
+}
+
+const struct net_ops process_client_ops = {
+	.send = client_send,
+	.close = client_close,
+};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test/sim/run: whole clusters, one a seed. Seeds are shared out among --jobs
+ * processes, each of which tells its coverage to the first one. The exit
+ * status is 1 when an invariant was broken, or when something that was to be
+ * tried never happened.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "expected.h"
+#include "world.h"
+
+#define JOBS_MAX 64
+
+struct options {
+	struct world_options world;
+	uint64_t count;
+	unsigned int jobs;
+	bool is_complete; /* everything has to have happened */
+	bool prints_hash;
+};
+
+static const char usage[] =
+	"usage: test/sim/run [--seed N] [--seeds COUNT] [--nodes M] [--steps "
+	"JOBS]\n"
+	"                    [--faults NAME,...] [--jobs PROCESSES] "
+	"[--complete]\n"
+	"                    [--hash] [--verbose]\n"
+	"\n"
+	"  --seed N       the first seed (1)\n"
+	"  --seeds COUNT  so many seeds (1)\n"
+	"  --nodes M      nodes of a cluster, 1 to 8 (the seed decides)\n"
+	"  --steps JOBS   jobs of a cluster (the seed decides)\n"
+	"  --faults LIST  only these:";
+
+static void show_usage(FILE *file)
+{
+	fputs(usage, file);
+	for (int i = 0; world_fault_names()[i] != NULL; i++)
+		fprintf(file, " %s", world_fault_names()[i]);
+	fputs("\n"
+	      "  --jobs COUNT   processes that share the seeds (1)\n"
+	      "  --complete     what never happened is a failure\n"
+	      "  --hash         print the hash of each trace\n"
+	      "  --verbose      print each trace\n",
+	      file);
+}
+
+static uint32_t parse_faults(char *text)
+{
+	uint32_t faults = 0;
+	char *name;
+
+	while ((name = strsep(&text, ",")) != NULL) {
+		int i = 0;
+
+		while (world_fault_names()[i] != NULL &&
+		       strcmp(world_fault_names()[i], name) != 0)
+			i++;
+		if (world_fault_names()[i] == NULL && *name != 0 &&
+		    strcmp(name, "none") != 0) {
+			fprintf(stderr, "there is no fault '%s'\n", name);
+			exit(2);
+		}
+		if (world_fault_names()[i] != NULL)
+			faults |= 1u << i;
+	}
+	return faults;
+}
+
+static uint64_t parse_number(const char *text, uint64_t most)
+{
+	char *end;
+	uint64_t value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno != 0 || end == text || *end != 0 || value > most ||
+	    *text == '-') {
+		fprintf(stderr, "'%s' is not a number up to %" PRIu64 "\n",
+			text, most);
+		exit(2);
+	}
+	return value;
+}
+
+static void parse(int argc, char **argv, struct options *options)
+{
+	static const struct option longs[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "seeds", required_argument, NULL, 'c' },
+		{ "nodes", required_argument, NULL, 'n' },
+		{ "steps", required_argument, NULL, 't' },
+		{ "faults", required_argument, NULL, 'f' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "complete", no_argument, NULL, 'C' },
+		{ "hash", no_argument, NULL, 'h' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, '?' },
+		{ 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			options->world.seed = parse_number(optarg, UINT64_MAX);
+			break;
+		case 'c':
+			options->count = parse_number(optarg, 1000000000);
+			break;
+		case 'n':
+			options->world.node_count = (unsigned int)parse_number(
+				optarg, WORLD_NODES_MAX);
+			break;
+		case 't':
+			options->world.steps =
+				(unsigned int)parse_number(optarg, 1000000);
+			break;
+		case 'f':
+			options->world.faults = parse_faults(optarg);
+			break;
+		case 'j':
+			options->jobs =
+				(unsigned int)parse_number(optarg, JOBS_MAX);
+			break;
+		case 'C':
+			options->is_complete = true;
+			break;
+		case 'h':
+			options->prints_hash = true;
+			break;
+		case 'v':
+			options->world.is_verbose = true;
+			break;
+		default:
+			show_usage(stderr);
+			exit(2);
+		}
+	}
+	if (optind < argc || options->jobs == 0) {
+		show_usage(stderr);
+		exit(2);
+	}
+}
+
+static void run_seed(const struct options *options, uint64_t seed,
+		     struct coverage *coverage)
+{
+	struct world_options world_options = options->world;
+	struct world *world;
+
+	world_options.seed = seed;
+	world = world_create(&world_options, coverage);
+	world_run(world);
+	if (options->prints_hash)
+		printf("seed %" PRIu64 " events %" PRIu64 " hash %016" PRIx64
+		       "\n",
+		       seed, world->trace_count, world->trace_hash);
+	world_destroy(world);
+}
+
+/* Every jobs-th seed, from the first one on. */
+static void run_share(const struct options *options, unsigned int first,
+		      struct coverage *coverage)
+{
+	for (uint64_t i = first; i < options->count; i += options->jobs)
+		run_seed(options, options->world.seed + i, coverage);
+}
+
+static pid_t start_share(const struct options *options, unsigned int first,
+			 FILE **ret_file)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (pipe(fds) < 0 || (pid = fork()) < 0) {
+		perror("cannot start a process");
+		exit(1);
+	}
+	if (pid == 0) {
+		struct coverage *coverage = coverage_create();
+		FILE *file = fdopen(fds[1], "w");
+
+		close(fds[0]);
+		run_share(options, first, coverage);
+		coverage_write(coverage, file);
+		coverage_destroy(coverage);
+		exit(fclose(file) == 0 ? 0 : 1);
+	}
+	close(fds[1]);
+	*ret_file = fdopen(fds[0], "r");
+	return pid;
+}
+
+static bool run_all(const struct options *options, struct coverage *coverage)
+{
+	pid_t pids[JOBS_MAX];
+	FILE *files[JOBS_MAX];
+	bool is_ok = true;
+
+	if (options->jobs == 1) {
+		run_share(options, 0, coverage);
+		return true;
+	}
+	fflush(stdout);
+	for (unsigned int i = 0; i < options->jobs; i++)
+		pids[i] = start_share(options, i, &files[i]);
+	for (unsigned int i = 0; i < options->jobs; i++) {
+		int status;
+
+		if (coverage_read(coverage, files[i]) < 0)
+			is_ok = false;
+		fclose(files[i]);
+		if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != 0)
+			is_ok = false;
+	}
+	return is_ok;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.world = { .seed = 1, .faults = (1u << FAULT_COUNT) - 1 },
+		.count = 1,
+		.jobs = 1,
+	};
+	struct coverage *coverage = coverage_create();
+	unsigned int missing = 0;
+	bool is_ok;
+
+	parse(argc, argv, &options);
+	if (sodium_init() < 0)
+		abort();
+	expected_add(coverage);
+	is_ok = run_all(&options, coverage);
+	if (is_ok && !options.world.is_verbose)
+		missing = coverage_report(coverage, stdout);
+	coverage_destroy(coverage);
+	if (is_ok)
+		printf("%" PRIu64 " seeds from %" PRIu64
+		       ": no invariant was broken\n",
+		       options.count, options.world.seed);
+	return !is_ok || (options.is_complete && missing > 0);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The channel between agent and guard: requests in order, one at a time, each
+ * answered a little later. What the guard was asked and answered is shown to
+ * the oracle.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "node_internal.h"
+#include "oracle.h"
+
+#define HEADER_OP    6 /* offsets in a COMMAND (node-protocol.md) */
+#define HEADER_EPOCH 12
+
+/* Read a command's header and key without the code that is tested. */
+static bool command_read(const void *bytes, size_t size,
+			 struct command *ret_command, struct node_order *order)
+{
+	struct reader reader = reader_of(bytes, size);
+	struct command command = { 0 };
+	size_t skipped;
+
+	read_bytes(&reader, HEADER_OP);
+	command.op = read_u8(&reader);
+	read_bytes(&reader, HEADER_EPOCH - HEADER_OP - 1);
+	command.epoch = read_u64(&reader);
+	command.life = read_u64(&reader);
+	command.sequence = read_u64(&reader);
+	command.grant_id = read_u64(&reader);
+	command.apply_floor = read_u64(&reader);
+	read_bytes(&reader, COMMAND_HEADER_SIZE - 52);
+	if (reader.failed)
+		return false;
+	*order = (struct node_order){
+		.op = command.op,
+		.epoch = command.epoch,
+		.life = command.life,
+		.grant_id = command.grant_id,
+	};
+	if (command.op == COMMAND_REVOKE)
+		read_blob(&reader, NODES_TEXT_MAX, &skipped);
+	if (command.op == COMMAND_APPLY || command.op == COMMAND_REVOKE)
+		read_text(&reader, order->key, sizeof(order->key));
+	*ret_command = command;
+	return true;
+}
+
+static const char *result_name(int result)
+{
+	return result == 0 ? "0" : strerrorname_np(-result);
+}
+
+static const char *const request_names[] = {
+	[GUARD_COMMAND] = "command", [GUARD_REGISTER] = "register",
+	[GUARD_GRANTS] = "grants",   [GUARD_OWED] = "owed",
+	[GUARD_ANSWER] = "answer",   [GUARD_REVOKE] = "revoke",
+	[GUARD_DESTROY] = "destroy", [GUARD_ENVIRONMENT] = "env",
+	[GUARD_RELOAD] = "reload",
+};
+
+/* Does the REGISTER say that every driver could tell what is there? */
+static bool has_listed(struct node *node, const struct guard_request *request,
+		       const struct guard_reply *reply)
+{
+	struct node_master masters[KEYS_MAX];
+	size_t count = manager_keys_masters(&node->world->keys, masters);
+	struct registration registration;
+	bool result = true;
+
+	if (registration_open(masters, count, request->nonce, reply->bytes,
+			      reply->size, &registration) < 0)
+		return false; /* with a key that is gone meanwhile */
+	for (size_t i = 0; i < registration.driver_count; i++)
+		result = result && registration.drivers[i].is_usable;
+	registration_fini(&registration);
+	return result;
+}
+
+static void observe(struct node *node, const struct guard_request *request,
+		    const struct command *command, const struct writer *bytes)
+{
+	struct world *world = node->world;
+	struct guard_reply reply;
+
+	if (guard_reply_decode(bytes->data, bytes->size, &reply) < 0)
+		world_fail(world, "%s: the guard's reply cannot be read",
+			   node->name);
+	if (request->type == GUARD_COMMAND) {
+		coverage_hit(world->coverage, "guard:%s:%s",
+			     reply.op == 0 ? "unbelieved"
+					   : command_op_name(reply.op),
+			     result_name(reply.result));
+		world_trace(world, "%s %s grant=%llu epoch=%llu: %s %s",
+			    node->name,
+			    reply.op == 0 ? "unbelieved"
+					  : command_op_name(reply.op),
+			    (unsigned long long)command->grant_id,
+			    (unsigned long long)command->epoch,
+			    result_name(reply.result), reply.text);
+	} else {
+		coverage_hit(world->coverage, "guard:%s:%s",
+			     request_names[request->type],
+			     result_name(reply.result));
+		if (request->type == GUARD_REVOKE ||
+		    request->type == GUARD_DESTROY)
+			world_trace(world, "%s %s grant=%llu: %s %s",
+				    node->name, request_names[request->type],
+				    (unsigned long long)request->number,
+				    result_name(reply.result), reply.text);
+	}
+	if (request->type == GUARD_REGISTER && reply.result == 0)
+		oracle_listed(world->oracle, node,
+			      has_listed(node, request, &reply));
+	if (request->type == GUARD_REGISTER)
+		world_trace(world, "%s makes a REGISTER: %s", node->name,
+			    result_name(reply.result));
+	if (request->type == GUARD_COMMAND && reply.op != 0)
+		oracle_obeyed(world->oracle, node, command, request->bytes,
+			      reply.result);
+	if (request->type == GUARD_REVOKE && !request->is_dry_run &&
+	    reply.result == 0)
+		oracle_revoked(world->oracle, node, request->number);
+	guard_reply_fini(&reply);
+}
+
+static void on_reply(struct node *node, const void *bytes, size_t size)
+{
+	if (agent_guard_received(node->agent, bytes, size) < 0)
+		world_fail(node->world,
+			   "%s: the agent does not understand the guard",
+			   node->name);
+}
+
+static void on_turn(struct node *node, const void *bytes, size_t size);
+
+static void turn_later(struct node *node)
+{
+	if (node->is_turning || node->asked == NULL)
+		return;
+	node->is_turning = true;
+	node_later(node, sim_rng_below(&node->rng, 3), on_turn, NULL, 0);
+}
+
+/* The request, as the guard is to read it. */
+static void request_begin(struct node *node,
+			  const struct guard_request *request,
+			  struct command *command)
+{
+	node->has_order = false;
+	if (request->type == GUARD_COMMAND)
+		node->has_order = command_read(request->bytes, request->size,
+					       command, &node->order);
+	node->has_order = node->has_order && (node->order.op == COMMAND_APPLY ||
+					      node->order.op == COMMAND_REVOKE);
+}
+
+static void on_turn(struct node *node, const void *bytes, size_t size)
+{
+	struct node_task *task = node->asked;
+	struct command command = { 0 };
+	struct writer reply = { 0 };
+	struct guard_request request;
+	int result;
+
+	node->is_turning = false;
+	DL_DELETE(node->asked, task);
+	if (guard_request_decode(task->bytes, task->size, &request) < 0)
+		world_fail(node->world, "%s: the agent's request is malformed",
+			   node->name);
+	request_begin(node, &request, &command);
+	hardware_choose(node->hardware);
+	result = guard_handle(node->guard, task->bytes, task->size, &reply);
+	hardware_choose(NULL);
+	node->has_order = false;
+	if (result < 0)
+		world_fail(node->world, "%s: the guard gives up: %s",
+			   node->name, result_name(result));
+	if (!node->is_dead) {
+		observe(node, &request, &command, &reply);
+		node_later(node, 1, on_reply, reply.data, reply.size);
+		turn_later(node);
+	}
+	guard_request_fini(&request);
+	writer_fini(&reply);
+	free(task);
+}
+
+int node_guard_ask(void *ctx, const void *request, size_t size)
+{
+	struct node *node = ctx;
+	struct node_task *task = world_allocate(sizeof(*task) + size);
+
+	task->node = node;
+	task->size = size;
+	memcpy(task->bytes, request, size);
+	DL_APPEND(node->asked, task);
+	turn_later(node);
+	return 0;
+}
+
+/* --- for the oracle: the guard's own word, aside from its conversation --- */
+
+static unsigned int count(const struct node *node, enum guard_type type)
+{
+	struct guard_request request = { .type = (uint8_t)type };
+	struct writer asked = { 0 }, answered = { 0 };
+	struct guard_reply reply;
+	unsigned int result;
+
+	if (guard_request_encode(&request, &asked) < 0 ||
+	    guard_handle(node->guard, asked.data, asked.size, &answered) < 0 ||
+	    guard_reply_decode(answered.data, answered.size, &reply) < 0)
+		world_fail(node->world, "%s: the guard does not answer",
+			   node->name);
+	result = type == GUARD_GRANTS ? (unsigned int)reply.grant_count
+				      : reply.owed_count;
+	guard_reply_fini(&reply);
+	writer_fini(&asked);
+	writer_fini(&answered);
+	return result;
+}
+
+unsigned int node_grant_count(const struct node *node)
+{
+	return count(node, GUARD_GRANTS);
+}
+
+unsigned int node_owed_count(const struct node *node)
+{
+	return count(node, GUARD_OWED);
+}

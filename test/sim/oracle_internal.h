@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the oracle share. */
+#pragma once
+
+#include <uthash.h>
+
+#include "oracle.h"
+
+/* A service on a NIC somewhere. */
+struct service {
+	struct node *node;
+	struct hardware_service made;
+	struct lane *lane; /* NULL: somebody else's */
+	uint64_t made_ms;
+	struct service *prev, *next;
+};
+
+/* What one guard has obeyed since its boot. */
+struct obeyed {
+	bool has_epoch;
+	uint64_t epoch, life;
+	uint64_t listed_ms;     /* of the last REGISTER; 0: it has no list */
+	uint64_t registered_ms; /* what its manager knows, and which one */
+	uint64_t registered_epoch;
+	uint64_t greeted_ms;
+};
+
+/* The last two boots of a node in which a manager has greeted it. */
+struct boots {
+	unsigned int count;
+	bool is_forgotten;
+	uint8_t last[INCARNATION_SIZE];
+	uint8_t before[INCARNATION_SIZE];
+};
+
+/* A command that a manager has sent, by a hash of its header. */
+struct sent {
+	uint64_t hash;
+	UT_hash_handle hh;
+};
+
+/* When a manager first heard of a key. */
+struct asked {
+	char key[REQUEST_KEY_MAX + 1];
+	uint64_t first_ms;
+	UT_hash_handle hh;
+};
+
+struct oracle {
+	struct world *world;
+	struct lane *lanes; /* by key, in the order they were acknowledged */
+	struct service *services;
+	struct obeyed obeyed[WORLD_NODES_MAX];
+	struct boots boots[WORLD_NODES_MAX];
+	struct sent *sent;
+	struct asked *asked;
+	bool is_recovering;
+};
+
+/*
+ * The lane is acknowledged and nothing that was said since can have ended it:
+ * the manager has to know it, and its identifiers are nobody else's.
+ */
+bool lane_is_certain(const struct lane *lane);
+bool lane_has_id(const struct lane *lane, uint32_t id);
+/* A service of another lane with this identifier, on any node, or NULL. */
+const struct service *oracle_find_id(const struct oracle *oracle, uint32_t id,
+				     const struct lane *except);

@@ -1,0 +1,193 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A card that will not let go: the job ends, its VNI waits, the node is drained
+# when it takes too long, and all of it is undone when the card is free again.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+drained=$work/drained
+undrained=$work/undrained
+for hook in drained undrained; do
+	cat >"$work/$hook-hook" <<-END
+		#!/bin/sh
+		printf '%s|%s|%s\\n' "\$#" "\$1" "\$2" >>$work/$hook
+	END
+	: >"$work/$hook"
+	chmod 755 "$work/$hook-hook"
+	chmod 666 "$work/$hook"
+done
+cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1026 \
+	-s manager.revoke_timeout=2 -s "manager.drain_command=$work/drained-hook" \
+	-s "manager.undrain_command=$work/undrained-hook" \
+	-s node.epilog_timeout=1 -s node.housekeeping_timeout=2
+
+grant=$(reserve jm/busy 'n[0-1]')
+fairlead apply "$grant"
+service=$(service_of n1 cxi0 "$grant")
+mkfifo "$work/hold"
+exec {hold}<>"$work/hold"
+on n1 --user $alice -- cxi-lni --device cxi0 --service "$service" --hold \
+	<"$work/hold" >"$work/holder" 3>&- {hold}>&- &
+holder=$!
+wait_for grep -q allocated "$work/holder"
+holder_pid=$(pgrep -P $holder -x cxi-lni)
+busy_text="cxi0: service $service \\(VNI 1024\\) is busy, the NIC is open in pid [0-9]+ \\(cxi-lni\\)"
+
+it 'the epilog tries quickly, warns, and does not fail the job'
+expect_exit 75 on n1 -- fairlead epilog jm/busy
+expect_out "^busy $grant: $busy_text"
+is "$(objects n1 | jq -c '[.[].device]')" '["cxi0"]' 'what is left'
+is_drained n1 && fail 'the node is drained'
+
+it 'a release ends the job; the VNI waits in quarantine'
+expect_exit 0 fairlead release "$grant"
+expect_out "grant $grant is released; vni 1024 stays in quarantine until n1 has confirmed"
+expect_pool held ''
+expect_pool quarantined 1024
+expect_objects 0 n0
+holds "$(manager quarantine list)" '.identifiers | length == 1 and (.[0] |
+	.interconnect == "slingshot" and .pool == "vni" and .id == 1024 and
+	.grant_id == $g and (.nodes | tostring | test("n1")) and (.why | test($t)))' \
+	--argjson g "$grant" --arg t "$busy_text"
+holds "$(event jm/busy revoked)" '.[0].busy | length == 1 and .[0].nodes == "n1"
+	and (.[0].text | test($t))' --arg t "$busy_text"
+holds "$(event jm/busy quarantine)" '.[0].pool == "vni" and .[0].ids == "1024"'
+
+it 'explain says what it waits for'
+expect_exit 0 fairlead explain jm/busy --json
+holds "$out" '.grants[0] | .state == "released" and .quarantined.vni == "1024" and
+	any(.waits[]; .what == "confirm" and .nodes == "n1") and
+	any(.holds[]; .nodes == "n0" and .state == "revoked")'
+
+it 'the VNI is not handed out, however often the pool goes round'
+for i in 1 2 3 4 5; do
+	other=$(reserve jm/other$i n0)
+	has "$(vnis_of "$other")" '^102[56]$' 'VNI'
+	fairlead release "$other"
+done
+one=$(reserve jm/one n0)
+two=$(reserve jm/two n0)
+expect_exit 75 reserve jm/three n0
+expect_error 'failed to reserve 1 VNIs? \(0 available\)'
+fairlead release "$one"
+fairlead release "$two"
+
+it 'housekeeping tries long, then the node is drained: service, NIC, VNI, process'
+expect_exit 75 on n1 -- fairlead housekeeping jm/busy
+expect_out "^busy $grant: $busy_text"
+wait_for is_drained n1
+reason=$(manager node list | jq -r '.nodes[] | select(.name == "n1").reason')
+has "$reason" "$busy_text" 'the reason'
+has "$reason" "pid $holder_pid " 'the process'
+expect_exit 1 reserve jm/on-drained n1
+expect_error 'drained nodes: n1'
+
+it 'the site'"'"'s command is called with node and reason'
+wait_for test -s "$drained"
+is "$(<"$drained")" "2|n1|$reason" 'calls'
+is "$(<"$undrained")" '' 'calls of the other one'
+
+it 'a drained node keeps its jobs, and others get new ones'
+other=$(reserve jm/elsewhere n0)
+expect_exit 0 fairlead apply "$other"
+fairlead release "$other"
+
+it 'when the card is free, the rest is done: VNI free, node undrained'
+exec {hold}>&-
+wait $holder
+wait_for is_quarantined 0
+wait_for eval '! is_drained n1'
+wait_for test -s "$undrained"
+has "$(<"$undrained")" '^[12]\|n1\|' 'calls'
+is "$(wc -l <"$drained") $(wc -l <"$undrained")" '1 1' 'how often'
+expect_objects 0 n0 n1
+holds "$(event jm/busy confirm)" '.[0] | .nodes == "n1" and .how == "revoked"'
+has "$(events jm/busy)" ' free$' 'events'
+reserve jm/again n1 >/dev/null
+fairlead release jm/again
+
+it 'an operator'"'"'s drain is an operator'"'"'s to end'
+expect_exit 2 fairlead node drain n0
+expect_exit 0 fairlead node drain n0 --reason 'new memory'
+holds "$(manager node list)" '.nodes[] | select(.name == "n0") |
+	.drained and .reason == "new memory"'
+expect_exit 1 reserve jm/drained 'n[0-1]'
+expect_error 'drained nodes: n0'
+restart manager
+is_drained n0 || fail 'the drain was forgotten'
+expect_exit 0 fairlead node undrain n0
+is_drained n0 && fail 'the node is still drained'
+
+it 'a busy card of a driver that only finishes its work comes free by itself'
+grant=$(reserve jm/late 'n[0-1]')
+fairlead apply "$grant"
+nic n0 busy svc="$(service_of n0 cxi1 "$grant")" nic=1 ms=4000
+expect_exit 0 fairlead release "$grant"
+is_quarantined 1 || fail 'nothing is in quarantine'
+wait_for is_quarantined 0
+expect_clean
+
+it 'hooks can be asked what they would do'
+grant=$(reserve jm/dry 'n[0-1]')
+fairlead apply "$grant"
+expect_exit 0 on n0 -- fairlead prolog jm/dry --dry-run --json
+holds "$out" '.grants[0].grant_id == $g and
+	.warnings == ["jm/dry/0: its lane is here, and nothing would be done"]' \
+	--argjson g "$grant"
+expect_exit 0 on n0 -- fairlead epilog jm/dry --dry-run
+expect_out "^would revoke $grant"
+expect_exit 0 on n0 -- fairlead housekeeping jm/dry --dry-run
+expect_exit 0 on n0 -- fairlead clean --all --dry-run
+expect_objects 2 n0 n1
+fairlead release "$grant"
+
+stick() { # stick KEY: of a job on n1 that is over, a VNI that waits; into $vni
+	grant=$(reserve "$1" n1)
+	fairlead apply "$grant"
+	vni=$(vnis_of "$grant")
+	nic n1 busy svc="$(service_of n1 cxi0 "$grant")" nic=0 ms=forever
+	fairlead release "$grant" >/dev/null
+	is_quarantined 1 || fail 'nothing is in quarantine'
+}
+unstick() { # it was freed by word; the node does what it owes when it can
+	is_quarantined 0 || fail 'it still waits'
+	holds "$(event "$grant" confirm)" 'length == 1 and .[0].how == "waived"'
+	nic n1 clear
+	wait_for eval '[ "$(object_count n1)" -eq 0 ]'
+	expect_clean
+}
+
+it 'an operator can free an identifier by word'
+stick jm/word
+expect_exit 0 fairlead quarantine release vni "$vni"
+expect_out "freed of slingshot: vni $vni"
+unstick
+expect_exit 1 fairlead quarantine release vni 1024
+
+it 'or fence a node that is gone, but not one that is up'
+stick jm/fence
+expect_exit 75 fairlead node fence n1
+expect_error "node 'n1' is up and can confirm by itself"
+expect_hint 'take the node down first'
+kill_pid "$(agent_pid n1)"
+wait_for eval '! is_up n1'
+expect_exit 0 fairlead node fence n1
+expect_out "freed of slingshot: vni $vni"
+restart n1
+unstick
+
+it 'doctor names a node whose default service is open to everybody'
+kill_pid "$(pid_of n1 daemon)"
+kill_pid "$(pid_of n1 softnic)"
+owner=()
+$is_root || owner=(--owner-is-root)
+on n1 -- "$softnic" --dir /run/fairlead/softnic --nics 2 --default-service on \
+	"${owner[@]}" >"$work/softnic.log" 3>&- &
+wait_for nic n1 dump
+restart n1
+expect_exit 1 on n1 -- fairlead doctor
+expect_out 'default service'
+expect_exit 1 fairlead doctor --json
+holds "$out" '[.. | strings | select(test("default service"))] | length > 0'
+
+story_end

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What a job's tasks find in their environment: of a reservation of their own,
+# inherited from the job that they run in, or nothing at all.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cluster_up -N 2 --nics 3 -s slingshot.vni_pool=1024-1031
+
+# environment NODE OPTION...: of 'fairlead env', with what an outer job left
+environment() {
+	local node=$1
+	shift
+	on "$node" --user $alice -- env "${outer[@]}" fairlead env "$@"
+}
+outer=(SLINGSHOT_VNIS=7 SLINGSHOT_DEVICES=cxi7 SLINGSHOT_SVC_IDS=7
+	SLINGSHOT_TCS=0x07)
+names='["SLINGSHOT_DEVICES","SLINGSHOT_SVC_IDS","SLINGSHOT_TCS","SLINGSHOT_VNIS"]'
+
+grant=$(reserve jm/own 'n[0-1]' -o vnis=2)
+fairlead apply "$grant"
+
+it 'with a reservation: its VNIs, NICs, services and classes'
+expect_exit 0 environment n0 jm/own --json
+holds "$out" '.mode == "reservation" and (.variables | keys) == $n' \
+	--argjson n "$names"
+holds "$out" '.variables | .SLINGSHOT_VNIS == "1024,1025" and
+	.SLINGSHOT_DEVICES == "cxi0,cxi1,cxi2" and .SLINGSHOT_TCS == "0x0a"'
+ids=$(for i in 0 1 2; do service_of n0 cxi$i "$grant"; done | paste -sd,)
+is "$(jq -r .variables.SLINGSHOT_SVC_IDS <<<"$out")" "$ids" 'services'
+
+it 'for a shell, and for a program'
+expect_exit 0 environment n0 jm/own
+(
+	eval "$out"
+	is "$SLINGSHOT_VNIS/$SLINGSHOT_DEVICES/$SLINGSHOT_SVC_IDS/$SLINGSHOT_TCS" \
+		"1024,1025/cxi0,cxi1,cxi2/$ids/0x0a" 'variables of a shell'
+)
+expect_exit 0 environment n0 --job jm/own --exec -- printenv SLINGSHOT_VNIS
+is "$out" 1024,1025 'variable of a program'
+expect_exit 3 environment n0 --job jm/own --exec -- sh -c 'exit 3'
+expect_exit 127 environment n0 --job jm/own --exec -- /no/such/program
+
+it 'a task that fairlead run starts has the same, and its rank'
+job_start two -N 2 -n 4 --user $alice
+wait_for has_started two 4
+is "$(job_variable two n0.1 SLINGSHOT_VNIS)" 1026 'VNI'
+is "$(job_variable two n0.1 SLINGSHOT_TCS)" 0x0a 'classes'
+is "$(job_variable two n1.1 FAIRLEAD_RANK)" 3 'rank'
+is "$(job_variable two n1.1 FAIRLEAD_LOCAL_RANK)" 1 'local rank'
+is "$(job_variable two n1.1 FAIRLEAD_NTASKS)" 4 'tasks'
+is "$(job_variable two n1.0 FAIRLEAD_NODEID)" 1 'index of the node'
+is "$(job_variable two n1.0 FAIRLEAD_NNODES)" 2 'nodes'
+is "$(job_variable two n1.0 FAIRLEAD_NODELIST)" 'n[0-1]' 'their list'
+is "$(job_variable two n1.0 FAIRLEAD_JOB)" run/1/0 'job'
+is "$(grep -c 'allocated on' "$work/two.out")" 12 'LNIs that the tasks got'
+job_end two
+
+it 'inherited: a job in the job gets what it was given, once it is found true'
+outer=(SLINGSHOT_VNIS=1024,1025 SLINGSHOT_DEVICES=cxi0,cxi1,cxi2
+	"SLINGSHOT_SVC_IDS=$ids" SLINGSHOT_TCS=0x0a)
+expect_exit 0 environment n0 sub/1 --inherit --json
+holds "$out" '. == {mode: "inherited", variables: {SLINGSHOT_VNIS: "1024,1025",
+	SLINGSHOT_DEVICES: "cxi0,cxi1,cxi2", SLINGSHOT_SVC_IDS: $i,
+	SLINGSHOT_TCS: "0x0a"}}' --arg i "$ids"
+expect_exit 0 environment n0 --inherit --exec -- cxi-lni
+is "$(grep -c allocated <<<"$out")" 3 'LNIs'
+
+it 'a reservation of its own comes before what is inherited'
+expect_exit 0 environment n0 jm/own --inherit --json
+holds "$out" '.mode == "reservation"'
+
+it 'neither: the variables are cleared'
+expect_exit 0 environment n0 sub/1 --json
+holds "$out" '.mode == "none" and (.variables | keys) == $n and
+	all(.variables[]; . == null)' --argjson n "$names"
+expect_exit 0 environment n0 --job sub/1 --exec -- sh -c 'env | grep -c SLINGSHOT_ || true'
+is "$out" 0 'variables that are left'
+outer=(OUTER=none)
+expect_exit 0 environment n0 sub/1 --inherit --json
+holds "$out" '.mode == "none"'
+
+it 'off and no VNIs clear them too'
+for option in off vnis=0; do
+	expect_exit 0 env SLINGSHOT_VNIS=7 fairlead run -N 1 --user $alice -o $option \
+		-- sh -c 'env | grep SLINGSHOT_ || echo cleared'
+	is "$out" 'n0.0: cleared' "with $option"
+done
+
+it 'classes and limits are the job'"'"'s to lower, never to raise'
+expect_exit 0 fairlead run -N 1 --user $alice -o tcs=LOW_LATENCY \
+	-- printenv SLINGSHOT_TCS
+is "$out" 'n0.0: 0x02' 'classes'
+expect_exit 1 reserve jm/bulk n0 -o tcs=BULK_DATA
+expect_error 'BULK_DATA'
+expect_exit 1 reserve jm/greedy n0 -o per_core_txqs=3
+expect_error 'per_core_txqs'
+
+it 'what is stale is not inherited'
+fairlead release "$grant"
+outer=(SLINGSHOT_VNIS=1024,1025 SLINGSHOT_DEVICES=cxi0,cxi1,cxi2
+	"SLINGSHOT_SVC_IDS=$ids" SLINGSHOT_TCS=0x0a)
+expect_exit 1 environment n0 sub/1 --inherit
+expect_error "cxi0: inherited service ${ids%%,*} is not there any more"
+expect_exit 0 environment n0 jm/own --json
+holds "$out" '.mode == "none"'
+expect_clean
+
+story_end

@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `fairlead run` and `fairlead cluster`: exit codes, signals, labels.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cluster_up -N 2 --nics 1 -s slingshot.vni_pool=1024-1031
+
+it 'the exit code is the highest one of a task'
+expect_exit 0 fairlead run -N 2 -n 4 -- true
+expect_exit 5 fairlead run -N 2 -n 4 -- sh -c 'exit $((FAIRLEAD_RANK + 2))'
+expect_exit 137 fairlead run -N 1 -- sh -c 'kill -9 $$'
+expect_exit 127 fairlead run -N 1 -- no-such-program
+expect_exit 126 fairlead run -N 1 -- /
+expect_clean
+
+it 'lines are labelled with node and task, and are not with --no-label'
+expect_exit 0 fairlead run -N 2 -n 4 -- sh -c 'echo out; echo err >&2; printf last'
+is "$(sort <<<"$out" | paste -sd' ')" \
+	'n0.0: last n0.0: out n0.1: last n0.1: out n1.0: last n1.0: out n1.1: last n1.1: out' \
+	'output'
+is "$(sort <<<"$err" | paste -sd' ')" 'n0.0: err n0.1: err n1.0: err n1.1: err' 'errors'
+expect_exit 0 fairlead run -N 1 --no-label -- echo plain
+is "$out" plain 'output'
+expect_exit 0 fairlead run -N 1 --no-label -- sh -c 'head -c 100000 /dev/zero | tr "\0" x'
+is "$(tr -d '\n' <<<"$out" | wc -c)" 100000 'bytes of a long line'
+
+it 'steps are said when asked'
+expect_exit 0 fairlead run -v -N 2 -- true
+expect_error 'reserved grant [0-9]+ in [0-9.]+ ms'
+expect_error 'applied on n\[0-1\] in'
+expect_error 'released in'
+
+for signal in INT TERM HUP USR1; do
+	it "signal $signal reaches all tasks, and the lane is taken back"
+	expect_pool held ''
+	env --default-signal=INT fairlead run -N 2 -n 2 --user $alice -- \
+		sh -c "trap 'echo got $signal; exit 3' $signal; echo ready; while :; do sleep 0.05; done" \
+		>"$work/$signal" 2>&1 3>&- &
+	pid=$!
+	wait_for eval "[ \"\$(grep -c ready '$work/$signal')\" -eq 2 ]"
+	kill -s "$signal" $pid
+	code=0
+	wait $pid || code=$?
+	is "$code" 3 'exit code'
+	is "$(grep -c "got $signal" "$work/$signal")" 2 'tasks that got it'
+	expect_clean
+done
+
+it 'a second INT kills tasks that do not listen'
+# A background job of a script ignores INT, and what it starts does too.
+python3 - "$work/deaf" >"$work/deaf-code" 2>&1 3>&- <<'END' &
+import os
+import signal
+import subprocess
+import sys
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+job = subprocess.Popen(
+    ["fairlead", "run", "-N", "1", "--", "sh", "-c",
+     "trap 'echo heard' INT; echo ready; while :; do sleep 0.05; done"],
+    stdout=subprocess.PIPE, text=True)
+assert "ready" in job.stdout.readline()
+os.kill(job.pid, signal.SIGINT)
+assert "heard" in job.stdout.readline()
+os.kill(job.pid, signal.SIGINT)
+print(job.wait())
+END
+wait $!
+is "$(<"$work/deaf-code")" 137 'exit code'
+expect_clean
+
+it 'nodes can be chosen, and what is not there is refused'
+expect_exit 0 fairlead run -N n1 -n 2 -- hostname
+is "$(sort -u <<<"$out" | paste -sd' ')" 'n1.0: n1 n1.1: n1' 'nodes'
+expect_exit 2 fairlead run -N n7 -- true
+expect_exit 75 fairlead run -N 3 -- true
+expect_error 'only 2 of 3 nodes'
+expect_exit 2 fairlead run -N 2 -n 1 -- true
+expect_exit 2 fairlead run
+expect_exit 1 fairlead run -o vnis=5 -- true
+expect_error 'vnis'
+
+it 'a job whose apply fails does not run'
+nic n1 fault errno=EIO op=alloc_svc nth=1 count=1
+expect_exit 1 fairlead run -N 2 -- touch "$work/ran"
+expect_error 'n1'
+test ! -e "$work/ran"
+nic n1 clear
+expect_clean
+
+it 'a killed run keeps its lane until it is released by name'
+job_start orphan -N 2 -n 2 --user $alice
+wait_for has_started orphan 2
+key=$(manager list | jq -r '.jobs[0].key')
+kill_pid "${job_pids[orphan]}"
+expect_pool held "$(vnis_of "$key")"
+wait_for eval '! pgrep -f "flock -s $work/orphan.go"'
+expect_exit 0 fairlead release "$key"
+expect_clean
+
+it 'cluster exec runs where and as whom it is told'
+expect_exit 0 on n1 -- hostname
+is "$out" n1 'host name'
+expect_exit 0 on manager -- hostname
+is "$out" fabric 'host name'
+expect_exit 4 on n0 -- sh -c 'exit 4'
+expect_exit 127 on n0 -- no-such-program
+expect_exit 2 on n9 -- true
+expect_error "there is no node 'n9': it is n0 to n1"
+expect_exit 0 on n0 --user $alice -- id -u
+is "$out" "$alice" 'uid'
+expect_exit 0 on n0 -- ip -brief address show eth0
+expect_out '10.203.0.1/16'
+expect_exit 0 on n0 -- sh -c 'ls /run'
+is "$out" fairlead 'what is in /run'
+
+it 'cluster show, reboot and restart change what they name, and nothing else'
+before=$(fairlead cluster show --json)
+restart n0
+after=$(fairlead cluster show --json)
+holds "$after" '.manager == $b.manager and .nodes[1] == $b.nodes[1] and
+	.nodes[0].softnic == $b.nodes[0].softnic and
+	.nodes[0].daemon != $b.nodes[0].daemon' --argjson b "$before"
+reboot n1
+holds "$(fairlead cluster show --json)" '.manager == $b.manager and
+	.nodes[0] == $b.nodes[0] and .nodes[1].holder == $b.nodes[1].holder and
+	.nodes[1].softnic != $b.nodes[1].softnic and
+	.nodes[1].daemon != $b.nodes[1].daemon' --argjson b "$after"
+expect_exit 2 reboot manager
+expect_exit 2 restart n5
+
+it 'a cluster is not started twice, and a directory of others is not taken'
+expect_exit 1 fairlead cluster up
+expect_error "a cluster is up in '$FAIRLEAD_CLUSTER'"
+mkdir "$work/open"
+chmod 777 "$work/open"
+run fairlead cluster up --dir "$work/open"
+[ "$code" -ne 0 ] || fail 'a directory that others write was taken'
+expect_error 'not a directory that only you can write'
+expect_exit 1 fairlead cluster down --dir "$work/none"
+expect_error 'no emulated cluster is up'
+
+story_end
