@@ -612,17 +612,25 @@ void oracle_old_answered(struct oracle *oracle, const json_t *request,
 			 const json_t *answer, uint64_t fenced_ms)
 {
 	const json_t *public = json_object_get(answer, "public");
-	const char *op = text_of(request, "op");
+	const char *key = text_of(public, "key");
 	const struct asked *asked;
+	struct lane *lane;
 
 	coverage_hit(oracle->world->coverage, "answer:old-manager");
-	HASH_FIND_STR(oracle->asked, text_of(public, "key"), asked);
-	if (strcmp(op, "reserve") == 0 && result_of(answer) == 0 &&
-	    (asked == NULL || asked->first_ms >= fenced_ms))
+	if (strcmp(text_of(request, "op"), "reserve") != 0 ||
+	    result_of(answer) < 0 || oracle_lane(oracle, key) != NULL)
+		return;
+	HASH_FIND_STR(oracle->asked, key, asked);
+	if (asked == NULL || asked->first_ms >= fenced_ms)
 		world_fail(oracle->world,
 			   "OLD LEADER: a manager without a disk gives a grant "
 			   "to '%s'",
-			   text_of(public, "key"));
+			   key);
+	/* It was given before; what became of it since, nobody here knows. */
+	lane = world_allocate(sizeof(*lane));
+	lane_fill(oracle, lane, public);
+	lane->is_unsure = true;
+	HASH_ADD_STR(oracle->lanes, key, lane);
 }
 
 void oracle_answered(struct oracle *oracle, const json_t *request,
