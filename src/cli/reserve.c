@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ static const struct option_spec options[] = {
 	{ .name = "group",
 	  .letter = 'g',
 	  .value = "GROUP",
-	  .help = "group of the job (default: of who asks)" },
+	  .help = "group of the job (default: the owner's)" },
 	{ .name = "cores",
 	  .letter = 'c',
 	  .value = "RUNS",
@@ -80,6 +81,14 @@ static int read_request(struct cli *cli, const char *path, json_t **ret_request)
 	return EXIT_DONE;
 }
 
+/* A uid without a name has the group of its number, as 'fairlead run' has it. */
+static json_int_t primary_group(uid_t uid)
+{
+	const struct passwd *entry = getpwuid(uid);
+
+	return entry ? (json_int_t)entry->pw_gid : (json_int_t)uid;
+}
+
 static int set_owner(struct cli *cli, json_t *request)
 {
 	const char *user = cli_option(cli, "user");
@@ -91,6 +100,8 @@ static int set_owner(struct cli *cli, json_t *request)
 
 	if (user && !output_parse_user(user, &uid))
 		return cli_misuse(cli, "there is no user '%s'", user);
+	if (user)
+		gid = primary_group(uid);
 	if (group) {
 		found = getgrnam(group);
 		gid = found ? (json_int_t)found->gr_gid
@@ -101,7 +112,7 @@ static int set_owner(struct cli *cli, json_t *request)
 	}
 	if (user || !json_object_get(request, "uid"))
 		json_object_set_new(request, "uid", json_integer(uid));
-	if (group || !json_object_get(request, "gid"))
+	if (user || group || !json_object_get(request, "gid"))
 		json_object_set_new(request, "gid", json_integer(gid));
 	return EXIT_DONE;
 }
