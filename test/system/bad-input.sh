@@ -9,6 +9,7 @@ cluster_up -N 3 --nics 1 -s slingshot.vni_pool=1024-1027 \
 	-s manager.apply_timeout=5 -s manager.revoke_timeout=2
 address=10.203.255.254:7171
 started=$(pid_of manager)
+n2_boot=$(tr -d '\n-' <"$FAIRLEAD_CLUSTER/n2/run/softnic/boot_id")
 socket=$FAIRLEAD_SOCKET
 
 client() { # client ACTION...
@@ -146,14 +147,13 @@ cp "$FAIRLEAD_CLUSTER/n1/run/node.key" "$work/n1.key"
 cp -p "$FAIRLEAD_CLUSTER/n2/run/node.key" "$work/n2.key"
 sed "s/^confirm \([0-9]*\) .*/confirm \1 $(printf '5a%.0s' {1..32})/" "$work/n2.key" \
 	>"$FAIRLEAD_CLUSTER/n2/run/node.key"
-restart n2 >"$work/restart" 2>&1 3>&- &
-restart_pid=$!
+start_by_hand n2 "$fairleadd" --role node --config "$config"
 wait_for on n2 -- fairlead node status
 wait_for eval 'on n2 -- fairlead node status --json | jq -e ".manager.error | test(\"not signed\")"'
 is_up n2 && fail 'the node is up'
 holds "$(on n2 -- fairlead node status --json)" '.manager.state == "refused"'
 cp -p "$work/n2.key" "$FAIRLEAD_CLUSTER/n2/run/node.key"
-wait $restart_pid || true # it waited for the node in vain
+stop_by_hand n2
 restart n2
 wait_for is_up n2
 
@@ -181,7 +181,7 @@ expect_exit 0 on n2 -- "$wire" node $address /run/fairlead/node.key confirm \
 	grant="$grant" result=0 name=n0
 lacks "$out" '^ack' 'the answer'
 expect_exit 0 on n2 -- "$wire" node $address /run/fairlead/node.key confirm \
-	grant="$grant" result=0 name=n0 before=register
+	grant="$grant" result=0 name=n0 before=register incarnation="$n2_boot"
 is_quarantined 1 || fail 'a forged confirmation has freed a VNI'
 restart n2
 
@@ -198,7 +198,8 @@ epoch=$(manager status | jq .epoch)
 proof=$(python3 -c 'import struct
 print((b"FRLC" + struct.pack("<HBBIQQQQQ", 1, 1, 0, 1, 1 << 60, 7, 1, 0, 0)
        + bytes(32) + bytes(64)).hex())')
-expect_exit 0 on n2 -- "$wire" node $address /run/fairlead/node.key register proof="$proof"
+expect_exit 0 on n2 -- "$wire" node $address /run/fairlead/node.key register \
+	proof="$proof" incarnation="$n2_boot"
 expect_out "^hello epoch $epoch$"
 restart n2
 expect_exit 0 reserve jm/lied 'n[0-2]'

@@ -235,6 +235,21 @@ guard_pid() { # guard_pid NODE
 	ps -o pid= --ppid "$(pid_of "$1" daemon)" | tr -d ' '
 }
 
+# A daemon that 'fairlead cluster' does not know of, and does not wait for.
+declare -A by_hand=()
+start_by_hand() { # start_by_hand NODE|manager PROGRAM [OPTION...]
+	local where=$1
+	shift
+	on "$where" -- "$@" >>"$work/$where.log" 2>&1 3>&- &
+	wait_for pgrep -P $!
+	by_hand[$where]=$(pgrep -P $!)
+}
+
+stop_by_hand() { # stop_by_hand NODE|manager
+	kill "${by_hand[$1]}"
+	wait_for is_gone "${by_hand[$1]}"
+}
+
 nic() { # nic NODE COMMAND...: tell its software NIC
 	local node=$1
 	shift

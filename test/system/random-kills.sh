@@ -8,10 +8,10 @@
 . "$(dirname "$0")/lib.sh"
 
 seed=${FAIRLEAD_SEED:-1}
-rounds=${FAIRLEAD_ROUNDS:-4}
+rounds=${FAIRLEAD_ROUNDS:-5}
 [ "${FAIRLEAD_TEST:-short}" = short ] || rounds=${FAIRLEAD_ROUNDS:-100}
 RANDOM=$seed
-workers=3 jobs_each=3 nodes=3
+workers=3 jobs_each=5 nodes=3
 printf '# seed %d, %d rounds\n' "$seed" "$rounds"
 
 cluster_up -N $nodes --nics 2 -s slingshot.vni_pool=1024-1039 \
@@ -66,12 +66,24 @@ worker() { # worker ROUND NUMBER SEED
 		job "rk/$1.$2.$i" "n[0-$((RANDOM % nodes))]" $((RANDOM % 3 + 1))
 	done
 }
-victim() { # a process at random: its name and id
-	local node=n$((RANDOM % nodes))
+are_gone() { # are_gone PID...
+	local pid
+	for pid; do
+		is_gone "$pid" || return 1
+	done
+}
+victim() { # a process at random, and before which of its effects: $who $pid $nth
+	who=n$((RANDOM % nodes))
 	case $((RANDOM % 3)) in
-	0) printf 'manager %s\n' "$(pid_of manager)" ;;
-	1) printf '%s %s\n' "$node" "$(agent_pid "$node")" ;;
-	2) printf '%s %s\n' "$node" "$(guard_pid "$node")" ;;
+	0)
+		who=manager pid=$(pid_of manager) nth=$((RANDOM % 100 + 1))
+		;;
+	1)
+		pid=$(agent_pid $who) nth=$((RANDOM % 8 + 1))
+		;;
+	2)
+		pid=$(guard_pid $who) nth=$((RANDOM % 60 + 1))
+		;;
 	esac
 }
 
@@ -83,11 +95,10 @@ for ((round = 0; round < rounds; round++)); do
 		pids+=($!)
 	done
 	for ((kill = 0; kill < 3; kill++)); do
-		read -r who pid < <(victim)
-		"$tools/kill-at" "$pid" $((RANDOM % 200 + 1)) >"$work/kill" 2>&1 3>&- &
+		victim
+		"$tools/kill-at" "$pid" "$nth" >"$work/kill" 2>&1 3>&- &
 		tracer=$!
-		wait_for eval "is_gone $pid || ! kill -0 ${pids[0]} 2>/dev/null &&
-			! kill -0 ${pids[1]} 2>/dev/null && ! kill -0 ${pids[2]} 2>/dev/null"
+		wait_for eval "is_gone $pid || are_gone ${pids[*]}"
 		kill $tracer 2>/dev/null || true
 		wait $tracer 2>/dev/null || true
 		printf '# %s %s: %s\n' "$who" "$pid" "$(tail -n 1 "$work/kill")"

@@ -17,8 +17,7 @@ on n1 -- "$wire" relay 127.0.0.1:7171 10.203.255.254:7171 <"$work/told" \
 	>"$work/relay" 2>&1 3>&- &
 wait_for grep -q listening "$work/relay"
 sed 's/manager = ".*"/manager = "127.0.0.1:7171"/' "$config" >"$work/relayed.conf"
-on n1 -- "$fairleadd" --role node --config "$work/relayed.conf" \
-	>"$work/node.log" 2>&1 3>&- &
+start_by_hand n1 "$fairleadd" --role node --config "$work/relayed.conf"
 wait_for is_up n1
 
 relay() { # relay WORD...: and wait until it is done
@@ -57,10 +56,19 @@ relay again revoke
 after "$seen" "confirm revoke grant $grant result 0"
 expect_clean
 
-it 'so it is after the node'"'"'s daemon was restarted, and after a reboot'
-relay again hello
+it 'so it is on another connection, and after the node'"'"'s daemon was restarted'
+opened=$(lines '^open')
 relay cut
-wait_for eval '! is_up n1'
+after "$opened" '^open'
+wait_for is_up n1
+seen=$(lines "confirm apply grant $grant result -116")
+relay again hello
+relay again apply
+after "$seen" "confirm apply grant $grant result -116"
+opened=$(lines '^open')
+kill_pid "${by_hand[n1]}"
+start_by_hand n1 "$fairleadd" --role node --config "$work/relayed.conf"
+after "$opened" '^open'
 wait_for is_up n1
 seen=$(lines "confirm apply grant $grant result -116")
 relay again apply
@@ -82,6 +90,7 @@ grant=$(reserve jm/altered 'n[0-1]')
 expect_exit 1 fairlead apply "$grant"
 expect_error '(failed on . of . nodes: |; )n1: the node did not answer in time'
 grep -q 'altered apply' "$work/relay"
+relay heal apply
 expect_objects 0 n0 n1
 wait_for is_quarantined 0
 expect_clean

@@ -17,9 +17,10 @@ before=register (confirm: only after a registration).
 
 A relay prints a line for each COMMAND and CONFIRM, and does as told on
 standard input: `again OP` sends the last command of that name once more,
-`alter OP` changes a byte of the next one, `hold OP` keeps the next one back
-and `let OP` sends it, `confirm again` sends the last CONFIRM once more, `cut`
-closes both connections.
+`alter OP` changes a byte of each one until `heal OP`, `hold OP` keeps the next
+one back, and loses all that follow, until `let OP` sends it, `confirm again`
+sends the last CONFIRM once more, `cut` closes both connections and forgets
+what it was told.
 
 Written from doc/rfc/client-protocol.md and node-protocol.md without any of the
 C code. Exits 0 whatever the answer is: the story that runs it decides.
@@ -243,7 +244,8 @@ def node_main(address, path, action, *words):
     else:
         node.challenge()
         node.stream.send(bytes([int(plain[0])]) + bytes.fromhex(plain[1]))
-        node.answer()
+        node.stream.send(bytes([PING]))
+        node.answer(lambda name: False)
 
 
 # --- a relay between a node and the manager ---
@@ -278,11 +280,10 @@ class Relay:
             "grant", struct.unpack_from("<Q", frame, 1 + 36)[0])
         self.last[name] = frame
         if name in self.altered:
-            self.altered.remove(name)
             say("altered", name)
             return frame[:-1] + bytes([frame[-1] ^ 1])
-        if name in self.held and self.held[name] is None:
-            self.held[name] = frame
+        if name in self.held:
+            self.held[name] = self.held[name] or frame
             say("held", name)
             return None
         return frame
@@ -300,6 +301,8 @@ class Relay:
 
     def do(self, words):
         if words == ["cut"]:
+            self.altered.clear()
+            self.held.clear()
             self.close()
         elif words == ["confirm", "again"]:
             self.manager.send(self.confirm)
@@ -307,6 +310,8 @@ class Relay:
             self.node.send(self.last[words[1]])
         elif words[0] == "alter":
             self.altered.add(words[1])
+        elif words[0] == "heal":
+            self.altered.remove(words[1])
         elif words[0] == "hold":
             self.held[words[1]] = None
         elif words[0] == "let":
@@ -375,3 +380,5 @@ try:
     main()
 except TimeoutError:
     say("timeout")
+except ConnectionError:
+    say("closed")
