@@ -4,21 +4,11 @@
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-as_user() {
-	if $is_root; then
-		setpriv --reuid 2005 --regid 2005 --clear-groups env HOME=/ \
-			FAIRLEAD_BUILD="$build" PATH="$PATH" "$@"
-	else
-		"$@"
-	fi
-}
-as_user unshare -Ur true 2>/dev/null || skip_all 'users may not make namespaces here'
-as_user test -x "$build/src/cli/fairlead" ||
-	skip_all "other users cannot reach the build in $build"
+need_somebody
 
 for story in main-job environment reboot run; do
 	it "the story '$story', as a plain user"
-	expect_exit 0 as_user "$root/test/system/$story.sh" 3>&-
+	expect_exit 0 somebody "$user_root/test/system/$story.sh" 3>&-
 	lacks "$out" '^not ok|SKIP' "$story"
 	has "$(tail -n 1 <<<"$out")" '^1\.\.[0-9]+$' "the end of $story"
 done
@@ -32,7 +22,7 @@ fairlead cluster exec n0 --user 2002 -- true
 echo "exit $?"
 fairlead cluster down
 END
-expect_exit 0 as_user env FAIRLEAD_CLUSTER="/tmp/$(basename "$work").user" \
+expect_exit 0 somebody env FAIRLEAD_CLUSTER="/tmp/$(basename "$work").user" \
 	sh "$work/second-user"
 is "$(grep exit <<<"$out" | paste -sd' ')" 'exit 77 exit 77' 'exit codes'
 expect_error 'only that user exists in it'
