@@ -116,7 +116,9 @@ holds "$(jq -s . <<<"$out")" 'length == 300 and all(.[]; .result == 0 or .result
 
 it 'as many connections as there may be, and one more is turned away'
 ulimit -n 4096
-"$wire" client "$socket" hoard 1024 >"$work/hoard" 2>&1 < <(exec sleep 600) 3>&- &
+mkfifo "$work/fifo"
+exec {fifo}<>"$work/fifo"
+"$wire" client "$socket" hoard 1024 >"$work/hoard" 2>&1 <"$work/fifo" 3>&- &
 hoard=$!
 wait_for grep -q 'open 1024' "$work/hoard"
 run fairlead status --timeout 5

@@ -11,7 +11,7 @@
 POINTS_MAX=500 # far more than any step here has
 
 cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1087 \
-	-s manager.apply_timeout=1 -s manager.revoke_timeout=1
+	-s manager.apply_timeout=2 -s manager.revoke_timeout=2
 "$tools/kill-at" "$(pid_of n1 holder)" 1 >"$work/attach" 2>&1 3>&- &
 tracer=$!
 wait_for test -s "$work/attach"

@@ -10,7 +10,7 @@ it 'the exit code is the highest one of a task'
 expect_exit 0 fairlead run -N 2 -n 4 -- true
 expect_exit 5 fairlead run -N 2 -n 4 -- sh -c 'exit $((FAIRLEAD_RANK + 2))'
 expect_exit 137 fairlead run -N 1 -- sh -c 'kill -9 $$'
-expect_exit 127 fairlead run -N 1 -- no-such-program
+expect_exit 127 fairlead run -N 1 -- /no/such/program
 expect_exit 126 fairlead run -N 1 -- /
 expect_clean
 
@@ -105,7 +105,7 @@ is "$out" n1 'host name'
 expect_exit 0 on manager -- hostname
 is "$out" fabric 'host name'
 expect_exit 4 on n0 -- sh -c 'exit 4'
-expect_exit 127 on n0 -- no-such-program
+expect_exit 127 on n0 -- /no/such/program
 expect_exit 2 on n9 -- true
 expect_error "there is no node 'n9': it is n0 to n1"
 expect_exit 0 on n0 --user $alice -- id -u

@@ -18,7 +18,7 @@ cat >"$work/second-user" <<'END'
 fairlead cluster up --quiet -N 1 --nics 1 >/dev/null || exit 1
 fairlead run -N 1 --user 2002 -- true
 echo "exit $?"
-fairlead cluster exec n0 --user 2002 -- true
+fairlead cluster exec --user 2002 n0 -- true
 echo "exit $?"
 fairlead cluster down
 END

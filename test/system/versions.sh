@@ -72,11 +72,10 @@ expect_clean
 
 it 'a node that shares no version stays off, and says so'
 kill_pid "$(agent_pid n1)"
-on n1 -- "$tools/fairleadd-2-only" --role node --config "$config" \
-	>"$work/only.log" 2>&1 3>&- &
+start_by_hand n1 "$tools/fairleadd-2-only" --role node --config "$config"
 wait_for eval 'on n1 -- fairlead node status --json | jq -e ".manager.error | test(\"version\")"'
 is_up n1 && fail 'the node is up'
-kill_pid "$(pgrep -f "$tools/fairleadd-2-only --role node --config $config" | head -n 1)"
+stop_by_hand n1
 restart n1
 is_up n1
 
