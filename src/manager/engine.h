@@ -23,6 +23,10 @@
  * at engine_deadline_ms().
  *
  * Peers are handles of the two net seams, and need not differ between them.
+ *
+ * When nodes_max connections of nodes are open a new one takes the place of
+ * the oldest that has not registered, so that who only connects keeps nobody
+ * out. What was closed does not count: the net may have a few more.
  */
 #pragma once
 
@@ -100,6 +104,7 @@ struct engine_options {
 	const struct engine_config *config;
 	/* Copied; engine_rekey() changes them. */
 	const struct manager_keys *keys;
+	size_t nodes_max; /* connections, most ENGINE_NODES_MAX, which 0 is */
 	struct clock_seam clock;
 	struct rng_seam rng;
 	struct net_seam nodes;

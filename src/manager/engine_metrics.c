@@ -82,6 +82,7 @@ static void write_refusals(const struct engine *engine, struct writer *out)
 		[REFUSAL_UNKNOWN] = "unknown-node",
 		[REFUSAL_PROOF] = "unproven-epoch",
 		[REFUSAL_STALE] = "stale",
+		[REFUSAL_CROWDED] = "crowded",
 	};
 
 	family(out, "node_refusals_total", "counter",

@@ -47,6 +47,7 @@ enum refusal {
 	REFUSAL_UNKNOWN,   /* not one of our nodes */
 	REFUSAL_PROOF,     /* a claim of a higher epoch without a proof */
 	REFUSAL_STALE,     /* a confirmation of another life, or of nothing */
+	REFUSAL_CROWDED,   /* it had not registered when others needed room */
 	REFUSAL_COUNT,
 };
 
@@ -140,8 +141,10 @@ struct session {
 	char node[NODE_NAME_MAX + 1];
 	uint8_t incarnation[INCARNATION_SIZE];
 	uint16_t version;
-	UT_hash_handle hh;      /* by peer */
-	UT_hash_handle hh_node; /* by node, when registered */
+	bool is_waiting;             /* in engine.waiting */
+	struct session *prev, *next; /* there */
+	UT_hash_handle hh;           /* by peer */
+	UT_hash_handle hh_node;      /* by node, when registered */
 };
 
 struct session *session_find(const struct engine *engine, uint64_t peer);
@@ -170,6 +173,8 @@ void session_refuse(struct engine *engine, struct session *session,
 /* The same for what a node may not do: counted and logged. */
 void session_reject(struct engine *engine, struct session *session,
 		    enum refusal refusal, const char *text);
+/* It has registered, or will not: nobody takes its place. */
+void session_wait_end(struct engine *engine, struct session *session);
 /* It is its node's no more; the core is not told. */
 void session_unregister(struct engine *engine, struct session *session);
 void session_tick(struct engine *engine, uint64_t now_ms);
@@ -310,6 +315,9 @@ struct engine {
 
 	struct session *sessions;
 	struct session *sessions_by_node;
+	struct session *waiting; /* to be registered; the oldest is first */
+	size_t sessions_max;
+	size_t session_count; /* that are not refused */
 	uint64_t session_scan_ms;
 	uint64_t reject_window_ms; /* when it began */
 	uint32_t reject_count;     /* in the window */

@@ -151,6 +151,7 @@ static void adopt(struct engine *engine, struct session *session,
 	       sizeof(session->incarnation));
 	session->version = registration->version;
 	session->is_registered = true;
+	session_wait_end(engine, session);
 	HASH_ADD(hh_node, engine->sessions_by_node, node, strlen(session->node),
 		 session);
 	output = calloc(1, sizeof(*output));

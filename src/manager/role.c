@@ -23,6 +23,7 @@
 #define SOCKET_MODE          0666 /* who may do what goes by the peer's uid */
 #define GATE_SHARE           4    /* of clients: one in so many over TCP */
 #define NODE_QUEUE_BYTES_MAX (16 * NET_FRAME_BYTES_MAX)
+#define NODES_CLOSING        64 /* connections with a place for last words */
 #define DESCRIPTORS_OWN      64 /* the journal, metrics, commands, ... */
 #define DESCRIPTORS_MAX \
 	(ENGINE_NODES_MAX + CLIENT_CONNECTIONS_MAX + DESCRIPTORS_OWN)
@@ -322,6 +323,7 @@ static int make_engine(struct manager *manager,
 	struct engine_options options = {
 		.config = &filled.engine,
 		.keys = &keys,
+		.nodes_max = manager->nodes_max,
 		.clock = sys_clock(),
 		.rng = sys_rng(),
 		.nodes = net_seam(manager->nodes_net),
@@ -364,8 +366,8 @@ static void share_descriptors(struct net_options *nodes,
 		least(CLIENT_ROOT_CONNECTIONS, clients->connections_max / 4);
 	nodes->connections_max = least(
 		ENGINE_NODES_MAX, all - least(all, clients->connections_max));
-	if (nodes->connections_max == 0)
-		nodes->connections_max = 1;
+	if (nodes->connections_max < 2)
+		nodes->connections_max = 2;
 }
 
 static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
@@ -387,6 +389,8 @@ static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
 	int result;
 
 	share_descriptors(&nodes, &clients);
+	manager->nodes_max = nodes.connections_max -
+			     least(NODES_CLOSING, nodes.connections_max / 2);
 	if (*manager->config->manager.listen_clients != 0)
 		gate_connections = clients.connections_max / GATE_SHARE;
 	clients.connections_max -= gate_connections;

@@ -32,6 +32,7 @@ struct manager {
 	struct store_worker *worker;
 	struct engine *engine;
 	struct net *nodes_net;
+	size_t nodes_max; /* connections of nodes for the engine */
 	struct net *clients_net;
 	struct gate *gate; /* NULL: no clients over TCP */
 	struct commands *commands;

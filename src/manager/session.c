@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "manager/fanout.h"
 #include "manager/internal.h"
@@ -73,6 +74,22 @@ void session_command(struct engine *engine, struct session *session,
 		writer_fini(&frame);
 }
 
+static void wait_begin(struct engine *engine, struct session *session)
+{
+	if (session->is_waiting)
+		return;
+	session->is_waiting = true;
+	DL_APPEND(engine->waiting, session);
+}
+
+void session_wait_end(struct engine *engine, struct session *session)
+{
+	if (!session->is_waiting)
+		return;
+	session->is_waiting = false;
+	DL_DELETE(engine->waiting, session);
+}
+
 void session_unregister(struct engine *engine, struct session *session)
 {
 	if (!session->is_registered)
@@ -104,6 +121,8 @@ void session_refuse(struct engine *engine, struct session *session,
 	else
 		writer_fini(&frame);
 	lose(engine, session);
+	session_wait_end(engine, session);
+	engine->session_count -= !session->is_refused;
 	session->is_refused = true;
 	engine->nodes_net.ops->close(engine->nodes_net.ctx, session->peer);
 }
@@ -119,6 +138,7 @@ static void challenge(struct engine *engine, struct session *session)
 	rng_fill(&engine->rng, session->nonce, sizeof(session->nonce));
 	memcpy(challenge.nonce, session->nonce, sizeof(challenge.nonce));
 	session->is_challenged = true;
+	wait_begin(engine, session);
 	session->challenged_ms = engine_now_ms(engine);
 	frame_begin(&frame, FRAME_CHALLENGE);
 	if (challenge_encode(&challenge, &frame) == 0)
@@ -158,7 +178,11 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 {
 	struct session *session = NULL;
 
-	if (HASH_COUNT(engine->sessions) < ENGINE_NODES_MAX)
+	if (engine->session_count >= engine->sessions_max &&
+	    engine->waiting != NULL)
+		session_reject(engine, engine->waiting, REFUSAL_CROWDED,
+			       "it took too long while others needed room");
+	if (engine->session_count < engine->sessions_max)
 		session = calloc(1, sizeof(*session));
 	if (session == NULL) {
 		engine->nodes_net.ops->close(engine->nodes_net.ctx, peer);
@@ -169,6 +193,8 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 	session->challenged_ms = session->heard_ms;
 	snprintf(session->address, sizeof(session->address), "%s", address);
 	HASH_ADD(hh, engine->sessions, peer, sizeof(session->peer), session);
+	engine->session_count++;
+	wait_begin(engine, session);
 	if (engine->session_scan_ms == DEADLINE_NONE)
 		engine->session_scan_ms = session->heard_ms + SCAN_MS;
 	if (engine->halted_epoch != 0)
@@ -185,6 +211,8 @@ void engine_node_closed(struct engine *engine, uint64_t peer)
 	if (session == NULL)
 		return;
 	lose(engine, session);
+	session_wait_end(engine, session);
+	engine->session_count -= !session->is_refused;
 	HASH_DEL(engine->sessions, session);
 	free(session);
 	commit_flush(engine);

@@ -80,7 +80,9 @@ void connection_drop(struct connection *connection, int reason)
 {
 	if (connection->state == CONNECTION_CLOSED)
 		return;
-	if (connection->state != CONNECTION_ENDING)
+	if (connection->state == CONNECTION_ENDING)
+		DL_DELETE(connection->net->ending, connection);
+	else
 		connection->reason = reason;
 	connection->state = CONNECTION_CLOSED;
 	connection->net->open_count--;
@@ -163,6 +165,7 @@ static void connection_end(struct connection *connection, int reason)
 	connection->state = CONNECTION_ENDING;
 	connection->size = 0;
 	connection_wait_end(connection);
+	DL_APPEND(connection->net->ending, connection);
 	uv_read_start(&connection->stream, on_alloc, on_read);
 	connection->shutdown.data = connection;
 	if (uv_shutdown(&connection->shutdown, &connection->stream,

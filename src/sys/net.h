@@ -74,7 +74,11 @@ struct net_events {
 struct net_options {
 	const struct net_events *events; /* by reference */
 	void *events_ctx;
-	size_t connections_max; /* accepted over it: closed at once */
+	/*
+	 * Accepted over it: closed at once. Over TCP the connection that is
+	 * being closed for the longest time is given up for the new one first.
+	 */
+	size_t connections_max;
 	size_t frame_bytes_max;
 	size_t queue_bytes_max; /* unsent bytes of one peer */
 	/*

@@ -43,7 +43,7 @@ struct connection {
 	uint8_t *bytes;       /* received, not yet delivered */
 	size_t size;
 	size_t capacity;
-	struct connection *prev, *next; /* while it waits */
+	struct connection *prev, *next; /* while it waits, or is ending */
 	UT_hash_handle hh;
 };
 
@@ -69,6 +69,7 @@ struct net {
 	size_t connection_count;
 	size_t open_count;          /* of them, those with a descriptor */
 	struct connection *waiting; /* with frames, for their turn */
+	struct connection *ending;  /* the oldest is first */
 	uv_idle_t turns;
 	bool has_turns; /* the loop holds it */
 	uint64_t peer_last;

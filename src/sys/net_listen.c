@@ -61,6 +61,10 @@ static void on_connection(uv_stream_t *stream, int status)
 
 	if (status < 0)
 		return;
+	/* On a Unix socket nobody has more than its share to close. */
+	if (net->open_count >= net->options.connections_max &&
+	    !listener->is_unix && net->ending != NULL)
+		connection_drop(net->ending, net->ending->reason);
 	if (net->open_count >= net->options.connections_max ||
 	    connection_create(net, listener->is_unix, &connection) < 0) {
 		refuse(listener);

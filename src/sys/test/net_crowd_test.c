@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -146,6 +147,20 @@ static int raw_connect(struct fixture *fixture, bool is_other)
 	return fd;
 }
 
+static int raw_connect_tcp(uint16_t port)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(
+		connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
 static void raw_ask(int fd, size_t count)
 {
 	static char bytes[FRAMES * 5];
@@ -273,6 +288,33 @@ static void root_is_let_in_when_others_crowd(void **state)
 	run_until(fixture, fixture->opened == 0);
 }
 
+/* Its peer does not care, and the time to linger is not over. */
+static void what_is_being_closed_makes_room_over_tcp(void **state)
+{
+	struct fixture *fixture = *state;
+	struct net_seam seam = net_seam(fixture->net);
+	int fds[CONNECTIONS_MAX + 1];
+	struct fairlead_error error;
+	uint16_t port;
+
+	assert_int_equal(
+		net_listen_tcp(fixture->net, "127.0.0.1:0", &port, &error), 0);
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
+		fds[i] = raw_connect_tcp(port);
+	run_until(fixture, fixture->opened == CONNECTIONS_MAX);
+	seam.ops->close(seam.ctx, 2);
+	seam.ops->close(seam.ctx, 1);
+	fds[CONNECTIONS_MAX] = raw_connect_tcp(port);
+	raw_ask(fds[CONNECTIONS_MAX], 1);
+	run_until(fixture, fixture->received[CONNECTIONS_MAX + 1] == 1);
+	/* The one that was closed first has made room for it. */
+	assert_int_equal(fixture->opened, CONNECTIONS_MAX);
+	assert_false(is_ended(fds[2]));
+	for (size_t i = 0; i <= CONNECTIONS_MAX; i++)
+		close(fds[i]);
+	run_until(fixture, fixture->opened == 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -282,6 +324,7 @@ int main(void)
 		TEST(who_waits_and_goes_away_is_forgotten),
 		TEST(one_user_has_no_more_than_its_share),
 		TEST(root_is_let_in_when_others_crowd),
+		TEST(what_is_being_closed_makes_room_over_tcp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A host that only connects: it keeps no node out, and costs none its place. */
+#include "bed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#define NODES_MAX 4
+
+/* An engine for so many connections of nodes. */
+static struct bed *narrow(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_crash(bed);
+	bed->nodes_max = NODES_MAX;
+	bed_start(bed, BED_EPOCH + 1, false);
+	return bed;
+}
+
+static uint64_t stranger(struct bed *bed)
+{
+	engine_node_opened(bed->engine, ++bed->peer_last, "10.9.9.9:1");
+	return bed->peer_last;
+}
+
+static bool is_told(struct bed *bed, uint64_t peer, const char *words)
+{
+	for (size_t i = 0; i < bed->nodes.frame_count; i++) {
+		const struct bed_frame *sent = &bed->nodes.frames[i];
+		struct refuse refuse;
+		struct frame frame;
+
+		if (sent->peer == peer &&
+		    frame_parse(sent->bytes, sent->size, &frame) == 0 &&
+		    frame.type == FRAME_REFUSE &&
+		    refuse_decode(frame.payload, frame.size, &refuse) == 0)
+			return strstr(refuse.text, words) != NULL;
+	}
+	return false;
+}
+
+static void strangers_make_room_for_a_node(void **state)
+{
+	struct bed *bed = narrow(state);
+	uint64_t strangers[NODES_MAX];
+	struct bed_node node;
+
+	for (size_t i = 0; i < NODES_MAX; i++)
+		strangers[i] = stranger(bed);
+	bed_node_up(bed, "n0", &node);
+	assert_true(bed_was_closed(&bed->nodes, strangers[0]));
+	assert_true(is_told(bed, strangers[0], "others needed room"));
+	for (size_t i = 1; i < NODES_MAX; i++)
+		assert_false(bed_was_closed(&bed->nodes, strangers[i]));
+}
+
+static void strangers_take_the_place_of_strangers_only(void **state)
+{
+	struct bed *bed = narrow(state);
+	struct bed_node nodes[NODES_MAX - 1];
+	static const char *const names[] = { "n0", "n1", "n2" };
+	uint64_t last;
+
+	for (size_t i = 0; i < NODES_MAX - 1; i++)
+		bed_node_up(bed, names[i], &nodes[i]);
+	last = stranger(bed);
+	for (size_t i = 0; i < 100; i++) {
+		uint64_t next = stranger(bed);
+
+		assert_true(bed_was_closed(&bed->nodes, last));
+		assert_false(bed_was_closed(&bed->nodes, next));
+		/* Every other one takes its time to be gone. */
+		if (i % 2 == 0)
+			engine_node_closed(bed->engine, last);
+		last = next;
+	}
+	for (size_t i = 0; i < NODES_MAX - 1; i++)
+		assert_false(bed_was_closed(&bed->nodes, nodes[i].peer));
+	assert_true(bed->warning_count < 30);
+}
+
+static void one_too_many_is_closed_when_all_are_nodes(void **state)
+{
+	struct bed *bed = narrow(state);
+	struct bed_node nodes[NODES_MAX];
+	static const char *const names[] = { "n0", "n1", "n2", "n3" };
+	uint64_t late;
+
+	for (size_t i = 0; i < NODES_MAX; i++)
+		bed_node_up(bed, names[i], &nodes[i]);
+	late = stranger(bed);
+	assert_true(bed_was_closed(&bed->nodes, late));
+	for (size_t i = 0; i < NODES_MAX; i++)
+		assert_false(bed_was_closed(&bed->nodes, nodes[i].peer));
+	/* One that leaves leaves its place. */
+	engine_node_closed(bed->engine, nodes[0].peer);
+	late = stranger(bed);
+	assert_false(bed_was_closed(&bed->nodes, late));
+}
+
+int main(void)
+{
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(strangers_make_room_for_a_node),
+		TEST(strangers_take_the_place_of_strangers_only),
+		TEST(one_too_many_is_closed_when_all_are_nodes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
