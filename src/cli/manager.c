@@ -212,7 +212,7 @@ static const struct subcommand reconfigure_command = {
 	.summary = "Let the manager read its configuration again",
 	.arguments = "",
 	.details = "All of it, or, where there is an error, nothing. Prints "
-		   "what has changed.",
+		   "what has changed, and what\nwaits for a restart.",
 	.options = ask_options,
 	.run = run_reconfigure,
 };

@@ -13,17 +13,9 @@
 
 #include "config/check.h"
 #include "config/parse.h"
+#include "config/settings.h"
 
 #define DRIVER_ALWAYS "none"
-
-struct text_setting {
-	const char *section;
-	const char *key;
-	size_t offset; /* of a char * in struct config */
-	enum check_kind kind;
-	const char *fallback;
-	unsigned int restart_roles; /* whose change needs a restart */
-};
 
 struct timeout_setting {
 	const char *section;
@@ -35,8 +27,9 @@ struct timeout_setting {
 
 #define AT(member) offsetof(struct config, member)
 
-static const struct text_setting text_settings[] = {
-	{ "", "cluster", AT(cluster), CHECK_NAME, "cluster" },
+const struct text_setting text_settings[] = {
+	{ "", "cluster", AT(cluster), CHECK_NAME, "cluster", 0,
+	  CONFIG_ROLE_MANAGER },
 	{ "manager", "listen", AT(manager.listen), CHECK_LISTEN, "0.0.0.0:7171",
 	  CONFIG_ROLE_MANAGER },
 	{ "manager", "socket", AT(manager.socket), CHECK_PATH,
@@ -48,16 +41,16 @@ static const struct text_setting text_settings[] = {
 	{ "manager", "state", AT(manager.state), CHECK_PATH,
 	  "/var/lib/fairlead", CONFIG_ROLE_MANAGER },
 	{ "manager", "key", AT(manager.key), CHECK_PATH,
-	  "/etc/fairlead/manager.key" },
+	  "/etc/fairlead/manager.key", 0, CONFIG_ROLE_MANAGER },
 	{ "manager", "nodes", AT(manager.nodes), CHECK_NODES, "" },
 	{ "manager", "interconnect", AT(manager.interconnect), CHECK_DRIVER,
 	  DRIVER_ALWAYS },
 	{ "manager", "user", AT(manager.user), CHECK_USER, "fairlead",
 	  CONFIG_ROLE_MANAGER },
 	{ "manager", "drain_command", AT(manager.drain_command),
-	  CHECK_PATH_OR_NONE, "" },
+	  CHECK_PATH_OR_NONE, "", 0, CONFIG_ROLE_MANAGER },
 	{ "manager", "undrain_command", AT(manager.undrain_command),
-	  CHECK_PATH_OR_NONE, "" },
+	  CHECK_PATH_OR_NONE, "", 0, CONFIG_ROLE_MANAGER },
 	{ "manager", "metrics", AT(manager.metrics), CHECK_LISTEN_OR_NONE, "",
 	  CONFIG_ROLE_MANAGER },
 	{ "node", "name", AT(node.name), CHECK_NODE_NAME, "",
@@ -89,6 +82,8 @@ static const struct timeout_setting timeout_settings[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const size_t text_setting_count = COUNT(text_settings);
 
 /* Everything that one config_parse() works on. */
 struct build {
@@ -437,32 +432,4 @@ const struct config_driver *config_driver_find(const struct config *config,
 			return &config->drivers[i];
 	}
 	return NULL;
-}
-
-char *config_restart_needed(const struct config *running,
-			    const struct config *wanted, unsigned int roles)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (out == NULL)
-		return NULL;
-	for (size_t i = 0; i < COUNT(text_settings); i++) {
-		const struct text_setting *setting = &text_settings[i];
-		const char *old = *(char **)((char *)running + setting->offset);
-		const char *new = *(char **)((char *)wanted + setting->offset);
-
-		if ((setting->restart_roles & roles) == 0 ||
-		    strcmp(old, new) == 0)
-			continue;
-		fprintf(out, "%s%s %s: '%s' instead of '%s' needs a restart",
-			ftell(out) > 0 ? "\n" : "", setting->section,
-			setting->key, new, old);
-	}
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }

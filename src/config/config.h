@@ -123,6 +123,14 @@ const struct config_driver *config_driver_find(const struct config *config,
 					       const char *name);
 
 /*
+ * What a role takes live of another configuration, besides what the manager's
+ * core tells of its own (nodes, interconnects, timeouts): a text, one line a
+ * change ("" when there is none); the caller frees it. NULL: memory is out.
+ */
+char *config_changes(const struct config *running, const struct config *wanted,
+		     unsigned int roles);
+
+/*
  * Which settings of the roles differ that only a restart changes: a text, one
  * a line ("" when there are none); the caller frees it. NULL: memory is out.
  */

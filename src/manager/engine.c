@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sodium.h>
 #include <string.h>
 
 #include "manager/fanout.h"
@@ -231,12 +232,17 @@ int engine_configure(struct engine *engine, const struct engine_config *config,
 int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 		 struct fairlead_error *ret_error)
 {
+	bool is_new;
+
 	if (memcmp(keys->cluster, engine->keys.cluster,
 		   sizeof(keys->cluster)) != 0)
 		return error_set(ret_error, -EINVAL,
 				 "the key file is another cluster's");
+	is_new = keys->count != engine->keys.count ||
+		 sodium_memcmp(keys->keys, engine->keys.keys,
+			       keys->count * sizeof(keys->keys[0])) != 0;
 	derive_keys(engine, keys);
-	return 0;
+	return is_new;
 }
 
 void engine_waive(struct engine *engine, const char *nodes)

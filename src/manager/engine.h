@@ -139,7 +139,10 @@ bool engine_is_idle(const struct engine *engine);
 /* As core_configure(), and the submitters. */
 int engine_configure(struct engine *engine, const struct engine_config *config,
 		     char **ret_changes, struct fairlead_error *ret_error);
-/* Take other keys. -EINVAL when they are another cluster's. */
+/*
+ * Take the keys of the file: 1 when they have changed, else 0. -EINVAL when
+ * they are another cluster's.
+ */
 int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 		 struct fairlead_error *ret_error);
 /* As a client's recover-waive; the result goes to the log. */

@@ -180,6 +180,7 @@ static void free_manager(struct manager *manager)
 	void (*stopped)(void *ctx) = manager->stopped;
 	void *ctx = manager->stopped_ctx;
 
+	config_destroy(manager->started);
 	config_destroy(manager->config);
 	free(manager->config_path);
 	free(manager);

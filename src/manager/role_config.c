@@ -94,32 +94,58 @@ int role_keys_load(const char *path, struct manager_keys *ret_keys,
 	return 0;
 }
 
-/* All changes as one text; NULL when memory is out. */
-static char *join(const char *changes, const char *restart)
+/* One more text to those that are there, a line of its own; -ENOMEM. */
+static int text_add(char **texts, const char *text)
 {
-	char *text;
-	bool has_both = *changes != 0 && *restart != 0;
+	char *joined;
 
-	if (asprintf(&text, "%s%s%s", changes, has_both ? "\n" : "", restart) <
-	    0)
+	if (text == NULL)
+		return -ENOMEM;
+	if (*text == 0)
+		return 0;
+	if (asprintf(&joined, "%s%s%s", *texts == NULL ? "" : *texts,
+		     *texts == NULL ? "" : "\n", text) < 0)
+		return -ENOMEM;
+	free(*texts);
+	*texts = joined;
+	return 0;
+}
+
+/* All of it for people; NULL when memory is out. What waits for a restart is
+ * said again each time. */
+static char *tell(const struct manager *manager, const struct config *config,
+		  bool has_new_keys, const char *core_changes)
+{
+	const struct config *started =
+		manager->started == NULL ? manager->config : manager->started;
+	_auto_(freep) char *changes =
+		config_changes(manager->config, config, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *restart =
+		config_restart_needed(started, config, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *all = NULL;
+
+	if (text_add(&all, changes) < 0 ||
+	    text_add(&all, has_new_keys ? "keys: those of the file are taken"
+					: "") < 0 ||
+	    text_add(&all, core_changes) < 0 || text_add(&all, restart) < 0)
 		return NULL;
-	return text;
+	return all == NULL ? strdup("") : take_ptr(all);
 }
 
 static int take_config(struct manager *manager, struct config *config,
 		       char **ret_text)
 {
-	_auto_(freep) char *restart = config_restart_needed(
-		manager->config, config, CONFIG_ROLE_MANAGER);
 	_auto_(freep) char *changes = NULL;
 	struct manager_keys keys = { 0 };
 	struct role_config filled;
 	struct fairlead_error error;
+	bool has_new_keys = false;
 	int result = role_keys_load(config->manager.key, &keys, &error);
 
 	if (result == 0)
 		result = engine_rekey(manager->engine, &keys, &error);
-	if (result == 0) {
+	if (result >= 0) {
+		has_new_keys = result > 0;
 		role_config_fill(config, &filled);
 		result = engine_configure(manager->engine, &filled.engine,
 					  &changes, &error);
@@ -130,14 +156,13 @@ static int take_config(struct manager *manager, struct config *config,
 		return result;
 	}
 	manager->log->level = config->log_level;
-	*ret_text = restart == NULL ? NULL : join(changes, restart);
+	*ret_text = tell(manager, config, has_new_keys, changes);
 	return 0;
 }
 
 int role_reconfigure(struct manager *manager, char **ret_text)
 {
 	_auto_(config_destroyp) struct config *config = NULL;
-	struct config *old;
 	int result = config_load(manager->config_path, manager->roles,
 				 manager->drivers, manager->driver_count,
 				 &config, ret_text);
@@ -149,9 +174,11 @@ int role_reconfigure(struct manager *manager, char **ret_text)
 		result = take_config(manager, config, ret_text);
 	if (result < 0)
 		return result;
-	old = manager->config;
-	manager->config = config;
-	config = old;
+	if (manager->started == NULL)
+		manager->started = manager->config;
+	else
+		config_destroy(manager->config);
+	manager->config = take_ptr(config);
 	return 0;
 }
 
@@ -165,6 +192,7 @@ void manager_reload(struct manager *manager)
 			  text == NULL ? "out of memory" : text);
 	else
 		log_info(manager->log, "reloaded: %s",
-			 text == NULL || *text == 0 ? "nothing has changed"
-						    : text);
+			 text == NULL ? "out of memory for the changes"
+			 : *text == 0 ? "nothing has changed"
+				      : text);
 }

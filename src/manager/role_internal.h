@@ -28,6 +28,7 @@ struct manager {
 	struct clock_seam clock;
 
 	struct config *config;
+	struct config *started; /* as of the start; NULL: it is config */
 	struct store *store;
 	struct store_worker *worker;
 	struct engine *engine;

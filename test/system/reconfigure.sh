@@ -22,7 +22,9 @@ expect_out 'nothing has changed'
 it 'a pool that shrinks leaves what is in use draining'
 set_value vni_pool 1025-1026
 expect_exit 0 fairlead manager reconfigure
-expect_out 'vni_pool: 1024-1031 -> 1025-1026'
+is "$out" "slingshot: vni_pool: 1024-1031 -> 1025-1026
+slingshot: pool vni: draining 1024" 'changes'
+is "$(fairlead manager reconfigure | wc -l)" 1 'lines when nothing new has changed'
 expect_pool universe 1025-1026
 expect_pool draining 1024
 expect_pool held 1024-1025

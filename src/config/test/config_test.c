@@ -425,6 +425,39 @@ static void restart_is_needed_for_what_cannot_change_live(void **state)
 	assert_string_equal(same, "");
 }
 
+static void what_changes_live_is_said(void **state)
+{
+	_auto_(config_destroyp) struct config *old =
+		assert_parsed("cluster = \"a\"\n"
+			      "manager { undrain_command = \"/bin/false\"\n"
+			      "submitter \"slurm\" { uid = 1 }\n"
+			      "submitter \"pbs\" { uid = 2 } }\n");
+	_auto_(config_destroyp) struct config *new = assert_parsed(
+		"cluster = \"b\"\n"
+		"manager { drain_command = \"/bin/true\" nodes = \"x\"\n"
+		"metrics = \"127.0.0.1:1\"\n"
+		"submitter \"slurm\" { uid = 3 }\n"
+		"submitter \"flux\" { uid = 2 } }\n"
+		"node { name = \"n7\" }\n"
+		"log { level = \"debug\" }\n");
+	_auto_(freep) char *changes =
+		config_changes(old, new, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *of_node =
+		config_changes(old, new, CONFIG_ROLE_NODE);
+	_auto_(freep) char *same =
+		config_changes(new, new, CONFIG_ROLE_MANAGER);
+
+	assert_string_equal(changes, "cluster: 'a' -> 'b'\n"
+				     "drain_command: '' -> '/bin/true'\n"
+				     "undrain_command: '/bin/false' -> ''\n"
+				     "submitter 'slurm': uid 1 -> 3\n"
+				     "submitter 'flux': added, uid 2\n"
+				     "submitter 'pbs': removed\n"
+				     "log level: info -> debug");
+	assert_string_equal(of_node, "log level: info -> debug");
+	assert_string_equal(same, "");
+}
+
 struct folder {
 	char path[32];
 	char file[64];
@@ -623,6 +656,7 @@ int main(void)
 		cmocka_unit_test(what_drivers_say_stands_at_its_line),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
+		cmocka_unit_test(what_changes_live_is_said),
 		WITH_FOLDER(a_missing_file_is_said),
 		WITH_FOLDER(a_huge_file_is_refused),
 		WITH_FOLDER(a_file_that_others_can_write_is_refused_to_root),

@@ -231,7 +231,7 @@ int config_nodes_start(struct core *core, const struct hostlist *list,
 
 /* --- live --- */
 
-/* One line a change, for people. */
+/* One line a change, for people; no end of line behind the last. */
 static void line_add(struct writer *lines, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -244,8 +244,9 @@ static void line_add(struct writer *lines, const char *format, ...)
 	if (vasprintf(&text, format, args) < 0)
 		abort();
 	va_end(args);
+	if (lines->size > 0)
+		write_u8(lines, '\n');
 	write_bytes(lines, text, strlen(text));
-	write_u8(lines, '\n');
 	free(text);
 }
 

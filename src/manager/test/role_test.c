@@ -519,18 +519,44 @@ static void a_wrong_file_leaves_the_old_configuration(void **state)
 	json_decref(client_ask(bench, "reserve", reserve_members, 0));
 }
 
-static void what_needs_a_restart_is_said(void **state)
+/* What a reconfigure says. */
+static void assert_changes(struct bench *bench, const char *expected)
 {
+	json_t *answer = client_ask(bench, "reconfigure", NULL, 0);
+
+	assert_string_equal(
+		json_string_value(json_object_get(answer, "changes")),
+		expected);
+	json_decref(answer);
+}
+
+static void what_needs_a_restart_is_said_until_there_is_one(void **state)
+{
+	static const char said[] = "manager metrics: '127.0.0.1:0' instead of "
+				   "'' needs a restart";
 	struct bench *bench = *state;
-	json_t *answer;
 
 	need_root();
 	write_config(bench, "n[0-3]", "metrics = \"127.0.0.1:0\"");
-	answer = client_ask(bench, "reconfigure", NULL, 0);
-	assert_non_null(
-		strstr(json_string_value(json_object_get(answer, "changes")),
-		       "needs a restart"));
-	json_decref(answer);
+	assert_changes(bench, said);
+	assert_changes(bench, said);
+	stop(bench);
+	start(bench);
+	client_connect(bench);
+	assert_changes(bench, "");
+}
+
+static void everything_that_was_taken_is_said(void **state)
+{
+	struct bench *bench = *state;
+
+	need_root();
+	write_config(bench, "n[0-4]",
+		     "revoke_timeout = 3\nundrain_command = \"/bin/true\"");
+	assert_changes(bench, "undrain_command: '' -> '/bin/true'\n"
+			      "revoke_timeout: 10000 ms -> 3000 ms\n"
+			      "nodes added: n4");
+	assert_changes(bench, "");
 }
 
 static void keys_of_another_cluster_are_refused(void **state)
@@ -646,7 +672,8 @@ int main(void)
 		TEST(every_start_takes_a_higher_epoch),
 		TEST(a_reload_takes_new_nodes_live),
 		TEST(a_wrong_file_leaves_the_old_configuration),
-		TEST(what_needs_a_restart_is_said),
+		TEST(what_needs_a_restart_is_said_until_there_is_one),
+		TEST(everything_that_was_taken_is_said),
 		TEST(keys_of_another_cluster_are_refused),
 		TEST(draining_a_node_runs_the_sites_command),
 		TEST(an_effect_without_an_executor_fails_its_job),
