@@ -197,6 +197,7 @@ static int run_exec(struct cli *cli)
 	    (user != NULL && launch_become_owner(cluster, uid, &error) < 0))
 		return cli_error(cli, &error);
 	launch_put_path(cluster);
+	setenv("FAIRLEAD_CLUSTER", cluster->dir, 1);
 	unsetenv("FAIRLEAD_SOCKET"); /* the node's own are at their places */
 	execvp(*program, program);
 	return cli_fail(cli, errno == ENOENT ? 127 : 126, "cannot run '%s': %s",

@@ -11,16 +11,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/config_path.h"
 #include "cli/output.h"
 #include "cli/remote.h"
 #include "driver/driver.h"
 
 static const struct option_spec options[] = {
-	{ .name = "config",
-	  .letter = 'f',
-	  .value = "FILE",
-	  .help = "the configuration (default: " CONFIG_FILE_DEFAULT ")",
-	  .complete = COMPLETE_FILES },
+	OPTION_CONFIG,
 	OPTION_JSON,
 	OPTION_NO_HEADER,
 	{ 0 },
@@ -77,13 +74,11 @@ static size_t driver_count(void)
 
 static void check_config(struct doctor *doctor, struct config **ret_config)
 {
-	const char *path = cli_option(doctor->cli, "config");
+	_auto_(freep) char *path = config_path(doctor->cli);
 	_auto_(freep) char *errors = NULL;
 
-	if (!path)
-		path = CONFIG_FILE_DEFAULT;
-	if (config_load(path, 0, driver_table, driver_count(), ret_config,
-			&errors) == 0) {
+	if (path && config_load(path, 0, driver_table, driver_count(),
+				ret_config, &errors) == 0) {
 		doctor->config = *ret_config;
 		doctor_say(doctor, DOCTOR_OK, "configuration", NULL,
 			   "%s is good", path);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/config_path.h"
 #include "cli/output.h"
 #include "cli/remote.h"
-#include "config/config.h"
 #include "driver/driver.h"
 
 static const struct option_spec ask_options[] = {
@@ -28,11 +28,7 @@ static const struct option_spec recover_options[] = {
 };
 
 static const struct option_spec check_options[] = {
-	{ .name = "config",
-	  .letter = 'f',
-	  .value = "FILE",
-	  .help = "the file (default: " CONFIG_FILE_DEFAULT ")",
-	  .complete = COMPLETE_FILES },
+	OPTION_CONFIG,
 	{ 0 },
 };
 
@@ -159,11 +155,11 @@ static size_t driver_count(void)
 static int run_check(struct cli *cli)
 {
 	_auto_(config_destroyp) struct config *config = NULL;
-	const char *path = cli_option(cli, "config");
+	_auto_(freep) char *path = config_path(cli);
 	_auto_(freep) char *errors = NULL;
 
 	if (!path)
-		path = CONFIG_FILE_DEFAULT;
+		return EXIT_FAILED;
 	if (config_load(path, CONFIG_ROLE_MANAGER, driver_table, driver_count(),
 			&config, &errors) < 0)
 		return cli_fail(cli, EXIT_FAILED, "%s",

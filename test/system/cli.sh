@@ -97,24 +97,29 @@ expect_out ' applied'
 
 it 'doctor finds nothing wrong, and then what is'
 fairlead node undrain n2
-expect_exit 0 fairlead doctor --config "$config"
-expect_exit 0 on n0 -- fairlead doctor --config "$config"
+expect_exit 0 fairlead doctor
+expect_out "OK +configuration +$config is good"
+expect_exit 0 env -u FAIRLEAD_CLUSTER fairlead cluster exec \
+	--dir "$FAIRLEAD_CLUSTER" n0 -- fairlead doctor
+expect_out "OK +configuration +$config is good"
+expect_exit 0 fairlead manager check
+is "$out" "$config is good" 'the file that is checked'
 foreign=$(on n0 -- "$tools/make-service" cxi1 1030 4242)
-run on n0 -- fairlead doctor --config "$config"
+run on n0 -- fairlead doctor
 expect_out "foreign identifier +n0: cxi1 .*$foreign, which is not Fairlead's"
 chmod 644 "$FAIRLEAD_CLUSTER/manager.key"
-expect_exit 1 fairlead doctor --config "$config"
+expect_exit 1 fairlead doctor
 expect_out 'FAIL.*manager.key'
 expect_out 'chmod'
 chmod 600 "$FAIRLEAD_CLUSTER/manager.key"
 kill_pid "$(agent_pid n2)"
 wait_for eval '! is_up n2'
-run fairlead doctor --config "$config"
+run fairlead doctor
 expect_out "WARN +nodes +1 are down +'fairlead node list' names them"
 restart n2
 on n0 -- fairlead clean --all >/dev/null
 run on n0 -- env SLINGSHOT_VNIS=7 SLINGSHOT_DEVICES=cxi0 SLINGSHOT_SVC_IDS=9 \
-	fairlead doctor --config "$config"
+	fairlead doctor
 expect_out 'inherited service 9 is not there'
 
 it 'metrics over HTTP are Prometheus text, with pools, quarantine and times'

@@ -72,6 +72,14 @@ struct cluster_options {
 /* FAIRLEAD_CLUSTER, else a directory of this user's. Written into dir. */
 void cluster_default_dir(char *dir, size_t capacity);
 
+#define CLUSTER_CONFIG_MAX 4200
+
+/*
+ * The configuration of the cluster that FAIRLEAD_CLUSTER names, whether it is up
+ * or not. False: it names none.
+ */
+bool cluster_named_config(char *path, size_t capacity);
+
 /*
  * Make and start everything, and wait until every node has registered. When
  * a step fails what was started is taken down again. -EEXIST: it is up.

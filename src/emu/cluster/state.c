@@ -46,6 +46,16 @@ void cluster_default_dir(char *dir, size_t capacity)
 		snprintf(dir, capacity, "/tmp/fairlead-cluster-%u", geteuid());
 }
 
+bool cluster_named_config(char *path, size_t capacity)
+{
+	const char *named = secure_getenv("FAIRLEAD_CLUSTER");
+
+	if (named == NULL || named[0] != '/')
+		return false;
+	snprintf(path, capacity, "%s/fairlead.conf", named);
+	return true;
+}
+
 void cluster_socket(const struct cluster *cluster, char *path, size_t capacity)
 {
 	snprintf(path, capacity, "%s/manager/run/manager.sock", cluster->dir);

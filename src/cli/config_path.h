@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which configuration a command reads. */
+#pragma once
+
+#include "cli/cli.h"
+#include "config/config.h"
+
+#define OPTION_CONFIG                                             \
+	{                                                         \
+		.name = "config", .letter = 'f', .value = "FILE", \
+		.help = "default: the emulated cluster's, "       \
+			"or " CONFIG_FILE_DEFAULT,                \
+		.complete = COMPLETE_FILES                        \
+	}
+
+/*
+ * The file that --config names, else that of the emulated cluster in
+ * FAIRLEAD_CLUSTER, else CONFIG_FILE_DEFAULT. The caller frees it; NULL: memory
+ * is out, which was said.
+ */
+char *config_path(struct cli *cli);
