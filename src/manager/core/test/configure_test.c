@@ -16,7 +16,10 @@ static int configure(struct fixture *f, char text[2048])
 	char *changes;
 	int result = core_configure(f->core, &f->config, &changes, &error);
 
-	snprintf(text, 2048, "%s", result == 0 ? changes : error.text);
+	/* For people: each line has an end, but the last. */
+	snprintf(text, 2048, "%s%s", result == 0 ? changes : error.text,
+		 result == 0 && changes[0] != 0 ? "\n" : "");
+	assert_null(strstr(text, "\n\n"));
 	if (result == 0)
 		free(changes);
 	return result;
