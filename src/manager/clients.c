@@ -61,15 +61,10 @@ static void refuse(struct engine *engine, uint64_t peer, uint64_t id, int code,
 static void count(struct engine *engine, const struct open_request *request,
 		  int result)
 {
-	static const uint64_t bounds[] = TIME_BUCKETS;
 	struct op_metrics *metrics = &engine->counters.ops[request->op];
-	uint64_t took_ms = engine_now_ms(engine) - request->started_ms;
 
-	metrics->done_count++;
 	metrics->failed_count += result < 0;
-	metrics->sum_ms += took_ms;
-	for (size_t i = 0; i < BUCKETS_MAX; i++)
-		metrics->buckets[i] += took_ms <= bounds[i];
+	times_add(&metrics->times, engine_now_ms(engine) - request->started_ms);
 }
 
 /* The request's answer as a frame's JSON; NULL when memory is out. */

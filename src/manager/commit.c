@@ -146,6 +146,7 @@ static void on_committed(void *arg, int result);
 static void submit(struct engine *engine, struct group *group)
 {
 	group->is_submitted = true;
+	group->submitted_ms = engine_now_ms(engine);
 	group->byte_count = store_batch_bytes(group->batch);
 	engine->store.ops->commit(engine->store.ctx, take_ptr(group->batch),
 				  on_committed, group);
@@ -161,11 +162,13 @@ static void submit_next(struct engine *engine)
 		submit(engine, group);
 }
 
-static void count(struct counters *counters, const struct group *group)
+static void count(struct engine *engine, const struct group *group)
 {
+	struct counters *counters = &engine->counters;
 	static const uint64_t bounds[] = ROW_BUCKETS;
 
-	counters->commit_count++;
+	times_add(&counters->commits,
+		  engine_now_ms(engine) - group->submitted_ms);
 	counters->row_count += group->row_count;
 	counters->byte_count += group->byte_count;
 	for (size_t i = 0; i < ROW_BUCKETS_MAX; i++)
@@ -188,7 +191,7 @@ static void on_committed(void *arg, int result)
 		fail(engine, result);
 		return;
 	}
-	count(&engine->counters, group);
+	count(engine, group);
 	engine->is_recovery = false;
 	submit_next(engine);
 	run_outputs(engine, group);

@@ -42,34 +42,54 @@ static void number(struct writer *out, const char *name, const char *type,
 	line(out, "fairlead_%s %" PRIu64, name, value);
 }
 
-static void write_requests(const struct engine *engine, struct writer *out)
+void times_add(struct times *times, uint64_t took_ms)
 {
 	static const uint64_t bounds[] = TIME_BUCKETS;
 
-	family(out, "request_seconds", "histogram",
-	       "Time from a client's request to its answer, by op.");
-	for (size_t i = 0; i < op_count; i++) {
-		const struct op_metrics *op = &engine->counters.ops[i];
+	times->count++;
+	times->sum_ms += took_ms;
+	for (size_t i = 0; i < BUCKETS_MAX; i++)
+		times->buckets[i] += took_ms <= bounds[i];
+}
 
-		for (size_t j = 0; j < BUCKETS_MAX; j++)
-			line(out,
-			     "fairlead_request_seconds_bucket{op=\"%s\","
-			     "le=\"%g\"} %" PRIu64,
-			     ops[i].name, (double)bounds[j] / 1000,
-			     op->buckets[j]);
-		line(out,
-		     "fairlead_request_seconds_bucket{op=\"%s\",le=\"+Inf\"} "
-		     "%" PRIu64,
-		     ops[i].name, op->done_count);
-		line(out, "fairlead_request_seconds_sum{op=\"%s\"} %.3f",
-		     ops[i].name, (double)op->sum_ms / 1000);
-		line(out, "fairlead_request_seconds_count{op=\"%s\"} %" PRIu64,
-		     ops[i].name, op->done_count);
+/* The samples of one histogram; label: `name="value"`, or "". */
+static void histogram(struct writer *out, const char *name, const char *label,
+		      const struct times *times)
+{
+	static const uint64_t bounds[] = TIME_BUCKETS;
+	const char *comma = *label == 0 ? "" : ",";
+	const char *open = *label == 0 ? "" : "{";
+	const char *close = *label == 0 ? "" : "}";
+
+	for (size_t i = 0; i < BUCKETS_MAX; i++)
+		line(out, "fairlead_%s_bucket{%s%sle=\"%g\"} %" PRIu64, name,
+		     label, comma, (double)bounds[i] / 1000, times->buckets[i]);
+	line(out, "fairlead_%s_bucket{%s%sle=\"+Inf\"} %" PRIu64, name, label,
+	     comma, times->count);
+	line(out, "fairlead_%s_sum%s%s%s %.3f", name, open, label, close,
+	     (double)times->sum_ms / 1000);
+	line(out, "fairlead_%s_count%s%s%s %" PRIu64, name, open, label, close,
+	     times->count);
+}
+
+static void write_requests(const struct engine *engine, struct writer *out)
+{
+	char label[64];
+
+	family(out, "request_seconds", "histogram",
+	       "Time from a client's request to its answer, by operation.");
+	for (size_t i = 0; i < op_count; i++) {
+		snprintf(label, sizeof(label), "operation=\"%s\"", ops[i].name);
+		histogram(out, "request_seconds", label,
+			  &engine->counters.ops[i].times);
 	}
 	family(out, "request_failures_total", "counter",
-	       "Requests that were answered with an error, by op.");
+	       "Requests that were answered with an error, by "
+	       "operation.");
 	for (size_t i = 0; i < op_count; i++)
-		line(out, "fairlead_request_failures_total{op=\"%s\"} %" PRIu64,
+		line(out,
+		     "fairlead_request_failures_total{operation=\"%s\"} "
+		     "%" PRIu64,
 		     ops[i].name, engine->counters.ops[i].failed_count);
 }
 
@@ -96,6 +116,10 @@ static void write_commits(const struct counters *counters, struct writer *out)
 {
 	static const uint64_t bounds[] = ROW_BUCKETS;
 
+	family(out, "commit_seconds", "histogram",
+	       "Time that transactions took to be on disk.");
+	histogram(out, "commit_seconds", "", &counters->commits);
+
 	family(out, "commit_rows", "histogram",
 	       "Rows of the transactions written to the journal.");
 	for (size_t i = 0; i < ROW_BUCKETS_MAX; i++)
@@ -103,10 +127,10 @@ static void write_commits(const struct counters *counters, struct writer *out)
 		     "fairlead_commit_rows_bucket{le=\"%" PRIu64 "\"} %" PRIu64,
 		     bounds[i], counters->row_buckets[i]);
 	line(out, "fairlead_commit_rows_bucket{le=\"+Inf\"} %" PRIu64,
-	     counters->commit_count);
+	     counters->commits.count);
 	line(out, "fairlead_commit_rows_sum %" PRIu64, counters->row_count);
 	line(out, "fairlead_commit_rows_count %" PRIu64,
-	     counters->commit_count);
+	     counters->commits.count);
 	number(out, "commit_bytes_total", "counter",
 	       "Keys and bodies of the rows written to the journal.",
 	       counters->byte_count);

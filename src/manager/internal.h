@@ -33,11 +33,18 @@
 		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 \
 	} /* rows of a commit */
 
-struct op_metrics {
-	uint64_t done_count;
-	uint64_t failed_count;
+/* How long things took. */
+struct times {
+	uint64_t count;
 	uint64_t sum_ms;
-	uint64_t buckets[BUCKETS_MAX]; /* of requests up to that time */
+	uint64_t buckets[BUCKETS_MAX]; /* of those up to that time */
+};
+
+void times_add(struct times *times, uint64_t took_ms);
+
+struct op_metrics {
+	struct times times;
+	uint64_t failed_count;
 };
 
 enum refusal {
@@ -54,7 +61,8 @@ enum refusal {
 struct counters {
 	struct op_metrics ops[OPS_MAX];
 	uint64_t client_refused_count;
-	uint64_t commit_count, row_count, commit_failed_count, replay_count;
+	struct times commits; /* from submission until on disk */
+	uint64_t row_count, commit_failed_count, replay_count;
 	uint64_t byte_count;                   /* keys and bodies of the rows */
 	uint64_t row_buckets[ROW_BUCKETS_MAX]; /* commits of up to that many */
 	uint64_t refusals[REFUSAL_COUNT];
@@ -110,8 +118,9 @@ struct group {
 	struct engine *engine;
 	struct store_batch *batch; /* NULL: no rows yet, or submitted */
 	size_t row_count;
-	size_t byte_count; /* once it is submitted */
-	int result;        /* < 0: something could not be collected */
+	size_t byte_count;     /* once it is submitted */
+	uint64_t submitted_ms; /* likewise */
+	int result;            /* < 0: something could not be collected */
 	bool is_submitted;
 	struct output *outputs;
 	struct group *prev, *next;

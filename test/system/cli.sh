@@ -154,9 +154,18 @@ for line in sys.argv[1].splitlines():
 END
 has "$metrics" '^fairlead_identifiers\{interconnect="slingshot",pool="vni",set="quarantined"\} 1$' 'quarantine'
 has "$metrics" '^fairlead_identifiers\{interconnect="slingshot",pool="vni",set="held"\} 2$' 'pool'
-has "$metrics" '^fairlead_quarantine_oldest_seconds [0-9.]+$' 'age'
+has "$metrics" '^fairlead_quarantine_oldest_seconds\{interconnect="slingshot",pool="vni"\} [0-9.]+$' 'age'
 has "$metrics" '^fairlead_nodes\{state="up"\} 3$' 'nodes'
-has "$metrics" '^fairlead_[a-z_]*seconds_bucket\{.*le="' 'operation times'
+for operation in reserve apply release list; do
+	has "$metrics" "^fairlead_request_seconds_bucket\\{operation=\"$operation\",le=\"0.1\"\\} [1-9]" "times of $operation"
+done
+for kind in apply revoke commit; do
+	has "$metrics" "^fairlead_${kind}_seconds_count [1-9]" "times of $kind"
+done
+for family in $(sed -n 's/^# TYPE fairlead_\([a-z_]*\) .*/\1/p' <<<"$metrics"); do
+	grep -q "\*$family\*" "$root/doc/man/fairleadd.8.scd" ||
+		fail "the manual does not know $family"
+done
 is "$(on manager -- curl -s -o "$work/body" -w '%{http_code}' http://127.0.0.1:9471/other)" \
 	404 'status of another path'
 

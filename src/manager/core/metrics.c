@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "manager/core/state.h"
 #include "manager/core/view.h"
 
 static const uint32_t bounds_ms[METRICS_BUCKETS] = {
@@ -75,7 +76,8 @@ static void emit_histogram(const struct sink *sink, const char *name,
 static void emit_pools(const struct core *core, const struct sink *sink)
 {
 	head(sink, "identifiers", "gauge",
-	     "Identifiers of a pool by set; a draining one is in use as well.");
+	     "Identifiers of a pool by set. universe: all that are configured; "
+	     "draining: those in use that are not.");
 	interconnects_foreach(ic, &core->interconnects)
 	{
 		for (size_t i = 0; i < ic->pool_count; i++) {
@@ -100,25 +102,61 @@ static void emit_pools(const struct core *core, const struct sink *sink)
 	}
 }
 
+/* When the oldest quarantine of each pool of an interconnect began. */
+struct oldest {
+	const struct job *job; /* that is looked at */
+	uint64_t (*since_us)[FAIRLEAD_POOLS_MAX];
+};
+
+static void oldest_look(size_t pool, uint32_t id, void *arg)
+{
+	const struct oldest *oldest = arg;
+	uint64_t *since_us = &oldest->since_us[oldest->job->driver][pool];
+
+	if (oldest->job->since_us < *since_us)
+		*since_us = oldest->job->since_us;
+}
+
+static void emit_ages(const struct core *core, const struct sink *sink,
+		      uint64_t now_us, uint64_t since_us[][FAIRLEAD_POOLS_MAX])
+{
+	head(sink, "quarantine_oldest_seconds", "gauge",
+	     "Age of the pool's oldest quarantine; 0 when there is none.");
+	interconnects_foreach(ic, &core->interconnects)
+	{
+		size_t driver = (size_t)(ic - core->interconnects.list);
+
+		for (size_t i = 0; i < ic->pool_count; i++)
+			line(sink,
+			     "fairlead_quarantine_oldest_seconds{"
+			     "interconnect=\"%s\",pool=\"%s\"} %.3f",
+			     ic->driver->name, ic->pools[i].name,
+			     (double)(now_us - since_us[driver][i]) / 1e6);
+	}
+}
+
 static void emit_quarantine(const struct core *core, const struct sink *sink)
 {
+	uint64_t since_us[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
 	uint64_t now_us = clock_wall_us(core->clock);
-	uint64_t oldest_us = now_us;
+	struct oldest oldest = { .since_us = since_us };
 	uint32_t count = 0;
 	const struct job *job;
 
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++)
+		for (size_t j = 0; j < FAIRLEAD_POOLS_MAX; j++)
+			since_us[i][j] = now_us;
 	DL_FOREACH (core->owing, job) {
-		count += job->is_quarantined;
-		if (job->is_quarantined && job->since_us < oldest_us)
-			oldest_us = job->since_us;
+		if (!job->is_quarantined)
+			continue;
+		count++;
+		oldest.job = job;
+		core_ids_each(core, job, oldest_look, &oldest);
 	}
 	head(sink, "quarantined_grants", "gauge",
 	     "Grants that are over and wait for nodes to confirm.");
 	line(sink, "fairlead_quarantined_grants %" PRIu32, count);
-	head(sink, "quarantine_oldest_seconds", "gauge",
-	     "Age of the oldest quarantine; 0 when there is none.");
-	line(sink, "fairlead_quarantine_oldest_seconds %.3f",
-	     (double)(now_us - oldest_us) / 1e6);
+	emit_ages(core, sink, now_us, since_us);
 }
 
 static void emit_states(const struct core *core, const struct sink *sink)

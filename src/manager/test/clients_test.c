@@ -418,7 +418,12 @@ static void metrics_count_requests_by_op(void **state)
 	json_t *answer;
 	const char *text;
 
-	bed_reserve(bed, client, "slurm/1/0", "n0");
+	bed_ask(bed, client, "reserve", "{s:{s:s, s:i, s:i, s:s}}", "request",
+		"key", "slurm/1/0", "uid", BED_USER, "gid", BED_USER, "nodes",
+		"n0");
+	sim_clock_advance(&bed->clock, 40);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
 	bed_ask(bed, client, "release", "{s:s}", "key", "slurm/9");
 	bed_commit(bed);
 	bed_expect_done(bed, client, -ENOENT);
@@ -427,9 +432,21 @@ static void metrics_count_requests_by_op(void **state)
 	text = text_of(answer, "text");
 	assert_non_null(strstr(text, "\nfairlead_epoch 7\n"));
 	assert_non_null(strstr(
-		text, "\nfairlead_request_seconds_count{op=\"reserve\"} 1\n"));
-	assert_non_null(strstr(
-		text, "\nfairlead_request_failures_total{op=\"release\"} 1\n"));
+		text,
+		"\nfairlead_request_seconds_count{operation=\"reserve\"} 1\n"));
+	assert_non_null(strstr(text,
+			       "\nfairlead_request_seconds_bucket{operation="
+			       "\"reserve\",le=\"0.01\"} 0\n"));
+	assert_non_null(strstr(text,
+			       "\nfairlead_request_seconds_bucket{operation="
+			       "\"reserve\",le=\"0.05\"} 1\n"));
+	assert_non_null(strstr(text, "\nfairlead_request_seconds_sum{operation="
+				     "\"reserve\"} 0.040\n"));
+	assert_non_null(strstr(text, "\nfairlead_commit_seconds_sum 0.040\n"));
+	assert_non_null(
+		strstr(text, "\nfairlead_commit_seconds_bucket{le=\"0.01\"} "));
+	assert_non_null(strstr(text, "\nfairlead_request_failures_total{"
+				     "operation=\"release\"} 1\n"));
 	assert_non_null(strstr(text, "\nfairlead_journal_available 1\n"));
 	json_decref(answer);
 }

@@ -558,31 +558,43 @@ static void metrics_count_and_measure(void **state)
 	fixture_advance(f, 700);
 	answer_all(f, open_fanout(f), -EBUSY, "in use");
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", "vnis=16"), -EAGAIN);
-	fixture_advance(f, 5000);
+	fixture_advance(f, 2960);
+	assert_int_equal(reserve(f, "slurm/3/0", "n1", "vnis=0,ctxs=1"), 0);
+	id = last_grant(f);
+	apply(f, id);
+	fixture_advance(f, 40);
+	answer_all(f, open_fanout(f), 0, "");
+	release_id(f, id);
+	answer_all(f, open_fanout(f), -EBUSY, "in use");
+	fixture_advance(f, 2000);
 	core_metrics(f->core, line_add, &lines);
 	assert_contains(lines.text, "fairlead_identifiers{interconnect=\"fake\""
 				    ",pool=\"vni\",set=\"quarantined\"} 1\n");
 	assert_contains(lines.text, "set=\"free\"} 15\n");
-	assert_contains(lines.text, "fairlead_quarantined_grants 1\n");
+	assert_contains(lines.text, "fairlead_quarantined_grants 2\n");
 	assert_contains(lines.text,
-			"fairlead_quarantine_oldest_seconds 5.000\n");
-	assert_contains(lines.text, "fairlead_grants{state=\"released\"} 1\n");
+			"fairlead_quarantine_oldest_seconds{interconnect="
+			"\"fake\",pool=\"vni\"} 5.000\n");
+	assert_contains(lines.text,
+			"fairlead_quarantine_oldest_seconds{interconnect="
+			"\"fake\",pool=\"ctx\"} 2.000\n");
+	assert_contains(lines.text, "fairlead_grants{state=\"released\"} 2\n");
 	assert_contains(lines.text, "fairlead_nodes{state=\"up\"} 2\n");
 	assert_contains(lines.text, "fairlead_nodes{state=\"down\"} 8\n");
 	assert_contains(lines.text, "fairlead_operations_total{operation="
-				    "\"reserve\",result=\"done\"} 1\n");
+				    "\"reserve\",result=\"done\"} 2\n");
 	assert_contains(lines.text, "fairlead_operations_total{operation="
 				    "\"reserve\",result=\"failed\"} 1\n");
 	assert_contains(lines.text, "fairlead_registrations_total 2\n");
 	assert_contains(lines.text,
 			"fairlead_apply_seconds_bucket{le=\"0.025\"} 0\n");
 	assert_contains(lines.text,
-			"fairlead_apply_seconds_bucket{le=\"0.05\"} 1\n");
+			"fairlead_apply_seconds_bucket{le=\"0.05\"} 2\n");
 	assert_contains(lines.text,
-			"fairlead_apply_seconds_bucket{le=\"+Inf\"} 1\n");
-	assert_contains(lines.text, "fairlead_apply_seconds_sum 0.040\n");
+			"fairlead_apply_seconds_bucket{le=\"+Inf\"} 2\n");
+	assert_contains(lines.text, "fairlead_apply_seconds_sum 0.080\n");
 	assert_contains(lines.text,
-			"fairlead_revoke_seconds_bucket{le=\"1\"} 1\n");
+			"fairlead_revoke_seconds_bucket{le=\"1\"} 2\n");
 	assert_contains(lines.text, "fairlead_recovering 0\n");
 }
 
