@@ -251,7 +251,9 @@ struct fairlead_node_ops {
 	 * identifiers is found and taken. Nothing there is 0. -EBUSY: still
 	 * used; the text names object, device, identifier and, when it can
 	 * be known, the processes that hold it. The rest is taken all the
-	 * same. -EIO: cannot be known. A device that the node does not have
+	 * same. -EIO: cannot be known. is_dry_run: the same answer, as far as
+	 * it can be known without touching anything, and warnings tell what
+	 * would be taken. A device that the node does not have
 	 * any more holds nothing. Others' things are left alone, also when
 	 * one has got the place that the record names.
 	 */
@@ -294,7 +296,7 @@ struct fairlead_node_ops {
 	/*
 	 * Destroy one listed object (for `clean --all`). -EPERM for a system
 	 * or default object, -EBUSY as in revoke, -ENOENT: it is not there
-	 * any more, or its place is another's now.
+	 * any more, or its place is another's now. is_dry_run as in revoke.
 	 */
 	int (*destroy)(void *state, const struct fairlead_object *object,
 		       bool is_dry_run, struct fairlead_error *ret_error);

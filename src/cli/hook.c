@@ -82,6 +82,17 @@ int hook_ask(struct cli *cli, const char *op, enum hook_job job,
 	return code;
 }
 
+void hook_show_warnings(struct cli *cli, const json_t *answer)
+{
+	const json_t *warning;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "warnings"), i, warning)
+		if (json_is_string(warning))
+			cli_fail(cli, EXIT_DONE, "%s",
+				 json_string_value(warning));
+}
+
 int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)
 {
 	const char *verb =
@@ -91,6 +102,7 @@ int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)
 	const json_t *grant_id;
 	size_t i;
 
+	hook_show_warnings(cli, answer);
 	if (cli_flag(cli, "json"))
 		return code;
 	json_array_foreach (json_object_get(answer, "revoked"), i, grant_id)

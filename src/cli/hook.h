@@ -27,5 +27,7 @@ extern const struct option_spec hook_options[];
 /* Call the op with the job and the options; with --json print the answer. */
 int hook_ask(struct cli *cli, const char *op, enum hook_job job,
 	     json_t **ret_answer);
+/* Those of an answer, to standard error. */
+void hook_show_warnings(struct cli *cli, const json_t *answer);
 /* epilog and housekeeping: what was taken back, and what is busy. */
 int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job);

@@ -22,12 +22,9 @@ static int run(struct cli *cli)
 {
 	json_auto_t *answer = NULL;
 	int code = hook_ask(cli, "prolog", HOOK_JOB_OR_GRANT, &answer);
-	const json_t *warning;
-	size_t i;
 
-	json_array_foreach (json_object_get(answer, "warnings"), i, warning)
-		if (code == EXIT_DONE && json_is_string(warning))
-			cli_fail(cli, code, "%s", json_string_value(warning));
+	if (code == EXIT_DONE)
+		hook_show_warnings(cli, answer);
 	if (code == EXIT_DONE && !cli_flag(cli, "json"))
 		show_grants(cli, json_object_get(answer, "grants"));
 	return code;

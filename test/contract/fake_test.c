@@ -278,10 +278,10 @@ static int revoke_lane(void *state, const struct fairlead_lane *lane,
 
 			if (!is_of(slot, lane))
 				continue;
-			if (is_dry_run)
-				warnings->add(warnings, "would free a slot");
-			else if (slot->is_held)
+			if (slot->is_held)
 				result = say_held(i, k, slot->ids, ret_error);
+			else if (is_dry_run)
+				warnings->add(warnings, "would free a slot");
 			else
 				slot->is_used = false;
 		}

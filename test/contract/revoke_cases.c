@@ -207,6 +207,52 @@ static void busy_is_said_and_ends(void **state)
 	assert_int_equal(objects.count, 0);
 }
 
+static void a_dry_run_says_what_is_busy(void **state)
+{
+	const struct contract *contract = *state;
+	struct contract_fixture *fixture = contract->fixture;
+	const struct fairlead_node_ops *node = contract->node;
+	struct fairlead_error error = { 0 };
+	struct fairlead_record record;
+	struct warning_list warnings;
+	struct object_list objects;
+	struct object_list after;
+	struct fairlead_lane lane;
+	char text[32];
+	pid_t pid;
+
+	if (makes_nothing(contract))
+		return;
+	lane_make(contract, 0, fixture->owner, &lane);
+	lane_apply(contract, &lane, &record);
+	objects_of(contract, &lane, &objects);
+	pid = fixture->hold(fixture, &objects.list[0]);
+	objects_read(contract, &objects);
+	warnings_init(&warnings);
+	assert_int_equal(node->revoke(contract->node_state, &lane, &record,
+				      true, &warnings.warnings, &error),
+			 -EBUSY);
+	error_assert(&error, -EBUSY);
+	snprintf(text, sizeof(text), "pid %d ", (int)pid);
+	if (pid > 0 && !strstr(error.text, text))
+		fail_msg("'%s' is not in '%s'", text, error.text);
+	/* The other device is free, and would be cleared. */
+	assert_int_equal(warnings.count, 1);
+	objects_read(contract, &after);
+	objects_assert_equal(&objects, &after);
+	objects_of(contract, &lane, &objects);
+	error = (struct fairlead_error){ 0 };
+	assert_int_equal(node->destroy(contract->node_state, &objects.list[0],
+				       true, &error),
+			 -EBUSY);
+	error_assert(&error, -EBUSY);
+	fixture->let_go(fixture);
+	assert_int_equal(node->destroy(contract->node_state, &objects.list[0],
+				       true, &error),
+			 0);
+	assert_int_equal(lane_revoke(contract, &lane, &record, &error), 0);
+}
+
 static void a_device_that_is_gone_holds_nothing(void **state)
 {
 	const struct contract *contract = *state;
@@ -275,6 +321,7 @@ const struct CMUnitTest contract_revoke_cases[] = {
 	CONTRACT_CASE(revoke_leaves_others_alone),
 	CONTRACT_CASE(revoke_spares_who_got_the_place),
 	CONTRACT_CASE(busy_is_said_and_ends),
+	CONTRACT_CASE(a_dry_run_says_what_is_busy),
 	CONTRACT_CASE(a_device_that_is_gone_holds_nothing),
 	CONTRACT_CASE(destroy_spares_the_system),
 	CONTRACT_CASE(destroy_of_nothing_is_said),

@@ -122,6 +122,21 @@ const struct cxi_svc_desc *nic_service(const struct nic *nic, uint32_t svc_id)
 	return NULL;
 }
 
+bool nic_is_used(const struct nic *nic, uint32_t svc_id)
+{
+	struct cxi_rsrc_use use;
+
+	if (!nic->library->get_svc_rsrc_use ||
+	    nic->library->get_svc_rsrc_use(nic->dev, svc_id, &use) < 0)
+		return false;
+	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
+		if (use.in_use[type] > 0 &&
+		    use.in_use[type] != CXI_RSRC_USE_NOT_APPLICABLE)
+			return true;
+	}
+	return false;
+}
+
 bool nic_is_gone(const struct slingshot_node *node, uint32_t dev_id, int result)
 {
 	struct nic_list list;

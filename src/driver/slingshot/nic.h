@@ -62,6 +62,12 @@ void nic_fini(struct nic *nic);
 const struct cxi_svc_desc *nic_service(const struct nic *nic, uint32_t svc_id);
 
 /*
+ * True when the service has something allocated. False is not the opposite: not
+ * every library can tell, and none counts a process that has only begun.
+ */
+bool nic_is_used(const struct nic *nic, uint32_t svc_id);
+
+/*
  * True when a NIC answered with `result` since it is not there any more: it
  * has left the list of devices. What was on it is gone with it.
  */

@@ -146,21 +146,6 @@ static int probe(void *state,
 	return result;
 }
 
-static bool is_used(const struct nic *nic, uint32_t svc_id)
-{
-	struct cxi_rsrc_use use;
-
-	if (!nic->library->get_svc_rsrc_use ||
-	    nic->library->get_svc_rsrc_use(nic->dev, svc_id, &use) < 0)
-		return false;
-	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
-		if (use.in_use[type] > 0 &&
-		    use.in_use[type] != CXI_RSRC_USE_NOT_APPLICABLE)
-			return true;
-	}
-	return false;
-}
-
 static void describe_service(const struct nic *nic,
 			     const struct cxi_svc_desc *desc,
 			     struct fairlead_object *object)
@@ -181,7 +166,7 @@ static void describe_service(const struct nic *nic,
 		object->flags |= FAIRLEAD_OBJECT_DEFAULT;
 	if (!desc->restricted_members)
 		object->flags |= FAIRLEAD_OBJECT_OPEN;
-	if (is_used(nic, desc->svc_id))
+	if (nic_is_used(nic, desc->svc_id))
 		object->flags |= FAIRLEAD_OBJECT_BUSY;
 	if (desc->restricted_vnis)
 		object->id_count = desc->num_vld_vnis;
@@ -271,7 +256,7 @@ static int destroy(void *state, const struct fairlead_object *object,
 				 "%s: service %u is the system's own", nic.name,
 				 object->id);
 	if (is_dry_run)
-		return 0;
+		return node_try_destroy(node, &nic, desc, ret_error);
 	return node_destroy_service(node, &nic, desc, ret_error);
 }
 

@@ -39,3 +39,10 @@ void node_warn(struct fairlead_warnings *warnings, const char *format, ...)
 int node_destroy_service(const struct slingshot_node *node,
 			 const struct nic *nic, const struct cxi_svc_desc *desc,
 			 struct fairlead_error *ret_error);
+/*
+ * What that would say now, as far as is known: -EBUSY also when only processes
+ * of the service's owner have the NIC open, which may use another service.
+ */
+int node_try_destroy(const struct slingshot_node *node, const struct nic *nic,
+		     const struct cxi_svc_desc *desc,
+		     struct fairlead_error *ret_error);

@@ -21,20 +21,36 @@
 
 #define HOLDERS_TEXT_MAX 256
 
+/* Processes that can be using it: how many. */
+static size_t find_holders(const struct slingshot_node *node,
+			   const struct nic *nic,
+			   const struct cxi_svc_desc *desc,
+			   char text[HOLDERS_TEXT_MAX])
+{
+	char device[PATH_MAX];
+
+	snprintf(device, sizeof(device), "%s/%s", node->device_path, nic->name);
+	return holders_format(device, slingshot_service_uid(desc), text,
+			      HOLDERS_TEXT_MAX);
+}
+
+static void format_vnis(const struct cxi_svc_desc *desc,
+			char text[SLINGSHOT_VNIS_TEXT_MAX])
+{
+	slingshot_vnis_format(desc->vnis,
+			      desc->restricted_vnis ? desc->num_vld_vnis : 0,
+			      text);
+}
+
 static int say_busy(const struct slingshot_node *node, const struct nic *nic,
 		    const struct cxi_svc_desc *desc,
 		    struct fairlead_error *ret_error)
 {
-	uint32_t uid = slingshot_service_uid(desc);
 	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
 	char holders[HOLDERS_TEXT_MAX];
-	char device[PATH_MAX];
 
-	slingshot_vnis_format(desc->vnis,
-			      desc->restricted_vnis ? desc->num_vld_vnis : 0,
-			      vnis);
-	snprintf(device, sizeof(device), "%s/%s", node->device_path, nic->name);
-	if (holders_format(device, uid, holders, sizeof(holders)) > 0)
+	format_vnis(desc, vnis);
+	if (find_holders(node, nic, desc, holders) > 0)
 		return error_set(ret_error, -EBUSY,
 				 "%s: service %u (VNI %s) is busy, the NIC is "
 				 "open in %s",
@@ -76,6 +92,24 @@ int node_destroy_service(const struct slingshot_node *node,
 			 nic->name, desc->svc_id, strerror(-result));
 }
 
+int node_try_destroy(const struct slingshot_node *node, const struct nic *nic,
+		     const struct cxi_svc_desc *desc,
+		     struct fairlead_error *ret_error)
+{
+	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
+	char holders[HOLDERS_TEXT_MAX];
+
+	if (nic_is_used(nic, desc->svc_id))
+		return say_busy(node, nic, desc, ret_error);
+	if (find_holders(node, nic, desc, holders) == 0)
+		return 0;
+	format_vnis(desc, vnis);
+	return error_set(ret_error, -EBUSY,
+			 "%s: service %u (VNI %s) may be busy, the NIC is open "
+			 "in %s",
+			 nic->name, desc->svc_id, vnis, holders);
+}
+
 /*
  * Join the errors of several services: -EBUSY wins, since it names what has
  * to be ended, before the first of the others.
@@ -109,11 +143,12 @@ static void revoke_service(const struct slingshot_node *node,
 				  nic->name, desc->svc_id, shared);
 		return;
 	}
-	if (is_dry_run)
+	if ((is_dry_run ? node_try_destroy
+			: node_destroy_service)(node, nic, desc, &error) < 0)
+		join(all, &error);
+	else if (is_dry_run)
 		node_warn(warnings, "%s: would destroy service %u", nic->name,
 			  desc->svc_id);
-	else if (node_destroy_service(node, nic, desc, &error) < 0)
-		join(all, &error);
 }
 
 static void revoke_on(const struct slingshot_node *node,

@@ -253,9 +253,25 @@ static void finish_prolog(struct agent *agent, struct work *work)
 
 /* --- epilog and housekeeping --- */
 
+static json_t *revoke_answer(const struct work *work, int result)
+{
+	if (work->order.is_dry_run)
+		return answer_begin(work, result,
+				    "not all could be taken back at once",
+				    "it would be tried again; 'busy' says what "
+				    "holds it");
+	return answer_begin(work, result, "not all could be taken back yet",
+			    work->is_last
+				    ? "the manager was asked to drain this "
+				      "node; 'busy' says what holds it"
+				    : "it is tried again for ever; 'busy' says "
+				      "what holds it");
+}
+
 static void finish_revoke(struct agent *agent, struct work *work)
 {
 	json_t *revoked = json_array(), *busy = json_array();
+	json_t *warnings = json_array();
 	json_t *answer;
 	int result = 0;
 
@@ -265,6 +281,9 @@ static void finish_revoke(struct agent *agent, struct work *work)
 
 		if (item->is_done) {
 			json_array_append_new(revoked, json_integer(id));
+			if (item->text && *item->text)
+				json_array_append_new(warnings,
+						      json_string(item->text));
 			continue;
 		}
 		result = -EBUSY;
@@ -272,13 +291,9 @@ static void finish_revoke(struct agent *agent, struct work *work)
 			busy, json_pack("{s:I, s:s}", "grant_id", id, "text",
 					item->text ? item->text : ""));
 	}
-	answer = answer_begin(
-		work, result, "not all could be taken back yet",
-		work->is_last ? "the manager was asked to drain this "
-				"node; 'busy' says what holds it"
-			      : "it is tried again for ever; 'busy' says "
-				"what holds it");
+	answer = revoke_answer(work, result);
 	json_object_set_new(answer, "revoked", revoked);
+	json_object_set_new(answer, "warnings", warnings);
 	json_object_set_new(answer, "busy", busy);
 	work_answer(agent, work, result, answer);
 }

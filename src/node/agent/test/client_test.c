@@ -493,6 +493,10 @@ static void dry_epilog_touches_nothing(void **state)
 	world_object(&bench->world, 7)->is_busy = true;
 	answer = bench_call(bench, 0, "housekeeping", dry, -EBUSY);
 	assert_int_equal(size_of(answer, "busy"), 1);
+	assert_non_null(strstr(at(answer, "busy", 0, "text"), "process 77"));
+	assert_non_null(
+		strstr(json_string_value(json_object_get(answer, "hint")),
+		       "would be tried again"));
 	json_decref(answer);
 	assert_int_equal(world_object_count(&bench->world, 7), FAKE_DEVICES);
 	json_decref(bench_call(bench, 0, "prolog", JOB7, 0));
