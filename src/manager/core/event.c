@@ -7,101 +7,33 @@
 #include "manager/core/event.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
-#include "base/text.h"
 #include "manager/core/state.h"
-
-static void put(struct event *event, const char *text)
-{
-	write_bytes(&event->writer, text, strlen(text));
-}
-
-/* Bytes that stand in JSON as they are, from the begin of the text. */
-static size_t plain_size(const char *text)
-{
-	size_t size = 0;
-
-	while (text[size] >= ' ' && text[size] < 0x7f && text[size] != '"' &&
-	       text[size] != '\\')
-		size++;
-	return size;
-}
-
-/* A clean text; what is not ASCII in it is valid UTF-8. */
-static void put_escaped(struct event *event, const char *text)
-{
-	while (*text != 0) {
-		size_t plain = strcspn(text, "\"\\\n");
-
-		write_bytes(&event->writer, text, plain);
-		text += plain;
-		if (*text == 0)
-			return;
-		put(event, *text == '\n' ? "\\n" : "\\");
-		if (*text != '\n')
-			write_bytes(&event->writer, text, 1);
-		text++;
-	}
-}
-
-static void put_quoted(struct event *event, const char *text)
-{
-	size_t plain;
-
-	if (text == NULL)
-		text = "";
-	plain = plain_size(text);
-	put(event, "\"");
-	write_bytes(&event->writer, text, plain);
-	if (text[plain] != 0) {
-		char *clean = memory_text(text + plain);
-
-		text_clean(clean);
-		put_escaped(event, clean);
-		free(clean);
-	}
-	put(event, "\"");
-}
-
-static void put_member(struct event *event, const char *member)
-{
-	if (event->has_members)
-		put(event, ",");
-	event->has_members = true;
-	put(event, "\"");
-	put(event, member);
-	put(event, "\":");
-}
 
 void event_begin(struct event *event, const struct core *core, const char *name)
 {
 	uint64_t now_us = clock_wall_us(core->clock);
-	char stamp[64];
+	struct writer *writer = &event->context.writer;
 
 	*event = (struct event){ 0 };
-	snprintf(stamp, sizeof(stamp),
-		 "{\"timestamp\":%" PRIu64 ".%06" PRIu64 ",\"name\":\"",
-		 now_us / 1000000, now_us % 1000000);
-	put(event, stamp);
-	put(event, name);
-	put(event, "\",\"context\":{");
+	write_plain(writer, "{\"timestamp\":");
+	write_decimal(writer, now_us / 1000000, 0);
+	write_plain(writer, ".");
+	write_decimal(writer, now_us % 1000000, 6);
+	write_plain(writer, ",\"name\":\"");
+	write_plain(writer, name);
+	write_plain(writer, "\",\"context\":");
+	json_text_begin(&event->context);
 }
 
 void event_text(struct event *event, const char *member, const char *text)
 {
-	put_member(event, member);
-	put_quoted(event, text);
+	json_text_string(&event->context, member, text);
 }
 
 void event_number(struct event *event, const char *member, uint64_t number)
 {
-	char digits[24];
-
-	snprintf(digits, sizeof(digits), "%" PRIu64, number);
-	put_member(event, member);
-	put(event, digits);
+	json_text_number(&event->context, member, number);
 }
 
 void event_json(struct event *event, const char *member, const json_t *value)
@@ -109,23 +41,19 @@ void event_json(struct event *event, const char *member, const json_t *value)
 	char *text =
 		memory_check(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
 
-	put_member(event, member);
-	put(event, text);
+	json_text_raw(&event->context, member, text);
 	free(text);
 }
 
 void event_context(struct event *event, const char *context)
 {
-	size_t size = strlen(context);
-
-	assert(!event->has_members);
-	assert(size >= 2 && context[0] == '{' && context[size - 1] == '}');
-	write_bytes(&event->writer, context + 1, size - 2);
+	json_text_members(&event->context, context);
 }
 
 void event_store_as(struct event *event, struct core *core, uint64_t grant_id,
 		    uint32_t number)
 {
+	struct writer *writer = &event->context.writer;
 	struct store_row row = {
 		.table = STORE_EVENT,
 		.verb = STORE_PUT,
@@ -134,12 +62,13 @@ void event_store_as(struct event *event, struct core *core, uint64_t grant_id,
 		.key = "",
 	};
 
-	put(event, "}}");
-	memory_check(event->writer.result == 0 ? event->writer.data : NULL);
-	row.body = event->writer.data;
-	row.size = event->writer.size;
+	json_text_end(&event->context);
+	write_plain(writer, "}");
+	memory_check(writer->result == 0 ? writer->data : NULL);
+	row.body = writer->data;
+	row.size = writer->size;
 	core->ops->store(core->ops_ctx, &row);
-	writer_fini(&event->writer);
+	json_text_fini(&event->context);
 }
 
 void event_store(struct event *event, struct core *core, struct job *job)

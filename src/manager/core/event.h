@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines of a grant's event log (doc/rfc/request-and-grant.md), written by hand
- * since every reservation writes two of them.
+ * Lines of a grant's event log (doc/rfc/request-and-grant.md), written as text
+ * since every reservation has two of them.
  *
  *	struct event event;
  *
@@ -12,10 +12,9 @@
 #pragma once
 
 #include <jansson.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/bytes.h"
+#include "base/json_text.h"
 #include "manager/core/job.h"
 
 struct core;
@@ -24,8 +23,7 @@ struct core;
 #define EVENT_SEVERITY_WARNING 4
 
 struct event {
-	struct writer writer;
-	bool has_members;
+	struct json_text context;
 };
 
 void event_begin(struct event *event, const struct core *core,
@@ -34,7 +32,7 @@ void event_begin(struct event *event, const struct core *core,
 void event_text(struct event *event, const char *member, const char *text);
 void event_number(struct event *event, const char *member, uint64_t number);
 void event_json(struct event *event, const char *member, const json_t *value);
-/* All members at once: the text of a JSON object. */
+/* The members of a JSON object's compact text. */
 void event_context(struct event *event, const char *context);
 /* Give the line out as the next row of the grant's log; the event is empty. */
 void event_store(struct event *event, struct core *core, struct job *job);
