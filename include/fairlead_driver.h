@@ -161,7 +161,7 @@ struct fairlead_manager_ops {
 
 	/*
 	 * The reservation for people and scripts: the name of the event, and
-	 * its context as the text of one JSON object without secrets, e.g.
+	 * its context as the compact text of one JSON object without secrets:
 	 * {"reservation":{"vnis":[1024]}}. `reason` as in the plan, or why
 	 * nothing could be reserved. The caller frees *ret_context. -ENOMEM.
 	 */

@@ -244,6 +244,7 @@ static json_t *describe(const struct contract *contract,
 			const struct fairlead_lane *lane, const char *reason)
 {
 	_auto_(freep) char *text = NULL;
+	_auto_(freep) char *compact = NULL;
 	const char *name = NULL;
 	json_t *context;
 
@@ -258,6 +259,8 @@ static json_t *describe(const struct contract *contract,
 		assert_null(strstr(text, contract->fixture->secret));
 	context = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	assert_true(json_is_object(context));
+	compact = json_dumps(context, JSON_COMPACT);
+	assert_string_equal(text, compact);
 	assert_true(json_is_object(json_object_get(context, "reservation")));
 	return context;
 }

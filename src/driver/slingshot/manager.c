@@ -19,10 +19,10 @@
 #include "driver/slingshot/slingshot.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/idset.h"
+#include "base/json_text.h"
 #include "driver/common/settings.h"
 #include "driver/slingshot/policy.h"
 
@@ -165,19 +165,6 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 	return 0;
 }
 
-static json_t *vni_array(const struct fairlead_lane *lane)
-{
-	json_t *array = json_array();
-
-	for (uint32_t i = 0; array && i < lane->id_count; i++) {
-		if (json_array_append_new(array, json_integer(lane->ids[i]))) {
-			json_decref(array);
-			return NULL;
-		}
-	}
-	return array;
-}
-
 /*
  * The document has the VNIs in "reservation", the programs that exist read
  * them from the context itself: both are there.
@@ -186,16 +173,18 @@ static int describe(void *data, const struct fairlead_lane *lane,
 		    const char *reason, const char **ret_event_name,
 		    char **ret_context)
 {
-	json_t *context = json_pack("{s:{s:o}, s:o}", "reservation", "vnis",
-				    vni_array(lane), "vnis", vni_array(lane));
-	char *text = NULL;
+	struct json_text context = { 0 };
+	char *text;
 
-	if (context && lane->id_count == 0 &&
-	    json_object_set_new(context, "empty-reason", json_string(reason)))
-		json_decref(take_ptr(context));
-	if (context)
-		text = json_dumps(context, JSON_COMPACT);
-	json_decref(context);
+	json_text_begin(&context);
+	json_text_object(&context, "reservation");
+	json_text_numbers(&context, "vnis", lane->ids, lane->id_count);
+	json_text_end(&context);
+	json_text_numbers(&context, "vnis", lane->ids, lane->id_count);
+	if (lane->id_count == 0)
+		json_text_string(&context, "empty-reason", reason);
+	json_text_end(&context);
+	text = json_text_take(&context);
 	if (!text)
 		return -ENOMEM;
 	*ret_event_name = EVENT_NAME;
