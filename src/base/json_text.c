@@ -156,6 +156,19 @@ void json_text_raw(struct json_text *text, const char *name, const char *json)
 	write_plain(&text->writer, json);
 }
 
+void json_text_raws(struct json_text *text, const char *name,
+		    const char *const *values, size_t count)
+{
+	put_name(text, name);
+	write_plain(&text->writer, "[");
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			write_plain(&text->writer, ",");
+		write_plain(&text->writer, values[i]);
+	}
+	write_plain(&text->writer, "]");
+}
+
 void json_text_members(struct json_text *text, const char *object)
 {
 	size_t size = strlen(object);

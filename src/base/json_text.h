@@ -41,6 +41,9 @@ void json_text_numbers(struct json_text *text, const char *name,
 		       const uint32_t *values, size_t count);
 /* The value is JSON already. */
 void json_text_raw(struct json_text *text, const char *name, const char *json);
+/* An array of such values. */
+void json_text_raws(struct json_text *text, const char *name,
+		    const char *const *values, size_t count);
 /* All members of an object, which is compact JSON already. */
 void json_text_members(struct json_text *text, const char *object);
 

@@ -25,21 +25,18 @@ static void close_peer(struct engine *engine, uint64_t peer)
 }
 
 /* A client that does not read its answers is let go. */
-static void send_json(struct engine *engine, uint64_t peer, uint64_t id,
-		      json_t *object_owned)
+static void send_answer(struct engine *engine, uint64_t peer, uint64_t id,
+			int code, const char *text, const char *hint,
+			const char *members)
 {
 	struct writer writer = { 0 };
-	json_t *object = object_owned;
-	int result = object == NULL ? -ENOMEM : client_encode(object, &writer);
+	int result =
+		client_answer_encode(id, code, text, hint, members, &writer);
 
-	if (result == -EMSGSIZE) {
-		json_decref(object);
-		object = client_error(id, -EMSGSIZE,
-				      "the answer is longer than a frame",
-				      "ask for less: one job, or fewer nodes");
-		result = object == NULL ? -ENOMEM
-					: client_encode(object, &writer);
-	}
+	if (result == -EMSGSIZE)
+		result = client_answer_encode(
+			id, -EMSGSIZE, "the answer is longer than a frame",
+			"ask for less: one job, or fewer nodes", NULL, &writer);
 	if (result == 0)
 		result = engine->clients_net.ops->send(engine->clients_net.ctx,
 						       peer, writer.data,
@@ -47,7 +44,6 @@ static void send_json(struct engine *engine, uint64_t peer, uint64_t id,
 	if (result < 0)
 		close_peer(engine, peer);
 	writer_fini(&writer);
-	json_decref(object);
 }
 
 /* An error that belongs to no open request. */
@@ -55,7 +51,7 @@ static void refuse(struct engine *engine, uint64_t peer, uint64_t id, int code,
 		   const char *text, const char *hint)
 {
 	engine->counters.client_refused_count++;
-	send_json(engine, peer, id, client_error(id, code, text, hint));
+	send_answer(engine, peer, id, code, text, hint, NULL);
 }
 
 static void count(struct engine *engine, const struct open_request *request,
@@ -67,23 +63,8 @@ static void count(struct engine *engine, const struct open_request *request,
 	times_add(&metrics->times, engine_now_ms(engine) - request->started_ms);
 }
 
-/* The request's answer as a frame's JSON; NULL when memory is out. */
-static json_t *make_answer(uint64_t id, int result, const char *text,
-			   const char *hint, json_t *members)
-{
-	json_t *object = result < 0 ? client_error(id, result, text, hint)
-				    : client_answer(id);
-
-	if (object != NULL && members != NULL &&
-	    json_object_update_missing(object, members) < 0) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
-}
-
 void clients_answer(struct engine *engine, uint64_t token, int result,
-		    const char *text, const char *hint, json_t *members)
+		    const char *text, const char *hint, const char *members)
 {
 	struct open_request *request;
 	struct client *client;
@@ -96,11 +77,23 @@ void clients_answer(struct engine *engine, uint64_t token, int result,
 	client = find(engine, request->peer);
 	if (client != NULL) {
 		client->open_count--;
-		send_json(engine, client->peer, request->id,
-			  make_answer(request->id, result, text, hint,
-				      members));
+		send_answer(engine, client->peer, request->id, result, text,
+			    hint, members);
 	}
 	free(request);
+}
+
+void clients_answer_json(struct engine *engine, uint64_t token,
+			 json_t *members_owned)
+{
+	_auto_(freep) char *text = json_dumps(members_owned, JSON_COMPACT);
+
+	json_decref(members_owned);
+	if (text == NULL)
+		clients_answer(engine, token, -ENOMEM, "out of memory", NULL,
+			       NULL);
+	else
+		clients_answer(engine, token, 0, NULL, NULL, text);
 }
 
 void clients_fail_all(struct engine *engine, int result, const char *text,

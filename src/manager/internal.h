@@ -86,11 +86,11 @@ enum output_kind {
 struct output {
 	enum output_kind kind;
 	struct output *prev, *next;
-	uint64_t token;  /* REPLY, EVENTS */
-	int result;      /* REPLY */
-	char *text;      /* REPLY: error; DRAIN: reason; EFFECT: body */
-	char *hint;      /* REPLY */
-	json_t *members; /* REPLY */
+	uint64_t token; /* REPLY, EVENTS */
+	int result;     /* REPLY */
+	char *text;     /* REPLY: error; DRAIN: reason; EFFECT: body */
+	char *hint;     /* REPLY */
+	char *members;  /* REPLY */
 	struct fanout_plan *plan;  /* FANOUT */
 	char *node;                /* HELLO, ACK, DRAIN */
 	uint64_t peer;             /* HELLO */
@@ -218,10 +218,13 @@ struct open_request {
 
 /*
  * Answer a request: at once, and the token is over. text: the error, or NULL;
- * hint and members may be NULL; members is borrowed.
+ * hint and members may be NULL; members: compact JSON of an object.
  */
 void clients_answer(struct engine *engine, uint64_t token, int result,
-		    const char *text, const char *hint, json_t *members);
+		    const char *text, const char *hint, const char *members);
+/* The same with a tree, NULL when memory was out for it. */
+void clients_answer_json(struct engine *engine, uint64_t token,
+			 json_t *members_owned);
 /* Answer all that are open with an error. */
 void clients_fail_all(struct engine *engine, int result, const char *text,
 		      const char *hint);

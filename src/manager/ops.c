@@ -14,17 +14,16 @@
 #define SELECT_MAX CORE_JOB_GRANTS_MAX /* whose events one answer has */
 
 static void answer(const struct call *call, int result, const char *text,
-		   const char *hint, json_t *members_owned)
+		   const char *hint, const char *members)
 {
 	const struct core_reply reply = {
 		.result = result,
 		.text = text,
 		.hint = hint,
-		.members = members_owned,
+		.members = members,
 	};
 
 	outputs_core_ops.reply(call->engine, call->token, &reply);
-	json_decref(members_owned);
 }
 
 static void answer_error(const struct call *call,
@@ -36,10 +35,13 @@ static void answer_error(const struct call *call,
 /* members: one new reference, or NULL when memory is out. */
 static void answer_view(const struct call *call, json_t *members_owned)
 {
-	if (members_owned == NULL)
+	_auto_(freep) char *text = json_dumps(members_owned, JSON_COMPACT);
+
+	json_decref(members_owned);
+	if (text == NULL)
 		answer(call, -ENOMEM, "out of memory", NULL, NULL);
 	else
-		answer(call, 0, NULL, NULL, members_owned);
+		answer(call, 0, NULL, NULL, text);
 }
 
 static void run_reserve(struct call *call)
@@ -376,12 +378,10 @@ static void run_reconfigure(struct call *call)
 static void run_metrics(struct call *call)
 {
 	_auto_(freep) char *text = engine_metrics(call->engine);
-	json_t *members =
-		text == NULL ? NULL : json_pack("{s:s}", "text", text);
 
-	clients_answer(call->engine, call->token, members == NULL ? -ENOMEM : 0,
-		       members == NULL ? "out of memory" : NULL, NULL, members);
-	json_decref(members);
+	clients_answer_json(call->engine, call->token,
+			    text == NULL ? NULL
+					 : json_pack("{s:s}", "text", text));
 }
 
 static const char *const no_members[] = { NULL };

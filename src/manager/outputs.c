@@ -20,7 +20,7 @@ void output_destroy(struct output *output)
 		return;
 	free(output->text);
 	free(output->hint);
-	json_decref(output->members);
+	free(output->members);
 	fanout_plan_destroy(output->plan);
 	free(output->node);
 	free(output->driver);
@@ -79,7 +79,7 @@ static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 	output->result = reply->result;
 	output->text = copy_text(reply->text, &is_ok);
 	output->hint = copy_text(reply->hint, &is_ok);
-	output->members = json_incref(reply->members);
+	output->members = copy_text(reply->members, &is_ok);
 	output_finish(ctx, output, is_ok);
 }
 

@@ -136,13 +136,10 @@ void query_done(struct engine *engine, uint64_t token,
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(answers, target_json(&targets[i]));
-	if (members == NULL ||
+	if (members != NULL &&
 	    json_object_set_new(members, "answers", answers) < 0)
-		clients_answer(engine, token, -ENOMEM, "out of memory", NULL,
-			       NULL);
-	else
-		clients_answer(engine, token, 0, NULL, NULL, members);
-	json_decref(members);
+		json_decref(take_ptr(members));
+	clients_answer_json(engine, token, members);
 }
 
 /* Reading the events of one grant after the other. */
@@ -167,17 +164,12 @@ static void read_destroy(struct events_read *read)
 
 static void events_end(struct events_read *read, int result, const char *text)
 {
-	json_t *members = NULL;
-
-	if (result == 0) {
-		members = json_pack("{s:O}", "events", read->events);
-		if (members == NULL) {
-			result = -ENOMEM;
-			text = "out of memory";
-		}
-	}
-	clients_answer(read->engine, read->token, result, text, NULL, members);
-	json_decref(members);
+	if (result == 0)
+		clients_answer_json(read->engine, read->token,
+				    json_pack("{s:O}", "events", read->events));
+	else
+		clients_answer(read->engine, read->token, result, text, NULL,
+			       NULL);
 	DL_DELETE(read->engine->event_reads, read);
 	read_destroy(read);
 }

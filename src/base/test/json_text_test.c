@@ -23,6 +23,7 @@ static char *take(struct json_text *text)
 static void members_of_each_kind_are_written(void **state)
 {
 	static const uint32_t ids[] = { 1024, 0, UINT32_MAX };
+	static const char *const raws[] = { "{}", "1" };
 	struct json_text text = { 0 };
 	char *taken;
 
@@ -39,6 +40,7 @@ static void members_of_each_kind_are_written(void **state)
 	json_text_numbers(&text, "ids", ids, 3);
 	json_text_numbers(&text, "empty", ids, 0);
 	json_text_raw(&text, "raw", "[null]");
+	json_text_raws(&text, "raws", raws, 2);
 	json_text_end(&text);
 	taken = take(&text);
 	assert_string_equal(taken,
@@ -47,7 +49,7 @@ static void members_of_each_kind_are_written(void **state)
 			    "\"errno\":-11,\"deepest\":-9223372036854775808,"
 			    "\"up\":7,\"yes\":true,\"no\":false,"
 			    "\"ids\":[1024,0,4294967295],\"empty\":[],"
-			    "\"raw\":[null]}");
+			    "\"raw\":[null],\"raws\":[{},1]}");
 	free(taken);
 }
 

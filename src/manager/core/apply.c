@@ -28,7 +28,7 @@ void core_apply_run_destroy(struct apply_run *run)
 		return;
 	groups_fini(&run->failures);
 	groups_fini(&run->warnings);
-	json_decref(run->members);
+	free(run->members);
 	free(run->text);
 	free(run->tokens);
 	free(run);
@@ -73,6 +73,7 @@ static void succeed(struct core *core, struct job *job)
 	struct apply_run *run = run_of(job);
 	struct groups *warnings = &run->warnings;
 	_auto_(json_decrefp) json_t *list = NULL;
+	_auto_(freep) char *members = NULL;
 	struct event event;
 
 	core_job_set_state(core, job, JOB_ACTIVE);
@@ -85,13 +86,9 @@ static void succeed(struct core *core, struct job *job)
 	if (warnings->more > 0)
 		event_number(&event, "more", warnings->more);
 	event_store(&event, core, job);
-	for (size_t i = 0; i < run->token_count; i++) {
-		json_t *members = memory_check(json_object());
-
-		if (list != NULL)
-			json_object_set(members, "warnings", list);
+	members = core_json_text(json_pack("{s:O*}", "warnings", list));
+	for (size_t i = 0; i < run->token_count; i++)
 		core_reply_done(core, run->tokens[i], members);
-	}
 	core->metrics.done[METRICS_APPLY]++;
 	job->apply_run = NULL;
 	core_apply_run_destroy(run);
@@ -102,6 +99,7 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 {
 	struct groups *failures = &run_of(job)->failures;
 	char text[FAIRLEAD_ERROR_TEXT_MAX];
+	json_t *members;
 	int used = snprintf(text, sizeof(text),
 			    "failed on %zu of %u nodes: ", failures->node_count,
 			    job->part_count);
@@ -109,12 +107,13 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 	groups_format(failures, &core->nodes, text + used,
 		      sizeof(text) - (size_t)used);
 	result_set(job->apply_run, edge, code, text);
-	job->apply_run->members = memory_check(
+	members = memory_check(
 		json_pack("{s:o}", "failures",
 			  groups_json(failures, &core->nodes, true)));
 	if (failures->more > 0)
-		json_object_set_new(job->apply_run->members, "more",
+		json_object_set_new(members, "more",
 				    json_integer((json_int_t)failures->more));
+	job->apply_run->members = core_json_text(members);
 	event_exception(core, job, EVENT_SEVERITY_FATAL, text);
 	core_release_begin(core, job, REASON_APPLY_FAILED);
 }
@@ -296,7 +295,7 @@ void core_apply(struct core *core, const struct core_caller *caller,
 				 NULL, "not permitted to apply this grant");
 	} else if (job->state == JOB_ACTIVE) {
 		core_hit(core, EDGE_APPLY_REPEAT);
-		core_reply_done(core, token, memory_check(json_object()));
+		core_reply_done(core, token, "{}");
 	} else if (job->state > JOB_ACTIVE) {
 		core_reply_error(core, token, EDGE_ERROR_APPLY_ESTALE, -ESTALE,
 				 "see `fairlead eventlog`",

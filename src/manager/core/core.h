@@ -117,12 +117,13 @@ struct core_answer {
 	uint8_t incarnation[16];
 };
 
-/* An answer to a client. `members` is the core's; borrowed in the call. */
+/* An answer to a client; borrowed in the call. */
 struct core_reply {
 	int result;       /* 0 or a negative errno */
 	const char *text; /* the error; NULL when result is 0 */
 	const char *hint; /* what to do; NULL when there is none */
-	json_t *members; /* object with the answer's further members, or NULL */
+	/* The answer's further members: compact text of an object, or NULL. */
+	const char *members;
 };
 
 struct core_ops {

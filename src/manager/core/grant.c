@@ -6,11 +6,12 @@
 #include <assert.h>
 #include <utlist.h>
 
+#include "base/json_text.h"
 #include "manager/core/state.h"
 #include "manager/wire/grant.h"
 
-json_t *core_grant_json(const struct core *core, const struct job *job,
-			const char *nodes, const char *context)
+char *core_grant_text(const struct core *core, const struct job *job,
+		      const char *nodes, const char *context)
 {
 	const struct grant_public public = {
 		.grant_id = job->grant_id,
@@ -26,29 +27,29 @@ json_t *core_grant_json(const struct core *core, const struct job *job,
 		.has_lane = job->has_lane,
 		.context = context,
 	};
-	json_t *object;
-	json_t *members;
-	char *text;
+	_auto_(freep) char *public_text = NULL;
+	_auto_(freep) char *grant = NULL;
+	struct json_text text = { 0 };
 
-	/* A request is not so long, and a driver's words are an object. */
-	if (grant_make(&public, job->epoch, &object, &text) < 0)
+	/* A request is not so long. */
+	if (grant_make(&public, job->epoch, &public_text, &grant) < 0)
 		abort();
-	members = memory_check(json_pack("{s:s, s:I, s:o}", "grant", text,
-					 "grant_id", (json_int_t)job->grant_id,
-					 "public", object));
-	free(text);
-	return members;
+	json_text_begin(&text);
+	json_text_string(&text, "grant", grant);
+	json_text_number(&text, "grant_id", job->grant_id);
+	json_text_raw(&text, "public", public_text);
+	json_text_end(&text);
+	return memory_check(json_text_take(&text));
 }
 
-json_t *core_grant_members(const struct core *core, const struct job *job)
+char *core_grant_members(const struct core *core, const struct job *job)
 {
 	char *nodes = core_nodes_text(core, job);
 	const char *name;
-	char *context;
-	json_t *members;
+	char *context, *members;
 
 	core_describe(core, job, job->empty_reason, &name, &context);
-	members = core_grant_json(core, job, nodes, context);
+	members = core_grant_text(core, job, nodes, context);
 	free(context);
 	free(nodes);
 	return members;

@@ -91,6 +91,7 @@ void core_recover_waive(struct core *core, const char *text, uint64_t token)
 {
 	_auto_(freep) struct node **nodes = NULL;
 	_auto_(freep) char *awaited = NULL;
+	_auto_(freep) char *members = NULL;
 	size_t count;
 
 	if (!core_nodes_named(core, text, token, &nodes, &count))
@@ -103,6 +104,6 @@ void core_recover_waive(struct core *core, const char *text, uint64_t token)
 	}
 	core_recovery_settle(core);
 	awaited = awaited_text(core);
-	core_reply_done(core, token,
-			memory_check(json_pack("{s:s}", "awaited", awaited)));
+	members = core_json_text(json_pack("{s:s}", "awaited", awaited));
+	core_reply_done(core, token, members);
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "base/json_text.h"
 #include "manager/core/event.h"
 #include "manager/core/fit.h"
 #include "manager/core/state.h"
@@ -26,7 +27,9 @@ static struct release_run *run_of(struct job *job)
 void core_release_wait_destroy(struct core *core, struct release_wait *wait)
 {
 	DL_DELETE(core->release_waits, wait);
-	json_decref(wait->grants);
+	for (size_t i = 0; i < wait->grant_count; i++)
+		free(wait->grants[i]);
+	free(wait->grants);
 	free(wait);
 }
 
@@ -39,42 +42,65 @@ void core_release_run_destroy(struct release_run *run)
 	free(run);
 }
 
+static void answer(struct core *core, uint64_t token, char *const *grants,
+		   size_t count)
+{
+	struct json_text text = { 0 };
+	char *members;
+
+	json_text_begin(&text);
+	json_text_raws(&text, "grants", (const char *const *)grants, count);
+	json_text_end(&text);
+	members = memory_check(json_text_take(&text));
+	core_reply_done(core, token, members);
+	free(members);
+}
+
 static void wait_end(struct core *core, struct release_wait *wait, size_t place,
-		     json_t *item_owned)
+		     const char *item)
 {
 	assert(wait->left > 0);
-	json_array_set_new(wait->grants, place, item_owned);
+	wait->grants[place] = memory_text(item);
 	if (--wait->left > 0)
 		return;
 	core->metrics.done[METRICS_RELEASE]++;
-	core_reply_done(
-		core, wait->token,
-		memory_check(json_pack("{s:O}", "grants", wait->grants)));
+	answer(core, wait->token, wait->grants, wait->grant_count);
 	core_release_wait_destroy(core, wait);
 }
 
-/* {grant_id, quarantined, nodes}: what is left of the grant. */
-static json_t *item_of(struct core *core, const struct job *job)
+/* {grant_id, quarantined, nodes}: what is left of the grant, if anything. */
+static char *item_make(uint64_t grant_id, const char *ids, const char *nodes)
 {
-	json_t *item = memory_check(
-		json_pack("{s:I}", "grant_id", (json_int_t)job->grant_id));
-	char *nodes;
+	struct json_text text = { 0 };
 
-	if (job->owed_count == 0)
-		return item;
-	nodes = core_parts_text(core, job, false);
-	json_object_set_new(item, "quarantined", core_ids_json(core, job));
-	json_object_set_new(item, "nodes", memory_check(json_string(nodes)));
-	free(nodes);
-	return item;
+	json_text_begin(&text);
+	json_text_number(&text, "grant_id", grant_id);
+	if (ids != NULL) {
+		json_text_raw(&text, "quarantined", ids);
+		json_text_string(&text, "nodes", nodes);
+	}
+	json_text_end(&text);
+	return memory_check(json_text_take(&text));
+}
+
+static char *item_of(struct core *core, const struct job *job)
+{
+	_auto_(freep) char *ids = NULL;
+	_auto_(freep) char *nodes = NULL;
+
+	if (job->owed_count > 0) {
+		ids = core_json_text(core_ids_json(core, job));
+		nodes = core_parts_text(core, job, false);
+	}
+	return item_make(job->grant_id, ids, nodes);
 }
 
 static void run_end(struct core *core, struct release_run *run_owned,
-		    json_t *item)
+		    const char *item)
 {
 	for (size_t i = 0; i < run_owned->wait_count; i++)
 		wait_end(core, run_owned->waits[i].wait_ref,
-			 run_owned->waits[i].place, json_incref(item));
+			 run_owned->waits[i].place, item);
 	core_release_run_destroy(run_owned);
 }
 
@@ -181,7 +207,7 @@ void core_release_over(struct core *core, struct job *job)
 	struct release_run *release_run;
 	bool has_failed = job->reason == REASON_APPLY_FAILED ||
 			  job->reason == REASON_RESERVE_FAILED;
-	json_t *item;
+	char *item;
 
 	if (was_asked(job))
 		revoke_end(core, job);
@@ -194,7 +220,7 @@ void core_release_over(struct core *core, struct job *job)
 		core_store_job(core, job);
 	core_apply_end(core, apply_run);
 	run_end(core, release_run, item);
-	json_decref(item);
+	free(item);
 }
 
 /* Nodes have answered that the lane is gone; those already known are left out. */
@@ -292,11 +318,13 @@ bool core_settle(struct core *core, struct job *job)
 static void join(struct core *core, struct job *job, struct release_wait *wait,
 		 size_t place, enum job_reason reason)
 {
+	_auto_(freep) char *item = NULL;
 	struct release_run *run;
 
 	if (job->state >= JOB_RELEASED) {
 		core_hit(core, EDGE_RELEASE_REPEAT);
-		wait_end(core, wait, place, item_of(core, job));
+		item = item_of(core, job);
+		wait_end(core, wait, place, item);
 		return;
 	}
 	run = run_of(job);
@@ -321,7 +349,7 @@ static void answer_released(struct core *core, const struct core_caller *caller,
 			    uint64_t token)
 {
 	const struct tombstone *tombstone = NULL;
-	json_t *grants = memory_check(json_array());
+	char *item = NULL;
 
 	if (selector->job == NULL)
 		tombstone = core_select_tombstone(core, selector);
@@ -335,16 +363,10 @@ static void answer_released(struct core *core, const struct core_caller *caller,
 	} else {
 		core_hit(core, EDGE_RELEASE_REPEAT);
 		if (tombstone != NULL)
-			json_array_append_new(
-				grants,
-				memory_check(json_pack(
-					"{s:I}", "grant_id",
-					(json_int_t)tombstone->grant_id)));
-		core_reply_done(
-			core, token,
-			memory_check(json_pack("{s:O}", "grants", grants)));
+			item = item_make(tombstone->grant_id, NULL, NULL);
+		answer(core, token, &item, item != NULL);
+		free(item);
 	}
-	json_decref(grants);
 }
 
 /* The grants that are meant, by rising ids; 0: it is answered already. */
@@ -391,10 +413,9 @@ void core_release(struct core *core, const struct core_caller *caller,
 	wait = memory_zero(1, sizeof(*wait));
 	wait->token = token;
 	wait->left = count;
-	wait->grants = memory_check(json_array());
+	wait->grants = memory_zero(count, sizeof(*wait->grants));
+	wait->grant_count = count;
 	DL_APPEND(core->release_waits, wait);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(wait->grants, json_null());
 	/* `wait` is gone with the last join that ends at once. */
 	for (size_t i = 0; i < count; i++) {
 		struct job *job = jobs_find(&core->jobs, ids[i]);

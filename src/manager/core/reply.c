@@ -5,16 +5,23 @@
 #include "base/text.h"
 #include "manager/core/state.h"
 
-void core_reply_done(struct core *core, uint64_t token, json_t *members_owned)
+void core_reply_done(struct core *core, uint64_t token, const char *members)
 {
-	struct core_reply reply = { .members = members_owned };
+	struct core_reply reply = { .members = members };
 
 	core->ops->reply(core->ops_ctx, token, &reply);
-	json_decref(members_owned);
+}
+
+char *core_json_text(json_t *tree_owned)
+{
+	char *text = memory_check(json_dumps(tree_owned, JSON_COMPACT));
+
+	json_decref(tree_owned);
+	return text;
 }
 
 void core_reply_failed(struct core *core, uint64_t token, int code,
-		       const char *hint, const char *text, json_t *members)
+		       const char *hint, const char *text, const char *members)
 {
 	struct core_reply reply = {
 		.result = code,

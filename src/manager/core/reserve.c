@@ -35,6 +35,7 @@ static bool is_known(struct core *core, const struct request *request,
 {
 	const struct job *job = jobs_find_key(&core->jobs, request->key_text);
 	uint8_t digest[REQUEST_DIGEST_SIZE];
+	char *members;
 
 	static_assert(REQUEST_DIGEST_SIZE == JOB_DIGEST_SIZE, "one digest");
 	if (job == NULL &&
@@ -56,7 +57,9 @@ static bool is_known(struct core *core, const struct request *request,
 		return true;
 	}
 	core_hit(core, EDGE_RESERVE_REPEAT);
-	core_reply_done(core, token, core_grant_members(core, job));
+	members = core_grant_members(core, job);
+	core_reply_done(core, token, members);
+	free(members);
 	return true;
 }
 
@@ -323,7 +326,7 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 {
 	struct job *job = take_ptr(attempt->job);
 	const char *name;
-	char *context;
+	char *context, *members;
 	struct event event;
 
 	attempt->job = job;
@@ -345,9 +348,10 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	event_store(&event, core, job);
 	core->metrics.done[METRICS_RESERVE]++;
 	core_effects_run(core, job, &attempt->effects, false);
-	core_reply_done(core, token,
-			core_grant_json(core, job, attempt->request->nodes_text,
-					context));
+	members = core_grant_text(core, job, attempt->request->nodes_text,
+				  context);
+	core_reply_done(core, token, members);
+	free(members);
 	free(context);
 	attempt->job = NULL;
 }

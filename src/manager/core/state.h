@@ -71,21 +71,22 @@ struct apply_run {
 	int result; /* of the answer, once it is known to be an error */
 	enum edge edge;
 	char *text;
-	json_t *members;
+	char *members; /* of the answer to an error */
 };
 
 /* One answer to a release of several grants; shared by them. */
 struct release_wait {
 	uint64_t token;
-	size_t left;    /* grants that are not over yet */
-	json_t *grants; /* array in the order of grant ids */
+	size_t left;   /* grants that are not over yet */
+	char **grants; /* what is left of each, as JSON, by rising ids */
+	size_t grant_count;
 	struct release_wait *prev, *next;
 };
 
 /* One grant's place in such an answer. */
 struct release_place {
 	struct release_wait *wait_ref;
-	size_t place; /* in its array */
+	size_t place; /* among its grants */
 };
 
 struct release_run {
@@ -153,9 +154,12 @@ static inline void core_hit(const struct core *core, enum edge edge)
 
 /* --- reply.c: answers to clients --- */
 
-void core_reply_done(struct core *core, uint64_t token, json_t *members_owned);
+/* members: compact text of an object; NULL where an error has none. */
+void core_reply_done(struct core *core, uint64_t token, const char *members);
 void core_reply_failed(struct core *core, uint64_t token, int code,
-		       const char *hint, const char *text, json_t *members);
+		       const char *hint, const char *text, const char *members);
+/* The tree becomes such a text, which the caller frees. */
+char *core_json_text(json_t *tree_owned);
 void core_reply_error(struct core *core, uint64_t token, enum edge edge,
 		      int code, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
@@ -220,10 +224,10 @@ char *core_nodes_text(const struct core *core, const struct job *job);
 
 /* --- grant.c: what a client gets; jobs into and out of the tables --- */
 
-/* The answer's members: grant, grant_id, public. */
-json_t *core_grant_json(const struct core *core, const struct job *job,
-			const char *nodes, const char *context);
-json_t *core_grant_members(const struct core *core, const struct job *job);
+/* The answer's members: grant, grant_id, public. The caller frees them. */
+char *core_grant_text(const struct core *core, const struct job *job,
+		      const char *nodes, const char *context);
+char *core_grant_members(const struct core *core, const struct job *job);
 void core_job_add(struct core *core, struct job *job_owned);
 void core_job_set_state(struct core *core, struct job *job,
 			enum job_state state);

@@ -153,6 +153,7 @@ void core_quarantine_release(struct core *core, const char *driver,
 			     uint64_t token)
 {
 	_auto_(idset_destroyp) struct idset *set = NULL;
+	_auto_(freep) char *freed = NULL;
 	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
 	struct fairlead_error error = { 0 };
 	struct interconnect *ic = NULL;
@@ -172,7 +173,8 @@ void core_quarantine_release(struct core *core, const char *driver,
 	DL_FOREACH_SAFE (core->owing, job, next)
 		if (core_interconnect(core, job) == ic && job->is_quarantined)
 			job_waive(core, job, pool, set);
-	core_reply_done(core, token, freed_json(core, before));
+	freed = core_json_text(freed_json(core, before));
+	core_reply_done(core, token, freed);
 }
 
 /* --- nodes --- */
@@ -279,6 +281,7 @@ static void node_fence(struct core *core, struct node *node)
 void core_node_fence(struct core *core, const char *text, uint64_t token)
 {
 	_auto_(freep) struct node **nodes = NULL;
+	_auto_(freep) char *freed = NULL;
 	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
 	size_t count;
 
@@ -293,5 +296,6 @@ void core_node_fence(struct core *core, const char *text, uint64_t token)
 		node_fence(core, nodes[i]);
 	for (size_t i = 0; i < count; i++)
 		core_node_unpin(core, nodes[i]);
-	core_reply_done(core, token, freed_json(core, before));
+	freed = core_json_text(freed_json(core, before));
+	core_reply_done(core, token, freed);
 }

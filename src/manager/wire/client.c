@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "base/text.h"
 
 #define ERRNO_MAX 4095 /* as the kernel's MAX_ERRNO */
@@ -224,6 +225,31 @@ json_t *client_error(uint64_t id, int code, const char *text, const char *hint)
 		return NULL;
 	}
 	return answer;
+}
+
+int client_answer_encode(uint64_t id, int code, const char *text,
+			 const char *hint, const char *members,
+			 struct writer *writer)
+{
+	struct json_text answer = { .writer = *writer };
+	size_t start = writer->size;
+
+	json_text_begin(&answer);
+	json_text_number(&answer, "v", CLIENT_VERSION);
+	json_text_number(&answer, "id", id);
+	json_text_signed(&answer, "result", code);
+	if (code < 0)
+		json_text_string(&answer, "error", text);
+	if (code < 0 && hint != NULL)
+		json_text_string(&answer, "hint", hint);
+	if (members != NULL)
+		json_text_members(&answer, members);
+	json_text_end(&answer);
+	*writer = answer.writer;
+	if (writer->result == 0 && writer->size - start <= CLIENT_FRAME_MAX)
+		return 0;
+	writer->size = start;
+	return writer->result < 0 ? writer->result : -EMSGSIZE;
 }
 
 int client_answer_open(const json_t *object, struct client_answer *ret_answer,

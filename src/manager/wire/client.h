@@ -5,6 +5,7 @@
  *
  *	client: client_request + members -> client_encode
  *	daemon: client_parse -> client_open, client_members_check, members_x
+ *	        -> client_answer_encode, or
  *	        -> client_answer + members, or client_error -> client_encode
  *	client: client_parse -> client_answer_open
  *
@@ -89,6 +90,15 @@ json_t *client_answer(uint64_t id);
  * clean, hint may be NULL. NULL: out of memory.
  */
 json_t *client_error(uint64_t id, int code, const char *text, const char *hint);
+
+/*
+ * Append a whole answer at once, of one that has its members as text: compact
+ * JSON of an object, or NULL. text, of an error only, and hint as above.
+ * Errors as client_encode.
+ */
+int client_answer_encode(uint64_t id, int code, const char *text,
+			 const char *hint, const char *members,
+			 struct writer *writer);
 
 struct client_answer {
 	uint64_t id;      /* 0: to something that was no request */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "fairlead_driver.h"
 #include "manager/wire/members.h"
 
@@ -25,51 +26,30 @@
 #define GRANT_SIZE_MAX    (GRANT_FIXED_SIZE + GRANT_PUBLIC_MAX + GRANT_SEALED_MAX)
 #define BASE64            sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
-static int public_make(const struct grant_public *public, json_t **ret_json,
-		       char **ret_text)
-{
-	json_t *context =
-		json_loads(public->context, JSON_REJECT_DUPLICATES, NULL);
-	json_t *ids;
-	json_t *object;
-	char *text;
-
-	if (!json_is_object(context)) {
-		json_decref(context);
-		return -EINVAL;
-	}
-	ids = json_array();
-	for (uint32_t i = 0; i < public->id_count; i++)
-		json_array_append_new(ids, json_integer(public->ids[i]));
-	object = json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:o, s:s, s:b, s:o}",
-			   "grant_id", (json_int_t) public->grant_id, "key",
-			   public->key, "interconnect", public->interconnect,
-			   "nodes", public->nodes, "uid",
-			   (json_int_t) public->uid, "gid",
-			   (json_int_t) public->gid, "ids", ids, "options",
-			   public->options, "has_lane", public->has_lane,
-			   "context", context);
-	text = json_dumps(object, JSON_COMPACT);
-	if (text == NULL || strlen(text) > GRANT_PUBLIC_MAX) {
-		int result = text == NULL ? -ENOMEM : -EMSGSIZE;
-
-		json_decref(object);
-		free(text);
-		return result;
-	}
-	*ret_json = object;
-	*ret_text = text;
-	return 0;
-}
-
 int grant_public_format(const struct grant_public *public, char **ret_text)
 {
-	json_t *object;
-	int result = public_make(public, &object, ret_text);
+	struct json_text text = { .writer.limit = GRANT_PUBLIC_MAX + 1 };
+	char *taken;
 
-	if (result == 0)
-		json_decref(object);
-	return result;
+	json_text_begin(&text);
+	json_text_number(&text, "grant_id", public->grant_id);
+	json_text_string(&text, "key", public->key);
+	json_text_string(&text, "interconnect", public->interconnect);
+	json_text_string(&text, "nodes", public->nodes);
+	json_text_number(&text, "uid", public->uid);
+	json_text_number(&text, "gid", public->gid);
+	json_text_numbers(&text, "ids", public->ids, public->id_count);
+	json_text_string(&text, "options", public->options);
+	json_text_bool(&text, "has_lane", public->has_lane);
+	json_text_object(&text, "context");
+	json_text_members(&text, public->context);
+	json_text_end(&text);
+	json_text_end(&text);
+	taken = json_text_take(&text);
+	if (taken == NULL)
+		return text.writer.result;
+	*ret_text = taken;
+	return 0;
 }
 
 static int ids_read(const json_t *object, uint32_t *ids, uint32_t *ret_count,
@@ -293,13 +273,12 @@ int grant_format(const struct grant *grant, char **ret_text)
 }
 
 int grant_make(const struct grant_public *public, uint64_t epoch,
-	       json_t **ret_json, char **ret_text)
+	       char **ret_public, char **ret_text)
 {
 	struct grant grant = { .grant_id = public->grant_id, .epoch = epoch };
 	_auto_(freep) char *public_text = NULL;
 	struct writer writer = { 0 };
-	json_t *object;
-	int result = public_make(public, &object, &public_text);
+	int result = grant_public_format(public, &public_text);
 
 	if (result < 0)
 		return result;
@@ -309,9 +288,7 @@ int grant_make(const struct grant_public *public, uint64_t epoch,
 		result = text_of(&writer, ret_text);
 	writer_fini(&writer);
 	if (result == 0)
-		*ret_json = object;
-	else
-		json_decref(object);
+		*ret_public = take_ptr(public_text);
 	return result;
 }
 

@@ -38,12 +38,12 @@ struct grant_public {
 	const uint32_t *ids;
 	const char *options; /* of the lane, completed by the driver */
 	bool has_lane;       /* false: nothing is made on any node */
-	const char *context; /* as the driver's `describe` gives it */
+	const char *context; /* a JSON object, as `describe` gives it */
 };
 
 /*
- * The public part as JSON text; the caller frees it. -EINVAL: the context is
- * not a JSON object; -EMSGSIZE: over GRANT_PUBLIC_MAX; -ENOMEM.
+ * The public part as JSON text; the caller frees it. -EMSGSIZE: over
+ * GRANT_PUBLIC_MAX; -ENOMEM.
  */
 int grant_public_format(const struct grant_public *public, char **ret_text);
 /*
@@ -55,12 +55,12 @@ int grant_public_read(const json_t *object, uint32_t *ids,
 		      struct fairlead_error *ret_error);
 
 /*
- * All of a grant without secrets at once: its public part (the caller
- * json_decref's it) and its text form (the caller frees it). Errors as
- * grant_public_format.
+ * All of a grant without secrets at once: its public part and its text form;
+ * the caller frees both. Errors as grant_public_format; -EINVAL: a grant id
+ * out of range.
  */
 int grant_make(const struct grant_public *public, uint64_t epoch,
-	       json_t **ret_json, char **ret_text);
+	       char **ret_public, char **ret_text);
 
 /*
  * Append the opaque form; the grant's pointers are borrowed. -EINVAL: a grant

@@ -46,7 +46,11 @@ static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 	told->result = reply->result;
 	told->text = memory_text(reply->text);
 	told->hint = memory_text(reply->hint);
-	told->members = json_deep_copy(reply->members);
+	if (reply->members != NULL) {
+		told->members = json_loads(reply->members,
+					   JSON_REJECT_DUPLICATES, NULL);
+		assert_true(json_is_object(told->members));
+	}
 }
 
 static void on_fanout(void *ctx, const struct core_fanout *fanout)

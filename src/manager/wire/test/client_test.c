@@ -255,6 +255,61 @@ static void error_has_a_text_and_perhaps_a_hint(void **state)
 	json_decref(sent);
 }
 
+static json_t *encoded(uint64_t id, int code, const char *text,
+		       const char *hint, const char *members)
+{
+	struct writer writer = { 0 };
+	json_t *object;
+
+	assert_int_equal(client_answer_encode(id, code, text, hint, members,
+					      &writer),
+			 0);
+	assert_int_equal(client_parse(writer.data, writer.size, &object, NULL),
+			 0);
+	writer_fini(&writer);
+	return object;
+}
+
+static void answer_at_once_says_the_same(void **state)
+{
+	json_t *trees[] = {
+		client_answer(17),
+		client_answer(17),
+		client_error(0, -EPERM, "not \xff allowed", "ask root"),
+		client_error(3, -EPERM, "no", NULL),
+	};
+	json_t *texts[] = {
+		encoded(17, 0, NULL, NULL, NULL),
+		encoded(17, 0, NULL, "unused", "{\"a\":{\"b\":1}}"),
+		encoded(0, -EPERM, "not \xff allowed", "ask root", "{}"),
+		encoded(3, -EPERM, "no", NULL, NULL),
+	};
+
+	json_object_set_new(trees[1], "a", json_pack("{s:i}", "b", 1));
+	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++) {
+		assert_true(json_equal(trees[i], texts[i]));
+		json_decref(trees[i]);
+		json_decref(texts[i]);
+	}
+}
+
+static void answer_over_a_frame_leaves_the_writer(void **state)
+{
+	_auto_(freep) char *members = malloc(CLIENT_FRAME_MAX + 1);
+	struct writer writer = { 0 };
+
+	memset(members, 'a', CLIENT_FRAME_MAX);
+	memcpy(members, "{\"t\":\"", 6);
+	memcpy(members + CLIENT_FRAME_MAX - 2, "\"}", 3);
+	write_u8(&writer, 7);
+	assert_int_equal(client_answer_encode(1, 0, NULL, NULL, members,
+					      &writer),
+			 -EMSGSIZE);
+	assert_int_equal(writer.size, 1);
+	assert_int_equal(writer.data[0], 7);
+	writer_fini(&writer);
+}
+
 static void bad_answers_are_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -360,6 +415,8 @@ int main(void)
 		cmocka_unit_test(members_are_read_by_their_type),
 		cmocka_unit_test(answer_is_paired_by_its_id),
 		cmocka_unit_test(error_has_a_text_and_perhaps_a_hint),
+		cmocka_unit_test(answer_at_once_says_the_same),
+		cmocka_unit_test(answer_over_a_frame_leaves_the_writer),
 		cmocka_unit_test(bad_answers_are_refused),
 		cmocka_unit_test(too_long_a_frame_is_neither_sent_nor_read),
 		cmocka_unit_test(empty_frame_is_refused),
