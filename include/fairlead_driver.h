@@ -312,6 +312,11 @@ struct fairlead_driver {
 	const char *const *variables;
 	const struct fairlead_manager_ops *manager;
 	const struct fairlead_node_ops *node;
+	/*
+	 * Those of `settings` that the node half reads, ended by NULL; NULL:
+	 * none. It opens with them once, so that a change needs a restart.
+	 */
+	const char *const *node_settings;
 };
 
 #ifdef __cplusplus

@@ -152,6 +152,18 @@ static void check_loaded_keys(struct doctor *doctor, const json_t *status)
 			   "the key file has changed since the daemon read it");
 }
 
+static void check_restart(struct doctor *doctor, const json_t *status)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "restart"), i, line)
+		if (json_is_string(line))
+			doctor_say(doctor, DOCTOR_WARN, "configuration",
+				   "restart fairleadd on this node", "%s",
+				   json_string_value(line));
+}
+
 static void check_drivers(struct doctor *doctor, const json_t *status)
 {
 	const json_t *driver;
@@ -269,6 +281,7 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path)
 		check_link(doctor, status);
 		check_drained(doctor, status);
 		check_loaded_keys(doctor, status);
+		check_restart(doctor, status);
 		check_drivers(doctor, status);
 	}
 	devices = ask(doctor, handle, "devices");

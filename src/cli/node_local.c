@@ -35,6 +35,17 @@ static void print_drained(FILE *out, const json_t *status)
 		fprintf(out, "%lld confirmations are on their way\n", owes);
 }
 
+/* Settings of its configuration that it does not go by yet. */
+static void print_restart(FILE *out, const json_t *lines)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (lines, i, line)
+		if (json_is_string(line))
+			fprintf(out, "%s\n", json_string_value(line));
+}
+
 static void print_drivers(struct cli *cli, const json_t *drivers)
 {
 	static const struct column columns[] = {
@@ -73,6 +84,7 @@ void node_show_status(struct cli *cli, const json_t *status)
 	if (json_object_get(status, "manager"))
 		print_link(cli->out, json_object_get(status, "manager"));
 	print_drained(cli->out, status);
+	print_restart(cli->out, json_object_get(status, "restart"));
 	print_drivers(cli, json_object_get(status, "drivers"));
 	show_grants(cli, json_object_get(status, "grants"));
 }

@@ -73,6 +73,63 @@ static void lines_submitters(struct lines *lines, const struct config *running,
 	}
 }
 
+static const char *value_find(const struct config_driver *driver,
+			      const char *name)
+{
+	for (size_t i = 0; i < driver->setting_count; i++)
+		if (strcmp(driver->settings[i].name, name) == 0)
+			return driver->settings[i].value;
+	return NULL;
+}
+
+static void lines_driver(struct lines *lines,
+			 const struct config_driver *running,
+			 const struct config_driver *wanted)
+{
+	const char *const *names = wanted->driver->node_settings;
+
+	for (; names != NULL && *names != NULL; names++) {
+		const char *old = value_find(running, *names);
+		const char *new = value_find(wanted, *names);
+
+		if (old == new ||
+		    (old != NULL && new != NULL &&strcmp(old, new) == 0))
+			continue;
+		line(lines, "driver '%s' %s: %s instead of %s needs a restart",
+		     wanted->driver->name, *names,
+		     new == NULL ? "the default" : new,
+		     old == NULL ? "the default" : old);
+	}
+}
+
+/* A node's drivers are opened once. */
+static void lines_drivers(struct lines *lines, const struct config *running,
+			  const struct config *wanted)
+{
+	for (size_t i = 0; i < wanted->driver_count; i++) {
+		const struct config_driver *after = &wanted->drivers[i];
+		const struct config_driver *before =
+			config_driver_find(running, after->driver->name);
+
+		if (before == NULL)
+			line(lines,
+			     "driver '%s': on instead of off needs a "
+			     "restart",
+			     after->driver->name);
+		else
+			lines_driver(lines, before, after);
+	}
+	for (size_t i = 0; i < running->driver_count; i++) {
+		const char *name = running->drivers[i].driver->name;
+
+		if (config_driver_find(wanted, name) == NULL)
+			line(lines,
+			     "driver '%s': off instead of on needs a "
+			     "restart",
+			     name);
+	}
+}
+
 char *config_changes(const struct config *running, const struct config *wanted,
 		     unsigned int roles)
 {
@@ -119,5 +176,7 @@ char *config_restart_needed(const struct config *running,
 			     "restart",
 			     setting->section, setting->key, new, old);
 	}
+	if ((roles & CONFIG_ROLE_NODE) != 0)
+		lines_drivers(&lines, running, wanted);
 	return lines_end(&lines);
 }

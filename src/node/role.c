@@ -399,6 +399,7 @@ void node_reload(struct node *node)
 	_auto_(freep) char *ignored = NULL;
 	_auto_(config_destroyp) struct config *config = NULL;
 	struct agent_timeouts timeouts;
+	char *rest;
 
 	if (config_load(node->config_path, options->roles, options->drivers,
 			options->driver_count, &config, &errors) < 0) {
@@ -407,14 +408,20 @@ void node_reload(struct node *node)
 			  errors ? errors : "memory is out");
 		return;
 	}
-	ignored = config_restart_needed(node->config, config, CONFIG_ROLE_NODE);
-	if (ignored && *ignored)
-		log_warning(options->log, "ignored until a restart: %s",
-			    ignored);
-	options->log->level = config->log_level;
 	timeouts.epilog_ms = config->node.epilog_timeout_ms;
 	timeouts.housekeeping_ms = config->node.housekeeping_timeout_ms;
-	agent_configure(node->agent, &timeouts);
+	/* Against what was started with: it is said again until there is one. */
+	ignored = config_restart_needed(node->config, config, CONFIG_ROLE_NODE);
+	if (!ignored || agent_configure(node->agent, &timeouts, ignored) < 0) {
+		log_error(options->log,
+			  "the configuration stays as it was error=\"memory is "
+			  "out\"");
+		return;
+	}
+	options->log->level = config->log_level;
+	for (char *line = strtok_r(ignored, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest))
+		log_warning(options->log, "ignored until a restart: %s", line);
 	log_info(options->log, "the configuration was read again");
 	agent_reload(node->agent);
 }

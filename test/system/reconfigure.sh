@@ -68,6 +68,18 @@ expect_out 'listen.*needs a restart'
 is_up n0 n1 n2
 set_value listen 10.203.255.254:7171
 
+it 'a node names what it does not take without one either'
+sed -i '/vni_pool/a require_devices = false' "$config"
+kill -HUP "$(agent_pid n1)"
+wait_for eval 'on n1 -- fairlead node status |
+	grep -q "require_devices: false instead of the default needs a restart"'
+is "$(on n1 -- fairlead node status --json | jq -c '.restart | length')" 1 'lines'
+has "$(<"$FAIRLEAD_CLUSTER/n1/log/fairleadd.log")" \
+	'ignored until a restart: driver .slingshot. require_devices' 'log'
+sed -i '/require_devices = false/d' "$config"
+kill -HUP "$(agent_pid n1)"
+wait_for eval '[ "$(on n1 -- fairlead node status --json | jq -c .restart)" = "[]" ]'
+
 it 'a configuration with an error is refused whole'
 before=$(manager pools)
 set_value vni_pool 3000-3010

@@ -22,6 +22,7 @@ static const struct fairlead_driver none = {
 static const struct fairlead_driver fast = {
 	.name = "fast",
 	.settings = (const char *const[]){ "pool", "library", NULL },
+	.node_settings = (const char *const[]){ "library", NULL },
 };
 
 static int wide_configure(const struct fairlead_setting *settings, size_t count,
@@ -425,6 +426,34 @@ static void restart_is_needed_for_what_cannot_change_live(void **state)
 	assert_string_equal(same, "");
 }
 
+static void a_nodes_drivers_need_a_restart(void **state)
+{
+	_auto_(config_destroyp) struct config *old =
+		assert_parsed("driver \"fast\" { pool = \"1\" }\n"
+			      "driver \"wide\" { }\n");
+	_auto_(config_destroyp) struct config *new = assert_parsed(
+		"driver \"fast\" { pool = \"2\" library = \"/lib/x\" }\n");
+	_auto_(freep) char *node =
+		config_restart_needed(old, new, CONFIG_ROLE_NODE);
+	_auto_(freep) char *back =
+		config_restart_needed(new, old, CONFIG_ROLE_NODE);
+	_auto_(freep) char *same =
+		config_restart_needed(new, new, CONFIG_ROLE_NODE);
+	_auto_(freep) char *manager =
+		config_restart_needed(old, new, CONFIG_ROLE_MANAGER);
+
+	assert_string_equal(node, "driver 'fast' library: /lib/x instead of "
+				  "the default needs a restart\n"
+				  "driver 'wide': off instead of on needs a "
+				  "restart");
+	assert_string_equal(back, "driver 'fast' library: the default instead "
+				  "of /lib/x needs a restart\n"
+				  "driver 'wide': on instead of off needs a "
+				  "restart");
+	assert_string_equal(same, "");
+	assert_string_equal(manager, "");
+}
+
 static void what_changes_live_is_said(void **state)
 {
 	_auto_(config_destroyp) struct config *old =
@@ -656,6 +685,7 @@ int main(void)
 		cmocka_unit_test(what_drivers_say_stands_at_its_line),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
+		cmocka_unit_test(a_nodes_drivers_need_a_restart),
 		cmocka_unit_test(what_changes_live_is_said),
 		WITH_FOLDER(a_missing_file_is_said),
 		WITH_FOLDER(a_huge_file_is_refused),

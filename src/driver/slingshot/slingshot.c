@@ -34,6 +34,10 @@ const char *const slingshot_settings[] = {
 	NULL,
 };
 
+static const char *const node_settings[] = {
+	"library", "emulation", "device_path", "require_devices", NULL,
+};
+
 static const char *const variables[] = {
 	"SLINGSHOT_VNIS",
 	"SLINGSHOT_DEVICES",
@@ -50,4 +54,5 @@ const struct fairlead_driver slingshot_driver = {
 	.variables = variables,
 	.manager = &slingshot_manager_ops,
 	.node = &slingshot_node_ops,
+	.node_settings = node_settings,
 };

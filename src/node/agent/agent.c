@@ -252,6 +252,7 @@ void agent_destroy(struct agent *agent)
 	free(agent->name);
 	free(agent->manager);
 	free(agent->software);
+	free(agent->restart);
 	free(agent);
 }
 
@@ -276,9 +277,17 @@ void agent_tick(struct agent *agent)
 	works_tick(agent);
 }
 
-void agent_configure(struct agent *agent, const struct agent_timeouts *timeouts)
+int agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
+		    const char *restart)
 {
+	char *copy = strdup(restart);
+
+	if (!copy)
+		return -ENOMEM;
+	free(agent->restart);
+	agent->restart = copy;
 	agent->options.timeouts = *timeouts;
+	return 0;
 }
 
 static void reload_done(struct agent *agent, void *arg,

@@ -96,8 +96,12 @@ int agent_start(struct agent *agent);
 uint64_t agent_deadline_ms(const struct agent *agent);
 void agent_tick(struct agent *agent);
 
-void agent_configure(struct agent *agent,
-		     const struct agent_timeouts *timeouts);
+/*
+ * restart: what of the configuration waits for a restart, a line each, which
+ * clients are told; "" when nothing does. -ENOMEM: nothing has changed.
+ */
+int agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
+		    const char *restart);
 /* Have the guard read its key file again; the result goes to the log. */
 void agent_reload(struct agent *agent);
 

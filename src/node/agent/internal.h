@@ -83,6 +83,7 @@ struct work; /* work.c */
 struct agent {
 	struct agent_options options;
 	char *name, *manager, *software;
+	char *restart; /* what waits for one, a line each; NULL: nothing */
 	uint64_t started_ms;
 	bool is_synced;              /* the mirror has every grant */
 	struct mirror_grant *grants; /* in the order of their ids */

@@ -95,6 +95,20 @@ static json_int_t time_us(const struct agent *agent)
 	return (json_int_t)clock_wall_us(&agent->options.clock);
 }
 
+static json_t *restart_view(const struct agent *agent)
+{
+	const char *text = agent->restart ? agent->restart : "";
+	json_t *view = json_array();
+
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+
+		json_array_append_new(view, json_stringn(text, size));
+		text += size + (text[size] == '\n');
+	}
+	return view;
+}
+
 json_t *view_status(const struct agent *agent, uid_t uid)
 {
 	char incarnation[2 * INCARNATION_SIZE + 1];
@@ -103,7 +117,7 @@ json_t *view_status(const struct agent *agent, uid_t uid)
 	sodium_bin2hex(incarnation, sizeof(incarnation),
 		       agent->options.incarnation, INCARNATION_SIZE);
 	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, "
-			 "s:s, s:I}",
+			 "s:s, s:I, s:o}",
 			 "name", agent->name, "incarnation", incarnation,
 			 "version", agent->software, "uptime_s",
 			 (json_int_t)(uptime_ms / 1000), "time_us",
@@ -112,7 +126,8 @@ json_t *view_status(const struct agent *agent, uid_t uid)
 			 drivers_view(agent), "keys",
 			 ids_view(agent->key_ids, agent->key_count), "drained",
 			 agent->is_drained, "reason", agent->drain_reason,
-			 "owes", (json_int_t)agent->owed_count);
+			 "owes", (json_int_t)agent->owed_count, "restart",
+			 restart_view(agent));
 }
 
 /* --- devices and objects --- */

@@ -108,7 +108,8 @@ static void put_keys(const struct bench *bench)
 	node_keys_fini(&keys);
 }
 
-static void put_config(const struct bench *bench, unsigned int epilog_s)
+static void put_config_with(const struct bench *bench, unsigned int epilog_s,
+			    const char *jobs, const char *more)
 {
 	char manager[32], text[1024];
 
@@ -120,15 +121,20 @@ static void put_config(const struct bench *bench, unsigned int epilog_s)
 		 "  manager = \"%s\"\n"
 		 "  socket = \"%s/node.sock\"\n"
 		 "  run = \"%s/run\"\n"
-		 "  jobs = \"%s/jobs\"\n"
+		 "  jobs = \"%s/%s\"\n"
 		 "  key = \"%s/node.key\"\n"
 		 "  incarnation = \"%s/boot_id\"\n"
 		 "  epilog_timeout = %u\n"
-		 "}\n",
+		 "}\n%s",
 		 NODE, bench->manager ? bench->manager : manager, bench->folder,
-		 bench->folder, bench->folder, bench->folder, bench->folder,
-		 epilog_s);
+		 bench->folder, bench->folder, jobs, bench->folder,
+		 bench->folder, epilog_s, more);
 	put(bench, "fairlead.conf", text, strlen(text));
+}
+
+static void put_config(const struct bench *bench, unsigned int epilog_s)
+{
+	put_config_with(bench, epilog_s, "jobs", "");
 }
 
 static size_t driver_count(void)
@@ -534,6 +540,38 @@ static void reload_takes_keys_and_timeouts_and_keeps_what_is_wrong(void **state)
 	call(bench, "node-status", NULL);
 }
 
+static size_t waits_for_restart(struct bench *bench)
+{
+	const json_t *answer = call(bench, "node-status", NULL);
+
+	return json_array_size(json_object_get(answer, "restart"));
+}
+
+static void reload_names_what_waits_for_a_restart(void **state)
+{
+	struct bench *bench = *state;
+	size_t size;
+
+	start(bench);
+	run_until(bench, bench->greeted);
+	assert_int_equal(waits_for_restart(bench), 0);
+	put_config_with(bench, 7, "elsewhere",
+			"driver \"slingshot\" { library = \"/lib/x\" }\n");
+	for (int i = 0; i < 2; i++) {
+		size = strlen(bench->lines);
+		node_reload(bench->node);
+		assert_non_null(strstr(bench->lines + size,
+				       "ignored until a restart: node jobs: "));
+		assert_non_null(strstr(bench->lines + size,
+				       "ignored until a restart: driver "
+				       "'slingshot': on instead of off"));
+		assert_int_equal(waits_for_restart(bench), 2);
+	}
+	put_config(bench, 7);
+	node_reload(bench->node);
+	assert_int_equal(waits_for_restart(bench), 0);
+}
+
 static void start_says_what_is_wrong(void **state)
 {
 	struct bench *bench = *state;
@@ -556,6 +594,7 @@ int main(void)
 		TEST(node_comes_back_when_its_link_breaks),
 		TEST(node_ends_with_its_guard),
 		TEST(reload_takes_keys_and_timeouts_and_keeps_what_is_wrong),
+		TEST(reload_names_what_waits_for_a_restart),
 		TEST(start_says_what_is_wrong),
 	};
 
