@@ -117,8 +117,8 @@ holds "$(jq -s . <<<"$out")" 'length == 300 and all(.[]; .result == 0 or .result
 it 'as many connections as there may be, and one more is turned away'
 ulimit -n 4096
 mkfifo "$work/fifo"
-exec {fifo}<>"$work/fifo"
-"$wire" client "$socket" hoard 1024 >"$work/hoard" 2>&1 <"$work/fifo" 3>&- &
+exec 9<>"$work/fifo" # held open: the input does not end
+"$wire" client "$socket" hoard 1024 >"$work/hoard" 2>&1 <"$work/fifo" 3>&- 9>&- &
 hoard=$!
 wait_for grep -q 'open 1024' "$work/hoard"
 run fairlead status --timeout 5

@@ -162,7 +162,8 @@ done
 for kind in apply revoke commit; do
 	has "$metrics" "^fairlead_${kind}_seconds_count [1-9]" "times of $kind"
 done
-for family in $(sed -n 's/^# TYPE fairlead_\([a-z_]*\) .*/\1/p' <<<"$metrics"); do
+mapfile -t families < <(sed -n 's/^# TYPE fairlead_\([a-z_]*\) .*/\1/p' <<<"$metrics")
+for family in "${families[@]}"; do
 	grep -q "\*$family\*" "$root/doc/man/fairleadd.8.scd" ||
 		fail "the manual does not know $family"
 done
