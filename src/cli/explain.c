@@ -4,6 +4,7 @@
  * of its nodes by state, and a sentence for each thing that is awaited.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -92,6 +93,92 @@ static void print_waits(FILE *out, const json_t *waits)
 	}
 }
 
+/* How it came to its end, in words. */
+static const char *past_words(const json_t *grant)
+{
+	static const struct {
+		const char *reason, *words;
+	} known[] = {
+		{ "request", "was released as its job manager asked" },
+		{ "operator", "was released by an operator" },
+		{ "apply-failed",
+		  "failed: not every node could make its lane" },
+		{ "reserve-failed", "failed: it could not be reserved" },
+	};
+	const char *reason = output_text(grant, "reason");
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].reason, reason) == 0)
+			return known[i].words;
+	return strcmp(output_text(grant, "outcome"), "failed") == 0
+		       ? "failed"
+		       : "was released";
+}
+
+static void print_moment(FILE *out, double since)
+{
+	char moment[OUTPUT_TIME_MAX];
+	char age[OUTPUT_DURATION_MAX];
+
+	output_time(since, moment);
+	format_age(since, age);
+	fprintf(out, " %s (%s ago)", moment, age);
+}
+
+static void print_late(FILE *out, const json_t *confirmed)
+{
+	const json_t *late;
+	size_t i;
+
+	json_array_foreach (confirmed, i, late) {
+		const char *how = output_text(late, "how");
+
+		fprintf(out, "After its end %s %s", output_text(late, "nodes"),
+			strcmp(how, "fenced") == 0   ? "was fenced"
+			: strcmp(how, "waived") == 0 ? "was waived by word"
+						     : "confirmed");
+		print_moment(out, output_real(late, "since"));
+		fprintf(out, ".\n");
+	}
+}
+
+/* A grant that is over, and of which nothing is left. */
+static void print_past(FILE *out, const json_t *grant)
+{
+	const json_t *had = json_object_get(grant, "had");
+	const char *key = output_text(grant, "key");
+	const char *with = output_text(grant, "options");
+	const char *failure = output_text(grant, "failure");
+	_auto_(freep) char *user = output_user(output_number(grant, "uid"));
+	_auto_(freep) char *ids = output_ids(had);
+
+	fprintf(out, "Grant %lld", (long long)output_number(grant, "grant_id"));
+	if (*key)
+		fprintf(out, ", for %s,", key);
+	if (output_real(grant, "ended") == 0) {
+		fprintf(out,
+			" of %s is over; its events are not kept any "
+			"more.\n",
+			user);
+		return;
+	}
+	fprintf(out, " %s,", past_words(grant));
+	print_moment(out, output_real(grant, "ended"));
+	fprintf(out, ".\nIt belonged to %s and asked for %s", user,
+		output_text(grant, "interconnect"));
+	if (*with)
+		fprintf(out, " (%s)", with);
+	fprintf(out, " on %s,", output_text(grant, "nodes"));
+	print_moment(out, output_real(grant, "since"));
+	fprintf(out, ".\n");
+	if (*failure)
+		fprintf(out, "Reason: %s.\n", failure);
+	if (json_object_size(had) > 0)
+		fprintf(out, "It had %s.\n", ids);
+	print_late(out, json_object_get(grant, "confirmed"));
+	fprintf(out, "It holds nothing and waits for nothing any more.\n");
+}
+
 static void print_grant(struct cli *cli, const json_t *grant)
 {
 	const json_t *quarantined = json_object_get(grant, "quarantined");
@@ -126,7 +213,10 @@ static int run(struct cli *cli)
 	json_array_foreach (json_object_get(answer, "grants"), i, grant) {
 		if (i > 0)
 			putc('\n', cli->out);
-		print_grant(cli, grant);
+		if (strcmp(output_text(grant, "state"), "gone") == 0)
+			print_past(cli->out, grant);
+		else
+			print_grant(cli, grant);
 	}
 	return EXIT_DONE;
 }
@@ -136,6 +226,8 @@ const struct subcommand command_explain = {
 	.summary = "Say what a grant or a job holds where, and what it waits "
 		   "for",
 	.arguments = "GRANT|KEY|JOB",
+	.details = "Of what is over: when and how it ended, if nothing of the "
+		   "job lives.",
 	.options = options,
 	.arguments_min = 1,
 	.arguments_max = 1,

@@ -104,6 +104,7 @@ struct output {
 	uint32_t deadline_ms;      /* EFFECT */
 	uint64_t *grants;          /* EVENTS */
 	size_t grant_count;        /* EVENTS */
+	json_t *view;              /* EVENTS, or NULL: see events_read() */
 };
 
 void output_destroy(struct output *output);
@@ -230,9 +231,13 @@ void clients_fail_all(struct engine *engine, int result, const char *text,
 		      const char *hint);
 void engine_clients_fini(struct engine *engine);
 
-/* Read the events of some grants from the journal, and answer with them. */
+/*
+ * Read the events of some grants from the journal, and answer with them; or,
+ * with a view, answer with that: its member `grants` has items of these grants
+ * in their order, which get what the events say (past.h).
+ */
 void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
-		 size_t count);
+		 size_t count, json_t *view);
 void events_fini(struct engine *engine);
 /* --- query.c --- */
 

@@ -137,48 +137,84 @@ static void run_release(struct call *call)
 			     &selection.selector, call->token);
 }
 
+/* The events of these grants are wanted, as of what is on its way to disk. */
+static void answer_events(struct call *call, const uint64_t *grants,
+			  size_t count, json_t *view_owned)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	if (output != NULL)
+		output->grants = calloc(count + 1, sizeof(*output->grants));
+	if (output == NULL || output->grants == NULL) {
+		json_decref(view_owned);
+		output_destroy(output);
+		commit_spoil(call->engine, -ENOMEM);
+		return;
+	}
+	memcpy(output->grants, grants, count * sizeof(*grants));
+	output->kind = OUTPUT_EVENTS;
+	output->token = call->token;
+	output->grant_count = count;
+	output->view = view_owned;
+	commit_output(call->engine, output);
+}
+
+/* How many of its grants are gone: all, or none. */
+static size_t gone_grants(const json_t *view, uint64_t ids[SELECT_MAX])
+{
+	const json_t *grants = json_object_get(view, "grants");
+	const json_t *grant;
+	size_t index;
+
+	json_array_foreach (grants, index, grant) {
+		const char *state =
+			json_string_value(json_object_get(grant, "state"));
+
+		if (index == SELECT_MAX || state == NULL ||
+		    strcmp(state, "gone") != 0)
+			return 0;
+		ids[index] = (uint64_t)json_integer_value(
+			json_object_get(grant, "grant_id"));
+	}
+	return json_array_size(grants);
+}
+
 static void run_explain(struct call *call)
 {
 	struct selection selection;
 	struct fairlead_error error;
+	uint64_t gone[SELECT_MAX];
+	size_t gone_count;
 	json_t *view;
 
 	if (read_selection(call, &selection, &error) < 0 ||
 	    core_view_explain(call->engine->core, &call->caller,
-			      &selection.selector, &view, &error) < 0)
+			      &selection.selector, &view, &error) < 0) {
 		answer_error(call, &error);
+		return;
+	}
+	gone_count = gone_grants(view, gone);
+	if (gone_count > 0)
+		answer_events(call, gone, gone_count, view);
 	else
 		answer_view(call, view);
 }
 
 static void run_eventlog(struct call *call)
 {
-	struct engine *engine = call->engine;
 	struct selection selection;
 	struct fairlead_error error;
-	struct output *output = calloc(1, sizeof(*output));
-	int count = -ENOMEM;
+	uint64_t grants[SELECT_MAX];
+	int count = -EINVAL;
 
-	if (output != NULL)
-		output->grants = calloc(SELECT_MAX, sizeof(*output->grants));
-	if (output == NULL || output->grants == NULL) {
-		output_destroy(output);
-		commit_spoil(engine, -ENOMEM);
-		return;
-	}
 	if (read_selection(call, &selection, &error) == 0)
-		count = core_select(engine->core, &call->caller,
-				    &selection.selector, output->grants,
-				    SELECT_MAX, &error);
-	if (count < 0) {
-		output_destroy(output);
+		count = core_select(call->engine->core, &call->caller,
+				    &selection.selector, grants, SELECT_MAX,
+				    &error);
+	if (count < 0)
 		answer_error(call, &error);
-		return;
-	}
-	output->kind = OUTPUT_EVENTS;
-	output->token = call->token;
-	output->grant_count = (size_t)count;
-	commit_output(engine, output);
+	else
+		answer_events(call, grants, (size_t)count, NULL);
 }
 
 static void run_status(struct call *call)

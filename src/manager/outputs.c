@@ -26,6 +26,7 @@ void output_destroy(struct output *output)
 	free(output->driver);
 	free(output->effect_kind);
 	free(output->grants);
+	json_decref(output->view);
 	free(output);
 }
 
@@ -319,7 +320,7 @@ void output_run(struct engine *engine, struct output *output_owned)
 		break;
 	case OUTPUT_EVENTS:
 		events_read(engine, output->token, output->grants,
-			    output->grant_count);
+			    output->grant_count, output->view);
 		break;
 	}
 	output_destroy(output);

@@ -9,6 +9,7 @@
 
 #include "manager/fanout.h"
 #include "manager/internal.h"
+#include "manager/past.h"
 
 #define QUERY_TIMEOUT_MS 10000 /* for the nodes to answer */
 
@@ -150,6 +151,7 @@ struct events_read {
 	size_t count;
 	size_t at;
 	json_t *events;
+	json_t *view; /* NULL: the events are the answer */
 	struct events_read *prev, *next;
 };
 
@@ -158,6 +160,7 @@ static void read_next(struct events_read *read);
 static void read_destroy(struct events_read *read)
 {
 	json_decref(read->events);
+	json_decref(read->view);
 	free(read->grants);
 	free(read);
 }
@@ -166,7 +169,10 @@ static void events_end(struct events_read *read, int result, const char *text)
 {
 	if (result == 0)
 		clients_answer_json(read->engine, read->token,
-				    json_pack("{s:O}", "events", read->events));
+				    read->view != NULL
+					    ? json_incref(read->view)
+					    : json_pack("{s:O}", "events",
+							read->events));
 	else
 		clients_answer(read->engine, read->token, result, text, NULL,
 			       NULL);
@@ -179,7 +185,13 @@ static void on_events(void *arg, int result, const struct store_row *rows,
 {
 	struct events_read *read = arg;
 
-	for (size_t i = 0; i < count && result == 0; i++) {
+	if (read->view != NULL && result == 0)
+		result = past_tell(
+			json_array_get(json_object_get(read->view, "grants"),
+				       read->at),
+			rows, count);
+	for (size_t i = 0; i < count && result == 0 && read->view == NULL;
+	     i++) {
 		json_t *line = json_stringn(rows[i].body, rows[i].size);
 
 		/* NULL: no memory, or bytes that are no text. */
@@ -207,7 +219,7 @@ static void read_next(struct events_read *read)
 }
 
 void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
-		 size_t count)
+		 size_t count, json_t *view)
 {
 	struct events_read *read = calloc(1, sizeof(*read));
 
@@ -218,6 +230,7 @@ void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
 			.grants = calloc(count + 1, sizeof(*grants)),
 			.count = count,
 			.events = json_array(),
+			.view = json_incref(view),
 		};
 	if (read == NULL || read->grants == NULL || read->events == NULL) {
 		clients_answer(engine, token, -ENOMEM, "out of memory", NULL,

@@ -196,4 +196,19 @@ fairlead release jm/reserved
 wait_for is_quarantined 0
 expect_clean
 
+it 'explain tells how what is over has ended; only what never was is an error'
+expect_exit 0 fairlead explain jm/many
+expect_out '^Grant [0-9]+, for jm/many/0, was released by an operator, '
+expect_out '^Grant [0-9]+, for jm/many/1, was released'
+expect_exit 0 fairlead explain "$stuck"
+expect_out "^Grant $stuck, for jm/stuck/0, was released"
+expect_out '^It belonged to .* and asked for slingshot on n1, '
+expect_out '^It had vni 1026\.'
+expect_out '^After its end n1 confirmed '
+expect_exit 0 fairlead explain jm/active --json
+holds "$out" '.grants[0] | .state == "gone" and .outcome == "released" and
+	.had.vni == "1024" and .since < .applied and .applied < .ended'
+expect_exit 1 fairlead explain jm/never
+expect_error 'no such grant'
+
 story_end

@@ -317,7 +317,10 @@ struct core_filter {
 json_t *core_view_list(const struct core *core,
 		       const struct core_caller *caller,
 		       const struct core_filter *filter);
-/* -ENOENT, -EPERM with a text. */
+/*
+ * What is meant and live; else what is over and remembered: its state is
+ * `gone`, and what became of it is in its events. -ENOENT, -EPERM with a text.
+ */
 int core_view_explain(const struct core *core, const struct core_caller *caller,
 		      const struct core_selector *selector, json_t **ret_view,
 		      struct fairlead_error *ret_error);

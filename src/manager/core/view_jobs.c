@@ -175,13 +175,6 @@ static json_t *explain_json(const struct core *core, const struct job *job,
 	return item;
 }
 
-static bool is_gone(const struct core *core,
-		    const struct core_selector *selector)
-{
-	return selector->job == NULL &&
-	       core_select_tombstone(core, selector) != NULL;
-}
-
 int core_view_explain(const struct core *core, const struct core_caller *caller,
 		      const struct core_selector *selector, json_t **ret_view,
 		      struct fairlead_error *ret_error)
@@ -189,6 +182,7 @@ int core_view_explain(const struct core *core, const struct core_caller *caller,
 	const struct job *job = NULL;
 	struct view_array array;
 	size_t hidden = 0;
+	int result = 0;
 
 	view_array_init(&array);
 	while ((job = core_select_next(core, selector, job)) != NULL) {
@@ -203,19 +197,16 @@ int core_view_explain(const struct core *core, const struct core_caller *caller,
 				    EXPLAIN_BYTES + 2 * strlen(nodes)))
 			break;
 	}
-	if (json_array_size(array.items) > 0) {
+	if (hidden > 0 && json_array_size(array.items) == 0)
+		result = error_set(ret_error, -EPERM,
+				   "the grant belongs to another user");
+	else if (json_array_size(array.items) == 0)
+		result = view_gone(core, caller, selector, &array, ret_error);
+	if (result < 0)
+		json_decref(array.items);
+	else
 		*ret_view = view_array_end(&array, "grants");
-		return 0;
-	}
-	json_decref(array.items);
-	if (hidden > 0)
-		return error_set(ret_error, -EPERM,
-				 "the grant belongs to another user");
-	if (is_gone(core, selector))
-		return error_set(ret_error, -ENOENT,
-				 "the grant was released and holds nothing "
-				 "any more");
-	return error_set(ret_error, -ENOENT, "no such grant");
+	return result;
 }
 
 /* --- quarantine --- */

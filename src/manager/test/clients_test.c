@@ -392,6 +392,41 @@ static void the_eventlog_is_read_from_the_journal(void **state)
 	bed_expect_done(bed, client, -ENOENT);
 }
 
+static void explain_tells_the_past_of_what_is_gone(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	json_t *answer;
+	json_t *grant;
+	double ended;
+
+	bed_reserve(bed, client, "slurm/1/0", "n[0-1]");
+	bed_advance(bed, 7000);
+	bed_ask(bed, client, "release", "{s:s}", "key", "slurm/1/0");
+	/* Its events are on their way to the disk still. */
+	bed_ask(bed, client, "explain", "{s:s}", "key", "slurm/1/0");
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	answer = bed_expect(bed, client, 0);
+	grant = json_array_get(json_object_get(answer, "grants"), 0);
+	assert_string_equal(text_of(grant, "state"), "gone");
+	assert_string_equal(text_of(grant, "outcome"), "released");
+	assert_string_equal(text_of(grant, "reason"), "request");
+	assert_string_equal(text_of(grant, "nodes"), "n[0-1]");
+	assert_string_equal(text_of(json_object_get(grant, "had"), "vni"),
+			    "1024");
+	ended = json_number_value(json_object_get(grant, "ended"));
+	assert_true(
+		ended - json_number_value(json_object_get(grant, "since")) ==
+		7);
+	json_decref(answer);
+	bed_ask(bed, bed_client(bed, BED_OTHER), "explain", "{s:s}", "key",
+		"slurm/1/0");
+	bed_expect_done(bed, bed->peer_last, -EPERM);
+	bed_ask(bed, client, "explain", "{s:s}", "key", "slurm/2/0");
+	bed_expect_done(bed, client, -ENOENT);
+}
+
 static void reconfigure_says_what_changed_or_all_errors(void **state)
 {
 	struct bed *bed = *state;
@@ -469,6 +504,7 @@ int main(void)
 		TEST(an_answer_to_nobody_is_dropped),
 		TEST(status_says_who_and_how_long),
 		TEST(the_eventlog_is_read_from_the_journal),
+		TEST(explain_tells_the_past_of_what_is_gone),
 		TEST(reconfigure_says_what_changed_or_all_errors),
 		TEST(metrics_count_requests_by_op),
 	};

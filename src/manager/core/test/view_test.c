@@ -327,16 +327,84 @@ static void explain_is_for_owners(void **state)
 	assert_int_equal(core_view_explain(f->core, &flux, &selector, &view,
 					   &error),
 			 -EPERM);
-	release_id(f, 1);
-	assert_int_equal(core_view_explain(f->core, &root, &selector, &view,
-					   &error),
-			 -ENOENT);
-	assert_contains(error.text, "was released");
 	selector.grant_id = 2;
 	assert_int_equal(core_view_explain(f->core, &root, &selector, &view,
 					   &error),
 			 -ENOENT);
 	assert_string_equal(error.text, "no such grant");
+}
+
+/* Is it one item, of that grant, that is gone? */
+static void assert_gone(struct fixture *f, const struct core_caller *caller,
+			const struct core_selector *selector, uint64_t id,
+			const char *key)
+{
+	json_t *view = explain(f, caller, selector);
+
+	assert_number(view, "grants.0.grant_id", id);
+	assert_text(view, "grants.0.state", "gone");
+	assert_text(view, "grants.0.key", key);
+	assert_int_equal(json_array_size(json_object_get(view, "grants")), 1);
+	json_decref(view);
+}
+
+static void explain_knows_what_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	struct core_selector by_id = { .grant_id = 1 };
+	struct core_selector by_key = { .key = "slurm/1/0" };
+	struct core_selector by_job = { .job = "slurm/1" };
+	struct fairlead_error error;
+	json_t *view;
+
+	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
+	release_id(f, 1);
+	assert_gone(f, &root, &by_id, 1, "slurm/1/0");
+	assert_gone(f, &slurm, &by_key, 1, "slurm/1/0");
+	assert_gone(f, &alice, &by_job, 1, "slurm/1/0");
+	assert_int_equal(core_view_explain(f->core, &bob, &by_id, &view,
+					   &error),
+			 -EPERM);
+	/* A request that failed left a trace; a live one comes first. */
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", "vnis=2,ctxs=9"),
+			 -EAGAIN);
+	assert_gone(f, &alice, &(struct core_selector){ .job = "slurm/2" }, 2,
+		    "slurm/2/0");
+	assert_int_equal(reserve(f, "slurm/1/1", "n0", ""), 0);
+	view = explain(f, &alice, &by_job);
+	assert_number(view, "grants.0.grant_id", 3);
+	assert_text(view, "grants.0.state", "reserved");
+	assert_int_equal(json_array_size(json_object_get(view, "grants")), 1);
+	json_decref(view);
+}
+
+static void explain_knows_what_is_gone_without_events(void **state)
+{
+	struct fixture *f = *state;
+	struct core_selector by_id = { .grant_id = 1 };
+	struct core_selector by_key = { .key = "slurm/1/0" };
+	struct core_selector by_job = { .job = "slurm/1" };
+	struct fairlead_error error;
+	json_t *view;
+	char *changes;
+
+	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
+	release_id(f, 1);
+	f->config.events_keep = 0;
+	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
+			 0);
+	free(changes);
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
+	release_id(f, 2);
+	assert_gone(f, &root, &by_id, 1, "");
+	assert_gone(f, &alice, &by_id, 1, "");
+	assert_gone(f, &slurm, &by_key, 1, "slurm/1/0");
+	assert_int_equal(core_view_explain(f->core, &slurm, &by_id, &view,
+					   &error),
+			 -EPERM);
+	assert_int_equal(core_view_explain(f->core, &root, &by_job, &view,
+					   &error),
+			 -ENOENT);
 }
 
 static void select_finds_what_has_events(void **state)
@@ -613,6 +681,8 @@ int main(void)
 		T(explain_says_what_is_missing),
 		T(explain_says_what_is_waited_for),
 		T(explain_is_for_owners),
+		T(explain_knows_what_is_gone),
+		T(explain_knows_what_is_gone_without_events),
 		T(select_finds_what_has_events),
 		T(events_of_old_grants_are_forgotten),
 		T(quarantine_names_nodes_and_reasons),

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What became of a grant that is gone, as its events tell it. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/seam.h"
+
+/*
+ * Add to an item of `explain` (doc/rfc/client-protocol.md, "gone") what the
+ * event rows of its grant say. Rows that are no events are passed over. 0,
+ * -ENOMEM.
+ */
+int past_tell(json_t *item, const struct store_row *rows, size_t count);
