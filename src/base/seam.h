@@ -121,7 +121,9 @@ struct store_batch; /* rows in order; src/manager/store/batch.h */
 
 struct store_ops {
 	/*
-	 * Write the batch as one transaction. result: 0 once it is on disk, or
+	 * Write the batch as one transaction, or as a part of one: batches
+	 * that wait may be written together. result: 0 once it is on disk, or
+	 * 1 when it is and the next one is, too, by the same transaction; or
 	 * a negative errno when it has failed as a whole: -ENOSPC (disk full),
 	 * -EIO, -EUCLEAN (the journal is damaged), -ECANCELED (an earlier one
 	 * failed while this one waited, so that it may build on what is not

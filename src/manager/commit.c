@@ -2,7 +2,9 @@
 /*
  * Groups: rows, and the outputs that wait for them. Groups stand in a row,
  * submitted ones first; the last one collects. A group is submitted when no
- * other is in flight, or when its batch is full. Its outputs are done when it
+ * other is in flight; when it has enough rows, so that the disk has something
+ * to do while the loop serves many clients; or when its batch is full. The
+ * store writes together what waits. A group's outputs are done when it
  * is the first one and its rows are on disk; a group without rows needs no
  * disk, but its turn.
  *
@@ -19,6 +21,10 @@
 #include "manager/fanout.h"
 #include "manager/internal.h"
 #include "manager/store/batch.h"
+
+/* Of groups that are submitted while others are in flight. */
+#define AHEAD_ROWS  128
+#define AHEAD_COUNT 16 /* in flight: then they are as large as they may be */
 
 static struct group *last_group(const struct engine *engine)
 {
@@ -146,6 +152,7 @@ static void on_committed(void *arg, int result);
 static void submit(struct engine *engine, struct group *group)
 {
 	group->is_submitted = true;
+	engine->submitted_count++;
 	group->submitted_ms = engine_now_ms(engine);
 	group->byte_count = store_batch_bytes(group->batch);
 	engine->store.ops->commit(engine->store.ctx, take_ptr(group->batch),
@@ -162,17 +169,23 @@ static void submit_next(struct engine *engine)
 		submit(engine, group);
 }
 
-static void count(struct engine *engine, const struct group *group)
+/* is_last: of the groups that were one transaction. */
+static void count(struct engine *engine, const struct group *group,
+		  bool is_last)
 {
 	struct counters *counters = &engine->counters;
 	static const uint64_t bounds[] = ROW_BUCKETS;
 
-	times_add(&counters->commits,
-		  engine_now_ms(engine) - group->submitted_ms);
 	counters->row_count += group->row_count;
 	counters->byte_count += group->byte_count;
+	counters->commit_rows += group->row_count;
+	if (!is_last)
+		return;
+	times_add(&counters->commits,
+		  engine_now_ms(engine) - group->submitted_ms);
 	for (size_t i = 0; i < ROW_BUCKETS_MAX; i++)
-		counters->row_buckets[i] += group->row_count <= bounds[i];
+		counters->row_buckets[i] += counters->commit_rows <= bounds[i];
+	counters->commit_rows = 0;
 }
 
 static void on_committed(void *arg, int result)
@@ -182,6 +195,7 @@ static void on_committed(void *arg, int result)
 
 	assert(group == engine->groups);
 	DL_DELETE(engine->groups, group);
+	engine->submitted_count--;
 	if (engine->core == NULL) {
 		group_destroy(group);
 		return;
@@ -191,7 +205,7 @@ static void on_committed(void *arg, int result)
 		fail(engine, result);
 		return;
 	}
-	count(engine, group);
+	count(engine, group, result == 0);
 	engine->is_recovery = false;
 	submit_next(engine);
 	run_outputs(engine, group);
@@ -224,6 +238,15 @@ static bool flush_first(struct engine *engine)
 	return engine->core != NULL;
 }
 
+static bool is_enough(const struct engine *engine, const struct group *group)
+{
+	if (group->batch == NULL)
+		return false;
+	return (group->row_count >= AHEAD_ROWS &&
+		engine->submitted_count < AHEAD_COUNT) ||
+	       store_batch_is_full(group->batch);
+}
+
 void commit_flush(struct engine *engine)
 {
 	struct group *group;
@@ -236,7 +259,7 @@ void commit_flush(struct engine *engine)
 	engine->is_flushing = false;
 	group = last_group(engine);
 	if (group != NULL && !group->is_submitted && group->result == 0 &&
-	    group->batch != NULL && store_batch_is_full(group->batch))
+	    is_enough(engine, group))
 		submit(engine, group);
 }
 

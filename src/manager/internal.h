@@ -63,7 +63,8 @@ struct counters {
 	uint64_t client_refused_count;
 	struct times commits; /* from submission until on disk */
 	uint64_t row_count, commit_failed_count, replay_count;
-	uint64_t byte_count;                   /* keys and bodies of the rows */
+	uint64_t byte_count;  /* keys and bodies of the rows */
+	uint64_t commit_rows; /* of a commit of which not all is known yet */
 	uint64_t row_buckets[ROW_BUCKETS_MAX]; /* commits of up to that many */
 	uint64_t refusals[REFUSAL_COUNT];
 	uint64_t command_count, repeat_count;
@@ -325,6 +326,7 @@ struct engine {
 	uint64_t halted_epoch; /* 0: not halted */
 
 	struct group *groups; /* the last one collects */
+	size_t submitted_count;
 	bool is_flushing;
 	int spoiled; /* < 0: there was no memory for a group */
 	struct fairlead_error failure; /* of the journal; code 0: none */

@@ -249,23 +249,36 @@ static int check_ids(const struct store_batch *batch,
 	return 0;
 }
 
-int store_write(struct store *store, const struct store_batch *batch,
-		struct fairlead_error *ret_error)
+static int write_rows(struct store *store, const struct store_batch *batch)
 {
-	bool is_commit = false;
-	int result = check_ids(batch, ret_error);
+	int result = SQLITE_OK;
 
-	if (result < 0)
-		return result;
-	if (store_batch_count(batch) == 0)
-		return 0;
-	result = store_run(store, "BEGIN IMMEDIATE");
 	store_batch_foreach(batch, row)
 	{
+		result = write_row(store, row);
 		if (result != SQLITE_OK)
 			break;
-		result = write_row(store, row);
 	}
+	return result;
+}
+
+int store_write_all(struct store *store,
+		    const struct store_batch *const *batches, size_t count,
+		    struct fairlead_error *ret_error)
+{
+	bool is_commit = false;
+	size_t row_count = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++) {
+		row_count += store_batch_count(batches[i]);
+		result = check_ids(batches[i], ret_error);
+	}
+	if (result < 0 || row_count == 0)
+		return result;
+	result = store_run(store, "BEGIN IMMEDIATE");
+	for (size_t i = 0; i < count && result == SQLITE_OK; i++)
+		result = write_rows(store, batches[i]);
 	if (result == SQLITE_OK) {
 		is_commit = true;
 		result = store_run(store, "COMMIT");
@@ -278,6 +291,12 @@ int store_write(struct store *store, const struct store_batch *batch,
 	if (is_commit)
 		store_schema_touch(store);
 	return result;
+}
+
+int store_write(struct store *store, const struct store_batch *batch,
+		struct fairlead_error *ret_error)
+{
+	return store_write_all(store, &batch, 1, ret_error);
 }
 
 static int give_row(struct store *store, enum store_table table,

@@ -88,6 +88,10 @@ int store_epoch_begin(struct store *store, uint64_t above, uint64_t *ret_epoch,
  */
 int store_write(struct store *store, const struct store_batch *batch,
 		struct fairlead_error *ret_error);
+/* The same with the rows of several batches, in their order. */
+int store_write_all(struct store *store,
+		    const struct store_batch *const *batches, size_t count,
+		    struct fairlead_error *ret_error);
 
 /*
  * Takes one row, which is valid during the call. Anything but 0 ends the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two queues under one mutex: what waits for the thread, and what is done and
- * waits for the loop. The thread takes one request at a time and holds no lock
- * while it works.
+ * waits for the loop. The thread takes one read at a time, or all commits that
+ * wait in a row, and holds no lock while it works.
  *
  * A commit that failed makes those behind it fail as well (-ECANCELED), until
  * the loop has been told: whoever gave them did not know.
@@ -18,6 +18,8 @@
 #include "base/error.h"
 #include "manager/store/batch.h"
 #include "manager/store/store.h"
+
+#define TOGETHER_MAX 64 /* commits that are one transaction */
 
 struct request {
 	struct request *prev, *next;
@@ -85,22 +87,70 @@ static int read_rows(struct store *store, struct request *request)
 	return result;
 }
 
-/* On the thread, without the mutex. */
-static void carry_out(struct store *store, struct request *request)
-{
-	if (request->result < 0)
-		return;
-	if (request->commit_done != NULL)
-		request->result =
-			store_write(store, request->batch, &request->error);
-	else
-		request->result = read_rows(store, request);
-}
-
 static void cancel(struct request *request)
 {
 	request->result = error_set(&request->error, -ECANCELED,
 				    "an earlier write to the journal failed");
+}
+
+static void write_together(struct store *store, struct request *requests)
+{
+	const struct store_batch *batches[TOGETHER_MAX] = { NULL };
+	struct request *request;
+	size_t count = 0;
+	int result;
+
+	DL_FOREACH (requests, request)
+		batches[count++] = request->batch;
+	result = store_write_all(store, batches, count, &requests->error);
+	DL_FOREACH (requests, request) {
+		if (result == 0)
+			request->result = request->next != NULL;
+		else if (request == requests)
+			request->result = result;
+		else
+			cancel(request);
+	}
+}
+
+/* On the thread, without the mutex. */
+static void carry_out(struct store *store, struct request *requests)
+{
+	if (requests->result < 0)
+		return;
+	if (requests->commit_done != NULL)
+		write_together(store, requests);
+	else
+		requests->result = read_rows(store, requests);
+}
+
+/* One that is refused already has its turn alone, as a read has. */
+static bool is_writing(const struct request *request)
+{
+	return request->commit_done != NULL && request->result == 0;
+}
+
+/* Take what is carried out next; there is something. Under the mutex. */
+static struct request *take_next(struct store_worker *worker)
+{
+	struct request *request = worker->waiting;
+	struct request *taken = NULL;
+	size_t row_count = 0, byte_count = 0, count = 0;
+
+	if (worker->has_failed && is_writing(request))
+		cancel(request);
+	do {
+		if (is_writing(request)) {
+			row_count += store_batch_count(request->batch);
+			byte_count += store_batch_bytes(request->batch);
+		}
+		DL_DELETE(worker->waiting, request);
+		DL_APPEND(taken, request);
+		request = worker->waiting;
+	} while (is_writing(taken) && request != NULL && is_writing(request) &&
+		 ++count < TOGETHER_MAX && row_count < STORE_BATCH_ROWS_FULL &&
+		 byte_count < STORE_BATCH_BYTES_FULL);
+	return taken;
 }
 
 static void run(void *arg)
@@ -109,26 +159,22 @@ static void run(void *arg)
 
 	uv_mutex_lock(&worker->mutex);
 	for (;;) {
-		struct request *request = worker->waiting;
-		bool is_commit;
+		struct request *requests;
 
-		if (request == NULL && worker->is_stopping)
+		if (worker->waiting == NULL && worker->is_stopping)
 			break;
-		if (request == NULL) {
+		if (worker->waiting == NULL) {
 			uv_cond_wait(&worker->changed, &worker->mutex);
 			continue;
 		}
-		DL_DELETE(worker->waiting, request);
-		is_commit = request->commit_done != NULL;
-		if (is_commit && worker->has_failed && request->result == 0)
-			cancel(request);
+		requests = take_next(worker);
 		uv_mutex_unlock(&worker->mutex);
-		carry_out(worker->store, request);
+		carry_out(worker->store, requests);
 		uv_mutex_lock(&worker->mutex);
-		if (is_commit && request->result < 0 &&
-		    request->result != -ECANCELED)
+		if (requests->commit_done != NULL && requests->result < 0 &&
+		    requests->result != -ECANCELED)
 			worker->has_failed = true;
-		DL_APPEND(worker->done, request);
+		DL_CONCAT(worker->done, requests);
 		uv_async_send(&worker->wakeup);
 	}
 	uv_mutex_unlock(&worker->mutex);

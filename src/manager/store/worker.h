@@ -3,8 +3,8 @@
  * The store seam over a libuv loop: one thread that carries out commits and
  * reads in the order they came, and hands the results to the loop.
  *
- * Group commit is the caller's: it collects rows while a commit is in flight
- * and gives the next batch when that one is done.
+ * Group commit: commits that wait are written together, as one transaction.
+ * The caller collects rows in larger batches where it can, which is cheaper.
  *
  * Everything here is called on the loop's thread. While nothing waits or is in
  * flight (store_worker_is_idle) the store may be used directly, for instance

@@ -190,7 +190,7 @@ void bed_commit_one(struct bed *bed, int result)
 	bed->commit_count--;
 	memmove(bed->commits, bed->commits + 1,
 		bed->commit_count * sizeof(commit));
-	if (result == 0) {
+	if (result >= 0) {
 		store_batch_foreach(commit.batch, row) apply_row(bed, row);
 	}
 	store_batch_destroy(commit.batch);

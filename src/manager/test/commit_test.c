@@ -229,31 +229,32 @@ static void nodes_register_again_after_a_failed_commit(void **state)
 	assert_int_equal(bed->epoch, BED_EPOCH + 1);
 }
 
+/* Until a second batch goes ahead of the first one's end: how many. */
+static int ask_ahead(struct bed *bed, uint64_t client)
+{
+	char key[32];
+	int asked = 0;
+
+	while (bed->commit_count < 2) {
+		assert_true(asked < CLIENT_REQUESTS_MAX);
+		snprintf(key, sizeof(key), "slurm/%d/0", asked);
+		bed_ask(bed, client, "reserve", "{s:{s:s, s:i, s:i, s:s, s:s}}",
+			"request", "key", key, "uid", BED_USER, "gid", BED_USER,
+			"nodes", "n0", "interconnect", "none");
+		asked++;
+	}
+	return asked;
+}
+
 static void a_batch_behind_a_failed_one_fails_with_it(void **state)
 {
 	struct bed *bed = *state;
 	uint64_t client = bed_client(bed, BED_SUBMITTER);
-	uint64_t clients[80];
-	char key[32];
-	int asked = 0;
+	int asked = ask_ahead(bed, client);
 
-	/* So many that a second batch is full before the first is done. */
-	ask_reserve(bed, client, "slurm/first/0");
-	for (int i = 0; i < 80; i++)
-		clients[i] = bed_client(bed, BED_SUBMITTER);
-	while (bed->commit_count < 2) {
-		assert_true(asked < 80 * CLIENT_REQUESTS_MAX);
-		snprintf(key, sizeof(key), "slurm/%d/0", asked);
-		bed_ask(bed, clients[asked % 80], "reserve",
-			"{s:{s:s, s:i, s:i, s:s, s:s}}", "request", "key", key,
-			"uid", BED_USER, "gid", BED_USER, "nodes", "n0",
-			"interconnect", "none");
-		asked++;
-	}
 	bed_commit_one(bed, -EIO);
-	bed_expect_done(bed, client, -EIO);
 	for (int i = 0; i < asked; i++)
-		bed_expect_done(bed, clients[i % 80], -EIO);
+		bed_expect_done(bed, client, -EIO);
 	bed_advance(bed, 0);
 	assert_int_equal(bed->replay_count, 0);
 	bed_commit_one(bed, -ECANCELED);
@@ -324,6 +325,36 @@ static void metrics_count_what_commits_hold(void **state)
 	assert_int_equal(sample(bed, client, names[4]), before[4] + bytes);
 }
 
+static void batches_written_together_are_one_commit(void **state)
+{
+	static const char *const names[] = {
+		"\nfairlead_commit_rows_count ",
+		"\nfairlead_commit_rows_sum ",
+		"\nfairlead_commit_rows_bucket{le=\"64\"} ",
+		"\nfairlead_commit_rows_bucket{le=\"1024\"} ",
+	};
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	uint64_t before[4], rows;
+	int asked;
+
+	for (size_t i = 0; i < 4; i++)
+		before[i] = sample(bed, client, names[i]);
+	asked = ask_ahead(bed, client);
+	rows = store_batch_count(bed->commits[0].batch) +
+	       store_batch_count(bed->commits[1].batch);
+	bed_commit_one(bed, 1);
+	bed_expect_done(bed, client, 0);
+	assert_int_equal(sample(bed, client, names[0]), before[0]);
+	bed_commit_one(bed, 0);
+	for (int i = 1; i < asked; i++)
+		bed_expect_done(bed, client, 0);
+	assert_int_equal(sample(bed, client, names[0]), before[0] + 1);
+	assert_int_equal(sample(bed, client, names[1]), before[1] + rows);
+	assert_int_equal(sample(bed, client, names[2]), before[2]);
+	assert_int_equal(sample(bed, client, names[3]), before[3] + 1);
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -342,6 +373,7 @@ int main(void)
 		TEST(a_batch_behind_a_failed_one_fails_with_it),
 		TEST(a_restart_finds_what_was_acknowledged),
 		TEST(metrics_count_what_commits_hold),
+		TEST(batches_written_together_are_one_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,6 +206,38 @@ static void failed_commit_cancels_those_that_waited_behind_it(void **state)
 	assert_int_equal(rig->log[101].result, 0);
 }
 
+static void commits_that_wait_are_written_together(void **state)
+{
+	struct rig *rig = *state;
+	struct store_batch *large = batch_new();
+	struct store_batch *rows;
+	char *body = malloc(12u << 20);
+	int transaction_count = 0;
+
+	/* The others have been given long before this one is written. */
+	memset(body, 'x', (12u << 20) - 1);
+	body[(12u << 20) - 1] = '\0';
+	row_put(large, STORE_NODE, 0, 0, "large", body);
+	free(body);
+	rig->seam.ops->commit(rig->seam.ctx, large, commit_done,
+			      ticket_new(rig, 0));
+	for (int i = 1; i <= 200; i++)
+		commit(rig, i);
+	read_job(rig, 201);
+	run_until(rig, 202);
+	for (int i = 0; i <= 200; i++) {
+		assert_int_equal(rig->log[i].number, i);
+		assert_in_range(rig->log[i].result, 0, 1);
+		transaction_count += rig->log[i].result == 0;
+	}
+	assert_in_range(transaction_count, 4, 100);
+	assert_int_equal(rig->log[200].result, 0);
+	assert_string_equal(rig->log[201].body, "200");
+	rows = scan(rig->bed.store, STORE_EVENT);
+	assert_int_equal(store_batch_count(rows), 200);
+	store_batch_destroy(rows);
+}
+
 static void failed_commit_says_what_to_do(void **state)
 {
 	struct rig *rig = *state;
@@ -304,6 +336,7 @@ int main(void)
 		CASE(results_come_in_the_order_of_the_requests),
 		CASE(done_may_give_the_next_commit),
 		CASE(failed_commit_cancels_those_that_waited_behind_it),
+		CASE(commits_that_wait_are_written_together),
 		CASE(failed_commit_says_what_to_do),
 		CASE(requests_above_the_maximum_are_refused),
 		CASE(failed_read_fails_alone),
