@@ -23,21 +23,28 @@ static void format_age(double since, char text[OUTPUT_DURATION_MAX])
 	output_duration(now.tv_sec + now.tv_nsec / 1e9 - since, text);
 }
 
+static void print_moment(FILE *out, double since)
+{
+	char moment[OUTPUT_TIME_MAX];
+	char age[OUTPUT_DURATION_MAX];
+
+	output_time(since, moment);
+	format_age(since, age);
+	fprintf(out, " %s (%s ago)", moment, age);
+}
+
 static void print_head(FILE *out, const json_t *grant)
 {
 	const char *with = output_text(grant, "options");
 	const char *reason = output_text(grant, "reason");
 	_auto_(freep) char *ids = output_ids(json_object_get(grant, "ids"));
 	_auto_(freep) char *user = output_user(output_number(grant, "uid"));
-	char since[OUTPUT_TIME_MAX];
-	char age[OUTPUT_DURATION_MAX];
 
-	output_time(output_real(grant, "since"), since);
-	format_age(output_real(grant, "since"), age);
-	fprintf(out, "Grant %lld, for %s, is %s since %s (%s).\n",
+	fprintf(out, "Grant %lld, for %s, is %s. It was reserved",
 		(long long)output_number(grant, "grant_id"),
-		output_text(grant, "key"), output_text(grant, "state"), since,
-		age);
+		output_text(grant, "key"), output_text(grant, "state"));
+	print_moment(out, output_real(grant, "since"));
+	fprintf(out, ".\n");
 	fprintf(out, "It belongs to %s and asks for %s", user,
 		output_text(grant, "interconnect"));
 	if (*with)
@@ -113,16 +120,6 @@ static const char *past_words(const json_t *grant)
 	return strcmp(output_text(grant, "outcome"), "failed") == 0
 		       ? "failed"
 		       : "was released";
-}
-
-static void print_moment(FILE *out, double since)
-{
-	char moment[OUTPUT_TIME_MAX];
-	char age[OUTPUT_DURATION_MAX];
-
-	output_time(since, moment);
-	format_age(since, age);
-	fprintf(out, " %s (%s ago)", moment, age);
 }
 
 static void print_late(FILE *out, const json_t *confirmed)
