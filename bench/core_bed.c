@@ -108,6 +108,12 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 	bed_die("a node was drained", reason);
 }
 
+static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
+		    const char *reason)
+{
+	bed_die("the site is told of a drain", reason);
+}
+
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 		      const struct fairlead_effect *effect)
 {
@@ -120,6 +126,7 @@ static const struct core_ops ops = {
 	.fanout = on_fanout,
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
+	.tell = on_tell,
 	.effect = on_effect,
 };
 

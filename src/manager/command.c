@@ -19,6 +19,7 @@ struct command {
 	char *path;
 	char *node;
 	char *reason;
+	uint64_t id;
 	uv_process_t process;
 	uv_pipe_t output;
 	uv_timer_t timer;
@@ -34,6 +35,8 @@ struct commands {
 	uv_loop_t *loop;
 	const struct log *log;
 	uint64_t timeout_ms;
+	command_done_fn *done;
+	void *done_ctx;
 	struct command *waiting;
 	struct command *running;
 	size_t waiting_count;
@@ -80,6 +83,15 @@ static void close_all(struct command *command)
 	close_handle((uv_handle_t *)&command->timer);
 }
 
+static void tell_done(const struct command *command, int result)
+{
+	const struct commands *commands = command->commands;
+
+	if (!commands->is_destroyed)
+		commands->done(commands->done_ctx, command->node, command->id,
+			       result);
+}
+
 /* The loop may hear of the end before it hears of the last words. */
 static void read_rest(struct command *command)
 {
@@ -114,6 +126,9 @@ static void on_ended(uv_process_t *process, int64_t status, int term_signal)
 	else
 		log_info(log, "command done path=%s node=%s", command->path,
 			 command->node);
+	tell_done(command, command->is_late                  ? -ETIMEDOUT
+			   : status != 0 || term_signal != 0 ? -EIO
+							     : 0);
 	close_all(command);
 }
 
@@ -185,6 +200,7 @@ static void start(struct command *command)
 		log_error(commands->log,
 			  "command could not be started path=%s node=%s: %s",
 			  command->path, command->node, uv_strerror(result));
+		tell_done(command, result);
 		close_all(command);
 		return;
 	}
@@ -205,6 +221,7 @@ static void start_waiting(struct commands *commands)
 }
 
 int commands_create(uv_loop_t *loop, const struct log *log, uint64_t timeout_ms,
+		    command_done_fn *done, void *ctx,
 		    struct commands **ret_commands)
 {
 	struct commands *commands = calloc(1, sizeof(*commands));
@@ -214,6 +231,8 @@ int commands_create(uv_loop_t *loop, const struct log *log, uint64_t timeout_ms,
 	commands->loop = loop;
 	commands->log = log;
 	commands->timeout_ms = timeout_ms;
+	commands->done = done;
+	commands->done_ctx = ctx;
 	*ret_commands = commands;
 	return 0;
 }
@@ -239,7 +258,7 @@ void commands_destroy(struct commands *commands)
 }
 
 void commands_run(struct commands *commands, const char *path, const char *node,
-		  const char *reason)
+		  const char *reason, uint64_t id)
 {
 	struct command *command = NULL;
 
@@ -247,6 +266,7 @@ void commands_run(struct commands *commands, const char *path, const char *node,
 		command = calloc(1, sizeof(*command));
 	if (command != NULL) {
 		command->commands = commands;
+		command->id = id;
 		command->path = strdup(path);
 		command->node = strdup(node);
 		command->reason = strdup(reason);
@@ -257,6 +277,7 @@ void commands_run(struct commands *commands, const char *path, const char *node,
 			  "too many commands wait; this one is dropped path=%s "
 			  "node=%s",
 			  path, node);
+		commands->done(commands->done_ctx, node, id, -EAGAIN);
 		if (command != NULL)
 			command_free(command);
 		return;

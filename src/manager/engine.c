@@ -253,6 +253,15 @@ void engine_waive(struct engine *engine, const char *nodes)
 	commit_flush(engine);
 }
 
+void engine_told(struct engine *engine, const char *node, uint64_t id,
+		 int result)
+{
+	if (engine->core == NULL)
+		return;
+	core_told(engine->core, node, id, result);
+	commit_flush(engine);
+}
+
 void engine_effect_done(struct engine *engine, uint64_t grant_id,
 			uint32_t effect_id, int result, const char *body)
 {

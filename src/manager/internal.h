@@ -80,6 +80,7 @@ enum output_kind {
 	OUTPUT_HELLO,
 	OUTPUT_ACK,
 	OUTPUT_DRAIN,
+	OUTPUT_TELL,
 	OUTPUT_EFFECT,
 	OUTPUT_EVENTS, /* read a job's events and answer with them */
 };
@@ -89,15 +90,15 @@ struct output {
 	struct output *prev, *next;
 	uint64_t token; /* REPLY, EVENTS */
 	int result;     /* REPLY */
-	char *text;     /* REPLY: error; DRAIN: reason; EFFECT: body */
+	char *text;     /* REPLY: error; DRAIN, TELL: reason; EFFECT: body */
 	char *hint;     /* REPLY */
 	char *members;  /* REPLY */
 	struct fanout_plan *plan;  /* FANOUT */
-	char *node;                /* HELLO, ACK, DRAIN */
+	char *node;                /* HELLO, ACK, DRAIN, TELL */
 	uint64_t peer;             /* HELLO */
 	uint8_t nonce[NONCE_SIZE]; /* HELLO */
-	uint64_t sequence;         /* ACK */
-	bool is_drained;           /* DRAIN */
+	uint64_t sequence;         /* ACK; TELL: its id */
+	bool is_drained;           /* DRAIN, TELL */
 	uint64_t grant_id;         /* EFFECT */
 	char *driver;              /* EFFECT */
 	char *effect_kind;         /* EFFECT */

@@ -189,18 +189,32 @@ static void on_acknowledge(void *ctx, const char *node, uint64_t sequence)
 	output_finish(ctx, output, is_ok);
 }
 
-static void on_drain(void *ctx, const char *node, bool is_drained,
-		     const char *reason)
+static void drain_output(struct engine *engine, enum output_kind kind,
+			 uint64_t id, const char *node, bool is_drained,
+			 const char *reason)
 {
-	struct output *output = output_create(ctx, OUTPUT_DRAIN);
+	struct output *output = output_create(engine, kind);
 	bool is_ok = true;
 
 	if (output == NULL)
 		return;
+	output->sequence = id;
 	output->node = copy_text(node, &is_ok);
 	output->text = copy_text(reason == NULL ? "" : reason, &is_ok);
 	output->is_drained = is_drained;
-	output_finish(ctx, output, is_ok);
+	output_finish(engine, output, is_ok);
+}
+
+static void on_drain(void *ctx, const char *node, bool is_drained,
+		     const char *reason)
+{
+	drain_output(ctx, OUTPUT_DRAIN, 0, node, is_drained, reason);
+}
+
+static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
+		    const char *reason)
+{
+	drain_output(ctx, OUTPUT_TELL, id, node, is_drained, reason);
 }
 
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
@@ -226,6 +240,7 @@ const struct core_ops outputs_core_ops = {
 	.fanout = on_fanout,
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
+	.tell = on_tell,
 	.effect = on_effect,
 };
 
@@ -255,8 +270,6 @@ static void send_drain(struct engine *engine, const struct output *output)
 	struct drain_body body = { .is_drained = output->is_drained };
 	struct writer writer = { .limit = FRAME_SIZE_MAX };
 
-	engine->ops->drain(engine->ops_ctx, output->node, output->is_drained,
-			   output->text);
 	if (session == NULL)
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", output->node);
@@ -314,6 +327,11 @@ void output_run(struct engine *engine, struct output *output_owned)
 		break;
 	case OUTPUT_DRAIN:
 		send_drain(engine, output);
+		break;
+	case OUTPUT_TELL:
+		engine->ops->drain(engine->ops_ctx, output->sequence,
+				   output->node, output->is_drained,
+				   output->text);
 		break;
 	case OUTPUT_EFFECT:
 		run_effect(engine, output);

@@ -126,7 +126,33 @@ static const char *on_store_error(void *ctx)
 				       : store_worker_error(manager->worker);
 }
 
-static void on_drain(void *ctx, const char *node, bool is_drained,
+/* The engine hears of it in the next turn. */
+static void told_later(struct manager *manager, const char *node, uint64_t id,
+		       int result)
+{
+	struct told *told = calloc(1, sizeof(*told));
+
+	if (told == NULL) {
+		log_error(manager->log,
+			  "out of memory: the site is told of node %s again "
+			  "after a restart",
+			  node);
+		return;
+	}
+	snprintf(told->node, sizeof(told->node), "%s", node);
+	told->id = id;
+	told->result = result;
+	told->next = manager->told;
+	manager->told = told;
+}
+
+static void on_command_done(void *ctx, const char *node, uint64_t id,
+			    int result)
+{
+	told_later(ctx, node, id, result);
+}
+
+static void on_drain(void *ctx, uint64_t id, const char *node, bool is_drained,
 		     const char *reason)
 {
 	struct manager *manager = ctx;
@@ -136,8 +162,10 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 
 	log_warning(manager->log, "node %s node=%s reason=%s",
 		    is_drained ? "drained" : "undrained", node, reason);
-	if (*path != 0)
-		commands_run(manager->commands, path, node, reason);
+	if (*path == 0)
+		told_later(manager, node, id, 0);
+	else
+		commands_run(manager->commands, path, node, reason, id);
 }
 
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
@@ -206,6 +234,12 @@ static void close_all(struct manager *manager)
 	commands_destroy(take_ptr(manager->commands));
 	engine_destroy(take_ptr(manager->engine));
 	store_close(take_ptr(manager->store));
+	while (manager->told != NULL) {
+		struct told *told = manager->told;
+
+		manager->told = told->next;
+		free(told);
+	}
 	while (manager->unable != NULL) {
 		struct unable *unable = manager->unable;
 
@@ -266,6 +300,18 @@ static void end_effects(struct manager *manager)
 	}
 }
 
+static void end_told(struct manager *manager)
+{
+	struct told *told;
+
+	while ((told = manager->told) != NULL) {
+		manager->told = told->next;
+		engine_told(manager->engine, told->node, told->id,
+			    told->result);
+		free(told);
+	}
+}
+
 static void on_prepare(uv_prepare_t *prepare)
 {
 	struct manager *manager = prepare->data;
@@ -278,6 +324,7 @@ static void on_prepare(uv_prepare_t *prepare)
 		return;
 	}
 	end_effects(manager);
+	end_told(manager);
 	deadline_ms = engine_deadline_ms(manager->engine);
 	now_ms = clock_monotonic_ms(&manager->clock);
 	if (deadline_ms == DEADLINE_NONE) {
@@ -400,9 +447,9 @@ static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
 		result = net_create(manager->loop, &clients,
 				    &manager->clients_net);
 	if (result == 0)
-		result =
-			commands_create(manager->loop, manager->log,
-					COMMAND_TIMEOUT_MS, &manager->commands);
+		result = commands_create(manager->loop, manager->log,
+					 COMMAND_TIMEOUT_MS, on_command_done,
+					 manager, &manager->commands);
 	if (result < 0)
 		return error_set(ret_error, result, "out of memory");
 	return gate_connections == 0

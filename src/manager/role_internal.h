@@ -18,6 +18,14 @@ struct unable {
 	struct unable *next;
 };
 
+/* A call of the site's tools that has ended. */
+struct told {
+	char node[NODE_NAME_MAX + 1];
+	uint64_t id;
+	int result;
+	struct told *next;
+};
+
 struct manager {
 	uv_loop_t *loop;
 	char *config_path;
@@ -39,6 +47,7 @@ struct manager {
 	struct commands *commands;
 	struct http *http;
 	struct unable *unable;
+	struct told *told;
 
 	uv_prepare_t prepare;
 	uv_timer_t timer;

@@ -489,7 +489,9 @@ static void nodes_seen(void *ctx, json_t *answer)
 		if (is_drained)
 			ask(admin, "node-undrain", one_node(place), ignore,
 			    NULL);
-		if (is_drained || strcmp(text_of(item, "state"), "up") != 0 ||
+		if (is_drained ||
+		    json_is_true(json_object_get(item, "untold")) ||
+		    strcmp(text_of(item, "state"), "up") != 0 ||
 		    json_integer_value(json_object_get(item, "grants")) != 0 ||
 		    json_integer_value(json_object_get(item, "owes")) != 0)
 			admin->nodes_are_well = false;

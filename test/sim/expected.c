@@ -124,6 +124,7 @@ static const char *const expected[] = {
 	"fault:client-babbles",
 	"fault:client-restarts",
 	"fault:clock-jump",
+	"fault:command-fails",
 	"fault:connection-broken",
 	"fault:connection-reset",
 	"fault:cut-1",

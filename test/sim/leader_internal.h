@@ -76,6 +76,7 @@ struct process {
 	struct open_call *calls;
 	struct caller *callers;
 	struct effect_run *effects;
+	struct tell_run *tells;
 	struct process *prev, *next;
 };
 

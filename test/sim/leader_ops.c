@@ -118,11 +118,60 @@ static const char *on_store_error(void *ctx)
 	return process->store_error;
 }
 
-static void on_drain(void *ctx, const char *node, bool is_drained,
+/* A drain or undrain command that runs. */
+struct tell_run {
+	struct process *process;
+	uint64_t id;
+	int result;
+	char node[32];
+	uint64_t handle;
+	struct tell_run *prev, *next;
+};
+
+static void on_command_done(void *ctx)
+{
+	struct tell_run *run = ctx;
+	struct process *process = run->process;
+
+	DL_DELETE(process->tells, run);
+	engine_told(process->engine, run->node, run->id, run->result);
+	free(run);
+	process_settle(process);
+}
+
+static void command_start(struct process *process, const char *node,
+			  uint64_t id)
+{
+	struct world *world = process->leader->world;
+	struct tell_run *run = world_allocate(sizeof(*run));
+
+	run->process = process;
+	run->id = id;
+	snprintf(run->node, sizeof(run->node), "%s", node);
+	if (!world->is_calm && sim_rng_below(&process->leader->rng, 100) < 25) {
+		coverage_hit(world->coverage, "fault:command-fails");
+		run->result = -EIO;
+	}
+	run->handle =
+		sim_queue_add(world->queue,
+			      5 + sim_rng_below(&process->leader->rng, 3000),
+			      on_command_done, run);
+	DL_APPEND(process->tells, run);
+}
+
+static void on_drain(void *ctx, uint64_t id, const char *node, bool is_drained,
 		     const char *reason)
 {
 	struct process *process = ctx;
 	struct world *world = process->leader->world;
+	const struct tell_run *other;
+
+	DL_FOREACH (process->tells, other)
+		if (strcmp(other->node, node) == 0 &&
+		    other->id >> 32 == id >> 32)
+			world_fail(world, "two commands for %s at a time",
+				   node);
+	command_start(process, node, id);
 
 	coverage_hit(world->coverage, is_drained ? "manager:drain-command"
 						 : "manager:undrain-command");
@@ -181,6 +230,13 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 void process_effects_fini(struct process *process)
 {
 	struct effect_run *run, *next;
+	struct tell_run *tell, *next_tell;
+
+	DL_FOREACH_SAFE (process->tells, tell, next_tell) {
+		DL_DELETE(process->tells, tell);
+		sim_queue_cancel(process->leader->world->queue, tell->handle);
+		free(tell);
+	}
 
 	DL_FOREACH_SAFE (process->effects, run, next) {
 		DL_DELETE(process->effects, run);

@@ -135,9 +135,15 @@ struct core_ops {
 	void (*fanout)(void *ctx, const struct core_fanout *fanout);
 	/* A late confirmation was taken in: it need not be repeated. */
 	void (*acknowledge)(void *ctx, const char *node, uint64_t sequence);
-	/* Tell the site's tools that a node gets no more jobs, or again. */
+	/* Let the node know that it gets no more jobs, or again. */
 	void (*drain)(void *ctx, const char *node, bool is_drained,
 		      const char *reason);
+	/*
+	 * Tell the site's tools the same; core_told() is to say how that has
+	 * ended. No second call of a node is made before, but by another core.
+	 */
+	void (*tell)(void *ctx, uint64_t id, const char *node, bool is_drained,
+		     const char *reason);
 	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
 		       const struct fairlead_effect *effect);
 };
@@ -292,6 +298,9 @@ void core_fanout_done(struct core *core, uint64_t fanout_id,
 /* An effect has completed, or its deadline has passed (-ETIMEDOUT). */
 void core_effect_done(struct core *core, uint64_t grant_id, uint32_t effect_id,
 		      int result, const char *body);
+
+/* A call of `tell` has ended: 0, or a negative errno, and it is made again. */
+void core_told(struct core *core, const char *node, uint64_t id, int result);
 
 /*
  * --- views: new JSON objects with the members of the client protocol's

@@ -4,11 +4,8 @@
  * that cannot take a lane back is drained by us, and undrained when it has
  * confirmed all that it is to take back. An operator's drain is never undone
  * by us, nor is one for a grant of which we know nothing to wait for.
- *
- * The site's tools are told again when a node repeats that it gives up: it
- * does so when we may have died before they were told.
+ * A node that repeats that it gives up may have new words: they are told too.
  */
-
 #include "manager/core/fit.h"
 #include "manager/core/state.h"
 
@@ -42,20 +39,22 @@ void core_drain(struct core *core, struct node *node, const char *reason,
 	node->is_drained_by_us = by == DRAIN_UNTIL_CLEAN;
 	free(node->reason);
 	node->reason = memory_text(text);
+	node->is_untold = true;
 	core_store_node(core, node);
 	core->ops->drain(core->ops_ctx, node->name, true, node->reason);
+	core_tell(core, node);
 }
 
 static void undrain(struct core *core, struct node *node, enum edge edge)
 {
-	char *reason = take_ptr(node->reason);
-
 	core_hit(core, edge);
 	node->is_drained = false;
 	node->is_drained_by_us = false;
+	node->is_untold = true;
 	core_store_node(core, node);
-	core->ops->drain(core->ops_ctx, node->name, false, reason);
-	free(reason);
+	core->ops->drain(core->ops_ctx, node->name, false,
+			 node->reason == NULL ? "" : node->reason);
+	core_tell(core, node);
 }
 
 void core_drain_settle(struct core *core, struct node *node)

@@ -174,6 +174,9 @@ static void emit_states(const struct core *core, const struct sink *sink)
 	line(sink, "fairlead_nodes{state=\"down\"} %" PRIu32, nodes.down);
 	line(sink, "fairlead_nodes{state=\"leaving\"} %" PRIu32, nodes.leaving);
 	line(sink, "fairlead_nodes{state=\"drained\"} %" PRIu32, nodes.drained);
+	head(sink, "nodes_untold", "gauge",
+	     "Nodes of whose drain, or its end, the site may not know yet.");
+	line(sink, "fairlead_nodes_untold %" PRIu32, nodes.untold);
 	head(sink, "recovering", "gauge", "1 while a recovery is under way.");
 	line(sink, "fairlead_recovering %d", core->recovery > 0);
 	head(sink, "tombstones", "gauge", "Released keys that are remembered.");

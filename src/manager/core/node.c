@@ -118,7 +118,7 @@ uint32_t nodes_chunk_count(const struct nodes *nodes)
 
 bool node_is_needed(const struct node *node)
 {
-	return node->job_count > 0 || node->report_count > 0;
+	return node->job_count > 0 || node->report_count > 0 || node->is_untold;
 }
 
 void node_job_add(struct node *node, uint32_t slot)

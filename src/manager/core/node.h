@@ -68,8 +68,15 @@ struct node {
 	bool is_pinned; /* an event is about it: it cannot go now */
 	bool is_drained;
 	bool is_drained_by_us; /* and undrained by us when it is clean */
-	char *reason;          /* of the drain, or NULL */
-	char *version;         /* software, or NULL */
+	/* The site's tools may not know of the drain, or of its end. */
+	bool is_untold;
+	bool is_tell_stale;     /* there was a change since the call */
+	uint64_t tell_id;       /* of the call under way; 0: none */
+	uint64_t tell_at_ms;    /* when to call again */
+	uint32_t tell_delay_ms; /* after the next failure */
+	/* Of the drain; of the last one while its end is untold; or NULL. */
+	char *reason;
+	char *version;                         /* software, or NULL */
 	uint8_t incarnation[NODE_INCARNATION]; /* valid from serial 1 on */
 	uint32_t serial;
 	uint32_t past_count;

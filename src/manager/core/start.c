@@ -137,6 +137,7 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 		core_recovery_begin(core);
 	else
 		core_recovery_resume(core);
+	core_tell_resume(core);
 	resume_collect(core);
 	resume(core);
 	return 0;
@@ -148,10 +149,13 @@ uint64_t core_deadline_ms(const struct core *core)
 {
 	uint64_t effects_ms = core_effects_deadline_ms(core);
 	uint64_t retry_ms = core_retry_deadline_ms(core);
+	uint64_t first_ms = core->tell_at_ms;
 
 	if (core->resume_next < core->resume_count)
 		return 0;
-	return effects_ms < retry_ms ? effects_ms : retry_ms;
+	if (effects_ms < first_ms)
+		first_ms = effects_ms;
+	return retry_ms < first_ms ? retry_ms : first_ms;
 }
 
 void core_tick(struct core *core)
@@ -161,4 +165,5 @@ void core_tick(struct core *core)
 	resume(core);
 	core_effects_tick(core, now_ms);
 	core_retry_tick(core, now_ms);
+	core_tell_tick(core, now_ms);
 }

@@ -116,6 +116,8 @@ struct core {
 	uint64_t recovery;      /* the epoch in which it began; 0: none */
 	uint64_t retry_at_ms;   /* no job's retry is earlier */
 	uint64_t reports_at_ms; /* when reports are revoked again */
+	uint64_t tell_at_ms;    /* no node's call is made again earlier */
+	uint64_t next_tell_id;
 
 	struct interconnects interconnects;
 	struct nodes nodes;
@@ -384,6 +386,14 @@ void core_drain(struct core *core, struct node *node, const char *reason,
 void core_drain_settle(struct core *core, struct node *node);
 /* How many grants the node is to take back and has not. */
 uint32_t core_node_owes(const struct core *core, const struct node *node);
+
+/* --- tell.c: the site's tools --- */
+
+/* The node's drain has changed, and its row says that it is untold. */
+void core_tell(struct core *core, struct node *node);
+/* After a start: what an earlier core has not told. */
+void core_tell_resume(struct core *core);
+void core_tell_tick(struct core *core, uint64_t now_ms);
 
 /* --- waive.c --- */
 

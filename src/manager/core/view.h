@@ -9,7 +9,7 @@ struct pool_counts {
 };
 
 struct node_counts {
-	uint32_t up, down, leaving, drained;
+	uint32_t up, down, leaving, drained, untold;
 };
 
 /* While a recovery is under way what would be free is withheld. */

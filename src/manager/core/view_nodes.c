@@ -72,7 +72,9 @@ static json_t *node_json(const struct core *core, const struct node *node,
 	view_text(item, "incarnation", incarnation);
 	view_text(item, "version", node->version == NULL ? "" : node->version);
 	view_set(item, "drained", json_boolean(node->is_drained));
-	view_text(item, "reason", node->reason == NULL ? "" : node->reason);
+	view_text(item, "reason",
+		  node->is_drained && node->reason != NULL ? node->reason : "");
+	view_set(item, "untold", json_boolean(node->is_untold));
 	view_number(item, "grants", node->job_count);
 	view_number(item, "owes", core_node_owes(core, node));
 	view_set(item, "withheld", reports);

@@ -34,6 +34,7 @@ struct node_counts view_node_counts(const struct core *core)
 			counts.down++;
 		counts.leaving += !node->is_configured;
 		counts.drained += node->is_drained;
+		counts.untold += node->is_untold;
 	}
 	return counts;
 }

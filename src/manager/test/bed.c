@@ -263,12 +263,13 @@ static const char *on_store_error(void *ctx)
 	return "the disk says no";
 }
 
-static void on_drain(void *ctx, const char *node, bool is_drained,
+static void on_drain(void *ctx, uint64_t id, const char *node, bool is_drained,
 		     const char *reason)
 {
 	struct bed *bed = ctx;
 
 	bed->drain_count++;
+	bed->drain_id = id;
 	bed->drain_value = is_drained;
 	strcpy(bed->drain_node, node);
 }

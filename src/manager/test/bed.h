@@ -65,6 +65,7 @@ struct bed {
 	unsigned int replay_count;
 	uint64_t epoch; /* of the last start or replay */
 	unsigned int drain_count;
+	uint64_t drain_id;
 	char drain_node[NODE_NAME_MAX + 1];
 	bool drain_value;
 	unsigned int effect_count;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,31 @@ struct bench {
 	char folder[40];
 	char script[64];
 	char output[64];
+	/* The last end that was told, and how many were. */
+	char done_node[16];
+	uint64_t done_id;
+	int done_result;
+	unsigned int done_count;
 };
+
+static void on_done(void *ctx, const char *node, uint64_t id, int result)
+{
+	struct bench *bench = ctx;
+
+	snprintf(bench->done_node, sizeof(bench->done_node), "%s", node);
+	bench->done_id = id;
+	bench->done_result = result;
+	bench->done_count++;
+}
+
+static void assert_done(const struct bench *bench, const char *node,
+			uint64_t id, int result)
+{
+	assert_string_equal(bench->done_node, node);
+	assert_int_equal(bench->done_id, id);
+	assert_int_equal(bench->done_result, result);
+	assert_int_equal(bench->done_count, 1);
+}
 
 static void on_line(void *sink_data, enum log_level level, const char *line)
 {
@@ -72,7 +97,7 @@ static void begin(struct bench *bench, uint64_t timeout_ms, const char *body)
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(chmod(bench->script, 0700), 0);
 	assert_int_equal(commands_create(&bench->loop, &bench->log, timeout_ms,
-					 &bench->commands),
+					 on_done, bench, &bench->commands),
 			 0);
 }
 
@@ -99,11 +124,13 @@ static void node_and_reason_are_plain_arguments(void **state)
 
 	begin(bench, LONG_MS, "printf '%s|%s|%s' \"$1\" \"$2\" $# > output");
 	commands_run(bench->commands, bench->script, "n7",
-		     "busy; touch x $(touch y) `touch z` 'q' \"d\"\nline");
+		     "busy; touch x $(touch y) `touch z` 'q' \"d\"\nline",
+		     7);
 	finish(bench);
 	assert_output(bench, "n7|busy; touch x $(touch y) `touch z` 'q' "
 			     "\"d\"\nline|2");
 	assert_non_null(strstr(bench->lines, "info: command done"));
+	assert_done(bench, "n7", 7, 0);
 }
 
 static void a_failure_is_logged_with_what_it_said(void **state)
@@ -111,11 +138,12 @@ static void a_failure_is_logged_with_what_it_said(void **state)
 	struct bench *bench = *state;
 
 	begin(bench, LONG_MS, "echo no such node >&2; exit 3");
-	commands_run(bench->commands, bench->script, "n7", "x");
+	commands_run(bench->commands, bench->script, "n7", "x", 7);
 	finish(bench);
 	assert_non_null(strstr(bench->lines, "error: command failed"));
 	assert_non_null(strstr(bench->lines, "node=n7 status=3"));
 	assert_non_null(strstr(bench->lines, "no such node"));
+	assert_done(bench, "n7", 7, -EIO);
 }
 
 static void much_output_is_cut(void **state)
@@ -125,7 +153,7 @@ static void much_output_is_cut(void **state)
 	begin(bench, LONG_MS,
 	      "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567"
 	      "89 >&2; i=$((i+1)); done; exit 1");
-	commands_run(bench->commands, bench->script, "n7", "x");
+	commands_run(bench->commands, bench->script, "n7", "x", 7);
 	finish(bench);
 	assert_non_null(strstr(bench->lines, "error: command failed"));
 	assert_true(strlen(bench->lines) < LOG_LINE_MAX);
@@ -136,10 +164,11 @@ static void a_program_that_is_not_there_is_logged(void **state)
 	struct bench *bench = *state;
 
 	begin(bench, LONG_MS, ":");
-	commands_run(bench->commands, "/nonexistent/program", "n7", "x");
+	commands_run(bench->commands, "/nonexistent/program", "n7", "x", 7);
 	finish(bench);
 	assert_non_null(strstr(bench->lines, "could not be started"));
 	assert_non_null(strstr(bench->lines, "no such file"));
+	assert_done(bench, "n7", 7, -ENOENT);
 }
 
 static void a_command_that_hangs_is_killed_with_its_children(void **state)
@@ -147,9 +176,10 @@ static void a_command_that_hangs_is_killed_with_its_children(void **state)
 	struct bench *bench = *state;
 
 	begin(bench, 50, "sleep 1000 & wait");
-	commands_run(bench->commands, bench->script, "n7", "x");
+	commands_run(bench->commands, bench->script, "n7", "x", 7);
 	finish(bench);
 	assert_non_null(strstr(bench->lines, "took too long"));
+	assert_done(bench, "n7", 7, -ETIMEDOUT);
 }
 
 static void all_that_wait_have_their_turn(void **state)
@@ -159,7 +189,7 @@ static void all_that_wait_have_their_turn(void **state)
 
 	begin(bench, LONG_MS, "printf . >> output");
 	for (int i = 0; i < 3 * COMMANDS_RUNNING_MAX; i++)
-		commands_run(bench->commands, bench->script, "n7", "x");
+		commands_run(bench->commands, bench->script, "n7", "x", 7);
 	assert_int_equal(commands_count(bench->commands),
 			 3 * COMMANDS_RUNNING_MAX);
 	finish(bench);
@@ -173,11 +203,12 @@ static void too_many_are_dropped_and_logged(void **state)
 
 	begin(bench, LONG_MS, ":");
 	for (int i = 0; i < COMMANDS_WAITING_MAX + COMMANDS_RUNNING_MAX; i++)
-		commands_run(bench->commands, bench->script, "n7", "x");
+		commands_run(bench->commands, bench->script, "n7", "x", 7);
 	assert_string_equal(bench->lines, "");
-	commands_run(bench->commands, bench->script, "n8", "x");
+	commands_run(bench->commands, bench->script, "n8", "x", 7);
 	assert_non_null(strstr(bench->lines, "dropped"));
 	assert_non_null(strstr(bench->lines, "node=n8"));
+	assert_done(bench, "n8", 7, -EAGAIN);
 }
 
 int main(void)

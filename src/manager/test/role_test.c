@@ -573,6 +573,22 @@ static void keys_of_another_cluster_are_refused(void **state)
 	json_decref(answer);
 }
 
+/* Soon there is nothing that the site would have to be told. */
+static void assert_told(struct bench *bench)
+{
+	json_t *answer;
+	const char *text;
+	bool is_told;
+
+	do {
+		uv_run(&bench->loop, UV_RUN_NOWAIT);
+		answer = client_ask(bench, "metrics", NULL, 0);
+		text = json_string_value(json_object_get(answer, "text"));
+		is_told = strstr(text, "\nfairlead_nodes_untold 0\n") != NULL;
+		json_decref(answer);
+	} while (!is_told);
+}
+
 static void draining_a_node_runs_the_sites_command(void **state)
 {
 	struct bench *bench = *state;
@@ -591,6 +607,10 @@ static void draining_a_node_runs_the_sites_command(void **state)
 	assert_non_null(fgets(text, sizeof(text), file));
 	fclose(file);
 	assert_string_equal(text, "n2 bad cable");
+	assert_told(bench);
+	/* There is no command that would be told of the end. */
+	json_decref(client_ask(bench, "node-undrain", "\"nodes\":\"n2\"", 0));
+	assert_told(bench);
 }
 
 static void an_effect_without_an_executor_fails_its_job(void **state)

@@ -50,7 +50,7 @@ static void a_node_that_gives_up_is_drained_with_its_words(void **state)
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
 	fixture_restart(f);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
-	/* It is not told again by a restart. */
+	/* The node is not told again by a restart. */
 	assert_int_equal(f->drain_count, 1);
 }
 
@@ -223,6 +223,130 @@ static void what_we_know_nothing_of_is_for_an_operator(void **state)
 	assert_int_equal(f->drain_count, 2);
 }
 
+/* --- the site's tools --- */
+
+/* The last call; it was the n-th. */
+static const struct told_tell *last_tell(const struct fixture *f, size_t count)
+{
+	assert_int_equal(f->tell_count, count);
+	return &f->tells[count - 1];
+}
+
+static void told(struct fixture *f, uint64_t id, int result)
+{
+	core_told(f->core, "n0", id, result);
+}
+
+static void pass_to_deadline(struct fixture *f)
+{
+	uint64_t now_ms = clock_monotonic_ms(&f->clock_seam);
+	uint64_t deadline_ms = core_deadline_ms(f->core);
+
+	assert_true(deadline_ms != DEADLINE_NONE);
+	fixture_advance(f, deadline_ms > now_ms ? deadline_ms - now_ms : 0);
+}
+
+static void the_site_is_told_of_a_drain_and_its_end(void **state)
+{
+	struct fixture *f = *state;
+
+	operator_drain(f, "n0", true, "new cable");
+	assert_string_equal(last_tell(f, 1)->node, "n0");
+	assert_string_equal(last_tell(f, 1)->reason, "new cable");
+	assert_true(last_tell(f, 1)->is_drained);
+	told(f, last_tell(f, 1)->id, 0);
+	operator_drain(f, "n0", false, NULL);
+	assert_false(last_tell(f, 2)->is_drained);
+	assert_string_equal(last_tell(f, 2)->reason, "new cable");
+	told(f, last_tell(f, 2)->id, 0);
+	fixture_restart(f);
+	fixture_advance(f, 3600000);
+	assert_int_equal(f->tell_count, 2);
+}
+
+static void what_a_crash_left_untold_is_told_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	operator_drain(f, "n0", true, "new cable");
+	id = last_tell(f, 1)->id;
+	fixture_restart(f);
+	pass_to_deadline(f);
+	assert_true(last_tell(f, 2)->is_drained);
+	assert_string_equal(last_tell(f, 2)->reason, "new cable");
+	/* The end of an earlier core's call says nothing here. */
+	told(f, id, 0);
+	operator_drain(f, "n0", false, NULL);
+	assert_int_equal(f->tell_count, 2);
+	fixture_restart(f);
+	pass_to_deadline(f);
+	assert_false(last_tell(f, 3)->is_drained);
+	assert_string_equal(last_tell(f, 3)->reason, "new cable");
+	told(f, last_tell(f, 3)->id, 0);
+	fixture_restart(f);
+	fixture_advance(f, 3600000);
+	assert_int_equal(f->tell_count, 3);
+}
+
+static void a_call_that_failed_is_made_again_later(void **state)
+{
+	struct fixture *f = *state;
+
+	operator_drain(f, "n0", true, "new cable");
+	told(f, last_tell(f, 1)->id, -EIO);
+	fixture_advance(f, 29999);
+	assert_int_equal(f->tell_count, 1);
+	fixture_advance(f, 1);
+	told(f, last_tell(f, 2)->id, -ETIMEDOUT);
+	fixture_advance(f, 59999);
+	assert_int_equal(f->tell_count, 2);
+	fixture_advance(f, 1);
+	told(f, last_tell(f, 3)->id, 0);
+	fixture_advance(f, 3600000);
+	assert_int_equal(f->tell_count, 3);
+}
+
+static void one_call_of_a_node_is_under_way_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t first;
+
+	operator_drain(f, "n0", true, "new cable");
+	first = last_tell(f, 1)->id;
+	operator_drain(f, "n0", false, NULL);
+	operator_drain(f, "n0", true, "newer cable");
+	operator_drain(f, "n1", true, "dust");
+	assert_string_equal(last_tell(f, 2)->node, "n1");
+	/* The last change counts, whatever became of the call before. */
+	told(f, first, -EIO);
+	assert_true(last_tell(f, 3)->is_drained);
+	assert_string_equal(last_tell(f, 3)->reason, "newer cable");
+	told(f, first, 0);
+	told(f, last_tell(f, 3)->id, 0);
+	fixture_advance(f, 3600000);
+	assert_int_equal(f->tell_count, 3);
+}
+
+static void a_node_that_leaves_stays_until_the_site_is_told(void **state)
+{
+	struct fixture *f = *state;
+	struct fairlead_error error;
+	char *changes;
+
+	operator_drain(f, "n0", true, "new cable");
+	f->config.nodes = "n[1-9]";
+	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
+			 0);
+	assert_string_equal(changes, "nodes leaving: n0");
+	free(changes);
+	fixture_restart(f);
+	pass_to_deadline(f);
+	told(f, last_tell(f, 2)->id, 0);
+	assert_null(nodes_find(&f->core->nodes, "n0"));
+	told(f, f->tells[1].id, 0);
+}
+
 static void a_long_reason_is_cut_between_characters(void **state)
 {
 	struct fixture *f = *state;
@@ -255,6 +379,11 @@ int main(void)
 		T(a_released_grant_that_lingers_keeps_the_drain),
 		T(an_epilog_that_gives_up_before_the_release_drains),
 		T(what_we_know_nothing_of_is_for_an_operator),
+		T(the_site_is_told_of_a_drain_and_its_end),
+		T(what_a_crash_left_untold_is_told_again),
+		T(a_call_that_failed_is_made_again_later),
+		T(one_call_of_a_node_is_under_way_at_a_time),
+		T(a_node_that_leaves_stays_until_the_site_is_told),
 		T(a_long_reason_is_cut_between_characters),
 	};
 

@@ -114,6 +114,21 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 	told->reason = memory_text(reason);
 }
 
+static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
+		    const char *reason)
+{
+	struct fixture *fixture = ctx;
+	struct told_tell *told;
+
+	if (fixture->is_failing)
+		return;
+	told = APPEND(fixture->tells, fixture->tell_count);
+	told->id = id;
+	told->node = memory_text(node);
+	told->is_drained = is_drained;
+	told->reason = memory_text(reason);
+}
+
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 		      const struct fairlead_effect *effect)
 {
@@ -136,6 +151,7 @@ static const struct core_ops ops = {
 	.fanout = on_fanout,
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
+	.tell = on_tell,
 	.effect = on_effect,
 };
 
@@ -306,6 +322,10 @@ static void told_free(struct fixture *fixture)
 		free(fixture->drains[i].node);
 		free(fixture->drains[i].reason);
 	}
+	for (size_t i = 0; i < fixture->tell_count; i++) {
+		free(fixture->tells[i].node);
+		free(fixture->tells[i].reason);
+	}
 	for (size_t i = 0; i < fixture->effect_count; i++)
 		free(fixture->effects[i].driver);
 }
@@ -317,6 +337,7 @@ void fixture_forget(struct fixture *fixture)
 	fixture->fanout_count = 0;
 	fixture->ack_count = 0;
 	fixture->drain_count = 0;
+	fixture->tell_count = 0;
 	fixture->effect_count = 0;
 }
 

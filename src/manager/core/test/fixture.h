@@ -51,6 +51,13 @@ struct told_drain {
 	char *reason;
 };
 
+struct told_tell {
+	uint64_t id;
+	char *node;
+	bool is_drained;
+	char *reason;
+};
+
 struct told_effect {
 	uint64_t grant_id;
 	uint32_t id;
@@ -83,6 +90,8 @@ struct fixture {
 	size_t ack_count;
 	struct told_drain *drains;
 	size_t drain_count;
+	struct told_tell *tells;
+	size_t tell_count;
 	struct told_effect *effects;
 	size_t effect_count;
 	struct edge_count *edges;

@@ -399,10 +399,27 @@ static void fanout_end(struct world *world, size_t i)
 			 fanout.count);
 }
 
+/* Commands of the site end well, or not, or nobody hears how. */
+static void site_answers(struct world *world)
+{
+	struct fixture *f = world->fixture;
+
+	while (world->tells_seen < f->tell_count) {
+		const struct told_tell *tell = &f->tells[world->tells_seen++];
+		const char *node = tell->node;
+		uint64_t id = tell->id;
+
+		if (chance(world, 70))
+			core_told(f->core, node, id,
+				  chance(world, 20) ? -EIO : 0);
+	}
+}
+
 static void outputs_take(struct world *world)
 {
 	struct fixture *f = world->fixture;
 
+	site_answers(world);
 	while (world->fanouts_seen < f->fanout_count)
 		fanout_begin(world, &f->fanouts[world->fanouts_seen++]);
 	while (world->acks_seen < f->ack_count) {
@@ -736,6 +753,7 @@ void world_heal(struct world *world)
 		fixture_forget(f);
 		world->fanouts_seen = 0;
 		world->acks_seen = 0;
+		world->tells_seen = 0;
 	}
 }
 
