@@ -225,8 +225,6 @@ static void on_edge(void *ctx, const char *edge)
 	struct world *world = process->leader->world;
 
 	coverage_add(world->coverage, edge, 1);
-	if (strcmp(edge, "recovery:over") == 0)
-		oracle_recovered(world->oracle);
 }
 
 static int open_store(struct process *process, struct fairlead_error *ret_error)

@@ -12,6 +12,7 @@
 
 #include "leader_internal.h"
 #include "manager/store/batch.h"
+#include "oracle.h"
 
 static void on_store(void *ctx);
 
@@ -52,6 +53,21 @@ static void note_error(struct process *process, int result,
 		     strerrorname_np(-result));
 }
 
+/*
+ * A recovery is over when that is on disk: a manager that fails before begins
+ * again where it was, and awaits the same nodes.
+ */
+static void note_recovery(struct process *process,
+			  const struct store_batch *batch)
+{
+	store_batch_foreach(batch, row)
+	{
+		if (row->table == STORE_META && row->verb == STORE_PUT &&
+		    strcmp(row->key, "recovering") == 0 && row->id == 0)
+			oracle_recovered(process->leader->world->oracle);
+	}
+}
+
 static int carry_out_commit(struct process *process, struct store_op *op)
 {
 	struct fairlead_error error = { 0 };
@@ -66,6 +82,8 @@ static int carry_out_commit(struct process *process, struct store_op *op)
 	if (result < 0) {
 		note_error(process, result, &error);
 		cancel_waiting(process);
+	} else {
+		note_recovery(process, op->batch);
 	}
 	return result;
 }
