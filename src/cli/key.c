@@ -11,8 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "cli/key_nodes.h"
 #include "cli/keyring.h"
 #include "cli/output.h"
+#include "cli/remote.h"
 #include "manager/wire/keyfile.h"
 #include "sys/rng.h"
 
@@ -227,6 +229,28 @@ static int run_activate(struct cli *cli)
 
 static int run_retire(struct cli *cli)
 {
+	struct manager_keys keys;
+	struct keyring keyring;
+	uint32_t active = 0;
+	bool is_rotating = false;
+	int code = start(cli);
+
+	if (code == EXIT_DONE)
+		code = open_keys(cli, KEYRING_SHOW, &keyring, &keys);
+	if (code != EXIT_DONE)
+		return code;
+	for (size_t i = 0; i < keys.count; i++) {
+		is_rotating |= keys.keys[i].state == KEY_RETIRING;
+		if (keys.keys[i].state == KEY_ACTIVE)
+			active = keys.keys[i].id;
+	}
+	manager_keys_fini(&keys);
+	keyring_fini(&keyring);
+	/* Where there is nothing to retire that is what is wrong. */
+	if (is_rotating && !cli_flag(cli, "force"))
+		code = key_check_nodes(cli, active);
+	if (code != EXIT_DONE)
+		return code;
 	return change(cli, manager_keys_retire,
 		      "'fairlead manager reconfigure' ends the rotation");
 }
@@ -364,6 +388,16 @@ static const struct option_spec node_options[] = {
 
 static const struct option_spec key_options[] = { OPTION_KEY, { 0 } };
 
+static const struct option_spec retire_options[] = {
+	OPTION_KEY,
+	{ .name = "force",
+	  .letter = 'f',
+	  .help = "without asking the manager who has the active key" },
+	OPTION_SOCKET,
+	OPTION_TIMEOUT,
+	{ 0 },
+};
+
 static const struct option_spec show_options[] = {
 	OPTION_JSON,
 	OPTION_NO_HEADER,
@@ -412,7 +446,11 @@ static const struct subcommand retire_command = {
 	.name = "retire",
 	.summary = "Forget the retiring key",
 	.arguments = "",
-	.options = key_options,
+	.details =
+		"The manager is asked first which nodes have shown that they "
+		"have the active key;\nwhile there are others the exit code "
+		"is 75, and nothing is changed.",
+	.options = retire_options,
 	.run = run_retire,
 };
 

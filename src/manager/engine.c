@@ -242,6 +242,8 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 		 sodium_memcmp(keys->keys, engine->keys.keys,
 			       keys->count * sizeof(keys->keys[0])) != 0;
 	derive_keys(engine, keys);
+	if (is_new)
+		look_all(engine);
 	return is_new;
 }
 

@@ -153,6 +153,10 @@ struct session {
 	char node[NODE_NAME_MAX + 1];
 	uint8_t incarnation[INCARNATION_SIZE];
 	uint16_t version;
+	uint64_t look_ms;            /* when it is asked again; look.c */
+	uint64_t look_sequence;      /* of the question under way; 0: none */
+	uint32_t look_key_id;        /* that signed it */
+	uint32_t key_id;             /* the newest that it has shown; 0: none */
 	bool is_waiting;             /* in engine.waiting */
 	struct session *prev, *next; /* there */
 	UT_hash_handle hh;           /* by peer */
@@ -193,10 +197,31 @@ void session_tick(struct engine *engine, uint64_t now_ms);
 uint64_t session_deadline_ms(const struct engine *engine);
 void session_fini(struct engine *engine);
 
+/* --- look.c: what nodes are asked between their registrations --- */
+
+/* It was greeted: what it has said of itself is new. */
+void look_begin(struct engine *engine, struct session *session);
+/* The keys have changed: have all show that they follow. */
+void look_all(struct engine *engine);
+/* Ask, if it is time. budget: how many may still be asked in this turn. */
+void look_tick(struct engine *engine, struct session *session, uint64_t now_ms,
+	       unsigned int *budget);
+/* Something of others is in the way there: do not wait. */
+void look_soon(struct engine *engine, const char *node);
+/* False: it does not answer what was asked last. */
+bool look_answer(struct engine *engine, const struct confirm *confirm);
+
 /* --- register.c --- */
 
 void session_register(struct engine *engine, struct session *session,
 		      const struct frame *frame);
+/* Tell the core what a node has. Those of `tell`, -ENOMEM. */
+int register_tell(struct engine *engine,
+		  const struct registration *registration,
+		  int (*tell)(struct core *core,
+			      const struct core_registration *told,
+			      struct fairlead_error *ret_error),
+		  struct fairlead_error *ret_error);
 /* What an error of registration_open() or confirm_open() is counted as. */
 enum refusal session_refusal(int result);
 

@@ -304,7 +304,7 @@ static void run_quarantine_release(struct call *call)
 					ids, call->token);
 }
 
-/* When each node was heard last is known here only. */
+/* When each node was heard last, and with which key, is known here only. */
 static void add_heard(const struct engine *engine, json_t *view)
 {
 	uint64_t now_ms = engine_now_ms(engine);
@@ -317,11 +317,14 @@ static void add_heard(const struct engine *engine, json_t *view)
 		const struct session *session =
 			name == NULL ? NULL : session_of(engine, name);
 
-		if (session != NULL)
-			json_object_set_new(
-				node, "heard_ms",
-				json_integer((json_int_t)(now_ms -
-							  session->heard_ms)));
+		if (session == NULL)
+			continue;
+		json_object_set_new(
+			node, "heard_ms",
+			json_integer((json_int_t)(now_ms - session->heard_ms)));
+		if (session->key_id != 0)
+			json_object_set_new(node, "key",
+					    json_integer(session->key_id));
 	}
 }
 

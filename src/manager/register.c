@@ -73,9 +73,12 @@ void session_reject(struct engine *engine, struct session *session,
 	session_refuse(engine, session, text);
 }
 
-static int tell_core(struct engine *engine,
-		     const struct registration *registration,
-		     struct fairlead_error *ret_error)
+int register_tell(struct engine *engine,
+		  const struct registration *registration,
+		  int (*tell)(struct core *core,
+			      const struct core_registration *told,
+			      struct fairlead_error *ret_error),
+		  struct fairlead_error *ret_error)
 {
 	struct core_inventory_grant *grants;
 	struct core_inventory_object *objects;
@@ -126,7 +129,7 @@ static int tell_core(struct engine *engine,
 				registration->drivers[i].name;
 	}
 	if (grants != NULL && objects != NULL)
-		result = core_register(engine->core, &told, ret_error);
+		result = tell(engine->core, &told, ret_error);
 	else
 		error_set(ret_error, -ENOMEM, "out of memory");
 	free(grants);
@@ -176,7 +179,7 @@ static void take_registration(struct engine *engine, struct session *session,
 
 	if (halt_check(engine, registration))
 		return;
-	result = tell_core(engine, registration, &error);
+	result = register_tell(engine, registration, core_register, &error);
 	if (result == 0)
 		adopt(engine, session, registration);
 	else

@@ -16,7 +16,8 @@
 #include "manager/fanout.h"
 #include "manager/internal.h"
 
-#define SCAN_MS 1000 /* between looks at all leases */
+#define SCAN_MS   1000 /* between looks at all leases */
+#define LOOKS_MAX 256  /* nodes that are asked in one of them */
 
 struct session *session_find(const struct engine *engine, uint64_t peer)
 {
@@ -236,6 +237,7 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 		command.body_size = writer.size;
 		session_command(engine, session, &command);
 		session->is_greeted = true;
+		look_begin(engine, session);
 		fanouts_node_up(engine->fanouts, session);
 	}
 	writer_fini(&writer);
@@ -259,6 +261,10 @@ static void tell_confirmation(struct engine *engine,
 
 static void take_answer(struct engine *engine, const struct confirm *confirm)
 {
+	if (look_answer(engine, confirm))
+		return;
+	if (confirm->op == COMMAND_APPLY && confirm->result == -EEXIST)
+		look_soon(engine, confirm->node);
 	switch (fanouts_answer(engine->fanouts, confirm)) {
 	case FANOUT_TAKEN:
 		return;
@@ -372,11 +378,14 @@ void session_tick(struct engine *engine, uint64_t now_ms)
 {
 	struct session *session;
 	struct session *next;
+	unsigned int budget = LOOKS_MAX;
 
 	if (now_ms < engine->session_scan_ms)
 		return;
-	HASH_ITER (hh, engine->sessions, session, next)
+	HASH_ITER (hh, engine->sessions, session, next) {
 		check_lease(engine, session, now_ms);
+		look_tick(engine, session, now_ms, &budget);
+	}
 	engine->session_scan_ms =
 		engine->sessions == NULL ? DEADLINE_NONE : now_ms + SCAN_MS;
 }

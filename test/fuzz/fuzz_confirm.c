@@ -45,6 +45,20 @@ static void same_check(const struct confirm *confirm,
 	writer_fini(&again);
 }
 
+/* What a QUERY of the inventory is answered with. */
+static void inventory_check(const uint8_t *data, size_t size)
+{
+	struct writer again = { 0 };
+	struct registration registration;
+
+	if (inventory_decode(data, size, &registration) < 0)
+		return;
+	fuzz_check(inventory_encode(&registration, &again) == 0);
+	fuzz_check(again.size == size);
+	writer_fini(&again);
+	registration_fini(&registration);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct writer writer = { 0 };
@@ -55,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	fuzz_check(sodium_init() >= 0);
 	node_master_derive(1, seed, &master);
+	inventory_check(data, size);
 	fuzz_check(confirm_open(&master, 1, data, size, &confirm) < 0);
 	write_bytes(&writer, data, size);
 	tag_append(&writer, &master, &key);

@@ -23,6 +23,14 @@ spread() { # spread KEYS: new key files to the nodes, which are told
 		wait_for accepts $node "$1"
 	done
 }
+follow() { # follow ID NODE...: they have shown that they have that key
+	local id=$1 node
+	shift
+	for node; do
+		[ "$(manager node list | jq --arg n "$node" \
+			'.nodes[] | select(.name == $n).key')" = "$id" ] || return
+	done
+}
 works() { # works NAME: a job from its beginning to its end; the long one is there
 	expect_exit 0 fairlead run -N 3 -n 3 --user $alice -- cxi-lni
 	is "$(grep -c allocated <<<"$out")" 3 'LNIs'
@@ -55,9 +63,17 @@ works
 fairlead node drain n1 --reason test
 fairlead node undrain n1
 
-it 'four: nodes get files without the old key, then it is dropped'
+it 'nobody retires a key that idle nodes have still to do without'
+run fairlead key retire --key "$key"
+is "$code" 75 'exit code'
+expect_error 'have not shown that they have key 2: n\[0-2\]'
+is "$(states)" '1 retiring,2 active' 'keys'
+
+it 'four: nodes get files without the old key, and show it, though no job comes'
 spread 2
-works
+wait_for follow 2 n0 n1 n2
+
+it 'then it is dropped'
 expect_exit 0 fairlead key retire --key "$key"
 fairlead manager reconfigure
 is "$(states)" '2 active' 'keys'

@@ -261,7 +261,8 @@ struct core_registration {
 /*
  * A node has proven who it is. Another incarnation than the last one fences
  * what the node held. Identifiers that it holds and the core does not know
- * are withheld for as long as it reports them, or its driver cannot tell;
+ * are withheld for as long as it reports them (see core_observe), or its driver
+ * cannot tell;
  * grants that the core has released are revoked again. -ENOENT: not one of our
  * nodes. -EEXIST: the incarnation is one that the node has left before, so that
  * two machines go by one name (or one was restored from a snapshot); nothing
@@ -270,6 +271,18 @@ struct core_registration {
 int core_register(struct core *core,
 		  const struct core_registration *registration,
 		  struct fairlead_error *ret_error);
+
+/*
+ * What a node that is up has, as it says when it is asked: what it reported
+ * before and should not have is over, or still there, or new. Nothing is fenced
+ * by it, and that it lacks a grant proves nothing; the version is not looked at.
+ * One that is not up in that incarnation says nothing: -ESTALE. -E2BIG as in
+ * core_register.
+ */
+int core_observe(struct core *core, const struct core_registration *seen,
+		 struct fairlead_error *ret_error);
+/* True while something is withheld since the node reports what is not ours. */
+bool core_node_withholds(const struct core *core, const char *name);
 /* The node's lease has run out, or its connection is gone. */
 void core_node_lost(struct core *core, const char *node);
 /*

@@ -356,6 +356,71 @@ int core_register(struct core *core,
 	return 0;
 }
 
+/* --- between registrations --- */
+
+/* The same, in the same order; another order costs a row, and no more. */
+static bool is_same_reports(const struct node *node,
+			    const struct report *reports, uint32_t count)
+{
+	if (node->report_count != count)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct report *old = &node->reports[i];
+
+		if (old->kind != reports[i].kind ||
+		    (old->kind == REPORT_OBJECT
+			     ? !is_same_object(old, &reports[i])
+			     : old->grant_id != reports[i].grant_id))
+			return false;
+	}
+	return true;
+}
+
+int core_observe(struct core *core, const struct core_registration *seen,
+		 struct fairlead_error *ret_error)
+{
+	struct node *node = nodes_find(&core->nodes, seen->node);
+	struct report *reports;
+	uint32_t count;
+
+	if (node == NULL || node->state != NODE_UP ||
+	    !node_is(node, seen->incarnation))
+		return error_set(ret_error, -ESTALE,
+				 "node '%s' is not up in that incarnation",
+				 seen->node);
+	if (seen->grant_count + seen->object_count > CORE_REPORTS_MAX)
+		return error_set(ret_error, -E2BIG,
+				 "node '%s' reports more than %d grants and "
+				 "objects",
+				 seen->node, CORE_REPORTS_MAX);
+	reports = memory_zero(seen->grant_count + seen->object_count +
+				      node->report_count,
+			      sizeof(*reports));
+	count = reports_of(core, node, seen, reports);
+	count = reports_keep(node, seen, reports, count);
+	if (is_same_reports(node, reports, count)) {
+		free(reports);
+		return 0;
+	}
+	node->is_pinned = true;
+	core_reports_set(core, node, reports, count);
+	core_store_node(core, node);
+	core_reports_revoke(core, node);
+	core_drain_settle(core, node);
+	core_node_unpin(core, node);
+	return 0;
+}
+
+bool core_node_withholds(const struct core *core, const char *name)
+{
+	const struct node *node = nodes_find(&core->nodes, name);
+
+	for (uint32_t i = 0; node != NULL && i < node->report_count; i++)
+		if (node->reports[i].kind == REPORT_OBJECT)
+			return true;
+	return false;
+}
+
 bool core_node_is_up(const struct core *core, const char *name)
 {
 	const struct node *node = nodes_find(&core->nodes, name);

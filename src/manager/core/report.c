@@ -6,7 +6,8 @@
  *
  * An object names no pool, so that its identifiers are withheld in every pool
  * of its interconnect. A report outlives the manager, and the node's lease: it
- * ends when the node registers without it, or confirms the grant.
+ * ends when the node registers without it, says that it is gone when it is asked,
+ * or confirms the grant.
  */
 #include <inttypes.h>
 #include <stdio.h>

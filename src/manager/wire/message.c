@@ -73,6 +73,19 @@ static const struct layout_field driver_fields[] = {
 static const struct layout driver_layout =
 	LAYOUT(struct registration_driver, driver_fields);
 
+#define INVENTORY_FIELDS                                                     \
+	LAYOUT_LIST(struct registration, grants, grant_count, &grant_layout, \
+		    REGISTRATION_GRANTS_MAX),                                \
+		LAYOUT_LIST(struct registration, objects, object_count,      \
+			    &object_layout, REGISTRATION_OBJECTS_MAX),       \
+		LAYOUT_LIST(struct registration, drivers, driver_count,      \
+			    &driver_layout, REGISTRATION_DRIVERS_MAX)
+
+static const struct layout_field inventory_fields[] = { INVENTORY_FIELDS };
+
+static const struct layout inventory_layout =
+	LAYOUT(struct registration, inventory_fields);
+
 static const struct layout_field registration_fields[] = {
 	LAYOUT_NUMBER(struct registration, version, 1, UINT16_MAX),
 	LAYOUT_NAME(struct registration, node, name_is_node),
@@ -82,12 +95,7 @@ static const struct layout_field registration_fields[] = {
 	LAYOUT_PROSE(struct registration, software),
 	LAYOUT_BLOB(struct registration, proof, proof_size,
 		    COMMAND_HEADER_SIZE),
-	LAYOUT_LIST(struct registration, grants, grant_count, &grant_layout,
-		    REGISTRATION_GRANTS_MAX),
-	LAYOUT_LIST(struct registration, objects, object_count, &object_layout,
-		    REGISTRATION_OBJECTS_MAX),
-	LAYOUT_LIST(struct registration, drivers, driver_count, &driver_layout,
-		    REGISTRATION_DRIVERS_MAX),
+	INVENTORY_FIELDS,
 	LAYOUT_EXTENSION
 };
 
@@ -153,7 +161,7 @@ static const struct layout revoke_layout =
 
 static const struct layout_field query_fields[] = {
 	LAYOUT_STRING(struct query_body, nodes, NODES_TEXT_MAX),
-	LAYOUT_NUMBER(struct query_body, what, QUERY_GRANTS, QUERY_OBJECTS),
+	LAYOUT_NUMBER(struct query_body, what, QUERY_GRANTS, QUERY_INVENTORY),
 	LAYOUT_EXTENSION
 };
 
@@ -367,13 +375,36 @@ int confirm_encode(const struct confirm *confirm, const struct node_key *key,
 int confirm_open(const struct node_master *masters, size_t master_count,
 		 const void *bytes, size_t size, struct confirm *ret_confirm)
 {
-	return tagged_open(&confirm_layout, MAC_DOMAIN_CONFIRM, masters,
-			   master_count, bytes, size, ret_confirm);
+	int result = tagged_open(&confirm_layout, MAC_DOMAIN_CONFIRM, masters,
+				 master_count, bytes, size, ret_confirm);
+	struct reader trailer;
+
+	if (result < 0)
+		return result;
+	trailer = reader_of((const uint8_t *)bytes + size - TRAILER_SIZE,
+			    TRAILER_SIZE);
+	ret_confirm->key_id = read_u32(&trailer);
+	return 0;
 }
 
 void confirm_fini(struct confirm *confirm)
 {
 	layout_fini(&confirm_layout, confirm);
+}
+
+/* Part of a message that has a version, and the same in all of them. */
+int inventory_encode(const struct registration *registration,
+		     struct writer *writer)
+{
+	return layout_encode(&inventory_layout, VERSION_NONE, registration,
+			     writer);
+}
+
+int inventory_decode(const void *bytes, size_t size,
+		     struct registration *ret_registration)
+{
+	return layout_decode(&inventory_layout, VERSION_NONE, bytes, size,
+			     ret_registration);
 }
 
 /* The bodies have nothing beyond their field lists. */

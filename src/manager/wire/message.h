@@ -148,8 +148,10 @@ struct confirm {
 	uint64_t life;     /* of the command */
 	int result;        /* 0 or a negative errno */
 	char reason[CONFIRM_REASON_MAX + 1]; /* reason, or warnings */
-	const uint8_t *answer; /* JSON text, ended by a zero when decoded */
+	/* JSON text, or of an inventory; ended by a zero when decoded. */
+	const uint8_t *answer;
 	size_t answer_size;
+	uint32_t key_id; /* that it was tagged with; set by confirm_open */
 };
 
 /* Begin the answer to a command: everything but reason and answer is set. */
@@ -162,6 +164,15 @@ int confirm_encode(const struct confirm *confirm, const struct node_key *key,
 int confirm_open(const struct node_master *masters, size_t master_count,
 		 const void *bytes, size_t size, struct confirm *ret_confirm);
 void confirm_fini(struct confirm *confirm);
+
+/*
+ * The answer to QUERY_INVENTORY: grants, objects and drivers of a registration
+ * alone. Decoding sets these only; registration_fini as ever.
+ */
+int inventory_encode(const struct registration *registration,
+		     struct writer *writer);
+int inventory_decode(const void *bytes, size_t size,
+		     struct registration *ret_registration);
 
 /* --- bodies of COMMAND; version is the one of the command's header --- */
 
@@ -221,6 +232,7 @@ enum query_what {
 	QUERY_GRANTS = 1,
 	QUERY_DEVICES,
 	QUERY_OBJECTS,
+	QUERY_INVENTORY, /* see inventory_encode */
 };
 
 struct query_body {

@@ -276,7 +276,9 @@ static void command_done(struct agent *agent, void *arg,
 		greeted(agent);
 		break;
 	case COMMAND_QUERY:
-		answer_query(agent, reply);
+		/* One that the guard has answered is none of ours. */
+		if (reply->size == 0)
+			answer_query(agent, reply);
 		break;
 	case COMMAND_CLEAN:
 		begin_clean(agent, reply);

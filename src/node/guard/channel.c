@@ -45,7 +45,7 @@ static const struct layout_field reply_fields[] = {
 	LAYOUT_NUMBER(struct guard_reply, owed_count, 0, UINT32_MAX),
 	LAYOUT_NUMBER(struct guard_reply, op, 0, COMMAND_OP_MAX),
 	LAYOUT_NUMBER(struct guard_reply, sequence, 0, UINT64_MAX),
-	LAYOUT_NUMBER(struct guard_reply, what, 0, QUERY_OBJECTS),
+	LAYOUT_NUMBER(struct guard_reply, what, 0, QUERY_INVENTORY),
 	LAYOUT_NUMBER(struct guard_reply, is_all, 0, 1),
 	LAYOUT_NUMBER(struct guard_reply, is_dry_run, 0, 1),
 	LAYOUT_NUMBER(struct guard_reply, is_drained, 0, 1),

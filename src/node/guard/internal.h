@@ -93,5 +93,7 @@ int command_answer(struct guard *guard, const struct guard_request *request,
 
 int inventory_register(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply);
+/* The answer to QUERY_INVENTORY. -E2BIG, and those of the writer. */
+int inventory_answer(const struct guard *guard, struct writer *writer);
 int inventory_destroy(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply);

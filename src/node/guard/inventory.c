@@ -120,6 +120,19 @@ static void grants_add(struct inventory *inventory)
 	}
 }
 
+/* All that is here, into an inventory of zeros. */
+static void inventory_take(struct inventory *inventory,
+			   const struct guard *guard)
+{
+	inventory->guard = guard;
+	inventory->registration.grants = inventory->grants;
+	inventory->registration.objects = inventory->objects;
+	inventory->registration.drivers = inventory->drivers;
+	grants_add(inventory);
+	for (size_t i = 0; i < guard->config.driver_count; i++)
+		driver_add(inventory, &guard->config.drivers[i]);
+}
+
 int inventory_register(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
@@ -135,7 +148,6 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	guard->has_nonce = true;
 	guard->has_hello = false;
 	guard->version = request->version;
-	inventory->guard = guard;
 	registration = &inventory->registration;
 	registration->version = request->version;
 	strcpy(registration->node, guard->config.name);
@@ -148,12 +160,7 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	registration->proof = guard->ledger.header;
 	registration->proof_size =
 		guard->ledger.has_epoch ? COMMAND_HEADER_SIZE : 0;
-	registration->grants = inventory->grants;
-	registration->objects = inventory->objects;
-	registration->drivers = inventory->drivers;
-	grants_add(inventory);
-	for (size_t i = 0; i < guard->config.driver_count; i++)
-		driver_add(inventory, &guard->config.drivers[i]);
+	inventory_take(inventory, guard);
 	if (inventory->is_full) {
 		text_add(reply->head.text,
 			 "too many objects on the devices belong to no grant");
@@ -161,6 +168,19 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	}
 	return registration_encode(registration, &guard->keys.confirms[0],
 				   &reply->bytes);
+}
+
+int inventory_answer(const struct guard *guard, struct writer *writer)
+{
+	_auto_(freep) struct inventory *inventory =
+		calloc(1, sizeof(*inventory));
+
+	if (!inventory)
+		return -ENOMEM;
+	inventory_take(inventory, guard);
+	return inventory->is_full
+		       ? -E2BIG
+		       : inventory_encode(&inventory->registration, writer);
 }
 
 /* --- destroying --- */

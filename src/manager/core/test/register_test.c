@@ -242,6 +242,61 @@ static void what_is_not_ours_is_withheld(void **state)
 	assert_string_equal(vnis(f, "free"), "1024,1026-1039");
 }
 
+static void what_a_node_has_is_known_between_registrations(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1024, 1025 };
+	struct core_inventory_object object = {
+		.driver = "fake",
+		.device = "cxi0",
+		.object_id = 5,
+		.uid = 77,
+		.id_count = 1,
+		.ids = ids,
+	};
+	struct core_inventory_grant grant = {
+		.grant_id = 99,
+		.state = 3,
+		.driver = "fake",
+		.id_count = 1,
+		.ids = ids + 1,
+	};
+	struct core_registration seen = {
+		.node = "n0",
+		.version = "1",
+		.objects = &object,
+		.object_count = 1,
+	};
+	struct fairlead_error error;
+
+	node_incarnation(f, "n0", seen.incarnation);
+	assert_int_equal(core_observe(f->core, &seen, &error), -ESTALE);
+	assert_int_equal(try_register(f, &seen, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	/* What was an object belongs to a grant now that nobody knows. */
+	seen.object_count = 0;
+	seen.grants = &grant;
+	seen.grant_count = 1;
+	grant.ids = ids;
+	assert_int_equal(core_observe(f->core, &seen, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	seen.grant_count = 0;
+	assert_int_equal(core_observe(f->core, &seen, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "");
+	object.ids = ids + 1;
+	seen.object_count = 1;
+	assert_int_equal(core_observe(f->core, &seen, &error), 0);
+	assert_string_equal(vnis(f, "withheld"), "1025");
+	fixture_restart(f);
+	assert_string_equal(vnis(f, "withheld"), "1025");
+	/* Another boot, or one that is not up, has to register. */
+	assert_int_equal(core_observe(f->core, &seen, &error), -ESTALE);
+	node_up(f, "n0");
+	seen.incarnation[0]++;
+	assert_int_equal(core_observe(f->core, &seen, &error), -ESTALE);
+	assert_string_equal(vnis(f, "withheld"), "");
+}
+
 static void what_cannot_be_listed_stays_withheld(void **state)
 {
 	static const char *const unlisted[] = { "other", "fake" };
@@ -595,6 +650,7 @@ int main(void)
 		T(the_lane_that_should_be_there_is_no_news),
 		T(a_lane_that_is_missing_is_told_once),
 		T(what_is_not_ours_is_withheld),
+		T(what_a_node_has_is_known_between_registrations),
 		T(what_cannot_be_listed_stays_withheld),
 		T(a_boot_forgets_what_cannot_be_listed),
 		T(what_is_withheld_and_held_is_not_free_afterwards),

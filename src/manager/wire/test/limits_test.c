@@ -47,7 +47,7 @@ static void largest_registration_fits_a_frame(void **state)
 	struct registration_driver drivers[REGISTRATION_DRIVERS_MAX] = { 0 };
 	static const uint8_t proof[COMMAND_HEADER_SIZE];
 	struct registration sent, got;
-	struct writer writer = { 0 };
+	struct writer writer = { 0 }, inventory = { 0 };
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
@@ -87,6 +87,14 @@ static void largest_registration_fits_a_frame(void **state)
 					   &got),
 			 0);
 	registration_fini(&got);
+	/* And the answer to a QUERY of the same. */
+	assert_int_equal(inventory_encode(&sent, &inventory), 0);
+	assert_in_range(inventory.size, 1, CONFIRM_ANSWER_MAX);
+	assert_int_equal(inventory_decode(inventory.data, inventory.size, &got),
+			 0);
+	assert_int_equal(got.object_count, REGISTRATION_OBJECTS_MAX);
+	registration_fini(&got);
+	writer_fini(&inventory);
 	sent.grant_count++;
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer),
 			 -EMSGSIZE);
@@ -213,7 +221,7 @@ static void confirm_result_is_never_positive(void **state)
 
 static void numbers_out_of_range_are_refused(void **state)
 {
-	struct query_body query = { .nodes = "n1", .what = 4 };
+	struct query_body query = { .nodes = "n1", .what = 5 };
 	struct clean_body clean;
 	struct writer writer = { 0 };
 

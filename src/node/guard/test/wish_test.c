@@ -409,6 +409,45 @@ static void query_is_answered_by_the_agent_with_the_guards_word(void **state)
 	assert_int_equal(world_ask(world, &request), -ENOENT);
 }
 
+static void what_is_on_the_node_is_the_guards_own_word(void **state)
+{
+	struct world *world = *state;
+	struct query_body body = { .nodes = "n1", .what = QUERY_INVENTORY };
+	struct guard_request request = { .type = GUARD_ANSWER };
+	struct writer writer = { 0 };
+	struct registration list;
+
+	assert_int_equal(world_apply(world, 7), 0);
+	foreign_add(world, 30);
+	assert_int_equal(query_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(world_command(world, COMMAND_QUERY, 0, &writer), 0);
+	assert_true(world->has_confirm);
+	assert_int_equal(world->confirm.op, COMMAND_QUERY);
+	assert_int_equal(world->confirm.sequence, world->sequence);
+	assert_int_equal(world->confirm.result, 0);
+	assert_int_equal(inventory_decode(world->confirm.answer,
+					  world->confirm.answer_size, &list),
+			 0);
+	assert_int_equal(list.grant_count, 1);
+	assert_int_equal(list.grants[0].grant_id, 7);
+	assert_int_equal(list.object_count, 1);
+	assert_int_equal(list.objects[0].id, 30);
+	assert_int_equal(list.driver_count, 1);
+	assert_true(list.drivers[0].is_usable);
+	registration_fini(&list);
+	/* The agent cannot answer it in the guard's place. */
+	request.number = world->sequence;
+	assert_int_equal(world_ask(world, &request), -ENOENT);
+	world->list_error = -EIO;
+	assert_int_equal(world_command(world, COMMAND_QUERY, 0, &writer), 0);
+	assert_int_equal(inventory_decode(world->confirm.answer,
+					  world->confirm.answer_size, &list),
+			 0);
+	assert_false(list.drivers[0].is_usable);
+	registration_fini(&list);
+	writer_fini(&writer);
+}
+
 static void answer_to_an_apply_cannot_be_made_up(void **state)
 {
 	struct world *world = *state;
@@ -550,6 +589,7 @@ int main(void)
 		TEST(hello_has_to_answer_the_last_registration),
 		TEST(version_that_is_not_spoken_is_not_registered),
 		TEST(query_is_answered_by_the_agent_with_the_guards_word),
+		TEST(what_is_on_the_node_is_the_guards_own_word),
 		TEST(answer_to_an_apply_cannot_be_made_up),
 		TEST(query_for_other_nodes_is_refused),
 		TEST(too_many_questions_forget_the_oldest),

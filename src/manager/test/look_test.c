@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What nodes are asked of their own accord: what is not ours, and their keys. */
+#include "bed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#define SECOND_MS   1000
+#define REPORTED_MS 11000  /* a node that reports something was asked by then */
+#define LOOK_MS     302000 /* any node was */
+
+static const struct registration_object foreign_1024 = {
+	.driver = "slingshot",
+	.device = "cxi0",
+	.id = 5,
+	.uid = 77,
+	.id_count = 1,
+	.ids = { 1024 },
+};
+static const struct registration_driver usable = {
+	.name = "slingshot",
+	.is_usable = true,
+};
+static const struct registration_driver unusable = { .name = "slingshot" };
+
+static void assert_withheld(struct bed *bed, const char *expected)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+	json_t *answer, *pool;
+
+	bed_ask(bed, client, "pools", NULL);
+	bed_commit(bed);
+	answer = bed_expect(bed, client, 0);
+	pool = json_object_get(json_object_get(json_object_get(answer, "pools"),
+					       "slingshot"),
+			       "vni");
+	assert_string_equal(
+		json_string_value(json_object_get(pool, "withheld")), expected);
+	json_decref(answer);
+	engine_client_closed(bed->engine, client);
+}
+
+/* The key that the manager knows the node to have; 0: none. */
+static json_int_t shown_key(struct bed *bed, const char *name)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+	json_int_t found = -1;
+	json_t *answer;
+	json_t *node;
+	size_t index;
+
+	bed_ask(bed, client, "node-list", NULL);
+	bed_commit(bed);
+	answer = bed_expect(bed, client, 0);
+	json_array_foreach (json_object_get(answer, "nodes"), index, node) {
+		if (strcmp(json_string_value(json_object_get(node, "name")),
+			   name) == 0)
+			found = json_integer_value(
+				json_object_get(node, "key"));
+	}
+	json_decref(answer);
+	engine_client_closed(bed->engine, client);
+	return found;
+}
+
+/* Time passes for a node that answers pings and nothing else. */
+static void wait_ms(struct bed_node *node, uint64_t duration_ms)
+{
+	static const uint8_t pong = FRAME_PONG;
+
+	for (; duration_ms > 0; duration_ms -= SECOND_MS) {
+		bed_advance(node->bed, SECOND_MS);
+		bed_node_receive(node, &pong, 1);
+	}
+}
+
+/* The question, with the key that signed it; false: there is none. */
+static bool take_look(struct bed_node *node, struct confirm *ret_confirm,
+		      uint32_t *ret_key_id)
+{
+	struct command command;
+	struct query_body body;
+	uint8_t *bytes;
+
+	if (bed_node_frames(node) == 0)
+		return false;
+	assert_true(bed_node_command(node, &command, &bytes));
+	assert_int_equal(command.op, COMMAND_QUERY);
+	assert_int_equal(query_body_decode(command.body, command.body_size,
+					   command.version, &body),
+			 0);
+	assert_int_equal(body.what, QUERY_INVENTORY);
+	assert_string_equal(body.nodes, node->name);
+	query_body_fini(&body);
+	confirm_answer(&command, node->name, node->incarnation, 0, ret_confirm);
+	*ret_key_id = command.key_id;
+	free(bytes);
+	return true;
+}
+
+static void answer(struct bed_node *node, struct confirm *confirm,
+		   const struct registration_object *object,
+		   const struct registration_driver *driver)
+{
+	const struct registration list = {
+		.objects = object,
+		.object_count = object != NULL,
+		.drivers = driver,
+		.driver_count = 1,
+	};
+	struct writer writer = { 0 };
+
+	assert_int_equal(inventory_encode(&list, &writer), 0);
+	confirm->answer = writer.data;
+	confirm->answer_size = writer.size;
+	bed_node_confirm(node, confirm);
+	confirm->answer = NULL;
+	confirm->answer_size = 0;
+	writer_fini(&writer);
+	bed_commit(node->bed);
+}
+
+static void up_with(struct bed *bed, const char *name,
+		    const struct registration_object *object,
+		    struct bed_node *ret_node)
+{
+	bed_node_connect(bed, name, ret_node);
+	ret_node->registration.objects = object;
+	ret_node->registration.object_count = object != NULL;
+	ret_node->registration.drivers = &usable;
+	ret_node->registration.driver_count = 1;
+	bed_node_register(ret_node);
+}
+
+static void what_is_gone_is_free_without_a_registration(void **state)
+{
+	struct bed *bed = *state;
+	struct confirm confirm;
+	struct bed_node node;
+	uint32_t key_id;
+
+	up_with(bed, "n0", &foreign_1024, &node);
+	assert_withheld(bed, "1024");
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_int_equal(bed->commit_count, 0);
+	assert_withheld(bed, "1024");
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	answer(&node, &confirm, NULL, &usable);
+	assert_withheld(bed, "");
+	/* And it is so on the disk. */
+	bed_crash(bed);
+	bed_start(bed, BED_EPOCH + 1, false);
+	assert_withheld(bed, "");
+}
+
+static void what_is_new_is_withheld_without_a_registration(void **state)
+{
+	struct bed *bed = *state;
+	struct confirm confirm;
+	struct bed_node node;
+	uint32_t key_id;
+
+	up_with(bed, "n0", NULL, &node);
+	wait_ms(&node, LOOK_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_withheld(bed, "1024");
+	bed_crash(bed);
+	bed_start(bed, BED_EPOCH + 1, false);
+	assert_withheld(bed, "1024");
+}
+
+static void a_lane_that_is_in_the_way_is_looked_at_at_once(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_ROOT);
+	struct confirm confirm;
+	struct bed_node node;
+	uint64_t grant_id;
+	uint32_t key_id;
+
+	up_with(bed, "n0", NULL, &node);
+	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
+	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	bed_commit(bed);
+	bed_node_obey(&node, COMMAND_APPLY, -EEXIST);
+	bed_commit(bed);
+	bed_node_obey(&node, COMMAND_REVOKE, 0);
+	bed_commit(bed);
+	bed_expect_done(bed, client, -EREMOTEIO);
+	wait_ms(&node, 2 * SECOND_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_withheld(bed, "1024");
+}
+
+static void what_answers_nothing_changes_nothing(void **state)
+{
+	struct bed *bed = *state;
+	struct confirm confirm, wrong;
+	struct bed_node node;
+	uint32_t key_id;
+
+	up_with(bed, "n0", &foreign_1024, &node);
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	wrong = confirm;
+	wrong.sequence--;
+	answer(&node, &wrong, NULL, &usable);
+	wrong = confirm;
+	wrong.incarnation[0]++;
+	answer(&node, &wrong, NULL, &usable);
+	wrong = confirm;
+	wrong.life++;
+	answer(&node, &wrong, NULL, &usable);
+	assert_withheld(bed, "1024");
+	/* Of what cannot be listed nothing is known to be gone. */
+	answer(&node, &confirm, NULL, &unusable);
+	assert_withheld(bed, "1024");
+	/* It was the answer; it is not one twice. */
+	answer(&node, &confirm, NULL, &usable);
+	assert_withheld(bed, "1024");
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	confirm.result = -E2BIG;
+	answer(&node, &confirm, NULL, &usable);
+	assert_withheld(bed, "1024");
+	/* Bytes that are no list. */
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	confirm.answer = (const uint8_t *)"{}";
+	confirm.answer_size = 2;
+	bed_node_confirm(&node, &confirm);
+	assert_withheld(bed, "1024");
+}
+
+static void activate(struct bed *bed)
+{
+	struct rng_seam rng = sim_rng_seam(&bed->rng);
+	struct fairlead_error error;
+
+	assert_int_equal(manager_keys_rotate(&bed->keys, &rng, &error), 0);
+	assert_int_equal(manager_keys_activate(&bed->keys, &error), 0);
+	assert_int_equal(engine_rekey(bed->engine, &bed->keys, &error), 1);
+}
+
+/* The node gets the key file of the active key. */
+static void follow(struct bed_node *node)
+{
+	struct node_keys keys;
+	struct fairlead_error error;
+
+	assert_int_equal(
+		node_keys_make(&node->bed->keys, node->name, &keys, &error), 0);
+	node->key = keys.confirms[0];
+	node_keys_fini(&keys);
+}
+
+static void an_idle_node_shows_that_it_follows_a_rotation(void **state)
+{
+	struct bed *bed = *state;
+	struct confirm confirm;
+	struct bed_node node;
+	uint32_t key_id;
+
+	up_with(bed, "n0", NULL, &node);
+	wait_ms(&node, 2 * SECOND_MS);
+	assert_int_equal(bed_node_frames(&node), 0);
+	activate(bed);
+	assert_int_equal(shown_key(bed, "n0"), 0);
+	wait_ms(&node, 2 * SECOND_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	assert_int_equal(key_id, 2);
+	/* It obeys the new key, and has a file from before: asked again. */
+	answer(&node, &confirm, NULL, &usable);
+	assert_int_equal(shown_key(bed, "n0"), 0);
+	wait_ms(&node, 3 * SECOND_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	follow(&node);
+	answer(&node, &confirm, NULL, &usable);
+	assert_int_equal(shown_key(bed, "n0"), 2);
+	wait_ms(&node, 5 * SECOND_MS);
+	assert_int_equal(bed_node_frames(&node), 0);
+	/* Who registers anew shows it anew. */
+	engine_node_closed(bed->engine, node.peer);
+	assert_int_equal(shown_key(bed, "n0"), 0);
+	bed_node_reconnect(&node);
+	bed_node_register(&node);
+	wait_ms(&node, 3 * SECOND_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	answer(&node, &confirm, NULL, &usable);
+	assert_int_equal(shown_key(bed, "n0"), 2);
+}
+
+static void an_answer_to_the_old_key_shows_nothing_of_the_new_one(void **state)
+{
+	struct bed *bed = *state;
+	struct confirm confirm;
+	struct bed_node node;
+	uint32_t key_id;
+
+	up_with(bed, "n0", &foreign_1024, &node);
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	assert_int_equal(key_id, 1);
+	activate(bed);
+	follow(&node);
+	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_int_equal(shown_key(bed, "n0"), 0);
+	wait_ms(&node, 3 * SECOND_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	assert_int_equal(key_id, 2);
+	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_int_equal(shown_key(bed, "n0"), 2);
+}
+
+int main(void)
+{
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_gone_is_free_without_a_registration),
+		TEST(what_is_new_is_withheld_without_a_registration),
+		TEST(a_lane_that_is_in_the_way_is_looked_at_at_once),
+		TEST(what_answers_nothing_changes_nothing),
+		TEST(an_idle_node_shows_that_it_follows_a_rotation),
+		TEST(an_answer_to_the_old_key_shows_nothing_of_the_new_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
