@@ -18,18 +18,9 @@
 #include "base/bytes.h"
 #include "sys/net_internal.h"
 
-#define HEADER_SIZE    4
-#define READ_SIZE      4096  /* least space that is offered to a read */
-#define BUFFER_KEEP    65536 /* an idle connection keeps at most this */
-#define FRAME_SIZE_MIN 1
-#define KEEPALIVE_S    60 /* of silence, until the kernel asks the peer */
-
-struct pending_write {
-	uv_write_t request;
-	struct connection *connection;
-	size_t size;
-	uint8_t bytes[];
-};
+#define READ_SIZE   4096  /* least space that is offered to a read */
+#define BUFFER_KEEP 65536 /* an idle connection keeps at most this */
+#define KEEPALIVE_S 60    /* of silence, until the kernel asks the peer */
 
 void net_released(struct net *net)
 {
@@ -206,26 +197,27 @@ static size_t deliver_frames(struct connection *connection, bool *ret_is_over)
 
 	*ret_is_over = false;
 	while (connection->state == CONNECTION_OPEN &&
-	       connection->size - at >= HEADER_SIZE) {
+	       connection->size - at >= NET_HEADER_SIZE) {
 		struct reader reader =
-			reader_of(connection->bytes + at, HEADER_SIZE);
+			reader_of(connection->bytes + at, NET_HEADER_SIZE);
 		size_t size = read_u32(&reader);
 
-		if (size < FRAME_SIZE_MIN || size > options->frame_bytes_max) {
+		if (size < NET_FRAME_SIZE_MIN ||
+		    size > options->frame_bytes_max) {
 			violate(connection, -EMSGSIZE);
 			break;
 		}
-		if (connection->size - at - HEADER_SIZE < size)
+		if (connection->size - at - NET_HEADER_SIZE < size)
 			break;
 		if (count++ == NET_TURN_FRAMES ||
 		    connection_is_clogged(connection)) {
 			*ret_is_over = true;
 			break;
 		}
-		options->events->received(options->events_ctx, connection->peer,
-					  connection->bytes + at + HEADER_SIZE,
-					  size);
-		at += HEADER_SIZE + size;
+		options->events->received(
+			options->events_ctx, connection->peer,
+			connection->bytes + at + NET_HEADER_SIZE, size);
+		at += NET_HEADER_SIZE + size;
 	}
 	return at;
 }
@@ -387,7 +379,7 @@ void connection_opened(struct connection *connection)
 	options->events->opened(options->events_ctx, connection->peer, &info);
 }
 
-static struct connection *find(struct net *net, uint64_t peer)
+struct connection *net_find(struct net *net, uint64_t peer)
 {
 	struct connection *connection;
 
@@ -395,56 +387,9 @@ static struct connection *find(struct net *net, uint64_t peer)
 	return connection;
 }
 
-static void on_written(uv_write_t *request, int status)
-{
-	struct pending_write *pending = request->data;
-
-	if (status < 0)
-		connection_drop(pending->connection, status);
-	else
-		connection_flowed(pending->connection);
-	free(pending);
-}
-
-static int seam_send(void *ctx, uint64_t peer, const void *frame, size_t size)
-{
-	struct net *net = ctx;
-	struct connection *connection = find(net, peer);
-	struct pending_write *pending;
-	uv_buf_t buffer;
-	int result;
-
-	if (connection == NULL || connection->state != CONNECTION_OPEN)
-		return -ENOTCONN;
-	if (size < FRAME_SIZE_MIN || size > net->options.frame_bytes_max)
-		return -EMSGSIZE;
-	if (uv_stream_get_write_queue_size(&connection->stream) + HEADER_SIZE +
-		    size >
-	    net->options.queue_bytes_max)
-		return -ENOBUFS;
-	pending = malloc(sizeof(*pending) + HEADER_SIZE + size);
-	if (pending == NULL)
-		return -ENOBUFS;
-	pending->connection = connection;
-	pending->request.data = pending;
-	for (size_t i = 0; i < HEADER_SIZE; i++)
-		pending->bytes[i] = (uint8_t)(size >> (8 * i));
-	memcpy(pending->bytes + HEADER_SIZE, frame, size);
-	buffer = uv_buf_init((char *)pending->bytes,
-			     (unsigned int)(HEADER_SIZE + size));
-	result = uv_write(&pending->request, &connection->stream, &buffer, 1,
-			  on_written);
-	if (result < 0) {
-		free(pending);
-		connection_drop(connection, result);
-		return -ENOTCONN;
-	}
-	return 0;
-}
-
 static void seam_close(void *ctx, uint64_t peer)
 {
-	struct connection *connection = find(ctx, peer);
+	struct connection *connection = net_find(ctx, peer);
 
 	if (connection == NULL)
 		return;
@@ -455,7 +400,7 @@ static void seam_close(void *ctx, uint64_t peer)
 }
 
 static const struct net_ops seam_ops = {
-	.send = seam_send,
+	.send = net_send,
 	.close = seam_close,
 };
 

@@ -8,6 +8,9 @@
 #include "base/address.h"
 #include "sys/net.h"
 
+#define NET_HEADER_SIZE    4
+#define NET_FRAME_SIZE_MIN 1
+
 enum connection_state {
 	CONNECTION_DIALING,
 	CONNECTION_OPEN,
@@ -100,6 +103,10 @@ bool connection_is_clogged(const struct connection *connection);
 void connection_flowed(struct connection *connection);
 void connection_timer_start(struct connection *connection, uv_timer_cb callback,
 			    uint64_t timeout_ms);
+/* NULL: it is gone. */
+struct connection *net_find(struct net *net, uint64_t peer);
+/* Of the seam; ctx: the net. */
+int net_send(void *ctx, uint64_t peer, const void *frame, size_t size);
 void net_turns_close(struct net *net);
 /* Free the net once it is destroyed and empty. */
 void net_released(struct net *net);
