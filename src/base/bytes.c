@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPACITY_MIN 64
+#define CAPACITY_MIN 256 /* most of what is written fits */
+#define DIGITS_MAX   20
 
 /* Make room for `size` more bytes and return where they go, or NULL. */
 static uint8_t *extend(struct writer *writer, size_t size)
@@ -126,6 +127,26 @@ void write_blob(struct writer *writer, const void *data, size_t size)
 void write_text(struct writer *writer, const char *text)
 {
 	write_blob(writer, text, text == NULL ? 0 : strlen(text));
+}
+
+void write_plain(struct writer *writer, const char *text)
+{
+	write_bytes(writer, text, strlen(text));
+}
+
+void write_decimal(struct writer *writer, uint64_t value, size_t width)
+{
+	char digits[DIGITS_MAX];
+	size_t at = DIGITS_MAX;
+
+	assert(width <= DIGITS_MAX);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	while (DIGITS_MAX - at < width)
+		digits[--at] = '0';
+	write_bytes(writer, digits + at, DIGITS_MAX - at);
 }
 
 static void fail(struct reader *reader)

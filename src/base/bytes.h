@@ -37,6 +37,12 @@ void write_blob(struct writer *writer, const void *data, size_t size);
 /* As write_blob, of the text without its zero. NULL is written as "". */
 void write_text(struct writer *writer, const char *text);
 
+/* --- the same buffer for what people read: without lengths --- */
+
+void write_plain(struct writer *writer, const char *text);
+/* Decimal, with zeros in front up to `width` digits (at most 20). */
+void write_decimal(struct writer *writer, uint64_t value, size_t width);
+
 /* A view of somebody else's bytes; nothing is copied or owned. */
 struct reader {
 	const uint8_t *at;

@@ -7,10 +7,8 @@
  */
 #include "base/hostlist.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -194,14 +192,9 @@ static int cursor_next(struct cursor *cursor)
 static void span_expand(const struct span *span, struct writer *names)
 {
 	for (size_t i = 0; i < span->count; i++) {
-		char digits[HOSTLIST_DIGITS_MAX + 3];
-		int size = 0;
-
-		if (span->has_number)
-			size = snprintf(digits, sizeof(digits), "%0*" PRIu64,
-					(int)span->width, span->first + i);
 		write_bytes(names, span->prefix, span->prefix_size);
-		write_bytes(names, digits, (size_t)size);
+		if (span->has_number)
+			write_decimal(names, span->first + i, span->width);
 		write_bytes(names, span->suffix, span->suffix_size);
 		write_u8(names, 0);
 	}

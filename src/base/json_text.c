@@ -13,28 +13,6 @@
 
 #include "base/text.h"
 
-#define DIGITS_MAX 20
-
-void write_plain(struct writer *writer, const char *text)
-{
-	write_bytes(writer, text, strlen(text));
-}
-
-void write_decimal(struct writer *writer, uint64_t value, size_t width)
-{
-	char digits[DIGITS_MAX];
-	size_t at = DIGITS_MAX;
-
-	assert(width <= DIGITS_MAX);
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
-	while (DIGITS_MAX - at < width)
-		digits[--at] = '0';
-	write_bytes(writer, digits + at, DIGITS_MAX - at);
-}
-
 /* Bytes that stand in JSON as they are, from the begin of the text. */
 static size_t plain_size(const char *text)
 {

@@ -50,8 +50,3 @@ void json_text_members(struct json_text *text, const char *object);
 /* The text with its zero; the caller frees it. NULL: memory is out. */
 char *json_text_take(struct json_text *text);
 void json_text_fini(struct json_text *text);
-
-/* Text that stands as it is, for what is around an object. */
-void write_plain(struct writer *writer, const char *text);
-/* Decimal, with zeros in front up to `width` digits (at most 20). */
-void write_decimal(struct writer *writer, uint64_t value, size_t width);

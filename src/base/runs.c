@@ -8,9 +8,7 @@
  */
 #include "base/runs.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -114,20 +112,30 @@ static size_t run_size(const uint32_t *values, size_t count)
 	return size;
 }
 
+static size_t digit_count(uint64_t value)
+{
+	size_t count = 1;
+
+	for (; value >= 10; value /= 10)
+		count++;
+	return count;
+}
+
 static void run_format(struct writer *writer, uint32_t value, size_t repeat)
 {
-	char plain[16], folded[48];
-	size_t plain_size =
-		(size_t)snprintf(plain, sizeof(plain), ",%" PRIu32, value);
-	size_t folded_size = (size_t)snprintf(
-		folded, sizeof(folded), ",%" PRIu32 "(x%zu)", value, repeat);
+	size_t plain_size = strlen(",") + digit_count(value);
+	size_t folded_size = plain_size + strlen("(x)") + digit_count(repeat);
+	bool is_folded = folded_size < repeat * plain_size;
 
-	if (folded_size < repeat * plain_size) {
-		write_bytes(writer, folded, folded_size);
-		return;
+	for (size_t left = is_folded ? 1 : repeat; left > 0; left--) {
+		write_plain(writer, ",");
+		write_decimal(writer, value, 0);
 	}
-	while (repeat-- > 0)
-		write_bytes(writer, plain, plain_size);
+	if (is_folded) {
+		write_plain(writer, "(x");
+		write_decimal(writer, repeat, 0);
+		write_plain(writer, ")");
+	}
 }
 
 char *runs_format(const uint32_t *values, size_t count)

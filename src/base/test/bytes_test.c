@@ -329,9 +329,22 @@ static void message_reads_back_whole_and_fails_cut(void **state)
 	}
 }
 
+static void decimals_are_filled_with_zeros(void **state)
+{
+	struct writer writer = { 0 };
+
+	write_decimal(&writer, 42, 6);
+	write_plain(&writer, " ");
+	write_decimal(&writer, 1234567, 6);
+	write_u8(&writer, 0);
+	assert_string_equal((const char *)writer.data, "000042 1234567");
+	writer_fini(&writer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decimals_are_filled_with_zeros),
 		cmocka_unit_test(numbers_are_little_endian),
 		cmocka_unit_test(blob_and_text_have_their_length_before_them),
 		cmocka_unit_test(writer_stops_at_its_limit),

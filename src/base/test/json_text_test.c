@@ -112,18 +112,6 @@ static void values_are_made_clean_and_escaped(void **state)
 	}
 }
 
-static void decimals_are_filled_with_zeros(void **state)
-{
-	struct writer writer = { 0 };
-
-	write_decimal(&writer, 42, 6);
-	write_plain(&writer, " ");
-	write_decimal(&writer, 1234567, 6);
-	write_u8(&writer, 0);
-	assert_string_equal((const char *)writer.data, "000042 1234567");
-	writer_fini(&writer);
-}
-
 static int write_escaped_value(void *ctx)
 {
 	struct json_text text = { 0 };
@@ -157,7 +145,6 @@ int main(void)
 		cmocka_unit_test(objects_stand_in_objects),
 		cmocka_unit_test(members_of_another_object_are_taken_in),
 		cmocka_unit_test(values_are_made_clean_and_escaped),
-		cmocka_unit_test(decimals_are_filled_with_zeros),
 		cmocka_unit_test(no_memory_gives_no_text),
 	};
 

@@ -150,6 +150,33 @@ static void making_it_at_once_gives_the_same(void **state)
 	free(text);
 }
 
+static void text_of_any_length_is_base64(void **state)
+{
+	const size_t prefix_size = strlen(GRANT_TEXT_PREFIX);
+	char name[64] = "";
+
+	for (size_t length = 0; length < sizeof(name) - 1; length++) {
+		struct grant grant = { .grant_id = 42, .epoch = UINT64_MAX };
+		_auto_(freep) char *public_text = NULL;
+		_auto_(freep) char *text = NULL;
+		struct writer writer = { 0 };
+		char expected[1024];
+
+		assert_true(asprintf(&public_text, "{\"a\":\"%s\"}", name) > 0);
+		grant.public_text = public_text;
+		assert_int_equal(grant_encode(&grant, &writer), 0);
+		assert_int_equal(grant_format(&grant, &text), 0);
+		sodium_bin2base64(expected, sizeof(expected), writer.data,
+				  writer.size,
+				  sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+		assert_string_equal(text + prefix_size, expected);
+		writer_fini(&writer);
+		name[length] = (char)('0' + length);
+		if (name[length] == '"' || name[length] == '\\')
+			name[length] = '~';
+	}
+}
+
 static void grant_has_the_golden_bytes(void **state)
 {
 	static const char expected[] = "FRGT\1\0\0\0"
@@ -427,6 +454,7 @@ int main(void)
 		cmocka_unit_test(
 			public_part_that_lacks_or_bends_a_member_is_refused),
 		cmocka_unit_test(making_it_at_once_gives_the_same),
+		cmocka_unit_test(text_of_any_length_is_base64),
 		cmocka_unit_test(grant_has_the_golden_bytes),
 		cmocka_unit_test(grant_comes_back_as_it_was),
 		cmocka_unit_test(
