@@ -13,8 +13,8 @@
 #define CAPACITY_MIN 256 /* most of what is written fits */
 #define DIGITS_MAX   20
 
-/* Make room for `size` more bytes and return where they go, or NULL. */
-static uint8_t *extend(struct writer *writer, size_t size)
+/* Make room where there is none yet. */
+static uint8_t *grow(struct writer *writer, size_t size)
 {
 	size_t capacity = writer->capacity;
 	size_t end;
@@ -43,6 +43,18 @@ static uint8_t *extend(struct writer *writer, size_t size)
 	data = writer->data + writer->size;
 	writer->size = end;
 	return data;
+}
+
+/* Make room for `size` more bytes and return where they go, or NULL. */
+static inline uint8_t *extend(struct writer *writer, size_t size)
+{
+	size_t at = writer->size;
+
+	if (writer->result < 0 || writer->limit > 0 ||
+	    size >= writer->capacity - at)
+		return grow(writer, size);
+	writer->size = at + size;
+	return writer->data + at;
 }
 
 void writer_fini(struct writer *writer)

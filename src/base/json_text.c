@@ -13,15 +13,21 @@
 
 #include "base/text.h"
 
+/* Printable ASCII without the quote and the backslash. */
+static const bool is_plain[UINT8_MAX + 1] = {
+	[' ' ... '"' - 1] = true,
+	['"' + 1 ... '\\' - 1] = true,
+	['\\' + 1 ... '~'] = true,
+};
+
 /* Bytes that stand in JSON as they are, from the begin of the text. */
 static size_t plain_size(const char *text)
 {
-	size_t size = 0;
+	const uint8_t *at = (const uint8_t *)text;
 
-	while (text[size] >= ' ' && text[size] < 0x7f && text[size] != '"' &&
-	       text[size] != '\\')
-		size++;
-	return size;
+	while (is_plain[*at])
+		at++;
+	return (size_t)(at - (const uint8_t *)text);
 }
 
 /* A clean text; what is not ASCII in it is valid UTF-8. */

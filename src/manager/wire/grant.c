@@ -255,16 +255,24 @@ static void base64_encode(const uint8_t *bytes, size_t size, char *ret_text)
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				     "abcdefghijklmnopqrstuvwxyz"
 				     "0123456789-_";
-	uint32_t bits = 0;
-	unsigned int count = 0; /* of bits that are not written */
+	for (; size >= 3; size -= 3, bytes += 3) {
+		uint32_t bits = (uint32_t)bytes[0] << 16 |
+				(uint32_t)bytes[1] << 8 | bytes[2];
 
-	for (size_t i = 0; i < size; i++) {
-		bits = bits << 8 | bytes[i];
-		for (count += 8; count >= 6; count -= 6)
-			*ret_text++ = digits[bits >> (count - 6) & 63];
+		*ret_text++ = digits[bits >> 18];
+		*ret_text++ = digits[bits >> 12 & 63];
+		*ret_text++ = digits[bits >> 6 & 63];
+		*ret_text++ = digits[bits & 63];
 	}
-	if (count > 0)
-		*ret_text++ = digits[bits << (6 - count) & 63];
+	if (size > 0) {
+		uint32_t bits =
+			(uint32_t)bytes[0] << 8 | (size > 1 ? bytes[1] : 0);
+
+		*ret_text++ = digits[bits >> 10];
+		*ret_text++ = digits[bits >> 4 & 63];
+		if (size > 1)
+			*ret_text++ = digits[bits << 2 & 63];
+	}
 	*ret_text = 0;
 }
 
