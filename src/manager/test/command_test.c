@@ -124,8 +124,7 @@ static void node_and_reason_are_plain_arguments(void **state)
 
 	begin(bench, LONG_MS, "printf '%s|%s|%s' \"$1\" \"$2\" $# > output");
 	commands_run(bench->commands, bench->script, "n7",
-		     "busy; touch x $(touch y) `touch z` 'q' \"d\"\nline",
-		     7);
+		     "busy; touch x $(touch y) `touch z` 'q' \"d\"\nline", 7);
 	finish(bench);
 	assert_output(bench, "n7|busy; touch x $(touch y) `touch z` 'q' "
 			     "\"d\"\nline|2");
