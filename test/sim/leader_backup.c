@@ -31,32 +31,40 @@ void leader_backup_fini(struct leader *leader)
 	}
 }
 
-static void save(struct leader *leader, const char *path,
-		 struct saved_file *saved)
+static int save(struct leader *leader, const char *path,
+		struct saved_file *saved)
 {
 	struct sim_file *file;
+	int64_t size;
 
+	if (!sim_disk_exists(leader->disk, path))
+		return 0;
 	if (sim_file_open(leader->disk, path, false, &file) < 0)
-		return;
-	saved->is_there = true;
+		return -EIO;
 	saved->size = (size_t)sim_file_size(file);
 	saved->bytes = world_allocate(saved->size + 1);
-	if (sim_file_read(file, 0, saved->bytes, saved->size) < 0)
-		saved->is_there = false;
+	size = sim_file_read(file, 0, saved->bytes, saved->size);
+	saved->is_there = size == (int64_t)saved->size;
 	sim_file_close(file);
+	return saved->is_there ? 0 : -EIO;
 }
 
 void leader_back_up(struct leader *leader)
 {
+	int result = 0;
+
 	leader_backup_fini(leader);
 	leader->backup_ms = 0;
 	/* Nobody knows which epoch it would be of. */
 	if (leader->current == NULL || leader->current->is_unwell)
 		return;
-	for (int i = 0; i < LEADER_FILES; i++)
-		save(leader, paths[i], &leader->files[i]);
-	if (!leader->files[FILE_JOURNAL].is_there)
+	for (int i = 0; result == 0 && i < LEADER_FILES; i++)
+		result = save(leader, paths[i], &leader->files[i]);
+	/* A copy that failed is none: a journal without its log is older. */
+	if (result < 0 || !leader->files[FILE_JOURNAL].is_there) {
+		leader_backup_fini(leader);
 		return;
+	}
 	leader->backup_ms = world_now_ms(leader->world);
 	leader->backup_epoch = leader_epoch(leader);
 	world_trace(leader->world, "the state is backed up");
