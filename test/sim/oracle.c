@@ -346,21 +346,39 @@ static uint64_t hash_of(const void *bytes, size_t size)
 	return hash;
 }
 
+/* header: COMMAND_HEADER_SIZE bytes. */
+static bool was_sent(const struct oracle *oracle, const uint8_t *header)
+{
+	uint64_t hash = hash_of(header, COMMAND_HEADER_SIZE);
+	struct sent *sent;
+
+	HASH_FIND(hh, oracle->sent, &hash, sizeof(hash), sent);
+	return sent != NULL;
+}
+
+static bool is_command(const uint8_t *frame, size_t size)
+{
+	return size >= 1 + COMMAND_HEADER_SIZE && frame[0] == FRAME_COMMAND;
+}
+
 void oracle_manager_sent(struct oracle *oracle, const void *frame, size_t size)
 {
 	const uint8_t *bytes = frame;
 	struct sent *sent;
-	uint64_t hash;
 
-	if (size < 1 + COMMAND_HEADER_SIZE || bytes[0] != FRAME_COMMAND)
-		return;
-	hash = hash_of(bytes + 1, COMMAND_HEADER_SIZE);
-	HASH_FIND(hh, oracle->sent, &hash, sizeof(hash), sent);
-	if (sent != NULL)
+	if (!is_command(bytes, size) || was_sent(oracle, bytes + 1))
 		return;
 	sent = world_allocate(sizeof(*sent));
-	sent->hash = hash;
+	sent->hash = hash_of(bytes + 1, COMMAND_HEADER_SIZE);
 	HASH_ADD(hh, oracle->sent, hash, sizeof(sent->hash), sent);
+}
+
+bool oracle_is_managers(const struct oracle *oracle, const void *frame,
+			size_t size)
+{
+	const uint8_t *bytes = frame;
+
+	return is_command(bytes, size) && was_sent(oracle, bytes + 1);
 }
 
 static void greeted(struct boots *boots, const uint8_t *incarnation)
@@ -400,12 +418,9 @@ void oracle_obeyed(struct oracle *oracle, struct node *node,
 {
 	struct obeyed *obeyed = &oracle->obeyed[node_index(node)];
 	struct world *world = oracle->world;
-	uint64_t hash = hash_of(header, COMMAND_HEADER_SIZE);
 	struct lane *lane;
-	struct sent *sent;
 
-	HASH_FIND(hh, oracle->sent, &hash, sizeof(hash), sent);
-	if (sent == NULL)
+	if (!was_sent(oracle, header))
 		world_fail(world, "%s believes a command that no manager sent",
 			   node_name(node));
 	if (result < 0)

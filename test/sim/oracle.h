@@ -90,6 +90,9 @@ void oracle_revoked(struct oracle *oracle, struct node *node,
 void oracle_nic_changed(struct oracle *oracle, struct node *node);
 /* A frame leaves a manager. */
 void oracle_manager_sent(struct oracle *oracle, const void *frame, size_t size);
+/* It is a command, and as a manager has sent it. */
+bool oracle_is_managers(const struct oracle *oracle, const void *frame,
+			size_t size);
 /* A new boot: another guard that has seen no epoch. */
 void oracle_booted(struct oracle *oracle, struct node *node);
 /*

@@ -53,6 +53,20 @@ static void send_register(struct twin *twin, uint64_t peer,
 	writer_fini(&frame);
 }
 
+/* It may have been forgotten since, by an operator's word. */
+static bool is_past(const struct twin *twin)
+{
+	const uint8_t *boot = oracle_past_boot(twin->world->oracle,
+					       twin->world->nodes[twin->index]);
+
+	return boot != NULL &&
+	       memcmp(boot, twin->incarnation, INCARNATION_SIZE) == 0;
+}
+
+/*
+ * Who is believed gets commands. An altered REFUSE may look like one: what
+ * counts is that a manager has sent it.
+ */
 static void on_received(void *ctx, uint64_t peer, const void *bytes,
 			size_t size)
 {
@@ -63,9 +77,8 @@ static void on_received(void *ctx, uint64_t peer, const void *bytes,
 		return;
 	if (frame.type == FRAME_CHALLENGE)
 		send_register(twin, peer, &frame);
-	else if (frame.type == FRAME_COMMAND &&
-		 oracle_past_boot(twin->world->oracle,
-				  twin->world->nodes[twin->index]) != NULL)
+	else if (oracle_is_managers(twin->world->oracle, bytes, size) &&
+		 is_past(twin))
 		world_fail(twin->world,
 			   "n%u: a boot that it has left is "
 			   "believed",
