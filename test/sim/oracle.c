@@ -531,12 +531,20 @@ bool oracle_is_recovering(const struct oracle *oracle)
 	return oracle->is_recovering;
 }
 
+/* An apply that a manager has received and not answered; nor a release. */
+static bool is_under_way(const struct lane *lane)
+{
+	return lane->asked_ms > 0 && !lane->is_applied && !lane->is_released;
+}
+
+/* What was under way may have gone on after the backup, unanswered. */
 void oracle_backup_restored(struct oracle *oracle, uint64_t backup_ms)
 {
 	struct lane *lane;
 
 	for (lane = oracle->lanes; lane != NULL; lane = lane->hh.next)
-		lane->is_unsure |= lane->changed_ms >= backup_ms;
+		lane->is_unsure |=
+			lane->changed_ms >= backup_ms || is_under_way(lane);
 }
 
 /* --- the end --- */
