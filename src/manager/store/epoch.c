@@ -134,6 +134,8 @@ int store_epoch_begin(struct store *store, uint64_t above, uint64_t *ret_epoch,
 		return store_file_fault(result, "write", store->epoch_path,
 					ret_error);
 	store->epoch = last + 1;
+	/* When it is over is the core's to say, also after later epochs. */
+	store->is_recovery = false;
 	*ret_epoch = store->epoch;
 	return 0;
 }

@@ -76,7 +76,8 @@ uint64_t store_epoch(const struct store *store);
 /*
  * Begin an epoch: higher than all before and higher than `above` (0, or what
  * nodes have reported). It is on disk when this returns; nothing may be sent
- * under it before. In a recovery STORE_META_RECOVERING becomes the same.
+ * under it before. The first one of a recovery also becomes
+ * STORE_META_RECOVERING; a later one does not begin the recovery anew.
  */
 int store_epoch_begin(struct store *store, uint64_t above, uint64_t *ret_epoch,
 		      struct fairlead_error *ret_error);
