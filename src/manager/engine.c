@@ -99,6 +99,11 @@ bool engine_is_halted(const struct engine *engine)
 	return engine->halted_epoch != 0;
 }
 
+bool engine_is_recovery(const struct engine *engine)
+{
+	return engine->is_recovery;
+}
+
 static int start_core(struct engine *engine, uint64_t epoch,
 		      struct fairlead_error *ret_error)
 {

@@ -79,8 +79,9 @@ struct engine_ops {
 	/*
 	 * The journal is to be read again after a failed commit, when nothing
 	 * waits at the store any more: begin a higher epoch, and call
-	 * engine_load() for each row from within. 0, or a negative errno with
-	 * a text; it is tried again after ENGINE_REPLAY_MS.
+	 * engine_load() for each row from within, as journal_replay() does. 0,
+	 * or a negative errno with a text; it is tried again after
+	 * ENGINE_REPLAY_MS.
 	 */
 	int (*replay)(void *ctx, struct engine *engine, uint64_t *ret_epoch,
 		      struct fairlead_error *ret_error);
@@ -131,6 +132,9 @@ int engine_load(struct engine *engine, const struct store_row *row,
 /* Serve. The epoch is on disk. As core_start(). */
 int engine_start(struct engine *engine, uint64_t epoch, bool is_recovery,
 		 struct fairlead_error *ret_error);
+
+/* It was started as a recovery, of which nothing is on disk yet. */
+bool engine_is_recovery(const struct engine *engine);
 
 uint64_t engine_deadline_ms(const struct engine *engine);
 void engine_tick(struct engine *engine);

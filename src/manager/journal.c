@@ -74,3 +74,10 @@ int journal_begin(struct store *store, bool is_recovery, struct engine *engine,
 	*ret_epoch = epoch;
 	return 0;
 }
+
+int journal_replay(struct store *store, struct engine *engine,
+		   uint64_t *ret_epoch, struct fairlead_error *ret_error)
+{
+	return journal_begin(store, engine_is_recovery(engine), engine,
+			     ret_epoch, ret_error);
+}

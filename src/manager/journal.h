@@ -16,6 +16,12 @@
  */
 int journal_begin(struct store *store, bool is_recovery, struct engine *engine,
 		  uint64_t *ret_epoch, struct fairlead_error *ret_error);
+/*
+ * The same in a process that has begun already, after a failed commit: a
+ * recovery stays one for as long as nothing of it is on disk.
+ */
+int journal_replay(struct store *store, struct engine *engine,
+		   uint64_t *ret_epoch, struct fairlead_error *ret_error);
 /* Only load the rows. */
 int journal_load(struct store *store, struct engine *engine,
 		 struct fairlead_error *ret_error);

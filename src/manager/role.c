@@ -109,8 +109,7 @@ static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
 {
 	struct manager *manager = ctx;
 
-	return journal_begin(manager->store, false, engine, ret_epoch,
-			     ret_error);
+	return journal_replay(manager->store, engine, ret_epoch, ret_error);
 }
 
 static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)

@@ -97,8 +97,8 @@ static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
 {
 	struct process *process = ctx;
 	struct world *world = process->leader->world;
-	int result = journal_begin(process->store, false, engine, ret_epoch,
-				   ret_error);
+	int result =
+		journal_replay(process->store, engine, ret_epoch, ret_error);
 
 	coverage_hit(world->coverage,
 		     result < 0 ? "manager:replay-failed" : "manager:replay");
