@@ -147,6 +147,7 @@ struct session {
 	bool is_greeted;        /* HELLO was sent */
 	bool is_refused;        /* it is being closed, and heard no more */
 	uint64_t challenged_ms; /* or opened */
+	uint64_t challenge;     /* number of the last one */
 	uint64_t heard_ms;
 	uint64_t pinged_ms;
 	uint8_t nonce[NONCE_SIZE];
@@ -215,9 +216,12 @@ bool look_answer(struct engine *engine, const struct confirm *confirm);
 
 void session_register(struct engine *engine, struct session *session,
 		      const struct frame *frame);
-/* Tell the core what a node has. Those of `tell`, -ENOMEM. */
+/*
+ * Tell the core what a node has. challenge: that it answers; 0 when it is no
+ * registration. The errors of `tell`, -ENOMEM.
+ */
 int register_tell(struct engine *engine,
-		  const struct registration *registration,
+		  const struct registration *registration, uint64_t challenge,
 		  int (*tell)(struct core *core,
 			      const struct core_registration *told,
 			      struct fairlead_error *ret_error),
@@ -363,6 +367,7 @@ struct engine {
 	struct session *waiting; /* to be registered; the oldest is first */
 	size_t sessions_max;
 	size_t session_count; /* that are not refused */
+	uint64_t challenge_last;
 	uint64_t session_scan_ms;
 	uint64_t reject_window_ms; /* when it began */
 	uint32_t reject_count;     /* in the window */

@@ -110,7 +110,7 @@ bool look_answer(struct engine *engine, const struct confirm *confirm)
 		       sizeof(registration.node));
 		memcpy(registration.incarnation, confirm->incarnation,
 		       sizeof(registration.incarnation));
-		register_tell(engine, &registration, core_observe, &error);
+		register_tell(engine, &registration, 0, core_observe, &error);
 		registration_fini(&registration);
 	}
 	session->look_ms = engine_now_ms(engine) + pause_ms(engine, session);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A node proves who it is. Each nonce is good for one REGISTER, so that none
- * can be played back; what fails costs the connection, and changes nothing.
+ * can be played back, and a number, so that none is taken after a later one;
+ * what fails costs the connection, and changes nothing.
  * A registration that is taken replaces the node's connection before, and is
  * answered by HELLO once its rows are on disk.
  */
@@ -74,7 +75,7 @@ void session_reject(struct engine *engine, struct session *session,
 }
 
 int register_tell(struct engine *engine,
-		  const struct registration *registration,
+		  const struct registration *registration, uint64_t challenge,
 		  int (*tell)(struct core *core,
 			      const struct core_registration *told,
 			      struct fairlead_error *ret_error),
@@ -89,6 +90,7 @@ int register_tell(struct engine *engine,
 		.grant_count = registration->grant_count,
 		.object_count = registration->object_count,
 		.unlisted = unlisted,
+		.challenge = challenge,
 	};
 	int result = -ENOMEM;
 
@@ -179,7 +181,8 @@ static void take_registration(struct engine *engine, struct session *session,
 
 	if (halt_check(engine, registration))
 		return;
-	result = register_tell(engine, registration, core_register, &error);
+	result = register_tell(engine, registration, session->challenge,
+			       core_register, &error);
 	if (result == 0)
 		adopt(engine, session, registration);
 	else

@@ -139,6 +139,7 @@ static void challenge(struct engine *engine, struct session *session)
 	rng_fill(&engine->rng, session->nonce, sizeof(session->nonce));
 	memcpy(challenge.nonce, session->nonce, sizeof(challenge.nonce));
 	session->is_challenged = true;
+	session->challenge = ++engine->challenge_last;
 	wait_begin(engine, session);
 	session->challenged_ms = engine_now_ms(engine);
 	frame_begin(&frame, FRAME_CHALLENGE);

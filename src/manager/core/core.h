@@ -256,6 +256,9 @@ struct core_registration {
 	/* Drivers that could not tell, or not all, of what is there. */
 	const char *const *unlisted;
 	size_t unlisted_count;
+	/* Number of the challenge that it answers; they rise as they are made
+	 * in the life of a core. */
+	uint64_t challenge;
 };
 
 /*
@@ -264,7 +267,8 @@ struct core_registration {
  * are withheld for as long as it reports them (see core_observe), or its driver
  * cannot tell;
  * grants that the core has released are revoked again. -ENOENT: not one of our
- * nodes. -EEXIST: the incarnation is one that the node has left before, so that
+ * nodes. -ESTALE: it is late, since one that answers a later challenge was
+ * taken; nothing changes. -EEXIST: the incarnation is one that the node has left before, so that
  * two machines go by one name (or one was restored from a snapshot); nothing
  * changes, and an operator ends it with core_node_fence.
  */

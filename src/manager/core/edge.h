@@ -117,6 +117,7 @@
 	X(ERROR_QUARANTINE_ENOENT, "error:quarantine-release:-ENOENT") \
 	X(ERROR_REGISTER_ENOENT, "error:register:-ENOENT")             \
 	X(ERROR_REGISTER_EEXIST, "error:register:-EEXIST")             \
+	X(ERROR_REGISTER_ESTALE, "error:register:-ESTALE")             \
 	X(LIMIT_REGISTER, "limit:register")
 
 enum edge {

@@ -82,6 +82,7 @@ struct node {
 	uint32_t past_count;
 	uint8_t past[NODE_PAST_MAX][NODE_INCARNATION]; /* newest first */
 	uint64_t accounted; /* the recovery in which it reported; see core */
+	uint64_t challenge; /* that its last registration answered */
 	struct report *reports;
 	uint32_t report_count;
 	/* Slots of the jobs that have a part here, in no order. */

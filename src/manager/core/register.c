@@ -11,6 +11,10 @@
  *     the part is then owed by the new incarnation.
  *  3. What the node still owes is revoked again. That its inventory lacks a
  *     grant proves nothing here: the REVOKE makes it a tombstone.
+ *
+ * A registration can be late: the boot that sent it may have ended, and a
+ * newer one have registered. Who answers a challenge was alive when it was
+ * made, so challenges stand in the order of the boots that answer them.
  */
 #include <stdio.h>
 
@@ -273,6 +277,13 @@ static int check(struct core *core,
 				 "configuration",
 				 registration->node);
 	}
+	if (registration->challenge < node->challenge) {
+		core_hit(core, EDGE_ERROR_REGISTER_ESTALE);
+		return error_set(ret_error, -ESTALE,
+				 "the registration is late: node '%s' has "
+				 "registered with a later challenge",
+				 node->name);
+	}
 	if (!node_is(node, registration->incarnation) &&
 	    node_was(node, registration->incarnation)) {
 		core_hit(core, EDGE_ERROR_REGISTER_EEXIST);
@@ -308,6 +319,7 @@ static void come_up(struct core *core, struct node *node,
 
 	core_hit(core, edges[node->state]);
 	node->state = NODE_UP;
+	node->challenge = registration->challenge;
 	if (!node_is(node, registration->incarnation)) {
 		if (node->serial > 0)
 			core_hit(core, EDGE_NODE_REBOOT);

@@ -223,6 +223,44 @@ static void a_ping_is_answered(void **state)
 	free(bytes);
 }
 
+static void a_registration_that_is_late_fences_nothing(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	struct bed_node older, newer;
+	uint64_t grant_id;
+	uint8_t *late;
+	size_t size;
+
+	/* It crashes with its REGISTER on the way, and the next boot is
+	 * quicker than that. */
+	bed_node_connect(bed, "n0", &older);
+	late = bed_node_register_frame(&older, &size);
+	bed_node_connect(bed, "n0", &newer);
+	newer.incarnation[0] ^= 0xff;
+	bed_node_register(&newer);
+	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
+	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	bed_commit(bed);
+	bed_node_obey(&newer, COMMAND_APPLY, 0);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	bed_node_receive(&older, late, size);
+	free(late);
+	bed_commit(bed);
+	assert_refused(&older, "late");
+	assert_false(bed_was_closed(&bed->nodes, newer.peer));
+	/* The lane is still there to be revoked, and is. */
+	bed_ask(bed, client, "release", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	bed_commit(bed);
+	assert_null(bed_answer(bed, client));
+	bed_node_obey(&newer, COMMAND_REVOKE, 0);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+}
+
 static void who_does_not_register_in_time_is_let_go(void **state)
 {
 	struct bed *bed = *state;
@@ -552,6 +590,7 @@ int main(void)
 		TEST(a_silent_node_is_pinged_and_then_down),
 		TEST(a_node_that_answers_pings_stays_up),
 		TEST(a_ping_is_answered),
+		TEST(a_registration_that_is_late_fences_nothing),
 		TEST(who_does_not_register_in_time_is_let_go),
 		TEST(malformed_frames_cost_the_connection),
 		TEST(a_proven_higher_epoch_stops_the_manager),

@@ -156,6 +156,52 @@ static void a_boot_that_was_left_does_not_come_back(void **state)
 	assert_int_equal(part_state(f, id, "n0"), PART_REVOKED);
 }
 
+static void a_boot_that_registers_late_fences_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct core_registration older = { .node = "n0",
+					   .version = "1",
+					   .challenge = 7 };
+	struct core_registration newer = older;
+	struct fairlead_error error;
+	uint64_t id;
+
+	/* Two boots, each challenged, and the older one is heard last. */
+	node_incarnation(f, "n0", older.incarnation);
+	node_boot(f, "n0");
+	node_incarnation(f, "n0", newer.incarnation);
+	newer.challenge = 8;
+	assert_int_equal(try_register(f, &newer, &error), 0);
+	id = active(f, "slurm/1/0", "n0", "");
+	assert_int_equal(try_register(f, &older, &error), -ESTALE);
+	assert_contains(error.text, "late");
+	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
+	assert_true(core_node_is_up(f->core, "n0"));
+	/* It was no boot that the node has left, but none at all. */
+	newer.incarnation[15]++;
+	newer.challenge = 9;
+	assert_int_equal(try_register(f, &newer, &error), 0);
+	assert_int_equal(part_state(f, id, "n0"), PART_REVOKED);
+}
+
+static void a_late_list_of_the_same_boot_is_no_news(void **state)
+{
+	struct fixture *f = *state;
+	struct core_registration registration = { .node = "n0",
+						  .version = "1",
+						  .challenge = 8 };
+	struct fairlead_error error;
+	uint64_t id;
+
+	node_incarnation(f, "n0", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	id = active(f, "slurm/1/0", "n0", "");
+	/* Made before the lane was. */
+	registration.challenge = 7;
+	assert_int_equal(try_register(f, &registration, &error), -ESTALE);
+	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
+}
+
 static void the_lane_that_should_be_there_is_no_news(void **state)
 {
 	struct fixture *f = *state;
@@ -647,6 +693,8 @@ int main(void)
 		T(a_boot_under_a_live_job_is_told),
 		T(a_fence_needs_no_row_of_the_job),
 		T(a_boot_that_was_left_does_not_come_back),
+		T(a_boot_that_registers_late_fences_nothing),
+		T(a_late_list_of_the_same_boot_is_no_news),
 		T(the_lane_that_should_be_there_is_no_news),
 		T(a_lane_that_is_missing_is_told_once),
 		T(what_is_not_ours_is_withheld),
