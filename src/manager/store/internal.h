@@ -71,6 +71,16 @@ int store_epoch_open(struct store *store, struct fairlead_error *ret_error);
 /* salvage.c: move a damaged journal away; the caller frees the new path. */
 int store_set_aside(struct store *store, char **ret_path,
 		    struct fairlead_error *ret_error);
+/* Before the journal is opened: finish that, should it have been cut short. */
+int store_set_aside_end(struct store *store, struct fairlead_error *ret_error);
+/* Move a journal away that was half made from a damaged one. */
+int store_set_aside_half(struct store *store, struct fairlead_error *ret_error);
+/*
+ * The damaged journal of which the open one is half made, or NULL; the caller
+ * frees it.
+ */
+int store_salvage_origin(struct store *store, char **ret_path,
+			 struct fairlead_error *ret_error);
 /* Take over what can be read of it into the new journal. */
 int store_salvage(struct store *store, const char *path, const char *vfs_name,
 		  struct fairlead_error *ret_error);

@@ -5,6 +5,9 @@
  * left behind, and a table whose structure is damaged ends there. The manager
  * then counts everything as used until its nodes have reported, so a missing
  * job is found again at the nodes; what is saved spares its key and its log.
+ *
+ * Until the new journal has an epoch of its own it is half made, and says so;
+ * a start that finds it so takes everything over once more.
  */
 #include "manager/store/internal.h"
 
@@ -17,34 +20,53 @@
 #include "base/cleanup.h"
 #include "manager/store/batch.h"
 
-/*
- * The tables before the log: a log that is left alone is dropped by SQLite,
- * tables that are left alone may look whole.
- */
-int store_set_aside(struct store *store, char **ret_path,
-		    struct fairlead_error *ret_error)
+#define UNFINISHED UINT64_MAX /* as an epoch, which none ever is */
+
+/* The name of a damaged journal tells the epoch in which it was moved. */
+static int damaged_path(struct store *store, char **ret_path,
+			struct fairlead_error *ret_error)
 {
-	static const char *const suffixes[] = { "", "-wal" };
-	const struct file_seam *files = &store->files;
-	_auto_(freep) char *path = NULL;
 	struct fairlead_error error;
 	uint64_t epoch = 0;
-	int result;
+	int result = store_epoch_file_read(store, &epoch, &error);
 
-	result = store_epoch_file_read(store, &epoch, &error);
 	if (result < 0 && result != -EUCLEAN) {
 		if (ret_error != NULL)
 			*ret_error = error;
 		return result;
 	}
-	if (asprintf(&path, "%s.damaged-%" PRIu64, store->journal_path, epoch) <
-	    0) {
-		path = NULL;
+	if (asprintf(ret_path, "%s.damaged-%" PRIu64, store->journal_path,
+		     epoch) < 0) {
+		*ret_path = NULL;
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	return 0;
+}
+
+static bool is_there(const struct store *store, const char *path)
+{
+	const struct file_seam *files = &store->files;
+	char byte;
+
+	return files->ops->load(files->ctx, path, &byte, sizeof(byte)) !=
+	       -ENOENT;
+}
+
+/*
+ * The tables before the log: a log that is left alone is dropped by SQLite,
+ * tables that are left alone may look whole.
+ */
+static int journal_move(struct store *store, const char *path, bool is_log_only,
+			struct fairlead_error *ret_error)
+{
+	static const char *const suffixes[] = { "", "-wal" };
+	const struct file_seam *files = &store->files;
+
+	for (size_t i = is_log_only; i < sizeof(suffixes) / sizeof(suffixes[0]);
+	     i++) {
 		char from[PATH_MAX];
 		char to[PATH_MAX];
+		int result;
 
 		snprintf(from, sizeof(from), "%s%s", store->journal_path,
 			 suffixes[i]);
@@ -54,7 +76,89 @@ int store_set_aside(struct store *store, char **ret_path,
 			return store_file_fault(result, "rename", from,
 						ret_error);
 	}
-	*ret_path = take_ptr(path);
+	return 0;
+}
+
+int store_set_aside(struct store *store, char **ret_path,
+		    struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *path = NULL;
+	int result = damaged_path(store, &path, ret_error);
+
+	if (result == 0)
+		result = journal_move(store, path, false, ret_error);
+	if (result == 0)
+		*ret_path = take_ptr(path);
+	return result;
+}
+
+int store_set_aside_end(struct store *store, struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *path = NULL;
+	int result;
+
+	if (is_there(store, store->journal_path))
+		return 0;
+	result = damaged_path(store, &path, ret_error);
+	if (result < 0 || !is_there(store, path))
+		return result;
+	return journal_move(store, path, true, ret_error);
+}
+
+int store_set_aside_half(struct store *store, struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *path = NULL;
+
+	if (asprintf(&path, "%s.unfinished", store->journal_path) < 0) {
+		path = NULL;
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	}
+	return journal_move(store, path, false, ret_error);
+}
+
+struct marks {
+	uint64_t recovering, epoch;
+};
+
+static int on_recovering(void *arg, const struct store_row *row)
+{
+	((struct marks *)arg)->recovering = row->id;
+	return 0;
+}
+
+static int on_epoch(void *arg, const struct store_row *row)
+{
+	((struct marks *)arg)->epoch = row->id;
+	return 0;
+}
+
+/* The note of salvage_begin(), or nothing; what cannot be read may be one. */
+static bool may_be_half(struct store *store)
+{
+	struct marks marks = { 0 };
+
+	if (store_read(store, STORE_META, 0, STORE_META_RECOVERING,
+		       on_recovering, &marks, NULL) < 0 ||
+	    store_read(store, STORE_META, 0, STORE_META_EPOCH, on_epoch, &marks,
+		       NULL) < 0)
+		return store->is_recovery;
+	return marks.recovering == UNFINISHED ||
+	       (store->is_recovery && marks.recovering == 0 &&
+		marks.epoch == 0);
+}
+
+int store_salvage_origin(struct store *store, char **ret_path,
+			 struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *path = NULL;
+	int result = 0;
+
+	if (may_be_half(store))
+		result = damaged_path(store, &path, ret_error);
+	if (result < 0)
+		return result;
+	*ret_path =
+		path != NULL && is_there(store, path) ? take_ptr(path) : NULL;
 	return 0;
 }
 
@@ -100,7 +204,7 @@ static int salvage_begin(struct salvage *salvage)
 	const struct store_row row = {
 		.table = STORE_META,
 		.verb = STORE_PUT,
-		.id = UINT64_MAX,
+		.id = UNFINISHED,
 		.key = STORE_META_RECOVERING,
 	};
 

@@ -99,18 +99,26 @@ static int journal_open(struct store *store,
 				    : store_schema_check(store, ret_error);
 }
 
-/* An operator's start: with what can be read, if not all of it can. */
+/*
+ * An operator's start, with what can be read if not all of it can; or one that
+ * finds such a start cut short.
+ */
 static int journal_recover(struct store *store,
-			   const struct store_options *options,
+			   const struct store_options *options, bool is_damaged,
 			   struct fairlead_error *ret_error)
 {
 	_auto_(freep) char *path = NULL;
-	int result;
+	int result = store_salvage_origin(store, &path, ret_error);
 
-	store_disconnect(store, true);
-	result = store_set_aside(store, &path, ret_error);
-	if (result == 0)
-		result = journal_open(store, options, ret_error);
+	if (result < 0 || (path == NULL && !is_damaged))
+		return result;
+	if (is_damaged) {
+		store_disconnect(store, true);
+		result = path == NULL ? store_set_aside(store, &path, ret_error)
+				      : store_set_aside_half(store, ret_error);
+		if (result == 0)
+			result = journal_open(store, options, ret_error);
+	}
 	if (result == 0)
 		result = store_salvage(store, path, options->vfs_name,
 				       ret_error);
@@ -138,9 +146,12 @@ static int open_all(struct store *store, const char *directory,
 		result = lock_directory(store, directory, ret_error);
 	if (result < 0)
 		return result;
-	result = journal_open(store, options, &error);
-	if (result == -EUCLEAN && options->is_recovery)
-		result = journal_recover(store, options, &error);
+	if (options->is_recovery)
+		result = store_set_aside_end(store, &error);
+	if (result == 0)
+		result = journal_open(store, options, &error);
+	if (result == 0 || (result == -EUCLEAN && options->is_recovery))
+		result = journal_recover(store, options, result < 0, &error);
 	if (result == 0)
 		result = store_epoch_open(store, &error);
 	if (result < 0 && ret_error != NULL)

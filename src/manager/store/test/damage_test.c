@@ -493,6 +493,117 @@ static void recovery_cut_short_stays_a_recovery(void **state)
 	assert_true(n > 50);
 }
 
+/* A damaged journal, as it was found first. */
+static void damaged_save(struct damaged *damaged, const struct image *image)
+{
+	static const char *const leftovers[] = { LOG, JOURNAL ".damaged-7",
+						 JOURNAL ".damaged-7-wal",
+						 JOURNAL ".unfinished",
+						 JOURNAL ".unfinished-wal" };
+	struct bed *bed = &damaged->bed;
+
+	for (size_t i = 0; i < sizeof(leftovers) / sizeof(*leftovers); i++)
+		if (sim_disk_exists(bed->disk, leftovers[i]))
+			assert_int_equal(
+				sim_disk_unlink(bed->disk, leftovers[i]), 0);
+	image_save(bed, JOURNAL, image);
+	save_text(bed, EPOCH, "7\n");
+}
+
+/* All that there is after a start, but for the note of the recovery. */
+static struct store_batch *start_rows(struct damaged *damaged, bool is_recovery)
+{
+	struct bed *bed = &damaged->bed;
+	struct store_batch *rows;
+	int result;
+
+	bed->options.is_recovery = is_recovery;
+	result = bed_open(bed);
+	bed->options.is_recovery = false;
+	if (result < 0)
+		return NULL;
+	rows = read_all(bed);
+	assert_non_null(rows);
+	bed_end(bed, false);
+	return rows;
+}
+
+enum cut {
+	CUT_POWER,
+	CUT_FULL, /* the disk is full: an error, and not the end */
+	CUT_READ, /* and then the half made one cannot be read at first */
+};
+
+static void recovery_begin(struct damaged *damaged, enum cut cut, uint64_t n)
+{
+	struct bed *bed = &damaged->bed;
+	enum sim_disk_fault fault =
+		cut == CUT_FULL ? SIM_DISK_FULL : SIM_DISK_STOP;
+
+	sim_disk_fail_at(bed->disk, fault, n);
+	bed->options.is_recovery = true;
+	bed_open(bed);
+	sim_disk_fail_at(bed->disk, fault, 0);
+	bed_end(bed, cut != CUT_FULL);
+	if (cut == CUT_READ) {
+		sim_disk_fail_at(bed->disk, SIM_DISK_READ_ERROR, 1 + n % 13);
+		bed_open(bed);
+		sim_disk_fail_at(bed->disk, SIM_DISK_READ_ERROR, 0);
+		bed_end(bed, false);
+	}
+	bed->options.is_recovery = false;
+}
+
+static bool is_hit(const struct bed *bed, enum cut cut, uint64_t *count)
+{
+	uint64_t before = *count;
+
+	*count = sim_disk_stats(bed->disk)
+			 ->faults[cut == CUT_FULL ? SIM_DISK_FULL
+						  : SIM_DISK_STOP];
+	return *count > before;
+}
+
+static void cut_short(struct damaged *damaged, const struct image *image,
+		      const struct store_batch *saved, enum cut cut)
+{
+	uint64_t count = 0;
+	uint64_t n = 0;
+
+	is_hit(&damaged->bed, cut, &count);
+	do {
+		struct store_batch *rows;
+
+		damaged_save(damaged, image);
+		recovery_begin(damaged, cut, ++n);
+		/* A start that is no recovery may be refused, or has all. */
+		rows = n % 2 == 0 ? start_rows(damaged, false) : NULL;
+		if (rows == NULL)
+			rows = start_rows(damaged, true);
+		assert_non_null(rows);
+		assert_true(is_same(rows, saved));
+		store_batch_destroy(rows);
+	} while (is_hit(&damaged->bed, cut, &count));
+	assert_true(n > 30);
+}
+
+/* What the first try did not take over, the next one does. */
+static void recovery_cut_short_loses_nothing(void **state)
+{
+	struct damaged *damaged = *state;
+	struct image image = damaged->whole;
+	struct store_batch *saved;
+
+	memset(image.bytes + image.size / 2, 0xff, 9000);
+	damaged_save(damaged, &image);
+	saved = start_rows(damaged, true);
+	assert_non_null(saved);
+	cut_short(damaged, &image, saved, CUT_POWER);
+	cut_short(damaged, &image, saved, CUT_FULL);
+	cut_short(damaged, &image, saved, CUT_READ);
+	store_batch_destroy(saved);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -506,6 +617,7 @@ int main(void)
 		CASE(lost_journal_is_refused),
 		CASE(damaged_epoch_file_is_refused_until_recovered),
 		CASE(recovery_cut_short_stays_a_recovery),
+		CASE(recovery_cut_short_loses_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
