@@ -52,7 +52,19 @@ void look_all(struct engine *engine)
 		session->look_ms = 0;
 }
 
-void look_soon(struct engine *engine, const char *node)
+void look_void(struct engine *engine, const char *node)
+{
+	struct session *session = session_of(engine, node);
+
+	if (session == NULL)
+		return;
+	/* One under way may have been answered before that. */
+	if (session->look_sequence != 0)
+		session->look_ms = 0;
+	session->look_sequence = 0;
+}
+
+void look_now(struct engine *engine, const char *node)
 {
 	struct session *session = session_of(engine, node);
 

@@ -265,7 +265,9 @@ static void take_answer(struct engine *engine, const struct confirm *confirm)
 	if (look_answer(engine, confirm))
 		return;
 	if (confirm->op == COMMAND_APPLY && confirm->result == -EEXIST)
-		look_soon(engine, confirm->node);
+		look_now(engine, confirm->node);
+	if (confirm->op == COMMAND_REVOKE && confirm->result == 0)
+		look_void(engine, confirm->node);
 	switch (fanouts_answer(engine->fanouts, confirm)) {
 	case FANOUT_TAKEN:
 		return;
@@ -292,6 +294,8 @@ static void on_confirm(struct engine *engine, const struct frame *frame)
 		engine->counters.refusals[session_refusal(result)]++;
 		return;
 	}
+	if (confirm.op == 0 && confirm.result == 0)
+		look_void(engine, confirm.node);
 	if (confirm.op == 0 && confirm.sequence != 0)
 		tell_confirmation(engine, &confirm, confirm.sequence);
 	else if (confirm.op == 0)

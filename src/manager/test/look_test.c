@@ -243,6 +243,38 @@ static void what_answers_nothing_changes_nothing(void **state)
 	assert_withheld(bed, "1024");
 }
 
+/* An answer that is late does not bring back what has gone meanwhile. */
+static void an_answer_from_before_a_revoke_is_not_taken(void **state)
+{
+	struct bed *bed = *state;
+	struct confirm confirm,
+		own = { .version = WIRE_VERSION_MIN, .sequence = 9 };
+	struct command command;
+	struct bed_node node;
+	uint32_t key_id;
+	uint8_t *bytes;
+
+	up_with(bed, "n0", &foreign_1024, &node);
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	strcpy(own.node, node.name);
+	memcpy(own.incarnation, node.incarnation, INCARNATION_SIZE);
+	own.grant_id = 1;
+	bed_node_confirm(&node, &own);
+	bed_commit(bed);
+	/* The ACK. */
+	assert_true(bed_node_command(&node, &command, &bytes));
+	assert_int_equal(command.op, COMMAND_ACK);
+	free(bytes);
+	answer(&node, &confirm, NULL, &usable);
+	assert_withheld(bed, "1024");
+	/* It is asked again at once. */
+	wait_ms(&node, 2 * SECOND_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	answer(&node, &confirm, NULL, &usable);
+	assert_withheld(bed, "");
+}
+
 static void activate(struct bed *bed)
 {
 	struct rng_seam rng = sim_rng_seam(&bed->rng);
@@ -332,6 +364,7 @@ int main(void)
 		TEST(what_is_new_is_withheld_without_a_registration),
 		TEST(a_lane_that_is_in_the_way_is_looked_at_at_once),
 		TEST(what_answers_nothing_changes_nothing),
+		TEST(an_answer_from_before_a_revoke_is_not_taken),
 		TEST(an_idle_node_shows_that_it_follows_a_rotation),
 		TEST(an_answer_to_the_old_key_shows_nothing_of_the_new_one),
 	};
