@@ -351,6 +351,7 @@ void fixture_destroy(struct fixture *fixture)
 	free(fixture->fanouts);
 	free(fixture->acks);
 	free(fixture->drains);
+	free(fixture->tells);
 	free(fixture->effects);
 	journal_clear(&fixture->journal);
 	HASH_ITER (hh, fixture->edges, edge, next) {
