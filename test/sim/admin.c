@@ -380,6 +380,57 @@ static void distribute(struct admin *admin)
 		node_rekey(world->nodes[i]);
 }
 
+static void on_keys(void *ctx);
+
+static void keys_later(struct admin *admin)
+{
+	struct world *world = admin->world;
+
+	/* No more of it once all is to be mended. */
+	if (!world->is_calm && admin->key_handle == 0)
+		admin->key_handle =
+			sim_queue_add(world->queue,
+				      world_between(world, 8000, 90000),
+				      on_keys, admin);
+}
+
+static void keys_changed(struct admin *admin, int result,
+			 const struct fairlead_error *error)
+{
+	struct world *world = admin->world;
+
+	if (result < 0)
+		world_fail(world, "keys: %s", error->text);
+	coverage_hit(world->coverage, "operator:rekey");
+	world_trace(world, "the keys change");
+	distribute(admin);
+	keys_later(admin);
+}
+
+/* As `fairlead key retire`: not while a node has not shown the active one. */
+static void retire_asked(void *ctx, json_t *answer)
+{
+	struct admin *admin = ctx;
+	struct manager_keys *keys = &admin->world->keys;
+	const struct manager_key *active = manager_keys_find(keys, KEY_ACTIVE);
+	struct fairlead_error error;
+	const json_t *node;
+	bool is_shown = answer != NULL && answer_result(answer) == 0;
+	size_t index;
+	int result;
+
+	json_array_foreach (json_object_get(answer, "nodes"), index, node)
+		is_shown &= json_integer_value(json_object_get(node, "key")) ==
+			    active->id;
+	if (!is_shown) {
+		coverage_hit(admin->world->coverage, "operator:retires-later");
+		keys_later(admin);
+		return;
+	}
+	result = manager_keys_retire(keys, &error);
+	keys_changed(admin, result, &error);
+}
+
 static void on_keys(void *ctx)
 {
 	struct admin *admin = ctx;
@@ -390,20 +441,15 @@ static void on_keys(void *ctx)
 	int result;
 
 	admin->key_handle = 0;
-	if (manager_keys_find(keys, KEY_RETIRING) != NULL)
-		result = manager_keys_retire(keys, &error);
-	else if (manager_keys_find(keys, KEY_STAGED) != NULL)
+	if (manager_keys_find(keys, KEY_RETIRING) != NULL) {
+		ask(admin, "node-list", NULL, retire_asked, admin);
+		return;
+	}
+	if (manager_keys_find(keys, KEY_STAGED) != NULL)
 		result = manager_keys_activate(keys, &error);
 	else
 		result = manager_keys_rotate(keys, &rng, &error);
-	if (result < 0)
-		world_fail(world, "keys: %s", error.text);
-	coverage_hit(world->coverage, "operator:rekey");
-	world_trace(world, "the keys change");
-	distribute(admin);
-	admin->key_handle =
-		sim_queue_add(world->queue, world_between(world, 8000, 90000),
-			      on_keys, admin);
+	keys_changed(admin, result, &error);
 }
 
 /* --- mending --- */

@@ -284,6 +284,7 @@ static const char *const expected[] = {
 	"operator:recover-waive",
 	"operator:rekey",
 	"operator:releases-leftover",
+	"operator:retires-later",
 	/* errors of the store */
 	"store:EIO",
 	"store:ENOSPC",
