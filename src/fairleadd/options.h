@@ -24,7 +24,7 @@ struct options {
 	int ready_fd;             /* -1: nobody waits */
 };
 
-#define EXIT_USAGE 2 /* exit code, as the design has it */
+#define EXIT_USAGE 2 /* exit code, as the manual has it */
 
 /*
  * Parse. 0: run with *ret_options. Else the program is to end with

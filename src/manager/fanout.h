@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fan-out: one command to a set of nodes, one answer from each. Design,
- * section 5: fanout(nodes, op, payload) -> failures and blobs by node. Behind
- * it stands, for now, one connection per node.
+ * The fan-out: one command to a set of nodes, one answer from each, or why
+ * there is none. Behind it stands one connection per node; how a command gets
+ * to its nodes is known here only.
  *
  * The command is signed once and sent again to each node that has not answered
  * until it answers, is gone for ENGINE_GONE_MS, or the deadline has passed. An

@@ -2,7 +2,7 @@
 /*
  * The oracle: it sees the hardware of all nodes, what the guards obeyed, what
  * the manager was told by nodes, and what it answered to clients, and checks
- * the invariants of the design on its own. It believes none of the code that
+ * what always holds (ARCHITECTURE.md) on its own. It believes none of the code that
  * is tested but the layout of messages.
  */
 #pragma once
