@@ -3,7 +3,7 @@
  * The engine's state, and what its files do for each other. Nothing here is
  * for others: they see engine.h.
  *
- * An event from outside goes: entry point in engine.c -> session.c or client.c
+ * An event from outside goes: entry point in engine.c -> session.c or clients.c
  * -> core -> outputs.c (rows and outputs collect in a group) -> commit.c (the
  * group goes to disk) -> outputs.c (what was waiting is done).
  */
@@ -19,7 +19,7 @@
 
 #define VERSION_COUNT (WIRE_VERSION - WIRE_VERSION_MIN + 1)
 
-/* --- counters for metrics.c --- */
+/* --- counters for engine_metrics.c --- */
 
 #define OPS_MAX     32 /* ops of the client protocol */
 #define BUCKETS_MAX 9
@@ -337,7 +337,7 @@ struct engine {
 	void *ops_ctx;
 	const struct log *log;
 
-	struct engine_config *config; /* a deep copy; config.c */
+	struct engine_config *config; /* a deep copy */
 	struct manager_keys keys;
 	struct command_key command_key; /* derived from keys, as the rest */
 	struct command_public publics[KEYS_MAX];
@@ -388,7 +388,8 @@ static inline uint64_t engine_now_ms(const struct engine *engine)
 	return clock_monotonic_ms(&engine->clock);
 }
 
-/* config.c */
+/* --- engine_config.c --- */
+
 int engine_config_copy(const struct engine_config *config,
 		       struct engine_config **ret_copy);
 void engine_config_destroy(struct engine_config *config);

@@ -26,7 +26,10 @@
 #define CLUSTER_NICS_MAX     8
 #define CLUSTER_SETTINGS_MAX 64
 
-/* Where the programs are; found beside the running one by cluster_programs. */
+/*
+ * Where the programs are: found beside the running one, by
+ * cluster_programs_find() in internal.h.
+ */
 struct cluster_programs {
 	char fairlead[4096];
 	char fairleadd[4096];

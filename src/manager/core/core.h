@@ -22,7 +22,7 @@
  * When memory is out inside an event there is no half decision to go on with:
  * the core aborts the process, and the journal has the rest.
  *
- * Invariants (design, section 4) that the core alone keeps:
+ * Of what always holds (ARCHITECTURE.md) the core alone keeps:
  *  - an identifier is in exactly one of free, held, quarantined; withheld and
  *    draining only ever add to what is not free;
  *  - an identifier leaves quarantine only when each node of its last holder
@@ -150,8 +150,8 @@ struct core_ops {
 
 /*
  * Make a core with empty pools. -EINVAL with all errors of the configuration
- * in the text, one a line; -ENOMEM. ops and wall are kept by reference; wall
- * gives the time of events.
+ * in the text, one a line; -ENOMEM. ops, clock and log are kept by reference;
+ * the clock's wall time is that of events.
  */
 int core_create(const struct core_config *config, const struct core_ops *ops,
 		void *ops_ctx, const struct clock_seam *clock,
