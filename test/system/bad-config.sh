@@ -72,15 +72,15 @@ expect_exit 1 on manager -- "$fairleadd" --role manager --config "$bad"
 expect_error 'bad.conf:[0-9]+: .*vni_pool.*VNI 10'
 
 it 'a running one keeps the old one, whole'
-before=$(manager pools)
+before=$(json_of pools)
 cp "$config" "$work/good.conf"
 sed -i 's/vni_pool = .*/vni_pool = "2000-2001"\n    default_vnis = "9"/' "$config"
 expect_exit 1 fairlead manager reconfigure
 expect_error 'fairlead.conf:[0-9]+: .*default_vnis'
-is "$(manager pools)" "$before" 'pools'
+is "$(json_of pools)" "$before" 'pools'
 kill -HUP "$(pid_of manager)"
 wait_for grep -q 'default_vnis' "$FAIRLEAD_CLUSTER/manager/log/fairleadd.log"
-is "$(manager pools)" "$before" 'pools'
+is "$(json_of pools)" "$before" 'pools'
 cat "$work/good.conf" >"$config"
 
 it 'keys that others can read, or that are another'"'"'s, are refused'

@@ -196,7 +196,7 @@ wait_for is_quarantined 0
 expect_clean
 
 it 'a node that lies about the epoch stops nobody'
-epoch=$(manager status | jq .epoch)
+epoch=$(json_of status | jq .epoch)
 proof=$(python3 -c 'import struct
 print((b"FRLC" + struct.pack("<HBBIQQQQQ", 1, 1, 0, 1, 1 << 60, 7, 1, 0, 0)
        + bytes(32) + bytes(64)).hex())')

@@ -56,7 +56,7 @@ expect_out "grant $grant is released; vni 1024 stays in quarantine until n1 has 
 expect_pool held ''
 expect_pool quarantined 1024
 expect_objects 0 n0
-holds "$(manager quarantine list)" '.identifiers | length == 1 and (.[0] |
+holds "$(json_of quarantine list)" '.identifiers | length == 1 and (.[0] |
 	.interconnect == "slingshot" and .pool == "vni" and .id == 1024 and
 	.grant_id == $g and (.nodes | tostring | test("n1")) and (.why | test($t)))' \
 	--argjson g "$grant" --arg t "$busy_text"
@@ -87,7 +87,7 @@ it 'housekeeping tries long, then the node is drained: service, NIC, VNI, proces
 expect_exit 75 on n1 -- fairlead housekeeping jm/busy
 expect_out "^busy $grant: $busy_text"
 wait_for is_drained n1
-reason=$(manager node list | jq -r '.nodes[] | select(.name == "n1").reason')
+reason=$(json_of node list | jq -r '.nodes[] | select(.name == "n1").reason')
 has "$reason" "$busy_text" 'the reason'
 has "$reason" "pid $holder_pid " 'the process'
 expect_exit 1 reserve jm/on-drained n1
@@ -120,7 +120,7 @@ fairlead release jm/again
 it 'an operator'"'"'s drain is an operator'"'"'s to end'
 expect_exit 2 fairlead node drain n0
 expect_exit 0 fairlead node drain n0 --reason 'new memory'
-holds "$(manager node list)" '.nodes[] | select(.name == "n0") |
+holds "$(json_of node list)" '.nodes[] | select(.name == "n0") |
 	.drained and .reason == "new memory"'
 expect_exit 1 reserve jm/drained 'n[0-1]'
 expect_error 'drained nodes: n0'
@@ -150,7 +150,7 @@ cut_off fairlead node undrain n0
 is_drained n0 && fail 'the node is still drained'
 wait_for grep -q '^2|n0|new disk$' "$undrained"
 is "$(wc -l <"$undrained")" $((undrained_count + 1)) 'calls'
-wait_for eval '[ "$(manager node list | jq "[.nodes[] | select(.untold)] | length")" -eq 0 ]'
+wait_for eval '[ "$(json_of node list | jq "[.nodes[] | select(.untold)] | length")" -eq 0 ]'
 
 it 'a busy card of a driver that only finishes its work comes free by itself'
 grant=$(reserve jm/late 'n[0-1]')

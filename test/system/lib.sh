@@ -291,12 +291,12 @@ nic() { # nic NODE COMMAND...: tell its software NIC
 
 # --- what the programs say ---
 
-manager() { # manager COMMAND...: as JSON
+json_of() { # json_of COMMAND...: its answer
 	fairlead "$@" --json
 }
 
 node_state() { # node_state NODE
-	manager node list | jq -r --arg n "$1" '.nodes[] | select(.name == $n).state'
+	json_of node list | jq -r --arg n "$1" '.nodes[] | select(.name == $n).state'
 }
 
 is_up() { # is_up NODE...
@@ -307,12 +307,12 @@ is_up() { # is_up NODE...
 }
 
 is_drained() { # is_drained NODE
-	manager node list |
+	json_of node list |
 		jq -e --arg n "$1" '.nodes[] | select(.name == $n).drained' >/dev/null
 }
 
 pool() { # pool universe|free|held|quarantined|withheld|draining: an id set
-	manager pools | jq -r ".pools.slingshot.vni.$1"
+	json_of pools | jq -r ".pools.slingshot.vni.$1"
 }
 
 is_pool() { # is_pool MEMBER SET
@@ -324,7 +324,7 @@ expect_pool() { # expect_pool MEMBER SET
 }
 
 quarantined() { # how many identifiers wait
-	manager quarantine list | jq '.identifiers | length'
+	json_of quarantine list | jq '.identifiers | length'
 }
 
 is_quarantined() { # is_quarantined COUNT
@@ -353,8 +353,8 @@ service_of() { # service_of NODE DEVICE GRANT: its id
 		'.[] | select(.device == $d and .grant_id == $g).id'
 }
 
-job_state() { # job_state GRANT|KEY: "" when it is over
-	manager explain "$1" | jq -r '.grants[0].state'
+job_state() { # job_state GRANT|KEY: "gone" when it holds nothing
+	json_of explain "$1" | jq -r '.grants[0].state'
 }
 
 is_job() { # is_job GRANT|KEY STATE
@@ -362,7 +362,7 @@ is_job() { # is_job GRANT|KEY STATE
 }
 
 vnis_of() { # vnis_of GRANT|KEY: while it holds them
-	manager explain "$1" | jq -r '.grants[0].ids.vni // ""'
+	json_of explain "$1" | jq -r '.grants[0].ids.vni // ""'
 }
 
 events() { # events GRANT|KEY|JOB: their names, in a line
@@ -389,8 +389,8 @@ expect_clean() {
 	expect_pool held ''
 	expect_pool quarantined ''
 	expect_pool withheld ''
-	is "$(manager list | jq '.jobs | length')" 0 'jobs'
-	for node in $(manager node list | jq -r '.nodes[].name'); do
+	is "$(json_of list | jq '.jobs | length')" 0 'jobs'
+	for node in $(json_of node list | jq -r '.nodes[].name'); do
 		expect_objects 0 "$node"
 		is "$(find "$FAIRLEAD_CLUSTER/$node/run/jobs" -type f 2>/dev/null)" '' \
 			"environment files on $node"

@@ -9,7 +9,7 @@ cluster_up -N 3 --nics 2 -s slingshot.vni_pool=1024-1031 \
 	-s manager.revoke_timeout=2
 
 incarnation() { # incarnation NODE
-	manager node list | jq -r --arg n "$1" '.nodes[] | select(.name == $n).incarnation'
+	json_of node list | jq -r --arg n "$1" '.nodes[] | select(.name == $n).incarnation'
 }
 
 it 'the restart of a daemon keeps lanes, and frees nothing'
@@ -36,7 +36,7 @@ holds "$(event jm/kept node-reset)" '. == [{node: "n1", incarnation: $i}]' \
 expect_objects 2 n0 n2
 expect_objects 0 n1
 test ! -e "$(env_file n1 jm/kept/0)"
-holds "$(manager explain jm/kept)" '.grants[0] | .state == "active" and
+holds "$(json_of explain jm/kept)" '.grants[0] | .state == "active" and
 	any(.holds[]; .nodes == "n1" and .state == "revoked") and
 	any(.holds[]; .nodes == "n[0,2]" and .state == "applied")'
 expect_pool held 1024
@@ -54,7 +54,7 @@ grant=$(reserve jm/stuck 'n[0-1]')
 fairlead apply "$grant"
 nic n1 busy svc="$(service_of n1 cxi0 "$grant")" nic=0 ms=forever
 fairlead release "$grant" >/dev/null
-expect_pool quarantined "$(manager quarantine list | jq -r '.identifiers[0].id')"
+expect_pool quarantined "$(json_of quarantine list | jq -r '.identifiers[0].id')"
 reboot n1
 wait_for is_quarantined 0
 holds "$(event jm/stuck confirm)" 'length == 1 and .[0].how == "fenced" and

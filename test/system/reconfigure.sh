@@ -81,12 +81,12 @@ kill -HUP "$(agent_pid n1)"
 wait_for eval '[ "$(on n1 -- fairlead node status --json | jq -c .restart)" = "[]" ]'
 
 it 'a configuration with an error is refused whole'
-before=$(manager pools)
+before=$(json_of pools)
 set_value vni_pool 3000-3010
 sed -i 's/^ *nodes = .*/    nodes = "n[0-1],n1"/' "$config"
 expect_exit 1 fairlead manager reconfigure
 expect_error 'nodes'
-is "$(manager pools)" "$before" 'pools'
+is "$(json_of pools)" "$before" 'pools'
 sed -i 's/^ *nodes = .*/    nodes = "n[0-2]"/' "$config"
 set_value vni_pool 1025-1040
 fairlead manager reconfigure

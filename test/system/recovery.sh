@@ -11,14 +11,14 @@ state=$FAIRLEAD_CLUSTER/manager/state
 
 # All that may not change with a restart.
 knowledge() {
-	manager list
-	manager pools
-	manager quarantine list
-	manager node list | jq '[.nodes[] | {name, incarnation, drained, reason, grants, owes}]'
+	json_of list
+	json_of pools
+	json_of quarantine list
+	json_of node list | jq '[.nodes[] | {name, incarnation, drained, reason, grants, owes}]'
 	fairlead eventlog jm/active
 }
 epoch() {
-	manager status | jq .epoch
+	json_of status | jq .epoch
 }
 refuses_to_start() { # refuses_to_start REGEX...: of what it says
 	local regex
@@ -132,7 +132,7 @@ stop_by_hand manager
 kill_pid "$(agent_pid n1)"
 start_by_hand manager "$fairleadd" --role manager --config "$config" --recover
 wait_for is_up n0
-holds "$(manager status)" '.recovering and .awaited == "n1"'
+holds "$(json_of status)" '.recovering and .awaited == "n1"'
 expect_exit 0 fairlead manager recover
 expect_out 'awaited: n1'
 expect_exit 75 reserve jm/early n0
@@ -144,14 +144,14 @@ expect_exit 1 fairlead manager recover --waive n7
 expect_error 'n7'
 expect_exit 0 fairlead manager recover --waive n1
 expect_out 'the recovery is complete'
-holds "$(manager status)" '.recovering | not'
+holds "$(json_of status)" '.recovering | not'
 expect_exit 1 fairlead manager recover
 is "$(vnis_of jm/active)" 1024-1025 'VNIs of the job of the backup'
 
 it 'what a node has and the journal does not know is withheld and listed'
 expect_pool withheld "$(on n0 -- fairlead node status --json |
 	jq -r --argjson g "$after" '.grants[] | select(.grant_id == $g).ids[0]')"
-holds "$(manager node list)" '.nodes[] | select(.name == "n0") | .withheld | length > 0'
+holds "$(json_of node list)" '.nodes[] | select(.name == "n0") | .withheld | length > 0'
 grant=$(reserve jm/later n0)
 [ "$grant" -gt 4294967295 ] || fail "grant id $grant after a recovery"
 fairlead release "$grant"

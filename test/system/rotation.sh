@@ -27,7 +27,7 @@ follow() { # follow ID NODE...: they have shown that they have that key
 	local id=$1 node
 	shift
 	for node; do
-		[ "$(manager node list | jq --arg n "$node" \
+		[ "$(json_of node list | jq --arg n "$node" \
 			'.nodes[] | select(.name == $n).key')" = "$id" ] || return
 	done
 }
@@ -41,7 +41,7 @@ works() { # works NAME: a job from its beginning to its end; the long one is the
 long=$(reserve jm/long 'n[0-2]')
 fairlead apply "$long"
 is "$(states)" '1 active' 'keys'
-connections=$(manager status | jq -c .epoch)
+connections=$(json_of status | jq -c .epoch)
 
 it 'one: a key is staged; the manager knows it, nodes still have the old one'
 expect_exit 0 fairlead key rotate --key "$key"
@@ -80,7 +80,7 @@ is "$(states)" '2 active' 'keys'
 works
 
 it 'there was no pause: no node was lost, no manager started'
-is "$(manager status | jq -c .epoch)" "$connections" 'epoch'
+is "$(json_of status | jq -c .epoch)" "$connections" 'epoch'
 for node in n0 n1 n2; do
 	lacks "$(<"$FAIRLEAD_CLUSTER/$node/log/fairleadd.log")" 'refused' "log of $node"
 done

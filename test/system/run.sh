@@ -92,7 +92,7 @@ expect_clean
 it 'a killed run keeps its lane until it is released by name'
 job_start orphan -N 2 -n 2 --user $alice
 wait_for has_started orphan 2
-key=$(manager list | jq -r '.jobs[0].key')
+key=$(json_of list | jq -r '.jobs[0].key')
 kill_pid "${job_pids[orphan]}"
 expect_pool held "$(vnis_of "$key")"
 wait_for eval '! pgrep -f "flock -s $work/orphan.go"'

@@ -98,7 +98,7 @@ expect_error '(failed on . of . nodes: |; )n2: the node did not answer in time'
 expect_objects 0 n0 n1
 expect_pool held ''
 expect_pool quarantined "$vni"
-holds "$(manager quarantine list)" '.identifiers | length == 1 and
+holds "$(json_of quarantine list)" '.identifiers | length == 1 and
 	.[0].id == $v and (.[0].nodes | tostring | test("n2"))' --argjson v "$vni"
 next=$(reserve jm/next n0)
 [ "$(vnis_of "$next")" != "$vni" ]
