@@ -243,6 +243,72 @@ static int find_owner(struct run *run)
 	return EXIT_DONE;
 }
 
+static bool is_lost(int result)
+{
+	return result == -ECONNRESET || result == -EPIPE ||
+	       result == -ECONNREFUSED || result == -ENOENT;
+}
+
+/* The manager cannot now: its disk is full, or it reads its journal again. */
+static bool is_passing(int result)
+{
+	return is_lost(result) || result == -EAGAIN || result == -ENOSPC ||
+	       result == -EIO;
+}
+
+/* A manager that is restarted comes back. */
+static int reconnect(struct run *run, struct fairlead_error *ret_error)
+{
+	return run->handle != NULL
+		       ? 0
+		       : fairlead_open(run->socket, &run->handle, ret_error);
+}
+
+static void disconnect_lost(struct run *run, int result)
+{
+	if (!is_lost(result))
+		return;
+	fairlead_close(run->handle);
+	run->handle = NULL;
+}
+
+/* False when a signal came meanwhile, or the time is up. */
+static bool wait_to_repeat(const struct run *run, const struct timespec *start)
+{
+	const struct timespec step = { .tv_nsec = RECONNECT_STEP_NS };
+
+	return elapsed_ms(start) < RECONNECT_MS &&
+	       sigtimedwait(&run->signals, NULL, &step) < 0;
+}
+
+static int fail_with_lane(const struct run *run,
+			  const struct fairlead_error *error, const char *how)
+{
+	char hint[128];
+
+	cli_error(run->cli, error);
+	snprintf(hint, sizeof(hint), "the job %s until 'fairlead release %s'",
+		 how, run->key);
+	cli_hint(run->cli, hint);
+	return cli_exit_code(error->code);
+}
+
+/* Without an answer it is not known whether there is a lane: ask again. */
+static int reserve_once(struct run *run, const struct fairlead_request *request,
+			bool *is_unsure, struct fairlead_error *ret_error)
+{
+	int result = reconnect(run, ret_error);
+
+	if (result == 0) {
+		result = fairlead_reserve(run->handle, request, &run->grant,
+					  ret_error);
+		*is_unsure = is_lost(result) || result == -ETIMEDOUT ||
+			     (*is_unsure && is_passing(result));
+	}
+	disconnect_lost(run, result);
+	return result;
+}
+
 static int reserve(struct run *run)
 {
 	_auto_(freep) char *cores = runs_format(run->cores, run->node_count);
@@ -260,10 +326,17 @@ static int reserve(struct run *run)
 	};
 	struct fairlead_error error;
 	struct timespec start;
+	bool is_unsure = false;
+	int result;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	if (fairlead_reserve(run->handle, &request, &run->grant, &error) < 0)
-		return cli_error(run->cli, &error);
+	do {
+		result = reserve_once(run, &request, &is_unsure, &error);
+	} while (result < 0 && is_unsure && wait_to_repeat(run, &start));
+	if (result < 0)
+		return is_unsure
+			       ? fail_with_lane(run, &error, "may have a lane")
+			       : cli_error(run->cli, &error);
 	say(run, "reserved grant %" PRIu64 " in %.1f ms",
 	    fairlead_grant_id(run->grant), elapsed_ms(&start));
 	return EXIT_DONE;
@@ -286,57 +359,29 @@ static int apply(struct run *run)
 	return EXIT_DONE;
 }
 
-static bool is_lost(int result)
-{
-	return result == -ECONNRESET || result == -EPIPE ||
-	       result == -ECONNREFUSED || result == -ENOENT;
-}
-
-/* The manager cannot now: its disk is full, or it reads its journal again. */
-static bool is_passing(int result)
-{
-	return is_lost(result) || result == -EAGAIN || result == -ENOSPC ||
-	       result == -EIO;
-}
-
-/* A manager that is restarted comes back: a job's end waits for it. */
 static int release_once(struct run *run, struct fairlead_error *ret_error)
 {
-	int result = 0;
+	int result = reconnect(run, ret_error);
 
-	if (run->handle == NULL)
-		result = fairlead_open(run->socket, &run->handle, ret_error);
 	if (result == 0)
 		result = fairlead_release(
 			run->handle, fairlead_grant_id(run->grant), ret_error);
-	if (is_lost(result)) {
-		fairlead_close(run->handle);
-		run->handle = NULL;
-	}
+	disconnect_lost(run, result);
 	return result;
 }
 
 static int release(struct run *run)
 {
-	const struct timespec step = { .tv_nsec = RECONNECT_STEP_NS };
-	char hint[128];
-	int interrupt = -1;
 	struct fairlead_error error;
 	struct timespec start;
 	int result;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	while (is_passing(result = release_once(run, &error)) &&
-	       interrupt < 0 && elapsed_ms(&start) < RECONNECT_MS)
-		interrupt = sigtimedwait(&run->signals, NULL, &step);
-	if (result < 0) {
-		cli_error(run->cli, &error);
-		snprintf(hint, sizeof(hint),
-			 "the job keeps its lane until 'fairlead release %s'",
-			 run->key);
-		cli_hint(run->cli, hint);
-		return cli_exit_code(result);
-	}
+	do {
+		result = release_once(run, &error);
+	} while (is_passing(result) && wait_to_repeat(run, &start));
+	if (result < 0)
+		return fail_with_lane(run, &error, "keeps its lane");
 	say(run, "released in %.1f ms", elapsed_ms(&start));
 	return EXIT_DONE;
 }

@@ -89,6 +89,18 @@ test ! -e "$work/ran"
 nic n1 clear
 expect_clean
 
+it 'a job whose reservation was not answered asks again, and leaves nothing'
+"$wire" client "$FAIRLEAD_SOCKET" lose >"$work/lost" 2>&1 3>&- &
+pid=$!
+wait_for grep -q listening "$work/lost"
+expect_exit 0 fairlead run -N 2 -n 2 -- sh -c 'echo $SLINGSHOT_VNIS'
+wait $pid
+lost=$(sed -n 's/^lost //p' "$work/lost")
+holds "$lost" '.result == 0'
+has "$out" 'n1.0: [0-9]' 'the environment of the tasks'
+expect_pool held ''
+expect_clean
+
 it 'a killed run keeps its lane until it is released by name'
 job_start orphan -N 2 -n 2 --user $alice
 wait_for has_started orphan 2

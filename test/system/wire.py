@@ -6,6 +6,7 @@ Usage: wire.py client SOCKET ask JSON...    send each, print an answer a line
        wire.py client SOCKET raw HEX        send bytes, print answers to the end
        wire.py client SOCKET half           half a frame, then silence
        wire.py client SOCKET hoard COUNT    connections that are kept open
+       wire.py client SOCKET lose           the answer to the next reserve
        wire.py node ADDRESS KEY register [NAME=VALUE...]
        wire.py node ADDRESS KEY confirm grant=ID result=N [NAME=VALUE...]
        wire.py node ADDRESS KEY frame TYPE HEX
@@ -14,6 +15,9 @@ Usage: wire.py client SOCKET ask JSON...    send each, print an answer a line
 A node takes its name and key from a key file. NAME=VALUE is one of name,
 incarnation (hex), key (hex), proof (hex), nonce (hex), mac=spoiled, or
 before=register (confirm: only after a registration).
+
+`lose` stands in a manager's place, passes on what a client and it say, and
+cuts the connection when the manager has answered a `reserve`.
 
 A relay prints a line for each COMMAND and CONFIRM, and does as told on
 standard input: `again OP` sends the last command of that name once more,
@@ -151,6 +155,31 @@ def client_hoard(path, count):
         held.append(client_open(path))
     say("open", len(held))
     sys.stdin.read()
+
+
+def client_lose(path):
+    """Until then SOCKET is ours; the manager's own is beside it"""
+    beside = path + ".beside"
+    os.rename(path, beside)
+    try:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen()
+        say("listening")
+        client = Stream(listener.accept()[0])
+        manager = client_open(beside)
+        is_answered = False
+        while not is_answered:
+            request = client.receive()
+            manager.send(request)
+            answer = manager.receive()
+            is_answered = json.loads(request)["op"] == "reserve"
+            if not is_answered:
+                client.send(answer)
+        say("lost", answer.decode())
+    finally:
+        os.rename(beside, path)
+    client.socket.close()
 
 
 # --- nodes ---
@@ -365,7 +394,7 @@ def relay_main(listen, target):
 def main():
     words = sys.argv[1:]
     clients = {"ask": client_ask, "raw": client_raw, "half": client_half,
-               "hoard": client_hoard}
+               "hoard": client_hoard, "lose": client_lose}
     if len(words) >= 3 and words[0] == "client" and words[2] in clients:
         clients[words[2]](words[1], *words[3:])
     elif len(words) >= 4 and words[0] == "node":
