@@ -15,7 +15,9 @@
  */
 #include "driver/slingshot/node.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/common/number.h"
@@ -70,6 +72,7 @@ int slingshot_env(void *state, const struct fairlead_lane *lane,
 struct inherited {
 	uint32_t vni_count;
 	uint32_t vnis[CXI_SVC_MAX_VNIS];
+	uint32_t tcs;
 	struct slingshot_services services;
 };
 
@@ -152,6 +155,25 @@ static int read_services(const char *devices, const char *ids,
 	return 0;
 }
 
+/* Bits as a decimal number, or after 0x as a hexadecimal one. */
+static int read_tcs(const char *text, struct inherited *inherited,
+		    struct fairlead_error *ret_error)
+{
+	bool is_hex = strncmp(text, "0x", 2) == 0;
+	const char *digits = is_hex ? text + 2 : text;
+	char *end;
+	unsigned long tcs = strtoul(digits, &end, is_hex ? 16 : 10);
+
+	/* strtoul would take a sign, a blank or a second prefix. */
+	if (!isxdigit((unsigned char)*digits) || digits[1] == 'x' ||
+	    digits[1] == 'X' || *end != '\0' || tcs == 0 ||
+	    (tcs & ~(unsigned long)SLINGSHOT_TCS_ALL))
+		return stale(ret_error, "SLINGSHOT_TCS", text,
+			     "is no set of traffic classes");
+	inherited->tcs = (uint32_t)tcs;
+	return 0;
+}
+
 static bool allows(const struct nic *nic, const struct cxi_svc_desc *desc,
 		   uint32_t vni)
 {
@@ -200,6 +222,12 @@ static int check_service(const struct nic *nic,
 					 nic->name, service->id,
 					 inherited->vnis[i]);
 	}
+	if (inherited->tcs & ~slingshot_service_tcs(desc))
+		return error_set(ret_error, -ENODEV,
+				 "%s: inherited service %u is not for traffic "
+				 "classes 0x%02x",
+				 nic->name, service->id,
+				 inherited->tcs & ~slingshot_service_tcs(desc));
 	return 0;
 }
 
@@ -238,19 +266,22 @@ int slingshot_inherit(void *state, uid_t uid,
 	const char *vnis = get(arg, "SLINGSHOT_VNIS");
 	const char *devices = get(arg, "SLINGSHOT_DEVICES");
 	const char *ids = get(arg, "SLINGSHOT_SVC_IDS");
+	const char *tcs = get(arg, "SLINGSHOT_TCS");
 	struct inherited inherited = { 0 };
 	int result;
 
-	if (!vnis && !devices && !ids)
+	if (!vnis && !devices && !ids && !tcs)
 		return 0;
-	if (!vnis || !devices || !ids)
+	if (!vnis || !devices || !ids || !tcs)
 		return error_set(ret_error, -ENODEV,
 				 "only some of SLINGSHOT_VNIS, "
-				 "SLINGSHOT_DEVICES and SLINGSHOT_SVC_IDS are "
-				 "inherited");
+				 "SLINGSHOT_DEVICES, SLINGSHOT_SVC_IDS and "
+				 "SLINGSHOT_TCS are inherited");
 	result = read_vnis(vnis, &inherited, ret_error);
 	if (result == 0)
 		result = read_services(devices, ids, &inherited, ret_error);
+	if (result == 0)
+		result = read_tcs(tcs, &inherited, ret_error);
 	if (result == 0)
 		result = check_inherited(state, &inherited, uid, ret_error);
 	return result;

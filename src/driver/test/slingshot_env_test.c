@@ -101,6 +101,14 @@ static void assert_stale(struct bench *bench, const struct variables *variables,
 	assert_has(bench->error.text, part);
 }
 
+static void assert_inherited(struct bench *bench,
+			     const struct variables *variables)
+{
+	if (ops->inherit(bench->state, softnic_owner(), get_variable,
+			 (void *)variables, &bench->error) < 0)
+		fail_msg("refused: %s", bench->error.text);
+}
+
 static void stale_environments_are_refused(void **state)
 {
 	struct bench *bench = *state;
@@ -122,6 +130,9 @@ static void stale_environments_are_refused(void **state)
 	WITH(vnis, NULL, "only some of");
 	WITH(ids, NULL, "only some of");
 	WITH(devices, NULL, "only some of");
+	WITH(tcs, NULL, "only some of");
+	assert_stale(bench, &(struct variables){ .tcs = "0x0a" },
+		     "only some of");
 	WITH(vnis, "", "no list of one to four VNIs");
 	WITH(vnis, "2000,2001,2002,2003,2004", "no list of one to four VNIs");
 	WITH(vnis, "2000x", "no list of one to four VNIs");
@@ -135,10 +146,39 @@ static void stale_environments_are_refused(void **state)
 	WITH(ids, "3,2", "cxi1: inherited service 2 is not for ");
 	WITH(devices, "cxi0,eth0", "no list of NICs");
 	WITH(devices, "cxi0,cxi7", "NIC cxi7 is not there");
+	WITH(tcs, "", "is no set of traffic classes");
+	WITH(tcs, "0", "is no set of traffic classes");
+	WITH(tcs, "0x", "is no set of traffic classes");
+	WITH(tcs, "0xg", "is no set of traffic classes");
+	WITH(tcs, "-8", "is no set of traffic classes");
+	WITH(tcs, "0x0a ", "is no set of traffic classes");
+	WITH(tcs, "0x10", "is no set of traffic classes");
+	WITH(tcs, "0x10000000a", "is no set of traffic classes");
+	WITH(tcs, "0x0f",
+	     "cxi0: inherited service 3 is not for traffic classes 0x05");
+	WITH(tcs, "0x1", "service 3 is not for traffic classes 0x01");
 #undef WITH
-	assert_int_equal(ops->inherit(bench->state, softnic_owner(),
-				      get_variable, &good, &bench->error),
+	assert_inherited(bench, &good);
+}
+
+/* A job may pass on less than it has; others write the bits their own way. */
+static void fewer_traffic_classes_can_be_inherited(void **state)
+{
+	static const char *const sets[] = { "0x0a", "0xA", "10", "0x08",
+					    "0x2",  "8",   "2" };
+	struct bench *bench = *state;
+	struct fairlead_lane lane = bench_lane(2000, 4);
+	struct variables variables = { 0 };
+	struct fairlead_record record;
+
+	assert_int_equal(bench_apply(bench, &lane, &record), 0);
+	assert_int_equal(ops->env(bench->state, &lane, &record,
+				  collect_variable, &variables, &bench->error),
 			 0);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		variables.tcs = sets[i];
+		assert_inherited(bench, &variables);
+	}
 }
 
 /* --- settings --- */
@@ -184,6 +224,7 @@ int main(void)
 		CASE(without_nics_a_lane_can_be_empty, bench_start_one),
 		CASE(the_environment_is_as_documented, bench_start_two),
 		CASE(stale_environments_are_refused, bench_start_two),
+		CASE(fewer_traffic_classes_can_be_inherited, bench_start_two),
 		cmocka_unit_test(settings_of_the_node_are_checked),
 		CASE(the_software_nic_needs_leave, bench_start_one),
 	};
