@@ -66,3 +66,15 @@ void text_cut(char *text, size_t capacity)
 		end--;
 	memcpy(text + end, "...", sizeof("..."));
 }
+
+const char *text_line(const char **rest, size_t *ret_size)
+{
+	const char *line = *rest + strspn(*rest, "\n");
+	size_t size = strcspn(line, "\n");
+
+	*rest = line + size;
+	if (size == 0)
+		return NULL;
+	*ret_size = size;
+	return line;
+}

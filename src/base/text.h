@@ -11,3 +11,8 @@
 void text_clean(char *text);
 /* Let text end in "..." within capacity bytes (>= 4), between characters. */
 void text_cut(char *text, size_t capacity);
+/*
+ * Take the next line off *rest, without its newline; empty lines are left
+ * out. NULL: there is none. The line is not ended by a zero.
+ */
+const char *text_line(const char **rest, size_t *ret_size);

@@ -73,6 +73,26 @@ static void cut_goes_between_characters(void **state)
 	assert_string_equal(text, "ab...");
 }
 
+static void lines_are_taken_one_by_one(void **state)
+{
+	const char *rest = "\none\n\ntwo";
+	size_t size = 7;
+	const char *line = text_line(&rest, &size);
+
+	assert_int_equal(size, 3);
+	assert_memory_equal(line, "one", size);
+	line = text_line(&rest, &size);
+	assert_int_equal(size, 3);
+	assert_memory_equal(line, "two", size);
+	assert_null(text_line(&rest, &size));
+	assert_null(text_line(&rest, &size));
+	rest = "";
+	assert_null(text_line(&rest, &size));
+	rest = "\n";
+	assert_null(text_line(&rest, &size));
+	assert_int_equal(size, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +101,7 @@ int main(void)
 		cmocka_unit_test(bytes_that_are_no_utf8_become_question_marks),
 		cmocka_unit_test(cut_text_ends_in_dots),
 		cmocka_unit_test(cut_goes_between_characters),
+		cmocka_unit_test(lines_are_taken_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
