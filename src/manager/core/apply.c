@@ -180,6 +180,21 @@ static const char *part_flaw(const struct part *part, const struct node *node,
 	return NULL;
 }
 
+/* Nodes have lines in common more often than all of them. */
+static void warnings_add(struct apply_run *run, const char *text, uint32_t node)
+{
+	const char *rest = text == NULL ? "" : text;
+	const char *line;
+	size_t size;
+
+	while ((line = text_line(&rest, &size)) != NULL) {
+		char *copy = memory_check(strndup(line, size));
+
+		groups_add(&run->warnings, 0, copy, node);
+		free(copy);
+	}
+}
+
 static void answers_take(struct core *core, struct job *job,
 			 const struct core_answer *answers, size_t count)
 {
@@ -205,8 +220,8 @@ static void answers_take(struct core *core, struct job *job,
 				 answer);
 		if (flaw != NULL)
 			groups_add(&run->failures, -ESTALE, flaw, part->node);
-		else if (answer->text != NULL && answer->text[0] != 0)
-			groups_add(&run->warnings, 0, answer->text, part->node);
+		else
+			warnings_add(run, answer->text, part->node);
 	}
 	core_places_clear(core, job);
 	for (uint32_t i = 0; i < job->part_count; i++)

@@ -68,6 +68,9 @@ void groups_add(struct groups *groups, int code, const char *text,
 		groups->more++;
 		return;
 	}
+	if (group->node_count > 0 &&
+	    group->nodes[group->node_count - 1] == node)
+		return;
 	if (group->node_count == group->node_capacity) {
 		group->node_capacity = memory_more(group->node_capacity);
 		group->nodes = memory_resize(group->nodes, group->node_capacity,

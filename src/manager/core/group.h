@@ -30,7 +30,10 @@ struct groups {
 
 /* All zero is empty. */
 void groups_fini(struct groups *groups);
-/* code is 0 or a negative errno; text may be NULL. */
+/*
+ * code is 0 or a negative errno; text may be NULL. What a node says twice, one
+ * after the other, it has said once.
+ */
 void groups_add(struct groups *groups, int code, const char *text,
 		uint32_t node);
 

@@ -183,6 +183,8 @@ void agent_clients_fini(struct agent *agent);
 
 /* uid: who sees it; without keys and reasons of others, unless it is root. */
 json_t *view_status(const struct agent *agent, uid_t uid);
+/* Append each line of a text, which may be NULL. */
+void view_lines(json_t *array, const char *text);
 json_t *view_grant(const struct mirror_grant *grant, bool is_whole);
 /* These also fail with a driver's error. */
 int view_devices(const struct agent *agent, json_t **ret_view,

@@ -95,17 +95,21 @@ static json_int_t time_us(const struct agent *agent)
 	return (json_int_t)clock_wall_us(&agent->options.clock);
 }
 
+void view_lines(json_t *array, const char *text)
+{
+	const char *rest = text ? text : "";
+	const char *line;
+	size_t size;
+
+	while ((line = text_line(&rest, &size)))
+		json_array_append_new(array, json_stringn(line, size));
+}
+
 static json_t *restart_view(const struct agent *agent)
 {
-	const char *text = agent->restart ? agent->restart : "";
 	json_t *view = json_array();
 
-	while (*text) {
-		size_t size = strcspn(text, "\n");
-
-		json_array_append_new(view, json_stringn(text, size));
-		text += size + (text[size] == '\n');
-	}
+	view_lines(view, agent->restart);
 	return view;
 }
 

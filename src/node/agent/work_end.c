@@ -242,9 +242,8 @@ static void finish_prolog(struct agent *agent, struct work *work)
 		json_array_append_new(grants, view_grant(grant, true));
 		if (work->order.is_dry_run)
 			json_array_append_new(warnings, prolog_outlook(grant));
-		else if (grant->text && *grant->text)
-			json_array_append_new(warnings,
-					      json_string(grant->text));
+		else
+			view_lines(warnings, grant->text);
 	}
 	json_object_set_new(answer, "grants", grants);
 	json_object_set_new(answer, "warnings", warnings);
@@ -281,9 +280,7 @@ static void finish_revoke(struct agent *agent, struct work *work)
 
 		if (item->is_done) {
 			json_array_append_new(revoked, json_integer(id));
-			if (item->text && *item->text)
-				json_array_append_new(warnings,
-						      json_string(item->text));
+			view_lines(warnings, item->text);
 			continue;
 		}
 		result = -EBUSY;

@@ -195,6 +195,34 @@ static void warnings_are_gathered(void **state)
 	json_decref(applied);
 }
 
+static void each_line_of_a_warning_is_one(void **state)
+{
+	struct fixture *f = *state;
+	struct core_answer answers[2] = {
+		{ .node = "n0", .text = "cxi0: less\ncxi1: less" },
+		{ .node = "n1", .text = "cxi1: less" },
+	};
+	const char *nodes[2], *texts[2];
+	uint64_t id;
+
+	nodes_up(f, 2);
+	id = reserved(f, "n[0-1]", "");
+	apply(f, id);
+	node_incarnation(f, "n0", answers[0].incarnation);
+	node_incarnation(f, "n1", answers[1].incarnation);
+	answer_with(f, open_fanout(f), answers, 2);
+	assert_int_equal(json_unpack(last_reply(f)->members,
+				     "{s:[{s:s, s:s}, {s:s, s:s}!]}",
+				     "warnings", "nodes", &nodes[0], "text",
+				     &texts[0], "nodes", &nodes[1], "text",
+				     &texts[1]),
+			 0);
+	assert_string_equal(nodes[0], "n0");
+	assert_string_equal(texts[0], "cxi0: less");
+	assert_string_equal(nodes[1], "n[0-1]");
+	assert_string_equal(texts[1], "cxi1: less");
+}
+
 static void without_all_nodes_nothing_is_sent(void **state)
 {
 	struct fixture *f = *state;
@@ -485,6 +513,7 @@ int main(void)
 		T(equal_failures_are_one_line),
 		T(who_does_not_answer_has_failed),
 		T(warnings_are_gathered),
+		T(each_line_of_a_warning_is_one),
 		T(without_all_nodes_nothing_is_sent),
 		T(what_the_undo_cannot_take_is_quarantined),
 		T(an_answer_of_another_boot_is_a_failure),

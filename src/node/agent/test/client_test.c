@@ -241,6 +241,24 @@ static void prolog_waits_until_the_lane_is_there(void **state)
 	agent_client_closed(bench->agent, client);
 }
 
+static void each_line_of_a_warning_is_one(void **state)
+{
+	struct bench *bench = *state;
+	const json_t *warnings;
+	json_t *answer;
+
+	bench->world.apply_warning = "scaled more";
+	bench_apply(bench, 7);
+	answer = bench_call(bench, 0, "prolog", JOB7, 0);
+	warnings = json_object_get(answer, "warnings");
+	assert_int_equal(json_array_size(warnings), 2);
+	assert_string_equal(json_string_value(json_array_get(warnings, 0)),
+			    "scaled back");
+	assert_string_equal(json_string_value(json_array_get(warnings, 1)),
+			    "scaled more");
+	json_decref(answer);
+}
+
 static void prolog_gives_up_in_time(void **state)
 {
 	struct bench *bench = *state;
@@ -787,6 +805,7 @@ int main(void)
 		TEST(daemon_has_so_many_requests),
 		TEST(client_that_leaves_is_not_answered),
 		TEST(prolog_waits_until_the_lane_is_there),
+		TEST(each_line_of_a_warning_is_one),
 		TEST(prolog_gives_up_in_time),
 		TEST(prolog_can_ask_for_one_attempt),
 		TEST(prolog_asked_before_the_journal_was_read_waits),

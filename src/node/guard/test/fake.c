@@ -190,6 +190,8 @@ static int fake_apply(void *state, const struct fairlead_lane *lane,
 			world->applies[lane->grant_id]++;
 	}
 	warnings->add(warnings, "scaled back");
+	if (world->apply_warning)
+		warnings->add(warnings, world->apply_warning);
 	*ret_record = record;
 	return 0;
 }

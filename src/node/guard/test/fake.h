@@ -56,6 +56,7 @@ struct world {
 	int write_error; /* of write and replace */
 
 	struct fake_object objects[FAKE_OBJECTS_MAX];
+	const char *apply_warning;     /* a second one; NULL: none */
 	int apply_error;               /* after the first device was made */
 	enum fake_leaves apply_leaves; /* of that device */
 	int list_error;
