@@ -17,17 +17,6 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-/* A text of several lines: the nodes stand before each one. */
-static void print_lines(struct cli *cli, const char *nodes, const char *text)
-{
-	while (*text) {
-		int size = (int)strcspn(text, "\n");
-
-		cli_fail(cli, EXIT_FAILED, "%s: %.*s", nodes, size, text);
-		text += size + (text[size] == '\n');
-	}
-}
-
 /* Nodes and text of each element on stderr, unless it was said already. */
 static void print_nodes(struct cli *cli, const json_t *array, const char *said)
 {
@@ -42,7 +31,7 @@ static void print_nodes(struct cli *cli, const json_t *array, const char *said)
 		if (asprintf(&whole, "%s: %s", nodes, text) < 0)
 			whole = NULL;
 		if (whole && !strstr(said, whole))
-			print_lines(cli, nodes, text);
+			output_lines(cli, nodes, text);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "cli/output.h"
 #include "cli/remote.h"
 #include "cli/show.h"
 
@@ -89,8 +90,7 @@ void hook_show_warnings(struct cli *cli, const json_t *answer)
 
 	json_array_foreach (json_object_get(answer, "warnings"), i, warning)
 		if (json_is_string(warning))
-			cli_fail(cli, EXIT_DONE, "%s",
-				 json_string_value(warning));
+			output_lines(cli, "", json_string_value(warning));
 }
 
 int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)

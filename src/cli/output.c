@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 int output_json(struct cli *cli, const json_t *json)
 {
@@ -182,4 +183,14 @@ bool output_parse_user(const char *text, uid_t *ret_uid)
 		return false;
 	*ret_uid = number;
 	return true;
+}
+
+void output_lines(struct cli *cli, const char *subject, const char *text)
+{
+	const char *line;
+	size_t size;
+
+	while ((line = text_line(&text, &size)))
+		cli_fail(cli, EXIT_DONE, "%s%s%.*s", subject,
+			 *subject ? ": " : "", (int)size, line);
 }

@@ -42,6 +42,9 @@ char *output_counts(const json_t *counts);
 /* ["a","b"] as "a,b", a text as it is; "-" when there are none. */
 char *output_join(const json_t *texts);
 
+/* A text of several lines on stderr, the subject before each one. */
+void output_lines(struct cli *cli, const char *subject, const char *text);
+
 /* --- tables --- */
 
 enum column_flags {
@@ -61,7 +64,7 @@ struct table;
 struct table *table_create(struct cli *cli, const struct column *columns);
 /* Begin a row; its cells are then filled from the left. */
 void table_row(struct table *table);
-/* The next cell. NULL and "" become "-". */
+/* The next cell, its lines joined by "; ". NULL and "" become "-". */
 void table_text(struct table *table, const char *text);
 void table_owned(struct table *table, char *text_owned);
 void table_number(struct table *table, json_int_t number);

@@ -353,7 +353,7 @@ static int apply(struct run *run)
 			   &warnings, &error) < 0)
 		return cli_error(run->cli, &error);
 	if (warnings != NULL)
-		fprintf(run->cli->err, "fairlead: warning: %s\n", warnings);
+		output_lines(run->cli, "warning", warnings);
 	say(run, "applied on %s in %.1f ms", run->node_list,
 	    elapsed_ms(&start));
 	return EXIT_DONE;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/output.h"
 
 #define COLOR_GOOD    "\033[32m"
@@ -106,12 +107,35 @@ void table_row(struct table *table)
 	table->next = 0;
 }
 
+/* A newline in a cell would be printed as \x0a. */
+static char *join_lines(const char *text)
+{
+	char *joined = NULL;
+	size_t joined_size = 0;
+	FILE *stream = open_memstream(&joined, &joined_size);
+	const char *separator = "";
+	const char *line;
+	size_t size;
+
+	if (!stream)
+		return NULL;
+	while ((line = text_line(&text, &size))) {
+		fprintf(stream, "%s%.*s", separator, (int)size, line);
+		separator = "; ";
+	}
+	fclose(stream);
+	return joined;
+}
+
 void table_text(struct table *table, const char *text)
 {
+	_auto_(freep) char *joined = NULL;
 	struct libscols_cell *cell;
 
 	if (!table || !table->line)
 		return;
+	if (text && strchr(text, '\n'))
+		text = joined = join_lines(text);
 	text = text && *text ? text : "-";
 	scols_line_set_data(table->line, table->next, text);
 	if (table->columns[table->next].flags & COLUMN_STATE) {

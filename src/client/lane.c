@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 static int out_of_memory(struct fairlead_error *ret_error)
 {
@@ -125,7 +126,7 @@ int fairlead_reserve_start(struct fairlead *handle,
 	return result;
 }
 
-/* Append "NODES: TEXT\n" of each element. */
+/* Append "NODES: LINE\n" for each line of each element. */
 static char *format_warnings(const json_t *warnings)
 {
 	char *text = NULL;
@@ -140,11 +141,14 @@ static char *format_warnings(const json_t *warnings)
 	if (!stream)
 		return NULL;
 	json_array_foreach (warnings, i, warning) {
-		const char *nodes = "", *reason = "";
+		const char *nodes = "", *reason = "", *line;
+		size_t line_size;
 
 		json_unpack((json_t *)warning, "{s?s, s?s}", "nodes", &nodes,
 			    "text", &reason);
-		fprintf(stream, "%s: %s\n", nodes, reason);
+		while ((line = text_line(&reason, &line_size)))
+			fprintf(stream, "%s: %.*s\n", nodes, (int)line_size,
+				line);
 	}
 	fclose(stream);
 	return text;

@@ -428,7 +428,8 @@ static void apply_gives_warnings_or_what_failed(void **state)
 {
 	static const char *const answers[] = {
 		"\"result\":0",
-		"\"result\":0,\"warnings\":[{\"nodes\":\"n3\",\"text\":\"a\"},"
+		"\"result\":0,\"warnings\":[{\"nodes\":\"n3\",\"text\":"
+		"\"a\\nA\"},"
 		"{\"nodes\":\"n[0-1]\",\"text\":\"b\"}]",
 		"\"result\":-5,\"error\":\"2 of 4 nodes failed\",\"failures\":["
 		"{\"nodes\":\"n1\",\"errno\":-28,\"text\":\"no TLEs\"},"
@@ -448,7 +449,7 @@ static void apply_gives_warnings_or_what_failed(void **state)
 	assert_null(warnings);
 	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, &warnings, NULL),
 			 0);
-	assert_string_equal(warnings, "n3: a\nn[0-1]: b\n");
+	assert_string_equal(warnings, "n3: a\nn3: A\nn[0-1]: b\n");
 	free(warnings);
 	assert_int_equal(fairlead_apply(daemon.peer.handle, 7, NULL, &error),
 			 -EIO);
