@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A configuration on its way into the core. For core.c, start.c, changes.c. */
+/* A configuration on its way into the core. For core.c and start.c. */
 #pragma once
 
 #include "manager/core/state.h"
