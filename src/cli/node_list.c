@@ -11,6 +11,8 @@
 #include "cli/output.h"
 #include "cli/remote.h"
 
+#define WITHHELD_SHOWN 3
+
 static const struct option_spec options[] = {
 	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
 };
@@ -57,18 +59,22 @@ static void cell_incarnation(struct table *table, const json_t *node)
 	table_text(table, text);
 }
 
-/* "slingshot 1024: a service that is not ours" */
-static void cell_withheld(struct table *table, const json_t *withheld)
+/* "slingshot vni 1024: a service that is not ours"; --json has more of them. */
+static void cell_withheld(struct table *table, const json_t *node)
 {
+	const json_t *withheld = json_object_get(node, "withheld");
+	size_t count = json_array_size(withheld);
+	size_t shown = count > WITHHELD_SHOWN ? WITHHELD_SHOWN : count;
+	json_int_t more = output_number(node, "withheld_more") +
+			  (json_int_t)(count - shown);
 	_auto_(freep) char *text = NULL;
 	size_t size = 0;
 	FILE *stream = open_memstream(&text, &size);
-	const json_t *item;
-	size_t i;
 
 	if (!stream)
 		return;
-	json_array_foreach (withheld, i, item) {
+	for (size_t i = 0; i < shown; i++) {
+		const json_t *item = json_array_get(withheld, i);
 		_auto_(freep) char *ids =
 			output_ids(json_object_get(item, "ids"));
 		const char *why = output_text(item, "why");
@@ -77,6 +83,8 @@ static void cell_withheld(struct table *table, const json_t *withheld)
 			output_text(item, "interconnect"), ids,
 			*why ? ": " : "", why);
 	}
+	if (more > 0)
+		fprintf(stream, "; and %" JSON_INTEGER_FORMAT " more", more);
 	fclose(stream);
 	table_text(table, text);
 }
@@ -96,7 +104,7 @@ static void print_nodes(struct cli *cli, const json_t *nodes)
 		cell_incarnation(table, node);
 		table_number(table, output_number(node, "grants"));
 		table_number(table, output_number(node, "owes"));
-		cell_withheld(table, json_object_get(node, "withheld"));
+		cell_withheld(table, node);
 		table_text(table, output_text(node, "reason"));
 	}
 	table_finish(table);
