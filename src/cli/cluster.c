@@ -130,8 +130,11 @@ static int run_up(struct cli *cli)
 			"fairlead: %" PRIu64 " nodes are up in %s; in your "
 			"shell:\n",
 			nodes, where.dir);
-	fprintf(cli->out, "export FAIRLEAD_CLUSTER=%s FAIRLEAD_SOCKET=%s\n",
-		where.dir, socket);
+	fputs("export FAIRLEAD_CLUSTER=", cli->out);
+	output_quoted(cli->out, where.dir);
+	fputs(" FAIRLEAD_SOCKET=", cli->out);
+	output_quoted(cli->out, socket);
+	fputc('\n', cli->out);
 	return EXIT_DONE;
 }
 

@@ -138,18 +138,6 @@ static int inherit(struct cli *cli, json_t *variables, const char **ret_mode)
 	return EXIT_DONE;
 }
 
-/* For a shell: 'it'\''s'. */
-static void print_quoted(FILE *out, const char *text)
-{
-	putc('\'', out);
-	for (; *text; text++)
-		if (*text == '\'')
-			fputs("'\\''", out);
-		else
-			putc(*text, out);
-	putc('\'', out);
-}
-
 static void print_shell(FILE *out, const json_t *variables)
 {
 	const char *name;
@@ -161,7 +149,7 @@ static void print_shell(FILE *out, const json_t *variables)
 			continue;
 		}
 		fprintf(out, "export %s=", name);
-		print_quoted(out, json_string_value(value));
+		output_quoted(out, json_string_value(value));
 		putc('\n', out);
 	}
 }

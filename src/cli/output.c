@@ -152,6 +152,17 @@ static void print_joined(FILE *stream, const json_t *texts)
 			json_is_string(text) ? json_string_value(text) : "?");
 }
 
+void output_quoted(FILE *out, const char *text)
+{
+	putc('\'', out);
+	for (; *text; text++)
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else
+			putc(*text, out);
+	putc('\'', out);
+}
+
 char *output_join(const json_t *texts)
 {
 	return collect(print_joined, texts, "-");

@@ -41,6 +41,8 @@ bool output_parse_user(const char *text, uid_t *ret_uid);
 char *output_counts(const json_t *counts);
 /* ["a","b"] as "a,b", a text as it is; "-" when there are none. */
 char *output_join(const json_t *texts);
+/* As one word for a shell: 'it'\''s'. */
+void output_quoted(FILE *out, const char *text);
 
 /* A text of several lines on stderr, the subject before each one. */
 void output_lines(struct cli *cli, const char *subject, const char *text);

@@ -142,6 +142,14 @@ holds "$(fairlead cluster show --json)" '.manager == $b.manager and
 expect_exit 2 reboot manager
 expect_exit 2 restart n5
 
+it 'what cluster up prints is for a shell, whatever the directory is called'
+other="$work/a b'c \$(exit 9)"
+vars=$(fairlead cluster up --quiet --nodes 1 --nics 1 --dir "$other")
+is "$(eval "$vars" && echo "$FAIRLEAD_CLUSTER")" "$other" 'FAIRLEAD_CLUSTER'
+is "$(eval "$vars" && fairlead cluster show --no-header | wc -l)" 2 'members'
+is "$(eval "$vars" && fairlead status --json | jq .nodes.up)" 1 'nodes that are up'
+expect_exit 0 fairlead cluster down --dir "$other"
+
 it 'a cluster is not started twice, and a directory of others is not taken'
 expect_exit 1 fairlead cluster up
 expect_error "a cluster is up in '$FAIRLEAD_CLUSTER'"

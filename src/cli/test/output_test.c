@@ -97,6 +97,18 @@ static void texts_are_joined(void **state)
 	expect_text(output_join(NULL), "-");
 }
 
+static void a_shell_takes_what_is_quoted_as_one_word(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	assert_non_null(stream);
+	output_quoted(stream, "it's $(x) \\");
+	fclose(stream);
+	expect_text(text, "'it'\\''s $(x) \\'");
+}
+
 static void users_have_names_or_numbers(void **state)
 {
 	uid_t uid = 7;
@@ -209,6 +221,7 @@ int main(void)
 		cmocka_unit_test(identifiers_are_sets_or_arrays),
 		cmocka_unit_test(counts_leave_zeros_out),
 		cmocka_unit_test(texts_are_joined),
+		cmocka_unit_test(a_shell_takes_what_is_quoted_as_one_word),
 		cmocka_unit_test(users_have_names_or_numbers),
 		cmocka_unit_test(absent_members_are_empty),
 		cmocka_unit_test(tables_are_aligned),
