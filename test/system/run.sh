@@ -150,6 +150,15 @@ is "$(eval "$vars" && fairlead cluster show --no-header | wc -l)" 2 'members'
 is "$(eval "$vars" && fairlead status --json | jq .nodes.up)" 1 'nodes that are up'
 expect_exit 0 fairlead cluster down --dir "$other"
 
+it 'nodes that cannot be are refused before anything is made'
+expect_exit 1 fairlead cluster up --generation 15 --dir "$work/other"
+expect_error 'generation 12, 13 or 14'
+expect_exit 1 fairlead cluster up --nics 0 --dir "$work/other"
+expect_error '1 to 8 NICs'
+expect_exit 1 fairlead cluster up --nodes 0 --dir "$work/other"
+expect_error '1 to 64 nodes'
+test ! -e "$work/other"
+
 it 'a cluster is not started twice, and a directory of others is not taken'
 expect_exit 1 fairlead cluster up
 expect_error "a cluster is up in '$FAIRLEAD_CLUSTER'"

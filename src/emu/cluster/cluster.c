@@ -50,18 +50,34 @@ static int setting_check(const char *setting, struct fairlead_error *ret_error)
 	return 0;
 }
 
+static int generation_check(const char *generation,
+			    struct fairlead_error *ret_error)
+{
+	static const char *const known[] = { "12", "13", "14" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (generation == NULL || strcmp(generation, known[i]) == 0)
+			return 0;
+	return error_set(ret_error, -EINVAL,
+			 "a NIC's driver is of generation 12, 13 or 14, not "
+			 "'%s'",
+			 generation);
+}
+
 static int options_check(const struct cluster_options *options,
 			 struct fairlead_error *ret_error)
 {
-	int result = 0;
+	int result = generation_check(options->generation, ret_error);
 
+	if (result < 0)
+		return result;
 	if (options->node_count < 1 || options->node_count > CLUSTER_NODES_MAX)
 		return error_set(ret_error, -EINVAL,
 				 "a cluster has 1 to %d nodes, not %u",
 				 CLUSTER_NODES_MAX, options->node_count);
-	if (options->nic_count > CLUSTER_NICS_MAX)
+	if (options->nic_count < 1 || options->nic_count > CLUSTER_NICS_MAX)
 		return error_set(ret_error, -EINVAL,
-				 "a node has 0 to %d NICs, not %u",
+				 "a node has 1 to %d NICs, not %u",
 				 CLUSTER_NICS_MAX, options->nic_count);
 	for (size_t i = 0; i < options->setting_count && result == 0; i++)
 		result = setting_check(options->settings[i], ret_error);
