@@ -106,4 +106,32 @@ expect_exit 0 environment n0 jm/own --json
 holds "$out" '.mode == "none"'
 expect_clean
 
+it 'a job that gets no VNIs fails, or goes on without where the site says so'
+for name in rest most; do
+	reserve jm/$name n0 -o vnis=4 >"$work/$name"
+done
+is "$(pool free)" '' 'VNIs that are free'
+expect_exit 75 reserve jm/late n0
+expect_error 'failed to reserve 1 VNI \(0 available\)'
+expect_exit 75 fairlead run -N 1 --user $alice -- touch "$work/ran"
+test ! -e "$work/ran"
+is "$(event run/5 exception | jq -c '.[].severity')" 0 'severity of the exception'
+sed -i 's/^\( *\)vni_pool.*/&\n\1reserve_fatal = false/' "$config"
+expect_exit 0 fairlead manager reconfigure
+expect_out 'reserve_fatal: \(default\) -> false'
+expect_exit 0 env SLINGSHOT_VNIS=7 fairlead run -N 2 --user $alice -- \
+	sh -c 'env | grep SLINGSHOT_ || echo cleared'
+is "$(sort <<<"$out" | paste -sd' ')" 'n0.0: cleared n1.0: cleared' 'variables'
+is "$(event run/6 cray-slingshot | jq -r '.[]["empty-reason"]')" \
+	'failed to reserve 1 VNI (0 available)' 'the reason in its event'
+expect_events run/6 request cray-slingshot applied release
+expect_objects 0 n0 n1
+sed -i '/reserve_fatal/d' "$config"
+expect_exit 0 fairlead manager reconfigure
+expect_exit 75 reserve jm/late n0
+for name in rest most; do
+	fairlead release "$(<"$work/$name")"
+done
+expect_clean
+
 story_end
