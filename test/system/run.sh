@@ -30,6 +30,21 @@ expect_exit 0 fairlead run -v -N 2 -- true
 expect_error 'reserved grant [0-9]+ in [0-9.]+ ms'
 expect_error 'applied on n\[0-1\] in'
 expect_error 'released in'
+expect_exit 0 fairlead run -N 2 -- true
+is "$err" '' 'what is said when it was not asked'
+
+it 'on a terminal each step is said as it is done'
+expect_exit 0 script -qec 'fairlead run -N 2 -- echo hello' "$work/typescript"
+expect_exit 0 sed '/^Script /d; s/\r//' "$work/typescript"
+sed -n '/^run [0-9]*: /{s/run [0-9]*: //;s/[0-9.]* ms/T ms/;s/grant [0-9]*/grant G/;p}' \
+	<<<"$out" >"$work/steps"
+is "$(paste -sd, "$work/steps")" \
+	'reserved grant G in T ms,applied on n[0-1] in T ms,tasks ended with 0,released in T ms' \
+	'the steps'
+is "$(grep -E 'applied on|hello|tasks ended' <<<"$out" | sed -E 's/.*(applied|hello|ended).*/\1/' |
+	paste -sd,)" 'applied,hello,hello,ended' 'the steps, and what the tasks say between them'
+expect_exit 3 script -qec 'fairlead run -N 1 -- sh -c "exit 3"' /dev/null
+expect_out 'tasks ended with 3'
 
 for signal in INT TERM HUP USR1; do
 	it "signal $signal reaches all tasks, and the lane is taken back"
