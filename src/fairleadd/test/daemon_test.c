@@ -158,6 +158,9 @@ static void start(struct bench *bench, ...)
 	while ((arguments[count] = va_arg(args, char *)) != NULL)
 		assert_true(++count <= ARGUMENTS_MAX);
 	va_end(args);
+	/* Before others are made: none may get the number READY_FD. */
+	close(bench->output_fd);
+	close(bench->ready_fd);
 	assert_int_equal(pipe2(output, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	bench->pid = fork();
@@ -170,8 +173,6 @@ static void start(struct bench *bench, ...)
 	}
 	close(output[1]);
 	close(ready[1]);
-	close(bench->output_fd);
-	close(bench->ready_fd);
 	bench->output_fd = output[0];
 	bench->ready_fd = ready[0];
 }
@@ -293,22 +294,26 @@ static void a_manager_serves_and_stops(void **state)
 
 static void the_service_manager_is_told(void **state)
 {
+	static const char *const roles[] = { "manager", "node", "both" };
 	struct bench *bench = *state;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	char text[64] = "";
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify",
 		 bench->folder);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)),
 			 0);
 	setenv("NOTIFY_SOCKET", address.sun_path, 1);
-	serve(bench, "manager");
-	assert_int_equal(recv(fd, text, sizeof(text) - 1, 0), 7);
-	assert_string_equal(text, "READY=1");
-	stop(bench);
-	assert_int_equal(recv(fd, text, sizeof(text) - 1, 0), 10);
-	assert_string_equal(text, "STOPPING=1");
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+		char text[64] = "";
+
+		serve(bench, roles[i]);
+		assert_int_equal(recv(fd, text, sizeof(text) - 1, 0), 7);
+		assert_string_equal(text, "READY=1");
+		stop(bench);
+		assert_int_equal(recv(fd, text, sizeof(text) - 1, 0), 10);
+		assert_string_equal(text, "STOPPING=1");
+	}
 	unsetenv("NOTIFY_SOCKET");
 	close(fd);
 }
