@@ -41,6 +41,7 @@ claim=
 claim_count=0
 
 pass_claim() {
+	expect_no_reports
 	[ -n "$claim" ] || return 0
 	claim_count=$((claim_count + 1))
 	printf 'ok %d - %s\n' "$claim_count" "$claim" >&3
@@ -55,10 +56,13 @@ it() { # it SENTENCE
 
 show_logs() {
 	local log
-	for log in "$FAIRLEAD_CLUSTER"/*/log/*.log; do
+	for log in "$FAIRLEAD_CLUSTER"/*/log/*.log "$reports"/*; do
 		[ -s "$log" ] || continue
 		printf -- '--- %s\n' "$log"
-		tail -n 25 "$log"
+		case $log in
+		"$reports"/*) head -n 60 "$log" ;;
+		*) tail -n 25 "$log" ;;
+		esac
 	done
 }
 
@@ -78,6 +82,7 @@ fail() { # fail WHAT...: end the story
 trap 'fail "command failed: $BASH_COMMAND"' ERR
 
 skip_all() { # skip_all REASON: this system cannot run the (rest of the) story
+	expect_no_reports
 	trap - EXIT ERR
 	clean_up
 	if [ "$claim_count" -eq 0 ]; then
@@ -195,6 +200,20 @@ export FAIRLEAD_CLUSTER=$work/cluster
 export FAIRLEAD_SOCKET=$FAIRLEAD_CLUSTER/manager/run/manager.sock
 config=$FAIRLEAD_CLUSTER/fairlead.conf
 networks=() # of all places that were ever made, as /proc shows them
+
+# What a sanitizer finds is a file here, whichever process it was in, and
+# whether or not somebody looked at how that ended. A claim has none.
+sanitizer=$(jq -r '.[] | select(.name == "b_sanitize").value' \
+	"$build/meson-info/intro-buildoptions.json")
+reports=$work/reports
+mkdir -m 1777 "$reports"
+for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+	export "$name=${!name:+${!name}:}log_path=$reports/report"
+done
+
+expect_no_reports() {
+	[ -z "$(ls "$reports")" ] || fail "a sanitizer ($sanitizer) has found something"
+}
 
 remember_places() {
 	local pid

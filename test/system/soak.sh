@@ -11,8 +11,6 @@
 [ "${FAIRLEAD_TEST:-short}" = long ] || [ -n "${FAIRLEAD_ROUNDS:-}" ] ||
 	skip_all 'takes long: FAIRLEAD_TEST=long runs it'
 need_root 'to count what processes of other users have open'
-sanitizer=$(jq -r '.[] | select(.name == "b_sanitize").value' \
-	"$build/meson-info/intro-buildoptions.json")
 [ "$sanitizer" = none ] ||
 	skip_all "with a sanitizer ($sanitizer) memory says nothing"
 
