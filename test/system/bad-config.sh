@@ -82,6 +82,11 @@ kill -HUP "$(pid_of manager)"
 wait_for grep -q 'default_vnis' "$FAIRLEAD_CLUSTER/manager/log/fairleadd.log"
 is "$(json_of pools)" "$before" 'pools'
 cat "$work/good.conf" >"$config"
+chmod 666 "$config"
+expect_exit 1 fairlead manager reconfigure
+expect_error 'can be written by others'
+chmod 644 "$config"
+expect_exit 0 fairlead manager reconfigure
 
 it 'keys that others can read, or that are another'"'"'s, are refused'
 chmod 644 "$FAIRLEAD_CLUSTER/manager.key"

@@ -575,6 +575,47 @@ static void a_file_that_others_can_write_is_refused_to_root(void **state)
 	assert_non_null(strstr(owner_errors, "uid 65534"));
 }
 
+/* A manager reads it again when it has given its privileges up. */
+static void a_file_that_others_can_write_is_refused_to_its_reader(void **state)
+{
+	const struct folder *folder = *state;
+	static const struct {
+		mode_t mode;
+		uid_t owner;
+		const char *error; /* NULL: none */
+	} cases[] = {
+		{ 0644, 0, NULL },
+		{ 0664, 0, "can be written by others" },
+		{ 0646, 0, "can be written by others" },
+		{ 0644, 1, "uid 1" },
+		{ 0664, 65534, NULL },
+	};
+
+	if (geteuid() != 0) {
+		print_message("needs root, to be somebody else\n");
+		skip();
+	}
+	assert_int_equal(chmod(folder->path, 0711), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_auto_(freep) char *errors = NULL;
+		struct config *config = NULL;
+		int result;
+
+		write_file(folder->file, cases[i].mode, "cluster = a\n");
+		assert_int_equal(chown(folder->file, cases[i].owner, 0), 0);
+		assert_int_equal(seteuid(65534), 0);
+		result = load(folder, &config, &errors);
+		assert_int_equal(seteuid(0), 0);
+		if (cases[i].error == NULL) {
+			assert_int_equal(result, 0);
+			config_destroy(config);
+		} else {
+			assert_int_equal(result, -EINVAL);
+			assert_non_null(strstr(errors, cases[i].error));
+		}
+	}
+}
+
 static void files_of_a_role_are_checked(void **state)
 {
 	const struct folder *folder = *state;
@@ -690,6 +731,8 @@ int main(void)
 		WITH_FOLDER(a_missing_file_is_said),
 		WITH_FOLDER(a_huge_file_is_refused),
 		WITH_FOLDER(a_file_that_others_can_write_is_refused_to_root),
+		WITH_FOLDER(
+			a_file_that_others_can_write_is_refused_to_its_reader),
 		WITH_FOLDER(files_of_a_role_are_checked),
 		WITH_FOLDER(a_nodes_key_is_roots),
 	};
