@@ -215,6 +215,9 @@ static int run(struct cli *cli)
 		else
 			print_grant(cli, grant);
 	}
+	if (json_is_true(json_object_get(answer, "more")))
+		cli_hint(cli, "the job has more grants than one answer; ask "
+			      "for SUBMITTER/JOB/ATTEMPT");
 	return EXIT_DONE;
 }
 
