@@ -2,8 +2,8 @@
 /*
  * test/sim/run: whole clusters, one a seed. Seeds are shared out among --jobs
  * processes, each of which tells its coverage to the first one. The exit
- * status is 1 when an invariant was broken, or when something that was to be
- * tried never happened.
+ * status is WORLD_EXIT_BROKEN when an invariant was broken, and 1 when something
+ * that was to be tried never happened, or the run itself failed.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -202,15 +202,16 @@ static pid_t start_share(const struct options *options, unsigned int first,
 	return pid;
 }
 
-static bool run_all(const struct options *options, struct coverage *coverage)
+/* The exit status: that of a broken invariant before any other. */
+static int run_all(const struct options *options, struct coverage *coverage)
 {
 	pid_t pids[JOBS_MAX];
 	FILE *files[JOBS_MAX];
-	bool is_ok = true;
+	int result = 0;
 
 	if (options->jobs == 1) {
 		run_share(options, 0, coverage);
-		return true;
+		return 0;
 	}
 	fflush(stdout);
 	for (unsigned int i = 0; i < options->jobs; i++)
@@ -218,14 +219,17 @@ static bool run_all(const struct options *options, struct coverage *coverage)
 	for (unsigned int i = 0; i < options->jobs; i++) {
 		int status;
 
-		if (coverage_read(coverage, files[i]) < 0)
-			is_ok = false;
+		if (coverage_read(coverage, files[i]) < 0 && result == 0)
+			result = 1;
 		fclose(files[i]);
-		if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status) ||
-		    WEXITSTATUS(status) != 0)
-			is_ok = false;
+		if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status))
+			status = 1;
+		else
+			status = WEXITSTATUS(status);
+		if (status > result)
+			result = status;
 	}
-	return is_ok;
+	return result;
 }
 
 int main(int argc, char **argv)
@@ -237,19 +241,21 @@ int main(int argc, char **argv)
 	};
 	struct coverage *coverage = coverage_create();
 	unsigned int missing = 0;
-	bool is_ok;
+	int result;
 
 	parse(argc, argv, &options);
 	if (sodium_init() < 0)
 		abort();
 	expected_add(coverage);
-	is_ok = run_all(&options, coverage);
-	if (is_ok && !options.world.is_verbose)
+	result = run_all(&options, coverage);
+	if (result == 0 && !options.world.is_verbose)
 		missing = coverage_report(coverage, stdout);
 	coverage_destroy(coverage);
-	if (is_ok)
+	if (result == 0)
 		printf("%" PRIu64 " seeds from %" PRIu64
 		       ": no invariant was broken\n",
 		       options.count, options.world.seed);
-	return !is_ok || (options.is_complete && missing > 0);
+	if (result == 0 && options.is_complete && missing > 0)
+		result = 1;
+	return result;
 }

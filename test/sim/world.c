@@ -147,7 +147,7 @@ void world_fail(struct world *world, const char *format, ...)
 				fault_names[i]);
 	}
 	fprintf(stderr, " --verbose\n");
-	exit(1);
+	exit(WORLD_EXIT_BROKEN);
 }
 
 /* --- the networks --- */

@@ -112,6 +112,8 @@ struct sim_rng world_fork_rng(struct world *world);
 /* A line of the trace. */
 void world_trace(struct world *world, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The exit status that means a broken invariant and nothing else. */
+#define WORLD_EXIT_BROKEN 3
 /* An invariant is broken: say how to see it again, and end. */
 void world_fail(struct world *world, const char *format, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
