@@ -21,37 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-static int check_private(int fd, const char *path, struct stat *ret_status,
-			 struct fairlead_error *ret_error)
-{
-	if (fstat(fd, ret_status) < 0)
-		return error_set(ret_error, -errno, "cannot examine '%s': %s",
-				 path, strerror(errno));
-	if (!S_ISREG(ret_status->st_mode))
-		return error_set(ret_error, -EPERM,
-				 "'%s' is not a regular file", path);
-	if (ret_status->st_mode & (S_IRWXG | S_IRWXO))
-		return error_set(ret_error, -EPERM,
-				 "others can use the key file '%s' (mode "
-				 "%04o); chmod 600, and make a new key if "
-				 "somebody may have read it",
-				 path, ret_status->st_mode & 07777);
-	return 0;
-}
-
-static int open_file(const char *path, int *ret_fd,
-		     struct fairlead_error *ret_error)
-{
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return error_set(ret_error, -errno,
-				 "cannot open the key file '%s': %s", path,
-				 strerror(errno));
-	*ret_fd = fd;
-	return 0;
-}
+#include "sys/secret.h"
 
 /* Has nobody put another file in this one's place? */
 static bool is_current(int fd, const char *path)
@@ -67,7 +37,7 @@ static int open_locked(const char *path, int *ret_fd,
 {
 	for (;;) {
 		_auto_(closep) int fd = -1;
-		int result = open_file(path, &fd, ret_error);
+		int result = secret_open(path, &fd, ret_error);
 
 		if (result < 0)
 			return result;
@@ -84,48 +54,30 @@ static int open_locked(const char *path, int *ret_fd,
 	}
 }
 
-static int read_all(struct keyring *keyring, const char *path,
-		    struct fairlead_error *ret_error)
-{
-	ssize_t count;
-
-	while (keyring->size < KEYRING_BYTES_MAX) {
-		count = read(keyring->fd, keyring->text + keyring->size,
-			     KEYRING_BYTES_MAX - keyring->size);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return error_set(ret_error, -errno,
-					 "cannot read '%s': %s", path,
-					 strerror(errno));
-		if (count == 0)
-			return 0;
-		keyring->size += count;
-	}
-	return error_set(ret_error, -EFBIG, "'%s' is too long for a key file",
-			 path);
-}
-
 int keyring_open(const char *path, enum keyring_lock lock,
 		 struct keyring *ret_keyring, struct fairlead_error *ret_error)
 {
 	struct stat status;
+	ssize_t size = 0;
 	int result;
 
 	*ret_keyring = (struct keyring){ .fd = -1 };
 	if (lock == KEYRING_CHANGE)
 		result = open_locked(path, &ret_keyring->fd, ret_error);
 	else
-		result = open_file(path, &ret_keyring->fd, ret_error);
+		result = secret_open(path, &ret_keyring->fd, ret_error);
+	if (result == 0 && fstat(ret_keyring->fd, &status) < 0)
+		result = error_set(ret_error, -errno, "cannot examine '%s': %s",
+				   path, strerror(errno));
 	if (result == 0)
-		result = check_private(ret_keyring->fd, path, &status,
-				       ret_error);
-	if (result == 0)
-		result = read_all(ret_keyring, path, ret_error);
-	if (result < 0) {
+		size = secret_read_open(ret_keyring->fd, path,
+					ret_keyring->text,
+					sizeof(ret_keyring->text), ret_error);
+	if (result < 0 || size < 0) {
 		keyring_fini(ret_keyring);
-		return result;
+		return result < 0 ? result : (int)size;
 	}
+	ret_keyring->size = (size_t)size;
 	ret_keyring->uid = status.st_uid;
 	ret_keyring->gid = status.st_gid;
 	return 0;

@@ -11,10 +11,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "manager/wire/keyfile.h"
 
 #define KEYRING_MANAGER_FILE "/etc/fairlead/manager.key"
 #define KEYRING_NODE_FILE    "/etc/fairlead/node.key"
-#define KEYRING_BYTES_MAX    8192
 
 /* A key file that is open, with what stands in it. */
 struct keyring {
@@ -22,7 +22,7 @@ struct keyring {
 	uid_t uid; /* the file's; kept by keyring_write */
 	gid_t gid;
 	size_t size;
-	char text[KEYRING_BYTES_MAX];
+	char text[KEYFILE_SIZE_MAX];
 };
 
 enum keyring_lock {

@@ -4,16 +4,14 @@
  * configuration or nothing of it; keys that are right are taken in any case.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "manager/role_internal.h"
+#include "sys/secret.h"
 
-#define KEY_BYTES_MAX 65536
-#define EVENTS_KEEP   100000 /* released grants whose events are kept */
+#define EVENTS_KEEP 100000 /* released grants whose events are kept */
 
 void role_config_fill(const struct config *config, struct role_config *ret)
 {
@@ -49,49 +47,18 @@ void role_config_fill(const struct config *config, struct role_config *ret)
 	engine->submitter_count = manager->submitter_count;
 }
 
-static int read_key(int fd, char *bytes, size_t *ret_size)
-{
-	size_t size = 0;
-	ssize_t count;
-
-	while ((count = read(fd, bytes + size, KEY_BYTES_MAX - size)) > 0)
-		size += (size_t)count;
-	if (count < 0)
-		return -errno;
-	*ret_size = size;
-	return size == KEY_BYTES_MAX ? -EFBIG : 0;
-}
-
 int role_keys_load(const char *path, struct manager_keys *ret_keys,
 		   struct fairlead_error *ret_error)
 {
-	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char bytes[KEY_BYTES_MAX];
-	struct fairlead_error error;
-	struct stat status;
-	size_t size = 0;
-	int result = fd < 0 ? -errno : 0;
+	char bytes[KEYFILE_SIZE_MAX];
+	ssize_t size = secret_read(path, bytes, sizeof(bytes), ret_error);
+	int result;
 
-	if (result == 0 && fstat(fd, &status) < 0)
-		result = -errno;
-	if (result == 0)
-		result = read_key(fd, bytes, &size);
-	if (result < 0)
-		return error_set(ret_error, result,
-				 "key: %s: %s; it has to be a file of mode 600 "
-				 "that belongs to the manager's user",
-				 path, strerror(-result));
-	if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		result = error_set(&error, -EPERM,
-				   "others can use it (mode %04o); chmod 600",
-				   status.st_mode & 07777);
-	else
-		result = manager_keys_parse(bytes, size, ret_keys, &error);
+	if (size < 0)
+		return error_prefix(ret_error, "key");
+	result = manager_keys_parse(bytes, (size_t)size, ret_keys, ret_error);
 	sodium_memzero(bytes, sizeof(bytes));
-	if (result < 0)
-		return error_set(ret_error, result, "key: %s: %s", path,
-				 error.text);
-	return 0;
+	return result < 0 ? error_prefix(ret_error, "key: %s", path) : 0;
 }
 
 /* One more text to those that are there, a line of its own; -ENOMEM. */

@@ -21,7 +21,8 @@
 #include "manager/wire/message.h"
 #include "manager/wire/sign.h"
 
-#define KEYS_MAX 3 /* keys of one kind in a file */
+#define KEYFILE_SIZE_MAX 16384
+#define KEYS_MAX         3 /* keys of one kind in a file */
 
 enum key_state {
 	KEY_STAGED,   /* on its way to the nodes */

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "manager/wire/keyfile.h"
+
 static bool is_blank(char byte)
 {
 	return byte == ' ' || byte == '\t';
@@ -89,10 +91,10 @@ int keylines_begin(struct keylines *lines, const char *text, size_t size,
 {
 	int result;
 
-	if (size > KEYLINES_SIZE_MAX)
+	if (size > KEYFILE_SIZE_MAX)
 		return error_set(error, -E2BIG,
 				 "a key file has at most %d bytes",
-				 KEYLINES_SIZE_MAX);
+				 KEYFILE_SIZE_MAX);
 	*lines = (struct keylines){ .at = text, .end = text + size };
 	result = keylines_next(lines, error);
 	if (result < 0)

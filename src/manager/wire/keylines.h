@@ -14,7 +14,6 @@
 #include "manager/wire/sign.h"
 
 #define KEYLINES_WORDS_MAX 4
-#define KEYLINES_SIZE_MAX  16384 /* bytes of a key file */
 
 struct keylines_word {
 	const char *at;

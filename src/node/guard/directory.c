@@ -75,32 +75,6 @@ int directory_enter(int fd, const char *name, mode_t mode)
 	return result;
 }
 
-ssize_t secret_read(const char *path, void *bytes, size_t capacity,
-		    struct fairlead_error *ret_error)
-{
-	_auto_(closep) int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat status;
-	ssize_t size;
-
-	if (fd < 0 || fstat(fd, &status) < 0)
-		return error_set(ret_error, -errno, "cannot open '%s': %s",
-				 path, strerror(errno));
-	if (!S_ISREG(status.st_mode) || !is_ours(&status) ||
-	    (status.st_mode & (S_IRWXG | S_IRWXO)))
-		return error_set(ret_error, -EPERM,
-				 "'%s' has to be a file of root's with mode "
-				 "0600",
-				 path);
-	if (status.st_size > (off_t)capacity)
-		return error_set(ret_error, -EFBIG, "'%s' is too large", path);
-	size = read_whole(fd, bytes, capacity);
-	if (size < 0)
-		return error_set(ret_error, (int)size, "cannot read '%s': %s",
-				 path, strerror((int)-size));
-	return size;
-}
-
 int write_whole(int fd, const void *bytes, size_t size)
 {
 	const char *at = bytes;

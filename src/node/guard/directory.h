@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The guard's directories and its key file, which nobody else may change. */
+/* The guard's directories, which nobody else may change. */
 #pragma once
 
 #include <stddef.h>
@@ -22,13 +22,6 @@ int directory_open(const char *path, mode_t mode, int *ret_fd,
  * descriptor, or a negative errno.
  */
 int directory_enter(int fd, const char *name, mode_t mode);
-
-/*
- * Read a file that is root's or ours and that nobody else can read, into
- * capacity bytes: its size, or -EPERM, -EFBIG, ... with a text.
- */
-ssize_t secret_read(const char *path, void *bytes, size_t capacity,
-		    struct fairlead_error *ret_error);
 
 /* As write(2), but all of it. 0 or a negative errno. */
 int write_whole(int fd, const void *bytes, size_t size);

@@ -27,10 +27,10 @@
 #include "node/guard/directory.h"
 #include "node/guard/files.h"
 #include "node/guard/privileges.h"
+#include "sys/secret.h"
 
 #define CHANNEL_FD       3
 #define LOCK_PAUSE_MS    50
-#define KEY_FILE_MAX     65536
 #define INCARNATION_TEXT 64
 
 struct process {
@@ -47,7 +47,7 @@ static int keys_load(void *ctx, struct node_keys *ret_keys,
 		     struct fairlead_error *ret_error)
 {
 	struct process *process = ctx;
-	char text[KEY_FILE_MAX];
+	char text[KEYFILE_SIZE_MAX];
 	ssize_t size = secret_read(process->options->key, text, sizeof(text),
 				   ret_error);
 	int result;

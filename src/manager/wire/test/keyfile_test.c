@@ -207,15 +207,15 @@ static void zero_byte_is_not_text(void **state)
 
 static void large_file_is_no_key_file(void **state)
 {
-	_auto_(freep) char *text = malloc(KEYLINES_SIZE_MAX + 1);
+	_auto_(freep) char *text = malloc(KEYFILE_SIZE_MAX + 1);
 	const char head[] = MANAGER CLUSTER ACTIVE;
 	struct manager_keys keys;
 
-	memset(text, '\n', KEYLINES_SIZE_MAX + 1);
+	memset(text, '\n', KEYFILE_SIZE_MAX + 1);
 	memcpy(text, head, strlen(head));
 	assert_int_equal(
-		manager_keys_parse(text, KEYLINES_SIZE_MAX, &keys, NULL), 0);
-	assert_int_equal(manager_keys_parse(text, KEYLINES_SIZE_MAX + 1, &keys,
+		manager_keys_parse(text, KEYFILE_SIZE_MAX, &keys, NULL), 0);
+	assert_int_equal(manager_keys_parse(text, KEYFILE_SIZE_MAX + 1, &keys,
 					    NULL),
 			 -E2BIG);
 }

@@ -262,45 +262,6 @@ static void open_does_not_follow_a_link(void **state)
 	assert_true(directory_open(at(place, "run"), 0700, &fd, &error) < 0);
 }
 
-static void secret_that_others_can_read_is_refused(void **state)
-{
-	static const mode_t modes[] = { 0640, 0604, 0620, 0610 };
-	struct place *place = *state;
-	struct fairlead_error error;
-	char text[16];
-
-	for (size_t i = 0; i < 4; i++) {
-		put(at(place, "key"), "secret", modes[i]);
-		assert_int_equal(secret_read(at(place, "key"), text,
-					     sizeof(text), &error),
-				 -EPERM);
-		assert_non_null(strstr(error.text, "0600"));
-	}
-	put(at(place, "key"), "secret", 0600);
-	assert_int_equal(
-		secret_read(at(place, "key"), text, sizeof(text), &error), 6);
-	assert_memory_equal(text, "secret", 6);
-	put(at(place, "key"), "secret", 0400);
-	assert_int_equal(secret_read(at(place, "key"), text, 5, &error),
-			 -EFBIG);
-	assert_int_equal(secret_read(at(place, "none"), text, 5, &error),
-			 -ENOENT);
-}
-
-static void secret_is_a_plain_file(void **state)
-{
-	struct place *place = *state;
-	struct fairlead_error error;
-	char text[16];
-
-	assert_int_equal(mkfifo(at(place, "key"), 0600), 0);
-	assert_int_equal(secret_read(at(place, "key"), text, sizeof(text),
-				     &error),
-			 -EPERM);
-	assert_int_equal(secret_read(place->path, text, sizeof(text), &error),
-			 -EPERM);
-}
-
 /* --- the journal's file --- */
 
 static void assert_journal(const struct journal_file *file,
@@ -396,8 +357,6 @@ int main(void)
 		TEST(remove_takes_the_file_and_empty_directories),
 		TEST(open_refuses_directories_that_others_can_change),
 		TEST(open_does_not_follow_a_link),
-		TEST(secret_that_others_can_read_is_refused),
-		TEST(secret_is_a_plain_file),
 		TEST(journal_is_read_back_by_another_process),
 		TEST(journal_that_is_a_link_is_refused),
 		TEST(journal_without_room_keeps_what_was_there),

@@ -403,7 +403,7 @@ static void start_says_what_is_wrong(void **state)
 	struct place *place = *state;
 
 	assert_int_equal(chmod(place->key, 0644), 0);
-	assert_no_start(place, -EPERM, "0600");
+	assert_no_start(place, -EPERM, "chmod 600");
 	assert_int_equal(unlink(place->key), 0);
 	assert_no_start(place, -ENOENT, place->key);
 	put(place->key, "nonsense", 8);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All checks are on what was opened, never on the path again. The path is only
+ * for people; neither it nor the errors ever show what stands in the file.
+ */
+#include "sys/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+int secret_open(const char *path, int *ret_fd, struct fairlead_error *ret_error)
+{
+	int fd;
+
+	do {
+		fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+					O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return error_set(ret_error, -errno,
+				 "cannot open the key file '%s': %s", path,
+				 errno == ELOOP
+					 ? "symbolic links are not followed"
+					 : strerror(errno));
+	*ret_fd = fd;
+	return 0;
+}
+
+static int check(int fd, const char *path, bool is_any_owner, size_t capacity,
+		 struct fairlead_error *ret_error)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return error_set(ret_error, -errno,
+				 "cannot examine the key file '%s': %s", path,
+				 strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return error_set(ret_error, -EPERM,
+				 "the key file '%s' is not a regular file",
+				 path);
+	if (!is_any_owner && status.st_uid != 0 && status.st_uid != geteuid())
+		return error_set(ret_error, -EPERM,
+				 "the key file '%s' belongs to uid %u; it has "
+				 "to be root's or that of uid %u",
+				 path, status.st_uid, geteuid());
+	if (status.st_mode & (S_IRWXG | S_IRWXO))
+		return error_set(ret_error, -EPERM,
+				 "others can use the key file '%s' (mode "
+				 "%04o); chmod 600, and make a new key if "
+				 "somebody may have read it",
+				 path, status.st_mode & 07777);
+	if (status.st_size > (off_t)capacity)
+		return error_set(ret_error, -EFBIG,
+				 "'%s' is too long for a key file", path);
+	return 0;
+}
+
+/* How many bytes there are, up to capacity; or a negative errno. */
+static ssize_t read_up_to(int fd, char *bytes, size_t capacity)
+{
+	size_t size = 0;
+
+	while (size < capacity) {
+		ssize_t count = read(fd, bytes + size, capacity - size);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		if (count == 0)
+			break;
+		size += (size_t)count;
+	}
+	return (ssize_t)size;
+}
+
+static ssize_t read_checked(int fd, const char *path, bool is_any_owner,
+			    void *bytes, size_t capacity,
+			    struct fairlead_error *ret_error)
+{
+	int result = check(fd, path, is_any_owner, capacity, ret_error);
+	ssize_t size;
+
+	if (result < 0)
+		return result;
+	size = read_up_to(fd, bytes, capacity);
+	if (size < 0) {
+		explicit_bzero(bytes, capacity);
+		return error_set(ret_error, (int)size,
+				 "cannot read the key file '%s': %s", path,
+				 strerror((int)-size));
+	}
+	return size;
+}
+
+ssize_t secret_read_open(int fd, const char *path, void *bytes, size_t capacity,
+			 struct fairlead_error *ret_error)
+{
+	return read_checked(fd, path, true, bytes, capacity, ret_error);
+}
+
+ssize_t secret_read(const char *path, void *bytes, size_t capacity,
+		    struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd = -1;
+	int result = secret_open(path, &fd, ret_error);
+
+	if (result < 0)
+		return result;
+	return read_checked(fd, path, false, bytes, capacity, ret_error);
+}

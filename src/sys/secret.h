@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files that hold keys: read only while nobody else can read or change them,
+ * so that a wrong mode is found before the key is used. A symbolic link is not
+ * followed, and no pipe or device is waited for.
+ *
+ * Functions that fail say why in the error's text, and leave nothing of the
+ * file in the caller's memory.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/*
+ * Read a whole file that is root's or ours. Its size, at most capacity; or
+ * -EPERM when it is somebody else's, others can use it, or it is no regular
+ * file; -EFBIG, -ELOOP, -ENOENT, ...
+ */
+ssize_t secret_read(const char *path, void *bytes, size_t capacity,
+		    struct fairlead_error *ret_error);
+
+/* In two steps, for who locks it between. The caller closes *ret_fd. */
+int secret_open(const char *path, int *ret_fd,
+		struct fairlead_error *ret_error);
+/* As secret_read, but it may be anybody's: root keeps keys for others. */
+ssize_t secret_read_open(int fd, const char *path, void *bytes, size_t capacity,
+			 struct fairlead_error *ret_error);
