@@ -95,8 +95,8 @@ struct engine_ops {
 	/* The text and what to do of the store's last error, or "". */
 	const char *(*store_error)(void *ctx);
 	/* As `tell` in struct core_ops; engine_told() says how it ended. */
-	void (*drain)(void *ctx, uint64_t id, const char *node, bool is_drained,
-		      const char *reason);
+	void (*tell)(void *ctx, uint64_t id, const char *node, bool is_drained,
+		     const char *reason);
 	/* As in struct core_ops; on disk already, as the one before. */
 	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
 		       const struct fairlead_effect *effect);
@@ -152,7 +152,7 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 		 struct fairlead_error *ret_error);
 /* As a client's recover-waive; the result goes to the log. */
 void engine_waive(struct engine *engine, const char *nodes);
-/* A `drain` of engine_ops has ended: 0, or a negative errno. */
+/* A `tell` of engine_ops has ended: 0, or a negative errno. */
 void engine_told(struct engine *engine, const char *node, uint64_t id,
 		 int result);
 /* An effect of engine_ops has completed. */

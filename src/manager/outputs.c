@@ -329,9 +329,9 @@ void output_run(struct engine *engine, struct output *output_owned)
 		send_drain(engine, output);
 		break;
 	case OUTPUT_TELL:
-		engine->ops->drain(engine->ops_ctx, output->sequence,
-				   output->node, output->is_drained,
-				   output->text);
+		engine->ops->tell(engine->ops_ctx, output->sequence,
+				  output->node, output->is_drained,
+				  output->text);
 		break;
 	case OUTPUT_EFFECT:
 		run_effect(engine, output);

@@ -151,8 +151,8 @@ static void on_command_done(void *ctx, const char *node, uint64_t id,
 	told_later(ctx, node, id, result);
 }
 
-static void on_drain(void *ctx, uint64_t id, const char *node, bool is_drained,
-		     const char *reason)
+static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
+		    const char *reason)
 {
 	struct manager *manager = ctx;
 	const struct config_manager *config = &manager->config->manager;
@@ -189,7 +189,7 @@ const struct engine_ops role_engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
-	.drain = on_drain,
+	.tell = on_tell,
 	.effect = on_effect,
 };
 

@@ -159,8 +159,8 @@ static void command_start(struct process *process, const char *node,
 	DL_APPEND(process->tells, run);
 }
 
-static void on_drain(void *ctx, uint64_t id, const char *node, bool is_drained,
-		     const char *reason)
+static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
+		    const char *reason)
 {
 	struct process *process = ctx;
 	struct world *world = process->leader->world;
@@ -249,7 +249,7 @@ const struct engine_ops process_engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
-	.drain = on_drain,
+	.tell = on_tell,
 	.effect = on_effect,
 };
 
