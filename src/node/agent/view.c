@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "node/agent/internal.h"
+#include "node/guard/holding.h"
 
 static json_t *ids_view(const uint32_t *ids, uint32_t count)
 {
@@ -209,33 +210,21 @@ int view_devices(const struct agent *agent, json_t **ret_view,
 	return drivers_ask(agent, "devices", devices_of, ret_view, ret_error);
 }
 
-static bool grant_has_id(const struct mirror_grant *grant, uint32_t id)
-{
-	for (size_t i = 0; i < grant->id_count; i++) {
-		if (grant->ids[i] == id)
-			return true;
-	}
-	return false;
-}
-
 const struct mirror_grant *view_owner(const struct agent *agent,
 				      const char *driver,
 				      const struct fairlead_object *object)
 {
 	const struct mirror_grant *grant;
 
-	if (object->id_count == 0)
-		return NULL;
 	for (grant = agent->grants; grant; grant = grant->hh.next) {
-		uint32_t i = 0;
+		struct holding holding = {
+			.driver = grant->driver,
+			.uid = grant->uid,
+			.ids = grant->ids,
+			.id_count = grant->id_count,
+		};
 
-		if (grant->uid != object->uid ||
-		    strcmp(grant->driver, driver) != 0)
-			continue;
-		while (i < object->id_count &&
-		       grant_has_id(grant, object->ids[i]))
-			i++;
-		if (i == object->id_count)
+		if (holding_has(&holding, driver, object))
 			return grant;
 	}
 	return NULL;

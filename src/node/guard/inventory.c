@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What is on the node: the registration, and objects that belong to no grant.
- *
- * An object belongs to the grant of its owner that has its identifiers. It is
- * told by these and never by its id alone, which the next object gets again.
- */
+/* What is on the node: the registration, and objects that belong to no grant. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "node/guard/holding.h"
 #include "node/guard/internal.h"
-
-static bool lane_has_id(const struct fairlead_lane *lane, uint32_t id)
-{
-	for (uint32_t i = 0; i < lane->id_count; i++) {
-		if (lane->ids[i] == id)
-			return true;
-	}
-	return false;
-}
 
 /* The grant that an object belongs to, or NULL. */
 static const struct grant *object_grant(const struct guard *guard,
@@ -29,18 +16,15 @@ static const struct grant *object_grant(const struct guard *guard,
 {
 	const struct grant *grant;
 
-	if (object->id_count == 0)
-		return NULL;
 	for (grant = guard->ledger.grants; grant; grant = grant->hh.next) {
-		uint32_t i = 0;
+		struct holding holding = {
+			.driver = grant->driver,
+			.uid = grant->lane.uid,
+			.ids = grant->lane.ids,
+			.id_count = grant->lane.id_count,
+		};
 
-		if (grant->lane.uid != object->uid ||
-		    strcmp(grant->driver, driver) != 0)
-			continue;
-		while (i < object->id_count &&
-		       lane_has_id(&grant->lane, object->ids[i]))
-			i++;
-		if (i == object->id_count)
+		if (holding_has(&holding, driver, object))
 			return grant;
 	}
 	return NULL;
