@@ -282,7 +282,11 @@ struct fairlead_node_ops {
 		       const char *(*get)(void *arg, const char *name),
 		       void *arg, struct fairlead_error *ret_error);
 
-	/* Optional. In each task, before exec, as the job's owner. */
+	/*
+	 * Optional. In each task, before exec, as the job's owner. Launchers
+	 * call it from the elan3 driver on, the first to need it; until then
+	 * nothing does.
+	 */
 	int (*task)(const struct fairlead_lane *lane,
 		    const struct fairlead_record *record, uint32_t rank,
 		    struct fairlead_error *ret_error);

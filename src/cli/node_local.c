@@ -52,6 +52,7 @@ static void print_drivers(struct cli *cli, const json_t *drivers)
 		{ .name = "INTERCONNECT" },
 		{ .name = "STATE", .flags = COLUMN_STATE },
 		{ .name = "DETAIL", .flags = COLUMN_WRAP },
+		{ .name = "DESCRIPTION", .flags = COLUMN_WRAP },
 		{ 0 },
 	};
 	struct table *table = table_create(cli, columns);
@@ -66,6 +67,7 @@ static void print_drivers(struct cli *cli, const json_t *drivers)
 		table_text(table, output_text(driver, "name"));
 		table_text(table, is_usable ? "usable" : "unusable");
 		table_text(table, output_text(driver, "detail"));
+		table_text(table, output_text(driver, "description"));
 	}
 	table_finish(table);
 }

@@ -64,11 +64,12 @@ static json_t *drivers_view(const struct agent *agent)
 	for (size_t i = 0; i < agent->options.driver_count; i++) {
 		const struct guard_driver *driver = &agent->options.drivers[i];
 
-		json_array_append_new(view,
-				      json_pack("{s:s, s:b, s:s}", "name",
-						driver->driver->name, "usable",
-						driver->is_open, "detail",
-						driver->detail));
+		json_array_append_new(
+			view,
+			json_pack("{s:s, s:s, s:b, s:s}", "name",
+				  driver->driver->name, "description",
+				  driver->driver->description, "usable",
+				  driver->is_open, "detail", driver->detail));
 	}
 	return view;
 }

@@ -750,6 +750,8 @@ static void status_hides_the_jobs_of_others(void **state)
 	assert_string_equal(at(answer, "grants", 0, "key"), "slurm/J7/0");
 	assert_string_equal(at(answer, "grants", 1, "key"), "");
 	assert_string_equal(at(answer, "drivers", 0, "name"), "fake");
+	assert_string_equal(at(answer, "drivers", 0, "description"),
+			    "a driver for tests");
 	assert_string_equal(json_string_value(json_object_get(answer, "name")),
 			    FAKE_NODE);
 	assert_string_equal(

@@ -341,6 +341,7 @@ static const struct fairlead_node_ops node_ops = {
 static const struct fairlead_driver fake_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "fake",
+	.description = "a driver for tests",
 	.node = &node_ops,
 };
 
