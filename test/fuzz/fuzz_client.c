@@ -40,38 +40,49 @@ static void object_check(json_t *object)
 	writer_fini(&writer);
 }
 
+/* One frame: 0, or a negative errno. */
+static int frame_check(const uint8_t *frame, size_t size)
+{
+	struct fairlead_error error = { 0 };
+	json_t *object;
+	int result = client_parse(frame, size, &object, &error);
+
+	if (result < 0) {
+		fuzz_check(error.code == result && error.text[0] != 0);
+		return result;
+	}
+	object_check(object);
+	json_decref(object);
+	return 0;
+}
+
 static struct outcome stream_read(const uint8_t *data, size_t size,
 				  size_t piece)
 {
 	struct outcome outcome = { 0 };
-	struct client_decoder decoder;
-	struct fairlead_error error = { 0 };
+	struct splitter splitter;
 
-	client_decoder_init(&decoder);
+	splitter_init(&splitter, CLIENT_FRAME_MAX);
 	for (size_t at = 0; at < size && outcome.result == 0; at += piece) {
 		size_t left = size - at;
-		json_t *object;
+		const uint8_t *frame;
+		size_t frame_size;
 
-		outcome.result =
-			client_decoder_feed(&decoder, data + at,
-					    left < piece ? left : piece,
-					    &error);
+		outcome.result = splitter_feed(&splitter, data + at,
+					       left < piece ? left : piece);
 		while (outcome.result == 0) {
 			int result =
-				client_decoder_next(&decoder, &object, &error);
+				splitter_next(&splitter, &frame, &frame_size);
 
 			if (result <= 0) {
 				outcome.result = result;
 				break;
 			}
-			object_check(object);
-			json_decref(object);
-			outcome.count++;
+			outcome.result = frame_check(frame, frame_size);
+			outcome.count += outcome.result == 0;
 		}
 	}
-	if (outcome.result < 0)
-		fuzz_check(error.code == outcome.result && error.text[0] != 0);
-	client_decoder_fini(&decoder);
+	splitter_fini(&splitter);
 	return outcome;
 }
 

@@ -172,25 +172,29 @@ static void log_request(struct script *script, const json_t *request)
 
 static void serve(struct script *script, int fd)
 {
-	struct client_decoder decoder;
+	struct splitter splitter;
 	uint8_t bytes[65536];
 	bool is_open = true;
 	ssize_t size;
 
-	client_decoder_init(&decoder);
+	splitter_init(&splitter, CLIENT_FRAME_MAX);
 	while (is_open && (size = read(fd, bytes, sizeof(bytes))) > 0) {
+		const uint8_t *frame;
+		size_t frame_size;
 		json_t *request;
 
-		if (client_decoder_feed(&decoder, bytes, size, NULL) < 0)
+		if (splitter_feed(&splitter, bytes, size) < 0)
 			errx(1, "the client sent no frame");
 		while (is_open &&
-		       client_decoder_next(&decoder, &request, NULL) > 0) {
+		       splitter_next(&splitter, &frame, &frame_size) > 0) {
+			if (client_parse(frame, frame_size, &request, NULL) < 0)
+				errx(1, "the client sent no JSON");
 			log_request(script, request);
 			is_open = answer(script, fd, request);
 			json_decref(request);
 		}
 	}
-	client_decoder_fini(&decoder);
+	splitter_fini(&splitter);
 	close(fd);
 }
 

@@ -247,13 +247,16 @@ static void stop(struct bench *bench)
 static json_t *ask(struct bench *bench, const char *op)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct client_decoder decoder;
 	struct fairlead_error error;
+	struct splitter splitter;
 	struct writer writer = { 0 };
 	json_t *object = client_request(1, op);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const uint8_t *frame;
 	char bytes[4096];
 	ssize_t count;
+	size_t size;
+	int result;
 
 	snprintf(address.sun_path, sizeof(address.sun_path),
 		 "%s/run/manager.sock", bench->folder);
@@ -263,15 +266,16 @@ static json_t *ask(struct bench *bench, const char *op)
 	json_decref(object);
 	assert_int_equal(write(fd, writer.data, writer.size), writer.size);
 	writer_fini(&writer);
-	client_decoder_init(&decoder);
-	while (client_decoder_next(&decoder, &object, &error) == 0) {
+	splitter_init(&splitter, CLIENT_FRAME_MAX);
+	while ((result = splitter_next(&splitter, &frame, &size)) == 0) {
 		count = read(fd, bytes, sizeof(bytes));
 		assert_true(count > 0);
-		assert_int_equal(client_decoder_feed(&decoder, bytes,
-						     (size_t)count, &error),
+		assert_int_equal(splitter_feed(&splitter, bytes, (size_t)count),
 				 0);
 	}
-	client_decoder_fini(&decoder);
+	assert_int_equal(result, 1);
+	assert_int_equal(client_parse(frame, size, &object, &error), 0);
+	splitter_fini(&splitter);
 	close(fd);
 	return object;
 }

@@ -46,73 +46,9 @@ int client_parse(const void *bytes, size_t size, json_t **ret_object,
 	return 0;
 }
 
-static int writer_emit(const char *text, size_t size, void *writer)
-{
-	write_bytes(writer, text, size);
-	return ((struct writer *)writer)->result;
-}
-
 int client_encode(const json_t *object, struct writer *writer)
 {
-	size_t start = writer->size;
-	int result;
-
-	if (json_dump_callback(object, writer_emit, writer, JSON_COMPACT) < 0)
-		result = writer->result < 0 ? writer->result : -ENOMEM;
-	else
-		result =
-			writer->size - start > CLIENT_FRAME_MAX ? -EMSGSIZE : 0;
-	if (result < 0)
-		writer->size = start;
-	return result;
-}
-
-void client_decoder_init(struct client_decoder *decoder)
-{
-	splitter_init(&decoder->splitter, CLIENT_FRAME_MAX);
-}
-
-void client_decoder_fini(struct client_decoder *decoder)
-{
-	splitter_fini(&decoder->splitter);
-}
-
-static int stream_error(int code, struct fairlead_error *error)
-{
-	switch (code) {
-	case -EMSGSIZE:
-		return error_set(error, code, "frame of more than %d bytes",
-				 CLIENT_FRAME_MAX);
-	case -EBADMSG:
-		return error_set(error, code, "frame of no bytes");
-	case -ENOMEM:
-		return no_memory(error);
-	default:
-		return error_set(error, code, "stream is not read");
-	}
-}
-
-int client_decoder_feed(struct client_decoder *decoder, const void *bytes,
-			size_t size, struct fairlead_error *ret_error)
-{
-	int result = splitter_feed(&decoder->splitter, bytes, size);
-
-	return result < 0 ? stream_error(result, ret_error) : 0;
-}
-
-int client_decoder_next(struct client_decoder *decoder, json_t **ret_object,
-			struct fairlead_error *ret_error)
-{
-	const uint8_t *bytes;
-	size_t size;
-	int result = splitter_next(&decoder->splitter, &bytes, &size);
-
-	if (result < 0)
-		return stream_error(result, ret_error);
-	if (result == 0)
-		return 0;
-	result = client_parse(bytes, size, ret_object, ret_error);
-	return result < 0 ? result : 1;
+	return members_encode(object, CLIENT_FRAME_MAX, writer);
 }
 
 int client_encode_stream(const json_t *object, struct writer *writer)

@@ -10,7 +10,7 @@
  *	client: client_parse -> client_answer_open
  *
  * client_parse takes one frame, as a net seam delivers it. Where there is a
- * bare stream, struct client_decoder makes frames of its bytes first.
+ * bare stream, a splitter of CLIENT_FRAME_MAX makes frames of its bytes first.
  */
 #pragma once
 
@@ -47,21 +47,7 @@ int client_parse(const void *bytes, size_t size, json_t **ret_object,
  */
 int client_encode(const json_t *object, struct writer *writer);
 
-/* --- on a bare stream --- */
-
-struct client_decoder {
-	struct splitter splitter;
-};
-
-void client_decoder_init(struct client_decoder *decoder);
-void client_decoder_fini(struct client_decoder *decoder);
-/* As splitter_feed: then call client_decoder_next until it returns 0. */
-int client_decoder_feed(struct client_decoder *decoder, const void *bytes,
-			size_t size, struct fairlead_error *ret_error);
-/* 1 and a new reference, 0 when more is needed, or an error with a text. */
-int client_decoder_next(struct client_decoder *decoder, json_t **ret_object,
-			struct fairlead_error *ret_error);
-/* Append length and JSON text. Errors as client_encode. */
+/* For a bare stream: append length and JSON text. Errors as client_encode. */
 int client_encode_stream(const json_t *object, struct writer *writer);
 
 /* --- requests --- */

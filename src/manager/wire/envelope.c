@@ -65,18 +65,10 @@ int envelope_check(enum envelope_kind kind, const void *payload,
 	return 0;
 }
 
-static int emit(const char *text, size_t size, void *writer)
-{
-	write_bytes(writer, text, size);
-	return ((struct writer *)writer)->result;
-}
-
 int envelope_encode(enum envelope_kind kind, const char *credential,
 		    const char *text, size_t size, struct writer *writer)
 {
-	size_t start = writer->size;
 	json_auto_t *object = NULL;
-	int result = writer->result;
 
 	if (size > CLIENT_FRAME_MAX ||
 	    strlen(credential) > ENVELOPE_CREDENTIAL_MAX)
@@ -85,14 +77,7 @@ int envelope_encode(enum envelope_kind kind, const char *credential,
 			   credential, kinds[kind].member, text, size);
 	if (object == NULL)
 		return -EINVAL;
-	if (result == 0 &&
-	    json_dump_callback(object, emit, writer, JSON_COMPACT) < 0)
-		result = writer->result < 0 ? writer->result : -ENOMEM;
-	if (result == 0 && writer->size - start > ENVELOPE_FRAME_MAX)
-		result = -EMSGSIZE;
-	if (result < 0)
-		writer->size = start;
-	return result;
+	return members_encode(object, ENVELOPE_FRAME_MAX, writer);
 }
 
 static int read_members(enum envelope_kind kind, const json_t *object,

@@ -5,6 +5,7 @@
  */
 #include "manager/wire/members.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -92,4 +93,25 @@ int members_bool(const json_t *object, const char *name, enum members_need need,
 				 "member '%s' is neither true nor false", name);
 	*ret_value = json_is_true(value);
 	return 0;
+}
+
+static int emit(const char *text, size_t size, void *writer)
+{
+	write_bytes(writer, text, size);
+	return ((struct writer *)writer)->result;
+}
+
+int members_encode(const json_t *object, size_t size_max, struct writer *writer)
+{
+	size_t start = writer->size;
+	int result = writer->result;
+
+	if (result == 0 &&
+	    json_dump_callback(object, emit, writer, JSON_COMPACT) < 0)
+		result = writer->result < 0 ? writer->result : -ENOMEM;
+	if (result == 0 && writer->size - start > size_max)
+		result = -EMSGSIZE;
+	if (result < 0)
+		writer->size = start;
+	return result;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading the members of a JSON object that a client sent. All return 0, or
- * -EINVAL with a text that names the member.
+ * Reading the members of a JSON object that a client sent, and writing one.
+ * Readers return 0, or -EINVAL with a text that names the member.
  */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 /*
@@ -36,3 +38,10 @@ int members_number(const json_t *object, const char *name,
 		   int64_t *ret_number, struct fairlead_error *ret_error);
 int members_bool(const json_t *object, const char *name, enum members_need need,
 		 bool *ret_value, struct fairlead_error *ret_error);
+
+/*
+ * Append the object as JSON text. -EMSGSIZE when that is longer than size_max,
+ * -ENOMEM; the writer is then as before.
+ */
+int members_encode(const json_t *object, size_t size_max,
+		   struct writer *writer);

@@ -82,32 +82,44 @@ static void deep_nesting_is_refused(void **state)
 	writer_fini(&writer);
 }
 
+/* The next object of a stream. */
+static json_t *next(struct splitter *splitter)
+{
+	struct fairlead_error error;
+	const uint8_t *frame;
+	json_t *object;
+	size_t size;
+
+	assert_int_equal(splitter_next(splitter, &frame, &size), 1);
+	assert_int_equal(client_parse(frame, size, &object, &error), 0);
+	return object;
+}
+
 static void request_comes_back_as_it_was(void **state)
 {
-	json_t *sent = client_request(CLIENT_ID_MAX, "reserve"), *got = NULL;
-	struct client_decoder decoder;
+	json_t *sent = client_request(CLIENT_ID_MAX, "reserve"), *got;
 	struct fairlead_error error;
 	struct writer stream = { 0 };
+	struct splitter splitter;
+	const uint8_t *frame;
 	const char *op;
+	size_t size;
 	uint64_t id;
 
 	assert_int_equal(client_encode_stream(sent, &stream), 0);
 	assert_int_equal(client_encode_stream(sent, &stream), 0);
-	client_decoder_init(&decoder);
-	assert_int_equal(client_decoder_feed(&decoder, stream.data, stream.size,
-					     &error),
-			 0);
+	splitter_init(&splitter, CLIENT_FRAME_MAX);
+	assert_int_equal(splitter_feed(&splitter, stream.data, stream.size), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(client_decoder_next(&decoder, &got, &error),
-				 1);
+		got = next(&splitter);
 		assert_int_equal(client_open(got, &id, &op, &error), 0);
 		assert_int_equal(id, CLIENT_ID_MAX);
 		assert_string_equal(op, "reserve");
 		assert_int_equal(client_id(got), CLIENT_ID_MAX);
 		json_decref(got);
 	}
-	assert_int_equal(client_decoder_next(&decoder, &got, &error), 0);
-	client_decoder_fini(&decoder);
+	assert_int_equal(splitter_next(&splitter, &frame, &size), 0);
+	splitter_fini(&splitter);
 	writer_fini(&stream);
 	json_decref(sent);
 }
@@ -337,9 +349,8 @@ static void bad_answers_are_refused(void **state)
 static void too_long_a_frame_is_neither_sent_nor_read(void **state)
 {
 	_auto_(freep) char *text = malloc(CLIENT_FRAME_MAX + 1);
-	struct client_decoder decoder;
-	struct fairlead_error error;
 	struct writer stream = { 0 };
+	struct splitter splitter;
 	json_t *object = json_object();
 
 	memset(text, 'x', CLIENT_FRAME_MAX);
@@ -354,33 +365,13 @@ static void too_long_a_frame_is_neither_sent_nor_read(void **state)
 	assert_int_equal(stream.size, CLIENT_FRAME_MAX + 4);
 	json_decref(object);
 
-	client_decoder_init(&decoder);
-	assert_int_equal(client_decoder_feed(&decoder, stream.data, stream.size,
-					     &error),
-			 0);
-	assert_int_equal(client_decoder_next(&decoder, &object, &error), 1);
-	json_decref(object);
+	splitter_init(&splitter, CLIENT_FRAME_MAX);
+	assert_int_equal(splitter_feed(&splitter, stream.data, stream.size), 0);
+	json_decref(next(&splitter));
 	frame_length(CLIENT_FRAME_MAX + 1, stream.data);
-	assert_int_equal(client_decoder_feed(&decoder, stream.data, 4, &error),
-			 -EMSGSIZE);
-	assert_text_in("more than 1048576 bytes", error.text);
-	client_decoder_fini(&decoder);
+	assert_int_equal(splitter_feed(&splitter, stream.data, 4), -EMSGSIZE);
+	splitter_fini(&splitter);
 	writer_fini(&stream);
-}
-
-static void empty_frame_is_refused(void **state)
-{
-	struct client_decoder decoder;
-	struct fairlead_error error;
-	json_t *object;
-
-	client_decoder_init(&decoder);
-	assert_int_equal(client_decoder_feed(&decoder, "\0\0\0\0", 4, &error),
-			 -EBADMSG);
-	assert_text_in("no bytes", error.text);
-	assert_int_equal(client_decoder_next(&decoder, &object, &error),
-			 -EBADMSG);
-	client_decoder_fini(&decoder);
 }
 
 static int members_case(void *ctx)
@@ -419,7 +410,6 @@ int main(void)
 		cmocka_unit_test(answer_over_a_frame_leaves_the_writer),
 		cmocka_unit_test(bad_answers_are_refused),
 		cmocka_unit_test(too_long_a_frame_is_neither_sent_nor_read),
-		cmocka_unit_test(empty_frame_is_refused),
 		cmocka_unit_test(members_check_says_when_memory_is_out),
 	};
 
