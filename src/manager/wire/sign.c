@@ -179,8 +179,8 @@ int command_seal(const struct command_key *key, const struct command *command,
 	return writer->result;
 }
 
-/* Read the fields of a header; false when it is none. */
-static bool fields_read(const uint8_t *header, struct command *ret_command)
+int command_header_read(const uint8_t header[COMMAND_HEADER_SIZE],
+			struct command *ret_command)
 {
 	struct reader reader = reader_of(header, COMMAND_SIGNED_SIZE);
 	struct command command = { 0 };
@@ -197,8 +197,10 @@ static bool fields_read(const uint8_t *header, struct command *ret_command)
 	command.grant_id = read_u64(&reader);
 	command.apply_floor = read_u64(&reader);
 	memcpy(command.digest, read_bytes(&reader, DIGEST_SIZE), DIGEST_SIZE);
+	if (!is_header)
+		return -EBADMSG;
 	*ret_command = command;
-	return is_header;
+	return 0;
 }
 
 static int header_verify(const uint8_t *header,
@@ -208,7 +210,7 @@ static int header_verify(const uint8_t *header,
 	const struct command_public *key = NULL;
 	struct signed_part part;
 
-	if (!fields_read(header, ret_command))
+	if (command_header_read(header, ret_command) < 0)
 		return -EBADMSG;
 	if (!version_is_readable(ret_command->version))
 		return -EPROTONOSUPPORT;

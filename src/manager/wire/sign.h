@@ -137,6 +137,13 @@ int command_proof_verify(const void *bytes, size_t size,
 			 const struct command_public *keys, size_t key_count,
 			 struct command *ret_command);
 
+/*
+ * The fields of a header that was verified before, as a journal keeps it: its
+ * signature is not looked at. -EBADMSG: it is no header.
+ */
+int command_header_read(const uint8_t header[COMMAND_HEADER_SIZE],
+			struct command *ret_command);
+
 /* --- tags --- */
 
 /* The tag of bytes under a node's key, in a domain (MAC_DOMAIN_x). */

@@ -22,9 +22,6 @@
 
 #include "base/cleanup.h"
 
-/* Where a command header has its key id, epoch and life (node-protocol.md). */
-#define HEADER_KEY_ID 8
-
 static void grant_destroy(struct grant *grant)
 {
 	free(grant->record);
@@ -122,16 +119,15 @@ static int take_incarnation(struct ledger *ledger, struct reader *body)
 static int take_epoch(struct ledger *ledger, struct reader *body)
 {
 	const uint8_t *header = read_bytes(body, COMMAND_HEADER_SIZE);
-	struct reader fields;
+	struct command fields;
 
-	if (!header)
+	if (!header || command_header_read(header, &fields) < 0)
 		return -EUCLEAN;
-	fields = reader_of(header + HEADER_KEY_ID, 20);
 	ledger->has_epoch = true;
 	memcpy(ledger->header, header, COMMAND_HEADER_SIZE);
-	ledger->key_id = read_u32(&fields);
-	ledger->epoch = read_u64(&fields);
-	ledger->life = read_u64(&fields);
+	ledger->key_id = fields.key_id;
+	ledger->epoch = fields.epoch;
+	ledger->life = fields.life;
 	return 0;
 }
 

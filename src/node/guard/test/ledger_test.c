@@ -34,6 +34,24 @@ static struct grant grant_of(uint64_t grant_id)
 	return grant;
 }
 
+/* A command of COMMAND_HEADER_SIZE bytes: one without a body. */
+static void seal_header(uint64_t epoch, uint64_t life, struct writer *writer)
+{
+	static const uint8_t seed[KEY_SIZE] = { 9 };
+	struct command command = {
+		.version = WIRE_VERSION,
+		.op = COMMAND_ACK,
+		.epoch = epoch,
+		.life = life,
+	};
+	struct command_key key;
+
+	command_key_derive(1, seed, &key);
+	assert_int_equal(command_seal(&key, &command, writer), 0);
+	assert_int_equal(writer->size, COMMAND_HEADER_SIZE);
+	command_key_fini(&key);
+}
+
 static int take(struct ledger *ledger, struct writer *batch,
 		struct fairlead_error *error)
 {
@@ -82,11 +100,13 @@ static void everything_survives(void **state)
 	struct ledger ledger;
 	const struct grant *grant;
 	struct grant applying = grant_of(4);
-	uint8_t header[COMMAND_HEADER_SIZE] = { [12] = 9, [20] = 8 };
+	struct writer sealed = { 0 };
 
 	ledger_init(&ledger, incarnation, 100);
 	assert_survives(&ledger);
-	ledger_write_epoch(&batch, header);
+	seal_header(9, 8, &sealed);
+	ledger_write_epoch(&batch, sealed.data);
+	writer_fini(&sealed);
 	ledger_write_floor(&batch, 3);
 	ledger_write_applying(&batch, &applying);
 	applying = grant_of(5);
@@ -282,6 +302,19 @@ static void malformed_bodies_are_refused(void **state)
 	}
 }
 
+static void epoch_of_what_is_no_header_is_refused(void **state)
+{
+	static const uint8_t header[COMMAND_HEADER_SIZE] = { [12] = 9 };
+	struct writer batch = { 0 };
+	struct ledger ledger;
+
+	ledger_init(&ledger, incarnation, 100);
+	ledger_write_epoch(&batch, header);
+	assert_int_equal(take(&ledger, &batch, NULL), -EUCLEAN);
+	assert_false(ledger.has_epoch);
+	ledger_fini(&ledger);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +327,7 @@ int main(void)
 		cmocka_unit_test(
 			unknown_kind_says_that_it_is_of_a_later_version),
 		cmocka_unit_test(malformed_bodies_are_refused),
+		cmocka_unit_test(epoch_of_what_is_no_header_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
