@@ -12,13 +12,14 @@
 
 #include "base/cleanup.h"
 
-#define HEAD_SIZE   5 /* size and kind */
-#define DIGEST_SIZE 16
+#define HEAD_SIZE          5 /* size and kind */
+#define RECORD_DIGEST_SIZE 16
 
 static void digest_make(const uint8_t *bytes, size_t size,
-			uint8_t ret_digest[DIGEST_SIZE])
+			uint8_t ret_digest[RECORD_DIGEST_SIZE])
 {
-	crypto_generichash(ret_digest, DIGEST_SIZE, bytes, size, NULL, 0);
+	crypto_generichash(ret_digest, RECORD_DIGEST_SIZE, bytes, size, NULL,
+			   0);
 }
 
 /* Bytes of the good record that begins here, or 0. */
@@ -26,15 +27,15 @@ static size_t record_measure(const uint8_t *bytes, size_t left)
 {
 	struct reader reader = reader_of(bytes, left);
 	size_t size = read_u32(&reader);
-	uint8_t digest[DIGEST_SIZE];
+	uint8_t digest[RECORD_DIGEST_SIZE];
 
 	if (reader.failed || size > JOURNAL_BODY_MAX ||
-	    left < HEAD_SIZE + size + DIGEST_SIZE)
+	    left < HEAD_SIZE + size + RECORD_DIGEST_SIZE)
 		return 0;
 	digest_make(bytes, HEAD_SIZE + size, digest);
-	if (memcmp(digest, bytes + HEAD_SIZE + size, DIGEST_SIZE) != 0)
+	if (memcmp(digest, bytes + HEAD_SIZE + size, RECORD_DIGEST_SIZE) != 0)
 		return 0;
-	return HEAD_SIZE + size + DIGEST_SIZE;
+	return HEAD_SIZE + size + RECORD_DIGEST_SIZE;
 }
 
 static bool has_record(const uint8_t *bytes, size_t size)
@@ -56,7 +57,7 @@ ssize_t journal_records_take(const uint8_t *bytes, size_t size,
 	       (length = record_measure(bytes + at, size - at)) > 0) {
 		struct reader body =
 			reader_of(bytes + at + HEAD_SIZE,
-				  length - HEAD_SIZE - DIGEST_SIZE);
+				  length - HEAD_SIZE - RECORD_DIGEST_SIZE);
 		int result = take(arg, bytes[at + 4], &body, ret_error);
 
 		if (result < 0)
@@ -109,7 +110,7 @@ size_t journal_record_begin(struct writer *batch, uint8_t kind)
 
 void journal_record_end(struct writer *batch, size_t at)
 {
-	uint8_t digest[DIGEST_SIZE];
+	uint8_t digest[RECORD_DIGEST_SIZE];
 	size_t size;
 
 	if (batch->result < 0)
