@@ -14,7 +14,7 @@
 
 #include "driver/driver.h"
 #include "manager/core/core.h"
-#include "manager/role_internal.h"
+#include "manager/role_config.h"
 #include "manager/wire/request.h"
 #include "sys/clock.h"
 #include "sys/log.h"

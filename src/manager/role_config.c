@@ -3,6 +3,8 @@
  * Configuration and keys, at the start and again. A reload takes the whole
  * configuration or nothing of it; keys that are right are taken in any case.
  */
+#include "manager/role_config.h"
+
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>

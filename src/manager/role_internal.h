@@ -7,6 +7,7 @@
 #include "manager/gate.h"
 #include "manager/http.h"
 #include "manager/role.h"
+#include "manager/role_config.h"
 #include "manager/store/store.h"
 #include "manager/store/worker.h"
 #include "sys/net.h"
@@ -67,14 +68,6 @@ int role_gate_create(struct manager *manager, size_t connections_max,
 /* Take them, if there is a gate. Those of gate_listen(). */
 int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
 
-/* config.c's structs as the engine wants them; borrowed from config. */
-struct role_config {
-	struct engine_config engine;
-	struct core_driver_config drivers[CORE_DRIVERS_MAX];
-	struct engine_submitter submitters[CONFIG_SUBMITTERS_MAX];
-};
-
-void role_config_fill(const struct config *config, struct role_config *ret);
 int role_keys_load(const char *path, struct manager_keys *ret_keys,
 		   struct fairlead_error *ret_error);
 /* As engine_ops.reconfigure. */
