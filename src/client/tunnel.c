@@ -37,11 +37,6 @@ bool tunnel_is_url(const char *text)
 	return strncmp(text, SCHEME, strlen(SCHEME)) == 0;
 }
 
-const char *tunnel_url(const struct tunnel *tunnel)
-{
-	return tunnel->url;
-}
-
 /* A number, or a name of this machine's users. */
 static int find_user(const char *name, uid_t *ret_uid,
 		     struct fairlead_error *ret_error)

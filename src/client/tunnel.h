@@ -27,9 +27,6 @@ int tunnel_open(const char *url, int *ret_fd, struct tunnel **ret_tunnel,
 void tunnel_close(struct tunnel *tunnel);
 DEFINE_AUTO(struct tunnel, tunnel_close)
 
-/* Where it leads, for errors. */
-const char *tunnel_url(const struct tunnel *tunnel);
-
 /*
  * Append length and envelope of a request's text. Those of munge_seal() and
  * envelope_encode(), with a text; the writer is then as before.

@@ -173,15 +173,6 @@ void client_babble(struct clients *clients, enum client_who who)
 	net.ops->send(net.ctx, client->peer, text, strlen(text));
 }
 
-bool clients_are_idle(const struct clients *clients)
-{
-	for (int i = 0; i < CLIENT_COUNT; i++) {
-		if (clients->list[i].calls != NULL)
-			return false;
-	}
-	return true;
-}
-
 /* --- connections --- */
 
 static void on_opened(void *ctx, uint64_t peer, const char *machine, uid_t uid)

@@ -42,8 +42,6 @@ void client_ask(struct clients *clients, enum client_who who, const char *op,
 void client_babble(struct clients *clients, enum client_who who);
 /* The process ends and begins again: it forgets what it has asked. */
 void client_restart(struct clients *clients, enum client_who who);
-/* Nothing is asked for. */
-bool clients_are_idle(const struct clients *clients);
 
 uid_t client_uid(enum client_who who);
 const char *client_name(enum client_who who);

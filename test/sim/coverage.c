@@ -94,13 +94,6 @@ void coverage_hit(struct coverage *coverage, const char *format, ...)
 	coverage_add(coverage, name, 1);
 }
 
-uint64_t coverage_count(const struct coverage *coverage, const char *name)
-{
-	const struct entry *entry = find(coverage, name);
-
-	return entry == NULL ? 0 : entry->count;
-}
-
 void coverage_write(const struct coverage *coverage, FILE *file)
 {
 	const struct entry *entry;

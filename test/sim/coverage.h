@@ -28,7 +28,6 @@ void coverage_excuse(struct coverage *coverage, const char *name,
 void coverage_add(struct coverage *coverage, const char *name, uint64_t count);
 void coverage_hit(struct coverage *coverage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-uint64_t coverage_count(const struct coverage *coverage, const char *name);
 
 /* Between processes: one line a name. -EBADMSG: a line that is none. */
 void coverage_write(const struct coverage *coverage, FILE *file);

@@ -156,15 +156,6 @@ void fabric_node_reset(struct fabric_node *node)
 	memset(node->objects, 0, sizeof(node->objects));
 }
 
-unsigned int fabric_node_count(const struct fabric_node *node)
-{
-	unsigned int count = 0;
-
-	for (int i = 0; i < FABRIC_LIMIT; i++)
-		count += node->objects[i].is_there;
-	return count;
-}
-
 static int dead(struct fairlead_error *ret_error)
 {
 	return error_set(ret_error, -EIO, "the daemon is dead");

@@ -30,4 +30,3 @@ struct fabric_node *fabric_node_create(const struct hardware_events *events,
 void fabric_node_destroy(struct fabric_node *node);
 /* Without power, without events. */
 void fabric_node_reset(struct fabric_node *node);
-unsigned int fabric_node_count(const struct fabric_node *node);

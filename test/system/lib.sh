@@ -376,10 +376,6 @@ job_state() { # job_state GRANT|KEY: "gone" when it holds nothing
 	json_of explain "$1" | jq -r '.grants[0].state'
 }
 
-is_job() { # is_job GRANT|KEY STATE
-	[ "$(job_state "$1")" = "$2" ]
-}
-
 vnis_of() { # vnis_of GRANT|KEY: while it holds them
 	json_of explain "$1" | jq -r '.grants[0].ids.vni // ""'
 }

@@ -23,8 +23,7 @@
 
 #define PLACE_NAMESPACES \
 	(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS)
-#define READY_TIMEOUT_MS 10000
-#define SWEEP_MAX        4096
+#define SWEEP_MAX 4096
 
 static int mount_private(const char *run_dir)
 {

@@ -9,7 +9,6 @@
 #include "manager/core/job.h"
 
 #include <assert.h>
-#include <errno.h>
 
 #include "base/seam.h"
 
@@ -250,17 +249,6 @@ struct part *job_part(const struct job *job, uint32_t node)
 const char *job_state_name(enum job_state state)
 {
 	return state_names[state];
-}
-
-int job_state_parse(const char *name, enum job_state *ret_state)
-{
-	for (size_t i = 0; i < JOB_STATE_COUNT; i++) {
-		if (strcmp(state_names[i], name) != 0)
-			continue;
-		*ret_state = (enum job_state)i;
-		return 0;
-	}
-	return -EINVAL;
 }
 
 const char *job_reason_name(enum job_reason reason)

@@ -162,7 +162,5 @@ bool part_is_owed(const struct part *part);
 struct part *job_part(const struct job *job, uint32_t node);
 
 const char *job_state_name(enum job_state state);
-/* -EINVAL when there is no such state. */
-int job_state_parse(const char *name, enum job_state *ret_state);
 const char *job_reason_name(enum job_reason reason);
 const char *part_state_name(enum part_state state);

@@ -268,11 +268,6 @@ void pool_unwithhold(struct pool *pool, uint32_t id)
 		edge_hit(pool->probe_ref, EDGE_ID_UNWITHHOLD);
 }
 
-bool pool_is_used(const struct pool *pool)
-{
-	return idset_count(pool->held) + idset_count(pool->quarantined) > 0;
-}
-
 struct idset *pool_draining(const struct pool *pool)
 {
 	struct idset *draining = copy(pool->held);

@@ -76,7 +76,6 @@ void pool_put(struct pool *pool, uint32_t id);
 void pool_withhold(struct pool *pool, uint32_t id);
 void pool_unwithhold(struct pool *pool, uint32_t id);
 
-bool pool_is_used(const struct pool *pool);
 /* Held or quarantined, outside the universe; the caller destroys the set. */
 struct idset *pool_draining(const struct pool *pool);
 /* Abort unless each identifier is in one set only. */
