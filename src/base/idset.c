@@ -62,11 +62,6 @@ void idset_destroy(struct idset *set)
 	free(set);
 }
 
-uint32_t idset_limit(const struct idset *set)
-{
-	return set->limit;
-}
-
 uint32_t idset_count(const struct idset *set)
 {
 	return set->count;

@@ -23,7 +23,6 @@ int idset_clone(const struct idset *set, struct idset **ret_set);
 void idset_destroy(struct idset *set);
 DEFINE_AUTO(struct idset, idset_destroy)
 
-uint32_t idset_limit(const struct idset *set);
 /* Numbers in the set; kept, not counted. */
 uint32_t idset_count(const struct idset *set);
 /* False for a number at or over the limit. */

@@ -11,5 +11,5 @@
 /* In the order of the build option, ended by NULL. */
 extern const struct fairlead_driver *const driver_table[];
 
-/* The driver of that name, or NULL. */
+/* The driver of that name, or NULL; for tests, programs walk the table. */
 const struct fairlead_driver *driver_find(const char *name);

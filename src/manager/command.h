@@ -43,5 +43,5 @@ DEFINE_AUTO(struct commands, commands_destroy)
 /* Texts are copied. */
 void commands_run(struct commands *commands, const char *path, const char *node,
 		  const char *reason, uint64_t id);
-/* Running and waiting. */
+/* Running and waiting; for tests, which wait for none. */
 size_t commands_count(const struct commands *commands);

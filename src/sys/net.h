@@ -139,5 +139,5 @@ int net_dial(struct net *net, const char *address, uint64_t *ret_peer,
 
 /* The seam's table (send, close) with this net as its context. */
 struct net_seam net_seam(struct net *net);
-/* Connections of any state; listeners do not count. */
+/* Connections of any state, for tests; listeners do not count. */
 size_t net_connection_count(const struct net *net);

@@ -91,7 +91,6 @@ static void new_set_is_empty(void **state)
 	_auto_(idset_destroyp) struct idset *set = NULL;
 
 	assert_int_equal(idset_create(100, &set), 0);
-	assert_int_equal(idset_limit(set), 100);
 	assert_int_equal(idset_count(set), 0);
 	assert_int_equal(idset_next(set, 0), IDSET_NONE);
 	assert_text(set, "");

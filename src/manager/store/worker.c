@@ -384,11 +384,6 @@ int store_worker_start(uv_loop_t *loop, struct store *store,
 	return 0;
 }
 
-bool store_worker_is_idle(const struct store_worker *worker)
-{
-	return worker->request_count == 0;
-}
-
 const char *store_worker_error(const struct store_worker *worker)
 {
 	return worker->error;

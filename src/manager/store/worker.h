@@ -6,9 +6,9 @@
  * Group commit: commits that wait are written together, as one transaction.
  * The caller collects rows in larger batches where it can, which is cheaper.
  *
- * Everything here is called on the loop's thread. While nothing waits or is in
- * flight (store_worker_is_idle) the store may be used directly, for instance
- * to read the journal again after a commit has failed.
+ * Everything here is called on the loop's thread. While no request waits or is
+ * in flight the store may be used directly, for instance to read the journal
+ * again after a commit has failed.
  */
 #pragma once
 
@@ -36,8 +36,6 @@ int store_worker_start(uv_loop_t *loop, struct store *store,
 
 /* Valid until stopped() of store_worker_stop(); no request after stop. */
 struct store_seam store_worker_seam(struct store_worker *worker);
-
-bool store_worker_is_idle(const struct store_worker *worker);
 
 /*
  * The text of the last commit or read that failed, with what to do; "" before

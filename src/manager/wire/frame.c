@@ -154,8 +154,3 @@ int splitter_next(struct splitter *splitter, const uint8_t **ret_bytes,
 	splitter->begin += FRAME_LENGTH_SIZE + size;
 	return 1;
 }
-
-size_t splitter_pending_bytes(const struct splitter *splitter)
-{
-	return splitter->end - splitter->begin;
-}

@@ -78,6 +78,3 @@ int splitter_feed(struct splitter *splitter, const void *bytes, size_t size);
  */
 int splitter_next(struct splitter *splitter, const uint8_t **ret_bytes,
 		  size_t *ret_size);
-
-/* Bytes of a frame that began and is not complete: 0 between frames. */
-size_t splitter_pending_bytes(const struct splitter *splitter);

@@ -130,13 +130,6 @@ bool name_is_node(const char *text)
 	return hostlist_find(text, text) == 0;
 }
 
-bool name_is_submitter(const char *text)
-{
-	size_t size = strspn(text, SUBMITTER_CHARACTERS);
-
-	return size > 0 && size <= SUBMITTER_MAX && text[size] == 0;
-}
-
 bool name_is_options(const char *text)
 {
 	size_t size = 0;

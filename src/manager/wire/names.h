@@ -40,7 +40,5 @@ bool name_is_key(const char *text);
 bool name_is_driver(const char *text);
 /* One name of a host list. */
 bool name_is_node(const char *text);
-/* 1..SUBMITTER_MAX of [A-Za-z0-9_-]. */
-bool name_is_submitter(const char *text);
 /* At most FAIRLEAD_OPTIONS_MAX bytes of printable ASCII; "" is allowed. */
 bool name_is_options(const char *text);

@@ -63,7 +63,10 @@ enum softnic_op {
 /* "alloc_svc" and so on. */
 const char *softnic_op_format(enum softnic_op op);
 int softnic_op_parse(const char *text, enum softnic_op *ret_op);
-/* "PTE" and so on, as the vendor's tools write them in the singular. */
+/*
+ * "PTE" and so on, as the vendor's tools write them in the singular. Programs
+ * only parse them; tests go through them all.
+ */
 const char *softnic_type_format(enum cxi_rsrc_type type);
 int softnic_type_parse(const char *text, enum cxi_rsrc_type *ret_type);
 

@@ -151,9 +151,7 @@ static void results_come_in_the_order_of_the_requests(void **state)
 		read_job(rig, i + 1);
 	}
 	assert_int_equal(rig->log_count, 0);
-	assert_false(store_worker_is_idle(rig->worker));
 	run_until(rig, 200);
-	assert_true(store_worker_is_idle(rig->worker));
 	assert_string_equal(store_worker_error(rig->worker), "");
 	for (int i = 0; i < 200; i++) {
 		assert_int_equal(rig->log[i].number, i);
@@ -176,7 +174,6 @@ static void done_may_give_the_next_commit(void **state)
 	run_until(rig, 51);
 	for (int i = 0; i < 51; i++)
 		assert_int_equal(rig->log[i].number, i + 1);
-	assert_true(store_worker_is_idle(rig->worker));
 	rows = scan(rig->bed.store, STORE_EVENT);
 	assert_int_equal(store_batch_count(rows), 51);
 	store_batch_destroy(rows);

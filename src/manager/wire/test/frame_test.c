@@ -146,7 +146,7 @@ static void frames_come_whole_from_any_pieces(void **state)
 			}
 		}
 		assert_int_equal(got, 4);
-		assert_int_equal(splitter_pending_bytes(&splitter), 0);
+		assert_int_equal(splitter.begin, splitter.end);
 		splitter_fini(&splitter);
 	}
 	writer_fini(&stream);
@@ -244,24 +244,6 @@ static void frames_that_are_not_read_stop_the_stream(void **state)
 	writer_fini(&stream);
 }
 
-static void pending_bytes_tell_a_frame_that_began(void **state)
-{
-	struct writer stream = { 0 };
-	struct splitter splitter;
-
-	splitter_init(&splitter, SIZE_SMALL);
-	assert_int_equal(splitter_pending_bytes(&splitter), 0);
-	frame_write(&stream, "one", 3);
-	assert_int_equal(splitter_feed(&splitter, stream.data, 2), 0);
-	assert_int_equal(next(&splitter), 0);
-	assert_int_equal(splitter_pending_bytes(&splitter), 2);
-	assert_int_equal(splitter_feed(&splitter, stream.data + 2, 5), 0);
-	assert_next(&splitter, "one", 3);
-	assert_int_equal(splitter_pending_bytes(&splitter), 0);
-	splitter_fini(&splitter);
-	writer_fini(&stream);
-}
-
 static void buffer_of_a_large_frame_is_given_back(void **state)
 {
 	_auto_(freep) uint8_t *bytes = calloc(1, FRAME_SIZE_MAX);
@@ -315,7 +297,6 @@ int main(void)
 		cmocka_unit_test(empty_frame_is_refused),
 		cmocka_unit_test(frames_before_a_bad_one_are_handed_out),
 		cmocka_unit_test(frames_that_are_not_read_stop_the_stream),
-		cmocka_unit_test(pending_bytes_tell_a_frame_that_began),
 		cmocka_unit_test(buffer_of_a_large_frame_is_given_back),
 		cmocka_unit_test(splitter_says_when_memory_is_out),
 	};

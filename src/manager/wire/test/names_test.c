@@ -131,15 +131,6 @@ static void node_names_are_one_name_of_a_host_list(void **state)
 	assert_false(name_is_node("n 3"));
 }
 
-static void submitters_fit_the_first_part_of_a_key(void **state)
-{
-	assert_true(name_is_submitter("slurm"));
-	assert_true(name_is_submitter(LONG_32));
-	assert_false(name_is_submitter(LONG_32 "x"));
-	assert_false(name_is_submitter(""));
-	assert_false(name_is_submitter("a.b"));
-}
-
 static void options_are_printable_and_bounded(void **state)
 {
 	char text[FAIRLEAD_OPTIONS_MAX + 2];
@@ -167,7 +158,6 @@ int main(void)
 		cmocka_unit_test(written_key_has_an_attempt),
 		cmocka_unit_test(driver_names_are_short_and_lower),
 		cmocka_unit_test(node_names_are_one_name_of_a_host_list),
-		cmocka_unit_test(submitters_fit_the_first_part_of_a_key),
 		cmocka_unit_test(options_are_printable_and_bounded),
 	};
 
