@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#define GIVE_UP_MS      10000
+#define GIVE_UP_MS      60000
 #define CONNECTIONS_MAX 6
 #define ROOT_MAX        2
 #define USER_MAX        3
