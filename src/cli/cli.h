@@ -79,6 +79,23 @@ struct option_spec {
 		.name = "dry-run", .letter = 'n',                    \
 		.help = "say what would be done, and change nothing" \
 	}
+#define OPTION_USER                                             \
+	{                                                       \
+		.name = "user", .letter = 'u', .value = "USER", \
+		.help = "owner of the job (default: who asks)", \
+		.complete = COMPLETE_USERS                      \
+	}
+#define OPTION_INTERCONNECT                                             \
+	{                                                               \
+		.name = "interconnect", .letter = 'i', .value = "NAME", \
+		.help = "its driver (default: the manager's)"           \
+	}
+#define OPTION_DRIVER_OPTION                                        \
+	{                                                           \
+		.name = "option", .letter = 'o', .is_joined = true, \
+		.value = "NAME=VALUE",                              \
+		.help = "an option of the driver: vnis=2, off"      \
+	}
 
 struct cli;
 
