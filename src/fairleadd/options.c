@@ -14,7 +14,6 @@ static const char usage[] =
 	"\n"
 	"  --role ROLE      what this process is: manager, node or both\n"
 	"  --config FILE    the configuration (" CONFIG_FILE_DEFAULT ")\n"
-	"  --foreground     stay in the foreground (it always does)\n"
 	"  --log-level L    error, warning, info or debug\n"
 	"  --ready-fd N     write a byte to this descriptor when serving\n"
 	"  --check-config   check the configuration and the files it names\n"
@@ -28,7 +27,6 @@ static const char usage[] =
 enum {
 	OPTION_ROLE = 256,
 	OPTION_CONFIG,
-	OPTION_FOREGROUND,
 	OPTION_LOG_LEVEL,
 	OPTION_READY_FD,
 	OPTION_CHECK_CONFIG,
@@ -42,7 +40,6 @@ enum {
 static const struct option table[] = {
 	{ "role", required_argument, NULL, OPTION_ROLE },
 	{ "config", required_argument, NULL, OPTION_CONFIG },
-	{ "foreground", no_argument, NULL, OPTION_FOREGROUND },
 	{ "log-level", required_argument, NULL, OPTION_LOG_LEVEL },
 	{ "ready-fd", required_argument, NULL, OPTION_READY_FD },
 	{ "check-config", no_argument, NULL, OPTION_CHECK_CONFIG },
@@ -94,8 +91,6 @@ static int take(int option, struct options *options)
 		return parse_role(optarg, &options->roles);
 	case OPTION_CONFIG:
 		options->config_path = optarg;
-		return 0;
-	case OPTION_FOREGROUND:
 		return 0;
 	case OPTION_LOG_LEVEL:
 		options->has_log_level = true;
