@@ -72,13 +72,15 @@ const char *options_usage(void)
 
 static int parse_number(const char *text, uint64_t max, uint64_t *ret_number)
 {
+	unsigned long long number;
 	char *end;
 
 	errno = 0;
-	*ret_number = strtoull(text, &end, 0);
+	number = strtoull(text, &end, 0);
 	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
-	    *ret_number > max)
+	    number > max)
 		return -EINVAL;
+	*ret_number = number;
 	return 0;
 }
 
@@ -182,16 +184,17 @@ int options_parse(int argc, char **argv, struct options *ret_options,
 		  struct fairlead_error *ret_error)
 {
 	bool is_ctl = argc > 1 && strcmp(argv[1], "ctl") == 0;
-	struct options *options = ret_options;
-	int index = 0;
-	int id;
-
-	*options = (struct options){
+	struct options options = {
 		.dir = WIRE_DIR_DEFAULT,
 		.server.ready_fd = -1,
 	};
-	softnic_config_init(&options->server.config);
-	options->server.config.ethernet_uid = geteuid();
+	bool is_run;
+	int result = 0;
+	int index = 0;
+	int id;
+
+	softnic_config_init(&options.server.config);
+	options.server.config.ethernet_uid = geteuid();
 	argc -= is_ctl;
 	argv += is_ctl;
 	opterr = 0;
@@ -200,18 +203,22 @@ int options_parse(int argc, char **argv, struct options *ret_options,
 			return error_set(ret_error, -EINVAL,
 					 "'%s' is no option, or lacks a value",
 					 argv[optind - 1]);
-		if (parse_option(options, id, optarg) < 0)
+		if (parse_option(&options, id, optarg) < 0)
 			return error_set(ret_error, -EINVAL,
 					 "'%s' is no value for --%s", optarg,
 					 long_options[index].name);
 	}
-	if (options->shows_help || options->shows_version)
-		return 0;
-	if (is_ctl)
-		return collect_command(options, argc - optind, argv + optind,
-				       ret_error);
-	if (optind < argc)
-		return error_set(ret_error, -EINVAL, "'%s' is not expected",
-				 argv[optind]);
+	is_run = !options.shows_help && !options.shows_version;
+	if (is_run && is_ctl)
+		result = collect_command(&options, argc - optind, argv + optind,
+					 ret_error);
+	else if (is_run && optind < argc)
+		result = error_set(ret_error, -EINVAL, "'%s' is not expected",
+				   argv[optind]);
+	if (result < 0)
+		return result;
+	*ret_options = options;
+	if (options.command != NULL) /* it points into the options */
+		ret_options->command = ret_options->command_text;
 	return 0;
 }
