@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/address.h"
+#include "sys/net.h"
 
 #define IDLE_MS 1000 /* between looks when it names no timeout */
 
@@ -86,29 +86,12 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 	run(poll->data);
 }
 
-static int parse(const char *text, struct sockaddr_storage *ret_storage,
-		 struct fairlead_error *ret_error)
-{
-	struct address address;
-	int result = address_parse(text, &address, ret_error);
-
-	if (result < 0)
-		return result;
-	if (uv_ip4_addr(address.host, address.port,
-			(struct sockaddr_in *)ret_storage) < 0 &&
-	    uv_ip6_addr(address.host, address.port,
-			(struct sockaddr_in6 *)ret_storage) < 0)
-		return error_set(ret_error, -EINVAL,
-				 "metrics address '%s' is not numeric", text);
-	return 0;
-}
-
 static int start_daemon(struct http *http, const char *address,
 			struct fairlead_error *ret_error)
 {
 	struct sockaddr_storage storage = { 0 };
 	unsigned int flags = MHD_USE_EPOLL;
-	int result = parse(address, &storage, ret_error);
+	int result = net_parse_numeric(address, &storage, ret_error);
 
 	if (result < 0)
 		return result;

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -126,6 +127,12 @@ int net_listen_tcp(struct net *net, const char *address, uint16_t *ret_port,
  */
 int net_listen_unix(struct net *net, const char *path, mode_t mode, uid_t uid,
 		    gid_t gid, struct fairlead_error *ret_error);
+/*
+ * Where to listen, for those who do so without a net: "HOST:PORT", numeric.
+ * -EINVAL with a text.
+ */
+int net_parse_numeric(const char *address, struct sockaddr_storage *ret_storage,
+		      struct fairlead_error *ret_error);
 /* Accept nothing more; connections stay. */
 void net_listen_stop(struct net *net);
 

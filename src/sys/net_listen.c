@@ -127,21 +127,24 @@ static void listener_close(struct listener *listener)
 		uv_close(&listener->handle, on_listener_closed);
 }
 
-static int parse_numeric(const char *text, struct sockaddr_storage *storage,
-			 struct fairlead_error *ret_error)
+int net_parse_numeric(const char *address, struct sockaddr_storage *ret_storage,
+		      struct fairlead_error *ret_error)
 {
-	struct address address;
-	int result = address_parse(text, &address, ret_error);
+	struct sockaddr_storage storage = { 0 };
+	struct address parts;
+	int result = address_parse(address, &parts, ret_error);
 
 	if (result < 0)
 		return result;
-	if (uv_ip4_addr(address.host, address.port,
-			(struct sockaddr_in *)storage) == 0 ||
-	    uv_ip6_addr(address.host, address.port,
-			(struct sockaddr_in6 *)storage) == 0)
-		return 0;
-	return error_set(ret_error, -EINVAL,
-			 "address '%s': to listen on, it is numeric", text);
+	if (uv_ip4_addr(parts.host, parts.port,
+			(struct sockaddr_in *)&storage) < 0 &&
+	    uv_ip6_addr(parts.host, parts.port,
+			(struct sockaddr_in6 *)&storage) < 0)
+		return error_set(ret_error, -EINVAL,
+				 "address '%s': to listen on, it is numeric",
+				 address);
+	*ret_storage = storage;
+	return 0;
 }
 
 static uint16_t bound_port(const uv_tcp_t *tcp)
@@ -161,7 +164,7 @@ int net_listen_tcp(struct net *net, const char *address, uint16_t *ret_port,
 {
 	struct sockaddr_storage storage;
 	struct listener *listener;
-	int result = parse_numeric(address, &storage, ret_error);
+	int result = net_parse_numeric(address, &storage, ret_error);
 
 	if (result == 0)
 		result = listener_init(net, false, &listener, ret_error);
