@@ -174,6 +174,16 @@ expect_exit 1 fairlead cluster up --nodes 0 --dir "$work/other"
 expect_error '1 to 64 nodes'
 test ! -e "$work/other"
 
+it 'a full disk is said, and nothing is left of what was begun'
+mkdir "$work/tiny"
+mapped=(--map-root-user)
+! $is_root || mapped=()
+# shellcheck disable=SC2016  # expanded by the shell inside
+expect_exit 1 unshare "${mapped[@]}" --mount sh -c 'mount -t tmpfs -o size=40k tmpfs "$1" &&
+	{ fairlead cluster up --dir "$1/cluster" || { ls "$1" && exit 1; }; }' sh "$work/tiny"
+expect_error 'No space left on device'
+is "$out" '' 'files that are left'
+
 it 'a cluster is not started twice, and a directory of others is not taken'
 expect_exit 1 fairlead cluster up
 expect_error "a cluster is up in '$FAIRLEAD_CLUSTER'"

@@ -92,11 +92,14 @@ static int file_write(const char *path, const void *bytes, size_t size,
 {
 	_auto_(closep) int fd =
 		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	ssize_t written = fd < 0 ? -1 : write(fd, bytes, size);
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		return error_set(ret_error, -errno, "cannot write '%s': %s",
-				 path, strerror(errno));
-	return 0;
+	if (written == (ssize_t)size)
+		return 0;
+	if (written >= 0) /* the disk had room for a part of it */
+		errno = ENOSPC;
+	return error_set(ret_error, -errno, "cannot write '%s': %s", path,
+			 strerror(errno));
 }
 
 static int file_copy(const char *from, const char *to,
@@ -112,11 +115,18 @@ static int file_copy(const char *from, const char *to,
 		return error_set(ret_error, -errno,
 				 "cannot copy '%s' to '%s': %s", from, to,
 				 strerror(errno));
-	while (done < stat.st_size)
-		if (sendfile(out, in, &done, (size_t)(stat.st_size - done)) <=
-		    0)
-			return error_set(ret_error, -EIO,
-					 "cannot copy '%s' to '%s'", from, to);
+	while (done < stat.st_size) {
+		ssize_t count =
+			sendfile(out, in, &done, (size_t)(stat.st_size - done));
+
+		if (count > 0)
+			continue;
+		if (count == 0) /* it has become shorter */
+			errno = EIO;
+		return error_set(ret_error, -errno,
+				 "cannot copy '%s' to '%s': %s", from, to,
+				 strerror(errno));
+	}
 	return 0;
 }
 
