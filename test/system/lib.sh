@@ -219,6 +219,8 @@ remember_places() {
 	local pid
 	for pid in $(fairlead cluster show --json | jq '.fabric, .nodes[].holder'); do
 		networks+=("$(readlink "/proc/$pid/ns/net")")
+		# Kept until the story ends: else its number is somebody else's at once.
+		sleep infinity 3>&- 4<"/proc/$pid/ns/net" &
 	done
 }
 
