@@ -119,7 +119,7 @@ expect_out "WARN +nodes +1 are down +'fairlead node list' names them"
 restart n2
 on n0 -- fairlead clean --all >/dev/null
 run on n0 -- env SLINGSHOT_VNIS=7 SLINGSHOT_DEVICES=cxi0 SLINGSHOT_SVC_IDS=9 \
-	fairlead doctor
+	SLINGSHOT_TCS=0x0a fairlead doctor
 expect_out 'inherited service 9 is not there'
 
 it 'metrics over HTTP are Prometheus text, with pools, quarantine and times'
