@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAPACITY_MIN 256 /* most of what is written fits */
-#define DIGITS_MAX   20
+#define CAPACITY_MIN  1024 /* most of what is written fits */
+#define CAPACITY_KEPT 65536
+#define DIGITS_MAX    20
 
 /* Make room where there is none yet. */
 static uint8_t *grow(struct writer *writer, size_t size)
@@ -79,6 +80,27 @@ uint8_t *writer_take(struct writer *writer, size_t *ret_size)
 		*ret_size = writer->size;
 	*writer = (struct writer){ .limit = writer->limit };
 	return data;
+}
+
+struct writer writer_borrow(struct writer *kept)
+{
+	struct writer writer = { .data = kept->data,
+				 .capacity = kept->capacity };
+
+	*kept = (struct writer){ 0 };
+	return writer;
+}
+
+void writer_return(struct writer *kept, struct writer *writer)
+{
+	writer_fini(kept);
+	if (writer->capacity > CAPACITY_KEPT) {
+		writer_fini(writer);
+		return;
+	}
+	*kept = (struct writer){ .data = writer->data,
+				 .capacity = writer->capacity };
+	*writer = (struct writer){ 0 };
 }
 
 static void write_number(struct writer *writer, uint64_t value, size_t size)

@@ -27,6 +27,13 @@ void writer_fini(struct writer *writer);
  * buffer is not NULL. ret_size may be NULL.
  */
 uint8_t *writer_take(struct writer *writer, size_t *ret_size);
+/*
+ * An empty writer without a limit, with the buffer of `kept` if it is there;
+ * whoever is in between gets none. For what is written often and not kept.
+ */
+struct writer writer_borrow(struct writer *kept);
+/* Its buffer is kept for the next one, unless it has become large. */
+void writer_return(struct writer *kept, struct writer *writer);
 void write_u8(struct writer *writer, uint8_t value);
 void write_u16(struct writer *writer, uint16_t value);
 void write_u32(struct writer *writer, uint32_t value);

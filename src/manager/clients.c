@@ -29,7 +29,7 @@ static void send_answer(struct engine *engine, uint64_t peer, uint64_t id,
 			int code, const char *text, const char *hint,
 			const char *members)
 {
-	struct writer writer = { 0 };
+	struct writer writer = writer_borrow(&engine->answer);
 	int result =
 		client_answer_encode(id, code, text, hint, members, &writer);
 
@@ -43,7 +43,7 @@ static void send_answer(struct engine *engine, uint64_t peer, uint64_t id,
 						       writer.size);
 	if (result < 0)
 		close_peer(engine, peer);
-	writer_fini(&writer);
+	writer_return(&engine->answer, &writer);
 }
 
 /* An error that belongs to no open request. */
@@ -306,4 +306,5 @@ void engine_clients_fini(struct engine *engine)
 		HASH_DEL(engine->requests, request);
 		free(request);
 	}
+	writer_fini(&engine->answer);
 }

@@ -345,7 +345,8 @@ struct engine {
 	struct node_master masters[KEYS_MAX];
 	size_t master_count;
 
-	struct core *core; /* NULL while the journal is to be read again */
+	struct writer answer; /* to a client; borrowed while it is written */
+	struct core *core;    /* NULL while the journal is to be read again */
 	void (*probe)(void *ctx, const char *edge);
 	void *probe_ctx;
 

@@ -146,12 +146,81 @@ static void take_after_a_failure_gives_null_and_keeps_the_reason(void **state)
 	assert_int_equal(writer.result, -EMSGSIZE);
 }
 
+static void borrowed_buffer_is_used_again(void **state)
+{
+	struct writer kept = { 0 };
+	struct writer first = writer_borrow(&kept);
+	struct writer second;
+	const uint8_t *data;
+
+	write_text(&first, "first");
+	data = first.data;
+	writer_return(&kept, &first);
+	assert_null(first.data);
+	second = writer_borrow(&kept);
+	assert_int_equal(second.size, 0);
+	write_u8(&second, 2);
+	assert_ptr_equal(second.data, data);
+	assert_int_equal(second.size, 1);
+	writer_return(&kept, &second);
+	writer_fini(&kept);
+}
+
+static void two_borrowers_have_buffers_of_their_own(void **state)
+{
+	struct writer kept = { 0 };
+	struct writer outer = writer_borrow(&kept);
+	struct writer inner;
+
+	write_u8(&outer, 1);
+	writer_return(&kept, &outer);
+	outer = writer_borrow(&kept);
+	inner = writer_borrow(&kept);
+	write_u8(&outer, 2);
+	write_u8(&inner, 3);
+	writer_return(&kept, &inner);
+	assert_int_equal(outer.data[0], 2);
+	assert_int_equal(outer.size, 1);
+	writer_return(&kept, &outer);
+	assert_int_equal(kept.size, 0);
+	writer_fini(&kept);
+}
+
+static void failure_of_a_borrower_is_not_the_next_ones(void **state)
+{
+	struct writer kept = { 0 };
+	struct writer writer = writer_borrow(&kept);
+
+	writer.limit = 1;
+	write_u16(&writer, 1);
+	assert_int_equal(writer.result, -EMSGSIZE);
+	writer_return(&kept, &writer);
+	writer = writer_borrow(&kept);
+	write_u16(&writer, 1);
+	assert_int_equal(writer.result, 0);
+	writer_return(&kept, &writer);
+	writer_fini(&kept);
+}
+
+static void large_buffer_is_not_kept(void **state)
+{
+	static const uint8_t bytes[1 << 20];
+	struct writer kept = { 0 };
+	struct writer writer = writer_borrow(&kept);
+
+	write_bytes(&writer, bytes, sizeof(bytes));
+	assert_int_equal(writer.result, 0);
+	writer_return(&kept, &writer);
+	assert_null(writer.data);
+	assert_null(kept.data);
+}
+
 static int write_much(void *ctx)
 {
 	struct writer writer = { 0 };
 	uint8_t *data;
 
-	for (unsigned int i = 0; i < 100; i++)
+	for (unsigned int i = 0; i < 1000; i++)
 		write_u32(&writer, i);
 	data = writer_take(&writer, NULL);
 	if (data == NULL)
@@ -353,6 +422,10 @@ int main(void)
 		cmocka_unit_test(absurd_size_does_not_overflow),
 		cmocka_unit_test(taken_buffer_is_the_callers),
 		cmocka_unit_test(taken_empty_buffer_is_not_null),
+		cmocka_unit_test(borrowed_buffer_is_used_again),
+		cmocka_unit_test(two_borrowers_have_buffers_of_their_own),
+		cmocka_unit_test(failure_of_a_borrower_is_not_the_next_ones),
+		cmocka_unit_test(large_buffer_is_not_kept),
 		cmocka_unit_test(
 			take_after_a_failure_gives_null_and_keeps_the_reason),
 		cmocka_unit_test(writer_remembers_that_memory_was_out),

@@ -90,6 +90,7 @@ void core_destroy(struct core *core)
 	drivers_fini(&core->interconnects);
 	hostlist_destroy(core->configured_nodes);
 	free(core->interconnect);
+	writer_fini(&core->scratch);
 	free(core->places);
 	free(core->resume);
 	free(core);

@@ -10,12 +10,13 @@
 
 #include "manager/core/state.h"
 
-void event_begin(struct event *event, const struct core *core, const char *name)
+void event_begin(struct event *event, struct core *core, const char *name)
 {
 	uint64_t now_us = clock_wall_us(core->clock);
 	struct writer *writer = &event->context.writer;
 
-	*event = (struct event){ 0 };
+	*event = (struct event){ .context.writer =
+					 writer_borrow(&core->scratch) };
 	write_plain(writer, "{\"timestamp\":");
 	write_decimal(writer, now_us / 1000000, 0);
 	write_plain(writer, ".");
@@ -68,7 +69,7 @@ void event_store_as(struct event *event, struct core *core, uint64_t grant_id,
 	row.body = writer->data;
 	row.size = writer->size;
 	core->ops->store(core->ops_ctx, &row);
-	json_text_fini(&event->context);
+	writer_return(&core->scratch, writer);
 }
 
 void event_store(struct event *event, struct core *core, struct job *job)

@@ -26,8 +26,7 @@ struct event {
 	struct json_text context;
 };
 
-void event_begin(struct event *event, const struct core *core,
-		 const char *name);
+void event_begin(struct event *event, struct core *core, const char *name);
 /* Texts are made clean; NULL is written as "". */
 void event_text(struct event *event, const char *member, const char *text);
 void event_number(struct event *event, const char *member, uint64_t number);

@@ -10,8 +10,8 @@
 #include "manager/core/state.h"
 #include "manager/wire/grant.h"
 
-char *core_grant_text(const struct core *core, const struct job *job,
-		      const char *nodes, const char *context)
+void core_grant_answer(struct core *core, const struct job *job,
+		       const char *nodes, const char *context, uint64_t token)
 {
 	const struct grant_public public = {
 		.grant_id = job->grant_id,
@@ -29,7 +29,7 @@ char *core_grant_text(const struct core *core, const struct job *job,
 	};
 	_auto_(freep) char *public_text = NULL;
 	_auto_(freep) char *grant = NULL;
-	struct json_text text = { 0 };
+	struct json_text text = { .writer = writer_borrow(&core->scratch) };
 
 	/* A request is not so long. */
 	if (grant_make(&public, job->epoch, &public_text, &grant) < 0)
@@ -39,20 +39,22 @@ char *core_grant_text(const struct core *core, const struct job *job,
 	json_text_number(&text, "grant_id", job->grant_id);
 	json_text_raw(&text, "public", public_text);
 	json_text_end(&text);
-	return memory_check(json_text_take(&text));
+	write_u8(&text.writer, 0);
+	if (text.writer.result < 0)
+		abort();
+	core_reply_done(core, token, (const char *)text.writer.data);
+	writer_return(&core->scratch, &text.writer);
 }
 
-char *core_grant_members(const struct core *core, const struct job *job)
+void core_grant_answer_again(struct core *core, const struct job *job,
+			     uint64_t token)
 {
-	char *nodes = core_nodes_text(core, job);
+	_auto_(freep) char *nodes = core_nodes_text(core, job);
+	_auto_(freep) char *context = NULL;
 	const char *name;
-	char *context, *members;
 
 	core_describe(core, job, job->empty_reason, &name, &context);
-	members = core_grant_text(core, job, nodes, context);
-	free(context);
-	free(nodes);
-	return members;
+	core_grant_answer(core, job, nodes, context, token);
 }
 
 static bool is_unapplied(const struct job *job)

@@ -35,7 +35,6 @@ static bool is_known(struct core *core, const struct request *request,
 {
 	const struct job *job = jobs_find_key(&core->jobs, request->key_text);
 	uint8_t digest[REQUEST_DIGEST_SIZE];
-	char *members;
 
 	static_assert(REQUEST_DIGEST_SIZE == JOB_DIGEST_SIZE, "one digest");
 	if (job == NULL &&
@@ -57,9 +56,7 @@ static bool is_known(struct core *core, const struct request *request,
 		return true;
 	}
 	core_hit(core, EDGE_RESERVE_REPEAT);
-	members = core_grant_members(core, job);
-	core_reply_done(core, token, members);
-	free(members);
+	core_grant_answer_again(core, job, token);
 	return true;
 }
 
@@ -326,7 +323,7 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 {
 	struct job *job = take_ptr(attempt->job);
 	const char *name;
-	char *context, *members;
+	char *context;
 	struct event event;
 
 	attempt->job = job;
@@ -348,10 +345,8 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	event_store(&event, core, job);
 	core->metrics.done[METRICS_RESERVE]++;
 	core_effects_run(core, job, &attempt->effects, false);
-	members = core_grant_text(core, job, attempt->request->nodes_text,
-				  context);
-	core_reply_done(core, token, members);
-	free(members);
+	core_grant_answer(core, job, attempt->request->nodes_text, context,
+			  token);
 	free(context);
 	attempt->job = NULL;
 }

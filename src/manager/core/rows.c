@@ -26,7 +26,7 @@ static void put(struct core *core, enum store_table table, uint64_t id,
 	};
 
 	core->ops->store(core->ops_ctx, &row);
-	writer_fini(writer);
+	writer_return(&core->scratch, writer);
 }
 
 static void delete (struct core *core, enum store_table table, uint64_t id,
@@ -89,7 +89,7 @@ void core_store_cursor(struct core *core, const struct pool *pool)
 
 void core_store_job(struct core *core, struct job *job)
 {
-	struct writer writer = { 0 };
+	struct writer writer = writer_borrow(&core->scratch);
 
 	record_encode_job(job, core_interconnect(core, job)->driver->name,
 			  &writer);
@@ -103,7 +103,7 @@ void core_store_job(struct core *core, struct job *job)
 void core_store_part(struct core *core, struct job *job,
 		     const struct part *part)
 {
-	struct writer writer = { 0 };
+	struct writer writer = writer_borrow(&core->scratch);
 
 	record_encode_part(job->grant_id, part, &writer);
 	put(core, STORE_PART, job->grant_id, (uint64_t)(part - job->parts), "",
@@ -113,7 +113,7 @@ void core_store_part(struct core *core, struct job *job,
 
 void core_store_node(struct core *core, struct node *node)
 {
-	struct writer writer = { 0 };
+	struct writer writer = writer_borrow(&core->scratch);
 
 	record_encode_node(node, &writer);
 	put(core, STORE_NODE, 0, 0, node->name, &writer);
@@ -130,12 +130,13 @@ void core_store_names(struct core *core)
 {
 	for (uint32_t chunk = 0; chunk < nodes_chunk_count(&core->nodes);
 	     chunk++) {
-		struct writer writer = { 0 };
+		struct writer writer;
 		char key[16];
 
 		if (!core->nodes.dirty_chunks[chunk])
 			continue;
 		core->nodes.dirty_chunks[chunk] = false;
+		writer = writer_borrow(&core->scratch);
 		snprintf(key, sizeof(key), "#%u", chunk);
 		record_encode_names(key, &core->nodes, chunk, &writer);
 		put(core, STORE_NODE, 0, 0, key, &writer);
@@ -160,7 +161,7 @@ void core_store_tombstone(struct core *core, const struct job *job)
 {
 	struct record_tombstone tombstone = { .uid = job->uid,
 					      .gid = job->gid };
-	struct writer writer = { 0 };
+	struct writer writer = writer_borrow(&core->scratch);
 	uint64_t number, id;
 
 	if (tombstones_is_full(&core->tombstones, &id)) {
@@ -209,7 +210,7 @@ void core_store_trace(struct core *core, const struct job *job)
 	struct record_tombstone tombstone = { .is_trace = true,
 					      .uid = job->uid,
 					      .gid = job->gid };
-	struct writer writer = { 0 };
+	struct writer writer = writer_borrow(&core->scratch);
 	struct trace *trace, *next;
 
 	DL_FOREACH_SAFE (core->traces, trace, next)

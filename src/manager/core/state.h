@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/seam.h"
 #include "manager/core/core.h"
 #include "manager/core/driver.h"
@@ -139,7 +140,8 @@ struct core {
 	uint64_t *resume;
 	size_t resume_count, resume_next;
 
-	uint32_t *places; /* scratch: place of a node in a job, by index */
+	struct writer scratch; /* of what is given out at once; borrowed */
+	uint32_t *places;      /* scratch: place of a node in a job, by index */
 	uint32_t places_capacity;
 	struct metrics metrics;
 };
@@ -226,10 +228,12 @@ char *core_nodes_text(const struct core *core, const struct job *job);
 
 /* --- grant.c: what a client gets; jobs into and out of the tables --- */
 
-/* The answer's members: grant, grant_id, public. The caller frees them. */
-char *core_grant_text(const struct core *core, const struct job *job,
-		      const char *nodes, const char *context);
-char *core_grant_members(const struct core *core, const struct job *job);
+/* Answer with the members of a reserve: grant, grant_id, public. */
+void core_grant_answer(struct core *core, const struct job *job,
+		       const char *nodes, const char *context, uint64_t token);
+/* The same of a job that was answered before. */
+void core_grant_answer_again(struct core *core, const struct job *job,
+			     uint64_t token);
 void core_job_add(struct core *core, struct job *job_owned);
 void core_job_set_state(struct core *core, struct job *job,
 			enum job_state state);
