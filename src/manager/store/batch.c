@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rows are an array that doubles, bytes a chain of chunks that never move. A
- * chunk is as large as all before it together, within limits: a batch of one
- * reservation is two allocations, one of thousands is still few.
+ * chunk is as large as all before it together, within limits: a batch of a few
+ * reservations is two allocations, one of thousands is still few.
  */
 #include "manager/store/batch.h"
 
@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define ROWS_FIRST  16
-#define CHUNK_FIRST 2048
+#define ROWS_FIRST  128
+#define CHUNK_FIRST (16u << 10)
 #define CHUNK_LAST  (256u << 10)
 
 struct chunk {

@@ -81,7 +81,7 @@ static int fill(void *ctx)
 
 	if (result < 0)
 		return result;
-	for (uint64_t i = 0; result == 0 && i < 40; i++) {
+	for (uint64_t i = 0; result == 0 && i < 1000; i++) {
 		const struct store_row row = {
 			.table = STORE_EVENT,
 			.id = i,
