@@ -2,8 +2,8 @@
 /*
  * What the disk gives to a bare SQLite program: rows of so many bytes appended
  * in transactions of so many rows, with the journal's settings (WAL,
- * synchronous=FULL, exclusive) and nothing else. The manager's rates stand
- * beside this one's.
+ * synchronous=FULL, exclusive; no locks of SQLite's own) and nothing else. The
+ * manager's rates stand beside this one's.
  *
  * Usage: store_peer [OPTION...] DIRECTORY
  *   --rows N          rows of a transaction (1)
@@ -160,7 +160,12 @@ static void database_open(struct peer *peer)
 	char sql[64];
 
 	snprintf(path, sizeof(path), "%s/peer.db", peer->directory);
-	if (sqlite3_open(path, &peer->db) != SQLITE_OK)
+	if (sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) != SQLITE_OK)
+		die("sqlite3_config", "too late");
+	if (sqlite3_open_v2(path, &peer->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+				    SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
 		die(path, sqlite3_errmsg(peer->db));
 	run(peer, "PRAGMA locking_mode=EXCLUSIVE");
 	run(peer, "PRAGMA journal_mode=WAL");

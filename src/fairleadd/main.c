@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sodium.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,6 +79,9 @@ int main(int argc, char **argv)
 	if (command_line_parse(argc, argv, &options, &exit_code) < 0)
 		return exit_code;
 	if (sodium_init() < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return EXIT_FAILURE;
+	/* Nobody asks SQLite for its memory; to count it takes a lock. */
+	if (sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) != SQLITE_OK)
 		return EXIT_FAILURE;
 	config = load(&options);
 	if (config == NULL)
