@@ -25,7 +25,9 @@ struct doctor {
 	json_t *findings;
 	int failed_count;
 	json_t *seen_nodes; /* names whose objects were looked at */
-	json_t *node_keys;  /* ids in this node's key file; NULL: not known */
+	/* "NODE DEVICE/ID": why, of objects of grants that a node has lost. */
+	json_t *lost_objects;
+	json_t *node_keys; /* ids in this node's key file; NULL: not known */
 };
 
 /* Add a finding. advice: what to do; NULL when there is nothing to do. */

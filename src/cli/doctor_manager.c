@@ -86,8 +86,8 @@ static void check_pool(struct doctor *doctor, const char *driver,
 		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
 			   "'fairlead node list' says where; 'fairlead node "
 			   "query NODE objects' shows by whom",
-			   "%s %s: %lld are in use by something that is not "
-			   "Fairlead's",
+			   "%s %s: %lld are in use on nodes by something that "
+			   "is of no lane there",
 			   driver, name, withheld);
 }
 
@@ -189,17 +189,47 @@ static bool query(struct doctor *doctor, struct fairlead *handle,
 	return true;
 }
 
+/* An object of a grant: for when the node itself is asked. */
+static bool keep_lost(struct doctor *doctor, const char *node,
+		      const json_t *item)
+{
+	_auto_(freep) char *name = NULL;
+
+	if (!*output_text(item, "device") ||
+	    output_number(item, "grant_id") == 0)
+		return false;
+	if (asprintf(&name, "%s %s/%lld", node, output_text(item, "device"),
+		     (long long)output_number(item, "object")) < 0)
+		return false;
+	json_object_set(doctor->lost_objects, name,
+			json_object_get(item, "why"));
+	return true;
+}
+
 static void say_withheld(struct doctor *doctor, const json_t *node)
 {
 	const json_t *item;
 	size_t i;
 
+	json_array_foreach (json_object_get(node, "missing"), i, item)
+		doctor_say(doctor, DOCTOR_WARN, "missing lane",
+			   "the node has lost its record of it; what is left "
+			   "there is taken back when the job is released",
+			   "%s knows nothing of grant %lld %s",
+			   output_text(node, "name"),
+			   (long long)output_number(item, "grant_id"),
+			   output_text(item, "key"));
 	json_array_foreach (json_object_get(node, "withheld"), i, item) {
 		_auto_(freep) char *ids =
 			output_ids(json_object_get(item, "ids"));
+		bool is_lost =
+			keep_lost(doctor, output_text(node, "name"), item);
 
 		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
-			   "'fairlead node query' NODE objects shows by whom",
+			   is_lost ? "leave it while the job runs; releasing "
+				     "the job takes it back"
+				   : "'fairlead node query' NODE objects shows "
+				     "by whom",
 			   "%s uses %s %s: %s", output_text(node, "name"),
 			   output_text(item, "interconnect"), ids,
 			   output_text(item, "why"));

@@ -49,19 +49,46 @@ static void say_foreign(struct doctor *doctor, const char *node,
 	_auto_(freep) char *user =
 		json_is_integer(uid) ? output_user(json_integer_value(uid))
 				     : NULL;
+	_auto_(freep) char *advice = NULL;
 
+	if (asprintf(&advice,
+		     "'fairlead node list' at the manager says when it is of a "
+		     "job, and the node has lost its record: release that job; "
+		     "else find out who made it%s. 'fairlead clean --object "
+		     "%s/%lld' on the node destroys it alone; 'clean --all' "
+		     "takes the lanes of all running jobs too",
+		     is_pool ? ", and let 'vni_pool' leave out what others use"
+			     : "",
+		     output_text(object, "device"),
+		     (long long)output_number(object, "id")) < 0)
+		advice = NULL;
 	doctor_say(doctor, DOCTOR_WARN,
-		   is_pool ? "foreign identifier" : "unknown object",
-		   is_pool ? "find out who made it; 'vni_pool' should leave "
-			     "out what others use"
-			   : "find out who made it; 'fairlead clean --all' on "
-			     "the node destroys it",
+		   is_pool ? "foreign identifier" : "unknown object", advice,
 		   "%s: %s has %s %lld, which is not Fairlead's (user %s, "
 		   "identifiers %s)",
 		   node, output_text(object, "device"),
 		   output_text(object, "interconnect"),
 		   (long long)output_number(object, "id"), user ? user : "-",
 		   ids);
+}
+
+/* Does the manager know whose it is? */
+static bool say_lost(struct doctor *doctor, const char *node,
+		     const json_t *object)
+{
+	_auto_(freep) char *name = NULL;
+	const json_t *why;
+
+	if (asprintf(&name, "%s %s/%lld", node, output_text(object, "device"),
+		     (long long)output_number(object, "id")) < 0)
+		name = NULL;
+	why = name ? json_object_get(doctor->lost_objects, name) : NULL;
+	if (why)
+		doctor_say(doctor, DOCTOR_WARN, "lost object",
+			   "leave it while the job runs; releasing the job "
+			   "takes it back",
+			   "%s: %s", node, json_string_value(why));
+	return why;
 }
 
 void doctor_check_objects(struct doctor *doctor, const char *node,
@@ -87,8 +114,9 @@ void doctor_check_objects(struct doctor *doctor, const char *node,
 		    output_number(object, "grant_id") != 0)
 			continue;
 		foreign_count++;
-		say_foreign(doctor, node, object,
-			    pool && is_of_pool(pool, object));
+		if (!say_lost(doctor, node, object))
+			say_foreign(doctor, node, object,
+				    pool && is_of_pool(pool, object));
 	}
 	if (open_count > 0)
 		doctor_say(doctor, DOCTOR_WARN, "default service",

@@ -209,8 +209,11 @@ void look_tick(struct engine *engine, struct session *session, uint64_t now_ms,
 	       unsigned int *budget);
 /* Something of others is in the way there: do not wait. */
 void look_now(struct engine *engine, const char *node);
-/* A lane has gone there: an answer under way may be older, and is not taken. */
-void look_void(struct engine *engine, const char *node);
+/*
+ * A lane has gone there: an answer under way may be older, and is not taken.
+ * What the node had of it without a record is asked about at once.
+ */
+void look_gone(struct engine *engine, const char *node, uint64_t grant_id);
 /* False: it does not answer what was asked last. */
 bool look_answer(struct engine *engine, const struct confirm *confirm);
 

@@ -52,14 +52,16 @@ void look_all(struct engine *engine)
 		session->look_ms = 0;
 }
 
-void look_void(struct engine *engine, const char *node)
+void look_gone(struct engine *engine, const char *node, uint64_t grant_id)
 {
 	struct session *session = session_of(engine, node);
 
 	if (session == NULL)
 		return;
 	/* One under way may have been answered before that. */
-	if (session->look_sequence != 0)
+	if (session->look_sequence != 0 ||
+	    (engine->core != NULL &&
+	     core_node_has_of(engine->core, node, grant_id)))
 		session->look_ms = 0;
 	session->look_sequence = 0;
 }

@@ -339,7 +339,7 @@ static void run_node_list(struct call *call)
 		answer_error(call, &error);
 		return;
 	}
-	view = core_view_nodes(call->engine->core, after);
+	view = core_view_nodes(call->engine->core, &call->caller, after);
 	add_heard(call->engine, view);
 	answer_view(call, view);
 }

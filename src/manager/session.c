@@ -267,7 +267,7 @@ static void take_answer(struct engine *engine, const struct confirm *confirm)
 	if (confirm->op == COMMAND_APPLY && confirm->result == -EEXIST)
 		look_now(engine, confirm->node);
 	if (confirm->op == COMMAND_REVOKE && confirm->result == 0)
-		look_void(engine, confirm->node);
+		look_gone(engine, confirm->node, confirm->grant_id);
 	switch (fanouts_answer(engine->fanouts, confirm)) {
 	case FANOUT_TAKEN:
 		return;
@@ -295,7 +295,7 @@ static void on_confirm(struct engine *engine, const struct frame *frame)
 		return;
 	}
 	if (confirm.op == 0 && confirm.result == 0)
-		look_void(engine, confirm.node);
+		look_gone(engine, confirm.node, confirm.grant_id);
 	if (confirm.op == 0 && confirm.sequence != 0)
 		tell_confirmation(engine, &confirm, confirm.sequence);
 	else if (confirm.op == 0)

@@ -287,6 +287,9 @@ int core_observe(struct core *core, const struct core_registration *seen,
 		 struct fairlead_error *ret_error);
 /* True while something is withheld since the node reports what is not ours. */
 bool core_node_withholds(const struct core *core, const char *name);
+/* True while one of these is of a grant whose record the node has lost. */
+bool core_node_has_of(const struct core *core, const char *name,
+		      uint64_t grant_id);
 /* The node's lease has run out, or its connection is gone. */
 void core_node_lost(struct core *core, const char *node);
 /*
@@ -328,7 +331,8 @@ void core_told(struct core *core, const char *node, uint64_t id, int result);
 
 json_t *core_view_status(const struct core *core);
 json_t *core_view_pools(const struct core *core);
-json_t *core_view_nodes(const struct core *core, const char *after);
+json_t *core_view_nodes(const struct core *core,
+			const struct core_caller *caller, const char *after);
 json_t *core_view_quarantine(const struct core *core, uint64_t after);
 
 struct core_filter {

@@ -50,7 +50,7 @@ enum report_kind {
 /* Something with identifiers that a node holds and should not. */
 struct report {
 	enum report_kind kind;
-	uint64_t grant_id;  /* not of an object */
+	uint64_t grant_id;  /* of an object: whose it is, or 0 */
 	uint32_t object_id; /* of an object */
 	uint32_t uid;       /* of an object */
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
@@ -144,5 +144,3 @@ void node_incarnation_format(const struct node *node,
 
 /* Is it a grant that was given back, and is to be revoked again? */
 bool report_is_revoked(const struct report *report);
-/* For people. */
-void report_why(const struct report *report, char *text, size_t capacity);

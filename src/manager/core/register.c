@@ -184,6 +184,7 @@ static uint32_t reports_of(const struct core *core, const struct node *node,
 		text_fit(report->device, sizeof(report->device),
 			 object->device);
 		ids_copy(report, object->id_count, object->ids);
+		report->grant_id = core_report_owner(core, node, report);
 		core_hit(core, EDGE_REPORT_OBJECT);
 	}
 	return count;
@@ -380,9 +381,9 @@ static bool is_same_reports(const struct node *node,
 		const struct report *old = &node->reports[i];
 
 		if (old->kind != reports[i].kind ||
-		    (old->kind == REPORT_OBJECT
-			     ? !is_same_object(old, &reports[i])
-			     : old->grant_id != reports[i].grant_id))
+		    old->grant_id != reports[i].grant_id ||
+		    (old->kind == REPORT_OBJECT &&
+		     !is_same_object(old, &reports[i])))
 			return false;
 	}
 	return true;
@@ -429,6 +430,18 @@ bool core_node_withholds(const struct core *core, const char *name)
 
 	for (uint32_t i = 0; node != NULL && i < node->report_count; i++)
 		if (node->reports[i].kind == REPORT_OBJECT)
+			return true;
+	return false;
+}
+
+bool core_node_has_of(const struct core *core, const char *name,
+		      uint64_t grant_id)
+{
+	const struct node *node = nodes_find(&core->nodes, name);
+
+	for (uint32_t i = 0; node != NULL && i < node->report_count; i++)
+		if (node->reports[i].kind == REPORT_OBJECT &&
+		    node->reports[i].grant_id == grant_id)
 			return true;
 	return false;
 }

@@ -4,6 +4,11 @@
  * handed out for as long as the node reports them. Nothing of it is destroyed
  * by itself; only a grant that was given back is revoked again.
  *
+ * An object that has the owner and the identifiers of a job whose part there is
+ * owed is that job's, and the node has lost its record of it: the REVOKE of the
+ * job takes it. Its identifiers are withheld all the same until the node says
+ * that it is gone, whatever ends the job before.
+ *
  * An object names no pool, so that its identifiers are withheld in every pool
  * of its interconnect. A report outlives the manager, and the node's lease: it
  * ends when the node registers without it, says that it is gone when it is asked,
@@ -81,7 +86,68 @@ bool report_is_revoked(const struct report *report)
 	       report->kind == REPORT_CONFIRMED;
 }
 
-void report_why(const struct report *report, char *text, size_t capacity)
+static bool has_id(const uint32_t *ids, uint32_t count, uint32_t id)
+{
+	while (count > 0 && ids[count - 1] != id)
+		count--;
+	return count > 0;
+}
+
+/* In any order; a report may have one twice. */
+static bool has_ids(const struct job *job, const struct report *report)
+{
+	for (uint32_t i = 0; i < report->id_count; i++)
+		if (!has_id(job->ids, job->id_count, report->ids[i]))
+			return false;
+	for (uint32_t i = 0; i < job->id_count; i++)
+		if (!has_id(report->ids, report->id_count, job->ids[i]))
+			return false;
+	return job->id_count > 0;
+}
+
+uint64_t core_report_owner(const struct core *core, const struct node *node,
+			   const struct report *report)
+{
+	for (uint32_t i = 0; i < node->job_count; i++) {
+		const struct job *job = jobs_at(&core->jobs, node->jobs[i]);
+		const struct part *part = job_part(job, node->index);
+		const struct interconnect *ic =
+			&core->interconnects.list[job->driver];
+
+		/* An earlier boot has taken what it had along. */
+		if (part_is_owed(part) && part->serial >= node->serial &&
+		    job->uid == report->uid && job->waived == 0 &&
+		    strcmp(ic->driver->name, report->driver) == 0 &&
+		    has_ids(job, report))
+			return job->grant_id;
+	}
+	return 0;
+}
+
+static void object_why(const struct core *core,
+		       const struct core_caller *caller,
+		       const struct report *report, char *text, size_t capacity)
+{
+	const struct job *job = jobs_find(&core->jobs, report->grant_id);
+	bool is_shown = job != NULL && core_may_see(caller, job->key, job->uid);
+	char user[24] = "";
+
+	if (report->uid != UINT32_MAX)
+		snprintf(user, sizeof(user), ", of uid %u,", report->uid);
+	if (report->grant_id == 0)
+		snprintf(text, capacity, "object %u on %s%s is not ours",
+			 report->object_id, report->device, user);
+	else
+		snprintf(text, capacity,
+			 "object %u on %s%s is of grant %" PRIu64
+			 "%s%s%s, which the node's journal lost",
+			 report->object_id, report->device, user,
+			 report->grant_id, is_shown ? " (" : "",
+			 is_shown ? job->key : "", is_shown ? ")" : "");
+}
+
+void core_report_why(const struct core *core, const struct core_caller *caller,
+		     const struct report *report, char *text, size_t capacity)
 {
 	static const char *const words[REPORT_KIND_COUNT] = {
 		[REPORT_UNKNOWN] = "is not known to the manager",
@@ -92,16 +158,11 @@ void report_why(const struct report *report, char *text, size_t capacity)
 		[REPORT_DIFFERENT] = "has other identifiers there",
 	};
 
-	if (report->kind != REPORT_OBJECT)
+	if (report->kind == REPORT_OBJECT)
+		object_why(core, caller, report, text, capacity);
+	else
 		snprintf(text, capacity, "grant %" PRIu64 " %s",
 			 report->grant_id, words[report->kind]);
-	else if (report->uid == UINT32_MAX)
-		snprintf(text, capacity, "object %u on %s is not ours",
-			 report->object_id, report->device);
-	else
-		snprintf(text, capacity,
-			 "object %u on %s, of uid %u, is not ours",
-			 report->object_id, report->device, report->uid);
 }
 
 void core_reports_revoke(struct core *core, const struct node *node)

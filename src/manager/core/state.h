@@ -372,6 +372,15 @@ void core_reports_set(struct core *core, struct node *node,
 		      struct report *reports_owned, uint32_t count);
 /* Revoke again what is to be; the node is up. */
 void core_reports_revoke(struct core *core, const struct node *node);
+/*
+ * The grant that an object belongs to which the node has lost the record of,
+ * or 0: it is not ours.
+ */
+uint64_t core_report_owner(const struct core *core, const struct node *node,
+			   const struct report *report);
+/* For people, with the key of a job that the caller may see. */
+void core_report_why(const struct core *core, const struct core_caller *caller,
+		     const struct report *report, char *text, size_t capacity);
 /* The grant is gone from the node; true: there was a report of it. */
 bool core_reports_clear(struct core *core, struct node *node,
 			uint64_t grant_id);

@@ -450,6 +450,126 @@ static void what_is_withheld_and_held_is_not_free_afterwards(void **state)
 	assert_string_equal(vnis(f, "free"), "1024-1039");
 }
 
+/* n0 registers with an object and no grant; why that is withheld. */
+static char *why_of(struct fixture *f, const struct core_caller *caller,
+		    struct core_inventory_object *object, bool is_reboot)
+{
+	struct core_registration registration = { .node = "n0",
+						  .version = "1",
+						  .objects = object,
+						  .object_count = 1 };
+	struct fairlead_error error;
+	const char *why = "";
+	json_t *view;
+	char *copy;
+
+	f->boots[0] += is_reboot;
+	node_incarnation(f, "n0", registration.incarnation);
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	view = core_view_nodes(f->core, caller, NULL);
+	assert_int_equal(json_unpack(view, "{s:[{s:[{s:s}]}]}", "nodes",
+				     "withheld", "why", &why),
+			 0);
+	copy = strdup(why);
+	json_decref(view);
+	return copy;
+}
+
+static void assert_why(struct fixture *f, const struct core_caller *caller,
+		       struct core_inventory_object *object, bool is_reboot,
+		       const char *expected)
+{
+	_auto_(freep) char *why = why_of(f, caller, object, is_reboot);
+
+	assert_string_equal(why, expected);
+}
+
+static void what_a_journal_lost_is_of_its_grant(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1025, 1024 }, other[] = { 1024 };
+	struct core_inventory_object object = { .driver = "fake",
+						.device = "cxi0",
+						.object_id = 3,
+						.uid = alice.uid,
+						.id_count = 2,
+						.ids = ids };
+	uint64_t id;
+	json_t *view;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "vnis=2");
+	assert_why(f, &root, &object, false,
+		   "object 3 on cxi0, of uid 1001, is of grant 1 (slurm/1/0), "
+		   "which the node's journal lost");
+	assert_why(f, &bob, &object, false,
+		   "object 3 on cxi0, of uid 1001, is of grant 1, which the "
+		   "node's journal lost");
+	assert_int_equal(part_state(f, id, "n0"), PART_MISSING);
+	assert_true(core_node_has_of(f->core, "n0", id));
+	view = core_view_nodes(f->core, &root, NULL);
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_array_get(
+				json_object_get(
+					json_array_get(json_object_get(view,
+								       "nodes"),
+						       0),
+					"missing"),
+				0),
+			"key")),
+		"slurm/1/0");
+	json_decref(view);
+	fixture_restart(f);
+	assert_true(core_node_has_of(f->core, "n0", id));
+	/* Another's, or for other identifiers. */
+	object.uid = bob.uid;
+	assert_why(f, &root, &object, false,
+		   "object 3 on cxi0, of uid 1002, is not ours");
+	object.uid = alice.uid;
+	object.id_count = 1;
+	object.ids = other;
+	assert_why(f, &root, &object, false,
+		   "object 3 on cxi0, of uid 1001, is not ours");
+	assert_false(core_node_has_of(f->core, "n0", id));
+	/* A boot has ended the job's, whatever looks like it. */
+	object.id_count = 2;
+	object.ids = ids;
+	assert_why(f, &root, &object, true,
+		   "object 3 on cxi0, of uid 1001, is not ours");
+	assert_int_equal(part_state(f, id, "n0"), PART_REVOKED);
+}
+
+static void what_a_journal_lost_ends_with_its_grant(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ids[] = { 1024 };
+	struct core_inventory_object object = { .driver = "fake",
+						.device = "cxi0",
+						.object_id = 3,
+						.uid = alice.uid,
+						.id_count = 1,
+						.ids = ids };
+	struct core_registration seen = { .node = "n0" };
+	struct fairlead_error error;
+	uint64_t id;
+
+	nodes_up(f, 1);
+	id = active(f, "slurm/1/0", "n0", "");
+	free(why_of(f, &root, &object, false));
+	release_id(f, id);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_true(is_gone(f, id));
+	/* The node has to say that it is gone; it is asked at once. */
+	assert_true(core_node_has_of(f->core, "n0", id));
+	assert_string_equal(vnis(f, "withheld"), "1024");
+	assert_why(f, &root, &object, false,
+		   "object 3 on cxi0, of uid 1001, is not ours");
+	node_incarnation(f, "n0", seen.incarnation);
+	assert_int_equal(core_observe(f->core, &seen, &error), 0);
+	assert_string_equal(vnis(f, "free"), "1024-1039");
+}
+
 static void an_unknown_grant_is_withheld_and_not_destroyed(void **state)
 {
 	struct fixture *f = *state;
@@ -702,6 +822,8 @@ int main(void)
 		T(what_cannot_be_listed_stays_withheld),
 		T(a_boot_forgets_what_cannot_be_listed),
 		T(what_is_withheld_and_held_is_not_free_afterwards),
+		T(what_a_journal_lost_is_of_its_grant),
+		T(what_a_journal_lost_ends_with_its_grant),
 		T(an_unknown_grant_is_withheld_and_not_destroyed),
 		T(a_released_grant_is_revoked_again),
 		T(a_released_grant_is_revoked_until_it_is_gone),

@@ -534,7 +534,7 @@ static void nodes_show_what_they_owe_and_withhold(void **state)
 	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
 			 0);
 	free(changes);
-	view = core_view_nodes(f->core, NULL);
+	view = core_view_nodes(f->core, &root, NULL);
 	assert_int_equal(json_array_size(at(view, "nodes")), 10);
 	assert_text(view, "nodes.0.name", "n0");
 	assert_text(view, "nodes.0.state", "up");
@@ -555,7 +555,7 @@ static void nodes_show_what_they_owe_and_withhold(void **state)
 	assert_true(json_is_true(at(view, "nodes.2.drained")));
 	assert_text(view, "nodes.2.reason", "dust");
 	json_decref(view);
-	view = core_view_nodes(f->core, "n7");
+	view = core_view_nodes(f->core, &root, "n7");
 	assert_int_equal(json_array_size(at(view, "nodes")), 2);
 	assert_text(view, "nodes.0.name", "n8");
 	json_decref(view);
@@ -571,7 +571,7 @@ static void many_nodes_go_on_after_a_name(void **state)
 	f->config.nodes = "m[0-4999]";
 	fixture_restart(f);
 	do {
-		json_t *view = core_view_nodes(f->core, after);
+		json_t *view = core_view_nodes(f->core, &root, after);
 		json_t *nodes = json_object_get(view, "nodes");
 		char *text = json_dumps(view, JSON_COMPACT);
 
