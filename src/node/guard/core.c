@@ -187,8 +187,11 @@ int guard_create(const struct guard_config *config, struct guard **ret_guard,
 	guard->config = *config;
 	guard->version = WIRE_VERSION_MIN;
 	result = keys_load(guard, ret_error);
-	if (result == 0)
-		result = journal_begin(guard, ret_error);
+	if (result < 0)
+		return result;
+	result = journal_begin(guard, ret_error);
+	if (result < 0 && config->journal.path)
+		return error_prefix(ret_error, "'%s'", config->journal.path);
 	if (result < 0)
 		return result;
 	guard->floor = guard->ledger.floor;

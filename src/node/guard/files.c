@@ -14,7 +14,7 @@
 
 #include "node/guard/directory.h"
 
-#define NAME_JOURNAL "journal"
+#define NAME_JOURNAL JOURNAL_STORE_NAME
 #define NAME_NEW     "journal.new"
 #define NAME_OLD     "journal.old"
 

@@ -4,6 +4,8 @@
 
 #include "node/guard/core.h"
 
+#define JOURNAL_STORE_NAME "journal"
+
 /* The caller's memory. */
 struct journal_store {
 	int dir_fd; /* borrowed; holds journal, journal.new, journal.old */

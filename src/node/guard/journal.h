@@ -40,6 +40,7 @@ struct journal_file_ops {
 struct journal_file {
 	const struct journal_file_ops *ops;
 	void *ctx;
+	const char *path; /* for error texts, or NULL; borrowed */
 };
 
 /* Takes one record: 0, or an error that ends the reading. */

@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct process {
 	const struct guard_options *options;
 	int run_fd, jobs_fd;
 	struct journal_store store;
+	char journal_path[PATH_MAX];
 	struct guard_driver drivers[GUARD_DRIVERS_MAX];
 	struct guard *guard;
 };
@@ -202,6 +204,9 @@ static int process_begin(struct process *process,
 		return result;
 	memcpy(config.incarnation, incarnation, INCARNATION_SIZE);
 	config.journal = journal_store_begin(&process->store, process->run_fd);
+	snprintf(process->journal_path, sizeof(process->journal_path),
+		 "%s/" JOURNAL_STORE_NAME, process->options->run);
+	config.journal.path = process->journal_path;
 	return guard_create(&config, &process->guard, ret_error);
 }
 

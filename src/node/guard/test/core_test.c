@@ -752,7 +752,8 @@ static void damaged_journal_of_this_incarnation_stops_the_start(void **state)
 	world->disk[40] ^= 1;
 	world_stop(world);
 	assert_int_equal(world_start(world, &error), -EUCLEAN);
-	assert_non_null(strstr(error.text, "damaged"));
+	assert_non_null(strstr(error.text, "'/run/fake/journal': the journal "
+					   "was damaged"));
 	world->disk[40] ^= 1;
 	world_restart(world);
 	assert_int_equal(world_state(world, 7), GRANT_APPLIED);
