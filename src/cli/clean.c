@@ -10,6 +10,9 @@ static const struct option_spec options[] = {
 	{ .name = "all",
 	  .letter = 'a',
 	  .help = "also what Fairlead did not make" },
+	{ .name = "object",
+	  .value = "DEVICE/ID",
+	  .help = "this one only, which belongs to no grant here" },
 	OPTION_DRY_RUN,
 	OPTION_JSON,
 	OPTION_SOCKET,
@@ -46,9 +49,13 @@ static int run(struct cli *cli)
 	json_auto_t *answer = NULL;
 	int code;
 
+	if (cli_flag(cli, "all") && cli_option(cli, "object"))
+		return cli_misuse(cli, "--all and --object exclude each other");
 	code = remote_ask(cli, REMOTE_NODE, REMOTE_TIMEOUT_NONE, "clean",
-			  json_pack("{s:b, s:b}", "all", cli_flag(cli, "all"),
-				    "dry_run", is_dry_run),
+			  json_pack("{s:b, s:s*, s:b}", "all",
+				    cli_flag(cli, "all"), "object",
+				    cli_option(cli, "object"), "dry_run",
+				    is_dry_run),
 			  &answer);
 	if (cli_flag(cli, "json"))
 		return code == EXIT_DONE ? output_json(cli, answer) : code;
@@ -66,7 +73,9 @@ const struct subcommand command_clean = {
 		"What is being taken back; with --all the lanes of every "
 		"grant, and whatever is on the\ndevices but what the system "
 		"has made for itself: that ends the network of every job on\n"
-		"this node. What cannot be destroyed is printed, and the exit "
+		"this node. --object takes a single one, cxi0/3, for which "
+		"'fairlead node list' at the\nmanager names no job. What "
+		"cannot be destroyed is printed, and the exit "
 		"code is 75.",
 	.options = options,
 	.run = run,

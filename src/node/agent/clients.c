@@ -206,6 +206,38 @@ static int order_read_lane(const struct agent *agent,
 	return order_read_grant(agent, grant, order, ret_error);
 }
 
+/* DEVICE/ID: what a clean may be given. */
+static int order_read_object(const struct request *request,
+			     struct work_order *order,
+			     struct fairlead_error *ret_error)
+{
+	const char *object = NULL;
+	const char *slash;
+	char *end;
+	unsigned long id;
+	int result = members_text(request->object, "object", MEMBER_OPTIONAL,
+				  &object, ret_error);
+
+	if (result < 0 || !object)
+		return result;
+	slash = strrchr(object, '/');
+	if (!slash || slash == object || slash[1] < '0' || slash[1] > '9' ||
+	    (size_t)(slash - object) >= sizeof(order->device))
+		return error_set(ret_error, -EINVAL,
+				 "'object' has to be DEVICE/ID");
+	id = strtoul(slash + 1, &end, 10);
+	if (*end || id > UINT32_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "'object' has to be DEVICE/ID");
+	if (order->is_all)
+		return error_set(ret_error, -EINVAL,
+				 "'all' and 'object' cannot both be given");
+	order->has_object = true;
+	order->object_id = (uint32_t)id;
+	memcpy(order->device, object, (size_t)(slash - object));
+	return 0;
+}
+
 static void work_start(struct agent *agent, const struct request *request,
 		       enum work_kind kind)
 {
@@ -221,6 +253,8 @@ static void work_start(struct agent *agent, const struct request *request,
 
 	if (result == 0)
 		result = order_read_lane(agent, request, &order, &error);
+	if (result == 0)
+		result = order_read_object(request, &order, &error);
 	if (result == 0) {
 		request->client->work_count++;
 		result = work_begin(agent, &order);
@@ -277,7 +311,7 @@ static const struct op ops[] = {
 	  true,
 	  op_housekeeping,
 	  { "job", "dry_run", "timeout_ms" } },
-	{ "clean", true, op_clean, { "all", "dry_run" } },
+	{ "clean", true, op_clean, { "all", "object", "dry_run" } },
 	{ "devices", false, op_devices, { NULL } },
 	{ "objects", false, op_objects, { NULL } },
 	{ "env", false, op_env, { "job" } },

@@ -147,6 +147,9 @@ struct work_order {
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	bool is_dry_run;
 	bool is_all;
+	bool has_object; /* a clean of one object */
+	char device[32];
+	uint32_t object_id;
 	uint32_t timeout_ms;
 };
 

@@ -12,6 +12,7 @@
 #include "node/agent/work.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,6 +234,31 @@ static void prolog_step(struct agent *agent, struct work *work)
 	}
 }
 
+/* Of a clean of one object. */
+static int object_check(const struct work *work,
+			struct fairlead_error *ret_error)
+{
+	const struct work_order *order = &work->order;
+	const struct work_object *object = work->objects;
+
+	if (work->object_count == 0)
+		return error_set(ret_error, -ENOENT,
+				 "there is no object %u on '%s'",
+				 order->object_id, order->device);
+	if (object->object.flags &
+	    (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT))
+		return error_set(ret_error, -EPERM,
+				 "object %u on '%s' is the system's",
+				 order->object_id, order->device);
+	if (object->grant_id > 0)
+		return error_set(ret_error, -EPERM,
+				 "object %u on '%s' is of grant %" PRIu64
+				 ": release that",
+				 order->object_id, order->device,
+				 object->grant_id);
+	return 0;
+}
+
 static void revoke_begin(struct agent *agent, struct work *work)
 {
 	struct fairlead_error error;
@@ -242,6 +268,8 @@ static void revoke_begin(struct agent *agent, struct work *work)
 	work->is_begun = true;
 	if (result == 0 && work->order.kind == WORK_CLEAN)
 		result = work_list(agent, work, &error);
+	if (result == 0 && work->order.has_object)
+		result = object_check(work, &error);
 	if (result < 0)
 		work_fail(agent, work, result, error.text, NULL);
 	else

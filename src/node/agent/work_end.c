@@ -33,6 +33,8 @@ static bool is_wanted(const struct work_order *order,
 {
 	if (order->has_job)
 		return work_matches(order, grant);
+	if (order->has_object)
+		return false;
 	return order->is_all || grant->state == GRANT_REVOKING;
 }
 
@@ -82,6 +84,18 @@ static struct work_object *object_make(struct work *work)
 	return &objects[work->object_count++];
 }
 
+static bool is_wanted_object(const struct work_order *order,
+			     const struct mirror_grant *grant,
+			     const struct fairlead_object *object)
+{
+	if (order->has_object)
+		return strcmp(order->device, object->device) == 0 &&
+		       order->object_id == object->id;
+	if (object->flags & (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT))
+		return false;
+	return grant ? is_wanted(order, grant) : order->is_all;
+}
+
 static void object_take(void *arg, const struct fairlead_object *object)
 {
 	struct listing *listing = arg;
@@ -89,10 +103,7 @@ static void object_take(void *arg, const struct fairlead_object *object)
 		view_owner(listing->agent, listing->driver, object);
 	struct work_object *taken;
 
-	if ((object->flags &
-	     (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT)) ||
-	    (grant ? !is_wanted(&listing->work->order, grant)
-		   : !listing->work->order.is_all))
+	if (!is_wanted_object(&listing->work->order, grant, object))
 		return;
 	taken = object_make(listing->work);
 	if (!taken) {
@@ -288,6 +299,16 @@ static void finish_revoke(struct agent *agent, struct work *work)
 			busy, json_pack("{s:I, s:s}", "grant_id", id, "text",
 					item->text ? item->text : ""));
 	}
+	if (work->item_count == 0 && work->order.has_job)
+		json_array_append_new(
+			warnings,
+			json_sprintf("this node knows nothing of job '%s/%s': "
+				     "it had no lane here, or has none any "
+				     "more; where this node's journal was "
+				     "lost, releasing the job takes back what "
+				     "is left",
+				     work->order.job.submitter,
+				     work->order.job.job));
 	answer = revoke_answer(work, result);
 	json_object_set_new(answer, "revoked", revoked);
 	json_object_set_new(answer, "warnings", warnings);

@@ -213,6 +213,25 @@ static void client_that_leaves_is_not_answered(void **state)
 	assert_int_equal(world_objects_total(&bench->world), 0);
 }
 
+static void epilog_says_when_the_node_knows_nothing_of_the_job(void **state)
+{
+	static const char *const ops[] = { "epilog", "housekeeping" };
+	struct bench *bench = *state;
+
+	bench_apply(bench, 8);
+	for (size_t i = 0; i < 2; i++) {
+		json_t *answer = bench_call(bench, 0, ops[i], JOB7, 0);
+
+		assert_int_equal(size_of(answer, "warnings"), 1);
+		assert_non_null(
+			strstr(json_string_value(json_array_get(
+				       json_object_get(answer, "warnings"), 0)),
+			       "this node knows nothing of job 'slurm/J7'"));
+		json_decref(answer);
+	}
+	json_decref(bench_call(bench, 0, "housekeeping", "", 0));
+}
+
 /* --- prolog --- */
 
 static void prolog_waits_until_the_lane_is_there(void **state)
@@ -662,6 +681,54 @@ static void clean_of_all_leaves_the_system_its_own(void **state)
 	assert_int_equal(world_files_total(&bench->world), 0);
 }
 
+static void clean_of_one_object_takes_no_other(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	foreign_add(bench, 30, 0);
+	foreign_add(bench, 31, FAIRLEAD_OBJECT_SYSTEM);
+	foreign_add(bench, 32, 0);
+	answer = bench_call(bench, 0, "clean",
+			    "{\"object\": \"dev1/30\", \"dry_run\": true}", 0);
+	assert_int_equal(size_of(answer, "destroyed"), 1);
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), FAKE_DEVICES + 3);
+	answer = bench_call(bench, 0, "clean", "{\"object\": \"dev1/30\"}", 0);
+	assert_int_equal(size_of(answer, "destroyed"), 1);
+	assert_string_equal(at(answer, "destroyed", 0, "id"), "30");
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), FAKE_DEVICES + 2);
+}
+
+static void clean_of_one_object_leaves_lanes_and_the_systems(void **state)
+{
+	static const char *const malformed[] = { "dev1",    "dev1/",
+						 "/30",     "dev1/-1",
+						 "dev1/3x", "dev1/4294967296" };
+	struct bench *bench = *state;
+	char members[64];
+
+	bench_apply(bench, 7);
+	foreign_add(bench, 31, FAIRLEAD_OBJECT_SYSTEM);
+	json_decref(bench_call(bench, 0, "clean", "{\"object\": \"dev0/2\"}",
+			       -EPERM));
+	json_decref(bench_call(bench, 0, "clean", "{\"object\": \"dev1/31\"}",
+			       -EPERM));
+	json_decref(bench_call(bench, 0, "clean", "{\"object\": \"dev1/30\"}",
+			       -ENOENT));
+	json_decref(bench_call(bench, 0, "clean",
+			       "{\"object\": \"dev1/31\", \"all\": true}",
+			       -EINVAL));
+	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
+		snprintf(members, sizeof(members), "{\"object\": \"%s\"}",
+			 malformed[i]);
+		json_decref(bench_call(bench, 0, "clean", members, -EINVAL));
+	}
+	assert_int_equal(world_objects_total(&bench->world), FAKE_DEVICES + 1);
+}
+
 static void clean_that_cannot_look_says_so(void **state)
 {
 	struct bench *bench = *state;
@@ -806,6 +873,7 @@ int main(void)
 		TEST(user_has_so_many_connections),
 		TEST(daemon_has_so_many_requests),
 		TEST(client_that_leaves_is_not_answered),
+		TEST(epilog_says_when_the_node_knows_nothing_of_the_job),
 		TEST(prolog_waits_until_the_lane_is_there),
 		TEST(each_line_of_a_warning_is_one),
 		TEST(prolog_gives_up_in_time),
@@ -825,6 +893,8 @@ int main(void)
 		TEST(housekeeping_in_no_time_asks_for_a_drain_at_once),
 		TEST(clean_takes_what_was_left_and_nothing_else),
 		TEST(clean_of_all_leaves_the_system_its_own),
+		TEST(clean_of_one_object_takes_no_other),
+		TEST(clean_of_one_object_leaves_lanes_and_the_systems),
 		TEST(clean_that_cannot_look_says_so),
 		TEST(clean_by_the_managers_word_is_the_same),
 		TEST(environment_is_the_owners_and_roots),
