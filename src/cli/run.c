@@ -112,10 +112,18 @@ static int next_job(struct run *run)
 	snprintf(path, sizeof(path), "%s/jobs", run->cluster->dir);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (fd < 0 || flock(fd, LOCK_EX) < 0 ||
-	    pread(fd, text, sizeof(text) - 1, 0) < 0)
-		return cli_fail(run->cli, EXIT_FAILED,
-				"cannot count jobs in '%s': %s", path,
-				strerror(errno));
+	    pread(fd, text, sizeof(text) - 1, 0) < 0) {
+		int result = -errno;
+
+		cli_fail(run->cli, cli_exit_code(result),
+			 "cannot count jobs in '%s': %s", path,
+			 strerror(-result));
+		if (cli_exit_code(result) == EXIT_DENIED)
+			cli_hint(run->cli, "jobs are run by the user who made "
+					   "the cluster; --user names whose "
+					   "tasks they are");
+		return cli_exit_code(result);
+	}
 	number = strtoull(text, NULL, 10) + 1;
 	snprintf(run->job, sizeof(run->job), "%" PRIu64, number);
 	if (pwrite(fd, run->job, strlen(run->job), 0) < 0)

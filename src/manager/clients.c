@@ -201,7 +201,9 @@ static int check_call(const struct engine *engine, const struct op *op,
 		return error_set(ret_error, -ESTALE, HALT_TEXT);
 	}
 	if (op->needs_core && engine->core == NULL) {
-		*ret_hint = "ask again";
+		*ret_hint = engine->failure.code < 0
+				    ? commit_failure_hint(engine->failure.code)
+				    : "ask again";
 		return error_set(ret_error, -EAGAIN,
 				 "the journal is being read again: %s",
 				 engine->failure.text);

@@ -94,7 +94,7 @@ void commit_output(struct engine *engine, struct output *output_owned)
 	DL_APPEND(group->outputs, output_owned);
 }
 
-static const char *failure_hint(int result)
+const char *commit_failure_hint(int result)
 {
 	switch (result) {
 	case -ENOSPC:
@@ -126,7 +126,7 @@ static void fail(struct engine *engine, int result)
 	core_destroy(take_ptr(engine->core));
 	fanouts_clear(engine->fanouts);
 	clients_fail_all(engine, result, engine->failure.text,
-			 failure_hint(result));
+			 commit_failure_hint(result));
 	engine->replay_ms = 0;
 	DL_FOREACH_SAFE (engine->groups, group, next) {
 		if (group->is_submitted)

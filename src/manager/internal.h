@@ -135,6 +135,8 @@ void commit_output(struct engine *engine, struct output *output_owned);
 void commit_spoil(struct engine *engine, int result);
 /* At the end of every event: submit, or run what waits for nothing. */
 void commit_flush(struct engine *engine);
+/* What a client can do about a journal that failed with this errno. */
+const char *commit_failure_hint(int result);
 void commit_fini(struct engine *engine);
 
 /* --- session.c: connections of nodes --- */

@@ -79,6 +79,11 @@ for command in "prolog $alice_job" "epilog $alice_job" housekeeping clean \
 done
 expect_objects 4 n0 n1
 
+it 'nor run a job on the cluster of another'
+expect_exit 77 as $bob fairlead run -N 1 -- true
+expect_error 'Permission denied'
+expect_hint 'the user who made the cluster'
+
 it 'a user sees its own jobs only'
 holds "$(as $bob fairlead list --json)" '[.jobs[].key] == [$k]' --arg k "$bob_job"
 holds "$(fairlead list --json)" '.jobs | length == 2'

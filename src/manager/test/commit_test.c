@@ -135,6 +135,12 @@ static void a_failed_commit_answers_with_what_to_do(void **state)
 		json_decref(answer);
 	}
 	assert_int_equal(bed->commit_count, 0);
+	ask_reserve(bed, client, "slurm/3/0");
+	answer = bed_expect(bed, client, -EAGAIN);
+	assert_non_null(
+		strstr(json_string_value(json_object_get(answer, "hint")),
+		       "free space"));
+	json_decref(answer);
 	bed_advance(bed, 0);
 	assert_int_equal(bed->replay_count, 1);
 	bed_commit(bed);
