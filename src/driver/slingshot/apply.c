@@ -94,13 +94,16 @@ static void tell_dry_run(const struct nic *nic,
 {
 	char text[SLINGSHOT_LIMITS_TEXT_MAX];
 	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
+	char lpr[32] = "";
 
 	slingshot_limits_format(&limits->limits, text);
 	slingshot_vnis_format(lane->vnis, lane->vni_count, vnis);
+	if (lane->lnis_per_rgid > 1)
+		snprintf(lpr, sizeof(lpr), " lpr=%u", lane->lnis_per_rgid);
 	node_warn(warnings,
 		  "%s: would make a service uid=%u vnis=%s "
-		  "tcs=0x%02x %s",
-		  nic->name, lane->uid, vnis, lane->policy.tcs, text);
+		  "tcs=0x%02x %s%s",
+		  nic->name, lane->uid, vnis, lane->policy.tcs, text, lpr);
 }
 
 /* Returns the service's id, or 0 in a dry run. */
@@ -152,6 +155,53 @@ static int make_service(struct nic *nic, const struct slingshot_lane *lane,
 	return result;
 }
 
+/*
+ * A process needs an LNI and that an RGID. The site may have set more LNIs an
+ * RGID than we need; where it has switched sharing off, setting it is no error.
+ */
+static void share_rgids(const struct nic *nic, uint32_t svc_id,
+			const struct slingshot_lane *lane,
+			struct fairlead_warnings *warnings)
+{
+	const struct cxi_library *library = nic->library;
+	const char *why = "the library cannot let them share RGIDs";
+	uint32_t wanted = lane->lnis_per_rgid;
+	int result = -ENOSYS;
+
+	if (wanted <= 1 ||
+	    (library->get_svc_lpr &&
+	     library->get_svc_lpr(nic->dev, svc_id) >= (int)wanted))
+		return;
+	if (library->set_svc_lpr) {
+		result = library->set_svc_lpr(nic->dev, svc_id, wanted);
+		why = strerror(-result);
+	}
+	if (result == 0 && library->get_svc_lpr &&
+	    library->get_svc_lpr(nic->dev, svc_id) < (int)wanted) {
+		result = -EPERM;
+		why = "sharing RGIDs is switched off";
+	}
+	if (result < 0)
+		node_warn(warnings,
+			  "%s: service %u is for %d processes, fewer than the "
+			  "%u tasks here may need: %s",
+			  nic->name, svc_id, CXI_RGIDS, lane->tasks, why);
+}
+
+/* Needs the count of NICs: tasks are spread over them. */
+static void plan_rgids(struct slingshot_lane *lane, uint32_t nics,
+		       struct fairlead_warnings *warnings)
+{
+	lane->lnis_per_rgid = slingshot_lnis_per_rgid(lane->tasks, nics);
+	if (lane->lnis_per_rgid <= CXI_LPR_MAX)
+		return;
+	lane->lnis_per_rgid = CXI_LPR_MAX;
+	node_warn(warnings,
+		  "%u tasks are more than the %u NICs here have RGIDs for: "
+		  "%u processes can use them",
+		  lane->tasks, nics, nics * CXI_RGIDS * CXI_LPR_MAX);
+}
+
 static int make_on(const struct slingshot_node *node,
 		   const struct cxil_devinfo *info,
 		   const struct slingshot_lane *lane, bool is_dry_run,
@@ -167,6 +217,7 @@ static int make_on(const struct slingshot_node *node,
 				      ret_error);
 	if (result <= 0)
 		return result;
+	share_rgids(&nic, (uint32_t)result, lane, warnings);
 	if (info->pct_eq == 0)
 		node_warn(warnings, "%s: no retry handler is running for it",
 			  nic.name);
@@ -230,6 +281,8 @@ int slingshot_apply(void *state, const struct fairlead_lane *lane,
 				 "there is no Slingshot NIC on this node");
 	else if (list.count == 0)
 		node_warn(warnings, "there is no Slingshot NIC on this node");
+	if (result == 0 && list.count > 0)
+		plan_rgids(&wanted, list.count, warnings);
 	for (uint32_t i = 0; result == 0 && i < list.count; i++)
 		result = make_on(node, &list.infos[i], &wanted, is_dry_run,
 				 &made, warnings, ret_error);

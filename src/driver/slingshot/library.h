@@ -27,6 +27,8 @@
 	X(destroy_svc)
 #define CXI_LIBRARY_OPTIONAL(X) \
 	X(get_svc_rsrc_use)     \
+	X(set_svc_lpr)          \
+	X(get_svc_lpr)          \
 	X(svc_get_vni_range)
 
 struct cxi_library {

@@ -176,6 +176,15 @@ void slingshot_limits_plan(const struct slingshot_policy *policy,
 	*ret_limits = limits;
 }
 
+uint32_t slingshot_lnis_per_rgid(uint32_t tasks, uint32_t nics)
+{
+	uint64_t rgids = (uint64_t)nics * CXI_RGIDS;
+
+	if (tasks == 0 || rgids == 0)
+		return 1;
+	return (uint32_t)((tasks + rgids - 1) / rgids);
+}
+
 void slingshot_shortfall_format(const struct slingshot_shortfall *shortfall,
 				const char *device, char *text, size_t capacity)
 {

@@ -19,6 +19,8 @@
 #define CXI_LE_POOLS        15  /* per NIC, without the shared pool 0 */
 #define CXI_TLE_RES_MIN     8   /* the NIC's driver raises less to this */
 #define CXI_RECEIVE_ENTRIES 256 /* per NIC: VNIs of enabled services */
+#define CXI_RGIDS           255 /* per NIC: for one LNI each, or for more */
+#define CXI_LPR_MAX         8   /* LNIs of a service that share an RGID */
 
 /* What a device has, and what all its services set aside. */
 struct slingshot_usage {
@@ -65,6 +67,12 @@ void slingshot_usage_count(const struct cxil_devinfo *info,
 void slingshot_limits_plan(const struct slingshot_policy *policy,
 			   uint32_t cores, const struct slingshot_usage *usage,
 			   struct slingshot_limits *ret_limits);
+
+/*
+ * How many LNIs have to share an RGID, for each of the tasks to have one on
+ * one of the NICs: 1 when none has to. It can be more than CXI_LPR_MAX.
+ */
+uint32_t slingshot_lnis_per_rgid(uint32_t tasks, uint32_t nics);
 
 /* "cxi0: wanted 128 TXQs, reserved 100 (100 of 1024 free)". */
 void slingshot_shortfall_format(const struct slingshot_shortfall *shortfall,

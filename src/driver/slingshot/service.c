@@ -47,7 +47,9 @@ int slingshot_lane_read(const struct fairlead_lane *lane, bool with_options,
 			struct slingshot_lane *ret_lane,
 			struct fairlead_error *ret_error)
 {
-	struct slingshot_lane read = { .uid = lane->uid, .cores = lane->cores };
+	struct slingshot_lane read = { .uid = lane->uid,
+				       .cores = lane->cores,
+				       .tasks = lane->tasks };
 	struct slingshot_request request;
 	int result = read_vnis(lane, &read, ret_error);
 

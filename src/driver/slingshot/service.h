@@ -18,6 +18,8 @@
 struct slingshot_lane {
 	uint32_t uid;
 	uint32_t cores;
+	uint32_t tasks;
+	uint32_t lnis_per_rgid; /* the caller's; 0 and 1: none are shared */
 	uint32_t vni_count;
 	uint16_t vnis[CXI_SVC_MAX_VNIS];
 	struct slingshot_policy policy;

@@ -108,6 +108,8 @@ static void old_libraries_may_lack_what_is_not_needed(void **state)
 	assert_int_equal(cxi_library_open(place.file, true, &library, NULL), 0);
 	assert_null(library->get_svc_rsrc_use);
 	assert_null(library->svc_get_vni_range);
+	assert_null(library->set_svc_lpr);
+	assert_null(library->get_svc_lpr);
 	cxi_library_close(library);
 	place_remove(&place);
 }

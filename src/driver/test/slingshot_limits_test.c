@@ -285,6 +285,18 @@ static void overcommitted_devices_and_huge_jobs_do_not_wrap(void **state)
 			    limits.limits.type[type].max);
 }
 
+static void rgids_are_shared_when_they_run_out(void **state)
+{
+	assert_int_equal(slingshot_lnis_per_rgid(0, 2), 1);
+	assert_int_equal(slingshot_lnis_per_rgid(1, 0), 1);
+	assert_int_equal(slingshot_lnis_per_rgid(255, 1), 1);
+	assert_int_equal(slingshot_lnis_per_rgid(256, 1), 2);
+	assert_int_equal(slingshot_lnis_per_rgid(510, 2), 1);
+	assert_int_equal(slingshot_lnis_per_rgid(511, 2), 2);
+	assert_int_equal(slingshot_lnis_per_rgid(2041, 1), 9);
+	assert_int_equal(slingshot_lnis_per_rgid(UINT32_MAX, UINT32_MAX), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_low_maximum_bounds_the_reservation),
 		cmocka_unit_test(
 			overcommitted_devices_and_huge_jobs_do_not_wrap),
+		cmocka_unit_test(rgids_are_shared_when_they_run_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "driver/slingshot/nic.h"
+
 static const struct fairlead_node_ops *const ops = &slingshot_node_ops;
 
 #define DEVICES_MAX 8
@@ -140,6 +142,94 @@ static void probe_counts_the_pools(void **state)
 	assert_int_equal(device->resources[9].reserved, 2);
 	assert_string_equal(device->resources[10].name, "VNI entries");
 	assert_int_equal(device->resources[10].total, 256);
+}
+
+/* --- RGIDs --- */
+
+static uint32_t applied_service(struct bench *bench, uint32_t tasks)
+{
+	struct fairlead_lane lane = bench_lane(2000, 4);
+
+	lane.tasks = tasks;
+	bench_apply_well(bench, &lane);
+	assert_int_equal(bench_services(bench), 1);
+	return bench->objects[bench->object_count - 1].id;
+}
+
+static void as_many_processes_as_rgids_share_none(void **state)
+{
+	struct bench *bench = *state;
+	uint32_t id = applied_service(bench, 255);
+
+	assert_int_equal(bench->warning_count, 0);
+	assert_int_equal(lni_fill(0, id, 300), 255);
+}
+
+static void more_processes_than_rgids_share_them(void **state)
+{
+	struct bench *bench = *state;
+	uint32_t id = applied_service(bench, 300);
+
+	assert_int_equal(bench->warning_count, 0);
+	assert_int_equal(lni_fill(0, id, 300), 300);
+}
+
+static void processes_are_spread_over_the_nics(void **state)
+{
+	struct bench *bench = *state;
+	struct fairlead_lane lane = bench_lane(2000, 4);
+
+	lane.tasks = 511;
+	bench_apply_well(bench, &lane);
+	assert_int_equal(bench->warning_count, 0);
+	assert_int_equal(lni_fill(0, 3, 600), 510);
+	assert_int_equal(lni_fill(1, 3, 600), 510);
+}
+
+static void eight_share_an_rgid_at_most(void **state)
+{
+	struct bench *bench = *state;
+	uint32_t id = applied_service(bench, 2041);
+
+	assert_string_equal(bench->all_warnings,
+			    "2041 tasks are more than the 1 NICs here have "
+			    "RGIDs for: 2040 processes can use them\n");
+	assert_int_equal(lni_fill(0, id, 2100), 2040);
+}
+
+static void rgids_that_cannot_be_shared_are_a_warning(void **state)
+{
+	struct bench *bench = *state;
+	struct cxi_library *library =
+		((struct slingshot_node *)bench->state)->library;
+	struct fairlead_lane lane = bench_lane(2000, 4);
+
+	lane.tasks = 300;
+	softnic_control(&bench->softnic, "fault errno=EBUSY op=set_svc_lpr");
+	bench_apply_well(bench, &lane);
+	assert_string_equal(bench->all_warnings,
+			    "cxi0: service 3 is for 255 processes, fewer than "
+			    "the 300 tasks here may need: Device or resource "
+			    "busy\n");
+	assert_int_equal(bench_revoke(bench, &lane), 0);
+	library->set_svc_lpr = NULL;
+	bench_apply_well(bench, &lane);
+	assert_int_equal(bench->warning_count, 1);
+	assert_has(bench->all_warnings, "the library cannot let them share");
+	assert_int_equal(lni_fill(0, 3, 300), 255);
+}
+
+static void a_dry_run_says_how_many_share_an_rgid(void **state)
+{
+	struct bench *bench = *state;
+	struct fairlead_lane lane = bench_lane(2000, 4);
+	struct fairlead_record record;
+
+	lane.tasks = 600;
+	assert_int_equal(ops->apply(bench->state, &lane, true, &record,
+				    &bench->warnings, &bench->error),
+			 0);
+	assert_has(bench->all_warnings, " lpr=3\n");
 }
 
 /* --- refusals of the NIC --- */
@@ -377,6 +467,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(the_fourth_job_goes_without_tles, bench_start_one),
 		CASE(jobs_beyond_the_le_pools_share_les, bench_start_one),
+		CASE(as_many_processes_as_rgids_share_none, bench_start_one),
+		CASE(more_processes_than_rgids_share_them, bench_start_one),
+		CASE(processes_are_spread_over_the_nics, bench_start_two),
+		CASE(eight_share_an_rgid_at_most, bench_start_one),
+		CASE(rgids_that_cannot_be_shared_are_a_warning,
+		     bench_start_one),
+		CASE(a_dry_run_says_how_many_share_an_rgid, bench_start_one),
 		CASE(what_is_not_free_is_scaled_back, start_small),
 		CASE(the_limits_of_the_lane_reach_the_nic, bench_start_one),
 		CASE(probe_counts_the_pools, bench_start_one),

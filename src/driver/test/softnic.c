@@ -144,6 +144,50 @@ void lni_release(struct lni_holder *holder)
 	holder->pid = 0;
 }
 
+/* The child: all that it can have are gone with it. */
+static void fill_lnis(const struct lni_functions *functions, uint32_t dev_id,
+		      uint32_t svc_id, uint32_t count, int answer)
+{
+	struct cxil_lni *lni = NULL;
+	struct cxil_dev *dev;
+	uint32_t had = 0;
+
+	if (geteuid() == 0 && (setresgid(OWNER_UID, OWNER_UID, OWNER_UID) < 0 ||
+			       setresuid(OWNER_UID, OWNER_UID, OWNER_UID) < 0))
+		_exit(1);
+	if (functions->open_device(dev_id, &dev) < 0)
+		_exit(1);
+	while (had < count && functions->alloc_lni(dev, &lni, svc_id) == 0)
+		had++;
+	_exit(write(answer, &had, sizeof(had)) != sizeof(had));
+}
+
+uint32_t lni_fill(uint32_t dev_id, uint32_t svc_id, uint32_t count)
+{
+	void *library = dlopen(required_env("LIBCXI"), RTLD_NOW);
+	struct lni_functions functions;
+	uint32_t had;
+	int answer[2];
+	int status;
+	pid_t pid;
+
+	assert_non_null(library);
+	functions.open_device = dlsym(library, "cxil_open_device");
+	functions.alloc_lni = dlsym(library, "cxil_alloc_lni");
+	assert_int_equal(pipe(answer), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		fill_lnis(&functions, dev_id, svc_id, count, answer[1]);
+	close(answer[1]);
+	assert_int_equal(read(answer[0], &had, sizeof(had)), sizeof(had));
+	close(answer[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	dlclose(library);
+	return had;
+}
+
 int lni_try(uint32_t dev_id, uint32_t svc_id)
 {
 	struct lni_holder holder = { 0 };

@@ -51,5 +51,7 @@ struct lni_holder {
 int lni_hold(struct lni_holder *holder, uint32_t dev_id, uint32_t svc_id);
 /* Returns when the LNI has been freed and its process has ended. */
 void lni_release(struct lni_holder *holder);
+/* How many of `count` LNIs one process can have at once, for the tests' end. */
+uint32_t lni_fill(uint32_t dev_id, uint32_t svc_id, uint32_t count);
 /* As lni_hold, and released at once. */
 int lni_try(uint32_t dev_id, uint32_t svc_id);
