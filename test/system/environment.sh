@@ -87,6 +87,16 @@ for option in off vnis=0; do
 	is "$out" 'n0.0: cleared' "with $option"
 done
 
+it 'a prolog with the grant of a job without a lane waits for nothing'
+for option in off vnis=0; do
+	lane=$(reserve "jm/no-${option%=*}" n0 -o $option --grant)
+	expect_exit 0 on n0 -- fairlead prolog "$lane"
+	is "$out$err" '' "with $option"
+	expect_exit 75 on n0 -- fairlead prolog --timeout 0.05 "jm/no-${option%=*}"
+	expect_hint 'where the grant is given'
+	fairlead release "jm/no-${option%=*}"
+done
+
 it 'classes and limits are the job'"'"'s to lower, never to raise'
 expect_exit 0 fairlead run -N 1 --user $alice -o tcs=LOW_LATENCY \
 	-- printenv SLINGSHOT_TCS
