@@ -120,6 +120,11 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 	bed_die("there is no executor of effects", effect->kind);
 }
 
+static void on_look(void *ctx, const char *node)
+{
+	bed_die("a node is to be looked at", node);
+}
+
 static const struct core_ops ops = {
 	.store = on_store,
 	.reply = on_reply,
@@ -128,6 +133,7 @@ static const struct core_ops ops = {
 	.drain = on_drain,
 	.tell = on_tell,
 	.effect = on_effect,
+	.look = on_look,
 };
 
 static void answer_fanout(struct bed *bed)

@@ -74,6 +74,10 @@ struct option_spec {
 		.name = "timeout", .letter = 't', .value = "SECONDS", \
 		.help = "wait so long for the answer"                 \
 	}
+#define OPTION_FORCE                                           \
+	{                                                      \
+		.name = "force", .help = "say it all the same" \
+	}
 #define OPTION_DRY_RUN                                               \
 	{                                                            \
 		.name = "dry-run", .letter = 'n',                    \

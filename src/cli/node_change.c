@@ -57,7 +57,7 @@ static int run_fence(struct cli *cli)
 	int code = change(cli, "node-fence", &answer);
 
 	if (code == EXIT_DONE && !cli_flag(cli, "json"))
-		show_freed(cli, json_object_get(answer, "freed"));
+		show_freed(cli, answer);
 	return code;
 }
 

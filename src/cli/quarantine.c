@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * To free an identifier by hand is to say that no node uses it, which nobody
- * here can check: pool and ids have to be written out.
+ * here can check: pool and ids have to be written out. A node that is up is
+ * believed more.
  */
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ static const struct option_spec release_options[] = {
 	  .letter = 'i',
 	  .value = "NAME",
 	  .help = "whose pool, where two have one of that name" },
+	OPTION_FORCE,
 	OPTION_JSON,
 	OPTION_SOCKET,
 	OPTION_TIMEOUT,
@@ -78,15 +80,16 @@ static int run_release(struct cli *cli)
 
 	code = remote_ask(
 		cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "quarantine-release",
-		json_pack("{s:s, s:s, s:s*}", "pool", cli_argument(cli, 0),
-			  "ids", cli_argument(cli, 1), "interconnect",
-			  cli_option(cli, "interconnect")),
+		json_pack("{s:s, s:s, s:s*, s:o*}", "pool",
+			  cli_argument(cli, 0), "ids", cli_argument(cli, 1),
+			  "interconnect", cli_option(cli, "interconnect"),
+			  "force", cli_flag(cli, "force") ? json_true() : NULL),
 		&answer);
 	if (code != EXIT_DONE)
 		return code;
 	if (cli_flag(cli, "json"))
 		return output_json(cli, answer);
-	show_freed(cli, json_object_get(answer, "freed"));
+	show_freed(cli, answer);
 	return EXIT_DONE;
 }
 
@@ -105,7 +108,9 @@ static const struct subcommand release_command = {
 	.details =
 		"IDS is a set: 1024-1030,1040. Whoever does this says that no "
 		"node uses them any more;\nif one does, two jobs share a lane. "
-		"'fairlead node fence' is for a node that is gone.",
+		"It is refused while a node that is up may hold\none of them; "
+		"forced, they are withheld until that node says that they are "
+		"gone.\n'fairlead node fence' is for a node that is gone.",
 	.options = release_options,
 	.arguments_min = 2,
 	.arguments_max = 2,

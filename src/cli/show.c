@@ -185,16 +185,26 @@ void show_busy(struct cli *cli, const json_t *busy)
 			output_text(element, "text"));
 }
 
-void show_freed(struct cli *cli, const json_t *freed)
+void show_freed(struct cli *cli, const json_t *answer)
 {
+	json_t *freed = json_object_get(answer, "freed");
+	json_t *withheld = json_object_get(answer, "withheld");
 	const char *driver;
 	json_t *ids;
 
-	if (json_object_size(freed) == 0)
+	if (json_object_size(freed) + json_object_size(withheld) == 0)
 		fprintf(cli->out, "nothing was freed\n");
-	json_object_foreach ((json_t *)freed, driver, ids) {
+	json_object_foreach (freed, driver, ids) {
 		_auto_(freep) char *text = output_ids(ids);
 
 		fprintf(cli->out, "freed of %s: %s\n", driver, text);
+	}
+	json_object_foreach (withheld, driver, ids) {
+		_auto_(freep) char *text = output_ids(ids);
+
+		fprintf(cli->out,
+			"withheld of %s: %s, until the nodes that are up say "
+			"that it is gone\n",
+			driver, text);
 	}
 }

@@ -12,5 +12,5 @@ void show_devices(struct cli *cli, const json_t *devices);
 void show_objects(struct cli *cli, const json_t *objects);
 /* `busy` of epilog and housekeeping, a line each. */
 void show_busy(struct cli *cli, const json_t *busy);
-/* `freed` of node-fence and quarantine-release. */
-void show_freed(struct cli *cli, const json_t *freed);
+/* `freed` and `withheld` of node-fence and quarantine-release. */
+void show_freed(struct cli *cli, const json_t *answer);

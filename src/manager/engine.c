@@ -254,9 +254,12 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 
 void engine_waive(struct engine *engine, const char *nodes)
 {
+	/* Whoever starts the manager with it has no way to say it twice. */
+	const struct core_word word = { .is_forced = true };
+
 	if (engine->core == NULL)
 		return;
-	core_recover_waive(engine->core, nodes, 0);
+	core_recover_waive(engine->core, &word, nodes, 0);
 	commit_flush(engine);
 }
 

@@ -285,9 +285,19 @@ static void run_quarantine(struct call *call)
 						       (uint64_t)after));
 }
 
+/* Who says it, and whether it was said again. */
+static int read_word(const struct call *call, struct core_word *ret_word,
+		     struct fairlead_error *ret_error)
+{
+	*ret_word = (struct core_word){ .uid = call->caller.uid };
+	return members_bool(call->message, "force", MEMBER_OPTIONAL,
+			    &ret_word->is_forced, ret_error);
+}
+
 static void run_quarantine_release(struct call *call)
 {
 	const char *interconnect = NULL;
+	struct core_word word;
 	struct fairlead_error error;
 	const char *pool;
 	const char *ids;
@@ -297,11 +307,12 @@ static void run_quarantine_release(struct call *call)
 	    members_text(call->message, "pool", MEMBER_REQUIRED, &pool,
 			 &error) < 0 ||
 	    members_text(call->message, "ids", MEMBER_REQUIRED, &ids, &error) <
-		    0)
+		    0 ||
+	    read_word(call, &word, &error) < 0)
 		answer_error(call, &error);
 	else
-		core_quarantine_release(call->engine->core, interconnect, pool,
-					ids, call->token);
+		core_quarantine_release(call->engine->core, &word, interconnect,
+					pool, ids, call->token);
 }
 
 /* When each node was heard last, and with which key, is known here only. */
@@ -371,29 +382,32 @@ static void run_node_undrain(struct call *call)
 	change_drain(call, false);
 }
 
-/* The ops whose only member is a host list. */
-static void call_with_nodes(struct call *call,
-			    void (*run)(struct core *core, const char *nodes,
-					uint64_t token))
+/* A word about nodes. */
+static void say_of_nodes(struct call *call,
+			 void (*say)(struct core *core,
+				     const struct core_word *word,
+				     const char *nodes, uint64_t token))
 {
 	struct fairlead_error error;
+	struct core_word word;
 	const char *nodes;
 
 	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
-			 &error) < 0)
+			 &error) < 0 ||
+	    read_word(call, &word, &error) < 0)
 		answer_error(call, &error);
 	else
-		run(call->engine->core, nodes, call->token);
+		say(call->engine->core, &word, nodes, call->token);
 }
 
 static void run_node_fence(struct call *call)
 {
-	call_with_nodes(call, core_node_fence);
+	say_of_nodes(call, core_node_fence);
 }
 
 static void run_recover_waive(struct call *call)
 {
-	call_with_nodes(call, core_recover_waive);
+	say_of_nodes(call, core_recover_waive);
 }
 
 static void run_reconfigure(struct call *call)
@@ -432,9 +446,9 @@ static const char *const list_members[] = { "uid",   "state", "interconnect",
 					    "limit", "after", NULL };
 static const char *const after_members[] = { "after", NULL };
 static const char *const ids_members[] = { "interconnect", "pool", "ids",
-					   NULL };
+					   "force", NULL };
 static const char *const drain_members[] = { "nodes", "reason", NULL };
-static const char *const nodes_members[] = { "nodes", NULL };
+static const char *const word_members[] = { "nodes", "force", NULL };
 static const char *const query_members[] = { "nodes", "what", NULL };
 
 const struct op ops[] = {
@@ -457,12 +471,11 @@ const struct op ops[] = {
 	  run_node_drain },
 	{ "node-undrain", OP_FOR_ROOT, true, true, drain_members,
 	  run_node_undrain },
-	{ "node-fence", OP_FOR_ROOT, true, true, nodes_members,
-	  run_node_fence },
+	{ "node-fence", OP_FOR_ROOT, true, true, word_members, run_node_fence },
 	{ "node-query", OP_FOR_ROOT, true, true, query_members,
 	  run_node_query },
 	{ "reconfigure", OP_FOR_ROOT, true, true, no_members, run_reconfigure },
-	{ "recover-waive", OP_FOR_ROOT, true, true, nodes_members,
+	{ "recover-waive", OP_FOR_ROOT, true, true, word_members,
 	  run_recover_waive },
 	{ "metrics", OP_FOR_ALL, false, false, no_members, run_metrics },
 };

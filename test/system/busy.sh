@@ -191,11 +191,37 @@ unstick() { # it was freed by word; the node does what it owes when it can
 	expect_clean
 }
 
-it 'an operator can free an identifier by word'
+it 'an operator can free an identifier by word, but not what a node that is up may hold'
 stick jm/word
+expect_exit 75 fairlead quarantine release vni "$vni"
+expect_error 'nodes that are up may still hold it: n1'
+expect_hint 'when they have confirmed'
+expect_pool quarantined "$vni"
+kill_pid "$(agent_pid n1)"
+wait_for eval '! is_up n1'
 expect_exit 0 fairlead quarantine release vni "$vni"
 expect_out "freed of slingshot: vni $vni"
+restart n1
 unstick
+
+it 'what is forced stays withheld until the node says that it is gone'
+stick jm/forced
+expect_exit 0 fairlead quarantine release vni "$vni" --force
+expect_out "withheld of slingshot: vni $vni, until"
+expect_pool withheld "$vni"
+for i in 1 2 3; do
+	other=$(reserve "jm/beside$i" n0)
+	[ "$(vnis_of "$other")" != "$vni" ] || fail 'two jobs have one VNI'
+	fairlead release "$other"
+done
+holds "$(event "$grant" confirm)" '.[0].how == "waived" and .[0].uid == $u' \
+	--argjson u "$(id -u)"
+nic n1 clear
+wait_for eval '[ "$(object_count n1)" -eq 0 ]'
+wait_for eval '! is_drained n1'
+expect_pool withheld ''
+expect_clean
+
 expect_exit 1 fairlead quarantine release vni 1024
 
 it 'or fence a node that is gone, but not one that is up'

@@ -52,7 +52,7 @@ static void reset_event(struct core *core, struct job *job,
 
 static void confirm_event(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
-			  enum confirm_how how)
+			  enum confirm_how how, const struct core_word *word)
 {
 	const char **names = memory_zero(count, sizeof(*names));
 	struct event event;
@@ -64,6 +64,8 @@ static void confirm_event(struct core *core, struct job *job,
 	event_begin(&event, core, "confirm");
 	event_text(&event, "nodes", text);
 	event_text(&event, "how", how_name(how));
+	if (word != NULL)
+		event_number(&event, "uid", word->uid);
 	event_store(&event, core, job);
 	free(text);
 	free(names);
@@ -71,9 +73,9 @@ static void confirm_event(struct core *core, struct job *job,
 
 void core_parts_confirmed(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
-			  enum confirm_how how)
+			  enum confirm_how how, const struct core_word *word)
 {
-	assert(count > 0);
+	assert(count > 0 && (word != NULL) == (how == CONFIRM_WAIVED));
 	for (size_t i = 0; i < count; i++) {
 		part_set_state(job, parts[i], PART_REVOKED, &core->probe);
 		core_hit(core, how_edge(job, how));
@@ -81,7 +83,7 @@ void core_parts_confirmed(struct core *core, struct job *job,
 	if (job->state == JOB_ACTIVE && how == CONFIRM_FENCED)
 		reset_event(core, job, parts[0]);
 	else if (job->state >= JOB_RELEASED || how == CONFIRM_WAIVED)
-		confirm_event(core, job, parts, count, how);
+		confirm_event(core, job, parts, count, how, word);
 	if (count > 1)
 		core_store_job(core, job);
 	else if (how != CONFIRM_FENCED)
@@ -91,8 +93,8 @@ void core_parts_confirmed(struct core *core, struct job *job,
 	core->metrics.confirmations += count;
 }
 
-void core_job_confirmed(struct core *core, struct job *job,
-			enum confirm_how how)
+void core_job_waived(struct core *core, struct job *job,
+		     const struct core_word *word)
 {
 	struct part **parts = memory_zero(job->owed_count, sizeof(*parts));
 	size_t count = 0;
@@ -101,7 +103,8 @@ void core_job_confirmed(struct core *core, struct job *job,
 		if (part_is_owed(&job->parts[i]))
 			parts[count++] = &job->parts[i];
 	if (count > 0)
-		core_parts_confirmed(core, job, parts, count, how);
+		core_parts_confirmed(core, job, parts, count, CONFIRM_WAIVED,
+				     word);
 	free(parts);
 }
 
@@ -154,7 +157,8 @@ static void take(struct core *core, struct node *node,
 	}
 	core_reports_clear(core, node, confirmation->grant_id);
 	if (part != NULL && part_is_owed(part)) {
-		core_parts_confirmed(core, job, &part, 1, CONFIRM_REVOKED);
+		core_parts_confirmed(core, job, &part, 1, CONFIRM_REVOKED,
+				     NULL);
 		if (job->state >= JOB_RELEASED)
 			core_settle(core, job);
 	}

@@ -51,21 +51,22 @@
 struct core;
 struct request; /* manager/wire/request.h */
 
-#define CORE_NODES_MAX       131072  /* nodes, with those that are leaving */
-#define CORE_DRIVERS_MAX     8       /* interconnects that are turned on */
-#define CORE_JOBS_MAX        262144  /* grants that still hold something */
-#define CORE_JOB_GRANTS_MAX  256     /* of them under one SUBMITTER/JOB */
-#define CORE_TOMBSTONES_MAX  1048576 /* released keys that are remembered */
-#define CORE_TRACES_MAX      1024    /* failed requests whose events are kept */
-#define CORE_NODE_JOBS_MAX   4096    /* live grants on one node */
-#define CORE_NAMED_NODES_MAX 16384   /* that an operator names at once */
-#define CORE_FENCED_JOBS_MAX 4096    /* live grants of all nodes of a fence */
-#define CORE_WAIVED_IDS_MAX  1024    /* identifiers given back at once */
-#define CORE_EFFECTS_MAX     16      /* pending effects of one lane */
-#define CORE_WAITERS_MAX     1024    /* open applies and releases of a grant */
-#define CORE_REPORTS_MAX     16384   /* things that a node should not hold */
-#define CORE_GROUPS_MAX      64      /* different texts of nodes in an answer */
-#define CORE_VIEW_BYTES_MAX  786432  /* then a view says that there is more */
+#define CORE_NODES_MAX        131072  /* nodes, with those that are leaving */
+#define CORE_DRIVERS_MAX      8       /* interconnects that are turned on */
+#define CORE_JOBS_MAX         262144  /* grants that still hold something */
+#define CORE_JOB_GRANTS_MAX   256     /* of them under one SUBMITTER/JOB */
+#define CORE_TOMBSTONES_MAX   1048576 /* released keys that are remembered */
+#define CORE_TRACES_MAX       1024   /* failed requests whose events are kept */
+#define CORE_NODE_JOBS_MAX    4096   /* live grants on one node */
+#define CORE_NAMED_NODES_MAX  16384  /* that an operator names at once */
+#define CORE_FENCED_JOBS_MAX  4096   /* live grants of all nodes of a fence */
+#define CORE_WAIVED_IDS_MAX   1024   /* identifiers given back at once */
+#define CORE_FORCED_PARTS_MAX 16384  /* parts on nodes that are up, likewise */
+#define CORE_EFFECTS_MAX      16     /* pending effects of one lane */
+#define CORE_WAITERS_MAX      1024   /* open applies and releases of a grant */
+#define CORE_REPORTS_MAX      16384  /* things that a node should not hold */
+#define CORE_GROUPS_MAX       64     /* different texts of nodes in an answer */
+#define CORE_VIEW_BYTES_MAX   786432 /* then a view says that there is more */
 
 /* One driver that the configuration turns on. */
 struct core_driver_config {
@@ -146,6 +147,8 @@ struct core_ops {
 		     const char *reason);
 	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
 		       const struct fairlead_effect *effect);
+	/* Ask a node that is up soon what it has (core_observe). */
+	void (*look)(void *ctx, const char *node);
 };
 
 /*
@@ -211,6 +214,12 @@ struct core_selector {
 	const char *job; /* SUBMITTER/JOB: all its grants */
 };
 
+/* What an operator says is so, and nobody can check: it stands in events. */
+struct core_word {
+	uid_t uid;
+	bool is_forced; /* said again, after it was refused */
+};
+
 void core_reserve(struct core *core, const struct core_caller *caller,
 		  const struct request *request, uint64_t token);
 void core_apply(struct core *core, const struct core_caller *caller,
@@ -220,11 +229,18 @@ void core_release(struct core *core, const struct core_caller *caller,
 /* node-drain, node-undrain, node-fence, quarantine-release, recover-waive */
 void core_node_drain(struct core *core, const char *nodes, bool is_drained,
 		     const char *reason, uint64_t token);
-void core_node_fence(struct core *core, const char *nodes, uint64_t token);
-/* driver NULL: there is one pool of that name only. */
-void core_quarantine_release(struct core *core, const char *driver,
-			     const char *pool, const char *ids, uint64_t token);
-void core_recover_waive(struct core *core, const char *nodes, uint64_t token);
+void core_node_fence(struct core *core, const struct core_word *word,
+		     const char *nodes, uint64_t token);
+/*
+ * driver NULL: there is one pool of that name only. -EBUSY: a node that is up
+ * owes a confirmation. Forced, what such a node still has stays withheld until
+ * it says that it is gone; it is asked soon.
+ */
+void core_quarantine_release(struct core *core, const struct core_word *word,
+			     const char *driver, const char *pool,
+			     const char *ids, uint64_t token);
+void core_recover_waive(struct core *core, const struct core_word *word,
+			const char *nodes, uint64_t token);
 
 /* --- what nodes say; already verified by the caller --- */
 

@@ -21,7 +21,7 @@ uint32_t core_node_owes(const struct core *core, const struct node *node)
 			count++;
 	}
 	for (uint32_t i = 0; i < node->report_count; i++)
-		count += report_is_revoked(&node->reports[i]);
+		count += core_report_is_revoked(core, node, &node->reports[i]);
 	return count;
 }
 

@@ -115,6 +115,7 @@
 	X(ERROR_NODE_EBUSY, "error:node:-EBUSY")                       \
 	X(ERROR_QUARANTINE_EINVAL, "error:quarantine-release:-EINVAL") \
 	X(ERROR_QUARANTINE_ENOENT, "error:quarantine-release:-ENOENT") \
+	X(ERROR_QUARANTINE_EBUSY, "error:quarantine-release:-EBUSY")   \
 	X(ERROR_REGISTER_ENOENT, "error:register:-ENOENT")             \
 	X(ERROR_REGISTER_EEXIST, "error:register:-EEXIST")             \
 	X(ERROR_REGISTER_ESTALE, "error:register:-ESTALE")             \

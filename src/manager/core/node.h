@@ -142,5 +142,3 @@ bool node_is(const struct node *node,
 void node_incarnation_format(const struct node *node,
 			     char text[NODE_INCARNATION * 2 + 1]);
 
-/* Is it a grant that was given back, and is to be revoked again? */
-bool report_is_revoked(const struct report *report);

@@ -72,13 +72,15 @@ static void id_put(size_t pool, uint32_t id, void *arg)
 }
 
 void core_free_event(struct core *core, struct job *job, const char *pool,
-		     const char *ids)
+		     const char *ids, const struct core_word *word)
 {
 	struct event event;
 
 	event_begin(&event, core, "free");
 	event_text(&event, "pool", pool);
 	event_text(&event, "ids", ids);
+	if (word != NULL)
+		event_number(&event, "uid", word->uid);
 	event_store(&event, core, job);
 }
 
@@ -90,6 +92,7 @@ void core_ids_free(struct core *core, struct job *job)
 	core_ids_texts(core, job, texts);
 	for (size_t i = 0; i < ic->pool_count; i++)
 		if (texts[i][0] != 0)
-			core_free_event(core, job, ic->pools[i].name, texts[i]);
+			core_free_event(core, job, ic->pools[i].name, texts[i],
+					NULL);
 	core_ids_each(core, job, id_put, ic);
 }

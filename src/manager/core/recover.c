@@ -87,7 +87,8 @@ bool core_is_recovering(const struct core *core, char **ret_awaited)
 	return core->recovery > 0;
 }
 
-void core_recover_waive(struct core *core, const char *text, uint64_t token)
+void core_recover_waive(struct core *core, const struct core_word *word,
+			const char *text, uint64_t token)
 {
 	_auto_(freep) struct node **nodes = NULL;
 	_auto_(freep) char *awaited = NULL;

@@ -97,6 +97,8 @@ static bool is_wrong(const struct core *core, const struct node *node,
 		*ret_kind = REPORT_CONFIRMED;
 	else if (!is_same_lane(core, job, grant))
 		*ret_kind = REPORT_DIFFERENT;
+	else if (job->waived != 0)
+		*ret_kind = REPORT_RELEASED;
 	else
 		return false;
 	return true;
@@ -232,7 +234,7 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 			part_move(core, job, part, node);
 		else
 			core_parts_confirmed(core, job, &part, 1,
-					     CONFIRM_FENCED);
+					     CONFIRM_FENCED, NULL);
 	} else if (part->state == PART_APPLIED && !is_reported) {
 		part_missing(core, job, part, node);
 	} else if (part->state == PART_MISSING && is_reported) {

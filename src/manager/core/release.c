@@ -238,7 +238,7 @@ static void parts_revoked(struct core *core, struct job *job,
 	}
 	if (job->state != JOB_RELEASING && owed_count > 0) {
 		core_parts_confirmed(core, job, parts, owed_count,
-				     CONFIRM_REVOKED);
+				     CONFIRM_REVOKED, NULL);
 		return;
 	}
 	/* The end of the release has a record and an event of them all. */

@@ -14,6 +14,7 @@
  * ends when the node registers without it, says that it is gone when it is asked,
  * or confirms the grant.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -80,10 +81,29 @@ bool core_reports_clear(struct core *core, struct node *node, uint64_t grant_id)
 	return true;
 }
 
-bool report_is_revoked(const struct report *report)
+void core_reports_add(struct core *core, struct node *node,
+		      const struct report *report)
 {
-	return report->kind == REPORT_RELEASED ||
-	       report->kind == REPORT_CONFIRMED;
+	uint32_t count = node->report_count;
+	struct report *reports = memory_zero(count + 1, sizeof(*reports));
+
+	assert(count < CORE_REPORTS_MAX);
+	if (count > 0)
+		memcpy(reports, node->reports, count * sizeof(*reports));
+	reports[count] = *report;
+	core_reports_set(core, node, reports, count + 1);
+}
+
+bool core_report_is_revoked(const struct core *core, const struct node *node,
+			    const struct report *report)
+{
+	const struct job *job = jobs_find(&core->jobs, report->grant_id);
+	const struct part *part =
+		job == NULL ? NULL : job_part(job, node->index);
+
+	if (report->kind == REPORT_RELEASED)
+		return part == NULL || !part_is_owed(part);
+	return report->kind == REPORT_CONFIRMED;
 }
 
 static bool has_id(const uint32_t *ids, uint32_t count, uint32_t id)
@@ -171,7 +191,7 @@ void core_reports_revoke(struct core *core, const struct node *node)
 		const struct report *report = &node->reports[i];
 		struct job *job;
 
-		if (!report_is_revoked(report))
+		if (!core_report_is_revoked(core, node, report))
 			continue;
 		job = jobs_find(&core->jobs, report->grant_id);
 		if (job != NULL)

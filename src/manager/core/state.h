@@ -334,22 +334,23 @@ enum confirm_how {
 
 /*
  * Parts, at least one, are not owed any more: rows and events, but not what
- * follows from it (core_settle).
+ * follows from it (core_settle). word: who waives them, else NULL.
  */
 void core_parts_confirmed(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
-			  enum confirm_how how);
-/* All that the job is owed. */
-void core_job_confirmed(struct core *core, struct job *job,
-			enum confirm_how how);
+			  enum confirm_how how, const struct core_word *word);
+/* All that the job is owed is waived. */
+void core_job_waived(struct core *core, struct job *job,
+		     const struct core_word *word);
 
 /* --- quarantine.c --- */
 
 void core_quarantine_enter(struct core *core, struct job *job);
 /* Put back all identifiers that the job still has, with the event `free`. */
 void core_ids_free(struct core *core, struct job *job);
+/* word: by whose word, or NULL. */
 void core_free_event(struct core *core, struct job *job, const char *pool,
-		     const char *ids);
+		     const char *ids, const struct core_word *word);
 /* Host list of the nodes that owe, or of those among them that are not up;
  * NULL: none. The caller frees it. */
 char *core_parts_text(const struct core *core, const struct job *job,
@@ -381,6 +382,15 @@ uint64_t core_report_owner(const struct core *core, const struct node *node,
 /* For people, with the key of a job that the caller may see. */
 void core_report_why(const struct core *core, const struct core_caller *caller,
 		     const struct report *report, char *text, size_t capacity);
+/* One more, whose row is the caller's business too; a copy is kept. */
+void core_reports_add(struct core *core, struct node *node,
+		      const struct report *report);
+/*
+ * Is it to be revoked for its own sake? Not while the node owes the same to a
+ * job, which asks for it.
+ */
+bool core_report_is_revoked(const struct core *core, const struct node *node,
+			    const struct report *report);
 /* The grant is gone from the node; true: there was a report of it. */
 bool core_reports_clear(struct core *core, struct node *node,
 			uint64_t grant_id);

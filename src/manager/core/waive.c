@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An operator's word, for single identifiers and for whole nodes. It is taken
- * for what cannot confirm any more; a node that is up is asked instead. What
- * the word was wrong about comes out when the node registers: what it reports
- * is withheld, and revoked again.
+ * for what cannot confirm any more; a node that is up is asked instead, and what
+ * is freed all the same stays withheld until it says that it is gone. What the
+ * word was wrong about comes out when the node registers: what it reports is
+ * withheld, and revoked again.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -28,33 +29,60 @@ static void quarantined_copy(
 				abort();
 }
 
-/* {"freed":{interconnect: {pool: ids}}}; the copies are destroyed. */
-static json_t *freed_json(
-	const struct core *core,
+static void ids_put(json_t *ids, const char *pool, const struct idset *set)
+{
+	_auto_(freep) char *text = memory_check(idset_format(set));
+
+	if (text[0] != 0)
+		json_object_set_new(ids, pool, memory_check(json_string(text)));
+}
+
+/* What has left quarantine: free now, or withheld; `before` is used up. */
+static void freed_split(const struct interconnect *ic,
+			struct idset *before[FAIRLEAD_POOLS_MAX], json_t *freed,
+			json_t *withheld)
+{
+	_auto_(json_decrefp) json_t *free_ids = memory_check(json_object());
+	_auto_(json_decrefp) json_t *kept_ids = memory_check(json_object());
+
+	for (size_t n = 0; n < ic->pool_count; n++) {
+		const struct pool *pool = &ic->pools[n];
+		_auto_(idset_destroyp) struct idset *set = before[n];
+		_auto_(idset_destroyp) struct idset *kept = NULL;
+
+		idset_subtract(set, pool->quarantined);
+		if (idset_clone(set, &kept) < 0)
+			abort();
+		idset_intersect(kept, pool->withheld);
+		idset_subtract(set, kept);
+		ids_put(free_ids, pool->name, set);
+		ids_put(kept_ids, pool->name, kept);
+	}
+	if (json_object_size(free_ids) > 0)
+		json_object_set(freed, ic->driver->name, free_ids);
+	if (json_object_size(kept_ids) > 0)
+		json_object_set(withheld, ic->driver->name, kept_ids);
+}
+
+/* {"freed":{interconnect: {pool: ids}}, "withheld": likewise} */
+static void answer_freed(
+	struct core *core, uint64_t token,
 	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX])
 {
 	json_t *freed = memory_check(json_object());
+	json_t *withheld = memory_check(json_object());
+	_auto_(freep) char *text = NULL;
+	json_t *members;
 
-	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++) {
-		const struct interconnect *ic = &core->interconnects.list[i];
-		json_t *ids = memory_check(json_object());
-
-		for (size_t n = 0; n < ic->pool_count; n++) {
-			_auto_(idset_destroyp) struct idset *set = before[i][n];
-			_auto_(freep) char *text = NULL;
-
-			idset_subtract(set, ic->pools[n].quarantined);
-			text = memory_check(idset_format(set));
-			if (text[0] != 0)
-				json_object_set_new(
-					ids, ic->pools[n].name,
-					memory_check(json_string(text)));
-		}
-		if (json_object_size(ids) > 0)
-			json_object_set(freed, ic->driver->name, ids);
-		json_decref(ids);
-	}
-	return memory_check(json_pack("{s:o}", "freed", freed));
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++)
+		freed_split(&core->interconnects.list[i], before[i], freed,
+			    withheld);
+	members = memory_check(json_pack("{s:o}", "freed", freed));
+	if (json_object_size(withheld) > 0)
+		json_object_set(members, "withheld", withheld);
+	json_decref(withheld);
+	text = core_json_text(members);
+	core_reply_done(core, token, text);
 }
 
 /* --- identifiers --- */
@@ -75,19 +103,53 @@ static uint16_t waived_with(const struct core *core, const struct job *job,
 	return (uint16_t)waived;
 }
 
+static bool is_meant(struct core *core, const struct job *job,
+		     const struct interconnect *ic, const struct pool *pool,
+		     const struct idset *ids)
+{
+	return job->is_quarantined && core_interconnect(core, job) == ic &&
+	       waived_with(core, job, pool, ids) != job->waived;
+}
+
+/*
+ * Nobody has said that a node that is up does not hold these any more: until
+ * it does, they are withheld as if it had reported them.
+ */
+static void waived_withhold(struct core *core, const struct job *job,
+			    unsigned int places)
+{
+	const struct interconnect *ic = &core->interconnects.list[job->driver];
+	struct report report = { .kind = REPORT_RELEASED,
+				 .grant_id = job->grant_id };
+
+	strcpy(report.driver, ic->driver->name);
+	for (size_t place = 0; place < job->id_count; place++)
+		if (places >> place & 1)
+			report.ids[report.id_count++] = job->ids[place];
+	for (uint32_t i = 0; i < job->part_count; i++) {
+		struct node *node = nodes_at(&core->nodes, job->parts[i].node);
+
+		if (!part_is_owed(&job->parts[i]) || node->state != NODE_UP)
+			continue;
+		core_reports_add(core, node, &report);
+		core_store_node(core, node);
+		core_retry_reports(core);
+		core->ops->look(core->ops_ctx, node->name);
+	}
+}
+
 /* The job may be gone afterwards. */
 static void job_waive(struct core *core, struct job *job, struct pool *pool,
-		      const struct idset *ids)
+		      const struct idset *ids, const struct core_word *word)
 {
 	uint16_t before = job->waived;
 	uint16_t waived = waived_with(core, job, pool, ids);
 
-	if (waived == before)
-		return;
+	waived_withhold(core, job, waived & ~before);
 	/* When nothing of it is quarantined any more it is gone; who still
 	 * has it is told so at the next registration. */
 	if (waived == (1u << job->id_count) - 1)
-		core_job_confirmed(core, job, CONFIRM_WAIVED);
+		core_job_waived(core, job, word);
 	job->waived = waived;
 	for (size_t place = 0; place < job->id_count; place++) {
 		char text[16];
@@ -95,7 +157,7 @@ static void job_waive(struct core *core, struct job *job, struct pool *pool,
 		if (!((waived & ~before) >> place & 1))
 			continue;
 		snprintf(text, sizeof(text), "%" PRIu32, job->ids[place]);
-		core_free_event(core, job, pool->name, text);
+		core_free_event(core, job, pool->name, text, word);
 		pool_put(pool, job->ids[place]);
 	}
 	if (!core_settle(core, job))
@@ -148,12 +210,90 @@ static int ids_check(const struct pool *pool, const struct idset *ids,
 	return 0;
 }
 
-void core_quarantine_release(struct core *core, const char *driver,
-			     const char *pool_name, const char *ids,
-			     uint64_t token)
+/* Which nodes are up and owe something of what is meant, by their index. */
+struct witnesses {
+	bool *has; /* nodes.limit of them */
+	size_t part_count;
+	const struct node *full; /* has no room for a report, or NULL */
+};
+
+static void witnesses_add(const struct core *core, const struct job *job,
+			  struct witnesses *all)
+{
+	for (uint32_t i = 0; i < job->part_count; i++) {
+		const struct node *node =
+			nodes_at(&core->nodes, job->parts[i].node);
+
+		if (!part_is_owed(&job->parts[i]) || node->state != NODE_UP)
+			continue;
+		all->has[node->index] = true;
+		all->part_count++;
+		if (node->report_count > CORE_REPORTS_MAX - CORE_WAIVED_IDS_MAX)
+			all->full = node;
+	}
+}
+
+static char *witnesses_text(const struct core *core,
+			    const struct witnesses *all)
+{
+	_auto_(freep) const char **names =
+		memory_zero(core->nodes.count, sizeof(*names));
+	size_t count = 0;
+
+	nodes_foreach(node, &core->nodes) if (all->has[node->index])
+		names[count++] = node->name;
+	return memory_check(hostlist_format(names, count));
+}
+
+/* False, and it is answered: nodes that are up know better. */
+static bool witnesses_check(struct core *core, const struct witnesses *all,
+			    const struct core_word *word, uint64_t token)
+{
+	_auto_(freep) char *nodes = NULL;
+
+	if (all->part_count == 0)
+		return true;
+	if (!word->is_forced) {
+		nodes = witnesses_text(core, all);
+		core_reply_error(core, token, EDGE_ERROR_QUARANTINE_EBUSY,
+				 -EBUSY,
+				 "it is free when they have confirmed: see "
+				 "what keeps them with `fairlead node query "
+				 "NODE objects`, or reboot them; --force "
+				 "withholds it until they say that it is gone",
+				 "nodes that are up may still hold it: %s",
+				 nodes);
+		return false;
+	}
+	if (all->part_count <= CORE_FORCED_PARTS_MAX && all->full == NULL)
+		return true;
+	core_reply_error(core, token, EDGE_ERROR_QUARANTINE_EINVAL, -EINVAL,
+			 "name fewer identifiers",
+			 "more is held on nodes that are up than can be "
+			 "withheld at once");
+	return false;
+}
+
+/* False, and it is answered: the word cannot be taken. */
+static bool release_check(struct core *core, const struct interconnect *ic,
+			  const struct pool *pool, const struct idset *ids,
+			  const struct core_word *word, uint64_t token)
+{
+	_auto_(freep) bool *has = memory_zero(core->nodes.limit, sizeof(*has));
+	struct witnesses witnesses = { .has = has };
+	const struct job *job;
+
+	DL_FOREACH (core->owing, job)
+		if (is_meant(core, job, ic, pool, ids))
+			witnesses_add(core, job, &witnesses);
+	return witnesses_check(core, &witnesses, word, token);
+}
+
+void core_quarantine_release(struct core *core, const struct core_word *word,
+			     const char *driver, const char *pool_name,
+			     const char *ids, uint64_t token)
 {
 	_auto_(idset_destroyp) struct idset *set = NULL;
-	_auto_(freep) char *freed = NULL;
 	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
 	struct fairlead_error error = { 0 };
 	struct interconnect *ic = NULL;
@@ -169,12 +309,13 @@ void core_quarantine_release(struct core *core, const char *driver,
 				 "%s", error.text);
 		return;
 	}
+	if (!release_check(core, ic, pool, set, word, token))
+		return;
 	quarantined_copy(core, before);
 	DL_FOREACH_SAFE (core->owing, job, next)
-		if (core_interconnect(core, job) == ic && job->is_quarantined)
-			job_waive(core, job, pool, set);
-	freed = core_json_text(freed_json(core, before));
-	core_reply_done(core, token, freed);
+		if (is_meant(core, job, ic, pool, set))
+			job_waive(core, job, pool, set, word);
+	answer_freed(core, token, before);
 }
 
 /* --- nodes --- */
@@ -234,8 +375,8 @@ static bool fence_check(struct core *core, struct node *const *nodes,
 		if (nodes[i]->state == NODE_UP) {
 			core_reply_error(core, token, EDGE_ERROR_NODE_EBUSY,
 					 -EBUSY,
-					 "take the node down first, or use "
-					 "`fairlead quarantine release`",
+					 "take the node down first; one that "
+					 "is up is asked again and again",
 					 "node '%s' is up and can confirm "
 					 "by itself",
 					 nodes[i]->name);
@@ -252,7 +393,8 @@ static bool fence_check(struct core *core, struct node *const *nodes,
 	return false;
 }
 
-static void node_fence(struct core *core, struct node *node)
+static void node_fence(struct core *core, struct node *node,
+		       const struct core_word *word)
 {
 	/* The node's jobs change while they are looked at. */
 	uint32_t count = node->job_count;
@@ -266,7 +408,7 @@ static void node_fence(struct core *core, struct node *node)
 
 		if (!part_is_owed(part))
 			continue;
-		core_parts_confirmed(core, job, &part, 1, CONFIRM_WAIVED);
+		core_parts_confirmed(core, job, &part, 1, CONFIRM_WAIVED, word);
 		if (job->state >= JOB_RELEASED)
 			core_settle(core, job);
 	}
@@ -278,10 +420,10 @@ static void node_fence(struct core *core, struct node *node)
 	core_drain_settle(core, node);
 }
 
-void core_node_fence(struct core *core, const char *text, uint64_t token)
+void core_node_fence(struct core *core, const struct core_word *word,
+		     const char *text, uint64_t token)
 {
 	_auto_(freep) struct node **nodes = NULL;
-	_auto_(freep) char *freed = NULL;
 	struct idset *before[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
 	size_t count;
 
@@ -293,9 +435,8 @@ void core_node_fence(struct core *core, const char *text, uint64_t token)
 	for (size_t i = 0; i < count; i++)
 		nodes[i]->is_pinned = true;
 	for (size_t i = 0; i < count; i++)
-		node_fence(core, nodes[i]);
+		node_fence(core, nodes[i], word);
 	for (size_t i = 0; i < count; i++)
 		core_node_unpin(core, nodes[i]);
-	freed = core_json_text(freed_json(core, before));
-	core_reply_done(core, token, freed);
+	answer_freed(core, token, before);
 }

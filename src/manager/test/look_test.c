@@ -203,6 +203,45 @@ static void a_lane_that_is_in_the_way_is_looked_at_at_once(void **state)
 	assert_withheld(bed, "1024");
 }
 
+static void what_is_forced_is_looked_at_at_once(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_ROOT);
+	struct confirm confirm;
+	struct bed_node node;
+	uint64_t grant_id;
+	uint32_t key_id;
+
+	up_with(bed, "n0", NULL, &node);
+	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
+	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	bed_commit(bed);
+	bed_node_obey(&node, COMMAND_APPLY, 0);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	bed_ask(bed, client, "release", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	bed_commit(bed);
+	bed_node_obey(&node, COMMAND_REVOKE, -EBUSY);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	bed_ask(bed, client, "quarantine-release", "{s:s, s:s}", "pool", "vni",
+		"ids", "1024");
+	bed_commit(bed);
+	bed_expect_done(bed, client, -EBUSY);
+	assert_withheld(bed, "");
+	bed_ask(bed, client, "quarantine-release", "{s:s, s:s, s:b}", "pool",
+		"vni", "ids", "1024", "force", 1);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	assert_withheld(bed, "1024");
+	wait_ms(&node, 2 * SECOND_MS);
+	assert_true(take_look(&node, &confirm, &key_id));
+	answer(&node, &confirm, NULL, &usable);
+	assert_withheld(bed, "");
+}
+
 static void what_answers_nothing_changes_nothing(void **state)
 {
 	struct bed *bed = *state;
@@ -363,6 +402,7 @@ int main(void)
 		TEST(what_is_gone_is_free_without_a_registration),
 		TEST(what_is_new_is_withheld_without_a_registration),
 		TEST(a_lane_that_is_in_the_way_is_looked_at_at_once),
+		TEST(what_is_forced_is_looked_at_at_once),
 		TEST(what_answers_nothing_changes_nothing),
 		TEST(an_answer_from_before_a_revoke_is_not_taken),
 		TEST(an_idle_node_shows_that_it_follows_a_rotation),

@@ -305,3 +305,14 @@ void assert_contains(const char *text, const char *part)
 	if (strstr(text, part) == NULL)
 		fail_msg("'%s' is not in '%s'", part, text);
 }
+
+uint64_t released_busy(struct fixture *fixture, const char *key,
+		       const char *nodes, const char *options)
+{
+	uint64_t id = active(fixture, key, nodes, options);
+
+	assert_int_equal(release_id(fixture, id), -EINPROGRESS);
+	answer_all(fixture, open_fanout(fixture), -EBUSY, "in use");
+	assert_int_equal(job_state(fixture, id), JOB_RELEASED);
+	return id;
+}

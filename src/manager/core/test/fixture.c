@@ -145,6 +145,18 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 	assert_string_equal(effect->body, "{}");
 }
 
+static void on_look(void *ctx, const char *node)
+{
+	struct fixture *fixture = ctx;
+
+	if (!fixture->is_failing)
+		*APPEND(fixture->looks, fixture->look_count) =
+			memory_text(node);
+}
+
+const struct core_word word = { .uid = 77 };
+const struct core_word word_forced = { .uid = 77, .is_forced = true };
+
 static const struct core_ops ops = {
 	.store = on_store,
 	.reply = on_reply,
@@ -153,6 +165,7 @@ static const struct core_ops ops = {
 	.drain = on_drain,
 	.tell = on_tell,
 	.effect = on_effect,
+	.look = on_look,
 };
 
 static void on_edge(void *ctx, const char *edge)
@@ -328,6 +341,8 @@ static void told_free(struct fixture *fixture)
 	}
 	for (size_t i = 0; i < fixture->effect_count; i++)
 		free(fixture->effects[i].driver);
+	for (size_t i = 0; i < fixture->look_count; i++)
+		free(fixture->looks[i]);
 }
 
 void fixture_forget(struct fixture *fixture)
@@ -339,6 +354,7 @@ void fixture_forget(struct fixture *fixture)
 	fixture->drain_count = 0;
 	fixture->tell_count = 0;
 	fixture->effect_count = 0;
+	fixture->look_count = 0;
 }
 
 void fixture_destroy(struct fixture *fixture)
@@ -353,6 +369,7 @@ void fixture_destroy(struct fixture *fixture)
 	free(fixture->drains);
 	free(fixture->tells);
 	free(fixture->effects);
+	free(fixture->looks);
 	journal_clear(&fixture->journal);
 	HASH_ITER (hh, fixture->edges, edge, next) {
 		HASH_DEL(fixture->edges, edge);

@@ -94,6 +94,8 @@ struct fixture {
 	size_t tell_count;
 	struct told_effect *effects;
 	size_t effect_count;
+	char **looks; /* nodes to be asked what they have */
+	size_t look_count;
 	struct edge_count *edges;
 	uint64_t last_token;
 };
@@ -103,6 +105,9 @@ extern const struct core_caller slurm;
 extern const struct core_caller flux;
 extern const struct core_caller alice; /* uid 1001, no submitter */
 extern const struct core_caller bob;   /* uid 1002 */
+/* Words of the operator with uid 77, and what it insists on. */
+extern const struct core_word word;
+extern const struct core_word word_forced;
 
 /* cmocka set-up and tear-down: *state is a fixture with a started core. */
 int fixture_setup(void **state);
@@ -157,6 +162,10 @@ int release_job(struct fixture *fixture, const char *job);
 /* reserve, apply, all nodes answer 0: the grant id. */
 uint64_t active(struct fixture *fixture, const char *key, const char *nodes,
 		const char *options);
+
+/* The same, and it is over, and its nodes were all busy. */
+uint64_t released_busy(struct fixture *fixture, const char *key,
+		       const char *nodes, const char *options);
 
 /* The answer with that token, or NULL. */
 const struct told_reply *reply_to(const struct fixture *fixture,

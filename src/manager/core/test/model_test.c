@@ -21,7 +21,7 @@
 #define STEPS 6000
 
 static size_t hits[512]; /* by edge, over all seeds */
-static uint64_t applied, busy, lost, doubled, refused;
+static uint64_t applied, busy, lost, doubled, refused, forced;
 
 static void edges_add(const struct fixture *f)
 {
@@ -80,6 +80,7 @@ static void run(uint64_t seed, int verify_every)
 	lost += world.lost;
 	doubled += world.doubled;
 	refused += world.refused;
+	forced += world.forced;
 	world_fini(&world);
 }
 
@@ -103,17 +104,20 @@ static void no_identifier_is_held_twice_and_none_is_lost(void **state)
 		printf("seed %llu\n", (unsigned long long)i);
 		run(i, is_long ? 7 : 29);
 	}
-	printf("applied %llu busy %llu lost %llu doubled %llu refused %llu\n",
+	printf("applied %llu busy %llu lost %llu doubled %llu refused %llu "
+	       "forced %llu\n",
 	       (unsigned long long)applied, (unsigned long long)busy,
 	       (unsigned long long)lost, (unsigned long long)doubled,
-	       (unsigned long long)refused);
+	       (unsigned long long)refused, (unsigned long long)forced);
+	assert_true(forced > 0);
 }
 
 /* What this world does not do; each has a test of its own. */
 static const char *const elsewhere[] = {
 	"limit:",
 	"recovery:",
-	"error:quarantine-release:",
+	"error:quarantine-release:-EINVAL",
+	"error:quarantine-release:-ENOENT",
 	"error:register:",
 	"error:reserve:-EPERM",
 	"error:apply:-EPERM",

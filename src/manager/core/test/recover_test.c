@@ -128,16 +128,16 @@ static void nodes_are_waived_by_name(void **state)
 
 	recover(f);
 	nodes_up(f, 5);
-	core_recover_waive(f->core, "n[4-8]", 99);
+	core_recover_waive(f->core, &word, "n[4-8]", 99);
 	assert_string_equal(json_string_value(json_object_get(
 				    reply_to(f, 99)->members, "awaited")),
 			    "n9");
-	core_recover_waive(f->core, "nobody", 100);
+	core_recover_waive(f->core, &word, "nobody", 100);
 	assert_int_equal(reply_to(f, 100)->result, -ENOENT);
-	core_recover_waive(f->core, "n9", 101);
+	core_recover_waive(f->core, &word, "n9", 101);
 	assert_string_equal(awaited(f), "over");
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
-	core_recover_waive(f->core, "n9", 102);
+	core_recover_waive(f->core, &word, "n9", 102);
 	assert_int_equal(reply_to(f, 102)->result, 0);
 }
 
@@ -147,7 +147,7 @@ static void a_restart_awaits_only_the_others(void **state)
 
 	recover(f);
 	nodes_up(f, 3);
-	core_recover_waive(f->core, "n3", 99);
+	core_recover_waive(f->core, &word, "n3", 99);
 	fixture_restart(f);
 	assert_string_equal(awaited(f), "n[4-9]");
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), -EAGAIN);

@@ -520,6 +520,65 @@ static void effect_ends(struct world *world)
 			 chance(world, 80) ? 0 : -EIO, "{}");
 }
 
+/* One that was released and is still owed, or NULL. */
+static const struct job *some_quarantined(struct world *world)
+{
+	const struct job *job = world->fixture->core->owing;
+	size_t skipped = below(world, 8);
+
+	for (; job != NULL; job = job->next)
+		if (job->is_quarantined && job->driver == 0 &&
+		    job->id_counts[0] > 0 && skipped-- == 0)
+			return job;
+	return NULL;
+}
+
+/* Has a node that owes it no power any more, and has none of them? */
+static bool is_word_true(const struct world *world, const struct job *job)
+{
+	for (size_t n = 0; n < WORLD_NODES; n++) {
+		const struct node *node = nodes_find(
+			&world->fixture->core->nodes, world->nodes[n].name);
+		const struct part *part =
+			node == NULL ? NULL : job_part(job, node->index);
+
+		if (part != NULL && part_is_owed(part) &&
+		    world->nodes[n].is_on && node->state != NODE_UP)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A word may be wrong about a node that is up: it is refused, and when it is
+ * forced it does no harm.
+ */
+static void operator_gives_back(struct world *world)
+{
+	struct fixture *f = world->fixture;
+	const struct job *job = some_quarantined(world);
+	const struct core_word *say = chance(world, 50) ? &word_forced : &word;
+	char ids[16];
+	bool is_up = false;
+
+	if (job == NULL || !is_word_true(world, job))
+		return;
+	for (uint32_t i = 0; i < job->part_count; i++)
+		is_up |= part_is_owed(&job->parts[i]) &&
+			 nodes_at(&f->core->nodes, job->parts[i].node)->state ==
+				 NODE_UP;
+	snprintf(ids, sizeof(ids), "%u",
+		 job->ids[below(world, job->id_counts[0])]);
+	if (!idset_has(f->core->interconnects.list[0].pools[0].quarantined,
+		       (uint32_t)atoi(ids)))
+		return;
+	core_quarantine_release(f->core, say, "fake", "vni", ids,
+				++f->last_token);
+	assert_int_equal(last_reply(f)->result,
+			 is_up && !say->is_forced ? -EBUSY : 0);
+	world->forced += is_up && say->is_forced;
+}
+
 static void operator_acts(struct world *world)
 {
 	static const char *const universes[] = { "1024-1039", "1026-1041",
@@ -530,7 +589,11 @@ static void operator_acts(struct world *world)
 	struct fairlead_error error;
 	char *changes;
 
-	switch (below(world, 7)) {
+	switch (below(world, 9)) {
+	case 7:
+	case 8:
+		operator_gives_back(world);
+		return;
 	case 0:
 		core_node_drain(f->core, name, true, "dust", ++f->last_token);
 		return;
@@ -542,7 +605,7 @@ static void operator_acts(struct world *world)
 	case 2:
 		/* The word of an operator is true in this world. */
 		if (!world->nodes[n].is_on)
-			core_node_fence(f->core, name, ++f->last_token);
+			core_node_fence(f->core, &word, name, ++f->last_token);
 		return;
 	case 3:
 		fixture_setting(f, "vni", universes[below(world, 3)]);

@@ -92,7 +92,7 @@ struct world {
 	uint64_t step;
 	size_t job;   /* number of the last one */
 	bool is_calm; /* nothing is lost, nothing is busy */
-	uint64_t applied, busy, lost, doubled, refused;
+	uint64_t applied, busy, lost, doubled, refused, forced;
 };
 
 void world_init(struct world *world, uint64_t seed);
