@@ -285,10 +285,20 @@ static void run_quarantine(struct call *call)
 						       (uint64_t)after));
 }
 
+/* What an operator asks for is kept with who it was, whatever comes of it. */
+static void log_act(const struct call *call)
+{
+	_auto_(freep) char *text = json_dumps(call->message, JSON_COMPACT);
+
+	log_info(call->engine->log, "an operator asks uid=%u request=%s",
+		 call->caller.uid, text == NULL ? "" : text);
+}
+
 /* Who says it, and whether it was said again. */
 static int read_word(const struct call *call, struct core_word *ret_word,
 		     struct fairlead_error *ret_error)
 {
+	log_act(call);
 	*ret_word = (struct core_word){ .uid = call->caller.uid };
 	return members_bool(call->message, "force", MEMBER_OPTIONAL,
 			    &ret_word->is_forced, ret_error);
@@ -361,6 +371,7 @@ static void change_drain(struct call *call, bool is_drained)
 	struct fairlead_error error;
 	const char *nodes;
 
+	log_act(call);
 	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
 			 &error) < 0 ||
 	    members_text(call->message, "reason",

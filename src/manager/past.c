@@ -83,10 +83,14 @@ static void take_free(struct past *past, const json_t *context)
 static void take_confirm(struct past *past, const json_t *context,
 			 json_t *moment)
 {
-	json_t *late =
-		json_pack("{s:O?, s:O?, s:O?}", "nodes",
-			  json_object_get(context, "nodes"), "how",
-			  json_object_get(context, "how"), "since", moment);
+	json_t *late;
+
+	/* Before the end it was no news of the quarantine. */
+	if (json_object_get(past->item, "ended") == NULL)
+		return;
+	late = json_pack("{s:O?, s:O?, s:O?}", "nodes",
+			 json_object_get(context, "nodes"), "how",
+			 json_object_get(context, "how"), "since", moment);
 
 	if (json_array_append_new(past->confirmed, late) < 0)
 		past->is_ok = false;

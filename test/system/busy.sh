@@ -175,6 +175,20 @@ expect_exit 0 on n0 -- fairlead clean --all --dry-run
 expect_objects 2 n0 n1
 fairlead release "$grant"
 
+it 'a lane that is cleaned away under a job leaves a trace'
+grant=$(reserve jm/traces 'n[0-1]')
+fairlead apply "$grant"
+expect_exit 0 fairlead apply "$grant"
+expect_exit 0 on n1 -- fairlead clean --all
+wait_for eval '[ "$(event "$grant" confirm)" != "[]" ]'
+holds "$(event "$grant" confirm)" '. == [{nodes: "n1", how: "revoked"}]'
+expect_exit 1 fairlead apply "$grant"
+expect_error 'the lane was applied, and is gone from n1'
+grep -q 'an operator asks uid=0 request=.*"op":"clean".*"all":true' \
+	"$FAIRLEAD_CLUSTER"/n1/log/*.log || fail 'nobody knows who cleaned'
+fairlead release "$grant"
+expect_clean
+
 stick() { # stick KEY: of a job on n1 that is over, a VNI that waits; into $vni
 	grant=$(reserve "$1" n1)
 	fairlead apply "$grant"

@@ -6,7 +6,8 @@
  * node that failed and why; it is given when that undo is over.
  *
  * A part counts as applied when the node answered in the incarnation in which
- * it was asked. Whoever calls while an apply is under way gets its answer.
+ * it was asked. Whoever calls while an apply is under way gets its answer; who
+ * calls after it, whether the lane is still there.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -297,6 +298,30 @@ static void refuse_unknown(struct core *core, uint64_t grant_id, uint64_t token)
 				 NULL, "no such grant");
 }
 
+/* It was applied; is it so still, on every node? */
+static void repeat(struct core *core, const struct job *job, uint64_t token)
+{
+	_auto_(freep) const char **names =
+		memory_zero(job->part_count, sizeof(*names));
+	_auto_(freep) char *nodes = NULL;
+	size_t count = 0;
+
+	for (uint32_t i = 0; job->has_lane && i < job->part_count; i++)
+		if (job->parts[i].state != PART_APPLIED)
+			names[count++] =
+				nodes_at(&core->nodes, job->parts[i].node)
+					->name;
+	if (count == 0) {
+		core_hit(core, EDGE_APPLY_REPEAT);
+		core_reply_done(core, token, "{}");
+		return;
+	}
+	nodes = memory_check(hostlist_format(names, count));
+	core_reply_error(core, token, EDGE_ERROR_APPLY_ESTALE, -ESTALE,
+			 "release the grant, and reserve anew",
+			 "the lane was applied, and is gone from %s", nodes);
+}
+
 void core_apply(struct core *core, const struct core_caller *caller,
 		uint64_t grant_id, uint64_t token)
 {
@@ -309,8 +334,7 @@ void core_apply(struct core *core, const struct core_caller *caller,
 		core_reply_error(core, token, EDGE_ERROR_APPLY_EPERM, -EPERM,
 				 NULL, "not permitted to apply this grant");
 	} else if (job->state == JOB_ACTIVE) {
-		core_hit(core, EDGE_APPLY_REPEAT);
-		core_reply_done(core, token, "{}");
+		repeat(core, job, token);
 	} else if (job->state > JOB_ACTIVE) {
 		core_reply_error(core, token, EDGE_ERROR_APPLY_ESTALE, -ESTALE,
 				 "see `fairlead eventlog`",

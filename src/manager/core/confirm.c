@@ -82,7 +82,7 @@ void core_parts_confirmed(struct core *core, struct job *job,
 	}
 	if (job->state == JOB_ACTIVE && how == CONFIRM_FENCED)
 		reset_event(core, job, parts[0]);
-	else if (job->state >= JOB_RELEASED || how == CONFIRM_WAIVED)
+	else if (job->state != JOB_RELEASING || how == CONFIRM_WAIVED)
 		confirm_event(core, job, parts, count, how, word);
 	if (count > 1)
 		core_store_job(core, job);

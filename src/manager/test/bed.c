@@ -295,6 +295,7 @@ static void on_line(void *sink_data, enum log_level level, const char *line)
 	struct bed *bed = sink_data;
 
 	bed->warning_count += level == LOG_LEVEL_WARNING;
+	snprintf(bed->last_line, sizeof(bed->last_line), "%s", line);
 }
 
 void bed_start(struct bed *bed, uint64_t epoch, bool is_recovery)

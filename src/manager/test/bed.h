@@ -73,6 +73,7 @@ struct bed {
 	const char *reconfigure_nodes;
 	struct log log;
 	unsigned int warning_count;
+	char last_line[LOG_LINE_MAX]; /* of the log */
 	uint64_t peer_last;
 	uint64_t id_last;
 };

@@ -486,6 +486,34 @@ static void metrics_count_requests_by_op(void **state)
 	json_decref(answer);
 }
 
+static void what_an_operator_asks_is_logged_with_the_uid(void **state)
+{
+	static const struct {
+		const char *op, *members;
+	} asked[] = {
+		{ "node-fence", "{\"nodes\":\"n9\"}" },
+		{ "node-drain", "{\"nodes\":\"n9\",\"reason\":\"dust\"}" },
+		{ "quarantine-release",
+		  "{\"pool\":\"vni\",\"ids\":\"1030\",\"force\":true}" },
+		{ "recover-waive", "{\"nodes\":\"n9\"}" },
+	};
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_ROOT);
+	char wanted[64];
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		json_auto_t *members = json_loads(asked[i].members, 0, NULL);
+
+		bed_ask(bed, client, asked[i].op, "O", members);
+		bed_commit(bed);
+		snprintf(wanted, sizeof(wanted), "\"op\":\"%s\"", asked[i].op);
+		assert_non_null(strstr(bed->last_line,
+				       "an operator asks uid=0 request={"));
+		assert_non_null(strstr(bed->last_line, wanted));
+		json_decref(bed_expect(bed, client, i == 2 ? -EINVAL : 0));
+	}
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -507,6 +535,7 @@ int main(void)
 		TEST(explain_tells_the_past_of_what_is_gone),
 		TEST(reconfigure_says_what_changed_or_all_errors),
 		TEST(metrics_count_requests_by_op),
+		TEST(what_an_operator_asks_is_logged_with_the_uid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -500,6 +500,30 @@ static void more_different_texts_than_fit_are_counted(void **state)
 		free((char *)answers[i].node);
 }
 
+static void a_repeated_apply_says_where_the_lane_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id, bare;
+
+	nodes_up(f, 3);
+	id = active(f, "slurm/1/0", "n[0-2]", "");
+	assert_int_equal(apply(f, id), 0);
+	/* Taken back by its own epilog; and rebooted. */
+	confirm(f, "n0", id, 0, "");
+	assert_int_equal(apply(f, id), -ESTALE);
+	assert_contains(last_reply(f)->text, "gone from n0");
+	node_boot(f, "n2");
+	node_up(f, "n2");
+	assert_int_equal(apply(f, id), -ESTALE);
+	assert_contains(last_reply(f)->text, "gone from n[0,2]");
+	assert_int_equal(job_state(f, id), JOB_ACTIVE);
+	/* What has no lane cannot lose it. */
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", "off"), 0);
+	bare = last_grant(f);
+	assert_int_equal(apply(f, bare), 0);
+	assert_int_equal(apply(f, bare), 0);
+}
+
 #define T(name) \
 	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -526,6 +550,7 @@ int main(void)
 		T(the_apply_floor_is_below_what_may_still_be_applied),
 		T(what_nodes_say_stays_one_line_of_json),
 		T(more_different_texts_than_fit_are_counted),
+		T(a_repeated_apply_says_where_the_lane_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

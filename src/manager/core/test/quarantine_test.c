@@ -83,6 +83,7 @@ static void a_strangers_word_is_acknowledged_and_no_more(void **state)
 static void a_node_may_confirm_before_it_is_asked(void **state)
 {
 	struct fixture *f = *state;
+	json_auto_t *confirmed = NULL;
 	uint64_t id;
 
 	nodes_up(f, 2);
@@ -90,7 +91,14 @@ static void a_node_may_confirm_before_it_is_asked(void **state)
 	/* Its epilog has taken the lane back. */
 	confirm(f, "n0", id, 0, "");
 	assert_int_equal(job_state(f, id), JOB_ACTIVE);
-	assert_string_equal(events(f, id), "request fake-net apply applied");
+	assert_string_equal(events(f, id),
+			    "request fake-net apply applied confirm");
+	confirmed = event(f, id, "confirm");
+	assert_string_equal(
+		json_string_value(json_object_get(confirmed, "how")),
+		"revoked");
+	assert_string_equal(
+		json_string_value(json_object_get(confirmed, "nodes")), "n0");
 	assert_int_equal(edge_hits(f, "confirm:early"), 1);
 	verify(f);
 	release_id(f, id);
