@@ -16,11 +16,16 @@ static const struct option_spec ask_options[] = {
 	{ 0 },
 };
 
+static const struct option_spec waive_options[] = {
+	OPTION_FORCE, OPTION_JSON, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
+};
+
 static const struct option_spec recover_options[] = {
 	{ .name = "waive",
 	  .letter = 'w',
 	  .value = "NODES",
 	  .help = "go on without hearing these nodes" },
+	OPTION_FORCE,
 	OPTION_JSON,
 	OPTION_SOCKET,
 	OPTION_TIMEOUT,
@@ -82,7 +87,9 @@ static int waive(struct cli *cli, const char *nodes)
 {
 	json_auto_t *answer = NULL;
 	const char *awaited;
-	int code = ask(cli, "recover-waive", json_pack("{s:s}", "nodes", nodes),
+	int code = ask(cli, "recover-waive",
+		       json_pack("{s:s, s:o*}", "nodes", nodes, "force",
+				 cli_flag(cli, "force") ? json_true() : NULL),
 		       &answer);
 
 	if (code != EXIT_DONE)
@@ -196,8 +203,9 @@ static const struct subcommand waive_command = {
 	.name = "waive",
 	.summary = "Let a recovery go on without hearing these nodes",
 	.arguments = "NODES",
-	.details = "Whoever does this says that they hold nothing.",
-	.options = ask_options,
+	.details = "Whoever does this says that they hold nothing. More than 8 "
+		   "nodes and 5 % of them\ntake a --force.",
+	.options = waive_options,
 	.arguments_min = 1,
 	.arguments_max = 1,
 	.run = run_waive,

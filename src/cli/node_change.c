@@ -15,20 +15,19 @@ static const struct option_spec drain_options[] = {
 };
 
 static const struct option_spec fence_options[] = {
-	OPTION_JSON,
-	OPTION_SOCKET,
-	OPTION_TIMEOUT,
-	{ 0 },
+	OPTION_FORCE, OPTION_JSON, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
 };
 
 static int change(struct cli *cli, const char *op, json_t **ret_answer)
 {
 	const char *reason = cli_option(cli, "reason");
+	json_t *force = cli_flag(cli, "force") ? json_true() : NULL;
 	int code;
 
 	code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, op,
-			  json_pack("{s:s, s:s*}", "nodes",
-				    cli_argument(cli, 0), "reason", reason),
+			  json_pack("{s:s, s:s*, s:o*}", "nodes",
+				    cli_argument(cli, 0), "reason", reason,
+				    "force", force),
 			  ret_answer);
 	if (code == EXIT_DONE && cli_flag(cli, "json"))
 		return output_json(cli, *ret_answer);
@@ -90,7 +89,8 @@ const struct subcommand node_fence_command = {
 		"For nodes that are gone: switched off, or taken out. What "
 		"waits for them becomes free.\nWhoever does this says that "
 		"they cannot use their lanes any more; if they can, two jobs\n"
-		"share a lane. A node that reboots is fenced by itself.",
+		"share a lane. A node that reboots is fenced by itself. More "
+		"than 8 grants and 5 % of\nthem take a --force.",
 	.options = fence_options,
 	.arguments_min = 1,
 	.arguments_max = 1,

@@ -214,6 +214,13 @@ struct core_selector {
 	const char *job; /* SUBMITTER/JOB: all its grants */
 };
 
+/*
+ * What an operator says may touch this much: CORE_WORD_FEW grants (or nodes, of
+ * a recovery), or 1 in CORE_WORD_SHARE. Above both it is -E2BIG, unless forced.
+ */
+#define CORE_WORD_FEW   8
+#define CORE_WORD_SHARE 20
+
 /* What an operator says is so, and nobody can check: it stands in events. */
 struct core_word {
 	uid_t uid;

@@ -93,9 +93,14 @@ void core_recover_waive(struct core *core, const struct core_word *word,
 	_auto_(freep) struct node **nodes = NULL;
 	_auto_(freep) char *awaited = NULL;
 	_auto_(freep) char *members = NULL;
-	size_t count;
+	size_t count, touched = 0, configured = 0;
 
 	if (!core_nodes_named(core, text, token, &nodes, &count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		touched += core_is_awaited(core, nodes[i]);
+	nodes_foreach(node, &core->nodes) configured += node->is_configured;
+	if (!core_word_check(core, word, touched, configured, "nodes", token))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (!core_is_awaited(core, nodes[i]))

@@ -420,6 +420,10 @@ void core_tell_tick(struct core *core, uint64_t now_ms);
 
 /* --- waive.c --- */
 
+/* False, and it is answered: it touches too many to be said once only. */
+bool core_word_check(struct core *core, const struct core_word *word,
+		     size_t touched, size_t all, const char *what,
+		     uint64_t token);
 /* Host list to nodes, for an operator; false: wrong, and it is answered. */
 bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 		      struct node ***ret_nodes, size_t *ret_count);

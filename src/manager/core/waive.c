@@ -14,6 +14,20 @@
 #include "manager/core/event.h"
 #include "manager/core/state.h"
 
+bool core_word_check(struct core *core, const struct core_word *word,
+		     size_t touched, size_t all, const char *what,
+		     uint64_t token)
+{
+	if (word->is_forced || touched <= CORE_WORD_FEW ||
+	    touched * CORE_WORD_SHARE <= all)
+		return true;
+	core_reply_error(core, token, EDGE_LIMIT_WORD, -E2BIG,
+			 "see that all of them are meant, then say --force",
+			 "%zu of %zu %s would be touched, more than %d %%",
+			 touched, all, what, 100 / CORE_WORD_SHARE);
+	return false;
+}
+
 /* --- what has become free --- */
 
 static void quarantined_copy(
@@ -282,11 +296,17 @@ static bool release_check(struct core *core, const struct interconnect *ic,
 	_auto_(freep) bool *has = memory_zero(core->nodes.limit, sizeof(*has));
 	struct witnesses witnesses = { .has = has };
 	const struct job *job;
+	size_t touched = 0;
 
-	DL_FOREACH (core->owing, job)
-		if (is_meant(core, job, ic, pool, ids))
-			witnesses_add(core, job, &witnesses);
-	return witnesses_check(core, &witnesses, word, token);
+	DL_FOREACH (core->owing, job) {
+		if (!is_meant(core, job, ic, pool, ids))
+			continue;
+		touched++;
+		witnesses_add(core, job, &witnesses);
+	}
+	return witnesses_check(core, &witnesses, word, token) &&
+	       core_word_check(core, word, touched, core->jobs.count, "grants",
+			       token);
 }
 
 void core_quarantine_release(struct core *core, const struct core_word *word,
@@ -364,9 +384,32 @@ bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 	return true;
 }
 
+/* How many grants these nodes owe something of. */
+static size_t owed_jobs(const struct core *core, struct node *const *nodes,
+			size_t count)
+{
+	_auto_(freep) bool *has =
+		memory_zero(core->jobs.slot_capacity, sizeof(*has));
+	size_t owed_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t n = 0; n < nodes[i]->job_count; n++) {
+			uint32_t slot = nodes[i]->jobs[n];
+			const struct job *job = jobs_at(&core->jobs, slot);
+
+			if (has[slot] ||
+			    !part_is_owed(job_part(job, nodes[i]->index)))
+				continue;
+			has[slot] = true;
+			owed_count++;
+		}
+	}
+	return owed_count;
+}
+
 /* False, and it is answered: the word cannot be taken. */
-static bool fence_check(struct core *core, struct node *const *nodes,
-			size_t count, uint64_t token)
+static bool fence_check(struct core *core, const struct core_word *word,
+			struct node *const *nodes, size_t count, uint64_t token)
 {
 	uint64_t jobs = 0;
 
@@ -384,7 +427,9 @@ static bool fence_check(struct core *core, struct node *const *nodes,
 		}
 	}
 	if (jobs <= CORE_FENCED_JOBS_MAX)
-		return true;
+		return core_word_check(core, word,
+				       owed_jobs(core, nodes, count),
+				       core->jobs.count, "grants", token);
 	core_reply_error(core, token, EDGE_ERROR_NODE_EINVAL, -EINVAL,
 			 "name fewer nodes",
 			 "the nodes have %" PRIu64
@@ -429,7 +474,7 @@ void core_node_fence(struct core *core, const struct core_word *word,
 
 	if (!core_nodes_named(core, text, token, &nodes, &count))
 		return;
-	if (!fence_check(core, nodes, count, token))
+	if (!fence_check(core, word, nodes, count, token))
 		return;
 	quarantined_copy(core, before);
 	for (size_t i = 0; i < count; i++)

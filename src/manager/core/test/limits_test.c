@@ -139,7 +139,7 @@ static void grants_of_fenced_nodes(void **state)
 	core_node_fence(f->core, &word, "n[0-7]", 1);
 	assert_int_equal(reply_to(f, 1)->result, -EINVAL);
 	assert_contains(reply_to(f, 1)->text, "4104 grants");
-	core_node_fence(f->core, &word, "n[0-6]", 2);
+	core_node_fence(f->core, &word_forced, "n[0-6]", 2);
 	assert_int_equal(reply_to(f, 2)->result, 0);
 }
 

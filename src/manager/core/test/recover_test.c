@@ -247,6 +247,28 @@ static void live_grants_go_on(void **state)
 	assert_true(is_gone(f, id));
 }
 
+static void a_recovery_without_many_nodes_is_to_be_said_again(void **state)
+{
+	struct fixture *f = *state;
+	struct fairlead_error error;
+	char *awaited;
+
+	core_destroy(f->core);
+	f->core = NULL;
+	assert_int_equal(fixture_start(f, true, &error), 0);
+	core_recover_waive(f->core, &word, "n[0-8]", 99);
+	assert_int_equal(reply_to(f, 99)->result, -E2BIG);
+	assert_contains(reply_to(f, 99)->text, "9 of 10 nodes");
+	assert_true(core_is_recovering(f->core, &awaited));
+	assert_string_equal(awaited, "n[0-9]");
+	free(awaited);
+	core_recover_waive(f->core, &word_forced, "n[0-8]", 100);
+	assert_int_equal(reply_to(f, 100)->result, 0);
+	assert_true(core_is_recovering(f->core, &awaited));
+	assert_string_equal(awaited, "n9");
+	free(awaited);
+}
+
 #define T(name) \
 	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -265,6 +287,7 @@ int main(void)
 		T(a_node_that_comes_is_awaited),
 		T(without_nodes_it_is_over_at_once),
 		T(live_grants_go_on),
+		T(a_recovery_without_many_nodes_is_to_be_said_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdio.h>
 
 #include "manager/core/test/fixture.h"
@@ -319,6 +320,64 @@ static void operators_lists_are_checked_whole(void **state)
 	assert_contains(reply_to(f, 5)->text, "16384");
 }
 
+static void over_jobs(struct fixture *f, int count)
+{
+	char key[32];
+
+	for (int i = 0; i < count; i++) {
+		snprintf(key, sizeof(key), "slurm/%d/0", 100 + i);
+		released_busy(f, key, "n0", "");
+	}
+}
+
+static void a_word_that_touches_many_is_to_be_said_again(void **state)
+{
+	struct fixture *f = *state;
+
+	nodes_up(f, 1);
+	over_jobs(f, 9);
+	core_node_lost(f->core, "n0");
+	assert_int_equal(waive_ids(f, "fake", "vni", "1024-1032"), -E2BIG);
+	assert_contains(last_reply(f)->text, "9 of 9 grants");
+	assert_contains(last_reply(f)->hint, "--force");
+	core_node_fence(f->core, &word, "n0", 99);
+	assert_int_equal(reply_to(f, 99)->result, -E2BIG);
+	assert_string_equal(vnis(f, "quarantined"), "1024-1032");
+	/* A handful is not many. */
+	assert_int_equal(waive_ids(f, "fake", "vni", "1024"), 0);
+	core_node_fence(f->core, &word, "n0", 100);
+	assert_int_equal(reply_to(f, 100)->result, 0);
+	assert_string_equal(vnis(f, "quarantined"), "");
+}
+
+static void a_forced_word_may_touch_many(void **state)
+{
+	struct fixture *f = *state;
+
+	nodes_up(f, 1);
+	over_jobs(f, 9);
+	core_node_lost(f->core, "n0");
+	assert_int_equal(force_ids(f, "1024-1032"), 0);
+	assert_string_equal(answered(f, "freed"), "1024-1032");
+}
+
+static void many_are_few_among_many_more(void **state)
+{
+	struct fixture *f = *state;
+	char key[32];
+
+	nodes_up(f, 1);
+	over_jobs(f, 9);
+	core_node_lost(f->core, "n0");
+	for (int i = 0; i < 171; i++) {
+		assert_int_equal(waive_ids(f, "fake", "vni", "1024-1032"),
+				 -E2BIG);
+		snprintf(key, sizeof(key), "slurm/%d/0", 1000 + i);
+		assert_int_equal(reserve(f, key, "n1", "off"), 0);
+	}
+	assert_int_equal(waive_ids(f, "fake", "vni", "1024-1032"), 0);
+}
+
 #define T(name) \
 	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -336,6 +395,9 @@ int main(void)
 		T(a_word_that_was_wrong_comes_out),
 		T(a_fence_while_the_apply_is_under_way),
 		T(operators_lists_are_checked_whole),
+		T(a_word_that_touches_many_is_to_be_said_again),
+		T(a_forced_word_may_touch_many),
+		T(many_are_few_among_many_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
