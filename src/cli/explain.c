@@ -181,7 +181,11 @@ static void print_grant(struct cli *cli, const json_t *grant)
 	const json_t *quarantined = json_object_get(grant, "quarantined");
 
 	print_head(cli->out, grant);
-	print_holds(cli, json_object_get(grant, "holds"));
+	if (json_is_false(json_object_get(grant, "has_lane")))
+		fprintf(cli->out, "It has no lane: there is nothing to apply "
+				  "on its nodes.\n");
+	else
+		print_holds(cli, json_object_get(grant, "holds"));
 	print_waits(cli->out, json_object_get(grant, "waits"));
 	if (json_object_size(quarantined) > 0) {
 		_auto_(freep) char *ids = output_ids(quarantined);

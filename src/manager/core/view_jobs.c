@@ -111,7 +111,8 @@ static json_t *holds_json(const struct core *core, const struct job *job)
 					nodes_at(&core->nodes, part->node)
 						->name;
 		}
-		if (count == 0)
+		/* Where there is no lane nothing is, or will be, pending. */
+		if (count == 0 || !job->has_lane)
 			continue;
 		text = memory_check(hostlist_format(names, count));
 		item = memory_check(json_object());
@@ -167,6 +168,8 @@ static json_t *explain_json(const struct core *core, const struct job *job,
 		  job->reason != REASON_NONE
 			  ? job_reason_name((enum job_reason)job->reason)
 			  : job->empty_reason);
+	json_object_set_new(item, "has_lane",
+			    memory_check(json_boolean(job->has_lane)));
 	view_set(item, "holds", holds_json(core, job));
 	view_set(item, "waits", waits_json(core, job));
 	view_set(item, "quarantined",

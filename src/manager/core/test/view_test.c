@@ -313,6 +313,26 @@ static void explain_says_what_is_waited_for(void **state)
 	json_decref(view);
 }
 
+static void explain_says_that_there_is_nothing_to_apply(void **state)
+{
+	const struct core_selector selector = { .key = "slurm/1/0" };
+	struct fixture *f = *state;
+	struct fairlead_error error;
+	json_auto_t *view = NULL;
+	const json_t *grant;
+
+	nodes_up(f, 1);
+	assert_int_equal(reserve(f, "slurm/1/0", "n0", "off"), 0);
+	assert_int_equal(apply(f, last_grant(f)), 0);
+	assert_int_equal(
+		core_view_explain(f->core, &root, &selector, &view, &error), 0);
+	grant = json_array_get(json_object_get(view, "grants"), 0);
+	assert_string_equal(json_string_value(json_object_get(grant, "state")),
+			    "active");
+	assert_true(json_is_false(json_object_get(grant, "has_lane")));
+	assert_int_equal(json_array_size(json_object_get(grant, "holds")), 0);
+}
+
 static void explain_is_for_owners(void **state)
 {
 	struct fixture *f = *state;
@@ -680,6 +700,7 @@ int main(void)
 		T(explain_says_where_and_why),
 		T(explain_says_what_is_missing),
 		T(explain_says_what_is_waited_for),
+		T(explain_says_that_there_is_nothing_to_apply),
 		T(explain_is_for_owners),
 		T(explain_knows_what_is_gone),
 		T(explain_knows_what_is_gone_without_events),
