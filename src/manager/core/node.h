@@ -141,4 +141,3 @@ bool node_is(const struct node *node,
 /* Hex, of 32 digits; "" when none has registered. */
 void node_incarnation_format(const struct node *node,
 			     char text[NODE_INCARNATION * 2 + 1]);
-
