@@ -176,11 +176,17 @@ test ! -e "$work/other"
 
 it 'a full disk is said, and nothing is left of what was begun'
 mkdir "$work/tiny"
-mapped=(--map-root-user)
-! $is_root || mapped=()
+# Who is not root is root for the mount only.
+as_root=(unshare --mount)
+as_self=()
+if ! $is_root; then
+	as_root+=(--map-root-user)
+	as_self=(unshare --map-user="$(id -u)" --map-group="$(id -g)")
+fi
 # shellcheck disable=SC2016  # expanded by the shell inside
-expect_exit 1 unshare "${mapped[@]}" --mount sh -c 'mount -t tmpfs -o size=40k tmpfs "$1" &&
-	{ fairlead cluster up --dir "$1/cluster" || { ls "$1" && exit 1; }; }' sh "$work/tiny"
+expect_exit 1 "${as_root[@]}" sh -c 'mount -t tmpfs -o size=40k tmpfs "$1" && shift &&
+	"$@"' sh "$work/tiny" "${as_self[@]}" sh -c 'fairlead cluster up --dir "$1/cluster" ||
+	{ ls "$1" && exit 1; }' sh "$work/tiny"
 expect_error 'No space left on device'
 is "$out" '' 'files that are left'
 
