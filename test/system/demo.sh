@@ -25,7 +25,7 @@ fi
 pass_claim
 need_somebody
 it 'as a plain user: all but what needs a second one, and it says so'
-demo somebody "$user_root/examples/demo" "$user_build"
+demo somebody "$root/examples/demo" "$build"
 has "$out" 'You are not root' 'what it says'
 pass_claim
 printf '1..%d\n' "$claim_count" >&3

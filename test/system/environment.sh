@@ -5,6 +5,7 @@
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+need_others
 cluster_up -N 2 --nics 3 -s slingshot.vni_pool=1024-1031
 
 # environment NODE OPTION...: of 'fairlead env', with what an outer job left

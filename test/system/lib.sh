@@ -16,12 +16,27 @@
 # shellcheck disable=SC2034  # stories use what is set here
 
 set -Eeuo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=$(realpath "${FAIRLEAD_BUILD:-$root/build}")
+
+# anybody COMMAND...: as a user whom nobody knows; root's to say
+anybody() {
+	setpriv --reuid 2005 --regid 2005 --clear-groups "$@"
+}
+
+# Other users have parts in root's stories. In a closed home, such as root's
+# own, they could not reach the checkout: there each story sees it at /mnt.
+if [ "$(id -u)" -eq 0 ] && [ "$root" != /mnt ] && ! anybody test -x "$build" &&
+	[[ $build == "$root"/* ]]; then
+	# shellcheck disable=SC2016  # expanded by the shell inside
+	exec unshare --mount sh -c 'mount --bind "$1" /mnt && FAIRLEAD_BUILD=$2 exec "$3"' \
+		sh "$root" "/mnt/${build#"$root"/}" "/mnt/test/system/$(basename "$0")"
+fi
 exec 3>&1 1>&2 </dev/null
 
 WAIT_S=60 # the bound of wait_for, far beyond what anything here needs
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=$(realpath "${FAIRLEAD_BUILD:-$root/build}")
 tools=$build/test/system
 softnic=$build/src/emu/cxi/daemon/fairlead-softnic
 fairleadd=$build/src/fairleadd/fairleadd
@@ -98,32 +113,26 @@ need_root() { # need_root WHAT FOR
 	$is_root || skip_all "needs root: $*"
 }
 
-# somebody COMMAND...: as a user who is not root. Where that is not who runs the
-# story, the checkout is at $user_root for them, though it be in a closed home.
-user_root=$root user_build=$build
+# somebody COMMAND...: as a user who is not root
 somebody() {
-	if ! $is_root; then
+	if $is_root; then
+		anybody env HOME=/ TMPDIR=/tmp FAIRLEAD_BUILD="$build" "$@"
+	else
 		"$@"
-		return
 	fi
-	mkdir -p "$work/checkout"
-	# shellcheck disable=SC2016  # expanded by the shell inside
-	unshare --mount sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh \
-		"$root" "$work/checkout" \
-		setpriv --reuid 2005 --regid 2005 --clear-groups env HOME=/ TMPDIR=/tmp \
-		FAIRLEAD_BUILD="$user_build" PATH="$user_build/src/cli:$PATH" "$@"
 }
 
-# need_somebody: who can make namespaces, and reach the build
+# need_others: users who are not root can reach the build
+need_others() {
+	somebody test -x "$build/src/cli/fairlead" ||
+		skip_all "only its owner can reach what is in $root"
+}
+
+# need_somebody: .. and can make namespaces
 need_somebody() {
-	if $is_root; then
-		user_root=$work/checkout
-		user_build=$user_root/${build#"$root"/}
-	fi
+	need_others
 	somebody unshare -Ur true 2>/dev/null ||
 		skip_all 'users may not make namespaces here'
-	somebody test -x "$user_build/src/cli/fairlead" ||
-		skip_all "only its owner can reach what is in $root"
 }
 
 # --- conditions ---

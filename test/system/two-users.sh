@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need_root 'a second user'
+need_others
 jm=2003 other_jm=2004
 cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1031
 sed -i "/^manager {/a submitter \"jm\" { uid = $jm }\\nsubmitter \"other\" { uid = $other_jm }" \
