@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "sys/fd.h"
 
 #define MODE_DIRECTORY 0700
 #define MODE_FILE      0600
@@ -98,24 +99,6 @@ static int make_file(void *ctx, const char *path)
 	return open_private(path, &fd);
 }
 
-static int read_all(int fd, char *bytes, size_t capacity)
-{
-	size_t size = 0;
-
-	while (size < capacity) {
-		ssize_t count = read(fd, bytes + size, capacity - size);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return -errno;
-		if (count == 0)
-			break;
-		size += (size_t)count;
-	}
-	return (int)size;
-}
-
 static int write_all(int fd, const char *bytes, size_t size)
 {
 	while (size > 0) {
@@ -146,7 +129,7 @@ static int load(void *ctx, const char *path, void *bytes, size_t capacity)
 		capacity = INT_MAX;
 	if (status.st_size > (off_t)capacity)
 		return -EFBIG;
-	return read_all(fd, bytes, capacity);
+	return (int)fd_read(fd, bytes, capacity);
 }
 
 static int write_new(const char *path, const void *bytes, size_t size)
@@ -197,7 +180,7 @@ static uint64_t lock_holder(int fd)
 {
 	char text[PID_TEXT_MAX] = "";
 
-	if (read_all(fd, text, sizeof(text) - 1) <= 0)
+	if (fd_read(fd, text, sizeof(text) - 1) <= 0)
 		return 0;
 	return strtoull(text, NULL, 10);
 }

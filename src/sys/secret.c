@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sys/fd.h"
 
 int secret_open(const char *path, int *ret_fd, struct fairlead_error *ret_error)
 {
@@ -62,25 +63,6 @@ static int check(int fd, const char *path, bool is_any_owner, size_t capacity,
 	return 0;
 }
 
-/* How many bytes there are, up to capacity; or a negative errno. */
-static ssize_t read_up_to(int fd, char *bytes, size_t capacity)
-{
-	size_t size = 0;
-
-	while (size < capacity) {
-		ssize_t count = read(fd, bytes + size, capacity - size);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return -errno;
-		if (count == 0)
-			break;
-		size += (size_t)count;
-	}
-	return (ssize_t)size;
-}
-
 static ssize_t read_checked(int fd, const char *path, bool is_any_owner,
 			    void *bytes, size_t capacity,
 			    struct fairlead_error *ret_error)
@@ -90,7 +72,7 @@ static ssize_t read_checked(int fd, const char *path, bool is_any_owner,
 
 	if (result < 0)
 		return result;
-	size = read_up_to(fd, bytes, capacity);
+	size = fd_read(fd, bytes, capacity);
 	if (size < 0) {
 		explicit_bzero(bytes, capacity);
 		return error_set(ret_error, (int)size,
