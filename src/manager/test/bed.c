@@ -501,6 +501,28 @@ void bed_expect_done(struct bed *bed, uint64_t client, int result)
 	json_decref(bed_expect(bed, client, result));
 }
 
+json_t *bed_node_shown(struct bed *bed, const char *name)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+	json_t *found = NULL;
+	json_t *answer;
+	json_t *node;
+	size_t index;
+
+	bed_ask(bed, client, "node-list", NULL);
+	bed_commit(bed);
+	answer = bed_expect(bed, client, 0);
+	json_array_foreach (json_object_get(answer, "nodes"), index, node) {
+		if (strcmp(json_string_value(json_object_get(node, "name")),
+			   name) == 0)
+			found = json_incref(node);
+	}
+	json_decref(answer);
+	engine_client_closed(bed->engine, client);
+	assert_non_null(found);
+	return found;
+}
+
 uint64_t bed_reserve(struct bed *bed, uint64_t client, const char *key,
 		     const char *nodes)
 {

@@ -116,6 +116,8 @@ json_t *bed_answer(struct bed *bed, uint64_t client);
 json_t *bed_expect(struct bed *bed, uint64_t client, int result);
 /* The same, and nothing more of it matters. */
 void bed_expect_done(struct bed *bed, uint64_t client, int result);
+/* What `node-list` says of a node, which is there; a new reference. */
+json_t *bed_node_shown(struct bed *bed, const char *name);
 /* Reserve on nodes, commit, and return the grant id. */
 uint64_t bed_reserve(struct bed *bed, uint64_t client, const char *key,
 		     const char *nodes);

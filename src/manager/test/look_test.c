@@ -48,24 +48,11 @@ static void assert_withheld(struct bed *bed, const char *expected)
 /* The key that the manager knows the node to have; 0: none. */
 static json_int_t shown_key(struct bed *bed, const char *name)
 {
-	uint64_t client = bed_client(bed, BED_ROOT);
-	json_int_t found = -1;
-	json_t *answer;
-	json_t *node;
-	size_t index;
+	json_t *node = bed_node_shown(bed, name);
+	json_int_t key = json_integer_value(json_object_get(node, "key"));
 
-	bed_ask(bed, client, "node-list", NULL);
-	bed_commit(bed);
-	answer = bed_expect(bed, client, 0);
-	json_array_foreach (json_object_get(answer, "nodes"), index, node) {
-		if (strcmp(json_string_value(json_object_get(node, "name")),
-			   name) == 0)
-			found = json_integer_value(
-				json_object_get(node, "key"));
-	}
-	json_decref(answer);
-	engine_client_closed(bed->engine, client);
-	return found;
+	json_decref(node);
+	return key;
 }
 
 /* Time passes for a node that answers pings and nothing else. */

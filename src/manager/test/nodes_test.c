@@ -30,24 +30,11 @@ static void assert_refused(struct bed_node *node, const char *words)
 static void assert_node_state(struct bed *bed, const char *name,
 			      const char *state)
 {
-	uint64_t client = bed_client(bed, BED_ROOT);
-	const char *found = "none";
-	json_t *answer;
-	json_t *node;
-	size_t index;
+	json_t *node = bed_node_shown(bed, name);
 
-	bed_ask(bed, client, "node-list", NULL);
-	bed_commit(bed);
-	answer = bed_expect(bed, client, 0);
-	json_array_foreach (json_object_get(answer, "nodes"), index, node) {
-		if (strcmp(json_string_value(json_object_get(node, "name")),
-			   name) == 0)
-			found = json_string_value(
-				json_object_get(node, "state"));
-	}
-	assert_string_equal(found, state);
-	json_decref(answer);
-	engine_client_closed(bed->engine, client);
+	assert_string_equal(json_string_value(json_object_get(node, "state")),
+			    state);
+	json_decref(node);
 }
 
 static void a_node_registers_and_is_greeted(void **state)
