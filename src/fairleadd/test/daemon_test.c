@@ -27,6 +27,7 @@
 #include "manager/wire/client.h"
 #include "manager/wire/keyfile.h"
 #include "sys/rng.h"
+#include "sys/test/watchdog.h"
 
 #define PATIENCE_MS   60000
 #define ARGUMENTS_MAX 12
@@ -109,6 +110,7 @@ static int set_up(void **state)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
 
+	watchdog_start(bench->output);
 	assert_true(sodium_init() >= 0);
 	strcpy(bench->folder, "/tmp/fairlead-daemon-XXXXXX");
 	assert_non_null(mkdtemp(bench->folder));
@@ -141,6 +143,7 @@ static int tear_down(void **state)
 	close(bench->ready_fd);
 	assert_int_equal(
 		nftw(bench->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	watchdog_stop();
 	free(bench);
 	return 0;
 }

@@ -24,12 +24,10 @@
 #include "manager/wire/keyfile.h"
 #include "sys/net.h"
 #include "sys/rng.h"
-
-#define GIVE_UP_MS 60000
+#include "sys/test/watchdog.h"
 
 struct bench {
 	uv_loop_t loop;
-	uv_timer_t watchdog;
 	struct log log;
 	char lines[65536];
 	char folder[40];
@@ -55,11 +53,6 @@ static void on_line(void *sink_data, enum log_level level, const char *line)
 	snprintf(bench->lines + strlen(bench->lines),
 		 sizeof(bench->lines) - strlen(bench->lines), "%s: %s\n",
 		 log_level_format(level), line);
-}
-
-static void on_watchdog(uv_timer_t *timer)
-{
-	fail_msg("nothing happened for %d ms", GIVE_UP_MS);
 }
 
 /* Ops that only uid 0 may ask for cannot be asked for by another one. */
@@ -376,11 +369,10 @@ static int set_up(void **state)
 				    "mv \"${0%/*}/drained.new\" "
 				    "\"${0%/*}/drained\"\n";
 
+	watchdog_start(bench->lines);
 	assert_true(sodium_init() >= 0);
 	signal(SIGPIPE, SIG_IGN);
 	uv_loop_init(&bench->loop);
-	uv_timer_init(&bench->loop, &bench->watchdog);
-	uv_timer_start(&bench->watchdog, on_watchdog, GIVE_UP_MS, 0);
 	bench->log = (struct log){ .level = LOG_LEVEL_INFO,
 				   .sink = on_line,
 				   .sink_data = bench };
@@ -407,12 +399,12 @@ static int tear_down(void **state)
 	struct bench *bench = *state;
 
 	stop(bench);
-	uv_close((uv_handle_t *)&bench->watchdog, NULL);
 	assert_int_equal(uv_run(&bench->loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&bench->loop), 0);
 	assert_int_equal(
 		nftw(bench->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 	json_decref(bench->answer);
+	watchdog_stop();
 	free(bench);
 	return 0;
 }

@@ -20,7 +20,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#define GIVE_UP_MS      60000
+#include "sys/test/watchdog.h"
+
 #define CONNECTIONS_MAX 6
 #define ROOT_MAX        2
 #define USER_MAX        3
@@ -32,7 +33,6 @@
 
 struct fixture {
 	uv_loop_t loop;
-	uv_timer_t watchdog;
 	struct net *net;
 	unsigned int opened;
 	unsigned int received[PEERS_MAX + 1]; /* by peer */
@@ -78,11 +78,6 @@ static const struct net_events events = {
 	.closed = on_closed,
 };
 
-static void on_watchdog(uv_timer_t *timer)
-{
-	fail_msg("nothing happened for %d ms", GIVE_UP_MS);
-}
-
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
@@ -96,10 +91,9 @@ static int set_up(void **state)
 	};
 	struct fairlead_error error;
 
+	watchdog_start(NULL);
 	signal(SIGPIPE, SIG_IGN);
 	uv_loop_init(&fixture->loop);
-	uv_timer_init(&fixture->loop, &fixture->watchdog);
-	uv_timer_start(&fixture->watchdog, on_watchdog, GIVE_UP_MS, 0);
 	strcpy(fixture->folder, "/tmp/fairlead-crowd-XXXXXX");
 	assert_non_null(mkdtemp(fixture->folder));
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
@@ -119,11 +113,11 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	net_destroy(fixture->net);
-	uv_close((uv_handle_t *)&fixture->watchdog, NULL);
 	assert_int_equal(uv_run(&fixture->loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&fixture->loop), 0);
 	assert_int_equal(rmdir(fixture->folder), 0);
 	free(fixture);
+	watchdog_stop();
 	return 0;
 }
 

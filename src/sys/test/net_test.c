@@ -19,8 +19,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "sys/test/watchdog.h"
+
 #define TIMEOUT_MS      30
-#define GIVE_UP_MS      60000
 #define CONNECTIONS_MAX 3
 #define FRAME_MAX       65536
 #define QUEUE_MAX       (8 * FRAME_MAX)
@@ -40,7 +41,6 @@ struct record {
 
 struct fixture {
 	uv_loop_t loop;
-	uv_timer_t watchdog;
 	struct net *server;
 	struct net *client;
 	struct record at_server;
@@ -130,19 +130,13 @@ static struct net *make_net(struct fixture *fixture, struct record *record)
 	return net;
 }
 
-static void on_watchdog(uv_timer_t *timer)
-{
-	fail_msg("nothing happened for %d ms", GIVE_UP_MS);
-}
-
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
+	watchdog_start(NULL);
 	signal(SIGPIPE, SIG_IGN);
 	uv_loop_init(&fixture->loop);
-	uv_timer_init(&fixture->loop, &fixture->watchdog);
-	uv_timer_start(&fixture->watchdog, on_watchdog, GIVE_UP_MS, 0);
 	strcpy(fixture->folder, "/tmp/fairlead-net-XXXXXX");
 	assert_non_null(mkdtemp(fixture->folder));
 	snprintf(fixture->path, sizeof(fixture->path), "%s/socket",
@@ -165,12 +159,12 @@ static int tear_down(void **state)
 
 	net_destroy(fixture->server);
 	net_destroy(fixture->client);
-	uv_close((uv_handle_t *)&fixture->watchdog, NULL);
 	assert_int_equal(uv_run(&fixture->loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&fixture->loop), 0);
 	assert_int_equal(access(fixture->path, F_OK), -1);
 	assert_int_equal(rmdir(fixture->folder), 0);
 	free(fixture);
+	watchdog_stop();
 	return 0;
 }
 

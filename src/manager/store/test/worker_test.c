@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "sys/test/watchdog.h"
+
 #define LOG_MAX 4096
 
 /* What the worker called, in order. */
@@ -115,6 +117,7 @@ static int setup(void **state)
 	struct rig *rig = calloc(1, sizeof(*rig));
 
 	assert_non_null(rig);
+	watchdog_start(NULL);
 	bed_init(&rig->bed, 1);
 	assert_int_equal(bed_open(&rig->bed), 0);
 	assert_int_equal(uv_loop_init(&rig->loop), 0);
@@ -138,6 +141,7 @@ static int teardown(void **state)
 	assert_int_equal(uv_loop_close(&rig->loop), 0);
 	bed_fini(&rig->bed);
 	free(rig);
+	watchdog_stop();
 	return 0;
 }
 

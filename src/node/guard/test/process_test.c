@@ -27,6 +27,7 @@
 #include "node/guard/directory.h"
 #include "node/guard/test/dir_driver.h"
 #include "sim/rng.h"
+#include "sys/test/watchdog.h"
 
 #define NODE "n1"
 
@@ -82,6 +83,7 @@ static int setup(void **state)
 	struct sim_rng rng;
 	struct rng_seam seam = sim_rng_seam(&rng);
 
+	watchdog_start(NULL);
 	place = (struct place){ .path = "/tmp/guard-process-XXXXXX" };
 	sim_rng_init(&rng, 1);
 	assert_true(sodium_init() >= 0);
@@ -133,6 +135,7 @@ static int teardown(void **state)
 
 	assert_int_equal(nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS),
 			 0);
+	watchdog_stop();
 	return 0;
 }
 
