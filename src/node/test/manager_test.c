@@ -24,10 +24,10 @@
 #include "manager/wire/keyfile.h"
 #include "node/guard/test/dir_driver.h"
 #include "node/role.h"
+#include "node/test/launcher.h"
 #include "sys/net.h"
 #include "sys/rng.h"
-
-#define GIVE_UP_MS 60000
+#include "sys/test/watchdog.h"
 
 struct bench {
 	char folder[40];
@@ -36,9 +36,9 @@ struct bench {
 	struct log log;
 	char lines[65536];
 	uv_loop_t loop;
-	uv_timer_t watchdog;
 	struct manager *manager;
 	bool is_stopped;
+	const struct launcher *launcher;
 	struct guard_handle guard;
 	struct node *node;
 	struct net *net;
@@ -53,13 +53,6 @@ static void on_line(void *sink_data, enum log_level level, const char *line)
 
 	snprintf(bench->lines + size, sizeof(bench->lines) - size, "%s: %s\n",
 		 log_level_format(level), line);
-}
-
-static void on_watchdog(uv_timer_t *timer)
-{
-	struct bench *bench = timer->data;
-
-	fail_msg("nothing happened for %d ms:\n%s", GIVE_UP_MS, bench->lines);
 }
 
 #define run_until(bench, condition) \
@@ -143,7 +136,7 @@ static void put_config(const struct bench *bench)
 	put_text(bench, "fairlead.conf", text);
 }
 
-static const struct fairlead_driver *const drivers[] = { &dir_driver };
+static const struct fairlead_driver *const drivers[] = { &dir_driver, NULL };
 
 static struct config *read_config(const struct bench *bench)
 {
@@ -210,7 +203,8 @@ static void start_node(struct bench *bench)
 		.ended_ctx = bench,
 	};
 
-	if (node_guard_start(config, &bench->log, &bench->guard, &error) < 0 ||
+	if (launcher_guard_start(bench->launcher, bench->conf, &bench->guard,
+				 &error) < 0 ||
 	    node_start(&options, config, &bench->node, &error) < 0)
 		fail_msg("%s", error.text);
 }
@@ -218,7 +212,7 @@ static void start_node(struct bench *bench)
 static void stop_node(struct bench *bench)
 {
 	node_stop(bench->node);
-	guard_stop(&bench->guard);
+	launcher_guard_stop(bench->launcher, &bench->guard);
 }
 
 /* --- a client --- */
@@ -373,7 +367,11 @@ static int setup(void **state)
 
 	char path[64];
 
-	bench = (struct bench){ .folder = "/tmp/node-manager-XXXXXX" };
+	bench = (struct bench){
+		.folder = "/tmp/node-manager-XXXXXX",
+		.launcher = *state,
+	};
+	watchdog_start(bench.lines);
 	assert_true(sodium_init() >= 0);
 	signal(SIGPIPE, SIG_IGN);
 	assert_non_null(mkdtemp(bench.folder));
@@ -385,9 +383,6 @@ static int setup(void **state)
 		.sink_data = &bench,
 	};
 	assert_int_equal(uv_loop_init(&bench.loop), 0);
-	assert_int_equal(uv_timer_init(&bench.loop, &bench.watchdog), 0);
-	bench.watchdog.data = &bench;
-	uv_timer_start(&bench.watchdog, on_watchdog, GIVE_UP_MS, 0);
 	port_find(&bench);
 	put_keys(&bench);
 	put_config(&bench);
@@ -415,12 +410,12 @@ static int teardown(void **state)
 	stop_node(bench);
 	stop_manager(bench);
 	net_destroy(bench->net);
-	uv_close((uv_handle_t *)&bench->watchdog, NULL);
 	uv_run(&bench->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&bench->loop), 0);
 	json_decref(bench->answer);
 	assert_int_equal(
 		nftw(bench->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	watchdog_stop();
 	return 0;
 }
 
@@ -574,6 +569,22 @@ static void manager_can_look_at_the_node(void **state)
 	}
 }
 
+static int start_launcher(void **state)
+{
+	static struct launcher launcher;
+
+	launcher_start(CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE, drivers,
+		       &launcher);
+	*state = &launcher;
+	return 0;
+}
+
+static int stop_launcher(void **state)
+{
+	launcher_stop(*state);
+	return 0;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -587,5 +598,5 @@ int main(void)
 		TEST(manager_can_look_at_the_node),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_launcher, stop_launcher);
 }

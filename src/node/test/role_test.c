@@ -23,11 +23,12 @@
 #include "driver/driver.h"
 #include "manager/wire/client.h"
 #include "manager/wire/keyfile.h"
+#include "node/test/launcher.h"
 #include "sys/net.h"
 #include "sys/rng.h"
+#include "sys/test/watchdog.h"
 
-#define NODE       "n1"
-#define GIVE_UP_MS 60000
+#define NODE "n1"
 
 struct bench {
 	char folder[40];
@@ -41,7 +42,7 @@ struct bench {
 	struct log log;
 	char lines[16384];
 	uv_loop_t loop;
-	uv_timer_t watchdog;
+	const struct launcher *launcher;
 	struct guard_handle guard;
 	struct node *node;
 	char ended[128];
@@ -67,13 +68,6 @@ static void on_line(void *sink_data, enum log_level level, const char *line)
 
 	snprintf(bench->lines + size, sizeof(bench->lines) - size, "%s: %s\n",
 		 log_level_format(level), line);
-}
-
-static void on_watchdog(uv_timer_t *timer)
-{
-	struct bench *bench = timer->data;
-
-	fail_msg("nothing happened for %d ms:\n%s", GIVE_UP_MS, bench->lines);
 }
 
 #define run_until(bench, condition) \
@@ -375,9 +369,6 @@ static void open_loop(struct bench *bench)
 	struct fairlead_error error;
 
 	assert_int_equal(uv_loop_init(&bench->loop), 0);
-	assert_int_equal(uv_timer_init(&bench->loop, &bench->watchdog), 0);
-	bench->watchdog.data = bench;
-	uv_timer_start(&bench->watchdog, on_watchdog, GIVE_UP_MS, 0);
 	assert_int_equal(net_create(&bench->loop, &nodes, &bench->nodes), 0);
 	assert_int_equal(net_listen_tcp(bench->nodes, "127.0.0.1:0",
 					&bench->port, &error),
@@ -391,9 +382,12 @@ static int setup(void **state)
 	static struct bench bench;
 	struct rng_seam rng = sys_rng();
 	struct fairlead_error error = { .text = "" };
-	struct config *config;
 
-	bench = (struct bench){ .folder = "/tmp/node-role-XXXXXX" };
+	bench = (struct bench){
+		.folder = "/tmp/node-role-XXXXXX",
+		.launcher = *state,
+	};
+	watchdog_start(bench.lines);
 	assert_true(sodium_init() >= 0);
 	signal(SIGPIPE, SIG_IGN);
 	assert_non_null(mkdtemp(bench.folder));
@@ -411,10 +405,9 @@ static int setup(void **state)
 	put(&bench, "boot_id", boot_id, strlen(boot_id));
 	bench.port = 1;
 	put_config(&bench, 5);
-	config = read_config(&bench);
-	if (node_guard_start(config, &bench.log, &bench.guard, &error) < 0)
+	if (launcher_guard_start(bench.launcher, bench.conf, &bench.guard,
+				 &error) < 0)
 		fail_msg("%s", error.text);
-	config_destroy(config);
 	open_loop(&bench);
 	put_config(&bench, 5);
 	*state = &bench;
@@ -434,13 +427,13 @@ static int teardown(void **state)
 	node_stop(bench->node);
 	net_destroy(bench->nodes);
 	net_destroy(bench->client);
-	uv_close((uv_handle_t *)&bench->watchdog, NULL);
 	uv_run(&bench->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&bench->loop), 0);
-	guard_stop(&bench->guard);
+	launcher_guard_stop(bench->launcher, &bench->guard);
 	json_decref(bench->answer);
 	assert_int_equal(
 		nftw(bench->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	watchdog_stop();
 	return 0;
 }
 
@@ -586,6 +579,21 @@ static void start_says_what_is_wrong(void **state)
 	run_until(bench, bench->greeted);
 }
 
+static int start_launcher(void **state)
+{
+	static struct launcher launcher;
+
+	launcher_start(CONFIG_ROLE_NODE, driver_table, &launcher);
+	*state = &launcher;
+	return 0;
+}
+
+static int stop_launcher(void **state)
+{
+	launcher_stop(*state);
+	return 0;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -598,5 +606,5 @@ int main(void)
 		TEST(start_says_what_is_wrong),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_launcher, stop_launcher);
 }
