@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libscoll: server collectives. Run a function on any subset of servers over
+ * a spanning tree, and get one aggregated answer.
+ *
+ * A *service* is a set of callbacks under a number that all servers agree on.
+ * A *group* is an ordered list of *targets*: nodes, and on each of them one or
+ * more *entities*. The server that broadcasts a request over a group is the
+ * *root* of a tree that covers the group's nodes; each node hands the request
+ * to its children, runs it, aggregates its own reply with those of its
+ * children, and replies to its parent once. A collective either succeeds, and
+ * each node has run it once, or fails and names the nodes that it did not
+ * reach.
+ *
+ *   root                                       every other node
+ *   scoll_group_create -> create callback
+ *   scoll_bcast_new
+ *   scoll_reply_buffer_post (each child)
+ *   scoll_bcast_send  ---------------------->  pre_request: post buffers
+ *        |                                         |           \
+ *   incoming_request (if it is a target)     to the children,  incoming_request
+ *   incoming_reply (each child)              incoming_reply (each child)
+ *   post_reply: the end                      post_reply: scoll_reply
+ *                  <-------------------------  reply_out: the end
+ *
+ * What does not fit in SCOLL_BCAST_MAX bytes travels as bulk data, which each
+ * node reads from its parent's memory while it passes on what it has.
+ *
+ * Progress: nothing happens outside scoll_progress(). A program with a loop of
+ * its own waits for scoll_fd() to be readable and for scoll_timeout() to pass;
+ * one without calls scoll_wait().
+ *
+ * Threads: one thread at a time is inside scoll_progress() or scoll_wait() of
+ * an instance (a second one gets -EBUSY); callbacks run there, and no lock of
+ * the library is held. Every other function may be called from any thread and
+ * from any callback, except scoll_fini(), which is called when no other call is
+ * under way. Different instances are independent: a program may have one for
+ * each core. The library starts no thread, installs no signal handler and
+ * writes nothing.
+ *
+ * A handle is valid from the call or callback that gives it until the moment
+ * that its section names; a program with threads sees to it that none of them
+ * uses it later.
+ *
+ * Errors: 0 or a count on success, a negative errno on failure; a function
+ * that returns a pointer returns NULL and sets errno.
+ *
+ * Manual: scoll(3), scoll(7). Source: DAOS Server Collectives Design, 2014.
+ */
+#ifndef SCOLL_H
+#define SCOLL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "fairlead/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+#define SCOLL_API_VERSION      1 /* of this header */
+#define SCOLL_PROTOCOL_VERSION 1 /* of what is sent; others are refused */
+
+/* Bytes of a broadcast: header, group parameters, descriptors, payload. */
+#define SCOLL_BCAST_MAX 4096
+/* Bytes of one part of a reply. */
+#define SCOLL_REPLY_PART_MAX  1048576
+#define SCOLL_REPLY_PARTS_MAX 1024    /* of one reply */
+#define SCOLL_BULK_IOVS_MAX   32      /* pieces of a bulk buffer */
+#define SCOLL_NODES_MAX       1048576 /* of a group */
+#define SCOLL_ENTITIES_MAX    65535   /* of one target */
+#define SCOLL_NAME_MAX        63      /* bytes of a group's name */
+#define SCOLL_NID_TEXT        40      /* bytes of a NID's text, zero included */
+#define SCOLL_TREE_TEXT       48 /* bytes of a tree's text, zero included */
+#define SCOLL_SEAL_MAX        64 /* bytes that an authenticator adds */
+
+/* --- words --- */
+
+/* One server's libscoll. */
+struct scoll;
+typedef struct scoll scoll_t;
+
+/* Nanoseconds. */
+typedef int64_t scoll_duration_t;
+
+/* Agreed globally. 0 is the library's own. */
+typedef uint32_t scoll_service_id_t;
+
+/*
+ * A node: type of network (16 bits), its number (16 bits), address in it (32
+ * bits). As text ADDRESS@NET: "10.0.0.1@tcp", "192.168.10.124@o2ib1". It names
+ * a node and need not be an address: the address book says where it is.
+ */
+typedef uint64_t scoll_nid_t;
+
+#define SCOLL_NID_ANY ((scoll_nid_t)UINT64_MAX)
+
+/* An entity: an object on a node. */
+typedef struct scoll_tag {
+	uint8_t bytes[16];
+} scoll_tag_t;
+
+/* A node and all its entities that are meant. */
+typedef struct scoll_target {
+	scoll_nid_t nid;
+	const scoll_tag_t *tags;
+	int count; /* of tags; 0 only where the library says so */
+} scoll_target_t;
+
+/*
+ * A tree: its type in the upper 8 bits, its option in the lower 24 (radix of
+ * k-nomial, branching factor of k-ary; for logp latency over gap in 1/256).
+ */
+typedef uint32_t scoll_tree_type_t;
+
+#define SCOLL_TREE(type, option)  ((uint32_t)(type) << 24 | (uint32_t)(option))
+#define SCOLL_TREE_DEFAULT        0 /* the instance's */
+#define SCOLL_TREE_FLAT           SCOLL_TREE(1, 0)
+#define SCOLL_TREE_BINOMIAL       SCOLL_TREE(2, 0)
+#define SCOLL_TREE_KNOMIAL(k)     SCOLL_TREE(3, k)
+#define SCOLL_TREE_KARY(k)        SCOLL_TREE(4, k)
+#define SCOLL_TREE_LOGP(l_over_o) SCOLL_TREE(5, (uint32_t)((l_over_o)*256))
+#define SCOLL_TREE_USER           128 /* first type that scoll_tree_register takes */
+
+/* In which order children are served. */
+enum scoll_order {
+	SCOLL_ORDER_DEPTH, /* deepest subtree first, then higher rank */
+	SCOLL_ORDER_RANK,  /* higher rank first, as the document words it */
+};
+
+/* The name of a group that was established elsewhere. */
+typedef struct scoll_oobgrp_id {
+	scoll_service_id_t svid; /* whose callback can read the rest */
+	uint8_t bytes[16];
+} scoll_oobgrp_id_t;
+
+struct scoll_group;
+typedef struct scoll_group scoll_group_t;
+
+/* Why a reply is an error, and what kind of news that is. */
+enum scoll_error_type {
+	SCOLL_ERROR_NONE,
+	SCOLL_ERROR_NET_SEND,    /* it could not be sent */
+	SCOLL_ERROR_PEER_DEAD,   /* discovery: died after the send */
+	SCOLL_ERROR_PEER_REBOOT, /* discovery: rebooted after the send */
+	SCOLL_ERROR_TIMEOUT,     /* no reply in time */
+	SCOLL_ERROR_NO_SERVICE,  /* not registered there */
+	SCOLL_ERROR_NO_GROUP,    /* not known there */
+	SCOLL_ERROR_DIGEST,      /* other members there */
+	SCOLL_ERROR_NOT_PARENT,  /* the sender is not its parent */
+	SCOLL_ERROR_PRE_REQUEST, /* refused by the service */
+	SCOLL_ERROR_REQUEST,     /* incoming_request failed */
+	SCOLL_ERROR_BULK,        /* bulk data did not arrive */
+	SCOLL_ERROR_ABORTED,
+	SCOLL_ERROR_PROTO_VERSION, /* speaks another version of the protocol */
+	SCOLL_ERROR_NOMEM,         /* out of memory, or a limit was reached */
+	SCOLL_ERROR_REPLY_SIZE,    /* its reply was larger than the buffer */
+	SCOLL_ERROR_STEALTH,       /* it has just started: see discovery */
+	SCOLL_ERROR_COUNT,
+};
+
+/* "peer died", for people; never NULL. */
+const char *scoll_error_type_text(enum scoll_error_type type);
+
+/*
+ * A broadcast, on the root and on every node. Members marked R are the
+ * library's to set, those marked W the service's.
+ */
+typedef struct scoll_request {
+	void *srq_buf; /* R: the payload; the service's own copy, to change
+			   at will, until post_reply has returned */
+	int srq_len;   /* R: bytes */
+	size_t srq_bulk_len; /* R: bytes of bulk data; 0: none */
+	/*
+	 * W in pre_request when srq_bulk_len > 0: where the bulk data goes,
+	 * at least srq_bulk_len bytes (-EMSGSIZE otherwise). Both array and
+	 * buffers stay valid until post_reply, and are read only from
+	 * incoming_request on: children may be reading them.
+	 */
+	const struct iovec *srq_bulk_iovs;
+	int srq_bulk_niov;
+	/* R from incoming_request on: 0, or why there is no bulk data. */
+	int srq_bulk_status;
+	/*
+	 * R in pre_request: the root's upper bound of the processing time. W:
+	 * a lower one for this node and those below it. It cannot be raised:
+	 * the parent would not know.
+	 */
+	scoll_duration_t srq_service_timeout;
+	void *srq_private; /* W; on the root what scoll_bcast_new was given */
+} scoll_request_t;
+
+/* What came of one child; a reply may come in parts. Valid in its callback. */
+typedef struct scoll_reply {
+	int srp_status; /* 0, or a negative errno: there is no data */
+	enum scoll_error_type srp_error_type;
+	scoll_nid_t srp_src; /* the child's node */
+	int srp_child;       /* its index */
+	scoll_request_t *srp_request;
+	void *srp_buf;     /* the buffer that was posted; the caller's again */
+	size_t srp_len;    /* bytes of the reply in it */
+	void *srp_private; /* of the buffer */
+	int srp_part;      /* 0, 1, ... */
+	bool srp_is_last;  /* no more parts from this child */
+	/* Of an error: the nodes and entities of whom nothing was heard. */
+	int srp_nodes_lost;
+	int srp_entities_lost;
+} scoll_reply_t;
+
+/* --- callbacks --- */
+
+/*
+ * A request has arrived: check it, post one reply buffer for each child, set
+ * srq_bulk_iovs if there is bulk data. Returns 0, or a negative errno: the
+ * request is refused, not passed on, and its handle is not valid any more.
+ */
+typedef int (*scoll_pre_request_cb_t)(scoll_request_t *request);
+/*
+ * Run the request, for all entities of `target`; called once on a node,
+ * however many there are. It may finish later. Returns 0, or a negative errno:
+ * the service will not call scoll_reply, the library reports the error.
+ */
+typedef int (*scoll_incoming_request_cb_t)(scoll_request_t *request,
+					   const scoll_target_t *target);
+/* A reply, or a part of it, or the news that there will be none. */
+typedef void (*scoll_incoming_reply_cb_t)(scoll_reply_t *reply);
+/*
+ * All children are accounted for and incoming_request has returned. The root
+ * looks at the results; its handle is not valid after this. Every other node
+ * calls scoll_reply here, or later if its own work is not done.
+ */
+typedef void (*scoll_post_reply_cb_t)(scoll_request_t *request);
+/* The reply has left, or never will; the handle is not valid after this. */
+typedef void (*scoll_reply_out_cb_t)(scoll_request_t *request);
+/*
+ * Say who the members of an out-of-band group are: *ret_targets is the
+ * service's, and read before the callback is called again. Returns their
+ * count, or a negative errno. It calls no function of the library.
+ */
+typedef int (*scoll_oobgrp_cb_t)(void *service_private,
+				 const scoll_oobgrp_id_t *oobid,
+				 const scoll_target_t **ret_targets);
+/*
+ * A group is there (status 0), or could not be made (a negative errno, group
+ * is NULL). `private` is what scoll_group_create was given.
+ */
+typedef void (*scoll_create_group_cb_t)(int status, scoll_group_t *group,
+					const void *private);
+
+struct scoll_service_ops {
+	size_t size;                                  /* of this struct */
+	scoll_pre_request_cb_t pre_request;           /* never NULL */
+	scoll_incoming_request_cb_t incoming_request; /* never NULL */
+	scoll_incoming_reply_cb_t incoming_reply;     /* may be NULL */
+	scoll_post_reply_cb_t post_reply;             /* never NULL */
+	scoll_reply_out_cb_t reply_out;               /* may be NULL */
+	scoll_oobgrp_cb_t oobgrp;                     /* NULL: has none */
+};
+
+/* --- trees --- */
+
+/* Consecutive ranks. */
+struct scoll_tree_range {
+	uint32_t first;
+	uint32_t count;
+};
+
+/*
+ * A kind of tree over the ranks 0..n-1, whose root is 0. `option` is the lower
+ * 24 bits of the type. All are pure functions of their arguments and quick
+ * (O(log n) but for the list of a flat tree's children).
+ */
+struct scoll_tree_ops {
+	size_t size;
+	const char *name; /* "kary": first word of its text */
+	/* 0, or -EINVAL: no such option. NULL: only 0 is one. */
+	int (*check)(uint32_t option);
+	uint32_t (*parent)(uint32_t option, uint32_t n, uint32_t rank);
+	/* How many; writes those that fit in capacity, in any order. */
+	uint32_t (*children)(uint32_t option, uint32_t n, uint32_t rank,
+			     uint32_t *ret_ranks, uint32_t capacity);
+	/* Nodes in the subtree, itself included. */
+	uint32_t (*subtree_size)(uint32_t option, uint32_t n, uint32_t rank);
+	/* Edges down to its deepest node; 0: a leaf. */
+	uint32_t (*subtree_depth)(uint32_t option, uint32_t n, uint32_t rank);
+	/* The subtree's ranks, as ranges; returns as `children` does. */
+	uint32_t (*subtree_ranges)(uint32_t option, uint32_t n, uint32_t rank,
+				   struct scoll_tree_range *ret_ranges,
+				   uint32_t capacity);
+};
+
+/* "knomial:4", "logp:8.5", "flat", ... -EINVAL with the reason. */
+int scoll_tree_parse(const char *text, scoll_tree_type_t *ret_tree,
+		     struct fairlead_error *ret_error);
+/* Returns text. "?" for what is no built-in tree. */
+const char *scoll_tree_format(scoll_tree_type_t tree,
+			      char text[SCOLL_TREE_TEXT]);
+
+/* --- node ids --- */
+
+int scoll_nid_parse(const char *text, scoll_nid_t *ret_nid);
+/* Returns text. */
+const char *scoll_nid_format(scoll_nid_t nid, char text[SCOLL_NID_TEXT]);
+
+/* --- who a message is from --- */
+
+/*
+ * Seals what is sent and verifies what has come, before anything is done with
+ * it. Pure functions, called with the library's lock held: they call nothing
+ * of the library. `bytes` covers the whole message (its body by a digest).
+ */
+struct scoll_authenticator {
+	size_t size;      /* of this struct */
+	size_t seal_size; /* bytes of a seal, at most SCOLL_SEAL_MAX */
+	void (*seal)(void *ctx, scoll_nid_t to, const void *bytes, size_t count,
+		     uint8_t *ret_seal);
+	/* 0, or -EPERM: not from this node, or not to us. */
+	int (*verify)(void *ctx, scoll_nid_t from, const void *bytes,
+		      size_t count, const uint8_t *seal);
+	void *ctx;
+};
+
+/*
+ * An authenticator of one key of 32 bytes that all members have: keeps out
+ * everybody who has not got it. The key is copied. -ENOMEM.
+ */
+int scoll_key_authenticator_create(const uint8_t key[32],
+				   struct scoll_authenticator **ret_auth);
+void scoll_key_authenticator_destroy(struct scoll_authenticator *auth);
+
+/* --- instance --- */
+
+enum scoll_discovery {
+	SCOLL_DISCOVERY_GIVEN,  /* scoll_peer_set says who lives */
+	SCOLL_DISCOVERY_GOSSIP, /* the members tell each other */
+};
+
+struct scoll_params {
+	size_t size; /* of this struct */
+	scoll_nid_t nid;
+	/*
+	 * A libfabric provider with FI_EP_RDM, FI_MSG, FI_TAGGED and FI_RMA:
+	 * "tcp;ofi_rxm", "net", "shm"; and the address to be reached at, as
+	 * libfabric's node and service. NULL: let it choose.
+	 */
+	const char *provider;
+	const char *node;
+	const char *service;
+	scoll_tree_type_t tree; /* 0: of SCOLL_TREE in the environment, or
+				    knomial:4 */
+	enum scoll_order order;
+	scoll_duration_t rtt;    /* estimate; 0: 100 ms */
+	uint64_t bulk_bandwidth; /* bytes/s per level, estimate; 0: 100 MB/s */
+	size_t bulk_segment;     /* bytes; 0: 512 KiB */
+	enum scoll_discovery discovery;
+	scoll_duration_t gossip_cycle; /* 0: 250 ms */
+	/* NULL: none, everybody who can reach the address is believed. */
+	const struct scoll_authenticator *authenticator; /* borrowed */
+	/* Idle groups are dropped after this; 0: one hour. */
+	scoll_duration_t group_lifetime;
+};
+
+/*
+ * Make an instance. -EINVAL, -ENODATA (no such provider), -EADDRINUSE,
+ * -ENOMEM, ..., with the text of what failed.
+ */
+int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
+	       struct fairlead_error *ret_error);
+/*
+ * End it. Requests under way are aborted and their callbacks called from
+ * inside; groups that we made are not destroyed elsewhere.
+ */
+void scoll_fini(scoll_t *scoll);
+
+/* What came, what is due, and the callbacks of both; how many callbacks. */
+int scoll_progress(scoll_t *scoll);
+/* Wait for at most `timeout` (-1: for ever), then progress. */
+int scoll_wait(scoll_t *scoll, scoll_duration_t timeout);
+/* Readable when scoll_progress has something to do. The library's. */
+int scoll_fd(scoll_t *scoll);
+/*
+ * How long the descriptor may be waited for, at most; -1: for ever. To be
+ * asked just before each wait: it also says 0 when there is something to do
+ * that the descriptor does not show.
+ */
+scoll_duration_t scoll_timeout(scoll_t *scoll);
+
+/* Our node and address. -ENOSPC: *size is what is needed. */
+scoll_nid_t scoll_self(const scoll_t *scoll);
+int scoll_address(scoll_t *scoll, void *ret_address, size_t *size);
+
+/* --- peers: the address book, and discovery --- */
+
+/*
+ * Say where a node is: an address as scoll_address gave it there (any that
+ * the provider has, IPv6 too). It may change at any time; size 0 forgets it.
+ */
+int scoll_peer_address(scoll_t *scoll, scoll_nid_t nid, const void *address,
+		       size_t size);
+/* The same, as text that the provider's getinfo reads. */
+int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
+		       const char *service, struct fairlead_error *ret_error);
+
+enum scoll_liveness {
+	SCOLL_ALIVE,
+	SCOLL_DEAD,
+	SCOLL_REBOOTED, /* to scoll_peer_set: was dead and lives again */
+};
+
+/* Discovery `given`: what happened to a node. `gossip`: -EOPNOTSUPP. */
+int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news);
+/* Discovery `gossip`: the nodes that gossip, the same on all of them. */
+int scoll_gossip_members(scoll_t *scoll, const scoll_nid_t *nids, int count);
+/* SCOLL_ALIVE or SCOLL_DEAD as discovery has it. */
+int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid);
+/* How often it was seen to die. */
+uint32_t scoll_peer_deaths(scoll_t *scoll, scoll_nid_t nid);
+/* Whether we have just started and do not take part yet. */
+bool scoll_is_stealthy(scoll_t *scoll);
+/* Be told of every change; NULL: no more. */
+void scoll_peer_notify(scoll_t *scoll,
+		       void (*notify)(void *ctx, scoll_nid_t nid,
+				      enum scoll_liveness news),
+		       void *ctx);
+
+/* --- services and trees --- */
+
+/*
+ * -EEXIST: the id is taken; -EINVAL: a callback is missing, id 0. The struct
+ * is copied.
+ */
+int scoll_service_register(scoll_t *scoll, scoll_service_id_t svid,
+			   const struct scoll_service_ops *ops, void *private);
+/* -EBUSY: it has requests or groups; -ENOENT. */
+int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid);
+/*
+ * A kind of tree under a type from SCOLL_TREE_USER to 255. All nodes need it.
+ * The table is borrowed until scoll_fini. -EEXIST, -EINVAL.
+ */
+int scoll_tree_register(scoll_t *scoll, uint8_t type,
+			const struct scoll_tree_ops *ops);
+
+/* --- groups --- */
+
+/*
+ * Make a group of `cnt` targets (of one node, they are merged). Its members
+ * learn of it now (`populate_now`: the callback comes when all have), or with
+ * the first broadcast (the callback is called from inside). Errors: -EINVAL
+ * (no target, a tag twice), -ENOENT (no such service), -EMSGSIZE (without
+ * populate_now: does not fit in a broadcast; use it), -E2BIG, -ENOMEM,
+ * -EAGAIN (stealthy); the callback is not called then. Later ones, to the
+ * callback: those of a broadcast.
+ */
+int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,
+		       const char *name, const scoll_target_t *targets, int cnt,
+		       scoll_tree_type_t tree, bool populate_now,
+		       scoll_create_group_cb_t cb, const void *private);
+/* A group that the service's oobgrp callback knows. EOPNOTSUPP: it has none. */
+scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
+				      const char *name, scoll_oobgrp_id_t oobid,
+				      scoll_tree_type_t tree,
+				      const void *private);
+/*
+ * Give the handle back. A group that we made is destroyed on its members, by
+ * an empty last broadcast when those under way have ended; on a node that
+ * cannot be reached it goes with its lifetime, or with us.
+ */
+void scoll_group_destroy(scoll_group_t *group);
+
+const char *scoll_group_name(const scoll_group_t *group);
+const void *scoll_group_private(const scoll_group_t *group);
+int scoll_group_nodes(const scoll_group_t *group);
+int scoll_group_entities(const scoll_group_t *group);
+
+/* Children in the tree over the whole group with us as its root. */
+int scoll_get_nchildren(scoll_group_t *group);
+int scoll_get_childtree_nodes(scoll_group_t *group, int child);
+int scoll_get_childtree_entities(scoll_group_t *group, int child);
+
+/* --- requests --- */
+
+enum scoll_flag {
+	SCOLL_LAST = 1u << 0,       /* no more over this group: it goes after */
+	SCOLL_ALIVE_ONLY = 1u << 1, /* to those who live, as discovery has it */
+};
+
+/*
+ * A request over the group. `buf` and the bulk buffers are the caller's and
+ * stay as they are until post_reply. service_timeout: upper bound of what any
+ * node needs to process it, pessimistic. errno: EMSGSIZE (header, group
+ * parameters and payload exceed SCOLL_BCAST_MAX), EINVAL, E2BIG, ENOMEM,
+ * ESHUTDOWN (after the group's last).
+ */
+scoll_request_t *scoll_bcast_new(scoll_group_t *group, const void *buf, int len,
+				 const struct iovec *bulk_iovs, int niov,
+				 unsigned flags,
+				 scoll_duration_t service_timeout,
+				 const void *private);
+/*
+ * The same to some of the group's nodes only. ENOENT: one is no member;
+ * EMSGSIZE: the choice does not fit; make a group of them.
+ */
+scoll_request_t *scoll_bcast_new_subset(
+	scoll_group_t *group, const scoll_nid_t *nids, int count,
+	const void *buf, int len, const struct iovec *bulk_iovs, int niov,
+	unsigned flags, scoll_duration_t service_timeout, const void *private);
+/* Give up a request that was never sent. */
+void scoll_request_free(scoll_request_t *request);
+
+/* The request's own tree, on every node of it. */
+int scoll_request_nchildren(const scoll_request_t *request);
+scoll_nid_t scoll_request_child_nid(const scoll_request_t *request, int child);
+int scoll_request_childtree_nodes(const scoll_request_t *request, int child);
+int scoll_request_childtree_entities(const scoll_request_t *request, int child);
+/* Edges from us to the deepest node below. */
+int scoll_request_depth(const scoll_request_t *request);
+bool scoll_request_is_root(const scoll_request_t *request);
+scoll_nid_t scoll_request_root(const scoll_request_t *request);
+scoll_group_t *scoll_request_group(const scoll_request_t *request);
+void *scoll_request_service(const scoll_request_t *request); /* its private */
+scoll_t *scoll_request_instance(const scoll_request_t *request);
+
+/*
+ * Post a buffer for the reply of a child; a further one for the next part.
+ * -EINVAL: no such child, after the send; -E2BIG: SCOLL_REPLY_PARTS_MAX.
+ */
+int scoll_reply_buffer_post(int child, void *buf, size_t len,
+			    scoll_request_t *request, void *private);
+/*
+ * Send it. -EINVAL: a child has no buffer; -EHOSTDOWN: a member is dead, or
+ * with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or who lives has
+ * changed since scoll_bcast_new; the request can be sent again or freed.
+ */
+int scoll_bcast_send(scoll_request_t *request);
+/*
+ * Reply to the parent, at any time after pre_request, once; it leaves when all
+ * children are accounted for. The buffer is borrowed until reply_out. On the
+ * root it does nothing. -EALREADY: there is a reply, or an error was reported.
+ */
+int scoll_reply(scoll_request_t *request, const void *buf, size_t len);
+/* A part of it, to leave at once, with more to come. -EMSGSIZE: too large. */
+int scoll_reply_part(scoll_request_t *request, const void *buf, size_t len);
+/*
+ * Stop waiting: what is missing becomes -ECANCELED in incoming_reply, then
+ * come post_reply and reply_out, later and not from inside. The root also
+ * tells its subtrees.
+ */
+void scoll_bcast_abort(scoll_request_t *request);
+
+/* --- what came of it: in post_reply --- */
+
+/* Of a child: its last status and why; as scoll_reply_t has them. */
+int scoll_request_child_status(const scoll_request_t *request, int child,
+			       enum scoll_error_type *ret_type);
+/* 0: every node of our subtree has run it; else -EREMOTEIO. */
+int scoll_request_status(const scoll_request_t *request);
+
+struct scoll_failure {
+	scoll_nid_t nid;
+	int status;
+	enum scoll_error_type type;
+	bool is_reached; /* it ran, or refused; only its answer is missing */
+};
+
+/*
+ * The nodes of our subtree that failed or were not reached, each once, in no
+ * order: *cursor starts at 0; 1 and *ret_failure, or 0 when there are no more.
+ */
+int scoll_request_failure_next(const scoll_request_t *request, uint64_t *cursor,
+			       struct scoll_failure *ret_failure);
+
+/* --- benchmarks --- */
+
+/* Moments of a request on this node, ns of the monotonic clock; 0: not yet. */
+struct scoll_request_times {
+	uint64_t received; /* root: scoll_bcast_send */
+	uint64_t sent;     /* to the last child */
+	uint64_t replied;  /* by the last child */
+};
+
+void scoll_request_times(const scoll_request_t *request,
+			 struct scoll_request_times *ret_times);
+
+/* Counters since scoll_init, for tests, tools and metrics. */
+struct scoll_stats {
+	size_t size; /* of this struct, set by the caller */
+	uint64_t messages_sent, messages_received;
+	uint64_t messages_refused; /* damaged, forged, replayed, too large */
+	uint64_t bytes_sent, bytes_received;
+	uint64_t requests, requests_active;
+	uint64_t groups, group_bytes;
+	uint64_t allocations; /* in the data path */
+};
+
+void scoll_stats(scoll_t *scoll, struct scoll_stats *ret_stats);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

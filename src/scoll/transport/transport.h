@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transport seam of the collectives: what the core wants from a network.
+ * transport/ofi does it with libfabric, transport/sim in virtual time.
+ *
+ * Delivery is reliable and without order: what was sent arrives once, or its
+ * transfer ends with an error, or the peer dies. There are three ways:
+ * messages, which nobody expects (at most SCOLL_BCAST_MAX bytes); replies, for
+ * which a buffer was posted under a tag; and reads of a peer's memory.
+ *
+ * A call only starts a transfer. Its end comes as an event, never from inside
+ * the call, and exactly once for each call that returned 0. Nothing is
+ * allocated for a transfer: its struct is part of what it is for.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "scoll.h"
+
+/* Replies match on all of a tag; the upper bit is 0. */
+#define TRANSPORT_TAG_MAX (UINT64_MAX >> 1)
+#define TRANSPORT_IOV_MAX 4 /* pieces of a message or reply */
+
+/* Borrowed by the transport from the call until its end. */
+struct transfer {
+	uint64_t scratch[10]; /* the transport's */
+	int kind;             /* the caller's, see core */
+};
+
+/* Memory that peers may read, or that reads are put into. */
+struct region {
+	void *handle; /* the transport's; NULL: not open */
+	size_t size;  /* bytes of all its pieces */
+};
+
+/* A piece of remote memory as its owner describes it. */
+struct remote_piece {
+	uint64_t address;
+	uint64_t key;
+	uint64_t size;
+};
+
+struct transport_events {
+	/* A message; bytes are valid during the call. */
+	void (*received)(void *ctx, uint64_t now_ns, const void *bytes,
+			 size_t size);
+	/*
+	 * A transfer has ended. result: 0 (size: bytes of a reply that came
+	 * in), -ECANCELED, -EMSGSIZE (a reply was larger than its buffers, of
+	 * which nothing is known), or what went wrong: -EHOSTUNREACH (no
+	 * address), -EIO, ...
+	 */
+	void (*done)(void *ctx, uint64_t now_ns, struct transfer *transfer,
+		     int result, size_t size);
+};
+
+/*
+ * All return 0 or a negative errno: -EAGAIN means that the transport is full;
+ * ask again after the next event. Arrays of pieces are copied; what they point
+ * to is borrowed until the end.
+ */
+struct transport_ops {
+	int (*send)(void *ctx, scoll_nid_t to, const struct iovec *pieces,
+		    int count, struct transfer *transfer);
+	/* Wait for one reply with this tag. */
+	int (*reply_post)(void *ctx, scoll_nid_t from, uint64_t tag,
+			  const struct iovec *pieces, int count,
+			  struct transfer *transfer);
+	int (*reply_send)(void *ctx, scoll_nid_t to, uint64_t tag,
+			  const struct iovec *pieces, int count,
+			  struct transfer *transfer);
+	/* End a reply_post early; its end comes, -ECANCELED or another. */
+	void (*cancel)(void *ctx, struct transfer *transfer);
+	/*
+	 * Open memory of at most SCOLL_BULK_IOVS_MAX pieces. ret_pieces
+	 * (NULL: not for peers) has room for `count` and is what peers need.
+	 */
+	int (*region_open)(void *ctx, const struct iovec *pieces, int count,
+			   struct region *ret_region,
+			   struct remote_piece *ret_pieces);
+	/* Peers' reads of it fail from now on. Our own have ended. */
+	void (*region_close)(void *ctx, struct region *region);
+	/*
+	 * Read `size` bytes at remote_offset of the peer's pieces to
+	 * local_offset of the region; offsets count over all pieces.
+	 */
+	int (*read)(void *ctx, scoll_nid_t from,
+		    const struct remote_piece *remote, int remote_count,
+		    uint64_t remote_offset, const struct region *region,
+		    uint64_t local_offset, size_t size,
+		    struct transfer *transfer);
+	/* We shall send to it soon. */
+	void (*connect)(void *ctx, scoll_nid_t to);
+};
+
+struct transport_seam {
+	const struct transport_ops *ops;
+	void *ctx;
+};
