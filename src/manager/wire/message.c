@@ -387,6 +387,28 @@ int confirm_open(const struct node_master *masters, size_t master_count,
 	return 0;
 }
 
+int confirm_read(const void *bytes, size_t size, struct confirm *ret_confirm,
+		 uint8_t ret_tag[MAC_SIZE])
+{
+	struct reader reader = reader_of(bytes, size);
+	uint16_t version = read_u16(&reader);
+	int result;
+
+	if (size < TRAILER_SIZE)
+		return -EBADMSG;
+	if (!version_is_readable(version))
+		return -EPROTONOSUPPORT;
+	size -= TRAILER_SIZE;
+	result = layout_decode(&confirm_layout, version, bytes, size,
+			       ret_confirm);
+	if (result < 0)
+		return result;
+	reader = reader_of((const uint8_t *)bytes + size, TRAILER_SIZE);
+	ret_confirm->key_id = read_u32(&reader);
+	memcpy(ret_tag, reader.at, MAC_SIZE);
+	return 0;
+}
+
 void confirm_fini(struct confirm *confirm)
 {
 	layout_fini(&confirm_layout, confirm);

@@ -163,6 +163,12 @@ int confirm_encode(const struct confirm *confirm, const struct node_key *key,
 /* Verify and decode. -ENOKEY, -EKEYREJECTED as in registration_open. */
 int confirm_open(const struct node_master *masters, size_t master_count,
 		 const void *bytes, size_t size, struct confirm *ret_confirm);
+/*
+ * Decode without verifying, for who passes it on; ret_tag: what it is tagged
+ * with. -EBADMSG, -EPROTONOSUPPORT, -ENOMEM.
+ */
+int confirm_read(const void *bytes, size_t size, struct confirm *ret_confirm,
+		 uint8_t ret_tag[MAC_SIZE]);
 void confirm_fini(struct confirm *confirm);
 
 /*
