@@ -262,6 +262,16 @@ struct scoll_service_ops {
 	scoll_oobgrp_cb_t oobgrp;                     /* NULL: has none */
 };
 
+/*
+ * Put the nodes of a new group in an order that suits the network, so that
+ * neighbours in it are near each other: order[i] is the number in nids of the
+ * i-th node; it comes as 0, 1, ..., count - 1 and stays a permutation. Called
+ * from inside scoll_group_create(); it calls no function of the library. The
+ * order travels with the group.
+ */
+typedef void (*scoll_permute_cb_t)(void *ctx, const scoll_nid_t *nids,
+				   int count, int *order);
+
 /* --- trees --- */
 
 /* Consecutive ranks. */
@@ -363,6 +373,8 @@ struct scoll_params {
 	const struct scoll_authenticator *authenticator; /* borrowed */
 	/* Idle groups are dropped after this; 0: one hour. */
 	scoll_duration_t group_lifetime;
+	scoll_permute_cb_t permute; /* NULL: as the targets are given */
+	void *permute_ctx;
 };
 
 /*
@@ -451,7 +463,7 @@ int scoll_tree_register(scoll_t *scoll, uint8_t type,
  * Make a group of `cnt` targets (of one node, they are merged). Its members
  * learn of it now (`populate_now`: the callback comes when all have), or with
  * the first broadcast (the callback is called from inside). Errors: -EINVAL
- * (no target, a tag twice), -ENOENT (no such service), -EMSGSIZE (without
+ * (no target or tag, a tag twice, a bad permutation), -ENOENT (no such service), -EMSGSIZE (without
  * populate_now: does not fit in a broadcast; use it), -E2BIG, -ENOMEM,
  * -EAGAIN (stealthy); the callback is not called then. Later ones, to the
  * callback: those of a broadcast.
@@ -460,7 +472,10 @@ int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,
 		       const char *name, const scoll_target_t *targets, int cnt,
 		       scoll_tree_type_t tree, bool populate_now,
 		       scoll_create_group_cb_t cb, const void *private);
-/* A group that the service's oobgrp callback knows. EOPNOTSUPP: it has none. */
+/*
+ * A group that the service's oobgrp callback knows. EOPNOTSUPP: it has none;
+ * EINVAL: oobid is of another service.
+ */
 scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 				      const char *name, scoll_oobgrp_id_t oobid,
 				      scoll_tree_type_t tree,

@@ -39,6 +39,8 @@ struct core_options {
 	struct discovery_seam discovery;
 	struct rng_seam rng;
 	struct memberships *memberships; /* borrowed */
+	scoll_permute_cb_t permute;      /* NULL: none */
+	void *permute_ctx;
 	scoll_t *instance; /* what scoll_request_instance returns */
 };
 
