@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The groups that a member knows: those that its user made, under a handle, and
+ * those that it learned from messages. Each has an id that never stands for
+ * two memberships; see doc/rfc/collectives.md, "Group ids".
+ *
+ * What was learned goes when the creator says so, when the creator is dead or
+ * has started again, and when it was not used for its lifetime. Who uses a
+ * group has a reference, and keeps what he has.
+ *
+ * An out-of-band group is asked for at its service for each message, at the
+ * root and at every member, since its membership may change outside. A user's
+ * handle of one is not in the table: it stands for whatever the service says at
+ * the time.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "scoll/core/choice.h"
+#include "scoll/tree/tree.h"
+
+#define GROUP_COUNT_MAX      (1u << 20) /* of one member */
+#define GROUP_TOMBSTONES_MAX 65536      /* oldest out */
+#define GROUP_TREES_MAX      16         /* kept for one group; least used out */
+
+struct discovery;
+struct discovery_view;
+
+/* As bytes: no padding. */
+struct group_id {
+	uint64_t
+		owner[2]; /* creator, its nonce; OOB: 16 bytes of the service */
+	uint64_t index;   /* OOB: 0 */
+	struct wire_digest members;
+	uint32_t service; /* OOB: whose callback; else 0 */
+	uint32_t is_oob;
+};
+
+/* A child in the tree, in the order in which they are served. */
+struct group_child {
+	scoll_nid_t nid;
+	uint32_t rank;
+	uint32_t nodes; /* of its subtree, itself included */
+	uint32_t entities;
+	uint32_t depth; /* edges down to its deepest node; 0: a leaf */
+};
+
+/* What we have to know of the tree for a root and a choice. */
+struct group_tree {
+	struct group_tree *prev, *next; /* of the group; most used first */
+	uint32_t reference_count;
+	enum scoll_order order;
+	struct choice *choice; /* a reference */
+	struct seating seating;
+	struct tree tree;
+	uint32_t rank; /* ours */
+	uint32_t parent_rank;
+	scoll_nid_t parent; /* the root's: its own */
+	uint32_t nodes;     /* of our subtree, ourselves included */
+	uint32_t entities;
+	uint32_t depth;
+	uint32_t child_count;
+	struct group_child children[];
+};
+
+struct group_table;
+
+struct scoll_group {
+	struct group_id id; /* of an OOB handle: of the last membership */
+	struct group_table *table;
+	struct membership *membership; /* NULL: an OOB handle that is new */
+	scoll_service_id_t service;
+	scoll_tree_type_t tree;
+	uint32_t reference_count;
+	bool is_handle; /* its user's; else it was learned */
+	bool is_ended;
+	/* Of the requests: */
+	bool is_known;  /* every member has it: no more parameters */
+	bool is_closed; /* its last request was made */
+	uint32_t active_count;
+	const void *private; /* of a handle */
+	uint64_t used_ns;
+	struct discovery_view *alive; /* NULL: nobody has asked yet */
+	struct group_tree *trees;
+	uint32_t tree_count;
+	struct scoll_group *prev, *next; /* learned ones, longest idle first */
+	UT_hash_handle hh;
+	char name[];
+};
+
+struct group_options {
+	scoll_nid_t nid;
+	uint64_t nonce; /* of this start */
+	uint64_t lifetime_ns;
+	struct memberships *memberships;     /* borrowed */
+	const struct tree_types *tree_types; /* borrowed; NULL: built-in ones */
+	struct discovery
+		*discovery; /* borrowed; NULL: no choice of the living */
+};
+
+int group_table_create(const struct group_options *options,
+		       struct group_table **ret_table);
+/* Nobody has a reference any more but the table itself. NULL is allowed. */
+void group_table_destroy(struct group_table *table);
+DEFINE_AUTO(struct group_table, group_table_destroy)
+/* What is due. */
+void group_table_tick(struct group_table *table, uint64_t now_ns);
+uint64_t group_table_deadline_ns(const struct group_table *table);
+uint32_t group_table_count(const struct group_table *table);
+/* Bytes, without memberships and choices, which are shared. */
+size_t group_table_size(const struct group_table *table);
+/*
+ * A node is dead: the groups that it created and the trees of which it is the
+ * root go. Takes O(groups).
+ */
+void group_table_node_dead(struct group_table *table, scoll_nid_t nid);
+/* It has started again, with this nonce: groups of other starts go. */
+void group_table_node_started(struct group_table *table, scoll_nid_t nid,
+			      uint64_t nonce);
+
+/* --- of the user --- */
+
+/*
+ * A new group with a handle; the membership gets a reference, the name is
+ * copied. -E2BIG: GROUP_COUNT_MAX; -EINVAL: name longer than SCOLL_NAME_MAX, no
+ * such tree; -ENOMEM. group_end() gives the handle back.
+ */
+int group_create(struct group_table *table, scoll_service_id_t service,
+		 const char *name, struct membership *membership,
+		 scoll_tree_type_t tree, const void *private,
+		 struct scoll_group **ret_group);
+/* -EINVAL: also, oobid is of another service. The service is not asked yet. */
+int group_oob_create(struct group_table *table, scoll_service_id_t service,
+		     const char *name, const scoll_oobgrp_id_t *oobid,
+		     scoll_tree_type_t tree, const void *private,
+		     struct scoll_group **ret_group);
+/*
+ * Ask who is in an OOB group now: before each message, and before anything of
+ * its handle is told. What was returned earlier by reference stays. What the
+ * callback returned; as memberships_from_targets.
+ */
+int group_oob_refresh(struct scoll_group *group, scoll_oobgrp_cb_t callback,
+		      void *service_private);
+
+/* --- of messages --- */
+
+/*
+ * The group of a broadcast, with a reference: known, or by the parameters in
+ * the body, or out-of-band by the callback (NULL: the service has none). It is
+ * used now. Errors, and what they are for the parent:
+ * -ENODATA    its list is in the bulk data and not known: read, then _learn
+ * -ENOENT     NO_GROUP; also: an OOB group without a callback
+ * -ESHUTDOWN  NO_GROUP: it has ended
+ * -ESTALE     DIGEST: the members are others
+ * -EBADMSG    NO_GROUP: malformed parameters, or a group of another service
+ * -E2BIG, -ENOMEM  NOMEM
+ * or what the callback returned: NO_GROUP.
+ */
+int group_resolve(struct group_table *table, const struct wire_bcast *bcast,
+		  scoll_oobgrp_cb_t callback, void *service_private,
+		  uint64_t now_ns, struct scoll_group **ret_group);
+/* The same, with the list that came as bulk data. */
+int group_learn(struct group_table *table, const struct wire_bcast *bcast,
+		const void *list, size_t size, uint64_t now_ns,
+		struct scoll_group **ret_group);
+/*
+ * The choice of a broadcast over it, with a reference. -EAGAIN: we see others
+ * alive (DIGEST); -EBADMSG, -ESTALE: as choice_decode (DIGEST); -ENOMEM.
+ */
+int group_choice(struct scoll_group *group, const struct wire_bcast *bcast,
+		 struct choice **ret_choice);
+/*
+ * Those of `within` (NULL: of all) who live, as discovery has it. -EHOSTDOWN:
+ * nobody; -ENOMEM.
+ */
+int group_alive(struct scoll_group *group, const struct choice *within,
+		struct choice **ret_choice);
+/* Fill the group's fields of a broadcast: id and flags CREATOR and OOB. */
+void group_id_write(const struct scoll_group *group, scoll_nid_t root,
+		    uint64_t root_nonce, struct wire_bcast *bcast);
+/*
+ * Bytes of the parameters in the body, and those bytes. with_list: else the
+ * list goes as bulk data, which membership_encode() has.
+ */
+size_t group_params_size(const struct scoll_group *group, bool with_list);
+void group_params_encode(const struct scoll_group *group, bool with_list,
+			 uint8_t *ret_params);
+
+/* --- references --- */
+
+struct scoll_group *group_ref(struct scoll_group *group);
+/* It was used until now. NULL is allowed. */
+void group_unref(struct scoll_group *group, uint64_t now_ns);
+/*
+ * No more of it: after its last request, or when its user gives the handle
+ * back. Its id is remembered for 2 x lifetime. Those who have a reference keep
+ * it. Once only.
+ */
+void group_end(struct scoll_group *group, uint64_t now_ns);
+
+/* --- trees --- */
+
+/*
+ * Our place in the tree for this root and choice, with a reference; kept, so
+ * that the next one costs no memory. -ENOENT: we are not in it; -EINVAL: no
+ * such kind of tree or order; -ENOMEM.
+ */
+int group_tree_get(struct scoll_group *group, struct choice *choice,
+		   scoll_nid_t root, scoll_tree_type_t type,
+		   enum scoll_order order, struct group_tree **ret_tree);
+struct group_tree *group_tree_ref(struct group_tree *tree);
+/* NULL is allowed. */
+void group_tree_unref(struct group_tree *tree);
+DEFINE_AUTO(struct group_tree, group_tree_unref)
+/* Index of the child with this NID; -ENOENT. */
+int group_tree_child(const struct group_tree *tree, scoll_nid_t nid);
+/* The ranks in the subtree of rank, as ranges; returns how many. */
+uint32_t group_tree_ranges(const struct group_tree *tree, uint32_t rank,
+			   struct scoll_tree_range ret_ranges[TREE_RANGES_MAX]);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which broadcasts of each root have been here: none is run twice. A root is a
+ * node and the nonce of one of its starts; its requests are numbered upwards,
+ * and come in any order. For each root a window of the last
+ * REPLAY_WINDOW numbers is kept; what is below it counts as seen. Of a node
+ * only one start is there at a time: once another nonce has come, messages of
+ * the one before are refused.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "scoll.h"
+
+#define REPLAY_WINDOW     1024
+#define REPLAY_ROOTS_MAX  65536 /* the one that was silent longest goes out */
+#define REPLAY_NONCES_MAX 8     /* of earlier starts of a node; oldest out */
+
+struct replay;
+
+enum replay_result {
+	REPLAY_NEW,
+	REPLAY_NEW_NONCE, /* new, and the first of another start of its node */
+	REPLAY_SEEN,      /* this very number */
+	REPLAY_OLD,       /* below the window */
+	REPLAY_PAST,      /* of an earlier start */
+};
+
+int replay_create(struct replay **ret_replay);
+void replay_destroy(struct replay *replay);
+DEFINE_AUTO(struct replay, replay_destroy)
+
+/* What it is. Nothing is changed. */
+enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
+				uint64_t nonce, uint64_t number);
+/*
+ * The same, and from now on it has been seen. -ENOMEM (it has not); else enum
+ * replay_result.
+ */
+int replay_enter(struct replay *replay, scoll_nid_t root, uint64_t nonce,
+		 uint64_t number);
+size_t replay_root_count(const struct replay *replay);
