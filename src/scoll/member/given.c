@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A node gets its place when it is first spoken of, and is then what it
+ * counted as before, so that the first word about it is a change or none.
+ */
+#include "scoll/member/given.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "scoll/member/discovery_internal.h"
+
+struct given {
+	struct discovery discovery;
+	struct roster *roster;
+};
+
+int given_create(bool unknown_is_alive, struct given **ret_given)
+{
+	_auto_(given_destroyp) struct given *given = NULL;
+	int result;
+
+	given = calloc(1, sizeof(*given));
+	if (given == NULL)
+		return -ENOMEM;
+	result = roster_create(NULL, 0, &given->roster);
+	if (result < 0)
+		return result;
+	result = discovery_init(&given->discovery, given->roster);
+	if (result < 0)
+		return result;
+	given->discovery.unknown_is_alive = unknown_is_alive;
+	*ret_given = take_ptr(given);
+	return 0;
+}
+
+void given_destroy(struct given *given)
+{
+	if (given == NULL)
+		return;
+	discovery_fini(&given->discovery);
+	roster_destroy(given->roster);
+	free(given);
+}
+
+struct discovery *given_discovery(struct given *given)
+{
+	return &given->discovery;
+}
+
+static int place_of(struct given *given, uint64_t nid, uint32_t *ret_place)
+{
+	struct discovery *discovery = &given->discovery;
+	uint32_t place = roster_place(given->roster, nid);
+	int result;
+
+	if (place != ROSTER_NOWHERE) {
+		*ret_place = place;
+		return 0;
+	}
+	result = discovery_grow(discovery, roster_count(given->roster) + 1);
+	if (result < 0)
+		return result;
+	result = roster_add(given->roster, nid, ret_place);
+	if (result < 0)
+		return result;
+	if (discovery->unknown_is_alive)
+		discovery_set(discovery, *ret_place, true);
+	return 0;
+}
+
+static int set(struct given *given, uint64_t nid, bool is_alive)
+{
+	uint32_t place;
+	int result = place_of(given, nid, &place);
+
+	if (result < 0)
+		return result;
+	discovery_set(&given->discovery, place, is_alive);
+	discovery_settle(&given->discovery);
+	return 0;
+}
+
+int given_alive(struct given *given, uint64_t nid)
+{
+	return set(given, nid, true);
+}
+
+int given_dead(struct given *given, uint64_t nid)
+{
+	return set(given, nid, false);
+}
+
+int given_rebooted(struct given *given, uint64_t nid)
+{
+	uint32_t place;
+	int result = place_of(given, nid, &place);
+
+	if (result < 0)
+		return result;
+	discovery_reboot(&given->discovery, place);
+	discovery_settle(&given->discovery);
+	return 0;
+}

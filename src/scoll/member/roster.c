@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Places are dense and never change: a roster only grows, at its end. Seats
+ * are allocated one by one, because the hash table points at them.
+ */
+#include "scoll/member/roster.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <sodium.h>
+
+#include "scoll/member/hash.h"
+
+#define CAPACITY_MIN 16
+
+struct seat {
+	uint64_t nid;
+	uint32_t place;
+	UT_hash_handle hh;
+};
+
+struct roster {
+	struct seat **seats;
+	size_t count;
+	size_t capacity;
+	struct seat *by_nid;
+};
+
+static int reserve(struct roster *roster, size_t count)
+{
+	size_t capacity = roster->capacity;
+	struct seat **seats;
+
+	if (count > ROSTER_NODE_MAX)
+		return -ENOSPC;
+	if (count <= capacity)
+		return 0;
+	if (capacity < CAPACITY_MIN)
+		capacity = CAPACITY_MIN;
+	while (capacity < count)
+		capacity *= 2;
+	seats = reallocarray(roster->seats, capacity, sizeof(struct seat *));
+	if (seats == NULL)
+		return -ENOMEM;
+	roster->seats = seats;
+	roster->capacity = capacity;
+	return 0;
+}
+
+int roster_create(const uint64_t *nids, size_t count,
+		  struct roster **ret_roster)
+{
+	_auto_(roster_destroyp) struct roster *roster = NULL;
+	int result;
+
+	roster = calloc(1, sizeof(*roster));
+	if (roster == NULL)
+		return -ENOMEM;
+	result = reserve(roster, count);
+	for (size_t i = 0; i < count && result >= 0; i++)
+		result = roster_add(roster, nids[i], &(uint32_t){ 0 });
+	if (result < 0)
+		return result;
+	*ret_roster = take_ptr(roster);
+	return 0;
+}
+
+void roster_destroy(struct roster *roster)
+{
+	if (roster == NULL)
+		return;
+	HASH_CLEAR(hh, roster->by_nid);
+	for (size_t i = 0; i < roster->count; i++)
+		free(roster->seats[i]);
+	free(roster->seats);
+	free(roster);
+}
+
+int roster_add(struct roster *roster, uint64_t nid, uint32_t *ret_place)
+{
+	struct seat *seat;
+	int result;
+
+	if (roster_place(roster, nid) != ROSTER_NOWHERE)
+		return -EEXIST;
+	result = reserve(roster, roster->count + 1);
+	if (result < 0)
+		return result;
+	seat = calloc(1, sizeof(*seat));
+	if (seat == NULL)
+		return -ENOMEM;
+	seat->nid = nid;
+	seat->place = (uint32_t)roster->count;
+	HASH_ADD(hh, roster->by_nid, nid, sizeof(seat->nid), seat);
+	if (!hash_was_added(seat)) {
+		free(seat);
+		return -ENOMEM;
+	}
+	roster->seats[roster->count++] = seat;
+	*ret_place = seat->place;
+	return 0;
+}
+
+size_t roster_count(const struct roster *roster)
+{
+	return roster->count;
+}
+
+uint64_t roster_nid(const struct roster *roster, uint32_t place)
+{
+	assert(place < roster->count);
+	return roster->seats[place]->nid;
+}
+
+uint32_t roster_place(const struct roster *roster, uint64_t nid)
+{
+	const struct seat *seat;
+
+	HASH_FIND(hh, roster->by_nid, &nid, sizeof(nid), seat);
+	return seat != NULL ? seat->place : ROSTER_NOWHERE;
+}
+
+void roster_digest(const struct roster *roster,
+		   uint8_t ret_digest[ROSTER_DIGEST_SIZE])
+{
+	crypto_generichash_state state;
+
+	crypto_generichash_init(&state, NULL, 0, ROSTER_DIGEST_SIZE);
+	for (size_t i = 0; i < roster->count; i++) {
+		uint8_t bytes[sizeof(uint64_t)];
+
+		for (size_t k = 0; k < sizeof(bytes); k++)
+			bytes[k] = (uint8_t)(roster->seats[i]->nid >> 8 * k);
+		crypto_generichash_update(&state, bytes, sizeof(bytes));
+	}
+	crypto_generichash_final(&state, ret_digest, ROSTER_DIGEST_SIZE);
+}

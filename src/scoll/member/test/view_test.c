@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The living of a list, compared with asking node by node. */
+#include "scoll/member/discovery.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "scoll/member/given.h"
+#include "sim/heap.h"
+#include "sim/rng.h"
+
+#define NODE_COUNT 300
+
+static void assert_true_view(struct discovery *discovery,
+			     struct discovery_view *view, const uint64_t *nids,
+			     size_t count)
+{
+	const uint64_t *alive = discovery_view_alive(view);
+	size_t alive_count = 0;
+	size_t dead = 0;
+
+	assert_int_equal(discovery_view_count(view), count);
+	for (size_t i = 0; i < count; i++) {
+		bool is_alive = discovery_is_alive(discovery, nids[i]);
+
+		assert_int_equal(alive[i / 64] >> i % 64 & 1, is_alive);
+		alive_count += is_alive;
+		if (is_alive)
+			continue;
+		assert_int_equal(discovery_view_next_dead(view, dead), i);
+		dead = i + 1;
+	}
+	assert_int_equal(discovery_view_next_dead(view, dead), count);
+	assert_int_equal(discovery_view_alive_count(view), alive_count);
+	if (count % 64 > 0)
+		assert_int_equal(alive[count / 64] >> count % 64, 0);
+}
+
+/* Along the roster from any place on, or any other order. */
+static void list_of(struct sim_rng *rng, bool is_row, size_t first,
+		    uint64_t *nids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		nids[i] = is_row ? first + i : sim_rng_below(rng, 400);
+}
+
+static void views_agree_with_single_questions(void **state)
+{
+	struct sim_rng rng;
+	uint64_t nids[NODE_COUNT];
+	struct discovery *discovery;
+	struct given *given;
+
+	sim_rng_init(&rng, 1);
+	assert_int_equal(given_create(true, &given), 0);
+	discovery = given_discovery(given);
+	for (uint64_t nid = 0; nid < NODE_COUNT; nid++)
+		assert_int_equal(given_alive(given, nid), 0);
+	for (int i = 0; i < 300; i++) {
+		size_t count = 1 + sim_rng_below(&rng, NODE_COUNT - 1);
+		size_t first = sim_rng_below(&rng, NODE_COUNT - count);
+		struct discovery_view *view;
+
+		list_of(&rng, i % 2, first, nids, count);
+		assert_int_equal(discovery_view_create(discovery, nids, count,
+						       &view),
+				 0);
+		for (int k = 0; k < 5; k++) {
+			uint64_t nid = sim_rng_below(&rng, 500);
+
+			assert_true_view(discovery, view, nids, count);
+			if (sim_rng_chance(&rng, 500000))
+				assert_int_equal(given_dead(given, nid), 0);
+			else
+				assert_int_equal(given_alive(given, nid), 0);
+		}
+		discovery_view_destroy(view);
+	}
+	given_destroy(given);
+}
+
+static void the_epoch_of_a_view_moves_with_its_own_nodes(void **state)
+{
+	struct discovery_view *view;
+	struct given *given;
+	uint64_t epoch;
+
+	assert_int_equal(given_create(true, &given), 0);
+	assert_int_equal(discovery_view_create(given_discovery(given),
+					       (uint64_t[]){ 3, 1, 2 }, 3,
+					       &view),
+			 0);
+	epoch = discovery_view_epoch(view);
+	given_dead(given, 9);
+	given_rebooted(given, 1);
+	assert_int_equal(discovery_view_epoch(view), epoch);
+	given_dead(given, 1);
+	assert_int_equal(discovery_view_epoch(view), epoch + 1);
+	assert_int_equal(discovery_view_next_dead(view, 0), 1);
+	assert_int_equal(discovery_view_epoch(view), epoch + 1);
+	discovery_view_destroy(view);
+	given_destroy(given);
+}
+
+static void digests_are_equal_when_the_living_are(void **state)
+{
+	static const uint64_t nids[] = { 5, 6, 7, 8 };
+	uint8_t digests[2][DISCOVERY_DIGEST_SIZE];
+	uint8_t before[DISCOVERY_DIGEST_SIZE];
+	struct discovery_view *views[2];
+	struct given *givens[2];
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(given_create(true, &givens[i]), 0);
+		/* Places differ, the list does not. */
+		given_alive(givens[i], i == 0 ? 8 : 99);
+		assert_int_equal(
+			discovery_view_create(given_discovery(givens[i]), nids,
+					      4, &views[i]),
+			0);
+	}
+	discovery_view_digest(views[0], before);
+	given_dead(givens[0], 7);
+	discovery_view_digest(views[0], digests[0]);
+	discovery_view_digest(views[1], digests[1]);
+	assert_memory_equal(before, digests[1], DISCOVERY_DIGEST_SIZE);
+	assert_memory_not_equal(before, digests[0], DISCOVERY_DIGEST_SIZE);
+	given_dead(givens[1], 7);
+	discovery_view_digest(views[1], digests[1]);
+	assert_memory_equal(digests[0], digests[1], DISCOVERY_DIGEST_SIZE);
+	for (int i = 0; i < 2; i++) {
+		discovery_view_destroy(views[i]);
+		given_destroy(givens[i]);
+	}
+}
+
+static int make_view(void *ctx)
+{
+	struct discovery_view *view;
+	int result = discovery_view_create(ctx, (uint64_t[]){ 1, 2 }, 2, &view);
+
+	if (result == 0)
+		discovery_view_destroy(view);
+	return result;
+}
+
+static void memory_that_runs_out_makes_no_view(void **state)
+{
+	struct given *given;
+	int result;
+
+	assert_int_equal(given_create(true, &given), 0);
+	for (unsigned int n = 1;
+	     sim_heap_fails(n, &result, make_view, given_discovery(given)); n++)
+		assert_int_equal(result, -ENOMEM);
+	assert_int_equal(result, 0);
+	given_destroy(given);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(views_agree_with_single_questions),
+		cmocka_unit_test(the_epoch_of_a_view_moves_with_its_own_nodes),
+		cmocka_unit_test(digests_are_equal_when_the_living_are),
+		cmocka_unit_test(memory_that_runs_out_makes_no_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The living of a list. A list that goes along the roster without gaps is
+ * read from its bitmap word by word; any other by its places. Its own epoch
+ * and the digest change only when a bit of it did.
+ */
+#include "scoll/member/discovery_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#define WORD_BITS 64
+
+struct discovery_view {
+	struct discovery *discovery;
+	uint64_t *nids;
+	uint32_t *places;
+	size_t count;
+	size_t unknown_count; /* not on the roster when last looked up */
+	size_t roster_count;  /* of the roster at that time */
+	bool is_row;          /* places go up by one */
+	uint64_t *alive;
+	size_t alive_count;
+	uint64_t epoch;
+	uint64_t seen_epoch; /* of the discovery */
+	uint8_t digest[DISCOVERY_DIGEST_SIZE];
+	uint64_t digest_epoch; /* of this view; 0: none */
+};
+
+static size_t word_count(const struct discovery_view *view)
+{
+	return (view->count + WORD_BITS - 1) / WORD_BITS;
+}
+
+static void look_up(struct discovery_view *view)
+{
+	const struct roster *roster = view->discovery->roster;
+
+	view->unknown_count = 0;
+	view->is_row = true;
+	for (size_t i = 0; i < view->count; i++) {
+		view->places[i] = roster_place(roster, view->nids[i]);
+		if (view->places[i] == ROSTER_NOWHERE)
+			view->unknown_count++;
+		view->is_row &= view->places[i] == view->places[0] + i;
+	}
+	if (view->unknown_count > 0)
+		view->is_row = false;
+	view->roster_count = roster_count(roster);
+}
+
+/* Up to 64 bits of the discovery's bitmap, from any place on. */
+static uint64_t row_word(const struct discovery_view *view, size_t word)
+{
+	const struct discovery *discovery = view->discovery;
+	size_t place = view->places[0] + word * WORD_BITS;
+	size_t left = view->count - word * WORD_BITS;
+	size_t shift = place % WORD_BITS;
+	size_t at = place / WORD_BITS;
+	uint64_t bits = discovery->alive[at] >> shift;
+
+	if (shift > 0 && (at + 1) * WORD_BITS < discovery->capacity)
+		bits |= discovery->alive[at + 1] << (WORD_BITS - shift);
+	if (left < WORD_BITS)
+		bits &= (UINT64_C(1) << left) - 1;
+	return bits;
+}
+
+static uint64_t place_word(const struct discovery_view *view, size_t word)
+{
+	const struct discovery *discovery = view->discovery;
+	size_t first = word * WORD_BITS;
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < WORD_BITS && first + i < view->count; i++) {
+		uint32_t place = view->places[first + i];
+		bool is_alive = place == ROSTER_NOWHERE
+					? discovery->unknown_is_alive
+					: discovery_has(discovery, place);
+
+		bits |= (uint64_t)is_alive << i;
+	}
+	return bits;
+}
+
+static void refresh(struct discovery_view *view)
+{
+	const struct discovery *discovery = view->discovery;
+	bool is_changed = false;
+
+	if (view->seen_epoch == discovery->epoch)
+		return;
+	if (view->unknown_count > 0 &&
+	    view->roster_count != roster_count(discovery->roster))
+		look_up(view);
+	view->alive_count = 0;
+	for (size_t word = 0; word < word_count(view); word++) {
+		uint64_t bits = view->is_row ? row_word(view, word)
+					     : place_word(view, word);
+
+		is_changed |= bits != view->alive[word];
+		view->alive[word] = bits;
+		view->alive_count += (size_t)__builtin_popcountll(bits);
+	}
+	view->epoch += is_changed;
+	view->seen_epoch = discovery->epoch;
+}
+
+int discovery_view_create(struct discovery *discovery, const uint64_t *nids,
+			  size_t count, struct discovery_view **ret_view)
+{
+	_auto_(discovery_view_destroyp) struct discovery_view *view = NULL;
+
+	assert(count > 0);
+	view = calloc(1, sizeof(*view));
+	if (view == NULL)
+		return -ENOMEM;
+	view->discovery = discovery;
+	view->count = count;
+	view->nids = calloc(count, sizeof(*view->nids));
+	view->places = calloc(count, sizeof(*view->places));
+	view->alive = calloc(word_count(view), sizeof(*view->alive));
+	if (view->nids == NULL || view->places == NULL || view->alive == NULL)
+		return -ENOMEM;
+	memcpy(view->nids, nids, count * sizeof(*nids));
+	look_up(view);
+	view->epoch = 1;
+	view->seen_epoch = discovery->epoch - 1;
+	refresh(view);
+	*ret_view = take_ptr(view);
+	return 0;
+}
+
+void discovery_view_destroy(struct discovery_view *view)
+{
+	if (view == NULL)
+		return;
+	free(view->nids);
+	free(view->places);
+	free(view->alive);
+	free(view);
+}
+
+size_t discovery_view_count(const struct discovery_view *view)
+{
+	return view->count;
+}
+
+uint64_t discovery_view_epoch(struct discovery_view *view)
+{
+	refresh(view);
+	return view->epoch;
+}
+
+const uint64_t *discovery_view_alive(struct discovery_view *view)
+{
+	refresh(view);
+	return view->alive;
+}
+
+size_t discovery_view_alive_count(struct discovery_view *view)
+{
+	refresh(view);
+	return view->alive_count;
+}
+
+size_t discovery_view_next_dead(struct discovery_view *view, size_t from)
+{
+	refresh(view);
+	for (size_t i = from; i < view->count;
+	     i = (i / WORD_BITS + 1) * WORD_BITS) {
+		uint64_t dead = ~view->alive[i / WORD_BITS] >> i % WORD_BITS;
+
+		if (dead == 0)
+			continue;
+		i += (size_t)__builtin_ctzll(dead);
+		return i < view->count ? i : view->count;
+	}
+	return view->count;
+}
+
+void discovery_view_digest(struct discovery_view *view,
+			   uint8_t ret_digest[DISCOVERY_DIGEST_SIZE])
+{
+	crypto_generichash_state state;
+
+	refresh(view);
+	if (view->digest_epoch != view->epoch) {
+		crypto_generichash_init(&state, NULL, 0, DISCOVERY_DIGEST_SIZE);
+		for (size_t word = 0; word < word_count(view); word++) {
+			uint8_t bytes[sizeof(uint64_t)];
+
+			for (size_t i = 0; i < sizeof(bytes); i++)
+				bytes[i] =
+					(uint8_t)(view->alive[word] >> 8 * i);
+			crypto_generichash_update(&state, bytes, sizeof(bytes));
+		}
+		crypto_generichash_final(&state, view->digest,
+					 sizeof(view->digest));
+		view->digest_epoch = view->epoch;
+	}
+	memcpy(ret_digest, view->digest, DISCOVERY_DIGEST_SIZE);
+}
