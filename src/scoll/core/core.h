@@ -36,7 +36,7 @@ struct core_options {
 	uint64_t group_lifetime_ns;
 	const struct scoll_authenticator *authenticator; /* NULL: none */
 	struct transport_seam transport;
-	struct discovery_seam discovery;
+	struct discovery *discovery; /* borrowed */
 	struct rng_seam rng;
 	struct memberships *memberships; /* borrowed */
 	scoll_permute_cb_t permute;      /* NULL: none */
