@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "base/cleanup.h"
 #include "base/seam.h"
 #include "scoll.h"
 #include "scoll/member/discovery.h"
@@ -25,6 +26,7 @@
 
 struct scoll_core;
 struct memberships; /* interned; of one core, or shared by a simulation */
+struct tree_types;
 
 struct core_options {
 	scoll_nid_t nid;
@@ -41,21 +43,38 @@ struct core_options {
 	struct memberships *memberships; /* borrowed */
 	scoll_permute_cb_t permute;      /* NULL: none */
 	void *permute_ctx;
+	/* Borrowed; NULL: the built-in ones, and none can be registered. */
+	struct tree_types *tree_types;
 	scoll_t *instance; /* what scoll_request_instance returns */
 };
 
+/* Options are copied. -ENOMEM; -EINVAL: tree or order. */
 int scoll_core_create(const struct core_options *options,
 		      struct scoll_core **ret_core);
-/* All transfers have ended and all callbacks were taken: see core_stop. */
+/*
+ * It is idle: see scoll_core_stop. Requests that were not sent and handles of
+ * groups that were not given back go with it. NULL is allowed.
+ */
 void scoll_core_destroy(struct scoll_core *core);
-/* Abort everything; what is still to come is in core_is_idle. */
+DEFINE_AUTO(struct scoll_core, scoll_core_destroy)
+/*
+ * Abort everything, and answer what comes with -ESHUTDOWN; also a reply that a
+ * service still owes is given up. Callbacks and ends of transfers are still to
+ * come, until the core is idle.
+ */
 void scoll_core_stop(struct scoll_core *core, uint64_t now_ns);
 bool scoll_core_is_idle(const struct scoll_core *core);
+const struct core_options *scoll_core_options(const struct scoll_core *core);
 
 /* --- input --- */
 
 extern const struct transport_events scoll_core_events; /* ctx: the core */
+/*
+ * What is due. Also to be called when discovery has changed: a core watches
+ * nobody, it compares epochs.
+ */
 void scoll_core_tick(struct scoll_core *core, uint64_t now_ns);
+/* 0 when discovery has changed since the last call. */
 uint64_t scoll_core_deadline_ns(const struct scoll_core *core);
 
 /* --- callbacks --- */
@@ -94,5 +113,85 @@ int core_callback_call(const struct core_callback *callback);
  * --- calls of the user ---
  *
  * As those of scoll.h with the same ending; `now_ns` where something may start.
- * scoll_core_oob_create and _bcast_new return a negative errno instead of NULL.
+ * Those that return a pointer there return a negative errno here.
  */
+
+int scoll_core_service_register(struct scoll_core *core,
+				scoll_service_id_t svid,
+				const struct scoll_service_ops *ops,
+				void *private);
+int scoll_core_service_unregister(struct scoll_core *core,
+				  scoll_service_id_t svid);
+int scoll_core_tree_register(struct scoll_core *core, uint8_t type,
+			     const struct scoll_tree_ops *ops);
+
+/*
+ * Without populate_now *ret_callback is what the owner calls next, with no
+ * lock held; it is not given back. With it nothing is written, and the callback
+ * comes through the queue.
+ */
+int scoll_core_group_create(struct scoll_core *core, uint64_t now_ns,
+			    scoll_service_id_t svid, const char *name,
+			    const scoll_target_t *targets, int cnt,
+			    scoll_tree_type_t tree, bool populate_now,
+			    scoll_create_group_cb_t cb, const void *private,
+			    struct core_callback *ret_callback);
+int scoll_core_oob_group_create(struct scoll_core *core,
+				scoll_service_id_t svid, const char *name,
+				const scoll_oobgrp_id_t *oobid,
+				scoll_tree_type_t tree, const void *private,
+				scoll_group_t **ret_group);
+struct scoll_core *scoll_core_of_group(const scoll_group_t *group);
+void scoll_core_group_destroy(scoll_group_t *group, uint64_t now_ns);
+const char *scoll_core_group_name(const scoll_group_t *group);
+const void *scoll_core_group_private(const scoll_group_t *group);
+/* These may ask the service of an out-of-band group, and return an errno. */
+int scoll_core_group_nodes(scoll_group_t *group);
+int scoll_core_group_entities(scoll_group_t *group);
+int scoll_core_get_nchildren(scoll_group_t *group);
+int scoll_core_get_childtree_nodes(scoll_group_t *group, int child);
+int scoll_core_get_childtree_entities(scoll_group_t *group, int child);
+
+int scoll_core_bcast_new(scoll_group_t *group, uint64_t now_ns, const void *buf,
+			 int len, const struct iovec *bulk_iovs, int niov,
+			 unsigned flags, scoll_duration_t service_timeout,
+			 const void *private, scoll_request_t **ret_request);
+/* nids NULL: everybody, as scoll_core_bcast_new. */
+int scoll_core_bcast_new_subset(
+	scoll_group_t *group, uint64_t now_ns, const scoll_nid_t *nids,
+	int count, const void *buf, int len, const struct iovec *bulk_iovs,
+	int niov, unsigned flags, scoll_duration_t service_timeout,
+	const void *private, scoll_request_t **ret_request);
+void scoll_core_request_free(scoll_request_t *request, uint64_t now_ns);
+int scoll_core_reply_buffer_post(int child, void *buf, size_t len,
+				 scoll_request_t *request, void *private);
+int scoll_core_bcast_send(scoll_request_t *request, uint64_t now_ns);
+int scoll_core_reply(scoll_request_t *request, uint64_t now_ns, const void *buf,
+		     size_t len);
+int scoll_core_reply_part(scoll_request_t *request, uint64_t now_ns,
+			  const void *buf, size_t len);
+void scoll_core_bcast_abort(scoll_request_t *request, uint64_t now_ns);
+
+struct scoll_core *scoll_core_of_request(const scoll_request_t *request);
+int scoll_core_request_nchildren(const scoll_request_t *request);
+scoll_nid_t scoll_core_request_child_nid(const scoll_request_t *request,
+					 int child);
+int scoll_core_request_childtree_nodes(const scoll_request_t *request,
+				       int child);
+int scoll_core_request_childtree_entities(const scoll_request_t *request,
+					  int child);
+int scoll_core_request_depth(const scoll_request_t *request);
+bool scoll_core_request_is_root(const scoll_request_t *request);
+scoll_nid_t scoll_core_request_root(const scoll_request_t *request);
+scoll_group_t *scoll_core_request_group(const scoll_request_t *request);
+void *scoll_core_request_service(const scoll_request_t *request);
+int scoll_core_request_child_status(const scoll_request_t *request, int child,
+				    enum scoll_error_type *ret_type);
+int scoll_core_request_status(const scoll_request_t *request);
+int scoll_core_request_failure_next(const scoll_request_t *request,
+				    uint64_t *cursor,
+				    struct scoll_failure *ret_failure);
+void scoll_core_request_times(const scoll_request_t *request,
+			      struct scoll_request_times *ret_times);
+void scoll_core_stats(const struct scoll_core *core,
+		      struct scoll_stats *ret_stats);
