@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fan-out as it is written with ZeroMQ: a request socket for each node, all
+ * are sent to, then all are heard.
+ *
+ *	peer_zeromq NODES DOWN UP ROUNDS
+ *
+ * Prints what rounds_report() does.
+ */
+#include "rounds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#define NODES_MAX    1024
+#define ENDPOINT_MAX 64
+
+static void node_run(int pipe_fd, size_t down, size_t up)
+{
+	void *context = zmq_ctx_new();
+	void *socket = zmq_socket(context, ZMQ_REP);
+	char endpoint[ENDPOINT_MAX] = { 0 };
+	size_t size = sizeof(endpoint);
+	uint8_t *bytes = calloc(1, down > up ? down : up);
+
+	if (bytes == NULL || socket == NULL ||
+	    zmq_bind(socket, "tcp://127.0.0.1:*") < 0 ||
+	    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) < 0 ||
+	    write(pipe_fd, endpoint, sizeof(endpoint)) != sizeof(endpoint))
+		rounds_die("bind");
+	/* An empty message is the end. */
+	while (zmq_recv(socket, bytes, down, 0) > 0)
+		zmq_send(socket, bytes, up, 0);
+	zmq_send(socket, NULL, 0, 0);
+	zmq_close(socket);
+	zmq_ctx_term(context);
+	free(bytes);
+}
+
+static void node_start(char *ret_endpoint, size_t down, size_t up)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe(ends) < 0)
+		rounds_die("make a pipe");
+	pid = fork();
+	if (pid < 0)
+		rounds_die("fork");
+	if (pid == 0) {
+		close(ends[0]);
+		node_run(ends[1], down, up);
+		exit(0);
+	}
+	close(ends[1]);
+	if (read(ends[0], ret_endpoint, ENDPOINT_MAX) != ENDPOINT_MAX)
+		rounds_die("start a node");
+	close(ends[0]);
+}
+
+static void round_run(void **sockets, unsigned int count, uint8_t *bytes,
+		      size_t down, size_t up)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (zmq_send(sockets[i], bytes, down, 0) < 0)
+			rounds_die("send");
+	for (unsigned int i = 0; i < count; i++)
+		if (zmq_recv(sockets[i], bytes, up, 0) < 0)
+			rounds_die("receive");
+}
+
+int main(int argc, char **argv)
+{
+	static char endpoints[NODES_MAX][ENDPOINT_MAX];
+	static void *sockets[NODES_MAX];
+	unsigned int count, rounds;
+	uint64_t *times;
+	uint8_t *bytes;
+	size_t down, up;
+	void *context;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: peer_zeromq NODES DOWN UP ROUNDS\n");
+		return 2;
+	}
+	count = (unsigned int)rounds_number(argv[1], 2, NODES_MAX) - 1;
+	down = rounds_number(argv[2], 1, 1 << 20);
+	up = rounds_number(argv[3], 1, 1 << 20);
+	rounds = (unsigned int)rounds_number(argv[4], 1, ROUNDS_MAX);
+	times = calloc(rounds, sizeof(*times));
+	bytes = calloc(1, down > up ? down : up);
+	if (times == NULL || bytes == NULL)
+		rounds_die("allocate");
+	/* Before there is a context, whose threads no child would have. */
+	for (unsigned int i = 0; i < count; i++)
+		node_start(endpoints[i], down, up);
+	context = zmq_ctx_new();
+	for (unsigned int i = 0; i < count; i++) {
+		sockets[i] = zmq_socket(context, ZMQ_REQ);
+		if (sockets[i] == NULL ||
+		    zmq_connect(sockets[i], endpoints[i]) < 0)
+			rounds_die("connect");
+	}
+	for (unsigned int i = 0; i < ROUNDS_WARM_UP + rounds; i++) {
+		uint64_t start = rounds_now_ns();
+
+		round_run(sockets, count, bytes, down, up);
+		if (i >= ROUNDS_WARM_UP)
+			times[i - ROUNDS_WARM_UP] = rounds_now_ns() - start;
+	}
+	round_run(sockets, count, bytes, 0, up);
+	for (unsigned int i = 0; i < count; i++)
+		zmq_close(sockets[i]);
+	zmq_ctx_term(context);
+	rounds_report(times, rounds);
+	free(bytes);
+	free(times);
+	return 0;
+}
