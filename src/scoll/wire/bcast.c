@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The broadcast. Encoder and decoder ask the same function whether the fields
+ * are in range, so that nobody sends what others refuse. Of a received head
+ * only what the lengths depend on is read before the seal is verified.
+ */
+#include "scoll/wire/internal.h"
+
+#define OFFSET_SENDER      64
+#define OFFSET_TAG         72
+#define OFFSET_PART_SIZE   92
+#define OFFSET_PIECE_COUNT 98
+#define OFFSET_BULK_SIZE   100
+#define OPTION_SIZE        16 /* of creator or OOB, and of the choice */
+
+static size_t head_plain_size(uint16_t flags, uint8_t piece_count)
+{
+	size_t size = WIRE_BCAST_BASE;
+
+	if (flags & (WIRE_CREATOR | WIRE_OOB))
+		size += OPTION_SIZE;
+	if (flags & WIRE_SUBSET)
+		size += OPTION_SIZE;
+	if (piece_count > 0)
+		size += piece_count * (size_t)WIRE_PIECE_SIZE +
+			sizeof(uint64_t);
+	return size;
+}
+
+static bool flags_are_valid(uint16_t flags)
+{
+	if (flags & ~WIRE_FLAGS_ALL)
+		return false;
+	if ((flags & WIRE_OOB) &&
+	    (flags & (WIRE_CREATOR | WIRE_POPULATE | WIRE_MEMBERS_BULK)))
+		return false;
+	if ((flags & WIRE_ALIVE) && !(flags & WIRE_SUBSET))
+		return false;
+	return !(flags & WIRE_MEMBERS_BULK) || (flags & WIRE_POPULATE);
+}
+
+static bool bulk_is_valid(const struct wire_bcast *bcast)
+{
+	uint64_t size = 0;
+
+	if (bcast->piece_count > SCOLL_BULK_IOVS_MAX ||
+	    (bcast->piece_count > 0) != (bcast->bulk_size > 0) ||
+	    bcast->bulk_there > bcast->bulk_size)
+		return false;
+	for (unsigned int i = 0; i < bcast->piece_count; i++)
+		if (__builtin_add_overflow(size, bcast->pieces[i].size, &size))
+			return false;
+	return size >= bcast->bulk_size;
+}
+
+static bool room_is_valid(uint32_t part_size, uint16_t part_count)
+{
+	return part_size <= SCOLL_REPLY_PART_MAX &&
+	       part_count <= SCOLL_REPLY_PARTS_MAX;
+}
+
+static bool bcast_is_valid(const struct wire_bcast *bcast)
+{
+	uint16_t flags = bcast->flags;
+
+	if (!flags_are_valid(flags) || !bulk_is_valid(bcast) ||
+	    !tag_is_valid(bcast->tag) ||
+	    !room_is_valid(bcast->part_size, bcast->part_count) ||
+	    bcast->service_timeout_ns > INT64_MAX ||
+	    bcast->order > SCOLL_ORDER_RANK || bcast->root == SCOLL_NID_ANY ||
+	    bcast->sender == SCOLL_NID_ANY)
+		return false;
+	if ((flags & WIRE_OOB) && bcast->params_size > 0)
+		return false;
+	if ((flags & WIRE_MEMBERS_BULK) &&
+	    (bcast->bulk_size == 0 || bcast->params_size == 0))
+		return false;
+	return ((flags & WIRE_SUBSET) && !(flags & WIRE_ALIVE)) ==
+	       (bcast->choice_size > 0);
+}
+
+size_t wire_bcast_head_size(const struct wire_bcast *bcast,
+			    const struct scoll_authenticator *auth)
+{
+	return head_plain_size(bcast->flags, bcast->piece_count) +
+	       wire_seal_size(auth);
+}
+
+/* The 128 bytes that are always there. */
+static void base_write(struct writer *writer, const struct wire_bcast *bcast,
+		       size_t head_size)
+{
+	wire_prefix_write(writer, WIRE_BCAST);
+	write_u16(writer, bcast->flags);
+	write_u16(writer, (uint16_t)head_size);
+	write_u32(writer, bcast->service);
+	write_u32(writer, bcast->tree);
+	write_u64(writer, bcast->root);
+	write_u64(writer, bcast->root_nonce);
+	write_u64(writer, bcast->number);
+	write_u64(writer, bcast->group_index);
+	write_digest(writer, &bcast->members);
+	write_u64(writer, bcast->sender);
+	write_u64(writer, bcast->tag);
+	write_u64(writer, bcast->service_timeout_ns);
+	write_u32(writer, bcast->rtt_us);
+	write_u32(writer, bcast->part_size);
+	write_u16(writer, bcast->part_count);
+	write_u8(writer, bcast->piece_count);
+	write_u8(writer, bcast->order);
+	write_u64(writer, bcast->bulk_size);
+	write_u16(writer, bcast->params_size);
+	write_u16(writer, bcast->choice_size);
+	write_digest(writer, &bcast->body_digest);
+}
+
+static void options_write(struct writer *writer, const struct wire_bcast *bcast)
+{
+	if (bcast->flags & WIRE_CREATOR) {
+		write_u64(writer, bcast->creator);
+		write_u64(writer, bcast->creator_nonce);
+	}
+	if (bcast->flags & WIRE_OOB)
+		write_bytes(writer, bcast->oob, sizeof(bcast->oob));
+	if (bcast->flags & WIRE_SUBSET)
+		write_digest(writer, &bcast->choice_digest);
+	for (unsigned int i = 0; i < bcast->piece_count; i++) {
+		write_u64(writer, bcast->pieces[i].address);
+		write_u64(writer, bcast->pieces[i].key);
+		write_u64(writer, bcast->pieces[i].size);
+	}
+	if (bcast->piece_count > 0)
+		write_u64(writer, bcast->bulk_there);
+}
+
+int wire_bcast_encode(const struct wire_bcast *bcast,
+		      const struct scoll_authenticator *auth,
+		      uint8_t ret_head[WIRE_BCAST_HEAD_MAX])
+{
+	struct writer writer = writer_over(ret_head, WIRE_BCAST_HEAD_MAX);
+	size_t head_size;
+
+	if (!bcast_is_valid(bcast))
+		return -EINVAL;
+	head_size = wire_bcast_head_size(bcast, auth);
+	if (bcast->payload_size > SCOLL_BCAST_MAX ||
+	    head_size + bcast->params_size + bcast->choice_size +
+			    bcast->payload_size >
+		    SCOLL_BCAST_MAX)
+		return -EMSGSIZE;
+	base_write(&writer, bcast, head_size);
+	options_write(&writer, bcast);
+	memset(ret_head + writer.size, 0, head_size - writer.size);
+	return (int)head_size;
+}
+
+int wire_bcast_seal(const uint8_t *head, size_t head_size,
+		    const struct scoll_authenticator *auth,
+		    const struct wire_child *child, uint8_t *ret_head)
+{
+	struct reader bulk = reader_of(head + OFFSET_BULK_SIZE, 8);
+	size_t plain_size = head_size - wire_seal_size(auth);
+	struct writer writer;
+
+	if (!tag_is_valid(child->tag) ||
+	    !room_is_valid(child->part_size, child->part_count))
+		return -EINVAL;
+	if (head[OFFSET_PIECE_COUNT] > 0 && child->bulk_there > read_u64(&bulk))
+		return -EINVAL;
+	if (ret_head != head)
+		memcpy(ret_head, head, head_size);
+	writer = writer_over(ret_head + OFFSET_TAG, 8);
+	write_u64(&writer, child->tag);
+	writer = writer_over(ret_head + OFFSET_PART_SIZE, 6);
+	write_u32(&writer, child->part_size);
+	write_u16(&writer, child->part_count);
+	if (head[OFFSET_PIECE_COUNT] > 0) {
+		writer = writer_over(ret_head + plain_size - 8, 8);
+		write_u64(&writer, child->bulk_there);
+	}
+	wire_seal_write(auth, child->nid, ret_head, plain_size);
+	return 0;
+}
+
+static void base_read(struct reader *reader, struct wire_bcast *ret_bcast)
+{
+	read_u32(reader); /* prefix, flags and length were read before */
+	read_u32(reader);
+	ret_bcast->service = read_u32(reader);
+	ret_bcast->tree = read_u32(reader);
+	ret_bcast->root = read_u64(reader);
+	ret_bcast->root_nonce = read_u64(reader);
+	ret_bcast->number = read_u64(reader);
+	ret_bcast->group_index = read_u64(reader);
+	read_digest(reader, &ret_bcast->members);
+	ret_bcast->sender = read_u64(reader);
+	ret_bcast->tag = read_u64(reader);
+	ret_bcast->service_timeout_ns = read_u64(reader);
+	ret_bcast->rtt_us = read_u32(reader);
+	ret_bcast->part_size = read_u32(reader);
+	ret_bcast->part_count = read_u16(reader);
+	ret_bcast->piece_count = read_u8(reader);
+	ret_bcast->order = read_u8(reader);
+	ret_bcast->bulk_size = read_u64(reader);
+	ret_bcast->params_size = read_u16(reader);
+	ret_bcast->choice_size = read_u16(reader);
+	read_digest(reader, &ret_bcast->body_digest);
+}
+
+static void options_read(struct reader *reader, struct wire_bcast *ret_bcast)
+{
+	const uint8_t *oob;
+
+	ret_bcast->creator = ret_bcast->root;
+	ret_bcast->creator_nonce = ret_bcast->root_nonce;
+	memset(ret_bcast->oob, 0, sizeof(ret_bcast->oob));
+	if (ret_bcast->flags & WIRE_CREATOR) {
+		ret_bcast->creator = read_u64(reader);
+		ret_bcast->creator_nonce = read_u64(reader);
+	} else if (ret_bcast->flags & WIRE_OOB) {
+		oob = read_bytes(reader, sizeof(ret_bcast->oob));
+		if (oob != NULL)
+			memcpy(ret_bcast->oob, oob, sizeof(ret_bcast->oob));
+	}
+	ret_bcast->choice_digest = (struct wire_digest){ 0 };
+	if (ret_bcast->flags & WIRE_SUBSET)
+		read_digest(reader, &ret_bcast->choice_digest);
+	for (unsigned int i = 0; i < ret_bcast->piece_count; i++) {
+		ret_bcast->pieces[i].address = read_u64(reader);
+		ret_bcast->pieces[i].key = read_u64(reader);
+		ret_bcast->pieces[i].size = read_u64(reader);
+	}
+	ret_bcast->bulk_there =
+		ret_bcast->piece_count > 0 ? read_u64(reader) : 0;
+}
+
+/* What the lengths depend on. */
+static enum wire_result lengths_read(const uint8_t *bytes, size_t size,
+				     size_t seal_size, uint16_t *ret_flags,
+				     size_t *ret_head_size)
+{
+	struct reader reader = reader_of(bytes, size);
+	size_t expected, head_size;
+	uint16_t flags;
+
+	if (size < WIRE_BCAST_BASE + seal_size)
+		return WIRE_SHORT;
+	read_u32(&reader);
+	flags = read_u16(&reader);
+	head_size = read_u16(&reader);
+	if (size > SCOLL_BCAST_MAX ||
+	    bytes[OFFSET_PIECE_COUNT] > SCOLL_BULK_IOVS_MAX)
+		return WIRE_LENGTH;
+	expected =
+		head_plain_size(flags, bytes[OFFSET_PIECE_COUNT]) + seal_size;
+	if (head_size != expected || head_size > size)
+		return WIRE_LENGTH;
+	*ret_flags = flags;
+	*ret_head_size = head_size;
+	return WIRE_OK;
+}
+
+enum wire_result wire_bcast_open(const uint8_t *bytes, size_t size,
+				 const struct scoll_authenticator *auth,
+				 struct wire_bcast *ret_bcast)
+{
+	size_t seal_size = wire_seal_size(auth);
+	struct reader reader = reader_of(bytes, size);
+	size_t head_size, body_size;
+	struct wire_digest digest;
+	struct wire_bcast bcast;
+	enum wire_result result;
+
+	result = lengths_read(bytes, size, seal_size, &bcast.flags, &head_size);
+	if (result != WIRE_OK)
+		return result;
+	body_size = size - head_size;
+	base_read(&reader, &bcast);
+	if (!wire_seal_check(auth, bcast.sender, bytes, head_size - seal_size))
+		return WIRE_SEAL;
+	if (bcast.params_size + (size_t)bcast.choice_size > body_size)
+		return WIRE_LENGTH;
+	wire_digest_of(bytes + head_size, body_size, &digest);
+	if (!wire_digest_equals(&digest, &bcast.body_digest))
+		return WIRE_DIGEST;
+	options_read(&reader, &bcast);
+	bcast.params = bytes + head_size;
+	bcast.choice = bcast.params + bcast.params_size;
+	bcast.payload = bcast.choice + bcast.choice_size;
+	bcast.payload_size = body_size - bcast.params_size - bcast.choice_size;
+	if (reader.failed || !bcast_is_valid(&bcast))
+		return WIRE_FIELD;
+	*ret_bcast = bcast;
+	return WIRE_OK;
+}
+
+bool wire_bcast_origin(const void *bytes, size_t size, scoll_nid_t *ret_sender,
+		       uint64_t *ret_tag)
+{
+	struct reader reader = reader_of(bytes, size);
+	uint64_t sender, tag;
+	uint8_t kind;
+
+	if (wire_prefix_read(bytes, size, &kind) != WIRE_VERSION ||
+	    ((const uint8_t *)bytes)[PREFIX_SIZE - 1] != WIRE_BCAST)
+		return false;
+	read_bytes(&reader, OFFSET_SENDER);
+	sender = read_u64(&reader);
+	tag = read_u64(&reader);
+	if (reader.failed || sender == SCOLL_NID_ANY || !tag_is_valid(tag))
+		return false;
+	*ret_sender = sender;
+	*ret_tag = tag;
+	return true;
+}
