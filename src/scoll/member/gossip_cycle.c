@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cycle number. It goes up with this node's clock, and with messages that
+ * are further on: then the next tick is a whole cycle away, so that all
+ * together are as fast as the fastest clock, and no faster.
+ *
+ * Nobody may hurry the others at will: what messages gain over this node's own
+ * clock comes out of a small allowance, which grows slowly. More than that is
+ * believed in stealth, when nothing is lost by it, or when a quorum of nodes
+ * says the same. A node that finds itself alone ahead of a quorum goes back.
+ *
+ * A node that slept, or jumped, has not heard the others for a while through
+ * no fault of theirs: it judges nobody until their views had time to come.
+ */
+#include "scoll/member/gossip_internal.h"
+
+#include <string.h>
+
+#define SLACK_SHARE 64 /* a clock may be faster than ours by this part */
+
+static uint64_t window_ns(const struct gossip *gossip)
+{
+	return gossip->bounds.age_max * gossip->cycle_ns;
+}
+
+static void advance(struct gossip *gossip, uint64_t cycles)
+{
+	gossip->cycle += cycles;
+	age_pass(gossip->signs, gossip->size, cycles);
+	gossip->signs[gossip->place] = AGE_SELF;
+	gossip_judge(gossip, 0, gossip->size);
+}
+
+static void suspend(struct gossip *gossip)
+{
+	gossip->verdicts_ns = gossip->now_ns + window_ns(gossip);
+}
+
+void gossip_pass(struct gossip *gossip, uint64_t now_ns)
+{
+	uint64_t cycles;
+
+	if (now_ns > gossip->now_ns)
+		gossip->now_ns = now_ns;
+	if (gossip->now_ns < gossip->tick_ns)
+		return;
+	cycles = (gossip->now_ns - gossip->tick_ns) / gossip->cycle_ns + 1;
+	gossip->tick_ns += cycles * gossip->cycle_ns;
+	if (cycles > GOSSIP_STEP_CYCLES) {
+		gossip->stats.pause_count++;
+		suspend(gossip);
+	}
+	advance(gossip, cycles);
+}
+
+/* --- claims --- */
+
+static bool is_recent(const struct gossip *gossip, uint64_t then_ns)
+{
+	return gossip->now_ns - then_ns <= window_ns(gossip);
+}
+
+static unsigned int voices_of(const struct gossip *gossip,
+			      const struct claim *claim)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < claim->voice_count; i++)
+		count += is_recent(gossip, claim->voices[i].heard_ns);
+	return count;
+}
+
+static void voice_add(struct gossip *gossip, struct claim *claim,
+		      uint32_t sender)
+{
+	unsigned int oldest = 0;
+	unsigned int i;
+
+	for (i = 0; i < claim->voice_count; i++) {
+		if (claim->voices[i].place == sender)
+			break;
+		if (claim->voices[i].heard_ns < claim->voices[oldest].heard_ns)
+			oldest = i;
+	}
+	if (i == claim->voice_count) {
+		if (claim->voice_count < GOSSIP_QUORUM)
+			claim->voice_count++;
+		else
+			i = oldest;
+	}
+	claim->voices[i].place = sender;
+	claim->voices[i].heard_ns = gossip->now_ns;
+}
+
+static uint64_t claim_now(const struct gossip *gossip,
+			  const struct claim *claim)
+{
+	return claim->cycle +
+	       (gossip->now_ns - claim->at_ns) / gossip->cycle_ns;
+}
+
+/* Add a voice to the claim of this cycle, in place of the stalest if new. */
+static struct claim *claim_add(struct gossip *gossip, uint32_t sender,
+			       uint64_t cycle)
+{
+	struct claim *stalest = &gossip->claims[0];
+	struct claim *claim = NULL;
+
+	for (int i = 0; i < CLAIM_MAX && claim == NULL; i++) {
+		struct claim *other = &gossip->claims[i];
+		uint64_t at = claim_now(gossip, other);
+		uint64_t apart = at > cycle ? at - cycle : cycle - at;
+
+		if (other->at_ns < stalest->at_ns)
+			stalest = other;
+		if (voices_of(gossip, other) > 0 && apart <= GOSSIP_STEP_CYCLES)
+			claim = other;
+	}
+	if (claim == NULL) {
+		claim = stalest;
+		*claim = (struct claim){ .since_ns = gossip->now_ns };
+	}
+	claim->cycle = cycle;
+	claim->at_ns = gossip->now_ns;
+	voice_add(gossip, claim, sender);
+	return claim;
+}
+
+/* Where fewer are alive, all of them have to do. */
+static unsigned int quorum_of(const struct gossip *gossip)
+{
+	size_t others = gossip->discovery.alive_count - 1;
+
+	if (others >= GOSSIP_QUORUM)
+		return GOSSIP_QUORUM;
+	return others > 0 ? (unsigned int)others : 1;
+}
+
+/* --- following --- */
+
+static void go_to(struct gossip *gossip, uint64_t cycle)
+{
+	if (cycle > gossip->cycle) {
+		if (cycle - gossip->cycle > GOSSIP_STEP_CYCLES)
+			suspend(gossip);
+		advance(gossip, cycle - gossip->cycle);
+	} else {
+		suspend(gossip);
+		gossip->cycle = cycle;
+	}
+	gossip->tick_ns = gossip->now_ns + gossip->cycle_ns;
+}
+
+static void slack_refill(struct gossip *gossip)
+{
+	uint64_t most = GOSSIP_STEP_CYCLES * gossip->cycle_ns;
+
+	gossip->slack_ns +=
+		(gossip->now_ns - gossip->slack_at_ns) / SLACK_SHARE;
+	gossip->slack_at_ns = gossip->now_ns;
+	if (gossip->slack_ns > most)
+		gossip->slack_ns = most;
+}
+
+/* A step that the allowance has room for. */
+static bool take_step(struct gossip *gossip, uint64_t cycles)
+{
+	uint64_t gain = gossip->tick_ns - gossip->now_ns +
+			(cycles - 1) * gossip->cycle_ns;
+
+	if (cycles > GOSSIP_STEP_CYCLES)
+		return false;
+	slack_refill(gossip);
+	if (gain > gossip->slack_ns)
+		return false;
+	gossip->slack_ns -= gain;
+	gossip->stats.step_count++;
+	go_to(gossip, gossip->cycle + cycles);
+	return true;
+}
+
+static bool follow_ahead(struct gossip *gossip, uint32_t sender, uint64_t cycle)
+{
+	struct claim *claim;
+
+	if (take_step(gossip, cycle - gossip->cycle)) {
+		voice_add(gossip, &gossip->near, sender);
+		return true;
+	}
+	claim = claim_add(gossip, sender, cycle);
+	if (gossip->life != LIFE_STEALTH &&
+	    voices_of(gossip, claim) < quorum_of(gossip))
+		return false;
+	gossip->stats.jump_count++;
+	gossip->near = *claim;
+	*claim = (struct claim){ 0 };
+	go_to(gossip, cycle);
+	return true;
+}
+
+/* Those behind are to catch up; unless it is we who are astray. */
+static void follow_behind(struct gossip *gossip, uint32_t sender,
+			  uint64_t cycle)
+{
+	struct claim *claim = claim_add(gossip, sender, cycle);
+	unsigned int quorum = quorum_of(gossip);
+
+	if (voices_of(gossip, claim) < quorum ||
+	    voices_of(gossip, &gossip->near) >= quorum ||
+	    is_recent(gossip, claim->since_ns))
+		return;
+	gossip->stats.back_count++;
+	gossip->near = *claim;
+	*claim = (struct claim){ 0 };
+	go_to(gossip, cycle);
+}
+
+bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,
+		   uint64_t cycle)
+{
+	gossip_pass(gossip, now_ns);
+	if (cycle > gossip->cycle)
+		return follow_ahead(gossip, sender, cycle);
+	if (gossip->cycle - cycle > GOSSIP_STEP_CYCLES)
+		follow_behind(gossip, sender, cycle);
+	else
+		voice_add(gossip, &gossip->near, sender);
+	return true;
+}
