@@ -274,34 +274,60 @@ typedef void (*scoll_permute_cb_t)(void *ctx, const scoll_nid_t *nids,
 
 /* --- trees --- */
 
+#define SCOLL_TREE_RANGES_MAX 64 /* of one subtree */
+
 /* Consecutive ranks. */
 struct scoll_tree_range {
 	uint32_t first;
 	uint32_t count;
 };
 
+/* What a kind of tree is asked about. */
+struct scoll_tree_shape {
+	uint32_t option;     /* the lower 24 bits of the type */
+	uint32_t node_count; /* at least 1 */
+	uint64_t state[8];   /* the kind's own; set by its `prepare` */
+};
+
+/* One node, and the subtree at whose top it is. */
+struct scoll_tree_node {
+	uint32_t parent; /* of 0: 0 */
+	uint32_t size;   /* nodes of the subtree, itself included */
+	uint32_t depth;  /* edges down to its deepest node; 0: a leaf */
+};
+
 /*
- * A kind of tree over the ranks 0..n-1, whose root is 0. `option` is the lower
- * 24 bits of the type. All are pure functions of their arguments and quick
- * (O(log n) but for the list of a flat tree's children).
+ * A kind of tree over the ranks 0..node_count-1, whose root is 0. Its functions
+ * depend on nothing but their arguments, are asked about ranks below node_count
+ * only, and are quick: O(log n), but for a list of children.
  */
 struct scoll_tree_ops {
-	size_t size;
-	const char *name; /* "kary": first word of its text */
-	/* 0, or -EINVAL: no such option. NULL: only 0 is one. */
-	int (*check)(uint32_t option);
-	uint32_t (*parent)(uint32_t option, uint32_t n, uint32_t rank);
-	/* How many; writes those that fit in capacity, in any order. */
-	uint32_t (*children)(uint32_t option, uint32_t n, uint32_t rank,
-			     uint32_t *ret_ranks, uint32_t capacity);
-	/* Nodes in the subtree, itself included. */
-	uint32_t (*subtree_size)(uint32_t option, uint32_t n, uint32_t rank);
-	/* Edges down to its deepest node; 0: a leaf. */
-	uint32_t (*subtree_depth)(uint32_t option, uint32_t n, uint32_t rank);
-	/* The subtree's ranks, as ranges; returns as `children` does. */
-	uint32_t (*subtree_ranges)(uint32_t option, uint32_t n, uint32_t rank,
-				   struct scoll_tree_range *ret_ranges,
-				   uint32_t capacity);
+	size_t size; /* of this struct */
+	/* First word of its text ("kary"): lower-case letters, digits, '-'. */
+	const char *name;
+	/* Smallest and largest option; 0 and 0: it takes none. */
+	uint32_t option_min;
+	uint32_t option_max;
+	/* The text shows option / unit; 0 is 1. */
+	uint32_t option_unit;
+	/* Fill the state, once for each shape. NULL: there is none. */
+	void (*prepare)(struct scoll_tree_shape *shape);
+	void (*node)(const struct scoll_tree_shape *shape, uint32_t rank,
+		     struct scoll_tree_node *ret_node);
+	/*
+	 * How many there are; writes the first `capacity` of them, in any
+	 * order. ret_ranks may be NULL when capacity is 0.
+	 */
+	uint32_t (*children)(const struct scoll_tree_shape *shape,
+			     uint32_t rank, uint32_t *ret_ranks,
+			     uint32_t capacity);
+	/*
+	 * Ranks of the subtree, the node's own included, as at most
+	 * SCOLL_TREE_RANGES_MAX rising ranges, which ret_ranges has room for.
+	 * Returns how many. NULL: every subtree is [rank, rank + size).
+	 */
+	uint32_t (*ranges)(const struct scoll_tree_shape *shape, uint32_t rank,
+			   struct scoll_tree_range *ret_ranges);
 };
 
 /* "knomial:4", "logp:8.5", "flat", ... -EINVAL with the reason. */
