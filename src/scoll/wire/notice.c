@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bulk ready and abort: a broadcast's first 128 bytes, of which only those
+ * Bulk ready, abort, reports wanted: a broadcast's first 128 bytes, of which only those
  * that name the request and the sender are set, and two more.
  */
 #include "scoll/wire/internal.h"
@@ -11,8 +11,17 @@ static bool notice_is_valid(enum wire_kind kind,
 	if (notice->root == SCOLL_NID_ANY || notice->sender == SCOLL_NID_ANY ||
 	    !status_is_valid(notice->status))
 		return false;
-	return kind == WIRE_BULK_READY ||
-	       (notice->status < 0 && notice->bulk_there == 0);
+	switch (kind) {
+	case WIRE_BULK_READY:
+		return true;
+	case WIRE_ABORT:
+		return notice->status < 0 && notice->bulk_there == 0;
+	case WIRE_REPORTS_WANTED:
+		return notice->status == 0 && notice->bulk_there > 0 &&
+		       notice->bulk_there <= WIRE_REPORTS_MAX;
+	default:
+		return false;
+	}
 }
 
 static void zeros_write(struct writer *writer, size_t count)
@@ -29,8 +38,7 @@ int wire_notice_encode(enum wire_kind kind, const struct wire_notice *notice,
 	struct writer writer = writer_over(ret_bytes, WIRE_NOTICE_MAX);
 	size_t size = WIRE_BCAST_BASE + wire_seal_size(auth);
 
-	if ((kind != WIRE_BULK_READY && kind != WIRE_ABORT) ||
-	    !notice_is_valid(kind, notice))
+	if (!notice_is_valid(kind, notice))
 		return -EINVAL;
 	wire_prefix_write(&writer, kind);
 	zeros_write(&writer, 2);

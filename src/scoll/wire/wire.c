@@ -129,6 +129,7 @@ enum wire_result wire_message_open(const void *bytes, size_t size,
 		break;
 	case WIRE_BULK_READY:
 	case WIRE_ABORT:
+	case WIRE_REPORTS_WANTED:
 		result =
 			wire_notice_open(kind, bytes, size, auth, &ret->notice);
 		break;

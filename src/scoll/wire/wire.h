@@ -74,12 +74,13 @@ enum wire_kind {
 	WIRE_ABORT = 3,
 	WIRE_REPLY = 4,
 	WIRE_REPORT = 5,
+	WIRE_REPORTS_WANTED = 6,
 };
 
 /* Bytes that a seal takes. auth may be NULL, here and everywhere: none. */
 size_t wire_seal_size(const struct scoll_authenticator *auth);
 
-/* --- messages that nobody expects: broadcast, bulk ready, abort --- */
+/* --- messages that nobody expects: broadcasts and notices --- */
 
 enum wire_flag {
 	WIRE_LAST = 1u << 0,
@@ -169,7 +170,7 @@ int wire_bcast_seal(const uint8_t *head, size_t head_size,
 		    const struct scoll_authenticator *auth,
 		    const struct wire_child *child, uint8_t *ret_head);
 
-/* Bulk ready and abort: news about a request from the parent. */
+/* Bulk ready, abort, reports wanted: news about a request from the parent. */
 struct wire_notice {
 	scoll_nid_t root;
 	uint64_t root_nonce;
@@ -180,10 +181,10 @@ struct wire_notice {
 	 * Abort: the negative errno of the end, -ECANCELED if nothing else.
 	 */
 	int status;
-	uint64_t bulk_there; /* bulk ready */
+	uint64_t bulk_there; /* bulk ready; reports wanted: how many, not 0 */
 };
 
-/* kind: WIRE_BULK_READY or WIRE_ABORT. Returns bytes, or -EINVAL. */
+/* kind: not WIRE_BCAST. Returns bytes, or -EINVAL. */
 int wire_notice_encode(enum wire_kind kind, const struct wire_notice *notice,
 		       scoll_nid_t to, const struct scoll_authenticator *auth,
 		       uint8_t ret_bytes[WIRE_NOTICE_MAX]);

@@ -547,6 +547,12 @@ static void notice_comes_back_as_it_was(void **state)
 	assert_int_equal(open_at(bytes, (size_t)size, NULL, &message), WIRE_OK);
 	assert_int_equal(message.kind, WIRE_BULK_READY);
 	assert_memory_equal(&message.notice, &notice, sizeof(notice));
+	size = wire_notice_encode(WIRE_REPORTS_WANTED, &notice, SAMPLE_CHILD,
+				  NULL, bytes);
+	assert_int_equal(size, 128);
+	assert_int_equal(open_at(bytes, (size_t)size, NULL, &message), WIRE_OK);
+	assert_int_equal(message.kind, WIRE_REPORTS_WANTED);
+	assert_memory_equal(&message.notice, &notice, sizeof(notice));
 }
 
 static void notice_has_fields_in_range(void **state)
@@ -585,6 +591,14 @@ static void notice_has_fields_in_range(void **state)
 	notice.status = 0;
 	assert_int_equal(wire_notice_encode(WIRE_ABORT, &notice, SAMPLE_CHILD,
 					    NULL, bytes),
+			 -EINVAL);
+	notice.bulk_there = 0;
+	assert_int_equal(wire_notice_encode(WIRE_REPORTS_WANTED, &notice,
+					    SAMPLE_CHILD, NULL, bytes),
+			 -EINVAL);
+	notice.bulk_there = WIRE_REPORTS_MAX + 1;
+	assert_int_equal(wire_notice_encode(WIRE_REPORTS_WANTED, &notice,
+					    SAMPLE_CHILD, NULL, bytes),
 			 -EINVAL);
 	notice.status = 5;
 	assert_int_equal(wire_notice_encode(WIRE_BULK_READY, &notice,
