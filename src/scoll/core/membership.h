@@ -13,9 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <uthash.h>
-
 #include "base/cleanup.h"
+#include "scoll/core/hash.h"
 #include "scoll/wire/wire.h"
 
 #define MEMBERSHIP_ENTITIES_MAX (UINT32_C(1) << 24) /* of all its nodes */
@@ -86,8 +85,8 @@ int membership_index(const struct membership *membership, scoll_nid_t nid);
 void membership_target(const struct membership *membership, uint32_t index,
 		       scoll_target_t *ret_target);
 /*
- * Whether the targets, merged, are this list in this order: as comparing
- * digests, but quicker.
+ * Whether targets, each of another node, are this list in this order. False
+ * also when they would have to be merged before one can say.
  */
 bool membership_is(const struct membership *membership,
 		   const scoll_target_t *targets, int count);

@@ -30,7 +30,8 @@ enum replay_result {
 	REPLAY_PAST,      /* of an earlier start */
 };
 
-int replay_create(struct replay **ret_replay);
+/* root_max: REPLAY_ROOTS_MAX, or less in a test. -ENOMEM. */
+int replay_create(size_t root_max, struct replay **ret_replay);
 void replay_destroy(struct replay *replay);
 DEFINE_AUTO(struct replay, replay_destroy)
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "scoll/core/replay.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+
+#include "sim/heap.h"
+#include "sim/rng.h"
+
+static struct replay *replay;
+
+static int setup(void **state)
+{
+	return replay_create(3, &replay);
+}
+
+static int teardown(void **state)
+{
+	replay_destroy(replay);
+	return 0;
+}
+
+static void assert_enter(scoll_nid_t root, uint64_t nonce, uint64_t number,
+			 enum replay_result result)
+{
+	assert_int_equal(replay_check(replay, root, nonce, number), result);
+	assert_int_equal(replay_enter(replay, root, nonce, number), result);
+}
+
+static void number_is_new_once(void **state)
+{
+	assert_enter(1, 100, 5, REPLAY_NEW);
+	assert_enter(1, 100, 5, REPLAY_SEEN);
+	assert_enter(1, 100, 6, REPLAY_NEW);
+	assert_enter(1, 100, 5, REPLAY_SEEN);
+	assert_enter(2, 100, 5, REPLAY_NEW);
+	assert_enter(1, 100, 0, REPLAY_NEW);
+	assert_enter(1, 100, 0, REPLAY_SEEN);
+}
+
+static void check_changes_nothing(void **state)
+{
+	assert_int_equal(replay_check(replay, 1, 100, 5), REPLAY_NEW);
+	assert_int_equal(replay_check(replay, 1, 100, 5), REPLAY_NEW);
+	assert_int_equal(replay_root_count(replay), 0);
+	assert_enter(1, 100, 5, REPLAY_NEW);
+	assert_int_equal(replay_check(replay, 1, 200, 1), REPLAY_NEW_NONCE);
+	assert_int_equal(replay_check(replay, 1, 100, 5), REPLAY_SEEN);
+}
+
+static void numbers_come_in_any_order_within_the_window(void **state)
+{
+	assert_enter(1, 100, 2000, REPLAY_NEW);
+	assert_enter(1, 100, 2000 - REPLAY_WINDOW + 1, REPLAY_NEW);
+	assert_enter(1, 100, 2000 - REPLAY_WINDOW, REPLAY_OLD);
+	assert_enter(1, 100, 2000 - REPLAY_WINDOW + 1, REPLAY_SEEN);
+	assert_enter(1, 100, 1500, REPLAY_NEW);
+	/* The window goes on: what falls out counts as seen. */
+	assert_enter(1, 100, 2500, REPLAY_NEW);
+	assert_enter(1, 100, 1500, REPLAY_SEEN);
+	assert_enter(1, 100, 2000 - REPLAY_WINDOW + 1, REPLAY_OLD);
+	assert_enter(1, 100, 2000, REPLAY_SEEN);
+	assert_enter(1, 100, 1999, REPLAY_NEW);
+	/* A long way: nothing of before is left. */
+	assert_enter(1, 100, 2500 + 10 * REPLAY_WINDOW, REPLAY_NEW);
+	assert_enter(1, 100, 2500, REPLAY_OLD);
+	assert_enter(1, 100, 2499 + 10 * REPLAY_WINDOW, REPLAY_NEW);
+}
+
+static void highest_number_of_all_is_no_end(void **state)
+{
+	assert_enter(1, 100, UINT64_MAX - 1, REPLAY_NEW);
+	assert_enter(1, 100, UINT64_MAX, REPLAY_NEW);
+	assert_enter(1, 100, UINT64_MAX, REPLAY_SEEN);
+	assert_enter(1, 100, UINT64_MAX - 1, REPLAY_SEEN);
+	assert_enter(1, 100, 0, REPLAY_OLD);
+}
+
+/* Against a list of all that was ever entered. */
+static void window_agrees_with_a_list(void **state)
+{
+	enum {
+		NUMBERS = 8192
+	};
+	static bool is_seen[NUMBERS];
+	struct sim_rng rng;
+	uint64_t highest = 0;
+
+	sim_rng_init(&rng, 7);
+	for (uint64_t i = 0; i < 30000; i++) {
+		uint64_t number = sim_rng_below(&rng, 1500) + i / 5;
+		enum replay_result expected = REPLAY_NEW;
+
+		if (number + REPLAY_WINDOW <= highest)
+			expected = REPLAY_OLD;
+		else if (is_seen[number])
+			expected = REPLAY_SEEN;
+		assert_enter(1, 100, number, expected);
+		is_seen[number] = true;
+		if (number > highest)
+			highest = number;
+	}
+}
+
+static void earlier_start_of_a_node_does_not_come_back(void **state)
+{
+	assert_enter(1, 100, 5, REPLAY_NEW);
+	assert_enter(1, 200, 5, REPLAY_NEW_NONCE);
+	assert_enter(1, 200, 5, REPLAY_SEEN);
+	assert_enter(1, 100, 6, REPLAY_PAST);
+	assert_enter(1, 200, 1, REPLAY_NEW);
+	assert_enter(1, 300, 1, REPLAY_NEW_NONCE);
+	assert_enter(1, 100, 7, REPLAY_PAST);
+	assert_enter(1, 200, 7, REPLAY_PAST);
+	for (uint64_t i = 0; i < REPLAY_NONCES_MAX; i++)
+		assert_enter(1, 1000 + i, 1, REPLAY_NEW_NONCE);
+	assert_enter(1, 300, 2, REPLAY_PAST);
+	/* Another node may have any nonce. */
+	assert_enter(2, 100, 6, REPLAY_NEW);
+}
+
+static void root_that_was_silent_longest_goes_out(void **state)
+{
+	assert_enter(1, 100, 1, REPLAY_NEW);
+	assert_enter(2, 100, 1, REPLAY_NEW);
+	assert_enter(3, 100, 1, REPLAY_NEW);
+	assert_enter(1, 100, 2, REPLAY_NEW);
+	assert_enter(4, 100, 1, REPLAY_NEW);
+	assert_int_equal(replay_root_count(replay), 3);
+	assert_enter(1, 100, 1, REPLAY_SEEN);
+	assert_enter(3, 100, 1, REPLAY_SEEN);
+	assert_enter(2, 100, 1, REPLAY_NEW); /* in place of 3 */
+	assert_enter(1, 100, 2, REPLAY_SEEN);
+	assert_int_equal(replay_check(replay, 3, 100, 1), REPLAY_NEW);
+}
+
+static int enter_some(void *ctx)
+{
+	for (uint64_t root = 1; root < 4; root++) {
+		int result = replay_enter(replay, root, 100, 1);
+
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static void end_of_memory_is_not_seen(void **state)
+{
+	unsigned int n = 1;
+	int result;
+
+	for (; sim_heap_fails(n, &result, enter_some, NULL); n++) {
+		assert_int_equal(result, -ENOMEM);
+		replay_destroy(replay);
+		assert_int_equal(replay_create(3, &replay), 0);
+	}
+	assert_int_equal(replay_root_count(replay), 3);
+	assert_true(n > 3);
+}
+
+#define test_of(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		test_of(number_is_new_once),
+		test_of(check_changes_nothing),
+		test_of(numbers_come_in_any_order_within_the_window),
+		test_of(highest_number_of_all_is_no_end),
+		test_of(window_agrees_with_a_list),
+		test_of(earlier_start_of_a_node_does_not_come_back),
+		test_of(root_that_was_silent_longest_goes_out),
+		test_of(end_of_memory_is_not_seen),
+	};
+
+	return cmocka_run_group_tests_name("scoll_replay", tests, NULL, NULL);
+}
