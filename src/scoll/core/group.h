@@ -77,14 +77,19 @@ struct scoll_group {
 	bool is_ended;
 	/* Of the requests: */
 	bool is_known;  /* every member has it: no more parameters */
+	bool was_known; /* every member had it once */
+	bool was_sent;  /* some member may have it */
 	bool is_closed; /* its last request was made */
 	uint32_t active_count;
 	const void *private; /* of a handle */
 	uint64_t used_ns;
 	struct discovery_view *alive; /* NULL: nobody has asked yet */
+	struct choice *living;        /* the last answer, of that epoch */
+	uint64_t living_epoch;
 	struct group_tree *trees;
 	uint32_t tree_count;
-	struct scoll_group *prev, *next; /* learned ones, longest idle first */
+	/* Of the handles, or of the learned ones, longest idle first. */
+	struct scoll_group *prev, *next;
 	UT_hash_handle hh;
 	char name[];
 };
@@ -95,15 +100,21 @@ struct group_options {
 	uint64_t lifetime_ns;
 	struct memberships *memberships;     /* borrowed */
 	const struct tree_types *tree_types; /* borrowed; NULL: built-in ones */
-	struct discovery
-		*discovery; /* borrowed; NULL: no choice of the living */
+	/* Borrowed; outlives the table. NULL: no choice of the living. */
+	struct discovery *discovery;
+	void *owner;        /* what group_table_owner returns */
+	uint32_t count_max; /* of groups; 0: GROUP_COUNT_MAX */
 };
 
 int group_table_create(const struct group_options *options,
 		       struct group_table **ret_table);
-/* Nobody has a reference any more but the table itself. NULL is allowed. */
+/*
+ * Nobody has a reference any more; handles that were not given back go with
+ * it. NULL is allowed.
+ */
 void group_table_destroy(struct group_table *table);
 DEFINE_AUTO(struct group_table, group_table_destroy)
+void *group_table_owner(const struct group_table *table);
 /* What is due. */
 void group_table_tick(struct group_table *table, uint64_t now_ns);
 uint64_t group_table_deadline_ns(const struct group_table *table);
@@ -123,8 +134,9 @@ void group_table_node_started(struct group_table *table, scoll_nid_t nid,
 
 /*
  * A new group with a handle; the membership gets a reference, the name is
- * copied. -E2BIG: GROUP_COUNT_MAX; -EINVAL: name longer than SCOLL_NAME_MAX, no
- * such tree; -ENOMEM. group_end() gives the handle back.
+ * copied (NULL: ""). -E2BIG: too many groups; -EINVAL: name longer than
+ * SCOLL_NAME_MAX, no such tree (SCOLL_TREE_DEFAULT is one); -ENOMEM.
+ * group_end() gives the handle back.
  */
 int group_create(struct group_table *table, scoll_service_id_t service,
 		 const char *name, struct membership *membership,
@@ -138,7 +150,7 @@ int group_oob_create(struct group_table *table, scoll_service_id_t service,
 /*
  * Ask who is in an OOB group now: before each message, and before anything of
  * its handle is told. What was returned earlier by reference stays. What the
- * callback returned; as memberships_from_targets.
+ * callback returned below 0; as memberships_from_targets.
  */
 int group_oob_refresh(struct scoll_group *group, scoll_oobgrp_cb_t callback,
 		      void *service_private);
@@ -172,7 +184,7 @@ int group_choice(struct scoll_group *group, const struct wire_bcast *bcast,
 		 struct choice **ret_choice);
 /*
  * Those of `within` (NULL: of all) who live, as discovery has it. -EHOSTDOWN:
- * nobody; -ENOMEM.
+ * nobody; -EOPNOTSUPP: there is no discovery; -ENOMEM.
  */
 int group_alive(struct scoll_group *group, const struct choice *within,
 		struct choice **ret_choice);
@@ -194,8 +206,8 @@ struct scoll_group *group_ref(struct scoll_group *group);
 void group_unref(struct scoll_group *group, uint64_t now_ns);
 /*
  * No more of it: after its last request, or when its user gives the handle
- * back. Its id is remembered for 2 x lifetime. Those who have a reference keep
- * it. Once only.
+ * back. Its id is remembered for 2 x lifetime, unless it is out-of-band. Those
+ * who have a reference keep it. Nothing happens if it has ended already.
  */
 void group_end(struct scoll_group *group, uint64_t now_ns);
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Our place in a tree: whom we hear from, whom we serve, and how much is below
+ * each. It depends on root, choice, kind of tree and order alone, so it is
+ * computed once and kept with the group; the ones used last stay. Ranks are
+ * those of the seating, in which the root has 0.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "scoll/core/group_internal.h"
+
+static size_t tree_size(const struct group_tree *tree)
+{
+	return sizeof(*tree) + tree->child_count * sizeof(tree->children[0]);
+}
+
+static void tree_drop(struct scoll_group *group, struct group_tree *tree)
+{
+	DL_DELETE(group->trees, tree);
+	group->tree_count--;
+	group->table->size -= tree_size(tree);
+	group_tree_unref(tree);
+}
+
+void group_trees_drop(struct scoll_group *group, scoll_nid_t root)
+{
+	struct group_tree *tree, *next;
+
+	DL_FOREACH_SAFE (group->trees, tree, next)
+		if (root == SCOLL_NID_ANY || tree->seating.root == root)
+			tree_drop(group, tree);
+}
+
+struct group_tree *group_tree_ref(struct group_tree *tree)
+{
+	tree->reference_count++;
+	return tree;
+}
+
+void group_tree_unref(struct group_tree *tree)
+{
+	if (tree == NULL || --tree->reference_count > 0)
+		return;
+	choice_unref(tree->choice);
+	free(tree);
+}
+
+uint32_t group_tree_ranges(const struct group_tree *tree, uint32_t rank,
+			   struct scoll_tree_range ret_ranges[TREE_RANGES_MAX])
+{
+	return tree_ranges(&tree->tree, 0, rank, ret_ranges);
+}
+
+/* Entities in the subtree of a rank. */
+static uint32_t entities_below(const struct group_tree *tree, uint32_t rank)
+{
+	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	uint32_t count = group_tree_ranges(tree, rank, ranges);
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += seating_entities(&tree->seating, ranges[i].first,
+					ranges[i].count);
+	return sum;
+}
+
+static void tree_fill(struct group_tree *tree, const struct tree_view *view)
+{
+	tree->rank = view->rank;
+	tree->parent_rank = view->node.parent;
+	tree->parent = seating_nid(&tree->seating, view->node.parent);
+	tree->nodes = view->node.size;
+	tree->depth = view->node.depth;
+	tree->entities = entities_below(tree, view->rank);
+	for (uint32_t i = 0; i < tree->child_count; i++) {
+		const struct tree_child *child = &view->children[i];
+
+		tree->children[i] = (struct group_child){
+			.nid = seating_nid(&tree->seating, child->rank),
+			.rank = child->rank,
+			.nodes = child->size,
+			.entities = entities_below(tree, child->rank),
+			.depth = child->depth,
+		};
+	}
+}
+
+static int tree_create(const struct group_options *options,
+		       struct choice *choice, const struct seating *seating,
+		       scoll_tree_type_t type, enum scoll_order order,
+		       struct group_tree **ret_tree)
+{
+	int rank = seating_rank(seating, options->nid);
+	struct group_tree *made;
+	struct tree_view *view;
+	struct tree tree;
+	int result;
+
+	if (rank < 0)
+		return rank;
+	if (tree_init(options->tree_types, type, seating->count, &tree) < 0)
+		return -EINVAL;
+	result = tree_view_create(&tree, order, 0, (uint32_t)rank, &view);
+	if (result < 0)
+		return result;
+	made = calloc(1, sizeof(*made) +
+				 view->child_count * sizeof(made->children[0]));
+	if (made == NULL) {
+		tree_view_destroy(view);
+		return -ENOMEM;
+	}
+	made->reference_count = 1;
+	made->order = order;
+	made->choice = choice_ref(choice);
+	made->seating = *seating;
+	made->tree = tree;
+	made->child_count = view->child_count;
+	tree_fill(made, view);
+	tree_view_destroy(view);
+	*ret_tree = made;
+	return 0;
+}
+
+static struct group_tree *tree_find(struct scoll_group *group,
+				    const struct choice *choice,
+				    scoll_nid_t root, scoll_tree_type_t type,
+				    enum scoll_order order)
+{
+	struct group_tree *tree;
+
+	DL_FOREACH (group->trees, tree) {
+		if (tree->choice != choice || tree->seating.root != root ||
+		    tree->tree.type != type || tree->order != order)
+			continue;
+		if (tree != group->trees) {
+			DL_DELETE(group->trees, tree);
+			DL_PREPEND(group->trees, tree);
+		}
+		return tree;
+	}
+	return NULL;
+}
+
+int group_tree_get(struct scoll_group *group, struct choice *choice,
+		   scoll_nid_t root, scoll_tree_type_t type,
+		   enum scoll_order order, struct group_tree **ret_tree)
+{
+	struct group_tree *tree;
+	struct seating seating;
+	int result;
+
+	tree = tree_find(group, choice, root, type, order);
+	if (tree != NULL) {
+		*ret_tree = group_tree_ref(tree);
+		return 0;
+	}
+	if (order != SCOLL_ORDER_DEPTH && order != SCOLL_ORDER_RANK)
+		return -EINVAL;
+	seating_init(choice, root, &seating);
+	result = tree_create(&group->table->options, choice, &seating, type,
+			     order, &tree);
+	if (result < 0)
+		return result;
+	DL_PREPEND(group->trees, tree);
+	group->table->size += tree_size(tree);
+	if (++group->tree_count > GROUP_TREES_MAX)
+		tree_drop(group, group->trees->prev);
+	*ret_tree = group_tree_ref(tree);
+	return 0;
+}
+
+int group_tree_child(const struct group_tree *tree, scoll_nid_t nid)
+{
+	for (uint32_t i = 0; i < tree->child_count; i++)
+		if (tree->children[i].nid == nid)
+			return (int)i;
+	return -ENOENT;
+}
