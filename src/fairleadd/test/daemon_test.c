@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -168,6 +169,7 @@ static void start(struct bench *bench, ...)
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	bench->pid = fork();
 	if (bench->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when the test hangs */
 		dup2(output[1], STDOUT_FILENO);
 		dup2(output[1], STDERR_FILENO);
 		dup2(ready[1], READY_FD);
