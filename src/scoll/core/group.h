@@ -75,6 +75,7 @@ struct scoll_group {
 	uint32_t reference_count;
 	bool is_handle; /* its user's; else it was learned */
 	bool is_ended;
+	uint32_t creator_deaths; /* of a learned one: when it was learned */
 	/* Of the requests: */
 	bool is_known;  /* every member has it: no more parameters */
 	bool was_known; /* every member had it once */
@@ -126,6 +127,11 @@ size_t group_table_size(const struct group_table *table);
  * root go. Takes O(groups).
  */
 void group_table_node_dead(struct group_table *table, scoll_nid_t nid);
+/*
+ * Discovery has changed: groups whose creators died or rebooted since they were
+ * learned go. Takes O(groups).
+ */
+void group_table_peers_check(struct group_table *table);
 /* It has started again, with this nonce: groups of other starts go. */
 void group_table_node_started(struct group_table *table, scoll_nid_t nid,
 			      uint64_t nonce);

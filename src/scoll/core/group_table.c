@@ -83,6 +83,15 @@ static void group_free(struct scoll_group *group)
 	free(group);
 }
 
+/* How often discovery has seen the creator die. */
+static uint32_t deaths_of(const struct group_table *table,
+			  const struct group_id *id)
+{
+	if (id->is_oob || table->options.discovery == NULL)
+		return 0;
+	return discovery_counter(table->options.discovery, id->owner[0]);
+}
+
 int group_add(struct group_table *table, const struct group_draft *draft,
 	      struct scoll_group **ret_group)
 {
@@ -103,6 +112,7 @@ int group_add(struct group_table *table, const struct group_draft *draft,
 		.is_handle = draft->is_handle,
 		.private = draft->private,
 		.used_ns = draft->now_ns,
+		.creator_deaths = deaths_of(table, &draft->id),
 	};
 	memcpy(group->name, draft->name, draft->name_length);
 	group->name[draft->name_length] = 0;
@@ -298,6 +308,15 @@ void group_table_node_dead(struct group_table *table, scoll_nid_t nid)
 		if (is_created_by(group, nid))
 			group_drop(group);
 	}
+}
+
+void group_table_peers_check(struct group_table *table)
+{
+	struct scoll_group *group, *next;
+
+	DL_FOREACH_SAFE (table->learned, group, next)
+		if (group->creator_deaths != deaths_of(table, &group->id))
+			group_drop(group);
 }
 
 void group_table_node_started(struct group_table *table, scoll_nid_t nid,

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the transport is asked for. When it is full, actions wait in two lines:
+ * broadcasts and the buffers that precede them go before everything else
+ * (P-19). What fails here is tried ACTION_TRIES times (E-04), R / 8 apart; the
+ * end is told from action_done() or action_run(), never from action_start().
+ */
+#include "scoll/core/internal.h"
+
+#include <errno.h>
+
+#define CONTAINER(action, type) ((type *)(void *)(action))
+
+static struct child *child_of(struct action *action)
+{
+	return (struct child *)(void *)((uint8_t *)action -
+					offsetof(struct child, forward));
+}
+
+/* Broadcasts, and what has to be there before them. */
+static unsigned int class_of(const struct action *action)
+{
+	return action->transfer.kind == ACTION_FORWARD ||
+			       action->transfer.kind == ACTION_POST
+		       ? 0
+		       : 1;
+}
+
+static struct iovec piece(const void *bytes, size_t size)
+{
+	return (struct iovec){ .iov_base = (void *)bytes, .iov_len = size };
+}
+
+static int send_bcast(struct scoll_core *core, struct child *child)
+{
+	const struct transport_seam *net = &core->options.transport;
+	const struct bcast *bcast = child->bcast;
+	struct iovec pieces[] = {
+		piece(child->head, bcast->head_size),
+		piece(bcast->body, bcast->body_size),
+	};
+
+	return net->ops->send(net->ctx, child->place->nid, pieces,
+			      bcast->body_size > 0 ? 2 : 1,
+			      &child->forward.transfer);
+}
+
+static int post_buffer(struct scoll_core *core, struct post *post)
+{
+	const struct transport_seam *net = &core->options.transport;
+	struct iovec pieces[] = {
+		piece(post->head, sizeof(post->head)),
+		piece(post->buf, post->len),
+	};
+
+	return net->ops->reply_post(net->ctx, post->child->place->nid,
+				    post->child->tag + post->part, pieces,
+				    post->len > 0 ? 2 : 1,
+				    &post->action.transfer);
+}
+
+static int post_ledger(struct scoll_core *core, struct ledger *ledger)
+{
+	const struct transport_seam *net = &core->options.transport;
+	struct iovec pieces[] = {
+		piece(ledger->bytes, sizeof(ledger->bytes)),
+	};
+
+	return net->ops->reply_post(net->ctx, ledger->child->place->nid,
+				    ledger->child->tag + WIRE_TAG_REPORT +
+					    ledger->number,
+				    pieces, 1, &ledger->action.transfer);
+}
+
+static int send_reply(struct scoll_core *core, struct out *out)
+{
+	const struct transport_seam *net = &core->options.transport;
+	const struct bcast *bcast = out->action.bcast;
+	struct iovec pieces[] = {
+		piece(out->head, sizeof(out->head)),
+		piece(out->buf, out->len),
+	};
+
+	return net->ops->reply_send(net->ctx, bcast->parent,
+				    bcast->parent_tag + out->part, pieces,
+				    out->len > 0 ? 2 : 1,
+				    &out->action.transfer);
+}
+
+static int send_report(struct scoll_core *core, struct out *out)
+{
+	const struct transport_seam *net = &core->options.transport;
+	const struct bcast *bcast = out->action.bcast;
+	struct iovec pieces[] = { piece(out->buf, out->len) };
+
+	return net->ops->reply_send(net->ctx, bcast->parent,
+				    bcast->parent_tag + WIRE_TAG_REPORT +
+					    out->part,
+				    pieces, 1, &out->action.transfer);
+}
+
+static int send_notice(struct scoll_core *core, struct notice *notice)
+{
+	const struct transport_seam *net = &core->options.transport;
+	struct iovec pieces[] = { piece(notice->bytes, notice->size) };
+
+	return net->ops->send(net->ctx, notice->child->place->nid, pieces, 1,
+			      &notice->action.transfer);
+}
+
+static int read_bulk(struct scoll_core *core, struct bulk_read *read)
+{
+	const struct transport_seam *net = &core->options.transport;
+	const struct bcast *bcast = read->action.bcast;
+	const struct bulk *bulk = bcast->bulk;
+
+	return net->ops->read(net->ctx, bcast->parent, bulk->remote,
+			      bulk->remote_count, read->offset, &bulk->region,
+			      read->offset, read->size, &read->action.transfer);
+}
+
+static int send_refusal(struct scoll_core *core, struct refusal *refusal)
+{
+	const struct transport_seam *net = &core->options.transport;
+	struct iovec pieces[] = {
+		piece(refusal->head, sizeof(refusal->head)),
+	};
+
+	return net->ops->reply_send(net->ctx, refusal->to, refusal->tag, pieces,
+				    1, &refusal->action.transfer);
+}
+
+static int perform(struct scoll_core *core, struct action *action)
+{
+	switch ((enum action_kind)action->transfer.kind) {
+	case ACTION_FORWARD:
+		return send_bcast(core, child_of(action));
+	case ACTION_POST:
+		return post_buffer(core, CONTAINER(action, struct post));
+	case ACTION_LEDGER:
+		return post_ledger(core, CONTAINER(action, struct ledger));
+	case ACTION_REPLY:
+		return send_reply(core, CONTAINER(action, struct out));
+	case ACTION_REPORT:
+		return send_report(core, CONTAINER(action, struct out));
+	case ACTION_NOTICE:
+		return send_notice(core, CONTAINER(action, struct notice));
+	case ACTION_READ:
+		return read_bulk(core, CONTAINER(action, struct bulk_read));
+	case ACTION_REFUSAL:
+		return send_refusal(core, CONTAINER(action, struct refusal));
+	}
+	return -EINVAL;
+}
+
+static void count(struct scoll_core *core, const struct action *action,
+		  size_t size)
+{
+	(void)action;
+	core->stats.messages_sent++;
+	core->stats.bytes_sent += size;
+}
+
+/* The transport has taken it. */
+static void begun(struct scoll_core *core, struct action *action,
+		  uint64_t now_ns)
+{
+	action->state = ACTION_UNDER_WAY;
+	switch ((enum action_kind)action->transfer.kind) {
+	case ACTION_FORWARD:
+		count(core, action,
+		      action->bcast->head_size + action->bcast->body_size);
+		child_forward_begun(child_of(action), now_ns);
+		break;
+	case ACTION_POST:
+		child_post_begun(CONTAINER(action, struct post), now_ns);
+		break;
+	case ACTION_LEDGER:
+		child_ledger_begun(CONTAINER(action, struct ledger), now_ns);
+		break;
+	case ACTION_REPLY:
+		count(core, action,
+		      WIRE_REPLY_HEAD + CONTAINER(action, struct out)->len);
+		break;
+	case ACTION_REPORT:
+		count(core, action, CONTAINER(action, struct out)->len);
+		break;
+	case ACTION_NOTICE:
+		count(core, action, CONTAINER(action, struct notice)->size);
+		break;
+	case ACTION_REFUSAL:
+		count(core, action, WIRE_REPLY_HEAD);
+		break;
+	case ACTION_READ:
+		break;
+	}
+}
+
+/* It did not go: again later, or not any more. */
+static void failed(struct scoll_core *core, struct action *action,
+		   uint64_t now_ns, int result)
+{
+	action->result = result;
+	if (++action->tries < ACTION_TRIES && !core->is_stopped) {
+		action->state = ACTION_PAUSED;
+		action->retry_ns = now_ns + core->options.rtt_ns / RETRY_PARTS;
+		DL_APPEND(core->paused, action);
+		return;
+	}
+	action->state = ACTION_BROKEN;
+	DL_APPEND(core->broken, action);
+}
+
+/* False: the transport is full. */
+static bool attempt(struct scoll_core *core, struct action *action,
+		    uint64_t now_ns)
+{
+	int result = perform(core, action);
+
+	if (result == -EAGAIN)
+		return false;
+	if (result < 0)
+		failed(core, action, now_ns, result);
+	else
+		begun(core, action, now_ns);
+	return true;
+}
+
+static void launch(struct scoll_core *core, struct action *action,
+		   uint64_t now_ns)
+{
+	unsigned int class = class_of(action);
+
+	if (core->waiting[0] == NULL && core->waiting[class] == NULL &&
+	    attempt(core, action, now_ns))
+		return;
+	action->state = ACTION_WAITING;
+	DL_APPEND(core->waiting[class], action);
+}
+
+void action_start(struct scoll_core *core, struct action *action,
+		  struct bcast *bcast, enum action_kind kind, uint64_t now_ns)
+{
+	action->transfer.kind = kind;
+	action->bcast = bcast;
+	action->tries = 0;
+	action->is_cancelled = false;
+	if (bcast != NULL)
+		bcast->busy_count++;
+	else
+		core->loose_count++;
+	launch(core, action, now_ns);
+}
+
+static void idle(struct scoll_core *core, struct action *action)
+{
+	action->state = ACTION_IDLE;
+	if (action->bcast != NULL)
+		action->bcast->busy_count--;
+	else
+		core->loose_count--;
+}
+
+static void unlink_action(struct scoll_core *core, struct action *action)
+{
+	switch ((enum action_state)action->state) {
+	case ACTION_WAITING:
+		DL_DELETE(core->waiting[class_of(action)], action);
+		break;
+	case ACTION_PAUSED:
+		DL_DELETE(core->paused, action);
+		break;
+	case ACTION_BROKEN:
+		DL_DELETE(core->broken, action);
+		break;
+	case ACTION_IDLE:
+	case ACTION_UNDER_WAY:
+		break;
+	}
+}
+
+bool action_cancel(struct scoll_core *core, struct action *action)
+{
+	const struct transport_seam *net = &core->options.transport;
+
+	if (action->state == ACTION_IDLE)
+		return true;
+	if (action->state != ACTION_UNDER_WAY) {
+		unlink_action(core, action);
+		idle(core, action);
+		return true;
+	}
+	if (action->is_cancelled)
+		return false;
+	action->is_cancelled = true;
+	if (action->transfer.kind == ACTION_POST ||
+	    action->transfer.kind == ACTION_LEDGER)
+		net->ops->cancel(net->ctx, &action->transfer);
+	return false;
+}
+
+static void tell(struct scoll_core *core, struct action *action,
+		 uint64_t now_ns, int result, size_t size)
+{
+	struct bcast *bcast = action->bcast;
+
+	idle(core, action);
+	switch ((enum action_kind)action->transfer.kind) {
+	case ACTION_FORWARD:
+		child_forward_ended(child_of(action), now_ns, result);
+		break;
+	case ACTION_POST:
+		child_post_ended(CONTAINER(action, struct post), now_ns, result,
+				 size);
+		break;
+	case ACTION_LEDGER:
+		child_ledger_ended(CONTAINER(action, struct ledger), now_ns,
+				   result, size);
+		break;
+	case ACTION_REPLY:
+		bcast_out_ended(CONTAINER(action, struct out), now_ns, result);
+		break;
+	case ACTION_REPORT:
+		bcast_report_ended(CONTAINER(action, struct out), now_ns,
+				   result);
+		break;
+	case ACTION_NOTICE:
+		bcast_notice_ended(CONTAINER(action, struct notice), now_ns,
+				   result);
+		break;
+	case ACTION_READ:
+		bulk_read_ended(CONTAINER(action, struct bulk_read), now_ns,
+				result);
+		break;
+	case ACTION_REFUSAL:
+		bcast_refusal_ended(core, CONTAINER(action, struct refusal));
+		break;
+	}
+	if (bcast != NULL)
+		bcast_touch(bcast);
+}
+
+static bool may_retry(const struct action *action, int result)
+{
+	bool is_post = action->transfer.kind == ACTION_POST ||
+		       action->transfer.kind == ACTION_LEDGER;
+
+	if (result >= 0 || result == -ECANCELED || action->is_cancelled)
+		return false;
+	return !is_post || result != -EMSGSIZE;
+}
+
+void action_done(struct scoll_core *core, uint64_t now_ns,
+		 struct action *action, int result, size_t size)
+{
+	if (may_retry(action, result))
+		failed(core, action, now_ns, result);
+	else
+		tell(core, action, now_ns, result, size);
+}
+
+void action_run(struct scoll_core *core, uint64_t now_ns)
+{
+	struct action *action;
+
+	while ((action = core->broken) != NULL) {
+		DL_DELETE(core->broken, action);
+		tell(core, action, now_ns, action->result, 0);
+	}
+	while ((action = core->paused) != NULL && action->retry_ns <= now_ns) {
+		DL_DELETE(core->paused, action);
+		launch(core, action, now_ns);
+	}
+	for (unsigned int class = 0; class < ACTION_CLASSES; class ++) {
+		while ((action = core->waiting[class]) != NULL) {
+			DL_DELETE(core->waiting[class], action);
+			if (attempt(core, action, now_ns))
+				continue;
+			DL_PREPEND(core->waiting[class], action);
+			return;
+		}
+	}
+}
+
+uint64_t action_deadline_ns(const struct scoll_core *core)
+{
+	return core->paused != NULL ? core->paused->retry_ns : DEADLINE_NONE;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What comes of a child: its reply in parts, the library's errors, the account
+ * of who failed below it, or nothing. Parts are told in their order, whatever
+ * the order in which they come. What is not what the child has sealed is
+ * counted, and its buffer posted again: the request does not notice.
+ *
+ * An outcome is told when no buffer of the child is posted any more, so that
+ * all of them are the service's again in that callback (M-07).
+ */
+#include "scoll/core/internal.h"
+
+int child_post_add(struct child *child, void *buf, size_t len, void *private)
+{
+	struct post *post;
+
+	if (child->post_count >= SCOLL_REPLY_PARTS_MAX)
+		return -E2BIG;
+	post = scoll_core_alloc(child->bcast->core, sizeof(*post));
+	if (post == NULL)
+		return -ENOMEM;
+	memset(post, 0, offsetof(struct post, head));
+	post->child = child;
+	post->buf = buf;
+	post->len = len;
+	post->private = private;
+	post->part = child->post_count++;
+	if (child->posts == NULL) {
+		child->posts = post;
+		child->next_post = post;
+		child->part_size = len;
+	} else {
+		child->posts_tail->next = post;
+	}
+	child->posts_tail = post;
+	if (len < child->part_size)
+		child->part_size = len;
+	return 0;
+}
+
+void child_release(struct child *child)
+{
+	struct scoll_core *core = child->bcast->core;
+
+	while (child->posts != NULL) {
+		struct post *post = child->posts;
+
+		child->posts = post->next;
+		scoll_core_release(core, post);
+	}
+	while (child->ledgers != NULL) {
+		struct ledger *ledger = child->ledgers;
+
+		child->ledgers = ledger->next;
+		scoll_core_release(core, ledger);
+	}
+	child->next_post = NULL;
+	if (action_is_idle(&child->forward)) {
+		scoll_core_release(core, child->head);
+		child->head = NULL;
+	}
+}
+
+/* Nothing more is wanted of it. */
+static void withdraw(struct child *child)
+{
+	struct scoll_core *core = child->bcast->core;
+
+	if (child->forward.state != ACTION_UNDER_WAY)
+		action_cancel(core, &child->forward);
+	for (struct post *post = child->posts; post != NULL;
+	     post = post->next) {
+		if (!action_is_idle(&post->action) &&
+		    action_cancel(core, &post->action))
+			child->active_count--;
+	}
+	for (struct ledger *ledger = child->ledgers; ledger != NULL;
+	     ledger = ledger->next) {
+		if (!action_is_idle(&ledger->action) &&
+		    action_cancel(core, &ledger->action))
+			child->active_count--;
+	}
+}
+
+static void end(struct child *child, uint64_t now_ns)
+{
+	struct bcast *bcast = child->bcast;
+
+	if (child->state < CHILD_SENT)
+		bcast->unsent_count--;
+	child->state = CHILD_ENDED;
+	bcast->replied_ns = now_ns;
+	withdraw(child);
+	child_check(child);
+}
+
+static bool has_all_parts(const struct child *child)
+{
+	return child->has_last && child->status == 0 &&
+	       child->arrived_count == child->last_part + 1;
+}
+
+void child_fail(struct child *child, uint64_t now_ns, int status,
+		enum scoll_error_type type)
+{
+	if (child->state >= CHILD_ENDED)
+		return;
+	bcast_failure_child(child->bcast, child, status, type);
+	/* Its answer is good; only the account is not complete. */
+	if (!has_all_parts(child) && child->status == 0) {
+		child->status = status_clamp(status);
+		child->type = (uint8_t)type;
+	}
+	end(child, now_ns);
+}
+
+static void end_if_complete(struct child *child, uint64_t now_ns)
+{
+	if (child->has_last && child->failure_count == child->failure_total &&
+	    (child->status < 0 || has_all_parts(child)))
+		end(child, now_ns);
+	else
+		child_check(child);
+}
+
+/* --- to the service --- */
+
+static bool is_middle_part(const struct child *child, const struct post *post)
+{
+	return post != NULL && post->is_arrived &&
+	       !(child->has_last && post->part == child->last_part);
+}
+
+void child_check(struct child *child)
+{
+	struct bcast *bcast = child->bcast;
+
+	if (child->is_ready || child->state == CHILD_DONE)
+		return;
+	if (!is_middle_part(child, child->next_post) &&
+	    (child->state != CHILD_ENDED || child->active_count > 0))
+		return;
+	child->is_ready = true;
+	child->next_ready = NULL;
+	if (bcast->ready == NULL)
+		bcast->ready = child;
+	else
+		bcast->ready_tail->next_ready = child;
+	bcast->ready_tail = child;
+	bcast_touch(bcast);
+}
+
+bool bcast_delivery_take(struct bcast *bcast, scoll_reply_t *ret_reply)
+{
+	struct child *child = bcast->ready;
+	struct post *post;
+	bool is_part;
+
+	if (child == NULL)
+		return false;
+	bcast->ready = child->next_ready;
+	child->is_ready = false;
+	post = child->next_post;
+	is_part = is_middle_part(child, post);
+	*ret_reply = (scoll_reply_t){
+		.srp_src = child->place->nid,
+		.srp_child = (int)(child - bcast->children),
+		.srp_request = &bcast->public,
+		.srp_is_last = !is_part,
+	};
+	if (post != NULL) {
+		ret_reply->srp_buf = post->buf;
+		ret_reply->srp_private = post->private;
+		ret_reply->srp_part = post->part;
+	}
+	if (is_part || child->status == 0) {
+		ret_reply->srp_len = post->size;
+	} else {
+		ret_reply->srp_status = child->status;
+		ret_reply->srp_error_type = (enum scoll_error_type)child->type;
+		ret_reply->srp_nodes_lost = (int)child->place->nodes;
+		ret_reply->srp_entities_lost = (int)child->place->entities;
+	}
+	if (is_part)
+		child->next_post = post->next;
+	else
+		child->state = CHILD_DONE;
+	return true;
+}
+
+void bcast_delivery_done(struct bcast *bcast, const scoll_reply_t *reply)
+{
+	struct child *child = &bcast->children[reply->srp_child];
+
+	if (!reply->srp_is_last) {
+		child_check(child);
+		return;
+	}
+	bcast->children_left--;
+	child_release(child);
+}
+
+/* --- a reply has come --- */
+
+static bool part_is_good(const struct child *child,
+			 const struct wire_reply *reply)
+{
+	if (child->has_last &&
+	    (reply->flags & WIRE_REPLY_LAST || reply->part > child->last_part))
+		return false;
+	for (unsigned int i = 0; i < reply->failure_count; i++) {
+		if (!child_may_fail(child, &reply->failures[i]))
+			return false;
+	}
+	return reply->failure_total <= child->place->nodes &&
+	       (reply->failure_total == reply->failure_count) ==
+		       !(reply->flags & WIRE_REPLY_MORE);
+}
+
+/* Post buffers for the reports that are to come. */
+static void expect_reports(struct child *child, uint64_t now_ns)
+{
+	struct bcast *bcast = child->bcast;
+	uint32_t left = child->failure_total - child->failure_count;
+	uint16_t count = (uint16_t)((left + WIRE_REPORT_FAILURES_MAX - 1) /
+				    WIRE_REPORT_FAILURES_MAX);
+
+	for (uint16_t i = 0; i < count; i++) {
+		struct ledger *ledger =
+			scoll_core_alloc(bcast->core, sizeof(*ledger));
+
+		if (ledger == NULL) {
+			child_fail(child, now_ns, -ENOMEM, SCOLL_ERROR_NOMEM);
+			return;
+		}
+		memset(ledger, 0, offsetof(struct ledger, bytes));
+		ledger->child = child;
+		ledger->number = i;
+		LL_PREPEND(child->ledgers, ledger);
+	}
+	child->unposted_count = count;
+	for (struct ledger *ledger = child->ledgers; ledger != NULL;
+	     ledger = ledger->next) {
+		child->active_count++;
+		action_start(bcast->core, &ledger->action, bcast, ACTION_LEDGER,
+			     now_ns);
+	}
+}
+
+/* The last part: the outcome of the child. */
+static void accept_last(struct child *child, uint64_t now_ns,
+			const struct wire_reply *reply)
+{
+	struct bcast *bcast = child->bcast;
+
+	child->has_last = true;
+	child->last_part = reply->part;
+	child->failure_total = reply->failure_total;
+	child->failure_count = reply->failure_count;
+	if (reply->status < 0) {
+		child->status = reply->status;
+		child->type = reply->type;
+		if (reply->failure_total == 0)
+			bcast_failure_child(bcast, child, reply->status,
+					    (enum scoll_error_type)reply->type);
+	}
+	for (unsigned int i = 0; i < reply->failure_count; i++)
+		bcast_failure_add(bcast, &reply->failures[i]);
+	if (child->failure_count < child->failure_total)
+		expect_reports(child, now_ns);
+}
+
+/* -EBADMSG: it is not what the child has sent. */
+static int accept(struct post *post, uint64_t now_ns, size_t size)
+{
+	struct child *child = post->child;
+	struct scoll_core *core = child->bcast->core;
+	struct wire_reply reply;
+
+	if (child->state != CHILD_SENT ||
+	    wire_reply_open(post->head, post->buf, size, child->place->nid,
+			    child->tag, core->options.authenticator,
+			    &reply) != WIRE_OK ||
+	    reply.part != post->part || !part_is_good(child, &reply))
+		return -EBADMSG;
+	core->stats.bytes_received += size;
+	core->stats.messages_received++;
+	post->size = size - WIRE_REPLY_HEAD;
+	if (reply.status == 0) {
+		post->is_arrived = true;
+		child->arrived_count++;
+	}
+	if (reply.flags & WIRE_REPLY_LAST)
+		accept_last(child, now_ns, &reply);
+	if (child->state < CHILD_ENDED)
+		end_if_complete(child, now_ns);
+	return 0;
+}
+
+void child_post_begun(struct post *post, uint64_t now_ns)
+{
+	struct child *child = post->child;
+
+	if (post->was_posted)
+		return;
+	post->was_posted = true;
+	if (--child->unposted_count > 0)
+		return;
+	child->state = CHILD_SENDING;
+	action_start(child->bcast->core, &child->forward, child->bcast,
+		     ACTION_FORWARD, now_ns);
+}
+
+void child_post_ended(struct post *post, uint64_t now_ns, int result,
+		      size_t size)
+{
+	struct child *child = post->child;
+	struct scoll_core *core = child->bcast->core;
+
+	child->active_count--;
+	if (child->state >= CHILD_ENDED) {
+		child_check(child);
+		return;
+	}
+	if (result == 0)
+		result = accept(post, now_ns, size);
+	if (result == -EBADMSG || result == -EMSGSIZE) {
+		core->stats.messages_refused++;
+		child->active_count++;
+		action_start(core, &post->action, child->bcast, ACTION_POST,
+			     now_ns);
+	} else if (result < 0) {
+		child_fail(child, now_ns, result, SCOLL_ERROR_NET_SEND);
+	}
+}
+
+/* --- reports --- */
+
+void child_ledger_begun(struct ledger *ledger, uint64_t now_ns)
+{
+	struct child *child = ledger->child;
+	uint16_t count = 0;
+
+	if (ledger->was_posted)
+		return;
+	ledger->was_posted = true;
+	if (--child->unposted_count > 0)
+		return;
+	for (const struct ledger *each = child->ledgers; each != NULL;
+	     each = each->next)
+		count++;
+	bcast_notice_send(child, now_ns, WIRE_REPORTS_WANTED, 0, count, NULL);
+}
+
+static int report_accept(struct ledger *ledger, uint64_t now_ns, size_t size)
+{
+	struct child *child = ledger->child;
+	struct bcast *bcast = child->bcast;
+	struct scoll_core *core = bcast->core;
+	struct wire_failure failure;
+	struct wire_report report;
+
+	if (wire_report_open(ledger->bytes, size, child->place->nid, child->tag,
+			     core->options.authenticator, &report) != WIRE_OK ||
+	    report.number != ledger->number ||
+	    report.failure_count > child->failure_total - child->failure_count)
+		return -EBADMSG;
+	for (unsigned int i = 0; i < report.failure_count; i++) {
+		wire_failure_at(&report, i, &failure);
+		if (!child_may_fail(child, &failure))
+			return -EBADMSG;
+	}
+	for (unsigned int i = 0; i < report.failure_count; i++) {
+		wire_failure_at(&report, i, &failure);
+		bcast_failure_add(bcast, &failure);
+	}
+	child->failure_count += report.failure_count;
+	end_if_complete(child, now_ns);
+	return 0;
+}
+
+void child_ledger_ended(struct ledger *ledger, uint64_t now_ns, int result,
+			size_t size)
+{
+	struct child *child = ledger->child;
+	struct scoll_core *core = child->bcast->core;
+
+	child->active_count--;
+	if (child->state >= CHILD_ENDED) {
+		child_check(child);
+		return;
+	}
+	if (result == 0)
+		result = report_accept(ledger, now_ns, size);
+	if (result == -EBADMSG || result == -EMSGSIZE) {
+		core->stats.messages_refused++;
+		child->active_count++;
+		action_start(core, &ledger->action, child->bcast, ACTION_LEDGER,
+			     now_ns);
+	} else if (result < 0) {
+		child_fail(child, now_ns, result, SCOLL_ERROR_NET_SEND);
+	}
+}

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The members, their network and the time. */
+#include "cast.h"
+
+#include <stdlib.h>
+
+/* --- the transport that each core sees --- */
+
+static struct move *move_create(struct member *member, enum move_kind kind,
+				scoll_nid_t to, uint64_t tag,
+				struct transfer *transfer)
+{
+	struct move *move = calloc(1, sizeof(*move));
+
+	assert_non_null(move);
+	move->kind = kind;
+	move->from = member;
+	move->to = to;
+	move->tag = tag;
+	move->transfer = transfer;
+	DL_APPEND(member->cast->moves, move);
+	return move;
+}
+
+static void move_destroy(struct cast *cast, struct move *move)
+{
+	DL_DELETE(cast->moves, move);
+	free(move->bytes);
+	free(move);
+}
+
+static void gather(struct move *move, const struct iovec *pieces, int count)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < count; i++)
+		size += pieces[i].iov_len;
+	move->bytes = malloc(size + 1);
+	assert_non_null(move->bytes);
+	for (int i = 0; i < count; i++) {
+		memcpy(move->bytes + move->size, pieces[i].iov_base,
+		       pieces[i].iov_len);
+		move->size += pieces[i].iov_len;
+	}
+}
+
+static int refusal(const struct member *member)
+{
+	return member->is_full ? -EAGAIN : member->refusal;
+}
+
+static int net_send(void *ctx, scoll_nid_t to, const struct iovec *pieces,
+		    int count, struct transfer *transfer)
+{
+	struct member *member = ctx;
+
+	if (refusal(member) < 0)
+		return refusal(member);
+	gather(move_create(member, MOVE_SEND, to, 0, transfer), pieces, count);
+	member->cast->sends++;
+	return 0;
+}
+
+static int net_post(void *ctx, scoll_nid_t from, uint64_t tag,
+		    const struct iovec *pieces, int count,
+		    struct transfer *transfer)
+{
+	struct member *member = ctx;
+	struct move *move;
+
+	if (refusal(member) < 0)
+		return refusal(member);
+	assert_true(tag <= TRANSPORT_TAG_MAX && count <= TRANSPORT_IOV_MAX);
+	move = move_create(member, MOVE_POST, from, tag, transfer);
+	memcpy(move->pieces, pieces, (size_t)count * sizeof(*pieces));
+	move->piece_count = count;
+	return 0;
+}
+
+static int net_reply(void *ctx, scoll_nid_t to, uint64_t tag,
+		     const struct iovec *pieces, int count,
+		     struct transfer *transfer)
+{
+	struct member *member = ctx;
+
+	if (refusal(member) < 0)
+		return refusal(member);
+	gather(move_create(member, MOVE_REPLY, to, tag, transfer), pieces,
+	       count);
+	member->cast->replies++;
+	return 0;
+}
+
+static void net_cancel(void *ctx, struct transfer *transfer)
+{
+	struct member *member = ctx;
+	struct move *move;
+
+	member->cancels++;
+	DL_FOREACH (member->cast->moves, move) {
+		if (move->transfer == transfer) {
+			assert_int_equal(move->kind, MOVE_POST);
+			move->is_cancelled = true;
+			return;
+		}
+	}
+	fail_msg("cancelled, but not under way");
+}
+
+static int net_region_open(void *ctx, const struct iovec *pieces, int count,
+			   struct region *ret_region,
+			   struct remote_piece *ret_pieces)
+{
+	struct member *member = ctx;
+	struct cast_region *region;
+
+	if (member->refusal < 0)
+		return member->refusal;
+	assert_in_range(count, 1, SCOLL_BULK_IOVS_MAX);
+	region = calloc(1, sizeof(*region));
+	assert_non_null(region);
+	region->owner = member;
+	region->key = ++member->next_key;
+	region->count = count;
+	memcpy(region->pieces, pieces, (size_t)count * sizeof(*pieces));
+	DL_APPEND(member->regions, region);
+	ret_region->handle = region;
+	ret_region->size = 0;
+	for (int i = 0; i < count; i++) {
+		ret_region->size += pieces[i].iov_len;
+		if (ret_pieces != NULL)
+			ret_pieces[i] = (struct remote_piece){
+				.address = (uint64_t)i,
+				.key = region->key,
+				.size = pieces[i].iov_len,
+			};
+	}
+	return 0;
+}
+
+static void net_region_close(void *ctx, struct region *region)
+{
+	struct member *member = ctx;
+	struct cast_region *open = region->handle;
+	struct move *move;
+
+	DL_FOREACH (member->cast->moves, move) {
+		if (move->kind == MOVE_READ && move->transfer != NULL)
+			assert_ptr_not_equal(move->region->handle, open);
+	}
+	DL_DELETE(member->regions, open);
+	free(open);
+	region->handle = NULL;
+}
+
+static int net_read(void *ctx, scoll_nid_t from,
+		    const struct remote_piece *remote, int remote_count,
+		    uint64_t remote_offset, const struct region *region,
+		    uint64_t local_offset, size_t size,
+		    struct transfer *transfer)
+{
+	struct member *member = ctx;
+	struct move *move;
+
+	if (refusal(member) < 0)
+		return refusal(member);
+	move = move_create(member, MOVE_READ, from, 0, transfer);
+	memcpy(move->remote, remote, (size_t)remote_count * sizeof(*remote));
+	move->remote_count = remote_count;
+	move->remote_offset = remote_offset;
+	move->region = region;
+	move->local_offset = local_offset;
+	move->size = size;
+	member->cast->reads++;
+	return 0;
+}
+
+static void net_connect(void *ctx, scoll_nid_t to)
+{
+}
+
+static const struct transport_ops net_ops = {
+	.send = net_send,
+	.reply_post = net_post,
+	.reply_send = net_reply,
+	.cancel = net_cancel,
+	.region_open = net_region_open,
+	.region_close = net_region_close,
+	.read = net_read,
+	.connect = net_connect,
+};
+
+static void random_fill(void *ctx, void *bytes, size_t size)
+{
+	struct member *member = ctx;
+	uint8_t *at = bytes;
+
+	for (size_t i = 0; i < size; i++) {
+		member->random =
+			member->random * UINT64_C(6364136223846793005) +
+			UINT64_C(1442695040888963407);
+		at[i] = (uint8_t)(member->random >> 33);
+	}
+}
+
+static const struct rng_ops random_ops = { .fill = random_fill };
+
+/* --- members --- */
+
+extern const struct scoll_service_ops cast_service_ops;
+
+void cast_start(struct cast *cast, int index)
+{
+	struct member *member = &cast->members[index];
+	struct core_options options = {
+		.nid = member->nid,
+		.tree = cast->tree,
+		.rtt_ns = CAST_R_NS,
+		.bulk_bandwidth = 100000000,
+		.bulk_segment = cast->bulk_segment,
+		.group_lifetime_ns = UINT64_C(3600) * 1000000000,
+		.authenticator =
+			cast->auths != NULL ? &cast->auths[index] : NULL,
+		.transport = { &net_ops, member },
+		.rng = { &random_ops, member },
+	};
+
+	assert_null(member->core);
+	assert_int_equal(given_create(true, &member->given), 0);
+	assert_int_equal(memberships_create(&member->memberships), 0);
+	options.discovery = given_discovery(member->given);
+	options.memberships = member->memberships;
+	assert_int_equal(scoll_core_create(&options, &member->core), 0);
+	assert_int_equal(scoll_core_service_register(member->core, CAST_SERVICE,
+						     &cast_service_ops, member),
+			 0);
+}
+
+void cast_init(struct cast *cast, int count, scoll_tree_type_t tree)
+{
+	memset(cast, 0, sizeof(*cast));
+	cast->count = count;
+	cast->tree = tree;
+	cast->now_ns = 1000;
+	cast->bulk_segment = 64;
+	for (int i = 0; i < count; i++) {
+		struct member *member = &cast->members[i];
+
+		member->cast = cast;
+		member->nid = cast_nid(i);
+		member->random = (uint64_t)i + 1;
+		member->buffer_len = 64;
+		member->buffer_count = 1;
+		member->timeout = -1;
+		member->group_status = 1;
+		cast_start(cast, i);
+	}
+}
+
+/* All that a member has under way ends in its core with this. */
+static void member_sever(struct cast *cast, struct member *member)
+{
+	bool is_done = false;
+
+	while (!is_done) {
+		struct move *move;
+
+		is_done = true;
+		DL_FOREACH (cast->moves, move) {
+			if (move->from != member || move->transfer == NULL)
+				continue;
+			scoll_core_events.done(member->core, cast->now_ns,
+					       take_ptr(move->transfer),
+					       -ECANCELED, 0);
+			move_destroy(cast, move);
+			is_done = false;
+			break;
+		}
+		cast_callbacks(cast);
+	}
+}
+
+static void member_end(struct cast *cast, struct member *member)
+{
+	if (member->core == NULL)
+		return;
+	member->refusal = 0;
+	member->is_full = false;
+	scoll_core_stop(member->core, cast->now_ns);
+	cast_callbacks(cast);
+	member_sever(cast, member);
+	assert_true(scoll_core_is_idle(member->core));
+	assert_null(member->regions);
+	scoll_core_destroy(take_ptr(member->core));
+	assert_int_equal(memberships_count(member->memberships), 0);
+	memberships_destroy(take_ptr(member->memberships));
+	given_destroy(take_ptr(member->given));
+}
+
+void cast_kill(struct cast *cast, int index)
+{
+	struct member *member = &cast->members[index];
+	enum move_fate (*filter)(struct cast *, const struct move *) =
+		cast->filter;
+	struct move *move, *next;
+
+	member_end(cast, member);
+	cast->filter = filter;
+	/* What it sent in its last moment does not arrive. */
+	DL_FOREACH_SAFE (cast->moves, move, next) {
+		if (move->from == member)
+			move_destroy(cast, move);
+	}
+	member->script[0] = '\0';
+}
+
+void cast_fini(struct cast *cast)
+{
+	struct move *move, *next;
+
+	for (int i = 0; i < cast->count; i++)
+		member_end(cast, &cast->members[i]);
+	DL_FOREACH_SAFE (cast->moves, move, next) {
+		assert_null(move->transfer);
+		move_destroy(cast, move);
+	}
+}
+
+struct member *cast_find(struct cast *cast, scoll_nid_t nid)
+{
+	for (int i = 0; i < cast->count; i++) {
+		if (cast->members[i].nid == nid)
+			return &cast->members[i];
+	}
+	return NULL;
+}
+
+/* --- carrying out --- */
+
+static void end_move(struct cast *cast, struct move *move, int result,
+		     size_t size)
+{
+	struct member *member = move->from;
+	struct transfer *transfer = take_ptr(move->transfer);
+
+	if (transfer != NULL && member->core != NULL)
+		scoll_core_events.done(member->core, cast->now_ns, transfer,
+				       result, size);
+	move_destroy(cast, move);
+}
+
+static struct move *post_find(struct cast *cast, const struct move *reply)
+{
+	struct move *move;
+
+	DL_FOREACH (cast->moves, move) {
+		if (move->kind == MOVE_POST && move->transfer != NULL &&
+		    !move->is_cancelled && move->from->nid == reply->to &&
+		    move->tag == reply->tag && move->to == reply->from->nid)
+			return move;
+	}
+	return NULL;
+}
+
+static size_t scatter(const struct move *post, const uint8_t *bytes,
+		      size_t size)
+{
+	size_t done = 0;
+
+	for (int i = 0; i < post->piece_count && done < size; i++) {
+		size_t part = post->pieces[i].iov_len;
+
+		if (part > size - done)
+			part = size - done;
+		memcpy(post->pieces[i].iov_base, bytes + done, part);
+		done += part;
+	}
+	return done;
+}
+
+static void deliver_reply(struct cast *cast, const struct move *reply)
+{
+	struct move *post = post_find(cast, reply);
+	size_t done;
+
+	if (post == NULL) {
+		cast->lost_replies++;
+		return;
+	}
+	done = scatter(post, reply->bytes, reply->size);
+	end_move(cast, post, done == reply->size ? 0 : -EMSGSIZE, done);
+}
+
+static void copy_out(const struct iovec *pieces, int count, uint64_t offset,
+		     uint8_t *bytes, size_t size, bool is_write)
+{
+	for (int i = 0; i < count && size > 0; i++) {
+		size_t part = pieces[i].iov_len;
+		uint8_t *at = pieces[i].iov_base;
+
+		if (offset >= part) {
+			offset -= part;
+			continue;
+		}
+		part -= offset;
+		if (part > size)
+			part = size;
+		if (is_write)
+			memcpy(at + offset, bytes, part);
+		else
+			memcpy(bytes, at + offset, part);
+		bytes += part;
+		size -= part;
+		offset = 0;
+	}
+	assert_int_equal(size, 0);
+}
+
+static int deliver_read(struct cast *cast, const struct move *move)
+{
+	struct member *owner = cast_find(cast, move->to);
+	const struct cast_region *local = move->region->handle;
+	struct cast_region *region = NULL;
+	uint8_t *bytes;
+
+	if (owner != NULL)
+		DL_SEARCH_SCALAR(owner->regions, region, key,
+				 move->remote[0].key);
+	if (region == NULL)
+		return -EACCES;
+	bytes = malloc(move->size);
+	assert_non_null(bytes);
+	copy_out(region->pieces, region->count, move->remote_offset, bytes,
+		 move->size, false);
+	copy_out(local->pieces, local->count, move->local_offset, bytes,
+		 move->size, true);
+	free(bytes);
+	return 0;
+}
+
+static void deliver_message(struct cast *cast, const struct move *move)
+{
+	struct member *member = cast_find(cast, move->to);
+
+	if (member != NULL && member->core != NULL)
+		scoll_core_events.received(member->core, cast->now_ns,
+					   move->bytes, move->size);
+}
+
+void cast_carry(struct cast *cast, struct move *move, enum move_fate fate)
+{
+	bool is_delivered =
+		fate == FATE_PASS || fate == FATE_DENY || fate == FATE_ALTER;
+	int result = fate == FATE_FAIL || fate == FATE_DENY ? -EIO : 0;
+
+	assert_int_not_equal(fate, FATE_HOLD);
+	if (fate == FATE_ALTER && move->bytes != NULL)
+		move->bytes[move->size / 2] ^= 4;
+	switch (move->kind) {
+	case MOVE_SEND:
+		if (is_delivered)
+			deliver_message(cast, move);
+		break;
+	case MOVE_REPLY:
+		if (is_delivered)
+			deliver_reply(cast, move);
+		break;
+	case MOVE_READ:
+		if (is_delivered)
+			result = deliver_read(cast, move);
+		break;
+	case MOVE_POST:
+		result = -ECANCELED;
+		break;
+	}
+	end_move(cast, move, result, 0);
+}
+
+/* What may be carried out now. */
+static struct move *next_move(struct cast *cast, enum move_fate *ret_fate)
+{
+	struct move *move;
+
+	DL_FOREACH (cast->moves, move) {
+		if (move->transfer == NULL)
+			continue;
+		if (move->kind == MOVE_POST && !move->is_cancelled)
+			continue;
+		*ret_fate = FATE_PASS;
+		if (cast->filter != NULL)
+			*ret_fate = cast->filter(cast, move);
+		if (*ret_fate != FATE_HOLD)
+			return move;
+	}
+	return NULL;
+}
+
+void cast_run(struct cast *cast)
+{
+	enum move_fate fate;
+	struct move *move;
+
+	cast_callbacks(cast);
+	while ((move = next_move(cast, &fate)) != NULL) {
+		cast_carry(cast, move, fate);
+		cast_callbacks(cast);
+	}
+}
+
+static void tick_all(struct cast *cast)
+{
+	for (int i = 0; i < cast->count; i++) {
+		if (cast->members[i].core != NULL)
+			scoll_core_tick(cast->members[i].core, cast->now_ns);
+	}
+	cast_callbacks(cast);
+}
+
+void cast_pass(struct cast *cast, uint64_t duration_ns)
+{
+	cast->now_ns += duration_ns;
+	tick_all(cast);
+}
+
+bool cast_pass_deadline(struct cast *cast)
+{
+	uint64_t deadline_ns = DEADLINE_NONE;
+
+	for (int i = 0; i < cast->count; i++) {
+		const struct scoll_core *core = cast->members[i].core;
+
+		if (core != NULL && scoll_core_deadline_ns(core) < deadline_ns)
+			deadline_ns = scoll_core_deadline_ns(core);
+	}
+	if (deadline_ns == DEADLINE_NONE)
+		return false;
+	if (deadline_ns > cast->now_ns)
+		cast->now_ns = deadline_ns;
+	tick_all(cast);
+	return true;
+}
+
+struct move *cast_move(struct cast *cast, enum move_kind kind, int from, int n)
+{
+	struct move *move;
+
+	DL_FOREACH (cast->moves, move) {
+		if (move->kind == kind && move->transfer != NULL &&
+		    (from < 0 || move->from == &cast->members[from]) &&
+		    n-- == 0)
+			return move;
+	}
+	return NULL;
+}
+
+int cast_move_count(struct cast *cast, enum move_kind kind, int from)
+{
+	int count = 0;
+
+	while (cast_move(cast, kind, from, count) != NULL)
+		count++;
+	return count;
+}
+
+void cast_inject(struct cast *cast, int to, const void *bytes, size_t size)
+{
+	scoll_core_events.received(cast->members[to].core, cast->now_ns, bytes,
+				   size);
+	cast_callbacks(cast);
+}
+
+void cast_tell_dead(struct cast *cast, int index)
+{
+	for (int i = 0; i < cast->count; i++) {
+		if (i != index && cast->members[i].given != NULL)
+			given_dead(cast->members[i].given, cast_nid(index));
+	}
+	tick_all(cast);
+}
+
+void cast_tell_rebooted(struct cast *cast, int index)
+{
+	for (int i = 0; i < cast->count; i++) {
+		if (i != index && cast->members[i].given != NULL)
+			given_rebooted(cast->members[i].given, cast_nid(index));
+	}
+	tick_all(cast);
+}
+
+void cast_assert_idle(struct cast *cast)
+{
+	for (int i = 0; i < cast->count; i++) {
+		if (cast->members[i].core != NULL)
+			assert_true(scoll_core_is_idle(cast->members[i].core));
+		assert_null(cast->members[i].regions);
+	}
+}
