@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An end of the transport for tests: in the test's own process (node), and in
+ * another one that does what it is told (puppet). A puppet is this executable
+ * again, so that nothing of libfabric is forked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "scoll/transport/ofi/ofi.h"
+
+#define SENDERS_MAX 8
+#define WORD_MAX    4096 /* bytes of a puppet's answer */
+
+/* A transfer and what came of it. */
+struct move {
+	struct transfer transfer;
+	bool is_done;
+	int result;
+	size_t size;
+};
+
+struct node {
+	struct transport_ofi *t;
+	const struct transport_ops *ops;
+	uint64_t received_count;
+	uint64_t from[SENDERS_MAX]; /* messages of each sender */
+	uint64_t damaged_count;
+	size_t last_size;
+	uint8_t last[SCOLL_BCAST_MAX];
+	uint64_t progress_count; /* calls */
+	uint64_t skew_ns;        /* what its clock is ahead */
+	uint64_t burn_ns;        /* time that each message takes it */
+};
+
+uint64_t test_now_ns(void);
+/* Of a node's clock. */
+uint64_t node_now_ns(const struct node *node);
+/* The provider that the program was started for. */
+extern const char *test_provider;
+bool test_provider_is(const char *name);
+
+/* host, service: may be NULL. */
+void node_open(struct node *node, const char *host, const char *service,
+	       unsigned flags);
+void node_close(struct node *node);
+/* Wait on the descriptor as a program does, at most until `limit_ns`. */
+void node_step(struct node *node, uint64_t limit_ns);
+/* Run until the move is done; fails the test when it is not within 60 s. */
+int node_finish(struct node *node, struct move *move);
+void node_until(struct node *node, const uint64_t *counter, uint64_t value);
+/* Run, with a clock that is ahead by so much more from now on. */
+void node_skip(struct node *node, uint64_t duration_ns);
+size_t node_address(struct node *node, uint8_t *ret_address);
+void node_meet(struct node *node, scoll_nid_t nid, const uint8_t *address,
+	       size_t size);
+/* A message that its receiver counts for `sender`; retries -EAGAIN. */
+int node_send(struct node *node, scoll_nid_t to, uint32_t sender, size_t size,
+	      struct move *move);
+/* What is at an offset of any buffer of tests. */
+uint8_t test_byte(size_t offset);
+
+/* Where to be: of shm anywhere, of others on this machine. */
+const char *test_host(void);
+#define SELF_NID 1
+/* The NID of the i-th puppet. */
+#define PUPPET_NID(i) ((scoll_nid_t)(i) + 2)
+
+struct puppet {
+	pid_t pid;
+	FILE *in;  /* what it is told */
+	FILE *out; /* what it says */
+	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	size_t address_size;
+};
+
+/* Start one and read its address. */
+void puppet_start(struct puppet *puppet, const char *host, const char *service);
+/* Tell it something, without waiting for the answer; or read that. */
+void puppet_tell(struct puppet *puppet, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The answer without "ok ". Fails the test when it is another one. */
+const char *puppet_hear(struct puppet *puppet, char answer[WORD_MAX]);
+/* The same while our own end goes on. */
+const char *puppet_hear_beside(struct puppet *puppet, struct node *node,
+			       char answer[WORD_MAX]);
+void puppet_meet(struct puppet *puppet, scoll_nid_t nid, const uint8_t *address,
+		 size_t size);
+/* Start one and tell both of each other. */
+void puppet_meet_new(struct puppet *puppet, int index, struct node *node);
+void puppet_kill(struct puppet *puppet);
+void puppet_stop(struct puppet *puppet);
+
+/* What main calls: a puppet's life, or -1 when this is to be the test. */
+int puppet_main(int argc, char **argv);
