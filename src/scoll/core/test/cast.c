@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include <sodium.h>
+
 /* --- the transport that each core sees --- */
 
 static struct move *move_create(struct member *member, enum move_kind kind,
@@ -207,8 +209,6 @@ static const struct rng_ops random_ops = { .fill = random_fill };
 
 /* --- members --- */
 
-extern const struct scoll_service_ops cast_service_ops;
-
 void cast_start(struct cast *cast, int index)
 {
 	struct member *member = &cast->members[index];
@@ -219,9 +219,9 @@ void cast_start(struct cast *cast, int index)
 		.bulk_bandwidth = 100000000,
 		.bulk_segment = cast->bulk_segment,
 		.group_lifetime_ns = UINT64_C(3600) * 1000000000,
-		.authenticator =
-			cast->auths != NULL ? &cast->auths[index] : NULL,
+		.authenticator = cast->is_sealed ? &cast->auths[index] : NULL,
 		.transport = { &net_ops, member },
+		.tree_types = &cast->tree_types,
 		.rng = { &random_ops, member },
 	};
 
@@ -236,9 +236,69 @@ void cast_start(struct cast *cast, int index)
 			 0);
 }
 
-void cast_init(struct cast *cast, int count, scoll_tree_type_t tree)
+/* --- a tree in which each has one child --- */
+
+static void chain_node(const struct scoll_tree_shape *shape, uint32_t rank,
+		       struct scoll_tree_node *ret_node)
+{
+	*ret_node = (struct scoll_tree_node){
+		.parent = rank > 0 ? rank - 1 : 0,
+		.size = shape->node_count - rank,
+		.depth = shape->node_count - rank - 1,
+	};
+}
+
+static uint32_t chain_children(const struct scoll_tree_shape *shape,
+			       uint32_t rank, uint32_t *ret_ranks,
+			       uint32_t capacity)
+{
+	if (rank + 1 == shape->node_count)
+		return 0;
+	if (capacity > 0)
+		ret_ranks[0] = rank + 1;
+	return 1;
+}
+
+static const struct scoll_tree_ops chain_ops = {
+	.size = sizeof(chain_ops),
+	.name = "chain",
+	.node = chain_node,
+	.children = chain_children,
+};
+
+/* --- seals: of the two nodes, one key and the bytes --- */
+
+static void seal(void *ctx, scoll_nid_t to, const void *bytes, size_t count,
+		 uint8_t *ret_seal)
+{
+	crypto_generichash_state hash;
+
+	(void)ctx;
+	crypto_generichash_init(&hash, (const uint8_t *)"the key of the cast",
+				19, SCOLL_SEAL_MAX);
+	crypto_generichash_update(&hash, (const uint8_t *)&to, sizeof(to));
+	crypto_generichash_update(&hash, bytes, count);
+	crypto_generichash_final(&hash, ret_seal, SCOLL_SEAL_MAX);
+}
+
+static int verify(void *ctx, scoll_nid_t from, const void *bytes, size_t count,
+		  const uint8_t *bytes_seal)
+{
+	const struct member *member = ctx;
+	uint8_t want[SCOLL_SEAL_MAX];
+
+	seal(ctx, member->nid, bytes, count, want);
+	return memcmp(want, bytes_seal, sizeof(want)) == 0 ? 0 : -EPERM;
+}
+
+static void init(struct cast *cast, int count, scoll_tree_type_t tree,
+		 bool is_sealed)
 {
 	memset(cast, 0, sizeof(*cast));
+	cast->is_sealed = is_sealed;
+	assert_int_equal(tree_types_add(&cast->tree_types, SCOLL_TREE_USER,
+					&chain_ops),
+			 0);
 	cast->count = count;
 	cast->tree = tree;
 	cast->now_ns = 1000;
@@ -246,6 +306,13 @@ void cast_init(struct cast *cast, int count, scoll_tree_type_t tree)
 	for (int i = 0; i < count; i++) {
 		struct member *member = &cast->members[i];
 
+		cast->auths[i] = (struct scoll_authenticator){
+			.size = sizeof(cast->auths[i]),
+			.seal_size = SCOLL_SEAL_MAX,
+			.seal = seal,
+			.verify = verify,
+			.ctx = member,
+		};
 		member->cast = cast;
 		member->nid = cast_nid(i);
 		member->random = (uint64_t)i + 1;
@@ -255,6 +322,16 @@ void cast_init(struct cast *cast, int count, scoll_tree_type_t tree)
 		member->group_status = 1;
 		cast_start(cast, i);
 	}
+}
+
+void cast_init(struct cast *cast, int count, scoll_tree_type_t tree)
+{
+	init(cast, count, tree, false);
+}
+
+void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree)
+{
+	init(cast, count, tree, true);
 }
 
 /* All that a member has under way ends in its core with this. */
@@ -300,12 +377,9 @@ static void member_end(struct cast *cast, struct member *member)
 void cast_kill(struct cast *cast, int index)
 {
 	struct member *member = &cast->members[index];
-	enum move_fate (*filter)(struct cast *, const struct move *) =
-		cast->filter;
 	struct move *move, *next;
 
 	member_end(cast, member);
-	cast->filter = filter;
 	/* What it sent in its last moment does not arrive. */
 	DL_FOREACH_SAFE (cast->moves, move, next) {
 		if (move->from == member)
@@ -476,6 +550,42 @@ void cast_carry(struct cast *cast, struct move *move, enum move_fate fate)
 	end_move(cast, move, result, 0);
 }
 
+void cast_rule(struct cast *cast, enum move_kind kind, int from, int to,
+	       enum move_fate fate, int times)
+{
+	assert_in_range(cast->rule_count, 0, CAST_RULES_MAX - 1);
+	cast->rules[cast->rule_count++] = (struct cast_rule){
+		.kind = kind,
+		.from = from,
+		.to = to,
+		.fate = fate,
+		.times = times,
+	};
+}
+
+void cast_rules_clear(struct cast *cast)
+{
+	cast->rule_count = 0;
+}
+
+static void rules_ask(struct cast *cast, const struct move *move,
+		      enum move_fate *ret_fate)
+{
+	for (int i = 0; i < cast->rule_count; i++) {
+		struct cast_rule *rule = &cast->rules[i];
+
+		if (rule->kind != move->kind || rule->times == 0 ||
+		    (rule->from >= 0 &&
+		     move->from != &cast->members[rule->from]) ||
+		    (rule->to >= 0 && move->to != cast_nid(rule->to)))
+			continue;
+		if (rule->times > 0)
+			rule->times--;
+		*ret_fate = rule->fate;
+		return;
+	}
+}
+
 /* What may be carried out now. */
 static struct move *next_move(struct cast *cast, enum move_fate *ret_fate)
 {
@@ -487,8 +597,7 @@ static struct move *next_move(struct cast *cast, enum move_fate *ret_fate)
 		if (move->kind == MOVE_POST && !move->is_cancelled)
 			continue;
 		*ret_fate = FATE_PASS;
-		if (cast->filter != NULL)
-			*ret_fate = cast->filter(cast, move);
+		rules_ask(cast, move, ret_fate);
 		if (*ret_fate != FATE_HOLD)
 			return move;
 	}

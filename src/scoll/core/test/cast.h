@@ -25,8 +25,10 @@
 #include "scoll/core/internal.h"
 #include "scoll/member/given.h"
 
-#define CAST_MEMBERS_MAX 32
+#define CAST_MEMBERS_MAX 64
+#define CAST_RULES_MAX   8
 #define CAST_SERVICE     7
+#define CAST_CHAIN       SCOLL_TREE(SCOLL_TREE_USER, 0) /* a plug-in's */
 #define CAST_SCRIPT      2048
 #define CAST_R_NS        UINT64_C(100000000) /* R: 100 ms */
 #define CAST_FIRST       1                   /* address of the first member */
@@ -134,22 +136,36 @@ struct member {
 	void (*on_post)(struct member *member, scoll_request_t *request);
 };
 
+/* What becomes of some moves: the first rule that fits decides. */
+struct cast_rule {
+	enum move_kind kind;
+	int from, to; /* members; -1: any */
+	enum move_fate fate;
+	int times; /* how often; -1: always */
+};
+
 struct cast {
 	struct member members[CAST_MEMBERS_MAX];
 	int count;
 	uint64_t now_ns;
 	struct move *moves;
-	enum move_fate (*filter)(struct cast *cast, const struct move *move);
-	void *filter_data;
+	struct cast_rule rules[CAST_RULES_MAX];
+	int rule_count;
 	/* Counted. */
 	int sends, replies, reads, lost_replies;
 	scoll_tree_type_t tree;
+	struct tree_types tree_types;
 	size_t bulk_segment;
-	const struct scoll_authenticator *auths; /* by member; NULL: none */
+	bool is_sealed; /* with seals of SCOLL_SEAL_MAX bytes */
+	struct scoll_authenticator auths[CAST_MEMBERS_MAX];
 };
+
+extern const struct scoll_service_ops cast_service_ops;
 
 /* `count` members; the tree of all of them. */
 void cast_init(struct cast *cast, int count, scoll_tree_type_t tree);
+/* The same, and every message is sealed. */
+void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree);
 /* Stops all cores, and checks that nothing is left. */
 void cast_fini(struct cast *cast);
 static inline scoll_nid_t cast_nid(int index)
@@ -167,6 +183,10 @@ void cast_start(struct cast *cast, int index);
 
 /* --- what goes on --- */
 
+/* From now on; kind, from, to (-1: any), what, how often (-1: always). */
+void cast_rule(struct cast *cast, enum move_kind kind, int from, int to,
+	       enum move_fate fate, int times);
+void cast_rules_clear(struct cast *cast);
 /* Callbacks of all members until there are none. */
 void cast_callbacks(struct cast *cast);
 /* One move after the other until all that is left is held. */
@@ -196,6 +216,10 @@ scoll_group_t *cast_group_now(struct cast *cast, int root, int from, int to);
 scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 			      const void *buf, int len, unsigned int flags,
 			      scoll_duration_t timeout);
+/* To these nodes only. */
+scoll_request_t *cast_request_of(struct cast *cast, int root,
+				 scoll_group_t *group, const scoll_nid_t *nids,
+				 int count);
 /* Free one that was not sent. */
 void cast_request_free(struct cast *cast, scoll_request_t *request);
 /* Post buffers as the service does. */

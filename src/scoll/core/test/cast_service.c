@@ -355,6 +355,21 @@ scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 	return request;
 }
 
+scoll_request_t *cast_request_of(struct cast *cast, int root,
+				 scoll_group_t *group, const scoll_nid_t *nids,
+				 int count)
+{
+	struct member *member = &cast->members[root];
+	scoll_request_t *request;
+
+	assert_int_equal(scoll_core_bcast_new_subset(
+				 group, cast->now_ns, nids, count, "x", 1, NULL,
+				 0, 0, 0, work_create(member), &request),
+			 0);
+	cast_buffers_post(member, request);
+	return request;
+}
+
 void cast_request_free(struct cast *cast, scoll_request_t *request)
 {
 	work_destroy(request->srq_private);

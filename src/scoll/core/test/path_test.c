@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The way down and up, callback by callback. */
+/* The way down and up, callback by callback, when nothing fails. */
 #include "cast.h"
 
-static void flat_request_runs_once_on_each_node(void **state)
+#include <stdlib.h>
+
+/* End the group, and everything else. */
+static void finish(struct cast *cast, scoll_group_t *group)
+{
+	cast_rules_clear(cast);
+	cast_run(cast);
+	if (group != NULL)
+		scoll_core_group_destroy(group, cast->now_ns);
+	cast_run(cast);
+	cast_assert_idle(cast);
+	cast_fini(cast);
+}
+
+static void request_P10_P12_P14_S01_S03_runs_once_on_each_node(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
@@ -17,19 +31,677 @@ static void flat_request_runs_once_on_each_node(void **state)
 				    "pre request post out");
 		assert_int_equal(cast.members[i].payload_len, 5);
 		assert_memory_equal(cast.members[i].payload, "hello", 5);
+		assert_int_equal(cast.members[i].request_count, 1);
 	}
 	assert_int_equal(cast.members[0].status, 0);
 	assert_int_equal(cast.members[0].sum, 4);
-	cast_assert_idle(&cast);
-	scoll_core_group_destroy(group, cast.now_ns);
+	finish(&cast, group);
+}
+
+static void one_pass_P16_P17_S06_sends_2n_messages_and_no_more(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 16, SCOLL_TREE_BINOMIAL);
+	group = cast_group(&cast, 0, 0, 16);
+	cast_bcast(&cast, 0, group, "x");
+	assert_int_equal(cast.sends, 15);
+	assert_int_equal(cast.replies, 15);
+	assert_int_equal(cast.members[0].sum, 16);
+	assert_int_equal(cast.members[8].sum, 8);
+	assert_int_equal(cast.members[12].sum, 4);
+	finish(&cast, group);
+}
+
+static void root_G08_G15_P15_may_be_any_member_at_the_same_time(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group, *other;
+	scoll_request_t *owed;
+
+	cast_init(&cast, 6, SCOLL_TREE_BINOMIAL);
+	group = cast_group(&cast, 0, 0, 6);
+	cast_bcast(&cast, 0, group, "first");
+	/* A member learned the group, and begins with it as its root. */
+	cast.members[3].keeps_quiet = true;
+	cast_bcast(&cast, 0, group, "second");
+	owed = cast.members[3].request;
+	other = scoll_core_request_group(owed);
+	cast_script_clear(&cast);
+	cast_send(&cast, cast_request(&cast, 3, other, "third", 5, 0, 0));
 	cast_run(&cast);
-	cast_fini(&cast);
+	assert_string_equal(cast.members[0].script, "pre request post out");
+	assert_int_equal(cast.members[3].sum, 6);
+	assert_int_equal(cast.members[3].status, 0);
+	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	finish(&cast, group);
+}
+
+static void payload_P03_P09_may_be_changed_by_each_service(void **state)
+{
+	static const char text[] = "all in one piece";
+	struct cast cast;
+	scoll_group_t *group;
+
+	/* A chain: what the second node passes on, the service has spoilt. */
+	cast_init(&cast, 4, CAST_CHAIN);
+	group = cast_group(&cast, 0, 0, 4);
+	cast_rule(&cast, MOVE_SEND, 1, 2, FATE_HOLD, -1);
+	cast_bcast(&cast, 0, group, text);
+	assert_int_equal(cast.members[1].request_count, 1);
+	cast_rules_clear(&cast);
+	cast_run(&cast);
+	assert_memory_equal(cast.members[3].payload, text, strlen(text));
+	assert_string_equal(text, "all in one piece");
+	finish(&cast, group);
+}
+
+static void buffers_P02_P06_M04_are_posted_before_a_child_is_sent_to(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *request;
+	struct move *move;
+	int posts = 0;
+
+	cast_init(&cast, 5, SCOLL_TREE_FLAT);
+	cast.members[0].buffer_count = 2;
+	group = cast_group(&cast, 0, 0, 5);
+	cast.members[0].posts_nothing = true;
+	request = cast_request(&cast, 0, group, "x", 1, 0, 0);
+	assert_int_equal(scoll_core_bcast_send(request, cast.now_ns), -EINVAL);
+	cast.members[0].posts_nothing = false;
+	cast_buffers_post(&cast.members[0], request);
+	cast_send(&cast, request);
+	DL_FOREACH (cast.moves, move) {
+		if (move->kind == MOVE_POST)
+			posts++;
+		else
+			assert_true(posts % 2 == 0 && posts > 0);
+	}
+	assert_int_equal(posts, 8);
+	cast_run(&cast);
+	assert_int_equal(cast.members[0].sum, 5);
+	finish(&cast, group);
+}
+
+static void buffers_M03_F09_take_the_reply_of_one_child_only(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *request;
+	uint64_t tags[3];
+	uint8_t byte;
+
+	cast_init(&cast, 4, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 4);
+	request = cast_request(&cast, 0, group, "x", 1, 0, 0);
+	assert_int_equal(scoll_core_reply_buffer_post(3, &byte, 1, request,
+						      NULL),
+			 -EINVAL);
+	assert_int_equal(scoll_core_reply_buffer_post(-1, &byte, 1, request,
+						      NULL),
+			 -EINVAL);
+	cast_send(&cast, request);
+	assert_int_equal(scoll_core_reply_buffer_post(0, &byte, 1, request,
+						      NULL),
+			 -EINVAL);
+	for (int i = 0; i < 3; i++) {
+		tags[i] = cast_move(&cast, MOVE_POST, 0, i)->tag;
+		assert_int_equal(tags[i] & 4095, 0);
+		for (int k = 0; k < i; k++)
+			assert_int_not_equal(tags[i], tags[k]);
+	}
+	cast_run(&cast);
+	assert_int_equal(cast.lost_replies, 0);
+	/* The next request has other tags. */
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+			assert_int_not_equal(
+				cast_move(&cast, MOVE_POST, 0, i)->tag,
+				tags[k]);
+	finish(&cast, group);
+}
+
+static void buffers_M05_may_be_larger_than_the_reply(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	cast.members[0].buffer_len = 5000;
+	group = cast_group(&cast, 0, 0, 2);
+	cast_bcast(&cast, 0, group, "x");
+	assert_int_equal(cast.members[0].reply.srp_len, 4);
+	assert_int_equal(cast.members[0].sum, 2);
+	finish(&cast, group);
+}
+
+static void on_reply_spoil(struct member *member, scoll_reply_t *reply)
+{
+	/* The address sanitizer would tell of a buffer that is written later. */
+	memset(reply->srp_buf, 0xee, member->buffer_len);
+}
+
+static void buffers_M07_are_free_at_incoming_reply(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 3, SCOLL_TREE_FLAT);
+	cast.members[0].buffer_count = 3;
+	cast.members[0].on_reply = on_reply_spoil;
+	group = cast_group(&cast, 0, 0, 3);
+	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_LOSE, -1);
+	cast_bcast(&cast, 0, group, "x");
+	assert_string_equal(cast.members[0].script, "request reply:0");
+	/* The two that were not used were taken back before. */
+	assert_int_equal(cast_move_count(&cast, MOVE_POST, 0), 3);
+	assert_int_equal(cast.members[0].cancels, 2);
+	cast_pass(&cast, CAST_R_NS);
+	assert_string_equal(cast.members[0].script, "request reply:0");
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].script,
+			    "request reply:0 reply:1(TIMEOUT) post");
+	assert_int_equal(cast_move_count(&cast, MOVE_POST, 0), 0);
+	finish(&cast, group);
+}
+
+static void broadcast_P07_does_not_wait_for_the_service_nor_it_for_that(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	struct core_callback callback;
+	struct scoll_core *core;
+
+	cast_init(&cast, 3, CAST_CHAIN);
+	group = cast_group(&cast, 0, 0, 3);
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
+	cast_callbacks(&cast);
+	core = cast.members[1].core;
+	cast_carry(&cast, cast_move(&cast, MOVE_SEND, 0, 0), FATE_PASS);
+	assert_true(scoll_core_callback_take(core, &callback));
+	assert_int_equal(callback.kind, CORE_CALLBACK_PRE_REQUEST);
+	assert_null(cast_move(&cast, MOVE_SEND, 1, 0));
+	scoll_core_callback_done(core, cast.now_ns, &callback,
+				 core_callback_call(&callback));
+	/* Sent on, while incoming_request still waits to be called. */
+	assert_non_null(cast_move(&cast, MOVE_SEND, 1, 0));
+	assert_string_equal(cast.members[1].script, "pre");
+	/* And called, while nothing has left. */
+	cast_callbacks(&cast);
+	assert_string_equal(cast.members[1].script, "pre request");
+	cast_run(&cast);
+	assert_int_equal(cast.members[0].sum, 3);
+	finish(&cast, group);
+}
+
+static void reply_P11_before_the_request_returns_is_told_after_it(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	struct core_callback callback;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
+	assert_true(scoll_core_callback_take(cast.members[0].core, &callback));
+	assert_int_equal(callback.kind, CORE_CALLBACK_INCOMING_REQUEST);
+	cast_carry(&cast, cast_move(&cast, MOVE_SEND, 0, 0), FATE_PASS);
+	for (int i = 0; i < 3; i++) {
+		struct core_callback other;
+
+		assert_true(
+			scoll_core_callback_take(cast.members[1].core, &other));
+		scoll_core_callback_done(cast.members[1].core, cast.now_ns,
+					 &other, core_callback_call(&other));
+	}
+	cast_carry(&cast, cast_move(&cast, MOVE_REPLY, 1, 0), FATE_PASS);
+	scoll_core_callback_done(cast.members[0].core, cast.now_ns, &callback,
+				 core_callback_call(&callback));
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].script, "request reply:0 post");
+	finish(&cast, group);
+}
+
+static void service_P11_may_have_no_incoming_reply_T03_status_remains(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	struct scoll_service_ops ops = cast_service_ops;
+	enum scoll_error_type type;
+	int status[2];
+
+	cast_init(&cast, 3, SCOLL_TREE_FLAT);
+	ops.incoming_reply = NULL;
+	assert_int_equal(scoll_core_service_unregister(cast.members[0].core,
+						       CAST_SERVICE),
+			 0);
+	assert_int_equal(scoll_core_service_register(cast.members[0].core,
+						     CAST_SERVICE, &ops,
+						     &cast.members[0]),
+			 0);
+	group = cast_group(&cast, 0, 0, 3);
+	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_LOSE, -1);
+	cast_bcast(&cast, 0, group, "x");
+	cast_pass(&cast, CAST_R_NS);
+	for (int i = 0; i < 2; i++)
+		status[i] = scoll_core_request_child_status(
+			cast.members[0].request, i, &type);
+	assert_int_equal(status[0], 0);
+	assert_int_equal(status[1], -ETIMEDOUT);
+	assert_int_equal(type, SCOLL_ERROR_TIMEOUT);
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].script, "request post");
+	assert_string_equal(cast.members[0].failures, "01:TIMEOUT");
+	finish(&cast, group);
+}
+
+static void reply_P13_B10_may_be_given_long_after_post_reply(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *request;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast.members[1].keeps_quiet = true;
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 1000000000));
+	cast_run(&cast);
+	assert_string_equal(cast.members[1].script, "pre request post");
+	request = cast.members[1].request;
+	assert_null(cast_move(&cast, MOVE_REPLY, 1, 0));
+	assert_int_equal(scoll_core_reply(request, cast.now_ns, "late", 4), 0);
+	assert_int_equal(scoll_core_reply(request, cast.now_ns, "more", 4),
+			 -EALREADY);
+	assert_string_equal(cast.members[1].script, "pre request post");
+	cast_run(&cast);
+	assert_string_equal(cast.members[1].script, "pre request post out");
+	assert_int_equal(cast.members[0].status, 0);
+	finish(&cast, group);
+}
+
+static void reply_early(struct member *member, scoll_request_t *request)
+{
+	assert_int_equal(
+		scoll_core_reply(request, member->cast->now_ns, "now!", 4), 0);
+	member->keeps_quiet = true;
+}
+
+static void reply_P10_given_in_incoming_request_waits_for_the_children(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 3, CAST_CHAIN);
+	group = cast_group(&cast, 0, 0, 3);
+	cast.members[1].on_request = reply_early;
+	cast_rule(&cast, MOVE_REPLY, 2, 1, FATE_HOLD, -1);
+	cast_bcast(&cast, 0, group, "x");
+	assert_string_equal(cast.members[1].script, "pre request");
+	assert_null(cast_move(&cast, MOVE_REPLY, 1, 0));
+	cast_rules_clear(&cast);
+	cast_run(&cast);
+	assert_string_equal(cast.members[1].script,
+			    "pre request reply:0 post out");
+	finish(&cast, group);
+}
+
+static void reply_parts(struct member *member, scoll_request_t *request)
+{
+	struct cast *cast = member->cast;
+
+	assert_int_equal(
+		scoll_core_reply_part(request, cast->now_ns, "part 0", 6), 0);
+	assert_int_equal(
+		scoll_core_reply_part(request, cast->now_ns, "part 1", 6), 0);
+	assert_int_equal(scoll_core_reply_part(request, cast->now_ns, "part 2",
+					       6),
+			 -E2BIG);
+	assert_int_equal(scoll_core_reply_part(request, cast->now_ns,
+					       member->payload, 65),
+			 -EMSGSIZE);
+}
+
+static void reply_P18_T08_comes_in_parts_each_as_soon_as_it_is_ready(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 3, CAST_CHAIN);
+	cast.members[0].buffer_count = 3;
+	group = cast_group(&cast, 0, 0, 3);
+	cast.members[1].on_request = reply_parts;
+	cast_rule(&cast, MOVE_REPLY, 2, 1, FATE_HOLD, -1);
+	cast_bcast(&cast, 0, group, "x");
+	/* Two are there, and its own child has not even replied. */
+	assert_string_equal(cast.members[0].script,
+			    "request part:0.0 part:0.1");
+	assert_int_equal(cast.members[0].reply.srp_len, 6);
+	assert_memory_equal(cast.members[0].reply.srp_buf, "part 1", 6);
+	cast_rules_clear(&cast);
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].script,
+			    "request part:0.0 part:0.1 reply:0 post");
+	assert_int_equal(cast.members[0].reply.srp_part, 2);
+	assert_string_equal(cast.members[1].script,
+			    "pre request reply:0 post out");
+	finish(&cast, group);
+}
+
+static void parts_P18_S04_are_told_in_order_however_they_come(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	cast.members[0].buffer_count = 3;
+	group = cast_group(&cast, 0, 0, 2);
+	cast.members[1].on_request = reply_parts;
+	cast_rule(&cast, MOVE_REPLY, 1, 0, FATE_HOLD, -1);
+	cast_bcast(&cast, 0, group, "x");
+	assert_int_equal(cast_move_count(&cast, MOVE_REPLY, 1), 3);
+	cast_carry(&cast, cast_move(&cast, MOVE_REPLY, 1, 2), FATE_PASS);
+	cast_carry(&cast, cast_move(&cast, MOVE_REPLY, 1, 1), FATE_PASS);
+	cast_callbacks(&cast);
+	assert_string_equal(cast.members[0].script, "request");
+	cast_carry(&cast, cast_move(&cast, MOVE_REPLY, 1, 0), FATE_PASS);
+	cast_callbacks(&cast);
+	assert_string_equal(cast.members[0].script,
+			    "request part:0.0 part:0.1 reply:0 post");
+	finish(&cast, group);
+}
+
+static void broadcasts_S04_may_overtake_each_other(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 3, CAST_CHAIN);
+	group = cast_group(&cast, 0, 0, 3);
+	cast_send(&cast, cast_request(&cast, 0, group, "first", 5, 0, 0));
+	cast_send(&cast, cast_request(&cast, 0, group, "second", 6, 0, 0));
+	cast_carry(&cast, cast_move(&cast, MOVE_SEND, 0, 1), FATE_PASS);
+	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_HOLD, -1);
+	cast_run(&cast);
+	assert_memory_equal(cast.members[2].payload, "second", 6);
+	assert_string_equal(cast.members[2].script, "pre request post out");
+	cast_rules_clear(&cast);
+	cast_run(&cast);
+	assert_memory_equal(cast.members[2].payload, "first", 5);
+	assert_int_equal(cast.members[2].request_count, 2);
+	assert_int_equal(cast.members[0].status, 0);
+	finish(&cast, group);
+}
+
+static void order_R09_P19_is_deepest_first_and_before_other_traffic(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	const struct move *move;
+	scoll_request_t *owed;
+	int sends = 0;
+
+	cast_init(&cast, 9, SCOLL_TREE_BINOMIAL);
+	group = cast_group(&cast, 0, 0, 9);
+	/* A reply is stuck at node 0, as a member of another tree. */
+	cast_bcast(&cast, 0, group, "x");
+	cast.members[2].keeps_quiet = true;
+	cast_bcast(&cast, 0, group, "y");
+	owed = cast.members[2].request;
+	cast.members[2].keeps_quiet = false;
+	cast_send(&cast, cast_request(&cast, 2, scoll_core_request_group(owed),
+				      "z", 1, 0, 0));
+	cast.members[0].is_full = true;
+	cast_run(&cast);
+	assert_null(cast_move(&cast, MOVE_REPLY, 0, 0));
+	cast_send(&cast, cast_request(&cast, 0, group, "w", 1, 0, 0));
+	assert_null(cast_move(&cast, MOVE_SEND, 0, 0));
+	cast.members[0].is_full = false;
+	scoll_core_tick(cast.members[0].core, cast.now_ns);
+	DL_FOREACH (cast.moves, move) {
+		if (move->from != &cast.members[0])
+			continue;
+		if (move->kind == MOVE_REPLY)
+			assert_int_equal(sends, 4);
+		/* Depths 2, 1, 0 and 0: of these two the higher one first. */
+		if (move->kind == MOVE_SEND)
+			assert_int_equal(
+				move->to,
+				cast_nid((int[]){ 4, 2, 8, 1 }[sends++]));
+	}
+	assert_int_equal(sends, 4);
+	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	finish(&cast, group);
+}
+
+static void root_B13_S07_that_is_no_member_has_no_entity(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 5, SCOLL_TREE_BINOMIAL);
+	group = cast_group(&cast, 0, 1, 5);
+	cast_bcast(&cast, 0, group, "x");
+	assert_int_equal(cast.members[0].request_count, 0);
+	assert_int_equal(cast.members[0].sum, 4);
+	assert_int_equal(cast.members[0].status, 0);
+	assert_null(strstr(cast.members[0].script, "request"));
+	finish(&cast, group);
+}
+
+static void group_B34_of_one_node_needs_no_message(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 1, SCOLL_TREE_BINOMIAL);
+	group = cast_group(&cast, 0, 0, 1);
+	assert_int_equal(scoll_core_get_nchildren(group), 0);
+	cast_bcast(&cast, 0, group, "x");
+	assert_string_equal(cast.members[0].script, "request post");
+	assert_int_equal(cast.members[0].sum, 1);
+	assert_int_equal(cast.sends, 0);
+	finish(&cast, group);
+}
+
+static void request_T02_S05_P04_has_its_limits(void **state)
+{
+	static uint8_t bytes[SCOLL_BCAST_MAX + 1];
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *request;
+	int largest = SCOLL_BCAST_MAX;
+	int result;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	assert_int_equal(scoll_core_bcast_new(group, 1, bytes, -1, NULL, 0, 0,
+					      0, NULL, &request),
+			 -EINVAL);
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 1, NULL, 0, 0, 0,
+					      NULL, &request),
+			 -EINVAL);
+	assert_int_equal(scoll_core_bcast_new(group, 1, bytes, 1, NULL, 0, 64,
+					      0, NULL, &request),
+			 -EINVAL);
+	assert_int_equal(scoll_core_bcast_new(group, 1, bytes, 1, NULL, 0, 0,
+					      -1, NULL, &request),
+			 -EINVAL);
+	while ((result = scoll_core_bcast_new(group, 1, bytes, largest, NULL, 0,
+					      0, 0, NULL, &request)) ==
+	       -EMSGSIZE)
+		largest--;
+	assert_int_equal(result, 0);
+	assert_int_equal(request->srq_len, largest);
+	assert_int_equal(request->srq_bulk_len, 0);
+	assert_int_equal(request->srq_service_timeout, 0);
+	scoll_core_request_free(request, 1);
+	cast_send(&cast, cast_request(&cast, 0, group, bytes, largest, 0, 0));
+	assert_int_equal(cast_move(&cast, MOVE_SEND, 0, 0)->size,
+			 SCOLL_BCAST_MAX);
+	finish(&cast, group);
+}
+
+static void full_transport_P19_M01_only_delays(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init(&cast, 6, SCOLL_TREE_BINOMIAL);
+	group = cast_group(&cast, 0, 0, 6);
+	for (int i = 0; i < 6; i++)
+		cast.members[i].is_full = true;
+	cast_bcast(&cast, 0, group, "x");
+	assert_int_equal(cast.sends, 0);
+	/* Room for one thing at a time. */
+	for (int round = 0; round < 1000; round++) {
+		for (int i = 0; i < 6; i++) {
+			cast.members[i].is_full = false;
+			scoll_core_tick(cast.members[i].core, cast.now_ns);
+			cast.members[i].is_full = true;
+		}
+		cast_run(&cast);
+	}
+	assert_int_equal(cast.members[0].sum, 6);
+	assert_int_equal(cast.members[0].status, 0);
+	for (int i = 0; i < 6; i++)
+		cast.members[i].is_full = false;
+	finish(&cast, group);
+}
+
+static void tree_F06_F07_F08_B40_is_the_requests_own(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *request;
+	scoll_nid_t nids[] = { cast_nid(1), cast_nid(2), cast_nid(7) };
+
+	cast_init(&cast, 8, SCOLL_TREE_BINOMIAL);
+	group = cast_group(&cast, 0, 0, 8);
+	assert_int_equal(scoll_core_group_nodes(group), 8);
+	assert_int_equal(scoll_core_group_entities(group), 8);
+	assert_int_equal(scoll_core_get_nchildren(group), 3);
+	assert_int_equal(scoll_core_get_childtree_nodes(group, 0), 4);
+	assert_int_equal(scoll_core_get_childtree_entities(group, 1), 2);
+	assert_int_equal(scoll_core_get_childtree_nodes(group, 3), -EINVAL);
+	assert_int_equal(scoll_core_bcast_new_subset(group, 1, nids, 3, "x", 1,
+						     NULL, 0, 0, 0, NULL,
+						     &request),
+			 0);
+	/* The root is not among them, and joins: four nodes. */
+	assert_int_equal(scoll_core_request_nchildren(request), 2);
+	assert_int_equal(scoll_core_request_child_nid(request, 0), cast_nid(2));
+	assert_int_equal(scoll_core_request_childtree_nodes(request, 0), 2);
+	assert_int_equal(scoll_core_request_childtree_entities(request, 1), 1);
+	assert_int_equal(scoll_core_request_childtree_nodes(request, 2),
+			 -EINVAL);
+	assert_int_equal(scoll_core_request_depth(request), 2);
+	assert_true(scoll_core_request_is_root(request));
+	assert_int_equal(scoll_core_request_root(request), cast_nid(0));
+	assert_ptr_equal(scoll_core_request_group(request), group);
+	scoll_core_request_free(request, 1);
+	finish(&cast, group);
+}
+
+static void subset_G16_runs_on_the_chosen_nodes_only(void **state)
+{
+	scoll_nid_t nids[] = { cast_nid(5), cast_nid(1), cast_nid(0) };
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *request;
+
+	cast_init(&cast, 7, SCOLL_TREE_BINOMIAL);
+	group = cast_group_now(&cast, 0, 0, 7);
+	assert_non_null(group);
+	cast_script_clear(&cast);
+	request = cast_request_of(&cast, 0, group, nids, 3);
+	cast_send(&cast, request);
+	cast_run(&cast);
+	assert_int_equal(cast.members[0].sum, 3);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(cast.members[i].request_count,
+				 i == 0 || i == 1 || i == 5);
+	nids[0] = cast_nid(40);
+	assert_int_equal(scoll_core_bcast_new_subset(group, 1, nids, 3, "x", 1,
+						     NULL, 0, 0, 0, NULL,
+						     &request),
+			 -ENOENT);
+	finish(&cast, group);
+}
+
+static void times_R10_of_a_request_are_kept(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *request;
+	struct scoll_request_times times;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	request = cast_request(&cast, 0, group, "x", 1, 0, 1000000000);
+	cast.members[0].is_full = true;
+	cast_send(&cast, request);
+	scoll_core_request_times(request, &times);
+	assert_int_equal(times.received, cast.now_ns);
+	assert_int_equal(times.sent, 0);
+	cast.members[0].is_full = false;
+	cast_pass(&cast, 500);
+	scoll_core_request_times(request, &times);
+	assert_int_equal(times.sent, times.received + 500);
+	assert_int_equal(times.replied, 0);
+	finish(&cast, group);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flat_request_runs_once_on_each_node),
+		cmocka_unit_test(
+			request_P10_P12_P14_S01_S03_runs_once_on_each_node),
+		cmocka_unit_test(
+			one_pass_P16_P17_S06_sends_2n_messages_and_no_more),
+		cmocka_unit_test(
+			root_G08_G15_P15_may_be_any_member_at_the_same_time),
+		cmocka_unit_test(
+			payload_P03_P09_may_be_changed_by_each_service),
+		cmocka_unit_test(
+			buffers_P02_P06_M04_are_posted_before_a_child_is_sent_to),
+		cmocka_unit_test(
+			buffers_M03_F09_take_the_reply_of_one_child_only),
+		cmocka_unit_test(buffers_M05_may_be_larger_than_the_reply),
+		cmocka_unit_test(buffers_M07_are_free_at_incoming_reply),
+		cmocka_unit_test(
+			broadcast_P07_does_not_wait_for_the_service_nor_it_for_that),
+		cmocka_unit_test(
+			reply_P11_before_the_request_returns_is_told_after_it),
+		cmocka_unit_test(
+			service_P11_may_have_no_incoming_reply_T03_status_remains),
+		cmocka_unit_test(
+			reply_P13_B10_may_be_given_long_after_post_reply),
+		cmocka_unit_test(
+			reply_P10_given_in_incoming_request_waits_for_the_children),
+		cmocka_unit_test(
+			reply_P18_T08_comes_in_parts_each_as_soon_as_it_is_ready),
+		cmocka_unit_test(
+			parts_P18_S04_are_told_in_order_however_they_come),
+		cmocka_unit_test(broadcasts_S04_may_overtake_each_other),
+		cmocka_unit_test(
+			order_R09_P19_is_deepest_first_and_before_other_traffic),
+		cmocka_unit_test(root_B13_S07_that_is_no_member_has_no_entity),
+		cmocka_unit_test(group_B34_of_one_node_needs_no_message),
+		cmocka_unit_test(request_T02_S05_P04_has_its_limits),
+		cmocka_unit_test(full_transport_P19_M01_only_delays),
+		cmocka_unit_test(tree_F06_F07_F08_B40_is_the_requests_own),
+		cmocka_unit_test(subset_G16_runs_on_the_chosen_nodes_only),
+		cmocka_unit_test(times_R10_of_a_request_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
