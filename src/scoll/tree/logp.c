@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree that no other is faster than, for a given latency l and gap
- * o <= l: who has the message sends it every o, it arrives l later, and
- * everybody goes on sending until the end. By the time t
+ * The tree that is fastest for a given latency l and gap o <= l, but for 2 %,
+ * and that loses little when these are wrong. Who has the message sends it
+ * every o, it arrives l later, and everybody goes on sending until the end. By
+ * the time t
  *
  *	N(t) = N(t - o) + N(t - l)
  *	     = sum over a of binomial(floor((t - a * l) / o) + a, a)
  *
  * nodes have it: a is how often it was passed on, and each way to wait b times
- * on a path of a edges is one node. n nodes need T(l), the least t with
- * N(t) >= n.
+ * on a path of a edges is one node. No tree reaches n nodes before T(l), the
+ * least t with N(t) >= n. The tree that does so takes 1.5 T if the true latency
+ * is half of what was thought. Nodes here are those with
  *
- * There are nodes to spare where N(T) > n. Of all trees that take T(l), this is
- * one that loses least when the latency is wrong by two: nodes are those with
+ *	a * l + b * o <= 1.02 T(l)    a * 2l + b * o <= 0.96 x T(2l)
+ *	                              a * l/2 + b * o <= x T(l/2)
  *
- *	a * l + b * o <= T(l)    a * 2l + b * o <= x * T(2l)
- *	                         a * l/2 + b * o <= x * T(l/2)
- *
- * for the least x >= 1 that leaves n of them. So there are three clocks, one
- * for each latency, and a node is in the tree if none has run out. The sum
- * above holds with what the least of them allows.
+ * for the least x that leaves n of them. (0.96: jitter costs more where latency
+ * is long.) So there are three clocks, one for each latency, and a node is in
+ * the tree if none has run out. The sum above holds with what the least of them
+ * allows.
  *
  * A node that the message reaches with some time left has children in slots
  * 0, 1, ...: child j with less by j * o and by each clock's latency. Ranks: the
@@ -31,6 +31,7 @@
  * it nothing; in that one, `cut` nodes.
  */
 #include <assert.h>
+#include <stdbool.h>
 
 #include "scoll/tree/internal.h"
 
@@ -40,7 +41,8 @@
 #define MANY        (UINT64_C(1) << 32)
 #define NEVER       (INT64_MAX / 2)
 
-#define FACTOR_UNIT 1024 /* of x; it is 2 at most */
+#define FACTOR_UNIT 1024 /* of x */
+#define FACTOR_MAX  3    /* where GIVEN alone decides */
 
 enum {
 	GIVEN,
@@ -53,6 +55,9 @@ enum {
 	LATENCY,
 	END = LATENCY + CLOCK_COUNT
 }; /* shape->state, ticks */
+
+/* Percent of T that a clock may take; x is left out. */
+static const uint64_t shares[CLOCK_COUNT] = { 102, 96, 100 };
 
 /* Time left, by each clock. */
 struct left {
@@ -158,12 +163,61 @@ static int64_t end_by(const struct scoll_tree_shape *shape, int clock)
 	return high;
 }
 
+/* Time of the whole tree, by each clock, with this x. */
+static struct left left_with(const struct scoll_tree_shape *shape,
+			     uint64_t factor)
+{
+	struct left left;
+
+	for (int i = 0; i < CLOCK_COUNT; i++) {
+		uint64_t ticks = shape->state[END + i] * shares[i] / 100;
+
+		if (i != GIVEN)
+			ticks = ticks * factor / FACTOR_UNIT;
+		left.ticks[i] = (int64_t)ticks;
+	}
+	return left;
+}
+
+static bool has_room(const struct scoll_tree_shape *shape, struct left left)
+{
+	return least(left) >= 0 &&
+	       reached(shape, left) + 1 >= shape->node_count;
+}
+
+/* The least x, and then the least time on all clocks. */
+static struct left left_for_all(const struct scoll_tree_shape *shape)
+{
+	uint64_t low = 0, high = FACTOR_MAX * FACTOR_UNIT;
+	int64_t spare = 0, lacking;
+	struct left left;
+
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (has_room(shape, left_with(shape, middle)))
+			high = middle;
+		else
+			low = middle;
+	}
+	left = left_with(shape, high);
+	assert(has_room(shape, left));
+	lacking = left.ticks[GIVEN] + 1;
+	while (lacking - spare > 1) {
+		int64_t middle = spare + (lacking - spare) / 2;
+
+		if (has_room(shape, waited(left, middle)))
+			spare = middle;
+		else
+			lacking = middle;
+	}
+	return waited(left, spare);
+}
+
 static void logp_prepare(struct scoll_tree_shape *shape)
 {
 	uint64_t *latencies = &shape->state[LATENCY];
-	uint64_t *ends = &shape->state[END];
 	uint32_t ticks = UNIT; /* greatest common divisor of option and UNIT */
-	uint64_t low = FACTOR_UNIT - 1, high = 2 * FACTOR_UNIT;
 	struct left left;
 
 	while (shape->option % ticks != 0)
@@ -176,22 +230,10 @@ static void logp_prepare(struct scoll_tree_shape *shape)
 	if (latencies[HALF] < shape->state[GAP])
 		latencies[HALF] = shape->state[GAP];
 	for (int i = 0; i < CLOCK_COUNT; i++)
-		ends[i] = (uint64_t)end_by(shape, i);
-	left.ticks[GIVEN] = (int64_t)ends[GIVEN];
-	/* Nobody is late by more than twice. */
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		for (int i = DOUBLE; i <= HALF; i++)
-			left.ticks[i] =
-				(int64_t)(ends[i] * middle / FACTOR_UNIT);
-		if (reached(shape, left) + 1 < shape->node_count)
-			low = middle;
-		else
-			high = middle;
-	}
-	for (int i = DOUBLE; i <= HALF; i++)
-		ends[i] = ends[i] * high / FACTOR_UNIT;
+		shape->state[END + i] = (uint64_t)end_by(shape, i);
+	left = left_for_all(shape);
+	for (int i = 0; i < CLOCK_COUNT; i++)
+		shape->state[END + i] = (uint64_t)left.ticks[i];
 }
 
 static struct node top(const struct scoll_tree_shape *shape)

@@ -106,8 +106,8 @@ static void figures_of_all_trees_are_reproduced(void **state)
 		assert_true(best_some(4, n, l, &branches) == rows[i].kary);
 		assert_true(cost(SCOLL_TREE_FLAT, n, COST_DEPTH, l) ==
 			    rows[i].flat);
-		assert_true(cost(SCOLL_TREE_LOGP(l), n, COST_DEPTH, l) ==
-			    rows[i].optimum);
+		assert_true(cost(SCOLL_TREE_LOGP(l), n, COST_DEPTH, l) <=
+			    1.02 * rows[i].optimum);
 	}
 }
 
@@ -169,7 +169,17 @@ static void binomial_leaves_get_it_together_B07(void **state)
 	}
 }
 
-static void logp_takes_the_least_possible_time(void **state)
+static void assert_near_optimum(uint32_t latency, uint32_t node_count)
+{
+	double last = cost(SCOLL_TREE(5, latency), node_count, COST_DEPTH,
+			   (double)latency / UNIT);
+	double best = optimum(latency, node_count);
+
+	assert_true(last >= best);
+	assert_true(last <= 1.02 * best);
+}
+
+static void logp_is_within_1_02_of_the_least_possible_time(void **state)
 {
 	static const uint32_t latencies[] = { 256,  300,  384,  512,  691,
 					      768,  1024, 1537, 2048, 2176,
@@ -180,20 +190,12 @@ static void logp_takes_the_least_possible_time(void **state)
 
 	for (size_t i = 0; i < sizeof(latencies) / sizeof(*latencies); i++)
 		for (size_t j = 0; j < sizeof(counts) / sizeof(*counts); j++)
-			assert_true(cost(SCOLL_TREE(5, latencies[i]), counts[j],
-					 COST_DEPTH,
-					 (double)latencies[i] / UNIT) ==
-				    optimum(latencies[i], counts[j]));
+			assert_near_optimum(latencies[i], counts[j]);
 	sim_rng_init(&rng, 3);
-	for (int trial = 0; trial < 200; trial++) {
-		uint32_t latency =
-			UNIT + (uint32_t)sim_rng_below(&rng, 64 * UNIT);
-		uint32_t n = 1 + (uint32_t)sim_rng_below(&rng, 2000);
-
-		assert_true(cost(SCOLL_TREE(5, latency), n, COST_DEPTH,
-				 (double)latency / UNIT) ==
-			    optimum(latency, n));
-	}
+	for (int trial = 0; trial < 200; trial++)
+		assert_near_optimum(UNIT + (uint32_t)sim_rng_below(&rng,
+								   64 * UNIT),
+				    1 + (uint32_t)sim_rng_below(&rng, 2000));
 }
 
 /* As a number that the option rounds: within 1.02 of the best. */
@@ -276,12 +278,12 @@ static double cost_of_mistake(uint32_t option, double latency, uint32_t n,
 
 /*
  * Latency over gap wrong by two, either way, and each latency and gap off by
- * up to 20 %: 1.25 in the mean.
+ * up to 20 %: within 1.25 of the best in the mean, and nine times in ten.
  */
 static void logp_bears_mistakes_and_jitter(void **state)
 {
 	double sum = 0, worst = 0;
-	int count = 0;
+	int count = 0, within = 0;
 
 	for (uint32_t l = 1; l <= 32; l *= 2)
 		for (uint32_t n = 100; n <= 10000; n *= 10)
@@ -296,12 +298,15 @@ static void logp_bears_mistakes_and_jitter(void **state)
 					optimum(l * UNIT, n);
 				sum += ratio;
 				count++;
+				within += ratio <= 1.25;
 				if (ratio > worst)
 					worst = ratio;
 			}
-	print_message("mean: %.3f, worst: %.3f\n", sum / count, worst);
+	print_message("mean: %.3f, worst: %.3f, within 1.25: %d of %d\n",
+		      sum / count, worst, within, count);
 	assert_true(sum / count <= 1.25);
-	assert_true(worst <= 1.5);
+	assert_true(within * 10 >= count * 9);
+	assert_true(worst <= 1.35);
 }
 
 /* With a jitter that is drawn from the seed: the same again, or another. */
@@ -333,7 +338,8 @@ int main(void)
 		cmocka_unit_test(full_knomial_trees_take_what_the_formula_says),
 		cmocka_unit_test(literal_order_costs_k_ary_B01_a_fifth),
 		cmocka_unit_test(binomial_leaves_get_it_together_B07),
-		cmocka_unit_test(logp_takes_the_least_possible_time),
+		cmocka_unit_test(
+			logp_is_within_1_02_of_the_least_possible_time),
 		cmocka_unit_test(logp_hardly_loses_by_rounding),
 		cmocka_unit_test(best_knomial_is_within_1_35_of_the_best),
 		cmocka_unit_test(
