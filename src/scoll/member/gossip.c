@@ -338,10 +338,11 @@ int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 		discovery_settle(&gossip->discovery);
 		return refuse(gossip, GOSSIP_AHEAD, -ERANGE);
 	}
-	listen(gossip);
 	if (!message.is_request && gossip->awaited_count > 0)
 		gossip->awaited_count--;
 	lag = gossip->cycle - message.cycle;
+	if (lag <= GOSSIP_STEP_CYCLES)
+		listen(gossip);
 	merge(gossip, &message, sender, lag);
 	if (gossip->life == LIFE_STEALTH &&
 	    is_obituary(gossip, &message, lag)) {

@@ -7,7 +7,11 @@
  * Nobody may hurry the others at will: what messages gain over this node's own
  * clock comes out of a small allowance, which grows slowly. More than that is
  * believed in stealth, when nothing is lost by it, or when a quorum of nodes
- * says the same. A node that finds itself alone ahead of a quorum goes back.
+ * says the same. A node that is ahead of a quorum, and has fewer who agree with
+ * it, goes back.
+ *
+ * One that was hurried a few cycles ahead waits for the others, who would not
+ * believe it.
  *
  * A node that slept, or jumped, has not heard the others for a while through
  * no fault of theirs: it judges nobody until their views had time to come.
@@ -31,9 +35,21 @@ static void advance(struct gossip *gossip, uint64_t cycles)
 	gossip_judge(gossip, 0, gossip->size);
 }
 
+/* What this node knows is not what the others know: wait and listen. */
 static void suspend(struct gossip *gossip)
 {
 	gossip->verdicts_ns = gossip->now_ns + window_ns(gossip);
+	gossip->listening_ns = gossip->now_ns;
+}
+
+/* It was hurried, and those heard since the last tick are far behind. */
+static bool has_to_wait(struct gossip *gossip)
+{
+	uint64_t heard = gossip->heard_cycle;
+
+	gossip->heard_cycle = 0;
+	return heard > 0 && gossip->cycle >= heard + GOSSIP_STEP_CYCLES &&
+	       gossip->slack_ns < gossip->cycle_ns;
 }
 
 void gossip_pass(struct gossip *gossip, uint64_t now_ns)
@@ -46,6 +62,8 @@ void gossip_pass(struct gossip *gossip, uint64_t now_ns)
 		return;
 	cycles = (gossip->now_ns - gossip->tick_ns) / gossip->cycle_ns + 1;
 	gossip->tick_ns += cycles * gossip->cycle_ns;
+	if (has_to_wait(gossip) && cycles == 1)
+		return;
 	if (cycles > GOSSIP_STEP_CYCLES) {
 		gossip->stats.pause_count++;
 		suspend(gossip);
@@ -145,8 +163,11 @@ static void go_to(struct gossip *gossip, uint64_t cycle)
 			suspend(gossip);
 		advance(gossip, cycle - gossip->cycle);
 	} else {
+		/* Signs of cycles that never were are worth nothing. */
 		suspend(gossip);
 		gossip->cycle = cycle;
+		memset(gossip->signs, AGE_UNKNOWN, gossip->size);
+		gossip->signs[gossip->place] = AGE_SELF;
 	}
 	gossip->tick_ns = gossip->now_ns + gossip->cycle_ns;
 }
@@ -198,15 +219,32 @@ static bool follow_ahead(struct gossip *gossip, uint32_t sender, uint64_t cycle)
 	return true;
 }
 
-/* Those behind are to catch up; unless it is we who are astray. */
+static bool is_near(const struct gossip *gossip, uint32_t sender)
+{
+	for (unsigned int i = 0; i < gossip->near.voice_count; i++) {
+		if (gossip->near.voices[i].place == sender)
+			return is_recent(gossip,
+					 gossip->near.voices[i].heard_ns);
+	}
+	return false;
+}
+
+/*
+ * Those behind are to catch up; unless it is we who are astray. Of a node that
+ * agrees with us it was a message that came late.
+ */
 static void follow_behind(struct gossip *gossip, uint32_t sender,
 			  uint64_t cycle)
 {
-	struct claim *claim = claim_add(gossip, sender, cycle);
-	unsigned int quorum = quorum_of(gossip);
+	struct claim *claim;
+	unsigned int voices;
 
-	if (voices_of(gossip, claim) < quorum ||
-	    voices_of(gossip, &gossip->near) >= quorum ||
+	if (is_near(gossip, sender))
+		return;
+	claim = claim_add(gossip, sender, cycle);
+	voices = voices_of(gossip, claim);
+	if (voices < quorum_of(gossip) ||
+	    voices <= voices_of(gossip, &gossip->near) ||
 	    is_recent(gossip, claim->since_ns))
 		return;
 	gossip->stats.back_count++;
@@ -219,6 +257,8 @@ bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,
 		   uint64_t cycle)
 {
 	gossip_pass(gossip, now_ns);
+	if (cycle > gossip->heard_cycle)
+		gossip->heard_cycle = cycle;
 	if (cycle > gossip->cycle)
 		return follow_ahead(gossip, sender, cycle);
 	if (gossip->cycle - cycle > GOSSIP_STEP_CYCLES)

@@ -48,15 +48,16 @@ struct gossip {
 	uint32_t awaited_count; /* parts asked for in this one, no answer yet */
 
 	uint64_t cycle;
-	uint64_t tick_ns;               /* when it goes up by itself */
-	uint64_t slack_ns;              /* by how much others may hurry it */
-	uint64_t slack_at_ns;           /* when that was counted */
-	uint64_t verdicts_ns;           /* no verdicts before */
-	struct claim near;              /* those who agree */
+	uint64_t tick_ns;     /* when it goes up by itself */
+	uint64_t heard_cycle; /* the highest since the last tick; 0: none */
+	uint64_t slack_ns;    /* by how much others may hurry it */
+	uint64_t slack_at_ns; /* when that was counted */
+	uint64_t verdicts_ns; /* no verdicts before */
+	struct claim near;    /* those who agree */
 	struct claim claims[CLAIM_MAX]; /* those who do not */
 
 	uint64_t listening_ns; /* since when others were heard without a gap */
-	uint64_t heard_ns;     /* the latest message */
+	uint64_t heard_ns;     /* the latest message of these cycles */
 	size_t size;           /* of the two below: whole blocks */
 	uint8_t *signs;
 	uint32_t *nonces; /* of live nodes heard themselves; 0: not yet */

@@ -2,10 +2,10 @@
 /*
  * Whom to tell what. In each cycle a node sends its whole view to some live
  * nodes, each part as a request that is answered with the same part: a lost
- * part costs itself only, and whoever answers needs no memory of it. It takes
- * nodes that were heard of lately: when many have died at once, the others
- * find each other before they are given up, too. For the same reason it asks
- * more nodes in the cycle after one in which answers were missing.
+ * part costs itself only, and whoever answers needs no memory of it. Half of
+ * them are nodes that were heard of lately: when many have died at once, the
+ * others find each other before they are given up, too. For the same reason it
+ * asks more nodes in the cycle after one in which answers were missing.
  *
  * Now and then it asks a dead node, for one part: a partition that has healed
  * is found so, and a node that starts hears how old its last sign of life is.
@@ -61,8 +61,8 @@ static uint32_t pick_any(struct gossip *gossip, bool is_alive)
 	return ROSTER_NOWHERE;
 }
 
-/* One that is alive and was heard of lately, or later than others. */
-static uint32_t pick_alive(struct gossip *gossip)
+/* One that is alive; and was heard of lately, or later than others. */
+static uint32_t pick_alive(struct gossip *gossip, bool is_fresh)
 {
 	unsigned int fresh = gossip->bounds.age_max / 2 + 1;
 	uint32_t best = ROSTER_NOWHERE;
@@ -72,7 +72,7 @@ static uint32_t pick_alive(struct gossip *gossip)
 
 		if ((word_of(gossip, place / 64, true) >> place % 64 & 1) == 0)
 			continue;
-		if (age_of(gossip->signs[place]) <= fresh)
+		if (!is_fresh || age_of(gossip->signs[place]) <= fresh)
 			return (uint32_t)place;
 		if (best == ROSTER_NOWHERE ||
 		    gossip->signs[place] < gossip->signs[best])
@@ -133,9 +133,9 @@ static void send(struct gossip *gossip, uint64_t nid, uint32_t part,
 	gossip->stats.sent_bytes += out->size;
 }
 
-static void exchange(struct gossip *gossip)
+static void exchange(struct gossip *gossip, bool is_fresh)
 {
-	uint32_t place = pick_alive(gossip);
+	uint32_t place = pick_alive(gossip, is_fresh);
 
 	for (uint32_t part = 0; part < gossip->parts.part_count; part++)
 		send(gossip, roster_nid(gossip->roster, place), part, true);
@@ -171,7 +171,7 @@ void gossip_send_round(struct gossip *gossip)
 	gossip->awaited_count = 0;
 	for (unsigned int i = 0; i < count; i++) {
 		if (!is_alone)
-			exchange(gossip);
+			exchange(gossip, (gossip->cycle + i) % 2);
 		else if (dead > 0)
 			probe(gossip);
 	}
@@ -185,14 +185,20 @@ void gossip_answer(struct gossip *gossip, uint64_t nid, uint32_t part)
 	gossip->stats.answer_count++;
 }
 
+/* To different nodes; several times where there are fewer. */
 void gossip_send_leaves(struct gossip *gossip)
 {
-	for (int i = 0; i < LEAVE_COUNT; i++) {
-		uint32_t place = pick_alive(gossip);
+	uint32_t count = (uint32_t)roster_count(gossip->roster);
+	uint32_t place = (uint32_t)below(gossip, count);
+	uint32_t part = gossip->place / gossip->parts.part_nodes;
+	int sent_count = 0;
 
-		if (place == ROSTER_NOWHERE)
-			return;
-		send(gossip, roster_nid(gossip->roster, place),
-		     gossip->place / gossip->parts.part_nodes, false);
+	if (gossip->discovery.alive_count < 2)
+		return;
+	for (; sent_count < LEAVE_COUNT; place = (place + 1) % count) {
+		if ((word_of(gossip, place / 64, true) >> place % 64 & 1) == 0)
+			continue;
+		send(gossip, roster_nid(gossip->roster, place), part, false);
+		sent_count++;
 	}
 }

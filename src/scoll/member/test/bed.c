@@ -46,7 +46,9 @@ struct node {
 	uint64_t *alive;    /* as it saw the others then */
 	uint32_t *counters; /* of the others, likewise */
 	unsigned int disturbed_count;
-	uint64_t calm_ms; /* from then on its verdicts count */
+	uint64_t calm_ms;  /* from then on its verdicts count */
+	uint64_t awake_ms; /* the last disturbance ended */
+	uint64_t down_ms;  /* the last incarnation ended */
 	uint64_t first_verdict_ms, last_verdict_ms;
 };
 
@@ -188,11 +190,17 @@ static void verdict(struct bed *bed, struct node *observer, struct node *node)
 	if (node->first_verdict_ms == 0)
 		node->first_verdict_ms = bed->now_ms;
 	if (bed_is_judge(bed, observer->index) &&
-	    bed_is_judge(bed, node->index))
+	    bed_is_judge(bed, node->index)) {
 		bed->stats.false_deaths++;
+		bed->stats.false_by = observer->index;
+		bed->stats.false_of = node->index;
+	}
 }
 
-/* A counter that moved while both were calm and nobody died. */
+/*
+ * A counter that moved while both were calm and nobody died. Who slept while
+ * the node rebooted may find that out by the nonce, whenever that is.
+ */
 static void check_counter(struct bed *bed, struct node *observer,
 			  uint32_t index, bool has_died)
 {
@@ -200,9 +208,13 @@ static void check_counter(struct bed *bed, struct node *observer,
 	uint32_t before = observer->counters[index];
 
 	observer->counters[index] = counter;
-	if (counter != before + has_died && bed_is_judge(bed, index) &&
-	    bed_is_judge(bed, observer->index))
+	if (counter != before + has_died &&
+	    observer->awake_ms < bed->nodes[index].down_ms &&
+	    bed_is_judge(bed, index) && bed_is_judge(bed, observer->index)) {
 		bed->stats.false_reboots++;
+		bed->stats.false_by = observer->index;
+		bed->stats.false_of = index;
+	}
 }
 
 static void look(struct node *node)
@@ -385,6 +397,7 @@ void bed_calm(struct bed *bed, uint32_t node)
 {
 	assert(bed->nodes[node].disturbed_count > 0);
 	bed->nodes[node].disturbed_count--;
+	bed->nodes[node].awake_ms = bed->now_ms;
 	/* Verdicts wait for age_max, and what was heard is as old again. */
 	calm_after(bed, &bed->nodes[node],
 		   bed->bounds.very_old + GOSSIP_SKEW_CYCLES);
@@ -448,6 +461,7 @@ void bed_crash(struct bed *bed, uint32_t index)
 	held_drop(bed, node);
 	gossip_destroy(node->gossip);
 	node->gossip = NULL;
+	node->down_ms = bed->now_ms;
 	node->first_verdict_ms = 0;
 	node->last_verdict_ms = 0;
 	bed_disturb(bed, index);
@@ -557,6 +571,13 @@ bool bed_is_judge(const struct bed *bed, uint32_t node)
 	       bed_is_active(bed, node);
 }
 
+bool bed_is_suspended(const struct bed *bed, uint32_t node)
+{
+	const struct gossip *gossip = bed->nodes[node].gossip;
+
+	return gossip != NULL && gossip->now_ns < gossip->verdicts_ns;
+}
+
 bool bed_sees(struct bed *bed, uint32_t observer, uint32_t node)
 {
 	return discovery_has(&bed->nodes[observer].gossip->discovery, node);
@@ -585,6 +606,13 @@ uint64_t bed_last_verdict_ms(const struct bed *bed, uint32_t node)
 uint64_t bed_first_verdict_ms(const struct bed *bed, uint32_t node)
 {
 	return bed->nodes[node].first_verdict_ms;
+}
+
+uint64_t bed_nonce(const struct bed *bed, uint32_t node)
+{
+	const struct gossip *gossip = bed->nodes[node].gossip;
+
+	return gossip != NULL ? gossip->boot_nonce : 0;
 }
 
 void bed_cycles(struct bed *bed, uint64_t *ret_low, uint64_t *ret_high)

@@ -45,10 +45,11 @@ struct bed_options {
 struct bed_stats {
 	uint64_t sent_count, sent_bytes;
 	uint64_t lost, doubled, late, cut, held, overflown;
-	uint64_t gone;          /* for a node that is down */
-	uint64_t verdicts;      /* deaths, of all observers */
-	uint64_t false_deaths;  /* of these */
-	uint64_t false_reboots; /* counters that changed without a cause */
+	uint64_t gone;               /* for a node that is down */
+	uint64_t verdicts;           /* deaths, of all observers */
+	uint64_t false_deaths;       /* of these */
+	uint64_t false_reboots;      /* counters that changed without a cause */
+	uint32_t false_by, false_of; /* the latest of these: observer, node */
 };
 
 struct bed *bed_create(const struct bed_options *options);
@@ -90,6 +91,8 @@ bool bed_is_paused(const struct bed *bed, uint32_t node);
 bool bed_is_active(const struct bed *bed, uint32_t node);
 /* Active, and calm for long enough that its verdicts count. */
 bool bed_is_judge(const struct bed *bed, uint32_t node);
+/* Up, and gives no verdicts for now. */
+bool bed_is_suspended(const struct bed *bed, uint32_t node);
 bool bed_sees(struct bed *bed, uint32_t observer, uint32_t node);
 uint32_t bed_counter(struct bed *bed, uint32_t observer, uint32_t node);
 /* How many judges see it alive. */
@@ -97,6 +100,8 @@ size_t bed_alive_views(struct bed *bed, uint32_t node);
 /* When the last verdict about it was given; 0: never since bed_crash. */
 uint64_t bed_last_verdict_ms(const struct bed *bed, uint32_t node);
 uint64_t bed_first_verdict_ms(const struct bed *bed, uint32_t node);
+/* Of its incarnation, or of none when it is down. */
+uint64_t bed_nonce(const struct bed *bed, uint32_t node);
 /* Lowest and highest cycle of the active ones. */
 void bed_cycles(struct bed *bed, uint64_t *ret_low, uint64_t *ret_high);
 /* Of everything that all nodes know. */
