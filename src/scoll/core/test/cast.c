@@ -671,6 +671,42 @@ int cast_move_count(struct cast *cast, enum move_kind kind, int from)
 	return count;
 }
 
+void cast_rewrite(struct move *move, void (*change)(struct wire_bcast *wire))
+{
+	const struct scoll_authenticator *auth =
+		scoll_core_options(move->from->core)->authenticator;
+	struct wire_message message;
+	struct wire_child child = { .nid = move->to };
+	uint8_t head[WIRE_BCAST_HEAD_MAX];
+	size_t body_size;
+	uint8_t *bytes;
+	int size;
+
+	/* What is sealed for another node is opened without its seal. */
+	assert_null(auth);
+	assert_int_equal(wire_message_open(move->bytes, move->size, NULL,
+					   &message),
+			 WIRE_OK);
+	body_size = message.bcast.params_size + message.bcast.choice_size +
+		    message.bcast.payload_size;
+	change(&message.bcast);
+	child.tag = message.bcast.tag;
+	child.part_size = message.bcast.part_size;
+	child.part_count = message.bcast.part_count;
+	child.bulk_there = message.bcast.bulk_there;
+	size = wire_bcast_encode(&message.bcast, NULL, head);
+	assert_true(size > 0);
+	assert_int_equal(
+		wire_bcast_seal(head, (size_t)size, NULL, &child, head), 0);
+	bytes = malloc((size_t)size + body_size);
+	assert_non_null(bytes);
+	memcpy(bytes, head, (size_t)size);
+	memcpy(bytes + size, move->bytes + move->size - body_size, body_size);
+	free(move->bytes);
+	move->bytes = bytes;
+	move->size = (size_t)size + body_size;
+}
+
 void cast_inject(struct cast *cast, int to, const void *bytes, size_t size)
 {
 	scoll_core_events.received(cast->members[to].core, cast->now_ns, bytes,
@@ -694,6 +730,17 @@ void cast_tell_rebooted(struct cast *cast, int index)
 			given_rebooted(cast->members[i].given, cast_nid(index));
 	}
 	tick_all(cast);
+}
+
+void cast_finish(struct cast *cast, scoll_group_t *group)
+{
+	cast_rules_clear(cast);
+	cast_run(cast);
+	if (group != NULL)
+		scoll_core_group_destroy(group, cast->now_ns);
+	cast_run(cast);
+	cast_assert_idle(cast);
+	cast_fini(cast);
 }
 
 void cast_assert_idle(struct cast *cast)

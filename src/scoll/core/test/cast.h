@@ -168,6 +168,8 @@ void cast_init(struct cast *cast, int count, scoll_tree_type_t tree);
 void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree);
 /* Stops all cores, and checks that nothing is left. */
 void cast_fini(struct cast *cast);
+/* The same after the group (NULL: none) was ended and all has come to rest. */
+void cast_finish(struct cast *cast, scoll_group_t *group);
 static inline scoll_nid_t cast_nid(int index)
 {
 	return (scoll_nid_t)2 << 48 | (scoll_nid_t)(CAST_FIRST + index);
@@ -200,6 +202,8 @@ bool cast_pass_deadline(struct cast *cast);
 /* The n-th open move of this kind from `from` (NULL: anybody). */
 struct move *cast_move(struct cast *cast, enum move_kind kind, int from, int n);
 int cast_move_count(struct cast *cast, enum move_kind kind, int from);
+/* A broadcast with other fields, as its sender would have written them. */
+void cast_rewrite(struct move *move, void (*change)(struct wire_bcast *wire));
 /* Bytes come to a member as a message. */
 void cast_inject(struct cast *cast, int to, const void *bytes, size_t size);
 /* Everybody, or one (index), hears that this one is dead, or rebooted. */

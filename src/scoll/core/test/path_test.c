@@ -4,18 +4,6 @@
 
 #include <stdlib.h>
 
-/* End the group, and everything else. */
-static void finish(struct cast *cast, scoll_group_t *group)
-{
-	cast_rules_clear(cast);
-	cast_run(cast);
-	if (group != NULL)
-		scoll_core_group_destroy(group, cast->now_ns);
-	cast_run(cast);
-	cast_assert_idle(cast);
-	cast_fini(cast);
-}
-
 static void request_P10_P12_P14_S01_S03_runs_once_on_each_node(void **state)
 {
 	struct cast cast;
@@ -35,7 +23,7 @@ static void request_P10_P12_P14_S01_S03_runs_once_on_each_node(void **state)
 	}
 	assert_int_equal(cast.members[0].status, 0);
 	assert_int_equal(cast.members[0].sum, 4);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void one_pass_P16_P17_S06_sends_2n_messages_and_no_more(void **state)
@@ -51,7 +39,7 @@ static void one_pass_P16_P17_S06_sends_2n_messages_and_no_more(void **state)
 	assert_int_equal(cast.members[0].sum, 16);
 	assert_int_equal(cast.members[8].sum, 8);
 	assert_int_equal(cast.members[12].sum, 4);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void root_G08_G15_P15_may_be_any_member_at_the_same_time(void **state)
@@ -75,7 +63,7 @@ static void root_G08_G15_P15_may_be_any_member_at_the_same_time(void **state)
 	assert_int_equal(cast.members[3].sum, 6);
 	assert_int_equal(cast.members[3].status, 0);
 	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void payload_P03_P09_may_be_changed_by_each_service(void **state)
@@ -94,7 +82,7 @@ static void payload_P03_P09_may_be_changed_by_each_service(void **state)
 	cast_run(&cast);
 	assert_memory_equal(cast.members[3].payload, text, strlen(text));
 	assert_string_equal(text, "all in one piece");
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void buffers_P02_P06_M04_are_posted_before_a_child_is_sent_to(
@@ -124,7 +112,7 @@ static void buffers_P02_P06_M04_are_posted_before_a_child_is_sent_to(
 	assert_int_equal(posts, 8);
 	cast_run(&cast);
 	assert_int_equal(cast.members[0].sum, 5);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void buffers_M03_F09_take_the_reply_of_one_child_only(void **state)
@@ -163,7 +151,7 @@ static void buffers_M03_F09_take_the_reply_of_one_child_only(void **state)
 			assert_int_not_equal(
 				cast_move(&cast, MOVE_POST, 0, i)->tag,
 				tags[k]);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void buffers_M05_may_be_larger_than_the_reply(void **state)
@@ -177,7 +165,7 @@ static void buffers_M05_may_be_larger_than_the_reply(void **state)
 	cast_bcast(&cast, 0, group, "x");
 	assert_int_equal(cast.members[0].reply.srp_len, 4);
 	assert_int_equal(cast.members[0].sum, 2);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void on_reply_spoil(struct member *member, scoll_reply_t *reply)
@@ -207,7 +195,7 @@ static void buffers_M07_are_free_at_incoming_reply(void **state)
 	assert_string_equal(cast.members[0].script,
 			    "request reply:0 reply:1(TIMEOUT) post");
 	assert_int_equal(cast_move_count(&cast, MOVE_POST, 0), 0);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void broadcast_P07_does_not_wait_for_the_service_nor_it_for_that(
@@ -237,7 +225,7 @@ static void broadcast_P07_does_not_wait_for_the_service_nor_it_for_that(
 	assert_string_equal(cast.members[1].script, "pre request");
 	cast_run(&cast);
 	assert_int_equal(cast.members[0].sum, 3);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void reply_P11_before_the_request_returns_is_told_after_it(void **state)
@@ -265,7 +253,7 @@ static void reply_P11_before_the_request_returns_is_told_after_it(void **state)
 				 core_callback_call(&callback));
 	cast_run(&cast);
 	assert_string_equal(cast.members[0].script, "request reply:0 post");
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void service_P11_may_have_no_incoming_reply_T03_status_remains(
@@ -299,7 +287,7 @@ static void service_P11_may_have_no_incoming_reply_T03_status_remains(
 	cast_run(&cast);
 	assert_string_equal(cast.members[0].script, "request post");
 	assert_string_equal(cast.members[0].failures, "01:TIMEOUT");
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void reply_P13_B10_may_be_given_long_after_post_reply(void **state)
@@ -323,7 +311,7 @@ static void reply_P13_B10_may_be_given_long_after_post_reply(void **state)
 	cast_run(&cast);
 	assert_string_equal(cast.members[1].script, "pre request post out");
 	assert_int_equal(cast.members[0].status, 0);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void reply_early(struct member *member, scoll_request_t *request)
@@ -350,7 +338,7 @@ static void reply_P10_given_in_incoming_request_waits_for_the_children(
 	cast_run(&cast);
 	assert_string_equal(cast.members[1].script,
 			    "pre request reply:0 post out");
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void reply_parts(struct member *member, scoll_request_t *request)
@@ -393,7 +381,7 @@ static void reply_P18_T08_comes_in_parts_each_as_soon_as_it_is_ready(
 	assert_int_equal(cast.members[0].reply.srp_part, 2);
 	assert_string_equal(cast.members[1].script,
 			    "pre request reply:0 post out");
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void parts_P18_S04_are_told_in_order_however_they_come(void **state)
@@ -416,7 +404,7 @@ static void parts_P18_S04_are_told_in_order_however_they_come(void **state)
 	cast_callbacks(&cast);
 	assert_string_equal(cast.members[0].script,
 			    "request part:0.0 part:0.1 reply:0 post");
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void broadcasts_S04_may_overtake_each_other(void **state)
@@ -438,7 +426,7 @@ static void broadcasts_S04_may_overtake_each_other(void **state)
 	assert_memory_equal(cast.members[2].payload, "first", 5);
 	assert_int_equal(cast.members[2].request_count, 2);
 	assert_int_equal(cast.members[0].status, 0);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void order_R09_P19_is_deepest_first_and_before_other_traffic(
@@ -480,7 +468,7 @@ static void order_R09_P19_is_deepest_first_and_before_other_traffic(
 	}
 	assert_int_equal(sends, 4);
 	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void root_B13_S07_that_is_no_member_has_no_entity(void **state)
@@ -495,7 +483,7 @@ static void root_B13_S07_that_is_no_member_has_no_entity(void **state)
 	assert_int_equal(cast.members[0].sum, 4);
 	assert_int_equal(cast.members[0].status, 0);
 	assert_null(strstr(cast.members[0].script, "request"));
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void group_B34_of_one_node_needs_no_message(void **state)
@@ -510,7 +498,7 @@ static void group_B34_of_one_node_needs_no_message(void **state)
 	assert_string_equal(cast.members[0].script, "request post");
 	assert_int_equal(cast.members[0].sum, 1);
 	assert_int_equal(cast.sends, 0);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void request_T02_S05_P04_has_its_limits(void **state)
@@ -548,7 +536,7 @@ static void request_T02_S05_P04_has_its_limits(void **state)
 	cast_send(&cast, cast_request(&cast, 0, group, bytes, largest, 0, 0));
 	assert_int_equal(cast_move(&cast, MOVE_SEND, 0, 0)->size,
 			 SCOLL_BCAST_MAX);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void full_transport_P19_M01_only_delays(void **state)
@@ -575,7 +563,7 @@ static void full_transport_P19_M01_only_delays(void **state)
 	assert_int_equal(cast.members[0].status, 0);
 	for (int i = 0; i < 6; i++)
 		cast.members[i].is_full = false;
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void tree_F06_F07_F08_B40_is_the_requests_own(void **state)
@@ -609,7 +597,7 @@ static void tree_F06_F07_F08_B40_is_the_requests_own(void **state)
 	assert_int_equal(scoll_core_request_root(request), cast_nid(0));
 	assert_ptr_equal(scoll_core_request_group(request), group);
 	scoll_core_request_free(request, 1);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void subset_G16_runs_on_the_chosen_nodes_only(void **state)
@@ -635,7 +623,7 @@ static void subset_G16_runs_on_the_chosen_nodes_only(void **state)
 						     NULL, 0, 0, 0, NULL,
 						     &request),
 			 -ENOENT);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 static void times_R10_of_a_request_are_kept(void **state)
@@ -658,7 +646,7 @@ static void times_R10_of_a_request_are_kept(void **state)
 	scoll_core_request_times(request, &times);
 	assert_int_equal(times.sent, times.received + 500);
 	assert_int_equal(times.replied, 0);
-	finish(&cast, group);
+	cast_finish(&cast, group);
 }
 
 int main(void)
