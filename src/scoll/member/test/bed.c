@@ -43,9 +43,11 @@ struct node {
 	size_t held_count;
 	uint64_t call_ms;   /* when it is called next; 0: not arranged */
 	uint64_t epoch;     /* of its discovery, when last looked at */
+	uint64_t reboots;   /* that it saw by the nonce, until then */
 	uint64_t *alive;    /* as it saw the others then */
 	uint32_t *counters; /* of the others, likewise */
 	unsigned int disturbed_count;
+	bool was_judge;    /* when it was paused, and only slept since */
 	uint64_t calm_ms;  /* from then on its verdicts count */
 	uint64_t awake_ms; /* the last disturbance ended */
 	uint64_t down_ms;  /* the last incarnation ended */
@@ -183,14 +185,20 @@ static int on_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 
 /* --- what nodes conclude --- */
 
+/* To have slept is no excuse. */
+static bool may_judge(const struct bed *bed, const struct node *observer)
+{
+	return bed_is_judge(bed, observer->index) ||
+	       (observer->was_judge && bed_is_active(bed, observer->index));
+}
+
 static void verdict(struct bed *bed, struct node *observer, struct node *node)
 {
 	bed->stats.verdicts++;
 	node->last_verdict_ms = bed->now_ms;
 	if (node->first_verdict_ms == 0)
 		node->first_verdict_ms = bed->now_ms;
-	if (bed_is_judge(bed, observer->index) &&
-	    bed_is_judge(bed, node->index)) {
+	if (may_judge(bed, observer) && bed_is_judge(bed, node->index)) {
 		bed->stats.false_deaths++;
 		bed->stats.false_by = observer->index;
 		bed->stats.false_of = node->index;
@@ -217,10 +225,12 @@ static void check_counter(struct bed *bed, struct node *observer,
 	}
 }
 
+/* What has changed in its view since the last time. */
 static void look(struct node *node)
 {
 	struct bed *bed = node->bed;
 	const struct discovery *discovery = &node->gossip->discovery;
+	uint64_t reboots = node->gossip->stats.reboot_count;
 	size_t words = (bed->node_count + 63) / 64;
 
 	if (discovery->epoch == node->epoch)
@@ -229,6 +239,9 @@ static void look(struct node *node)
 	for (size_t word = 0; word < words; word++) {
 		uint64_t died = node->alive[word] & ~discovery->alive[word];
 
+		if (node->alive[word] == discovery->alive[word] &&
+		    node->reboots == reboots)
+			continue;
 		node->alive[word] = discovery->alive[word];
 		for (size_t i = word * 64;
 		     i < (word + 1) * 64 && i < bed->node_count; i++) {
@@ -239,6 +252,7 @@ static void look(struct node *node)
 			check_counter(bed, node, (uint32_t)i, has_died);
 		}
 	}
+	node->reboots = reboots;
 }
 
 static void deliver(struct bed *bed, struct event *event)
@@ -391,6 +405,7 @@ static void calm_after(struct bed *bed, struct node *node, unsigned int cycles)
 void bed_disturb(struct bed *bed, uint32_t node)
 {
 	bed->nodes[node].disturbed_count++;
+	bed->nodes[node].was_judge = false;
 }
 
 void bed_calm(struct bed *bed, uint32_t node)
@@ -427,6 +442,7 @@ void bed_start(struct bed *bed, uint32_t index)
 	node->has_left = false;
 	node->call_ms = 0;
 	node->epoch = UINT64_MAX;
+	node->reboots = 0;
 	memset(node->alive, 0,
 	       (bed->node_count + 63) / 64 * sizeof(*node->alive));
 	memset(node->counters, 0, bed->node_count * sizeof(*node->counters));
@@ -469,10 +485,14 @@ void bed_crash(struct bed *bed, uint32_t index)
 
 void bed_pause(struct bed *bed, uint32_t index)
 {
+	bool was_judge;
+
 	assert(bed->nodes[index].gossip != NULL &&
 	       !bed->nodes[index].is_paused);
+	was_judge = bed_is_judge(bed, index);
 	bed->nodes[index].is_paused = true;
 	bed_disturb(bed, index);
+	bed->nodes[index].was_judge = was_judge;
 }
 
 void bed_resume(struct bed *bed, uint32_t index)
