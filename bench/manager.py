@@ -54,6 +54,7 @@ class Programs:
         self.syncs = self._find("bench/syncs.so")
         self.journal = self._find("bench/journal_make")
         self.core_rate = self._find("bench/core_rate")
+        self.scoll_gossip = self._find("bench/scoll_gossip")
         self.scoll_trees = self._find("bench/scoll_trees")
 
     def _find(self, name):
