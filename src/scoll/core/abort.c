@@ -36,11 +36,8 @@ void bcast_abort(struct bcast *bcast, uint64_t now_ns, int status,
 		break;
 	case PHASE_PARKED:
 	case PHASE_RUN:
-		if (bcast->bulk != NULL && !bcast->bulk->is_settled) {
-			bcast_error(bcast, bcast->abort_status,
-				    SCOLL_ERROR_ABORTED);
+		if (bcast->bulk != NULL)
 			bulk_fail(bcast, now_ns, bcast->abort_status);
-		}
 		if (bcast->tree != NULL)
 			children_abort(bcast, now_ns, bcast->abort_status,
 				       is_told_down);

@@ -202,10 +202,12 @@ void bulk_tell(struct child *child, uint64_t now_ns)
 void bulk_failed(struct bcast *bcast, uint64_t now_ns)
 {
 	int status = bcast->bulk->status;
+	enum scoll_error_type type =
+		bcast->is_aborted ? SCOLL_ERROR_ABORTED : SCOLL_ERROR_BULK;
 	struct wire_failure failure = {
 		.rank = bcast->tree->rank,
 		.status = (int16_t)status,
-		.type = SCOLL_ERROR_BULK,
+		.type = (uint8_t)type,
 		.is_subtree = true,
 	};
 
@@ -215,12 +217,12 @@ void bulk_failed(struct bcast *bcast, uint64_t now_ns)
 		if (child->state == CHILD_SENT)
 			bcast_notice_send(child, now_ns, WIRE_BULK_READY,
 					  status, 0, NULL);
-		child_fail(child, now_ns, status, SCOLL_ERROR_BULK);
+		child_fail(child, now_ns, status, type);
 	}
 	bcast->failure_count = 0;
 	bcast->is_overflown = false;
 	bcast_failure_add(bcast, &failure);
-	bcast_error(bcast, status, SCOLL_ERROR_BULK);
+	bcast_error(bcast, status, type);
 }
 
 void bulk_fail(struct bcast *bcast, uint64_t now_ns, int status)

@@ -220,6 +220,10 @@ scoll_group_t *cast_group_now(struct cast *cast, int root, int from, int to);
 scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 			      const void *buf, int len, unsigned int flags,
 			      scoll_duration_t timeout);
+/* With bulk data, and a P of 0. */
+scoll_request_t *cast_bulk_request(struct cast *cast, int root,
+				   scoll_group_t *group,
+				   const struct iovec *iovs, int count);
 /* To these nodes only. */
 scoll_request_t *cast_request_of(struct cast *cast, int root,
 				 scoll_group_t *group, const scoll_nid_t *nids,

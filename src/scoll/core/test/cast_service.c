@@ -355,6 +355,21 @@ scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 	return request;
 }
 
+scoll_request_t *cast_bulk_request(struct cast *cast, int root,
+				   scoll_group_t *group,
+				   const struct iovec *iovs, int count)
+{
+	struct member *member = &cast->members[root];
+	scoll_request_t *request;
+
+	assert_int_equal(scoll_core_bcast_new(group, cast->now_ns, "x", 1, iovs,
+					      count, 0, 0, work_create(member),
+					      &request),
+			 0);
+	cast_buffers_post(member, request);
+	return request;
+}
+
 scoll_request_t *cast_request_of(struct cast *cast, int root,
 				 scoll_group_t *group, const scoll_nid_t *nids,
 				 int count)
