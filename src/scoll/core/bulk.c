@@ -113,7 +113,7 @@ void bulk_read_start(struct bcast *bcast, uint64_t now_ns)
 	struct bulk *bulk = bcast->bulk;
 	struct bulk_read *read;
 
-	if (bulk == NULL)
+	if (bulk == NULL || !bulk->is_open)
 		return;
 	while (!bulk->is_settled && bulk->asked < bulk->size &&
 	       (read = read_free(bulk)) != NULL) {
@@ -176,8 +176,7 @@ void bulk_parent_has(struct bcast *bcast, uint64_t now_ns, uint64_t there,
 	}
 	if (there > bulk->parent_there)
 		bulk->parent_there = there < bulk->size ? there : bulk->size;
-	if (bulk->is_open)
-		bulk_read_start(bcast, now_ns);
+	bulk_read_start(bcast, now_ns);
 }
 
 /* --- to the children --- */

@@ -119,9 +119,17 @@ static int pre_check(struct bcast *bcast)
 		return -EINVAL;
 	for (int i = 0; i < request->srq_bulk_niov; i++)
 		size += request->srq_bulk_iovs[i].iov_len;
-	if (size < bcast->bulk->size)
-		return -EMSGSIZE;
-	return bulk_open(bcast, request->srq_bulk_iovs, request->srq_bulk_niov);
+	return size < bcast->bulk->size ? -EMSGSIZE : 0;
+}
+
+/* The service has done its part: what fails now is K-06. */
+static void bulk_begin(struct bcast *bcast, uint64_t now_ns)
+{
+	int result = bulk_open(bcast, bcast->public.srq_bulk_iovs,
+			       bcast->public.srq_bulk_niov);
+
+	if (result < 0)
+		bulk_fail(bcast, now_ns, result);
 }
 
 /* E-02: it is as if it had never been here. */
@@ -151,6 +159,8 @@ static void pre_returned(struct bcast *bcast, uint64_t now_ns, int result)
 	}
 	if (timeout >= 0 && (uint64_t)timeout < bcast->timeout_ns)
 		bcast->timeout_ns = (uint64_t)timeout;
+	if (bcast->bulk != NULL && bcast->service != NULL)
+		bulk_begin(bcast, now_ns);
 	bcast->phase = PHASE_RUN;
 	bcast_forward(bcast, now_ns);
 }

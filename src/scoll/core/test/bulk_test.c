@@ -310,6 +310,28 @@ static void dead_parent_K06_leaves_no_one_reading(void **state)
 	cast_finish(&cast, group);
 }
 
+static void region_K06_that_cannot_be_opened_is_no_fault_of_the_service(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	struct iovec iov = whole();
+
+	cast_init(&cast, 3, CAST_CHAIN);
+	group = cast_group(&cast, 0, 0, 3);
+	cast.members[1].region_result = -ENOSPC;
+	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
+	cast_run(&cast);
+	assert_string_equal(cast.members[1].script,
+			    "pre request! reply:0(BULK) post out");
+	assert_string_equal(cast.members[0].script,
+			    "request reply:0(BULK) post");
+	assert_int_equal(cast.members[0].reply.srp_status, -ENOSPC);
+	assert_string_equal(cast.members[2].script, "");
+	cast.members[1].region_result = 0;
+	cast_finish(&cast, group);
+}
+
 static void abort_K06_B23_in_the_middle_waits_for_its_own_reads(void **state)
 {
 	struct cast cast;
@@ -377,6 +399,8 @@ int main(void)
 			broken_read_K06_B22_fails_the_subtree_in_order),
 		cmocka_unit_test(broken_read_K03_is_tried_again),
 		cmocka_unit_test(dead_parent_K06_leaves_no_one_reading),
+		cmocka_unit_test(
+			region_K06_that_cannot_be_opened_is_no_fault_of_the_service),
 		cmocka_unit_test(
 			abort_K06_B23_in_the_middle_waits_for_its_own_reads),
 		cmocka_unit_test(wait_K06_O04_for_data_that_never_comes_ends),

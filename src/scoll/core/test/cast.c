@@ -116,8 +116,8 @@ static int net_region_open(void *ctx, const struct iovec *pieces, int count,
 	struct member *member = ctx;
 	struct cast_region *region;
 
-	if (member->refusal < 0)
-		return member->refusal;
+	if (member->region_result < 0)
+		return member->region_result;
 	assert_in_range(count, 1, SCOLL_BULK_IOVS_MAX);
 	region = calloc(1, sizeof(*region));
 	assert_non_null(region);
@@ -392,8 +392,10 @@ void cast_fini(struct cast *cast)
 {
 	struct move *move, *next;
 
-	for (int i = 0; i < cast->count; i++)
+	for (int i = 0; i < cast->count; i++) {
 		member_end(cast, &cast->members[i]);
+		cast_refused_free(&cast->members[i]);
+	}
 	DL_FOREACH_SAFE (cast->moves, move, next) {
 		assert_null(move->transfer);
 		move_destroy(cast, move);

@@ -101,8 +101,9 @@ struct member {
 	uint64_t next_key;
 	uint64_t random;
 	/* The network, as this member has it. */
-	bool is_full; /* -EAGAIN */
-	int refusal;  /* a negative errno for each call; 0 */
+	bool is_full;      /* -EAGAIN */
+	int refusal;       /* a negative errno for each call; 0 */
+	int region_result; /* of opening memory */
 	int cancels;
 	/* The service. */
 	char script[CAST_SCRIPT];
@@ -116,6 +117,7 @@ struct member {
 	bool no_bulk_buffer;
 	scoll_duration_t timeout; /* -1: as it was */
 	scoll_request_t *request; /* the last one */
+	struct work *refused;     /* of one that the library refused */
 	scoll_reply_t reply;      /* the last one, as it was told */
 	uint8_t payload[SCOLL_BCAST_MAX];
 	int payload_len;
@@ -224,6 +226,7 @@ scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 scoll_request_t *cast_bulk_request(struct cast *cast, int root,
 				   scoll_group_t *group,
 				   const struct iovec *iovs, int count);
+void cast_refused_free(struct member *member);
 /* To these nodes only. */
 scoll_request_t *cast_request_of(struct cast *cast, int root,
 				 scoll_group_t *group, const scoll_nid_t *nids,

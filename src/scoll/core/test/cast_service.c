@@ -104,8 +104,8 @@ static int pre_request(scoll_request_t *request)
 	if (member->posts_nothing || member->no_bulk_buffer ||
 	    member->bulk_short > 0) {
 		/* It will be refused, and we shall not hear of it again. */
-		work_destroy(work);
-		request->srq_private = NULL;
+		assert_null(member->refused);
+		member->refused = work;
 	}
 	return 0;
 }
@@ -259,6 +259,12 @@ const struct scoll_service_ops cast_service_ops = {
 	.reply_out = reply_out,
 	.oobgrp = oobgrp,
 };
+
+void cast_refused_free(struct member *member)
+{
+	if (member->refused != NULL)
+		work_destroy(take_ptr(member->refused));
+}
 
 void cast_callbacks(struct cast *cast)
 {
