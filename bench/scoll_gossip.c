@@ -60,8 +60,7 @@ static void print(const struct options *options, const struct result *result)
 	printf("messages_per_cycle %.2f\n", result->messages_per_cycle);
 	printf("detect_first %.2f\n", result->detect_first);
 	printf("detect_last %.2f\n", result->detect_last);
-	printf("false_deaths %llu\n",
-	       (unsigned long long)result->false_deaths);
+	printf("false_deaths %llu\n", (unsigned long long)result->false_deaths);
 	printf("pair_cycles %.0f\n", result->pair_cycles);
 }
 
