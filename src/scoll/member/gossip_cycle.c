@@ -21,6 +21,8 @@
 #include <string.h>
 
 #define SLACK_SHARE 64 /* a clock may be faster than ours by this part */
+/* Nobody counts that far; there is room for as many on the wire. */
+#define CYCLE_JUMP_MAX (MESSAGE_CYCLE_MAX / 2)
 
 static uint64_t window_ns(const struct gossip *gossip)
 {
@@ -208,6 +210,8 @@ static bool follow_ahead(struct gossip *gossip, uint32_t sender, uint64_t cycle)
 		voice_add(gossip, &gossip->near, sender);
 		return true;
 	}
+	if (cycle > CYCLE_JUMP_MAX)
+		return false;
 	claim = claim_add(gossip, sender, cycle);
 	if (gossip->life != LIFE_STEALTH &&
 	    voices_of(gossip, claim) < quorum_of(gossip))

@@ -154,6 +154,17 @@ static void in_stealth_the_first_word_counts_and_can_be_undone(void **state)
 	assert_int_equal(discovery_alive_count(lab->discovery), 6 + 1);
 }
 
+static void a_cycle_that_nobody_can_have_reached_is_never_believed(void **state)
+{
+	struct lab *lab = *state;
+
+	assert_int_equal(lab_hear(lab, 1, MESSAGE_CYCLE_MAX), -ERANGE);
+	surrounded(lab);
+	for (uint32_t i = 1; i < NODE_COUNT; i++)
+		assert_int_equal(lab_hear(lab, i, MESSAGE_CYCLE_MAX), -ERANGE);
+	assert_int_equal(gossip_stats(lab->gossip)->jump_count, 0);
+}
+
 static void those_behind_do_not_pull_a_majority_back(void **state)
 {
 	struct lab *lab = *state;
@@ -246,6 +257,8 @@ int main(void)
 		test_with_lab(voices_that_are_too_far_apart_make_no_quorum),
 		test_with_lab(
 			in_stealth_the_first_word_counts_and_can_be_undone),
+		test_with_lab(
+			a_cycle_that_nobody_can_have_reached_is_never_believed),
 		test_with_lab(those_behind_do_not_pull_a_majority_back),
 		test_with_lab(a_node_behind_is_answered_so_that_it_catches_up),
 		test_with_lab(a_pause_of_our_own_kills_nobody),
