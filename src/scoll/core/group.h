@@ -75,7 +75,7 @@ struct scoll_group {
 	uint32_t reference_count;
 	bool is_handle; /* its user's; else it was learned */
 	bool is_ended;
-	uint32_t creator_deaths; /* of a learned one: when it was learned */
+	uint32_t creator_deaths; /* of a learned one: before its start */
 	/* Of the requests: */
 	bool is_known;  /* every member has it: no more parameters */
 	bool was_known; /* every member had it once */

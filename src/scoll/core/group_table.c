@@ -315,7 +315,7 @@ void group_table_peers_check(struct group_table *table)
 	struct scoll_group *group, *next;
 
 	DL_FOREACH_SAFE (table->learned, group, next)
-		if (group->creator_deaths != deaths_of(table, &group->id))
+		if (deaths_of(table, &group->id) > group->creator_deaths)
 			group_drop(group);
 }
 

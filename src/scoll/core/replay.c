@@ -23,6 +23,7 @@ struct root {
 	uint64_t seen[REPLAY_WINDOW / WORD_BITS]; /* bit: number % window */
 	uint64_t past[REPLAY_NONCES_MAX];         /* a ring */
 	uint32_t past_count;                      /* also those gone by now */
+	uint32_t deaths;                          /* before this start */
 	struct root *prev, *next;                 /* longest silent first */
 	UT_hash_handle hh;
 };
@@ -176,4 +177,18 @@ int replay_enter(struct replay *replay, scoll_nid_t nid, uint64_t nonce,
 		DL_APPEND(replay->silent, root);
 	}
 	return (int)result;
+}
+
+uint32_t replay_deaths(struct replay *replay, scoll_nid_t nid, uint32_t deaths,
+		       bool is_new_start)
+{
+	struct root *root = root_find(replay, nid);
+
+	if (root == NULL)
+		return deaths;
+	if (is_new_start)
+		root->deaths++;
+	if (deaths > root->deaths)
+		root->deaths = deaths;
+	return root->deaths;
 }

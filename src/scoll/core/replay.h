@@ -44,4 +44,12 @@ enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
  */
 int replay_enter(struct replay *replay, scoll_nid_t root, uint64_t nonce,
 		 uint64_t number);
+/*
+ * How often the root's node had died when its present start began, as far as
+ * can be told; after replay_enter. `deaths` is what discovery has counted by
+ * now, which may be behind: a new start has one death more than the one before
+ * it. So news of a death that come late are not taken for one of this start.
+ */
+uint32_t replay_deaths(struct replay *replay, scoll_nid_t root, uint32_t deaths,
+		       bool is_new_start);
 size_t replay_root_count(const struct replay *replay);

@@ -192,6 +192,27 @@ static int park_for_view(struct admission *admission)
 	return 0;
 }
 
+/* What a message says about a group that we have learned. */
+static void group_note(struct admission *admission)
+{
+	const struct wire_bcast *wire = admission->wire;
+	struct scoll_group *group = admission->group;
+
+	if (group->is_handle)
+		return;
+	if (!group->was_known) {
+		group->is_known = true;
+		group->was_known = true;
+	}
+	if (wire->root == wire->creator &&
+	    wire->root_nonce == wire->creator_nonce)
+		group->creator_deaths = replay_deaths(
+			admission->core->replay, wire->root,
+			discovery_counter(admission->core->options.discovery,
+					  wire->root),
+			false);
+}
+
 static int group_find(struct admission *admission)
 {
 	const struct wire_bcast *wire = admission->wire;
@@ -217,10 +238,7 @@ static int group_find(struct admission *admission)
 		return park_for_list(admission);
 	if (result < 0)
 		return admission_fail(admission, result, type_of(result));
-	if (!admission->group->is_handle && !admission->group->was_known) {
-		admission->group->is_known = true;
-		admission->group->was_known = true;
-	}
+	group_note(admission);
 	return 0;
 }
 
@@ -455,6 +473,11 @@ static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 		core->stats.messages_refused++;
 		return;
 	}
+	if (seen >= 0)
+		replay_deaths(core->replay, wire->root,
+			      discovery_counter(core->options.discovery,
+						wire->root),
+			      seen == REPLAY_NEW_NONCE);
 	if (seen == REPLAY_NEW_NONCE)
 		group_table_node_started(core->groups, wire->root,
 					 wire->root_nonce);
