@@ -9,6 +9,8 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
+/* What could not be added has no table afterwards. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include <utlist.h>
 
@@ -168,6 +170,7 @@ struct transport_ofi {
 	uint64_t timer_period_ns;
 	const struct transport_events *events;
 	void *events_ctx;
+	bool is_stopped;
 	uint64_t now_ns;
 	int event_count; /* of the progress under way */
 
@@ -216,6 +219,8 @@ struct tag_base *base_alloc(struct transport_ofi *t);
 void base_release(struct transport_ofi *t, struct tag_base *base);
 /* Close the memory that transfers and regions have registered. */
 void pools_close(struct transport_ofi *t);
+/* End all transfers; libfabric has let go of them. */
+void pools_stop(struct transport_ofi *t);
 void pools_fini(struct transport_ofi *t);
 /* Tell the caller, who may give the transfer's memory to something else. */
 void transfer_end(struct transport_ofi *t, struct transfer *transfer,

@@ -71,6 +71,11 @@ struct transport_ofi_stats {
 int transport_ofi_open(const struct transport_ofi_options *options,
 		       struct transport_ofi **ret_transport,
 		       struct fairlead_error *ret_error);
+/*
+ * Leave the network: all that is under way ends now, from inside, and nothing
+ * is started any more (-ESHUTDOWN).
+ */
+void transport_ofi_stop(struct transport_ofi *transport);
 /* Close it, with whatever is under way; no event comes any more. */
 void transport_ofi_close(struct transport_ofi *transport);
 /* Who takes the events; to be said before the first progress. */

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #define CHUNK_COUNT 64
 
 /* Freed when all are. */
@@ -72,6 +74,7 @@ static void memory_close(struct fid_mr **mr, int count)
 void op_release(struct transport_ofi *t, struct op *op)
 {
 	memory_close(op->mr, TRANSPORT_IOV_MAX);
+	op->transfer = NULL;
 	LL_PREPEND(t->free_ops, op);
 	t->op_count--;
 }
@@ -95,6 +98,7 @@ struct ofi_read *read_alloc(struct transport_ofi *t)
 
 void read_release(struct transport_ofi *t, struct ofi_read *read)
 {
+	read->transfer = NULL;
 	LL_PREPEND(t->free_reads, read);
 	t->read_count--;
 }
@@ -155,6 +159,28 @@ void pools_close(struct transport_ofi *t)
 				memory_close(ops[i].mr, TRANSPORT_IOV_MAX);
 			else if (chunk->kind == CHUNK_REGIONS)
 				memory_close(regions[i].mr, regions[i].count);
+		}
+	}
+}
+
+void pools_stop(struct transport_ofi *t)
+{
+	struct chunk *chunk;
+
+	LL_FOREACH (t->chunks, chunk) {
+		struct op *ops = (struct op *)chunk->items;
+		struct ofi_read *reads = (struct ofi_read *)chunk->items;
+
+		for (int i = 0; i < CHUNK_COUNT; i++) {
+			struct transfer **transfer;
+
+			if (chunk->kind == CHUNK_OPS)
+				transfer = &ops[i].transfer;
+			else if (chunk->kind == CHUNK_READS)
+				transfer = &reads[i].transfer;
+			else
+				continue;
+			transfer_end(t, take_ptr(*transfer), -ECANCELED, 0);
 		}
 	}
 }

@@ -240,15 +240,26 @@ static void fid_close(struct fid *fid)
 		fi_close(fid);
 }
 
-void transport_ofi_close(struct transport_ofi *t)
+void transport_ofi_stop(struct transport_ofi *t)
 {
-	if (t == NULL)
+	if (t->is_stopped)
 		return;
+	t->is_stopped = true;
 	/* An endpoint that memory is bound to could not be closed. */
 	pools_close(t);
 	pool_close(t);
 	stale_close(t);
 	fid_close(t->ep != NULL ? &t->ep->fid : NULL);
+	if (t->events != NULL)
+		pools_stop(t);
+}
+
+void transport_ofi_close(struct transport_ofi *t)
+{
+	if (t == NULL)
+		return;
+	t->events = NULL;
+	transport_ofi_stop(t);
 	wait_close(t);
 	fid_close(t->cq != NULL ? &t->cq->fid : NULL);
 	fid_close(t->av != NULL ? &t->av->fid : NULL);

@@ -118,6 +118,10 @@ static int peer_create(struct transport_ofi *t, scoll_nid_t nid,
 	peer->at = FI_ADDR_NOTAVAIL;
 	peer->retry_ns = DEADLINE_NONE;
 	HASH_ADD(hh, t->peers, nid, sizeof(peer->nid), peer);
+	if (peer->hh.tbl == NULL) {
+		free(peer);
+		return -ENOMEM;
+	}
 	*ret_peer = peer;
 	return 0;
 }
@@ -144,6 +148,8 @@ int transport_ofi_peer_set(struct transport_ofi *t, scoll_nid_t nid,
 	fi_addr_t at = FI_ADDR_NOTAVAIL;
 	int result;
 
+	if (t->is_stopped)
+		return -ESHUTDOWN;
 	if (size == 0)
 		return peer_forget(t, nid);
 	if (!is_address(t, address, size))

@@ -114,6 +114,8 @@ int transport_ofi_progress(struct transport_ofi *t, uint64_t now_ns)
 
 	t->now_ns = now_ns;
 	t->event_count = 0;
+	if (t->is_stopped)
+		return 0;
 	count = queue_read(t);
 	peers_check(t);
 	pool_refill(t);

@@ -46,6 +46,8 @@ int region_open(void *ctx, const struct iovec *pieces, int count,
 	struct ofi_region *region;
 	size_t size = 0;
 
+	if (t->is_stopped)
+		return -ESHUTDOWN;
 	if (count < 1 || count > SCOLL_BULK_IOVS_MAX)
 		return -EINVAL;
 	region = region_alloc(t);
@@ -237,6 +239,8 @@ int read_start(void *ctx, scoll_nid_t from, const struct remote_piece *remote,
 	struct ofi_read *read;
 	int result = -EAGAIN;
 
+	if (t->is_stopped)
+		return -ESHUTDOWN;
 	if (remote_count < 1 || remote_count > SCOLL_BULK_IOVS_MAX ||
 	    size == 0 || region->handle == NULL ||
 	    !is_inside(remote, remote_count, remote_offset, size) ||

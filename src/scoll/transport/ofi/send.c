@@ -106,6 +106,8 @@ static int start_pieces(struct transport_ofi *t, enum op_kind kind,
 	struct ofi_peer *peer = peer_find(t, to);
 	struct op *op;
 
+	if (t->is_stopped)
+		return -ESHUTDOWN;
 	if (count < 1 || count > TRANSPORT_IOV_MAX)
 		return -EINVAL;
 	if (peer == NULL)
@@ -157,7 +159,8 @@ static void peer_connect(void *ctx, scoll_nid_t to)
 	struct ofi_peer *peer = peer_find(t, to);
 	struct op *op;
 
-	if (peer == NULL || peer->is_connected || peer->pending != NULL)
+	if (t->is_stopped || peer == NULL || peer->is_connected ||
+	    peer->pending != NULL)
 		return;
 	op = op_alloc(t, OP_HELLO);
 	if (op == NULL)
@@ -177,6 +180,8 @@ static int reply_post(void *ctx, scoll_nid_t from, uint64_t tag,
 	struct op *op;
 	ssize_t result;
 
+	if (t->is_stopped)
+		return -ESHUTDOWN;
 	if (count < 1 || count > TRANSPORT_IOV_MAX || tag > TRANSPORT_TAG_MAX)
 		return -EINVAL;
 	op = op_alloc(t, OP_RECEIVE);
@@ -213,7 +218,7 @@ static void cancel(void *ctx, struct transfer *transfer)
 	struct transport_ofi *t = ctx;
 	struct op *op = (struct op *)(uintptr_t)transfer->scratch[0];
 
-	if (op == NULL || op->head.kind != OP_RECEIVE)
+	if (t->is_stopped || op == NULL || op->head.kind != OP_RECEIVE)
 		return;
 	op->is_cancelled = true;
 	fi_cancel(&t->ep->fid, &op->head.context);

@@ -52,6 +52,10 @@ int stale_tag_add(struct transport_ofi *t, uint64_t tag)
 			return -EAGAIN;
 		base->base = tag >> TAG_PART_BITS;
 		HASH_ADD(hh, t->bases, base, sizeof(base->base), base);
+		if (base->hh.tbl == NULL) {
+			base_release(t, base);
+			return -EAGAIN;
+		}
 	} else if (base->posted_count == 0) {
 		DL_DELETE(t->late_bases, base);
 	}

@@ -65,6 +65,8 @@ uint64_t transport_ofi_deadline_ns(struct transport_ofi *t)
 	struct fid *fids[] = { &t->cq->fid };
 	uint64_t sweep_ns = stale_deadline_ns(t);
 
+	if (t->is_stopped)
+		return DEADLINE_NONE;
 	if (t->fd >= 0 && fi_trywait(t->fabric, fids, 1) != 0)
 		return 0;
 	return sweep_ns < t->check_ns ? sweep_ns : t->check_ns;
