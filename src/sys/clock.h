@@ -10,3 +10,5 @@
  * jump. Owns nothing.
  */
 struct clock_seam sys_clock(void);
+/* The monotonic clock in nanoseconds, without the time that it slept. */
+uint64_t sys_monotonic_ns(void);
