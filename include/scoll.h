@@ -362,11 +362,12 @@ struct scoll_authenticator {
 };
 
 /*
- * An authenticator of one key of 32 bytes that all members have: keeps out
- * everybody who has not got it. The key is copied. -ENOMEM.
+ * An authenticator for the node `self` of one key of 32 bytes that all members
+ * have: keeps out everybody who has not got it. The key is copied. -ENOMEM.
  */
-int scoll_key_authenticator_create(const uint8_t key[32],
+int scoll_key_authenticator_create(scoll_nid_t self, const uint8_t key[32],
 				   struct scoll_authenticator **ret_auth);
+/* NULL is allowed. */
 void scoll_key_authenticator_destroy(struct scoll_authenticator *auth);
 
 /* --- instance --- */
@@ -437,10 +438,15 @@ int scoll_address(scoll_t *scoll, void *ret_address, size_t *size);
 /*
  * Say where a node is: an address as scoll_address gave it there (any that
  * the provider has, IPv6 too). It may change at any time; size 0 forgets it.
+ * -EINVAL: no address of this provider; -ENOENT: nothing to forget; -ENOSPC,
+ * -ENOMEM. With `gossip` a node has two addresses in one.
  */
 int scoll_peer_address(scoll_t *scoll, scoll_nid_t nid, const void *address,
 		       size_t size);
-/* The same, as text that the provider's getinfo reads. */
+/*
+ * The same, as text that the provider's getinfo reads. With `gossip` a service
+ * has another one beside it: the next number, or its name with "-gossip".
+ */
 int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 		       const char *service, struct fairlead_error *ret_error);
 
@@ -450,9 +456,17 @@ enum scoll_liveness {
 	SCOLL_REBOOTED, /* to scoll_peer_set: was dead and lives again */
 };
 
-/* Discovery `given`: what happened to a node. `gossip`: -EOPNOTSUPP. */
+/*
+ * Discovery `given`: what happened to a node; one that was never spoken of is
+ * alive. `gossip`: -EOPNOTSUPP. -EINVAL, -ENOSPC, -ENOMEM.
+ */
 int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news);
-/* Discovery `gossip`: the nodes that gossip, the same on all of them. */
+/*
+ * Discovery `gossip`: the nodes that gossip, in the same order on all of them,
+ * ourselves among them. Said once, after scoll_init and before anything is
+ * registered or made; nobody is heard before. -EBUSY: too late; -EINVAL: we are
+ * not among them; -EEXIST: one is there twice; -ENOSPC, -ENOMEM; -EOPNOTSUPP.
+ */
 int scoll_gossip_members(scoll_t *scoll, const scoll_nid_t *nids, int count);
 /* SCOLL_ALIVE or SCOLL_DEAD as discovery has it. */
 int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid);

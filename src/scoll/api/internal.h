@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of libscoll's interface know of each other.
+ *
+ * One lock for all of an instance. It is never held while the user's code
+ * runs: callbacks, notifications. What the user's code is called with the lock
+ * held (authenticator, oobgrp, permute) must not call the library.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "scoll.h"
+#include "scoll/api/port.h"
+#include "scoll/core/core.h"
+#include "scoll/core/hash.h"
+#include "scoll/member/given.h"
+#include "scoll/transport/ofi/ofi.h"
+#include "scoll/tree/tree.h"
+
+#define CALLBACKS_PER_PROGRESS 256
+#define WATCHED_MAX            SCOLL_NODES_MAX
+
+/* A node whose liveness is watched, and what is to be told of it. */
+struct news {
+	scoll_nid_t nid;
+	enum scoll_liveness what;
+	bool is_queued;
+	struct news *next; /* of those that are queued */
+	UT_hash_handle hh;
+};
+
+struct scoll {
+	pthread_mutex_t lock;
+	/* In progress or wait; calls from there wake nobody. */
+	bool is_busy;
+	pthread_t busy_thread;
+	bool is_kicked; /* event_fd is readable */
+	bool has_more;  /* callbacks are left from the last progress */
+	bool is_used;   /* something was registered or made */
+	int epoll_fd;   /* the two transports' and the next one */
+	int event_fd;   /* a call of another thread changed something */
+	struct transport_ofi *transport;
+	struct port *port;   /* NULL: discovery is given */
+	struct given *given; /* NULL: it is gossip */
+	struct discovery *discovery;
+	struct discovery_watcher *watcher;
+	struct memberships *memberships;
+	struct tree_types tree_types;
+	struct core_options options;
+	struct scoll_core *core;
+	void (*notify)(void *ctx, scoll_nid_t nid, enum scoll_liveness news);
+	void *notify_ctx;
+	struct news *news; /* by nid */
+	struct news *queue, *queue_tail;
+};
+
+void scoll_lock(const struct scoll *scoll);
+/* After a call that only asked. */
+void scoll_unlock(const struct scoll *scoll);
+/* After one that may have something to do or to wait for. */
+void scoll_unlock_changed(struct scoll *scoll);
+
+/* The instance of a handle. */
+struct scoll *scoll_of_group(const scoll_group_t *group);
+struct scoll *scoll_of_request(const scoll_request_t *request);
+
+/* --- instance.c --- */
+
+/*
+ * A core with the discovery that there is, in the place of the old one, which
+ * the caller has kept. Deaf: it hears no messages.
+ */
+int scoll_core_start(struct scoll *scoll, bool is_deaf);
+
+/* --- progress.c --- */
+
+/* All that is due, with the lock held but for callbacks; how many of them. */
+int scoll_run(struct scoll *scoll, uint64_t now_ns);
+/* When there is something to do at the latest; 0: now. */
+uint64_t scoll_due_ns(struct scoll *scoll);
+/* Wait on the descriptor, without the lock. */
+void scoll_pause(struct scoll *scoll, uint64_t until_ns);
+
+/* --- news.c --- */
+
+/* Watch a node, if it is not watched yet. -ENOSPC, -ENOMEM. */
+int news_watch(struct scoll *scoll, scoll_nid_t nid);
+discovery_watch_fn news_changed;
+/* Let go of connections to the dead, and tell the user; releases the lock. */
+void news_tell(struct scoll *scoll);
+void news_fini(struct scoll *scoll);

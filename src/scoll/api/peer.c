@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Peers: where they are, and whether they live. With gossip an instance has two
+ * endpoints, so its address is both: u16 bytes of the first (little-endian),
+ * the first, the second.
+ */
+#include "scoll/api/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sys/clock.h"
+
+#define ADDRESSES_MAX (2 + 2 * TRANSPORT_OFI_ADDRESS_MAX)
+
+scoll_nid_t scoll_self(const scoll_t *scoll)
+{
+	return scoll->options.nid;
+}
+
+/* Both endpoints' addresses in one. */
+static int addresses(struct scoll *scoll, uint8_t *ret_bytes, size_t *ret_size)
+{
+	size_t first = TRANSPORT_OFI_ADDRESS_MAX;
+	size_t second = TRANSPORT_OFI_ADDRESS_MAX;
+	int result =
+		transport_ofi_address(scoll->transport, ret_bytes + 2, &first);
+
+	if (result < 0)
+		return result;
+	result = transport_ofi_address(port_transport(scoll->port),
+				       ret_bytes + 2 + first, &second);
+	if (result < 0)
+		return result;
+	ret_bytes[0] = (uint8_t)first;
+	ret_bytes[1] = (uint8_t)(first >> 8);
+	*ret_size = 2 + first + second;
+	return 0;
+}
+
+int scoll_address(scoll_t *scoll, void *ret_address, size_t *size)
+{
+	uint8_t bytes[ADDRESSES_MAX];
+	size_t needed = 0;
+	int result;
+
+	scoll_lock(scoll);
+	if (scoll->port == NULL)
+		result = transport_ofi_address(scoll->transport, ret_address,
+					       size);
+	else
+		result = addresses(scoll, bytes, &needed);
+	scoll_unlock(scoll);
+	if (result < 0 || needed == 0)
+		return result;
+	if (*size < needed)
+		result = -ENOSPC;
+	else
+		memcpy(ret_address, bytes, needed);
+	*size = needed;
+	return result;
+}
+
+static int addresses_set(struct scoll *scoll, scoll_nid_t nid,
+			 const uint8_t *bytes, size_t size)
+{
+	struct transport_ofi *port = port_transport(scoll->port);
+	size_t first;
+	int result;
+
+	if (size == 0) {
+		transport_ofi_peer_set(port, nid, NULL, 0);
+		return transport_ofi_peer_set(scoll->transport, nid, NULL, 0);
+	}
+	if (size < 2)
+		return -EINVAL;
+	first = bytes[0] | (size_t)bytes[1] << 8;
+	if (first == 0 || first >= size - 2)
+		return -EINVAL;
+	result =
+		transport_ofi_peer_set(scoll->transport, nid, bytes + 2, first);
+	if (result == 0)
+		result = transport_ofi_peer_set(port, nid, bytes + 2 + first,
+						size - 2 - first);
+	return result;
+}
+
+int scoll_peer_address(scoll_t *scoll, scoll_nid_t nid, const void *address,
+		       size_t size)
+{
+	int result;
+
+	scoll_lock(scoll);
+	if (scoll->port != NULL)
+		result = addresses_set(scoll, nid, address, size);
+	else
+		result = transport_ofi_peer_set(scoll->transport, nid, address,
+						size);
+	scoll_unlock_changed(scoll);
+	return result;
+}
+
+int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
+		       const char *service, struct fairlead_error *ret_error)
+{
+	char beside[PORT_SERVICE_MAX];
+	int result;
+
+	scoll_lock(scoll);
+	result = transport_ofi_peer_resolve(scoll->transport, nid, node,
+					    service, ret_error);
+	if (result == 0 && scoll->port != NULL) {
+		result = service != NULL ? port_service(service, beside)
+					 : -EINVAL;
+		if (result < 0)
+			error_set(ret_error, result,
+				  "no service, so none beside it for gossip");
+		else
+			result = transport_ofi_peer_resolve(
+				port_transport(scoll->port), nid, node, beside,
+				ret_error);
+	}
+	scoll_unlock_changed(scoll);
+	return result;
+}
+
+int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
+{
+	int result;
+
+	scoll_lock(scoll);
+	if (scoll->given == NULL) {
+		scoll_unlock(scoll);
+		return -EOPNOTSUPP;
+	}
+	result = news_watch(scoll, nid);
+	if (result == 0) {
+		switch (news) {
+		case SCOLL_ALIVE:
+			result = given_alive(scoll->given, nid);
+			break;
+		case SCOLL_DEAD:
+			result = given_dead(scoll->given, nid);
+			break;
+		case SCOLL_REBOOTED:
+			result = given_rebooted(scoll->given, nid);
+			break;
+		default:
+			result = -EINVAL;
+		}
+	}
+	scoll_unlock_changed(scoll);
+	return result;
+}
+
+/* A core knows one discovery all its life, so it is made anew as well. */
+static int members_set(struct scoll *scoll, const scoll_nid_t *nids, int count)
+{
+	struct discovery_watcher *watcher = scoll->watcher;
+	struct scoll_core *core = scoll->core;
+	struct circle circle;
+	int result = circle_open(scoll->port, nids, count, sys_monotonic_ns(),
+				 &circle);
+
+	if (result < 0)
+		return result;
+	circle = port_circle(scoll->port, circle);
+	result = scoll_core_start(scoll, false);
+	if (result < 0) {
+		circle = port_circle(scoll->port, circle);
+		scoll->options.discovery = scoll->discovery;
+	} else {
+		news_fini(scoll);
+		discovery_watcher_destroy(watcher);
+		scoll_core_destroy(core);
+	}
+	circle_close(&circle);
+	for (int i = 0; result == 0 && i < count; i++)
+		result = news_watch(scoll, nids[i]);
+	return result;
+}
+
+int scoll_gossip_members(scoll_t *scoll, const scoll_nid_t *nids, int count)
+{
+	int result;
+
+	scoll_lock(scoll);
+	if (scoll->port == NULL)
+		result = -EOPNOTSUPP;
+	else if (scoll->is_used)
+		result = -EBUSY;
+	else
+		result = members_set(scoll, nids, count);
+	scoll_unlock_changed(scoll);
+	return result;
+}
+
+int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid)
+{
+	bool is_alive;
+
+	scoll_lock(scoll);
+	is_alive = discovery_is_alive(scoll->discovery, nid);
+	scoll_unlock(scoll);
+	return is_alive ? SCOLL_ALIVE : SCOLL_DEAD;
+}
+
+uint32_t scoll_peer_deaths(scoll_t *scoll, scoll_nid_t nid)
+{
+	uint32_t count;
+
+	scoll_lock(scoll);
+	count = discovery_counter(scoll->discovery, nid);
+	scoll_unlock(scoll);
+	return count;
+}
+
+bool scoll_is_stealthy(scoll_t *scoll)
+{
+	bool is_stealthy;
+
+	scoll_lock(scoll);
+	is_stealthy = discovery_is_stealthy(scoll->discovery);
+	scoll_unlock(scoll);
+	return is_stealthy;
+}
+
+void scoll_peer_notify(scoll_t *scoll,
+		       void (*notify)(void *ctx, scoll_nid_t nid,
+				      enum scoll_liveness news),
+		       void *ctx)
+{
+	scoll_lock(scoll);
+	scoll->notify = notify;
+	scoll->notify_ctx = ctx;
+	scoll_unlock(scoll);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gossip's letters: one buffer each, from a fixed number of them. A roster is
+ * fixed when gossip starts, so another one is another gossip (a circle).
+ */
+#include "scoll/api/port.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "base/cleanup.h"
+
+#define LETTERS_MAX  256 /* under way; what is more is lost, as gossip may be */
+#define LETTER_BYTES (GOSSIP_MESSAGE_SIZE_MAX + SCOLL_SEAL_MAX)
+
+struct letter {
+	struct transfer transfer; /* first */
+	struct letter *next;      /* while free */
+	uint8_t bytes[LETTER_BYTES];
+};
+
+struct port {
+	struct transport_ofi *transport;
+	struct circle circle;
+	struct port_options options;
+	struct letter *letters;
+	struct letter *free;
+	uint64_t refused_count;
+};
+
+static int letter_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
+{
+	struct port *port = ctx;
+	const struct scoll_authenticator *auth = port->options.authenticator;
+	struct transport_seam seam = transport_ofi_seam(port->transport);
+	struct letter *letter = port->free;
+	struct iovec piece;
+	int result;
+
+	if (letter == NULL)
+		return -ENOBUFS;
+	memcpy(letter->bytes, bytes, size);
+	if (auth != NULL) {
+		auth->seal(auth->ctx, nid, bytes, size, letter->bytes + size);
+		size += auth->seal_size;
+	}
+	piece = (struct iovec){ letter->bytes, size };
+	result = seam.ops->send(seam.ctx, nid, &piece, 1, &letter->transfer);
+	if (result == 0)
+		LL_DELETE(port->free, letter);
+	return result;
+}
+
+/* 0: it is from whom it says. */
+static int letter_verify(struct port *port, const uint8_t *bytes, size_t *size)
+{
+	const struct scoll_authenticator *auth = port->options.authenticator;
+	uint64_t from;
+	int result;
+
+	if (auth == NULL)
+		return 0;
+	if (*size <= auth->seal_size)
+		return -EBADMSG;
+	*size -= auth->seal_size;
+	result = gossip_sender(bytes, *size, &from);
+	if (result < 0)
+		return result;
+	return auth->verify(auth->ctx, from, bytes, *size, bytes + *size);
+}
+
+static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
+{
+	struct port *port = ctx;
+
+	if (letter_verify(port, bytes, &size) < 0 ||
+	    gossip_receive(port->circle.gossip, now_ns, bytes, size) < 0)
+		port->refused_count++;
+}
+
+static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
+		 int result, size_t size)
+{
+	struct port *port = ctx;
+	struct letter *letter = (struct letter *)(void *)transfer;
+
+	LL_PREPEND(port->free, letter);
+}
+
+static const struct transport_events events = {
+	.received = received,
+	.done = done,
+};
+
+int circle_open(struct port *port, const scoll_nid_t *nids, int count,
+		uint64_t now_ns, struct circle *ret_circle)
+{
+	static const struct gossip_ops ops = { .send = letter_send };
+	_auto_(roster_destroyp) struct roster *roster = NULL;
+	struct gossip_options options = {
+		.nid = port->options.nid,
+		.boot_nonce = rng_u64(&port->options.rng),
+		.cycle_ns = port->options.cycle_ns,
+		.ops = &ops,
+		.ctx = port,
+		.rng = port->options.rng,
+	};
+	struct gossip *gossip;
+	int result;
+
+	if (count < 1)
+		return -EINVAL;
+	result = roster_create(nids, (size_t)count, &roster);
+	if (result < 0)
+		return result;
+	options.roster = roster;
+	result = gossip_create(&options, now_ns, &gossip);
+	if (result < 0)
+		return result;
+	*ret_circle = (struct circle){ take_ptr(roster), gossip };
+	return 0;
+}
+
+void circle_close(struct circle *circle)
+{
+	gossip_destroy(circle->gossip);
+	roster_destroy(circle->roster);
+}
+
+struct circle port_circle(struct port *port, struct circle circle)
+{
+	struct circle old = port->circle;
+
+	port->circle = circle;
+	return old;
+}
+
+int port_service(const char *service, char ret_text[PORT_SERVICE_MAX])
+{
+	unsigned number;
+	char end;
+	int size;
+
+	if (sscanf(service, "%u%c", &number, &end) == 1 && number > 0 &&
+	    number < 65535)
+		size = snprintf(ret_text, PORT_SERVICE_MAX, "%u", number + 1);
+	else
+		size = snprintf(ret_text, PORT_SERVICE_MAX, "%s-gossip",
+				service);
+	return size < PORT_SERVICE_MAX ? 0 : -EINVAL;
+}
+
+int port_open(const struct port_options *options, uint64_t now_ns,
+	      struct port **ret_port, struct fairlead_error *ret_error)
+{
+	struct port *port = calloc(1, sizeof(*port));
+	int result;
+
+	if (port != NULL)
+		port->letters = calloc(LETTERS_MAX, sizeof(*port->letters));
+	if (port == NULL || port->letters == NULL) {
+		port_close(port);
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	}
+	port->options = *options;
+	for (int i = 0; i < LETTERS_MAX; i++)
+		LL_PREPEND(port->free, &port->letters[i]);
+	result = transport_ofi_open(&options->transport, &port->transport,
+				    ret_error);
+	if (result == 0) {
+		transport_ofi_listen(port->transport, &events, port);
+		result = circle_open(port, &options->nid, 1, now_ns,
+				     &port->circle);
+		if (result < 0)
+			error_set(ret_error, result, "cannot gossip: %s",
+				  strerror(-result));
+	}
+	if (result < 0) {
+		port_close(port);
+		return result;
+	}
+	*ret_port = port;
+	return 0;
+}
+
+void port_close(struct port *port)
+{
+	if (port == NULL)
+		return;
+	transport_ofi_close(port->transport);
+	circle_close(&port->circle);
+	free(port->letters);
+	free(port);
+}
+
+void port_leave(struct port *port, uint64_t now_ns)
+{
+	gossip_leave(port->circle.gossip, now_ns);
+}
+
+struct discovery *port_discovery(struct port *port)
+{
+	return gossip_discovery(port->circle.gossip);
+}
+
+struct transport_ofi *port_transport(struct port *port)
+{
+	return port->transport;
+}
+
+void port_run(struct port *port, uint64_t now_ns)
+{
+	transport_ofi_progress(port->transport, now_ns);
+	if (gossip_deadline_ns(port->circle.gossip) <= now_ns)
+		gossip_run(port->circle.gossip, now_ns);
+}
+
+uint64_t port_due_ns(struct port *port)
+{
+	uint64_t transport_ns = transport_ofi_deadline_ns(port->transport);
+	uint64_t gossip_ns = gossip_deadline_ns(port->circle.gossip);
+
+	return transport_ns < gossip_ns ? transport_ns : gossip_ns;
+}
+
+uint64_t port_refused_count(const struct port *port)
+{
+	return port->refused_count;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The endpoint of gossip: one of its own, so that bulk data cannot starve the
+ * signs of life. Messages are sealed as all others, with the seal behind them.
+ * Nothing is allocated for a message.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "scoll/member/gossip.h"
+#include "scoll/transport/ofi/ofi.h"
+
+struct port;
+
+struct port_options {
+	struct transport_ofi_options transport;
+	scoll_nid_t nid;
+	uint64_t cycle_ns;
+	const struct scoll_authenticator *authenticator; /* NULL: none */
+	struct rng_seam rng;
+};
+
+/* With a roster of this node alone. */
+int port_open(const struct port_options *options, uint64_t now_ns,
+	      struct port **ret_port, struct fairlead_error *ret_error);
+void port_close(struct port *port);
+/* Those who gossip with each other, and our part in it. */
+struct circle {
+	struct roster *roster;
+	struct gossip *gossip;
+};
+
+/* -EINVAL: this node is not among them; -EEXIST; -ENOSPC; -ENOMEM. */
+int circle_open(struct port *port, const scoll_nid_t *nids, int count,
+		uint64_t now_ns, struct circle *ret_circle);
+void circle_close(struct circle *circle);
+/* Put it in the place of the one that there is, which is handed out. */
+struct circle port_circle(struct port *port, struct circle circle);
+/* The service beside the one of the collectives: what is sent to it. */
+#define PORT_SERVICE_MAX 128
+int port_service(const char *service, char ret_text[PORT_SERVICE_MAX]);
+/* Say goodbye. */
+void port_leave(struct port *port, uint64_t now_ns);
+struct discovery *port_discovery(struct port *port);
+struct transport_ofi *port_transport(struct port *port);
+void port_run(struct port *port, uint64_t now_ns);
+uint64_t port_due_ns(struct port *port);
+/* Messages that were refused. */
+uint64_t port_refused_count(const struct port *port);

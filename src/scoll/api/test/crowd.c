@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Its service, and how people meet. */
+#include "scoll/api/test/crowd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LIMIT_S 60
+
+/* Runs in processes without a test, too. */
+static void must(bool is_true, const char *what)
+{
+	if (is_true)
+		return;
+	fprintf(stderr, "crowd: %s\n", what);
+	abort();
+}
+
+scoll_nid_t crowd_nid(int i)
+{
+	return (scoll_nid_t)2 << 48 | (0x0a000001u + (unsigned)i);
+}
+
+uint64_t crowd_sum(const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		sum += (uint64_t)at[i] * (i % 251 + 1);
+	return sum;
+}
+
+/* --- the service --- */
+
+static struct work *work_create(struct person *person, scoll_request_t *request)
+{
+	struct work *work = calloc(1, sizeof(*work));
+
+	must(work != NULL, "memory");
+	work->person = person;
+	work->request = request;
+	return work;
+}
+
+static void work_destroy(struct work *work)
+{
+	free(work->replies);
+	free(work->bulk);
+	free(work);
+}
+
+void crowd_buffers_post(scoll_request_t *request, struct work *work)
+{
+	int count = scoll_request_nchildren(request);
+
+	work->replies = calloc((size_t)count + 1, sizeof(*work->replies));
+	must(work->replies != NULL, "memory");
+	for (int i = 0; i < count; i++)
+		must(scoll_reply_buffer_post(i, &work->replies[i],
+					     sizeof(work->replies[i]), request,
+					     work) == 0,
+		     "scoll_reply_buffer_post");
+}
+
+static int pre_request(scoll_request_t *request)
+{
+	struct person *person = scoll_request_service(request);
+	struct work *work;
+
+	if (person->pre_result < 0)
+		return person->pre_result;
+	work = work_create(person, request);
+	request->srq_private = work;
+	crowd_buffers_post(request, work);
+	if (request->srq_bulk_len > 0) {
+		size_t half = request->srq_bulk_len / 2;
+
+		work->bulk = malloc(request->srq_bulk_len + 100);
+		must(work->bulk != NULL, "memory");
+		work->iov[0] = (struct iovec){ work->bulk, half };
+		work->iov[1] = (struct iovec){ work->bulk + half + 100,
+					       request->srq_bulk_len - half };
+		request->srq_bulk_iovs = work->iov;
+		request->srq_bulk_niov = 2;
+	}
+	return 0;
+}
+
+static uint64_t bulk_sum(const scoll_request_t *request)
+{
+	uint64_t sum = 0;
+	size_t at = 0;
+
+	for (int i = 0; i < request->srq_bulk_niov; i++) {
+		const uint8_t *bytes = request->srq_bulk_iovs[i].iov_base;
+
+		for (size_t j = 0; j < request->srq_bulk_iovs[i].iov_len; j++)
+			sum += (uint64_t)bytes[j] * (at++ % 251 + 1);
+	}
+	return sum;
+}
+
+static int incoming_request(scoll_request_t *request,
+			    const scoll_target_t *target)
+{
+	struct person *person = scoll_request_service(request);
+	struct work *work = request->srq_private;
+
+	person->request_count++;
+	person->last = request;
+	if (person->request_result < 0)
+		return person->request_result;
+	must(target->nid == person->nid, "somebody else's target");
+	work->tally.node_count++;
+	work->tally.entity_count += (uint64_t)target->count;
+	work->tally.nid_sum += target->nid & 0xffffffff;
+	work->tally.payload_sum +=
+		crowd_sum(request->srq_buf, (size_t)request->srq_len);
+	if (request->srq_bulk_len > 0 && request->srq_bulk_status == 0)
+		work->tally.bulk_sum += bulk_sum(request);
+	/* It is the service's to change. */
+	if (request->srq_len > 0)
+		memset(request->srq_buf, 0, (size_t)request->srq_len);
+	return 0;
+}
+
+static void incoming_reply(scoll_reply_t *reply)
+{
+	struct work *work = reply->srp_private != NULL
+				    ? reply->srp_private
+				    : reply->srp_request->srq_private;
+	const struct tally *tally = reply->srp_buf;
+
+	if (reply->srp_status < 0) {
+		work->error_count++;
+		work->last_status = reply->srp_status;
+		work->last_type = reply->srp_error_type;
+		return;
+	}
+	must(reply->srp_len == sizeof(*tally), "size of a reply");
+	work->tally.node_count += tally->node_count;
+	work->tally.entity_count += tally->entity_count;
+	work->tally.nid_sum += tally->nid_sum;
+	work->tally.payload_sum += tally->payload_sum;
+	work->tally.bulk_sum += tally->bulk_sum;
+}
+
+static void outcome_fill(scoll_request_t *request, struct work *work)
+{
+	struct outcome *outcome = work->outcome;
+	uint64_t cursor = 0;
+
+	outcome->status = scoll_request_status(request);
+	outcome->tally = work->tally;
+	outcome->error_count = work->error_count;
+	outcome->last_status = work->last_status;
+	outcome->last_type = work->last_type;
+	while (outcome->failure_count < CROWD_MAX &&
+	       scoll_request_failure_next(
+		       request, &cursor,
+		       &outcome->failures[outcome->failure_count]) == 1)
+		outcome->failure_count++;
+	scoll_request_times(request, &outcome->times);
+	outcome->is_done = true;
+}
+
+static void post_reply(scoll_request_t *request)
+{
+	struct work *work = request->srq_private;
+
+	if (scoll_request_is_root(request)) {
+		outcome_fill(request, work);
+		work_destroy(work);
+		return;
+	}
+	if (!work->person->is_mute)
+		scoll_reply(request, &work->tally, sizeof(work->tally));
+}
+
+static void reply_out(scoll_request_t *request)
+{
+	struct work *work = request->srq_private;
+
+	work->person->out_count++;
+	work_destroy(work);
+}
+
+const struct scoll_service_ops crowd_service = {
+	.size = sizeof(crowd_service),
+	.pre_request = pre_request,
+	.incoming_request = incoming_request,
+	.incoming_reply = incoming_reply,
+	.post_reply = post_reply,
+	.reply_out = reply_out,
+};
+
+/* --- people --- */
+
+void person_open(struct person *person, int i, const char *provider,
+		 const char *host, const char *service,
+		 enum scoll_discovery discovery)
+{
+	static const uint8_t key[32] = "thirty-two bytes known to all..";
+	struct scoll_params params = {
+		.size = sizeof(params),
+		.nid = crowd_nid(i),
+		.provider = provider,
+		.node = host,
+		.service = service,
+		.tree = CROWD_TREE,
+		.discovery = discovery,
+		.gossip_cycle = 100000000,
+	};
+	struct fairlead_error error = { 0 };
+	int result;
+
+	memset(person, 0, sizeof(*person));
+	person->nid = crowd_nid(i);
+	must(scoll_key_authenticator_create(person->nid, key, &person->auth) ==
+		     0,
+	     "scoll_key_authenticator_create");
+	params.authenticator = person->auth;
+	result = scoll_init(&params, &person->scoll, &error);
+	if (result < 0)
+		fprintf(stderr, "%s\n", error.text);
+	must(result == 0, "scoll_init");
+	if (discovery == SCOLL_DISCOVERY_GIVEN)
+		must(scoll_service_register(person->scoll, CROWD_SERVICE,
+					    &crowd_service, person) == 0,
+		     "scoll_service_register");
+}
+
+void person_close(struct person *person)
+{
+	scoll_fini(person->scoll);
+	scoll_key_authenticator_destroy(person->auth);
+	person->scoll = NULL;
+}
+
+void crowd_meet(struct person *people, int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint8_t address[600];
+		size_t size = sizeof(address);
+
+		must(scoll_address(people[i].scoll, address, &size) == 0,
+		     "scoll_address");
+		for (int j = 0; j < count; j++)
+			must(scoll_peer_address(people[j].scoll, people[i].nid,
+						address, size) == 0,
+			     "scoll_peer_address");
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void crowd_until(struct person *people, int count, const bool *is_done)
+{
+	uint64_t limit_ns = now_ns() + UINT64_C(1000000000) * LIMIT_S;
+
+	while (!*is_done && now_ns() < limit_ns) {
+		struct pollfd fds[CROWD_MAX];
+		scoll_duration_t wait = 1000000000;
+
+		for (int i = 0; i < count; i++) {
+			scoll_duration_t timeout =
+				scoll_timeout(people[i].scoll);
+
+			fds[i] = (struct pollfd){ .fd = scoll_fd(
+							  people[i].scoll),
+						  .events = POLLIN };
+			if (timeout >= 0 && timeout < wait)
+				wait = timeout;
+		}
+		poll(fds, (nfds_t)count, (int)((wait + 999999) / 1000000));
+		for (int i = 0; i < count && !*is_done; i++)
+			must(scoll_progress(people[i].scoll) >= 0,
+			     "scoll_progress");
+	}
+	must(*is_done, "it does not end");
+}
+
+struct creation {
+	bool is_done;
+	int status;
+	scoll_group_t *group;
+};
+
+static void created(int status, scoll_group_t *group, const void *private)
+{
+	struct creation *creation = (struct creation *)private;
+
+	creation->status = status;
+	creation->group = group;
+	creation->is_done = true;
+}
+
+scoll_group_t *crowd_group(struct person *people, int count, int creator,
+			   bool populate_now)
+{
+	static const scoll_tag_t tags[] = { { "first" }, { "second" } };
+	struct creation creation = { .is_done = false };
+	scoll_target_t targets[CROWD_MAX];
+
+	for (int i = 0; i < count; i++)
+		targets[i] =
+			(scoll_target_t){ crowd_nid(i), tags, i == 1 ? 2 : 1 };
+	must(scoll_group_create(people[creator].scoll, CROWD_SERVICE, "crowd",
+				targets, count, SCOLL_TREE_DEFAULT,
+				populate_now, created, &creation) == 0,
+	     "scoll_group_create");
+	must(populate_now || creation.is_done, "a delayed group waits");
+	crowd_until(people, count, &creation.is_done);
+	if (creation.status < 0)
+		fprintf(stderr, "group: %s\n", strerror(-creation.status));
+	must(creation.status == 0, "status of the group");
+	return creation.group;
+}
+
+scoll_request_t *crowd_request(struct person *person, scoll_group_t *group,
+			       const void *buf, int len, uint8_t *bulk,
+			       size_t bulk_len, unsigned flags,
+			       struct outcome *outcome)
+{
+	struct work *work = work_create(person, NULL);
+	scoll_request_t *request;
+
+	memset(outcome, 0, sizeof(*outcome));
+	work->outcome = outcome;
+	work->iov[0] = (struct iovec){ bulk, bulk_len };
+	request =
+		scoll_bcast_new(group, buf, len, work->iov,
+				bulk_len > 0 ? 1 : 0, flags, 1000000000, work);
+	if (request == NULL) {
+		work_destroy(work);
+		return NULL;
+	}
+	work->request = request;
+	crowd_buffers_post(request, work);
+	return request;
+}
+
+int crowd_send(struct person *person, scoll_group_t *group, const void *buf,
+	       int len, uint8_t *bulk, size_t bulk_len, unsigned flags,
+	       struct outcome *outcome)
+{
+	scoll_request_t *request = crowd_request(person, group, buf, len, bulk,
+						 bulk_len, flags, outcome);
+	struct work *work;
+	int result;
+
+	if (request == NULL)
+		return -errno;
+	work = request->srq_private;
+	result = scoll_bcast_send(request);
+	if (result < 0) {
+		scoll_request_free(request);
+		work_destroy(work);
+	}
+	return result;
+}
