@@ -11,12 +11,29 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "manager/wire/nid.h"
 
 void config_plan_fini(struct config_plan *plan)
 {
 	hostlist_destroy(plan->nodes);
 	drivers_drop(&plan->drivers);
 	plan->nodes = NULL;
+}
+
+/* Names that differ and stand for one member of a collective. */
+static void nids_check(const struct hostlist *list,
+		       struct fairlead_error *error)
+{
+	size_t other;
+	int index = nid_duplicate(list, &other);
+
+	if (index >= 0)
+		error_add(error, -EINVAL,
+			  "nodes: '%s' and '%s' have the same NID: one of them "
+			  "needs another name",
+			  list->names[other], list->names[index]);
+	else if (index != -ENOENT)
+		error_add(error, index, "nodes: out of memory");
 }
 
 static void nodes_plan(const struct core_config *config,
@@ -35,6 +52,8 @@ static void nodes_plan(const struct core_config *config,
 	if (duplicate >= 0)
 		error_add(error, -EINVAL, "nodes: '%s' stands twice",
 			  plan->nodes->names[duplicate]);
+	else
+		nids_check(plan->nodes, error);
 }
 
 int config_plan(const struct core *core, const struct core_config *config,

@@ -60,6 +60,10 @@ static void all_errors_come_at_once(void **state)
 	assert_contains(text, "events");
 	assert_contains(text, "twice");
 	assert_contains(text, "line 1: no setting 'colour'");
+	f->config.nodes = "n0,n8c8e25ac98a2,n1,n90e2d49a107a";
+	assert_int_equal(configure(f, text), -EINVAL);
+	assert_contains(text, "nodes: 'n8c8e25ac98a2' and 'n90e2d49a107a' have "
+			      "the same NID");
 	f->config.nodes = "n[0-";
 	assert_int_equal(configure(f, text), -EINVAL);
 	assert_contains(text, "nodes: ");
