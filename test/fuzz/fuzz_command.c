@@ -74,6 +74,9 @@ static void body_check(const struct command *command)
 	case COMMAND_DRAIN:
 		BODY_CHECK(drain, true, nothing);
 		break;
+	case COMMAND_LEASE:
+		BODY_CHECK(lease, false, lease_body_fini);
+		break;
 	}
 }
 

@@ -39,7 +39,8 @@ import sys
 import time
 
 CHALLENGE, REGISTER, COMMAND, CONFIRM, PING, PONG, REFUSE = range(1, 8)
-OPS = ["own", "hello", "apply", "revoke", "query", "clean", "ack", "drain"]
+OPS = ["own", "hello", "apply", "revoke", "query", "clean", "ack", "drain",
+       "lease"]
 WAIT_S = 40  # longer than the daemons' own patience
 
 
@@ -222,7 +223,7 @@ class Node:
         nonce = self.challenge()
         nonce = bytes.fromhex(self.settings.get("nonce", nonce.hex()))
         message = struct.pack("<H", 1) + blob(self.name) + self.incarnation
-        message += nonce + os.urandom(32) + blob("wire.py")
+        message += nonce + os.urandom(32) + blob("wire.py") + blob(b"")
         message += blob(bytes.fromhex(self.settings.get("proof", "")))
         message += u32(0) * 3
         frame = self.tagged(b"fairlead register", message)

@@ -93,6 +93,8 @@ static const struct layout_field registration_fields[] = {
 	LAYOUT_BYTES(struct registration, manager_nonce),
 	LAYOUT_BYTES(struct registration, node_nonce),
 	LAYOUT_PROSE(struct registration, software),
+	LAYOUT_BLOB(struct registration, address, address_size,
+		    COLLECTIVE_ADDRESS_MAX),
 	LAYOUT_BLOB(struct registration, proof, proof_size,
 		    COMMAND_HEADER_SIZE),
 	INVENTORY_FIELDS,
@@ -193,6 +195,15 @@ static const struct layout_field drain_fields[] = {
 
 static const struct layout drain_layout =
 	LAYOUT(struct drain_body, drain_fields);
+
+static const struct layout_field lease_fields[] = {
+	LAYOUT_STRING(struct lease_body, nodes, NODES_TEXT_MAX),
+	LAYOUT_NUMBER(struct lease_body, lease_s, 1, LEASE_S_MAX),
+	LAYOUT_EXTENSION
+};
+
+static const struct layout lease_layout =
+	LAYOUT(struct lease_body, lease_fields);
 
 int challenge_encode(const struct challenge *challenge, struct writer *writer)
 {
@@ -462,3 +473,5 @@ DEFINE_BODY(clean)
 DEFINE_BODY_FINI(clean)
 DEFINE_BODY(ack)
 DEFINE_BODY(drain)
+DEFINE_BODY(lease)
+DEFINE_BODY_FINI(lease)

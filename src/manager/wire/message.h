@@ -36,6 +36,7 @@
 #define CLUSTER_ID_SIZE          32
 
 #define SOFTWARE_MAX             64 /* bytes of a software version */
+#define COLLECTIVE_ADDRESS_MAX   64 /* bytes, as the provider has it */
 #define REGISTRATION_GRANTS_MAX  4096
 #define REGISTRATION_OBJECTS_MAX 4096
 #define REGISTRATION_DRIVERS_MAX 16
@@ -45,6 +46,7 @@
 #define CONFIRM_REASON_MAX       4096   /* bytes */
 #define CONFIRM_ANSWER_MAX       786432 /* bytes: 768 KiB of JSON */
 #define DRAIN_REASON_MAX         1023   /* bytes */
+#define LEASE_S_MAX              86400
 /* A request keeps to these two, so that its APPLY fits a frame. */
 #define NODES_TEXT_MAX 327680 /* bytes of a host list: 320 KiB */
 #define RUNS_TEXT_MAX  131072 /* bytes of a run-length list: 128 KiB */
@@ -112,8 +114,10 @@ struct registration {
 	uint8_t manager_nonce[NONCE_SIZE]; /* of the CHALLENGE */
 	uint8_t node_nonce[NONCE_SIZE];    /* HELLO answers it */
 	char software[SOFTWARE_MAX + 1];
-	const uint8_t *proof; /* an epoch proof */
-	size_t proof_size;    /* COMMAND_HEADER_SIZE, or 0: none obeyed yet */
+	const uint8_t *address; /* of its endpoint for collectives */
+	size_t address_size;    /* 0: it has none */
+	const uint8_t *proof;   /* an epoch proof */
+	size_t proof_size;      /* COMMAND_HEADER_SIZE, or 0: none obeyed yet */
 	const struct registration_grant *grants;
 	size_t grant_count;
 	const struct registration_object *objects;
@@ -284,3 +288,15 @@ int drain_body_encode(const struct drain_body *body, uint16_t version,
 		      struct writer *writer);
 int drain_body_decode(const void *bytes, size_t size, uint16_t version,
 		      struct drain_body *ret_body);
+
+/* The manager is there, and its nodes are up for so long once they answer. */
+struct lease_body {
+	const char *nodes;
+	uint32_t lease_s; /* 1..LEASE_S_MAX */
+};
+
+int lease_body_encode(const struct lease_body *body, uint16_t version,
+		      struct writer *writer);
+int lease_body_decode(const void *bytes, size_t size, uint16_t version,
+		      struct lease_body *ret_body);
+void lease_body_fini(struct lease_body *body);

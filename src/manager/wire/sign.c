@@ -25,6 +25,7 @@
 #define KDF_CONTEXT         "fairlead"
 #define KDF_COMMAND         1
 #define KDF_NODES           2
+#define KDF_HOP             3
 
 _Static_assert(COMMAND_SIGNED_SIZE + crypto_sign_BYTES == COMMAND_HEADER_SIZE,
 	       "the signature ends the header");
@@ -97,13 +98,26 @@ void node_key_fini(struct node_key *key)
 	sodium_memzero(key, sizeof(*key));
 }
 
+void hop_key_derive(uint32_t id, const uint8_t seed[KEY_SIZE],
+		    struct hop_key *ret_key)
+{
+	ret_key->id = id;
+	crypto_kdf_derive_from_key(ret_key->bytes, KEY_SIZE, KDF_HOP,
+				   KDF_CONTEXT, seed);
+}
+
+void hop_key_fini(struct hop_key *key)
+{
+	sodium_memzero(key, sizeof(*key));
+}
+
 const char *command_op_name(unsigned int op)
 {
 	static const char *const names[] = {
 		[COMMAND_HELLO] = "HELLO",   [COMMAND_APPLY] = "APPLY",
 		[COMMAND_REVOKE] = "REVOKE", [COMMAND_QUERY] = "QUERY",
 		[COMMAND_CLEAN] = "CLEAN",   [COMMAND_ACK] = "ACK",
-		[COMMAND_DRAIN] = "DRAIN",
+		[COMMAND_DRAIN] = "DRAIN",   [COMMAND_LEASE] = "LEASE",
 	};
 
 	if (op < COMMAND_HELLO || op > COMMAND_OP_MAX)

@@ -4,7 +4,9 @@
  *
  *	seed of a manager key -+-> command key   signs commands (Ed25519)
  *	                       +-> node master --> node key of each node
- *	                                          (MACs, sealed secrets)
+ *	                       |                  (MACs, sealed secrets)
+ *	                       +-> hop key      seals what goes from member to
+ *	                                        member of a collective
  *
  * Downwards, authority is the signature of a command; upwards, the MAC of a
  * registration or confirmation. Tags of several confirmations combine by XOR,
@@ -59,6 +61,12 @@ struct node_key {
 	uint8_t bytes[KEY_SIZE];
 };
 
+/* All members' of collectives: keeps out who is none. */
+struct hop_key {
+	uint32_t id;
+	uint8_t bytes[KEY_SIZE];
+};
+
 void command_key_derive(uint32_t id, const uint8_t seed[KEY_SIZE],
 			struct command_key *ret_key);
 void command_key_fini(struct command_key *key);
@@ -70,6 +78,9 @@ void node_master_fini(struct node_master *master);
 void node_key_derive(const struct node_master *master, const char *name,
 		     struct node_key *ret_key);
 void node_key_fini(struct node_key *key);
+void hop_key_derive(uint32_t id, const uint8_t seed[KEY_SIZE],
+		    struct hop_key *ret_key);
+void hop_key_fini(struct hop_key *key);
 
 /* --- commands --- */
 
@@ -81,9 +92,10 @@ enum command_op {
 	COMMAND_CLEAN,
 	COMMAND_ACK,
 	COMMAND_DRAIN,
+	COMMAND_LEASE,
 };
 
-#define COMMAND_OP_MAX COMMAND_DRAIN
+#define COMMAND_OP_MAX COMMAND_LEASE
 
 /* "APPLY"; "?" for a number that is none. */
 const char *command_op_name(unsigned int op);

@@ -27,7 +27,10 @@
 enum guard_type {
 	/* bytes: a COMMAND of the manager. The reply says what it was. */
 	GUARD_COMMAND = 1,
-	/* version, nonce of the CHALLENGE. Reply: bytes, a REGISTER. */
+	/*
+	 * version, nonce of the CHALLENGE; bytes: the address for collectives,
+	 * or none. Reply: bytes, a REGISTER.
+	 */
 	GUARD_REGISTER,
 	/* Grants above id `number`, in order. Reply: grants, has_more. */
 	GUARD_GRANTS,
@@ -91,6 +94,7 @@ struct guard_reply {
 	bool is_all;                /* CLEAN */
 	bool is_dry_run;            /* CLEAN */
 	bool is_drained;            /* DRAIN */
+	uint32_t lease_s;           /* LEASE */
 	bool has_more;
 	const struct guard_grant *grants; /* that were changed or asked for */
 	size_t grant_count;

@@ -63,6 +63,7 @@ static int epoch_check(struct guard *guard, const struct command *command,
 	if (result < 0)
 		return refuse(reply, result, "cannot write the journal");
 	guard->drain_sequence = 0;
+	guard->lease_sequence = 0;
 	return 0;
 }
 
@@ -362,6 +363,28 @@ static int obey_drain(struct guard *guard, const struct command *command,
 	return 0;
 }
 
+/* What is asked again because its answer was lost is answered again. */
+static int obey_lease(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct lease_body body;
+	int result = lease_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result >= 0 && command->sequence < guard->lease_sequence)
+		result = refuse(reply, -ESTALE, "a later one was obeyed");
+	if (result >= 0) {
+		guard->lease_sequence = command->sequence;
+		reply->head.lease_s = body.lease_s;
+		result = 0;
+	}
+	lease_body_fini(&body);
+	return result;
+}
+
 /* --- answers --- */
 
 static int answer(const struct guard *guard, const struct command *command,
@@ -425,7 +448,7 @@ static int op_obey(struct guard *guard, const struct command *command,
 		[COMMAND_HELLO] = obey_hello,   [COMMAND_APPLY] = obey_apply,
 		[COMMAND_REVOKE] = obey_revoke, [COMMAND_QUERY] = obey_query,
 		[COMMAND_CLEAN] = obey_clean,   [COMMAND_ACK] = obey_ack,
-		[COMMAND_DRAIN] = obey_drain,
+		[COMMAND_DRAIN] = obey_drain,   [COMMAND_LEASE] = obey_lease,
 	};
 
 	if (command->apply_floor > guard->floor)
@@ -453,6 +476,9 @@ int command_obey(struct guard *guard, const struct guard_request *request,
 	case COMMAND_APPLY:
 	case COMMAND_REVOKE:
 		reply_grant(guard, command.grant_id, reply);
+		written = answer(guard, &command, result, NULL, 0, reply);
+		break;
+	case COMMAND_LEASE:
 		written = answer(guard, &command, result, NULL, 0, reply);
 		break;
 	case COMMAND_QUERY:

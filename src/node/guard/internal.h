@@ -19,6 +19,7 @@ struct guard {
 	bool has_hello;            /* the last REGISTER has its HELLO */
 	uint64_t hello_life, hello_sequence;
 	uint64_t drain_sequence; /* of the last DRAIN, in this epoch */
+	uint64_t lease_sequence; /* of the last LEASE, in this epoch */
 	struct command pending[GUARD_PENDING_MAX];
 	size_t pending_next;
 };

@@ -141,6 +141,8 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	memcpy(registration->node_nonce, guard->nonce, NONCE_SIZE);
 	snprintf(registration->software, sizeof(registration->software), "%.*s",
 		 SOFTWARE_MAX, guard->config.software);
+	registration->address = request->bytes;
+	registration->address_size = request->size;
 	registration->proof = guard->ledger.header;
 	registration->proof_size =
 		guard->ledger.has_epoch ? COMMAND_HEADER_SIZE : 0;

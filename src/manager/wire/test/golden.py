@@ -142,6 +142,7 @@ def blake(message, key=b""):
 
 COMMAND_SEED = subkey(SEED, 1)
 MASTER = subkey(SEED, 2)
+HOP_KEY = subkey(SEED, 3)
 NODE_KEY = blake(NODE, MASTER)
 
 
@@ -183,8 +184,9 @@ def tagged(domain, message):
 
 
 def register(version, is_empty):
-    grants, objects, drivers, proof = [], [], [], b""
+    grants, objects, drivers, proof, address = [], [], [], b"", b""
     if not is_empty:
+        address = bytes(range(0x80, 0x90))
         proof = COUNTING.ljust(148, b"\0")
         grants = [u64(42) + u8(2) + blob("slingshot") + ids(1024),
                   u64(43) + u8(3) + blob("none") + ids()]
@@ -194,7 +196,7 @@ def register(version, is_empty):
                    blob("slingshot") + u8(0) + blob("no library")]
     message = u16(version) + blob(NODE) + bytes(range(0x40, 0x50))
     message += COUNTING + bytes(range(0x60, 0x80)) + blob("0.1.0")
-    message += blob(proof)
+    message += blob(address) + blob(proof)
     for part in grants, objects, drivers:
         message += u32(len(part)) + b"".join(part)
     return tagged(b"fairlead register", message + later(version))
@@ -224,6 +226,7 @@ BODIES = {
     "clean": blob("n3") + u8(1) + u8(0),
     "ack": blob(NODE) + u64(0x0102030405060708),
     "drain": blob(NODE) + u8(1) + blob("service 5 on cxi0 is busy"),
+    "lease": blob("n[0-3]") + u32(30),
 }
 
 
@@ -280,6 +283,7 @@ def header():
     public = sign(COMMAND_SEED, b"")[0]
     sealed = seal(b"capability", [NODE, b"n4"])
     for name, data in (("public", public), ("node_key", NODE_KEY),
+                       ("hop_key", HOP_KEY),
                        ("seal", sealed)):
         yield f"\nstatic const char golden_{name}[] =\n{literal(data)};"
 

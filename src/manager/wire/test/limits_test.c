@@ -46,6 +46,7 @@ static void largest_registration_fits_a_frame(void **state)
 		calloc(REGISTRATION_OBJECTS_MAX + 1, sizeof(*objects));
 	struct registration_driver drivers[REGISTRATION_DRIVERS_MAX] = { 0 };
 	static const uint8_t proof[COMMAND_HEADER_SIZE];
+	static const uint8_t address[COLLECTIVE_ADDRESS_MAX + 1];
 	struct registration sent, got;
 	struct writer writer = { 0 }, inventory = { 0 };
 	struct sample_keys keys;
@@ -71,6 +72,8 @@ static void largest_registration_fits_a_frame(void **state)
 		memset(drivers[i].name, 'd', FAIRLEAD_DRIVER_NAME_MAX);
 		memset(drivers[i].detail, 'x', DRIVER_DETAIL_MAX);
 	}
+	sent.address = address;
+	sent.address_size = COLLECTIVE_ADDRESS_MAX;
 	sent.proof = proof;
 	sent.proof_size = sizeof(proof);
 	sent.grants = grants;
@@ -95,6 +98,7 @@ static void largest_registration_fits_a_frame(void **state)
 	assert_int_equal(got.object_count, REGISTRATION_OBJECTS_MAX);
 	registration_fini(&got);
 	writer_fini(&inventory);
+	writer.size = 1;
 	sent.grant_count++;
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer),
 			 -EMSGSIZE);
@@ -102,6 +106,12 @@ static void largest_registration_fits_a_frame(void **state)
 	sent.object_count++;
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer),
 			 -EMSGSIZE);
+	sent.object_count--;
+	sent.address_size++;
+	assert_int_equal(registration_encode(&sent, &keys.node, &writer),
+			 -EMSGSIZE);
+	sent.address_size--;
+	assert_int_equal(registration_encode(&sent, &keys.node, &writer), 0);
 	writer_fini(&writer);
 }
 
@@ -254,7 +264,7 @@ static void tag_write(struct writer *writer, const char *domain)
 	write_bytes(writer, tag, sizeof(tag));
 }
 
-/* A registration that has `rest` behind its software version. */
+/* A registration that has `rest` behind its address, which is empty. */
 static void registration_write(const struct writer *rest, struct writer *writer)
 {
 	struct registration registration;
@@ -329,7 +339,7 @@ static void list_over_its_maximum_is_refused(void **state)
 	}
 }
 
-/* It takes one allocation for the struct and one for the proof, no third. */
+/* One allocation each for the struct, the address and the proof; no fourth. */
 static void list_that_lies_is_refused_before_memory_is_taken(void **state)
 {
 	static const uint32_t counts[] = { 1, REGISTRATION_GRANTS_MAX,
@@ -344,10 +354,10 @@ static void list_that_lies_is_refused_before_memory_is_taken(void **state)
 		write_u32(&rest, counts[i]);
 		write_u64(&rest, 0);
 		registration_write(&rest, &writer);
-		assert_true(sim_heap_fails(2, &result, open_register, &writer));
+		assert_true(sim_heap_fails(3, &result, open_register, &writer));
 		assert_int_equal(result, -ENOMEM);
 		assert_false(
-			sim_heap_fails(3, &result, open_register, &writer));
+			sim_heap_fails(4, &result, open_register, &writer));
 		assert_int_equal(result, -EBADMSG);
 		writer_fini(&rest);
 		writer_fini(&writer);

@@ -134,6 +134,8 @@ static void registration_comes_back_as_it_was(void **state)
 			    INCARNATION_SIZE);
 	assert_memory_equal(got.node_nonce, sent.node_nonce, NONCE_SIZE);
 	assert_string_equal(got.software, sent.software);
+	assert_int_equal(got.address_size, sent.address_size);
+	assert_memory_equal(got.address, sent.address, sent.address_size);
 	assert_int_equal(got.proof_size, sent.proof_size);
 	assert_memory_equal(got.proof, sent.proof, sent.proof_size);
 	assert_int_equal(got.grant_count, sent.grant_count);
@@ -316,6 +318,7 @@ static void small_bodies_come_back_as_they_were(void **state)
 	struct query_body query;
 	struct clean_body clean;
 	struct drain_body drain;
+	struct lease_body lease;
 	struct ack_body ack;
 
 	assert_int_equal(hello_body_encode(&sample_hello, VERSION, &writer), 0);
@@ -357,6 +360,14 @@ static void small_bodies_come_back_as_they_were(void **state)
 	assert_string_equal(drain.node, sample_drain.node);
 	assert_true(drain.is_drained);
 	assert_string_equal(drain.reason, sample_drain.reason);
+	writer.size = 0;
+	assert_int_equal(lease_body_encode(&sample_lease, VERSION, &writer), 0);
+	assert_int_equal(lease_body_decode(writer.data, writer.size, VERSION,
+					   &lease),
+			 0);
+	assert_string_equal(lease.nodes, sample_lease.nodes);
+	assert_int_equal(lease.lease_s, sample_lease.lease_s);
+	lease_body_fini(&lease);
 	writer_fini(&writer);
 }
 

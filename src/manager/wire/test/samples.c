@@ -10,7 +10,7 @@
 const char *const sample_names[SAMPLE_COUNT] = {
 	"challenge",   "refuse", "register", "register_empty", "confirm",
 	"confirm_own", "hello",  "apply",    "revoke",         "query",
-	"clean",       "ack",    "drain",
+	"clean",       "ack",    "drain",    "lease",
 };
 
 /* 0, 1, 2, ...: the nonce of the sample challenge. */
@@ -83,6 +83,11 @@ const struct drain_body sample_drain = {
 	.reason = "service 5 on cxi0 is busy",
 };
 
+const struct lease_body sample_lease = {
+	.nodes = "n[0-3]",
+	.lease_s = 30,
+};
+
 void sample_fill(void *bytes, size_t size, uint8_t first)
 {
 	for (size_t i = 0; i < size; i++)
@@ -133,9 +138,15 @@ void sample_registration(uint16_t version, struct registration *ret)
 		{ .name = "none", .is_usable = true },
 		{ .name = "slingshot", .detail = "no library" },
 	};
+	static const uint8_t address[] = {
+		0x80, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87,
+		0x88, 0x89, 0x8a, 0x8b, 0x8c, 0x8d, 0x8e, 0x8f,
+	};
 	static const uint8_t proof[COMMAND_HEADER_SIZE] = { COUNTING };
 
 	sample_registration_empty(version, ret);
+	ret->address = address;
+	ret->address_size = sizeof(address);
 	ret->proof = proof;
 	ret->proof_size = sizeof(proof);
 	ret->grants = grants;
@@ -243,6 +254,8 @@ int sample_encode(enum sample sample, uint16_t version, struct writer *writer)
 		return ack_body_encode(&sample_ack, version, writer);
 	case SAMPLE_DRAIN:
 		return drain_body_encode(&sample_drain, version, writer);
+	case SAMPLE_LEASE:
+		return lease_body_encode(&sample_lease, version, writer);
 	case SAMPLE_COUNT:
 		break;
 	}
@@ -314,6 +327,8 @@ int sample_open(enum sample sample, uint16_t version, const void *bytes,
 		BODY_OPEN(ack, nothing);
 	case SAMPLE_DRAIN:
 		BODY_OPEN(drain, nothing);
+	case SAMPLE_LEASE:
+		BODY_OPEN(lease, lease_body_fini);
 	case SAMPLE_COUNT:
 		break;
 	}

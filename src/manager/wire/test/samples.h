@@ -32,6 +32,7 @@ enum sample {
 	SAMPLE_CLEAN,
 	SAMPLE_ACK,
 	SAMPLE_DRAIN,
+	SAMPLE_LEASE,
 	SAMPLE_COUNT,
 };
 
@@ -66,3 +67,4 @@ extern const struct query_body sample_query;
 extern const struct clean_body sample_clean;
 extern const struct ack_body sample_ack;
 extern const struct drain_body sample_drain;
+extern const struct lease_body sample_lease;

@@ -49,6 +49,8 @@ static void keys_are_derived_as_the_document_says(void **state)
 	struct sample_keys keys;
 	_auto_(freep) uint8_t *public = NULL;
 	_auto_(freep) uint8_t *node = NULL;
+	_auto_(freep) uint8_t *hop = NULL;
+	struct hop_key hop_key;
 	size_t size;
 
 	sample_keys_init(&keys);
@@ -58,6 +60,11 @@ static void keys_are_derived_as_the_document_says(void **state)
 	node = sample_unhex(golden_node_key, &size);
 	assert_int_equal(size, KEY_SIZE);
 	assert_memory_equal(keys.node.bytes, node, KEY_SIZE);
+	hop = sample_unhex(golden_hop_key, &size);
+	assert_int_equal(size, KEY_SIZE);
+	hop_key_derive(SAMPLE_KEY_ID, keys.seed, &hop_key);
+	assert_memory_equal(hop_key.bytes, hop, KEY_SIZE);
+	assert_int_equal(hop_key.id, SAMPLE_KEY_ID);
 	assert_int_equal(keys.node.id, SAMPLE_KEY_ID);
 	assert_int_equal(keys.public.id, SAMPLE_KEY_ID);
 }
@@ -76,8 +83,12 @@ static void secrets_are_wiped(void **state)
 {
 	static const struct sample_keys wiped;
 	struct sample_keys keys;
+	struct hop_key hop;
 
 	sample_keys_init(&keys);
+	hop_key_derive(SAMPLE_KEY_ID, keys.seed, &hop);
+	hop_key_fini(&hop);
+	assert_true(sodium_is_zero((const uint8_t *)&hop, sizeof(hop)));
 	command_key_fini(&keys.command);
 	node_master_fini(&keys.master);
 	node_key_fini(&keys.node);
@@ -315,7 +326,7 @@ static void signed_nonsense_is_refused(void **state)
 static void ops_have_names(void **state)
 {
 	assert_string_equal(command_op_name(COMMAND_HELLO), "HELLO");
-	assert_string_equal(command_op_name(COMMAND_DRAIN), "DRAIN");
+	assert_string_equal(command_op_name(COMMAND_LEASE), "LEASE");
 	assert_string_equal(command_op_name(0), "?");
 	assert_string_equal(command_op_name(COMMAND_OP_MAX + 1), "?");
 }

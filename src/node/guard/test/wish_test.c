@@ -526,6 +526,98 @@ static void drain_that_comes_late_is_ignored(void **state)
 	assert_int_equal(drain(world, FAKE_NODE, true), 0);
 }
 
+static void lease_body(const char *nodes, uint32_t lease_s,
+		       struct writer *ret_writer)
+{
+	struct lease_body body = { .nodes = nodes, .lease_s = lease_s };
+
+	*ret_writer = (struct writer){ 0 };
+	assert_int_equal(lease_body_encode(&body, 1, ret_writer), 0);
+}
+
+static int lease(struct world *world, const char *nodes)
+{
+	struct writer writer;
+	int result;
+
+	lease_body(nodes, 30, &writer);
+	result = world_command(world, COMMAND_LEASE, 0, &writer);
+	writer_fini(&writer);
+	return result;
+}
+
+static void lease_is_answered_and_its_length_shown(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_int_equal(world->reply.op, COMMAND_LEASE);
+	assert_int_equal(world->reply.lease_s, 30);
+	assert_true(world->has_confirm);
+	assert_int_equal(world->confirm.op, COMMAND_LEASE);
+	assert_int_equal(world->confirm.result, 0);
+	assert_int_equal(world->confirm.answer_size, 0);
+}
+
+/* Whoever plays an old one back cannot make a manager seem alive. */
+static void lease_that_comes_late_is_stale(void **state)
+{
+	struct world *world = *state;
+	struct writer body, first, second;
+
+	lease_body("n[0-9]", 30, &body);
+	world_seal(world, COMMAND_LEASE, 0, &body, &first);
+	world_seal(world, COMMAND_LEASE, 0, &body, &second);
+	assert_int_equal(world_replay(world, second.data, second.size), 0);
+	assert_int_equal(world_replay(world, first.data, first.size), -ESTALE);
+	assert_int_equal(world->reply.lease_s, 0);
+	assert_int_equal(world->confirm.result, -ESTALE);
+	/* The answer to it was lost. */
+	assert_int_equal(world_replay(world, second.data, second.size), 0);
+	assert_int_equal(world->reply.lease_s, 30);
+	/* Another manager counts anew. */
+	world->epoch++;
+	world->sequence = 0;
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	writer_fini(&body);
+	writer_fini(&first);
+	writer_fini(&second);
+}
+
+static void lease_for_other_nodes_is_refused(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(lease(world, "n[2-9]"), -EPERM);
+	assert_int_equal(world->reply.lease_s, 0);
+	assert_int_equal(world->confirm.result, -EPERM);
+}
+
+static void registration_has_the_address_that_the_agent_says(void **state)
+{
+	struct world *world = *state;
+	static const uint8_t address[COLLECTIVE_ADDRESS_MAX + 1] = { 2, 0, 9 };
+	struct guard_request request = {
+		.type = GUARD_REGISTER,
+		.version = 1,
+		.bytes = address,
+		.size = COLLECTIVE_ADDRESS_MAX,
+	};
+	struct registration registration;
+
+	assert_int_equal(world_ask(world, &request), 0);
+	assert_int_equal(registration_open(&world->master, 1, request.nonce,
+					   world->reply.bytes,
+					   world->reply.size, &registration),
+			 0);
+	assert_int_equal(registration.address_size, COLLECTIVE_ADDRESS_MAX);
+	assert_memory_equal(registration.address, address,
+			    COLLECTIVE_ADDRESS_MAX);
+	registration_fini(&registration);
+	request.size++;
+	assert_int_equal(world_ask(world, &request), -EMSGSIZE);
+}
+
 static void acknowledgement_for_another_node_is_refused(void **state)
 {
 	struct world *world = *state;
@@ -594,6 +686,10 @@ int main(void)
 		TEST(query_for_other_nodes_is_refused),
 		TEST(too_many_questions_forget_the_oldest),
 		TEST(drain_that_comes_late_is_ignored),
+		TEST(lease_is_answered_and_its_length_shown),
+		TEST(lease_that_comes_late_is_stale),
+		TEST(lease_for_other_nodes_is_refused),
+		TEST(registration_has_the_address_that_the_agent_says),
 		TEST(acknowledgement_for_another_node_is_refused),
 		TEST(request_is_refused_at_each_length_but_its_own),
 	};
