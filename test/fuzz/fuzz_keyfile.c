@@ -47,6 +47,7 @@ static void node_check(const char *text, size_t size)
 	}
 	fuzz_check(keys.command_count >= 1 && keys.command_count <= KEYS_MAX);
 	fuzz_check(keys.confirm_count >= 1 && keys.confirm_count <= KEYS_MAX);
+	fuzz_check(keys.hop_count >= 1 && keys.hop_count <= KEYS_MAX);
 	fuzz_check(name_is_node(keys.name));
 	fuzz_check(node_keys_format(&keys, &writer) == 0);
 	fuzz_check(node_keys_parse((const char *)writer.data, writer.size,

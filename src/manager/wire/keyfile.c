@@ -242,6 +242,23 @@ size_t manager_keys_masters(const struct manager_keys *keys,
 	return keys->count;
 }
 
+size_t manager_keys_hops(const struct manager_keys *keys,
+			 struct hop_key ret_hops[KEYS_MAX])
+{
+	static const enum key_state order[] = { KEY_ACTIVE, KEY_STAGED,
+						KEY_RETIRING };
+	size_t count = 0;
+
+	for (size_t i = 0; i < KEY_STATE_COUNT; i++) {
+		const struct manager_key *key =
+			manager_keys_find(keys, order[i]);
+
+		if (key != NULL)
+			hop_key_derive(key->id, key->seed, &ret_hops[count++]);
+	}
+	return count;
+}
+
 /* Add what a node needs of one key. */
 static void key_add(const struct manager_key *key, struct node_keys *keys)
 {
@@ -269,5 +286,6 @@ int node_keys_make(const struct manager_keys *keys, const char *name,
 	key_add(manager_keys_find(keys, KEY_ACTIVE), ret_keys);
 	if (staged != NULL)
 		key_add(staged, ret_keys);
+	ret_keys->hop_count = manager_keys_hops(keys, ret_keys->hops);
 	return 0;
 }

@@ -54,6 +54,8 @@ struct node_keys {
 	struct command_public commands[KEYS_MAX]; /* accepted */
 	size_t confirm_count;
 	struct node_key confirms[KEYS_MAX]; /* the first one is used */
+	size_t hop_count;
+	struct hop_key hops[KEYS_MAX]; /* accepted; the first one is used */
 };
 
 /* --- node.key; all that a node needs --- */
@@ -104,8 +106,13 @@ size_t manager_keys_publics(const struct manager_keys *keys,
 size_t manager_keys_masters(const struct manager_keys *keys,
 			    struct node_master ret_masters[KEYS_MAX]);
 
+/* What members seal with, the active one first; returns the count. */
+size_t manager_keys_hops(const struct manager_keys *keys,
+			 struct hop_key ret_hops[KEYS_MAX]);
+
 /*
- * What a node has to have: active, then staged. -EINVAL with a text when name
+ * What a node has to have: active, then staged; of the hop keys the retiring
+ * one, too, since nodes get their files one after the other. -EINVAL with a text when name
  * is not the name of a node.
  */
 int node_keys_make(const struct manager_keys *keys, const char *name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * node.key. Items may come in any order but for the keys: the first `confirm`
- * is the one that is used. Nothing of a file that is wrong anywhere is kept.
+ * and the first `hop` are those that are used. Nothing of a file that is wrong anywhere is kept.
  */
 #include "manager/wire/keyfile.h"
 
@@ -58,6 +58,24 @@ static int confirm_take(struct keylines *lines, struct node_keys *keys,
 	return 0;
 }
 
+static int hop_take(struct keylines *lines, struct node_keys *keys,
+		    struct fairlead_error *error)
+{
+	struct hop_key *key = &keys->hops[keys->hop_count];
+
+	if (keys->hop_count == KEYS_MAX)
+		return keylines_refuse(lines, error, "more than 3 'hop' lines");
+	if (lines->count != 3 || !keylines_id(&lines->words[1], &key->id) ||
+	    !keylines_hex(&lines->words[2], key->bytes))
+		return keylines_refuse(lines, error, "not 'hop ID KEY-HEX32'");
+	for (size_t i = 0; i < keys->hop_count; i++)
+		if (keys->hops[i].id == key->id)
+			return keylines_refuse(lines, error,
+					       "the key id is there twice");
+	keys->hop_count++;
+	return 0;
+}
+
 static int item_take(struct keylines *lines, struct node_keys *keys,
 		     bool *has_cluster, struct fairlead_error *error)
 {
@@ -65,6 +83,8 @@ static int item_take(struct keylines *lines, struct node_keys *keys,
 		return command_take(lines, keys, error);
 	if (keylines_is(lines, "confirm"))
 		return confirm_take(lines, keys, error);
+	if (keylines_is(lines, "hop"))
+		return hop_take(lines, keys, error);
 	if (keylines_is(lines, "cluster")) {
 		if (*has_cluster || lines->count != 2 ||
 		    !keylines_hex(&lines->words[1], keys->cluster))
@@ -99,11 +119,11 @@ static int items_take(struct keylines *lines, struct node_keys *keys,
 	if (result < 0)
 		return result;
 	if (!has_cluster || keys->name[0] == 0 || keys->command_count == 0 ||
-	    keys->confirm_count == 0)
+	    keys->confirm_count == 0 || keys->hop_count == 0)
 		return keylines_refuse(lines, error,
 				       "the file ends without one each of "
-				       "'cluster', 'name', 'command' and "
-				       "'confirm'");
+				       "'cluster', 'name', 'command', "
+				       "'confirm' and 'hop'");
 	return 0;
 }
 
@@ -140,6 +160,12 @@ int node_keys_format(const struct node_keys *keys, struct writer *writer)
 		keylines_write(writer, "confirm");
 		keylines_write_id(writer, keys->confirms[i].id);
 		keylines_write_hex(writer, keys->confirms[i].bytes);
+		keylines_write(writer, "\n");
+	}
+	for (size_t i = 0; i < keys->hop_count; i++) {
+		keylines_write(writer, "hop");
+		keylines_write_id(writer, keys->hops[i].id);
+		keylines_write_hex(writer, keys->hops[i].bytes);
 		keylines_write(writer, "\n");
 	}
 	return writer->result;

@@ -133,7 +133,8 @@ static void node_file_is_read(void **state)
 {
 	static const char text[] =
 		NODE "name n3\nconfirm 8 " HEX_A "\nconfirm 7 " HEX_B
-		     "\ncommand 7 " HEX_C "\n" CLUSTER "command 8 " HEX_A;
+		     "\ncommand 7 " HEX_C "\n" CLUSTER "command 8 " HEX_A
+		     "\nhop 8 " HEX_C "\nhop 7 " HEX_A "\n";
 	struct fairlead_error error;
 	struct node_keys keys;
 
@@ -148,6 +149,11 @@ static void node_file_is_read(void **state)
 	assert_int_equal(keys.confirms[0].id, 8);
 	assert_int_equal(keys.confirms[0].bytes[5], 5);
 	assert_int_equal(keys.confirms[1].id, 7);
+	assert_int_equal(keys.hop_count, 2);
+	assert_int_equal(keys.hops[0].id, 8);
+	assert_int_equal(keys.hops[0].bytes[5], 0xff);
+	assert_int_equal(keys.hops[1].id, 7);
+	assert_int_equal(keys.hops[1].bytes[5], 5);
 }
 
 static void bad_node_files_are_refused_with_the_line(void **state)
@@ -155,14 +161,16 @@ static void bad_node_files_are_refused_with_the_line(void **state)
 #define REST    CLUSTER "name n3\n"
 #define COMMAND "command 1 " HEX_A "\n"
 #define CONFIRM "confirm 1 " HEX_A "\n"
+#define HOP     "hop 1 " HEX_A "\n"
 	static const struct bad_file files[] = {
 		{ "", "line 0: the first item is not 'fairlead-node-key 1'" },
 		{ MANAGER REST COMMAND CONFIRM, "line 1: the first item" },
 		{ "fairlead-node-key 0\n", "line 1: another version" },
-		{ NODE "name n3\n" COMMAND CONFIRM, "line 4: the file ends" },
-		{ NODE CLUSTER COMMAND CONFIRM, "line 4: the file ends" },
-		{ NODE REST CONFIRM, "line 4: the file ends" },
-		{ NODE REST COMMAND, "line 4: the file ends" },
+		{ NODE "name n3\n" COMMAND CONFIRM HOP, "line 5: the file" },
+		{ NODE CLUSTER COMMAND CONFIRM HOP, "line 5: the file ends" },
+		{ NODE REST CONFIRM HOP, "line 5: the file ends" },
+		{ NODE REST COMMAND HOP, "line 5: the file ends" },
+		{ NODE REST COMMAND CONFIRM, "line 5: the file ends" },
 		{ NODE REST "name n4\n", "line 4: not one 'name NAME'" },
 		{ NODE CLUSTER "name n[3]\n", "line 3: not one 'name NAME'" },
 		{ NODE CLUSTER "name\n", "line 3: not one 'name NAME'" },
@@ -179,6 +187,12 @@ static void bad_node_files_are_refused_with_the_line(void **state)
 		{ NODE REST CONFIRM "confirm 2 " HEX_A "\nconfirm 3 " HEX_A
 				    "\nconfirm 4 " HEX_A,
 		  "line 7: more than 3 'confirm'" },
+		{ NODE REST "hop 1 zz\n", "line 4: not 'hop" },
+		{ NODE REST "hop 0 " HEX_A "\n", "line 4: not 'hop" },
+		{ NODE REST HOP HOP, "line 5: the key id is" },
+		{ NODE REST HOP "hop 2 " HEX_A "\nhop 3 " HEX_A
+				"\nhop 4 " HEX_A,
+		  "line 7: more than 3 'hop'" },
 		{ NODE REST "key 1 active " HEX_A, "line 4: unknown item" },
 	};
 
@@ -224,7 +238,7 @@ static void large_file_is_no_key_file(void **state)
 static void cut_files_are_refused(void **state)
 {
 	static const char manager[] = MANAGER CLUSTER ACTIVE;
-	static const char node[] = NODE REST COMMAND CONFIRM;
+	static const char node[] = NODE REST COMMAND CONFIRM HOP;
 
 	for (size_t size = 0; size + 1 < strlen(manager); size++) {
 		_auto_(freep) char *text = malloc(size + 1);
@@ -350,6 +364,7 @@ static void node_file_goes_with_its_manager(void **state)
 {
 	struct node_master masters[KEYS_MAX];
 	struct command_public publics[KEYS_MAX];
+	struct hop_key hops[KEYS_MAX];
 	struct manager_keys keys;
 	struct node_keys node, again;
 	struct command_key command;
@@ -377,6 +392,10 @@ static void node_file_goes_with_its_manager(void **state)
 	assert_int_equal(manager_keys_masters(&keys, masters), 2);
 	node_key_derive(&masters[0], "n3", &confirm);
 	assert_memory_equal(&again.confirms[0], &confirm, sizeof(confirm));
+	assert_int_equal(manager_keys_hops(&keys, hops), 2);
+	assert_int_equal(again.hop_count, 2);
+	assert_int_equal(again.hops[0].id, 1);
+	assert_memory_equal(again.hops, hops, 2 * sizeof(hops[0]));
 	manager_keys_command(&keys, &command);
 	assert_int_equal(command.id, 1);
 	writer_fini(&writer);
@@ -398,6 +417,45 @@ static void node_file_leaves_the_retiring_key_out(void **state)
 	assert_int_equal(node.command_count, 1);
 	assert_int_equal(node.commands[0].id, 2);
 	assert_int_equal(node.confirms[0].id, 2);
+}
+
+static bool has_hop(const struct node_keys *keys, const struct hop_key *key)
+{
+	for (size_t i = 0; i < keys->hop_count; i++)
+		if (memcmp(&keys->hops[i], key, sizeof(*key)) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Files are renewed one by one, so a node with a new file and one with an old
+ * file hear each other in every step of a rotation.
+ */
+static void hop_keys_of_neighbouring_steps_fit(void **state)
+{
+	struct node_keys before, after;
+	struct manager_keys keys;
+	struct sim_rng rng;
+	struct rng_seam seam;
+
+	sim_rng_init(&rng, 12);
+	seam = sim_rng_seam(&rng);
+	keys = created(&rng);
+	assert_int_equal(node_keys_make(&keys, "n3", &before, NULL), 0);
+	for (int step = 0; step < 6; step++) {
+		if (step % 3 == 0)
+			manager_keys_rotate(&keys, &seam, NULL);
+		else if (step % 3 == 1)
+			manager_keys_activate(&keys, NULL);
+		else
+			manager_keys_retire(&keys, NULL);
+		assert_int_equal(node_keys_make(&keys, "n4", &after, NULL), 0);
+		assert_true(has_hop(&after, &before.hops[0]));
+		assert_true(has_hop(&before, &after.hops[0]));
+		before = after;
+	}
+	assert_int_equal(after.hop_count, 1);
+	assert_int_equal(after.hops[0].id, 3);
 }
 
 static void node_file_needs_the_name_of_a_node(void **state)
@@ -446,6 +504,7 @@ int main(void)
 		cmocka_unit_test(key_ids_end),
 		cmocka_unit_test(node_file_goes_with_its_manager),
 		cmocka_unit_test(node_file_leaves_the_retiring_key_out),
+		cmocka_unit_test(hop_keys_of_neighbouring_steps_fit),
 		cmocka_unit_test(node_file_needs_the_name_of_a_node),
 		cmocka_unit_test(secrets_are_wiped),
 	};

@@ -437,6 +437,8 @@ void world_init(struct world *world)
 	world->keys.command_count = 1;
 	node_key_derive(&world->master, FAKE_NODE, &world->keys.confirms[0]);
 	world->keys.confirm_count = 1;
+	hop_key_derive(5, seed, &world->keys.hops[0]);
+	world->keys.hop_count = 1;
 	strcpy(world->keys.name, FAKE_NODE);
 	memset(world->keys.cluster, 9, sizeof(world->keys.cluster));
 	memset(world->incarnation, 3, sizeof(world->incarnation));
