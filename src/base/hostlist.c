@@ -321,6 +321,18 @@ int hostlist_find(const char *text, const char *name)
 	return result < 0 ? result : -ENOENT;
 }
 
+int hostlist_count(const char *text)
+{
+	struct cursor cursor = { .at = text };
+	int result;
+
+	do
+		result = cursor_next(&cursor);
+	while (result > 0);
+	return result < 0 ? result
+			  : (int)(cursor.span.index + cursor.span.count);
+}
+
 /*
  * Make the span in whose brackets both names have their whole number. False
  * when they are equal or differ in more than one number.

@@ -52,6 +52,12 @@ char *hostlist_format(const char *const *names, size_t count);
  */
 int hostlist_find(const char *text, const char *name);
 /*
+ * How many names text form has, without expanding it. -EINVAL or -E2BIG when
+ * it is bad.
+ */
+int hostlist_count(const char *text);
+
+/*
  * The lowest index of a name that stands at a lower index too. -ENOENT when
  * all names differ; -ENOMEM.
  */

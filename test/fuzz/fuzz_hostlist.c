@@ -31,6 +31,7 @@ static void list_check(const struct hostlist *list, const char *text)
 	int duplicate = hostlist_duplicate(list);
 
 	fuzz_check(list->count > 0 && list->count <= HOSTLIST_COUNT_MAX);
+	fuzz_check(hostlist_count(text) == (int)list->count);
 	for (size_t i = 0; i < list->count; i++) {
 		size_t size = strlen(list->names[i]);
 

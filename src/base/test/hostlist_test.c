@@ -38,6 +38,7 @@ static void assert_names(const char *text, const char *expected)
 		strcat(joined, list->names[i]);
 	}
 	assert_string_equal(joined, expected);
+	assert_int_equal(hostlist_count(text), list->count);
 	for (size_t i = 0; i < list->count; i++) {
 		int index = hostlist_find(text, list->names[i]);
 
@@ -61,6 +62,7 @@ static void assert_refused(const char *text, int code, const char *part)
 	assert_int_equal(hostlist_parse(text, &list, NULL), code);
 	/* No such name is before the fault, so the fault is met. */
 	assert_int_equal(hostlist_find(text, "no-such-name"), code);
+	assert_int_equal(hostlist_count(text), code);
 }
 
 /* Names as text (whatever form) come out in this form. */

@@ -12,6 +12,11 @@
 
 #define GATHER_VERSION 1
 
+/* What stands once, for each set, and for each of its ranges. */
+#define GATHER_HEAD_SIZE  (1 + 4 + 1 + 4)
+#define GATHER_SET_SIZE   (4 + MAC_SIZE + 4)
+#define GATHER_RANGE_SIZE (4 + 4)
+
 int gather_init(struct gather *gather, uint32_t place_count)
 {
 	if (place_count == 0 || place_count > GATHER_PLACES_MAX)
@@ -110,6 +115,18 @@ int gather_add(struct gather *gather, uint32_t place, const void *bytes,
 	return 0;
 }
 
+int gather_carry(struct gather *gather, const void *bytes, size_t size)
+{
+	struct confirm confirm;
+	uint8_t tag[MAC_SIZE];
+	int result = confirm_read(bytes, size, &confirm, tag);
+
+	if (result < 0)
+		return result;
+	confirm_fini(&confirm);
+	return carry(gather, bytes, size);
+}
+
 /* --- encoding --- */
 
 static uint32_t range_end(const struct idset *places, uint32_t first)
@@ -163,6 +180,23 @@ int gather_encode(const struct gather *gather, struct writer *writer)
 	write_u32(writer, gather->carried_count);
 	write_bytes(writer, gather->carried.data, gather->carried.size);
 	return writer->result;
+}
+
+size_t gather_encoded_size(const struct gather *gather)
+{
+	size_t size = GATHER_HEAD_SIZE + gather->carried.size;
+
+	for (size_t i = 0; i < gather->set_count; i++)
+		if (idset_count(gather->sets[i].places) > 0)
+			size += GATHER_SET_SIZE +
+				range_count(gather->sets[i].places) *
+					GATHER_RANGE_SIZE;
+	return size;
+}
+
+bool gather_is_empty(const struct gather *gather)
+{
+	return gather_encoded_size(gather) == GATHER_HEAD_SIZE;
 }
 
 /* --- decoding --- */

@@ -51,12 +51,21 @@ void gather_fini(struct gather *gather);
 int gather_add(struct gather *gather, uint32_t place, const void *confirm,
 	       size_t size);
 /*
+ * Add one that is to be carried as it is, whatever it says. -EBADMSG, -ENOMEM
+ * as before.
+ */
+int gather_carry(struct gather *gather, const void *confirm, size_t size);
+/*
  * Add what a child has gathered. -EBADMSG: it is malformed, or of another
  * number of places; -EEXIST: one of its places is here already; -E2BIG: of
  * more than KEYS_MAX keys; -ENOMEM. Nothing has changed then.
  */
 int gather_merge(struct gather *gather, const void *bytes, size_t size);
 int gather_encode(const struct gather *gather, struct writer *writer);
+/* Bytes that it writes; those of two that are merged are no more than both. */
+size_t gather_encoded_size(const struct gather *gather);
+/* Nobody's answer is in it. */
+bool gather_is_empty(const struct gather *gather);
 
 /* Who is at a place, as the manager knows it; what it sets is borrowed. */
 struct gather_node {

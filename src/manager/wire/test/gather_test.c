@@ -268,6 +268,62 @@ static void what_is_no_confirmation_is_refused(void **state)
 	writer_fini(&confirm);
 }
 
+static size_t encoded_size(const struct gather *gather)
+{
+	struct writer writer = { 0 };
+	size_t size;
+
+	assert_int_equal(gather_encode(gather, &writer), 0);
+	size = writer.size;
+	writer_fini(&writer);
+	assert_int_equal(gather_encoded_size(gather), size);
+	return size;
+}
+
+/* Who passes it on knows before what fits in a part. */
+static void size_is_known_and_merging_adds_none(void **state)
+{
+	struct bench *bench = *state;
+	struct gather child;
+	size_t both;
+
+	assert_true(gather_is_empty(&bench->gather));
+	encoded_size(&bench->gather);
+	assert_int_equal(gather_init(&child, PLACES), 0);
+	for (uint32_t i = 0; i < PLACES; i++) {
+		struct gather *gather = i % 3 ? &child : &bench->gather;
+
+		assert_int_equal(
+			add(bench, gather, i, i % 2, i == 7 ? -EIO : 0, ""), 0);
+		assert_false(gather_is_empty(gather));
+		encoded_size(gather);
+	}
+	both = encoded_size(&bench->gather) + encoded_size(&child);
+	assert_int_equal(merge(&bench->gather, &child), 0);
+	assert_in_range(encoded_size(&bench->gather), 1, both);
+	gather_fini(&child);
+}
+
+static void done_can_be_carried_as_it_is(void **state)
+{
+	struct bench *bench = *state;
+	struct writer confirm = confirm_make(bench, 3, 0, 0, "");
+	const uint8_t *carried;
+	size_t cursor = 0, size;
+
+	assert_int_equal(
+		gather_carry(&bench->gather, confirm.data, confirm.size), 0);
+	assert_int_equal(gather_carry(&bench->gather, confirm.data, 7),
+			 -EBADMSG);
+	assert_int_equal(bench->gather.set_count, 0);
+	assert_int_equal(bench->gather.carried_count, 1);
+	assert_true(
+		gather_carried_next(&bench->gather, &cursor, &carried, &size));
+	assert_int_equal(size, confirm.size);
+	assert_memory_equal(carried, confirm.data, size);
+	writer_fini(&confirm);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -282,6 +338,8 @@ int main(void)
 		TEST(places_are_within_the_command),
 		TEST(every_cut_is_refused),
 		TEST(what_is_no_confirmation_is_refused),
+		TEST(size_is_known_and_merging_adds_none),
+		TEST(done_can_be_carried_as_it_is),
 	};
 
 	if (sodium_init() < 0)
