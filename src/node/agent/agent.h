@@ -49,6 +49,8 @@ struct agent;
 #define AGENT_QUICK_MS_MAX     1000
 #define AGENT_PROLOG_MS        30000 /* default timeout */
 #define AGENT_TIMEOUT_MS_MAX   86400000
+#define AGENT_COLLECTIVES_MAX  256     /* that go through this node at once */
+#define AGENT_EARLY_MAX        4194304 /* bytes that wait for their command */
 
 struct agent_ops {
 	/*
@@ -60,6 +62,12 @@ struct agent_ops {
 		    struct fairlead_error *ret_error);
 	/* Send a request to the guard; it is copied. -ENOBUFS, -EPIPE. */
 	int (*ask)(void *ctx, const void *request, size_t size);
+	/*
+	 * A part of the answer to a collective, which is copied. is_last: the
+	 * collective is over. NULL: there are none.
+	 */
+	void (*gathered)(void *ctx, uint64_t collective, const void *bytes,
+			 size_t size, bool is_last);
 };
 
 struct agent_timeouts {
@@ -67,12 +75,15 @@ struct agent_timeouts {
 	uint32_t housekeeping_ms;
 };
 
-/* All by reference, but for texts, timeouts and incarnation. */
+/* All by reference, but for texts, timeouts, incarnation and address. */
 struct agent_options {
 	const char *name;
 	const char *manager; /* its address, for people */
 	const char *software;
 	uint8_t incarnation[INCARNATION_SIZE];
+	/* Of our endpoint for collectives; copied. Size 0: there is none. */
+	uint8_t address[COLLECTIVE_ADDRESS_MAX];
+	size_t address_size;
 	struct agent_timeouts timeouts;
 	/* Drivers as this process has opened them: to look, not to change. */
 	const struct guard_driver *drivers;
@@ -119,6 +130,26 @@ void agent_manager_closed(struct agent *agent, uint64_t peer, int reason);
  * oldest request: the agent is to be ended.
  */
 int agent_guard_received(struct agent *agent, const void *reply, size_t size);
+
+/*
+ * --- collectives: commands that come by them (doc/rfc/fan-out.md) ---
+ *
+ * A number of the owner's names one that goes through this node, until its
+ * answer ended. It is received at most once, gathers any number of parts from
+ * the nodes below, and is closed once; then its answer ends, maybe from within.
+ * More than AGENT_COLLECTIVES_MAX at once are answered with nothing, as is one
+ * whose command does not come or cannot be read.
+ */
+
+/* bulk: the command, when the payload says so; else NULL. */
+void agent_collective_received(struct agent *agent, uint64_t collective,
+			       const void *payload, size_t size,
+			       const void *bulk, size_t bulk_size);
+/* A part of the answer of a node below. */
+void agent_collective_gathered(struct agent *agent, uint64_t collective,
+			       const void *bytes, size_t size);
+/* No more will come from below. */
+void agent_collective_closed(struct agent *agent, uint64_t collective);
 
 /* --- clients --- */
 

@@ -93,6 +93,7 @@ struct agent {
 	struct client *clients;
 	struct work *works;
 	size_t work_count;
+	struct relay *relays;
 	/* Of the guard's last reply. */
 	uint64_t epoch;
 	uint32_t owed_count;
@@ -119,10 +120,36 @@ uint64_t link_deadline_ms(const struct agent *agent);
 void link_tick(struct agent *agent);
 /* What is owed has changed from this count. */
 void link_owed(struct agent *agent, uint32_t before);
-/* Have the guard make the answer to a QUERY or CLEAN, and send that. */
-void link_answer(struct agent *agent, const struct guard_request *request);
+/* The guard has obeyed a HELLO. */
+void link_greeted(struct agent *agent);
 /* Send a CONFIRM, if the manager can be reached. */
 void link_confirm(struct agent *agent, const void *payload, size_t size);
+
+/* --- commands.c --- */
+
+struct relay; /* relay.c */
+
+/*
+ * Hand a command to the guard. relay: the collective that has brought it, which
+ * is told by relay_heard(); NULL: it was the link. -EAGAIN: there are too many,
+ * and the errors of agent_ask().
+ */
+int commands_take(struct agent *agent, const void *bytes, size_t size,
+		  struct relay *relay);
+/* Have the guard make the answer to a QUERY or CLEAN, and send that. */
+void commands_answer(struct agent *agent, const struct guard_request *request);
+
+/* --- relay.c: collectives that go through this node --- */
+
+/* What the guard says to the command of it. */
+void relay_heard(struct agent *agent, struct relay *relay,
+		 const struct guard_reply *reply);
+/* A CONFIRM was made later: true when a collective waits for it. */
+bool relays_confirm(struct agent *agent, uint64_t sequence, const void *confirm,
+		    size_t size);
+uint64_t relays_deadline_ms(const struct agent *agent);
+void relays_tick(struct agent *agent);
+void relays_fini(struct agent *agent);
 
 /* --- work.c: what takes a while --- */
 

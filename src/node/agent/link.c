@@ -17,8 +17,6 @@
 #include "base/text.h"
 #include "node/agent/internal.h"
 
-#define WARN_MS 60000 /* at most one line in so long about false commands */
-
 static uint32_t pause_next(uint32_t pause_ms, uint32_t most_ms)
 {
 	return pause_ms < most_ms / 2 ? pause_ms * 2 : most_ms;
@@ -155,9 +153,9 @@ void link_owed(struct agent *agent, uint32_t before)
 	}
 }
 
-/* --- commands --- */
+/* --- registration --- */
 
-static void greeted(struct agent *agent)
+void link_greeted(struct agent *agent)
 {
 	struct link *link = &agent->link;
 
@@ -171,139 +169,6 @@ static void greeted(struct agent *agent)
 	link->error[0] = 0;
 	owed_restart(agent);
 }
-
-static void drained(struct agent *agent, const struct guard_reply *reply)
-{
-	agent->is_drained = reply->is_drained;
-	snprintf(agent->drain_reason, sizeof(agent->drain_reason), "%.*s",
-		 DRAIN_REASON_MAX, reply->is_drained ? reply->text : "");
-	if (reply->is_drained)
-		log_warning(agent->options.log, "drained reason=\"%s\"",
-			    agent->drain_reason);
-	else
-		log_info(agent->options.log, "not drained any more");
-}
-
-static void answer_done(struct agent *agent, void *arg,
-			const struct guard_reply *reply)
-{
-	if (reply->size > 0)
-		link_confirm(agent, reply->bytes, reply->size);
-}
-
-void link_answer(struct agent *agent, const struct guard_request *request)
-{
-	/* An answer that cannot be made is one that was lost. */
-	(void)agent_ask(agent, request, answer_done, NULL);
-}
-
-static void answer_query(struct agent *agent, const struct guard_reply *reply)
-{
-	struct guard_request request = {
-		.type = GUARD_ANSWER,
-		.number = reply->sequence,
-	};
-	struct fairlead_error error;
-	json_t *view = NULL;
-	char *text = NULL;
-
-	if (reply->what == QUERY_GRANTS)
-		view = view_status(agent, 0);
-	else if (reply->what == QUERY_DEVICES)
-		request.result = view_devices(agent, &view, &error);
-	else
-		request.result = view_objects(agent, &view, &error);
-	if (view)
-		text = json_dumps(view, JSON_COMPACT);
-	json_decref(view);
-	if (!text && request.result == 0)
-		request.result = -ENOMEM;
-	if (text && strlen(text) > CONFIRM_ANSWER_MAX)
-		request.result = -EMSGSIZE;
-	if (text && request.result == 0) {
-		request.bytes = (const uint8_t *)text;
-		request.size = strlen(text);
-	}
-	link_answer(agent, &request);
-	free(text);
-}
-
-static void begin_clean(struct agent *agent, const struct guard_reply *reply)
-{
-	const struct work_order order = {
-		.kind = WORK_CLEAN,
-		.id = reply->sequence,
-		.is_all = reply->is_all,
-		.is_dry_run = reply->is_dry_run,
-	};
-	struct guard_request refusal = {
-		.type = GUARD_ANSWER,
-		.number = reply->sequence,
-	};
-
-	refusal.result = work_begin(agent, &order);
-	if (refusal.result < 0)
-		link_answer(agent, &refusal);
-}
-
-static void warn_of_command(struct agent *agent,
-			    const struct guard_reply *reply)
-{
-	uint64_t now_ms = agent_now_ms(agent);
-	struct link *link = &agent->link;
-
-	if (link->warned_ms > 0 && now_ms - link->warned_ms < WARN_MS)
-		return;
-	link->warned_ms = now_ms;
-	log_warning(agent->options.log,
-		    "a command was not obeyed op=%s error=\"%s\" reason=\"%s\"",
-		    reply->op ? command_op_name(reply->op) : "none",
-		    strerror(-reply->result), reply->text);
-}
-
-static void command_done(struct agent *agent, void *arg,
-			 const struct guard_reply *reply)
-{
-	agent->link.command_count--;
-	if (reply->size > 0)
-		link_confirm(agent, reply->bytes, reply->size);
-	else if (reply->result < 0)
-		warn_of_command(agent, reply);
-	if (reply->result < 0)
-		return;
-	switch (reply->op) {
-	case COMMAND_HELLO:
-		greeted(agent);
-		break;
-	case COMMAND_QUERY:
-		/* One that the guard has answered is none of ours. */
-		if (reply->size == 0)
-			answer_query(agent, reply);
-		break;
-	case COMMAND_CLEAN:
-		begin_clean(agent, reply);
-		break;
-	case COMMAND_DRAIN:
-		drained(agent, reply);
-		break;
-	}
-}
-
-static void command_forward(struct agent *agent, const struct frame *frame)
-{
-	struct guard_request request = {
-		.type = GUARD_COMMAND,
-		.bytes = frame->payload,
-		.size = frame->size,
-	};
-
-	/* Whoever sends more than we can take has to send it again. */
-	if (agent->link.command_count < AGENT_COMMANDS_MAX &&
-	    agent_ask(agent, &request, command_done, NULL) == 0)
-		agent->link.command_count++;
-}
-
-/* --- registration --- */
 
 static void register_done(struct agent *agent, void *arg,
 			  const struct guard_reply *reply)
@@ -325,7 +190,11 @@ static void register_done(struct agent *agent, void *arg,
 
 static void challenged(struct agent *agent, const struct frame *frame)
 {
-	struct guard_request request = { .type = GUARD_REGISTER };
+	struct guard_request request = {
+		.type = GUARD_REGISTER,
+		.bytes = agent->options.address,
+		.size = agent->options.address_size,
+	};
 	struct challenge challenge;
 
 	if (challenge_decode(frame->payload, frame->size, &challenge) < 0) {
@@ -401,7 +270,8 @@ void agent_manager_received(struct agent *agent, uint64_t peer,
 		challenged(agent, &frame);
 		break;
 	case FRAME_COMMAND:
-		command_forward(agent, &frame);
+		/* Whoever sends more than we can take sends it again. */
+		(void)commands_take(agent, frame.payload, frame.size, NULL);
 		break;
 	case FRAME_PING:
 		link_send(agent, FRAME_PONG, NULL, 0);

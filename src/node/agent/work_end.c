@@ -188,7 +188,7 @@ static void work_answer(struct agent *agent, struct work *work, int result,
 		request.bytes = (const uint8_t *)text;
 		request.size = strlen(text);
 	}
-	link_answer(agent, &request);
+	commands_answer(agent, &request);
 	free(text);
 	work_remove(agent, work);
 }

@@ -434,6 +434,7 @@ int command_answer(struct guard *guard, const struct guard_request *request,
 		if (command.op == 0 || command.sequence != request->number)
 			continue;
 		guard->pending[i] = (struct command){ 0 };
+		reply->head.sequence = command.sequence;
 		return answer(guard, &command, request->result, request->bytes,
 			      request->size, reply);
 	}

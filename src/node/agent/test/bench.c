@@ -25,9 +25,10 @@ static void queue_add(struct bench_queue *queue, uint64_t peer,
 	assert_true(queue->end <= BENCH_FRAMES_MAX);
 	frame->peer = peer;
 	frame->size = size;
-	frame->bytes = malloc(size);
+	frame->bytes = malloc(size + 1);
 	assert_non_null(frame->bytes);
-	memcpy(frame->bytes, bytes, size);
+	if (size > 0)
+		memcpy(frame->bytes, bytes, size);
 }
 
 /* The oldest frame, which stays the queue's until the next call but one. */
@@ -99,9 +100,21 @@ static int seam_send_client(void *ctx, uint64_t peer, const void *frame,
 	return 0;
 }
 
+static void seam_gathered(void *ctx, uint64_t collective, const void *bytes,
+			  size_t size, bool is_last)
+{
+	struct bench *bench = ctx;
+
+	assert_int_not_equal(collective, bench->over);
+	queue_add(&bench->gathered, collective, bytes, size);
+	if (is_last)
+		bench->over = collective;
+}
+
 static const struct agent_ops agent_ops = {
 	.dial = seam_dial,
 	.ask = seam_ask,
+	.gathered = seam_gathered,
 };
 
 static const struct net_ops manager_ops = {
@@ -133,6 +146,8 @@ static void agent_begin(struct bench *bench)
 		.name = FAKE_NODE,
 		.manager = "manager:7171",
 		.software = "test",
+		.address = { 2, 0, 0x1b, 0x58 },
+		.address_size = 4,
 		.timeouts = { .epilog_ms = 5000, .housekeeping_ms = 60000 },
 		.drivers = &bench->world.driver,
 		.driver_count = 1,
@@ -175,6 +190,7 @@ void bench_fini(struct bench *bench)
 	queue_clear(&bench->asked);
 	queue_clear(&bench->to_manager);
 	queue_clear(&bench->to_clients);
+	queue_clear(&bench->gathered);
 	world_fini(&bench->world);
 }
 
@@ -186,6 +202,7 @@ void bench_restart(struct bench *bench)
 	queue_clear(&bench->asked);
 	queue_clear(&bench->to_manager);
 	queue_clear(&bench->to_clients);
+	queue_clear(&bench->gathered);
 	world_stop(&bench->world);
 	assert_int_equal(world_start(&bench->world, &error), 0);
 	agent_begin(bench);

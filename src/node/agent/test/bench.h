@@ -32,7 +32,9 @@ struct bench {
 	struct bench_queue asked;      /* requests on their way to the guard */
 	struct bench_queue to_manager; /* frames that the agent has sent */
 	struct bench_queue to_clients;
-	uint64_t peer; /* of the link that was dialed last */
+	struct bench_queue gathered; /* peer: the collective */
+	uint64_t over;               /* collective that has ended last */
+	uint64_t peer;               /* of the link that was dialed last */
 	unsigned int dial_count;
 	int dial_error;
 	int send_error;  /* of frames to the manager */
