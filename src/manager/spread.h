@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands on their way to many nodes by collectives, and their answers on the
+ * way back (doc/rfc/fan-out.md). Pure.
+ *
+ *	spread_start -> rounds of collectives -> answered for each node -> done
+ *
+ * An order is one command to some nodes. It is sealed once and asked of all
+ * that are up; who has not answered is asked again until he does, is gone for
+ * SPREAD_GONE_MS, or the deadline has passed. Whoever was left out without a
+ * word, or is in a set that is false, is asked again separately and with no
+ * node in between. An answer counts when its tag, node, op, grant, sequence,
+ * epoch and life are right, and the first one does.
+ *
+ * A node that registers again meanwhile gets an APPLY under a new sequence, for
+ * nodes obey none from before their registration; if it was rebooted, or had
+ * not been asked, it counts as not reached.
+ *
+ * One thread. `answered` and `done` come from spreads_tick() only, and may
+ * start further orders.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "manager/collective.h"
+#include "manager/wire/keyfile.h"
+#include "manager/wire/message.h"
+
+#define SPREAD_GONE_MS    3000 /* that a node which is down is waited for */
+#define SPREAD_REPEAT_MS  2000 /* until a node is asked again */
+#define SPREAD_FLAT_MAX   128  /* nodes of one flat collective */
+#define SPREAD_FLATS_MAX  8    /* of one order at once */
+#define SPREAD_PART_BYTES 65536
+
+struct spreads;
+struct spread;
+
+/* A node that is up, as it has registered. */
+struct spread_member {
+	uint16_t version;
+	uint8_t incarnation[INCARNATION_SIZE];
+};
+
+/* What came of one node. */
+struct spread_answer {
+	/* NULL: it said nothing but "done", or nothing. */
+	const struct confirm *confirm;
+	bool is_heard; /* by the node itself */
+	int result;
+	const char *text;                      /* reason or warnings */
+	uint8_t incarnation[INCARNATION_SIZE]; /* that was asked or answered */
+};
+
+struct spread_order {
+	enum command_op op; /* one that names nodes */
+	uint64_t group;     /* see struct collective_request */
+	uint32_t timeout_ms;
+	const char *const *nodes; /* in the order of the command; copied */
+	size_t node_count;
+	void *arg; /* the caller's */
+};
+
+struct spread_ops {
+	/* False: it is not up. */
+	bool (*member)(void *ctx, const char *node,
+		       struct spread_member *ret_member);
+	/*
+	 * Sign the order's command under the next sequence, in that version:
+	 * append it to the writer, and say what is in its header.
+	 */
+	int (*seal)(void *ctx, void *arg, uint16_t version,
+		    struct command *ret_command, struct writer *writer);
+	/* What nodes' tags are made with. */
+	size_t (*masters)(void *ctx, const struct node_master **ret_masters);
+	/* One for each node; place: of the node in the order. */
+	void (*answered)(void *ctx, void *arg, size_t place,
+			 const struct spread_answer *answer);
+	/* All have answered, and the order is over. */
+	void (*done)(void *ctx, void *arg);
+};
+
+struct spread_counters {
+	uint64_t collective_count;
+	uint64_t repeat_count;  /* nodes that were asked once more */
+	uint64_t false_count;   /* sets and confirmations */
+	uint64_t omitted_count; /* nodes that were left out */
+	uint64_t timeout_count;
+};
+
+/* -ENOMEM. All by reference. */
+int spreads_create(const struct spread_ops *ops, void *ctx,
+		   const struct collective_seam *seam,
+		   struct spreads **ret_spreads);
+/* Nobody is told; what is under way is cancelled. */
+void spreads_destroy(struct spreads *spreads);
+DEFINE_AUTO(struct spreads, spreads_destroy)
+void spreads_clear(struct spreads *spreads);
+
+/* -ENOMEM; -EINVAL: no nodes, or too many for a gathered answer. */
+int spread_start(struct spreads *spreads, const struct spread_order *order,
+		 uint64_t now_ms);
+/* A node has registered, and was greeted. */
+void spreads_node_up(struct spreads *spreads, const char *node);
+void spreads_tick(struct spreads *spreads, uint64_t now_ms);
+uint64_t spreads_deadline_ms(const struct spreads *spreads);
+const struct spread_counters *spreads_counters(const struct spreads *spreads);
+
+/* --- events of the seam --- */
+
+void spreads_part(struct spreads *spreads, uint64_t id, const void *bytes,
+		  size_t size);
+/* result: 0, or why nothing of it has happened. */
+void spreads_ended(struct spreads *spreads, uint64_t id, int result,
+		   const struct collective_failure *failures, size_t count);

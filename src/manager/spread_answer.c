@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What comes back: gathered answers, of which nothing is believed but the tags
+ * of the nodes. A set is true as a whole or not at all; what was asked under
+ * another sequence than the last is no answer any more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "manager/spread_internal.h"
+#include "manager/wire/gather.h"
+#include "manager/wire/nid.h"
+
+void spread_heard_destroy(struct heard *heard)
+{
+	if (heard->has_confirm)
+		confirm_fini(&heard->confirm);
+	free(heard);
+}
+
+struct heard *spread_hear(struct spread *spread, struct target *target,
+			  int result, const char *text)
+{
+	struct heard *heard = calloc(1, sizeof(*heard));
+
+	if (heard == NULL)
+		return NULL;
+	heard->place = (size_t)(target - spread->targets);
+	heard->result = result;
+	heard->text = text;
+	DL_APPEND(spread->heard, heard);
+	target->is_answered = true;
+	target->round = NULL;
+	spread->open_count--;
+	spread->next_ms = 0;
+	return heard;
+}
+
+/* True when the answer is to what the target was asked last. */
+static bool is_wanted(const struct target *target, const struct letter *letter)
+{
+	return !target->is_answered && target->letter == letter &&
+	       !target->needs_new_letter;
+}
+
+static void suspect(struct spreads *spreads, struct target *target)
+{
+	target->is_suspect = true;
+	spreads->counters.false_count++;
+}
+
+static struct gather_node node_of(void *ctx, uint32_t place)
+{
+	const struct spread *spread = ctx;
+
+	return (struct gather_node){
+		.name = spread->targets[place].node,
+		.incarnation = spread->targets[place].incarnation,
+	};
+}
+
+static void take_set(struct spreads *spreads, const struct round *round,
+		     const struct gather_set *set)
+{
+	struct spread *spread = round->spread;
+	const struct node_master *masters;
+	size_t count = spreads->ops->masters(spreads->ctx, &masters);
+	int result = gather_verify(set, &round->letter->head, masters, count,
+				   node_of, spread);
+
+	idset_foreach (place, set->places) {
+		struct target *target = &spread->targets[place];
+
+		if (!is_wanted(target, round->letter))
+			continue;
+		if (result < 0) {
+			suspect(spreads, target);
+		} else {
+			struct heard *heard =
+				spread_hear(spread, target, 0, "");
+
+			if (heard != NULL)
+				heard->is_heard = true;
+		}
+	}
+}
+
+static bool answers(const struct confirm *confirm, const struct command *head)
+{
+	return confirm->op == head->op && confirm->grant_id == head->grant_id &&
+	       confirm->sequence == head->sequence &&
+	       confirm->epoch == head->epoch && confirm->life == head->life;
+}
+
+static void take_carried(struct spreads *spreads, const struct round *round,
+			 const uint8_t *bytes, size_t size)
+{
+	struct spread *spread = round->spread;
+	const struct node_master *masters;
+	size_t count = spreads->ops->masters(spreads->ctx, &masters);
+	struct heard *heard = NULL;
+	struct target *target;
+	struct confirm confirm;
+	uint64_t nid;
+
+	if (confirm_open(masters, count, bytes, size, &confirm) < 0) {
+		spreads->counters.false_count++;
+		return;
+	}
+	nid = nid_of_node(confirm.node);
+	HASH_FIND(hh, spread->by_nid, &nid, sizeof(nid), target);
+	if (target != NULL && strcmp(target->node, confirm.node) == 0 &&
+	    answers(&confirm, &round->letter->head) &&
+	    is_wanted(target, round->letter))
+		heard = spread_hear(spread, target, confirm.result, NULL);
+	if (heard == NULL) {
+		confirm_fini(&confirm);
+		return;
+	}
+	heard->is_heard = true;
+	heard->has_confirm = true;
+	heard->confirm = confirm;
+}
+
+void spreads_part(struct spreads *spreads, uint64_t id, const void *bytes,
+		  size_t size)
+{
+	const uint8_t *carried;
+	struct gather gather;
+	struct round *round;
+	size_t cursor = 0, carried_size;
+
+	HASH_FIND(hh, spreads->rounds, &id, sizeof(id), round);
+	if (round == NULL || size == 0 ||
+	    gather_init(&gather, (uint32_t)round->spread->order.node_count) < 0)
+		return;
+	/* What cannot be read leaves its nodes out. */
+	if (gather_merge(&gather, bytes, size) == 0) {
+		for (size_t i = 0; i < gather.set_count; i++)
+			take_set(spreads, round, &gather.sets[i]);
+		while (gather_carried_next(&gather, &cursor, &carried,
+					   &carried_size))
+			take_carried(spreads, round, carried, carried_size);
+	}
+	gather_fini(&gather);
+}
