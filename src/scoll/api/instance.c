@@ -100,6 +100,8 @@ static uint64_t or_default(uint64_t value, uint64_t fallback)
 static void options_fill(struct scoll *scoll, const struct scoll_params *params,
 			 scoll_tree_type_t tree)
 {
+	struct clock_seam clock = sys_clock();
+
 	scoll->options = (struct core_options){
 		.nid = params->nid,
 		.tree = tree,
@@ -114,6 +116,7 @@ static void options_fill(struct scoll *scoll, const struct scoll_params *params,
 		.authenticator = params->authenticator,
 		.transport = transport_ofi_seam(scoll->transport),
 		.rng = sys_rng(),
+		.started_us = clock_wall_us(&clock),
 		.memberships = scoll->memberships,
 		.permute = params->permute,
 		.permute_ctx = params->permute_ctx,

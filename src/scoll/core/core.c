@@ -11,6 +11,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Of a nonce, the lowest ones: two starts in a microsecond differ. */
+#define NONCE_RANDOM_BITS 12
+
 static int group_options(struct scoll_core *core)
 {
 	struct group_options options = {
@@ -32,7 +35,7 @@ int scoll_core_create(const struct core_options *options,
 	_auto_(scoll_core_destroyp) struct scoll_core *core = NULL;
 	int result;
 
-	if (options->order > SCOLL_ORDER_RANK ||
+	if (options->order > SCOLL_ORDER_RANK || options->started_us == 0 ||
 	    tree_type_check(options->tree_types, options->tree) < 0)
 		return -EINVAL;
 	core = calloc(1, sizeof(*core));
@@ -41,7 +44,8 @@ int scoll_core_create(const struct core_options *options,
 	core->options = *options;
 	/* A reply to an earlier start of ours must not find a buffer. */
 	core->next_tag = rng_u64(&options->rng) >> 2 & ~WIRE_TAG_PART_MASK;
-	core->nonce = rng_u64(&options->rng);
+	core->nonce = options->started_us << NONCE_RANDOM_BITS |
+		      rng_u64(&options->rng) >> (64 - NONCE_RANDOM_BITS);
 	core->epoch = discovery_epoch(options->discovery);
 	result = replay_create(REPLAY_ROOTS_MAX, &core->replay);
 	if (result < 0)

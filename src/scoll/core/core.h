@@ -40,6 +40,11 @@ struct core_options {
 	struct transport_seam transport;
 	struct discovery *discovery; /* borrowed */
 	struct rng_seam rng;
+	/*
+	 * When this start of the node began, in us since 1970, or whatever
+	 * rises from one to the next; below 2^52.
+	 */
+	uint64_t started_us;
 	struct memberships *memberships; /* borrowed */
 	scoll_permute_cb_t permute;      /* NULL: none */
 	void *permute_ctx;
@@ -48,7 +53,7 @@ struct core_options {
 	scoll_t *instance; /* what scoll_request_instance returns */
 };
 
-/* Options are copied. -ENOMEM; -EINVAL: tree or order. */
+/* Options are copied. -ENOMEM; -EINVAL: tree, order, or started_us is 0. */
 int scoll_core_create(const struct core_options *options,
 		      struct scoll_core **ret_core);
 /*

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The window of each root is a ring of bits, one for each of the REPLAY_WINDOW
- * numbers up to the highest one that was seen. A start of a node that was
- * replaced by another one never comes back: nonces are random, so that which
- * is the later one is told by the order in which they came first.
+ * numbers up to the highest one that was seen.
  */
 #include "scoll/core/replay.h"
 
@@ -21,10 +19,9 @@ struct root {
 	uint64_t nonce;
 	uint64_t highest;
 	uint64_t seen[REPLAY_WINDOW / WORD_BITS]; /* bit: number % window */
-	uint64_t past[REPLAY_NONCES_MAX];         /* a ring */
-	uint32_t past_count;                      /* also those gone by now */
-	uint32_t deaths;                          /* before this start */
-	struct root *prev, *next;                 /* longest silent first */
+	uint32_t deaths_heard;    /* when this start was first heard of */
+	uint32_t deaths;          /* before this start */
+	struct root *prev, *next; /* longest silent first */
 	UT_hash_handle hh;
 };
 
@@ -74,14 +71,6 @@ static struct root *root_find(const struct replay *replay, scoll_nid_t nid)
 	return root;
 }
 
-static bool nonce_is_past(const struct root *root, uint64_t nonce)
-{
-	for (uint32_t i = 0; i < root->past_count && i < REPLAY_NONCES_MAX; i++)
-		if (root->past[i] == nonce)
-			return true;
-	return false;
-}
-
 static bool bit_test(const struct root *root, uint64_t number)
 {
 	uint64_t at = number % REPLAY_WINDOW;
@@ -90,13 +79,13 @@ static bool bit_test(const struct root *root, uint64_t number)
 }
 
 static enum replay_result root_check(const struct root *root, uint64_t nonce,
-				     uint64_t number)
+				     bool has_died, uint64_t number)
 {
 	if (root == NULL)
 		return REPLAY_NEW;
 	if (root->nonce != nonce)
-		return nonce_is_past(root, nonce) ? REPLAY_PAST
-						  : REPLAY_NEW_NONCE;
+		return nonce < root->nonce && !has_died ? REPLAY_PAST
+							: REPLAY_NEW_NONCE;
 	if (number > root->highest)
 		return REPLAY_NEW;
 	if (root->highest - number >= REPLAY_WINDOW)
@@ -107,11 +96,11 @@ static enum replay_result root_check(const struct root *root, uint64_t nonce,
 enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
 				uint64_t nonce, uint64_t number)
 {
-	return root_check(root_find(replay, root), nonce, number);
+	return root_check(root_find(replay, root), nonce, false, number);
 }
 
 static struct root *root_add(struct replay *replay, scoll_nid_t nid,
-			     uint64_t nonce)
+			     uint64_t nonce, uint32_t deaths_heard)
 {
 	struct root *root = calloc(1, sizeof(*root));
 
@@ -119,6 +108,7 @@ static struct root *root_add(struct replay *replay, scoll_nid_t nid,
 		return NULL;
 	root->nid = nid;
 	root->nonce = nonce;
+	root->deaths_heard = deaths_heard;
 	HASH_ADD(hh, replay->table, nid, sizeof(nid), root);
 	if (!hash_was_added(root)) {
 		free(root);
@@ -130,10 +120,11 @@ static struct root *root_add(struct replay *replay, scoll_nid_t nid,
 	return root;
 }
 
-static void root_restart(struct root *root, uint64_t nonce)
+static void root_restart(struct root *root, uint64_t nonce,
+			 uint32_t deaths_heard)
 {
-	root->past[root->past_count++ % REPLAY_NONCES_MAX] = root->nonce;
 	root->nonce = nonce;
+	root->deaths_heard = deaths_heard;
 	root->highest = 0;
 	memset(root->seen, 0, sizeof(root->seen));
 }
@@ -157,19 +148,20 @@ static void root_see(struct root *root, uint64_t number)
 }
 
 int replay_enter(struct replay *replay, scoll_nid_t nid, uint64_t nonce,
-		 uint64_t number)
+		 uint32_t deaths_heard, uint64_t number)
 {
 	struct root *root = root_find(replay, nid);
-	enum replay_result result = root_check(root, nonce, number);
+	bool has_died = root != NULL && root->deaths_heard != deaths_heard;
+	enum replay_result result = root_check(root, nonce, has_died, number);
 
 	if (result != REPLAY_NEW && result != REPLAY_NEW_NONCE)
 		return (int)result;
 	if (root == NULL) {
-		root = root_add(replay, nid, nonce);
+		root = root_add(replay, nid, nonce, deaths_heard);
 		if (root == NULL)
 			return -ENOMEM;
 	} else if (result == REPLAY_NEW_NONCE) {
-		root_restart(root, nonce);
+		root_restart(root, nonce, deaths_heard);
 	}
 	root_see(root, number);
 	if (replay->silent->prev != root) { /* not the last one already */

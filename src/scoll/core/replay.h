@@ -4,8 +4,10 @@
  * node and the nonce of one of its starts; its requests are numbered upwards,
  * and come in any order. For each root a window of the last
  * REPLAY_WINDOW numbers is kept; what is below it counts as seen. Of a node
- * only one start is there at a time: once another nonce has come, messages of
- * the one before are refused.
+ * only one start is there at a time, the latest. Nonces rise from start to
+ * start, so that a message of an earlier one, however late, is known for it.
+ * A node whose clock was set back has a lower one: it is believed when
+ * discovery has seen the node die or reboot in between.
  */
 #pragma once
 
@@ -16,9 +18,8 @@
 #include "base/cleanup.h"
 #include "scoll.h"
 
-#define REPLAY_WINDOW     1024
-#define REPLAY_ROOTS_MAX  65536 /* the one that was silent longest goes out */
-#define REPLAY_NONCES_MAX 8     /* of earlier starts of a node; oldest out */
+#define REPLAY_WINDOW    1024
+#define REPLAY_ROOTS_MAX 65536 /* the one that was silent longest goes out */
 
 struct replay;
 
@@ -35,15 +36,16 @@ int replay_create(size_t root_max, struct replay **ret_replay);
 void replay_destroy(struct replay *replay);
 DEFINE_AUTO(struct replay, replay_destroy)
 
-/* What it is. Nothing is changed. */
+/* What it is, if the root has not died since. Nothing is changed. */
 enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
 				uint64_t nonce, uint64_t number);
 /*
- * The same, and from now on it has been seen. -ENOMEM (it has not); else enum
- * replay_result.
+ * What it is, and from now on it has been seen. deaths_heard: how often
+ * discovery has seen the root die by now. -ENOMEM (it has not been seen); else
+ * enum replay_result.
  */
 int replay_enter(struct replay *replay, scoll_nid_t root, uint64_t nonce,
-		 uint64_t number);
+		 uint32_t deaths_heard, uint64_t number);
 /*
  * How often the root's node had died when its present start began, as far as
  * can be told; after replay_enter. `deaths` is what discovery has counted by

@@ -467,6 +467,8 @@ static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 		.size = size,
 	};
 	int seen = replay_enter(core->replay, wire->root, wire->root_nonce,
+				discovery_counter(core->options.discovery,
+						  wire->root),
 				wire->number);
 
 	if (seen == REPLAY_SEEN || seen == REPLAY_OLD || seen == REPLAY_PAST) {

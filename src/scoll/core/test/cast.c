@@ -213,6 +213,7 @@ void cast_start(struct cast *cast, int index)
 {
 	struct member *member = &cast->members[index];
 	struct core_options options = {
+		.started_us = cast->now_ns / 1000 + 1,
 		.nid = member->nid,
 		.tree = cast->tree,
 		.rtt_ns = CAST_R_NS,

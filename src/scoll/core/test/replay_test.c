@@ -28,7 +28,7 @@ static void assert_enter(scoll_nid_t root, uint64_t nonce, uint64_t number,
 			 enum replay_result result)
 {
 	assert_int_equal(replay_check(replay, root, nonce, number), result);
-	assert_int_equal(replay_enter(replay, root, nonce, number), result);
+	assert_int_equal(replay_enter(replay, root, nonce, 0, number), result);
 }
 
 static void number_is_new_once(void **state)
@@ -116,11 +116,25 @@ static void earlier_start_of_a_node_does_not_come_back(void **state)
 	assert_enter(1, 300, 1, REPLAY_NEW_NONCE);
 	assert_enter(1, 100, 7, REPLAY_PAST);
 	assert_enter(1, 200, 7, REPLAY_PAST);
-	for (uint64_t i = 0; i < REPLAY_NONCES_MAX; i++)
-		assert_enter(1, 1000 + i, 1, REPLAY_NEW_NONCE);
-	assert_enter(1, 300, 2, REPLAY_PAST);
 	/* Another node may have any nonce. */
 	assert_enter(2, 100, 6, REPLAY_NEW);
+}
+
+static void late_message_of_an_unknown_start_does_not_replace_a_later_one(
+	void **state)
+{
+	assert_enter(1, 200, 5, REPLAY_NEW);
+	assert_enter(1, 100, 6, REPLAY_PAST);
+	assert_enter(1, 200, 6, REPLAY_NEW);
+}
+
+static void node_that_died_may_have_a_lower_nonce(void **state)
+{
+	assert_int_equal(replay_enter(replay, 1, 200, 0, 5), REPLAY_NEW);
+	assert_int_equal(replay_enter(replay, 1, 100, 0, 5), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 5), REPLAY_NEW_NONCE);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 5), REPLAY_SEEN);
+	assert_int_equal(replay_enter(replay, 1, 50, 1, 5), REPLAY_PAST);
 }
 
 static void root_that_was_silent_longest_goes_out(void **state)
@@ -141,7 +155,7 @@ static void root_that_was_silent_longest_goes_out(void **state)
 static int enter_some(void *ctx)
 {
 	for (uint64_t root = 1; root < 4; root++) {
-		int result = replay_enter(replay, root, 100, 1);
+		int result = replay_enter(replay, root, 100, 0, 1);
 
 		if (result < 0)
 			return result;
@@ -174,6 +188,8 @@ int main(void)
 		test_of(highest_number_of_all_is_no_end),
 		test_of(window_agrees_with_a_list),
 		test_of(earlier_start_of_a_node_does_not_come_back),
+		test_of(late_message_of_an_unknown_start_does_not_replace_a_later_one),
+		test_of(node_that_died_may_have_a_lower_nonce),
 		test_of(root_that_was_silent_longest_goes_out),
 		test_of(end_of_memory_is_not_seen),
 	};
