@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test/scoll-sim/run: whole clusters of collectives, one a seed, and the scale
+ * run. Seeds are shared out among --jobs processes, each of which tells its
+ * coverage to the first one. The exit status is CLUSTER_EXIT_BROKEN when an
+ * invariant was broken, and 1 when something that was to be tried never
+ * happened, or the run itself failed.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "scale.h"
+#include "scenario.h"
+
+#define JOBS_MAX 64
+
+struct options {
+	struct scenario_options scenario;
+	uint64_t count;
+	uint64_t scale; /* members of the scale run; 0: none */
+	unsigned int jobs;
+	bool is_complete;
+};
+
+static const char usage[] =
+	"usage: test/scoll-sim/run [--seed N] [--seeds COUNT] [--nodes M]\n"
+	"                          [--jobs PROCESSES] [--complete] [--hash]\n"
+	"                          [--verbose]\n"
+	"       test/scoll-sim/run --scale M\n"
+	"\n"
+	"  --seed N       the first seed (1)\n"
+	"  --seeds COUNT  so many seeds (1)\n"
+	"  --nodes M      members of a cluster, 1 to 160 (the seed decides)\n"
+	"  --jobs COUNT   processes that share the seeds (1)\n"
+	"  --complete     what never happened is a failure\n"
+	"  --hash         print the hash of each seed's events\n"
+	"  --verbose      print what happens\n"
+	"  --scale M      broadcasts and reductions over M members, timed\n";
+
+static uint64_t parse_number(const char *text, uint64_t most)
+{
+	char *end;
+	uint64_t value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno != 0 || end == text || *end != 0 || value > most ||
+	    *text == '-') {
+		fprintf(stderr, "'%s' is not a number up to %" PRIu64 "\n",
+			text, most);
+		exit(2);
+	}
+	return value;
+}
+
+static void parse(int argc, char **argv, struct options *options)
+{
+	static const struct option longs[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "seeds", required_argument, NULL, 'c' },
+		{ "nodes", required_argument, NULL, 'n' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "scale", required_argument, NULL, 'S' },
+		{ "complete", no_argument, NULL, 'C' },
+		{ "hash", no_argument, NULL, 'h' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, '?' },
+		{ 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			options->scenario.seed =
+				parse_number(optarg, UINT64_MAX);
+			break;
+		case 'c':
+			options->count = parse_number(optarg, 1000000000);
+			break;
+		case 'n':
+			options->scenario.node_count =
+				(uint32_t)parse_number(optarg, 160);
+			break;
+		case 'j':
+			options->jobs =
+				(unsigned int)parse_number(optarg, JOBS_MAX);
+			break;
+		case 'S':
+			options->scale = parse_number(optarg, SCOLL_NODES_MAX);
+			break;
+		case 'C':
+			options->is_complete = true;
+			break;
+		case 'h':
+			options->scenario.prints_hash = true;
+			break;
+		case 'v':
+			options->scenario.is_verbose = true;
+			break;
+		default:
+			fputs(usage, stderr);
+			exit(2);
+		}
+	}
+	if (optind < argc || options->jobs == 0) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+}
+
+/* Every jobs-th seed, from the first one on. */
+static void run_share(const struct options *options, unsigned int first,
+		      struct coverage *coverage)
+{
+	for (uint64_t i = first; i < options->count; i += options->jobs) {
+		struct scenario_options scenario = options->scenario;
+		struct scenario_result result;
+
+		scenario.seed += i;
+		scenario.coverage = coverage;
+		scenario_run(&scenario, &result);
+		coverage_add(coverage, "events", result.events);
+		coverage_add(coverage, "virtual seconds",
+			     result.virtual_ns / CLUSTER_SECOND);
+		if (scenario.prints_hash)
+			printf("seed %" PRIu64 " events %" PRIu64
+			       " hash %016" PRIx64 "\n",
+			       scenario.seed, result.events, result.hash);
+	}
+}
+
+static pid_t start_share(const struct options *options, unsigned int first,
+			 FILE **ret_file)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (pipe(fds) < 0 || (pid = fork()) < 0) {
+		perror("cannot start a process");
+		exit(1);
+	}
+	if (pid == 0) {
+		struct coverage *coverage = coverage_create();
+		FILE *file = fdopen(fds[1], "w");
+
+		close(fds[0]);
+		run_share(options, first, coverage);
+		coverage_write(coverage, file);
+		coverage_destroy(coverage);
+		exit(fclose(file) == 0 ? 0 : 1);
+	}
+	close(fds[1]);
+	*ret_file = fdopen(fds[0], "r");
+	return pid;
+}
+
+/* The exit status: that of a broken invariant before any other. */
+static int run_all(const struct options *options, struct coverage *coverage)
+{
+	pid_t pids[JOBS_MAX];
+	FILE *files[JOBS_MAX];
+	int result = 0;
+
+	if (options->jobs == 1) {
+		run_share(options, 0, coverage);
+		return 0;
+	}
+	fflush(stdout);
+	for (unsigned int i = 0; i < options->jobs; i++)
+		pids[i] = start_share(options, i, &files[i]);
+	for (unsigned int i = 0; i < options->jobs; i++) {
+		int status;
+
+		if (coverage_read(coverage, files[i]) < 0 && result == 0)
+			result = 1;
+		fclose(files[i]);
+		if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status))
+			status = 1;
+		else
+			status = WEXITSTATUS(status);
+		if (status > result)
+			result = status;
+	}
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.scenario = { .seed = 1 },
+		.count = 1,
+		.jobs = 1,
+	};
+	struct coverage *coverage;
+	unsigned int missing = 0;
+	int result;
+
+	parse(argc, argv, &options);
+	if (sodium_init() < 0)
+		abort();
+	if (options.scale > 0)
+		return scale_run((uint32_t)options.scale);
+	coverage = coverage_create();
+	scenario_expect(coverage);
+	result = run_all(&options, coverage);
+	if (result == 0 && !options.scenario.is_verbose)
+		missing = coverage_report(coverage, stdout);
+	coverage_destroy(coverage);
+	if (result == 0)
+		printf("%" PRIu64 " seeds from %" PRIu64
+		       ": no invariant was broken\n",
+		       options.count, options.scenario.seed);
+	if (result == 0 && options.is_complete && missing > 0)
+		result = 1;
+	return result;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A broadcast and its reduction over all members, from an out-of-band group
+ * and from one that is made at once. Virtual times stand beside the optimum
+ * T*(N) of the same network, which a broadcast cannot beat; a reduction is a
+ * broadcast backwards.
+ */
+#include "scale.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "cluster.h"
+#include "scoll/tree/cost.h"
+
+#define LATENCY_NS 8000
+#define GAP_NS     1000
+
+struct moment {
+	double wall_s, cpu_s;
+	uint64_t events;
+};
+
+static struct moment moment_now(const struct cluster *cluster)
+{
+	struct timespec wall, cpu;
+
+	clock_gettime(CLOCK_MONOTONIC, &wall);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	return (struct moment){
+		.wall_s = (double)wall.tv_sec + (double)wall.tv_nsec / 1e9,
+		.cpu_s = (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9,
+		.events = cluster != NULL
+				  ? transport_timeline_count(cluster->timeline)
+				  : 0,
+	};
+}
+
+static void say(const char *what, const struct moment *from,
+		const struct moment *to)
+{
+	uint64_t events = to->events - from->events;
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%-24s %9" PRIu64 " events %7.3f s wall %7.3f s CPU "
+	       "%6.2f M events/s %5ld MB\n",
+	       what, events, to->wall_s - from->wall_s, to->cpu_s - from->cpu_s,
+	       to->cpu_s > from->cpu_s
+		       ? (double)events / (to->cpu_s - from->cpu_s) / 1e6
+		       : 0,
+	       usage.ru_maxrss / 1024);
+}
+
+static int job_say(const struct job *job, uint64_t optimum_ns)
+{
+	uint64_t down_ns = job->last_run_ns - job->sent_ns;
+	uint64_t all_ns = job->ended_ns - job->sent_ns;
+
+	printf("  last member %.3f ms = %.3f T*, end at the root %.3f ms = "
+	       "%.3f x 2 T*; T* %.3f ms\n",
+	       (double)down_ns / 1e6, (double)down_ns / (double)optimum_ns,
+	       (double)all_ns / 1e6, (double)all_ns / 2 / (double)optimum_ns,
+	       (double)optimum_ns / 1e6);
+	return job->status == 0 && down_ns >= optimum_ns ? 0 : 1;
+}
+
+static int run_one(struct cluster *cluster, struct team *team, const char *what,
+		   uint64_t optimum_ns)
+{
+	static const struct job_options options = {
+		.payload_size = 64,
+		.timeout_ns = CLUSTER_SECOND,
+	};
+	struct moment start = moment_now(cluster), end;
+	struct job *job = job_start(team, &options);
+	int result;
+
+	cluster_run_jobs(cluster);
+	end = moment_now(cluster);
+	say(what, &start, &end);
+	result = job_say(job, optimum_ns);
+	if (job->answer_count != cluster->count) {
+		printf("  %" PRIu32 " answers only\n", job->answer_count);
+		result = 1;
+	}
+	return result;
+}
+
+static int run_tree(uint32_t node_count, scoll_tree_type_t tree,
+		    const char *name, uint64_t optimum_ns)
+{
+	struct cluster_options options = {
+		.seed = 1,
+		.node_count = node_count,
+		.costs = { .latency_ns = LATENCY_NS, .gap_ns = GAP_NS },
+		.tree = tree,
+		.is_lean = true,
+	};
+	struct moment start = moment_now(NULL), end;
+	struct cluster *cluster = cluster_create(&options);
+	uint32_t *nodes = must_calloc(node_count, sizeof(nodes[0]));
+	struct team *team;
+	int result = 0;
+
+	for (uint32_t i = 0; i < node_count; i++)
+		nodes[i] = i;
+	printf("%s, %" PRIu32 " members, latency %d ns, gap %d ns\n", name,
+	       node_count, LATENCY_NS, GAP_NS);
+	end = moment_now(cluster);
+	say("members", &start, &end);
+	start = end;
+	if (team_create(cluster, 0, nodes, node_count, true, &team) < 0)
+		return 1;
+	while (!team->was_told && transport_timeline_run(cluster->timeline))
+		;
+	end = moment_now(cluster);
+	say("group made", &start, &end);
+	result |= run_one(cluster, team, "first request", optimum_ns);
+	result |= run_one(cluster, team, "second request", optimum_ns);
+	start = moment_now(cluster);
+	free(nodes);
+	cluster_destroy(cluster);
+	end = moment_now(NULL);
+	end.events = start.events;
+	say("end", &start, &end);
+	return result;
+}
+
+int scale_run(uint32_t node_count)
+{
+	uint64_t optimum_ns;
+	int result = 0;
+
+	if (cost_optimum(LATENCY_NS / GAP_NS, 1, node_count, &optimum_ns) < 0)
+		return 1;
+	optimum_ns *= GAP_NS;
+	result |= run_tree(node_count, SCOLL_TREE_LOGP(LATENCY_NS / GAP_NS),
+			   "logp:8", optimum_ns);
+	result |= run_tree(node_count, SCOLL_TREE_KNOMIAL(6), "knomial:6",
+			   optimum_ns);
+	return result;
+}
