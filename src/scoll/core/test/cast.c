@@ -6,15 +6,24 @@
 
 #include <sodium.h>
 
+void *cast_alloc(size_t size)
+{
+	/* Not of those that sim/heap lets fail. */
+	void *memory = aligned_alloc(16, (size / 16 + 1) * 16);
+
+	assert_non_null(memory);
+	memset(memory, 0, size);
+	return memory;
+}
+
 /* --- the transport that each core sees --- */
 
 static struct move *move_create(struct member *member, enum move_kind kind,
 				scoll_nid_t to, uint64_t tag,
 				struct transfer *transfer)
 {
-	struct move *move = calloc(1, sizeof(*move));
+	struct move *move = cast_alloc(sizeof(*move));
 
-	assert_non_null(move);
 	move->kind = kind;
 	move->from = member;
 	move->to = to;
@@ -37,8 +46,7 @@ static void gather(struct move *move, const struct iovec *pieces, int count)
 
 	for (int i = 0; i < count; i++)
 		size += pieces[i].iov_len;
-	move->bytes = malloc(size + 1);
-	assert_non_null(move->bytes);
+	move->bytes = cast_alloc(size + 1);
 	for (int i = 0; i < count; i++) {
 		memcpy(move->bytes + move->size, pieces[i].iov_base,
 		       pieces[i].iov_len);
@@ -119,8 +127,7 @@ static int net_region_open(void *ctx, const struct iovec *pieces, int count,
 	if (member->region_result < 0)
 		return member->region_result;
 	assert_in_range(count, 1, SCOLL_BULK_IOVS_MAX);
-	region = calloc(1, sizeof(*region));
-	assert_non_null(region);
+	region = cast_alloc(sizeof(*region));
 	region->owner = member;
 	region->key = ++member->next_key;
 	region->count = count;
@@ -505,8 +512,7 @@ static int deliver_read(struct cast *cast, const struct move *move)
 				 move->remote[0].key);
 	if (region == NULL)
 		return -EACCES;
-	bytes = malloc(move->size);
-	assert_non_null(bytes);
+	bytes = cast_alloc(move->size);
 	copy_out(region->pieces, region->count, move->remote_offset, bytes,
 		 move->size, false);
 	copy_out(local->pieces, local->count, move->local_offset, bytes,
@@ -701,8 +707,7 @@ void cast_rewrite(struct move *move, void (*change)(struct wire_bcast *wire))
 	assert_true(size > 0);
 	assert_int_equal(
 		wire_bcast_seal(head, (size_t)size, NULL, &child, head), 0);
-	bytes = malloc((size_t)size + body_size);
-	assert_non_null(bytes);
+	bytes = cast_alloc((size_t)size + body_size);
 	memcpy(bytes, head, (size_t)size);
 	memcpy(bytes + size, move->bytes + move->size - body_size, body_size);
 	free(move->bytes);
@@ -744,6 +749,25 @@ void cast_finish(struct cast *cast, scoll_group_t *group)
 	cast_run(cast);
 	cast_assert_idle(cast);
 	cast_fini(cast);
+}
+
+static bool is_idle(const struct cast *cast)
+{
+	for (int i = 0; i < cast->count; i++) {
+		if (cast->members[i].core != NULL &&
+		    !scoll_core_is_idle(cast->members[i].core))
+			return false;
+	}
+	return true;
+}
+
+void cast_settle(struct cast *cast)
+{
+	cast_run(cast);
+	while (!is_idle(cast)) {
+		assert_true(cast_pass_deadline(cast));
+		cast_run(cast);
+	}
 }
 
 void cast_assert_idle(struct cast *cast)

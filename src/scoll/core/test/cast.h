@@ -218,6 +218,13 @@ void cast_tell_rebooted(struct cast *cast, int index);
 scoll_group_t *cast_group(struct cast *cast, int root, int from, int to);
 /* The same, at once: run. */
 scoll_group_t *cast_group_now(struct cast *cast, int root, int from, int to);
+/* Memory of the cast's own, which never runs out; all zero. */
+void *cast_alloc(size_t size);
+/* What a group or request is made of; -ENOMEM is left to the caller. */
+int cast_group_try(struct cast *cast, int root, int from, int to, bool is_now);
+int cast_request_try(struct cast *cast, int root, scoll_group_t *group,
+		     const struct iovec *iovs, int count,
+		     scoll_request_t **ret_request);
 /* A request with buffers for all children, not sent. */
 scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 			      const void *buf, int len, unsigned int flags,
@@ -233,8 +240,8 @@ scoll_request_t *cast_request_of(struct cast *cast, int root,
 				 int count);
 /* Free one that was not sent. */
 void cast_request_free(struct cast *cast, scoll_request_t *request);
-/* Post buffers as the service does. */
-void cast_buffers_post(struct member *member, scoll_request_t *request);
+/* Post buffers as the service does. 0; -ENOMEM. */
+int cast_buffers_post(struct member *member, scoll_request_t *request);
 /* Send it; asserts that it goes. */
 void cast_send(struct cast *cast, scoll_request_t *request);
 /* Make one, send it, run until nothing moves. */
@@ -243,3 +250,7 @@ void cast_bcast(struct cast *cast, int root, scoll_group_t *group,
 void cast_script_clear(struct cast *cast);
 /* Nothing is under way in any core that lives. */
 void cast_assert_idle(struct cast *cast);
+/* Time goes on until nothing is under way. */
+void cast_settle(struct cast *cast);
+/* The callbacks of all members came as the grammar says. */
+void cast_assert_grammar(struct cast *cast);

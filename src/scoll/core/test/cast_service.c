@@ -38,9 +38,8 @@ static void note(struct member *member, const char *format, ...)
 
 static struct work *work_create(struct member *member)
 {
-	struct work *work = calloc(1, sizeof(*work));
+	struct work *work = cast_alloc(sizeof(*work));
 
-	assert_non_null(work);
 	work->member = member;
 	return work;
 }
@@ -54,32 +53,35 @@ static void work_destroy(struct work *work)
 	free(work);
 }
 
-void cast_buffers_post(struct member *member, scoll_request_t *request)
+int cast_buffers_post(struct member *member, scoll_request_t *request)
 {
 	struct work *work = request->srq_private;
 	int count = scoll_core_request_nchildren(request);
 
 	if (member->posts_nothing)
-		return;
+		return 0;
 	for (int i = 0; i < count; i++) {
-		work->buffers[i] = calloc((size_t)member->buffer_count,
-					  member->buffer_len + 1);
-		assert_non_null(work->buffers[i]);
-		for (int k = 0; k < member->buffer_count; k++)
-			assert_int_equal(
-				scoll_core_reply_buffer_post(
-					i,
-					work->buffers[i] +
-						(size_t)k * member->buffer_len,
-					member->buffer_len, request, work),
-				0);
+		work->buffers[i] = cast_alloc(
+			(size_t)member->buffer_count * member->buffer_len + 1);
+		for (int k = 0; k < member->buffer_count; k++) {
+			uint8_t *buf = work->buffers[i] +
+				       (size_t)k * member->buffer_len;
+			int result = scoll_core_reply_buffer_post(
+				i, buf, member->buffer_len, request, work);
+
+			assert_true(result == 0 || result == -ENOMEM);
+			if (result < 0)
+				return result;
+		}
 	}
+	return 0;
 }
 
 static int pre_request(scoll_request_t *request)
 {
 	struct member *member = member_of(request);
 	struct work *work;
+	int result;
 
 	note(member, "pre");
 	member->request = request;
@@ -87,12 +89,15 @@ static int pre_request(scoll_request_t *request)
 		return member->pre_result;
 	work = work_create(member);
 	request->srq_private = work;
-	cast_buffers_post(member, request);
+	result = cast_buffers_post(member, request);
+	if (result < 0) {
+		work_destroy(work);
+		return result;
+	}
 	if (request->srq_bulk_len > 0 && !member->no_bulk_buffer) {
 		size_t size = request->srq_bulk_len - member->bulk_short;
 
-		work->bulk = malloc(size + 1);
-		assert_non_null(work->bulk);
+		work->bulk = cast_alloc(size + 1);
 		work->bulk_iov = (struct iovec){ work->bulk, size };
 		request->srq_bulk_iovs = &work->bulk_iov;
 		request->srq_bulk_niov = 1;
@@ -184,12 +189,11 @@ static void failures_note(struct member *member, const scoll_request_t *request)
 		struct member *failed = cast_find(cast, failure.nid);
 
 		assert_true(count < CAST_MEMBERS_MAX);
-		assert_true(asprintf(&words[count++], "%02d:%s%s",
-				     failed != NULL
-					     ? (int)(failed - cast->members)
-					     : -1,
-				     type_names[failure.type],
-				     failure.is_reached ? "+" : "") > 0);
+		words[count] = cast_alloc(64);
+		snprintf(words[count++], 64, "%02d:%s%s",
+			 failed != NULL ? (int)(failed - cast->members) : -1,
+			 type_names[failure.type],
+			 failure.is_reached ? "+" : "");
 	}
 	qsort(words, (size_t)count, sizeof(words[0]), by_text);
 	for (int i = 0; i < count; i++) {
@@ -221,8 +225,7 @@ static void post_reply(scoll_request_t *request)
 	free(take_ptr(work->bulk));
 	if (work->answer == NULL) {
 		work->answer_len = sizeof(work->sum);
-		work->answer = malloc(work->answer_len);
-		assert_non_null(work->answer);
+		work->answer = cast_alloc(work->answer_len);
 		memcpy(work->answer, &work->sum, work->answer_len);
 	}
 	if (!member->keeps_quiet)
@@ -310,27 +313,27 @@ static void created(int status, scoll_group_t *group, const void *private)
 	member->group = group;
 }
 
-static void group_create_any(struct cast *cast, int root, int from, int to,
-			     bool is_now)
+int cast_group_try(struct cast *cast, int root, int from, int to, bool is_now)
 {
 	struct member *member = &cast->members[root];
 	scoll_target_t targets[CAST_MEMBERS_MAX];
 	struct core_callback callback = { 0 };
 	int count = cast_targets(from, to, targets);
+	int result;
 
 	member->group = NULL;
-	assert_int_equal(scoll_core_group_create(
-				 member->core, cast->now_ns, CAST_SERVICE,
-				 "the cast", targets, count, cast->tree, is_now,
-				 created, member, &callback),
-			 0);
-	if (!is_now)
+	result = scoll_core_group_create(member->core, cast->now_ns,
+					 CAST_SERVICE, "the cast", targets,
+					 count, cast->tree, is_now, created,
+					 member, &callback);
+	if (result == 0 && !is_now)
 		core_callback_call(&callback);
+	return result;
 }
 
 scoll_group_t *cast_group(struct cast *cast, int root, int from, int to)
 {
-	group_create_any(cast, root, from, to, false);
+	assert_int_equal(cast_group_try(cast, root, from, to, false), 0);
 	assert_int_equal(cast->members[root].group_status, 0);
 	assert_non_null(cast->members[root].group);
 	cast->members[root].script[0] = '\0';
@@ -339,7 +342,7 @@ scoll_group_t *cast_group(struct cast *cast, int root, int from, int to)
 
 scoll_group_t *cast_group_now(struct cast *cast, int root, int from, int to)
 {
-	group_create_any(cast, root, from, to, true);
+	assert_int_equal(cast_group_try(cast, root, from, to, true), 0);
 	assert_null(cast->members[root].group);
 	cast_run(cast);
 	return cast->members[root].group;
@@ -356,9 +359,33 @@ scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 					      NULL, 0, flags, timeout,
 					      work_create(member), &request),
 			 0);
-	cast_buffers_post(member, request);
+	assert_int_equal(cast_buffers_post(member, request), 0);
 	member->request = request;
 	return request;
+}
+
+int cast_request_try(struct cast *cast, int root, scoll_group_t *group,
+		     const struct iovec *iovs, int count,
+		     scoll_request_t **ret_request)
+{
+	struct member *member = &cast->members[root];
+	struct work *work = work_create(member);
+	scoll_request_t *request;
+	int result;
+
+	result = scoll_core_bcast_new(group, cast->now_ns, "try", 3, iovs,
+				      count, 0, 0, work, &request);
+	if (result < 0) {
+		work_destroy(work);
+		return result;
+	}
+	result = cast_buffers_post(member, request);
+	if (result < 0) {
+		cast_request_free(cast, request);
+		return result;
+	}
+	*ret_request = request;
+	return 0;
 }
 
 scoll_request_t *cast_bulk_request(struct cast *cast, int root,
@@ -372,7 +399,7 @@ scoll_request_t *cast_bulk_request(struct cast *cast, int root,
 					      count, 0, 0, work_create(member),
 					      &request),
 			 0);
-	cast_buffers_post(member, request);
+	assert_int_equal(cast_buffers_post(member, request), 0);
 	return request;
 }
 
@@ -387,7 +414,7 @@ scoll_request_t *cast_request_of(struct cast *cast, int root,
 				 group, cast->now_ns, nids, count, "x", 1, NULL,
 				 0, 0, 0, work_create(member), &request),
 			 0);
-	cast_buffers_post(member, request);
+	assert_int_equal(cast_buffers_post(member, request), 0);
 	return request;
 }
 
@@ -408,6 +435,31 @@ void cast_bcast(struct cast *cast, int root, scoll_group_t *group,
 	cast_send(cast, cast_request(cast, root, group, text, (int)strlen(text),
 				     0, 0));
 	cast_run(cast);
+}
+
+/* [pre] (request | reply | part)* post [out], and pre alone when refused. */
+static void script_check(const struct member *member)
+{
+	char script[CAST_SCRIPT], *rest = NULL;
+	int started = 0, requests = 0, posts = 0, outs = 0;
+
+	memcpy(script, member->script, sizeof(script));
+	for (char *word = strtok_r(script, " ", &rest); word != NULL;
+	     word = strtok_r(NULL, " ", &rest)) {
+		started += strcmp(word, "pre") == 0;
+		requests += strncmp(word, "request", 7) == 0;
+		posts += strcmp(word, "post") == 0;
+		outs += strcmp(word, "out") == 0;
+		assert_true(posts <= requests && outs <= posts);
+	}
+	assert_int_equal(requests, posts);
+	assert_true(started == 0 || outs == posts);
+}
+
+void cast_assert_grammar(struct cast *cast)
+{
+	for (int i = 0; i < cast->count; i++)
+		script_check(&cast->members[i]);
 }
 
 void cast_script_clear(struct cast *cast)

@@ -101,7 +101,7 @@ static void buffers_P02_P06_M04_are_posted_before_a_child_is_sent_to(
 	request = cast_request(&cast, 0, group, "x", 1, 0, 0);
 	assert_int_equal(scoll_core_bcast_send(request, cast.now_ns), -EINVAL);
 	cast.members[0].posts_nothing = false;
-	cast_buffers_post(&cast.members[0], request);
+	assert_int_equal(cast_buffers_post(&cast.members[0], request), 0);
 	cast_send(&cast, request);
 	DL_FOREACH (cast.moves, move) {
 		if (move->kind == MOVE_POST)
