@@ -587,6 +587,31 @@ static void late_reply_M03_meets_no_buffer(void **state)
 	cluster_destroy(cluster);
 }
 
+static void reply_does_not_wait_behind_bulk_data_of_others(void **state)
+{
+	struct cluster_options options = plain(3);
+	struct cluster *cluster;
+	struct job_options large = small;
+	struct job *job, *other;
+
+	options.window = 1;
+	options.bulk_segment = 4096;
+	cluster = cluster_create(&options);
+	large.bulk_size = 100000;
+	other = job_start(oob_of_all(cluster, 0), &large);
+	while (other->nodes[1].pre_count == 0)
+		transport_timeline_run(cluster->timeline);
+	cluster->members[0].is_slow = true;
+	transport_sim_slow(cluster->members[0].port, 50000);
+	job = job_start(oob_of_all(cluster, 2), &small);
+	while (job->nodes[1].told_ns == 0)
+		transport_timeline_run(cluster->timeline);
+	assert_false(job->nodes[1].is_failed);
+	assert_true(job->nodes[1].told_ns - job->sent_ns < CLUSTER_MS);
+	cluster_run_jobs(cluster);
+	cluster_destroy(cluster);
+}
+
 /* --- life span of groups --- */
 
 static void last_request_L01_ends_the_group_everywhere(void **state)
@@ -750,6 +775,8 @@ int main(void)
 			subtree_E06_E03_that_is_not_reached_is_told_as_a_whole),
 		cmocka_unit_test(reply_E05_to_a_parent_that_died_is_given_up),
 		cmocka_unit_test(late_reply_M03_meets_no_buffer),
+		cmocka_unit_test(
+			reply_does_not_wait_behind_bulk_data_of_others),
 		cmocka_unit_test(last_request_L01_ends_the_group_everywhere),
 		cmocka_unit_test(destroy_L02_is_an_empty_last_broadcast),
 		cmocka_unit_test(

@@ -20,10 +20,15 @@ static struct child *child_of(struct action *action)
 /* Broadcasts, and what has to be there before them. */
 static unsigned int class_of(const struct action *action)
 {
-	return action->transfer.kind == ACTION_FORWARD ||
-			       action->transfer.kind == ACTION_POST
-		       ? 0
-		       : 1;
+	switch ((enum action_kind)action->transfer.kind) {
+	case ACTION_FORWARD:
+	case ACTION_POST:
+		return 0;
+	case ACTION_READ: /* a slow peer's: nothing else waits behind it */
+		return 2;
+	default:
+		return 1;
+	}
 }
 
 static struct iovec piece(const void *bytes, size_t size)
@@ -377,7 +382,9 @@ void action_run(struct scoll_core *core, uint64_t now_ns)
 			if (attempt(core, action, now_ns))
 				continue;
 			DL_PREPEND(core->waiting[class], action);
-			return;
+			if (class == 0)
+				return;
+			break;
 		}
 	}
 }

@@ -36,7 +36,7 @@
 #define BULK_READS      4                   /* segments under way */
 #define RETRY_PARTS     8                   /* tried again after R / 8 */
 #define FAILURES_INLINE 2
-#define ACTION_CLASSES  2
+#define ACTION_CLASSES  3
 
 /* --- actions --- */
 
