@@ -341,6 +341,7 @@ void cluster_boot(struct cluster *cluster, uint32_t index)
 
 	unsettle(cluster);
 	member->life++;
+	member->is_bare = false;
 	member->port =
 		transport_sim_open(cluster->sim, member->nid, &events, member);
 	if (!options->is_lean && given_create(true, &member->given) < 0)
@@ -493,6 +494,22 @@ void cluster_tell_all(struct cluster *cluster, uint32_t about,
 		if (i != about)
 			cluster_tell(cluster, i, about, news);
 	}
+}
+
+int cluster_service_set(struct cluster *cluster, uint32_t index, bool is_there)
+{
+	struct member *member = &cluster->members[index];
+	int result = is_there ? service_add(member)
+			      : scoll_core_service_unregister(member->core,
+							      CLUSTER_SERVICE);
+
+	if (result < 0)
+		return result;
+	cluster_disturb(cluster, index);
+	member->is_bare = !is_there;
+	cluster_trace(cluster, "the service of %" PRIu32 " %s", index,
+		      is_there ? "is back" : "is gone");
+	return 0;
 }
 
 void cluster_starve(struct cluster *cluster, uint32_t index, uint64_t k)

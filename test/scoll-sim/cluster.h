@@ -94,6 +94,7 @@ struct member {
 	uint64_t disturbed_ns; /* the last time that something befell it */
 	bool was_disturbed;
 	bool is_slow, is_starved;
+	bool is_bare; /* its service is not registered */
 	bool is_leaving;
 	bool is_pumping;
 	uint32_t drift; /* its service's idea of OOB groups is another one */
@@ -180,6 +181,8 @@ void cluster_tell(struct cluster *cluster, uint32_t index, uint32_t about,
 		  enum scoll_liveness news);
 void cluster_tell_all(struct cluster *cluster, uint32_t about,
 		      enum scoll_liveness news);
+/* Its service goes, or comes back. -EBUSY: it is in use. */
+int cluster_service_set(struct cluster *cluster, uint32_t index, bool is_there);
 /* The k-th allocation of the core from now on fails. */
 void cluster_starve(struct cluster *cluster, uint32_t index, uint64_t k);
 

@@ -89,6 +89,13 @@ static struct job *job_add(struct team *team, const struct job_options *options)
 /* What the root's user may free when a request has ended, or never began. */
 void job_release(struct job *job)
 {
+	const struct member *root = &job->cluster->members[job->root];
+
+	if (!job->cluster->options.is_lean && job->bulk != NULL &&
+	    job->state == JOB_ENDED &&
+	    transport_sim_borrows(root->port, job->bulk,
+				  job->options.bulk_size))
+		cluster_fail(job->cluster, "I5: the root's bulk data is open");
 	memset(job->payload, 0xdd, job->options.payload_size);
 	free(job->payload);
 	job->payload = NULL;

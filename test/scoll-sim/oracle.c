@@ -55,8 +55,9 @@ static bool node_is_excused(const struct job *job, uint32_t index)
 	const struct member *member = &job->cluster->members[index];
 	const struct job_node *node = &job->nodes[index];
 
-	if (member->core == NULL || member->is_leaving || member->is_slow ||
-	    member->is_starved || member->drift > 0 || node->has_erred)
+	if (member->core == NULL || member->is_leaving || member->is_bare ||
+	    member->is_slow || member->is_starved || member->drift > 0 ||
+	    node->has_erred)
 		return true;
 	if (was_disturbed(member, job->sent_ns))
 		return true;
@@ -272,14 +273,15 @@ void oracle_quiet(struct cluster *cluster)
 		scoll_core_stats(member->core, &stats);
 		transport_sim_use(member->port, &use);
 		if (stats.requests_active > 0 || use.sends > 0 ||
-		    use.posts > 0 || use.regions > 0)
+		    use.reads > 0 || use.posts > 0 || use.regions > 0)
 			cluster_fail(cluster,
 				     "I3: %" PRIu32 " has %" PRIu64
 				     " requests, %" PRIu32
 				     " transfers, %" PRIu32 " buffers, %" PRIu32
 				     " regions",
-				     i, stats.requests_active, use.sends,
-				     use.posts, use.regions);
+				     i, stats.requests_active,
+				     use.sends + use.reads, use.posts,
+				     use.regions);
 	}
 	for (uint32_t i = 0; i < cluster->job_count; i++) {
 		if (cluster->jobs[i]->state == JOB_SENT)

@@ -46,6 +46,7 @@ static const char *const chaos_texts[] = {
 	[CHAOS_SLOW] = "slow member",
 	[CHAOS_STARVE] = "out of memory",
 	[CHAOS_LEAVE] = "leave",
+	[CHAOS_BARE] = "no service",
 	[CHAOS_DRIFT] = "other members out of band",
 	[CHAOS_FALSE_NEWS] = "false death",
 	[CHAOS_REPLAY] = "replayed message",
@@ -227,7 +228,8 @@ static void act_team(struct scenario *scenario)
 	}
 	if (result == -EMSGSIZE)
 		cluster_hit(cluster, "group: too large for a delayed one");
-	else if (result < 0 && result != -ENOMEM)
+	else if (result < 0 && result != -ENOMEM &&
+		 !cluster->members[owner].is_bare)
 		cluster_fail(cluster, "a group cannot be made: %d", result);
 }
 
@@ -476,6 +478,11 @@ static void befall(struct scenario *scenario, enum chaos chaos, uint32_t index)
 	case CHAOS_LEAVE:
 		cluster_leave(cluster, index);
 		break;
+	case CHAOS_BARE:
+		if (cluster_service_set(cluster, index,
+					cluster->members[index].is_bare) < 0)
+			return;
+		break;
 	case CHAOS_DRIFT:
 		drift(cluster, index);
 		break;
@@ -630,6 +637,8 @@ static void calm_down(struct scenario *scenario)
 		if (cluster->members[i].core == NULL)
 			continue;
 		cluster_starve(cluster, i, 0);
+		if (cluster->members[i].is_bare)
+			cluster_service_set(cluster, i, true);
 		slow_set(cluster, i, 1);
 	}
 }

@@ -16,6 +16,7 @@ enum chaos {
 	CHAOS_SLOW,
 	CHAOS_STARVE, /* an allocation fails */
 	CHAOS_LEAVE,
+	CHAOS_BARE,       /* a service is not there for a while */
 	CHAOS_DRIFT,      /* a service names other members of an OOB group */
 	CHAOS_FALSE_NEWS, /* discovery takes the living for dead */
 	CHAOS_REPLAY,     /* an attacker sends a message again */

@@ -47,10 +47,17 @@ const char *conduct_text(enum conduct conduct)
 
 /* --- memory --- */
 
-static void poison_free(void *bytes, size_t size)
+/* It is ours again: nobody may have an eye on it any more (I5). */
+static void poison_free(struct member *member, void *bytes, size_t size)
 {
-	if (bytes != NULL)
-		memset(bytes, POISON, size);
+	if (bytes == NULL)
+		return;
+	if (!member->cluster->options.is_lean &&
+	    transport_sim_borrows(member->port, bytes, size))
+		cluster_fail(member->cluster,
+			     "I5: %" PRIu32 " has a buffer back that is in use",
+			     member->index);
+	memset(bytes, POISON, size);
 	free(bytes);
 }
 
@@ -105,14 +112,14 @@ static void buffers_free(struct visit *visit, bool with_replies)
 			continue;
 		}
 		*at = buffer->next;
-		poison_free(buffer->bytes, buffer->size);
+		poison_free(visit->member, buffer->bytes, buffer->size);
 		free(buffer);
 	}
 }
 
 static void bulk_free(struct visit *visit)
 {
-	poison_free(visit->bulk, visit->job->options.bulk_size);
+	poison_free(visit->member, visit->bulk, visit->job->options.bulk_size);
 	free(visit->iovs);
 	visit->bulk = NULL;
 	visit->iovs = NULL;
@@ -521,7 +528,7 @@ static void buffer_return(struct visit *visit, const scoll_reply_t *reply)
 	if (buffer == NULL || buffer->child != reply->srp_child)
 		visit_fail(visit, "M-03: a reply is in a strange buffer");
 	LL_DELETE(visit->buffers, buffer);
-	poison_free(buffer->bytes, buffer->size);
+	poison_free(visit->member, buffer->bytes, buffer->size);
 	free(buffer);
 }
 

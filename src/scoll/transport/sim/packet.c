@@ -90,7 +90,9 @@ static bool is_for_next_life(struct packet *packet)
 
 	if (!to->is_open || to->is_severed)
 		return false;
-	return to->life == packet->to_life ||
+	if (to->life == packet->to_life)
+		return true;
+	return packet->from != NULL &&
 	       transport_sim_chance(packet->sim, TRANSPORT_SIM_NEXT_LIFE);
 }
 

@@ -75,6 +75,36 @@ void transport_sim_regions_close(struct transport_sim_port *port)
 		close_one(port->regions);
 }
 
+static bool overlap(const struct iovec *pieces, int count, const uint8_t *bytes,
+		    size_t size)
+{
+	for (int i = 0; i < count; i++) {
+		const uint8_t *piece = pieces[i].iov_base;
+
+		if (bytes < piece + pieces[i].iov_len && piece < bytes + size)
+			return true;
+	}
+	return false;
+}
+
+bool transport_sim_borrows(const struct transport_sim_port *port,
+			   const void *bytes, size_t size)
+{
+	const struct transport_sim_region *region;
+	const struct work *work;
+
+	DL_FOREACH (port->regions, region) {
+		if (overlap(region->pieces, region->count, bytes, size))
+			return true;
+	}
+	DL_FOREACH (port->works, work) {
+		if (work->kind == WORK_POST && !work->is_matched &&
+		    overlap(work->pieces, work->count, bytes, size))
+			return true;
+	}
+	return false;
+}
+
 /* The bytes at an offset of the region, and how many follow in the piece. */
 static uint8_t *local_at(const struct transport_sim_region *region,
 			 uint64_t offset, size_t *ret_left)

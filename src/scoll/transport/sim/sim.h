@@ -75,7 +75,7 @@ struct transport_sim_options {
 	/* Chances per million of a transfer; only those before REFUSED. */
 	uint32_t faults_ppm[TRANSPORT_SIM_FAULT_COUNT];
 	uint64_t held_ns; /* HELD and LATE_END: up to so much */
-	/* Sends and reads of a member under way, else -EAGAIN; 0: no limit. */
+	/* Of a member under way, sends and reads each; else -EAGAIN. 0: any. */
 	uint32_t window;
 	struct transport_timeline *timeline; /* borrowed */
 };
@@ -94,7 +94,8 @@ struct transport_sim_stats {
 
 /* What a member has with the network. */
 struct transport_sim_use {
-	uint32_t sends;   /* and reads, under way */
+	uint32_t sends;   /* under way */
+	uint32_t reads;   /* the same */
 	uint32_t posts;   /* buffers for replies, ends of cancels not yet in */
 	uint32_t regions; /* open */
 };
@@ -160,6 +161,12 @@ void transport_sim_tap(struct transport_sim *sim,
 
 void transport_sim_use(const struct transport_sim_port *port,
 		       struct transport_sim_use *ret_use);
+/*
+ * Whether a transfer of the member may still write into these bytes, or a peer
+ * read them.
+ */
+bool transport_sim_borrows(const struct transport_sim_port *port,
+			   const void *bytes, size_t size);
 const struct transport_sim_stats *transport_sim_stats(
 	const struct transport_sim *sim);
 /* Of everything that has happened: the same for the same seed. */

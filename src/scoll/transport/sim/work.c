@@ -81,12 +81,20 @@ static struct work *work_alloc(struct transport_sim *sim)
 	return work;
 }
 
+static uint32_t *use_of(struct transport_sim_port *port, enum work_kind kind)
+{
+	if (kind == WORK_POST)
+		return &port->use.posts;
+	return kind == WORK_READ ? &port->use.reads : &port->use.sends;
+}
+
 struct work *transport_sim_work_start(struct transport_sim_port *port,
 				      enum work_kind kind,
 				      struct transfer *transfer)
 {
 	struct transport_sim *sim = port->sim;
-	uint32_t under_way = port->use.sends;
+	uint32_t under_way =
+		kind == WORK_READ ? port->use.reads : port->use.sends;
 	struct work *work;
 
 	assert(port->is_open);
@@ -110,10 +118,7 @@ struct work *transport_sim_work_start(struct transport_sim_port *port,
 	work->remote = NULL;
 	transfer->scratch[0] = (uintptr_t)work;
 	DL_APPEND(port->works, work);
-	if (kind == WORK_POST)
-		port->use.posts++;
-	else
-		port->use.sends++;
+	(*use_of(port, kind))++;
 	return work;
 }
 
@@ -121,13 +126,9 @@ void transport_sim_work_drop(struct work *work)
 {
 	struct transport_sim_port *port = work->port;
 
-	if (work->kind == WORK_POST) {
-		if (!work->is_matched)
-			post_remove(port->sim, work);
-		port->use.posts--;
-	} else {
-		port->use.sends--;
-	}
+	if (work->kind == WORK_POST && !work->is_matched)
+		post_remove(port->sim, work);
+	(*use_of(port, work->kind))--;
 	free(work->remote);
 	transport_timeline_cancel(&work->event);
 	DL_DELETE(port->works, work);

@@ -214,7 +214,10 @@ static void cancelled_buffer_gets_no_reply(void **state)
 	begin(&plain);
 	post(1, 5, bytes, sizeof(bytes), &wanted);
 	reply(0, 1, 5, "late", &sent);
+	assert_true(transport_sim_borrows(members[1].port, bytes + 2, 1));
+	assert_false(transport_sim_borrows(members[1].port, bytes + 8, 1));
 	members[1].seam.ops->cancel(members[1].seam.ctx, &wanted);
+	assert_false(transport_sim_borrows(members[1].port, bytes, 8));
 	assert_int_equal(members[1].count, 0);
 	run_all();
 	assert_int_equal(members[1].count, 1);
