@@ -11,15 +11,21 @@
 #define OFFSET_PART_SIZE   92
 #define OFFSET_PIECE_COUNT 98
 #define OFFSET_BULK_SIZE   100
-#define OPTION_SIZE        16 /* of creator or OOB, and of the choice */
+#define OFFSET_ADDRESS     WIRE_BCAST_BASE /* if it is there */
+#define OPTION_SIZE        16 /* of creator or OOB, and of digests */
 
-static size_t head_plain_size(uint16_t flags, uint8_t piece_count)
+static size_t head_plain_size(uint16_t flags, uint8_t piece_count,
+			      uint8_t address_size)
 {
 	size_t size = WIRE_BCAST_BASE;
 
+	if (flags & WIRE_SENDER)
+		size += 1 + (size_t)address_size;
 	if (flags & (WIRE_CREATOR | WIRE_OOB))
 		size += OPTION_SIZE;
 	if (flags & WIRE_SUBSET)
+		size += OPTION_SIZE;
+	if (flags & WIRE_ADDRESSES)
 		size += OPTION_SIZE;
 	if (piece_count > 0)
 		size += piece_count * (size_t)WIRE_PIECE_SIZE +
@@ -32,7 +38,8 @@ static bool flags_are_valid(uint16_t flags)
 	if (flags & ~WIRE_FLAGS_ALL)
 		return false;
 	if ((flags & WIRE_OOB) &&
-	    (flags & (WIRE_CREATOR | WIRE_POPULATE | WIRE_MEMBERS_BULK)))
+	    (flags & (WIRE_CREATOR | WIRE_POPULATE | WIRE_MEMBERS_BULK |
+		      WIRE_ADDRESSES)))
 		return false;
 	if ((flags & WIRE_ALIVE) && !(flags & WIRE_SUBSET))
 		return false;
@@ -59,18 +66,28 @@ static bool room_is_valid(uint32_t part_size, uint16_t part_count)
 	       part_count <= SCOLL_REPLY_PARTS_MAX;
 }
 
+static bool address_is_valid(const struct wire_bcast *bcast)
+{
+	return bcast->address_size == 0 ||
+	       ((bcast->flags & WIRE_SENDER) &&
+		bcast->address_size <= WIRE_ADDRESS_MAX &&
+		bcast->address[bcast->address_size - 1] != 0);
+}
+
 static bool bcast_is_valid(const struct wire_bcast *bcast)
 {
 	uint16_t flags = bcast->flags;
 
 	if (!flags_are_valid(flags) || !bulk_is_valid(bcast) ||
-	    !tag_is_valid(bcast->tag) ||
+	    !address_is_valid(bcast) || !tag_is_valid(bcast->tag) ||
 	    !room_is_valid(bcast->part_size, bcast->part_count) ||
 	    bcast->service_timeout_ns > INT64_MAX ||
 	    bcast->order > SCOLL_ORDER_RANK || bcast->root == SCOLL_NID_ANY ||
 	    bcast->sender == SCOLL_NID_ANY)
 		return false;
 	if ((flags & WIRE_OOB) && bcast->params_size > 0)
+		return false;
+	if ((flags & WIRE_ADDRESSES) && bcast->params_size == 0)
 		return false;
 	if ((flags & WIRE_MEMBERS_BULK) &&
 	    (bcast->bulk_size == 0 || bcast->params_size == 0))
@@ -82,7 +99,8 @@ static bool bcast_is_valid(const struct wire_bcast *bcast)
 size_t wire_bcast_head_size(const struct wire_bcast *bcast,
 			    const struct scoll_authenticator *auth)
 {
-	return head_plain_size(bcast->flags, bcast->piece_count) +
+	return head_plain_size(bcast->flags, bcast->piece_count,
+			       bcast->address_size) +
 	       wire_seal_size(auth);
 }
 
@@ -116,6 +134,10 @@ static void base_write(struct writer *writer, const struct wire_bcast *bcast,
 
 static void options_write(struct writer *writer, const struct wire_bcast *bcast)
 {
+	if (bcast->flags & WIRE_SENDER) {
+		write_u8(writer, bcast->address_size);
+		write_bytes(writer, bcast->address, bcast->address_size);
+	}
 	if (bcast->flags & WIRE_CREATOR) {
 		write_u64(writer, bcast->creator);
 		write_u64(writer, bcast->creator_nonce);
@@ -124,6 +146,8 @@ static void options_write(struct writer *writer, const struct wire_bcast *bcast)
 		write_bytes(writer, bcast->oob, sizeof(bcast->oob));
 	if (bcast->flags & WIRE_SUBSET)
 		write_digest(writer, &bcast->choice_digest);
+	if (bcast->flags & WIRE_ADDRESSES)
+		write_digest(writer, &bcast->addresses);
 	for (unsigned int i = 0; i < bcast->piece_count; i++) {
 		write_u64(writer, bcast->pieces[i].address);
 		write_u64(writer, bcast->pieces[i].key);
@@ -207,10 +231,25 @@ static void base_read(struct reader *reader, struct wire_bcast *ret_bcast)
 	read_digest(reader, &ret_bcast->body_digest);
 }
 
+/* Its length was checked. */
+static void address_read(struct reader *reader, struct wire_bcast *ret_bcast)
+{
+	const uint8_t *bytes;
+
+	ret_bcast->address_size = 0;
+	if (!(ret_bcast->flags & WIRE_SENDER))
+		return;
+	ret_bcast->address_size = read_u8(reader);
+	bytes = read_bytes(reader, ret_bcast->address_size);
+	if (bytes != NULL)
+		memcpy(ret_bcast->address, bytes, ret_bcast->address_size);
+}
+
 static void options_read(struct reader *reader, struct wire_bcast *ret_bcast)
 {
 	const uint8_t *oob;
 
+	address_read(reader, ret_bcast);
 	ret_bcast->creator = ret_bcast->root;
 	ret_bcast->creator_nonce = ret_bcast->root_nonce;
 	memset(ret_bcast->oob, 0, sizeof(ret_bcast->oob));
@@ -225,6 +264,9 @@ static void options_read(struct reader *reader, struct wire_bcast *ret_bcast)
 	ret_bcast->choice_digest = (struct wire_digest){ 0 };
 	if (ret_bcast->flags & WIRE_SUBSET)
 		read_digest(reader, &ret_bcast->choice_digest);
+	ret_bcast->addresses = (struct wire_digest){ 0 };
+	if (ret_bcast->flags & WIRE_ADDRESSES)
+		read_digest(reader, &ret_bcast->addresses);
 	for (unsigned int i = 0; i < ret_bcast->piece_count; i++) {
 		ret_bcast->pieces[i].address = read_u64(reader);
 		ret_bcast->pieces[i].key = read_u64(reader);
@@ -241,6 +283,7 @@ static enum wire_result lengths_read(const uint8_t *bytes, size_t size,
 {
 	struct reader reader = reader_of(bytes, size);
 	size_t expected, head_size;
+	uint8_t address_size = 0;
 	uint16_t flags;
 
 	if (size < WIRE_BCAST_BASE + seal_size)
@@ -251,8 +294,15 @@ static enum wire_result lengths_read(const uint8_t *bytes, size_t size,
 	if (size > SCOLL_BCAST_MAX ||
 	    bytes[OFFSET_PIECE_COUNT] > SCOLL_BULK_IOVS_MAX)
 		return WIRE_LENGTH;
-	expected =
-		head_plain_size(flags, bytes[OFFSET_PIECE_COUNT]) + seal_size;
+	if (flags & WIRE_SENDER) {
+		if (size == OFFSET_ADDRESS ||
+		    bytes[OFFSET_ADDRESS] > WIRE_ADDRESS_MAX)
+			return WIRE_LENGTH;
+		address_size = bytes[OFFSET_ADDRESS];
+	}
+	expected = head_plain_size(flags, bytes[OFFSET_PIECE_COUNT],
+				   address_size) +
+		   seal_size;
 	if (head_size != expected || head_size > size)
 		return WIRE_LENGTH;
 	*ret_flags = flags;

@@ -24,7 +24,7 @@
 #include "scoll.h"
 
 #define WIRE_BCAST_BASE     128 /* bytes of a head without its optional parts */
-#define WIRE_BCAST_HEAD_MAX 1000 /* with all of them and the longest seal */
+#define WIRE_BCAST_HEAD_MAX 1081 /* with all of them and the longest seal */
 #define WIRE_NOTICE_MAX     (WIRE_BCAST_BASE + SCOLL_SEAL_MAX)
 #define WIRE_REPLY_HEAD     256
 #define WIRE_REPORT_MAX     4096
@@ -34,6 +34,7 @@
 
 #define WIRE_DIGEST_SIZE         16
 #define WIRE_PIECE_SIZE          24 /* of the bulk descriptor */
+#define WIRE_ADDRESS_MAX         64 /* bytes, without zeros at its end */
 
 /* A tag is of one child of one request; the lower bits are the part's. */
 #define WIRE_TAG_PART_BITS 12
@@ -91,7 +92,9 @@ enum wire_flag {
 	WIRE_POPULATE = 1u << 5, /* no service is called */
 	WIRE_ROOT_EXTRA = 1u << 6,
 	WIRE_MEMBERS_BULK = 1u << 7, /* with POPULATE */
-	WIRE_FLAGS_ALL = (1u << 8) - 1,
+	WIRE_ADDRESSES = 1u << 8,    /* with parameters: and where they are */
+	WIRE_SENDER = 1u << 9,       /* where the sender is */
+	WIRE_FLAGS_ALL = (1u << 10) - 1,
 };
 
 /* A piece of the parent's memory. */
@@ -124,6 +127,10 @@ struct wire_bcast {
 	uint64_t creator_nonce;
 	uint8_t oob[16];
 	struct wire_digest choice_digest; /* with SUBSET */
+	struct wire_digest addresses;     /* with ADDRESSES */
+	/* With SENDER; its last byte is not 0, none: it does not know. */
+	uint8_t address_size;
+	uint8_t address[WIRE_ADDRESS_MAX];
 
 	uint64_t bulk_size;
 	uint64_t bulk_there; /* bytes that the sender has already */
@@ -139,7 +146,10 @@ struct wire_bcast {
 	size_t payload_size;
 };
 
-/* Bytes of its head, with the seal. Only flags and piece_count are read. */
+/*
+ * Bytes of its head, with the seal. Only flags, piece_count and address_size
+ * are read.
+ */
 size_t wire_bcast_head_size(const struct wire_bcast *bcast,
 			    const struct scoll_authenticator *auth);
 /*

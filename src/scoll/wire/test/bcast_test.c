@@ -54,6 +54,9 @@ static void assert_same(const struct wire_bcast *got,
 	assert_memory_equal(got->oob, sent->oob, sizeof(got->oob));
 	assert_true(
 		wire_digest_equals(&got->choice_digest, &sent->choice_digest));
+	assert_true(wire_digest_equals(&got->addresses, &sent->addresses));
+	assert_int_equal(got->address_size, sent->address_size);
+	assert_memory_equal(got->address, sent->address, sent->address_size);
 	assert_int_equal(got->bulk_size, sent->bulk_size);
 	assert_int_equal(got->bulk_there, sent->bulk_there);
 	assert_int_equal(got->piece_count, sent->piece_count);
@@ -115,6 +118,61 @@ static void bcast_T07_carries_what_the_document_names(void **state)
 	assert_round_trip(&full);
 }
 
+static void bcast_says_where_members_and_sender_are(void **state)
+{
+	struct wire_bcast bcast = sample_addresses();
+
+	assert_round_trip(&bcast);
+	memset(bcast.address, 0xff, WIRE_ADDRESS_MAX);
+	bcast.address_size = WIRE_ADDRESS_MAX;
+	assert_round_trip(&bcast);
+	bcast.address_size = 0; /* it does not know */
+	assert_round_trip(&bcast);
+	bcast = sample_plain();
+	bcast.flags = WIRE_SENDER;
+	bcast.address[0] = 1;
+	bcast.address_size = 1;
+	assert_round_trip(&bcast);
+	bcast.flags |= WIRE_OOB;
+	assert_round_trip(&bcast);
+}
+
+static void addresses_of_a_head_are_in_range(void **state)
+{
+	struct wire_bcast bcast = sample_addresses();
+	uint8_t bytes[SCOLL_BCAST_MAX], head[WIRE_BCAST_HEAD_MAX];
+	struct wire_message message;
+	size_t size = sample_bcast_encode(&bcast, NULL, bytes);
+
+	bytes[128] = WIRE_ADDRESS_MAX + 1;
+	assert_int_equal(open_at(bytes, size, NULL, &message), WIRE_LENGTH);
+	bytes[128] = 7;
+	assert_int_equal(open_at(bytes, size, NULL, &message), WIRE_LENGTH);
+	bytes[128] = 8;
+	bytes[136] = 0; /* a zero at the end */
+	assert_int_equal(open_at(bytes, size, NULL, &message), WIRE_FIELD);
+	bytes[136] = 1;
+	assert_int_equal(open_at(bytes, size, NULL, &message), WIRE_OK);
+	/* The flag, and nothing behind the head's first part. */
+	bcast = sample_plain();
+	bcast.payload_size = 0;
+	size = sample_bcast_encode(&bcast, NULL, bytes);
+	bytes[5] = WIRE_SENDER >> 8;
+	assert_int_equal(open_at(bytes, size, NULL, &message), WIRE_LENGTH);
+
+	bcast = sample_addresses();
+	bcast.address[7] = 0;
+	assert_int_equal(wire_bcast_encode(&bcast, NULL, head), -EINVAL);
+	bcast.address_size = WIRE_ADDRESS_MAX + 1;
+	assert_int_equal(wire_bcast_encode(&bcast, NULL, head), -EINVAL);
+	bcast = sample_addresses();
+	bcast.flags &= (uint16_t)~WIRE_SENDER;
+	assert_int_equal(wire_bcast_encode(&bcast, NULL, head), -EINVAL);
+	bcast = sample_addresses();
+	bcast.params_size = 0;
+	assert_int_equal(wire_bcast_encode(&bcast, NULL, head), -EINVAL);
+}
+
 static void head_is_small_without_options(void **state)
 {
 	struct wire_bcast bcast = sample_plain();
@@ -122,6 +180,8 @@ static void head_is_small_without_options(void **state)
 	assert_int_equal(wire_bcast_head_size(&bcast, NULL), 128);
 	bcast = sample_full();
 	bcast.piece_count = SCOLL_BULK_IOVS_MAX;
+	bcast.flags |= WIRE_ADDRESSES | WIRE_SENDER;
+	bcast.address_size = WIRE_ADDRESS_MAX;
 	assert_int_equal(wire_bcast_head_size(&bcast, NULL) + SCOLL_SEAL_MAX,
 			 WIRE_BCAST_HEAD_MAX);
 }
@@ -175,6 +235,10 @@ static void bcast_is_its_golden_bytes(void **state)
 	assert_int_equal(sample_bcast_encode(&bcast, &parent.auth, bytes),
 			 hex_bytes(golden_full, golden, sizeof(golden)));
 	assert_memory_equal(bytes, golden, strlen(golden_full) / 2);
+	bcast = sample_addresses();
+	assert_int_equal(sample_bcast_encode(&bcast, &parent.auth, bytes),
+			 hex_bytes(golden_addresses, golden, sizeof(golden)));
+	assert_memory_equal(bytes, golden, strlen(golden_addresses) / 2);
 }
 
 static void notice_is_its_golden_bytes(void **state)
@@ -422,7 +486,7 @@ static void open_rejects_fields_out_of_range(void **state)
 	struct wire_message message;
 
 	memcpy(copy, bytes, size);
-	copy[5] |= 1; /* an unknown flag beside the known ones */
+	copy[5] |= 0x80; /* an unknown flag beside the known ones */
 	assert_int_equal(open_at(copy, size, NULL, &message), WIRE_FIELD);
 	changes_check(bytes, size, changes,
 		      sizeof(changes) / sizeof(changes[0]));
@@ -451,6 +515,7 @@ static void flags_do_not_contradict_each_other(void **state)
 	flags_assert(WIRE_OOB | WIRE_LAST, true);
 	flags_assert(WIRE_OOB | WIRE_CREATOR, false);
 	flags_assert(WIRE_OOB | WIRE_POPULATE, false);
+	flags_assert(WIRE_OOB | WIRE_ADDRESSES, false);
 	flags_assert(WIRE_ALIVE, false);
 	flags_assert(WIRE_ALIVE | WIRE_SUBSET, true);
 	flags_assert(WIRE_MEMBERS_BULK, false);
@@ -631,6 +696,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bcast_T07_carries_what_the_document_names),
+		cmocka_unit_test(bcast_says_where_members_and_sender_are),
+		cmocka_unit_test(addresses_of_a_head_are_in_range),
 		cmocka_unit_test(head_is_small_without_options),
 		cmocka_unit_test(bcast_T08_is_at_most_4096_bytes),
 		cmocka_unit_test(bcast_is_its_golden_bytes),

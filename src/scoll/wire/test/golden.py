@@ -17,6 +17,7 @@ PARENT, CHILD, ROOT, CREATOR = (0x000200000a000001 + i for i in range(4))
 TAG = 0x0123456789abc000
 KEY = b"the key that all members have..\0"
 NONCE = 0x1112131415161718
+ADDRESS = b"\x02\0\x1f\x90\x0a\0\0\x01"
 MAGIC, VERSION = 0x6c73, 1
 
 
@@ -86,6 +87,13 @@ SAMPLES = {
         pieces=((0x7f0000001000, 0x99, 2000), (0x7f0000009000, 0x9a, 1000)),
         bulk=3000, there=1000, params=b"\x04name and the rest",
         choice=b"\x01\x02\x03", seal_size=32),
+    "addresses": bcast(
+        flags=2 | 8 | 32 | 256 | 512, root=ROOT,
+        options=b"\x08" + ADDRESS
+        + struct.pack("<QQ", CREATOR, 0x2122232425262728)
+        + b"fedcba9876543210" + b"where they are..",
+        params=b"\x04name and the rest", choice=b"\x01\x02\x03",
+        seal_size=32),
     "ready": ready(),
     "reply": reply(64),
     "report": report(64),

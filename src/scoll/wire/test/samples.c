@@ -106,6 +106,23 @@ struct wire_bcast sample_full(void)
 	return bcast;
 }
 
+struct wire_bcast sample_addresses(void)
+{
+	static const uint8_t address[] = { 2, 0, 0x1f, 0x90, 10, 0, 0, 1 };
+	struct wire_bcast bcast = sample_full();
+
+	bcast.flags = WIRE_CREATOR | WIRE_SUBSET | WIRE_POPULATE |
+		      WIRE_ADDRESSES | WIRE_SENDER;
+	bcast.order = SCOLL_ORDER_DEPTH;
+	bcast.bulk_size = 0;
+	bcast.bulk_there = 0;
+	bcast.piece_count = 0;
+	memcpy(bcast.addresses.bytes, "where they are..", 16);
+	memcpy(bcast.address, address, sizeof(address));
+	bcast.address_size = sizeof(address);
+	return bcast;
+}
+
 struct wire_child sample_child(void)
 {
 	return (struct wire_child){

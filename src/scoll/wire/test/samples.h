@@ -24,6 +24,8 @@ void sample_node_init(struct sample_node *node, scoll_nid_t nid,
 /* The smallest broadcast, and one that has everything. */
 struct wire_bcast sample_plain(void);
 struct wire_bcast sample_full(void);
+/* One that makes a group and says where its members are. */
+struct wire_bcast sample_addresses(void);
 struct wire_child sample_child(void);
 
 /*
