@@ -38,6 +38,10 @@ int scoll_core_create(const struct core_options *options,
 	if (options->order > SCOLL_ORDER_RANK || options->started_us == 0 ||
 	    tree_type_check(options->tree_types, options->tree) < 0)
 		return -EINVAL;
+	if (options->share_addresses &&
+	    (options->authenticator == NULL ||
+	     options->transport.ops->address_get == NULL))
+		return -EINVAL;
 	core = calloc(1, sizeof(*core));
 	if (core == NULL)
 		return -ENOMEM;
@@ -70,6 +74,7 @@ void scoll_core_destroy(struct scoll_core *core)
 	assert(core->loose_count == 0);
 	group_table_destroy(core->groups);
 	replay_destroy(core->replay);
+	book_fini(core);
 	while (core->services != NULL) {
 		struct service *service = core->services;
 

@@ -50,10 +50,18 @@ struct core_options {
 	void *permute_ctx;
 	/* Borrowed; NULL: the built-in ones, and none can be registered. */
 	struct tree_types *tree_types;
+	/*
+	 * Put the addresses that the transport has into the groups that are
+	 * made; only with an authenticator.
+	 */
+	bool share_addresses;
 	scoll_t *instance; /* what scoll_request_instance returns */
 };
 
-/* Options are copied. -ENOMEM; -EINVAL: tree, order, or started_us is 0. */
+/*
+ * Options are copied. -ENOMEM; -EINVAL: tree, order, share_addresses, or
+ * started_us is 0.
+ */
 int scoll_core_create(const struct core_options *options,
 		      struct scoll_core **ret_core);
 /*

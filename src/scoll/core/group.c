@@ -236,105 +236,126 @@ static int regular_find(struct group_table *table,
 	return 0;
 }
 
-/* The name at the start of the parameters; the list is behind it. */
-static int name_read(const struct wire_bcast *bcast, const char **ret_name,
-		     size_t *ret_name_length, struct reader *ret_list)
+static bool says_other_addresses(const struct scoll_group *group,
+				 const struct wire_bcast *bcast)
 {
-	struct reader reader = reader_of(bcast->params, bcast->params_size);
-	size_t length = read_u8(&reader);
-	const uint8_t *name = read_bytes(&reader, length);
+	return bcast->flags & WIRE_ADDRESSES &&
+	       (group->addresses == NULL ||
+		!wire_digest_equals(&group->addresses->digest,
+				    &bcast->addresses));
+}
 
-	if (reader.failed || length > SCOLL_NAME_MAX ||
-	    memchr(name, 0, length) != NULL)
-		return -EBADMSG;
-	if ((bcast->flags & WIRE_MEMBERS_BULK) && reader.left > 0)
-		return -EBADMSG;
-	*ret_name = (const char *)name;
-	*ret_name_length = length;
-	*ret_list = reader;
+/*
+ * It is known, and its nodes may have moved: so says its creator, or somebody
+ * whose word does not count, but whose message is to be handed on.
+ */
+static int group_hear(struct scoll_group *group, const struct wire_bcast *bcast,
+		      const struct group_parameters *parameters, bool has_list)
+{
+	_auto_(addresses_unrefp) struct addresses *addresses = NULL;
+	struct group_source source;
+	int result =
+		group_addresses_get(group->table, bcast, parameters, has_list,
+				    group->membership->count, &addresses);
+
+	if (result < 0)
+		return result;
+	source = group_source_of(group->table, bcast);
+	if (group->is_handle || bcast->flags & WIRE_CREATOR ||
+	    !group_source_is_newer(&source, &group->source))
+		return 0;
+	group_addresses_set(group, addresses);
+	group->source = source;
 	return 0;
+}
+
+/* has_list: parameters has it, and the addresses. */
+static int group_read(struct group_table *table, const struct wire_bcast *bcast,
+		      const struct group_id *id,
+		      const struct group_parameters *parameters, bool has_list,
+		      uint64_t now_ns, struct scoll_group **ret_group)
+{
+	_auto_(membership_unrefp) struct membership *membership = NULL;
+	_auto_(addresses_unrefp) struct addresses *addresses = NULL;
+	struct scoll_group *group;
+	int result;
+
+	result = group_membership_get(table, bcast, parameters, has_list,
+				      &membership);
+	if (result < 0)
+		return result;
+	result = group_addresses_get(table, bcast, parameters, has_list,
+				     membership->count, &addresses);
+	if (result < 0)
+		return result;
+	result = group_found(table, bcast, id, parameters->name,
+			     parameters->name_length, take_ptr(membership),
+			     now_ns, &group);
+	if (result < 0)
+		return result;
+	if (addresses != NULL) {
+		group_addresses_set(group, addresses);
+		group->source = group_source_of(table, bcast);
+	}
+	*ret_group = group;
+	return 0;
+}
+
+/* Of a group that is not out-of-band; bulk: what was read, NULL: nothing. */
+static int regular_resolve(struct group_table *table,
+			   const struct wire_bcast *bcast,
+			   const struct group_id *id, const struct reader *bulk,
+			   uint64_t now_ns, struct scoll_group **ret_group)
+{
+	bool has_list = bulk != NULL || !(bcast->flags & WIRE_MEMBERS_BULK);
+	struct group_parameters parameters;
+	struct scoll_group *group = NULL;
+	int result = regular_find(table, bcast, id, now_ns, &group);
+
+	if (result == 0 && !says_other_addresses(group, bcast)) {
+		*ret_group = group;
+		return 0;
+	}
+	if (result == -ENOENT && bcast->params_size == 0)
+		return result;
+	if (result == 0 || result == -ENOENT)
+		result = group_parameters_read(bcast, bulk, &parameters);
+	if (result == 0 && group == NULL)
+		return group_read(table, bcast, id, &parameters, has_list,
+				  now_ns, ret_group);
+	if (result == 0)
+		result = group_hear(group, bcast, &parameters, has_list);
+	if (result < 0)
+		group_unref(group, now_ns);
+	else
+		*ret_group = group;
+	return result;
 }
 
 int group_resolve(struct group_table *table, const struct wire_bcast *bcast,
 		  scoll_oobgrp_cb_t callback, void *service_private,
 		  uint64_t now_ns, struct scoll_group **ret_group)
 {
-	struct membership *membership;
 	struct group_id id;
-	struct reader list;
-	const char *name;
-	size_t length;
-	int result;
 
 	id_read(bcast, &id);
 	if (id.is_oob)
 		return oob_resolve(table, bcast, &id, callback, service_private,
 				   now_ns, ret_group);
-	result = regular_find(table, bcast, &id, now_ns, ret_group);
-	if (result != -ENOENT || bcast->params_size == 0)
-		return result;
-	result = name_read(bcast, &name, &length, &list);
-	if (result < 0)
-		return result;
-	if (bcast->flags & WIRE_MEMBERS_BULK) {
-		membership = memberships_find(table->options.memberships,
-					      &id.members);
-		if (membership == NULL)
-			return -ENODATA;
-	} else {
-		result = memberships_decode(table->options.memberships,
-					    &id.members, list.at, list.left,
-					    &membership);
-		if (result < 0)
-			return result;
-	}
-	return group_found(table, bcast, &id, name, length, membership, now_ns,
-			   ret_group);
+	return regular_resolve(table, bcast, &id, NULL, now_ns, ret_group);
 }
 
 int group_learn(struct group_table *table, const struct wire_bcast *bcast,
 		const void *list, size_t size, uint64_t now_ns,
 		struct scoll_group **ret_group)
 {
-	struct membership *membership;
-	struct reader rest;
+	struct reader bulk = reader_of(list, size);
 	struct group_id id;
-	const char *name;
-	size_t length;
-	int result;
 
 	id_read(bcast, &id);
 	if (id.is_oob || !(bcast->flags & WIRE_MEMBERS_BULK))
 		return -EBADMSG;
-	result = regular_find(table, bcast, &id, now_ns, ret_group);
-	if (result != -ENOENT)
-		return result;
-	result = name_read(bcast, &name, &length, &rest);
-	if (result < 0)
-		return result;
-	result = memberships_decode(table->options.memberships, &id.members,
-				    list, size, &membership);
-	if (result < 0)
-		return result;
-	return group_found(table, bcast, &id, name, length, membership, now_ns,
-			   ret_group);
-}
-
-size_t group_params_size(const struct scoll_group *group, bool with_list)
-{
-	return 1 + strlen(group->name) +
-	       (with_list ? membership_encoded_size(group->membership) : 0);
-}
-
-void group_params_encode(const struct scoll_group *group, bool with_list,
-			 uint8_t *ret_params)
-{
-	size_t length = strlen(group->name);
-
-	ret_params[0] = (uint8_t)length;
-	memcpy(ret_params + 1, group->name, length);
-	if (with_list)
-		membership_encode(group->membership, ret_params + 1 + length);
+	return regular_resolve(table, bcast, &id, &bulk, now_ns, ret_group);
 }
 
 /* --- who takes part --- */

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "scoll/core/addresses.h"
 #include "scoll/core/choice.h"
 #include "scoll/tree/tree.h"
 
@@ -35,6 +36,14 @@ struct group_id {
 	struct wire_digest members;
 	uint32_t service; /* OOB: whose callback; else 0 */
 	uint32_t is_oob;
+};
+
+/* Who said where nodes are, and when; see group_source_is_newer(). */
+struct group_source {
+	scoll_nid_t root;
+	uint64_t nonce;
+	uint64_t number; /* of its request */
+	uint64_t serial; /* rises here with each that is heard */
 };
 
 /* A child in the tree, in the order in which they are served. */
@@ -70,6 +79,8 @@ struct scoll_group {
 	struct group_id id; /* of an OOB handle: of the last membership */
 	struct group_table *table;
 	struct membership *membership; /* NULL: an OOB handle that is new */
+	struct addresses *addresses;   /* NULL: none are shared */
+	struct group_source source;    /* of those, if it was learned */
 	scoll_service_id_t service;
 	scoll_tree_type_t tree;
 	uint32_t reference_count;
@@ -167,7 +178,8 @@ int group_oob_refresh(struct scoll_group *group, scoll_oobgrp_cb_t callback,
  * The group of a broadcast, with a reference: known, or by the parameters in
  * the body, or out-of-band by the callback (NULL: the service has none). It is
  * used now. Errors, and what they are for the parent:
- * -ENODATA    its list is in the bulk data and not known: read, then _learn
+ * -ENODATA    its list is in the bulk data, and it or the addresses of its
+ *             nodes are not known: read, then _learn
  * -ENOENT     NO_GROUP; also: an OOB group without a callback
  * -ESHUTDOWN  NO_GROUP: it has ended
  * -ESTALE     DIGEST: the members are others
@@ -198,8 +210,25 @@ int group_alive(struct scoll_group *group, const struct choice *within,
 void group_id_write(const struct scoll_group *group, scoll_nid_t root,
 		    uint64_t root_nonce, struct wire_bcast *bcast);
 /*
+ * Where its members are, from now on, for those who learn of it from us; it
+ * gets a reference.
+ */
+void group_addresses_set(struct scoll_group *group,
+			 struct addresses *addresses);
+/* Of what a broadcast says; it is heard now. */
+struct group_source group_source_of(struct group_table *table,
+				    const struct wire_bcast *bcast);
+/* Whether what it said counts, although the other one was heard. */
+bool group_source_is_newer(const struct group_source *source,
+			   const struct group_source *other);
+/* Bytes of a list with addresses (NULL: none) before it, and those bytes. */
+size_t group_list_size(const struct membership *membership,
+		       const struct addresses *addresses);
+void group_list_encode(const struct membership *membership,
+		       const struct addresses *addresses, uint8_t *ret_bytes);
+/*
  * Bytes of the parameters in the body, and those bytes. with_list: else the
- * list goes as bulk data, which membership_encode() has.
+ * list goes as bulk data.
  */
 size_t group_params_size(const struct scoll_group *group, bool with_list);
 void group_params_encode(const struct scoll_group *group, bool with_list,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What group.c, group_table.c and group_tree.c share. */
+/* What the files about groups share. */
 #pragma once
 
+#include "base/bytes.h"
 #include "scoll/core/group.h"
 
 /* Remembers a group that has ended; oldest first in its table. */
@@ -18,6 +19,7 @@ struct group_table {
 	struct scoll_group *learned; /* longest idle first */
 	struct tombstone *tombstones;
 	uint64_t next_index;
+	uint64_t last_serial;
 	uint32_t count;
 	size_t size;
 };
@@ -50,3 +52,34 @@ struct scoll_group *group_use(struct scoll_group *group, uint64_t now_ns);
 void group_forget(struct scoll_group *group);
 /* The trees that are kept: all, or (not SCOLL_NID_ANY) those of a root. */
 void group_trees_drop(struct scoll_group *group, scoll_nid_t root);
+
+/* What a broadcast says about a group, wherever it is. */
+struct group_parameters {
+	const char *name;
+	size_t name_length;
+	const uint8_t *addresses;
+	size_t addresses_size;
+	struct reader list;
+};
+
+/*
+ * The name is in the body; bulk: the bulk data, NULL when it was not read.
+ * -EBADMSG.
+ */
+int group_parameters_read(const struct wire_bcast *bcast,
+			  const struct reader *bulk,
+			  struct group_parameters *ret_parameters);
+/*
+ * Its membership, known or (has_list) from the list. -ENODATA: it is not here;
+ * as memberships_decode().
+ */
+int group_membership_get(struct group_table *table,
+			 const struct wire_bcast *bcast,
+			 const struct group_parameters *parameters,
+			 bool has_list, struct membership **ret_membership);
+/* The same of addresses, of `count` nodes; NULL: the broadcast has none. */
+int group_addresses_get(struct group_table *table,
+			const struct wire_bcast *bcast,
+			const struct group_parameters *parameters,
+			bool has_list, uint32_t count,
+			struct addresses **ret_addresses);

@@ -79,6 +79,7 @@ static void group_free(struct scoll_group *group)
 {
 	group_forget(group);
 	membership_unref(group->membership);
+	addresses_unref(group->addresses);
 	group->table->size -= group_size(group);
 	free(group);
 }

@@ -325,6 +325,7 @@ struct scoll_core {
 	struct service *services;
 	struct group_table *groups;
 	struct replay *replay;
+	struct book_entry *book;
 
 	struct bcast *bcasts;
 	uint32_t bcast_count;
@@ -475,7 +476,10 @@ struct service *service_find(const struct scoll_core *core,
  */
 int bcast_root_create(struct scoll_group *group, struct choice *choice,
 		      uint16_t flags, struct bcast **ret_bcast);
-/* All fields but those of the body, of which sizes are there. */
+/* Where the sender is (room for it) and, with parameters, the members. */
+void bcast_addresses_fill(const struct scoll_group *group, bool has_params,
+			  struct wire_bcast *wire);
+/* All fields but those of addresses and body, of which sizes are there. */
 void bcast_wire_fill(const struct bcast *bcast, struct wire_bcast *wire);
 /* Whether it is a message; with the group's parameters in it. */
 bool bcast_fits(const struct bcast *bcast, bool has_params);
@@ -491,6 +495,22 @@ void bcast_root_ended(struct bcast *bcast, uint64_t now_ns);
 /* The group's other requests that wait may go now. */
 void bcast_release_held(struct scoll_core *core, struct scoll_group *group,
 			uint64_t now_ns);
+
+/* --- book.c: where nodes are --- */
+
+/* The sender of a message that was verified. */
+void book_hear_sender(struct scoll_core *core, const struct wire_bcast *wire);
+/* A node of the group that is to be sent to. */
+void book_look_up(struct scoll_core *core, const struct scoll_group *group,
+		  scoll_nid_t nid);
+void book_fini(struct scoll_core *core);
+/*
+ * Addresses for those who learn of a group of ours, as they are now. 0 also if
+ * they are not shared; -ENOSPC: one is longer than WIRE_ADDRESS_MAX; -ENOMEM.
+ */
+int book_share(struct scoll_core *core, struct scoll_group *group);
+/* Bytes of our own; 0: there is none. */
+uint8_t book_own(struct scoll_core *core, uint8_t ret_bytes[WIRE_ADDRESS_MAX]);
 
 /* --- request_receive.c --- */
 
@@ -603,8 +623,11 @@ int bcast_populate(struct scoll_group *group, uint64_t now_ns,
 /* Of the request that makes a group. */
 /* Buffers for children that reply with nothing. -ENOMEM. */
 int bcast_post_nothing(struct bcast *bcast);
-/* The list of members as bulk data. -ENOMEM. */
-int bcast_list_make(struct bcast *bcast);
+/*
+ * The list of members as bulk data, with the addresses of that digest (NULL:
+ * with none). -ENOENT: they are not known; -ENOMEM.
+ */
+int bcast_list_make(struct bcast *bcast, const struct wire_digest *digest);
 int bcast_populate_status(const struct bcast *bcast);
 /* The library's own root request has ended. */
 void bcast_populate_ended(struct bcast *bcast, uint64_t now_ns);

@@ -18,11 +18,6 @@
 #define RUN_SIZE  6
 #define NODE_SIZE 24 /* at least: NID and one tag */
 
-struct memberships {
-	struct membership *table;
-	size_t size;
-};
-
 int memberships_create(struct memberships **ret_memberships)
 {
 	struct memberships *memberships = calloc(1, sizeof(*memberships));
@@ -37,7 +32,7 @@ void memberships_destroy(struct memberships *memberships)
 {
 	if (memberships == NULL)
 		return;
-	assert(memberships->table == NULL);
+	assert(memberships->table == NULL && memberships->addresses == NULL);
 	free(memberships);
 }
 

@@ -45,7 +45,7 @@ int memberships_create(struct memberships **ret_memberships);
 void memberships_destroy(struct memberships *memberships);
 DEFINE_AUTO(struct memberships, memberships_destroy)
 size_t memberships_count(const struct memberships *memberships);
-/* Bytes of all of them. */
+/* Bytes of all of them, and of addresses. */
 size_t memberships_size(const struct memberships *memberships);
 
 /* --- a reference to one; the caller gives it back --- */

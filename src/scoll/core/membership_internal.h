@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How memberships are made: membership.c and membership_targets.c. */
+/* How memberships are made, and where they and their addresses are kept. */
 #pragma once
 
 #include "scoll/core/membership.h"
+
+struct addresses;
+
+struct memberships {
+	struct membership *table;
+	struct addresses *addresses; /* of them: addresses.c */
+	size_t size;
+};
 
 /* One that is being made; nobody else sees it. */
 struct membership_draft {

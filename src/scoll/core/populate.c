@@ -23,15 +23,23 @@ int bcast_post_nothing(struct bcast *bcast)
 }
 
 /* The list of members as bulk data. */
-int bcast_list_make(struct bcast *bcast)
+int bcast_list_make(struct bcast *bcast, const struct wire_digest *digest)
 {
 	const struct membership *membership = bcast->group->membership;
-	size_t size = membership_encoded_size(membership);
+	_auto_(addresses_unrefp) struct addresses *addresses = NULL;
+	size_t size;
 
+	if (digest != NULL) {
+		addresses = addresses_find(bcast->core->options.memberships,
+					   digest);
+		if (addresses == NULL)
+			return -ENOENT;
+	}
+	size = group_list_size(membership, addresses);
 	bcast->list = scoll_core_alloc(bcast->core, size);
 	if (bcast->list == NULL)
 		return -ENOMEM;
-	membership_encode(membership, bcast->list);
+	group_list_encode(membership, addresses, bcast->list);
 	bcast->list_iov = (struct iovec){ bcast->list, size };
 	bcast->iovs = &bcast->list_iov;
 	bcast->iov_count = 1;
@@ -44,6 +52,9 @@ static int populate_create(struct scoll_group *group, struct bcast **ret_bcast)
 	struct bcast *bcast;
 	int result;
 
+	result = book_share(group_table_owner(group->table), group);
+	if (result < 0)
+		return result;
 	result = choice_all(group->membership, &all);
 	if (result < 0)
 		return result;
@@ -52,7 +63,10 @@ static int populate_create(struct scoll_group *group, struct bcast **ret_bcast)
 		return result;
 	if (!bcast_fits(bcast, true)) {
 		bcast->flags |= WIRE_MEMBERS_BULK;
-		result = bcast_list_make(bcast);
+		result = bcast_list_make(bcast,
+					 group->addresses != NULL
+						 ? &group->addresses->digest
+						 : NULL);
 	}
 	if (result == 0)
 		result = bcast_post_nothing(bcast);
@@ -178,6 +192,7 @@ static bool group_fits(const struct scoll_core *core,
 	struct wire_bcast wire = { 0 };
 
 	group_id_write(group, core->options.nid, core->nonce, &wire);
+	bcast_addresses_fill(group, true, &wire);
 	return wire_bcast_head_size(&wire, core->options.authenticator) +
 		       group_params_size(group, true) <=
 	       SCOLL_BCAST_MAX;
@@ -215,9 +230,10 @@ int scoll_core_group_create(struct scoll_core *core, uint64_t now_ns,
 		&group);
 	if (result < 0)
 		return result;
-	if (populate_now)
+	result = populate_now ? 0 : book_share(core, group);
+	if (result == 0 && populate_now)
 		result = bcast_populate(group, now_ns, cb, private);
-	else if (!group_fits(core, group))
+	else if (result == 0 && !group_fits(core, group))
 		result = -EMSGSIZE;
 	if (result < 0) {
 		group_end(group, now_ns);

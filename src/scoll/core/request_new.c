@@ -14,6 +14,19 @@ static bool needs_params(const struct scoll_group *group)
 	return !group->id.is_oob && !group->is_known;
 }
 
+void bcast_addresses_fill(const struct scoll_group *group, bool has_params,
+			  struct wire_bcast *wire)
+{
+	if (group->addresses == NULL || group->id.is_oob)
+		return;
+	wire->flags |= WIRE_SENDER;
+	wire->address_size = WIRE_ADDRESS_MAX;
+	if (!has_params)
+		return;
+	wire->flags |= WIRE_ADDRESSES;
+	wire->addresses = group->addresses->digest;
+}
+
 void bcast_wire_fill(const struct bcast *bcast, struct wire_bcast *wire)
 {
 	struct scoll_core *core = bcast->core;
@@ -47,6 +60,7 @@ static size_t message_size(const struct bcast *bcast, bool has_params)
 	size_t size;
 
 	bcast_wire_fill(bcast, &wire);
+	bcast_addresses_fill(bcast->group, has_params, &wire);
 	if (bcast->public.srq_bulk_len > 0 || bcast->flags & WIRE_MEMBERS_BULK)
 		wire.piece_count = SCOLL_BULK_IOVS_MAX;
 	size = wire_bcast_head_size(&wire, bcast->core->options.authenticator) +

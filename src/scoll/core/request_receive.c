@@ -315,14 +315,16 @@ static int message_keep(struct admission *admission)
 }
 
 /* Bulk data that is to be passed on: a list that we have, or have read. */
-static int list_prepare(struct bcast *bcast)
+static int list_prepare(struct bcast *bcast, const struct wire_bcast *wire)
 {
+	bool has_addresses = wire->flags & WIRE_ADDRESSES;
 	int result;
 
 	if (bcast->tree->child_count == 0)
 		return 0;
 	if (bcast->bulk == NULL) {
-		result = bcast_list_make(bcast);
+		result = bcast_list_make(bcast, has_addresses ? &wire->addresses
+							      : NULL);
 		if (result < 0)
 			return result;
 	} else {
@@ -341,7 +343,7 @@ static int request_make(struct admission *admission)
 
 	result = message_keep(admission);
 	if (result == 0 && wire->flags & WIRE_MEMBERS_BULK)
-		result = list_prepare(bcast);
+		result = list_prepare(bcast, wire);
 	else if (result == 0 && wire->bulk_size > 0)
 		result = bulk_create(bcast, wire->bulk_size, wire);
 	if (result < 0)
@@ -480,6 +482,7 @@ static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 			      discovery_counter(core->options.discovery,
 						wire->root),
 			      seen == REPLAY_NEW_NONCE);
+	book_hear_sender(core, wire);
 	if (seen == REPLAY_NEW_NONCE)
 		group_table_node_started(core->groups, wire->root,
 					 wire->root_nonce);

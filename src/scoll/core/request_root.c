@@ -92,6 +92,8 @@ static int prepare(struct bcast *bcast)
 		result = bcast->wire != NULL ? 0 : -ENOMEM;
 		if (result == 0) {
 			bcast_wire_fill(bcast, bcast->wire);
+			bcast_addresses_fill(bcast->group, bcast->has_params,
+					     bcast->wire);
 			result = body_make(bcast, bcast->wire);
 		}
 	}
@@ -133,6 +135,9 @@ static bool may_begin(struct bcast *bcast, uint64_t now_ns)
 	struct scoll_group *group = bcast->group;
 	bool needs_params = !group->id.is_oob && !group->is_known;
 
+	/* Without memory for what is new, what was known. */
+	if (needs_params && !(bcast->flags & WIRE_POPULATE))
+		book_share(bcast->core, group);
 	bcast->has_params = needs_params && bcast_fits(bcast, true);
 	if (bcast->flags & WIRE_LAST && group->active_count > 0)
 		return false;

@@ -23,6 +23,8 @@ int bcast_head_make(struct bcast *bcast)
 	int size;
 
 	wire->sender = core->options.nid;
+	if (wire->flags & WIRE_SENDER)
+		wire->address_size = book_own(core, wire->address);
 	wire->service_timeout_ns = bcast->timeout_ns;
 	wire->piece_count = 0;
 	if (bulk != NULL) {
@@ -96,6 +98,7 @@ static void child_begin(struct child *child, uint64_t now_ns)
 		child_fail(child, now_ns, result, SCOLL_ERROR_NOMEM);
 		return;
 	}
+	book_look_up(core, bcast->group, nid);
 	child->state = CHILD_POSTING;
 	child->unposted_count = child->post_count;
 	for (post = child->posts; post != NULL; post = post->next) {

@@ -95,6 +95,20 @@ struct transport_ops {
 		    struct transfer *transfer);
 	/* We shall send to it soon. */
 	void (*connect)(void *ctx, scoll_nid_t to);
+	/*
+	 * Where a node is, SCOLL_NID_ANY: where we are. *size: room, then
+	 * bytes. -ENOENT: not known; -ENOSPC: there is no such room. This and
+	 * the next one may be NULL: there are no addresses.
+	 */
+	int (*address_get)(void *ctx, scoll_nid_t nid, void *ret_bytes,
+			   size_t *size);
+	/*
+	 * A message said where a node is; zeros at the end are cut. Size 0:
+	 * forget what was said. What the program has set stays. -EINVAL: no
+	 * address of this network; -ENOSPC, -ENOMEM.
+	 */
+	int (*address_learn)(void *ctx, scoll_nid_t nid, const void *bytes,
+			     size_t size);
 };
 
 struct transport_seam {
