@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of members and choices of them, read as they were sent, and made from
+ * Lists of members, choices of them and their addresses, read as they were sent, and made from
  * the same bytes: what is made comes back the same from the wire.
  *
  * Input: one byte that says which, then the bytes.
@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "fuzz.h"
+#include "scoll/core/addresses.h"
 #include "scoll/core/choice.h"
 
 #define NODES 200
@@ -91,6 +92,33 @@ static void choice_make(struct membership *membership, const uint8_t *data,
 	choice_unref(choice);
 }
 
+/* A byte that says of how many nodes; their digest is put right. */
+static void addresses_read(struct memberships *memberships, const uint8_t *data,
+			   size_t size)
+{
+	struct addresses *addresses;
+	struct wire_digest digest;
+	const uint8_t *at;
+	int result;
+
+	if (size < 1)
+		return;
+	wire_digest_of(data + 1, size - 1, &digest);
+	result = addresses_decode(memberships, &digest, data[0], data + 1,
+				  size - 1, &addresses);
+	fuzz_check(result == 0 || result == -EBADMSG);
+	if (result < 0)
+		return;
+	for (uint32_t i = 0; i < addresses->count; i++) {
+		size_t length = addresses_at(addresses, i, &at);
+
+		fuzz_check(length <= WIRE_ADDRESS_MAX);
+		fuzz_check(at + length <= addresses->bytes + addresses->size);
+		fuzz_check(address_trim(at, length) == length);
+	}
+	addresses_unref(addresses);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct wire_digest none = { 0 };
@@ -103,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	fuzz_check(memberships_create(&memberships) == 0);
-	switch (data[0] % 4) {
+	switch (data[0] % 5) {
 	case 0:
 		result = memberships_decode(memberships, &none, data + 1,
 					    size - 1, &membership);
@@ -117,10 +145,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				       &choice);
 		membership_unref(membership);
 		break;
-	default:
+	case 3:
 		membership = nodes_make(memberships);
 		choice_make(membership, data + 1, size - 1);
 		membership_unref(membership);
+		break;
+	default:
+		addresses_read(memberships, data + 1, size - 1);
 		break;
 	}
 	/* Well-formed, but of another digest, is the best that can be. */

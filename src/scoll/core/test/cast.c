@@ -59,13 +59,21 @@ static int refusal(const struct member *member)
 	return member->is_full ? -EAGAIN : member->refusal;
 }
 
+/* The same of what goes to somebody. */
+static int refusal_to(const struct member *member, scoll_nid_t to)
+{
+	if (refusal(member) == 0 && !cast_place_reaches(member, to))
+		return -EHOSTUNREACH;
+	return refusal(member);
+}
+
 static int net_send(void *ctx, scoll_nid_t to, const struct iovec *pieces,
 		    int count, struct transfer *transfer)
 {
 	struct member *member = ctx;
 
-	if (refusal(member) < 0)
-		return refusal(member);
+	if (refusal_to(member, to) < 0)
+		return refusal_to(member, to);
 	gather(move_create(member, MOVE_SEND, to, 0, transfer), pieces, count);
 	member->cast->sends++;
 	return 0;
@@ -93,8 +101,8 @@ static int net_reply(void *ctx, scoll_nid_t to, uint64_t tag,
 {
 	struct member *member = ctx;
 
-	if (refusal(member) < 0)
-		return refusal(member);
+	if (refusal_to(member, to) < 0)
+		return refusal_to(member, to);
 	gather(move_create(member, MOVE_REPLY, to, tag, transfer), pieces,
 	       count);
 	member->cast->replies++;
@@ -171,8 +179,8 @@ static int net_read(void *ctx, scoll_nid_t from,
 	struct member *member = ctx;
 	struct move *move;
 
-	if (refusal(member) < 0)
-		return refusal(member);
+	if (refusal_to(member, from) < 0)
+		return refusal_to(member, from);
 	move = move_create(member, MOVE_READ, from, 0, transfer);
 	memcpy(move->remote, remote, (size_t)remote_count * sizeof(*remote));
 	move->remote_count = remote_count;
@@ -197,6 +205,8 @@ static const struct transport_ops net_ops = {
 	.region_close = net_region_close,
 	.read = net_read,
 	.connect = net_connect,
+	.address_get = cast_place_get,
+	.address_learn = cast_place_learn,
 };
 
 static void random_fill(void *ctx, void *bytes, size_t size)
@@ -231,9 +241,12 @@ void cast_start(struct cast *cast, int index)
 		.transport = { &net_ops, member },
 		.tree_types = &cast->tree_types,
 		.rng = { &random_ops, member },
+		.share_addresses = cast->place_size > 0 && index == 0,
 	};
 
 	assert_null(member->core);
+	memset(member->places, 0, sizeof(member->places));
+	member->place = ++cast->last_place;
 	assert_int_equal(given_create(true, &member->given), 0);
 	assert_int_equal(memberships_create(&member->memberships), 0);
 	options.discovery = given_discovery(member->given);

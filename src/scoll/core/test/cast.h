@@ -105,6 +105,9 @@ struct member {
 	int refusal;       /* a negative errno for each call; 0 */
 	int region_result; /* of opening memory */
 	int cancels;
+	uint32_t place;                    /* where it is */
+	uint32_t places[CAST_MEMBERS_MAX]; /* where others are: 0: unknown */
+	int lessons;                       /* of messages, about places */
 	/* The service. */
 	char script[CAST_SCRIPT];
 	int pre_result;
@@ -158,7 +161,9 @@ struct cast {
 	scoll_tree_type_t tree;
 	struct tree_types tree_types;
 	size_t bulk_segment;
-	bool is_sealed; /* with seals of SCOLL_SEAL_MAX bytes */
+	size_t place_size;   /* bytes of an address; 0: none is needed */
+	uint32_t last_place; /* of all members */
+	bool is_sealed;      /* with seals of SCOLL_SEAL_MAX bytes */
 	struct scoll_authenticator auths[CAST_MEMBERS_MAX];
 };
 
@@ -168,6 +173,12 @@ extern const struct scoll_service_ops cast_service_ops;
 void cast_init(struct cast *cast, int count, scoll_tree_type_t tree);
 /* The same, and every message is sealed. */
 void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree);
+/*
+ * Sealed, and with addresses of so many bytes, 5 or more: member 0 knows all and
+ * shares them, the others know none.
+ */
+void cast_init_placed(struct cast *cast, int count, scoll_tree_type_t tree,
+		      size_t place_size);
 /* Stops all cores, and checks that nothing is left. */
 void cast_fini(struct cast *cast);
 /* The same after the group (NULL: none) was ended and all has come to rest. */
@@ -184,6 +195,18 @@ struct member *cast_find(struct cast *cast, scoll_nid_t nid);
 void cast_kill(struct cast *cast, int index);
 /* It starts again. */
 void cast_start(struct cast *cast, int index);
+
+/* --- cast_place.c: where they are --- */
+
+/* A member's program hears where another one is now. */
+void cast_place_tell(struct cast *cast, int to, int of);
+/* How many it knows. */
+int cast_place_count(const struct cast *cast, int index);
+bool cast_place_reaches(const struct member *member, scoll_nid_t to);
+/* Of the transport. */
+int cast_place_get(void *ctx, scoll_nid_t nid, void *ret_bytes, size_t *size);
+int cast_place_learn(void *ctx, scoll_nid_t nid, const void *bytes,
+		     size_t size);
 
 /* --- what goes on --- */
 
