@@ -222,8 +222,12 @@ static bool attempt(struct scoll_core *core, struct action *action,
 {
 	int result = perform(core, action);
 
-	if (result == -EAGAIN)
+	if (result == -EAGAIN) {
+		/* After the next event; but let there be one. */
+		core->waiting_until_ns =
+			now_ns + core->options.rtt_ns / RETRY_PARTS;
 		return false;
+	}
 	if (result < 0)
 		failed(core, action, now_ns, result);
 	else
@@ -391,5 +395,14 @@ void action_run(struct scoll_core *core, uint64_t now_ns)
 
 uint64_t action_deadline_ns(const struct scoll_core *core)
 {
-	return core->paused != NULL ? core->paused->retry_ns : DEADLINE_NONE;
+	uint64_t deadline_ns = DEADLINE_NONE;
+
+	if (core->paused != NULL)
+		deadline_ns = core->paused->retry_ns;
+	for (unsigned int class = 0; class < ACTION_CLASSES; class ++) {
+		if (core->waiting[class] != NULL &&
+		    core->waiting_until_ns < deadline_ns)
+			deadline_ns = core->waiting_until_ns;
+	}
+	return deadline_ns;
 }

@@ -241,8 +241,11 @@ struct bcast {
 	size_t body_size;
 	uint8_t *payload; /* the service's */
 	struct bulk *bulk;
-	uint8_t *list; /* of the members, as bulk data */
-	struct iovec list_iov;
+	uint8_t *list;             /* of the members, as it was read */
+	struct iovec list_iovs[3]; /* of the addresses, and the members */
+	size_t list_size;
+	uint32_t list_head;
+	struct addresses *addresses;
 
 	/* The root's. */
 	const void *buf;
@@ -298,6 +301,7 @@ struct bcast {
 	bool is_entered : 1;   /* in the table */
 	bool is_overflown : 1; /* failures are no longer known one by one */
 	bool is_dirty : 1;
+	bool has_list : 1;   /* the membership's */
 	bool is_stirred : 1; /* PARKED: discovery has changed */
 };
 
@@ -343,6 +347,7 @@ struct scoll_core {
 	struct bcast *dirty, *dirty_tail; /* to be settled */
 	/* For the transport; broadcasts first. */
 	struct action *waiting[ACTION_CLASSES];
+	uint64_t waiting_until_ns;
 	uint32_t held_count;   /* bcasts in PHASE_HELD */
 	struct action *paused; /* by time */
 	struct action *broken;

@@ -284,6 +284,26 @@ void membership_encode(const struct membership *membership, uint8_t *ret_bytes)
 	assert(writer.result == 0 && writer.size == size);
 }
 
+const uint8_t *membership_list_get(struct membership *membership)
+{
+	if (membership->list == NULL) {
+		membership->list = malloc(membership_encoded_size(membership));
+		if (membership->list == NULL)
+			return NULL;
+		membership_encode(membership, membership->list);
+	}
+	membership->list_count++;
+	return membership->list;
+}
+
+void membership_list_put(struct membership *membership)
+{
+	if (--membership->list_count > 0)
+		return;
+	free(membership->list);
+	membership->list = NULL;
+}
+
 /*
  * Read the runs: entities in all, and how many on each node if sums is not
  * NULL. -EBADMSG, -E2BIG.

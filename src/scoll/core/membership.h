@@ -35,6 +35,8 @@ struct membership {
 	const uint32_t *by_nid;  /* indexes by rising NID; NULL: as they are */
 	size_t size;             /* bytes of all this */
 	struct memberships *owner; /* where it is interned */
+	uint8_t *list;             /* encoded, while somebody passes it on */
+	uint32_t list_count;       /* who do */
 	struct choice *choices;    /* of it; they have the references */
 	struct choice *everybody;  /* the one of them; NULL: not there */
 	UT_hash_handle hh;
@@ -101,3 +103,9 @@ static inline uint32_t membership_entities(const struct membership *membership,
 /* Bytes of the list as it is sent, and those bytes. */
 size_t membership_encoded_size(const struct membership *membership);
 void membership_encode(const struct membership *membership, uint8_t *ret_bytes);
+/*
+ * The same, in memory once for all who pass it on at a time. NULL: memory is
+ * out; else it is given back with membership_list_put().
+ */
+const uint8_t *membership_list_get(struct membership *membership);
+void membership_list_put(struct membership *membership);

@@ -7,6 +7,7 @@
  */
 #include "scoll/core/internal.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
 #define LIBRARY_FLAGS WIRE_POPULATE /* no service is called */
@@ -22,27 +23,38 @@ int bcast_post_nothing(struct bcast *bcast)
 	return 0;
 }
 
-/* The list of members as bulk data. */
+/*
+ * The list of members as bulk data, of the addresses with this digest (NULL:
+ * none). All of it is in memory once for everybody.
+ */
 int bcast_list_make(struct bcast *bcast, const struct wire_digest *digest)
 {
-	const struct membership *membership = bcast->group->membership;
-	_auto_(addresses_unrefp) struct addresses *addresses = NULL;
-	size_t size;
+	struct membership *membership = bcast->group->membership;
+	struct addresses *addresses = NULL;
+	struct iovec *at = bcast->list_iovs;
+	const uint8_t *list;
 
 	if (digest != NULL) {
 		addresses = addresses_find(bcast->core->options.memberships,
 					   digest);
 		if (addresses == NULL)
 			return -ENOENT;
+		bcast->addresses = addresses;
+		bcast->list_head = htole32((uint32_t)addresses->size);
+		*at++ = (struct iovec){ &bcast->list_head,
+					sizeof(bcast->list_head) };
+		*at++ = (struct iovec){ (void *)addresses->bytes,
+					addresses->size };
 	}
-	size = group_list_size(membership, addresses);
-	bcast->list = scoll_core_alloc(bcast->core, size);
-	if (bcast->list == NULL)
+	list = membership_list_get(membership);
+	if (list == NULL)
 		return -ENOMEM;
-	group_list_encode(membership, addresses, bcast->list);
-	bcast->list_iov = (struct iovec){ bcast->list, size };
-	bcast->iovs = &bcast->list_iov;
-	bcast->iov_count = 1;
+	bcast->has_list = true;
+	*at++ = (struct iovec){ (void *)list,
+				membership_encoded_size(membership) };
+	bcast->list_size = group_list_size(membership, addresses);
+	bcast->iovs = bcast->list_iovs;
+	bcast->iov_count = (int)(at - bcast->list_iovs);
 	return 0;
 }
 

@@ -71,6 +71,9 @@ void bcast_destroy(struct bcast *bcast, uint64_t now_ns)
 	scoll_core_release(core, bcast->list);
 	if (bcast->failures != bcast->inline_failures)
 		scoll_core_release(core, bcast->failures);
+	if (bcast->has_list)
+		membership_list_put(bcast->tree->choice->membership);
+	addresses_unref(bcast->addresses);
 	group_tree_unref(bcast->tree);
 	group_unref(bcast->group, now_ns);
 	if (bcast->service != NULL)

@@ -162,10 +162,13 @@ static int park_for_list(struct admission *admission)
 	bcast->list = scoll_core_alloc(admission->core, wire->bulk_size);
 	if (bcast->list == NULL)
 		return admission_fail(admission, -ENOMEM, SCOLL_ERROR_NOMEM);
-	bcast->list_iov = (struct iovec){ bcast->list, wire->bulk_size };
+	bcast->list_size = wire->bulk_size;
+	bcast->list_iovs[0] = (struct iovec){ bcast->list, bcast->list_size };
+	bcast->iovs = bcast->list_iovs;
+	bcast->iov_count = 1;
 	result = bulk_create(bcast, wire->bulk_size, wire);
 	if (result == 0)
-		result = bulk_open(bcast, &bcast->list_iov, 1);
+		result = bulk_open(bcast, bcast->iovs, bcast->iov_count);
 	if (result < 0)
 		return admission_fail(admission, result, SCOLL_ERROR_NOMEM);
 	bulk_read_start(bcast, admission->now_ns);
@@ -226,7 +229,7 @@ static int group_find(struct admission *admission)
 	admission->service = service;
 	if (admission->bcast != NULL && admission->bcast->bulk != NULL)
 		result = group_learn(core->groups, wire, admission->bcast->list,
-				     admission->bcast->list_iov.iov_len,
+				     admission->bcast->list_size,
 				     admission->now_ns, &admission->group);
 	else
 		result = group_resolve(
@@ -331,8 +334,9 @@ static int list_prepare(struct bcast *bcast, const struct wire_bcast *wire)
 		bulk_close(bcast);
 		scoll_core_release(bcast->core, take_ptr(bcast->bulk));
 	}
-	result = bulk_create(bcast, bcast->list_iov.iov_len, NULL);
-	return result < 0 ? result : bulk_open(bcast, &bcast->list_iov, 1);
+	result = bulk_create(bcast, bcast->list_size, NULL);
+	return result < 0 ? result
+			  : bulk_open(bcast, bcast->iovs, bcast->iov_count);
 }
 
 static int request_make(struct admission *admission)

@@ -54,9 +54,8 @@ static int payload_copy(struct bcast *bcast)
 
 static int bulk_prepare(struct bcast *bcast)
 {
-	size_t size = bcast->iovs == &bcast->list_iov
-			      ? bcast->list_iov.iov_len
-			      : bcast->public.srq_bulk_len;
+	size_t size = bcast->list_size > 0 ? bcast->list_size
+					   : bcast->public.srq_bulk_len;
 	int result;
 
 	if (size == 0)
