@@ -17,8 +17,8 @@
 
 #define PROBES_PER_DEAD 2
 #define TRIES_MAX       32
-#define EXTRA_MAX       3 /* times the fanout */
-#define LEAVE_COUNT     8 /* nodes that are told: one of them will hear it */
+#define EXTRA_MAX       3  /* times the fanout */
+#define LEAVE_COUNT     16 /* messages: one of them will be heard */
 
 static uint64_t below(struct gossip *gossip, uint64_t n)
 {

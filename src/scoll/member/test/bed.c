@@ -595,7 +595,8 @@ bool bed_is_suspended(const struct bed *bed, uint32_t node)
 {
 	const struct gossip *gossip = bed->nodes[node].gossip;
 
-	return gossip != NULL && gossip->now_ns < gossip->verdicts_ns;
+	return gossip != NULL &&
+	       gossip->now_ns < gossip->verdicts_ns + gossip->cycle_ns;
 }
 
 bool bed_sees(struct bed *bed, uint32_t observer, uint32_t node)

@@ -91,7 +91,7 @@ bool bed_is_paused(const struct bed *bed, uint32_t node);
 bool bed_is_active(const struct bed *bed, uint32_t node);
 /* Active, and calm for long enough that its verdicts count. */
 bool bed_is_judge(const struct bed *bed, uint32_t node);
-/* Up, and gives no verdicts for now. */
+/* Up, and gives no verdicts for now, or has only just begun to. */
 bool bed_is_suspended(const struct bed *bed, uint32_t node);
 bool bed_sees(struct bed *bed, uint32_t observer, uint32_t node);
 uint32_t bed_counter(struct bed *bed, uint32_t observer, uint32_t node);

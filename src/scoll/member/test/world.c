@@ -262,7 +262,11 @@ static void leave(struct world *world, uint32_t node)
 	note_observers(world, node);
 	note_end(world, node);
 	bed_leave(world->bed, node);
-	expect_death(world, node, true, bounds->age_max);
+	/* Where many messages are lost, it may come to the same as a crash. */
+	expect_death(world, node, true,
+		     world->faults.lost > LOSS_SOME
+			     ? bounds->dead_after + GOSSIP_SKEW_CYCLES + 1
+			     : bounds->age_max);
 	hit(world, WORLD_LEAVE, 1);
 }
 
@@ -361,6 +365,15 @@ static int forge(struct world *world, uint32_t node, uint64_t cycle)
 	return result;
 }
 
+/* It is lost to the others until it has gone back. */
+static void mislead(struct world *world, uint32_t node)
+{
+	if (world->members[node].is_poisoned)
+		return;
+	world->members[node].is_poisoned = true;
+	bed_disturb(world->bed, node);
+}
+
 static void poison(struct world *world, uint32_t node)
 {
 	struct gossip *gossip = bed_gossip(world->bed, node);
@@ -369,23 +382,23 @@ static void poison(struct world *world, uint32_t node)
 	if (gossip == NULL || bed_is_paused(world->bed, node))
 		return;
 	if (!bed_is_active(world->bed, node)) {
-		if (world->members[node].is_poisoned)
-			return;
-		world->members[node].is_poisoned = true;
-		bed_disturb(world->bed, node);
+		mislead(world, node);
 		forge(world, node, cycle);
 		hit(world, WORLD_POISON_IN_STEALTH, 1);
 		return;
 	}
-	if (discovery_alive_count(gossip_discovery(gossip)) < 4)
-		return;
 	/* It may have come to believe in one when it was in stealth. */
 	if (gossip_cycle(gossip) >= HUGE_CYCLE)
 		cycle = gossip_cycle(gossip) + HUGE_CYCLE;
 	hit(world, WORLD_POISON, 1);
 	for (int i = 0; i < 5; i++) {
-		if (forge(world, node, cycle) == 0)
+		if (forge(world, node, cycle) < 0)
+			continue;
+		mislead(world, node);
+		/* Where few live, few are enough. */
+		if (discovery_alive_count(gossip_discovery(gossip)) >= 4)
 			broken(world, "node %u believes in a huge cycle", node);
+		return;
 	}
 }
 
