@@ -95,6 +95,14 @@ static void assert_groups(const struct cluster *cluster, uint32_t owner,
 	}
 }
 
+static struct job *job_new_of(struct team *team)
+{
+	struct job *job;
+
+	assert_int_equal(job_new(team, &small, &job), 0);
+	return job;
+}
+
 /* --- scope --- */
 
 static void any_server_reaches_any_subset_S01_with_one_result(void **state)
@@ -711,6 +719,42 @@ static void idle_group_L06_goes_with_its_lifetime(void **state)
 	cluster_destroy(cluster);
 }
 
+static void hear_first(void *ctx, const struct transport_sim_packet *packet)
+{
+	struct transport_sim_packet *first = ctx;
+
+	if (first->bytes != NULL)
+		return;
+	*first = *packet;
+	first->bytes = must_calloc(1, packet->size);
+	memcpy((void *)first->bytes, packet->bytes, packet->size);
+}
+
+/* Nobody can verify what is of another version: it is not even answered. */
+static void altered_version_does_not_end_a_request(void **state)
+{
+	struct cluster_options options = plain(2);
+	struct transport_sim_packet first = { 0 };
+	struct cluster *cluster;
+	struct job *job;
+
+	options.is_sealed = true;
+	cluster = cluster_create(&options);
+	transport_sim_tap(cluster->sim, hear_first, &first);
+	job = job_new_of(oob_of_all(cluster, 0));
+	job->nodes[1].conduct = CONDUCT_LATE;
+	assert_int_equal(job_send(job), 0);
+	while (job->nodes[1].run_count == 0)
+		transport_timeline_run(cluster->timeline);
+	((uint8_t *)first.bytes)[2]++;
+	transport_sim_inject(cluster->sim, first.to, false, 0, first.bytes,
+			     first.size);
+	cluster_run_jobs(cluster);
+	assert_int_equal(job->status, 0);
+	free((void *)first.bytes);
+	cluster_destroy(cluster);
+}
+
 /* A message of the root's earlier start arrives after those of the new one. */
 static void late_message_of_an_earlier_start_shuts_nobody_out(void **state)
 {
@@ -783,6 +827,7 @@ int main(void)
 			death_L03_of_the_maker_ends_its_groups_and_of_a_member_L05_none),
 		cmocka_unit_test(reboot_L04_ends_groups_of_earlier_starts_only),
 		cmocka_unit_test(idle_group_L06_goes_with_its_lifetime),
+		cmocka_unit_test(altered_version_does_not_end_a_request),
 		cmocka_unit_test(
 			late_message_of_an_earlier_start_shuts_nobody_out),
 	};

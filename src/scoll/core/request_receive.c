@@ -521,7 +521,8 @@ void bcast_receive(struct scoll_core *core, uint64_t now_ns, const void *bytes,
 		return;
 	}
 	core->stats.messages_refused++;
-	if (result == WIRE_VERSION &&
+	/* With seals nobody could say whose it is: its child may be at work. */
+	if (result == WIRE_VERSION && core->options.authenticator == NULL &&
 	    wire_bcast_origin(bytes, size, &sender, &tag))
 		bcast_refuse(core, now_ns, sender, tag, -EPROTONOSUPPORT,
 			     SCOLL_ERROR_PROTO_VERSION, NULL);
