@@ -226,7 +226,8 @@ static void start(struct transport_sim_port *port, struct work *work,
 	}
 	packet_go(sim, packet, arrival_ns);
 	if (transport_sim_chance(sim, TRANSPORT_SIM_LATE_END))
-		end_ns = arrival_ns + transport_sim_held_ns(sim);
+		end_ns += sim->options.costs.latency_ns +
+			  transport_sim_held_ns(sim);
 	if (transport_sim_chance(sim, TRANSPORT_SIM_DENIED))
 		transport_sim_work_end(
 			work, end_ns + transport_sim_held_ns(sim), -EIO, 0);
