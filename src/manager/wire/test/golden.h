@@ -275,6 +275,10 @@ static const char golden_node_key[] =
 static const char golden_hop_key[] =
 	"f358f860dfa6b114097c40e73e0a473e30bb154eff13d1e2be0baf337704a0ee";
 
+static const char golden_hop_seal[] =
+	"0700000009e02157eafe1471010bcddd193ed322d636382e5f77013f4ef8791d"
+	"376e2ce7";
+
 static const char golden_seal[] =
 	"0107000000303132333435363738393a3b3c3d3e3f4041424344454647020000"
 	"00f998b00d1ffe89e5c361c9fb24996f127f6b92c7cb28309d3b09c25bafebed"

@@ -249,6 +249,15 @@ def seal(secret, nodes):
     return data + blob(encrypt(content_key, nonce, secret, text + u32(-1)))
 
 
+def nid(name):
+    return 0x464c << 48 | int.from_bytes(blake(name)[:6], "little")
+
+
+def hop_seal(sender, receiver, message):
+    head = b"fairlead hop" + u64(nid(sender)) + u64(nid(receiver))
+    return u32(KEY_ID) + blake(head + message, HOP_KEY)
+
+
 def samples(version):
     yield "challenge", u16(1) + u16(1) + COUNTING
     yield "refuse", blob("node 'n3' is not one of ours")
@@ -284,6 +293,7 @@ def header():
     sealed = seal(b"capability", [NODE, b"n4"])
     for name, data in (("public", public), ("node_key", NODE_KEY),
                        ("hop_key", HOP_KEY),
+                       ("hop_seal", hop_seal(NODE, b"n4", b"a message to n4")),
                        ("seal", sealed)):
         yield f"\nstatic const char golden_{name}[] =\n{literal(data)};"
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What members of collectives seal their messages to each other with: the hop
+ * keys, of which there are several while they are rotated (doc/rfc/keys.md).
+ *
+ *	hop_init -> hop_take* -> hop_fini
+ *	    hop.authenticator is libscoll's, from hop_init on
+ */
+#pragma once
+
+#include "manager/wire/keyfile.h"
+#include "scoll.h"
+
+#define HOP_SEAL_SIZE (sizeof(uint32_t) + MAC_SIZE)
+
+/* Not moved while the authenticator is in use. */
+struct hop {
+	struct scoll_authenticator authenticator;
+	uint64_t nid; /* ours */
+	struct hop_key keys[KEYS_MAX];
+	size_t key_count;
+};
+
+/* Without keys it verifies nothing, and what it seals nobody takes. */
+void hop_init(struct hop *hop, uint64_t nid);
+void hop_fini(struct hop *hop);
+/* These from now on; at most KEYS_MAX. The first one is sealed with. */
+void hop_take(struct hop *hop, const struct hop_key *keys, size_t count);
