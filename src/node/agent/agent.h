@@ -45,7 +45,9 @@ struct agent;
 #define AGENT_GREET_MS         10000 /* from connection to HELLO */
 #define AGENT_PING_MS          10000 /* of silence */
 #define AGENT_LEASE_MS         30000 /* of silence: the link is dead */
-#define AGENT_QUICK_MS         200   /* first pause between an epilog's tries */
+#define AGENT_IDLE_MS          5000 /* that a link which is leased stays open */
+#define AGENT_RETURN_MS        4000 /* mean pause when a lease has run out */
+#define AGENT_QUICK_MS         200  /* first pause between an epilog's tries */
 #define AGENT_QUICK_MS_MAX     1000
 #define AGENT_PROLOG_MS        30000 /* default timeout */
 #define AGENT_TIMEOUT_MS_MAX   86400000

@@ -122,6 +122,9 @@ static void obeyed(struct agent *agent, const struct guard_reply *reply)
 	case COMMAND_DRAIN:
 		drained(agent, reply);
 		break;
+	case COMMAND_LEASE:
+		link_leased(agent, reply->lease_s);
+		break;
 	}
 }
 

@@ -43,6 +43,7 @@ struct ask {
 
 enum link_state {
 	LINK_DOWN,       /* dials at dial_ms */
+	LINK_IDLE,       /* closed: the lease holds, and nothing is open */
 	LINK_DIALING,    /* until opened or closed */
 	LINK_OPEN,       /* waits for CHALLENGE */
 	LINK_CHALLENGED, /* the guard makes the REGISTER, or HELLO is awaited */
@@ -57,6 +58,8 @@ struct link {
 	uint64_t greet_ms; /* by when HELLO has to be here */
 	uint64_t heard_ms;
 	uint64_t pinged_ms;
+	uint64_t used_ms;   /* when more than a PING was sent or heard */
+	uint64_t leased_ms; /* until when the manager holds us for up */
 	bool is_refused;
 	char error[FAIRLEAD_ERROR_TEXT_MAX]; /* why it is not up, or was not */
 	uint64_t warned_ms;    /* about commands that were not believed */
@@ -122,6 +125,8 @@ void link_tick(struct agent *agent);
 void link_owed(struct agent *agent, uint32_t before);
 /* The guard has obeyed a HELLO. */
 void link_greeted(struct agent *agent);
+/* And a LEASE of so many seconds. */
+void link_leased(struct agent *agent, uint32_t lease_s);
 /* Send a CONFIRM, if the manager can be reached. */
 void link_confirm(struct agent *agent, const void *payload, size_t size);
 

@@ -6,6 +6,11 @@
  * lost with a link is made again on the next one.
  *
  *	DOWN -> DIALING -> OPEN -> CHALLENGED -> UP -> DOWN
+ *	           <------------------- IDLE <---/
+ *
+ * It is there to register, and for what we owe: once the manager has given us
+ * a lease, which it renews by collectives, it is closed when nothing is open.
+ * It is dialed again when we owe something, or the lease has run out.
  *
  * A manager that has read its journal again challenges the links that it has:
  * UP -> CHALLENGED.
@@ -34,6 +39,8 @@ static void link_send(struct agent *agent, enum frame_type type,
 	const struct net_seam *net = &agent->options.manager_net;
 	struct writer frame = { 0 };
 
+	if (type != FRAME_PING && type != FRAME_PONG)
+		agent->link.used_ms = agent_now_ms(agent);
 	frame_begin(&frame, type);
 	write_bytes(&frame, payload, size);
 	/* What is not sent is lost, as on any link, and is made again. */
@@ -91,6 +98,55 @@ void link_begin(struct agent *agent)
 	agent->link.owed_ms = DEADLINE_NONE;
 	agent->link.owed_pause_ms = AGENT_OWED_MS;
 	link_dial(agent);
+}
+
+/* --- the lease --- */
+
+void link_leased(struct agent *agent, uint32_t lease_s)
+{
+	struct link *link = &agent->link;
+
+	link->heard_ms = agent_now_ms(agent);
+	link->leased_ms = link->heard_ms + (uint64_t)lease_s * 1000;
+}
+
+/* When the link is to be closed, as things are. */
+static uint64_t idle_ms(const struct agent *agent)
+{
+	const struct link *link = &agent->link;
+	uint64_t when_ms = link->used_ms + AGENT_IDLE_MS;
+
+	if (agent->owed_count > 0 || link->command_count > 0 ||
+	    when_ms >= link->leased_ms)
+		return DEADLINE_NONE;
+	return when_ms;
+}
+
+static void link_rest(struct agent *agent)
+{
+	const struct net_seam *net = &agent->options.manager_net;
+	struct link *link = &agent->link;
+
+	net->ops->close(net->ctx, link->peer);
+	link->state = LINK_IDLE;
+	link->peer = 0;
+}
+
+static void link_return(struct agent *agent)
+{
+	struct link *link = &agent->link;
+
+	if (agent->owed_count > 0) {
+		link_dial(agent);
+		return;
+	}
+	/* All the others have not heard of the manager either. */
+	log_warning(agent->options.log,
+		    "nothing was heard of the manager for the lease manager=%s",
+		    agent->manager);
+	link->state = LINK_DOWN;
+	link->dial_ms =
+		agent_now_ms(agent) + pause_spread(agent, AGENT_RETURN_MS);
 }
 
 /* --- what is owed --- */
@@ -265,6 +321,8 @@ void agent_manager_received(struct agent *agent, uint64_t peer,
 		return;
 	}
 	link->heard_ms = agent_now_ms(agent);
+	if (frame.type != FRAME_PING && frame.type != FRAME_PONG)
+		link->used_ms = link->heard_ms;
 	switch (frame.type) {
 	case FRAME_CHALLENGE:
 		challenged(agent, &frame);
@@ -316,6 +374,8 @@ uint64_t link_deadline_ms(const struct agent *agent)
 	switch (link->state) {
 	case LINK_DOWN:
 		return link->dial_ms;
+	case LINK_IDLE:
+		return agent->owed_count > 0 ? 0 : link->leased_ms;
 	case LINK_DIALING:
 		return DEADLINE_NONE;
 	case LINK_OPEN:
@@ -325,7 +385,8 @@ uint64_t link_deadline_ms(const struct agent *agent)
 		break;
 	}
 	return deadline_min(
-		deadline_min(ping_ms(link), link->heard_ms + AGENT_LEASE_MS),
+		deadline_min(deadline_min(ping_ms(link), idle_ms(agent)),
+			     link->heard_ms + AGENT_LEASE_MS),
 		link->owed_is_asked ? DEADLINE_NONE : link->owed_ms);
 }
 
@@ -342,6 +403,11 @@ void link_tick(struct agent *agent)
 	else if (link->state == LINK_UP &&
 		 now_ms >= link->heard_ms + AGENT_LEASE_MS)
 		link_drop(agent, "nothing was heard of the manager");
+	else if (link->state == LINK_UP && now_ms >= idle_ms(agent))
+		link_rest(agent);
+	else if (link->state == LINK_IDLE &&
+		 (agent->owed_count > 0 || now_ms >= link->leased_ms))
+		link_return(agent);
 	if (link->state != LINK_UP)
 		return;
 	if (now_ms >= ping_ms(link)) {

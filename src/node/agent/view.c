@@ -80,7 +80,7 @@ static json_t *link_view(const struct agent *agent)
 	const char *state = "connecting";
 	uint64_t heard_ms = 0;
 
-	if (link->state == LINK_UP)
+	if (link->state == LINK_UP || link->state == LINK_IDLE)
 		state = "up";
 	else if (link->is_refused)
 		state = "refused";
