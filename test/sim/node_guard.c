@@ -58,7 +58,7 @@ static const char *const request_names[] = {
 	[GUARD_GRANTS] = "grants",   [GUARD_OWED] = "owed",
 	[GUARD_ANSWER] = "answer",   [GUARD_REVOKE] = "revoke",
 	[GUARD_DESTROY] = "destroy", [GUARD_ENVIRONMENT] = "env",
-	[GUARD_RELOAD] = "reload",
+	[GUARD_RELOAD] = "reload",   [GUARD_HOPS] = "hops",
 };
 
 /* Does the REGISTER say that every driver could tell what is there? */

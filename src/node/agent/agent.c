@@ -6,6 +6,7 @@
 #include "node/agent/agent.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -257,8 +258,30 @@ void agent_destroy(struct agent *agent)
 	free(agent);
 }
 
+static void hops_done(struct agent *agent, void *arg,
+		      const struct guard_reply *reply)
+{
+	const struct agent_options *options = &agent->options;
+	struct hop_key keys[KEYS_MAX];
+	int count = guard_hops_decode(reply->bytes, reply->size, keys);
+
+	if (count >= 0)
+		options->ops->hops(options->ops_ctx, keys, (size_t)count);
+	sodium_memzero(keys, sizeof(keys));
+}
+
+/* Without an answer the keys stay as they are. */
+static void hops_ask(struct agent *agent)
+{
+	struct guard_request request = { .type = GUARD_HOPS };
+
+	if (agent->options.ops->hops)
+		(void)agent_ask(agent, &request, hops_done, NULL);
+}
+
 int agent_start(struct agent *agent)
 {
+	hops_ask(agent);
 	link_begin(agent);
 	return sync_ask(agent, 0);
 }
@@ -303,6 +326,7 @@ static void reload_done(struct agent *agent, void *arg,
 			  reply->text);
 	else
 		log_info(agent->options.log, "the key file was read again");
+	hops_ask(agent);
 }
 
 void agent_reload(struct agent *agent)

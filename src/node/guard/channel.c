@@ -2,10 +2,13 @@
 /* The field lists of the channel's two messages. */
 #include "node/guard/channel.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "manager/wire/layout.h"
 
 static const struct layout_field request_fields[] = {
-	LAYOUT_NUMBER(struct guard_request, type, GUARD_COMMAND, GUARD_RELOAD),
+	LAYOUT_NUMBER(struct guard_request, type, GUARD_COMMAND, GUARD_HOPS),
 	LAYOUT_NUMBER(struct guard_request, number, 0, UINT64_MAX),
 	LAYOUT_NUMBER(struct guard_request, is_dry_run, 0, 1),
 	LAYOUT_NUMBER(struct guard_request, is_last, 0, 1),
@@ -37,7 +40,7 @@ static const struct layout grant_layout =
 	LAYOUT(struct guard_grant, grant_fields);
 
 static const struct layout_field reply_fields[] = {
-	LAYOUT_NUMBER(struct guard_reply, type, 0, GUARD_RELOAD),
+	LAYOUT_NUMBER(struct guard_reply, type, 0, GUARD_HOPS),
 	LAYOUT_RESULT(struct guard_reply, result),
 	LAYOUT_PROSE(struct guard_reply, text),
 	LAYOUT_NUMBER(struct guard_reply, epoch, 0, UINT64_MAX),
@@ -92,4 +95,35 @@ int guard_reply_decode(const void *bytes, size_t size,
 void guard_reply_fini(struct guard_reply *reply)
 {
 	layout_fini(&reply_layout, reply);
+}
+
+int guard_hops_encode(const struct hop_key *keys, size_t count,
+		      struct writer *writer)
+{
+	write_u8(writer, (uint8_t)count);
+	for (size_t i = 0; i < count; i++) {
+		write_u32(writer, keys[i].id);
+		write_bytes(writer, keys[i].bytes, KEY_SIZE);
+	}
+	return writer->result;
+}
+
+int guard_hops_decode(const void *bytes, size_t size,
+		      struct hop_key ret_keys[KEYS_MAX])
+{
+	struct reader reader = reader_of(bytes, size);
+	uint8_t count = read_u8(&reader);
+
+	if (count > KEYS_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *key;
+
+		ret_keys[i].id = read_u32(&reader);
+		key = read_bytes(&reader, KEY_SIZE);
+		if (!key)
+			return -EBADMSG;
+		memcpy(ret_keys[i].bytes, key, KEY_SIZE);
+	}
+	return reader_is_done(&reader) ? count : -EBADMSG;
 }

@@ -52,6 +52,8 @@ enum guard_type {
 	GUARD_ENVIRONMENT,
 	/* Read the key file again. The old keys stay when that fails. */
 	GUARD_RELOAD,
+	/* Reply: bytes, the hop keys (guard_hops_decode). */
+	GUARD_HOPS,
 };
 
 /* Fields that a type does not use are zero. */
@@ -101,6 +103,13 @@ struct guard_reply {
 	const uint8_t *bytes; /* COMMAND: a CONFIRM to send, if there is one */
 	size_t size;
 };
+
+/* Hop keys in their order, at most KEYS_MAX: a secret. */
+int guard_hops_encode(const struct hop_key *keys, size_t count,
+		      struct writer *writer);
+/* How many, or -EBADMSG. */
+int guard_hops_decode(const void *bytes, size_t size,
+		      struct hop_key ret_keys[KEYS_MAX]);
 
 int guard_request_encode(const struct guard_request *request,
 			 struct writer *writer);

@@ -332,6 +332,13 @@ static int wish_reload(struct guard *guard, const struct guard_request *request,
 	return result;
 }
 
+static int show_hops(struct guard *guard, const struct guard_request *request,
+		     struct reply *reply)
+{
+	return guard_hops_encode(guard->keys.hops, guard->keys.hop_count,
+				 &reply->bytes);
+}
+
 int guard_handle(struct guard *guard, const void *request, size_t size,
 		 struct writer *reply)
 {
@@ -347,6 +354,7 @@ int guard_handle(struct guard *guard, const void *request, size_t size,
 		[GUARD_DESTROY] = inventory_destroy,
 		[GUARD_ENVIRONMENT] = wish_environment,
 		[GUARD_RELOAD] = wish_reload,
+		[GUARD_HOPS] = show_hops,
 	};
 	_auto_(freep) struct reply *parts = calloc(1, sizeof(*parts));
 	struct guard_request asked;

@@ -111,9 +111,19 @@ static void seam_gathered(void *ctx, uint64_t collective, const void *bytes,
 		bench->over = collective;
 }
 
+static void seam_hops(void *ctx, const struct hop_key *keys, size_t count)
+{
+	struct bench *bench = ctx;
+
+	assert_in_range(count, 1, KEYS_MAX);
+	memcpy(bench->hops, keys, count * sizeof(*keys));
+	bench->hop_count = count;
+}
+
 static const struct agent_ops agent_ops = {
 	.dial = seam_dial,
 	.ask = seam_ask,
+	.hops = seam_hops,
 	.gathered = seam_gathered,
 };
 

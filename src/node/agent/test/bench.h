@@ -34,7 +34,9 @@ struct bench {
 	struct bench_queue to_clients;
 	struct bench_queue gathered; /* peer: the collective */
 	uint64_t over;               /* collective that has ended last */
-	uint64_t peer;               /* of the link that was dialed last */
+	struct hop_key hops[KEYS_MAX];
+	size_t hop_count;
+	uint64_t peer; /* of the link that was dialed last */
 	unsigned int dial_count;
 	int dial_error;
 	int send_error;  /* of frames to the manager */

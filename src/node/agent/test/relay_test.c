@@ -573,6 +573,22 @@ static void registration_tells_the_address(void **state)
 	registration_fini(&registration);
 }
 
+static void hop_keys_are_those_of_the_key_file(void **state)
+{
+	struct bench *bench = *state;
+	struct node_keys *keys = &bench->world.keys;
+
+	bench_pump(bench);
+	assert_int_equal(bench->hop_count, 1);
+	assert_memory_equal(bench->hops, keys->hops, sizeof(keys->hops[0]));
+	keys->hops[1] = (struct hop_key){ .id = 9, .bytes = { 1, 2, 3 } };
+	keys->hop_count = 2;
+	agent_reload(bench->agent);
+	bench_pump(bench);
+	assert_int_equal(bench->hop_count, 2);
+	assert_memory_equal(bench->hops, keys->hops, 2 * sizeof(keys->hops[0]));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -592,6 +608,7 @@ int main(void)
 		TEST(collective_without_a_command_is_answered_with_nothing),
 		TEST(too_many_at_once_are_answered_with_nothing),
 		TEST(registration_tells_the_address),
+		TEST(hop_keys_are_those_of_the_key_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -651,7 +651,7 @@ static void request_is_refused_at_each_length_but_its_own(void **state)
 	assert_int_equal(guard_handle(world->guard, bytes.data, bytes.size,
 				      &reply),
 			 -EBADMSG);
-	bytes.data[0] = GUARD_RELOAD + 1;
+	bytes.data[0] = GUARD_HOPS + 1;
 	assert_int_equal(guard_handle(world->guard, bytes.data, bytes.size - 1,
 				      &reply),
 			 -EBADMSG);
