@@ -402,6 +402,13 @@ struct scoll_params {
 	scoll_duration_t group_lifetime;
 	scoll_permute_cb_t permute; /* NULL: as the targets are given */
 	void *permute_ctx;
+	/*
+	 * Put the addresses of the nodes that we know into the groups that we
+	 * make, so that their members need not know each other: who gets a
+	 * sealed message believes where its sender and the group's nodes are,
+	 * unless scoll_peer_address has said so. Needs an authenticator.
+	 */
+	bool share_addresses;
 };
 
 /*

@@ -89,6 +89,10 @@ static int params_check(const struct scoll_params *params,
 				 "authenticator lacks a function, or its seal "
 				 "is larger than %d bytes",
 				 SCOLL_SEAL_MAX);
+	if (params->share_addresses && auth == NULL)
+		return error_set(error, -EINVAL,
+				 "share_addresses without an authenticator: "
+				 "nobody would believe them");
 	return 0;
 }
 
@@ -120,6 +124,7 @@ static void options_fill(struct scoll *scoll, const struct scoll_params *params,
 		.memberships = scoll->memberships,
 		.permute = params->permute,
 		.permute_ctx = params->permute_ctx,
+		.share_addresses = params->share_addresses,
 		.tree_types = &scoll->tree_types,
 		.instance = scoll,
 	};

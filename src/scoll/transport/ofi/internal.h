@@ -120,6 +120,7 @@ struct ofi_peer {
 	fi_addr_t at; /* FI_ADDR_NOTAVAIL: forgotten */
 	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
 	size_t address_size;
+	bool is_learned;    /* from a message, not from the program */
 	bool is_connected;  /* it took something, and nothing failed since */
 	bool is_busy;       /* in the list of those with ops or reads */
 	bool has_hello;     /* one is under way */
@@ -264,6 +265,12 @@ int memory_register(struct transport_ofi *t, const void *bytes, size_t size,
 
 /* NULL: not known, or forgotten. */
 struct ofi_peer *peer_find(struct transport_ofi *t, scoll_nid_t nid);
+/*
+ * A message says where it is; size 0: forget it. What the program has set
+ * stays, and what is known already is no news. As transport_ofi_peer_set.
+ */
+int peer_learn(struct transport_ofi *t, scoll_nid_t nid, const void *address,
+	       size_t size);
 /* It has something to do, or to wait for. */
 void peer_use(struct transport_ofi *t, struct ofi_peer *peer);
 void peer_unuse(struct transport_ofi *t, struct ofi_peer *peer);
@@ -272,6 +279,11 @@ void peer_refused(struct transport_ofi *t, struct ofi_peer *peer);
 /* Pushes, and what is overdue, of all busy ones, if it is time. */
 void peers_check(struct transport_ofi *t);
 void peers_fini(struct transport_ofi *t);
+
+/* --- address.c: addresses that travel --- */
+
+int address_get(void *ctx, scoll_nid_t nid, void *ret_bytes, size_t *size);
+int address_learn(void *ctx, scoll_nid_t nid, const void *bytes, size_t size);
 
 /* --- pool.c: unsolicited messages --- */
 

@@ -6,7 +6,8 @@
  * provider of these capabilities; doc/rfc/collectives.md says what each lacks.
  *
  * It is also the address book: NIDs mean nothing to libfabric. A peer may be
- * set, changed and forgotten at any time. Transfers under way to an address
+ * set, changed and forgotten at any time; where the owner says nothing, it is
+ * where a message said (address_learn of the seam). Transfers under way to an address
  * that is no more end with an error; what waited for a connection goes to the
  * new one.
  *

@@ -141,17 +141,13 @@ static int peer_forget(struct transport_ofi *t, scoll_nid_t nid)
 	return 0;
 }
 
-int transport_ofi_peer_set(struct transport_ofi *t, scoll_nid_t nid,
-			   const void *address, size_t size)
+static int peer_put(struct transport_ofi *t, scoll_nid_t nid,
+		    const void *address, size_t size, bool is_learned)
 {
 	struct ofi_peer *peer;
 	fi_addr_t at = FI_ADDR_NOTAVAIL;
 	int result;
 
-	if (t->is_stopped)
-		return -ESHUTDOWN;
-	if (size == 0)
-		return peer_forget(t, nid);
 	if (!is_address(t, address, size))
 		return -EINVAL;
 	HASH_FIND(hh, t->peers, &nid, sizeof(nid), peer);
@@ -169,6 +165,7 @@ int transport_ofi_peer_set(struct transport_ofi *t, scoll_nid_t nid,
 		peer->at = at;
 		memcpy(peer->address, address, size);
 		peer->address_size = size;
+		peer->is_learned = is_learned;
 	}
 	if (peer->retry_ns != DEADLINE_NONE)
 		t->check_ns = 0;
@@ -176,15 +173,41 @@ int transport_ofi_peer_set(struct transport_ofi *t, scoll_nid_t nid,
 	return result;
 }
 
+int transport_ofi_peer_set(struct transport_ofi *t, scoll_nid_t nid,
+			   const void *address, size_t size)
+{
+	if (t->is_stopped)
+		return -ESHUTDOWN;
+	return size > 0 ? peer_put(t, nid, address, size, false)
+			: peer_forget(t, nid);
+}
+
+int peer_learn(struct transport_ofi *t, scoll_nid_t nid, const void *address,
+	       size_t size)
+{
+	const struct ofi_peer *peer = peer_find(t, nid);
+
+	if (t->is_stopped)
+		return -ESHUTDOWN;
+	if (peer != NULL &&
+	    (!peer->is_learned || (peer->address_size == size &&
+				   memcmp(peer->address, address, size) == 0)))
+		return 0;
+	return size > 0 ? peer_put(t, nid, address, size, true)
+			: peer_forget(t, nid);
+}
+
 int transport_ofi_peer_refresh(struct transport_ofi *t, scoll_nid_t nid)
 {
 	struct ofi_peer *peer = peer_find(t, nid);
 	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
 
+	if (t->is_stopped)
+		return -ESHUTDOWN;
 	if (peer == NULL)
 		return -ENOENT;
 	memcpy(address, peer->address, sizeof(address));
-	return transport_ofi_peer_set(t, nid, address, peer->address_size);
+	return peer_put(t, nid, address, peer->address_size, peer->is_learned);
 }
 
 int transport_ofi_peer_resolve(struct transport_ofi *t, scoll_nid_t nid,

@@ -309,4 +309,6 @@ const struct transport_ops transport_ofi_ops = {
 	.region_close = region_close,
 	.read = read_start,
 	.connect = peer_connect,
+	.address_get = address_get,
+	.address_learn = address_learn,
 };
