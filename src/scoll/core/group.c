@@ -438,6 +438,8 @@ void group_forget(struct scoll_group *group)
 	group_trees_drop(group, SCOLL_NID_ANY);
 	choice_unref(group->living);
 	group->living = NULL;
+	choice_unref(group->known);
+	group->known = NULL;
 	discovery_view_destroy(group->alive);
 	group->alive = NULL;
 }

@@ -88,10 +88,11 @@ struct scoll_group {
 	bool is_ended;
 	uint32_t creator_deaths; /* of a learned one: before its start */
 	/* Of the requests: */
-	bool is_known;  /* every member has it: no more parameters */
-	bool was_known; /* every member had it once */
-	bool was_sent;  /* some member may have it */
-	bool is_closed; /* its last request was made */
+	bool is_known;        /* every member has it: no more parameters */
+	struct choice *known; /* so have these, if not all; a reference */
+	bool was_known;       /* every member had it once */
+	bool was_sent;        /* some member may have it */
+	bool is_closed;       /* its last request was made */
 	uint32_t active_count;
 	const void *private; /* of a handle */
 	uint64_t used_ns;

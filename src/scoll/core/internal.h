@@ -486,6 +486,8 @@ void bcast_addresses_fill(const struct scoll_group *group, bool has_params,
 			  struct wire_bcast *wire);
 /* All fields but those of addresses and body, of which sizes are there. */
 void bcast_wire_fill(const struct bcast *bcast, struct wire_bcast *wire);
+/* Some of its nodes may not know the group. */
+bool bcast_needs_params(const struct bcast *bcast);
 /* Whether it is a message; with the group's parameters in it. */
 bool bcast_fits(const struct bcast *bcast, bool has_params);
 /* Now, or when it may. A negative errno: as if nothing had been done. */
@@ -622,9 +624,10 @@ void bcast_abort(struct bcast *bcast, uint64_t now_ns, int status,
 
 /* --- populate.c --- */
 
-/* Make a group known on its members. -ENOMEM, -EMFILE. */
-int bcast_populate(struct scoll_group *group, uint64_t now_ns,
-		   scoll_create_group_cb_t created, const void *private);
+/* Make a group known on these members. -ENOMEM, -EMFILE. */
+int bcast_populate(struct scoll_group *group, struct choice *choice,
+		   uint64_t now_ns, scoll_create_group_cb_t created,
+		   const void *private);
 /* Of the request that makes a group. */
 /* Buffers for children that reply with nothing. -ENOMEM. */
 int bcast_post_nothing(struct bcast *bcast);

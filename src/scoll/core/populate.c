@@ -58,19 +58,16 @@ int bcast_list_make(struct bcast *bcast, const struct wire_digest *digest)
 	return 0;
 }
 
-static int populate_create(struct scoll_group *group, struct bcast **ret_bcast)
+static int populate_create(struct scoll_group *group, struct choice *choice,
+			   struct bcast **ret_bcast)
 {
-	_auto_(choice_unrefp) struct choice *all = NULL;
 	struct bcast *bcast;
 	int result;
 
 	result = book_share(group_table_owner(group->table), group);
 	if (result < 0)
 		return result;
-	result = choice_all(group->membership, &all);
-	if (result < 0)
-		return result;
-	result = bcast_root_create(group, all, LIBRARY_FLAGS, &bcast);
+	result = bcast_root_create(group, choice, LIBRARY_FLAGS, &bcast);
 	if (result < 0)
 		return result;
 	if (!bcast_fits(bcast, true)) {
@@ -90,13 +87,14 @@ static int populate_create(struct scoll_group *group, struct bcast **ret_bcast)
 	return 0;
 }
 
-int bcast_populate(struct scoll_group *group, uint64_t now_ns,
-		   scoll_create_group_cb_t created, const void *private)
+int bcast_populate(struct scoll_group *group, struct choice *choice,
+		   uint64_t now_ns, scoll_create_group_cb_t created,
+		   const void *private)
 {
 	struct bcast *bcast;
 	int result;
 
-	result = populate_create(group, &bcast);
+	result = populate_create(group, choice, &bcast);
 	if (result < 0)
 		return result;
 	bcast->created = created;
@@ -197,6 +195,18 @@ void bcast_populate_ended(struct bcast *bcast, uint64_t now_ns)
 
 /* --- calls of the user --- */
 
+/* On all members, and the callback when they have it. */
+static int populate_all(struct scoll_group *group, uint64_t now_ns,
+			scoll_create_group_cb_t created, const void *private)
+{
+	_auto_(choice_unrefp) struct choice *all = NULL;
+	int result = choice_all(group->membership, &all);
+
+	return result < 0
+		       ? result
+		       : bcast_populate(group, all, now_ns, created, private);
+}
+
 /* Whether the parameters fit into a broadcast at all. */
 static bool group_fits(const struct scoll_core *core,
 		       const struct scoll_group *group)
@@ -244,7 +254,7 @@ int scoll_core_group_create(struct scoll_core *core, uint64_t now_ns,
 		return result;
 	result = populate_now ? 0 : book_share(core, group);
 	if (result == 0 && populate_now)
-		result = bcast_populate(group, now_ns, cb, private);
+		result = populate_all(group, now_ns, cb, private);
 	else if (result == 0 && !group_fits(core, group))
 		result = -EMSGSIZE;
 	if (result < 0) {

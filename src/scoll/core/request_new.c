@@ -9,9 +9,12 @@
 
 #define USER_FLAGS (SCOLL_LAST | SCOLL_ALIVE_ONLY)
 
-static bool needs_params(const struct scoll_group *group)
+bool bcast_needs_params(const struct bcast *bcast)
 {
-	return !group->id.is_oob && !group->is_known;
+	const struct scoll_group *group = bcast->group;
+
+	return !group->id.is_oob && !group->is_known &&
+	       group->known != bcast->tree->choice;
 }
 
 void bcast_addresses_fill(const struct scoll_group *group, bool has_params,
@@ -170,7 +173,7 @@ static int new_check(const struct bcast *bcast)
 	if (!bcast_fits(bcast, false))
 		return -EMSGSIZE;
 	/* G-04; a group that was known is populated again if need be. */
-	if (needs_params(group) && !group->was_known &&
+	if (bcast_needs_params(bcast) && !group->was_known &&
 	    !bcast_fits(bcast, true))
 		return -EMSGSIZE;
 	return 0;

@@ -132,7 +132,7 @@ static bool is_populating(const struct scoll_core *core,
 static bool may_begin(struct bcast *bcast, uint64_t now_ns)
 {
 	struct scoll_group *group = bcast->group;
-	bool needs_params = !group->id.is_oob && !group->is_known;
+	bool needs_params = bcast_needs_params(bcast);
 
 	/* Without memory for what is new, what was known. */
 	if (needs_params && !(bcast->flags & WIRE_POPULATE))
@@ -147,7 +147,8 @@ static bool may_begin(struct bcast *bcast, uint64_t now_ns)
 	if (bcast->is_populating)
 		return true; /* it was tried: let those without it say so */
 	bcast->is_populating = true;
-	return bcast_populate(group, now_ns, NULL, NULL) < 0;
+	return bcast_populate(group, bcast->tree->choice, now_ns, NULL, NULL) <
+	       0;
 }
 
 static void hold(struct bcast *bcast)
@@ -286,10 +287,14 @@ void bcast_root_ended(struct bcast *bcast, uint64_t now_ns)
 
 	if (has_forgotten(bcast)) {
 		group->is_known = false;
-	} else if (bcast->failure_count == 0 && bcast->has_params &&
-		   choice_is_all(bcast->tree->choice)) {
-		group->is_known = true;
-		group->was_known = true;
+		choice_unref(take_ptr(group->known));
+	} else if (bcast->failure_count == 0 && bcast->has_params) {
+		bool is_all = choice_is_all(bcast->tree->choice);
+
+		group->is_known |= is_all;
+		group->was_known |= is_all;
+		choice_unref(group->known);
+		group->known = choice_ref(bcast->tree->choice);
 	}
 	if (bcast->service == NULL)
 		bcast_populate_ended(bcast, now_ns);

@@ -139,6 +139,38 @@ static void large_group_B30_is_populated_again_before_the_next_request(
 	cast_finish(&cast, group);
 }
 
+static void large_group_B30_is_populated_again_around_the_dead(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	int sends;
+
+	cast_init(&cast, 16, SCOLL_TREE_BINOMIAL);
+	assert_int_equal(create_large(&cast, 0, 0, 16, true), 0);
+	cast_run(&cast);
+	group = cast.members[0].group;
+	/* 8 is dead, and 12, below it in the tree of all, has forgotten. */
+	cast_kill(&cast, 8);
+	cast_tell_dead(&cast, 8);
+	cast_kill(&cast, 12);
+	cast_start(&cast, 12);
+	given_dead(cast.members[12].given, cast_nid(8));
+	for (int i = 0; i < 2; i++) {
+		cast_send(&cast, cast_request(&cast, 0, group, "x", 1,
+					      SCOLL_ALIVE_ONLY, 0));
+		cast_run(&cast);
+	}
+	assert_int_equal(cast.members[0].status, 0);
+	assert_int_equal(cast.members[0].sum, 15);
+	/* And is not populated for each request. */
+	sends = cast.sends;
+	cast_send(&cast,
+		  cast_request(&cast, 0, group, "x", 1, SCOLL_ALIVE_ONLY, 0));
+	cast_run(&cast);
+	assert_int_equal(cast.sends, sends + 14);
+	cast_finish(&cast, group);
+}
+
 static void immediate_B33_that_fails_is_taken_back(void **state)
 {
 	struct cast cast;
@@ -717,6 +749,8 @@ int main(void)
 			immediate_B14_G01_carries_many_members_as_bulk_data),
 		cmocka_unit_test(
 			large_group_B30_is_populated_again_before_the_next_request),
+		cmocka_unit_test(
+			large_group_B30_is_populated_again_around_the_dead),
 		cmocka_unit_test(immediate_B33_that_fails_is_taken_back),
 		cmocka_unit_test(
 			immediate_P01_G03_of_a_dead_member_fails_by_the_callback),
