@@ -848,6 +848,8 @@ void scenario_expect(struct coverage *coverage)
 	}
 	coverage_excuse(coverage, "failure: not its parent",
 			"only a member could send that");
+	coverage_excuse(coverage, "failure: another protocol",
+			"all members are of one version");
 	coverage_excuse(coverage, "failure: in stealth",
 			"discovery that is told has none");
 	for (int i = SCOLL_ERROR_NONE + 1; i < SCOLL_ERROR_COUNT; i++) {

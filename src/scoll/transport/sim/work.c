@@ -190,6 +190,7 @@ static void cancelled_late(struct transport_timeline_event *event)
 
 	post_remove(work->port->sim, work);
 	work->result = -ECANCELED;
+	event->run = finish; /* the member may be paused */
 	finish(event);
 }
 

@@ -252,6 +252,24 @@ static void late_cancel_may_find_a_reply(void **state)
 	assert_in_range(replies, 1, 19);
 }
 
+static void late_cancel_waits_for_a_paused_member(void **state)
+{
+	struct transport_sim_options options = plain;
+	struct transfer wanted;
+	char bytes[8];
+
+	options.faults_ppm[TRANSPORT_SIM_KEPT] = 1000000;
+	begin(&options);
+	post(1, 5, bytes, sizeof(bytes), &wanted);
+	members[1].seam.ops->cancel(members[1].seam.ctx, &wanted);
+	transport_sim_pause(members[1].port, 5000);
+	run_all();
+	assert_int_equal(members[1].count, 1);
+	assert_int_equal(members[1].seen[0].result, -ECANCELED);
+	assert_int_equal(members[1].seen[0].at_ns, 5000);
+	end();
+}
+
 static void read_copies_over_pieces(void **state)
 {
 	char here[10] = "", there[] = "abcdefgh";
@@ -535,6 +553,7 @@ int main(void)
 		cmocka_unit_test(too_large_reply_is_an_error),
 		cmocka_unit_test(cancelled_buffer_gets_no_reply),
 		cmocka_unit_test(late_cancel_may_find_a_reply),
+		cmocka_unit_test(late_cancel_waits_for_a_paused_member),
 		cmocka_unit_test(read_copies_over_pieces),
 		cmocka_unit_test(read_of_closed_memory_fails),
 		cmocka_unit_test(faults_happen_and_are_counted),
