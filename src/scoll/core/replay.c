@@ -19,6 +19,8 @@ struct root {
 	uint64_t nonce;
 	uint64_t highest;
 	uint64_t seen[REPLAY_WINDOW / WORD_BITS]; /* bit: number % window */
+	uint64_t past[REPLAY_NONCES_MAX];         /* a ring */
+	uint32_t past_count;                      /* also those gone by now */
 	uint32_t deaths_heard;    /* when this start was first heard of */
 	uint32_t deaths;          /* before this start */
 	struct root *prev, *next; /* longest silent first */
@@ -78,14 +80,30 @@ static bool bit_test(const struct root *root, uint64_t number)
 	return (root->seen[at / WORD_BITS] >> at % WORD_BITS & 1) != 0;
 }
 
+static bool nonce_is_past(const struct root *root, uint64_t nonce)
+{
+	for (uint32_t i = 0; i < root->past_count && i < REPLAY_NONCES_MAX; i++)
+		if (root->past[i] == nonce)
+			return true;
+	return false;
+}
+
+/* Another start of the node than the last one that we heard of. */
+static enum replay_result start_check(const struct root *root, uint64_t nonce,
+				      bool has_died)
+{
+	if (nonce_is_past(root, nonce) || (nonce < root->nonce && !has_died))
+		return REPLAY_PAST;
+	return REPLAY_NEW_NONCE;
+}
+
 static enum replay_result root_check(const struct root *root, uint64_t nonce,
 				     bool has_died, uint64_t number)
 {
 	if (root == NULL)
 		return REPLAY_NEW;
 	if (root->nonce != nonce)
-		return nonce < root->nonce && !has_died ? REPLAY_PAST
-							: REPLAY_NEW_NONCE;
+		return start_check(root, nonce, has_died);
 	if (number > root->highest)
 		return REPLAY_NEW;
 	if (root->highest - number >= REPLAY_WINDOW)
@@ -123,6 +141,7 @@ static struct root *root_add(struct replay *replay, scoll_nid_t nid,
 static void root_restart(struct root *root, uint64_t nonce,
 			 uint32_t deaths_heard)
 {
+	root->past[root->past_count++ % REPLAY_NONCES_MAX] = root->nonce;
 	root->nonce = nonce;
 	root->deaths_heard = deaths_heard;
 	root->highest = 0;

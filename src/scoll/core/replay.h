@@ -7,7 +7,8 @@
  * only one start is there at a time, the latest. Nonces rise from start to
  * start, so that a message of an earlier one, however late, is known for it.
  * A node whose clock was set back has a lower one: it is believed when
- * discovery has seen the node die or reboot in between.
+ * discovery has seen the node die or reboot in between, and it is none of the
+ * last REPLAY_NONCES_MAX that were replaced.
  */
 #pragma once
 
@@ -18,8 +19,9 @@
 #include "base/cleanup.h"
 #include "scoll.h"
 
-#define REPLAY_WINDOW    1024
-#define REPLAY_ROOTS_MAX 65536 /* the one that was silent longest goes out */
+#define REPLAY_WINDOW     1024
+#define REPLAY_ROOTS_MAX  65536 /* the one that was silent longest goes out */
+#define REPLAY_NONCES_MAX 8     /* of earlier starts of a node; oldest out */
 
 struct replay;
 

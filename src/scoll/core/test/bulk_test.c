@@ -70,6 +70,48 @@ static void data_K01_K03_K04_T02_is_at_every_node_when_it_is_called(
 	cast_finish(&cast, group);
 }
 
+static void large_answer(struct member *member, scoll_request_t *request)
+{
+	struct work *work = request->srq_private;
+
+	work->answer_len = SCOLL_REPLY_PART_MAX;
+	work->answer = cast_alloc(work->answer_len);
+	memset(work->answer, 0x5a, work->answer_len);
+}
+
+static void check_large(struct member *member, scoll_reply_t *reply)
+{
+	const uint8_t *bytes = reply->srp_buf;
+
+	assert_int_equal(reply->srp_len, 1 << 20);
+	for (size_t i = 0; i < reply->srp_len; i++)
+		assert_int_equal(bytes[i], 0x5a);
+}
+
+static void message_S10_T08_has_a_mebibyte_and_memory_may_be_scattered(
+	void **state)
+{
+	static uint8_t far[2][SIZE];
+	struct cast cast;
+	scoll_group_t *group;
+	struct iovec pieces[] = { { far[1] + 300, 400 }, { far[0], 600 } };
+
+	source_fill();
+	memcpy(pieces[0].iov_base, source, 400);
+	memcpy(pieces[1].iov_base, source + 400, 600);
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	check_all(&cast);
+	cast.members[0].buffer_len = SCOLL_REPLY_PART_MAX;
+	cast.members[0].on_reply = check_large;
+	cast.members[1].on_post = large_answer;
+	group = cast_group(&cast, 0, 0, 2);
+	cast_send(&cast, cast_bulk_request(&cast, 0, group, pieces, 2));
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].script, "request reply:0 post");
+	assert_int_equal(cast.members[0].status, 0);
+	cast_finish(&cast, group);
+}
+
 static void data_K03_flows_on_before_it_is_complete(void **state)
 {
 	struct cast cast;
@@ -388,6 +430,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			data_K01_K03_K04_T02_is_at_every_node_when_it_is_called),
+		cmocka_unit_test(
+			message_S10_T08_has_a_mebibyte_and_memory_may_be_scattered),
 		cmocka_unit_test(data_K03_flows_on_before_it_is_complete),
 		cmocka_unit_test(notices_K03_are_one_at_a_time_to_a_child),
 		cmocka_unit_test(

@@ -137,6 +137,21 @@ static void node_that_died_may_have_a_lower_nonce(void **state)
 	assert_int_equal(replay_enter(replay, 1, 50, 1, 5), REPLAY_PAST);
 }
 
+static void start_that_was_replaced_is_not_believed_after_a_death(void **state)
+{
+	assert_int_equal(replay_enter(replay, 1, 100, 0, 5), REPLAY_NEW);
+	assert_int_equal(replay_enter(replay, 1, 200, 0, 5), REPLAY_NEW_NONCE);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 5), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 6), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 300, 1, 5), REPLAY_NEW_NONCE);
+	/* So many of them are remembered. */
+	for (uint64_t i = 0; i < REPLAY_NONCES_MAX; i++)
+		assert_int_equal(replay_enter(replay, 1, 400 + i, 1, 5),
+				 REPLAY_NEW_NONCE);
+	assert_int_equal(replay_enter(replay, 1, 300, 2, 5), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 200, 2, 5), REPLAY_NEW_NONCE);
+}
+
 static void root_that_was_silent_longest_goes_out(void **state)
 {
 	assert_enter(1, 100, 1, REPLAY_NEW);
@@ -190,6 +205,7 @@ int main(void)
 		test_of(earlier_start_of_a_node_does_not_come_back),
 		test_of(late_message_of_an_unknown_start_does_not_replace_a_later_one),
 		test_of(node_that_died_may_have_a_lower_nonce),
+		test_of(start_that_was_replaced_is_not_believed_after_a_death),
 		test_of(root_that_was_silent_longest_goes_out),
 		test_of(end_of_memory_is_not_seen),
 	};
