@@ -63,7 +63,8 @@ static bool node_is_excused(const struct job *job, uint32_t index)
 		return true;
 	/*
 	 * Who was reborn or misled has forgotten the group; so has who heard
-	 * of its maker's reboot when the maker had made it already.
+	 * of its maker's reboot when the maker had made it already, and knew
+	 * nothing of the maker's earlier start.
 	 */
 	if (node->is_groupless &&
 	    (was_disturbed(member, job->team->made_ns) ||

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -18,6 +19,7 @@
 
 #define LATENCY_NS 8000
 #define GAP_NS     1000
+#define OOB_MAX    2000
 
 struct moment {
 	double wall_s, cpu_s;
@@ -90,6 +92,101 @@ static int run_one(struct cluster *cluster, struct team *team, const char *what,
 	return result;
 }
 
+/* --- the engine alone --- */
+
+#define BALLS  1000
+#define THROWS 1000
+
+struct thrower {
+	struct transport_sim_port *port;
+	struct transport_seam seam;
+	struct transfer transfer;
+	uint32_t left;
+};
+
+static void throw_on(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
+{
+	struct thrower *thrower = ctx;
+	struct iovec piece = { .iov_base = (void *)bytes, .iov_len = size };
+	scoll_nid_t to;
+
+	memcpy(&to, bytes, sizeof(to));
+	if (thrower->left-- > 0)
+		thrower->seam.ops->send(thrower->seam.ctx, to, &piece, 1,
+					&thrower->transfer);
+}
+
+static void thrown(void *ctx, uint64_t now_ns, struct transfer *transfer,
+		   int result, size_t size)
+{
+}
+
+/* Members that do nothing but pass messages of 256 bytes on to themselves. */
+static void run_engine(void)
+{
+	static const struct transport_events events = { throw_on, thrown };
+	struct cluster cluster = { .timeline = transport_timeline_create() };
+	struct transport_sim_options options = {
+		.costs = { .latency_ns = LATENCY_NS,
+			   .gap_ns = GAP_NS,
+			   .jitter_ppm = 500000 },
+		.timeline = cluster.timeline,
+	};
+	struct transport_sim *sim = transport_sim_create(&options);
+	struct thrower *throwers = must_calloc(BALLS, sizeof(throwers[0]));
+	struct moment start, end;
+
+	for (uint64_t i = 0; i < BALLS; i++) {
+		uint8_t ball[256] = { 0 };
+		scoll_nid_t nid = i + 1;
+
+		memcpy(ball, &nid, sizeof(nid));
+		throwers[i].port =
+			transport_sim_open(sim, nid, &events, &throwers[i]);
+		throwers[i].seam = transport_sim_seam(throwers[i].port);
+		throwers[i].left = THROWS;
+		throw_on(&throwers[i], 0, ball, sizeof(ball));
+	}
+	start = moment_now(&cluster);
+	while (transport_timeline_run(cluster.timeline))
+		;
+	end = moment_now(&cluster);
+	say("events alone", &start, &end);
+	transport_sim_destroy(sim);
+	transport_timeline_destroy(cluster.timeline);
+	free(throwers);
+}
+
+/* --- clusters --- */
+
+/* Each member's service is asked for all members: the square of their number. */
+static int run_oob(uint32_t node_count)
+{
+	struct cluster_options options = {
+		.seed = 1,
+		.node_count = node_count,
+		.costs = { .latency_ns = LATENCY_NS, .gap_ns = GAP_NS },
+		.tree = SCOLL_TREE_LOGP(LATENCY_NS / GAP_NS),
+		.is_lean = true,
+	};
+	struct cluster *cluster = cluster_create(&options);
+	uint32_t *nodes = must_calloc(node_count, sizeof(nodes[0]));
+	uint64_t optimum_ns;
+	struct team *team;
+	int result = 1;
+
+	for (uint32_t i = 0; i < node_count; i++)
+		nodes[i] = i;
+	printf("logp:8, %" PRIu32 " members, out-of-band\n", node_count);
+	if (cost_optimum(LATENCY_NS / GAP_NS, 1, node_count, &optimum_ns) ==
+		    0 &&
+	    team_oob(cluster, 0, nodes, node_count, &team) == 0)
+		result = run_one(cluster, team, "request", optimum_ns * GAP_NS);
+	free(nodes);
+	cluster_destroy(cluster);
+	return result;
+}
+
 static int run_tree(uint32_t node_count, scoll_tree_type_t tree,
 		    const char *name, uint64_t optimum_ns)
 {
@@ -135,6 +232,7 @@ int scale_run(uint32_t node_count)
 	uint64_t optimum_ns;
 	int result = 0;
 
+	run_engine();
 	if (cost_optimum(LATENCY_NS / GAP_NS, 1, node_count, &optimum_ns) < 0)
 		return 1;
 	optimum_ns *= GAP_NS;
@@ -142,5 +240,6 @@ int scale_run(uint32_t node_count)
 			   "logp:8", optimum_ns);
 	result |= run_tree(node_count, SCOLL_TREE_KNOMIAL(6), "knomial:6",
 			   optimum_ns);
+	result |= run_oob(node_count < OOB_MAX ? node_count : OOB_MAX);
 	return result;
 }
