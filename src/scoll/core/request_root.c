@@ -19,11 +19,12 @@ static int body_make(struct bcast *bcast, struct wire_bcast *wire)
 			: 0;
 	bcast->body_size =
 		wire->params_size + wire->choice_size + wire->payload_size;
-	if (bcast->body_size > 0) {
-		bcast->body = scoll_core_alloc(core, bcast->body_size);
-		if (bcast->body == NULL)
-			return -ENOMEM;
-	}
+	wire_digest_of(NULL, 0, &wire->body_digest);
+	if (bcast->body_size == 0)
+		return 0;
+	bcast->body = scoll_core_alloc(core, bcast->body_size);
+	if (bcast->body == NULL)
+		return -ENOMEM;
 	at = bcast->body;
 	if (bcast->has_params)
 		group_params_encode(bcast->group, with_list, at);
