@@ -75,7 +75,7 @@ struct transport_sim_options {
 	/* Chances per million of a transfer; only those before REFUSED. */
 	uint32_t faults_ppm[TRANSPORT_SIM_FAULT_COUNT];
 	uint64_t held_ns; /* HELD and LATE_END: up to so much */
-	/* Of a member under way, sends and reads each; else -EAGAIN. 0: any. */
+	/* Sends of a member under way, else -EAGAIN; 0: any number. */
 	uint32_t window;
 	struct transport_timeline *timeline; /* borrowed */
 };

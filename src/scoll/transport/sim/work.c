@@ -100,7 +100,7 @@ struct work *transport_sim_work_start(struct transport_sim_port *port,
 	assert(port->is_open);
 	/* Somebody who is told to ask again has something to wait for. */
 	if (kind != WORK_POST && under_way > 0 && !port->is_severed) {
-		if (sim->options.window > 0 &&
+		if (kind == WORK_SEND && sim->options.window > 0 &&
 		    under_way >= sim->options.window) {
 			transport_sim_count(sim, TRANSPORT_SIM_FULL);
 			return NULL;
