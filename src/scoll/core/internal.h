@@ -448,6 +448,8 @@ int bcast_seat(struct bcast *bcast, struct scoll_group *group,
 	       struct choice *choice, scoll_tree_type_t tree);
 /* Something about it has changed: scoll_core_run() will look. */
 void bcast_touch(struct bcast *bcast);
+/* L-01: after the last one; not a handle, which is its user's to give back. */
+void bcast_group_end(struct bcast *bcast, uint64_t now_ns);
 /* The library's reply will be this one. The first error stays. */
 void bcast_error(struct bcast *bcast, int status, enum scoll_error_type type);
 

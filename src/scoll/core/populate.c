@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #define LIBRARY_FLAGS WIRE_POPULATE /* no service is called */
+#define CONNECTS_MAX  64 /* of a new group's children, ahead of time */
 
 int bcast_post_nothing(struct bcast *bcast)
 {
@@ -183,6 +184,17 @@ static void end(struct scoll_group *group, uint64_t now_ns,
 		group_end(group, now_ns);
 }
 
+/* B-33 */
+static void taken_back(struct bcast *bcast, uint64_t now_ns)
+{
+	struct service *service =
+		service_find(bcast->core, bcast->group->service);
+
+	if (service != NULL)
+		service->use_count--;
+	end(bcast->group, now_ns, bcast);
+}
+
 void bcast_populate_ended(struct bcast *bcast, uint64_t now_ns)
 {
 	struct scoll_group *group = bcast->group;
@@ -190,7 +202,7 @@ void bcast_populate_ended(struct bcast *bcast, uint64_t now_ns)
 	if (bcast->flags & WIRE_LAST)
 		group_end(group, now_ns);
 	else if (bcast->created != NULL && bcast->failure_count > 0)
-		end(group, now_ns, bcast);
+		taken_back(bcast, now_ns);
 }
 
 /* --- calls of the user --- */
@@ -218,6 +230,22 @@ static bool group_fits(const struct scoll_core *core,
 	return wire_bcast_head_size(&wire, core->options.authenticator) +
 		       group_params_size(group, true) <=
 	       SCOLL_BCAST_MAX;
+}
+
+/* What the first broadcast would have to wait for; no harm if it fails. */
+static void connect_children(struct scoll_group *group)
+{
+	const struct scoll_core *core = group_table_owner(group->table);
+	const struct transport_seam *net = &core->options.transport;
+	_auto_(choice_unrefp) struct choice *all = NULL;
+	_auto_(group_tree_unrefp) struct group_tree *tree = NULL;
+
+	if (choice_all(group->membership, &all) < 0 ||
+	    group_tree_get(group, all, core->options.nid, group->tree,
+			   core->options.order, &tree) < 0)
+		return;
+	for (uint32_t i = 0; i < tree->child_count && i < CONNECTS_MAX; i++)
+		net->ops->connect(net->ctx, tree->children[i].nid);
 }
 
 int scoll_core_group_create(struct scoll_core *core, uint64_t now_ns,
@@ -261,13 +289,15 @@ int scoll_core_group_create(struct scoll_core *core, uint64_t now_ns,
 		group_end(group, now_ns);
 		return result;
 	}
-	if (!populate_now)
+	if (!populate_now) {
+		connect_children(group);
 		*ret_callback = (struct core_callback){
 			.kind = CORE_CALLBACK_GROUP,
 			.created = cb,
 			.group = group,
 			.private = private,
 		};
+	}
 	service->use_count++;
 	scoll_core_run(core, now_ns);
 	return 0;

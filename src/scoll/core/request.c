@@ -190,11 +190,15 @@ static bool reply(struct bcast *bcast, uint64_t now_ns)
 	return true;
 }
 
+void bcast_group_end(struct bcast *bcast, uint64_t now_ns)
+{
+	if (bcast->flags & WIRE_LAST && !bcast->group->is_handle)
+		group_end(bcast->group, now_ns);
+}
+
 static bool reply_out(struct bcast *bcast, uint64_t now_ns)
 {
-	if ((bcast->flags & WIRE_LAST) && !bcast->group->is_ended &&
-	    !bcast->group->is_handle && !bcast->group->id.is_oob)
-		group_end(bcast->group, now_ns);
+	bcast_group_end(bcast, now_ns);
 	if (bcast->service == NULL || bcast->service->ops.reply_out == NULL) {
 		bcast->phase = PHASE_GONE;
 		return true;

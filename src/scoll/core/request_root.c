@@ -129,6 +129,23 @@ static bool is_populating(const struct scoll_core *core,
 	return false;
 }
 
+/* B-16: an earlier one is under way, or waits itself. */
+static bool has_earlier(const struct bcast *last)
+{
+	const struct bcast *other;
+
+	if (last->group->active_count > 0)
+		return true;
+	if (last->core->held_count == 0)
+		return false;
+	DL_FOREACH (last->core->bcasts, other) {
+		if (other->phase == PHASE_HELD && other->group == last->group &&
+		    !(other->flags & WIRE_LAST))
+			return true;
+	}
+	return false;
+}
+
 /* False: it has to wait. Starts what it waits for. */
 static bool may_begin(struct bcast *bcast, uint64_t now_ns)
 {
@@ -139,7 +156,7 @@ static bool may_begin(struct bcast *bcast, uint64_t now_ns)
 	if (needs_params && !(bcast->flags & WIRE_POPULATE))
 		book_share(bcast->core, group);
 	bcast->has_params = needs_params && bcast_fits(bcast, true);
-	if (bcast->flags & WIRE_LAST && group->active_count > 0)
+	if (bcast->flags & WIRE_LAST && has_earlier(bcast))
 		return false;
 	if (!needs_params || bcast->has_params || bcast->flags & WIRE_POPULATE)
 		return true;

@@ -194,6 +194,9 @@ static int net_read(void *ctx, scoll_nid_t from,
 
 static void net_connect(void *ctx, scoll_nid_t to)
 {
+	struct member *member = ctx;
+
+	member->connects++;
 }
 
 static const struct transport_ops net_ops = {

@@ -104,7 +104,7 @@ struct member {
 	bool is_full;      /* -EAGAIN */
 	int refusal;       /* a negative errno for each call; 0 */
 	int region_result; /* of opening memory */
-	int cancels;
+	int cancels, connects;
 	uint32_t place;                    /* where it is */
 	uint32_t places[CAST_MEMBERS_MAX]; /* where others are: 0: unknown */
 	int lessons;                       /* of messages, about places */

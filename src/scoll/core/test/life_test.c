@@ -185,6 +185,10 @@ static void immediate_B33_that_fails_is_taken_back(void **state)
 	assert_int_equal(cast.members[0].group_status, -ETIMEDOUT);
 	assert_null(cast.members[0].group);
 	assert_groups(&cast, 0, 6, 0);
+	/* And with it what it had of its service. */
+	assert_int_equal(scoll_core_service_unregister(cast.members[0].core,
+						       CAST_SERVICE),
+			 0);
 	cast_finish(&cast, NULL);
 }
 
@@ -213,6 +217,8 @@ static void delayed_G02_B15_is_carried_until_all_have_it(void **state)
 	cast_init(&cast, 4, SCOLL_TREE_FLAT);
 	group = cast_group(&cast, 0, 0, 4);
 	assert_int_equal(cast.sends, 0);
+	/* But the way is prepared. */
+	assert_int_equal(cast.members[0].connects, 3);
 	assert_groups(&cast, 1, 4, 0);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
 	assert_true(params_of(&cast, 0, 0) > 4 * 24);
@@ -523,6 +529,59 @@ static void last_B16_waits_for_the_earlier_ones(void **state)
 	cast_finish(&cast, group);
 }
 
+static void last_B16_waits_for_those_that_wait_themselves(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *last;
+
+	cast_init(&cast, 16, SCOLL_TREE_BINOMIAL);
+	assert_int_equal(create_large(&cast, 0, 0, 16, true), 0);
+	cast_run(&cast);
+	group = cast.members[0].group;
+	cast_kill(&cast, 12);
+	cast_start(&cast, 12);
+	cast_bcast(&cast, 0, group, "x");
+	/* Made first, sent second: the other one is held for 12's sake. */
+	last = cast_request(&cast, 0, group, "z", 1, SCOLL_LAST, 0);
+	cast_send(&cast, cast_request(&cast, 0, group, "y", 1, 0, 0));
+	cast_send(&cast, last);
+	cast_run(&cast);
+	assert_int_equal(cast.members[12].request_count, 2);
+	assert_memory_equal(cast.members[12].payload, "z", 1);
+	assert_int_equal(cast.members[0].status, 0);
+	assert_groups(&cast, 1, 16, 0);
+	cast_finish(&cast, group);
+}
+
+static void last_L01_of_a_root_that_has_not_made_the_group(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *owed;
+
+	cast_init(&cast, 3, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 3);
+	cast.members[1].keeps_quiet = true;
+	cast_bcast(&cast, 0, group, "x");
+	owed = cast.members[1].request;
+	cast.members[1].keeps_quiet = false;
+	cast_send(&cast, cast_request(&cast, 1, scoll_core_request_group(owed),
+				      "y", 1, SCOLL_LAST, 0));
+	cast_run(&cast);
+	assert_int_equal(cast.members[1].sum, 3);
+	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	cast_run(&cast);
+	assert_groups(&cast, 1, 3, 0);
+	/* Its maker has its handle, and is told. */
+	assert_groups(&cast, 0, 1, 1);
+	cast_bcast(&cast, 0, group, "z");
+	assert_int_equal(cast.members[0].reply.srp_status, -ESHUTDOWN);
+	assert_string_equal(cast.members[0].failures,
+			    "01:NO_GROUP 02:NO_GROUP");
+	cast_finish(&cast, group);
+}
+
 static void held_last_B23_can_be_aborted(void **state)
 {
 	struct cast cast;
@@ -768,6 +827,9 @@ int main(void)
 		cmocka_unit_test(
 			last_L01_ends_the_group_when_the_reply_has_left),
 		cmocka_unit_test(last_B16_waits_for_the_earlier_ones),
+		cmocka_unit_test(last_B16_waits_for_those_that_wait_themselves),
+		cmocka_unit_test(
+			last_L01_of_a_root_that_has_not_made_the_group),
 		cmocka_unit_test(held_last_B23_can_be_aborted),
 		cmocka_unit_test(
 			ended_group_B16_is_not_made_again_by_a_late_message),
