@@ -347,6 +347,10 @@ void cluster_boot(struct cluster *cluster, uint32_t index)
 	if (!options->is_lean && given_create(true, &member->given) < 0)
 		abort();
 	own.transport = transport_sim_seam(member->port);
+	if (options->is_first_alone_in_knowing && index == 0) {
+		transport_sim_know_all(member->port);
+		own.share_addresses = true;
+	}
 	own.discovery = given_discovery(options->is_lean ? cluster->given
 							 : member->given);
 	if (options->is_sealed) {
@@ -538,6 +542,7 @@ struct cluster *cluster_create(const struct cluster_options *options)
 		.costs = options->costs,
 		.held_ns = options->held_ns,
 		.window = options->window,
+		.needs_addresses = options->is_first_alone_in_knowing,
 	};
 
 	cluster->options = *options;

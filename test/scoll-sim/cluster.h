@@ -71,6 +71,11 @@ struct cluster_options {
 	uint64_t bulk_bandwidth;
 	uint64_t group_lifetime_ns;
 	bool is_sealed;
+	/*
+	 * Member 0 knows where everybody is, and shares it; the others know
+	 * what they are told by messages. Needs seals.
+	 */
+	bool is_first_alone_in_knowing;
 	/* One discovery for all, counts instead of lists: for very many. */
 	bool is_lean;
 	uint64_t

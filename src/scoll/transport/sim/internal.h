@@ -63,12 +63,22 @@ struct transport_sim_region {
 	struct iovec pieces[];
 };
 
+/* Where a node is, as a message said. */
+struct transport_sim_place {
+	scoll_nid_t nid;
+	uint64_t address;
+	UT_hash_handle hh;
+};
+
 struct transport_sim_port {
 	struct transport_sim *sim;
 	scoll_nid_t nid;
 	uint64_t index; /* the how-manieth */
 	uint64_t life;  /* rises at each start */
 	bool is_open, is_severed;
+	bool knows_all;
+	uint64_t address; /* of this life */
+	struct transport_sim_place *places;
 	unsigned int side;
 	uint32_t slow;
 	uint64_t paused_ns;
@@ -96,6 +106,7 @@ struct transport_sim {
 	void **chunks; /* of packets and works */
 	size_t chunk_count;
 	uint64_t hash;
+	uint64_t last_address;
 	void (*tap)(void *ctx, const struct transport_sim_packet *packet);
 	void *tap_ctx;
 };
@@ -109,6 +120,17 @@ struct transport_sim_port *transport_sim_port_find(struct transport_sim *sim,
 void transport_sim_mix(struct transport_sim *sim, uint64_t value);
 void transport_sim_mix_bytes(struct transport_sim *sim, const void *bytes,
 			     size_t size);
+
+/* --- address.c --- */
+
+/* Whether it knows where that one is now. */
+bool transport_sim_knows(const struct transport_sim_port *port,
+			 scoll_nid_t nid);
+void transport_sim_places_free(struct transport_sim_port *port);
+int transport_sim_address_get(void *ctx, scoll_nid_t nid, void *ret_bytes,
+			      size_t *size);
+int transport_sim_address_learn(void *ctx, scoll_nid_t nid, const void *bytes,
+				size_t size);
 
 /* --- cost.c --- */
 

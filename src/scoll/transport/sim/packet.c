@@ -251,7 +251,7 @@ static int send_any(struct transport_sim_port *port, scoll_nid_t nid,
 		return -EAGAIN;
 	if (port->is_severed)
 		return 0;
-	if (to == NULL) {
+	if (to == NULL || !transport_sim_knows(port, nid)) {
 		transport_sim_work_end(work, 0, -EHOSTUNREACH, 0);
 		return 0;
 	}

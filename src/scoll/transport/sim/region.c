@@ -230,7 +230,7 @@ int transport_sim_read(void *ctx, scoll_nid_t from,
 		return 0;
 	sim->stats.reads++;
 	sim->stats.bytes += size;
-	if (work->from == NULL) {
+	if (work->from == NULL || !transport_sim_knows(port, from)) {
 		transport_sim_work_end(work, 0, -EHOSTUNREACH, 0);
 		return 0;
 	}

@@ -141,6 +141,8 @@ struct transport_sim_port *transport_sim_open(
 	port->is_open = true;
 	port->is_severed = false;
 	port->life++;
+	port->address = ++sim->last_address;
+	port->knows_all = false;
 	port->paused_ns = 0;
 	port->events = events;
 	port->ctx = ctx;
@@ -154,6 +156,7 @@ void transport_sim_close(struct transport_sim_port *port)
 	DL_FOREACH_SAFE (port->works, work, next)
 		transport_sim_work_drop(work);
 	transport_sim_regions_close(port);
+	transport_sim_places_free(port);
 	port->is_open = false;
 }
 
@@ -189,6 +192,8 @@ struct transport_seam transport_sim_seam(struct transport_sim_port *port)
 		.region_close = transport_sim_region_close,
 		.read = transport_sim_read,
 		.connect = connect_to,
+		.address_get = transport_sim_address_get,
+		.address_learn = transport_sim_address_learn,
 	};
 
 	return (struct transport_seam){ .ops = &ops, .ctx = port };

@@ -75,6 +75,8 @@ struct transport_sim_options {
 	/* Chances per million of a transfer; only those before REFUSED. */
 	uint32_t faults_ppm[TRANSPORT_SIM_FAULT_COUNT];
 	uint64_t held_ns; /* HELD and LATE_END: up to so much */
+	/* A member reaches those only of whom it knows where they are. */
+	bool needs_addresses;
 	/* Sends of a member under way, else -EAGAIN; 0: any number. */
 	uint32_t window;
 	struct transport_timeline *timeline; /* borrowed */
@@ -134,6 +136,13 @@ void transport_sim_close(struct transport_sim_port *port);
  * good order although it is dead to all others.
  */
 void transport_sim_sever(struct transport_sim_port *port);
+/*
+ * Its program knows where everybody is, at any time: each start of a member is
+ * at another address. Others know what they learn.
+ */
+void transport_sim_know_all(struct transport_sim_port *port);
+/* Of how many it has learned where they are. */
+uint32_t transport_sim_known_count(const struct transport_sim_port *port);
 struct transport_seam transport_sim_seam(struct transport_sim_port *port);
 
 /* Nothing reaches it until then; it does not even know. */
