@@ -406,7 +406,8 @@ struct scoll_params {
 	 * Put the addresses of the nodes that we know into the groups that we
 	 * make, so that their members need not know each other: who gets a
 	 * sealed message believes where its sender and the group's nodes are,
-	 * unless scoll_peer_address has said so. Needs an authenticator.
+	 * unless scoll_peer_address has said so. A node that moves is found
+	 * by groups that are made later. Needs an authenticator.
 	 */
 	bool share_addresses;
 };
