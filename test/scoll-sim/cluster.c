@@ -16,6 +16,7 @@
 #include <sodium.h>
 
 #include "scoll/core/internal.h"
+#include "scoll/member/roster.h"
 
 #define NID_FIRST     UINT64_C(0x0002000000000a01)
 #define SEAL_BYTES    16
@@ -194,6 +195,7 @@ static void leave_if_idle(struct member *member)
 	transport_sim_close(member->port);
 	given_destroy(member->given);
 	member->given = NULL;
+	member_gossip_stop(member);
 	if (cluster->left != NULL)
 		cluster->left(cluster, member->index);
 }
@@ -344,15 +346,16 @@ void cluster_boot(struct cluster *cluster, uint32_t index)
 	member->is_bare = false;
 	member->port =
 		transport_sim_open(cluster->sim, member->nid, &events, member);
-	if (!options->is_lean && given_create(true, &member->given) < 0)
+	if (options->gossip_cycle_ns > 0)
+		member_gossip_start(member);
+	else if (!options->is_lean && given_create(true, &member->given) < 0)
 		abort();
 	own.transport = transport_sim_seam(member->port);
 	if (options->is_first_alone_in_knowing && index == 0) {
 		transport_sim_know_all(member->port);
 		own.share_addresses = true;
 	}
-	own.discovery = given_discovery(options->is_lean ? cluster->given
-							 : member->given);
+	own.discovery = member_discovery(member);
 	if (options->is_sealed) {
 		member->auth = (struct scoll_authenticator){
 			.size = sizeof(member->auth),
@@ -421,6 +424,7 @@ void cluster_crash(struct cluster *cluster, uint32_t index)
 	transport_sim_close(member->port);
 	given_destroy(member->given);
 	member->given = NULL;
+	member_gossip_stop(member);
 	transport_timeline_cancel(&member->timer);
 	transport_timeline_cancel(&member->pump);
 }
@@ -596,6 +600,7 @@ void cluster_destroy(struct cluster *cluster)
 	teams_free(cluster);
 	memberships_destroy(cluster->memberships);
 	given_destroy(cluster->given);
+	roster_destroy(cluster->roster);
 	transport_sim_destroy(cluster->sim);
 	transport_timeline_destroy(cluster->timeline);
 	for (uint32_t i = 0; i < cluster->chunk_count; i++)

@@ -23,6 +23,7 @@
 #include "scoll/core/core.h"
 #include "scoll/core/membership.h"
 #include "scoll/member/given.h"
+#include "scoll/member/gossip.h"
 #include "scoll/transport/sim/sim.h"
 #include "sim/rng.h"
 
@@ -78,6 +79,9 @@ struct cluster_options {
 	bool is_first_alone_in_knowing;
 	/* One discovery for all, counts instead of lists: for very many. */
 	bool is_lean;
+	/* Members find out by themselves who lives; 0: they are told. */
+	uint64_t gossip_cycle_ns;
+	uint32_t gossip_lost_ppm; /* of its messages */
 	uint64_t
 		callback_delay_ns; /* up to so much before callbacks are called */
 	bool is_verbose;
@@ -91,9 +95,10 @@ struct member {
 	struct transport_sim_port *port;
 	struct scoll_core *core; /* NULL: it is down */
 	struct given *given;
+	struct gossip *gossip; /* instead of it */
 	struct scoll_authenticator auth;
 	struct sim_rng rng;
-	struct transport_timeline_event timer, pump;
+	struct transport_timeline_event timer, pump, gossip_timer;
 	uint64_t timer_ns;
 	uint64_t life;
 	uint64_t disturbed_ns; /* the last time that something befell it */
@@ -115,6 +120,7 @@ struct cluster {
 	struct sim_rng rng;
 	struct memberships *memberships;
 	struct given *given; /* lean: of all */
+	struct roster *roster;
 	struct member *members;
 	uint32_t count;
 	struct job **jobs;
@@ -190,6 +196,13 @@ void cluster_tell_all(struct cluster *cluster, uint32_t about,
 int cluster_service_set(struct cluster *cluster, uint32_t index, bool is_there);
 /* The k-th allocation of the core from now on fails. */
 void cluster_starve(struct cluster *cluster, uint32_t index, uint64_t k);
+
+/* --- gossip.c --- */
+
+/* A member starts to gossip, or does no more. */
+void member_gossip_start(struct member *member);
+void member_gossip_stop(struct member *member);
+struct discovery *member_discovery(const struct member *member);
 
 /* --- groups: team.c --- */
 

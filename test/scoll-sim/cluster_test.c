@@ -719,6 +719,141 @@ static void idle_group_L06_goes_with_its_lifetime(void **state)
 	cluster_destroy(cluster);
 }
 
+/* --- with gossip --- */
+
+#define CYCLE_NS (10 * CLUSTER_MS)
+
+static struct cluster_options gossiping(uint32_t node_count)
+{
+	struct cluster_options options = plain(node_count);
+
+	options.gossip_cycle_ns = CYCLE_NS;
+	options.rtt_ns = CLUSTER_MS;
+	options.gossip_lost_ppm = 50000;
+	return options;
+}
+
+/* Nobody was ever known, so that stealth ends by its length at the latest. */
+static void settle(struct cluster *cluster)
+{
+	struct gossip_bounds bounds = gossip_bounds_of(cluster->count);
+
+	cluster_run_until(cluster, cluster_now_ns(cluster) +
+					   (bounds.stealth + bounds.age_max +
+					    2) * CYCLE_NS);
+	for (uint32_t i = 0; i < cluster->count; i++) {
+		if (cluster->members[i].core != NULL)
+			assert_false(discovery_is_stealthy(
+				member_discovery(&cluster->members[i])));
+	}
+}
+
+static uint32_t deaths_seen(const struct cluster *cluster, uint32_t of)
+{
+	uint32_t seen = 0;
+
+	for (uint32_t i = 0; i < cluster->count; i++) {
+		const struct member *member = &cluster->members[i];
+
+		if (i != of && member->core != NULL)
+			seen += !discovery_is_alive(member_discovery(member),
+						    cluster->members[of].nid);
+	}
+	return seen;
+}
+
+static void death_D02_E04_is_found_by_gossip_and_ends_the_wait(void **state)
+{
+	struct cluster_options options = gossiping(16);
+	struct gossip_bounds bounds = gossip_bounds_of(16);
+	struct cluster *cluster = cluster_create(&options);
+	struct job_options patient = small;
+	struct job *job;
+
+	patient.timeout_ns = 1000 * CLUSTER_SECOND;
+	settle(cluster);
+	/* No false death, for long. */
+	cluster_run_until(cluster, cluster_now_ns(cluster) + 500 * CYCLE_NS);
+	for (uint32_t i = 0; i < 16; i++)
+		assert_int_equal(deaths_seen(cluster, i), 0);
+	job = job_start(oob_of_all(cluster, 0), &patient);
+	cluster_crash(cluster, 11);
+	cluster_run_jobs(cluster);
+	assert_int_equal(job->status, -EREMOTEIO);
+	assert_true(job->nodes[11].is_failed);
+	assert_true(job->ended_ns - job->sent_ns <=
+		    (bounds.dead_after + GOSSIP_SKEW_CYCLES + 2) * CYCLE_NS);
+	cluster_run_until(cluster, job->sent_ns + (bounds.dead_after +
+						   GOSSIP_SKEW_CYCLES + 2) *
+							  CYCLE_NS);
+	assert_int_equal(deaths_seen(cluster, 11), 15);
+	cluster_destroy(cluster);
+}
+
+static void member_D03_that_has_just_started_does_no_work(void **state)
+{
+	struct cluster_options options = gossiping(16);
+	struct cluster *cluster = cluster_create(&options);
+	struct team *team, *own;
+	struct job *job;
+
+	settle(cluster);
+	team = oob_of_all(cluster, 0);
+	cluster_crash(cluster, 5);
+	cluster_boot(cluster, 5);
+	assert_true(
+		discovery_is_stealthy(member_discovery(&cluster->members[5])));
+	job = job_start(team, &small);
+	cluster_run_jobs(cluster);
+	assert_int_equal(job->status, -EREMOTEIO);
+	assert_int_equal(job->failure_count, 1);
+	assert_int_equal(job->nodes[5].total_count, 0);
+	own = oob_of_all(cluster, 5);
+	assert_true(own->group == NULL ||
+		    job_new(own, &small, &job) == -EAGAIN ||
+		    job_send(job) == -EAGAIN);
+	settle(cluster);
+	job = job_start(team, &small);
+	cluster_run_jobs(cluster);
+	assert_int_equal(job->status, 0);
+	cluster_destroy(cluster);
+}
+
+/* I7: when stealth is over, all have dropped the old group, and none the new. */
+static void reboot_D07_L04_ends_old_groups_before_new_ones_are_made(
+	void **state)
+{
+	struct cluster_options options = gossiping(16);
+	struct cluster *cluster = cluster_create(&options);
+	struct team *team;
+	struct job *job;
+
+	settle(cluster);
+	team = team_of_all(cluster, 4, true);
+	cluster_run_until(cluster, cluster_now_ns(cluster) + CYCLE_NS);
+	assert_int_equal(team->status, 0);
+	assert_groups(cluster, 4, 1);
+	cluster_crash(cluster, 4);
+	cluster_boot(cluster, 4);
+	while (discovery_is_stealthy(member_discovery(&cluster->members[4])))
+		transport_timeline_run(cluster->timeline);
+	assert_groups(cluster, 4, 0);
+	/* It may still be dead to some: only then is it heard again. */
+	cluster_run_until(cluster,
+			  cluster_now_ns(cluster) +
+				  gossip_bounds_of(16).age_max * CYCLE_NS);
+	team = team_of_all(cluster, 4, true);
+	cluster_run_until(cluster, cluster_now_ns(cluster) + 300 * CYCLE_NS);
+	assert_int_equal(team->status, 0);
+	assert_groups(cluster, 4, 1);
+	job = job_start(team, &small);
+	cluster_run_jobs(cluster);
+	assert_int_equal(job->status, 0);
+	cluster_destroy(cluster);
+}
+
+/* --- attacks --- */
+
 static void hear_first(void *ctx, const struct transport_sim_packet *packet)
 {
 	struct transport_sim_packet *first = ctx;
@@ -827,6 +962,11 @@ int main(void)
 			death_L03_of_the_maker_ends_its_groups_and_of_a_member_L05_none),
 		cmocka_unit_test(reboot_L04_ends_groups_of_earlier_starts_only),
 		cmocka_unit_test(idle_group_L06_goes_with_its_lifetime),
+		cmocka_unit_test(
+			death_D02_E04_is_found_by_gossip_and_ends_the_wait),
+		cmocka_unit_test(member_D03_that_has_just_started_does_no_work),
+		cmocka_unit_test(
+			reboot_D07_L04_ends_old_groups_before_new_ones_are_made),
 		cmocka_unit_test(altered_version_does_not_end_a_request),
 		cmocka_unit_test(
 			late_message_of_an_earlier_start_shuts_nobody_out),

@@ -151,8 +151,7 @@ static void members_mark(struct job *job)
 	uint32_t count = options->nodes != NULL ? options->node_count
 						: job->team->node_count;
 	struct member *root = &cluster->members[job->root];
-	struct given *given =
-		cluster->options.is_lean ? cluster->given : root->given;
+	struct discovery *discovery = member_discovery(root);
 
 	job->node_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -162,7 +161,7 @@ static void members_mark(struct job *job)
 			continue;
 		if (options->flags & SCOLL_ALIVE_ONLY &&
 		    nodes[i] != job->root &&
-		    !discovery_is_alive(given_discovery(given),
+		    !discovery_is_alive(discovery,
 					cluster->members[nodes[i]].nid))
 			continue;
 		node->is_member = true;

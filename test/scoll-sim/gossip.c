@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Members that gossip: their messages have a way of their own, which costs
+ * the network's latency, loses some, and is cut where the network is cut.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster.h"
+#include "scoll/member/roster.h"
+
+struct whisper {
+	struct transport_timeline_event event;
+	struct cluster *cluster;
+	uint32_t to;
+	size_t size;
+	uint8_t bytes[];
+};
+
+static void hear(struct transport_timeline_event *event)
+{
+	struct whisper *whisper = (struct whisper *)event;
+	struct member *member = &whisper->cluster->members[whisper->to];
+	uint64_t now_ns = cluster_now_ns(whisper->cluster);
+	uint64_t paused_ns = transport_sim_paused_ns(member->port);
+
+	if (member->gossip == NULL)
+		return;
+	if (paused_ns > now_ns) {
+		transport_timeline_set(whisper->cluster->timeline, event,
+				       paused_ns);
+		return;
+	}
+	gossip_receive(member->gossip, now_ns, whisper->bytes, whisper->size);
+	member_go_on(member);
+}
+
+static int whisper_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
+{
+	struct member *member = ctx;
+	struct cluster *cluster = member->cluster;
+	struct whisper *whisper;
+
+	if (sim_rng_chance(&cluster->rng, cluster->options.gossip_lost_ppm))
+		return 0;
+	whisper = cluster_chunk(cluster, sizeof(*whisper) + size);
+	whisper->event.run = hear;
+	whisper->cluster = cluster;
+	whisper->to = cluster_member(cluster, nid)->index;
+	whisper->size = size;
+	memcpy(whisper->bytes, bytes, size);
+	transport_timeline_set(cluster->timeline, &whisper->event,
+			       cluster_now_ns(cluster) +
+				       cluster->options.costs.latency_ns);
+	return 0;
+}
+
+static void turn(struct transport_timeline_event *event)
+{
+	struct member *member =
+		(struct member *)((char *)event -
+				  offsetof(struct member, gossip_timer));
+	struct cluster *cluster = member->cluster;
+	uint64_t now_ns = cluster_now_ns(cluster);
+	uint64_t next_ns = transport_sim_paused_ns(member->port);
+
+	if (next_ns <= now_ns) {
+		gossip_run(member->gossip, now_ns);
+		member_go_on(member);
+		if (member->gossip == NULL)
+			return;
+		next_ns = gossip_deadline_ns(member->gossip);
+	}
+	if (next_ns != DEADLINE_NONE)
+		transport_timeline_set(cluster->timeline, event, next_ns);
+}
+
+void member_gossip_start(struct member *member)
+{
+	static const struct gossip_ops ops = { .send = whisper_send };
+	struct cluster *cluster = member->cluster;
+	struct gossip_options options = {
+		.nid = member->nid,
+		.boot_nonce = sim_rng_u64(&member->rng),
+		.cycle_ns = cluster->options.gossip_cycle_ns,
+		.ops = &ops,
+		.ctx = member,
+		.rng = sim_rng_seam(&member->rng),
+	};
+
+	if (cluster->roster == NULL) {
+		uint64_t *nids = must_calloc(cluster->count, sizeof(nids[0]));
+
+		for (uint32_t i = 0; i < cluster->count; i++)
+			nids[i] = cluster->members[0].nid + i;
+		if (roster_create(nids, cluster->count, &cluster->roster) < 0)
+			abort();
+		free(nids);
+	}
+	options.roster = cluster->roster;
+	if (gossip_create(&options, cluster_now_ns(cluster), &member->gossip) <
+	    0)
+		abort();
+	member->gossip_timer.run = turn;
+	transport_timeline_set(cluster->timeline, &member->gossip_timer,
+			       gossip_deadline_ns(member->gossip));
+}
+
+void member_gossip_stop(struct member *member)
+{
+	gossip_destroy(member->gossip);
+	member->gossip = NULL;
+	transport_timeline_cancel(&member->gossip_timer);
+}
+
+struct discovery *member_discovery(const struct member *member)
+{
+	const struct cluster *cluster = member->cluster;
+
+	if (member->gossip != NULL)
+		return gossip_discovery(member->gossip);
+	return given_discovery(cluster->options.is_lean ? cluster->given
+							: member->given);
+}
