@@ -27,6 +27,7 @@
 
 #define CAST_MEMBERS_MAX 64
 #define CAST_RULES_MAX   8
+#define CAST_LARGE_TAGS  20
 #define CAST_SERVICE     7
 #define CAST_CHAIN       SCOLL_TREE(SCOLL_TREE_USER, 0) /* a plug-in's */
 #define CAST_SCRIPT      2048
@@ -168,6 +169,7 @@ struct cast {
 };
 
 extern const struct scoll_service_ops cast_service_ops;
+extern const struct transport_ops cast_net_ops;
 
 /* `count` members; the tree of all of them. */
 void cast_init(struct cast *cast, int count, scoll_tree_type_t tree);
@@ -218,6 +220,7 @@ void cast_rules_clear(struct cast *cast);
 void cast_callbacks(struct cast *cast);
 /* One move after the other until all that is left is held. */
 void cast_run(struct cast *cast);
+void cast_move_destroy(struct cast *cast, struct move *move);
 /* Carry out one move. */
 void cast_carry(struct cast *cast, struct move *move, enum move_fate fate);
 /* Time goes on; ticks are due. */
@@ -239,6 +242,9 @@ void cast_tell_rebooted(struct cast *cast, int index);
 
 /* A group of the members from..to-1, delayed; asserts that it is made. */
 scoll_group_t *cast_group(struct cast *cast, int root, int from, int to);
+/* Of so many entities that no message has them; what creating it returned. */
+int cast_group_large(struct cast *cast, int root, int from, int to,
+		     bool is_now);
 /* The same, at once: run. */
 scoll_group_t *cast_group_now(struct cast *cast, int root, int from, int to);
 /* Memory of the cast's own, which never runs out; all zero. */

@@ -313,15 +313,15 @@ static void created(int status, scoll_group_t *group, const void *private)
 	member->group = group;
 }
 
-int cast_group_try(struct cast *cast, int root, int from, int to, bool is_now)
+static int group_try(struct cast *cast, int root, const scoll_target_t *targets,
+		     int count, bool is_now)
 {
 	struct member *member = &cast->members[root];
-	scoll_target_t targets[CAST_MEMBERS_MAX];
 	struct core_callback callback = { 0 };
-	int count = cast_targets(from, to, targets);
 	int result;
 
 	member->group = NULL;
+	member->group_status = 1;
 	result = scoll_core_group_create(member->core, cast->now_ns,
 					 CAST_SERVICE, "the cast", targets,
 					 count, cast->tree, is_now, created,
@@ -329,6 +329,29 @@ int cast_group_try(struct cast *cast, int root, int from, int to, bool is_now)
 	if (result == 0 && !is_now)
 		core_callback_call(&callback);
 	return result;
+}
+
+int cast_group_try(struct cast *cast, int root, int from, int to, bool is_now)
+{
+	scoll_target_t targets[CAST_MEMBERS_MAX];
+	int count = cast_targets(from, to, targets);
+
+	return group_try(cast, root, targets, count, is_now);
+}
+
+int cast_group_large(struct cast *cast, int root, int from, int to, bool is_now)
+{
+	scoll_tag_t tags[CAST_LARGE_TAGS] = { 0 };
+	scoll_target_t targets[CAST_MEMBERS_MAX];
+	int count = cast_targets(from, to, targets);
+
+	for (int i = 0; i < CAST_LARGE_TAGS; i++)
+		tags[i].bytes[3] = (uint8_t)i;
+	for (int i = 0; i < count; i++) {
+		targets[i].tags = tags;
+		targets[i].count = CAST_LARGE_TAGS;
+	}
+	return group_try(cast, root, targets, count, is_now);
 }
 
 scoll_group_t *cast_group(struct cast *cast, int root, int from, int to)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error replies to messages that become no request: the library answers the
+ * parent by itself (E-01). There are at most REFUSALS_MAX under way; beyond that, or
+ * without memory, the parent's time decides.
+ */
+#include "scoll/core/internal.h"
+
+void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
+		  uint64_t tag, int status, enum scoll_error_type type,
+		  const struct wire_failure *failure)
+{
+	struct wire_reply reply = {
+		.flags = WIRE_REPLY_LAST,
+		.tag = tag,
+		.sender = core->options.nid,
+		.status = status_clamp(status),
+		.type = (uint8_t)type,
+	};
+	struct refusal *refusal;
+
+	if (core->loose_count >= REFUSALS_MAX)
+		return;
+	refusal = scoll_core_alloc(core, sizeof(*refusal));
+	if (refusal == NULL)
+		return;
+	memset(refusal, 0, offsetof(struct refusal, head));
+	refusal->to = to;
+	refusal->tag = tag;
+	if (failure != NULL) {
+		reply.failure_total = 1;
+		reply.failure_count = 1;
+		reply.failures[0] = *failure;
+	}
+	if (wire_reply_encode(&reply, NULL, 0, to, core->options.authenticator,
+			      refusal->head) < 0) {
+		scoll_core_release(core, refusal);
+		return;
+	}
+	action_start(core, &refusal->action, NULL, ACTION_REFUSAL, now_ns);
+}
+
+void bcast_refusal_ended(struct scoll_core *core, struct refusal *refusal)
+{
+	scoll_core_release(core, refusal);
+}
