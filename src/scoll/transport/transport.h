@@ -73,7 +73,12 @@ struct transport_ops {
 	int (*reply_send)(void *ctx, scoll_nid_t to, uint64_t tag,
 			  const struct iovec *pieces, int count,
 			  struct transfer *transfer);
-	/* End a reply_post early; its end comes, -ECANCELED or another. */
+	/*
+	 * End a reply_post early; its end comes, -ECANCELED or another. Tags
+	 * that differ in the lower 12 bits belong together: when none of them
+	 * is waited for, and the last one was given up, what comes for any of
+	 * them is dropped.
+	 */
 	void (*cancel)(void *ctx, struct transfer *transfer);
 	/*
 	 * Open memory of at most SCOLL_BULK_IOVS_MAX pieces. ret_pieces
@@ -93,7 +98,7 @@ struct transport_ops {
 		    uint64_t remote_offset, const struct region *region,
 		    uint64_t local_offset, size_t size,
 		    struct transfer *transfer);
-	/* We shall send to it soon. */
+	/* We shall send to it soon; what that takes is no event. */
 	void (*connect)(void *ctx, scoll_nid_t to);
 	/*
 	 * Where a node is, SCOLL_NID_ANY: where we are. *size: room, then

@@ -27,7 +27,8 @@
 #define SWEEP_LATE_NS       UINT64_C(10000000000) /* how long they are that */
 #define TAG_GRACE_NS        UINT64_C(1000000000)
 #define BACKOFF_MIN_NS      UINT64_C(200000)
-#define BACKOFF_MAX_NS      UINT64_C(50000000)
+#define BACKOFF_MAX_NS      UINT64_C(2000000)  /* soon: it connects */
+#define BACKOFF_LATE_NS     UINT64_C(50000000) /* after a second: it does not */
 #define CHECK_NS            UINT64_C(500000000) /* of what is under way */
 #define RESET_GRACE_NS      UINT64_C(1000000000)
 #define EVENTS_PER_PROGRESS 256
@@ -42,6 +43,16 @@ struct habits {
 	bool cancel_is_done;
 	/* A reply that is too large for its buffer ends with FI_EIO. */
 	bool truncates_with_eio;
+	/*
+	 * Reads end in the order in which they were asked for, and a failed one
+	 * without its context.
+	 */
+	bool loses_reads;
+	/*
+	 * Its CQ's descriptor stays readable after the first completion, since
+	 * fi_trywait does nothing. What it waits on itself is looked at then.
+	 */
+	bool trywait_is_void;
 	/* FI_MULTI_RECV works: shm of 1.17 runs out of receives. */
 	bool has_multi_recv;
 };
@@ -76,7 +87,7 @@ struct op {
 	struct iovec iov[TRANSPORT_IOV_MAX];
 	uint32_t count;
 	bool is_cancelled;
-	uint64_t tag;
+	uint64_t tag;      /* of a read: how many came before it */
 	uint64_t since_ns; /* when it was first seen with libfabric; 0: not */
 	size_t size;
 	struct op *prev, *next;
@@ -167,6 +178,7 @@ struct transport_ofi {
 	bool has_multi_recv;
 	bool has_local_memory; /* is wanted: FI_MR_LOCAL */
 	int fd;                /* the queue's; -1: it has none */
+	bool is_unread;        /* given something since the queue was empty */
 	int timer_fd;          /* for one that has none; or -1 */
 	uint64_t timer_period_ns;
 	const struct transport_events *events;
@@ -181,11 +193,12 @@ struct transport_ofi {
 	struct tag_base *free_bases;
 	struct chunk *chunks; /* all memory of the four */
 	uint32_t op_count, read_count, region_count; /* in use */
-	uint64_t key_last;
+	uint64_t read_last; /* pieces asked for so far */
 
 	struct ofi_peer *peers;
 	struct ofi_peer *busy;
 	uint64_t check_ns; /* next look at what is under way */
+	uint64_t pending_count;
 
 	struct slab slabs[POOL_PLAIN_COUNT];
 	int slab_count;
@@ -255,6 +268,8 @@ int read_start(void *ctx, scoll_nid_t from, const struct remote_piece *remote,
 /* Ask for more of it. -EAGAIN: libfabric takes no more. */
 int read_push(struct transport_ofi *t, struct ofi_read *read);
 void read_piece_ended(struct transport_ofi *t, struct op *op, int result);
+/* The first that is under way ended. */
+void read_lost(struct transport_ofi *t, int result);
 /* End it once nothing of it is under way; what is left is not asked for. */
 void read_fail(struct transport_ofi *t, struct ofi_read *read, int result);
 /* A key for new memory that nobody guesses. */

@@ -20,9 +20,9 @@
  * lets a connection be closed.
  *
  * libfabric's own habits are not ours to change: its first call reads the
- * environment (FI_*), and its shm provider handles SIGBUS, SIGSEGV, SIGTERM
- * and SIGINT from then on to remove its files, and hands the signal on to the
- * handler that was there.
+ * environment (FI_*), and an endpoint of shm handles SIGBUS, SIGSEGV, SIGTERM
+ * and SIGINT to remove its files, then hands the signal on to the handler that
+ * was there.
  */
 #pragma once
 
@@ -63,6 +63,7 @@ struct transport_ofi_stats {
 	uint64_t stale_count;      /* replies that nobody waited for, dropped */
 	uint64_t failed_count;     /* transfers that ended with an error */
 	uint64_t allocation_count; /* of memory, for transfers and regions */
+	uint64_t waiting_count;    /* now: not taken by libfabric yet */
 };
 
 /*

@@ -31,12 +31,14 @@ static struct habits habits_of(const struct fi_fabric_attr *fabric)
 	if (strcmp(name, "net") == 0 || strcmp(name, "tcp") == 0)
 		return (struct habits){ .has_peek = true,
 					.cancel_is_done = true,
+					.trywait_is_void = true,
 					.has_multi_recv = true };
 	if (strcmp(name, "shm") == 0)
 		return (struct habits){ .removal_closes = true,
 					.has_peek = !is_older(fabric, 2),
 					.cancel_is_done = true,
 					.truncates_with_eio = true,
+					.loses_reads = is_older(fabric, 2),
 					.has_multi_recv =
 						!is_older(fabric, 2) };
 	return (struct habits){ .has_multi_recv = true };
@@ -119,7 +121,8 @@ static int queue_open(struct transport_ofi *t)
 {
 	struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_TAGGED,
-		.wait_obj = FI_WAIT_FD,
+		.wait_obj =
+			t->habits.trywait_is_void ? FI_WAIT_POLLFD : FI_WAIT_FD,
 	};
 	int result = fi_cq_open(t->domain, &attr, &t->cq, NULL);
 
@@ -304,4 +307,5 @@ void transport_ofi_stats(const struct transport_ofi *t,
 			 struct transport_ofi_stats *ret_stats)
 {
 	*ret_stats = t->stats;
+	ret_stats->waiting_count = t->pending_count;
 }

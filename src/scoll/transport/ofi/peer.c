@@ -101,6 +101,7 @@ static void leave(struct transport_ofi *t, struct ofi_peer *peer)
 
 	peer->at = FI_ADDR_NOTAVAIL;
 	peer->is_connected = false;
+	t->is_unread = true;
 	fi_av_remove(t->av, &at, 1, 0);
 }
 
@@ -254,6 +255,7 @@ static void give_up(struct transport_ofi *t, struct ofi_peer *peer)
 
 		DL_DELETE(peer->pending, op);
 		peer->pending_count--;
+		t->pending_count--;
 		DL_APPEND(peer->posted, op);
 		send_ended(t, op, -EHOSTUNREACH);
 	}

@@ -49,6 +49,7 @@ static ssize_t post(struct transport_ofi *t, struct slab *slab)
 		.context = &slab->head.context,
 	};
 
+	t->is_unread = true;
 	return fi_recvmsg(t->ep, &message,
 			  FI_COMPLETION |
 				  (t->has_multi_recv ? FI_MULTI_RECV : 0));

@@ -47,8 +47,11 @@ static void failed(struct transport_ofi *t, const struct fi_cq_err_entry *entry)
 	struct op *op = entry->op_context;
 
 	/* A provider that knows of no transfer to blame says so without one. */
-	if (head == NULL)
+	if (head == NULL) {
+		if (t->habits.loses_reads)
+			read_lost(t, result);
 		return;
+	}
 	switch (head->kind) {
 	case OP_SEND:
 	case OP_REPLY:
@@ -97,6 +100,7 @@ static int queue_read(struct transport_ofi *t)
 			continue;
 		}
 		if (result <= 0) {
+			t->is_unread = false;
 			pool_settle(t);
 			break;
 		}

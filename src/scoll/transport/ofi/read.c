@@ -147,9 +147,11 @@ static int piece_post(struct transport_ofi *t, struct ofi_read *read)
 		return -EAGAIN;
 	op->read = read;
 	op->peer = read->peer;
+	op->tag = t->read_last++;
 	result = fi_read(t->ep, bytes, size, desc, read->peer->at,
 			 remote->address + remote_at, remote->key,
 			 &op->head.context);
+	t->is_unread = true;
 	if (result < 0) {
 		op_release(t, op);
 		return result == -FI_EAGAIN ? -EAGAIN : errno_of(result);
@@ -214,6 +216,23 @@ void read_piece_ended(struct transport_ofi *t, struct op *op, int result)
 	} else if (!read->is_waiting && read->under_way == 0) {
 		finish(t, read);
 	}
+}
+
+void read_lost(struct transport_ofi *t, int result)
+{
+	struct op *first = NULL;
+	struct ofi_peer *peer;
+	struct op *op;
+
+	DL_FOREACH (t->busy, peer) {
+		DL_FOREACH (peer->posted, op) {
+			if (op->head.kind == OP_READ &&
+			    (first == NULL || op->tag < first->tag))
+				first = op;
+		}
+	}
+	if (first != NULL)
+		read_piece_ended(t, first, result);
 }
 
 static bool is_inside(const struct remote_piece *remote, int count,

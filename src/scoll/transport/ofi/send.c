@@ -51,6 +51,7 @@ static int post(struct transport_ofi *t, struct op *op)
 	else
 		result = fi_sendv(t->ep, op->iov, desc, op->count, peer->at,
 				  &op->head.context);
+	t->is_unread = true;
 	if (result < 0)
 		return result == -FI_EAGAIN ? -EAGAIN : errno_of(result);
 	op->since_ns = 0;
@@ -77,6 +78,7 @@ static void pend(struct transport_ofi *t, struct op *op)
 	peer_refused(t, peer);
 	DL_APPEND(peer->pending, op);
 	peer->pending_count++;
+	t->pending_count++;
 }
 
 static int start(struct transport_ofi *t, struct op *op, struct ofi_peer *peer)
@@ -209,6 +211,7 @@ static int reply_post(void *ctx, scoll_nid_t from, uint64_t tag,
 			       ? -EAGAIN
 			       : errno_of(result);
 	}
+	t->is_unread = true;
 	transfer->scratch[0] = (uint64_t)(uintptr_t)op;
 	return 0;
 }
@@ -221,6 +224,7 @@ static void cancel(void *ctx, struct transfer *transfer)
 	if (t->is_stopped || op == NULL || op->head.kind != OP_RECEIVE)
 		return;
 	op->is_cancelled = true;
+	t->is_unread = true;
 	fi_cancel(&t->ep->fid, &op->head.context);
 }
 
@@ -240,6 +244,7 @@ void peer_push(struct transport_ofi *t, struct ofi_peer *peer)
 			break;
 		}
 		peer->pending_count--;
+		t->pending_count--;
 		was_taken = true;
 		if (result < 0)
 			drop(t, op, result);
@@ -260,7 +265,9 @@ void peer_push(struct transport_ofi *t, struct ofi_peer *peer)
 		}
 		peer->retry_ns = t->now_ns + peer->backoff_ns;
 		peer->backoff_ns *= 2;
-		if (peer->backoff_ns > BACKOFF_MAX_NS)
+		if (t->now_ns - peer->refused_ns > UINT64_C(1000000000))
+			peer->backoff_ns = BACKOFF_LATE_NS;
+		else if (peer->backoff_ns > BACKOFF_MAX_NS)
 			peer->backoff_ns = BACKOFF_MAX_NS;
 	}
 	peer_unuse(t, peer);

@@ -76,6 +76,7 @@ static void sink_post(struct transport_ofi *t, uint64_t tag)
 
 	if (op == NULL)
 		return;
+	t->is_unread = true;
 	op->tag = tag;
 	if (fi_trecv(t->ep, t->sink, SINK_BYTES, desc, FI_ADDR_UNSPEC, tag, 0,
 		     &op->head.context) != 0) {
@@ -121,6 +122,7 @@ static void peek(struct transport_ofi *t)
 		.context = &t->peek.head.context,
 	};
 
+	t->is_unread = true;
 	if (fi_trecvmsg(t->ep, &message, FI_PEEK | FI_COMPLETION) == 0)
 		t->is_peeking = true;
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The descriptor. A queue with one (FI_WAIT_FD) shows it, after fi_trywait has
- * said that nothing was missed. One without (shm of 1.17) is looked at when a
- * timer rings: soon while there is traffic, more and more seldom when there is
- * none. No thread.
+ * said that nothing was missed. That of net is of no use (see struct habits):
+ * there it is the epoll descriptor among those that the queue waits on, which
+ * has the sockets; what completes in our own calls is known without it. One
+ * without any (shm of 1.17) is looked at when a timer rings: soon while there
+ * is traffic, more and more seldom when there is none. No thread.
  */
 #include "scoll/transport/ofi/internal.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #define PERIOD_MIN_NS UINT64_C(20000)
 #define PERIOD_MAX_NS UINT64_C(5000000)
+#define POLLFDS_MAX   64
 
 static void arm(struct transport_ofi *t, uint64_t period_ns)
 {
@@ -26,13 +31,39 @@ static void arm(struct transport_ofi *t, uint64_t period_ns)
 	timerfd_settime(t->timer_fd, 0, &when, NULL);
 }
 
+/* epoll_wait refuses every other descriptor. */
+static bool is_epoll(int fd)
+{
+	struct epoll_event event;
+
+	return epoll_wait(fd, &event, 1, 0) >= 0;
+}
+
+static int queue_fd(struct transport_ofi *t)
+{
+	struct pollfd fds[POLLFDS_MAX];
+	struct fi_wait_pollfd list = { .nfds = POLLFDS_MAX, .fd = fds };
+	int fd = -1;
+
+	if (!t->habits.trywait_is_void) {
+		if (fi_control(&t->cq->fid, FI_GETWAIT, &fd) != 0)
+			return -1;
+		return fd;
+	}
+	if (fi_control(&t->cq->fid, FI_GETWAIT, &list) != 0)
+		return -1;
+	for (uint64_t i = 0; i < list.nfds; i++) {
+		if (is_epoll(fds[i].fd))
+			return fds[i].fd;
+	}
+	return -1;
+}
+
 int wait_open(struct transport_ofi *t)
 {
-	t->timer_fd = -1;
-	t->fd = -1;
-	if (fi_control(&t->cq->fid, FI_GETWAIT, &t->fd) == 0 && t->fd >= 0)
+	t->fd = queue_fd(t);
+	if (t->fd >= 0)
 		return 0;
-	t->fd = -1;
 	t->timer_fd =
 		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (t->timer_fd < 0)
@@ -67,8 +98,12 @@ uint64_t transport_ofi_deadline_ns(struct transport_ofi *t)
 
 	if (t->is_stopped)
 		return DEADLINE_NONE;
-	if (t->fd >= 0 && fi_trywait(t->fabric, fids, 1) != 0)
+	if (t->habits.trywait_is_void || t->fd < 0) {
+		if (t->is_unread)
+			return 0;
+	} else if (fi_trywait(t->fabric, fids, 1) != 0) {
 		return 0;
+	}
 	return sweep_ns < t->check_ns ? sweep_ns : t->check_ns;
 }
 

@@ -32,7 +32,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	puppet_stop(&puppet);
+	child_stop(&puppet.child);
 	node_close(&node);
 	watchdog_stop();
 	return 0;

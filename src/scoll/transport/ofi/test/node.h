@@ -8,13 +8,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <sys/types.h>
 
 #include "scoll/transport/ofi/ofi.h"
+#include "scoll/transport/ofi/test/child.h"
 
 #define SENDERS_MAX 8
-#define WORD_MAX    4096 /* bytes of a puppet's answer */
 
 /* A transfer and what came of it. */
 struct move {
@@ -71,29 +69,20 @@ const char *test_host(void);
 #define PUPPET_NID(i) ((scoll_nid_t)(i) + 2)
 
 struct puppet {
-	pid_t pid;
-	FILE *in;  /* what it is told */
-	FILE *out; /* what it says */
+	struct child child;
 	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
 	size_t address_size;
 };
 
 /* Start one and read its address. */
 void puppet_start(struct puppet *puppet, const char *host, const char *service);
-/* Tell it something, without waiting for the answer; or read that. */
-void puppet_tell(struct puppet *puppet, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/* The answer without "ok ". Fails the test when it is another one. */
-const char *puppet_hear(struct puppet *puppet, char answer[WORD_MAX]);
-/* The same while our own end goes on. */
-const char *puppet_hear_beside(struct puppet *puppet, struct node *node,
-			       char answer[WORD_MAX]);
+/* The answer, while our own end goes on. */
+const char *puppet_hear(struct puppet *puppet, struct node *node,
+			char answer[CHILD_ANSWER_MAX]);
 void puppet_meet(struct puppet *puppet, scoll_nid_t nid, const uint8_t *address,
 		 size_t size);
 /* Start one and tell both of each other. */
 void puppet_meet_new(struct puppet *puppet, int index, struct node *node);
-void puppet_kill(struct puppet *puppet);
-void puppet_stop(struct puppet *puppet);
 
 /* What main calls: a puppet's life, or -1 when this is to be the test. */
 int puppet_main(int argc, char **argv);

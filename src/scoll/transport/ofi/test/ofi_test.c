@@ -21,7 +21,7 @@
 
 static struct node node;
 static struct puppet puppets[SENDERS_MAX];
-static char answer[WORD_MAX];
+static char answer[CHILD_ANSWER_MAX];
 
 static int setup(void **state)
 {
@@ -42,7 +42,7 @@ static int setup_poor(void **state)
 static int teardown(void **state)
 {
 	for (int i = 0; i < SENDERS_MAX; i++)
-		puppet_stop(&puppets[i]);
+		child_stop(&puppets[i].child);
 	if (node.t != NULL)
 		node_close(&node);
 	watchdog_stop();
@@ -55,8 +55,8 @@ static void puppet_counts(struct puppet *puppet, unsigned count)
 	unsigned received, damaged;
 
 	do {
-		puppet_tell(puppet, "count");
-		puppet_hear_beside(puppet, &node, answer);
+		child_tell(&puppet->child, "count");
+		puppet_hear(puppet, &node, answer);
 		assert_int_equal(sscanf(answer, "%u %u", &received, &damaged),
 				 2);
 		assert_int_equal(damaged, 0);
@@ -71,9 +71,9 @@ static void message_arrives_as_it_was_sent(void **state)
 
 	puppet_meet_new(&puppets[0], 0, &node);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		puppet_tell(&puppets[0], "send 1 3 1 %zu", sizes[i]);
+		child_tell(&puppets[0].child, "send 1 3 1 %zu", sizes[i]);
 		node_until(&node, &node.received_count, i + 1);
-		puppet_hear_beside(&puppets[0], &node, answer);
+		puppet_hear(&puppets[0], &node, answer);
 		assert_string_equal(answer, "0 0");
 		assert_int_equal(node.last_size, sizes[i]);
 		assert_int_equal(
@@ -143,11 +143,11 @@ static void crowd_M01_M02_loses_no_message_to_a_slow_receiver(void **state)
 	for (int i = 0; i < 4; i++)
 		puppet_meet_new(&puppets[i], i, &node);
 	for (int i = 0; i < 4; i++)
-		puppet_tell(&puppets[i], "send 1 %d 2500 %d", i,
-			    100 + 1000 * i);
+		child_tell(&puppets[i].child, "send 1 %d 2500 %d", i,
+			   100 + 1000 * i);
 	node_until(&node, &node.received_count, 10000);
 	for (int i = 0; i < 4; i++) {
-		puppet_hear_beside(&puppets[i], &node, answer);
+		puppet_hear(&puppets[i], &node, answer);
 		assert_string_equal(answer, "0 0");
 		assert_int_equal(node.from[i], 2500);
 	}
@@ -169,12 +169,12 @@ static void post(uint64_t tag, uint8_t *bytes, size_t size, struct move *move)
 
 static void reply(uint64_t tag, size_t size)
 {
-	puppet_tell(&puppets[0], "reply 1 %" PRIu64 " %zu", tag, size);
+	child_tell(&puppets[0].child, "reply 1 %" PRIu64 " %zu", tag, size);
 }
 
 static void replied(void)
 {
-	puppet_hear_beside(&puppets[0], &node, answer);
+	puppet_hear(&puppets[0], &node, answer);
 	assert_string_equal(answer, "0");
 }
 
@@ -213,8 +213,8 @@ static void is_reachable(void)
 	uint64_t count = node.received_count;
 
 	while (node.received_count == count) {
-		puppet_tell(&puppets[0], "send 1 0 1 100");
-		puppet_hear_beside(&puppets[0], &node, answer);
+		child_tell(&puppets[0].child, "send 1 0 1 100");
+		puppet_hear(&puppets[0], &node, answer);
 		node_step(&node, test_now_ns() + 1000000);
 	}
 }
@@ -228,7 +228,7 @@ static void reply_that_is_too_large_is_an_error(void **state)
 	post(TAG, bytes, sizeof(bytes), &move);
 	reply(TAG, 1001);
 	assert_int_equal(node_finish(&node, &move), -EMSGSIZE);
-	puppet_hear_beside(&puppets[0], &node, answer);
+	puppet_hear(&puppets[0], &node, answer);
 	is_reachable();
 }
 
@@ -237,8 +237,8 @@ static int open_remote(const char *sizes, struct remote_piece *ret_pieces)
 	const char *at = answer;
 	int count = 0, used;
 
-	puppet_tell(&puppets[0], "open %s", sizes);
-	puppet_hear_beside(&puppets[0], &node, answer);
+	child_tell(&puppets[0].child, "open %s", sizes);
+	puppet_hear(&puppets[0], &node, answer);
 	while (sscanf(at, "%" SCNu64 " %" SCNu64 " %" SCNu64 "%n",
 		      &ret_pieces[count].address, &ret_pieces[count].key,
 		      &ret_pieces[count].size, &used) == 3) {
@@ -336,8 +336,8 @@ static void read_of_a_closed_region_fails(void **state)
 	assert_int_equal(
 		node.ops->region_open(node.t, &piece, 1, &region, NULL), 0);
 	assert_int_equal(read_all(remote, count, 0, &region, 0, 1000), 0);
-	puppet_tell(&puppets[0], "close");
-	puppet_hear_beside(&puppets[0], &node, answer);
+	child_tell(&puppets[0].child, "close");
+	puppet_hear(&puppets[0], &node, answer);
 	memset(bytes, 0, sizeof(bytes));
 	assert_true(read_all(remote, count, 0, &region, 0, 1000) < 0);
 	assert_int_equal(bytes[999], 0);
@@ -361,9 +361,9 @@ static void late_reply_meets_no_buffer_and_blocks_nothing(void **state)
 		assert_int_equal(node_finish(&node, &move), -ECANCELED);
 		reply(TAG + 4096 * i, i % 2 == 0 ? 1000 : BYTES);
 		replied();
-		puppet_tell(&puppets[0], "send 1 0 1 100");
+		child_tell(&puppets[0].child, "send 1 0 1 100");
 		node_until(&node, &node.received_count, i + 1);
-		puppet_hear_beside(&puppets[0], &node, answer);
+		puppet_hear(&puppets[0], &node, answer);
 		assert_string_equal(answer, "0 0");
 		assert_int_equal(bytes[0], 0xee);
 	}
@@ -383,7 +383,7 @@ static void reply_of_an_unknown_tag_is_dropped(void **state)
 	puppet_meet_new(&puppets[0], 0, &node);
 	for (unsigned i = 0; i < 100; i++) {
 		reply(TAG + 4096 * i, 2000);
-		puppet_hear_beside(&puppets[0], &node, answer);
+		puppet_hear(&puppets[0], &node, answer);
 		node_skip(&node, UINT64_C(1000000000));
 	}
 	do {
@@ -391,7 +391,7 @@ static void reply_of_an_unknown_tag_is_dropped(void **state)
 		node_step(&node, test_now_ns() + 1000000);
 		transport_ofi_stats(node.t, &stats);
 	} while (stats.stale_count < 100);
-	puppet_tell(&puppets[0], "send 1 0 1 100");
+	child_tell(&puppets[0].child, "send 1 0 1 100");
 	node_until(&node, &node.received_count, 1);
 }
 
@@ -413,7 +413,7 @@ static void early_part_waits_for_its_buffer(void **state)
 		node_skip(&node, UINT64_C(20000000));
 	post(TAG + 1024, bytes, sizeof(bytes), &move);
 	assert_int_equal(node_finish(&node, &move), 0);
-	puppet_hear_beside(&puppets[0], &node, answer);
+	puppet_hear(&puppets[0], &node, answer);
 	assert_int_equal(bytes[1999], test_byte(1999));
 	transport_ofi_stats(node.t, &stats);
 	assert_int_equal(stats.stale_count, 0);

@@ -16,22 +16,14 @@
 #include "scoll/transport/ofi/test/node.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define REPLY_MAX (SCOLL_REPLY_PART_MAX + 4096)
 #define WINDOW    64
-
-extern char **environ;
 
 struct stage {
 	struct node node;
@@ -48,21 +40,6 @@ static void fail(const char *what)
 	abort();
 }
 
-static size_t hex_read(const char *text, uint8_t *ret_bytes)
-{
-	size_t size = strlen(text) / 2;
-
-	for (size_t i = 0; i < size; i++)
-		sscanf(text + 2 * i, "%2hhx", &ret_bytes[i]);
-	return size;
-}
-
-static void hex_write(FILE *file, const uint8_t *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		fprintf(file, "%02x", bytes[i]);
-}
-
 static void on_peer(struct stage *stage, char *words)
 {
 	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
@@ -71,7 +48,8 @@ static void on_peer(struct stage *stage, char *words)
 
 	if (sscanf(words, "%" SCNu64 " %512s", &nid, hex) != 2)
 		fail(words);
-	node_meet(&stage->node, nid, address, hex_read(hex, address));
+	node_meet(&stage->node, nid, address,
+		  child_hex_read(hex, address, sizeof(address)));
 	printf("ok\n");
 }
 
@@ -198,7 +176,6 @@ static void command(struct stage *stage, char *line)
 	} else {
 		fail(verb);
 	}
-	fflush(stdout);
 }
 
 static void wait_for_line(struct stage *stage)
@@ -231,15 +208,14 @@ int puppet_main(int argc, char **argv)
 {
 	struct stage stage = { .is_asleep = false };
 	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
-	char line[WORD_MAX];
+	char line[CHILD_ANSWER_MAX];
 	size_t size;
 
 	if (argc > 1 && strcmp(argv[1], "puppet") != 0)
 		test_provider = argv[1];
 	if (argc != 5 || strcmp(argv[1], "puppet") != 0)
 		return -1;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setvbuf(stdin, NULL, _IONBF, 0);
+	child_prepare();
 	test_provider = argv[2];
 	node_open(&stage.node, argv[3][0] != '\0' ? argv[3] : NULL,
 		  argv[4][0] != '\0' ? argv[4] : NULL, 0);
@@ -247,9 +223,8 @@ int puppet_main(int argc, char **argv)
 	stage.reply = calloc(1, REPLY_MAX);
 	size = node_address(&stage.node, address);
 	printf("ok ");
-	hex_write(stdout, address, size);
+	child_hex_write(stdout, address, size);
 	printf("\n");
-	fflush(stdout);
 	for (;;) {
 		wait_for_line(&stage);
 		if (fgets(line, sizeof(line), stdin) == NULL)
@@ -268,86 +243,37 @@ int puppet_main(int argc, char **argv)
 
 void puppet_start(struct puppet *puppet, const char *host, const char *service)
 {
-	char *argv[] = { "/proc/self/exe",
-			 "puppet",
-			 (char *)test_provider,
-			 (char *)(host != NULL ? host : ""),
-			 (char *)(service != NULL ? service : ""),
-			 NULL };
-	posix_spawn_file_actions_t actions;
-	char answer[WORD_MAX];
-	int in[2], out[2];
+	const char *argv[] = { "puppet", test_provider,
+			       host != NULL ? host : "",
+			       service != NULL ? service : "", NULL };
+	char answer[CHILD_ANSWER_MAX];
 
-	if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
-		fail("pipe");
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-	if (posix_spawn(&puppet->pid, argv[0], &actions, NULL, argv, environ) !=
-	    0)
-		fail("posix_spawn");
-	posix_spawn_file_actions_destroy(&actions);
-	close(in[0]);
-	close(out[1]);
-	puppet->in = fdopen(in[1], "w");
-	puppet->out = fdopen(out[0], "r");
-	puppet_hear(puppet, answer);
-	puppet->address_size = hex_read(answer, puppet->address);
+	child_start(&puppet->child, argv);
+	child_hear(&puppet->child, answer);
+	puppet->address_size = child_hex_read(answer, puppet->address,
+					      sizeof(puppet->address));
 }
 
-void puppet_tell(struct puppet *puppet, const char *format, ...)
+const char *puppet_hear(struct puppet *puppet, struct node *node,
+			char answer[CHILD_ANSWER_MAX])
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	vfprintf(puppet->in, format, arguments);
-	va_end(arguments);
-	fputc('\n', puppet->in);
-	fflush(puppet->in);
-}
-
-const char *puppet_hear(struct puppet *puppet, char answer[WORD_MAX])
-{
-	if (fgets(answer, WORD_MAX, puppet->out) == NULL ||
-	    strncmp(answer, "ok", 2) != 0)
-		fail("it does not answer");
-	answer[strcspn(answer, "\n")] = '\0';
-	memmove(answer, answer + 2, strlen(answer) - 1);
-	if (answer[0] == ' ')
-		memmove(answer, answer + 1, strlen(answer));
-	return answer;
-}
-
-const char *puppet_hear_beside(struct puppet *puppet, struct node *node,
-			       char answer[WORD_MAX])
-{
-	struct pollfd fd = { .fd = fileno(puppet->out), .events = POLLIN };
+	struct pollfd fd = { .fd = fileno(puppet->child.out),
+			     .events = POLLIN };
 
 	while (poll(&fd, 1, 0) == 0)
 		node_step(node, test_now_ns() + 1000000);
-	return puppet_hear(puppet, answer);
+	return child_hear(&puppet->child, answer);
 }
 
 void puppet_meet(struct puppet *puppet, scoll_nid_t nid, const uint8_t *address,
 		 size_t size)
 {
-	char answer[WORD_MAX];
+	char answer[CHILD_ANSWER_MAX];
 
-	fprintf(puppet->in, "peer %" PRIu64 " ", nid);
-	hex_write(puppet->in, address, size);
-	fputc('\n', puppet->in);
-	fflush(puppet->in);
-	puppet_hear(puppet, answer);
-}
-
-static void leave(struct puppet *puppet)
-{
-	int status;
-
-	fclose(puppet->in);
-	waitpid(puppet->pid, &status, 0);
-	fclose(puppet->out);
-	puppet->pid = 0;
+	fprintf(puppet->child.in, "peer %" PRIu64 " ", nid);
+	child_hex_write(puppet->child.in, address, size);
+	child_tell(&puppet->child, "%s", "");
+	child_hear(&puppet->child, answer);
 }
 
 void puppet_meet_new(struct puppet *puppet, int index, struct node *node)
@@ -359,16 +285,4 @@ void puppet_meet_new(struct puppet *puppet, int index, struct node *node)
 	node_meet(node, PUPPET_NID(index), puppet->address,
 		  puppet->address_size);
 	puppet_meet(puppet, SELF_NID, address, size);
-}
-
-void puppet_kill(struct puppet *puppet)
-{
-	kill(puppet->pid, SIGKILL);
-	leave(puppet);
-}
-
-void puppet_stop(struct puppet *puppet)
-{
-	if (puppet->pid != 0)
-		leave(puppet);
 }
