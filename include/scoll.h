@@ -35,8 +35,8 @@
  * the library is held. Every other function may be called from any thread and
  * from any callback, except scoll_fini(), which is called when no other call is
  * under way. Different instances are independent: a program may have one for
- * each core. The library starts no thread, installs no signal handler and
- * writes nothing.
+ * each core. The library starts no thread, installs no signal handler (but
+ * libfabric does for shm) and writes nothing.
  *
  * A handle is valid from the call or callback that gives it until the moment
  * that its section names; a program with threads sees to it that none of them
@@ -247,10 +247,10 @@ typedef int (*scoll_oobgrp_cb_t)(void *service_private,
 				 const scoll_target_t **ret_targets);
 /*
  * A group is there (status 0), or could not be made (a negative errno, group
- * is NULL). `private` is what scoll_group_create was given.
+ * is NULL). `private_data` is what scoll_group_create was given.
  */
 typedef void (*scoll_create_group_cb_t)(int status, scoll_group_t *group,
-					const void *private);
+					const void *private_data);
 
 struct scoll_service_ops {
 	size_t size;                                  /* of this struct */
@@ -495,7 +495,8 @@ void scoll_peer_notify(scoll_t *scoll,
  * is copied.
  */
 int scoll_service_register(scoll_t *scoll, scoll_service_id_t svid,
-			   const struct scoll_service_ops *ops, void *private);
+			   const struct scoll_service_ops *ops,
+			   void *private_data);
 /* -EBUSY: it has requests or groups; -ENOENT. */
 int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid);
 /*
@@ -519,7 +520,7 @@ int scoll_tree_register(scoll_t *scoll, uint8_t type,
 int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,
 		       const char *name, const scoll_target_t *targets, int cnt,
 		       scoll_tree_type_t tree, bool populate_now,
-		       scoll_create_group_cb_t cb, const void *private);
+		       scoll_create_group_cb_t cb, const void *private_data);
 /*
  * A group that the service's oobgrp callback knows. EOPNOTSUPP: it has none;
  * EINVAL: oobid is of another service.
@@ -527,7 +528,7 @@ int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,
 scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 				      const char *name, scoll_oobgrp_id_t oobid,
 				      scoll_tree_type_t tree,
-				      const void *private);
+				      const void *private_data);
 /*
  * Give the handle back. A group that we made is destroyed on its members, by
  * an empty last broadcast when those under way have ended; on a node that
@@ -563,15 +564,18 @@ scoll_request_t *scoll_bcast_new(scoll_group_t *group, const void *buf, int len,
 				 const struct iovec *bulk_iovs, int niov,
 				 unsigned flags,
 				 scoll_duration_t service_timeout,
-				 const void *private);
+				 const void *private_data);
 /*
  * The same to some of the group's nodes only. ENOENT: one is no member;
  * EMSGSIZE: the choice does not fit; make a group of them.
  */
-scoll_request_t *scoll_bcast_new_subset(
-	scoll_group_t *group, const scoll_nid_t *nids, int count,
-	const void *buf, int len, const struct iovec *bulk_iovs, int niov,
-	unsigned flags, scoll_duration_t service_timeout, const void *private);
+scoll_request_t *scoll_bcast_new_subset(scoll_group_t *group,
+					const scoll_nid_t *nids, int count,
+					const void *buf, int len,
+					const struct iovec *bulk_iovs, int niov,
+					unsigned flags,
+					scoll_duration_t service_timeout,
+					const void *private_data);
 /* Give up a request that was never sent. */
 void scoll_request_free(scoll_request_t *request);
 
@@ -593,7 +597,7 @@ scoll_t *scoll_request_instance(const scoll_request_t *request);
  * -EINVAL: no such child, after the send; -E2BIG: SCOLL_REPLY_PARTS_MAX.
  */
 int scoll_reply_buffer_post(int child, void *buf, size_t len,
-			    scoll_request_t *request, void *private);
+			    scoll_request_t *request, void *private_data);
 /*
  * Send it. -EINVAL: a child has no buffer; -EHOSTDOWN: a member is dead, or
  * with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or who lives has

@@ -205,6 +205,14 @@ void person_open(struct person *person, int i, const char *provider,
 		 const char *host, const char *service,
 		 enum scoll_discovery discovery)
 {
+	person_open_as(person, i, provider, host, service, discovery, NULL);
+}
+
+void person_open_as(struct person *person, int i, const char *provider,
+		    const char *host, const char *service,
+		    enum scoll_discovery discovery,
+		    const struct scoll_authenticator *authenticator)
+{
 	static const uint8_t key[32] = "thirty-two bytes known to all..";
 	struct scoll_params params = {
 		.size = sizeof(params),
@@ -219,12 +227,15 @@ void person_open(struct person *person, int i, const char *provider,
 	struct fairlead_error error = { 0 };
 	int result;
 
+	params.rtt = CROWD_RTT;
 	memset(person, 0, sizeof(*person));
 	person->nid = crowd_nid(i);
 	must(scoll_key_authenticator_create(person->nid, key, &person->auth) ==
 		     0,
 	     "scoll_key_authenticator_create");
-	params.authenticator = person->auth;
+	params.authenticator =
+		authenticator != NULL ? authenticator : person->auth;
+	person->timeout = 1000000000;
 	result = scoll_init(&params, &person->scoll, &error);
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);

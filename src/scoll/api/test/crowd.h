@@ -14,6 +14,7 @@
 
 #define CROWD_MAX     64
 #define CROWD_SERVICE 7
+#define CROWD_RTT     INT64_C(1000000000) /* machines that test are busy */
 #define CROWD_TREE    SCOLL_TREE_KNOMIAL(2)
 
 /* What goes up. */
@@ -64,17 +65,23 @@ struct person {
 	bool is_mute;      /* never replies */
 	int pre_result;
 	int request_result;
-	scoll_request_t *last; /* that it has not replied to */
+	scoll_request_t *last;    /* that it has not replied to */
+	scoll_duration_t timeout; /* of its requests */
 };
 
 extern const struct scoll_service_ops crowd_service;
 
 /* Node i: a NID of the net tcp. */
 scoll_nid_t crowd_nid(int i);
-/* NULL on failure: no such provider. The key is the same for all. */
+/* The key is the same for all. */
 void person_open(struct person *person, int i, const char *provider,
 		 const char *host, const char *service,
 		 enum scoll_discovery discovery);
+/* With another authenticator; NULL: the key's. */
+void person_open_as(struct person *person, int i, const char *provider,
+		    const char *host, const char *service,
+		    enum scoll_discovery discovery,
+		    const struct scoll_authenticator *authenticator);
 void person_close(struct person *person);
 /* Each knows where the others are. */
 void crowd_meet(struct person *people, int count);

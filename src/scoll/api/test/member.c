@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Members and how they are told. */
+#include "scoll/api/test/member.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+static void fail(const char *what)
+{
+	perror(what);
+	abort();
+}
+
+/* --- a forger's authenticator --- */
+
+static void forge(void *ctx, scoll_nid_t to, const void *bytes, size_t count,
+		  uint8_t *ret_seal)
+{
+	memset(ret_seal, 0x5a, 16);
+}
+
+static int believe(void *ctx, scoll_nid_t from, const void *bytes, size_t count,
+		   const uint8_t *seal)
+{
+	return 0;
+}
+
+/* --- the member --- */
+
+struct life {
+	struct person person;
+	scoll_nid_t peers[CROWD_MAX];
+	int peer_count;
+};
+
+static void on_peer(struct life *life, char *words)
+{
+	uint8_t address[MEMBER_ADDRESS_MAX];
+	char hex[2 * MEMBER_ADDRESS_MAX + 1];
+	uint64_t nid;
+
+	if (sscanf(words, "%" SCNu64 " %1200s", &nid, hex) != 2)
+		fail(words);
+	if (scoll_peer_address(life->person.scoll, nid, address,
+			       child_hex_read(hex, address, sizeof(address))) <
+	    0)
+		fail("scoll_peer_address");
+	if (life->peer_count < CROWD_MAX)
+		life->peers[life->peer_count++] = nid;
+	printf("ok\n");
+}
+
+static void created(int status, scoll_group_t *group, const void *private)
+{
+	*(scoll_group_t **)private = group;
+}
+
+static void on_attack(struct life *life)
+{
+	static const scoll_tag_t tag = { "tag" };
+	static struct outcome outcome;
+	scoll_target_t targets[CROWD_MAX + 1];
+	scoll_group_t *group = NULL;
+	scoll_request_t *request;
+
+	targets[0] = (scoll_target_t){ life->person.nid, &tag, 1 };
+	for (int i = 0; i < life->peer_count; i++)
+		targets[i + 1] = (scoll_target_t){ life->peers[i], &tag, 1 };
+	if (scoll_group_create(life->person.scoll, CROWD_SERVICE, "evil",
+			       targets, life->peer_count + 1, SCOLL_TREE_FLAT,
+			       false, created, &group) < 0)
+		fail("scoll_group_create");
+	request = crowd_request(&life->person, group, "evil", 4, NULL, 0, 0,
+				&outcome);
+	if (request == NULL || scoll_bcast_send(request) < 0)
+		fail("scoll_bcast_send");
+	for (int i = 0; i < 100; i++)
+		scoll_wait(life->person.scoll, 1000000);
+	scoll_bcast_abort(request);
+	while (!outcome.is_done)
+		scoll_wait(life->person.scoll, 1000000);
+	printf("ok %d %d\n", outcome.status, outcome.error_count);
+}
+
+static void command(struct life *life, char *line)
+{
+	struct scoll_stats stats = { .size = sizeof(stats) };
+
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "peer ", 5) == 0) {
+		on_peer(life, line + 5);
+	} else if (strcmp(line, "count") == 0) {
+		scoll_stats(life->person.scoll, &stats);
+		printf("ok %d %" PRIu64 " %" PRIu64 "\n",
+		       life->person.request_count, stats.messages_refused,
+		       stats.groups);
+	} else if (strncmp(line, "mute ", 5) == 0) {
+		life->person.is_mute = line[5] == '1';
+		printf("ok\n");
+	} else if (strcmp(line, "attack") == 0) {
+		on_attack(life);
+	} else {
+		fail(line);
+	}
+}
+
+static void wait_for_line(struct life *life)
+{
+	struct pollfd fds[] = {
+		{ .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = scoll_fd(life->person.scoll), .events = POLLIN },
+	};
+
+	for (;;) {
+		scoll_duration_t wait = scoll_timeout(life->person.scoll);
+
+		poll(fds, 2, wait < 0 ? -1 : (int)((wait + 999999) / 1000000));
+		if (fds[0].revents != 0)
+			return;
+		if (scoll_progress(life->person.scoll) < 0)
+			fail("scoll_progress");
+	}
+}
+
+int member_main(int argc, char **argv)
+{
+	static struct life life;
+	static const struct scoll_authenticator forger = {
+		.size = sizeof(forger),
+		.seal_size = 16,
+		.seal = forge,
+		.verify = believe,
+	};
+	uint8_t address[MEMBER_ADDRESS_MAX];
+	char line[CHILD_ANSWER_MAX];
+	size_t size = sizeof(address);
+	bool is_forger;
+
+	if (argc != 7 || strcmp(argv[1], "member") != 0)
+		return -1;
+	child_prepare();
+	is_forger = argv[6][0] == '1';
+	if (is_forger && setuid(NOBODY) != 0)
+		fail("setuid");
+	person_open_as(&life.person, atoi(argv[2]), argv[3],
+		       argv[4][0] != '\0' ? argv[4] : NULL,
+		       argv[5][0] != '\0' ? argv[5] : NULL,
+		       SCOLL_DISCOVERY_GIVEN, is_forger ? &forger : NULL);
+	if (scoll_address(life.person.scoll, address, &size) < 0)
+		fail("scoll_address");
+	printf("ok ");
+	child_hex_write(stdout, address, size);
+	printf("\n");
+	for (;;) {
+		wait_for_line(&life);
+		if (fgets(line, sizeof(line), stdin) == NULL)
+			break;
+		command(&life, line);
+	}
+	person_close(&life.person);
+	return 0;
+}
+
+/* --- the test's side --- */
+
+void member_start_begin(struct member *member, int index, const char *provider,
+			const char *host, const char *service, bool is_forger)
+{
+	char number[16];
+	const char *argv[] = { "member",
+			       number,
+			       provider,
+			       host != NULL ? host : "",
+			       service != NULL ? service : "",
+			       is_forger ? "1" : "0",
+			       NULL };
+
+	snprintf(number, sizeof(number), "%d", index);
+	child_start(&member->child, argv);
+}
+
+void member_start_end(struct member *member)
+{
+	char answer[CHILD_ANSWER_MAX];
+
+	child_hear(&member->child, answer);
+	member->address_size = child_hex_read(answer, member->address,
+					      sizeof(member->address));
+}
+
+void member_start(struct member *member, int index, const char *provider,
+		  const char *host, const char *service, bool is_forger)
+{
+	member_start_begin(member, index, provider, host, service, is_forger);
+	member_start_end(member);
+}
+
+const char *member_hear(struct member *member, struct person *root,
+			char answer[CHILD_ANSWER_MAX])
+{
+	struct pollfd fd = { .fd = fileno(member->child.out),
+			     .events = POLLIN };
+
+	while (poll(&fd, 1, 0) == 0)
+		scoll_wait(root->scoll, 1000000);
+	return child_hear(&member->child, answer);
+}
+
+static void tell(struct member *member, struct person *root, scoll_nid_t nid,
+		 const uint8_t *address, size_t size)
+{
+	char answer[CHILD_ANSWER_MAX];
+
+	fprintf(member->child.in, "peer %" PRIu64 " ", nid);
+	child_hex_write(member->child.in, address, size);
+	child_tell(&member->child, "%s", "");
+	member_hear(member, root, answer);
+}
+
+/* Node 0 is the person. */
+void members_welcome(struct member *members, int count, int index,
+		     struct person *root)
+{
+	struct member *new = &members[index];
+	uint8_t address[MEMBER_ADDRESS_MAX];
+	size_t size = sizeof(address);
+
+	if (scoll_peer_address(root->scoll, crowd_nid(index), new->address,
+			       new->address_size) < 0 ||
+	    scoll_address(root->scoll, address, &size) < 0)
+		fail("addresses");
+	tell(new, root, root->nid, address, size);
+	for (int i = 1; i <= count; i++) {
+		if (i == index || members[i].child.pid == 0)
+			continue;
+		tell(&members[i], root, crowd_nid(index), new->address,
+		     new->address_size);
+		tell(new, root, crowd_nid(i), members[i].address,
+		     members[i].address_size);
+	}
+}
+
+void members_meet(struct member *members, int count, struct person *root)
+{
+	uint8_t address[MEMBER_ADDRESS_MAX];
+	size_t size = sizeof(address);
+
+	if (scoll_address(root->scoll, address, &size) < 0)
+		fail("scoll_address");
+	for (int i = 1; i <= count; i++) {
+		if (scoll_peer_address(root->scoll, crowd_nid(i),
+				       members[i].address,
+				       members[i].address_size) < 0)
+			fail("scoll_peer_address");
+		tell(&members[i], root, root->nid, address, size);
+		for (int j = 1; j <= count; j++) {
+			if (j != i)
+				tell(&members[i], root, crowd_nid(j),
+				     members[j].address,
+				     members[j].address_size);
+		}
+	}
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Members in processes of their own: that they work together, die, stand
+ * still, come back, and are forged. The provider is the program's argument.
+ */
+#include "scoll.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scoll/api/test/member.h"
+#include "sys/test/watchdog.h"
+
+#define COUNT      6 /* members, besides the root */
+#define BULK_BYTES 3000000
+
+static const char *provider = "tcp;ofi_rxm";
+static struct person root;
+static struct member members[CROWD_MAX + 1]; /* from 1 on */
+static scoll_group_t *group;
+static struct outcome outcome;
+static uint8_t bulk[BULK_BYTES];
+
+static const char *host(void)
+{
+	return strcmp(provider, "shm") == 0 ? NULL : "127.0.0.1";
+}
+
+static int setup(void **state)
+{
+	watchdog_start(NULL);
+	memset(members, 0, sizeof(members));
+	person_open(&root, 0, provider, host(), NULL, SCOLL_DISCOVERY_GIVEN);
+	root.timeout = 200000000;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	for (int i = 1; i <= CROWD_MAX; i++) {
+		if (members[i].child.pid != 0)
+			kill(members[i].child.pid, SIGCONT);
+		child_stop(&members[i].child);
+	}
+	if (root.scoll != NULL)
+		person_close(&root);
+	watchdog_stop();
+	return 0;
+}
+
+static void start(int count, int forger)
+{
+	for (int i = 1; i <= count; i++)
+		member_start_begin(&members[i], i, provider, host(), NULL,
+				   i == forger);
+	for (int i = 1; i <= count; i++)
+		member_start_end(&members[i]);
+	members_meet(members, count, &root);
+}
+
+static double elapsed_ms(const struct timespec *since)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - since->tv_sec) * 1e3 +
+	       (double)(now.tv_nsec - since->tv_nsec) / 1e6;
+}
+
+struct creation {
+	bool is_done;
+	int status;
+};
+
+static void created(int status, scoll_group_t *made, const void *private)
+{
+	struct creation *creation = (struct creation *)private;
+
+	creation->status = status;
+	creation->is_done = true;
+	group = made;
+}
+
+static void group_of(int count, scoll_tree_type_t tree, bool populate_now)
+{
+	static const scoll_tag_t tag = { "tag" };
+	struct creation creation = { .is_done = false };
+	scoll_target_t targets[CROWD_MAX];
+	struct timespec since;
+
+	for (int i = 0; i <= count; i++)
+		targets[i] = (scoll_target_t){ crowd_nid(i), &tag, 1 };
+	assert_int_equal(scoll_group_create(root.scoll, CROWD_SERVICE, "crowd",
+					    targets, count + 1, tree,
+					    populate_now, created, &creation),
+			 0);
+	clock_gettime(CLOCK_MONOTONIC, &since);
+	crowd_until(&root, 1, &creation.is_done);
+	print_message("group: %.1f ms\n", elapsed_ms(&since));
+	assert_int_equal(creation.status, 0);
+}
+
+static void run(const char *text, size_t bulk_len, unsigned flags)
+{
+	assert_int_equal(crowd_send(&root, group, text, (int)strlen(text), bulk,
+				    bulk_len, flags, &outcome),
+			 0);
+	crowd_until(&root, 1, &outcome.is_done);
+}
+
+static void is_success(int count, const char *text, size_t bulk_len)
+{
+	uint64_t nodes = (uint64_t)count + 1;
+
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(outcome.failure_count, 0);
+	assert_int_equal(outcome.tally.node_count, nodes);
+	assert_int_equal(outcome.tally.payload_sum,
+			 nodes * crowd_sum(text, strlen(text)));
+	assert_int_equal(outcome.tally.bulk_sum,
+			 nodes * crowd_sum(bulk, bulk_len));
+}
+
+/* Whether the node is in the root's list of failures, and how. */
+static const struct scoll_failure *failure_of(int index)
+{
+	for (int i = 0; i < outcome.failure_count; i++) {
+		if (outcome.failures[i].nid == crowd_nid(index))
+			return &outcome.failures[i];
+	}
+	return NULL;
+}
+
+static void broadcast_reaches_processes_and_sums_them_up(void **state)
+{
+	static char text[3000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	start(COUNT, 0);
+	group_of(COUNT, SCOLL_TREE_KNOMIAL(2), false);
+	run("first", 0, 0);
+	is_success(COUNT, "first", 0);
+	run("", 0, 0);
+	is_success(COUNT, "", 0);
+	run(text, 0, 0);
+	is_success(COUNT, text, 0);
+	scoll_group_destroy(group);
+	group_of(COUNT, SCOLL_TREE_FLAT, true);
+	run("flat", 0, SCOLL_LAST);
+	is_success(COUNT, "flat", 0);
+	scoll_group_destroy(group);
+}
+
+static void bulk_data_reaches_processes_hop_by_hop(void **state)
+{
+	static const size_t sizes[] = { 1, 4096, BULK_BYTES };
+
+	for (size_t i = 0; i < sizeof(bulk); i++)
+		bulk[i] = (uint8_t)(i * 7 + (i >> 8));
+	start(COUNT, 0);
+	group_of(COUNT, SCOLL_TREE_KARY(2), false);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		root.timeout = 10000000000;
+		run("bulk", sizes[i], 0);
+		is_success(COUNT, "bulk", sizes[i]);
+	}
+	scoll_group_destroy(group);
+}
+
+static void many_requests_at_once_all_end(void **state)
+{
+	enum {
+		REQUESTS = 100
+	};
+	static struct outcome outcomes[REQUESTS];
+
+	start(COUNT, 0);
+	group_of(COUNT, SCOLL_TREE_KNOMIAL(2), true);
+	root.timeout = 10000000000;
+	for (int i = 0; i < REQUESTS; i++)
+		assert_int_equal(crowd_send(&root, group, "many", 4, NULL, 0, 0,
+					    &outcomes[i]),
+				 0);
+	for (int i = 0; i < REQUESTS; i++) {
+		crowd_until(&root, 1, &outcomes[i].is_done);
+		assert_int_equal(outcomes[i].status, 0);
+		assert_int_equal(outcomes[i].tally.node_count, COUNT + 1);
+	}
+	scoll_group_destroy(group);
+}
+
+static void killed_member_is_named_and_the_others_answer(void **state)
+{
+	const struct scoll_failure *failure;
+
+	start(COUNT, 0);
+	group_of(COUNT, SCOLL_TREE_FLAT, true);
+	run("all", 0, 0);
+	is_success(COUNT, "all", 0);
+	child_kill(&members[4].child);
+	run("dead", 0, 0);
+	assert_int_equal(outcome.status, -EREMOTEIO);
+	assert_int_equal(outcome.failure_count, 1);
+	failure = failure_of(4);
+	assert_non_null(failure);
+	assert_true(failure->type == SCOLL_ERROR_TIMEOUT ||
+		    failure->type == SCOLL_ERROR_NET_SEND);
+	assert_int_equal(outcome.tally.node_count, COUNT);
+	/* Discovery knows it: it is not asked, or nothing is sent. */
+	assert_int_equal(scoll_peer_set(root.scoll, crowd_nid(4), SCOLL_DEAD),
+			 0);
+	assert_int_equal(crowd_send(&root, group, "no", 2, NULL, 0, 0,
+				    &outcome),
+			 -EHOSTDOWN);
+	scoll_group_destroy(group);
+}
+
+/* The death is told while the request waits: it ends long before its time. */
+static void news_of_a_death_end_the_wait_for_it(void **state)
+{
+	const struct scoll_failure *failure;
+
+	start(3, 0);
+	group_of(3, SCOLL_TREE_FLAT, true);
+	child_tell(&members[2].child, "mute 1");
+	child_hear(&members[2].child, (char[CHILD_ANSWER_MAX]){ 0 });
+	root.timeout = INT64_C(3600) * 1000000000;
+	assert_int_equal(crowd_send(&root, group, "x", 1, NULL, 0, 0, &outcome),
+			 0);
+	for (int i = 0; i < 10; i++)
+		scoll_wait(root.scoll, 10000000);
+	assert_false(outcome.is_done);
+	child_kill(&members[2].child);
+	assert_int_equal(scoll_peer_set(root.scoll, crowd_nid(2), SCOLL_DEAD),
+			 0);
+	crowd_until(&root, 1, &outcome.is_done);
+	failure = failure_of(2);
+	assert_non_null(failure);
+	assert_int_equal(failure->type, SCOLL_ERROR_PEER_DEAD);
+	assert_int_equal(outcome.tally.node_count, 3);
+	scoll_group_destroy(group);
+}
+
+static void restarted_member_takes_part_again(void **state)
+{
+	char service[64] = "";
+
+	start(COUNT, 0);
+	group_of(COUNT, SCOLL_TREE_KNOMIAL(2), true);
+	run("before", 0, 0);
+	is_success(COUNT, "before", 0);
+	child_kill(&members[2].child);
+	assert_int_equal(scoll_peer_set(root.scoll, crowd_nid(2), SCOLL_DEAD),
+			 0);
+	if (host() != NULL)
+		snprintf(service, sizeof(service), "%u",
+			 ntohs(((struct sockaddr_in *)members[2].address)
+				       ->sin_port));
+	member_start(&members[2], 2, provider, host(),
+		     service[0] != '\0' ? service : NULL, false);
+	members_welcome(members, COUNT, 2, &root);
+	assert_int_equal(
+		scoll_peer_set(root.scoll, crowd_nid(2), SCOLL_REBOOTED), 0);
+	/* It has forgotten the group; the root tells it again. */
+	do
+		run("after", 0, 0);
+	while (outcome.status != 0);
+	is_success(COUNT, "after", 0);
+	scoll_group_destroy(group);
+}
+
+static void stopped_member_is_waited_for_no_longer_than_told(void **state)
+{
+	struct timespec before, after;
+
+	start(COUNT, 0);
+	group_of(COUNT, SCOLL_TREE_FLAT, true);
+	run("all", 0, 0);
+	is_success(COUNT, "all", 0);
+	kill(members[3].child.pid, SIGSTOP);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	run("stop", 0, 0);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_int_equal(outcome.status, -EREMOTEIO);
+	assert_int_equal(outcome.failure_count, 1);
+	assert_non_null(failure_of(3));
+	assert_int_equal(failure_of(3)->status, -ETIMEDOUT);
+	assert_int_equal(outcome.tally.node_count, COUNT);
+	/* R + P, and not before. */
+	assert_true((after.tv_sec - before.tv_sec) * INT64_C(1000000000) +
+			    after.tv_nsec - before.tv_nsec >=
+		    CROWD_RTT + root.timeout);
+	kill(members[3].child.pid, SIGCONT);
+	do
+		run("go on", 0, 0);
+	while (outcome.status != 0);
+	is_success(COUNT, "go on", 0);
+	scoll_group_destroy(group);
+}
+
+static void member_counts(int index, int *ret_requests, unsigned *ret_refused,
+			  unsigned *ret_groups)
+{
+	char answer[CHILD_ANSWER_MAX];
+
+	child_tell(&members[index].child, "count");
+	member_hear(&members[index], &root, answer);
+	assert_int_equal(sscanf(answer, "%d %u %u", ret_requests, ret_refused,
+				ret_groups),
+			 3);
+}
+
+/*
+ * A member without the key, of the user nobody, with two below it: it gets what is sealed for it, and what it sends is refused: broadcasts (kind
+ * 1), bulk ready (2), aborts (3), replies (4).
+ */
+static void what_is_forged_is_refused_and_changes_nothing(void **state)
+{
+	struct scoll_stats before = { .size = sizeof(before) };
+	struct scoll_stats after = { .size = sizeof(after) };
+	unsigned refused, refused_before, groups;
+	char answer[CHILD_ANSWER_MAX];
+	int requests;
+
+	if (strcmp(provider, "shm") == 0)
+		skip(); /* nobody cannot open the memory of others */
+	if (geteuid() != 0)
+		skip(); /* only root can become somebody else */
+	start(4, 1);
+	/* 0 -> 1, 2; 1 -> 3, 4. */
+	group_of(4, SCOLL_TREE_KARY(2), false);
+	scoll_stats(root.scoll, &before);
+	run("forged", 100000, 0);
+	/* 1 runs it, but nobody believes its answer; 3 and 4 do not. */
+	assert_int_equal(outcome.status, -EREMOTEIO);
+	assert_int_equal(outcome.tally.node_count, 2);
+	assert_null(failure_of(2));
+	assert_non_null(failure_of(1));
+	assert_int_equal(failure_of(1)->status, -ETIMEDOUT);
+	scoll_stats(root.scoll, &after);
+	assert_true(after.messages_refused > before.messages_refused);
+	for (int i = 3; i <= 4; i++) {
+		member_counts(i, &requests, &refused, &groups);
+		assert_int_equal(requests, 0);
+		assert_int_equal(groups, 0);
+		assert_true(refused > 0);
+	}
+	member_counts(2, &requests, &refused, &groups);
+	assert_int_equal(requests, 1);
+	scoll_group_destroy(group);
+	/* As a root it has no more luck. */
+	scoll_stats(root.scoll, &before);
+	member_counts(4, &requests, &refused_before, &groups);
+	child_tell(&members[1].child, "attack");
+	member_hear(&members[1], &root, answer);
+	assert_int_equal(atoi(answer), -EREMOTEIO);
+	scoll_stats(root.scoll, &after);
+	assert_true(after.messages_refused >= before.messages_refused + 2);
+	assert_int_equal(after.groups, before.groups);
+	assert_int_equal(after.requests, before.requests);
+	member_counts(4, &requests, &refused, &groups);
+	assert_int_equal(requests, 0);
+	assert_int_equal(groups, 0);
+	assert_true(refused >= refused_before + 2);
+}
+
+static void sixty_four_processes_work_together(void **state)
+{
+	struct timespec since;
+
+	if (strcmp(provider, "shm") == 0)
+		skip(); /* its start maps 256 peers each: see the RFC */
+	start(63, 0);
+	group_of(63, SCOLL_TREE_KNOMIAL(4), true);
+	root.timeout = 30000000000;
+	clock_gettime(CLOCK_MONOTONIC, &since);
+	run("sixty-four", 0, 0);
+	print_message("first broadcast: %.1f ms\n", elapsed_ms(&since));
+	is_success(63, "sixty-four", 0);
+	clock_gettime(CLOCK_MONOTONIC, &since);
+	for (int i = 0; i < 20; i++) {
+		run("again", 0, 0);
+		is_success(63, "again", 0);
+	}
+	print_message("each of the next: %.1f ms\n", elapsed_ms(&since) / 20);
+	scoll_group_destroy(group);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(broadcast_reaches_processes_and_sums_them_up),
+		TEST(bulk_data_reaches_processes_hop_by_hop),
+		TEST(many_requests_at_once_all_end),
+		TEST(killed_member_is_named_and_the_others_answer),
+		TEST(news_of_a_death_end_the_wait_for_it),
+		TEST(restarted_member_takes_part_again),
+		TEST(stopped_member_is_waited_for_no_longer_than_told),
+		TEST(what_is_forged_is_refused_and_changes_nothing),
+		TEST(sixty_four_processes_work_together),
+	};
+	int result = member_main(argc, argv);
+
+	if (result >= 0)
+		return result;
+	if (argc > 1)
+		provider = argv[1];
+	if (argc > 2)
+		cmocka_set_test_filter(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
