@@ -14,15 +14,24 @@
 
 #define WORD_BITS 64
 
+/* A start that another one has replaced. */
+struct past_start {
+	uint64_t nonce;
+	uint64_t highest;
+};
+
 struct root {
 	scoll_nid_t nid;
 	uint64_t nonce;
 	uint64_t highest;
-	uint64_t seen[REPLAY_WINDOW / WORD_BITS]; /* bit: number % window */
-	uint64_t past[REPLAY_NONCES_MAX];         /* a ring */
-	uint32_t past_count;                      /* also those gone by now */
-	uint32_t deaths_heard;    /* when this start was first heard of */
-	uint32_t deaths;          /* before this start */
+	uint64_t seen[REPLAY_WINDOW / WORD_BITS];  /* bit: number % window */
+	struct past_start past[REPLAY_NONCES_MAX]; /* a ring */
+	uint32_t past_count;                       /* also those gone by now */
+	uint32_t deaths_heard; /* when this start was first heard of */
+	uint32_t deaths;       /* before this start */
+	uint64_t lower_nonce;  /* of messages since the last of this start */
+	uint64_t lower_number; /* the last of them */
+	uint32_t lower_count;
 	struct root *prev, *next; /* longest silent first */
 	UT_hash_handle hh;
 };
@@ -80,20 +89,28 @@ static bool bit_test(const struct root *root, uint64_t number)
 	return (root->seen[at / WORD_BITS] >> at % WORD_BITS & 1) != 0;
 }
 
-static bool nonce_is_past(const struct root *root, uint64_t nonce)
+/* Where it is among those that were replaced; NULL: nowhere. */
+static struct past_start *past_find(const struct root *root, uint64_t nonce)
 {
 	for (uint32_t i = 0; i < root->past_count && i < REPLAY_NONCES_MAX; i++)
-		if (root->past[i] == nonce)
-			return true;
-	return false;
+		if (root->past[i].nonce == nonce)
+			return (struct past_start *)&root->past[i];
+	return NULL;
 }
 
-/* Another start of the node than the last one that we heard of. */
+/*
+ * Another start of the node than the last one that we heard of. A higher nonce
+ * is a later start, also if late messages had taken its place.
+ */
 static enum replay_result start_check(const struct root *root, uint64_t nonce,
-				      bool has_died)
+				      bool has_died, uint64_t number)
 {
-	if (nonce_is_past(root, nonce) || (nonce < root->nonce && !has_died))
+	const struct past_start *past = past_find(root, nonce);
+
+	if (nonce < root->nonce && (past != NULL || !has_died))
 		return REPLAY_PAST;
+	if (past != NULL && number <= past->highest)
+		return REPLAY_OLD;
 	return REPLAY_NEW_NONCE;
 }
 
@@ -103,7 +120,7 @@ static enum replay_result root_check(const struct root *root, uint64_t nonce,
 	if (root == NULL)
 		return REPLAY_NEW;
 	if (root->nonce != nonce)
-		return start_check(root, nonce, has_died);
+		return start_check(root, nonce, has_died, number);
 	if (number > root->highest)
 		return REPLAY_NEW;
 	if (root->highest - number >= REPLAY_WINDOW)
@@ -141,11 +158,18 @@ static struct root *root_add(struct replay *replay, scoll_nid_t nid,
 static void root_restart(struct root *root, uint64_t nonce,
 			 uint32_t deaths_heard)
 {
-	root->past[root->past_count++ % REPLAY_NONCES_MAX] = root->nonce;
+	struct past_start *past = past_find(root, nonce);
+	uint64_t highest = past != NULL ? past->highest : 0;
+
+	if (past == NULL)
+		past = &root->past[root->past_count++ % REPLAY_NONCES_MAX];
+	*past = (struct past_start){ root->nonce, root->highest };
+	/* Of one that comes back all that was before counts as seen. */
+	memset(root->seen, highest > 0 ? 0xff : 0, sizeof(root->seen));
 	root->nonce = nonce;
 	root->deaths_heard = deaths_heard;
-	root->highest = 0;
-	memset(root->seen, 0, sizeof(root->seen));
+	root->lower_count = 0;
+	root->highest = highest;
 }
 
 /* The window goes on to this number; what comes into it was not seen. */
@@ -166,6 +190,21 @@ static void root_see(struct root *root, uint64_t number)
 	root->seen[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
 }
 
+/* Whether a lower nonce has come often enough by now to be a new start's. */
+static bool lower_is_believed(struct root *root, uint64_t nonce,
+			      uint64_t number)
+{
+	if (nonce != root->lower_nonce) {
+		root->lower_nonce = nonce;
+		root->lower_count = 0;
+	}
+	if (root->lower_count == 0 || number > root->lower_number) {
+		root->lower_number = number;
+		root->lower_count++;
+	}
+	return root->lower_count >= REPLAY_LOWER_MIN;
+}
+
 int replay_enter(struct replay *replay, scoll_nid_t nid, uint64_t nonce,
 		 uint32_t deaths_heard, uint64_t number)
 {
@@ -173,6 +212,11 @@ int replay_enter(struct replay *replay, scoll_nid_t nid, uint64_t nonce,
 	bool has_died = root != NULL && root->deaths_heard != deaths_heard;
 	enum replay_result result = root_check(root, nonce, has_died, number);
 
+	if (result == REPLAY_NEW_NONCE && nonce < root->nonce &&
+	    !lower_is_believed(root, nonce, number))
+		return REPLAY_PAST;
+	if (root != NULL && nonce == root->nonce)
+		root->lower_count = 0;
 	if (result != REPLAY_NEW && result != REPLAY_NEW_NONCE)
 		return (int)result;
 	if (root == NULL) {

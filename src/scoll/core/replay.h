@@ -7,8 +7,10 @@
  * only one start is there at a time, the latest. Nonces rise from start to
  * start, so that a message of an earlier one, however late, is known for it.
  * A node whose clock was set back has a lower one: it is believed when
- * discovery has seen the node die or reboot in between, and it is none of the
- * last REPLAY_NONCES_MAX that were replaced.
+ * discovery has seen the node die or reboot in between, it is none of the last
+ * REPLAY_NONCES_MAX that were replaced, and REPLAY_LOWER_MIN messages with
+ * rising numbers have it and none between has the present one: a single one may
+ * be a late one of a start that was never heard of.
  */
 #pragma once
 
@@ -21,6 +23,7 @@
 
 #define REPLAY_WINDOW     1024
 #define REPLAY_ROOTS_MAX  65536 /* the one that was silent longest goes out */
+#define REPLAY_LOWER_MIN  3     /* messages of a lower nonce in a row */
 #define REPLAY_NONCES_MAX 8     /* of earlier starts of a node; oldest out */
 
 struct replay;

@@ -132,9 +132,39 @@ static void node_that_died_may_have_a_lower_nonce(void **state)
 {
 	assert_int_equal(replay_enter(replay, 1, 200, 0, 5), REPLAY_NEW);
 	assert_int_equal(replay_enter(replay, 1, 100, 0, 5), REPLAY_PAST);
-	assert_int_equal(replay_enter(replay, 1, 100, 1, 5), REPLAY_NEW_NONCE);
-	assert_int_equal(replay_enter(replay, 1, 100, 1, 5), REPLAY_SEEN);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 5), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 6), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 7), REPLAY_NEW_NONCE);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 7), REPLAY_SEEN);
 	assert_int_equal(replay_enter(replay, 1, 50, 1, 5), REPLAY_PAST);
+}
+
+static void late_messages_after_a_death_do_not_shut_out_who_lives(void **state)
+{
+	assert_int_equal(replay_enter(replay, 1, 200, 0, 5), REPLAY_NEW);
+	for (uint64_t i = 6; i < 20; i++) {
+		assert_int_equal(replay_enter(replay, 1, 100, 1, i),
+				 REPLAY_PAST);
+		assert_int_equal(replay_enter(replay, 1, 100, 1, i),
+				 REPLAY_PAST);
+		assert_int_equal(replay_enter(replay, 1, 200, 1, i),
+				 REPLAY_NEW);
+	}
+	/* The same one again and again is one. */
+	for (uint64_t i = 0; i < 10; i++)
+		assert_int_equal(replay_enter(replay, 1, 100, 1, 30),
+				 REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 200, 1, 20), REPLAY_NEW);
+	/* Several in a row take its place, until it is heard again. */
+	for (uint64_t i = 31; i < 33; i++)
+		assert_int_equal(replay_enter(replay, 1, 100, 1, i),
+				 REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 33), REPLAY_NEW_NONCE);
+	assert_int_equal(replay_enter(replay, 1, 200, 1, 20), REPLAY_OLD);
+	assert_int_equal(replay_enter(replay, 1, 200, 1, 21), REPLAY_NEW_NONCE);
+	assert_int_equal(replay_enter(replay, 1, 200, 1, 20), REPLAY_SEEN);
+	assert_int_equal(replay_enter(replay, 1, 100, 1, 40), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 200, 1, 22), REPLAY_NEW);
 }
 
 static void start_that_was_replaced_is_not_believed_after_a_death(void **state)
@@ -149,7 +179,9 @@ static void start_that_was_replaced_is_not_believed_after_a_death(void **state)
 		assert_int_equal(replay_enter(replay, 1, 400 + i, 1, 5),
 				 REPLAY_NEW_NONCE);
 	assert_int_equal(replay_enter(replay, 1, 300, 2, 5), REPLAY_PAST);
-	assert_int_equal(replay_enter(replay, 1, 200, 2, 5), REPLAY_NEW_NONCE);
+	assert_int_equal(replay_enter(replay, 1, 200, 2, 5), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 200, 2, 6), REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 200, 2, 7), REPLAY_NEW_NONCE);
 }
 
 static void root_that_was_silent_longest_goes_out(void **state)
@@ -205,6 +237,7 @@ int main(void)
 		test_of(earlier_start_of_a_node_does_not_come_back),
 		test_of(late_message_of_an_unknown_start_does_not_replace_a_later_one),
 		test_of(node_that_died_may_have_a_lower_nonce),
+		test_of(late_messages_after_a_death_do_not_shut_out_who_lives),
 		test_of(start_that_was_replaced_is_not_believed_after_a_death),
 		test_of(root_that_was_silent_longest_goes_out),
 		test_of(end_of_memory_is_not_seen),
