@@ -9,6 +9,7 @@
 #include <sodium.h>
 
 #include "scoll/core/addresses.h"
+#include "sim/heap.h"
 
 #define SHORT 8
 #define LONG  60 /* so that what 64 members need does not fit in a message */
@@ -290,6 +291,48 @@ static void address_that_is_too_long_makes_no_group(void **state)
 	cast_finish(&cast, NULL);
 }
 
+static int learn_all(void *ctx)
+{
+	struct cast *cast = ctx;
+	struct member *root = &cast->members[0];
+	int result = cast_group_try(cast, 0, 0, cast->count, true);
+
+	if (result < 0)
+		return result;
+	cast_settle(cast);
+	if (root->group_status < 0)
+		return root->group_status;
+	scoll_core_group_destroy(root->group, cast->now_ns);
+	cast_settle(cast);
+	return 0;
+}
+
+/* step: 1, or how many places are left out between two that are tried. */
+static void memory_strike(int count, size_t place_size, uint32_t step)
+{
+	unsigned int failed = 0;
+	bool was_hit = true;
+
+	for (uint32_t n = 1; was_hit; n += step) {
+		struct cast cast;
+		int result = 0;
+
+		cast_init_placed(&cast, count, SCOLL_TREE_BINOMIAL, place_size);
+		was_hit = sim_heap_fails(n, &result, learn_all, &cast);
+		failed += result < 0;
+		cast_finish(&cast, NULL);
+		if (!was_hit)
+			assert_int_equal(result, 0);
+	}
+	assert_true(failed > 10);
+}
+
+static void no_memory_is_an_error_and_leaves_nothing(void **state)
+{
+	memory_strike(4, SHORT, 1);
+	memory_strike(64, LONG, 67); /* as bulk data */
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -307,6 +350,7 @@ int main(void)
 		cmocka_unit_test(altered_message_teaches_nothing),
 		cmocka_unit_test(nothing_is_believed_without_seals),
 		cmocka_unit_test(address_that_is_too_long_makes_no_group),
+		cmocka_unit_test(no_memory_is_an_error_and_leaves_nothing),
 	};
 
 	return sodium_init() < 0 ||
