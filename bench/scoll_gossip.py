@@ -15,7 +15,7 @@ def measure(options, nodes, loss, cycles, is_model):
     kilobytes = result["bytes_per_cycle"] * CYCLES_PER_S / 1000
     name = f"{nodes:,} nodes, {loss:.0%} loss"
     row = [name + (" (model)" if is_model else ""), result["fanout"],
-           f"{result['age_max']:.0f} <= {result['age_bound']:.0f}",
+           f"{result['age_max']:.0f} ({result['age_bound']:.0f})",
            f"{result['dead_after']:.0f}",
            result["detect_first"], result["detect_last"],
            f"{result['false_deaths']:.0f}",
@@ -40,7 +40,7 @@ def run(options):
         "gossip: shipped code with full views; (model): the exchange alone, "
         "64 tracked nodes. Cycles from a crash to the verdicts; KB/s sent by "
         "a node at 250 ms",
-        ["cluster", "fanout", "oldest age", "T_dead", "first", "all know",
+        ["cluster", "fanout", "oldest age (A)", "T_dead", "first", "all know",
          "false deaths", "pairs x cycles", "KB/s"], rows)
     report.plot(options.folder, NAME + "_cycles",
                 "cycles until all know of a crash, at 10 % loss", "nodes",
