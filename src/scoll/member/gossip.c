@@ -4,8 +4,9 @@
  *
  * Stealth lasts until all others have taken this node for dead, whatever they
  * knew of an earlier incarnation. It ends early when a node that has listened
- * long enough to know says that our last sign of life is very old: so old that
- * it is everybody's latest, and everybody has us dead.
+ * long enough to know says that our last sign of life is very old: everybody
+ * has us dead then. That is waited for until whatever an incarnation said that
+ * ended just before this one began is known to all.
  *
  * The boot nonce is a second guard: whoever hears a live node itself and finds
  * another incarnation than before counts that as a reboot.
@@ -43,8 +44,8 @@ struct gossip_bounds gossip_bounds_of(size_t node_count)
 	/* 1.3 * age_max + 2 */
 	bounds.dead_after = (13 * bounds.age_max + 9) / 10 + 2;
 	bounds.stealth = bounds.dead_after + GOSSIP_SKEW_CYCLES + 1;
-	bounds.very_old =
-		bounds.dead_after + bounds.age_max + GOSSIP_SKEW_CYCLES;
+	/* What is known of a live node is younger than that, or it is dead. */
+	bounds.very_old = 2 * bounds.dead_after + GOSSIP_SKEW_CYCLES;
 	bounds.fanout = FANOUT_DEFAULT;
 	while (bounds.fanout > 1 && 2 * bounds.fanout * view > CYCLE_BYTES_MAX)
 		bounds.fanout--;
@@ -106,6 +107,7 @@ int gossip_create(const struct gossip_options *options, uint64_t now_ns,
 	gossip->cycle_ns =
 		options->cycle_ns > 0 ? options->cycle_ns : GOSSIP_CYCLE_NS;
 	gossip->now_ns = now_ns;
+	gossip->start_ns = now_ns;
 	gossip->stealth_end_ns =
 		now_ns + gossip->bounds.stealth * gossip->cycle_ns;
 	gossip->tick_ns = now_ns + gossip->cycle_ns;
@@ -291,7 +293,11 @@ static bool is_obituary(const struct gossip *gossip,
 {
 	uint32_t first = message_part_first(&gossip->parts, message->part);
 	uint32_t at = gossip->place - first;
+	uint64_t known_ns =
+		gossip->start_ns + gossip->bounds.age_max * gossip->cycle_ns;
 
+	if (gossip->now_ns < known_ns)
+		return false;
 	if (gossip->place < first || at >= message->count ||
 	    lag > GOSSIP_STEP_CYCLES ||
 	    message->listening_cycles < gossip->bounds.age_max)

@@ -45,7 +45,8 @@ struct gossip_bounds {
 	unsigned int stealth;    /* from the start */
 	/*
 	 * A sign of life of this node that is older than that shows that
-	 * nobody takes it for alive any more.
+	 * nobody takes it for alive any more; once age_max cycles of stealth
+	 * are over.
 	 */
 	unsigned int very_old;
 	unsigned int fanout; /* exchanges that a node begins in a cycle */

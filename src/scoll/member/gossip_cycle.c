@@ -44,12 +44,24 @@ static void suspend(struct gossip *gossip)
 	gossip->listening_ns = gossip->now_ns;
 }
 
+static void slack_refill(struct gossip *gossip)
+{
+	uint64_t most = GOSSIP_STEP_CYCLES * gossip->cycle_ns;
+
+	gossip->slack_ns +=
+		(gossip->now_ns - gossip->slack_at_ns) / SLACK_SHARE;
+	gossip->slack_at_ns = gossip->now_ns;
+	if (gossip->slack_ns > most)
+		gossip->slack_ns = most;
+}
+
 /* It was hurried, and those heard since the last tick are far behind. */
 static bool has_to_wait(struct gossip *gossip)
 {
 	uint64_t heard = gossip->heard_cycle;
 
 	gossip->heard_cycle = 0;
+	slack_refill(gossip);
 	return heard > 0 && gossip->cycle >= heard + GOSSIP_STEP_CYCLES &&
 	       gossip->slack_ns < gossip->cycle_ns;
 }
@@ -172,17 +184,6 @@ static void go_to(struct gossip *gossip, uint64_t cycle)
 		gossip->signs[gossip->place] = AGE_SELF;
 	}
 	gossip->tick_ns = gossip->now_ns + gossip->cycle_ns;
-}
-
-static void slack_refill(struct gossip *gossip)
-{
-	uint64_t most = GOSSIP_STEP_CYCLES * gossip->cycle_ns;
-
-	gossip->slack_ns +=
-		(gossip->now_ns - gossip->slack_at_ns) / SLACK_SHARE;
-	gossip->slack_at_ns = gossip->now_ns;
-	if (gossip->slack_ns > most)
-		gossip->slack_ns = most;
 }
 
 /* A step that the allowance has room for. */

@@ -43,6 +43,7 @@ struct gossip {
 	uint64_t now_ns;
 
 	enum life life;
+	uint64_t start_ns;
 	uint64_t stealth_end_ns;
 	uint64_t send_ns;       /* of the next round */
 	uint32_t awaited_count; /* parts asked for in this one, no answer yet */

@@ -43,7 +43,8 @@ struct node {
 	size_t held_count;
 	uint64_t call_ms;   /* when it is called next; 0: not arranged */
 	uint64_t epoch;     /* of its discovery, when last looked at */
-	uint64_t reboots;   /* that it saw by the nonce, until then */
+	uint64_t deaths;    /* that it had seen then */
+	uint64_t reboots;   /* and by the nonce alone */
 	uint64_t *alive;    /* as it saw the others then */
 	uint32_t *counters; /* of the others, likewise */
 	unsigned int disturbed_count;
@@ -225,34 +226,45 @@ static void check_counter(struct bed *bed, struct node *observer,
 	}
 }
 
+/* One other node, as it sees it now. */
+static void look_at(struct node *node, uint32_t index, bool has_died)
+{
+	struct bed *bed = node->bed;
+	uint32_t counter = node->gossip->discovery.counters[index];
+
+	/* It may have died and come to life again since the last time. */
+	if (counter != node->counters[index] &&
+	    node->gossip->stats.death_count != node->deaths)
+		has_died = true;
+	if (has_died)
+		verdict(bed, node, &bed->nodes[index]);
+	check_counter(bed, node, index, has_died);
+}
+
 /* What has changed in its view since the last time. */
 static void look(struct node *node)
 {
-	struct bed *bed = node->bed;
+	const struct bed *bed = node->bed;
 	const struct discovery *discovery = &node->gossip->discovery;
-	uint64_t reboots = node->gossip->stats.reboot_count;
-	size_t words = (bed->node_count + 63) / 64;
+	const struct gossip_stats *stats = gossip_stats(node->gossip);
+	bool is_same = stats->death_count == node->deaths &&
+		       stats->reboot_count == node->reboots;
 
 	if (discovery->epoch == node->epoch)
 		return;
 	node->epoch = discovery->epoch;
-	for (size_t word = 0; word < words; word++) {
+	for (size_t word = 0; word < (bed->node_count + 63) / 64; word++) {
 		uint64_t died = node->alive[word] & ~discovery->alive[word];
 
-		if (node->alive[word] == discovery->alive[word] &&
-		    node->reboots == reboots)
+		if (node->alive[word] == discovery->alive[word] && is_same)
 			continue;
 		node->alive[word] = discovery->alive[word];
 		for (size_t i = word * 64;
-		     i < (word + 1) * 64 && i < bed->node_count; i++) {
-			bool has_died = died >> i % 64 & 1;
-
-			if (has_died)
-				verdict(bed, node, &bed->nodes[i]);
-			check_counter(bed, node, (uint32_t)i, has_died);
-		}
+		     i < (word + 1) * 64 && i < bed->node_count; i++)
+			look_at(node, (uint32_t)i, died >> i % 64 & 1);
 	}
-	node->reboots = reboots;
+	node->deaths = stats->death_count;
+	node->reboots = stats->reboot_count;
 }
 
 static void deliver(struct bed *bed, struct event *event)
@@ -442,6 +454,7 @@ void bed_start(struct bed *bed, uint32_t index)
 	node->has_left = false;
 	node->call_ms = 0;
 	node->epoch = UINT64_MAX;
+	node->deaths = 0;
 	node->reboots = 0;
 	memset(node->alive, 0,
 	       (bed->node_count + 63) / 64 * sizeof(*node->alive));

@@ -87,6 +87,32 @@ static void a_node_cannot_hurry_the_others_step_by_step(void **state)
 	}
 }
 
+/* Be heard by one who is `lag` behind in each cycle; how far we came. */
+static uint64_t count_beside(struct lab *lab, uint64_t lag, unsigned int cycles)
+{
+	uint64_t begin = cycle_of(lab);
+
+	for (unsigned int i = 0; i < cycles; i++) {
+		assert_int_equal(lab_hear(lab, 1, begin - lag + i), 0);
+		lab_pass(lab, 1);
+	}
+	return cycle_of(lab) - begin;
+}
+
+static void who_was_hurried_waits_for_the_others(void **state)
+{
+	struct lab *lab = *state;
+
+	surrounded(lab);
+	assert_int_equal(count_beside(lab, GOSSIP_STEP_CYCLES, 6), 6);
+	for (int i = 0; i < 100; i++)
+		lab_hear(lab, 2, cycle_of(lab) + 1);
+	assert_in_range(count_beside(lab, GOSSIP_STEP_CYCLES + 1, 6), 3, 5);
+	/* Long after, those who are behind are late, and not we ahead. */
+	lab_pass(lab, 300);
+	assert_int_equal(count_beside(lab, GOSSIP_STEP_CYCLES + 1, 6), 6);
+}
+
 static void a_quorum_is_believed_and_nobody_dies_of_it(void **state)
 {
 	struct lab *lab = *state;
@@ -253,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test_with_lab(one_node_alone_cannot_make_the_cycle_jump),
 		test_with_lab(a_node_cannot_hurry_the_others_step_by_step),
+		test_with_lab(who_was_hurried_waits_for_the_others),
 		test_with_lab(a_quorum_is_believed_and_nobody_dies_of_it),
 		test_with_lab(voices_that_are_too_far_apart_make_no_quorum),
 		test_with_lab(

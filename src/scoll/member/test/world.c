@@ -35,6 +35,7 @@ const char *const world_count_names[WORLD_COUNT] = {
 	[WORLD_MASS_CRASH] = "crashes of most nodes",
 	[WORLD_QUICK_REBOOT] = "quick reboots",
 	[WORLD_SLOW_REBOOT] = "slow reboots",
+	[WORLD_BRIEF_LIFE] = "brief lives",
 	[WORLD_SHORT_PAUSE] = "short pauses",
 	[WORLD_LONG_PAUSE] = "long pauses",
 	[WORLD_PARTITION] = "partitions",
@@ -294,6 +295,20 @@ static void reboot(struct world *world, uint32_t node, bool is_quick)
 	hit(world, is_quick ? WORLD_QUICK_REBOOT : WORLD_SLOW_REBOOT, 1);
 }
 
+/* A life so short that some have not heard of it when it is over. */
+static void live_briefly(struct world *world, uint32_t node)
+{
+	reboot(world, node, false);
+	for (unsigned int i = 0; i < bed_bounds(world->bed)->stealth + 1; i++) {
+		if (!bed_is_active(world->bed, node))
+			run(world, CYCLES(1));
+	}
+	run(world, CYCLES(1 + below(world, 2)));
+	crash(world, node);
+	start(world, node);
+	hit(world, WORLD_BRIEF_LIFE, 1);
+}
+
 static void pause_it(struct world *world, uint32_t node, bool is_short)
 {
 	unsigned int cycles = is_short ? below(world, GOSSIP_STEP_CYCLES)
@@ -427,7 +442,7 @@ static void happen(struct world *world)
 {
 	uint32_t node = below(world, world->count);
 
-	switch (below(world, 11)) {
+	switch (below(world, 12)) {
 	case 0:
 		crash(world, node);
 		break;
@@ -437,6 +452,9 @@ static void happen(struct world *world)
 		break;
 	case 3:
 		reboot(world, node, false);
+		break;
+	case 10:
+		live_briefly(world, node);
 		break;
 	case 4:
 		pause_it(world, node, true);
