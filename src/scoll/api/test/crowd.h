@@ -14,7 +14,6 @@
 
 #define CROWD_MAX     64
 #define CROWD_SERVICE 7
-#define CROWD_RTT     INT64_C(1000000000) /* machines that test are busy */
 #define CROWD_TREE    SCOLL_TREE_KNOMIAL(2)
 
 /* What goes up. */
@@ -70,6 +69,8 @@ struct person {
 };
 
 extern const struct scoll_service_ops crowd_service;
+/* R of those who are opened; 1 s, since machines that test are busy. */
+extern scoll_duration_t crowd_rtt;
 
 /* Node i: a NID of the net tcp. */
 scoll_nid_t crowd_nid(int i);
