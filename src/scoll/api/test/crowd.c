@@ -237,7 +237,7 @@ void person_open_as(struct person *person, int i, const char *provider,
 	     "scoll_key_authenticator_create");
 	params.authenticator =
 		authenticator != NULL ? authenticator : person->auth;
-	person->timeout = 1000000000;
+	person->timeout = 5000000000;
 	result = scoll_init(&params, &person->scoll, &error);
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);
@@ -352,9 +352,9 @@ scoll_request_t *crowd_request(struct person *person, scoll_group_t *group,
 	memset(outcome, 0, sizeof(*outcome));
 	work->outcome = outcome;
 	work->iov[0] = (struct iovec){ bulk, bulk_len };
-	request =
-		scoll_bcast_new(group, buf, len, work->iov,
-				bulk_len > 0 ? 1 : 0, flags, 1000000000, work);
+	request = scoll_bcast_new(group, buf, len, work->iov,
+				  bulk_len > 0 ? 1 : 0, flags, person->timeout,
+				  work);
 	if (request == NULL) {
 		work_destroy(work);
 		return NULL;

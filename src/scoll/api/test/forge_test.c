@@ -293,8 +293,10 @@ static void message_of_each_kind_without_the_key_changes_nothing(void **state)
 	struct outcome outcome;
 	scoll_group_t *group;
 
-	if (geteuid() != 0)
-		skip(); /* only root can become somebody else */
+	if (geteuid() != 0) {
+		print_message("only root can become somebody else\n");
+		skip();
+	}
 	for (int i = 0; i < 2; i++)
 		person_open(&people[i], i, provider, "127.0.0.1", NULL,
 			    SCOLL_DISCOVERY_GIVEN);
@@ -364,8 +366,10 @@ static void reply_of_either_kind_without_the_key_changes_nothing(void **state)
 	scoll_group_t *group;
 	struct tally tally = { .node_count = 1 };
 
-	if (geteuid() != 0)
-		skip(); /* only root can become somebody else */
+	if (geteuid() != 0) {
+		print_message("only root can become somebody else\n");
+		skip();
+	}
 	assert_int_equal(
 		scoll_key_authenticator_create(crowd_nid(0), key, &auth), 0);
 	tap.seal_size = auth->seal_size;
@@ -423,8 +427,10 @@ static void letter_without_the_key_makes_nobody_live(void **state)
 	const scoll_nid_t nids[] = { crowd_nid(0), crowd_nid(1) };
 	struct scoll_stats before, after;
 
-	if (geteuid() != 0)
-		skip(); /* only root can become somebody else */
+	if (geteuid() != 0) {
+		print_message("only root can become somebody else\n");
+		skip();
+	}
 	for (int i = 0; i < 2; i++)
 		person_open(&people[i], i, provider, "127.0.0.1", NULL,
 			    SCOLL_DISCOVERY_GOSSIP);
