@@ -224,27 +224,18 @@ static bool follow_ahead(struct gossip *gossip, uint32_t sender, uint64_t cycle)
 	return true;
 }
 
-static bool is_near(const struct gossip *gossip, uint32_t sender)
-{
-	for (unsigned int i = 0; i < gossip->near.voice_count; i++) {
-		if (gossip->near.voices[i].place == sender)
-			return is_recent(gossip,
-					 gossip->near.voices[i].heard_ns);
-	}
-	return false;
-}
-
 /*
- * Those behind are to catch up; unless it is we who are astray. Of a node that
- * agrees with us it was a message that came late.
+ * Those behind are to catch up; unless it is we who are astray. A message that
+ * is no younger than what is known of its sender has just come late.
  */
 static void follow_behind(struct gossip *gossip, uint32_t sender,
 			  uint64_t cycle)
 {
+	unsigned int age = age_of(gossip->signs[sender]);
 	struct claim *claim;
 	unsigned int voices;
 
-	if (is_near(gossip, sender))
+	if (age < AGE_MAX && gossip->cycle - cycle >= age)
 		return;
 	claim = claim_add(gossip, sender, cycle);
 	voices = voices_of(gossip, claim);

@@ -15,13 +15,14 @@
 #include "scoll/member/age.h"
 #include "scoll/member/message.h"
 
-#define CYCLES(count) ((uint64_t)(count)*BED_CYCLE_MS)
-#define CHECK_MAX     64
-#define CHAPTER_COUNT 8
-#define STEP_MS       10
-#define HUGE_CYCLE    (UINT64_C(1) << 60)
-#define LOSS_SOME     100000
-#define DRIFT_PPM     200
+#define CYCLES(count)    ((uint64_t)(count)*BED_CYCLE_MS)
+#define CHECK_MAX        64
+#define CHAPTER_COUNT    8
+#define STEP_MS          10
+#define HUGE_CYCLE       (UINT64_C(1) << 60)
+#define POISON_COUNT_MIN 6
+#define LOSS_SOME        100000
+#define DRIFT_PPM        200
 
 const char *const world_count_names[WORLD_COUNT] = {
 	[WORLD_LOST] = "messages lost",
@@ -347,11 +348,22 @@ static void heal(struct world *world)
 	}
 }
 
+/* The next one that is up: nobody forges a sign of life of the dead. */
+static uint32_t neighbour(struct world *world, uint32_t node)
+{
+	uint32_t next = node;
+
+	do {
+		next = (next + 1) % world->count;
+	} while (next != node && !bed_is_up(world->bed, next));
+	return next;
+}
+
 /* A message of its neighbour that claims a cycle, and nothing else. */
 static int forge(struct world *world, uint32_t node, uint64_t cycle)
 {
 	uint8_t signs[GOSSIP_MESSAGE_SIZE_MAX];
-	uint32_t sender = (node + 1) % world->count;
+	uint32_t sender = neighbour(world, node);
 	struct message message = {
 		.nid = sender + 1,
 		.boot_nonce = bed_nonce(world->bed, sender),
@@ -394,7 +406,9 @@ static void poison(struct world *world, uint32_t node)
 	struct gossip *gossip = bed_gossip(world->bed, node);
 	uint64_t cycle = HUGE_CYCLE + below(world, 1000000);
 
-	if (gossip == NULL || bed_is_paused(world->bed, node))
+	/* Of few, each is a majority: nothing guards them, and that is said. */
+	if (gossip == NULL || bed_is_paused(world->bed, node) ||
+	    world->count < POISON_COUNT_MIN)
 		return;
 	if (!bed_is_active(world->bed, node)) {
 		mislead(world, node);
@@ -423,7 +437,7 @@ static void creep(struct world *world, uint32_t node)
 	uint64_t begin;
 
 	if (!bed_is_judge(world->bed, node) ||
-	    !bed_is_judge(world->bed, (node + 1) % world->count) ||
+	    !bed_is_judge(world->bed, neighbour(world, node)) ||
 	    world->is_divided || world->faults.lost > LOSS_SOME ||
 	    discovery_alive_count(gossip_discovery(gossip)) < 4)
 		return;
@@ -431,7 +445,10 @@ static void creep(struct world *world, uint32_t node)
 	begin = gossip_cycle(gossip);
 	for (int i = 0; i < 50; i++)
 		forge(world, node, gossip_cycle(gossip) + 1);
-	if (gossip_cycle(gossip) > begin + GOSSIP_STEP_CYCLES + 1)
+	/* Where few live, few are enough. */
+	if (discovery_alive_count(gossip_discovery(gossip)) < 4)
+		mislead(world, node);
+	else if (gossip_cycle(gossip) > begin + GOSSIP_STEP_CYCLES + 1)
 		broken(world, "node %u was hurried by %u cycles", node,
 		       (unsigned int)(gossip_cycle(gossip) - begin));
 	/* What was forged is of a cycle that has to come first. */
