@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define API_VERSION FI_VERSION(1, 17)
+#define API_VERSION    FI_VERSION(1, 17)
+#define ENDPOINT_TRIES 64
 
 /* A provider's version is libfabric's, times 100 for the major number. */
 static bool is_older(const struct fi_fabric_attr *fabric, unsigned major)
@@ -132,6 +133,28 @@ static int queue_open(struct transport_ofi *t)
 	return fi_cq_open(t->domain, &attr, &t->cq, NULL);
 }
 
+/*
+ * -FI_EBUSY over shm: a killed process of our number has left its memory
+ * behind, and shm takes us for the one that still uses it.
+ */
+static int endpoint_enable(struct transport_ofi *t)
+{
+	int result = fi_endpoint(t->domain, t->info, &t->ep, NULL);
+
+	if (result != 0)
+		return result;
+	result = fi_ep_bind(t->ep, &t->cq->fid, FI_TRANSMIT | FI_RECV);
+	if (result == 0)
+		result = fi_ep_bind(t->ep, &t->av->fid, 0);
+	if (result == 0)
+		result = fi_enable(t->ep);
+	if (result != 0) {
+		fi_close(&t->ep->fid);
+		t->ep = NULL;
+	}
+	return result;
+}
+
 /* -errno of libfabric, and what failed. */
 static int endpoint_open(struct transport_ofi *t, const char **ret_what)
 {
@@ -156,13 +179,10 @@ static int endpoint_open(struct transport_ofi *t, const char **ret_what)
 	if (result != 0)
 		return result;
 	*ret_what = "endpoint";
-	result = fi_endpoint(t->domain, t->info, &t->ep, NULL);
-	if (result == 0)
-		result = fi_ep_bind(t->ep, &t->cq->fid, FI_TRANSMIT | FI_RECV);
-	if (result == 0)
-		result = fi_ep_bind(t->ep, &t->av->fid, 0);
-	if (result == 0)
-		result = fi_enable(t->ep);
+	result = endpoint_enable(t);
+	/* Each try has another name, where names are made of process ids. */
+	for (int i = 1; result == -FI_EBUSY && i < ENDPOINT_TRIES; i++)
+		result = endpoint_enable(t);
 	if (result == 0 && t->has_multi_recv)
 		result =
 			fi_setopt(&t->ep->fid, FI_OPT_ENDPOINT,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -134,6 +135,42 @@ static void unknown_provider_is_an_error_that_says_so(void **state)
 			 -ENODATA);
 	assert_null(other);
 	assert_non_null(strstr(error.text, "pigeon"));
+}
+
+/* The memory of an endpoint of ours, under the names of the next ones. */
+static void names_leave(int count)
+{
+	char command[256];
+
+	snprintf(
+		command, sizeof(command),
+		"cd /dev/shm && last=$(ls -d %d:* | sort -t: -k3n | tail -1) "
+		"&& n=${last##*:} && for i in $(seq %d); do "
+		"cp --sparse=always $last ${last%%:*}:$((n + i)) || exit; done",
+		getpid(), count);
+	assert_int_equal(system(command), 0);
+}
+
+static void names_remove(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -f /dev/shm/%d:*", getpid());
+	assert_int_equal(system(command), 0);
+}
+
+/* One that was killed had our process id, and nobody has removed its memory. */
+static void name_of_a_killed_process_is_passed_over(void **state)
+{
+	if (!test_provider_is("shm")) {
+		print_message("only shm makes names of process ids\n");
+		skip();
+	}
+	names_leave(5);
+	node_close(&node);
+	node_open(&node, test_host(), NULL, 0);
+	node_close(&node);
+	names_remove();
 }
 
 /* Of four senders at once, faster than they can be taken. */
@@ -457,6 +494,7 @@ int main(int argc, char **argv)
 		TEST(message_arrives_as_it_was_sent),
 		TEST(what_cannot_be_sent_is_refused_at_once),
 		TEST(unknown_provider_is_an_error_that_says_so),
+		TEST(name_of_a_killed_process_is_passed_over),
 		TEST(crowd_M01_M02_loses_no_message_to_a_slow_receiver),
 		TEST(reply_M03_meets_the_buffer_of_its_tag_only),
 		TEST(reply_that_is_too_large_is_an_error),
