@@ -3,6 +3,7 @@
 #include "scoll/transport/ofi/test/child.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -79,10 +80,20 @@ static void leave(struct child *child)
 
 void child_kill(struct child *child)
 {
+	char pattern[64];
+	glob_t found;
+
 	if (child->pid == 0)
 		return;
+	snprintf(pattern, sizeof(pattern), "/dev/shm/%d:*", child->pid);
 	kill(child->pid, SIGKILL);
 	leave(child);
+	/* What shm leaves behind, 16 MiB each. */
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			unlink(found.gl_pathv[i]);
+		globfree(&found);
+	}
 }
 
 void child_stop(struct child *child)
