@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define KILLED_MAX    256
 #define ARGUMENTS_MAX 16
 
 extern char **environ;
@@ -78,22 +79,38 @@ static void leave(struct child *child)
 	child->pid = 0;
 }
 
-void child_kill(struct child *child)
-{
-	char pattern[64];
-	glob_t found;
+/*
+ * What shm leaves behind of those that were killed, 16 MiB each. At the end of
+ * the program only: shm of 1.17 crashes when it looks for memory that is gone.
+ */
+static pid_t killed[KILLED_MAX];
+static size_t killed_count;
 
-	if (child->pid == 0)
-		return;
-	snprintf(pattern, sizeof(pattern), "/dev/shm/%d:*", child->pid);
-	kill(child->pid, SIGKILL);
-	leave(child);
-	/* What shm leaves behind, 16 MiB each. */
-	if (glob(pattern, 0, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			unlink(found.gl_pathv[i]);
+static void remains_remove(void)
+{
+	for (size_t i = 0; i < killed_count; i++) {
+		char pattern[64];
+		glob_t found;
+
+		snprintf(pattern, sizeof(pattern), "/dev/shm/%d:*", killed[i]);
+		if (glob(pattern, 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc; j++)
+			unlink(found.gl_pathv[j]);
 		globfree(&found);
 	}
+}
+
+void child_kill(struct child *child)
+{
+	if (child->pid == 0)
+		return;
+	if (killed_count == 0)
+		atexit(remains_remove);
+	if (killed_count < KILLED_MAX)
+		killed[killed_count++] = child->pid;
+	kill(child->pid, SIGKILL);
+	leave(child);
 }
 
 void child_stop(struct child *child)
