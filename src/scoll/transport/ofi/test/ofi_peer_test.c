@@ -320,7 +320,7 @@ static void address_is_resolved_from_text(void **state)
 	}
 	puppet_meet_new(&puppets[0], 0, &node);
 	service_of(&puppets[0], service);
-	assert_int_equal(transport_ofi_peer_resolve(node.t, 77, "localhost",
+	assert_int_equal(transport_ofi_peer_resolve(node.t, 77, "127.0.0.1",
 						    service, &error),
 			 0);
 	assert_int_equal(node_send(&node, 77, 3, 50, &move), 0);
