@@ -12,15 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
 #include "scale.h"
 #include "scenario.h"
-
-#define JOBS_MAX 64
+#include "../sim/shares.h"
 
 struct options {
 	struct scenario_options scenario;
@@ -92,7 +89,7 @@ static void parse(int argc, char **argv, struct options *options)
 			break;
 		case 'j':
 			options->jobs =
-				(unsigned int)parse_number(optarg, JOBS_MAX);
+				(unsigned int)parse_number(optarg, SHARES_MAX);
 			break;
 		case 'S':
 			options->scale = parse_number(optarg, SCOLL_NODES_MAX);
@@ -118,9 +115,11 @@ static void parse(int argc, char **argv, struct options *options)
 }
 
 /* Every jobs-th seed, from the first one on. */
-static void run_share(const struct options *options, unsigned int first,
+static void run_share(const void *ctx, unsigned int first,
 		      struct coverage *coverage)
 {
+	const struct options *options = ctx;
+
 	for (uint64_t i = first; i < options->count; i += options->jobs) {
 		struct scenario_options scenario = options->scenario;
 		struct scenario_result result;
@@ -136,61 +135,6 @@ static void run_share(const struct options *options, unsigned int first,
 			       " hash %016" PRIx64 "\n",
 			       scenario.seed, result.events, result.hash);
 	}
-}
-
-static pid_t start_share(const struct options *options, unsigned int first,
-			 FILE **ret_file)
-{
-	int fds[2];
-	pid_t pid;
-
-	if (pipe(fds) < 0 || (pid = fork()) < 0) {
-		perror("cannot start a process");
-		exit(1);
-	}
-	if (pid == 0) {
-		struct coverage *coverage = coverage_create();
-		FILE *file = fdopen(fds[1], "w");
-
-		close(fds[0]);
-		run_share(options, first, coverage);
-		coverage_write(coverage, file);
-		coverage_destroy(coverage);
-		exit(fclose(file) == 0 ? 0 : 1);
-	}
-	close(fds[1]);
-	*ret_file = fdopen(fds[0], "r");
-	return pid;
-}
-
-/* The exit status: that of a broken invariant before any other. */
-static int run_all(const struct options *options, struct coverage *coverage)
-{
-	pid_t pids[JOBS_MAX];
-	FILE *files[JOBS_MAX];
-	int result = 0;
-
-	if (options->jobs == 1) {
-		run_share(options, 0, coverage);
-		return 0;
-	}
-	fflush(stdout);
-	for (unsigned int i = 0; i < options->jobs; i++)
-		pids[i] = start_share(options, i, &files[i]);
-	for (unsigned int i = 0; i < options->jobs; i++) {
-		int status;
-
-		if (coverage_read(coverage, files[i]) < 0 && result == 0)
-			result = 1;
-		fclose(files[i]);
-		if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status))
-			status = 1;
-		else
-			status = WEXITSTATUS(status);
-		if (status > result)
-			result = status;
-	}
-	return result;
 }
 
 int main(int argc, char **argv)
@@ -211,7 +155,7 @@ int main(int argc, char **argv)
 		return scale_run((uint32_t)options.scale);
 	coverage = coverage_create();
 	scenario_expect(coverage);
-	result = run_all(&options, coverage);
+	result = shares_run(options.jobs, run_share, &options, coverage);
 	if (result == 0 && !options.scenario.is_verbose)
 		missing = coverage_report(coverage, stdout);
 	coverage_destroy(coverage);

@@ -11,15 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <sodium.h>
 
 #include "expected.h"
+#include "shares.h"
 #include "world.h"
-
-#define JOBS_MAX 64
 
 struct options {
 	struct world_options world;
@@ -131,7 +128,7 @@ static void parse(int argc, char **argv, struct options *options)
 			break;
 		case 'j':
 			options->jobs =
-				(unsigned int)parse_number(optarg, JOBS_MAX);
+				(unsigned int)parse_number(optarg, SHARES_MAX);
 			break;
 		case 'C':
 			options->is_complete = true;
@@ -170,66 +167,13 @@ static void run_seed(const struct options *options, uint64_t seed,
 }
 
 /* Every jobs-th seed, from the first one on. */
-static void run_share(const struct options *options, unsigned int first,
+static void run_share(const void *ctx, unsigned int first,
 		      struct coverage *coverage)
 {
+	const struct options *options = ctx;
+
 	for (uint64_t i = first; i < options->count; i += options->jobs)
 		run_seed(options, options->world.seed + i, coverage);
-}
-
-static pid_t start_share(const struct options *options, unsigned int first,
-			 FILE **ret_file)
-{
-	int fds[2];
-	pid_t pid;
-
-	if (pipe(fds) < 0 || (pid = fork()) < 0) {
-		perror("cannot start a process");
-		exit(1);
-	}
-	if (pid == 0) {
-		struct coverage *coverage = coverage_create();
-		FILE *file = fdopen(fds[1], "w");
-
-		close(fds[0]);
-		run_share(options, first, coverage);
-		coverage_write(coverage, file);
-		coverage_destroy(coverage);
-		exit(fclose(file) == 0 ? 0 : 1);
-	}
-	close(fds[1]);
-	*ret_file = fdopen(fds[0], "r");
-	return pid;
-}
-
-/* The exit status: that of a broken invariant before any other. */
-static int run_all(const struct options *options, struct coverage *coverage)
-{
-	pid_t pids[JOBS_MAX];
-	FILE *files[JOBS_MAX];
-	int result = 0;
-
-	if (options->jobs == 1) {
-		run_share(options, 0, coverage);
-		return 0;
-	}
-	fflush(stdout);
-	for (unsigned int i = 0; i < options->jobs; i++)
-		pids[i] = start_share(options, i, &files[i]);
-	for (unsigned int i = 0; i < options->jobs; i++) {
-		int status;
-
-		if (coverage_read(coverage, files[i]) < 0 && result == 0)
-			result = 1;
-		fclose(files[i]);
-		if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status))
-			status = 1;
-		else
-			status = WEXITSTATUS(status);
-		if (status > result)
-			result = status;
-	}
-	return result;
 }
 
 int main(int argc, char **argv)
@@ -247,7 +191,7 @@ int main(int argc, char **argv)
 	if (sodium_init() < 0)
 		abort();
 	expected_add(coverage);
-	result = run_all(&options, coverage);
+	result = shares_run(options.jobs, run_share, &options, coverage);
 	if (result == 0 && !options.world.is_verbose)
 		missing = coverage_report(coverage, stdout);
 	coverage_destroy(coverage);
