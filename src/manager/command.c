@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #define OUTPUT_MAX 512 /* bytes of standard error that are kept */
@@ -179,6 +180,8 @@ static int spawn(struct command *command)
 		.stdio_count = 3,
 	};
 
+	/* What libraries have opened, and not to be inherited. */
+	(void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 	return uv_spawn(command->commands->loop, &command->process, &options);
 }
 

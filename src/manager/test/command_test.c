@@ -132,6 +132,20 @@ static void node_and_reason_are_plain_arguments(void **state)
 	assert_done(bench, "n7", 7, 0);
 }
 
+static void what_others_have_opened_is_not_inherited(void **state)
+{
+	_auto_(closep) int fd = dup(STDIN_FILENO); /* without FD_CLOEXEC */
+	struct bench *bench = *state;
+	char body[64];
+
+	snprintf(body, sizeof(body),
+		 "test ! -e /proc/$$/fd/%d && echo closed > output", fd);
+	begin(bench, LONG_MS, body);
+	commands_run(bench->commands, bench->script, "n7", "x", 7);
+	finish(bench);
+	assert_output(bench, "closed\n");
+}
+
 static void a_failure_is_logged_with_what_it_said(void **state)
 {
 	struct bench *bench = *state;
@@ -215,6 +229,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(node_and_reason_are_plain_arguments),
+		TEST(what_others_have_opened_is_not_inherited),
 		TEST(a_failure_is_logged_with_what_it_said),
 		TEST(much_output_is_cut),
 		TEST(a_program_that_is_not_there_is_logged),
