@@ -308,6 +308,8 @@ static void describe_tcp(struct connection *connection,
 			 struct net_peer_info *info)
 {
 	struct sockaddr_storage storage = { 0 };
+	struct sockaddr_storage local = { 0 };
+	int local_size = sizeof(local);
 	const struct sockaddr *address = (const struct sockaddr *)&storage;
 	int size = sizeof(storage);
 	char host[INET6_ADDRSTRLEN] = "";
@@ -316,6 +318,10 @@ static void describe_tcp(struct connection *connection,
 	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&storage,
 			       &size) < 0)
 		return;
+	if (uv_tcp_getsockname(&connection->tcp, (struct sockaddr *)&local,
+			       &local_size) == 0)
+		uv_ip_name((const struct sockaddr *)&local, info->local,
+			   sizeof(info->local));
 	uv_ip_name(address, host, sizeof(host));
 	port = address->sa_family == AF_INET6
 		       ? ((const struct sockaddr_in6 *)address)->sin6_port

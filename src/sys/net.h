@@ -47,6 +47,7 @@ struct net_peer_info {
 	gid_t gid;
 	pid_t pid;
 	char address[64]; /* for logs: "10.0.0.7:41234", "uid 0 pid 77" */
+	char local[46];   /* our end's numeric address over TCP; else "" */
 };
 
 struct net_events {

@@ -5,6 +5,7 @@
  */
 #include "node/agent/agent.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -327,6 +328,14 @@ static void reload_done(struct agent *agent, void *arg,
 	else
 		log_info(agent->options.log, "the key file was read again");
 	hops_ask(agent);
+}
+
+void agent_locate(struct agent *agent, const void *address, size_t size)
+{
+	assert(size <= COLLECTIVE_ADDRESS_MAX);
+	if (size > 0)
+		memcpy(agent->options.address, address, size);
+	agent->options.address_size = size;
 }
 
 void agent_reload(struct agent *agent)

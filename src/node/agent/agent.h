@@ -85,7 +85,7 @@ struct agent_options {
 	const char *manager; /* its address, for people */
 	const char *software;
 	uint8_t incarnation[INCARNATION_SIZE];
-	/* Of our endpoint for collectives; copied. Size 0: there is none. */
+	/* See agent_locate(); copied. */
 	uint8_t address[COLLECTIVE_ADDRESS_MAX];
 	size_t address_size;
 	struct agent_timeouts timeouts;
@@ -119,6 +119,12 @@ int agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
 		    const char *restart);
 /* Have the guard read its key file again; the result goes to the log. */
 void agent_reload(struct agent *agent);
+
+/*
+ * Where our endpoint for collectives is, as the registrations to come say it:
+ * at most COLLECTIVE_ADDRESS_MAX bytes. Size 0: there is none.
+ */
+void agent_locate(struct agent *agent, const void *address, size_t size);
 
 /* --- the link to the manager: frames without their length --- */
 

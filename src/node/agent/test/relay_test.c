@@ -573,6 +573,29 @@ static void registration_tells_the_address(void **state)
 	registration_fini(&registration);
 }
 
+static void registration_says_where_the_endpoint_is_by_then(void **state)
+{
+	static const uint8_t address[] = { 10, 0, 0, 7, 1 };
+	struct bench *bench = *state;
+	struct registration registration;
+	uint8_t nonce[NONCE_SIZE];
+	struct frame frame;
+
+	bench_pump(bench);
+	agent_locate(bench->agent, address, sizeof(address));
+	bench_challenge(bench);
+	bench_pump(bench);
+	memset(nonce, 0x5c, NONCE_SIZE);
+	assert_int_equal(bench_take(bench, &frame), FRAME_REGISTER);
+	assert_int_equal(registration_open(&bench->world.master, 1, nonce,
+					   frame.payload, frame.size,
+					   &registration),
+			 0);
+	assert_int_equal(registration.address_size, sizeof(address));
+	assert_memory_equal(registration.address, address, sizeof(address));
+	registration_fini(&registration);
+}
+
 static void hop_keys_are_those_of_the_key_file(void **state)
 {
 	struct bench *bench = *state;
@@ -608,6 +631,7 @@ int main(void)
 		TEST(collective_without_a_command_is_answered_with_nothing),
 		TEST(too_many_at_once_are_answered_with_nothing),
 		TEST(registration_tells_the_address),
+		TEST(registration_says_where_the_endpoint_is_by_then),
 		TEST(hop_keys_are_those_of_the_key_file),
 	};
 
