@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The last colon parts host and port; a host with colons of its own stands in
- * brackets. Whether the host exists is not asked here.
+ * brackets. What has no port needs none. Whether the host exists is not asked
+ * here.
  */
 #include "base/address.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,37 @@ static int parse_port(const char *text, uint16_t *ret_port)
 	if (port > UINT16_MAX)
 		return -EINVAL;
 	*ret_port = (uint16_t)port;
+	return 0;
+}
+
+static bool is_bare_ipv6(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	return text[0] != '[' && colon != NULL &&
+	       strchr(colon + 1, ':') != NULL;
+}
+
+int address_parse_listen(const char *text, struct address *ret_address,
+			 struct fairlead_error *ret_error)
+{
+	struct address address = { 0 };
+	size_t size = strlen(text);
+	bool is_host = is_bare_ipv6(text) || strchr(text, ':') == NULL;
+
+	if (size >= 2 && text[0] == '[' && text[size - 1] == ']') {
+		text++;
+		size -= 2;
+		is_host = true;
+	}
+	if (!is_host)
+		return address_parse(text, ret_address, ret_error);
+	if (size == 0 || size > ADDRESS_HOST_MAX || strpbrk(text, "[ ") != NULL)
+		return error_set(ret_error, -EINVAL,
+				 "'%s' is neither an address nor an interface",
+				 text);
+	memcpy(address.host, text, size);
+	*ret_address = address;
 	return 0;
 }
 

@@ -74,11 +74,21 @@ static void check_address(const char *key, const char *value, bool is_numeric,
 			   key, value);
 }
 
+static void check_place(const char *key, const char *value, unsigned int line,
+			struct report *report)
+{
+	struct fairlead_error error;
+	struct address address;
+
+	if (address_parse_listen(value, &address, &error) < 0)
+		report_add(report, line, "%s: %s", key, error.text);
+}
+
 static bool may_be_empty(enum check_kind kind)
 {
 	return kind == CHECK_NODE_NAME || kind == CHECK_NODES ||
 	       kind == CHECK_PATH_OR_NONE || kind == CHECK_ADDRESS_OR_NONE ||
-	       kind == CHECK_LISTEN_OR_NONE;
+	       kind == CHECK_LISTEN_OR_NONE || kind == CHECK_PLACE_OR_NONE;
 }
 
 void check_text(enum check_kind kind, const char *key, const char *value,
@@ -117,6 +127,16 @@ void check_text(enum check_kind kind, const char *key, const char *value,
 	case CHECK_LISTEN:
 	case CHECK_LISTEN_OR_NONE:
 		check_address(key, value, true, line, report);
+		break;
+	case CHECK_PLACE_OR_NONE:
+		check_place(key, value, line, report);
+		break;
+	case CHECK_PROVIDER:
+		if (!is_name(value, NAME_CHARACTERS ";", NAME_MAX_BYTES))
+			report_add(report, line,
+				   "%s: '%s' is not the name of a provider, "
+				   "such as tcp;ofi_rxm",
+				   key, value);
 		break;
 	case CHECK_USER:
 	case CHECK_DRIVER:

@@ -15,6 +15,8 @@ enum check_kind {
 	CHECK_ADDRESS_OR_NONE, /* HOST:PORT, or "" */
 	CHECK_LISTEN,          /* numeric ADDRESS:PORT */
 	CHECK_LISTEN_OR_NONE,  /* numeric ADDRESS:PORT, or "" */
+	CHECK_PLACE_OR_NONE,   /* as address_parse_listen() has it, or "" */
+	CHECK_PROVIDER,        /* libfabric's, and its layers: "tcp;ofi_rxm" */
 	CHECK_USER,            /* not empty */
 	CHECK_DRIVER,          /* checked with the drivers */
 };

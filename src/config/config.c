@@ -69,6 +69,10 @@ const struct text_setting text_settings[] = {
 	  CONFIG_ROLE_NODE },
 	{ "node", "incarnation", AT(node.incarnation), CHECK_PATH,
 	  "/proc/sys/kernel/random/boot_id", CONFIG_ROLE_NODE },
+	{ "fabric", "provider", AT(fabric.provider), CHECK_PROVIDER,
+	  "tcp;ofi_rxm", CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE },
+	{ "fabric", "listen", AT(fabric.listen), CHECK_PLACE_OR_NONE, "",
+	  CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE },
 };
 
 static const struct timeout_setting timeout_settings[] = {

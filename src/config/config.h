@@ -70,6 +70,12 @@ struct config_node {
 	uint32_t housekeeping_timeout_ms;
 };
 
+/* How manager and nodes reach each other with commands and answers. */
+struct config_fabric {
+	char *provider; /* of libfabric */
+	char *listen;   /* see address_parse_listen(), or "" */
+};
+
 /* One driver's section. A driver without one, but `none`, is off. */
 struct config_driver {
 	const struct fairlead_driver *driver;
@@ -83,6 +89,7 @@ struct config {
 	char *cluster;
 	struct config_manager manager;
 	struct config_node node;
+	struct config_fabric fabric;
 	struct config_driver *drivers;
 	size_t driver_count;
 	enum log_level log_level;

@@ -70,7 +70,7 @@ static int append(struct parse *parse, const char *section, const char *title,
 static const char *section_constant(const char *name)
 {
 	static const char *const names[] = { "manager", "submitter", "node",
-					     "driver", "log" };
+					     "fabric",  "driver",    "log" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]) == 0)
@@ -142,6 +142,12 @@ static cfg_opt_t node_options[] = {
 	TEXT("incarnation"),
 	TEXT("epilog_timeout"),
 	TEXT("housekeeping_timeout"),
+	CFG_END(),
+};
+
+static cfg_opt_t fabric_options[] = {
+	TEXT("provider"),
+	TEXT("listen"),
 	CFG_END(),
 };
 
@@ -275,6 +281,7 @@ int parse_text(const char *text, size_t size,
 		TEXT("cluster"),
 		CFG_SEC("manager", manager_options, CFGF_NODEFAULT),
 		CFG_SEC("node", node_options, CFGF_NODEFAULT),
+		CFG_SEC("fabric", fabric_options, CFGF_NODEFAULT),
 		CFG_SEC("driver", driver,
 			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
 		CFG_SEC("log", log_options, CFGF_NODEFAULT),

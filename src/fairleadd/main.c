@@ -12,6 +12,7 @@
 
 #include "driver/driver.h"
 #include "fairleadd/daemon.h"
+#include "fairleadd/library.h"
 #include "fairleadd/options.h"
 #include "fairleadd/user.h"
 #include "manager/check.h"
@@ -60,6 +61,8 @@ static int run(const struct options *options, const struct config *config,
 	if (result < 0)
 		return result;
 	result = user_become(user, options->roles, ret_error);
+	if (result == 0)
+		result = library_open(config->fabric.provider, ret_error);
 	if (result == 0)
 		result = daemon_run(options, &guard, log, ret_error);
 	if (is_node)

@@ -2,6 +2,7 @@
 /* What the files of the manager role share. */
 #pragma once
 
+#include "endpoint/endpoint.h"
 #include "manager/command.h"
 #include "manager/engine.h"
 #include "manager/gate.h"
@@ -45,6 +46,7 @@ struct manager {
 	size_t nodes_max; /* connections of nodes for the engine */
 	struct net *clients_net;
 	struct gate *gate; /* NULL: no clients over TCP */
+	struct endpoint *endpoint;
 	struct commands *commands;
 	struct http *http;
 	struct unable *unable;
@@ -67,6 +69,13 @@ int role_gate_create(struct manager *manager, size_t connections_max,
 		     struct fairlead_error *ret_error);
 /* Take them, if there is a gate. Those of gate_listen(). */
 int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
+
+/* Errors have a text. */
+int role_endpoint_open(struct manager *manager, const struct manager_keys *keys,
+		       struct fairlead_error *ret_error);
+/* What nodes' messages are sealed with. */
+void role_endpoint_keys(struct manager *manager,
+			const struct manager_keys *keys);
 
 int role_keys_load(const char *path, struct manager_keys *ret_keys,
 		   struct fairlead_error *ret_error);

@@ -15,6 +15,7 @@
 #include "manager/wire/client.h"
 #include "node/agent/agent.h"
 #include "node/pipe.h"
+#include "node/station.h"
 #include "sys/clock.h"
 #include "sys/descriptors.h"
 #include "sys/net.h"
@@ -34,6 +35,7 @@ struct node {
 	struct net *manager_net;
 	struct net *clients_net;
 	struct pipe *pipe;
+	struct station *station;
 	struct agent *agent;
 	uv_prepare_t prepare;
 	uv_timer_t timer;
@@ -116,6 +118,10 @@ static void on_manager_opened(void *ctx, uint64_t peer,
 {
 	struct node *node = ctx;
 
+	if (station_open(node->station, info->local) < 0)
+		node->options.ended(node->options.ended_ctx,
+				    "the address of the endpoint is this "
+				    "machine's no more");
 	agent_manager_opened(node->agent, peer);
 }
 
@@ -222,9 +228,17 @@ static int on_ask(void *ctx, const void *request, size_t size)
 	return pipe_send(node->pipe, request, size);
 }
 
+static void on_hops(void *ctx, const struct hop_key *keys, size_t count)
+{
+	struct node *node = ctx;
+
+	station_keys(node->station, keys, count);
+}
+
 static const struct agent_ops agent_ops = {
 	.dial = on_dial,
 	.ask = on_ask,
+	.hops = on_hops,
 };
 
 static void on_timer(uv_timer_t *timer)
@@ -334,9 +348,14 @@ static int agent_begin(struct node *node, struct fairlead_error *ret_error)
 		return result;
 	memcpy(options.incarnation, node->options.guard->incarnation,
 	       INCARNATION_SIZE);
-	result = agent_create(&options, &node->agent);
+	result = station_create(node->options.loop, &node->config->fabric, name,
+				node->options.log, &node->station);
 	if (result == 0)
+		result = agent_create(&options, &node->agent);
+	if (result == 0) {
+		station_serve(node->station, node->agent);
 		result = agent_start(node->agent);
+	}
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "cannot begin to speak with the guard: %s",
@@ -450,7 +469,9 @@ void node_stop(struct node *node)
 	pipe_destroy(node->pipe);
 	net_destroy(node->manager_net);
 	net_destroy(node->clients_net);
+	station_close(node->station);
 	agent_destroy(node->agent);
+	station_destroy(node->station);
 	for (size_t i = 0; i < node->driver_count; i++) {
 		if (node->drivers[i].is_open)
 			node->drivers[i].driver->node->close(

@@ -61,11 +61,48 @@ static void malformed_addresses_are_refused(void **state)
 	assert_parsed(text, host, 80);
 }
 
+static void assert_listen(const char *text, const char *host, uint16_t port)
+{
+	struct address address;
+
+	assert_int_equal(address_parse_listen(text, &address, NULL), 0);
+	assert_string_equal(address.host, host);
+	assert_int_equal(address.port, port);
+}
+
+static void place_to_be_reached_needs_no_port(void **state)
+{
+	assert_listen("10.0.0.1", "10.0.0.1", 0);
+	assert_listen("10.0.0.1:7172", "10.0.0.1", 7172);
+	assert_listen("eth0", "eth0", 0);
+	assert_listen("eth0:7172", "eth0", 7172);
+	assert_listen("fd00::1", "fd00::1", 0);
+	assert_listen("::1", "::1", 0);
+	assert_listen("[fd00::1]", "fd00::1", 0);
+	assert_listen("[fd00::1]:7172", "fd00::1", 7172);
+}
+
+static void malformed_place_to_be_reached_is_refused(void **state)
+{
+	static const char *const texts[] = { "",           "[]",    "[",
+					     ":7172",      "eth0:", "eth0:x",
+					     "[fd00::1]:", "[::1]7" };
+	struct fairlead_error error;
+	struct address address;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(address_parse_listen(texts[i], &address,
+						      &error),
+				 -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(host_and_port_are_parted_at_the_last_colon),
 		cmocka_unit_test(malformed_addresses_are_refused),
+		cmocka_unit_test(place_to_be_reached_needs_no_port),
+		cmocka_unit_test(malformed_place_to_be_reached_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -426,6 +426,32 @@ static void restart_is_needed_for_what_cannot_change_live(void **state)
 	assert_string_equal(same, "");
 }
 
+static void fabric_is_tcp_where_the_machine_is_known(void **state)
+{
+	_auto_(config_destroyp) struct config *plain = assert_parsed("");
+	_auto_(config_destroyp) struct config *config = assert_parsed(
+		"fabric { provider = net\n listen = \"[fd00::1]:7172\" }");
+	_auto_(freep) char *restart =
+		config_restart_needed(plain, config, CONFIG_ROLE_NODE);
+
+	assert_string_equal(plain->fabric.provider, "tcp;ofi_rxm");
+	assert_string_equal(plain->fabric.listen, "");
+	assert_string_equal(config->fabric.provider, "net");
+	assert_string_equal(config->fabric.listen, "[fd00::1]:7172");
+	assert_string_equal(restart,
+			    "fabric provider: 'net' instead of 'tcp;ofi_rxm' "
+			    "needs a restart\n"
+			    "fabric listen: '[fd00::1]:7172' instead of '' "
+			    "needs a restart");
+	assert_refused("fabric {\n provider = 'a,b'\n listen = 'eth0:'\n"
+		       " port = 1\n}",
+		       "f:2: provider: 'a,b' is not the name of a provider, "
+		       "such as tcp;ofi_rxm\n"
+		       "f:3: listen: address 'eth0:': the port is a number "
+		       "from 0 to 65535\n"
+		       "f:4: no such setting 'port'");
+}
+
 static void a_nodes_drivers_need_a_restart(void **state)
 {
 	_auto_(config_destroyp) struct config *old =
@@ -726,6 +752,7 @@ int main(void)
 		cmocka_unit_test(what_drivers_say_stands_at_its_line),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
+		cmocka_unit_test(fabric_is_tcp_where_the_machine_is_known),
 		cmocka_unit_test(a_nodes_drivers_need_a_restart),
 		cmocka_unit_test(what_changes_live_is_said),
 		WITH_FOLDER(a_missing_file_is_said),

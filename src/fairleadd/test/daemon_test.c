@@ -42,6 +42,7 @@ struct bench {
 	int output_fd;
 	int ready_fd;
 	const char *user;
+	const char *fabric; /* its section; NULL: empty */
 };
 
 static void write_file(const struct bench *bench, const char *name, mode_t mode,
@@ -82,10 +83,11 @@ static void write_config(const struct bench *bench, const char *more)
 		 "	jobs = \"%s/run/jobs\"\n"
 		 "	key = \"%s/node.key\"\n"
 		 "	user = \"%s\"\n"
-		 "}\n",
+		 "}\n"
+		 "fabric { %s }\n",
 		 bench->folder, bench->folder, bench->folder, bench->user, more,
 		 bench->folder, bench->folder, bench->folder, bench->folder,
-		 bench->user);
+		 bench->user, bench->fabric ? bench->fabric : "");
 	write_file(bench, "conf", 0644, text, strlen(text));
 }
 
@@ -299,6 +301,72 @@ static void a_manager_serves_and_stops(void **state)
 	json_decref(answer);
 	stop(bench);
 	assert_non_null(strstr(bench->output, "stopping signal=15"));
+}
+
+/* Each of them would end it, or have it listen elsewhere. */
+static void environment_does_not_steer_libfabric(void **state)
+{
+	static const char *const names[] = { "FI_PROVIDER", "FI_TCP_IFACE",
+					     "FI_OFI_RXM_BUFFER_SIZE",
+					     "SCOLL_TREE" };
+	struct bench *bench = *state;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		setenv(names[i], "nothing", 1);
+	serve(bench, "manager");
+	stop(bench);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+	assert_non_null(strstr(bench->output, "the endpoint is open "
+					      "provider=tcp;ofi_rxm "
+					      "host=127.0.0.1"));
+}
+
+static void assert_fabric_refused(struct bench *bench, const char *fabric,
+				  const char *text)
+{
+	bench->fabric = fabric;
+	bench->output[0] = 0;
+	write_config(bench, "");
+	start(bench, "--role", "manager", "--config", bench->conf, NULL);
+	assert_int_equal(finish(bench), EXIT_FAILURE);
+	if (strstr(bench->output, text) == NULL)
+		fail_msg("no '%s' in:\n%s", text, bench->output);
+}
+
+static void fabric_that_is_not_here_is_refused_with_a_hint(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_fabric_refused(bench, "provider = nothing",
+			      "'fi_info -l' lists those");
+	assert_fabric_refused(bench, "provider = \"a b\"",
+			      "provider: 'a b' is not the name of a provider");
+	assert_fabric_refused(bench, "listen = \"192.0.2.1\"",
+			      "'192.0.2.1' is no address of this machine");
+	assert_fabric_refused(bench, "listen = \"fl-none\"",
+			      "no interface 'fl-none'");
+	assert_fabric_refused(bench, "listen = \"eth0:x\"",
+			      "listen: address 'eth0:x': the port");
+}
+
+/* The guard has root's rights, and nothing of those that libfabric brings. */
+static void guard_has_no_libfabric(void **state)
+{
+	struct bench *bench = *state;
+	char command[160];
+
+	serve(bench, "node");
+	snprintf(command, sizeof(command), "grep -q libfabric /proc/%d/maps",
+		 bench->pid);
+	assert_int_equal(system(command), 0);
+	snprintf(command, sizeof(command),
+		 "guard=$(pgrep -P %d) && test -n \"$guard\" && ! grep -q -E "
+		 "'libfabric|libscoll|psm' /proc/$guard/maps",
+		 bench->pid);
+	if (getuid() == 0)
+		assert_int_equal(system(command), 0);
+	stop(bench);
 }
 
 static void the_service_manager_is_told(void **state)
@@ -516,6 +584,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_manager_serves_and_stops),
+		TEST(environment_does_not_steer_libfabric),
+		TEST(fabric_that_is_not_here_is_refused_with_a_hint),
+		TEST(guard_has_no_libfabric),
 		TEST(the_service_manager_is_told),
 		TEST(hangup_reads_the_configuration_again),
 		TEST(all_errors_of_the_configuration_are_printed),

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One endpoint for the life of the process: a node that cannot open one serves
+ * its own clients meanwhile, and is refused by the manager, whose text says to
+ * look here.
+ */
+#include "node/station.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "endpoint/endpoint.h"
+#include "endpoint/place.h"
+#include "manager/wire/nid.h"
+#include "node/agent/agent.h"
+
+struct station {
+	uv_loop_t *loop;
+	const struct config_fabric *fabric;
+	uint64_t nid;
+	const struct log *log;
+	struct agent *agent;
+	struct hop_key keys[KEYS_MAX];
+	size_t key_count;
+	struct endpoint *endpoint; /* NULL: not yet */
+	struct place place;
+	struct fairlead_error error; /* the last one that was logged */
+};
+
+int station_create(uv_loop_t *loop, const struct config_fabric *fabric,
+		   const char *node, const struct log *log,
+		   struct station **ret_station)
+{
+	struct station *station = calloc(1, sizeof(*station));
+
+	if (!station)
+		return -ENOMEM;
+	station->loop = loop;
+	station->fabric = fabric;
+	station->nid = nid_of_node(node);
+	station->log = log;
+	*ret_station = station;
+	return 0;
+}
+
+void station_close(struct station *station)
+{
+	if (!station)
+		return;
+	endpoint_close(take_ptr(station->endpoint));
+}
+
+void station_destroy(struct station *station)
+{
+	if (!station)
+		return;
+	explicit_bzero(station->keys, sizeof(station->keys));
+	free(station);
+}
+
+void station_keys(struct station *station, const struct hop_key *keys,
+		  size_t count)
+{
+	memcpy(station->keys, keys, count * sizeof(*keys));
+	station->key_count = count;
+	if (station->endpoint)
+		endpoint_keys(station->endpoint, keys, count);
+}
+
+void station_serve(struct station *station, struct agent *agent)
+{
+	station->agent = agent;
+}
+
+static int open_endpoint(struct station *station, const char *local,
+			 struct fairlead_error *ret_error)
+{
+	const struct place_wish wish = {
+		.listen = station->fabric->listen,
+		.bound = local,
+		.name = "",
+	};
+	struct endpoint_options options = {
+		.loop = station->loop,
+		.nid = station->nid,
+		.provider = station->fabric->provider,
+		.host = station->place.host,
+	};
+	int result = place_choose(&wish, &station->place, ret_error);
+
+	options.port = station->place.port;
+	if (result == 0)
+		result = endpoint_open(&options, &station->endpoint, ret_error);
+	if (result < 0)
+		return result;
+	endpoint_keys(station->endpoint, station->keys, station->key_count);
+	return 0;
+}
+
+/* The same reason again is not said again. */
+static void say(struct station *station, const struct fairlead_error *error)
+{
+	if (strcmp(station->error.text, error->text) != 0)
+		log_error(station->log,
+			  "there is no endpoint, without which the manager "
+			  "refuses this node error=\"%s\"",
+			  error->text);
+	station->error = *error;
+}
+
+int station_open(struct station *station, const char *local)
+{
+	uint8_t address[COLLECTIVE_ADDRESS_MAX];
+	struct fairlead_error error;
+	size_t size;
+
+	if (station->endpoint)
+		return place_is_here(station->place.host) ? 0 : -EADDRNOTAVAIL;
+	if (open_endpoint(station, local, &error) < 0) {
+		say(station, &error);
+		return 0;
+	}
+	station->error.text[0] = 0;
+	size = endpoint_address(station->endpoint, address);
+	agent_locate(station->agent, address, size);
+	log_info(station->log, "the endpoint is open provider=%s host=%s",
+		 station->fabric->provider, station->place.host);
+	return 0;
+}
