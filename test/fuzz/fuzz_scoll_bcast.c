@@ -22,7 +22,7 @@ static void digest_mend(uint8_t *bytes, size_t size)
 		    (size_t)bytes[OFFSET_HEAD_SIZE + 1] << 8;
 	if (head_size < WIRE_BCAST_BASE || head_size > size)
 		return;
-	wire_digest_of(bytes + head_size, size - head_size, &digest);
+	wire_body_digest(NULL, bytes + head_size, size - head_size, &digest);
 	memcpy(bytes + OFFSET_DIGEST, digest.bytes, sizeof(digest.bytes));
 }
 

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	payload = payload_size > 0 ? data + sizeof(head) : NULL;
 	tag = read_u64(&names);
 	sender = read_u64(&names);
-	wire_digest_of(payload, payload_size, &digest);
+	wire_body_digest(NULL, payload, payload_size, &digest);
 	memcpy(head + OFFSET_DIGEST, digest.bytes, sizeof(digest.bytes));
 	result =
 		wire_reply_open(head, payload, size, sender, tag, NULL, &reply);

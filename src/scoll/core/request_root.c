@@ -10,6 +10,7 @@
 static int body_make(struct bcast *bcast, struct wire_bcast *wire)
 {
 	struct scoll_core *core = bcast->core;
+	const struct scoll_authenticator *auth = core->options.authenticator;
 	bool with_list = !(bcast->flags & WIRE_MEMBERS_BULK);
 	uint8_t *at;
 
@@ -19,9 +20,10 @@ static int body_make(struct bcast *bcast, struct wire_bcast *wire)
 			: 0;
 	bcast->body_size =
 		wire->params_size + wire->choice_size + wire->payload_size;
-	wire_digest_of(NULL, 0, &wire->body_digest);
-	if (bcast->body_size == 0)
+	if (bcast->body_size == 0) {
+		wire_body_digest(auth, NULL, 0, &wire->body_digest);
 		return 0;
+	}
 	bcast->body = scoll_core_alloc(core, bcast->body_size);
 	if (bcast->body == NULL)
 		return -ENOMEM;
@@ -34,7 +36,8 @@ static int body_make(struct bcast *bcast, struct wire_bcast *wire)
 	at += wire->choice_size;
 	if (wire->payload_size > 0)
 		memcpy(at, bcast->buf, wire->payload_size);
-	wire_digest_of(bcast->body, bcast->body_size, &wire->body_digest);
+	wire_body_digest(auth, bcast->body, bcast->body_size,
+			 &wire->body_digest);
 	return 0;
 }
 

@@ -330,7 +330,7 @@ enum wire_result wire_bcast_open(const uint8_t *bytes, size_t size,
 		return WIRE_SEAL;
 	if (bcast.params_size + (size_t)bcast.choice_size > body_size)
 		return WIRE_LENGTH;
-	wire_digest_of(bytes + head_size, body_size, &digest);
+	wire_body_digest(auth, bytes + head_size, body_size, &digest);
 	if (!wire_digest_equals(&digest, &bcast.body_digest))
 		return WIRE_DIGEST;
 	options_read(&reader, &bcast);

@@ -74,7 +74,7 @@ int wire_reply_encode(const struct wire_reply *reply, const void *payload,
 	write_u8(&writer, 0);
 	write_u16(&writer, reply->part);
 	write_u32(&writer, (uint32_t)payload_size);
-	wire_digest_of(payload, payload_size, &digest);
+	wire_body_digest(auth, payload, payload_size, &digest);
 	write_digest(&writer, &digest);
 	write_u32(&writer, reply->failure_total);
 	for (unsigned int i = 0; i < reply->failure_count; i++)
@@ -134,7 +134,7 @@ enum wire_result wire_reply_open(const uint8_t head[WIRE_REPLY_HEAD],
 		return WIRE_LENGTH;
 	if (!wire_seal_check(auth, from, head, plain_size))
 		return WIRE_SEAL;
-	wire_digest_of(payload, payload_size, &digest);
+	wire_body_digest(auth, payload, payload_size, &digest);
 	if (!wire_digest_equals(&digest, &expected))
 		return WIRE_DIGEST;
 	if (zero != 0 || reply.sender != from || reply.tag != tag ||

@@ -25,6 +25,15 @@ bool wire_digest_equals(const struct wire_digest *a,
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 
+void wire_body_digest(const struct scoll_authenticator *auth, const void *data,
+		      size_t size, struct wire_digest *ret)
+{
+	if (auth != NULL)
+		wire_digest_of(data, size, ret);
+	else
+		*ret = (struct wire_digest){ 0 };
+}
+
 const char *wire_result_text(enum wire_result result)
 {
 	static const char *const texts[WIRE_RESULT_COUNT] = {

@@ -51,6 +51,12 @@ struct wire_digest {
 void wire_digest_of(const void *data, size_t size, struct wire_digest *ret);
 bool wire_digest_equals(const struct wire_digest *a,
 			const struct wire_digest *b);
+/*
+ * Of what stands behind a sealed head. Zeros without an authenticator: who can
+ * change the body could change the digest, and the transport is reliable.
+ */
+void wire_body_digest(const struct scoll_authenticator *auth, const void *data,
+		      size_t size, struct wire_digest *ret);
 
 /* What is wrong with a message. */
 enum wire_result {

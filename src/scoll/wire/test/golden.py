@@ -44,7 +44,7 @@ def bcast(flags=0, root=PARENT, order=0, options=b"", pieces=(), bulk=0,
     head += struct.pack("<QQQII", PARENT, TAG, 1500000000, 100000, 65536)
     head += struct.pack("<HBBQHH", 3, len(pieces), order, bulk, len(params),
                         len(choice))
-    head += digest(body) + tail
+    head += (digest(body) if seal_size else bytes(16)) + tail
     return head + seal(head, PARENT, CHILD, seal_size) + body
 
 

@@ -157,9 +157,9 @@ size_t sample_bcast_encode(struct wire_bcast *bcast,
 	if (bcast->payload_size > 0)
 		at = mempcpy(at, bcast->payload, bcast->payload_size);
 	size = (int)wire_bcast_head_size(bcast, auth);
-	wire_digest_of(ret_bytes + size,
-		       (size_t)(at - ret_bytes) - (size_t)size,
-		       &bcast->body_digest);
+	wire_body_digest(auth, ret_bytes + size,
+			 (size_t)(at - ret_bytes) - (size_t)size,
+			 &bcast->body_digest);
 	size = wire_bcast_encode(bcast, auth, head);
 	assert(size > 0);
 	assert(wire_bcast_seal(head, (size_t)size, auth, &child, ret_bytes) ==
