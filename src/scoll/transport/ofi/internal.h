@@ -17,7 +17,7 @@
 #include "scoll/transport/ofi/ofi.h"
 
 #define POOL_SLABS          16    /* of 16 messages; with plain receives: */
-#define POOL_SLAB_BYTES     65536 /* one message each, 4 x as many */
+#define POOL_SLAB_BYTES     16384 /* one message each, 4 x as many */
 #define POOL_PLAIN_COUNT    64
 #define TAG_PART_BITS       12 /* of a tag: the parts of one reply */
 #define SINKS_MAX           256
@@ -25,7 +25,7 @@
 #define SWEEP_BUSY_NS       UINT64_C(10000000)    /* while replies are late */
 #define SWEEP_NS            UINT64_C(1000000000)  /* else */
 #define SWEEP_LATE_NS       UINT64_C(10000000000) /* how long they are that */
-#define TAG_GRACE_NS        UINT64_C(1000000000)
+#define TAG_GRACE_NS        UINT64_C(20000000)
 #define BACKOFF_MIN_NS      UINT64_C(200000)
 #define BACKOFF_MAX_NS      UINT64_C(2000000)  /* soon: it connects */
 #define BACKOFF_LATE_NS     UINT64_C(50000000) /* after a second: it does not */
@@ -49,10 +49,12 @@ struct habits {
 	 */
 	bool loses_reads;
 	/*
-	 * Its CQ's descriptor stays readable after the first completion, since
-	 * fi_trywait does nothing. What it waits on itself is looked at then.
+	 * All CQs of a domain wait for all its sockets, and fi_trywait does
+	 * nothing: one that completions go to stays readable for ever. So they
+	 * go to a queue that cannot be waited on, and a second one, which gets
+	 * none, is waited on.
 	 */
-	bool trywait_is_void;
+	bool waits_apart;
 	/* FI_MULTI_RECV works: shm of 1.17 runs out of receives. */
 	bool has_multi_recv;
 };
@@ -171,6 +173,7 @@ struct transport_ofi {
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_cq *cq;
+	struct fid_cq *bell; /* waited on instead; NULL: cq is */
 	struct fid_av *av;
 	struct fid_ep *ep;
 	struct habits habits;

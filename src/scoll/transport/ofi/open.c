@@ -32,7 +32,7 @@ static struct habits habits_of(const struct fi_fabric_attr *fabric)
 	if (strcmp(name, "net") == 0 || strcmp(name, "tcp") == 0)
 		return (struct habits){ .has_peek = true,
 					.cancel_is_done = true,
-					.trywait_is_void = true,
+					.waits_apart = true,
 					.has_multi_recv = true };
 	if (strcmp(name, "shm") == 0)
 		return (struct habits){ .removal_closes = true,
@@ -122,13 +122,21 @@ static int queue_open(struct transport_ofi *t)
 {
 	struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_TAGGED,
-		.wait_obj =
-			t->habits.trywait_is_void ? FI_WAIT_POLLFD : FI_WAIT_FD,
+		.wait_obj = FI_WAIT_FD,
 	};
-	int result = fi_cq_open(t->domain, &attr, &t->cq, NULL);
+	int result;
 
-	if (result == 0)
-		return 0;
+	if (t->habits.waits_apart) {
+		struct fi_cq_attr bell = attr;
+
+		result = fi_cq_open(t->domain, &bell, &t->bell, NULL);
+		if (result != 0)
+			return result;
+	} else {
+		result = fi_cq_open(t->domain, &attr, &t->cq, NULL);
+		if (result == 0)
+			return 0;
+	}
 	attr.wait_obj = FI_WAIT_NONE;
 	return fi_cq_open(t->domain, &attr, &t->cq, NULL);
 }
@@ -285,6 +293,7 @@ void transport_ofi_close(struct transport_ofi *t)
 	transport_ofi_stop(t);
 	wait_close(t);
 	fid_close(t->cq != NULL ? &t->cq->fid : NULL);
+	fid_close(t->bell != NULL ? &t->bell->fid : NULL);
 	fid_close(t->av != NULL ? &t->av->fid : NULL);
 	fid_close(t->domain != NULL ? &t->domain->fid : NULL);
 	fid_close(t->fabric != NULL ? &t->fabric->fid : NULL);

@@ -104,10 +104,15 @@ static int queue_read(struct transport_ofi *t)
 			pool_settle(t);
 			break;
 		}
+		/* It has no more; what is done with these may add some. */
+		if (result < BATCH)
+			t->is_unread = false;
 		for (ssize_t i = 0; i < result; i++)
 			completed(t, &entries[i]);
 		count += (int)result;
 		pool_refill(t);
+		if (!t->is_unread)
+			break;
 	}
 	return count;
 }

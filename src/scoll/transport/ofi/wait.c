@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The descriptor. A queue with one (FI_WAIT_FD) shows it, after fi_trywait has
- * said that nothing was missed. That of net is of no use (see struct habits):
- * there it is the epoll descriptor among those that the queue waits on, which
- * has the sockets; what completes in our own calls is known without it. One
+ * said that nothing was missed. Where that says nothing (see waits_apart) it is
+ * the descriptor of a queue that gets no completions, and shows the sockets
+ * alone; what completes in our own calls is known without it. A provider
  * without any (shm of 1.17) is looked at when a timer rings: soon while there
  * is traffic, more and more seldom when there is none. No thread.
  */
 #include "scoll/transport/ofi/internal.h"
 
-#include <poll.h>
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #define PERIOD_MIN_NS UINT64_C(20000)
 #define PERIOD_MAX_NS UINT64_C(5000000)
-#define POLLFDS_MAX   64
 
 static void arm(struct transport_ofi *t, uint64_t period_ns)
 {
@@ -31,32 +28,12 @@ static void arm(struct transport_ofi *t, uint64_t period_ns)
 	timerfd_settime(t->timer_fd, 0, &when, NULL);
 }
 
-/* epoll_wait refuses every other descriptor. */
-static bool is_epoll(int fd)
-{
-	struct epoll_event event;
-
-	return epoll_wait(fd, &event, 1, 0) >= 0;
-}
-
 static int queue_fd(struct transport_ofi *t)
 {
-	struct pollfd fds[POLLFDS_MAX];
-	struct fi_wait_pollfd list = { .nfds = POLLFDS_MAX, .fd = fds };
+	struct fid_cq *cq = t->bell != NULL ? t->bell : t->cq;
 	int fd = -1;
 
-	if (!t->habits.trywait_is_void) {
-		if (fi_control(&t->cq->fid, FI_GETWAIT, &fd) != 0)
-			return -1;
-		return fd;
-	}
-	if (fi_control(&t->cq->fid, FI_GETWAIT, &list) != 0)
-		return -1;
-	for (uint64_t i = 0; i < list.nfds; i++) {
-		if (is_epoll(fds[i].fd))
-			return fds[i].fd;
-	}
-	return -1;
+	return fi_control(&cq->fid, FI_GETWAIT, &fd) == 0 ? fd : -1;
 }
 
 int wait_open(struct transport_ofi *t)
@@ -98,7 +75,7 @@ uint64_t transport_ofi_deadline_ns(struct transport_ofi *t)
 
 	if (t->is_stopped)
 		return DEADLINE_NONE;
-	if (t->habits.trywait_is_void || t->fd < 0) {
+	if (t->bell != NULL || t->fd < 0) {
 		if (t->is_unread)
 			return 0;
 	} else if (fi_trywait(t->fabric, fids, 1) != 0) {

@@ -422,6 +422,17 @@ static void waiting_does_not_spin_and_misses_nothing(void **state)
 	assert_int_equal(thread_count(), 1);
 }
 
+static void descriptor_is_a_timer_over_shm_only(void **state)
+{
+	char path[64], what[64] = { 0 };
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d",
+		 transport_ofi_fd(node.t));
+	assert_true(readlink(path, what, sizeof(what) - 1) > 0);
+	assert_int_equal(strcmp(what, "anon_inode:[timerfd]") == 0,
+			 test_provider_is("shm"));
+}
+
 /* Everything under way ends at once, and nothing starts. */
 static void stop_ends_all_transfers(void **state)
 {
@@ -467,6 +478,7 @@ int main(int argc, char **argv)
 		TEST(address_is_resolved_from_text),
 		TEST(ipv6_works),
 		TEST(connect_opens_the_connection_ahead),
+		TEST(descriptor_is_a_timer_over_shm_only),
 		TEST(waiting_does_not_spin_and_misses_nothing),
 		TEST(stop_ends_all_transfers),
 	};
