@@ -104,18 +104,16 @@ void scoll_pause(struct scoll *scoll, uint64_t until_ns)
 	struct pollfd fd = { .fd = scoll->epoll_fd, .events = POLLIN };
 	uint64_t due_ns = scoll_due_ns(scoll);
 	uint64_t now_ns = sys_monotonic_ns();
-	struct timespec wait = { 0 };
-	bool is_endless;
+	struct timespec wait;
 
 	if (until_ns < due_ns)
 		due_ns = until_ns;
-	is_endless = due_ns == DEADLINE_NONE;
-	if (due_ns > now_ns && !is_endless) {
-		wait.tv_sec = (time_t)((due_ns - now_ns) / 1000000000);
-		wait.tv_nsec = (long)((due_ns - now_ns) % 1000000000);
-	}
+	if (due_ns <= now_ns)
+		return;
+	wait.tv_sec = (time_t)((due_ns - now_ns) / 1000000000);
+	wait.tv_nsec = (long)((due_ns - now_ns) % 1000000000);
 	scoll_unlock(scoll);
-	ppoll(&fd, 1, is_endless ? NULL : &wait, NULL);
+	ppoll(&fd, 1, due_ns != DEADLINE_NONE ? &wait : NULL, NULL);
 	scoll_lock(scoll);
 }
 
