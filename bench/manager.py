@@ -54,7 +54,11 @@ class Programs:
         self.syncs = self._find("bench/syncs.so")
         self.journal = self._find("bench/journal_make")
         self.core_rate = self._find("bench/core_rate")
+        self.peer_mpi = self._find("bench/peer_mpi")
+        self.peer_tree = self._find("bench/peer_tree")
+        self.peer_zeromq = self._find("bench/peer_zeromq")
         self.scoll_gossip = self._find("bench/scoll_gossip")
+        self.scoll_rounds = self._find("bench/scoll_rounds")
         self.scoll_trees = self._find("bench/scoll_trees")
 
     def _find(self, name):

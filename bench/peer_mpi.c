@@ -4,7 +4,8 @@
  *
  *	mpirun -n NODES peer_mpi DOWN UP ROUNDS
  *
- * Rank 0 prints what rounds_report() does; CPU time and switches are its own.
+ * Rank 0 prints what rounds_report() does; CPU time and switches are its own,
+ * and those of the other ranks are like them.
  */
 #include "rounds.h"
 
@@ -14,8 +15,7 @@
 
 int main(int argc, char **argv)
 {
-	unsigned int rounds;
-	uint64_t *times;
+	struct rounds *rounds;
 	uint8_t *bytes, *sum;
 	int down, up, rank;
 
@@ -25,28 +25,25 @@ int main(int argc, char **argv)
 	}
 	down = (int)rounds_number(argv[1], 1, 1 << 20);
 	up = (int)rounds_number(argv[2], 1, 1 << 20);
-	rounds = (unsigned int)rounds_number(argv[3], 1, ROUNDS_MAX);
-	times = calloc(rounds, sizeof(*times));
+	rounds = rounds_create(
+		(unsigned int)rounds_number(argv[3], 1, ROUNDS_MAX));
 	bytes = calloc(1, (size_t)(down > up ? down : up));
 	sum = calloc(1, (size_t)up);
-	if (times == NULL || bytes == NULL || sum == NULL)
+	if (bytes == NULL || sum == NULL)
 		rounds_die("allocate");
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	for (unsigned int i = 0; i < ROUNDS_WARM_UP + rounds; i++) {
-		uint64_t start = rounds_now_ns();
-
+	while (rounds_next(rounds)) {
 		MPI_Bcast(bytes, down, MPI_BYTE, 0, MPI_COMM_WORLD);
 		MPI_Reduce(bytes, sum, up, MPI_BYTE, MPI_BOR, 0,
 			   MPI_COMM_WORLD);
-		if (i >= ROUNDS_WARM_UP)
-			times[i - ROUNDS_WARM_UP] = rounds_now_ns() - start;
+		rounds_done(rounds, 0);
 	}
 	MPI_Finalize();
 	if (rank == 0)
-		rounds_report(times, rounds);
+		rounds_report(rounds);
 	free(sum);
 	free(bytes);
-	free(times);
+	rounds_destroy(rounds);
 	return 0;
 }

@@ -7,9 +7,8 @@
  *
  *	peer_tree NODES RADIX DOWN UP ROUNDS blocking|polling
  *
- * RADIX: children of a node (k-ary); NODES or more: a flat tree. Prints one
- * JSON object: ns of the best and of the median round at the root, CPU time
- * of all processes and their context switches, a round.
+ * RADIX: children of a node (k-ary); NODES or more: a flat tree. Prints
+ * what rounds_report() does.
  */
 #include "rounds.h"
 
@@ -35,6 +34,7 @@ struct plan {
 
 /* Its own end of each edge: [r] is what joins node r to its parent. */
 static int to_parent[NODES_MAX], to_child[NODES_MAX];
+static uint64_t *reached_ns; /* shared: when each node had the message */
 
 /* Two connected TCP sockets. */
 static void edge_make(int *ret_parent_end, int *ret_child_end, bool is_polling)
@@ -132,6 +132,7 @@ static void node_run(const struct plan *plan, unsigned int node, uint8_t *bytes)
 			close(to_child[i]);
 	}
 	while (read_all(to_parent[node], bytes, plan->down)) {
+		reached_ns[node] = rounds_now_ns();
 		pass(plan, node, bytes);
 		write_all(to_parent[node], bytes, plan->up);
 	}
@@ -160,7 +161,7 @@ static void plan_read(char **argv, struct plan *ret_plan)
 int main(int argc, char **argv)
 {
 	struct plan plan;
-	uint64_t *rounds;
+	struct rounds *rounds;
 	uint8_t *bytes;
 
 	if (argc != 7) {
@@ -169,18 +170,15 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	plan_read(argv, &plan);
-	rounds = calloc(plan.rounds, sizeof(*rounds));
 	bytes = calloc(1, plan.down > plan.up ? plan.down : plan.up);
-	if (rounds == NULL || bytes == NULL)
+	if (bytes == NULL)
 		rounds_die("allocate");
+	rounds = rounds_create(plan.rounds);
+	reached_ns = rounds_shared(plan.nodes * sizeof(*reached_ns));
 	for (unsigned int i = 1; i < plan.nodes; i++)
 		edge_make(&to_child[i], &to_parent[i], plan.is_polling);
 	for (unsigned int node = 1; node < plan.nodes; node++) {
-		pid_t pid = fork();
-
-		if (pid < 0)
-			rounds_die("fork");
-		if (pid == 0) {
+		if (rounds_fork(rounds) == 0) {
 			node_run(&plan, node, bytes);
 			return 0;
 		}
@@ -190,15 +188,14 @@ int main(int argc, char **argv)
 		if (i >= end_child(&plan, 0))
 			close(to_child[i]);
 	}
-	for (unsigned int i = 0; i < ROUNDS_WARM_UP + plan.rounds; i++) {
-		uint64_t start = rounds_now_ns();
-
+	while (rounds_next(rounds)) {
 		pass(&plan, 0, bytes);
-		if (i >= ROUNDS_WARM_UP)
-			rounds[i - ROUNDS_WARM_UP] = rounds_now_ns() - start;
+		rounds_done(rounds, rounds_last(reached_ns, plan.nodes));
 	}
 	for (unsigned int i = 1; i < end_child(&plan, 0); i++)
 		close(to_child[i]);
-	rounds_report(rounds, plan.rounds);
+	rounds_report(rounds);
+	rounds_destroy(rounds);
+	free(bytes);
 	return 0;
 }

@@ -18,7 +18,8 @@
 #define NODES_MAX    1024
 #define ENDPOINT_MAX 64
 
-static void node_run(int pipe_fd, size_t down, size_t up)
+static void node_run(int pipe_fd, size_t down, size_t up,
+		     uint64_t *ret_reached_ns)
 {
 	void *context = zmq_ctx_new();
 	void *socket = zmq_socket(context, ZMQ_REP);
@@ -32,27 +33,26 @@ static void node_run(int pipe_fd, size_t down, size_t up)
 	    write(pipe_fd, endpoint, sizeof(endpoint)) != sizeof(endpoint))
 		rounds_die("bind");
 	/* An empty message is the end. */
-	while (zmq_recv(socket, bytes, down, 0) > 0)
+	while (zmq_recv(socket, bytes, down, 0) > 0) {
+		*ret_reached_ns = rounds_now_ns();
 		zmq_send(socket, bytes, up, 0);
+	}
 	zmq_send(socket, NULL, 0, 0);
 	zmq_close(socket);
 	zmq_ctx_term(context);
 	free(bytes);
 }
 
-static void node_start(char *ret_endpoint, size_t down, size_t up)
+static void node_start(struct rounds *rounds, char *ret_endpoint, size_t down,
+		       size_t up, uint64_t *ret_reached_ns)
 {
 	int ends[2];
-	pid_t pid;
 
 	if (pipe(ends) < 0)
 		rounds_die("make a pipe");
-	pid = fork();
-	if (pid < 0)
-		rounds_die("fork");
-	if (pid == 0) {
+	if (rounds_fork(rounds) == 0) {
 		close(ends[0]);
-		node_run(ends[1], down, up);
+		node_run(ends[1], down, up, ret_reached_ns);
 		exit(0);
 	}
 	close(ends[1]);
@@ -76,8 +76,9 @@ int main(int argc, char **argv)
 {
 	static char endpoints[NODES_MAX][ENDPOINT_MAX];
 	static void *sockets[NODES_MAX];
-	unsigned int count, rounds;
-	uint64_t *times;
+	struct rounds *rounds;
+	uint64_t *reached_ns;
+	unsigned int count;
 	uint8_t *bytes;
 	size_t down, up;
 	void *context;
@@ -89,14 +90,15 @@ int main(int argc, char **argv)
 	count = (unsigned int)rounds_number(argv[1], 2, NODES_MAX) - 1;
 	down = rounds_number(argv[2], 1, 1 << 20);
 	up = rounds_number(argv[3], 1, 1 << 20);
-	rounds = (unsigned int)rounds_number(argv[4], 1, ROUNDS_MAX);
-	times = calloc(rounds, sizeof(*times));
+	rounds = rounds_create(
+		(unsigned int)rounds_number(argv[4], 1, ROUNDS_MAX));
+	reached_ns = rounds_shared(count * sizeof(*reached_ns));
 	bytes = calloc(1, down > up ? down : up);
-	if (times == NULL || bytes == NULL)
+	if (bytes == NULL)
 		rounds_die("allocate");
 	/* Before there is a context, whose threads no child would have. */
 	for (unsigned int i = 0; i < count; i++)
-		node_start(endpoints[i], down, up);
+		node_start(rounds, endpoints[i], down, up, &reached_ns[i]);
 	context = zmq_ctx_new();
 	for (unsigned int i = 0; i < count; i++) {
 		sockets[i] = zmq_socket(context, ZMQ_REQ);
@@ -104,19 +106,16 @@ int main(int argc, char **argv)
 		    zmq_connect(sockets[i], endpoints[i]) < 0)
 			rounds_die("connect");
 	}
-	for (unsigned int i = 0; i < ROUNDS_WARM_UP + rounds; i++) {
-		uint64_t start = rounds_now_ns();
-
+	while (rounds_next(rounds)) {
 		round_run(sockets, count, bytes, down, up);
-		if (i >= ROUNDS_WARM_UP)
-			times[i - ROUNDS_WARM_UP] = rounds_now_ns() - start;
+		rounds_done(rounds, rounds_last(reached_ns, count));
 	}
 	round_run(sockets, count, bytes, 0, up);
 	for (unsigned int i = 0; i < count; i++)
 		zmq_close(sockets[i]);
 	zmq_ctx_term(context);
-	rounds_report(times, rounds);
+	rounds_report(rounds);
+	rounds_destroy(rounds);
 	free(bytes);
-	free(times);
 	return 0;
 }

@@ -20,10 +20,21 @@ def number(value):
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
 
 
+class Style:
+    """How tables are printed; bench/run says it once."""
+
+    is_markdown = False
+
+
 def table(title, head, rows):
     """The first column is text, the others are numbers or text."""
     cells = [list(head)] + [[row[0]] + [number(cell) for cell in row[1:]]
                             for row in rows]
+    if Style.is_markdown:
+        cells.insert(1, ["---"] + ["--:"] * (len(head) - 1))
+        print(f"\n{title}:\n\n" + "\n".join(
+            "| " + " | ".join(map(str, row)) + " |" for row in cells))
+        return
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     print(f"\n{title}\n")
     for i, row in enumerate(cells):

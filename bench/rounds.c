@@ -1,14 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CPU time and switches are the kernel's: of us and of our ended children. */
+/*
+ * CPU time is what the kernel's clock of each process says, switches what is in
+ * its /proc: both at the end of the warm-up and at that of the last round, so
+ * that neither start nor end of a process counts.
+ */
 #include "rounds.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+#define PROCESSES_MAX 1024
+#define NOTES_MAX     8
+
+struct rounds {
+	unsigned int count; /* to report */
+	unsigned int done;  /* of all */
+	unsigned int reached_count;
+	uint64_t start_ns;
+	uint64_t first_ns;
+	uint64_t *times_ns, *reached_ns;
+	struct rounds_usage begin, end;
+	unsigned int pid_count;
+	pid_t pids[PROCESSES_MAX];
+	unsigned int note_count;
+	struct {
+		const char *name;
+		double value;
+	} notes[NOTES_MAX];
+};
 
 unsigned long rounds_number(const char *text, unsigned long least,
 			    unsigned long most)
@@ -30,12 +59,38 @@ void rounds_die(const char *what)
 	exit(1);
 }
 
-uint64_t rounds_now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (clock_gettime(clock, &now) < 0)
+		rounds_die("read a clock");
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t rounds_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+void *rounds_shared(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		rounds_die("share memory");
+	return memory;
+}
+
+uint64_t rounds_last(const uint64_t *times_ns, unsigned int count)
+{
+	uint64_t last_ns = 0;
+
+	for (unsigned int i = 0; i < count; i++)
+		if (times_ns[i] > last_ns)
+			last_ns = times_ns[i];
+	return last_ns;
 }
 
 static int compare(const void *one, const void *other)
@@ -45,28 +100,174 @@ static int compare(const void *one, const void *other)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static double time_ns(struct timeval time)
+struct rounds_summary rounds_summarize(uint64_t *values, unsigned int count)
 {
-	return (double)time.tv_sec * 1e9 + (double)time.tv_usec * 1e3;
+	qsort(values, count, sizeof(*values), compare);
+	return (struct rounds_summary){ values[0], values[count / 2] };
 }
 
-void rounds_report(uint64_t *rounds_ns, unsigned int count)
+/* --- what processes use --- */
+
+static double switches_of(const char *path)
 {
-	double all = count + ROUNDS_WARM_UP, cpu_ns = 0, switches = 0;
+	double all = 0, some;
+	char line[256];
+	FILE *file = fopen(path, "re");
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+		const char *at = strstr(line, "ctxt_switches:");
+
+		if (at != NULL && sscanf(at, "ctxt_switches: %lf", &some) == 1)
+			all += some;
+	}
+	if (file != NULL)
+		fclose(file);
+	return all;
+}
+
+void rounds_usage_add(pid_t pid, struct rounds_usage *usage)
+{
+	struct dirent *entry;
+	clockid_t clock;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	if (clock_getcpuclockid(pid, &clock) != 0 || tasks == NULL)
+		rounds_die("see what a process uses");
+	usage->cpu_ns += (double)clock_ns(clock);
+	while ((entry = readdir(tasks)) != NULL) {
+		char status[512];
+
+		snprintf(status, sizeof(status), "%s/%s/status", path,
+			 entry->d_name);
+		usage->switches += switches_of(status);
+	}
+	closedir(tasks);
+}
+
+static struct rounds_usage usage_of_all(const struct rounds *rounds)
+{
+	struct rounds_usage usage = { 0 };
+
+	rounds_usage_add(getpid(), &usage);
+	for (unsigned int i = 0; i < rounds->pid_count; i++)
+		rounds_usage_add(rounds->pids[i], &usage);
+	return usage;
+}
+
+/* --- rounds --- */
+
+struct rounds *rounds_create(unsigned int count)
+{
+	struct rounds *rounds = calloc(1, sizeof(*rounds));
+
+	if (rounds == NULL)
+		rounds_die("allocate");
+	rounds->count = count;
+	rounds->times_ns = calloc(count, sizeof(*rounds->times_ns));
+	rounds->reached_ns = calloc(count, sizeof(*rounds->reached_ns));
+	if (rounds->times_ns == NULL || rounds->reached_ns == NULL)
+		rounds_die("allocate");
+	return rounds;
+}
+
+void rounds_destroy(struct rounds *rounds)
+{
+	free(rounds->times_ns);
+	free(rounds->reached_ns);
+	free(rounds);
+}
+
+pid_t rounds_fork(struct rounds *rounds)
+{
+	pid_t parent = getpid(), pid;
+
+	if (rounds->pid_count == PROCESSES_MAX) {
+		errno = E2BIG;
+		rounds_die("fork");
+	}
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		rounds_die("fork");
+	if (pid > 0) {
+		rounds->pids[rounds->pid_count++] = pid;
+		return pid;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	return 0;
+}
+
+int rounds_next(struct rounds *rounds)
+{
+	if (rounds->done == ROUNDS_WARM_UP + rounds->count)
+		return 0;
+	if (rounds->done == ROUNDS_WARM_UP)
+		rounds->begin = usage_of_all(rounds);
+	rounds->start_ns = rounds_now_ns();
+	return 1;
+}
+
+void rounds_done(struct rounds *rounds, uint64_t reached_ns)
+{
+	uint64_t time_ns = rounds_now_ns() - rounds->start_ns;
+	unsigned int round = rounds->done++;
+
+	if (round == 0)
+		rounds->first_ns = time_ns;
+	if (round < ROUNDS_WARM_UP)
+		return;
+	round -= ROUNDS_WARM_UP;
+	rounds->times_ns[round] = time_ns;
+	if (reached_ns != 0)
+		rounds->reached_ns[rounds->reached_count++] =
+			reached_ns - rounds->start_ns;
+	if (round + 1 == rounds->count)
+		rounds->end = usage_of_all(rounds);
+}
+
+void rounds_note(struct rounds *rounds, const char *name, double value)
+{
+	if (rounds->note_count == NOTES_MAX)
+		return;
+	rounds->notes[rounds->note_count].name = name;
+	rounds->notes[rounds->note_count++].value = value;
+}
+
+void rounds_kill(struct rounds *rounds)
+{
+	for (unsigned int i = 0; i < rounds->pid_count; i++)
+		kill(rounds->pids[i], SIGKILL);
+}
+
+void rounds_report(struct rounds *rounds)
+{
+	struct rounds_summary times =
+		rounds_summarize(rounds->times_ns, rounds->count);
+	double count = rounds->count;
 
 	while (wait(NULL) > 0)
 		;
-	for (int i = 0; i < 2; i++) {
-		struct rusage usage;
+	printf("{\"first_ns\": %" PRIu64 ", \"best_ns\": %" PRIu64
+	       ", \"median_ns\": %" PRIu64 ", \"cpu_ns\": %.0f, "
+	       "\"switches\": %.1f",
+	       rounds->first_ns, times.best, times.median,
+	       (rounds->end.cpu_ns - rounds->begin.cpu_ns) / count,
+	       (rounds->end.switches - rounds->begin.switches) / count);
+	if (rounds->reached_count == rounds->count) {
+		struct rounds_summary reached =
+			rounds_summarize(rounds->reached_ns, rounds->count);
 
-		getrusage(i == 0 ? RUSAGE_SELF : RUSAGE_CHILDREN, &usage);
-		cpu_ns += time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
-		switches += (double)(usage.ru_nvcsw + usage.ru_nivcsw);
+		printf(", \"reach_best_ns\": %" PRIu64
+		       ", \"reach_median_ns\": %" PRIu64,
+		       reached.best, reached.median);
 	}
-	qsort(rounds_ns, count, sizeof(*rounds_ns), compare);
-	printf("{\"best_ns\": %llu, \"median_ns\": %llu, \"cpu_ns\": %.0f, "
-	       "\"switches\": %.1f}\n",
-	       (unsigned long long)rounds_ns[0],
-	       (unsigned long long)rounds_ns[count / 2], cpu_ns / all,
-	       switches / all);
+	for (unsigned int i = 0; i < rounds->note_count; i++)
+		printf(", \"%s\": %.9g", rounds->notes[i].name,
+		       rounds->notes[i].value);
+	printf("}\n");
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the programs that time rounds of a collective share: numbers from the
- * command line, the clock, and the report.
+ * command line, the clock, processes, and the report.
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define ROUNDS_MAX     1000000
 #define ROUNDS_WARM_UP 20 /* first ones, that are not reported */
@@ -16,9 +18,45 @@ unsigned long rounds_number(const char *text, unsigned long least,
 /* Say what failed, with errno, and end the program. */
 void rounds_die(const char *what) __attribute__((noreturn));
 uint64_t rounds_now_ns(void);
+/* Zeroed memory that children share. */
+void *rounds_shared(size_t size);
+/* The latest of what `count` nodes have noted. */
+uint64_t rounds_last(const uint64_t *times_ns, unsigned int count);
+
+/* What was smallest, and in the middle; sorts them. */
+struct rounds_summary {
+	uint64_t best, median;
+};
+struct rounds_summary rounds_summarize(uint64_t *values, unsigned int count);
+
+/* CPU time and switches of context of a process and all its threads. */
+struct rounds_usage {
+	double cpu_ns, switches;
+};
+void rounds_usage_add(pid_t pid, struct rounds_usage *usage);
+
+struct rounds;
+
+/* Warm-up and `count` more. Ends the program when there is no memory. */
+struct rounds *rounds_create(unsigned int count);
+void rounds_destroy(struct rounds *rounds);
+/* As fork(); the child's usage is reported, too. Dies with its parent. */
+pid_t rounds_fork(struct rounds *rounds);
+/* Before each round: false when all have been. */
+int rounds_next(struct rounds *rounds);
 /*
- * Wait for all children; print one JSON object: best_ns, median_ns, and of one
- * round cpu_ns and switches (of context) of all processes, warm-up counted.
- * Sorts the rounds.
+ * It is over; `reached` (0: not known) is when the last one had the message.
+ * After the last round the children's usage is read: they still run then.
  */
-void rounds_report(uint64_t *rounds_ns, unsigned int count);
+void rounds_done(struct rounds *rounds, uint64_t reached_ns);
+/* One more number for the report; the name is borrowed. */
+void rounds_note(struct rounds *rounds, const char *name, double value);
+/* End the children. */
+void rounds_kill(struct rounds *rounds);
+/*
+ * Wait for all children; print one JSON object: ns of the first round, of the
+ * best and of the median one, and of one round cpu_ns and switches (of context)
+ * of all processes, warm-up left out; reach_best_ns and reach_median_ns if they
+ * are known; and what was noted.
+ */
+void rounds_report(struct rounds *rounds);
