@@ -34,6 +34,7 @@ static void bcast_check(const struct wire_bcast *bcast, const uint8_t *bytes,
 		.tag = bcast->tag,
 		.part_size = bcast->part_size,
 		.part_count = bcast->part_count,
+		.start = bcast->start,
 		.bulk_there = bcast->bulk_there,
 	};
 	uint8_t head[WIRE_BCAST_HEAD_MAX];

@@ -96,9 +96,7 @@ bool attacker_strike(struct attacker *attacker, enum chaos how)
 	if (known == 0)
 		return false;
 	seen = &attacker->seen[cluster_below(cluster, known)];
-	/* Nothing protects who has rebooted from what its earlier life did. */
-	if (seen->size == 0 || seen->is_reply != (how == CHAOS_FORGE_REPLY) ||
-	    seen->life != cluster_member(cluster, seen->to)->life)
+	if (seen->size == 0 || seen->is_reply != (how == CHAOS_FORGE_REPLY))
 		return false;
 	to = how == CHAOS_REDIRECT ? anybody(cluster) : seen->to;
 	if (how == CHAOS_REDIRECT && to == seen->to)
@@ -114,6 +112,11 @@ bool attacker_strike(struct attacker *attacker, enum chaos how)
 	} else if (how == CHAOS_TRUNCATE) {
 		size = cluster_below(cluster, size);
 	}
+	if (cluster_member(cluster, to)->core != NULL &&
+	    seen->life != cluster_member(cluster, to)->life)
+		cluster_hit(cluster, "%s at a later start",
+			    seen->is_reply ? "attack: a reply"
+					   : "attack: a message");
 	cluster_trace(cluster,
 		      "an attacker sends %s %zu bytes to %" PRIu32
 		      ", tag %" PRIx64,

@@ -265,8 +265,7 @@ struct job_node {
 	uint64_t life;
 	uint64_t run_ns;  /* its incoming_request */
 	uint64_t told_ns; /* its parent's service heard of its end */
-	uint8_t pre_count, run_count; /* in this life */
-	uint8_t total_count;          /* runs in all lives */
+	uint8_t pre_count, run_count; /* in all its lives */
 	uint8_t conduct;
 	bool is_member;
 	bool is_good;      /* it ran, and its service found nothing wrong */

@@ -394,7 +394,7 @@ static void other_members_G09_G10_G11_fail_cleanly(void **state)
 	assert_int_equal(job->failure_count, 4);
 	for (uint32_t i = 0; i < 8; i++) {
 		assert_int_equal(job->nodes[i].is_failed, i >= 4);
-		assert_int_equal(job->nodes[i].total_count, i < 4);
+		assert_int_equal(job->nodes[i].run_count, i < 4);
 	}
 	cluster->members[4].drift = 0;
 	job = job_start(team, &small);
@@ -425,7 +425,7 @@ static void subset_G16_of_those_who_live_is_agreed_upon(void **state)
 	cluster_run_jobs(cluster);
 	assert_int_equal(job->status, -EREMOTEIO);
 	assert_true(job->nodes[9].is_failed);
-	assert_int_equal(job->nodes[9].total_count, 0);
+	assert_int_equal(job->nodes[9].run_count, 0);
 	cluster_tell(cluster, 9, 11, SCOLL_DEAD);
 	job = job_start(team, &alive);
 	cluster_run_jobs(cluster);
@@ -480,7 +480,7 @@ static void whole_cluster_P15_P17_takes_two_messages_a_node(void **state)
 		assert_int_equal(job->status, 0);
 		assert_int_equal(job->answer_count, n);
 		for (uint32_t i = 0; i < n; i++)
-			assert_int_equal(job->nodes[i].total_count, 1);
+			assert_int_equal(job->nodes[i].run_count, 1);
 		assert_int_equal(messages(cluster), 2 * (n - 1));
 		cluster_destroy(cluster);
 	}
@@ -570,7 +570,7 @@ static void reply_E05_to_a_parent_that_died_is_given_up(void **state)
 	struct team *team = oob_of_all(cluster, 0);
 	struct job *job = job_start(team, &small);
 
-	while (job->nodes[7].total_count == 0)
+	while (job->nodes[7].run_count == 0)
 		transport_timeline_run(cluster->timeline);
 	cluster_crash(cluster, 6); /* its parent */
 	cluster_crash(cluster, 0); /* the root */
@@ -588,7 +588,7 @@ static void late_reply_M03_meets_no_buffer(void **state)
 	cluster_pause(cluster, 1, 10 * CLUSTER_SECOND);
 	cluster_run(cluster);
 	assert_int_equal(job->status, -EREMOTEIO);
-	assert_int_equal(job->nodes[1].total_count, 1);
+	assert_int_equal(job->nodes[1].run_count, 1);
 	assert_int_equal(transport_sim_stats(cluster->sim)->replies_unexpected,
 			 1);
 	oracle_quiet(cluster);
@@ -807,7 +807,7 @@ static void member_D03_that_has_just_started_does_no_work(void **state)
 	cluster_run_jobs(cluster);
 	assert_int_equal(job->status, -EREMOTEIO);
 	assert_int_equal(job->failure_count, 1);
-	assert_int_equal(job->nodes[5].total_count, 0);
+	assert_int_equal(job->nodes[5].run_count, 0);
 	own = oob_of_all(cluster, 5);
 	assert_true(own->group == NULL ||
 		    job_new(own, &small, &job) == -EAGAIN ||

@@ -195,7 +195,7 @@ static void node_check(struct job *job, uint32_t index)
 	const struct job_node *node = &job->nodes[index];
 
 	if (!node->is_member) {
-		if (index != job->root && node->total_count > 0)
+		if (index != job->root && node->run_count > 0)
 			job_fail(job, "I2: it ran where it was not meant",
 				 index);
 		return;
@@ -205,9 +205,9 @@ static void node_check(struct job *job, uint32_t index)
 			job_fail(job, "I9: it has failed for no reason", index);
 		return;
 	}
-	if (node->total_count != 1)
+	if (node->run_count != 1)
 		job_fail(job,
-			 node->total_count == 0
+			 node->run_count == 0
 				 ? "I2, I9: not failed, and not executed"
 				 : "I2: not failed, and executed twice",
 			 index);

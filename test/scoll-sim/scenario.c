@@ -808,6 +808,8 @@ void scenario_expect(struct coverage *coverage)
 		"bulk data arrived",
 		"bulk data did not arrive",
 		"a member has left",
+		"attack: a message at a later start",
+		"attack: a reply at a later start",
 		"calm: a request succeeds",
 		"chaos: boot",
 		"group: immediate",

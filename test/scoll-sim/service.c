@@ -317,11 +317,8 @@ static int pre_request(scoll_request_t *request)
 	struct visit *visit;
 	int result;
 
-	if (node->life != member->life) {
-		node->life = member->life;
-		node->pre_count = 0;
-		node->run_count = 0;
-	}
+	node->life = member->life;
+	/* Also of all its lives one only. */
 	if (++node->pre_count > 1)
 		cluster_fail(cluster,
 			     "I2: job %" PRIu32 " comes to %" PRIu32
@@ -457,7 +454,6 @@ static int incoming_request(scoll_request_t *request,
 	if (visit->is_root)
 		node->life = visit->life;
 	node->run_count++;
-	node->total_count++;
 	job->last_run_ns = cluster_now_ns(cluster_of(visit));
 	node->run_ns = job->last_run_ns;
 	if (node->run_count > 1)

@@ -127,6 +127,7 @@ struct child {
 	struct ledger *ledgers;
 	struct notice *bulk_notice; /* under way */
 	uint64_t tag;
+	uint64_t start; /* of the child, for which it was sealed */
 	uint64_t bulk_told;
 	uint64_t part_size;
 	uint32_t counter; /* of discovery, when it was sent to */
@@ -140,6 +141,7 @@ struct child {
 	uint16_t last_part;
 	uint8_t type; /* enum scoll_error_type */
 	uint8_t state;
+	bool is_stale; /* refused: to be sent again, for another start */
 	bool has_last; /* its last part is here */
 	bool is_ready; /* in the list of those with something to deliver */
 };
@@ -330,6 +332,7 @@ struct scoll_core {
 	struct group_table *groups;
 	struct replay *replay;
 	struct book_entry *book;
+	struct start *starts;
 
 	struct bcast *bcasts;
 	uint32_t bcast_count;

@@ -161,6 +161,16 @@ int book_share(struct scoll_core *core, struct scoll_group *group);
 /* Bytes of our own; 0: there is none. */
 uint8_t book_own(struct scoll_core *core, uint8_t ret_bytes[WIRE_ADDRESS_MAX]);
 
+/* --- start.c: for which start of its receiver a message is --- */
+
+/* The last one that the node has said; 0: none is known. */
+uint64_t start_of(const struct scoll_core *core, scoll_nid_t nid);
+/* The node has said so, sealed, and now. -ENOMEM. */
+int start_learn(struct scoll_core *core, scoll_nid_t nid, uint64_t nonce);
+void starts_fini(struct scoll_core *core);
+/* Whether this is our start; without an authenticator any is. */
+bool start_is_ours(const struct scoll_core *core, uint64_t nonce);
+
 /* --- request_receive.c --- */
 
 void bcast_receive(struct scoll_core *core, uint64_t now_ns, const void *bytes,
@@ -173,6 +183,9 @@ void bcast_park_expire(struct bcast *bcast, uint64_t now_ns);
 void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
 		  uint64_t tag, int status, enum scoll_error_type type,
 		  const struct wire_failure *failure);
+/* It was for another start of ours: this one is ours. */
+void bcast_refuse_start(struct scoll_core *core, uint64_t now_ns,
+			scoll_nid_t to, uint64_t tag);
 void bcast_refusal_ended(struct scoll_core *core, struct refusal *refusal);
 
 /* --- request_send.c --- */
@@ -181,6 +194,11 @@ void bcast_refusal_ended(struct scoll_core *core, struct refusal *refusal);
 void bcast_forward(struct bcast *bcast, uint64_t now_ns);
 /* The head for all children, from bcast->wire. -EMSGSIZE, -ENOMEM. */
 int bcast_head_make(struct bcast *bcast);
+/*
+ * The child has refused it, as for another start than its present one, which
+ * is known by now.
+ */
+void child_send_again(struct child *child, uint64_t now_ns);
 
 /* --- reply_in.c --- */
 

@@ -19,6 +19,7 @@ int bcast_notice_send(struct child *child, uint64_t now_ns, enum wire_kind kind,
 		.sender = core->options.nid,
 		.status = status,
 		.bulk_there = bulk_there,
+		.start = start_of(core, child->place->nid),
 	};
 	struct notice *notice = scoll_core_alloc(core, sizeof(*notice));
 	int size;
@@ -102,9 +103,15 @@ void bcast_notice_receive(struct scoll_core *core, uint64_t now_ns,
 			  const struct wire_message *message)
 {
 	const struct wire_notice *notice = &message->notice;
-	struct bcast *bcast = bcast_find(core, notice->root, notice->root_nonce,
-					 notice->number);
+	struct bcast *bcast;
 
+	if (!start_is_ours(core, notice->start)) {
+		/* 0: of a sender who will hear of it. */
+		core->stats.messages_refused += notice->start != 0;
+		return;
+	}
+	bcast = bcast_find(core, notice->root, notice->root_nonce,
+			   notice->number);
 	if (bcast == NULL) {
 		keep(core, message);
 		return;

@@ -223,7 +223,9 @@ static int populate_all(struct scoll_group *group, uint64_t now_ns,
 static bool group_fits(const struct scoll_core *core,
 		       const struct scoll_group *group)
 {
-	struct wire_bcast wire = { 0 };
+	struct wire_bcast wire = {
+		.flags = core->options.authenticator != NULL ? WIRE_START : 0,
+	};
 
 	group_id_write(group, core->options.nid, core->nonce, &wire);
 	bcast_addresses_fill(group, true, &wire);

@@ -6,17 +6,9 @@
  */
 #include "scoll/core/internal.h"
 
-void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
-		  uint64_t tag, int status, enum scoll_error_type type,
-		  const struct wire_failure *failure)
+static void refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
+		   struct wire_reply *reply)
 {
-	struct wire_reply reply = {
-		.flags = WIRE_REPLY_LAST,
-		.tag = tag,
-		.sender = core->options.nid,
-		.status = status_clamp(status),
-		.type = (uint8_t)type,
-	};
 	struct refusal *refusal;
 
 	if (core->loose_count >= REFUSALS_MAX)
@@ -26,18 +18,47 @@ void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
 		return;
 	memset(refusal, 0, offsetof(struct refusal, head));
 	refusal->to = to;
-	refusal->tag = tag;
-	if (failure != NULL) {
-		reply.failure_total = 1;
-		reply.failure_count = 1;
-		reply.failures[0] = *failure;
-	}
-	if (wire_reply_encode(&reply, NULL, 0, to, core->options.authenticator,
+	refusal->tag = reply->tag;
+	reply->sender = core->options.nid;
+	if (wire_reply_encode(reply, NULL, 0, to, core->options.authenticator,
 			      refusal->head) < 0) {
 		scoll_core_release(core, refusal);
 		return;
 	}
 	action_start(core, &refusal->action, NULL, ACTION_REFUSAL, now_ns);
+}
+
+void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
+		  uint64_t tag, int status, enum scoll_error_type type,
+		  const struct wire_failure *failure)
+{
+	struct wire_reply reply = {
+		.flags = WIRE_REPLY_LAST,
+		.tag = tag,
+		.status = status_clamp(status),
+		.type = (uint8_t)type,
+	};
+
+	if (failure != NULL) {
+		reply.failure_total = 1;
+		reply.failure_count = 1;
+		reply.failures[0] = *failure;
+	}
+	refuse(core, now_ns, to, &reply);
+}
+
+void bcast_refuse_start(struct scoll_core *core, uint64_t now_ns,
+			scoll_nid_t to, uint64_t tag)
+{
+	struct wire_reply reply = {
+		.flags = WIRE_REPLY_LAST | WIRE_REPLY_START,
+		.tag = tag,
+		.status = -ESTALE,
+		.type = SCOLL_ERROR_PEER_REBOOT,
+		.start = core->nonce,
+	};
+
+	refuse(core, now_ns, to, &reply);
 }
 
 void bcast_refusal_ended(struct scoll_core *core, struct refusal *refusal)

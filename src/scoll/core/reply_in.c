@@ -270,7 +270,21 @@ static void accept_last(struct child *child, uint64_t now_ns,
 		expect_reports(child, now_ns);
 }
 
-/* -EBADMSG: it is not what the child has sent. */
+/* What it refused was for another start. -EBADMSG: it says nothing new. */
+static int start_heard(const struct child *child, uint64_t start)
+{
+	struct scoll_core *core = child->bcast->core;
+
+	if (start == child->start || core->options.authenticator == NULL)
+		return -EBADMSG;
+	return start_learn(core, child->place->nid, start) == 0 ? -ESTALE
+								: -ENOMEM;
+}
+
+/*
+ * -EBADMSG: it is not what the child has sent; -ESTALE: the child has to be
+ * sent it again.
+ */
 static int accept(struct post *post, uint64_t now_ns, size_t size)
 {
 	struct child *child = post->child;
@@ -285,6 +299,8 @@ static int accept(struct post *post, uint64_t now_ns, size_t size)
 		return -EBADMSG;
 	core->stats.bytes_received += size;
 	core->stats.messages_received++;
+	if (reply.flags & WIRE_REPLY_START)
+		return start_heard(child, reply.start);
 	post->size = size - WIRE_REPLY_HEAD;
 	if (reply.status == 0) {
 		post->is_arrived = true;
@@ -324,11 +340,15 @@ void child_post_ended(struct post *post, uint64_t now_ns, int result,
 	}
 	if (result == 0)
 		result = accept(post, now_ns, size);
+	else if (result == -ESTALE)
+		result = -EIO;
 	if (result == -EBADMSG || result == -EMSGSIZE) {
 		core->stats.messages_refused++;
 		child->active_count++;
 		action_start(core, &post->action, child->bcast, ACTION_POST,
 			     now_ns);
+	} else if (result == -ESTALE) {
+		child_send_again(child, now_ns);
 	} else if (result < 0) {
 		child_fail(child, now_ns, result, SCOLL_ERROR_NET_SEND);
 	}

@@ -420,6 +420,18 @@ void bcast_park_expire(struct bcast *bcast, uint64_t now_ns)
 
 /* --- from the transport --- */
 
+/* The sender may not know better; where it is, is heard of to answer it. */
+static void refuse_stale(struct scoll_core *core, uint64_t now_ns,
+			 const struct wire_bcast *wire)
+{
+	enum replay_result seen = replay_check(core->replay, wire->root,
+					       wire->root_nonce, wire->number);
+
+	if (seen == REPLAY_NEW || seen == REPLAY_NEW_NONCE)
+		book_hear_sender(core, wire);
+	bcast_refuse_start(core, now_ns, wire->sender, wire->tag);
+}
+
 static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 			  const struct wire_bcast *wire, const uint8_t *bytes,
 			  size_t size)
@@ -431,11 +443,16 @@ static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 		.bytes = bytes,
 		.size = size,
 	};
-	int seen = replay_enter(core->replay, wire->root, wire->root_nonce,
-				discovery_counter(core->options.discovery,
-						  wire->root),
-				wire->number);
+	int seen;
 
+	if (!start_is_ours(core, wire->start)) {
+		refuse_stale(core, now_ns, wire);
+		return;
+	}
+	seen = replay_enter(core->replay, wire->root, wire->root_nonce,
+			    discovery_counter(core->options.discovery,
+					      wire->root),
+			    wire->number);
 	if (seen == REPLAY_SEEN || seen == REPLAY_OLD || seen == REPLAY_PAST) {
 		core->stats.messages_refused++;
 		return;

@@ -56,6 +56,7 @@ static uint64_t tag_next(struct scoll_core *core)
 	return core->next_tag;
 }
 
+/* For the start of the child that is known. */
 static int head_seal(struct child *child)
 {
 	struct bcast *bcast = child->bcast;
@@ -64,14 +65,15 @@ static int head_seal(struct child *child)
 		.nid = child->place->nid,
 		.part_size = SCOLL_REPLY_PART_MAX,
 		.part_count = child->post_count,
+		.start = start_of(core, child->place->nid),
 		.bulk_there = bulk_there(bcast),
+		.tag = child->tag,
 	};
 
+	child->start = wire.start;
 	child->head = scoll_core_alloc(core, bcast->head_size);
 	if (child->head == NULL)
 		return -ENOMEM;
-	child->tag = tag_next(core);
-	wire.tag = child->tag;
 	if (child->part_size < wire.part_size)
 		wire.part_size = (uint32_t)child->part_size;
 	child->bulk_told = wire.bulk_there;
@@ -93,6 +95,7 @@ static void child_begin(struct child *child, uint64_t now_ns)
 		child_fail(child, now_ns, -EHOSTDOWN, SCOLL_ERROR_PEER_DEAD);
 		return;
 	}
+	child->tag = tag_next(core);
 	result = head_seal(child);
 	if (result < 0) {
 		child_fail(child, now_ns, result, SCOLL_ERROR_NOMEM);
@@ -154,4 +157,35 @@ void child_forward_ended(struct child *child, uint64_t now_ns, int result)
 	scoll_core_release(child->bcast->core, take_ptr(child->head));
 	if (result < 0)
 		child_fail(child, now_ns, result, SCOLL_ERROR_NET_SEND);
+	else if (child->is_stale)
+		child_send_again(child, now_ns);
+}
+
+void child_send_again(struct child *child, uint64_t now_ns)
+{
+	struct bcast *bcast = child->bcast;
+	struct post *post = child->posts;
+	int result;
+
+	if (child->state != CHILD_SENT)
+		return;
+	/* The earlier start may have had it before it was sent here. */
+	if (child->start != 0 && child->forward.tries > 0) {
+		child_fail(child, now_ns, -ECONNRESET, SCOLL_ERROR_PEER_REBOOT);
+		return;
+	}
+	child->is_stale = !action_is_idle(&child->forward);
+	if (child->is_stale)
+		return;
+	result = head_seal(child);
+	if (result < 0) {
+		child_fail(child, now_ns, result, SCOLL_ERROR_NOMEM);
+		return;
+	}
+	child->state = CHILD_POSTING;
+	bcast->unsent_count++;
+	child->unposted_count = 1;
+	child->active_count++;
+	post->was_posted = false;
+	action_start(bcast->core, &post->action, bcast, ACTION_POST, now_ns);
 }

@@ -13,6 +13,7 @@
 #define OFFSET_BULK_SIZE   100
 #define OFFSET_ADDRESS     WIRE_BCAST_BASE /* if it is there */
 #define OPTION_SIZE        16 /* of creator or OOB, and of digests */
+#define START_SIZE         8  /* the last before the pieces */
 
 static size_t head_plain_size(uint16_t flags, uint8_t piece_count,
 			      uint8_t address_size)
@@ -27,6 +28,8 @@ static size_t head_plain_size(uint16_t flags, uint8_t piece_count,
 		size += OPTION_SIZE;
 	if (flags & WIRE_ADDRESSES)
 		size += OPTION_SIZE;
+	if (flags & WIRE_START)
+		size += START_SIZE;
 	if (piece_count > 0)
 		size += piece_count * (size_t)WIRE_PIECE_SIZE +
 			sizeof(uint64_t);
@@ -148,6 +151,8 @@ static void options_write(struct writer *writer, const struct wire_bcast *bcast)
 		write_digest(writer, &bcast->choice_digest);
 	if (bcast->flags & WIRE_ADDRESSES)
 		write_digest(writer, &bcast->addresses);
+	if (bcast->flags & WIRE_START)
+		write_u64(writer, bcast->start);
 	for (unsigned int i = 0; i < bcast->piece_count; i++) {
 		write_u64(writer, bcast->pieces[i].address);
 		write_u64(writer, bcast->pieces[i].key);
@@ -178,12 +183,22 @@ int wire_bcast_encode(const struct wire_bcast *bcast,
 	return (int)head_size;
 }
 
+/* Where the start is in a head of so many bytes, without the seal. */
+static size_t start_offset(size_t plain_size, uint8_t piece_count)
+{
+	if (piece_count > 0)
+		plain_size -= piece_count * (size_t)WIRE_PIECE_SIZE +
+			      sizeof(uint64_t);
+	return plain_size - START_SIZE;
+}
+
 int wire_bcast_seal(const uint8_t *head, size_t head_size,
 		    const struct scoll_authenticator *auth,
 		    const struct wire_child *child, uint8_t *ret_head)
 {
 	struct reader bulk = reader_of(head + OFFSET_BULK_SIZE, 8);
 	size_t plain_size = head_size - wire_seal_size(auth);
+	struct reader flags = reader_of(head + PREFIX_SIZE, 2);
 	struct writer writer;
 
 	if (!tag_is_valid(child->tag) ||
@@ -201,6 +216,13 @@ int wire_bcast_seal(const uint8_t *head, size_t head_size,
 	if (head[OFFSET_PIECE_COUNT] > 0) {
 		writer = writer_over(ret_head + plain_size - 8, 8);
 		write_u64(&writer, child->bulk_there);
+	}
+	if (read_u16(&flags) & WIRE_START) {
+		writer = writer_over(
+			ret_head + start_offset(plain_size,
+						head[OFFSET_PIECE_COUNT]),
+			START_SIZE);
+		write_u64(&writer, child->start);
 	}
 	wire_seal_write(auth, child->nid, ret_head, plain_size);
 	return 0;
@@ -267,6 +289,7 @@ static void options_read(struct reader *reader, struct wire_bcast *ret_bcast)
 	ret_bcast->addresses = (struct wire_digest){ 0 };
 	if (ret_bcast->flags & WIRE_ADDRESSES)
 		read_digest(reader, &ret_bcast->addresses);
+	ret_bcast->start = ret_bcast->flags & WIRE_START ? read_u64(reader) : 0;
 	for (unsigned int i = 0; i < ret_bcast->piece_count; i++) {
 		ret_bcast->pieces[i].address = read_u64(reader);
 		ret_bcast->pieces[i].key = read_u64(reader);

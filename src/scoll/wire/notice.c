@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bulk ready, abort, reports wanted: a broadcast's first 128 bytes, of which only those
- * that name the request and the sender are set, and two more.
+ * Bulk ready, abort, reports wanted: a broadcast's first 128 bytes, of which
+ * only those that name the request and the sender are set, two more, and in the
+ * place of the tag the receiver's start.
  */
 #include "scoll/wire/internal.h"
 
@@ -49,7 +50,8 @@ int wire_notice_encode(enum wire_kind kind, const struct wire_notice *notice,
 	write_u64(&writer, notice->number);
 	zeros_write(&writer, 24);
 	write_u64(&writer, notice->sender);
-	zeros_write(&writer, 20);
+	write_u64(&writer, notice->start);
+	zeros_write(&writer, 12);
 	write_u32(&writer, (uint32_t)-notice->status);
 	zeros_write(&writer, 4);
 	write_u64(&writer, notice->bulk_there);
@@ -78,7 +80,8 @@ static bool fields_read(struct reader *reader, struct wire_notice *ret_notice)
 	ret_notice->number = read_u64(reader);
 	is_zero &= zeros_read(reader, 24);
 	ret_notice->sender = read_u64(reader);
-	is_zero &= zeros_read(reader, 20);
+	ret_notice->start = read_u64(reader);
+	is_zero &= zeros_read(reader, 12);
 	number = read_u32(reader);
 	ret_notice->status = number <= ERRNO_MAX ? -(int)number : 1;
 	is_zero &= zeros_read(reader, 4);

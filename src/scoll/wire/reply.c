@@ -5,10 +5,11 @@
  */
 #include "scoll/wire/internal.h"
 
-#define REPLY_BASE   56
-#define REPORT_BASE  32
-#define FAILURE_SIZE 8
-#define REPORT_LAST  1
+#define REPLY_BASE      56
+#define REPORT_BASE     32
+#define FAILURE_SIZE    8
+#define REPORT_LAST     1
+#define REPLY_FLAGS_ALL (WIRE_REPLY_LAST | WIRE_REPLY_MORE | WIRE_REPLY_START)
 
 _Static_assert(WIRE_REPLY_FAILURES_MAX ==
 		       (WIRE_REPLY_HEAD - REPLY_BASE) / FAILURE_SIZE,
@@ -31,7 +32,7 @@ static bool reply_is_valid(const struct wire_reply *reply, size_t payload_size,
 	bool is_last = (reply->flags & WIRE_REPLY_LAST) != 0;
 	bool has_more = (reply->flags & WIRE_REPLY_MORE) != 0;
 
-	if ((reply->flags & ~(WIRE_REPLY_LAST | WIRE_REPLY_MORE)) != 0 ||
+	if ((reply->flags & ~REPLY_FLAGS_ALL) != 0 ||
 	    !tag_is_valid(reply->tag) || !status_is_valid(reply->status) ||
 	    reply->type >= SCOLL_ERROR_COUNT ||
 	    (reply->status == 0) != (reply->type == SCOLL_ERROR_NONE) ||
@@ -41,6 +42,11 @@ static bool reply_is_valid(const struct wire_reply *reply, size_t payload_size,
 		return false;
 	if (reply->status < 0 && payload_size > 0)
 		return false;
+	if (reply->flags & WIRE_REPLY_START)
+		return reply->flags == (WIRE_REPLY_LAST | WIRE_REPLY_START) &&
+		       reply->status < 0 && reply->part == 0 &&
+		       reply->failure_total == 0 && reply->failure_count == 0 &&
+		       reply->start != 0;
 	if (!is_last)
 		return !has_more && reply->status == 0 &&
 		       reply->failure_total == 0 && reply->failure_count == 0;
@@ -77,6 +83,8 @@ int wire_reply_encode(const struct wire_reply *reply, const void *payload,
 	wire_body_digest(auth, payload, payload_size, &digest);
 	write_digest(&writer, &digest);
 	write_u32(&writer, reply->failure_total);
+	if (reply->flags & WIRE_REPLY_START)
+		write_u64(&writer, reply->start);
 	for (unsigned int i = 0; i < reply->failure_count; i++)
 		wire_failure_write(&writer, &reply->failures[i]);
 	memset(ret_head + writer.size, 0, WIRE_REPLY_HEAD - writer.size);
@@ -129,6 +137,7 @@ enum wire_result wire_reply_open(const uint8_t head[WIRE_REPLY_HEAD],
 	payload_size = read_u32(&reader);
 	read_digest(&reader, &expected);
 	reply.failure_total = read_u32(&reader);
+	reply.start = reply.flags & WIRE_REPLY_START ? read_u64(&reader) : 0;
 	if (payload_size != size - WIRE_REPLY_HEAD ||
 	    payload_size > SCOLL_REPLY_PART_MAX)
 		return WIRE_LENGTH;

@@ -24,7 +24,7 @@
 #include "scoll.h"
 
 #define WIRE_BCAST_BASE     128 /* bytes of a head without its optional parts */
-#define WIRE_BCAST_HEAD_MAX 1081 /* with all of them and the longest seal */
+#define WIRE_BCAST_HEAD_MAX 1089 /* with all of them and the longest seal */
 #define WIRE_NOTICE_MAX     (WIRE_BCAST_BASE + SCOLL_SEAL_MAX)
 #define WIRE_REPLY_HEAD     256
 #define WIRE_REPORT_MAX     4096
@@ -100,7 +100,8 @@ enum wire_flag {
 	WIRE_MEMBERS_BULK = 1u << 7, /* with POPULATE */
 	WIRE_ADDRESSES = 1u << 8,    /* with parameters: and where they are */
 	WIRE_SENDER = 1u << 9,       /* where the sender is */
-	WIRE_FLAGS_ALL = (1u << 10) - 1,
+	WIRE_START = 1u << 10,       /* for one start of the receiver */
+	WIRE_FLAGS_ALL = (1u << 11) - 1,
 };
 
 /* A piece of the parent's memory. */
@@ -137,6 +138,8 @@ struct wire_bcast {
 	/* With SENDER; its last byte is not 0, none: it does not know. */
 	uint8_t address_size;
 	uint8_t address[WIRE_ADDRESS_MAX];
+	/* With START: the receiver's boot nonce; 0: the sender knows none. */
+	uint64_t start;
 
 	uint64_t bulk_size;
 	uint64_t bulk_there; /* bytes that the sender has already */
@@ -174,6 +177,7 @@ struct wire_child {
 	uint64_t tag;
 	uint32_t part_size;
 	uint16_t part_count;
+	uint64_t start;      /* read only with START */
 	uint64_t bulk_there; /* read only if there is bulk data */
 };
 
@@ -198,6 +202,7 @@ struct wire_notice {
 	 */
 	int status;
 	uint64_t bulk_there; /* bulk ready; reports wanted: how many, not 0 */
+	uint64_t start;      /* the receiver's boot nonce; 0: not known */
 };
 
 /* kind: not WIRE_BCAST. Returns bytes, or -EINVAL. */
@@ -238,6 +243,8 @@ struct wire_failure {
 enum wire_reply_flag {
 	WIRE_REPLY_LAST = 1u << 0, /* no more parts */
 	WIRE_REPLY_MORE = 1u << 1, /* reports follow; with LAST only */
+	/* It was for another start of ours: refused, and may come again. */
+	WIRE_REPLY_START = 1u << 2,
 };
 
 /* The head of a reply. Only a last part has failures. */
@@ -251,6 +258,7 @@ struct wire_reply {
 	uint32_t failure_total; /* here and in the reports */
 	uint16_t failure_count; /* here */
 	struct wire_failure failures[WIRE_REPLY_FAILURES_MAX];
+	uint64_t start; /* with START: the sender's boot nonce, not 0 */
 };
 
 /* Failures that fit into a head beside the seal. */

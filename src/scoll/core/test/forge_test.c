@@ -76,6 +76,8 @@ static void replayed_broadcast_S02_is_run_once(void **state)
 
 	cast_init_sealed(&cast, 2, SCOLL_TREE_FLAT);
 	group = cast_group(&cast, 0, 0, 2);
+	cast_bcast(&cast, 0, group, "w"); /* they know each other */
+	cast.members[1].request_count = 0;
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
 	size = copy(cast_move(&cast, MOVE_SEND, 0, 0), bytes);
 	cast_run(&cast);
@@ -91,6 +93,68 @@ static void replayed_broadcast_S02_is_run_once(void **state)
 	cast_inject(&cast, 1, bytes, size);
 	assert_int_equal(cast.members[1].request_count, 2);
 	assert_int_equal(refused(&cast, 1), 2);
+	cast_finish(&cast, group);
+}
+
+/*
+ * Its window is empty, but the message is for its earlier start; and one that
+ * is for none is taken from nobody.
+ */
+static void replayed_broadcast_S02_is_nothing_to_a_later_start(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	uint8_t first[SCOLL_BCAST_MAX], second[SCOLL_BCAST_MAX];
+	size_t first_size, second_size;
+
+	cast_init_sealed(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
+	first_size = copy(cast_move(&cast, MOVE_SEND, 0, 0), first);
+	cast_run(&cast);
+	cast_send(&cast, cast_request(&cast, 0, group, "y", 1, 0, 0));
+	second_size = copy(cast_move(&cast, MOVE_SEND, 0, 0), second);
+	cast_run(&cast);
+	assert_int_equal(cast.members[1].request_count, 2);
+	cast_kill(&cast, 1);
+	cast_start(&cast, 1);
+	cast.members[1].request_count = 0;
+	cast_inject(&cast, 1, first, first_size);
+	cast_inject(&cast, 1, second, second_size);
+	cast_run(&cast);
+	assert_int_equal(cast.members[1].request_count, 0);
+	assert_int_equal(group_table_count(cast.members[1].core->groups), 0);
+	assert_int_equal(replay_root_count(cast.members[1].core->replay), 0);
+	/* What its root sends now is for this start, once that is known. */
+	cast_bcast(&cast, 0, group, "z");
+	assert_string_equal(cast.members[0].failures, "01:NO_GROUP");
+	cast_bcast(&cast, 0, group, "z");
+	assert_string_equal(cast.members[0].failures, "");
+	assert_int_equal(cast.members[1].request_count, 1);
+	cast_inject(&cast, 1, first, first_size);
+	cast_inject(&cast, 1, second, second_size);
+	cast_run(&cast);
+	assert_int_equal(cast.members[1].request_count, 1);
+	cast_finish(&cast, group);
+}
+
+/* One round trip more for each edge, once. */
+static void receiver_tells_its_start_once(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init_sealed(&cast, 4, CAST_CHAIN);
+	group = cast_group(&cast, 0, 0, 4);
+	cast_bcast(&cast, 0, group, "x");
+	assert_string_equal(cast.members[0].failures, "");
+	assert_int_equal(cast.sends, 2 * 3);
+	assert_int_equal(cast.replies, 2 * 3);
+	cast_bcast(&cast, 0, group, "y");
+	assert_int_equal(cast.sends, 3 * 3);
+	assert_int_equal(cast.replies, 3 * 3);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(cast.members[i].request_count, 2);
 	cast_finish(&cast, group);
 }
 
@@ -113,6 +177,37 @@ static void reply_inject(struct cast *cast, int to, const uint8_t *bytes,
 	DL_APPEND(cast->moves, reply);
 	cast_carry(cast, reply, FATE_PASS);
 	cast_callbacks(cast);
+}
+
+/* An earlier refusal says nothing new, and is not taken for an answer. */
+static void refusal_that_comes_again_sends_nothing_again(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	struct move *reply;
+	uint8_t bytes[SCOLL_BCAST_MAX];
+	size_t size;
+
+	cast_init_sealed(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast_rule(&cast, MOVE_REPLY, 1, 0, FATE_HOLD, -1);
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, CAST_R_NS));
+	cast_run(&cast);
+	reply = cast_move(&cast, MOVE_REPLY, 1, 0);
+	size = copy(reply, bytes);
+	cast_rules_clear(&cast);
+	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_HOLD, -1);
+	cast_run(&cast);
+	assert_int_equal(cast.sends, 2);
+	reply_inject(&cast, 0, bytes, size);
+	cast_run(&cast);
+	assert_int_equal(cast.sends, 2);
+	assert_int_equal(refused(&cast, 0), 1);
+	cast_rules_clear(&cast);
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].failures, "");
+	assert_int_equal(cast.members[1].request_count, 1);
+	cast_finish(&cast, group);
 }
 
 static void altered_reply_M03_is_as_if_it_had_not_come(void **state)
@@ -218,6 +313,7 @@ static void notice_B23_is_taken_from_the_parent_only(void **state)
 			.status = kinds[i] == WIRE_REPORTS_WANTED ? 0
 								  : -ECANCELED,
 			.bulk_there = kinds[i] == WIRE_REPORTS_WANTED,
+			.start = cast.members[2].core->nonce,
 		};
 		/* From the root, which is not its parent. */
 		size = wire_notice_encode(kinds[i], &notice, cast_nid(2),
@@ -415,6 +511,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(altered_broadcast_P05_changes_nothing),
 		cmocka_unit_test(message_P05_to_another_member_is_not_ours),
+		cmocka_unit_test(
+			replayed_broadcast_S02_is_nothing_to_a_later_start),
+		cmocka_unit_test(receiver_tells_its_start_once),
+		cmocka_unit_test(refusal_that_comes_again_sends_nothing_again),
 		cmocka_unit_test(replayed_broadcast_S02_is_run_once),
 		cmocka_unit_test(altered_reply_M03_is_as_if_it_had_not_come),
 		cmocka_unit_test(liar_E03_blames_only_those_below_it),

@@ -57,6 +57,7 @@ static void assert_same(const struct wire_bcast *got,
 	assert_true(wire_digest_equals(&got->addresses, &sent->addresses));
 	assert_int_equal(got->address_size, sent->address_size);
 	assert_memory_equal(got->address, sent->address, sent->address_size);
+	assert_int_equal(got->start, sent->start);
 	assert_int_equal(got->bulk_size, sent->bulk_size);
 	assert_int_equal(got->bulk_there, sent->bulk_there);
 	assert_int_equal(got->piece_count, sent->piece_count);
@@ -180,7 +181,7 @@ static void head_is_small_without_options(void **state)
 	assert_int_equal(wire_bcast_head_size(&bcast, NULL), 128);
 	bcast = sample_full();
 	bcast.piece_count = SCOLL_BULK_IOVS_MAX;
-	bcast.flags |= WIRE_ADDRESSES | WIRE_SENDER;
+	bcast.flags |= WIRE_ADDRESSES | WIRE_SENDER | WIRE_START;
 	bcast.address_size = WIRE_ADDRESS_MAX;
 	assert_int_equal(wire_bcast_head_size(&bcast, NULL) + SCOLL_SEAL_MAX,
 			 WIRE_BCAST_HEAD_MAX);
@@ -250,6 +251,7 @@ static void notice_is_its_golden_bytes(void **state)
 		.sender = SAMPLE_PARENT,
 		.status = -EIO,
 		.bulk_there = 2000,
+		.start = 0x3132333435363738,
 	};
 	uint8_t bytes[WIRE_NOTICE_MAX], golden[WIRE_NOTICE_MAX];
 
@@ -271,10 +273,13 @@ static void children_differ_in_what_is_theirs_alone(void **state)
 		.tag = 0x1000,
 		.part_size = 1,
 		.part_count = 2,
+		.start = 0x3132333435363738,
 		.bulk_there = 3000,
 	};
 	size_t size, head_size;
 
+	bcast.flags |= WIRE_START;
+	bcast.start = 1;
 	sample_node_init(&parent, SAMPLE_PARENT, SEAL_SIZE);
 	sample_node_init(&other, SAMPLE_CREATOR, SEAL_SIZE);
 	size = sample_bcast_encode(&bcast, &parent.auth, bytes);
@@ -289,6 +294,7 @@ static void children_differ_in_what_is_theirs_alone(void **state)
 	bcast.tag = 0x1000;
 	bcast.part_size = 1;
 	bcast.part_count = 2;
+	bcast.start = 0x3132333435363738;
 	bcast.bulk_there = 3000;
 	assert_same(&message.bcast, &bcast);
 	assert_body(&message.bcast, &bcast);
@@ -392,6 +398,8 @@ static void open_believes_the_sender_and_receiver_only(void **state)
 	struct wire_message message;
 	size_t size;
 
+	bcast.flags |= WIRE_START;
+	bcast.start = 1;
 	sample_node_init(&parent, SAMPLE_PARENT, SEAL_SIZE);
 	sample_node_init(&other, SAMPLE_CREATOR, SEAL_SIZE);
 	size = sample_bcast_encode(&bcast, &parent.auth, bytes);
@@ -576,6 +584,7 @@ static const struct wire_notice notice_sample = {
 	.number = 12,
 	.sender = SAMPLE_PARENT,
 	.status = -ECANCELED,
+	.start = 13,
 };
 
 /* Field by field: between them there are bytes that nobody sets. */
@@ -588,6 +597,7 @@ static void assert_notice(const struct wire_notice *got,
 	assert_int_equal(got->sender, want->sender);
 	assert_int_equal(got->status, want->status);
 	assert_int_equal(got->bulk_there, want->bulk_there);
+	assert_int_equal(got->start, want->start);
 }
 
 static void notice_comes_back_as_it_was(void **state)
@@ -642,7 +652,7 @@ static void notice_has_fields_in_range(void **state)
 		{ 40, 8, 1, WIRE_FIELD },
 		{ 63, 1, 1, WIRE_FIELD },
 		{ 64, 8, UINT64_MAX, WIRE_FIELD },
-		{ 72, 1, 1, WIRE_FIELD },
+		{ 80, 1, 1, WIRE_FIELD },
 		{ 91, 1, 1, WIRE_FIELD },
 		{ 92, 4, 4096, WIRE_FIELD },
 		{ 92, 4, 0, WIRE_FIELD },

@@ -17,6 +17,7 @@ PARENT, CHILD, ROOT, CREATOR = (0x000200000a000001 + i for i in range(4))
 TAG = 0x0123456789abc000
 KEY = b"the key that all members have..\0"
 NONCE = 0x1112131415161718
+START = 0x3132333435363738
 ADDRESS = b"\x02\0\x1f\x90\x0a\0\0\x01"
 MAGIC, VERSION = 0x6c73, 1
 
@@ -51,7 +52,7 @@ def bcast(flags=0, root=PARENT, order=0, options=b"", pieces=(), bulk=0,
 def ready():
     head = struct.pack("<HBBHH", MAGIC, VERSION, 2, 0, 128) + bytes(8)
     head += struct.pack("<QQQ", ROOT, NONCE, 42) + bytes(24)
-    head += struct.pack("<Q", PARENT) + bytes(20)
+    head += struct.pack("<QQ", PARENT, START) + bytes(12)
     head += struct.pack("<IIQ", 5, 0, 2000) + bytes(20)
     return head
 
@@ -72,6 +73,14 @@ def reply(seal_size):
     return head + seal(head, CHILD, PARENT, seal_size) + payload
 
 
+def refusal(seal_size):
+    head = struct.pack("<HBBHHQQ", MAGIC, VERSION, 4, 5, 0, TAG, CHILD)
+    head += struct.pack("<iBBHI", -116, 3, 0, 0, 0) + digest(b"")
+    head += struct.pack("<IQ", 0, START)
+    head += bytes(256 - seal_size - len(head))
+    return head + seal(head, CHILD, PARENT, seal_size)
+
+
 def report(seal_size):
     head = struct.pack("<HBBHHQQ", MAGIC, VERSION, 5, 1, 2, TAG, CHILD)
     head += struct.pack("<HHI", 1, 0, 0) + b"".join(FAILURES)
@@ -88,14 +97,16 @@ SAMPLES = {
         bulk=3000, there=1000, params=b"\x04name and the rest",
         choice=b"\x01\x02\x03", seal_size=32),
     "addresses": bcast(
-        flags=2 | 8 | 32 | 256 | 512, root=ROOT,
+        flags=2 | 8 | 32 | 256 | 512 | 1024, root=ROOT,
         options=b"\x08" + ADDRESS
         + struct.pack("<QQ", CREATOR, 0x2122232425262728)
-        + b"fedcba9876543210" + b"where they are..",
+        + b"fedcba9876543210" + b"where they are.."
+        + struct.pack("<Q", START),
         params=b"\x04name and the rest", choice=b"\x01\x02\x03",
         seal_size=32),
     "ready": ready(),
     "reply": reply(64),
+    "refusal": refusal(64),
     "report": report(64),
 }
 

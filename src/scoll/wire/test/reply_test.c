@@ -74,6 +74,19 @@ static size_t hex_bytes(const char *hex, uint8_t *ret_bytes, size_t capacity)
 	return size;
 }
 
+/* Of what was for an earlier start. */
+static struct wire_reply refusal_sample(void)
+{
+	return (struct wire_reply){
+		.flags = WIRE_REPLY_LAST | WIRE_REPLY_START,
+		.tag = SAMPLE_TAG,
+		.sender = SAMPLE_CHILD,
+		.status = -ESTALE,
+		.type = SCOLL_ERROR_PEER_REBOOT,
+		.start = 0x3132333435363738,
+	};
+}
+
 static void reply_and_report_are_their_golden_bytes(void **state)
 {
 	struct wire_reply reply = reply_sample();
@@ -89,6 +102,13 @@ static void reply_and_report_are_their_golden_bytes(void **state)
 	assert_int_equal(hex_bytes(golden_reply, golden, sizeof(golden)),
 			 WHOLE);
 	assert_memory_equal(bytes, golden, WHOLE);
+	reply = refusal_sample();
+	assert_int_equal(wire_reply_encode(&reply, NULL, 0, SAMPLE_PARENT,
+					   &child.auth, bytes),
+			 0);
+	assert_int_equal(hex_bytes(golden_refusal, golden, sizeof(golden)),
+			 WIRE_REPLY_HEAD);
+	assert_memory_equal(bytes, golden, WIRE_REPLY_HEAD);
 	assert_int_equal(wire_report_encode(&report, failures, SAMPLE_PARENT,
 					    &child.auth, bytes),
 			 hex_bytes(golden_report, golden, sizeof(golden)));
@@ -152,6 +172,51 @@ static void error_reply_comes_back_as_it_was(void **state)
 	assert_int_equal(wire_reply_encode(&sent, payload, 1, SAMPLE_PARENT,
 					   NULL, head),
 			 -EINVAL);
+}
+
+static void start_is_said_in_a_refusal_only(void **state)
+{
+	struct wire_reply got, sent = refusal_sample();
+	uint8_t head[WIRE_REPLY_HEAD];
+
+	assert_int_equal(wire_reply_encode(&sent, NULL, 0, SAMPLE_PARENT, NULL,
+					   head),
+			 0);
+	assert_int_equal(wire_reply_open(head, NULL, WIRE_REPLY_HEAD,
+					 SAMPLE_CHILD, SAMPLE_TAG, NULL, &got),
+			 WIRE_OK);
+	assert_int_equal(got.flags, sent.flags);
+	assert_int_equal(got.start, sent.start);
+	/* Without the flag the place is not empty. */
+	head[4] &= (uint8_t)~WIRE_REPLY_START;
+	assert_int_equal(wire_reply_open(head, NULL, WIRE_REPLY_HEAD,
+					 SAMPLE_CHILD, SAMPLE_TAG, NULL, &got),
+			 WIRE_FIELD);
+	for (int i = 0; i < 5; i++) {
+		sent = refusal_sample();
+		switch (i) {
+		case 0:
+			sent.start = 0;
+			break;
+		case 1:
+			sent.status = 0;
+			sent.type = SCOLL_ERROR_NONE;
+			break;
+		case 2:
+			sent.part = 1;
+			break;
+		case 3:
+			sent.failure_total = sent.failure_count = 1;
+			sent.failures[0] = failures[0];
+			break;
+		default:
+			sent.flags = WIRE_REPLY_START;
+			break;
+		}
+		assert_int_equal(wire_reply_encode(&sent, NULL, 0,
+						   SAMPLE_PARENT, NULL, head),
+				 -EINVAL);
+	}
 }
 
 static void head_has_room_for_17_failures_beside_a_long_seal(void **state)
@@ -470,6 +535,7 @@ int main(void)
 		cmocka_unit_test(reply_and_report_are_their_golden_bytes),
 		cmocka_unit_test(reply_comes_back_as_it_was),
 		cmocka_unit_test(error_reply_comes_back_as_it_was),
+		cmocka_unit_test(start_is_said_in_a_refusal_only),
 		cmocka_unit_test(
 			head_has_room_for_17_failures_beside_a_long_seal),
 		cmocka_unit_test(reply_is_rejected_at_every_shorter_length),

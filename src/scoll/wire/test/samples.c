@@ -112,7 +112,7 @@ struct wire_bcast sample_addresses(void)
 	struct wire_bcast bcast = sample_full();
 
 	bcast.flags = WIRE_CREATOR | WIRE_SUBSET | WIRE_POPULATE |
-		      WIRE_ADDRESSES | WIRE_SENDER;
+		      WIRE_ADDRESSES | WIRE_SENDER | WIRE_START;
 	bcast.order = SCOLL_ORDER_DEPTH;
 	bcast.bulk_size = 0;
 	bcast.bulk_there = 0;
@@ -120,6 +120,7 @@ struct wire_bcast sample_addresses(void)
 	memcpy(bcast.addresses.bytes, "where they are..", 16);
 	memcpy(bcast.address, address, sizeof(address));
 	bcast.address_size = sizeof(address);
+	bcast.start = 0x3132333435363738;
 	return bcast;
 }
 
@@ -143,6 +144,7 @@ size_t sample_bcast_encode(struct wire_bcast *bcast,
 		.tag = bcast->tag,
 		.part_size = bcast->part_size,
 		.part_count = bcast->part_count,
+		.start = bcast->start,
 		.bulk_there = bcast->bulk_there,
 	};
 	uint8_t head[WIRE_BCAST_HEAD_MAX];
