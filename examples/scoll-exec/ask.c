@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A round asks all whose answer is missing and who are not known to be dead;
+ * the first one by the default tree, later ones by flat trees, in which nobody
+ * stands between. A group that cannot be populated, as one of its nodes is
+ * dying, is made in halves.
+ *
+ * STOP is repeated until all have answered: it may be at a node before what it
+ * is to stop.
+ */
+#include "ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "order.h"
+#include "serve.h"
+#include "sys/clock.h"
+
+#define SECOND_NS    UINT64_C(1000000000)
+#define SLACK_NS     (10 * SECOND_NS) /* over a command's own time */
+#define AGAIN_NS     (SECOND_NS / 10) /* between rounds, doubled each time */
+#define STOP_NS      SECOND_NS        /* between two STOPs */
+#define STOP_LAST_NS (15 * SECOND_NS) /* then we wait no more */
+#define ROUNDS_MAX   6
+#define DELAYED_MAX  64   /* nodes of a group that is told with its request */
+#define INLINE_MAX   1024 /* bytes of a credential that is in the payload */
+#define REASON_DEAD  SCOLL_ERROR_COUNT
+#define REASON_NONE  (SCOLL_ERROR_COUNT + 1)
+
+struct ask {
+	struct waiter own; /* first: the outcome of this node */
+	struct ask *prev, *next;
+	struct front *front;
+	struct ask_client client; /* send is NULL: it is gone */
+	uint64_t tag;
+	uid_t uid;
+	char *credential;
+	size_t size;
+	uint8_t secret[EXEC_ID_BYTES];
+	bool is_begun;
+
+	struct hostlist *names;
+	int *nodes;       /* of a place: index in the configuration */
+	uint32_t *places; /* of such an index: the place, or UINT32_MAX */
+	uint8_t *reasons; /* of a place: why there is no answer */
+	struct results *results;
+	uint64_t deadline_ns;
+	int round;
+	uint64_t again_ns; /* when the next one begins; 0: one is under way */
+	int run_count;     /* collectives under way */
+	int stop_count;
+	struct collective *collectives;
+	bool is_own_asked, is_own_done;
+	uint64_t stop_since_ns; /* 0: nobody has said so */
+	uint64_t stop_next_ns;
+	bool is_aborted;
+};
+
+struct collective {
+	struct collective *prev, *next;
+	struct ask *ask;
+	enum serve_op op;
+	scoll_tree_type_t tree;
+	scoll_group_t *group;
+	scoll_request_t *request;
+	struct writer payload;
+	struct iovec bulk;
+	bool is_populated;
+	uint32_t count;
+	uint32_t places[];
+};
+
+static void collective_start(struct ask *ask, enum serve_op op,
+			     scoll_tree_type_t tree, const uint32_t *places,
+			     uint32_t count);
+
+/* --- to the client --- */
+
+static void send_frame(struct ask *ask, struct writer *frame)
+{
+	if (ask->client.send != NULL && frame->result == 0)
+		ask->client.send(ask->client.ctx, frame->data, frame->size);
+	writer_fini(frame);
+}
+
+static char *names_format(const struct ask *ask, const uint32_t *places,
+			  uint32_t count)
+{
+	_auto_(freep) const char **names = calloc(count, sizeof(*names));
+
+	if (names == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = ask->names->names[places[i]];
+	return hostlist_format(names, count);
+}
+
+/* All that is there. */
+static void pass_on(struct ask *ask)
+{
+	const uint32_t *places;
+	struct outcome outcome;
+	uint32_t count;
+
+	while (results_next(ask->results, &outcome, &places, &count)) {
+		_auto_(freep) char *names = names_format(ask, places, count);
+		struct writer frame = { 0 };
+
+		if (names == NULL)
+			continue;
+		write_u8(&frame, EXEC_FRAME_RESULT);
+		write_text(&frame, names);
+		write_u8(&frame, outcome.kind);
+		write_u32(&frame, outcome.code);
+		write_u8(&frame, outcome.flags);
+		write_blob(&frame, outcome.output, outcome.size);
+		send_frame(ask, &frame);
+	}
+}
+
+static const char *reason_text(int reason)
+{
+	switch (reason) {
+	case REASON_DEAD:
+		return "is dead";
+	case REASON_NONE:
+		return "no answer";
+	default:
+		return scoll_error_type_text((enum scoll_error_type)reason);
+	}
+}
+
+static void pass_on_failures(struct ask *ask)
+{
+	_auto_(freep) uint32_t *places =
+		calloc(ask->names->count, sizeof(*places));
+
+	for (int reason = 0; places != NULL && reason <= REASON_NONE;
+	     reason++) {
+		_auto_(freep) char *names = NULL;
+		struct writer frame = { 0 };
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < ask->names->count; i++) {
+			if (!idset_has(results_known(ask->results), i) &&
+			    ask->reasons[i] == reason)
+				places[count++] = i;
+		}
+		names = count > 0 ? names_format(ask, places, count) : NULL;
+		if (names == NULL)
+			continue;
+		write_u8(&frame, EXEC_FRAME_FAILED);
+		write_text(&frame, names);
+		write_text(&frame, reason_text(reason));
+		send_frame(ask, &frame);
+	}
+}
+
+/* --- life --- */
+
+static void ask_destroy(struct ask *ask)
+{
+	if (ask == NULL)
+		return;
+	DL_DELETE(ask->front->asks, ask);
+	runs_leave(&ask->own);
+	hostlist_destroy(ask->names);
+	results_destroy(ask->results);
+	free(ask->credential);
+	free(ask->nodes);
+	free(ask->places);
+	free(ask->reasons);
+	free(ask);
+}
+
+static void ask_over(struct ask *ask, int result, const char *text)
+{
+	if (ask->client.over != NULL)
+		ask->client.over(ask->client.ctx, result, text);
+	ask_destroy(ask);
+}
+
+static void own_done(struct waiter *waiter, const struct outcome *outcome)
+{
+	struct ask *ask = (struct ask *)waiter;
+	const struct config *config = ask->front->config;
+
+	ask->is_own_done = true;
+	results_add(ask->results, ask->places[config->self], outcome);
+	pass_on(ask);
+}
+
+int ask_create(struct front *front, const struct ask_client *client, uid_t uid,
+	       const void *credential, size_t size,
+	       const uint8_t secret[EXEC_ID_BYTES], struct ask **ret_ask)
+{
+	int count = 0, of_user = 0, result;
+	uint64_t tag = 0;
+	struct ask *ask;
+
+	DL_FOREACH (front->asks, ask) {
+		count++;
+		of_user += ask->uid == uid;
+		tag = ask->tag > tag ? ask->tag : tag;
+	}
+	if (count >= ASKS_MAX || of_user >= ASKS_OF_USER_MAX)
+		return -EBUSY;
+	ask = calloc(1, sizeof(*ask));
+	if (ask == NULL)
+		return -ENOMEM;
+	ask->credential = malloc(size);
+	if (ask->credential == NULL) {
+		free(ask);
+		return -ENOMEM;
+	}
+	memcpy(ask->credential, credential, size);
+	memcpy(ask->secret, secret, EXEC_ID_BYTES);
+	ask->size = size;
+	ask->front = front;
+	ask->client = *client;
+	ask->uid = uid;
+	ask->tag = tag + 1;
+	ask->own.done = own_done;
+	DL_APPEND(front->asks, ask);
+	result = runs_check(front->runs, ask->tag, uid, ask->credential, size);
+	if (result < 0) {
+		ask_destroy(ask);
+		return result;
+	}
+	*ret_ask = ask;
+	return 0;
+}
+
+void ask_orphan(struct ask *ask)
+{
+	ask->client = (struct ask_client){ 0 };
+	ask_stop(ask);
+}
+
+void ask_stop(struct ask *ask)
+{
+	if (ask->stop_since_ns == 0)
+		ask->stop_since_ns = sys_monotonic_ns();
+}
+
+/* --- a collective --- */
+
+static void collective_end(struct collective *collective)
+{
+	struct ask *ask = collective->ask;
+
+	if (collective->op == SERVE_STOP)
+		ask->stop_count--;
+	else
+		ask->run_count--;
+	DL_DELETE(ask->collectives, collective);
+	if (collective->group != NULL)
+		scoll_group_destroy(collective->group);
+	writer_fini(&collective->payload);
+	free(collective);
+}
+
+static void note_reason(struct collective *collective, uint32_t i, int reason)
+{
+	if (collective->op == SERVE_RUN)
+		collective->ask->reasons[collective->places[i]] =
+			(uint8_t)reason;
+}
+
+static void collective_failed(struct collective *collective, int result)
+{
+	struct ask *ask = collective->ask;
+	int reason = result == -EHOSTDOWN ? SCOLL_ERROR_PEER_DEAD
+		     : result == -EAGAIN  ? SCOLL_ERROR_STEALTH
+		     : result == -ENOMEM  ? SCOLL_ERROR_NOMEM
+					  : SCOLL_ERROR_NET_SEND;
+
+	log_info(ask->front->log, "a collective was not sent nodes=%u error=%d",
+		 collective->count, -result);
+	if (collective->is_populated && collective->count > 1 &&
+	    result != -EAGAIN && result != -ENOMEM) {
+		uint32_t half = collective->count / 2;
+
+		collective_start(ask, collective->op, collective->tree,
+				 collective->places, half);
+		collective_start(ask, collective->op, collective->tree,
+				 collective->places + half,
+				 collective->count - half);
+	} else {
+		for (uint32_t i = 0; i < collective->count; i++)
+			note_reason(collective, i, reason);
+	}
+	collective_end(collective);
+}
+
+static void on_gathered(void *ctx)
+{
+	pass_on(((struct collective *)ctx)->ask);
+}
+
+static void on_asked(void *ctx)
+{
+	struct collective *collective = ctx;
+	struct ask *ask = collective->ask;
+	struct front *front = ask->front;
+	uint8_t key[EXEC_ID_BYTES];
+
+	if (collective->op == SERVE_STOP) {
+		exec_digest(ask->credential, ask->size, key);
+		runs_stop(front->runs, key, ask->secret);
+	} else if (!ask->is_own_asked) {
+		ask->is_own_asked = true;
+		runs_join(front->runs, ask->credential, ask->size,
+			  front->config->nodes[front->config->self].nid,
+			  &ask->own);
+	}
+}
+
+static void on_over(void *ctx, const scoll_request_t *request)
+{
+	struct collective *collective = ctx;
+	struct ask *ask = collective->ask;
+	struct scoll_failure failure;
+	uint64_t cursor = 0;
+
+	while (collective->op == SERVE_RUN &&
+	       scoll_request_failure_next(request, &cursor, &failure) > 0) {
+		int node = config_find_nid(ask->front->config, failure.nid);
+		uint32_t place = node < 0 ? UINT32_MAX : ask->places[node];
+
+		if (place != UINT32_MAX)
+			ask->reasons[place] = (uint8_t)failure.type;
+	}
+	collective_end(collective);
+}
+
+static scoll_duration_t patience(const struct collective *collective)
+{
+	uint64_t now_ns = sys_monotonic_ns();
+	uint64_t deadline_ns = collective->ask->deadline_ns;
+
+	if (collective->op == SERVE_STOP)
+		return 5 * SECOND_NS;
+	return now_ns < deadline_ns ? (scoll_duration_t)(deadline_ns - now_ns)
+				    : (scoll_duration_t)SECOND_NS;
+}
+
+static void on_group(int status, scoll_group_t *group, const void *private)
+{
+	struct collective *collective = (struct collective *)private;
+	struct ask *ask = collective->ask;
+	struct serve_root root = { .gathered = on_gathered,
+				   .asked = on_asked,
+				   .over = on_over,
+				   .ctx = collective };
+	bool has_bulk = collective->bulk.iov_len > 0;
+	scoll_request_t *request;
+	int result;
+
+	if (status < 0) {
+		collective_failed(collective, status);
+		return;
+	}
+	collective->group = group;
+	request = scoll_bcast_new(group, collective->payload.data,
+				  (int)collective->payload.size,
+				  has_bulk ? &collective->bulk : NULL,
+				  has_bulk ? 1 : 0, SCOLL_LAST,
+				  patience(collective), NULL);
+	if (request == NULL) {
+		collective_failed(collective, -errno);
+		return;
+	}
+	result = serve_root_begin(
+		ask->front, request,
+		collective->op == SERVE_RUN ? ask->results : NULL, &root);
+	if (result == 0) {
+		result = scoll_bcast_send(request);
+		if (result < 0)
+			serve_root_cancel(request);
+	}
+	if (result < 0) {
+		scoll_request_free(request);
+		collective_failed(collective, result);
+		return;
+	}
+	collective->request = request;
+}
+
+static void payload_write(struct collective *collective)
+{
+	struct ask *ask = collective->ask;
+	struct writer *payload = &collective->payload;
+	uint8_t key[EXEC_ID_BYTES];
+
+	write_u8(payload, SERVE_VERSION);
+	write_u8(payload, (uint8_t)collective->op);
+	if (collective->op == SERVE_STOP) {
+		exec_digest(ask->credential, ask->size, key);
+		write_bytes(payload, key, sizeof(key));
+		write_bytes(payload, ask->secret, sizeof(ask->secret));
+		return;
+	}
+	write_u32(payload, (uint32_t)ask->names->count);
+	if (ask->size <= INLINE_MAX) {
+		write_blob(payload, ask->credential, ask->size);
+	} else {
+		write_u32(payload, 0);
+		collective->bulk = (struct iovec){ ask->credential, ask->size };
+	}
+}
+
+static int group_make(struct collective *collective)
+{
+	const struct ask *ask = collective->ask;
+	const struct config *config = ask->front->config;
+	_auto_(freep) scoll_target_t *targets =
+		calloc(collective->count, sizeof(*targets));
+	_auto_(freep) scoll_tag_t *tags =
+		calloc(collective->count, sizeof(*tags));
+
+	if (targets == NULL || tags == NULL || collective->payload.result < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < collective->count; i++) {
+		uint32_t place = collective->places[i];
+
+		serve_tag(place, &tags[i]);
+		targets[i] = (scoll_target_t){
+			.nid = config->nodes[ask->nodes[place]].nid,
+			.tags = &tags[i],
+			.count = 1,
+		};
+	}
+	return scoll_group_create(ask->front->scoll, SERVE_ID, "scoll-exec",
+				  targets, (int)collective->count,
+				  collective->tree, collective->is_populated,
+				  on_group, collective);
+}
+
+static void collective_start(struct ask *ask, enum serve_op op,
+			     scoll_tree_type_t tree, const uint32_t *places,
+			     uint32_t count)
+{
+	struct collective *collective =
+		calloc(1, sizeof(*collective) + count * sizeof(*places));
+	int result;
+
+	if (collective == NULL) {
+		for (uint32_t i = 0; op == SERVE_RUN && i < count; i++)
+			ask->reasons[places[i]] = SCOLL_ERROR_NOMEM;
+		return;
+	}
+	collective->ask = ask;
+	collective->op = op;
+	collective->tree = tree;
+	collective->count = count;
+	collective->is_populated = count > DELAYED_MAX;
+	memcpy(collective->places, places, count * sizeof(*places));
+	DL_APPEND(ask->collectives, collective);
+	if (op == SERVE_STOP)
+		ask->stop_count++;
+	else
+		ask->run_count++;
+	payload_write(collective);
+	result = group_make(collective);
+	if (result < 0)
+		collective_failed(collective, result);
+}
+
+/* --- rounds --- */
+
+/* Who has not answered and may yet: as places; how many. */
+static uint32_t missing(struct ask *ask, uint32_t *ret_places)
+{
+	const struct config *config = ask->front->config;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ask->names->count; i++) {
+		scoll_nid_t nid = config->nodes[ask->nodes[i]].nid;
+
+		if (idset_has(results_known(ask->results), i))
+			continue;
+		if (ask->nodes[i] == config->self) {
+			if (ask->is_own_asked && !ask->is_own_done)
+				continue;
+		} else if (scoll_peer_query(ask->front->scoll, nid) ==
+			   SCOLL_DEAD) {
+			ask->reasons[i] = REASON_DEAD;
+			continue;
+		}
+		ret_places[count++] = i;
+	}
+	return count;
+}
+
+static void ask_places(struct ask *ask, enum serve_op op,
+		       scoll_tree_type_t tree, const uint32_t *places,
+		       uint32_t count)
+{
+	uint32_t most = tree == SCOLL_TREE_FLAT ? DELAYED_MAX : count;
+
+	for (uint32_t i = 0; i < count; i += most)
+		collective_start(ask, op, tree, places + i,
+				 count - i < most ? count - i : most);
+}
+
+static bool is_last_round(const struct ask *ask)
+{
+	return ask->round >= ROUNDS_MAX || ask->stop_since_ns != 0 ||
+	       sys_monotonic_ns() >= ask->deadline_ns;
+}
+
+/* False: there is nobody left to be asked. */
+static bool next_round(struct ask *ask)
+{
+	_auto_(freep) uint32_t *places =
+		calloc(ask->names->count, sizeof(*places));
+	uint32_t count;
+
+	if (places == NULL || is_last_round(ask))
+		return false;
+	count = missing(ask, places);
+	if (count == 0)
+		return false;
+	ask_places(ask, SERVE_RUN,
+		   ask->round == 0 ? SCOLL_TREE_DEFAULT : SCOLL_TREE_FLAT,
+		   places, count);
+	ask->round++;
+	ask->again_ns = sys_monotonic_ns() + (AGAIN_NS << ask->round);
+	return true;
+}
+
+static void stop_tick(struct ask *ask, uint64_t now_ns)
+{
+	_auto_(freep) uint32_t *places =
+		calloc(ask->names->count, sizeof(*places));
+	struct collective *collective;
+	uint32_t count;
+
+	if (places == NULL)
+		return;
+	if (now_ns > ask->stop_since_ns + STOP_LAST_NS && !ask->is_aborted) {
+		ask->is_aborted = true;
+		DL_FOREACH (ask->collectives, collective) {
+			if (collective->request != NULL)
+				scoll_bcast_abort(collective->request);
+		}
+	}
+	if (ask->stop_count > 0 || now_ns < ask->stop_next_ns)
+		return;
+	ask->stop_next_ns = now_ns + STOP_NS;
+	count = missing(ask, places);
+	if (ask->is_own_asked && !ask->is_own_done)
+		places[count++] = ask->places[ask->front->config->self];
+	ask_places(ask, SERVE_STOP, SCOLL_TREE_FLAT, places, count);
+}
+
+static void finish(struct ask *ask)
+{
+	_auto_(freep) uint32_t *places =
+		calloc(ask->names->count, sizeof(*places));
+
+	if (places != NULL)
+		missing(ask, places); /* notes who is dead */
+	pass_on_failures(ask);
+	ask_over(ask, 0, "");
+}
+
+static void ask_step(struct ask *ask, uint64_t now_ns)
+{
+	bool is_own_open = ask->is_own_asked && !ask->is_own_done;
+
+	if (ask->stop_since_ns != 0 && (ask->run_count > 0 || is_own_open))
+		stop_tick(ask, now_ns);
+	if (ask->run_count > 0)
+		return;
+	if (ask->again_ns > now_ns && !is_last_round(ask)) {
+		_auto_(freep) uint32_t *places =
+			calloc(ask->names->count, sizeof(*places));
+
+		if (places == NULL || missing(ask, places) > 0)
+			return;
+	}
+	if (next_round(ask) || is_own_open || ask->stop_count > 0)
+		return;
+	finish(ask);
+}
+
+void ask_tick(struct front *front)
+{
+	uint64_t now_ns = sys_monotonic_ns();
+	struct ask *ask, *next;
+
+	DL_FOREACH_SAFE (front->asks, ask, next) {
+		if (ask->is_begun)
+			ask_step(ask, now_ns);
+	}
+}
+
+/* --- the beginning --- */
+
+static int take_names(struct ask *ask, const char *text,
+		      struct fairlead_error *ret_error)
+{
+	const struct config *config = ask->front->config;
+	int result = hostlist_parse(text, &ask->names, ret_error);
+	uint32_t nodes = (uint32_t)config->node_count;
+
+	if (result < 0)
+		return result;
+	if (ask->names->count > EXEC_NODES_MAX)
+		return error_set(ret_error, -E2BIG, "more than %d nodes",
+				 EXEC_NODES_MAX);
+	ask->nodes = calloc(ask->names->count, sizeof(*ask->nodes));
+	ask->places = calloc(nodes, sizeof(*ask->places));
+	ask->reasons = calloc(ask->names->count, sizeof(*ask->reasons));
+	if (ask->nodes == NULL || ask->places == NULL || ask->reasons == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	memset(ask->places, 0xff, nodes * sizeof(*ask->places));
+	for (uint32_t i = 0; i < ask->names->count; i++) {
+		const char *name = ask->names->names[i];
+		int node = config_find(config, name);
+
+		if (node < 0)
+			return error_set(ret_error, -EINVAL,
+					 "no node has the name '%s'", name);
+		if (ask->places[node] != UINT32_MAX)
+			return error_set(ret_error, -EINVAL,
+					 "'%s' is there twice", name);
+		ask->nodes[i] = node;
+		ask->places[node] = i;
+		ask->reasons[i] = REASON_NONE;
+	}
+	return results_create((uint32_t)ask->names->count, &ask->results);
+}
+
+static int begin(struct ask *ask, const struct launcher_answer *answer,
+		 struct fairlead_error *ret_error)
+{
+	uint8_t digest[EXEC_ID_BYTES];
+	int result = take_names(ask, answer->nodes, ret_error);
+
+	if (result < 0)
+		return result;
+	exec_digest(ask->secret, EXEC_ID_BYTES, digest);
+	if (memcmp(digest, answer->stop_digest, EXEC_ID_BYTES) != 0)
+		return error_set(ret_error, -EINVAL,
+				 "the secret is of another command");
+	if (scoll_is_stealthy(ask->front->scoll))
+		return error_set(ret_error, -EAGAIN,
+				 "the daemon of this node has just started, "
+				 "and does not know the others yet");
+	ask->deadline_ns = sys_monotonic_ns() +
+			   answer->timeout_ms * UINT64_C(1000000) + SLACK_NS;
+	return 0;
+}
+
+void ask_checked(struct front *front, uint64_t tag,
+		 const struct launcher_answer *answer)
+{
+	struct fairlead_error error = { 0 };
+	struct ask *ask;
+	int result;
+
+	DL_SEARCH_SCALAR(front->asks, ask, tag, tag);
+	if (ask == NULL)
+		return;
+	result = answer->result;
+	if (result < 0)
+		error_set(&error, result, "%s", answer->text);
+	else if (ask->stop_since_ns != 0)
+		result = error_set(&error, -ECANCELED, "stopped");
+	else
+		result = begin(ask, answer, &error);
+	if (result < 0) {
+		ask_over(ask, result, error.text);
+		return;
+	}
+	ask->is_begun = true;
+	ask_step(ask, sys_monotonic_ns());
+}
+
+void ask_destroy_all(struct front *front)
+{
+	while (front->asks != NULL) {
+		struct ask *ask = front->asks;
+
+		if (ask->client.over != NULL)
+			ask->client.over(ask->client.ctx, -ESHUTDOWN,
+					 "the daemon ends");
+		while (ask->collectives != NULL)
+			collective_end(ask->collectives);
+		ask_destroy(ask);
+	}
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libscoll in a loop of libuv, and the clients of this node. libscoll is asked
+ * how long it may be let alone before each wait, and made to progress after
+ * each. A client asks one thing at a time; when it goes, so does what it asked.
+ */
+#include "front.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "ask.h"
+#include "base/bytes.h"
+#include "serve.h"
+
+#define CLIENTS_MAX      128
+#define CLIENTS_OF_USER  32
+#define CLIENTS_OF_ROOT  8
+#define CLIENT_QUEUE_MAX (2 * EXEC_OUTPUTS_MAX)
+#define TICK_MS          50
+#define NS_OF_MS         1000000
+
+struct client {
+	struct front *front;
+	uint64_t peer;
+	uid_t uid;
+	struct ask *ask;
+	UT_hash_handle hh;
+};
+
+/* --- clients --- */
+
+static void client_send(void *ctx, const void *frame, size_t size)
+{
+	struct client *client = ctx;
+	struct net_seam net = net_seam(client->front->net);
+
+	if (net.ops->send(net.ctx, client->peer, frame, size) == -ENOBUFS)
+		net.ops->close(net.ctx, client->peer);
+}
+
+static void client_end(struct client *client, int result, const char *text)
+{
+	_auto_(writer_fini) struct writer frame = { 0 };
+
+	write_u8(&frame, EXEC_FRAME_END);
+	write_u32(&frame, (uint32_t)-result);
+	write_text(&frame, text);
+	if (frame.result == 0)
+		client_send(client, frame.data, frame.size);
+}
+
+static void client_over(void *ctx, int result, const char *text)
+{
+	struct client *client = ctx;
+
+	client->ask = NULL;
+	client_end(client, result, text);
+}
+
+static void on_opened(void *ctx, uint64_t peer,
+		      const struct net_peer_info *info)
+{
+	struct front *front = ctx;
+	struct client *client = calloc(1, sizeof(*client));
+	struct net_seam net = net_seam(front->net);
+
+	if (client == NULL) {
+		net.ops->close(net.ctx, peer);
+		return;
+	}
+	client->front = front;
+	client->peer = peer;
+	client->uid = info->uid;
+	HASH_ADD(hh, front->clients, peer, sizeof(client->peer), client);
+}
+
+static void on_closed(void *ctx, uint64_t peer, int reason)
+{
+	struct front *front = ctx;
+	struct client *client;
+
+	HASH_FIND(hh, front->clients, &peer, sizeof(peer), client);
+	if (client == NULL)
+		return;
+	if (client->ask != NULL)
+		ask_orphan(client->ask);
+	HASH_DEL(front->clients, client);
+	free(client);
+}
+
+static void take_run(struct client *client, struct reader *reader)
+{
+	const struct ask_client face = { .send = client_send,
+					 .over = client_over,
+					 .ctx = client };
+	const uint8_t *secret = read_bytes(reader, EXEC_ID_BYTES);
+	size_t size;
+	const uint8_t *credential =
+		read_blob(reader, EXEC_CREDENTIAL_MAX, &size);
+	int result;
+
+	if (!reader_is_done(reader) || size == 0 ||
+	    memchr(credential, 0, size) != NULL) {
+		client_end(client, -EBADMSG, "not understood");
+		return;
+	}
+	result = ask_create(client->front, &face, client->uid, credential, size,
+			    secret, &client->ask);
+	if (result < 0)
+		client_end(client, result,
+			   result == -EBUSY ? "the daemon has too much to do"
+					    : "out of memory");
+}
+
+/* The names of those who live, or are dead, in the order of the file. */
+static char *names_of(const struct front *front, int liveness)
+{
+	const struct config *config = front->config;
+	size_t count = (size_t)config->node_count, taken = 0;
+	_auto_(freep) const char **names = calloc(count, sizeof(*names));
+
+	for (size_t i = 0; names != NULL && i < count; i++) {
+		const struct config_node *node = &config->nodes[i];
+
+		if (scoll_peer_query(front->scoll, node->nid) == liveness)
+			names[node->line] = node->name;
+	}
+	for (size_t i = 0; names != NULL && i < count; i++) {
+		if (names[i] != NULL)
+			names[taken++] = names[i];
+	}
+	return names == NULL ? NULL : hostlist_format(names, taken);
+}
+
+static void take_list(struct client *client)
+{
+	struct front *front = client->front;
+	_auto_(freep) char *alive = names_of(front, SCOLL_ALIVE);
+	_auto_(freep) char *dead = names_of(front, SCOLL_DEAD);
+	_auto_(writer_fini) struct writer frame = { 0 };
+
+	write_u8(&frame, EXEC_FRAME_NODES);
+	write_u8(&frame, scoll_is_stealthy(front->scoll));
+	write_text(&frame, alive);
+	write_text(&frame, dead);
+	if (alive == NULL || dead == NULL || frame.result < 0)
+		client_end(client, -ENOMEM, "out of memory");
+	else
+		client_send(client, frame.data, frame.size);
+}
+
+static void on_received(void *ctx, uint64_t peer, const void *frame,
+			size_t size)
+{
+	struct front *front = ctx;
+	struct reader reader = reader_of(frame, size);
+	uint8_t kind = read_u8(&reader);
+	struct client *client;
+
+	HASH_FIND(hh, front->clients, &peer, sizeof(peer), client);
+	if (client == NULL)
+		return;
+	if (kind == EXEC_FRAME_RUN && client->ask == NULL)
+		take_run(client, &reader);
+	else if (kind == EXEC_FRAME_STOP && client->ask != NULL)
+		ask_stop(client->ask);
+	else if (kind == EXEC_FRAME_LIST && client->ask == NULL)
+		take_list(client);
+	else if (kind != EXEC_FRAME_STOP)
+		client_end(client, -EBADMSG, "not understood");
+}
+
+static const struct net_events client_events = {
+	.opened = on_opened,
+	.received = on_received,
+	.closed = on_closed,
+};
+
+/* --- libscoll --- */
+
+static void on_nothing(uv_timer_t *timer)
+{
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct front *front = timer->data;
+
+	serve_tick(front);
+	ask_tick(front);
+}
+
+/* Wake for libscoll when it says; tick while there is something to do. */
+static void on_prepare(uv_prepare_t *prepare)
+{
+	struct front *front = prepare->data;
+	scoll_duration_t wait = scoll_timeout(front->scoll);
+	bool is_busy = front->asks != NULL || front->jobs != NULL;
+
+	if (wait < 0)
+		uv_timer_stop(&front->scoll_timer);
+	else
+		uv_timer_start(&front->scoll_timer, on_nothing,
+			       (uint64_t)(wait + NS_OF_MS - 1) / NS_OF_MS, 0);
+	if (!is_busy)
+		uv_timer_stop(&front->tick);
+	else if (!uv_is_active((uv_handle_t *)&front->tick))
+		uv_timer_start(&front->tick, on_tick, TICK_MS, TICK_MS);
+}
+
+static void on_check(uv_check_t *check)
+{
+	struct front *front = check->data;
+
+	scoll_progress(front->scoll);
+}
+
+static void on_news(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
+{
+	struct front *front = ctx;
+	int node = config_find_nid(front->config, nid);
+
+	log_info(front->log, "node %s %s",
+		 node < 0 ? "?" : front->config->nodes[node].name,
+		 news == SCOLL_ALIVE  ? "lives"
+		 : news == SCOLL_DEAD ? "is dead"
+				      : "has started again");
+	if (news != SCOLL_ALIVE)
+		runs_root_lost(front->runs, nid);
+}
+
+static int meet(struct front *front, struct fairlead_error *ret_error)
+{
+	const struct config *config = front->config;
+	_auto_(freep) scoll_nid_t *nids =
+		calloc((size_t)config->node_count, sizeof(*nids));
+	int result = nids == NULL ? -ENOMEM : 0;
+
+	for (int i = 0; i < config->node_count && result == 0; i++) {
+		nids[i] = config->nodes[i].nid;
+		if (i != config->self)
+			result = scoll_peer_resolve(front->scoll, nids[i],
+						    config->nodes[i].address,
+						    config->port, ret_error);
+	}
+	if (result < 0)
+		return result;
+	result = scoll_gossip_members(front->scoll, nids, config->node_count);
+	if (result == 0) {
+		scoll_peer_notify(front->scoll, on_news, front);
+		result = scoll_service_register(front->scoll, SERVE_ID,
+						&serve_ops, front);
+	}
+	return result == 0 ? 0
+			   : error_set(ret_error, result, "libscoll: %s",
+				       strerror(-result));
+}
+
+static int join(struct front *front, const struct front_options *options,
+		struct fairlead_error *ret_error)
+{
+	const struct config *config = front->config;
+	const struct config_node *self = &config->nodes[config->self];
+	struct scoll_params params = {
+		.size = sizeof(params),
+		.nid = self->nid,
+		.provider = config->provider,
+		.node = self->address,
+		.service = config->port,
+		.rtt = config->rtt_ms * (scoll_duration_t)NS_OF_MS,
+		.discovery = SCOLL_DISCOVERY_GOSSIP,
+		.gossip_cycle = config->gossip_ms * (scoll_duration_t)NS_OF_MS,
+	};
+	int result = scoll_key_authenticator_create(self->nid, options->key,
+						    &front->auth);
+
+	if (result < 0)
+		return error_set(ret_error, result, "out of memory");
+	params.authenticator = front->auth;
+	result = scoll_init(&params, &front->scoll, ret_error);
+	return result < 0 ? result : meet(front, ret_error);
+}
+
+/* --- life --- */
+
+static void end(struct front *front, int exit_code)
+{
+	front->exit_code = exit_code;
+	uv_stop(front->loop);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+	end(signal->data, 0);
+}
+
+static void on_launcher_lost(void *ctx)
+{
+	struct front *front = ctx;
+
+	log_error(front->log, "the launcher is gone");
+	end(front, -EPIPE);
+}
+
+static void on_checked(void *ctx, uint64_t tag,
+		       const struct launcher_answer *answer)
+{
+	ask_checked(ctx, tag, answer);
+}
+
+int front_open(struct front *front, const struct front_options *options,
+	       struct fairlead_error *ret_error)
+{
+	const struct net_options net_options = {
+		.events = &client_events,
+		.events_ctx = front,
+		.connections_max = CLIENTS_MAX,
+		.frame_bytes_max = EXEC_CREDENTIAL_MAX + 64,
+		.queue_bytes_max = CLIENT_QUEUE_MAX,
+		.root_connections = CLIENTS_OF_ROOT,
+		.user_connections_max = CLIENTS_OF_USER,
+	};
+	int result;
+
+	*front = (struct front){ .config = options->config,
+				 .log = options->log,
+				 .loop = uv_default_loop() };
+	result = net_create(front->loop, &net_options, &front->net);
+	if (result < 0)
+		return error_set(ret_error, result, "out of memory");
+	return net_listen_unix(front->net, options->config->socket_path, 0666,
+			       (uid_t)-1, (gid_t)-1, ret_error);
+}
+
+static int handles_open(struct front *front)
+{
+	static const int numbers[] = { SIGTERM, SIGINT };
+	int result = uv_poll_init(front->loop, &front->scoll_poll,
+				  scoll_fd(front->scoll));
+
+	if (result < 0)
+		return result;
+	uv_timer_init(front->loop, &front->scoll_timer);
+	uv_timer_init(front->loop, &front->tick);
+	uv_prepare_init(front->loop, &front->prepare);
+	uv_check_init(front->loop, &front->check);
+	front->tick.data = front->prepare.data = front->check.data = front;
+	uv_prepare_start(&front->prepare, on_prepare);
+	uv_check_start(&front->check, on_check);
+	for (int i = 0; i < 2 && result == 0; i++) {
+		uv_signal_init(front->loop, &front->signals[i]);
+		front->signals[i].data = front;
+		result = uv_signal_start(&front->signals[i], on_signal,
+					 numbers[i]);
+	}
+	return result < 0 ? result
+			  : uv_poll_start(&front->scoll_poll, UV_READABLE,
+					  on_readable);
+}
+
+static void handles_close(struct front *front)
+{
+	uv_handle_t *handles[] = {
+		(uv_handle_t *)&front->scoll_poll,
+		(uv_handle_t *)&front->scoll_timer,
+		(uv_handle_t *)&front->tick,
+		(uv_handle_t *)&front->prepare,
+		(uv_handle_t *)&front->check,
+		(uv_handle_t *)&front->signals[0],
+		(uv_handle_t *)&front->signals[1],
+	};
+
+	for (size_t i = 0; i < sizeof(handles) / sizeof(handles[0]); i++)
+		uv_close(handles[i], NULL);
+}
+
+static void clients_free(struct front *front)
+{
+	struct client *client, *next;
+
+	HASH_ITER (hh, front->clients, client, next) {
+		HASH_DEL(front->clients, client);
+		free(client);
+	}
+}
+
+int front_run(struct front *front, const struct front_options *options,
+	      struct fairlead_error *ret_error)
+{
+	const struct runs_options runs_options = {
+		.loop = front->loop,
+		.config = front->config,
+		.log = front->log,
+		.launcher_fd = options->launcher_fd,
+		.checked = on_checked,
+		.lost = on_launcher_lost,
+		.ctx = front,
+	};
+	int result = runs_create(&runs_options, &front->runs);
+
+	if (result < 0)
+		return error_set(ret_error, result, "out of memory");
+	result = join(front, options, ret_error);
+	if (result < 0)
+		return result;
+	result = handles_open(front);
+	if (result < 0)
+		return error_set(ret_error, result, "libuv: %s",
+				 uv_strerror(result));
+	log_info(front->log, "ready node=%s nodes=%d",
+		 front->config->nodes[front->config->self].name,
+		 front->config->node_count);
+	uv_run(front->loop, UV_RUN_DEFAULT);
+	handles_close(front);
+	scoll_fini(front->scoll);
+	ask_destroy_all(front);
+	runs_destroy(front->runs);
+	net_destroy(front->net);
+	uv_run(front->loop, UV_RUN_DEFAULT);
+	clients_free(front);
+	scoll_key_authenticator_destroy(front->auth);
+	uv_loop_close(front->loop);
+	if (front->exit_code < 0)
+		error_set(ret_error, front->exit_code, "the launcher is gone");
+	return front->exit_code;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Entries are found by a digest of the outcome, so that a thousand nodes with
+ * a thousand outputs cost no comparison of each with each. A node's number is
+ * in one entry, so all of them together are bounded by the nodes. Outputs of
+ * EXEC_OUTPUTS_MAX bytes go through; what is beyond keeps its kind and code.
+ */
+#include "results.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define VERSION    1
+#define HEAD_BYTES 3 /* of a part */
+#define ENTRY_HEAD 14
+
+struct entry {
+	uint8_t digest[EXEC_ID_BYTES];
+	struct outcome outcome; /* its output is `output` */
+	uint32_t *nodes;
+	uint32_t node_count;
+	uint32_t node_capacity;
+	bool is_sorted;
+	UT_hash_handle hh;
+	uint8_t output[];
+};
+
+struct results {
+	struct entry *entries;
+	struct entry *taken; /* by results_next */
+	struct idset *known;
+	uint32_t node_count;
+	size_t output_bytes; /* that ever were in it */
+};
+
+int results_create(uint32_t node_count, struct results **ret_results)
+{
+	struct results *results;
+
+	if (node_count == 0 || node_count > EXEC_NODES_MAX)
+		return -EINVAL;
+	results = calloc(1, sizeof(*results));
+	if (results == NULL || idset_create(node_count, &results->known) < 0) {
+		free(results);
+		return -ENOMEM;
+	}
+	results->node_count = node_count;
+	*ret_results = results;
+	return 0;
+}
+
+static void entry_destroy(struct entry *entry)
+{
+	if (entry != NULL)
+		free(entry->nodes);
+	free(entry);
+}
+
+static struct entry *entry_unlink(struct results *results, struct entry *entry)
+{
+	HASH_DEL(results->entries, entry);
+	return entry;
+}
+
+void results_destroy(struct results *results)
+{
+	struct entry *entry, *next;
+
+	if (results == NULL)
+		return;
+	HASH_ITER (hh, results->entries, entry, next) {
+		entry_destroy(entry_unlink(results, entry));
+	}
+	entry_destroy(results->taken);
+	idset_destroy(results->known);
+	free(results);
+}
+
+static void digest_of(const struct outcome *outcome,
+		      uint8_t ret_digest[EXEC_ID_BYTES])
+{
+	crypto_generichash_state state;
+	uint8_t head[] = {
+		outcome->kind,
+		outcome->flags,
+		(uint8_t)outcome->code,
+		(uint8_t)(outcome->code >> 8),
+		(uint8_t)(outcome->code >> 16),
+		(uint8_t)(outcome->code >> 24),
+	};
+
+	crypto_generichash_init(&state, NULL, 0, EXEC_ID_BYTES);
+	crypto_generichash_update(&state, head, sizeof(head));
+	crypto_generichash_update(&state, outcome->output, outcome->size);
+	crypto_generichash_final(&state, ret_digest, EXEC_ID_BYTES);
+}
+
+static bool is_outcome(const struct outcome *outcome)
+{
+	return outcome->kind >= OUTCOME_EXITED &&
+	       outcome->kind < OUTCOME_KIND_END &&
+	       (outcome->flags & ~OUTCOME_FLAGS) == 0 &&
+	       outcome->size <= EXEC_OUTPUT_MAX &&
+	       (outcome->size == 0 || (outcome->flags & OUTCOME_OMITTED) == 0);
+}
+
+static int entry_add_node(struct entry *entry, uint32_t node)
+{
+	if (entry->node_count == entry->node_capacity) {
+		uint32_t capacity = entry->node_capacity * 2 + 4;
+		uint32_t *nodes =
+			reallocarray(entry->nodes, capacity, sizeof(*nodes));
+
+		if (nodes == NULL)
+			return -ENOMEM;
+		entry->nodes = nodes;
+		entry->node_capacity = capacity;
+	}
+	entry->nodes[entry->node_count++] = node;
+	entry->is_sorted = false;
+	return 0;
+}
+
+static struct entry *entry_of(struct results *results, struct outcome outcome)
+{
+	uint8_t digest[EXEC_ID_BYTES];
+	struct entry *entry;
+
+	digest_of(&outcome, digest);
+	HASH_FIND(hh, results->entries, digest, sizeof(digest), entry);
+	if (entry != NULL)
+		return entry;
+	if (outcome.size > EXEC_OUTPUTS_MAX - results->output_bytes) {
+		outcome.size = 0;
+		outcome.flags = OUTCOME_OMITTED;
+		return entry_of(results, outcome);
+	}
+	entry = calloc(1, sizeof(*entry) + outcome.size);
+	if (entry == NULL)
+		return NULL;
+	memcpy(entry->digest, digest, sizeof(digest));
+	if (outcome.size > 0)
+		memcpy(entry->output, outcome.output, outcome.size);
+	entry->outcome = outcome;
+	entry->outcome.output = entry->output;
+	HASH_ADD(hh, results->entries, digest, sizeof(entry->digest), entry);
+	results->output_bytes += outcome.size;
+	return entry;
+}
+
+int results_add(struct results *results, uint32_t node,
+		const struct outcome *outcome)
+{
+	struct entry *entry;
+
+	if (node >= results->node_count || !is_outcome(outcome))
+		return -EINVAL;
+	if (idset_has(results->known, node))
+		return -EALREADY;
+	entry = entry_of(results, *outcome);
+	if (entry == NULL)
+		return -ENOMEM;
+	if (entry_add_node(entry, node) < 0) {
+		if (entry->node_count == 0)
+			entry_destroy(entry_unlink(results, entry));
+		return -ENOMEM;
+	}
+	idset_add(results->known, node);
+	return 0;
+}
+
+/* --- parts --- */
+
+static void read_outcome(struct reader *reader, struct outcome *ret_outcome)
+{
+	ret_outcome->kind = read_u8(reader);
+	ret_outcome->code = read_u32(reader);
+	ret_outcome->flags = read_u8(reader);
+	ret_outcome->output =
+		read_blob(reader, EXEC_OUTPUT_MAX, &ret_outcome->size);
+}
+
+/* Its ranges: all of them new to it, or only checked. How many were added. */
+static int read_ranges(struct results *results, struct reader *reader,
+		       const struct outcome *outcome, bool is_check)
+{
+	uint32_t count = read_u32(reader);
+	uint64_t next = 0;
+	int added = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t first = read_u32(reader);
+		uint32_t length = read_u32(reader);
+
+		if (reader->failed || length == 0 || (i > 0 && first <= next) ||
+		    (uint64_t)first + length > results->node_count)
+			return -EBADMSG;
+		next = (uint64_t)first + length;
+		for (uint32_t node = first; !is_check && node < next; node++) {
+			int result = results_add(results, node, outcome);
+
+			if (result == -ENOMEM)
+				return result;
+			added += result == 0;
+		}
+	}
+	return count == 0 ? -EBADMSG : added;
+}
+
+static int read_part(struct results *results, const void *part, size_t size,
+		     bool is_check)
+{
+	struct reader reader = reader_of(part, size);
+	uint8_t version = read_u8(&reader);
+	uint16_t count = read_u16(&reader);
+	int added = 0;
+
+	if (reader.failed || version != VERSION || count == 0)
+		return -EBADMSG;
+	for (uint16_t i = 0; i < count; i++) {
+		struct outcome outcome;
+		int result;
+
+		read_outcome(&reader, &outcome);
+		if (reader.failed || !is_outcome(&outcome))
+			return -EBADMSG;
+		result = read_ranges(results, &reader, &outcome, is_check);
+		if (result < 0)
+			return result;
+		added += result;
+	}
+	return reader_is_done(&reader) ? added : -EBADMSG;
+}
+
+int results_merge(struct results *results, const void *part, size_t size)
+{
+	int result = read_part(results, part, size, true);
+
+	return result < 0 ? result : read_part(results, part, size, false);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static void entry_sort(struct entry *entry)
+{
+	if (!entry->is_sorted)
+		qsort(entry->nodes, entry->node_count, sizeof(*entry->nodes),
+		      by_number);
+	entry->is_sorted = true;
+}
+
+/* The numbers that follow each other from i on. */
+static uint32_t run_length(const struct entry *entry, uint32_t i)
+{
+	uint32_t length = 1;
+
+	while (i + length < entry->node_count &&
+	       entry->nodes[i + length] == entry->nodes[i] + length)
+		length++;
+	return length;
+}
+
+static uint32_t range_count(const struct entry *entry)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < entry->node_count; i += run_length(entry, i))
+		count++;
+	return count;
+}
+
+static void entry_write(const struct entry *entry, uint32_t ranges,
+			struct writer *writer)
+{
+	write_u8(writer, entry->outcome.kind);
+	write_u32(writer, entry->outcome.code);
+	write_u8(writer, entry->outcome.flags);
+	write_blob(writer, entry->output, entry->outcome.size);
+	write_u32(writer, ranges);
+	for (uint32_t i = 0; i < entry->node_count;) {
+		uint32_t length = run_length(entry, i);
+
+		write_u32(writer, entry->nodes[i]);
+		write_u32(writer, length);
+		i += length;
+	}
+}
+
+int results_take(struct results *results, struct writer *writer)
+{
+	_auto_(writer_fini) struct writer body = { 0 };
+	struct entry *entry, *next;
+	uint16_t count = 0;
+
+	HASH_ITER (hh, results->entries, entry, next) {
+		uint32_t ranges;
+		size_t size;
+
+		entry_sort(entry);
+		ranges = range_count(entry);
+		size = ENTRY_HEAD + entry->outcome.size + (size_t)ranges * 8;
+		if (HEAD_BYTES + body.size + size > EXEC_PART_BYTES ||
+		    count == UINT16_MAX)
+			continue;
+		entry_write(entry, ranges, &body);
+		entry_destroy(entry_unlink(results, entry));
+		count++;
+	}
+	if (count == 0)
+		return 0;
+	write_u8(writer, VERSION);
+	write_u16(writer, count);
+	write_bytes(writer, body.data, body.size);
+	return body.result < 0 ? body.result : count;
+}
+
+bool results_next(struct results *results, struct outcome *ret_outcome,
+		  const uint32_t **ret_nodes, uint32_t *ret_count)
+{
+	struct entry *entry = results->entries;
+
+	entry_destroy(results->taken);
+	results->taken = entry;
+	if (entry == NULL)
+		return false;
+	entry_sort(entry_unlink(results, entry));
+	*ret_outcome = entry->outcome;
+	*ret_nodes = entry->nodes;
+	*ret_count = entry->node_count;
+	return true;
+}
+
+static int by_first_node(const struct entry *a, const struct entry *b)
+{
+	return by_number(a->nodes, b->nodes);
+}
+
+void results_sort(struct results *results)
+{
+	struct entry *entry, *next;
+
+	HASH_ITER (hh, results->entries, entry, next)
+		entry_sort(entry);
+	HASH_SORT(results->entries, by_first_node);
+}
+
+const struct idset *results_known(const struct results *results)
+{
+	return results->known;
+}
+
+bool results_is_empty(const struct results *results)
+{
+	return results->entries == NULL;
+}

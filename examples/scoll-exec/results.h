@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What came of a command on many nodes: equal outcomes are one entry with the
+ * nodes that had it. Each node of the tree adds its own and what its children
+ * send, and takes out what it passes on; the root does the same, towards the
+ * client. Nodes are numbers: places in the caller's list.
+ *
+ * A part, as it travels: u8 version, u16 entries; of each: u8 kind, u32 code,
+ * u8 flags, blob output, u32 ranges, and these, rising: u32 first, u32 count.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/idset.h"
+#include "limits.h"
+
+enum outcome_kind {
+	OUTCOME_EXITED = 1, /* code: the exit code */
+	OUTCOME_KILLED,     /* code: the signal */
+	OUTCOME_TIMEOUT,    /* killed, as its time was over */
+	OUTCOME_STOPPED,    /* killed, as the caller wished or is gone */
+	OUTCOME_REFUSED, /* not begun: code is an errno, the output says why */
+	OUTCOME_KIND_END,
+};
+
+enum outcome_flag {
+	OUTCOME_TRUNCATED = 1, /* there was more output */
+	OUTCOME_OMITTED = 2,   /* too much output in all: none of it is here */
+	OUTCOME_FLAGS = 3,
+};
+
+struct outcome {
+	uint8_t kind;
+	uint8_t flags;
+	uint32_t code;
+	const uint8_t *output; /* borrowed */
+	size_t size;           /* at most EXEC_OUTPUT_MAX */
+};
+
+struct results;
+
+/* node_count: places in the list. -EINVAL (0, above EXEC_NODES_MAX), -ENOMEM. */
+int results_create(uint32_t node_count, struct results **ret_results);
+void results_destroy(struct results *results);
+DEFINE_AUTO(struct results, results_destroy)
+
+/*
+ * -EALREADY: the node has an outcome, which stays; -EINVAL: no such node, or a
+ * bad outcome; -ENOMEM.
+ */
+int results_add(struct results *results, uint32_t node,
+		const struct outcome *outcome);
+/*
+ * Add a part; of nodes that have an outcome already nothing is taken. Returns
+ * how many were new; -EBADMSG: it is damaged, nothing was added; -ENOMEM:
+ * some of it may have been.
+ */
+int results_merge(struct results *results, const void *part, size_t size);
+/*
+ * Take out what fits in EXEC_PART_BYTES, as a part. Returns how many entries
+ * it has; 0: nothing is left, nothing was written.
+ */
+int results_take(struct results *results, struct writer *writer);
+/*
+ * Take out one entry: its outcome, valid until the next call, and the rising
+ * numbers of the nodes. False: nothing is left.
+ */
+bool results_next(struct results *results, struct outcome *ret_outcome,
+		  const uint32_t **ret_nodes, uint32_t *ret_count);
+/* Have what is there taken out by the entries' first nodes, rising. */
+void results_sort(struct results *results);
+
+/* Nodes that have, or had, an outcome. */
+const struct idset *results_known(const struct results *results);
+/* Whether something is there to be taken out. */
+bool results_is_empty(const struct results *results);

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One question at a time is with the launcher, so that neither half waits for
+ * the other to read. A command is over when its supervisor says so: what is in
+ * the pipe then is still taken, but a process that was left behind with the
+ * pipe open is not waited for.
+ */
+#include "run.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "order.h"
+#include "supervise.h"
+#include "sys/clock.h"
+
+#define READ_BYTES   65536
+#define DRAIN_READS  64 /* of what a command has left in its pipe */
+#define KEEP_NS      (UINT64_C(60) * 1000000000)
+#define QUESTION_MAX 4096 /* that wait for the launcher */
+
+struct question {
+	struct question *prev, *next;
+	enum launcher_op op;
+	uint64_t tag;
+	uid_t uid;
+	char *credential;
+	size_t size;
+	struct run *run; /* of START */
+};
+
+enum run_state {
+	RUN_ASKED, /* the launcher is, or will be */
+	RUN_GOES,
+	RUN_OVER,
+};
+
+struct run {
+	struct runs *runs;
+	uint8_t key[EXEC_ID_BYTES];
+	enum run_state state;
+	scoll_nid_t root;
+	uv_poll_t output, control;
+	int output_fd, control_fd;
+	int open_handles;
+	bool is_stop_wanted;
+	bool is_forgotten; /* freed when its handles are closed */
+	uint8_t stop_digest[EXEC_ID_BYTES];
+	uint64_t keep_ns; /* when over: until then */
+	struct outcome outcome;
+	uint8_t *bytes; /* of output */
+	size_t size, capacity;
+	struct waiter *waiters;
+	UT_hash_handle hh;
+};
+
+struct runs {
+	struct runs_options options;
+	struct run *runs;
+	struct question *questions;
+	size_t question_count;
+	bool is_asked; /* the first one is with the launcher */
+	bool is_destroyed;
+	uv_poll_t launcher;
+};
+
+static void run_forget(struct run *run);
+
+/* --- questions --- */
+
+static void question_free(struct question *question)
+{
+	free(question->credential);
+	free(question);
+}
+
+static void ask_next(struct runs *runs)
+{
+	struct question *question = runs->questions;
+
+	if (runs->is_asked || question == NULL)
+		return;
+	if (launcher_ask(runs->options.launcher_fd, question->op, question->tag,
+			 question->uid, question->credential,
+			 question->size) < 0) {
+		runs->options.lost(runs->options.ctx);
+		return;
+	}
+	runs->is_asked = true;
+}
+
+static int question_add(struct runs *runs, const struct question *values,
+			const char *credential)
+{
+	struct question *question;
+
+	if (runs->question_count >= QUESTION_MAX)
+		return -EBUSY;
+	question = malloc(sizeof(*question));
+	if (question == NULL)
+		return -ENOMEM;
+	*question = *values;
+	question->credential = malloc(values->size);
+	if (question->credential == NULL) {
+		free(question);
+		return -ENOMEM;
+	}
+	memcpy(question->credential, credential, values->size);
+	DL_APPEND(runs->questions, question);
+	runs->question_count++;
+	ask_next(runs);
+	return 0;
+}
+
+int runs_check(struct runs *runs, uint64_t tag, uid_t uid,
+	       const char *credential, size_t size)
+{
+	struct question question = {
+		.op = LAUNCHER_CHECK, .tag = tag, .uid = uid, .size = size
+	};
+
+	return question_add(runs, &question, credential);
+}
+
+/* --- the end --- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct run *run = handle->data;
+
+	run->open_handles--;
+	if (run->is_forgotten && run->open_handles == 0)
+		run_forget(run);
+}
+
+static void poll_close(uv_poll_t *poll, int *fd)
+{
+	if (*fd < 0)
+		return;
+	uv_poll_stop(poll);
+	uv_close((uv_handle_t *)poll, on_closed);
+	close(*fd);
+	*fd = -1;
+}
+
+/* Its memory goes when libuv has let go of its handles. */
+static void run_forget(struct run *run)
+{
+	if (!run->is_forgotten) {
+		HASH_DEL(run->runs->runs, run);
+		while (run->waiters != NULL)
+			runs_leave(run->waiters);
+		run->is_forgotten = true;
+		poll_close(&run->output, &run->output_fd);
+		poll_close(&run->control, &run->control_fd);
+	}
+	if (run->open_handles > 0)
+		return;
+	free(run->bytes);
+	free(run);
+}
+
+static void run_end(struct run *run, struct outcome outcome)
+{
+	struct waiter *waiter, *next;
+
+	outcome.output = run->bytes;
+	outcome.size = run->size;
+	outcome.flags = run->outcome.flags;
+	run->outcome = outcome;
+	run->state = RUN_OVER;
+	run->keep_ns += sys_monotonic_ns() + KEEP_NS;
+	poll_close(&run->output, &run->output_fd);
+	poll_close(&run->control, &run->control_fd);
+	DL_FOREACH_SAFE (run->waiters, waiter, next) {
+		runs_leave(waiter);
+		waiter->done(waiter, &run->outcome);
+	}
+}
+
+static void refuse(struct run *run, int result, const char *text)
+{
+	free(run->bytes);
+	run->bytes = (uint8_t *)strdup(text);
+	run->size = run->bytes == NULL ? 0 : strlen(text);
+	run_end(run, (struct outcome){ .kind = OUTCOME_REFUSED,
+				       .code = (uint32_t)-result });
+}
+
+/* --- while it goes --- */
+
+static void append(struct run *run, const uint8_t *bytes, size_t count)
+{
+	size_t limit = run->runs->options.config->output_bytes;
+
+	if (count > limit - run->size) {
+		count = limit - run->size;
+		run->outcome.flags |= OUTCOME_TRUNCATED;
+	}
+	if (count > run->capacity - run->size) {
+		size_t capacity = run->capacity * 2 + count;
+		uint8_t *grown = realloc(run->bytes, capacity);
+
+		if (grown == NULL) {
+			run->outcome.flags |= OUTCOME_TRUNCATED;
+			return;
+		}
+		run->bytes = grown;
+		run->capacity = capacity;
+	}
+	if (count > 0)
+		memcpy(run->bytes + run->size, bytes, count);
+	run->size += count;
+}
+
+/* False: there is nothing more now. */
+static bool read_output(struct run *run)
+{
+	uint8_t bytes[READ_BYTES];
+	ssize_t count;
+
+	if (run->output_fd < 0)
+		return false;
+	count = read(run->output_fd, bytes, sizeof(bytes));
+	if (count > 0)
+		append(run, bytes, (size_t)count);
+	else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+		poll_close(&run->output, &run->output_fd);
+	return count > 0;
+}
+
+static void on_output(uv_poll_t *poll, int status, int events)
+{
+	read_output(poll->data);
+}
+
+static void on_control(uv_poll_t *poll, int status, int events)
+{
+	struct run *run = poll->data;
+	uint8_t report[REPORT_BYTES];
+	ssize_t count = recv(run->control_fd, report, sizeof(report), 0);
+	struct reader reader = reader_of(report, sizeof(report));
+	struct outcome outcome = { 0 };
+
+	if (count < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	for (int i = 0; i < DRAIN_READS && read_output(run); i++)
+		;
+	if (count != sizeof(report)) {
+		refuse(run, -EIO, "its supervisor has died");
+		return;
+	}
+	outcome.kind = read_u8(&reader);
+	outcome.code = read_u32(&reader);
+	if (outcome.kind == OUTCOME_REFUSED)
+		refuse(run, -(int)outcome.code, strerror((int)outcome.code));
+	else
+		run_end(run, outcome);
+}
+
+static int poll_open(struct run *run, uv_poll_t *poll, int fd, int *ret_fd,
+		     uv_poll_cb callback)
+{
+	int flags = fcntl(fd, F_GETFL);
+	int result = uv_poll_init(run->runs->options.loop, poll, fd);
+
+	if (result < 0 || flags < 0 ||
+	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+		close(fd);
+		return result < 0 ? result : -EIO;
+	}
+	poll->data = run;
+	run->open_handles++;
+	*ret_fd = fd;
+	return uv_poll_start(poll, UV_READABLE | UV_DISCONNECT, callback);
+}
+
+/* The supervisor stops what it has when our end is closed for writing. */
+static void run_stop(struct run *run)
+{
+	run->is_stop_wanted = true;
+	if (run->control_fd >= 0)
+		shutdown(run->control_fd, SHUT_WR);
+}
+
+static void run_goes(struct run *run, struct launcher_answer *answer)
+{
+	int result;
+
+	run->state = RUN_GOES;
+	run->keep_ns = answer->timeout_ms * UINT64_C(1000000);
+	memcpy(run->stop_digest, answer->stop_digest, EXEC_ID_BYTES);
+	result = poll_open(run, &run->output, answer->output_fd,
+			   &run->output_fd, on_output);
+	if (result == 0)
+		result = poll_open(run, &run->control, answer->control_fd,
+				   &run->control_fd, on_control);
+	else
+		close(answer->control_fd);
+	answer->output_fd = answer->control_fd = -1;
+	if (result < 0)
+		refuse(run, result, "cannot be watched");
+	else if (run->is_stop_wanted)
+		run_stop(run);
+}
+
+static void on_answer(struct runs *runs, struct launcher_answer *answer)
+{
+	struct question *question = runs->questions;
+
+	if (question == NULL || !runs->is_asked ||
+	    answer->tag != question->tag) {
+		runs->options.lost(runs->options.ctx);
+		return;
+	}
+	DL_DELETE(runs->questions, question);
+	runs->question_count--;
+	runs->is_asked = false;
+	if (question->op == LAUNCHER_CHECK)
+		runs->options.checked(runs->options.ctx, question->tag, answer);
+	else if (answer->result < 0)
+		refuse(question->run, answer->result, answer->text);
+	else if (answer->control_fd >= 0)
+		run_goes(question->run, answer);
+	else
+		refuse(question->run, -EIO, "out of descriptors");
+	question_free(question);
+}
+
+static void on_launcher(uv_poll_t *poll, int status, int events)
+{
+	struct runs *runs = poll->data;
+	struct launcher_answer answer;
+	int result = launcher_hear(runs->options.launcher_fd, &answer);
+
+	if (result < 0)
+		runs->options.lost(runs->options.ctx);
+	if (result <= 0)
+		return;
+	on_answer(runs, &answer);
+	closep(&answer.output_fd);
+	closep(&answer.control_fd);
+	free(answer.nodes);
+	ask_next(runs);
+}
+
+/* --- who asks --- */
+
+/* Forget those that nobody will ask for, or, in need, the oldest one. */
+static bool make_room(struct runs *runs)
+{
+	uint64_t now_ns = sys_monotonic_ns();
+	struct run *run, *next, *oldest = NULL;
+
+	HASH_ITER (hh, runs->runs, run, next) {
+		if (run->state != RUN_OVER)
+			continue;
+		if (run->keep_ns < now_ns)
+			run_forget(run);
+		else if (oldest == NULL || run->keep_ns < oldest->keep_ns)
+			oldest = run;
+	}
+	if (HASH_COUNT(runs->runs) >= RUNS_MAX && oldest != NULL)
+		run_forget(oldest);
+	return HASH_COUNT(runs->runs) < RUNS_MAX;
+}
+
+static struct run *run_create(struct runs *runs,
+			      const uint8_t key[EXEC_ID_BYTES],
+			      const char *credential, size_t size)
+{
+	struct question question = { .op = LAUNCHER_START, .size = size };
+	struct run *run;
+
+	if (!make_room(runs))
+		return NULL;
+	run = calloc(1, sizeof(*run));
+	if (run == NULL)
+		return NULL;
+	run->runs = runs;
+	run->output_fd = run->control_fd = -1;
+	memcpy(run->key, key, EXEC_ID_BYTES);
+	question.run = run;
+	if (question_add(runs, &question, credential) < 0) {
+		free(run);
+		return NULL;
+	}
+	HASH_ADD(hh, runs->runs, key, sizeof(run->key), run);
+	return run;
+}
+
+void runs_join(struct runs *runs, const char *credential, size_t size,
+	       scoll_nid_t root, struct waiter *waiter)
+{
+	static const char text[] = "too many commands";
+	const struct outcome busy = {
+		.kind = OUTCOME_REFUSED,
+		.code = EBUSY,
+		.output = (const uint8_t *)text,
+		.size = sizeof(text) - 1,
+	};
+	uint8_t key[EXEC_ID_BYTES];
+	struct run *run;
+
+	exec_digest(credential, size, key);
+	HASH_FIND(hh, runs->runs, key, sizeof(key), run);
+	if (run == NULL)
+		run = run_create(runs, key, credential, size);
+	if (run == NULL) {
+		waiter->done(waiter, &busy);
+		return;
+	}
+	run->root = root;
+	if (run->state == RUN_OVER) {
+		waiter->done(waiter, &run->outcome);
+		return;
+	}
+	waiter->run = run;
+	DL_APPEND(run->waiters, waiter);
+}
+
+void runs_leave(struct waiter *waiter)
+{
+	if (waiter->run != NULL)
+		DL_DELETE(waiter->run->waiters, waiter);
+	waiter->run = NULL;
+}
+
+void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
+	       const uint8_t secret[EXEC_ID_BYTES])
+{
+	uint8_t digest[EXEC_ID_BYTES];
+	struct run *run;
+
+	HASH_FIND(hh, runs->runs, key, EXEC_ID_BYTES, run);
+	if (run == NULL || run->state != RUN_GOES)
+		return;
+	exec_digest(secret, EXEC_ID_BYTES, digest);
+	if (sodium_memcmp(digest, run->stop_digest, EXEC_ID_BYTES) == 0)
+		run_stop(run);
+}
+
+void runs_root_lost(struct runs *runs, scoll_nid_t root)
+{
+	struct run *run, *next;
+
+	HASH_ITER (hh, runs->runs, run, next) {
+		if (run->root == root && run->state != RUN_OVER)
+			run_stop(run);
+	}
+}
+
+/* --- life --- */
+
+int runs_create(const struct runs_options *options, struct runs **ret_runs)
+{
+	struct runs *runs = calloc(1, sizeof(*runs));
+	int result;
+
+	if (runs == NULL)
+		return -ENOMEM;
+	runs->options = *options;
+	result = uv_poll_init(options->loop, &runs->launcher,
+			      options->launcher_fd);
+	if (result < 0) {
+		free(runs);
+		return result;
+	}
+	runs->launcher.data = runs;
+	uv_poll_start(&runs->launcher, UV_READABLE | UV_DISCONNECT,
+		      on_launcher);
+	*ret_runs = runs;
+	return 0;
+}
+
+static void on_launcher_closed(uv_handle_t *handle)
+{
+	struct runs *runs = handle->data;
+
+	close(runs->options.launcher_fd);
+	free(runs);
+}
+
+void runs_destroy(struct runs *runs)
+{
+	struct question *question, *next_question;
+	struct run *run, *next;
+
+	if (runs == NULL)
+		return;
+	DL_FOREACH_SAFE (runs->questions, question, next_question) {
+		DL_DELETE(runs->questions, question);
+		question_free(question);
+	}
+	HASH_ITER (hh, runs->runs, run, next)
+		run_forget(run);
+	uv_close((uv_handle_t *)&runs->launcher, on_launcher_closed);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A node answers when its own command is over and all below have answered; in
+ * between it passes on what it has, more and more seldom: early results, and
+ * nothing of them is lost with a relay that dies later.
+ */
+#include "serve.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "sys/clock.h"
+
+#define FLUSH_FIRST_NS UINT64_C(300000000)
+#define FLUSH_MOST_NS  UINT64_C(30000000000)
+#define STOP_BYTES     16 /* of a buffer that stays empty */
+
+/* A part that was handed to the library, until the request ends. */
+struct sent {
+	struct sent *next;
+	uint8_t bytes[];
+};
+
+struct job {
+	struct waiter waiter; /* first */
+	struct job *prev, *next;
+	struct front *front;
+	scoll_request_t *request;
+	enum serve_op op;
+	struct serve_root root; /* its ctx is NULL elsewhere */
+	struct results *results;
+	uint32_t place;
+	char *bulk; /* the credential, when it came so */
+	struct iovec bulk_iov;
+	const uint8_t *body; /* of the payload, from the credential's on */
+	size_t body_size;
+	uint8_t **buffers;
+	int buffer_count;
+	struct sent *sent;
+	int part_count;
+	uint64_t flush_ns, interval_ns;
+	bool is_own_done, is_below_done, is_replied;
+};
+
+void serve_tag(uint32_t place, scoll_tag_t *ret_tag)
+{
+	*ret_tag = (scoll_tag_t){ 0 };
+	for (int i = 0; i < 4; i++)
+		ret_tag->bytes[i] = (uint8_t)(place >> 8 * i);
+}
+
+static uint32_t place_of(const scoll_target_t *target)
+{
+	uint32_t place = 0;
+
+	for (int i = 0; i < 4; i++)
+		place |= (uint32_t)target->tags[0].bytes[i] << 8 * i;
+	return place;
+}
+
+/* --- jobs --- */
+
+static void job_destroy(struct job *job)
+{
+	if (job == NULL)
+		return;
+	runs_leave(&job->waiter);
+	DL_DELETE(job->front->jobs, job);
+	while (job->sent != NULL) {
+		struct sent *sent = job->sent;
+
+		job->sent = sent->next;
+		free(sent);
+	}
+	for (int i = 0; i < job->buffer_count; i++)
+		free(job->buffers[i]);
+	free(job->buffers);
+	free(job->bulk);
+	if (job->root.ctx == NULL)
+		results_destroy(job->results);
+	free(job);
+}
+
+static int post_buffers(struct job *job)
+{
+	size_t size = job->op == SERVE_STOP ? STOP_BYTES : EXEC_PART_BYTES;
+	int count = scoll_request_nchildren(job->request);
+	int result = 0;
+
+	job->buffers = calloc((size_t)count + 1, sizeof(*job->buffers));
+	if (job->buffers == NULL)
+		return -ENOMEM;
+	job->buffer_count = count;
+	for (int i = 0; i < count && result == 0; i++) {
+		job->buffers[i] = malloc(size);
+		result = job->buffers[i] == NULL
+				 ? -ENOMEM
+				 : scoll_reply_buffer_post(i, job->buffers[i],
+							   size, job->request,
+							   NULL);
+	}
+	return result;
+}
+
+static void own_done(struct waiter *waiter, const struct outcome *outcome);
+
+static struct job *job_create(struct front *front, scoll_request_t *request)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (job == NULL)
+		return NULL;
+	job->front = front;
+	job->request = request;
+	job->waiter.done = own_done;
+	job->interval_ns = FLUSH_FIRST_NS;
+	job->flush_ns = sys_monotonic_ns() + FLUSH_FIRST_NS;
+	DL_APPEND(front->jobs, job);
+	return job;
+}
+
+/* --- answers --- */
+
+static struct sent *part_take(struct job *job, size_t *ret_size)
+{
+	_auto_(writer_fini) struct writer writer = { 0 };
+	struct sent *sent;
+
+	if (results_take(job->results, &writer) <= 0)
+		return NULL;
+	sent = malloc(sizeof(*sent) + writer.size);
+	if (sent == NULL)
+		return NULL;
+	memcpy(sent->bytes, writer.data, writer.size);
+	sent->next = job->sent;
+	job->sent = sent;
+	*ret_size = writer.size;
+	return sent;
+}
+
+static void part_send(struct job *job)
+{
+	size_t size = 0;
+	struct sent *sent = part_take(job, &size);
+
+	if (sent == NULL)
+		return;
+	job->part_count++;
+	scoll_reply_part(job->request, sent->bytes, size);
+}
+
+static void answer(struct job *job)
+{
+	struct sent *sent = NULL;
+	size_t size = 0;
+
+	if (!job->is_own_done || !job->is_below_done || job->is_replied)
+		return;
+	job->is_replied = true;
+	while (job->op == SERVE_RUN && !results_is_empty(job->results)) {
+		sent = part_take(job, &size);
+		if (sent == NULL || results_is_empty(job->results))
+			break;
+		scoll_reply_part(job->request, sent->bytes, size);
+		sent = NULL;
+	}
+	scoll_reply(job->request, sent == NULL ? NULL : sent->bytes,
+		    sent == NULL ? 0 : size);
+}
+
+static void own_done(struct waiter *waiter, const struct outcome *outcome)
+{
+	struct job *job = (struct job *)waiter;
+
+	if (results_add(job->results, job->place, outcome) == -ENOMEM)
+		log_error(job->front->log, "out of memory: a result is lost");
+	job->is_own_done = true;
+	answer(job);
+}
+
+void serve_tick(struct front *front)
+{
+	uint64_t now_ns = sys_monotonic_ns();
+	struct job *job;
+
+	DL_FOREACH (front->jobs, job) {
+		if (job->root.ctx != NULL || job->op != SERVE_RUN ||
+		    job->is_replied || now_ns < job->flush_ns ||
+		    results_is_empty(job->results) ||
+		    job->part_count >= EXEC_PARTS_MAX)
+			continue;
+		part_send(job);
+		job->interval_ns += job->interval_ns / 2;
+		if (job->interval_ns > FLUSH_MOST_NS)
+			job->interval_ns = FLUSH_MOST_NS;
+		job->flush_ns = now_ns + job->interval_ns;
+	}
+}
+
+/* --- requests --- */
+
+static int read_run(struct job *job, struct reader *reader)
+{
+	uint32_t places = read_u32(reader);
+
+	job->body_size = read_u32(reader);
+	job->body = read_bytes(reader, job->body_size);
+	if (!reader_is_done(reader) ||
+	    (job->body_size == 0) != (job->request->srq_bulk_len > 0))
+		return -EBADMSG;
+	if (job->request->srq_bulk_len > EXEC_CREDENTIAL_MAX)
+		return -EMSGSIZE;
+	if (job->request->srq_bulk_len > 0) {
+		job->bulk = malloc(job->request->srq_bulk_len);
+		if (job->bulk == NULL)
+			return -ENOMEM;
+		job->bulk_iov =
+			(struct iovec){ job->bulk, job->request->srq_bulk_len };
+		job->request->srq_bulk_iovs = &job->bulk_iov;
+		job->request->srq_bulk_niov = 1;
+	}
+	return results_create(places, &job->results);
+}
+
+static int read_payload(struct job *job)
+{
+	struct reader reader =
+		reader_of(job->request->srq_buf, (size_t)job->request->srq_len);
+	uint8_t version = read_u8(&reader);
+
+	job->op = read_u8(&reader);
+	if (version != SERVE_VERSION)
+		return reader.failed ? -EBADMSG : -EPROTONOSUPPORT;
+	switch (job->op) {
+	case SERVE_RUN:
+		return read_run(job, &reader);
+	case SERVE_STOP:
+		job->body = read_bytes(&reader, 2 * EXEC_ID_BYTES);
+		return reader_is_done(&reader) ? 0 : -EBADMSG;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static int on_pre_request(scoll_request_t *request)
+{
+	struct front *front = scoll_request_service(request);
+	struct job *job = job_create(front, request);
+	int result = job == NULL ? -ENOMEM : read_payload(job);
+
+	/* Nobody below it but targets: all are. Until asked, we are none. */
+	if (result == 0)
+		result = post_buffers(job);
+	if (result < 0) {
+		job_destroy(job);
+		return result;
+	}
+	job->is_own_done = true;
+	request->srq_private = job;
+	return 0;
+}
+
+static int on_request(scoll_request_t *request, const scoll_target_t *target)
+{
+	struct job *job = request->srq_private;
+	scoll_nid_t root = scoll_request_root(request);
+
+	if (job->root.ctx != NULL) {
+		job->root.asked(job->root.ctx);
+		return 0;
+	}
+	if (job->op == SERVE_STOP) {
+		runs_stop(job->front->runs, job->body,
+			  job->body + EXEC_ID_BYTES);
+		return 0;
+	}
+	if (request->srq_bulk_status < 0)
+		return request->srq_bulk_status;
+	job->place = place_of(target);
+	job->is_own_done = false;
+	if (job->bulk != NULL)
+		runs_join(job->front->runs, job->bulk, request->srq_bulk_len,
+			  root, &job->waiter);
+	else
+		runs_join(job->front->runs, (const char *)job->body,
+			  job->body_size, root, &job->waiter);
+	return 0;
+}
+
+static void on_reply(scoll_reply_t *reply)
+{
+	struct job *job = reply->srp_request->srq_private;
+
+	if (reply->srp_status == 0 && reply->srp_len > 0 &&
+	    job->results != NULL) {
+		int result = results_merge(job->results, reply->srp_buf,
+					   reply->srp_len);
+
+		if (result < 0)
+			log_warning(job->front->log,
+				    "an answer is not understood error=%d",
+				    -result);
+		else if (job->root.ctx != NULL)
+			job->root.gathered(job->root.ctx);
+	}
+	if (reply->srp_status == 0 && !reply->srp_is_last)
+		scoll_reply_buffer_post(reply->srp_child, reply->srp_buf,
+					EXEC_PART_BYTES, reply->srp_request,
+					NULL);
+}
+
+static void on_post_reply(scoll_request_t *request)
+{
+	struct job *job = request->srq_private;
+
+	if (job->root.ctx != NULL) {
+		job->root.over(job->root.ctx, request);
+		job_destroy(job);
+		return;
+	}
+	job->is_below_done = true;
+	answer(job);
+}
+
+static void on_reply_out(scoll_request_t *request)
+{
+	job_destroy(request->srq_private);
+}
+
+const struct scoll_service_ops serve_ops = {
+	.size = sizeof(serve_ops),
+	.pre_request = on_pre_request,
+	.incoming_request = on_request,
+	.incoming_reply = on_reply,
+	.post_reply = on_post_reply,
+	.reply_out = on_reply_out,
+};
+
+/* --- at the root --- */
+
+int serve_root_begin(struct front *front, scoll_request_t *request,
+		     struct results *results, const struct serve_root *root)
+{
+	struct job *job = job_create(front, request);
+	int result;
+
+	if (job == NULL)
+		return -ENOMEM;
+	job->op = results == NULL ? SERVE_STOP : SERVE_RUN;
+	job->results = results;
+	job->root = *root;
+	request->srq_private = job;
+	result = post_buffers(job);
+	if (result < 0)
+		job_destroy(job);
+	return result;
+}
+
+void serve_root_cancel(scoll_request_t *request)
+{
+	job_destroy(request->srq_private);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Other people's text on somebody's terminal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "show.h"
+
+static char *shown(const void *bytes, size_t size)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	show_visible(out, bytes, size);
+	fclose(out);
+	return text;
+}
+
+static void expect(const char *bytes, size_t size, const char *wanted)
+{
+	_auto_(freep) char *text = shown(bytes, size);
+
+	assert_string_equal(text, wanted);
+}
+#define EXPECT(text, wanted) expect(text, sizeof(text) - 1, wanted)
+
+static void text_that_is_harmless_stays(void **state)
+{
+	EXPECT("plain \\ text,\ttab", "plain \\ text,\ttab");
+	EXPECT("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x9a\xa2",
+	       "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x9a\xa2");
+}
+
+static void escapes_of_a_terminal_are_visible(void **state)
+{
+	EXPECT("\033[31m\a\r\b\x7f", "\\x1b[31m\\x07\\x0d\\x08\\x7f");
+	EXPECT("a\0b", "a\\x00b");
+	/* CSI as one C1 character, and as a byte. */
+	EXPECT("\xc2\x9b"
+	       "2J\x9b",
+	       "\\xc2\\x9b2J\\x9b");
+	/* Text that runs the other way, and line ends of Unicode. */
+	EXPECT("\xe2\x80\xae \xe2\x81\xa6 \xe2\x80\xa8",
+	       "\\xe2\\x80\\xae \\xe2\\x81\\xa6 \\xe2\\x80\\xa8");
+}
+
+static void bytes_that_are_no_utf8_are_visible(void **state)
+{
+	EXPECT("\xff\xc3", "\\xff\\xc3");
+	EXPECT("\xc0\xaf", "\\xc0\\xaf"); /* too long */
+	EXPECT("\xe0\x80\xaf", "\\xe0\\x80\\xaf");
+	EXPECT("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* a half */
+	EXPECT("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* too high */
+	EXPECT("\xe2\x82", "\\xe2\\x82");                   /* its end */
+}
+
+static char *lines(const char *text, bool is_raw)
+{
+	char *shown_text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&shown_text, &length);
+
+	show_lines(out, "n[1-2]", (const uint8_t *)text, strlen(text), is_raw);
+	fclose(out);
+	return shown_text;
+}
+
+static void each_line_has_its_label(void **state)
+{
+	_auto_(freep) char *two = lines("one\ntwo", false);
+	_auto_(freep) char *empty = lines("\n\033", false);
+	_auto_(freep) char *raw = lines("\033[1m\n", true);
+	_auto_(freep) char *none = lines("", false);
+
+	assert_string_equal(two, "n[1-2]: one\nn[1-2]: two\n");
+	assert_string_equal(empty, "n[1-2]: \nn[1-2]: \\x1b\n");
+	assert_string_equal(raw, "n[1-2]: \033[1m\n");
+	assert_string_equal(none, "");
+}
+
+static void remark_and_code_say_how_it_ended(void **state)
+{
+	static const struct {
+		struct outcome outcome;
+		const char *text;
+		int code;
+	} cases[] = {
+		{ { .kind = OUTCOME_EXITED }, "", 0 },
+		{ { .kind = OUTCOME_EXITED, .code = 3 },
+		  "exited with exit code 3",
+		  3 },
+		{ { .kind = OUTCOME_EXITED, .flags = OUTCOME_TRUNCATED },
+		  "output truncated",
+		  0 },
+		{ { .kind = OUTCOME_KILLED, .code = 9 },
+		  "killed by signal 9 (KILL)",
+		  137 },
+		{ { .kind = OUTCOME_TIMEOUT, .flags = OUTCOME_OMITTED },
+		  "timed out, and was killed; output omitted: too much in all",
+		  255 },
+		{ { .kind = OUTCOME_STOPPED }, "stopped, and was killed", 255 },
+		{ { .kind = OUTCOME_REFUSED,
+		    .code = 1,
+		    .output = (const uint8_t *)"no\033",
+		    .size = 3 },
+		  "not run: no?",
+		  255 },
+	};
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		show_remark(&cases[i].outcome, text, sizeof(text));
+		assert_string_equal(text, cases[i].text);
+		assert_int_equal(show_code(&cases[i].outcome), cases[i].code);
+	}
+}
+
+static void json_is_json_whatever_a_command_has_written(void **state)
+{
+	static uint8_t all[256];
+	struct outcome outcome = { .kind = OUTCOME_EXITED,
+				   .code = 4,
+				   .output = all,
+				   .size = sizeof(all) };
+	_auto_(writer_fini) struct writer text = { 0 };
+	json_t *json;
+
+	for (size_t i = 0; i < sizeof(all); i++)
+		all[i] = (uint8_t)i;
+	show_json(&text, "n[1-2]", 2, &outcome);
+	json = json_loadb((const char *)text.data, text.size, JSON_ALLOW_NUL,
+			  NULL);
+	assert_non_null(json);
+	assert_int_equal(json_integer_value(json_object_get(json, "code")), 4);
+	assert_int_equal(json_integer_value(json_object_get(json, "count")), 2);
+	assert_memory_equal(json_string_value(json_object_get(json, "output")),
+			    all, 128);
+	json_decref(json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_that_is_harmless_stays),
+		cmocka_unit_test(escapes_of_a_terminal_are_visible),
+		cmocka_unit_test(bytes_that_are_no_utf8_are_visible),
+		cmocka_unit_test(each_line_has_its_label),
+		cmocka_unit_test(remark_and_code_say_how_it_ended),
+		cmocka_unit_test(json_is_json_whatever_a_command_has_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
