@@ -55,7 +55,11 @@ struct habits {
 	 * none, is waited on.
 	 */
 	bool waits_apart;
-	/* FI_MULTI_RECV works: shm of 1.17 runs out of receives. */
+	/*
+	 * FI_MULTI_RECV works. shm of 1.17 runs out of receives; net gives a
+	 * slab back while a message of another sender is still on its way into
+	 * it.
+	 */
 	bool has_multi_recv;
 };
 

@@ -32,8 +32,7 @@ static struct habits habits_of(const struct fi_fabric_attr *fabric)
 	if (strcmp(name, "net") == 0 || strcmp(name, "tcp") == 0)
 		return (struct habits){ .has_peek = true,
 					.cancel_is_done = true,
-					.waits_apart = true,
-					.has_multi_recv = true };
+					.waits_apart = true };
 	if (strcmp(name, "shm") == 0)
 		return (struct habits){ .removal_closes = true,
 					.has_peek = !is_older(fabric, 2),

@@ -104,9 +104,8 @@ static int queue_read(struct transport_ofi *t)
 			pool_settle(t);
 			break;
 		}
-		/* It has no more; what is done with these may add some. */
-		if (result < BATCH)
-			t->is_unread = false;
+		/* Else it has no more; what is done with these may add some. */
+		t->is_unread = result == BATCH;
 		for (ssize_t i = 0; i < result; i++)
 			completed(t, &entries[i]);
 		count += (int)result;

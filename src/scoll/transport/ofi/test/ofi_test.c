@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +18,9 @@
 #include "scoll/transport/ofi/test/node.h"
 #include "sys/test/watchdog.h"
 
-#define TAG   (UINT64_C(0x5eed) << 12)
-#define BYTES (SCOLL_REPLY_PART_MAX + 256)
+#define TAG        (UINT64_C(0x5eed) << 12)
+#define BYTES      (SCOLL_REPLY_PART_MAX + 256)
+#define SILENCE_MS 30000 /* what is not shown by then never will be */
 
 static struct node node;
 static struct puppet puppets[SENDERS_MAX];
@@ -84,6 +86,26 @@ static void message_arrives_as_it_was_sent(void **state)
 	assert_int_equal(node.from[3], 4);
 	assert_int_equal(node.damaged_count, 0);
 	puppet_counts(&puppets[0], 4);
+}
+
+/* More than is taken from the queue in one go, and nothing to remind us. */
+static void what_has_come_is_shown_until_it_was_taken(void **state)
+{
+	struct pollfd fd = { .fd = transport_ofi_fd(node.t), .events = POLLIN };
+
+	if (test_provider_is("shm"))
+		skip(); /* a timer shows it */
+	puppet_meet_new(&puppets[0], 0, &node);
+	child_tell(&puppets[0].child, "send 1 3 1 64");
+	node_until(&node, &node.received_count, 1);
+	puppet_hear(&puppets[0], &node, answer);
+	child_tell(&puppets[0].child, "send 1 3 100 64");
+	child_hear(&puppets[0].child, answer);
+	while (node.received_count < 101) {
+		if (transport_ofi_deadline_ns(node.t) > 0)
+			assert_int_equal(poll(&fd, 1, SILENCE_MS), 1);
+		transport_ofi_progress(node.t, test_now_ns());
+	}
 }
 
 static void what_cannot_be_sent_is_refused_at_once(void **state)
@@ -492,6 +514,7 @@ int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(message_arrives_as_it_was_sent),
+		TEST(what_has_come_is_shown_until_it_was_taken),
 		TEST(what_cannot_be_sent_is_refused_at_once),
 		TEST(unknown_provider_is_an_error_that_says_so),
 		TEST(name_of_a_killed_process_is_passed_over),
