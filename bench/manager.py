@@ -57,7 +57,9 @@ class Programs:
         self.peer_mpi = self._find("bench/peer_mpi")
         self.peer_tree = self._find("bench/peer_tree")
         self.peer_zeromq = self._find("bench/peer_zeromq")
+        self.scoll_bulk = self._find("bench/scoll_bulk")
         self.scoll_gossip = self._find("bench/scoll_gossip")
+        self.scoll_rate = self._find("bench/scoll_rate")
         self.scoll_rounds = self._find("bench/scoll_rounds")
         self.scoll_trees = self._find("bench/scoll_trees")
 

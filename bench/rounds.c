@@ -24,7 +24,8 @@
 
 struct rounds {
 	unsigned int count; /* to report */
-	unsigned int done;  /* of all */
+	unsigned int warm_up;
+	unsigned int done; /* of all */
 	unsigned int reached_count;
 	uint64_t start_ns;
 	uint64_t first_ns;
@@ -147,9 +148,31 @@ void rounds_usage_add(pid_t pid, struct rounds_usage *usage)
 	closedir(tasks);
 }
 
-static struct rounds_usage usage_of_all(const struct rounds *rounds)
+static void machine_read(struct rounds_usage *usage)
+{
+	double ticks[8] = {
+		0
+	}; /* user nice system idle iowait irq soft steal */
+	FILE *file = fopen("/proc/stat", "re");
+
+	if (file == NULL ||
+	    fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0],
+		   &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5],
+		   &ticks[6], &ticks[7]) != 8)
+		rounds_die("read /proc/stat");
+	fclose(file);
+	for (int i = 0; i < 8; i++) {
+		usage->all += ticks[i];
+		if (i != 3 && i != 4)
+			usage->busy += ticks[i];
+	}
+}
+
+struct rounds_usage rounds_usage(const struct rounds *rounds)
 {
 	struct rounds_usage usage = { 0 };
+
+	machine_read(&usage);
 
 	rounds_usage_add(getpid(), &usage);
 	for (unsigned int i = 0; i < rounds->pid_count; i++)
@@ -161,11 +184,17 @@ static struct rounds_usage usage_of_all(const struct rounds *rounds)
 
 struct rounds *rounds_create(unsigned int count)
 {
+	return rounds_create_with(count, ROUNDS_WARM_UP);
+}
+
+struct rounds *rounds_create_with(unsigned int count, unsigned int warm_up)
+{
 	struct rounds *rounds = calloc(1, sizeof(*rounds));
 
 	if (rounds == NULL)
 		rounds_die("allocate");
 	rounds->count = count;
+	rounds->warm_up = warm_up;
 	rounds->times_ns = calloc(count, sizeof(*rounds->times_ns));
 	rounds->reached_ns = calloc(count, sizeof(*rounds->reached_ns));
 	if (rounds->times_ns == NULL || rounds->reached_ns == NULL)
@@ -204,10 +233,10 @@ pid_t rounds_fork(struct rounds *rounds)
 
 int rounds_next(struct rounds *rounds)
 {
-	if (rounds->done == ROUNDS_WARM_UP + rounds->count)
+	if (rounds->done == rounds->warm_up + rounds->count)
 		return 0;
-	if (rounds->done == ROUNDS_WARM_UP)
-		rounds->begin = usage_of_all(rounds);
+	if (rounds->done == rounds->warm_up)
+		rounds->begin = rounds_usage(rounds);
 	rounds->start_ns = rounds_now_ns();
 	return 1;
 }
@@ -219,15 +248,15 @@ void rounds_done(struct rounds *rounds, uint64_t reached_ns)
 
 	if (round == 0)
 		rounds->first_ns = time_ns;
-	if (round < ROUNDS_WARM_UP)
+	if (round < rounds->warm_up)
 		return;
-	round -= ROUNDS_WARM_UP;
+	round -= rounds->warm_up;
 	rounds->times_ns[round] = time_ns;
 	if (reached_ns != 0)
 		rounds->reached_ns[rounds->reached_count++] =
 			reached_ns - rounds->start_ns;
 	if (round + 1 == rounds->count)
-		rounds->end = usage_of_all(rounds);
+		rounds->end = rounds_usage(rounds);
 }
 
 void rounds_note(struct rounds *rounds, const char *name, double value)
@@ -249,15 +278,17 @@ void rounds_report(struct rounds *rounds)
 	struct rounds_summary times =
 		rounds_summarize(rounds->times_ns, rounds->count);
 	double count = rounds->count;
+	double all = rounds->end.all - rounds->begin.all;
 
 	while (wait(NULL) > 0)
 		;
 	printf("{\"first_ns\": %" PRIu64 ", \"best_ns\": %" PRIu64
 	       ", \"median_ns\": %" PRIu64 ", \"cpu_ns\": %.0f, "
-	       "\"switches\": %.1f",
+	       "\"switches\": %.1f, \"busy\": %.2f",
 	       rounds->first_ns, times.best, times.median,
 	       (rounds->end.cpu_ns - rounds->begin.cpu_ns) / count,
-	       (rounds->end.switches - rounds->begin.switches) / count);
+	       (rounds->end.switches - rounds->begin.switches) / count,
+	       all > 0 ? (rounds->end.busy - rounds->begin.busy) / all : 0);
 	if (rounds->reached_count == rounds->count) {
 		struct rounds_summary reached =
 			rounds_summarize(rounds->reached_ns, rounds->count);

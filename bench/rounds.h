@@ -32,13 +32,19 @@ struct rounds_summary rounds_summarize(uint64_t *values, unsigned int count);
 /* CPU time and switches of context of a process and all its threads. */
 struct rounds_usage {
 	double cpu_ns, switches;
+	double busy, all; /* ticks of the machine, whoever used them */
 };
 void rounds_usage_add(pid_t pid, struct rounds_usage *usage);
 
 struct rounds;
 
+/* Of us and the children so far. */
+struct rounds_usage rounds_usage(const struct rounds *rounds);
+
 /* Warm-up and `count` more. Ends the program when there is no memory. */
 struct rounds *rounds_create(unsigned int count);
+/* With another warm-up than ROUNDS_WARM_UP. */
+struct rounds *rounds_create_with(unsigned int count, unsigned int warm_up);
 void rounds_destroy(struct rounds *rounds);
 /* As fork(); the child's usage is reported, too. Dies with its parent. */
 pid_t rounds_fork(struct rounds *rounds);
@@ -56,7 +62,7 @@ void rounds_kill(struct rounds *rounds);
 /*
  * Wait for all children; print one JSON object: ns of the first round, of the
  * best and of the median one, and of one round cpu_ns and switches (of context)
- * of all processes, warm-up left out; reach_best_ns and reach_median_ns if they
+ * of all processes, warm-up left out; which part of the machine was busy; reach_best_ns and reach_median_ns if they
  * are known; and what was noted.
  */
 void rounds_report(struct rounds *rounds);

@@ -32,7 +32,7 @@ def run(arguments, extra=None):
     """The object that a program prints."""
     arguments = [str(argument) for argument in arguments]
     done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True,
-                          env=dict(os.environ, **ENVIRONMENT, **(extra or {})),
+                          env=os.environ | ENVIRONMENT | (extra or {}),
                           check=False)
     if done.returncode != 0:
         sys.exit(f"bench: failed: {' '.join(arguments)}")

@@ -8,11 +8,16 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define TIMEOUT_NS INT64_C(30000000000)
+#define TIMEOUT_NS     INT64_C(30000000000)
+#define BULK_BANDWIDTH 1000000 /* estimate: nothing is to time out */
+#define CHAIN          SCOLL_TREE(SCOLL_TREE_USER, 0)
 
 /* A request of one process: the buffers of its children, and its own reply. */
 struct crew_work {
@@ -93,6 +98,14 @@ static void work_give(struct crew_work *work)
 	work->crew->free = work;
 }
 
+/* The pattern, and where it is looked at. */
+#define BULK_STEP 4093
+
+static uint8_t bulk_byte(size_t at)
+{
+	return (uint8_t)(1 | (at ^ at >> 8 ^ at >> 16 ^ at >> 24));
+}
+
 static int pre_request(scoll_request_t *request)
 {
 	struct crew *crew = scoll_request_service(request);
@@ -100,13 +113,42 @@ static int pre_request(scoll_request_t *request)
 	crew->slots[crew->index].reached_ns = rounds_now_ns();
 	allocations_tell(crew);
 	request->srq_private = work_take(crew, request);
+	crew->bulk_iov.iov_len = request->srq_bulk_len;
+	request->srq_bulk_iovs = &crew->bulk_iov;
+	request->srq_bulk_niov = request->srq_bulk_len > 0 ? 1 : 0;
+	if (request->srq_bulk_len > crew->options.bulk)
+		return -EMSGSIZE;
+	for (size_t at = 0; at < request->srq_bulk_len; at += BULK_STEP)
+		crew->bulk[at] = 0;
 	return 0;
 }
 
 static int incoming_request(scoll_request_t *request,
 			    const scoll_target_t *target)
 {
+	struct crew *crew = scoll_request_service(request);
+	size_t size = request->srq_bulk_len;
+
+	if (size == 0 || scoll_request_is_root(request))
+		return 0;
+	if (request->srq_bulk_status < 0)
+		return request->srq_bulk_status;
+	for (size_t at = 0; at < size; at += BULK_STEP) {
+		if (crew->bulk[at] != bulk_byte(at))
+			return -EBADMSG;
+	}
 	return 0;
+}
+
+static unsigned int failures_count(const scoll_request_t *request)
+{
+	struct scoll_failure failure;
+	unsigned int count = 0;
+	uint64_t cursor = 0;
+
+	while (scoll_request_failure_next(request, &cursor, &failure) == 1)
+		count++;
+	return count;
 }
 
 static void post_reply(scoll_request_t *request)
@@ -119,12 +161,12 @@ static void post_reply(scoll_request_t *request)
 		for (size_t j = 0; j < up; j++)
 			work->up[j] |= work->children[(size_t)i * up + j];
 	if (!scoll_request_is_root(request)) {
-		if (!work->crew->options.is_mute)
-			scoll_reply(request, work->up, up);
+		scoll_reply(request, work->up, up);
 		return;
 	}
 	memcpy(call->up, work->up, up);
 	call->status = scoll_request_status(request);
+	call->failure_count = failures_count(request);
 	call->is_done = true;
 	work_give(work);
 	if (call->done != NULL)
@@ -145,14 +187,17 @@ static const struct scoll_service_ops service = {
 };
 
 void crew_send(struct crew *crew, scoll_group_t *group, const void *bytes,
-	       size_t size, struct crew_call *call)
+	       size_t size, size_t bulk, struct crew_call *call)
 {
+	scoll_duration_t timeout = crew->options.timeout;
 	struct crew_work *work;
 	scoll_request_t *request;
 	int result;
 
-	request = scoll_bcast_new(group, bytes, (int)size, NULL, 0, 0,
-				  TIMEOUT_NS, NULL);
+	crew->bulk_iov.iov_len = bulk;
+	request = scoll_bcast_new(group, bytes, (int)size, &crew->bulk_iov,
+				  bulk > 0 ? 1 : 0, 0,
+				  timeout != 0 ? timeout : TIMEOUT_NS, NULL);
 	if (request == NULL)
 		rounds_die("make a request");
 	allocations_tell(crew);
@@ -200,20 +245,80 @@ scoll_nid_t crew_nid(unsigned int index)
 	return (scoll_nid_t)2 << 48 | (0x0a000001u + index);
 }
 
+/* A chain: the plainest tree of one's own. */
+static void chain_node(const struct scoll_tree_shape *shape, uint32_t rank,
+		       struct scoll_tree_node *ret_node)
+{
+	*ret_node = (struct scoll_tree_node){
+		.parent = rank > 0 ? rank - 1 : 0,
+		.size = shape->node_count - rank,
+		.depth = shape->node_count - rank - 1,
+	};
+}
+
+static uint32_t chain_children(const struct scoll_tree_shape *shape,
+			       uint32_t rank, uint32_t *ret_ranks,
+			       uint32_t capacity)
+{
+	if (rank + 1 == shape->node_count)
+		return 0;
+	if (capacity > 0)
+		ret_ranks[0] = rank + 1;
+	return 1;
+}
+
+static const struct scoll_tree_ops chain = {
+	.size = sizeof(chain),
+	.name = "chain",
+	.node = chain_node,
+	.children = chain_children,
+};
+
+static void namespace_enter(const struct crew *crew)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s%u", crew->options.namespace,
+		 crew->index);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
+		rounds_die(path);
+	close(fd);
+}
+
+/* The chain is a group's alone: an instance begins with trees it knows. */
+static int tree_read(struct crew *crew, scoll_tree_type_t *ret_tree,
+		     struct fairlead_error *ret_error)
+{
+	if (strcmp(crew->options.tree, "chain") != 0)
+		return scoll_tree_parse(crew->options.tree, ret_tree,
+					ret_error);
+	crew->tree = CHAIN;
+	*ret_tree = SCOLL_TREE_DEFAULT;
+	return 0;
+}
+
 static void instance_open(struct crew *crew)
 {
 	static const uint8_t key[32] = "a key that all of the crew have";
 	struct fairlead_error error = { 0 };
+	char address[32] = "127.0.0.1";
 	struct scoll_params params = {
 		.size = sizeof(params),
 		.nid = crew_nid(crew->index),
 		.provider = crew->options.provider,
-		.node = strcmp(crew->options.provider, "shm") == 0
-				? NULL
-				: "127.0.0.1",
+		.node = strcmp(crew->options.provider, "shm") == 0 ? NULL
+								   : address,
 		.rtt = crew->options.rtt,
+		.bulk_segment = crew->options.bulk_segment,
+		.bulk_bandwidth = BULK_BANDWIDTH,
 	};
-	int result = scoll_tree_parse(crew->options.tree, &params.tree, &error);
+	int result = tree_read(crew, &params.tree, &error);
+
+	if (crew->options.namespace != NULL)
+		snprintf(address, sizeof(address), "10.77.0.%u",
+			 crew->index + 1);
 
 	if (result == 0 && crew->options.is_sealed) {
 		result = scoll_key_authenticator_create(params.nid, key,
@@ -227,8 +332,10 @@ static void instance_open(struct crew *crew)
 			error.text);
 		exit(1);
 	}
-	result = scoll_service_register(crew->scoll, CREW_SERVICE, &service,
-					crew);
+	result = scoll_tree_register(crew->scoll, SCOLL_TREE_USER, &chain);
+	if (result == 0)
+		result = scoll_service_register(crew->scoll, CREW_SERVICE,
+						&service, crew);
 	if (result < 0)
 		fail("register a service", result);
 }
@@ -250,6 +357,16 @@ static void addresses_tell(struct crew *crew)
 	crew_meet(crew);
 }
 
+static void bulk_make(struct crew *crew)
+{
+	crew->bulk = calloc(1, crew->options.bulk + 1);
+	if (crew->bulk == NULL)
+		rounds_die("allocate");
+	crew->bulk_iov.iov_base = crew->bulk;
+	for (size_t at = 0; crew->index == 0 && at < crew->options.bulk; at++)
+		crew->bulk[at] = bulk_byte(at);
+}
+
 void crew_open(struct crew *crew, const struct crew_options *options,
 	       struct rounds *rounds)
 {
@@ -262,6 +379,9 @@ void crew_open(struct crew *crew, const struct crew_options *options,
 		if (rounds_fork(rounds) == 0)
 			crew->index = i;
 	}
+	if (options->namespace != NULL)
+		namespace_enter(crew);
+	bulk_make(crew);
 	instance_open(crew);
 	addresses_tell(crew);
 }
@@ -270,6 +390,7 @@ void crew_close(struct crew *crew)
 {
 	scoll_fini(crew->scoll);
 	scoll_key_authenticator_destroy(crew->auth);
+	free(crew->bulk);
 	while (crew->free != NULL) {
 		struct crew_work *work = crew->free;
 
@@ -308,8 +429,8 @@ scoll_group_t *crew_group(struct crew *crew, unsigned int first,
 			crew_nid((first + i) % crew->options.count), &tag, 1
 		};
 	result = scoll_group_create(crew->scoll, CREW_SERVICE, "crew", targets,
-				    (int)count, SCOLL_TREE_DEFAULT,
-				    populate_now, created, &creation);
+				    (int)count, crew->tree, populate_now,
+				    created, &creation);
 	if (result == 0)
 		crew_run(crew, &creation.is_done);
 	if (result < 0 || creation.status < 0)

@@ -22,13 +22,19 @@
 struct crew_options {
 	unsigned int count; /* of processes */
 	const char *provider;
-	const char *tree; /* as text */
+	const char *tree; /* as text; "chain": each node has one child */
 	size_t up;        /* bytes of a reply */
 	bool is_polling;
-	bool is_sealed;  /* with the authenticator of one key */
-	bool is_mute;    /* number 0 posts buffers for it; others never reply */
-	bool has_gossip; /* else liveness is given */
+	bool is_sealed; /* with the authenticator of one key */
 	scoll_duration_t rtt;
+	scoll_duration_t timeout; /* of a request; 0: half a minute */
+	size_t bulk;              /* bytes of bulk data that may come */
+	size_t bulk_segment;      /* 0: the library's */
+	/*
+	 * Number i is in the network namespace with this name and i behind it,
+	 * at 10.77.0.(i + 1). NULL: all are where we are, at 127.0.0.1.
+	 */
+	const char *namespace;
 };
 
 /* What a process says to all, in shared memory; it is alone in its lines. */
@@ -36,7 +42,7 @@ struct crew_slot {
 	uint8_t address[192];
 	size_t address_size;
 	uint64_t reached_ns; /* when the last request came */
-	uint64_t noted;      /* the program's */
+	uint64_t noted_ns;   /* the program's */
 	/* How often it had asked for memory when that came; see below. */
 	uint64_t allocations;
 } __attribute__((aligned(64)));
@@ -50,6 +56,9 @@ struct crew {
 	struct scoll_authenticator *auth;
 	struct crew_slot *slots; /* shared: of all */
 	struct crew_work *free;
+	scoll_tree_type_t tree; /* of groups */
+	uint8_t *bulk;          /* ours: what is sent, or where it goes */
+	struct iovec bulk_iov;
 	const uint64_t *allocations; /* ours; NULL: not counted */
 	struct crew_barrier *barrier;
 };
@@ -75,14 +84,18 @@ scoll_group_t *crew_group(struct crew *crew, unsigned int first,
 struct crew_call {
 	bool is_done;
 	int status;
+	unsigned int failure_count;
 	uint8_t up[CREW_UP_MAX];              /* what came */
 	void (*done)(struct crew_call *call); /* NULL, or called at the end */
 	void *ctx;
 };
 
-/* Send a request to the group; it ends during crew_run. */
+/*
+ * Send a request to the group, with this much of our bulk data; it ends during
+ * crew_run.
+ */
 void crew_send(struct crew *crew, scoll_group_t *group, const void *bytes,
-	       size_t size, struct crew_call *call);
+	       size_t size, size_t bulk, struct crew_call *call);
 
 /*
  * How often all of us have asked for memory, by any way, until the last

@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; rounds_next(rounds); i++) {
 		if (i == ROUNDS_WARM_UP + count / 2)
 			crew_allocations(&crew, &allocations);
-		crew_send(&crew, group, bytes, down, &call);
+		crew_send(&crew, group, bytes, down, 0, &call);
 		crew_run(&crew, &call.is_done);
 		rounds_done(rounds, last_reached(&crew));
 		check(&crew, &call);
