@@ -100,17 +100,20 @@ static struct past_start *past_find(const struct root *root, uint64_t nonce)
 
 /*
  * Another start of the node than the last one that we heard of. A higher nonce
- * is a later start, also if late messages had taken its place.
+ * is a later start, also if late messages had taken its place. A lower one that
+ * we have heard of may be the one that lives, of a clock that was set back,
+ * whose place was taken by a late message: above what was seen of it nothing of
+ * it has been here.
  */
 static enum replay_result start_check(const struct root *root, uint64_t nonce,
 				      bool has_died, uint64_t number)
 {
 	const struct past_start *past = past_find(root, nonce);
 
-	if (nonce < root->nonce && (past != NULL || !has_died))
+	if (nonce < root->nonce && past == NULL && !has_died)
 		return REPLAY_PAST;
 	if (past != NULL && number <= past->highest)
-		return REPLAY_OLD;
+		return nonce < root->nonce ? REPLAY_PAST : REPLAY_OLD;
 	return REPLAY_NEW_NONCE;
 }
 
@@ -131,7 +134,13 @@ static enum replay_result root_check(const struct root *root, uint64_t nonce,
 enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
 				uint64_t nonce, uint64_t number)
 {
-	return root_check(root_find(replay, root), nonce, false, number);
+	const struct root *known = root_find(replay, root);
+	enum replay_result result = root_check(known, nonce, false, number);
+
+	/* One message is not enough for it. */
+	if (result == REPLAY_NEW_NONCE && nonce < known->nonce)
+		return REPLAY_PAST;
+	return result;
 }
 
 static struct root *root_add(struct replay *replay, scoll_nid_t nid,

@@ -7,10 +7,11 @@
  * only one start is there at a time, the latest. Nonces rise from start to
  * start, so that a message of an earlier one, however late, is known for it.
  * A node whose clock was set back has a lower one: it is believed when
- * discovery has seen the node die or reboot in between, it is none of the last
- * REPLAY_NONCES_MAX that were replaced, and REPLAY_LOWER_MIN messages with
- * rising numbers have it and none between has the present one: a single one may
- * be a late one of a start that was never heard of.
+ * discovery has seen the node die or reboot in between, or it is one of the
+ * last REPLAY_NONCES_MAX that were replaced and the numbers are above all that
+ * was seen of it; and REPLAY_LOWER_MIN messages with rising numbers have it and
+ * none between has the present one: a single one may be a late one of an earlier
+ * start.
  */
 #pragma once
 

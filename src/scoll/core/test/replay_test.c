@@ -184,6 +184,39 @@ static void start_that_was_replaced_is_not_believed_after_a_death(void **state)
 	assert_int_equal(replay_enter(replay, 1, 200, 2, 7), REPLAY_NEW_NONCE);
 }
 
+/*
+ * Its clock was set back: 100 lives. One message of 200 was late, of which
+ * nothing had come before it.
+ */
+static void late_message_does_not_shut_out_who_lives_for_ever(void **state)
+{
+	for (uint64_t i = 1; i <= 10; i++)
+		assert_enter(1, 100, i, REPLAY_NEW);
+	assert_enter(1, 200, 77, REPLAY_NEW_NONCE);
+	assert_enter(1, 100, 11, REPLAY_PAST);
+	assert_enter(1, 100, 12, REPLAY_PAST);
+	assert_int_equal(replay_enter(replay, 1, 100, 0, 13), REPLAY_NEW_NONCE);
+	assert_enter(1, 100, 14, REPLAY_NEW);
+	/* What was run is not run now. */
+	for (uint64_t i = 1; i <= 10; i++)
+		assert_in_range(replay_enter(replay, 1, 100, 0, i), REPLAY_SEEN,
+				REPLAY_PAST);
+	assert_enter(1, 200, 77, REPLAY_OLD);
+	assert_enter(1, 100, 15, REPLAY_NEW);
+}
+
+/* However often, what was seen of a start does not bring it back. */
+static void replays_of_a_past_start_do_not_bring_it_back(void **state)
+{
+	for (uint64_t i = 1; i <= 10; i++)
+		assert_enter(1, 100, i, REPLAY_NEW);
+	assert_enter(1, 200, 1, REPLAY_NEW_NONCE);
+	for (uint64_t i = 1; i <= 10; i++)
+		assert_int_equal(replay_enter(replay, 1, 100, 5, i),
+				 REPLAY_PAST);
+	assert_enter(1, 200, 2, REPLAY_NEW);
+}
+
 static void root_that_was_silent_longest_goes_out(void **state)
 {
 	assert_enter(1, 100, 1, REPLAY_NEW);
@@ -239,6 +272,8 @@ int main(void)
 		test_of(node_that_died_may_have_a_lower_nonce),
 		test_of(late_messages_after_a_death_do_not_shut_out_who_lives),
 		test_of(start_that_was_replaced_is_not_believed_after_a_death),
+		test_of(late_message_does_not_shut_out_who_lives_for_ever),
+		test_of(replays_of_a_past_start_do_not_bring_it_back),
 		test_of(root_that_was_silent_longest_goes_out),
 		test_of(end_of_memory_is_not_seen),
 	};
