@@ -19,8 +19,9 @@
  * finish within TRANSPORT_OFI_SEND_NS ends with -ETIMEDOUT, where the provider
  * lets a connection be closed.
  *
- * libfabric's own habits are not ours to change: its first call reads the
- * environment (FI_*), and an endpoint of shm handles SIGBUS, SIGSEGV, SIGTERM
+ * libfabric's own habits are not ours to change, but for one: its first call
+ * reads the environment (FI_*), into which FI_OFI_RXM_CM_PROGRESS_INTERVAL is
+ * put before it unless it is there. An endpoint of shm handles SIGBUS, SIGSEGV, SIGTERM
  * and SIGINT to remove its files, then hands the signal on to the handler that
  * was there.
  */

@@ -147,6 +147,21 @@ static void what_cannot_be_sent_is_refused_at_once(void **state)
 	assert_false(move.is_done);
 }
 
+static void connections_are_looked_for_often_unless_told_otherwise(void **state)
+{
+	static const char variable[] = "FI_OFI_RXM_CM_PROGRESS_INTERVAL";
+
+	node_close(&node);
+	assert_int_equal(unsetenv(variable), 0);
+	node_open(&node, test_host(), NULL, 0);
+	assert_string_equal(getenv(variable), "100");
+	node_close(&node);
+	assert_int_equal(setenv(variable, "5000", 1), 0);
+	node_open(&node, test_host(), NULL, 0);
+	assert_string_equal(getenv(variable), "5000");
+	assert_int_equal(setenv(variable, "100", 1), 0);
+}
+
 static void unknown_provider_is_an_error_that_says_so(void **state)
 {
 	struct transport_ofi_options options = { .provider = "pigeon" };
@@ -516,6 +531,7 @@ int main(int argc, char **argv)
 		TEST(message_arrives_as_it_was_sent),
 		TEST(what_has_come_is_shown_until_it_was_taken),
 		TEST(what_cannot_be_sent_is_refused_at_once),
+		TEST(connections_are_looked_for_often_unless_told_otherwise),
 		TEST(unknown_provider_is_an_error_that_says_so),
 		TEST(name_of_a_killed_process_is_passed_over),
 		TEST(crowd_M01_M02_loses_no_message_to_a_slow_receiver),
