@@ -76,11 +76,14 @@ void membership_unref(struct membership *membership)
 int membership_draft(uint32_t count, uint32_t entity_count, bool is_rising,
 		     struct membership_draft *ret_draft)
 {
+	bool is_plain = entity_count == count; /* none has two */
+	size_t sum_count = is_plain ? 0 : (size_t)count + 1;
 	size_t size = sizeof(struct membership) +
 		      count * sizeof(*ret_draft->nids) +
 		      entity_count * sizeof(*ret_draft->tags) +
-		      (count + 1) * sizeof(*ret_draft->sums) +
+		      sum_count * sizeof(*ret_draft->sums) +
 		      (is_rising ? 0 : count * sizeof(*ret_draft->by_nid));
+	uint32_t *numbers;
 	struct membership *membership = malloc(size);
 
 	if (membership == NULL)
@@ -88,8 +91,9 @@ int membership_draft(uint32_t count, uint32_t entity_count, bool is_rising,
 	ret_draft->membership = membership;
 	ret_draft->nids = (scoll_nid_t *)(membership + 1);
 	ret_draft->tags = (scoll_tag_t *)(ret_draft->nids + count);
-	ret_draft->sums = (uint32_t *)(ret_draft->tags + entity_count);
-	ret_draft->by_nid = is_rising ? NULL : ret_draft->sums + count + 1;
+	numbers = (uint32_t *)(ret_draft->tags + entity_count);
+	ret_draft->sums = is_plain ? NULL : numbers;
+	ret_draft->by_nid = is_rising ? NULL : numbers + sum_count;
 	*membership = (struct membership){
 		.count = count,
 		.entity_count = entity_count,
@@ -169,7 +173,8 @@ static int tags_check(const struct membership *membership)
 	for (uint32_t i = 0; i < membership->count; i++) {
 		uint32_t count = membership_entities(membership, i, 1);
 
-		memcpy(copy, membership->tags + membership->sums[i],
+		memcpy(copy,
+		       membership->tags + membership_before(membership, i),
 		       count * sizeof(*copy));
 		if (count > 1 && tags_repeat(copy, count))
 			return -EINVAL;
@@ -198,7 +203,9 @@ static void digest_compute(struct membership *membership)
 		write_u16(&writer, (uint16_t)count);
 		crypto_generichash_update(&state, bytes, writer.size);
 		crypto_generichash_update(
-			&state, membership->tags[membership->sums[i]].bytes,
+			&state,
+			membership->tags[membership_before(membership, i)]
+				.bytes,
 			count * sizeof(scoll_tag_t));
 	}
 	crypto_generichash_final(&state, membership->digest.bytes,
@@ -431,7 +438,7 @@ void membership_target(const struct membership *membership, uint32_t index,
 	assert(index < membership->count);
 	*ret_target = (scoll_target_t){
 		.nid = membership->nids[index],
-		.tags = membership->tags + membership->sums[index],
+		.tags = membership->tags + membership_before(membership, index),
 		.count = (int)membership_entities(membership, index, 1),
 	};
 }

@@ -22,7 +22,11 @@
 struct choice;
 struct memberships;
 
-/* One block of memory: about 32 bytes for a node with one entity. Read only. */
+/*
+ * One block of memory: 24 bytes for a node with one entity. More takes what is
+ * not everywhere so: 4 bytes a node where some have several entities, 4 where
+ * the NIDs do not rise. Read only.
+ */
 struct membership {
 	struct wire_digest digest;
 	uint32_t count;        /* nodes; > 0 */
@@ -31,7 +35,8 @@ struct membership {
 	uint32_t reference_count;
 	const scoll_nid_t *nids;
 	const scoll_tag_t *tags; /* of all nodes, in their order */
-	const uint32_t *sums;    /* entities before each node, and in all */
+	const uint32_t *sums;    /* entities before each node, and in all;
+				    NULL: each has one */
 	const uint32_t *by_nid;  /* indexes by rising NID; NULL: as they are */
 	size_t size;             /* bytes of all this */
 	struct memberships *owner; /* where it is interned */
@@ -93,11 +98,19 @@ void membership_target(const struct membership *membership, uint32_t index,
 bool membership_is(const struct membership *membership,
 		   const scoll_target_t *targets, int count);
 
+/* Entities on the nodes before this one; index <= count. */
+static inline uint32_t membership_before(const struct membership *membership,
+					 uint32_t index)
+{
+	return membership->sums != NULL ? membership->sums[index] : index;
+}
+
 /* Entities on `count` nodes from `first` on. */
 static inline uint32_t membership_entities(const struct membership *membership,
 					   uint32_t first, uint32_t count)
 {
-	return membership->sums[first + count] - membership->sums[first];
+	return membership_before(membership, first + count) -
+	       membership_before(membership, first);
 }
 
 /* Bytes of the list as it is sent, and those bytes. */

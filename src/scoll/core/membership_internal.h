@@ -17,7 +17,7 @@ struct membership_draft {
 	struct membership *membership;
 	scoll_nid_t *nids;
 	scoll_tag_t *tags;
-	uint32_t *sums; /* the caller fills 0..count */
+	uint32_t *sums; /* the caller fills 0..count; NULL: as the struct's */
 	uint32_t *by_nid;
 };
 

@@ -143,7 +143,7 @@ static int places_ask(const struct merge *merge, scoll_permute_cb_t permute,
 	return 0;
 }
 
-/* sums count the entities of each place first, and are summed up then. */
+/* cursors count the entities of each place first, and are summed up then. */
 static void draft_fill(const struct merge *merge, const uint32_t *place,
 		       uint32_t *cursors, struct membership_draft *draft)
 {
@@ -151,16 +151,18 @@ static void draft_fill(const struct merge *merge, const uint32_t *place,
 
 	for (uint32_t i = 0; i < merge->node_count; i++) {
 		draft->nids[place[i]] = merge->nids[i];
-		draft->sums[place[i]] = merge->entities[i];
+		cursors[place[i]] = merge->entities[i];
 	}
 	for (uint32_t i = 0; i < merge->node_count; i++) {
-		uint32_t count = draft->sums[i];
+		uint32_t count = cursors[i];
 
-		draft->sums[i] = sum;
 		cursors[i] = sum;
+		if (draft->sums != NULL)
+			draft->sums[i] = sum;
 		sum += count;
 	}
-	draft->sums[merge->node_count] = sum;
+	if (draft->sums != NULL)
+		draft->sums[merge->node_count] = sum;
 	for (uint32_t i = 0; i < merge->target_count; i++) {
 		const scoll_target_t *target = &merge->targets[i];
 		uint32_t *cursor = &cursors[place[merge->node_of[i]]];

@@ -234,8 +234,19 @@ static void list_of_equal_nodes_takes_24_bytes_each(void **state)
 		targets[i] = (scoll_target_t){ i, tags, 1 };
 	membership = made(targets, 100);
 	assert_int_equal(membership_encoded_size(membership), 4 + 6 + 2400);
-	/* In memory, too, and 4 more for the sums. */
-	assert_true(membership->size <= sizeof(*membership) + 2900);
+	/* In memory, too. */
+	assert_int_equal(membership->size, sizeof(*membership) + 2400);
+	membership_unref(membership);
+	/* Where NIDs do not rise, and where one has two entities: 4 more. */
+	targets[0].nid = 1000;
+	membership = made(targets, 100);
+	assert_int_equal(membership->size, sizeof(*membership) + 2800);
+	membership_unref(membership);
+	targets[0].nid = 0;
+	targets[50].count = 2;
+	membership = made(targets, 100);
+	assert_int_equal(membership->size,
+			 sizeof(*membership) + 2400 + 16 + 101 * 4);
 	membership_unref(membership);
 }
 
