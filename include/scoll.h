@@ -246,6 +246,13 @@ typedef int (*scoll_oobgrp_cb_t)(void *service_private,
 				 const scoll_oobgrp_id_t *oobid,
 				 const scoll_target_t **ret_targets);
 /*
+ * A number that is another one whenever oobgrp would give other members, and
+ * not 0: while it stays as it is, oobgrp is not called for each message. 0: it
+ * is not known. It calls no function of the library.
+ */
+typedef uint64_t (*scoll_oobversion_cb_t)(void *service_private,
+					  const scoll_oobgrp_id_t *oobid);
+/*
  * A group is there (status 0), or could not be made (a negative errno, group
  * is NULL). `private_data` is what scoll_group_create was given.
  */
@@ -260,6 +267,7 @@ struct scoll_service_ops {
 	scoll_post_reply_cb_t post_reply;             /* never NULL */
 	scoll_reply_out_cb_t reply_out;               /* may be NULL */
 	scoll_oobgrp_cb_t oobgrp;                     /* NULL: has none */
+	scoll_oobversion_cb_t oobversion;             /* may be NULL */
 };
 
 /*
@@ -414,7 +422,9 @@ struct scoll_params {
 
 /*
  * Make an instance. -EINVAL, -ENODATA (no such provider), -EADDRINUSE,
- * -ENOMEM, ..., with the text of what failed.
+ * -ENOMEM, ..., with the text of what failed. Before libfabric's first call it
+ * puts FI_OFI_RXM_CM_PROGRESS_INTERVAL into the environment, unless it is
+ * there: where other threads may read the environment, call it before them.
  */
 int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
 	       struct fairlead_error *ret_error);

@@ -85,20 +85,36 @@ int group_oob_create(struct group_table *table, scoll_service_id_t service,
 	return handle_add(table, &draft, ret_group);
 }
 
+static scoll_oobgrp_id_t oobid_of(const struct group_id *id)
+{
+	scoll_oobgrp_id_t oobid = { .svid = id->service };
+
+	memcpy(oobid.bytes, id->owner, sizeof(oobid.bytes));
+	return oobid;
+}
+
+/* 0: it says none. */
+static uint64_t oob_version(const struct group_oob *oob,
+			    const struct group_id *id)
+{
+	scoll_oobgrp_id_t oobid = oobid_of(id);
+
+	return oob->version != NULL ? oob->version(oob->private, &oobid) : 0;
+}
+
 /*
  * Ask the service who is in an OOB group. If that is `known` (may be NULL), it
  * is *ret_membership, too, with a reference.
  */
 static int oob_ask(struct group_table *table, const struct group_id *id,
-		   scoll_oobgrp_cb_t callback, void *service_private,
-		   struct membership *known, struct membership **ret_membership)
+		   const struct group_oob *oob, struct membership *known,
+		   struct membership **ret_membership)
 {
-	scoll_oobgrp_id_t oobid = { .svid = id->service };
+	scoll_oobgrp_id_t oobid = oobid_of(id);
 	const scoll_target_t *targets = NULL;
 	int count;
 
-	memcpy(oobid.bytes, id->owner, sizeof(oobid.bytes));
-	count = callback(service_private, &oobid, &targets);
+	count = oob->members(oob->private, &oobid, &targets);
 	if (count < 0)
 		return count;
 	if (known != NULL && targets != NULL &&
@@ -110,16 +126,27 @@ static int oob_ask(struct group_table *table, const struct group_id *id,
 					count, NULL, NULL, ret_membership);
 }
 
-int group_oob_refresh(struct scoll_group *group, scoll_oobgrp_cb_t callback,
-		      void *service_private)
+/* Its members are what they were: no list need be compared. */
+static bool oob_is_current(const struct scoll_group *group, uint64_t version)
+{
+	return version != 0 && group->membership != NULL &&
+	       group->oob_version == version;
+}
+
+int group_oob_refresh(struct scoll_group *group, const struct group_oob *oob)
 {
 	struct membership *membership;
+	/* Before the list: what changes in between is seen the next time. */
+	uint64_t version = oob_version(oob, &group->id);
 	int result;
 
-	result = oob_ask(group->table, &group->id, callback, service_private,
-			 group->membership, &membership);
+	if (oob_is_current(group, version))
+		return 0;
+	result = oob_ask(group->table, &group->id, oob, group->membership,
+			 &membership);
 	if (result < 0)
 		return result;
+	group->oob_version = version;
 	if (membership == group->membership) {
 		membership_unref(membership);
 		return 0;
@@ -194,17 +221,22 @@ static int group_found(struct group_table *table,
 
 static int oob_resolve(struct group_table *table,
 		       const struct wire_bcast *bcast,
-		       const struct group_id *id, scoll_oobgrp_cb_t callback,
-		       void *service_private, uint64_t now_ns,
-		       struct scoll_group **ret_group)
+		       const struct group_id *id, const struct group_oob *oob,
+		       uint64_t now_ns, struct scoll_group **ret_group)
 {
 	struct scoll_group *group = group_of_id(table, id);
 	struct membership *membership;
+	uint64_t version;
 	int result;
 
-	if (callback == NULL)
+	if (oob->members == NULL)
 		return -ENOENT;
-	result = oob_ask(table, id, callback, service_private,
+	version = oob_version(oob, id);
+	if (group != NULL && oob_is_current(group, version)) {
+		*ret_group = group_use(group, now_ns);
+		return 0;
+	}
+	result = oob_ask(table, id, oob,
 			 group != NULL ? group->membership : NULL, &membership);
 	if (result < 0)
 		return result;
@@ -212,11 +244,17 @@ static int oob_resolve(struct group_table *table,
 		membership_unref(membership);
 		return -ESTALE;
 	}
-	if (group == NULL)
-		return group_found(table, bcast, id, "", 0, membership, now_ns,
-				   ret_group);
-	membership_unref(membership);
-	*ret_group = group_use(group, now_ns);
+	if (group == NULL) {
+		result = group_found(table, bcast, id, "", 0, membership,
+				     now_ns, &group);
+		if (result < 0)
+			return result;
+	} else {
+		membership_unref(membership);
+		group_use(group, now_ns);
+	}
+	group->oob_version = version;
+	*ret_group = group;
 	return 0;
 }
 
@@ -333,15 +371,14 @@ static int regular_resolve(struct group_table *table,
 }
 
 int group_resolve(struct group_table *table, const struct wire_bcast *bcast,
-		  scoll_oobgrp_cb_t callback, void *service_private,
-		  uint64_t now_ns, struct scoll_group **ret_group)
+		  const struct group_oob *oob, uint64_t now_ns,
+		  struct scoll_group **ret_group)
 {
 	struct group_id id;
 
 	id_read(bcast, &id);
 	if (id.is_oob)
-		return oob_resolve(table, bcast, &id, callback, service_private,
-				   now_ns, ret_group);
+		return oob_resolve(table, bcast, &id, oob, now_ns, ret_group);
 	return regular_resolve(table, bcast, &id, NULL, now_ns, ret_group);
 }
 

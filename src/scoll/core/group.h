@@ -84,7 +84,9 @@ struct scoll_group {
 	scoll_service_id_t service;
 	scoll_tree_type_t tree;
 	uint32_t reference_count;
-	bool is_handle; /* its user's; else it was learned */
+	uint64_t
+		oob_version; /* of membership, as its service has it; 0: none */
+	bool is_handle;      /* its user's; else it was learned */
 	bool is_ended;
 	uint32_t creator_deaths; /* of a learned one: before its start */
 	/* Of the requests: */
@@ -165,19 +167,26 @@ int group_oob_create(struct group_table *table, scoll_service_id_t service,
 		     const char *name, const scoll_oobgrp_id_t *oobid,
 		     scoll_tree_type_t tree, const void *private,
 		     struct scoll_group **ret_group);
+/* What a service says of its out-of-band groups. */
+struct group_oob {
+	scoll_oobgrp_cb_t members;     /* NULL: it has none */
+	scoll_oobversion_cb_t version; /* NULL: it does not say */
+	void *private;
+};
+
 /*
- * Ask who is in an OOB group now: before each message, and before anything of
- * its handle is told. What was returned earlier by reference stays. What the
- * callback returned below 0; as memberships_from_targets.
+ * Ask who is in an OOB group now, unless its version says that nothing has
+ * changed: before each message, and before anything of its handle is told.
+ * What was returned earlier by reference stays. What the callback returned
+ * below 0; as memberships_from_targets.
  */
-int group_oob_refresh(struct scoll_group *group, scoll_oobgrp_cb_t callback,
-		      void *service_private);
+int group_oob_refresh(struct scoll_group *group, const struct group_oob *oob);
 
 /* --- of messages --- */
 
 /*
  * The group of a broadcast, with a reference: known, or by the parameters in
- * the body, or out-of-band by the callback (NULL: the service has none). It is
+ * the body, or out-of-band as the service says. It is
  * used now. Errors, and what they are for the parent:
  * -ENODATA    its list is in the bulk data, and it or the addresses of its
  *             nodes are not known: read, then _learn
@@ -189,8 +198,8 @@ int group_oob_refresh(struct scoll_group *group, scoll_oobgrp_cb_t callback,
  * or what the callback returned: NO_GROUP.
  */
 int group_resolve(struct group_table *table, const struct wire_bcast *bcast,
-		  scoll_oobgrp_cb_t callback, void *service_private,
-		  uint64_t now_ns, struct scoll_group **ret_group);
+		  const struct group_oob *oob, uint64_t now_ns,
+		  struct scoll_group **ret_group);
 /* The same, with the list that came as bulk data. */
 int group_learn(struct group_table *table, const struct wire_bcast *bcast,
 		const void *list, size_t size, uint64_t now_ns,

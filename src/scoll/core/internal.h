@@ -114,6 +114,8 @@ void bcast_callback_returned(struct bcast *bcast, uint64_t now_ns,
 
 struct service *service_find(const struct scoll_core *core,
 			     scoll_service_id_t id);
+/* service may be NULL. */
+struct group_oob service_oob(const struct service *service);
 
 /* --- request_new.c, request_root.c: at the root --- */
 

@@ -142,15 +142,15 @@ static int group_is_usable(struct scoll_core *core, struct scoll_group *group,
 			   struct service **ret_service)
 {
 	struct service *service = service_find(core, group->service);
+	struct group_oob oob;
 
 	if (service == NULL)
 		return -ENOENT;
 	if (group->is_closed || core->is_stopped)
 		return -ESHUTDOWN;
 	*ret_service = service;
-	return group->id.is_oob ? group_oob_refresh(group, service->ops.oobgrp,
-						    service->private)
-				: 0;
+	oob = service_oob(service);
+	return group->id.is_oob ? group_oob_refresh(group, &oob) : 0;
 }
 
 static int bulk_size(const struct iovec *iovs, int count, size_t *ret_size)

@@ -180,6 +180,7 @@ static int group_find(struct admission *admission)
 	const struct wire_bcast *wire = admission->wire;
 	struct scoll_core *core = admission->core;
 	struct service *service = service_find(core, wire->service);
+	struct group_oob oob = service_oob(service);
 	int result;
 
 	if (service == NULL && wire->flags & WIRE_OOB)
@@ -191,11 +192,8 @@ static int group_find(struct admission *admission)
 				     admission->bcast->list_size,
 				     admission->now_ns, &admission->group);
 	else
-		result = group_resolve(
-			core->groups, wire,
-			service != NULL ? service->ops.oobgrp : NULL,
-			service != NULL ? service->private : NULL,
-			admission->now_ns, &admission->group);
+		result = group_resolve(core->groups, wire, &oob,
+				       admission->now_ns, &admission->group);
 	if (result == -ENODATA)
 		return park_for_list(admission);
 	if (result < 0)

@@ -19,6 +19,15 @@ struct service *service_find(const struct scoll_core *core,
 	return service;
 }
 
+struct group_oob service_oob(const struct service *service)
+{
+	if (service == NULL)
+		return (struct group_oob){ 0 };
+	return (struct group_oob){ .members = service->ops.oobgrp,
+				   .version = service->ops.oobversion,
+				   .private = service->private };
+}
+
 static uint32_t service_count(const struct scoll_core *core)
 {
 	uint32_t count = 0;

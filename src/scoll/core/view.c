@@ -123,12 +123,13 @@ static int refresh(scoll_group_t *group)
 {
 	const struct scoll_core *core = scoll_core_of_group(group);
 	const struct service *service = service_find(core, group->service);
+	struct group_oob oob = service_oob(service);
 
 	if (!group->id.is_oob)
 		return 0;
 	if (service == NULL)
 		return -ENOENT;
-	return group_oob_refresh(group, service->ops.oobgrp, service->private);
+	return group_oob_refresh(group, &oob);
 }
 
 int scoll_core_group_nodes(scoll_group_t *group)

@@ -21,6 +21,7 @@
 #define OSS      5 /* services */
 #define MDS      6
 
+static const struct group_oob no_oob;
 static struct memberships *memberships;
 static struct given *given;
 static struct group_table *ours;   /* of node 0, the creator */
@@ -112,7 +113,7 @@ static int resolved(struct group_table *table, const struct wire_bcast *bcast,
 		    uint64_t now_ns)
 {
 	struct scoll_group *group;
-	int result = group_resolve(table, bcast, NULL, NULL, now_ns, &group);
+	int result = group_resolve(table, bcast, &no_oob, now_ns, &group);
 
 	if (result == 0)
 		group_unref(group, now_ns);
@@ -146,7 +147,7 @@ static void group_G14_is_found_in_the_table_of_each_member(void **state)
 	assert_int_equal(resolved(theirs, bcast, 1), 0);
 	/* Now it is known. */
 	message.bcast.params_size = 0;
-	assert_int_equal(group_resolve(theirs, bcast, NULL, NULL, 1, &got), 0);
+	assert_int_equal(group_resolve(theirs, bcast, &no_oob, 1, &got), 0);
 	assert_memory_equal(&got->id, &group->id, sizeof(got->id));
 	assert_ptr_equal(got->membership, group->membership);
 	assert_string_equal(got->name, "lane");
@@ -157,7 +158,7 @@ static void group_G14_is_found_in_the_table_of_each_member(void **state)
 			 0);
 	assert_int_equal(group_table_count(theirs), 2);
 	/* The creator finds its own, when another member is the root. */
-	assert_int_equal(group_resolve(ours, bcast, NULL, NULL, 1, &got), 0);
+	assert_int_equal(group_resolve(ours, bcast, &no_oob, 1, &got), 0);
 	assert_ptr_equal(got, other);
 	group_unref(got, 1);
 }
@@ -243,7 +244,7 @@ static void list_in_bulk_data_is_read_only_if_it_is_not_known(void **state)
 	membership_encode(group->membership, list);
 	assert_int_equal(message.bcast.params_size, 1 + 4);
 	/* In a simulation it is known: the creator has it. */
-	assert_int_equal(group_resolve(theirs, bcast, NULL, NULL, 1, &got), 0);
+	assert_int_equal(group_resolve(theirs, bcast, &no_oob, 1, &got), 0);
 	assert_string_equal(got->name, "lane");
 	group_unref(got, 1);
 	group_end(got, 1);
@@ -331,7 +332,7 @@ static void ended_group_is_not_made_again_by_a_late_message(void **state)
 	struct message message;
 	const struct wire_bcast *bcast = message_of(&message, group, 0);
 
-	assert_int_equal(group_resolve(theirs, bcast, NULL, NULL, 5, &got), 0);
+	assert_int_equal(group_resolve(theirs, bcast, &no_oob, 5, &got), 0);
 	group_end(got, 5);
 	assert_true(got->is_ended);
 	assert_int_equal(group_table_count(theirs), 0);
@@ -370,9 +371,8 @@ static void idle_group_L06_goes_after_its_lifetime(void **state)
 	group_table_tick(theirs, 500 + LIFETIME);
 	assert_int_equal(group_table_count(theirs), 1);
 	/* In use it stays, and its lifetime starts afterwards. */
-	assert_int_equal(group_resolve(theirs, &second.bcast, NULL, NULL, 1600,
-				       &got),
-			 0);
+	assert_int_equal(
+		group_resolve(theirs, &second.bcast, &no_oob, 1600, &got), 0);
 	group_table_tick(theirs, 1600 + 5 * LIFETIME);
 	assert_false(got->is_ended);
 	group_unref(got, 1600 + 6 * LIFETIME);
@@ -392,7 +392,7 @@ static void groups_L03_go_when_their_creator_is_dead(void **state)
 	struct message message;
 	const struct wire_bcast *bcast = message_of(&message, group, 0);
 
-	assert_int_equal(group_resolve(theirs, bcast, NULL, NULL, 1, &got), 0);
+	assert_int_equal(group_resolve(theirs, bcast, &no_oob, 1, &got), 0);
 	/* The death of a member is the root's business. */
 	group_table_node_dead(theirs, 3);
 	group_table_node_dead(ours, 3);
@@ -487,6 +487,7 @@ struct service {
 	int count; /* or an errno */
 	int call_count;
 	scoll_oobgrp_id_t asked;
+	uint64_t version;
 };
 
 static int service_oobgrp(void *service_private, const scoll_oobgrp_id_t *oobid,
@@ -498,6 +499,35 @@ static int service_oobgrp(void *service_private, const scoll_oobgrp_id_t *oobid,
 	service->asked = *oobid;
 	*ret_targets = service->targets;
 	return service->count;
+}
+
+static uint64_t service_version(void *service_private,
+				const scoll_oobgrp_id_t *oobid)
+{
+	const struct service *service = service_private;
+
+	assert_int_equal(oobid->svid, OSS);
+	return service->version;
+}
+
+static int refreshed(struct scoll_group *group, struct service *service)
+{
+	struct group_oob oob = { service_oobgrp, NULL, service };
+
+	if (service->version != 0)
+		oob.version = service_version;
+	return group_oob_refresh(group, &oob);
+}
+
+/* By a member that asks its service. */
+static int asked(const struct wire_bcast *bcast, struct service *service,
+		 struct scoll_group **ret_group)
+{
+	struct group_oob oob = { service_oobgrp, NULL, service };
+
+	if (service->version != 0)
+		oob.version = service_version;
+	return group_resolve(theirs, bcast, &oob, 1, ret_group);
 }
 
 static const scoll_oobgrp_id_t fid = { OSS, "a Lustre FID..." };
@@ -521,7 +551,7 @@ static void oob_G06_id_is_the_service_and_its_own_bytes(void **state)
 	/* Made without asking. */
 	assert_int_equal(service.call_count, 0);
 	assert_null(group->membership);
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	assert_int_equal(service.call_count, 1);
 	assert_memory_equal(&service.asked, &fid, sizeof(fid));
 	assert_int_equal(group->membership->count, COUNT);
@@ -530,16 +560,12 @@ static void oob_G06_id_is_the_service_and_its_own_bytes(void **state)
 	assert_int_equal(bcast.flags, WIRE_OOB);
 	assert_int_equal(bcast.service, OSS);
 	assert_memory_equal(bcast.oob, fid.bytes, sizeof(fid.bytes));
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &got),
-			 0);
+	assert_int_equal(asked(&bcast, &service, &got), 0);
 	assert_int_equal(service.call_count, 2);
 	assert_memory_equal(&service.asked, &fid, sizeof(fid));
 	/* The same bytes of another service are another group. */
 	bcast.service = MDS;
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &other),
-			 0);
+	assert_int_equal(asked(&bcast, &service, &other), 0);
 	assert_int_equal(service.asked.svid, MDS);
 	assert_ptr_not_equal(other, got);
 	group_unref(got, 1);
@@ -554,19 +580,14 @@ static void oob_needs_a_service_that_knows_it(void **state)
 	struct scoll_group *group = oob_made(), *got;
 	struct wire_bcast bcast = { 0 };
 
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	group_id_write(group, 0, NONCE, &bcast);
 	assert_int_equal(resolved(theirs, &bcast, 1), -ENOENT);
 	service.count = -ENXIO;
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &got),
-			 -ENXIO);
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service),
-			 -ENXIO);
+	assert_int_equal(asked(&bcast, &service, &got), -ENXIO);
+	assert_int_equal(refreshed(group, &service), -ENXIO);
 	service.count = 0;
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &got),
-			 -EINVAL);
+	assert_int_equal(asked(&bcast, &service, &got), -EINVAL);
 	assert_int_equal(group_table_count(theirs), 0);
 }
 
@@ -577,30 +598,22 @@ static void oob_member_with_another_list_refuses(void **state)
 	scoll_target_t changed[COUNT];
 	struct wire_bcast bcast = { 0 };
 
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	group_id_write(group, 0, NONCE, &bcast);
 	/* Before it knows the group, and afterwards. */
 	memcpy(changed, targets, sizeof(changed));
 	changed[7].nid = 1000;
 	service.targets = changed;
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &got),
-			 -ESTALE);
+	assert_int_equal(asked(&bcast, &service, &got), -ESTALE);
 	service.targets = targets;
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &got),
-			 0);
+	assert_int_equal(asked(&bcast, &service, &got), 0);
 	group_unref(got, 1);
 	service.targets = changed;
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &got),
-			 -ESTALE);
+	assert_int_equal(asked(&bcast, &service, &got), -ESTALE);
 	/* The root, too, sees the change, and then they agree. */
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	group_id_write(group, 0, NONCE, &bcast);
-	assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp, &service,
-				       1, &got),
-			 0);
+	assert_int_equal(asked(&bcast, &service, &got), 0);
 	assert_int_equal(membership_index(got->membership, 1000), 7);
 	group_unref(got, 1);
 }
@@ -615,19 +628,56 @@ static void oob_targets_of_one_node_may_be_apart(void **state)
 	struct membership *membership;
 	struct wire_bcast bcast = { 0 };
 
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	membership = group->membership;
 	assert_int_equal(membership->count, 2);
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	assert_ptr_equal(group->membership, membership);
 	group_id_write(group, 0, NONCE, &bcast);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(group_resolve(theirs, &bcast, service_oobgrp,
-					       &service, 1, &got),
-				 0);
+		assert_int_equal(asked(&bcast, &service, &got), 0);
 		group_unref(got, 1);
 	}
 	assert_int_equal(group_table_count(theirs), 1);
+}
+
+/* While its version is the same the service is not asked for the list. */
+static void oob_G11_list_of_the_same_version_is_not_compared(void **state)
+{
+	struct service service = { .targets = targets,
+				   .count = COUNT,
+				   .version = 7 };
+	struct scoll_group *group = oob_made(), *got;
+	struct wire_bcast bcast = { 0 };
+
+	assert_int_equal(refreshed(group, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
+	assert_int_equal(service.call_count, 1);
+	group_id_write(group, 0, NONCE, &bcast);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(asked(&bcast, &service, &got), 0);
+		group_unref(got, 1);
+	}
+	assert_int_equal(service.call_count, 2);
+	/* Another version, and other members. */
+	service.version = 8;
+	service.count = COUNT / 2;
+	assert_int_equal(asked(&bcast, &service, &got), -ESTALE);
+	assert_int_equal(service.call_count, 3);
+	assert_int_equal(refreshed(group, &service), 0);
+	assert_int_equal(group->membership->count, COUNT / 2);
+	/* What a service does not number is asked for each time. */
+	service.version = 0;
+	assert_int_equal(refreshed(group, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
+	assert_int_equal(service.call_count, 6);
+	/* An error is no list to stay with. */
+	service.version = 9;
+	service.count = -ENXIO;
+	assert_int_equal(refreshed(group, &service), -ENXIO);
+	service.count = COUNT;
+	assert_int_equal(refreshed(group, &service), 0);
+	assert_int_equal(group->membership->count, COUNT);
 }
 
 static void oob_change_leaves_requests_what_they_have(void **state)
@@ -637,14 +687,14 @@ static void oob_change_leaves_requests_what_they_have(void **state)
 	struct group_tree *tree;
 	struct choice *all;
 
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	assert_int_equal(choice_all(group->membership, &all), 0);
 	assert_int_equal(group_tree_get(group, all, 0, SCOLL_TREE_BINOMIAL,
 					SCOLL_ORDER_DEPTH, &tree),
 			 0);
 	choice_unref(all);
 	service.count = COUNT / 2;
-	assert_int_equal(group_oob_refresh(group, service_oobgrp, &service), 0);
+	assert_int_equal(refreshed(group, &service), 0);
 	assert_int_equal(group->membership->count, COUNT / 2);
 	assert_int_equal(group->tree_count, 0);
 	assert_int_equal(tree->nodes, COUNT);
@@ -729,7 +779,7 @@ static struct group_tree *tree_at(struct group_table *table,
 
 	message_of(&message, group, 0);
 	assert_int_equal(
-		group_resolve(table, &message.bcast, NULL, NULL, 1, &known), 0);
+		group_resolve(table, &message.bcast, &no_oob, 1, &known), 0);
 	assert_int_equal(group_tree_get(known, choice, root, type,
 					SCOLL_ORDER_DEPTH, &tree),
 			 0);
@@ -903,7 +953,7 @@ static int group_lives(void *ctx)
 	struct choice *living;
 	int result;
 
-	result = group_resolve(theirs, &message->bcast, NULL, NULL, 1, &group);
+	result = group_resolve(theirs, &message->bcast, &no_oob, 1, &group);
 	if (result < 0)
 		return result;
 	result = group_alive(group, NULL, &living);
@@ -965,6 +1015,7 @@ int main(void)
 		test_of(oob_needs_a_service_that_knows_it),
 		test_of(oob_member_with_another_list_refuses),
 		test_of(oob_targets_of_one_node_may_be_apart),
+		test_of(oob_G11_list_of_the_same_version_is_not_compared),
 		test_of(oob_change_leaves_requests_what_they_have),
 		test_of(choice_is_everybody_unless_the_message_says_else),
 		test_of(choice_G16_of_the_living_is_agreed_upon_by_digest),

@@ -17,6 +17,7 @@
 #define OTHER   2
 #define SERVICE 7
 
+static const struct group_oob no_oob;
 static struct memberships *memberships, *elsewhere;
 static struct group_table *ours, *theirs;
 static struct scoll_group *group;
@@ -102,7 +103,7 @@ static void say(uint8_t where, uint16_t flags, scoll_nid_t root,
 static int resolve(struct group_table *table)
 {
 	struct scoll_group *got;
-	int result = group_resolve(table, &bcast, NULL, NULL, 1, &got);
+	int result = group_resolve(table, &bcast, &no_oob, 1, &got);
 
 	if (result == 0)
 		group_unref(got, 1);
@@ -133,7 +134,7 @@ static void assert_where(uint8_t where)
 	const uint8_t *at;
 
 	plain.flags &= (uint16_t)~WIRE_ADDRESSES;
-	assert_int_equal(group_resolve(theirs, &plain, NULL, NULL, 1, &got), 0);
+	assert_int_equal(group_resolve(theirs, &plain, &no_oob, 1, &got), 0);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		assert_int_equal(addresses_at(got->addresses, i, &at), 2);
 		assert_int_equal(at[0], i + 1);
