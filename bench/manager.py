@@ -58,6 +58,7 @@ class Programs:
         self.peer_tree = self._find("bench/peer_tree")
         self.peer_zeromq = self._find("bench/peer_zeromq")
         self.scoll_bulk = self._find("bench/scoll_bulk")
+        self.scoll_failure = self._find("bench/scoll_failure")
         self.scoll_gossip = self._find("bench/scoll_gossip")
         self.scoll_rate = self._find("bench/scoll_rate")
         self.scoll_rounds = self._find("bench/scoll_rounds")

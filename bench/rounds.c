@@ -231,6 +231,11 @@ pid_t rounds_fork(struct rounds *rounds)
 	return 0;
 }
 
+pid_t rounds_pid(const struct rounds *rounds, unsigned int index)
+{
+	return rounds->pids[index];
+}
+
 int rounds_next(struct rounds *rounds)
 {
 	if (rounds->done == rounds->warm_up + rounds->count)

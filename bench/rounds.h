@@ -48,6 +48,8 @@ struct rounds *rounds_create_with(unsigned int count, unsigned int warm_up);
 void rounds_destroy(struct rounds *rounds);
 /* As fork(); the child's usage is reported, too. Dies with its parent. */
 pid_t rounds_fork(struct rounds *rounds);
+/* The child that was made after so many others. */
+pid_t rounds_pid(const struct rounds *rounds, unsigned int index);
 /* Before each round: false when all have been. */
 int rounds_next(struct rounds *rounds);
 /*

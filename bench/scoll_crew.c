@@ -205,6 +205,7 @@ void crew_send(struct crew *crew, scoll_group_t *group, const void *bytes,
 	work->call = call;
 	request->srq_private = work;
 	call->is_done = false;
+	call->depth = (unsigned int)scoll_request_depth(request);
 	result = scoll_bcast_send(request);
 	if (result < 0)
 		fail("send a request", result);
@@ -419,15 +420,23 @@ static void created(int status, scoll_group_t *group, const void *private_data)
 scoll_group_t *crew_group(struct crew *crew, unsigned int first,
 			  unsigned int count, bool populate_now)
 {
+	unsigned int indexes[CREW_MAX];
+
+	for (unsigned int i = 0; i < count; i++)
+		indexes[i] = (first + i) % crew->options.count;
+	return crew_group_of(crew, indexes, count, populate_now);
+}
+
+scoll_group_t *crew_group_of(struct crew *crew, const unsigned int *indexes,
+			     unsigned int count, bool populate_now)
+{
 	static const scoll_tag_t tag = { "bench" };
 	scoll_target_t targets[CREW_MAX];
 	struct creation creation = { .is_done = false };
 	int result;
 
 	for (unsigned int i = 0; i < count; i++)
-		targets[i] = (scoll_target_t){
-			crew_nid((first + i) % crew->options.count), &tag, 1
-		};
+		targets[i] = (scoll_target_t){ crew_nid(indexes[i]), &tag, 1 };
 	result = scoll_group_create(crew->scoll, CREW_SERVICE, "crew", targets,
 				    (int)count, crew->tree, populate_now,
 				    created, &creation);

@@ -80,11 +80,15 @@ scoll_nid_t crew_nid(unsigned int index);
 /* A group of `count` of us, from number `first` on and around. */
 scoll_group_t *crew_group(struct crew *crew, unsigned int first,
 			  unsigned int count, bool populate_now);
+/* One of these. */
+scoll_group_t *crew_group_of(struct crew *crew, const unsigned int *indexes,
+			     unsigned int count, bool populate_now);
 
 struct crew_call {
 	bool is_done;
 	int status;
 	unsigned int failure_count;
+	unsigned int depth;                   /* of its tree */
 	uint8_t up[CREW_UP_MAX];              /* what came */
 	void (*done)(struct crew_call *call); /* NULL, or called at the end */
 	void *ctx;
