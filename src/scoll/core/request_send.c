@@ -169,8 +169,8 @@ void child_send_again(struct child *child, uint64_t now_ns)
 
 	if (child->state != CHILD_SENT)
 		return;
-	/* The earlier start may have had it before it was sent here. */
-	if (child->start != 0 && child->forward.tries > 0) {
+	/* The earlier start may have run it, and somebody have replayed it. */
+	if (child->start != 0 && !(bcast->flags & WIRE_POPULATE)) {
 		child_fail(child, now_ns, -ECONNRESET, SCOLL_ERROR_PEER_REBOOT);
 		return;
 	}

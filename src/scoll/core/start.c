@@ -3,8 +3,10 @@
  * Whom a message is for: not a node, but one start of it. So what was recorded
  * on its way to an earlier start is worth nothing at a later one, which has
  * seen nothing yet. A sender learns a receiver's start from its refusal, which
- * is sealed and answers this very message, and sends again; it remembers the
- * start, so this happens once. Only with an authenticator: without one a
+ * is sealed and answers this very request, and sends again what was for no start
+ * at all; it remembers the start until discovery knows of a later one, so this
+ * happens once. What was for a start that is over is not sent again: that one
+ * may have run it. Only with an authenticator: without one a
  * message that was heard is no better than one that was made up.
  */
 #include "scoll/core/internal.h"
@@ -16,6 +18,7 @@
 struct start {
 	scoll_nid_t nid;
 	uint64_t nonce;
+	uint32_t counter;  /* of discovery, when it was learned */
 	UT_hash_handle hh; /* in the order in which they were learned */
 };
 
@@ -31,7 +34,10 @@ uint64_t start_of(const struct scoll_core *core, scoll_nid_t nid)
 {
 	const struct start *start = start_find(core, nid);
 
-	return start != NULL ? start->nonce : 0;
+	if (start == NULL ||
+	    start->counter != discovery_counter(core->options.discovery, nid))
+		return 0;
+	return start->nonce;
 }
 
 static void start_remove(struct scoll_core *core, struct start *start)
@@ -43,9 +49,11 @@ static void start_remove(struct scoll_core *core, struct start *start)
 int start_learn(struct scoll_core *core, scoll_nid_t nid, uint64_t nonce)
 {
 	struct start *start = start_find(core, nid);
+	uint32_t counter = discovery_counter(core->options.discovery, nid);
 
 	if (start != NULL) {
 		start->nonce = nonce;
+		start->counter = counter;
 		return 0;
 	}
 	if (HASH_COUNT(core->starts) >= STARTS_MAX)
@@ -55,6 +63,7 @@ int start_learn(struct scoll_core *core, scoll_nid_t nid, uint64_t nonce)
 		return -ENOMEM;
 	start->nid = nid;
 	start->nonce = nonce;
+	start->counter = counter;
 	HASH_ADD(hh, core->starts, nid, sizeof(start->nid), start);
 	if (!hash_was_added(start)) {
 		free(start);

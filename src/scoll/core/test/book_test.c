@@ -126,6 +126,7 @@ static void node_that_moved_is_found_by_a_later_group(void **state)
 	cast_kill(&cast, 12);
 	cast_start(&cast, 12);
 	cast_place_tell(&cast, 0, 12);
+	cast_tell_rebooted(&cast, 12);
 	cast.members[12].request_count = 1;
 	new = cast_group(&cast, 0, 0, 16);
 	cast_bcast(&cast, 0, new, "two");
@@ -212,6 +213,7 @@ static void sender_is_known_to_who_knows_no_group(void **state)
 	cast_kill(&cast, 6);
 	cast_start(&cast, 6);
 	cast.members[6].place = place;
+	cast_tell_rebooted(&cast, 6);
 	cast_bcast(&cast, 0, group, "two");
 	assert_string_equal(cast.members[0].failures,
 			    "06:NO_GROUP 07:NO_GROUP");

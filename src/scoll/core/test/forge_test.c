@@ -125,7 +125,13 @@ static void replayed_broadcast_S02_is_nothing_to_a_later_start(void **state)
 	assert_int_equal(cast.members[1].request_count, 0);
 	assert_int_equal(group_table_count(cast.members[1].core->groups), 0);
 	assert_int_equal(replay_root_count(cast.members[1].core->replay), 0);
-	/* What its root sends now is for this start, once that is known. */
+	/*
+	 * Its root is not told that it has restarted: what it sends may have
+	 * been run by the earlier start, for all it knows.
+	 */
+	cast_bcast(&cast, 0, group, "z");
+	assert_string_equal(cast.members[0].failures, "01:PEER_REBOOT");
+	assert_int_equal(cast.members[1].request_count, 0);
 	cast_bcast(&cast, 0, group, "z");
 	assert_string_equal(cast.members[0].failures, "01:NO_GROUP");
 	cast_bcast(&cast, 0, group, "z");
@@ -135,6 +141,58 @@ static void replayed_broadcast_S02_is_nothing_to_a_later_start(void **state)
 	cast_inject(&cast, 1, second, second_size);
 	cast_run(&cast);
 	assert_int_equal(cast.members[1].request_count, 1);
+	cast_finish(&cast, group);
+}
+
+/*
+ * The earlier start has run it and gone, its root still waits, and somebody
+ * replays it at the later one: the refusal does not bring it once more.
+ */
+static void replay_does_not_make_its_root_send_again(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	uint8_t bytes[SCOLL_BCAST_MAX];
+	size_t size;
+
+	cast_init_sealed(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast_bcast(&cast, 0, group, "w");
+	cast.members[1].keeps_quiet = true;
+	cast.members[1].request_count = 0;
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, CAST_R_NS));
+	size = copy(cast_move(&cast, MOVE_SEND, 0, 0), bytes);
+	cast_run(&cast);
+	assert_int_equal(cast.members[1].request_count, 1);
+	cast_kill(&cast, 1);
+	cast_start(&cast, 1);
+	cast.members[1].keeps_quiet = false;
+	cast_inject(&cast, 1, bytes, size);
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].failures, "01:PEER_REBOOT");
+	assert_int_equal(cast.members[1].request_count, 1);
+	cast_finish(&cast, group);
+}
+
+/* Of news it asks again, and nothing fails for the sake of the start. */
+static void start_is_forgotten_when_discovery_has_news(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	cast_init_sealed(&cast, 3, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 3);
+	cast_bcast(&cast, 0, group, "x");
+	assert_int_equal(cast.sends, 2 * 2);
+	cast_kill(&cast, 1);
+	cast_start(&cast, 1);
+	cast_tell_rebooted(&cast, 1);
+	scoll_core_group_destroy(group, cast.now_ns);
+	cast_settle(&cast);
+	cast.sends = 0;
+	group = cast_group(&cast, 0, 0, 3);
+	cast_bcast(&cast, 0, group, "y");
+	assert_string_equal(cast.members[0].failures, "");
 	cast_finish(&cast, group);
 }
 
@@ -514,6 +572,8 @@ int main(void)
 		cmocka_unit_test(
 			replayed_broadcast_S02_is_nothing_to_a_later_start),
 		cmocka_unit_test(receiver_tells_its_start_once),
+		cmocka_unit_test(replay_does_not_make_its_root_send_again),
+		cmocka_unit_test(start_is_forgotten_when_discovery_has_news),
 		cmocka_unit_test(refusal_that_comes_again_sends_nothing_again),
 		cmocka_unit_test(replayed_broadcast_S02_is_run_once),
 		cmocka_unit_test(altered_reply_M03_is_as_if_it_had_not_come),
