@@ -154,7 +154,7 @@ static void call_back(struct member *member)
 	}
 }
 
-static void unsettle(struct cluster *cluster)
+void cluster_unsettle(struct cluster *cluster)
 {
 	cluster->unsettled_ns = cluster_now_ns(cluster) + cluster->detect_ns;
 }
@@ -185,7 +185,7 @@ static void leave_if_idle(struct member *member)
 	if (!member->is_leaving || !scoll_core_is_idle(member->core))
 		return;
 	cluster_trace(cluster, "%" PRIu32 " has left", member->index);
-	unsettle(cluster);
+	cluster_unsettle(cluster);
 	cluster_hit(cluster, "a member has left");
 	jobs_lose(member);
 	scoll_core_destroy(member->core);
@@ -341,7 +341,7 @@ void cluster_boot(struct cluster *cluster, uint32_t index)
 		.rng = sim_rng_seam(&member->rng),
 	};
 
-	unsettle(cluster);
+	cluster_unsettle(cluster);
 	member->life++;
 	member->is_bare = false;
 	member->port =
@@ -400,7 +400,7 @@ void cluster_crash(struct cluster *cluster, uint32_t index)
 
 	cluster_trace(cluster, "%" PRIu32 " crashes", index);
 	cluster_disturb(cluster, index);
-	unsettle(cluster);
+	cluster_unsettle(cluster);
 	member->is_pumping = true; /* no callback is called any more */
 	do {
 		transport_sim_sever(member->port);
@@ -435,7 +435,7 @@ void cluster_leave(struct cluster *cluster, uint32_t index)
 
 	cluster_trace(cluster, "%" PRIu32 " leaves", index);
 	cluster_disturb(cluster, index);
-	unsettle(cluster);
+	cluster_unsettle(cluster);
 	member->is_leaving = true;
 	scoll_core_stop(member->core, cluster_now_ns(cluster));
 	member_go_on(member);
@@ -474,7 +474,7 @@ void cluster_tell(struct cluster *cluster, uint32_t index, uint32_t about,
 	if (given == NULL)
 		return;
 	if (news == SCOLL_DEAD)
-		unsettle(cluster);
+		cluster_unsettle(cluster);
 	cluster_trace(cluster, "%" PRIu32 " hears that %" PRIu32 " %s", index,
 		      about,
 		      news == SCOLL_DEAD    ? "is dead"
@@ -606,6 +606,8 @@ void cluster_destroy(struct cluster *cluster)
 	for (uint32_t i = 0; i < cluster->chunk_count; i++)
 		free(cluster->chunks[i]);
 	free(cluster->chunks);
+	for (uint32_t i = 0; i < cluster->count; i++)
+		free(cluster->members[i].seen);
 	free(cluster->members);
 	free(cluster);
 }

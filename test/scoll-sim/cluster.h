@@ -96,6 +96,9 @@ struct member {
 	struct scoll_core *core; /* NULL: it is down */
 	struct given *given;
 	struct gossip *gossip; /* instead of it */
+	uint64_t *seen;        /* what its gossip says of each: see gossip.c */
+	uint64_t seen_epoch;
+	bool was_stealthy;
 	struct scoll_authenticator auth;
 	struct sim_rng rng;
 	struct transport_timeline_event timer, pump, gossip_timer;
@@ -187,6 +190,8 @@ void cluster_boot(struct cluster *cluster, uint32_t index);
 void cluster_leave(struct cluster *cluster, uint32_t index);
 void cluster_pause(struct cluster *cluster, uint32_t index, uint64_t until_ns);
 void cluster_disturb(struct cluster *cluster, uint32_t index);
+/* Members may not agree on who lives for a while. */
+void cluster_unsettle(struct cluster *cluster);
 /* The member's discovery is told. */
 void cluster_tell(struct cluster *cluster, uint32_t index, uint32_t about,
 		  enum scoll_liveness news);
@@ -203,6 +208,12 @@ void cluster_starve(struct cluster *cluster, uint32_t index, uint64_t k);
 void member_gossip_start(struct member *member);
 void member_gossip_stop(struct member *member);
 struct discovery *member_discovery(const struct member *member);
+/* Nobody gossips any more, so that there is an end; all see what they see. */
+void cluster_hush(struct cluster *cluster);
+/* Until when a change that happens now may not be known to all. */
+uint64_t gossip_detect_ns(const struct cluster_options *options);
+/* From the start until all take part. */
+uint64_t gossip_settle_ns(const struct cluster_options *options);
 
 /* --- groups: team.c --- */
 

@@ -3,6 +3,7 @@
  * Members that gossip: their messages have a way of their own, which costs
  * the network's latency, loses some, and is cut where the network is cut.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,50 @@ struct whisper {
 	size_t size;
 	uint8_t bytes[];
 };
+
+/* What it says of a node, in a number. */
+static uint64_t word_of(const struct member *member, uint32_t about)
+{
+	const struct discovery *discovery = member_discovery(member);
+	scoll_nid_t nid = member->cluster->members[about].nid;
+
+	return (uint64_t)discovery_counter(discovery, nid) << 1 |
+	       discovery_is_alive(discovery, nid);
+}
+
+/*
+ * What has changed in its view excuses failures of those whom it is about: a
+ * verdict of gossip is news that nobody else tells the oracle.
+ */
+static void watch(struct member *member)
+{
+	struct cluster *cluster = member->cluster;
+	const struct discovery *discovery = member_discovery(member);
+	bool is_stealthy = discovery_is_stealthy(discovery);
+
+	if (member->was_stealthy != is_stealthy) {
+		cluster_disturb(cluster, member->index);
+		cluster_unsettle(cluster);
+		cluster_hit(cluster, "gossip: stealth is over");
+	}
+	member->was_stealthy = is_stealthy;
+	if (member->seen_epoch == discovery_epoch(discovery))
+		return;
+	member->seen_epoch = discovery_epoch(discovery);
+	for (uint32_t i = 0; i < cluster->count; i++) {
+		uint64_t word = word_of(member, i);
+
+		if (i == member->index || member->seen[i] == word)
+			continue;
+		cluster_trace(cluster, "%" PRIu32 " takes %" PRIu32 " for %s",
+			      member->index, i, word & 1 ? "alive" : "dead");
+		cluster_hit(cluster, word & 1 ? "gossip: somebody lives"
+					      : "gossip: somebody is dead");
+		member->seen[i] = word;
+		cluster_disturb(cluster, i);
+		cluster_unsettle(cluster);
+	}
+}
 
 static void hear(struct transport_timeline_event *event)
 {
@@ -32,6 +77,7 @@ static void hear(struct transport_timeline_event *event)
 		return;
 	}
 	gossip_receive(member->gossip, now_ns, whisper->bytes, whisper->size);
+	watch(member);
 	member_go_on(member);
 }
 
@@ -41,12 +87,16 @@ static int whisper_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 	struct cluster *cluster = member->cluster;
 	struct whisper *whisper;
 
-	if (sim_rng_chance(&cluster->rng, cluster->options.gossip_lost_ppm))
+	const struct member *to = cluster_member(cluster, nid);
+
+	if (sim_rng_chance(&cluster->rng, cluster->options.gossip_lost_ppm) ||
+	    to->gossip == NULL ||
+	    transport_sim_side(to->port) != transport_sim_side(member->port))
 		return 0;
 	whisper = cluster_chunk(cluster, sizeof(*whisper) + size);
 	whisper->event.run = hear;
 	whisper->cluster = cluster;
-	whisper->to = cluster_member(cluster, nid)->index;
+	whisper->to = to->index;
 	whisper->size = size;
 	memcpy(whisper->bytes, bytes, size);
 	transport_timeline_set(cluster->timeline, &whisper->event,
@@ -66,6 +116,7 @@ static void turn(struct transport_timeline_event *event)
 
 	if (next_ns <= now_ns) {
 		gossip_run(member->gossip, now_ns);
+		watch(member);
 		member_go_on(member);
 		if (member->gossip == NULL)
 			return;
@@ -101,9 +152,38 @@ void member_gossip_start(struct member *member)
 	if (gossip_create(&options, cluster_now_ns(cluster), &member->gossip) <
 	    0)
 		abort();
+	member->was_stealthy = true;
+	if (member->seen == NULL)
+		member->seen =
+			must_calloc(cluster->count, sizeof(member->seen[0]));
+	member->seen_epoch = discovery_epoch(member_discovery(member));
+	for (uint32_t i = 0; i < cluster->count; i++)
+		member->seen[i] = word_of(member, i);
 	member->gossip_timer.run = turn;
 	transport_timeline_set(cluster->timeline, &member->gossip_timer,
 			       gossip_deadline_ns(member->gossip));
+}
+
+void cluster_hush(struct cluster *cluster)
+{
+	for (uint32_t i = 0; i < cluster->count; i++)
+		transport_timeline_cancel(&cluster->members[i].gossip_timer);
+}
+
+uint64_t gossip_detect_ns(const struct cluster_options *options)
+{
+	struct gossip_bounds bounds = gossip_bounds_of(options->node_count);
+
+	return options->gossip_cycle_ns *
+	       (bounds.dead_after + bounds.stealth + bounds.age_max +
+		GOSSIP_SKEW_CYCLES + 2);
+}
+
+uint64_t gossip_settle_ns(const struct cluster_options *options)
+{
+	struct gossip_bounds bounds = gossip_bounds_of(options->node_count);
+
+	return options->gossip_cycle_ns * (bounds.stealth + bounds.age_max + 2);
 }
 
 void member_gossip_stop(struct member *member)

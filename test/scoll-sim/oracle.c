@@ -57,7 +57,7 @@ static bool node_is_excused(const struct job *job, uint32_t index)
 
 	if (member->core == NULL || member->is_leaving || member->is_bare ||
 	    member->is_slow || member->is_starved || member->drift > 0 ||
-	    node->has_erred)
+	    node->has_erred || member->was_stealthy)
 		return true;
 	if (was_disturbed(member, job->sent_ns))
 		return true;

@@ -14,10 +14,11 @@
 
 #include "attack.h"
 
-#define NODES_MAX     160
-#define JOBS_OPEN_MAX 24
-#define HASH_EVENTS   10000
-#define LIFETIME_NS   (20 * CLUSTER_SECOND)
+#define NODES_MAX        160
+#define JOBS_OPEN_MAX    24
+#define HASH_EVENTS      10000
+#define LIFETIME_NS      (20 * CLUSTER_SECOND)
+#define GOSSIP_NODES_MAX 24
 
 struct scenario {
 	struct cluster *cluster;
@@ -65,6 +66,11 @@ static bool dice(struct scenario *scenario, unsigned int percent)
 static uint32_t below(struct scenario *scenario, uint32_t n)
 {
 	return (uint32_t)cluster_below(scenario->cluster, n);
+}
+
+static bool has_gossip(const struct scenario *scenario)
+{
+	return scenario->cluster->options.gossip_cycle_ns > 0;
 }
 
 /* A member that is there and goes on; -1: none found. */
@@ -120,8 +126,11 @@ static void news_tell(struct transport_timeline_event *event)
 static void news_send(struct scenario *scenario, uint32_t to, uint32_t about)
 {
 	struct cluster *cluster = scenario->cluster;
-	struct news *news = cluster_chunk(cluster, sizeof(*news));
+	struct news *news;
 
+	if (has_gossip(scenario)) /* it is heard */
+		return;
+	news = cluster_chunk(cluster, sizeof(*news));
 	news->event.run = news_tell;
 	news->scenario = scenario;
 	news->to = to;
@@ -228,6 +237,8 @@ static void act_team(struct scenario *scenario)
 	}
 	if (result == -EMSGSIZE)
 		cluster_hit(cluster, "group: too large for a delayed one");
+	else if (result == -EAGAIN && cluster->members[owner].was_stealthy)
+		cluster_hit(cluster, "group: refused in stealth");
 	else if (result < 0 && result != -ENOMEM &&
 		 !cluster->members[owner].is_bare)
 		cluster_fail(cluster, "a group cannot be made: %d", result);
@@ -267,8 +278,7 @@ static void refusal_check(struct scenario *scenario, const struct team *team,
 {
 	struct cluster *cluster = scenario->cluster;
 	const struct member *owner = &cluster->members[team->owner];
-	const struct given *given = owner->given;
-	struct discovery *discovery = given_discovery((struct given *)given);
+	const struct discovery *discovery = member_discovery(owner);
 
 	cluster_hit(cluster, "refused: %s", strerrorname_np(-result));
 	switch (result) {
@@ -487,6 +497,8 @@ static void befall(struct scenario *scenario, enum chaos chaos, uint32_t index)
 		drift(cluster, index);
 		break;
 	case CHAOS_FALSE_NEWS:
+		if (has_gossip(scenario)) /* nobody believes it */
+			return;
 		false_news(scenario, index);
 		break;
 	default:
@@ -618,6 +630,15 @@ static void options_draw(struct sim_rng *rng, struct cluster_options *options)
 	faults_draw(rng, options);
 }
 
+/* Some find out by themselves who lives. */
+static void gossip_draw(struct sim_rng *rng, struct cluster_options *options)
+{
+	if (sim_rng_below(rng, 6) > 0 || options->node_count > GOSSIP_NODES_MAX)
+		return;
+	options->gossip_cycle_ns = (5 + sim_rng_below(rng, 10)) * CLUSTER_MS;
+	options->gossip_lost_ppm = (uint32_t)sim_rng_below(rng, 50000);
+}
+
 /* --- the end --- */
 
 static void calm_down(struct scenario *scenario)
@@ -706,6 +727,7 @@ static void finish(struct scenario *scenario)
 		    cluster->members[cluster->teams[i]->owner].life)
 			team_destroy(cluster->teams[i]);
 	}
+	cluster_hush(cluster);
 	cluster_run(cluster);
 	oracle_quiet(cluster);
 	oracle_groups_gone(cluster);
@@ -761,6 +783,7 @@ void scenario_run(const struct scenario_options *options,
 	if (options->node_count > 0)
 		own.node_count = options->node_count;
 	options_draw(&rng, &own);
+	gossip_draw(&rng, &own);
 	cluster = cluster_create(&own);
 	scenario.cluster = cluster;
 	cluster->user = &scenario;
@@ -769,6 +792,8 @@ void scenario_run(const struct scenario_options *options,
 	scenario.acts_left = 40 + below(&scenario, 80);
 	scenario.pace_ns = (1 + below(&scenario, 20)) * CLUSTER_MS;
 	scenario.detect_ns = (1 + below(&scenario, 300)) * CLUSTER_MS;
+	if (own.gossip_cycle_ns > 0)
+		scenario.detect_ns = gossip_detect_ns(&own);
 	cluster->detect_ns = scenario.detect_ns;
 	scenario.chaos =
 		(uint32_t)sim_rng_u64(&rng) | (uint32_t)sim_rng_u64(&rng);
@@ -784,7 +809,10 @@ void scenario_run(const struct scenario_options *options,
 				    sizeof(scenario.told[0]));
 	for (uint32_t i = 0; i < cluster->count * cluster->count; i++)
 		scenario.told[i] = 1;
-	transport_timeline_set(cluster->timeline, &scenario.act, 1);
+	if (own.gossip_cycle_ns > 0)
+		cluster_run_until(cluster, gossip_settle_ns(&own));
+	transport_timeline_set(cluster->timeline, &scenario.act,
+			       cluster_now_ns(cluster) + 1);
 	while (scenario.acts_left > 0)
 		cluster_run_until(cluster,
 				  cluster_now_ns(cluster) + 100 * CLUSTER_MS);
@@ -809,6 +837,10 @@ void scenario_expect(struct coverage *coverage)
 		"bulk data did not arrive",
 		"a member has left",
 		"attack: a message at a later start",
+		"gossip: somebody is dead",
+		"gossip: somebody lives",
+		"gossip: stealth is over",
+		"group: refused in stealth",
 		"attack: a reply at a later start",
 		"calm: a request succeeds",
 		"chaos: boot",
@@ -852,8 +884,6 @@ void scenario_expect(struct coverage *coverage)
 			"only a member could send that");
 	coverage_excuse(coverage, "failure: another protocol",
 			"all members are of one version");
-	coverage_excuse(coverage, "failure: in stealth",
-			"discovery that is told has none");
 	for (int i = SCOLL_ERROR_NONE + 1; i < SCOLL_ERROR_COUNT; i++) {
 		snprintf(name, sizeof(name), "failure: %s",
 			 error_text((enum scoll_error_type)i));

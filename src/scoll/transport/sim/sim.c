@@ -214,6 +214,11 @@ void transport_sim_slow(struct transport_sim_port *port, uint32_t factor)
 	port->slow = factor > 0 ? factor : 1;
 }
 
+unsigned int transport_sim_side(const struct transport_sim_port *port)
+{
+	return port->side;
+}
+
 void transport_sim_side_set(struct transport_sim_port *port, unsigned int side)
 {
 	assert(side < TRANSPORT_SIM_SIDES);

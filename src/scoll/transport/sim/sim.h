@@ -152,6 +152,8 @@ uint64_t transport_sim_paused_ns(const struct transport_sim_port *port);
 void transport_sim_slow(struct transport_sim_port *port, uint32_t factor);
 /* Ports of different sides (0: the first one) do not reach each other. */
 void transport_sim_side_set(struct transport_sim_port *port, unsigned int side);
+/* For what a simulation carries by itself. */
+unsigned int transport_sim_side(const struct transport_sim_port *port);
 /* All are of one side again; what was kept back is on its way. */
 void transport_sim_heal(struct transport_sim *sim);
 /* The chances from now on. */
