@@ -6,10 +6,9 @@
 #define EXEC_COMMAND_MAX    32768 /* bytes of a command */
 #define EXEC_LIST_MAX       32768 /* bytes of a host list */
 #define EXEC_CREDENTIAL_MAX 131072
-#define EXEC_OUTPUT_MAX     65536              /* bytes of one node's output */
-#define EXEC_OUTPUTS_MAX    (16 * 1024 * 1024) /* of a whole answer */
-#define EXEC_PART_BYTES     196608             /* of one part of an answer */
-#define EXEC_PARTS_MAX      512 /* that a node sends before the last ones */
+#define EXEC_OUTPUT_MAX     65536             /* bytes of one node's output */
+#define EXEC_OUTPUTS_MAX    (8 * 1024 * 1024) /* of a whole answer */
+#define EXEC_PART_BYTES     1048576           /* of one part of an answer */
 #define EXEC_TIMEOUT_MS_MAX (24 * 3600 * 1000)
 #define EXEC_ID_BYTES       16 /* of ids, secrets and digests */
 

@@ -13,9 +13,10 @@
 #include <string.h>
 #include <uthash.h>
 
-#define VERSION    1
-#define HEAD_BYTES 3 /* of a part */
-#define ENTRY_HEAD 14
+#define VERSION     1
+#define HEAD_BYTES  3 /* of a part */
+#define ENTRY_HEAD  14
+#define RANGE_BYTES 8
 
 struct entry {
 	uint8_t digest[EXEC_ID_BYTES];
@@ -294,7 +295,33 @@ static void entry_write(const struct entry *entry, uint32_t ranges,
 	}
 }
 
-int results_take(struct results *results, struct writer *writer)
+/* Of a node in the worst case: an entry of its own, or a range in another. */
+#define NODE_BYTES (ENTRY_HEAD + EXEC_OUTPUT_MAX + RANGE_BYTES)
+/* The largest entry: every second node. */
+#define ENTRY_MAX \
+	(ENTRY_HEAD + EXEC_OUTPUT_MAX + EXEC_NODES_MAX / 2 * RANGE_BYTES)
+
+size_t results_part_bytes(uint32_t nodes)
+{
+	size_t bytes = HEAD_BYTES + (size_t)nodes * NODE_BYTES;
+
+	return bytes < EXEC_PART_BYTES ? bytes : EXEC_PART_BYTES;
+}
+
+/* What did not fit in a part leaves less than one entry's room in it. */
+int results_part_count(uint32_t nodes)
+{
+	const size_t least = EXEC_PART_BYTES - HEAD_BYTES - ENTRY_MAX;
+	size_t bytes =
+		EXEC_OUTPUTS_MAX + (size_t)nodes * (ENTRY_HEAD + RANGE_BYTES);
+
+	return results_part_bytes(nodes) < EXEC_PART_BYTES
+		       ? 1
+		       : (int)(bytes / least) + 1;
+}
+
+int results_take(struct results *results, size_t capacity,
+		 struct writer *writer)
 {
 	_auto_(writer_fini) struct writer body = { 0 };
 	struct entry *entry, *next;
@@ -306,8 +333,9 @@ int results_take(struct results *results, struct writer *writer)
 
 		entry_sort(entry);
 		ranges = range_count(entry);
-		size = ENTRY_HEAD + entry->outcome.size + (size_t)ranges * 8;
-		if (HEAD_BYTES + body.size + size > EXEC_PART_BYTES ||
+		size = ENTRY_HEAD + entry->outcome.size +
+		       (size_t)ranges * RANGE_BYTES;
+		if (HEAD_BYTES + body.size + size > capacity ||
 		    count == UINT16_MAX)
 			continue;
 		entry_write(entry, ranges, &body);

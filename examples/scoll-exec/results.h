@@ -61,10 +61,17 @@ int results_add(struct results *results, uint32_t node,
  */
 int results_merge(struct results *results, const void *part, size_t size);
 /*
- * Take out what fits in EXEC_PART_BYTES, as a part. Returns how many entries
- * it has; 0: nothing is left, nothing was written.
+ * Take out what fits in so many bytes, as a part. Returns how many entries it
+ * has; 0: nothing is left, nothing was written.
  */
-int results_take(struct results *results, struct writer *writer);
+int results_take(struct results *results, size_t capacity,
+		 struct writer *writer);
+/*
+ * Bytes for a part of at most EXEC_PART_BYTES in which each entry of `nodes`
+ * nodes fits; and how many such parts all that they can have takes at most.
+ */
+size_t results_part_bytes(uint32_t nodes);
+int results_part_count(uint32_t nodes);
 /*
  * Take out one entry: its outcome, valid until the next call, and the rising
  * numbers of the nodes. False: nothing is left.

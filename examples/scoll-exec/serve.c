@@ -12,14 +12,23 @@
 
 #include "sys/clock.h"
 
-#define FLUSH_FIRST_NS UINT64_C(300000000)
-#define FLUSH_MOST_NS  UINT64_C(30000000000)
-#define STOP_BYTES     16 /* of a buffer that stays empty */
+#define EARLY_MAX      8                   /* parts before the last ones */
+#define FLUSH_FIRST_NS UINT64_C(300000000) /* then twice as long, and so on */
+#define STOP_BYTES     16                  /* of a buffer that stays empty */
 
 /* A part that was handed to the library, until the request ends. */
 struct sent {
 	struct sent *next;
 	uint8_t bytes[];
+};
+
+/*
+ * For the answer of a subtree: child and parent come to the same, as what a
+ * child may send is what was posted for it beforehand.
+ */
+struct room {
+	size_t bytes; /* of a part */
+	int early, parts;
 };
 
 struct job {
@@ -35,10 +44,11 @@ struct job {
 	struct iovec bulk_iov;
 	const uint8_t *body; /* of the payload, from the credential's on */
 	size_t body_size;
-	uint8_t **buffers;
+	uint8_t **buffers; /* of a child: all of its parts */
 	int buffer_count;
+	struct room room; /* for our own answer */
 	struct sent *sent;
-	int part_count;
+	int early_count;
 	uint64_t flush_ns, interval_ns;
 	bool is_own_done, is_below_done, is_replied;
 };
@@ -82,24 +92,49 @@ static void job_destroy(struct job *job)
 	free(job);
 }
 
+static struct room room_of(const struct job *job, int nodes)
+{
+	struct room room = { .bytes = STOP_BYTES, .parts = 1 };
+
+	if (job->op == SERVE_STOP)
+		return room;
+	room.bytes = results_part_bytes((uint32_t)nodes);
+	room.early = nodes - 1 < EARLY_MAX ? nodes - 1 : EARLY_MAX;
+	room.parts = room.early + results_part_count((uint32_t)nodes);
+	return room;
+}
+
+static int post_child(struct job *job, int child, int nodes)
+{
+	struct room room = room_of(job, nodes);
+	uint8_t *at = malloc(room.bytes * (size_t)room.parts);
+	int result = at == NULL ? -ENOMEM : 0;
+
+	job->buffers[child] = at;
+	for (int i = 0; i < room.parts && result == 0; i++)
+		result =
+			scoll_reply_buffer_post(child,
+						at + (size_t)i * room.bytes,
+						room.bytes, job->request, NULL);
+	return result;
+}
+
 static int post_buffers(struct job *job)
 {
-	size_t size = job->op == SERVE_STOP ? STOP_BYTES : EXEC_PART_BYTES;
 	int count = scoll_request_nchildren(job->request);
-	int result = 0;
+	int result = 0, below = 0;
 
 	job->buffers = calloc((size_t)count + 1, sizeof(*job->buffers));
 	if (job->buffers == NULL)
 		return -ENOMEM;
 	job->buffer_count = count;
 	for (int i = 0; i < count && result == 0; i++) {
-		job->buffers[i] = malloc(size);
-		result = job->buffers[i] == NULL
-				 ? -ENOMEM
-				 : scoll_reply_buffer_post(i, job->buffers[i],
-							   size, job->request,
-							   NULL);
+		int nodes = scoll_request_childtree_nodes(job->request, i);
+
+		result = post_child(job, i, nodes);
+		below += nodes;
 	}
+	job->room = room_of(job, below + 1);
 	return result;
 }
 
@@ -127,7 +162,7 @@ static struct sent *part_take(struct job *job, size_t *ret_size)
 	_auto_(writer_fini) struct writer writer = { 0 };
 	struct sent *sent;
 
-	if (results_take(job->results, &writer) <= 0)
+	if (results_take(job->results, job->room.bytes, &writer) <= 0)
 		return NULL;
 	sent = malloc(sizeof(*sent) + writer.size);
 	if (sent == NULL)
@@ -139,15 +174,14 @@ static struct sent *part_take(struct job *job, size_t *ret_size)
 	return sent;
 }
 
-static void part_send(struct job *job)
+/* What cannot be sent will be asked for again. */
+static void part_send(struct job *job, const struct sent *sent, size_t size)
 {
-	size_t size = 0;
-	struct sent *sent = part_take(job, &size);
+	int result = scoll_reply_part(job->request, sent->bytes, size);
 
-	if (sent == NULL)
-		return;
-	job->part_count++;
-	scoll_reply_part(job->request, sent->bytes, size);
+	if (result < 0)
+		log_warning(job->front->log,
+			    "a part of an answer is lost error=%d", -result);
 }
 
 static void answer(struct job *job)
@@ -162,7 +196,7 @@ static void answer(struct job *job)
 		sent = part_take(job, &size);
 		if (sent == NULL || results_is_empty(job->results))
 			break;
-		scoll_reply_part(job->request, sent->bytes, size);
+		part_send(job, sent, size);
 		sent = NULL;
 	}
 	scoll_reply(job->request, sent == NULL ? NULL : sent->bytes,
@@ -185,15 +219,20 @@ void serve_tick(struct front *front)
 	struct job *job;
 
 	DL_FOREACH (front->jobs, job) {
+		struct sent *sent;
+		size_t size = 0;
+
 		if (job->root.ctx != NULL || job->op != SERVE_RUN ||
 		    job->is_replied || now_ns < job->flush_ns ||
 		    results_is_empty(job->results) ||
-		    job->part_count >= EXEC_PARTS_MAX)
+		    job->early_count >= job->room.early)
 			continue;
-		part_send(job);
-		job->interval_ns += job->interval_ns / 2;
-		if (job->interval_ns > FLUSH_MOST_NS)
-			job->interval_ns = FLUSH_MOST_NS;
+		sent = part_take(job, &size);
+		if (sent == NULL)
+			continue;
+		part_send(job, sent, size);
+		job->early_count++;
+		job->interval_ns *= 2;
 		job->flush_ns = now_ns + job->interval_ns;
 	}
 }
@@ -304,10 +343,6 @@ static void on_reply(scoll_reply_t *reply)
 		else if (job->root.ctx != NULL)
 			job->root.gathered(job->root.ctx);
 	}
-	if (reply->srp_status == 0 && !reply->srp_is_last)
-		scoll_reply_buffer_post(reply->srp_child, reply->srp_buf,
-					EXEC_PART_BYTES, reply->srp_request,
-					NULL);
 }
 
 static void on_post_reply(scoll_request_t *request)

@@ -45,7 +45,7 @@ static void part_check(struct results *results, const uint8_t *data,
 	while (!results_is_empty(results)) {
 		_auto_(writer_fini) struct writer part = { 0 };
 
-		fuzz_check(results_take(results, &part) > 0);
+		fuzz_check(results_take(results, EXEC_PART_BYTES, &part) > 0);
 		fuzz_check(part.size <= EXEC_PART_BYTES);
 		fuzz_check(results_merge(copy, part.data, part.size) > 0);
 	}

@@ -196,6 +196,17 @@ long="echo $(head -c 12000 /dev/urandom | base64 -w 0)"
 expect_exit 0 as $alice scoll-exec "$all" "$long | wc -c"
 is "$out" "$all: 16001" 'output'
 
+it 'answers that all differ, and are large, arrive whole'
+# shellcheck disable=SC2016
+expect_exit 0 as $alice scoll-exec "$all" 'yes "from $SCOLL_EXEC_NODE" | head -n 6000'
+is "$(uniq -c <<<"$out" | awk '{ print $1, $2, $4 }')" \
+	"$(seq 1 $count | sed 's/.*/6000 n&: n&/')" 'lines of each'
+
+it 'answers that come one after the other are all there'
+# shellcheck disable=SC2016
+expect_exit 0 as $alice scoll-exec "$all" 'sleep ${SCOLL_EXEC_NODE#n}e-1; echo $SCOLL_EXEC_NODE'
+is "$out" "$(seq 1 $count | sed 's/.*/n&: n&/')" 'lines'
+
 it 'a part of the nodes is asked, in any order, through any daemon'
 expect_exit 0 as $alice scoll-exec --socket "$place/n9.sock" 'n[38,2-4,40]' true
 # shellcheck disable=SC2016

@@ -148,8 +148,8 @@ static void make_part(struct writer *writer)
 	for (uint32_t i = 0; i < 3; i++)
 		add(child, i, "hi", 0);
 	add(child, 5, "hi", 0);
-	assert_int_equal(results_take(child, writer), 1);
-	assert_int_equal(results_take(child, writer), 0);
+	assert_int_equal(results_take(child, EXEC_PART_BYTES, writer), 1);
+	assert_int_equal(results_take(child, EXEC_PART_BYTES, writer), 0);
 	assert_int_equal(idset_count(results_known(child)), 4);
 	results_destroy(child);
 }
@@ -248,12 +248,14 @@ static void large_answers_go_in_parts_and_arrive_whole(void **state)
 	while (!results_is_empty(*state)) {
 		_auto_(writer_fini) struct writer part = { 0 };
 
-		assert_true(results_take(*state, &part) > 0);
-		assert_true(part.size <= EXEC_PART_BYTES);
+		assert_true(results_take(*state, results_part_bytes(NODES),
+					 &part) > 0);
+		assert_true(part.size <= results_part_bytes(NODES));
 		assert_true(results_merge(parent, part.data, part.size) > 0);
 		part_count++;
 	}
 	assert_true(part_count > 1);
+	assert_true(part_count <= results_part_count(NODES));
 	assert_int_equal(idset_count(results_known(parent)), NODES);
 	results_destroy(parent);
 }
@@ -271,9 +273,41 @@ static void worst_entry_fits_in_a_part(void **state)
 	assert_int_equal(results_create(EXEC_NODES_MAX, &results), 0);
 	for (uint32_t i = 0; i < EXEC_NODES_MAX; i += 2)
 		assert_int_equal(results_add(results, i, &outcome), 0);
-	assert_int_equal(results_take(results, &part), 1);
+	assert_int_equal(results_take(results, EXEC_PART_BYTES, &part), 1);
+	assert_true(part.size < EXEC_PART_BYTES);
 	assert_true(results_is_empty(results));
 	results_destroy(results);
+}
+
+/* As much as a subtree of that size can have: its parts have room for it. */
+static void parts_have_room_for_all_that_nodes_can_have(void **state)
+{
+	static const uint32_t counts[] = { 1, 2, 15, 16, 200, 1000 };
+	static uint8_t text[EXEC_OUTPUT_MAX];
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct outcome outcome = { .kind = OUTCOME_EXITED,
+					   .output = text };
+		size_t capacity = results_part_bytes(counts[i]);
+		struct results *results;
+		int part_count = 0;
+
+		assert_int_equal(results_create(counts[i], &results), 0);
+		for (uint32_t node = 0; node < counts[i]; node++) {
+			memcpy(text, &node, sizeof(node));
+			outcome.size = node % 3 == 2 ? 100 : sizeof(text);
+			assert_int_equal(results_add(results, node, &outcome),
+					 0);
+		}
+		while (!results_is_empty(results)) {
+			_auto_(writer_fini) struct writer part = { 0 };
+
+			assert_true(results_take(results, capacity, &part) > 0);
+			part_count++;
+		}
+		assert_in_range(part_count, 1, results_part_count(counts[i]));
+		results_destroy(results);
+	}
 }
 
 static void too_much_output_is_omitted_and_its_code_is_kept(void **state)
@@ -319,6 +353,7 @@ int main(void)
 		TEST(merge_refuses_damage_and_takes_nothing_of_it),
 		TEST(large_answers_go_in_parts_and_arrive_whole),
 		TEST(worst_entry_fits_in_a_part),
+		TEST(parts_have_room_for_all_that_nodes_can_have),
 		TEST(too_much_output_is_omitted_and_its_code_is_kept),
 	};
 
