@@ -194,10 +194,9 @@ static void on_tick(uv_timer_t *timer)
 	struct front *front = timer->data;
 
 	serve_tick(front);
-	ask_tick(front);
 }
 
-/* Wake for libscoll when it says; tick while there is something to do. */
+/* Wake for libscoll when it says; tick while something goes by time. */
 static void on_prepare(uv_prepare_t *prepare)
 {
 	struct front *front = prepare->data;
@@ -220,6 +219,7 @@ static void on_check(uv_check_t *check)
 	struct front *front = check->data;
 
 	scoll_progress(front->scoll);
+	ask_tick(front);
 }
 
 static void on_news(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
