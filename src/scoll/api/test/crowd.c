@@ -341,6 +341,34 @@ scoll_group_t *crowd_group(struct person *people, int count, int creator,
 	return creation.group;
 }
 
+scoll_group_t *crowd_group_far(struct person *person, int count,
+			       scoll_tree_type_t tree, bool populate_now)
+{
+	static const scoll_tag_t tag = { "tag" };
+	struct creation creation = { .is_done = false };
+	scoll_target_t targets[CROWD_MAX];
+
+	for (int i = 0; i <= count; i++)
+		targets[i] = (scoll_target_t){ crowd_nid(i), &tag, 1 };
+	must(scoll_group_create(person->scoll, CROWD_SERVICE, "crowd", targets,
+				count + 1, tree, populate_now, created,
+				&creation) == 0,
+	     "scoll_group_create");
+	crowd_until(person, 1, &creation.is_done);
+	must(creation.status == 0, "status of the group");
+	return creation.group;
+}
+
+const struct scoll_failure *outcome_failure(const struct outcome *outcome,
+					    int index)
+{
+	for (int i = 0; i < outcome->failure_count; i++) {
+		if (outcome->failures[i].nid == crowd_nid(index))
+			return &outcome->failures[i];
+	}
+	return NULL;
+}
+
 scoll_request_t *crowd_request(struct person *person, scoll_group_t *group,
 			       const void *buf, int len, uint8_t *bulk,
 			       size_t bulk_len, unsigned flags,

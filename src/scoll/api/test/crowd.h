@@ -91,6 +91,12 @@ void crowd_until(struct person *people, int count, const bool *is_done);
 /* A group of all of them, with two entities on node 1. Waits for it. */
 scoll_group_t *crowd_group(struct person *people, int count, int creator,
 			   bool populate_now);
+/* A group of nodes 0 to count, of which only the person is here. */
+scoll_group_t *crowd_group_far(struct person *person, int count,
+			       scoll_tree_type_t tree, bool populate_now);
+/* Whether the node is in the list of failures, and how; NULL: it is not. */
+const struct scoll_failure *outcome_failure(const struct outcome *outcome,
+					    int index);
 /* A request; `outcome` is filled in post_reply. */
 scoll_request_t *crowd_request(struct person *person, scoll_group_t *group,
 			       const void *buf, int len, uint8_t *bulk,

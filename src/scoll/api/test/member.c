@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,9 +99,9 @@ static void command(struct life *life, char *line)
 		on_peer(life, line + 5);
 	} else if (strcmp(line, "count") == 0) {
 		scoll_stats(life->person.scoll, &stats);
-		printf("ok %d %" PRIu64 " %" PRIu64 "\n",
+		printf("ok %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 		       life->person.request_count, stats.messages_refused,
-		       stats.groups);
+		       stats.groups, stats.requests_active);
 	} else if (strncmp(line, "mute ", 5) == 0) {
 		life->person.is_mute = line[5] == '1';
 		printf("ok\n");
@@ -128,6 +130,24 @@ static void wait_for_line(struct life *life)
 	}
 }
 
+/* Its part of the network is there when a line has come. */
+static void apart(const char *host)
+{
+	char line[CHILD_ANSWER_MAX], command[128];
+
+	if (unshare(CLONE_NEWNET) != 0)
+		fail("unshare");
+	printf("ok\n");
+	if (fgets(line, sizeof(line), stdin) == NULL)
+		exit(0);
+	snprintf(command, sizeof(command),
+		 "ip addr add %s/24 dev e0 && ip link set e0 up && "
+		 "ip link set lo up",
+		 host);
+	if (system(command) != 0)
+		fail(command);
+}
+
 int member_main(int argc, char **argv)
 {
 	static struct life life;
@@ -142,9 +162,11 @@ int member_main(int argc, char **argv)
 	size_t size = sizeof(address);
 	bool is_forger;
 
-	if (argc != 7 || strcmp(argv[1], "member") != 0)
+	if (argc < 7 || strcmp(argv[1], "member") != 0)
 		return -1;
 	child_prepare();
+	if (argc > 7)
+		apart(argv[4]);
 	is_forger = argv[6][0] == '1';
 	if (is_forger && setuid(NOBODY) != 0)
 		fail("setuid");
@@ -168,6 +190,23 @@ int member_main(int argc, char **argv)
 }
 
 /* --- the test's side --- */
+
+void member_start_apart(struct member *member, int index, const char *provider,
+			const char *host)
+{
+	char number[16], answer[CHILD_ANSWER_MAX];
+	const char *argv[] = { "member", number, provider, host,
+			       "",       "0",    "apart",  NULL };
+
+	snprintf(number, sizeof(number), "%d", index);
+	child_start(&member->child, argv);
+	child_hear(&member->child, answer);
+}
+
+void member_start_joined(struct member *member)
+{
+	child_tell(&member->child, "%s", "");
+}
 
 void member_start_begin(struct member *member, int index, const char *provider,
 			const char *host, const char *service, bool is_forger)

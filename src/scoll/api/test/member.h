@@ -3,7 +3,8 @@
  * A member of a crowd in a process of its own:
  *
  *	peer NID HEX      where somebody is
- *	count             requests that it ran, messages that it refused, groups
+ *	count             requests that it ran, messages that it refused, groups,
+ *	                  requests that are not over
  *	mute 0|1          whether it replies
  *	attack            as root: a group of all peers, a request, an abort
  */
@@ -29,6 +30,14 @@ void member_start(struct member *member, int index, const char *provider,
 /* The same, to be waited for later: for many. */
 void member_start_begin(struct member *member, int index, const char *provider,
 			const char *host, const char *service, bool is_forger);
+/*
+ * In a network of its own, which member_start_end's caller has to give an
+ * interface e0 with the address `host` when this has returned.
+ */
+void member_start_apart(struct member *member, int index, const char *provider,
+			const char *host);
+/* It has the interface. */
+void member_start_joined(struct member *member);
 void member_start_end(struct member *member);
 /* Tell members and the first person about each other. */
 void members_meet(struct member *members, int count, struct person *root);

@@ -93,37 +93,13 @@ static double elapsed_ms(const struct timespec *since)
 	       (double)(now.tv_nsec - since->tv_nsec) / 1e6;
 }
 
-struct creation {
-	bool is_done;
-	int status;
-};
-
-static void created(int status, scoll_group_t *made, const void *private)
-{
-	struct creation *creation = (struct creation *)private;
-
-	creation->status = status;
-	creation->is_done = true;
-	group = made;
-}
-
 static void group_of(int count, scoll_tree_type_t tree, bool populate_now)
 {
-	static const scoll_tag_t tag = { "tag" };
-	struct creation creation = { .is_done = false };
-	scoll_target_t targets[CROWD_MAX];
 	struct timespec since;
 
-	for (int i = 0; i <= count; i++)
-		targets[i] = (scoll_target_t){ crowd_nid(i), &tag, 1 };
-	assert_int_equal(scoll_group_create(root.scoll, CROWD_SERVICE, "crowd",
-					    targets, count + 1, tree,
-					    populate_now, created, &creation),
-			 0);
 	clock_gettime(CLOCK_MONOTONIC, &since);
-	crowd_until(&root, 1, &creation.is_done);
+	group = crowd_group_far(&root, count, tree, populate_now);
 	print_message("group: %.1f ms\n", elapsed_ms(&since));
-	assert_int_equal(creation.status, 0);
 }
 
 static void run(const char *text, size_t bulk_len, unsigned flags)
@@ -147,14 +123,9 @@ static void is_success(int count, const char *text, size_t bulk_len)
 			 nodes * crowd_sum(bulk, bulk_len));
 }
 
-/* Whether the node is in the root's list of failures, and how. */
 static const struct scoll_failure *failure_of(int index)
 {
-	for (int i = 0; i < outcome.failure_count; i++) {
-		if (outcome.failures[i].nid == crowd_nid(index))
-			return &outcome.failures[i];
-	}
-	return NULL;
+	return outcome_failure(&outcome, index);
 }
 
 static void broadcast_reaches_processes_and_sums_them_up(void **state)
