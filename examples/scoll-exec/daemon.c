@@ -156,6 +156,7 @@ static int run(const struct arguments *arguments, const struct config *config,
 	if (result == 0)
 		result = launcher_start(config, log, &options.launcher_fd,
 					ret_error);
+	descriptors_want(DESCRIPTORS); /* not for commands */
 	if (result == 0)
 		result = front_open(&front, &options, ret_error);
 	if (result == 0)
@@ -181,7 +182,6 @@ int main(int argc, char **argv)
 	if (sodium_init() < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return EXIT_FAILURE;
 	sys_log_init(&log, "scoll-execd", arguments.level);
-	descriptors_want(DESCRIPTORS);
 	result = config_load(arguments.config_path, arguments.node, &config,
 			     &error);
 	if (result == 0)
