@@ -372,7 +372,8 @@ static bool make_room(struct runs *runs)
 
 static struct run *run_create(struct runs *runs,
 			      const uint8_t key[EXEC_ID_BYTES],
-			      const char *credential, size_t size)
+			      const char *credential, size_t size,
+			      scoll_nid_t root)
 {
 	struct question question = { .op = LAUNCHER_START, .size = size };
 	struct run *run;
@@ -383,6 +384,7 @@ static struct run *run_create(struct runs *runs,
 	if (run == NULL)
 		return NULL;
 	run->runs = runs;
+	run->root = root;
 	run->output_fd = run->control_fd = -1;
 	memcpy(run->key, key, EXEC_ID_BYTES);
 	question.run = run;
@@ -410,12 +412,11 @@ void runs_join(struct runs *runs, const char *credential, size_t size,
 	exec_digest(credential, size, key);
 	HASH_FIND(hh, runs->runs, key, sizeof(key), run);
 	if (run == NULL)
-		run = run_create(runs, key, credential, size);
+		run = run_create(runs, key, credential, size, root);
 	if (run == NULL) {
 		waiter->done(waiter, &busy);
 		return;
 	}
-	run->root = root;
 	if (run->state == RUN_OVER) {
 		waiter->done(waiter, &run->outcome);
 		return;

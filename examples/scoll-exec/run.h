@@ -48,7 +48,7 @@ void runs_destroy(struct runs *runs);
 /*
  * Have a credential's command run, unless it is or was already, and be told
  * what came of it: later, or from inside when that is known. `root`: who asks;
- * when that node is lost the command is stopped.
+ * when the node that asked first is lost the command is stopped.
  */
 void runs_join(struct runs *runs, const char *credential, size_t size,
 	       scoll_nid_t root, struct waiter *waiter);
