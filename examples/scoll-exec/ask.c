@@ -2,13 +2,12 @@
 /*
  * A round asks all whose answer is missing and who are not known to be dead;
  * the first one by the default tree, later ones by flat trees, in which nobody
- * stands between. A group that cannot be populated, as one of its nodes is
- * dying, is made in halves.
+ * stands between.
  *
  * STOP is repeated until all have answered: it may be at a node before what it
  * is to stop.
  */
-#include "ask.h"
+#include "ask_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,63 +17,11 @@
 #include "serve.h"
 #include "sys/clock.h"
 
-#define SECOND_NS    UINT64_C(1000000000)
 #define SLACK_NS     (10 * SECOND_NS) /* over a command's own time */
 #define AGAIN_NS     (SECOND_NS / 10) /* between rounds, doubled each time */
 #define STOP_NS      SECOND_NS        /* between two STOPs */
 #define STOP_LAST_NS (15 * SECOND_NS) /* then we wait no more */
 #define ROUNDS_MAX   6
-#define DELAYED_MAX  64   /* nodes of a group that is told with its request */
-#define INLINE_MAX   1024 /* bytes of a credential that is in the payload */
-#define REASON_DEAD  SCOLL_ERROR_COUNT
-#define REASON_NONE  (SCOLL_ERROR_COUNT + 1)
-
-struct ask {
-	struct waiter own; /* first: the outcome of this node */
-	struct ask *prev, *next;
-	struct front *front;
-	struct ask_client client; /* send is NULL: it is gone */
-	uint64_t tag;
-	uid_t uid;
-	char *credential;
-	size_t size;
-	uint8_t secret[EXEC_ID_BYTES];
-	bool is_begun;
-
-	struct hostlist *names;
-	int *nodes;       /* of a place: index in the configuration */
-	uint32_t *places; /* of such an index: the place, or UINT32_MAX */
-	uint8_t *reasons; /* of a place: why there is no answer */
-	struct results *results;
-	uint64_t deadline_ns;
-	int round;
-	uint64_t again_ns; /* when the next one begins; 0: one is under way */
-	int run_count;     /* collectives under way */
-	int stop_count;
-	struct collective *collectives;
-	bool is_own_asked, is_own_done;
-	uint64_t stop_since_ns; /* 0: nobody has said so */
-	uint64_t stop_next_ns;
-	bool is_aborted;
-};
-
-struct collective {
-	struct collective *prev, *next;
-	struct ask *ask;
-	enum serve_op op;
-	scoll_tree_type_t tree;
-	scoll_group_t *group;
-	scoll_request_t *request;
-	struct writer payload;
-	struct iovec bulk;
-	bool is_populated;
-	uint32_t count;
-	uint32_t places[];
-};
-
-static void collective_start(struct ask *ask, enum serve_op op,
-			     scoll_tree_type_t tree, const uint32_t *places,
-			     uint32_t count);
 
 /* --- to the client --- */
 
@@ -98,7 +45,7 @@ static char *names_format(const struct ask *ask, const uint32_t *places,
 }
 
 /* All that is there. */
-static void pass_on(struct ask *ask)
+void ask_pass_on(struct ask *ask)
 {
 	const uint32_t *places;
 	struct outcome outcome;
@@ -189,7 +136,7 @@ static void own_done(struct waiter *waiter, const struct outcome *outcome)
 
 	ask->is_own_done = true;
 	results_add(ask->results, ask->places[config->self], outcome);
-	pass_on(ask);
+	ask_pass_on(ask);
 }
 
 int ask_create(struct front *front, const struct ask_client *client, uid_t uid,
@@ -245,230 +192,6 @@ void ask_stop(struct ask *ask)
 		ask->stop_since_ns = sys_monotonic_ns();
 }
 
-/* --- a collective --- */
-
-static void collective_end(struct collective *collective)
-{
-	struct ask *ask = collective->ask;
-
-	if (collective->op == SERVE_STOP)
-		ask->stop_count--;
-	else
-		ask->run_count--;
-	DL_DELETE(ask->collectives, collective);
-	if (collective->group != NULL)
-		scoll_group_destroy(collective->group);
-	writer_fini(&collective->payload);
-	free(collective);
-}
-
-static void note_reason(struct collective *collective, uint32_t i, int reason)
-{
-	if (collective->op == SERVE_RUN)
-		collective->ask->reasons[collective->places[i]] =
-			(uint8_t)reason;
-}
-
-static void collective_failed(struct collective *collective, int result)
-{
-	struct ask *ask = collective->ask;
-	int reason = result == -EHOSTDOWN ? SCOLL_ERROR_PEER_DEAD
-		     : result == -EAGAIN  ? SCOLL_ERROR_STEALTH
-		     : result == -ENOMEM  ? SCOLL_ERROR_NOMEM
-					  : SCOLL_ERROR_NET_SEND;
-
-	log_info(ask->front->log, "a collective was not sent nodes=%u error=%d",
-		 collective->count, -result);
-	if (collective->is_populated && collective->count > 1 &&
-	    result != -EAGAIN && result != -ENOMEM) {
-		uint32_t half = collective->count / 2;
-
-		collective_start(ask, collective->op, collective->tree,
-				 collective->places, half);
-		collective_start(ask, collective->op, collective->tree,
-				 collective->places + half,
-				 collective->count - half);
-	} else {
-		for (uint32_t i = 0; i < collective->count; i++)
-			note_reason(collective, i, reason);
-	}
-	collective_end(collective);
-}
-
-static void on_gathered(void *ctx)
-{
-	pass_on(((struct collective *)ctx)->ask);
-}
-
-static void on_asked(void *ctx)
-{
-	struct collective *collective = ctx;
-	struct ask *ask = collective->ask;
-	struct front *front = ask->front;
-	uint8_t key[EXEC_ID_BYTES];
-
-	if (collective->op == SERVE_STOP) {
-		exec_digest(ask->credential, ask->size, key);
-		runs_stop(front->runs, key, ask->secret);
-	} else if (!ask->is_own_asked) {
-		ask->is_own_asked = true;
-		runs_join(front->runs, ask->credential, ask->size,
-			  front->config->nodes[front->config->self].nid,
-			  &ask->own);
-	}
-}
-
-static void on_over(void *ctx, const scoll_request_t *request)
-{
-	struct collective *collective = ctx;
-	struct ask *ask = collective->ask;
-	struct scoll_failure failure;
-	uint64_t cursor = 0;
-
-	while (collective->op == SERVE_RUN &&
-	       scoll_request_failure_next(request, &cursor, &failure) > 0) {
-		int node = config_find_nid(ask->front->config, failure.nid);
-		uint32_t place = node < 0 ? UINT32_MAX : ask->places[node];
-
-		if (place != UINT32_MAX)
-			ask->reasons[place] = (uint8_t)failure.type;
-	}
-	collective_end(collective);
-}
-
-static scoll_duration_t patience(const struct collective *collective)
-{
-	uint64_t now_ns = sys_monotonic_ns();
-	uint64_t deadline_ns = collective->ask->deadline_ns;
-
-	if (collective->op == SERVE_STOP)
-		return 5 * SECOND_NS;
-	return now_ns < deadline_ns ? (scoll_duration_t)(deadline_ns - now_ns)
-				    : (scoll_duration_t)SECOND_NS;
-}
-
-static void on_group(int status, scoll_group_t *group, const void *private)
-{
-	struct collective *collective = (struct collective *)private;
-	struct ask *ask = collective->ask;
-	struct serve_root root = { .gathered = on_gathered,
-				   .asked = on_asked,
-				   .over = on_over,
-				   .ctx = collective };
-	bool has_bulk = collective->bulk.iov_len > 0;
-	scoll_request_t *request;
-	int result;
-
-	if (status < 0) {
-		collective_failed(collective, status);
-		return;
-	}
-	collective->group = group;
-	request = scoll_bcast_new(group, collective->payload.data,
-				  (int)collective->payload.size,
-				  has_bulk ? &collective->bulk : NULL,
-				  has_bulk ? 1 : 0, SCOLL_LAST,
-				  patience(collective), NULL);
-	if (request == NULL) {
-		collective_failed(collective, -errno);
-		return;
-	}
-	result = serve_root_begin(
-		ask->front, request,
-		collective->op == SERVE_RUN ? ask->results : NULL, &root);
-	if (result == 0) {
-		result = scoll_bcast_send(request);
-		if (result < 0)
-			serve_root_cancel(request);
-	}
-	if (result < 0) {
-		scoll_request_free(request);
-		collective_failed(collective, result);
-		return;
-	}
-	collective->request = request;
-}
-
-static void payload_write(struct collective *collective)
-{
-	struct ask *ask = collective->ask;
-	struct writer *payload = &collective->payload;
-	uint8_t key[EXEC_ID_BYTES];
-
-	write_u8(payload, SERVE_VERSION);
-	write_u8(payload, (uint8_t)collective->op);
-	if (collective->op == SERVE_STOP) {
-		exec_digest(ask->credential, ask->size, key);
-		write_bytes(payload, key, sizeof(key));
-		write_bytes(payload, ask->secret, sizeof(ask->secret));
-		return;
-	}
-	write_u32(payload, (uint32_t)ask->names->count);
-	if (ask->size <= INLINE_MAX) {
-		write_blob(payload, ask->credential, ask->size);
-	} else {
-		write_u32(payload, 0);
-		collective->bulk = (struct iovec){ ask->credential, ask->size };
-	}
-}
-
-static int group_make(struct collective *collective)
-{
-	const struct ask *ask = collective->ask;
-	const struct config *config = ask->front->config;
-	_auto_(freep) scoll_target_t *targets =
-		calloc(collective->count, sizeof(*targets));
-	_auto_(freep) scoll_tag_t *tags =
-		calloc(collective->count, sizeof(*tags));
-
-	if (targets == NULL || tags == NULL || collective->payload.result < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < collective->count; i++) {
-		uint32_t place = collective->places[i];
-
-		serve_tag(place, &tags[i]);
-		targets[i] = (scoll_target_t){
-			.nid = config->nodes[ask->nodes[place]].nid,
-			.tags = &tags[i],
-			.count = 1,
-		};
-	}
-	return scoll_group_create(ask->front->scoll, SERVE_ID, "scoll-exec",
-				  targets, (int)collective->count,
-				  collective->tree, collective->is_populated,
-				  on_group, collective);
-}
-
-static void collective_start(struct ask *ask, enum serve_op op,
-			     scoll_tree_type_t tree, const uint32_t *places,
-			     uint32_t count)
-{
-	struct collective *collective =
-		calloc(1, sizeof(*collective) + count * sizeof(*places));
-	int result;
-
-	if (collective == NULL) {
-		for (uint32_t i = 0; op == SERVE_RUN && i < count; i++)
-			ask->reasons[places[i]] = SCOLL_ERROR_NOMEM;
-		return;
-	}
-	collective->ask = ask;
-	collective->op = op;
-	collective->tree = tree;
-	collective->count = count;
-	collective->is_populated = count > DELAYED_MAX;
-	memcpy(collective->places, places, count * sizeof(*places));
-	DL_APPEND(ask->collectives, collective);
-	if (op == SERVE_STOP)
-		ask->stop_count++;
-	else
-		ask->run_count++;
-	payload_write(collective);
-	result = group_make(collective);
-	if (result < 0)
-		collective_failed(collective, result);
-}
-
 /* --- rounds --- */
 
 /* Who has not answered and may yet: as places; how many. */
@@ -502,8 +225,8 @@ static void ask_places(struct ask *ask, enum serve_op op,
 	uint32_t most = tree == SCOLL_TREE_FLAT ? DELAYED_MAX : count;
 
 	for (uint32_t i = 0; i < count; i += most)
-		collective_start(ask, op, tree, places + i,
-				 count - i < most ? count - i : most);
+		ask_collective_start(ask, op, tree, places + i,
+				     count - i < most ? count - i : most);
 }
 
 static bool is_last_round(const struct ask *ask)
@@ -691,7 +414,7 @@ void ask_destroy_all(struct front *front)
 			ask->client.over(ask->client.ctx, -ESHUTDOWN,
 					 "the daemon ends");
 		while (ask->collectives != NULL)
-			collective_end(ask->collectives);
+			ask_collective_end(ask->collectives);
 		ask_destroy(ask);
 	}
 }

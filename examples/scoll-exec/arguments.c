@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options come before the nodes: what follows them is the command's. */
+#include "arguments.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "limits.h"
+
+#define TIMEOUT_S 300
+
+static const char help[] =
+	"usage: scoll-exec [OPTION...] NODES [--] COMMAND...\n"
+	"       scoll-exec [OPTION...] --all [--] COMMAND...\n"
+	"       scoll-exec [OPTION...] --list\n"
+	"\n"
+	"Runs a shell command on nodes, as you, and prints what it writes: "
+	"equal\n"
+	"outputs once, with the nodes that they are of.\n"
+	"\n"
+	"  -a, --all             on all nodes that live\n"
+	"  -l, --list            print which nodes live, and which are dead\n"
+	"  -n, --no-merge        each node's output by itself, as it comes\n"
+	"  -j, --json            one JSON object, at the end\n"
+	"  -t, --timeout SECONDS kill the command then (300)\n"
+	"  -S, --maxrc           exit with the largest exit code of all\n"
+	"  -r, --raw             output as it is: it may be bad for a "
+	"terminal\n"
+	"  -q, --quiet           no progress, and nothing of exit codes\n"
+	"      --socket PATH     the daemon's (SCOLL_EXEC_SOCKET, or\n"
+	"                        " EXEC_SOCKET ")\n"
+	"      --munge-socket PATH  munged's (SCOLL_EXEC_MUNGE_SOCKET)\n"
+	"  -h, --help            print this\n"
+	"\n"
+	"Exit code: 0 all nodes have run it, 1 not all, 2 usage, 75 try again\n"
+	"later, 77 not permitted; with --maxrc the largest of the command's, "
+	"255\n"
+	"where it has none.\n";
+
+static int usage(const char *what)
+{
+	fprintf(stderr, "scoll-exec: %s; see scoll-exec --help\n", what);
+	return CODE_USAGE;
+}
+
+static int timeout_parse(const char *text, uint32_t *ret_timeout_ms)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end != 0 || !(seconds >= 0.001) ||
+	    seconds > EXEC_TIMEOUT_MS_MAX / 1000)
+		return -EINVAL;
+	*ret_timeout_ms = (uint32_t)(seconds * 1000);
+	return 0;
+}
+
+static char *words_join(char **words, int count)
+{
+	_auto_(writer_fini) struct writer text = { 0 };
+
+	for (int i = 0; i < count; i++) {
+		write_plain(&text, i > 0 ? " " : "");
+		write_plain(&text, words[i]);
+	}
+	write_u8(&text, 0);
+	return (char *)writer_take(&text, NULL);
+}
+
+static const char *from_environment(const char *name, const char *otherwise)
+{
+	const char *value = secure_getenv(name);
+
+	return value != NULL && *value != 0 ? value : otherwise;
+}
+
+static int option_take(struct arguments *arguments, int option)
+{
+	switch (option) {
+	case 'a':
+		arguments->is_all = true;
+		return 0;
+	case 'l':
+		arguments->is_list = true;
+		return 0;
+	case 'n':
+		arguments->is_separate = true;
+		return 0;
+	case 'j':
+		arguments->is_json = true;
+		return 0;
+	case 'S':
+		arguments->is_maxrc = true;
+		return 0;
+	case 'r':
+		arguments->is_raw = true;
+		return 0;
+	case 'q':
+		arguments->is_quiet = true;
+		return 0;
+	case 't':
+		return timeout_parse(optarg, &arguments->timeout_ms);
+	case 's':
+		arguments->socket = optarg;
+		return 0;
+	case 'm':
+		arguments->munge_socket = optarg;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int operands_take(struct arguments *arguments, int argc, char **argv)
+{
+	int at = optind;
+
+	if (arguments->is_list)
+		return at == argc ? -1 : usage("--list takes no command");
+	if (!arguments->is_all) {
+		/* "scoll-exec -- uptime" names no node. */
+		if (at == argc || strcmp(argv[at - 1], "--") == 0)
+			return usage("no nodes");
+		arguments->nodes = strdup(argv[at++]);
+		if (at < argc && strcmp(argv[at], "--") == 0)
+			at++;
+	}
+	arguments->command = words_join(argv + at, argc - at);
+	if (arguments->command == NULL || *arguments->command == 0)
+		return usage("no command");
+	if (strlen(arguments->command) > EXEC_COMMAND_MAX)
+		return usage("the command is too long");
+	return -1;
+}
+
+int arguments_read(int argc, char **argv, struct arguments *arguments)
+{
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ "list", no_argument, NULL, 'l' },
+		{ "no-merge", no_argument, NULL, 'n' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "maxrc", no_argument, NULL, 'S' },
+		{ "raw", no_argument, NULL, 'r' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "socket", required_argument, NULL, 's' },
+		{ "munge-socket", required_argument, NULL, 'm' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option;
+
+	arguments->timeout_ms = TIMEOUT_S * 1000;
+	arguments->socket = from_environment("SCOLL_EXEC_SOCKET", EXEC_SOCKET);
+	arguments->munge_socket =
+		from_environment("SCOLL_EXEC_MUNGE_SOCKET", NULL);
+	while ((option = getopt_long(argc, argv, "+alnjt:Srqh", options,
+				     NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return CODE_DONE;
+		}
+		if (option == '?')
+			return CODE_USAGE;
+		if (option_take(arguments, option) < 0)
+			return usage("--timeout is 0.001 to 86400 seconds");
+	}
+	return operands_take(arguments, argc, argv);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of scoll-exec. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum exit_code {
+	CODE_DONE = 0,
+	CODE_FAILED = 1,
+	CODE_USAGE = 2,
+	CODE_LATER = 75,
+	CODE_NOT_PERMITTED = 77,
+	CODE_NONE = 255, /* --maxrc: there is no exit code */
+};
+
+struct arguments {
+	bool is_all, is_list, is_separate, is_json, is_maxrc, is_raw, is_quiet;
+	uint32_t timeout_ms;
+	const char *socket, *munge_socket;
+	char *nodes, *command;
+};
+
+/*
+ * -1: go on; else the exit code: it was said what is wrong, or helped. The
+ * caller frees nodes and command in either case.
+ */
+int arguments_read(int argc, char **argv, struct arguments *arguments);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One collective to some places: its group, its payload, and who failed. A
+ * group that cannot be populated, as one of its nodes is dying, is made in
+ * halves.
+ */
+#include "ask_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "order.h"
+#include "sys/clock.h"
+
+#define INLINE_MAX 2048 /* bytes of a credential that is in the payload */
+
+void ask_collective_end(struct collective *collective)
+{
+	struct ask *ask = collective->ask;
+
+	if (collective->op == SERVE_STOP)
+		ask->stop_count--;
+	else
+		ask->run_count--;
+	DL_DELETE(ask->collectives, collective);
+	if (collective->group != NULL)
+		scoll_group_destroy(collective->group);
+	writer_fini(&collective->payload);
+	free(collective);
+}
+
+static void note_reason(struct collective *collective, uint32_t i, int reason)
+{
+	if (collective->op == SERVE_RUN)
+		collective->ask->reasons[collective->places[i]] =
+			(uint8_t)reason;
+}
+
+static void collective_failed(struct collective *collective, int result)
+{
+	struct ask *ask = collective->ask;
+	int reason = result == -EHOSTDOWN ? SCOLL_ERROR_PEER_DEAD
+		     : result == -EAGAIN  ? SCOLL_ERROR_STEALTH
+		     : result == -ENOMEM  ? SCOLL_ERROR_NOMEM
+					  : SCOLL_ERROR_NET_SEND;
+
+	log_info(ask->front->log, "a collective was not sent nodes=%u error=%d",
+		 collective->count, -result);
+	if (collective->is_populated && collective->count > 1 &&
+	    result != -EAGAIN && result != -ENOMEM) {
+		uint32_t half = collective->count / 2;
+
+		ask_collective_start(ask, collective->op, collective->tree,
+				     collective->places, half);
+		ask_collective_start(ask, collective->op, collective->tree,
+				     collective->places + half,
+				     collective->count - half);
+	} else {
+		for (uint32_t i = 0; i < collective->count; i++)
+			note_reason(collective, i, reason);
+	}
+	ask_collective_end(collective);
+}
+
+static void on_gathered(void *ctx)
+{
+	ask_pass_on(((struct collective *)ctx)->ask);
+}
+
+static void on_asked(void *ctx)
+{
+	struct collective *collective = ctx;
+	struct ask *ask = collective->ask;
+	struct front *front = ask->front;
+	uint8_t key[EXEC_ID_BYTES];
+
+	if (collective->op == SERVE_STOP) {
+		exec_digest(ask->credential, ask->size, key);
+		runs_stop(front->runs, key, ask->secret);
+	} else if (!ask->is_own_asked) {
+		ask->is_own_asked = true;
+		runs_join(front->runs, ask->credential, ask->size,
+			  front->config->nodes[front->config->self].nid,
+			  &ask->own);
+	}
+}
+
+static void on_over(void *ctx, const scoll_request_t *request)
+{
+	struct collective *collective = ctx;
+	struct ask *ask = collective->ask;
+	struct scoll_failure failure;
+	uint64_t cursor = 0;
+
+	while (collective->op == SERVE_RUN &&
+	       scoll_request_failure_next(request, &cursor, &failure) > 0) {
+		int node = config_find_nid(ask->front->config, failure.nid);
+		uint32_t place = node < 0 ? UINT32_MAX : ask->places[node];
+
+		if (place != UINT32_MAX)
+			ask->reasons[place] = (uint8_t)failure.type;
+	}
+	ask_collective_end(collective);
+}
+
+static scoll_duration_t patience(const struct collective *collective)
+{
+	uint64_t now_ns = sys_monotonic_ns();
+	uint64_t deadline_ns = collective->ask->deadline_ns;
+
+	if (collective->op == SERVE_STOP)
+		return 5 * SECOND_NS;
+	return now_ns < deadline_ns ? (scoll_duration_t)(deadline_ns - now_ns)
+				    : (scoll_duration_t)SECOND_NS;
+}
+
+static void on_group(int status, scoll_group_t *group, const void *private)
+{
+	struct collective *collective = (struct collective *)private;
+	struct ask *ask = collective->ask;
+	struct serve_root root = { .gathered = on_gathered,
+				   .asked = on_asked,
+				   .over = on_over,
+				   .ctx = collective };
+	bool has_bulk = collective->bulk.iov_len > 0;
+	scoll_request_t *request;
+	int result;
+
+	if (status < 0) {
+		collective_failed(collective, status);
+		return;
+	}
+	collective->group = group;
+	request = scoll_bcast_new(group, collective->payload.data,
+				  (int)collective->payload.size,
+				  has_bulk ? &collective->bulk : NULL,
+				  has_bulk ? 1 : 0, SCOLL_LAST,
+				  patience(collective), NULL);
+	if (request == NULL) {
+		collective_failed(collective, -errno);
+		return;
+	}
+	result = serve_root_begin(
+		ask->front, request,
+		collective->op == SERVE_RUN ? ask->results : NULL, &root);
+	if (result == 0) {
+		result = scoll_bcast_send(request);
+		if (result < 0)
+			serve_root_cancel(request);
+	}
+	if (result < 0) {
+		scoll_request_free(request);
+		collective_failed(collective, result);
+		return;
+	}
+	collective->request = request;
+}
+
+static void payload_write(struct collective *collective)
+{
+	struct ask *ask = collective->ask;
+	struct writer *payload = &collective->payload;
+	uint8_t key[EXEC_ID_BYTES];
+
+	write_u8(payload, SERVE_VERSION);
+	write_u8(payload, (uint8_t)collective->op);
+	if (collective->op == SERVE_STOP) {
+		exec_digest(ask->credential, ask->size, key);
+		write_bytes(payload, key, sizeof(key));
+		write_bytes(payload, ask->secret, sizeof(ask->secret));
+		return;
+	}
+	write_u32(payload, (uint32_t)ask->names->count);
+	if (ask->size <= INLINE_MAX) {
+		write_blob(payload, ask->credential, ask->size);
+	} else {
+		write_u32(payload, 0);
+		collective->bulk = (struct iovec){ ask->credential, ask->size };
+	}
+}
+
+static int group_make(struct collective *collective)
+{
+	const struct ask *ask = collective->ask;
+	const struct config *config = ask->front->config;
+	_auto_(freep) scoll_target_t *targets =
+		calloc(collective->count, sizeof(*targets));
+	_auto_(freep) scoll_tag_t *tags =
+		calloc(collective->count, sizeof(*tags));
+
+	if (targets == NULL || tags == NULL || collective->payload.result < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < collective->count; i++) {
+		uint32_t place = collective->places[i];
+
+		serve_tag(place, &tags[i]);
+		targets[i] = (scoll_target_t){
+			.nid = config->nodes[ask->nodes[place]].nid,
+			.tags = &tags[i],
+			.count = 1,
+		};
+	}
+	return scoll_group_create(ask->front->scoll, SERVE_ID, "scoll-exec",
+				  targets, (int)collective->count,
+				  collective->tree, collective->is_populated,
+				  on_group, collective);
+}
+
+void ask_collective_start(struct ask *ask, enum serve_op op,
+			  scoll_tree_type_t tree, const uint32_t *places,
+			  uint32_t count)
+{
+	struct collective *collective =
+		calloc(1, sizeof(*collective) + count * sizeof(*places));
+	int result;
+
+	if (collective == NULL) {
+		for (uint32_t i = 0; op == SERVE_RUN && i < count; i++)
+			ask->reasons[places[i]] = SCOLL_ERROR_NOMEM;
+		return;
+	}
+	collective->ask = ask;
+	collective->op = op;
+	collective->tree = tree;
+	collective->count = count;
+	collective->is_populated = count > DELAYED_MAX;
+	memcpy(collective->places, places, count * sizeof(*places));
+	DL_APPEND(ask->collectives, collective);
+	if (op == SERVE_STOP)
+		ask->stop_count++;
+	else
+		ask->run_count++;
+	payload_write(collective);
+	result = group_make(collective);
+	if (result < 0)
+		collective_failed(collective, result);
+}
