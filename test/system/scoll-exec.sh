@@ -148,10 +148,11 @@ $is_root || getent passwd "$(id -u)" >/dev/null ||
 	skip_all 'commands run as who has an account, and this user has none'
 make_nodes
 command -v munged >/dev/null || PATH=$PATH:/usr/sbin
-munged --key-file="$place/munge/key" --socket="$place/munge/socket" \
+munged --foreground --key-file="$place/munge/key" --socket="$place/munge/socket" \
 	--pid-file="$place/munge/pid" --log-file="$place/munge/log" \
-	--seed-file="$place/munge/seed" 3>&-
-munged=$(<"$place/munge/pid")
+	--seed-file="$place/munge/seed" >"$place/log/munged.log" 2>&1 3>&- &
+munged=$!
+wait_for munge --no-input --socket="$place/munge/socket"
 for ((i = 1; i <= count; i++)); do
 	start_node $i
 done
