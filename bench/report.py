@@ -62,6 +62,9 @@ set ylabel '{ylabel}'
 """
 
 
+LABEL_MAX = 12  # longer ones would run into each other
+
+
 def plot(folder, name, title, xlabel, ylabel, head, rows):
     """Groups of bars: a row is a group's label and its values."""
     if shutil.which("gnuplot") is None:
@@ -74,6 +77,8 @@ def plot(folder, name, title, xlabel, ylabel, head, rows):
     lines = ["\t".join([str(row[0])] + [f"{value:.6g}" for value in row[1:]])
              for row in rows]
     script = PLOT.format(path=path, title=title, xlabel=xlabel, ylabel=ylabel)
+    if max(len(str(row[0])) for row in rows) > LABEL_MAX:
+        script += "set xtics rotate by -25\n"
     script += "$data << END\n" + "\n".join(lines) + "\nEND\n"
     script += "plot " + ", ".join(
         f"$data using {i + 2}:xtic(1) title '{label}'"

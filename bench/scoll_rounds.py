@@ -5,7 +5,7 @@ import report
 import scoll
 
 NAME = "scoll_rounds"
-TREE = "knomial:4"
+TREE = "knomial:8"
 US = 1e-3
 
 
