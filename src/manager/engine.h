@@ -39,6 +39,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/seam.h"
+#include "manager/collective.h"
 #include "manager/core/core.h"
 #include "manager/wire/keyfile.h"
 
@@ -111,6 +112,7 @@ struct engine_options {
 	struct rng_seam rng;
 	struct net_seam nodes;
 	struct net_seam clients;
+	struct collective_seam collective; /* to the nodes that are up */
 	struct store_seam store;
 	const struct engine_ops *ops; /* by reference, with its context */
 	void *ops_ctx;
@@ -167,6 +169,15 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 void engine_node_received(struct engine *engine, uint64_t peer,
 			  const void *frame, size_t size);
 void engine_node_closed(struct engine *engine, uint64_t peer);
+
+/* --- collectives: the events of the seam (manager/collective.h) --- */
+
+void engine_collective_part(struct engine *engine, uint64_t id,
+			    const void *bytes, size_t size);
+/* result: 0, or why nothing of it has happened. */
+void engine_collective_ended(struct engine *engine, uint64_t id, int result,
+			     const struct collective_failure *failures,
+			     size_t count);
 
 /* --- clients: JSON texts of the client protocol --- */
 
