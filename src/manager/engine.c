@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "manager/fanout.h"
-#include "manager/internal.h"
+#include "manager/member.h"
 
 static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 {
@@ -51,11 +51,13 @@ int engine_create(const struct engine_options *options,
 	engine->rng = options->rng;
 	engine->nodes_net = options->nodes;
 	engine->clients_net = options->clients;
+	engine->collective = options->collective;
 	engine->store = options->store;
 	engine->ops = options->ops;
 	engine->ops_ctx = options->ops_ctx;
 	engine->log = options->log;
 	engine->session_scan_ms = DEADLINE_NONE;
+	engine->member_scan_ms = DEADLINE_NONE;
 	engine->sessions_max = ENGINE_NODES_MAX;
 	if (options->nodes_max > 0 && options->nodes_max < ENGINE_NODES_MAX)
 		engine->sessions_max = options->nodes_max;
@@ -74,6 +76,7 @@ void engine_destroy(struct engine *engine)
 		return;
 	core_destroy(engine->core);
 	fanouts_destroy(engine->fanouts);
+	member_clear(engine);
 	commit_fini(engine);
 	session_fini(engine);
 	engine_clients_fini(engine);
@@ -174,7 +177,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 uint64_t engine_deadline_ms(const struct engine *engine)
 {
-	uint64_t deadline_ms = session_deadline_ms(engine);
+	uint64_t deadline_ms = earlier(session_deadline_ms(engine),
+				       member_deadline_ms(engine));
 
 	if (!engine->is_started)
 		return DEADLINE_NONE;
@@ -196,6 +200,7 @@ void engine_tick(struct engine *engine)
 		return;
 	try_replay(engine, now_ms);
 	session_tick(engine, now_ms);
+	member_tick(engine, now_ms);
 	fanouts_tick(engine->fanouts, now_ms);
 	if (engine->core != NULL && engine->halted_epoch == 0 &&
 	    now_ms >= core_deadline_ms(engine->core))
@@ -229,7 +234,7 @@ int engine_configure(struct engine *engine, const struct engine_config *config,
 	}
 	engine_config_destroy(engine->config);
 	engine->config = copy;
-	session_check_all(engine);
+	member_check_all(engine);
 	commit_flush(engine);
 	return 0;
 }
@@ -260,6 +265,23 @@ void engine_waive(struct engine *engine, const char *nodes)
 	if (engine->core == NULL)
 		return;
 	core_recover_waive(engine->core, &word, nodes, 0);
+	commit_flush(engine);
+}
+
+void engine_collective_part(struct engine *engine, uint64_t id,
+			    const void *bytes, size_t size)
+{
+	fanouts_part(engine->fanouts, id, bytes, size);
+	fanouts_tick(engine->fanouts, engine_now_ms(engine));
+	commit_flush(engine);
+}
+
+void engine_collective_ended(struct engine *engine, uint64_t id, int result,
+			     const struct collective_failure *failures,
+			     size_t count)
+{
+	fanouts_ended(engine->fanouts, id, result, failures, count);
+	fanouts_tick(engine->fanouts, engine_now_ms(engine));
 	commit_flush(engine);
 }
 

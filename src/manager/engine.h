@@ -3,23 +3,27 @@
  * The manager without its input and output: it stands between the core, which
  * decides, and the world, which comes through seams. Pure.
  *
- *   clients --JSON--> engine_client_*          core_* --> rows, replies,
- *   nodes ---frames-> engine_node_*    engine  <-------   fan-outs, ...
- *   time -----------> engine_tick              --> store, nodes, clients
+ *   clients --JSON--> engine_client_*            core_* --> rows, replies,
+ *   nodes ---frames-> engine_node_*      engine  <-------   fan-outs, ...
+ *   answers --------> engine_collective_*        --> store, nodes,
+ *   time -----------> engine_tick                    collectives, clients
  *
  * It keeps what the core's contract asks for:
  *  - group commit: rows collect while a commit is in flight, and what the core
  *    made visible waits until the rows before it are on disk;
  *  - when a commit fails, its requests get the error, the core is dropped and
  *    made again from the journal, and the nodes register again;
- *  - nodes prove who they are; commands are signed, and sent again until they
- *    are answered or too late; forged, replayed and late answers do no harm;
+ *  - nodes prove who they are, on a connection of which they have no need
+ *    afterwards; commands go to them by collectives, signed, and again until
+ *    they are answered or too late; forged, replayed and late answers do no
+ *    harm; a node is up while it answers;
  *  - a node that proves a higher epoch stops the manager.
  *
  * Life cycle: engine_create, engine_load for each row of the journal but the
  * events, engine_start, events in any order, engine_destroy. The store gives
- * no result any more when engine_destroy is called. One thread; no call is made from within a callback of struct engine_ops
- * unless it says so. Time comes from the clock seam; engine_tick() is wanted
+ * no result any more when engine_destroy is called; the other seams are still
+ * there. One thread; no call is made from within a callback of struct
+ * engine_ops unless it says so. Time comes from the clock seam; engine_tick() is wanted
  * at engine_deadline_ms().
  *
  * Peers are handles of the two net seams, and need not differ between them.
@@ -56,11 +60,11 @@ struct engine;
 #define ENGINE_NODES_MAX    131072 /* connections, registered or not */
 #define ENGINE_QUERY_MAX    1024   /* nodes of one node-query */
 
-#define ENGINE_LEASE_MS     30000 /* unheard of for so long, a node is down */
-#define ENGINE_PING_MS      10000 /* of silence */
+#define ENGINE_LEASE_MS     30000 /* without an answer, and a node is down */
+#define ENGINE_RENEW_MS     10000 /* between renewals of all leases */
+#define ENGINE_PING_MS      10000 /* of silence on a node's connection */
+#define ENGINE_SILENCE_MS   30000 /* then it is closed */
 #define ENGINE_CHALLENGE_MS 10000 /* to register in */
-#define ENGINE_REPEAT_MS    2000  /* until a command is sent again */
-#define ENGINE_GONE_MS      3000  /* that a fan-out waits for a lost node */
 #define ENGINE_REPLAY_MS    5000  /* between tries to read the journal again */
 
 struct engine_submitter {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "manager/fanout.h"
-#include "manager/internal.h"
+#include "manager/member.h"
 
 #define LINE_MAX_BYTES 512
 
@@ -103,6 +103,7 @@ static void write_refusals(const struct engine *engine, struct writer *out)
 		[REFUSAL_PROOF] = "unproven-epoch",
 		[REFUSAL_STALE] = "stale",
 		[REFUSAL_CROWDED] = "crowded",
+		[REFUSAL_ADDRESS] = "no-address",
 	};
 
 	family(out, "node_refusals_total", "counter",
@@ -153,27 +154,42 @@ static void write_journal(const struct engine *engine, struct writer *out)
 
 static void write_nodes(const struct engine *engine, struct writer *out)
 {
-	const struct counters *counters = &engine->counters;
-
 	number(out, "node_connections", "gauge", "Connections of nodes.",
 	       HASH_COUNT(engine->sessions));
-	number(out, "nodes_registered", "gauge",
-	       "Nodes with a registered connection.",
-	       HASH_CNT(hh_node, engine->sessions_by_node));
+	number(out, "nodes_up", "gauge",
+	       "Nodes that registered, or confirmed a lease, within it.",
+	       HASH_COUNT(engine->members));
 	number(out, "node_leases_lost_total", "counter",
-	       "Connections that were given up after silence.",
-	       counters->lease_count);
-	number(out, "commands_total", "counter", "Commands sent to nodes.",
-	       counters->command_count);
-	number(out, "commands_repeated_total", "counter",
-	       "Commands sent to a node again.", counters->repeat_count);
-	number(out, "answers_total", "counter", "Answers of nodes to commands.",
-	       counters->answer_count);
-	number(out, "answer_timeouts_total", "counter",
-	       "Commands that a connected node did not answer in time.",
-	       counters->timeout_count);
+	       "Nodes that did not confirm a lease in time.",
+	       engine->counters.lease_count);
+}
+
+static void write_fanouts(const struct engine *engine, struct writer *out)
+{
+	const struct counters *counters = &engine->counters;
+	const struct spread_counters *spread =
+		fanouts_counters(engine->fanouts);
+
 	number(out, "fanouts_open", "gauge", "Commands under way.",
 	       fanouts_count(engine->fanouts));
+	number(out, "commands_total", "counter", "Commands that were signed.",
+	       counters->command_count);
+	number(out, "collectives_total", "counter",
+	       "Collectives that commands were sent by.",
+	       spread->collective_count);
+	number(out, "commands_repeated_total", "counter",
+	       "Nodes that were asked once more.", spread->repeat_count);
+	number(out, "answers_total", "counter", "Answers of nodes to commands.",
+	       counters->answer_count);
+	number(out, "answers_false_total", "counter",
+	       "Answers that somebody had changed on the way.",
+	       spread->false_count);
+	number(out, "answers_omitted_total", "counter",
+	       "Answers that were left out on the way without a word.",
+	       spread->omitted_count);
+	number(out, "answer_timeouts_total", "counter",
+	       "Commands that a node which is up did not answer in time.",
+	       spread->timeout_count);
 }
 
 static void on_core_line(void *arg, const char *text)
@@ -206,6 +222,7 @@ char *engine_metrics(const struct engine *engine)
 	write_requests(engine, &out);
 	write_journal(engine, &out);
 	write_nodes(engine, &out);
+	write_fanouts(engine, &out);
 	write_refusals(engine, &out);
 	if (engine->core != NULL)
 		core_metrics(engine->core, on_core_line, &out);

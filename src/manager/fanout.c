@@ -1,43 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fan-outs under way, their commands (one, and one more for each node that got
- * it again under a new sequence) by sequence, and their targets by name.
+ * A plan becomes an order of spread.h, and its answers what the owner wants.
+ * The core and clients get all answers together, once each node has one.
+ *
+ * A grant's nodes are one group of collectives from its first command on. When
+ * a REVOKE is over, and nothing of the grant is under way, the group is over
+ * too; when more is to be revoked later, it is made again for that.
  */
 #include "manager/fanout.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <utlist.h>
 
-struct fanout_command {
-	struct fanout *fanout;
-	uint64_t sequence;
-	struct writer frames[VERSION_COUNT]; /* empty: not spoken by anybody */
-	struct fanout_command *prev, *next;  /* of the fan-out */
-	UT_hash_handle hh;                   /* by sequence */
+#include "manager/member.h"
+#include "manager/wire/gather.h"
+
+/* A grant of which commands are under way. */
+struct fanout_group {
+	uint64_t id;
+	size_t count;      /* of fan-outs */
+	bool is_over;      /* it was revoked */
+	UT_hash_handle hh; /* by id */
 };
 
 struct fanout {
+	struct fanouts *fanouts;
 	struct fanout_plan *plan;
-	uint64_t deadline_ms;
-	uint64_t next_ms; /* when to look at it */
-	uint64_t repeat_ms;
-	struct fanout_target *targets;
-	struct fanout_target *by_node;
-	size_t open_count;
-	struct fanout_command *commands; /* the first one is for all */
+	struct fanout_target *targets; /* NULL: they are told one by one */
+	uint32_t key_id;               /* that has signed it last */
 	struct fanout *prev, *next;
 };
 
 struct fanouts {
 	struct engine *engine;
-	struct fanout *list;     /* with open targets */
-	struct fanout *finished; /* every target is answered */
+	struct spreads *spreads;
+	struct fanout *list;
+	struct fanout *finished; /* each target is answered */
+	struct fanout_group *groups;
 	size_t count;
-	struct fanout_command *by_sequence;
-	uint64_t deadline_ms; /* nothing is due before */
 };
+
+/* --- plans --- */
 
 int fanout_plan_create(enum command_op op, const char *const *nodes,
 		       size_t node_count, struct fanout_plan **ret_plan)
@@ -62,6 +66,24 @@ int fanout_plan_create(enum command_op op, const char *const *nodes,
 	return 0;
 }
 
+int fanout_plan_encode(struct fanout_plan *plan,
+		       int (*encode)(const void *arg, uint16_t version,
+				     struct writer *writer),
+		       const void *arg)
+{
+	int result = 0;
+
+	for (uint16_t i = 0; i < VERSION_COUNT && result == 0; i++) {
+		struct writer writer = { .limit = FRAME_SIZE_MAX };
+
+		result = encode(arg, (uint16_t)(WIRE_VERSION_MIN + i), &writer);
+		plan->bodies[i].bytes =
+			writer_take(&writer, &plan->bodies[i].size);
+		writer_fini(&writer);
+	}
+	return result;
+}
+
 void fanout_plan_destroy(struct fanout_plan *plan)
 {
 	if (plan == NULL)
@@ -74,31 +96,61 @@ void fanout_plan_destroy(struct fanout_plan *plan)
 	free(plan);
 }
 
-int fanouts_create(struct engine *engine, struct fanouts **ret_fanouts)
-{
-	struct fanouts *fanouts = calloc(1, sizeof(*fanouts));
+/* --- groups --- */
 
-	if (fanouts == NULL)
-		return -ENOMEM;
-	fanouts->engine = engine;
-	fanouts->deadline_ms = DEADLINE_NONE;
-	*ret_fanouts = fanouts;
+static struct fanout_group *group_find(const struct fanouts *fanouts,
+				       uint64_t id)
+{
+	struct fanout_group *group;
+
+	HASH_FIND(hh, fanouts->groups, &id, sizeof(id), group);
+	return group;
+}
+
+static int group_enter(struct fanouts *fanouts, const struct fanout_plan *plan)
+{
+	struct fanout_group *group = group_find(fanouts, plan->grant_id);
+
+	if (plan->grant_id == 0)
+		return 0;
+	if (group == NULL) {
+		group = calloc(1, sizeof(*group));
+		if (group == NULL)
+			return -ENOMEM;
+		group->id = plan->grant_id;
+		HASH_ADD(hh, fanouts->groups, id, sizeof(group->id), group);
+	}
+	group->count++;
 	return 0;
 }
 
-static void fanout_destroy(struct fanouts *fanouts, struct fanout *fanout)
+static void group_drop(struct fanouts *fanouts, struct fanout_group *group)
 {
-	struct fanout_command *command;
-	struct fanout_command *next;
+	const struct collective_seam *seam = &fanouts->engine->collective;
 
-	DL_FOREACH_SAFE (fanout->commands, command, next) {
-		HASH_DEL(fanouts->by_sequence, command);
-		for (size_t i = 0; i < VERSION_COUNT; i++)
-			writer_fini(&command->frames[i]);
-		free(command);
-	}
-	HASH_CLEAR(hh, fanout->by_node);
-	for (size_t i = 0; i < fanout->plan->node_count; i++) {
+	if (group->is_over)
+		seam->ops->group_drop(seam->ctx, group->id);
+	HASH_DEL(fanouts->groups, group);
+	free(group);
+}
+
+static void group_leave(struct fanouts *fanouts, const struct fanout_plan *plan)
+{
+	struct fanout_group *group = group_find(fanouts, plan->grant_id);
+
+	if (plan->grant_id == 0)
+		return;
+	group->is_over |= plan->op == COMMAND_REVOKE;
+	if (--group->count == 0)
+		group_drop(fanouts, group);
+}
+
+/* --- fan-outs --- */
+
+static void fanout_destroy(struct fanout *fanout)
+{
+	for (size_t i = 0;
+	     fanout->targets != NULL && i < fanout->plan->node_count; i++) {
 		free(fanout->targets[i].text);
 		free(fanout->targets[i].answer);
 	}
@@ -107,19 +159,178 @@ static void fanout_destroy(struct fanouts *fanouts, struct fanout *fanout)
 	free(fanout);
 }
 
+/* The plan is its caller's when this fails. */
+static int fanout_create(struct fanouts *fanouts, struct fanout_plan *plan,
+			 struct fanout **ret_fanout)
+{
+	struct fanout *fanout = calloc(1, sizeof(*fanout));
+
+	if (fanout == NULL)
+		return -ENOMEM;
+	if (plan->owner == FANOUT_OF_CORE || plan->owner == FANOUT_OF_CLIENT) {
+		fanout->targets =
+			calloc(plan->node_count + 1, sizeof(*fanout->targets));
+		if (fanout->targets == NULL) {
+			free(fanout);
+			return -ENOMEM;
+		}
+		for (size_t i = 0; i < plan->node_count; i++)
+			fanout->targets[i].node = plan->nodes[i];
+	}
+	if (group_enter(fanouts, plan) < 0) {
+		free(fanout->targets);
+		free(fanout);
+		return -ENOMEM;
+	}
+	fanout->fanouts = fanouts;
+	fanout->plan = plan;
+	fanouts->count++;
+	*ret_fanout = fanout;
+	return 0;
+}
+
+/* --- its way to the nodes: what spread.h asks for --- */
+
+static bool on_member(void *ctx, const char *node,
+		      struct spread_member *ret_member)
+{
+	const struct member *member = member_find(ctx, node);
+
+	if (member == NULL || !member->is_greeted)
+		return false;
+	ret_member->version = member->version;
+	memcpy(ret_member->incarnation, member->incarnation,
+	       sizeof(ret_member->incarnation));
+	return true;
+}
+
+static int on_seal(void *ctx, void *arg, uint16_t version,
+		   struct command *ret_command, struct writer *writer)
+{
+	struct engine *engine = ctx;
+	struct fanout *fanout = arg;
+	const struct fanout_plan *plan = fanout->plan;
+	const struct fanout_body *body =
+		&plan->bodies[version - WIRE_VERSION_MIN];
+	struct command command = {
+		.op = (uint8_t)plan->op,
+		.grant_id = plan->grant_id,
+		.apply_floor = plan->apply_floor,
+		.body = body->bytes,
+		.body_size = body->size,
+	};
+	int result = session_seal(engine, version, &command, writer);
+
+	if (result < 0)
+		return result;
+	command.body = NULL;
+	command.body_size = 0;
+	fanout->key_id = engine->command_key.id;
+	*ret_command = command;
+	return 0;
+}
+
+static size_t on_masters(void *ctx, const struct node_master **ret_masters)
+{
+	const struct engine *engine = ctx;
+
+	*ret_masters = engine->masters;
+	return engine->master_count;
+}
+
+static void keep(struct fanout_target *target,
+		 const struct spread_answer *answer)
+{
+	target->result = answer->result;
+	target->text = strdup(answer->text);
+	memcpy(target->incarnation, answer->incarnation,
+	       sizeof(target->incarnation));
+	if (answer->confirm != NULL && answer->confirm->answer_size > 0)
+		target->answer = strdup((const char *)answer->confirm->answer);
+}
+
+/* What an answer says of more than this fan-out. */
+static void learn(struct engine *engine, const struct fanout_plan *plan,
+		  const char *node, const struct spread_answer *answer)
+{
+	if (!answer->is_heard)
+		return;
+	engine->counters.answer_count++;
+	member_heard(engine, node);
+	if (plan->op == COMMAND_APPLY && answer->result == -EEXIST)
+		look_now(engine, node);
+	if (plan->op == COMMAND_REVOKE && answer->result == 0)
+		look_gone(engine, node, plan->grant_id);
+	if (plan->op == COMMAND_LEASE && answer->result == 0)
+		member_leased(engine, node);
+}
+
+static void on_answered(void *ctx, void *arg, size_t place,
+			const struct spread_answer *answer)
+{
+	struct engine *engine = ctx;
+	struct fanout *fanout = arg;
+	const struct fanout_plan *plan = fanout->plan;
+
+	learn(engine, plan, plan->nodes[place], answer);
+	if (fanout->targets != NULL)
+		keep(&fanout->targets[place], answer);
+	else if (plan->owner == FANOUT_OF_LOOK)
+		look_answer(engine, plan->nodes[place], plan->id,
+			    fanout->key_id, answer);
+}
+
+static void on_done(void *ctx, void *arg)
+{
+	struct fanout *fanout = arg;
+
+	DL_DELETE(fanout->fanouts->list, fanout);
+	DL_APPEND(fanout->fanouts->finished, fanout);
+}
+
+static const struct spread_ops spread_ops = {
+	.member = on_member,
+	.seal = on_seal,
+	.masters = on_masters,
+	.answered = on_answered,
+	.done = on_done,
+};
+
+/* --- all of them --- */
+
+int fanouts_create(struct engine *engine, struct fanouts **ret_fanouts)
+{
+	_auto_(freep) struct fanouts *fanouts = calloc(1, sizeof(*fanouts));
+	int result;
+
+	if (fanouts == NULL)
+		return -ENOMEM;
+	fanouts->engine = engine;
+	result = spreads_create(&spread_ops, engine, &engine->collective,
+				&fanouts->spreads);
+	if (result < 0)
+		return result;
+	*ret_fanouts = take_ptr(fanouts);
+	return 0;
+}
+
 void fanouts_clear(struct fanouts *fanouts)
 {
-	struct fanout *fanout;
-	struct fanout *next;
+	struct fanout_group *group, *next_group;
+	struct fanout *fanout, *next;
 
+	spreads_clear(fanouts->spreads);
 	DL_CONCAT(fanouts->list, fanouts->finished);
 	fanouts->finished = NULL;
 	DL_FOREACH_SAFE (fanouts->list, fanout, next) {
 		DL_DELETE(fanouts->list, fanout);
-		fanout_destroy(fanouts, fanout);
+		fanout_destroy(fanout);
+	}
+	HASH_ITER (hh, fanouts->groups, group, next_group) {
+		group->is_over = true;
+		group_drop(fanouts, group);
 	}
 	fanouts->count = 0;
-	fanouts->deadline_ms = DEADLINE_NONE;
 }
 
 void fanouts_destroy(struct fanouts *fanouts)
@@ -127,277 +338,78 @@ void fanouts_destroy(struct fanouts *fanouts)
 	if (fanouts == NULL)
 		return;
 	fanouts_clear(fanouts);
+	spreads_destroy(fanouts->spreads);
 	free(fanouts);
-}
-
-static void look_at(struct fanouts *fanouts, struct fanout *fanout,
-		    uint64_t when_ms)
-{
-	if (when_ms < fanout->next_ms)
-		fanout->next_ms = when_ms;
-	if (when_ms < fanouts->deadline_ms)
-		fanouts->deadline_ms = when_ms;
-}
-
-/* Signed in every version that is spoken; NULL when memory is out. */
-static struct fanout_command *command_create(struct fanouts *fanouts,
-					     struct fanout *fanout)
-{
-	const struct fanout_plan *plan = fanout->plan;
-	struct fanout_command *entry = calloc(1, sizeof(*entry));
-	struct engine *engine = fanouts->engine;
-
-	if (entry == NULL)
-		return NULL;
-	entry->fanout = fanout;
-	entry->sequence = ++engine->sequence;
-	for (uint16_t i = 0; i < VERSION_COUNT; i++) {
-		struct command command = {
-			.op = (uint8_t)plan->op,
-			.sequence = entry->sequence,
-			.grant_id = plan->grant_id,
-			.apply_floor = plan->apply_floor,
-			.body = plan->bodies[i].bytes,
-			.body_size = plan->bodies[i].size,
-		};
-
-		if (session_seal(engine, (uint16_t)(WIRE_VERSION_MIN + i),
-				 &command, &entry->frames[i]) < 0)
-			writer_fini(&entry->frames[i]);
-	}
-	DL_APPEND(fanout->commands, entry);
-	HASH_ADD(hh, fanouts->by_sequence, sequence, sizeof(entry->sequence),
-		 entry);
-	return entry;
-}
-
-static void answer(struct fanouts *fanouts, struct fanout *fanout,
-		   struct fanout_target *target, int result, const char *text)
-{
-	target->is_answered = true;
-	target->result = result;
-	target->text = strdup(text);
-	fanout->open_count--;
-	if (fanout->open_count == 0) {
-		DL_DELETE(fanouts->list, fanout);
-		DL_APPEND(fanouts->finished, fanout);
-	}
-}
-
-static void send_to(struct fanouts *fanouts, struct fanout_target *target,
-		    struct session *session)
-{
-	const struct writer *frame =
-		&target->command->frames[session->version - WIRE_VERSION_MIN];
-
-	target->gone_ms = 0;
-	if (!target->was_asked)
-		memcpy(target->incarnation, session->incarnation,
-		       sizeof(target->incarnation));
-	else
-		fanouts->engine->counters.repeat_count++;
-	target->was_asked = true;
-	fanouts->engine->counters.command_count++;
-	if (frame->size > 0)
-		session_send(fanouts->engine, session, frame->data,
-			     frame->size);
-}
-
-/* To all that have not answered and have a session. */
-static void send_to_open(struct fanouts *fanouts, struct fanout *fanout,
-			 uint64_t now_ms)
-{
-	for (size_t i = 0; i < fanout->plan->node_count; i++) {
-		struct fanout_target *target = &fanout->targets[i];
-		struct session *session;
-
-		if (target->is_answered)
-			continue;
-		session = session_of(fanouts->engine, target->node);
-		/* One that was not greeted gets it with its HELLO. */
-		if (session != NULL && session->is_greeted)
-			send_to(fanouts, target, session);
-		else if (session == NULL && target->gone_ms == 0)
-			target->gone_ms = now_ms;
-	}
-	fanout->repeat_ms = now_ms + ENGINE_REPEAT_MS;
-	look_at(fanouts, fanout, fanout->repeat_ms);
-}
-
-static struct fanout *fanout_create(struct fanouts *fanouts,
-				    struct fanout_plan *plan)
-{
-	struct fanout *fanout = calloc(1, sizeof(*fanout));
-
-	if (fanout == NULL)
-		return NULL;
-	fanout->targets =
-		calloc(plan->node_count + 1, sizeof(*fanout->targets));
-	if (fanout->targets == NULL) {
-		free(fanout);
-		return NULL;
-	}
-	fanout->plan = plan;
-	fanout->open_count = plan->node_count;
-	fanout->next_ms = DEADLINE_NONE;
-	for (size_t i = 0; i < plan->node_count; i++) {
-		struct fanout_target *target = &fanout->targets[i];
-
-		target->node = plan->nodes[i];
-		HASH_ADD_KEYPTR(hh, fanout->by_node, target->node,
-				strlen(target->node), target);
-	}
-	if (plan->node_count > 0)
-		DL_APPEND(fanouts->list, fanout);
-	else
-		DL_APPEND(fanouts->finished, fanout);
-	fanouts->count++;
-	return fanout;
 }
 
 static void answer_all(struct fanouts *fanouts, struct fanout *fanout,
 		       int result, const char *text)
 {
+	const struct spread_answer answer = { .result = result, .text = text };
+
 	for (size_t i = 0; i < fanout->plan->node_count; i++)
-		answer(fanouts, fanout, &fanout->targets[i], result, text);
+		on_answered(fanouts->engine, fanout, i, &answer);
+	DL_APPEND(fanouts->finished, fanout);
 }
 
-void fanouts_start(struct fanouts *fanouts, struct fanout_plan *plan_owned)
+static void begin(struct fanouts *fanouts, struct fanout *fanout)
 {
-	uint64_t now_ms = engine_now_ms(fanouts->engine);
-	bool is_full = fanouts->count >= FANOUTS_MAX;
-	struct fanout *fanout = fanout_create(fanouts, plan_owned);
-	struct fanout_command *command;
+	const struct fanout_plan *plan = fanout->plan;
+	const struct spread_order order = {
+		.op = plan->op,
+		.group = plan->group,
+		.timeout_ms = plan->timeout_ms,
+		.nodes = (const char *const *)plan->nodes,
+		.node_count = plan->node_count,
+		.arg = fanout,
+	};
+	int result = plan->error;
 
-	if (fanout == NULL) {
-		fanout_plan_destroy(plan_owned);
-		commit_spoil(fanouts->engine, -ENOMEM);
-		return;
-	}
-	fanout->deadline_ms = now_ms + plan_owned->timeout_ms;
-	look_at(fanouts, fanout, fanout->deadline_ms);
-	if (plan_owned->error < 0 || is_full) {
-		answer_all(fanouts, fanout,
-			   is_full ? -EAGAIN : plan_owned->error,
-			   is_full ? "too many commands are under way"
-				   : "its command is too long");
-		return;
-	}
-	command = command_create(fanouts, fanout);
-	if (command == NULL) {
+	static_assert(CORE_NODES_MAX <= GATHER_PLACES_MAX, "any order fits");
+	if (plan->node_count == 0)
+		answer_all(fanouts, fanout, 0, "");
+	else if (fanouts->count > FANOUTS_MAX)
+		answer_all(fanouts, fanout, -EAGAIN,
+			   "too many commands are under way");
+	else if (result < 0)
+		answer_all(fanouts, fanout, result, "its command is too long");
+	else if (spread_start(fanouts->spreads, &order,
+			      engine_now_ms(fanouts->engine)) < 0)
 		answer_all(fanouts, fanout, -ENOMEM, "out of memory");
-		return;
-	}
-	for (size_t i = 0; i < plan_owned->node_count; i++)
-		fanout->targets[i].command = command;
-	send_to_open(fanouts, fanout, now_ms);
-	look_at(fanouts, fanout, now_ms + ENGINE_GONE_MS);
+	else
+		DL_APPEND(fanouts->list, fanout);
 }
 
-enum fanout_match fanouts_answer(struct fanouts *fanouts,
-				 const struct confirm *confirm)
-{
-	const struct engine *engine = fanouts->engine;
-	struct fanout_command *command;
-	struct fanout_target *target;
-
-	if (confirm->epoch != engine->epoch || confirm->life != engine->life ||
-	    confirm->sequence > engine->sequence)
-		return FANOUT_FOREIGN;
-	HASH_FIND(hh, fanouts->by_sequence, &confirm->sequence,
-		  sizeof(confirm->sequence), command);
-	if (command == NULL)
-		return FANOUT_OVER;
-	HASH_FIND_STR(command->fanout->by_node, confirm->node, target);
-	if (command->fanout->plan->op != (enum command_op)confirm->op ||
-	    command->fanout->plan->grant_id != confirm->grant_id ||
-	    target == NULL)
-		return FANOUT_FOREIGN;
-	if (target->is_answered && !target->is_heard)
-		return FANOUT_OVER;
-	if (target->is_heard)
-		return FANOUT_TAKEN;
-	target->is_heard = true;
-	fanouts->engine->counters.answer_count++;
-	memcpy(target->incarnation, confirm->incarnation,
-	       sizeof(target->incarnation));
-	if (confirm->answer_size > 0)
-		target->answer = strdup((const char *)confirm->answer);
-	answer(fanouts, command->fanout, target, confirm->result,
-	       confirm->reason);
-	return FANOUT_TAKEN;
-}
-
-/* The node's connection was another one when it was asked. */
-static void ask_again(struct fanouts *fanouts, struct fanout *fanout,
-		      struct fanout_target *target, struct session *session)
-{
-	struct fanout_command *command = target->command;
-
-	if (fanout->plan->op == COMMAND_APPLY) {
-		if (!target->was_asked ||
-		    memcmp(target->incarnation, session->incarnation,
-			   sizeof(target->incarnation)) != 0) {
-			answer(fanouts, fanout, target, -EHOSTUNREACH,
-			       "the node was lost and came back meanwhile");
-			return;
-		}
-		command = command_create(fanouts, fanout);
-		if (command == NULL)
-			return;
-	}
-	target->command = command;
-	send_to(fanouts, target, session);
-}
-
-void fanouts_node_up(struct fanouts *fanouts, const struct session *session)
+int fanouts_start(struct fanouts *fanouts, struct fanout_plan *plan_owned)
 {
 	struct fanout *fanout;
-	struct fanout *next;
-	struct fanout_target *target;
+	int result = fanout_create(fanouts, plan_owned, &fanout);
 
-	DL_FOREACH_SAFE (fanouts->list, fanout, next) {
-		HASH_FIND_STR(fanout->by_node, session->node, target);
-		if (target != NULL && !target->is_answered &&
-		    target->command != NULL)
-			ask_again(fanouts, fanout, target,
-				  session_of(fanouts->engine, session->node));
-	}
+	if (result == 0)
+		begin(fanouts, fanout);
+	else
+		fanout_plan_destroy(plan_owned);
+	return result;
 }
 
-/* What the time has decided; sets when to look again. */
-static void expire(struct fanouts *fanouts, struct fanout *fanout,
-		   uint64_t now_ms)
+void fanouts_node_up(struct fanouts *fanouts, const char *node)
 {
-	bool is_late = now_ms >= fanout->deadline_ms;
-	uint64_t next_ms = fanout->deadline_ms;
-
-	for (size_t i = 0; i < fanout->plan->node_count; i++) {
-		struct fanout_target *target = &fanout->targets[i];
-		bool is_gone =
-			session_of(fanouts->engine, target->node) == NULL;
-
-		if (target->is_answered)
-			continue;
-		if (!is_gone)
-			target->gone_ms = 0;
-		else if (target->gone_ms == 0)
-			target->gone_ms = now_ms;
-		if (is_gone &&
-		    (is_late || now_ms >= target->gone_ms + ENGINE_GONE_MS)) {
-			answer(fanouts, fanout, target, -EHOSTUNREACH,
-			       "the node is not connected");
-		} else if (is_late) {
-			fanouts->engine->counters.timeout_count++;
-			answer(fanouts, fanout, target, -ETIMEDOUT,
-			       "the node did not answer in time");
-		} else if (is_gone &&
-			   target->gone_ms + ENGINE_GONE_MS < next_ms) {
-			next_ms = target->gone_ms + ENGINE_GONE_MS;
-		}
-	}
-	fanout->next_ms = next_ms;
+	spreads_node_up(fanouts->spreads, node);
 }
+
+void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
+		  size_t size)
+{
+	spreads_part(fanouts->spreads, id, bytes, size);
+}
+
+void fanouts_ended(struct fanouts *fanouts, uint64_t id, int result,
+		   const struct collective_failure *failures, size_t count)
+{
+	spreads_ended(fanouts->spreads, id, result, failures, count);
+}
+
+/* --- the end --- */
 
 static void finish_core(struct engine *engine, const struct fanout *fanout)
 {
@@ -417,58 +429,45 @@ static void finish_core(struct engine *engine, const struct fanout *fanout)
 		memcpy(answers[i].incarnation, target->incarnation,
 		       sizeof(answers[i].incarnation));
 	}
-	core_fanout_done(engine->core, fanout->plan->core_id, answers, count);
+	core_fanout_done(engine->core, fanout->plan->id, answers, count);
 	free(answers);
 }
 
 static void finish(struct fanouts *fanouts, struct fanout *fanout)
 {
 	struct engine *engine = fanouts->engine;
+	const struct fanout_plan *plan = fanout->plan;
 
 	DL_DELETE(fanouts->finished, fanout);
 	fanouts->count--;
-	if (fanout->plan->op == COMMAND_QUERY)
-		query_done(engine, fanout->plan->token, fanout->targets,
-			   fanout->plan->node_count);
-	else if (engine->core != NULL)
+	group_leave(fanouts, plan);
+	if (plan->owner == FANOUT_OF_CLIENT)
+		query_done(engine, plan->id, fanout->targets, plan->node_count);
+	else if (plan->owner == FANOUT_OF_CORE && engine->core != NULL)
 		finish_core(engine, fanout);
-	fanout_destroy(fanouts, fanout);
-}
-
-/* Those whose time has come; sets when to look again. */
-static void look(struct fanouts *fanouts, uint64_t now_ms)
-{
-	struct fanout *fanout;
-	struct fanout *next;
-
-	fanouts->deadline_ms = DEADLINE_NONE;
-	DL_FOREACH_SAFE (fanouts->list, fanout, next) {
-		if (now_ms >= fanout->next_ms) {
-			expire(fanouts, fanout, now_ms);
-			if (fanout->open_count == 0)
-				continue;
-			if (now_ms >= fanout->repeat_ms)
-				send_to_open(fanouts, fanout, now_ms);
-			look_at(fanouts, fanout, fanout->repeat_ms);
-		}
-		look_at(fanouts, fanout, fanout->next_ms);
-	}
+	fanout_destroy(fanout);
 }
 
 void fanouts_tick(struct fanouts *fanouts, uint64_t now_ms)
 {
-	if (now_ms >= fanouts->deadline_ms)
-		look(fanouts, now_ms);
+	spreads_tick(fanouts->spreads, now_ms);
 	while (fanouts->finished != NULL)
 		finish(fanouts, fanouts->finished);
 }
 
 uint64_t fanouts_deadline_ms(const struct fanouts *fanouts)
 {
-	return fanouts->finished != NULL ? 0 : fanouts->deadline_ms;
+	return fanouts->finished != NULL
+		       ? 0
+		       : spreads_deadline_ms(fanouts->spreads);
 }
 
 size_t fanouts_count(const struct fanouts *fanouts)
 {
 	return fanouts->count;
+}
+
+const struct spread_counters *fanouts_counters(const struct fanouts *fanouts)
+{
+	return spreads_counters(fanouts->spreads);
 }

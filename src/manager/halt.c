@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "manager/fanout.h"
-#include "manager/internal.h"
+#include "manager/member.h"
 
 static void store(struct engine *engine, enum store_verb verb, uint64_t epoch)
 {
@@ -37,6 +37,7 @@ static void halt(struct engine *engine, const char *node, uint64_t epoch)
 			    " ours=%" PRIu64,
 		  node, epoch, engine->epoch);
 	fanouts_clear(engine->fanouts);
+	member_clear(engine);
 	clients_fail_all(engine, -ESTALE, HALT_TEXT, HALT_HINT);
 	HASH_ITER (hh, engine->sessions, session, next) {
 		if (!session->is_refused)

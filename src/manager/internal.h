@@ -3,9 +3,9 @@
  * The engine's state, and what its files do for each other. Nothing here is
  * for others: they see engine.h.
  *
- * An event from outside goes: entry point in engine.c -> session.c or clients.c
- * -> core -> outputs.c (rows and outputs collect in a group) -> commit.c (the
- * group goes to disk) -> outputs.c (what was waiting is done).
+ * An event from outside goes: entry point in engine.c -> session.c, fanout.c or
+ * clients.c -> core -> outputs.c (rows and outputs collect in a group) ->
+ * commit.c (the group goes to disk) -> outputs.c (what was waiting is done).
  */
 #pragma once
 
@@ -55,6 +55,7 @@ enum refusal {
 	REFUSAL_PROOF,     /* a claim of a higher epoch without a proof */
 	REFUSAL_STALE,     /* a confirmation of another life, or of nothing */
 	REFUSAL_CROWDED,   /* it had not registered when others needed room */
+	REFUSAL_ADDRESS,   /* it has no endpoint for collectives */
 	REFUSAL_COUNT,
 };
 
@@ -67,8 +68,8 @@ struct counters {
 	uint64_t commit_rows; /* of a commit of which not all is known yet */
 	uint64_t row_buckets[ROW_BUCKETS_MAX]; /* commits of up to that many */
 	uint64_t refusals[REFUSAL_COUNT];
-	uint64_t command_count, repeat_count;
-	uint64_t answer_count, timeout_count;
+	uint64_t command_count; /* that were signed */
+	uint64_t answer_count;
 	uint64_t lease_count; /* nodes whose lease ran out */
 };
 
@@ -141,51 +142,44 @@ void commit_fini(struct engine *engine);
 
 /* --- session.c: connections of nodes --- */
 
+struct member;
+struct spread_answer;
+
 struct session {
 	uint64_t peer;
 	char address[64];
+	struct member *member;  /* whose it is; NULL: not registered */
 	bool is_challenged;     /* the nonce waits for its one REGISTER */
-	bool is_registered;     /* it is its node's */
-	bool is_greeted;        /* HELLO was sent */
 	bool is_refused;        /* it is being closed, and heard no more */
 	uint64_t challenged_ms; /* or opened */
 	uint64_t challenge;     /* number of the last one */
 	uint64_t heard_ms;
 	uint64_t pinged_ms;
 	uint8_t nonce[NONCE_SIZE];
-	char node[NODE_NAME_MAX + 1];
-	uint8_t incarnation[INCARNATION_SIZE];
-	uint16_t version;
-	uint64_t look_ms;            /* when it is asked again; look.c */
-	uint64_t look_sequence;      /* of the question under way; 0: none */
-	uint32_t look_key_id;        /* that signed it */
-	uint32_t key_id;             /* the newest that it has shown; 0: none */
 	bool is_waiting;             /* in engine.waiting */
 	struct session *prev, *next; /* there */
 	UT_hash_handle hh;           /* by peer */
-	UT_hash_handle hh_node;      /* by node, when registered */
 };
 
 struct session *session_find(const struct engine *engine, uint64_t peer);
-/* The registered one of a node, or NULL. */
-struct session *session_of(const struct engine *engine, const char *node);
 void session_send(struct engine *engine, struct session *session,
 		  const void *frame, size_t size);
 /*
  * Complete a command (op, body, grant_id and apply_floor are set) with version,
- * epoch, life and the next sequence, sign it, and write it as a frame.
+ * epoch, life and the next sequence, and append it to the writer, signed.
  */
 int session_seal(struct engine *engine, uint16_t version,
-		 struct command *command, struct writer *frame);
-/* The same for one session, and send it. */
-void session_command(struct engine *engine, struct session *session,
+		 struct command *command, struct writer *writer);
+/* The same for a node with a link, and send it there as a frame. */
+void session_command(struct engine *engine, const struct member *member,
 		     struct command *command);
 void session_hello(struct engine *engine, uint64_t peer, const char *node,
 		   const uint8_t nonce[NONCE_SIZE]);
+/* Nothing is sent to a node without a link. */
+void session_drain(struct engine *engine, const char *node, bool is_drained,
+		   const char *reason);
 /* All have to register again: the core is new. */
 void session_challenge_all(struct engine *engine);
-/* Let go whom the core does not know any more: the configuration is new. */
-void session_check_all(struct engine *engine);
 /* Tell the node why, and close. */
 void session_refuse(struct engine *engine, struct session *session,
 		    const char *text);
@@ -194,8 +188,6 @@ void session_reject(struct engine *engine, struct session *session,
 		    enum refusal refusal, const char *text);
 /* It has registered, or will not: nobody takes its place. */
 void session_wait_end(struct engine *engine, struct session *session);
-/* It is its node's no more; the core is not told. */
-void session_unregister(struct engine *engine, struct session *session);
 void session_tick(struct engine *engine, uint64_t now_ms);
 uint64_t session_deadline_ms(const struct engine *engine);
 void session_fini(struct engine *engine);
@@ -203,12 +195,11 @@ void session_fini(struct engine *engine);
 /* --- look.c: what nodes are asked between their registrations --- */
 
 /* It was greeted: what it has said of itself is new. */
-void look_begin(struct engine *engine, struct session *session);
+void look_begin(struct engine *engine, struct member *member);
 /* The keys have changed: have all show that they follow. */
 void look_all(struct engine *engine);
-/* Ask, if it is time. budget: how many may still be asked in this turn. */
-void look_tick(struct engine *engine, struct session *session, uint64_t now_ms,
-	       unsigned int *budget);
+/* Ask those whose time has come. */
+void look_tick(struct engine *engine, uint64_t now_ms);
 /* Something of others is in the way there: do not wait. */
 void look_now(struct engine *engine, const char *node);
 /*
@@ -216,8 +207,12 @@ void look_now(struct engine *engine, const char *node);
  * What the node had of it without a record is asked about at once.
  */
 void look_gone(struct engine *engine, const char *node, uint64_t grant_id);
-/* False: it does not answer what was asked last. */
-bool look_answer(struct engine *engine, const struct confirm *confirm);
+/*
+ * What came of a node that was asked by the look of that number, in a command
+ * that was signed with that key. It counts when that was the last one.
+ */
+void look_answer(struct engine *engine, const char *node, uint64_t number,
+		 uint32_t key_id, const struct spread_answer *answer);
 
 /* --- register.c --- */
 
@@ -337,6 +332,7 @@ struct engine {
 	struct rng_seam rng;
 	struct net_seam nodes_net;
 	struct net_seam clients_net;
+	struct collective_seam collective;
 	struct store_seam store;
 	const struct engine_ops *ops;
 	void *ops_ctx;
@@ -371,7 +367,6 @@ struct engine {
 	uint64_t replay_ms;            /* when to try again; core is NULL */
 
 	struct session *sessions;
-	struct session *sessions_by_node;
 	struct session *waiting; /* to be registered; the oldest is first */
 	size_t sessions_max;
 	size_t session_count; /* that are not refused */
@@ -379,6 +374,12 @@ struct engine {
 	uint64_t session_scan_ms;
 	uint64_t reject_window_ms; /* when it began */
 	uint32_t reject_count;     /* in the window */
+
+	struct member *members; /* see member.h */
+	bool members_are_sorted;
+	uint64_t member_scan_ms;
+	uint64_t lease_ms; /* when the next LEASE goes out */
+	uint64_t look_last;
 
 	struct client *clients;
 	struct open_request *requests;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/hostlist.h"
-#include "manager/internal.h"
+#include "manager/member.h"
 #include "manager/wire/request.h"
 
 #define SELECT_MAX CORE_JOB_GRANTS_MAX /* whose events one answer has */
@@ -335,17 +335,17 @@ static void add_heard(const struct engine *engine, json_t *view)
 	json_array_foreach (json_object_get(view, "nodes"), index, node) {
 		const char *name =
 			json_string_value(json_object_get(node, "name"));
-		const struct session *session =
-			name == NULL ? NULL : session_of(engine, name);
+		const struct member *member =
+			name == NULL ? NULL : member_find(engine, name);
 
-		if (session == NULL)
+		if (member == NULL)
 			continue;
 		json_object_set_new(
 			node, "heard_ms",
-			json_integer((json_int_t)(now_ms - session->heard_ms)));
-		if (session->key_id != 0)
+			json_integer((json_int_t)(now_ms - member->heard_ms)));
+		if (member->key_id != 0)
 			json_object_set_new(node, "key",
-					    json_integer(session->key_id));
+					    json_integer(member->key_id));
 	}
 }
 

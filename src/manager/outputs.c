@@ -12,7 +12,7 @@
 
 #include "base/runs.h"
 #include "manager/fanout.h"
-#include "manager/internal.h"
+#include "manager/member.h"
 
 void output_destroy(struct output *output)
 {
@@ -127,26 +127,33 @@ static int encode_revoke(const struct core_fanout *fanout, const char *nodes,
 	return revoke_body_encode(&body, version, writer);
 }
 
+/* What a command says, but for its version. */
+struct body {
+	const struct core_fanout *fanout;
+	const char *nodes;
+};
+
+static int encode_body(const void *arg, uint16_t version, struct writer *writer)
+{
+	const struct body *body = arg;
+
+	return body->fanout->op == CORE_FANOUT_APPLY
+		       ? encode_apply(body->fanout, body->nodes, version,
+				      writer)
+		       : encode_revoke(body->fanout, body->nodes, version,
+				       writer);
+}
+
 static int encode_bodies(const struct core_fanout *fanout,
 			 struct fanout_plan *plan)
 {
 	_auto_(freep) char *nodes =
 		hostlist_format(fanout->nodes, fanout->node_count);
-	int result = nodes == NULL ? -ENOMEM : 0;
+	const struct body body = { .fanout = fanout, .nodes = nodes };
 
-	for (uint16_t i = 0; i < VERSION_COUNT && result == 0; i++) {
-		uint16_t version = (uint16_t)(WIRE_VERSION_MIN + i);
-		struct writer writer = { .limit = FRAME_SIZE_MAX };
-
-		result = fanout->op == CORE_FANOUT_APPLY
-				 ? encode_apply(fanout, nodes, version, &writer)
-				 : encode_revoke(fanout, nodes, version,
-						 &writer);
-		plan->bodies[i].bytes =
-			writer_take(&writer, &plan->bodies[i].size);
-		writer_fini(&writer);
-	}
-	return result;
+	if (nodes == NULL)
+		return -ENOMEM;
+	return fanout_plan_encode(plan, encode_body, &body);
 }
 
 static void on_fanout(void *ctx, const struct core_fanout *fanout)
@@ -164,7 +171,9 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 		output->plan->grant_id = fanout->lane->grant_id;
 		output->plan->apply_floor = fanout->apply_floor;
 		output->plan->timeout_ms = fanout->timeout_ms;
-		output->plan->core_id = fanout->id;
+		output->plan->group = fanout->lane->grant_id;
+		output->plan->owner = FANOUT_OF_CORE;
+		output->plan->id = fanout->id;
 		result = encode_bodies(fanout, output->plan);
 		/* A subset's host list can be longer than a command. */
 		if (result == -EMSGSIZE)
@@ -253,38 +262,19 @@ const struct core_ops outputs_core_ops = {
 
 static void send_ack(struct engine *engine, const struct output *output)
 {
-	struct session *session = session_of(engine, output->node);
+	const struct member *member = member_find(engine, output->node);
 	struct command command = { .op = COMMAND_ACK };
 	struct ack_body body = { .sequence = output->sequence };
 	struct writer writer = { .limit = FRAME_SIZE_MAX };
 
-	/* A node that is gone repeats the confirmation when it is back. */
-	if (session == NULL)
+	/* A node without a link comes back with what it owes. */
+	if (member == NULL || member->session == NULL)
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", output->node);
-	if (ack_body_encode(&body, session->version, &writer) == 0) {
+	if (ack_body_encode(&body, member->version, &writer) == 0) {
 		command.body = writer.data;
 		command.body_size = writer.size;
-		session_command(engine, session, &command);
-	}
-	writer_fini(&writer);
-}
-
-static void send_drain(struct engine *engine, const struct output *output)
-{
-	struct session *session = session_of(engine, output->node);
-	struct command command = { .op = COMMAND_DRAIN };
-	struct drain_body body = { .is_drained = output->is_drained };
-	struct writer writer = { .limit = FRAME_SIZE_MAX };
-
-	if (session == NULL)
-		return;
-	snprintf(body.node, sizeof(body.node), "%s", output->node);
-	snprintf(body.reason, sizeof(body.reason), "%s", output->text);
-	if (drain_body_encode(&body, session->version, &writer) == 0) {
-		command.body = writer.data;
-		command.body_size = writer.size;
-		session_command(engine, session, &command);
+		session_command(engine, member, &command);
 	}
 	writer_fini(&writer);
 }
@@ -323,7 +313,8 @@ void output_run(struct engine *engine, struct output *output_owned)
 			       output->text, output->hint, output->members);
 		break;
 	case OUTPUT_FANOUT:
-		fanouts_start(engine->fanouts, take_ptr(output->plan));
+		if (fanouts_start(engine->fanouts, take_ptr(output->plan)) < 0)
+			commit_spoil(engine, -ENOMEM);
 		break;
 	case OUTPUT_HELLO:
 		session_hello(engine, output->peer, output->node,
@@ -333,7 +324,8 @@ void output_run(struct engine *engine, struct output *output_owned)
 		send_ack(engine, output);
 		break;
 	case OUTPUT_DRAIN:
-		send_drain(engine, output);
+		session_drain(engine, output->node, output->is_drained,
+			      output->text);
 		break;
 	case OUTPUT_TELL:
 		engine->ops->tell(engine->ops_ctx, output->sequence,

@@ -53,6 +53,12 @@ static int nodes_parse(const char *text, struct hostlist **ret_list,
 	return 0;
 }
 
+static int query_encode(const void *arg, uint16_t version,
+			struct writer *writer)
+{
+	return query_body_encode(arg, version, writer);
+}
+
 static int plan_query(const struct hostlist *list, const char *nodes,
 		      uint8_t what, struct fanout_plan **ret_plan)
 {
@@ -62,17 +68,11 @@ static int plan_query(const struct hostlist *list, const char *nodes,
 					(const char *const *)list->names,
 					list->count, &plan);
 
-	for (uint16_t i = 0; i < VERSION_COUNT && result == 0; i++) {
-		struct writer writer = { .limit = FRAME_SIZE_MAX };
-
-		result = query_body_encode(
-			&body, (uint16_t)(WIRE_VERSION_MIN + i), &writer);
-		plan->bodies[i].bytes =
-			writer_take(&writer, &plan->bodies[i].size);
-		writer_fini(&writer);
-	}
+	if (result == 0)
+		result = fanout_plan_encode(plan, query_encode, &body);
 	if (result < 0)
 		return result;
+	plan->owner = FANOUT_OF_CLIENT;
 	plan->timeout_ms = QUERY_TIMEOUT_MS;
 	*ret_plan = take_ptr(plan);
 	return 0;
@@ -102,13 +102,15 @@ void run_node_query(struct call *call)
 			error_set(&error, result, "the query: %s",
 				  strerror(-result));
 	}
-	if (result < 0) {
+	if (result == 0) {
+		plan->id = call->token;
+		result = fanouts_start(call->engine->fanouts, plan);
+		if (result < 0)
+			error_set(&error, result, "out of memory");
+	}
+	if (result < 0)
 		clients_answer(call->engine, call->token, error.code,
 			       error.text, NULL, NULL);
-		return;
-	}
-	plan->token = call->token;
-	fanouts_start(call->engine->fanouts, plan);
 }
 
 /* One node's part of the answer; NULL when memory is out. */

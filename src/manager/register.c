@@ -3,13 +3,13 @@
  * A node proves who it is. Each nonce is good for one REGISTER, so that none
  * can be played back, and a number, so that none is taken after a later one;
  * what fails costs the connection, and changes nothing.
- * A registration that is taken replaces the node's connection before, and is
- * answered by HELLO once its rows are on disk.
+ * A registration that is taken makes the node a member (member.h), replaces its
+ * connection before, and is answered by HELLO once its rows are on disk.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "manager/internal.h"
+#include "manager/member.h"
 
 #define REJECT_LINES_MAX 20 /* in the log, within the window */
 #define REJECT_WINDOW_MS 60000
@@ -143,26 +143,13 @@ int register_tell(struct engine *engine,
 static void adopt(struct engine *engine, struct session *session,
 		  const struct registration *registration)
 {
-	struct session *old = session_of(engine, registration->node);
-	struct output *output;
+	struct member *member = member_register(engine, session, registration);
+	struct output *output = calloc(1, sizeof(*output));
 
-	if (old != NULL) {
-		session_unregister(engine, old);
-		session_refuse(engine, old,
-			       "the node has registered on another connection");
-	}
-	memcpy(session->node, registration->node, sizeof(session->node));
-	memcpy(session->incarnation, registration->incarnation,
-	       sizeof(session->incarnation));
-	session->version = registration->version;
-	session->is_registered = true;
 	session_wait_end(engine, session);
-	HASH_ADD(hh_node, engine->sessions_by_node, node, strlen(session->node),
-		 session);
-	output = calloc(1, sizeof(*output));
 	if (output != NULL)
-		output->node = strdup(session->node);
-	if (output == NULL || output->node == NULL) {
+		output->node = strdup(registration->node);
+	if (member == NULL || output == NULL || output->node == NULL) {
 		output_destroy(output);
 		commit_spoil(engine, -ENOMEM);
 		return;
@@ -181,6 +168,14 @@ static void take_registration(struct engine *engine, struct session *session,
 
 	if (halt_check(engine, registration))
 		return;
+	if (registration->address_size == 0) {
+		session_reject(engine, session, REFUSAL_ADDRESS,
+			       "the node has no endpoint for collectives: "
+			       "update its fairleadd, or see its log and "
+			       "`fabric` in its configuration for why there "
+			       "is none");
+		return;
+	}
 	result = register_tell(engine, registration, session->challenge,
 			       core_register, &error);
 	if (result == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nodes' connections (doc/rfc/node-protocol.md). A connection is challenged,
- * registers once with that nonce (register.c), is greeted once the registration
- * is on disk, and lives as long as something is heard within the lease.
+ * registers once with that nonce (register.c), and is greeted once the
+ * registration is on disk. It is for that, and for what a node owes and has to
+ * know; the node closes it when it needs it no more, and stays up (member.h).
  *
  * Authority is in the messages: a confirmation counts by its MAC, whatever
  * connection it came on. What is forged, or answers nothing, is counted and
@@ -14,10 +15,9 @@
 #include <utlist.h>
 
 #include "manager/fanout.h"
-#include "manager/internal.h"
+#include "manager/member.h"
 
-#define SCAN_MS   1000 /* between looks at all leases */
-#define LOOKS_MAX 256  /* nodes that are asked in one of them */
+#define SCAN_MS 1000 /* between looks at all of them */
 
 struct session *session_find(const struct engine *engine, uint64_t peer)
 {
@@ -27,19 +27,10 @@ struct session *session_find(const struct engine *engine, uint64_t peer)
 	return session;
 }
 
-struct session *session_of(const struct engine *engine, const char *node)
-{
-	struct session *session;
-
-	HASH_FIND(hh_node, engine->sessions_by_node, node, strlen(node),
-		  session);
-	return session;
-}
-
 void session_send(struct engine *engine, struct session *session,
 		  const void *frame, size_t size)
 {
-	/* What is not sent is asked for again, or the lease runs out. */
+	/* What is not sent is asked for again, or the node comes back. */
 	engine->nodes_net.ops->send(engine->nodes_net.ctx, session->peer, frame,
 				    size);
 }
@@ -53,24 +44,24 @@ static void send_frame(struct engine *engine, struct session *session,
 }
 
 int session_seal(struct engine *engine, uint16_t version,
-		 struct command *command, struct writer *frame)
+		 struct command *command, struct writer *writer)
 {
 	command->version = version;
 	command->epoch = engine->epoch;
 	command->life = engine->life;
-	frame_begin(frame, FRAME_COMMAND);
-	return command_seal(&engine->command_key, command, frame);
+	command->sequence = ++engine->sequence;
+	engine->counters.command_count++;
+	return command_seal(&engine->command_key, command, writer);
 }
 
-void session_command(struct engine *engine, struct session *session,
+void session_command(struct engine *engine, const struct member *member,
 		     struct command *command)
 {
 	struct writer frame = { 0 };
 
-	command->sequence = ++engine->sequence;
-	engine->counters.command_count++;
-	if (session_seal(engine, session->version, command, &frame) == 0)
-		send_frame(engine, session, &frame);
+	frame_begin(&frame, FRAME_COMMAND);
+	if (session_seal(engine, member->version, command, &frame) == 0)
+		send_frame(engine, member->session, &frame);
 	else
 		writer_fini(&frame);
 }
@@ -91,24 +82,6 @@ void session_wait_end(struct engine *engine, struct session *session)
 	DL_DELETE(engine->waiting, session);
 }
 
-void session_unregister(struct engine *engine, struct session *session)
-{
-	if (!session->is_registered)
-		return;
-	HASH_DELETE(hh_node, engine->sessions_by_node, session);
-	session->is_registered = false;
-	session->is_greeted = false;
-}
-
-static void lose(struct engine *engine, struct session *session)
-{
-	if (!session->is_registered)
-		return;
-	session_unregister(engine, session);
-	if (engine->core != NULL)
-		core_node_lost(engine->core, session->node);
-}
-
 void session_refuse(struct engine *engine, struct session *session,
 		    const char *text)
 {
@@ -121,7 +94,7 @@ void session_refuse(struct engine *engine, struct session *session,
 		send_frame(engine, session, &frame);
 	else
 		writer_fini(&frame);
-	lose(engine, session);
+	member_unlink(session);
 	session_wait_end(engine, session);
 	engine->session_count -= !session->is_refused;
 	session->is_refused = true;
@@ -154,24 +127,10 @@ void session_challenge_all(struct engine *engine)
 	struct session *session;
 	struct session *next;
 
+	member_clear(engine);
 	HASH_ITER (hh, engine->sessions, session, next) {
-		session_unregister(engine, session);
 		if (!session->is_refused)
 			challenge(engine, session);
-	}
-}
-
-void session_check_all(struct engine *engine)
-{
-	struct session *session;
-	struct session *next;
-
-	HASH_ITER (hh, engine->sessions, session, next) {
-		if (session->is_registered &&
-		    !core_node_is_up(engine->core, session->node))
-			session_refuse(engine, session,
-				       "the node has left the manager's "
-				       "configuration");
 	}
 }
 
@@ -212,12 +171,43 @@ void engine_node_closed(struct engine *engine, uint64_t peer)
 
 	if (session == NULL)
 		return;
-	lose(engine, session);
+	member_unlink(session);
 	session_wait_end(engine, session);
 	engine->session_count -= !session->is_refused;
 	HASH_DEL(engine->sessions, session);
 	free(session);
 	commit_flush(engine);
+}
+
+void session_drain(struct engine *engine, const char *node, bool is_drained,
+		   const char *reason)
+{
+	const struct member *member = member_find(engine, node);
+	struct command command = { .op = COMMAND_DRAIN };
+	struct drain_body body = { .is_drained = is_drained };
+	struct writer writer = { .limit = FRAME_SIZE_MAX };
+
+	if (member == NULL || member->session == NULL)
+		return;
+	snprintf(body.node, sizeof(body.node), "%s", node);
+	snprintf(body.reason, sizeof(body.reason), "%s", reason);
+	if (drain_body_encode(&body, member->version, &writer) == 0) {
+		command.body = writer.data;
+		command.body_size = writer.size;
+		session_command(engine, member, &command);
+	}
+	writer_fini(&writer);
+}
+
+static void greeted(struct engine *engine, struct member *member)
+{
+	const char *reason = core_node_drained(engine->core, member->name);
+
+	member->is_greeted = true;
+	look_begin(engine, member);
+	if (reason != NULL)
+		session_drain(engine, member->name, true, reason);
+	fanouts_node_up(engine->fanouts, member->name);
 }
 
 void session_hello(struct engine *engine, uint64_t peer, const char *node,
@@ -228,60 +218,36 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 	struct hello_body body = { 0 };
 	struct writer writer = { 0 };
 
-	if (session == NULL || !session->is_registered)
+	if (session == NULL || session->member == NULL)
 		return;
 	memcpy(body.nonce, nonce, sizeof(body.nonce));
 	memcpy(body.cluster, engine->keys.cluster, sizeof(body.cluster));
 	snprintf(body.node, sizeof(body.node), "%s", node);
-	if (hello_body_encode(&body, session->version, &writer) == 0) {
+	if (hello_body_encode(&body, session->member->version, &writer) == 0) {
 		command.body = writer.data;
 		command.body_size = writer.size;
-		session_command(engine, session, &command);
-		session->is_greeted = true;
-		look_begin(engine, session);
-		fanouts_node_up(engine->fanouts, session);
+		session_command(engine, session->member, &command);
+		greeted(engine, session->member);
 	}
 	writer_fini(&writer);
 }
 
 static void tell_confirmation(struct engine *engine,
-			      const struct confirm *confirm, uint64_t sequence)
+			      const struct confirm *confirm)
 {
 	struct core_confirmation told = {
 		.node = confirm->node,
 		.grant_id = confirm->grant_id,
-		.sequence = sequence,
+		.sequence = confirm->sequence,
 		.result = confirm->result,
 		.text = confirm->reason,
 	};
 
 	memcpy(told.incarnation, confirm->incarnation,
 	       sizeof(told.incarnation));
-	core_confirm(engine->core, &told);
-}
-
-static void take_answer(struct engine *engine, const struct confirm *confirm)
-{
-	if (look_answer(engine, confirm))
-		return;
-	if (confirm->op == COMMAND_APPLY && confirm->result == -EEXIST)
-		look_now(engine, confirm->node);
-	if (confirm->op == COMMAND_REVOKE && confirm->result == 0)
+	if (confirm->result == 0)
 		look_gone(engine, confirm->node, confirm->grant_id);
-	switch (fanouts_answer(engine->fanouts, confirm)) {
-	case FANOUT_TAKEN:
-		return;
-	case FANOUT_OVER:
-		/* A lane that is gone is news all the same. */
-		if (confirm->op == COMMAND_REVOKE && confirm->result == 0) {
-			tell_confirmation(engine, confirm, 0);
-			return;
-		}
-		break;
-	case FANOUT_FOREIGN:
-		break;
-	}
-	engine->counters.refusals[REFUSAL_STALE]++;
+	core_confirm(engine->core, &told);
 }
 
 static void on_confirm(struct engine *engine, const struct frame *frame)
@@ -294,14 +260,11 @@ static void on_confirm(struct engine *engine, const struct frame *frame)
 		engine->counters.refusals[session_refusal(result)]++;
 		return;
 	}
-	if (confirm.op == 0 && confirm.result == 0)
-		look_gone(engine, confirm.node, confirm.grant_id);
 	if (confirm.op == 0 && confirm.sequence != 0)
-		tell_confirmation(engine, &confirm, confirm.sequence);
-	else if (confirm.op == 0)
-		engine->counters.refusals[REFUSAL_MALFORMED]++;
+		tell_confirmation(engine, &confirm);
 	else
-		take_answer(engine, &confirm);
+		engine->counters.refusals[confirm.op == 0 ? REFUSAL_MALFORMED
+							  : REFUSAL_STALE]++;
 	confirm_fini(&confirm);
 }
 
@@ -342,6 +305,8 @@ void engine_node_received(struct engine *engine, uint64_t peer,
 	if (session == NULL || session->is_refused)
 		return;
 	session->heard_ms = engine_now_ms(engine);
+	if (session->member != NULL)
+		session->member->heard_ms = session->heard_ms;
 	if (frame_parse(bytes, size, &frame) == 0)
 		on_frame(engine, session, &frame);
 	else
@@ -351,25 +316,23 @@ void engine_node_received(struct engine *engine, uint64_t peer,
 	commit_flush(engine);
 }
 
-static void check_lease(struct engine *engine, struct session *session,
-			uint64_t now_ms)
+static void check(struct engine *engine, struct session *session,
+		  uint64_t now_ms)
 {
 	static const uint8_t ping = FRAME_PING;
 
 	if (session->is_refused)
 		return;
-	if (!session->is_registered) {
+	if (session->member == NULL) {
 		if (engine->core != NULL &&
 		    now_ms >= session->challenged_ms + ENGINE_CHALLENGE_MS)
 			session_refuse(engine, session,
 				       "the registration took too long");
 		return;
 	}
-	if (now_ms >= session->heard_ms + ENGINE_LEASE_MS) {
-		engine->counters.lease_count++;
+	if (now_ms >= session->heard_ms + ENGINE_SILENCE_MS) {
 		session_refuse(engine, session,
-			       "nothing was heard for too "
-			       "long");
+			       "nothing was heard for too long");
 		return;
 	}
 	if (now_ms >= session->heard_ms + ENGINE_PING_MS &&
@@ -383,14 +346,11 @@ void session_tick(struct engine *engine, uint64_t now_ms)
 {
 	struct session *session;
 	struct session *next;
-	unsigned int budget = LOOKS_MAX;
 
 	if (now_ms < engine->session_scan_ms)
 		return;
-	HASH_ITER (hh, engine->sessions, session, next) {
-		check_lease(engine, session, now_ms);
-		look_tick(engine, session, now_ms, &budget);
-	}
+	HASH_ITER (hh, engine->sessions, session, next)
+		check(engine, session, now_ms);
 	engine->session_scan_ms =
 		engine->sessions == NULL ? DEADLINE_NONE : now_ms + SCAN_MS;
 }
@@ -405,7 +365,6 @@ void session_fini(struct engine *engine)
 	struct session *session;
 	struct session *next;
 
-	HASH_CLEAR(hh_node, engine->sessions_by_node);
 	HASH_ITER (hh, engine->sessions, session, next) {
 		HASH_DEL(engine->sessions, session);
 		free(session);

@@ -136,7 +136,10 @@ struct core_ops {
 	void (*fanout)(void *ctx, const struct core_fanout *fanout);
 	/* A late confirmation was taken in: it need not be repeated. */
 	void (*acknowledge)(void *ctx, const char *node, uint64_t sequence);
-	/* Let the node know that it gets no more jobs, or again. */
+	/*
+	 * Let the node know that it gets no more jobs, or again. One that
+	 * registers takes itself to be not drained until it is told.
+	 */
 	void (*drain)(void *ctx, const char *node, bool is_drained,
 		      const char *reason);
 	/*
@@ -313,13 +316,16 @@ bool core_node_withholds(const struct core *core, const char *name);
 /* True while one of these is of a grant whose record the node has lost. */
 bool core_node_has_of(const struct core *core, const char *name,
 		      uint64_t grant_id);
-/* The node's lease has run out, or its connection is gone. */
+/* The node's lease has run out. */
 void core_node_lost(struct core *core, const char *node);
 /*
  * It has registered, and was not lost since. A node that left the
  * configuration, and is forgotten, has to register anew when it is back.
  */
 bool core_node_is_up(const struct core *core, const char *node);
+
+/* Why the node is drained; NULL when it is not. */
+const char *core_node_drained(const struct core *core, const char *node);
 
 struct core_confirmation {
 	const char *node;

@@ -63,6 +63,15 @@ void core_drain_settle(struct core *core, struct node *node)
 		undrain(core, node, EDGE_NODE_UNDRAIN_AUTO);
 }
 
+const char *core_node_drained(const struct core *core, const char *name)
+{
+	const struct node *node = nodes_find(&core->nodes, name);
+
+	if (node == NULL || !node->is_drained)
+		return NULL;
+	return node->reason == NULL ? "" : node->reason;
+}
+
 void core_node_drain(struct core *core, const char *text, bool is_drained,
 		     const char *reason, uint64_t token)
 {

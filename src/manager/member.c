@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is up: a node that registered, or confirmed a LEASE, within the lease.
+ * LEASE goes to all of them together; time decides liveness and nothing else.
+ *
+ * A node whose lease runs out while it has a link could not be reached by
+ * collectives: it is told so, and registers again.
+ */
+#include "manager/member.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hostlist.h"
+#include "manager/fanout.h"
+#include "manager/wire/nid.h"
+
+#define SCAN_MS 1000 /* between looks at all leases */
+
+struct member *member_find(const struct engine *engine, const char *node)
+{
+	struct member *member;
+
+	HASH_FIND_STR(engine->members, node, member);
+	return member;
+}
+
+/* --- where its endpoint is --- */
+
+static void tell_address(struct engine *engine, const struct member *member,
+			 size_t size)
+{
+	engine->collective.ops->address(engine->collective.ctx, member->nid,
+					size > 0 ? member->address : NULL,
+					size);
+}
+
+/* --- the link --- */
+
+void member_unlink(struct session *session)
+{
+	if (session->member == NULL)
+		return;
+	session->member->session = NULL;
+	session->member = NULL;
+}
+
+static void link_to(struct engine *engine, struct member *member,
+		    struct session *session)
+{
+	struct session *old = member->session;
+
+	if (old != NULL && old != session) {
+		member_unlink(old);
+		session_refuse(engine, old,
+			       "the node has registered on another connection");
+	}
+	member->session = session;
+	session->member = member;
+}
+
+/* --- coming and going --- */
+
+static struct member *member_create(struct engine *engine, const char *node,
+				    uint64_t now_ms)
+{
+	struct member *member = calloc(1, sizeof(*member));
+
+	if (member == NULL)
+		return NULL;
+	snprintf(member->name, sizeof(member->name), "%s", node);
+	member->nid = nid_of_node(node);
+	HASH_ADD_STR(engine->members, name, member);
+	engine->members_are_sorted = false;
+	if (engine->member_scan_ms == DEADLINE_NONE)
+		engine->member_scan_ms = now_ms + SCAN_MS;
+	return member;
+}
+
+/* True when whoever was reached there before is not to be found any more. */
+static bool has_moved(const struct member *member,
+		      const struct registration *registration)
+{
+	return member->address_size != registration->address_size ||
+	       memcmp(member->address, registration->address,
+		      member->address_size) != 0 ||
+	       memcmp(member->incarnation, registration->incarnation,
+		      sizeof(member->incarnation)) != 0;
+}
+
+struct member *member_register(struct engine *engine, struct session *session,
+			       const struct registration *registration)
+{
+	struct member *member = member_find(engine, registration->node);
+	uint64_t now_ms = engine_now_ms(engine);
+
+	if (member == NULL)
+		member = member_create(engine, registration->node, now_ms);
+	if (member == NULL)
+		return NULL;
+	if (memcmp(member->incarnation, registration->incarnation,
+		   sizeof(member->incarnation)) != 0)
+		member->is_greeted = false;
+	if (has_moved(member, registration)) {
+		memcpy(member->incarnation, registration->incarnation,
+		       sizeof(member->incarnation));
+		memcpy(member->address, registration->address,
+		       registration->address_size);
+		member->address_size = registration->address_size;
+		tell_address(engine, member, member->address_size);
+	}
+	member->version = registration->version;
+	member->leased_ms = now_ms;
+	member->heard_ms = now_ms;
+	link_to(engine, member, session);
+	return member;
+}
+
+static void member_remove(struct engine *engine, struct member *member)
+{
+	if (member->session != NULL)
+		member_unlink(member->session);
+	tell_address(engine, member, 0);
+	HASH_DEL(engine->members, member);
+	free(member);
+}
+
+void member_clear(struct engine *engine)
+{
+	struct member *member;
+	struct member *next;
+
+	HASH_ITER (hh, engine->members, member, next)
+		member_remove(engine, member);
+}
+
+static void let_go(struct engine *engine, struct member *member,
+		   const char *text)
+{
+	struct session *session = member->session;
+
+	member_remove(engine, member);
+	if (session != NULL)
+		session_refuse(engine, session, text);
+}
+
+void member_check_all(struct engine *engine)
+{
+	struct member *member;
+	struct member *next;
+
+	HASH_ITER (hh, engine->members, member, next) {
+		if (!core_node_is_up(engine->core, member->name))
+			let_go(engine, member,
+			       "the node has left the manager's "
+			       "configuration");
+	}
+}
+
+/* --- leases --- */
+
+void member_heard(struct engine *engine, const char *node)
+{
+	struct member *member = member_find(engine, node);
+
+	if (member != NULL)
+		member->heard_ms = engine_now_ms(engine);
+}
+
+void member_leased(struct engine *engine, const char *node)
+{
+	struct member *member = member_find(engine, node);
+
+	if (member != NULL)
+		member->leased_ms = engine_now_ms(engine);
+}
+
+static void check_leases(struct engine *engine, uint64_t now_ms)
+{
+	struct member *member;
+	struct member *next;
+
+	HASH_ITER (hh, engine->members, member, next) {
+		if (now_ms < member->leased_ms + ENGINE_LEASE_MS)
+			continue;
+		engine->counters.lease_count++;
+		if (engine->core != NULL)
+			core_node_lost(engine->core, member->name);
+		let_go(engine, member,
+		       "the node's endpoint for collectives does not answer: "
+		       "see `fabric` in its configuration, and what the "
+		       "network lets through");
+	}
+}
+
+static int lease_encode(const void *arg, uint16_t version,
+			struct writer *writer)
+{
+	const struct lease_body body = {
+		.nodes = arg,
+		.lease_s = ENGINE_LEASE_MS / 1000,
+	};
+
+	return lease_body_encode(&body, version, writer);
+}
+
+/* -EMSGSIZE: their names do not fit in one command. */
+static int lease_some(struct engine *engine, const char *const *names,
+		      size_t count, uint64_t group)
+{
+	_auto_(fanout_plan_destroyp) struct fanout_plan *plan = NULL;
+	_auto_(freep) char *nodes = hostlist_format(names, count);
+	int result = fanout_plan_create(COMMAND_LEASE, names, count, &plan);
+
+	if (result == 0 && nodes == NULL)
+		result = -ENOMEM;
+	if (result == 0)
+		result = fanout_plan_encode(plan, lease_encode, nodes);
+	if (result < 0)
+		return result;
+	plan->owner = FANOUT_OF_LEASE;
+	plan->group = group;
+	plan->timeout_ms = ENGINE_RENEW_MS;
+	return fanouts_start(engine->fanouts, take_ptr(plan));
+}
+
+/* As few commands as there may be; each of them has a group. */
+static void lease_all(struct engine *engine)
+{
+	size_t count = HASH_COUNT(engine->members), at = 0;
+	_auto_(freep) const char **names = calloc(count, sizeof(*names));
+	uint64_t group = COLLECTIVE_GROUP_ALL;
+	struct member *member;
+	struct member *next;
+
+	if (names == NULL)
+		return;
+	count = 0;
+	HASH_ITER (hh, engine->members, member, next) {
+		if (member->is_greeted)
+			names[count++] = member->name;
+	}
+	while (at < count) {
+		size_t some = count - at;
+		int result;
+
+		if (some > HOSTLIST_COUNT_MAX)
+			some = HOSTLIST_COUNT_MAX;
+		while ((result = lease_some(engine, names + at, some, group)) ==
+			       -EMSGSIZE &&
+		       some > 1)
+			some /= 2;
+		if (result < 0)
+			return;
+		at += some;
+		group--;
+	}
+}
+
+/* --- time --- */
+
+static int by_name(const struct member *a, const struct member *b)
+{
+	return strverscmp(a->name, b->name);
+}
+
+/* Names in order are short as a host list. */
+static void sort(struct engine *engine)
+{
+	if (!engine->members_are_sorted)
+		HASH_SORT(engine->members, by_name);
+	engine->members_are_sorted = true;
+}
+
+void member_tick(struct engine *engine, uint64_t now_ms)
+{
+	if (now_ms < engine->member_scan_ms)
+		return;
+	check_leases(engine, now_ms);
+	engine->member_scan_ms =
+		engine->members == NULL ? DEADLINE_NONE : now_ms + SCAN_MS;
+	if (engine->members == NULL || engine->core == NULL)
+		return;
+	sort(engine);
+	if (now_ms >= engine->lease_ms) {
+		engine->lease_ms = now_ms + ENGINE_RENEW_MS;
+		lease_all(engine);
+	}
+	look_tick(engine, now_ms);
+}
+
+uint64_t member_deadline_ms(const struct engine *engine)
+{
+	return engine->member_scan_ms;
+}
