@@ -48,7 +48,7 @@ struct collective_ops {
 	/* Where a node is; size 0 forgets it. Its groups are made again. */
 	void (*address)(void *ctx, uint64_t nid, const void *address,
 			size_t size);
-	/* Not named any more. */
+	/* Not named any more; what is under way in it goes on. */
 	void (*group_drop)(void *ctx, uint64_t group);
 };
 

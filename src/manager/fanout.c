@@ -288,12 +288,31 @@ static void on_done(void *ctx, void *arg)
 	DL_APPEND(fanout->fanouts->finished, fanout);
 }
 
+/* It was given up, and a lane that is gone is news all the same. */
+static void on_late(void *ctx, const char *node, uint64_t grant_id,
+		    const uint8_t incarnation[INCARNATION_SIZE])
+{
+	struct engine *engine = ctx;
+	struct core_confirmation told = {
+		.node = node,
+		.grant_id = grant_id,
+		.text = "",
+	};
+
+	memcpy(told.incarnation, incarnation, sizeof(told.incarnation));
+	member_heard(engine, node);
+	look_gone(engine, node, grant_id);
+	if (engine->core != NULL)
+		core_confirm(engine->core, &told);
+}
+
 static const struct spread_ops spread_ops = {
 	.member = on_member,
 	.seal = on_seal,
 	.masters = on_masters,
 	.answered = on_answered,
 	.done = on_done,
+	.late = on_late,
 };
 
 /* --- all of them --- */

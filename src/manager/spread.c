@@ -130,30 +130,67 @@ static void look(struct spreads *spreads, struct spread *spread,
 	}
 }
 
+static void tell_one(struct spreads *spreads, const struct spread *spread,
+		     const struct heard *heard)
+{
+	const struct target *target = &spread->targets[heard->place];
+	struct spread_answer answer = {
+		.is_heard = heard->is_heard,
+		.result = heard->result,
+		.text = heard->text,
+	};
+
+	if (heard->is_late) {
+		spreads->ops->late(spreads->ctx, target->node,
+				   target->letter->head.grant_id,
+				   target->incarnation);
+		return;
+	}
+	memcpy(answer.incarnation, target->incarnation,
+	       sizeof(answer.incarnation));
+	if (heard->has_confirm) {
+		answer.confirm = &heard->confirm;
+		answer.text = heard->confirm.reason;
+		memcpy(answer.incarnation, heard->confirm.incarnation,
+		       sizeof(answer.incarnation));
+	}
+	spreads->ops->answered(spreads->ctx, spread->order.arg, heard->place,
+			       &answer);
+}
+
 static void tell(struct spreads *spreads, struct spread *spread)
 {
 	while (spread->heard != NULL) {
 		struct heard *heard = spread->heard;
-		const struct target *target = &spread->targets[heard->place];
-		struct spread_answer answer = {
-			.is_heard = heard->is_heard,
-			.result = heard->result,
-			.text = heard->text,
-		};
 
-		memcpy(answer.incarnation, target->incarnation,
-		       sizeof(answer.incarnation));
-		if (heard->has_confirm) {
-			answer.confirm = &heard->confirm;
-			answer.text = heard->confirm.reason;
-			memcpy(answer.incarnation, heard->confirm.incarnation,
-			       sizeof(answer.incarnation));
-		}
 		DL_DELETE(spread->heard, heard);
-		spreads->ops->answered(spreads->ctx, spread->order.arg,
-				       heard->place, &answer);
+		tell_one(spreads, spread, heard);
 		spread_heard_destroy(heard);
 	}
+}
+
+/* Is there anybody who may be late, and a collective to bring it? */
+static bool may_be_late(const struct spread *spread)
+{
+	if (spread->order.op != COMMAND_REVOKE || spread->rounds == NULL)
+		return false;
+	for (size_t i = 0; i < spread->order.node_count; i++)
+		if (!spread->targets[i].is_confirmed)
+			return true;
+	return false;
+}
+
+/* All are answered. */
+static void finish(struct spreads *spreads, struct spread *spread)
+{
+	if (!spread->is_over)
+		spreads->ops->done(spreads->ctx, spread->order.arg);
+	spread->is_over = true;
+	spread->next_ms = DEADLINE_NONE;
+	if (may_be_late(spread))
+		return;
+	DL_DELETE(spreads->list, spread);
+	spread_destroy(spreads, spread);
 }
 
 void spreads_tick(struct spreads *spreads, uint64_t now_ms)
@@ -162,14 +199,11 @@ void spreads_tick(struct spreads *spreads, uint64_t now_ms)
 	struct spread *next;
 
 	DL_FOREACH_SAFE (spreads->list, spread, next) {
-		if (now_ms >= spread->next_ms)
+		if (now_ms >= spread->next_ms && !spread->is_over)
 			look(spreads, spread, now_ms);
 		tell(spreads, spread);
-		if (spread->open_count > 0)
-			continue;
-		DL_DELETE(spreads->list, spread);
-		spreads->ops->done(spreads->ctx, spread->order.arg);
-		spread_destroy(spreads, spread);
+		if (spread->open_count == 0)
+			finish(spreads, spread);
 	}
 }
 

@@ -14,10 +14,14 @@
  *
  * A node that registers again meanwhile gets an APPLY under a new sequence, for
  * nodes obey none from before their registration; if it was rebooted, or had
- * not been asked, it counts as not reached.
+ * not been asked, it counts as not reached. One that says that it is not
+ * registered (-ENOTCONN) is about to be, and is asked to apply again.
  *
- * One thread. `answered` and `done` come from spreads_tick() only, and may
- * start further orders.
+ * A REVOKE that is over goes on to listen while its collectives do: a lane that
+ * is gone is news also when its node was given up.
+ *
+ * One thread. `answered`, `done` and `late` come from spreads_tick() only, and
+ * may start further orders.
  */
 #pragma once
 
@@ -80,8 +84,11 @@ struct spread_ops {
 	/* One for each node; place: of the node in the order. */
 	void (*answered)(void *ctx, void *arg, size_t place,
 			 const struct spread_answer *answer);
-	/* All have answered, and the order is over. */
+	/* All have answered, and the order is over: its arg is not used again. */
 	void (*done)(void *ctx, void *arg);
+	/* A node has revoked the grant after it was given up. */
+	void (*late)(void *ctx, const char *node, uint64_t grant_id,
+		     const uint8_t incarnation[INCARNATION_SIZE]);
 };
 
 struct spread_counters {

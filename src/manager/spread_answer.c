@@ -38,11 +38,34 @@ struct heard *spread_hear(struct spread *spread, struct target *target,
 	return heard;
 }
 
+void spread_hear_late(struct spread *spread, struct target *target,
+		      const uint8_t incarnation[INCARNATION_SIZE])
+{
+	struct heard *heard = calloc(1, sizeof(*heard));
+
+	/* Without memory it is as if it had come later still. */
+	if (heard == NULL)
+		return;
+	heard->place = (size_t)(target - spread->targets);
+	heard->is_late = true;
+	memcpy(target->incarnation, incarnation, sizeof(target->incarnation));
+	DL_APPEND(spread->heard, heard);
+	target->is_confirmed = true;
+	spread->next_ms = 0;
+}
+
 /* True when the answer is to what the target was asked last. */
 static bool is_wanted(const struct target *target, const struct letter *letter)
 {
 	return !target->is_answered && target->letter == letter &&
 	       !target->needs_new_letter;
+}
+
+/* True when the target was given up, and a lane that is gone is still news. */
+static bool is_late(const struct target *target, const struct letter *letter)
+{
+	return target->is_answered && !target->is_confirmed &&
+	       target->letter == letter && letter->head.op == COMMAND_REVOKE;
 }
 
 static void suspect(struct spreads *spreads, struct target *target)
@@ -73,6 +96,10 @@ static void take_set(struct spreads *spreads, const struct round *round,
 	idset_foreach (place, set->places) {
 		struct target *target = &spread->targets[place];
 
+		if (result == 0 && is_late(target, round->letter)) {
+			spread_hear_late(spread, target, target->incarnation);
+			continue;
+		}
 		if (!is_wanted(target, round->letter))
 			continue;
 		if (result < 0) {
@@ -81,8 +108,10 @@ static void take_set(struct spreads *spreads, const struct round *round,
 			struct heard *heard =
 				spread_hear(spread, target, 0, "");
 
-			if (heard != NULL)
+			if (heard != NULL) {
 				heard->is_heard = true;
+				target->is_confirmed = true;
+			}
 		}
 	}
 }
@@ -94,27 +123,61 @@ static bool answers(const struct confirm *confirm, const struct command *head)
 	       confirm->epoch == head->epoch && confirm->life == head->life;
 }
 
+/* NULL: there is no such node in the order. */
+static struct target *target_find(const struct spread *spread, const char *node)
+{
+	uint64_t nid = nid_of_node(node);
+	struct target *target;
+
+	HASH_FIND(hh, spread->by_nid, &nid, sizeof(nid), target);
+	return target != NULL && strcmp(target->node, node) == 0 ? target
+								 : NULL;
+}
+
+/* Its registration is not complete: it is asked again. */
+static bool is_too_early(const struct confirm *confirm)
+{
+	return confirm->op == COMMAND_APPLY && confirm->result == -ENOTCONN;
+}
+
+/* NULL: it is no answer that ends the waiting, and is the caller's. */
+static struct heard *take_confirm(const struct round *round,
+				  const struct confirm *confirm)
+{
+	struct spread *spread = round->spread;
+	struct target *target = target_find(spread, confirm->node);
+	struct heard *heard;
+
+	if (target == NULL || !answers(confirm, &round->letter->head))
+		return NULL;
+	if (confirm->result == 0 && is_late(target, round->letter))
+		spread_hear_late(spread, target, confirm->incarnation);
+	if (!is_wanted(target, round->letter))
+		return NULL;
+	if (is_too_early(confirm)) {
+		target->round = NULL;
+		spread->next_ms = 0;
+		return NULL;
+	}
+	heard = spread_hear(spread, target, confirm->result, NULL);
+	if (heard != NULL)
+		target->is_confirmed = confirm->result == 0;
+	return heard;
+}
+
 static void take_carried(struct spreads *spreads, const struct round *round,
 			 const uint8_t *bytes, size_t size)
 {
-	struct spread *spread = round->spread;
 	const struct node_master *masters;
 	size_t count = spreads->ops->masters(spreads->ctx, &masters);
-	struct heard *heard = NULL;
-	struct target *target;
 	struct confirm confirm;
-	uint64_t nid;
+	struct heard *heard;
 
 	if (confirm_open(masters, count, bytes, size, &confirm) < 0) {
 		spreads->counters.false_count++;
 		return;
 	}
-	nid = nid_of_node(confirm.node);
-	HASH_FIND(hh, spread->by_nid, &nid, sizeof(nid), target);
-	if (target != NULL && strcmp(target->node, confirm.node) == 0 &&
-	    answers(&confirm, &round->letter->head) &&
-	    is_wanted(target, round->letter))
-		heard = spread_hear(spread, target, confirm.result, NULL);
+	heard = take_confirm(round, &confirm);
 	if (heard == NULL) {
 		confirm_fini(&confirm);
 		return;

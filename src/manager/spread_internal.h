@@ -17,6 +17,7 @@ struct target {
 	char *node;
 	uint64_t nid;
 	bool is_answered;
+	bool is_confirmed;     /* by the node itself */
 	bool is_suspect;       /* to be asked separately */
 	bool needs_new_letter; /* registered after it was asked to apply */
 	int failure;           /* of the last round; 0: none */
@@ -42,6 +43,7 @@ struct round {
 struct heard {
 	size_t place;
 	bool is_heard;
+	bool is_late; /* to a REVOKE, when it was told another one before */
 	int result;
 	const char *text; /* when there is no confirm */
 	bool has_confirm;
@@ -58,6 +60,7 @@ struct spread {
 	struct round *rounds;
 	size_t flat_count; /* of them, flat ones */
 	struct heard *heard;
+	bool is_over; /* it only listens for those who are late */
 	uint64_t deadline_ms;
 	uint64_t next_ms; /* when to look at it */
 	struct spread *prev, *next;
@@ -79,6 +82,9 @@ struct spreads {
  */
 struct heard *spread_hear(struct spread *spread, struct target *target,
 			  int result, const char *text);
+/* The target has revoked the grant, which was given up; told likewise. */
+void spread_hear_late(struct spread *spread, struct target *target,
+		      const uint8_t incarnation[INCARNATION_SIZE]);
 void spread_heard_destroy(struct heard *heard);
 
 /* Start a collective for each kind of targets that are to be asked now. */

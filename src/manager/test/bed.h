@@ -4,8 +4,10 @@
  * real core, and nodes and clients that speak the real protocols.
  *
  * The store holds its commits until bed_commit(), and keeps rows in memory.
- * Sent frames stand in a queue of their peer until they are taken. Failed
- * expectations are cmocka's.
+ * Sent frames stand in a queue of their peer until they are taken, and so do
+ * collectives for each of their nodes. A collective ends when all its nodes
+ * have answered, or a second after the patience; but LEASE is answered by
+ * itself for each node that has registered. Failed expectations are cmocka's.
  */
 #pragma once
 
@@ -49,6 +51,32 @@ struct bed_commit {
 	void *arg;
 };
 
+/* A collective that was started; it is kept when it is over. */
+struct bed_collective {
+	uint64_t id, group;
+	bool is_flat;
+	struct parcel parcel;   /* its command is ours */
+	struct command command; /* verified */
+	char *nodes;            /* of the command */
+	uint64_t *nids;
+	bool *is_taken;     /* the node has got it */
+	bool *has_answered; /* and has answered */
+	size_t count, answer_count;
+	uint64_t end_ms;
+	bool is_cancelled;
+	bool is_over; /* or cancelled */
+	struct bed_collective *prev, *next;
+};
+
+/* A node as it answers to LEASE. */
+struct bed_known {
+	char name[NODE_NAME_MAX + 1];
+	uint8_t incarnation[INCARNATION_SIZE];
+	struct node_key key;
+	bool is_silent;
+	struct bed_known *prev, *next;
+};
+
 struct bed {
 	struct sim_clock clock;
 	struct sim_rng rng;
@@ -56,6 +84,13 @@ struct bed {
 	struct bed_net clients;
 	struct bed_commit commits[64]; /* in flight, oldest first */
 	size_t commit_count;
+	struct bed_collective *collectives;
+	struct bed_known *known;
+	unsigned int lease_count;   /* LEASE that were answered */
+	unsigned int address_count; /* calls for a node that is there */
+	unsigned int forget_count;  /* and for one that is not */
+	uint64_t dropped_group;     /* the last one */
+	unsigned int drop_count;
 	struct bed_row *journal;
 	struct manager_keys keys;
 	struct engine_config config;
@@ -151,13 +186,11 @@ void bed_node_register(struct bed_node *node);
 void bed_node_up(struct bed *bed, const char *name, struct bed_node *ret_node);
 void bed_node_receive(struct bed_node *node, const void *frame, size_t size);
 /*
- * Take the next command for the node, verified, or false. ret_bytes is to be
- * freed, and command points into it.
+ * Take the next command for the node on its link, verified, or false. ret_bytes
+ * is to be freed, and command points into it.
  */
 bool bed_node_command(struct bed_node *node, struct command *ret_command,
 		      uint8_t **ret_bytes);
-/* The next command is this op; answer it. */
-void bed_node_obey(struct bed_node *node, enum command_op op, int result);
 /* A CONFIRM frame that answers a command; the caller frees it. */
 uint8_t *bed_node_confirm_frame(struct bed_node *node,
 				const struct confirm *confirm,
@@ -167,3 +200,22 @@ size_t bed_node_frames(const struct bed_node *node);
 /* The node's next frame is of this type; NULL: no frame. To be freed. */
 uint8_t *bed_node_take(struct bed_node *node, enum frame_type type,
 		       size_t *ret_size);
+
+/* --- nodes and collectives --- */
+
+/* The next collective but LEASE that reaches the node, or NULL. */
+struct bed_collective *bed_node_asked(struct bed_node *node);
+/* How many have not reached it. */
+size_t bed_node_asked_count(const struct bed_node *node);
+/* Answer as the node would; it may be late, or not the truth. */
+void bed_node_answer(struct bed_node *node, struct bed_collective *collective,
+		     const struct confirm *confirm);
+/* The next collective is this op; answer it. */
+void bed_node_obey(struct bed_node *node, enum command_op op, int result);
+/* It does not answer to LEASE any more, or again. */
+void bed_node_silence(struct bed_node *node, bool is_silent);
+/* End it: who has not answered has failed like that. */
+void bed_collective_end(struct bed *bed, struct bed_collective *collective,
+			int status);
+/* The last one with this op that was started; NULL: there is none. */
+struct bed_collective *bed_collective_last(struct bed *bed, enum command_op op);

@@ -105,7 +105,7 @@ static int apply_read(const struct guard *guard, const struct command *command,
 		return index;
 	if (!guard->has_hello || command->life != guard->hello_life ||
 	    command->sequence <= guard->hello_sequence)
-		return refuse(reply, -ESTALE,
+		return refuse(reply, -ENOTCONN,
 			      "it was made before this node registered");
 	cores = runs_at(body->cores, (size_t)index);
 	tasks = runs_at(body->tasks, (size_t)index);
