@@ -416,6 +416,11 @@ void fanouts_node_up(struct fanouts *fanouts, const char *node)
 	spreads_node_up(fanouts->spreads, node);
 }
 
+void fanouts_nodes_lost(struct fanouts *fanouts)
+{
+	spreads_nodes_lost(fanouts->spreads);
+}
+
 void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
 		  size_t size)
 {

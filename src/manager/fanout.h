@@ -68,6 +68,8 @@ void fanouts_clear(struct fanouts *fanouts);
 int fanouts_start(struct fanouts *fanouts, struct fanout_plan *plan_owned);
 /* A node has registered, and HELLO was sent: go on with it. */
 void fanouts_node_up(struct fanouts *fanouts, const char *node);
+/* The leases of some have run out. */
+void fanouts_nodes_lost(struct fanouts *fanouts);
 /* As spreads_part() and spreads_ended(). */
 void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
 		  size_t size);

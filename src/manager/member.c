@@ -178,6 +178,7 @@ void member_leased(struct engine *engine, const char *node)
 
 static void check_leases(struct engine *engine, uint64_t now_ms)
 {
+	uint64_t before = engine->counters.lease_count;
 	struct member *member;
 	struct member *next;
 
@@ -192,6 +193,8 @@ static void check_leases(struct engine *engine, uint64_t now_ms)
 		       "see `fabric` in its configuration, and what the "
 		       "network lets through");
 	}
+	if (engine->counters.lease_count > before)
+		fanouts_nodes_lost(engine->fanouts);
 }
 
 static int lease_encode(const void *arg, uint16_t version,

@@ -293,6 +293,14 @@ static void node_up(struct spreads *spreads, struct spread *spread,
 		target->needs_new_letter = true;
 }
 
+void spreads_nodes_lost(struct spreads *spreads)
+{
+	struct spread *spread;
+
+	DL_FOREACH (spreads->list, spread)
+		spread->next_ms = 0;
+}
+
 void spreads_node_up(struct spreads *spreads, const char *node)
 {
 	uint64_t nid = nid_of_node(node);

@@ -113,6 +113,8 @@ int spread_start(struct spreads *spreads, const struct spread_order *order,
 		 uint64_t now_ms);
 /* A node has registered, and was greeted. */
 void spreads_node_up(struct spreads *spreads, const char *node);
+/* Some are down that were up. */
+void spreads_nodes_lost(struct spreads *spreads);
 void spreads_tick(struct spreads *spreads, uint64_t now_ms);
 uint64_t spreads_deadline_ms(const struct spreads *spreads);
 const struct spread_counters *spreads_counters(const struct spreads *spreads);

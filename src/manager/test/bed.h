@@ -200,6 +200,10 @@ size_t bed_node_frames(const struct bed_node *node);
 /* The node's next frame is of this type; NULL: no frame. To be freed. */
 uint8_t *bed_node_take(struct bed_node *node, enum frame_type type,
 		       size_t *ret_size);
+/* The node was told why, in these words, and its connection was closed. */
+void bed_node_refused(struct bed_node *node, const char *words);
+/* node-list says that it is in this state. */
+void bed_node_state(struct bed *bed, const char *name, const char *state);
 
 /* --- nodes and collectives --- */
 
@@ -207,11 +211,16 @@ uint8_t *bed_node_take(struct bed_node *node, enum frame_type type,
 struct bed_collective *bed_node_asked(struct bed_node *node);
 /* How many have not reached it. */
 size_t bed_node_asked_count(const struct bed_node *node);
-/* Answer as the node would; it may be late, or not the truth. */
+/* Send up what a node says, whatever it is, as the one thing gathered. */
+void bed_node_say(struct bed_node *node, struct bed_collective *collective,
+		  const struct confirm *confirm);
+/* The same, and that was its answer. */
 void bed_node_answer(struct bed_node *node, struct bed_collective *collective,
 		     const struct confirm *confirm);
 /* The next collective is this op; answer it. */
 void bed_node_obey(struct bed_node *node, enum command_op op, int result);
+/* A node has registered, with its key: as whom it answers to LEASE. */
+void bed_known_set(const struct bed_node *node);
 /* It does not answer to LEASE any more, or again. */
 void bed_node_silence(struct bed_node *node, bool is_silent);
 /* End it: who has not answered has failed like that. */

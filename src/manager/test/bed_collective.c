@@ -294,16 +294,23 @@ static void gather_send(struct bed *bed, struct gather *gather,
 	gather_fini(gather);
 }
 
+void bed_node_say(struct bed_node *node, struct bed_collective *collective,
+		  const struct confirm *confirm)
+{
+	struct gather gather;
+
+	gather_begin(&gather, collective);
+	gather_one(&gather, collective, &node->key, confirm);
+	gather_send(node->bed, &gather, collective);
+}
+
 void bed_node_answer(struct bed_node *node, struct bed_collective *collective,
 		     const struct confirm *confirm)
 {
 	size_t place = place_find(collective, node->name);
-	struct gather gather;
 
 	assert_false(collective->is_over);
-	gather_begin(&gather, collective);
-	gather_one(&gather, collective, &node->key, confirm);
-	gather_send(node->bed, &gather, collective);
+	bed_node_say(node, collective, confirm);
 	if (place < collective->count && !collective->has_answered[place]) {
 		collective->has_answered[place] = true;
 		collective->answer_count++;

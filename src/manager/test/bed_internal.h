@@ -20,5 +20,3 @@ uint64_t bed_collectives_deadline_ms(const struct bed *bed);
 void bed_collectives_expire(struct bed *bed);
 /* Answer what has to do with leases. */
 void bed_collectives_lease(struct bed *bed);
-/* A node has registered: as whom it answers from now on. */
-void bed_known_set(const struct bed_node *node);

@@ -164,3 +164,26 @@ size_t bed_node_frames(const struct bed_node *node)
 		count += node->bed->nodes.frames[i].peer == node->peer;
 	return count;
 }
+
+void bed_node_refused(struct bed_node *node, const char *words)
+{
+	struct refuse refuse;
+	size_t size;
+	uint8_t *bytes = bed_node_take(node, FRAME_REFUSE, &size);
+
+	assert_non_null(bytes);
+	assert_int_equal(refuse_decode(bytes, size, &refuse), 0);
+	if (strstr(refuse.text, words) == NULL)
+		fail_msg("'%s' has no '%s'", refuse.text, words);
+	assert_true(bed_was_closed(&node->bed->nodes, node->peer));
+	free(bytes);
+}
+
+void bed_node_state(struct bed *bed, const char *name, const char *state)
+{
+	json_t *node = bed_node_shown(bed, name);
+
+	assert_string_equal(json_string_value(json_object_get(node, "state")),
+			    state);
+	json_decref(node);
+}

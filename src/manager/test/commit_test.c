@@ -93,9 +93,9 @@ static void commands_wait_for_their_batch(void **state)
 	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
 	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
 		(json_int_t)grant_id);
-	assert_int_equal(bed_node_frames(&node), 0);
+	assert_int_equal(bed_node_asked_count(&node), 0);
 	bed_commit_one(bed, 0);
-	assert_int_equal(bed_node_frames(&node), 1);
+	assert_int_equal(bed_node_asked_count(&node), 1);
 	bed_node_obey(&node, COMMAND_APPLY, 0);
 	assert_null(bed_answer(bed, client));
 	bed_commit(bed);

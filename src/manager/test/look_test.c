@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hostlist.h"
+
 #define SECOND_MS   1000
 #define REPORTED_MS 11000  /* a node that reports something was asked by then */
 #define LOOK_MS     302000 /* any node was */
@@ -66,33 +68,40 @@ static void wait_ms(struct bed_node *node, uint64_t duration_ms)
 	}
 }
 
-/* The question, with the key that signed it; false: there is none. */
-static bool take_look(struct bed_node *node, struct confirm *ret_confirm,
-		      uint32_t *ret_key_id)
-{
-	struct command command;
-	struct query_body body;
-	uint8_t *bytes;
+/* A question that has reached a node. */
+struct look {
+	struct bed_collective *collective;
+	struct confirm confirm; /* as the node answers it */
+	uint32_t key_id;        /* that signed it */
+};
 
-	if (bed_node_frames(node) == 0)
+/* False: there is none. */
+static bool take_look(struct bed_node *node, struct look *ret_look)
+{
+	const struct command *command;
+	struct query_body body;
+
+	ret_look->collective = bed_node_asked(node);
+	if (ret_look->collective == NULL)
 		return false;
-	assert_true(bed_node_command(node, &command, &bytes));
-	assert_int_equal(command.op, COMMAND_QUERY);
-	assert_int_equal(query_body_decode(command.body, command.body_size,
-					   command.version, &body),
+	command = &ret_look->collective->command;
+	assert_int_equal(command->op, COMMAND_QUERY);
+	assert_int_equal(query_body_decode(command->body, command->body_size,
+					   command->version, &body),
 			 0);
 	assert_int_equal(body.what, QUERY_INVENTORY);
-	assert_string_equal(body.nodes, node->name);
+	assert_true(hostlist_find(body.nodes, node->name) >= 0);
 	query_body_fini(&body);
-	confirm_answer(&command, node->name, node->incarnation, 0, ret_confirm);
-	*ret_key_id = command.key_id;
-	free(bytes);
+	confirm_answer(command, node->name, node->incarnation, 0,
+		       &ret_look->confirm);
+	ret_look->key_id = command->key_id;
 	return true;
 }
 
-static void answer(struct bed_node *node, struct confirm *confirm,
-		   const struct registration_object *object,
-		   const struct registration_driver *driver)
+static void say(struct bed_node *node, const struct look *look,
+		struct confirm confirm,
+		const struct registration_object *object,
+		const struct registration_driver *driver)
 {
 	const struct registration list = {
 		.objects = object,
@@ -103,13 +112,20 @@ static void answer(struct bed_node *node, struct confirm *confirm,
 	struct writer writer = { 0 };
 
 	assert_int_equal(inventory_encode(&list, &writer), 0);
-	confirm->answer = writer.data;
-	confirm->answer_size = writer.size;
-	bed_node_confirm(node, confirm);
-	confirm->answer = NULL;
-	confirm->answer_size = 0;
+	confirm.answer = writer.data;
+	confirm.answer_size = writer.size;
+	bed_node_say(node, look->collective, &confirm);
 	writer_fini(&writer);
 	bed_commit(node->bed);
+}
+
+static void answer(struct bed_node *node, struct look *look,
+		   const struct registration_object *object,
+		   const struct registration_driver *driver)
+{
+	say(node, look, look->confirm, object, driver);
+	if (!look->collective->is_over)
+		bed_collective_end(node->bed, look->collective, 0);
 }
 
 static void up_with(struct bed *bed, const char *name,
@@ -127,20 +143,19 @@ static void up_with(struct bed *bed, const char *name,
 static void what_is_gone_is_free_without_a_registration(void **state)
 {
 	struct bed *bed = *state;
-	struct confirm confirm;
 	struct bed_node node;
-	uint32_t key_id;
+	struct look look;
 
 	up_with(bed, "n0", &foreign_1024, &node);
 	assert_withheld(bed, "1024");
 	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, &foreign_1024, &usable);
 	assert_int_equal(bed->commit_count, 0);
 	assert_withheld(bed, "1024");
 	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	answer(&node, &confirm, NULL, &usable);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "");
 	/* And it is so on the disk. */
 	bed_crash(bed);
@@ -151,14 +166,13 @@ static void what_is_gone_is_free_without_a_registration(void **state)
 static void what_is_new_is_withheld_without_a_registration(void **state)
 {
 	struct bed *bed = *state;
-	struct confirm confirm;
 	struct bed_node node;
-	uint32_t key_id;
+	struct look look;
 
 	up_with(bed, "n0", NULL, &node);
 	wait_ms(&node, LOOK_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, &foreign_1024, &usable);
 	assert_withheld(bed, "1024");
 	bed_crash(bed);
 	bed_start(bed, BED_EPOCH + 1, false);
@@ -169,10 +183,9 @@ static void a_lane_that_is_in_the_way_is_looked_at_at_once(void **state)
 {
 	struct bed *bed = *state;
 	uint64_t client = bed_client(bed, BED_ROOT);
-	struct confirm confirm;
 	struct bed_node node;
 	uint64_t grant_id;
-	uint32_t key_id;
+	struct look look;
 
 	up_with(bed, "n0", NULL, &node);
 	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
@@ -185,8 +198,8 @@ static void a_lane_that_is_in_the_way_is_looked_at_at_once(void **state)
 	bed_commit(bed);
 	bed_expect_done(bed, client, -EREMOTEIO);
 	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, &foreign_1024, &usable);
 	assert_withheld(bed, "1024");
 }
 
@@ -194,10 +207,9 @@ static void what_is_forced_is_looked_at_at_once(void **state)
 {
 	struct bed *bed = *state;
 	uint64_t client = bed_client(bed, BED_ROOT);
-	struct confirm confirm;
 	struct bed_node node;
 	uint64_t grant_id;
-	uint32_t key_id;
+	struct look look;
 
 	up_with(bed, "n0", NULL, &node);
 	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
@@ -224,48 +236,99 @@ static void what_is_forced_is_looked_at_at_once(void **state)
 	bed_expect_done(bed, client, 0);
 	assert_withheld(bed, "1024");
 	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	answer(&node, &confirm, NULL, &usable);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "");
 }
 
 static void what_answers_nothing_changes_nothing(void **state)
 {
 	struct bed *bed = *state;
-	struct confirm confirm, wrong;
+	struct confirm wrong;
 	struct bed_node node;
-	uint32_t key_id;
+	struct look look;
 
 	up_with(bed, "n0", &foreign_1024, &node);
 	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	wrong = confirm;
+	assert_true(take_look(&node, &look));
+	wrong = look.confirm;
 	wrong.sequence--;
-	answer(&node, &wrong, NULL, &usable);
-	wrong = confirm;
-	wrong.incarnation[0]++;
-	answer(&node, &wrong, NULL, &usable);
-	wrong = confirm;
+	say(&node, &look, wrong, NULL, &usable);
+	wrong = look.confirm;
 	wrong.life++;
-	answer(&node, &wrong, NULL, &usable);
+	say(&node, &look, wrong, NULL, &usable);
 	assert_withheld(bed, "1024");
 	/* Of what cannot be listed nothing is known to be gone. */
-	answer(&node, &confirm, NULL, &unusable);
+	answer(&node, &look, NULL, &unusable);
 	assert_withheld(bed, "1024");
 	/* It was the answer; it is not one twice. */
-	answer(&node, &confirm, NULL, &usable);
+	say(&node, &look, look.confirm, NULL, &usable);
 	assert_withheld(bed, "1024");
 	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	confirm.result = -E2BIG;
-	answer(&node, &confirm, NULL, &usable);
+	assert_true(take_look(&node, &look));
+	look.confirm.result = -E2BIG;
+	answer(&node, &look, NULL, &usable);
+	assert_withheld(bed, "1024");
+	/* Of an earlier boot. */
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &look));
+	look.confirm.incarnation[0]++;
+	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "1024");
 	/* Bytes that are no list. */
 	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	confirm.answer = (const uint8_t *)"{}";
-	confirm.answer_size = 2;
-	bed_node_confirm(&node, &confirm);
+	assert_true(take_look(&node, &look));
+	look.confirm.answer = (const uint8_t *)"{}";
+	look.confirm.answer_size = 2;
+	bed_node_answer(&node, look.collective, &look.confirm);
+	assert_withheld(bed, "1024");
+}
+
+static void who_does_not_answer_is_asked_again(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+	struct look look;
+
+	up_with(bed, "n0", &foreign_1024, &node);
+	wait_ms(&node, REPORTED_MS);
+	assert_true(take_look(&node, &look));
+	/* Until the question is over, and then by a new one. */
+	wait_ms(&node, REPORTED_MS + 10 * SECOND_MS);
+	while (take_look(&node, &look) && look.collective->is_over)
+		continue;
+	answer(&node, &look, NULL, &usable);
+	assert_withheld(bed, "");
+}
+
+static void many_nodes_are_asked_by_one_question(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node nodes[10];
+	struct look look;
+	char name[] = "n0";
+
+	for (int i = 0; i < 10; i++, name[1]++)
+		up_with(bed, name, i == 3 ? &foreign_1024 : NULL, &nodes[i]);
+	bed_advance(bed, REPORTED_MS);
+	/* The one that reports something is asked alone, and the others later
+	 * all together. */
+	assert_true(take_look(&nodes[3], &look));
+	assert_int_equal(look.collective->count, 1);
+	answer(&nodes[3], &look, NULL, &usable);
+	assert_false(take_look(&nodes[2], &look));
+	bed_advance(bed, LOOK_MS - REPORTED_MS);
+	assert_true(take_look(&nodes[0], &look));
+	assert_int_equal(look.collective->count, 9);
+	assert_string_equal(look.collective->nodes, "n[0-2,4-9]");
+	for (int i = 0; i < 10; i++) {
+		if (i == 3)
+			continue;
+		if (i > 0)
+			assert_true(take_look(&nodes[i], &look));
+		say(&nodes[i], &look, look.confirm,
+		    i == 5 ? &foreign_1024 : NULL, &usable);
+	}
 	assert_withheld(bed, "1024");
 }
 
@@ -273,16 +336,15 @@ static void what_answers_nothing_changes_nothing(void **state)
 static void an_answer_from_before_a_revoke_is_not_taken(void **state)
 {
 	struct bed *bed = *state;
-	struct confirm confirm,
-		own = { .version = WIRE_VERSION_MIN, .sequence = 9 };
+	struct confirm own = { .version = WIRE_VERSION_MIN, .sequence = 9 };
 	struct command command;
 	struct bed_node node;
-	uint32_t key_id;
+	struct look look;
 	uint8_t *bytes;
 
 	up_with(bed, "n0", &foreign_1024, &node);
 	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
+	assert_true(take_look(&node, &look));
 	strcpy(own.node, node.name);
 	memcpy(own.incarnation, node.incarnation, INCARNATION_SIZE);
 	own.grant_id = 1;
@@ -292,12 +354,12 @@ static void an_answer_from_before_a_revoke_is_not_taken(void **state)
 	assert_true(bed_node_command(&node, &command, &bytes));
 	assert_int_equal(command.op, COMMAND_ACK);
 	free(bytes);
-	answer(&node, &confirm, NULL, &usable);
+	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "1024");
 	/* It is asked again at once. */
 	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	answer(&node, &confirm, NULL, &usable);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "");
 }
 
@@ -326,58 +388,57 @@ static void follow(struct bed_node *node)
 static void an_idle_node_shows_that_it_follows_a_rotation(void **state)
 {
 	struct bed *bed = *state;
-	struct confirm confirm;
 	struct bed_node node;
-	uint32_t key_id;
+	struct look look;
 
 	up_with(bed, "n0", NULL, &node);
 	wait_ms(&node, 2 * SECOND_MS);
-	assert_int_equal(bed_node_frames(&node), 0);
+	assert_int_equal(bed_node_asked_count(&node), 0);
 	activate(bed);
 	assert_int_equal(shown_key(bed, "n0"), 0);
 	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	assert_int_equal(key_id, 2);
+	assert_true(take_look(&node, &look));
+	assert_int_equal(look.key_id, 2);
 	/* It obeys the new key, and has a file from before: asked again. */
-	answer(&node, &confirm, NULL, &usable);
+	answer(&node, &look, NULL, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 0);
 	wait_ms(&node, 3 * SECOND_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
+	assert_true(take_look(&node, &look));
 	follow(&node);
-	answer(&node, &confirm, NULL, &usable);
+	answer(&node, &look, NULL, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 2);
 	wait_ms(&node, 5 * SECOND_MS);
-	assert_int_equal(bed_node_frames(&node), 0);
+	assert_int_equal(bed_node_asked_count(&node), 0);
 	/* Who registers anew shows it anew. */
 	engine_node_closed(bed->engine, node.peer);
-	assert_int_equal(shown_key(bed, "n0"), 0);
+	assert_int_equal(shown_key(bed, "n0"), 2);
 	bed_node_reconnect(&node);
 	bed_node_register(&node);
+	assert_int_equal(shown_key(bed, "n0"), 0);
 	wait_ms(&node, 3 * SECOND_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	answer(&node, &confirm, NULL, &usable);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, NULL, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 2);
 }
 
 static void an_answer_to_the_old_key_shows_nothing_of_the_new_one(void **state)
 {
 	struct bed *bed = *state;
-	struct confirm confirm;
 	struct bed_node node;
-	uint32_t key_id;
+	struct look look;
 
 	up_with(bed, "n0", &foreign_1024, &node);
 	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	assert_int_equal(key_id, 1);
+	assert_true(take_look(&node, &look));
+	assert_int_equal(look.key_id, 1);
 	activate(bed);
 	follow(&node);
-	answer(&node, &confirm, &foreign_1024, &usable);
+	answer(&node, &look, &foreign_1024, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 0);
 	wait_ms(&node, 3 * SECOND_MS);
-	assert_true(take_look(&node, &confirm, &key_id));
-	assert_int_equal(key_id, 2);
-	answer(&node, &confirm, &foreign_1024, &usable);
+	assert_true(take_look(&node, &look));
+	assert_int_equal(look.key_id, 2);
+	answer(&node, &look, &foreign_1024, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 2);
 }
 
@@ -391,6 +452,8 @@ int main(void)
 		TEST(a_lane_that_is_in_the_way_is_looked_at_at_once),
 		TEST(what_is_forced_is_looked_at_at_once),
 		TEST(what_answers_nothing_changes_nothing),
+		TEST(who_does_not_answer_is_asked_again),
+		TEST(many_nodes_are_asked_by_one_question),
 		TEST(an_answer_from_before_a_revoke_is_not_taken),
 		TEST(an_idle_node_shows_that_it_follows_a_rotation),
 		TEST(an_answer_to_the_old_key_shows_nothing_of_the_new_one),

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who is up, whether there is a link or not, and what goes over the link. */
+#include "bed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+
+static void a_node_without_a_link_is_up(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+
+	bed_node_up(bed, "n0", &node);
+	engine_node_closed(bed->engine, node.peer);
+	bed_node_state(bed, "n0", "up");
+	bed_advance(bed, 10 * ENGINE_LEASE_MS);
+	bed_node_state(bed, "n0", "up");
+	assert_true(bed->lease_count >= 29);
+	assert_int_equal(bed_collective_last(bed, COMMAND_LEASE)->group,
+			 COLLECTIVE_GROUP_ALL);
+}
+
+static void a_node_that_does_not_confirm_its_lease_is_down(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node, other;
+
+	bed_node_up(bed, "n0", &node);
+	bed_node_up(bed, "n1", &other);
+	for (int i = 0; i < 2; i++)
+		engine_node_closed(bed->engine, i ? other.peer : node.peer);
+	bed_advance(bed, 2 * ENGINE_RENEW_MS);
+	bed_node_silence(&node, true);
+	/* The last one that it confirmed was a moment ago. */
+	bed_advance(bed, ENGINE_LEASE_MS - ENGINE_RENEW_MS);
+	bed_node_state(bed, "n0", "up");
+	assert_int_equal(bed->forget_count, 0);
+	bed_advance(bed, ENGINE_RENEW_MS);
+	bed_node_state(bed, "n0", "down");
+	bed_node_state(bed, "n1", "up");
+	assert_int_equal(bed->forget_count, 1);
+	/* And nobody asks it any more. */
+	bed_advance(bed, ENGINE_RENEW_MS);
+	assert_string_equal(bed_collective_last(bed, COMMAND_LEASE)->nodes,
+			    "n1");
+	bed_node_silence(&node, false);
+	bed_node_reconnect(&node);
+	bed_node_register(&node);
+	bed_node_state(bed, "n0", "up");
+}
+
+/* Its link is of no use when collectives do not reach it. */
+static void a_link_is_no_lease(void **state)
+{
+	static const uint8_t pong = FRAME_PONG;
+	struct bed *bed = *state;
+	struct bed_node node;
+
+	bed_node_up(bed, "n0", &node);
+	bed_node_silence(&node, true);
+	for (int i = 0; i < 29; i++) {
+		bed_advance(bed, 1000);
+		bed_node_receive(&node, &pong, 1);
+	}
+	bed_node_state(bed, "n0", "up");
+	bed_advance(bed, 2000);
+	bed_node_refused(&node, "does not answer");
+	bed_node_state(bed, "n0", "down");
+}
+
+/* A LEASE that somebody else has answered for it. */
+static void a_forged_lease_keeps_nobody_up(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node, liar;
+
+	bed_node_up(bed, "n0", &node);
+	bed_node_up(bed, "n1", &liar);
+	engine_node_closed(bed->engine, node.peer);
+	node.key = liar.key;
+	bed_known_set(&node);
+	bed_advance(bed, ENGINE_LEASE_MS + 2000);
+	bed_node_state(bed, "n0", "down");
+	bed_node_state(bed, "n1", "up");
+}
+
+static void a_silent_link_is_pinged_and_then_closed(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+	size_t size;
+
+	bed_node_up(bed, "n0", &node);
+	bed_advance(bed, ENGINE_PING_MS + 1000);
+	free(bed_node_take(&node, FRAME_PING, &size));
+	assert_int_equal(size, 0);
+	bed_advance(bed, ENGINE_SILENCE_MS - ENGINE_PING_MS - 2000);
+	assert_false(bed_was_closed(&bed->nodes, node.peer));
+	bed_advance(bed, 2000);
+	assert_true(bed_was_closed(&bed->nodes, node.peer));
+	bed_node_state(bed, "n0", "up");
+}
+
+static void a_link_that_answers_pings_stays_open(void **state)
+{
+	static const uint8_t pong = FRAME_PONG;
+	struct bed *bed = *state;
+	struct bed_node node;
+	size_t size;
+
+	bed_node_up(bed, "n0", &node);
+	for (int i = 0; i < 10; i++) {
+		uint8_t *bytes;
+
+		bed_advance(bed, ENGINE_PING_MS + 1000);
+		bytes = bed_node_take(&node, FRAME_PING, &size);
+		assert_non_null(bytes);
+		free(bytes);
+		bed_node_receive(&node, &pong, 1);
+	}
+	assert_false(bed_was_closed(&bed->nodes, node.peer));
+}
+
+static void a_node_is_looked_for_where_it_registered_last(void **state)
+{
+	static const uint8_t address[COLLECTIVE_ADDRESS_MAX] = { 1 };
+	struct bed *bed = *state;
+	struct bed_node node;
+
+	bed_node_up(bed, "n0", &node);
+	assert_int_equal(bed->address_count, 1);
+	bed_node_reconnect(&node);
+	bed_node_register(&node);
+	assert_int_equal(bed->address_count, 1);
+	bed_node_reconnect(&node);
+	node.registration.address = address;
+	node.registration.address_size = sizeof(address);
+	bed_node_register(&node);
+	assert_int_equal(bed->address_count, 2);
+	/* Another boot may have the same address, and is somebody else. */
+	bed_node_reconnect(&node);
+	node.incarnation[0] ^= 0xff;
+	bed_node_register(&node);
+	assert_int_equal(bed->address_count, 3);
+	assert_int_equal(bed->forget_count, 0);
+}
+
+static void drain(struct bed *bed, const char *op, const char *reason)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+
+	if (reason == NULL)
+		bed_ask(bed, client, op, "{s:s}", "nodes", "n0");
+	else
+		bed_ask(bed, client, op, "{s:s, s:s}", "nodes", "n0", "reason",
+			reason);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	engine_client_closed(bed->engine, client);
+}
+
+/* What the node is told next on its link. */
+static void assert_told(struct bed_node *node, bool is_drained)
+{
+	struct command command;
+	struct drain_body body;
+	uint8_t *bytes;
+
+	assert_true(bed_node_command(node, &command, &bytes));
+	assert_int_equal(command.op, COMMAND_DRAIN);
+	assert_int_equal(drain_body_decode(command.body, command.body_size,
+					   command.version, &body),
+			 0);
+	assert_int_equal(body.is_drained, is_drained);
+	free(bytes);
+}
+
+static void a_drained_node_is_told_when_it_registers(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+
+	bed_node_up(bed, "n0", &node);
+	drain(bed, "node-drain", "bad cable");
+	assert_told(&node, true);
+	drain(bed, "node-undrain", NULL);
+	assert_told(&node, false);
+	engine_node_closed(bed->engine, node.peer);
+	drain(bed, "node-drain", "bad cable");
+	bed_node_reconnect(&node);
+	bed_node_register(&node);
+	assert_told(&node, true);
+	engine_node_closed(bed->engine, node.peer);
+	drain(bed, "node-undrain", NULL);
+	bed_node_reconnect(&node);
+	bed_node_register(&node);
+	assert_int_equal(bed_node_frames(&node), 0);
+}
+
+static void a_ping_is_answered(void **state)
+{
+	static const uint8_t ping = FRAME_PING;
+	struct bed *bed = *state;
+	struct bed_node node;
+	uint8_t *bytes;
+	size_t size;
+
+	bed_node_connect(bed, "n0", &node);
+	bed_node_receive(&node, &ping, 1);
+	bytes = bed_node_take(&node, FRAME_PONG, &size);
+	assert_non_null(bytes);
+	free(bytes);
+}
+
+static void who_does_not_register_in_time_is_let_go(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+
+	bed_node_connect(bed, "n0", &node);
+	bed_advance(bed, ENGINE_CHALLENGE_MS - 1000);
+	assert_false(bed_was_closed(&bed->nodes, node.peer));
+	bed_advance(bed, 2000);
+	bed_node_refused(&node, "took too long");
+}
+
+static void node_list_says_when_a_node_was_heard(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_ROOT);
+	struct bed_node node;
+	json_t *answer;
+	json_t *first;
+	json_t *second;
+
+	bed_node_up(bed, "n0", &node);
+	bed_advance(bed, 900);
+	bed_ask(bed, client, "node-list", NULL);
+	answer = bed_expect(bed, client, 0);
+	first = json_array_get(json_object_get(answer, "nodes"), 0);
+	second = json_array_get(json_object_get(answer, "nodes"), 1);
+	assert_int_equal(json_integer_value(json_object_get(first, "heard_ms")),
+			 900);
+	assert_null(json_object_get(second, "heard_ms"));
+	json_decref(answer);
+}
+
+int main(void)
+{
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_node_without_a_link_is_up),
+		TEST(a_node_that_does_not_confirm_its_lease_is_down),
+		TEST(a_link_is_no_lease),
+		TEST(a_forged_lease_keeps_nobody_up),
+		TEST(a_silent_link_is_pinged_and_then_closed),
+		TEST(a_link_that_answers_pings_stays_open),
+		TEST(a_node_is_looked_for_where_it_registered_last),
+		TEST(a_drained_node_is_told_when_it_registers),
+		TEST(a_ping_is_answered),
+		TEST(who_does_not_register_in_time_is_let_go),
+		TEST(node_list_says_when_a_node_was_heard),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
