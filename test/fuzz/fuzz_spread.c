@@ -78,6 +78,12 @@ static void on_done(void *ctx, void *arg)
 	scene->done_count++;
 }
 
+static void on_late(void *ctx, const char *node, uint64_t grant_id,
+		    const uint8_t incarnation[INCARNATION_SIZE])
+{
+	fuzz_check(false);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct collective_ops collective_ops = {
@@ -90,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.masters = on_masters,
 		.answered = on_answered,
 		.done = on_done,
+		.late = on_late,
 	};
 	static const char *const names[NODES_MAX] = {
 		"n0", "n1", "n2",  "n3",  "n4",  "n5",  "n6",  "n7",

@@ -220,6 +220,8 @@ void link_greeted(struct agent *agent)
 	log_info(agent->options.log, "registered manager=%s epoch=%llu",
 		 agent->manager, (unsigned long long)agent->epoch);
 	link->state = LINK_UP;
+	/* It tells us again when we are. */
+	agent->is_drained = false;
 	link->pause_ms = AGENT_DIAL_MS;
 	link->is_refused = false;
 	link->error[0] = 0;

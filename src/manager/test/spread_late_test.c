@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers to a REVOKE that come when its order is over. */
+#include "orders.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/seam.h"
+
+/* The deadline has come, and node 1 has not answered; its collective goes on. */
+static struct asked *over_without_1(struct scene *scene, enum command_op op)
+{
+	struct asked *asked;
+
+	orders_start(scene, op, 2);
+	asked = orders_only(scene, 0);
+	asked_answer_but(scene, asked, 2, 1);
+	orders_advance(scene, TIMEOUT_MS);
+	orders_told_once(scene, 2);
+	assert_int_equal(scene->nodes[1].result, -ETIMEDOUT);
+	return asked;
+}
+
+static void late_revoke_is_told(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
+
+	assert_false(asked->is_cancelled);
+	asked_answer_one(scene, asked, 2, 1, 0);
+	orders_tick(scene);
+	assert_int_equal(scene->late_count, 1);
+	assert_string_equal(scene->late_node, "n1");
+	/* Then there is nobody left to listen for. */
+	assert_true(asked->is_cancelled);
+	orders_told_once(scene, 2);
+	assert_int_equal(spreads_deadline_ms(scene->spreads), DEADLINE_NONE);
+}
+
+static void late_revoke_that_is_carried_is_told(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
+
+	asked->is_separate = true;
+	asked_answer_one(scene, asked, 2, 1, 0);
+	asked_answer_one(scene, asked, 2, 1, 0);
+	orders_tick(scene);
+	assert_int_equal(scene->late_count, 1);
+}
+
+static void late_refusal_is_no_news(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
+
+	asked_answer_one(scene, asked, 2, 1, -EBUSY);
+	orders_tick(scene);
+	assert_int_equal(scene->late_count, 0);
+	asked_end(scene, asked);
+	assert_int_equal(spreads_deadline_ms(scene->spreads), DEADLINE_NONE);
+}
+
+static void late_forgery_is_no_news(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
+	struct part part = part_begin(scene, asked, 2);
+
+	part_add(&part, 1, 0);
+	part.gather.sets[0].tag[0] ^= 1;
+	part_send(&part);
+	orders_tick(scene);
+	assert_int_equal(scene->late_count, 0);
+	asked_end(scene, asked);
+}
+
+/* It was busy, and is not any more: it was asked twice. */
+static void answer_after_a_refusal_is_told(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+
+	orders_start(scene, COMMAND_REVOKE, 2);
+	asked = orders_only(scene, 0);
+	asked_answer_one(scene, asked, 2, 1, -EBUSY);
+	orders_tick(scene);
+	asked_answer_one(scene, asked, 2, 1, 0);
+	orders_tick(scene);
+	assert_int_equal(scene->late_count, 1);
+	asked_answer_one(scene, asked, 2, 0, 0);
+	orders_tick(scene);
+	orders_told_once(scene, 2);
+	assert_int_equal(scene->nodes[1].result, -EBUSY);
+}
+
+static void apply_that_is_over_is_not_listened_for(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked = over_without_1(scene, COMMAND_APPLY);
+
+	assert_true(asked->is_cancelled);
+	asked_answer_one(scene, asked, 2, 1, 0);
+	orders_tick(scene);
+	assert_int_equal(scene->late_count, 0);
+}
+
+static void order_that_listens_ends_with_its_collectives(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
+
+	/* Who comes up now is not asked any more. */
+	spreads_node_up(scene->spreads, "n1");
+	orders_tick(scene);
+	orders_only(scene, 0);
+	asked_end_without(scene, asked, 1, -EHOSTUNREACH);
+	assert_int_equal(spreads_deadline_ms(scene->spreads), DEADLINE_NONE);
+	assert_false(asked->is_cancelled);
+	orders_told_once(scene, 2);
+}
+
+int main(void)
+{
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, orders_setup, orders_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(late_revoke_is_told),
+		TEST(late_revoke_that_is_carried_is_told),
+		TEST(late_refusal_is_no_news),
+		TEST(late_forgery_is_no_news),
+		TEST(answer_after_a_refusal_is_told),
+		TEST(apply_that_is_over_is_not_listened_for),
+		TEST(order_that_listens_ends_with_its_collectives),
+	};
+
+	if (sodium_init() < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
