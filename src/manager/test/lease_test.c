@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-
 static void a_node_without_a_link_is_up(void **state)
 {
 	struct bed *bed = *state;

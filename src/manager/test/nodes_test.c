@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-
 static void a_node_registers_and_is_greeted(void **state)
 {
 	struct bed *bed = *state;

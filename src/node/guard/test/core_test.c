@@ -601,7 +601,7 @@ static void epoch_that_cannot_be_stored_is_not_obeyed(void **state)
 	assert_int_equal(world->reply.epoch, 2);
 }
 
-static void apply_from_before_the_registration_is_stale(void **state)
+static void apply_from_before_the_registration_is_too_early(void **state)
 {
 	struct world *world = *state;
 	struct apply_body body;
@@ -616,32 +616,35 @@ static void apply_from_before_the_registration_is_stale(void **state)
 	world_stop(world);
 	assert_int_equal(world_start(world, NULL), 0);
 	/* Before any registration, */
-	assert_int_equal(world_replay(world, bytes.data, bytes.size), -ESTALE);
+	assert_int_equal(world_replay(world, bytes.data, bytes.size),
+			 -ENOTCONN);
 	/* between it and its HELLO, */
 	assert_int_equal(world_ask(world, &request), 0);
-	assert_int_equal(world_replay(world, bytes.data, bytes.size), -ESTALE);
+	assert_int_equal(world_replay(world, bytes.data, bytes.size),
+			 -ENOTCONN);
 	/* and after that. */
 	assert_int_equal(world_register(world, &registration), 0);
 	registration_fini(&registration);
-	assert_int_equal(world_replay(world, bytes.data, bytes.size), -ESTALE);
+	assert_int_equal(world_replay(world, bytes.data, bytes.size),
+			 -ENOTCONN);
 	assert_non_null(strstr(world->reply.text, "before"));
 	assert_int_equal(world_objects_total(world), 0);
 	assert_int_equal(world_command(world, COMMAND_APPLY, 7, &writer), 0);
 	/* Also one that is made now, when a registration is on its way. */
 	assert_int_equal(world_ask(world, &request), 0);
 	assert_int_equal(world_command(world, COMMAND_APPLY, 7, &writer),
-			 -ESTALE);
+			 -ENOTCONN);
 	writer_fini(&writer);
 	writer_fini(&bytes);
 }
 
-static void apply_of_a_manager_that_did_not_greet_is_stale(void **state)
+static void apply_of_a_manager_that_did_not_greet_is_too_early(void **state)
 {
 	struct world *world = *state;
 
 	world->epoch = 2;
 	world->life = 80;
-	assert_int_equal(world_apply(world, 7), -ESTALE);
+	assert_int_equal(world_apply(world, 7), -ENOTCONN);
 	world_greet(world);
 	assert_int_equal(world_apply(world, 7), 0);
 }
@@ -840,8 +843,8 @@ int main(void)
 		TEST(epoch_proof_is_signed_with_the_newest_key_seen),
 		TEST(epoch_comes_before_the_name_and_the_name_before_the_state),
 		TEST(epoch_that_cannot_be_stored_is_not_obeyed),
-		TEST(apply_from_before_the_registration_is_stale),
-		TEST(apply_of_a_manager_that_did_not_greet_is_stale),
+		TEST(apply_from_before_the_registration_is_too_early),
+		TEST(apply_of_a_manager_that_did_not_greet_is_too_early),
 		TEST(tombstones_have_a_limit_and_the_floor_frees_them),
 		TEST(grants_and_what_is_owed_have_a_limit),
 		TEST(grants_are_shown_in_pages),
