@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <string.h>
+#include <utlist.h>
 
 static void a_node_without_a_link_is_up(void **state)
 {
@@ -87,6 +88,64 @@ static void a_forged_lease_keeps_nobody_up(void **state)
 	bed_advance(bed, ENGINE_LEASE_MS + 2000);
 	bed_node_state(bed, "n0", "down");
 	bed_node_state(bed, "n1", "up");
+}
+
+/* Names of letters only, which a host list does not make shorter. */
+static void name_make(char *name, unsigned int number)
+{
+	memset(name, 'x', NODE_NAME_MAX);
+	for (size_t i = 0; i < 4; i++, number /= 26)
+		name[i] = (char)('a' + number % 26);
+	name[NODE_NAME_MAX] = 0;
+}
+
+static void reconfigure(struct bed *bed, const char *nodes)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+
+	bed->reconfigure_nodes = nodes;
+	bed_ask(bed, client, "reconfigure", NULL);
+	bed_commit(bed);
+	bed_expect_done(bed, client, 0);
+	engine_client_closed(bed->engine, client);
+}
+
+static void more_names_than_fit_get_several_leases(void **state)
+{
+	enum {
+		COUNT = NODES_TEXT_MAX / (NODE_NAME_MAX + 1) + 100
+	};
+	struct bed *bed = *state;
+	char *nodes = calloc(COUNT, NODE_NAME_MAX + 1);
+	size_t named = 0;
+	struct bed_collective *collective;
+
+	for (unsigned int i = 0; i < COUNT; i++) {
+		name_make(nodes + (size_t)i * (NODE_NAME_MAX + 1), i);
+		nodes[(size_t)(i + 1) * (NODE_NAME_MAX + 1) - 1] =
+			i + 1 < COUNT ? ',' : 0;
+	}
+	reconfigure(bed, nodes);
+	for (unsigned int i = 0; i < COUNT; i++) {
+		char name[NODE_NAME_MAX + 1];
+		struct bed_node node;
+
+		name_make(name, i);
+		bed_node_up(bed, name, &node);
+		engine_node_closed(bed->engine, node.peer);
+	}
+	bed_advance(bed, 1000);
+	DL_FOREACH (bed->collectives, collective) {
+		assert_int_equal(collective->command.op, COMMAND_LEASE);
+		assert_int_equal(collective->group,
+				 named == 0 ? COLLECTIVE_GROUP_ALL
+					    : COLLECTIVE_GROUP_ALL - 1);
+		named += collective->count;
+	}
+	assert_int_equal(named, COUNT);
+	assert_int_equal(bed->lease_count, COUNT);
+	bed->reconfigure_nodes = "n[0-9]";
+	free(nodes);
 }
 
 static void a_silent_link_is_pinged_and_then_closed(void **state)
@@ -259,6 +318,7 @@ int main(void)
 		TEST(a_node_that_does_not_confirm_its_lease_is_down),
 		TEST(a_link_is_no_lease),
 		TEST(a_forged_lease_keeps_nobody_up),
+		TEST(more_names_than_fit_get_several_leases),
 		TEST(a_silent_link_is_pinged_and_then_closed),
 		TEST(a_link_that_answers_pings_stays_open),
 		TEST(a_node_is_looked_for_where_it_registered_last),

@@ -132,6 +132,38 @@ static void the_group_of_a_grant_goes_with_its_lane(void **state)
 	assert_int_equal(scene->bed->dropped_group, scene->grant_id);
 }
 
+/* n0 comes back while its REVOKE is under way, and gets one of its own. */
+static void a_group_is_kept_while_more_of_its_grant_is_under_way(void **state)
+{
+	struct scene *scene = *state;
+	struct bed *bed = scene->bed;
+	const struct registration_grant held = {
+		.grant_id = scene->grant_id,
+		.state = GRANT_APPLIED,
+		.driver = "slingshot",
+		.id_count = 1,
+		.ids = { 1024 },
+	};
+
+	scene_make_active(scene);
+	scene_release(scene);
+	bed_node_reconnect(&scene->nodes[0]);
+	scene->nodes[0].registration.grants = &held;
+	scene->nodes[0].registration.grant_count = 1;
+	bed_node_register(&scene->nodes[0]);
+	bed_advance(bed, 0);
+	/* That one and its own, and each once more after its HELLO. */
+	assert_int_equal(bed_node_asked_count(&scene->nodes[0]), 4);
+	bed_node_obey(&scene->nodes[0], COMMAND_REVOKE, 0);
+	bed_node_obey(&scene->nodes[1], COMMAND_REVOKE, 0);
+	bed_commit(bed);
+	bed_expect_done(bed, scene->client, 0);
+	assert_int_equal(bed->drop_count, 0);
+	while (bed_node_asked_count(&scene->nodes[0]) > 0)
+		bed_node_obey(&scene->nodes[0], COMMAND_REVOKE, 0);
+	assert_int_equal(bed->drop_count, 1);
+}
+
 static void nodes_that_are_gone_end_the_wait(void **state)
 {
 	struct scene *scene = *state;
@@ -178,6 +210,7 @@ int main(void)
 		TEST(a_revoke_is_confirmed_when_its_collective_is_over),
 		TEST(an_answer_on_a_link_counts_for_nothing),
 		TEST(the_group_of_a_grant_goes_with_its_lane),
+		TEST(a_group_is_kept_while_more_of_its_grant_is_under_way),
 		TEST(nodes_that_are_gone_end_the_wait),
 		TEST(a_busy_node_keeps_its_identifiers_quarantined),
 	};

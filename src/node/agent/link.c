@@ -222,6 +222,7 @@ void link_greeted(struct agent *agent)
 	link->state = LINK_UP;
 	/* It tells us again when we are. */
 	agent->is_drained = false;
+	agent->drain_reason[0] = 0;
 	link->pause_ms = AGENT_DIAL_MS;
 	link->is_refused = false;
 	link->error[0] = 0;

@@ -393,6 +393,16 @@ static void drain_is_shown(void **state)
 		json_string_value(json_object_get(answer, "reason")),
 		"svc 5 is busy");
 	json_decref(answer);
+	/* Who registers is told again, or is not drained any more. */
+	bench_challenge(bench);
+	bench_pump(bench);
+	bench_greet(bench);
+	bench_pump(bench);
+	answer = bench_call(bench, 1000, "node-status", "", 0);
+	assert_true(json_is_false(json_object_get(answer, "drained")));
+	assert_string_equal(
+		json_string_value(json_object_get(answer, "reason")), "");
+	json_decref(answer);
 }
 
 static json_t *query(struct bench *bench, uint8_t what, int expected)
