@@ -34,7 +34,6 @@ struct heard *spread_hear(struct spread *spread, struct target *target,
 	target->is_answered = true;
 	target->round = NULL;
 	spread->open_count--;
-	spread->next_ms = 0;
 	return heard;
 }
 
@@ -51,7 +50,6 @@ void spread_hear_late(struct spread *spread, struct target *target,
 	memcpy(target->incarnation, incarnation, sizeof(target->incarnation));
 	DL_APPEND(spread->heard, heard);
 	target->is_confirmed = true;
-	spread->next_ms = 0;
 }
 
 /* True when the answer is to what the target was asked last. */
