@@ -37,6 +37,7 @@
 
 #define SPREAD_GONE_MS    3000 /* that a node which is down is waited for */
 #define SPREAD_REPEAT_MS  2000 /* until a node is asked again */
+#define SPREAD_EARLY_MS   250  /* the same for one that is not registered */
 #define SPREAD_FLAT_MAX   128  /* nodes of one flat collective */
 #define SPREAD_FLATS_MAX  8    /* of one order at once */
 #define SPREAD_PART_BYTES 65536

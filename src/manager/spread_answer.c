@@ -154,6 +154,7 @@ static struct heard *take_confirm(const struct round *round,
 		return NULL;
 	if (is_too_early(confirm)) {
 		target->round = NULL;
+		target->due_ms = round->started_ms + SPREAD_EARLY_MS;
 		spread->next_ms = 0;
 		return NULL;
 	}

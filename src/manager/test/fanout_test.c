@@ -189,7 +189,7 @@ static void a_node_that_is_not_registered_yet_is_asked_again(void **state)
 	bed_node_obey(&scene->nodes[1], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);
 	assert_null(bed_answer(scene->bed, scene->client));
-	bed_advance(scene->bed, SPREAD_REPEAT_MS);
+	bed_advance(scene->bed, SPREAD_EARLY_MS);
 	bed_node_obey(&scene->nodes[0], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);
 	bed_expect_done(scene->bed, scene->client, 0);

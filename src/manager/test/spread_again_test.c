@@ -210,8 +210,8 @@ static void node_that_is_not_registered_yet_is_asked_again(void **state)
 	asked_end(scene, asked);
 	assert_int_equal(scene->nodes[0].answer_count, 1);
 	assert_int_equal(scene->nodes[1].answer_count, 0);
-	/* Nobody is suspected: it has answered. */
-	orders_advance(scene, SPREAD_REPEAT_MS);
+	/* Nobody is suspected: it has answered, and is registered soon. */
+	orders_advance(scene, SPREAD_EARLY_MS);
 	asked = orders_only(scene, 1);
 	assert_false(asked->is_flat);
 	assert_int_equal(asked->head.sequence, scene->asked[0]->head.sequence);
