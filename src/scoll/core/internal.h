@@ -141,6 +141,8 @@ int bcast_liveness_check(struct bcast *bcast);
 /* It is not sent: all children fail like this. NEW, or HELD. */
 void bcast_root_fail(struct bcast *bcast, uint64_t now_ns, int status,
 		     enum scoll_error_type type);
+/* Who knows the group now. */
+void bcast_group_learn(struct bcast *bcast);
 /* What its outcome says about the group. */
 void bcast_root_ended(struct bcast *bcast, uint64_t now_ns);
 /* The group's other requests that wait may go now. */

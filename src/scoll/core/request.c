@@ -165,6 +165,9 @@ static bool run(struct bcast *bcast, uint64_t now_ns)
 	bcast_due_set(bcast, DEADLINE_NONE);
 	bulk_close(bcast);
 	bcast->phase = PHASE_POST;
+	/* Who is told of a group may use it at once. */
+	if (bcast->created != NULL)
+		bcast_group_learn(bcast);
 	return call(bcast, now_ns,
 		    bcast->created != NULL ? CORE_CALLBACK_GROUP
 					   : CORE_CALLBACK_POST_REPLY);

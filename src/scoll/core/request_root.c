@@ -302,7 +302,7 @@ static bool has_forgotten(const struct bcast *bcast)
 	return false;
 }
 
-void bcast_root_ended(struct bcast *bcast, uint64_t now_ns)
+void bcast_group_learn(struct bcast *bcast)
 {
 	struct scoll_group *group = bcast->group;
 
@@ -317,6 +317,11 @@ void bcast_root_ended(struct bcast *bcast, uint64_t now_ns)
 		choice_unref(group->known);
 		group->known = choice_ref(bcast->tree->choice);
 	}
+}
+
+void bcast_root_ended(struct bcast *bcast, uint64_t now_ns)
+{
+	bcast_group_learn(bcast);
 	if (bcast->service == NULL)
 		bcast_populate_ended(bcast, now_ns);
 }

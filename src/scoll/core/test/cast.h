@@ -140,6 +140,7 @@ struct member {
 	void (*on_request)(struct member *member, scoll_request_t *request);
 	void (*on_reply)(struct member *member, scoll_reply_t *reply);
 	void (*on_post)(struct member *member, scoll_request_t *request);
+	void (*on_group)(struct member *member);
 };
 
 /* What becomes of some moves: the first rule that fits decides. */

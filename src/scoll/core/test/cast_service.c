@@ -311,6 +311,8 @@ static void created(int status, scoll_group_t *group, const void *private)
 	note(member, status < 0 ? "group!" : "group");
 	member->group_status = status;
 	member->group = group;
+	if (member->on_group != NULL)
+		member->on_group(member);
 }
 
 static int group_try(struct cast *cast, int root, const scoll_target_t *targets,

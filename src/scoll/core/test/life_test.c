@@ -87,6 +87,25 @@ static void immediate_B14_G01_carries_many_members_as_bulk_data(void **state)
 	cast_finish(&cast, group);
 }
 
+static void send_over_new_group(struct member *member)
+{
+	cast_send(member->cast,
+		  cast_request(member->cast, 0, member->group, "x", 1, 0, 0));
+}
+
+static void immediate_G01_can_be_used_when_its_callback_is_called(void **state)
+{
+	struct cast cast;
+
+	cast_init(&cast, 16, SCOLL_TREE_BINOMIAL);
+	cast.members[0].on_group = send_over_new_group;
+	assert_int_equal(cast_group_large(&cast, 0, 0, 16, true), 0);
+	cast_run(&cast);
+	assert_int_equal(cast.members[0].sum, 16);
+	assert_int_equal(cast.members[0].status, 0);
+	cast_finish(&cast, cast.members[0].group);
+}
+
 static void large_group_B30_is_populated_again_before_the_next_request(
 	void **state)
 {
@@ -334,6 +353,8 @@ int main(void)
 		cmocka_unit_test(immediate_G01_G03_F03_tells_when_all_have_it),
 		cmocka_unit_test(
 			immediate_B14_G01_carries_many_members_as_bulk_data),
+		cmocka_unit_test(
+			immediate_G01_can_be_used_when_its_callback_is_called),
 		cmocka_unit_test(
 			large_group_B30_is_populated_again_before_the_next_request),
 		cmocka_unit_test(
