@@ -24,14 +24,20 @@ static uint64_t address_of(const struct transport_sim_port *port,
 	return place != NULL ? place->address : 0;
 }
 
-bool transport_sim_knows(const struct transport_sim_port *port, scoll_nid_t nid)
+struct transport_sim_port *transport_sim_peer(
+	const struct transport_sim_port *port, scoll_nid_t nid)
 {
-	const struct transport_sim_port *other;
+	struct transport_sim *sim = port->sim;
+	struct transport_sim_port *other;
+	uint64_t address;
 
-	if (!port->sim->options.needs_addresses)
-		return true;
-	other = transport_sim_port_find(port->sim, nid);
-	return other != NULL && address_of(port, nid) == other->address;
+	if (!sim->options.needs_addresses)
+		return transport_sim_port_find(sim, nid);
+	address = address_of(port, nid);
+	if (address == 0 || address > sim->address_count)
+		return NULL;
+	other = sim->by_address[address - 1];
+	return other->address == address ? other : NULL;
 }
 
 void transport_sim_know_all(struct transport_sim_port *port)

@@ -106,7 +106,8 @@ struct transport_sim {
 	void **chunks; /* of packets and works */
 	size_t chunk_count;
 	uint64_t hash;
-	uint64_t last_address;
+	struct transport_sim_port **by_address; /* first address: 1 */
+	size_t address_count;
 	void (*tap)(void *ctx, const struct transport_sim_packet *packet);
 	void *tap_ctx;
 };
@@ -123,9 +124,9 @@ void transport_sim_mix_bytes(struct transport_sim *sim, const void *bytes,
 
 /* --- address.c --- */
 
-/* Whether it knows where that one is now. */
-bool transport_sim_knows(const struct transport_sim_port *port,
-			 scoll_nid_t nid);
+/* Whom it reaches by that name; NULL: it does not know where that one is. */
+struct transport_sim_port *transport_sim_peer(
+	const struct transport_sim_port *port, scoll_nid_t nid);
 void transport_sim_places_free(struct transport_sim_port *port);
 int transport_sim_address_get(void *ctx, scoll_nid_t nid, void *ret_bytes,
 			      size_t *size);

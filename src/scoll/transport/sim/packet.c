@@ -240,7 +240,7 @@ static int send_any(struct transport_sim_port *port, scoll_nid_t nid,
 		    int count, struct transfer *transfer)
 {
 	struct transport_sim *sim = port->sim;
-	struct transport_sim_port *to = transport_sim_port_find(sim, nid);
+	struct transport_sim_port *to = transport_sim_peer(port, nid);
 	struct packet *packet;
 	struct work *work;
 	size_t size = 0;
@@ -251,7 +251,7 @@ static int send_any(struct transport_sim_port *port, scoll_nid_t nid,
 		return -EAGAIN;
 	if (port->is_severed)
 		return 0;
-	if (to == NULL || !transport_sim_knows(port, nid)) {
+	if (to == NULL) {
 		transport_sim_work_end(work, 0, -EHOSTUNREACH, 0);
 		return 0;
 	}

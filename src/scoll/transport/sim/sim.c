@@ -60,6 +60,7 @@ void transport_sim_destroy(struct transport_sim *sim)
 		free(sim->ports[i]);
 	}
 	free(sim->ports);
+	free(sim->by_address);
 	free(sim->posts);
 	transport_sim_packets_free(sim);
 	for (size_t i = 0; i < sim->chunk_count; i++)
@@ -80,14 +81,19 @@ void *transport_sim_chunk(struct transport_sim *sim, size_t size)
 	return chunk;
 }
 
-/* Where it is, or where it would be. */
+/* Where the search for it begins. */
 static size_t place_of(const struct transport_sim *sim, scoll_nid_t nid)
 {
-	size_t place = nid * HASH_FACTOR >> 20 & (sim->port_capacity - 1);
+	return nid * HASH_FACTOR >> 20 & (sim->port_capacity - 1);
+}
 
-	while (sim->ports[place] != NULL && sim->ports[place]->nid != nid)
+static void put(struct transport_sim *sim, struct transport_sim_port *port)
+{
+	size_t place = place_of(sim, port->nid);
+
+	while (sim->ports[place] != NULL)
 		place = (place + 1) & (sim->port_capacity - 1);
-	return place;
+	sim->ports[place] = port;
 }
 
 static void grow(struct transport_sim *sim)
@@ -101,15 +107,32 @@ static void grow(struct transport_sim *sim)
 		abort();
 	for (size_t i = 0; i < old_capacity; i++) {
 		if (old[i] != NULL)
-			sim->ports[place_of(sim, old[i]->nid)] = old[i];
+			put(sim, old[i]);
 	}
 	free(old);
+}
+
+static struct transport_sim_port *port_find(const struct transport_sim *sim,
+					    scoll_nid_t nid, bool is_open)
+{
+	size_t place;
+
+	if (sim->port_capacity == 0)
+		return NULL;
+	place = place_of(sim, nid);
+	while (sim->ports[place] != NULL &&
+	       (sim->ports[place]->nid != nid ||
+		sim->ports[place]->is_open != is_open))
+		place = (place + 1) & (sim->port_capacity - 1);
+	return sim->ports[place];
 }
 
 struct transport_sim_port *transport_sim_port_find(struct transport_sim *sim,
 						   scoll_nid_t nid)
 {
-	return sim->port_capacity > 0 ? sim->ports[place_of(sim, nid)] : NULL;
+	struct transport_sim_port *port = port_find(sim, nid, true);
+
+	return port != NULL ? port : port_find(sim, nid, false);
 }
 
 static struct transport_sim_port *port_add(struct transport_sim *sim,
@@ -125,23 +148,36 @@ static struct transport_sim_port *port_add(struct transport_sim *sim,
 	port->nid = nid;
 	port->index = ++sim->port_count;
 	port->slow = 1;
-	sim->ports[place_of(sim, nid)] = port;
+	put(sim, port);
 	return port;
+}
+
+static void move(struct transport_sim_port *port)
+{
+	struct transport_sim *sim = port->sim;
+
+	sim->by_address = reallocarray(sim->by_address, sim->address_count + 1,
+				       sizeof(sim->by_address[0]));
+	if (sim->by_address == NULL)
+		abort();
+	sim->by_address[sim->address_count++] = port;
+	port->address = sim->address_count;
 }
 
 struct transport_sim_port *transport_sim_open(
 	struct transport_sim *sim, scoll_nid_t nid,
 	const struct transport_events *events, void *ctx)
 {
-	struct transport_sim_port *port = transport_sim_port_find(sim, nid);
+	struct transport_sim_port *port = port_find(sim, nid, false);
 
+	assert(sim->options.needs_addresses || port != NULL ||
+	       transport_sim_port_find(sim, nid) == NULL);
 	if (port == NULL)
 		port = port_add(sim, nid);
-	assert(!port->is_open);
 	port->is_open = true;
 	port->is_severed = false;
 	port->life++;
-	port->address = ++sim->last_address;
+	move(port);
 	port->knows_all = false;
 	port->paused_ns = 0;
 	port->events = events;

@@ -120,7 +120,9 @@ void transport_sim_destroy(struct transport_sim *sim);
 DEFINE_AUTO(struct transport_sim, transport_sim_destroy)
 
 /*
- * A member starts. Its events are called with `ctx` until it is closed.
+ * A member starts. Its events are called with `ctx` until it is closed. When
+ * addresses are needed there may be several of one NID at once; who has the
+ * address of one reaches that one.
  */
 struct transport_sim_port *transport_sim_open(
 	struct transport_sim *sim, scoll_nid_t nid,

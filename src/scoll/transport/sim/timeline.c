@@ -128,6 +128,13 @@ uint64_t transport_timeline_now_ns(const struct transport_timeline *timeline)
 	return timeline->now_ns;
 }
 
+void transport_timeline_follow(struct transport_timeline *timeline,
+			       uint64_t now_ns)
+{
+	if (timeline->now_ns < now_ns)
+		timeline->now_ns = now_ns;
+}
+
 uint64_t transport_timeline_count(const struct transport_timeline *timeline)
 {
 	return timeline->run_count;
@@ -149,7 +156,7 @@ bool transport_timeline_run(struct transport_timeline *timeline)
 	if (at_ns == DEADLINE_NONE)
 		return false;
 	event = timeline->heap[0].event;
-	timeline->now_ns = at_ns;
+	transport_timeline_follow(timeline, at_ns);
 	timeline->run_count++;
 	drop_first(timeline);
 	event->order = 0;

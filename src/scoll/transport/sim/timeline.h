@@ -45,6 +45,12 @@ static inline bool transport_timeline_waits(
 }
 
 uint64_t transport_timeline_now_ns(const struct transport_timeline *timeline);
+/*
+ * It is that late now, of another clock that this one follows. What was due
+ * before runs late; no way back.
+ */
+void transport_timeline_follow(struct transport_timeline *timeline,
+			       uint64_t now_ns);
 /* How many have run. */
 uint64_t transport_timeline_count(const struct transport_timeline *timeline);
 /* When the next one is due; DEADLINE_NONE. */
