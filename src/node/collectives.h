@@ -22,7 +22,6 @@
 #define COLLECTIVES_MAX 256 /* that go through this node; more are refused */
 
 struct collectives;
-struct agent;
 
 /* As agent_collective_received() and its like. */
 struct collectives_events {

@@ -63,6 +63,19 @@ int parcel_decode(const void *bytes, size_t size, struct parcel *ret_parcel)
 	return 0;
 }
 
+/* Most confirmations are "done", and make up one set; others have a reason. */
+#define OTHERS_BYTES 4096
+
+int parcel_parts(const struct parcel *parcel, int node_count)
+{
+	uint64_t bytes = (uint64_t)node_count * OTHERS_BYTES;
+	uint64_t count = 1 + bytes / parcel->part_bytes;
+
+	if (count > (uint64_t)node_count)
+		count = (uint64_t)node_count;
+	return count > PARCEL_PARTS_MAX ? PARCEL_PARTS_MAX : (int)count;
+}
+
 #define NODES_OF(name, body_bytes, body_size)                            \
 	do {                                                             \
 		struct name##_body body;                                 \

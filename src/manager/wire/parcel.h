@@ -16,6 +16,9 @@
 #define PARCEL_PART_MIN 8192
 #define PARCEL_PART_MAX FRAME_SIZE_MAX
 
+/* The service of libscoll that takes them, on every member. */
+#define PARCEL_SERVICE 1
+
 struct parcel {
 	bool is_separate;       /* nobody's answer is combined with another's */
 	bool is_bulk;           /* the command is the collective's bulk data */
@@ -29,6 +32,13 @@ struct parcel {
 int parcel_encode(const struct parcel *parcel, struct writer *writer);
 /* -EBADMSG. ret_parcel->command points into bytes. */
 int parcel_decode(const void *bytes, size_t size, struct parcel *ret_parcel);
+
+/*
+ * How many parts the answer of so many nodes may have: room for them is made
+ * before the command is sent. What has none is left out, and asked again.
+ */
+#define PARCEL_PARTS_MAX 8
+int parcel_parts(const struct parcel *parcel, int node_count);
 
 /*
  * The host list of a command that has one, for who passes it on: nothing is
