@@ -418,6 +418,12 @@ struct scoll_params {
 	 * by groups that are made later. Needs an authenticator.
 	 */
 	bool share_addresses;
+	/*
+	 * What rises from each start of this node to the next one, below 2^52;
+	 * 0: the wall clock, in us. Others take messages of a start that is
+	 * earlier than the last one that they have heard of for old ones.
+	 */
+	uint64_t started;
 };
 
 /*

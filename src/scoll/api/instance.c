@@ -23,6 +23,7 @@
 #define GROUP_LIFETIME_S 3600
 #define TREE_VARIABLE    "SCOLL_TREE"
 #define FINI_NS_MAX      UINT64_C(1000000000)
+#define STARTED_MAX      ((UINT64_C(1) << 52) - 1)
 #define PARAMS_SIZE_MIN  offsetof(struct scoll_params, permute)
 
 /* A struct of another version of the header: what it says, or that it cannot. */
@@ -76,6 +77,8 @@ static int params_check(const struct scoll_params *params,
 	if (params->rtt < 0 || params->gossip_cycle < 0 ||
 	    params->group_lifetime < 0)
 		return error_set(error, -EINVAL, "a duration is negative");
+	if (params->started > STARTED_MAX)
+		return error_set(error, -EINVAL, "started is 2^52 or more");
 	if (params->order != SCOLL_ORDER_DEPTH &&
 	    params->order != SCOLL_ORDER_RANK)
 		return error_set(error, -EINVAL, "no such order of children");
@@ -120,7 +123,8 @@ static void options_fill(struct scoll *scoll, const struct scoll_params *params,
 		.authenticator = params->authenticator,
 		.transport = transport_ofi_seam(scoll->transport),
 		.rng = sys_rng(),
-		.started_us = clock_wall_us(&clock),
+		.started_us =
+			or_default(params->started, clock_wall_us(&clock)),
 		.memberships = scoll->memberships,
 		.permute = params->permute,
 		.permute_ctx = params->permute_ctx,

@@ -12,6 +12,7 @@
 #define LIMIT_S 60
 
 scoll_duration_t crowd_rtt = 1000000000;
+uint64_t crowd_started;
 
 /* Runs in processes without a test, too. */
 static void must(bool is_true, const char *what)
@@ -230,6 +231,7 @@ void person_open_as(struct person *person, int i, const char *provider,
 	int result;
 
 	params.rtt = crowd_rtt;
+	params.started = crowd_started;
 	memset(person, 0, sizeof(*person));
 	person->nid = crowd_nid(i);
 	must(scoll_key_authenticator_create(person->nid, key, &person->auth) ==

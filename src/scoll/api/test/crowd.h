@@ -71,6 +71,8 @@ struct person {
 extern const struct scoll_service_ops crowd_service;
 /* R of those who are opened; 1 s, since machines that test are busy. */
 extern scoll_duration_t crowd_rtt;
+/* What they say of their starts; see struct scoll_params. */
+extern uint64_t crowd_started;
 
 /* Node i: a NID of the net tcp. */
 scoll_nid_t crowd_nid(int i);
