@@ -143,6 +143,16 @@ enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
 	return result;
 }
 
+bool replay_may_be_new(const struct replay *replay, scoll_nid_t nid,
+		       uint64_t nonce, uint32_t deaths_heard, uint64_t number)
+{
+	const struct root *root = root_find(replay, nid);
+	bool has_died = root != NULL && root->deaths_heard != deaths_heard;
+	enum replay_result result = root_check(root, nonce, has_died, number);
+
+	return result == REPLAY_NEW || result == REPLAY_NEW_NONCE;
+}
+
 static struct root *root_add(struct replay *replay, scoll_nid_t nid,
 			     uint64_t nonce, uint32_t deaths_heard)
 {

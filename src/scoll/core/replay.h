@@ -46,6 +46,12 @@ DEFINE_AUTO(struct replay, replay_destroy)
 enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
 				uint64_t nonce, uint64_t number);
 /*
+ * Whether it may be of the start that lives, maybe after some more messages of
+ * it; deaths_heard as below. Nothing is changed.
+ */
+bool replay_may_be_new(const struct replay *replay, scoll_nid_t root,
+		       uint64_t nonce, uint32_t deaths_heard, uint64_t number);
+/*
  * What it is, and from now on it has been seen. deaths_heard: how often
  * discovery has seen the root die by now. -ENOMEM (it has not been seen); else
  * enum replay_result.

@@ -422,10 +422,11 @@ void bcast_park_expire(struct bcast *bcast, uint64_t now_ns)
 static void refuse_stale(struct scoll_core *core, uint64_t now_ns,
 			 const struct wire_bcast *wire)
 {
-	enum replay_result seen = replay_check(core->replay, wire->root,
-					       wire->root_nonce, wire->number);
+	uint32_t deaths =
+		discovery_counter(core->options.discovery, wire->root);
 
-	if (seen == REPLAY_NEW || seen == REPLAY_NEW_NONCE)
+	if (replay_may_be_new(core->replay, wire->root, wire->root_nonce,
+			      deaths, wire->number))
 		book_hear_sender(core, wire);
 	bcast_refuse_start(core, now_ns, wire->sender, wire->tag);
 }

@@ -217,6 +217,19 @@ static void replays_of_a_past_start_do_not_bring_it_back(void **state)
 	assert_enter(1, 200, 2, REPLAY_NEW);
 }
 
+/* To be answered it has to be one that would be believed, in the end. */
+static void what_may_be_new_is_told_from_what_is_old(void **state)
+{
+	assert_true(replay_may_be_new(replay, 1, 200, 0, 1));
+	assert_enter(1, 200, 1, REPLAY_NEW);
+	assert_false(replay_may_be_new(replay, 1, 200, 0, 1));
+	assert_true(replay_may_be_new(replay, 1, 200, 0, 2));
+	/* An earlier start, unless its node has died. */
+	assert_false(replay_may_be_new(replay, 1, 100, 0, 1));
+	assert_true(replay_may_be_new(replay, 1, 100, 1, 1));
+	assert_true(replay_may_be_new(replay, 1, 300, 0, 1));
+}
+
 static void root_that_was_silent_longest_goes_out(void **state)
 {
 	assert_enter(1, 100, 1, REPLAY_NEW);
@@ -274,6 +287,7 @@ int main(void)
 		test_of(start_that_was_replaced_is_not_believed_after_a_death),
 		test_of(late_message_does_not_shut_out_who_lives_for_ever),
 		test_of(replays_of_a_past_start_do_not_bring_it_back),
+		test_of(what_may_be_new_is_told_from_what_is_old),
 		test_of(root_that_was_silent_longest_goes_out),
 		test_of(end_of_memory_is_not_seen),
 	};
