@@ -145,6 +145,17 @@ static void group_leave(struct fanouts *fanouts, const struct fanout_plan *plan)
 		group_drop(fanouts, group);
 }
 
+void fanouts_grant_over(struct fanouts *fanouts, uint64_t grant_id)
+{
+	const struct collective_seam *seam = &fanouts->engine->collective;
+	struct fanout_group *group = group_find(fanouts, grant_id);
+
+	if (group != NULL)
+		group->is_over = true;
+	else
+		seam->ops->group_drop(seam->ctx, grant_id);
+}
+
 /* --- fan-outs --- */
 
 static void fanout_destroy(struct fanout *fanout)

@@ -66,6 +66,8 @@ void fanouts_clear(struct fanouts *fanouts);
 
 /* Sign and send. Its end comes from fanouts_tick. -ENOMEM. */
 int fanouts_start(struct fanouts *fanouts, struct fanout_plan *plan_owned);
+/* Nothing is left of a grant, and so none of its group. */
+void fanouts_grant_over(struct fanouts *fanouts, uint64_t grant_id);
 /* A node has registered, and HELLO was sent: go on with it. */
 void fanouts_node_up(struct fanouts *fanouts, const char *node);
 /* The leases of some have run out. */

@@ -66,7 +66,12 @@ static void output_finish(struct engine *engine, struct output *output,
 
 static void on_store(void *ctx, const struct store_row *row)
 {
-	commit_store(ctx, row);
+	struct engine *engine = ctx;
+
+	commit_store(engine, row);
+	/* Nodes may have given it back without a REVOKE. */
+	if (row->table == STORE_JOB && row->verb == STORE_DELETE)
+		fanouts_grant_over(engine->fanouts, row->id);
 }
 
 static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
