@@ -248,6 +248,15 @@ void collectives_gathered(struct collectives *collectives, uint64_t collective,
 		free(buffer);
 }
 
+/*
+ * Of the manager that was lost: its starts may not have risen, if its journal
+ * is an old one, and what is earlier would be taken for old.
+ */
+void collectives_returned(struct collectives *collectives)
+{
+	(void)scoll_peer_set(collectives->scoll, NID_MANAGER, SCOLL_REBOOTED);
+}
+
 /* --- the whole --- */
 
 int collectives_create(scoll_t *scoll, struct collectives **ret_collectives)

@@ -72,6 +72,12 @@ struct agent_ops {
 	 */
 	void (*gathered)(void *ctx, uint64_t collective, const void *bytes,
 			 size_t size, bool is_last);
+	/*
+	 * The manager has greeted us, and nothing has come from it by
+	 * collectives for the lease: it may be another start of it. NULL: no
+	 * need.
+	 */
+	void (*returned)(void *ctx);
 };
 
 struct agent_timeouts {

@@ -213,6 +213,7 @@ void link_owed(struct agent *agent, uint32_t before)
 
 void link_greeted(struct agent *agent)
 {
+	const struct agent_options *options = &agent->options;
 	struct link *link = &agent->link;
 
 	if (link->state != LINK_CHALLENGED)
@@ -226,6 +227,8 @@ void link_greeted(struct agent *agent)
 	link->pause_ms = AGENT_DIAL_MS;
 	link->is_refused = false;
 	link->error[0] = 0;
+	if (options->ops->returned && agent_now_ms(agent) >= link->leased_ms)
+		options->ops->returned(options->ops_ctx);
 	owed_restart(agent);
 }
 

@@ -120,11 +120,19 @@ static void seam_hops(void *ctx, const struct hop_key *keys, size_t count)
 	bench->hop_count = count;
 }
 
+static void seam_returned(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	bench->returned_count++;
+}
+
 static const struct agent_ops agent_ops = {
 	.dial = seam_dial,
 	.ask = seam_ask,
 	.hops = seam_hops,
 	.gathered = seam_gathered,
+	.returned = seam_returned,
 };
 
 static const struct net_ops manager_ops = {

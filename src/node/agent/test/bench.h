@@ -34,6 +34,7 @@ struct bench {
 	struct bench_queue to_clients;
 	struct bench_queue gathered; /* peer: the collective */
 	uint64_t over;               /* collective that has ended last */
+	unsigned int returned_count;
 	struct hop_key hops[KEYS_MAX];
 	size_t hop_count;
 	uint64_t peer; /* of the link that was dialed last */

@@ -214,6 +214,24 @@ static void lease_that_came_before_the_link_broke_does_not_replace_it(
 	assert_state(bench, "connecting");
 }
 
+/* Greeted once more while it is leased, and when it is not. */
+static void manager_of_which_no_lease_came_has_returned(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(bench->returned_count, 1);
+	lease(bench);
+	agent_manager_closed(bench->agent, bench->peer, -ECONNRESET);
+	bench_advance(bench, 2 * AGENT_DIAL_MS);
+	bench_connect(bench);
+	assert_int_equal(bench->returned_count, 1);
+	bench_advance(bench, AGENT_LEASE_MS);
+	agent_manager_closed(bench->agent, bench->peer, -ECONNRESET);
+	bench_advance(bench, 2 * AGENT_DIAL_MS_MAX);
+	bench_connect(bench);
+	assert_int_equal(bench->returned_count, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -225,6 +243,7 @@ int main(void)
 		TEST(command_at_the_guard_keeps_the_link_open),
 		TEST(what_is_owed_brings_the_link_back),
 		TEST(lease_that_has_run_out_brings_the_link_back),
+		TEST(manager_of_which_no_lease_came_has_returned),
 		TEST(lease_that_came_before_the_link_broke_does_not_replace_it),
 	};
 
