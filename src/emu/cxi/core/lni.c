@@ -59,7 +59,7 @@ static void insert(struct nic *nic, struct lni *lni)
 
 static void drop(struct nic *nic, struct lni *lni)
 {
-	struct service *service = service_find(nic, lni->svc_id);
+	struct service *service = svc_find(nic, lni->svc_id);
 
 	assert(service != NULL && service->lni_count > 0);
 	assert(nic->rgids[lni->rgid].lni_count > 0);
@@ -90,7 +90,7 @@ int softnic_lni_alloc(struct softnic_client *client, uint32_t svc_id,
 	result = client_enter(client, SOFTNIC_OP_ALLOC_LNI);
 	if (result < 0)
 		return result;
-	service = service_find(nic, svc_id);
+	service = svc_find(nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	if (!service->desc.enable)

@@ -148,7 +148,7 @@ void profile_disable_all(struct nic *nic, struct service *service);
 /* A system service, made at boot. -ENOSPC, -ENOMEM. (service.c) */
 int service_create(struct nic *nic, const struct cxi_svc_desc *desc,
 		   const char *name, struct cxi_svc_fail_info *fail_info);
-struct service *service_find(struct nic *nic, uint32_t svc_id);
+struct service *svc_find(struct nic *nic, uint32_t svc_id);
 void service_destroy(struct nic *nic, struct service *service);
 int service_set_enabled(struct nic *nic, struct service *service, bool enable);
 bool service_is_used(const struct nic *nic, const struct service *service);

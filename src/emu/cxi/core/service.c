@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct service *service_find(struct nic *nic, uint32_t svc_id)
+struct service *svc_find(struct nic *nic, uint32_t svc_id)
 {
 	return svc_id <= SOFTNIC_SERVICE_MAX ? nic->services[svc_id] : NULL;
 }
@@ -160,7 +160,7 @@ int softnic_service_destroy(struct softnic_client *client, uint32_t svc_id)
 	result = client_enter(client, SOFTNIC_OP_DESTROY_SVC);
 	if (result < 0)
 		return result;
-	service = service_find(nic, svc_id);
+	service = svc_find(nic, svc_id);
 	if (svc_id == CXI_DEFAULT_SVC_ID || service == NULL)
 		return -EINVAL;
 	if (service_is_used(nic, service))
@@ -194,7 +194,7 @@ int softnic_service_update(struct softnic_client *client,
 	result = descriptor_validate(config, desc);
 	if (result < 0)
 		return result;
-	service = service_find(nic, desc->svc_id);
+	service = svc_find(nic, desc->svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	if (service_is_used(nic, service))
@@ -225,7 +225,7 @@ int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
 	result = client_enter(client, SOFTNIC_OP_SVC_ENABLE);
 	if (result < 0)
 		return result;
-	service = service_find(nic, svc_id);
+	service = svc_find(nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	if (service_is_used(nic, service))
@@ -242,7 +242,7 @@ int softnic_service_get(struct softnic_client *client, uint32_t svc_id,
 	result = client_enter(client, SOFTNIC_OP_GET_SVC);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	*ret_desc = service->desc;

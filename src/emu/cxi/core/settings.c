@@ -19,7 +19,7 @@ int softnic_service_set_lpr(struct softnic_client *client, uint32_t svc_id,
 		return result;
 	if (lnis_per_rgid > SOFTNIC_LPR_MAX)
 		return -EINVAL;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	if (service_is_used(client->nic, service))
@@ -36,7 +36,7 @@ int softnic_service_get_lpr(struct softnic_client *client, uint32_t svc_id)
 	result = client_enter(client, SOFTNIC_OP_GET_SVC_LPR);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	return service == NULL ? -EINVAL : (int)service->lnis_per_rgid;
 }
 
@@ -49,7 +49,7 @@ int softnic_service_set_exclusive_cp(struct softnic_client *client,
 	result = client_enter(client, SOFTNIC_OP_SVC_SET_EXCLUSIVE_CP);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL || service->desc.restricted_vnis ||
 	    service->profile_count == 0)
 		return -EINVAL;
@@ -68,7 +68,7 @@ int softnic_service_get_exclusive_cp(struct softnic_client *client,
 	result = client_enter(client, SOFTNIC_OP_SVC_GET_EXCLUSIVE_CP);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	if (service->profile_count == 0)
@@ -87,7 +87,7 @@ int softnic_service_set_vni_range(struct softnic_client *client,
 	result = client_enter(client, SOFTNIC_OP_SVC_SET_VNI_RANGE);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL || service->desc.restricted_vnis)
 		return -EINVAL;
 	if (!vni_range_is_valid(vni_min, vni_max))
@@ -112,7 +112,7 @@ int softnic_service_get_vni_range(struct softnic_client *client,
 	result = client_enter(client, SOFTNIC_OP_SVC_GET_VNI_RANGE);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL || service->desc.restricted_vnis ||
 	    service->profile_count == 0)
 		return -EINVAL;
@@ -132,7 +132,7 @@ int softnic_service_set_netns(struct softnic_client *client, uint32_t svc_id,
 	result = client_enter(client, SOFTNIC_OP_SVC_SET_NETNS);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	access = &service->access;
@@ -152,7 +152,7 @@ int softnic_service_get_netns(struct softnic_client *client, uint32_t svc_id,
 	result = client_enter(client, SOFTNIC_OP_SVC_GET_NETNS);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	if (!service->access.has_netns)

@@ -35,7 +35,7 @@ int softnic_service_use(struct softnic_client *client, uint32_t svc_id,
 	result = client_enter(client, SOFTNIC_OP_GET_SVC_RSRC_USE);
 	if (result < 0)
 		return result;
-	service = service_find(client->nic, svc_id);
+	service = svc_find(client->nic, svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	fill_in_use(service, ret_use);
@@ -68,7 +68,7 @@ static int find(struct softnic *softnic, uint32_t nic, uint32_t svc_id,
 
 	if (!softnic_nic_is_present(softnic, nic))
 		return -ENODEV;
-	service = service_find(&softnic->nics[nic], svc_id);
+	service = svc_find(&softnic->nics[nic], svc_id);
 	if (service == NULL)
 		return -EINVAL;
 	*ret_service = service;
