@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "endpoint.h"
 #include "faults.h"
 #include "manager/wire/message.h"
 #include "node.h"
@@ -102,13 +103,11 @@ static void redirect(struct attack *attack)
 }
 
 /* The command of another cluster, in the epoch after the last one. */
-static void command(struct attack *attack)
+static void command_make(struct attack *attack, struct writer *writer)
 {
 	struct world *world = attack->world;
-	const struct taped *taped = draw(attack);
-	struct writer body = { 0 }, frame = { 0 };
+	struct writer body = { 0 };
 	struct command_key key;
-	char node[16];
 	struct command command = {
 		.version = WIRE_VERSION,
 		.op = COMMAND_APPLY,
@@ -131,26 +130,46 @@ static void command(struct attack *attack)
 		.options = "vnis=1,tcs=BEST_EFFORT",
 	};
 
-	if (taped == NULL)
-		return;
-	coverage_hit(world->coverage, "fault:attack-command");
 	manager_keys_command(&attack->keys, &key);
 	/* The id is one that nodes know; the key is not. */
 	key.id = world->keys.keys[0].id;
-	frame_begin(&frame, FRAME_COMMAND);
 	if (apply_body_encode(&apply, WIRE_VERSION, &body) < 0)
 		abort();
 	command.body = body.data;
 	command.body_size = body.size;
-	if (command_seal(&key, &command, &frame) < 0)
+	if (command_seal(&key, &command, writer) < 0)
 		abort();
+	command_key_fini(&key);
+	writer_fini(&body);
+}
+
+static void command(struct attack *attack)
+{
+	struct world *world = attack->world;
+	const struct taped *taped = draw(attack);
+	struct writer frame = { 0 };
+	char node[16];
+
+	if (taped == NULL)
+		return;
+	coverage_hit(world->coverage, "fault:attack-command");
+	frame_begin(&frame, FRAME_COMMAND);
+	command_make(attack, &frame);
 	snprintf(node, sizeof(node), "n%llu",
 		 (unsigned long long)world_below(world, world->node_count));
 	inject(attack, taped->from[0] == 'm' ? taped->from : taped->to, node,
 	       frame.data, frame.size);
-	command_key_fini(&key);
-	writer_fini(&body);
 	writer_fini(&frame);
+}
+
+/* The same, and worse, by a collective. */
+static void collective(struct attack *attack)
+{
+	struct writer command = { 0 };
+
+	command_make(attack, &command);
+	ether_attack(attack->world->ether, command.data, command.size);
+	writer_fini(&command);
 }
 
 /* A node's key, given to another node's words: it has been taken over. */
@@ -214,6 +233,8 @@ static void registration(struct attack *attack)
 	struct registration registration = {
 		.version = WIRE_VERSION,
 		.software = "evil",
+		.address = (const uint8_t[8]){ 0x66 },
+		.address_size = 8,
 		.proof = proof,
 		.proof_size = sizeof(proof),
 	};
@@ -255,8 +276,9 @@ static void garbage(struct attack *attack)
 void attack(struct attack *attack)
 {
 	static void (*const kinds[])(struct attack * attack) = {
-		play_back, play_back, alter,        redirect,
-		command,   confirm,   registration, garbage,
+		play_back,  play_back,  alter,        redirect,
+		command,    confirm,    registration, garbage,
+		collective, collective, collective,   collective,
 	};
 
 	kinds[world_below(attack->world, sizeof(kinds) / sizeof(kinds[0]))](

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clients.h"
+#include "endpoint.h"
 #include "leader.h"
 #include "node.h"
 #include "oracle.h"
@@ -59,6 +60,7 @@ static const uint64_t means_ms[FAULT_COUNT] = {
 	[FAULT_DAEMON] = 8000,   [FAULT_TMPFS] = 15000,
 	[FAULT_REBOOT] = 20000,  [FAULT_NIC] = 4000,
 	[FAULT_ATTACK] = 500,    [FAULT_CLOCK] = 20000,
+	[FAULT_LIAR] = 15000,
 };
 
 static struct node *any_node(struct faults *faults)
@@ -120,6 +122,7 @@ static void weather(struct faults *faults)
 	if (harm > 1 && world_percent(world, 30))
 		sky.delay_max_ms = (uint32_t)world_between(world, 100, 3000);
 	sim_network_set_faults(world->node_network, &sky);
+	ether_weather(world->ether, harm);
 }
 
 static void join_again(struct faults *faults, unsigned int index)
@@ -128,6 +131,7 @@ static void join_again(struct faults *faults, unsigned int index)
 
 	sim_network_cut(world->node_network, node_name(world->nodes[index]),
 			false, false);
+	ether_cut(world->ether, index, false);
 }
 
 static void cut_off(struct faults *faults)
@@ -139,6 +143,7 @@ static void cut_off(struct faults *faults)
 	coverage_hit(world->coverage, "fault:cut-%u", how);
 	world_trace(world, "%s is cut off (%u)", node_name(node), how);
 	sim_network_cut(world->node_network, node_name(node), how & 1, how & 2);
+	ether_cut(world->ether, node_index(node), true);
 	end_later(faults, world_between(world, 2000, 90000), join_again,
 		  node_index(node));
 }
@@ -464,6 +469,22 @@ static void attack_somebody(struct faults *faults)
 		attack(faults->attack);
 }
 
+static void tell_truth(struct faults *faults, unsigned int index)
+{
+	ether_lie(faults->world->ether, index, false);
+}
+
+static void lie(struct faults *faults)
+{
+	struct world *world = faults->world;
+	struct node *node = any_node(faults);
+
+	coverage_hit(world->coverage, "fault:liar");
+	ether_lie(world->ether, node_index(node), true);
+	end_later(faults, world_between(world, 5000, 60000), tell_truth,
+		  node_index(node));
+}
+
 static void jump_clock(struct faults *faults)
 {
 	struct world *world = faults->world;
@@ -479,12 +500,19 @@ static void jump_clock(struct faults *faults)
 static void on_fault(void *ctx)
 {
 	static void (*const happen[FAULT_COUNT])(struct faults * faults) = {
-		[FAULT_NETWORK] = weather,        [FAULT_PARTITION] = cut_off,
-		[FAULT_MANAGER] = hurt_manager,   [FAULT_TAKEOVER] = take_over,
-		[FAULT_BACKUP] = backup,          [FAULT_DISK] = hurt_disk,
-		[FAULT_DAEMON] = hurt_daemon,     [FAULT_TMPFS] = hurt_run,
-		[FAULT_REBOOT] = reboot,          [FAULT_NIC] = hurt_nic,
-		[FAULT_ATTACK] = attack_somebody, [FAULT_CLOCK] = jump_clock,
+		[FAULT_NETWORK] = weather,
+		[FAULT_PARTITION] = cut_off,
+		[FAULT_MANAGER] = hurt_manager,
+		[FAULT_TAKEOVER] = take_over,
+		[FAULT_BACKUP] = backup,
+		[FAULT_DISK] = hurt_disk,
+		[FAULT_DAEMON] = hurt_daemon,
+		[FAULT_TMPFS] = hurt_run,
+		[FAULT_REBOOT] = reboot,
+		[FAULT_NIC] = hurt_nic,
+		[FAULT_ATTACK] = attack_somebody,
+		[FAULT_CLOCK] = jump_clock,
+		[FAULT_LIAR] = lie,
 	};
 	struct kind *kind = ctx;
 	struct faults *faults = kind->faults;
@@ -569,6 +597,7 @@ void faults_heal(struct faults *faults)
 	}
 	for (int i = 0; i < FOREIGN_MAX; i++)
 		drop_foreign(&faults->foreign[i]);
+	ether_heal(world->ether);
 	leader_heal(world->leader);
 }
 

@@ -41,6 +41,7 @@ static void process_end(struct process *process, bool is_power)
 	process_store_fini(process);
 	process_effects_fini(process);
 	engine_destroy(process->engine);
+	process_endpoint_close(process);
 	if (!process->is_fenced && is_power)
 		sim_disk_crash(leader->disk);
 	else if (!process->is_fenced)
@@ -189,8 +190,6 @@ static void on_node_received(void *ctx, uint64_t peer, const void *frame,
 {
 	struct process *process = ctx;
 
-	oracle_manager_heard(process->leader->world->oracle, process->epoch,
-			     frame, size);
 	engine_node_received(process->engine, peer, frame, size);
 	process_settle(process);
 }
@@ -254,6 +253,8 @@ static int make_engine(struct process *process,
 		.rng = sim_rng_seam(&leader->rng),
 		.nodes = sim_host_seam(process->nodes),
 		.clients = { .ops = &process_client_ops, .ctx = process },
+		.collective = { .ops = &process_collective_ops,
+				.ctx = process },
 		.store = { .ops = &process_store_ops, .ctx = process },
 		.ops = &process_engine_ops,
 		.ops_ctx = process,
@@ -282,10 +283,11 @@ static int start_process(struct process *process,
 		result = journal_begin(process->store, leader->wants_recovery,
 				       process->engine, &process->epoch,
 				       ret_error);
-	if (result == 0)
-		result = engine_start(process->engine, process->epoch,
-				      leader->wants_recovery, ret_error);
-	return result;
+	if (result < 0)
+		return result;
+	process_endpoint_open(process);
+	return engine_start(process->engine, process->epoch,
+			    leader->wants_recovery, ret_error);
 }
 
 static struct process *process_create(struct leader *leader)
@@ -389,6 +391,7 @@ static void on_start(void *ctx)
 	/* Nobody is left who could tell: the operator knows what he did. */
 	if (world->is_paused)
 		recover(leader, 4 * RECOVER_MS);
+	process->is_serving = true;
 	sim_host_listen(process->nodes, WORLD_MANAGER);
 	sim_host_listen(process->nodes, process->machine);
 	sim_host_listen(process->clients, WORLD_SOCKET);
@@ -544,6 +547,8 @@ void leader_rekey(struct leader *leader)
 {
 	struct fairlead_error error;
 
+	if (leader->current != NULL)
+		process_hops_take(leader->current);
 	if (leader->current != NULL &&
 	    engine_rekey(leader->current->engine, &leader->world->keys,
 			 &error) < 0)

@@ -40,6 +40,8 @@ struct leader_config *leader_config(struct leader *leader);
 
 void leader_start(struct leader *leader, uint64_t delay_ms);
 bool leader_is_up(const struct leader *leader);
+/* No collective of it is under way; its groups are those that it has named. */
+bool leader_is_idle(const struct leader *leader, uint64_t *ret_groups);
 uint64_t leader_epoch(const struct leader *leader);
 
 /* --- what happens to it --- */

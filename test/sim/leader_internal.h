@@ -61,6 +61,9 @@ struct process {
 	char machine[16];
 	struct log log;
 	struct sim_host *nodes, *clients;
+	struct endpoint *endpoint;
+	struct collective *collectives;    /* by id */
+	const struct hostlist *part_nodes; /* of the part that is opened */
 	struct store *store;
 	struct engine *engine;
 	uint64_t epoch;
@@ -68,6 +71,7 @@ struct process {
 	uint64_t fenced_ms; /* since then */
 	bool is_hung;       /* and does not even say no */
 	bool is_stopping;
+	bool is_serving;
 	bool is_unwell;  /* its journal could not be read again */
 	bool is_noticed; /* the operator knows that it has stopped */
 	struct store_op *ops;
@@ -138,6 +142,13 @@ struct engine_config_storage {
 };
 void leader_make_config(const struct leader *leader,
 			struct engine_config_storage *storage);
+
+/* leader_collective.c */
+extern const struct collective_ops process_collective_ops;
+void process_endpoint_open(struct process *process);
+/* The engine is gone. */
+void process_endpoint_close(struct process *process);
+void process_hops_take(struct process *process);
 
 /* leader_backup.c */
 void leader_put_back(struct leader *leader);

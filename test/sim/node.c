@@ -65,6 +65,7 @@ static void daemon_end(struct node *node, bool is_silent)
 	tasks_drop(node);
 	node->is_turning = false;
 	node->crash_at = 0;
+	endpoint_close(take_ptr(node->endpoint));
 	agent_destroy(take_ptr(node->agent));
 	guard_destroy(take_ptr(node->guard));
 	sim_host_destroy(take_ptr(node->host), is_silent);
@@ -257,11 +258,41 @@ static int start_guard(struct node *node, struct fairlead_error *ret_error)
 	return guard_create(&config, &node->guard, ret_error);
 }
 
+static void take_hops(void *ctx, const struct hop_key *keys, size_t count)
+{
+	struct node *node = ctx;
+
+	endpoint_hops(node->endpoint, keys, count);
+}
+
+static void take_gathered(void *ctx, uint64_t collective, const void *bytes,
+			  size_t size, bool is_last)
+{
+	struct node *node = ctx;
+
+	endpoint_gathered(node->endpoint, collective, bytes, size, is_last);
+}
+
+static void take_returned(void *ctx)
+{
+	struct node *node = ctx;
+
+	endpoint_returned(node->endpoint);
+}
+
+static void on_settled(void *ctx)
+{
+	node_settle(ctx);
+}
+
 static void start_agent(struct node *node)
 {
 	static const struct agent_ops ops = {
 		.dial = dial,
 		.ask = node_guard_ask,
+		.hops = take_hops,
+		.gathered = take_gathered,
+		.returned = take_returned,
 	};
 	struct agent_options options = {
 		.name = node->name,
@@ -280,10 +311,15 @@ static void start_agent(struct node *node)
 	node->host = sim_host_create(node->world->node_network, node->name,
 				     &link_events, node);
 	options.manager_net = sim_host_seam(node->host);
+	node->endpoint = endpoint_open_node(node->world->ether, node->index,
+					    on_settled, node);
+	options.address_size =
+		endpoint_address(node->endpoint, options.address);
 	memcpy(options.incarnation, node->incarnation, INCARNATION_SIZE);
 	if (agent_create(&options, &node->agent) < 0 ||
 	    agent_start(node->agent) < 0)
 		abort();
+	endpoint_serve(node->endpoint, node->agent);
 }
 
 static void start_daemon(void *ctx)

@@ -59,6 +59,8 @@ void node_fail_environment(struct node *node, int error);
 void node_open_drivers(struct node *node);
 /* It gets no power while it is locked. */
 void node_lock_power(struct node *node, bool is_locked);
+/* Its agent was taken over, and has the guard obey this command. */
+void node_hand(struct node *node, const void *command, size_t size);
 /* A new key file; the daemon is told to read it. */
 void node_rekey(struct node *node);
 

@@ -188,6 +188,31 @@ static void on_turn(struct node *node, const void *bytes, size_t size)
 	free(task);
 }
 
+void node_hand(struct node *node, const void *bytes, size_t size)
+{
+	struct guard_request request = {
+		.type = GUARD_COMMAND,
+		.bytes = bytes,
+		.size = size,
+	};
+	struct command command = { 0 };
+	struct writer asked = { 0 }, reply = { 0 };
+
+	if (node->guard == NULL || guard_request_encode(&request, &asked) < 0)
+		return;
+	request_begin(node, &request, &command);
+	hardware_choose(node->hardware);
+	if (guard_handle(node->guard, asked.data, asked.size, &reply) < 0)
+		world_fail(node->world, "%s: the guard gives up", node->name);
+	hardware_choose(NULL);
+	node->has_order = false;
+	if (!node->is_dead)
+		observe(node, &request, &command, &reply);
+	writer_fini(&asked);
+	writer_fini(&reply);
+	node_settle(node);
+}
+
 int node_guard_ask(void *ctx, const void *request, size_t size)
 {
 	struct node *node = ctx;

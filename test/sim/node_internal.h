@@ -4,6 +4,7 @@
 
 #include <uthash.h>
 
+#include "endpoint.h"
 #include "fabric.h"
 #include "node.h"
 #include "node/agent/agent.h"
@@ -83,6 +84,7 @@ struct node {
 	struct guard *guard;
 	struct agent *agent;
 	struct sim_host *host;
+	struct endpoint *endpoint;
 	struct node_task *tasks;
 	struct node_task *asked; /* requests that the guard has not begun */
 	uint64_t tick_event, tick_ms;

@@ -361,16 +361,23 @@ static bool is_command(const uint8_t *frame, size_t size)
 	return size >= 1 + COMMAND_HEADER_SIZE && frame[0] == FRAME_COMMAND;
 }
 
+void oracle_command_sent(struct oracle *oracle, const uint8_t *header)
+{
+	struct sent *sent;
+
+	if (was_sent(oracle, header))
+		return;
+	sent = world_allocate(sizeof(*sent));
+	sent->hash = hash_of(header, COMMAND_HEADER_SIZE);
+	HASH_ADD(hh, oracle->sent, hash, sizeof(sent->hash), sent);
+}
+
 void oracle_manager_sent(struct oracle *oracle, const void *frame, size_t size)
 {
 	const uint8_t *bytes = frame;
-	struct sent *sent;
 
-	if (!is_command(bytes, size) || was_sent(oracle, bytes + 1))
-		return;
-	sent = world_allocate(sizeof(*sent));
-	sent->hash = hash_of(bytes + 1, COMMAND_HEADER_SIZE);
-	HASH_ADD(hh, oracle->sent, hash, sizeof(sent->hash), sent);
+	if (is_command(bytes, size))
+		oracle_command_sent(oracle, bytes + 1);
 }
 
 bool oracle_is_managers(const struct oracle *oracle, const void *frame,
@@ -412,6 +419,46 @@ void oracle_forget_boots(struct oracle *oracle, const struct node *node,
 	boots->is_forgotten |= is_for_ever;
 }
 
+void oracle_apply_sent(struct oracle *oracle, const struct command *head)
+{
+	struct lane *lane = oracle_lane_by_id(oracle, head->grant_id);
+
+	if (lane == NULL || (lane->apply_epoch == head->epoch &&
+			     lane->apply_sequence == head->sequence))
+		return;
+	lane->apply_epoch = head->epoch;
+	lane->apply_sequence = head->sequence;
+	for (unsigned int i = 0; i < WORLD_NODES_MAX; i++)
+		lane->answers[i].heard_ms = 0;
+}
+
+void oracle_apply_heard(struct oracle *oracle, const struct command *head,
+			unsigned int node)
+{
+	struct lane *lane = oracle_lane_by_id(oracle, head->grant_id);
+
+	if (lane != NULL && lane->apply_epoch == head->epoch &&
+	    lane->apply_sequence == head->sequence &&
+	    lane->answers[node].heard_ms == 0)
+		lane->answers[node].heard_ms = world_now_ms(oracle->world);
+}
+
+/* What a node has made of an APPLY, whoever hears of it. */
+static void apply_answered(struct oracle *oracle, const struct node *node,
+			   const struct command *command, int result)
+{
+	struct lane *lane = oracle_lane_by_id(oracle, command->grant_id);
+	unsigned int place = node_index(node);
+
+	if (lane == NULL)
+		return;
+	if (result == 0)
+		lane->answers[place].is_done = true;
+	else
+		lane->answers[place].results[lane->answers[place].count++ %
+					     ORACLE_ANSWERS_MAX] = result;
+}
+
 void oracle_obeyed(struct oracle *oracle, struct node *node,
 		   const struct command *command, const uint8_t *header,
 		   int result)
@@ -423,6 +470,10 @@ void oracle_obeyed(struct oracle *oracle, struct node *node,
 	if (!was_sent(oracle, header))
 		world_fail(world, "%s believes a command that no manager sent",
 			   node_name(node));
+	if (command->op == COMMAND_LEASE && result == 0)
+		oracle->alive_ms[node_index(node)] = world_now_ms(world);
+	if (command->op == COMMAND_APPLY)
+		apply_answered(oracle, node, command, result);
 	if (result < 0)
 		return;
 	coverage_hit(world->coverage, "check:command-obeyed");
@@ -469,6 +520,7 @@ void oracle_revoked(struct oracle *oracle, struct node *node, uint64_t grant_id)
 
 void oracle_listed(struct oracle *oracle, struct node *node, bool is_whole)
 {
+	oracle->alive_ms[node_index(node)] = world_now_ms(oracle->world);
 	oracle->obeyed[node_index(node)].listed_ms =
 		is_whole ? world_now_ms(oracle->world) : 0;
 }
@@ -484,34 +536,6 @@ bool oracle_has_obeyed(const struct oracle *oracle, const struct node *node,
 void oracle_booted(struct oracle *oracle, struct node *node)
 {
 	oracle->obeyed[node_index(node)] = (struct obeyed){ 0 };
-}
-
-void oracle_manager_heard(struct oracle *oracle, uint64_t epoch,
-			  const void *frame, size_t size)
-{
-	struct node_master masters[KEYS_MAX];
-	struct confirm confirm;
-	struct frame parsed;
-	struct lane *lane;
-	size_t count;
-	int place;
-
-	if (frame_parse(frame, size, &parsed) < 0 ||
-	    parsed.type != FRAME_CONFIRM)
-		return;
-	count = manager_keys_masters(&oracle->world->keys, masters);
-	if (confirm_open(masters, count, parsed.payload, parsed.size,
-			 &confirm) < 0)
-		return;
-	lane = oracle_lane_by_id(oracle, confirm.grant_id);
-	place = atoi(confirm.node + 1);
-	if (confirm.op == COMMAND_APPLY && confirm.epoch == epoch &&
-	    lane != NULL && !lane->answers[place].is_heard) {
-		lane->answers[place].is_heard = true;
-		lane->answers[place].result = confirm.result;
-		lane->answers[place].heard_ms = world_now_ms(oracle->world);
-	}
-	confirm_fini(&confirm);
 }
 
 /* --- managers --- */

@@ -17,7 +17,8 @@
 #include "node.h"
 #include "world.h"
 
-#define ORACLE_IDS_MAX 4
+#define ORACLE_IDS_MAX     4
+#define ORACLE_ANSWERS_MAX 8
 
 struct oracle;
 
@@ -41,10 +42,14 @@ struct lane {
 	uint32_t revoked; /* nodes that said so, and must not have it again */
 	unsigned int ask_count; /* applies that were asked for */
 	uint64_t asked_ms;      /* the first of them reached the manager */
+	/* The last APPLY, as it was sealed. */
+	uint64_t apply_epoch, apply_sequence;
+	/* What came of APPLYs on a node. */
 	struct {
-		bool is_heard; /* the manager heard the answer to an APPLY */
-		int result;
-		uint64_t heard_ms;
+		bool is_done;       /* it answered "done" to one */
+		unsigned int count; /* of other answers */
+		int results[ORACLE_ANSWERS_MAX];
+		uint64_t heard_ms; /* that to the last one; 0: not heard */
 	} answers[WORLD_NODES_MAX];
 	UT_hash_handle hh;
 };
@@ -107,9 +112,12 @@ const uint8_t *oracle_past_boot(const struct oracle *oracle,
  */
 void oracle_forget_boots(struct oracle *oracle, const struct node *node,
 			 bool is_for_ever);
-/* The manager of this epoch was given a frame of a node. */
-void oracle_manager_heard(struct oracle *oracle, uint64_t epoch,
-			  const void *frame, size_t size);
+/* The same of a command that goes by a collective: COMMAND_HEADER_SIZE bytes. */
+void oracle_command_sent(struct oracle *oracle, const uint8_t *header);
+void oracle_apply_sent(struct oracle *oracle, const struct command *head);
+/* A true answer to it came in, of this node. */
+void oracle_apply_heard(struct oracle *oracle, const struct command *head,
+			unsigned int node);
 
 /* --- managers --- */
 

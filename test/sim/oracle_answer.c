@@ -10,6 +10,7 @@
 
 #include "base/idset.h"
 #include "leader.h"
+#include "manager/engine.h"
 #include "oracle_internal.h"
 
 static const char *text_of(const json_t *object, const char *name)
@@ -360,11 +361,10 @@ static void apply_done(struct oracle *oracle, struct lane *lane)
 			continue;
 		if (!(lane->lost & 1u << i))
 			check_applied_on(oracle, world->nodes[i], lane);
-		if (is_first &&
-		    (!lane->answers[i].is_heard || lane->answers[i].result < 0))
+		if (is_first && !lane->answers[i].is_done)
 			world_fail(world,
-				   "ONE ANSWER: '%s' is applied, and the "
-				   "manager has not heard so from %s",
+				   "ONE ANSWER: '%s' is applied, and %s has "
+				   "not said so",
 				   lane->key, node_name(world->nodes[i]));
 	}
 	coverage_hit(world->coverage, "check:applied");
@@ -391,6 +391,16 @@ static uint32_t failures_read(struct oracle *oracle, const json_t *answer,
 	return named;
 }
 
+static bool has_answered(const struct lane *lane, unsigned int node, int result)
+{
+	unsigned int count = lane->answers[node].count;
+
+	for (unsigned int i = 0; i < count && i < ORACLE_ANSWERS_MAX; i++)
+		if (lane->answers[node].results[i] == result)
+			return true;
+	return false;
+}
+
 /* Exactly those that failed, and why. */
 static void check_failures(struct oracle *oracle, const struct lane *lane,
 			   const json_t *answer)
@@ -403,13 +413,12 @@ static void check_failures(struct oracle *oracle, const struct lane *lane,
 		world_fail(world, "ONE ANSWER: '%s' fails on nodes %x of %x",
 			   lane->key, named, lane->nodes);
 	for (unsigned int i = 0; i < world->node_count; i++) {
-		bool is_heard = lane->answers[i].is_heard;
-		int heard = lane->answers[i].result;
+		uint64_t heard_ms = lane->answers[i].heard_ms;
 		bool is_named = named & 1u << i;
 
 		if (!(lane->nodes & 1u << i))
 			continue;
-		if ((!is_heard || heard < 0) && !is_named)
+		if (!lane->answers[i].is_done && !is_named)
 			world_fail(world,
 				   "ONE ANSWER: '%s' failed on %s, which is "
 				   "not named",
@@ -417,15 +426,14 @@ static void check_failures(struct oracle *oracle, const struct lane *lane,
 		if (!is_named)
 			continue;
 		if (results[i] != -ETIMEDOUT && results[i] != -EHOSTUNREACH &&
-		    results[i] != -ESTALE && (!is_heard || heard != results[i]))
+		    results[i] != -ESTALE && !has_answered(lane, i, results[i]))
 			world_fail(world,
 				   "ONE ANSWER: %s is said to fail '%s' with "
 				   "%s, and did not",
 				   node_name(world->nodes[i]), lane->key,
 				   strerrorname_np(-results[i]));
-		if (results[i] == -ETIMEDOUT && is_heard &&
-		    lane->answers[i].heard_ms <
-			    lane->asked_ms + LEADER_APPLY_MS)
+		if (results[i] == -ETIMEDOUT && heard_ms > 0 &&
+		    heard_ms < lane->asked_ms + LEADER_APPLY_MS)
 			world_fail(world,
 				   "ONE ANSWER: %s is said to be too late for "
 				   "'%s', and was not",
@@ -633,6 +641,32 @@ void oracle_old_answered(struct oracle *oracle, const json_t *request,
 	HASH_ADD_STR(oracle->lanes, key, lane);
 }
 
+/* --- nodes --- */
+
+/* An answer is on its way for a while, as is what it says. */
+#define UP_MAX_MS (ENGINE_LEASE_MS + 20000)
+
+/* Who is said to be up has a lease. */
+static void nodes_shown(struct oracle *oracle, const json_t *answer)
+{
+	struct world *world = oracle->world;
+	const json_t *item;
+	size_t index;
+
+	json_array_foreach (json_object_get(answer, "nodes"), index, item) {
+		int place = atoi(text_of(item, "name") + 1);
+
+		if (strcmp(text_of(item, "state"), "up") == 0 &&
+		    oracle->alive_ms[place] + UP_MAX_MS < world_now_ms(world))
+			world_fail(world,
+				   "%s is said to be up, and was last heard of "
+				   "at %.3f s",
+				   text_of(item, "name"),
+				   (double)oracle->alive_ms[place] / 1000);
+	}
+	coverage_hit(world->coverage, "check:nodes");
+}
+
 void oracle_answered(struct oracle *oracle, const json_t *request,
 		     const json_t *answer, uid_t uid)
 {
@@ -663,4 +697,6 @@ void oracle_answered(struct oracle *oracle, const json_t *request,
 		listed(oracle, answer);
 	else if (strcmp(op, "pools") == 0 && result == 0)
 		pools_shown(oracle, answer);
+	else if (strcmp(op, "node-list") == 0 && result == 0)
+		nodes_shown(oracle, answer);
 }

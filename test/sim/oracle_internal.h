@@ -52,6 +52,8 @@ struct oracle {
 	struct service *services;
 	struct obeyed obeyed[WORLD_NODES_MAX];
 	struct boots boots[WORLD_NODES_MAX];
+	/* When a node last made a registration, or confirmed a lease. */
+	uint64_t alive_ms[WORLD_NODES_MAX];
 	struct sent *sent;
 	struct asked *asked;
 	bool is_recovering;

@@ -30,6 +30,8 @@ static void send_register(struct twin *twin, uint64_t peer,
 	struct registration registration = {
 		.version = WIRE_VERSION,
 		.software = "twin",
+		.address = (const uint8_t[8]){ 0x77 },
+		.address_size = 8,
 	};
 	struct challenge challenge;
 	struct writer frame = { 0 };

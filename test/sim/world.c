@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "clients.h"
+#include "endpoint.h"
 #include "faults.h"
 #include "leader.h"
 #include "node.h"
@@ -30,6 +31,7 @@ static const char *const fault_names[FAULT_COUNT + 1] = {
 	[FAULT_DAEMON] = "daemon",   [FAULT_TMPFS] = "tmpfs",
 	[FAULT_REBOOT] = "reboot",   [FAULT_NIC] = "nic",
 	[FAULT_ATTACK] = "attack",   [FAULT_CLOCK] = "clock",
+	[FAULT_LIAR] = "liar",
 };
 
 const char *const *world_fault_names(void)
@@ -95,7 +97,7 @@ struct sim_rng world_fork_rng(struct world *world)
 
 /* --- the trace --- */
 
-static void mix(struct world *world, const void *bytes, size_t size)
+void world_mix(struct world *world, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
 
@@ -115,7 +117,7 @@ void world_trace(struct world *world, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + size, sizeof(line) - (size_t)size, format, args);
 	va_end(args);
-	mix(world, line, strlen(line));
+	world_mix(world, line, strlen(line));
 	if (world->options.is_verbose)
 		puts(line);
 }
@@ -157,7 +159,7 @@ static void on_node_frame(void *ctx, const char *from, const char *to,
 {
 	struct world *world = ctx;
 
-	mix(world, frame, size);
+	world_mix(world, frame, size);
 	if (from[0] == 'm')
 		oracle_manager_sent(world->oracle, frame, size);
 	if (world->faults != NULL)
@@ -208,13 +210,15 @@ struct world *world_create(const struct world_options *options,
 	rng = world_fork_rng(world);
 	world->client_network = sim_network_create(world->queue, &rng);
 	sim_network_set_tap(world->node_network, on_node_frame, world);
-	world->node_count = (unsigned int)world_between(world, 2, 6);
+	world->node_count =
+		(unsigned int)world_between(world, 2, WORLD_NODES_MAX);
 	if (options->node_count > 0)
 		world->node_count = options->node_count;
 	world->nic_count = (unsigned int)world_between(world, 1, 2);
 	world->vni_count = (unsigned int)world_between(world, 6, 24);
 	seam = sim_rng_seam(&world->rng);
 	manager_keys_create(&seam, &world->keys);
+	world->ether = ether_create(world);
 	world->oracle = oracle_create(world);
 	world->leader = leader_create(world);
 	for (unsigned int i = 0; i < world->node_count; i++)
@@ -238,6 +242,7 @@ void world_destroy(struct world *world)
 		node_destroy(world->nodes[i]);
 	}
 	leader_destroy(world->leader);
+	ether_destroy(world->ether);
 	faults_destroy(world->faults);
 	oracle_destroy(world->oracle);
 	sim_network_destroy(world->node_network);
@@ -301,6 +306,27 @@ static void calm(struct world *world)
 		     (world_now_ms(world) - world->calm_ms) / 1000);
 }
 
+/* Leases go on, every 10 s; between them nothing is under way or kept. */
+static void check_collectives(struct world *world)
+{
+	uint64_t groups = 0;
+	bool is_idle = false;
+
+	for (unsigned int i = 0; i < 20 && !is_idle; i++) {
+		run_until(world, world_now_ms(world) + 1000);
+		is_idle = leader_is_idle(world->leader, &groups) &&
+			  ether_is_idle(world->ether);
+	}
+	if (!is_idle)
+		world_fail(world, "collectives are under way that never end");
+	if (groups > 1)
+		world_fail(world,
+			   "%llu groups are kept, and no grant is left that "
+			   "needs one",
+			   (unsigned long long)groups);
+	coverage_hit(world->coverage, "check:collectives");
+}
+
 static void trial(struct world *world)
 {
 	uint64_t end_ms = world_now_ms(world) + TRIAL_MAX_MS;
@@ -316,6 +342,7 @@ static void trial(struct world *world)
 	}
 	run_until(world, world_now_ms(world) + WORLD_MINUTE_MS);
 	oracle_check_empty(world->oracle);
+	check_collectives(world);
 }
 
 void world_run(struct world *world)

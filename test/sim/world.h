@@ -43,6 +43,7 @@ enum world_fault {
 	FAULT_NIC,       /* NICs fail, are busy, disappear */
 	FAULT_ATTACK,    /* messages are forged, altered and played back */
 	FAULT_CLOCK,     /* the wall clock jumps */
+	FAULT_LIAR,      /* a node lies about what others answer */
 	FAULT_COUNT,
 };
 
@@ -54,6 +55,7 @@ struct world_options {
 	bool is_verbose;
 };
 
+struct ether;
 struct leader;
 struct node;
 struct oracle;
@@ -70,6 +72,7 @@ struct world {
 	struct sim_rng rng;
 	struct sim_network *node_network;
 	struct sim_network *client_network;
+	struct ether *ether;      /* the network for collectives */
 	struct manager_keys keys; /* as on the manager's disk */
 	struct leader *leader;
 	struct node *nodes[WORLD_NODES_MAX];
@@ -109,6 +112,8 @@ bool world_percent(struct world *world, unsigned int percent);
 /* A generator of its own for a part. */
 struct sim_rng world_fork_rng(struct world *world);
 
+/* Bytes that went by, for the trace's hash. */
+void world_mix(struct world *world, const void *bytes, size_t size);
 /* A line of the trace. */
 void world_trace(struct world *world, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
