@@ -12,9 +12,10 @@
 
 #include "manager/wire/hop.h"
 
-#define RTT_NS    INT64_C(1000000000) /* of a busy machine */
-#define NS_PER_MS 1000000
-#define PORT_TEXT 6
+#define GROUP_LIFETIME_NS (INT64_C(7 * 24 * 3600) * 1000000000)
+#define RTT_NS            INT64_C(1000000000) /* of a busy machine */
+#define NS_PER_MS         1000000
+#define PORT_TEXT         6
 
 struct endpoint {
 	struct endpoint_options options;
@@ -79,6 +80,8 @@ static int instance_open(struct endpoint *endpoint,
 		.tree = SCOLL_TREE_KNOMIAL(4),
 		.rtt = RTT_NS,
 		.discovery = SCOLL_DISCOVERY_GIVEN,
+		/* Of jobs that run long: to make it again costs a round. */
+		.group_lifetime = GROUP_LIFETIME_NS,
 		.authenticator = &endpoint->hop.authenticator,
 		.share_addresses = true,
 	};

@@ -20,18 +20,75 @@
 
 #define LIBRARY "libscoll.so.0"
 
-#define FUNCTIONS(F)                                                   \
-	F(int, scoll_init,                                             \
-	  (const struct scoll_params *params, scoll_t **ret_scoll,     \
-	   struct fairlead_error *ret_error),                          \
-	  (params, ret_scoll, ret_error))                              \
-	F(void, scoll_fini, (scoll_t * scoll), (scoll))                \
-	F(int, scoll_progress, (scoll_t * scoll), (scoll))             \
-	F(int, scoll_fd, (scoll_t * scoll), (scoll))                   \
-	F(scoll_duration_t, scoll_timeout, (scoll_t * scoll), (scoll)) \
-	F(int, scoll_address,                                          \
-	  (scoll_t * scoll, void *ret_address, size_t *size),          \
-	  (scoll, ret_address, size))
+#define FUNCTIONS(F)                                                          \
+	F(int, scoll_init,                                                    \
+	  (const struct scoll_params *params, scoll_t **ret_scoll,            \
+	   struct fairlead_error *ret_error),                                 \
+	  (params, ret_scoll, ret_error))                                     \
+	F(void, scoll_fini, (scoll_t * scoll), (scoll))                       \
+	F(int, scoll_progress, (scoll_t * scoll), (scoll))                    \
+	F(int, scoll_fd, (scoll_t * scoll), (scoll))                          \
+	F(scoll_duration_t, scoll_timeout, (scoll_t * scoll), (scoll))        \
+	F(int, scoll_address,                                                 \
+	  (scoll_t * scoll, void *ret_address, size_t *size),                 \
+	  (scoll, ret_address, size))                                         \
+	F(int, scoll_peer_address,                                            \
+	  (scoll_t * scoll, scoll_nid_t nid, const void *address,             \
+	   size_t size),                                                      \
+	  (scoll, nid, address, size))                                        \
+	F(int, scoll_peer_set,                                                \
+	  (scoll_t * scoll, scoll_nid_t nid, enum scoll_liveness news),       \
+	  (scoll, nid, news))                                                 \
+	F(int, scoll_service_register,                                        \
+	  (scoll_t * scoll, scoll_service_id_t svid,                          \
+	   const struct scoll_service_ops *ops, void *private_data),          \
+	  (scoll, svid, ops, private_data))                                   \
+	F(int, scoll_group_create,                                            \
+	  (scoll_t * scoll, scoll_service_id_t svid, const char *name,        \
+	   const scoll_target_t *targets, int cnt, scoll_tree_type_t tree,    \
+	   bool populate_now, scoll_create_group_cb_t cb,                     \
+	   const void *private_data),                                         \
+	  (scoll, svid, name, targets, cnt, tree, populate_now, cb,           \
+	   private_data))                                                     \
+	F(void, scoll_group_destroy, (scoll_group_t * group), (group))        \
+	F(scoll_request_t *, scoll_bcast_new,                                 \
+	  (scoll_group_t * group, const void *buf, int len,                   \
+	   const struct iovec *bulk_iovs, int niov, unsigned int flags,       \
+	   scoll_duration_t service_timeout, const void *private_data),       \
+	  (group, buf, len, bulk_iovs, niov, flags, service_timeout,          \
+	   private_data))                                                     \
+	F(scoll_request_t *, scoll_bcast_new_subset,                          \
+	  (scoll_group_t * group, const scoll_nid_t *nids, int count,         \
+	   const void *buf, int len, const struct iovec *bulk_iovs, int niov, \
+	   unsigned int flags, scoll_duration_t service_timeout,              \
+	   const void *private_data),                                         \
+	  (group, nids, count, buf, len, bulk_iovs, niov, flags,              \
+	   service_timeout, private_data))                                    \
+	F(int, scoll_bcast_send, (scoll_request_t * request), (request))      \
+	F(void, scoll_bcast_abort, (scoll_request_t * request), (request))    \
+	F(void, scoll_request_free, (scoll_request_t * request), (request))   \
+	F(int, scoll_reply,                                                   \
+	  (scoll_request_t * request, const void *buf, size_t len),           \
+	  (request, buf, len))                                                \
+	F(int, scoll_reply_part,                                              \
+	  (scoll_request_t * request, const void *buf, size_t len),           \
+	  (request, buf, len))                                                \
+	F(int, scoll_reply_buffer_post,                                       \
+	  (int child, void *buf, size_t len, scoll_request_t *request,        \
+	   void *private_data),                                               \
+	  (child, buf, len, request, private_data))                           \
+	F(int, scoll_request_nchildren, (const scoll_request_t *request),     \
+	  (request))                                                          \
+	F(int, scoll_request_childtree_nodes,                                 \
+	  (const scoll_request_t *request, int child), (request, child))      \
+	F(scoll_nid_t, scoll_request_root, (const scoll_request_t *request),  \
+	  (request))                                                          \
+	F(void *, scoll_request_service, (const scoll_request_t *request),    \
+	  (request))                                                          \
+	F(int, scoll_request_failure_next,                                    \
+	  (const scoll_request_t *request, uint64_t *cursor,                  \
+	   struct scoll_failure *ret_failure),                                \
+	  (request, cursor, ret_failure))
 
 /* As the linker would keep it; filled once. */
 #define POINTER(type, name, params, args) type(*name) params;
@@ -68,7 +125,10 @@ static int environment_clear(void)
 	return 0;
 }
 
-/* The provider and its layers, each by its name. */
+/*
+ * The provider and its layers, each by its name. rxm would touch 70 MB at once:
+ * 4096 buffers of 16 KiB. A broadcast fits in these, and so do most answers.
+ */
 static int environment_set(const char *provider)
 {
 	_auto_(freep) char *names = strdup(provider);
@@ -78,6 +138,8 @@ static int environment_set(const char *provider)
 	for (char *at = names; (at = strchr(at, ';')) != NULL;)
 		*at = ',';
 	if (setenv("FI_PROVIDER", names, 1) < 0 ||
+	    setenv("FI_OFI_RXM_BUFFER_SIZE", "8192", 1) < 0 ||
+	    setenv("FI_OFI_RXM_MSG_RX_SIZE", "64", 1) < 0 ||
 	    setenv("HFI_NO_BACKTRACE", "1", 1) < 0 ||
 	    setenv("IPATH_NO_BACKTRACE", "1", 1) < 0)
 		return -ENOMEM;

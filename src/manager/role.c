@@ -232,7 +232,7 @@ static void close_all(struct manager *manager)
 	http_stop(take_ptr(manager->http));
 	commands_destroy(take_ptr(manager->commands));
 	engine_destroy(take_ptr(manager->engine));
-	endpoint_close(take_ptr(manager->endpoint));
+	role_endpoint_close(manager);
 	store_close(take_ptr(manager->store));
 	while (manager->told != NULL) {
 		struct told *told = manager->told;
@@ -390,8 +390,10 @@ static int make_engine(struct manager *manager,
 		return result;
 	role_config_fill(manager->config, &filled);
 	result = role_endpoint_open(manager, &keys, ret_error);
-	if (result == 0)
+	if (result == 0) {
+		options.collective = broadcasts_seam(manager->broadcasts);
 		result = engine_create(&options, &manager->engine, ret_error);
+	}
 	manager_keys_fini(&keys);
 	return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "endpoint/endpoint.h"
+#include "manager/broadcast.h"
 #include "manager/command.h"
 #include "manager/engine.h"
 #include "manager/gate.h"
@@ -47,6 +48,7 @@ struct manager {
 	struct net *clients_net;
 	struct gate *gate; /* NULL: no clients over TCP */
 	struct endpoint *endpoint;
+	struct broadcasts *broadcasts; /* over it, for the engine */
 	struct commands *commands;
 	struct http *http;
 	struct unable *unable;
@@ -73,6 +75,8 @@ int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
 /* Errors have a text. */
 int role_endpoint_open(struct manager *manager, const struct manager_keys *keys,
 		       struct fairlead_error *ret_error);
+/* When the engine has been destroyed. */
+void role_endpoint_close(struct manager *manager);
 /* What nodes' messages are sealed with. */
 void role_endpoint_keys(struct manager *manager,
 			const struct manager_keys *keys);

@@ -235,10 +235,27 @@ static void on_hops(void *ctx, const struct hop_key *keys, size_t count)
 	station_keys(node->station, keys, count);
 }
 
+static void on_returned(void *ctx)
+{
+	struct node *node = ctx;
+
+	station_returned(node->station);
+}
+
+static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
+			size_t size, bool is_last)
+{
+	struct node *node = ctx;
+
+	station_gathered(node->station, collective, bytes, size, is_last);
+}
+
 static const struct agent_ops agent_ops = {
 	.dial = on_dial,
 	.ask = on_ask,
 	.hops = on_hops,
+	.gathered = on_gathered,
+	.returned = on_returned,
 };
 
 static void on_timer(uv_timer_t *timer)

@@ -14,6 +14,7 @@
 #include "endpoint/place.h"
 #include "manager/wire/nid.h"
 #include "node/agent/agent.h"
+#include "node/collectives.h"
 
 struct station {
 	uv_loop_t *loop;
@@ -24,6 +25,7 @@ struct station {
 	struct hop_key keys[KEYS_MAX];
 	size_t key_count;
 	struct endpoint *endpoint; /* NULL: not yet */
+	struct collectives *collectives;
 	struct place place;
 	struct fairlead_error error; /* the last one that was logged */
 };
@@ -49,6 +51,7 @@ void station_close(struct station *station)
 	if (!station)
 		return;
 	endpoint_close(take_ptr(station->endpoint));
+	collectives_destroy(take_ptr(station->collectives));
 }
 
 void station_destroy(struct station *station)
@@ -73,6 +76,35 @@ void station_serve(struct station *station, struct agent *agent)
 	station->agent = agent;
 }
 
+void station_returned(struct station *station)
+{
+	if (station->collectives)
+		collectives_returned(station->collectives);
+}
+
+void station_gathered(struct station *station, uint64_t collective,
+		      const void *bytes, size_t size, bool is_last)
+{
+	collectives_gathered(station->collectives, collective, bytes, size,
+			     is_last);
+}
+
+static int take_part(struct station *station, struct fairlead_error *ret_error)
+{
+	int result = collectives_create(endpoint_scoll(station->endpoint),
+					&station->collectives);
+
+	if (result == 0)
+		result = collectives_serve(station->collectives,
+					   &collectives_agent_events,
+					   station->agent);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot take part in collectives: %s",
+				 strerror(-result));
+	return 0;
+}
+
 static int open_endpoint(struct station *station, const char *local,
 			 struct fairlead_error *ret_error)
 {
@@ -92,8 +124,12 @@ static int open_endpoint(struct station *station, const char *local,
 	options.port = station->place.port;
 	if (result == 0)
 		result = endpoint_open(&options, &station->endpoint, ret_error);
-	if (result < 0)
+	if (result == 0)
+		result = take_part(station, ret_error);
+	if (result < 0) {
+		station_close(station);
 		return result;
+	}
 	endpoint_keys(station->endpoint, station->keys, station->key_count);
 	return 0;
 }

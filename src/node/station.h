@@ -36,6 +36,10 @@ void station_keys(struct station *station, const struct hop_key *keys,
 		  size_t count);
 /* Whose part in collectives it is. */
 void station_serve(struct station *station, struct agent *agent);
+/* As those of struct agent_ops. */
+void station_returned(struct station *station);
+void station_gathered(struct station *station, uint64_t collective,
+		      const void *bytes, size_t size, bool is_last);
 /*
  * The manager was reached from the address `local`: open the endpoint, if there
  * is none yet, and tell the agent where it is. What fails goes to the log, and
