@@ -187,8 +187,23 @@ static void on_ended(void *ctx, const char *why)
 	fail_msg("the node has ended: %s", why);
 }
 
+/* Its state says nothing of that: it is up for as long as its lease. */
+static size_t registrations(const struct bench *bench)
+{
+	const char *line = bench->lines;
+	size_t count = 0;
+
+	while ((line = strstr(line, "info: registered manager="))) {
+		line++;
+		count++;
+	}
+	return count;
+}
+
+/* It has registered when this returns. */
 static void start_node(struct bench *bench)
 {
+	size_t before = registrations(bench);
 	struct fairlead_error error = { .text = "" };
 	struct config *config = read_config(bench);
 	struct node_options options = {
@@ -207,6 +222,7 @@ static void start_node(struct bench *bench)
 				 &error) < 0 ||
 	    node_start(&options, config, &bench->node, &error) < 0)
 		fail_msg("%s", error.text);
+	run_until(bench, registrations(bench) > before);
 }
 
 static void stop_node(struct bench *bench)
@@ -464,7 +480,6 @@ static void job_outlives_the_restart_of_its_node(void **state)
 	reserve_and_apply(bench, 1);
 	stop_node(bench);
 	start_node(bench);
-	wait_for(bench, "up");
 	assert_int_equal(node_grants(bench), 1);
 	node_op(bench, "prolog", 1, 0);
 	reserve_and_apply(bench, 2);
@@ -539,7 +554,6 @@ static void node_that_lost_its_journal_is_cleaned(void **state)
 	snprintf(path, sizeof(path), "%s/run/journal", bench->folder);
 	assert_int_equal(unlink(path), 0);
 	start_node(bench);
-	wait_for(bench, "up");
 	release(bench, 1);
 	assert_false(has(bench, "hw/2000"));
 	assert_false(has(bench, "jobs/test"));
