@@ -2,8 +2,8 @@
 /*
  * What the transport is asked for. When it is full, actions wait in two lines:
  * broadcasts and the buffers that precede them go before everything else
- * (P-19). What fails here is tried ACTION_TRIES times (E-04), R / 8 apart; the
- * end is told from action_done() or action_run(), never from action_start().
+ * (P-19). What fails here is tried ACTION_TRIES times (E-04), R / 8 apart, but
+ * for who is not there at all; the end is told from action_done() or action_run(), never from action_start().
  */
 #include "scoll/core/internal.h"
 
@@ -206,7 +206,9 @@ static void failed(struct scoll_core *core, struct action *action,
 		   uint64_t now_ns, int result)
 {
 	action->result = result;
-	if (++action->tries < ACTION_TRIES && !core->is_stopped) {
+	/* That nobody is there the transport has tried for long enough. */
+	if (++action->tries < ACTION_TRIES && !core->is_stopped &&
+	    result != -EHOSTUNREACH) {
 		action->state = ACTION_PAUSED;
 		action->retry_ns = now_ns + core->options.rtt_ns / RETRY_PARTS;
 		DL_APPEND(core->paused, action);

@@ -312,14 +312,35 @@ static void refused_call_E04_is_a_local_failure_too(void **state)
 
 	cast_init(&cast, 2, SCOLL_TREE_FLAT);
 	group = cast_group(&cast, 0, 0, 2);
-	cast.members[0].refusal = -EHOSTUNREACH;
+	cast.members[0].refusal = -EIO;
 	cast_bcast(&cast, 0, group, "x");
 	while (cast.members[0].status == 0 && cast_pass_deadline(&cast))
 		cast_run(&cast);
 	assert_string_equal(cast.members[0].script,
 			    "request reply:0(NET_SEND) post");
-	assert_int_equal(cast.members[0].reply.srp_status, -EHOSTUNREACH);
+	assert_int_equal(cast.members[0].reply.srp_status, -EIO);
 	assert_true(cast.now_ns < CAST_R_NS);
+	cast.members[0].refusal = 0;
+	cast_finish(&cast, group);
+}
+
+/* The transport has tried by itself, for longer than R. */
+static void absent_node_E04_is_not_tried_again(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	uint64_t before_ns;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast.members[0].refusal = -EHOSTUNREACH;
+	before_ns = cast.now_ns;
+	cast_bcast(&cast, 0, group, "x");
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].script,
+			    "request reply:0(NET_SEND) post");
+	assert_int_equal(cast.members[0].reply.srp_status, -EHOSTUNREACH);
+	assert_int_equal(cast.now_ns, before_ns);
 	cast.members[0].refusal = 0;
 	cast_finish(&cast, group);
 }
@@ -483,6 +504,7 @@ int main(void)
 		cmocka_unit_test(large_reply_B36_E03_is_an_error_without_data),
 		cmocka_unit_test(local_failure_E04_is_tried_again),
 		cmocka_unit_test(refused_call_E04_is_a_local_failure_too),
+		cmocka_unit_test(absent_node_E04_is_not_tried_again),
 		cmocka_unit_test(denied_send_E04_S02_runs_once_all_the_same),
 		cmocka_unit_test(silence_E04_O05_is_a_timeout),
 		cmocka_unit_test(reply_E05_that_cannot_be_sent_is_given_up),
