@@ -148,6 +148,8 @@ static int watch(pid_t pid, uint64_t nth)
 			continue;
 		}
 		if (name != NULL && --nth == 0) {
+			/* Who waits for what dies of it must not end us here. */
+			signal(SIGTERM, SIG_IGN);
 			kill(pid, SIGKILL);
 			printf("killed at %s\n", name);
 			return 0;

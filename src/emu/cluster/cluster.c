@@ -17,6 +17,8 @@
 
 #define WAIT_STEP_NS 10000000 /* 10 ms */
 
+DEFINE_AUTO(struct fairlead, fairlead_close)
+
 static void progress(const struct cluster_options *options, const char *line)
 {
 	if (options->progress != NULL)
@@ -43,10 +45,11 @@ static int setting_check(const char *setting, struct fairlead_error *ret_error)
 				 "SECTION.NAME=VALUE",
 				 setting);
 	if (!cluster_has_section(setting))
-		return error_set(ret_error, -EINVAL,
-				 "setting '%s': the sections are manager, node "
-				 "and slingshot",
-				 setting);
+		return error_set(
+			ret_error, -EINVAL,
+			"setting '%s': the sections are manager, node, "
+			"fabric and slingshot",
+			setting);
 	return 0;
 }
 
@@ -298,26 +301,71 @@ int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
 }
 
 /* Number of nodes that the manager sees up, or -errno. */
-static int nodes_up(const char *socket, struct fairlead_error *ret_error)
+/* The answer to an op without members. */
+static int ask(const char *socket, const char *op, json_t **ret_answer,
+	       struct fairlead_error *ret_error)
 {
-	struct fairlead *handle = NULL;
-	char *text = NULL;
-	json_int_t up = 0;
-	json_t *status;
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	_auto_(freep) char *text = NULL;
 	int result = fairlead_open(socket, &handle, ret_error);
 
 	if (result == 0)
-		result =
-			fairlead_call(handle, "status", NULL, &text, ret_error);
-	if (result == 0) {
-		status = json_loads(text, 0, NULL);
-		json_unpack(status, "{s:{s:I}}", "nodes", "up", &up);
-		json_decref(status);
-		result = (int)up;
+		result = fairlead_call(handle, op, NULL, &text, ret_error);
+	if (result < 0)
+		return result;
+	*ret_answer = json_loads(text, 0, NULL);
+	return 0;
+}
+
+static int nodes_up(const char *socket, struct fairlead_error *ret_error)
+{
+	json_auto_t *status = NULL;
+	json_int_t up = 0;
+	int result = ask(socket, "status", &status, ret_error);
+
+	if (result < 0)
+		return result;
+	json_unpack(status, "{s:{s:I}}", "nodes", "up", &up);
+	return (int)up;
+}
+
+static bool has_registered(const char *socket, struct fairlead_error *ret_error)
+{
+	json_auto_t *status = NULL;
+	const char *state = "";
+
+	if (ask(socket, "node-status", &status, ret_error) < 0)
+		return false;
+	json_unpack(status, "{s:{s:s}}", "manager", "state", &state);
+	return strcmp(state, "up") == 0;
+}
+
+/*
+ * Its own word: to the manager a node that has a lease is up, whether its
+ * daemon runs or not.
+ */
+static int wait_node(const struct cluster *cluster,
+		     const struct cluster_node *node,
+		     struct fairlead_error *ret_error)
+{
+	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
+	char socket[CLUSTER_PATH_MAX], manager[CLUSTER_PATH_MAX];
+
+	cluster_path(cluster, socket, "%s/run/node.sock", node->name);
+	cluster_socket(cluster, manager, sizeof(manager));
+	for (uint32_t i = 0; i < CLUSTER_UP_MS / 10; i++) {
+		int result = nodes_up(manager, ret_error);
+
+		if (result < 0) /* nobody is there to register with */
+			return result;
+		if (has_registered(socket, ret_error))
+			return 0;
+		nanosleep(&step, NULL);
 	}
-	free(text);
-	fairlead_close(handle);
-	return result;
+	return error_set(ret_error, -ETIMEDOUT,
+			 "node '%s' has not registered; see the logs in "
+			 "'%s/%s/log'",
+			 node->name, cluster->dir, node->name);
 }
 
 int cluster_wait_nodes(const struct cluster *cluster,
@@ -328,7 +376,7 @@ int cluster_wait_nodes(const struct cluster *cluster,
 	int up = 0;
 
 	cluster_socket(cluster, socket, sizeof(socket));
-	for (uint32_t i = 0; i < CLUSTER_READY_MS / 10; i++) {
+	for (uint32_t i = 0; i < CLUSTER_UP_MS / 10; i++) {
 		up = nodes_up(socket, ret_error);
 		if (up < 0 || up >= (int)cluster->node_count)
 			return up < 0 ? up : 0;
@@ -351,7 +399,10 @@ int cluster_restart(struct cluster *cluster, struct cluster_node *node,
 		     CLUSTER_GRACE_MS);
 	result = node ? cluster_start_daemon(cluster, node, ret_error)
 		      : cluster_start_manager(cluster, ret_error);
-	return result == 0 ? cluster_wait_nodes(cluster, ret_error) : result;
+	if (result < 0)
+		return result;
+	return node ? wait_node(cluster, node, ret_error)
+		    : cluster_wait_nodes(cluster, ret_error);
 }
 
 int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
@@ -368,5 +419,5 @@ int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
 	result = cluster_start_softnic(cluster, node, ret_error);
 	if (result == 0)
 		result = cluster_start_daemon(cluster, node, ret_error);
-	return result == 0 ? cluster_wait_nodes(cluster, ret_error) : result;
+	return result == 0 ? wait_node(cluster, node, ret_error) : result;
 }

@@ -63,7 +63,7 @@ struct cluster_options {
 	uint32_t node_count;
 	uint32_t nic_count;
 	const char *generation; /* of the NIC's driver; NULL: its default */
-	/* "SECTION.NAME=VALUE" lines for the configuration: manager, node,
+	/* "SECTION.NAME=VALUE" lines for the configuration: manager, node, fabric,
 	 * or a driver's name. */
 	const char *const *settings;
 	size_t setting_count;

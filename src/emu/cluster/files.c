@@ -149,6 +149,7 @@ bool cluster_has_section(const char *setting)
 {
 	return is_in_section(setting, "manager") ||
 	       is_in_section(setting, "node") ||
+	       is_in_section(setting, "fabric") ||
 	       is_in_section(setting, "slingshot");
 }
 
@@ -195,6 +196,8 @@ static int config_write(const struct cluster *cluster,
 	fprintf(file, "    incarnation = \"/run/fairlead/softnic\"\n");
 	fprintf(file, "    user = \"%s\"\n", user);
 	section_write(file, options, "node");
+	fprintf(file, "}\n\nfabric {\n");
+	section_write(file, options, "fabric");
 	fprintf(file, "}\n\ndriver \"slingshot\" {\n");
 	fprintf(file, "    library = \"%s/softnic/libcxi.so.1\"\n", dir);
 	fprintf(file, "    emulation = true\n");

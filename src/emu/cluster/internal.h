@@ -4,7 +4,9 @@
 
 #include "emu/cluster/cluster.h"
 
-#define CLUSTER_READY_MS        30000
+#define CLUSTER_READY_MS 30000
+/* A node that has a lease comes to a new manager when that has run out. */
+#define CLUSTER_UP_MS           60000
 #define CLUSTER_GRACE_MS        5000
 #define CLUSTER_PATH_MAX        4096
 #define CLUSTER_SUBNET          "10.203"
