@@ -84,6 +84,7 @@ static int instance_open(struct endpoint *endpoint,
 		.group_lifetime = GROUP_LIFETIME_NS,
 		.authenticator = &endpoint->hop.authenticator,
 		.share_addresses = true,
+		.started = options->started,
 	};
 	struct fairlead_error error;
 	int result;

@@ -27,6 +27,7 @@ struct endpoint_options {
 	const char *provider; /* of libfabric */
 	const char *host;     /* numeric, of this machine */
 	uint16_t port;        /* 0: any */
+	uint64_t started;     /* as in struct scoll_params */
 	/* Callbacks of libscoll have been called. May be NULL. */
 	void (*progressed)(void *ctx);
 	void *ctx;

@@ -210,6 +210,7 @@ static void free_manager(struct manager *manager)
 	config_destroy(manager->started);
 	config_destroy(manager->config);
 	free(manager->config_path);
+	explicit_bzero(manager->hops, sizeof(manager->hops));
 	free(manager);
 	if (stopped != NULL)
 		stopped(ctx);
@@ -378,6 +379,7 @@ static int make_engine(struct manager *manager,
 		.clients = manager->gate == NULL
 				   ? net_seam(manager->clients_net)
 				   : gate_seam(manager->gate),
+		.collective = role_collective_seam(manager),
 		.store = store_worker_seam(manager->worker),
 		.ops = &role_engine_ops,
 		.ops_ctx = manager,
@@ -389,11 +391,8 @@ static int make_engine(struct manager *manager,
 	if (result < 0)
 		return result;
 	role_config_fill(manager->config, &filled);
-	result = role_endpoint_open(manager, &keys, ret_error);
-	if (result == 0) {
-		options.collective = broadcasts_seam(manager->broadcasts);
-		result = engine_create(&options, &manager->engine, ret_error);
-	}
+	role_endpoint_keys(manager, &keys);
+	result = engine_create(&options, &manager->engine, ret_error);
 	manager_keys_fini(&keys);
 	return result;
 }
@@ -493,6 +492,8 @@ static int start(struct manager *manager, const struct manager_options *options,
 	if (result == 0)
 		result = journal_begin(manager->store, options->is_recovery,
 				       manager->engine, &epoch, ret_error);
+	if (result == 0)
+		result = role_endpoint_open(manager, epoch, ret_error);
 	if (result == 0)
 		result = engine_start(manager->engine, epoch,
 				      options->is_recovery, ret_error);

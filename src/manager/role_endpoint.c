@@ -3,6 +3,7 @@
  * The manager's endpoint among its nodes', at one address: that which they all
  * reach.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/address.h"
@@ -59,7 +60,7 @@ static int broadcasts_begin(struct manager *manager,
 	return 0;
 }
 
-int role_endpoint_open(struct manager *manager, const struct manager_keys *keys,
+int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		       struct fairlead_error *ret_error)
 {
 	const struct config *config = manager->config;
@@ -73,6 +74,7 @@ int role_endpoint_open(struct manager *manager, const struct manager_keys *keys,
 		.loop = manager->loop,
 		.nid = NID_MANAGER,
 		.provider = config->fabric.provider,
+		.started = epoch,
 		.progressed = on_progressed,
 		.ctx = manager,
 	};
@@ -88,7 +90,7 @@ int role_endpoint_open(struct manager *manager, const struct manager_keys *keys,
 		result = broadcasts_begin(manager, ret_error);
 	if (result < 0)
 		return error_prefix(ret_error, "fabric");
-	role_endpoint_keys(manager, keys);
+	endpoint_keys(manager->endpoint, manager->hops, manager->hop_count);
 	log_info(manager->log, "the endpoint is open provider=%s host=%s",
 		 options.provider, place.host);
 	return 0;
@@ -103,9 +105,60 @@ void role_endpoint_close(struct manager *manager)
 void role_endpoint_keys(struct manager *manager,
 			const struct manager_keys *keys)
 {
-	struct hop_key hops[KEYS_MAX];
-	size_t count = manager_keys_hops(keys, hops);
+	manager->hop_count = manager_keys_hops(keys, manager->hops);
+	if (manager->endpoint != NULL)
+		endpoint_keys(manager->endpoint, manager->hops,
+			      manager->hop_count);
+}
 
-	endpoint_keys(manager->endpoint, hops, count);
-	explicit_bzero(hops, sizeof(hops));
+/* --- for the engine, which is older than the endpoint --- */
+
+static int on_start(void *ctx, const struct collective_request *request)
+{
+	const struct manager *manager = ctx;
+	struct collective_seam seam = broadcasts_seam(manager->broadcasts);
+
+	return manager->broadcasts == NULL ? -ENOTCONN
+					   : seam.ops->start(seam.ctx, request);
+}
+
+static void on_cancel(void *ctx, uint64_t id)
+{
+	const struct manager *manager = ctx;
+	struct collective_seam seam = broadcasts_seam(manager->broadcasts);
+
+	if (manager->broadcasts != NULL)
+		seam.ops->cancel(seam.ctx, id);
+}
+
+static void on_address(void *ctx, uint64_t nid, const void *address,
+		       size_t size)
+{
+	const struct manager *manager = ctx;
+	struct collective_seam seam = broadcasts_seam(manager->broadcasts);
+
+	if (manager->broadcasts != NULL)
+		seam.ops->address(seam.ctx, nid, address, size);
+}
+
+static void on_group_drop(void *ctx, uint64_t group)
+{
+	const struct manager *manager = ctx;
+	struct collective_seam seam = broadcasts_seam(manager->broadcasts);
+
+	if (manager->broadcasts != NULL)
+		seam.ops->group_drop(seam.ctx, group);
+}
+
+static const struct collective_ops collective_ops = {
+	.start = on_start,
+	.cancel = on_cancel,
+	.address = on_address,
+	.group_drop = on_group_drop,
+};
+
+struct collective_seam role_collective_seam(struct manager *manager)
+{
+	return (struct collective_seam){ .ops = &collective_ops,
+					 .ctx = manager };
 }

@@ -46,7 +46,9 @@ struct manager {
 	struct net *nodes_net;
 	size_t nodes_max; /* connections of nodes for the engine */
 	struct net *clients_net;
-	struct gate *gate; /* NULL: no clients over TCP */
+	struct gate *gate;             /* NULL: no clients over TCP */
+	struct hop_key hops[KEYS_MAX]; /* of the endpoint */
+	size_t hop_count;
 	struct endpoint *endpoint;
 	struct broadcasts *broadcasts; /* over it, for the engine */
 	struct commands *commands;
@@ -72,8 +74,13 @@ int role_gate_create(struct manager *manager, size_t connections_max,
 /* Take them, if there is a gate. Those of gate_listen(). */
 int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
 
-/* Errors have a text. */
-int role_endpoint_open(struct manager *manager, const struct manager_keys *keys,
+/* For the engine, from before there is an endpoint. */
+struct collective_seam role_collective_seam(struct manager *manager);
+/*
+ * In this epoch, by which nodes know our messages from those of an earlier
+ * start. Errors have a text.
+ */
+int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		       struct fairlead_error *ret_error);
 /* When the engine has been destroyed. */
 void role_endpoint_close(struct manager *manager);
