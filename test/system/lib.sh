@@ -336,6 +336,11 @@ is_up() { # is_up NODE...
 	done
 }
 
+# To the manager it is up for as long as its lease, whoever runs there.
+says_up() { # says_up NODE: by its own word, it has registered
+	[ "$(on "$1" -- fairlead node status --json | jq -r .manager.state)" = up ]
+}
+
 is_drained() { # is_drained NODE
 	json_of node list |
 		jq -e --arg n "$1" '.nodes[] | select(.name == $n).drained' >/dev/null

@@ -74,9 +74,9 @@ it 'a node that shares no version stays off, and says so'
 kill_pid "$(agent_pid n1)"
 start_by_hand n1 "$tools/fairleadd-2-only" --role node --config "$config"
 wait_for eval 'on n1 -- fairlead node status --json | jq -e ".manager.error | test(\"version\")"'
-is_up n1 && fail 'the node is up'
+says_up n1 && fail 'the node is up'
 stop_by_hand n1
 restart n1
-is_up n1
+says_up n1
 
 story_end

@@ -20,11 +20,11 @@ before=register (confirm: only after a registration).
 cuts the connection when the manager has answered a `reserve`.
 
 A relay prints a line for each COMMAND and CONFIRM, and does as told on
-standard input: `again OP` sends the last command of that name once more,
-`alter OP` changes a byte of each one until `heal OP`, `hold OP` keeps the next
-one back, and loses all that follow, until `let OP` sends it, `confirm again`
-sends the last CONFIRM once more, `cut` closes both connections and forgets
-what it was told.
+standard input, once there is a connection: `again OP` sends the last command
+of that name once more, `alter OP` changes a byte of each one until `heal OP`,
+`hold OP` keeps the next one back, and loses all that follow, until `let OP`
+sends it, `confirm again` sends the last CONFIRM once more, `cut` closes both
+connections and forgets what it was told.
 
 Written from doc/rfc/client-protocol.md and node-protocol.md without any of the
 C code. Exits 0 whatever the answer is: the story that runs it decides.
@@ -288,6 +288,7 @@ class Relay:
         self.confirm = None
         self.altered = set()
         self.held = {}      # op: a frame that is kept back, or None
+        self.waiting = []   # words, for a connection
 
     def open(self, connected):
         host, port = self.target.rsplit(":", 1)
@@ -295,6 +296,9 @@ class Relay:
         self.node = Stream(connected)
         self.manager = Stream(socket.create_connection((host, int(port))))
         say("open")
+        waiting, self.waiting = self.waiting, []
+        for words in waiting:
+            self.do(words)
 
     def close(self):
         for stream in self.node, self.manager:
@@ -330,9 +334,13 @@ class Relay:
         return frame
 
     def do(self, words):
+        if self.node is None and words[0] in ("again", "confirm", "let"):
+            self.waiting.append(words)
+            return
         if words == ["cut"]:
             self.altered.clear()
             self.held.clear()
+            self.waiting.clear()
             self.close()
         elif words == ["confirm", "again"]:
             self.manager.send(self.confirm)
