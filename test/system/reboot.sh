@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 cluster_up -N 3 --nics 2 -s slingshot.vni_pool=1024-1031 \
-	-s manager.revoke_timeout=2
+	-s manager.revoke_timeout=8
 
 incarnation() { # incarnation NODE
 	json_of node list | jq -r --arg n "$1" '.nodes[] | select(.name == $n).incarnation'
