@@ -590,6 +590,11 @@ static void group_is_made_again_for_a_node_that_moved(void **state)
 	ask(bench, GROUP);
 	worker_restart(bench, 5, KEY);
 	tell_address(bench, 5);
+	/* Who is above it has not heard that it has started again, and sends
+	 * nothing twice that it may have run. */
+	ask(bench, GROUP);
+	assert_failed(bench, 5);
+	assert_int_equal(bench->failed[5], -ECONNRESET);
 	ask(bench, GROUP);
 	assert_failed(bench, -1);
 	assert_int_equal(look(bench, 5, NULL, NULL, NULL), 1);
