@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands to very many nodes: what the engine has for them (manager/spread)
+ * over what ships below it, on a core for each node. The nodes are cheap: each
+ * answers "done" at once, with its own key, and gathers as an agent does.
+ */
+#include "manager/spread.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "manager/broadcast.h"
+#include "manager/wire/gather.h"
+#include "manager/wire/hop.h"
+#include "manager/wire/nid.h"
+#include "medium.h"
+#include "node/collectives.h"
+#include "sim/rng.h"
+
+#define MANY       10000
+#define MS         UINT64_C(1000000)
+#define GRANT      7
+#define SILENT     4095 /* with the largest subtree below it */
+#define TIMEOUT_MS 10000
+
+struct visit {
+	uint64_t id;
+	struct gather gather;
+	UT_hash_handle hh;
+};
+
+struct node {
+	struct fleet *fleet;
+	uint32_t place;
+	char name[16];
+	struct hop hop;
+	struct sim_rng rng;
+	struct node_key key;
+	uint8_t incarnation[INCARNATION_SIZE];
+	scoll_t *scoll;
+	struct collectives *collectives;
+	struct visit *visits;
+};
+
+struct fleet {
+	struct medium *medium;
+	struct given *given;
+	uint64_t now_ns;
+	uint64_t started;
+	struct manager_keys keys;
+	struct command_key command_key;
+	struct node_master masters[KEYS_MAX];
+	size_t master_count;
+	struct hop hop;
+	struct sim_rng rng;
+	scoll_t *scoll;
+	struct broadcasts *broadcasts;
+	struct collective_seam seam;
+	struct spreads *spreads;
+	uint64_t sequence;
+	char nodes_text[32];
+	struct node *nodes;
+	const char **names;
+	size_t count;
+	/* Of the order under way. */
+	enum command_op op;
+	bool is_done;
+	uint64_t start_ms, last_ms; /* the last answer that was heard */
+	size_t heard_count, lost_count;
+	uint32_t lost; /* the last one */
+};
+
+/* --- nodes --- */
+
+static void on_received(void *ctx, uint64_t collective, const void *payload,
+			size_t size, const void *bulk, size_t bulk_size)
+{
+	struct node *node = ctx;
+	struct visit *visit = calloc(1, sizeof(*visit));
+	struct writer writer = { 0 };
+	struct command head;
+	struct parcel parcel;
+	struct confirm confirm = { .version = WIRE_VERSION, .reason = "" };
+
+	assert_non_null(visit);
+	assert_int_equal(parcel_decode(payload, size, &parcel), 0);
+	assert_null(bulk);
+	assert_int_equal(command_header_read(parcel.command, &head), 0);
+	confirm.op = head.op;
+	confirm.grant_id = head.grant_id;
+	confirm.sequence = head.sequence;
+	confirm.epoch = head.epoch;
+	confirm.life = head.life;
+	memcpy(confirm.node, node->name, sizeof(node->name));
+	memcpy(confirm.incarnation, node->incarnation, INCARNATION_SIZE);
+	assert_int_equal(confirm_encode(&confirm, &node->key, &writer), 0);
+	visit->id = collective;
+	assert_int_equal(
+		gather_init(&visit->gather, (uint32_t)node->fleet->count), 0);
+	assert_int_equal(gather_add(&visit->gather, node->place, writer.data,
+				    writer.size),
+			 0);
+	writer_fini(&writer);
+	HASH_ADD(hh, node->visits, id, sizeof(visit->id), visit);
+}
+
+static struct visit *visit_of(struct node *node, uint64_t id)
+{
+	struct visit *visit;
+
+	HASH_FIND(hh, node->visits, &id, sizeof(id), visit);
+	assert_non_null(visit);
+	return visit;
+}
+
+static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
+			size_t size)
+{
+	struct visit *visit = visit_of(ctx, collective);
+
+	assert_int_equal(gather_merge(&visit->gather, bytes, size), 0);
+}
+
+static void visit_end(struct node *node, struct visit *visit)
+{
+	HASH_DEL(node->visits, visit);
+	gather_fini(&visit->gather);
+	free(visit);
+}
+
+static void on_closed(void *ctx, uint64_t collective)
+{
+	struct node *node = ctx;
+	struct visit *visit = visit_of(node, collective);
+	struct writer writer = { 0 };
+
+	assert_int_equal(gather_encode(&visit->gather, &writer), 0);
+	collectives_gathered(node->collectives, collective, writer.data,
+			     writer.size, true);
+	writer_fini(&writer);
+	visit_end(node, visit);
+}
+
+static const struct collectives_events node_events = {
+	.received = on_received,
+	.gathered = on_gathered,
+	.closed = on_closed,
+};
+
+static void nothing(void *ctx)
+{
+}
+
+static void tell_address(struct fleet *fleet, struct node *node)
+{
+	uint8_t address[COLLECTIVE_ADDRESS_MAX];
+	size_t size = sizeof(address);
+
+	assert_int_equal(scoll_address(node->scoll, address, &size), 0);
+	fleet->seam.ops->address(fleet->seam.ctx, node->hop.nid, address, size);
+}
+
+static void node_start(struct fleet *fleet, struct node *node)
+{
+	struct medium_member member = {
+		.nid = node->hop.nid,
+		.authenticator = &node->hop.authenticator,
+		.rng = sim_rng_seam(&node->rng),
+		.started_us = ++fleet->started,
+		.settled = nothing,
+	};
+
+	node->scoll = medium_join(fleet->medium, &member);
+	assert_int_equal(collectives_create(node->scoll, &node->collectives),
+			 0);
+	assert_int_equal(
+		collectives_serve(node->collectives, &node_events, node), 0);
+	tell_address(fleet, node);
+}
+
+static void node_stop(struct node *node)
+{
+	struct visit *visit, *next;
+
+	medium_leave(take_ptr(node->scoll));
+	collectives_destroy(take_ptr(node->collectives));
+	HASH_ITER (hh, node->visits, visit, next)
+		visit_end(node, visit);
+}
+
+static void node_init(struct fleet *fleet, uint32_t place)
+{
+	struct node *node = &fleet->nodes[place];
+	struct node_keys keys;
+	struct hop_key hops[KEYS_MAX];
+
+	node->fleet = fleet;
+	node->place = place;
+	snprintf(node->name, sizeof(node->name), "n%u", place);
+	fleet->names[place] = node->name;
+	memcpy(node->incarnation, node->name, sizeof(node->name));
+	assert_int_equal(node_keys_make(&fleet->keys, node->name, &keys, NULL),
+			 0);
+	node->key = keys.confirms[0];
+	node_keys_fini(&keys);
+	hop_init(&node->hop, nid_of_node(node->name));
+	hop_take(&node->hop, hops, manager_keys_hops(&fleet->keys, hops));
+	sim_rng_init(&node->rng, place + 2);
+	node_start(fleet, node);
+}
+
+/* --- the manager: every node is up by its lease, dead or alive --- */
+
+static bool on_member(void *ctx, const char *node,
+		      struct spread_member *ret_member)
+{
+	memset(ret_member, 0, sizeof(*ret_member));
+	ret_member->version = WIRE_VERSION;
+	snprintf((char *)ret_member->incarnation, INCARNATION_SIZE, "%s", node);
+	return true;
+}
+
+static int on_seal(void *ctx, void *arg, uint16_t version,
+		   struct command *ret_command, struct writer *writer)
+{
+	struct fleet *fleet = ctx;
+	const struct revoke_body revoke = {
+		.nodes = fleet->nodes_text,
+		.key = "slurm/1/0",
+		.driver = "none",
+	};
+	struct writer body = { 0 };
+	struct command command = {
+		.version = version,
+		.op = (uint8_t)fleet->op,
+		.epoch = 1,
+		.life = 1,
+		.sequence = ++fleet->sequence,
+		.grant_id = GRANT,
+	};
+	int result;
+
+	assert_int_equal(revoke_body_encode(&revoke, version, &body), 0);
+	command.body = body.data;
+	command.body_size = body.size;
+	result = command_seal(&fleet->command_key, &command, writer);
+	writer_fini(&body);
+	command.body = NULL;
+	command.body_size = 0;
+	*ret_command = command;
+	return result;
+}
+
+static size_t on_masters(void *ctx, const struct node_master **ret_masters)
+{
+	const struct fleet *fleet = ctx;
+
+	*ret_masters = fleet->masters;
+	return fleet->master_count;
+}
+
+static void on_answered(void *ctx, void *arg, size_t place,
+			const struct spread_answer *answer)
+{
+	struct fleet *fleet = ctx;
+
+	if (answer->is_heard && answer->result == 0) {
+		fleet->heard_count++;
+		fleet->last_ms = fleet->now_ns / MS;
+		return;
+	}
+	fleet->lost_count++;
+	fleet->lost = (uint32_t)place;
+}
+
+static void on_done(void *ctx, void *arg)
+{
+	struct fleet *fleet = ctx;
+
+	fleet->is_done = true;
+}
+
+static void on_late(void *ctx, const char *node, uint64_t grant_id,
+		    const uint8_t incarnation[INCARNATION_SIZE])
+{
+}
+
+static const struct spread_ops spread_ops = {
+	.member = on_member,
+	.seal = on_seal,
+	.masters = on_masters,
+	.answered = on_answered,
+	.done = on_done,
+	.late = on_late,
+};
+
+static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
+{
+	struct fleet *fleet = ctx;
+
+	spreads_part(fleet->spreads, id, bytes, size);
+}
+
+static void on_ended(void *ctx, uint64_t id, int result,
+		     const struct collective_failure *failures, size_t count)
+{
+	struct fleet *fleet = ctx;
+
+	spreads_ended(fleet->spreads, id, result, failures, count);
+}
+
+static void on_settled(void *ctx)
+{
+	struct fleet *fleet = ctx;
+
+	broadcasts_settle(fleet->broadcasts);
+}
+
+static void manager_start(struct fleet *fleet)
+{
+	static const struct broadcast_events events = { on_part, on_ended };
+	const struct medium_member member = {
+		.nid = NID_MANAGER,
+		.authenticator = &fleet->hop.authenticator,
+		.rng = sim_rng_seam(&fleet->rng),
+		.started_us = ++fleet->started,
+		.share_addresses = true,
+		.settled = on_settled,
+		.ctx = fleet,
+	};
+
+	fleet->scoll = medium_join(fleet->medium, &member);
+	assert_int_equal(broadcasts_create(fleet->scoll, &events, fleet,
+					   &fleet->broadcasts),
+			 0);
+	fleet->seam = broadcasts_seam(fleet->broadcasts);
+	assert_int_equal(spreads_create(&spread_ops, fleet, &fleet->seam,
+					&fleet->spreads),
+			 0);
+}
+
+static void manager_stop(struct fleet *fleet)
+{
+	spreads_destroy(take_ptr(fleet->spreads));
+	medium_leave(take_ptr(fleet->scoll));
+	broadcasts_destroy(take_ptr(fleet->broadcasts));
+}
+
+/* --- the whole --- */
+
+static uint64_t on_now_ns(void *ctx)
+{
+	const struct fleet *fleet = ctx;
+
+	return fleet->now_ns;
+}
+
+static struct fleet *fleet_create(size_t count)
+{
+	struct fleet *fleet = calloc(1, sizeof(*fleet));
+	struct medium_options options = {
+		.network = { .seed = 1,
+			     .costs = { .latency_ns = 50000,
+					.gap_ns = 1000,
+					.byte_ps = 1000 },
+			     .faults_ppm = { [TRANSPORT_SIM_REFUSED] =
+						     1000000 },
+			     .needs_addresses = true },
+		.now_ns = on_now_ns,
+		.ctx = fleet,
+	};
+	struct hop_key hops[KEYS_MAX];
+	struct rng_seam seam;
+
+	assert_non_null(fleet);
+	assert_int_equal(given_create(true, &fleet->given), 0);
+	options.given = fleet->given;
+	fleet->medium = medium_create(&options);
+	sim_rng_init(&fleet->rng, 1);
+	seam = sim_rng_seam(&fleet->rng);
+	manager_keys_create(&seam, &fleet->keys);
+	manager_keys_command(&fleet->keys, &fleet->command_key);
+	fleet->master_count =
+		manager_keys_masters(&fleet->keys, fleet->masters);
+	hop_init(&fleet->hop, NID_MANAGER);
+	hop_take(&fleet->hop, hops, manager_keys_hops(&fleet->keys, hops));
+	fleet->count = count;
+	snprintf(fleet->nodes_text, sizeof(fleet->nodes_text), "n[0-%zu]",
+		 count - 1);
+	fleet->nodes = calloc(count, sizeof(*fleet->nodes));
+	fleet->names = calloc(count, sizeof(*fleet->names));
+	assert_non_null(fleet->nodes);
+	assert_non_null(fleet->names);
+	manager_start(fleet);
+	for (uint32_t i = 0; i < count; i++)
+		node_init(fleet, i);
+	return fleet;
+}
+
+static void advance(struct fleet *fleet)
+{
+	medium_run(fleet->medium, fleet->now_ns + MS);
+	fleet->now_ns += MS;
+	spreads_tick(fleet->spreads, fleet->now_ns / MS);
+}
+
+static void fleet_destroy(struct fleet *fleet)
+{
+	fleet->seam.ops->group_drop(fleet->seam.ctx, GRANT);
+	for (int i = 0; i < 20000; i++)
+		advance(fleet);
+	assert_int_equal(broadcasts_counters(fleet->broadcasts)->call_count, 0);
+	assert_true(medium_is_idle(fleet->scoll));
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct node *node = &fleet->nodes[i];
+
+		if (node->scoll != NULL) {
+			assert_null(node->visits);
+			assert_true(medium_is_idle(node->scoll));
+			node_stop(node);
+		}
+		hop_fini(&node->hop);
+	}
+	manager_stop(fleet);
+	medium_destroy(fleet->medium);
+	given_destroy(fleet->given);
+	hop_fini(&fleet->hop);
+	command_key_fini(&fleet->command_key);
+	manager_keys_fini(&fleet->keys);
+	free(fleet->nodes);
+	free(fleet->names);
+	free(fleet);
+}
+
+static void fan_out(struct fleet *fleet, enum command_op op, const char *what)
+{
+	const struct spread_order order = {
+		.op = op,
+		.group = GRANT,
+		.timeout_ms = TIMEOUT_MS,
+		.nodes = fleet->names,
+		.node_count = fleet->count,
+	};
+
+	fleet->op = op;
+	fleet->is_done = false;
+	fleet->heard_count = 0;
+	fleet->lost_count = 0;
+	fleet->start_ms = fleet->now_ns / MS;
+	assert_int_equal(spread_start(fleet->spreads, &order, fleet->start_ms),
+			 0);
+	for (unsigned int i = 0; i <= TIMEOUT_MS + 1 && !fleet->is_done; i++)
+		advance(fleet);
+	assert_true(fleet->is_done);
+	print_message("%zu nodes, %s: %zu heard, the last one after %llu ms, "
+		      "%zu lost\n",
+		      fleet->count, what, fleet->heard_count,
+		      (unsigned long long)(fleet->last_ms - fleet->start_ms),
+		      fleet->lost_count);
+}
+
+static void fan_out_to_all(struct fleet *fleet, enum command_op op,
+			   const char *what)
+{
+	fan_out(fleet, op, what);
+	assert_int_equal(fleet->heard_count, fleet->count);
+	assert_int_equal(fleet->lost_count, 0);
+}
+
+static uint64_t populated(const struct fleet *fleet)
+{
+	return broadcasts_counters(fleet->broadcasts)->populate_count;
+}
+
+/* --- tests --- */
+
+static void fan_out_to_one_node(void **state)
+{
+	struct fleet *fleet = fleet_create(1);
+
+	fan_out_to_all(fleet, COMMAND_APPLY, "apply");
+	fan_out_to_all(fleet, COMMAND_REVOKE, "revoke");
+	assert_int_equal(populated(fleet), 0);
+	fleet_destroy(fleet);
+}
+
+static bool fits(size_t count)
+{
+	struct fleet *fleet = fleet_create(count);
+	bool result;
+
+	fan_out_to_all(fleet, COMMAND_APPLY, "apply");
+	result = populated(fleet) == 0;
+	fan_out_to_all(fleet, COMMAND_REVOKE, "revoke");
+	fleet_destroy(fleet);
+	return result;
+}
+
+static void fan_out_at_the_piggyback_limit_and_one_above(void **state)
+{
+	size_t low = 32, high = 256; /* low fits, high does not */
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (fits(middle))
+			low = middle;
+		else
+			high = middle;
+	}
+	assert_true(fits(low));
+	assert_false(fits(low + 1));
+	print_message("%zu nodes and no more beside the command\n", low);
+}
+
+static void fan_out_to_ten_thousand_nodes_with_a_dead_one_at_revoke(
+	void **state)
+{
+	struct fleet *fleet = fleet_create(MANY);
+
+	fan_out_to_all(fleet, COMMAND_APPLY, "apply");
+	node_stop(&fleet->nodes[4000]);
+	fan_out(fleet, COMMAND_REVOKE, "revoke with a dead node");
+	assert_int_equal(fleet->heard_count, MANY - 1);
+	assert_int_equal(fleet->lost_count, 1);
+	assert_int_equal(fleet->lost, 4000);
+	/* It comes back elsewhere. */
+	node_start(fleet, &fleet->nodes[4000]);
+	fan_out_to_all(fleet, COMMAND_REVOKE, "revoke when it is back");
+	fleet_destroy(fleet);
+}
+
+/* Nobody says that it is dead: its power is gone, and those below it wait. */
+static void fan_out_to_ten_thousand_nodes_with_a_silent_one_at_revoke(
+	void **state)
+{
+	static const uint32_t none[TRANSPORT_SIM_FAULT_COUNT];
+	struct fleet *fleet = fleet_create(MANY);
+
+	fan_out_to_all(fleet, COMMAND_APPLY, "apply");
+	transport_sim_faults_set(medium_network(fleet->medium), none);
+	node_stop(&fleet->nodes[SILENT]);
+	fan_out(fleet, COMMAND_REVOKE, "revoke with a silent node");
+	assert_int_equal(fleet->heard_count, MANY - 1);
+	assert_int_equal(fleet->lost_count, 1);
+	assert_int_equal(fleet->lost, SILENT);
+	fleet_destroy(fleet);
+}
+
+/* It has groups of before at all nodes, and nothing of its own. */
+static void fan_out_to_ten_thousand_nodes_over_a_manager_restart(void **state)
+{
+	struct fleet *fleet = fleet_create(MANY);
+
+	fan_out_to_all(fleet, COMMAND_APPLY, "apply");
+	manager_stop(fleet);
+	manager_start(fleet);
+	for (size_t i = 0; i < MANY; i++)
+		tell_address(fleet, &fleet->nodes[i]);
+	fan_out_to_all(fleet, COMMAND_REVOKE, "revoke after a restart");
+	/* And with one that is dead before there is a group. */
+	manager_stop(fleet);
+	manager_start(fleet);
+	for (size_t i = 0; i < MANY; i++)
+		tell_address(fleet, &fleet->nodes[i]);
+	node_stop(&fleet->nodes[1]);
+	fan_out(fleet, COMMAND_REVOKE, "revoke after a restart, one dead");
+	assert_int_equal(fleet->heard_count, MANY - 1);
+	assert_int_equal(fleet->lost, 1);
+	fleet_destroy(fleet);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fan_out_to_one_node),
+		cmocka_unit_test(fan_out_at_the_piggyback_limit_and_one_above),
+		cmocka_unit_test(
+			fan_out_to_ten_thousand_nodes_with_a_dead_one_at_revoke),
+		cmocka_unit_test(
+			fan_out_to_ten_thousand_nodes_with_a_silent_one_at_revoke),
+		cmocka_unit_test(
+			fan_out_to_ten_thousand_nodes_over_a_manager_restart),
+	};
+
+	if (sodium_init() < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
