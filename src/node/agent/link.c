@@ -300,6 +300,21 @@ static void refused(struct agent *agent, const struct frame *frame)
 	snprintf(link->error, sizeof(link->error), "%s", refuse.text);
 }
 
+/*
+ * What goes with a registration. What cannot be read goes to the guard too,
+ * whose reason is logged.
+ */
+static bool is_of_link(const struct frame *frame)
+{
+	struct command command;
+
+	if (frame->size < COMMAND_HEADER_SIZE ||
+	    command_header_read(frame->payload, &command) < 0)
+		return true;
+	return command.op == COMMAND_HELLO || command.op == COMMAND_ACK ||
+	       command.op == COMMAND_DRAIN;
+}
+
 /* --- events --- */
 
 void agent_manager_opened(struct agent *agent, uint64_t peer)
@@ -334,6 +349,11 @@ void agent_manager_received(struct agent *agent, uint64_t peer,
 		challenged(agent, &frame);
 		break;
 	case FRAME_COMMAND:
+		if (!is_of_link(&frame)) {
+			link_drop(agent, "the manager sent what comes by "
+					 "collectives");
+			break;
+		}
 		/* Whoever sends more than we can take sends it again. */
 		(void)commands_take(agent, frame.payload, frame.size, NULL);
 		break;

@@ -21,8 +21,13 @@
 #include <cmocka.h>
 
 #include "driver/driver.h"
+#include "endpoint/endpoint.h"
+#include "manager/broadcast.h"
 #include "manager/wire/client.h"
+#include "manager/wire/gather.h"
 #include "manager/wire/keyfile.h"
+#include "manager/wire/nid.h"
+#include "manager/wire/parcel.h"
 #include "node/test/launcher.h"
 #include "sys/net.h"
 #include "sys/rng.h"
@@ -49,6 +54,8 @@ struct bench {
 	/* The manager's end. */
 	struct net *nodes;
 	uint64_t peer;
+	struct endpoint *endpoint;
+	struct broadcasts *broadcasts;
 	unsigned int links;
 	uint64_t sequence;
 	unsigned int greeted;
@@ -167,8 +174,9 @@ static void send_frame(struct bench *bench, enum frame_type type,
 	writer_fini(&frame);
 }
 
-static void send_command(struct bench *bench, enum command_op op,
-			 uint64_t grant_id, struct writer *body)
+static void seal_command(struct bench *bench, enum command_op op,
+			 uint64_t grant_id, struct writer *body,
+			 struct writer *ret_bytes)
 {
 	struct command command = {
 		.version = 1,
@@ -180,13 +188,80 @@ static void send_command(struct bench *bench, enum command_op op,
 		.body = body->data,
 		.body_size = body->size,
 	};
-	struct writer bytes = { 0 };
 
-	assert_int_equal(command_seal(&bench->command_key, &command, &bytes),
+	*ret_bytes = (struct writer){ 0 };
+	assert_int_equal(command_seal(&bench->command_key, &command, ret_bytes),
 			 0);
-	send_frame(bench, FRAME_COMMAND, &bytes);
-	writer_fini(&bytes);
 	writer_fini(body);
+}
+
+static void take_confirm(struct bench *bench, const void *bytes, size_t size)
+{
+	struct confirm confirm;
+
+	assert_int_equal(confirm_open(bench->masters, bench->master_count,
+				      bytes, size, &confirm),
+			 0);
+	bench->has_confirm = true;
+	bench->confirm = confirm;
+	confirm_fini(&confirm);
+}
+
+static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
+{
+	const uint8_t *confirm;
+	struct bench *bench = ctx;
+	struct gather gather;
+	size_t cursor = 0;
+
+	assert_int_equal(gather_init(&gather, 1), 0);
+	assert_int_equal(gather_merge(&gather, bytes, size), 0);
+	assert_true(gather_carried_next(&gather, &cursor, &confirm, &size));
+	take_confirm(bench, confirm, size);
+	gather_fini(&gather);
+}
+
+static void on_collective_ended(void *ctx, uint64_t id, int result,
+				const struct collective_failure *failures,
+				size_t count)
+{
+	assert_int_equal(result, 0);
+	assert_int_equal(count, 0);
+}
+
+static const struct broadcast_events broadcast_events = {
+	.part = on_part,
+	.ended = on_collective_ended,
+};
+
+static void on_progressed(void *ctx)
+{
+	struct bench *bench = ctx;
+
+	broadcasts_settle(bench->broadcasts);
+}
+
+static void open_endpoint(struct bench *bench)
+{
+	const struct endpoint_options options = {
+		.loop = &bench->loop,
+		.nid = NID_MANAGER,
+		.provider = "tcp;ofi_rxm",
+		.host = "127.0.0.1",
+		.progressed = on_progressed,
+		.ctx = bench,
+	};
+	struct hop_key hops[KEYS_MAX];
+	struct fairlead_error error;
+
+	if (endpoint_open(&options, &bench->endpoint, &error) < 0)
+		fail_msg("%s", error.text);
+	endpoint_keys(bench->endpoint, hops,
+		      manager_keys_hops(&bench->keys, hops));
+	assert_int_equal(broadcasts_create(endpoint_scoll(bench->endpoint),
+					   &broadcast_events, bench,
+					   &bench->broadcasts),
+			 0);
 }
 
 static void on_node_opened(void *ctx, uint64_t peer,
@@ -207,8 +282,9 @@ static void greet(struct bench *bench, const struct frame *frame)
 {
 	static const uint8_t nonce[NONCE_SIZE];
 	struct hello_body hello = { .node = NODE };
+	struct collective_seam seam = broadcasts_seam(bench->broadcasts);
 	struct registration registration;
-	struct writer body = { 0 };
+	struct writer body = { 0 }, bytes;
 
 	assert_int_equal(registration_open(bench->masters, bench->master_count,
 					   nonce, frame->payload, frame->size,
@@ -216,9 +292,13 @@ static void greet(struct bench *bench, const struct frame *frame)
 			 0);
 	memcpy(hello.nonce, registration.node_nonce, NONCE_SIZE);
 	memcpy(hello.cluster, bench->keys.cluster, CLUSTER_ID_SIZE);
+	seam.ops->address(seam.ctx, nid_of_node(NODE), registration.address,
+			  registration.address_size);
 	registration_fini(&registration);
 	assert_int_equal(hello_body_encode(&hello, 1, &body), 0);
-	send_command(bench, COMMAND_HELLO, 0, &body);
+	seal_command(bench, COMMAND_HELLO, 0, &body, &bytes);
+	send_frame(bench, FRAME_COMMAND, &bytes);
+	writer_fini(&bytes);
 	bench->greeted++;
 }
 
@@ -226,20 +306,13 @@ static void on_node_received(void *ctx, uint64_t peer, const void *bytes,
 			     size_t size)
 {
 	struct bench *bench = ctx;
-	struct confirm confirm;
 	struct frame frame;
 
 	assert_int_equal(frame_parse(bytes, size, &frame), 0);
 	if (frame.type == FRAME_REGISTER)
 		greet(bench, &frame);
-	if (frame.type != FRAME_CONFIRM)
-		return;
-	assert_int_equal(confirm_open(bench->masters, bench->master_count,
-				      frame.payload, frame.size, &confirm),
-			 0);
-	bench->has_confirm = true;
-	bench->confirm = confirm;
-	confirm_fini(&confirm);
+	else if (frame.type == FRAME_CONFIRM)
+		take_confirm(bench, frame.payload, frame.size);
 }
 
 static void on_closed(void *ctx, uint64_t peer, int reason)
@@ -262,13 +335,27 @@ static void apply(struct bench *bench, uint64_t grant_id)
 		.cores = "1",
 		.tasks = "1",
 	};
-	struct writer body = { 0 };
+	struct collective_seam seam = broadcasts_seam(bench->broadcasts);
+	const uint64_t nid = nid_of_node(NODE);
+	struct collective_request request = {
+		.nids = &nid,
+		.count = 1,
+		.parcel = { .is_separate = true,
+			    .patience_ms = 60000,
+			    .part_bytes = PARCEL_PART_MIN },
+	};
+	struct writer body = { 0 }, bytes;
 
 	snprintf(apply.key, sizeof(apply.key), "s/j%u/0",
 		 (unsigned int)grant_id);
 	assert_int_equal(apply_body_encode(&apply, 1, &body), 0);
 	bench->has_confirm = false;
-	send_command(bench, COMMAND_APPLY, grant_id, &body);
+	seal_command(bench, COMMAND_APPLY, grant_id, &body, &bytes);
+	request.id = bench->sequence;
+	request.parcel.command = bytes.data;
+	request.parcel.command_size = bytes.size;
+	assert_int_equal(seam.ops->start(seam.ctx, &request), 0);
+	writer_fini(&bytes);
 	run_until(bench, bench->has_confirm);
 	assert_int_equal(bench->confirm.op, COMMAND_APPLY);
 	assert_int_equal(bench->confirm.result, 0);
@@ -409,6 +496,7 @@ static int setup(void **state)
 				 &error) < 0)
 		fail_msg("%s", error.text);
 	open_loop(&bench);
+	open_endpoint(&bench);
 	put_config(&bench, 5);
 	*state = &bench;
 	return 0;
@@ -425,6 +513,8 @@ static int teardown(void **state)
 	struct bench *bench = *state;
 
 	node_stop(bench->node);
+	endpoint_close(bench->endpoint);
+	broadcasts_destroy(bench->broadcasts);
 	net_destroy(bench->nodes);
 	net_destroy(bench->client);
 	uv_run(&bench->loop, UV_RUN_DEFAULT);

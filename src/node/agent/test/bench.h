@@ -34,6 +34,9 @@ struct bench {
 	struct bench_queue to_clients;
 	struct bench_queue gathered; /* peer: the collective */
 	uint64_t over;               /* collective that has ended last */
+	/* Of bench_command(): the last one, and the nodes of its command. */
+	uint64_t collective;
+	uint32_t place_count;
 	unsigned int returned_count;
 	struct hop_key hops[KEYS_MAX];
 	size_t hop_count;
@@ -66,8 +69,15 @@ void bench_drop_frames(struct bench *bench);
 /* To the agent, over the link that is there. */
 void bench_send(struct bench *bench, enum frame_type type, const void *payload,
 		size_t size);
+/*
+ * By the link, or one for a job by a collective of its own; what is answered to
+ * that is in to_manager too, as a CONFIRM.
+ */
 void bench_command(struct bench *bench, enum command_op op, uint64_t grant_id,
 		   struct writer *body_owned);
+/* The same by the link in any case. */
+void bench_command_by_link(struct bench *bench, enum command_op op,
+			   uint64_t grant_id, struct writer *body_owned);
 /* From dialed to up. */
 void bench_challenge(struct bench *bench);
 void bench_greet(struct bench *bench);

@@ -123,7 +123,7 @@ static void link_in_use_is_not_closed(void **state)
 
 	lease(bench);
 	bench_advance(bench, AGENT_IDLE_MS - 1);
-	bench_apply(bench, 7);
+	bench_ack(bench, 1);
 	bench_advance(bench, AGENT_IDLE_MS - 1);
 	assert_int_equal(bench->closed, 0);
 	bench_advance(bench, 1);

@@ -339,9 +339,8 @@ static void command_whose_answer_was_lost_is_answered_again(void **state)
 	struct confirm confirm;
 
 	bench_connect(bench);
-	bench->send_error = -ENOTCONN;
 	bench_apply(bench, 7);
-	bench->send_error = 0;
+	bench_drop_frames(bench);
 	agent_manager_closed(bench->agent, bench->peer, -ECONNRESET);
 	bench_advance(bench, 2 * AGENT_DIAL_MS);
 	bench_connect(bench);
@@ -350,6 +349,27 @@ static void command_whose_answer_was_lost_is_answered_again(void **state)
 	assert_int_equal(confirm.result, 0);
 	confirm_fini(&confirm);
 	assert_int_equal(bench->world.applies[7], 1);
+}
+
+static void command_for_a_job_costs_the_link_and_is_not_obeyed(void **state)
+{
+	static const enum command_op ops[] = { COMMAND_APPLY, COMMAND_REVOKE,
+					       COMMAND_QUERY, COMMAND_CLEAN,
+					       COMMAND_LEASE };
+	struct bench *bench = *state;
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		struct writer body = { 0 };
+
+		bench_connect(bench);
+		write_u8(&body, 0);
+		bench_command_by_link(bench, ops[i], 7, &body);
+		assert_int_equal(bench->asked.first, bench->asked.end);
+		assert_int_equal(bench->closed, bench->peer);
+		bench_drop_frames(bench);
+		bench_advance(bench, 2 * AGENT_DIAL_MS);
+	}
+	assert_non_null(strstr(bench->log, "by collectives"));
 }
 
 static void flood_of_commands_is_dropped_and_not_queued(void **state)
@@ -652,6 +672,7 @@ int main(void)
 		TEST(ping_is_answered),
 		TEST(commands_are_obeyed_and_confirmed),
 		TEST(command_whose_answer_was_lost_is_answered_again),
+		TEST(command_for_a_job_costs_the_link_and_is_not_obeyed),
 		TEST(flood_of_commands_is_dropped_and_not_queued),
 		TEST(drain_is_shown),
 		TEST(queries_are_answered),
