@@ -44,7 +44,7 @@ struct lane {
 	uint64_t asked_ms;      /* the first of them reached the manager */
 	/* The last APPLY, as it was sealed. */
 	uint64_t apply_epoch, apply_sequence;
-	/* What came of APPLYs on a node. */
+	/* What came of commands APPLY on a node. */
 	struct {
 		bool is_done;       /* it answered "done" to one */
 		unsigned int count; /* of other answers */
