@@ -223,7 +223,9 @@ class Node:
         nonce = self.challenge()
         nonce = bytes.fromhex(self.settings.get("nonce", nonce.hex()))
         message = struct.pack("<H", 1) + blob(self.name) + self.incarnation
-        message += nonce + os.urandom(32) + blob("wire.py") + blob(b"")
+        message += nonce + os.urandom(32) + blob("wire.py")
+        # Of an endpoint at 127.0.0.1:9, where nobody is.
+        message += blob(bytes.fromhex("020000097f0000010000000000000000"))
         message += blob(bytes.fromhex(self.settings.get("proof", "")))
         message += u32(0) * 3
         frame = self.tagged(b"fairlead register", message)
