@@ -24,9 +24,15 @@ static void buffers_free(struct buffer *buffers)
 		free(buffer);
 }
 
+/* Legs are left only when libscoll is no more. */
 static void call_destroy(struct call *call)
 {
+	struct leg *leg, *next;
+
 	call->owner->counters.call_count--;
+	DL_DELETE2(call->owner->all, call, all_prev, all_next);
+	DL_FOREACH_SAFE (call->legs, leg, next)
+		leg_destroy(leg);
 	buffers_free(call->parts);
 	writer_fini(&call->payload);
 	writer_fini(&call->bulk_payload);
@@ -109,6 +115,7 @@ static int call_create(struct broadcasts *broadcasts,
 		return -ENOMEM;
 	call->owner = broadcasts;
 	broadcasts->counters.call_count++;
+	DL_APPEND2(broadcasts->all, call, all_prev, all_next);
 	call->id = request->id;
 	call->is_flat = request->is_flat;
 	call->count = request->count;
@@ -294,16 +301,14 @@ int broadcasts_create(scoll_t *scoll, const struct broadcast_events *events,
 
 void broadcasts_destroy(struct broadcasts *broadcasts)
 {
-	struct call *call, *next_call;
 	struct place *place, *next_place;
 
 	if (broadcasts == NULL)
 		return;
 	teams_fini(broadcasts);
-	HASH_ITER (hh, broadcasts->calls, call, next_call) {
-		HASH_DEL(broadcasts->calls, call);
-		call_destroy(call);
-	}
+	HASH_CLEAR(hh, broadcasts->calls);
+	while (broadcasts->all != NULL)
+		call_destroy(broadcasts->all);
 	HASH_ITER (hh, broadcasts->places, place, next_place) {
 		HASH_DEL(broadcasts->places, place);
 		free(place);

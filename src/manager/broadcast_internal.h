@@ -46,7 +46,8 @@ struct call {
 	size_t failure_count, failure_capacity;
 	int result;
 	struct call *prev, *next; /* of the one list that it is in */
-	UT_hash_handle hh;        /* by id, unless it is cancelled */
+	struct call *all_prev, *all_next;
+	UT_hash_handle hh; /* by id, unless it is cancelled */
 };
 
 /* A named group. */
@@ -74,6 +75,7 @@ struct broadcasts {
 	const struct broadcast_events *events;
 	void *ctx;
 	struct call *calls; /* by id */
+	struct call *all;   /* also those that are cancelled and not over */
 	struct call *ready;
 	struct team *teams;
 	struct place *places;
@@ -98,6 +100,8 @@ enum leg_flag {
 	LEG_OWN = 1 << 1,  /* the group is the leg's own, and ends with it */
 };
 
+/* With what was posted for it; its request is over, or was never sent. */
+void leg_destroy(struct leg *leg);
 /* nids NULL: all of the group. As scoll_bcast_new() and _send(). */
 int leg_start(struct call *call, scoll_group_t *group, const uint64_t *nids,
 	      size_t count, unsigned int flags);

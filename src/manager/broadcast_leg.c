@@ -18,7 +18,7 @@
 
 /* --- a leg --- */
 
-static void leg_destroy(struct leg *leg)
+void leg_destroy(struct leg *leg)
 {
 	struct buffer *buffer, *next;
 
