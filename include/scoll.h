@@ -609,8 +609,11 @@ void *scoll_request_service(const scoll_request_t *request); /* its private */
 scoll_t *scoll_request_instance(const scoll_request_t *request);
 
 /*
- * Post a buffer for the reply of a child; a further one for the next part.
- * -EINVAL: no such child, after the send; -E2BIG: SCOLL_REPLY_PARTS_MAX.
+ * Post a buffer for the reply of a child: one for each part that it may have,
+ * all of them before the request is sent, on other nodes than the root in
+ * pre_request. The child is told how many there are and how much fits in the
+ * smallest; none can be added. -EINVAL: no such child, too late; -E2BIG:
+ * SCOLL_REPLY_PARTS_MAX.
  */
 int scoll_reply_buffer_post(int child, void *buf, size_t len,
 			    scoll_request_t *request, void *private_data);
@@ -623,10 +626,16 @@ int scoll_bcast_send(scoll_request_t *request);
 /*
  * Reply to the parent, at any time after pre_request, once; it leaves when all
  * children are accounted for. The buffer is borrowed until reply_out. On the
- * root it does nothing. -EALREADY: there is a reply, or an error was reported.
+ * root it does nothing. -EALREADY: there is a reply, or an error was reported;
+ * -EMSGSIZE: larger than the parent's smallest buffer, which is reported.
  */
 int scoll_reply(scoll_request_t *request, const void *buf, size_t len);
-/* A part of it, to leave at once, with more to come. -EMSGSIZE: too large. */
+/*
+ * A part of it, to leave at once, with more to come: scoll_reply is the last.
+ * -EMSGSIZE: larger than the parent's smallest buffer; -E2BIG: the parent has
+ * posted one more buffer only, which is for scoll_reply. Nothing is sent then,
+ * and the request goes on.
+ */
 int scoll_reply_part(scoll_request_t *request, const void *buf, size_t len);
 /*
  * Stop waiting: what is missing becomes -ECANCELED in incoming_reply, then

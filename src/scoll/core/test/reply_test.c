@@ -219,6 +219,7 @@ static void reply_P18_T08_comes_in_parts_each_as_soon_as_it_is_ready(
 {
 	struct cast cast;
 	scoll_group_t *group;
+	char late;
 
 	cast_init(&cast, 3, CAST_CHAIN);
 	cast.members[0].buffer_count = 3;
@@ -231,6 +232,11 @@ static void reply_P18_T08_comes_in_parts_each_as_soon_as_it_is_ready(
 			    "request part:0.0 part:0.1");
 	assert_int_equal(cast.members[0].reply.srp_len, 6);
 	assert_memory_equal(cast.members[0].reply.srp_buf, "part 1", 6);
+	/* It is too late for more room. */
+	assert_int_equal(scoll_core_reply_buffer_post(
+				 0, &late, 1, cast.members[0].reply.srp_request,
+				 NULL),
+			 -EINVAL);
 	cast_rules_clear(&cast);
 	cast_run(&cast);
 	assert_string_equal(cast.members[0].script,
