@@ -65,6 +65,7 @@ class Programs:
         self.scoll_rate = self._find("bench/scoll_rate")
         self.scoll_rounds = self._find("bench/scoll_rounds")
         self.scoll_trees = self._find("bench/scoll_trees")
+        self.scoll_virtual = self._find("bench/scoll_virtual")
 
     def _find(self, name):
         path = os.path.join(self.build, name)
