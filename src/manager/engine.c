@@ -14,6 +14,7 @@
 
 #include "manager/fanout.h"
 #include "manager/member.h"
+#include "manager/recall.h"
 
 static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 {
@@ -114,6 +115,7 @@ static int start_core(struct engine *engine, uint64_t epoch,
 	engine->life = rng_u64(&engine->rng);
 	if (engine->is_recovery)
 		halt_clear(engine);
+	engine->is_recall_due = true;
 	return core_start(engine->core, epoch, engine->is_recovery, ret_error);
 }
 
@@ -182,6 +184,8 @@ uint64_t engine_deadline_ms(const struct engine *engine)
 
 	if (!engine->is_started)
 		return DEADLINE_NONE;
+	if (recall_is_due(engine))
+		return 0;
 	if (engine->core == NULL)
 		return engine->groups != NULL
 			       ? deadline_ms
@@ -200,6 +204,7 @@ void engine_tick(struct engine *engine)
 		return;
 	try_replay(engine, now_ms);
 	session_tick(engine, now_ms);
+	recall_tick(engine);
 	member_tick(engine, now_ms);
 	fanouts_tick(engine->fanouts, now_ms);
 	if (engine->core != NULL && engine->halted_epoch == 0 &&

@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include "manager/member.h"
+#include "manager/recall.h"
 #include "manager/wire/gather.h"
 
 /* A grant of which commands are under way. */
@@ -202,11 +203,14 @@ static int fanout_create(struct fanouts *fanouts, struct fanout_plan *plan,
 
 /* --- its way to the nodes: what spread.h asks for --- */
 
-static bool on_member(void *ctx, const char *node,
+static bool on_member(void *ctx, const void *arg, const char *node,
 		      struct spread_member *ret_member)
 {
 	const struct member *member = member_find(ctx, node);
+	const struct fanout *fanout = arg;
 
+	if (member == NULL && fanout->plan->owner == FANOUT_OF_RECALL)
+		return recall_member(ctx, node, ret_member);
 	if (member == NULL || !member->is_greeted)
 		return false;
 	ret_member->version = member->version;

@@ -17,6 +17,7 @@ enum fanout_owner {
 	FANOUT_OF_CLIENT, /* all together: query_done() */
 	FANOUT_OF_LOOK,   /* one by one: look_answer() */
 	FANOUT_OF_LEASE,  /* one by one: member_leased() */
+	FANOUT_OF_RECALL, /* to nobody: who hears it registers */
 };
 
 /* What is to be asked, ready to be signed. */

@@ -378,7 +378,8 @@ struct engine {
 	struct member *members; /* see member.h */
 	bool members_are_sorted;
 	uint64_t member_scan_ms;
-	uint64_t lease_ms; /* when the next LEASE goes out */
+	uint64_t lease_ms;  /* when the next LEASE goes out */
+	bool is_recall_due; /* the core is new; recall.c */
 	uint64_t look_last;
 
 	struct client *clients;

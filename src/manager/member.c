@@ -8,12 +8,11 @@
  */
 #include "manager/member.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hostlist.h"
 #include "manager/fanout.h"
+#include "manager/lease.h"
 #include "manager/wire/nid.h"
 
 #define SCAN_MS 1000 /* between looks at all leases */
@@ -197,68 +196,21 @@ static void check_leases(struct engine *engine, uint64_t now_ms)
 		fanouts_nodes_lost(engine->fanouts);
 }
 
-static int lease_encode(const void *arg, uint16_t version,
-			struct writer *writer)
-{
-	const struct lease_body body = {
-		.nodes = arg,
-		.lease_s = ENGINE_LEASE_MS / 1000,
-	};
-
-	return lease_body_encode(&body, version, writer);
-}
-
-/* -EMSGSIZE: their names do not fit in one command. */
-static int lease_some(struct engine *engine, const char *const *names,
-		      size_t count, uint64_t group)
-{
-	_auto_(fanout_plan_destroyp) struct fanout_plan *plan = NULL;
-	_auto_(freep) char *nodes = hostlist_format(names, count);
-	int result = fanout_plan_create(COMMAND_LEASE, names, count, &plan);
-
-	if (result == 0 && nodes == NULL)
-		result = -ENOMEM;
-	if (result == 0)
-		result = fanout_plan_encode(plan, lease_encode, nodes);
-	if (result < 0)
-		return result;
-	plan->owner = FANOUT_OF_LEASE;
-	plan->group = group;
-	plan->timeout_ms = ENGINE_RENEW_MS;
-	return fanouts_start(engine->fanouts, take_ptr(plan));
-}
-
-/* As few commands as there may be; each of them has a group. */
 static void lease_all(struct engine *engine)
 {
-	size_t count = HASH_COUNT(engine->members), at = 0;
-	_auto_(freep) const char **names = calloc(count, sizeof(*names));
-	uint64_t group = COLLECTIVE_GROUP_ALL;
+	_auto_(freep) const char **names =
+		calloc(HASH_COUNT(engine->members) + 1, sizeof(*names));
 	struct member *member;
 	struct member *next;
+	size_t count = 0;
 
 	if (names == NULL)
 		return;
-	count = 0;
 	HASH_ITER (hh, engine->members, member, next) {
 		if (member->is_greeted)
 			names[count++] = member->name;
 	}
-	while (at < count) {
-		size_t some = count - at;
-		int result;
-
-		if (some > HOSTLIST_COUNT_MAX)
-			some = HOSTLIST_COUNT_MAX;
-		while ((result = lease_some(engine, names + at, some, group)) ==
-			       -EMSGSIZE &&
-		       some > 1)
-			some /= 2;
-		if (result < 0)
-			return;
-		at += some;
-		group--;
-	}
+	lease_send(engine, names, count, FANOUT_OF_LEASE);
 }
 
 /* --- time --- */

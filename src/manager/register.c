@@ -87,6 +87,8 @@ int register_tell(struct engine *engine,
 	struct core_registration told = {
 		.node = registration->node,
 		.version = registration->software,
+		.address = registration->address,
+		.address_size = registration->address_size,
 		.grant_count = registration->grant_count,
 		.object_count = registration->object_count,
 		.unlisted = unlisted,

@@ -81,7 +81,8 @@ static void expire(struct spreads *spreads, struct spread *spread,
 		   struct target *target, uint64_t now_ms)
 {
 	struct spread_member member;
-	bool is_up = spreads->ops->member(spreads->ctx, target->node, &member);
+	bool is_up = spreads->ops->member(spreads->ctx, spread->order.arg,
+					  target->node, &member);
 	bool is_late = now_ms >= spread->deadline_ms;
 
 	if (is_up)
@@ -275,7 +276,8 @@ static void node_up(struct spreads *spreads, struct spread *spread,
 {
 	struct spread_member member;
 
-	if (!spreads->ops->member(spreads->ctx, target->node, &member))
+	if (!spreads->ops->member(spreads->ctx, spread->order.arg, target->node,
+				  &member))
 		return;
 	spread->next_ms = 0;
 	target->gone_ms = 0;

@@ -71,8 +71,8 @@ struct spread_order {
 };
 
 struct spread_ops {
-	/* False: it is not up. */
-	bool (*member)(void *ctx, const char *node,
+	/* arg: of the order. False: the node is not up. */
+	bool (*member)(void *ctx, const void *arg, const char *node,
 		       struct spread_member *ret_member);
 	/*
 	 * Sign the order's command under the next sequence, in that version:

@@ -144,7 +144,8 @@ static void ask(struct spreads *spreads, struct spread *spread,
 }
 
 /* Up, due, in no round, and of that kind. */
-static bool is_askable(const struct spreads *spreads, struct target *target,
+static bool is_askable(const struct spreads *spreads,
+		       const struct spread *spread, struct target *target,
 		       const struct kind *kind, uint64_t now_ms)
 {
 	struct spread_member member;
@@ -153,7 +154,8 @@ static bool is_askable(const struct spreads *spreads, struct target *target,
 	    now_ms < target->due_ms ||
 	    target->is_suspect != kind->is_separate ||
 	    target->needs_new_letter != kind->needs_new_letter ||
-	    !spreads->ops->member(spreads->ctx, target->node, &member) ||
+	    !spreads->ops->member(spreads->ctx, spread->order.arg, target->node,
+				  &member) ||
 	    member.version != kind->version)
 		return false;
 	if (target->letter == NULL)
@@ -176,7 +178,8 @@ static void ask_kind(struct spreads *spreads, struct spread *spread,
 	for (size_t i = 0; i < spread->order.node_count; i++) {
 		if (kind->is_separate && spread->flat_count == SPREAD_FLATS_MAX)
 			return;
-		if (is_askable(spreads, &spread->targets[i], kind, now_ms)) {
+		if (is_askable(spreads, spread, &spread->targets[i], kind,
+			       now_ms)) {
 			nids[count] = spread->targets[i].nid;
 			places[count++] = (uint32_t)i;
 		}

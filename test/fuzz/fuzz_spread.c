@@ -33,7 +33,7 @@ static void on_cancel(void *ctx, uint64_t id)
 {
 }
 
-static bool on_member(void *ctx, const char *node,
+static bool on_member(void *ctx, const void *arg, const char *node,
 		      struct spread_member *ret_member)
 {
 	*ret_member = (struct spread_member){ .version = WIRE_VERSION };

@@ -219,7 +219,7 @@ static void node_init(struct fleet *fleet, uint32_t place)
 
 /* --- the manager: every node is up by its lease, dead or alive --- */
 
-static bool on_member(void *ctx, const char *node,
+static bool on_member(void *ctx, const void *arg, const char *node,
 		      struct spread_member *ret_member)
 {
 	memset(ret_member, 0, sizeof(*ret_member));

@@ -64,6 +64,7 @@ struct request; /* manager/wire/request.h */
 #define CORE_FORCED_PARTS_MAX 16384  /* parts on nodes that are up, likewise */
 #define CORE_EFFECTS_MAX      16     /* pending effects of one lane */
 #define CORE_WAITERS_MAX      1024   /* open applies and releases of a grant */
+#define CORE_ADDRESS_MAX      64     /* bytes of a node's address */
 #define CORE_REPORTS_MAX      16384  /* things that a node should not hold */
 #define CORE_GROUPS_MAX       64     /* different texts of nodes in an answer */
 #define CORE_VIEW_BYTES_MAX   786432 /* then a view says that there is more */
@@ -275,6 +276,9 @@ struct core_registration {
 	const char *node;
 	uint8_t incarnation[16];
 	const char *version;
+	/* Where it is to be reached, at most CORE_ADDRESS_MAX bytes. */
+	const uint8_t *address;
+	size_t address_size;
 	const struct core_inventory_grant *grants;
 	size_t grant_count;
 	const struct core_inventory_object *objects; /* not ours */
@@ -323,6 +327,24 @@ void core_node_lost(struct core *core, const char *node);
  * configuration, and is forgotten, has to register anew when it is back.
  */
 bool core_node_is_up(const struct core *core, const char *node);
+
+/* What a node's last registration said. */
+struct core_node_place {
+	const char *name;
+	const uint8_t *incarnation;
+	const uint8_t *address; /* the core's, until its next call */
+	size_t address_size;
+};
+
+/*
+ * The next one of our nodes that has registered once: *cursor starts at 0; 1
+ * and the place, or 0 when there are no more.
+ */
+int core_node_place_next(const struct core *core, uint32_t *cursor,
+			 struct core_node_place *ret_place);
+/* False: it is not one of ours, or has never registered. */
+bool core_node_place(const struct core *core, const char *name,
+		     struct core_node_place *ret_place);
 
 /* Why the node is drained; NULL when it is not. */
 const char *core_node_drained(const struct core *core, const char *node);

@@ -26,6 +26,7 @@
 #define NODE_PAST_MAX       4    /* earlier incarnations that are remembered */
 #define NODE_CHUNK          1024 /* names in one row */
 #define NODE_REASON_MAX     1023 /* bytes of a drain's reason */
+#define NODE_ADDRESS_MAX    64   /* bytes of an endpoint's address */
 #define NODE_VERSION_MAX    64   /* bytes of a software version */
 #define NODE_DEVICE_MAX     31   /* bytes of a device's name */
 #define NODE_REPORT_IDS_MAX 16
@@ -76,7 +77,9 @@ struct node {
 	uint32_t tell_delay_ms; /* after the next failure */
 	/* Of the drain; of the last one while its end is untold; or NULL. */
 	char *reason;
-	char *version;                         /* software, or NULL */
+	char *version;                     /* software, or NULL */
+	uint8_t address[NODE_ADDRESS_MAX]; /* of its endpoint */
+	uint32_t address_size;
 	uint8_t incarnation[NODE_INCARNATION]; /* valid from serial 1 on */
 	uint32_t serial;
 	uint32_t past_count;

@@ -60,6 +60,7 @@ void record_encode_node(const struct node *node, struct writer *writer)
 	write_u8(writer, flags);
 	write_text(writer, node->reason);
 	write_text(writer, node->version);
+	write_blob(writer, node->address, node->address_size);
 	write_u64(writer, node->accounted);
 	write_u32(writer, node->report_count);
 	for (uint32_t i = 0; i < node->report_count; i++)
@@ -119,6 +120,16 @@ static void incarnation_decode(struct reader *reader, uint8_t *incarnation)
 		memcpy(incarnation, bytes, NODE_INCARNATION);
 }
 
+static void address_decode(struct reader *reader, struct node *node)
+{
+	size_t size = 0;
+	const uint8_t *bytes = read_blob(reader, sizeof(node->address), &size);
+
+	node->address_size = (uint32_t)size;
+	if (bytes != NULL)
+		memcpy(node->address, bytes, size);
+}
+
 static bool fields_decode(struct reader *reader, struct node *node)
 {
 	uint8_t flags;
@@ -137,6 +148,7 @@ static bool fields_decode(struct reader *reader, struct node *node)
 	node->is_untold = flags & FLAG_UNTOLD;
 	node->reason = text_decode(reader, NODE_REASON_MAX);
 	node->version = text_decode(reader, NODE_VERSION_MAX);
+	address_decode(reader, node);
 	node->accounted = read_u64(reader);
 	return (flags & ~FLAGS_ALL) == 0 &&
 	       (node->is_drained || !node->is_drained_by_us) &&

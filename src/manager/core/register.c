@@ -16,6 +16,7 @@
  * newer one have registered. Who answers a challenge was alive when it was
  * made, so challenges stand in the order of the boots that answer them.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "manager/core/event.h"
@@ -333,6 +334,10 @@ static void come_up(struct core *core, struct node *node,
 		 registration->version == NULL ? "" : registration->version);
 	free(node->version);
 	node->version = version[0] == 0 ? NULL : memory_text(version);
+	node->address_size = (uint32_t)registration->address_size;
+	if (registration->address_size > 0)
+		memcpy(node->address, registration->address,
+		       registration->address_size);
 	core->metrics.registrations++;
 }
 
@@ -369,6 +374,45 @@ int core_register(struct core *core,
 	core_drain_settle(core, node);
 	core_node_unpin(core, node);
 	return 0;
+}
+
+/* --- where nodes are --- */
+
+static_assert(NODE_ADDRESS_MAX == CORE_ADDRESS_MAX, "what is told fits");
+
+static struct core_node_place place_of(const struct node *node)
+{
+	return (struct core_node_place){
+		.name = node->name,
+		.incarnation = node->incarnation,
+		.address = node->address,
+		.address_size = node->address_size,
+	};
+}
+
+int core_node_place_next(const struct core *core, uint32_t *cursor,
+			 struct core_node_place *ret_place)
+{
+	while (*cursor < core->nodes.limit) {
+		const struct node *node = nodes_at(&core->nodes, (*cursor)++);
+
+		if (node == NULL || !node->is_configured || node->serial == 0)
+			continue;
+		*ret_place = place_of(node);
+		return 1;
+	}
+	return 0;
+}
+
+bool core_node_place(const struct core *core, const char *name,
+		     struct core_node_place *ret_place)
+{
+	const struct node *node = nodes_find(&core->nodes, name);
+
+	if (node == NULL || !node->is_configured || node->serial == 0)
+		return false;
+	*ret_place = place_of(node);
+	return true;
 }
 
 /* --- between registrations --- */

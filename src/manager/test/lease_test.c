@@ -209,6 +209,56 @@ static void a_node_is_looked_for_where_it_registered_last(void **state)
 	assert_int_equal(bed->forget_count, 0);
 }
 
+static void restart(struct bed *bed)
+{
+	bed_crash(bed);
+	bed_start(bed, bed->epoch + 1, false);
+	bed_advance(bed, 0);
+}
+
+static void a_new_manager_calls_its_nodes_back(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node, other;
+	struct bed_collective *call;
+
+	bed_node_up(bed, "n0", &node);
+	bed_node_up(bed, "n1", &other);
+	bed_commit(bed);
+	bed->address_count = 0;
+	restart(bed);
+	call = bed_collective_last(bed, COMMAND_LEASE);
+	assert_int_equal(call->command.epoch, bed->epoch);
+	assert_string_equal(call->nodes, "n[0-1]");
+	assert_int_equal(call->count, 2);
+	assert_int_equal(call->group, 0);
+	assert_int_equal(bed->address_count, 2);
+	/* Whoever answers has not registered. */
+	bed_advance(bed, 1000);
+	bed_node_state(bed, "n0", "down");
+	bed_node_reconnect(&node);
+	bed_node_register(&node);
+	bed_node_state(bed, "n0", "up");
+	bed_node_state(bed, "n1", "down");
+}
+
+static void a_node_that_does_not_hear_the_call_is_called_again(void **state)
+{
+	struct bed *bed = *state;
+	struct bed_node node;
+	unsigned int lease_count;
+
+	bed_node_up(bed, "n0", &node);
+	bed_commit(bed);
+	lease_count = bed->lease_count;
+	restart(bed);
+	bed_advance(bed, ENGINE_LEASE_MS / 2);
+	assert_int_equal(bed->lease_count, lease_count);
+	bed_known_set(&node);
+	bed_advance(bed, ENGINE_LEASE_MS / 2);
+	assert_int_equal(bed->lease_count, lease_count + 1);
+}
+
 static void drain(struct bed *bed, const char *op, const char *reason)
 {
 	uint64_t client = bed_client(bed, BED_ROOT);
@@ -322,6 +372,8 @@ int main(void)
 		TEST(a_silent_link_is_pinged_and_then_closed),
 		TEST(a_link_that_answers_pings_stays_open),
 		TEST(a_node_is_looked_for_where_it_registered_last),
+		TEST(a_new_manager_calls_its_nodes_back),
+		TEST(a_node_that_does_not_hear_the_call_is_called_again),
 		TEST(a_drained_node_is_told_when_it_registers),
 		TEST(a_ping_is_answered),
 		TEST(who_does_not_register_in_time_is_let_go),

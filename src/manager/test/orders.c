@@ -72,7 +72,7 @@ static const struct collective_ops collective_ops = {
 
 /* --- the caller --- */
 
-static bool on_member(void *ctx, const char *name,
+static bool on_member(void *ctx, const void *arg, const char *name,
 		      struct spread_member *ret_member)
 {
 	const struct scene *scene = ctx;

@@ -59,6 +59,7 @@ struct link {
 	uint64_t heard_ms;
 	uint64_t pinged_ms;
 	uint64_t used_ms;   /* when more than a PING was sent or heard */
+	uint64_t epoch;     /* in which we were greeted last */
 	uint64_t leased_ms; /* until when the manager holds us for up */
 	bool is_refused;
 	char error[FAIRLEAD_ERROR_TEXT_MAX]; /* why it is not up, or was not */

@@ -102,12 +102,31 @@ void link_begin(struct agent *agent)
 
 /* --- the lease --- */
 
+static void link_recalled(struct agent *agent)
+{
+	struct link *link = &agent->link;
+	uint64_t dial_ms =
+		agent_now_ms(agent) + pause_spread(agent, AGENT_DIAL_MS);
+
+	if (link->state == LINK_IDLE)
+		link->state = LINK_DOWN;
+	else if (link->state != LINK_DOWN || link->dial_ms <= dial_ms)
+		return;
+	log_info(agent->options.log,
+		 "the manager has begun anew manager=%s epoch=%llu",
+		 agent->manager, (unsigned long long)agent->epoch);
+	link->dial_ms = dial_ms;
+}
+
 void link_leased(struct agent *agent, uint32_t lease_s)
 {
 	struct link *link = &agent->link;
 
 	link->heard_ms = agent_now_ms(agent);
 	link->leased_ms = link->heard_ms + (uint64_t)lease_s * 1000;
+	/* Another manager has begun: it does not know yet that we are here. */
+	if (link->epoch != agent->epoch)
+		link_recalled(agent);
 }
 
 /* When the link is to be closed, as things are. */
@@ -221,6 +240,7 @@ void link_greeted(struct agent *agent)
 	log_info(agent->options.log, "registered manager=%s epoch=%llu",
 		 agent->manager, (unsigned long long)agent->epoch);
 	link->state = LINK_UP;
+	link->epoch = agent->epoch;
 	/* It tells us again when we are. */
 	agent->is_drained = false;
 	agent->drain_reason[0] = 0;

@@ -28,6 +28,33 @@ static void a_stranger_is_refused(void **state)
 	assert_contains(error.text, "'n10'");
 }
 
+static void where_a_node_is_outlives_a_restart(void **state)
+{
+	static const uint8_t address[] = { 10, 0, 0, 1 };
+	struct fixture *f = *state;
+	struct core_registration registration = {
+		.node = "n1",
+		.incarnation = { 7 },
+		.address = address,
+		.address_size = sizeof(address),
+	};
+	struct core_node_place place;
+	struct fairlead_error error;
+	uint32_t cursor = 0;
+
+	assert_int_equal(try_register(f, &registration, &error), 0);
+	fixture_restart(f);
+	assert_int_equal(core_node_place_next(f->core, &cursor, &place), 1);
+	assert_string_equal(place.name, "n1");
+	assert_int_equal(place.address_size, sizeof(address));
+	assert_memory_equal(place.address, address, sizeof(address));
+	assert_int_equal(place.incarnation[0], 7);
+	assert_int_equal(core_node_place_next(f->core, &cursor, &place), 0);
+	assert_true(core_node_place(f->core, "n1", &place));
+	assert_false(core_node_place(f->core, "n0", &place));
+	assert_false(core_node_place(f->core, "n10", &place));
+}
+
 static void a_boot_fences_what_the_node_held(void **state)
 {
 	struct fixture *f = *state;
@@ -807,6 +834,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_stranger_is_refused),
+		T(where_a_node_is_outlives_a_restart),
 		T(a_boot_fences_what_the_node_held),
 		T(the_same_boot_fences_nothing),
 		T(death_and_time_free_nothing),

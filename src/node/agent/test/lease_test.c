@@ -201,6 +201,50 @@ static void lease_that_has_run_out_brings_the_link_back(void **state)
 	assert_state(bench, "up");
 }
 
+static void lease_of_a_manager_that_began_anew_brings_the_link_back(
+	void **state)
+{
+	struct bench *bench = *state;
+
+	rest(bench);
+	bench->world.epoch++;
+	bench->world.life++;
+	lease(bench);
+	assert_state(bench, "connecting");
+	bench_advance(bench, AGENT_DIAL_MS / 2 - 1);
+	assert_int_equal(bench->dial_count, 1);
+	bench_advance(bench, AGENT_DIAL_MS + 1);
+	assert_int_equal(bench->dial_count, 2);
+	bench_drop_frames(bench);
+	bench_connect(bench);
+	assert_state(bench, "up");
+	/* It knows us now. */
+	lease(bench);
+	bench_advance(bench, AGENT_IDLE_MS);
+	lease(bench);
+	bench_advance(bench, 2 * AGENT_DIAL_MS);
+	assert_int_equal(bench->dial_count, 2);
+}
+
+/* However long we had made up our mind to wait. */
+static void lease_of_a_manager_that_began_anew_shortens_the_wait(void **state)
+{
+	struct bench *bench = *state;
+	unsigned int count;
+
+	for (int i = 0; i < 8; i++) {
+		agent_manager_closed(bench->agent, bench->peer, -ECONNREFUSED);
+		bench_advance(bench, AGENT_DIAL_MS_MAX * 3 / 2 + 1);
+	}
+	agent_manager_closed(bench->agent, bench->peer, -ECONNREFUSED);
+	count = bench->dial_count;
+	bench->world.epoch++;
+	bench->world.life++;
+	lease(bench);
+	bench_advance(bench, AGENT_DIAL_MS * 3 / 2 + 1);
+	assert_int_equal(bench->dial_count, count + 1);
+}
+
 /* The manager has another life, and knows nothing of us. */
 static void lease_that_came_before_the_link_broke_does_not_replace_it(
 	void **state)
@@ -243,6 +287,8 @@ int main(void)
 		TEST(command_at_the_guard_keeps_the_link_open),
 		TEST(what_is_owed_brings_the_link_back),
 		TEST(lease_that_has_run_out_brings_the_link_back),
+		TEST(lease_of_a_manager_that_began_anew_brings_the_link_back),
+		TEST(lease_of_a_manager_that_began_anew_shortens_the_wait),
 		TEST(manager_of_which_no_lease_came_has_returned),
 		TEST(lease_that_came_before_the_link_broke_does_not_replace_it),
 	};
