@@ -89,6 +89,11 @@ static void expire(struct spreads *spreads, struct spread *spread,
 		target->gone_ms = 0;
 	else if (target->gone_ms == 0)
 		target->gone_ms = now_ms;
+	/* Somebody above it may be waiting for somebody else. */
+	if (target->round != NULL && now_ms >= target->round->leave_ms) {
+		target->round = NULL;
+		target->is_suspect = true;
+	}
 	if (!is_up && (is_late || now_ms >= target->gone_ms + SPREAD_GONE_MS)) {
 		spread_hear(spread, target, -EHOSTUNREACH, "the node is down");
 	} else if (is_late && target->failure != 0 &&
@@ -107,7 +112,7 @@ static uint64_t target_deadline_ms(const struct target *target)
 {
 	if (target->gone_ms != 0)
 		return target->gone_ms + SPREAD_GONE_MS;
-	return target->round == NULL ? target->due_ms : DEADLINE_NONE;
+	return target->round == NULL ? target->due_ms : target->round->leave_ms;
 }
 
 static void look(struct spreads *spreads, struct spread *spread,

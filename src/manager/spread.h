@@ -9,7 +9,8 @@
  * that are up; who has not answered is asked again until he does, is gone for
  * SPREAD_GONE_MS, or the deadline has passed. Whoever was left out without a
  * word, or is in a set that is false, is asked again separately and with no
- * node in between. An answer counts when its tag, node, op, grant, sequence,
+ * node in between; so is who has not answered SPREAD_REPEAT_MS after the
+ * patience, since a silent node holds up those around it. An answer counts when its tag, node, op, grant, sequence,
  * epoch and life are right, and the first one does.
  *
  * A node that registers again meanwhile gets an APPLY under a new sequence, for

@@ -35,6 +35,7 @@ struct round {
 	struct letter *letter;
 	bool is_separate;
 	uint64_t started_ms;
+	uint64_t leave_ms;         /* its targets are asked otherwise then */
 	struct round *prev, *next; /* of the order */
 	UT_hash_handle hh;         /* by id */
 };

@@ -63,6 +63,16 @@ static struct letter *letter_get(struct spreads *spreads, struct spread *spread,
 	return letter_make(spreads, spread, kind->version);
 }
 
+static uint32_t patience_ms(const struct spread *spread, uint64_t now_ms)
+{
+	uint64_t half_ms = spread->deadline_ms > now_ms
+				   ? (spread->deadline_ms - now_ms) / 2
+				   : 0;
+
+	return half_ms > SPREAD_REPEAT_MS ? (uint32_t)half_ms
+					  : SPREAD_REPEAT_MS;
+}
+
 static struct round *round_create(struct spreads *spreads,
 				  struct spread *spread,
 				  const struct kind *kind, uint64_t now_ms)
@@ -78,21 +88,15 @@ static struct round *round_create(struct spreads *spreads,
 		.letter = letter,
 		.is_separate = kind->is_separate,
 		.started_ms = now_ms,
+		.leave_ms = kind->is_separate
+				    ? DEADLINE_NONE
+				    : now_ms + patience_ms(spread, now_ms) +
+					      SPREAD_REPEAT_MS,
 	};
 	HASH_ADD(hh, spreads->rounds, id, sizeof(round->id), round);
 	DL_APPEND(spread->rounds, round);
 	spread->flat_count += round->is_separate;
 	return round;
-}
-
-static uint32_t patience_ms(const struct spread *spread, uint64_t now_ms)
-{
-	uint64_t half_ms = spread->deadline_ms > now_ms
-				   ? (spread->deadline_ms - now_ms) / 2
-				   : 0;
-
-	return half_ms > SPREAD_REPEAT_MS ? (uint32_t)half_ms
-					  : SPREAD_REPEAT_MS;
 }
 
 static bool has_long_answers(const struct spread *spread)

@@ -47,6 +47,35 @@ static void dead_node_of_a_revoke_is_told_and_the_others_count(void **state)
 	assert_false(scene->nodes[2].is_heard);
 }
 
+/* Whom it takes along is not known: the others are asked past it. */
+static void silent_node_holds_nobody_up(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+
+	orders_start(scene, COMMAND_REVOKE, 4);
+	asked = orders_only(scene, 0);
+	asked_answer_one(scene, asked, 4, 0, 0);
+	orders_advance(scene, asked->patience_ms + SPREAD_REPEAT_MS - 1);
+	assert_int_equal(scene->asked_count, 1);
+	orders_advance(scene, 1);
+	asked = orders_only(scene, 1);
+	assert_true(asked->is_flat);
+	assert_true(asked->is_separate);
+	assert_int_equal(asked->count, 3);
+	assert_int_equal(asked->head.sequence, scene->asked[0]->head.sequence);
+	asked_answer_one(scene, asked, 4, 1, 0);
+	asked_answer_one(scene, asked, 4, 3, 0);
+	orders_tick(scene);
+	assert_int_equal(scene->nodes[1].answer_count, 1);
+	assert_int_equal(scene->nodes[3].answer_count, 1);
+	assert_int_equal(scene->done_count, 0);
+	/* What the tree brings late counts as well. */
+	asked_answer_one(scene, scene->asked[0], 4, 2, 0);
+	orders_tick(scene);
+	orders_told_once(scene, 4);
+}
+
 static void unreached_node_is_asked_until_the_deadline(void **state)
 {
 	struct scene *scene = *state;
@@ -106,7 +135,9 @@ static void silence_is_a_timeout(void **state)
 	orders_advance(scene, 1);
 	orders_told_once(scene, 2);
 	assert_int_equal(scene->nodes[0].result, -ETIMEDOUT);
-	assert_true(orders_only(scene, 0)->is_cancelled);
+	assert_int_equal(scene->asked_count, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(scene->asked[i]->is_cancelled);
 	assert_int_equal(spreads_counters(scene->spreads)->timeout_count, 2);
 }
 
@@ -244,6 +275,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, orders_setup, orders_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(dead_node_of_a_revoke_is_told_and_the_others_count),
+		TEST(silent_node_holds_nobody_up),
 		TEST(unreached_node_is_asked_until_the_deadline),
 		TEST(nodes_that_are_down_are_waited_for_a_while),
 		TEST(silence_is_a_timeout),
