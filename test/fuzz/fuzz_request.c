@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests: JSON is refused with a text, or everything in the request is in
- * bounds, and as JSON again it is the same request.
+ * bounds.
  */
 #include <errno.h>
 
@@ -30,21 +30,6 @@ static void bounds_check(const struct request *request)
 	}
 }
 
-static void same_check(const struct request *request)
-{
-	uint8_t digest[REQUEST_DIGEST_SIZE], digest_again[REQUEST_DIGEST_SIZE];
-	json_t *json = request_to_json(request);
-	struct request *again = NULL;
-
-	fuzz_check(json != NULL);
-	fuzz_check(request_parse_json(json, &defaults, &again, NULL) == 0);
-	request_digest(request, digest);
-	request_digest(again, digest_again);
-	fuzz_check(memcmp(digest, digest_again, sizeof(digest)) == 0);
-	request_destroy(again);
-	json_decref(json);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct request *request = NULL;
@@ -64,7 +49,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	bounds_check(request);
-	same_check(request);
 	request_destroy(request);
 	return 0;
 }

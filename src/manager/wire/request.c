@@ -220,17 +220,6 @@ void request_destroy(struct request *request)
 	free(request);
 }
 
-json_t *request_to_json(const struct request *request)
-{
-	return json_pack("{s:s, s:I, s:I, s:s, s:s, s:s, s:I, s:s, s:s}", "key",
-			 request->key_text, "uid", (json_int_t)request->uid,
-			 "gid", (json_int_t)request->gid, "nodes",
-			 request->nodes_text, "cores", request->cores_text,
-			 "tasks", request->tasks_text, "cpus_per_task",
-			 (json_int_t)request->cpus_per_task, "interconnect",
-			 request->interconnect, "options", request->options);
-}
-
 static void digest_number(crypto_generichash_state *state, uint32_t number)
 {
 	uint8_t bytes[4];

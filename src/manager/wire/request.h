@@ -52,13 +52,6 @@ void request_destroy(struct request *request);
 DEFINE_AUTO(struct request, request_destroy)
 
 /*
- * The request as JSON, all members present; parsed again it is the same
- * request, with the same digest. NULL when memory is out. Tests prove by it
- * that nothing of a request is lost; no program needs it.
- */
-json_t *request_to_json(const struct request *request);
-
-/*
  * A digest of what is asked for, defaults filled in: "4" and "4(x2)" on two
  * nodes are the same. Two requests under one key are the same when their
  * digests are.

@@ -3,16 +3,11 @@
  * Signed is the domain text and bytes 0..83 of the header, which hold the
  * digest of the body; so the header proves epoch and life without the body.
  * Tagged is the domain text and the message up to its tag.
- *
- * A combined tag says nothing about a message that was counted twice, since
- * XOR takes it out again; so equal tags among the parts are refused. Equal
- * tags are equal messages under equal keys.
  */
 #include "manager/wire/sign.h"
 
 #include <errno.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -104,11 +99,6 @@ void hop_key_derive(uint32_t id, const uint8_t seed[KEY_SIZE],
 	ret_key->id = id;
 	crypto_kdf_derive_from_key(ret_key->bytes, KEY_SIZE, KDF_HOP,
 				   KDF_CONTEXT, seed);
-}
-
-void hop_key_fini(struct hop_key *key)
-{
-	sodium_memzero(key, sizeof(*key));
 }
 
 const char *command_op_name(unsigned int op)
@@ -310,34 +300,4 @@ void mac_combine(uint8_t combined[MAC_SIZE], const uint8_t tag[MAC_SIZE])
 {
 	for (size_t i = 0; i < MAC_SIZE; i++)
 		combined[i] ^= tag[i];
-}
-
-static int tag_order(const void *left, const void *right)
-{
-	return memcmp(left, right, MAC_SIZE);
-}
-
-int mac_verify_combined(const char *domain, const struct mac_part *parts,
-			size_t count, const uint8_t combined[MAC_SIZE])
-{
-	_auto_(freep) uint8_t(*tags)[MAC_SIZE] = NULL;
-	uint8_t expected[MAC_SIZE] = { 0 };
-
-	if (count == 0)
-		return -EINVAL;
-	tags = calloc(count, sizeof(*tags));
-	if (tags == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		mac_make(domain, parts[i].key, parts[i].bytes, parts[i].size,
-			 tags[i]);
-		mac_combine(expected, tags[i]);
-	}
-	qsort(tags, count, sizeof(*tags), tag_order);
-	for (size_t i = 1; i < count; i++)
-		if (memcmp(tags[i - 1], tags[i], MAC_SIZE) == 0)
-			return -EINVAL;
-	if (sodium_memcmp(expected, combined, MAC_SIZE) != 0)
-		return -EKEYREJECTED;
-	return 0;
 }

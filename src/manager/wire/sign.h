@@ -80,7 +80,6 @@ void node_key_derive(const struct node_master *master, const char *name,
 void node_key_fini(struct node_key *key);
 void hop_key_derive(uint32_t id, const uint8_t seed[KEY_SIZE],
 		    struct hop_key *ret_key);
-void hop_key_fini(struct hop_key *key);
 
 /* --- commands --- */
 
@@ -168,18 +167,3 @@ int mac_verify(const char *domain, const struct node_key *key,
 
 /* combined ^= tag: what a relay does. No tag at all is 32 zero bytes. */
 void mac_combine(uint8_t combined[MAC_SIZE], const uint8_t tag[MAC_SIZE]);
-
-/* One message below a combined tag, without its own tag. */
-struct mac_part {
-	const struct node_key *key;
-	const void *bytes;
-	size_t size;
-};
-
-/*
- * Check one tag for many messages. -EKEYREJECTED when it is not the combination
- * of theirs; -EINVAL for no messages, or for a message that is there twice
- * (its tags would cancel each other, whatever it says); -ENOMEM.
- */
-int mac_verify_combined(const char *domain, const struct mac_part *parts,
-			size_t count, const uint8_t combined[MAC_SIZE]);

@@ -15,7 +15,6 @@
 #include "manager/wire/test/samples.h"
 
 #define VERSION 1
-#define NODES   5
 
 static void sample_tagged(bool is_confirm, struct writer *writer)
 {
@@ -156,50 +155,6 @@ static void registration_is_no_confirm(void **state)
 	writer_fini(&writer);
 }
 
-struct tree {
-	struct node_key keys[NODES];
-	struct writer messages[NODES]; /* with their tags */
-	struct mac_part parts[NODES + 1];
-	uint8_t combined[MAC_SIZE];
-};
-
-static void tree_init(struct tree *tree)
-{
-	struct sample_keys keys;
-	struct confirm confirm;
-
-	*tree = (struct tree){ 0 };
-	sample_keys_init(&keys);
-	for (size_t i = 0; i < NODES; i++) {
-		struct writer *writer = &tree->messages[i];
-
-		sample_confirm(VERSION, &confirm);
-		snprintf(confirm.node, sizeof(confirm.node), "n%zu", i);
-		node_key_derive(&keys.master, confirm.node, &tree->keys[i]);
-		assert_int_equal(
-			confirm_encode(&confirm, &tree->keys[i], writer), 0);
-		tree->parts[i] = (struct mac_part){
-			.key = &tree->keys[i],
-			.bytes = writer->data,
-			.size = writer->size - MAC_SIZE,
-		};
-		mac_combine(tree->combined,
-			    writer->data + writer->size - MAC_SIZE);
-	}
-}
-
-static void tree_fini(struct tree *tree)
-{
-	for (size_t i = 0; i < NODES; i++)
-		writer_fini(&tree->messages[i]);
-}
-
-static int tree_verify(const struct tree *tree, size_t count)
-{
-	return mac_verify_combined(MAC_DOMAIN_CONFIRM, tree->parts, count,
-				   tree->combined);
-}
-
 static void tags_combine_in_any_order(void **state)
 {
 	static const uint8_t zero[MAC_SIZE];
@@ -219,58 +174,6 @@ static void tags_combine_in_any_order(void **state)
 	assert_memory_equal(forth, zero, MAC_SIZE);
 }
 
-static void combined_tags_verify_at_once(void **state)
-{
-	struct tree tree;
-
-	tree_init(&tree);
-	assert_int_equal(tree_verify(&tree, NODES), 0);
-	assert_int_equal(mac_verify_combined(MAC_DOMAIN_REGISTER, tree.parts,
-					     NODES, tree.combined),
-			 -EKEYREJECTED);
-	tree_fini(&tree);
-}
-
-static void combined_tag_misses_no_message(void **state)
-{
-	struct tree tree;
-
-	tree_init(&tree);
-	assert_int_equal(tree_verify(&tree, NODES - 1), -EKEYREJECTED);
-	for (size_t i = 0; i < NODES; i++) {
-		tree.messages[i].data[tree.parts[i].size / 2] ^= 1;
-		assert_int_equal(tree_verify(&tree, NODES), -EKEYREJECTED);
-		tree.messages[i].data[tree.parts[i].size / 2] ^= 1;
-	}
-	tree.combined[0] ^= 0x80;
-	assert_int_equal(tree_verify(&tree, NODES), -EKEYREJECTED);
-	tree_fini(&tree);
-}
-
-static void message_twice_cannot_cancel_itself(void **state)
-{
-	struct mac_part forged[NODES + 2];
-	struct tree tree;
-
-	tree_init(&tree);
-	/* Nothing was ever tagged for this text, and XOR would not show it. */
-	memcpy(forged, tree.parts, sizeof(tree.parts[0]) * NODES);
-	forged[NODES] = (struct mac_part){ &tree.keys[0], "forged", 6 };
-	forged[NODES + 1] = forged[NODES];
-	assert_int_equal(mac_verify_combined(MAC_DOMAIN_CONFIRM, forged,
-					     NODES + 2, tree.combined),
-			 -EINVAL);
-	tree_fini(&tree);
-}
-
-static void combination_of_nothing_proves_nothing(void **state)
-{
-	static const uint8_t zero[MAC_SIZE];
-
-	assert_int_equal(mac_verify_combined(MAC_DOMAIN_CONFIRM, NULL, 0, zero),
-			 -EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,10 +185,6 @@ int main(void)
 		cmocka_unit_test(tag_of_one_domain_is_none_of_another),
 		cmocka_unit_test(registration_is_no_confirm),
 		cmocka_unit_test(tags_combine_in_any_order),
-		cmocka_unit_test(combined_tags_verify_at_once),
-		cmocka_unit_test(combined_tag_misses_no_message),
-		cmocka_unit_test(message_twice_cannot_cancel_itself),
-		cmocka_unit_test(combination_of_nothing_proves_nothing),
 	};
 
 	if (sodium_init() < 0)

@@ -295,26 +295,6 @@ static void digest_has_its_golden_bytes(void **state)
 	request_destroy(request);
 }
 
-static void request_as_json_is_the_same_request(void **state)
-{
-	struct request *request =
-		accepted("{" MINIMAL ",'tasks':'2(x3),1','options':'a=b'}");
-	json_t *json = request_to_json(request);
-	struct request *again = NULL;
-	uint8_t digests[2][REQUEST_DIGEST_SIZE];
-	const struct request_defaults others = { .interconnect = "elan3" };
-
-	assert_non_null(json);
-	assert_int_equal(request_parse_json(json, &others, &again, NULL), 0);
-	request_digest(request, digests[0]);
-	request_digest(again, digests[1]);
-	assert_memory_equal(digests[0], digests[1], REQUEST_DIGEST_SIZE);
-	assert_int_equal(json_object_size(json), 9);
-	json_decref(json);
-	request_destroy(again);
-	request_destroy(request);
-}
-
 static int parse_case(void *ctx)
 {
 	struct request *request = NULL;
@@ -350,7 +330,6 @@ int main(void)
 		cmocka_unit_test(digest_is_the_same_for_the_same_request),
 		cmocka_unit_test(digest_tells_requests_apart),
 		cmocka_unit_test(digest_has_its_golden_bytes),
-		cmocka_unit_test(request_as_json_is_the_same_request),
 		cmocka_unit_test(request_says_when_memory_is_out),
 	};
 

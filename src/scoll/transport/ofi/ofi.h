@@ -99,8 +99,6 @@ uint64_t transport_ofi_deadline_ns(struct transport_ofi *transport);
 /* Our address, for peers. -ENOSPC: *size is what is needed. */
 int transport_ofi_address(struct transport_ofi *transport, void *ret_address,
 			  size_t *size);
-/* The provider's name, such as "tcp;ofi_rxm". */
-const char *transport_ofi_provider(const struct transport_ofi *transport);
 
 /*
  * Say where a peer is; size 0: forget it. -EINVAL: no address of this

@@ -340,11 +340,6 @@ int transport_ofi_address(struct transport_ofi *t, void *ret_address,
 	return result != 0 ? errno_of(result) : 0;
 }
 
-const char *transport_ofi_provider(const struct transport_ofi *t)
-{
-	return t->info->fabric_attr->prov_name;
-}
-
 void transport_ofi_stats(const struct transport_ofi *t,
 			 struct transport_ofi_stats *ret_stats)
 {
