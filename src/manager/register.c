@@ -6,6 +6,7 @@
  * A registration that is taken makes the node a member (member.h), replaces its
  * connection before, and is answered by HELLO once its rows are on disk.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -96,6 +97,8 @@ int register_tell(struct engine *engine,
 	};
 	int result = -ENOMEM;
 
+	static_assert(COLLECTIVE_ADDRESS_MAX <= CORE_ADDRESS_MAX,
+		      "the core takes any address");
 	grants = calloc(told.grant_count + 1, sizeof(*grants));
 	objects = calloc(told.object_count + 1, sizeof(*objects));
 	told.grants = grants;
