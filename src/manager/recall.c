@@ -21,29 +21,6 @@ bool recall_is_due(const struct engine *engine)
 	       engine->halted_epoch == 0;
 }
 
-/* Those with an address that are not here already; NULL: memory is out. */
-static const char **names_find(const struct engine *engine, size_t *ret_count)
-{
-	struct core_node_place place;
-	const char **names;
-	uint32_t cursor = 0;
-	size_t count = 0;
-
-	while (core_node_place_next(engine->core, &cursor, &place) > 0)
-		count++;
-	names = calloc(count + 1, sizeof(*names));
-	if (names == NULL)
-		return NULL;
-	cursor = 0;
-	count = 0;
-	while (core_node_place_next(engine->core, &cursor, &place) > 0)
-		if (place.address_size > 0 &&
-		    member_find(engine, place.name) == NULL)
-			names[count++] = place.name;
-	*ret_count = count;
-	return names;
-}
-
 static int by_name(const void *left, const void *right)
 {
 	const char *const *a = left, *const *b = right;
@@ -56,20 +33,25 @@ void recall_tick(struct engine *engine)
 	const struct collective_seam *seam = &engine->collective;
 	_auto_(freep) const char **names = NULL;
 	struct core_node_place place;
+	uint32_t cursor = 0;
 	size_t count = 0;
 
 	if (!recall_is_due(engine))
 		return;
 	engine->is_recall_due = false;
-	names = names_find(engine, &count);
+	names = calloc(CORE_NODES_MAX, sizeof(*names));
 	/* Without memory they come when their lease is over. */
 	if (names == NULL)
 		return;
+	while (core_node_place_next(engine->core, &cursor, &place) > 0) {
+		if (place.address_size == 0 ||
+		    member_find(engine, place.name) != NULL)
+			continue;
+		seam->ops->address(seam->ctx, nid_of_node(place.name),
+				   place.address, place.address_size);
+		names[count++] = place.name;
+	}
 	qsort(names, count, sizeof(*names), by_name);
-	for (size_t i = 0; i < count; i++)
-		if (core_node_place(engine->core, names[i], &place))
-			seam->ops->address(seam->ctx, nid_of_node(names[i]),
-					   place.address, place.address_size);
 	lease_send(engine, names, count, FANOUT_OF_RECALL);
 }
 
