@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "arguments.h"
+#include "base/hash.h"
 #include "base/hostlist.h"
 #include "show.h"
 #include "talk.h"
@@ -104,6 +104,10 @@ static int places_make(struct client *client, struct fairlead_error *ret_error)
 		place->number = i;
 		strcpy(place->name, name);
 		HASH_ADD_STR(client->places, name, place);
+		if (!hash_was_added(place)) {
+			free(place);
+			return error_set(ret_error, -ENOMEM, "out of memory");
+		}
 	}
 	return results_create((uint32_t)client->names->count, &client->results);
 }

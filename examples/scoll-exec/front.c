@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "ask.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "serve.h"
 
 #define CLIENTS_MAX      128
@@ -67,14 +67,17 @@ static void on_opened(void *ctx, uint64_t peer,
 	struct client *client = calloc(1, sizeof(*client));
 	struct net_seam net = net_seam(front->net);
 
-	if (client == NULL) {
-		net.ops->close(net.ctx, peer);
-		return;
+	if (client != NULL) {
+		client->front = front;
+		client->peer = peer;
+		client->uid = info->uid;
+		HASH_ADD(hh, front->clients, peer, sizeof(client->peer),
+			 client);
+		if (hash_was_added(client))
+			return;
 	}
-	client->front = front;
-	client->peer = peer;
-	client->uid = info->uid;
-	HASH_ADD(hh, front->clients, peer, sizeof(client->peer), client);
+	free(client);
+	net.ops->close(net.ctx, peer);
 }
 
 static void on_closed(void *ctx, uint64_t peer, int reason)

@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "order.h"
 #include "supervise.h"
 
@@ -166,6 +166,11 @@ static int seen_create(struct launcher *launcher, const char *credential,
 	}
 	memcpy(seen->key, key, EXEC_ID_BYTES);
 	HASH_ADD(hh, launcher->seen, key, sizeof(seen->key), seen);
+	if (!hash_was_added(seen)) {
+		order_fini(&seen->order);
+		free(seen);
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	}
 	*ret_seen = seen;
 	return 0;
 }

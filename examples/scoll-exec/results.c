@@ -11,7 +11,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+
+#include "base/hash.h"
 
 #define VERSION     1
 #define HEAD_BYTES  3 /* of a part */
@@ -148,6 +149,10 @@ static struct entry *entry_of(struct results *results, struct outcome outcome)
 	entry->outcome = outcome;
 	entry->outcome.output = entry->output;
 	HASH_ADD(hh, results->entries, digest, sizeof(entry->digest), entry);
+	if (!hash_was_added(entry)) {
+		free(entry);
+		return NULL;
+	}
 	results->output_bytes += outcome.size;
 	return entry;
 }

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "order.h"
 #include "supervise.h"
 #include "sys/clock.h"
@@ -388,11 +388,16 @@ static struct run *run_create(struct runs *runs,
 	run->output_fd = run->control_fd = -1;
 	memcpy(run->key, key, EXEC_ID_BYTES);
 	question.run = run;
-	if (question_add(runs, &question, credential) < 0) {
+	HASH_ADD(hh, runs->runs, key, sizeof(run->key), run);
+	if (!hash_was_added(run)) {
 		free(run);
 		return NULL;
 	}
-	HASH_ADD(hh, runs->runs, key, sizeof(run->key), run);
+	if (question_add(runs, &question, credential) < 0) {
+		HASH_DEL(runs->runs, run);
+		free(run);
+		return NULL;
+	}
 	return run;
 }
 

@@ -154,6 +154,10 @@ static int start(void *ctx, const struct collective_request *request)
 	if (result < 0)
 		return result;
 	HASH_ADD(hh, broadcasts->calls, id, sizeof(call->id), call);
+	if (!hash_was_added(call)) {
+		call_destroy(call);
+		return -ENOMEM;
+	}
 	if (request->group != 0 && !request->is_flat) {
 		team = team_get(broadcasts, request->group);
 		result = team == NULL ? -ENOMEM : team_serve(team, call);
@@ -208,6 +212,10 @@ static void address(void *ctx, uint64_t nid, const void *bytes, size_t size)
 			return; /* it cannot be reached */
 		place->nid = nid;
 		HASH_ADD(hh, broadcasts->places, nid, sizeof(nid), place);
+		if (!hash_was_added(place)) {
+			free(place);
+			return;
+		}
 		news = SCOLL_ALIVE;
 	}
 	/* Groups with one who is gone serve the others. */

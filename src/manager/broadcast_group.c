@@ -53,14 +53,20 @@ static void team_destroy(struct team *team)
 	free(team);
 }
 
-void team_drop(struct team *team)
+/* It is not in the hash. */
+static void team_end(struct team *team)
 {
-	HASH_DEL(team->owner->teams, team);
 	team_release(team);
 	if (team->is_making)
 		team->is_dropped = true;
 	else
 		team_destroy(team);
+}
+
+void team_drop(struct team *team)
+{
+	HASH_DEL(team->owner->teams, team);
+	team_end(team);
 }
 
 static void teams_shrink(struct broadcasts *broadcasts)
@@ -91,6 +97,8 @@ struct team *team_get(struct broadcasts *broadcasts, uint64_t id)
 		team->id = id;
 	}
 	HASH_ADD(hh, broadcasts->teams, id, sizeof(team->id), team);
+	if (!hash_was_added(team))
+		team_end(take_ptr(team));
 	return team;
 }
 

@@ -2,9 +2,8 @@
 /* Calls, their legs, and groups, as the files of broadcast.c share them. */
 #pragma once
 
-#include <uthash.h>
-
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "manager/broadcast.h"
 #include "manager/wire/message.h"
 

@@ -46,16 +46,19 @@ static int take_records(struct check *check, const struct core *core)
 		json_array_foreach (json_object_get(view, "jobs"), index, job) {
 			struct record *record = calloc(1, sizeof(*record));
 
-			if (record == NULL) {
+			if (record != NULL) {
+				record->grant_id = (uint64_t)json_integer_value(
+					json_object_get(job, "grant_id"));
+				HASH_ADD(hh, check->records, grant_id,
+					 sizeof(record->grant_id), record);
+			}
+			if (record == NULL || !hash_was_added(record)) {
+				free(record);
 				json_decref(view);
 				return -ENOMEM;
 			}
 			record->view = json_incref(job);
-			record->grant_id = (uint64_t)json_integer_value(
-				json_object_get(job, "grant_id"));
 			filter.after = record->grant_id;
-			HASH_ADD(hh, check->records, grant_id,
-				 sizeof(record->grant_id), record);
 		}
 		json_decref(view);
 	}

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "manager/check.h"
 #include "manager/core/core.h"
 #include "manager/role_internal.h"

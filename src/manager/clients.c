@@ -114,16 +114,19 @@ void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
 
 	if (HASH_COUNT(engine->clients) < CLIENT_CONNECTIONS_MAX)
 		client = calloc(1, sizeof(*client));
-	if (client == NULL) {
-		refuse(engine, peer, 0, -EAGAIN,
-		       "the manager has too many clients", "ask again later");
-		close_peer(engine, peer);
-		return;
+	if (client != NULL) {
+		client->peer = peer;
+		client->uid = uid;
+		client->is_remote = is_remote;
+		HASH_ADD(hh, engine->clients, peer, sizeof(client->peer),
+			 client);
+		if (hash_was_added(client))
+			return;
 	}
-	client->peer = peer;
-	client->uid = uid;
-	client->is_remote = is_remote;
-	HASH_ADD(hh, engine->clients, peer, sizeof(client->peer), client);
+	free(client);
+	refuse(engine, peer, 0, -EAGAIN, "the manager has too many clients",
+	       "ask again later");
+	close_peer(engine, peer);
 }
 
 void engine_client_closed(struct engine *engine, uint64_t peer)
@@ -228,8 +231,12 @@ static uint64_t open_request(struct engine *engine, struct client *client,
 	request->id = id;
 	request->op = (size_t)(op - ops);
 	request->started_ms = engine_now_ms(engine);
-	client->open_count++;
 	HASH_ADD(hh, engine->requests, token, sizeof(request->token), request);
+	if (!hash_was_added(request)) {
+		free(request);
+		return 0;
+	}
+	client->open_count++;
 	return request->token;
 }
 

@@ -120,6 +120,10 @@ static int group_enter(struct fanouts *fanouts, const struct fanout_plan *plan)
 			return -ENOMEM;
 		group->id = plan->grant_id;
 		HASH_ADD(hh, fanouts->groups, id, sizeof(group->id), group);
+		if (!hash_was_added(group)) {
+			free(group);
+			return -ENOMEM;
+		}
 	}
 	group->count++;
 	return 0;

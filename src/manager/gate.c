@@ -7,8 +7,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "credential/credential.h"
 #include "manager/gate_lane.h"
 #include "manager/wire/envelope.h"
@@ -203,14 +203,17 @@ static void on_opened(void *ctx, uint64_t peer,
 	struct net_seam seam = net_seam(gate->net);
 	struct connection *connection = calloc(1, sizeof(*connection));
 
-	if (connection == NULL) {
-		seam.ops->close(seam.ctx, peer);
-		return;
+	if (connection != NULL) {
+		connection->peer = peer;
+		memcpy(connection->address, info->address,
+		       sizeof(info->address));
+		HASH_ADD(hh, gate->connections, peer, sizeof(connection->peer),
+			 connection);
+		if (hash_was_added(connection))
+			return;
 	}
-	connection->peer = peer;
-	memcpy(connection->address, info->address, sizeof(info->address));
-	HASH_ADD(hh, gate->connections, peer, sizeof(connection->peer),
-		 connection);
+	free(connection);
+	seam.ops->close(seam.ctx, peer);
 }
 
 static void on_received(void *ctx, uint64_t peer, const void *frame,

@@ -10,8 +10,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "manager/engine.h"
 #include "manager/wire/client.h"
 #include "manager/wire/keyfile.h"

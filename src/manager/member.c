@@ -71,6 +71,10 @@ static struct member *member_create(struct engine *engine, const char *node,
 	snprintf(member->name, sizeof(member->name), "%s", node);
 	member->nid = nid_of_node(node);
 	HASH_ADD_STR(engine->members, name, member);
+	if (!hash_was_added(member)) {
+		free(member);
+		return NULL;
+	}
 	engine->members_are_sorted = false;
 	if (engine->member_scan_ms == DEADLINE_NONE)
 		engine->member_scan_ms = now_ms + SCAN_MS;

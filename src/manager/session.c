@@ -145,15 +145,19 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 			       "it took too long while others needed room");
 	if (engine->session_count < engine->sessions_max)
 		session = calloc(1, sizeof(*session));
-	if (session == NULL) {
+	if (session != NULL) {
+		session->peer = peer;
+		HASH_ADD(hh, engine->sessions, peer, sizeof(session->peer),
+			 session);
+	}
+	if (session == NULL || !hash_was_added(session)) {
+		free(session);
 		engine->nodes_net.ops->close(engine->nodes_net.ctx, peer);
 		return;
 	}
-	session->peer = peer;
 	session->heard_ms = engine_now_ms(engine);
 	session->challenged_ms = session->heard_ms;
 	snprintf(session->address, sizeof(session->address), "%s", address);
-	HASH_ADD(hh, engine->sessions, peer, sizeof(session->peer), session);
 	engine->session_count++;
 	wait_begin(engine, session);
 	if (engine->session_scan_ms == DEADLINE_NONE)

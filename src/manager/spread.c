@@ -248,6 +248,8 @@ static int targets_make(struct spread *spread, const struct spread_order *order)
 		spread->order.node_count = i + 1;
 		target->nid = nid_of_node(target->node);
 		HASH_ADD(hh, spread->by_nid, nid, sizeof(target->nid), target);
+		if (!hash_was_added(target))
+			return -ENOMEM;
 	}
 	return 0;
 }

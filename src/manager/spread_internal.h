@@ -2,8 +2,7 @@
 /* The parts of an order, which spread.c asks and spread_answer.c hears. */
 #pragma once
 
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "manager/spread.h"
 
 struct letter {

@@ -94,6 +94,10 @@ static struct round *round_create(struct spreads *spreads,
 					      SPREAD_REPEAT_MS,
 	};
 	HASH_ADD(hh, spreads->rounds, id, sizeof(round->id), round);
+	if (!hash_was_added(round)) {
+		free(round);
+		return NULL;
+	}
 	DL_APPEND(spread->rounds, round);
 	spread->flat_count += round->is_separate;
 	return round;

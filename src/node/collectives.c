@@ -13,10 +13,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "manager/wire/nid.h"
 #include "manager/wire/parcel.h"
 #include "node/agent/agent.h"
@@ -76,6 +76,10 @@ static struct visit *visit_create(struct collectives *collectives,
 	visit->id = ++collectives->id_last;
 	visit->request = request;
 	HASH_ADD(hh, collectives->visits, id, sizeof(visit->id), visit);
+	if (!hash_was_added(visit)) {
+		free(visit);
+		return NULL;
+	}
 	request->srq_private = visit;
 	return visit;
 }

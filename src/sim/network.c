@@ -20,6 +20,12 @@ void *network_allocate(size_t size)
 	return memory;
 }
 
+static void network_added(bool is_added)
+{
+	if (!is_added)
+		abort();
+}
+
 static char *copy_text(const char *text)
 {
 	char *copy = strdup(text);
@@ -41,6 +47,7 @@ static struct machine *machine_get(struct sim_network *network,
 	machine->name = copy_text(name);
 	HASH_ADD_KEYPTR(hh, network->machines, machine->name,
 			strlen(machine->name), machine);
+	network_added(hash_was_added(machine));
 	return machine;
 }
 
@@ -263,6 +270,7 @@ void sim_host_listen(struct sim_host *host, const char *address)
 		listener->address = copy_text(address);
 		HASH_ADD_KEYPTR(hh, network->listeners, listener->address,
 				strlen(listener->address), listener);
+		network_added(hash_was_added(listener));
 	}
 	listener->host = host;
 }
@@ -280,6 +288,7 @@ uint64_t sim_host_dial(struct sim_host *host, const char *address, uid_t uid)
 	connection->ends[1].state = END_CLOSED;
 	HASH_ADD(hh, network->connections, number, sizeof(connection->number),
 		 connection);
+	network_added(hash_was_added(connection));
 	flight = flight_to(network, FLIGHT_SYN, connection, 1,
 			   flight_delay_ms(network), 0);
 	flight->address = copy_text(address);

@@ -2,8 +2,7 @@
 /* What the simulated network's files share. */
 #pragma once
 
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "sim/network.h"
 
 struct machine {

@@ -7,7 +7,8 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <uthash.h>
+
+#include "base/hash.h"
 
 struct event {
 	uint64_t at_ms;
@@ -107,6 +108,8 @@ uint64_t sim_queue_add(struct sim_queue *queue, uint64_t delay_ms,
 	event->run = run;
 	event->ctx = ctx;
 	HASH_ADD(hh, queue->by_handle, handle, sizeof(event->handle), event);
+	if (!hash_was_added(event))
+		abort();
 	queue->count++;
 	sift(queue, queue->count - 1, event);
 	return event->handle;

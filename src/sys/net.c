@@ -97,11 +97,15 @@ int connection_create(struct net *net, bool is_unix,
 	connection->state = CONNECTION_DIALING;
 	connection->peer = ++net->peer_last;
 	connection->uid = (uid_t)-1;
-	uv_timer_init(net->loop, &connection->timer);
-	connection->timer.data = connection;
 	connection->pending = 1;
 	HASH_ADD(hh, net->connections, peer, sizeof(connection->peer),
 		 connection);
+	if (!hash_was_added(connection)) {
+		free(connection);
+		return -ENOMEM;
+	}
+	uv_timer_init(net->loop, &connection->timer);
+	connection->timer.data = connection;
 	net->connection_count++;
 	net->open_count++;
 	*ret_connection = connection;

@@ -2,10 +2,10 @@
 /* What the files of the net seam share; nobody else includes it. */
 #pragma once
 
-#include <uthash.h>
 #include <utlist.h>
 
 #include "base/address.h"
+#include "base/hash.h"
 #include "sys/net.h"
 
 #define NET_HEADER_SIZE    4

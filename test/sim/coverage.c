@@ -7,7 +7,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+
+#include "base/hash.h"
 
 #define NAME_MAX_BYTES 128
 

@@ -15,8 +15,8 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "manager/broadcast.h"
 #include "manager/wire/gather.h"
 #include "manager/wire/hop.h"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "leader.h"
 #include "manager/engine.h"

@@ -2,8 +2,7 @@
 /* What the files of a node share. */
 #pragma once
 
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "endpoint.h"
 #include "fabric.h"
 #include "node.h"

@@ -10,8 +10,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "manager/wire/message.h"
 #include "nic.h"
 #include "node.h"

@@ -2,8 +2,7 @@
 /* What the files of the oracle share. */
 #pragma once
 
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "oracle.h"
 
 /* A service on a NIC somewhere. */

@@ -29,6 +29,7 @@ static void send(struct core *core, struct core_fanout *fanout, bool is_main)
 	entry->op = fanout->op;
 	entry->is_main = is_main;
 	HASH_ADD(hh, core->fanouts, id, sizeof(entry->id), entry);
+	memory_added(hh, entry);
 	core->ops->fanout(core->ops_ctx, fanout);
 }
 

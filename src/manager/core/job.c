@@ -163,10 +163,12 @@ void jobs_add(struct jobs *jobs, struct job *job)
 	job->name_size = (uint32_t)job_name_size(job->key);
 	slot_assign(jobs, job);
 	HASH_ADD(hh, jobs->by_id, grant_id, sizeof(job->grant_id), job);
+	memory_added(hh, job);
 	first = jobs_find_name(jobs, job->key, job->name_size);
 	if (first == NULL) {
 		HASH_ADD_KEYPTR(hh_name, jobs->by_name, job->key,
 				job->name_size, job);
+		memory_added(hh_name, job);
 	} else {
 		while (first->sibling != NULL)
 			first = first->sibling;
@@ -188,9 +190,11 @@ static void sibling_remove(struct jobs *jobs, struct job *job)
 	}
 	HASH_DELETE(hh_name, jobs->by_name, job);
 	first = job->sibling;
-	if (first != NULL)
-		HASH_ADD_KEYPTR(hh_name, jobs->by_name, first->key,
-				first->name_size, first);
+	if (first == NULL)
+		return;
+	HASH_ADD_KEYPTR(hh_name, jobs->by_name, first->key, first->name_size,
+			first);
+	memory_added(hh_name, first);
 }
 
 void jobs_remove(struct jobs *jobs, struct job *job)

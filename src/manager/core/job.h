@@ -21,11 +21,10 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "fairlead_driver.h"
 #include "manager/core/edge.h"
 #include "manager/core/memory.h"
-
-#include <uthash.h>
 
 #define JOB_DIGEST_SIZE 32
 #define JOB_WHY_MAX     1023 /* bytes: why identifiers are quarantined */

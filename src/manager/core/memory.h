@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* uthash asks for memory of its own. */
-#define uthash_fatal(message) abort()
-
 static inline void *memory_check(void *memory)
 {
 	if (memory == NULL)
@@ -22,6 +19,9 @@ static inline void *memory_check(void *memory)
 }
 
 /* count elements of size bytes, all zero; never NULL. */
+/* After each HASH_ADD: uthash asks for memory of its own. */
+#define memory_added(handle, element) memory_check((element)->handle.tbl)
+
 static inline void *memory_zero(size_t count, size_t size)
 {
 	return memory_check(calloc(count > 0 ? count : 1, size));

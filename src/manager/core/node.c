@@ -96,6 +96,7 @@ struct node *nodes_add(struct nodes *nodes, const char *name, uint32_t index)
 	nodes->count++;
 	HASH_ADD_KEYPTR(hh, nodes->by_name, node->name, strlen(node->name),
 			node);
+	memory_added(hh, node);
 	return node;
 }
 

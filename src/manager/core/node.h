@@ -15,11 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/hostlist.h"
 #include "fairlead_driver.h"
 #include "manager/core/memory.h"
-
-#include <uthash.h>
 
 #define NODE_NONE           UINT32_MAX
 #define NODE_INCARNATION    16   /* bytes */

@@ -77,6 +77,8 @@ static struct mirror_grant *grant_get(struct agent *agent, uint64_t grant_id,
 	grant->grant_id = grant_id;
 	HASH_ADD_INORDER(hh, agent->grants, grant_id, sizeof(grant_id), grant,
 			 grant_compare);
+	if (!hash_was_added(grant))
+		free(take_ptr(grant));
 	return grant;
 }
 

@@ -405,13 +405,15 @@ void agent_client_opened(struct agent *agent, uint64_t peer, uid_t uid)
 			      NULL);
 	else
 		client = calloc(1, sizeof(*client));
-	if (!client) {
-		net->ops->close(net->ctx, peer);
-		return;
+	if (client) {
+		client->peer = peer;
+		client->uid = uid;
+		HASH_ADD(hh, agent->clients, peer, sizeof(peer), client);
+		if (hash_was_added(client))
+			return;
 	}
-	client->peer = peer;
-	client->uid = uid;
-	HASH_ADD(hh, agent->clients, peer, sizeof(peer), client);
+	free(client);
+	net->ops->close(net->ctx, peer);
 }
 
 void agent_client_received(struct agent *agent, uint64_t peer,

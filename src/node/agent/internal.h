@@ -3,8 +3,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "manager/wire/client.h"
 #include "node/agent/agent.h"
 #include "node/guard/channel.h"

@@ -53,6 +53,8 @@ static struct relay *relay_get(struct agent *agent, uint64_t id, bool may_make)
 	relay->id = id;
 	relay->early.limit = AGENT_EARLY_MAX;
 	HASH_ADD(hh, agent->relays, id, sizeof(relay->id), relay);
+	if (!hash_was_added(relay))
+		free(take_ptr(relay));
 	return relay;
 }
 

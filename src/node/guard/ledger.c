@@ -135,7 +135,6 @@ static int take_applying(struct ledger *ledger, struct reader *body)
 {
 	_auto_(freep) struct grant *grant = calloc(1, sizeof(*grant));
 	const uint8_t *digest;
-	struct grant *added;
 
 	if (!grant)
 		return -ENOMEM;
@@ -156,9 +155,11 @@ static int take_applying(struct ledger *ledger, struct reader *body)
 	for (uint32_t i = 0; i < grant->lane.id_count; i++)
 		grant->lane.ids[i] = read_u32(body);
 	read_text(body, grant->lane.options, sizeof(grant->lane.options));
-	added = take_ptr(grant);
 	HASH_ADD(hh, ledger->grants, lane.grant_id,
-		 sizeof(added->lane.grant_id), added);
+		 sizeof(grant->lane.grant_id), grant);
+	if (!hash_was_added(grant))
+		return -ENOMEM;
+	(void)take_ptr(grant);
 	return 0;
 }
 
@@ -207,6 +208,10 @@ static int take_tombstone(struct ledger *ledger, struct reader *body)
 		tombstone->grant_id = grant_id;
 		HASH_ADD(hh, ledger->tombstones, grant_id,
 			 sizeof(tombstone->grant_id), tombstone);
+		if (!hash_was_added(tombstone)) {
+			free(tombstone);
+			return -ENOMEM;
+		}
 	}
 	if (grant) {
 		HASH_DEL(ledger->grants, grant);

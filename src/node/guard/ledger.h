@@ -14,10 +14,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "fairlead_driver.h"
 #include "manager/wire/message.h"
 #include "node/guard/journal.h"

@@ -11,10 +11,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/hash.h"
 #include "scoll.h"
 #include "scoll/api/port.h"
 #include "scoll/core/core.h"
-#include "scoll/core/hash.h"
 #include "scoll/member/given.h"
 #include "scoll/transport/ofi/ofi.h"
 #include "scoll/tree/tree.h"

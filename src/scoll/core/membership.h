@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "scoll/core/hash.h"
+#include "base/hash.h"
 #include "scoll/wire/wire.h"
 
 #define MEMBERSHIP_ENTITIES_MAX (UINT32_C(1) << 24) /* of all its nodes */

@@ -10,7 +10,7 @@
 
 #include <utlist.h>
 
-#include "scoll/core/hash.h"
+#include "base/hash.h"
 
 #define WORD_BITS 64
 

@@ -14,7 +14,7 @@
 
 #include <utlist.h>
 
-#include "scoll/member/hash.h"
+#include "base/hash.h"
 
 #define WORDS(count) (((count) + 63) / 64)
 

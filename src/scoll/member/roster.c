@@ -11,7 +11,7 @@
 
 #include <sodium.h>
 
-#include "scoll/member/hash.h"
+#include "base/hash.h"
 
 #define CAPACITY_MIN 16
 

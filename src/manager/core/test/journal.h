@@ -2,10 +2,9 @@
 /* The fixture's journal: rows by their primary keys. */
 #pragma once
 
+#include "base/hash.h"
 #include "base/seam.h"
 #include "manager/core/memory.h"
-
-#include <uthash.h>
 
 struct journal_row {
 	char primary[128]; /* table, id, sub, key, as the store has it */

@@ -9,11 +9,9 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
-/* What could not be added has no table afterwards. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "scoll/transport/ofi/ofi.h"
 
 #define POOL_SLABS          16    /* of 16 messages; with plain receives: */

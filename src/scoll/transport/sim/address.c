@@ -104,6 +104,8 @@ int transport_sim_address_learn(void *ctx, scoll_nid_t nid, const void *bytes,
 			abort();
 		place->nid = nid;
 		HASH_ADD(hh, port->places, nid, sizeof(place->nid), place);
+		if (!hash_was_added(place))
+			abort();
 	}
 	place->address = address;
 	return 0;

@@ -4,8 +4,7 @@
 
 #include <utlist.h>
 
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "scoll/transport/sim/sim.h"
 #include "sim/rng.h"
 

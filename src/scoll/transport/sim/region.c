@@ -31,6 +31,8 @@ int transport_sim_region_open(void *ctx, const struct iovec *pieces, int count,
 	if (ret_pieces != NULL) {
 		region->key = sim_rng_u64(&sim->rng) | 1;
 		HASH_ADD(hh, sim->regions, key, sizeof(region->key), region);
+		if (!hash_was_added(region))
+			abort();
 	}
 	DL_APPEND(port->regions, region);
 	port->use.regions++;
