@@ -16,14 +16,6 @@
 
 /* --- calls --- */
 
-static void buffers_free(struct buffer *buffers)
-{
-	struct buffer *buffer, *next;
-
-	DL_FOREACH_SAFE (buffers, buffer, next)
-		free(buffer);
-}
-
 /* Legs are left only when libscoll is no more. */
 static void call_destroy(struct call *call)
 {

@@ -5,14 +5,8 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "manager/broadcast.h"
+#include "manager/wire/buffer.h"
 #include "manager/wire/message.h"
-
-/* Where a part of an answer goes. */
-struct buffer {
-	struct buffer *prev, *next;
-	size_t size; /* of a part that has come */
-	uint8_t bytes[];
-};
 
 /* A request of libscoll. */
 struct leg {

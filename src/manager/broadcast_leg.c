@@ -20,47 +20,8 @@
 
 void leg_destroy(struct leg *leg)
 {
-	struct buffer *buffer, *next;
-
-	DL_FOREACH_SAFE (leg->buffers, buffer, next)
-		free(buffer);
+	buffers_free(leg->buffers);
 	free(leg);
-}
-
-static int buffer_post(struct leg *leg, int child)
-{
-	size_t size = leg->call->parcel.part_bytes;
-	struct buffer *buffer = malloc(sizeof(*buffer) + size);
-	int result;
-
-	if (buffer == NULL)
-		return -ENOMEM;
-	result = scoll_reply_buffer_post(child, buffer->bytes, size,
-					 leg->request, buffer);
-	if (result < 0)
-		free(buffer);
-	else
-		DL_APPEND(leg->buffers, buffer);
-	return result;
-}
-
-static int buffers_post(struct leg *leg)
-{
-	int count = scoll_request_nchildren(leg->request);
-
-	for (int i = 0; i < count; i++) {
-		int parts = parcel_parts(
-			&leg->call->parcel,
-			scoll_request_childtree_nodes(leg->request, i));
-
-		for (int j = 0; j < parts; j++) {
-			int result = buffer_post(leg, i);
-
-			if (result < 0)
-				return result;
-		}
-	}
-	return 0;
 }
 
 /* NULL, and errno. */
@@ -106,7 +67,7 @@ int leg_start(struct call *call, scoll_group_t *group, const uint64_t *nids,
 		leg_destroy(leg);
 		return result;
 	}
-	result = buffers_post(leg);
+	result = buffers_post(leg->request, &call->parcel, &leg->buffers);
 	if (result == 0)
 		result = scoll_bcast_send(leg->request);
 	if (result < 0) {

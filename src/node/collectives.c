@@ -17,14 +17,9 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "manager/wire/buffer.h"
 #include "manager/wire/nid.h"
-#include "manager/wire/parcel.h"
 #include "node/agent/agent.h"
-
-struct buffer {
-	struct buffer *prev, *next;
-	uint8_t bytes[];
-};
 
 struct visit {
 	struct collectives *owner;
@@ -47,14 +42,6 @@ struct collectives {
 };
 
 /* --- visits --- */
-
-static void buffers_free(struct buffer *buffers)
-{
-	struct buffer *buffer, *next;
-
-	DL_FOREACH_SAFE (buffers, buffer, next)
-		free(buffer);
-}
 
 static void visit_destroy(struct visit *visit)
 {
@@ -84,40 +71,6 @@ static struct visit *visit_create(struct collectives *collectives,
 	return visit;
 }
 
-static int buffer_post(struct visit *visit, int child, size_t size)
-{
-	struct buffer *buffer = malloc(sizeof(*buffer) + size);
-	int result;
-
-	if (buffer == NULL)
-		return -ENOMEM;
-	result = scoll_reply_buffer_post(child, buffer->bytes, size,
-					 visit->request, buffer);
-	if (result < 0)
-		free(buffer);
-	else
-		DL_APPEND(visit->posted, buffer);
-	return result;
-}
-
-static int buffers_post(struct visit *visit, const struct parcel *parcel)
-{
-	int count = scoll_request_nchildren(visit->request);
-
-	for (int i = 0; i < count; i++) {
-		int parts = parcel_parts(parcel, scoll_request_childtree_nodes(
-							 visit->request, i));
-
-		for (int j = 0; j < parts; j++) {
-			int result = buffer_post(visit, i, parcel->part_bytes);
-
-			if (result < 0)
-				return result;
-		}
-	}
-	return 0;
-}
-
 static int bulk_prepare(struct visit *visit)
 {
 	scoll_request_t *request = visit->request;
@@ -125,7 +78,7 @@ static int bulk_prepare(struct visit *visit)
 
 	if (size == 0)
 		return 0;
-	visit->bulk = malloc(sizeof(*visit->bulk) + size);
+	visit->bulk = buffer_create(size);
 	if (visit->bulk == NULL)
 		return -ENOMEM;
 	visit->iov = (struct iovec){ visit->bulk->bytes, size };
@@ -156,7 +109,7 @@ static int pre_request(scoll_request_t *request)
 	visit = visit_create(collectives, request);
 	if (visit == NULL)
 		return -ENOMEM;
-	result = buffers_post(visit, &parcel);
+	result = buffers_post(request, &parcel, &visit->posted);
 	if (result == 0)
 		result = bulk_prepare(visit);
 	if (result < 0)
@@ -233,7 +186,7 @@ void collectives_gathered(struct collectives *collectives, uint64_t collective,
 	if (visit == NULL)
 		return;
 	if (size > 0)
-		buffer = malloc(sizeof(*buffer) + size);
+		buffer = buffer_create(size);
 	if (buffer != NULL)
 		memcpy(buffer->bytes, bytes, size);
 	else
@@ -292,11 +245,6 @@ int collectives_serve(struct collectives *collectives,
 	collectives->ctx = ctx;
 	return scoll_service_register(collectives->scoll, PARCEL_SERVICE,
 				      &service_ops, collectives);
-}
-
-size_t collectives_count(const struct collectives *collectives)
-{
-	return HASH_COUNT(collectives->visits);
 }
 
 static void agent_received(void *ctx, uint64_t collective, const void *payload,
