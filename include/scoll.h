@@ -31,19 +31,30 @@
  * one without calls scoll_wait().
  *
  * Threads: one thread at a time is inside scoll_progress() or scoll_wait() of
- * an instance (a second one gets -EBUSY); callbacks run there, and no lock of
- * the library is held. Every other function may be called from any thread and
- * from any callback, except scoll_fini(), which is called when no other call is
- * under way. Different instances are independent: a program may have one for
- * each core. The library starts no thread, installs no signal handler (but
- * libfabric does for shm) and writes nothing.
+ * an instance (a second one, or a callback, gets -EBUSY); callbacks run there,
+ * one after the other, and no lock of the library is held. Every other function
+ * may be called from any thread and from any callback, except scoll_fini(),
+ * which is called when no other call is under way. A call of another thread
+ * wakes the one that waits. Functions of the program that *call nothing of the
+ * library* (they say so) are called with its lock held. Different instances are
+ * independent: a program may have one for each core. The library starts no
+ * thread, installs no signal handler (but libfabric does for shm) and writes
+ * nothing. A process does not fork after scoll_init().
  *
  * A handle is valid from the call or callback that gives it until the moment
- * that its section names; a program with threads sees to it that none of them
- * uses it later.
+ * that its section names, and at most until scoll_fini(); a program with
+ * threads sees to it that none of them uses it later. What a function is given
+ * it reads before it returns, and copies, but for what is said to be
+ * *borrowed*.
  *
  * Errors: 0 or a count on success, a negative errno on failure; a function
- * that returns a pointer returns NULL and sets errno.
+ * that returns a pointer returns NULL and sets errno. Where there is a
+ * ret_error, it gets the reason as text; it may be NULL.
+ *
+ * Versions: a struct that begins with `size` gets its sizeof there, and zeros
+ * where nothing else is wanted; a later library knows by it what the program
+ * knows. Members that speak another SCOLL_PROTOCOL_VERSION are answered with
+ * SCOLL_ERROR_PROTO_VERSION, or, where messages are sealed, not at all.
  *
  * Manual: scoll(3), scoll(7). Source: DAOS Server Collectives Design, 2014.
  */
@@ -94,7 +105,8 @@ typedef uint32_t scoll_service_id_t;
 /*
  * A node: type of network (16 bits), its number (16 bits), address in it (32
  * bits). As text ADDRESS@NET: "10.0.0.1@tcp", "192.168.10.124@o2ib1". It names
- * a node and need not be an address: the address book says where it is.
+ * a node and need not be an address: the address book says where it is, also
+ * one that has an IPv6 address only. Not 0 and not SCOLL_NID_ANY.
  */
 typedef uint64_t scoll_nid_t;
 
@@ -207,7 +219,10 @@ typedef struct scoll_reply {
 	void *srp_private; /* of the buffer */
 	int srp_part;      /* 0, 1, ... */
 	bool srp_is_last;  /* no more parts from this child */
-	/* Of an error: the nodes and entities of whom nothing was heard. */
+	/*
+	 * Of an error: the nodes, and entities on them, of whom nothing was
+	 * heard: the child's whole subtree, itself included.
+	 */
 	int srp_nodes_lost;
 	int srp_entities_lost;
 } scoll_reply_t;
@@ -390,8 +405,10 @@ struct scoll_params {
 	scoll_nid_t nid;
 	/*
 	 * A libfabric provider with FI_EP_RDM, FI_MSG, FI_TAGGED and FI_RMA:
-	 * "tcp;ofi_rxm", "net", "shm"; and the address to be reached at, as
-	 * libfabric's node and service. NULL: let it choose.
+	 * "tcp;ofi_rxm", "net", "shm" (NULL: the first that there is, which may
+	 * be another one elsewhere); and the address to be reached at, as
+	 * libfabric's node and service (NULL: an address and a port of its
+	 * choice, which scoll_address says). With gossip the next port, too.
 	 */
 	const char *provider;
 	const char *node;
@@ -405,7 +422,8 @@ struct scoll_params {
 	enum scoll_discovery discovery;
 	scoll_duration_t gossip_cycle; /* 0: 250 ms */
 	/* NULL: none, everybody who can reach the address is believed. */
-	const struct scoll_authenticator *authenticator; /* borrowed */
+	const struct scoll_authenticator *authenticator; /* borrowed, until
+							    scoll_fini */
 	/* Idle groups are dropped after this; 0: one hour. */
 	scoll_duration_t group_lifetime;
 	scoll_permute_cb_t permute; /* NULL: as the targets are given */
@@ -435,16 +453,27 @@ struct scoll_params {
 int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
 	       struct fairlead_error *ret_error);
 /*
- * End it. Requests under way are aborted and their callbacks called from
- * inside; groups that we made are not destroyed elsewhere.
+ * End it: within a round trip, 1 s at most. Requests under way are aborted and
+ * their callbacks called from inside; groups that we made are not destroyed
+ * elsewhere. NULL is allowed.
  */
 void scoll_fini(scoll_t *scoll);
 
-/* What came, what is due, and the callbacks of both; how many callbacks. */
+/*
+ * What came, what is due, and the callbacks of both; how many of a service or
+ * a group were called. -EBUSY: see Threads.
+ */
 int scoll_progress(scoll_t *scoll);
-/* Wait for at most `timeout` (-1: for ever), then progress. */
+/*
+ * Wait for something to come, to be due or to be called for by another thread,
+ * for at most `timeout` (-1: for ever), then progress. It may return 0 before
+ * the time: a signal, or what calls back nobody.
+ */
 int scoll_wait(scoll_t *scoll, scoll_duration_t timeout);
-/* Readable when scoll_progress has something to do. The library's. */
+/*
+ * For poll(2) and its like: readable when scoll_progress has something to do.
+ * The library's, the same until scoll_fini.
+ */
 int scoll_fd(scoll_t *scoll);
 /*
  * How long the descriptor may be waited for, at most; -1: for ever. To be
@@ -453,15 +482,21 @@ int scoll_fd(scoll_t *scoll);
  */
 scoll_duration_t scoll_timeout(scoll_t *scoll);
 
-/* Our node and address. -ENOSPC: *size is what is needed. */
+/* Our node. */
 scoll_nid_t scoll_self(const scoll_t *scoll);
+/*
+ * Our address, for the others' books: bytes that mean something to instances of
+ * the same provider. *size: of ret_address, then of what was written. -ENOSPC:
+ * *size is what is needed (to ask for that, begin with 0).
+ */
 int scoll_address(scoll_t *scoll, void *ret_address, size_t *size);
 
 /* --- peers: the address book, and discovery --- */
 
 /*
  * Say where a node is: an address as scoll_address gave it there (any that
- * the provider has, IPv6 too). It may change at any time; size 0 forgets it.
+ * the provider has, IPv6 too). It may change at any time, also while requests
+ * are under way: what is sent from then on goes there. Size 0 forgets it.
  * -EINVAL: no address of this provider; -ENOENT: nothing to forget; -ENOSPC,
  * -ENOMEM. With `gossip` a node has two addresses in one.
  */
@@ -488,17 +523,30 @@ int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news);
 /*
  * Discovery `gossip`: the nodes that gossip, in the same order on all of them,
  * ourselves among them. Said once, after scoll_init and before anything is
- * registered or made; nobody is heard before. -EBUSY: too late; -EINVAL: we are
- * not among them; -EEXIST: one is there twice; -ENOSPC, -ENOMEM; -EOPNOTSUPP.
+ * registered or made; nobody is heard before, and nobody joins later: members
+ * that have another list do not hear each other. -EBUSY: too late; -EINVAL: we
+ * are not among them; -EEXIST: one is there twice; -ENOSPC, -ENOMEM;
+ * -EOPNOTSUPP.
  */
 int scoll_gossip_members(scoll_t *scoll, const scoll_nid_t *nids, int count);
-/* SCOLL_ALIVE or SCOLL_DEAD as discovery has it. */
+/*
+ * SCOLL_ALIVE or SCOLL_DEAD as discovery has it; of a node that is not known
+ * ALIVE with `given` and DEAD with `gossip`.
+ */
 int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid);
-/* How often it was seen to die. */
+/* How often it was seen to die, since scoll_init; a reboot is a death, too. */
 uint32_t scoll_peer_deaths(scoll_t *scoll, scoll_nid_t nid);
-/* Whether we have just started and do not take part yet. */
+/*
+ * Whether we have just started and do not take part yet: with `gossip` only,
+ * until the others must have taken what we were before for dead. Requests and
+ * groups are -EAGAIN meanwhile; its end is not told, ask again.
+ */
 bool scoll_is_stealthy(scoll_t *scoll);
-/* Be told of every change; NULL: no more. */
+/*
+ * Be told, from scoll_progress, of what happens to the nodes that gossip, or
+ * that scoll_peer_set has named: what is last, if much has happened since the
+ * last time. One function an instance; NULL: no more.
+ */
 void scoll_peer_notify(scoll_t *scoll,
 		       void (*notify)(void *ctx, scoll_nid_t nid,
 				      enum scoll_liveness news),
@@ -516,8 +564,10 @@ int scoll_service_register(scoll_t *scoll, scoll_service_id_t svid,
 /* -EBUSY: it has requests or groups; -ENOENT. */
 int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid);
 /*
- * A kind of tree under a type from SCOLL_TREE_USER to 255. All nodes need it.
- * The table is borrowed until scoll_fini. -EEXIST, -EINVAL.
+ * A kind of tree under a type from SCOLL_TREE_USER to 255; SCOLL_TREE(type,
+ * option) names it then. All nodes need it, under the same type, before the
+ * first request along it. The table is borrowed until scoll_fini. -EEXIST: the
+ * type is taken; -EINVAL: another type, or something of the table is missing.
  */
 int scoll_tree_register(scoll_t *scoll, uint8_t type,
 			const struct scoll_tree_ops *ops);
@@ -527,19 +577,24 @@ int scoll_tree_register(scoll_t *scoll, uint8_t type,
 /*
  * Make a group of `cnt` targets (of one node, they are merged). Its members
  * learn of it now (`populate_now`: the callback comes when all have), or with
- * the first broadcast (the callback is called from inside). Errors: -EINVAL
- * (no target or tag, a tag twice, a bad permutation), -ENOENT (no such service), -EMSGSIZE (without
- * populate_now: does not fit in a broadcast; use it), -E2BIG, -ENOMEM,
- * -EAGAIN (stealthy); the callback is not called then. Later ones, to the
- * callback: those of a broadcast.
+ * the first broadcast (the callback is called from inside). We need not be
+ * among them. name: at most SCOLL_NAME_MAX bytes, NULL is "". Errors: -EINVAL
+ * (no target, tag or callback, a tag twice, a longer name, no such tree, a bad
+ * permutation), -ENOENT (no such service), -EMSGSIZE (without populate_now:
+ * does not fit in a broadcast; use it), -E2BIG (above a limit), -ENOMEM,
+ * -EAGAIN (stealthy), -ESHUTDOWN (from inside scoll_fini); the callback is not
+ * called then. Later ones, to the callback: those of a broadcast, such as
+ * -EHOSTDOWN (a member is dead). The handle is valid until
+ * scoll_group_destroy().
  */
 int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,
 		       const char *name, const scoll_target_t *targets, int cnt,
 		       scoll_tree_type_t tree, bool populate_now,
 		       scoll_create_group_cb_t cb, const void *private_data);
 /*
- * A group that the service's oobgrp callback knows. EOPNOTSUPP: it has none;
- * EINVAL: oobid is of another service.
+ * A group that the service's oobgrp callback knows; it is asked when the group
+ * is used. EOPNOTSUPP: it has none; EINVAL: oobid is of another service, the
+ * name, no such tree; ENOENT: no such service; ENOMEM.
  */
 scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 				      const char *name, scoll_oobgrp_id_t oobid,
@@ -552,12 +607,19 @@ scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
  */
 void scoll_group_destroy(scoll_group_t *group);
 
+/* As the group was made; where it came by a message: its name, and NULL. */
 const char *scoll_group_name(const scoll_group_t *group);
 const void *scoll_group_private(const scoll_group_t *group);
+/* How many are in it; of an out-of-band one what oobgrp fails with, too. */
 int scoll_group_nodes(const scoll_group_t *group);
 int scoll_group_entities(const scoll_group_t *group);
 
-/* Children in the tree over the whole group with us as its root. */
+/*
+ * Children in the tree over the whole group with us as its root, numbered from
+ * 0 in the order in which they are sent to; and below each, itself included,
+ * the nodes and their entities. -EINVAL: no such child; -ENOMEM, and as before.
+ * A request's own tree may be another one: see scoll_request_nchildren().
+ */
 int scoll_get_nchildren(scoll_group_t *group);
 int scoll_get_childtree_nodes(scoll_group_t *group, int child);
 int scoll_get_childtree_entities(scoll_group_t *group, int child);
@@ -573,8 +635,11 @@ enum scoll_flag {
  * A request over the group. `buf` and the bulk buffers are the caller's and
  * stay as they are until post_reply. service_timeout: upper bound of what any
  * node needs to process it, pessimistic. errno: EMSGSIZE (header, group
- * parameters and payload exceed SCOLL_BCAST_MAX), EINVAL, E2BIG, ENOMEM,
- * ESHUTDOWN (after the group's last).
+ * parameters and payload exceed SCOLL_BCAST_MAX), EINVAL (a negative length or
+ * time, bytes without a buffer, more than SCOLL_BULK_IOVS_MAX pieces, another
+ * flag), ENOMEM (or too many requests), ENOENT (its service is gone), ESHUTDOWN
+ * (after the group's last), what oobgrp fails with. The handle is valid until
+ * post_reply has returned, or scoll_request_free().
  */
 scoll_request_t *scoll_bcast_new(scoll_group_t *group, const void *buf, int len,
 				 const struct iovec *bulk_iovs, int niov,
@@ -595,7 +660,10 @@ scoll_request_t *scoll_bcast_new_subset(scoll_group_t *group,
 /* Give up a request that was never sent. */
 void scoll_request_free(scoll_request_t *request);
 
-/* The request's own tree, on every node of it. */
+/*
+ * The request's own tree, on every node of it: children from 0 on, in the order
+ * in which they are sent to. No such child: -EINVAL, SCOLL_NID_ANY.
+ */
 int scoll_request_nchildren(const scoll_request_t *request);
 scoll_nid_t scoll_request_child_nid(const scoll_request_t *request, int child);
 int scoll_request_childtree_nodes(const scoll_request_t *request, int child);
@@ -620,14 +688,17 @@ int scoll_reply_buffer_post(int child, void *buf, size_t len,
 /*
  * Send it. -EINVAL: a child has no buffer; -EHOSTDOWN: a member is dead, or
  * with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or who lives has
- * changed since scoll_bcast_new; the request can be sent again or freed.
+ * changed since scoll_bcast_new (with SCOLL_ALIVE_ONLY make another request);
+ * -ESHUTDOWN: after the group's last; -ENOMEM. There is no callback then; the
+ * request can be sent again or freed.
  */
 int scoll_bcast_send(scoll_request_t *request);
 /*
  * Reply to the parent, at any time after pre_request, once; it leaves when all
  * children are accounted for. The buffer is borrowed until reply_out. On the
  * root it does nothing. -EALREADY: there is a reply, or an error was reported;
- * -EMSGSIZE: larger than the parent's smallest buffer, which is reported.
+ * -EMSGSIZE: larger than the parent's smallest buffer, which is reported;
+ * -EINVAL: in pre_request, or bytes without a buffer.
  */
 int scoll_reply(scoll_request_t *request, const void *buf, size_t len);
 /*
