@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two lanes, one of requests to open and one of answers to seal. A connection may be gone when its task is done: tasks know it by its handle.
- * One that the owner closes ends when its answers are sealed and sent.
+ * Two lanes, one of requests to open and one of answers to seal. A connection
+ * may be gone when its task is done: tasks know it by its handle. One that the
+ * owner closes ends when its answers are sealed and sent. A few places are kept
+ * for those that are being closed, so that there is one for who comes.
  */
 #include "manager/gate.h"
 
 #include <errno.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/hash.h"
 #include "credential/credential.h"
 #include "manager/gate_lane.h"
 #include "manager/wire/envelope.h"
 
-#define PEER_FLAG (UINT64_C(1) << 63) /* of handles that are the gate's */
+#define PEER_FLAG   (UINT64_C(1) << 63) /* of handles that are the gate's */
+#define CLOSING_MAX 16                  /* places for last words */
 
 struct connection {
 	uint64_t peer; /* of the net */
@@ -26,6 +30,7 @@ struct connection {
 	size_t answer_count; /* to be sealed */
 	size_t answer_bytes;
 	char address[64];
+	struct connection *prev, *next; /* while neither known nor closed */
 	UT_hash_handle hh;
 };
 
@@ -34,6 +39,8 @@ struct gate {
 	struct munge *munge;
 	struct net *net;
 	struct connection *connections; /* by peer */
+	struct connection *strangers;   /* the first came first */
+	size_t open_count;              /* of connections: not closed */
 	struct lane requests;
 	struct lane answers;
 	bool is_destroyed;
@@ -90,7 +97,10 @@ static void end(struct gate *gate, struct connection *connection)
 	connection->is_ending = true;
 	if (connection->is_closed)
 		return;
+	if (!connection->is_known)
+		DL_DELETE(gate->strangers, connection);
 	connection->is_closed = true;
+	gate->open_count--;
 	seam.ops->close(seam.ctx, connection->peer);
 }
 
@@ -109,6 +119,23 @@ static void refuse(struct gate *gate, struct connection *connection, int code,
 		net_send(gate, connection, &frame);
 	writer_fini(&frame);
 	end(gate, connection);
+}
+
+/* Whose request is with munged will be known soon, or refused. */
+static void make_room(struct gate *gate)
+{
+	size_t all = gate->options.connections_max;
+	size_t closing = all / 2 < CLOSING_MAX ? all / 2 : CLOSING_MAX;
+	struct connection *stranger;
+
+	if (gate->open_count + closing < all)
+		return;
+	DL_FOREACH (gate->strangers, stranger)
+		if (stranger->request_count == 0)
+			break;
+	if (stranger != NULL)
+		refuse(gate, stranger, -EAGAIN,
+		       "nothing was asked while others needed room");
 }
 
 static size_t count_of_user(const struct gate *gate, uid_t uid)
@@ -146,6 +173,7 @@ static bool know(struct gate *gate, struct connection *connection,
 		       "this user has too many connections; close some");
 		return false;
 	}
+	DL_DELETE(gate->strangers, connection);
 	connection->is_known = true;
 	connection->uid = task->uid;
 	memcpy(connection->nonce, task->nonce, sizeof(connection->nonce));
@@ -209,8 +237,12 @@ static void on_opened(void *ctx, uint64_t peer,
 		       sizeof(info->address));
 		HASH_ADD(hh, gate->connections, peer, sizeof(connection->peer),
 			 connection);
-		if (hash_was_added(connection))
+		if (hash_was_added(connection)) {
+			make_room(gate);
+			DL_APPEND(gate->strangers, connection);
+			gate->open_count++;
 			return;
+		}
 	}
 	free(connection);
 	seam.ops->close(seam.ctx, peer);
@@ -258,6 +290,11 @@ static void on_closed(void *ctx, uint64_t peer, int reason)
 	if (connection == NULL)
 		return;
 	HASH_DEL(gate->connections, connection);
+	if (!connection->is_closed) {
+		gate->open_count--;
+		if (!connection->is_known)
+			DL_DELETE(gate->strangers, connection);
+	}
 	if (connection->is_known)
 		gate->options.events->closed(gate->options.events_ctx,
 					     peer | PEER_FLAG, reason);
