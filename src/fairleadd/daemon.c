@@ -12,9 +12,11 @@
 
 #include "config/config.h"
 #include "driver/driver.h"
+#include "fairleadd/accept.h"
 #include "fairleadd/ready.h"
 #include "manager/role.h"
 #include "node/role.h"
+#include "sys/descriptors.h"
 
 #define SIGNAL_COUNT 3
 
@@ -23,6 +25,7 @@ struct daemon {
 	uv_signal_t signals[SIGNAL_COUNT];
 	uv_async_t end; /* a role has to end, and says so from within */
 	struct log *log;
+	struct descriptor_shares shares; /* of each role */
 	struct manager *manager;
 	struct node *node;
 	int result;
@@ -130,6 +133,7 @@ static int start_manager(struct daemon *daemon, const struct options *from)
 		.roles = from->roles,
 		.drivers = driver_table,
 		.driver_count = daemon_driver_count(),
+		.shares = &daemon->shares,
 		.is_recovery = from->is_recovery,
 		.waive = from->waive,
 		.log = daemon->log,
@@ -152,6 +156,7 @@ static int start_node(struct daemon *daemon, const struct options *from,
 		.drivers = driver_table,
 		.driver_count = daemon_driver_count(),
 		.guard = guard,
+		.shares = &daemon->shares,
 		.log = daemon->log,
 		.ended = on_node_ended,
 		.ended_ctx = daemon,
@@ -164,6 +169,16 @@ static int start_node(struct daemon *daemon, const struct options *from,
 				       daemon->error);
 }
 
+static int share_descriptors(struct daemon *daemon, unsigned int roles)
+{
+	size_t count = (size_t)__builtin_popcount(roles);
+	size_t limit = descriptors_want(count * DESCRIPTORS_OF_ROLE);
+
+	daemon->shares = descriptors_share(limit / count);
+	return accept_limit(count * daemon->shares.accepted, daemon->log,
+			    daemon->error);
+}
+
 int daemon_run(const struct options *options, const struct guard_handle *guard,
 	       struct log *log, struct fairlead_error *ret_error)
 {
@@ -171,7 +186,8 @@ int daemon_run(const struct options *options, const struct guard_handle *guard,
 
 	uv_loop_init(&daemon.loop);
 	open_handles(&daemon);
-	if ((options->roles & CONFIG_ROLE_MANAGER) != 0)
+	daemon.result = share_descriptors(&daemon, options->roles);
+	if (daemon.result == 0 && (options->roles & CONFIG_ROLE_MANAGER) != 0)
 		daemon.result = start_manager(&daemon, options);
 	if (daemon.result == 0 && (options->roles & CONFIG_ROLE_NODE) != 0)
 		daemon.result = start_node(&daemon, options, guard);

@@ -59,9 +59,10 @@ int engine_create(const struct engine_options *options,
 	engine->log = options->log;
 	engine->session_scan_ms = DEADLINE_NONE;
 	engine->member_scan_ms = DEADLINE_NONE;
-	engine->sessions_max = ENGINE_NODES_MAX;
-	if (options->nodes_max > 0 && options->nodes_max < ENGINE_NODES_MAX)
-		engine->sessions_max = options->nodes_max;
+	engine->sessions_max = ENGINE_SESSIONS_MAX;
+	if (options->sessions_max > 0 &&
+	    options->sessions_max < ENGINE_SESSIONS_MAX)
+		engine->sessions_max = options->sessions_max;
 	engine->started_ms = engine_now_ms(engine);
 	derive_keys(engine, options->keys);
 	result = make_core(engine, ret_error);

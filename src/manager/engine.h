@@ -28,7 +28,7 @@
  *
  * Peers are handles of the two net seams, and need not differ between them.
  *
- * When nodes_max connections of nodes are open a new one takes the place of
+ * When sessions_max connections of nodes are open a new one takes the place of
  * the oldest that has not registered, so that who only connects keeps nobody
  * out. What was closed does not count: the net may have a few more.
  */
@@ -57,7 +57,7 @@ struct engine;
 #define ENGINE_META_HALTED  "halted"
 
 #define ENGINE_OPEN_MAX     65536  /* requests without an answer */
-#define ENGINE_NODES_MAX    131072 /* connections, registered or not */
+#define ENGINE_SESSIONS_MAX 131072 /* of nodes that register, or owe */
 #define ENGINE_QUERY_MAX    1024   /* nodes of one node-query */
 
 #define ENGINE_LEASE_MS     30000 /* without an answer, and a node is down */
@@ -111,7 +111,8 @@ struct engine_options {
 	const struct engine_config *config;
 	/* Copied; engine_rekey() changes them. */
 	const struct manager_keys *keys;
-	size_t nodes_max; /* connections, most ENGINE_NODES_MAX, which 0 is */
+	/* Connections of nodes, most ENGINE_SESSIONS_MAX, which 0 is. */
+	size_t sessions_max;
 	struct clock_seam clock;
 	struct rng_seam rng;
 	struct net_seam nodes;

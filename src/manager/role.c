@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wiring: two nets (nodes over TCP, clients over a Unix socket), the gate for
- * clients over TCP, the store's worker, one timer for the engine's deadline, the site's commands, and the
- * metrics. Decisions are the engine's.
+ * Wiring: the nets (role_nets.c), the endpoint (role_endpoint.c), the store's
+ * worker, one timer for the engine's deadline and the site's commands.
+ * Decisions are the engine's.
  *
  * The engine's deadline is looked at before the loop waits, since any event
  * may have moved it.
@@ -14,93 +14,9 @@
 
 #include "manager/journal.h"
 #include "manager/role_internal.h"
-#include "manager/wire/client.h"
 #include "sys/clock.h"
-#include "sys/descriptors.h"
 #include "sys/files.h"
 #include "sys/rng.h"
-
-#define SOCKET_MODE          0666 /* who may do what goes by the peer's uid */
-#define GATE_SHARE           4    /* of clients: one in so many over TCP */
-#define NODE_QUEUE_BYTES_MAX (16 * NET_FRAME_BYTES_MAX)
-#define NODES_CLOSING        64 /* connections with a place for last words */
-#define DESCRIPTORS_OWN      64 /* the journal, metrics, commands, ... */
-#define DESCRIPTORS_MAX \
-	(ENGINE_NODES_MAX + CLIENT_CONNECTIONS_MAX + DESCRIPTORS_OWN)
-
-/* --- events of the nets --- */
-
-static void on_node_opened(void *ctx, uint64_t peer,
-			   const struct net_peer_info *info)
-{
-	struct manager *manager = ctx;
-
-	if (!manager->is_over)
-		engine_node_opened(manager->engine, peer, info->address);
-}
-
-static void on_node_received(void *ctx, uint64_t peer, const void *frame,
-			     size_t size)
-{
-	struct manager *manager = ctx;
-
-	if (!manager->is_over)
-		engine_node_received(manager->engine, peer, frame, size);
-}
-
-static void on_node_closed(void *ctx, uint64_t peer, int reason)
-{
-	struct manager *manager = ctx;
-
-	if (!manager->is_over)
-		engine_node_closed(manager->engine, peer);
-}
-
-static const struct net_events node_events = {
-	.opened = on_node_opened,
-	.received = on_node_received,
-	.closed = on_node_closed,
-};
-
-static void on_client_opened(void *ctx, uint64_t peer,
-			     const struct net_peer_info *info)
-{
-	struct manager *manager = ctx;
-
-	if (!manager->is_over)
-		engine_client_opened(manager->engine, peer, info->uid,
-				     !info->is_unix);
-}
-
-static void on_client_received(void *ctx, uint64_t peer, const void *frame,
-			       size_t size)
-{
-	struct manager *manager = ctx;
-
-	if (!manager->is_over)
-		engine_client_received(manager->engine, peer, frame, size);
-}
-
-static void on_client_violated(void *ctx, uint64_t peer, int reason)
-{
-	struct manager *manager = ctx;
-
-	engine_client_violated(manager->engine, peer, reason);
-}
-
-static void on_client_closed(void *ctx, uint64_t peer, int reason)
-{
-	struct manager *manager = ctx;
-
-	engine_client_closed(manager->engine, peer);
-}
-
-const struct net_events role_client_events = {
-	.opened = on_client_opened,
-	.received = on_client_received,
-	.violated = on_client_violated,
-	.closed = on_client_closed,
-};
 
 /* --- what the engine wants done --- */
 
@@ -185,20 +101,13 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 		  effect->kind, driver);
 }
 
-const struct engine_ops role_engine_ops = {
+static const struct engine_ops engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
 	.tell = on_tell,
 	.effect = on_effect,
 };
-
-static char *render_metrics(void *ctx)
-{
-	struct manager *manager = ctx;
-
-	return engine_metrics(manager->engine);
-}
 
 /* --- the end --- */
 
@@ -372,7 +281,7 @@ static int make_engine(struct manager *manager,
 	struct engine_options options = {
 		.config = &filled.engine,
 		.keys = &keys,
-		.nodes_max = manager->nodes_max,
+		.sessions_max = manager->sessions_max,
 		.clock = sys_clock(),
 		.rng = sys_rng(),
 		.nodes = net_seam(manager->nodes_net),
@@ -381,7 +290,7 @@ static int make_engine(struct manager *manager,
 				   : gate_seam(manager->gate),
 		.collective = role_collective_seam(manager),
 		.store = store_worker_seam(manager->worker),
-		.ops = &role_engine_ops,
+		.ops = &engine_ops,
 		.ops_ctx = manager,
 		.log = manager->log,
 	};
@@ -397,86 +306,14 @@ static int make_engine(struct manager *manager,
 	return result;
 }
 
-static size_t least(size_t left, size_t right)
+static int make_commands(struct manager *manager,
+			 struct fairlead_error *ret_error)
 {
-	return left < right ? left : right;
-}
+	int result =
+		commands_create(manager->loop, manager->log, COMMAND_TIMEOUT_MS,
+				on_command_done, manager, &manager->commands);
 
-/*
- * Who reaches the port for nodes can open connections without end. What is
- * left to clients, and to the manager itself, is none of theirs.
- */
-static void share_descriptors(struct net_options *nodes,
-			      struct net_options *clients)
-{
-	size_t all = descriptors_want(DESCRIPTORS_MAX);
-
-	all -= least(all, DESCRIPTORS_OWN);
-	clients->connections_max = least(CLIENT_CONNECTIONS_MAX, all / 4 + 1);
-	clients->root_connections =
-		least(CLIENT_ROOT_CONNECTIONS, clients->connections_max / 4);
-	nodes->connections_max = least(
-		ENGINE_NODES_MAX, all - least(all, clients->connections_max));
-	if (nodes->connections_max < 2)
-		nodes->connections_max = 2;
-}
-
-static int make_nets(struct manager *manager, struct fairlead_error *ret_error)
-{
-	struct net_options nodes = {
-		.events = &node_events,
-		.events_ctx = manager,
-		.queue_bytes_max = NODE_QUEUE_BYTES_MAX,
-	};
-	struct net_options clients = {
-		.events = &role_client_events,
-		.events_ctx = manager,
-		.user_connections_max = CLIENT_USER_CONNECTIONS,
-		.clog_bytes = CLIENT_CLOG_BYTES,
-		.frame_bytes_max = CLIENT_FRAME_MAX,
-		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
-	};
-	size_t gate_connections = 0;
-	int result;
-
-	share_descriptors(&nodes, &clients);
-	manager->nodes_max = nodes.connections_max -
-			     least(NODES_CLOSING, nodes.connections_max / 2);
-	if (*manager->config->manager.listen_clients != 0)
-		gate_connections = clients.connections_max / GATE_SHARE;
-	clients.connections_max -= gate_connections;
-	result = net_create(manager->loop, &nodes, &manager->nodes_net);
-	if (result == 0)
-		result = net_create(manager->loop, &clients,
-				    &manager->clients_net);
-	if (result == 0)
-		result = commands_create(manager->loop, manager->log,
-					 COMMAND_TIMEOUT_MS, on_command_done,
-					 manager, &manager->commands);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
-	return gate_connections == 0
-		       ? 0
-		       : role_gate_create(manager, gate_connections, ret_error);
-}
-
-static int listen_all(struct manager *manager, struct fairlead_error *ret_error)
-{
-	const struct config_manager *config = &manager->config->manager;
-	int result = net_listen_tcp(manager->nodes_net, config->listen, NULL,
-				    ret_error);
-
-	if (result == 0)
-		result = net_listen_unix(manager->clients_net, config->socket,
-					 SOCKET_MODE, (uid_t)-1, (gid_t)-1,
-					 ret_error);
-	if (result == 0)
-		result = role_gate_listen(manager, ret_error);
-	if (result == 0 && *config->metrics != 0)
-		result = http_start(manager->loop, config->metrics,
-				    render_metrics, manager, &manager->http,
-				    NULL, ret_error);
-	return result;
+	return result < 0 ? error_set(ret_error, result, "out of memory") : 0;
 }
 
 static int start(struct manager *manager, const struct manager_options *options,
@@ -486,7 +323,9 @@ static int start(struct manager *manager, const struct manager_options *options,
 	int result = open_journal(manager, options, ret_error);
 
 	if (result == 0)
-		result = make_nets(manager, ret_error);
+		result = role_nets_create(manager, options->shares, ret_error);
+	if (result == 0)
+		result = make_commands(manager, ret_error);
 	if (result == 0)
 		result = make_engine(manager, ret_error);
 	if (result == 0)
@@ -500,7 +339,7 @@ static int start(struct manager *manager, const struct manager_options *options,
 	if (result == 0 && options->waive != NULL)
 		engine_waive(manager->engine, options->waive);
 	if (result == 0)
-		result = listen_all(manager, ret_error);
+		result = role_nets_listen(manager, ret_error);
 	return result;
 }
 

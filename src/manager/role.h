@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "sys/descriptors.h"
 
 struct manager;
 
@@ -26,7 +27,8 @@ struct manager_options {
 	size_t driver_count;
 	bool is_recovery;
 	const char *waive; /* host list: nodes nobody waits for; or NULL */
-	struct log *log;   /* by reference; its level follows the file */
+	const struct descriptor_shares *shares; /* read at the start */
+	struct log *log; /* by reference; its level follows the file */
 };
 
 /*

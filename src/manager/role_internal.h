@@ -12,6 +12,7 @@
 #include "manager/role_config.h"
 #include "manager/store/store.h"
 #include "manager/store/worker.h"
+#include "sys/descriptors.h"
 #include "sys/net.h"
 
 /* An effect that nobody here carries out: it ends in the next turn. */
@@ -44,7 +45,7 @@ struct manager {
 	struct store_worker *worker;
 	struct engine *engine;
 	struct net *nodes_net;
-	size_t nodes_max; /* connections of nodes for the engine */
+	size_t sessions_max; /* of the engine: some links are being closed */
 	struct net *clients_net;
 	struct gate *gate;             /* NULL: no clients over TCP */
 	struct hop_key hops[KEYS_MAX]; /* of the endpoint */
@@ -65,8 +66,13 @@ struct manager {
 	void *stopped_ctx;
 };
 
-extern const struct engine_ops role_engine_ops;
 extern const struct net_events role_client_events;
+
+/* Nobody is taken before they listen. Errors have a text. */
+int role_nets_create(struct manager *manager,
+		     const struct descriptor_shares *shares,
+		     struct fairlead_error *ret_error);
+int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error);
 
 /* Clients over TCP, at most so many. Those of gate_create(). */
 int role_gate_create(struct manager *manager, size_t connections_max,

@@ -17,14 +17,12 @@
 #include "node/pipe.h"
 #include "node/station.h"
 #include "sys/clock.h"
-#include "sys/descriptors.h"
 #include "sys/net.h"
 #include "sys/rng.h"
 
 #define SOCKET_MODE       0666 /* who may do what goes by the peer's uid */
 #define MANAGER_LINKS_MAX 4    /* one, and those that are being closed */
 #define GUARD_PATIENCE_MS 10000
-#define DESCRIPTORS_OWN   64
 
 struct node {
 	struct node_options options;
@@ -307,6 +305,7 @@ static void drivers_open(struct node *node)
 
 static int nets_open(struct node *node, struct fairlead_error *ret_error)
 {
+	size_t clients_max = node->options.shares->clients;
 	struct net_options manager = {
 		.events = &manager_events,
 		.events_ctx = node,
@@ -315,8 +314,10 @@ static int nets_open(struct node *node, struct fairlead_error *ret_error)
 	struct net_options clients = {
 		.events = &client_events,
 		.events_ctx = node,
-		.connections_max = CLIENT_CONNECTIONS_MAX,
-		.root_connections = CLIENT_ROOT_CONNECTIONS,
+		.connections_max = clients_max,
+		.root_connections = clients_max / 4 < CLIENT_ROOT_CONNECTIONS
+					    ? clients_max / 4
+					    : CLIENT_ROOT_CONNECTIONS,
 		.user_connections_max = CLIENT_USER_CONNECTIONS,
 		.clog_bytes = CLIENT_CLOG_BYTES,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
@@ -324,7 +325,6 @@ static int nets_open(struct node *node, struct fairlead_error *ret_error)
 	uv_loop_t *loop = node->options.loop;
 	int result;
 
-	(void)descriptors_want(CLIENT_CONNECTIONS_MAX + DESCRIPTORS_OWN);
 	result = net_create(loop, &manager, &node->manager_net);
 	if (result == 0)
 		result = net_create(loop, &clients, &node->clients_net);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "node/guard/guard.h"
+#include "sys/descriptors.h"
 
 struct node;
 
@@ -36,6 +37,7 @@ struct node_options {
 	size_t driver_count;
 	/* Borrowed until node_stop; stop it after the loop has ended. */
 	const struct guard_handle *guard;
+	const struct descriptor_shares *shares; /* read at the start */
 	struct log *log; /* by reference; its level follows the file */
 	/*
 	 * The guard has ended: the node is of no use any more, and the daemon

@@ -7,6 +7,8 @@
 
 #include <sys/resource.h>
 
+#define SHARE_LEAST 2
+
 size_t descriptors_want(size_t wanted)
 {
 	struct rlimit limit;
@@ -22,4 +24,23 @@ size_t descriptors_want(size_t wanted)
 			now = limit.rlim_cur;
 	}
 	return now;
+}
+
+static size_t share(size_t part, size_t most)
+{
+	if (part < SHARE_LEAST)
+		part = SHARE_LEAST;
+	return part < most ? part : most;
+}
+
+struct descriptor_shares descriptors_share(size_t count)
+{
+	size_t part =
+		count > DESCRIPTORS_OWN ? (count - DESCRIPTORS_OWN) / 4 : 0;
+
+	return (struct descriptor_shares){
+		.clients = share(part, DESCRIPTORS_CLIENTS),
+		.links = share(part, DESCRIPTORS_LINKS),
+		.accepted = share(part, DESCRIPTORS_ACCEPTED),
+	};
 }

@@ -112,7 +112,7 @@ void bed_start(struct bed *bed, uint64_t epoch, bool is_recovery)
 	const struct engine_options options = {
 		.config = &bed->config,
 		.keys = &bed->keys,
-		.nodes_max = bed->nodes_max,
+		.sessions_max = bed->sessions_max,
 		.clock = sim_clock_seam(&bed->clock),
 		.rng = sim_rng_seam(&bed->rng),
 		.nodes = { .ops = &bed_net_ops, .ctx = &bed->nodes },

@@ -95,8 +95,8 @@ struct bed {
 	struct manager_keys keys;
 	struct engine_config config;
 	struct engine *engine;
-	size_t nodes_max;  /* of the next start */
-	int replay_result; /* instead of reading the journal */
+	size_t sessions_max; /* of the next start */
+	int replay_result;   /* instead of reading the journal */
 	unsigned int replay_count;
 	uint64_t epoch; /* of the last start or replay */
 	unsigned int drain_count;

@@ -17,7 +17,7 @@ static struct bed *narrow(void **state)
 	struct bed *bed = *state;
 
 	bed_crash(bed);
-	bed->nodes_max = NODES_MAX;
+	bed->sessions_max = NODES_MAX;
 	bed_start(bed, BED_EPOCH + 1, false);
 	return bed;
 }

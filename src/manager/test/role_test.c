@@ -316,7 +316,10 @@ static int try_start(struct bench *bench, bool is_recovery,
 		     struct manager **ret_manager,
 		     struct fairlead_error *ret_error)
 {
+	const struct descriptor_shares shares =
+		descriptors_share(DESCRIPTORS_OF_ROLE);
 	const struct manager_options options = {
+		.shares = &shares,
 		.loop = &bench->loop,
 		.config_path = bench->conf,
 		.roles = CONFIG_ROLE_MANAGER,

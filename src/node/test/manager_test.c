@@ -154,7 +154,10 @@ static struct config *read_config(const struct bench *bench)
 static void start_manager(struct bench *bench)
 {
 	struct fairlead_error error = { .text = "" };
+	const struct descriptor_shares shares =
+		descriptors_share(DESCRIPTORS_OF_ROLE);
 	struct manager_options options = {
+		.shares = &shares,
 		.loop = &bench->loop,
 		.config_path = bench->conf,
 		.roles = CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
@@ -206,7 +209,10 @@ static void start_node(struct bench *bench)
 	size_t before = registrations(bench);
 	struct fairlead_error error = { .text = "" };
 	struct config *config = read_config(bench);
+	const struct descriptor_shares shares =
+		descriptors_share(DESCRIPTORS_OF_ROLE);
 	struct node_options options = {
+		.shares = &shares,
 		.loop = &bench->loop,
 		.config_path = bench->conf,
 		.roles = CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,

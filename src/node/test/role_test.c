@@ -426,7 +426,10 @@ static void on_ended(void *ctx, const char *why)
 
 static int start_node(struct bench *bench, struct fairlead_error *error)
 {
+	const struct descriptor_shares shares =
+		descriptors_share(DESCRIPTORS_OF_ROLE);
 	struct node_options options = {
+		.shares = &shares,
 		.loop = &bench->loop,
 		.config_path = bench->conf,
 		.roles = CONFIG_ROLE_NODE,

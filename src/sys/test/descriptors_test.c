@@ -47,12 +47,47 @@ static void a_limit_that_is_high_enough_stays(void **state)
 	assert_int_equal(got(100, 128, 64), 100);
 }
 
+static size_t sum(const struct descriptor_shares *shares)
+{
+	return shares->clients + shares->links + shares->accepted;
+}
+
+static void shares_leave_what_is_the_roles_own(void **state)
+{
+	for (size_t count = DESCRIPTORS_OWN + 8; count < 2048; count++) {
+		struct descriptor_shares shares = descriptors_share(count);
+
+		assert_true(sum(&shares) + DESCRIPTORS_OWN <= count);
+		assert_true(shares.clients >= 2 && shares.links >= 2 &&
+			    shares.accepted >= 2);
+	}
+}
+
+static void shares_have_a_maximum_each(void **state)
+{
+	struct descriptor_shares shares = descriptors_share(SIZE_MAX);
+
+	assert_int_equal(shares.clients, DESCRIPTORS_CLIENTS);
+	assert_int_equal(shares.links, DESCRIPTORS_LINKS);
+	assert_int_equal(shares.accepted, DESCRIPTORS_ACCEPTED);
+}
+
+static void shares_of_nothing_are_no_less_than_two(void **state)
+{
+	struct descriptor_shares shares = descriptors_share(0);
+
+	assert_int_equal(sum(&shares), 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_limit_is_raised_to_what_is_wanted),
 		cmocka_unit_test(the_limit_is_raised_as_far_as_it_can_be),
 		cmocka_unit_test(a_limit_that_is_high_enough_stays),
+		cmocka_unit_test(shares_leave_what_is_the_roles_own),
+		cmocka_unit_test(shares_have_a_maximum_each),
+		cmocka_unit_test(shares_of_nothing_are_no_less_than_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
