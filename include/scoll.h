@@ -89,6 +89,7 @@ extern "C" {
 #define SCOLL_NID_TEXT        40      /* bytes of a NID's text, zero included */
 #define SCOLL_TREE_TEXT       48 /* bytes of a tree's text, zero included */
 #define SCOLL_SEAL_MAX        64 /* bytes that an authenticator adds */
+#define SCOLL_SIGNATURE_MAX   96 /* bytes that it adds to a broadcast */
 
 /* --- words --- */
 
@@ -382,6 +383,20 @@ struct scoll_authenticator {
 	int (*verify)(void *ctx, scoll_nid_t from, const void *bytes,
 		      size_t count, const uint8_t *seal);
 	void *ctx;
+	/*
+	 * Where all members have one key, each of them can seal what it says
+	 * that another root has sent. A signature is what only the root can
+	 * make: it signs a broadcast once, and every node checks it. `bytes`
+	 * has all that is the same at every node: the root, its start, the
+	 * number, the group, and the digest of the body. 0: there are none.
+	 */
+	size_t signature_size; /* bytes, at most SCOLL_SIGNATURE_MAX */
+	/* 0, or -EPERM: we are to be no root; then nothing is sent. */
+	int (*sign)(void *ctx, const void *bytes, size_t count,
+		    uint8_t *ret_signature);
+	/* 0, or -EPERM: not of this root, or it is to be none. */
+	int (*check)(void *ctx, scoll_nid_t root, const void *bytes,
+		     size_t count, const uint8_t *signature);
 };
 
 /*
@@ -689,7 +704,8 @@ int scoll_reply_buffer_post(int child, void *buf, size_t len,
  * Send it. -EINVAL: a child has no buffer; -EHOSTDOWN: a member is dead, or
  * with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or who lives has
  * changed since scoll_bcast_new (with SCOLL_ALIVE_ONLY make another request);
- * -ESHUTDOWN: after the group's last; -ENOMEM. There is no callback then; the
+ * -ESHUTDOWN: after the group's last; -EPERM: the authenticator does not sign;
+ * -ENOMEM. There is no callback then; the
  * request can be sent again or freed.
  */
 int scoll_bcast_send(scoll_request_t *request);

@@ -92,6 +92,13 @@ static int params_check(const struct scoll_params *params,
 				 "authenticator lacks a function, or its seal "
 				 "is larger than %d bytes",
 				 SCOLL_SEAL_MAX);
+	if (auth != NULL && auth->signature_size > 0 &&
+	    (auth->sign == NULL || auth->check == NULL ||
+	     auth->signature_size > SCOLL_SIGNATURE_MAX))
+		return error_set(error, -EINVAL,
+				 "authenticator lacks a function, or its "
+				 "signature is larger than %d bytes",
+				 SCOLL_SIGNATURE_MAX);
 	if (params->share_addresses && auth == NULL)
 		return error_set(error, -EINVAL,
 				 "share_addresses without an authenticator: "

@@ -224,7 +224,7 @@ static bool group_fits(const struct scoll_core *core,
 		       const struct scoll_group *group)
 {
 	struct wire_bcast wire = {
-		.flags = core->options.authenticator != NULL ? WIRE_START : 0,
+		.flags = wire_auth_flags(core->options.authenticator),
 	};
 
 	group_id_write(group, core->options.nid, core->nonce, &wire);

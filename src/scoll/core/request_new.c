@@ -111,8 +111,7 @@ int bcast_root_create(struct scoll_group *group, struct choice *choice,
 		bcast->flags &= (uint16_t)~WIRE_ALIVE;
 	if (bcast->tree->seating.is_extra)
 		bcast->flags |= WIRE_ROOT_EXTRA;
-	if (core->options.authenticator != NULL)
-		bcast->flags |= WIRE_START;
+	bcast->flags |= wire_auth_flags(core->options.authenticator);
 	bcast->is_told =
 		bcast->tree->rank == 0 && bcast->tree->seating.is_extra;
 	*ret_bcast = bcast;

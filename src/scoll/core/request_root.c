@@ -99,6 +99,9 @@ static int prepare(struct bcast *bcast)
 					     bcast->wire);
 			result = body_make(bcast, bcast->wire);
 		}
+		if (result == 0)
+			result = wire_bcast_sign(bcast->wire,
+						 core->options.authenticator);
 	}
 	if (result < 0)
 		unprepare(bcast);

@@ -15,8 +15,12 @@
 #define OPTION_SIZE        16 /* of creator or OOB, and of digests */
 #define START_SIZE         8  /* the last before the pieces */
 
+/* Of what is signed: what differs from node to node is left out. */
+#define STATEMENT_MAX  (WIRE_BCAST_BASE + 3 * OPTION_SIZE)
+#define STATEMENT_LESS (WIRE_SENDER | WIRE_SIGNED | WIRE_START)
+
 static size_t head_plain_size(uint16_t flags, uint8_t piece_count,
-			      uint8_t address_size)
+			      uint8_t address_size, size_t signature_size)
 {
 	size_t size = WIRE_BCAST_BASE;
 
@@ -28,12 +32,25 @@ static size_t head_plain_size(uint16_t flags, uint8_t piece_count,
 		size += OPTION_SIZE;
 	if (flags & WIRE_ADDRESSES)
 		size += OPTION_SIZE;
+	if (flags & WIRE_SIGNED)
+		size += signature_size;
 	if (flags & WIRE_START)
 		size += START_SIZE;
 	if (piece_count > 0)
 		size += piece_count * (size_t)WIRE_PIECE_SIZE +
 			sizeof(uint64_t);
 	return size;
+}
+
+uint16_t wire_auth_flags(const struct scoll_authenticator *auth)
+{
+	uint16_t flags = 0;
+
+	if (auth != NULL)
+		flags |= WIRE_START;
+	if (wire_signature_size(auth) > 0)
+		flags |= WIRE_SIGNED;
+	return flags;
 }
 
 static bool flags_are_valid(uint16_t flags)
@@ -103,7 +120,7 @@ size_t wire_bcast_head_size(const struct wire_bcast *bcast,
 			    const struct scoll_authenticator *auth)
 {
 	return head_plain_size(bcast->flags, bcast->piece_count,
-			       bcast->address_size) +
+			       bcast->address_size, wire_signature_size(auth)) +
 	       wire_seal_size(auth);
 }
 
@@ -135,7 +152,8 @@ static void base_write(struct writer *writer, const struct wire_bcast *bcast,
 	write_digest(writer, &bcast->body_digest);
 }
 
-static void options_write(struct writer *writer, const struct wire_bcast *bcast)
+static void options_write(struct writer *writer, const struct wire_bcast *bcast,
+			  size_t signature_size)
 {
 	if (bcast->flags & WIRE_SENDER) {
 		write_u8(writer, bcast->address_size);
@@ -151,6 +169,8 @@ static void options_write(struct writer *writer, const struct wire_bcast *bcast)
 		write_digest(writer, &bcast->choice_digest);
 	if (bcast->flags & WIRE_ADDRESSES)
 		write_digest(writer, &bcast->addresses);
+	if (bcast->flags & WIRE_SIGNED)
+		write_bytes(writer, bcast->signature, signature_size);
 	if (bcast->flags & WIRE_START)
 		write_u64(writer, bcast->start);
 	for (unsigned int i = 0; i < bcast->piece_count; i++) {
@@ -160,6 +180,49 @@ static void options_write(struct writer *writer, const struct wire_bcast *bcast)
 	}
 	if (bcast->piece_count > 0)
 		write_u64(writer, bcast->bulk_there);
+}
+
+static size_t statement_write(const struct wire_bcast *bcast,
+			      uint8_t ret_bytes[STATEMENT_MAX])
+{
+	struct writer writer = writer_over(ret_bytes, STATEMENT_MAX);
+	struct wire_bcast plain = *bcast;
+
+	plain.flags &= (uint16_t)~STATEMENT_LESS;
+	plain.sender = 0;
+	plain.tag = 0;
+	plain.service_timeout_ns = 0;
+	plain.rtt_us = 0;
+	plain.part_size = 0;
+	plain.part_count = 0;
+	plain.piece_count = 0;
+	base_write(&writer, &plain, 0);
+	options_write(&writer, &plain, 0);
+	return writer.size;
+}
+
+int wire_bcast_sign(struct wire_bcast *bcast,
+		    const struct scoll_authenticator *auth)
+{
+	uint8_t statement[STATEMENT_MAX];
+
+	if (!(bcast->flags & WIRE_SIGNED))
+		return 0;
+	return auth->sign(auth->ctx, statement,
+			  statement_write(bcast, statement), bcast->signature);
+}
+
+static bool signature_check(const struct wire_bcast *bcast,
+			    const struct scoll_authenticator *auth)
+{
+	uint8_t statement[STATEMENT_MAX];
+
+	if (wire_signature_size(auth) == 0)
+		return !(bcast->flags & WIRE_SIGNED);
+	return (bcast->flags & WIRE_SIGNED) &&
+	       auth->check(auth->ctx, bcast->root, statement,
+			   statement_write(bcast, statement),
+			   bcast->signature) == 0;
 }
 
 int wire_bcast_encode(const struct wire_bcast *bcast,
@@ -178,7 +241,7 @@ int wire_bcast_encode(const struct wire_bcast *bcast,
 		    SCOLL_BCAST_MAX)
 		return -EMSGSIZE;
 	base_write(&writer, bcast, head_size);
-	options_write(&writer, bcast);
+	options_write(&writer, bcast, wire_signature_size(auth));
 	memset(ret_head + writer.size, 0, head_size - writer.size);
 	return (int)head_size;
 }
@@ -267,7 +330,20 @@ static void address_read(struct reader *reader, struct wire_bcast *ret_bcast)
 		memcpy(ret_bcast->address, bytes, ret_bcast->address_size);
 }
 
-static void options_read(struct reader *reader, struct wire_bcast *ret_bcast)
+static void signature_read(struct reader *reader, size_t size,
+			   struct wire_bcast *ret_bcast)
+{
+	const uint8_t *bytes;
+
+	if (!(ret_bcast->flags & WIRE_SIGNED))
+		return;
+	bytes = read_bytes(reader, size);
+	if (bytes != NULL)
+		memcpy(ret_bcast->signature, bytes, size);
+}
+
+static void options_read(struct reader *reader, size_t signature_size,
+			 struct wire_bcast *ret_bcast)
 {
 	const uint8_t *oob;
 
@@ -289,6 +365,7 @@ static void options_read(struct reader *reader, struct wire_bcast *ret_bcast)
 	ret_bcast->addresses = (struct wire_digest){ 0 };
 	if (ret_bcast->flags & WIRE_ADDRESSES)
 		read_digest(reader, &ret_bcast->addresses);
+	signature_read(reader, signature_size, ret_bcast);
 	ret_bcast->start = ret_bcast->flags & WIRE_START ? read_u64(reader) : 0;
 	for (unsigned int i = 0; i < ret_bcast->piece_count; i++) {
 		ret_bcast->pieces[i].address = read_u64(reader);
@@ -301,9 +378,10 @@ static void options_read(struct reader *reader, struct wire_bcast *ret_bcast)
 
 /* What the lengths depend on. */
 static enum wire_result lengths_read(const uint8_t *bytes, size_t size,
-				     size_t seal_size, uint16_t *ret_flags,
-				     size_t *ret_head_size)
+				     const struct scoll_authenticator *auth,
+				     uint16_t *ret_flags, size_t *ret_head_size)
 {
+	size_t seal_size = wire_seal_size(auth);
 	struct reader reader = reader_of(bytes, size);
 	size_t expected, head_size;
 	uint8_t address_size = 0;
@@ -324,7 +402,7 @@ static enum wire_result lengths_read(const uint8_t *bytes, size_t size,
 		address_size = bytes[OFFSET_ADDRESS];
 	}
 	expected = head_plain_size(flags, bytes[OFFSET_PIECE_COUNT],
-				   address_size) +
+				   address_size, wire_signature_size(auth)) +
 		   seal_size;
 	if (head_size != expected || head_size > size)
 		return WIRE_LENGTH;
@@ -344,7 +422,7 @@ enum wire_result wire_bcast_open(const uint8_t *bytes, size_t size,
 	struct wire_bcast bcast;
 	enum wire_result result;
 
-	result = lengths_read(bytes, size, seal_size, &bcast.flags, &head_size);
+	result = lengths_read(bytes, size, auth, &bcast.flags, &head_size);
 	if (result != WIRE_OK)
 		return result;
 	body_size = size - head_size;
@@ -356,13 +434,15 @@ enum wire_result wire_bcast_open(const uint8_t *bytes, size_t size,
 	wire_body_digest(auth, bytes + head_size, body_size, &digest);
 	if (!wire_digest_equals(&digest, &bcast.body_digest))
 		return WIRE_DIGEST;
-	options_read(&reader, &bcast);
+	options_read(&reader, wire_signature_size(auth), &bcast);
 	bcast.params = bytes + head_size;
 	bcast.choice = bcast.params + bcast.params_size;
 	bcast.payload = bcast.choice + bcast.choice_size;
 	bcast.payload_size = body_size - bcast.params_size - bcast.choice_size;
 	if (reader.failed || !bcast_is_valid(&bcast))
 		return WIRE_FIELD;
+	if (!signature_check(&bcast, auth))
+		return WIRE_SIGN;
 	*ret_bcast = bcast;
 	return WIRE_OK;
 }

@@ -51,6 +51,9 @@ static inline void read_digest(struct reader *reader,
 		memcpy(ret_digest->bytes, bytes, sizeof(ret_digest->bytes));
 }
 
+/* Bytes of a root's signature; 0: there are none. */
+size_t wire_signature_size(const struct scoll_authenticator *auth);
+
 void wire_prefix_write(struct writer *writer, enum wire_kind kind);
 /* WIRE_OK and the kind: it has a prefix, of our version. */
 enum wire_result wire_prefix_read(const void *bytes, size_t size,

@@ -41,7 +41,7 @@ const char *wire_result_text(enum wire_result result)
 		[WIRE_MAGIC] = "magic", [WIRE_VERSION] = "version",
 		[WIRE_KIND] = "kind",   [WIRE_LENGTH] = "length",
 		[WIRE_SEAL] = "seal",   [WIRE_DIGEST] = "digest",
-		[WIRE_FIELD] = "field",
+		[WIRE_FIELD] = "field", [WIRE_SIGN] = "signature",
 	};
 
 	return (unsigned int)result < WIRE_RESULT_COUNT ? texts[result] : "?";
@@ -50,6 +50,11 @@ const char *wire_result_text(enum wire_result result)
 size_t wire_seal_size(const struct scoll_authenticator *auth)
 {
 	return auth != NULL ? auth->seal_size : 0;
+}
+
+size_t wire_signature_size(const struct scoll_authenticator *auth)
+{
+	return auth != NULL ? auth->signature_size : 0;
 }
 
 void wire_prefix_write(struct writer *writer, enum wire_kind kind)

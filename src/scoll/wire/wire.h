@@ -6,10 +6,12 @@
  *
  * A message is opened in a fixed order, and the first thing that is wrong with
  * it is the result: its length and magic number, its version and kind, the
- * lengths that it claims, its seal, the digest of its body, its fields.
+ * lengths that it claims, its seal, the digest of its body, its fields, its
+ * root's signature.
  *
  * Sending a broadcast, at each node:
  *
+ *	wire_bcast_sign        by the root, once for a request
  *	wire_bcast_encode      the head, once for a request
  *	wire_bcast_seal        the head of one child: a copy, patched and sealed
  *
@@ -24,7 +26,7 @@
 #include "scoll.h"
 
 #define WIRE_BCAST_BASE     128 /* bytes of a head without its optional parts */
-#define WIRE_BCAST_HEAD_MAX 1089 /* with all of them and the longest seal */
+#define WIRE_BCAST_HEAD_MAX 1185 /* with all of them and the longest seal */
 #define WIRE_NOTICE_MAX     (WIRE_BCAST_BASE + SCOLL_SEAL_MAX)
 #define WIRE_REPLY_HEAD     256
 #define WIRE_REPORT_MAX     4096
@@ -67,6 +69,7 @@ enum wire_result {
 	WIRE_KIND,    /* no such kind, or not one that comes this way */
 	WIRE_LENGTH,  /* it has not the length that it says */
 	WIRE_SEAL,    /* not from whom it says, or not to us */
+	WIRE_SIGN,    /* not of the root that it says */
 	WIRE_DIGEST,  /* its body is another one */
 	WIRE_FIELD,   /* a field is out of its range */
 	WIRE_RESULT_COUNT,
@@ -101,8 +104,12 @@ enum wire_flag {
 	WIRE_ADDRESSES = 1u << 8,    /* with parameters: and where they are */
 	WIRE_SENDER = 1u << 9,       /* where the sender is */
 	WIRE_START = 1u << 10,       /* for one start of the receiver */
-	WIRE_FLAGS_ALL = (1u << 11) - 1,
+	WIRE_SIGNED = 1u << 11,      /* by the root */
+	WIRE_FLAGS_ALL = (1u << 12) - 1,
 };
+
+/* Those that all broadcasts have with this authenticator. */
+uint16_t wire_auth_flags(const struct scoll_authenticator *auth);
 
 /* A piece of the parent's memory. */
 struct wire_piece {
@@ -138,6 +145,7 @@ struct wire_bcast {
 	/* With SENDER; its last byte is not 0, none: it does not know. */
 	uint8_t address_size;
 	uint8_t address[WIRE_ADDRESS_MAX];
+	uint8_t signature[SCOLL_SIGNATURE_MAX]; /* with SIGNED */
 	/* With START: the receiver's boot nonce; 0: the sender knows none. */
 	uint64_t start;
 
@@ -161,6 +169,13 @@ struct wire_bcast {
  */
 size_t wire_bcast_head_size(const struct wire_bcast *bcast,
 			    const struct scoll_authenticator *auth);
+/*
+ * With SIGNED, which the authenticator has to have: the signature, at the root,
+ * when all is there that stays the same at every node. Errors are the
+ * authenticator's.
+ */
+int wire_bcast_sign(struct wire_bcast *bcast,
+		    const struct scoll_authenticator *auth);
 /*
  * Write the head, without a seal but for its place. The body is not looked at,
  * only its sizes: body_digest was computed by the root. -EINVAL: something is

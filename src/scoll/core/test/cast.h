@@ -114,6 +114,7 @@ struct member {
 	int pre_result;
 	int request_result;
 	bool keeps_quiet; /* replies not by itself */
+	bool is_no_root;  /* signs nothing */
 	bool posts_nothing;
 	size_t buffer_len; /* of a reply buffer; 4 or more */
 	int buffer_count;  /* for each child */
@@ -165,7 +166,7 @@ struct cast {
 	size_t bulk_segment;
 	size_t place_size;   /* bytes of an address; 0: none is needed */
 	uint32_t last_place; /* of all members */
-	bool is_sealed;      /* with seals of SCOLL_SEAL_MAX bytes */
+	bool is_sealed;      /* seals and signatures are as long as can be */
 	struct scoll_authenticator auths[CAST_MEMBERS_MAX];
 };
 
@@ -174,7 +175,7 @@ extern const struct transport_ops cast_net_ops;
 
 /* `count` members; the tree of all of them. */
 void cast_init(struct cast *cast, int count, scoll_tree_type_t tree);
-/* The same, and every message is sealed. */
+/* The same, and every message is sealed, every broadcast signed. */
 void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree);
 /*
  * Sealed, and with addresses of so many bytes, 5 or more: member 0 knows all and

@@ -181,9 +181,10 @@ static void head_is_small_without_options(void **state)
 	assert_int_equal(wire_bcast_head_size(&bcast, NULL), 128);
 	bcast = sample_full();
 	bcast.piece_count = SCOLL_BULK_IOVS_MAX;
-	bcast.flags |= WIRE_ADDRESSES | WIRE_SENDER | WIRE_START;
+	bcast.flags |= WIRE_ADDRESSES | WIRE_SENDER | WIRE_SIGNED | WIRE_START;
 	bcast.address_size = WIRE_ADDRESS_MAX;
-	assert_int_equal(wire_bcast_head_size(&bcast, NULL) + SCOLL_SEAL_MAX,
+	assert_int_equal(wire_bcast_head_size(&bcast, NULL) + SCOLL_SEAL_MAX +
+				 SCOLL_SIGNATURE_MAX,
 			 WIRE_BCAST_HEAD_MAX);
 }
 

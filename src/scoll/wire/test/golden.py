@@ -49,6 +49,30 @@ def bcast(flags=0, root=PARENT, order=0, options=b"", pieces=(), bulk=0,
     return head + seal(head, PARENT, CHILD, seal_size) + body
 
 
+def signature(head, root):
+    """Of what is the same at every node: base, creator and two digests."""
+    flags, = struct.unpack_from("<H", head, 4)
+    base = head[:4] + struct.pack("<HH", flags & ~(512 | 1024 | 2048), 0)
+    base += head[8:64] + bytes(8 + 8 + 8 + 4 + 4 + 2 + 1) + head[99:128]
+    statement = base + head[137:185]
+    return hashlib.blake2b(statement, key=struct.pack("<Q", root),
+                           digest_size=64).digest()
+
+
+def signed():
+    """As "addresses", with the signature before the start."""
+    def made(sign):
+        return bcast(
+            flags=2 | 8 | 32 | 256 | 512 | 1024 | 2048, root=ROOT,
+            options=b"\x08" + ADDRESS
+            + struct.pack("<QQ", CREATOR, 0x2122232425262728)
+            + b"fedcba9876543210" + b"where they are.." + sign
+            + struct.pack("<Q", START),
+            params=b"\x04name and the rest", choice=b"\x01\x02\x03",
+            seal_size=32)
+    return made(signature(made(bytes(64)), ROOT))
+
+
 def ready():
     head = struct.pack("<HBBHH", MAGIC, VERSION, 2, 0, 128) + bytes(8)
     head += struct.pack("<QQQ", ROOT, NONCE, 42) + bytes(24)
@@ -104,6 +128,7 @@ SAMPLES = {
         + struct.pack("<Q", START),
         params=b"\x04name and the rest", choice=b"\x01\x02\x03",
         seal_size=32),
+    "signed": signed(),
     "ready": ready(),
     "reply": reply(64),
     "refusal": refusal(64),

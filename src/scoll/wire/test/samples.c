@@ -60,6 +60,41 @@ void sample_node_init(struct sample_node *node, scoll_nid_t nid,
 	};
 }
 
+/* As if only a root knew its NID. */
+static void signature_compute(scoll_nid_t root, const void *bytes, size_t count,
+			      uint8_t ret_signature[SAMPLE_SIGNATURE])
+{
+	crypto_generichash(ret_signature, SAMPLE_SIGNATURE, bytes, count,
+			   (const uint8_t *)&root, sizeof(root));
+}
+
+static int node_sign(void *ctx, const void *bytes, size_t count,
+		     uint8_t *ret_signature)
+{
+	const struct sample_node *node = ctx;
+
+	signature_compute(node->nid, bytes, count, ret_signature);
+	return 0;
+}
+
+static int node_check(void *ctx, scoll_nid_t root, const void *bytes,
+		      size_t count, const uint8_t *signature)
+{
+	struct sample_node *node = ctx;
+	uint8_t expected[SAMPLE_SIGNATURE];
+
+	node->check_count++;
+	signature_compute(root, bytes, count, expected);
+	return memcmp(signature, expected, sizeof(expected)) == 0 ? 0 : -EPERM;
+}
+
+void sample_node_sign(struct sample_node *node)
+{
+	node->auth.signature_size = SAMPLE_SIGNATURE;
+	node->auth.sign = node_sign;
+	node->auth.check = node_check;
+}
+
 struct wire_bcast sample_plain(void)
 {
 	return (struct wire_bcast){
@@ -121,6 +156,14 @@ struct wire_bcast sample_addresses(void)
 	memcpy(bcast.address, address, sizeof(address));
 	bcast.address_size = sizeof(address);
 	bcast.start = 0x3132333435363738;
+	return bcast;
+}
+
+struct wire_bcast sample_signed(void)
+{
+	struct wire_bcast bcast = sample_addresses();
+
+	bcast.flags |= WIRE_SIGNED;
 	return bcast;
 }
 
