@@ -705,8 +705,7 @@ int scoll_reply_buffer_post(int child, void *buf, size_t len,
  * with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or who lives has
  * changed since scoll_bcast_new (with SCOLL_ALIVE_ONLY make another request);
  * -ESHUTDOWN: after the group's last; -EPERM: the authenticator does not sign;
- * -ENOMEM. There is no callback then; the
- * request can be sent again or freed.
+ * -ENOMEM. There is no callback then; the request can be sent again or freed.
  */
 int scoll_bcast_send(scoll_request_t *request);
 /*

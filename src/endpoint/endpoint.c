@@ -199,10 +199,9 @@ void endpoint_close(struct endpoint *endpoint)
 
 /* --- what there is --- */
 
-void endpoint_keys(struct endpoint *endpoint, const struct hop_key *keys,
-		   size_t count)
+void endpoint_keys(struct endpoint *endpoint, const struct hop_keys *keys)
 {
-	hop_take(&endpoint->hop, keys, count);
+	hop_take(&endpoint->hop, keys);
 }
 
 scoll_t *endpoint_scoll(const struct endpoint *endpoint)

@@ -45,9 +45,8 @@ int endpoint_open(const struct endpoint_options *options,
  * not. The loop frees it. NULL is allowed.
  */
 void endpoint_close(struct endpoint *endpoint);
-/* Seal with the first of them, and take all; copied. */
-void endpoint_keys(struct endpoint *endpoint, const struct hop_key *keys,
-		   size_t count);
+/* These from now on; copied. */
+void endpoint_keys(struct endpoint *endpoint, const struct hop_keys *keys);
 
 /* Valid until endpoint_close. Who calls it need not wake the loop. */
 scoll_t *endpoint_scoll(const struct endpoint *endpoint);

@@ -119,7 +119,7 @@ static void free_manager(struct manager *manager)
 	config_destroy(manager->started);
 	config_destroy(manager->config);
 	free(manager->config_path);
-	explicit_bzero(manager->hops, sizeof(manager->hops));
+	hop_keys_fini(&manager->hops);
 	free(manager);
 	if (stopped != NULL)
 		stopped(ctx);

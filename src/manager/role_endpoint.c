@@ -90,7 +90,7 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		result = broadcasts_begin(manager, ret_error);
 	if (result < 0)
 		return error_prefix(ret_error, "fabric");
-	endpoint_keys(manager->endpoint, manager->hops, manager->hop_count);
+	endpoint_keys(manager->endpoint, &manager->hops);
 	log_info(manager->log, "the endpoint is open provider=%s host=%s",
 		 options.provider, place.host);
 	return 0;
@@ -105,10 +105,9 @@ void role_endpoint_close(struct manager *manager)
 void role_endpoint_keys(struct manager *manager,
 			const struct manager_keys *keys)
 {
-	manager->hop_count = manager_keys_hops(keys, manager->hops);
+	manager_keys_hops(keys, &manager->hops);
 	if (manager->endpoint != NULL)
-		endpoint_keys(manager->endpoint, manager->hops,
-			      manager->hop_count);
+		endpoint_keys(manager->endpoint, &manager->hops);
 }
 
 /* --- for the engine, which is older than the endpoint --- */

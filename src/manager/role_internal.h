@@ -47,9 +47,8 @@ struct manager {
 	struct net *nodes_net;
 	size_t sessions_max; /* of the engine: some links are being closed */
 	struct net *clients_net;
-	struct gate *gate;             /* NULL: no clients over TCP */
-	struct hop_key hops[KEYS_MAX]; /* of the endpoint */
-	size_t hop_count;
+	struct gate *gate;    /* NULL: no clients over TCP */
+	struct hop_keys hops; /* of the endpoint */
 	struct endpoint *endpoint;
 	struct broadcasts *broadcasts; /* over it, for the engine */
 	struct commands *commands;

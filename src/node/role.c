@@ -226,11 +226,11 @@ static int on_ask(void *ctx, const void *request, size_t size)
 	return pipe_send(node->pipe, request, size);
 }
 
-static void on_hops(void *ctx, const struct hop_key *keys, size_t count)
+static void on_hops(void *ctx, const struct hop_keys *keys)
 {
 	struct node *node = ctx;
 
-	station_keys(node->station, keys, count);
+	station_keys(node->station, keys);
 }
 
 static void on_returned(void *ctx)

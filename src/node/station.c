@@ -22,8 +22,7 @@ struct station {
 	uint64_t nid;
 	const struct log *log;
 	struct agent *agent;
-	struct hop_key keys[KEYS_MAX];
-	size_t key_count;
+	struct hop_keys keys;
 	struct endpoint *endpoint; /* NULL: not yet */
 	struct collectives *collectives;
 	struct place place;
@@ -58,17 +57,15 @@ void station_destroy(struct station *station)
 {
 	if (!station)
 		return;
-	explicit_bzero(station->keys, sizeof(station->keys));
+	hop_keys_fini(&station->keys);
 	free(station);
 }
 
-void station_keys(struct station *station, const struct hop_key *keys,
-		  size_t count)
+void station_keys(struct station *station, const struct hop_keys *keys)
 {
-	memcpy(station->keys, keys, count * sizeof(*keys));
-	station->key_count = count;
+	station->keys = *keys;
 	if (station->endpoint)
-		endpoint_keys(station->endpoint, keys, count);
+		endpoint_keys(station->endpoint, keys);
 }
 
 void station_serve(struct station *station, struct agent *agent)
@@ -130,7 +127,7 @@ static int open_endpoint(struct station *station, const char *local,
 		station_close(station);
 		return result;
 	}
-	endpoint_keys(station->endpoint, station->keys, station->key_count);
+	endpoint_keys(station->endpoint, &station->keys);
 	return 0;
 }
 

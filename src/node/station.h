@@ -31,9 +31,8 @@ void station_close(struct station *station);
 /* After it was closed; NULL is allowed. */
 void station_destroy(struct station *station);
 
-/* The hop keys, now and whenever they have changed. */
-void station_keys(struct station *station, const struct hop_key *keys,
-		  size_t count);
+/* The keys, now and whenever they have changed. */
+void station_keys(struct station *station, const struct hop_keys *keys);
 /* Whose part in collectives it is. */
 void station_serve(struct station *station, struct agent *agent);
 /* As those of struct agent_ops. */

@@ -218,14 +218,18 @@ struct bed *bed_create(size_t count)
 			     .needs_addresses = true },
 	};
 	struct bed *bed = calloc(1, sizeof(*bed));
+	struct hop_keys hops;
+	struct rng_seam seam;
 
 	assert_non_null(bed);
 	bed->medium = medium_create(&options);
 	bed->say_count = 1;
-	memset(&bed->key, 7, sizeof(bed->key));
-	hop_init(&bed->hop, NID_MANAGER);
-	hop_take(&bed->hop, &bed->key, 1);
 	sim_rng_init(&bed->rng, 1);
+	seam = sim_rng_seam(&bed->rng);
+	manager_keys_create(&seam, &bed->keys);
+	manager_keys_hops(&bed->keys, &hops);
+	hop_init(&bed->hop, NID_MANAGER);
+	hop_take(&bed->hop, &hops);
 	manager_start(bed, 1);
 	for (size_t i = 0; i < sizeof(bed->command); i++)
 		bed->command[i] = (uint8_t)(i * 7 + i / 256);
@@ -234,6 +238,7 @@ struct bed *bed_create(size_t count)
 	bed->count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		struct member *member = &bed->members[i];
+		struct node_keys keys;
 		char name[16];
 
 		member->bed = bed;
@@ -241,7 +246,10 @@ struct bed *bed_create(size_t count)
 		snprintf(name, sizeof(name), "n%u", i);
 		member->nid = nid_of_node(name);
 		hop_init(&member->hop, member->nid);
-		hop_take(&member->hop, &bed->key, 1);
+		assert_int_equal(node_keys_make(&bed->keys, name, &keys, NULL),
+				 0);
+		node_keys_hops(&keys, &hops);
+		hop_take(&member->hop, &hops);
 		sim_rng_init(&member->rng, i + 2);
 		member_start(member);
 	}

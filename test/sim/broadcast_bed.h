@@ -47,7 +47,7 @@ struct member {
 
 struct bed {
 	struct medium *medium;
-	struct hop_key key;
+	struct manager_keys keys;
 	struct hop hop;
 	struct sim_rng rng;
 	scoll_t *scoll;

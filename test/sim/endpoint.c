@@ -242,10 +242,9 @@ void endpoint_returned(struct endpoint *endpoint)
 	collectives_returned(endpoint->collectives);
 }
 
-void endpoint_hops(struct endpoint *endpoint, const struct hop_key *keys,
-		   size_t count)
+void endpoint_hops(struct endpoint *endpoint, const struct hop_keys *keys)
 {
-	hop_take(&endpoint->hop, keys, count);
+	hop_take(&endpoint->hop, keys);
 }
 
 uint64_t endpoint_group_count(const struct endpoint *endpoint)

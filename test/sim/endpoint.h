@@ -60,7 +60,6 @@ size_t endpoint_address(struct endpoint *endpoint,
 void endpoint_gathered(struct endpoint *endpoint, uint64_t collective,
 		       const void *bytes, size_t size, bool is_last);
 void endpoint_returned(struct endpoint *endpoint);
-void endpoint_hops(struct endpoint *endpoint, const struct hop_key *keys,
-		   size_t count);
+void endpoint_hops(struct endpoint *endpoint, const struct hop_keys *keys);
 /* As a process that is killed. The engine is gone, the agent is not used. */
 void endpoint_close(struct endpoint *endpoint);

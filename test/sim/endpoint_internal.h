@@ -49,6 +49,12 @@ struct endpoint *endpoint_open_impostor(struct ether *ether, scoll_nid_t nid,
 void ether_tap(struct ether *ether);
 void ether_attack_fini(struct ether *ether);
 
+/* ether_forge.c */
+/* What a rooted node has of keys, and one that it has made up to sign with. */
+void ether_hops_steal(const struct world *world, struct hop_keys *ret_hops);
+/* A broadcast that was heard comes once more, made a later one. */
+void ether_forge(struct ether *ether);
+
 struct endpoint {
 	struct ether *ether;
 	scoll_t *scoll;

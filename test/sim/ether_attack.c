@@ -2,8 +2,8 @@
 /*
  * What is done to the collectives. A host on the network plays back messages,
  * altered or to somebody else. A node that was taken over has the hop key: it
- * says to be the manager, as of an earlier start, or asks as itself, with
- * commands that it has seen or that were signed elsewhere.
+ * says to be the manager, as of an earlier start or a later one, or asks as
+ * itself, with commands that it has seen or that were signed elsewhere.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -174,14 +174,14 @@ static void pretend(struct ether *ether, const void *command, size_t size)
 	size_t count = ether->letter_count < HEARD_MAX ? ether->letter_count
 						       : HEARD_MAX;
 	bool is_manager = world_percent(world, 70);
-	struct hop_key hops[KEYS_MAX];
+	struct hop_keys hops;
 
 	endpoint_close(take_ptr(ether->impostor));
 	ether->impostor = endpoint_open_impostor(
 		ether, is_manager ? NID_MANAGER : any_nid(ether), &events,
 		on_settled, ether);
-	endpoint_hops(ether->impostor, hops,
-		      manager_keys_hops(&world->keys, hops));
+	ether_hops_steal(world, &hops);
+	endpoint_hops(ether->impostor, &hops);
 	if (count > 0 && world_percent(world, 75)) {
 		const struct letter *letter =
 			&ether->letters[world_below(world, count)];
@@ -225,6 +225,8 @@ void ether_attack(struct ether *ether, const void *command, size_t size)
 		play_back(ether);
 	else if (world_percent(ether->world, 30))
 		hand(ether);
+	else if (world_percent(ether->world, 30))
+		ether_forge(ether);
 	else
 		pretend(ether, command, size);
 }

@@ -199,7 +199,7 @@ static void node_init(struct fleet *fleet, uint32_t place)
 {
 	struct node *node = &fleet->nodes[place];
 	struct node_keys keys;
-	struct hop_key hops[KEYS_MAX];
+	struct hop_keys hops;
 
 	node->fleet = fleet;
 	node->place = place;
@@ -209,9 +209,10 @@ static void node_init(struct fleet *fleet, uint32_t place)
 	assert_int_equal(node_keys_make(&fleet->keys, node->name, &keys, NULL),
 			 0);
 	node->key = keys.confirms[0];
+	node_keys_hops(&keys, &hops);
 	node_keys_fini(&keys);
 	hop_init(&node->hop, nid_of_node(node->name));
-	hop_take(&node->hop, hops, manager_keys_hops(&fleet->keys, hops));
+	hop_take(&node->hop, &hops);
 	sim_rng_init(&node->rng, place + 2);
 	node_start(fleet, node);
 }
@@ -377,7 +378,7 @@ static struct fleet *fleet_create(size_t count)
 		.now_ns = on_now_ns,
 		.ctx = fleet,
 	};
-	struct hop_key hops[KEYS_MAX];
+	struct hop_keys hops;
 	struct rng_seam seam;
 
 	assert_non_null(fleet);
@@ -391,7 +392,8 @@ static struct fleet *fleet_create(size_t count)
 	fleet->master_count =
 		manager_keys_masters(&fleet->keys, fleet->masters);
 	hop_init(&fleet->hop, NID_MANAGER);
-	hop_take(&fleet->hop, hops, manager_keys_hops(&fleet->keys, hops));
+	manager_keys_hops(&fleet->keys, &hops);
+	hop_take(&fleet->hop, &hops);
 	fleet->count = count;
 	snprintf(fleet->nodes_text, sizeof(fleet->nodes_text), "n[0-%zu]",
 		 count - 1);

@@ -248,10 +248,10 @@ static void on_settled(void *ctx)
 
 void process_hops_take(struct process *process)
 {
-	struct hop_key hops[KEYS_MAX];
-	size_t count = manager_keys_hops(&process->leader->world->keys, hops);
+	struct hop_keys hops;
 
-	endpoint_hops(process->endpoint, hops, count);
+	manager_keys_hops(&process->leader->world->keys, &hops);
+	endpoint_hops(process->endpoint, &hops);
 }
 
 bool leader_is_idle(const struct leader *leader, uint64_t *ret_groups)

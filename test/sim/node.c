@@ -258,11 +258,11 @@ static int start_guard(struct node *node, struct fairlead_error *ret_error)
 	return guard_create(&config, &node->guard, ret_error);
 }
 
-static void take_hops(void *ctx, const struct hop_key *keys, size_t count)
+static void take_hops(void *ctx, const struct hop_keys *keys)
 {
 	struct node *node = ctx;
 
-	endpoint_hops(node->endpoint, keys, count);
+	endpoint_hops(node->endpoint, keys);
 }
 
 static void take_gathered(void *ctx, uint64_t collective, const void *bytes,

@@ -86,17 +86,31 @@ static void on_progressed(void *ctx)
 	member->progress_count++;
 }
 
-static struct hop_key key_of(uint32_t id)
+/* The first member is the manager, and signs with the first key. */
+static void keys_take(struct bench *bench, int index, const uint32_t *ids,
+		      size_t count)
 {
-	struct hop_key key = { .id = id };
+	struct hop_keys keys = {
+		.hop_count = count,
+		.command_count = count,
+		.is_manager = index == 0,
+	};
 
-	memset(key.bytes, (int)id, sizeof(key.bytes));
-	return key;
+	for (size_t i = 0; i < count; i++) {
+		uint8_t seed[KEY_SIZE];
+
+		memset(seed, (int)ids[i], sizeof(seed));
+		hop_key_derive(ids[i], seed, &keys.hops[i]);
+		command_public_derive(ids[i], seed, &keys.commands[i]);
+		if (i == 0)
+			command_key_derive(ids[i], seed, &keys.command);
+	}
+	endpoint_keys(bench->members[index].endpoint, &keys);
 }
 
-static void member_open(struct bench *bench, const struct hop_key *keys,
-			size_t key_count)
+static void member_open(struct bench *bench)
 {
+	static const uint32_t first[] = { 1 };
 	struct member *member = &bench->members[bench->count];
 	struct fairlead_error error;
 	char name[16];
@@ -108,11 +122,12 @@ static void member_open(struct bench *bench, const struct hop_key *keys,
 		.ctx = member,
 	};
 
-	snprintf(name, sizeof(name), "n%d", bench->count++);
-	member->nid = options.nid = nid_of_node(name);
+	snprintf(name, sizeof(name), "n%d", bench->count);
+	options.nid = bench->count == 0 ? NID_MANAGER : nid_of_node(name);
+	member->nid = options.nid;
 	if (endpoint_open(&options, &member->endpoint, &error) < 0)
 		fail_msg("%s", error.text);
-	endpoint_keys(member->endpoint, keys, key_count);
+	keys_take(bench, bench->count++, first, 1);
 	assert_int_equal(
 		scoll_service_register(endpoint_scoll(member->endpoint),
 				       SERVICE, &ops, member),
@@ -122,13 +137,12 @@ static void member_open(struct bench *bench, const struct hop_key *keys,
 static int set_up(void **state)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
-	struct hop_key key = key_of(1);
 
 	watchdog_start(NULL);
 	bench->provider = *state;
 	uv_loop_init(&bench->loop);
 	for (int i = 0; i < 5; i++)
-		member_open(bench, &key, 1);
+		member_open(bench);
 	*state = bench;
 	return 0;
 }
@@ -204,15 +218,14 @@ static void loop_carries_what_members_send(void **state)
 
 static void keys_are_exchanged_one_after_the_other(void **state)
 {
-	const struct hop_key staged[] = { key_of(1), key_of(2) };
-	const struct hop_key retiring[] = { key_of(2), key_of(1) };
+	static const uint32_t staged[] = { 1, 2 };
+	static const uint32_t retiring[] = { 2, 1 };
 	struct bench *bench = *state;
 
 	for (int step = 0; step < 3; step++) {
 		for (int i = 0; i < bench->count; i++) {
-			endpoint_keys(bench->members[i].endpoint,
-				      step == 0 ? staged : retiring,
-				      step == 2 ? 1 : 2);
+			keys_take(bench, i, step == 0 ? staged : retiring,
+				  step == 2 ? 1 : 2);
 			ask(bench);
 			assert_int_equal(bench->failure_count, 0);
 		}

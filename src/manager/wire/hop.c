@@ -2,14 +2,16 @@
 /*
  * A seal is u32 key id and the keyed BLAKE2b-256 of the domain text, u64 NID of
  * the sender, u64 NID of the receiver, and the message: so a message is no
- * other member's, and for no other member.
+ * other member's, and for no other member. A root's signature is that of
+ * sign.h, and the manager is the only root.
  */
 #include "manager/wire/hop.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
+
+#include "manager/wire/nid.h"
 
 #define HOP_DOMAIN      "fairlead hop"
 #define HOP_DOMAIN_SIZE 12
@@ -41,12 +43,12 @@ static void seal(void *ctx, scoll_nid_t to, const void *bytes, size_t count,
 {
 	const struct hop *hop = ctx;
 
-	if (hop->key_count == 0) {
+	if (hop->keys.hop_count == 0) {
 		memset(ret_seal, 0, HOP_SEAL_SIZE);
 		return;
 	}
-	put_number(ret_seal, hop->keys[0].id, sizeof(uint32_t));
-	tag_make(&hop->keys[0], hop->nid, to, bytes, count,
+	put_number(ret_seal, hop->keys.hops[0].id, sizeof(uint32_t));
+	tag_make(&hop->keys.hops[0], hop->nid, to, bytes, count,
 		 ret_seal + sizeof(uint32_t));
 }
 
@@ -58,14 +60,37 @@ static int verify(void *ctx, scoll_nid_t from, const void *bytes, size_t count,
 	uint32_t key_id = read_u32(&reader);
 	uint8_t tag[MAC_SIZE];
 
-	for (size_t i = 0; i < hop->key_count; i++) {
-		if (hop->keys[i].id != key_id)
+	for (size_t i = 0; i < hop->keys.hop_count; i++) {
+		if (hop->keys.hops[i].id != key_id)
 			continue;
-		tag_make(&hop->keys[i], from, hop->nid, bytes, count, tag);
+		tag_make(&hop->keys.hops[i], from, hop->nid, bytes, count, tag);
 		return sodium_memcmp(tag, reader.at, MAC_SIZE) == 0 ? 0
 								    : -EPERM;
 	}
 	return -EPERM;
+}
+
+static int sign(void *ctx, const void *bytes, size_t count,
+		uint8_t *ret_signature)
+{
+	const struct hop *hop = ctx;
+
+	if (!hop->keys.is_manager)
+		return -EPERM;
+	root_sign(&hop->keys.command, bytes, count, ret_signature);
+	return 0;
+}
+
+static int check(void *ctx, scoll_nid_t root, const void *bytes, size_t count,
+		 const uint8_t *signature)
+{
+	const struct hop *hop = ctx;
+
+	if (root != NID_MANAGER ||
+	    root_verify(hop->keys.commands, hop->keys.command_count, bytes,
+			count, signature) < 0)
+		return -EPERM;
+	return 0;
 }
 
 void hop_init(struct hop *hop, uint64_t nid)
@@ -77,6 +102,9 @@ void hop_init(struct hop *hop, uint64_t nid)
 			.seal = seal,
 			.verify = verify,
 			.ctx = hop,
+			.signature_size = ROOT_SIGNATURE_SIZE,
+			.sign = sign,
+			.check = check,
 		},
 		.nid = nid,
 	};
@@ -84,14 +112,10 @@ void hop_init(struct hop *hop, uint64_t nid)
 
 void hop_fini(struct hop *hop)
 {
-	sodium_memzero(hop->keys, sizeof(hop->keys));
-	hop->key_count = 0;
+	hop_keys_fini(&hop->keys);
 }
 
-void hop_take(struct hop *hop, const struct hop_key *keys, size_t count)
+void hop_take(struct hop *hop, const struct hop_keys *keys)
 {
-	assert(count <= KEYS_MAX);
-	hop_fini(hop);
-	memcpy(hop->keys, keys, count * sizeof(*keys));
-	hop->key_count = count;
+	hop->keys = *keys;
 }

@@ -2,6 +2,8 @@
 /*
  * What members of collectives seal their messages to each other with: the hop
  * keys, of which there are several while they are rotated (doc/rfc/keys.md).
+ * All nodes have them; so whatever the manager says as the root of a collective
+ * it signs with its command key as well, and nobody else is a root.
  *
  *	hop_init -> hop_take* -> hop_fini
  *	    hop.authenticator is libscoll's, from hop_init on
@@ -17,12 +19,11 @@
 struct hop {
 	struct scoll_authenticator authenticator;
 	uint64_t nid; /* ours */
-	struct hop_key keys[KEYS_MAX];
-	size_t key_count;
+	struct hop_keys keys;
 };
 
 /* Without keys it verifies nothing, and what it seals nobody takes. */
 void hop_init(struct hop *hop, uint64_t nid);
 void hop_fini(struct hop *hop);
-/* These from now on; at most KEYS_MAX. The first one is sealed with. */
-void hop_take(struct hop *hop, const struct hop_key *keys, size_t count);
+/* These from now on; copied. */
+void hop_take(struct hop *hop, const struct hop_keys *keys);

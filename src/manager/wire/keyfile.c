@@ -242,8 +242,8 @@ size_t manager_keys_masters(const struct manager_keys *keys,
 	return keys->count;
 }
 
-size_t manager_keys_hops(const struct manager_keys *keys,
-			 struct hop_key ret_hops[KEYS_MAX])
+static size_t hops_derive(const struct manager_keys *keys,
+			  struct hop_key ret_hops[KEYS_MAX])
 {
 	static const enum key_state order[] = { KEY_ACTIVE, KEY_STAGED,
 						KEY_RETIRING };
@@ -257,6 +257,14 @@ size_t manager_keys_hops(const struct manager_keys *keys,
 			hop_key_derive(key->id, key->seed, &ret_hops[count++]);
 	}
 	return count;
+}
+
+void manager_keys_hops(const struct manager_keys *keys,
+		       struct hop_keys *ret_hops)
+{
+	*ret_hops = (struct hop_keys){ .is_manager = true };
+	ret_hops->hop_count = hops_derive(keys, ret_hops->hops);
+	manager_keys_command(keys, &ret_hops->command);
 }
 
 /* Add what a node needs of one key. */
@@ -286,6 +294,6 @@ int node_keys_make(const struct manager_keys *keys, const char *name,
 	key_add(manager_keys_find(keys, KEY_ACTIVE), ret_keys);
 	if (staged != NULL)
 		key_add(staged, ret_keys);
-	ret_keys->hop_count = manager_keys_hops(keys, ret_keys->hops);
+	ret_keys->hop_count = hops_derive(keys, ret_keys->hops);
 	return 0;
 }

@@ -58,12 +58,26 @@ struct node_keys {
 	struct hop_key hops[KEYS_MAX]; /* accepted; the first one is used */
 };
 
+/* What a member of collectives has of them. */
+struct hop_keys {
+	size_t hop_count;
+	struct hop_key hops[KEYS_MAX]; /* accepted; the first one is used */
+	size_t command_count;
+	struct command_public commands[KEYS_MAX]; /* accepted of the manager */
+	bool is_manager;
+	struct command_key command; /* what it signs with */
+};
+
+void hop_keys_fini(struct hop_keys *keys);
+
 /* --- node.key; all that a node needs --- */
 
 /* -EINVAL with a text that has the line's number, never its words; -E2BIG. */
 int node_keys_parse(const char *text, size_t size, struct node_keys *ret_keys,
 		    struct fairlead_error *ret_error);
 void node_keys_fini(struct node_keys *keys);
+/* What a node has as a member. */
+void node_keys_hops(const struct node_keys *keys, struct hop_keys *ret_hops);
 /* Append the file's text. */
 int node_keys_format(const struct node_keys *keys, struct writer *writer);
 
@@ -106,9 +120,12 @@ size_t manager_keys_publics(const struct manager_keys *keys,
 size_t manager_keys_masters(const struct manager_keys *keys,
 			    struct node_master ret_masters[KEYS_MAX]);
 
-/* What members seal with, the active one first; returns the count. */
-size_t manager_keys_hops(const struct manager_keys *keys,
-			 struct hop_key ret_hops[KEYS_MAX]);
+/*
+ * What the manager has as a member: hop keys, the active one first, and what it
+ * signs with. It obeys no root.
+ */
+void manager_keys_hops(const struct manager_keys *keys,
+		       struct hop_keys *ret_hops);
 
 /*
  * What a node has to have: active, then staged; of the hop keys the retiring

@@ -13,6 +13,21 @@
 
 #define TITLE "fairlead-node-key"
 
+void hop_keys_fini(struct hop_keys *keys)
+{
+	sodium_memzero(keys, sizeof(*keys));
+}
+
+void node_keys_hops(const struct node_keys *keys, struct hop_keys *ret_hops)
+{
+	*ret_hops = (struct hop_keys){
+		.hop_count = keys->hop_count,
+		.command_count = keys->command_count,
+	};
+	memcpy(ret_hops->hops, keys->hops, sizeof(keys->hops));
+	memcpy(ret_hops->commands, keys->commands, sizeof(keys->commands));
+}
+
 void node_keys_fini(struct node_keys *keys)
 {
 	sodium_memzero(keys, sizeof(*keys));

@@ -2,6 +2,7 @@
 /*
  * Signed is the domain text and bytes 0..83 of the header, which hold the
  * digest of the body; so the header proves epoch and life without the body.
+ * Of what a root says its digest is signed, with a domain text of its own.
  * Tagged is the domain text and the message up to its tag.
  */
 #include "manager/wire/sign.h"
@@ -17,6 +18,9 @@
 #define COMMAND_DOMAIN_SIZE 16
 #define COMMAND_SIGNED_SIZE 84
 
+#define ROOT_DOMAIN         "fairlead root"
+#define ROOT_DOMAIN_SIZE    13
+
 #define KDF_CONTEXT         "fairlead"
 #define KDF_COMMAND         1
 #define KDF_NODES           2
@@ -24,6 +28,8 @@
 
 _Static_assert(COMMAND_SIGNED_SIZE + crypto_sign_BYTES == COMMAND_HEADER_SIZE,
 	       "the signature ends the header");
+_Static_assert(ROOT_SIGNATURE_SIZE == sizeof(uint32_t) + crypto_sign_BYTES,
+	       "the signature of a root");
 _Static_assert(COMMAND_KEY_SIZE == crypto_sign_SECRETKEYBYTES &&
 		       KEY_SIZE == crypto_sign_PUBLICKEYBYTES &&
 		       KEY_SIZE == crypto_sign_SEEDBYTES &&
@@ -207,20 +213,27 @@ int command_header_read(const uint8_t header[COMMAND_HEADER_SIZE],
 	return 0;
 }
 
+static const struct command_public *public_find(
+	const struct command_public *keys, size_t key_count, uint32_t id)
+{
+	for (size_t i = 0; i < key_count; i++)
+		if (keys[i].id == id)
+			return &keys[i];
+	return NULL;
+}
+
 static int header_verify(const uint8_t *header,
 			 const struct command_public *keys, size_t key_count,
 			 struct command *ret_command)
 {
-	const struct command_public *key = NULL;
+	const struct command_public *key;
 	struct signed_part part;
 
 	if (command_header_read(header, ret_command) < 0)
 		return -EBADMSG;
 	if (!version_is_readable(ret_command->version))
 		return -EPROTONOSUPPORT;
-	for (size_t i = 0; i < key_count && key == NULL; i++)
-		if (keys[i].id == ret_command->key_id)
-			key = &keys[i];
+	key = public_find(keys, key_count, ret_command->key_id);
 	if (key == NULL)
 		return -ENOKEY;
 	signed_part_make(header, &part);
@@ -270,6 +283,49 @@ int command_proof_verify(const void *bytes, size_t size,
 		return result;
 	*ret_command = command;
 	return 0;
+}
+
+/* What the signature of a root is made over. */
+struct root_part {
+	uint8_t domain[ROOT_DOMAIN_SIZE];
+	uint8_t digest[DIGEST_SIZE];
+};
+
+static void root_part_make(const void *bytes, size_t size,
+			   struct root_part *ret_part)
+{
+	memcpy(ret_part->domain, ROOT_DOMAIN, ROOT_DOMAIN_SIZE);
+	digest_make(bytes, size, ret_part->digest);
+}
+
+void root_sign(const struct command_key *key, const void *bytes, size_t size,
+	       uint8_t ret_signature[ROOT_SIGNATURE_SIZE])
+{
+	struct root_part part;
+
+	root_part_make(bytes, size, &part);
+	for (size_t i = 0; i < sizeof(key->id); i++)
+		ret_signature[i] = (uint8_t)(key->id >> 8 * i);
+	crypto_sign_detached(ret_signature + sizeof(key->id), NULL,
+			     (const uint8_t *)&part, sizeof(part), key->secret);
+}
+
+int root_verify(const struct command_public *keys, size_t key_count,
+		const void *bytes, size_t size,
+		const uint8_t signature[ROOT_SIGNATURE_SIZE])
+{
+	struct reader reader = reader_of(signature, ROOT_SIGNATURE_SIZE);
+	const struct command_public *key =
+		public_find(keys, key_count, read_u32(&reader));
+	struct root_part part;
+
+	if (key == NULL)
+		return -ENOKEY;
+	root_part_make(bytes, size, &part);
+	return crypto_sign_verify_detached(reader.at, (const uint8_t *)&part,
+					   sizeof(part), key->bytes) == 0
+		       ? 0
+		       : -EKEYREJECTED;
 }
 
 void mac_make(const char *domain, const struct node_key *key, const void *bytes,

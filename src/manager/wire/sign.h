@@ -2,7 +2,9 @@
 /*
  * Who may say what (doc/rfc/node-protocol.md, doc/rfc/keys.md).
  *
- *	seed of a manager key -+-> command key   signs commands (Ed25519)
+ *	seed of a manager key -+-> command key   signs commands, and the
+ *	                       |                 broadcasts that carry them
+ *	                       |                 (Ed25519)
  *	                       +-> node master --> node key of each node
  *	                       |                  (MACs, sealed secrets)
  *	                       +-> hop key      seals what goes from member to
@@ -33,6 +35,7 @@
 
 #define COMMAND_KEY_SIZE    64 /* an Ed25519 secret key as libsodium has it */
 #define COMMAND_HEADER_SIZE 148
+#define ROOT_SIGNATURE_SIZE 68 /* u32 key id, an Ed25519 signature */
 
 #define MAC_DOMAIN_REGISTER "fairlead register"
 #define MAC_DOMAIN_CONFIRM  "fairlead confirm"
@@ -154,6 +157,16 @@ int command_proof_verify(const void *bytes, size_t size,
  */
 int command_header_read(const uint8_t header[COMMAND_HEADER_SIZE],
 			struct command *ret_command);
+
+/* --- what carries commands --- */
+
+/* The manager's signature of what it says as the root of a collective. */
+void root_sign(const struct command_key *key, const void *bytes, size_t size,
+	       uint8_t ret_signature[ROOT_SIGNATURE_SIZE]);
+/* -ENOKEY: none of these keys; -EKEYREJECTED: a false signature. */
+int root_verify(const struct command_public *keys, size_t key_count,
+		const void *bytes, size_t size,
+		const uint8_t signature[ROOT_SIGNATURE_SIZE]);
 
 /* --- tags --- */
 

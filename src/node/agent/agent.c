@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -265,12 +264,11 @@ static void hops_done(struct agent *agent, void *arg,
 		      const struct guard_reply *reply)
 {
 	const struct agent_options *options = &agent->options;
-	struct hop_key keys[KEYS_MAX];
-	int count = guard_hops_decode(reply->bytes, reply->size, keys);
+	struct hop_keys keys;
 
-	if (count >= 0)
-		options->ops->hops(options->ops_ctx, keys, (size_t)count);
-	sodium_memzero(keys, sizeof(keys));
+	if (guard_hops_decode(reply->bytes, reply->size, &keys) == 0)
+		options->ops->hops(options->ops_ctx, &keys);
+	hop_keys_fini(&keys);
 }
 
 /* Without an answer the keys stay as they are. */

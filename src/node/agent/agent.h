@@ -64,8 +64,11 @@ struct agent_ops {
 		    struct fairlead_error *ret_error);
 	/* Send a request to the guard; it is copied. -ENOBUFS, -EPIPE. */
 	int (*ask)(void *ctx, const void *request, size_t size);
-	/* The hop keys, now and whenever they have changed; NULL: no need. */
-	void (*hops)(void *ctx, const struct hop_key *keys, size_t count);
+	/*
+	 * What a member of collectives has to have, now and whenever it has
+	 * changed; NULL: no need.
+	 */
+	void (*hops)(void *ctx, const struct hop_keys *keys);
 	/*
 	 * A part of the answer to a collective, which is copied. is_last: the
 	 * collective is over. NULL: there are none.

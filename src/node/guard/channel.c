@@ -97,33 +97,51 @@ void guard_reply_fini(struct guard_reply *reply)
 	layout_fini(&reply_layout, reply);
 }
 
-int guard_hops_encode(const struct hop_key *keys, size_t count,
-		      struct writer *writer)
+static void key_write(struct writer *writer, uint32_t id,
+		      const uint8_t bytes[KEY_SIZE])
 {
-	write_u8(writer, (uint8_t)count);
-	for (size_t i = 0; i < count; i++) {
-		write_u32(writer, keys[i].id);
-		write_bytes(writer, keys[i].bytes, KEY_SIZE);
-	}
+	write_u32(writer, id);
+	write_bytes(writer, bytes, KEY_SIZE);
+}
+
+static void key_read(struct reader *reader, uint32_t *ret_id,
+		     uint8_t ret_bytes[KEY_SIZE])
+{
+	const uint8_t *bytes;
+
+	*ret_id = read_u32(reader);
+	bytes = read_bytes(reader, KEY_SIZE);
+	if (bytes != NULL)
+		memcpy(ret_bytes, bytes, KEY_SIZE);
+}
+
+int guard_hops_encode(const struct hop_keys *keys, struct writer *writer)
+{
+	write_u8(writer, (uint8_t)keys->hop_count);
+	for (size_t i = 0; i < keys->hop_count; i++)
+		key_write(writer, keys->hops[i].id, keys->hops[i].bytes);
+	write_u8(writer, (uint8_t)keys->command_count);
+	for (size_t i = 0; i < keys->command_count; i++)
+		key_write(writer, keys->commands[i].id,
+			  keys->commands[i].bytes);
 	return writer->result;
 }
 
-int guard_hops_decode(const void *bytes, size_t size,
-		      struct hop_key ret_keys[KEYS_MAX])
+int guard_hops_decode(const void *bytes, size_t size, struct hop_keys *ret_keys)
 {
 	struct reader reader = reader_of(bytes, size);
-	uint8_t count = read_u8(&reader);
 
-	if (count > KEYS_MAX)
+	*ret_keys = (struct hop_keys){ .hop_count = read_u8(&reader) };
+	if (ret_keys->hop_count > KEYS_MAX)
 		return -EBADMSG;
-	for (size_t i = 0; i < count; i++) {
-		const uint8_t *key;
-
-		ret_keys[i].id = read_u32(&reader);
-		key = read_bytes(&reader, KEY_SIZE);
-		if (!key)
-			return -EBADMSG;
-		memcpy(ret_keys[i].bytes, key, KEY_SIZE);
-	}
-	return reader_is_done(&reader) ? count : -EBADMSG;
+	for (size_t i = 0; i < ret_keys->hop_count; i++)
+		key_read(&reader, &ret_keys->hops[i].id,
+			 ret_keys->hops[i].bytes);
+	ret_keys->command_count = read_u8(&reader);
+	if (ret_keys->command_count > KEYS_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; i < ret_keys->command_count; i++)
+		key_read(&reader, &ret_keys->commands[i].id,
+			 ret_keys->commands[i].bytes);
+	return reader_is_done(&reader) ? 0 : -EBADMSG;
 }

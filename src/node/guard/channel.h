@@ -52,7 +52,7 @@ enum guard_type {
 	GUARD_ENVIRONMENT,
 	/* Read the key file again. The old keys stay when that fails. */
 	GUARD_RELOAD,
-	/* Reply: bytes, the hop keys (guard_hops_decode). */
+	/* Reply: bytes, a member's keys (guard_hops_decode). */
 	GUARD_HOPS,
 };
 
@@ -104,12 +104,11 @@ struct guard_reply {
 	size_t size;
 };
 
-/* Hop keys in their order, at most KEYS_MAX: a secret. */
-int guard_hops_encode(const struct hop_key *keys, size_t count,
-		      struct writer *writer);
-/* How many, or -EBADMSG. */
+/* What a node has as a member: a secret. */
+int guard_hops_encode(const struct hop_keys *keys, struct writer *writer);
+/* 0, or -EBADMSG; *ret_keys is the caller's to wipe either way. */
 int guard_hops_decode(const void *bytes, size_t size,
-		      struct hop_key ret_keys[KEYS_MAX]);
+		      struct hop_keys *ret_keys);
 
 int guard_request_encode(const struct guard_request *request,
 			 struct writer *writer);

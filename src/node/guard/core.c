@@ -335,8 +335,13 @@ static int wish_reload(struct guard *guard, const struct guard_request *request,
 static int show_hops(struct guard *guard, const struct guard_request *request,
 		     struct reply *reply)
 {
-	return guard_hops_encode(guard->keys.hops, guard->keys.hop_count,
-				 &reply->bytes);
+	struct hop_keys keys;
+	int result;
+
+	node_keys_hops(&guard->keys, &keys);
+	result = guard_hops_encode(&keys, &reply->bytes);
+	hop_keys_fini(&keys);
+	return result;
 }
 
 int guard_handle(struct guard *guard, const void *request, size_t size,

@@ -29,8 +29,8 @@
 
 #define NODES       7
 #define GROUP       7
-#define KEY         1
-#define STRANGE_KEY 99
+#define KEY         "1"
+#define STRANGE_KEY "99"
 #define PATIENCE_MS 200
 #define PART_BYTES  PARCEL_PART_MIN
 #define LARGE       (100 * 1024)
@@ -43,14 +43,6 @@ static uint64_t nid_of(int index)
 	return nid_of_node(name);
 }
 
-static struct hop_key key_of(int id)
-{
-	struct hop_key key = { .id = (uint32_t)id };
-
-	memset(key.bytes, id, sizeof(key.bytes));
-	return key;
-}
-
 static uint64_t sum_of(const uint8_t *bytes, size_t size)
 {
 	uint64_t sum = size;
@@ -60,16 +52,33 @@ static uint64_t sum_of(const uint8_t *bytes, size_t size)
 	return sum;
 }
 
-/* "1 2": the keys, the first one is sealed with. */
-static void keys_take(struct endpoint *endpoint, const char *words)
-{
-	struct hop_key keys[2];
-	int ids[2];
-	int count = sscanf(words, "%d %d", &ids[0], &ids[1]);
+enum part {
+	PART_NODE,
+	PART_MANAGER,
+	PART_STRANGER, /* has the hop key, maybe, and signs with one of its own */
+};
 
-	for (int i = 0; i < count; i++)
-		keys[i] = key_of(ids[i]);
-	endpoint_keys(endpoint, keys, count > 0 ? (size_t)count : 0);
+/* "1 2": the keys; the first one is sealed with, and signed. */
+static void keys_take(struct endpoint *endpoint, enum part part,
+		      const char *words)
+{
+	struct hop_keys keys = { .is_manager = part != PART_NODE };
+	uint32_t ids[2];
+	int count = sscanf(words, "%" SCNu32 " %" SCNu32, &ids[0], &ids[1]);
+
+	for (int i = 0; i < count; i++) {
+		uint8_t seed[KEY_SIZE];
+
+		memset(seed, (int)ids[i], sizeof(seed));
+		hop_key_derive(ids[i], seed, &keys.hops[keys.hop_count++]);
+		command_public_derive(ids[i], seed,
+				      &keys.commands[keys.command_count++]);
+		if (part == PART_STRANGER)
+			seed[0] ^= 1;
+		if (i == 0)
+			command_key_derive(ids[i], seed, &keys.command);
+	}
+	endpoint_keys(endpoint, &keys);
 }
 
 /* --- a node: "node INDEX PROVIDER KEY" --- */
@@ -220,7 +229,7 @@ static void on_line(uv_poll_t *poll, int status, int events)
 		return;
 	}
 	if (strncmp(line, "keys ", 5) == 0)
-		keys_take(node->endpoint, line + 5);
+		keys_take(node->endpoint, PART_NODE, line + 5);
 	else if (strncmp(line, "attack ", 7) == 0)
 		attack(node, line + 7);
 	scoll_stats(endpoint_scoll(node->endpoint), &stats);
@@ -254,7 +263,8 @@ static int node_main(int argc, char **argv)
 	options.provider = argv[3];
 	result = endpoint_open(&options, &node.endpoint, &error);
 	if (result == 0) {
-		keys_take(node.endpoint, argv[4]);
+		keys_take(node.endpoint,
+			  is_stranger ? PART_STRANGER : PART_NODE, argv[4]);
 		if (is_stranger)
 			result =
 				broadcasts_create(endpoint_scoll(node.endpoint),
@@ -379,12 +389,11 @@ static void manager_open(struct bench *bench)
 		.progressed = on_progressed,
 		.ctx = bench,
 	};
-	struct hop_key key = key_of(KEY);
 	struct fairlead_error error;
 
 	if (endpoint_open(&options, &bench->endpoint, &error) < 0)
 		fail_msg("%s", error.text);
-	endpoint_keys(bench->endpoint, &key, 1);
+	keys_take(bench->endpoint, PART_MANAGER, KEY);
 	assert_int_equal(broadcasts_create(endpoint_scoll(bench->endpoint),
 					   &events, bench, &bench->broadcasts),
 			 0);
@@ -400,14 +409,12 @@ static void manager_close(struct bench *bench)
 	uv_run(&bench->loop, UV_RUN_DEFAULT);
 }
 
-static void worker_begin(struct bench *bench, int index, int key)
+static void worker_begin(struct bench *bench, int index, const char *key)
 {
-	char number[16], key_text[16];
-	const char *argv[] = { "node", number, bench->provider, key_text,
-			       NULL };
+	char number[16];
+	const char *argv[] = { "node", number, bench->provider, key, NULL };
 
 	snprintf(number, sizeof(number), "%d", index);
-	snprintf(key_text, sizeof(key_text), "%d", key);
 	child_start(&bench->workers[index].child, argv);
 }
 
@@ -420,7 +427,7 @@ static void worker_end(struct bench *bench, int index)
 		 child_hear(&bench->workers[index].child, answer));
 }
 
-static void worker_restart(struct bench *bench, int index, int key)
+static void worker_restart(struct bench *bench, int index, const char *key)
 {
 	child_kill(&bench->workers[index].child);
 	worker_begin(bench, index, key);
@@ -636,10 +643,9 @@ static void node_without_the_key_gets_nothing(void **state)
 	assert_int_equal(groups, 0);
 }
 
-static void stranger_commands_nobody(void **state)
+static void attack_with(struct bench *bench, const char *key)
 {
-	struct bench *bench = *state;
-	const char *argv[] = { "node", "-1", bench->provider, "99", NULL };
+	const char *argv[] = { "node", "-1", bench->provider, key, NULL };
 	uint64_t before[2], after[2];
 	char answer[CHILD_ANSWER_MAX];
 	struct child stranger;
@@ -659,6 +665,17 @@ static void stranger_commands_nobody(void **state)
 	child_stop(&stranger);
 }
 
+static void stranger_commands_nobody(void **state)
+{
+	attack_with(*state, STRANGE_KEY);
+}
+
+/* Its start is a later one, besides. */
+static void node_with_the_key_is_no_manager(void **state)
+{
+	attack_with(*state, KEY);
+}
+
 static void keys_rotate_under_the_fan_out(void **state)
 {
 	static const char *const steps[] = { "1 2", "2 1", "2" };
@@ -667,7 +684,7 @@ static void keys_rotate_under_the_fan_out(void **state)
 
 	ask(bench, GROUP);
 	for (size_t step = 0; step < 3; step++) {
-		keys_take(bench->endpoint, steps[step]);
+		keys_take(bench->endpoint, PART_MANAGER, steps[step]);
 		for (int i = 0; i < NODES; i++) {
 			struct child *child = &bench->workers[i].child;
 
@@ -722,6 +739,7 @@ int main(int argc, char **argv)
 		TEST(killed_node_alone_is_not_reached),
 		TEST(node_without_the_key_gets_nothing),
 		TEST(stranger_commands_nobody),
+		TEST(node_with_the_key_is_no_manager),
 		TEST(keys_rotate_under_the_fan_out),
 		TEST(manager_that_starts_again_makes_new_groups),
 	};

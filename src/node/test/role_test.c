@@ -251,13 +251,13 @@ static void open_endpoint(struct bench *bench)
 		.progressed = on_progressed,
 		.ctx = bench,
 	};
-	struct hop_key hops[KEYS_MAX];
+	struct hop_keys hops;
 	struct fairlead_error error;
 
 	if (endpoint_open(&options, &bench->endpoint, &error) < 0)
 		fail_msg("%s", error.text);
-	endpoint_keys(bench->endpoint, hops,
-		      manager_keys_hops(&bench->keys, hops));
+	manager_keys_hops(&bench->keys, &hops);
+	endpoint_keys(bench->endpoint, &hops);
 	assert_int_equal(broadcasts_create(endpoint_scoll(bench->endpoint),
 					   &broadcast_events, bench,
 					   &bench->broadcasts),

@@ -20,7 +20,7 @@
 
 static struct hop member(const char *name, const uint32_t *ids, size_t count)
 {
-	struct hop_key keys[KEYS_MAX];
+	struct hop_keys keys = { .hop_count = count, .command_count = count };
 	struct hop hop;
 
 	hop_init(&hop, nid_of_node(name));
@@ -29,9 +29,25 @@ static struct hop member(const char *name, const uint32_t *ids, size_t count)
 
 		sample_fill(seed, sizeof(seed), 0xa0);
 		seed[0] ^= (uint8_t)(ids[i] - SAMPLE_KEY_ID);
-		hop_key_derive(ids[i], seed, &keys[i]);
+		hop_key_derive(ids[i], seed, &keys.hops[i]);
+		command_public_derive(ids[i], seed, &keys.commands[i]);
 	}
-	hop_take(&hop, keys, count);
+	hop_take(&hop, &keys);
+	return hop;
+}
+
+/* It has the hop key, too. */
+static struct hop manager(uint32_t id)
+{
+	struct hop_keys keys = { .is_manager = true };
+	uint8_t seed[KEY_SIZE];
+	struct hop hop;
+
+	sample_fill(seed, sizeof(seed), 0xa0);
+	seed[0] ^= (uint8_t)(id - SAMPLE_KEY_ID);
+	command_key_derive(id, seed, &keys.command);
+	hop_init(&hop, NID_MANAGER);
+	hop_take(&hop, &keys);
 	return hop;
 }
 
@@ -140,8 +156,98 @@ static void keys_are_wiped(void **state)
 
 	hop_fini(&hop);
 	assert_true(
-		sodium_is_zero((const uint8_t *)hop.keys, sizeof(hop.keys)));
-	assert_int_equal(hop.key_count, 0);
+		sodium_is_zero((const uint8_t *)&hop.keys, sizeof(hop.keys)));
+}
+
+static int sign(struct hop *root, uint8_t *ret_signature)
+{
+	return root->authenticator.sign(root, MESSAGE, strlen(MESSAGE),
+					ret_signature);
+}
+
+static int check(struct hop *node, uint64_t root, const uint8_t *signature)
+{
+	return node->authenticator.check(node, root, MESSAGE, strlen(MESSAGE),
+					 signature);
+}
+
+static void only_the_manager_is_a_root(void **state)
+{
+	uint8_t signature[ROOT_SIGNATURE_SIZE] = { 0 };
+	struct hop node = member("n3", sample_id, 1);
+	struct hop other = member("n4", sample_id, 1);
+	struct hop root = manager(SAMPLE_KEY_ID);
+
+	assert_int_equal(root.authenticator.signature_size,
+			 ROOT_SIGNATURE_SIZE);
+	assert_true(ROOT_SIGNATURE_SIZE <= SCOLL_SIGNATURE_MAX);
+	assert_int_equal(sign(&node, signature), -EPERM);
+	assert_int_equal(check(&other, NID_MANAGER, signature), -EPERM);
+	assert_int_equal(sign(&root, signature), 0);
+	assert_int_equal(check(&node, NID_MANAGER, signature), 0);
+	assert_int_equal(check(&node, other.nid, signature), -EPERM);
+	/* The manager itself obeys nobody, and its own word least. */
+	assert_int_equal(check(&root, NID_MANAGER, signature), -EPERM);
+}
+
+static void every_bit_flip_of_a_signature_is_refused(void **state)
+{
+	struct hop node = member("n3", sample_id, 1);
+	struct hop root = manager(SAMPLE_KEY_ID);
+	uint8_t signature[ROOT_SIGNATURE_SIZE];
+
+	assert_int_equal(sign(&root, signature), 0);
+	for (size_t bit = 0; bit < 8 * sizeof(signature); bit++) {
+		signature[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_int_equal(check(&node, NID_MANAGER, signature), -EPERM);
+		signature[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (size_t i = 0; i < strlen(MESSAGE); i++) {
+		char message[] = MESSAGE;
+
+		message[i] ^= 1;
+		assert_int_equal(
+			node.authenticator.check(&node, NID_MANAGER, message,
+						 strlen(message), signature),
+			-EPERM);
+	}
+}
+
+static void root_is_known_while_its_key_changes(void **state)
+{
+	static const uint32_t before[] = { SAMPLE_KEY_ID, SAMPLE_KEY_ID + 1 };
+	struct hop node = member("n3", before, 2);
+	struct hop late = member("n4", &before[1], 1);
+	struct hop old = manager(SAMPLE_KEY_ID);
+	struct hop new = manager(SAMPLE_KEY_ID + 1);
+	uint8_t signature[ROOT_SIGNATURE_SIZE];
+
+	assert_int_equal(sign(&old, signature), 0);
+	assert_int_equal(check(&node, NID_MANAGER, signature), 0);
+	assert_int_equal(check(&late, NID_MANAGER, signature), -EPERM);
+	assert_int_equal(sign(&new, signature), 0);
+	assert_int_equal(check(&node, NID_MANAGER, signature), 0);
+	assert_int_equal(check(&late, NID_MANAGER, signature), 0);
+}
+
+/* What a root says stands for no command, nor the other way. */
+static void signature_of_a_root_is_none_of_a_command(void **state)
+{
+	struct hop root = manager(SAMPLE_KEY_ID);
+	struct hop node = member("n3", sample_id, 1);
+	const struct command lease = { .version = WIRE_VERSION,
+				       .op = COMMAND_LEASE };
+	_auto_(writer_fini) struct writer writer = { 0 };
+	uint8_t signature[ROOT_SIGNATURE_SIZE];
+	struct command command;
+
+	assert_int_equal(command_seal(&root.keys.command, &lease, &writer), 0);
+	assert_int_equal(
+		root.authenticator.sign(&root, writer.data, 84, signature), 0);
+	memcpy(writer.data + 84, signature + 4, 64);
+	assert_int_equal(command_verify(writer.data, writer.size,
+					node.keys.commands, 1, &command),
+			 -EKEYREJECTED);
 }
 
 int main(void)
@@ -154,6 +260,10 @@ int main(void)
 			members_of_two_steps_of_a_rotation_hear_each_other),
 		cmocka_unit_test(without_keys_nothing_is_believed),
 		cmocka_unit_test(keys_are_wiped),
+		cmocka_unit_test(only_the_manager_is_a_root),
+		cmocka_unit_test(every_bit_flip_of_a_signature_is_refused),
+		cmocka_unit_test(root_is_known_while_its_key_changes),
+		cmocka_unit_test(signature_of_a_root_is_none_of_a_command),
 	};
 
 	if (sodium_init() < 0)

@@ -364,7 +364,7 @@ static void node_file_goes_with_its_manager(void **state)
 {
 	struct node_master masters[KEYS_MAX];
 	struct command_public publics[KEYS_MAX];
-	struct hop_key hops[KEYS_MAX];
+	struct hop_keys hops;
 	struct manager_keys keys;
 	struct node_keys node, again;
 	struct command_key command;
@@ -392,12 +392,22 @@ static void node_file_goes_with_its_manager(void **state)
 	assert_int_equal(manager_keys_masters(&keys, masters), 2);
 	node_key_derive(&masters[0], "n3", &confirm);
 	assert_memory_equal(&again.confirms[0], &confirm, sizeof(confirm));
-	assert_int_equal(manager_keys_hops(&keys, hops), 2);
+	manager_keys_hops(&keys, &hops);
 	assert_int_equal(again.hop_count, 2);
 	assert_int_equal(again.hops[0].id, 1);
-	assert_memory_equal(again.hops, hops, 2 * sizeof(hops[0]));
+	assert_int_equal(hops.hop_count, 2);
+	assert_memory_equal(again.hops, hops.hops, sizeof(hops.hops));
 	manager_keys_command(&keys, &command);
 	assert_int_equal(command.id, 1);
+	assert_true(hops.is_manager);
+	assert_memory_equal(&hops.command, &command, sizeof(command));
+	assert_int_equal(hops.command_count, 0);
+	node_keys_hops(&again, &hops);
+	assert_false(hops.is_manager);
+	assert_int_equal(hops.hop_count, 2);
+	assert_memory_equal(hops.hops, again.hops, sizeof(hops.hops));
+	assert_int_equal(hops.command_count, 2);
+	assert_memory_equal(hops.commands, publics, 2 * sizeof(publics[0]));
 	writer_fini(&writer);
 }
 

@@ -144,13 +144,13 @@ static void seam_gathered(void *ctx, uint64_t collective, const void *bytes,
 		bench->over = collective;
 }
 
-static void seam_hops(void *ctx, const struct hop_key *keys, size_t count)
+static void seam_hops(void *ctx, const struct hop_keys *keys)
 {
 	struct bench *bench = ctx;
 
-	assert_in_range(count, 1, KEYS_MAX);
-	memcpy(bench->hops, keys, count * sizeof(*keys));
-	bench->hop_count = count;
+	assert_in_range(keys->hop_count, 1, KEYS_MAX);
+	assert_false(keys->is_manager);
+	bench->hops = *keys;
 }
 
 static void seam_returned(void *ctx)

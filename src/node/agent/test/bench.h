@@ -38,8 +38,7 @@ struct bench {
 	uint64_t collective;
 	uint32_t place_count;
 	unsigned int returned_count;
-	struct hop_key hops[KEYS_MAX];
-	size_t hop_count;
+	struct hop_keys hops;
 	uint64_t peer; /* of the link that was dialed last */
 	unsigned int dial_count;
 	int dial_error;
