@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the transport is asked for. When it is full, actions wait in two lines:
- * broadcasts and the buffers that precede them go before everything else
- * (P-19). What fails here is tried ACTION_TRIES times (E-04), R / 8 apart, but
- * for who is not there at all; the end is told from action_done() or action_run(), never from action_start().
+ * What the transport is asked for. When it is full, actions wait in lines, one
+ * for each class: nothing goes before a broadcast that waits (P-19), and the
+ * other lines do not wait for each other. When only a peer is full, what is for
+ * it is asked for again, R / 8 apart, and holds up nothing. What fails here is
+ * tried ACTION_TRIES times (E-04), R / 8 apart, but for who is not there at
+ * all; the end is told from action_done() or action_run(), never from
+ * action_start().
  */
 #include "scoll/core/internal.h"
 
@@ -17,17 +20,18 @@ static struct child *child_of(struct action *action)
 					offsetof(struct child, forward));
 }
 
-/* Broadcasts, and what has to be there before them. */
-static unsigned int class_of(const struct action *action)
+static enum action_class class_of(const struct action *action)
 {
 	switch ((enum action_kind)action->transfer.kind) {
-	case ACTION_FORWARD:
 	case ACTION_POST:
-		return 0;
-	case ACTION_READ: /* a slow peer's: nothing else waits behind it */
-		return 2;
+	case ACTION_LEDGER:
+		return CLASS_BUFFERS;
+	case ACTION_FORWARD:
+		return CLASS_BROADCASTS;
+	case ACTION_READ:
+		return CLASS_READS;
 	default:
-		return 1;
+		return CLASS_OTHERS;
 	}
 }
 
@@ -158,10 +162,8 @@ static int perform(struct scoll_core *core, struct action *action)
 	return -EINVAL;
 }
 
-static void count(struct scoll_core *core, const struct action *action,
-		  size_t size)
+static void count(struct scoll_core *core, size_t size)
 {
-	(void)action;
 	core->stats.messages_sent++;
 	core->stats.bytes_sent += size;
 }
@@ -173,7 +175,7 @@ static void begun(struct scoll_core *core, struct action *action,
 	action->state = ACTION_UNDER_WAY;
 	switch ((enum action_kind)action->transfer.kind) {
 	case ACTION_FORWARD:
-		count(core, action,
+		count(core,
 		      action->bcast->head_size + action->bcast->body_size);
 		child_forward_begun(child_of(action), now_ns);
 		break;
@@ -184,21 +186,29 @@ static void begun(struct scoll_core *core, struct action *action,
 		child_ledger_begun(CONTAINER(action, struct ledger), now_ns);
 		break;
 	case ACTION_REPLY:
-		count(core, action,
+		count(core,
 		      WIRE_REPLY_HEAD + CONTAINER(action, struct out)->len);
 		break;
 	case ACTION_REPORT:
-		count(core, action, CONTAINER(action, struct out)->len);
+		count(core, CONTAINER(action, struct out)->len);
 		break;
 	case ACTION_NOTICE:
-		count(core, action, CONTAINER(action, struct notice)->size);
+		count(core, CONTAINER(action, struct notice)->size);
 		break;
 	case ACTION_REFUSAL:
-		count(core, action, WIRE_REPLY_HEAD);
+		count(core, WIRE_REPLY_HEAD);
 		break;
 	case ACTION_READ:
 		break;
 	}
+}
+
+static void pause_action(struct scoll_core *core, struct action *action,
+			 uint64_t now_ns)
+{
+	action->state = ACTION_PAUSED;
+	action->retry_ns = now_ns + core->options.rtt_ns / RETRY_PARTS;
+	DL_APPEND(core->paused, action);
 }
 
 /* It did not go: again later, or not any more. */
@@ -209,9 +219,7 @@ static void failed(struct scoll_core *core, struct action *action,
 	/* That nobody is there the transport has tried for long enough. */
 	if (++action->tries < ACTION_TRIES && !core->is_stopped &&
 	    result != -EHOSTUNREACH) {
-		action->state = ACTION_PAUSED;
-		action->retry_ns = now_ns + core->options.rtt_ns / RETRY_PARTS;
-		DL_APPEND(core->paused, action);
+		pause_action(core, action, now_ns);
 		return;
 	}
 	action->state = ACTION_BROKEN;
@@ -230,7 +238,9 @@ static bool attempt(struct scoll_core *core, struct action *action,
 			now_ns + core->options.rtt_ns / RETRY_PARTS;
 		return false;
 	}
-	if (result < 0)
+	if (result == -EBUSY) /* that peer is: nobody else waits */
+		pause_action(core, action, now_ns);
+	else if (result < 0)
 		failed(core, action, now_ns, result);
 	else
 		begun(core, action, now_ns);
@@ -240,10 +250,10 @@ static bool attempt(struct scoll_core *core, struct action *action,
 static void launch(struct scoll_core *core, struct action *action,
 		   uint64_t now_ns)
 {
-	unsigned int class = class_of(action);
+	enum action_class class = class_of(action);
 
-	if (core->waiting[0] == NULL && core->waiting[class] == NULL &&
-	    attempt(core, action, now_ns))
+	if (core->waiting[CLASS_BROADCASTS] == NULL &&
+	    core->waiting[class] == NULL && attempt(core, action, now_ns))
 		return;
 	action->state = ACTION_WAITING;
 	DL_APPEND(core->waiting[class], action);
@@ -388,7 +398,7 @@ void action_run(struct scoll_core *core, uint64_t now_ns)
 			if (attempt(core, action, now_ns))
 				continue;
 			DL_PREPEND(core->waiting[class], action);
-			if (class == 0)
+			if (class == CLASS_BROADCASTS)
 				return;
 			break;
 		}

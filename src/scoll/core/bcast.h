@@ -9,8 +9,8 @@
  * the core ends, settles those that were touched: it finds out what can go on.
  *
  * An *action* is something that the transport was asked for. It waits when the
- * transport is full, is tried again a few times when it fails here, and ends
- * exactly once, never from inside action_start().
+ * transport or its peer is full, is tried again a few times when it fails here,
+ * and ends exactly once, never from inside action_start().
  */
 #pragma once
 
@@ -36,7 +36,6 @@
 #define BULK_READS      4                   /* segments under way */
 #define RETRY_PARTS     8                   /* tried again after R / 8 */
 #define FAILURES_INLINE 2
-#define ACTION_CLASSES  3
 
 /* --- actions --- */
 
@@ -51,11 +50,20 @@ enum action_kind {
 	ACTION_REFUSAL,
 };
 
+/* What waits together for room in the transport; tried in this order. */
+enum action_class {
+	CLASS_BUFFERS, /* a transport may run out of these alone */
+	CLASS_BROADCASTS,
+	CLASS_OTHERS,
+	CLASS_READS, /* a slow peer's: nothing else waits behind it */
+	ACTION_CLASSES,
+};
+
 enum action_state {
 	ACTION_IDLE,
 	ACTION_WAITING,   /* for room in the transport */
 	ACTION_UNDER_WAY, /* the transport has it */
-	ACTION_PAUSED,    /* until it is tried again */
+	ACTION_PAUSED,    /* has failed, or its peer is full: until retry_ns */
 	ACTION_BROKEN,    /* failed for good, to be told */
 };
 
@@ -347,9 +355,8 @@ struct scoll_core {
 	uint32_t heap_size;
 	uint32_t heap_capacity;
 
-	struct bcast *dirty, *dirty_tail; /* to be settled */
-	/* For the transport; broadcasts first. */
-	struct action *waiting[ACTION_CLASSES];
+	struct bcast *dirty, *dirty_tail;       /* to be settled */
+	struct action *waiting[ACTION_CLASSES]; /* for room */
 	uint64_t waiting_until_ns;
 	uint32_t held_count;   /* bcasts in PHASE_HELD */
 	struct action *paused; /* by time */

@@ -59,9 +59,10 @@ struct transport_events {
 };
 
 /*
- * All return 0 or a negative errno: -EAGAIN means that the transport is full;
- * ask again after the next event. Arrays of pieces are copied; what they point
- * to is borrowed until the end.
+ * All return 0 or a negative errno. -EAGAIN means that the transport is full,
+ * for sends, for buffers or for reads: ask again after the next event. -EBUSY
+ * means that too much waits for this peer alone: ask again later. Arrays of
+ * pieces are copied; what they point to is borrowed until the end.
  */
 struct transport_ops {
 	int (*send)(void *ctx, scoll_nid_t to, const struct iovec *pieces,

@@ -103,6 +103,8 @@ struct member {
 	uint64_t random;
 	/* The network, as this member has it. */
 	bool is_full;      /* -EAGAIN */
+	bool has_no_room;  /* -EAGAIN for buffers of replies */
+	scoll_nid_t busy;  /* -EBUSY for what goes to it; 0 */
 	int refusal;       /* a negative errno for each call; 0 */
 	int region_result; /* of opening memory */
 	int cancels, connects;

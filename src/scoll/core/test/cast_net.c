@@ -48,9 +48,11 @@ static int refusal(const struct member *member)
 /* The same of what goes to somebody. */
 static int refusal_to(const struct member *member, scoll_nid_t to)
 {
-	if (refusal(member) == 0 && !cast_place_reaches(member, to))
+	if (refusal(member) < 0)
+		return refusal(member);
+	if (!cast_place_reaches(member, to))
 		return -EHOSTUNREACH;
-	return refusal(member);
+	return member->busy != 0 && to == member->busy ? -EBUSY : 0;
 }
 
 static int net_send(void *ctx, scoll_nid_t to, const struct iovec *pieces,
@@ -74,6 +76,8 @@ static int net_post(void *ctx, scoll_nid_t from, uint64_t tag,
 
 	if (refusal(member) < 0)
 		return refusal(member);
+	if (member->has_no_room)
+		return -EAGAIN;
 	assert_true(tag <= TRANSPORT_TAG_MAX && count <= TRANSPORT_IOV_MAX);
 	move = move_create(member, MOVE_POST, from, tag, transfer);
 	memcpy(move->pieces, pieces, (size_t)count * sizeof(*pieces));

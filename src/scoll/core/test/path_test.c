@@ -304,6 +304,62 @@ static void full_transport_P19_M01_only_delays(void **state)
 	cast_finish(&cast, group);
 }
 
+static void full_peer_P19_delays_nobody_else(void **state)
+{
+	struct cast cast;
+	struct member *root = &cast.members[0];
+	scoll_group_t *both, *one;
+
+	cast_init(&cast, 3, SCOLL_TREE_FLAT);
+	both = cast_group(&cast, 0, 0, 3);
+	one = cast_group(&cast, 0, 2, 3);
+	root->busy = cast_nid(1);
+	cast_send(&cast, cast_request(&cast, 0, both, "x", 1, 0, 1000000000));
+	cast_run(&cast);
+	assert_int_equal(cast.members[1].request_count, 0);
+	assert_int_equal(cast.members[2].request_count, 1);
+	/* Also later, and also after more than a few refusals. */
+	for (int i = 0; i < 2 * ACTION_TRIES; i++)
+		cast_pass(&cast, CAST_R_NS / RETRY_PARTS);
+	cast_bcast(&cast, 0, one, "x");
+	assert_int_equal(cast.members[2].request_count, 2);
+	assert_int_equal(root->sum, 1);
+	root->busy = 0;
+	cast_pass(&cast, CAST_R_NS / RETRY_PARTS);
+	cast_run(&cast);
+	assert_int_equal(cast.members[1].request_count, 1);
+	assert_int_equal(root->sum, 3);
+	assert_int_equal(root->status, 0);
+	scoll_core_group_destroy(one, cast.now_ns);
+	cast_finish(&cast, both);
+}
+
+static void full_of_buffers_P19_delays_no_send(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	scoll_request_t *owed;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast.members[1].keeps_quiet = true;
+	cast_bcast(&cast, 0, group, "x");
+	owed = cast.members[1].request;
+	group = cast_group(&cast, 1, 0, 2);
+	/* It has no room for its own request, but owes a reply. */
+	cast.members[1].has_no_room = true;
+	cast_bcast(&cast, 1, group, "x");
+	assert_int_equal(cast.members[0].request_count, 1);
+	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].script, "request reply:0 post");
+	cast.members[1].has_no_room = false;
+	cast_pass(&cast, CAST_R_NS / RETRY_PARTS);
+	cast_run(&cast);
+	assert_int_equal(cast.members[0].request_count, 2);
+	cast_fini(&cast);
+}
+
 static void tree_F06_F07_F08_B40_is_the_requests_own(void **state)
 {
 	struct cast cast;
@@ -409,6 +465,8 @@ int main(void)
 		cmocka_unit_test(group_B34_of_one_node_needs_no_message),
 		cmocka_unit_test(request_T02_S05_P04_has_its_limits),
 		cmocka_unit_test(full_transport_P19_M01_only_delays),
+		cmocka_unit_test(full_peer_P19_delays_nobody_else),
+		cmocka_unit_test(full_of_buffers_P19_delays_no_send),
 		cmocka_unit_test(tree_F06_F07_F08_B40_is_the_requests_own),
 		cmocka_unit_test(subset_G16_runs_on_the_chosen_nodes_only),
 		cmocka_unit_test(times_R10_of_a_request_are_kept),

@@ -3,7 +3,7 @@
  * Messages and replies. A provider refuses a send with -FI_EAGAIN both when
  * its queues are full and while it connects, and goes on doing so for ever
  * when nobody listens; so what it refuses waits here, in order and for a
- * limited time, and -EAGAIN is for a caller who has too much of it.
+ * limited time, and -EBUSY is for a caller who has too much of it for a peer.
  *
  * Times are looked at in progress only: a send may come long after the last
  * one, so 0 stands for "from when it is first seen".
@@ -115,7 +115,7 @@ static int start_pieces(struct transport_ofi *t, enum op_kind kind,
 	if (peer == NULL)
 		return -EHOSTUNREACH;
 	if (peer->pending_count >= TRANSPORT_OFI_PENDING_MAX)
-		return -EAGAIN;
+		return -EBUSY;
 	op = op_alloc(t, kind);
 	if (op == NULL)
 		return -EAGAIN;

@@ -198,8 +198,8 @@ int node_send(struct node *node, scoll_nid_t to, uint32_t sender, size_t size,
 	do {
 		result = node->ops->send(node->t, to, pieces, 2,
 					 &move->transfer);
-		if (result == -EAGAIN)
+		if (result == -EAGAIN || result == -EBUSY)
 			node_step(node, test_now_ns() + 1000000);
-	} while (result == -EAGAIN);
+	} while (result == -EAGAIN || result == -EBUSY);
 	return result;
 }

@@ -56,7 +56,10 @@ void node_skip(struct node *node, uint64_t duration_ns);
 size_t node_address(struct node *node, uint8_t *ret_address);
 void node_meet(struct node *node, scoll_nid_t nid, const uint8_t *address,
 	       size_t size);
-/* A message that its receiver counts for `sender`; retries -EAGAIN. */
+/*
+ * A message that its receiver counts for `sender`; tries again
+ * while the transport or the peer is full.
+ */
 int node_send(struct node *node, scoll_nid_t to, uint32_t sender, size_t size,
 	      struct move *move);
 /* What is at an offset of any buffer of tests. */
