@@ -18,7 +18,9 @@
 #define PORT_TEXT         6
 
 struct endpoint {
-	struct endpoint_options options;
+	uv_loop_t *loop;
+	void (*progressed)(void *ctx);
+	void *ctx;
 	struct hop hop;
 	scoll_t *scoll;
 	uint8_t address[COLLECTIVE_ADDRESS_MAX];
@@ -33,10 +35,8 @@ struct endpoint {
 
 static void progress(struct endpoint *endpoint)
 {
-	const struct endpoint_options *options = &endpoint->options;
-
-	if (scoll_progress(endpoint->scoll) > 0 && options->progressed != NULL)
-		options->progressed(options->ctx);
+	if (scoll_progress(endpoint->scoll) > 0 && endpoint->progressed != NULL)
+		endpoint->progressed(endpoint->ctx);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -58,7 +58,7 @@ static void on_prepare(uv_prepare_t *prepare)
 		uv_timer_stop(&endpoint->timer);
 		return;
 	}
-	uv_update_time(endpoint->options.loop);
+	uv_update_time(endpoint->loop);
 	uv_timer_start(&endpoint->timer, on_timer,
 		       (uint64_t)(left_ns + NS_PER_MS - 1) / NS_PER_MS, 0);
 }
@@ -66,9 +66,9 @@ static void on_prepare(uv_prepare_t *prepare)
 /* --- beginning --- */
 
 static int instance_open(struct endpoint *endpoint,
+			 const struct endpoint_options *options,
 			 struct fairlead_error *ret_error)
 {
-	const struct endpoint_options *options = &endpoint->options;
 	char port[PORT_TEXT];
 	const struct scoll_params params = {
 		.size = sizeof(params),
@@ -105,7 +105,7 @@ static int instance_open(struct endpoint *endpoint,
 	return 0;
 }
 
-static int address_get(struct endpoint *endpoint,
+static int address_get(struct endpoint *endpoint, const char *provider,
 		       struct fairlead_error *ret_error)
 {
 	int result;
@@ -117,13 +117,12 @@ static int address_get(struct endpoint *endpoint,
 		return error_set(ret_error, result,
 				 "addresses of provider '%s' have %zu bytes, "
 				 "and a node can tell %d: use another provider",
-				 endpoint->options.provider,
-				 endpoint->address_size,
+				 provider, endpoint->address_size,
 				 COLLECTIVE_ADDRESS_MAX);
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "provider '%s' does not say its address: %s",
-				 endpoint->options.provider, strerror(-result));
+				 provider, strerror(-result));
 	return 0;
 }
 
@@ -137,7 +136,7 @@ static void on_closed(uv_handle_t *handle)
 
 static int watch(struct endpoint *endpoint, struct fairlead_error *ret_error)
 {
-	uv_loop_t *loop = endpoint->options.loop;
+	uv_loop_t *loop = endpoint->loop;
 	int result =
 		uv_poll_init(loop, &endpoint->poll, scoll_fd(endpoint->scoll));
 
@@ -165,11 +164,13 @@ int endpoint_open(const struct endpoint_options *options,
 
 	if (endpoint == NULL)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	endpoint->options = *options;
+	endpoint->loop = options->loop;
+	endpoint->progressed = options->progressed;
+	endpoint->ctx = options->ctx;
 	hop_init(&endpoint->hop, options->nid);
-	result = instance_open(endpoint, ret_error);
+	result = instance_open(endpoint, options, ret_error);
 	if (result == 0)
-		result = address_get(endpoint, ret_error);
+		result = address_get(endpoint, options->provider, ret_error);
 	if (result == 0)
 		result = watch(endpoint, ret_error);
 	if (result < 0) {

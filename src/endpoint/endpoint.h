@@ -35,7 +35,8 @@ struct endpoint_options {
 
 /*
  * Without keys nothing is taken and nothing that is sent is. Errors have a text
- * that says what to do. The loop and what ctx is are kept by reference.
+ * that says what to do. The loop and what ctx is are kept by reference; texts
+ * are not kept.
  */
 int endpoint_open(const struct endpoint_options *options,
 		  struct endpoint **ret_endpoint,
