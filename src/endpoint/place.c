@@ -237,9 +237,13 @@ int place_choose(const struct place_wish *wish, struct place *ret_place,
 				 "cannot read the addresses of this machine: "
 				 "%s",
 				 strerror(errno));
-	if (!numeric_read(wish->bound, &bound))
-		return error_set(ret_error, -EINVAL, "'%s' is not numeric",
-				 wish->bound);
+	if (!numeric_read(wish->bound, &bound)) {
+		if (*wish->listen == '\0')
+			return error_set(ret_error, -EINVAL,
+					 "'%s' is not numeric; " HINT,
+					 wish->bound);
+		bound.ss_family = AF_UNSPEC;
+	}
 	if (*wish->listen == '\0' && is_wildcard((struct sockaddr *)&bound)) {
 		/* [::] takes both. */
 		if (bound.ss_family == AF_INET)

@@ -14,7 +14,7 @@
 struct place_wish {
 	/* As 'listen' of the section 'fabric'; "": by what follows. */
 	const char *listen;
-	/* A numeric address of this machine, or a wildcard. */
+	/* A numeric address of this machine, or a wildcard, when that is "". */
 	const char *bound;
 	/* With a wildcard: what others call this machine, or "". */
 	const char *name;

@@ -85,6 +85,13 @@ static void interface_stands_for_its_address(void **state)
 	assert_place("lo:7172", "127.0.0.1", "127.0.0.1", 7172);
 }
 
+static void wish_needs_nothing_else(void **state)
+{
+	assert_place("127.0.0.1:7172", "", "127.0.0.1", 7172);
+	assert_place("lo", "head", "127.0.0.1", 0);
+	assert_refused("", "head", -EINVAL, "'listen'");
+}
+
 static void what_is_not_here_is_refused_with_a_hint(void **state)
 {
 	assert_refused("192.0.2.1", "0.0.0.0", -EADDRNOTAVAIL,
@@ -127,6 +134,7 @@ int main(void)
 		cmocka_unit_test(without_a_wish_it_is_where_we_are_bound),
 		cmocka_unit_test(address_is_taken_as_it_is),
 		cmocka_unit_test(interface_stands_for_its_address),
+		cmocka_unit_test(wish_needs_nothing_else),
 		cmocka_unit_test(what_is_not_here_is_refused_with_a_hint),
 		cmocka_unit_test(
 			wildcard_is_the_only_address_and_never_a_guess),
