@@ -89,7 +89,9 @@ static bool has_moved(const struct member *member,
 	       memcmp(member->address, registration->address,
 		      member->address_size) != 0 ||
 	       memcmp(member->incarnation, registration->incarnation,
-		      sizeof(member->incarnation)) != 0;
+		      sizeof(member->incarnation)) != 0 ||
+	       memcmp(member->start, registration->node_nonce,
+		      sizeof(member->start)) != 0;
 }
 
 struct member *member_register(struct engine *engine, struct session *session,
@@ -111,6 +113,8 @@ struct member *member_register(struct engine *engine, struct session *session,
 		memcpy(member->address, registration->address,
 		       registration->address_size);
 		member->address_size = registration->address_size;
+		memcpy(member->start, registration->node_nonce,
+		       sizeof(member->start));
 		tell_address(engine, member, member->address_size);
 	}
 	member->version = registration->version;

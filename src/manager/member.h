@@ -19,9 +19,10 @@ struct member {
 	uint8_t incarnation[INCARNATION_SIZE];
 	uint8_t address[COLLECTIVE_ADDRESS_MAX]; /* of its endpoint */
 	size_t address_size;
-	struct session *session; /* its link, or NULL */
-	bool is_greeted;         /* HELLO was sent, in this incarnation */
-	uint64_t leased_ms;      /* it registered, or confirmed a LEASE */
+	uint8_t start[NONCE_START_SIZE]; /* of its daemon */
+	struct session *session;         /* its link, or NULL */
+	bool is_greeted;    /* HELLO was sent, in this incarnation */
+	uint64_t leased_ms; /* it registered, or confirmed a LEASE */
 	uint64_t heard_ms;
 	uint64_t look_ms;     /* when it is asked again; look.c */
 	uint64_t look_number; /* of the look under way; 0: none */

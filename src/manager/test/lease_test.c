@@ -206,6 +206,15 @@ static void a_node_is_looked_for_where_it_registered_last(void **state)
 	node.incarnation[0] ^= 0xff;
 	bed_node_register(&node);
 	assert_int_equal(bed->address_count, 3);
+	/* And so may another start of its daemon. */
+	bed_node_reconnect(&node);
+	node.nonce[0] ^= 0xff;
+	bed_node_register(&node);
+	assert_int_equal(bed->address_count, 4);
+	bed_node_reconnect(&node);
+	node.nonce[NONCE_START_SIZE] ^= 0xff;
+	bed_node_register(&node);
+	assert_int_equal(bed->address_count, 4);
 	assert_int_equal(bed->forget_count, 0);
 }
 

@@ -32,6 +32,7 @@
 #include "manager/wire/version.h"
 
 #define NONCE_SIZE               32
+#define NONCE_START_SIZE         16
 #define INCARNATION_SIZE         16
 #define CLUSTER_ID_SIZE          32
 
@@ -112,7 +113,8 @@ struct registration {
 	char node[NODE_NAME_MAX + 1];
 	uint8_t incarnation[INCARNATION_SIZE];
 	uint8_t manager_nonce[NONCE_SIZE]; /* of the CHALLENGE */
-	uint8_t node_nonce[NONCE_SIZE];    /* HELLO answers it */
+	uint8_t node_nonce[NONCE_SIZE];    /* HELLO answers it; it begins as
+					      all do of the daemon's start */
 	char software[SOFTWARE_MAX + 1];
 	const uint8_t *address; /* of its endpoint for collectives */
 	size_t address_size;    /* 0: it has none */

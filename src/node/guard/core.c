@@ -195,6 +195,7 @@ int guard_create(const struct guard_config *config, struct guard **ret_guard,
 	if (result < 0)
 		return result;
 	guard->floor = guard->ledger.floor;
+	rng_fill(&guard->config.rng, guard->nonce, NONCE_START_SIZE);
 	take_back_unfinished(guard);
 	*ret_guard = take_ptr(guard);
 	return 0;

@@ -128,7 +128,8 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 		return -ENOMEM;
 	if (!version_is_spoken(request->version))
 		return -EPROTONOSUPPORT;
-	rng_fill(&guard->config.rng, guard->nonce, NONCE_SIZE);
+	rng_fill(&guard->config.rng, guard->nonce + NONCE_START_SIZE,
+		 NONCE_SIZE - NONCE_START_SIZE);
 	guard->has_nonce = true;
 	guard->has_hello = false;
 	guard->version = request->version;

@@ -343,6 +343,36 @@ static int hello(struct world *world, const uint8_t nonce[NONCE_SIZE],
 	return result;
 }
 
+static void nonces_are_fresh_and_show_the_start(void **state)
+{
+	struct world *world = *state;
+	struct guard_request request = { .type = GUARD_REGISTER, .version = 1 };
+	struct registration of[3];
+
+	for (int i = 0; i < 3; i++) {
+		if (i == 2)
+			world_restart(world);
+		assert_int_equal(world_ask(world, &request), 0);
+		assert_int_equal(registration_open(&world->master, 1,
+						   request.nonce,
+						   world->reply.bytes,
+						   world->reply.size, &of[i]),
+				 0);
+	}
+	assert_memory_equal(of[0].node_nonce, of[1].node_nonce,
+			    NONCE_START_SIZE);
+	assert_memory_not_equal(of[1].node_nonce, of[2].node_nonce,
+				NONCE_START_SIZE);
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < i; j++)
+			assert_memory_not_equal(
+				of[i].node_nonce + NONCE_START_SIZE,
+				of[j].node_nonce + NONCE_START_SIZE,
+				NONCE_SIZE - NONCE_START_SIZE);
+		registration_fini(&of[i]);
+	}
+}
+
 static void hello_has_to_answer_the_last_registration(void **state)
 {
 	struct world *world = *state;
@@ -678,6 +708,7 @@ int main(void)
 		TEST(object_of_a_grants_identifier_and_another_owner_is_foreign),
 		TEST(first_registration_has_no_epoch_proof),
 		TEST(driver_that_cannot_list_is_not_usable),
+		TEST(nonces_are_fresh_and_show_the_start),
 		TEST(hello_has_to_answer_the_last_registration),
 		TEST(version_that_is_not_spoken_is_not_registered),
 		TEST(query_is_answered_by_the_agent_with_the_guards_word),
