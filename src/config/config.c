@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "config/check.h"
 #include "config/parse.h"
 #include "config/settings.h"
@@ -73,6 +74,8 @@ const struct text_setting text_settings[] = {
 	  "tcp;ofi_rxm", CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE },
 	{ "fabric", "listen", AT(fabric.listen), CHECK_PLACE_OR_NONE, "",
 	  CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE },
+	{ "fabric", "listen_manager", AT(fabric.listen_manager),
+	  CHECK_PLACE_OR_NONE, "", CONFIG_ROLE_MANAGER },
 };
 
 static const struct timeout_setting timeout_settings[] = {
@@ -351,6 +354,28 @@ static void check_required(const struct build *build, unsigned int roles)
 			   "node: 'manager' (HOST:PORT) is missing");
 }
 
+/* Two endpoints of one daemon are two listeners. */
+static void check_both(const struct build *build)
+{
+	const struct config_fabric *fabric = &build->config->fabric;
+	const char *manager = config_fabric_of_manager(fabric);
+	const struct parse_entry *entry =
+		find_entry(build->parse, "fabric", "", "listen");
+	struct address ours, nodes;
+
+	if (entry == NULL ||
+	    address_parse_listen(fabric->listen, &nodes, NULL) < 0 ||
+	    address_parse_listen(manager, &ours, NULL) < 0)
+		return;
+	if (nodes.port != 0 && nodes.port == ours.port &&
+	    strcmp(nodes.host, ours.host) == 0)
+		report_add(build->report, entry->line,
+			   "listen: a daemon of both roles has two endpoints, "
+			   "and both are to have port %u; give the manager's "
+			   "another one with 'listen_manager'",
+			   nodes.port);
+}
+
 static int build_config(const struct build *build, unsigned int roles)
 {
 	int result = take_texts(build);
@@ -365,6 +390,8 @@ static int build_config(const struct build *build, unsigned int roles)
 	take_log_level(build);
 	check_repeated(build);
 	check_required(build, roles);
+	if (roles == (CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE))
+		check_both(build);
 	return build->report->count > 0 ? -EINVAL : 0;
 }
 
@@ -404,6 +431,12 @@ int config_parse(const char *text, size_t size, const char *name,
 	parse_fini(&parse);
 	report_fini(&report);
 	return result;
+}
+
+const char *config_fabric_of_manager(const struct config_fabric *fabric)
+{
+	return *fabric->listen_manager != 0 ? fabric->listen_manager
+					    : fabric->listen;
 }
 
 void config_destroy(struct config *config)

@@ -72,8 +72,9 @@ struct config_node {
 
 /* How manager and nodes reach each other with commands and answers. */
 struct config_fabric {
-	char *provider; /* of libfabric */
-	char *listen;   /* see address_parse_listen(), or "" */
+	char *provider;       /* of libfabric */
+	char *listen;         /* see address_parse_listen(), or "" */
+	char *listen_manager; /* the same, of the manager; "": as listen */
 };
 
 /* One driver's section. A driver without one, but `none`, is off. */
@@ -128,6 +129,9 @@ int config_check_files(const struct config *config, unsigned int roles,
 /* The driver's section, or NULL when it is off. */
 const struct config_driver *config_driver_find(const struct config *config,
 					       const char *name);
+
+/* Where the manager's endpoint is to be; borrowed. */
+const char *config_fabric_of_manager(const struct config_fabric *fabric);
 
 /*
  * What a role takes live of another configuration, besides what the manager's

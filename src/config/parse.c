@@ -148,6 +148,7 @@ static cfg_opt_t node_options[] = {
 static cfg_opt_t fabric_options[] = {
 	TEXT("provider"),
 	TEXT("listen"),
+	TEXT("listen_manager"),
 	CFG_END(),
 };
 

@@ -66,7 +66,7 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 	const struct config *config = manager->config;
 	struct address bound, named;
 	const struct place_wish wish = {
-		.listen = config->fabric.listen,
+		.listen = config_fabric_of_manager(&config->fabric),
 		.bound = host_of(config->manager.listen, &bound),
 		.name = host_of(config->node.manager, &named),
 	};

@@ -452,6 +452,33 @@ static void fabric_is_tcp_where_the_machine_is_known(void **state)
 		       "f:4: no such setting 'port'");
 }
 
+static void endpoints_of_both_roles_have_a_port_each(void **state)
+{
+	static const char one[] = "node { manager = \"m:1\" }\n"
+				  "fabric { listen = \"eth0:7172\" }";
+	static const char two[] = "node { manager = \"m:1\" }\n"
+				  "fabric { listen = \"eth0:7172\"\n"
+				  " listen_manager = \"eth0:7173\" }";
+	_auto_(config_destroyp) struct config *config = NULL;
+	_auto_(config_destroyp) struct config *alone = NULL;
+	_auto_(freep) char *errors = NULL;
+
+	assert_int_equal(parse(one, CONFIG_ROLE_MANAGER, &alone, &errors), 0);
+	assert_string_equal(config_fabric_of_manager(&alone->fabric),
+			    "eth0:7172");
+	assert_int_equal(parse(one, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
+			       &config, &errors),
+			 -EINVAL);
+	assert_non_null(strstr(errors, "f:2: listen: "));
+	assert_non_null(strstr(errors, "'listen_manager'"));
+	free(take_ptr(errors));
+	assert_int_equal(parse(two, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
+			       &config, &errors),
+			 0);
+	assert_string_equal(config_fabric_of_manager(&config->fabric),
+			    "eth0:7173");
+}
+
 static void a_nodes_drivers_need_a_restart(void **state)
 {
 	_auto_(config_destroyp) struct config *old =
@@ -753,6 +780,7 @@ int main(void)
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
 		cmocka_unit_test(fabric_is_tcp_where_the_machine_is_known),
+		cmocka_unit_test(endpoints_of_both_roles_have_a_port_each),
 		cmocka_unit_test(a_nodes_drivers_need_a_restart),
 		cmocka_unit_test(what_changes_live_is_said),
 		WITH_FOLDER(a_missing_file_is_said),
