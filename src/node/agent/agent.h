@@ -7,9 +7,11 @@
  *   clients --frames--> agent_client_*             frames ----> manager, clients
  *   time -------------> agent_tick
  *
- * It keeps the link to the manager up, hands commands to the guard and the
- * guard's confirmations to the manager, repeats what is owed until it is
- * acknowledged, has busy lanes tried again for ever, and serves local clients
+ * It registers with the manager, by a link that it keeps while something is
+ * owed, and repeats that until it is acknowledged. It hands commands to the
+ * guard, which mostly come by collectives, and the guard's answers up by these,
+ * together with those from below; has busy lanes tried again for ever; and serves
+ * local clients
  * (doc/rfc/client-protocol.md, the ops of a node). It decides nothing about
  * lanes: what it knows of grants is a mirror of what the guard has shown.
  *

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands of the manager, by the link or by a collective. Authority is in the
- * command: the guard gets it whoever has brought it, and what it was is done
- * when the guard believes it. An answer goes back the way that the command
- * came.
+ * Commands of the manager: what is for this node alone by the link, the others
+ * by collectives. Authority is in the command: the guard gets it whoever has
+ * brought it, and what it was is done when the guard believes it. An answer goes
+ * up by the collectives that wait for it. Without one it is lost, as on any way:
+ * who still wants it asks again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,9 +30,9 @@ static void drained(struct agent *agent, const struct guard_reply *reply)
 static void answer_done(struct agent *agent, void *arg,
 			const struct guard_reply *reply)
 {
-	if (reply->size > 0 &&
-	    !relays_confirm(agent, reply->sequence, reply->bytes, reply->size))
-		link_confirm(agent, reply->bytes, reply->size);
+	if (reply->size > 0)
+		relays_confirm(agent, reply->sequence, reply->bytes,
+			       reply->size);
 }
 
 void commands_answer(struct agent *agent, const struct guard_request *request)
@@ -93,11 +94,10 @@ static void warn_of_command(struct agent *agent,
 			    const struct guard_reply *reply)
 {
 	uint64_t now_ms = agent_now_ms(agent);
-	struct link *link = &agent->link;
 
-	if (link->warned_ms > 0 && now_ms - link->warned_ms < WARN_MS)
+	if (agent->warned_ms > 0 && now_ms - agent->warned_ms < WARN_MS)
 		return;
-	link->warned_ms = now_ms;
+	agent->warned_ms = now_ms;
 	log_warning(agent->options.log,
 		    "a command was not obeyed op=%s error=\"%s\" reason=\"%s\"",
 		    reply->op ? command_op_name(reply->op) : "none",
@@ -133,11 +133,9 @@ static void command_done(struct agent *agent, void *arg,
 {
 	struct relay *relay = arg;
 
-	agent->link.command_count--;
+	agent->command_count--;
 	if (relay)
 		relay_heard(agent, relay, reply);
-	else if (reply->size > 0)
-		link_confirm(agent, reply->bytes, reply->size);
 	if (reply->size == 0 && reply->result < 0)
 		warn_of_command(agent, reply);
 	if (reply->result == 0)
@@ -154,10 +152,10 @@ int commands_take(struct agent *agent, const void *bytes, size_t size,
 	};
 	int result;
 
-	if (agent->link.command_count >= AGENT_COMMANDS_MAX)
+	if (agent->command_count >= AGENT_COMMANDS_MAX)
 		return -EAGAIN;
 	result = agent_ask(agent, &request, command_done, relay);
 	if (result == 0)
-		agent->link.command_count++;
+		agent->command_count++;
 	return result;
 }

@@ -63,8 +63,6 @@ struct link {
 	uint64_t leased_ms; /* until when the manager holds us for up */
 	bool is_refused;
 	char error[FAIRLEAD_ERROR_TEXT_MAX]; /* why it is not up, or was not */
-	uint64_t warned_ms;    /* about commands that were not believed */
-	size_t command_count;  /* at the guard */
 	size_t register_count; /* at the guard; of the last one counts */
 	/* What is owed is sent one by one, then all again after a pause. */
 	uint64_t owed_cursor;
@@ -98,6 +96,8 @@ struct agent {
 	struct work *works;
 	size_t work_count;
 	struct relay *relays;
+	size_t command_count; /* at the guard */
+	uint64_t warned_ms;   /* about commands that were not believed */
 	/* Of the guard's last reply. */
 	uint64_t epoch;
 	uint32_t owed_count;
@@ -128,8 +128,6 @@ void link_owed(struct agent *agent, uint32_t before);
 void link_greeted(struct agent *agent);
 /* And a LEASE of so many seconds. */
 void link_leased(struct agent *agent, uint32_t lease_s);
-/* Send a CONFIRM, if the manager can be reached. */
-void link_confirm(struct agent *agent, const void *payload, size_t size);
 
 /* --- commands.c --- */
 
@@ -142,7 +140,7 @@ struct relay; /* relay.c */
  */
 int commands_take(struct agent *agent, const void *bytes, size_t size,
 		  struct relay *relay);
-/* Have the guard make the answer to a QUERY or CLEAN, and send that. */
+/* Have the guard make the answer to a QUERY or CLEAN, and send that up. */
 void commands_answer(struct agent *agent, const struct guard_request *request);
 
 /* --- relay.c: collectives that go through this node --- */
@@ -150,8 +148,8 @@ void commands_answer(struct agent *agent, const struct guard_request *request);
 /* What the guard says to the command of it. */
 void relay_heard(struct agent *agent, struct relay *relay,
 		 const struct guard_reply *reply);
-/* A CONFIRM was made later: true when a collective waits for it. */
-bool relays_confirm(struct agent *agent, uint64_t sequence, const void *confirm,
+/* A CONFIRM was made later: for those that still wait for it. */
+void relays_confirm(struct agent *agent, uint64_t sequence, const void *confirm,
 		    size_t size);
 uint64_t relays_deadline_ms(const struct agent *agent);
 void relays_tick(struct agent *agent);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The link to the manager. Authority is in the messages, never in the link: a
- * command goes to the guard whoever sent it, and only the guard says that the
- * manager has greeted us. So nothing here has to be believed, and whatever is
- * lost with a link is made again on the next one.
+ * The link to the manager, to register and for what we owe. Authority is in the
+ * messages, never in the link: what comes by it goes to the guard whoever sent
+ * it, and only the guard says that the manager has greeted us. So nothing here
+ * has to be believed, and whatever is lost with a link is made again on the next
+ * one.
  *
  *	DOWN -> DIALING -> OPEN -> CHALLENGED -> UP -> DOWN
  *	           <------------------- IDLE <---/
  *
- * It is there to register, and for what we owe: once the manager has given us
- * a lease, which it renews by collectives, it is closed when nothing is open.
+ * Once the manager has given us a lease, which it renews by collectives, the link
+ * is closed when nothing is owed, or may be when the guard is done.
  * It is dialed again when we owe something, or the lease has run out.
  *
  * A manager that has read its journal again challenges the links that it has:
@@ -135,7 +136,7 @@ static uint64_t idle_ms(const struct agent *agent)
 	const struct link *link = &agent->link;
 	uint64_t when_ms = link->used_ms + AGENT_IDLE_MS;
 
-	if (agent->owed_count > 0 || link->command_count > 0 ||
+	if (agent->owed_count > 0 || agent->command_count > 0 ||
 	    when_ms >= link->leased_ms)
 		return DEADLINE_NONE;
 	return when_ms;
@@ -178,7 +179,9 @@ static void owed_done(struct agent *agent, void *arg,
 
 	link->owed_is_asked = false;
 	if (reply->result == 0) {
-		link_confirm(agent, reply->bytes, reply->size);
+		if (link->state == LINK_UP)
+			link_send(agent, FRAME_CONFIRM, reply->bytes,
+				  reply->size);
 		link->owed_cursor = reply->sequence;
 		link->owed_ms = now_ms;
 		return;
@@ -397,12 +400,6 @@ void agent_manager_closed(struct agent *agent, uint64_t peer, int reason)
 	if (agent->link.peer == peer && agent->link.state != LINK_DOWN)
 		link_lost(agent, reason < 0 ? strerror(-reason)
 					    : "the manager closed the link");
-}
-
-void link_confirm(struct agent *agent, const void *payload, size_t size)
-{
-	if (agent->link.state >= LINK_CHALLENGED)
-		link_send(agent, FRAME_CONFIRM, payload, size);
 }
 
 static uint64_t ping_ms(const struct link *link)

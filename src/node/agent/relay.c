@@ -146,20 +146,17 @@ void relay_heard(struct agent *agent, struct relay *relay,
 	settle(agent, relay);
 }
 
-bool relays_confirm(struct agent *agent, uint64_t sequence, const void *confirm,
+void relays_confirm(struct agent *agent, uint64_t sequence, const void *confirm,
 		    size_t size)
 {
 	struct relay *relay, *next;
-	bool is_taken = false;
 
 	HASH_ITER (hh, agent->relays, relay, next) {
 		if (!relay->is_own_open || relay->sequence != sequence)
 			continue;
 		add_own(agent, relay, confirm, size);
 		settle(agent, relay);
-		is_taken = true;
 	}
-	return is_taken;
 }
 
 /* --- events --- */

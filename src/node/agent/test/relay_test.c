@@ -348,6 +348,24 @@ static void query_is_answered_the_way_it_came(void **state)
 	assert_int_equal(bench->to_manager.end, 0);
 }
 
+static void answer_that_nobody_waits_for_is_not_sent_by_the_link(void **state)
+{
+	struct bench *bench = *state;
+	struct sent sent = query(bench, QUERY_GRANTS, &combined);
+
+	bench_connect(bench);
+	bench_drop_frames(bench);
+	/* Nobody pumps: the guard is busy. */
+	receive(bench, 5, &sent);
+	agent_collective_closed(bench->agent, 5);
+	sim_clock_advance(&bench->clock, PATIENCE_MS);
+	agent_tick(bench->agent);
+	assert_int_equal(bench->over, 5);
+	bench_pump(bench);
+	assert_int_equal(bench->to_manager.end, 0);
+	sent_fini(&sent);
+}
+
 static void command_is_obeyed_without_a_link(void **state)
 {
 	struct bench *bench = *state;
@@ -625,6 +643,7 @@ int main(void)
 		TEST(separate_answer_is_carried_as_it_is),
 		TEST(long_answer_goes_up_in_parts),
 		TEST(query_is_answered_the_way_it_came),
+		TEST(answer_that_nobody_waits_for_is_not_sent_by_the_link),
 		TEST(command_is_obeyed_without_a_link),
 		TEST(answer_that_takes_too_long_is_not_waited_for),
 		TEST(forged_command_is_not_answered_and_those_below_are),
