@@ -54,9 +54,10 @@ class Programs:
         self.syncs = self._find("bench/syncs.so")
         self.journal = self._find("bench/journal_make")
         self.core_rate = self._find("bench/core_rate")
-        self.peer_mpi = self._find("bench/peer_mpi")
+        # None: not built.
+        self.peer_mpi = self._find_peer("bench/peer_mpi")
         self.peer_tree = self._find("bench/peer_tree")
-        self.peer_zeromq = self._find("bench/peer_zeromq")
+        self.peer_zeromq = self._find_peer("bench/peer_zeromq")
         self.scoll_bulk = self._find("bench/scoll_bulk")
         self.scoll_create = self._find("bench/scoll_create")
         self.scoll_failure = self._find("bench/scoll_failure")
@@ -66,6 +67,10 @@ class Programs:
         self.scoll_rounds = self._find("bench/scoll_rounds")
         self.scoll_trees = self._find("bench/scoll_trees")
         self.scoll_virtual = self._find("bench/scoll_virtual")
+
+    def _find_peer(self, name):
+        path = os.path.join(self.build, name)
+        return path if os.path.exists(path) else None
 
     def _find(self, name):
         path = os.path.join(self.build, name)

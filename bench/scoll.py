@@ -3,7 +3,6 @@
 which prints one JSON object, and what is made of their numbers."""
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -64,10 +63,13 @@ def ratio(runs, others, key):
                              for one, other in zip(runs, others))
 
 
+def missing(options, who, why):
+    """A peer that is not measured: said here, and counted at the end."""
+    print(f"  (no {who}: {why})")
+    options.missing.add(who)
+
+
 def mpirun(count, program, *arguments):
-    """None: it is not installed."""
-    if shutil.which("mpirun") is None:
-        return None
     return ["mpirun", "-n", count, "--mca", "pml", "ob1", "--mca", "btl",
             "tcp,self", "--mca", "btl_tcp_if_include", "lo", program,
             *arguments]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A broadcast and its replies, one round after the other, beside raw TCP,
 ZeroMQ and OpenMPI in the same run."""
+import shutil
+
 import report
 import scoll
 
@@ -40,14 +42,21 @@ def peers(options, times, rounds, nodes, how):
     cases = {"raw TCP tree": tree(options, nodes, 4, size, rounds, how)}
     if how == "blocking":
         cases["raw TCP, flat"] = tree(options, nodes, nodes, size, rounds, how)
-        cases["ZeroMQ, flat"] = [options.programs.peer_zeromq, nodes, size, 8,
-                                 rounds]
-    if nodes == 2:
-        mpi = scoll.mpirun(2, options.programs.peer_mpi, size, 8, rounds)
-        if mpi is None:
-            print("  (no OpenMPI: mpirun is not installed)")
+        if options.programs.peer_zeromq is None:
+            scoll.missing(options, "ZeroMQ", "peer_zeromq is not built: "
+                          "libzmq3-dev was not there")
         else:
-            cases["OpenMPI, tcp"] = mpi
+            cases["ZeroMQ, flat"] = [options.programs.peer_zeromq, nodes,
+                                     size, 8, rounds]
+    if nodes == 2:
+        if options.programs.peer_mpi is None:
+            scoll.missing(options, "OpenMPI", "peer_mpi is not built: "
+                          "libopenmpi-dev was not there")
+        elif shutil.which("mpirun") is None:
+            scoll.missing(options, "OpenMPI", "mpirun is not installed")
+        else:
+            cases["OpenMPI, tcp"] = scoll.mpirun(
+                2, options.programs.peer_mpi, size, 8, rounds)
     for provider in scoll.PROVIDERS:
         for seal in ("plain", "sealed"):
             cases[f"libscoll, {provider}, {seal}"] = own(
