@@ -3,7 +3,12 @@
  * A broadcast and its reduction over all members, from an out-of-band group
  * and from one that is made at once. Virtual times stand beside the optimum
  * T*(N) of the same network, which a broadcast cannot beat; a reduction is a
- * broadcast backwards.
+ * broadcast backwards, for a receiver has its gap as a sender has, so both
+ * together cannot beat 2 T*. Of the latency the receiver's gap is the last part.
+ *
+ * Discovery is told nothing here, and all live: 100,000 members do not gossip in
+ * one process. Gossip of so many is by a model that tracks a few of them
+ * (bench/scoll_gossip), and by the shipped code up to 10,000.
  */
 #include "scale.h"
 
@@ -20,6 +25,12 @@
 #define LATENCY_NS 8000
 #define GAP_NS     1000
 #define OOB_MAX    2000
+
+#define COSTS                                                        \
+	{                                                            \
+		.latency_ns = LATENCY_NS - GAP_NS, .gap_ns = GAP_NS, \
+		.receive_ns = GAP_NS,                                \
+	}
 
 struct moment {
 	double wall_s, cpu_s;
@@ -67,7 +78,10 @@ static int job_say(const struct job *job, uint64_t optimum_ns)
 	       (double)down_ns / 1e6, (double)down_ns / (double)optimum_ns,
 	       (double)all_ns / 1e6, (double)all_ns / 2 / (double)optimum_ns,
 	       (double)optimum_ns / 1e6);
-	return job->status == 0 && down_ns >= optimum_ns ? 0 : 1;
+	return job->status == 0 && down_ns >= optimum_ns &&
+			       all_ns >= 2 * optimum_ns
+		       ? 0
+		       : 1;
 }
 
 static int run_one(struct cluster *cluster, struct team *team, const char *what,
@@ -165,7 +179,7 @@ static int run_oob(uint32_t node_count)
 	struct cluster_options options = {
 		.seed = 1,
 		.node_count = node_count,
-		.costs = { .latency_ns = LATENCY_NS, .gap_ns = GAP_NS },
+		.costs = COSTS,
 		.tree = SCOLL_TREE_LOGP(LATENCY_NS / GAP_NS),
 		.is_lean = true,
 	};
@@ -193,7 +207,7 @@ static int run_tree(uint32_t node_count, scoll_tree_type_t tree,
 	struct cluster_options options = {
 		.seed = 1,
 		.node_count = node_count,
-		.costs = { .latency_ns = LATENCY_NS, .gap_ns = GAP_NS },
+		.costs = COSTS,
 		.tree = tree,
 		.is_lean = true,
 	};
@@ -233,6 +247,9 @@ int scale_run(uint32_t node_count)
 	int result = 0;
 
 	run_engine();
+	printf("a receiver has a gap as a sender has; discovery is told "
+	       "nothing: "
+	       "gossip of so many is by a model (bench/run scoll_gossip)\n");
 	if (cost_optimum(LATENCY_NS / GAP_NS, 1, node_count, &optimum_ns) < 0)
 		return 1;
 	optimum_ns *= GAP_NS;
