@@ -168,10 +168,8 @@ static void pre_returned(struct bcast *bcast, uint64_t now_ns, int result)
 static void request_returned(struct bcast *bcast, int result)
 {
 	bcast->is_told = true;
-	if (result >= 0 || bcast->error != 0)
-		return;
-	bcast_failure_self(bcast, result, SCOLL_ERROR_REQUEST);
-	bcast_error(bcast, result, SCOLL_ERROR_REQUEST);
+	if (result < 0)
+		bcast_fail_self(bcast, result, SCOLL_ERROR_REQUEST);
 }
 
 /* The request has ended. */

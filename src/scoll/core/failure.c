@@ -62,6 +62,15 @@ void bcast_failure_self(struct bcast *bcast, int status,
 	bcast_failure_add(bcast, &failure);
 }
 
+void bcast_fail_self(struct bcast *bcast, int status,
+		     enum scoll_error_type type)
+{
+	if (bcast->error != 0)
+		return;
+	bcast_failure_self(bcast, status, type);
+	bcast_error(bcast, status, type);
+}
+
 static bool is_below(const struct child *child, uint32_t rank)
 {
 	struct scoll_tree_range ranges[TREE_RANGES_MAX];

@@ -242,9 +242,12 @@ void bcast_early_apply(struct bcast *bcast, uint64_t now_ns);
 /* --- failure.c --- */
 
 void bcast_failure_add(struct bcast *bcast, const struct wire_failure *failure);
-/* Our own node has run, or refused. */
+/* An entry for our own node, which has the request. */
 void bcast_failure_self(struct bcast *bcast, int status,
 			enum scoll_error_type type);
+/* Our own node has failed, after it had the request: once, the first reason. */
+void bcast_fail_self(struct bcast *bcast, int status,
+		     enum scoll_error_type type);
 /* All that is known below a child is replaced by its whole subtree. */
 void bcast_failure_child(struct bcast *bcast, const struct child *child,
 			 int status, enum scoll_error_type type);

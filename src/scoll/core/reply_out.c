@@ -75,8 +75,7 @@ void bcast_out_ended(struct out *out, uint64_t now_ns, int result)
 		bcast->is_reporting = false;
 	} else {
 		/* The parent waits for this part: do not let it. */
-		bcast_failure_self(bcast, result, SCOLL_ERROR_NET_SEND);
-		bcast_error(bcast, result, SCOLL_ERROR_NET_SEND);
+		bcast_fail_self(bcast, result, SCOLL_ERROR_NET_SEND);
 	}
 }
 
@@ -171,8 +170,7 @@ int scoll_core_reply(scoll_request_t *request, uint64_t now_ns, const void *buf,
 		return 0;
 	result = reply_check(bcast, buf, len);
 	if (result == -EMSGSIZE) {
-		bcast_failure_self(bcast, result, SCOLL_ERROR_REPLY_SIZE);
-		bcast_error(bcast, result, SCOLL_ERROR_REPLY_SIZE);
+		bcast_fail_self(bcast, result, SCOLL_ERROR_REPLY_SIZE);
 	} else if (result == 0) {
 		bcast->has_reply = true;
 		bcast->reply_buf = buf;
@@ -213,7 +211,6 @@ int scoll_core_reply_part(scoll_request_t *request, uint64_t now_ns,
 	if (result < 0)
 		return result;
 	bcast->part_count++;
-	out->action.bcast = bcast;
 	part_start(bcast, out, now_ns);
 	scoll_core_run(core, now_ns);
 	return 0;

@@ -176,13 +176,9 @@ static bool run(struct bcast *bcast, uint64_t now_ns)
 static bool reply(struct bcast *bcast, uint64_t now_ns)
 {
 	if (!bcast->is_replied) {
-		if (bcast->is_aborted && !bcast->has_reply &&
-		    bcast->error == 0) {
-			bcast_failure_self(bcast, bcast->abort_status,
-					   SCOLL_ERROR_ABORTED);
-			bcast_error(bcast, bcast->abort_status,
-				    SCOLL_ERROR_ABORTED);
-		}
+		if (bcast->is_aborted && !bcast->has_reply)
+			bcast_fail_self(bcast, bcast->abort_status,
+					SCOLL_ERROR_ABORTED);
 		if (!bcast->has_reply && bcast->error == 0)
 			return false;
 		bcast_reply_start(bcast, now_ns);

@@ -270,6 +270,45 @@ static void parts_P18_S04_are_told_in_order_however_they_come(void **state)
 	cast_finish(&cast, group);
 }
 
+#define LOST_PARTS 3
+
+static void give_parts(struct member *member, scoll_request_t *request)
+{
+	for (int i = 0; i < LOST_PARTS; i++)
+		assert_int_equal(scoll_core_reply_part(request,
+						       member->cast->now_ns,
+						       "part", 4),
+				 0);
+	member->keeps_quiet = true;
+}
+
+/* They are lost while the node below is still awaited. */
+static void lost_parts_P18_E06_are_one_failure(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	uint64_t begun_ns;
+
+	cast_init(&cast, 3, CAST_CHAIN);
+	cast.members[0].buffer_count = LOST_PARTS + 1;
+	cast.members[1].on_request = give_parts;
+	group = cast_group(&cast, 0, 0, 3);
+	cast_rule(&cast, MOVE_REPLY, 2, 1, FATE_HOLD, -1);
+	cast_rule(&cast, MOVE_REPLY, 1, 0, FATE_FAIL,
+		  LOST_PARTS * ACTION_TRIES);
+	begun_ns = cast.now_ns;
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 30000000000));
+	for (int i = 0; i < ACTION_TRIES; i++) {
+		cast_run(&cast);
+		cast_pass(&cast, CAST_R_NS / RETRY_PARTS);
+	}
+	cast_rules_clear(&cast);
+	cast_settle(&cast);
+	assert_string_equal(cast.members[0].failures, "01:NET_SEND+");
+	assert_in_range(cast.now_ns - begun_ns, 0, CAST_R_NS);
+	cast_finish(&cast, group);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +328,7 @@ int main(void)
 			buffers_M03_F09_take_the_reply_of_one_child_only),
 		cmocka_unit_test(buffers_M05_may_be_larger_than_the_reply),
 		cmocka_unit_test(buffers_M07_are_free_at_incoming_reply),
+		cmocka_unit_test(lost_parts_P18_E06_are_one_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
