@@ -518,8 +518,11 @@ int scoll_address(scoll_t *scoll, void *ret_address, size_t *size);
 int scoll_peer_address(scoll_t *scoll, scoll_nid_t nid, const void *address,
 		       size_t size);
 /*
- * The same, as text that the provider's getinfo reads. With `gossip` a service
- * has another one beside it: the next number, or its name with "-gossip".
+ * The same, as text that the provider's getinfo reads; that may wait for a name
+ * server, and nothing else of the instance does. With `gossip` a service has
+ * another one beside it: the next number, or its name with "-gossip". -EINVAL:
+ * there is none (no service, 0, above 65534); -ENODATA: nothing is known of the
+ * name; and as before.
  */
 int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 		       const char *service, struct fairlead_error *ret_error);
@@ -560,7 +563,7 @@ bool scoll_is_stealthy(scoll_t *scoll);
 /*
  * Be told, from scoll_progress, of what happens to the nodes that gossip, or
  * that scoll_peer_set has named: what is last, if much has happened since the
- * last time. One function an instance; NULL: no more.
+ * last time (a death, and a life after it, are a reboot). One function an instance; NULL: no more.
  */
 void scoll_peer_notify(scoll_t *scoll,
 		       void (*notify)(void *ctx, scoll_nid_t nid,

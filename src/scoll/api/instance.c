@@ -71,6 +71,7 @@ static int params_check(const struct scoll_params *params,
 			struct fairlead_error *error)
 {
 	const struct scoll_authenticator *auth = params->authenticator;
+	char service[PORT_SERVICE_MAX];
 
 	if (params->nid == 0 || params->nid == SCOLL_NID_ANY)
 		return error_set(error, -EINVAL, "nid names no node");
@@ -85,6 +86,12 @@ static int params_check(const struct scoll_params *params,
 	if (params->discovery != SCOLL_DISCOVERY_GIVEN &&
 	    params->discovery != SCOLL_DISCOVERY_GOSSIP)
 		return error_set(error, -EINVAL, "no such discovery");
+	if (params->discovery == SCOLL_DISCOVERY_GOSSIP &&
+	    params->service != NULL &&
+	    port_service(params->service, service) < 0)
+		return error_set(error, -EINVAL,
+				 "no service for gossip beside '%.40s'",
+				 params->service);
 	if (auth != NULL &&
 	    (auth->size < sizeof(*auth) || auth->seal == NULL ||
 	     auth->verify == NULL || auth->seal_size > SCOLL_SEAL_MAX))
@@ -161,13 +168,9 @@ static int discovery_open(struct scoll *scoll,
 			return error_set(error, -ENOMEM, "out of memory");
 		return 0;
 	}
-	if (params->service != NULL) {
-		if (port_service(params->service, service) < 0)
-			return error_set(error, -EINVAL,
-					 "service '%.40s...' is too long",
-					 params->service);
+	if (params->service != NULL &&
+	    port_service(params->service, service) == 0)
 		options.transport.service = service;
-	}
 	return port_open(&options, sys_monotonic_ns(), &scoll->port, error);
 }
 

@@ -25,7 +25,8 @@
 /* A node whose liveness is watched, and what is to be told of it. */
 struct news {
 	scoll_nid_t nid;
-	enum scoll_liveness what;
+	enum scoll_liveness what; /* the latest */
+	bool has_died;            /* since it was told */
 	bool is_queued;
 	struct news *next; /* of those that are queued */
 	UT_hash_handle hh;
@@ -38,9 +39,9 @@ struct scoll {
 	pthread_t busy_thread;
 	bool is_kicked; /* event_fd is readable */
 	bool has_more;  /* callbacks are left from the last progress */
-	bool is_used;   /* something was registered or made */
-	int epoll_fd;   /* the two transports' and the next one */
-	int event_fd;   /* a call of another thread changed something */
+	bool is_used; /* something was registered or made; members were said */
+	int epoll_fd; /* the two transports' and the next one */
+	int event_fd; /* a call of another thread changed something */
 	struct transport_ofi *transport;
 	struct port *port;   /* NULL: discovery is given */
 	struct given *given; /* NULL: it is gossip */
@@ -88,6 +89,6 @@ void scoll_pause(struct scoll *scoll, uint64_t until_ns);
 /* Watch a node, if it is not watched yet. -ENOSPC, -ENOMEM. */
 int news_watch(struct scoll *scoll, scoll_nid_t nid);
 discovery_watch_fn news_changed;
-/* Let go of connections to the dead, and tell the user; releases the lock. */
+/* Let go of connections to who died, and tell the user; releases the lock. */
 void news_tell(struct scoll *scoll);
 void news_fini(struct scoll *scoll);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * News of who lives, from discovery to the user: what changed last, once for
- * each node, and told from progress. A node that died loses its connections:
+ * each node, and told from progress; a death is not forgotten over the life
+ * after it. A node that died loses its connections:
  * libfabric would hold on to some of them (see transport/ofi).
  */
 #include "scoll/api/internal.h"
@@ -48,6 +49,7 @@ void news_changed(void *ctx, uint64_t nid, enum discovery_event event)
 	if (news == NULL)
 		return;
 	news->what = what[event];
+	news->has_died |= news->what != SCOLL_ALIVE;
 	if (news->is_queued)
 		return;
 	news->is_queued = true;
@@ -72,7 +74,10 @@ void news_tell(struct scoll *scoll)
 
 		scoll->queue = news->next;
 		news->is_queued = false;
-		if (what != SCOLL_ALIVE) {
+		if (news->has_died) {
+			news->has_died = false;
+			if (what == SCOLL_ALIVE)
+				what = SCOLL_REBOOTED;
 			transport_ofi_peer_refresh(scoll->transport, nid);
 			if (scoll->port != NULL)
 				transport_ofi_peer_refresh(

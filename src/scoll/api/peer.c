@@ -61,66 +61,103 @@ int scoll_address(scoll_t *scoll, void *ret_address, size_t *size)
 	return result;
 }
 
-static int addresses_set(struct scoll *scoll, scoll_nid_t nid,
-			 const uint8_t *bytes, size_t size)
-{
-	struct transport_ofi *port = port_transport(scoll->port);
-	size_t first;
-	int result;
+/* Of one endpoint. */
+struct where {
+	const void *bytes;
+	size_t size; /* 0: to be forgotten */
+};
 
-	if (size == 0) {
-		transport_ofi_peer_set(port, nid, NULL, 0);
-		return transport_ofi_peer_set(scoll->transport, nid, NULL, 0);
+/* gossip: of the endpoint of gossip, where there is one. */
+static int where_set(struct scoll *scoll, scoll_nid_t nid, struct where first,
+		     struct where gossip)
+{
+	int result = transport_ofi_peer_set(scoll->transport, nid, first.bytes,
+					    first.size);
+
+	/* A node is forgotten in both, or in the one that knows it. */
+	if (scoll->port != NULL && (result == 0 || first.size == 0)) {
+		int other =
+			transport_ofi_peer_set(port_transport(scoll->port), nid,
+					       gossip.bytes, gossip.size);
+
+		if (first.size > 0)
+			result = other;
 	}
+	return result;
+}
+
+/* Both endpoints' addresses out of one. */
+static int where_split(const uint8_t *bytes, size_t size,
+		       struct where *ret_first, struct where *ret_gossip)
+{
+	size_t first;
+
 	if (size < 2)
 		return -EINVAL;
 	first = bytes[0] | (size_t)bytes[1] << 8;
 	if (first == 0 || first >= size - 2)
 		return -EINVAL;
-	result =
-		transport_ofi_peer_set(scoll->transport, nid, bytes + 2, first);
-	if (result == 0)
-		result = transport_ofi_peer_set(port, nid, bytes + 2 + first,
-						size - 2 - first);
-	return result;
+	*ret_first = (struct where){ bytes + 2, first };
+	*ret_gossip = (struct where){ bytes + 2 + first, size - 2 - first };
+	return 0;
 }
 
 int scoll_peer_address(scoll_t *scoll, scoll_nid_t nid, const void *address,
 		       size_t size)
 {
-	int result;
+	struct where first = { address, size }, gossip = { NULL, 0 };
+	int result = 0;
 
+	if (scoll->port != NULL && size > 0)
+		result = where_split(address, size, &first, &gossip);
+	if (result < 0)
+		return result;
 	scoll_lock(scoll);
-	if (scoll->port != NULL)
-		result = addresses_set(scoll, nid, address, size);
-	else
-		result = transport_ofi_peer_set(scoll->transport, nid, address,
-						size);
+	result = where_set(scoll, nid, first, gossip);
 	scoll_unlock_changed(scoll);
 	return result;
 }
 
+static int resolve(const struct transport_ofi *transport, const char *node,
+		   const char *service, uint8_t ret[TRANSPORT_OFI_ADDRESS_MAX],
+		   struct where *ret_where, struct fairlead_error *ret_error)
+{
+	size_t size = TRANSPORT_OFI_ADDRESS_MAX;
+	int result = transport_ofi_resolve(transport, node, service, ret, &size,
+					   ret_error);
+
+	if (result == 0)
+		*ret_where = (struct where){ ret, size };
+	return result;
+}
+
+/* A name server may not answer: the lock is not held meanwhile. */
 int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 		       const char *service, struct fairlead_error *ret_error)
 {
+	uint8_t bytes[2][TRANSPORT_OFI_ADDRESS_MAX];
+	struct where first, gossip = { NULL, 0 };
 	char beside[PORT_SERVICE_MAX];
 	int result;
 
+	if (scoll->port != NULL &&
+	    (service == NULL || port_service(service, beside) < 0))
+		return error_set(ret_error, -EINVAL,
+				 "no service for gossip beside '%.40s'",
+				 service != NULL ? service : "");
+	result = resolve(scoll->transport, node, service, bytes[0], &first,
+			 ret_error);
+	if (result == 0 && scoll->port != NULL)
+		result = resolve(port_transport(scoll->port), node, beside,
+				 bytes[1], &gossip, ret_error);
+	if (result < 0)
+		return result;
 	scoll_lock(scoll);
-	result = transport_ofi_peer_resolve(scoll->transport, nid, node,
-					    service, ret_error);
-	if (result == 0 && scoll->port != NULL) {
-		result = service != NULL ? port_service(service, beside)
-					 : -EINVAL;
-		if (result < 0)
-			error_set(ret_error, result,
-				  "no service, so none beside it for gossip");
-		else
-			result = transport_ofi_peer_resolve(
-				port_transport(scoll->port), nid, node, beside,
-				ret_error);
-	}
+	result = where_set(scoll, nid, first, gossip);
 	scoll_unlock_changed(scoll);
+	if (result < 0)
+		error_set(ret_error, result, "no room for the address: %s",
+			  strerror(-result));
 	return result;
 }
 
@@ -175,6 +212,8 @@ static int members_set(struct scoll *scoll, const scoll_nid_t *nids, int count)
 		scoll_core_destroy(core);
 	}
 	circle_close(&circle);
+	if (result == 0)
+		scoll->is_used = true;
 	for (int i = 0; result == 0 && i < count; i++)
 		result = news_watch(scoll, nids[i]);
 	return result;

@@ -140,16 +140,18 @@ struct circle port_circle(struct port *port, struct circle circle)
 
 int port_service(const char *service, char ret_text[PORT_SERVICE_MAX])
 {
-	unsigned number;
-	char end;
+	unsigned long number;
 	int size;
 
-	if (sscanf(service, "%u%c", &number, &end) == 1 && number > 0 &&
-	    number < 65535)
-		size = snprintf(ret_text, PORT_SERVICE_MAX, "%u", number + 1);
-	else
+	if (service[strspn(service, "0123456789")] != '\0') {
 		size = snprintf(ret_text, PORT_SERVICE_MAX, "%s-gossip",
 				service);
+	} else {
+		number = strtoul(service, NULL, 10);
+		if (number == 0 || number >= 65535)
+			return -EINVAL;
+		size = snprintf(ret_text, PORT_SERVICE_MAX, "%lu", number + 1);
+	}
 	return size < PORT_SERVICE_MAX ? 0 : -EINVAL;
 }
 

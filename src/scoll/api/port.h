@@ -36,8 +36,11 @@ int circle_open(struct port *port, const scoll_nid_t *nids, int count,
 void circle_close(struct circle *circle);
 /* Put it in the place of the one that there is, which is handed out. */
 struct circle port_circle(struct port *port, struct circle circle);
-/* The service beside the one of the collectives: what is sent to it. */
 #define PORT_SERVICE_MAX 128
+/*
+ * The service beside the one of the collectives. -EINVAL: there is none beside
+ * that number, or the name is too long.
+ */
 int port_service(const char *service, char ret_text[PORT_SERVICE_MAX]);
 /* Say goodbye. */
 void port_leave(struct port *port, uint64_t now_ns);

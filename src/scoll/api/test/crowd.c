@@ -190,6 +190,8 @@ static void reply_out(scoll_request_t *request)
 	struct work *work = request->srq_private;
 
 	work->person->out_count++;
+	if (work->person->on_out != NULL)
+		work->person->on_out(work->person);
 	work_destroy(work);
 }
 

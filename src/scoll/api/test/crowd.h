@@ -64,8 +64,9 @@ struct person {
 	bool is_mute;      /* never replies */
 	int pre_result;
 	int request_result;
-	scoll_request_t *last;    /* that it has not replied to */
-	scoll_duration_t timeout; /* of its requests */
+	scoll_request_t *last;                 /* that it has not replied to */
+	scoll_duration_t timeout;              /* of its requests */
+	void (*on_out)(struct person *person); /* in reply_out; NULL */
 };
 
 extern const struct scoll_service_ops crowd_service;

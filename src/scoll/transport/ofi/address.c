@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses that travel: libfabric's own bytes, of which zeros at the end were
- * cut. How long they were is told by the provider's kind of address.
+ * Addresses: from text, and those that travel, which are libfabric's own bytes
+ * with the zeros at the end cut. How long they were is told by the provider's
+ * kind of address.
  */
 #include "scoll/transport/ofi/internal.h"
 
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -65,4 +67,56 @@ int address_learn(void *ctx, scoll_nid_t nid, const void *bytes, size_t size)
 	if (whole == 0 || whole < size || whole > sizeof(address))
 		return -EINVAL;
 	return peer_learn(t, nid, address, whole);
+}
+
+/* -FI_ENOMEM. */
+static int hints_alloc(const struct transport_ofi *t, struct fi_info **ret)
+{
+	struct fi_info *hints = fi_allocinfo();
+
+	if (hints == NULL)
+		return -FI_ENOMEM;
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA;
+	hints->mode = t->info->mode;
+	hints->addr_format = t->info->addr_format;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->mr_mode = t->info->domain_attr->mr_mode;
+	hints->fabric_attr->prov_name = strdup(t->info->fabric_attr->prov_name);
+	if (hints->fabric_attr->prov_name == NULL) {
+		fi_freeinfo(hints);
+		return -FI_ENOMEM;
+	}
+	*ret = hints;
+	return 0;
+}
+
+/* t->info stays as it is from the opening on. */
+int transport_ofi_resolve(const struct transport_ofi *t, const char *node,
+			  const char *service, void *ret_address, size_t *size,
+			  struct fairlead_error *ret_error)
+{
+	struct fi_info *hints = NULL, *info = NULL;
+	int result = hints_alloc(t, &hints);
+
+	if (result == 0)
+		result =
+			fi_getinfo(API_VERSION, node, service, 0, hints, &info);
+	if (result == 0 && info->dest_addr == NULL)
+		result = -FI_EADDRNOTAVAIL;
+	result = result != 0 ? errno_of(result) : 0;
+	if (result == 0 && info->dest_addrlen > *size)
+		result = -ENOSPC;
+	if (result == 0) {
+		memcpy(ret_address, info->dest_addr, info->dest_addrlen);
+		*size = info->dest_addrlen;
+	}
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+	if (result < 0)
+		error_set(ret_error, result,
+			  "no address of provider '%s' for '%s', '%s'",
+			  t->info->fabric_attr->prov_name,
+			  node != NULL ? node : "",
+			  service != NULL ? service : "");
+	return result;
 }

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "scoll/transport/ofi/ofi.h"
 
+#define API_VERSION         FI_VERSION(1, 17)
 #define POOL_SLABS          16    /* of 16 messages; with plain receives: */
 #define POOL_SLAB_BYTES     16384 /* one message each, 4 x as many */
 #define POOL_PLAIN_COUNT    64

@@ -96,7 +96,7 @@ int transport_ofi_fd(struct transport_ofi *transport);
  */
 uint64_t transport_ofi_deadline_ns(struct transport_ofi *transport);
 
-/* Our address, for peers. -ENOSPC: *size is what is needed. */
+/* Our address, for peers. -ENOSPC: *size is what is needed; -ESHUTDOWN. */
 int transport_ofi_address(struct transport_ofi *transport, void *ret_address,
 			  size_t *size);
 
@@ -106,10 +106,15 @@ int transport_ofi_address(struct transport_ofi *transport, void *ret_address,
  */
 int transport_ofi_peer_set(struct transport_ofi *transport, scoll_nid_t nid,
 			   const void *address, size_t size);
-/* The same, from text. */
-int transport_ofi_peer_resolve(struct transport_ofi *transport, scoll_nid_t nid,
-			       const char *node, const char *service,
-			       struct fairlead_error *ret_error);
+/*
+ * An address from text; *size: of ret_address, then of what was written. May
+ * take long, as it may ask a name server, and be called while another thread is
+ * inside the transport.
+ */
+int transport_ofi_resolve(const struct transport_ofi *transport,
+			  const char *node, const char *service,
+			  void *ret_address, size_t *size,
+			  struct fairlead_error *ret_error);
 /*
  * It died, or was born again at the same address: let go of the old one. Of a
  * peer that is alive it only breaks a connection. -ENOENT.

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define API_VERSION    FI_VERSION(1, 17)
 #define ENDPOINT_TRIES 64
 /* How often rxm looks for connections, while it makes none itself; us. */
 #define CONNECTIONS_VARIABLE "FI_OFI_RXM_CM_PROGRESS_INTERVAL"
@@ -294,6 +293,7 @@ void transport_ofi_stop(struct transport_ofi *t)
 	pool_close(t);
 	stale_close(t);
 	fid_close(t->ep != NULL ? &t->ep->fid : NULL);
+	t->ep = NULL;
 	if (t->events != NULL)
 		pools_stop(t);
 }
@@ -333,8 +333,11 @@ struct transport_seam transport_ofi_seam(struct transport_ofi *t)
 int transport_ofi_address(struct transport_ofi *t, void *ret_address,
 			  size_t *size)
 {
-	int result = fi_getname(&t->ep->fid, ret_address, size);
+	int result;
 
+	if (t->is_stopped)
+		return -ESHUTDOWN;
+	result = fi_getname(&t->ep->fid, ret_address, size);
 	if (result == -FI_ETOOSMALL)
 		return -ENOSPC;
 	return result != 0 ? errno_of(result) : 0;

@@ -211,42 +211,6 @@ int transport_ofi_peer_refresh(struct transport_ofi *t, scoll_nid_t nid)
 	return peer_put(t, nid, address, peer->address_size, peer->is_learned);
 }
 
-int transport_ofi_peer_resolve(struct transport_ofi *t, scoll_nid_t nid,
-			       const char *node, const char *service,
-			       struct fairlead_error *ret_error)
-{
-	struct fi_info *hints = fi_allocinfo(), *info = NULL;
-	int result = -FI_ENOMEM;
-
-	if (hints != NULL) {
-		hints->caps = FI_MSG | FI_TAGGED | FI_RMA;
-		hints->mode = t->info->mode;
-		hints->addr_format = t->info->addr_format;
-		hints->ep_attr->type = FI_EP_RDM;
-		hints->domain_attr->mr_mode = t->info->domain_attr->mr_mode;
-		hints->fabric_attr->prov_name =
-			strdup(t->info->fabric_attr->prov_name);
-		result = fi_getinfo(FI_VERSION(1, 17), node, service, 0, hints,
-				    &info);
-	}
-	if (result == 0 && info->dest_addr == NULL)
-		result = -FI_EADDRNOTAVAIL;
-	if (result == 0)
-		result = transport_ofi_peer_set(t, nid, info->dest_addr,
-						info->dest_addrlen);
-	else
-		result = errno_of(result);
-	fi_freeinfo(info);
-	fi_freeinfo(hints);
-	if (result < 0)
-		error_set(ret_error, result,
-			  "no address of provider '%s' for '%s', '%s'",
-			  t->info->fabric_attr->prov_name,
-			  node != NULL ? node : "",
-			  service != NULL ? service : "");
-	return result;
-}
-
 /* End what waits. */
 static void give_up(struct transport_ofi *t, struct ofi_peer *peer)
 {

@@ -310,7 +310,9 @@ static void peer_that_is_forgotten_ends_what_waits(void **state)
 
 static void address_is_resolved_from_text(void **state)
 {
+	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
 	struct fairlead_error error = { 0 };
+	size_t size = sizeof(address);
 	char service[32];
 	struct move move;
 
@@ -320,13 +322,14 @@ static void address_is_resolved_from_text(void **state)
 	}
 	puppet_meet_new(&puppets[0], 0, &node);
 	service_of(&puppets[0], service);
-	assert_int_equal(transport_ofi_peer_resolve(node.t, 77, "127.0.0.1",
-						    service, &error),
+	assert_int_equal(transport_ofi_resolve(node.t, "127.0.0.1", service,
+					       address, &size, &error),
 			 0);
+	node_meet(&node, 77, address, size);
 	assert_int_equal(node_send(&node, 77, 3, 50, &move), 0);
 	assert_int_equal(node_finish(&node, &move), 0);
-	assert_true(transport_ofi_peer_resolve(node.t, 78, "no.such.host.",
-					       service, &error) < 0);
+	assert_true(transport_ofi_resolve(node.t, "no.such.host.", service,
+					  address, &size, &error) < 0);
 	assert_non_null(strstr(error.text, "no.such.host."));
 }
 
