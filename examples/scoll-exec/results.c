@@ -157,25 +157,33 @@ static struct entry *entry_of(struct results *results, struct outcome outcome)
 	return entry;
 }
 
-int results_add(struct results *results, uint32_t node,
-		const struct outcome *outcome)
+/* *entry: the outcome's; NULL: to be looked for, when the node is new. */
+static int node_add(struct results *results, uint32_t node,
+		    const struct outcome *outcome, struct entry **entry)
 {
-	struct entry *entry;
-
-	if (node >= results->node_count || !is_outcome(outcome))
-		return -EINVAL;
 	if (idset_has(results->known, node))
 		return -EALREADY;
-	entry = entry_of(results, *outcome);
-	if (entry == NULL)
+	if (*entry == NULL)
+		*entry = entry_of(results, *outcome);
+	if (*entry == NULL)
 		return -ENOMEM;
-	if (entry_add_node(entry, node) < 0) {
-		if (entry->node_count == 0)
-			entry_destroy(entry_unlink(results, entry));
+	if (entry_add_node(*entry, node) < 0) {
+		if ((*entry)->node_count == 0)
+			entry_destroy(entry_unlink(results, *entry));
 		return -ENOMEM;
 	}
 	idset_add(results->known, node);
 	return 0;
+}
+
+int results_add(struct results *results, uint32_t node,
+		const struct outcome *outcome)
+{
+	struct entry *entry = NULL;
+
+	if (node >= results->node_count || !is_outcome(outcome))
+		return -EINVAL;
+	return node_add(results, node, outcome, &entry);
 }
 
 /* --- parts --- */
@@ -194,6 +202,7 @@ static int read_ranges(struct results *results, struct reader *reader,
 		       const struct outcome *outcome, bool is_check)
 {
 	uint32_t count = read_u32(reader);
+	struct entry *entry = NULL;
 	uint64_t next = 0;
 	int added = 0;
 
@@ -206,7 +215,7 @@ static int read_ranges(struct results *results, struct reader *reader,
 			return -EBADMSG;
 		next = (uint64_t)first + length;
 		for (uint32_t node = first; !is_check && node < next; node++) {
-			int result = results_add(results, node, outcome);
+			int result = node_add(results, node, outcome, &entry);
 
 			if (result == -ENOMEM)
 				return result;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What nodes send up, merged, taken out and merged again. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sodium.h>
 
 #include "results.h"
 
@@ -169,6 +171,34 @@ static void part_merges_into_what_is_there(void **state)
 	/* Once more: nothing of it is new. */
 	assert_int_equal(results_merge(*state, part.data, part.size), 0);
 	expect_end(*state);
+}
+
+static int digest_count;
+
+/* In the place of libsodium's: each digest reads all of an output. */
+int crypto_generichash_init(crypto_generichash_state *state,
+			    const unsigned char *key, size_t keylen,
+			    size_t outlen)
+{
+	int (*real)(crypto_generichash_state *, const unsigned char *, size_t,
+		    size_t);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "crypto_generichash_init");
+	digest_count++;
+	return real(state, key, keylen, outlen);
+}
+
+static void merge_reads_an_output_once_for_all_its_nodes(void **state)
+{
+	_auto_(writer_fini) struct writer part = { 0 };
+
+	make_part(&part);
+	digest_count = 0;
+	assert_int_equal(results_merge(*state, part.data, part.size), 4);
+	assert_int_equal(digest_count, 1);
+	/* And not at all when there is nothing new. */
+	assert_int_equal(results_merge(*state, part.data, part.size), 0);
+	assert_int_equal(digest_count, 1);
 }
 
 static void part_has_the_format_of_the_header(void **state)
@@ -349,6 +379,7 @@ int main(void)
 		TEST(add_refuses_what_is_no_outcome),
 		TEST(create_refuses_no_node_and_too_many),
 		TEST(part_merges_into_what_is_there),
+		TEST(merge_reads_an_output_once_for_all_its_nodes),
 		TEST(part_has_the_format_of_the_header),
 		TEST(merge_refuses_damage_and_takes_nothing_of_it),
 		TEST(large_answers_go_in_parts_and_arrive_whole),
