@@ -385,6 +385,7 @@ static void answer_send(int fd, const struct launcher_answer *answer)
 	send_packet(fd, &writer, fds, answer->control_fd >= 0 ? 2 : 0);
 }
 
+/* -EBADMSG: of such a one the tag is there, or 0. */
 static int question_read(void *bytes, size_t size,
 			 struct question *ret_question)
 {
@@ -417,10 +418,12 @@ static int answer_one(struct launcher *launcher, uint8_t *packet)
 	if (size <= 0)
 		return -EPIPE;
 	packet[size] = 0;
-	if (question_read(packet, (size_t)size, &question) < 0)
-		return -EBADMSG;
+	answer.result = question_read(packet, (size_t)size, &question);
 	answer.tag = question.tag;
-	answer.result = serve(launcher, &question, &answer, &error);
+	if (answer.result == 0)
+		answer.result = serve(launcher, &question, &answer, &error);
+	else
+		error_set(&error, answer.result, "not understood");
 	if (answer.result < 0) {
 		snprintf(answer.text, sizeof(answer.text), "%.*s",
 			 (int)sizeof(answer.text) - 1, error.text);

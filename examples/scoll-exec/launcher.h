@@ -5,7 +5,7 @@
  * and reads nothing but what is below, credentials, and what is in those.
  *
  * The other half talks to it over a socket of packets, one answer for each
- * question, in order:
+ * question, in order, also for one that is not understood (EBADMSG):
  *
  *	u8 op, u64 tag, u32 uid, blob credential
  *	u64 tag, u32 errno or 0, text; with 0: u32 place, u32 timeout in ms,

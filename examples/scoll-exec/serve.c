@@ -239,6 +239,12 @@ void serve_tick(struct front *front)
 
 /* --- requests --- */
 
+/* As credentials are; what is not never comes to the launcher. */
+static bool is_text(const void *bytes, size_t size)
+{
+	return size == 0 || memchr(bytes, 0, size) == NULL;
+}
+
 static int read_run(struct job *job, struct reader *reader)
 {
 	uint32_t places = read_u32(reader);
@@ -246,7 +252,8 @@ static int read_run(struct job *job, struct reader *reader)
 	job->body_size = read_u32(reader);
 	job->body = read_bytes(reader, job->body_size);
 	if (!reader_is_done(reader) ||
-	    (job->body_size == 0) != (job->request->srq_bulk_len > 0))
+	    (job->body_size == 0) != (job->request->srq_bulk_len > 0) ||
+	    !is_text(job->body, job->body_size))
 		return -EBADMSG;
 	if (job->request->srq_bulk_len > EXEC_CREDENTIAL_MAX)
 		return -EMSGSIZE;
@@ -316,6 +323,8 @@ static int on_request(scoll_request_t *request, const scoll_target_t *target)
 	}
 	if (request->srq_bulk_status < 0)
 		return request->srq_bulk_status;
+	if (!is_text(job->bulk, request->srq_bulk_len))
+		return -EBADMSG;
 	job->place = place_of(target);
 	job->is_own_done = false;
 	if (job->bulk != NULL)
