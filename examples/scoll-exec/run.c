@@ -7,7 +7,6 @@
  */
 #include "run.h"
 
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +50,8 @@ struct run {
 	bool is_stop_wanted;
 	bool is_forgotten; /* freed when its handles are closed */
 	uint8_t stop_digest[EXEC_ID_BYTES];
-	uint64_t keep_ns; /* when over: until then */
+	uint64_t time_limit_ns; /* the command's */
+	uint64_t keep_until_ns; /* when it is over */
 	struct outcome outcome;
 	uint8_t *bytes; /* of output */
 	size_t size, capacity;
@@ -65,7 +65,6 @@ struct runs {
 	struct question *questions;
 	size_t question_count;
 	bool is_asked; /* the first one is with the launcher */
-	bool is_destroyed;
 	uv_poll_t launcher;
 };
 
@@ -174,7 +173,7 @@ static void run_end(struct run *run, struct outcome outcome)
 	outcome.flags = run->outcome.flags;
 	run->outcome = outcome;
 	run->state = RUN_OVER;
-	run->keep_ns += sys_monotonic_ns() + KEEP_NS;
+	run->keep_until_ns = sys_monotonic_ns() + run->time_limit_ns + KEEP_NS;
 	poll_close(&run->output, &run->output_fd);
 	poll_close(&run->control, &run->control_fd);
 	DL_FOREACH_SAFE (run->waiters, waiter, next) {
@@ -266,13 +265,11 @@ static void on_control(uv_poll_t *poll, int status, int events)
 static int poll_open(struct run *run, uv_poll_t *poll, int fd, int *ret_fd,
 		     uv_poll_cb callback)
 {
-	int flags = fcntl(fd, F_GETFL);
 	int result = uv_poll_init(run->runs->options.loop, poll, fd);
 
-	if (result < 0 || flags < 0 ||
-	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+	if (result < 0) {
 		close(fd);
-		return result < 0 ? result : -EIO;
+		return result;
 	}
 	poll->data = run;
 	run->open_handles++;
@@ -293,7 +290,7 @@ static void run_goes(struct run *run, struct launcher_answer *answer)
 	int result;
 
 	run->state = RUN_GOES;
-	run->keep_ns = answer->timeout_ms * UINT64_C(1000000);
+	run->time_limit_ns = answer->timeout_ms * UINT64_C(1000000);
 	memcpy(run->stop_digest, answer->stop_digest, EXEC_ID_BYTES);
 	result = poll_open(run, &run->output, answer->output_fd,
 			   &run->output_fd, on_output);
@@ -360,9 +357,10 @@ static bool make_room(struct runs *runs)
 	HASH_ITER (hh, runs->runs, run, next) {
 		if (run->state != RUN_OVER)
 			continue;
-		if (run->keep_ns < now_ns)
+		if (run->keep_until_ns < now_ns)
 			run_forget(run);
-		else if (oldest == NULL || run->keep_ns < oldest->keep_ns)
+		else if (oldest == NULL ||
+			 run->keep_until_ns < oldest->keep_until_ns)
 			oldest = run;
 	}
 	if (HASH_COUNT(runs->runs) >= RUNS_MAX && oldest != NULL)

@@ -37,7 +37,7 @@ struct job {
 	struct front *front;
 	scoll_request_t *request;
 	enum serve_op op;
-	struct serve_root root; /* its ctx is NULL elsewhere */
+	struct serve_root root; /* there */
 	struct results *results;
 	uint32_t place;
 	char *bulk; /* the credential, when it came so */
@@ -50,7 +50,7 @@ struct job {
 	struct sent *sent;
 	int early_count;
 	uint64_t flush_ns, interval_ns;
-	bool is_own_done, is_below_done, is_replied;
+	bool is_root, is_own_done, is_below_done, is_replied;
 };
 
 void serve_tag(uint32_t place, scoll_tag_t *ret_tag)
@@ -87,7 +87,7 @@ static void job_destroy(struct job *job)
 		free(job->buffers[i]);
 	free(job->buffers);
 	free(job->bulk);
-	if (job->root.ctx == NULL)
+	if (!job->is_root)
 		results_destroy(job->results);
 	free(job);
 }
@@ -222,9 +222,8 @@ void serve_tick(struct front *front)
 		struct sent *sent;
 		size_t size = 0;
 
-		if (job->root.ctx != NULL || job->op != SERVE_RUN ||
-		    job->is_replied || now_ns < job->flush_ns ||
-		    results_is_empty(job->results) ||
+		if (job->is_root || job->op != SERVE_RUN || job->is_replied ||
+		    now_ns < job->flush_ns || results_is_empty(job->results) ||
 		    job->early_count >= job->room.early)
 			continue;
 		sent = part_take(job, &size);
@@ -312,7 +311,7 @@ static int on_request(scoll_request_t *request, const scoll_target_t *target)
 	struct job *job = request->srq_private;
 	scoll_nid_t root = scoll_request_root(request);
 
-	if (job->root.ctx != NULL) {
+	if (job->is_root) {
 		job->root.asked(job->root.ctx);
 		return 0;
 	}
@@ -349,7 +348,7 @@ static void on_reply(scoll_reply_t *reply)
 			log_warning(job->front->log,
 				    "an answer is not understood error=%d",
 				    -result);
-		else if (job->root.ctx != NULL)
+		else if (job->is_root)
 			job->root.gathered(job->root.ctx);
 	}
 }
@@ -358,7 +357,7 @@ static void on_post_reply(scoll_request_t *request)
 {
 	struct job *job = request->srq_private;
 
-	if (job->root.ctx != NULL) {
+	if (job->is_root) {
 		job->root.over(job->root.ctx, request);
 		job_destroy(job);
 		return;
@@ -393,6 +392,7 @@ int serve_root_begin(struct front *front, scoll_request_t *request,
 		return -ENOMEM;
 	job->op = results == NULL ? SERVE_STOP : SERVE_RUN;
 	job->results = results;
+	job->is_root = true;
 	job->root = *root;
 	request->srq_private = job;
 	result = post_buffers(job);
