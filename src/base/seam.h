@@ -14,6 +14,13 @@
 
 #define DEADLINE_NONE UINT64_MAX
 
+/* DEADLINE_NONE when either is, or the time is beyond what can be said. */
+static inline uint64_t deadline_after(uint64_t now_ns, uint64_t duration_ns)
+{
+	return now_ns > DEADLINE_NONE - duration_ns ? DEADLINE_NONE
+						    : now_ns + duration_ns;
+}
+
 /* Two clocks: monotonic for every order and deadline, wall for people. */
 struct clock_ops {
 	uint64_t (*monotonic_ms)(void *ctx);

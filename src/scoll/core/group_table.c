@@ -49,14 +49,6 @@ size_t group_table_size(const struct group_table *table)
 	return table->size;
 }
 
-static uint64_t later(uint64_t now_ns, uint64_t duration_ns)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(now_ns, duration_ns, &sum) ? DEADLINE_NONE
-								 : sum;
-}
-
 /* --- groups --- */
 
 static struct scoll_group **list_of(struct scoll_group *group)
@@ -210,8 +202,9 @@ static void tombstone_add(struct group_table *table, const struct group_id *id,
 	if (tombstone == NULL)
 		return;
 	tombstone->id = *id;
-	tombstone->until_ns = later(later(now_ns, table->options.lifetime_ns),
-				    table->options.lifetime_ns);
+	tombstone->until_ns = deadline_after(
+		deadline_after(now_ns, table->options.lifetime_ns),
+		table->options.lifetime_ns);
 	HASH_ADD(hh, table->tombstones, id, sizeof(tombstone->id), tombstone);
 	if (!hash_was_added(tombstone)) {
 		free(tombstone);
@@ -259,9 +252,10 @@ void group_table_destroy(struct group_table *table)
 
 static uint64_t idle_deadline_ns(const struct group_table *table)
 {
-	return table->learned == NULL ? DEADLINE_NONE
-				      : later(table->learned->used_ns,
-					      table->options.lifetime_ns);
+	return table->learned == NULL
+		       ? DEADLINE_NONE
+		       : deadline_after(table->learned->used_ns,
+					table->options.lifetime_ns);
 }
 
 static uint64_t tombstone_deadline_ns(const struct group_table *table)

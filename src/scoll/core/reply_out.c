@@ -61,7 +61,8 @@ void bcast_reply_start(struct bcast *bcast, uint64_t now_ns)
 	}
 	part_start(bcast, out, now_ns);
 	if (bcast->is_reporting)
-		bcast_due_set(bcast, now_ns + bcast_wait_ns(bcast, 1));
+		bcast_due_set(bcast,
+			      deadline_after(now_ns, bcast_wait_ns(bcast, 1)));
 }
 
 void bcast_out_ended(struct out *out, uint64_t now_ns, int result)

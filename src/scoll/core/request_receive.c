@@ -10,6 +10,8 @@
  */
 #include "scoll/core/internal.h"
 
+/* Of the tree, which is not known before the list is: more than most have. */
+#define LIST_DEPTH 32
 /* Bytes of a list of members; more than the largest group has. */
 #define LIST_MAX (UINT64_C(512) << 20)
 
@@ -131,7 +133,8 @@ static int park_for_list(struct admission *admission)
 	if (result < 0)
 		return admission_fail(admission, result, SCOLL_ERROR_NOMEM);
 	bulk_read_start(bcast, admission->now_ns);
-	bcast_due_set(bcast, admission->now_ns + bcast_wait_ns(bcast, 32));
+	bcast_due_set(bcast, deadline_after(admission->now_ns,
+					    bcast_wait_ns(bcast, LIST_DEPTH)));
 	return 0;
 }
 

@@ -8,33 +8,29 @@
  */
 #include "scoll/core/internal.h"
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return a > DEADLINE_NONE - b ? DEADLINE_NONE : a + b;
-}
-
 uint64_t bcast_wait_ns(const struct bcast *bcast, uint32_t depth)
 {
-	uint64_t level_ns = sum(bcast->rtt_ns, bcast->bulk_ns);
+	uint64_t level_ns = deadline_after(bcast->rtt_ns, bcast->bulk_ns);
 	uint64_t levels_ns;
 
 	if (__builtin_mul_overflow(level_ns, (uint64_t)depth + 1, &levels_ns))
 		return DEADLINE_NONE;
-	return sum(levels_ns, bcast->timeout_ns);
+	return deadline_after(levels_ns, bcast->timeout_ns);
 }
 
 static uint64_t child_due_ns(const struct child *child)
 {
 	const struct bcast *bcast = child->bcast;
 
-	return sum(bcast->started_ns,
-		   bcast_wait_ns(bcast, child->place->depth));
+	return deadline_after(bcast->started_ns,
+			      bcast_wait_ns(bcast, child->place->depth));
 }
 
 /* Until when bulk data is waited for: as long as the parent waits for us. */
 static uint64_t bulk_due_ns(const struct bcast *bcast)
 {
-	return sum(bcast->started_ns, bcast_wait_ns(bcast, bcast->tree->depth));
+	return deadline_after(bcast->started_ns,
+			      bcast_wait_ns(bcast, bcast->tree->depth));
 }
 
 static bool bulk_is_awaited(const struct bcast *bcast)

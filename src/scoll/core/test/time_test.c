@@ -345,6 +345,36 @@ static void stop_E07_ends_what_a_core_has_and_answers_what_comes(void **state)
 	cast_finish(&cast, group);
 }
 
+/* As bulk data of that size over so slow a network would. */
+static void take_for_ever(struct member *member, scoll_request_t *request)
+{
+	bcast_of(request)->bulk_ns = DEADLINE_NONE / 2;
+}
+
+static void reports_E06_O04_without_a_deadline_are_not_late(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+
+	/* 1 has twenty children; 17 failures fit beside a seal. */
+	cast_init_sealed(&cast, 42, SCOLL_TREE_KARY(20));
+	group = cast_group(&cast, 0, 0, 42);
+	cast_rule(&cast, MOVE_SEND, 1, -1, FATE_LOSE, -1);
+	cast.members[1].on_post = take_for_ever;
+	cast_bcast(&cast, 0, group, "x");
+	cast_pass(&cast, CAST_R_NS);
+	/* Until the root says that it wants them. */
+	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_HOLD, -1);
+	cast_run(&cast);
+	cast_pass(&cast, 1);
+	cast.rule_count = 1;
+	cast_run(&cast);
+	assert_non_null(strstr(cast.members[0].failures, "21:TIMEOUT "));
+	assert_non_null(strstr(cast.members[0].failures, "40:TIMEOUT"));
+	assert_null(strstr(cast.members[0].failures, "01:"));
+	cast_finish(&cast, group);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +395,8 @@ int main(void)
 		cmocka_unit_test(abort_B23_that_overtakes_its_request_finds_it),
 		cmocka_unit_test(
 			stop_E07_ends_what_a_core_has_and_answers_what_comes),
+		cmocka_unit_test(
+			reports_E06_O04_without_a_deadline_are_not_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
