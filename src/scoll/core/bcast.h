@@ -31,7 +31,7 @@
 #define EARLY_MAX       64 /* notices that overtook their broadcast; oldest out */
 #define POOL_KEPT_MAX   (UINT64_C(8) << 20) /* bytes in free lists */
 #define POOL_CLASS_MIN  6                   /* 64 bytes */
-#define POOL_CLASSES    22                  /* up to 128 MiB are kept */
+#define POOL_CLASSES    18                  /* up to 8 MiB: POOL_KEPT_MAX */
 #define ACTION_TRIES    4                   /* of a transfer that fails here */
 #define BULK_READS      4                   /* segments under way */
 #define RETRY_PARTS     8                   /* tried again after R / 8 */

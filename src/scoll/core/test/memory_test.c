@@ -79,6 +79,26 @@ static void pool_M08_keeps_no_more_than_its_limit(void **state)
 	cast_finish(&cast, NULL);
 }
 
+static void pool_M08_takes_no_more_for_what_it_never_keeps(void **state)
+{
+	const size_t size = POOL_KEPT_MAX + POOL_KEPT_MAX / 8;
+	struct cast cast;
+	struct scoll_core *core;
+	void *block;
+
+	cast_init(&cast, 1, SCOLL_TREE_FLAT);
+	core = cast.members[0].core;
+	block = scoll_core_alloc(core, size);
+	assert_non_null(block);
+	assert_in_range(malloc_usable_size((struct pool_block *)block - 1),
+			size, size + POOL_KEPT_MAX / 8);
+	scoll_core_release(core, block);
+	/* The largest that is. */
+	scoll_core_release(core, scoll_core_alloc(core, POOL_KEPT_MAX));
+	assert_int_equal(core->pool_kept, POOL_KEPT_MAX);
+	cast_finish(&cast, NULL);
+}
+
 static void deadlines_O01_come_in_their_order(void **state)
 {
 	enum {
@@ -204,6 +224,8 @@ int main(void)
 		cmocka_unit_test(idle_member_M08_S02_is_small),
 		cmocka_unit_test(steady_state_M06_B5_takes_no_memory),
 		cmocka_unit_test(pool_M08_keeps_no_more_than_its_limit),
+		cmocka_unit_test(
+			pool_M08_takes_no_more_for_what_it_never_keeps),
 		cmocka_unit_test(deadlines_O01_come_in_their_order),
 		cmocka_unit_test(
 			no_memory_E01_S03_is_an_error_wherever_it_strikes),
