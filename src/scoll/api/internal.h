@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -21,6 +22,9 @@
 
 #define CALLBACKS_PER_PROGRESS 256
 #define WATCHED_MAX            SCOLL_NODES_MAX
+
+static_assert(ROSTER_NODE_MAX >= SCOLL_NODES_MAX,
+	      "a member of a group can be spoken of");
 
 /* A node whose liveness is watched, and what is to be told of it. */
 struct news {

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 
-#define ROSTER_NODE_MAX    131072
+#define ROSTER_NODE_MAX    1048576
 #define ROSTER_DIGEST_SIZE 16
 #define ROSTER_NOWHERE     UINT32_MAX
 
