@@ -176,9 +176,10 @@ int addresses_collect(const struct membership *membership,
 size_t addresses_at(const struct addresses *addresses, uint32_t index,
 		    const uint8_t **ret_bytes)
 {
-	const uint8_t *at = addresses->bytes + addresses->offsets[index];
+	const uint8_t *at;
 
 	assert(index < addresses->count);
+	at = addresses->bytes + addresses->offsets[index];
 	*ret_bytes = at + 1;
 	return at[0];
 }
