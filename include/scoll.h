@@ -431,7 +431,7 @@ struct scoll_params {
 	scoll_tree_type_t tree; /* 0: of SCOLL_TREE in the environment, or
 				    knomial:4 */
 	enum scoll_order order;
-	scoll_duration_t rtt;    /* estimate; 0: 100 ms */
+	scoll_duration_t rtt;    /* estimate, 1 us to 71 min; 0: 100 ms */
 	uint64_t bulk_bandwidth; /* bytes/s per level, estimate; 0: 100 MB/s */
 	size_t bulk_segment;     /* bytes; 0: 512 KiB */
 	enum scoll_discovery discovery;

@@ -17,7 +17,10 @@
 #include "sys/clock.h"
 #include "sys/rng.h"
 
-#define RTT_NS           100000000
+#define RTT_NS 100000000
+/* As messages say it: 32 bits of us. */
+#define RTT_NS_MIN       1000
+#define RTT_NS_MAX       (UINT32_MAX * INT64_C(1000))
 #define BULK_BANDWIDTH   100000000
 #define BULK_SEGMENT     (512 * 1024)
 #define GROUP_LIFETIME_S 3600
@@ -78,6 +81,10 @@ static int params_check(const struct scoll_params *params,
 	if (params->rtt < 0 || params->gossip_cycle < 0 ||
 	    params->group_lifetime < 0)
 		return error_set(error, -EINVAL, "a duration is negative");
+	if (params->rtt != 0 &&
+	    (params->rtt < RTT_NS_MIN || params->rtt > RTT_NS_MAX))
+		return error_set(error, -EINVAL,
+				 "rtt is not between 1 us and 71 minutes");
 	if (params->started > STARTED_MAX)
 		return error_set(error, -EINVAL, "started is 2^52 or more");
 	if (params->order != SCOLL_ORDER_DEPTH &&
@@ -322,7 +329,7 @@ static void cut_off(struct scoll *scoll, uint64_t now_ns)
 {
 	transport_ofi_stop(scoll->transport);
 	while (!scoll_core_is_idle(scoll->core)) {
-		uint64_t due_ns = scoll_core_deadline_ns(scoll->core);
+		uint64_t due_ns = scoll_core_work_deadline_ns(scoll->core);
 
 		if (due_ns != DEADLINE_NONE && due_ns > now_ns)
 			now_ns = due_ns;

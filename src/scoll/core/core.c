@@ -164,18 +164,24 @@ void scoll_core_tick(struct scoll_core *core, uint64_t now_ns)
 	scoll_core_run(core, now_ns);
 }
 
-uint64_t scoll_core_deadline_ns(const struct scoll_core *core)
+uint64_t scoll_core_work_deadline_ns(const struct scoll_core *core)
 {
 	const struct bcast *bcast = bcast_due_first(core);
-	uint64_t deadline_ns = group_table_deadline_ns(core->groups);
+	uint64_t deadline_ns = action_deadline_ns(core);
 
 	if (core->epoch != discovery_epoch(core->options.discovery))
 		return 0;
 	if (bcast != NULL && bcast->due_ns < deadline_ns)
 		deadline_ns = bcast->due_ns;
-	if (action_deadline_ns(core) < deadline_ns)
-		deadline_ns = action_deadline_ns(core);
 	return deadline_ns;
+}
+
+uint64_t scoll_core_deadline_ns(const struct scoll_core *core)
+{
+	uint64_t work_ns = scoll_core_work_deadline_ns(core);
+	uint64_t groups_ns = group_table_deadline_ns(core->groups);
+
+	return work_ns < groups_ns ? work_ns : groups_ns;
 }
 
 /* --- the end --- */

@@ -89,6 +89,8 @@ extern const struct transport_events scoll_core_events; /* ctx: the core */
 void scoll_core_tick(struct scoll_core *core, uint64_t now_ns);
 /* 0 when discovery has changed since the last call. */
 uint64_t scoll_core_deadline_ns(const struct scoll_core *core);
+/* The same of requests and transfers alone, without idle groups. */
+uint64_t scoll_core_work_deadline_ns(const struct scoll_core *core);
 
 /* --- callbacks --- */
 

@@ -191,6 +191,24 @@ static void service_beside_which_is_none_for_gossip_is_refused(void **state)
 	person_close(&people[0]);
 }
 
+static void rtt_that_no_message_can_say_is_refused(void **state)
+{
+	static const scoll_duration_t wrong[] = { 999, 1000LL << 32 };
+	struct scoll_params params = {
+		.size = sizeof(params),
+		.nid = crowd_nid(0),
+		.provider = provider,
+	};
+	struct fairlead_error error = { 0 };
+	scoll_t *scoll;
+
+	for (int i = 0; i < 2; i++) {
+		params.rtt = wrong[i];
+		assert_int_equal(scoll_init(&params, &scoll, &error), -EINVAL);
+		assert_non_null(strstr(error.text, "rtt"));
+	}
+}
+
 static int setup(void **state)
 {
 	watchdog_start(NULL);
@@ -213,6 +231,7 @@ int main(int argc, char **argv)
 		TEST(death_and_life_F14_at_once_are_a_reboot),
 		TEST(names_are_looked_up_while_others_go_on),
 		TEST(service_beside_which_is_none_for_gossip_is_refused),
+		TEST(rtt_that_no_message_can_say_is_refused),
 	};
 
 	provider = argc > 1 ? argv[1] : "tcp;ofi_rxm";
