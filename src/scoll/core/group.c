@@ -472,7 +472,7 @@ int group_choice(struct scoll_group *group, const struct wire_bcast *bcast,
 
 void group_forget(struct scoll_group *group)
 {
-	group_trees_drop(group, SCOLL_NID_ANY);
+	group_trees_drop(group);
 	choice_unref(group->living);
 	group->living = NULL;
 	choice_unref(group->known);

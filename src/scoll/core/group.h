@@ -137,11 +137,6 @@ uint32_t group_table_count(const struct group_table *table);
 /* Bytes, without memberships and choices, which are shared. */
 size_t group_table_size(const struct group_table *table);
 /*
- * A node is dead: the groups that it created and the trees of which it is the
- * root go. Takes O(groups).
- */
-void group_table_node_dead(struct group_table *table, scoll_nid_t nid);
-/*
  * Discovery has changed: groups whose creators died or rebooted since they were
  * learned go. Takes O(groups).
  */
@@ -270,8 +265,6 @@ struct group_tree *group_tree_ref(struct group_tree *tree);
 /* NULL is allowed. */
 void group_tree_unref(struct group_tree *tree);
 DEFINE_AUTO(struct group_tree, group_tree_unref)
-/* Index of the child with this NID; -ENOENT. */
-int group_tree_child(const struct group_tree *tree, scoll_nid_t nid);
 /* The ranks in the subtree of rank, as ranges; returns how many. */
 uint32_t group_tree_ranges(const struct group_tree *tree, uint32_t rank,
 			   struct scoll_tree_range ret_ranges[TREE_RANGES_MAX]);

@@ -50,8 +50,8 @@ struct scoll_group *group_use(struct scoll_group *group, uint64_t now_ns);
 
 /* All that hangs on its membership: trees, who lives. */
 void group_forget(struct scoll_group *group);
-/* The trees that are kept: all, or (not SCOLL_NID_ANY) those of a root. */
-void group_trees_drop(struct scoll_group *group, scoll_nid_t root);
+/* The trees that are kept. */
+void group_trees_drop(struct scoll_group *group);
 
 /* What a broadcast says about a group, wherever it is. */
 struct group_parameters {

@@ -292,19 +292,6 @@ static bool is_created_by(const struct scoll_group *group, scoll_nid_t nid)
 	return !group->id.is_oob && group->id.owner[0] == nid;
 }
 
-void group_table_node_dead(struct group_table *table, scoll_nid_t nid)
-{
-	struct scoll_group *group, *next;
-
-	DL_FOREACH (table->handles, group)
-		group_trees_drop(group, nid);
-	DL_FOREACH_SAFE (table->learned, group, next) {
-		group_trees_drop(group, nid);
-		if (is_created_by(group, nid))
-			group_drop(group);
-	}
-}
-
 void group_table_peers_check(struct group_table *table)
 {
 	struct scoll_group *group, *next;

@@ -25,13 +25,10 @@ static void tree_drop(struct scoll_group *group, struct group_tree *tree)
 	group_tree_unref(tree);
 }
 
-void group_trees_drop(struct scoll_group *group, scoll_nid_t root)
+void group_trees_drop(struct scoll_group *group)
 {
-	struct group_tree *tree, *next;
-
-	DL_FOREACH_SAFE (group->trees, tree, next)
-		if (root == SCOLL_NID_ANY || tree->seating.root == root)
-			tree_drop(group, tree);
+	while (group->trees != NULL)
+		tree_drop(group, group->trees);
 }
 
 struct group_tree *group_tree_ref(struct group_tree *tree)
@@ -170,12 +167,4 @@ int group_tree_get(struct scoll_group *group, struct choice *choice,
 		tree_drop(group, group->trees->prev);
 	*ret_tree = group_tree_ref(tree);
 	return 0;
-}
-
-int group_tree_child(const struct group_tree *tree, scoll_nid_t nid)
-{
-	for (uint32_t i = 0; i < tree->child_count; i++)
-		if (tree->children[i].nid == nid)
-			return (int)i;
-	return -ENOENT;
 }

@@ -23,7 +23,6 @@ struct watch {
 	struct interest *interest;
 	struct discovery_watcher *watcher;
 	uint64_t nid;
-	unsigned int count;
 	uint32_t told_counter;
 	bool told_alive;
 	bool is_pending;
@@ -282,10 +281,8 @@ int discovery_watch(struct discovery_watcher *watcher, uint64_t nid)
 	struct watch *known;
 
 	HASH_FIND(hh, watcher->watches, &nid, sizeof(nid), known);
-	if (known != NULL) {
-		known->count++;
+	if (known != NULL)
 		return 0;
-	}
 	watch = calloc(1, sizeof(*watch));
 	if (watch == NULL)
 		return -ENOMEM;
@@ -293,7 +290,6 @@ int discovery_watch(struct discovery_watcher *watcher, uint64_t nid)
 	if (interest == NULL)
 		return -ENOMEM;
 	watch->nid = nid;
-	watch->count = 1;
 	watch->watcher = watcher;
 	watch->interest = interest;
 	watch->told_counter = discovery_counter(discovery, nid);
@@ -306,14 +302,4 @@ int discovery_watch(struct discovery_watcher *watcher, uint64_t nid)
 	DL_APPEND(interest->watches, watch);
 	take_ptr(watch);
 	return 0;
-}
-
-void discovery_unwatch(struct discovery_watcher *watcher, uint64_t nid)
-{
-	struct watch *watch;
-
-	HASH_FIND(hh, watcher->watches, &nid, sizeof(nid), watch);
-	assert(watch != NULL);
-	if (--watch->count == 0)
-		watch_drop(watch);
 }

@@ -24,8 +24,6 @@
 
 #include "base/cleanup.h"
 
-#define DISCOVERY_DIGEST_SIZE 16
-
 struct discovery;
 
 bool discovery_is_stealthy(const struct discovery *discovery);
@@ -59,12 +57,10 @@ void discovery_watcher_destroy(struct discovery_watcher *watcher);
 DEFINE_AUTO(struct discovery_watcher, discovery_watcher_destroy)
 
 /*
- * Be told of what happens to the node from now on; several times are counted,
- * and told once. Any NID will do. -ENOMEM.
+ * Be told of what happens to the node from now on; once, however often this is
+ * called. Any NID will do. -ENOMEM.
  */
 int discovery_watch(struct discovery_watcher *watcher, uint64_t nid);
-/* Once for each discovery_watch(). After the last one nothing is told. */
-void discovery_unwatch(struct discovery_watcher *watcher, uint64_t nid);
 
 /* --- the living of an ordered list --- */
 
@@ -81,17 +77,7 @@ int discovery_view_create(struct discovery *discovery, const uint64_t *nids,
 void discovery_view_destroy(struct discovery_view *view);
 DEFINE_AUTO(struct discovery_view, discovery_view_destroy)
 
-size_t discovery_view_count(const struct discovery_view *view);
 /* Goes up when the set of the living of this list changes, not else. */
 uint64_t discovery_view_epoch(struct discovery_view *view);
 /* Bit i % 64 of word i / 64 for nids[i]; valid until the next change. */
 const uint64_t *discovery_view_alive(struct discovery_view *view);
-size_t discovery_view_alive_count(struct discovery_view *view);
-/* The first that is dead at `from` or behind it, or the list's count. */
-size_t discovery_view_next_dead(struct discovery_view *view, size_t from);
-/*
- * Of the bitmap (BLAKE2b over its words, little endian): equal on two nodes
- * when they see the same nodes of the same list alive.
- */
-void discovery_view_digest(struct discovery_view *view,
-			   uint8_t ret_digest[DISCOVERY_DIGEST_SIZE]);

@@ -2,7 +2,7 @@
 /*
  * The living of a list. A list that goes along the roster without gaps is
  * read from its bitmap word by word; any other by its places. Its own epoch
- * and the digest change only when a bit of it did.
+ * changes only when a bit of it did.
  */
 #include "scoll/member/discovery_internal.h"
 
@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sodium.h>
 
 #define WORD_BITS 64
 
@@ -24,11 +22,8 @@ struct discovery_view {
 	size_t roster_count;  /* of the roster at that time */
 	bool is_row;          /* places go up by one */
 	uint64_t *alive;
-	size_t alive_count;
 	uint64_t epoch;
 	uint64_t seen_epoch; /* of the discovery */
-	uint8_t digest[DISCOVERY_DIGEST_SIZE];
-	uint64_t digest_epoch; /* of this view; 0: none */
 };
 
 static size_t word_count(const struct discovery_view *view)
@@ -97,14 +92,12 @@ static void refresh(struct discovery_view *view)
 	if (view->unknown_count > 0 &&
 	    view->roster_count != roster_count(discovery->roster))
 		look_up(view);
-	view->alive_count = 0;
 	for (size_t word = 0; word < word_count(view); word++) {
 		uint64_t bits = view->is_row ? row_word(view, word)
 					     : place_word(view, word);
 
 		is_changed |= bits != view->alive[word];
 		view->alive[word] = bits;
-		view->alive_count += (size_t)__builtin_popcountll(bits);
 	}
 	view->epoch += is_changed;
 	view->seen_epoch = discovery->epoch;
@@ -145,11 +138,6 @@ void discovery_view_destroy(struct discovery_view *view)
 	free(view);
 }
 
-size_t discovery_view_count(const struct discovery_view *view)
-{
-	return view->count;
-}
-
 uint64_t discovery_view_epoch(struct discovery_view *view)
 {
 	refresh(view);
@@ -160,48 +148,4 @@ const uint64_t *discovery_view_alive(struct discovery_view *view)
 {
 	refresh(view);
 	return view->alive;
-}
-
-size_t discovery_view_alive_count(struct discovery_view *view)
-{
-	refresh(view);
-	return view->alive_count;
-}
-
-size_t discovery_view_next_dead(struct discovery_view *view, size_t from)
-{
-	refresh(view);
-	for (size_t i = from; i < view->count;
-	     i = (i / WORD_BITS + 1) * WORD_BITS) {
-		uint64_t dead = ~view->alive[i / WORD_BITS] >> i % WORD_BITS;
-
-		if (dead == 0)
-			continue;
-		i += (size_t)__builtin_ctzll(dead);
-		return i < view->count ? i : view->count;
-	}
-	return view->count;
-}
-
-void discovery_view_digest(struct discovery_view *view,
-			   uint8_t ret_digest[DISCOVERY_DIGEST_SIZE])
-{
-	crypto_generichash_state state;
-
-	refresh(view);
-	if (view->digest_epoch != view->epoch) {
-		crypto_generichash_init(&state, NULL, 0, DISCOVERY_DIGEST_SIZE);
-		for (size_t word = 0; word < word_count(view); word++) {
-			uint8_t bytes[sizeof(uint64_t)];
-
-			for (size_t i = 0; i < sizeof(bytes); i++)
-				bytes[i] =
-					(uint8_t)(view->alive[word] >> 8 * i);
-			crypto_generichash_update(&state, bytes, sizeof(bytes));
-		}
-		crypto_generichash_final(&state, view->digest,
-					 sizeof(view->digest));
-		view->digest_epoch = view->epoch;
-	}
-	memcpy(ret_digest, view->digest, DISCOVERY_DIGEST_SIZE);
 }

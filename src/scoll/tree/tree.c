@@ -38,11 +38,6 @@ static uint32_t from(const struct tree *tree, uint32_t root, uint32_t rank)
 	return tree_rank_from(rank, root, tree->shape.node_count);
 }
 
-uint32_t tree_depth(const struct tree *tree)
-{
-	return tree_node(tree, 0, 0).depth;
-}
-
 struct scoll_tree_node tree_node(const struct tree *tree, uint32_t root,
 				 uint32_t rank)
 {

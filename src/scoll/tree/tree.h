@@ -87,8 +87,6 @@ static inline uint32_t tree_rank_to(uint32_t tree_rank, uint32_t root,
 					     : tree_rank - (node_count - root);
 }
 
-/* Edges from the root down to the deepest node. */
-uint32_t tree_depth(const struct tree *tree);
 /* One node and its subtree; the root's parent is its own rank. */
 struct scoll_tree_node tree_node(const struct tree *tree, uint32_t root,
 				 uint32_t rank);

@@ -34,19 +34,6 @@ void wire_body_digest(const struct scoll_authenticator *auth, const void *data,
 		*ret = (struct wire_digest){ 0 };
 }
 
-const char *wire_result_text(enum wire_result result)
-{
-	static const char *const texts[WIRE_RESULT_COUNT] = {
-		[WIRE_OK] = "ok",       [WIRE_SHORT] = "short",
-		[WIRE_MAGIC] = "magic", [WIRE_VERSION] = "version",
-		[WIRE_KIND] = "kind",   [WIRE_LENGTH] = "length",
-		[WIRE_SEAL] = "seal",   [WIRE_DIGEST] = "digest",
-		[WIRE_FIELD] = "field", [WIRE_SIGN] = "signature",
-	};
-
-	return (unsigned int)result < WIRE_RESULT_COUNT ? texts[result] : "?";
-}
-
 size_t wire_seal_size(const struct scoll_authenticator *auth)
 {
 	return auth != NULL ? auth->seal_size : 0;

@@ -75,9 +75,6 @@ enum wire_result {
 	WIRE_RESULT_COUNT,
 };
 
-/* "seal", ... for people; never NULL. */
-const char *wire_result_text(enum wire_result result);
-
 enum wire_kind {
 	WIRE_BCAST = 1,
 	WIRE_BULK_READY = 2,

@@ -306,55 +306,6 @@ static void idle_group_L06_goes_after_its_lifetime(void **state)
 	assert_int_equal(group_table_count(bed.ours), 2);
 }
 
-static void groups_L03_go_when_their_creator_is_dead(void **state)
-{
-	struct scoll_group *group = group_bed_made(&bed, OSS), *got;
-	struct group_message message;
-	const struct wire_bcast *bcast = group_message_of(&message, group, 0);
-
-	assert_int_equal(
-		group_resolve(bed.theirs, bcast, &group_no_oob, 1, &got), 0);
-	/* The death of a member is the root's business. */
-	group_table_node_dead(bed.theirs, 3);
-	group_table_node_dead(bed.ours, 3);
-	assert_int_equal(group_table_count(bed.theirs), 1);
-	assert_int_equal(group_table_count(bed.ours), 1);
-	group_table_node_dead(bed.theirs, 0);
-	assert_int_equal(group_table_count(bed.theirs), 0);
-	assert_true(got->is_ended);
-	group_unref(got, 2);
-	/* If it was not dead after all, it makes it known again. */
-	message.bcast.params_size = 0;
-	assert_int_equal(group_resolved(bed.theirs, bcast, 3), -ENOENT);
-	bcast = group_message_of(&message, group, 0);
-	assert_int_equal(group_resolved(bed.theirs, bcast, 3), 0);
-}
-
-/* Also trees of which the dead node was the root. */
-static void trees_L03_go_when_their_root_is_dead(void **state)
-{
-	struct scoll_group *group = group_bed_made(&bed, OSS);
-	struct group_tree *tree, *again;
-	struct choice *all;
-
-	assert_int_equal(choice_all(group->membership, &all), 0);
-	assert_int_equal(group_tree_get(group, all, 9, SCOLL_TREE_BINOMIAL,
-					SCOLL_ORDER_DEPTH, &tree),
-			 0);
-	group_table_node_dead(bed.ours, 8);
-	assert_int_equal(group->tree_count, 1);
-	group_table_node_dead(bed.ours, 9);
-	assert_int_equal(group->tree_count, 0);
-	assert_int_equal(tree->seating.root, 9);
-	assert_int_equal(group_tree_get(group, all, 9, SCOLL_TREE_BINOMIAL,
-					SCOLL_ORDER_DEPTH, &again),
-			 0);
-	assert_ptr_not_equal(again, tree);
-	group_tree_unref(tree);
-	group_tree_unref(again);
-	choice_unref(all);
-}
-
 static void groups_L04_of_earlier_starts_go_and_no_others(void **state)
 {
 	struct scoll_group *group = group_bed_made(&bed, OSS);
@@ -421,8 +372,6 @@ int main(void)
 		test_of(number_of_groups_has_a_limit),
 		test_of(ended_group_is_not_made_again_by_a_late_message),
 		test_of(idle_group_L06_goes_after_its_lifetime),
-		test_of(groups_L03_go_when_their_creator_is_dead),
-		test_of(trees_L03_go_when_their_root_is_dead),
 		test_of(groups_L04_of_earlier_starts_go_and_no_others),
 		test_of(oldest_tombstone_goes_out),
 	};

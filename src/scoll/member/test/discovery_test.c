@@ -94,7 +94,7 @@ static void news_D02_of_death_and_reboot_of_nodes_of_interest(void **state)
 	assert_int_equal(bed->told[2].counter, 2);
 }
 
-static void interest_is_counted_and_told_once(void **state)
+static void interest_is_told_once(void **state)
 {
 	struct bed *bed = *state;
 
@@ -102,12 +102,6 @@ static void interest_is_counted_and_told_once(void **state)
 	assert_int_equal(discovery_watch(bed->watcher, 7), 0);
 	given_dead(bed->given, 7);
 	assert_int_equal(bed->count, 1);
-	discovery_unwatch(bed->watcher, 7);
-	given_alive(bed->given, 7);
-	assert_int_equal(bed->count, 2);
-	discovery_unwatch(bed->watcher, 7);
-	given_dead(bed->given, 7);
-	assert_int_equal(bed->count, 2);
 }
 
 static void what_was_before_the_interest_is_not_told(void **state)
@@ -121,23 +115,6 @@ static void what_was_before_the_interest_is_not_told(void **state)
 	given_rebooted(bed->given, 7);
 	assert_int_equal(bed->count, 1);
 	assert_told(bed, 0, 7, DISCOVERY_ALIVE);
-}
-
-static void forget(struct bed *bed)
-{
-	discovery_unwatch(bed->watcher, 7);
-	bed->react = NULL;
-}
-
-static void a_watcher_may_forget_while_it_is_told(void **state)
-{
-	struct bed *bed = *state;
-
-	assert_int_equal(discovery_watch(bed->watcher, 7), 0);
-	bed->react = forget;
-	given_dead(bed->given, 7);
-	given_alive(bed->given, 7);
-	assert_int_equal(bed->count, 1);
 }
 
 static void silence_the_other(struct bed *bed)
@@ -214,9 +191,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test_with_bed(
 			news_D02_of_death_and_reboot_of_nodes_of_interest),
-		test_with_bed(interest_is_counted_and_told_once),
+		test_with_bed(interest_is_told_once),
 		test_with_bed(what_was_before_the_interest_is_not_told),
-		test_with_bed(a_watcher_may_forget_while_it_is_told),
 		test_with_bed(who_goes_before_his_turn_is_not_told),
 		test_with_bed(a_change_made_while_telling_is_told_next),
 		test_with_bed(memory_that_runs_out_leaves_no_interest),

@@ -694,15 +694,6 @@ static void notice_has_fields_in_range(void **state)
 			 -EINVAL);
 }
 
-static void every_result_has_a_text(void **state)
-{
-	for (int i = 0; i < WIRE_RESULT_COUNT; i++)
-		for (int k = 0; k < i; k++)
-			assert_string_not_equal(wire_result_text(i),
-						wire_result_text(k));
-	assert_string_equal(wire_result_text(WIRE_RESULT_COUNT), "?");
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -725,7 +716,6 @@ int main(void)
 		cmocka_unit_test(origin_is_known_of_another_version),
 		cmocka_unit_test(notice_comes_back_as_it_was),
 		cmocka_unit_test(notice_has_fields_in_range),
-		cmocka_unit_test(every_result_has_a_text),
 	};
 
 	return sodium_init() < 0 ||
