@@ -17,7 +17,7 @@
 
 #define TIMEOUT_NS     INT64_C(30000000000)
 #define BULK_BANDWIDTH 1000000 /* estimate: nothing is to time out */
-#define CHAIN          SCOLL_TREE(SCOLL_TREE_USER, 0)
+#define CHAIN          SCOLL_TREE_USER
 
 /* A request of one process: the buffers of its children, and its own reply. */
 struct crew_work {
@@ -288,21 +288,20 @@ static void namespace_enter(const struct crew *crew)
 	close(fd);
 }
 
-/* The chain is a group's alone: an instance begins with trees it knows. */
-static int tree_read(struct crew *crew, scoll_tree_type_t *ret_tree,
+static int tree_read(const struct crew *crew, scoll_tree_type_t *ret_tree,
 		     struct fairlead_error *ret_error)
 {
-	if (strcmp(crew->options.tree, "chain") != 0)
-		return scoll_tree_parse(crew->options.tree, ret_tree,
+	if (strcmp(crew->options.tree, chain.name) != 0)
+		return scoll_tree_parse(NULL, crew->options.tree, ret_tree,
 					ret_error);
-	crew->tree = CHAIN;
-	*ret_tree = SCOLL_TREE_DEFAULT;
+	*ret_tree = SCOLL_TREE(CHAIN, 0);
 	return 0;
 }
 
 static void instance_open(struct crew *crew)
 {
 	static const uint8_t key[32] = "a key that all of the crew have";
+	static const struct scoll_tree_kind kind = { CHAIN, &chain };
 	struct fairlead_error error = { 0 };
 	char address[32] = "127.0.0.1";
 	struct scoll_params params = {
@@ -314,6 +313,8 @@ static void instance_open(struct crew *crew)
 		.rtt = crew->options.rtt,
 		.bulk_segment = crew->options.bulk_segment,
 		.bulk_bandwidth = BULK_BANDWIDTH,
+		.tree_kinds = &kind,
+		.tree_kind_count = 1,
 	};
 	int result = tree_read(crew, &params.tree, &error);
 
@@ -333,10 +334,8 @@ static void instance_open(struct crew *crew)
 			error.text);
 		exit(1);
 	}
-	result = scoll_tree_register(crew->scoll, SCOLL_TREE_USER, &chain);
-	if (result == 0)
-		result = scoll_service_register(crew->scoll, CREW_SERVICE,
-						&service, crew);
+	result = scoll_service_register(crew->scoll, CREW_SERVICE, &service,
+					crew);
 	if (result < 0)
 		fail("register a service", result);
 }
@@ -438,8 +437,8 @@ scoll_group_t *crew_group_of(struct crew *crew, const unsigned int *indexes,
 	for (unsigned int i = 0; i < count; i++)
 		targets[i] = (scoll_target_t){ crew_nid(indexes[i]), &tag, 1 };
 	result = scoll_group_create(crew->scoll, CREW_SERVICE, "crew", targets,
-				    (int)count, crew->tree, populate_now,
-				    created, &creation);
+				    (int)count, SCOLL_TREE_DEFAULT,
+				    populate_now, created, &creation);
 	if (result == 0)
 		crew_run(crew, &creation.is_done);
 	if (result < 0 || creation.status < 0)

@@ -56,8 +56,7 @@ struct crew {
 	struct scoll_authenticator *auth;
 	struct crew_slot *slots; /* shared: of all */
 	struct crew_work *free;
-	scoll_tree_type_t tree; /* of groups */
-	uint8_t *bulk;          /* ours: what is sent, or where it goes */
+	uint8_t *bulk; /* ours: what is sent, or where it goes */
 	struct iovec bulk_iov;
 	const uint64_t *allocations; /* ours; NULL: not counted */
 	struct crew_barrier *barrier;

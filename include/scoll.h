@@ -354,11 +354,21 @@ struct scoll_tree_ops {
 			   struct scoll_tree_range *ret_ranges);
 };
 
-/* "knomial:4", "logp:8.5", "flat", ... -EINVAL with the reason. */
-int scoll_tree_parse(const char *text, scoll_tree_type_t *ret_tree,
+/* A kind, and its type: from SCOLL_TREE_USER to 255. */
+struct scoll_tree_kind {
+	uint8_t type;
+	const struct scoll_tree_ops *ops; /* borrowed, until scoll_fini */
+};
+
+/*
+ * "knomial:4", "logp:8.5", "flat", ..., or of a kind that the instance has
+ * (NULL: the built-in ones only). -EINVAL with the reason.
+ */
+int scoll_tree_parse(const scoll_t *scoll, const char *text,
+		     scoll_tree_type_t *ret_tree,
 		     struct fairlead_error *ret_error);
-/* Returns text. "?" for what is no built-in tree. */
-const char *scoll_tree_format(scoll_tree_type_t tree,
+/* Returns text, which is read as the same tree; "?": it is none. */
+const char *scoll_tree_format(const scoll_t *scoll, scoll_tree_type_t tree,
 			      char text[SCOLL_TREE_TEXT]);
 
 /* --- node ids --- */
@@ -457,6 +467,12 @@ struct scoll_params {
 	 * earlier than the last one that they have heard of for old ones.
 	 */
 	uint64_t started;
+	/*
+	 * Kinds of trees of our own, which `tree` and SCOLL_TREE may name; as
+	 * scoll_tree_register, which is for those that come later.
+	 */
+	const struct scoll_tree_kind *tree_kinds;
+	size_t tree_kind_count;
 };
 
 /*

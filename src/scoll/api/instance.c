@@ -51,18 +51,46 @@ static int params_read(const struct scoll_params *params,
 	return 0;
 }
 
-static int tree_choose(scoll_tree_type_t given, scoll_tree_type_t *ret_tree,
+static int kinds_add(struct tree_types *types,
+		     const struct scoll_params *params,
+		     struct fairlead_error *error)
+{
+	for (size_t i = 0; i < params->tree_kind_count; i++) {
+		const struct scoll_tree_kind *kind = &params->tree_kinds[i];
+		int result = tree_types_add(types, kind->type, kind->ops);
+
+		if (result == -EEXIST)
+			return error_set(error, result,
+					 "type or name of tree kind %u is "
+					 "taken",
+					 kind->type);
+		if (result < 0)
+			return error_set(error, result,
+					 "tree kind %u lacks something, or "
+					 "its type is below %d",
+					 kind->type, SCOLL_TREE_USER);
+	}
+	return 0;
+}
+
+static int tree_choose(const struct tree_types *types, scoll_tree_type_t given,
+		       scoll_tree_type_t *ret_tree,
 		       struct fairlead_error *error)
 {
 	const char *text = secure_getenv(TREE_VARIABLE);
 
-	*ret_tree = given;
-	if (given != SCOLL_TREE_DEFAULT)
+	if (given != SCOLL_TREE_DEFAULT) {
+		if (tree_type_check(types, given) < 0)
+			return error_set(error, -EINVAL,
+					 "tree 0x%08x is no kind of tree",
+					 given);
+		*ret_tree = given;
 		return 0;
+	}
 	*ret_tree = SCOLL_TREE_KNOMIAL(4);
 	if (text == NULL || text[0] == '\0')
 		return 0;
-	if (tree_type_parse(NULL, text, ret_tree, error) < 0) {
+	if (tree_type_parse(types, text, ret_tree, error) < 0) {
 		if (error != NULL)
 			error_prefix(error, TREE_VARIABLE);
 		return -EINVAL;
@@ -87,6 +115,8 @@ static int params_check(const struct scoll_params *params,
 				 "rtt is not between 1 us and 71 minutes");
 	if (params->started > STARTED_MAX)
 		return error_set(error, -EINVAL, "started is 2^52 or more");
+	if (params->tree_kind_count > 0 && params->tree_kinds == NULL)
+		return error_set(error, -EINVAL, "tree_kinds is missing");
 	if (params->order != SCOLL_ORDER_DEPTH &&
 	    params->order != SCOLL_ORDER_RANK)
 		return error_set(error, -EINVAL, "no such order of children");
@@ -266,7 +296,7 @@ static void destroy(struct scoll *scoll)
 }
 
 static int open_all(struct scoll *scoll, const struct scoll_params *params,
-		    scoll_tree_type_t tree, struct fairlead_error *error)
+		    struct fairlead_error *error)
 {
 	struct transport_ofi_options options = {
 		.provider = params->provider,
@@ -274,8 +304,14 @@ static int open_all(struct scoll *scoll, const struct scoll_params *params,
 		.service = params->service,
 		.rng = sys_rng(),
 	};
-	int result = transport_ofi_open(&options, &scoll->transport, error);
+	scoll_tree_type_t tree = SCOLL_TREE_DEFAULT;
+	int result = kinds_add(&scoll->tree_types, params, error);
 
+	if (result == 0)
+		result = tree_choose(&scoll->tree_types, params->tree, &tree,
+				     error);
+	if (result == 0)
+		result = transport_ofi_open(&options, &scoll->transport, error);
 	if (result == 0)
 		result = discovery_open(scoll, params, error);
 	if (result == 0)
@@ -295,18 +331,12 @@ static int open_all(struct scoll *scoll, const struct scoll_params *params,
 int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
 	       struct fairlead_error *ret_error)
 {
-	scoll_tree_type_t tree = SCOLL_TREE_DEFAULT;
 	struct scoll_params wanted;
 	struct scoll *scoll;
 	int result = params_read(params, &wanted, ret_error);
 
 	if (result == 0)
 		result = params_check(&wanted, ret_error);
-	if (result == 0)
-		result = tree_choose(wanted.tree, &tree, ret_error);
-	if (result == 0 && tree_type_check(NULL, tree) < 0)
-		result = error_set(ret_error, -EINVAL,
-				   "tree 0x%08x is no kind of tree", tree);
 	if (result < 0)
 		return result;
 	scoll = calloc(1, sizeof(*scoll));
@@ -315,7 +345,7 @@ int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
 	pthread_mutex_init(&scoll->lock, NULL);
 	scoll->epoll_fd = -1;
 	scoll->event_fd = -1;
-	result = open_all(scoll, &wanted, tree, ret_error);
+	result = open_all(scoll, &wanted, ret_error);
 	if (result < 0) {
 		destroy(scoll);
 		return result;

@@ -143,16 +143,29 @@ const char *scoll_nid_format(scoll_nid_t nid, char text[SCOLL_NID_TEXT])
 	return text;
 }
 
-int scoll_tree_parse(const char *text, scoll_tree_type_t *ret_tree,
+int scoll_tree_parse(const scoll_t *scoll, const char *text,
+		     scoll_tree_type_t *ret_tree,
 		     struct fairlead_error *ret_error)
 {
-	return tree_type_parse(NULL, text, ret_tree, ret_error);
+	int result;
+
+	if (scoll == NULL)
+		return tree_type_parse(NULL, text, ret_tree, ret_error);
+	scoll_lock(scoll);
+	result = tree_type_parse(&scoll->tree_types, text, ret_tree, ret_error);
+	scoll_unlock(scoll);
+	return result;
 }
 
-const char *scoll_tree_format(scoll_tree_type_t tree,
+const char *scoll_tree_format(const scoll_t *scoll, scoll_tree_type_t tree,
 			      char text[SCOLL_TREE_TEXT])
 {
-	return tree_type_format(NULL, tree, text);
+	if (scoll == NULL)
+		return tree_type_format(NULL, tree, text);
+	scoll_lock(scoll);
+	tree_type_format(&scoll->tree_types, tree, text);
+	scoll_unlock(scoll);
+	return text;
 }
 
 const char *scoll_error_type_text(enum scoll_error_type type)

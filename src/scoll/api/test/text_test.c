@@ -87,12 +87,14 @@ static void tree_text_is_that_of_the_shapes(void **state)
 	char text[SCOLL_TREE_TEXT];
 	struct fairlead_error error = { 0 };
 
-	assert_int_equal(scoll_tree_parse("knomial:4", &tree, &error), 0);
+	assert_int_equal(scoll_tree_parse(NULL, "knomial:4", &tree, &error), 0);
 	assert_int_equal(tree, SCOLL_TREE_KNOMIAL(4));
-	assert_string_equal(scoll_tree_format(tree, text), "knomial:4");
-	assert_string_equal(scoll_tree_format(SCOLL_TREE_FLAT, text), "flat");
-	assert_string_equal(scoll_tree_format(SCOLL_TREE(99, 1), text), "?");
-	assert_int_equal(scoll_tree_parse("oak", &tree, &error), -EINVAL);
+	assert_string_equal(scoll_tree_format(NULL, tree, text), "knomial:4");
+	assert_string_equal(scoll_tree_format(NULL, SCOLL_TREE_FLAT, text),
+			    "flat");
+	assert_string_equal(scoll_tree_format(NULL, SCOLL_TREE(99, 1), text),
+			    "?");
+	assert_int_equal(scoll_tree_parse(NULL, "oak", &tree, &error), -EINVAL);
 	assert_non_null(strstr(error.text, "oak"));
 }
 
