@@ -218,35 +218,44 @@ void person_open_as(struct person *person, int i, const char *provider,
 		    enum scoll_discovery discovery,
 		    const struct scoll_authenticator *authenticator)
 {
-	static const uint8_t key[32] = "thirty-two bytes known to all..";
-	struct scoll_params params = {
-		.size = sizeof(params),
-		.nid = crowd_nid(i),
+	const struct scoll_params params = {
 		.provider = provider,
 		.node = host,
 		.service = service,
 		.tree = CROWD_TREE,
 		.discovery = discovery,
 		.gossip_cycle = 100000000,
+		.rtt = crowd_rtt,
+		.started = crowd_started,
+		.authenticator = authenticator,
 	};
+
+	person_open_with(person, i, &params);
+}
+
+void person_open_with(struct person *person, int i,
+		      const struct scoll_params *wanted)
+{
+	static const uint8_t key[32] = "thirty-two bytes known to all..";
+	struct scoll_params params = *wanted;
 	struct fairlead_error error = { 0 };
 	int result;
 
-	params.rtt = crowd_rtt;
-	params.started = crowd_started;
+	params.size = sizeof(params);
+	params.nid = crowd_nid(i);
 	memset(person, 0, sizeof(*person));
 	person->nid = crowd_nid(i);
 	must(scoll_key_authenticator_create(person->nid, key, &person->auth) ==
 		     0,
 	     "scoll_key_authenticator_create");
-	params.authenticator =
-		authenticator != NULL ? authenticator : person->auth;
+	if (params.authenticator == NULL)
+		params.authenticator = person->auth;
 	person->timeout = 5000000000;
 	result = scoll_init(&params, &person->scoll, &error);
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);
 	must(result == 0, "scoll_init");
-	if (discovery == SCOLL_DISCOVERY_GIVEN)
+	if (params.discovery == SCOLL_DISCOVERY_GIVEN)
 		must(scoll_service_register(person->scoll, CROWD_SERVICE,
 					    &crowd_service, person) == 0,
 		     "scoll_service_register");
@@ -396,22 +405,26 @@ scoll_request_t *crowd_request(struct person *person, scoll_group_t *group,
 	return request;
 }
 
+void crowd_request_free(scoll_request_t *request)
+{
+	struct work *work = request->srq_private;
+
+	scoll_request_free(request);
+	work_destroy(work);
+}
+
 int crowd_send(struct person *person, scoll_group_t *group, const void *buf,
 	       int len, uint8_t *bulk, size_t bulk_len, unsigned flags,
 	       struct outcome *outcome)
 {
 	scoll_request_t *request = crowd_request(person, group, buf, len, bulk,
 						 bulk_len, flags, outcome);
-	struct work *work;
 	int result;
 
 	if (request == NULL)
 		return -errno;
-	work = request->srq_private;
 	result = scoll_bcast_send(request);
-	if (result < 0) {
-		scoll_request_free(request);
-		work_destroy(work);
-	}
+	if (result < 0)
+		crowd_request_free(request);
 	return result;
 }

@@ -86,6 +86,9 @@ void person_open_as(struct person *person, int i, const char *provider,
 		    const char *host, const char *service,
 		    enum scoll_discovery discovery,
 		    const struct scoll_authenticator *authenticator);
+/* With parameters of the caller's, but for size and nid. */
+void person_open_with(struct person *person, int i,
+		      const struct scoll_params *wanted);
 void person_close(struct person *person);
 /* Each knows where the others are. */
 void crowd_meet(struct person *people, int count);
@@ -105,6 +108,8 @@ scoll_request_t *crowd_request(struct person *person, scoll_group_t *group,
 			       const void *buf, int len, uint8_t *bulk,
 			       size_t bulk_len, unsigned flags,
 			       struct outcome *outcome);
+/* Give up one that was never sent. */
+void crowd_request_free(scoll_request_t *request);
 void crowd_buffers_post(scoll_request_t *request, struct work *work);
 /* The same, sent. */
 int crowd_send(struct person *person, scoll_group_t *group, const void *buf,

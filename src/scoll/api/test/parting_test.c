@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Members that go, and what the others hear of it. The provider is the
+ * program's argument.
+ */
+#include "scoll.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scoll/api/test/crowd.h"
+#include "sys/test/watchdog.h"
+
+#define COUNT 4
+
+static const char *provider = "tcp;ofi_rxm";
+static struct person people[COUNT];
+
+static int setup(void **state)
+{
+	watchdog_start(NULL);
+	for (int i = 0; i < COUNT; i++)
+		person_open(&people[i], i, provider, "127.0.0.1", NULL,
+			    SCOLL_DISCOVERY_GOSSIP);
+	crowd_meet(people, COUNT);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	for (int i = 0; i < COUNT; i++) {
+		if (people[i].scoll != NULL)
+			person_close(&people[i]);
+	}
+	watchdog_stop();
+	return 0;
+}
+
+static void go_on(int count)
+{
+	for (int i = 0; i < count; i++)
+		scoll_wait(people[i].scoll, 1000000);
+}
+
+static bool all_live(void)
+{
+	bool is_so = true;
+
+	for (int i = 0; i < COUNT; i++) {
+		is_so &= !scoll_is_stealthy(people[i].scoll);
+		for (int j = 0; j < COUNT; j++)
+			is_so &= scoll_peer_query(people[i].scoll,
+						  crowd_nid(j)) == SCOLL_ALIVE;
+	}
+	return is_so;
+}
+
+struct seen {
+	int count;
+	scoll_nid_t first;
+	bool is_told;
+};
+
+static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
+{
+	struct seen *seen = ctx;
+
+	if (news != SCOLL_DEAD)
+		return;
+	if (seen->count++ == 0)
+		seen->first = nid;
+	seen->is_told = seen->count == 2;
+}
+
+/*
+ * The third is silent from now on, the last one leaves later: who leaves
+ * without a word is found dead after the silent one.
+ */
+static void leave_D08_is_heard_before_a_silence(void **state)
+{
+	struct seen seen = { .count = 0 };
+	scoll_nid_t nids[COUNT];
+
+	for (int i = 0; i < COUNT; i++)
+		nids[i] = crowd_nid(i);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(
+			scoll_gossip_members(people[i].scoll, nids, COUNT), 0);
+	while (!all_live())
+		go_on(COUNT);
+	scoll_peer_notify(people[0].scoll, notified, &seen);
+	/* Four cycles of the last one, as its own clock has them. */
+	for (scoll_duration_t past = 0; past < 400000000; past += 1000000) {
+		scoll_wait(people[0].scoll, 0);
+		scoll_wait(people[1].scoll, 0);
+		scoll_wait(people[3].scoll, 1000000);
+	}
+	assert_int_equal(seen.count, 0);
+	person_close(&people[3]);
+	crowd_until(people, 2, &seen.is_told);
+	assert_int_equal(seen.first, nids[3]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(leave_D08_is_heard_before_a_silence),
+	};
+
+	if (argc > 1)
+		provider = argv[1];
+	if (argc > 2)
+		cmocka_set_test_filter(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
