@@ -635,9 +635,22 @@ scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 				      scoll_tree_type_t tree,
 				      const void *private_data);
 /*
+ * Keep a group that came by a message, to be a root over it, too: its handle,
+ * which scoll_request_group() gives, is valid as long as the request's, and
+ * from here on until scoll_group_destroy() has been called as often as this.
+ * Meanwhile it does not go with its lifetime. When whoever made it destroys
+ * it, dies or starts again, or after a last broadcast, nothing can be sent
+ * over it any more (ESHUTDOWN), and the handle is still to be given back.
+ * -EALREADY: we made it; -ESHUTDOWN: it has ended; -EOPNOTSUPP: it is out of
+ * band, and scoll_oob_group_create() makes a handle of it anywhere; -ENOENT:
+ * its service is gone.
+ */
+int scoll_group_keep(scoll_group_t *group);
+/*
  * Give the handle back. A group that we made is destroyed on its members, by
  * an empty last broadcast when those under way have ended; on a node that
- * cannot be reached it goes with its lifetime, or with us.
+ * cannot be reached it goes with its lifetime, or with us. One that was kept
+ * stays what it is on the others.
  */
 void scoll_group_destroy(scoll_group_t *group);
 
@@ -672,7 +685,7 @@ enum scoll_flag {
  * parameters and payload exceed SCOLL_BCAST_MAX), EINVAL (a negative length or
  * time, bytes without a buffer, more than SCOLL_BULK_IOVS_MAX pieces, another
  * flag), ENOMEM (or too many requests), ENOENT (its service is gone), ESHUTDOWN
- * (after the group's last), what oobgrp fails with. The handle is valid until
+ * (after the group's last, or it was kept and has ended), what oobgrp fails with. The handle is valid until
  * post_reply has returned, or scoll_request_free().
  */
 scoll_request_t *scoll_bcast_new(scoll_group_t *group, const void *buf, int len,
@@ -706,6 +719,7 @@ int scoll_request_childtree_entities(const scoll_request_t *request, int child);
 int scoll_request_depth(const scoll_request_t *request);
 bool scoll_request_is_root(const scoll_request_t *request);
 scoll_nid_t scoll_request_root(const scoll_request_t *request);
+/* Valid as long as the request, but for one of ours: see scoll_group_keep. */
 scoll_group_t *scoll_request_group(const scoll_request_t *request);
 void *scoll_request_service(const scoll_request_t *request); /* its private */
 scoll_t *scoll_request_instance(const scoll_request_t *request);

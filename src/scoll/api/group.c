@@ -76,6 +76,17 @@ scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 	return group;
 }
 
+int scoll_group_keep(scoll_group_t *group)
+{
+	struct scoll *scoll = scoll_of_group(group);
+	int result;
+
+	scoll_lock(scoll);
+	result = scoll_core_group_keep(group);
+	scoll_unlock(scoll);
+	return result;
+}
+
 void scoll_group_destroy(scoll_group_t *group)
 {
 	struct scoll *scoll = scoll_of_group(group);

@@ -157,6 +157,7 @@ int scoll_core_oob_group_create(struct scoll_core *core,
 				scoll_tree_type_t tree, const void *private,
 				scoll_group_t **ret_group);
 struct scoll_core *scoll_core_of_group(const scoll_group_t *group);
+int scoll_core_group_keep(scoll_group_t *group);
 void scoll_core_group_destroy(scoll_group_t *group, uint64_t now_ns);
 const char *scoll_core_group_name(const scoll_group_t *group);
 const void *scoll_core_group_private(const scoll_group_t *group);

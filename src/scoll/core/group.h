@@ -88,6 +88,7 @@ struct scoll_group {
 		oob_version; /* of membership, as its service has it; 0: none */
 	bool is_handle;      /* its user's; else it was learned */
 	bool is_ended;
+	uint32_t kept_count;     /* of a learned one: references of our user */
 	uint32_t creator_deaths; /* of a learned one: before its start */
 	/* Of the requests: */
 	bool is_known;        /* every member has it: no more parameters */
@@ -103,7 +104,10 @@ struct scoll_group {
 	uint64_t living_epoch;
 	struct group_tree *trees;
 	uint32_t tree_count;
-	/* Of the handles, or of the learned ones, longest idle first. */
+	/*
+	 * Of the handles, of the learned ones, longest idle first, or of those
+	 * that have ended and are kept.
+	 */
 	struct scoll_group *prev, *next;
 	UT_hash_handle hh;
 	char name[];
@@ -244,6 +248,9 @@ void group_params_encode(const struct scoll_group *group, bool with_list,
 struct scoll_group *group_ref(struct scoll_group *group);
 /* It was used until now. NULL is allowed. */
 void group_unref(struct scoll_group *group, uint64_t now_ns);
+/* References of the user's to a learned group, one for each group_keep(). */
+void group_keep(struct scoll_group *group);
+void group_unkeep(struct scoll_group *group, uint64_t now_ns);
 /*
  * No more of it: after its last request, or when its user gives the handle
  * back. Its id is remembered for 2 x lifetime, unless it is out-of-band. Those

@@ -17,6 +17,7 @@ struct group_table {
 	struct scoll_group *by_id; /* but for handles of OOB groups */
 	struct scoll_group *handles;
 	struct scoll_group *learned; /* longest idle first */
+	struct scoll_group *ended;   /* those that are kept */
 	struct tombstone *tombstones;
 	uint64_t next_index;
 	uint64_t last_serial;

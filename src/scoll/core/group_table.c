@@ -53,8 +53,9 @@ size_t group_table_size(const struct group_table *table)
 
 static struct scoll_group **list_of(struct scoll_group *group)
 {
-	return group->is_handle ? &group->table->handles
-				: &group->table->learned;
+	if (group->is_handle)
+		return &group->table->handles;
+	return group->is_ended ? &group->table->ended : &group->table->learned;
 }
 
 static bool is_keyed(const struct scoll_group *group)
@@ -175,8 +176,34 @@ static void group_drop(struct scoll_group *group)
 	DL_DELETE(*list_of(group), group);
 	table->count--;
 	group->is_ended = true;
+	if (group->kept_count > 0)
+		DL_APPEND(*list_of(group), group);
 	if (--group->reference_count == 0)
 		group_free(group);
+}
+
+void group_keep(struct scoll_group *group)
+{
+	assert(!group->is_handle && !group->is_ended);
+	group->kept_count++;
+	group_ref(group);
+}
+
+void group_unkeep(struct scoll_group *group, uint64_t now_ns)
+{
+	assert(group->kept_count > 0);
+	if (--group->kept_count == 0 && group->is_ended)
+		DL_DELETE(*list_of(group), group);
+	group_unref(group, now_ns);
+}
+
+/* Its user will not give it back any more. */
+static void group_unkeep_all(struct scoll_group *group)
+{
+	uint32_t count = group->kept_count;
+
+	for (uint32_t i = 0; i < count; i++)
+		group_unkeep(group, 0);
 }
 
 /* --- tombstones --- */
@@ -238,7 +265,10 @@ void group_table_destroy(struct group_table *table)
 		assert(table->handles->reference_count == 1);
 		group_drop(table->handles);
 	}
+	while (table->ended != NULL)
+		group_unkeep_all(table->ended);
 	while (table->learned != NULL) {
+		group_unkeep_all(table->learned);
 		assert(table->learned->reference_count == 1);
 		group_drop(table->learned);
 	}

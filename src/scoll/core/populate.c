@@ -328,15 +328,36 @@ int scoll_core_oob_group_create(struct scoll_core *core,
 	return 0;
 }
 
+int scoll_core_group_keep(scoll_group_t *group)
+{
+	struct scoll_core *core = group_table_owner(group->table);
+	struct service *service = service_find(core, group->service);
+
+	if (group->is_handle)
+		return -EALREADY;
+	if (group->id.is_oob)
+		return -EOPNOTSUPP;
+	if (group->is_ended)
+		return -ESHUTDOWN;
+	if (service == NULL)
+		return -ENOENT;
+	service->use_count++;
+	group_keep(group);
+	return 0;
+}
+
 void scoll_core_group_destroy(scoll_group_t *group, uint64_t now_ns)
 {
 	struct scoll_core *core = group_table_owner(group->table);
 	struct service *service = service_find(core, group->service);
 
-	if (!group->is_handle)
+	if (!group->is_handle && group->kept_count == 0)
 		return;
 	if (service != NULL)
 		service->use_count--;
-	end(group, now_ns, NULL);
+	if (group->is_handle)
+		end(group, now_ns, NULL);
+	else
+		group_unkeep(group, now_ns);
 	scoll_core_run(core, now_ns);
 }

@@ -145,7 +145,7 @@ static int group_is_usable(struct scoll_core *core, struct scoll_group *group,
 
 	if (service == NULL)
 		return -ENOENT;
-	if (group->is_closed || core->is_stopped)
+	if (group->is_closed || group->is_ended || core->is_stopped)
 		return -ESHUTDOWN;
 	*ret_service = service;
 	oob = service_oob(service);
