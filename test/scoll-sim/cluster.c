@@ -154,6 +154,14 @@ static void call_back(struct member *member)
 	}
 }
 
+void cluster_away(struct cluster *cluster, uint32_t index, uint64_t until_ns)
+{
+	struct member *member = &cluster->members[index];
+
+	if (member->away_ns < until_ns)
+		member->away_ns = until_ns;
+}
+
 void cluster_unsettle(struct cluster *cluster)
 {
 	cluster->unsettled_ns = cluster_now_ns(cluster) + cluster->detect_ns;
@@ -343,6 +351,7 @@ void cluster_boot(struct cluster *cluster, uint32_t index)
 
 	cluster_unsettle(cluster);
 	member->life++;
+	cluster_away(cluster, index, cluster_now_ns(cluster));
 	member->is_bare = false;
 	member->port =
 		transport_sim_open(cluster->sim, member->nid, &events, member);
@@ -449,6 +458,7 @@ void cluster_pause(struct cluster *cluster, uint32_t index, uint64_t until_ns)
 		      (double)until_ns / 1e6);
 	member->was_disturbed = true;
 	member->disturbed_ns = until_ns;
+	cluster_away(cluster, index, until_ns);
 	transport_sim_pause(member->port, until_ns);
 }
 
@@ -641,6 +651,37 @@ void cluster_run_until(struct cluster *cluster, uint64_t until_ns)
 	transport_timeline_set(cluster->timeline, &cluster->alarm, until_ns);
 	while (transport_timeline_waits(&cluster->alarm))
 		step(cluster);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+uint64_t cluster_hash(struct cluster *cluster)
+{
+	uint64_t hash = transport_sim_hash(cluster->sim);
+
+	for (uint32_t i = 0; i < cluster->count; i++) {
+		const struct member *member = &cluster->members[i];
+		const struct discovery *discovery;
+		struct scoll_stats stats = { .size = sizeof(stats) };
+		uint64_t words[sizeof(stats) / sizeof(uint64_t)];
+
+		hash = mix(hash, member->life);
+		if (member->core == NULL)
+			continue;
+		discovery = member_discovery(member);
+		hash = mix(hash, discovery_epoch(discovery));
+		hash = mix(hash, discovery_is_stealthy(discovery));
+		hash = mix(hash, scoll_core_deadline_ns(member->core));
+		scoll_core_stats(member->core, &stats);
+		memcpy(words, &stats, sizeof(words));
+		for (size_t j = 0; j < sizeof(words) / sizeof(words[0]); j++)
+			hash = mix(hash, words[j]);
+	}
+	return hash;
 }
 
 void cluster_run_jobs(struct cluster *cluster)

@@ -106,6 +106,7 @@ struct member {
 	uint64_t life;
 	uint64_t disturbed_ns; /* the last time that something befell it */
 	bool was_disturbed;
+	uint64_t away_ns; /* until then it did not gossip as all others do */
 	bool is_slow, is_starved;
 	bool is_bare; /* its service is not registered */
 	bool is_leaving;
@@ -140,8 +141,7 @@ struct cluster {
 	uint64_t unsettled_ns;
 	uint64_t detect_ns; /* at most until a change is known to all */
 	bool was_noisy;
-	uint64_t hash;
-	uint64_t last_hash_count;
+	bool is_cut; /* not all hear each other */
 	uint64_t stuck_ns, stuck_count;
 	struct transport_timeline_event alarm; /* of cluster_run_until */
 	uint32_t conduct_ppm; /* of a service that does not do as it should */
@@ -176,6 +176,8 @@ void cluster_run(struct cluster *cluster);
 void cluster_run_until(struct cluster *cluster, uint64_t until_ns);
 /* Until all jobs have ended. */
 void cluster_run_jobs(struct cluster *cluster);
+/* Of all that the network has seen, and of what the members are in now. */
+uint64_t cluster_hash(struct cluster *cluster);
 /* Callbacks that wait, then the next deadline. After each call of the core. */
 void member_go_on(struct member *member);
 struct member *cluster_member(struct cluster *cluster, scoll_nid_t nid);
@@ -189,6 +191,8 @@ void cluster_boot(struct cluster *cluster, uint32_t index);
 /* It stops in good order, and is closed when it is idle. */
 void cluster_leave(struct cluster *cluster, uint32_t index);
 void cluster_pause(struct cluster *cluster, uint32_t index, uint64_t until_ns);
+/* Its gossip was not heard, or it heard none, until then. */
+void cluster_away(struct cluster *cluster, uint32_t index, uint64_t until_ns);
 void cluster_disturb(struct cluster *cluster, uint32_t index);
 /* Members may not agree on who lives for a while. */
 void cluster_unsettle(struct cluster *cluster);
@@ -331,8 +335,15 @@ enum conduct job_conduct(const struct job *job, uint32_t index);
 void oracle_job_ended(struct job *job, scoll_request_t *request);
 /* Nothing is under way: nothing may be left. */
 void oracle_quiet(struct cluster *cluster);
-/* is_strict: also the groups are gone. */
+/* Also the groups are gone. */
 void oracle_groups_gone(struct cluster *cluster);
+/*
+ * With gossip: the stealth of a member is over (I7); it takes another one for
+ * dead (I8); somebody was down for so long that all must know it (I8).
+ */
+void oracle_stealth_over(struct member *member);
+void oracle_taken_for_dead(const struct member *member, uint32_t about);
+void oracle_death_known(struct cluster *cluster, uint32_t about);
 
 /* --- the service: service.c --- */
 

@@ -77,31 +77,81 @@ static void same_seed_S02_fails_in_the_same_way(void **state)
 	}
 }
 
-/* The oracle looks at the end: all have run it, or those who have not are told. */
+/* What a member is told moves its state, and sends nothing. */
+static void states_S02_of_members_are_in_the_hash(void **state)
+{
+	struct cluster_options options = plain(8);
+	struct cluster *one = cluster_create(&options);
+	struct cluster *other = cluster_create(&options);
+
+	cluster_run_until(one, CLUSTER_SECOND);
+	cluster_run_until(other, CLUSTER_SECOND);
+	assert_true(cluster_hash(one) == cluster_hash(other));
+	cluster_tell(other, 3, 5, SCOLL_DEAD);
+	assert_true(transport_sim_hash(one->sim) ==
+		    transport_sim_hash(other->sim));
+	assert_true(cluster_hash(one) != cluster_hash(other));
+	cluster_destroy(one);
+	cluster_destroy(other);
+}
+
+struct crash_results {
+	unsigned int failed, succeeded, lost;
+};
+
+/*
+ * The victim crashes after `steps` events. The oracle looks at the end: all
+ * have run it, or those who have not are told. False: it was over before.
+ */
+static bool crash_after(const struct cluster_options *options,
+			const struct job_options *wanted, uint32_t victim,
+			uint64_t steps, struct crash_results *results)
+{
+	struct cluster *cluster = cluster_create(options);
+	struct job *job = job_start(oob_of_all(cluster, 0), wanted);
+	bool was_over;
+
+	for (uint64_t i = 0; i < steps && job->state == JOB_SENT; i++)
+		transport_timeline_run(cluster->timeline);
+	was_over = job->state == JOB_ENDED;
+	cluster_crash(cluster, victim);
+	cluster_tell_all(cluster, victim, SCOLL_DEAD);
+	cluster_run(cluster);
+	oracle_quiet(cluster);
+	if (victim == job->root && !was_over) {
+		assert_int_equal(job->state, JOB_LOST);
+		results->lost++;
+	} else {
+		assert_int_equal(job->state, JOB_ENDED);
+		results->failed += job->status < 0;
+		results->succeeded += job->status == 0;
+	}
+	cluster_destroy(cluster);
+	return !was_over;
+}
+
 static void crash_at_any_event_S03_E04_fails_or_reaches_all(void **state)
 {
-	unsigned int failed = 0, succeeded = 0;
-	bool has_ended = false;
+	struct crash_results results = { 0 };
 
-	for (uint64_t k = 1; !has_ended; k++) {
+	for (unsigned int i = 0; i < 4; i++) {
 		struct cluster_options options = plain(8);
-		struct cluster *cluster = cluster_create(&options);
-		struct job *job = job_start(oob_of_all(cluster, 0), &small);
-		uint32_t victim = 1 + (uint32_t)(k % 7);
+		struct job_options wanted = small;
 
-		for (uint64_t i = 0; i < k && job->state == JOB_SENT; i++)
-			transport_timeline_run(cluster->timeline);
-		has_ended = job->state == JOB_ENDED;
-		cluster_crash(cluster, victim);
-		cluster_tell_all(cluster, victim, SCOLL_DEAD);
-		cluster_run(cluster);
-		assert_int_equal(job->state, JOB_ENDED);
-		failed += job->status < 0;
-		succeeded += job->status == 0;
-		cluster_destroy(cluster);
+		options.is_sealed = i & 1;
+		wanted.bulk_size = i & 2 ? 20000 : 0;
+		for (uint32_t victim = 0; victim < 8; victim++) {
+			uint64_t steps = 1;
+
+			while (crash_after(&options, &wanted, victim, steps,
+					   &results))
+				steps++;
+			assert_true(steps > 20);
+		}
 	}
-	assert_true(failed > 10);
-	assert_true(succeeded > 0);
+	assert_true(results.failed > 100);
+	assert_true(results.succeeded > 7);
+	assert_true(results.lost > 100);
 }
 
 static void overtaking_requests_S04_are_all_executed(void **state)
@@ -314,6 +364,7 @@ int main(void)
 			any_server_reaches_any_subset_S01_with_one_result),
 		cmocka_unit_test(time_S02_grows_with_the_logarithm),
 		cmocka_unit_test(same_seed_S02_fails_in_the_same_way),
+		cmocka_unit_test(states_S02_of_members_are_in_the_hash),
 		cmocka_unit_test(
 			crash_at_any_event_S03_E04_fails_or_reaches_all),
 		cmocka_unit_test(overtaking_requests_S04_are_all_executed),

@@ -42,6 +42,7 @@ static void watch(struct member *member)
 		cluster_disturb(cluster, member->index);
 		cluster_unsettle(cluster);
 		cluster_hit(cluster, "gossip: stealth is over");
+		oracle_stealth_over(member);
 	}
 	member->was_stealthy = is_stealthy;
 	if (member->seen_epoch == discovery_epoch(discovery))
@@ -57,6 +58,8 @@ static void watch(struct member *member)
 		cluster_hit(cluster, word & 1 ? "gossip: somebody lives"
 					      : "gossip: somebody is dead");
 		member->seen[i] = word;
+		if (!(word & 1))
+			oracle_taken_for_dead(member, i);
 		cluster_disturb(cluster, i);
 		cluster_unsettle(cluster);
 	}

@@ -38,7 +38,7 @@ static const char usage[] =
 	"  --nodes M      members of a cluster, 1 to 160 (the seed decides)\n"
 	"  --jobs COUNT   processes that share the seeds (1)\n"
 	"  --complete     what never happened is a failure\n"
-	"  --hash         print the hash of each seed's events\n"
+	"  --hash         print the hash of each seed's events and states\n"
 	"  --verbose      print what happens\n"
 	"  --scale M      broadcasts and reductions over M members, timed\n";
 

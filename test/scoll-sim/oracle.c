@@ -3,8 +3,12 @@
  * What always holds, by the numbers of the specification: how a request ends
  * at its root (I2, I4, I9), and that nothing is left when all is quiet (I3).
  * The grammar (I1), buffers (I5) and groups (I6) are watched by the service.
+ * With gossip, what members take each other for (I8), and which groups are left
+ * when a member has started again (I7).
  */
 #include "cluster.h"
+#include "scoll/core/group_internal.h"
+#include "scoll/core/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -314,5 +318,82 @@ void oracle_groups_gone(struct cluster *cluster)
 				     "I3: %" PRIu32 " still has %" PRIu64
 				     " groups",
 				     i, stats.groups);
+	}
+}
+
+/* --- gossip --- */
+
+/* It has gossiped for so long that it knows what all know, and all of it. */
+static bool sees_clearly(const struct member *member)
+{
+	const struct cluster *cluster = member->cluster;
+	uint64_t now_ns = cluster_now_ns(cluster);
+	uint64_t window_ns = gossip_detect_ns(&cluster->options);
+
+	if (member->core == NULL || member->is_leaving || cluster->is_cut ||
+	    discovery_is_stealthy(member_discovery(member)))
+		return false;
+	return now_ns >= window_ns && member->away_ns <= now_ns - window_ns;
+}
+
+static bool has_old_group(const struct member *member,
+			  const struct member *creator)
+{
+	const struct scoll_group *group;
+
+	DL_FOREACH (member->core->groups->learned, group) {
+		if (!group->id.is_oob && group->id.owner[0] == creator->nid &&
+		    group->id.owner[1] != creator->core->nonce)
+			return true;
+	}
+	return false;
+}
+
+void oracle_stealth_over(struct member *member)
+{
+	struct cluster *cluster = member->cluster;
+
+	if (discovery_is_stealthy(member_discovery(member)))
+		return;
+	for (uint32_t i = 0; i < cluster->count; i++) {
+		const struct member *other = &cluster->members[i];
+
+		if (other == member || !sees_clearly(other))
+			continue;
+		if (has_old_group(other, member))
+			cluster_fail(cluster,
+				     "I7: stealth of %" PRIu32
+				     " is over, and %" PRIu32
+				     " has a group of its earlier start",
+				     member->index, i);
+		cluster_hit(cluster, "oracle: no old group after stealth");
+	}
+}
+
+void oracle_taken_for_dead(const struct member *member, uint32_t about)
+{
+	const struct member *other = &member->cluster->members[about];
+
+	if (sees_clearly(member) && sees_clearly(other))
+		cluster_fail(member->cluster,
+			     "I8: %" PRIu32 " takes %" PRIu32
+			     " for dead, which nothing has befallen",
+			     member->index, about);
+}
+
+void oracle_death_known(struct cluster *cluster, uint32_t about)
+{
+	for (uint32_t i = 0; i < cluster->count; i++) {
+		const struct member *member = &cluster->members[i];
+
+		if (!sees_clearly(member))
+			continue;
+		if (discovery_is_alive(member_discovery(member),
+				       cluster->members[about].nid))
+			cluster_fail(cluster,
+				     "I8: %" PRIu32
+				     " does not know that %" PRIu32 " is dead",
+				     i, about);
+		cluster_hit(cluster, "oracle: a death is known to all");
 	}
 }

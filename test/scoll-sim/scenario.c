@@ -16,7 +16,6 @@
 
 #define NODES_MAX        160
 #define JOBS_OPEN_MAX    24
-#define HASH_EVENTS      10000
 #define LIFETIME_NS      (20 * CLUSTER_SECOND)
 #define GOSSIP_NODES_MAX 24
 
@@ -29,14 +28,14 @@ struct scenario {
 	uint32_t chaos;     /* bits 1 << enum chaos */
 	uint64_t *told;     /* life of b that a knows of, by a * count + b */
 	uint64_t detect_ns; /* at most until a death is known */
-	bool is_cut;
-	bool is_noisy; /* the network always fails */
+	bool is_noisy;      /* the network always fails */
 };
 
 struct news {
 	struct transport_timeline_event event;
 	struct scenario *scenario;
 	uint32_t to, about;
+	uint64_t life; /* of about, which ended */
 };
 
 static const char *const chaos_texts[] = {
@@ -395,9 +394,35 @@ static void act_destroy(struct scenario *scenario)
 
 /* --- chaos --- */
 
+/* It was down for as long as it takes that all know it. */
+static void death_is_known(struct transport_timeline_event *event)
+{
+	const struct news *death = (struct news *)event;
+	struct cluster *cluster = death->scenario->cluster;
+	const struct member *member = &cluster->members[death->about];
+
+	if (member->core == NULL && member->life == death->life)
+		oracle_death_known(cluster, death->about);
+}
+
+static void death_await(struct scenario *scenario, uint32_t index)
+{
+	struct cluster *cluster = scenario->cluster;
+	struct news *death = cluster_chunk(cluster, sizeof(*death));
+
+	death->event.run = death_is_known;
+	death->scenario = scenario;
+	death->about = index;
+	death->life = cluster->members[index].life;
+	transport_timeline_set(cluster->timeline, &death->event,
+			       cluster_now_ns(cluster) + scenario->detect_ns);
+}
+
 static void crash(struct scenario *scenario, uint32_t index, bool is_quick)
 {
 	cluster_crash(scenario->cluster, index);
+	if (has_gossip(scenario) && !is_quick)
+		death_await(scenario, index);
 	if (is_quick) {
 		cluster_boot(scenario->cluster, index);
 		news_catch_up(scenario, index);
@@ -409,12 +434,14 @@ static void cut(struct scenario *scenario)
 {
 	struct cluster *cluster = scenario->cluster;
 
-	if (scenario->is_cut) {
+	if (cluster->is_cut) {
 		cluster_trace(cluster, "the partition heals");
 		transport_sim_heal(cluster->sim);
 		cluster->is_noisy = scenario->is_noisy;
 		cluster->noise_ns = cluster_now_ns(cluster);
-		scenario->is_cut = false;
+		cluster->is_cut = false;
+		for (uint32_t i = 0; i < cluster->count; i++)
+			cluster_away(cluster, i, cluster_now_ns(cluster));
 		return;
 	}
 	cluster_trace(cluster, "the network falls apart");
@@ -423,7 +450,7 @@ static void cut(struct scenario *scenario)
 			transport_sim_side_set(cluster->members[i].port, 1);
 	}
 	cluster->is_noisy = cluster->was_noisy = true;
-	scenario->is_cut = true;
+	cluster->is_cut = true;
 }
 
 static void false_news(struct scenario *scenario, uint32_t index)
@@ -647,7 +674,7 @@ static void calm_down(struct scenario *scenario)
 	struct cluster *cluster = scenario->cluster;
 
 	cluster_trace(cluster, "calm");
-	if (scenario->is_cut)
+	if (cluster->is_cut)
 		cut(scenario);
 	if (cluster->is_noisy) {
 		cluster->is_noisy = false;
@@ -766,6 +793,11 @@ static void hits_take(struct cluster *cluster)
 	coverage_add(coverage, "messages refused", refused);
 }
 
+static uint64_t hash_join(uint64_t hash, uint64_t next)
+{
+	return (hash << 1 | hash >> 63) ^ next;
+}
+
 void scenario_run(const struct scenario_options *options,
 		  struct scenario_result *ret_result)
 {
@@ -777,6 +809,8 @@ void scenario_run(const struct scenario_options *options,
 	struct scenario scenario = { .act.run = act };
 	struct sim_rng rng;
 	struct cluster *cluster;
+
+	ret_result->hash = 0;
 
 	sim_rng_init(&rng, options->seed ^ UINT64_C(0x5c0115c0115c0115));
 	own.node_count = count_draw(&rng);
@@ -813,15 +847,18 @@ void scenario_run(const struct scenario_options *options,
 		cluster_run_until(cluster, gossip_settle_ns(&own));
 	transport_timeline_set(cluster->timeline, &scenario.act,
 			       cluster_now_ns(cluster) + 1);
-	while (scenario.acts_left > 0)
+	while (scenario.acts_left > 0) {
 		cluster_run_until(cluster,
 				  cluster_now_ns(cluster) + 100 * CLUSTER_MS);
+		ret_result->hash =
+			hash_join(ret_result->hash, cluster_hash(cluster));
+	}
 	finish(&scenario);
 	if (own.coverage != NULL)
 		hits_take(cluster);
 	ret_result->events = transport_timeline_count(cluster->timeline);
 	ret_result->virtual_ns = cluster_now_ns(cluster);
-	ret_result->hash = transport_sim_hash(cluster->sim);
+	ret_result->hash = hash_join(ret_result->hash, cluster_hash(cluster));
 	attacker_destroy(scenario.attacker);
 	free(scenario.told);
 	cluster_destroy(cluster);
@@ -840,6 +877,8 @@ void scenario_expect(struct coverage *coverage)
 		"gossip: somebody is dead",
 		"gossip: somebody lives",
 		"gossip: stealth is over",
+		"oracle: no old group after stealth",
+		"oracle: a death is known to all",
 		"group: refused in stealth",
 		"attack: a reply at a later start",
 		"calm: a request succeeds",

@@ -39,7 +39,7 @@ struct scenario_options {
 struct scenario_result {
 	uint64_t events;
 	uint64_t virtual_ns;
-	uint64_t hash;
+	uint64_t hash; /* of cluster_hash, now and then and at the end */
 };
 
 /* What has to happen in enough seeds. */
