@@ -191,7 +191,7 @@ typedef struct scoll_request {
 	size_t srq_bulk_len; /* R: bytes of bulk data; 0: none */
 	/*
 	 * W in pre_request when srq_bulk_len > 0: where the bulk data goes,
-	 * at least srq_bulk_len bytes (-EMSGSIZE otherwise). Both array and
+	 * at least srq_bulk_len bytes. Both array and
 	 * buffers stay valid until post_reply, and are read only from
 	 * incoming_request on: children may be reading them.
 	 */
@@ -233,7 +233,10 @@ typedef struct scoll_reply {
 /*
  * A request has arrived: check it, post one reply buffer for each child, set
  * srq_bulk_iovs if there is bulk data. Returns 0, or a negative errno: the
- * request is refused, not passed on, and its handle is not valid any more.
+ * request is refused, not passed on, and its handle is not valid any more. The
+ * library refuses it, too, when a child has no buffer (-EINVAL) or the bulk
+ * buffer is missing or too small (-EINVAL, -EMSGSIZE): then reply_out comes,
+ * and nothing else.
  */
 typedef int (*scoll_pre_request_cb_t)(scoll_request_t *request);
 /*

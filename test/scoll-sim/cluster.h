@@ -372,7 +372,7 @@ struct visit {
 	struct job *job;
 	scoll_request_t *request;
 	bool is_root, is_over;
-	bool was_pre, was_run, was_post, has_replied, has_erred;
+	bool was_pre, is_refused, was_run, was_post, has_replied, has_erred;
 	bool is_library_reply; /* the library has reported an error */
 	bool is_aborted;
 	enum conduct conduct;

@@ -300,14 +300,6 @@ static void bulk_buffer_set(struct visit *visit)
 
 /* --- callbacks --- */
 
-/* There are no more callbacks of it. */
-static int refused(struct visit *visit)
-{
-	visit->job->nodes[visit->member->index].has_erred = true;
-	visit_close(visit);
-	return 0;
-}
-
 static int pre_request(scoll_request_t *request)
 {
 	struct member *member = scoll_core_request_service(request);
@@ -342,15 +334,20 @@ static int pre_request(scoll_request_t *request)
 	if (result == 0 && visit->conduct == CONDUCT_REFUSE)
 		result = -EACCES;
 	if (result < 0) {
-		refused(visit);
+		/* There are no more callbacks of it. */
+		node->has_erred = true;
+		visit_close(visit);
 		return result;
 	}
 	if (visit->conduct == CONDUCT_HURRY)
 		request->srq_service_timeout /= 2;
-	if (request->srq_bulk_len > 0 && visit->conduct != CONDUCT_NO_BULK)
+	if (request->srq_bulk_len > 0 && visit->conduct != CONDUCT_NO_BULK) {
 		bulk_buffer_set(visit);
-	else if (request->srq_bulk_len > 0)
-		return refused(visit); /* by the library */
+	} else if (request->srq_bulk_len > 0) {
+		/* The library will refuse it; reply_out is all that comes. */
+		node->has_erred = true;
+		visit->is_refused = true;
+	}
 	return 0;
 }
 
@@ -662,7 +659,7 @@ static void reply_out(scoll_request_t *request)
 {
 	struct visit *visit = visit_of(request, "reply_out");
 
-	if (!visit->was_post)
+	if (visit->was_post == visit->is_refused)
 		visit_fail(visit, "I1: reply_out before post_reply");
 	visit_close(visit);
 }

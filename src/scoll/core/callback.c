@@ -147,14 +147,29 @@ static void pre_refused(struct bcast *bcast, uint64_t now_ns, int status)
 		     status, SCOLL_ERROR_PRE_REQUEST, &failure);
 }
 
+/* The service has accepted what we refuse: it has something for it. */
+static void withdrawn_tell(struct bcast *bcast)
+{
+	if (bcast->service == NULL || bcast->service->ops.reply_out == NULL)
+		return;
+	bcast->phase = PHASE_OUT;
+	bcast_callback_queue(bcast, CORE_CALLBACK_REPLY_OUT);
+}
+
 static void pre_returned(struct bcast *bcast, uint64_t now_ns, int result)
 {
 	scoll_duration_t timeout = bcast->public.srq_service_timeout;
 
 	if (bcast->service == NULL)
 		result = bcast_post_nothing(bcast);
-	if (result < 0 || (result = pre_check(bcast)) < 0) {
+	if (result < 0) {
 		pre_refused(bcast, now_ns, result);
+		return;
+	}
+	result = pre_check(bcast);
+	if (result < 0) {
+		pre_refused(bcast, now_ns, result);
+		withdrawn_tell(bcast);
 		return;
 	}
 	if (timeout >= 0 && (uint64_t)timeout < bcast->timeout_ns)

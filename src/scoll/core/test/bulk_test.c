@@ -235,6 +235,7 @@ static void buffer_K02_B22_must_be_given(void **state)
 				    "request reply:0(PRE_REQUEST) post");
 		assert_int_equal(cast.members[0].reply.srp_status,
 				 cases[i].status);
+		assert_string_equal(cast.members[1].script, "pre out");
 		assert_string_equal(cast.members[2].script, "");
 		cast_finish(&cast, group);
 	}

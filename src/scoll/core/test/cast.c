@@ -253,10 +253,8 @@ void cast_fini(struct cast *cast)
 {
 	struct move *move, *next;
 
-	for (int i = 0; i < cast->count; i++) {
+	for (int i = 0; i < cast->count; i++)
 		member_end(cast, &cast->members[i]);
-		cast_refused_free(&cast->members[i]);
-	}
 	DL_FOREACH_SAFE (cast->moves, move, next) {
 		assert_null(move->transfer);
 		cast_move_destroy(cast, move);

@@ -124,7 +124,6 @@ struct member {
 	bool no_bulk_buffer;
 	scoll_duration_t timeout; /* -1: as it was */
 	scoll_request_t *request; /* the last one */
-	struct work *refused;     /* of one that the library refused */
 	scoll_reply_t reply;      /* the last one, as it was told */
 	uint8_t payload[SCOLL_BCAST_MAX];
 	int payload_len;
@@ -266,7 +265,6 @@ scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 scoll_request_t *cast_bulk_request(struct cast *cast, int root,
 				   scoll_group_t *group,
 				   const struct iovec *iovs, int count);
-void cast_refused_free(struct member *member);
 /* To these nodes only. */
 scoll_request_t *cast_request_of(struct cast *cast, int root,
 				 scoll_group_t *group, const scoll_nid_t *nids,

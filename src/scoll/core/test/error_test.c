@@ -194,6 +194,8 @@ static void missing_buffer_E02_B36_is_a_refusal(void **state)
 	assert_string_equal(cast.members[0].script,
 			    "request reply:0(PRE_REQUEST) post");
 	assert_int_equal(cast.members[0].reply.srp_status, -EINVAL);
+	/* It had accepted it, and can let go of what it has for it. */
+	assert_string_equal(cast.members[1].script, "pre out");
 	assert_string_equal(cast.members[2].script, "");
 	cast_finish(&cast, group);
 }
