@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/versioned.h"
 #include "scoll/core/membership.h"
 #include "sys/clock.h"
 #include "sys/rng.h"
@@ -40,12 +41,10 @@ static int params_read(const struct scoll_params *params,
 		return error_set(error, -EINVAL,
 				 "size of struct scoll_params is not set");
 	memset(ret_params, 0, sizeof(*ret_params));
-	for (size_t i = sizeof(*ret_params); i < size; i++) {
-		if (((const uint8_t *)params)[i] != 0)
-			return error_set(error, -EINVAL,
-					 "struct scoll_params has what this "
-					 "libscoll does not know");
-	}
+	if (!versioned_is_known(params, size, sizeof(*ret_params)))
+		return error_set(error, -EINVAL,
+				 "struct scoll_params has what this libscoll "
+				 "does not know");
 	memcpy(ret_params, params,
 	       size < sizeof(*ret_params) ? size : sizeof(*ret_params));
 	return 0;
@@ -130,8 +129,10 @@ static int params_check(const struct scoll_params *params,
 				 "no service for gossip beside '%.40s'",
 				 params->service);
 	if (auth != NULL &&
-	    (auth->size < sizeof(*auth) || auth->seal == NULL ||
-	     auth->verify == NULL || auth->seal_size > SCOLL_SEAL_MAX))
+	    (auth->size < sizeof(*auth) ||
+	     !versioned_is_known(auth, auth->size, sizeof(*auth)) ||
+	     auth->seal == NULL || auth->verify == NULL ||
+	     auth->seal_size > SCOLL_SEAL_MAX))
 		return error_set(error, -EINVAL,
 				 "authenticator lacks a function, or its seal "
 				 "is larger than %d bytes",

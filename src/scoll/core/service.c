@@ -3,6 +3,7 @@
  * Services and kinds of trees: few, registered at the start, looked up for
  * each message. A service that has requests cannot go (B-32).
  */
+#include "base/versioned.h"
 #include "scoll/core/internal.h"
 
 #include <errno.h>
@@ -47,6 +48,7 @@ int scoll_core_service_register(struct scoll_core *core,
 	size_t size = ops->size;
 
 	if (svid == 0 || size < offsetof(struct scoll_service_ops, oobgrp) ||
+	    !versioned_is_known(ops, size, sizeof(*ops)) ||
 	    ops->pre_request == NULL || ops->incoming_request == NULL ||
 	    ops->post_reply == NULL)
 		return -EINVAL;

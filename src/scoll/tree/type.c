@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/versioned.h"
 #include "scoll/tree/internal.h"
 
 #define FRACTION_DIGITS_MAX 6
@@ -69,9 +70,10 @@ int tree_types_add(struct tree_types *types, uint32_t number,
 	if (number < SCOLL_TREE_USER ||
 	    number >= SCOLL_TREE_USER + TREE_TYPES_USER_MAX)
 		return -EINVAL;
-	if (ops->size < sizeof(*ops) || name_check(ops->name) < 0 ||
-	    ops->node == NULL || ops->children == NULL ||
-	    ops->option_min > ops->option_max ||
+	if (ops->size < sizeof(*ops) ||
+	    !versioned_is_known(ops, ops->size, sizeof(*ops)) ||
+	    name_check(ops->name) < 0 || ops->node == NULL ||
+	    ops->children == NULL || ops->option_min > ops->option_max ||
 	    ops->option_max > TREE_OPTION_MAX)
 		return -EINVAL;
 	if (tree_type_ops(types, number) != NULL ||

@@ -161,6 +161,34 @@ static void eviction_S11_is_notified_and_health_is_aggregated(void **state)
 	assert_int_equal(call(*state, "health"), NODES);
 }
 
+static void service_T01_of_a_later_version_is_refused_if_it_uses_it(
+	void **state)
+{
+	struct {
+		struct scoll_service_ops ops;
+		void (*later)(void);
+	} ops = { .ops = cast_service_ops };
+	struct scoll_core *core;
+	struct cast cast;
+
+	cast_init(&cast, 1, SCOLL_TREE_FLAT);
+	core = cast.members[0].core;
+	ops.ops.size = sizeof(ops);
+	ops.later = abort;
+	assert_int_equal(scoll_core_service_register(core, 99, &ops.ops, NULL),
+			 -EINVAL);
+	ops.later = NULL;
+	assert_int_equal(scoll_core_service_register(core, 99, &ops.ops, NULL),
+			 0);
+	ops.ops.size = offsetof(struct scoll_service_ops, oobgrp);
+	assert_int_equal(scoll_core_service_register(core, 98, &ops.ops, NULL),
+			 0);
+	ops.ops.size--;
+	assert_int_equal(scoll_core_service_register(core, 97, &ops.ops, NULL),
+			 -EINVAL);
+	cast_finish(&cast, NULL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -170,6 +198,8 @@ int main(void)
 		TEST(commit_S11_is_done_by_none_when_one_cannot),
 		TEST(layout_S11_is_replicated),
 		TEST(eviction_S11_is_notified_and_health_is_aggregated),
+		cmocka_unit_test(
+			service_T01_of_a_later_version_is_refused_if_it_uses_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

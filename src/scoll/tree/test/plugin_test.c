@@ -127,6 +127,10 @@ static void a_type_of_ones_own_is_walked_as_any_other(void **state)
 static void bad_tables_are_refused(void **state)
 {
 	struct tree_types types = { 0 };
+	struct {
+		struct scoll_tree_ops ops;
+		int is_unknown;
+	} later = { .ops = chains, .is_unknown = 1 };
 	struct scoll_tree_ops bad = chains;
 	struct scoll_tree_ops named = chains;
 
@@ -136,6 +140,8 @@ static void bad_tables_are_refused(void **state)
 	assert_int_equal(tree_types_add(&types, 256, &chains), -EINVAL);
 	bad.size--;
 	assert_int_equal(tree_types_add(&types, 130, &bad), -EINVAL);
+	later.ops.size = sizeof(later);
+	assert_int_equal(tree_types_add(&types, 130, &later.ops), -EINVAL);
 	bad = chains;
 	bad.node = NULL;
 	assert_int_equal(tree_types_add(&types, 130, &bad), -EINVAL);
