@@ -53,7 +53,9 @@
  *
  * Versions: a struct that begins with `size` gets its sizeof there, and zeros
  * where nothing else is wanted; a later library knows by it what the program
- * knows. Members that speak another SCOLL_PROTOCOL_VERSION are answered with
+ * knows, and an earlier one refuses (-EINVAL) what it does not know, unless
+ * that is zeros. Of a struct that the library fills it fills what both know.
+ * Members that speak another SCOLL_PROTOCOL_VERSION are answered with
  * SCOLL_ERROR_PROTO_VERSION, or, where messages are sealed, not at all.
  *
  * Manual: scoll(3), scoll(7). Source: DAOS Server Collectives Design, 2014.
@@ -74,7 +76,7 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-#define SCOLL_API_VERSION      1 /* of this header */
+#define SCOLL_API_VERSION      1 /* of this header, for #if */
 #define SCOLL_PROTOCOL_VERSION 1 /* of what is sent; others are refused */
 
 /* Bytes of a broadcast: header, group parameters, descriptors, payload. */
@@ -618,7 +620,8 @@ int scoll_tree_register(scoll_t *scoll, uint8_t type,
  * among them. name: at most SCOLL_NAME_MAX bytes, NULL is "". Errors: -EINVAL
  * (no target, tag or callback, a tag twice, a longer name, no such tree, a bad
  * permutation), -ENOENT (no such service), -EMSGSIZE (without populate_now:
- * does not fit in a broadcast; use it), -E2BIG (above a limit), -ENOMEM,
+ * does not fit in a broadcast; use it), -E2BIG (above a limit), -ENOSPC (an
+ * address that is to be shared has more than 64 bytes), -ENOMEM,
  * -EAGAIN (stealthy), -ESHUTDOWN (from inside scoll_fini); the callback is not
  * called then. Later ones, to the callback: those of a broadcast, such as
  * -EHOSTDOWN (a member is dead). The handle is valid until
@@ -731,17 +734,19 @@ scoll_t *scoll_request_instance(const scoll_request_t *request);
  * Post a buffer for the reply of a child: one for each part that it may have,
  * all of them before the request is sent, on other nodes than the root in
  * pre_request. The child is told how many there are and how much fits in the
- * smallest; none can be added. -EINVAL: no such child, too late; -E2BIG:
- * SCOLL_REPLY_PARTS_MAX.
+ * smallest; none can be added. -EINVAL: no such child, too late, bytes without
+ * a buffer; -E2BIG: SCOLL_REPLY_PARTS_MAX; -ENOMEM.
  */
 int scoll_reply_buffer_post(int child, void *buf, size_t len,
 			    scoll_request_t *request, void *private_data);
 /*
- * Send it. -EINVAL: a child has no buffer; -EHOSTDOWN: a member is dead, or
- * with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or who lives has
- * changed since scoll_bcast_new (with SCOLL_ALIVE_ONLY make another request);
- * -ESHUTDOWN: after the group's last; -EPERM: the authenticator does not sign;
- * -ENOMEM. There is no callback then; the request can be sent again or freed.
+ * Send it. -EINVAL: a child has no buffer, or it was sent before; -EHOSTDOWN: a
+ * member is dead, or with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or
+ * since scoll_bcast_new it is others who live (of SCOLL_ALIVE_ONLY) or who are
+ * in the group (of oobgrp): make another request; -ESHUTDOWN: after the group's
+ * last, or from inside scoll_fini; -EPERM: the authenticator does not sign;
+ * -ENOMEM, also for bulk data; what the provider says of its buffers. There is
+ * no callback then; the request can be sent again or freed.
  */
 int scoll_bcast_send(scoll_request_t *request);
 /*
@@ -755,8 +760,8 @@ int scoll_reply(scoll_request_t *request, const void *buf, size_t len);
 /*
  * A part of it, to leave at once, with more to come: scoll_reply is the last.
  * -EMSGSIZE: larger than the parent's smallest buffer; -E2BIG: the parent has
- * posted one more buffer only, which is for scoll_reply. Nothing is sent then,
- * and the request goes on.
+ * posted one more buffer only, which is for scoll_reply; -EALREADY and -EINVAL
+ * as scoll_reply; -ENOMEM. Nothing is sent then, and the request goes on.
  */
 int scoll_reply_part(scoll_request_t *request, const void *buf, size_t len);
 /*

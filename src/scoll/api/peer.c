@@ -163,29 +163,28 @@ int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 
 int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 {
+	int (*tell)(struct given *, uint64_t);
 	int result;
 
-	scoll_lock(scoll);
-	if (scoll->given == NULL) {
-		scoll_unlock(scoll);
+	if (scoll->given == NULL)
 		return -EOPNOTSUPP;
+	switch (news) {
+	case SCOLL_ALIVE:
+		tell = given_alive;
+		break;
+	case SCOLL_DEAD:
+		tell = given_dead;
+		break;
+	case SCOLL_REBOOTED:
+		tell = given_rebooted;
+		break;
+	default:
+		return -EINVAL;
 	}
+	scoll_lock(scoll);
 	result = news_watch(scoll, nid);
-	if (result == 0) {
-		switch (news) {
-		case SCOLL_ALIVE:
-			result = given_alive(scoll->given, nid);
-			break;
-		case SCOLL_DEAD:
-			result = given_dead(scoll->given, nid);
-			break;
-		case SCOLL_REBOOTED:
-			result = given_rebooted(scoll->given, nid);
-			break;
-		default:
-			result = -EINVAL;
-		}
-	}
+	if (result == 0)
+		result = tell(scoll->given, nid);
 	scoll_unlock_changed(scoll);
 	return result;
 }

@@ -84,6 +84,7 @@ struct transport_ops {
 	/*
 	 * Open memory of at most SCOLL_BULK_IOVS_MAX pieces. ret_pieces
 	 * (NULL: not for peers) has room for `count` and is what peers need.
+	 * -ENOMEM: there is no room for it; never -EAGAIN.
 	 */
 	int (*region_open)(void *ctx, const struct iovec *pieces, int count,
 			   struct region *ret_region,

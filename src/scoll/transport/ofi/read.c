@@ -52,7 +52,7 @@ int region_open(void *ctx, const struct iovec *pieces, int count,
 		return -EINVAL;
 	region = region_alloc(t);
 	if (region == NULL)
-		return -EAGAIN;
+		return -ENOMEM;
 	for (int i = 0; i < count; i++) {
 		int result = 0;
 
