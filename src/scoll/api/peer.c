@@ -200,10 +200,10 @@ static int members_set(struct scoll *scoll, const scoll_nid_t *nids, int count)
 
 	if (result < 0)
 		return result;
-	circle = port_circle(scoll->port, circle);
+	circle = port_swap_circle(scoll->port, circle);
 	result = scoll_core_start(scoll, false);
 	if (result < 0) {
-		circle = port_circle(scoll->port, circle);
+		circle = port_swap_circle(scoll->port, circle);
 		scoll->options.discovery = scoll->discovery;
 	} else {
 		news_fini(scoll);

@@ -130,7 +130,7 @@ void circle_close(struct circle *circle)
 	roster_destroy(circle->roster);
 }
 
-struct circle port_circle(struct port *port, struct circle circle)
+struct circle port_swap_circle(struct port *port, struct circle circle)
 {
 	struct circle old = port->circle;
 

@@ -35,7 +35,7 @@ int circle_open(struct port *port, const scoll_nid_t *nids, int count,
 		uint64_t now_ns, struct circle *ret_circle);
 void circle_close(struct circle *circle);
 /* Put it in the place of the one that there is, which is handed out. */
-struct circle port_circle(struct port *port, struct circle circle);
+struct circle port_swap_circle(struct port *port, struct circle circle);
 #define PORT_SERVICE_MAX 128
 /*
  * The service beside the one of the collectives. -EINVAL: there is none beside

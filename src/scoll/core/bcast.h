@@ -143,8 +143,9 @@ struct child {
 	uint32_t failure_count; /* of those, here */
 	int status;
 	uint16_t post_count;
-	uint16_t unposted_count; /* posts, later ledgers */
-	uint16_t active_count;   /* posts and ledgers not idle */
+	uint16_t unposted_count; /* posts */
+	uint16_t unposted_ledger_count;
+	uint16_t active_count; /* posts and ledgers not idle */
 	uint16_t arrived_count;
 	uint16_t last_part;
 	uint8_t type; /* enum scoll_error_type */
@@ -268,9 +269,9 @@ struct bcast {
 	uint64_t timeout_ns; /* P here */
 	uint64_t bulk_ns;    /* for each level */
 	uint64_t due_ns;
-	uint32_t heap_index; /* 0: not there */
-	/* When the children's time began; PARKED for a view: until when. */
-	uint64_t started_ns;
+	uint32_t heap_index;      /* 0: not there */
+	uint64_t started_ns;      /* when the children's time began */
+	uint64_t parked_until_ns; /* PARKED for a view; 0: not for that */
 	uint64_t received_ns, sent_ns, replied_ns;
 
 	struct out last;  /* of our reply */

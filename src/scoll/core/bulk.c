@@ -198,7 +198,7 @@ void bulk_tell(struct child *child, uint64_t now_ns)
 		child->bulk_told = bulk->there;
 }
 
-void bulk_failed(struct bcast *bcast, uint64_t now_ns)
+void bulk_spread_failure(struct bcast *bcast, uint64_t now_ns)
 {
 	int status = bcast->bulk->status;
 	enum scoll_error_type type =
@@ -242,6 +242,6 @@ void bulk_fail(struct bcast *bcast, uint64_t now_ns, int status)
 	}
 	bcast->public.srq_bulk_status = status;
 	if (bcast->phase == PHASE_RUN)
-		bulk_failed(bcast, now_ns);
+		bulk_spread_failure(bcast, now_ns);
 	bcast_touch(bcast);
 }

@@ -195,11 +195,11 @@ void group_id_write(const struct scoll_group *group, scoll_nid_t root,
 }
 
 /* Adds a group with this membership, of which it takes the reference. */
-static int group_found(struct group_table *table,
-		       const struct wire_bcast *bcast,
-		       const struct group_id *id, const char *name,
-		       size_t name_length, struct membership *membership,
-		       uint64_t now_ns, struct scoll_group **ret_group)
+static int group_establish(struct group_table *table,
+			   const struct wire_bcast *bcast,
+			   const struct group_id *id, const char *name,
+			   size_t name_length, struct membership *membership,
+			   uint64_t now_ns, struct scoll_group **ret_group)
 {
 	struct group_draft draft = {
 		.id = *id,
@@ -245,8 +245,8 @@ static int oob_resolve(struct group_table *table,
 		return -ESTALE;
 	}
 	if (group == NULL) {
-		result = group_found(table, bcast, id, "", 0, membership,
-				     now_ns, &group);
+		result = group_establish(table, bcast, id, "", 0, membership,
+					 now_ns, &group);
 		if (result < 0)
 			return result;
 	} else {
@@ -326,9 +326,9 @@ static int group_read(struct group_table *table, const struct wire_bcast *bcast,
 				     membership->count, &addresses);
 	if (result < 0)
 		return result;
-	result = group_found(table, bcast, id, parameters->name,
-			     parameters->name_length, take_ptr(membership),
-			     now_ns, &group);
+	result = group_establish(table, bcast, id, parameters->name,
+				 parameters->name_length, take_ptr(membership),
+				 now_ns, &group);
 	if (result < 0)
 		return result;
 	if (addresses != NULL) {

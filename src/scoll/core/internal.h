@@ -2,7 +2,12 @@
 /* What the files of the core call of each other. */
 #pragma once
 
+#include <assert.h>
+
 #include "scoll/core/bcast.h"
+
+static_assert(WIRE_TAG_PART_BITS == TRANSPORT_TAG_PART_BITS,
+	      "what a message calls a part is one for the transport");
 
 /* --- pool.c: the one way to memory in the data path --- */
 
@@ -78,12 +83,12 @@ void scoll_core_run(struct scoll_core *core, uint64_t now_ns);
 int bcast_create(struct scoll_core *core, struct bcast **ret_bcast);
 /* Nothing of it is under way. */
 void bcast_destroy(struct bcast *bcast, uint64_t now_ns);
+/* Go on as far as can be; it may be gone afterwards. */
+void bcast_settle(struct bcast *bcast, uint64_t now_ns);
 /*
  * Its place in the tree, with the children's array: takes references. -ENOENT,
  * -EINVAL, -ENOMEM.
  */
-/* Go on as far as can be; it may be gone afterwards. */
-void bcast_settle(struct bcast *bcast, uint64_t now_ns);
 int bcast_seat(struct bcast *bcast, struct scoll_group *group,
 	       struct choice *choice, scoll_tree_type_t tree);
 /* Something about it has changed: scoll_core_run() will look. */
@@ -276,9 +281,10 @@ void bulk_read_start(struct bcast *bcast, uint64_t now_ns);
 /* The parent has so much, or (status) will have no more. */
 void bulk_parent_has(struct bcast *bcast, uint64_t now_ns, uint64_t there,
 		     int status);
+/* There will be no more of it. */
 void bulk_fail(struct bcast *bcast, uint64_t now_ns, int status);
-/* It has failed, as everybody below. */
-void bulk_failed(struct bcast *bcast, uint64_t now_ns);
+/* It has failed: tell everybody below. */
+void bulk_spread_failure(struct bcast *bcast, uint64_t now_ns);
 /* Tell a child what is there, unless it knows or is being told. */
 void bulk_tell(struct child *child, uint64_t now_ns);
 bool bulk_is_active(const struct bcast *bcast);
@@ -295,7 +301,6 @@ void bcast_abort(struct bcast *bcast, uint64_t now_ns, int status,
 int bcast_populate(struct scoll_group *group, struct choice *choice,
 		   uint64_t now_ns, scoll_create_group_cb_t created,
 		   const void *private);
-/* Of the request that makes a group. */
 /* Buffers for children that reply with nothing. -ENOMEM. */
 int bcast_post_nothing(struct bcast *bcast);
 /*

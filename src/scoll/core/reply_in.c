@@ -238,7 +238,7 @@ static void expect_reports(struct child *child, uint64_t now_ns)
 		ledger->number = i;
 		LL_PREPEND(child->ledgers, ledger);
 	}
-	child->unposted_count = count;
+	child->unposted_ledger_count = count;
 	for (struct ledger *ledger = child->ledgers; ledger != NULL;
 	     ledger = ledger->next) {
 		child->active_count++;
@@ -364,7 +364,7 @@ void child_ledger_begun(struct ledger *ledger, uint64_t now_ns)
 	if (ledger->was_posted)
 		return;
 	ledger->was_posted = true;
-	if (--child->unposted_count > 0)
+	if (--child->unposted_ledger_count > 0)
 		return;
 	for (const struct ledger *each = child->ledgers; each != NULL;
 	     each = each->next)

@@ -146,13 +146,13 @@ static int park_for_view(struct admission *admission)
 	int result;
 
 	if (admission->bcast != NULL)
-		due_ns = admission->bcast->started_ns;
+		due_ns = admission->bcast->parked_until_ns;
 	if (due_ns <= admission->now_ns)
 		return admission_fail(admission, -EAGAIN, SCOLL_ERROR_DIGEST);
 	result = park(admission);
 	if (result < 0)
 		return result;
-	admission->bcast->started_ns = due_ns;
+	admission->bcast->parked_until_ns = due_ns;
 	bcast_due_set(admission->bcast, due_ns);
 	return 0;
 }

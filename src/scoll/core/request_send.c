@@ -119,7 +119,7 @@ void bcast_forward(struct bcast *bcast, uint64_t now_ns)
 	if (bcast->is_aborted && bcast->bulk != NULL)
 		bulk_fail(bcast, now_ns, bcast->abort_status);
 	else if (bcast->bulk != NULL && bcast->bulk->status < 0)
-		bulk_failed(bcast, now_ns);
+		bulk_spread_failure(bcast, now_ns);
 	if (count > 0 && !bcast->is_aborted)
 		result = bcast_head_make(bcast);
 	for (uint32_t i = 0; i < count; i++) {

@@ -21,9 +21,13 @@
 
 #include "scoll.h"
 
-/* Replies match on all of a tag; the upper bit is 0. */
-#define TRANSPORT_TAG_MAX (UINT64_MAX >> 1)
-#define TRANSPORT_IOV_MAX 4 /* pieces of a message or reply */
+/*
+ * Replies match on all of a tag; the upper bit is 0. The lower bits number the
+ * parts of one reply: see cancel.
+ */
+#define TRANSPORT_TAG_MAX       (UINT64_MAX >> 1)
+#define TRANSPORT_TAG_PART_BITS 12
+#define TRANSPORT_IOV_MAX       4 /* pieces of a message or reply */
 
 /* Borrowed by the transport from the call until its end. */
 struct transfer {
@@ -76,7 +80,7 @@ struct transport_ops {
 			  struct transfer *transfer);
 	/*
 	 * End a reply_post early; its end comes, -ECANCELED or another. Tags
-	 * that differ in the lower 12 bits belong together: when none of them
+	 * that differ in their part bits belong together: when none of them
 	 * is waited for, and the last one was given up, what comes for any of
 	 * them is dropped.
 	 */

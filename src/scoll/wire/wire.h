@@ -226,7 +226,7 @@ struct wire_message {
 	enum wire_kind kind;
 	union {
 		struct wire_bcast bcast;   /* WIRE_BCAST */
-		struct wire_notice notice; /* the two others */
+		struct wire_notice notice; /* the others */
 	};
 };
 

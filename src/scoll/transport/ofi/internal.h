@@ -18,7 +18,6 @@
 #define POOL_SLABS          16    /* of 16 messages; with plain receives: */
 #define POOL_SLAB_BYTES     16384 /* one message each, 4 x as many */
 #define POOL_PLAIN_COUNT    64
-#define TAG_PART_BITS       12 /* of a tag: the parts of one reply */
 #define SINKS_MAX           256
 #define SINK_BYTES          (SCOLL_REPLY_PART_MAX + SCOLL_BCAST_MAX)
 #define SWEEP_BUSY_NS       UINT64_C(10000000)    /* while replies are late */
@@ -92,7 +91,8 @@ struct op {
 	struct iovec iov[TRANSPORT_IOV_MAX];
 	uint32_t count;
 	bool is_cancelled;
-	uint64_t tag;      /* of a read: how many came before it */
+	uint64_t tag;      /* of a reply */
+	uint64_t order;    /* of a read: how many came before it */
 	uint64_t since_ns; /* when it was first seen with libfabric; 0: not */
 	size_t size;
 	struct op *prev, *next;
@@ -139,7 +139,6 @@ struct ofi_peer {
 	bool is_learned;    /* from a message, not from the program */
 	bool is_connected;  /* it took something, and nothing failed since */
 	bool is_busy;       /* in the list of those with ops or reads */
-	bool has_hello;     /* one is under way */
 	struct op *pending; /* not taken by libfabric yet, in order */
 	struct op *posted;  /* taken, in order */
 	struct ofi_read *reads; /* that wait to ask for more */
@@ -278,7 +277,7 @@ void read_piece_ended(struct transport_ofi *t, struct op *op, int result);
 void read_lost(struct transport_ofi *t, int result);
 /* End it once nothing of it is under way; what is left is not asked for. */
 void read_fail(struct transport_ofi *t, struct ofi_read *read, int result);
-/* A key for new memory that nobody guesses. */
+/* Let libfabric have memory, under a key that nobody guesses. */
 int memory_register(struct transport_ofi *t, const void *bytes, size_t size,
 		    uint64_t access, struct fid_mr **ret_mr);
 

@@ -128,7 +128,7 @@ static int queue_open(struct transport_ofi *t)
 	int result;
 
 	if (t->habits.waits_apart) {
-		struct fi_cq_attr bell = attr;
+		struct fi_cq_attr bell = attr; /* libfabric may write to it */
 
 		result = fi_cq_open(t->domain, &bell, &t->bell, NULL);
 		if (result != 0)
@@ -142,10 +142,6 @@ static int queue_open(struct transport_ofi *t)
 	return fi_cq_open(t->domain, &attr, &t->cq, NULL);
 }
 
-/*
- * -FI_EBUSY over shm: a killed process of our number has left its memory
- * behind, and shm takes us for the one that still uses it.
- */
 static int endpoint_enable(struct transport_ofi *t)
 {
 	int result = fi_endpoint(t->domain, t->info, &t->ep, NULL);
@@ -189,7 +185,11 @@ static int endpoint_open(struct transport_ofi *t, const char **ret_what)
 		return result;
 	*ret_what = "endpoint";
 	result = endpoint_enable(t);
-	/* Each try has another name, where names are made of process ids. */
+	/*
+	 * -FI_EBUSY over shm: a killed process of our number has left its
+	 * memory behind, and shm takes us for the one that still uses it. Each
+	 * try has another name, which is made of the process id.
+	 */
 	for (int i = 1; result == -FI_EBUSY && i < ENDPOINT_TRIES; i++)
 		result = endpoint_enable(t);
 	if (result == 0 && t->has_multi_recv)
@@ -227,7 +227,7 @@ int transport_ofi_open(const struct transport_ofi_options *options,
 	const char *provider =
 		options->provider != NULL ? options->provider : "any";
 	struct transport_ofi *t = calloc(1, sizeof(*t));
-	const char *what = "buffers";
+	const char *what = "";
 	int result;
 
 	if (t == NULL)
@@ -259,8 +259,10 @@ int transport_ofi_open(const struct transport_ofi_options *options,
 	result = info_check(t, ret_error);
 	if (result == 0) {
 		result = endpoint_open(t, &what);
-		if (result == 0)
+		if (result == 0) {
+			what = "buffers";
 			result = buffers_open(t);
+		}
 		if (result < 0) {
 			result = errno_of(result);
 			error_set(ret_error, result,

@@ -243,8 +243,6 @@ static void forget_posted(struct transport_ofi *t, struct ofi_peer *peer)
 			continue;
 		}
 		DL_DELETE(peer->posted, op);
-		if (op->head.kind == OP_HELLO)
-			peer->has_hello = false;
 		op->transfer = NULL;
 		op->peer = NULL;
 		peer_unuse(t, peer);

@@ -147,7 +147,7 @@ static int piece_post(struct transport_ofi *t, struct ofi_read *read)
 		return -EAGAIN;
 	op->read = read;
 	op->peer = read->peer;
-	op->tag = t->read_last++;
+	op->order = t->read_last++;
 	result = fi_read(t->ep, bytes, size, desc, read->peer->at,
 			 remote->address + remote_at, remote->key,
 			 &op->head.context);
@@ -227,7 +227,7 @@ void read_lost(struct transport_ofi *t, int result)
 	DL_FOREACH (t->busy, peer) {
 		DL_FOREACH (peer->posted, op) {
 			if (op->head.kind == OP_READ &&
-			    (first == NULL || op->tag < first->tag))
+			    (first == NULL || op->order < first->order))
 				first = op;
 		}
 	}
@@ -270,16 +270,14 @@ int read_start(void *ctx, scoll_nid_t from, const struct remote_piece *remote,
 	read = read_alloc(t);
 	if (read == NULL)
 		return -EAGAIN;
-	*read = (struct ofi_read){
-		.transfer = transfer,
-		.peer = peer,
-		.region = region,
-		.remote_count = remote_count,
-		.remote_offset = remote_offset,
-		.local_offset = local_offset,
-		.size = size,
-		.left = size,
-	};
+	read->transfer = transfer;
+	read->peer = peer;
+	read->region = region;
+	read->remote_count = remote_count;
+	read->remote_offset = remote_offset;
+	read->local_offset = local_offset;
+	read->size = size;
+	read->left = size;
 	memcpy(read->remote, remote, (size_t)remote_count * sizeof(remote[0]));
 	transfer->scratch[0] = 0;
 	peer_use(t, peer);

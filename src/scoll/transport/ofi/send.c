@@ -65,8 +65,6 @@ static void drop(struct transport_ofi *t, struct op *op, int result)
 {
 	struct ofi_peer *peer = op->peer;
 
-	if (op->head.kind == OP_HELLO)
-		peer->has_hello = false;
 	peer_unuse(t, peer);
 	op_end(t, op, result, 0);
 }
@@ -169,7 +167,6 @@ static void peer_connect(void *ctx, scoll_nid_t to)
 		return;
 	op->count = 1;
 	op->iov[0].iov_base = op;
-	peer->has_hello = true;
 	start(t, op, peer);
 }
 

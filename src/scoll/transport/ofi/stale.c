@@ -32,7 +32,7 @@ int stale_init(struct transport_ofi *t)
 
 static struct tag_base *base_find(struct transport_ofi *t, uint64_t tag)
 {
-	uint64_t key = tag >> TAG_PART_BITS;
+	uint64_t key = tag >> TRANSPORT_TAG_PART_BITS;
 	struct tag_base *base;
 
 	HASH_FIND(hh, t->bases, &key, sizeof(key), base);
@@ -50,7 +50,7 @@ int stale_tag_add(struct transport_ofi *t, uint64_t tag)
 		base = base_alloc(t);
 		if (base == NULL)
 			return -EAGAIN;
-		base->base = tag >> TAG_PART_BITS;
+		base->base = tag >> TRANSPORT_TAG_PART_BITS;
 		HASH_ADD(hh, t->bases, base, sizeof(base->base), base);
 		if (base->hh.tbl == NULL) {
 			base_release(t, base);
