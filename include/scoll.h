@@ -337,7 +337,7 @@ struct scoll_tree_ops {
 	/* Smallest and largest option; 0 and 0: it takes none. */
 	uint32_t option_min;
 	uint32_t option_max;
-	/* The text shows option / unit; 0 is 1. */
+	/* The text shows option / unit, which is at most 16384; 0 is 1. */
 	uint32_t option_unit;
 	/* Fill the state, once for each shape. NULL: there is none. */
 	void (*prepare)(struct scoll_tree_shape *shape);

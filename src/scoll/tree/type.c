@@ -15,6 +15,7 @@
 #define FRACTION_DIGITS_MAX 6
 #define NAME_MAX_BYTES      24 /* leaves room for an option */
 #define NUMBER_MAX          UINT64_C(1000000000)
+#define UNIT_MAX            16384 /* times that, and 10^6, in 64 bits */
 
 static const struct scoll_tree_ops *const builtin[] = {
 	[1] = &tree_flat, [2] = &tree_binomial, [3] = &tree_knomial,
@@ -74,7 +75,7 @@ int tree_types_add(struct tree_types *types, uint32_t number,
 	    !versioned_is_known(ops, ops->size, sizeof(*ops)) ||
 	    name_check(ops->name) < 0 || ops->node == NULL ||
 	    ops->children == NULL || ops->option_min > ops->option_max ||
-	    ops->option_max > TREE_OPTION_MAX)
+	    ops->option_max > TREE_OPTION_MAX || ops->option_unit > UNIT_MAX)
 		return -EINVAL;
 	if (tree_type_ops(types, number) != NULL ||
 	    number_of(types, ops->name, strlen(ops->name)) != 0)

@@ -143,6 +143,9 @@ static void bad_tables_are_refused(void **state)
 	later.ops.size = sizeof(later);
 	assert_int_equal(tree_types_add(&types, 130, &later.ops), -EINVAL);
 	bad = chains;
+	bad.option_unit = 18447; /* of a text with many digits it is too much */
+	assert_int_equal(tree_types_add(&types, 130, &bad), -EINVAL);
+	bad = chains;
 	bad.node = NULL;
 	assert_int_equal(tree_types_add(&types, 130, &bad), -EINVAL);
 	bad = chains;
