@@ -60,7 +60,7 @@ int bcast_list_make(struct bcast *bcast, const struct wire_digest *digest)
 }
 
 static int populate_create(struct scoll_group *group, struct choice *choice,
-			   struct bcast **ret_bcast)
+			   uint64_t now_ns, struct bcast **ret_bcast)
 {
 	struct bcast *bcast;
 	int result;
@@ -81,7 +81,7 @@ static int populate_create(struct scoll_group *group, struct choice *choice,
 	if (result == 0)
 		result = bcast_post_nothing(bcast);
 	if (result < 0) {
-		bcast_destroy(bcast, 0);
+		bcast_destroy(bcast, now_ns);
 		return result;
 	}
 	*ret_bcast = bcast;
@@ -95,7 +95,7 @@ int bcast_populate(struct scoll_group *group, struct choice *choice,
 	struct bcast *bcast;
 	int result;
 
-	result = populate_create(group, choice, &bcast);
+	result = populate_create(group, choice, now_ns, &bcast);
 	if (result < 0)
 		return result;
 	bcast->created = created;
