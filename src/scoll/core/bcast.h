@@ -322,7 +322,7 @@ struct early {
 	uint64_t nonce;
 	uint64_t number;
 	scoll_nid_t sender;
-	uint64_t bulk_there;
+	uint64_t amount;
 	int status;
 	uint8_t kind; /* enum wire_kind; 0: free */
 };

@@ -237,7 +237,7 @@ uint64_t bcast_wait_ns(const struct bcast *bcast, uint32_t depth);
 
 /* -ENOMEM: not sent. ret_notice may be NULL. */
 int bcast_notice_send(struct child *child, uint64_t now_ns, enum wire_kind kind,
-		      int status, uint64_t bulk_there,
+		      int status, uint64_t amount,
 		      struct notice **ret_notice);
 void bcast_notice_receive(struct scoll_core *core, uint64_t now_ns,
 			  const struct wire_message *message);

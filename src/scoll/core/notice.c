@@ -7,8 +7,7 @@
 #include "scoll/core/internal.h"
 
 int bcast_notice_send(struct child *child, uint64_t now_ns, enum wire_kind kind,
-		      int status, uint64_t bulk_there,
-		      struct notice **ret_notice)
+		      int status, uint64_t amount, struct notice **ret_notice)
 {
 	struct bcast *bcast = child->bcast;
 	struct scoll_core *core = bcast->core;
@@ -18,7 +17,7 @@ int bcast_notice_send(struct child *child, uint64_t now_ns, enum wire_kind kind,
 		.number = bcast->number,
 		.sender = core->options.nid,
 		.status = status,
-		.bulk_there = bulk_there,
+		.amount = amount,
 		.start = start_of(core, child->place->nid),
 	};
 	struct notice *notice = scoll_core_alloc(core, sizeof(*notice));
@@ -55,17 +54,17 @@ void bcast_notice_ended(struct notice *notice, uint64_t now_ns, int result)
 }
 
 static void apply(struct bcast *bcast, uint64_t now_ns, enum wire_kind kind,
-		  int status, uint64_t bulk_there)
+		  int status, uint64_t amount)
 {
 	switch (kind) {
 	case WIRE_BULK_READY:
-		bulk_parent_has(bcast, now_ns, bulk_there, status);
+		bulk_parent_has(bcast, now_ns, amount, status);
 		break;
 	case WIRE_ABORT:
 		bcast_abort(bcast, now_ns, status, true);
 		break;
 	case WIRE_REPORTS_WANTED:
-		bcast_reports_start(bcast, now_ns, bulk_there);
+		bcast_reports_start(bcast, now_ns, amount);
 		break;
 	case WIRE_BCAST:
 	case WIRE_REPLY:
@@ -93,7 +92,7 @@ static void keep(struct scoll_core *core, const struct wire_message *message)
 		.nonce = notice->root_nonce,
 		.number = notice->number,
 		.sender = notice->sender,
-		.bulk_there = notice->bulk_there,
+		.amount = notice->amount,
 		.status = notice->status,
 		.kind = (uint8_t)message->kind,
 	};
@@ -120,7 +119,7 @@ void bcast_notice_receive(struct scoll_core *core, uint64_t now_ns,
 		core->stats.messages_refused++;
 		return;
 	}
-	apply(bcast, now_ns, message->kind, notice->status, notice->bulk_there);
+	apply(bcast, now_ns, message->kind, notice->status, notice->amount);
 	bcast_touch(bcast);
 }
 
@@ -137,7 +136,7 @@ void bcast_early_apply(struct bcast *bcast, uint64_t now_ns)
 			continue;
 		if (early->sender == bcast->parent)
 			apply(bcast, now_ns, (enum wire_kind)early->kind,
-			      early->status, early->bulk_there);
+			      early->status, early->amount);
 		early->kind = 0;
 	}
 }

@@ -16,10 +16,10 @@ static bool notice_is_valid(enum wire_kind kind,
 	case WIRE_BULK_READY:
 		return true;
 	case WIRE_ABORT:
-		return notice->status < 0 && notice->bulk_there == 0;
+		return notice->status < 0 && notice->amount == 0;
 	case WIRE_REPORTS_WANTED:
-		return notice->status == 0 && notice->bulk_there > 0 &&
-		       notice->bulk_there <= WIRE_REPORTS_MAX;
+		return notice->status == 0 && notice->amount > 0 &&
+		       notice->amount <= WIRE_REPORTS_MAX;
 	default:
 		return false;
 	}
@@ -54,7 +54,7 @@ int wire_notice_encode(enum wire_kind kind, const struct wire_notice *notice,
 	zeros_write(&writer, 12);
 	write_u32(&writer, (uint32_t)-notice->status);
 	zeros_write(&writer, 4);
-	write_u64(&writer, notice->bulk_there);
+	write_u64(&writer, notice->amount);
 	zeros_write(&writer, 20);
 	wire_seal_write(auth, to, ret_bytes, WIRE_BCAST_BASE);
 	return (int)size;
@@ -85,7 +85,7 @@ static bool fields_read(struct reader *reader, struct wire_notice *ret_notice)
 	number = read_u32(reader);
 	ret_notice->status = number <= ERRNO_MAX ? -(int)number : 1;
 	is_zero &= zeros_read(reader, 4);
-	ret_notice->bulk_there = read_u64(reader);
+	ret_notice->amount = read_u64(reader);
 	is_zero &= zeros_read(reader, 20);
 	return is_zero;
 }

@@ -213,8 +213,9 @@ struct wire_notice {
 	 * Abort: the negative errno of the end, -ECANCELED if nothing else.
 	 */
 	int status;
-	uint64_t bulk_there; /* bulk ready; reports wanted: how many, not 0 */
-	uint64_t start;      /* the receiver's boot nonce; 0: not known */
+	/* Bulk ready: bytes there; reports wanted: how many, not 0. */
+	uint64_t amount;
+	uint64_t start; /* the receiver's boot nonce; 0: not known */
 };
 
 /* kind: not WIRE_BCAST. Returns bytes, or -EINVAL. */

@@ -127,7 +127,7 @@ static size_t forged(unsigned kind, scoll_nid_t to, uint64_t tag,
 				      .root_nonce = 1,
 				      .number = 1,
 				      .sender = crowd_nid(1),
-				      .bulk_there = 1 };
+				      .amount = 1 };
 	struct wire_reply reply = { .flags = WIRE_REPLY_LAST,
 				    .tag = tag & ~WIRE_TAG_PART_MASK,
 				    .sender = crowd_nid(1) };
@@ -152,7 +152,7 @@ static size_t forged(unsigned kind, scoll_nid_t to, uint64_t tag,
 		break;
 	case WIRE_ABORT:
 		notice.status = -ECANCELED;
-		notice.bulk_there = 0;
+		notice.amount = 0;
 		size = wire_notice_encode(WIRE_ABORT, &notice, to, &forger,
 					  bytes);
 		break;

@@ -370,7 +370,7 @@ static void notice_B23_is_taken_from_the_parent_only(void **state)
 			.sender = cast_nid(0),
 			.status = kinds[i] == WIRE_REPORTS_WANTED ? 0
 								  : -ECANCELED,
-			.bulk_there = kinds[i] == WIRE_REPORTS_WANTED,
+			.amount = kinds[i] == WIRE_REPORTS_WANTED,
 			.start = cast.members[2].core->nonce,
 		};
 		/* From the root, which is not its parent. */

@@ -251,7 +251,7 @@ static void notice_is_its_golden_bytes(void **state)
 		.number = 42,
 		.sender = SAMPLE_PARENT,
 		.status = -EIO,
-		.bulk_there = 2000,
+		.amount = 2000,
 		.start = 0x3132333435363738,
 	};
 	uint8_t bytes[WIRE_NOTICE_MAX], golden[WIRE_NOTICE_MAX];
@@ -597,7 +597,7 @@ static void assert_notice(const struct wire_notice *got,
 	assert_int_equal(got->number, want->number);
 	assert_int_equal(got->sender, want->sender);
 	assert_int_equal(got->status, want->status);
-	assert_int_equal(got->bulk_there, want->bulk_there);
+	assert_int_equal(got->amount, want->amount);
 	assert_int_equal(got->start, want->start);
 }
 
@@ -628,7 +628,7 @@ static void notice_comes_back_as_it_was(void **state)
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
 	notice.status = 0;
-	notice.bulk_there = 77;
+	notice.amount = 77;
 	size = wire_notice_encode(WIRE_BULK_READY, &notice, SAMPLE_CHILD, NULL,
 				  bytes);
 	assert_int_equal(size, 128);
@@ -680,11 +680,11 @@ static void notice_has_fields_in_range(void **state)
 	assert_int_equal(wire_notice_encode(WIRE_ABORT, &notice, SAMPLE_CHILD,
 					    NULL, bytes),
 			 -EINVAL);
-	notice.bulk_there = 0;
+	notice.amount = 0;
 	assert_int_equal(wire_notice_encode(WIRE_REPORTS_WANTED, &notice,
 					    SAMPLE_CHILD, NULL, bytes),
 			 -EINVAL);
-	notice.bulk_there = WIRE_REPORTS_MAX + 1;
+	notice.amount = WIRE_REPORTS_MAX + 1;
 	assert_int_equal(wire_notice_encode(WIRE_REPORTS_WANTED, &notice,
 					    SAMPLE_CHILD, NULL, bytes),
 			 -EINVAL);
