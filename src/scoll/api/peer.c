@@ -38,26 +38,33 @@ static int addresses(struct scoll *scoll, uint8_t *ret_bytes, size_t *ret_size)
 	return 0;
 }
 
-int scoll_address(scoll_t *scoll, void *ret_address, size_t *size)
+static int addresses_get(struct scoll *scoll, void *ret_address, size_t *size)
 {
 	uint8_t bytes[ADDRESSES_MAX];
 	size_t needed = 0;
-	int result;
+	int result = addresses(scoll, bytes, &needed);
 
-	scoll_lock(scoll);
-	if (scoll->port == NULL)
-		result = transport_ofi_address(scoll->transport, ret_address,
-					       size);
-	else
-		result = addresses(scoll, bytes, &needed);
-	scoll_unlock(scoll);
-	if (result < 0 || needed == 0)
+	if (result < 0)
 		return result;
 	if (*size < needed)
 		result = -ENOSPC;
 	else
 		memcpy(ret_address, bytes, needed);
 	*size = needed;
+	return result;
+}
+
+int scoll_address(scoll_t *scoll, void *ret_address, size_t *size)
+{
+	int result;
+
+	scoll_lock(scoll);
+	if (scoll->port != NULL)
+		result = addresses_get(scoll, ret_address, size);
+	else
+		result = transport_ofi_address(scoll->transport, ret_address,
+					       size);
+	scoll_unlock(scoll);
 	return result;
 }
 
