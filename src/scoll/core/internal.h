@@ -77,6 +77,13 @@ void bulk_read_ended(struct bulk_read *read, uint64_t now_ns, int result);
  */
 void scoll_core_run(struct scoll_core *core, uint64_t now_ns);
 
+/* The kind of tree that is meant, which may be the instance's. */
+static inline scoll_tree_type_t tree_of(const struct scoll_core *core,
+					scoll_tree_type_t tree)
+{
+	return tree != SCOLL_TREE_DEFAULT ? tree : core->options.tree;
+}
+
 /* --- request.c: phases --- */
 
 /* -EMFILE: BCASTS_MAX; -ENOMEM. PHASE_NEW. */
@@ -237,8 +244,7 @@ uint64_t bcast_wait_ns(const struct bcast *bcast, uint32_t depth);
 
 /* -ENOMEM: not sent. ret_notice may be NULL. */
 int bcast_notice_send(struct child *child, uint64_t now_ns, enum wire_kind kind,
-		      int status, uint64_t amount,
-		      struct notice **ret_notice);
+		      int status, uint64_t amount, struct notice **ret_notice);
 void bcast_notice_receive(struct scoll_core *core, uint64_t now_ns,
 			  const struct wire_message *message);
 /* Those that came before it. */

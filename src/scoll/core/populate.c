@@ -276,10 +276,8 @@ int scoll_core_group_create(struct scoll_core *core, uint64_t now_ns,
 					  &membership);
 	if (result < 0)
 		return result;
-	result = group_create(
-		core->groups, svid, name != NULL ? name : "", membership,
-		tree != SCOLL_TREE_DEFAULT ? tree : core->options.tree, private,
-		&group);
+	result = group_create(core->groups, svid, name != NULL ? name : "",
+			      membership, tree_of(core, tree), private, &group);
 	if (result < 0)
 		return result;
 	result = populate_now ? 0 : book_share(core, group);
@@ -318,10 +316,9 @@ int scoll_core_oob_group_create(struct scoll_core *core,
 		return -ENOENT;
 	if (service->ops.oobgrp == NULL)
 		return -EOPNOTSUPP;
-	result = group_oob_create(
-		core->groups, svid, name != NULL ? name : "", oobid,
-		tree != SCOLL_TREE_DEFAULT ? tree : core->options.tree, private,
-		ret_group);
+	result = group_oob_create(core->groups, svid, name != NULL ? name : "",
+				  oobid, tree_of(core, tree), private,
+				  ret_group);
 	if (result < 0)
 		return result;
 	service->use_count++;

@@ -97,10 +97,7 @@ int bcast_root_create(struct scoll_group *group, struct choice *choice,
 	bcast->order = (uint8_t)core->options.order;
 	bcast->rtt_ns = core->options.rtt_ns;
 	bcast->flags = flags;
-	result = bcast_seat(bcast, group, choice,
-			    group->tree != SCOLL_TREE_DEFAULT
-				    ? group->tree
-				    : core->options.tree);
+	result = bcast_seat(bcast, group, choice, tree_of(core, group->tree));
 	if (result < 0) {
 		bcast_destroy(bcast, 0);
 		return result;

@@ -157,10 +157,8 @@ static int own_tree(scoll_group_t *group, struct group_tree **ret_tree)
 	if (result < 0)
 		return result;
 	return group_tree_get(group, all, core->options.nid,
-			      group->tree != SCOLL_TREE_DEFAULT
-				      ? group->tree
-				      : core->options.tree,
-			      core->options.order, ret_tree);
+			      tree_of(core, group->tree), core->options.order,
+			      ret_tree);
 }
 
 int scoll_core_get_nchildren(scoll_group_t *group)
