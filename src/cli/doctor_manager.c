@@ -325,6 +325,7 @@ void doctor_check_manager(struct doctor *doctor, const char *socket_path)
 			   "start fairleadd; its log says why when it does "
 			   "not stay",
 			   "%s", error.text);
+		doctor_try_endpoint(doctor, true);
 		return;
 	}
 	status = ask(handle, "status", NULL, &error);
@@ -334,6 +335,8 @@ void doctor_check_manager(struct doctor *doctor, const char *socket_path)
 		return;
 	}
 	check_epoch(doctor, status);
+	/* It does not serve without one. */
+	doctor_say(doctor, DOCTOR_OK, "endpoint", NULL, "manager: it is open");
 	check_pools(doctor, json_object_get(status, "pools"));
 	check_counts(doctor, json_object_get(status, "nodes"));
 	check_nodes(doctor, handle);

@@ -299,6 +299,7 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path)
 	if (fairlead_open(socket_path, &handle, &error) < 0) {
 		doctor_say(doctor, DOCTOR_FAIL, "node daemon",
 			   "start fairleadd on this node", "%s", error.text);
+		doctor_try_endpoint(doctor, false);
 		return;
 	}
 	status = ask(doctor, handle, "node-status");
@@ -307,6 +308,7 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path)
 			   "node '%s', version %s", output_text(status, "name"),
 			   output_text(status, "version"));
 		check_link(doctor, status);
+		doctor_check_endpoint(doctor, status);
 		check_drained(doctor, status);
 		check_loaded_keys(doctor, status);
 		check_restart(doctor, status);

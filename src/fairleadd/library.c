@@ -2,20 +2,13 @@
 /*
  * One line a function: its pointer in the table, and the function of that name
  * that calls it.
- *
- * The environment of a daemon is whoever's that started it. Of libfabric's
- * variables each may change which provider there is, its buffers or where it
- * listens, against the configuration: they go, but for those of its log. Of
- * psm, which comes with it, handling SIGSEGV and the like is turned off.
  */
 #include "fairleadd/library.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "endpoint/environment.h"
 #include "scoll.h"
 
 #define LIBRARY "libscoll.so.0"
@@ -103,49 +96,6 @@ static struct {
 	}
 FUNCTIONS(FUNCTION)
 
-static bool is_kept(const char *name)
-{
-	return strncmp(name, "FI_", 3) != 0 || strncmp(name, "FI_LOG_", 7) == 0;
-}
-
-static int environment_clear(void)
-{
-	for (size_t i = 0; environ[i] != NULL;) {
-		_auto_(freep) char *name = NULL;
-
-		if (is_kept(environ[i])) {
-			i++;
-			continue;
-		}
-		/* The list closes up. */
-		name = strndup(environ[i], strcspn(environ[i], "="));
-		if (name == NULL || unsetenv(name) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/*
- * The provider and its layers, each by its name. rxm would touch 70 MB at once:
- * 4096 buffers of 16 KiB. A broadcast fits in these, and so do most answers.
- */
-static int environment_set(const char *provider)
-{
-	_auto_(freep) char *names = strdup(provider);
-
-	if (names == NULL)
-		return -ENOMEM;
-	for (char *at = names; (at = strchr(at, ';')) != NULL;)
-		*at = ',';
-	if (setenv("FI_PROVIDER", names, 1) < 0 ||
-	    setenv("FI_OFI_RXM_BUFFER_SIZE", "8192", 1) < 0 ||
-	    setenv("FI_OFI_RXM_MSG_RX_SIZE", "64", 1) < 0 ||
-	    setenv("HFI_NO_BACKTRACE", "1", 1) < 0 ||
-	    setenv("IPATH_NO_BACKTRACE", "1", 1) < 0)
-		return -ENOMEM;
-	return 0;
-}
-
 static int load(void *library, const char *name, void *ret_pointer,
 		struct fairlead_error *ret_error)
 {
@@ -163,11 +113,9 @@ static int load(void *library, const char *name, void *ret_pointer,
 
 int library_open(const char *provider, struct fairlead_error *ret_error)
 {
-	int result = environment_clear();
+	int result = environment_prepare(provider);
 	void *library;
 
-	if (result == 0)
-		result = environment_set(provider);
 	if (result < 0)
 		return error_set(ret_error, result, "out of memory");
 	/* Never closed: what it has brought cannot be unloaded. */

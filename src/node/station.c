@@ -7,6 +7,8 @@
 #include "node/station.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,12 +136,39 @@ static int open_endpoint(struct station *station, const char *local,
 /* The same reason again is not said again. */
 static void say(struct station *station, const struct fairlead_error *error)
 {
+	agent_endpoint_say(station->agent, false, error->text);
 	if (strcmp(station->error.text, error->text) != 0)
 		log_error(station->log,
 			  "there is no endpoint, without which the manager "
 			  "refuses this node error=\"%s\"",
 			  error->text);
 	station->error = *error;
+}
+
+/* Of a provider that has addresses of the internet: its port, or 0. */
+static uint16_t port_of(const uint8_t *address, size_t size)
+{
+	struct sockaddr_in6 six = { 0 };
+	struct sockaddr_in four = { 0 };
+
+	if (size == sizeof(four))
+		memcpy(&four, address, size);
+	if (size == sizeof(six))
+		memcpy(&six, address, size);
+	if (four.sin_family == AF_INET)
+		return ntohs(four.sin_port);
+	return six.sin6_family == AF_INET6 ? ntohs(six.sin6_port) : 0;
+}
+
+static void say_open(struct station *station, const uint8_t *address,
+		     size_t size)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "provider '%s' at %s, port %u",
+		 station->fabric->provider, station->place.host,
+		 port_of(address, size));
+	agent_endpoint_say(station->agent, true, text);
 }
 
 int station_open(struct station *station, const char *local)
@@ -157,6 +186,7 @@ int station_open(struct station *station, const char *local)
 	station->error.text[0] = 0;
 	size = endpoint_address(station->endpoint, address);
 	agent_locate(station->agent, address, size);
+	say_open(station, address, size);
 	log_info(station->log, "the endpoint is open provider=%s host=%s",
 		 station->fabric->provider, station->place.host);
 	return 0;

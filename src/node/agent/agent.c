@@ -330,6 +330,12 @@ static void reload_done(struct agent *agent, void *arg,
 	hops_ask(agent);
 }
 
+void agent_endpoint_say(struct agent *agent, bool is_open, const char *text)
+{
+	agent->endpoint_is_open = is_open;
+	snprintf(agent->endpoint, sizeof(agent->endpoint), "%s", text);
+}
+
 void agent_locate(struct agent *agent, const void *address, size_t size)
 {
 	assert(size <= COLLECTIVE_ADDRESS_MAX);

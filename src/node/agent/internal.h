@@ -103,6 +103,8 @@ struct agent {
 	uint32_t owed_count;
 	uint8_t key_count;
 	uint32_t key_ids[KEYS_MAX];
+	bool endpoint_is_open;
+	char endpoint[FAIRLEAD_ERROR_TEXT_MAX]; /* for people; "": not tried */
 	bool is_drained;
 	char drain_reason[DRAIN_REASON_MAX + 1];
 };

@@ -123,7 +123,7 @@ json_t *view_status(const struct agent *agent, uid_t uid)
 	sodium_bin2hex(incarnation, sizeof(incarnation),
 		       agent->options.incarnation, INCARNATION_SIZE);
 	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, "
-			 "s:s, s:I, s:o}",
+			 "s:s, s:I, s:o, s:{s:b, s:s}}",
 			 "name", agent->name, "incarnation", incarnation,
 			 "version", agent->software, "uptime_s",
 			 (json_int_t)(uptime_ms / 1000), "time_us",
@@ -133,7 +133,8 @@ json_t *view_status(const struct agent *agent, uid_t uid)
 			 ids_view(agent->key_ids, agent->key_count), "drained",
 			 agent->is_drained, "reason", agent->drain_reason,
 			 "owes", (json_int_t)agent->owed_count, "restart",
-			 restart_view(agent));
+			 restart_view(agent), "endpoint", "open",
+			 agent->endpoint_is_open, "text", agent->endpoint);
 }
 
 /* --- devices and objects --- */

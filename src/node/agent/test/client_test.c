@@ -831,6 +831,26 @@ static void status_hides_the_jobs_of_others(void **state)
 	json_decref(answer);
 }
 
+static void status_says_where_the_endpoint_is(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer = bench_call(bench, 1007, "node-status", "", 0);
+	const json_t *endpoint = json_object_get(answer, "endpoint");
+
+	assert_true(json_is_false(json_object_get(endpoint, "open")));
+	assert_string_equal(
+		json_string_value(json_object_get(endpoint, "text")), "");
+	json_decref(answer);
+	agent_endpoint_say(bench->agent, true, "at 10.0.0.1");
+	answer = bench_call(bench, 1007, "node-status", "", 0);
+	endpoint = json_object_get(answer, "endpoint");
+	assert_true(json_is_true(json_object_get(endpoint, "open")));
+	assert_string_equal(
+		json_string_value(json_object_get(endpoint, "text")),
+		"at 10.0.0.1");
+	json_decref(answer);
+}
+
 static void devices_and_objects_are_shown(void **state)
 {
 	struct bench *bench = *state;
@@ -900,6 +920,7 @@ int main(void)
 		TEST(environment_is_the_owners_and_roots),
 		TEST(inherited_environment_is_checked_for_its_user),
 		TEST(status_hides_the_jobs_of_others),
+		TEST(status_says_where_the_endpoint_is),
 		TEST(devices_and_objects_are_shown),
 	};
 

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The endpoints of this machine's roles. A daemon that runs has opened its own,
+ * or says why not. Where none runs an endpoint is opened here, as that daemon
+ * would, and closed again: libscoll is loaded for it.
+ */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/cleanup.h"
+#include "cli/doctor.h"
+#include "cli/output.h"
+#include "endpoint/environment.h"
+#include "endpoint/place.h"
+#include "scoll.h"
+
+#define CHECK   "endpoint"
+#define LIBRARY "libscoll.so.0"
+#define MEND    "mend the section 'fabric' of the configuration"
+
+typedef int init_fn(const struct scoll_params *params, scoll_t **ret_scoll,
+		    struct fairlead_error *ret_error);
+typedef void fini_fn(scoll_t *scoll);
+
+static void names_free(struct addrinfo **names)
+{
+	if (*names != NULL)
+		freeaddrinfo(*names);
+}
+
+/* From where this machine reaches the manager; nothing is sent. "": unknown. */
+static void local_address(const char *manager, char ret_host[INET6_ADDRSTRLEN])
+{
+	_auto_(names_free) struct addrinfo *names = NULL;
+	const struct addrinfo hints = { .ai_socktype = SOCK_DGRAM };
+	struct sockaddr_storage local = { 0 };
+	socklen_t size = sizeof(local);
+	_auto_(closep) int fd = -1;
+	struct address address;
+
+	*ret_host = '\0';
+	if (address_parse(manager, &address, NULL) < 0 ||
+	    getaddrinfo(address.host, "1", &hints, &names) != 0)
+		return;
+	fd = socket(names->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, names->ai_addr, names->ai_addrlen) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&local, &size) < 0)
+		return;
+	(void)getnameinfo((struct sockaddr *)&local, size, ret_host,
+			  INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST);
+}
+
+static int place_find(const struct config *config, bool is_manager,
+		      struct place *ret_place, struct fairlead_error *ret_error)
+{
+	char local[INET6_ADDRSTRLEN];
+	struct address bound = { 0 }, named = { 0 };
+	struct place_wish wish = {
+		.listen = config->fabric.listen,
+		.bound = local,
+		.name = "",
+	};
+
+	if (is_manager) {
+		address_parse(config->manager.listen, &bound, NULL);
+		address_parse(config->node.manager, &named, NULL);
+		wish.listen = config_fabric_of_manager(&config->fabric);
+		wish.bound = bound.host;
+		wish.name = named.host;
+	} else {
+		local_address(config->node.manager, local);
+	}
+	if (*wish.listen == '\0' && *wish.bound == '\0')
+		return error_set(ret_error, -EHOSTUNREACH,
+				 "it is at the address from which the manager "
+				 "'%s' is reached, and that is not known",
+				 config->node.manager);
+	return place_choose(&wish, ret_place, ret_error);
+}
+
+static int try_open(const struct config *config, const struct place *place,
+		    struct fairlead_error *ret_error)
+{
+	char port[8];
+	const struct scoll_params params = {
+		.size = sizeof(params),
+		.nid = 1,
+		.provider = config->fabric.provider,
+		.node = place->host,
+		.service = place->port != 0 ? port : NULL,
+		.tree = SCOLL_TREE_KNOMIAL(4),
+		.discovery = SCOLL_DISCOVERY_GIVEN,
+	};
+	struct fairlead_error error;
+	void *library = NULL;
+	init_fn *init = NULL;
+	fini_fn *fini = NULL;
+	scoll_t *scoll;
+	int result;
+
+	snprintf(port, sizeof(port), "%u", place->port);
+	/* Never closed: what it has brought cannot be unloaded. */
+	if (environment_prepare(config->fabric.provider) == 0)
+		library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (library != NULL) {
+		init = (init_fn *)dlsym(library, "scoll_init");
+		fini = (fini_fn *)dlsym(library, "scoll_fini");
+	}
+	if (init == NULL || fini == NULL)
+		return error_set(ret_error, -ELIBACC,
+				 "cannot load " LIBRARY ", or libfabric: %s",
+				 dlerror());
+	result = init(&params, &scoll, &error);
+	if (result == -ENODATA)
+		return error_set(ret_error, result,
+				 "libfabric has no provider '%s' that can do "
+				 "messages, tags and RMA at %s",
+				 config->fabric.provider, place->host);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "provider '%s' at %s%s%s: %s",
+				 config->fabric.provider, place->host,
+				 place->port != 0 ? ", port " : "",
+				 place->port != 0 ? port : "", error.text);
+	fini(scoll);
+	return 0;
+}
+
+static const char *advice_of(int result)
+{
+	switch (result) {
+	case -ELIBACC:
+		return "install libfabric (libfabric1), and the libscoll that "
+		       "came with fairleadd";
+	case -ENODATA:
+		return "'fi_info -l' lists the providers that there are; set "
+		       "'provider' in the section 'fabric'";
+	case -EADDRINUSE:
+		return "'ss -tlnp' names who listens there; end it, or set "
+		       "another port in the section 'fabric'";
+	case -EHOSTUNREACH:
+		return "set 'listen' in the section 'fabric', or mend "
+		       "'manager' in the section 'node'";
+	default:
+		return MEND;
+	}
+}
+
+void doctor_try_endpoint(struct doctor *doctor, bool is_manager)
+{
+	const char *role = is_manager ? "manager" : "node";
+	struct fairlead_error error;
+	struct place place;
+	int result;
+
+	if (doctor->config == NULL)
+		return;
+	result = place_find(doctor->config, is_manager, &place, &error);
+	if (result == 0)
+		result = try_open(doctor->config, &place, &error);
+	if (result < 0)
+		doctor_say(doctor, DOCTOR_FAIL, CHECK, advice_of(result),
+			   "%s: %s", role, error.text);
+	else
+		doctor_say(doctor, DOCTOR_OK, CHECK, NULL,
+			   place.port != 0 ? "%s: provider '%s' opens at %s, "
+					     "port %u"
+					   : "%s: provider '%s' opens at %s",
+			   role, doctor->config->fabric.provider, place.host,
+			   place.port);
+}
+
+void doctor_check_endpoint(struct doctor *doctor, const json_t *status)
+{
+	const json_t *endpoint = json_object_get(status, "endpoint");
+	const char *text = output_text(endpoint, "text");
+
+	if (!endpoint)
+		doctor_say(doctor, DOCTOR_SKIP, CHECK, NULL,
+			   "node: its daemon is older, and does not say");
+	else if (json_is_true(json_object_get(endpoint, "open")))
+		doctor_say(doctor, DOCTOR_OK, CHECK, NULL, "node: %s", text);
+	else if (*text == '\0')
+		doctor_say(doctor, DOCTOR_WARN, CHECK,
+			   "see to the link to the manager",
+			   "node: it is opened when the manager is reached");
+	else
+		doctor_say(doctor, DOCTOR_FAIL, CHECK,
+			   MEND "; it is tried again when the manager is "
+				"reached again",
+			   "node: %s", text);
+}
