@@ -199,6 +199,7 @@ static int discovery_open(struct scoll *scoll,
 		.cycle_ns = (uint64_t)params->gossip_cycle,
 		.authenticator = params->authenticator,
 		.rng = sys_rng(),
+		.clock = sys_clock(),
 	};
 
 	if (params->discovery == SCOLL_DISCOVERY_GIVEN) {

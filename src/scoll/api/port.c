@@ -95,6 +95,15 @@ static const struct transport_events events = {
 	.done = done,
 };
 
+/* Since 1970: higher in each start of the cluster than in those before. */
+static uint64_t cycle_by_the_clock(const struct port_options *options)
+{
+	uint64_t cycle_ns =
+		options->cycle_ns > 0 ? options->cycle_ns : GOSSIP_CYCLE_NS;
+
+	return clock_wall_us(&options->clock) * 1000 / cycle_ns;
+}
+
 int circle_open(struct port *port, const scoll_nid_t *nids, int count,
 		uint64_t now_ns, struct circle *ret_circle)
 {
@@ -104,6 +113,7 @@ int circle_open(struct port *port, const scoll_nid_t *nids, int count,
 		.nid = port->options.nid,
 		.boot_nonce = rng_u64(&port->options.rng),
 		.cycle_ns = port->options.cycle_ns,
+		.first_cycle = cycle_by_the_clock(&port->options),
 		.ops = &ops,
 		.ctx = port,
 		.rng = port->options.rng,

@@ -18,6 +18,7 @@ struct port_options {
 	uint64_t cycle_ns;
 	const struct scoll_authenticator *authenticator; /* NULL: none */
 	struct rng_seam rng;
+	struct clock_seam clock;
 };
 
 /* With a roster of this node alone. */

@@ -77,7 +77,8 @@ static bool are_usable(const struct gossip_options *options)
 	size_t count = roster_count(options->roster);
 
 	return count > 0 && options->fanout <= GOSSIP_FANOUT_MAX &&
-	       roster_place(options->roster, options->nid) != ROSTER_NOWHERE;
+	       roster_place(options->roster, options->nid) != ROSTER_NOWHERE &&
+	       options->first_cycle < CYCLE_JUMP_MAX;
 }
 
 int gossip_create(const struct gossip_options *options, uint64_t now_ns,
@@ -106,6 +107,7 @@ int gossip_create(const struct gossip_options *options, uint64_t now_ns,
 	gossip->place = roster_place(options->roster, options->nid);
 	gossip->cycle_ns =
 		options->cycle_ns > 0 ? options->cycle_ns : GOSSIP_CYCLE_NS;
+	gossip->cycle = options->first_cycle;
 	gossip->now_ns = now_ns;
 	gossip->start_ns = now_ns;
 	gossip->stealth_end_ns =
@@ -305,6 +307,12 @@ static bool is_obituary(const struct gossip *gossip,
 	return age_of(message->signs[at]) + lag > gossip->bounds.very_old;
 }
 
+static void answer(struct gossip *gossip, const struct message *message)
+{
+	if (gossip->life == LIFE_ACTIVE && message->is_request)
+		gossip_answer(gossip, message);
+}
+
 static int check(struct gossip *gossip, const struct message *message)
 {
 	if (memcmp(message->roster_digest, gossip->roster_digest,
@@ -340,7 +348,9 @@ int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 	if (result < 0)
 		return result;
 	sender = roster_place(gossip->roster, message.nid);
-	if (!gossip_follow(gossip, now_ns, sender, message.cycle)) {
+	if (!gossip_follow(gossip, now_ns, sender, &message)) {
+		/* Our answer is what has it go back, if it is astray. */
+		answer(gossip, &message);
 		discovery_settle(&gossip->discovery);
 		return refuse(gossip, GOSSIP_AHEAD, -ERANGE);
 	}
@@ -354,8 +364,8 @@ int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 	    is_obituary(gossip, &message, lag)) {
 		gossip->stats.early_count++;
 		surface(gossip);
-	} else if (gossip->life == LIFE_ACTIVE && message.is_request) {
-		gossip_answer(gossip, message.nid, message.part);
+	} else {
+		answer(gossip, &message);
 	}
 	discovery_settle(&gossip->discovery);
 	return 0;

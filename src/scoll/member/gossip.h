@@ -67,7 +67,12 @@ struct gossip_options {
 	uint64_t nid;                /* this node */
 	uint64_t boot_nonce;         /* random, another one at each start */
 	uint64_t cycle_ns;           /* the same on all nodes; 0: the default */
-	unsigned int fanout;         /* 0: by the number of nodes */
+	/*
+	 * The time since 1970 in cycles: so what an earlier start of the whole
+	 * cluster said is of a lower one. Clocks need not agree. Below 2^61.
+	 */
+	uint64_t first_cycle;
+	unsigned int fanout; /* 0: by the number of nodes */
 	const struct gossip_ops *ops;
 	void *ctx;
 	struct rng_seam rng;

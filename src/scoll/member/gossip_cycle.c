@@ -4,11 +4,15 @@
  * are further on: then the next tick is a whole cycle away, so that all
  * together are as fast as the fastest clock, and no faster.
  *
+ * It begins at the time, so that it rises over restarts of the whole cluster;
+ * clocks that are apart are levelled by the first word that a node hears.
+ *
  * Nobody may hurry the others at will: what messages gain over this node's own
  * clock comes out of a small allowance, which grows slowly. More than that is
  * believed in stealth, when nothing is lost by it, or when a quorum of nodes
  * says the same. A node that is ahead of a quorum, and has fewer who agree with
- * it, goes back.
+ * it, goes back. Only who answers this start of the node has a voice: what was
+ * said before it can be played back. In stealth nobody is asked, and all have.
  *
  * One that was hurried a few cycles ahead waits for the others, who would not
  * believe it.
@@ -21,8 +25,6 @@
 #include <string.h>
 
 #define SLACK_SHARE 64 /* a clock may be faster than ours by this part */
-/* Nobody counts that far; there is room for as many on the wire. */
-#define CYCLE_JUMP_MAX (MESSAGE_CYCLE_MAX / 2)
 
 static uint64_t window_ns(const struct gossip *gossip)
 {
@@ -168,6 +170,15 @@ static unsigned int quorum_of(const struct gossip *gossip)
 	return others > 0 ? (unsigned int)others : 1;
 }
 
+/* Who was never among a quorum goes with those who are more. */
+static unsigned int needed_of(const struct gossip *gossip)
+{
+	unsigned int near = voices_of(gossip, &gossip->near);
+	unsigned int quorum = quorum_of(gossip);
+
+	return gossip->is_settled || near >= quorum ? quorum : near + 1;
+}
+
 /* --- following --- */
 
 static void go_to(struct gossip *gossip, uint64_t cycle)
@@ -203,19 +214,26 @@ static bool take_step(struct gossip *gossip, uint64_t cycles)
 	return true;
 }
 
-static bool follow_ahead(struct gossip *gossip, uint32_t sender, uint64_t cycle)
+static void agree(struct gossip *gossip, uint32_t sender, bool has_voice)
+{
+	if (has_voice)
+		voice_add(gossip, &gossip->near, sender);
+}
+
+static bool follow_ahead(struct gossip *gossip, uint32_t sender, uint64_t cycle,
+			 bool has_voice)
 {
 	struct claim *claim;
 
 	if (take_step(gossip, cycle - gossip->cycle)) {
-		voice_add(gossip, &gossip->near, sender);
+		agree(gossip, sender, has_voice);
 		return true;
 	}
-	if (cycle > CYCLE_JUMP_MAX)
+	if (cycle > CYCLE_JUMP_MAX || !has_voice)
 		return false;
 	claim = claim_add(gossip, sender, cycle);
 	if (gossip->life != LIFE_STEALTH &&
-	    voices_of(gossip, claim) < quorum_of(gossip))
+	    voices_of(gossip, claim) < needed_of(gossip))
 		return false;
 	gossip->stats.jump_count++;
 	gossip->near = *claim;
@@ -225,23 +243,21 @@ static bool follow_ahead(struct gossip *gossip, uint32_t sender, uint64_t cycle)
 }
 
 /*
- * Those behind are to catch up; unless it is we who are astray. A message that
- * is no younger than what is known of its sender has just come late.
+ * Those behind are to catch up; unless it is we who are astray. Messages that
+ * have just come late do not go on for long enough.
  */
 static void follow_behind(struct gossip *gossip, uint32_t sender,
 			  uint64_t cycle)
 {
-	unsigned int age = age_of(gossip->signs[sender]);
+	bool is_first = !gossip->is_settled && gossip->near.voice_count == 0;
 	struct claim *claim;
 	unsigned int voices;
 
-	if (age < AGE_MAX && gossip->cycle - cycle >= age)
-		return;
 	claim = claim_add(gossip, sender, cycle);
 	voices = voices_of(gossip, claim);
-	if (voices < quorum_of(gossip) ||
-	    voices <= voices_of(gossip, &gossip->near) ||
-	    is_recent(gossip, claim->since_ns))
+	if (!is_first && (voices < quorum_of(gossip) ||
+			  voices <= voices_of(gossip, &gossip->near) ||
+			  is_recent(gossip, claim->since_ns)))
 		return;
 	gossip->stats.back_count++;
 	gossip->near = *claim;
@@ -250,16 +266,23 @@ static void follow_behind(struct gossip *gossip, uint32_t sender,
 }
 
 bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,
-		   uint64_t cycle)
+		   const struct message *message)
 {
+	bool is_answer = message->asker_nonce == gossip->boot_nonce;
+	bool has_voice = is_answer || !gossip->is_settled;
+	uint64_t cycle = message->cycle;
+
 	gossip_pass(gossip, now_ns);
+	if (gossip->life != LIFE_STEALTH && is_answer &&
+	    voices_of(gossip, &gossip->near) >= quorum_of(gossip))
+		gossip->is_settled = true;
 	if (cycle > gossip->heard_cycle)
 		gossip->heard_cycle = cycle;
 	if (cycle > gossip->cycle)
-		return follow_ahead(gossip, sender, cycle);
-	if (gossip->cycle - cycle > GOSSIP_STEP_CYCLES)
+		return follow_ahead(gossip, sender, cycle, has_voice);
+	if (gossip->cycle - cycle <= GOSSIP_STEP_CYCLES)
+		agree(gossip, sender, has_voice);
+	else if (has_voice)
 		follow_behind(gossip, sender, cycle);
-	else
-		voice_add(gossip, &gossip->near, sender);
 	return true;
 }

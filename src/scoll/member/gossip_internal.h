@@ -54,6 +54,7 @@ struct gossip {
 	uint64_t slack_ns;    /* by how much others may hurry it */
 	uint64_t slack_at_ns; /* when that was counted */
 	uint64_t verdicts_ns; /* no verdicts before */
+	bool is_settled;      /* was once among a quorum that agreed */
 	struct claim near;    /* those who agree */
 	struct claim claims[CLAIM_MAX]; /* those who do not */
 
@@ -71,11 +72,13 @@ void gossip_judge(struct gossip *gossip, size_t first, size_t count);
 
 /* gossip_cycle.c: time passes. */
 void gossip_pass(struct gossip *gossip, uint64_t now_ns);
+/* Nobody counts that far; there is room for as many on the wire. */
+#define CYCLE_JUMP_MAX (MESSAGE_CYCLE_MAX / 2)
 /* Take a message's cycle for what it is worth. False: it is too far ahead. */
 bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,
-		   uint64_t cycle);
+		   const struct message *message);
 
 /* gossip_send.c */
 void gossip_send_round(struct gossip *gossip);
-void gossip_answer(struct gossip *gossip, uint64_t nid, uint32_t part);
+void gossip_answer(struct gossip *gossip, const struct message *request);
 void gossip_send_leaves(struct gossip *gossip);

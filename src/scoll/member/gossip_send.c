@@ -103,8 +103,9 @@ static uint8_t listening_cycles(const struct gossip *gossip)
 	return cycles < UINT8_MAX ? (uint8_t)cycles : UINT8_MAX;
 }
 
+/* asker_nonce: 0 unless it is an answer. */
 static void send(struct gossip *gossip, uint64_t nid, uint32_t part,
-		 bool is_request)
+		 bool is_request, uint64_t asker_nonce)
 {
 	struct writer *out = &gossip->out;
 	struct message message = {
@@ -114,6 +115,7 @@ static void send(struct gossip *gossip, uint64_t nid, uint32_t part,
 		.nid = gossip->nid,
 		.boot_nonce = gossip->boot_nonce,
 		.cycle = gossip->cycle,
+		.asker_nonce = asker_nonce,
 		.part = part,
 		.count = message_part_count(&gossip->parts, part),
 		.signs = gossip->signs +
@@ -138,7 +140,7 @@ static void exchange(struct gossip *gossip, bool is_fresh)
 	uint32_t place = pick_alive(gossip, is_fresh);
 
 	for (uint32_t part = 0; part < gossip->parts.part_count; part++)
-		send(gossip, roster_nid(gossip->roster, place), part, true);
+		send(gossip, roster_nid(gossip->roster, place), part, true, 0);
 	gossip->stats.request_count += gossip->parts.part_count;
 	gossip->awaited_count += gossip->parts.part_count;
 }
@@ -157,7 +159,7 @@ static void probe(struct gossip *gossip)
 	uint32_t place = pick_dead(gossip);
 
 	send(gossip, roster_nid(gossip->roster, place),
-	     place / gossip->parts.part_nodes, true);
+	     place / gossip->parts.part_nodes, true, 0);
 	gossip->stats.probe_count++;
 }
 
@@ -179,9 +181,9 @@ void gossip_send_round(struct gossip *gossip)
 		probe(gossip);
 }
 
-void gossip_answer(struct gossip *gossip, uint64_t nid, uint32_t part)
+void gossip_answer(struct gossip *gossip, const struct message *request)
 {
-	send(gossip, nid, part, false);
+	send(gossip, request->nid, request->part, false, request->boot_nonce);
 	gossip->stats.answer_count++;
 }
 
@@ -198,7 +200,7 @@ void gossip_send_leaves(struct gossip *gossip)
 	for (; sent_count < LEAVE_COUNT; place = (place + 1) % count) {
 		if ((word_of(gossip, place / 64, true) >> place % 64 & 1) == 0)
 			continue;
-		send(gossip, roster_nid(gossip->roster, place), part, false);
+		send(gossip, roster_nid(gossip->roster, place), part, false, 0);
 		sent_count++;
 	}
 }

@@ -11,7 +11,7 @@
 #include "scoll/member/age.h"
 
 #define MAGIC        0x53534746u /* "FGSS" */
-#define VERSION      1
+#define VERSION      2
 #define FLAG_REQUEST 1u
 #define FLAG_LEAVE   2u
 #define SIGNS_MAX \
@@ -49,6 +49,7 @@ int message_encode(const struct message *message, struct writer *writer)
 	write_u64(writer, message->nid);
 	write_u64(writer, message->boot_nonce);
 	write_u64(writer, message->cycle);
+	write_u64(writer, message->asker_nonce);
 	write_u32(writer, message->part);
 	write_u32(writer, message->count);
 	write_bytes(writer, message->signs, message->count);
@@ -73,12 +74,14 @@ int message_decode(const void *bytes, size_t size, struct message *ret_message)
 	message.nid = read_u64(&reader);
 	message.boot_nonce = read_u64(&reader);
 	message.cycle = read_u64(&reader);
+	message.asker_nonce = read_u64(&reader);
 	message.part = read_u32(&reader);
 	message.count = read_u32(&reader);
 	message.signs = read_bytes(&reader, message.count);
 	if (!reader_is_done(&reader) || zero != 0 || message.count == 0 ||
 	    flags & ~(FLAG_REQUEST | FLAG_LEAVE) ||
 	    flags == (FLAG_REQUEST | FLAG_LEAVE) ||
+	    (flags != 0 && message.asker_nonce != 0) ||
 	    message.cycle > MESSAGE_CYCLE_MAX)
 		return -EBADMSG;
 	memcpy(message.roster_digest, digest, ROSTER_DIGEST_SIZE);

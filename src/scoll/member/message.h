@@ -14,7 +14,7 @@
 #include "scoll/member/roster.h"
 
 #define MESSAGE_SIZE_MAX    3840 /* leaves 256 of 4096 for a seal */
-#define MESSAGE_HEADER_SIZE 56
+#define MESSAGE_HEADER_SIZE 64
 #define MESSAGE_CYCLE_MAX   (UINT64_C(1) << 62)
 
 /* How a roster of so many nodes is cut into parts. */
@@ -41,6 +41,7 @@ struct message {
 	uint64_t nid; /* of the sender */
 	uint64_t boot_nonce;
 	uint64_t cycle;
+	uint64_t asker_nonce; /* of an answer: boot nonce of who asked; or 0 */
 	uint32_t part;
 	uint32_t count;       /* of signs */
 	const uint8_t *signs; /* borrowed */

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "crowd.h"
+#include "scoll/member/message.h"
 
 #define COUNT 2
 
@@ -65,12 +66,79 @@ static void start_that_fits_in_no_message_is_refused(void **state)
 	assert_non_null(strstr(error.text, "started"));
 }
 
+/* The cycles of what a member says by gossip; it has no seal. */
+struct witness {
+	struct scoll_authenticator authenticator;
+	uint64_t first, last; /* 0: none yet */
+};
+
+static void overhear(void *ctx, scoll_nid_t to, const void *bytes, size_t count,
+		     uint8_t *ret_seal)
+{
+	struct witness *witness = ctx;
+	struct message message;
+
+	*ret_seal = 0;
+	if (message_decode(bytes, count, &message) < 0)
+		return;
+	if (witness->first == 0)
+		witness->first = message.cycle;
+	witness->last = message.cycle;
+}
+
+static int believe(void *ctx, scoll_nid_t from, const void *bytes, size_t count,
+		   const uint8_t *seal)
+{
+	return 0;
+}
+
+/* All members start, gossip for so many cycles, and go. */
+static void live_for(struct witness *witness, uint64_t cycles)
+{
+	const scoll_nid_t nids[] = { crowd_nid(0), crowd_nid(1) };
+	bool is_over = false;
+
+	*witness = (struct witness){ .authenticator = {
+					     .size = sizeof(
+						     witness->authenticator),
+					     .seal_size = 1,
+					     .seal = overhear,
+					     .verify = believe,
+					     .ctx = witness,
+				     } };
+	for (int i = 0; i < COUNT; i++)
+		person_open_as(&people[i], i, provider, "127.0.0.1", NULL,
+			       SCOLL_DISCOVERY_GOSSIP, &witness->authenticator);
+	crowd_meet(people, COUNT);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(
+			scoll_gossip_members(people[i].scoll, nids, COUNT), 0);
+	while (!is_over) {
+		for (int i = 0; i < COUNT; i++)
+			scoll_wait(people[i].scoll, 10000000);
+		is_over = witness->first > 0 &&
+			  witness->last >= witness->first + cycles;
+	}
+	for (int i = 0; i < COUNT; i++)
+		person_close(&people[i]);
+}
+
+static void gossip_of_a_later_start_is_of_later_cycles(void **state)
+{
+	struct witness before, after;
+
+	live_for(&before, 5);
+	live_for(&after, 0);
+	assert_true(after.first > before.last);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			later_start_is_heard_and_an_earlier_one_is_not),
 		cmocka_unit_test(start_that_fits_in_no_message_is_refused),
+		cmocka_unit_test(gossip_of_a_later_start_is_of_later_cycles),
 	};
 
 	provider = argc > 1 ? argv[1] : "tcp;ofi_rxm";

@@ -18,6 +18,7 @@
 #define SECOND_MS  1000
 #define MS_NS      UINT64_C(1000000)
 #define MILLION    1000000
+#define WALL_MS    UINT64_C(1500000000000) /* when the bed begins */
 
 /* A message on its way, or a node's call when size is 0. */
 struct event {
@@ -35,6 +36,7 @@ struct node {
 	uint64_t incarnation;
 	uint64_t offset_ns; /* of its clock */
 	int64_t drift_ppm;
+	uint64_t wall_ms; /* by which the time that it has been told is on */
 	struct sim_rng rng;
 	unsigned int side;
 	bool is_paused;
@@ -361,6 +363,9 @@ struct bed *bed_create(const struct bed_options *options)
 			(int64_t)sim_rng_below(&bed->rng,
 					       2 * options->drift_ppm_max + 1) -
 			options->drift_ppm_max;
+		if (options->wall_apart_ms > 0)
+			node->wall_ms = sim_rng_below(&bed->rng,
+						      options->wall_apart_ms);
 		node->disturbed_count = 1; /* it is down */
 		node->alive = allocate(words, sizeof(*node->alive));
 		node->counters =
@@ -439,6 +444,8 @@ void bed_start(struct bed *bed, uint32_t index)
 		.nid = index + 1,
 		.boot_nonce = sim_rng_u64(&bed->rng),
 		.cycle_ns = BED_CYCLE_MS * MS_NS,
+		.first_cycle =
+			(WALL_MS + node->wall_ms + bed->now_ms) / BED_CYCLE_MS,
 		.fanout = bed->fanout,
 		.ops = &ops,
 		.ctx = node,

@@ -39,6 +39,7 @@ struct bed_options {
 	uint64_t seed;
 	unsigned int fanout;    /* 0: default */
 	uint32_t drift_ppm_max; /* of the clocks, both ways */
+	uint32_t wall_apart_ms; /* of the time that they begin with, at most */
 	struct bed_faults faults;
 };
 

@@ -82,6 +82,43 @@ static void timestamps_D01_are_as_young_as_the_bound_says(void **state)
 	}
 }
 
+/* Some by hours, as where no time server was reached. */
+static void clocks_that_are_apart_D01_make_one_cycle(void **state)
+{
+	static const size_t counts[] = { 2, 3, 20, 100 };
+	static const uint32_t apart_ms[] = { 2000, 60000, 36000000 };
+
+	for (size_t i = 0; i < 3 * sizeof(counts) / sizeof(*counts); i++) {
+		struct bed_options options = {
+			.node_count = counts[i / 3],
+			.seed = 70 + i,
+			.drift_ppm_max = 100,
+			.wall_apart_ms = apart_ms[i % 3],
+			.faults = rough,
+		};
+		struct bed *bed = bed_create(&options);
+		uint32_t count = (uint32_t)counts[i / 3];
+		uint64_t low, high;
+
+		for (uint32_t k = 0; k < count; k++)
+			bed_start(bed, k);
+		bed_run(bed, CYCLES(120));
+		bed_cycles(bed, &low, &high);
+		assert_in_range(high - low, 0, 1);
+		for (uint32_t k = 0; k < count; k++)
+			assert_int_equal(bed_alive_views(bed, k), count - 1);
+		/* One that starts again later does so with its own clock. */
+		bed_crash(bed, 1);
+		bed_run(bed, CYCLES(60));
+		bed_start(bed, 1);
+		bed_run(bed, CYCLES(120));
+		bed_cycles(bed, &low, &high);
+		assert_in_range(high - low, 0, 1);
+		assert_int_equal(bed_alive_views(bed, 1), count - 1);
+		assert_sound(bed);
+	}
+}
+
 /* Crash it, and see when everybody knows. */
 static void assert_detected(struct bed *bed, uint32_t victim)
 {
@@ -271,6 +308,7 @@ int main(void)
 		cmocka_unit_test(
 			cycle_D01_is_one_on_all_nodes_and_as_fast_as_time),
 		cmocka_unit_test(timestamps_D01_are_as_young_as_the_bound_says),
+		cmocka_unit_test(clocks_that_are_apart_D01_make_one_cycle),
 		cmocka_unit_test(a_crash_is_seen_by_all_in_time),
 		cmocka_unit_test(quick_reboot_D03_D04_D07_is_seen_by_all),
 		cmocka_unit_test(slow_reboot_D05_does_not_wait_again),

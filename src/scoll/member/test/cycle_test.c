@@ -232,6 +232,24 @@ static void a_node_behind_is_answered_so_that_it_catches_up(void **state)
 	assert_false(lab_is_alive(lab, 1));
 }
 
+static void a_node_far_ahead_is_answered_so_that_it_goes_back(void **state)
+{
+	struct lab *lab = *state;
+	struct message message;
+
+	surrounded(lab);
+	lab_message(lab, 1, HUGE_CYCLE);
+	lab->message.is_request = true;
+	lab->sent_count = 0;
+	assert_int_equal(lab_receive(lab), -ERANGE);
+	assert_int_equal(lab->sent_count, 1);
+	assert_int_equal(message_decode(lab->sent[0].bytes, lab->sent[0].size,
+					&message),
+			 0);
+	assert_int_equal(message.cycle, cycle_of(lab));
+	assert_int_equal(message.asker_nonce, lab->message.boot_nonce);
+}
+
 static void a_pause_of_our_own_kills_nobody(void **state)
 {
 	struct lab *lab = *state;
@@ -271,6 +289,101 @@ static void after_a_pause_messages_may_come_before_the_clock(void **state)
 	assert_int_equal(discovery_alive_count(lab->discovery), NODE_COUNT);
 }
 
+/* What all others have said before the whole cluster was started again. */
+static void play_back(struct lab *lab, uint64_t cycle, uint64_t asker_nonce)
+{
+	for (uint32_t i = 1; i < NODE_COUNT; i++) {
+		lab_message(lab, i, cycle);
+		lab->message.boot_nonce = 5000 + i;
+		lab->message.asker_nonce = asker_nonce;
+		for (uint32_t k = 0; k < NODE_COUNT; k++)
+			lab_say(lab, k, 1);
+		lab_receive(lab);
+	}
+}
+
+/* All others are heard in each cycle. */
+static void live(struct lab *lab, unsigned int cycles, uint64_t *cycle)
+{
+	for (unsigned int i = 0; i < cycles; i++) {
+		lab_pass(lab, 1);
+		++*cycle;
+		for (uint32_t k = 1; k < NODE_COUNT; k++)
+			lab_hear(lab, k, *cycle);
+	}
+}
+
+static void letters_of_an_earlier_life_move_no_cycle(void **state)
+{
+	struct lab *lab = *state;
+	const struct gossip_stats *stats = gossip_stats(lab->gossip);
+	uint64_t cycle;
+
+	surrounded(lab);
+	cycle = cycle_of(lab);
+	play_back(lab, 100000, 0);
+	play_back(lab, 100000, LAB_NONCE + 1);
+	assert_int_equal(stats->refused_count[GOSSIP_AHEAD],
+			 2 * (NODE_COUNT - 1));
+	for (int i = 0; i < 40; i++) {
+		play_back(lab, 100001 + i, 0);
+		live(lab, 1, &cycle);
+	}
+	assert_int_equal(cycle_of(lab), cycle);
+	/* Nor do they move it back. */
+	for (int i = 0; i < 40; i++) {
+		play_back(lab, 2 + i, LAB_NONCE + 1);
+		lab_pass(lab, 1);
+		cycle++;
+	}
+	assert_int_equal(cycle_of(lab), cycle);
+	assert_int_equal(stats->reboot_count, 0);
+	assert_int_equal(stats->jump_count + stats->back_count, 0);
+}
+
+static void earlier_life_believed_in_stealth_is_left_and_kills_nobody(
+	void **state)
+{
+	struct lab *lab = *state;
+	const struct gossip_stats *stats = gossip_stats(lab->gossip);
+	unsigned int cycles = 3 * lab->bounds.age_max;
+	uint64_t cycle = 700;
+
+	for (uint32_t i = 1; i < NODE_COUNT; i++)
+		lab_hear(lab, i, cycle);
+	play_back(lab, 100000, 0);
+	assert_int_equal(cycle_of(lab), 100000);
+	/* They are played on and on, and what is true is heard, too. */
+	for (unsigned int i = 0; i < lab->bounds.stealth + cycles; i++) {
+		play_back(lab, 100001 + i, 0);
+		live(lab, 1, &cycle);
+	}
+	assert_false(discovery_is_stealthy(lab->discovery));
+	assert_int_equal(cycle_of(lab), cycle);
+	assert_int_equal(stats->death_count, 0);
+	assert_int_equal(discovery_alive_count(lab->discovery), NODE_COUNT);
+}
+
+static void cycle_begins_at_the_clock_and_follows_the_first_word(void **state)
+{
+	static const uint64_t words[] = { 3, 700, 1000000, 99 };
+	struct lab lab;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		lab_init_at(&lab, NODE_COUNT, 5000);
+		assert_int_equal(cycle_of(&lab), 5000);
+		lab_pass(&lab, 2);
+		assert_int_equal(cycle_of(&lab), 5002);
+		assert_int_equal(lab_hear(&lab, 1, words[i]), 0);
+		assert_int_equal(cycle_of(&lab), words[i]);
+		assert_true(lab_is_alive(&lab, 1));
+		/* The second one only when it is further on. */
+		assert_int_equal(lab_hear(&lab, 2, 2), 0);
+		assert_int_equal(cycle_of(&lab), words[i]);
+		lab_fini(&lab);
+	}
+}
+
 #define test_with_lab(name) \
 	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
@@ -286,8 +399,15 @@ int main(void)
 			in_stealth_the_first_word_counts_and_can_be_undone),
 		test_with_lab(
 			a_cycle_that_nobody_can_have_reached_is_never_believed),
+		test_with_lab(letters_of_an_earlier_life_move_no_cycle),
+		test_with_lab(
+			earlier_life_believed_in_stealth_is_left_and_kills_nobody),
+		test_with_lab(
+			cycle_begins_at_the_clock_and_follows_the_first_word),
 		test_with_lab(those_behind_do_not_pull_a_majority_back),
 		test_with_lab(a_node_behind_is_answered_so_that_it_catches_up),
+		test_with_lab(
+			a_node_far_ahead_is_answered_so_that_it_goes_back),
 		test_with_lab(a_pause_of_our_own_kills_nobody),
 		test_with_lab(after_a_pause_messages_may_come_before_the_clock),
 	};

@@ -24,11 +24,17 @@ static int on_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 
 void lab_init(struct lab *lab, size_t node_count)
 {
+	lab_init_at(lab, node_count, 0);
+}
+
+void lab_init_at(struct lab *lab, size_t node_count, uint64_t cycle)
+{
 	static const struct gossip_ops ops = { .send = on_send };
 	struct gossip_options options = {
 		.nid = lab_nid(0),
-		.boot_nonce = 1,
+		.boot_nonce = LAB_NONCE,
 		.cycle_ns = LAB_CYCLE_NS,
+		.first_cycle = cycle,
 		.ops = &ops,
 		.ctx = lab,
 	};
@@ -83,6 +89,7 @@ void lab_message(struct lab *lab, uint32_t place, uint64_t cycle)
 		.nid = lab_nid(place),
 		.boot_nonce = 1000 + place,
 		.cycle = cycle,
+		.asker_nonce = LAB_NONCE,
 		.count = (uint32_t)roster_count(lab->roster),
 		.signs = lab->signs,
 	};
@@ -98,8 +105,11 @@ void lab_say(struct lab *lab, uint32_t place, unsigned int age)
 int lab_receive(struct lab *lab)
 {
 	struct writer writer = { 0 };
-	int result = message_encode(&lab->message, &writer);
+	int result;
 
+	if (lab->message.is_request || lab->message.is_leave)
+		lab->message.asker_nonce = 0;
+	result = message_encode(&lab->message, &writer);
 	assert(result == 0);
 	result = gossip_receive(lab->gossip, lab->now_ns, writer.data,
 				writer.size);

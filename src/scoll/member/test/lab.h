@@ -11,6 +11,7 @@
 
 #define LAB_SENT_MAX 64
 #define LAB_CYCLE_NS UINT64_C(1000)
+#define LAB_NONCE    1 /* of the one that is looked at */
 
 struct lab_sent {
 	uint64_t nid;
@@ -40,12 +41,14 @@ static inline uint64_t lab_nid(uint32_t place)
 
 /* A node in stealth, at an odd time. */
 void lab_init(struct lab *lab, size_t node_count);
+/* The same, and its clock says that it is this cycle. */
+void lab_init_at(struct lab *lab, size_t node_count, uint64_t cycle);
 void lab_fini(struct lab *lab);
 /* Let so many cycles pass, running the node whenever it is due. */
 void lab_pass(struct lab *lab, unsigned int cycles);
 /* Until its stealth is over. */
 void lab_surface(struct lab *lab);
-/* Begin a message of this node and cycle; all signs are unknown. */
+/* Begin an answer of this node, in this cycle; all signs are unknown. */
 void lab_message(struct lab *lab, uint32_t place, uint64_t cycle);
 /* What the message says of a node: alive `age` cycles ago. */
 void lab_say(struct lab *lab, uint32_t place, unsigned int age);

@@ -14,12 +14,13 @@
 #define SIZE (MESSAGE_HEADER_SIZE + 3)
 
 static const uint8_t golden[SIZE] = {
-	'F',  'G',  'S',  'S',  1,    1,    9,    0,    /* head */
+	'F',  'G',  'S',  'S',  2,    1,    9,    0,    /* head */
 	1,    2,    3,    4,    5,    6,    7,    8,    /* digest */
 	9,    10,   11,   12,   13,   14,   15,   16,   /* digest */
 	0x0a, 0,    0,    0,    0,    0,    2,    0,    /* nid */
 	0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, /* nonce */
 	0x34, 0x12, 0,    0,    0,    0,    0,    0,    /* cycle */
+	0,    0,    0,    0,    0,    0,    0,    0,    /* asker */
 	2,    0,    0,    0,    3,    0,    0,    0,    /* part, count */
 	1,    7,    255,
 };
@@ -96,13 +97,14 @@ static void assert_bad(size_t at, uint8_t byte, int result)
 static void decode_rejects_what_is_out_of_range(void **state)
 {
 	assert_bad(0, 'X', -EBADMSG);
-	assert_bad(4, 2, -EPROTONOSUPPORT);
+	assert_bad(4, 1, -EPROTONOSUPPORT);
 	assert_bad(5, 3, -EBADMSG); /* a request of one who leaves */
 	assert_bad(5, 4, -EBADMSG);
 	assert_bad(7, 1, -EBADMSG);
 	assert_bad(47, 0x40, -EBADMSG); /* the cycle is too large */
-	assert_bad(52, 0, -EBADMSG);
-	assert_bad(55, 0xff, -EBADMSG);
+	assert_bad(48, 1, -EBADMSG);    /* a request that answers */
+	assert_bad(60, 0, -EBADMSG);
+	assert_bad(63, 0xff, -EBADMSG);
 	assert_bad(5, 2, 0);
 }
 

@@ -23,6 +23,7 @@
 #define POISON_COUNT_MIN 6
 #define LOSS_SOME        100000
 #define DRIFT_PPM        200
+#define WALL_APART_MS    2000
 
 const char *const world_count_names[WORLD_COUNT] = {
 	[WORLD_LOST] = "messages lost",
@@ -368,6 +369,7 @@ static int forge(struct world *world, uint32_t node, uint64_t cycle)
 		.nid = sender + 1,
 		.boot_nonce = bed_nonce(world->bed, sender),
 		.cycle = cycle,
+		.asker_nonce = bed_nonce(world->bed, node),
 		.count = world->count,
 		.signs = signs,
 	};
@@ -535,7 +537,8 @@ static void faults_choose(struct world *world)
 static void choose(struct world *world)
 {
 	struct bed_options options = { .seed = sim_rng_u64(&world->rng),
-				       .drift_ppm_max = DRIFT_PPM };
+				       .drift_ppm_max = DRIFT_PPM,
+				       .wall_apart_ms = WALL_APART_MS };
 	uint32_t kind = below(world, 20);
 
 	if (kind < 12)
