@@ -29,7 +29,7 @@ struct visit {
 	struct buffer *sent;   /* of ours, until they have left */
 	struct buffer *bulk;   /* NULL: the command is in the payload */
 	struct iovec iov;
-	bool is_failed; /* without its bulk data: libscoll has said so */
+	bool is_failed; /* without its bulk data: libscoll says so for us */
 	UT_hash_handle hh;
 };
 
@@ -154,8 +154,7 @@ static void post_reply(scoll_request_t *request)
 	struct collectives *collectives = visit->owner;
 
 	buffers_free(take_ptr(visit->posted));
-	if (!visit->is_failed)
-		collectives->events->closed(collectives->ctx, visit->id);
+	collectives->events->closed(collectives->ctx, visit->id);
 }
 
 static void reply_out(scoll_request_t *request)
