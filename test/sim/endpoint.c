@@ -14,7 +14,6 @@
 
 #define NS_IN_MS  UINT64_C(1000000)
 #define HELD_NS   (3000 * NS_IN_MS)
-#define RTT_NS    (100 * NS_IN_MS)
 #define FAULT_PPM 8000 /* of each kind, times the harm */
 /* Before every manager, or after. */
 #define IMPOSTOR_STARTED 1
@@ -301,7 +300,6 @@ struct ether *ether_create(struct world *world)
 					.jitter_ppm = 500000 },
 			     .held_ns = HELD_NS,
 			     .needs_addresses = true },
-		.rtt_ns = RTT_NS,
 		.now_ns = on_now_ns,
 		.wake = on_wake,
 		.ctx = ether,

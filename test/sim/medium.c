@@ -13,7 +13,7 @@
 #include "scoll/core/core.h"
 #include "scoll/core/membership.h"
 
-#define RTT_NS         100000000
+#define RTT_NS         1000000000 /* as a daemon has it */
 #define BULK_BANDWIDTH 100000000
 #define BULK_SEGMENT   524288
 #define LIFETIME_NS    (UINT64_C(3600) * 1000000000)
@@ -153,8 +153,7 @@ scoll_t *medium_join(struct medium *medium, const struct medium_member *member)
 		.nid = member->nid,
 		.tree = SCOLL_TREE_KNOMIAL(4),
 		.order = SCOLL_ORDER_DEPTH,
-		.rtt_ns = medium->options.rtt_ns > 0 ? medium->options.rtt_ns
-						     : RTT_NS,
+		.rtt_ns = RTT_NS,
 		.bulk_bandwidth = BULK_BANDWIDTH,
 		.bulk_segment = BULK_SEGMENT,
 		.group_lifetime_ns = LIFETIME_NS,

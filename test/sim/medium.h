@@ -22,7 +22,6 @@ struct medium;
 
 struct medium_options {
 	struct transport_sim_options network; /* its timeline is made */
-	uint64_t rtt_ns;                      /* 0: 100 ms */
 	struct given *given; /* of all, for very many; NULL: each its own */
 	/* Another clock that time follows, ns; NULL: none. */
 	uint64_t (*now_ns)(void *ctx);
