@@ -136,6 +136,7 @@ static struct call *call_find(const struct broadcasts *broadcasts, uint64_t id)
 static int start(void *ctx, const struct collective_request *request)
 {
 	struct broadcasts *broadcasts = ctx;
+	bool is_named = request->group != 0 && !request->is_flat;
 	struct team *team = NULL;
 	struct call *call;
 	int result;
@@ -150,12 +151,9 @@ static int start(void *ctx, const struct collective_request *request)
 		call_destroy(call);
 		return -ENOMEM;
 	}
-	if (request->group != 0 && !request->is_flat) {
+	if (is_named)
 		team = team_get(broadcasts, request->group);
-		result = team == NULL ? -ENOMEM : team_serve(team, call);
-	} else {
-		result = call_scatter(call);
-	}
+	result = team != NULL ? team_serve(team, call) : call_scatter(call);
 	if (result == 0)
 		return 0;
 	HASH_DEL(broadcasts->calls, call);
@@ -210,9 +208,7 @@ static void address(void *ctx, uint64_t nid, const void *bytes, size_t size)
 		}
 		news = SCOLL_ALIVE;
 	}
-	/* Groups with one who is gone serve the others. */
-	if (size > 0)
-		teams_mark(broadcasts, nid);
+	teams_mark(broadcasts, nid, size == 0);
 	/* What cannot be reached fails as such. */
 	(void)scoll_peer_address(broadcasts->scoll, nid, bytes, size);
 	(void)scoll_peer_set(broadcasts->scoll, nid, news);
@@ -228,11 +224,19 @@ static void group_drop(void *ctx, uint64_t group)
 		team_drop(team);
 }
 
+static void counters(void *ctx, struct collective_counters *ret_counters)
+{
+	const struct broadcasts *broadcasts = ctx;
+
+	*ret_counters = broadcasts->counters;
+}
+
 static const struct collective_ops ops = {
 	.start = start,
 	.cancel = cancel,
 	.address = address,
 	.group_drop = group_drop,
+	.counters = counters,
 };
 
 struct collective_seam broadcasts_seam(struct broadcasts *broadcasts)
@@ -316,7 +320,7 @@ void broadcasts_destroy(struct broadcasts *broadcasts)
 	free(broadcasts);
 }
 
-const struct broadcast_counters *broadcasts_counters(
+const struct collective_counters *broadcasts_counters(
 	const struct broadcasts *broadcasts)
 {
 	return &broadcasts->counters;

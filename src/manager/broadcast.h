@@ -14,7 +14,9 @@
  * list fits beside the command; else it is populated first, and when that
  * fails (a node is dead) the command goes out in several small groups of the
  * moment, as it does without a named group, so that each node that was not
- * reached is known.
+ * reached is known. So do those after it, until one of its nodes has come or
+ * gone, or BROADCAST_SCATTERS_MAX have gone so. A command for which there is no
+ * room for one more group goes out likewise.
  */
 #pragma once
 
@@ -22,7 +24,8 @@
 #include "manager/collective.h"
 #include "scoll.h"
 
-#define BROADCAST_GROUPS_MAX 1024
+#define BROADCAST_GROUPS_MAX   1024
+#define BROADCAST_SCATTERS_MAX 8
 
 struct broadcasts;
 
@@ -47,14 +50,5 @@ struct collective_seam broadcasts_seam(struct broadcasts *broadcasts);
  */
 void broadcasts_settle(struct broadcasts *broadcasts);
 
-struct broadcast_counters {
-	uint64_t group_count;    /* that are kept now */
-	uint64_t call_count;     /* under way now */
-	uint64_t made_count;     /* groups, also those of the moment */
-	uint64_t populate_count; /* of them, populated first */
-	uint64_t failed_count;   /* of them, in vain */
-	uint64_t bulk_count;     /* commands that went as bulk data */
-};
-
-const struct broadcast_counters *broadcasts_counters(
+const struct collective_counters *broadcasts_counters(
 	const struct broadcasts *broadcasts);

@@ -2,7 +2,9 @@
 /*
  * Named groups. One is made anew, of the nodes that are asked now and those of
  * before whose address is known, when a node is not in it or has another
- * address. While one is populated those who want it wait.
+ * address. While one is populated those who want it wait. That takes until a
+ * dead node in it is given up, which is most of the time that a command has: so
+ * after it has failed the next commands do without for a while.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,11 +51,12 @@ static void team_release(struct team *team)
 
 static void team_destroy(struct team *team)
 {
+	team->owner->team_count--;
 	free(team->nids);
 	free(team);
 }
 
-/* It is not in the hash. */
+/* It is in the hash no more. */
 static void team_end(struct team *team)
 {
 	team_release(team);
@@ -74,7 +77,7 @@ static void teams_shrink(struct broadcasts *broadcasts)
 	struct team *team, *next;
 
 	HASH_ITER (hh, broadcasts->teams, team, next) {
-		if (HASH_COUNT(broadcasts->teams) < BROADCAST_GROUPS_MAX)
+		if (broadcasts->team_count < BROADCAST_GROUPS_MAX)
 			return;
 		if (!team->is_making)
 			team_drop(team);
@@ -90,9 +93,13 @@ struct team *team_get(struct broadcasts *broadcasts, uint64_t id)
 		HASH_DEL(broadcasts->teams, team);
 	} else {
 		teams_shrink(broadcasts);
+		/* Those that are being made stay. */
+		if (broadcasts->team_count >= BROADCAST_GROUPS_MAX)
+			return NULL;
 		team = calloc(1, sizeof(*team));
 		if (team == NULL)
 			return NULL;
+		broadcasts->team_count++;
 		team->owner = broadcasts;
 		team->id = id;
 	}
@@ -102,11 +109,16 @@ struct team *team_get(struct broadcasts *broadcasts, uint64_t id)
 	return team;
 }
 
-void teams_mark(struct broadcasts *broadcasts, uint64_t nid)
+void teams_mark(struct broadcasts *broadcasts, uint64_t nid, bool is_gone)
 {
 	for (struct team *team = broadcasts->teams; team != NULL;
-	     team = team->hh.next)
-		team->is_stale |= team_has(team, nid);
+	     team = team->hh.next) {
+		if (!team_has(team, nid))
+			continue;
+		/* A group with one who is gone serves the others. */
+		team->is_stale |= !is_gone;
+		team->scatter_count = 0;
+	}
 }
 
 void teams_fini(struct broadcasts *broadcasts)
@@ -243,6 +255,10 @@ static int team_make(struct team *team, struct call *call, bool is_exact)
 	result = make_delayed(team, call, nids, count);
 	if (result != -EMSGSIZE)
 		return result;
+	if (team->scatter_count > 0) {
+		team->scatter_count--;
+		return call_scatter(call);
+	}
 	result = populate(team, nids, count);
 	if (result == 0)
 		team_wait(team, call);
@@ -277,10 +293,12 @@ static void populated(int status, scoll_group_t *group,
 
 	team->is_making = false;
 	team->waiting = NULL;
-	if (status == 0)
+	if (status == 0) {
 		team_took(team, group);
-	else
+	} else {
+		team->scatter_count = BROADCAST_SCATTERS_MAX;
 		team->owner->counters.failed_count++;
+	}
 	DL_FOREACH_SAFE (waiting, call, next) {
 		int result;
 

@@ -50,8 +50,10 @@ struct team {
 	scoll_group_t *group; /* NULL: not there */
 	uint64_t *nids;       /* rising */
 	size_t count;
-	bool is_stale;   /* a node of it has another address */
-	bool is_making;  /* being populated */
+	bool is_stale;  /* a node of it has another address */
+	bool is_making; /* being populated */
+	/* Calls to go without it, since it could not be populated. */
+	unsigned int scatter_count;
 	bool is_dropped; /* meanwhile, and not in the hash any more */
 	struct call *waiting;
 	UT_hash_handle hh; /* by id; the one that was used last is the last */
@@ -72,7 +74,8 @@ struct broadcasts {
 	struct call *ready;
 	struct team *teams;
 	struct place *places;
-	struct broadcast_counters counters;
+	size_t team_count; /* also those that were dropped while they are made */
+	struct collective_counters counters;
 };
 
 /* --- broadcast.c --- */
@@ -108,10 +111,11 @@ int moment_create(struct broadcasts *broadcasts, const uint64_t *nids,
 
 /* --- broadcast_group.c --- */
 
-/* NULL: memory is out. */
+/* NULL: memory is out, or there are too many. */
 struct team *team_get(struct broadcasts *broadcasts, uint64_t id);
 /* Send the call over the group, when it is there. A negative errno: not begun. */
 int team_serve(struct team *team, struct call *call);
 void team_drop(struct team *team);
-void teams_mark(struct broadcasts *broadcasts, uint64_t nid);
+/* The node has come, moved or gone: groups with it are made again, or tried. */
+void teams_mark(struct broadcasts *broadcasts, uint64_t nid, bool is_gone);
 void teams_fini(struct broadcasts *broadcasts);

@@ -40,6 +40,15 @@ struct collective_failure {
 	int status; /* < 0 */
 };
 
+struct collective_counters {
+	uint64_t group_count;    /* that are kept now */
+	uint64_t call_count;     /* collectives under way now */
+	uint64_t made_count;     /* groups, also those of the moment */
+	uint64_t populate_count; /* of them, populated first */
+	uint64_t failed_count;   /* of them, in vain */
+	uint64_t bulk_count;     /* commands that went as bulk data */
+};
+
 struct collective_ops {
 	/* All is copied. An error: it is not begun, and has no end. */
 	int (*start)(void *ctx, const struct collective_request *request);
@@ -50,6 +59,8 @@ struct collective_ops {
 			size_t size);
 	/* Not named any more; what is under way in it goes on. */
 	void (*group_drop)(void *ctx, uint64_t group);
+	/* NULL: nothing is counted. */
+	void (*counters)(void *ctx, struct collective_counters *ret_counters);
 };
 
 struct collective_seam {

@@ -164,6 +164,31 @@ static void write_nodes(const struct engine *engine, struct writer *out)
 	       engine->counters.lease_count);
 }
 
+static void write_collectives(const struct engine *engine, struct writer *out)
+{
+	const struct collective_seam *seam = &engine->collective;
+	struct collective_counters counters = { 0 };
+
+	if (seam->ops->counters != NULL)
+		seam->ops->counters(seam->ctx, &counters);
+	number(out, "collectives_open", "gauge", "Collectives under way.",
+	       counters.call_count);
+	number(out, "collectives_bulk_total", "counter",
+	       "Commands that did not fit in a message, and went beside it.",
+	       counters.bulk_count);
+	number(out, "groups", "gauge", "Groups of nodes that are kept.",
+	       counters.group_count);
+	number(out, "groups_made_total", "counter",
+	       "Groups that were made, also for one command.",
+	       counters.made_count);
+	number(out, "groups_populated_total", "counter",
+	       "Groups that were made before the first command.",
+	       counters.populate_count);
+	number(out, "groups_failed_total", "counter",
+	       "Of these, those that could not be made.",
+	       counters.failed_count);
+}
+
 static void write_fanouts(const struct engine *engine, struct writer *out)
 {
 	const struct counters *counters = &engine->counters;
@@ -223,6 +248,7 @@ char *engine_metrics(const struct engine *engine)
 	write_journal(engine, &out);
 	write_nodes(engine, &out);
 	write_fanouts(engine, &out);
+	write_collectives(engine, &out);
 	write_refusals(engine, &out);
 	if (engine->core != NULL)
 		core_metrics(engine->core, on_core_line, &out);

@@ -149,11 +149,21 @@ static void on_group_drop(void *ctx, uint64_t group)
 		seam.ops->group_drop(seam.ctx, group);
 }
 
+static void on_counters(void *ctx, struct collective_counters *ret_counters)
+{
+	const struct manager *manager = ctx;
+
+	*ret_counters = manager->broadcasts == NULL
+				? (struct collective_counters){ 0 }
+				: *broadcasts_counters(manager->broadcasts);
+}
+
 static const struct collective_ops collective_ops = {
 	.start = on_start,
 	.cancel = on_cancel,
 	.address = on_address,
 	.group_drop = on_group_drop,
+	.counters = on_counters,
 };
 
 struct collective_seam role_collective_seam(struct manager *manager)

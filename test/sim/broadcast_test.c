@@ -254,6 +254,78 @@ static void groups_that_are_not_used_make_room(void **state)
 	bed_destroy(bed);
 }
 
+/* What is asked for next does not wait for the dead one again. */
+static void a_group_that_cannot_be_made_is_done_without(void **state)
+{
+	struct bed *bed = bed_create(600);
+	const struct collective_counters *counters =
+		broadcasts_counters(bed->broadcasts);
+
+	member_stop(&bed->members[599]);
+	bed_ask(bed, 1, 10, 600, 300);
+	expect_lost(bed, 1, 600, 599);
+	assert_int_equal(counters->populate_count, 1);
+	assert_int_equal(counters->failed_count, 1);
+	assert_int_equal(bed_begin(bed, 2, 10, 600, 300, false), 0);
+	medium_run(bed->medium, medium_now_ns(bed->medium) + 10 * MS);
+	/* But for those above it. */
+	assert_in_range(bed->calls[2].heard_count, 550, 599);
+	bed_run(bed);
+	expect_lost(bed, 2, 600, 599);
+	assert_int_equal(counters->populate_count, 1);
+	/* Its end is no matter of time: the node is back. */
+	member_start(&bed->members[599]);
+	bed_ask(bed, 3, 10, 600, 300);
+	bed_expect_all(bed, 3, 600);
+	assert_int_equal(counters->populate_count, 2);
+	assert_int_equal(counters->group_count, 1);
+	bed_destroy(bed);
+}
+
+static void a_group_is_tried_again_after_a_while(void **state)
+{
+	struct bed *bed = bed_create(200);
+	const struct collective_counters *counters =
+		broadcasts_counters(bed->broadcasts);
+
+	member_stop(&bed->members[199]);
+	bed_ask(bed, 1, 10, 200, 300);
+	assert_int_equal(counters->failed_count, 1);
+	for (int i = 0; i < BROADCAST_SCATTERS_MAX; i++)
+		bed_ask(bed, 1, 10, 200, 300);
+	assert_int_equal(counters->populate_count, 1);
+	bed_ask(bed, 1, 10, 200, 300);
+	assert_int_equal(counters->populate_count, 2);
+	bed_destroy(bed);
+}
+
+/* As many as there may be are being made at once, and then some. */
+static void groups_that_are_made_are_no_more_than_may_be(void **state)
+{
+	struct bed *bed = bed_create(150);
+	const struct collective_counters *counters =
+		broadcasts_counters(bed->broadcasts);
+
+	for (uint64_t group = 1; group <= BROADCAST_GROUPS_MAX; group++) {
+		assert_int_equal(bed_begin(bed, 1, group, 150, 300, false), 0);
+		bed->seam.ops->cancel(bed->seam.ctx, 1);
+	}
+	assert_int_equal(counters->populate_count, BROADCAST_GROUPS_MAX);
+	/* One that is dropped is made to its end. */
+	bed->seam.ops->group_drop(bed->seam.ctx, 5);
+	assert_int_equal(bed_begin(bed, 2, BROADCAST_GROUPS_MAX + 1, 150, 300,
+				   false),
+			 0);
+	assert_int_equal(counters->populate_count, BROADCAST_GROUPS_MAX);
+	bed_run(bed);
+	bed_expect_all(bed, 2, 150);
+	assert_int_equal(counters->group_count, BROADCAST_GROUPS_MAX - 1);
+	bed_ask(bed, 3, BROADCAST_GROUPS_MAX + 1, 150, 300);
+	bed_expect_all(bed, 3, 150);
+	assert_int_equal(counters->group_count, BROADCAST_GROUPS_MAX);
+	bed_destroy(bed);
+}
+
 static void nothing(void *ctx)
 {
 }
@@ -348,6 +420,9 @@ int main(void)
 		cmocka_unit_test(
 			a_new_manager_reaches_nodes_that_have_groups_of_the_old_one),
 		cmocka_unit_test(groups_that_are_not_used_make_room),
+		cmocka_unit_test(a_group_that_cannot_be_made_is_done_without),
+		cmocka_unit_test(a_group_is_tried_again_after_a_while),
+		cmocka_unit_test(groups_that_are_made_are_no_more_than_may_be),
 		cmocka_unit_test(the_manager_takes_no_requests),
 	};
 

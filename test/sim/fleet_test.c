@@ -288,8 +288,7 @@ static void on_done(void *ctx, void *arg)
 	fleet->is_done = true;
 }
 
-static void on_late(void *ctx, const char *node, uint64_t grant_id,
-		    const uint8_t incarnation[INCARNATION_SIZE])
+static void on_late(void *ctx, const struct spread_late *late)
 {
 }
 
@@ -374,7 +373,6 @@ static struct fleet *fleet_create(size_t count)
 			     .faults_ppm = { [TRANSPORT_SIM_REFUSED] =
 						     1000000 },
 			     .needs_addresses = true },
-		.rtt_ns = 1000000000, /* as a daemon has it */
 		.now_ns = on_now_ns,
 		.ctx = fleet,
 	};
