@@ -307,20 +307,24 @@ static void on_done(void *ctx, void *arg)
 	DL_APPEND(fanout->fanouts->finished, fanout);
 }
 
-/* It was given up, and a lane that is gone is news all the same. */
-static void on_late(void *ctx, const char *node, uint64_t grant_id,
-		    const uint8_t incarnation[INCARNATION_SIZE])
+/* It was given up, and that it lives, or a lane is gone, is news all the same. */
+static void on_late(void *ctx, const struct spread_late *late)
 {
 	struct engine *engine = ctx;
 	struct core_confirmation told = {
-		.node = node,
-		.grant_id = grant_id,
+		.node = late->node,
+		.grant_id = late->grant_id,
 		.text = "",
 	};
 
-	memcpy(told.incarnation, incarnation, sizeof(told.incarnation));
-	member_heard(engine, node);
-	look_gone(engine, node, grant_id);
+	member_heard(engine, late->node);
+	if (late->op == COMMAND_LEASE) {
+		member_leased_late(engine, late->node, late->incarnation,
+				   late->asked_ms);
+		return;
+	}
+	memcpy(told.incarnation, late->incarnation, sizeof(told.incarnation));
+	look_gone(engine, late->node, late->grant_id);
 	if (engine->core != NULL)
 		core_confirm(engine->core, &told);
 }

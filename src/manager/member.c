@@ -156,13 +156,17 @@ void member_check_all(struct engine *engine)
 {
 	struct member *member;
 	struct member *next;
+	bool is_any_lost = false;
 
 	HASH_ITER (hh, engine->members, member, next) {
-		if (!core_node_is_up(engine->core, member->name))
-			let_go(engine, member,
-			       "the node has left the manager's "
-			       "configuration");
+		if (core_node_is_up(engine->core, member->name))
+			continue;
+		is_any_lost = true;
+		let_go(engine, member,
+		       "the node has left the manager's configuration");
 	}
+	if (is_any_lost)
+		fanouts_nodes_lost(engine->fanouts);
 }
 
 /* --- leases --- */
@@ -181,6 +185,17 @@ void member_leased(struct engine *engine, const char *node)
 
 	if (member != NULL)
 		member->leased_ms = engine_now_ms(engine);
+}
+
+void member_leased_late(struct engine *engine, const char *node,
+			const uint8_t incarnation[INCARNATION_SIZE],
+			uint64_t asked_ms)
+{
+	struct member *member = member_find(engine, node);
+
+	if (member != NULL && asked_ms > member->leased_ms &&
+	    memcmp(member->incarnation, incarnation, INCARNATION_SIZE) == 0)
+		member->leased_ms = asked_ms;
 }
 
 static void check_leases(struct engine *engine, uint64_t now_ms)

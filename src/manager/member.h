@@ -49,6 +49,10 @@ void member_check_all(struct engine *engine);
 void member_heard(struct engine *engine, const char *node);
 /* It has confirmed a LEASE. */
 void member_leased(struct engine *engine, const char *node);
+/* The same, when it was given up: it was alive when it was asked. */
+void member_leased_late(struct engine *engine, const char *node,
+			const uint8_t incarnation[INCARNATION_SIZE],
+			uint64_t asked_ms);
 /* Leases that run out, LEASE for the others, and looks. */
 void member_tick(struct engine *engine, uint64_t now_ms);
 uint64_t member_deadline_ms(const struct engine *engine);

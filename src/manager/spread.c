@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An order has targets, letters (its command as it was sealed: one for each
- * version, and a new one for nodes that registered meanwhile) and rounds (the
- * collectives under way). Each tick starts a round for those of its open
+ * version, and a new one for nodes that registered meanwhile, of which no more
+ * than SPREAD_LETTERS_MAX are under way) and rounds (the collectives). Each tick starts a round for those of its open
  * targets that are up, due and in no round, and have one letter in common.
  */
 #include "manager/spread_internal.h"
@@ -27,6 +27,7 @@ int spreads_create(const struct spread_ops *ops, void *ctx,
 	spreads->ops = ops;
 	spreads->ctx = ctx;
 	spreads->seam = seam;
+	spreads->next_ms = DEADLINE_NONE;
 	*ret_spreads = spreads;
 	return 0;
 }
@@ -44,8 +45,7 @@ static void spread_destroy(struct spreads *spreads, struct spread *spread)
 		spread_round_end(spreads, round);
 	}
 	DL_FOREACH_SAFE (spread->letters, letter, next_letter) {
-		writer_fini(&letter->bytes);
-		free(letter);
+		spread_letter_destroy(letter);
 	}
 	DL_FOREACH_SAFE (spread->heard, heard, next_heard)
 		spread_heard_destroy(heard);
@@ -64,6 +64,7 @@ void spreads_clear(struct spreads *spreads)
 		DL_DELETE(spreads->list, spread);
 		spread_destroy(spreads, spread);
 	}
+	spreads->next_ms = DEADLINE_NONE;
 }
 
 void spreads_destroy(struct spreads *spreads)
@@ -76,15 +77,32 @@ void spreads_destroy(struct spreads *spreads)
 
 /* --- time --- */
 
-/* What the time has decided of a target that is open. */
+void spread_wake(struct spread *spread)
+{
+	spread->next_ms = 0;
+	spread->owner->next_ms = 0;
+}
+
+static bool look_up(struct spreads *spreads, const struct spread *spread,
+		    struct target *target)
+{
+	return spreads->ops->member(spreads->ctx, spread->order.arg,
+				    target->node, &target->member);
+}
+
+/*
+ * What the time has decided of a target that is open. Who is in a round is up
+ * until somebody is lost.
+ */
 static void expire(struct spreads *spreads, struct spread *spread,
 		   struct target *target, uint64_t now_ms)
 {
-	struct spread_member member;
-	bool is_up = spreads->ops->member(spreads->ctx, spread->order.arg,
-					  target->node, &member);
 	bool is_late = now_ms >= spread->deadline_ms;
+	bool is_up = true;
 
+	if (spread->is_new || target->round == NULL || target->gone_ms != 0 ||
+	    is_late)
+		is_up = look_up(spreads, spread, target);
 	if (is_up)
 		target->gone_ms = 0;
 	else if (target->gone_ms == 0)
@@ -118,12 +136,15 @@ static uint64_t target_deadline_ms(const struct target *target)
 static void look(struct spreads *spreads, struct spread *spread,
 		 uint64_t now_ms)
 {
+	spread->is_starved = false;
 	for (size_t i = 0; i < spread->order.node_count; i++)
 		if (!spread->targets[i].is_answered)
 			expire(spreads, spread, &spread->targets[i], now_ms);
+	spread->is_new = false;
 	if (spread->open_count > 0)
 		spread_ask_all(spreads, spread, now_ms);
-	spread->next_ms = spread->deadline_ms;
+	spread->next_ms = spread->is_starved ? now_ms + SPREAD_EARLY_MS
+					     : spread->deadline_ms;
 	for (size_t i = 0; i < spread->order.node_count; i++) {
 		const struct target *target = &spread->targets[i];
 		uint64_t due_ms = target->is_answered
@@ -147,9 +168,15 @@ static void tell_one(struct spreads *spreads, const struct spread *spread,
 	};
 
 	if (heard->is_late) {
-		spreads->ops->late(spreads->ctx, target->node,
-				   target->letter->head.grant_id,
-				   target->incarnation);
+		const struct spread_late late = {
+			.op = spread->order.op,
+			.node = target->node,
+			.grant_id = spread->grant_id,
+			.incarnation = target->incarnation,
+			.asked_ms = heard->asked_ms,
+		};
+
+		spreads->ops->late(spreads->ctx, &late);
 		return;
 	}
 	memcpy(answer.incarnation, target->incarnation,
@@ -178,7 +205,7 @@ static void tell(struct spreads *spreads, struct spread *spread)
 /* Is there anybody who may be late, and a collective to bring it? */
 static bool may_be_late(const struct spread *spread)
 {
-	if (spread->order.op != COMMAND_REVOKE || spread->rounds == NULL)
+	if (!spread_wants_late(spread) || spread->rounds == NULL)
 		return false;
 	for (size_t i = 0; i < spread->order.node_count; i++)
 		if (!spread->targets[i].is_confirmed)
@@ -201,9 +228,12 @@ static void finish(struct spreads *spreads, struct spread *spread)
 
 void spreads_tick(struct spreads *spreads, uint64_t now_ms)
 {
+	uint64_t next_ms = DEADLINE_NONE;
 	struct spread *spread;
 	struct spread *next;
 
+	if (now_ms < spreads->next_ms)
+		return;
 	DL_FOREACH_SAFE (spreads->list, spread, next) {
 		if (now_ms >= spread->next_ms && !spread->is_over)
 			look(spreads, spread, now_ms);
@@ -211,20 +241,18 @@ void spreads_tick(struct spreads *spreads, uint64_t now_ms)
 		if (spread->open_count == 0)
 			finish(spreads, spread);
 	}
+	DL_FOREACH (spreads->list, spread) {
+		if (spread->heard != NULL)
+			next_ms = 0;
+		else if (spread->next_ms < next_ms)
+			next_ms = spread->next_ms;
+	}
+	spreads->next_ms = next_ms;
 }
 
 uint64_t spreads_deadline_ms(const struct spreads *spreads)
 {
-	uint64_t deadline_ms = DEADLINE_NONE;
-	const struct spread *spread;
-
-	DL_FOREACH (spreads->list, spread) {
-		uint64_t next_ms = spread->heard != NULL ? 0 : spread->next_ms;
-
-		if (next_ms < deadline_ms)
-			deadline_ms = next_ms;
-	}
-	return deadline_ms;
+	return spreads->next_ms;
 }
 
 const struct spread_counters *spreads_counters(const struct spreads *spreads)
@@ -264,6 +292,8 @@ int spread_start(struct spreads *spreads, const struct spread_order *order,
 	spread = calloc(1, sizeof(*spread));
 	if (spread == NULL)
 		return -ENOMEM;
+	spread->owner = spreads;
+	spread->is_new = true;
 	spread->order = *order;
 	spread->order.nodes = NULL;
 	spread->order.node_count = 0;
@@ -275,27 +305,27 @@ int spread_start(struct spreads *spreads, const struct spread_order *order,
 	}
 	DL_APPEND(spreads->list, spread);
 	look(spreads, spread, now_ms);
+	if (spread->next_ms < spreads->next_ms)
+		spreads->next_ms = spread->next_ms;
 	return 0;
 }
 
 static void node_up(struct spreads *spreads, struct spread *spread,
 		    struct target *target)
 {
-	struct spread_member member;
+	const uint8_t *incarnation = target->member.incarnation;
 
-	if (!spreads->ops->member(spreads->ctx, spread->order.arg, target->node,
-				  &member))
+	if (!look_up(spreads, spread, target))
 		return;
-	spread->next_ms = 0;
+	spread_wake(spread);
 	target->gone_ms = 0;
 	target->round = NULL;
 	target->due_ms = 0;
 	if (spread->order.op != COMMAND_APPLY)
-		memcpy(target->incarnation, member.incarnation,
-		       sizeof(target->incarnation));
-	else if (target->letter == NULL ||
-		 memcmp(target->incarnation, member.incarnation,
-			sizeof(member.incarnation)) != 0)
+		spread_reboot(spread, target, incarnation);
+	else if (target->sequence == 0 ||
+		 memcmp(target->incarnation, incarnation, INCARNATION_SIZE) !=
+			 0)
 		spread_hear(spread, target, -EHOSTUNREACH,
 			    "the node was lost and came back meanwhile");
 	else
@@ -306,8 +336,10 @@ void spreads_nodes_lost(struct spreads *spreads)
 {
 	struct spread *spread;
 
-	DL_FOREACH (spreads->list, spread)
-		spread->next_ms = 0;
+	DL_FOREACH (spreads->list, spread) {
+		spread->is_new = true;
+		spread_wake(spread);
+	}
 }
 
 void spreads_node_up(struct spreads *spreads, const char *node)

@@ -18,8 +18,9 @@
  * not been asked, it counts as not reached. One that says that it is not
  * registered (-ENOTCONN) is about to be, and is asked to apply again.
  *
- * A REVOKE that is over goes on to listen while its collectives do: a lane that
- * is gone is news also when its node was given up.
+ * A REVOKE or LEASE that is over goes on to listen while its collectives do: a
+ * lane that is gone, and a node that lives, are news also when the node was given
+ * up.
  *
  * One thread. `answered`, `done` and `late` come from spreads_tick() only, and
  * may start further orders.
@@ -36,12 +37,13 @@
 #include "manager/wire/keyfile.h"
 #include "manager/wire/message.h"
 
-#define SPREAD_GONE_MS    3000 /* that a node which is down is waited for */
-#define SPREAD_REPEAT_MS  2000 /* until a node is asked again */
-#define SPREAD_EARLY_MS   250  /* the same for one that is not registered */
-#define SPREAD_FLAT_MAX   128  /* nodes of one flat collective */
-#define SPREAD_FLATS_MAX  8    /* of one order at once */
-#define SPREAD_PART_BYTES 65536
+#define SPREAD_GONE_MS     3000 /* that a node which is down is waited for */
+#define SPREAD_REPEAT_MS   2000 /* until a node is asked again */
+#define SPREAD_EARLY_MS    250  /* the same for one that is not registered */
+#define SPREAD_FLAT_MAX    128  /* nodes of one flat collective */
+#define SPREAD_FLATS_MAX   8    /* of one order at once */
+#define SPREAD_LETTERS_MAX 8    /* of one order at once, in one version */
+#define SPREAD_PART_BYTES  65536
 
 struct spreads;
 struct spread;
@@ -50,6 +52,15 @@ struct spread;
 struct spread_member {
 	uint16_t version;
 	uint8_t incarnation[INCARNATION_SIZE];
+};
+
+/* What a node has done when it was given up. */
+struct spread_late {
+	enum command_op op;
+	const char *node;
+	uint64_t grant_id;
+	const uint8_t *incarnation;
+	uint64_t asked_ms; /* it was alive then */
 };
 
 /* What came of one node. */
@@ -88,9 +99,8 @@ struct spread_ops {
 			 const struct spread_answer *answer);
 	/* All have answered, and the order is over: its arg is not used again. */
 	void (*done)(void *ctx, void *arg);
-	/* A node has revoked the grant after it was given up. */
-	void (*late)(void *ctx, const char *node, uint64_t grant_id,
-		     const uint8_t incarnation[INCARNATION_SIZE]);
+	/* A node has obeyed a REVOKE or LEASE after it was given up. */
+	void (*late)(void *ctx, const struct spread_late *late);
 };
 
 struct spread_counters {

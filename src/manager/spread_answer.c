@@ -25,8 +25,10 @@ struct heard *spread_hear(struct spread *spread, struct target *target,
 {
 	struct heard *heard = calloc(1, sizeof(*heard));
 
-	if (heard == NULL)
+	if (heard == NULL) {
+		spread->is_starved = true;
 		return NULL;
+	}
 	heard->place = (size_t)(target - spread->targets);
 	heard->result = result;
 	heard->text = text;
@@ -34,12 +36,14 @@ struct heard *spread_hear(struct spread *spread, struct target *target,
 	target->is_answered = true;
 	target->round = NULL;
 	spread->open_count--;
+	spread->owner->next_ms = 0;
 	return heard;
 }
 
-void spread_hear_late(struct spread *spread, struct target *target,
+void spread_hear_late(const struct round *round, struct target *target,
 		      const uint8_t incarnation[INCARNATION_SIZE])
 {
+	struct spread *spread = round->spread;
 	struct heard *heard = calloc(1, sizeof(*heard));
 
 	/* Without memory it is as if it had come later still. */
@@ -47,23 +51,26 @@ void spread_hear_late(struct spread *spread, struct target *target,
 		return;
 	heard->place = (size_t)(target - spread->targets);
 	heard->is_late = true;
+	heard->asked_ms = round->started_ms;
 	memcpy(target->incarnation, incarnation, sizeof(target->incarnation));
 	DL_APPEND(spread->heard, heard);
 	target->is_confirmed = true;
+	spread->owner->next_ms = 0;
 }
 
 /* True when the answer is to what the target was asked last. */
-static bool is_wanted(const struct target *target, const struct letter *letter)
+static bool is_wanted(const struct target *target, const struct round *round)
 {
-	return !target->is_answered && target->letter == letter &&
-	       !target->needs_new_letter;
+	return !target->is_answered && !target->needs_new_letter &&
+	       target->sequence == round->letter->head.sequence;
 }
 
-/* True when the target was given up, and a lane that is gone is still news. */
-static bool is_late(const struct target *target, const struct letter *letter)
+/* True when the target was given up, and that it has done it is still news. */
+static bool is_late(const struct target *target, const struct round *round)
 {
 	return target->is_answered && !target->is_confirmed &&
-	       target->letter == letter && letter->head.op == COMMAND_REVOKE;
+	       target->sequence == round->letter->head.sequence &&
+	       spread_wants_late(round->spread);
 }
 
 static void suspect(struct spreads *spreads, struct target *target)
@@ -72,33 +79,54 @@ static void suspect(struct spreads *spreads, struct target *target)
 	spreads->counters.false_count++;
 }
 
-static struct gather_node node_of(void *ctx, uint32_t place)
+static struct gather_node node_now(void *ctx, uint32_t place)
 {
-	const struct spread *spread = ctx;
+	const struct round *round = ctx;
+	const struct target *target = &round->spread->targets[place];
 
-	return (struct gather_node){
-		.name = spread->targets[place].node,
-		.incarnation = spread->targets[place].incarnation,
-	};
+	return (struct gather_node){ .name = target->node,
+				     .incarnation = target->incarnation };
 }
 
-static void take_set(struct spreads *spreads, const struct round *round,
+/* As it was when the round began. */
+static struct gather_node node_then(void *ctx, uint32_t place)
+{
+	const struct round *round = ctx;
+	const struct former *former = round_former(round, place);
+	struct gather_node node = node_now(ctx, place);
+
+	if (former != NULL)
+		node.incarnation = former->incarnation;
+	return node;
+}
+
+static void take_set(struct spreads *spreads, struct round *round,
 		     const struct gather_set *set)
 {
 	struct spread *spread = round->spread;
 	const struct node_master *masters;
 	size_t count = spreads->ops->masters(spreads->ctx, &masters);
-	int result = gather_verify(set, &round->letter->head, masters, count,
-				   node_of, spread);
+	const struct command *head = &round->letter->head;
+	bool is_of_then = round->formers != NULL;
+	int result = gather_verify(set, head, masters, count, node_then, round);
+
+	if (result < 0 && is_of_then) {
+		is_of_then = false;
+		result = gather_verify(set, head, masters, count, node_now,
+				       round);
+	}
 
 	idset_foreach (place, set->places) {
 		struct target *target = &spread->targets[place];
 
-		if (result == 0 && is_late(target, round->letter)) {
-			spread_hear_late(spread, target, target->incarnation);
+		/* It speaks for what the node was, and is asked again. */
+		if (is_of_then && round_former(round, place) != NULL)
+			continue;
+		if (result == 0 && is_late(target, round)) {
+			spread_hear_late(round, target, target->incarnation);
 			continue;
 		}
-		if (!is_wanted(target, round->letter))
+		if (!is_wanted(target, round))
 			continue;
 		if (result < 0) {
 			suspect(spreads, target);
@@ -148,14 +176,14 @@ static struct heard *take_confirm(const struct round *round,
 
 	if (target == NULL || !answers(confirm, &round->letter->head))
 		return NULL;
-	if (confirm->result == 0 && is_late(target, round->letter))
-		spread_hear_late(spread, target, confirm->incarnation);
-	if (!is_wanted(target, round->letter))
+	if (confirm->result == 0 && is_late(target, round))
+		spread_hear_late(round, target, confirm->incarnation);
+	if (!is_wanted(target, round))
 		return NULL;
 	if (is_too_early(confirm)) {
 		target->round = NULL;
 		target->due_ms = round->started_ms + SPREAD_EARLY_MS;
-		spread->next_ms = 0;
+		spread_wake(spread);
 		return NULL;
 	}
 	heard = spread_hear(spread, target, confirm->result, NULL);

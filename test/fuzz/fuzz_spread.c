@@ -78,8 +78,7 @@ static void on_done(void *ctx, void *arg)
 	scene->done_count++;
 }
 
-static void on_late(void *ctx, const char *node, uint64_t grant_id,
-		    const uint8_t incarnation[INCARNATION_SIZE])
+static void on_late(void *ctx, const struct spread_late *late)
 {
 	fuzz_check(false);
 }

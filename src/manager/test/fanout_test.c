@@ -264,6 +264,34 @@ static void a_query_gathers_what_each_node_says(void **state)
 	json_decref(answer);
 }
 
+static void a_node_that_leaves_the_configuration_is_not_waited_for(void **state)
+{
+	struct scene *scene = *state;
+	struct bed *bed = scene->bed;
+	uint64_t root = bed_client(bed, BED_ROOT);
+	uint64_t other = bed_client(bed, BED_ROOT);
+	struct bed_node node;
+	json_t *answers;
+	json_t *answer;
+
+	bed_node_up(bed, "n5", &node);
+	bed_ask(bed, root, "node-query", "{s:s, s:s}", "nodes", "n5", "what",
+		"devices");
+	assert_non_null(bed_node_asked(&node));
+	bed->reconfigure_nodes = "n[0-4,6-9]";
+	bed_ask(bed, other, "reconfigure", NULL);
+	bed_commit(bed);
+	bed_expect_done(bed, other, 0);
+	assert_null(bed_answer(bed, root));
+	bed_advance(bed, SPREAD_GONE_MS);
+	answer = bed_expect(bed, root, 0);
+	answers = json_object_get(answer, "answers");
+	assert_int_equal(json_integer_value(json_object_get(
+				 json_array_get(answers, 0), "result")),
+			 -EHOSTUNREACH);
+	json_decref(answer);
+}
+
 static void a_failed_commit_forgets_what_was_sent(void **state)
 {
 	struct scene *scene = *state;
@@ -305,6 +333,7 @@ int main(void)
 		TEST(a_node_that_is_not_registered_yet_is_asked_again),
 		TEST(a_node_that_was_rebooted_meanwhile_has_failed),
 		TEST(a_query_gathers_what_each_node_says),
+		TEST(a_node_that_leaves_the_configuration_is_not_waited_for),
 		TEST(a_failed_commit_forgets_what_was_sent),
 	};
 

@@ -75,9 +75,10 @@ static const struct collective_ops collective_ops = {
 static bool on_member(void *ctx, const void *arg, const char *name,
 		      struct spread_member *ret_member)
 {
-	const struct scene *scene = ctx;
+	struct scene *scene = ctx;
 	const struct node *node = &scene->nodes[atoi(name + 1)];
 
+	scene->look_up_count++;
 	ret_member->version = WIRE_VERSION;
 	memcpy(ret_member->incarnation, node->incarnation, INCARNATION_SIZE);
 	return node->is_up;
@@ -128,15 +129,16 @@ static void on_done(void *ctx, void *arg)
 	scene->done_count++;
 }
 
-static void on_late(void *ctx, const char *node, uint64_t grant_id,
-		    const uint8_t incarnation[INCARNATION_SIZE])
+static void on_late(void *ctx, const struct spread_late *late)
 {
 	struct scene *scene = ctx;
 
-	assert_int_equal(grant_id, GRANT);
-	assert_memory_equal(scene->nodes[atoi(node + 1)].incarnation,
-			    incarnation, INCARNATION_SIZE);
-	snprintf(scene->late_node, sizeof(scene->late_node), "%s", node);
+	assert_int_equal(late->op, scene->op);
+	assert_int_equal(late->grant_id, GRANT);
+	assert_memory_equal(scene->nodes[atoi(late->node + 1)].incarnation,
+			    late->incarnation, INCARNATION_SIZE);
+	snprintf(scene->late_node, sizeof(scene->late_node), "%s", late->node);
+	scene->late_ms = late->asked_ms;
 	scene->late_count++;
 }
 
@@ -148,6 +150,23 @@ static const struct spread_ops spread_ops = {
 	.done = on_done,
 	.late = on_late,
 };
+
+/* --- memory --- */
+
+static bool has_no_memory;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return has_no_memory ? NULL : __real_calloc(count, size);
+}
+
+void orders_memory(bool is_there)
+{
+	has_no_memory = !is_there;
+}
 
 /* --- the scene --- */
 

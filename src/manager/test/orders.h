@@ -50,9 +50,11 @@ struct scene {
 	uint64_t sequence;
 	uint64_t now_ms;
 	enum command_op op;
+	size_t look_up_count; /* of all nodes together */
 	size_t done_count;
 	unsigned int late_count;
 	char late_node[16]; /* the last one */
+	uint64_t late_ms;   /* when it was asked */
 	struct collective_seam seam;
 	struct spreads *spreads;
 };
@@ -89,5 +91,7 @@ void asked_answer_one(struct scene *scene, const struct asked *asked,
 void asked_end(struct scene *scene, const struct asked *asked);
 void asked_end_without(struct scene *scene, const struct asked *asked,
 		       uint32_t place, int status);
+/* False: there is none from now on. */
+void orders_memory(bool is_there);
 /* Each of the first `count` was told once, the others never. */
 void orders_told_once(const struct scene *scene, size_t count);

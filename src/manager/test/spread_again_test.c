@@ -269,6 +269,142 @@ static void lost_nodes_are_looked_at_at_once(void **state)
 	assert_true(asked->is_cancelled);
 }
 
+/* A node needs no time for it, so nobody is to wait for a silent one. */
+static void lease_has_a_short_patience(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+
+	orders_start(scene, COMMAND_LEASE, 3);
+	asked = orders_only(scene, 0);
+	assert_int_equal(asked->patience_ms, SPREAD_REPEAT_MS);
+	asked_answer_one(scene, asked, 3, 0, 0);
+	orders_advance(scene, 2 * SPREAD_REPEAT_MS);
+	asked = orders_only(scene, 1);
+	assert_true(asked->is_flat);
+	assert_int_equal(asked->count, 2);
+}
+
+/* Nodes 1 to 40 come back, each when the one before has been asked anew. */
+static void letters_for_nodes_that_register_are_few(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+	char name[16];
+	size_t count = 0;
+
+	orders_start(scene, COMMAND_APPLY, 50);
+	for (uint32_t i = 1; i <= 40; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		spreads_node_up(scene->spreads, name);
+		orders_tick(scene);
+	}
+	assert_int_equal(scene->asked_count, SPREAD_LETTERS_MAX);
+	/* The rest shares one as soon as there is room. */
+	asked_answer_but(scene, scene->asked[1], 50, NOBODY);
+	asked_end(scene, scene->asked[1]);
+	asked = orders_only(scene, SPREAD_LETTERS_MAX);
+	assert_int_equal(asked->count, 40 - (SPREAD_LETTERS_MAX - 1));
+	for (size_t i = 0; i < scene->asked_count; i++) {
+		if (i == 1)
+			continue;
+		asked_answer_but(scene, scene->asked[i], 50, NOBODY);
+		asked_end(scene, scene->asked[i]);
+	}
+	orders_told_once(scene, 50);
+	for (size_t i = 0; i < 50; i++)
+		count += scene->nodes[i].result == 0;
+	assert_int_equal(count, 50);
+}
+
+static void reboot_in_a_round_leaves_the_others_true(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+	struct part part;
+
+	orders_start(scene, COMMAND_REVOKE, 3);
+	asked = orders_only(scene, 0);
+	part = part_begin(scene, asked, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		part_add(&part, i, 0);
+	scene->nodes[1].incarnation[0] ^= 0xff;
+	spreads_node_up(scene->spreads, "n1");
+	part_send(&part);
+	asked_end(scene, asked);
+	assert_int_equal(spreads_counters(scene->spreads)->false_count, 0);
+	assert_int_equal(scene->nodes[0].result, 0);
+	assert_int_equal(scene->nodes[0].answer_count, 1);
+	assert_int_equal(scene->nodes[2].answer_count, 1);
+	/* What it was is not what it is. */
+	assert_int_equal(scene->nodes[1].answer_count, 0);
+	asked = orders_only(scene, 1);
+	assert_int_equal(asked->count, 1);
+	assert_int_equal(asked->places[0], 1);
+	asked_answer_but(scene, asked, 3, NOBODY);
+	asked_end(scene, asked);
+	orders_told_once(scene, 3);
+	assert_memory_equal(scene->nodes[1].answered_by,
+			    scene->nodes[1].incarnation, INCARNATION_SIZE);
+}
+
+/* The command of the round reached it when it was back already. */
+static void reboot_before_the_command_came_leaves_the_others_true(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+
+	orders_start(scene, COMMAND_REVOKE, 3);
+	asked = orders_only(scene, 0);
+	scene->nodes[1].incarnation[0] ^= 0xff;
+	spreads_node_up(scene->spreads, "n1");
+	asked_answer_but(scene, asked, 3, NOBODY);
+	orders_tick(scene);
+	assert_int_equal(spreads_counters(scene->spreads)->false_count, 0);
+	orders_told_once(scene, 3);
+	assert_memory_equal(scene->nodes[1].answered_by,
+			    scene->nodes[1].incarnation, INCARNATION_SIZE);
+}
+
+static void nodes_are_looked_up_when_they_are_asked(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+
+	orders_start(scene, COMMAND_APPLY, 1000);
+	asked = orders_only(scene, 0);
+	assert_int_equal(scene->look_up_count, 1000);
+	/* What befalls one is not asked of the others. */
+	scene->look_up_count = 0;
+	spreads_node_up(scene->spreads, "n7");
+	orders_tick(scene);
+	assert_int_equal(scene->asked_count, 2);
+	assert_in_range(scene->look_up_count, 1, 2);
+	spreads_nodes_lost(scene->spreads);
+	orders_tick(scene);
+	assert_in_range(scene->look_up_count, 1000, 1002);
+	assert_int_equal(asked->count, 1000);
+}
+
+static void without_memory_it_is_tried_again_soon(void **state)
+{
+	struct scene *scene = *state;
+
+	orders_start(scene, COMMAND_APPLY, 2);
+	orders_advance(scene, TIMEOUT_MS - 1);
+	scene->now_ms++;
+	orders_memory(false);
+	orders_tick(scene);
+	orders_tick(scene);
+	orders_memory(true);
+	assert_int_equal(scene->done_count, 0);
+	/* The loop is not kept busy until there is some. */
+	assert_int_equal(spreads_deadline_ms(scene->spreads),
+			 scene->now_ms + SPREAD_EARLY_MS);
+	orders_advance(scene, SPREAD_EARLY_MS);
+	orders_told_once(scene, 2);
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -285,6 +421,12 @@ int main(void)
 		TEST(collective_that_cannot_begin_is_tried_again),
 		TEST(node_that_is_not_registered_yet_is_asked_again),
 		TEST(lost_nodes_are_looked_at_at_once),
+		TEST(lease_has_a_short_patience),
+		TEST(letters_for_nodes_that_register_are_few),
+		TEST(reboot_in_a_round_leaves_the_others_true),
+		TEST(reboot_before_the_command_came_leaves_the_others_true),
+		TEST(nodes_are_looked_up_when_they_are_asked),
+		TEST(without_memory_it_is_tried_again_soon),
 	};
 
 	if (sodium_init() < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers to a REVOKE that come when its order is over. */
+/* Answers to a REVOKE or LEASE that come when its order is over. */
 #include "orders.h"
 
 #include <setjmp.h>
@@ -55,6 +55,22 @@ static void late_revoke_that_is_carried_is_told(void **state)
 	asked_answer_one(scene, asked, 2, 1, 0);
 	orders_tick(scene);
 	assert_int_equal(scene->late_count, 1);
+}
+
+/* It lives, or did so when it was asked. */
+static void late_lease_is_told(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t asked_ms = scene->now_ms;
+	struct asked *asked = over_without_1(scene, COMMAND_LEASE);
+
+	assert_false(asked->is_cancelled);
+	asked_answer_one(scene, asked, 2, 1, 0);
+	orders_tick(scene);
+	assert_int_equal(scene->late_count, 1);
+	assert_string_equal(scene->late_node, "n1");
+	assert_int_equal(scene->late_ms, asked_ms);
+	orders_told_once(scene, 2);
 }
 
 static void late_refusal_is_no_news(void **state)
@@ -136,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(late_revoke_is_told),
 		TEST(late_revoke_that_is_carried_is_told),
+		TEST(late_lease_is_told),
 		TEST(late_refusal_is_no_news),
 		TEST(late_forgery_is_no_news),
 		TEST(answer_after_a_refusal_is_told),
