@@ -3,8 +3,8 @@
  * What was destroyed and what is left is printed also when the daemon's answer
  * is an error: then most of all somebody wants to know.
  */
-#include "cli/output.h"
 #include "cli/remote.h"
+#include "cli/show.h"
 
 static const struct option_spec options[] = {
 	{ .name = "all",
@@ -19,29 +19,6 @@ static const struct option_spec options[] = {
 	OPTION_TIMEOUT,
 	{ 0 },
 };
-
-/* A line each; a grant without an object has no device. */
-static void print_objects(FILE *out, const char *verb, const json_t *objects)
-{
-	const json_t *object;
-	size_t i;
-
-	json_array_foreach (objects, i, object) {
-		json_int_t grant_id = output_number(object, "grant_id");
-		const char *device = output_text(object, "device");
-		const char *text = output_text(object, "text");
-
-		fputs(verb, out);
-		if (*device)
-			fprintf(out, " %s %s %lld",
-				output_text(object, "interconnect"), device,
-				(long long)output_number(object, "id"));
-		if (grant_id > 0)
-			fprintf(out, "%s grant %lld", *device ? " of" : "",
-				(long long)grant_id);
-		fprintf(out, "%s%s\n", *text ? ": " : "", text);
-	}
-}
 
 static int run(struct cli *cli)
 {
@@ -59,9 +36,7 @@ static int run(struct cli *cli)
 			  &answer);
 	if (cli_flag(cli, "json"))
 		return code == EXIT_DONE ? output_json(cli, answer) : code;
-	print_objects(cli->out, is_dry_run ? "would destroy" : "destroyed",
-		      json_object_get(answer, "destroyed"));
-	print_objects(cli->out, "left", json_object_get(answer, "left"));
+	show_cleaned(cli, answer, is_dry_run);
 	return code;
 }
 

@@ -185,6 +185,36 @@ void show_busy(struct cli *cli, const json_t *busy)
 			output_text(element, "text"));
 }
 
+/* A line each; a grant without an object has no device. */
+static void print_objects(FILE *out, const char *verb, const json_t *objects)
+{
+	const json_t *object;
+	size_t i;
+
+	json_array_foreach (objects, i, object) {
+		json_int_t grant_id = output_number(object, "grant_id");
+		const char *device = output_text(object, "device");
+		const char *text = output_text(object, "text");
+
+		fputs(verb, out);
+		if (*device)
+			fprintf(out, " %s %s %lld",
+				output_text(object, "interconnect"), device,
+				(long long)output_number(object, "id"));
+		if (grant_id > 0)
+			fprintf(out, "%s grant %lld", *device ? " of" : "",
+				(long long)grant_id);
+		fprintf(out, "%s%s\n", *text ? ": " : "", text);
+	}
+}
+
+void show_cleaned(struct cli *cli, const json_t *answer, bool is_dry_run)
+{
+	print_objects(cli->out, is_dry_run ? "would destroy" : "destroyed",
+		      json_object_get(answer, "destroyed"));
+	print_objects(cli->out, "left", json_object_get(answer, "left"));
+}
+
 void show_freed(struct cli *cli, const json_t *answer)
 {
 	json_t *freed = json_object_get(answer, "freed");

@@ -12,5 +12,7 @@ void show_devices(struct cli *cli, const json_t *devices);
 void show_objects(struct cli *cli, const json_t *objects);
 /* `busy` of epilog and housekeeping, a line each. */
 void show_busy(struct cli *cli, const json_t *busy);
+/* `destroyed` and `left` of clean, a line each. */
+void show_cleaned(struct cli *cli, const json_t *answer, bool is_dry_run);
 /* `freed` and `withheld` of node-fence and quarantine-release. */
 void show_freed(struct cli *cli, const json_t *answer);

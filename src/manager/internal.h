@@ -277,7 +277,10 @@ void events_fini(struct engine *engine);
 struct call;
 struct fanout_target;
 
+/* What an operator asks for is logged, with who it was. */
+void call_log_act(const struct call *call);
 void run_node_query(struct call *call);
+void run_node_clean(struct call *call);
 /* The end of its fan-out. */
 void query_done(struct engine *engine, uint64_t token,
 		const struct fanout_target *targets, size_t count);

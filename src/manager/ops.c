@@ -286,7 +286,7 @@ static void run_quarantine(struct call *call)
 }
 
 /* What an operator asks for is kept with who it was, whatever comes of it. */
-static void log_act(const struct call *call)
+void call_log_act(const struct call *call)
 {
 	_auto_(freep) char *text = json_dumps(call->message, JSON_COMPACT);
 
@@ -298,7 +298,7 @@ static void log_act(const struct call *call)
 static int read_word(const struct call *call, struct core_word *ret_word,
 		     struct fairlead_error *ret_error)
 {
-	log_act(call);
+	call_log_act(call);
 	*ret_word = (struct core_word){ .uid = call->caller.uid };
 	return members_bool(call->message, "force", MEMBER_OPTIONAL,
 			    &ret_word->is_forced, ret_error);
@@ -371,7 +371,7 @@ static void change_drain(struct call *call, bool is_drained)
 	struct fairlead_error error;
 	const char *nodes;
 
-	log_act(call);
+	call_log_act(call);
 	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
 			 &error) < 0 ||
 	    members_text(call->message, "reason",
@@ -461,6 +461,7 @@ static const char *const ids_members[] = { "interconnect", "pool", "ids",
 static const char *const drain_members[] = { "nodes", "reason", NULL };
 static const char *const word_members[] = { "nodes", "force", NULL };
 static const char *const query_members[] = { "nodes", "what", NULL };
+static const char *const clean_members[] = { "nodes", "dry_run", NULL };
 
 const struct op ops[] = {
 	{ "reserve", OP_FOR_SUBMITTERS, true, true, reserve_members,
@@ -485,6 +486,8 @@ const struct op ops[] = {
 	{ "node-fence", OP_FOR_ROOT, true, true, word_members, run_node_fence },
 	{ "node-query", OP_FOR_ROOT, true, true, query_members,
 	  run_node_query },
+	{ "node-clean", OP_FOR_ROOT, true, true, clean_members,
+	  run_node_clean },
 	{ "reconfigure", OP_FOR_ROOT, true, true, no_members, run_reconfigure },
 	{ "recover-waive", OP_FOR_ROOT, true, true, word_members,
 	  run_recover_waive },

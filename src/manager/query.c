@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is asked of others before it is answered: nodes (node-query), and the
- * journal (eventlog).
+ * What is asked of others before it is answered: nodes (node-query,
+ * node-clean), and the journal (eventlog).
  */
 #include <errno.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "manager/past.h"
 
 #define QUERY_TIMEOUT_MS 10000 /* for the nodes to answer */
+#define CLEAN_TIMEOUT_MS 30000 /* the same: their drivers destroy objects */
 
 static int what_parse(const char *text, uint8_t *ret_what,
 		      struct fairlead_error *ret_error)
@@ -53,64 +54,118 @@ static int nodes_parse(const char *text, struct hostlist **ret_list,
 	return 0;
 }
 
-static int query_encode(const void *arg, uint16_t version,
-			struct writer *writer)
+/* What nodes are asked. */
+struct question {
+	enum command_op op;
+	uint32_t timeout_ms;
+	const char *nodes;
+	uint8_t what;    /* of QUERY */
+	bool is_dry_run; /* of CLEAN */
+};
+
+/* A CLEAN may be played back, and so takes no lane that somebody may use. */
+static int question_encode(const void *arg, uint16_t version,
+			   struct writer *writer)
 {
-	return query_body_encode(arg, version, writer);
+	const struct question *question = arg;
+	const struct query_body query = {
+		.nodes = question->nodes,
+		.what = question->what,
+	};
+	const struct clean_body clean = {
+		.nodes = question->nodes,
+		.is_all = false,
+		.is_dry_run = question->is_dry_run,
+	};
+
+	return question->op == COMMAND_QUERY
+		       ? query_body_encode(&query, version, writer)
+		       : clean_body_encode(&clean, version, writer);
 }
 
-static int plan_query(const struct hostlist *list, const char *nodes,
-		      uint8_t what, struct fanout_plan **ret_plan)
+static int plan_question(const struct hostlist *list,
+			 const struct question *question,
+			 struct fanout_plan **ret_plan)
 {
 	_auto_(fanout_plan_destroyp) struct fanout_plan *plan = NULL;
-	const struct query_body body = { .nodes = nodes, .what = what };
-	int result = fanout_plan_create(COMMAND_QUERY,
+	int result = fanout_plan_create(question->op,
 					(const char *const *)list->names,
 					list->count, &plan);
 
 	if (result == 0)
-		result = fanout_plan_encode(plan, query_encode, &body);
+		result = fanout_plan_encode(plan, question_encode, question);
 	if (result < 0)
 		return result;
 	plan->owner = FANOUT_OF_CLIENT;
-	plan->timeout_ms = QUERY_TIMEOUT_MS;
+	plan->timeout_ms = question->timeout_ms;
 	*ret_plan = take_ptr(plan);
 	return 0;
 }
 
-void run_node_query(struct call *call)
+/* Its nodes are in the call. */
+static int ask(struct call *call, struct question *question,
+	       struct fairlead_error *ret_error)
 {
 	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
-	struct fanout_plan *plan = NULL;
-	struct fairlead_error error;
-	const char *nodes;
-	const char *what_text;
-	uint8_t what = 0;
+	struct fanout_plan *plan;
 	int result = members_text(call->message, "nodes", MEMBER_REQUIRED,
-				  &nodes, &error);
+				  &question->nodes, ret_error);
 
 	if (result == 0)
-		result = members_text(call->message, "what", MEMBER_REQUIRED,
-				      &what_text, &error);
-	if (result == 0)
-		result = what_parse(what_text, &what, &error);
-	if (result == 0)
-		result = nodes_parse(nodes, &list, &error);
-	if (result == 0) {
-		result = plan_query(list, nodes, what, &plan);
-		if (result < 0)
-			error_set(&error, result, "the query: %s",
-				  strerror(-result));
-	}
-	if (result == 0) {
-		plan->id = call->token;
-		result = fanouts_start(call->engine->fanouts, plan);
-		if (result < 0)
-			error_set(&error, result, "out of memory");
-	}
+		result = nodes_parse(question->nodes, &list, ret_error);
 	if (result < 0)
-		clients_answer(call->engine, call->token, error.code,
-			       error.text, NULL, NULL);
+		return result;
+	result = plan_question(list, question, &plan);
+	if (result < 0)
+		return error_set(ret_error, result, "the command: %s",
+				 strerror(-result));
+	plan->id = call->token;
+	result = fanouts_start(call->engine->fanouts, plan);
+	if (result < 0)
+		return error_set(ret_error, result, "out of memory");
+	return 0;
+}
+
+static void refuse(struct call *call, const struct fairlead_error *error)
+{
+	clients_answer(call->engine, call->token, error->code, error->text,
+		       NULL, NULL);
+}
+
+void run_node_query(struct call *call)
+{
+	struct question question = {
+		.op = COMMAND_QUERY,
+		.timeout_ms = QUERY_TIMEOUT_MS,
+	};
+	struct fairlead_error error;
+	const char *what;
+	int result = members_text(call->message, "what", MEMBER_REQUIRED, &what,
+				  &error);
+
+	if (result == 0)
+		result = what_parse(what, &question.what, &error);
+	if (result == 0)
+		result = ask(call, &question, &error);
+	if (result < 0)
+		refuse(call, &error);
+}
+
+void run_node_clean(struct call *call)
+{
+	struct question question = {
+		.op = COMMAND_CLEAN,
+		.timeout_ms = CLEAN_TIMEOUT_MS,
+	};
+	struct fairlead_error error;
+	int result = members_bool(call->message, "dry_run", MEMBER_OPTIONAL,
+				  &question.is_dry_run, &error);
+
+	call_log_act(call);
+	if (result == 0)
+		result = ask(call, &question, &error);
+	if (result < 0)
+		refuse(call, &error);
 }
 
 /* One node's part of the answer; NULL when memory is out. */

@@ -232,6 +232,19 @@ static void query(struct admin *admin)
 	ask(admin, "node-query", members, ignore, NULL);
 }
 
+/* At any time: it ends nothing that was not being ended. */
+static void clean(struct admin *admin)
+{
+	struct world *world = admin->world;
+	json_t *members =
+		one_node((unsigned int)world_below(world, world->node_count));
+
+	json_object_set_new(members, "dry_run",
+			    json_boolean(world_percent(world, 20)));
+	coverage_hit(world->coverage, "operator:node-clean");
+	ask(admin, "node-clean", members, ignore, NULL);
+}
+
 static void look_done(void *ctx, struct node *node, json_t *answer)
 {
 }
@@ -635,8 +648,10 @@ static void on_round(void *ctx)
 			ask(admin, "quarantine", NULL, quarantine_seen, admin);
 		else if (dice < 78)
 			reconfigure(admin);
-		else if (dice < 85)
+		else if (dice < 82)
 			query(admin);
+		else if (dice < 85)
+			clean(admin);
 		else if (dice < 92)
 			look_on_node(admin);
 		else if (dice < 93)

@@ -30,6 +30,7 @@ node list
 node query n[0-2] grants
 node query n[0-2] devices
 node query n[0-2] objects
+node clean n[0,2]
 explain $active
 explain jm/stuck
 manager status
@@ -44,6 +45,12 @@ apply $((stuck + 1))
 release $((stuck + 1))
 END
 fairlead node drain n2 --reason 'new memory'
+
+it 'node clean tries again to take what is left, and leaves lanes in use'
+before=$(objects n0)
+expect_exit 75 fairlead node clean 'n[0-1]'
+expect_out "left slingshot cxi0 [0-9]+ of grant $stuck"
+is "$(objects n0)" "$before" 'what n0 has'
 
 it 'every command of a node has valid JSON'
 while read -r command; do

@@ -129,7 +129,7 @@ static void each_op_is_for_those_in_the_table(void **state)
 	}
 }
 
-static void node_query_is_roots(void **state)
+static void what_nodes_are_asked_is_roots(void **state)
 {
 	struct bed *bed = *state;
 
@@ -139,6 +139,8 @@ static void node_query_is_roots(void **state)
 
 		bed_ask(bed, client, "node-query", "{s:s, s:s}", "nodes", "n0",
 			"what", "grants");
+		bed_expect_done(bed, client, -EPERM);
+		bed_ask(bed, client, "node-clean", "{s:s}", "nodes", "n0");
 		bed_expect_done(bed, client, -EPERM);
 	}
 }
@@ -263,6 +265,15 @@ static void what_can_be_read_is_refused_with_its_id(void **state)
 		{ "{\"v\":1,\"id\":5,\"op\":\"node-query\",\"nodes\":\"n0\","
 		  "\"what\":\"all\"}",
 		  5, -EINVAL, "'all'" },
+		{ "{\"v\":1,\"id\":5,\"op\":\"node-clean\",\"nodes\":\"n0\","
+		  "\"all\":true}",
+		  5, -EINVAL, "'all'" },
+		{ "{\"v\":1,\"id\":5,\"op\":\"node-clean\",\"nodes\":"
+		  "\"n0,n0\"}",
+		  5, -EINVAL, "twice" },
+		{ "{\"v\":1,\"id\":5,\"op\":\"node-clean\",\"nodes\":\"n0\","
+		  "\"dry_run\":1}",
+		  5, -EINVAL, "dry_run" },
 		{ "{\"v\":1,\"id\":5,\"op\":\"node-query\",\"nodes\":"
 		  "\"n0,n0\",\"what\":\"grants\"}",
 		  5, -EINVAL, "twice" },
@@ -520,7 +531,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_op_is_for_those_in_the_table),
-		TEST(node_query_is_roots),
+		TEST(what_nodes_are_asked_is_roots),
 		TEST(root_of_another_machine_is_a_user_like_others),
 		TEST(a_user_sees_its_own_jobs_only),
 		TEST(what_is_no_object_closes_the_connection),

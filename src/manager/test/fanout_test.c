@@ -264,6 +264,51 @@ static void a_query_gathers_what_each_node_says(void **state)
 	json_decref(answer);
 }
 
+/* What a node has left comes with its refusal. */
+static void node_clean_never_takes_all(void **state)
+{
+	static const char text[] = "{\"destroyed\":[],\"left\":[7]}";
+	struct scene *scene = *state;
+	struct bed *bed = scene->bed;
+	uint64_t root = bed_client(bed, BED_ROOT);
+	struct bed_collective *collective;
+	struct confirm confirm;
+	struct clean_body body;
+	json_t *answer;
+	json_t *node;
+
+	bed_node_asked(&scene->nodes[0]);
+	for (int i = 0; i < 2; i++) {
+		bed_ask(bed, root, "node-clean", "{s:s, s:b}", "nodes", "n0",
+			"dry_run", i);
+		collective = bed_node_asked(&scene->nodes[0]);
+		assert_int_equal(collective->command.op, COMMAND_CLEAN);
+		assert_int_equal(
+			clean_body_decode(collective->command.body,
+					  collective->command.body_size,
+					  collective->command.version, &body),
+			0);
+		assert_string_equal(body.nodes, "n0");
+		assert_false(body.is_all);
+		assert_int_equal(body.is_dry_run, i);
+		clean_body_fini(&body);
+		confirm_answer(&collective->command, "n0",
+			       scene->nodes[0].incarnation, -EBUSY, &confirm);
+		confirm.answer = (const uint8_t *)text;
+		confirm.answer_size = strlen(text);
+		bed_node_answer(&scene->nodes[0], collective, &confirm);
+		answer = bed_expect(bed, root, 0);
+		node = json_array_get(json_object_get(answer, "answers"), 0);
+		assert_int_equal(
+			json_integer_value(json_object_get(node, "result")),
+			-EBUSY);
+		node = json_object_get(node, "answer");
+		assert_int_equal(json_array_size(json_object_get(node, "left")),
+				 1);
+		json_decref(answer);
+	}
+}
+
 static void a_node_that_leaves_the_configuration_is_not_waited_for(void **state)
 {
 	struct scene *scene = *state;
@@ -333,6 +378,7 @@ int main(void)
 		TEST(a_node_that_is_not_registered_yet_is_asked_again),
 		TEST(a_node_that_was_rebooted_meanwhile_has_failed),
 		TEST(a_query_gathers_what_each_node_says),
+		TEST(node_clean_never_takes_all),
 		TEST(a_node_that_leaves_the_configuration_is_not_waited_for),
 		TEST(a_failed_commit_forgets_what_was_sent),
 	};

@@ -589,6 +589,48 @@ static void manager_can_look_at_the_node(void **state)
 	}
 }
 
+/* What the node's `clean` says, by the manager. */
+static json_t *node_clean(struct bench *bench, int result)
+{
+	json_t *answer = call(bench, "manager.sock",
+			      "{\"v\":1,\"id\":1,\"op\":\"node-clean\","
+			      "\"nodes\":\"n1\"}",
+			      0);
+
+	answer = json_array_get(json_object_get(answer, "answers"), 0);
+	assert_int_equal(json_integer_value(json_object_get(answer, "result")),
+			 result);
+	return json_object_get(answer, "answer");
+}
+
+static void clean_takes_no_lane_that_is_in_use(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	need_root();
+	reserve_and_apply(bench, 1);
+	reserve_and_apply(bench, 2);
+	answer = node_clean(bench, 0);
+	assert_int_equal(json_array_size(json_object_get(answer, "destroyed")),
+			 0);
+	put_text(bench, "hw/2000", "busy");
+	release(bench, 1);
+	answer = node_clean(bench, -EBUSY);
+	assert_int_equal(json_array_size(json_object_get(answer, "left")), 1);
+	assert_int_equal(quarantined(bench), 1);
+	put_text(bench, "hw/2000", "");
+	answer = node_clean(bench, 0);
+	assert_int_equal(json_array_size(json_object_get(answer, "left")), 0);
+	while (quarantined(bench) > 0)
+		continue;
+	assert_false(has(bench, "hw/2000"));
+	/* The other job's lane is as it was. */
+	assert_int_equal(node_grants(bench), 1);
+	node_op(bench, "prolog", 2, 0);
+	release(bench, 2);
+}
+
 static int start_launcher(void **state)
 {
 	static struct launcher launcher;
@@ -616,6 +658,7 @@ int main(void)
 		TEST(busy_lane_stays_in_quarantine_until_the_node_confirms),
 		TEST(node_that_lost_its_journal_is_cleaned),
 		TEST(manager_can_look_at_the_node),
+		TEST(clean_takes_no_lane_that_is_in_use),
 	};
 
 	return cmocka_run_group_tests(tests, start_launcher, stop_launcher);
