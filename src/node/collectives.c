@@ -246,6 +246,11 @@ int collectives_serve(struct collectives *collectives,
 				      &service_ops, collectives);
 }
 
+size_t collectives_count(const struct collectives *collectives)
+{
+	return HASH_COUNT(collectives->visits);
+}
+
 static void agent_received(void *ctx, uint64_t collective, const void *payload,
 			   size_t size, const void *bulk, size_t bulk_size)
 {

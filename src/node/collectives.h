@@ -51,3 +51,5 @@ void collectives_gathered(struct collectives *collectives, uint64_t collective,
 			  const void *bytes, size_t size, bool is_last);
 /* As `returned` of struct agent_ops. */
 void collectives_returned(struct collectives *collectives);
+/* How many go through this node now: simulations look whether one is left. */
+size_t collectives_count(const struct collectives *collectives);

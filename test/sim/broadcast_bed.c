@@ -275,6 +275,7 @@ void bed_destroy(struct bed *bed)
 
 		if (member->scoll == NULL)
 			continue;
+		assert_int_equal(collectives_count(member->collectives), 0);
 		assert_true(medium_is_idle(member->scoll));
 		member_stop(member);
 		hop_fini(&member->hop);
