@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer has no room for is its own trouble. */
+/*
+ * What a peer has no room for is its own trouble, and of our own buffers some
+ * are there at any time.
+ */
 #include "scoll/transport/ofi/ofi.h"
 
 #include <errno.h>
@@ -10,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "scoll/transport/ofi/internal.h"
 #include "scoll/transport/ofi/test/node.h"
 #include "sys/test/watchdog.h"
 
@@ -20,6 +24,13 @@ static int setup(void **state)
 {
 	watchdog_start(NULL);
 	node_open(&node, test_host(), NULL, 0);
+	return 0;
+}
+
+static int setup_plain(void **state)
+{
+	watchdog_start(NULL);
+	node_open(&node, test_host(), NULL, TRANSPORT_OFI_PLAIN_RECEIVES);
 	return 0;
 }
 
@@ -62,12 +73,36 @@ static void full_peer_is_busy_and_holds_up_nobody_else(void **state)
 		assert_true(moves[i].is_done);
 }
 
+/* One message at a time, so that no progress can use up half of them. */
+static void buffers_M02_are_posted_again_when_half_are_left(void **state)
+{
+	int count = node.t->slab_count;
+	int least = count;
+
+	assert_int_equal(node.t->posted_count, count);
+	puppet_meet_new(&puppets[0], 0, &node);
+	for (int i = 0; i < 2 * count; i++) {
+		char answer[CHILD_ANSWER_MAX];
+
+		child_tell(&puppets[0].child, "send 1 0 1 100");
+		puppet_hear(&puppets[0], &node, answer);
+		node_until(&node, &node.received_count, (uint64_t)i + 1);
+		if (node.t->posted_count < least)
+			least = node.t->posted_count;
+	}
+	assert_true(least > count / 2);
+	assert_true(least < count); /* in batches, not each at once */
+}
+
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			full_peer_is_busy_and_holds_up_nobody_else, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			buffers_M02_are_posted_again_when_half_are_left,
+			setup_plain, teardown),
 	};
 	int result = puppet_main(argc, argv);
 
