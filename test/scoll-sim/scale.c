@@ -4,7 +4,8 @@
  * and from one that is made at once. Virtual times stand beside the optimum
  * T*(N) of the same network, which a broadcast cannot beat; a reduction is a
  * broadcast backwards, for a receiver has its gap as a sender has, so both
- * together cannot beat 2 T*. Of the latency the receiver's gap is the last part.
+ * together cannot beat 2 T*. What a tree may need above it has a bound, too.
+ * Of the latency the receiver's gap is the last part.
  *
  * Discovery is told nothing here, and all live: 100,000 members do not gossip in
  * one process. Gossip of so many is by a model that tracks a few of them
@@ -68,8 +69,27 @@ static void say(const char *what, const struct moment *from,
 	       usage.ru_maxrss / 1024);
 }
 
-static int job_say(const struct job *job, uint64_t optimum_ns)
+/* Of a broadcast; with its reduction it has twice that. */
+struct bounds {
+	uint64_t optimum_ns; /* T* */
+	uint64_t most_ns;    /* what this tree may need */
+};
+
+/* logp is the optimal tree, but for the gap of its closed form. */
+static struct bounds bounds_of_logp(uint64_t optimum_ns)
 {
+	return (struct bounds){ optimum_ns, optimum_ns + GAP_NS };
+}
+
+/* Of knomial:6: its last child waits for all before it, at each level. */
+static struct bounds bounds_of_knomial(uint64_t optimum_ns)
+{
+	return (struct bounds){ optimum_ns, optimum_ns * 3 / 2 + 4 * GAP_NS };
+}
+
+static int job_say(const struct job *job, const struct bounds *bounds)
+{
+	uint64_t optimum_ns = bounds->optimum_ns, most_ns = bounds->most_ns;
 	uint64_t down_ns = job->last_run_ns - job->sent_ns;
 	uint64_t all_ns = job->ended_ns - job->sent_ns;
 
@@ -79,13 +99,14 @@ static int job_say(const struct job *job, uint64_t optimum_ns)
 	       (double)all_ns / 1e6, (double)all_ns / 2 / (double)optimum_ns,
 	       (double)optimum_ns / 1e6);
 	return job->status == 0 && down_ns >= optimum_ns &&
-			       all_ns >= 2 * optimum_ns
+			       down_ns <= most_ns && all_ns >= 2 * optimum_ns &&
+			       all_ns <= 2 * most_ns
 		       ? 0
 		       : 1;
 }
 
 static int run_one(struct cluster *cluster, struct team *team, const char *what,
-		   uint64_t optimum_ns)
+		   const struct bounds *bounds)
 {
 	static const struct job_options options = {
 		.payload_size = 64,
@@ -98,7 +119,7 @@ static int run_one(struct cluster *cluster, struct team *team, const char *what,
 	cluster_run_jobs(cluster);
 	end = moment_now(cluster);
 	say(what, &start, &end);
-	result = job_say(job, optimum_ns);
+	result = job_say(job, bounds);
 	if (job->answer_count != cluster->count) {
 		printf("  %" PRIu32 " answers only\n", job->answer_count);
 		result = 1;
@@ -185,6 +206,7 @@ static int run_oob(uint32_t node_count)
 	};
 	struct cluster *cluster = cluster_create(&options);
 	uint32_t *nodes = must_calloc(node_count, sizeof(nodes[0]));
+	struct bounds bounds;
 	uint64_t optimum_ns;
 	struct team *team;
 	int result = 1;
@@ -194,15 +216,17 @@ static int run_oob(uint32_t node_count)
 	printf("logp:8, %" PRIu32 " members, out-of-band\n", node_count);
 	if (cost_optimum(LATENCY_NS / GAP_NS, 1, node_count, &optimum_ns) ==
 		    0 &&
-	    team_oob(cluster, 0, nodes, node_count, &team) == 0)
-		result = run_one(cluster, team, "request", optimum_ns * GAP_NS);
+	    team_oob(cluster, 0, nodes, node_count, &team) == 0) {
+		bounds = bounds_of_logp(optimum_ns * GAP_NS);
+		result = run_one(cluster, team, "request", &bounds);
+	}
 	free(nodes);
 	cluster_destroy(cluster);
 	return result;
 }
 
 static int run_tree(uint32_t node_count, scoll_tree_type_t tree,
-		    const char *name, uint64_t optimum_ns)
+		    const char *name, const struct bounds *bounds)
 {
 	struct cluster_options options = {
 		.seed = 1,
@@ -230,8 +254,8 @@ static int run_tree(uint32_t node_count, scoll_tree_type_t tree,
 		;
 	end = moment_now(cluster);
 	say("group made", &start, &end);
-	result |= run_one(cluster, team, "first request", optimum_ns);
-	result |= run_one(cluster, team, "second request", optimum_ns);
+	result |= run_one(cluster, team, "first request", bounds);
+	result |= run_one(cluster, team, "second request", bounds);
 	start = moment_now(cluster);
 	free(nodes);
 	cluster_destroy(cluster);
@@ -243,6 +267,7 @@ static int run_tree(uint32_t node_count, scoll_tree_type_t tree,
 
 int scale_run(uint32_t node_count)
 {
+	struct bounds of_logp, of_knomial;
 	uint64_t optimum_ns;
 	int result = 0;
 
@@ -252,11 +277,12 @@ int scale_run(uint32_t node_count)
 	       "gossip of so many is by a model (bench/run scoll_gossip)\n");
 	if (cost_optimum(LATENCY_NS / GAP_NS, 1, node_count, &optimum_ns) < 0)
 		return 1;
-	optimum_ns *= GAP_NS;
+	of_logp = bounds_of_logp(optimum_ns * GAP_NS);
+	of_knomial = bounds_of_knomial(optimum_ns * GAP_NS);
 	result |= run_tree(node_count, SCOLL_TREE_LOGP(LATENCY_NS / GAP_NS),
-			   "logp:8", optimum_ns);
+			   "logp:8", &of_logp);
 	result |= run_tree(node_count, SCOLL_TREE_KNOMIAL(6), "knomial:6",
-			   optimum_ns);
+			   &of_knomial);
 	result |= run_oob(node_count < OOB_MAX ? node_count : OOB_MAX);
 	return result;
 }
