@@ -22,7 +22,8 @@
 #include "scoll/api/test/member.h"
 #include "sys/test/watchdog.h"
 
-#define COUNT      6 /* members, besides the root */
+#define COUNT      6  /* members, besides the root */
+#define DEEP_COUNT 14 /* of a deeper tree */
 #define BULK_BYTES 3000000
 /* P, ns: of what answers, and of what will not */
 #define PATIENCE   INT64_C(30000000000)
@@ -49,16 +50,27 @@ static int setup(void **state)
 	return 0;
 }
 
-/* All of them connect at once. */
-static int setup_patient(void **state)
+static int setup_with(void **state, int factor)
 {
 	scoll_duration_t rtt = crowd_rtt;
 	int result;
 
-	crowd_rtt = 10 * rtt;
+	crowd_rtt = factor * rtt;
 	result = setup(state);
 	crowd_rtt = rtt;
 	return result;
+}
+
+/* All of them connect at once. */
+static int setup_patient(void **state)
+{
+	return setup_with(state, 10);
+}
+
+/* Who waits for others has time to say so. */
+static int setup_deep(void **state)
+{
+	return setup_with(state, 2);
 }
 
 static int teardown(void **state)
@@ -308,6 +320,63 @@ static void member_counts(int index, int *ret_requests, unsigned *ret_refused,
 			 3);
 }
 
+static bool is_in(int index, const int *list, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (list[i] == index)
+			return true;
+	}
+	return false;
+}
+
+/* Those and nobody else have failed, and nobody else's answer is missing. */
+static void have_failed(const int *list, int count)
+{
+	assert_int_equal(outcome.status, -EREMOTEIO);
+	for (int i = 0; i <= DEEP_COUNT; i++)
+		assert_int_equal(failure_of(i) != NULL, is_in(i, list, count));
+	assert_int_equal(outcome.failure_count, count);
+	assert_int_equal(outcome.tally.node_count, DEEP_COUNT + 1 - count);
+}
+
+/*
+ * 0 -> 1, 2; 1 -> 3, 4; 2 -> 5, 6; 3 -> 7, 8; 4 -> 9, 10; 5 -> 11, 12;
+ * 6 -> 13, 14. One inner node stands still, another one is killed when it and
+ * those below it have run the request.
+ */
+static void inner_nodes_E06_that_fail_take_their_subtrees_along(void **state)
+{
+	static const int both[] = { 3, 7, 8, 5, 11, 12 };
+	char answer[CHILD_ANSWER_MAX];
+	unsigned refused, groups;
+	int requests;
+
+	start(DEEP_COUNT, 0);
+	group_of(DEEP_COUNT, SCOLL_TREE_KARY(2), true);
+	run("all", 0, 0);
+	is_success(DEEP_COUNT, "all", 0);
+	child_tell(&members[3].child, "mute 1");
+	member_hear(&members[3], &root, answer);
+	kill(members[5].child.pid, SIGSTOP);
+	root.timeout = IMPATIENCE;
+	assert_int_equal(
+		crowd_send(&root, group, "fail", 4, NULL, 0, 0, &outcome), 0);
+	for (int i = 0; i < 3; i++) {
+		do
+			member_counts(both[i], &requests, &refused, &groups);
+		while (requests < 2);
+	}
+	child_kill(&members[3].child);
+	crowd_until(&root, 1, &outcome.is_done);
+	have_failed(both, 6);
+	kill(members[5].child.pid, SIGCONT);
+	do
+		run("go on", 0, 0);
+	while (failure_of(5) != NULL);
+	have_failed(both, 3);
+	scoll_group_destroy(group);
+}
+
 /*
  * A member without the key, of the user nobody, with two below it: it gets what is sealed for it, and what it sends is refused: broadcasts (kind
  * 1), bulk ready (2), aborts (3), replies (4).
@@ -405,6 +474,9 @@ int main(int argc, char **argv)
 		TEST(news_of_a_death_end_the_wait_for_it),
 		TEST(restarted_member_takes_part_again),
 		TEST(stopped_member_is_waited_for_no_longer_than_told),
+		cmocka_unit_test_setup_teardown(
+			inner_nodes_E06_that_fail_take_their_subtrees_along,
+			setup_deep, teardown),
 		TEST(what_is_forged_is_refused_and_changes_nothing),
 		cmocka_unit_test_setup_teardown(
 			sixty_four_processes_work_together, setup_patient,
