@@ -65,6 +65,7 @@ class Programs:
         self.scoll_groups = self._find("bench/scoll_groups")
         self.scoll_rate = self._find("bench/scoll_rate")
         self.scoll_rounds = self._find("bench/scoll_rounds")
+        self.scoll_sim = self._find("test/scoll-sim/scoll-sim")
         self.scoll_trees = self._find("bench/scoll_trees")
         self.scoll_virtual = self._find("bench/scoll_virtual")
 

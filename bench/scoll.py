@@ -69,7 +69,10 @@ def missing(options, who, why):
     options.missing.add(who)
 
 
-def mpirun(count, program, *arguments):
-    return ["mpirun", "-n", count, "--mca", "pml", "ob1", "--mca", "btl",
-            "tcp,self", "--mca", "btl_tcp_if_include", "lo", program,
-            *arguments]
+def mpirun(count, program, *arguments, network="tcp"):
+    """network: tcp, or vader, which is shared memory. More processes than
+    cores give way to each other."""
+    interface = ["--mca", "btl_tcp_if_include", "lo"]
+    return ["mpirun", "-n", count, "--oversubscribe", "--mca", "pml", "ob1",
+            "--mca", "btl", f"{network},self",
+            *(interface if network == "tcp" else []), program, *arguments]

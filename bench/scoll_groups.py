@@ -5,6 +5,7 @@ import report
 import scoll
 
 NAME = "scoll_groups"
+HEAD_AIM = 160  # bytes
 
 
 def memory(options):
@@ -12,17 +13,25 @@ def memory(options):
              (10000, 16, "shared"), (10000, 16, "oob")]
     if options.is_smoke:
         cases = [(10, 4, kind) for kind in ("own", "shared", "oob")]
-    rows = []
+    rows, heads = [], []
     for count, nodes, kind in cases:
         one = manager.numbers([options.programs.scoll_groups, str(count),
                                str(nodes), kind])
+        aim = 64 + 24 * nodes
         rows.append([f"{nodes} nodes, {kind}", one["creator_bytes"],
                      one["member_bytes"], one["table_bytes"],
-                     one["membership_bytes"]])
+                     one["membership_bytes"], f"{aim}",
+                     one["member_bytes"] / aim])
+        heads.append([f"{nodes} nodes, {kind}", f"{one['head_bytes']:.0f}",
+                      f"{one['head_sealed_bytes']:.0f}", f"{HEAD_AIM}"])
     report.table("bytes a group; memberships are kept once for all groups "
                  "that have the same one", [
                      "members", "at its creator", "at a member",
-                     "of it the group", "a membership"], rows)
+                     "of it the group", "a membership",
+                     "aim: 64 + 24 a node", "at a member, over it"], rows)
+    report.table("bytes of the head of a broadcast over a group that is "
+                 "known", ["members", "plain", "sealed", "aim: at most"],
+                 heads)
 
 
 def finding(options):

@@ -49,11 +49,9 @@ def peers(options, times, rounds, nodes, how):
             cases["ZeroMQ, flat"] = [options.programs.peer_zeromq, nodes,
                                      size, 8, rounds]
     if nodes == 2:
-        if options.programs.peer_mpi is None:
-            scoll.missing(options, "OpenMPI", "peer_mpi is not built: "
-                          "libopenmpi-dev was not there")
-        elif shutil.which("mpirun") is None:
-            scoll.missing(options, "OpenMPI", "mpirun is not installed")
+        why = without_mpi(options)
+        if why is not None:
+            scoll.missing(options, "OpenMPI", why)
         else:
             cases["OpenMPI, tcp"] = scoll.mpirun(
                 2, options.programs.peer_mpi, size, 8, rounds)
@@ -62,6 +60,42 @@ def peers(options, times, rounds, nodes, how):
             cases[f"libscoll, {provider}, {seal}"] = own(
                 options, provider, nodes, TREE, size, rounds, how, seal)
     return scoll.in_turns(cases, times)
+
+
+def without_mpi(options):
+    """Why OpenMPI is not measured; None: it is."""
+    if options.programs.peer_mpi is None:
+        return "peer_mpi is not built: libopenmpi-dev was not there"
+    if shutil.which("mpirun") is None:
+        return "mpirun is not installed"
+    return None
+
+
+def shared_memory(options, times):
+    """Over shm, 4 KiB down, 8 B up, beside OpenMPI's shared memory."""
+    size = scoll.MESSAGE_BYTES
+    nodes, rounds = (4, 20) if options.is_smoke else (16, 300)
+    cases = {"libscoll, shm": own(options, "shm", nodes, TREE, size, rounds,
+                                  "blocking")}
+    why = without_mpi(options)
+    if why is not None:
+        scoll.missing(options, "OpenMPI", why)
+    else:
+        cases["OpenMPI, vader"] = scoll.mpirun(
+            nodes, options.programs.peer_mpi, size, 8, rounds,
+            network="vader")
+    cases["raw TCP tree"] = tree(options, nodes, 4, size, rounds, "blocking")
+    results = scoll.in_turns(cases, times)
+    floor = results["raw TCP tree"]
+    report.table(f"{nodes} processes, shared memory, blocking (OpenMPI "
+                 "polls, and gives way), 4 KiB down, 8 B up",
+                 ["who", *HEAD],
+                 [row(name, runs, floor) for name, runs in results.items()])
+    if why is None:
+        ratio = scoll.ratio(results["libscoll, shm"],
+                            results["OpenMPI, vader"], "median_ns")
+        print("\n  libscoll, shm, over OpenMPI, vader (aim: at most 1): "
+              f"{ratio:.2f}")
 
 
 def compare(options, times):
@@ -156,6 +190,7 @@ def cold(options, times):
 def run(options):
     times = 1 if options.is_smoke else 5
     compare(options, times)
+    shared_memory(options, times)
     sizes(options, 1 if options.is_smoke else 3)
     trees(options, 1 if options.is_smoke else 3)
     cold(options, times)

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A broadcast over members in one process, in real time, over a network whose
 latency and gap are injected: what trees are for, and when it ends although
-members are dead or messages are lost."""
+members are dead or messages are lost; and how much faster than time the
+simulation of test/scoll-sim is."""
+import resource
+import subprocess
+import sys
+
 import report
 import scoll
 
@@ -91,10 +96,36 @@ def failures(options, place, rtt_ms, timeout_ms, times):
          "clock late, worst ms"], rows)
 
 
+def simulated(options, count, times):
+    """Virtual seconds of whole clusters over those of one processor."""
+    rows = []
+    for _ in range(times):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        done = subprocess.run(
+            [options.programs.scoll_sim, "--seed", "1", "--seeds",
+             str(count)], stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"bench: failed: {options.programs.scoll_sim}")
+        cpu_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        counts = {name.strip(): int(number) for number, name in
+                  (line.split(None, 1) for line in done.stdout.splitlines()
+                   if line[:10].strip().isdigit())}
+        cpu_s = max(cpu_s, 1e-3)
+        rows.append([f"{count} seeds", f"{counts['virtual seconds']:,}",
+                     cpu_s, counts["virtual seconds"] / cpu_s,
+                     counts["events"] / cpu_s / 1e6])
+    report.table("whole clusters with all that goes wrong, in virtual time, "
+                 "one processor; aim: 1,000 times as fast as time", [
+                     "what", "virtual s", "CPU s", "virtual over CPU",
+                     "M events/s"], rows)
+
+
 def run(options):
     if options.is_smoke:
         down(options, [(64, 1000, 250)], 1)
         failures(options, (64, 1000, 250), 400, 200, 1)
+        simulated(options, 2, 1)
         return
     down(options, PLACES, 5)
     failures(options, (1024, 8000, 1000), 200, 300, 5)
+    simulated(options, 1000, 3)
