@@ -9,23 +9,32 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "scoll/api/test/crowd.h"
 #include "sys/test/watchdog.h"
 
-#define COUNT 4
+#define COUNT    4
+#define CYCLE_NS UINT64_C(200000000)
 
 static const char *provider = "tcp;ofi_rxm";
 static struct person people[COUNT];
 
 static int setup(void **state)
 {
+	const struct scoll_params params = {
+		.provider = provider,
+		.node = "127.0.0.1",
+		.tree = CROWD_TREE,
+		.discovery = SCOLL_DISCOVERY_GOSSIP,
+		.gossip_cycle = CYCLE_NS,
+	};
+
 	watchdog_start(NULL);
 	for (int i = 0; i < COUNT; i++)
-		person_open(&people[i], i, provider, "127.0.0.1", NULL,
-			    SCOLL_DISCOVERY_GOSSIP);
+		person_open_with(&people[i], i, &params);
 	crowd_meet(people, COUNT);
 	return 0;
 }
@@ -57,6 +66,14 @@ static bool all_live(void)
 						  crowd_nid(j)) == SCOLL_ALIVE;
 	}
 	return is_so;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 struct seen {
@@ -93,8 +110,8 @@ static void leave_D08_is_heard_before_a_silence(void **state)
 	while (!all_live())
 		go_on(COUNT);
 	scoll_peer_notify(people[0].scoll, notified, &seen);
-	/* Four cycles of the last one, as its own clock has them. */
-	for (scoll_duration_t past = 0; past < 400000000; past += 1000000) {
+	/* The last one is heard for some cycles more, fewer than a death takes. */
+	for (uint64_t end_ns = now_ns() + 3 * CYCLE_NS; now_ns() < end_ns;) {
 		scoll_wait(people[0].scoll, 0);
 		scoll_wait(people[1].scoll, 0);
 		scoll_wait(people[3].scoll, 1000000);
