@@ -76,10 +76,11 @@ static void apply(struct bcast *bcast, uint64_t now_ns, enum wire_kind kind,
 static void keep(struct scoll_core *core, const struct wire_message *message)
 {
 	const struct wire_notice *notice = &message->notice;
+	enum replay_result seen = replay_check(
+		core->replay, notice->root, notice->root_nonce, notice->number);
 
-	if (message->kind == WIRE_REPORTS_WANTED ||
-	    replay_check(core->replay, notice->root, notice->root_nonce,
-			 notice->number) == REPLAY_SEEN)
+	if (message->kind == WIRE_REPORTS_WANTED || seen == REPLAY_SEEN ||
+	    seen == REPLAY_OLD)
 		return;
 	if (core->early == NULL) {
 		core->early = scoll_core_zalloc(

@@ -419,6 +419,32 @@ static void early_notices_S04_have_a_limit(void **state)
 	cast_finish(&cast, NULL);
 }
 
+static void notice_S04_that_nothing_can_follow_is_not_kept(void **state)
+{
+	struct cast cast;
+	struct scoll_core *core;
+	struct wire_notice notice = {
+		.root = cast_nid(1),
+		.root_nonce = 1,
+		.number = 1,
+		.sender = cast_nid(1),
+		.status = -ECANCELED,
+	};
+	uint8_t bytes[WIRE_NOTICE_MAX];
+
+	cast_init(&cast, 1, SCOLL_TREE_FLAT);
+	core = cast.members[0].core;
+	/* Its broadcast is below the window by now. */
+	assert_true(replay_enter(core->replay, notice.root, notice.root_nonce,
+				 0, 2 * REPLAY_WINDOW) >= 0);
+	assert_int_equal(wire_notice_encode(WIRE_ABORT, &notice, cast_nid(0),
+					    NULL, bytes),
+			 WIRE_BCAST_BASE);
+	cast_inject(&cast, 0, bytes, WIRE_BCAST_BASE);
+	assert_null(core->early);
+	cast_finish(&cast, NULL);
+}
+
 static void refusals_E01_have_a_limit(void **state)
 {
 	struct cast cast;
@@ -580,6 +606,8 @@ int main(void)
 		cmocka_unit_test(liar_E03_blames_only_those_below_it),
 		cmocka_unit_test(notice_B23_is_taken_from_the_parent_only),
 		cmocka_unit_test(early_notices_S04_have_a_limit),
+		cmocka_unit_test(
+			notice_S04_that_nothing_can_follow_is_not_kept),
 		cmocka_unit_test(refusals_E01_have_a_limit),
 		cmocka_unit_test(reports_E06_S03_bring_the_exact_set),
 		cmocka_unit_test(
