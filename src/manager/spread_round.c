@@ -270,6 +270,7 @@ static void ask(struct spreads *spreads, struct spread *spread,
 			memcpy(target->incarnation, target->member.incarnation,
 			       INCARNATION_SIZE);
 		target->round = round;
+		target->failure = 0;
 		target->sequence = round->letter->head.sequence;
 		target->needs_new_letter = false;
 	}

@@ -125,6 +125,23 @@ static void nodes_that_are_down_are_waited_for_a_while(void **state)
 	assert_int_equal(scene->nodes[2].result, 0);
 }
 
+/* What was said of it before it was asked again is past. */
+static void silence_after_a_failure_is_a_timeout(void **state)
+{
+	struct scene *scene = *state;
+	struct asked *asked;
+
+	orders_start(scene, COMMAND_APPLY, 2);
+	asked = orders_only(scene, 0);
+	asked_answer_but(scene, asked, 2, 1);
+	asked_end_without(scene, asked, 1, -EHOSTUNREACH);
+	orders_advance(scene, SPREAD_REPEAT_MS);
+	assert_int_equal(scene->asked_count, 2);
+	orders_advance(scene, TIMEOUT_MS);
+	orders_told_once(scene, 2);
+	assert_int_equal(scene->nodes[1].result, -ETIMEDOUT);
+}
+
 static void silence_is_a_timeout(void **state)
 {
 	struct scene *scene = *state;
@@ -414,6 +431,7 @@ int main(void)
 		TEST(silent_node_holds_nobody_up),
 		TEST(unreached_node_is_asked_until_the_deadline),
 		TEST(nodes_that_are_down_are_waited_for_a_while),
+		TEST(silence_after_a_failure_is_a_timeout),
 		TEST(silence_is_a_timeout),
 		TEST(node_that_registers_again_gets_a_new_sequence),
 		TEST(node_that_was_rebooted_meanwhile_has_failed),
