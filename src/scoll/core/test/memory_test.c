@@ -218,6 +218,45 @@ static void no_memory_E01_S03_is_an_error_wherever_it_strikes(void **state)
 	}
 }
 
+/* More have failed than a request has room for: its list has to grow. */
+static void failures_S03_E06_without_memory_are_everybody(void **state)
+{
+	unsigned int overflown = 0;
+	bool was_hit = true;
+
+	for (uint32_t n = 1; was_hit; n++) {
+		struct cast cast;
+		struct member *root = &cast.members[0];
+		scoll_request_t *request;
+		scoll_group_t *group;
+		int result;
+
+		cast_init(&cast, 5, SCOLL_TREE_FLAT);
+		group = cast_group(&cast, 0, 0, 5);
+		for (int i = 1; i < 4; i++)
+			cast_rule(&cast, MOVE_SEND, 0, i, FATE_FAIL, -1);
+		request = cast_request(&cast, 0, group, "x", 1, 0, 0);
+		root->core->fail_at = n;
+		result = scoll_core_bcast_send(request, cast.now_ns);
+		if (result < 0)
+			cast_request_free(&cast, request);
+		cast_settle(&cast);
+		was_hit = root->core->fail_at == 0;
+		root->core->fail_at = 0;
+		/* Whoever was not reached is in it, whoever else is. */
+		for (int i = 1; i < 4 && result == 0; i++) {
+			char name[8];
+
+			snprintf(name, sizeof(name), "%02d:", i);
+			assert_non_null(strstr(root->failures, name));
+		}
+		overflown += strstr(root->failures, "00:NOMEM") != NULL;
+		cast_rules_clear(&cast);
+		cast_finish(&cast, group);
+	}
+	assert_true(overflown > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +268,7 @@ int main(void)
 		cmocka_unit_test(deadlines_O01_come_in_their_order),
 		cmocka_unit_test(
 			no_memory_E01_S03_is_an_error_wherever_it_strikes),
+		cmocka_unit_test(failures_S03_E06_without_memory_are_everybody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
