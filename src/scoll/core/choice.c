@@ -267,6 +267,29 @@ int choice_of_bits(struct membership *membership, const uint64_t *words,
 	return draft_finish(membership, &draft, NULL, ret_choice);
 }
 
+int choice_union(const struct choice *a, const struct choice *b,
+		 struct choice **ret_choice)
+{
+	_auto_(draft_fini) struct draft draft = { 0 };
+	uint32_t i = 0, k = 0, end = 0; /* of what is in it by now */
+
+	while (i < a->range_count || k < b->range_count) {
+		bool is_a = k == b->range_count ||
+			    (i < a->range_count &&
+			     a->ranges[i].first <= b->ranges[k].first);
+		const struct choice_range *next =
+			is_a ? &a->ranges[i++] : &b->ranges[k++];
+		uint32_t first = next->first > end ? next->first : end;
+
+		if (next->first + next->count <= end)
+			continue;
+		end = next->first + next->count;
+		if (draft_add(&draft, first, end - first) < 0)
+			return -ENOMEM;
+	}
+	return draft_finish(a->membership, &draft, NULL, ret_choice);
+}
+
 /* --- bytes --- */
 
 static size_t bitmap_size(const struct choice *choice)
@@ -401,6 +424,27 @@ static const struct choice_range *range_of(const struct choice *choice,
 			high = at;
 	}
 	return &choice->ranges[low];
+}
+
+bool choice_covers(const struct choice *choice, const struct choice *part)
+{
+	uint32_t i = 0;
+
+	for (uint32_t k = 0; k < part->range_count; k++) {
+		const struct choice_range *range = &part->ranges[k];
+
+		while (i < choice->range_count &&
+		       choice->ranges[i].first + choice->ranges[i].count <=
+			       range->first)
+			i++;
+		/* Ranges are as long as can be: it is in one, or not at all. */
+		if (i == choice->range_count ||
+		    choice->ranges[i].first > range->first ||
+		    choice->ranges[i].first + choice->ranges[i].count <
+			    range->first + range->count)
+			return false;
+	}
+	return true;
 }
 
 int choice_place(const struct choice *choice, scoll_nid_t nid)

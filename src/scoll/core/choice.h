@@ -51,6 +51,9 @@ int choice_of_nids(struct membership *membership, const scoll_nid_t *nids,
  */
 int choice_of_bits(struct membership *membership, const uint64_t *words,
 		   const struct choice *within, struct choice **ret_choice);
+/* Everybody who is in one of two choices of a membership. */
+int choice_union(const struct choice *a, const struct choice *b,
+		 struct choice **ret_choice);
 /* As it was sent. -EBADMSG: malformed; -ESTALE: it has another digest. */
 int choice_decode(struct membership *membership,
 		  const struct wire_digest *digest, const void *bytes,
@@ -70,6 +73,8 @@ static inline bool choice_is_all(const struct choice *choice)
 	return choice->count == choice->membership->count;
 }
 
+/* Whether all of `part`, of the same membership, are in it. */
+bool choice_covers(const struct choice *choice, const struct choice *part);
 /* Place of a node in it; -ENOENT: not chosen. */
 int choice_place(const struct choice *choice, scoll_nid_t nid);
 /* Index of the place-th one; place < count. */

@@ -14,7 +14,9 @@ bool bcast_needs_params(const struct bcast *bcast)
 	const struct scoll_group *group = bcast->group;
 
 	return !group->id.is_oob && !group->is_known &&
-	       group->known != bcast->tree->choice;
+	       (group->known == NULL ||
+		group->known->membership != group->membership ||
+		!choice_covers(group->known, bcast->tree->choice));
 }
 
 void bcast_addresses_fill(const struct scoll_group *group, bool has_params,

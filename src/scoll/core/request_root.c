@@ -305,6 +305,21 @@ static bool has_forgotten(const struct bcast *bcast)
 	return false;
 }
 
+/* Those who have the group: with those before, if there is memory for it. */
+static void known_add(struct scoll_group *group, struct choice *choice)
+{
+	struct choice *known = NULL;
+
+	if (group->known == NULL ||
+	    group->known->membership != choice->membership ||
+	    choice_union(group->known, choice, &known) < 0)
+		known = choice_ref(choice);
+	choice_unref(group->known);
+	group->known = known;
+	group->is_known |= choice_is_all(known);
+	group->was_known |= choice_is_all(known);
+}
+
 void bcast_group_learn(struct bcast *bcast)
 {
 	struct scoll_group *group = bcast->group;
@@ -313,12 +328,7 @@ void bcast_group_learn(struct bcast *bcast)
 		group->is_known = false;
 		choice_unref(take_ptr(group->known));
 	} else if (bcast->failure_count == 0 && bcast->has_params) {
-		bool is_all = choice_is_all(bcast->tree->choice);
-
-		group->is_known |= is_all;
-		group->was_known |= is_all;
-		choice_unref(group->known);
-		group->known = choice_ref(bcast->tree->choice);
+		known_add(group, bcast->tree->choice);
 	}
 }
 

@@ -253,6 +253,42 @@ static void living_ones_of_a_choice_are_a_choice(void **state)
 	}
 }
 
+static void union_has_who_is_in_one_of_two(void **state)
+{
+	struct sim_rng rng;
+
+	sim_rng_init(&rng, 9);
+	for (int i = 0; i < 300; i++) {
+		uint64_t words[3][4];
+		struct choice *choices[3];
+		bool is_within = true;
+
+		/* Now and then one is in the other. */
+		random_words(&rng, words[0]);
+		random_words(&rng, words[1]);
+		for (int k = 0; k < 4; k++) {
+			if (i % 3 == 0)
+				words[1][k] &= words[0][k];
+			words[2][k] = words[0][k] | words[1][k];
+		}
+		for (uint32_t k = 0; k < COUNT; k++)
+			is_within &= bit_is_set(words[2], k) ==
+				     bit_is_set(words[0], k);
+		if (choice_of_bits(membership, words[1], NULL, &choices[1]) < 0)
+			continue; /* nobody */
+		choices[0] = of_bits(words[0]);
+		assert_int_equal(
+			choice_union(choices[0], choices[1], &choices[2]), 0);
+		assert_is(choices[2], words[2]);
+		assert_int_equal(choice_covers(choices[0], choices[1]),
+				 is_within);
+		assert_true(choice_covers(choices[2], choices[0]));
+		assert_true(choice_covers(choices[2], choices[1]));
+		for (int k = 0; k < 3; k++)
+			choice_unref(choices[k]);
+	}
+}
+
 static void nobody_is_no_choice(void **state)
 {
 	/* Behind the last member there may be anything. */
@@ -420,6 +456,7 @@ int main(void)
 		test_of(both_forms_of_a_choice_are_one),
 		test_of(living_ones_of_a_choice_are_a_choice),
 		test_of(nobody_is_no_choice),
+		test_of(union_has_who_is_in_one_of_two),
 		test_of(decode_rejects_what_is_no_choice),
 		test_of(seating_G12_is_computed_for_any_root),
 		test_of(end_of_memory_leaves_no_choice_behind),

@@ -223,6 +223,37 @@ static void delayed_G02_B15_is_carried_until_all_have_it(void **state)
 	cast_finish(&cast, group);
 }
 
+static void delayed_G02_that_its_parts_have_is_not_carried_any_more(
+	void **state)
+{
+	scoll_nid_t halves[2][3];
+	struct cast cast;
+	scoll_group_t *group;
+
+	for (int i = 0; i < 3; i++) {
+		halves[0][i] = cast_nid(i);
+		halves[1][i] = cast_nid(3 + i);
+	}
+	cast_init(&cast, 6, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 6);
+	for (int i = 0; i < 6; i++) {
+		cast_send(&cast,
+			  cast_request_of(&cast, 0, group, halves[i % 2], 3));
+		if (i < 2)
+			assert_true(params_of(&cast, 0, 0) > 6 * 24);
+		else
+			assert_int_equal(params_of(&cast, 0, 0), 0);
+		cast_run(&cast);
+		assert_int_equal(cast.members[0].status, 0);
+	}
+	/* All have it, then. */
+	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
+	assert_int_equal(params_of(&cast, 0, 0), 0);
+	cast_run(&cast);
+	assert_int_equal(cast.members[0].status, 0);
+	cast_finish(&cast, group);
+}
+
 static void delayed_B15_is_carried_again_when_the_first_has_failed(void **state)
 {
 	struct cast cast;
@@ -363,6 +394,8 @@ int main(void)
 		cmocka_unit_test(
 			immediate_P01_G03_of_a_dead_member_fails_by_the_callback),
 		cmocka_unit_test(delayed_G02_B15_is_carried_until_all_have_it),
+		cmocka_unit_test(
+			delayed_G02_that_its_parts_have_is_not_carried_any_more),
 		cmocka_unit_test(
 			delayed_B15_is_carried_again_when_the_first_has_failed),
 		cmocka_unit_test(
