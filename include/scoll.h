@@ -173,9 +173,13 @@ enum scoll_error_type {
 	SCOLL_ERROR_BULK,        /* bulk data did not arrive */
 	SCOLL_ERROR_ABORTED,
 	SCOLL_ERROR_PROTO_VERSION, /* speaks another version of the protocol */
-	SCOLL_ERROR_NOMEM,         /* out of memory, or a limit was reached */
-	SCOLL_ERROR_REPLY_SIZE,    /* its reply was larger than the buffer */
-	SCOLL_ERROR_STEALTH,       /* it has just started: see discovery */
+	/*
+	 * Out of memory, or a limit was reached. -EAGAIN: more than 8192 later
+	 * requests of this root have overtaken it.
+	 */
+	SCOLL_ERROR_NOMEM,
+	SCOLL_ERROR_REPLY_SIZE, /* its reply was larger than the buffer */
+	SCOLL_ERROR_STEALTH,    /* it has just started: see discovery */
 	SCOLL_ERROR_COUNT,
 };
 

@@ -3,7 +3,7 @@
  * Which broadcasts of each root have been here: none is run twice. A root is a
  * node and the nonce of one of its starts; its requests are numbered upwards,
  * and come in any order. For each root a window of the last
- * REPLAY_WINDOW numbers is kept; what is below it counts as seen. Of a node
+ * REPLAY_WINDOW numbers is kept; what is below it is not run. Of a node
  * only one start is there at a time, the latest. Nonces rise from start to
  * start, so that a message of an earlier one, however late, is known for it.
  * A node whose clock was set back has a lower one: it is believed when
@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "scoll.h"
 
-#define REPLAY_WINDOW     1024
+#define REPLAY_WINDOW     8192  /* 1 KiB a root */
 #define REPLAY_ROOTS_MAX  65536 /* the one that was silent longest goes out */
 #define REPLAY_LOWER_MIN  3     /* messages of a lower nonce in a row */
 #define REPLAY_NONCES_MAX 8     /* of earlier starts of a node; oldest out */

@@ -434,6 +434,21 @@ static void refuse_stale(struct scoll_core *core, uint64_t now_ns,
 	bcast_refuse_start(core, now_ns, wire->sender, wire->tag);
 }
 
+/*
+ * Below the window: seen, or overtaken by more than the window has. What is at
+ * work here is not to be ended; else its reply has left, and nobody waits for
+ * this one, or it has not been here, and its parent is to know that.
+ */
+static void refuse_old(struct scoll_core *core, uint64_t now_ns,
+		       const struct wire_bcast *wire)
+{
+	if (bcast_find(core, wire->root, wire->root_nonce, wire->number) !=
+	    NULL)
+		return;
+	bcast_refuse(core, now_ns, wire->sender, wire->tag, -EAGAIN,
+		     SCOLL_ERROR_NOMEM, NULL);
+}
+
 static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 			  const struct wire_bcast *wire, const uint8_t *bytes,
 			  size_t size)
@@ -457,6 +472,8 @@ static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 			    wire->number);
 	if (seen == REPLAY_SEEN || seen == REPLAY_OLD || seen == REPLAY_PAST) {
 		core->stats.messages_refused++;
+		if (seen == REPLAY_OLD)
+			refuse_old(core, now_ns, wire);
 		return;
 	}
 	if (seen >= 0)

@@ -167,6 +167,79 @@ static void broadcasts_S04_may_overtake_each_other(void **state)
 	cast_finish(&cast, group);
 }
 
+/* A request whose last message waits while so many later ones pass it. */
+static void overtake(struct cast *cast, int count)
+{
+	scoll_nid_t nids[] = { cast_nid(0), cast_nid(2) };
+	scoll_group_t *group;
+
+	cast_init(cast, 3, CAST_CHAIN);
+	group = cast_group(cast, 0, 0, 3);
+	cast_bcast(cast, 0, group, "all have it");
+	cast_rule(cast, MOVE_SEND, 1, 2, FATE_HOLD, -1);
+	cast_send(cast, cast_request(cast, 0, group, "slow", 4, 0, 0));
+	cast_run(cast);
+	for (int i = 0; i < count; i++) {
+		cast_script_clear(cast);
+		cast_send(cast, cast_request_of(cast, 0, group, nids, 2));
+		cast_run(cast);
+		assert_int_equal(cast->members[0].status, 0);
+	}
+	cast_script_clear(cast);
+	cast_rules_clear(cast);
+	cast_run(cast);
+}
+
+static void overtaken_S04_request_is_run_or_its_root_is_told_at_once(
+	void **state)
+{
+	static struct cast cast;
+	scoll_group_t *group;
+
+	overtake(&cast, REPLAY_WINDOW - 1);
+	group = cast.members[0].group;
+	assert_string_equal(cast.members[2].script, "pre request post out");
+	assert_int_equal(cast.members[0].status, 0);
+	cast_finish(&cast, group);
+	overtake(&cast, REPLAY_WINDOW);
+	group = cast.members[0].group;
+	assert_string_equal(cast.members[2].script, "");
+	assert_string_equal(cast.members[0].failures, "02:NOMEM");
+	cast_finish(&cast, group);
+}
+
+static void old_S02_message_of_a_request_at_work_does_not_end_it(void **state)
+{
+	static struct cast cast;
+	scoll_group_t *group;
+	struct move *move;
+	scoll_request_t *owed;
+	uint8_t bytes[SCOLL_BCAST_MAX];
+	size_t size;
+
+	cast_init(&cast, 2, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 2);
+	cast.members[1].keeps_quiet = true;
+	cast_send(&cast, cast_request(&cast, 0, group, "long", 4, 0, 0));
+	move = cast_move(&cast, MOVE_SEND, 0, 0);
+	size = move->size;
+	memcpy(bytes, move->bytes, size);
+	cast_run(&cast);
+	owed = cast.members[1].request;
+	cast.members[1].keeps_quiet = false;
+	for (int i = 0; i <= REPLAY_WINDOW; i++) {
+		cast_script_clear(&cast);
+		cast_bcast(&cast, 0, group, "x");
+	}
+	cast_inject(&cast, 1, bytes, size);
+	cast_run(&cast);
+	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "", 0), 0);
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].failures, "");
+	assert_int_equal(cast.members[0].status, 0);
+	cast_finish(&cast, group);
+}
+
 static void order_R09_P19_is_deepest_first_and_before_other_traffic(
 	void **state)
 {
@@ -459,6 +532,10 @@ int main(void)
 		cmocka_unit_test(
 			broadcast_P07_does_not_wait_for_the_service_nor_it_for_that),
 		cmocka_unit_test(broadcasts_S04_may_overtake_each_other),
+		cmocka_unit_test(
+			overtaken_S04_request_is_run_or_its_root_is_told_at_once),
+		cmocka_unit_test(
+			old_S02_message_of_a_request_at_work_does_not_end_it),
 		cmocka_unit_test(
 			order_R09_P19_is_deepest_first_and_before_other_traffic),
 		cmocka_unit_test(root_B13_S07_that_is_no_member_has_no_entity),

@@ -54,21 +54,21 @@ static void check_changes_nothing(void **state)
 
 static void numbers_come_in_any_order_within_the_window(void **state)
 {
-	assert_enter(1, 100, 2000, REPLAY_NEW);
-	assert_enter(1, 100, 2000 - REPLAY_WINDOW + 1, REPLAY_NEW);
-	assert_enter(1, 100, 2000 - REPLAY_WINDOW, REPLAY_OLD);
-	assert_enter(1, 100, 2000 - REPLAY_WINDOW + 1, REPLAY_SEEN);
-	assert_enter(1, 100, 1500, REPLAY_NEW);
+	assert_enter(1, 100, 20000, REPLAY_NEW);
+	assert_enter(1, 100, 20000 - REPLAY_WINDOW + 1, REPLAY_NEW);
+	assert_enter(1, 100, 20000 - REPLAY_WINDOW, REPLAY_OLD);
+	assert_enter(1, 100, 20000 - REPLAY_WINDOW + 1, REPLAY_SEEN);
+	assert_enter(1, 100, 18000, REPLAY_NEW);
 	/* The window goes on: what falls out counts as seen. */
-	assert_enter(1, 100, 2500, REPLAY_NEW);
-	assert_enter(1, 100, 1500, REPLAY_SEEN);
-	assert_enter(1, 100, 2000 - REPLAY_WINDOW + 1, REPLAY_OLD);
-	assert_enter(1, 100, 2000, REPLAY_SEEN);
-	assert_enter(1, 100, 1999, REPLAY_NEW);
+	assert_enter(1, 100, 25000, REPLAY_NEW);
+	assert_enter(1, 100, 18000, REPLAY_SEEN);
+	assert_enter(1, 100, 20000 - REPLAY_WINDOW + 1, REPLAY_OLD);
+	assert_enter(1, 100, 20000, REPLAY_SEEN);
+	assert_enter(1, 100, 19999, REPLAY_NEW);
 	/* A long way: nothing of before is left. */
-	assert_enter(1, 100, 2500 + 10 * REPLAY_WINDOW, REPLAY_NEW);
-	assert_enter(1, 100, 2500, REPLAY_OLD);
-	assert_enter(1, 100, 2499 + 10 * REPLAY_WINDOW, REPLAY_NEW);
+	assert_enter(1, 100, 25000 + 10 * REPLAY_WINDOW, REPLAY_NEW);
+	assert_enter(1, 100, 25000, REPLAY_OLD);
+	assert_enter(1, 100, 24999 + 10 * REPLAY_WINDOW, REPLAY_NEW);
 }
 
 static void highest_number_of_all_is_no_end(void **state)
@@ -84,15 +84,16 @@ static void highest_number_of_all_is_no_end(void **state)
 static void window_agrees_with_a_list(void **state)
 {
 	enum {
-		NUMBERS = 8192
+		SPREAD = REPLAY_WINDOW * 3 / 2,
+		COUNT = 5 * REPLAY_WINDOW,
 	};
-	static bool is_seen[NUMBERS];
+	static bool is_seen[SPREAD + COUNT / 5];
 	struct sim_rng rng;
 	uint64_t highest = 0;
 
 	sim_rng_init(&rng, 7);
-	for (uint64_t i = 0; i < 30000; i++) {
-		uint64_t number = sim_rng_below(&rng, 1500) + i / 5;
+	for (uint64_t i = 0; i < COUNT; i++) {
+		uint64_t number = sim_rng_below(&rng, SPREAD) + i / 5;
 		enum replay_result expected = REPLAY_NEW;
 
 		if (number + REPLAY_WINDOW <= highest)
