@@ -279,7 +279,8 @@ typedef uint64_t (*scoll_oobversion_cb_t)(void *service_private,
 					  const scoll_oobgrp_id_t *oobid);
 /*
  * A group is there (status 0), or could not be made (a negative errno, group
- * is NULL). `private_data` is what scoll_group_create was given.
+ * is NULL): scoll_group_failure_next() says who does not have it.
+ * `private_data` is what scoll_group_create was given.
  */
 typedef void (*scoll_create_group_cb_t)(int status, scoll_group_t *group,
 					const void *private_data);
@@ -450,9 +451,9 @@ struct scoll_params {
 	scoll_tree_type_t tree; /* 0: of SCOLL_TREE in the environment, or
 				    knomial:4 */
 	enum scoll_order order;
-	scoll_duration_t rtt;    /* estimate, 1 us to 71 min; 0: 100 ms */
+	scoll_duration_t rtt; /* estimate, 1 us to 71 min; 0: 100 ms */
 	uint64_t bulk_bandwidth; /* bytes/s per level, estimate; 0: 100 MB/s */
-	size_t bulk_segment;     /* bytes; 0: 512 KiB */
+	size_t bulk_segment; /* bytes; 0: 512 KiB */
 	enum scoll_discovery discovery;
 	scoll_duration_t gossip_cycle; /* 0: 250 ms */
 	/* NULL: none, everybody who can reach the address is believed. */
@@ -796,6 +797,15 @@ struct scoll_failure {
  */
 int scoll_request_failure_next(const scoll_request_t *request, uint64_t *cursor,
 			       struct scoll_failure *ret_failure);
+
+/*
+ * The same of a group that could not be made, from inside its create callback
+ * only: who does not have it. When one was known to be dead nobody was asked,
+ * and all are in it; scoll_peer_query() tells them apart. -EINVAL: from
+ * anywhere else.
+ */
+int scoll_group_failure_next(scoll_t *scoll, uint64_t *cursor,
+			     struct scoll_failure *ret_failure);
 
 /* --- benchmarks --- */
 

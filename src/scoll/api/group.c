@@ -76,6 +76,18 @@ scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 	return group;
 }
 
+int scoll_group_failure_next(scoll_t *scoll, uint64_t *cursor,
+			     struct scoll_failure *ret_failure)
+{
+	int result;
+
+	scoll_lock(scoll);
+	result =
+		scoll_core_group_failure_next(scoll->core, cursor, ret_failure);
+	scoll_unlock(scoll);
+	return result;
+}
+
 int scoll_group_keep(scoll_group_t *group)
 {
 	struct scoll *scoll = scoll_of_group(group);

@@ -161,6 +161,10 @@ int scoll_core_group_keep(scoll_group_t *group);
 void scoll_core_group_destroy(scoll_group_t *group, uint64_t now_ns);
 const char *scoll_core_group_name(const scoll_group_t *group);
 const void *scoll_core_group_private(const scoll_group_t *group);
+/* Of the create callback that is being called. */
+int scoll_core_group_failure_next(const struct scoll_core *core,
+				  uint64_t *cursor,
+				  struct scoll_failure *ret_failure);
 /* These may ask the service of an out-of-band group, and return an errno. */
 int scoll_core_group_nodes(scoll_group_t *group);
 int scoll_core_group_entities(scoll_group_t *group);

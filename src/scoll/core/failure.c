@@ -170,6 +170,18 @@ int scoll_core_request_failure_next(const scoll_request_t *request,
 	return 0;
 }
 
+int scoll_core_group_failure_next(const struct scoll_core *core,
+				  uint64_t *cursor,
+				  struct scoll_failure *ret_failure)
+{
+	const struct bcast *bcast = core->called;
+
+	if (bcast == NULL || bcast->callback != CORE_CALLBACK_GROUP)
+		return -EINVAL;
+	return scoll_core_request_failure_next(&bcast->public, cursor,
+					       ret_failure);
+}
+
 int scoll_core_request_status(const scoll_request_t *request)
 {
 	return bcast_of(request)->failure_count == 0 ? 0 : -EREMOTEIO;

@@ -160,6 +160,47 @@ static void large_group_B30_is_populated_again_around_the_dead(void **state)
 	cast_finish(&cast, group);
 }
 
+static char unmade[64]; /* "3:TIMEOUT": the number and type of each */
+
+static void note_unmade(struct member *member)
+{
+	struct scoll_failure failure;
+	uint64_t cursor = 0;
+	int at = 0;
+
+	unmade[0] = '\0';
+	while (scoll_core_group_failure_next(member->core, &cursor, &failure) >
+	       0)
+		at += snprintf(unmade + at, sizeof(unmade) - (size_t)at,
+			       "%d:%d ", (int)(failure.nid - cast_nid(0)),
+			       failure.type);
+}
+
+static void immediate_E06_that_fails_names_who_has_it_not(void **state)
+{
+	struct scoll_failure failure;
+	uint64_t cursor = 0;
+	struct cast cast;
+	char expected[64];
+
+	cast_init(&cast, 8, CAST_CHAIN);
+	cast.members[0].on_group = note_unmade;
+	cast_rule(&cast, MOVE_SEND, 5, 6, FATE_FAIL, -1);
+	assert_null(cast_group_now(&cast, 0, 0, 8));
+	cast_settle(&cast);
+	snprintf(expected, sizeof(expected), "6:%d 7:%d ", SCOLL_ERROR_NET_SEND,
+		 SCOLL_ERROR_NET_SEND);
+	assert_string_equal(unmade, expected);
+	/* Not from anywhere else. */
+	assert_int_equal(scoll_core_group_failure_next(cast.members[0].core,
+						       &cursor, &failure),
+			 -EINVAL);
+	cast_rules_clear(&cast);
+	assert_non_null(cast_group_now(&cast, 0, 0, 8));
+	assert_string_equal(unmade, "");
+	cast_finish(&cast, cast.members[0].group);
+}
+
 static void immediate_B33_that_fails_is_taken_back(void **state)
 {
 	struct cast cast;
@@ -390,6 +431,7 @@ int main(void)
 			large_group_B30_is_populated_again_before_the_next_request),
 		cmocka_unit_test(
 			large_group_B30_is_populated_again_around_the_dead),
+		cmocka_unit_test(immediate_E06_that_fails_names_who_has_it_not),
 		cmocka_unit_test(immediate_B33_that_fails_is_taken_back),
 		cmocka_unit_test(
 			immediate_P01_G03_of_a_dead_member_fails_by_the_callback),
