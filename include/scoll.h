@@ -452,7 +452,13 @@ struct scoll_params {
 				    knomial:4 */
 	enum scoll_order order;
 	scoll_duration_t rtt; /* estimate, 1 us to 71 min; 0: 100 ms */
-	uint64_t bulk_bandwidth; /* bytes/s per level, estimate; 0: 100 MB/s */
+	/*
+	 * Bytes/s that one child reads, estimate; 0: 100 MB/s. The children of
+	 * a node share its link: the link's rate by the most children that a
+	 * node of the tree has (the default's root: 6 of 16 nodes, 9 of 64).
+	 * Where it is too high, bulk data fails by time.
+	 */
+	uint64_t bulk_bandwidth;
 	size_t bulk_segment; /* bytes; 0: 512 KiB */
 	enum scoll_discovery discovery;
 	scoll_duration_t gossip_cycle; /* 0: 250 ms */
