@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls: one for each collective of the seam, from its start until its end was
- * handed out. A call has legs, which are requests of libscoll: one over a named
- * group, or some over groups of the moment. What comes of them is kept until
+ * Collectives, each from its start until its end was handed out. A collective
+ * has legs, which are requests of libscoll: one over a named group, or some
+ * over groups of the moment. What comes of them is kept until
  * broadcasts_settle(), so that no event comes from within a call of the seam.
  */
 #include "manager/broadcast.h"
@@ -14,121 +14,127 @@
 
 #include "manager/broadcast_internal.h"
 
-/* --- calls --- */
+/* --- collectives --- */
 
 /* Legs are left only when libscoll is no more. */
-static void call_destroy(struct call *call)
+static void collective_destroy(struct collective *collective)
 {
 	struct leg *leg, *next;
 
-	call->owner->counters.call_count--;
-	DL_DELETE2(call->owner->all, call, all_prev, all_next);
-	DL_FOREACH_SAFE (call->legs, leg, next)
+	collective->owner->counters.collective_count--;
+	DL_DELETE2(collective->owner->all, collective, all_prev, all_next);
+	DL_FOREACH_SAFE (collective->legs, leg, next)
 		leg_destroy(leg);
-	buffers_free(call->parts);
-	writer_fini(&call->payload);
-	writer_fini(&call->bulk_payload);
-	free(call->command);
-	free(call->nids);
-	free(call->failures);
-	free(call);
+	buffers_free(collective->parts);
+	writer_fini(&collective->payload);
+	writer_fini(&collective->bulk_payload);
+	free(collective->command);
+	free(collective->nids);
+	free(collective->failures);
+	free(collective);
 }
 
-void call_ready(struct call *call)
+void collective_ready(struct collective *collective)
 {
-	if (call->is_ready || call->is_cancelled)
+	if (collective->is_ready || collective->is_cancelled)
 		return;
-	call->is_ready = true;
-	DL_APPEND(call->owner->ready, call);
+	collective->is_ready = true;
+	DL_APPEND(collective->owner->ready, collective);
 }
 
-void call_settle(struct call *call)
+void collective_settle(struct collective *collective)
 {
-	if (call->legs != NULL || !call->is_begun)
+	if (collective->legs != NULL || !collective->is_begun)
 		return;
-	if (!call->is_cancelled)
-		call_ready(call);
-	else if (!call->is_told)
-		call_destroy(call);
+	if (!collective->is_cancelled)
+		collective_ready(collective);
+	else if (!collective->is_told)
+		collective_destroy(collective);
 }
 
-void call_fail(struct call *call, int result)
+void collective_fail(struct collective *collective, int result)
 {
-	call->result = result;
-	call->is_begun = true;
-	call_settle(call);
+	collective->result = result;
+	collective->is_begun = true;
+	collective_settle(collective);
 }
 
-void call_failure_add(struct call *call, uint64_t nid, int status)
+void collective_failure_add(struct collective *collective, uint64_t nid,
+			    int status)
 {
-	if (call->failure_count == call->failure_capacity) {
-		size_t capacity = call->failure_capacity * 2 + 8;
+	if (collective->failure_count == collective->failure_capacity) {
+		size_t capacity = collective->failure_capacity * 2 + 8;
 		struct collective_failure *failures = reallocarray(
-			call->failures, capacity, sizeof(*failures));
+			collective->failures, capacity, sizeof(*failures));
 
 		if (failures == NULL) {
-			call->result = -ENOMEM;
+			collective->result = -ENOMEM;
 			return;
 		}
-		call->failures = failures;
-		call->failure_capacity = capacity;
+		collective->failures = failures;
+		collective->failure_capacity = capacity;
 	}
-	call->failures[call->failure_count++] =
+	collective->failures[collective->failure_count++] =
 		(struct collective_failure){ .nid = nid, .status = status };
 }
 
 /* What is sent, with the command in it and beside it. */
-static int call_encode(struct call *call, const struct parcel *parcel)
+static int collective_encode(struct collective *collective,
+			     const struct parcel *parcel)
 {
 	struct parcel beside = *parcel;
 	int result;
 
-	call->command = malloc(parcel->command_size);
-	if (call->command == NULL)
+	collective->command = malloc(parcel->command_size);
+	if (collective->command == NULL)
 		return -ENOMEM;
-	memcpy(call->command, parcel->command, parcel->command_size);
-	call->bulk = (struct iovec){ call->command, parcel->command_size };
-	call->parcel = *parcel;
-	call->parcel.command = call->command;
+	memcpy(collective->command, parcel->command, parcel->command_size);
+	collective->bulk =
+		(struct iovec){ collective->command, parcel->command_size };
+	collective->parcel = *parcel;
+	collective->parcel.command = collective->command;
 	beside.is_bulk = true;
-	result = parcel_encode(&call->parcel, &call->payload);
+	result = parcel_encode(&collective->parcel, &collective->payload);
 	return result < 0 ? result
-			  : parcel_encode(&beside, &call->bulk_payload);
+			  : parcel_encode(&beside, &collective->bulk_payload);
 }
 
-static int call_create(struct broadcasts *broadcasts,
-		       const struct collective_request *request,
-		       struct call **ret_call)
+static int collective_create(struct broadcasts *broadcasts,
+			     const struct collective_request *request,
+			     struct collective **ret_collective)
 {
-	struct call *call = calloc(1, sizeof(*call));
+	struct collective *collective = calloc(1, sizeof(*collective));
 	int result;
 
-	if (call == NULL)
+	if (collective == NULL)
 		return -ENOMEM;
-	call->owner = broadcasts;
-	broadcasts->counters.call_count++;
-	DL_APPEND2(broadcasts->all, call, all_prev, all_next);
-	call->id = request->id;
-	call->is_flat = request->is_flat;
-	call->count = request->count;
-	call->nids = calloc(request->count, sizeof(*call->nids));
-	result = call->nids == NULL ? -ENOMEM
-				    : call_encode(call, &request->parcel);
+	collective->owner = broadcasts;
+	broadcasts->counters.collective_count++;
+	DL_APPEND2(broadcasts->all, collective, all_prev, all_next);
+	collective->id = request->id;
+	collective->is_flat = request->is_flat;
+	collective->count = request->count;
+	collective->nids = calloc(request->count, sizeof(*collective->nids));
+	result = collective->nids == NULL
+			 ? -ENOMEM
+			 : collective_encode(collective, &request->parcel);
 	if (result < 0) {
-		call_destroy(call);
+		collective_destroy(collective);
 		return result;
 	}
-	memcpy(call->nids, request->nids, call->count * sizeof(*call->nids));
-	*ret_call = call;
+	memcpy(collective->nids, request->nids,
+	       collective->count * sizeof(*collective->nids));
+	*ret_collective = collective;
 	return 0;
 }
 
-static struct call *call_find(const struct broadcasts *broadcasts, uint64_t id)
+static struct collective *collective_find(const struct broadcasts *broadcasts,
+					  uint64_t id)
 {
-	struct call *call;
+	struct collective *collective;
 
-	HASH_FIND(hh, broadcasts->calls, &id, sizeof(id), call);
-	return call;
+	HASH_FIND(hh, broadcasts->collectives, &id, sizeof(id), collective);
+	return collective;
 }
 
 /* --- the seam --- */
@@ -137,78 +143,80 @@ static int start(void *ctx, const struct collective_request *request)
 {
 	struct broadcasts *broadcasts = ctx;
 	bool is_named = request->group != 0 && !request->is_flat;
-	struct team *team = NULL;
-	struct call *call;
+	struct named_group *named = NULL;
+	struct collective *collective;
 	int result;
 
 	if (request->count == 0)
 		return -EINVAL;
-	result = call_create(broadcasts, request, &call);
+	result = collective_create(broadcasts, request, &collective);
 	if (result < 0)
 		return result;
-	HASH_ADD(hh, broadcasts->calls, id, sizeof(call->id), call);
-	if (!hash_was_added(call)) {
-		call_destroy(call);
+	HASH_ADD(hh, broadcasts->collectives, id, sizeof(collective->id),
+		 collective);
+	if (!hash_was_added(collective)) {
+		collective_destroy(collective);
 		return -ENOMEM;
 	}
 	if (is_named)
-		team = team_get(broadcasts, request->group);
-	result = team != NULL ? team_serve(team, call) : call_scatter(call);
+		named = named_group_get(broadcasts, request->group);
+	result = named != NULL ? named_group_serve(named, collective)
+			       : collective_scatter(collective);
 	if (result == 0)
 		return 0;
-	HASH_DEL(broadcasts->calls, call);
-	call_destroy(call);
+	HASH_DEL(broadcasts->collectives, collective);
+	collective_destroy(collective);
 	return result;
 }
 
 static void cancel(void *ctx, uint64_t id)
 {
 	struct broadcasts *broadcasts = ctx;
-	struct call *call = call_find(broadcasts, id);
+	struct collective *collective = collective_find(broadcasts, id);
 	struct leg *leg;
 
-	if (call == NULL)
+	if (collective == NULL)
 		return;
-	HASH_DEL(broadcasts->calls, call);
-	call->is_cancelled = true;
-	if (call->team != NULL)
-		DL_DELETE(call->team->waiting, call);
-	if (call->is_ready)
-		DL_DELETE(broadcasts->ready, call);
-	call->team = NULL;
-	call->is_ready = false;
-	call->is_begun = true;
-	DL_FOREACH (call->legs, leg)
+	HASH_DEL(broadcasts->collectives, collective);
+	collective->is_cancelled = true;
+	if (collective->named != NULL)
+		DL_DELETE(collective->named->waiting, collective);
+	if (collective->is_ready)
+		DL_DELETE(broadcasts->ready, collective);
+	collective->named = NULL;
+	collective->is_ready = false;
+	collective->is_begun = true;
+	DL_FOREACH (collective->legs, leg)
 		scoll_bcast_abort(leg->request);
-	call_settle(call);
+	collective_settle(collective);
 }
 
 static void address(void *ctx, uint64_t nid, const void *bytes, size_t size)
 {
 	struct broadcasts *broadcasts = ctx;
-	struct place *place;
+	struct known_node *known;
 	enum scoll_liveness news = SCOLL_REBOOTED;
 
-	HASH_FIND(hh, broadcasts->places, &nid, sizeof(nid), place);
-	if (size > COLLECTIVE_ADDRESS_MAX || (place == NULL && size == 0))
+	HASH_FIND(hh, broadcasts->known_nodes, &nid, sizeof(nid), known);
+	if (size > COLLECTIVE_ADDRESS_MAX || (known == NULL && size == 0))
 		return;
 	if (size == 0) {
-		HASH_DEL(broadcasts->places, place);
-		free(place);
+		HASH_DEL(broadcasts->known_nodes, known);
+		free(known);
 		news = SCOLL_DEAD;
-	} else if (place == NULL) {
-		place = calloc(1, sizeof(*place));
-		if (place == NULL)
+	} else if (known == NULL) {
+		known = calloc(1, sizeof(*known));
+		if (known == NULL)
 			return; /* it cannot be reached */
-		place->nid = nid;
-		HASH_ADD(hh, broadcasts->places, nid, sizeof(nid), place);
-		if (!hash_was_added(place)) {
-			free(place);
+		known->nid = nid;
+		HASH_ADD(hh, broadcasts->known_nodes, nid, sizeof(nid), known);
+		if (!hash_was_added(known)) {
+			free(known);
 			return;
 		}
 		news = SCOLL_ALIVE;
 	}
-	teams_mark(broadcasts, nid, size == 0);
+	named_groups_mark(broadcasts, nid, size == 0);
 	/* What cannot be reached fails as such. */
 	(void)scoll_peer_address(broadcasts->scoll, nid, bytes, size);
 	(void)scoll_peer_set(broadcasts->scoll, nid, news);
@@ -217,11 +225,11 @@ static void address(void *ctx, uint64_t nid, const void *bytes, size_t size)
 static void group_drop(void *ctx, uint64_t group)
 {
 	struct broadcasts *broadcasts = ctx;
-	struct team *team;
+	struct named_group *named;
 
-	HASH_FIND(hh, broadcasts->teams, &group, sizeof(group), team);
-	if (team != NULL)
-		team_drop(team);
+	HASH_FIND(hh, broadcasts->named_groups, &group, sizeof(group), named);
+	if (named != NULL)
+		named_group_drop(named);
 }
 
 static void counters(void *ctx, struct collective_counters *ret_counters)
@@ -246,37 +254,39 @@ struct collective_seam broadcasts_seam(struct broadcasts *broadcasts)
 
 /* --- what has come --- */
 
-static void hand_out(struct broadcasts *broadcasts, struct call *call)
+static void hand_out(struct broadcasts *broadcasts,
+		     struct collective *collective)
 {
-	call->is_told = true;
-	while (call->parts != NULL && !call->is_cancelled) {
-		struct buffer *buffer = call->parts;
+	collective->is_told = true;
+	while (collective->parts != NULL && !collective->is_cancelled) {
+		struct buffer *buffer = collective->parts;
 
-		DL_DELETE(call->parts, buffer);
-		broadcasts->events->part(broadcasts->ctx, call->id,
+		DL_DELETE(collective->parts, buffer);
+		broadcasts->events->part(broadcasts->ctx, collective->id,
 					 buffer->bytes, buffer->size);
 		free(buffer);
 	}
-	call->is_told = false;
-	if (!call->is_begun || call->legs != NULL)
+	collective->is_told = false;
+	if (!collective->is_begun || collective->legs != NULL)
 		return;
-	if (!call->is_cancelled) {
-		HASH_DEL(broadcasts->calls, call);
-		broadcasts->events->ended(broadcasts->ctx, call->id,
-					  call->result, call->failures,
-					  call->failure_count);
+	if (!collective->is_cancelled) {
+		HASH_DEL(broadcasts->collectives, collective);
+		broadcasts->events->ended(broadcasts->ctx, collective->id,
+					  collective->result,
+					  collective->failures,
+					  collective->failure_count);
 	}
-	call_destroy(call);
+	collective_destroy(collective);
 }
 
 void broadcasts_settle(struct broadcasts *broadcasts)
 {
 	while (broadcasts->ready != NULL) {
-		struct call *call = broadcasts->ready;
+		struct collective *collective = broadcasts->ready;
 
-		DL_DELETE(broadcasts->ready, call);
-		call->is_ready = false;
-		hand_out(broadcasts, call);
+		DL_DELETE(broadcasts->ready, collective);
+		collective->is_ready = false;
+		hand_out(broadcasts, collective);
 	}
 }
 
@@ -305,17 +315,17 @@ int broadcasts_create(scoll_t *scoll, const struct broadcast_events *events,
 
 void broadcasts_destroy(struct broadcasts *broadcasts)
 {
-	struct place *place, *next_place;
+	struct known_node *known, *next_known;
 
 	if (broadcasts == NULL)
 		return;
-	teams_fini(broadcasts);
-	HASH_CLEAR(hh, broadcasts->calls);
+	named_groups_fini(broadcasts);
+	HASH_CLEAR(hh, broadcasts->collectives);
 	while (broadcasts->all != NULL)
-		call_destroy(broadcasts->all);
-	HASH_ITER (hh, broadcasts->places, place, next_place) {
-		HASH_DEL(broadcasts->places, place);
-		free(place);
+		collective_destroy(broadcasts->all);
+	HASH_ITER (hh, broadcasts->known_nodes, known, next_known) {
+		HASH_DEL(broadcasts->known_nodes, known);
+		free(known);
 	}
 	free(broadcasts);
 }

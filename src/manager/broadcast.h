@@ -46,7 +46,7 @@ DEFINE_AUTO(struct broadcasts, broadcasts_destroy)
 struct collective_seam broadcasts_seam(struct broadcasts *broadcasts);
 /*
  * Hand out what has come; wanted after each scoll_progress(). The events may
- * call the seam.
+ * collective the seam.
  */
 void broadcasts_settle(struct broadcasts *broadcasts);
 

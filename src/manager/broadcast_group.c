@@ -22,202 +22,210 @@ static int compare(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-static bool team_has(const struct team *team, uint64_t nid)
+static bool named_group_has(const struct named_group *named, uint64_t nid)
 {
-	return team->count > 0 && bsearch(&nid, team->nids, team->count,
-					  sizeof(nid), compare) != NULL;
+	return named->count > 0 && bsearch(&nid, named->nids, named->count,
+					   sizeof(nid), compare) != NULL;
 }
 
-static bool team_covers(const struct team *team, const struct call *call)
+static bool named_group_covers(const struct named_group *named,
+			       const struct collective *collective)
 {
-	if (team->group == NULL || team->is_stale)
+	if (named->group == NULL || named->is_stale)
 		return false;
-	for (size_t i = 0; i < call->count; i++)
-		if (!team_has(team, call->nids[i]))
+	for (size_t i = 0; i < collective->count; i++)
+		if (!named_group_has(named, collective->nids[i]))
 			return false;
 	return true;
 }
 
 /* --- which there are --- */
 
-static void team_release(struct team *team)
+static void named_group_release(struct named_group *named)
 {
-	if (team->group == NULL)
+	if (named->group == NULL)
 		return;
-	scoll_group_destroy(team->group);
-	team->group = NULL;
-	team->owner->counters.group_count--;
+	scoll_group_destroy(named->group);
+	named->group = NULL;
+	named->owner->counters.group_count--;
 }
 
-static void team_destroy(struct team *team)
+static void named_group_destroy(struct named_group *named)
 {
-	team->owner->team_count--;
-	free(team->nids);
-	free(team);
+	named->owner->named_group_count--;
+	free(named->nids);
+	free(named);
 }
 
 /* It is in the hash no more. */
-static void team_end(struct team *team)
+static void named_group_end(struct named_group *named)
 {
-	team_release(team);
-	if (team->is_making)
-		team->is_dropped = true;
+	named_group_release(named);
+	if (named->is_making)
+		named->is_dropped = true;
 	else
-		team_destroy(team);
+		named_group_destroy(named);
 }
 
-void team_drop(struct team *team)
+void named_group_drop(struct named_group *named)
 {
-	HASH_DEL(team->owner->teams, team);
-	team_end(team);
+	HASH_DEL(named->owner->named_groups, named);
+	named_group_end(named);
 }
 
-static void teams_shrink(struct broadcasts *broadcasts)
+static void named_groups_shrink(struct broadcasts *broadcasts)
 {
-	struct team *team, *next;
+	struct named_group *named, *next;
 
-	HASH_ITER (hh, broadcasts->teams, team, next) {
-		if (broadcasts->team_count < BROADCAST_GROUPS_MAX)
+	HASH_ITER (hh, broadcasts->named_groups, named, next) {
+		if (broadcasts->named_group_count < BROADCAST_GROUPS_MAX)
 			return;
-		if (!team->is_making)
-			team_drop(team);
+		if (!named->is_making)
+			named_group_drop(named);
 	}
 }
 
-struct team *team_get(struct broadcasts *broadcasts, uint64_t id)
+struct named_group *named_group_get(struct broadcasts *broadcasts, uint64_t id)
 {
-	struct team *team;
+	struct named_group *named;
 
-	HASH_FIND(hh, broadcasts->teams, &id, sizeof(id), team);
-	if (team != NULL) {
-		HASH_DEL(broadcasts->teams, team);
+	HASH_FIND(hh, broadcasts->named_groups, &id, sizeof(id), named);
+	if (named != NULL) {
+		HASH_DEL(broadcasts->named_groups, named);
 	} else {
-		teams_shrink(broadcasts);
+		named_groups_shrink(broadcasts);
 		/* Those that are being made stay. */
-		if (broadcasts->team_count >= BROADCAST_GROUPS_MAX)
+		if (broadcasts->named_group_count >= BROADCAST_GROUPS_MAX)
 			return NULL;
-		team = calloc(1, sizeof(*team));
-		if (team == NULL)
+		named = calloc(1, sizeof(*named));
+		if (named == NULL)
 			return NULL;
-		broadcasts->team_count++;
-		team->owner = broadcasts;
-		team->id = id;
+		broadcasts->named_group_count++;
+		named->owner = broadcasts;
+		named->id = id;
 	}
-	HASH_ADD(hh, broadcasts->teams, id, sizeof(team->id), team);
-	if (!hash_was_added(team))
-		team_end(take_ptr(team));
-	return team;
+	HASH_ADD(hh, broadcasts->named_groups, id, sizeof(named->id), named);
+	if (!hash_was_added(named))
+		named_group_end(take_ptr(named));
+	return named;
 }
 
-void teams_mark(struct broadcasts *broadcasts, uint64_t nid, bool is_gone)
+void named_groups_mark(struct broadcasts *broadcasts, uint64_t nid,
+		       bool is_gone)
 {
-	for (struct team *team = broadcasts->teams; team != NULL;
-	     team = team->hh.next) {
-		if (!team_has(team, nid))
+	for (struct named_group *named = broadcasts->named_groups;
+	     named != NULL; named = named->hh.next) {
+		if (!named_group_has(named, nid))
 			continue;
 		/* A group with one who is gone serves the others. */
-		team->is_stale |= !is_gone;
-		team->scatter_count = 0;
+		named->is_stale |= !is_gone;
+		named->scatter_count = 0;
 	}
 }
 
-void teams_fini(struct broadcasts *broadcasts)
+void named_groups_fini(struct broadcasts *broadcasts)
 {
-	struct team *team, *next;
+	struct named_group *named, *next;
 
 	/* Their handles went with the instance. */
-	HASH_ITER (hh, broadcasts->teams, team, next) {
-		HASH_DEL(broadcasts->teams, team);
-		team_destroy(team);
+	HASH_ITER (hh, broadcasts->named_groups, named, next) {
+		HASH_DEL(broadcasts->named_groups, named);
+		named_group_destroy(named);
 	}
 }
 
 /* --- how they are made --- */
 
-/* Those of the call, then (is_exact: no) those of before. */
-static int members_choose(struct team *team, const struct call *call,
-			  bool is_exact, uint64_t **ret_nids, size_t *ret_count)
+/* Those of the collective, then (is_exact: no) those of before. */
+static int members_choose(struct named_group *named,
+			  const struct collective *collective, bool is_exact,
+			  uint64_t **ret_nids, size_t *ret_count)
 {
-	size_t most = call->count + (is_exact ? 0 : team->count);
+	size_t most = collective->count + (is_exact ? 0 : named->count);
 	uint64_t *nids = calloc(most, sizeof(*nids));
 	uint64_t *sorted = calloc(most, sizeof(*sorted));
-	size_t count = call->count;
+	size_t count = collective->count;
 
 	if (nids == NULL || sorted == NULL) {
 		free(nids);
 		free(sorted);
 		return -ENOMEM;
 	}
-	memcpy(nids, call->nids, count * sizeof(*nids));
-	memcpy(sorted, call->nids, count * sizeof(*nids));
+	memcpy(nids, collective->nids, count * sizeof(*nids));
+	memcpy(sorted, collective->nids, count * sizeof(*nids));
 	qsort(sorted, count, sizeof(*sorted), compare);
-	for (size_t i = 0; !is_exact && i < team->count; i++) {
-		struct place *place;
+	for (size_t i = 0; !is_exact && i < named->count; i++) {
+		struct known_node *known;
 
-		HASH_FIND(hh, team->owner->places, &team->nids[i],
-			  sizeof(team->nids[i]), place);
-		if (place != NULL &&
-		    bsearch(&team->nids[i], sorted, call->count,
+		HASH_FIND(hh, named->owner->known_nodes, &named->nids[i],
+			  sizeof(named->nids[i]), known);
+		if (known != NULL &&
+		    bsearch(&named->nids[i], sorted, collective->count,
 			    sizeof(*sorted), compare) == NULL)
-			nids[count++] = team->nids[i];
+			nids[count++] = named->nids[i];
 	}
 	memcpy(sorted, nids, count * sizeof(*nids));
 	qsort(sorted, count, sizeof(*sorted), compare);
-	free(team->nids);
-	team->nids = sorted;
-	team->count = count;
+	free(named->nids);
+	named->nids = sorted;
+	named->count = count;
 	*ret_nids = nids;
 	*ret_count = count;
 	return 0;
 }
 
-static void team_took(struct team *team, scoll_group_t *group)
+static void named_group_took(struct named_group *named, scoll_group_t *group)
 {
-	team->group = group;
-	team->owner->counters.group_count++;
+	named->group = group;
+	named->owner->counters.group_count++;
 }
 
-static int team_use(struct team *team, struct call *call)
+static int named_group_use(struct named_group *named,
+			   struct collective *collective)
 {
-	const uint64_t *nids = call->count == team->count ? NULL : call->nids;
-	int result = leg_start(call, team->group, nids, call->count, 0);
+	const uint64_t *nids =
+		collective->count == named->count ? NULL : collective->nids;
+	int result =
+		leg_start(collective, named->group, nids, collective->count, 0);
 
 	if (result == -EMSGSIZE)
-		result = leg_start(call, team->group, nids, call->count,
-				   LEG_BULK);
+		result = leg_start(collective, named->group, nids,
+				   collective->count, LEG_BULK);
 	if (result == 0)
-		call->is_begun = true;
+		collective->is_begun = true;
 	return result;
 }
 
 /* With the first broadcast over it. -EMSGSIZE: that has no room for its list. */
-static int make_delayed(struct team *team, struct call *call,
-			const uint64_t *nids, size_t count)
+static int make_delayed(struct named_group *named,
+			struct collective *collective, const uint64_t *nids,
+			size_t count)
 {
-	const uint64_t *chosen = call->count == count ? NULL : nids;
-	unsigned int flags = call_prefers_bulk(call) ? LEG_BULK : 0;
+	const uint64_t *chosen = collective->count == count ? NULL : nids;
+	unsigned int flags = collective_prefers_bulk(collective) ? LEG_BULK : 0;
 	scoll_group_t *group;
-	int result = moment_create(team->owner, nids, count, TREE, &group);
+	int result = moment_create(named->owner, nids, count, TREE, &group);
 
 	if (result < 0)
 		return result;
-	result = leg_start(call, group, chosen, call->count, flags);
+	result = leg_start(collective, group, chosen, collective->count, flags);
 	if (result < 0) {
 		scoll_group_destroy(group);
 		return result;
 	}
-	team_took(team, group);
-	call->is_begun = true;
+	named_group_took(named, group);
+	collective->is_begun = true;
 	return 0;
 }
 
 static void populated(int status, scoll_group_t *group,
 		      const void *private_data);
 
-static int populate(struct team *team, const uint64_t *nids, size_t count)
+static int populate(struct named_group *named, const uint64_t *nids,
+		    size_t count)
 {
 	static const scoll_tag_t tag;
-	struct broadcasts *broadcasts = team->owner;
+	struct broadcasts *broadcasts = named->owner;
 	scoll_target_t *targets = calloc(count, sizeof(*targets));
 	int result = -ENOMEM;
 
@@ -226,91 +234,93 @@ static int populate(struct team *team, const uint64_t *nids, size_t count)
 	if (targets != NULL)
 		result = scoll_group_create(broadcasts->scoll, PARCEL_SERVICE,
 					    NULL, targets, (int)count, TREE,
-					    true, populated, team);
+					    true, populated, named);
 	free(targets);
 	if (result < 0)
 		return result;
 	broadcasts->counters.made_count++;
 	broadcasts->counters.populate_count++;
-	team->is_making = true;
+	named->is_making = true;
 	return 0;
 }
 
-static void team_wait(struct team *team, struct call *call)
+static void named_group_wait(struct named_group *named,
+			     struct collective *collective)
 {
-	call->team = team;
-	DL_APPEND(team->waiting, call);
+	collective->named = named;
+	DL_APPEND(named->waiting, collective);
 }
 
-static int team_make(struct team *team, struct call *call, bool is_exact)
+static int named_group_make(struct named_group *named,
+			    struct collective *collective, bool is_exact)
 {
 	_auto_(freep) uint64_t *nids = NULL;
 	size_t count;
-	int result = members_choose(team, call, is_exact, &nids, &count);
+	int result = members_choose(named, collective, is_exact, &nids, &count);
 
 	if (result < 0)
 		return result;
-	team_release(team);
-	team->is_stale = false;
-	result = make_delayed(team, call, nids, count);
+	named_group_release(named);
+	named->is_stale = false;
+	result = make_delayed(named, collective, nids, count);
 	if (result != -EMSGSIZE)
 		return result;
-	if (team->scatter_count > 0) {
-		team->scatter_count--;
-		return call_scatter(call);
+	if (named->scatter_count > 0) {
+		named->scatter_count--;
+		return collective_scatter(collective);
 	}
-	result = populate(team, nids, count);
+	result = populate(named, nids, count);
 	if (result == 0)
-		team_wait(team, call);
+		named_group_wait(named, collective);
 	return result;
 }
 
-int team_serve(struct team *team, struct call *call)
+int named_group_serve(struct named_group *named, struct collective *collective)
 {
 	bool is_exact = false;
 
-	if (team->is_making) {
-		team_wait(team, call);
+	if (named->is_making) {
+		named_group_wait(named, collective);
 		return 0;
 	}
-	if (team_covers(team, call)) {
-		int result = team_use(team, call);
+	if (named_group_covers(named, collective)) {
+		int result = named_group_use(named, collective);
 
 		/* Who is chosen cannot be said in one message. */
-		is_exact = call->count < team->count;
+		is_exact = collective->count < named->count;
 		if (result != -EMSGSIZE || !is_exact)
 			return result;
 	}
-	return team_make(team, call, is_exact);
+	return named_group_make(named, collective, is_exact);
 }
 
 /* A group that is there, or could not be made for all. */
 static void populated(int status, scoll_group_t *group,
 		      const void *private_data)
 {
-	struct team *team = (struct team *)private_data;
-	struct call *waiting = team->waiting, *call, *next;
+	struct named_group *named = (struct named_group *)private_data;
+	struct collective *waiting = named->waiting, *collective, *next;
 
-	team->is_making = false;
-	team->waiting = NULL;
+	named->is_making = false;
+	named->waiting = NULL;
 	if (status == 0) {
-		team_took(team, group);
+		named_group_took(named, group);
 	} else {
-		team->scatter_count = BROADCAST_SCATTERS_MAX;
-		team->owner->counters.failed_count++;
+		named->scatter_count = BROADCAST_SCATTERS_MAX;
+		named->owner->counters.failed_count++;
 	}
-	DL_FOREACH_SAFE (waiting, call, next) {
+	DL_FOREACH_SAFE (waiting, collective, next) {
 		int result;
 
-		call->team = NULL;
-		result = status == 0 && !team->is_dropped
-				 ? team_serve(team, call)
-				 : call_scatter(call);
+		collective->named = NULL;
+		result = status == 0 && !named->is_dropped
+				 ? named_group_serve(named, collective)
+				 : collective_scatter(collective);
 		if (result < 0)
-			call_fail(call, result);
+			collective_fail(collective, result);
 	}
-	if (!team->is_dropped)
+	if (!named->is_dropped)
 		return;
-	team_release(team);
-	team_destroy(team);
+	named_group_release(named);
+	named_group_destroy(named);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls, their legs, and groups, as the files of broadcast.c share them. */
+/* Collectives, their legs and groups, as the files of broadcast.c share them. */
 #pragma once
 
 #include "base/bytes.h"
@@ -10,7 +10,7 @@
 
 /* A request of libscoll. */
 struct leg {
-	struct call *call;
+	struct collective *collective;
 	scoll_request_t *request;
 	scoll_group_t *own_group; /* of the moment; NULL: a named one's */
 	struct buffer *buffers;   /* posted */
@@ -18,17 +18,17 @@ struct leg {
 };
 
 /* A collective of the seam. */
-struct call {
+struct collective {
 	struct broadcasts *owner;
 	uint64_t id;
 	uint64_t *nids;
 	size_t count;
 	bool is_flat;
-	bool is_begun;     /* over when it has no legs */
-	bool is_cancelled; /* nobody wants to hear of it */
-	bool is_ready;     /* in the list of those to be handed out */
-	bool is_told;      /* is being handed out */
-	struct team *team; /* in its list of those that wait */
+	bool is_begun;             /* over when it has no legs */
+	bool is_cancelled;         /* nobody wants to hear of it */
+	bool is_ready;             /* in the list of those to be handed out */
+	bool is_told;              /* is being handed out */
+	struct named_group *named; /* in its list of those that wait */
 	uint8_t *command;
 	struct parcel parcel;
 	struct writer payload, bulk_payload;
@@ -38,13 +38,13 @@ struct call {
 	struct collective_failure *failures;
 	size_t failure_count, failure_capacity;
 	int result;
-	struct call *prev, *next; /* of the one list that it is in */
-	struct call *all_prev, *all_next;
+	struct collective *prev, *next; /* of the one list that it is in */
+	struct collective *all_prev, *all_next;
 	UT_hash_handle hh; /* by id, unless it is cancelled */
 };
 
 /* A named group. */
-struct team {
+struct named_group {
 	struct broadcasts *owner;
 	uint64_t id;
 	scoll_group_t *group; /* NULL: not there */
@@ -52,15 +52,15 @@ struct team {
 	size_t count;
 	bool is_stale;  /* a node of it has another address */
 	bool is_making; /* being populated */
-	/* Calls to go without it, since it could not be populated. */
+	/* Collectives to go without it, since it could not be populated. */
 	unsigned int scatter_count;
 	bool is_dropped; /* meanwhile, and not in the hash any more */
-	struct call *waiting;
+	struct collective *waiting;
 	UT_hash_handle hh; /* by id; the one that was used last is the last */
 };
 
 /* A node of which libscoll knows where it is. */
-struct place {
+struct known_node {
 	uint64_t nid;
 	UT_hash_handle hh;
 };
@@ -69,23 +69,25 @@ struct broadcasts {
 	scoll_t *scoll;
 	const struct broadcast_events *events;
 	void *ctx;
-	struct call *calls; /* by id */
-	struct call *all;   /* also those that are cancelled and not over */
-	struct call *ready;
-	struct team *teams;
-	struct place *places;
-	size_t team_count; /* also those that were dropped while they are made */
+	struct collective *collectives; /* by id */
+	struct collective *all; /* also those that are cancelled and not over */
+	struct collective *ready;
+	struct named_group *named_groups;
+	struct known_node *known_nodes;
+	/* Also those that were dropped while they are made. */
+	size_t named_group_count;
 	struct collective_counters counters;
 };
 
 /* --- broadcast.c --- */
 
 /* Legs have come or gone: it may be over. It may be freed. */
-void call_settle(struct call *call);
+void collective_settle(struct collective *collective);
 /* It was started, and fails now. It may be freed. */
-void call_fail(struct call *call, int result);
-void call_failure_add(struct call *call, uint64_t nid, int status);
-void call_ready(struct call *call);
+void collective_fail(struct collective *collective, int result);
+void collective_failure_add(struct collective *collective, uint64_t nid,
+			    int status);
+void collective_ready(struct collective *collective);
 
 /* --- broadcast_leg.c --- */
 
@@ -99,11 +101,11 @@ enum leg_flag {
 /* With what was posted for it; its request is over, or was never sent. */
 void leg_destroy(struct leg *leg);
 /* nids NULL: all of the group. As scoll_bcast_new() and _send(). */
-int leg_start(struct call *call, scoll_group_t *group, const uint64_t *nids,
-	      size_t count, unsigned int flags);
+int leg_start(struct collective *collective, scoll_group_t *group,
+	      const uint64_t *nids, size_t count, unsigned int flags);
 /* In groups of the moment. A negative errno: not begun. */
-int call_scatter(struct call *call);
-bool call_prefers_bulk(const struct call *call);
+int collective_scatter(struct collective *collective);
+bool collective_prefers_bulk(const struct collective *collective);
 /* As scoll_group_create(), with the group at once. */
 int moment_create(struct broadcasts *broadcasts, const uint64_t *nids,
 		  size_t count, scoll_tree_type_t tree,
@@ -112,10 +114,14 @@ int moment_create(struct broadcasts *broadcasts, const uint64_t *nids,
 /* --- broadcast_group.c --- */
 
 /* NULL: memory is out, or there are too many. */
-struct team *team_get(struct broadcasts *broadcasts, uint64_t id);
-/* Send the call over the group, when it is there. A negative errno: not begun. */
-int team_serve(struct team *team, struct call *call);
-void team_drop(struct team *team);
+struct named_group *named_group_get(struct broadcasts *broadcasts, uint64_t id);
+/*
+ * Send the collective over the group, when it is there. A negative errno: it
+ * has not begun.
+ */
+int named_group_serve(struct named_group *named, struct collective *collective);
+void named_group_drop(struct named_group *named);
 /* The node has come, moved or gone: groups with it are made again, or tried. */
-void teams_mark(struct broadcasts *broadcasts, uint64_t nid, bool is_gone);
-void teams_fini(struct broadcasts *broadcasts);
+void named_groups_mark(struct broadcasts *broadcasts, uint64_t nid,
+		       bool is_gone);
+void named_groups_fini(struct broadcasts *broadcasts);

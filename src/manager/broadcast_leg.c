@@ -29,14 +29,14 @@ static scoll_request_t *request_new(struct leg *leg, scoll_group_t *group,
 				    const uint64_t *nids, size_t count,
 				    unsigned int flags)
 {
-	const struct call *call = leg->call;
+	const struct collective *collective = leg->collective;
 	bool is_bulk = (flags & LEG_BULK) != 0;
 	const struct writer *payload =
-		is_bulk ? &call->bulk_payload : &call->payload;
-	const struct iovec *bulk = is_bulk ? &call->bulk : NULL;
+		is_bulk ? &collective->bulk_payload : &collective->payload;
+	const struct iovec *bulk = is_bulk ? &collective->bulk : NULL;
 	unsigned int scoll_flags = flags & LEG_OWN ? SCOLL_LAST : 0;
 	scoll_duration_t timeout =
-		((scoll_duration_t)call->parcel.patience_ms + GRACE_MS) *
+		((scoll_duration_t)collective->parcel.patience_ms + GRACE_MS) *
 		1000000;
 
 	if (payload->size > SCOLL_BCAST_MAX) {
@@ -52,22 +52,22 @@ static scoll_request_t *request_new(struct leg *leg, scoll_group_t *group,
 				      scoll_flags, timeout, leg);
 }
 
-int leg_start(struct call *call, scoll_group_t *group, const uint64_t *nids,
-	      size_t count, unsigned int flags)
+int leg_start(struct collective *collective, scoll_group_t *group,
+	      const uint64_t *nids, size_t count, unsigned int flags)
 {
 	struct leg *leg = calloc(1, sizeof(*leg));
 	int result;
 
 	if (leg == NULL)
 		return -ENOMEM;
-	leg->call = call;
+	leg->collective = collective;
 	leg->request = request_new(leg, group, nids, count, flags);
 	if (leg->request == NULL) {
 		result = -errno;
 		leg_destroy(leg);
 		return result;
 	}
-	result = buffers_post(leg->request, &call->parcel, &leg->buffers);
+	result = buffers_post(leg->request, &collective->parcel, &leg->buffers);
 	if (result == 0)
 		result = scoll_bcast_send(leg->request);
 	if (result < 0) {
@@ -77,8 +77,8 @@ int leg_start(struct call *call, scoll_group_t *group, const uint64_t *nids,
 	}
 	if (flags & LEG_OWN)
 		leg->own_group = group;
-	call->owner->counters.bulk_count += (flags & LEG_BULK) != 0;
-	DL_APPEND(call->legs, leg);
+	collective->owner->counters.bulk_count += (flags & LEG_BULK) != 0;
+	DL_APPEND(collective->legs, leg);
 	return 0;
 }
 
@@ -114,38 +114,40 @@ int moment_create(struct broadcasts *broadcasts, const uint64_t *nids,
 	return result;
 }
 
-bool call_prefers_bulk(const struct call *call)
+bool collective_prefers_bulk(const struct collective *collective)
 {
-	return call->payload.size > INLINE_MAX;
+	return collective->payload.size > INLINE_MAX;
 }
 
-static int leg_of_moment(struct call *call, const uint64_t *nids, size_t count,
-			 unsigned int flags)
+static int leg_of_moment(struct collective *collective, const uint64_t *nids,
+			 size_t count, unsigned int flags)
 {
 	scoll_group_t *group;
-	int result =
-		moment_create(call->owner, nids, count,
-			      call->is_flat ? SCOLL_TREE_FLAT : TREE, &group);
+	int result = moment_create(collective->owner, nids, count,
+				   collective->is_flat ? SCOLL_TREE_FLAT : TREE,
+				   &group);
 
 	if (result < 0)
 		return result;
-	result = leg_start(call, group, NULL, count, flags | LEG_OWN);
+	result = leg_start(collective, group, NULL, count, flags | LEG_OWN);
 	if (result < 0)
 		scoll_group_destroy(group);
 	return result;
 }
 
-int call_scatter(struct call *call)
+int collective_scatter(struct collective *collective)
 {
-	unsigned int flags = call_prefers_bulk(call) ? LEG_BULK : 0;
+	unsigned int flags = collective_prefers_bulk(collective) ? LEG_BULK : 0;
 	size_t chunk = CHUNK_MAX, at = 0;
 	int result = 0;
 
-	while (at < call->count) {
-		size_t count =
-			call->count - at < chunk ? call->count - at : chunk;
+	while (at < collective->count) {
+		size_t count = collective->count - at < chunk
+				       ? collective->count - at
+				       : chunk;
 
-		result = leg_of_moment(call, call->nids + at, count, flags);
+		result = leg_of_moment(collective, collective->nids + at, count,
+				       flags);
 		if (result == 0) {
 			at += count;
 		} else if (result != -EMSGSIZE || (count == 1 && flags != 0)) {
@@ -159,9 +161,9 @@ int call_scatter(struct call *call)
 	}
 	if (at == 0)
 		return result;
-	for (size_t i = at; i < call->count; i++)
-		call_failure_add(call, call->nids[i], result);
-	call->is_begun = true;
+	for (size_t i = at; i < collective->count; i++)
+		collective_failure_add(collective, collective->nids[i], result);
+	collective->is_begun = true;
 	return 0;
 }
 
@@ -182,35 +184,35 @@ static void incoming_reply(scoll_reply_t *reply)
 {
 	struct leg *leg = reply->srp_request->srq_private;
 	struct buffer *buffer = reply->srp_private;
-	struct call *call = leg->call;
+	struct collective *collective = leg->collective;
 
 	if (reply->srp_buf == NULL)
 		return;
 	DL_DELETE(leg->buffers, buffer);
 	if (reply->srp_status < 0 || reply->srp_len == 0 ||
-	    call->is_cancelled) {
+	    collective->is_cancelled) {
 		free(buffer);
 		return;
 	}
 	buffer->size = reply->srp_len;
-	DL_APPEND(call->parts, buffer);
-	call_ready(call);
+	DL_APPEND(collective->parts, buffer);
+	collective_ready(collective);
 }
 
 static void post_reply(scoll_request_t *request)
 {
 	struct leg *leg = request->srq_private;
-	struct call *call = leg->call;
+	struct collective *collective = leg->collective;
 	struct scoll_failure failure;
 	uint64_t cursor = 0;
 
 	while (scoll_request_failure_next(request, &cursor, &failure) > 0)
-		call_failure_add(call, failure.nid, failure.status);
+		collective_failure_add(collective, failure.nid, failure.status);
 	if (leg->own_group != NULL)
 		scoll_group_destroy(leg->own_group);
-	DL_DELETE(call->legs, leg);
+	DL_DELETE(collective->legs, leg);
 	leg_destroy(leg);
-	call_settle(call);
+	collective_settle(collective);
 }
 
 const struct scoll_service_ops broadcast_service_ops = {

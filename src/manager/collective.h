@@ -41,12 +41,12 @@ struct collective_failure {
 };
 
 struct collective_counters {
-	uint64_t group_count;    /* that are kept now */
-	uint64_t call_count;     /* collectives under way now */
-	uint64_t made_count;     /* groups, also those of the moment */
-	uint64_t populate_count; /* of them, populated first */
-	uint64_t failed_count;   /* of them, in vain */
-	uint64_t bulk_count;     /* commands that went as bulk data */
+	uint64_t group_count;      /* that are kept now */
+	uint64_t collective_count; /* collectives under way now */
+	uint64_t made_count;       /* groups, also those of the moment */
+	uint64_t populate_count;   /* of them, populated first */
+	uint64_t failed_count;     /* of them, in vain */
+	uint64_t bulk_count;       /* commands that went as bulk data */
 };
 
 struct collective_ops {

@@ -172,7 +172,7 @@ static void write_collectives(const struct engine *engine, struct writer *out)
 	if (seam->ops->counters != NULL)
 		seam->ops->counters(seam->ctx, &counters);
 	number(out, "collectives_open", "gauge", "Collectives under way.",
-	       counters.call_count);
+	       counters.collective_count);
 	number(out, "collectives_bulk_total", "counter",
 	       "Commands that did not fit in a message, and went beside it.",
 	       counters.bulk_count);

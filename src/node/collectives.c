@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A *visit* is a collective that goes through this node, from pre_request until
+ * A collective is here one that goes through this node, from pre_request until
  * its answer has left. The agent gathers; here is only what libscoll wants of a
  * service: room for the answers of the nodes below, posted before anything is
  * passed on, and each part of ours kept until it has left. A part for which our
@@ -21,7 +21,7 @@
 #include "manager/wire/nid.h"
 #include "node/agent/agent.h"
 
-struct visit {
+struct collective {
 	struct collectives *owner;
 	uint64_t id;
 	scoll_request_t *request;
@@ -37,52 +37,52 @@ struct collectives {
 	scoll_t *scoll;
 	const struct collectives_events *events;
 	void *ctx;
-	struct visit *visits;
+	struct collective *list;
 	uint64_t id_last;
 };
 
-/* --- visits --- */
+/* --- collectives --- */
 
-static void visit_destroy(struct visit *visit)
+static void collective_destroy(struct collective *collective)
 {
-	HASH_DEL(visit->owner->visits, visit);
-	buffers_free(visit->posted);
-	buffers_free(visit->sent);
-	free(visit->bulk);
-	free(visit);
+	HASH_DEL(collective->owner->list, collective);
+	buffers_free(collective->posted);
+	buffers_free(collective->sent);
+	free(collective->bulk);
+	free(collective);
 }
 
-static struct visit *visit_create(struct collectives *collectives,
-				  scoll_request_t *request)
+static struct collective *collective_create(struct collectives *collectives,
+					    scoll_request_t *request)
 {
-	struct visit *visit = calloc(1, sizeof(*visit));
+	struct collective *collective = calloc(1, sizeof(*collective));
 
-	if (visit == NULL)
+	if (collective == NULL)
 		return NULL;
-	visit->owner = collectives;
-	visit->id = ++collectives->id_last;
-	visit->request = request;
-	HASH_ADD(hh, collectives->visits, id, sizeof(visit->id), visit);
-	if (!hash_was_added(visit)) {
-		free(visit);
+	collective->owner = collectives;
+	collective->id = ++collectives->id_last;
+	collective->request = request;
+	HASH_ADD(hh, collectives->list, id, sizeof(collective->id), collective);
+	if (!hash_was_added(collective)) {
+		free(collective);
 		return NULL;
 	}
-	request->srq_private = visit;
-	return visit;
+	request->srq_private = collective;
+	return collective;
 }
 
-static int bulk_prepare(struct visit *visit)
+static int bulk_prepare(struct collective *collective)
 {
-	scoll_request_t *request = visit->request;
+	scoll_request_t *request = collective->request;
 	size_t size = request->srq_bulk_len;
 
 	if (size == 0)
 		return 0;
-	visit->bulk = buffer_create(size);
-	if (visit->bulk == NULL)
+	collective->bulk = buffer_create(size);
+	if (collective->bulk == NULL)
 		return -ENOMEM;
-	visit->iov = (struct iovec){ visit->bulk->bytes, size };
-	request->srq_bulk_iovs = &visit->iov;
+	collective->iov = (struct iovec){ collective->bulk->bytes, size };
+	request->srq_bulk_iovs = &collective->iov;
 	request->srq_bulk_niov = 1;
 	return 0;
 }
@@ -93,7 +93,7 @@ static int pre_request(scoll_request_t *request)
 {
 	struct collectives *collectives = scoll_request_service(request);
 	struct parcel parcel;
-	struct visit *visit;
+	struct collective *collective;
 	int result;
 
 	if (scoll_request_root(request) != NID_MANAGER)
@@ -104,62 +104,65 @@ static int pre_request(scoll_request_t *request)
 		return -EBADMSG;
 	if (request->srq_bulk_len > FRAME_SIZE_MAX)
 		return -EMSGSIZE;
-	if (HASH_COUNT(collectives->visits) >= COLLECTIVES_MAX)
+	if (HASH_COUNT(collectives->list) >= COLLECTIVES_MAX)
 		return -EBUSY;
-	visit = visit_create(collectives, request);
-	if (visit == NULL)
+	collective = collective_create(collectives, request);
+	if (collective == NULL)
 		return -ENOMEM;
-	result = buffers_post(request, &parcel, &visit->posted);
+	result = buffers_post(request, &parcel, &collective->posted);
 	if (result == 0)
-		result = bulk_prepare(visit);
+		result = bulk_prepare(collective);
 	if (result < 0)
-		visit_destroy(visit);
+		collective_destroy(collective);
 	return result;
 }
 
 static int incoming_request(scoll_request_t *request,
 			    const scoll_target_t *target)
 {
-	struct visit *visit = request->srq_private;
-	struct collectives *collectives = visit->owner;
+	struct collective *collective = request->srq_private;
+	struct collectives *collectives = collective->owner;
 
-	visit->is_failed = request->srq_bulk_status < 0;
-	if (!visit->is_failed)
-		collectives->events->received(
-			collectives->ctx, visit->id, request->srq_buf,
-			(size_t)request->srq_len,
-			visit->bulk != NULL ? visit->bulk->bytes : NULL,
-			request->srq_bulk_len);
+	collective->is_failed = request->srq_bulk_status < 0;
+	if (!collective->is_failed)
+		collectives->events->received(collectives->ctx, collective->id,
+					      request->srq_buf,
+					      (size_t)request->srq_len,
+					      collective->bulk != NULL
+						      ? collective->bulk->bytes
+						      : NULL,
+					      request->srq_bulk_len);
 	return 0;
 }
 
 static void incoming_reply(scoll_reply_t *reply)
 {
-	struct visit *visit = reply->srp_request->srq_private;
-	struct collectives *collectives = visit->owner;
+	struct collective *collective = reply->srp_request->srq_private;
+	struct collectives *collectives = collective->owner;
 	struct buffer *buffer = reply->srp_private;
 
 	if (reply->srp_buf == NULL)
 		return;
-	if (reply->srp_status == 0 && reply->srp_len > 0 && !visit->is_failed)
-		collectives->events->gathered(collectives->ctx, visit->id,
+	if (reply->srp_status == 0 && reply->srp_len > 0 &&
+	    !collective->is_failed)
+		collectives->events->gathered(collectives->ctx, collective->id,
 					      buffer->bytes, reply->srp_len);
-	DL_DELETE(visit->posted, buffer);
+	DL_DELETE(collective->posted, buffer);
 	free(buffer);
 }
 
 static void post_reply(scoll_request_t *request)
 {
-	struct visit *visit = request->srq_private;
-	struct collectives *collectives = visit->owner;
+	struct collective *collective = request->srq_private;
+	struct collectives *collectives = collective->owner;
 
-	buffers_free(take_ptr(visit->posted));
-	collectives->events->closed(collectives->ctx, visit->id);
+	buffers_free(take_ptr(collective->posted));
+	collectives->events->closed(collectives->ctx, collective->id);
 }
 
 static void reply_out(scoll_request_t *request)
 {
-	visit_destroy(request->srq_private);
+	collective_destroy(request->srq_private);
 }
 
 static const struct scoll_service_ops service_ops = {
@@ -173,16 +176,15 @@ static const struct scoll_service_ops service_ops = {
 
 /* --- our answer --- */
 
-void collectives_gathered(struct collectives *collectives, uint64_t collective,
+void collectives_gathered(struct collectives *collectives, uint64_t id,
 			  const void *bytes, size_t size, bool is_last)
 {
 	struct buffer *buffer = NULL;
-	struct visit *visit;
+	struct collective *collective;
 	int result;
 
-	HASH_FIND(hh, collectives->visits, &collective, sizeof(collective),
-		  visit);
-	if (visit == NULL)
+	HASH_FIND(hh, collectives->list, &id, sizeof(id), collective);
+	if (collective == NULL)
 		return;
 	if (size > 0)
 		buffer = buffer_create(size);
@@ -191,15 +193,15 @@ void collectives_gathered(struct collectives *collectives, uint64_t collective,
 	else
 		size = 0; /* without memory nothing is known of those in it */
 	if (is_last)
-		result = scoll_reply(visit->request,
+		result = scoll_reply(collective->request,
 				     buffer != NULL ? buffer->bytes : NULL,
 				     size);
 	else
 		result = buffer == NULL ? -ENOMEM
-					: scoll_reply_part(visit->request,
+					: scoll_reply_part(collective->request,
 							   buffer->bytes, size);
 	if (result == 0 && buffer != NULL)
-		DL_APPEND(visit->sent, buffer);
+		DL_APPEND(collective->sent, buffer);
 	else
 		free(buffer);
 }
@@ -228,12 +230,12 @@ int collectives_create(scoll_t *scoll, struct collectives **ret_collectives)
 
 void collectives_destroy(struct collectives *collectives)
 {
-	struct visit *visit, *next;
+	struct collective *collective, *next;
 
 	if (collectives == NULL)
 		return;
-	HASH_ITER (hh, collectives->visits, visit, next)
-		visit_destroy(visit);
+	HASH_ITER (hh, collectives->list, collective, next)
+		collective_destroy(collective);
 	free(collectives);
 }
 
@@ -248,25 +250,24 @@ int collectives_serve(struct collectives *collectives,
 
 size_t collectives_count(const struct collectives *collectives)
 {
-	return HASH_COUNT(collectives->visits);
+	return HASH_COUNT(collectives->list);
 }
 
-static void agent_received(void *ctx, uint64_t collective, const void *payload,
+static void agent_received(void *ctx, uint64_t id, const void *payload,
 			   size_t size, const void *bulk, size_t bulk_size)
 {
-	agent_collective_received(ctx, collective, payload, size, bulk,
-				  bulk_size);
+	agent_collective_received(ctx, id, payload, size, bulk, bulk_size);
 }
 
-static void agent_gathered(void *ctx, uint64_t collective, const void *bytes,
+static void agent_gathered(void *ctx, uint64_t id, const void *bytes,
 			   size_t size)
 {
-	agent_collective_gathered(ctx, collective, bytes, size);
+	agent_collective_gathered(ctx, id, bytes, size);
 }
 
-static void agent_closed(void *ctx, uint64_t collective)
+static void agent_closed(void *ctx, uint64_t id)
 {
-	agent_collective_closed(ctx, collective);
+	agent_collective_closed(ctx, id);
 }
 
 const struct collectives_events collectives_agent_events = {
