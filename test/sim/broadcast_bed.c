@@ -266,7 +266,8 @@ void bed_destroy(struct bed *bed)
 	struct transport_sim_use use;
 
 	bed_run(bed);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->collective_count, 0);
+	assert_int_equal(broadcasts_counters(bed->broadcasts)->collective_count,
+			 0);
 	assert_true(medium_is_idle(bed->scoll));
 	transport_sim_use(medium_port(bed->scoll), &use);
 	assert_int_equal(use.posts + use.sends + use.regions, 0);

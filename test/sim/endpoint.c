@@ -259,7 +259,8 @@ bool endpoint_is_idle(const struct endpoint *endpoint)
 	return medium_is_idle(endpoint->scoll) &&
 	       use.sends + use.reads + use.posts + use.regions == 0 &&
 	       (endpoint->broadcasts == NULL ||
-		broadcasts_counters(endpoint->broadcasts)->collective_count == 0) &&
+		broadcasts_counters(endpoint->broadcasts)->collective_count ==
+			0) &&
 	       (endpoint->collectives == NULL ||
 		collectives_count(endpoint->collectives) == 0);
 }

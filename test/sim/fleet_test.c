@@ -417,7 +417,8 @@ static void fleet_destroy(struct fleet *fleet)
 	fleet->seam.ops->group_drop(fleet->seam.ctx, GRANT);
 	for (int i = 0; i < 20000; i++)
 		advance(fleet);
-	assert_int_equal(broadcasts_counters(fleet->broadcasts)->collective_count, 0);
+	assert_int_equal(
+		broadcasts_counters(fleet->broadcasts)->collective_count, 0);
 	assert_true(medium_is_idle(fleet->scoll));
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct node *node = &fleet->nodes[i];
