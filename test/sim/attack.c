@@ -273,12 +273,22 @@ static void garbage(struct attack *attack)
 	inject(attack, taped->from, taped->to, frame, size);
 }
 
+/* A node's agent has its guard obey once more what it has obeyed. */
+static void repeat(struct attack *attack)
+{
+	struct world *world = attack->world;
+	struct node *node = world->nodes[world_below(world, world->node_count)];
+
+	if (node_hand_obeyed(node))
+		coverage_hit(world->coverage, "fault:attack-repeated");
+}
+
 void attack(struct attack *attack)
 {
 	static void (*const kinds[])(struct attack * attack) = {
-		play_back,  play_back,  alter,        redirect,
-		command,    confirm,    registration, garbage,
-		collective, collective, collective,   collective,
+		play_back,  play_back,    alter,   redirect,   command,
+		confirm,    registration, garbage, collective, collective,
+		collective, collective,   repeat,  repeat,     repeat,
 	};
 
 	kinds[world_below(attack->world, sizeof(kinds) / sizeof(kinds[0]))](

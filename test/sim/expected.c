@@ -150,6 +150,7 @@ static const char *const expected[] = {
 	"fault:attack-old-command",
 	"fault:attack-redirected",
 	"fault:attack-register",
+	"fault:attack-repeated",
 	"fault:attack-replay",
 	"fault:attack-root",
 	"fault:backup",

@@ -57,7 +57,7 @@ static const uint64_t means_ms[FAULT_COUNT] = {
 	[FAULT_NETWORK] = 20000, [FAULT_PARTITION] = 25000,
 	[FAULT_MANAGER] = 20000, [FAULT_TAKEOVER] = 60000,
 	[FAULT_BACKUP] = 70000,  [FAULT_DISK] = 20000,
-	[FAULT_DAEMON] = 8000,   [FAULT_TMPFS] = 15000,
+	[FAULT_DAEMON] = 8000,   [FAULT_TMPFS] = 7000,
 	[FAULT_REBOOT] = 20000,  [FAULT_NIC] = 4000,
 	[FAULT_ATTACK] = 500,    [FAULT_CLOCK] = 20000,
 	[FAULT_LIAR] = 15000,
@@ -307,20 +307,21 @@ static void hurt_run(struct faults *faults)
 	struct world *world = faults->world;
 	struct node *node = any_node(faults);
 
-	switch (world_below(world, 3)) {
+	switch (world_below(world, 5)) {
 	case 0:
-		node_fail_write(node, 1 + (unsigned int)world_below(world, 8));
-		break;
-	case 1:
 		coverage_hit(world->coverage, "fault:tmpfs-full");
 		node_fill(node, 1);
 		end_later(faults, world_between(world, 1000, 20000), empty_run,
 			  node_index(node));
 		break;
-	default:
+	case 1:
 		node_fail_environment(node, -ENOSPC);
 		end_later(faults, world_between(world, 1000, 20000), empty_run,
 			  node_index(node));
+		break;
+	default:
+		/* The journal is written anew then, and forgets what it may. */
+		node_fail_write(node, 1 + (unsigned int)world_below(world, 4));
 		break;
 	}
 }

@@ -581,6 +581,7 @@ void node_destroy(struct node *node)
 	sim_queue_cancel(node->world->queue, node->boot_event);
 	daemon_end(node, true);
 	node_clients_fini(node);
+	node_guard_fini(node);
 	node_run_end(node);
 	hardware_destroy(node->hardware);
 	fabric_node_destroy(node->fabric);

@@ -61,6 +61,8 @@ void node_open_drivers(struct node *node);
 void node_lock_power(struct node *node, bool is_locked);
 /* Its agent was taken over, and has the guard obey this command. */
 void node_hand(struct node *node, const void *command, size_t size);
+/* .. or an APPLY that it has obeyed, one of the last; false: there is none. */
+bool node_hand_obeyed(struct node *node);
 /* A new key file; the daemon is told to read it. */
 void node_rekey(struct node *node);
 

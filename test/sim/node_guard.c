@@ -79,6 +79,21 @@ static bool has_listed(struct node *node, const struct guard_request *request,
 	return result;
 }
 
+static void obeyed_keep(struct node *node, const struct guard_request *request)
+{
+	struct writer *obeyed;
+
+	for (size_t i = 0; i < NODE_OBEYED_MAX; i++) {
+		obeyed = &node->obeyed[i];
+		if (obeyed->size == request->size &&
+		    memcmp(obeyed->data, request->bytes, request->size) == 0)
+			return;
+	}
+	obeyed = &node->obeyed[node->obeyed_count++ % NODE_OBEYED_MAX];
+	obeyed->size = 0;
+	write_bytes(obeyed, request->bytes, request->size);
+}
+
 static void observe(struct node *node, const struct guard_request *request,
 		    const struct command *command, const struct writer *bytes)
 {
@@ -117,6 +132,8 @@ static void observe(struct node *node, const struct guard_request *request,
 	if (request->type == GUARD_REGISTER)
 		world_trace(world, "%s makes a REGISTER: %s", node->name,
 			    result_name(reply.result));
+	if (reply.op == COMMAND_APPLY && reply.result == 0)
+		obeyed_keep(node, request);
 	if (request->type == GUARD_COMMAND && reply.op != 0)
 		oracle_obeyed(world->oracle, node, command, request->bytes,
 			      reply.result);
@@ -213,6 +230,23 @@ void node_hand(struct node *node, const void *bytes, size_t size)
 	node_settle(node);
 }
 
+bool node_hand_obeyed(struct node *node)
+{
+	size_t count = node->obeyed_count < NODE_OBEYED_MAX ? node->obeyed_count
+							    : NODE_OBEYED_MAX;
+	struct writer command = { 0 };
+	const struct writer *obeyed;
+
+	if (count == 0)
+		return false;
+	obeyed = &node->obeyed[world_below(node->world, count)];
+	/* What is handed over may take its place. */
+	write_bytes(&command, obeyed->data, obeyed->size);
+	node_hand(node, command.data, command.size);
+	writer_fini(&command);
+	return true;
+}
+
 int node_guard_ask(void *ctx, const void *request, size_t size)
 {
 	struct node *node = ctx;
@@ -224,6 +258,12 @@ int node_guard_ask(void *ctx, const void *request, size_t size)
 	DL_APPEND(node->asked, task);
 	turn_later(node);
 	return 0;
+}
+
+void node_guard_fini(struct node *node)
+{
+	for (size_t i = 0; i < NODE_OBEYED_MAX; i++)
+		writer_fini(&node->obeyed[i]);
 }
 
 /* --- for the oracle: the guard's own word, aside from its conversation --- */

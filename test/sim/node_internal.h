@@ -10,7 +10,8 @@
 #include "node/guard/core.h"
 #include "sim/disk.h"
 
-#define NODE_DRIVERS 3
+#define NODE_DRIVERS    3
+#define NODE_OBEYED_MAX 8
 
 /* Something that happens to the daemon later, unless it dies before. */
 struct node_task {
@@ -92,6 +93,9 @@ struct node {
 	unsigned int crash_at;
 	bool has_order;
 	struct node_order order;
+	struct writer
+		obeyed[NODE_OBEYED_MAX]; /* each an APPLY, of any daemon */
+	size_t obeyed_count;             /* ever */
 
 	struct inquiry *inquiries;
 	uint64_t peer_last;
@@ -115,6 +119,7 @@ void node_run_end(struct node *node);
 
 /* node_guard.c: the conversation of the halves */
 int node_guard_ask(void *ctx, const void *request, size_t size);
+void node_guard_fini(struct node *node);
 
 /* node_client.c: local clients */
 extern const struct net_ops node_clients_ops;
