@@ -4,4 +4,6 @@
 
 #include "coverage.h"
 
-void expected_add(struct coverage *coverage);
+/* Of so many seeds less is expected than of EXPECTED_RARE_SEEDS. */
+#define EXPECTED_RARE_SEEDS 10000
+void expected_add(struct coverage *coverage, uint64_t seed_count);

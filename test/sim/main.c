@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 	parse(argc, argv, &options);
 	if (sodium_init() < 0)
 		abort();
-	expected_add(coverage);
+	expected_add(coverage, options.count);
 	result = shares_run(options.jobs, run_share, &options, coverage);
 	if (result == 0 && !options.world.is_verbose)
 		missing = coverage_report(coverage, stdout);
