@@ -5,6 +5,9 @@
 # nothing that was acknowledged is lost, and nothing is left. A node's daemon is
 # started again while the manager still waits for it, or when it has given up:
 # in turn, or both at each point when FAIRLEAD_TEST is long.
+#
+# kill-points.sh [manager|guard|agent]: whose points; all of them by default.
+# Most of the time is waiting, so that the tests have a story for each.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -146,20 +149,25 @@ releasing() { # releasing PROCESS N KEY
 	expect_nothing
 }
 
-it 'the manager, while a lane is reserved'
-sweep manager reserving
-it 'the manager, while a lane is made'
-sweep manager applying
-it 'the manager, while a lane is taken back'
-sweep manager releasing
-it 'the guard of a node, while a lane is made'
-sweep guard applying
-it 'the guard of a node, while a lane is taken back'
-sweep guard releasing
-it 'the agent of a node, while a lane is made'
-sweep agent applying
-it 'the agent of a node, while a lane is taken back'
-sweep agent releasing
+[ $# -gt 0 ] || set -- manager guard agent
+for who; do
+	case $who in
+	manager)
+		it 'the manager, while a lane is reserved'
+		sweep manager reserving
+		it 'the manager, while a lane is made'
+		sweep manager applying
+		it 'the manager, while a lane is taken back'
+		sweep manager releasing
+		;;
+	*)
+		it "the $who of a node, while a lane is made"
+		sweep "$who" applying
+		it "the $who of a node, while a lane is taken back"
+		sweep "$who" releasing
+		;;
+	esac
+done
 
 it 'the journal still replays to what the manager has'
 expect_replay
