@@ -38,6 +38,13 @@ static void note_reason(struct collective *collective, uint32_t i, int reason)
 			(uint8_t)reason;
 }
 
+/* A group can take long; meanwhile the client may have had all stopped. */
+static bool is_stopped(const struct collective *collective)
+{
+	return collective->op == SERVE_RUN &&
+	       collective->ask->stop_since_ns != 0;
+}
+
 static void collective_failed(struct collective *collective, int result)
 {
 	struct ask *ask = collective->ask;
@@ -49,7 +56,7 @@ static void collective_failed(struct collective *collective, int result)
 	log_info(ask->front->log, "a collective was not sent nodes=%u error=%d",
 		 collective->count, -result);
 	if (collective->is_populated && collective->count > 1 &&
-	    result != -EAGAIN && result != -ENOMEM) {
+	    !is_stopped(collective) && result != -EAGAIN && result != -ENOMEM) {
 		uint32_t half = collective->count / 2;
 
 		ask_collective_start(ask, collective->op, collective->tree,
@@ -133,6 +140,10 @@ static void on_group(int status, scoll_group_t *group, const void *private)
 		return;
 	}
 	collective->group = group;
+	if (is_stopped(collective)) {
+		ask_collective_end(collective);
+		return;
+	}
 	request = scoll_bcast_new(group, collective->payload.data,
 				  (int)collective->payload.size,
 				  has_bulk ? &collective->bulk : NULL,
