@@ -212,6 +212,7 @@ static const char *const expected[] = {
 	"fault:liar-keeps",
 	"fault:liar-omits",
 	"fault:liar-replays",
+	"fault:liar-unpacks",
 	"fault:lni-held",
 	"fault:manager-dies-at-disk",
 	"fault:manager-dies-committed",

@@ -18,15 +18,23 @@
 #include "node/agent/agent.h"
 #include "node.h"
 
-#define LIES_PERCENT 60
-#define KEPT_MS_MAX  9000
-#define VISITS_MAX   16
+#define LIES_PERCENT    60
+#define UNPACKS_PERCENT 90 /* where it can */
+#define KEPT_MS_MAX     9000
+#define VISITS_MAX      16
+#define UNPACKED_MAX    32
 
 /* A command that went through here. */
 struct visit {
 	uint64_t collective;
 	struct command head;
 	struct hostlist *nodes;
+};
+
+/* That somebody has obeyed an APPLY, taken out of a set of him alone. */
+struct unpacked {
+	uint64_t grant_id;
+	struct writer confirm;
 };
 
 /* An answer that goes up later. */
@@ -48,6 +56,8 @@ struct liar {
 	struct visit visits[VISITS_MAX];
 	size_t visit_count; /* ever */
 	struct writer earlier;
+	struct unpacked unpacked[UNPACKED_MAX];
+	size_t unpacked_count; /* ever */
 	struct kept *kept;
 };
 
@@ -58,27 +68,9 @@ enum lie {
 	LIE_FORGE,
 	LIE_REPLAY,
 	LIE_KEEP,
+	LIE_UNPACK, /* where it can; the others anywhere */
 	LIE_COUNT,
 };
-
-static enum lie choose(struct liar *liar)
-{
-	static const char *const names[LIE_COUNT] = {
-		[LIE_OMIT] = "omits",   [LIE_ALTER] = "alters",
-		[LIE_FORGE] = "forges", [LIE_REPLAY] = "replays",
-		[LIE_KEEP] = "keeps",
-	};
-	struct world *world = liar->world;
-	enum lie lie;
-
-	if (!liar->is_lying || !world_percent(world, LIES_PERCENT))
-		return LIE_NONE;
-	lie = (enum lie)(1 + world_below(world, LIE_COUNT - 1));
-	coverage_hit(world->coverage, "fault:liar-%s", names[lie]);
-	return lie;
-}
-
-/* --- what it makes of an answer --- */
 
 static const struct visit *visit_of(const struct liar *liar,
 				    uint64_t collective)
@@ -89,6 +81,48 @@ static const struct visit *visit_of(const struct liar *liar,
 			return &liar->visits[i];
 	return NULL;
 }
+
+static bool answers(const struct unpacked *unpacked, const struct visit *visit)
+{
+	return unpacked->confirm.size > 0 &&
+	       unpacked->grant_id == visit->head.grant_id;
+}
+
+/* It is a REVOKE, and somebody has obeyed the APPLY of the same grant. */
+static bool is_unpackable(const struct liar *liar, const struct visit *visit)
+{
+	if (visit == NULL || visit->head.op != COMMAND_REVOKE)
+		return false;
+	for (size_t i = 0; i < UNPACKED_MAX; i++)
+		if (answers(&liar->unpacked[i], visit))
+			return true;
+	return false;
+}
+
+static enum lie choose(struct liar *liar, uint64_t collective)
+{
+	static const char *const names[LIE_COUNT] = {
+		[LIE_OMIT] = "omits",   [LIE_ALTER] = "alters",
+		[LIE_FORGE] = "forges", [LIE_REPLAY] = "replays",
+		[LIE_KEEP] = "keeps",   [LIE_UNPACK] = "unpacks",
+	};
+	struct world *world = liar->world;
+	enum lie lie;
+
+	if (!liar->is_lying)
+		return LIE_NONE;
+	if (is_unpackable(liar, visit_of(liar, collective)) &&
+	    world_percent(world, UNPACKS_PERCENT))
+		lie = LIE_UNPACK;
+	else if (world_percent(world, LIES_PERCENT))
+		lie = (enum lie)(1 + world_below(world, LIE_UNPACK - 1));
+	else
+		return LIE_NONE;
+	coverage_hit(world->coverage, "fault:liar-%s", names[lie]);
+	return lie;
+}
+
+/* --- what it makes of an answer --- */
 
 /* In the name of another node, with our own key. */
 static void confirm_forge(struct liar *liar, const struct visit *visit,
@@ -151,6 +185,75 @@ static void forge(struct liar *liar, uint64_t collective, const void *bytes,
 	gather_fini(&gather);
 }
 
+/* A confirmation with the tag of somebody else. */
+static void unpacked_write(struct liar *liar, const struct visit *visit,
+			   uint32_t place, const struct gather_set *set,
+			   struct writer *writer)
+{
+	struct writer tail = { 0 };
+
+	confirm_forge(liar, visit, place, 0, writer);
+	write_u32(&tail, set->key_id);
+	write_bytes(&tail, set->tag, sizeof(set->tag));
+	if (writer->result < 0 || writer->size < tail.size)
+		abort();
+	memcpy(writer->data + writer->size - tail.size, tail.data, tail.size);
+	writer_fini(&tail);
+}
+
+/* Who has obeyed an APPLY, if his answer comes by itself. */
+static void remember(struct liar *liar, uint64_t collective, const void *bytes,
+		     size_t size)
+{
+	const struct visit *visit = visit_of(liar, collective);
+	struct gather gather;
+
+	if (visit == NULL || visit->head.op != COMMAND_APPLY ||
+	    gather_init(&gather, (uint32_t)visit->nodes->count) < 0)
+		return;
+	(void)gather_merge(&gather, bytes, size);
+	for (size_t i = 0; i < gather.set_count; i++) {
+		const struct gather_set *set = &gather.sets[i];
+		struct unpacked *unpacked =
+			&liar->unpacked[liar->unpacked_count % UNPACKED_MAX];
+		uint32_t place;
+
+		if (idset_count(set->places) != 1)
+			continue;
+		place = idset_next(set->places, 0);
+		/* What a liar below has altered may say anything. */
+		if ((unsigned int)atoi(visit->nodes->names[place] + 1) >=
+		    liar->world->node_count)
+			continue;
+		liar->unpacked_count++;
+		unpacked->grant_id = visit->head.grant_id;
+		unpacked->confirm.size = 0;
+		unpacked_write(liar, visit, place, set, &unpacked->confirm);
+	}
+	gather_fini(&gather);
+}
+
+/* To a REVOKE: what was said to the APPLY of the same grant, and that alone. */
+static void unpack(struct liar *liar, uint64_t collective,
+		   struct writer *ret_writer)
+{
+	const struct visit *visit = visit_of(liar, collective);
+	struct gather gather;
+
+	if (gather_init(&gather, (uint32_t)visit->nodes->count) < 0)
+		abort();
+	for (size_t i = 0; i < UNPACKED_MAX; i++) {
+		const struct writer *confirm = &liar->unpacked[i].confirm;
+
+		if (answers(&liar->unpacked[i], visit) &&
+		    gather_carry(&gather, confirm->data, confirm->size) < 0)
+			abort();
+	}
+	if (gather_encode(&gather, ret_writer) < 0)
+		abort();
+	gather_fini(&gather);
+}
+
 /* What becomes of it; the writer is empty at first. */
 static void lie_about(struct liar *liar, enum lie lie, uint64_t collective,
 		      const void *bytes, size_t size, struct writer *ret_writer)
@@ -163,6 +266,9 @@ static void lie_about(struct liar *liar, enum lie lie, uint64_t collective,
 		break;
 	case LIE_FORGE:
 		forge(liar, collective, bytes, size, ret_writer);
+		break;
+	case LIE_UNPACK:
+		unpack(liar, collective, ret_writer);
 		break;
 	case LIE_REPLAY:
 		write_bytes(ret_writer, earlier->data, earlier->size);
@@ -216,7 +322,7 @@ static void keep(struct liar *liar, uint64_t collective,
 void liar_gathered(struct liar *liar, uint64_t collective, const void *bytes,
 		   size_t size, bool is_last)
 {
-	enum lie lie = choose(liar);
+	enum lie lie = choose(liar, collective);
 	struct writer answer = { 0 };
 
 	if (lie == LIE_NONE) {
@@ -264,10 +370,11 @@ static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
 			size_t size)
 {
 	struct liar *liar = ctx;
-	enum lie lie = choose(liar);
+	enum lie lie = choose(liar, collective);
 	struct writer answer = { 0 };
 
 	coverage_hit(liar->world->coverage, "collective:from-below");
+	remember(liar, collective, bytes, size);
 	if (lie == LIE_NONE) {
 		agent_collective_gathered(liar->agent, collective, bytes, size);
 		return;
@@ -323,6 +430,8 @@ void liar_destroy(struct liar *liar)
 	}
 	for (size_t i = 0; i < VISITS_MAX; i++)
 		visit_forget(&liar->visits[i]);
+	for (size_t i = 0; i < UNPACKED_MAX; i++)
+		writer_fini(&liar->unpacked[i].confirm);
 	writer_fini(&liar->earlier);
 	free(liar);
 }

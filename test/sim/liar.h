@@ -2,8 +2,8 @@
 /*
  * A node that was taken over and stands between others and the manager: what
  * it passes on it leaves out, alters, makes up, keeps for a while, or takes
- * from an earlier answer. It has the keys of its own node and of hops, and no
- * others.
+ * from an earlier answer, also one to another command. It has the keys of its
+ * own node and of hops, and no others.
  */
 #pragma once
 
