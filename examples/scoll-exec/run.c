@@ -48,6 +48,7 @@ struct run {
 	int output_fd, control_fd;
 	int open_handles;
 	bool is_stop_wanted;
+	bool is_stop_kept; /* stop_digest is of the last STOP, to be compared */
 	bool is_forgotten; /* freed when its handles are closed */
 	uint8_t stop_digest[EXEC_ID_BYTES];
 	uint64_t time_limit_ns; /* the command's */
@@ -116,6 +117,19 @@ static int question_add(struct runs *runs, const struct question *values,
 	return 0;
 }
 
+/* NULL: the launcher has it, or had. */
+static struct question *question_that_waits(const struct run *run)
+{
+	const struct runs *runs = run->runs;
+	struct question *question = runs->questions;
+
+	if (runs->is_asked && question != NULL)
+		question = question->next;
+	while (question != NULL && question->run != run)
+		question = question->next;
+	return question;
+}
+
 int runs_check(struct runs *runs, uint64_t tag, uid_t uid,
 	       const char *credential, size_t size)
 {
@@ -147,13 +161,20 @@ static void poll_close(uv_poll_t *poll, int *fd)
 	*fd = -1;
 }
 
+static void waiter_remove(struct waiter *waiter)
+{
+	if (waiter->run != NULL)
+		DL_DELETE(waiter->run->waiters, waiter);
+	waiter->run = NULL;
+}
+
 /* Its memory goes when libuv has let go of its handles. */
 static void run_forget(struct run *run)
 {
 	if (!run->is_forgotten) {
 		HASH_DEL(run->runs->runs, run);
 		while (run->waiters != NULL)
-			runs_leave(run->waiters);
+			waiter_remove(run->waiters);
 		run->is_forgotten = true;
 		poll_close(&run->output, &run->output_fd);
 		poll_close(&run->control, &run->control_fd);
@@ -177,7 +198,7 @@ static void run_end(struct run *run, struct outcome outcome)
 	poll_close(&run->output, &run->output_fd);
 	poll_close(&run->control, &run->control_fd);
 	DL_FOREACH_SAFE (run->waiters, waiter, next) {
-		runs_leave(waiter);
+		waiter_remove(waiter);
 		waiter->done(waiter, &run->outcome);
 	}
 }
@@ -291,6 +312,10 @@ static void run_goes(struct run *run, struct launcher_answer *answer)
 
 	run->state = RUN_GOES;
 	run->time_limit_ns = answer->timeout_ms * UINT64_C(1000000);
+	if (run->is_stop_kept &&
+	    sodium_memcmp(run->stop_digest, answer->stop_digest,
+			  EXEC_ID_BYTES) == 0)
+		run->is_stop_wanted = true;
 	memcpy(run->stop_digest, answer->stop_digest, EXEC_ID_BYTES);
 	result = poll_open(run, &run->output, answer->output_fd,
 			   &run->output_fd, on_output);
@@ -430,9 +455,19 @@ void runs_join(struct runs *runs, const char *credential, size_t size,
 
 void runs_leave(struct waiter *waiter)
 {
-	if (waiter->run != NULL)
-		DL_DELETE(waiter->run->waiters, waiter);
-	waiter->run = NULL;
+	struct run *run = waiter->run;
+	struct question *question;
+
+	waiter_remove(waiter);
+	if (run == NULL || run->waiters != NULL)
+		return;
+	question = question_that_waits(run);
+	if (question == NULL)
+		return;
+	DL_DELETE(run->runs->questions, question);
+	run->runs->question_count--;
+	question_free(question);
+	run_forget(run);
 }
 
 void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
@@ -442,11 +477,16 @@ void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
 	struct run *run;
 
 	HASH_FIND(hh, runs->runs, key, EXEC_ID_BYTES, run);
-	if (run == NULL || run->state != RUN_GOES)
+	if (run == NULL || run->state == RUN_OVER)
 		return;
 	exec_digest(secret, EXEC_ID_BYTES, digest);
-	if (sodium_memcmp(digest, run->stop_digest, EXEC_ID_BYTES) == 0)
+	if (run->state == RUN_ASKED) {
+		memcpy(run->stop_digest, digest, EXEC_ID_BYTES);
+		run->is_stop_kept = true;
+	} else if (sodium_memcmp(digest, run->stop_digest, EXEC_ID_BYTES) ==
+		   0) {
 		run_stop(run);
+	}
 }
 
 void runs_root_lost(struct runs *runs, scoll_nid_t root)

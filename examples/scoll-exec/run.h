@@ -52,9 +52,15 @@ void runs_destroy(struct runs *runs);
  */
 void runs_join(struct runs *runs, const char *credential, size_t size,
 	       scoll_nid_t root, struct waiter *waiter);
-/* It waits no more, if it did. */
+/*
+ * It waits no more, if it did. A command that nobody waits for is not started;
+ * one that the launcher has goes on, for who asks again.
+ */
 void runs_leave(struct waiter *waiter);
-/* Stop the command whose secret this is. */
+/*
+ * Stop the command whose secret this is; of one whose secret is not known yet
+ * the last is kept until it is.
+ */
 void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
 	       const uint8_t secret[EXEC_ID_BYTES]);
 void runs_root_lost(struct runs *runs, scoll_nid_t root);
