@@ -455,10 +455,9 @@ struct scoll_params {
 	enum scoll_order order;
 	scoll_duration_t rtt; /* estimate, 1 us to 71 min; 0: 100 ms */
 	/*
-	 * Bytes/s that one child reads, estimate; 0: 100 MB/s. The children of
-	 * a node share its link: the link's rate by the most children that a
-	 * node of the tree has (the default's root: 6 of 16 nodes, 9 of 64).
-	 * Where it is too high, bulk data fails by time.
+	 * Bytes/s of a node's link, estimate; 0: 100 MB/s. As many children as
+	 * the root has are taken to share it. Where it is too high, bulk data
+	 * fails by time.
 	 */
 	uint64_t bulk_bandwidth;
 	size_t bulk_segment; /* bytes; 0: 512 KiB */

@@ -86,6 +86,30 @@ static void late_reply_M03_meets_no_buffer(void **state)
 	cluster_destroy(cluster);
 }
 
+/* Links of 125 MB/s, taken for 100: six children of the root share one. */
+static void bulk_B20_O01_has_time_where_children_share_a_link(void **state)
+{
+	struct cluster_options options = plain(16);
+	struct job_options bulk = small;
+	struct cluster *cluster;
+	struct job *job;
+
+	options.tree = SCOLL_TREE_KNOMIAL(4);
+	options.costs.byte_ps = 8000;
+	options.bulk_bandwidth = 100000000;
+	options.bulk_segment = 512 << 10;
+	options.rtt_ns = CLUSTER_MS;
+	cluster = cluster_create(&options);
+	bulk.bulk_size = 4 << 20;
+	bulk.timeout_ns = CLUSTER_MS;
+	job = job_start(oob_of_all(cluster, 0), &bulk);
+	cluster_run_jobs(cluster);
+	assert_int_equal(job->status, 0);
+	assert_int_equal(job->failure_count, 0);
+	assert_int_equal(job->answer_count, 16);
+	cluster_destroy(cluster);
+}
+
 static void reply_does_not_wait_behind_bulk_data_of_others(void **state)
 {
 	struct cluster_options options = plain(3);
@@ -253,6 +277,8 @@ int main(void)
 			subtree_E06_E03_that_is_not_reached_is_told_as_a_whole),
 		cmocka_unit_test(reply_E05_to_a_parent_that_died_is_given_up),
 		cmocka_unit_test(late_reply_M03_meets_no_buffer),
+		cmocka_unit_test(
+			bulk_B20_O01_has_time_where_children_share_a_link),
 		cmocka_unit_test(
 			reply_does_not_wait_behind_bulk_data_of_others),
 		cmocka_unit_test(

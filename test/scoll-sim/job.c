@@ -171,6 +171,17 @@ static void members_mark(struct job *job)
 		job->node_count++;
 }
 
+/* What each level has for bulk data: the root's children share its link. */
+static uint64_t bulk_ns_of(const struct job *job)
+{
+	const struct scoll_core *core = job->cluster->members[job->root].core;
+	int readers = scoll_core_request_nchildren(job->request);
+
+	return (uint64_t)job->options.bulk_size * CLUSTER_SECOND /
+	       scoll_core_options(core)->bulk_bandwidth *
+	       (uint64_t)(readers > 0 ? readers : 1);
+}
+
 /* (depth + 1) R + P, bulk data on each level, a tenth. */
 static uint64_t deadline_of(const struct job *job)
 {
@@ -179,10 +190,8 @@ static uint64_t deadline_of(const struct job *job)
 		scoll_core_options(cluster->members[job->root].core);
 	uint64_t levels = job->depth + 1;
 	uint64_t start_ns = cluster_now_ns(cluster);
-	uint64_t bulk_ns = (uint64_t)job->options.bulk_size * CLUSTER_SECOND /
-			   options->bulk_bandwidth;
-	uint64_t wait_ns =
-		levels * (options->rtt_ns + bulk_ns) + job->options.timeout_ns;
+	uint64_t wait_ns = levels * (options->rtt_ns + bulk_ns_of(job)) +
+			   job->options.timeout_ns;
 
 	/* It may be held back until earlier ones have ended. */
 	for (uint32_t i = 0; i < cluster->job_count; i++) {

@@ -649,7 +649,8 @@ static void options_draw(struct sim_rng *rng, struct cluster_options *options)
 	if (options->node_count > 60) /* they crowd at their roots */
 		options->rtt_ns *= 4;
 	options->bulk_segment = 4096 << sim_rng_below(rng, 4);
-	options->bulk_bandwidth = 1000000;
+	options->bulk_bandwidth =
+		sim_rng_below(rng, 2) == 0 ? 1000000 : 100000000;
 	options->group_lifetime_ns = LIFETIME_NS;
 	options->is_sealed = sim_rng_below(rng, 2) == 0;
 	if (sim_rng_below(rng, 3) == 0)

@@ -267,7 +267,7 @@ struct bcast {
 
 	uint64_t rtt_ns;
 	uint64_t timeout_ns; /* P here */
-	uint64_t bulk_ns;    /* for each level */
+	uint64_t bulk_ns;    /* for one reader of a node */
 	uint64_t due_ns;
 	uint32_t heap_index;      /* 0: not there */
 	uint64_t started_ns;      /* when the children's time began */

@@ -69,6 +69,7 @@ struct group_tree {
 	uint32_t nodes;     /* of our subtree, ourselves included */
 	uint32_t entities;
 	uint32_t depth;
+	uint32_t width; /* children of the root */
 	uint32_t child_count;
 	struct group_child children[];
 };

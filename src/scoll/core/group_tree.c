@@ -114,6 +114,7 @@ static int tree_create(const struct group_options *options,
 	made->choice = choice_ref(choice);
 	made->seating = *seating;
 	made->tree = tree;
+	made->width = tree_width(&tree);
 	made->child_count = view->child_count;
 	tree_fill(made, view);
 	tree_view_destroy(view);

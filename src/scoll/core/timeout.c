@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How long a child is waited for: (depth + 1) R + P, and for each level what
- * the bulk data takes (O-04, B-20). The time of all children begins when the
+ * the bulk data takes over a link that as many share as the root has children
+ * (O-04, B-20). The time of all children begins when the
  * request is passed on, so that the root's end does not depend on how long the
  * transport was full. And what discovery says (E-04): the counter of each child
  * is compared with what it was when the child was sent to.
@@ -10,10 +11,14 @@
 
 uint64_t bcast_wait_ns(const struct bcast *bcast, uint32_t depth)
 {
-	uint64_t level_ns = deadline_after(bcast->rtt_ns, bcast->bulk_ns);
-	uint64_t levels_ns;
+	uint64_t readers = bcast->tree != NULL && bcast->tree->width > 0
+				   ? bcast->tree->width
+				   : 1;
+	uint64_t bulk_ns, levels_ns;
 
-	if (__builtin_mul_overflow(level_ns, (uint64_t)depth + 1, &levels_ns))
+	if (__builtin_mul_overflow(bcast->bulk_ns, readers, &bulk_ns) ||
+	    __builtin_mul_overflow(deadline_after(bcast->rtt_ns, bulk_ns),
+				   (uint64_t)depth + 1, &levels_ns))
 		return DEADLINE_NONE;
 	return deadline_after(levels_ns, bcast->timeout_ns);
 }

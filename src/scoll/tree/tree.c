@@ -48,6 +48,11 @@ struct scoll_tree_node tree_node(const struct tree *tree, uint32_t root,
 	return node;
 }
 
+uint32_t tree_width(const struct tree *tree)
+{
+	return tree->ops->children(&tree->shape, 0, NULL, 0);
+}
+
 uint32_t tree_ranges(const struct tree *tree, uint32_t root, uint32_t rank,
 		     struct scoll_tree_range ret_ranges[TREE_RANGES_MAX])
 {

@@ -97,6 +97,11 @@ struct scoll_tree_node tree_node(const struct tree *tree, uint32_t root,
  */
 uint32_t tree_ranges(const struct tree *tree, uint32_t root, uint32_t rank,
 		     struct scoll_tree_range ret_ranges[TREE_RANGES_MAX]);
+/*
+ * How many children the root has. No node of a built-in type has more. Takes as
+ * long as the list of them.
+ */
+uint32_t tree_width(const struct tree *tree);
 
 /* --- one node's view --- */
 

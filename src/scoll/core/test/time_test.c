@@ -193,6 +193,29 @@ static void bulk_B20_O01_adds_its_time_for_each_level(void **state)
 	cast_finish(&cast, group);
 }
 
+static void bulk_B20_O01_has_time_for_all_who_share_a_link(void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	size_t size = 10 << 20;
+	struct iovec iov = { malloc(size), size };
+	uint64_t start_ns;
+
+	cast_init(&cast, 5, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 5);
+	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_LOSE, -1);
+	start_ns = cast.now_ns;
+	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
+	cast_run(&cast);
+	assert_int_equal(scoll_core_deadline_ns(cast.members[0].core) -
+				 start_ns,
+			 CAST_R_NS + 4 * size * 10);
+	assert_true(cast_pass_deadline(&cast));
+	cast_run(&cast);
+	free(iov.iov_base);
+	cast_finish(&cast, group);
+}
+
 static void late_reply_B21_M03_meets_no_buffer(void **state)
 {
 	struct cast cast;
@@ -387,6 +410,8 @@ int main(void)
 		cmocka_unit_test(p_O06_does_not_matter_when_discovery_knows),
 		cmocka_unit_test(root_O04_S02_ends_in_time_whatever_is_full),
 		cmocka_unit_test(bulk_B20_O01_adds_its_time_for_each_level),
+		cmocka_unit_test(
+			bulk_B20_O01_has_time_for_all_who_share_a_link),
 		cmocka_unit_test(late_reply_B21_M03_meets_no_buffer),
 		cmocka_unit_test(
 			silent_service_O05_E04_only_costs_its_parent_a_timeout),
