@@ -349,12 +349,26 @@ static bool has_old_group(const struct member *member,
 	return false;
 }
 
+/* It may hand on what a creator said that died in the meantime. */
+static bool has_stood_still(const struct member *member)
+{
+	const struct cluster *cluster = member->cluster;
+
+	return member->core != NULL &&
+	       member->away_ns + gossip_detect_ns(&cluster->options) >
+		       cluster_now_ns(cluster);
+}
+
 void oracle_stealth_over(struct member *member)
 {
 	struct cluster *cluster = member->cluster;
 
 	if (discovery_is_stealthy(member_discovery(member)))
 		return;
+	for (uint32_t i = 0; i < cluster->count; i++)
+		if (has_stood_still(&cluster->members[i]) &&
+		    &cluster->members[i] != member)
+			return;
 	for (uint32_t i = 0; i < cluster->count; i++) {
 		const struct member *other = &cluster->members[i];
 
