@@ -18,9 +18,11 @@
 
 #include "base/hash.h"
 #include "manager/broadcast.h"
+#include "manager/engine.h"
 #include "manager/wire/gather.h"
 #include "manager/wire/hop.h"
 #include "manager/wire/nid.h"
+#include "manager/wire/sign.h"
 #include "medium.h"
 #include "node/collectives.h"
 #include "sim/rng.h"
@@ -29,6 +31,9 @@
 #define MS         UINT64_C(1000000)
 #define GRANT      7
 #define TIMEOUT_MS 10000
+/* Of scoll/wire/wire.h, whose WIRE_VERSION is another one. */
+#define HEAD_BASE 128
+#define HEAD_MAX  1185
 
 struct visit {
 	uint64_t id;
@@ -44,6 +49,7 @@ struct node {
 	struct sim_rng rng;
 	struct node_key key;
 	uint8_t incarnation[INCARNATION_SIZE];
+	uint64_t leased_ms; /* it confirmed a LEASE; 0: none yet */
 	scoll_t *scoll;
 	struct collectives *collectives;
 	struct visit *visits;
@@ -75,6 +81,7 @@ struct fleet {
 	uint64_t start_ms, last_ms; /* the last answer that was heard */
 	size_t heard_count, lost_count;
 	uint32_t lost; /* the last one */
+	size_t payload_size;
 };
 
 /* --- nodes --- */
@@ -90,6 +97,7 @@ static void on_received(void *ctx, uint64_t collective, const void *payload,
 	struct confirm confirm = { .version = WIRE_VERSION, .reason = "" };
 
 	assert_non_null(visit);
+	node->fleet->payload_size = size;
 	assert_int_equal(parcel_decode(payload, size, &parcel), 0);
 	assert_null(bulk);
 	assert_int_equal(command_header_read(parcel.command, &head), 0);
@@ -228,15 +236,28 @@ static bool on_member(void *ctx, const void *arg, const char *node,
 	return true;
 }
 
-static int on_seal(void *ctx, void *arg, uint16_t version,
-		   struct command *ret_command, struct writer *writer)
+static int body_encode(const struct fleet *fleet, uint16_t version,
+		       struct writer *writer)
 {
-	struct fleet *fleet = ctx;
 	const struct revoke_body revoke = {
 		.nodes = fleet->nodes_text,
 		.key = "slurm/1/0",
 		.driver = "none",
 	};
+	const struct lease_body lease = {
+		.nodes = fleet->nodes_text,
+		.lease_s = ENGINE_LEASE_MS / 1000,
+	};
+
+	if (fleet->op == COMMAND_LEASE)
+		return lease_body_encode(&lease, version, writer);
+	return revoke_body_encode(&revoke, version, writer);
+}
+
+static int on_seal(void *ctx, void *arg, uint16_t version,
+		   struct command *ret_command, struct writer *writer)
+{
+	struct fleet *fleet = ctx;
 	struct writer body = { 0 };
 	struct command command = {
 		.version = version,
@@ -244,11 +265,11 @@ static int on_seal(void *ctx, void *arg, uint16_t version,
 		.epoch = 1,
 		.life = 1,
 		.sequence = ++fleet->sequence,
-		.grant_id = GRANT,
+		.grant_id = fleet->op == COMMAND_LEASE ? 0 : GRANT,
 	};
 	int result;
 
-	assert_int_equal(revoke_body_encode(&revoke, version, &body), 0);
+	assert_int_equal(body_encode(fleet, version, &body), 0);
 	command.body = body.data;
 	command.body_size = body.size;
 	result = command_seal(&fleet->command_key, &command, writer);
@@ -275,6 +296,8 @@ static void on_answered(void *ctx, void *arg, size_t place,
 	if (answer->is_heard && answer->result == 0) {
 		fleet->heard_count++;
 		fleet->last_ms = fleet->now_ns / MS;
+		if (fleet->op == COMMAND_LEASE)
+			fleet->nodes[place].leased_ms = fleet->last_ms;
 		return;
 	}
 	fleet->lost_count++;
@@ -415,6 +438,7 @@ static void advance(struct fleet *fleet)
 static void fleet_destroy(struct fleet *fleet)
 {
 	fleet->seam.ops->group_drop(fleet->seam.ctx, GRANT);
+	fleet->seam.ops->group_drop(fleet->seam.ctx, COLLECTIVE_GROUP_ALL);
 	for (int i = 0; i < 20000; i++)
 		advance(fleet);
 	assert_int_equal(
@@ -445,7 +469,7 @@ static void fan_out(struct fleet *fleet, enum command_op op, const char *what)
 {
 	const struct spread_order order = {
 		.op = op,
-		.group = GRANT,
+		.group = op == COMMAND_LEASE ? COLLECTIVE_GROUP_ALL : GRANT,
 		.timeout_ms = TIMEOUT_MS,
 		.nodes = fleet->names,
 		.node_count = fleet->count,
@@ -493,33 +517,48 @@ static void fan_out_to_one_node(void **state)
 	fleet_destroy(fleet);
 }
 
-static bool fits(size_t count)
+static bool fits(size_t count, size_t *ret_payload_size)
 {
 	struct fleet *fleet = fleet_create(count);
 	bool result;
 
 	fan_out_to_all(fleet, COMMAND_APPLY, "apply");
 	result = populated(fleet) == 0;
+	*ret_payload_size = fleet->payload_size;
 	fan_out_to_all(fleet, COMMAND_REVOKE, "revoke");
 	fleet_destroy(fleet);
 	return result;
 }
 
+/*
+ * The head is between its shortest with signature and seal, and its longest;
+ * what it and the command leave of a message is for the nodes. Each has a NID,
+ * a tag, and an address of one byte with its length.
+ */
 static void fan_out_at_the_piggyback_limit_and_one_above(void **state)
 {
+	static const size_t each =
+		sizeof(scoll_nid_t) + sizeof(scoll_tag_t) + 2;
 	size_t low = 32, high = 256; /* low fits, high does not */
+	size_t payload_size, room;
 
 	while (high - low > 1) {
 		size_t middle = (low + high) / 2;
 
-		if (fits(middle))
+		if (fits(middle, &payload_size))
 			low = middle;
 		else
 			high = middle;
 	}
-	assert_true(fits(low));
-	assert_false(fits(low + 1));
-	print_message("%zu nodes and no more beside the command\n", low);
+	assert_false(fits(low + 1, &payload_size));
+	assert_true(fits(low, &payload_size));
+	print_message("%zu nodes and no more beside the command (%zu bytes)\n",
+		      low, payload_size);
+	room = SCOLL_BCAST_MAX - payload_size;
+	assert_in_range(
+		low, (room - HEAD_MAX) / each,
+		(room - HEAD_BASE - ROOT_SIGNATURE_SIZE - HOP_SEAL_SIZE) /
+			each);
 }
 
 static void fan_out_to_ten_thousand_nodes_with_a_dead_one_at_revoke(
@@ -584,6 +623,38 @@ static void fan_out_to_ten_thousand_nodes_over_a_manager_restart(void **state)
 	fleet_destroy(fleet);
 }
 
+static bool all_are_up(const struct fleet *fleet)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		uint64_t leased_ms = fleet->nodes[i].leased_ms;
+
+		if (leased_ms < fleet->start_ms ||
+		    fleet->now_ns / MS >= leased_ms + ENGINE_LEASE_MS)
+			return false;
+	}
+	return true;
+}
+
+static void leases_of_ten_thousand_nodes_are_renewed_by_one_collective(
+	void **state)
+{
+	struct fleet *fleet = fleet_create(MANY);
+	const struct spread_counters *counters =
+		spreads_counters(fleet->spreads);
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		fan_out_to_all(fleet, COMMAND_LEASE, "lease");
+		assert_true(all_are_up(fleet));
+		assert_int_equal(counters->collective_count, i);
+		assert_int_equal(counters->repeat_count, 0);
+		/* The group is made with the first one, and kept. */
+		assert_int_equal(populated(fleet), 1);
+		while (fleet->now_ns / MS < fleet->start_ms + ENGINE_RENEW_MS)
+			advance(fleet);
+	}
+	fleet_destroy(fleet);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -595,6 +666,8 @@ int main(void)
 			fan_out_to_ten_thousand_nodes_with_a_silent_one_at_revoke),
 		cmocka_unit_test(
 			fan_out_to_ten_thousand_nodes_over_a_manager_restart),
+		cmocka_unit_test(
+			leases_of_ten_thousand_nodes_are_renewed_by_one_collective),
 	};
 
 	if (sodium_init() < 0)
