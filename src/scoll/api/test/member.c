@@ -39,6 +39,7 @@ struct life {
 	struct person person;
 	scoll_nid_t peers[CROWD_MAX];
 	int peer_count;
+	unsigned told[CROWD_MAX]; /* of a node: bits of enum scoll_liveness */
 };
 
 static void on_peer(struct life *life, char *words)
@@ -90,9 +91,47 @@ static void on_attack(struct life *life)
 	printf("ok %d %d\n", outcome.status, outcome.error_count);
 }
 
+static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
+{
+	struct life *life = ctx;
+
+	life->told[nid - crowd_nid(0)] |= 1u << news;
+}
+
+static void on_gossip(struct life *life, int count)
+{
+	scoll_nid_t nids[CROWD_MAX];
+
+	for (int i = 0; i < count; i++)
+		nids[i] = crowd_nid(i);
+	if (scoll_gossip_members(life->person.scoll, nids, count) < 0 ||
+	    scoll_service_register(life->person.scoll, CROWD_SERVICE,
+				   &crowd_service, &life->person) < 0)
+		fail("gossip");
+	scoll_peer_notify(life->person.scoll, notified, life);
+	printf("ok\n");
+}
+
+static void on_settle(struct life *life, int index, uint32_t deaths)
+{
+	scoll_t *scoll = life->person.scoll;
+	scoll_nid_t nid = crowd_nid(index);
+
+	while (scoll_is_stealthy(scoll) ||
+	       scoll_peer_query(scoll, nid) != SCOLL_ALIVE ||
+	       scoll_peer_deaths(scoll, nid) < deaths)
+		scoll_wait(scoll, 100000000);
+	if (scoll_progress(scoll) < 0) /* the last news */
+		fail("scoll_progress");
+	printf("ok %" PRIu32 " %u\n", scoll_peer_deaths(scoll, nid),
+	       life->told[index]);
+}
+
 static void command(struct life *life, char *line)
 {
 	struct scoll_stats stats = { .size = sizeof(stats) };
+	uint32_t deaths;
+	int index;
 
 	line[strcspn(line, "\n")] = '\0';
 	if (strncmp(line, "peer ", 5) == 0) {
@@ -107,6 +146,10 @@ static void command(struct life *life, char *line)
 		printf("ok\n");
 	} else if (strcmp(line, "attack") == 0) {
 		on_attack(life);
+	} else if (sscanf(line, "gossip %d", &index) == 1) {
+		on_gossip(life, index);
+	} else if (sscanf(line, "settle %d %" SCNu32, &index, &deaths) == 2) {
+		on_settle(life, index, deaths);
 	} else {
 		fail(line);
 	}
@@ -173,7 +216,9 @@ int member_main(int argc, char **argv)
 	person_open_as(&life.person, atoi(argv[2]), argv[3],
 		       argv[4][0] != '\0' ? argv[4] : NULL,
 		       argv[5][0] != '\0' ? argv[5] : NULL,
-		       SCOLL_DISCOVERY_GIVEN, is_forger ? &forger : NULL);
+		       argv[6][0] == 'g' ? SCOLL_DISCOVERY_GOSSIP
+					 : SCOLL_DISCOVERY_GIVEN,
+		       is_forger ? &forger : NULL);
 	if (scoll_address(life.person.scoll, address, &size) < 0)
 		fail("scoll_address");
 	printf("ok ");
@@ -208,8 +253,8 @@ void member_start_joined(struct member *member)
 	child_tell(&member->child, "%s", "");
 }
 
-void member_start_begin(struct member *member, int index, const char *provider,
-			const char *host, const char *service, bool is_forger)
+static void start(struct member *member, int index, const char *provider,
+		  const char *host, const char *service, const char *kind)
 {
 	char number[16];
 	const char *argv[] = { "member",
@@ -217,11 +262,24 @@ void member_start_begin(struct member *member, int index, const char *provider,
 			       provider,
 			       host != NULL ? host : "",
 			       service != NULL ? service : "",
-			       is_forger ? "1" : "0",
+			       kind,
 			       NULL };
 
 	snprintf(number, sizeof(number), "%d", index);
 	child_start(&member->child, argv);
+}
+
+void member_start_begin(struct member *member, int index, const char *provider,
+			const char *host, const char *service, bool is_forger)
+{
+	start(member, index, provider, host, service, is_forger ? "1" : "0");
+}
+
+void member_start_gossip(struct member *member, int index, const char *provider,
+			 const char *host)
+{
+	start(member, index, provider, host, NULL, "g");
+	member_start_end(member);
 }
 
 void member_start_end(struct member *member)

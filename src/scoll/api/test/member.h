@@ -7,6 +7,10 @@
  *	                  requests that are not over
  *	mute 0|1          whether it replies
  *	attack            as root: a group of all peers, a request, an abort
+ *	gossip COUNT      nodes 0 to COUNT - 1 gossip, and it has the service
+ *	settle NODE N     answers when it takes part, and the node lives and has
+ *	                  died N times: how often, and what was told of it, bits
+ *	                  by enum scoll_liveness
  */
 #pragma once
 
@@ -30,6 +34,9 @@ void member_start(struct member *member, int index, const char *provider,
 /* The same, to be waited for later: for many. */
 void member_start_begin(struct member *member, int index, const char *provider,
 			const char *host, const char *service, bool is_forger);
+/* One that gossips; it is to be told "gossip". */
+void member_start_gossip(struct member *member, int index, const char *provider,
+			 const char *host);
 /*
  * In a network of its own, which member_start_end's caller has to give an
  * interface e0 with the address `host` when this has returned.
