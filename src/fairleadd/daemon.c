@@ -15,6 +15,7 @@
 #include "fairleadd/accept.h"
 #include "fairleadd/ready.h"
 #include "manager/role.h"
+#include "manager/room.h"
 #include "node/role.h"
 #include "sys/descriptors.h"
 
@@ -169,12 +170,35 @@ static int start_node(struct daemon *daemon, const struct options *from,
 				       daemon->error);
 }
 
-static int share_descriptors(struct daemon *daemon, unsigned int roles)
+static size_t role_count(unsigned int roles)
 {
-	size_t count = (size_t)__builtin_popcount(roles);
-	size_t limit = descriptors_want(count * DESCRIPTORS_OF_ROLE);
+	return (size_t)__builtin_popcount(roles);
+}
 
-	daemon->shares = descriptors_share(limit / count);
+static struct descriptor_shares share_descriptors(unsigned int roles)
+{
+	size_t count = role_count(roles);
+
+	return descriptors_share(descriptors_want(count * DESCRIPTORS_OF_ROLE) /
+				 count);
+}
+
+void daemon_check_room(const struct config *config, unsigned int roles,
+		       const struct log *log)
+{
+	struct descriptor_shares shares;
+
+	if ((roles & CONFIG_ROLE_MANAGER) == 0)
+		return;
+	shares = share_descriptors(roles);
+	room_check(config, role_count(roles), &shares, log);
+}
+
+static int limit_accepted(struct daemon *daemon, unsigned int roles)
+{
+	size_t count = role_count(roles);
+
+	daemon->shares = share_descriptors(roles);
 	return accept_limit(count * daemon->shares.accepted, daemon->log,
 			    daemon->error);
 }
@@ -186,7 +210,7 @@ int daemon_run(const struct options *options, const struct guard_handle *guard,
 
 	uv_loop_init(&daemon.loop);
 	open_handles(&daemon);
-	daemon.result = share_descriptors(&daemon, options->roles);
+	daemon.result = limit_accepted(&daemon, options->roles);
 	if (daemon.result == 0 && (options->roles & CONFIG_ROLE_MANAGER) != 0)
 		daemon.result = start_manager(&daemon, options);
 	if (daemon.result == 0 && (options->roles & CONFIG_ROLE_NODE) != 0)

@@ -4,11 +4,19 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "config/config.h"
 #include "fairleadd/options.h"
 #include "node/guard/guard.h"
 
 /* Drivers that are built in: entries of driver_table. */
 size_t daemon_driver_count(void);
+
+/*
+ * Warn when the limit of descriptors, raised as far as it may be, is too low for
+ * the nodes of a manager.
+ */
+void daemon_check_room(const struct config *config, unsigned int roles,
+		       const struct log *log);
 
 /*
  * Run, without privileges. guard: of the node role. The configuration is read

@@ -92,6 +92,8 @@ int main(int argc, char **argv)
 	sys_log_init(&log, "fairleadd",
 		     options.has_log_level ? options.log_level
 					   : config->log_level);
+	if (options.action != ACTION_CHECK_JOURNAL)
+		daemon_check_room(config, options.roles, &log);
 	if (options.action == ACTION_CHECK_JOURNAL)
 		result = check_journal(config, &error);
 	else if (options.action == ACTION_RUN)

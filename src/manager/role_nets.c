@@ -8,11 +8,11 @@
 #include <errno.h>
 
 #include "manager/role_internal.h"
+#include "manager/room.h"
 #include "manager/wire/client.h"
 
-#define SOCKET_MODE   0666 /* who may do what goes by the peer's uid */
-#define GATE_SHARE    4    /* of clients: one in so many over TCP */
-#define NODES_CLOSING 64   /* connections with a place for last words */
+#define SOCKET_MODE 0666 /* who may do what goes by the peer's uid */
+#define GATE_SHARE  4    /* of clients: one in so many over TCP */
 
 /* --- events --- */
 
@@ -135,8 +135,7 @@ int role_nets_create(struct manager *manager,
 	size_t gate_connections = 0;
 	int result;
 
-	manager->sessions_max =
-		shares->links - least(NODES_CLOSING, shares->links / 2);
+	manager->sessions_max = room_sessions(shares);
 	if (*manager->config->manager.listen_clients != 0)
 		gate_connections =
 			(shares->clients + GATE_SHARE - 1) / GATE_SHARE;

@@ -134,6 +134,20 @@ void session_challenge_all(struct engine *engine)
 	}
 }
 
+/* Once: who connects without end shall not fill the log. */
+static void say_full(struct engine *engine, const char *address)
+{
+	if (engine->is_full_said)
+		return;
+	engine->is_full_said = true;
+	log_warning(engine->log,
+		    "a connection of a node is refused: %zu nodes are "
+		    "connected, and the limit of descriptors lets no more "
+		    "(LimitNOFILE in the unit, or 'ulimit -n'); this is said "
+		    "once address=%s",
+		    engine->session_count, address);
+}
+
 void engine_node_opened(struct engine *engine, uint64_t peer,
 			const char *address)
 {
@@ -145,6 +159,8 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 			       "it took too long while others needed room");
 	if (engine->session_count < engine->sessions_max)
 		session = calloc(1, sizeof(*session));
+	else
+		say_full(engine, address);
 	if (session != NULL) {
 		session->peer = peer;
 		HASH_ADD(hh, engine->sessions, peer, sizeof(session->peer),

@@ -44,3 +44,8 @@ struct descriptor_shares descriptors_share(size_t count)
 		.accepted = share(part, DESCRIPTORS_ACCEPTED),
 	};
 }
+
+size_t descriptors_need(size_t links)
+{
+	return DESCRIPTORS_OWN + 4 * links;
+}

@@ -36,3 +36,5 @@ size_t descriptors_want(size_t wanted);
  * least 2, for each share, and a quarter for what libfabric dials.
  */
 struct descriptor_shares descriptors_share(size_t count);
+/* The other way round: what a role needs to have so many links. */
+size_t descriptors_need(size_t links);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -43,6 +44,7 @@ struct bench {
 	int ready_fd;
 	const char *user;
 	const char *fabric; /* its section; NULL: empty */
+	rlim_t descriptors; /* the limit of the next start; 0: as ours */
 };
 
 static void write_file(const struct bench *bench, const char *name, mode_t mode,
@@ -151,6 +153,14 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void limit_descriptors(rlim_t count)
+{
+	const struct rlimit limit = { .rlim_cur = count, .rlim_max = count };
+
+	if (count > 0 && setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		_exit(125);
+}
+
 /* Start the program with these arguments, the last one NULL. */
 static void start(struct bench *bench, ...)
 {
@@ -175,6 +185,7 @@ static void start(struct bench *bench, ...)
 		dup2(output[1], STDOUT_FILENO);
 		dup2(output[1], STDERR_FILENO);
 		dup2(ready[1], READY_FD);
+		limit_descriptors(bench->descriptors);
 		execv(arguments[0], arguments);
 		_exit(126);
 	}
@@ -425,6 +436,30 @@ static void all_errors_of_the_configuration_are_printed(void **state)
 	assert_int_equal(finish(bench), 0);
 }
 
+/* For four nodes 7 links, of which 3 may be being closed. */
+static void a_limit_of_descriptors_that_is_too_low_is_said(void **state)
+{
+	static const char text[] = "lets 3 nodes be connected at once, and 4 "
+				   "are configured: others may stay down; it "
+				   "has to be 156 ";
+	struct bench *bench = *state;
+
+	bench->descriptors = 155;
+	start(bench, "--check-config", "--config", bench->conf, "--role",
+	      "manager", NULL);
+	assert_int_equal(finish(bench), 0);
+	assert_non_null(strstr(bench->output, text));
+	bench->output[0] = 0;
+	serve(bench, "manager");
+	stop(bench);
+	assert_non_null(strstr(bench->output, text));
+	bench->output[0] = 0;
+	bench->descriptors = 156;
+	serve(bench, "manager");
+	stop(bench);
+	assert_null(strstr(bench->output, "descriptors"));
+}
+
 static void files_of_the_role_are_checked(void **state)
 {
 	struct bench *bench = *state;
@@ -590,6 +625,7 @@ int main(void)
 		TEST(the_service_manager_is_told),
 		TEST(hangup_reads_the_configuration_again),
 		TEST(all_errors_of_the_configuration_are_printed),
+		TEST(a_limit_of_descriptors_that_is_too_low_is_said),
 		TEST(files_of_the_role_are_checked),
 		TEST(wrong_usage_is_told_apart),
 		TEST(a_second_manager_says_who_has_the_journal),

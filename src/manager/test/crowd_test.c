@@ -93,8 +93,12 @@ static void one_too_many_is_closed_when_all_are_nodes(void **state)
 
 	for (size_t i = 0; i < NODES_MAX; i++)
 		bed_node_up(bed, names[i], &nodes[i]);
+	bed->warning_count = 0;
 	late = stranger(bed);
 	assert_true(bed_was_closed(&bed->nodes, late));
+	assert_int_equal(bed->warning_count, 1);
+	stranger(bed);
+	assert_int_equal(bed->warning_count, 1);
 	for (size_t i = 0; i < NODES_MAX; i++)
 		assert_false(bed_was_closed(&bed->nodes, nodes[i].peer));
 	/* One that leaves leaves its place. */

@@ -79,6 +79,17 @@ static void shares_of_nothing_are_no_less_than_two(void **state)
 	assert_int_equal(sum(&shares), 6);
 }
 
+static void what_links_need_is_what_shares_them(void **state)
+{
+	for (size_t links = 2; links < 4096; links++) {
+		size_t need = descriptors_need(links);
+
+		assert_int_equal(descriptors_share(need).links, links);
+		assert_true(links == 2 ||
+			    descriptors_share(need - 1).links < links);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -88,6 +99,7 @@ int main(void)
 		cmocka_unit_test(shares_leave_what_is_the_roles_own),
 		cmocka_unit_test(shares_have_a_maximum_each),
 		cmocka_unit_test(shares_of_nothing_are_no_less_than_two),
+		cmocka_unit_test(what_links_need_is_what_shares_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
