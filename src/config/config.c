@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "config/check.h"
 #include "config/parse.h"
+#include "config/ports.h"
 #include "config/settings.h"
 
 #define DRIVER_ALWAYS "none"
@@ -103,26 +103,11 @@ struct build {
 	bool checks_drivers; /* what their settings say */
 };
 
-static const struct parse_entry *find_entry(const struct parse *parse,
-					    const char *section,
-					    const char *title, const char *key)
-{
-	for (size_t i = 0; i < parse->count; i++) {
-		const struct parse_entry *entry = &parse->entries[i];
-
-		if (strcmp(entry->section, section) == 0 &&
-		    strcmp(entry->title, title) == 0 &&
-		    strcmp(entry->key, key) == 0)
-			return entry;
-	}
-	return NULL;
-}
-
 static void check_repeated(const struct build *build)
 {
 	for (size_t i = 0; i < build->parse->count; i++) {
 		const struct parse_entry *entry = &build->parse->entries[i];
-		const struct parse_entry *first = find_entry(
+		const struct parse_entry *first = parse_find(
 			build->parse, entry->section, entry->title, entry->key);
 
 		if (first != entry)
@@ -138,7 +123,7 @@ static int take_texts(const struct build *build)
 		const struct text_setting *setting = &text_settings[i];
 		char **member =
 			(char **)((char *)build->config + setting->offset);
-		const struct parse_entry *entry = find_entry(
+		const struct parse_entry *entry = parse_find(
 			build->parse, setting->section, "", setting->key);
 
 		if (entry != NULL)
@@ -158,7 +143,7 @@ static void take_timeouts(const struct build *build)
 		const struct timeout_setting *setting = &timeout_settings[i];
 		uint32_t *member =
 			(uint32_t *)((char *)build->config + setting->offset);
-		const struct parse_entry *entry = find_entry(
+		const struct parse_entry *entry = parse_find(
 			build->parse, setting->section, "", setting->key);
 
 		*member = entry == NULL
@@ -172,7 +157,7 @@ static void take_timeouts(const struct build *build)
 static void take_log_level(const struct build *build)
 {
 	const struct parse_entry *entry =
-		find_entry(build->parse, "log", "", "level");
+		parse_find(build->parse, "log", "", "level");
 
 	build->config->log_level = LOG_LEVEL_INFO;
 	if (entry != NULL &&
@@ -200,7 +185,7 @@ static int take_submitter(const struct build *build,
 {
 	struct config_manager *manager = &build->config->manager;
 	const struct parse_entry *uid =
-		find_entry(build->parse, "submitter", section->title, "uid");
+		parse_find(build->parse, "submitter", section->title, "uid");
 	struct config_submitter *submitter;
 	uint32_t number = 0;
 
@@ -328,14 +313,14 @@ static int take_drivers(const struct build *build)
 		calloc(build->driver_count + 1, sizeof(*config->drivers));
 	if (config->drivers == NULL)
 		return -ENOMEM;
-	if (find_entry(build->parse, "driver", DRIVER_ALWAYS, "") == NULL)
+	if (parse_find(build->parse, "driver", DRIVER_ALWAYS, "") == NULL)
 		result = take_driver(build, DRIVER_ALWAYS, 0);
 	for (size_t i = 0; i < build->parse->count && result == 0; i++) {
 		entry = &build->parse->entries[i];
 		if (strcmp(entry->section, "driver") == 0 && *entry->key == 0)
 			result = take_driver(build, entry->title, entry->line);
 	}
-	entry = find_entry(build->parse, "manager", "", "interconnect");
+	entry = parse_find(build->parse, "manager", "", "interconnect");
 	if (result == 0 && entry != NULL && *entry->value != 0 &&
 	    build->parse->is_complete &&
 	    config_driver_find(config, entry->value) == NULL)
@@ -354,28 +339,6 @@ static void check_required(const struct build *build, unsigned int roles)
 			   "node: 'manager' (HOST:PORT) is missing");
 }
 
-/* Two endpoints of one daemon are two listeners. */
-static void check_both(const struct build *build)
-{
-	const struct config_fabric *fabric = &build->config->fabric;
-	const char *manager = config_fabric_of_manager(fabric);
-	const struct parse_entry *entry =
-		find_entry(build->parse, "fabric", "", "listen");
-	struct address ours, nodes;
-
-	if (entry == NULL ||
-	    address_parse_listen(fabric->listen, &nodes, NULL) < 0 ||
-	    address_parse_listen(manager, &ours, NULL) < 0)
-		return;
-	if (nodes.port != 0 && nodes.port == ours.port &&
-	    strcmp(nodes.host, ours.host) == 0)
-		report_add(build->report, entry->line,
-			   "listen: a daemon of both roles has two endpoints, "
-			   "and both are to have port %u; give the manager's "
-			   "another one with 'listen_manager'",
-			   nodes.port);
-}
-
 static int build_config(const struct build *build, unsigned int roles)
 {
 	int result = take_texts(build);
@@ -390,8 +353,7 @@ static int build_config(const struct build *build, unsigned int roles)
 	take_log_level(build);
 	check_repeated(build);
 	check_required(build, roles);
-	if (roles == (CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE))
-		check_both(build);
+	ports_check(build->parse, build->config, roles, build->report);
 	return build->report->count > 0 ? -EINVAL : 0;
 }
 

@@ -297,6 +297,21 @@ int parse_text(const char *text, size_t size,
 	return 0;
 }
 
+const struct parse_entry *parse_find(const struct parse *parse,
+				     const char *section, const char *title,
+				     const char *key)
+{
+	for (size_t i = 0; i < parse->count; i++) {
+		const struct parse_entry *entry = &parse->entries[i];
+
+		if (strcmp(entry->section, section) == 0 &&
+		    strcmp(entry->title, title) == 0 &&
+		    strcmp(entry->key, key) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
 void parse_fini(struct parse *parse)
 {
 	for (size_t i = 0; i < parse->count; i++) {

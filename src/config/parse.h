@@ -31,4 +31,8 @@ int parse_text(const char *text, size_t size,
 	       const struct fairlead_driver *const *drivers,
 	       size_t driver_count, struct parse *ret_parse,
 	       struct report *report);
+/* The first of that name, or NULL; borrowed. */
+const struct parse_entry *parse_find(const struct parse *parse,
+				     const char *section, const char *title,
+				     const char *key);
 void parse_fini(struct parse *parse);
