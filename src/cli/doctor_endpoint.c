@@ -7,11 +7,15 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/address.h"
@@ -134,6 +138,52 @@ static int try_open(const struct config *config, const struct place *place,
 	return 0;
 }
 
+static int become(const struct passwd *user, struct fairlead_error *ret_error)
+{
+	if (initgroups(user->pw_name, user->pw_gid) == 0 &&
+	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0)
+		return 0;
+	return error_set(ret_error, -errno, "become user '%s': %s",
+			 user->pw_name, strerror(errno));
+}
+
+/* As the daemon, which has given up privileges before it opens its own. */
+static int try_open_as(const struct passwd *user, const struct config *config,
+		       const struct place *place,
+		       struct fairlead_error *ret_error)
+{
+	struct fairlead_error error = { 0 };
+	_auto_(closep) int answer = -1;
+	int ends[2];
+	ssize_t size;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(ret_error, -errno, "%s", strerror(errno));
+	answer = ends[0];
+	pid = fork();
+	if (pid == 0) {
+		error.code = become(user, &error);
+		if (error.code == 0)
+			error.code = try_open(config, place, &error);
+		size = write(ends[1], &error, sizeof(error));
+		_exit(size == (ssize_t)sizeof(error) ? 0 : 1);
+	}
+	close(ends[1]);
+	if (pid < 0)
+		return error_set(ret_error, -errno, "%s", strerror(errno));
+	size = read(answer, &error, sizeof(error));
+	waitpid(pid, NULL, 0);
+	if (size != (ssize_t)sizeof(error))
+		return error_set(ret_error, -EPIPE,
+				 "who tried it as user '%s' has died",
+				 user->pw_name);
+	if (error.code < 0)
+		*ret_error = error;
+	return error.code;
+}
+
 static const char *advice_of(int result)
 {
 	switch (result) {
@@ -146,6 +196,15 @@ static const char *advice_of(int result)
 	case -EADDRINUSE:
 		return "'ss -tlnp' names who listens there; end it, or set "
 		       "another port in the section 'fabric'";
+	case -EMFILE:
+	case -ENFILE:
+		return "raise the limit of descriptors ('ulimit -n'), and ask "
+		       "again";
+	case -EACCES:
+	case -EPERM:
+		return "ports below 1024 are root's: set another one in the "
+		       "section 'fabric', or let the user use what the "
+		       "provider needs";
 	case -EHOSTUNREACH:
 		return "set 'listen' in the section 'fabric', or mend "
 		       "'manager' in the section 'node'";
@@ -157,25 +216,36 @@ static const char *advice_of(int result)
 void doctor_try_endpoint(struct doctor *doctor, bool is_manager)
 {
 	const char *role = is_manager ? "manager" : "node";
+	const char *as = geteuid() == 0 ? "root" : "yourself";
+	const struct passwd *user = NULL;
 	struct fairlead_error error;
 	struct place place;
+	char port[8];
 	int result;
 
 	if (doctor->config == NULL)
 		return;
 	result = place_find(doctor->config, is_manager, &place, &error);
+	if (geteuid() == 0)
+		user = getpwnam(is_manager ? doctor->config->manager.user
+					   : doctor->config->node.user);
 	if (result == 0)
-		result = try_open(doctor->config, &place, &error);
+		result = user != NULL && user->pw_uid != 0
+				 ? try_open_as(user, doctor->config, &place,
+					       &error)
+				 : try_open(doctor->config, &place, &error);
+	if (user != NULL)
+		as = user->pw_name;
+	snprintf(port, sizeof(port), "%u", result < 0 ? 0 : place.port);
 	if (result < 0)
 		doctor_say(doctor, DOCTOR_FAIL, CHECK, advice_of(result),
-			   "%s: %s", role, error.text);
+			   "%s: %s (tried as %s)", role, error.text, as);
 	else
 		doctor_say(doctor, DOCTOR_OK, CHECK, NULL,
-			   place.port != 0 ? "%s: provider '%s' opens at %s, "
-					     "port %u"
-					   : "%s: provider '%s' opens at %s",
+			   "%s: provider '%s' opens at %s%s%s (tried as %s)",
 			   role, doctor->config->fabric.provider, place.host,
-			   place.port);
+			   place.port != 0 ? ", port " : "",
+			   place.port != 0 ? port : "", as);
 }
 
 void doctor_check_endpoint(struct doctor *doctor, const json_t *status)
