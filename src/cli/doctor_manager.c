@@ -178,7 +178,11 @@ static bool query(struct doctor *doctor, struct fairlead *handle,
 		const char *node = output_text(item, "node");
 
 		if (output_number(item, "result") < 0) {
-			doctor_say(doctor, DOCTOR_FAIL, "node", NULL,
+			doctor_say(doctor, DOCTOR_FAIL, "node",
+				   "'fairlead doctor' there; the section "
+				   "'fabric' may have put its endpoint where "
+				   "nobody reaches it, or its file lacks the "
+				   "active key",
 				   "%s does not answer: %s", node,
 				   output_text(item, "error"));
 			continue;
