@@ -333,9 +333,8 @@ struct scoll_tree_node {
 /*
  * A kind of tree over the ranks 0..node_count-1, whose root is 0. Its functions
  * depend on nothing but their arguments, are asked about ranks below node_count
- * only, and are quick: O(log n), but for a list of children. What they answer
- * is relied on: where it is no tree, with a rank outside or too many ranges,
- * the process may abort.
+ * only, and are quick: O(log n), but for a list of children. A request along
+ * what is no tree is refused with -EINVAL.
  */
 struct scoll_tree_ops {
 	size_t size; /* of this struct */

@@ -51,38 +51,50 @@ uint32_t group_tree_ranges(const struct group_tree *tree, uint32_t rank,
 	return tree_ranges(&tree->tree, 0, rank, ret_ranges);
 }
 
-/* Entities in the subtree of a rank. */
-static uint32_t entities_below(const struct group_tree *tree, uint32_t rank)
+/* Entities in the subtree of a rank. -EINVAL: it is not of so many nodes. */
+static int entities_below(const struct group_tree *tree, uint32_t rank,
+			  uint32_t nodes, uint32_t *ret_entities)
 {
 	struct scoll_tree_range ranges[TREE_RANGES_MAX];
 	uint32_t count = group_tree_ranges(tree, rank, ranges);
+	uint64_t covered = 0;
 	uint32_t sum = 0;
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		covered += ranges[i].count;
 		sum += seating_entities(&tree->seating, ranges[i].first,
 					ranges[i].count);
-	return sum;
+	}
+	if (covered != nodes)
+		return -EINVAL;
+	*ret_entities = sum;
+	return 0;
 }
 
-static void tree_fill(struct group_tree *tree, const struct tree_view *view)
+static int tree_fill(struct group_tree *tree, const struct tree_view *view)
 {
+	int result;
+
 	tree->rank = view->rank;
 	tree->parent_rank = view->node.parent;
 	tree->parent = seating_nid(&tree->seating, view->node.parent);
 	tree->nodes = view->node.size;
 	tree->depth = view->node.depth;
-	tree->entities = entities_below(tree, view->rank);
-	for (uint32_t i = 0; i < tree->child_count; i++) {
+	result = entities_below(tree, view->rank, view->node.size,
+				&tree->entities);
+	for (uint32_t i = 0; i < tree->child_count && result == 0; i++) {
 		const struct tree_child *child = &view->children[i];
 
 		tree->children[i] = (struct group_child){
 			.nid = seating_nid(&tree->seating, child->rank),
 			.rank = child->rank,
 			.nodes = child->size,
-			.entities = entities_below(tree, child->rank),
 			.depth = child->depth,
 		};
+		result = entities_below(tree, child->rank, child->size,
+					&tree->children[i].entities);
 	}
+	return result;
 }
 
 static int tree_create(const struct group_options *options,
@@ -116,8 +128,12 @@ static int tree_create(const struct group_options *options,
 	made->tree = tree;
 	made->width = tree_width(&tree);
 	made->child_count = view->child_count;
-	tree_fill(made, view);
+	result = tree_fill(made, view);
 	tree_view_destroy(view);
+	if (result < 0) {
+		group_tree_unref(made);
+		return result;
+	}
 	*ret_tree = made;
 	return 0;
 }

@@ -38,7 +38,7 @@ static double noise(const struct cost_model *model)
 static void serve(struct walk *walk, uint32_t rank)
 {
 	const struct cost_model *model = walk->model;
-	uint32_t count =
+	int64_t count =
 		tree_children(walk->tree,
 			      walk->order == COST_DEPTH ? SCOLL_ORDER_DEPTH
 							: SCOLL_ORDER_RANK,
@@ -46,8 +46,8 @@ static void serve(struct walk *walk, uint32_t rank)
 			      walk->children);
 	double now = walk->times[rank];
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t place =
+	for (int64_t i = 0; i < count; i++) {
+		int64_t place =
 			walk->order == COST_ASCENDING ? count - 1 - i : i;
 		const struct tree_child *child = &walk->children[place];
 		double arrival = now + model->latency * noise(model);
@@ -59,7 +59,8 @@ static void serve(struct walk *walk, uint32_t rank)
 		if (child->depth > 0)
 			walk->queue[walk->queued++] = child->rank;
 	}
-	walk->served += count;
+	assert(count >= 0);
+	walk->served += (uint32_t)count;
 }
 
 int cost_broadcast(const struct tree *tree, enum cost_order order,

@@ -17,8 +17,8 @@ const struct scoll_tree_ops *tree_type_ops(const struct tree_types *types,
 /*
  * Children of a tree rank in the order in which they are served, as tree
  * ranks; returns how many. ranks, which is scratch, and ret_children have room
- * for capacity of them, which is enough.
+ * for capacity of them, which is enough. -EINVAL: they are more, or not its.
  */
-uint32_t tree_children(const struct tree *tree, enum scoll_order order,
-		       uint32_t tree_rank, uint32_t capacity, uint32_t *ranks,
-		       struct tree_child *ret_children);
+int64_t tree_children(const struct tree *tree, enum scoll_order order,
+		      uint32_t tree_rank, uint32_t capacity, uint32_t *ranks,
+		      struct tree_child *ret_children);

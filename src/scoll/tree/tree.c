@@ -67,20 +67,25 @@ uint32_t tree_ranges(const struct tree *tree, uint32_t root, uint32_t rank,
 		ranges[0] = (struct scoll_tree_range){
 			tree_rank, tree_node(tree, root, rank).size
 		};
-	assert(range_count <= SCOLL_TREE_RANGES_MAX);
+	if (range_count > SCOLL_TREE_RANGES_MAX)
+		return 0;
 	for (uint32_t i = 0; i < range_count; i++) {
 		struct scoll_tree_range range = ranges[i];
-		uint32_t first =
-			tree_rank_to(range.first, root, tree->shape.node_count);
-		uint32_t to_end = tree->shape.node_count - first;
+		uint32_t first, to_end;
 
+		if (range.first >= tree->shape.node_count ||
+		    range.count > tree->shape.node_count - range.first)
+			return 0;
+		first = tree_rank_to(range.first, root, tree->shape.node_count);
+		to_end = tree->shape.node_count - first;
 		if (range.count > to_end) {
 			ret_ranges[count++] =
 				(struct scoll_tree_range){ first, to_end };
 			range.count -= to_end;
 			first = 0;
 		}
-		assert(count < TREE_RANGES_MAX);
+		if (count >= TREE_RANGES_MAX)
+			return 0; /* they overlap */
 		ret_ranges[count++] =
 			(struct scoll_tree_range){ first, range.count };
 	}

@@ -91,7 +91,8 @@ static inline uint32_t tree_rank_to(uint32_t tree_rank, uint32_t root,
 struct scoll_tree_node tree_node(const struct tree *tree, uint32_t root,
 				 uint32_t rank);
 /*
- * The subtree's ranks as ranges, rising as tree ranks; returns how many. With
+ * The subtree's ranks as ranges, rising as tree ranks; returns how many, 0 when
+ * the kind's own are none of this tree, which they are checked for. With
  * sums over the group's order they say what a subtree has, and who is lost with
  * it.
  */
@@ -122,7 +123,8 @@ struct tree_view {
 
 /*
  * What the node `rank` has to know of the tree rooted at `root`. -EINVAL: one
- * of them is not below node_count; -ENOMEM.
+ * of them is not below node_count, or what the kind says of the node and its
+ * children is no tree; -ENOMEM.
  */
 int tree_view_create(const struct tree *tree, enum scoll_order order,
 		     uint32_t root, uint32_t rank, struct tree_view **ret_view);

@@ -4,7 +4,7 @@
  * what takes longest should start first; of equals the higher tree rank, which
  * has the larger subtree where subtrees are ranges.
  */
-#include <assert.h>
+#include <errno.h>
 #include <stdbool.h>
 
 #include "base/cleanup.h"
@@ -26,9 +26,9 @@ static int by_depth(const void *left, const void *right)
 	return by_rank(left, right);
 }
 
-uint32_t tree_children(const struct tree *tree, enum scoll_order order,
-		       uint32_t tree_rank, uint32_t capacity, uint32_t *ranks,
-		       struct tree_child *ret_children)
+int64_t tree_children(const struct tree *tree, enum scoll_order order,
+		      uint32_t tree_rank, uint32_t capacity, uint32_t *ranks,
+		      struct tree_child *ret_children)
 {
 	int (*compare)(const void *, const void *) =
 		order == SCOLL_ORDER_DEPTH ? by_depth : by_rank;
@@ -36,14 +36,18 @@ uint32_t tree_children(const struct tree *tree, enum scoll_order order,
 	uint32_t count = tree->ops->children(shape, tree_rank, ranks, capacity);
 	bool is_sorted = true;
 
-	assert(count <= capacity);
+	if (count > capacity)
+		return -EINVAL;
 	/* Most types list them rising: backwards is often right already. */
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t rank = ranks[count - 1 - i];
-
 		struct scoll_tree_node node;
 
+		if (rank >= shape->node_count)
+			return -EINVAL;
 		tree->ops->node(shape, rank, &node);
+		if (node.parent != tree_rank)
+			return -EINVAL;
 		ret_children[i] =
 			(struct tree_child){ rank, node.size, node.depth };
 		if (i > 0 &&
@@ -55,26 +59,78 @@ uint32_t tree_children(const struct tree *tree, enum scoll_order order,
 	return count;
 }
 
+/* Does what a kind says of a node agree with what it says of its children? */
+static bool is_tree(const struct tree_view *view, uint32_t node_count)
+{
+	uint64_t size = 1;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < view->child_count; i++) {
+		const struct tree_child *child = &view->children[i];
+
+		if (child->size == 0 || child->depth >= node_count)
+			return false;
+		size += child->size;
+		if (child->depth + 1 > depth)
+			depth = child->depth + 1;
+	}
+	return size == view->node.size && size <= node_count &&
+	       depth == view->node.depth;
+}
+
+static int children_fill(struct tree_view *view, const struct tree *tree,
+			 enum scoll_order order, uint32_t at)
+{
+	_auto_(freep) uint32_t *ranks =
+		calloc(view->child_count, sizeof(*ranks));
+
+	if (ranks == NULL)
+		return -ENOMEM;
+	if (tree_children(tree, order, at, view->child_count, ranks,
+			  view->children) != view->child_count)
+		return -EINVAL;
+	return 0;
+}
+
+static int view_fill(struct tree_view *view, const struct tree *tree,
+		     enum scoll_order order, uint32_t at)
+{
+	uint32_t node_count = tree->shape.node_count;
+	int result = 0;
+
+	if (view->child_count > 0)
+		result = children_fill(view, tree, order, at);
+	if (result < 0)
+		return result;
+	if (!is_tree(view, node_count))
+		return -EINVAL;
+	for (uint32_t i = 0; i < view->child_count; i++)
+		view->children[i].rank = tree_rank_to(view->children[i].rank,
+						      view->root, node_count);
+	view->node.parent =
+		tree_rank_to(view->node.parent, view->root, node_count);
+	return 0;
+}
+
 int tree_view_create(const struct tree *tree, enum scoll_order order,
 		     uint32_t root, uint32_t rank, struct tree_view **ret_view)
 {
 	uint32_t node_count = tree->shape.node_count;
-	_auto_(freep) uint32_t *ranks = NULL;
 	struct scoll_tree_node node;
 	struct tree_view *view;
 	uint32_t at, child_count = 0;
+	int result;
 
 	if (root >= node_count || rank >= node_count)
 		return -EINVAL;
 	at = tree_rank_from(rank, root, node_count);
-	node = tree_node(tree, root, rank);
-	if (node.depth > 0) {
+	tree->ops->node(&tree->shape, at, &node);
+	if (node.parent >= node_count)
+		return -EINVAL;
+	if (node.depth > 0)
 		child_count = tree->ops->children(&tree->shape, at, NULL, 0);
-		assert(child_count > 0);
-		ranks = calloc(child_count, sizeof(*ranks));
-		if (ranks == NULL)
-			return -ENOMEM;
-	}
+	if (child_count >= node_count)
+		return -EINVAL;
 	view = malloc(sizeof(*view) + child_count * sizeof(view->children[0]));
 	if (view == NULL)
 		return -ENOMEM;
@@ -82,12 +138,11 @@ int tree_view_create(const struct tree *tree, enum scoll_order order,
 	view->root = root;
 	view->node = node;
 	view->child_count = child_count;
-	if (child_count > 0)
-		tree_children(tree, order, at, child_count, ranks,
-			      view->children);
-	for (uint32_t i = 0; i < child_count; i++)
-		view->children[i].rank =
-			tree_rank_to(view->children[i].rank, root, node_count);
+	result = view_fill(view, tree, order, at);
+	if (result < 0) {
+		tree_view_destroy(view);
+		return result;
+	}
 	*ret_view = view;
 	return 0;
 }

@@ -16,6 +16,7 @@ struct group_table *group_bed_table(struct group_bed *bed, scoll_nid_t nid,
 		.discovery = given_discovery(bed->given),
 		.owner = &bed->memberships,
 		.count_max = count_max,
+		.tree_types = &bed->tree_types,
 	};
 	struct group_table *table = NULL;
 

@@ -15,6 +15,7 @@
 #include "base/seam.h"
 #include "scoll/core/group.h"
 #include "scoll/member/given.h"
+#include "scoll/tree/tree.h"
 
 #define COUNT    40 /* nodes of the list */
 #define LIFETIME UINT64_C(1000)
@@ -28,6 +29,7 @@ struct group_bed {
 	struct group_table *ours;   /* of node 0, the creator */
 	struct group_table *theirs; /* of node 17, another member */
 	scoll_target_t targets[COUNT];
+	struct tree_types tree_types;
 };
 
 /* What a broadcast over a group says. */

@@ -274,6 +274,55 @@ static void tree_that_cannot_be_is_refused(void **state)
 	choice_unref(choice);
 }
 
+/* A flat tree, but for the ranges, which have nobody. */
+static void empty_node(const struct scoll_tree_shape *shape, uint32_t rank,
+		       struct scoll_tree_node *ret_node)
+{
+	*ret_node = (struct scoll_tree_node){
+		.size = rank == 0 ? shape->node_count : 1, .depth = rank == 0
+	};
+}
+
+static uint32_t empty_children(const struct scoll_tree_shape *shape,
+			       uint32_t rank, uint32_t *ret_ranks,
+			       uint32_t capacity)
+{
+	for (uint32_t i = 0; i < capacity; i++)
+		ret_ranks[i] = i + 1;
+	return rank == 0 ? shape->node_count - 1 : 0;
+}
+
+static uint32_t empty_ranges(const struct scoll_tree_shape *shape,
+			     uint32_t rank, struct scoll_tree_range *ret_ranges)
+{
+	return 0;
+}
+
+static void tree_whose_ranges_are_not_its_nodes_is_refused(void **state)
+{
+	struct scoll_tree_ops ops = { .size = sizeof(ops),
+				      .name = "empty",
+				      .node = empty_node,
+				      .children = empty_children,
+				      .ranges = empty_ranges };
+	struct scoll_group *group = group_bed_made(&bed, OSS);
+	struct wire_bcast bcast = { 0 };
+	struct group_tree *tree;
+	struct choice *all;
+
+	assert_int_equal(tree_types_add(&bed.tree_types, 128, &ops), 0);
+	assert_int_equal(group_choice(group, &bcast, &all), 0);
+	assert_int_equal(group_tree_get(group, all, 0, SCOLL_TREE(128, 0),
+					SCOLL_ORDER_DEPTH, &tree),
+			 -EINVAL);
+	ops.ranges = NULL; /* then they are [rank, rank + size) */
+	assert_int_equal(group_tree_get(group, all, 0, SCOLL_TREE(128, 0),
+					SCOLL_ORDER_DEPTH, &tree),
+			 0);
+	group_tree_unref(tree);
+	choice_unref(all);
+}
+
 static int group_lives(void *ctx)
 {
 	const struct group_message *message = ctx;
@@ -330,6 +379,7 @@ int main(void)
 		test_of(tree_that_is_kept_costs_no_memory),
 		test_of(trees_used_last_are_kept),
 		test_of(tree_that_cannot_be_is_refused),
+		test_of(tree_whose_ranges_are_not_its_nodes_is_refused),
 		test_of(end_of_memory_leaves_no_group_half_made),
 	};
 

@@ -5,6 +5,7 @@
  */
 #include "scoll/tree/tree.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -174,12 +175,102 @@ static void bad_tables_are_refused(void **state)
 	assert_int_equal(tree_types_add(&types, 131, &named), 0);
 }
 
+/* --- a kind that answers what is no tree: a chain, but for one answer --- */
+
+enum wrong {
+	WRONG_PARENT,
+	WRONG_SIZE,
+	WRONG_DEPTH,
+	WRONG_CHILD,
+	WRONG_CHILD_OF_ANOTHER,
+	WRONG_CHILD_COUNT,
+	WRONG_CHILD_COUNT_LATER,
+	WRONG_NO_CHILD,
+	WRONG_RANGE,
+	WRONG_RANGE_COUNT,
+	WRONG_NOT,
+};
+
+static enum wrong wrong;
+
+static void wrong_node(const struct scoll_tree_shape *shape, uint32_t rank,
+		       struct scoll_tree_node *ret_node)
+{
+	assert_in_range(rank, 0, shape->node_count - 1);
+	*ret_node = (struct scoll_tree_node){
+		.parent = rank == 0 ? 0 : rank - 1,
+		.size = shape->node_count - rank,
+		.depth = shape->node_count - rank - 1,
+	};
+	if (wrong == WRONG_PARENT)
+		ret_node->parent = UINT32_MAX;
+	if (wrong == WRONG_SIZE)
+		ret_node->size = UINT32_MAX;
+	if (wrong == WRONG_DEPTH)
+		ret_node->depth = UINT32_MAX;
+}
+
+static uint32_t wrong_children(const struct scoll_tree_shape *shape,
+			       uint32_t rank, uint32_t *ret_ranks,
+			       uint32_t capacity)
+{
+	if (wrong == WRONG_CHILD_COUNT)
+		return UINT32_MAX;
+	if (wrong == WRONG_NO_CHILD || rank + 1 == shape->node_count)
+		return 0;
+	if (capacity == 0)
+		return 1;
+	ret_ranks[0] = wrong == WRONG_CHILD              ? shape->node_count
+		       : wrong == WRONG_CHILD_OF_ANOTHER ? rank + 2
+							 : rank + 1;
+	return wrong == WRONG_CHILD_COUNT_LATER ? 2 : 1;
+}
+
+static uint32_t wrong_ranges(const struct scoll_tree_shape *shape,
+			     uint32_t rank, struct scoll_tree_range *ret_ranges)
+{
+	ret_ranges[0] = (struct scoll_tree_range){
+		rank, shape->node_count - rank + (wrong == WRONG_RANGE)
+	};
+	return wrong == WRONG_RANGE_COUNT ? SCOLL_TREE_RANGES_MAX + 1 : 1;
+}
+
+static const struct scoll_tree_ops wrong_ops = {
+	.size = sizeof(wrong_ops),
+	.name = "wrong",
+	.node = wrong_node,
+	.children = wrong_children,
+	.ranges = wrong_ranges,
+};
+
+static void what_is_no_tree_is_refused(void **state)
+{
+	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	struct tree_types types = { 0 };
+	struct tree_view *view;
+	struct tree tree;
+
+	assert_int_equal(tree_types_add(&types, 128, &wrong_ops), 0);
+	assert_int_equal(tree_init(&types, SCOLL_TREE(128, 0), 40, &tree), 0);
+	for (wrong = 0; wrong < WRONG_RANGE; wrong++)
+		assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 0,
+						  7, &view),
+				 -EINVAL);
+	for (; wrong < WRONG_NOT; wrong++)
+		assert_int_equal(tree_ranges(&tree, 0, 7, ranges), 0);
+	assert_int_equal(
+		tree_view_create(&tree, SCOLL_ORDER_DEPTH, 0, 7, &view), 0);
+	tree_view_destroy(view);
+	assert_int_equal(tree_ranges(&tree, 0, 7, ranges), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_table_adds_a_type),
 		cmocka_unit_test(a_type_of_ones_own_is_walked_as_any_other),
 		cmocka_unit_test(bad_tables_are_refused),
+		cmocka_unit_test(what_is_no_tree_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
