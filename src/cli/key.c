@@ -222,6 +222,8 @@ static int run_rotate(struct cli *cli)
 static int run_activate(struct cli *cli)
 {
 	return change(cli, manager_keys_activate,
+		      "a node that does not have this key yet obeys nothing "
+		      "once the manager signs with it: see to that first; "
 		      "1. 'fairlead manager reconfigure'; 2. 'fairlead key "
 		      "node' for every node, and reload each; 3. 'fairlead key "
 		      "retire'");
