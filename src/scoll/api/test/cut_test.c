@@ -338,13 +338,9 @@ int main(int argc, char **argv)
 		TEST(link_E04_I09_that_is_cut_during_a_request_is_exactly_known),
 		TEST(link_E04_K06_that_is_cut_during_bulk_data_is_exactly_known),
 	};
-	int result = member_main(argc, argv);
+	int result = member_main(argc, argv, &provider);
 
 	if (result >= 0)
 		return result;
-	if (argc > 1)
-		provider = argv[1];
-	if (argc > 2)
-		cmocka_set_test_filter(argv[2]);
 	return cmocka_run_group_tests(tests, group_setup, NULL);
 }

@@ -197,13 +197,9 @@ int main(int argc, char **argv)
 		TEST(edges_G01_below_the_root_are_connected_before_the_first_broadcast),
 		TEST(edges_G02_of_a_delayed_group_are_connected_by_the_first_broadcast),
 	};
-	int result = member_main(argc, argv);
+	int result = member_main(argc, argv, &provider);
 
 	if (result >= 0)
 		return result;
-	if (argc > 1)
-		provider = argv[1];
-	if (argc > 2)
-		cmocka_set_test_filter(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

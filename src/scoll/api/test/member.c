@@ -6,14 +6,19 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <cmocka.h>
+
 #define NOBODY 65534
 
-static void fail(const char *what)
+static void die(const char *what)
 {
 	perror(what);
 	abort();
@@ -49,11 +54,11 @@ static void on_peer(struct life *life, char *words)
 	uint64_t nid;
 
 	if (sscanf(words, "%" SCNu64 " %1200s", &nid, hex) != 2)
-		fail(words);
+		die(words);
 	if (scoll_peer_address(life->person.scoll, nid, address,
 			       child_hex_read(hex, address, sizeof(address))) <
 	    0)
-		fail("scoll_peer_address");
+		die("scoll_peer_address");
 	if (life->peer_count < CROWD_MAX)
 		life->peers[life->peer_count++] = nid;
 	printf("ok\n");
@@ -78,11 +83,11 @@ static void on_attack(struct life *life)
 	if (scoll_group_create(life->person.scoll, CROWD_SERVICE, "evil",
 			       targets, life->peer_count + 1, SCOLL_TREE_FLAT,
 			       false, created, &group) < 0)
-		fail("scoll_group_create");
+		die("scoll_group_create");
 	request = crowd_request(&life->person, group, "evil", 4, NULL, 0, 0,
 				&outcome);
 	if (request == NULL || scoll_bcast_send(request) < 0)
-		fail("scoll_bcast_send");
+		die("scoll_bcast_send");
 	for (int i = 0; i < 100; i++)
 		scoll_wait(life->person.scoll, 1000000);
 	scoll_bcast_abort(request);
@@ -107,7 +112,7 @@ static void on_gossip(struct life *life, int count)
 	if (scoll_gossip_members(life->person.scoll, nids, count) < 0 ||
 	    scoll_service_register(life->person.scoll, CROWD_SERVICE,
 				   &crowd_service, &life->person) < 0)
-		fail("gossip");
+		die("gossip");
 	scoll_peer_notify(life->person.scoll, notified, life);
 	printf("ok\n");
 }
@@ -122,7 +127,7 @@ static void on_settle(struct life *life, int index, uint32_t deaths)
 	       scoll_peer_deaths(scoll, nid) < deaths)
 		scoll_wait(scoll, 100000000);
 	if (scoll_progress(scoll) < 0) /* the last news */
-		fail("scoll_progress");
+		die("scoll_progress");
 	printf("ok %" PRIu32 " %u\n", scoll_peer_deaths(scoll, nid),
 	       life->told[index]);
 }
@@ -151,7 +156,7 @@ static void command(struct life *life, char *line)
 	} else if (sscanf(line, "settle %d %" SCNu32, &index, &deaths) == 2) {
 		on_settle(life, index, deaths);
 	} else {
-		fail(line);
+		die(line);
 	}
 }
 
@@ -169,7 +174,7 @@ static void wait_for_line(struct life *life)
 		if (fds[0].revents != 0)
 			return;
 		if (scoll_progress(life->person.scoll) < 0)
-			fail("scoll_progress");
+			die("scoll_progress");
 	}
 }
 
@@ -179,7 +184,7 @@ static void apart(const char *host)
 	char line[CHILD_ANSWER_MAX], command[128];
 
 	if (unshare(CLONE_NEWNET) != 0)
-		fail("unshare");
+		die("unshare");
 	printf("ok\n");
 	if (fgets(line, sizeof(line), stdin) == NULL)
 		exit(0);
@@ -188,10 +193,18 @@ static void apart(const char *host)
 		 "ip link set lo up",
 		 host);
 	if (system(command) != 0)
-		fail(command);
+		die(command);
 }
 
-int member_main(int argc, char **argv)
+static void test_arguments(int argc, char **argv, const char **ret_provider)
+{
+	if (argc > 1)
+		*ret_provider = argv[1];
+	if (argc > 2)
+		cmocka_set_test_filter(argv[2]);
+}
+
+int member_main(int argc, char **argv, const char **ret_provider)
 {
 	static struct life life;
 	static const struct scoll_authenticator forger = {
@@ -205,14 +218,16 @@ int member_main(int argc, char **argv)
 	size_t size = sizeof(address);
 	bool is_forger;
 
-	if (argc < 7 || strcmp(argv[1], "member") != 0)
+	if (argc < 7 || strcmp(argv[1], "member") != 0) {
+		test_arguments(argc, argv, ret_provider);
 		return -1;
+	}
 	child_prepare();
 	if (argc > 7)
 		apart(argv[4]);
 	is_forger = argv[6][0] == '1';
 	if (is_forger && setuid(NOBODY) != 0)
-		fail("setuid");
+		die("setuid");
 	person_open_as(&life.person, atoi(argv[2]), argv[3],
 		       argv[4][0] != '\0' ? argv[4] : NULL,
 		       argv[5][0] != '\0' ? argv[5] : NULL,
@@ -220,7 +235,7 @@ int member_main(int argc, char **argv)
 					 : SCOLL_DISCOVERY_GIVEN,
 		       is_forger ? &forger : NULL);
 	if (scoll_address(life.person.scoll, address, &size) < 0)
-		fail("scoll_address");
+		die("scoll_address");
 	printf("ok ");
 	child_hex_write(stdout, address, size);
 	printf("\n");
@@ -331,7 +346,7 @@ void members_welcome(struct member *members, int count, int index,
 	if (scoll_peer_address(root->scoll, crowd_nid(index), new->address,
 			       new->address_size) < 0 ||
 	    scoll_address(root->scoll, address, &size) < 0)
-		fail("addresses");
+		die("addresses");
 	tell(new, root, root->nid, address, size);
 	for (int i = 1; i <= count; i++) {
 		if (i == index || members[i].child.pid == 0)
@@ -349,12 +364,12 @@ void members_meet(struct member *members, int count, struct person *root)
 	size_t size = sizeof(address);
 
 	if (scoll_address(root->scoll, address, &size) < 0)
-		fail("scoll_address");
+		die("scoll_address");
 	for (int i = 1; i <= count; i++) {
 		if (scoll_peer_address(root->scoll, crowd_nid(i),
 				       members[i].address,
 				       members[i].address_size) < 0)
-			fail("scoll_peer_address");
+			die("scoll_peer_address");
 		tell(&members[i], root, root->nid, address, size);
 		for (int j = 1; j <= count; j++) {
 			if (j != i)

@@ -55,5 +55,8 @@ void members_welcome(struct member *members, int count, int index,
 const char *member_hear(struct member *member, struct person *root,
 			char answer[CHILD_ANSWER_MAX]);
 
-/* What main calls: a member's life, or -1 when this is to be the test. */
-int member_main(int argc, char **argv);
+/*
+ * What main calls: a member's life, or -1 when this is to be the test: its
+ * arguments, if there are any, are the provider and which tests to run.
+ */
+int member_main(int argc, char **argv, const char **ret_provider);

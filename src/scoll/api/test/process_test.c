@@ -482,13 +482,9 @@ int main(int argc, char **argv)
 			sixty_four_processes_work_together, setup_patient,
 			teardown),
 	};
-	int result = member_main(argc, argv);
+	int result = member_main(argc, argv, &provider);
 
 	if (result >= 0)
 		return result;
-	if (argc > 1)
-		provider = argv[1];
-	if (argc > 2)
-		cmocka_set_test_filter(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

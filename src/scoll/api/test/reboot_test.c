@@ -170,13 +170,9 @@ int main(int argc, char **argv)
 	static const struct CMUnitTest tests[] = {
 		TEST(reboot_D02_D04_D07_is_counted_and_the_new_start_is_reached),
 	};
-	int result = member_main(argc, argv);
+	int result = member_main(argc, argv, &provider);
 
 	if (result >= 0)
 		return result;
-	if (argc > 1)
-		provider = argv[1];
-	if (argc > 2)
-		cmocka_set_test_filter(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
