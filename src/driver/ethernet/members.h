@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the nodes of a lane are. A node tells its *place* when it registers;
+ * the manager puts the places of a job's nodes together into *members*, which
+ * go to all of them in the signed APPLY.
+ *
+ *	place     u8 version (1), u8 rails (1..4), of each {u8 family, u8[4 or
+ *	          16] address, u16 mtu of the underlay, u32 Mbit/s or 0}
+ *	members   u8 version (1), networks, classes, u8 rails, u16 mtu of each
+ *	          rail's devices, u32 nodes, addresses as runs (members.c)
+ *
+ * Addresses of a rail that rise by one from node to node, as they mostly do,
+ * take a few bytes for all of them. A lane has as many rails as the node of the
+ * job that has the fewest. Pure; neither is trusted.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "driver/ethernet/plan.h"
+#include "driver/ethernet/policy.h"
+
+struct ethernet_rail {
+	struct ip_address address; /* of the underlay's NIC */
+	uint16_t mtu;
+	uint32_t speed_mbit; /* 0: not known */
+};
+
+struct ethernet_place {
+	uint8_t rail_count;
+	struct ethernet_rail rails[ETHERNET_RAILS_MAX];
+};
+
+/* Bytes of an encoded place at most. */
+#define ETHERNET_PLACE_MAX (2 + ETHERNET_RAILS_MAX * (1 + 16 + 2 + 4))
+
+int ethernet_place_encode(const struct ethernet_place *place,
+			  struct writer *writer);
+/* -EBADMSG. */
+int ethernet_place_decode(const void *bytes, size_t size,
+			  struct ethernet_place *ret_place);
+
+struct ethernet_members {
+	struct ethernet_networks networks;
+	uint8_t dscp[ETHERNET_CLASS_COUNT]; /* by enum ethernet_class */
+	uint8_t rail_count;
+	uint16_t mtu[ETHERNET_RAILS_MAX]; /* of the lane's devices */
+	uint32_t node_count;
+	/* node_count times rail_count, node after node; owned. */
+	struct ip_address *addresses;
+};
+
+/*
+ * Put places together (networks and dscp are set by the caller, the rest here).
+ * names: of the nodes, for the errors. -EINVAL with a text: two nodes have the
+ * same address, one has no IPv4 where another has, an MTU is too small for a
+ * lane, more nodes than ETHERNET_NODES_MAX or than the IPv4 network has
+ * room for; -ENOMEM.
+ */
+int ethernet_members_make(const struct ethernet_place *places,
+			  const char *const *names, size_t count,
+			  struct ethernet_members *members,
+			  struct fairlead_error *ret_error);
+int ethernet_members_encode(const struct ethernet_members *members,
+			    struct writer *writer);
+/* -EBADMSG, -ENOMEM. The caller gives it to _fini. */
+int ethernet_members_decode(const void *bytes, size_t size,
+			    struct ethernet_members *ret_members);
+void ethernet_members_fini(struct ethernet_members *members);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The program nft, as a child with pipes: libnftables must not be in our
+ * process (its licence), and the child has no more privileges than we have.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* -EPERM: a path that is not absolute, or that others than root can write. */
+int nft_check(const char *path, struct fairlead_error *ret_error);
+
+/*
+ * Run `nft -j -f -` with the text. -ENOENT: no such program; -EPERM; -EEXIST,
+ * -ENOENT, -EBUSY, ... as far as nft's words tell; -EIO with its first line.
+ */
+int nft_apply(const char *path, const void *text, size_t size,
+	      struct fairlead_error *ret_error);
+
+enum nft_table {
+	NFT_TABLE_NONE,
+	NFT_TABLE_OURS,    /* written by us, in this version */
+	NFT_TABLE_FOREIGN, /* somebody else's, or another version's */
+};
+
+/* What `inet fairlead` is now. */
+int nft_table(const char *path, enum nft_table *ret_table,
+	      struct fairlead_error *ret_error);
+int nft_table_delete(const char *path, struct fairlead_error *ret_error);
+
+/* What was refused since the table was written. */
+struct nft_counters {
+	uint64_t refused_send; /* a stranger's packets into a lane */
+	uint64_t refused_raw;  /* VXLAN made by hand */
+	uint64_t refused_host; /* VXLAN from no member */
+	uint64_t refused_way; /* lane addresses on another device, forwarding */
+};
+
+int nft_counters(const char *path, struct nft_counters *ret_counters,
+		 struct fairlead_error *ret_error);

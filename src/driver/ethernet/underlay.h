@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The NICs that carry lanes: a rail each, in the order of their names or of the
+ * setting.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "driver/ethernet/netlink.h"
+#include "driver/ethernet/plan.h"
+
+struct underlay {
+	int index;
+	char name[IFNAMSIZ];
+	struct ip_address address; /* that VXLAN sends from */
+	uint32_t mtu;
+	uint32_t speed_mbit; /* 0: not known */
+	bool is_usable;
+	char flaw[128]; /* why not: down, no address, MTU too small */
+};
+
+/*
+ * devices: names with commas; "auto": each Ethernet device that is up and has a
+ * global address, but bridges, tunnels, devices of a bridge or bond, and ours.
+ * One that is named and is not there, or cannot be used, is listed with its
+ * flaw; auto lists only what can be used. -EIO with a text.
+ */
+int underlay_list(struct netlink *netlink, const char *devices,
+		  struct underlay list[ETHERNET_RAILS_MAX], size_t *ret_count,
+		  struct fairlead_error *ret_error);
+
+/*
+ * -EADDRINUSE with a text that names both when an address or a route of this
+ * node, other than those of our devices and default routes, lies in one of the
+ * networks.
+ */
+int underlay_clash(struct netlink *netlink,
+		   const struct ethernet_networks *networks,
+		   struct fairlead_error *ret_error);
