@@ -6,7 +6,7 @@
  *
  *	place     u8 version (1), u8 rails (1..4), of each {u8 family, u8[4 or
  *	          16] address, u16 mtu of the underlay, u32 Mbit/s or 0}
- *	members   u8 version (1), networks, classes, u8 rails, u16 mtu of each
+ *	members   u8 version (1), networks, u8 rails, u16 mtu of each
  *	          rail's devices, u32 nodes, addresses as runs (members.c)
  *
  * Addresses of a rail that rise by one from node to node, as they mostly do,
@@ -20,7 +20,6 @@
 
 #include "base/bytes.h"
 #include "driver/ethernet/plan.h"
-#include "driver/ethernet/policy.h"
 
 struct ethernet_rail {
 	struct ip_address address; /* of the underlay's NIC */
@@ -44,7 +43,6 @@ int ethernet_place_decode(const void *bytes, size_t size,
 
 struct ethernet_members {
 	struct ethernet_networks networks;
-	uint8_t dscp[ETHERNET_CLASS_COUNT]; /* by enum ethernet_class */
 	uint8_t rail_count;
 	uint16_t mtu[ETHERNET_RAILS_MAX]; /* of the lane's devices */
 	uint32_t node_count;
@@ -53,7 +51,7 @@ struct ethernet_members {
 };
 
 /*
- * Put places together (networks and dscp are set by the caller, the rest here).
+ * Put places together (networks are set by the caller, the rest here).
  * names: of the nodes, for the errors. -EINVAL with a text: two nodes have the
  * same address, one has no IPv4 where another has, an MTU is too small for a
  * lane, more nodes than ETHERNET_NODES_MAX or than the IPv4 network has

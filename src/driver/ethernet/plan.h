@@ -105,7 +105,7 @@ bool ethernet_device_parse(const char *device, uint32_t *ret_vni,
 
 /*
  * What a device says of itself in its alias, by which it is known after a
- * crash: "fairlead:grant=9:uid=20001:gid=20001:class=17:vnis=4242,4243".
+ * crash: "fairlead:grant=9:uid=20001:gid=20001:tcs=0xa:tc=1:class=17:vnis=4242,4243".
  */
 #define ETHERNET_ALIAS_MAX 128 /* bytes, with the zero; the kernel has 256 */
 
@@ -113,8 +113,10 @@ struct ethernet_alias {
 	uint64_t grant_id;
 	uint32_t uid;
 	uint32_t gid;
-	uint16_t htb_class; /* minor number of its class; 0: none */
-	uint32_t vni_count; /* of the lane, in its order */
+	uint8_t classes;     /* bits 1 << enum ethernet_class (policy.h) */
+	uint8_t first_class; /* enum ethernet_class */
+	uint16_t htb_class;  /* minor number of its class in HTB; 0: none */
+	uint32_t vni_count;  /* of the lane, in its order */
 	uint32_t vnis[ETHERNET_VNIS_MAX];
 };
 
