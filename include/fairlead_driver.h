@@ -8,7 +8,7 @@
  *   manager half (pure: no clock, no socket, no file, no random source)
  *     configure -> (reserve -> [complete ...] -> describe -> release)*
  *   node half (in the privileged process of a node)
- *     open -> probe -> (apply -> env/task -> revoke)* -> close
+ *     open -> probe -> place -> (apply -> env/task -> revoke)* -> close
  *
  * Who owns what. Identifiers (VNIs, contexts) are handed out, held and
  * quarantined by the manager's core, never by a driver: `reserve` only says
@@ -39,15 +39,17 @@ extern "C" {
 
 #define FAIRLEAD_DRIVER_ABI      1
 
-#define FAIRLEAD_DRIVER_NAME_MAX 15   /* bytes, without the zero */
-#define FAIRLEAD_POOL_NAME_MAX   15   /* bytes, without the zero */
-#define FAIRLEAD_POOLS_MAX       4    /* pools of one driver */
-#define FAIRLEAD_LANE_IDS_MAX    16   /* identifiers of one lane */
-#define FAIRLEAD_OPTIONS_MAX     511  /* bytes, without the zero */
-#define FAIRLEAD_RECORD_MAX      2048 /* bytes of a lane's record on a node */
-#define FAIRLEAD_OBJECT_IDS_MAX  4    /* identifiers shown of one object */
-#define FAIRLEAD_RESOURCES_MAX   12   /* kinds of resources of a device */
-#define FAIRLEAD_REASON_MAX      127  /* bytes, without the zero */
+#define FAIRLEAD_DRIVER_NAME_MAX 15     /* bytes, without the zero */
+#define FAIRLEAD_POOL_NAME_MAX   15     /* bytes, without the zero */
+#define FAIRLEAD_POOLS_MAX       4      /* pools of one driver */
+#define FAIRLEAD_LANE_IDS_MAX    16     /* identifiers of one lane */
+#define FAIRLEAD_OPTIONS_MAX     511    /* bytes, without the zero */
+#define FAIRLEAD_RECORD_MAX      2048   /* bytes of a lane's record on a node */
+#define FAIRLEAD_OBJECT_IDS_MAX  4      /* identifiers shown of one object */
+#define FAIRLEAD_RESOURCES_MAX   12     /* kinds of resources of a device */
+#define FAIRLEAD_REASON_MAX      127    /* bytes, without the zero */
+#define FAIRLEAD_PLACE_MAX       128    /* bytes of a node's place */
+#define FAIRLEAD_MEMBERS_MAX     131072 /* bytes of a lane's members */
 
 /* One line of the configuration's section for this driver. */
 struct fairlead_setting {
@@ -114,6 +116,25 @@ struct fairlead_lane {
 	/* Identifiers in the order of the pools, then of taking. */
 	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
 	char options[FAIRLEAD_OPTIONS_MAX + 1];
+	/*
+	 * In a node's apply only, else 0 and NULL: this node's index in the
+	 * job's host list, how many nodes are in it, and what `assemble` made
+	 * of their places; borrowed for the call. A lane without members, with
+	 * a driver that has `assemble`, is one of this node alone.
+	 */
+	uint32_t index;
+	uint32_t node_count;
+	const uint8_t *members;
+	size_t members_size;
+};
+
+/*
+ * Where the other nodes of a lane reach a node. The node half tells it, and
+ * the manager half reads it; opaque to everything in between.
+ */
+struct fairlead_place {
+	size_t size; /* 0: not told */
+	uint8_t bytes[FAIRLEAD_PLACE_MAX];
 };
 
 struct fairlead_manager_ops {
@@ -168,6 +189,21 @@ struct fairlead_manager_ops {
 	int (*describe)(void *state, const struct fairlead_lane *lane,
 			const char *reason, const char **ret_event_name,
 			char **ret_context);
+
+	/*
+	 * Optional. Put together what every node of the job is given as the
+	 * lane's members: the places that its nodes have told last, in the
+	 * order of its host list. Places come from nodes and are not to be
+	 * trusted. The caller frees *ret_bytes; at most FAIRLEAD_MEMBERS_MAX
+	 * bytes. -EINVAL with a text that names the node, when one has told
+	 * none or they do not go together: the apply fails with it, and no
+	 * node is asked. -ENOMEM.
+	 */
+	int (*assemble)(void *state, const struct fairlead_lane *lane,
+			const char *const *nodes,
+			const struct fairlead_place *places, size_t count,
+			uint8_t **ret_bytes, size_t *ret_size,
+			struct fairlead_error *ret_error);
 };
 
 /* A device of this node, and how much of each resource is spoken for. */
@@ -304,6 +340,14 @@ struct fairlead_node_ops {
 	 */
 	int (*destroy)(void *state, const struct fairlead_object *object,
 		       bool is_dry_run, struct fairlead_error *ret_error);
+
+	/*
+	 * Optional. Where the other nodes of a lane reach this one, as it is
+	 * now: asked when the node registers, and for each inventory. An error
+	 * is the same as a place of size 0, with a text of why.
+	 */
+	int (*place)(void *state, struct fairlead_place *ret_place,
+		     struct fairlead_error *ret_error);
 };
 
 struct fairlead_driver {
