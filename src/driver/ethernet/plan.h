@@ -107,7 +107,7 @@ bool ethernet_device_parse(const char *device, uint32_t *ret_vni,
  * What a device says of itself in its alias, by which it is known after a
  * crash: "fairlead:grant=9:uid=20001:gid=20001:tcs=0xa:tc=1:class=17:vnis=4242,4243".
  */
-#define ETHERNET_ALIAS_MAX 128 /* bytes, with the zero; the kernel has 256 */
+#define ETHERNET_ALIAS_MAX 160 /* bytes, with the zero; the kernel has 256 */
 
 struct ethernet_alias {
 	uint64_t grant_id;
