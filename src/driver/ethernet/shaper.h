@@ -5,9 +5,13 @@
  * and a default class for all else. The class of a packet is its priority,
  * which nft sets; no filter is needed.
  *
- *	1:  ->  1:1 (link)  ->  1:ffff (default), 1:10, 1:11, ... (lanes)
+ *	464c:  ->  464c:1 (link)  ->  464c:ffff (default), 464c:10, 464c:11, ... (lanes)
  *
- * Sending only: a maximum is kept by the sender.
+ * A tenth of the link is the default class's, and cannot be reserved. What is not
+ * used goes to the others: first to those of the higher priority, then in turns.
+ *
+ * Sending only: a maximum is kept by the sender. All queues of the NIC share one
+ * lock then, so that it is for sites that want rates.
  */
 #pragma once
 
@@ -17,10 +21,13 @@
 #include "driver/ethernet/policy.h"
 #include "driver/ethernet/underlay.h"
 
-#define SHAPER_HANDLE        1u
+/* "FL": not one that an administrator would choose, since ours is known by it. */
+#define SHAPER_HANDLE        0x464cu
 #define SHAPER_DEFAULT_MINOR 0xffffu
 #define SHAPER_FIRST_MINOR   0x10u
 #define SHAPER_LAST_MINOR    0xfffeu
+/* What a packet's priority is when it goes to that class. */
+#define SHAPER_PRIORITY(minor) (SHAPER_HANDLE << 16 | (minor))
 
 struct shaper_class {
 	uint16_t minor;
@@ -29,23 +36,38 @@ struct shaper_class {
 	uint32_t max_mbit;      /* 0: the link's */
 };
 
-/* What the kernel lacks for it, or "" (with a newline between several). */
+/*
+ * What the kernel lacks for it, or "" (with a newline between several). Nothing is
+ * changed. -EPERM.
+ */
 int shaper_probe(struct netlink *netlink, char text[256]);
 /*
- * Make the qdisc, or find that it is there and ours. link_mbit: the link's rate.
- * -EEXIST with a text: the NIC has a qdisc of the site's own; -EOPNOTSUPP.
+ * Make the qdisc, or find that it is there and ours; what an earlier start began
+ * is completed, and the rate set anew. link_mbit: the link's rate. -EEXIST with a
+ * text: the NIC has a qdisc of the site's own, which stays; -EINVAL: link_mbit
+ * is 0; -EOPNOTSUPP.
  */
 int shaper_start(struct netlink *netlink, const struct underlay *underlay,
 		 uint32_t link_mbit, struct fairlead_error *ret_error);
-/* The qdisc goes, with all classes, if it is ours. */
+/*
+ * The qdisc goes, with all classes, if it is ours. -EBUSY as in shaper_remove.
+ */
 int shaper_stop(struct netlink *netlink, const struct underlay *underlay,
 		struct fairlead_error *ret_error);
-/* minor 0: any free one, which is set. -ENOSPC, -EEXIST. */
+/*
+ * minor 0: any free one, which is set. -ENOSPC: no class is free, or so much
+ * cannot be reserved any more; -EEXIST; -ENOENT: not started; -EINVAL: max is
+ * below reserved.
+ */
 int shaper_add(struct netlink *netlink, const struct underlay *underlay,
 	       struct shaper_class *shaped, struct fairlead_error *ret_error);
-/* -EBUSY with a text: something of somebody else's hangs on it. */
+/*
+ * -EBUSY with a text: something of somebody else's hangs on it (a filter, class or
+ * qdisc), and the class stays. A class that is not there, or not ours, is no error.
+ */
 int shaper_remove(struct netlink *netlink, const struct underlay *underlay,
 		  uint16_t minor, struct fairlead_error *ret_error);
+/* Classes of lanes; none where it was not started. */
 int shaper_list(struct netlink *netlink, const struct underlay *underlay,
 		void (*emit)(void *arg, const struct shaper_class *shaped),
 		void *arg, struct fairlead_error *ret_error);
