@@ -159,6 +159,19 @@ static int bytes_decode(const struct layout_field *field, struct reader *reader,
 	return 0;
 }
 
+static int block_decode(const struct layout_field *field, struct reader *reader,
+			uint8_t *value)
+{
+	size_t size;
+	const uint8_t *bytes = read_blob(reader, field->most, &size);
+
+	if (bytes == NULL)
+		return -EBADMSG;
+	memcpy(value + field->offset, bytes, size);
+	count_store(field, value, size);
+	return 0;
+}
+
 static int ids_encode(const struct layout_field *field, const uint8_t *value,
 		      struct writer *writer)
 {
@@ -284,6 +297,11 @@ static int field_encode(const struct layout_field *field, uint16_t version,
 			return -EMSGSIZE;
 		write_blob(writer, pointer_load(at), count_load(field, value));
 		return 0;
+	case LAYOUT_KIND_BLOCK:
+		if (count_load(field, value) > field->most)
+			return -EMSGSIZE;
+		write_blob(writer, at, count_load(field, value));
+		return 0;
 	case LAYOUT_KIND_IDS:
 		return ids_encode(field, value, writer);
 	case LAYOUT_KIND_LIST:
@@ -317,6 +335,8 @@ static int field_decode(const struct layout_field *field, uint16_t version,
 	case LAYOUT_KIND_STRING:
 	case LAYOUT_KIND_BLOB:
 		return bytes_decode(field, reader, value);
+	case LAYOUT_KIND_BLOCK:
+		return block_decode(field, reader, value);
 	case LAYOUT_KIND_IDS:
 		return ids_decode(field, reader, value);
 	case LAYOUT_KIND_LIST:

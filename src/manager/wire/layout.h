@@ -33,6 +33,7 @@ enum layout_kind {
 	LAYOUT_KIND_TEXT,   /* char[most + 1] */
 	LAYOUT_KIND_STRING, /* const char *, allocated */
 	LAYOUT_KIND_BLOB,   /* const uint8_t *, allocated, and its size_t */
+	LAYOUT_KIND_BLOCK,  /* uint8_t[most] and its size_t; as a blob */
 	LAYOUT_KIND_IDS,    /* uint32_t[most] and its uint8_t count */
 	LAYOUT_KIND_LIST,   /* const element *, allocated, and its size_t */
 	LAYOUT_KIND_EXTENSION,
@@ -102,6 +103,13 @@ struct layout {
 		.kind = LAYOUT_KIND_BLOB, .most = (size_max), \
 		.count_offset = offsetof(type, count),        \
 		LAYOUT_MEMBER(type, member)                   \
+	}
+#define LAYOUT_BLOCK(type, member, count)              \
+	{                                              \
+		.kind = LAYOUT_KIND_BLOCK,             \
+		.most = sizeof(((type *)0)->member),   \
+		.count_offset = offsetof(type, count), \
+		LAYOUT_MEMBER(type, member)            \
 	}
 #define LAYOUT_IDS(type, member, count)                                 \
 	{                                                               \

@@ -68,6 +68,7 @@ static const struct layout_field driver_fields[] = {
 	LAYOUT_NAME(struct registration_driver, name, name_is_driver),
 	LAYOUT_NUMBER(struct registration_driver, is_usable, 0, 1),
 	LAYOUT_PROSE(struct registration_driver, detail),
+	LAYOUT_BLOCK(struct registration_driver, place.bytes, place.size),
 };
 
 static const struct layout driver_layout =
@@ -142,6 +143,8 @@ static const struct layout_field apply_fields[] = {
 	LAYOUT_IDS(struct apply_body, ids, id_count),
 	LAYOUT_NAME(struct apply_body, options, name_is_options),
 	LAYOUT_BLOB(struct apply_body, sealed, sealed_size, SEALED_MAX),
+	LAYOUT_BLOB(struct apply_body, members, members_size,
+		    FAIRLEAD_MEMBERS_MAX),
 	LAYOUT_EXTENSION
 };
 

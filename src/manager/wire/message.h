@@ -106,6 +106,7 @@ struct registration_driver {
 	char name[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	bool is_usable;
 	char detail[DRIVER_DETAIL_MAX + 1];
+	struct fairlead_place place; /* size 0: it told none */
 };
 
 struct registration {
@@ -216,6 +217,9 @@ struct apply_body {
 	char options[FAIRLEAD_OPTIONS_MAX + 1];
 	const uint8_t *sealed; /* manager/wire/seal.h */
 	size_t sealed_size;    /* 0: the lane has no secrets */
+	/* What the driver made of the nodes' places; FAIRLEAD_MEMBERS_MAX. */
+	const uint8_t *members;
+	size_t members_size; /* 0: it makes nothing of them */
 };
 
 int apply_body_encode(const struct apply_body *body, uint16_t version,

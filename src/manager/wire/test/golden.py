@@ -192,8 +192,8 @@ def register(version, is_empty):
                   u64(43) + u8(3) + blob("none") + ids()]
         objects = [blob("slingshot") + blob("cxi0") + u32(5) +
                    u32(1 | 8) + u32(-1) + ids(2000, 2001, 2002, 2003)]
-        drivers = [blob("none") + u8(1) + blob(""),
-                   blob("slingshot") + u8(0) + blob("no library")]
+        drivers = [blob("none") + u8(1) + blob("") + blob(b"\n\0\0\3"),
+                   blob("slingshot") + u8(0) + blob("no library") + blob("")]
     message = u16(version) + blob(NODE) + bytes(range(0x40, 0x50))
     message += COUNTING + bytes(range(0x60, 0x80)) + blob("0.1.0")
     message += blob(address) + blob(proof)
@@ -219,7 +219,7 @@ BODIES = {
     "apply": blob("slurm/4711/0") + blob("slingshot") + OWNER +
              blob("n[0-3]") + blob("8") + blob("4(x3),2") +
              ids(1024, 65535) + blob("vnis=2,tcs=LOW_LATENCY") +
-             blob("sealed"),
+             blob("sealed") + blob("members"),
     "revoke": blob("n[0-3]") + blob("slurm/4711/0") + blob("slingshot") +
               OWNER + ids(1024, 65535),
     "query": blob("n3") + u8(3),

@@ -71,6 +71,7 @@ static void largest_registration_fits_a_frame(void **state)
 	for (size_t i = 0; i < REGISTRATION_DRIVERS_MAX; i++) {
 		memset(drivers[i].name, 'd', FAIRLEAD_DRIVER_NAME_MAX);
 		memset(drivers[i].detail, 'x', DRIVER_DETAIL_MAX);
+		drivers[i].place.size = FAIRLEAD_PLACE_MAX;
 	}
 	sent.address = address;
 	sent.address_size = COLLECTIVE_ADDRESS_MAX;
@@ -111,6 +112,10 @@ static void largest_registration_fits_a_frame(void **state)
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer),
 			 -EMSGSIZE);
 	sent.address_size--;
+	drivers[0].place.size++;
+	assert_int_equal(registration_encode(&sent, &keys.node, &writer),
+			 -EMSGSIZE);
+	drivers[0].place.size--;
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer), 0);
 	writer_fini(&writer);
 }
@@ -131,6 +136,7 @@ static void largest_apply_fits_a_frame(void **state)
 	_auto_(freep) char *nodes = long_text('n', NODES_TEXT_MAX);
 	_auto_(freep) char *runs = long_text('1', RUNS_TEXT_MAX);
 	_auto_(freep) char *sealed = long_text('s', SEALED_MAX + 1);
+	_auto_(freep) char *members = long_text('m', FAIRLEAD_MEMBERS_MAX + 1);
 	struct apply_body body = sample_apply;
 	struct writer part = { 0 }, whole = { 0 };
 	struct command command;
@@ -142,6 +148,8 @@ static void largest_apply_fits_a_frame(void **state)
 	body.tasks = runs;
 	body.sealed = (const uint8_t *)sealed;
 	body.sealed_size = SEALED_MAX;
+	body.members = (const uint8_t *)members;
+	body.members_size = FAIRLEAD_MEMBERS_MAX;
 	memset(body.options, 'o', FAIRLEAD_OPTIONS_MAX);
 	body.id_count = FAIRLEAD_LANE_IDS_MAX;
 	assert_int_equal(apply_body_encode(&body, VERSION, &part), 0);
@@ -151,6 +159,9 @@ static void largest_apply_fits_a_frame(void **state)
 	frame_begin(&whole, FRAME_COMMAND);
 	assert_int_equal(command_seal(&keys.command, &command, &whole), 0);
 	body.sealed_size++;
+	assert_int_equal(apply_body_encode(&body, VERSION, &part), -EMSGSIZE);
+	body.sealed_size--;
+	body.members_size++;
 	assert_int_equal(apply_body_encode(&body, VERSION, &part), -EMSGSIZE);
 	writer_fini(&part);
 	writer_fini(&whole);
@@ -329,11 +340,35 @@ static void list_over_its_maximum_is_refused(void **state)
 			write_text(&rest, "none");
 			write_u8(&rest, 1);
 			write_text(&rest, "");
+			write_blob(&rest, NULL, 0);
 		}
 		registration_write(&rest, &writer);
 		assert_int_equal(open_register(&writer),
 				 count == REGISTRATION_DRIVERS_MAX ? 0
 								   : -EBADMSG);
+		writer_fini(&rest);
+		writer_fini(&writer);
+	}
+}
+
+static void place_over_its_maximum_is_refused(void **state)
+{
+	static const uint8_t place[FAIRLEAD_PLACE_MAX + 1];
+
+	for (size_t size = FAIRLEAD_PLACE_MAX; size <= sizeof(place); size++) {
+		struct writer rest = { 0 }, writer = { 0 };
+
+		write_text(&rest, "");
+		write_u32(&rest, 0);
+		write_u32(&rest, 0);
+		write_u32(&rest, 1);
+		write_text(&rest, "none");
+		write_u8(&rest, 1);
+		write_text(&rest, "");
+		write_blob(&rest, place, size);
+		registration_write(&rest, &writer);
+		assert_int_equal(open_register(&writer),
+				 size == FAIRLEAD_PLACE_MAX ? 0 : -EBADMSG);
 		writer_fini(&rest);
 		writer_fini(&writer);
 	}
@@ -440,6 +475,7 @@ int main(void)
 		cmocka_unit_test(numbers_out_of_range_are_refused),
 		cmocka_unit_test(epoch_proof_of_another_size_is_refused),
 		cmocka_unit_test(list_over_its_maximum_is_refused),
+		cmocka_unit_test(place_over_its_maximum_is_refused),
 		cmocka_unit_test(
 			list_that_lies_is_refused_before_memory_is_taken),
 		cmocka_unit_test(result_out_of_range_is_refused),

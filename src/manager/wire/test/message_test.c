@@ -231,6 +231,9 @@ static void apply_comes_back_as_it_was(void **state)
 	assert_string_equal(got.options, sample_apply.options);
 	assert_int_equal(got.sealed_size, sample_apply.sealed_size);
 	assert_memory_equal(got.sealed, sample_apply.sealed, got.sealed_size);
+	assert_int_equal(got.members_size, sample_apply.members_size);
+	assert_memory_equal(got.members, sample_apply.members,
+			    got.members_size);
 	apply_body_fini(&got);
 	assert_null(got.nodes);
 	writer_fini(&writer);
@@ -266,6 +269,7 @@ static void apply_refuses_names_that_are_no_names(void **state)
 			write_text(&writer, "1");
 		write_u8(&writer, 0);
 		write_text(&writer, cases[i].options);
+		write_blob(&writer, NULL, 0);
 		write_blob(&writer, NULL, 0);
 		assert_int_equal(apply_body_decode(writer.data, writer.size,
 						   VERSION, &got),

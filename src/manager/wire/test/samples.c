@@ -49,6 +49,8 @@ const struct apply_body sample_apply = {
 	.options = "vnis=2,tcs=LOW_LATENCY",
 	.sealed = (const uint8_t *)"sealed",
 	.sealed_size = 6,
+	.members = (const uint8_t *)"members",
+	.members_size = 7,
 };
 
 const struct revoke_body sample_revoke = {
@@ -135,7 +137,9 @@ void sample_registration(uint16_t version, struct registration *ret)
 		  .ids = { 2000, 2001, 2002, 2003 } },
 	};
 	static const struct registration_driver drivers[] = {
-		{ .name = "none", .is_usable = true },
+		{ .name = "none",
+		  .is_usable = true,
+		  .place = { .size = 4, .bytes = { 10, 0, 0, 3 } } },
 		{ .name = "slingshot", .detail = "no library" },
 	};
 	static const uint8_t address[] = {
