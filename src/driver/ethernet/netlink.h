@@ -3,9 +3,14 @@
  * One NETLINK_ROUTE socket, through libnl: what devices, addresses, neighbours
  * and queueing disciplines are made with. It belongs to the network namespace
  * that its thread was in when it was opened.
+ *
+ * Requests are libnl's messages (nlmsg_alloc_simple, nla_put); the functions
+ * here set what all requests have, and use the message up.
  */
 #pragma once
 
+#include <netlink/attr.h>
+#include <netlink/msg.h>
 #include <netlink/netlink.h>
 
 #include "base/cleanup.h"
@@ -13,6 +18,13 @@
 
 struct netlink {
 	struct nl_sock *socket;
+	/* Of netlink_queue: requests that wait to be sent, and what was. */
+	uint8_t *queue;
+	size_t queue_size; /* bytes */
+	size_t queued;     /* requests in it */
+	size_t sent;       /* requests before them */
+	size_t failed;     /* which one, when failure.code is not 0 */
+	struct fairlead_error failure;
 };
 
 /* -EPERM is not noticed before something is changed. */
@@ -22,12 +34,38 @@ int netlink_open(struct netlink **ret_netlink,
 void netlink_close(struct netlink *netlink);
 DEFINE_AUTO(struct netlink, netlink_close)
 
-/* libnl's error as a negative errno; the kernel's own where there was one. */
+/* An error of libnl's own functions as a negative errno. */
 int netlink_errno(int nl_error);
 /*
  * Send the message, which is used up, and wait for the kernel's answer. A
- * negative errno with a text: `what`, and the kernel's own words if it has any.
+ * negative errno, the kernel's own, with a text: `what`, and the kernel's words
+ * if it has any.
  */
 int netlink_call(struct netlink *netlink, struct nl_msg *message,
 		 struct fairlead_error *ret_error, const char *what, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/*
+ * The same for a request that has answers; with the flag NLM_F_DUMP as many as
+ * there are. They are emitted when all are there: none on a failure, and none of
+ * a list that changed while it was read, which is read again. A header is valid
+ * within emit. -EAGAIN: it changed each time.
+ */
+int netlink_get(struct netlink *netlink, struct nl_msg *message,
+		void (*emit)(void *arg, const struct nlmsghdr *header),
+		void *arg, struct fairlead_error *ret_error, const char *what,
+		...) __attribute__((format(printf, 6, 7)));
+
+/*
+ * Many requests without a wait for each: queue them all, then flush. The first
+ * failure ends it: what is queued later is not sent, though of what was queued
+ * already some may be carried out. A queue that was begun must be flushed
+ * before anything else is done with the socket.
+ */
+void netlink_queue(struct netlink *netlink, struct nl_msg *message);
+/*
+ * 0, or the first failure, with the kernel's words as text (error_prefix puts
+ * before them what it was) and the request's place in the queue, from 0.
+ */
+int netlink_flush(struct netlink *netlink, size_t *ret_failed,
+		  struct fairlead_error *ret_error);
