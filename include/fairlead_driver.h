@@ -365,6 +365,11 @@ struct fairlead_driver {
 	 * none. It opens with them once, so that a change needs a restart.
 	 */
 	const char *const *node_settings;
+	/*
+	 * Bits 1 << CAP_x of Linux: what the node half still needs once it is
+	 * open; it is opened with all. The process has no others.
+	 */
+	uint64_t capabilities;
 };
 
 #ifdef __cplusplus

@@ -2,6 +2,7 @@
 /* Names of the driver: itself, its settings, its environment variables. */
 #include "driver/slingshot/slingshot.h"
 
+#include <linux/capability.h>
 #include <stddef.h>
 
 const char *const slingshot_settings[] = {
@@ -55,4 +56,7 @@ const struct fairlead_driver slingshot_driver = {
 	.manager = &slingshot_manager_ops,
 	.node = &slingshot_node_ops,
 	.node_settings = node_settings,
+	/* To make and destroy services; to name the processes that hold one. */
+	.capabilities = 1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_PTRACE |
+			1ull << CAP_DAC_READ_SEARCH,
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kept: CAP_SYS_ADMIN makes and destroys services, CAP_CHOWN gives environment
- * files to their owners, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH name the
- * processes that hold a service.
+ * The guard's own is CAP_CHOWN, which gives environment files to their owners.
+ * The others are its drivers'.
  */
 #include "node/guard/privileges.h"
 
@@ -20,29 +19,32 @@ static void cap_freep(cap_t *capabilities)
 		cap_free(*capabilities);
 }
 
-static const cap_value_t kept[] = {
-	CAP_SYS_ADMIN,
-	CAP_CHOWN,
-	CAP_SYS_PTRACE,
-	CAP_DAC_READ_SEARCH,
-};
-
-#define KEPT_COUNT (sizeof(kept) / sizeof(kept[0]))
-
-static bool is_kept(cap_value_t capability)
+static bool is_kept(cap_value_t capability, uint64_t more)
 {
-	for (size_t i = 0; i < KEPT_COUNT; i++) {
-		if (kept[i] == capability)
-			return true;
-	}
-	return false;
+	return capability == CAP_CHOWN ||
+	       (capability < 64 && (more >> capability & 1));
 }
 
-int privileges_drop(struct fairlead_error *ret_error)
+static int set_fill(cap_t now, cap_t then, uint64_t more)
+{
+	for (cap_value_t i = 0; i < cap_max_bits(); i++) {
+		cap_flag_value_t has;
+
+		if (!is_kept(i, more))
+			continue;
+		if (cap_get_flag(now, i, CAP_PERMITTED, &has) < 0 ||
+		    cap_set_flag(then, CAP_PERMITTED, 1, &i, has) < 0 ||
+		    cap_set_flag(then, CAP_EFFECTIVE, 1, &i, has) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int privileges_drop(uint64_t more, struct fairlead_error *ret_error)
 {
 	_auto_(cap_freep) cap_t now = cap_get_proc();
 	_auto_(cap_freep) cap_t then = cap_init();
-	cap_flag_value_t has;
+	int result;
 
 	if (!now || !then)
 		return error_set(ret_error, -errno,
@@ -53,19 +55,17 @@ int privileges_drop(struct fairlead_error *ret_error)
 	 * can gain, and no_new_privs, below, lets none gain anything.
 	 */
 	for (cap_value_t i = 0; i < cap_max_bits(); i++) {
-		if (!is_kept(i) && cap_drop_bound(i) < 0 && errno != EPERM)
+		if (!is_kept(i, more) && cap_drop_bound(i) < 0 &&
+		    errno != EPERM)
 			return error_set(ret_error, -errno,
 					 "cannot give up a capability: %s",
 					 strerror(errno));
 	}
-	for (size_t i = 0; i < KEPT_COUNT; i++) {
-		if (cap_get_flag(now, kept[i], CAP_PERMITTED, &has) < 0 ||
-		    cap_set_flag(then, CAP_PERMITTED, 1, &kept[i], has) < 0 ||
-		    cap_set_flag(then, CAP_EFFECTIVE, 1, &kept[i], has) < 0)
-			return error_set(ret_error, -errno,
-					 "cannot keep a capability: %s",
-					 strerror(errno));
-	}
+	result = set_fill(now, then, more);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot keep a capability: %s",
+				 strerror(-result));
 	if (cap_reset_ambient() < 0 || cap_set_proc(then) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return error_set(ret_error, -errno,

@@ -163,6 +163,15 @@ static void drivers_open(struct process *process)
 	}
 }
 
+static uint64_t drivers_capabilities(const struct guard_options *options)
+{
+	uint64_t capabilities = 0;
+
+	for (size_t i = 0; i < options->driver_count; i++)
+		capabilities |= options->drivers[i].driver->capabilities;
+	return capabilities;
+}
+
 static int process_begin(struct process *process,
 			 uint8_t incarnation[INCARNATION_SIZE],
 			 struct fairlead_error *ret_error)
@@ -199,7 +208,7 @@ static int process_begin(struct process *process,
 	if (result < 0)
 		return result;
 	drivers_open(process);
-	result = privileges_drop(ret_error);
+	result = privileges_drop(drivers_capabilities(options), ret_error);
 	if (result < 0)
 		return result;
 	memcpy(config.incarnation, incarnation, INCARNATION_SIZE);
