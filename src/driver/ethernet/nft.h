@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program nft, as a child with pipes: libnftables must not be in our
- * process (its licence), and the child has no more privileges than we have.
+ * The program nft, as a child: libnftables must not be in our process (its
+ * licence). The child has an empty environment, the root as its folder, its
+ * three files and nothing else; with no_new_privs it has no more privileges than
+ * we have. It works in the caller's network namespace.
  */
 #pragma once
 
@@ -10,12 +12,16 @@
 
 #include "base/error.h"
 
-/* -EPERM: a path that is not absolute, or that others than root can write. */
+/*
+ * -EPERM: a path that is not absolute, or that others than root can write;
+ * -ENOENT, ... of the system.
+ */
 int nft_check(const char *path, struct fairlead_error *ret_error);
 
 /*
- * Run `nft -j -f -` with the text. -ENOENT: no such program; -EPERM; -EEXIST,
- * -ENOENT, -EBUSY, ... as far as nft's words tell; -EIO with its first line.
+ * Run `nft -f -` with the text (rules.h), which is done wholly or not at all.
+ * -ENOPKG: no such program; -EPERM, -EEXIST, -ENOENT, -EBUSY, ... as far as nft's
+ * words tell, else -EIO; all with its first line.
  */
 int nft_apply(const char *path, const void *text, size_t size,
 	      struct fairlead_error *ret_error);
@@ -26,9 +32,10 @@ enum nft_table {
 	NFT_TABLE_FOREIGN, /* somebody else's, or another version's */
 };
 
-/* What `inet fairlead` is now. */
+/* What `inet fairlead` is now; its elements are not looked at. */
 int nft_table(const char *path, enum nft_table *ret_table,
 	      struct fairlead_error *ret_error);
+/* Whoever wrote it. None is no error. */
 int nft_table_delete(const char *path, struct fairlead_error *ret_error);
 
 /* What was refused since the table was written. */
@@ -39,5 +46,6 @@ struct nft_counters {
 	uint64_t refused_way; /* lane addresses on another device, forwarding */
 };
 
+/* -ENOENT: there is no table of this version. */
 int nft_counters(const char *path, struct nft_counters *ret_counters,
 		 struct fairlead_error *ret_error);

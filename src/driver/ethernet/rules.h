@@ -5,7 +5,13 @@
  * from the devices that are there, so the table can be written anew at any time,
  * whole and in one transaction, and is then right.
  *
- * The texts are JSON for `nft -j -f -`. Pure.
+ * The texts are for `nft -f -`, in nft's own language: its JSON has no sets of
+ * the type of an expression before nft 1.1, and a member is known by the VNI in
+ * VXLAN's header, which has no name there.
+ *
+ * The UDP ports of VXLAN are ours alone on a node with lanes: other VXLAN on them
+ * is refused. Root may send whatever it likes; nothing here keeps it out.
+ * Pure.
  */
 #pragma once
 
@@ -14,8 +20,11 @@
 #include "base/bytes.h"
 #include "driver/ethernet/device.h"
 #include "driver/ethernet/policy.h"
+#include "driver/ethernet/shaper.h"
 
 #define RULES_TABLE "fairlead"
+/* A counter of the table that says who wrote it, and in which version. */
+#define RULES_VERSION "fairlead_rules_1"
 /* The upper half of the mark of a packet that may leave as VXLAN. */
 #define RULES_MARK 0x464c0000u
 
@@ -23,7 +32,11 @@ struct rules_lane {
 	struct lane_device device;
 	const struct ip_address *peers; /* underlay addresses */
 	size_t peer_count;
-	uint32_t classes; /* bits; the others' DSCP is set to the first's */
+	/*
+	 * Bits. VXLAN with another class's DSCP, which is the inner packet's,
+	 * gets that of the first; the inner packet keeps its own.
+	 */
+	uint32_t classes;
 	enum ethernet_class first_class;
 	bool is_netns; /* its packets come from a namespace of the job */
 };
@@ -36,7 +49,10 @@ void rules_write_table(const struct ethernet_networks *networks,
 		       const uint8_t dscp[ETHERNET_CLASS_COUNT],
 		       const struct rules_lane *lanes, size_t count,
 		       struct writer *writer);
-/* Elements of these lanes, all or none. */
+/*
+ * Elements of these lanes, all or none. Adding what is there is no error; removing
+ * what is not there is one (-ENOENT), and the table is then to be written anew.
+ */
 void rules_write_add(const struct rules_lane *lanes, size_t count,
 		     struct writer *writer);
 void rules_write_remove(const struct rules_lane *lanes, size_t count,

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The child reads its text from a file in memory and writes into two others:
+ * nobody waits for anybody, however long they are, and the parent needs no
+ * handler of SIGPIPE.
+ */
+#include "driver/ethernet/nft.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "driver/common/trusted_path.h"
+#include "driver/ethernet/nft_text.h"
+
+/* What is read of the answer: a few counters, and those of a foreign table. */
+#define ANSWER_MAX 65536
+#define REASON_MAX 512
+
+static int file_make(const char *name, int *ret_fd,
+		     struct fairlead_error *ret_error)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	if (fd < 0)
+		return error_set(ret_error, -errno, "nft: %s", strerror(errno));
+	*ret_fd = fd;
+	return 0;
+}
+
+static int file_write(int fd, const char *text, size_t size,
+		      struct fairlead_error *ret_error)
+{
+	while (size > 0) {
+		ssize_t count = write(fd, text, size);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return error_set(ret_error, -errno, "nft: %s",
+					 strerror(errno));
+		text += count;
+		size -= (size_t)count;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return error_set(ret_error, -errno, "nft: %s", strerror(errno));
+	return 0;
+}
+
+/* The begin of what the child wrote, with a zero. */
+static int file_read(int fd, char *text, size_t capacity,
+		     struct fairlead_error *ret_error)
+{
+	size_t size = 0;
+
+	while (size < capacity - 1) {
+		ssize_t count =
+			pread(fd, text + size, capacity - 1 - size, size);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return error_set(ret_error, -errno, "nft: %s",
+					 strerror(errno));
+		if (count == 0)
+			break;
+		size += (size_t)count;
+	}
+	text[size] = 0;
+	return 0;
+}
+
+/* All signals as they are in a program that nobody has touched. */
+static int set_signals(posix_spawnattr_t *attributes)
+{
+	sigset_t none, all;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(attributes, &none);
+	posix_spawnattr_setsigdefault(attributes, &all);
+	return posix_spawnattr_setflags(
+		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+static int spawn(const char *path, char *const arguments[], const int files[3],
+		 pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	char *const environment[] = { NULL };
+	int result = posix_spawn_file_actions_init(&actions);
+
+	if (result != 0)
+		return -result;
+	result = posix_spawnattr_init(&attributes);
+	if (result != 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -result;
+	}
+	for (int i = 0; i < 3 && result == 0; i++)
+		result =
+			posix_spawn_file_actions_adddup2(&actions, files[i], i);
+	if (result == 0)
+		result = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	if (result == 0)
+		result = posix_spawn_file_actions_addchdir_np(&actions, "/");
+	if (result == 0)
+		result = set_signals(&attributes);
+	if (result == 0)
+		result = posix_spawn(ret_pid, path, &actions, &attributes,
+				     arguments, environment);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -result;
+}
+
+static int wait_for(pid_t pid, int *ret_status)
+{
+	while (waitpid(pid, ret_status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+/* answer: NULL, or room for ANSWER_MAX bytes. */
+static int run(const char *path, char *const arguments[], const char *text,
+	       size_t size, char *answer, struct fairlead_error *ret_error)
+{
+	_auto_(closep) int input = -1;
+	_auto_(closep) int output = -1;
+	_auto_(closep) int errors = -1;
+	char reason[REASON_MAX];
+	pid_t pid;
+	int status, result;
+
+	result = file_make("nft-input", &input, ret_error);
+	if (result == 0)
+		result = file_make("nft-output", &output, ret_error);
+	if (result == 0)
+		result = file_make("nft-errors", &errors, ret_error);
+	if (result == 0)
+		result = file_write(input, text, size, ret_error);
+	if (result < 0)
+		return result;
+	result =
+		spawn(path, arguments, (int[3]){ input, output, errors }, &pid);
+	if (result == -ENOENT)
+		return error_set(ret_error, -ENOPKG, "there is no '%s'", path);
+	if (result == 0)
+		result = wait_for(pid, &status);
+	if (result < 0)
+		return error_set(ret_error, result, "cannot run '%s': %s", path,
+				 strerror(-result));
+	if (WIFSIGNALED(status))
+		return error_set(ret_error, -EIO, "nft was ended by signal %d",
+				 WTERMSIG(status));
+	if (WEXITSTATUS(status) == 0)
+		return answer == NULL ? 0
+				      : file_read(output, answer, ANSWER_MAX,
+						  ret_error);
+	result = file_read(errors, reason, sizeof(reason), ret_error);
+	return result < 0 ? result : nft_text_error(reason, ret_error);
+}
+
+int nft_check(const char *path, struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *resolved = NULL;
+
+	return trusted_path_resolve("nft", path, false, &resolved, ret_error);
+}
+
+int nft_apply(const char *path, const void *text, size_t size,
+	      struct fairlead_error *ret_error)
+{
+	char *const arguments[] = { "nft", "-f", "-", NULL };
+
+	return run(path, arguments, text, size, NULL, ret_error);
+}
+
+static int list_counters(const char *path, struct nft_listing *ret_listing,
+			 struct fairlead_error *ret_error)
+{
+	char *const arguments[] = { "nft",  "list",      "counters", "table",
+				    "inet", RULES_TABLE, NULL };
+	_auto_(freep) char *answer = malloc(ANSWER_MAX);
+	int result;
+
+	if (answer == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	result = run(path, arguments, NULL, 0, answer, ret_error);
+	if (result < 0)
+		return result;
+	nft_text_counters(answer, ret_listing);
+	return 0;
+}
+
+int nft_table(const char *path, enum nft_table *ret_table,
+	      struct fairlead_error *ret_error)
+{
+	struct nft_listing listing;
+	int result = list_counters(path, &listing, ret_error);
+
+	if (result == -ENOENT)
+		*ret_table = NFT_TABLE_NONE;
+	else if (result < 0)
+		return result;
+	else
+		*ret_table =
+			listing.is_ours ? NFT_TABLE_OURS : NFT_TABLE_FOREIGN;
+	return 0;
+}
+
+int nft_table_delete(const char *path, struct fairlead_error *ret_error)
+{
+	/* Made if need be, so that there is one to delete. */
+	static const char text[] = "table inet " RULES_TABLE "\n"
+				   "delete table inet " RULES_TABLE "\n";
+
+	return nft_apply(path, text, sizeof(text) - 1, ret_error);
+}
+
+int nft_counters(const char *path, struct nft_counters *ret_counters,
+		 struct fairlead_error *ret_error)
+{
+	struct nft_listing listing;
+	int result = list_counters(path, &listing, ret_error);
+
+	if (result < 0)
+		return result;
+	if (!listing.is_ours)
+		return error_set(ret_error, -ENOENT,
+				 "table inet " RULES_TABLE
+				 " is not of this version");
+	*ret_counters = listing.counters;
+	return 0;
+}

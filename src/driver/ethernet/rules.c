@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rules. A packet into a lane is judged by the uid of the socket that it
+ * comes from, and marked; what the kernel then sends as VXLAN keeps socket and
+ * mark, so that VXLAN without the mark and with a user's socket was made by
+ * hand. Packets without a socket are the kernel's own, and pass.
+ *
+ * VXLAN is judged before all else, also on loopback and inside lanes: a node
+ * unpacks it wherever it comes from.
+ *
+ * Sets have exact keys (hash tables); only the site's two networks are ranges,
+ * which cost less as constants than as sets.
+ */
+#include "driver/ethernet/rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_MAX_SIZE 256
+
+/* @th,96,24: the VNI in VXLAN's header, behind UDP's 8 bytes. */
+#define PORT_VNI "udp dport . @th,96,24"
+/* Any packet that comes from a user's socket has a uid. */
+#define A_USER "meta skuid 0-4294967295"
+#define MARKED "meta mark set meta mark and 0x0000ffff or $sign accept"
+
+/* A line with $net4 is left out where lanes have no IPv4. */
+static const char *const table_lines[] = {
+	"table inet " RULES_TABLE " {",
+	"comment \"lanes; written by Fairlead, changes will be lost\"",
+	"counter " RULES_VERSION " { }",
+	"counter refused_send { }",
+	"counter refused_raw { }",
+	"counter refused_host { }",
+	"counter refused_way { }",
+
+	"set lane_devices { type ifname; }",
+	"set senders4 { typeof oifname . ip saddr . meta skuid; }",
+	"set senders6 { typeof oifname . ip6 saddr . meta skuid; }",
+	"set owners4 { typeof ip daddr . meta skuid; }",
+	"set owners6 { typeof ip6 daddr . meta skuid; }",
+	"set arrivals4 { typeof ip daddr . iifname; }",
+	"set arrivals6 { typeof ip6 daddr . iifname; }",
+	"set members4 { typeof ip saddr . " PORT_VNI "; }",
+	"set members6 { typeof ip6 saddr . " PORT_VNI "; }",
+	"set has_dedicated_access { typeof " PORT_VNI "; }",
+	"set has_low_latency { typeof " PORT_VNI "; }",
+	"set has_bulk_data { typeof " PORT_VNI "; }",
+	"set has_best_effort { typeof " PORT_VNI "; }",
+	"map first_class { typeof " PORT_VNI " : verdict; }",
+	"map priorities { typeof " PORT_VNI " : meta priority; }",
+
+	/* Never a hang: TCP by IPv6 takes a reset only. */
+	"chain refuse {",
+	"counter name refused_send",
+	"meta l4proto tcp reject with tcp reset",
+	"reject with icmpx type admin-prohibited",
+	"}",
+	"chain strangers {",
+	"meta skuid 0 accept",
+	A_USER " goto refuse",
+	"}",
+	"chain into_lane {",
+	"oifname . ip saddr . meta skuid @senders4 " MARKED,
+	"oifname . ip6 saddr . meta skuid @senders6 " MARKED,
+	"goto strangers",
+	"}",
+	/* A node's own lane addresses are reached over loopback. */
+	"chain over_loopback {",
+	"ip daddr $net4 ip daddr . meta skuid != @owners4 goto strangers",
+	"ip saddr $net4 ip saddr . meta skuid != @owners4 goto strangers",
+	"ip6 daddr $net6 ip6 daddr . meta skuid != @owners6 goto strangers",
+	"ip6 saddr $net6 ip6 saddr . meta skuid != @owners6 goto strangers",
+	"}",
+
+	"chain class_dedicated_access {",
+	"ip dscp set $dedicated_access",
+	"ip6 dscp set $dedicated_access",
+	"}",
+	"chain class_low_latency {",
+	"ip dscp set $low_latency",
+	"ip6 dscp set $low_latency",
+	"}",
+	"chain class_bulk_data {",
+	"ip dscp set $bulk_data",
+	"ip6 dscp set $bulk_data",
+	"}",
+	"chain class_best_effort {",
+	"ip dscp set $best_effort",
+	"ip6 dscp set $best_effort",
+	"}",
+	/* The outer header has the inner one's DSCP. */
+	"chain vxlan_out {",
+	"meta mark & 0xffff0000 != $sign meta skuid 1-4294967295 "
+	"counter name refused_raw drop",
+	"meta priority set " PORT_VNI " map @priorities",
+	"ip dscp $dedicated_access " PORT_VNI " @has_dedicated_access accept",
+	"ip dscp $low_latency " PORT_VNI " @has_low_latency accept",
+	"ip dscp $bulk_data " PORT_VNI " @has_bulk_data accept",
+	"ip dscp $best_effort " PORT_VNI " @has_best_effort accept",
+	"ip6 dscp $dedicated_access " PORT_VNI " @has_dedicated_access accept",
+	"ip6 dscp $low_latency " PORT_VNI " @has_low_latency accept",
+	"ip6 dscp $bulk_data " PORT_VNI " @has_bulk_data accept",
+	"ip6 dscp $best_effort " PORT_VNI " @has_best_effort accept",
+	PORT_VNI " vmap @first_class",
+	"}",
+	"chain output {",
+	"type filter hook output priority filter; policy accept;",
+	"udp dport $ports goto vxlan_out",
+	"oifname @lane_devices goto into_lane",
+	"oifname \"lo\" goto over_loopback",
+	"ip daddr $net4 goto strangers",
+	"ip saddr $net4 goto strangers",
+	"ip6 daddr $net6 goto strangers",
+	"ip6 saddr $net6 goto strangers",
+	"}",
+
+	"chain vxlan_in {",
+	"ip saddr . " PORT_VNI " @members4 accept",
+	"ip6 saddr . " PORT_VNI " @members6 accept",
+	"counter name refused_host drop",
+	"}",
+	"chain from_lane {",
+	"ip daddr . iifname @arrivals4 accept",
+	"ip6 daddr . iifname @arrivals6 accept",
+	"counter name refused_way drop",
+	"}",
+	"chain input {",
+	"type filter hook input priority filter; policy accept;",
+	"udp dport $ports goto vxlan_in",
+	"iifname @lane_devices goto from_lane",
+	"iifname \"lo\" accept",
+	"ip daddr $net4 counter name refused_way drop",
+	"ip saddr $net4 counter name refused_way drop",
+	"ip6 daddr $net6 counter name refused_way drop",
+	"ip6 saddr $net6 counter name refused_way drop",
+	"}",
+	"chain forward {",
+	"type filter hook forward priority filter; policy accept;",
+	"udp dport $ports counter name refused_raw drop",
+	"iifname @lane_devices counter name refused_way drop",
+	"oifname @lane_devices counter name refused_way drop",
+	"ip daddr $net4 counter name refused_way drop",
+	"ip saddr $net4 counter name refused_way drop",
+	"ip6 daddr $net6 counter name refused_way drop",
+	"ip6 saddr $net6 counter name refused_way drop",
+	"}",
+	"}",
+};
+
+static const char *const class_words[ETHERNET_CLASS_COUNT] = {
+	[ETHERNET_DEDICATED_ACCESS] = "dedicated_access",
+	[ETHERNET_LOW_LATENCY] = "low_latency",
+	[ETHERNET_BULK_DATA] = "bulk_data",
+	[ETHERNET_BEST_EFFORT] = "best_effort",
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct writer *writer,
+						      const char *format, ...)
+{
+	char line[LINE_MAX_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	write_plain(writer, line);
+}
+
+/* --- elements --- */
+
+/* The command of one set; it is begun by its first element. */
+struct elements {
+	struct writer *writer;
+	const char *verb;
+	const char *set;
+	bool has_any;
+};
+
+__attribute__((format(printf, 2, 3))) static void element(
+	struct elements *elements, const char *format, ...)
+{
+	char text[LINE_MAX_SIZE];
+	va_list args;
+
+	if (elements->has_any)
+		write_plain(elements->writer, ", ");
+	else
+		put(elements->writer, "%s element inet %s %s { ",
+		    elements->verb, RULES_TABLE, elements->set);
+	elements->has_any = true;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	write_plain(elements->writer, text);
+}
+
+typedef void put_lane_fn(struct elements *elements,
+			 const struct rules_lane *lane, uint8_t choice);
+
+static void put_device(struct elements *elements, const struct rules_lane *lane,
+		       uint8_t choice)
+{
+	if (!lane->is_netns)
+		element(elements, "\"%s\"", lane->device.name);
+}
+
+/* Its address on this node, "" where it has none that counts here. */
+static void own_address(const struct rules_lane *lane, uint8_t family,
+			char text[IP_ADDRESS_TEXT_MAX])
+{
+	const struct lane_device *device = &lane->device;
+
+	text[0] = 0;
+	if (!lane->is_netns)
+		ip_address_format(family == 6 ? &device->ipv6 : &device->ipv4,
+				  text);
+}
+
+static void put_sender(struct elements *elements, const struct rules_lane *lane,
+		       uint8_t family)
+{
+	char own[IP_ADDRESS_TEXT_MAX];
+
+	own_address(lane, family, own);
+	if (own[0] != 0)
+		element(elements, "\"%s\" . %s . %u", lane->device.name, own,
+			lane->device.alias.uid);
+}
+
+static void put_owner(struct elements *elements, const struct rules_lane *lane,
+		      uint8_t family)
+{
+	char own[IP_ADDRESS_TEXT_MAX];
+
+	own_address(lane, family, own);
+	if (own[0] != 0)
+		element(elements, "%s . %u", own, lane->device.alias.uid);
+}
+
+static void put_arrival(struct elements *elements,
+			const struct rules_lane *lane, uint8_t family)
+{
+	char own[IP_ADDRESS_TEXT_MAX];
+
+	own_address(lane, family, own);
+	if (own[0] != 0)
+		element(elements, "%s . \"%s\"", own, lane->device.name);
+}
+
+static void put_members(struct elements *elements,
+			const struct rules_lane *lane, uint8_t family)
+{
+	char peer[IP_ADDRESS_TEXT_MAX];
+
+	for (size_t i = 0; i < lane->peer_count; i++) {
+		if (lane->peers[i].family != family)
+			continue;
+		ip_address_format(&lane->peers[i], peer);
+		element(elements, "%s . %u . %u", peer, lane->device.port,
+			lane->device.vni);
+	}
+}
+
+static void put_class(struct elements *elements, const struct rules_lane *lane,
+		      uint8_t class)
+{
+	if (lane->classes & 1u << class)
+		element(elements, "%u . %u", lane->device.port,
+			lane->device.vni);
+}
+
+static void put_first_class(struct elements *elements,
+			    const struct rules_lane *lane, uint8_t choice)
+{
+	element(elements, "%u . %u : goto class_%s", lane->device.port,
+		lane->device.vni, class_words[lane->first_class]);
+}
+
+static void put_priority(struct elements *elements,
+			 const struct rules_lane *lane, uint8_t choice)
+{
+	if (lane->device.alias.htb_class != 0)
+		element(elements, "%u . %u : %x:%x", lane->device.port,
+			lane->device.vni, SHAPER_HANDLE,
+			lane->device.alias.htb_class);
+}
+
+static const struct {
+	const char *name;
+	put_lane_fn *put;
+	uint8_t choice; /* a family or a class */
+} sets[] = {
+	{ "lane_devices", put_device, 0 },
+	{ "senders4", put_sender, 4 },
+	{ "senders6", put_sender, 6 },
+	{ "owners4", put_owner, 4 },
+	{ "owners6", put_owner, 6 },
+	{ "arrivals4", put_arrival, 4 },
+	{ "arrivals6", put_arrival, 6 },
+	{ "members4", put_members, 4 },
+	{ "members6", put_members, 6 },
+	{ "has_dedicated_access", put_class, ETHERNET_DEDICATED_ACCESS },
+	{ "has_low_latency", put_class, ETHERNET_LOW_LATENCY },
+	{ "has_bulk_data", put_class, ETHERNET_BULK_DATA },
+	{ "has_best_effort", put_class, ETHERNET_BEST_EFFORT },
+	{ "first_class", put_first_class, 0 },
+	{ "priorities", put_priority, 0 },
+};
+
+/* One command a set: fewer are read faster. */
+static void put_elements(struct writer *writer, const char *verb,
+			 const struct rules_lane *lanes, size_t count)
+{
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		struct elements elements = { .writer = writer,
+					     .verb = verb,
+					     .set = sets[i].name };
+
+		for (size_t j = 0; j < count; j++)
+			sets[i].put(&elements, &lanes[j], sets[i].choice);
+		if (elements.has_any)
+			write_plain(writer, " }\n");
+	}
+}
+
+/* --- texts --- */
+
+static void put_definitions(const struct ethernet_networks *networks,
+			    const uint8_t dscp[ETHERNET_CLASS_COUNT],
+			    struct writer *writer)
+{
+	char network[IP_NETWORK_TEXT_MAX];
+
+	put(writer, "define sign = 0x%x\n", RULES_MARK);
+	put(writer, "define ports = %u-%u\n", networks->port,
+	    networks->port + ETHERNET_RAILS_MAX - 1);
+	ip_network_format(&networks->ipv6, network);
+	put(writer, "define net6 = %s\n", network);
+	if (networks->ipv4.address.family != 0) {
+		ip_network_format(&networks->ipv4, network);
+		put(writer, "define net4 = %s\n", network);
+	}
+	for (size_t i = 0; i < ETHERNET_CLASS_COUNT; i++)
+		put(writer, "define %s = %u\n", class_words[i], dscp[i]);
+}
+
+void rules_write_table(const struct ethernet_networks *networks,
+		       const uint8_t dscp[ETHERNET_CLASS_COUNT],
+		       const struct rules_lane *lanes, size_t count,
+		       struct writer *writer)
+{
+	bool has_ipv4 = networks->ipv4.address.family != 0;
+
+	put_definitions(networks, dscp, writer);
+	/* Made if need be, so that there is one to delete. */
+	write_plain(writer, "table inet " RULES_TABLE "\n"
+			    "delete table inet " RULES_TABLE "\n");
+	for (size_t i = 0; i < sizeof(table_lines) / sizeof(table_lines[0]);
+	     i++) {
+		if (!has_ipv4 && strstr(table_lines[i], "$net4") != NULL)
+			continue;
+		write_plain(writer, table_lines[i]);
+		write_plain(writer, "\n");
+	}
+	put_elements(writer, "add", lanes, count);
+}
+
+void rules_write_add(const struct rules_lane *lanes, size_t count,
+		     struct writer *writer)
+{
+	put_elements(writer, "add", lanes, count);
+}
+
+void rules_write_remove(const struct rules_lane *lanes, size_t count,
+			struct writer *writer)
+{
+	put_elements(writer, "delete", lanes, count);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The texts, as nft takes them in a network namespace of its own. What they
+ * keep out is shown by packets, in test/lane.
+ */
+#include "driver/ethernet/rules.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "driver/ethernet/nft.h"
+#include "driver/test/netns.h"
+#include "sim/heap.h"
+
+#define NFT      "/usr/sbin/nft"
+#define LANES    500
+#define TEXT_MAX (1 << 20)
+
+static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { 46, 32, 8, 0 };
+
+static struct ip_address peers[2];
+
+static struct ip_address address(const char *text)
+{
+	struct ip_address result;
+
+	assert_true(ip_address_parse(text, &result));
+	return result;
+}
+
+/* A lane of node 1 on rail 0. */
+static struct rules_lane lane_of(uint32_t vni)
+{
+	struct rules_lane lane = {
+		.device = { .vni = vni, .alias = { .uid = 20001 } },
+		.peers = peers,
+		.peer_count = 2,
+		.classes =
+			1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT,
+		.first_class = ETHERNET_LOW_LATENCY,
+	};
+	struct ethernet_names names;
+
+	ethernet_name(&ethernet_networks_default, vni, 0, 1, &names);
+	memcpy(lane.device.name, names.device, sizeof(names.device));
+	lane.device.port = names.port;
+	lane.device.ipv4 = names.ipv4;
+	lane.device.ipv6 = names.ipv6;
+	peers[0] = address("10.77.0.2");
+	peers[1] = address("fd77::2");
+	return lane;
+}
+
+static void apply(struct writer *writer, int expected)
+{
+	struct fairlead_error error = { 0 };
+	int result;
+
+	assert_int_equal(writer->result, 0);
+	result = nft_apply(NFT, writer->data, writer->size, &error);
+	if (result != expected)
+		fail_msg("%d, not %d: %s", result, expected, error.text);
+	writer_fini(writer);
+}
+
+static void write_table(const struct rules_lane *lanes, size_t count)
+{
+	struct writer writer = { 0 };
+
+	rules_write_table(&ethernet_networks_default, dscp, lanes, count,
+			  &writer);
+	apply(&writer, 0);
+}
+
+static void add(const struct rules_lane *lanes, size_t count)
+{
+	struct writer writer = { 0 };
+
+	rules_write_add(lanes, count, &writer);
+	apply(&writer, 0);
+}
+
+static void take_away(const struct rules_lane *lanes, size_t count,
+		      int expected)
+{
+	struct writer writer = { 0 };
+
+	rules_write_remove(lanes, count, &writer);
+	apply(&writer, expected);
+}
+
+/* What nft lists of the table; the caller frees it. */
+static char *list(void)
+{
+	FILE *nft = popen(NFT " list table inet " RULES_TABLE, "r");
+	char *text = calloc(1, TEXT_MAX);
+
+	assert_non_null(nft);
+	assert_non_null(text);
+	assert_true(fread(text, 1, TEXT_MAX - 1, nft) > 0);
+	assert_int_equal(pclose(nft), 0);
+	return text;
+}
+
+static void assert_has_all(const char *text, const char *const *parts)
+{
+	for (; *parts != NULL; parts++) {
+		if (strstr(text, *parts) == NULL)
+			fail_msg("'%s' is not in %s", *parts, text);
+	}
+}
+
+static void a_table_without_lanes_has_no_elements(void **state)
+{
+	_auto_(freep) char *text = NULL;
+
+	write_table(NULL, 0);
+	text = list();
+	assert_non_null(strstr(text, "hook output"));
+	assert_null(strstr(text, "elements"));
+}
+
+static void a_lane_without_ipv4_needs_no_network(void **state)
+{
+	struct ethernet_networks networks = ethernet_networks_default;
+	struct rules_lane lane = lane_of(4242);
+	struct writer writer = { 0 };
+	_auto_(freep) char *text = NULL;
+
+	networks.ipv4.address.family = 0;
+	lane.device.ipv4.family = 0;
+	rules_write_table(&networks, dscp, &lane, 1, &writer);
+	apply(&writer, 0);
+	text = list();
+	assert_null(strstr(text, "100.64"));
+	assert_non_null(strstr(text, "fd46:4c00::/32"));
+}
+
+static void a_lane_has_elements_in_each_set(void **state)
+{
+	struct rules_lane lane = lane_of(4242);
+	_auto_(freep) char *text = NULL;
+
+	lane.device.alias.htb_class = 0x1a;
+	write_table(NULL, 0);
+	add(&lane, 1);
+	text = list();
+	assert_has_all(text, (const char *const[]){
+				     "\"fl4242\" }",
+				     "\"fl4242\" . 100.66.72.1 . 20001",
+				     "\"fl4242\" . fd46:4c00:0:1092::1 . 20001",
+				     "100.66.72.1 . \"fl4242\"",
+				     "10.77.0.2 . 4789 . 0x1092",
+				     "fd77::2 . 4789 . 0x1092",
+				     "4789 . 0x1092 : goto class_low_latency",
+				     "4789 . 0x1092 : 464c:1a", NULL });
+}
+
+static void what_was_added_is_taken_away_and_nothing_else(void **state)
+{
+	struct rules_lane lanes[] = { lane_of(4242), lane_of(4243) };
+	_auto_(freep) char *before = NULL;
+	_auto_(freep) char *after = NULL;
+
+	lanes[0].device.alias.htb_class = lanes[1].device.alias.htb_class = 17;
+	write_table(&lanes[0], 1);
+	before = list();
+	add(&lanes[1], 1);
+	take_away(&lanes[1], 1, 0);
+	after = list();
+	assert_string_equal(after, before);
+}
+
+static void a_lane_that_is_there_can_be_added(void **state)
+{
+	struct rules_lane lane = lane_of(4242);
+	_auto_(freep) char *before = NULL;
+	_auto_(freep) char *after = NULL;
+
+	write_table(&lane, 1);
+	before = list();
+	add(&lane, 1);
+	after = list();
+	assert_string_equal(after, before);
+}
+
+static void of_lanes_that_are_partly_there_none_is_taken_away(void **state)
+{
+	struct rules_lane lanes[] = { lane_of(4242), lane_of(4243) };
+	_auto_(freep) char *before = NULL;
+	_auto_(freep) char *after = NULL;
+
+	write_table(&lanes[0], 1);
+	before = list();
+	take_away(lanes, 2, -ENOENT);
+	after = list();
+	assert_string_equal(after, before);
+}
+
+static void a_table_written_anew_forgets_what_was_there(void **state)
+{
+	struct rules_lane lanes[] = { lane_of(4242), lane_of(4243) };
+	_auto_(freep) char *text = NULL;
+
+	write_table(lanes, 2);
+	write_table(&lanes[1], 1);
+	text = list();
+	assert_null(strstr(text, "fl4242"));
+	assert_non_null(strstr(text, "fl4243"));
+}
+
+static void a_lane_in_a_namespace_is_known_by_its_vni_only(void **state)
+{
+	struct rules_lane lane = lane_of(4242);
+	_auto_(freep) char *text = NULL;
+
+	lane.is_netns = true;
+	write_table(&lane, 1);
+	text = list();
+	assert_null(strstr(text, "fl4242"));
+	assert_null(strstr(text, "20001"));
+	assert_null(strstr(text, "100.66.72.1"));
+	assert_non_null(strstr(text, "10.77.0.2 . 4789 . 0x1092"));
+	assert_non_null(strstr(text, "4789 . 0x1092 : goto class_low_latency"));
+}
+
+static void what_nft_lists_can_be_loaded_again(void **state)
+{
+	struct rules_lane lane = lane_of(4242);
+	_auto_(freep) char *before = NULL;
+	_auto_(freep) char *after = NULL;
+	struct writer writer = { 0 };
+
+	write_table(&lane, 1);
+	before = list();
+	write_plain(&writer, "delete table inet " RULES_TABLE "\n");
+	write_plain(&writer, before);
+	apply(&writer, 0);
+	after = list();
+	assert_string_equal(after, before);
+}
+
+static void many_lanes_are_one_transaction(void **state)
+{
+	_auto_(freep) struct rules_lane *lanes = calloc(LANES, sizeof(*lanes));
+	_auto_(freep) char *text = NULL;
+
+	assert_non_null(lanes);
+	for (uint32_t i = 0; i < LANES; i++)
+		lanes[i] = lane_of(1024 + i);
+	write_table(lanes, LANES);
+	text = list();
+	assert_non_null(strstr(text, "\"fl1024\""));
+	assert_non_null(strstr(text, "\"fl1523\""));
+}
+
+static int write_without_memory(void *ctx)
+{
+	struct rules_lane lane = lane_of(4242);
+	struct writer writer = { 0 };
+	int result;
+
+	rules_write_table(&ethernet_networks_default, dscp, &lane, 1, &writer);
+	result = writer.result;
+	writer_fini(&writer);
+	return result;
+}
+
+static void without_memory_the_writer_says_so(void **state)
+{
+	unsigned int n;
+	int result;
+
+	for (n = 1; sim_heap_fails(n, &result, write_without_memory, NULL); n++)
+		assert_int_equal(result, -ENOMEM);
+	assert_true(n > 1);
+	assert_int_equal(result, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_without_lanes_has_no_elements),
+		cmocka_unit_test(a_lane_without_ipv4_needs_no_network),
+		cmocka_unit_test(a_lane_has_elements_in_each_set),
+		cmocka_unit_test(what_was_added_is_taken_away_and_nothing_else),
+		cmocka_unit_test(a_lane_that_is_there_can_be_added),
+		cmocka_unit_test(
+			of_lanes_that_are_partly_there_none_is_taken_away),
+		cmocka_unit_test(a_table_written_anew_forgets_what_was_there),
+		cmocka_unit_test(
+			a_lane_in_a_namespace_is_known_by_its_vni_only),
+		cmocka_unit_test(what_nft_lists_can_be_loaded_again),
+		cmocka_unit_test(many_lanes_are_one_transaction),
+		cmocka_unit_test(without_memory_the_writer_says_so),
+	};
+
+	if (!netns_enter())
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
