@@ -99,6 +99,7 @@ static int apply_read(const struct guard *guard, const struct command *command,
 		      struct reply *reply)
 {
 	int index = name_find(guard, body->nodes, reply);
+	int count = hostlist_count(body->nodes);
 	int64_t cores, tasks;
 
 	if (index < 0)
@@ -109,7 +110,7 @@ static int apply_read(const struct guard *guard, const struct command *command,
 			      "it was made before this node registered");
 	cores = runs_at(body->cores, (size_t)index);
 	tasks = runs_at(body->tasks, (size_t)index);
-	if (cores < 0 || tasks < 0)
+	if (count < 0 || cores < 0 || tasks < 0)
 		return refuse(reply, -EINVAL,
 			      "the command has no cores or tasks of this node");
 	if (body->sealed_size > 0)
@@ -123,6 +124,10 @@ static int apply_read(const struct guard *guard, const struct command *command,
 	grant->lane.id_count = body->id_count;
 	memcpy(grant->lane.ids, body->ids, sizeof(body->ids));
 	memcpy(grant->lane.options, body->options, sizeof(body->options));
+	grant->lane.index = (uint32_t)index;
+	grant->lane.node_count = (uint32_t)count;
+	grant->lane.members_size = body->members_size;
+	grant->lane.members = body->members_size > 0 ? body->members : NULL;
 	memcpy(grant->digest, command->digest, DIGEST_SIZE);
 	memcpy(grant->key, body->key, sizeof(body->key));
 	memcpy(grant->driver, body->driver, sizeof(body->driver));

@@ -58,8 +58,8 @@ int confirm_write(const struct guard *guard, const struct confirm *confirm,
 
 /*
  * Make the lane of a grant that is not in the ledger (lane, digest, key and
- * driver are set), or leave a tombstone and nothing else. text: warnings, or
- * the reason.
+ * driver are set, and what only an apply has), or leave a tombstone and nothing
+ * else. text: warnings, or the reason.
  */
 int lane_apply(struct guard *guard, const struct grant *grant,
 	       char text[GUARD_TEXT_MAX + 1]);

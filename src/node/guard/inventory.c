@@ -67,6 +67,16 @@ static void foreign_add(void *arg, const struct fairlead_object *object)
 	memcpy(foreign->ids, object->ids, sizeof(foreign->ids));
 }
 
+/* A driver that cannot tell its place can still list, and take lanes back. */
+static int place_ask(const struct guard_driver *driver,
+		     struct fairlead_place *ret_place,
+		     struct fairlead_error *ret_error)
+{
+	if (!driver->driver->node->place)
+		return 0;
+	return driver->driver->node->place(driver->state, ret_place, ret_error);
+}
+
 static void driver_add(struct inventory *inventory,
 		       const struct guard_driver *driver)
 {
@@ -81,6 +91,8 @@ static void driver_add(struct inventory *inventory,
 		result = driver->driver->node->list(driver->state, foreign_add,
 						    inventory, &error);
 	entry->is_usable = driver->is_open && result == 0;
+	if (entry->is_usable)
+		result = place_ask(driver, &entry->place, &error);
 	snprintf(entry->detail, sizeof(entry->detail), "%.*s",
 		 DRIVER_DETAIL_MAX, result < 0 ? error.text : driver->detail);
 	text_clean(entry->detail);

@@ -312,7 +312,8 @@ int lane_apply(struct guard *guard, const struct grant *wanted,
 	}
 	grant = ledger_grant(&guard->ledger, wanted->lane.grant_id);
 	was_asked = driver_get(guard, grant, &driver, &error) == 0;
-	result = driver_apply(guard, grant, &record, text, &error);
+	/* The ledger's has no members. */
+	result = driver_apply(guard, wanted, &record, text, &error);
 	is_made = result == 0;
 	if (is_made)
 		result = environment_write(guard, grant, &record, &error);

@@ -42,7 +42,7 @@ enum ledger_kind {
 };
 
 struct grant {
-	struct fairlead_lane lane;
+	struct fairlead_lane lane; /* what only an apply has is not kept */
 	uint8_t digest
 		[DIGEST_SIZE]; /* of the APPLY; zero when there was none */
 	char key[REQUEST_KEY_MAX + 1];

@@ -65,20 +65,6 @@ static void apply_gives_the_lane_this_nodes_share(void **state)
 	assert_int_equal(grant->lane.gid, 3007);
 }
 
-static void doubled_apply_gets_the_same_answer_and_does_nothing(void **state)
-{
-	struct world *world = *state;
-
-	assert_int_equal(world_apply(world, 7), 0);
-	assert_int_equal(world_apply(world, 7), 0);
-	assert_string_equal(world->confirm.reason, "scaled back");
-	assert_int_equal(world->applies[7], 1);
-	world_restart(world);
-	assert_int_equal(world_apply(world, 7), 0);
-	assert_string_equal(world->confirm.reason, "scaled back");
-	assert_int_equal(world->applies[7], 1);
-}
-
 static int apply_changed(struct world *world, uint64_t grant_id,
 			 void (*change)(struct apply_body *body))
 {
@@ -93,6 +79,60 @@ static int apply_changed(struct world *world, uint64_t grant_id,
 	writer_fini(&writer);
 	assert_true(world->has_confirm);
 	return result;
+}
+
+static void with_members(struct apply_body *body)
+{
+	body->members = (const uint8_t *)"members";
+	body->members_size = 7;
+}
+
+static void apply_gives_the_driver_the_members_and_its_index(void **state)
+{
+	struct world *world = *state;
+	const struct fairlead_lane *lane;
+
+	assert_int_equal(apply_changed(world, 7, with_members), 0);
+	assert_int_equal(world->apply_index, 1); /* the second of n[0-1] */
+	assert_int_equal(world->apply_node_count, 2);
+	assert_int_equal(world->apply_members_size, 7);
+	assert_memory_equal(world->apply_members, "members", 7);
+	/* They are not the grant's to keep. */
+	lane = &ledger_grant(&world->guard->ledger, 7)->lane;
+	assert_null(lane->members);
+	assert_int_equal(lane->members_size, 0);
+	assert_int_equal(lane->node_count, 0);
+	/* Without any there is no pointer to nothing. */
+	assert_int_equal(world_apply(world, 8), 0);
+	assert_int_equal(world->apply_members_size, 0);
+	assert_int_equal(world->apply_node_count, 2);
+}
+
+static void malformed_host_list(struct apply_body *body)
+{
+	body->nodes = "n[0-1],n[";
+}
+
+static void apply_with_a_malformed_host_list_is_refused(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(apply_changed(world, 7, malformed_host_list), -EINVAL);
+	assert_int_equal(world_state(world, 7), 0);
+}
+
+static void doubled_apply_gets_the_same_answer_and_does_nothing(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_string_equal(world->confirm.reason, "scaled back");
+	assert_int_equal(world->applies[7], 1);
+	world_restart(world);
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_string_equal(world->confirm.reason, "scaled back");
+	assert_int_equal(world->applies[7], 1);
 }
 
 static void another_owner(struct apply_body *body)
@@ -809,6 +849,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(apply_makes_the_lane_and_its_environment_file),
 		TEST(apply_gives_the_lane_this_nodes_share),
+		TEST(apply_gives_the_driver_the_members_and_its_index),
+		TEST(apply_with_a_malformed_host_list_is_refused),
 		TEST(doubled_apply_gets_the_same_answer_and_does_nothing),
 		TEST(apply_with_another_content_is_refused),
 		TEST(apply_below_the_floor_is_stale),

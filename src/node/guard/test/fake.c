@@ -151,6 +151,17 @@ static struct fake_object *object_make(struct world *world,
 	return NULL;
 }
 
+static void members_keep(struct world *world, const struct fairlead_lane *lane)
+{
+	world->apply_index = lane->index;
+	world->apply_node_count = lane->node_count;
+	world->apply_members_size = lane->members_size;
+	assert_true(lane->members_size <= sizeof(world->apply_members));
+	assert_true((lane->members != NULL) == (lane->members_size > 0));
+	if (lane->members != NULL)
+		memcpy(world->apply_members, lane->members, lane->members_size);
+}
+
 static int fake_apply(void *state, const struct fairlead_lane *lane,
 		      bool is_dry_run, struct fairlead_record *ret_record,
 		      struct fairlead_warnings *warnings,
@@ -189,6 +200,7 @@ static int fake_apply(void *state, const struct fairlead_lane *lane,
 		if (i == 0)
 			world->applies[lane->grant_id]++;
 	}
+	members_keep(world, lane);
 	warnings->add(warnings, "scaled back");
 	if (world->apply_warning)
 		warnings->add(warnings, world->apply_warning);
@@ -328,7 +340,20 @@ static int fake_inherit(void *state, uid_t uid,
 	return 0;
 }
 
+static int fake_place(void *state, struct fairlead_place *ret_place,
+		      struct fairlead_error *ret_error)
+{
+	const struct world *world = state;
+
+	if (world->place_error < 0)
+		return error_set(ret_error, world->place_error,
+				 "the NIC has no address");
+	*ret_place = world->place;
+	return 0;
+}
+
 static const struct fairlead_node_ops node_ops = {
+	.place = fake_place,
 	.probe = fake_probe,
 	.inherit = fake_inherit,
 	.apply = fake_apply,

@@ -60,6 +60,12 @@ struct world {
 	int apply_error;               /* after the first device was made */
 	enum fake_leaves apply_leaves; /* of that device */
 	int list_error;
+	struct fairlead_place place; /* of this node */
+	int place_error;
+	/* What the last apply was given besides the grant's lane. */
+	uint32_t apply_index, apply_node_count;
+	size_t apply_members_size;
+	uint8_t apply_members[16];
 	unsigned int applies[FAKE_GRANTS_MAX]; /* by grant id */
 	unsigned int revokes;                  /* of lanes, not objects */
 	bool driver_is_shut;

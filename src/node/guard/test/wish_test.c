@@ -272,6 +272,38 @@ static void registration_says_what_is_on_the_node(void **state)
 	assert_int_equal(registration.objects[0].uid, 42);
 	assert_int_equal(registration.driver_count, 1);
 	assert_true(registration.drivers[0].is_usable);
+	assert_int_equal(registration.drivers[0].place.size, 0);
+	registration_fini(&registration);
+}
+
+static void registration_tells_the_place_of_each_driver(void **state)
+{
+	struct world *world = *state;
+	struct registration registration;
+
+	world->place.size = FAIRLEAD_PLACE_MAX;
+	memset(world->place.bytes, 0xcc, FAIRLEAD_PLACE_MAX);
+	assert_int_equal(world_register(world, &registration), 0);
+	assert_int_equal(registration.drivers[0].place.size,
+			 FAIRLEAD_PLACE_MAX);
+	assert_memory_equal(registration.drivers[0].place.bytes,
+			    world->place.bytes, FAIRLEAD_PLACE_MAX);
+	registration_fini(&registration);
+}
+
+static void driver_that_cannot_tell_its_place_is_usable_and_says_why(
+	void **state)
+{
+	struct world *world = *state;
+	struct registration registration;
+
+	world->place.size = 4;
+	world->place_error = -EIO;
+	assert_int_equal(world_register(world, &registration), 0);
+	assert_true(registration.drivers[0].is_usable);
+	assert_int_equal(registration.drivers[0].place.size, 0);
+	assert_string_equal(registration.drivers[0].detail,
+			    "the NIC has no address");
 	registration_fini(&registration);
 }
 
@@ -447,6 +479,7 @@ static void what_is_on_the_node_is_the_guards_own_word(void **state)
 	struct writer writer = { 0 };
 	struct registration list;
 
+	world->place = (struct fairlead_place){ .size = 1, .bytes = { 5 } };
 	assert_int_equal(world_apply(world, 7), 0);
 	foreign_add(world, 30);
 	assert_int_equal(query_body_encode(&body, 1, &writer), 0);
@@ -464,6 +497,8 @@ static void what_is_on_the_node_is_the_guards_own_word(void **state)
 	assert_int_equal(list.objects[0].id, 30);
 	assert_int_equal(list.driver_count, 1);
 	assert_true(list.drivers[0].is_usable);
+	assert_int_equal(list.drivers[0].place.size, 1);
+	assert_int_equal(list.drivers[0].place.bytes[0], 5);
 	registration_fini(&list);
 	/* The agent cannot answer it in the guard's place. */
 	request.number = world->sequence;
@@ -704,6 +739,8 @@ int main(void)
 		TEST(object_that_has_become_another_one_is_left),
 		TEST(object_of_a_grant_is_not_destroyed_alone),
 		TEST(objects_of_a_driver_that_is_not_there_cannot_be_destroyed),
+		TEST(registration_tells_the_place_of_each_driver),
+		TEST(driver_that_cannot_tell_its_place_is_usable_and_says_why),
 		TEST(registration_says_what_is_on_the_node),
 		TEST(object_of_a_grants_identifier_and_another_owner_is_foreign),
 		TEST(first_registration_has_no_epoch_proof),
