@@ -4,14 +4,14 @@
  *
  *	vnis=N            0..4; default the setting default_vnis
  *	off               no lane
- *	tcs=A,B           becomes "tcs=A+B": classes; the first is the one of
- *	                  packets that name none
+ *	tcs=A:B           classes; the first is the one of packets that name none
  *	reserved=RATE     sent at least so fast where the link is full
- *	max=RATE          sent at most so fast: "10M", "2500M", "25G" bits a second
+ *	max=RATE          sent at most so fast
  *	isolation=host    or netns: devices in a network namespace of the job
  *
- * As with slingshot's policy.h a job can ask for less than the site has, never
- * for more, and the completed options travel to the nodes. Pure.
+ * RATE is "10M", "2500M" or "25G", bits a second, or "none". As with slingshot's
+ * policy.h a job can ask for less than the site has, never for more, and the
+ * completed options travel to the nodes. Pure.
  */
 #pragma once
 
@@ -19,6 +19,10 @@
 #include <stdint.h>
 
 #include "driver/common/settings.h"
+#include "driver/ethernet/plan.h"
+
+#define ETHERNET_RATE_MAX_MBIT 4000000 /* of a rate that can be written */
+#define ETHERNET_DSCP_MAX      63
 
 /* Slingshot's names; the order is the order of priority. */
 enum ethernet_class {
@@ -35,8 +39,11 @@ enum ethernet_isolation {
 };
 
 struct ethernet_policy {
-	uint32_t classes;       /* bits 1 << enum ethernet_class; never 0 */
-	uint32_t isolations;    /* bits 1 << enum ethernet_isolation; never 0 */
+	uint32_t classes;    /* bits 1 << enum ethernet_class; never 0 */
+	uint32_t isolations; /* bits 1 << enum ethernet_isolation; never 0 */
+	/* From here on what a job has that does not say. */
+	enum ethernet_class first_class;
+	enum ethernet_isolation isolation;
 	uint32_t reserved_mbit; /* 0: nothing is set aside */
 	uint32_t max_mbit;      /* 0: no maximum */
 };
@@ -54,11 +61,33 @@ struct ethernet_request {
 /* "LOW_LATENCY". */
 const char *ethernet_class_name(enum ethernet_class class);
 
-/* Settings traffic_classes, isolation, rate_reserved, rate_max. */
-void ethernet_policy_read(struct ethernet_policy *policy,
-			  struct settings *settings);
+/*
+ * "25G", "none" (0 Mbit/s). -EINVAL with a text. Less than 1M cannot be written,
+ * nor more than ETHERNET_RATE_MAX_MBIT.
+ */
+int ethernet_rate_parse(const char *text, uint32_t *ret_mbit,
+			struct fairlead_error *ret_error);
+
 /* LOW_LATENCY and BEST_EFFORT, both isolations, no rates. */
 extern const struct ethernet_policy ethernet_policy_default;
+/* Expedited forwarding, CS4, CS1, and what is not marked. */
+extern const uint8_t ethernet_dscp_default[ETHERNET_CLASS_COUNT];
+
+/*
+ * Read settings over what the caller has set. What is wrong is an error of the
+ * setting, and leaves it as it was.
+ *
+ * traffic_classes, isolation, rate_reserved, rate_max; the first name of a list is
+ * what a job has that does not say.
+ */
+void ethernet_policy_read(struct ethernet_policy *policy,
+			  struct settings *settings);
+/* ipv6_network, ipv4_network, ipv4_lane_size, port; and whether they can be. */
+void ethernet_networks_read(struct ethernet_networks *networks,
+			    struct settings *settings);
+/* dscp_dedicated_access and so on. */
+void ethernet_dscp_read(uint8_t dscp[ETHERNET_CLASS_COUNT],
+			struct settings *settings);
 
 /*
  * Read a job's options; what they leave out comes from `site`. -EINVAL, -E2BIG
