@@ -48,6 +48,33 @@ bool ip_address_parse(const char *text, struct ip_address *ret_address)
 	return true;
 }
 
+void ip_address_write(const struct ip_address *address, struct writer *writer)
+{
+	write_u8(writer, address->family);
+	if (address->family)
+		write_bytes(writer, address->bytes, size_of(address->family));
+}
+
+void ip_address_read(struct reader *reader, struct ip_address *ret_address)
+{
+	struct ip_address address = { .family = read_u8(reader) };
+	const uint8_t *bytes;
+
+	*ret_address = (struct ip_address){ 0 };
+	if (address.family == 0)
+		return;
+	if (address.family != 4 && address.family != 6) {
+		reader->left = 0;
+		reader->failed = true;
+		return;
+	}
+	bytes = read_bytes(reader, size_of(address.family));
+	if (!bytes)
+		return;
+	memcpy(address.bytes, bytes, size_of(address.family));
+	*ret_address = address;
+}
+
 /* The address with the bits behind the prefix set to zero. */
 static struct ip_address masked(const struct ip_address *address,
 				uint8_t prefix_size)

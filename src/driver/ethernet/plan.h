@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 #define ETHERNET_VNI_LIMIT   (1u << 24) /* VNIs are below it */
@@ -45,6 +46,10 @@ bool ip_address_equal(const struct ip_address *a, const struct ip_address *b);
 void ip_address_format(const struct ip_address *address,
 		       char text[IP_ADDRESS_TEXT_MAX]);
 bool ip_address_parse(const char *text, struct ip_address *ret_address);
+/* u8 family, then u8[4 or 16], or nothing for none. */
+void ip_address_write(const struct ip_address *address, struct writer *writer);
+/* Another family fails the reader; on failure the address is none. */
+void ip_address_read(struct reader *reader, struct ip_address *ret_address);
 
 /* A range of addresses that share their first prefix_size bits. */
 struct ip_network {
