@@ -7,7 +7,8 @@
  *	place     u8 version (1), u8 rails (1..4), of each {u8 family, u8[4 or
  *	          16] address, u16 mtu of the underlay, u32 Mbit/s or 0}
  *	members   u8 version (1), networks, u8 rails, u16 mtu of each
- *	          rail's devices, u32 nodes, addresses as runs (members.c)
+ *	          rail's devices, u32 nodes, addresses as runs; members.c has
+ *	          each field
  *
  * Addresses of a rail that rise by one from node to node, as they mostly do,
  * take a few bytes for all of them. A lane has as many rails as the node of the

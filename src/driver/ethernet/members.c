@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Members are large where nodes are many, and go to each of them: addresses are
+ * written rail by rail as runs that rise by one, and of the first of a run only
+ * what differs from the address before.
+ *
+ *	members   u8 version (1)
+ *	          u8[4] IPv6 network
+ *	          u8 prefix of the IPv4 network (0: none), and if there is one
+ *	          u8[4] it, u8 ipv4_lane_size
+ *	          u16 port of rail 0
+ *	          u8 rails (1..4), of each u16 mtu
+ *	          u32 nodes (1..65534)
+ *	          of each rail: u8 family, runs of as many addresses as nodes
+ *	run       u8 same << 4 | n: n of 1 to 14 is its length, with 15 a u16 of at
+ *	          least 15 follows; then the first address without its first `same`
+ *	          bytes, which are those of the last address of the rail
+ *
+ * So nodes in a row take a few bytes a rail, however many they are, and IPv4
+ * addresses at random at most 5 bytes each.
+ */
+#include "driver/ethernet/members.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PLACE_VERSION   1
+#define MEMBERS_VERSION 1
+#define LENGTH_FOLLOWS  15 /* in place of a length */
+#define PORT_MIN        1024
+#define PORT_MAX        65500
+
+int ethernet_place_encode(const struct ethernet_place *place,
+			  struct writer *writer)
+{
+	write_u8(writer, PLACE_VERSION);
+	write_u8(writer, place->rail_count);
+	for (uint8_t i = 0; i < place->rail_count; i++) {
+		ip_address_write(&place->rails[i].address, writer);
+		write_u16(writer, place->rails[i].mtu);
+		write_u32(writer, place->rails[i].speed_mbit);
+	}
+	return writer->result;
+}
+
+int ethernet_place_decode(const void *bytes, size_t size,
+			  struct ethernet_place *ret_place)
+{
+	struct reader reader = reader_of(bytes, size);
+	struct ethernet_place place = { 0 };
+
+	if (read_u8(&reader) != PLACE_VERSION)
+		return -EBADMSG;
+	place.rail_count = read_u8(&reader);
+	if (place.rail_count < 1 || place.rail_count > ETHERNET_RAILS_MAX)
+		return -EBADMSG;
+	for (uint8_t i = 0; i < place.rail_count; i++) {
+		ip_address_read(&reader, &place.rails[i].address);
+		if (!place.rails[i].address.family)
+			return -EBADMSG;
+		place.rails[i].mtu = read_u16(&reader);
+		place.rails[i].speed_mbit = read_u32(&reader);
+	}
+	if (!reader_is_done(&reader))
+		return -EBADMSG;
+	*ret_place = place;
+	return 0;
+}
+
+static size_t size_of(uint8_t family)
+{
+	return family == 6 ? 16 : 4;
+}
+
+/* False: there is none. */
+static bool address_next(struct ip_address *address)
+{
+	for (size_t i = size_of(address->family); i-- > 0;) {
+		if (++address->bytes[i])
+			return true;
+	}
+	return false;
+}
+
+static const struct ip_address *address_of(
+	const struct ethernet_members *members, uint32_t node, uint8_t rail)
+{
+	return &members->addresses[(size_t)node * members->rail_count + rail];
+}
+
+/* How many addresses of the rail rise by one from this node on. */
+static uint32_t run_length(const struct ethernet_members *members,
+			   uint32_t node, uint8_t rail)
+{
+	struct ip_address next = *address_of(members, node, rail);
+	uint32_t length = 1;
+
+	while (node + length < members->node_count && length < UINT16_MAX &&
+	       address_next(&next) &&
+	       ip_address_equal(&next,
+				address_of(members, node + length, rail)))
+		length++;
+	return length;
+}
+
+static void write_run(const struct ip_address *before,
+		      const struct ip_address *first, uint32_t length,
+		      struct writer *writer)
+{
+	size_t size = size_of(first->family);
+	uint32_t n = length < LENGTH_FOLLOWS ? length : LENGTH_FOLLOWS;
+	size_t same = 0;
+
+	while (same < size - 1 && first->bytes[same] == before->bytes[same])
+		same++;
+	write_u8(writer, (uint8_t)(same << 4 | n));
+	if (n == LENGTH_FOLLOWS)
+		write_u16(writer, (uint16_t)length);
+	write_bytes(writer, first->bytes + same, size - same);
+}
+
+static void write_rail(const struct ethernet_members *members, uint8_t rail,
+		       struct writer *writer)
+{
+	struct ip_address before = { 0 };
+	uint32_t node = 0;
+
+	write_u8(writer, address_of(members, 0, rail)->family);
+	while (node < members->node_count) {
+		uint32_t length = run_length(members, node, rail);
+
+		write_run(&before, address_of(members, node, rail), length,
+			  writer);
+		node += length;
+		before = *address_of(members, node - 1, rail);
+	}
+}
+
+static void write_networks(const struct ethernet_networks *networks,
+			   struct writer *writer)
+{
+	write_u8(writer, MEMBERS_VERSION);
+	write_bytes(writer, networks->ipv6.address.bytes, 4);
+	if (networks->ipv4.address.family) {
+		write_u8(writer, networks->ipv4.prefix_size);
+		write_bytes(writer, networks->ipv4.address.bytes, 4);
+		write_u8(writer, networks->ipv4_lane_size);
+	} else {
+		write_u8(writer, 0);
+	}
+	write_u16(writer, networks->port);
+}
+
+int ethernet_members_encode(const struct ethernet_members *members,
+			    struct writer *writer)
+{
+	write_networks(&members->networks, writer);
+	write_u8(writer, members->rail_count);
+	for (uint8_t rail = 0; rail < members->rail_count; rail++)
+		write_u16(writer, members->mtu[rail]);
+	write_u32(writer, members->node_count);
+	for (uint8_t rail = 0; rail < members->rail_count; rail++)
+		write_rail(members, rail, writer);
+	return writer->result;
+}
+
+/* The first bytes of a network's address, which has none behind its prefix. */
+static bool read_network(struct reader *reader, uint8_t family,
+			 uint8_t prefix_size, struct ip_network *ret_network)
+{
+	struct ip_network network = { .address.family = family,
+				      .prefix_size = prefix_size };
+	const uint8_t *bytes = read_bytes(reader, 4);
+
+	if (!bytes)
+		return false;
+	memcpy(network.address.bytes, bytes, 4);
+	*ret_network = network;
+	return ip_network_has(&network, &network.address);
+}
+
+static bool read_networks(struct reader *reader,
+			  struct ethernet_networks *networks)
+{
+	uint8_t prefix_size;
+
+	if (read_u8(reader) != MEMBERS_VERSION ||
+	    !read_network(reader, 6, 32, &networks->ipv6))
+		return false;
+	prefix_size = read_u8(reader);
+	if (prefix_size) {
+		if (prefix_size > 32 ||
+		    !read_network(reader, 4, prefix_size, &networks->ipv4))
+			return false;
+		networks->ipv4_lane_size = read_u8(reader);
+		if (!ethernet_ipv4_lanes(networks))
+			return false;
+	}
+	networks->port = read_u16(reader);
+	return networks->port >= PORT_MIN && networks->port <= PORT_MAX;
+}
+
+static bool read_rails(struct reader *reader, struct ethernet_members *members)
+{
+	uint32_t most = ETHERNET_NODES_MAX;
+
+	members->rail_count = read_u8(reader);
+	if (members->rail_count < 1 || members->rail_count > ETHERNET_RAILS_MAX)
+		return false;
+	for (uint8_t rail = 0; rail < members->rail_count; rail++) {
+		members->mtu[rail] = read_u16(reader);
+		if (members->mtu[rail] < ETHERNET_MTU_MIN)
+			return false;
+	}
+	members->node_count = read_u32(reader);
+	if (members->networks.ipv4.address.family &&
+	    ethernet_ipv4_nodes(&members->networks) < most)
+		most = ethernet_ipv4_nodes(&members->networks);
+	return members->node_count >= 1 && members->node_count <= most;
+}
+
+/*
+ * The first address of a run, from the last one before it; its length. False:
+ * it does not fit in what is left.
+ */
+static bool read_run(struct reader *reader, uint32_t left,
+		     struct ip_address *address, uint32_t *ret_length)
+{
+	uint8_t head = read_u8(reader);
+	size_t size = size_of(address->family);
+	size_t same = head >> 4;
+	uint32_t length = head & 0x0f;
+	const uint8_t *bytes;
+
+	if (length == LENGTH_FOLLOWS) {
+		length = read_u16(reader);
+		if (length < LENGTH_FOLLOWS)
+			return false;
+	}
+	if (same >= size || length < 1 || length > left)
+		return false;
+	bytes = read_bytes(reader, size - same);
+	if (!bytes)
+		return false;
+	memcpy(address->bytes + same, bytes, size - same);
+	*ret_length = length;
+	return true;
+}
+
+static bool read_rail(struct reader *reader, struct ethernet_members *members,
+		      uint8_t rail)
+{
+	struct ip_address address = { .family = read_u8(reader) };
+	uint32_t node = 0;
+	uint32_t length;
+
+	if (address.family != 4 && address.family != 6)
+		return false;
+	while (node < members->node_count) {
+		if (!read_run(reader, members->node_count - node, &address,
+			      &length))
+			return false;
+		for (uint32_t end = node + length; node < end;) {
+			members->addresses[(size_t)node * members->rail_count +
+					   rail] = address;
+			if (++node < end && !address_next(&address))
+				return false;
+		}
+	}
+	return true;
+}
+
+int ethernet_members_decode(const void *bytes, size_t size,
+			    struct ethernet_members *ret_members)
+{
+	struct reader reader = reader_of(bytes, size);
+	struct ethernet_members members = { 0 };
+	_auto_(freep) struct ip_address *addresses = NULL;
+
+	if (!read_networks(&reader, &members.networks) ||
+	    !read_rails(&reader, &members))
+		return -EBADMSG;
+	addresses = calloc((size_t)members.node_count * members.rail_count,
+			   sizeof(*addresses));
+	if (!addresses)
+		return -ENOMEM;
+	members.addresses = addresses;
+	for (uint8_t rail = 0; rail < members.rail_count; rail++) {
+		if (!read_rail(&reader, &members, rail))
+			return -EBADMSG;
+	}
+	if (!reader_is_done(&reader))
+		return -EBADMSG;
+	*ret_members = members;
+	addresses = NULL;
+	return 0;
+}
+
+void ethernet_members_fini(struct ethernet_members *members)
+{
+	free(members->addresses);
+	*members = (struct ethernet_members){ 0 };
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether the places of a job's nodes go together. What each node has told is
+ * not trusted: a node that names another's address would get that one's packets,
+ * so no address may be there twice, on whichever rail.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "driver/ethernet/members.h"
+
+static const struct {
+	struct ip_network network;
+	const char *what;
+} unreachable[] = {
+	{ { { 4, { 0 } }, 8 }, "no host's" },
+	{ { { 4, { 127 } }, 8 }, "loopback" },
+	{ { { 4, { 224 } }, 3 }, "multicast or reserved" },
+	{ { { 6, { 0 } }, 127 }, "no host's, or loopback" },
+	{ { { 6, { 0xfe, 0x80 } }, 10 }, "link-local" },
+	{ { { 6, { 0xff } }, 8 }, "multicast" },
+};
+
+static int check_count(size_t count, const struct ethernet_networks *networks,
+		       struct fairlead_error *ret_error)
+{
+	uint32_t nodes = ethernet_ipv4_nodes(networks);
+
+	if (count < 1 || count > ETHERNET_NODES_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "a lane has 1 to %d nodes, not %zu",
+				 ETHERNET_NODES_MAX, count);
+	if (nodes && count > nodes)
+		return error_set(ret_error, -EINVAL,
+				 "%zu nodes are more than the %u that an IPv4 "
+				 "network of a lane has addresses for; set "
+				 "ipv4_lane_size lower, or ipv4_network to "
+				 "none",
+				 count, nodes);
+	return 0;
+}
+
+static int check_address(const struct ip_address *address, const char *name,
+			 uint8_t rail, struct fairlead_error *ret_error)
+{
+	char text[IP_ADDRESS_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(unreachable) / sizeof(unreachable[0]);
+	     i++) {
+		if (!ip_network_has(&unreachable[i].network, address))
+			continue;
+		ip_address_format(address, text);
+		return error_set(ret_error, -EINVAL,
+				 "node %s has the address %s on rail %u, which "
+				 "is %s",
+				 name, text, rail, unreachable[i].what);
+	}
+	return 0;
+}
+
+/* The rail of one node goes with that of the first, which sets the family. */
+static int check_rail(const struct ethernet_rail *rail,
+		      const struct ethernet_rail *first,
+		      const char *const names[2], uint8_t number,
+		      struct fairlead_error *ret_error)
+{
+	uint32_t least = ETHERNET_MTU_MIN + (rail->address.family == 6
+						     ? ETHERNET_OVERHEAD_IPV6
+						     : ETHERNET_OVERHEAD_IPV4);
+
+	if (rail->address.family != first->address.family)
+		return error_set(ret_error, -EINVAL,
+				 "node %s has an IPv%u address on rail %u and "
+				 "node %s an IPv%u one",
+				 names[0], first->address.family, number,
+				 names[1], rail->address.family);
+	if (rail->mtu < least)
+		return error_set(ret_error, -EINVAL,
+				 "node %s has an MTU of %u on rail %u, a lane "
+				 "needs %u",
+				 names[1], rail->mtu, number, least);
+	return check_address(&rail->address, names[1], number, ret_error);
+}
+
+struct owner {
+	struct ip_address address;
+	uint32_t node;
+};
+
+static int owner_compare(const void *a, const void *b)
+{
+	const struct owner *left = a;
+	const struct owner *right = b;
+	int result =
+		memcmp(&left->address, &right->address, sizeof(left->address));
+
+	if (result == 0)
+		result =
+			(left->node > right->node) - (left->node < right->node);
+	return result;
+}
+
+/* Each address is one node's, and once. */
+static int check_apart(const struct ethernet_members *members,
+		       const char *const *names,
+		       struct fairlead_error *ret_error)
+{
+	size_t count = (size_t)members->node_count * members->rail_count;
+	_auto_(freep) struct owner *owners = calloc(count, sizeof(*owners));
+	char text[IP_ADDRESS_TEXT_MAX];
+
+	if (!owners)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		owners[i].address = members->addresses[i];
+		owners[i].node = (uint32_t)(i / members->rail_count);
+	}
+	qsort(owners, count, sizeof(*owners), owner_compare);
+	for (size_t i = 1; i < count; i++) {
+		if (!ip_address_equal(&owners[i - 1].address,
+				      &owners[i].address))
+			continue;
+		ip_address_format(&owners[i].address, text);
+		if (owners[i - 1].node == owners[i].node)
+			return error_set(ret_error, -EINVAL,
+					 "node %s says twice that it is at %s",
+					 names[owners[i].node], text);
+		return error_set(ret_error, -EINVAL,
+				 "nodes %s and %s both say that they are at %s",
+				 names[owners[i - 1].node],
+				 names[owners[i].node], text);
+	}
+	return 0;
+}
+
+static void take_rail(const struct ethernet_rail *rail, uint32_t node,
+		      uint8_t number, struct ethernet_members *members)
+{
+	uint16_t overhead = rail->address.family == 6 ? ETHERNET_OVERHEAD_IPV6
+						      : ETHERNET_OVERHEAD_IPV4;
+	uint16_t mtu = (uint16_t)(rail->mtu - overhead);
+
+	members->addresses[(size_t)node * members->rail_count + number] =
+		rail->address;
+	if (node == 0 || mtu < members->mtu[number])
+		members->mtu[number] = mtu;
+}
+
+static int take_places(const struct ethernet_place *places,
+		       const char *const *names,
+		       struct ethernet_members *members,
+		       struct fairlead_error *ret_error)
+{
+	for (uint32_t node = 0; node < members->node_count; node++) {
+		const char *const pair[2] = { names[0], names[node] };
+
+		for (uint8_t i = 0; i < members->rail_count; i++) {
+			const struct ethernet_rail *rail =
+				&places[node].rails[i];
+			int result = check_rail(rail, &places[0].rails[i], pair,
+						i, ret_error);
+
+			if (result < 0)
+				return result;
+			take_rail(rail, node, i, members);
+		}
+	}
+	return 0;
+}
+
+int ethernet_members_make(const struct ethernet_place *places,
+			  const char *const *names, size_t count,
+			  struct ethernet_members *members,
+			  struct fairlead_error *ret_error)
+{
+	struct ethernet_members made = { .networks = members->networks,
+					 .rail_count = ETHERNET_RAILS_MAX,
+					 .node_count = (uint32_t)count };
+	int result = check_count(count, &members->networks, ret_error);
+
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < count; i++) {
+		if (places[i].rail_count < made.rail_count)
+			made.rail_count = places[i].rail_count;
+	}
+	made.addresses =
+		calloc(count * made.rail_count, sizeof(*made.addresses));
+	if (!made.addresses)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	result = take_places(places, names, &made, ret_error);
+	if (result == 0)
+		result = check_apart(&made, names, ret_error);
+	if (result < 0) {
+		ethernet_members_fini(&made);
+		return result;
+	}
+	*members = made;
+	return 0;
+}
