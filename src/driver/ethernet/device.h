@@ -18,19 +18,25 @@
 #include "driver/ethernet/netlink.h"
 #include "driver/ethernet/plan.h"
 
-#define ETHERNET_LINK_GROUP 17996 /* 0x464c, "FL" */
+#define ETHERNET_LINK_GROUP        17996 /* 0x464c, "FL" */
+#define ETHERNET_LINK_GROUP_ENDING 17997 /* of devices that are being deleted */
 
 struct lane_device {
 	int index; /* 0: not made yet */
 	char name[IFNAMSIZ];
-	bool is_ours; /* its alias and group are; else the rest may be empty */
+	/*
+	 * Its group is one of ours and its name says its VNI. A crash between
+	 * its creation and the next request leaves it without an alias, whose
+	 * grant_id is 0 then; such a one has never been up.
+	 */
+	bool is_ours;
 	bool is_up;
 	uint32_t vni;
 	uint32_t rail;
 	uint16_t port;
 	uint32_t mtu;
 	uint8_t mac[ETHERNET_MAC_SIZE];
-	int underlay_index;
+	int underlay_index; /* where it was created; means nothing elsewhere */
 	struct ip_address underlay; /* the node's own, that it sends from */
 	struct ip_address ipv4;     /* family 0: none */
 	uint8_t ipv4_prefix_size;
@@ -47,22 +53,41 @@ struct lane_peer {
 
 /*
  * Make the device, down, with its alias, group, addresses and peers; sets
- * device->index. On a failure nothing is left. -EEXIST: the name or the VNI (on
- * this port) is in use; -EADDRINUSE: another VXLAN device has the port with other
- * flags; -EOPNOTSUPP: the kernel has no VXLAN; -EPERM, ...; all with a text that
- * names the underlay's NIC.
+ * device->index. On a failure nothing is left, or the text says what is.
+ * -EEXIST: the name or the VNI (on this port) is in use; -EINVAL: the underlay
+ * leaves less than its MTU; -ENODEV: there is no such underlay; -EOPNOTSUPP: the
+ * kernel has no VXLAN; -EPERM, ...; all with a text that names the underlay's
+ * NIC.
  */
 int device_create(struct netlink *netlink, struct lane_device *device,
 		  const struct lane_peer *peers, size_t peer_count,
 		  struct fairlead_error *ret_error);
+/*
+ * Set addresses and peers of a device that is there, by its name; sets
+ * device->index. A part of device_create; by itself it is for a device that was
+ * moved to another network namespace, which takes all this from it but forwarding
+ * entries. What is there already is no error. -ENODEV.
+ */
+int device_dress(struct netlink *netlink, struct lane_device *device,
+		 const struct lane_peer *peers, size_t peer_count,
+		 struct fairlead_error *ret_error);
+/*
+ * -EADDRINUSE with a text that says which: a VXLAN device with other flags has
+ * the port, or a program. The kernel notices this only here.
+ */
 int device_up(struct netlink *netlink, const struct lane_device *device,
 	      struct fairlead_error *ret_error);
 
 /*
  * Delete devices in one request, since each waits for all that looks at it
- * (about 18 ms), and a request as long as one device. Devices that are gone are
- * no error. What refuses to go does not keep the others: is_left says which, and
- * the error of the first is returned.
+ * (about 18 ms), and a request as long as one device. They are known by index,
+ * name and VNI; devices that are gone, or whose place is another's, are no error.
+ * What refuses to go does not keep the others: is_left says which, and the error
+ * of the first is returned.
+ *
+ * They pass through a second link group, which is deleted as a whole: also what
+ * an earlier call left in it when it was interrupted. If somebody else's device
+ * is in it, each is deleted by itself.
  */
 int devices_delete(struct netlink *netlink, const struct lane_device *devices,
 		   size_t count, bool is_left[],

@@ -261,9 +261,12 @@ static int request(struct netlink *netlink, struct nl_msg *message,
 		   void (*emit)(void *arg, const struct nlmsghdr *header),
 		   void *arg, struct fairlead_error *ret_failure)
 {
-	struct nlmsghdr *header = nlmsg_hdr(message);
+	struct nlmsghdr *header;
 	int result;
 
+	if (!message)
+		return error_set(ret_failure, -ENOMEM, "%s", strerror(ENOMEM));
+	header = nlmsg_hdr(message);
 	header->nlmsg_flags |= NLM_F_ACK;
 	for (int i = 0; i < READS_MAX; i++) {
 		struct answer answer = { 0 };
@@ -340,7 +343,7 @@ static void send_queue(struct netlink *netlink)
 	netlink->queue_size = 0;
 }
 
-void netlink_queue(struct netlink *netlink, struct nl_msg *message)
+static void enqueue(struct netlink *netlink, struct nl_msg *message)
 {
 	struct nlmsghdr *header = nlmsg_hdr(message);
 	size_t size = NLMSG_ALIGN(header->nlmsg_len);
@@ -348,15 +351,24 @@ void netlink_queue(struct netlink *netlink, struct nl_msg *message)
 	if (netlink->queued == QUEUE_REQUESTS_MAX ||
 	    netlink->queue_size + size > QUEUE_BYTES_MAX)
 		send_queue(netlink);
-	if (netlink->failure.code == 0) {
-		header->nlmsg_seq = NL_AUTO_SEQ;
-		nl_complete_msg(netlink->socket, message);
-		header->nlmsg_flags &= (uint16_t)~NLM_F_ACK;
-		memset(netlink->queue + netlink->queue_size, 0, size);
-		memcpy(netlink->queue + netlink->queue_size, header,
-		       header->nlmsg_len);
-		netlink->queue_size += size;
-		netlink->queued++;
+	if (netlink->failure.code < 0)
+		return;
+	header->nlmsg_seq = NL_AUTO_SEQ;
+	nl_complete_msg(netlink->socket, message);
+	header->nlmsg_flags &= (uint16_t)~NLM_F_ACK;
+	memset(netlink->queue + netlink->queue_size, 0, size);
+	memcpy(netlink->queue + netlink->queue_size, header, header->nlmsg_len);
+	netlink->queue_size += size;
+	netlink->queued++;
+}
+
+void netlink_queue(struct netlink *netlink, struct nl_msg *message)
+{
+	if (message && netlink->failure.code == 0) {
+		enqueue(netlink, message);
+	} else if (netlink->failure.code == 0) {
+		netlink->failed = netlink->sent + netlink->queued;
+		error_set(&netlink->failure, -ENOMEM, "%s", strerror(ENOMEM));
 	}
 	nlmsg_free(message);
 }

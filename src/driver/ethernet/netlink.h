@@ -5,7 +5,8 @@
  * that its thread was in when it was opened.
  *
  * Requests are libnl's messages (nlmsg_alloc_simple, nla_put); the functions
- * here set what all requests have, and use the message up.
+ * here set what all requests have, and use the message up. For a message that is
+ * NULL they say -ENOMEM.
  */
 #pragma once
 

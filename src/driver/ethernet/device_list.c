@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "driver/ethernet/device.h"
+#include "driver/ethernet/links.h"
+
+static void take_addresses(struct lane_device *device,
+			   const struct link_address *addresses, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct link_address *own = &addresses[i];
+
+		if (own->scope != RT_SCOPE_UNIVERSE)
+			continue;
+		if (own->address.family == 4 && !device->ipv4.family) {
+			device->ipv4 = own->address;
+			device->ipv4_prefix_size = own->prefix_size;
+		}
+		if (own->address.family == 6 && !device->ipv6.family)
+			device->ipv6 = own->address;
+	}
+}
+
+static void fill(const struct link *link, struct lane_device *ret_device)
+{
+	struct lane_device device = {
+		.index = link->index,
+		.is_ours = link_is_ours(link),
+		.is_up = link->flags & IFF_UP,
+		.vni = link->vxlan.vni,
+		.port = link->vxlan.port,
+		.mtu = link->mtu,
+		.underlay_index = link->vxlan.underlay_index,
+		.underlay = link->vxlan.local,
+	};
+	uint32_t vni;
+
+	memcpy(device.name, link->name, sizeof(device.name));
+	memcpy(device.mac, link->mac, sizeof(device.mac));
+	if (device.is_ours) {
+		ethernet_device_parse(link->name, &vni, &device.rail);
+		ethernet_alias_parse(link->alias, &device.alias);
+	}
+	*ret_device = device;
+}
+
+int devices_list(struct netlink *netlink,
+		 void (*emit)(void *arg, const struct lane_device *device),
+		 void *arg, struct fairlead_error *ret_error)
+{
+	struct link_list links = { 0 };
+	struct link_address_list addresses = { 0 };
+	size_t first = 0;
+	int result = links_read(netlink, "vxlan", &links, ret_error);
+
+	if (result == 0 && links.count > 0)
+		result = link_addresses_read(netlink, &addresses, ret_error);
+	for (size_t i = 0; i < links.count && result == 0; i++) {
+		struct lane_device device;
+		size_t end;
+
+		fill(&links.links[i], &device);
+		/* Both lists rise by index. */
+		while (first < addresses.count &&
+		       addresses.addresses[first].index < device.index)
+			first++;
+		end = first;
+		while (end < addresses.count &&
+		       addresses.addresses[end].index == device.index)
+			end++;
+		if (end > first)
+			take_addresses(&device, addresses.addresses + first,
+				       end - first);
+		emit(arg, &device);
+	}
+	links_fini(&links);
+	link_addresses_fini(&addresses);
+	return result;
+}
+
+struct peer_reading {
+	int index;
+	void (*emit)(void *arg, const struct ip_address *underlay);
+	void *arg;
+};
+
+static void take_peer(void *arg, const struct nlmsghdr *header)
+{
+	const struct peer_reading *reading = arg;
+	struct nlattr *attributes[NDA_MAX + 1];
+	const struct ndmsg *info = nlmsg_data(header);
+	struct ip_address underlay;
+
+	if (header->nlmsg_type != RTM_NEWNEIGH ||
+	    nlmsg_parse((struct nlmsghdr *)header, sizeof(*info), attributes,
+			NDA_MAX, NULL) < 0 ||
+	    info->ndm_ifindex != reading->index)
+		return;
+	underlay = link_address_of(attributes[NDA_DST]);
+	if (underlay.family)
+		reading->emit(reading->arg, &underlay);
+}
+
+int device_peers(struct netlink *netlink, const struct lane_device *device,
+		 void (*emit)(void *arg, const struct ip_address *underlay),
+		 void *arg, struct fairlead_error *ret_error)
+{
+	/* The kernel takes this for a filter, in place of struct ndmsg. */
+	const struct ifinfomsg info = { .ifi_family = AF_BRIDGE,
+					.ifi_index = device->index };
+	struct peer_reading reading = { device->index, emit, arg };
+	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETNEIGH, NLM_F_DUMP);
+
+	if (message)
+		nlmsg_append(message, (void *)&info, sizeof(info),
+			     NLMSG_ALIGNTO);
+	return netlink_get(netlink, message, take_peer, &reading, ret_error,
+			   "%s: cannot list its peers", device->name);
+}
