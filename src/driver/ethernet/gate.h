@@ -6,33 +6,54 @@
  * (ports that a stranger listens on), and look at the process, not only at its
  * user, where the job has a cgroup.
  *
- * Programs and map are pinned: they outlive us, and whoever comes next goes on
+ * Programs and maps are pinned: they outlive us, and whoever comes next goes on
  * with them. They look only at sockets of the network namespace that they were
- * made for, so that several emulated nodes can be on one machine.
+ * made for (the caller's), so that several emulated nodes can be on one machine.
+ * A kernel whose packet programs cannot ask for the namespace (before 6.15)
+ * applies what is said of packets to all namespaces of the machine: nodes that
+ * are emulated beside each other then disturb each other.
+ *
+ * One process at a time uses a directory. Privileges: gate_open needs
+ * CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if it has to mount; all else needs
+ * none, only an open gate, and gate_clear that the user owns the directory.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "driver/ethernet/plan.h"
 
 struct gate;
 
 struct gate_options {
-	const char *pins;   /* directory on a BPF file system; made if need be,
-				and the file system mounted */
+	/*
+	 * A directory on a BPF file system, of this network namespace alone;
+	 * made if need be, and the file system mounted: on /sys/fs/bpf if the
+	 * directory is below it, else on the directory itself.
+	 */
+	const char *pins;
 	const char *cgroup; /* NULL: where cgroup v2 is mounted */
 	uint16_t port;      /* of VXLAN; with those of the other rails */
 	uint8_t port_count;
+	/*
+	 * What root's programs that listen at no address in particular get from
+	 * lanes: nothing, or (true) everything. A job shall not reach root's
+	 * services by way of its lane, from another node of it, unless these are
+	 * bound to the lane's address on purpose. ICMP reaches root always.
+	 */
+	bool serves_lanes;
 };
 
 /*
- * Load and attach, or go on with what is pinned when it is of this version; what
- * is pinned and is not is replaced without a moment in between where nothing is
- * attached. -EOPNOTSUPP with a text: the kernel or the system lacks something,
- * which is named (cgroup v2, a helper, BPF itself); -EPERM.
+ * Load and attach, or go on with what is pinned when it is of this version and
+ * for these options; what is pinned and is not is replaced without a moment in
+ * between where nothing is attached, and lanes are taken over. -EOPNOTSUPP with
+ * a text: the kernel or the system lacks something, which is named (cgroup v2, a
+ * helper, BPF itself); -EPERM, -EINVAL.
  */
 int gate_open(const struct gate_options *options, struct gate **ret_gate,
 	      struct fairlead_error *ret_error);
@@ -40,36 +61,47 @@ int gate_open(const struct gate_options *options, struct gate **ret_gate,
 void gate_close(struct gate *gate);
 DEFINE_AUTO(struct gate, gate_close)
 
-/* Who may use an address of ours. */
+/*
+ * Who may use a lane's addresses: those of this node, and those of its peers.
+ * Root may always.
+ */
 struct gate_entry {
-	struct ip_address address;
+	struct ip_address address; /* any one of the lane's network */
+	uint8_t prefix_size;       /* of the lane's network */
 	uint32_t uid;
 	uint64_t cgroup_id; /* and only in this cgroup or below; 0: anywhere */
 };
 
-/* An entry of that address is replaced. -ENOSPC. */
+/* An entry of that network is replaced. -ENOSPC, -EINVAL. */
 int gate_add(struct gate *gate, const struct gate_entry *entry,
 	     struct fairlead_error *ret_error);
-/* No such entry is no error. */
+/* By the network, as it was added. No such entry is no error. */
 int gate_remove(struct gate *gate, const struct ip_address *address,
-		struct fairlead_error *ret_error);
-/* Exactly these entries, from now on. */
+		uint8_t prefix_size, struct fairlead_error *ret_error);
+/* Exactly these entries, from now on; those that stay are never out of force. */
 int gate_replace(struct gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error);
 /*
- * Networks of all lanes: an address in them that has no entry is nobody's, and
- * is refused to all but root.
+ * Exactly these networks, of all lanes: an address in them that has no entry is
+ * nobody's, and is refused to all but root.
  */
 int gate_networks(struct gate *gate, const struct ip_network *networks,
 		  size_t count, struct fairlead_error *ret_error);
 
 struct gate_counters {
-	uint64_t refused_bind, refused_send, refused_receive, refused_raw;
+	uint64_t refused_bind;    /* calls */
+	uint64_t refused_send;    /* calls of connect and send, and packets */
+	uint64_t refused_receive; /* packets */
+	uint64_t refused_raw;     /* VXLAN by hand: calls and packets */
 };
 
+/* Since the programs were first attached. */
 int gate_counters(struct gate *gate, struct gate_counters *ret_counters);
-/* Detach and unpin all that is in the directory. Nothing there is 0. */
+/* Detach and unpin all that is in the directory, and it. Nothing there is 0. */
 int gate_clear(const char *pins, struct fairlead_error *ret_error);
-/* The id by which entries name a cgroup. */
+/*
+ * The id by which entries name a cgroup. -EINVAL with a text: it is not in
+ * cgroup v2, or deeper than the programs look.
+ */
 int gate_cgroup_id(const char *path, uint64_t *ret_id,
 		   struct fairlead_error *ret_error);

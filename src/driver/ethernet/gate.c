@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A new set of programs is attached before an old one goes, so for a moment
+ * both decide. The old one's lanes are taken over where the maps are of the same
+ * shape; where they are not, the old set stays until the new one has been told
+ * its lanes.
+ *
+ * Where a lane's network is the site's whole network, both are one element of
+ * the trie: hence the flags.
+ */
+#include "driver/ethernet/gate.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/cleanup.h"
+#include "driver/ethernet/gate_load.h"
+#include "driver/ethernet/gate_pins.h"
+
+struct gate {
+	struct gate_maps maps;
+	char set[GATE_SET_NAME_MAX];
+	bool is_alone; /* no older set is attached besides */
+	char *pins;
+};
+
+static void endmntentp(FILE **file)
+{
+	if (*file)
+		endmntent(*file);
+}
+
+/* Where cgroup v2 is mounted: also beside v1, as systemd's hybrid mode has it. */
+static int find_cgroup(char path[PATH_MAX], struct fairlead_error *error)
+{
+	_auto_(endmntentp) FILE *file = setmntent("/proc/self/mounts", "re");
+	char text[2 * PATH_MAX];
+	struct mntent entry;
+
+	while (file && getmntent_r(file, &entry, text, sizeof(text))) {
+		if (strcmp(entry.mnt_type, "cgroup2") == 0 &&
+		    strlen(entry.mnt_dir) < PATH_MAX) {
+			strcpy(path, entry.mnt_dir);
+			return 0;
+		}
+	}
+	return error_set(error, -EOPNOTSUPP,
+			 "cgroup v2 is not mounted (nor beside v1, at "
+			 "/sys/fs/cgroup/unified)");
+}
+
+static int cgroup_handle(const char *path, uint64_t *ret_id,
+			 struct fairlead_error *error)
+{
+	struct {
+		struct file_handle handle;
+		uint64_t id;
+	} found = { .handle.handle_bytes = sizeof(uint64_t) };
+	struct statfs system;
+	int mount;
+
+	if (statfs(path, &system) < 0)
+		return error_set(error, -errno, "cgroup %s: %s", path,
+				 strerror(errno));
+	if (system.f_type != CGROUP2_SUPER_MAGIC)
+		return error_set(error, -EINVAL, "%s: not in cgroup v2", path);
+	if (name_to_handle_at(AT_FDCWD, path, &found.handle, &mount, 0) < 0)
+		return error_set(error, -errno, "id of cgroup %s: %s", path,
+				 strerror(errno));
+	memcpy(ret_id, found.handle.f_handle, sizeof(*ret_id));
+	return 0;
+}
+
+int gate_cgroup_id(const char *path, uint64_t *ret_id,
+		   struct fairlead_error *ret_error)
+{
+	char root[PATH_MAX];
+	char real[PATH_MAX];
+	int levels = 0;
+	int result = find_cgroup(root, ret_error);
+
+	if (result < 0)
+		return result;
+	if (!realpath(path, real))
+		return error_set(ret_error, -errno, "cgroup %s: %s", path,
+				 strerror(errno));
+	for (const char *at = real + strlen(root); *at; at++)
+		levels += *at == '/';
+	if (strncmp(real, root, strlen(root)) == 0 &&
+	    levels > GATE_CGROUP_LEVELS)
+		return error_set(ret_error, -EINVAL,
+				 "cgroup %s is more than %d levels deep", path,
+				 GATE_CGROUP_LEVELS);
+	return cgroup_handle(path, ret_id, ret_error);
+}
+
+/* A set that is there and whole; else a name for a new one. */
+static int choose_set(struct gate *gate, const char *prefix, uint64_t cgroup_id,
+		      bool *ret_is_there, struct fairlead_error *error)
+{
+	struct gate_sets sets;
+	char path[PATH_MAX];
+	int result = gate_pins_list(gate->pins, prefix, &sets, error);
+
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < sets.count; i++) {
+		snprintf(path, sizeof(path), "%s/%s", gate->pins,
+			 sets.names[i]);
+		if (gate_set_is_attached(path, cgroup_id) &&
+		    gate_set_maps(path, &gate->maps) == 0) {
+			strcpy(gate->set, sets.names[i]);
+			*ret_is_there = true;
+			return 0;
+		}
+	}
+	for (int number = 0;; number++) {
+		snprintf(gate->set, sizeof(gate->set), "%s%d", prefix, number);
+		snprintf(path, sizeof(path), "%s/%s", gate->pins, gate->set);
+		if (mkdir(path, 0700) == 0)
+			break;
+		if (errno != EEXIST)
+			return error_set(error, -errno, "%s: %s", path,
+					 strerror(errno));
+	}
+	*ret_is_there = false;
+	return 0;
+}
+
+/* The maps of an older set of this namespace, so that its lanes are kept. */
+static int find_old_maps(const struct gate *gate, const char *namespace,
+			 struct gate_maps *maps, struct fairlead_error *error)
+{
+	struct gate_sets sets;
+	char path[PATH_MAX];
+	int result = gate_pins_list(gate->pins, namespace, &sets, error);
+
+	for (size_t i = 0; result == 0 && i < sets.count; i++) {
+		snprintf(path, sizeof(path), "%s/%s", gate->pins,
+			 sets.names[i]);
+		if (strcmp(sets.names[i], gate->set) != 0 &&
+		    gate_set_maps(path, maps) == 0)
+			break;
+	}
+	return result;
+}
+
+static bool is_same_map(int a, int b)
+{
+	struct bpf_map_info info[2] = { 0 };
+	uint32_t size = sizeof(info[0]);
+
+	return bpf_obj_get_info_by_fd(a, &info[0], &size) == 0 &&
+	       bpf_obj_get_info_by_fd(b, &info[1], &size) == 0 &&
+	       info[0].id == info[1].id;
+}
+
+static int make_set(struct gate *gate, const struct gate_config *config,
+		    const char *cgroup, const char *namespace,
+		    struct fairlead_error *error)
+{
+	_auto_(gate_maps_fini) struct gate_maps old = GATE_MAPS_NONE;
+	char path[PATH_MAX];
+	int result = find_old_maps(gate, namespace, &old, error);
+
+	snprintf(path, sizeof(path), "%s/%s", gate->pins, gate->set);
+	if (result == 0)
+		result = gate_set_make(path, config, cgroup, &old, &gate->maps,
+				       error);
+	if (result < 0) {
+		gate_pins_remove(gate->pins, gate->set, NULL);
+		return result;
+	}
+	gate->is_alone =
+		old.lanes < 0 || is_same_map(old.lanes, gate->maps.lanes);
+	return 0;
+}
+
+static int open_set(struct gate *gate, const struct gate_config *config,
+		    const char *cgroup, struct fairlead_error *error)
+{
+	char namespace[16 + 2];
+	char prefix[2 * sizeof(namespace)];
+	struct gate_sets sets;
+	uint64_t cgroup_id;
+	bool is_there;
+	int result = cgroup_handle(cgroup, &cgroup_id, error);
+
+	if (result == 0)
+		result = gate_pins_make(gate->pins, error);
+	if (result < 0)
+		return result;
+	snprintf(namespace, sizeof(namespace), "%016" PRIx64 "-",
+		 (uint64_t)config->netns_cookie);
+	snprintf(prefix, sizeof(prefix), "%s%016" PRIx64 "-", namespace,
+		 gate_digest(config));
+	result = choose_set(gate, prefix, cgroup_id, &is_there, error);
+	if (result < 0)
+		return result;
+	if (!is_there) {
+		result = make_set(gate, config, cgroup, namespace, error);
+		if (result < 0)
+			return result;
+	} else {
+		result = gate_pins_list(gate->pins, "", &sets, error);
+		if (result < 0)
+			return result;
+		gate->is_alone = sets.count == 1;
+	}
+	return gate->is_alone ? gate_pins_keep(gate->pins, gate->set, error)
+			      : 0;
+}
+
+int gate_open(const struct gate_options *options, struct gate **ret_gate,
+	      struct fairlead_error *ret_error)
+{
+	_auto_(gate_closep) struct gate *gate = calloc(1, sizeof(*gate));
+	libbpf_print_fn_t print;
+	struct gate_config config = {
+		.port = options->port,
+		.port_count = options->port_count,
+		.serves_lanes = options->serves_lanes,
+	};
+	char cgroup[PATH_MAX];
+	int result = 0;
+
+	if (!gate)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	gate->maps = GATE_MAPS_NONE;
+	gate->pins = strdup(options->pins);
+	if (!gate->pins)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	if (!options->cgroup)
+		result = find_cgroup(cgroup, ret_error);
+	if (result < 0)
+		return result;
+	/* It would write to our standard error. */
+	print = libbpf_set_print(NULL);
+	result = gate_config_probe(&config, ret_error);
+	if (result == 0)
+		result = open_set(gate, &config,
+				  options->cgroup ? options->cgroup : cgroup,
+				  ret_error);
+	libbpf_set_print(print);
+	if (result < 0)
+		return result;
+	*ret_gate = take_ptr(gate);
+	return 0;
+}
+
+void gate_close(struct gate *gate)
+{
+	if (!gate)
+		return;
+	gate_maps_fini(&gate->maps);
+	free(gate->pins);
+	free(gate);
+}
+
+int gate_clear(const char *pins, struct fairlead_error *ret_error)
+{
+	int result = gate_pins_keep(pins, NULL, ret_error);
+
+	/* EBUSY: the file system is mounted on the directory itself. */
+	if (result == 0 && rmdir(pins) < 0 && errno != ENOENT && errno != EBUSY)
+		result = error_set(ret_error, -errno, "%s: %s", pins,
+				   strerror(errno));
+	return result;
+}
+
+static int make_key(const struct ip_address *address, uint8_t prefix_size,
+		    struct gate_key *ret_key, struct fairlead_error *error)
+{
+	static const uint8_t ipv4_prefix[12] = { [10] = 0xff, [11] = 0xff };
+	bool is_ipv4 = address->family == 4;
+	struct gate_key key = { .prefix_size = prefix_size };
+
+	if ((!is_ipv4 && address->family != 6) || prefix_size == 0 ||
+	    prefix_size > (is_ipv4 ? 32 : 128))
+		return error_set(error, -EINVAL,
+				 "gate: not a network: family %d, prefix %d",
+				 address->family, prefix_size);
+	if (is_ipv4) {
+		key.prefix_size += 96;
+		memcpy(key.address, ipv4_prefix, sizeof(ipv4_prefix));
+		memcpy(key.address + sizeof(ipv4_prefix), address->bytes, 4);
+	} else {
+		memcpy(key.address, address->bytes, sizeof(key.address));
+	}
+	for (uint32_t bit = key.prefix_size; bit < 128; bit++)
+		key.address[bit / 8] &= (uint8_t) ~(0x80u >> bit % 8);
+	*ret_key = key;
+	return 0;
+}
+
+/* The element of exactly this prefix; no flags: there is none. */
+static struct gate_value get_value(const struct gate *gate,
+				   const struct gate_key *key)
+{
+	struct gate_value value;
+
+	if (bpf_map_lookup_elem(gate->maps.lanes, key, &value) < 0 ||
+	    value.prefix_size != key->prefix_size)
+		return (struct gate_value){ .prefix_size = key->prefix_size };
+	return value;
+}
+
+static int set_value(const struct gate *gate, const struct gate_key *key,
+		     const struct gate_value *value,
+		     struct fairlead_error *error)
+{
+	int result;
+
+	if (value->flags)
+		result = bpf_map_update_elem(gate->maps.lanes, key, value,
+					     BPF_ANY);
+	else
+		result = bpf_map_delete_elem(gate->maps.lanes, key);
+	if (result < 0 && errno != ENOENT)
+		return error_set(error, -errno, "gate: map of lanes: %s",
+				 errno == ENOSPC ? "full" : strerror(errno));
+	return 0;
+}
+
+static int set_owner(const struct gate *gate, const struct gate_key *key,
+		     const struct gate_entry *entry,
+		     struct fairlead_error *error)
+{
+	struct gate_value value = get_value(gate, key);
+
+	value.flags &= ~GATE_HAS_OWNER;
+	value.uid = 0;
+	value.cgroup_id = 0;
+	if (entry) {
+		value.flags |= GATE_HAS_OWNER;
+		value.uid = entry->uid;
+		value.cgroup_id = entry->cgroup_id;
+	}
+	return set_value(gate, key, &value, error);
+}
+
+static int set_network(const struct gate *gate, const struct gate_key *key,
+		       bool is_network, struct fairlead_error *error)
+{
+	struct gate_value value = get_value(gate, key);
+
+	value.flags &= ~GATE_IS_NETWORK;
+	if (is_network)
+		value.flags |= GATE_IS_NETWORK;
+	return set_value(gate, key, &value, error);
+}
+
+int gate_add(struct gate *gate, const struct gate_entry *entry,
+	     struct fairlead_error *ret_error)
+{
+	struct gate_key key;
+	int result =
+		make_key(&entry->address, entry->prefix_size, &key, ret_error);
+
+	return result < 0 ? result : set_owner(gate, &key, entry, ret_error);
+}
+
+int gate_remove(struct gate *gate, const struct ip_address *address,
+		uint8_t prefix_size, struct fairlead_error *ret_error)
+{
+	struct gate_key key;
+	int result = make_key(address, prefix_size, &key, ret_error);
+
+	return result < 0 ? result : set_owner(gate, &key, NULL, ret_error);
+}
+
+/* All keys, since a walk does not outlive changes. The caller frees. */
+static int list_keys(const struct gate *gate, struct gate_key **ret_keys,
+		     size_t *ret_count, struct fairlead_error *error)
+{
+	_auto_(freep) struct gate_key *keys =
+		calloc(GATE_LANES_MAX, sizeof(*keys));
+	size_t count = 0;
+
+	if (!keys)
+		return error_set(error, -ENOMEM, "out of memory");
+	while (count < GATE_LANES_MAX &&
+	       bpf_map_get_next_key(gate->maps.lanes,
+				    count ? &keys[count - 1] : NULL,
+				    &keys[count]) == 0)
+		count++;
+	if (count < GATE_LANES_MAX && errno != ENOENT)
+		return error_set(error, -errno, "gate: map of lanes: %s",
+				 strerror(errno));
+	*ret_keys = take_ptr(keys);
+	*ret_count = count;
+	return 0;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct gate_key));
+}
+
+/* Take the flag from all elements whose keys are not among the wanted. */
+static int remove_others(const struct gate *gate, struct gate_key *wanted,
+			 size_t wanted_count, uint32_t flag,
+			 struct fairlead_error *error)
+{
+	_auto_(freep) struct gate_key *keys = NULL;
+	size_t count = 0;
+	int result = list_keys(gate, &keys, &count, error);
+
+	if (result == 0 && wanted_count > 0)
+		qsort(wanted, wanted_count, sizeof(*wanted), compare_keys);
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		if (wanted_count > 0 && bsearch(&keys[i], wanted, wanted_count,
+						sizeof(*wanted), compare_keys))
+			continue;
+		if (!(get_value(gate, &keys[i]).flags & flag))
+			continue;
+		result = flag == GATE_HAS_OWNER
+				 ? set_owner(gate, &keys[i], NULL, error)
+				 : set_network(gate, &keys[i], false, error);
+	}
+	return result;
+}
+
+int gate_replace(struct gate *gate, const struct gate_entry *entries,
+		 size_t count, struct fairlead_error *ret_error)
+{
+	_auto_(freep) struct gate_key *keys = calloc(count + 1, sizeof(*keys));
+	int result = 0;
+
+	if (!keys)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = make_key(&entries[i].address, entries[i].prefix_size,
+				  &keys[i], ret_error);
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = set_owner(gate, &keys[i], &entries[i], ret_error);
+	if (result == 0)
+		result = remove_others(gate, keys, count, GATE_HAS_OWNER,
+				       ret_error);
+	if (result == 0 && !gate->is_alone) {
+		result = gate_pins_keep(gate->pins, gate->set, ret_error);
+		gate->is_alone = result == 0;
+	}
+	return result;
+}
+
+int gate_networks(struct gate *gate, const struct ip_network *networks,
+		  size_t count, struct fairlead_error *ret_error)
+{
+	_auto_(freep) struct gate_key *keys = calloc(count + 1, sizeof(*keys));
+	int result = 0;
+
+	if (!keys)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = make_key(&networks[i].address, networks[i].prefix_size,
+				  &keys[i], ret_error);
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = set_network(gate, &keys[i], true, ret_error);
+	if (result == 0)
+		result = remove_others(gate, keys, count, GATE_IS_NETWORK,
+				       ret_error);
+	return result;
+}
+
+static int sum_counter(const struct gate *gate, enum gate_counter which,
+		       uint64_t *ret_sum)
+{
+	int cpus = libbpf_num_possible_cpus();
+	_auto_(freep) uint64_t *values = NULL;
+	uint32_t key = which;
+	uint64_t sum = 0;
+
+	if (cpus < 0)
+		return cpus;
+	values = calloc((size_t)cpus, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(gate->maps.counters, &key, values) < 0)
+		return -errno;
+	for (int i = 0; i < cpus; i++)
+		sum += values[i];
+	*ret_sum = sum;
+	return 0;
+}
+
+int gate_counters(struct gate *gate, struct gate_counters *ret_counters)
+{
+	struct gate_counters counters;
+	int result =
+		sum_counter(gate, GATE_REFUSED_BIND, &counters.refused_bind);
+
+	if (result == 0)
+		result = sum_counter(gate, GATE_REFUSED_SEND,
+				     &counters.refused_send);
+	if (result == 0)
+		result = sum_counter(gate, GATE_REFUSED_RECEIVE,
+				     &counters.refused_receive);
+	if (result == 0)
+		result = sum_counter(gate, GATE_REFUSED_RAW,
+				     &counters.refused_raw);
+	if (result == 0)
+		*ret_counters = counters;
+	return result;
+}
