@@ -104,6 +104,8 @@ static int encode_apply(const struct core_fanout *fanout, const char *nodes,
 		.cores = cores,
 		.tasks = tasks,
 		.id_count = (uint8_t)lane->id_count,
+		.members = fanout->members,
+		.members_size = fanout->members_size,
 	};
 
 	if (cores == NULL || tasks == NULL)

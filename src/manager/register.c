@@ -75,6 +75,26 @@ void session_reject(struct engine *engine, struct session *session,
 	session_refuse(engine, session, text);
 }
 
+static void drivers_tell(const struct registration *registration,
+			 const char **unlisted,
+			 struct core_inventory_place *places,
+			 struct core_registration *told)
+{
+	for (size_t i = 0; i < registration->driver_count; i++) {
+		const struct registration_driver *driver =
+			&registration->drivers[i];
+
+		if (!driver->is_usable)
+			unlisted[told->unlisted_count++] = driver->name;
+		places[told->place_count++] = (struct core_inventory_place){
+			.driver = driver->name,
+			.place = driver->place,
+		};
+	}
+	told->unlisted = unlisted;
+	told->places = places;
+}
+
 int register_tell(struct engine *engine,
 		  const struct registration *registration, uint64_t challenge,
 		  int (*tell)(struct core *core,
@@ -84,6 +104,7 @@ int register_tell(struct engine *engine,
 {
 	struct core_inventory_grant *grants;
 	struct core_inventory_object *objects;
+	struct core_inventory_place places[REGISTRATION_DRIVERS_MAX];
 	const char *unlisted[REGISTRATION_DRIVERS_MAX];
 	struct core_registration told = {
 		.node = registration->node,
@@ -92,13 +113,14 @@ int register_tell(struct engine *engine,
 		.address_size = registration->address_size,
 		.grant_count = registration->grant_count,
 		.object_count = registration->object_count,
-		.unlisted = unlisted,
 		.challenge = challenge,
 	};
 	int result = -ENOMEM;
 
 	static_assert(COLLECTIVE_ADDRESS_MAX <= CORE_ADDRESS_MAX,
 		      "the core takes any address");
+	static_assert(REGISTRATION_DRIVERS_MAX <= CORE_PLACES_MAX,
+		      "and all places");
 	grants = calloc(told.grant_count + 1, sizeof(*grants));
 	objects = calloc(told.object_count + 1, sizeof(*objects));
 	told.grants = grants;
@@ -130,11 +152,7 @@ int register_tell(struct engine *engine,
 			.ids = from->ids,
 		};
 	}
-	for (size_t i = 0; i < registration->driver_count; i++) {
-		if (!registration->drivers[i].is_usable)
-			unlisted[told.unlisted_count++] =
-				registration->drivers[i].name;
-	}
+	drivers_tell(registration, unlisted, places, &told);
 	if (grants != NULL && objects != NULL)
 		result = tell(engine->core, &told, ret_error);
 	else

@@ -65,6 +65,7 @@ static int node_try(const void *body, size_t size, struct fairlead_error *error)
 	free(node.reason);
 	free(node.version);
 	free(node.reports);
+	free(node.places);
 	return 0;
 }
 

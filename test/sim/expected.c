@@ -355,6 +355,8 @@ static const struct {
 	const char *name;
 	const char *reason;
 } excuses[] = {
+	{ "error:apply:members",
+	  "no driver here makes members of places; core/place_test" },
 	{ "limit:apply", "1,024 callers wait for one apply; core/limits_test" },
 	{ "limit:release",
 	  "1,024 callers wait for one release; core/limits_test" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All nodes or none. An APPLY goes to all nodes of the job in one fan-out, and
- * only if all of them are up. When it is over either every node has the lane,
+ * only if all of them are up, and the driver can make members of their places. When it is over either every node has the lane,
  * or it is taken back from all of them and there is one answer that names each
  * node that failed and why; it is given when that undo is over.
  *
@@ -119,7 +119,18 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 	core_release_begin(core, job, REASON_APPLY_FAILED);
 }
 
-static void ask_nodes(struct core *core, struct job *job)
+/* The driver cannot make members of the nodes' places: say so, and undo. */
+static void refuse(struct core *core, struct job *job,
+		   const struct fairlead_error *error)
+{
+	result_set(run_of(job), EDGE_ERROR_APPLY_MEMBERS, error->code,
+		   error->text);
+	event_exception(core, job, EVENT_SEVERITY_FATAL, error->text);
+	core_release_begin(core, job, REASON_APPLY_FAILED);
+}
+
+static void ask_nodes(struct core *core, struct job *job,
+		      const struct core_members *members)
 {
 	struct event event;
 
@@ -136,12 +147,14 @@ static void ask_nodes(struct core *core, struct job *job)
 	event_begin(&event, core, "apply");
 	event_number(&event, "nodes", job->part_count);
 	event_store(&event, core, job);
-	core_fanout_apply(core, job);
+	core_fanout_apply(core, job, members);
 }
 
 static void begin(struct core *core, struct job *job)
 {
 	struct apply_run *run = run_of(job);
+	struct core_members members;
+	struct fairlead_error error;
 
 	run->started_ms = core_now_ms(core);
 	if (!job->has_lane) {
@@ -155,10 +168,16 @@ static void begin(struct core *core, struct job *job)
 			groups_add(&run->failures, -EHOSTUNREACH,
 				   "not connected", index);
 	}
-	if (run->failures.count > 0)
+	if (run->failures.count > 0) {
 		fail(core, job, EDGE_ERROR_APPLY_EHOSTUNREACH, -EHOSTUNREACH);
-	else
-		ask_nodes(core, job);
+		return;
+	}
+	if (core_members_assemble(core, job, &members, &error) < 0) {
+		refuse(core, job, &error);
+		return;
+	}
+	ask_nodes(core, job, &members);
+	free(members.bytes);
 }
 
 void core_apply_ready(struct core *core, struct job *job)

@@ -66,6 +66,7 @@ struct request; /* manager/wire/request.h */
 #define CORE_WAITERS_MAX      1024   /* open applies and releases of a grant */
 #define CORE_ADDRESS_MAX      64     /* bytes of a node's address */
 #define CORE_REPORTS_MAX      16384  /* things that a node should not hold */
+#define CORE_PLACES_MAX       16     /* drivers that tell a node's place */
 #define CORE_GROUPS_MAX       64     /* different texts of nodes in an answer */
 #define CORE_VIEW_BYTES_MAX   786432 /* then a view says that there is more */
 
@@ -107,6 +108,9 @@ struct core_fanout {
 	const char *driver;
 	const uint32_t *cores; /* an entry a node; NULL for REVOKE */
 	const uint32_t *tasks;
+	/* What the driver made of the nodes' places; NULL: nothing. */
+	const uint8_t *members;
+	size_t members_size;
 };
 
 /* One node's verified answer to a fan-out, or that there was none. */
@@ -272,6 +276,12 @@ struct core_inventory_object {
 	const uint32_t *ids;
 };
 
+/* Where a driver says that the node is reached by other nodes of a lane. */
+struct core_inventory_place {
+	const char *driver;
+	struct fairlead_place place;
+};
+
 struct core_registration {
 	const char *node;
 	uint8_t incarnation[16];
@@ -286,6 +296,9 @@ struct core_registration {
 	/* Drivers that could not tell, or not all, of what is there. */
 	const char *const *unlisted;
 	size_t unlisted_count;
+	/* Those before are forgotten; at most CORE_PLACES_MAX. */
+	const struct core_inventory_place *places;
+	size_t place_count;
 	/* Number of the challenge that it answers; they rise as they are made
 	 * in the life of a core. */
 	uint64_t challenge;
@@ -308,7 +321,8 @@ int core_register(struct core *core,
 
 /*
  * What a node that is up has, as it says when it is asked: what it reported
- * before and should not have is over, or still there, or new. Nothing is fenced
+ * before and should not have is over, or still there, or new; applies that come
+ * after it go by the places in it. Nothing is fenced
  * by it, and that it lacks a grant proves nothing; the version is not looked at.
  * One that is not up in that incarnation says nothing: -ESTALE. -E2BIG as in
  * core_register.

@@ -105,6 +105,7 @@
 	X(ERROR_APPLY_ESTALE, "error:apply:-ESTALE")                   \
 	X(LIMIT_APPLY, "limit:apply")                                  \
 	X(ERROR_APPLY_EHOSTUNREACH, "error:apply:-EHOSTUNREACH")       \
+	X(ERROR_APPLY_MEMBERS, "error:apply:members")                  \
 	X(ERROR_APPLY_EREMOTEIO, "error:apply:-EREMOTEIO")             \
 	X(ERROR_APPLY_ECANCELED, "error:apply:-ECANCELED")             \
 	X(ERROR_APPLY_EFFECT, "error:apply:effect")                    \

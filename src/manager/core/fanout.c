@@ -43,7 +43,8 @@ static uint32_t *expand(const char *list, const struct job *job)
 	return values;
 }
 
-void core_fanout_apply(struct core *core, struct job *job)
+void core_fanout_apply(struct core *core, struct job *job,
+		       const struct core_members *members)
 {
 	const char **names = memory_zero(job->part_count, sizeof(*names));
 	uint32_t *cores = expand(job->cores, job);
@@ -58,6 +59,8 @@ void core_fanout_apply(struct core *core, struct job *job)
 		.driver = core_interconnect(core, job)->driver->name,
 		.cores = cores,
 		.tasks = tasks,
+		.members = members->bytes,
+		.members_size = members->size,
 	};
 
 	for (uint32_t i = 0; i < job->part_count; i++)

@@ -24,6 +24,7 @@ static void destroy(struct node *node)
 	free(node->reason);
 	free(node->version);
 	free(node->reports);
+	free(node->places);
 	free(node->jobs);
 	free(node);
 }

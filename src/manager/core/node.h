@@ -29,6 +29,7 @@
 #define NODE_VERSION_MAX    64   /* bytes of a software version */
 #define NODE_DEVICE_MAX     31   /* bytes of a device's name */
 #define NODE_REPORT_IDS_MAX 16
+#define NODE_PLACES_MAX     16
 
 enum node_state {
 	NODE_UNKNOWN, /* has not registered since the manager started */
@@ -59,6 +60,13 @@ struct report {
 	uint32_t ids[NODE_REPORT_IDS_MAX];
 };
 
+/* Where a driver says that the node is reached by others of a lane. */
+struct node_place {
+	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
+	uint8_t size; /* bytes, at least one */
+	uint8_t bytes[FAIRLEAD_PLACE_MAX];
+};
+
 struct node {
 	char *name; /* also the key of its row */
 	uint32_t index;
@@ -87,6 +95,8 @@ struct node {
 	uint64_t challenge; /* that its last registration answered */
 	struct report *reports;
 	uint32_t report_count;
+	struct node_place *places; /* one a driver, of those that tell any */
+	uint32_t place_count;
 	/* Slots of the jobs that have a part here, in no order. */
 	uint32_t *jobs;
 	uint32_t job_count, job_capacity;

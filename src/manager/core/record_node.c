@@ -3,7 +3,8 @@
  * What is remembered of a node, and the names of a chunk of indexes:
  *
  *	node   u32 serial, u8[16] incarnation, u8 n, u8[16] past[n], u8 flags
- *	       (1 drained, 2 by us, 4 untold), text reason, text version, u64 accounted,
+ *	       (1 drained, 2 by us, 4 untold), text reason, text version, blob
+ *	       address, u64 accounted, u8 n, places[n] {text driver, blob bytes},
  *	       u32 n, reports[n] {u8 kind, u64 grant_id, u32 object_id, u32 uid,
  *	       text driver, text device, u8 n, u32 ids[n]}
  *	names  u32 n, text names[n]; "" is an index that is not in use, and never
@@ -62,6 +63,11 @@ void record_encode_node(const struct node *node, struct writer *writer)
 	write_text(writer, node->version);
 	write_blob(writer, node->address, node->address_size);
 	write_u64(writer, node->accounted);
+	write_u8(writer, (uint8_t)node->place_count);
+	for (uint32_t i = 0; i < node->place_count; i++) {
+		write_text(writer, node->places[i].driver);
+		write_blob(writer, node->places[i].bytes, node->places[i].size);
+	}
 	write_u32(writer, node->report_count);
 	for (uint32_t i = 0; i < node->report_count; i++)
 		report_encode(&node->reports[i], writer);
@@ -96,6 +102,36 @@ static bool reports_decode(struct reader *reader, struct node *node)
 	node->report_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		if (!report_decode(reader, &node->reports[i]))
+			return false;
+	return true;
+}
+
+static bool place_decode(struct reader *reader, struct node_place *place)
+{
+	size_t size = 0;
+	const uint8_t *bytes;
+
+	read_text(reader, place->driver, sizeof(place->driver));
+	bytes = read_blob(reader, sizeof(place->bytes), &size);
+	if (bytes == NULL || size == 0)
+		return false;
+	place->size = (uint8_t)size;
+	memcpy(place->bytes, bytes, size);
+	return name_is_driver(place->driver);
+}
+
+static bool places_decode(struct reader *reader, struct node *node)
+{
+	uint8_t count = read_u8(reader);
+
+	if (count > NODE_PLACES_MAX)
+		return false;
+	if (count == 0)
+		return true;
+	node->places = memory_zero(count, sizeof(*node->places));
+	node->place_count = count;
+	for (uint8_t i = 0; i < count; i++)
+		if (!place_decode(reader, &node->places[i]))
 			return false;
 	return true;
 }
@@ -152,7 +188,7 @@ static bool fields_decode(struct reader *reader, struct node *node)
 	node->accounted = read_u64(reader);
 	return (flags & ~FLAGS_ALL) == 0 &&
 	       (node->is_drained || !node->is_drained_by_us) &&
-	       reports_decode(reader, node);
+	       places_decode(reader, node) && reports_decode(reader, node);
 }
 
 int record_decode_node(struct node *node, const void *body, size_t size,
@@ -172,6 +208,7 @@ int record_decode_node(struct node *node, const void *body, size_t size,
 		free(decoded.reason);
 		free(decoded.version);
 		free(decoded.reports);
+		free(decoded.places);
 		return result;
 	}
 	decoded.is_stored = true;

@@ -338,6 +338,7 @@ static void come_up(struct core *core, struct node *node,
 	if (registration->address_size > 0)
 		memcpy(node->address, registration->address,
 		       registration->address_size);
+	core_places_told(node, registration);
 	core->metrics.registrations++;
 }
 
@@ -441,6 +442,7 @@ int core_observe(struct core *core, const struct core_registration *seen,
 	struct node *node = nodes_find(&core->nodes, seen->node);
 	struct report *reports;
 	uint32_t count;
+	bool is_moved;
 
 	if (node == NULL || node->state != NODE_UP ||
 	    !node_is(node, seen->incarnation))
@@ -457,8 +459,11 @@ int core_observe(struct core *core, const struct core_registration *seen,
 			      sizeof(*reports));
 	count = reports_of(core, node, seen, reports);
 	count = reports_keep(node, seen, reports, count);
+	is_moved = core_places_told(node, seen);
 	if (is_same_reports(node, reports, count)) {
 		free(reports);
+		if (is_moved)
+			core_store_node(core, node);
 		return 0;
 	}
 	node->is_pinned = true;

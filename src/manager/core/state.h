@@ -307,10 +307,27 @@ bool core_settle(struct core *core, struct job *job);
 void core_release_run_destroy(struct release_run *run);
 void core_release_wait_destroy(struct core *core, struct release_wait *wait);
 
+/* --- place.c: where nodes are reached by the others of a lane --- */
+
+/* True: the node's places have changed; its row is the caller's business. */
+bool core_places_told(struct node *node, const struct core_registration *from);
+
+/* What a driver has made of them. All zero: nothing. */
+struct core_members {
+	uint8_t *bytes; /* the caller frees them */
+	size_t size;
+};
+
+/* -EINVAL with the driver's text, or another error of its. */
+int core_members_assemble(struct core *core, const struct job *job,
+			  struct core_members *ret_members,
+			  struct fairlead_error *ret_error);
+
 /* --- fanout.c --- */
 
 uint64_t core_apply_floor(const struct core *core);
-void core_fanout_apply(struct core *core, struct job *job);
+void core_fanout_apply(struct core *core, struct job *job,
+		       const struct core_members *members);
 /* To the nodes that are up and owe; how many there are. */
 size_t core_fanout_revoke(struct core *core, struct job *job, bool is_main);
 void core_fanout_revoke_one(struct core *core, struct job *job,

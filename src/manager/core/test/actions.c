@@ -26,6 +26,35 @@ void node_incarnation(const struct fixture *fixture, const char *node,
 	incarnation[15] = (uint8_t)(fixture->boots[node[1] - '0'] + 1);
 }
 
+static void place_told(const struct fixture *fixture,
+		       struct core_registration *registration,
+		       struct core_inventory_place *place)
+{
+	const char *text = fixture->places[registration->node[1] - '0'];
+
+	if (text == NULL)
+		return;
+	*place = (struct core_inventory_place){
+		.driver = "fake",
+		.place.size = strlen(text),
+	};
+	memcpy(place->place.bytes, text, place->place.size);
+	registration->places = place;
+	registration->place_count = 1;
+}
+
+void node_observe(struct fixture *fixture, const char *node)
+{
+	struct core_registration seen = { .node = node };
+	struct core_inventory_place place;
+	struct fairlead_error error = { 0 };
+
+	node_incarnation(fixture, node, seen.incarnation);
+	place_told(fixture, &seen, &place);
+	if (core_observe(fixture->core, &seen, &error) < 0)
+		fail_msg("%s was not heard: %s", node, error.text);
+}
+
 void node_up_with(struct fixture *fixture, const char *node,
 		  const struct core_inventory_grant *grants, size_t count)
 {
@@ -35,9 +64,11 @@ void node_up_with(struct fixture *fixture, const char *node,
 		.grants = grants,
 		.grant_count = count,
 	};
+	struct core_inventory_place place;
 	struct fairlead_error error = { 0 };
 
 	node_incarnation(fixture, node, registration.incarnation);
+	place_told(fixture, &registration, &place);
 	if (core_register(fixture->core, &registration, &error) < 0)
 		fail_msg("%s was refused: %s", node, error.text);
 }

@@ -198,7 +198,46 @@ static int describe(void *data, const struct fairlead_lane *lane,
 	return *ret_context == NULL ? -ENOMEM : 0;
 }
 
+/*
+ * With the option "members", "GRANT: NODE=PLACE ...", and each node has to have
+ * told a place, which is text here; without it, nothing.
+ */
+static int assemble(void *data, const struct fairlead_lane *lane,
+		    const char *const *nodes,
+		    const struct fairlead_place *places, size_t count,
+		    uint8_t **ret_bytes, size_t *ret_size,
+		    struct fairlead_error *ret_error)
+{
+	FILE *file;
+	char *text;
+	size_t size;
+
+	(void)data;
+	if (strstr(lane->options, "members") == NULL) {
+		*ret_bytes = NULL;
+		*ret_size = 0;
+		return 0;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (places[i].size == 0)
+			return error_set(ret_error, -EINVAL,
+					 "node '%s' has told no place",
+					 nodes[i]);
+	file = open_memstream(&text, &size);
+	if (file == NULL)
+		return -ENOMEM;
+	fprintf(file, "%u:", (unsigned int)lane->grant_id);
+	for (size_t i = 0; i < count; i++)
+		fprintf(file, " %s=%.*s", nodes[i], (int)places[i].size,
+			(const char *)places[i].bytes);
+	fclose(file);
+	*ret_bytes = (uint8_t *)text;
+	*ret_size = size;
+	return 0;
+}
+
 static const struct fairlead_manager_ops manager_ops = {
+	.assemble = assemble,
 	.configure = configure,
 	.destroy = free,
 	.pools = pools,

@@ -80,6 +80,10 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 	told->lane = *fanout->lane;
 	told->key = memory_text(fanout->key);
 	told->driver = memory_text(fanout->driver);
+	assert_true((fanout->members == NULL) == (fanout->members_size == 0));
+	if (fanout->members != NULL)
+		told->members = memory_check(strndup(
+			(const char *)fanout->members, fanout->members_size));
 	assert_true((fanout->cores == NULL) ==
 		    (fanout->op == CORE_FANOUT_REVOKE));
 	if (fanout->cores != NULL) {
@@ -328,6 +332,7 @@ static void told_free(struct fixture *fixture)
 		free(told->driver);
 		free(told->cores);
 		free(told->tasks);
+		free(told->members);
 	}
 	for (size_t i = 0; i < fixture->ack_count; i++)
 		free(fixture->acks[i].node);

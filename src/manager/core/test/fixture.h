@@ -37,6 +37,7 @@ struct told_fanout {
 	struct fairlead_lane lane;
 	char *key, *driver;
 	char *cores, *tasks; /* run-length lists; NULL: none were given */
+	char *members;       /* as a text; NULL: none were given */
 	bool is_answered;
 };
 
@@ -78,6 +79,7 @@ struct fixture {
 	struct core_driver_config drivers[3];
 	struct fairlead_setting settings[SETTINGS_MAX]; /* of fake */
 	uint8_t boots[10];                              /* of n0 to n9 */
+	const char *places[10]; /* that they tell for `fake`; NULL: none */
 
 	struct journal_row *journal;
 	size_t row_count; /* that the core has given out */
@@ -142,6 +144,8 @@ void node_boot(struct fixture *fixture, const char *node);
 /* Register with grants of `fake`, each with one identifier. */
 void node_up_with(struct fixture *fixture, const char *node,
 		  const struct core_inventory_grant *grants, size_t count);
+/* It is asked what it has, and says nothing but its place. */
+void node_observe(struct fixture *fixture, const char *node);
 /* The grant as a node would report it. */
 struct core_inventory_grant inventory_of(struct fixture *fixture,
 					 uint64_t grant_id);

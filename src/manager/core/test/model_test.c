@@ -121,6 +121,7 @@ static const char *const elsewhere[] = {
 	"error:register:",
 	"error:reserve:-EPERM",
 	"error:apply:-EPERM",
+	"error:apply:members",
 	"error:release:-EPERM",
 	"error:node:",
 	"error:reserve:-EINVAL",

@@ -310,6 +310,14 @@ static struct node sample_node(void)
 					   .device = "cxi0",
 					   .id_count = 2,
 					   .ids = { 5, 6 } };
+	node.place_count = 2;
+	node.places = memory_zero(2, sizeof(*node.places));
+	node.places[0] = (struct node_place){ .driver = "none",
+					      .size = 1,
+					      .bytes = { 9 } };
+	node.places[1] = (struct node_place){ .driver = "slingshot",
+					      .size = FAIRLEAD_PLACE_MAX };
+	memset(node.places[1].bytes, 0x33, FAIRLEAD_PLACE_MAX);
 	return node;
 }
 
@@ -328,6 +336,8 @@ static void a_node_comes_out_as_it_went_in(void **state)
 	assert_int_equal(back.serial, 4);
 	assert_string_equal(back.reason, "in use");
 	assert_string_equal(back.reports[0].device, "cxi0");
+	assert_int_equal(back.place_count, 2);
+	assert_memory_equal(back.places, node.places, 2 * sizeof(*back.places));
 	record_encode_node(&back, &second);
 	assert_same_bytes(&first, &second);
 	back.name = (char *)"n8";
@@ -337,7 +347,9 @@ static void a_node_comes_out_as_it_went_in(void **state)
 	writer_fini(&first);
 	writer_fini(&second);
 	free(node.reports);
+	free(node.places);
 	free(back.reports);
+	free(back.places);
 	free(back.reason);
 	free(back.version);
 }
@@ -348,7 +360,7 @@ static void a_bad_node_leaves_nothing(void **state)
 	struct writer writer = { 0 };
 	struct fairlead_error error;
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 7; i++) {
 		struct node node = sample_node();
 
 		if (i == 0)
@@ -359,6 +371,10 @@ static void a_bad_node_leaves_nothing(void **state)
 			node.serial = 2;
 		else if (i == 3)
 			node.reports[0].kind = REPORT_KIND_COUNT;
+		else if (i == 4)
+			node.places[1].size = 0;
+		else if (i == 5)
+			strcpy(node.places[0].driver, "..");
 		else
 			strcpy(node.reports[0].driver, "..");
 		/* Do not read past the array for it. */
@@ -371,10 +387,12 @@ static void a_bad_node_leaves_nothing(void **state)
 						    writer.size, &error),
 				 -EBADMSG);
 		assert_null(back.reports);
+		assert_null(back.places);
 		assert_null(back.reason);
 		assert_false(back.is_stored);
 		writer_fini(&writer);
 		free(node.reports);
+		free(node.places);
 	}
 }
 
