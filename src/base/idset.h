@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-#define IDSET_LIMIT_MAX (1u << 20)
+#define IDSET_LIMIT_MAX (1u << 24)
 #define IDSET_NONE      UINT32_MAX
 
 struct idset;

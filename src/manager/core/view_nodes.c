@@ -16,15 +16,19 @@ static json_t *ids_json(const struct core *core, const struct report *report)
 		interconnect_find(&core->interconnects, report->driver);
 	json_t *object = memory_check(json_object());
 	const struct interconnect *ic;
+	uint32_t limit = 0;
 
 	if (driver == DRIVER_NONE)
 		return object;
 	ic = &core->interconnects.list[driver];
+	for (uint32_t i = 0; i < report->id_count; i++)
+		if (report->ids[i] >= limit && report->ids[i] < IDSET_LIMIT_MAX)
+			limit = report->ids[i] + 1;
 	for (size_t n = 0; n < ic->pool_count; n++) {
 		_auto_(idset_destroyp) struct idset *set = NULL;
 		_auto_(freep) char *text = NULL;
 
-		if (idset_create(ic->pools[n].limit, &set) < 0)
+		if (idset_create(limit, &set) < 0)
 			abort();
 		for (uint32_t i = 0; i < report->id_count; i++)
 			if (report->ids[i] < ic->pools[n].limit)

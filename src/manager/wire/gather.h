@@ -21,7 +21,7 @@
 #include "manager/wire/keyfile.h"
 #include "manager/wire/message.h"
 
-#define GATHER_PLACES_MAX IDSET_LIMIT_MAX
+#define GATHER_PLACES_MAX (1u << 20) /* nodes of one command */
 
 /* Those whose answer is "done", with a tag under the same key. */
 struct gather_set {
