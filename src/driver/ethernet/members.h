@@ -52,11 +52,17 @@ struct ethernet_members {
 };
 
 /*
+ * Can a lane have so many nodes? -EINVAL with a text: more than
+ * ETHERNET_NODES_MAX, or than the IPv4 network has room for.
+ */
+int ethernet_members_check(size_t count,
+			   const struct ethernet_networks *networks,
+			   struct fairlead_error *ret_error);
+/*
  * Put places together (networks are set by the caller, the rest here).
  * names: of the nodes, for the errors. -EINVAL with a text: two nodes have the
- * same address, one has no IPv4 where another has, an MTU is too small for a
- * lane, more nodes than ETHERNET_NODES_MAX or than the IPv4 network has
- * room for; -ENOMEM.
+ * same address, one that others cannot reach, or another family than the rest
+ * on a rail; an MTU is too small for a lane; too many nodes. -ENOMEM.
  */
 int ethernet_members_make(const struct ethernet_place *places,
 			  const char *const *names, size_t count,

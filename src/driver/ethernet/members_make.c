@@ -22,8 +22,9 @@ static const struct {
 	{ { { 6, { 0xff } }, 8 }, "multicast" },
 };
 
-static int check_count(size_t count, const struct ethernet_networks *networks,
-		       struct fairlead_error *ret_error)
+int ethernet_members_check(size_t count,
+			   const struct ethernet_networks *networks,
+			   struct fairlead_error *ret_error)
 {
 	uint32_t nodes = ethernet_ipv4_nodes(networks);
 
@@ -177,7 +178,8 @@ int ethernet_members_make(const struct ethernet_place *places,
 	struct ethernet_members made = { .networks = members->networks,
 					 .rail_count = ETHERNET_RAILS_MAX,
 					 .node_count = (uint32_t)count };
-	int result = check_count(count, &members->networks, ret_error);
+	int result =
+		ethernet_members_check(count, &members->networks, ret_error);
 
 	if (result < 0)
 		return result;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The driver's two halves under its name. */
+#include "driver/ethernet/ethernet.h"
+
+const struct fairlead_driver ethernet_driver = {
+	.abi = FAIRLEAD_DRIVER_ABI,
+	.name = "ethernet",
+	.description = "Ethernet: VXLAN networks, with rules of the kernel",
+	.settings = ethernet_settings,
+	.variables = ethernet_variables,
+	.manager = &ethernet_manager_ops,
+	.node = &ethernet_node_ops,
+	.node_settings = ethernet_node_settings,
+};

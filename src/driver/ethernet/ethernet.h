@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The driver for plain Ethernet. A lane is a VXLAN network for each of its VNIs,
+ * between the job's nodes only, with rules in each node's kernel by which nobody
+ * but the job's owner can use it (doc/rfc/ethernet.md).
+ *
+ * both halves (pure)   plan.h: what a lane is called; policy.h: settings and
+ *                      options; members.h: where nodes are; record.h
+ * manager half (pure)  manager.c
+ * node half            device.h, rules.h, nft.h, gate.h, shaper.h, namespace.h,
+ *                      underlay.h
+ */
+#pragma once
+
+#include "fairlead_driver.h"
+
+extern const struct fairlead_driver ethernet_driver;
+
+extern const struct fairlead_manager_ops ethernet_manager_ops;
+extern const struct fairlead_node_ops ethernet_node_ops;
+
+/* All settings of the section, ended by NULL. Each half checks its own. */
+extern const char *const ethernet_settings[];
+/* Those that the node half reads, ended by NULL. */
+extern const char *const ethernet_node_settings[];
+/* Variables that the node half sets, ended by NULL. */
+extern const char *const ethernet_variables[];
