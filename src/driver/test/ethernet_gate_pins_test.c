@@ -96,14 +96,14 @@ struct watch {
 
 static void watch_for_a_gap(struct watch *watch)
 {
-	const struct try try = { .call = BIND,
-				 .type = SOCK_DGRAM,
-				 .address = ALICE4 };
+	const struct call call = { .kind = BIND,
+				   .type = SOCK_DGRAM,
+				   .address = ALICE4 };
 
 	if (setresuid(BOB, BOB, BOB) < 0)
 		_exit(2);
 	while (!__atomic_load_n(&watch->is_over, __ATOMIC_ACQUIRE)) {
-		if (try_call(&try) != EPERM)
+		if (try_call(&call) != EPERM)
 			_exit(1);
 		__atomic_fetch_add(&watch->tries, 1, __ATOMIC_RELEASE);
 	}

@@ -56,6 +56,21 @@ void world_network(void)
 	}
 }
 
+/* Said here once, since each test would fail by it. */
+static bool has_gate(void)
+{
+	struct fairlead_error error;
+	struct gate *gate;
+	int result = gate_open(&world_options, &gate, &error);
+
+	if (result == -EOPNOTSUPP || result == -EPERM)
+		printf("skipped: %s\n", error.text);
+	if (result < 0)
+		return result != -EOPNOTSUPP && result != -EPERM;
+	gate_close(gate);
+	return gate_clear(PINS, NULL) == 0;
+}
+
 bool world_enter(void)
 {
 	cpu_set_t first;
@@ -74,7 +89,7 @@ bool world_enter(void)
 		abort();
 	}
 	world_network();
-	return true;
+	return has_gate();
 }
 
 const char *world_cgroup(void)
@@ -210,36 +225,43 @@ static int send_from(int fd, const struct sockaddr_storage *target,
 	return sendmsg(fd, &message, 0) < 0 ? -1 : 0;
 }
 
+static int open_socket(int family, int type)
+{
+	return socket(family, (type & ~SOCK_MULTIPATH) | SOCK_CLOEXEC,
+		      type & SOCK_MULTIPATH ? IPPROTO_MPTCP : 0);
+}
+
 int try_call(const void *arg)
 {
-	const struct try *try = arg;
+	const struct call *call = arg;
 	struct sockaddr_storage address;
-	socklen_t size = make_address(
-		try->address, try->port ? try->port : DISCARD_PORT, &address);
-	int fd = socket(address.ss_family, try->type | SOCK_CLOEXEC, 0);
+	socklen_t size =
+		make_address(call->address,
+			     call->port ? call->port : DISCARD_PORT, &address);
+	int fd = open_socket(address.ss_family, call->type);
 	int result = -1;
 
-	if (try->call == BIND) {
+	if (call->kind == BIND) {
 		/* Users may not have the low ones. */
-		if (!try->port)
-			size = make_address(try->address, 0, &address);
+		if (!call->port)
+			size = make_address(call->address, 0, &address);
 		result = bind(fd, (struct sockaddr *)&address, size);
-	} else if (try->call == CONNECT) {
+	} else if (call->kind == CONNECT) {
 		result = connect(fd, (struct sockaddr *)&address, size);
 	} else {
-		result = send_from(fd, &address, size, try->source);
+		result = send_from(fd, &address, size, call->source);
 	}
 	result = result < 0 ? errno : 0;
 	close(fd);
 	return result;
 }
 
-static const struct try kinds[] = {
-	{ .call = BIND, .type = SOCK_STREAM },
-	{ .call = BIND, .type = SOCK_DGRAM },
-	{ .call = CONNECT, .type = SOCK_STREAM },
-	{ .call = CONNECT, .type = SOCK_DGRAM },
-	{ .call = SEND, .type = SOCK_DGRAM },
+static const struct call kinds[] = {
+	{ .kind = BIND, .type = SOCK_STREAM },
+	{ .kind = BIND, .type = SOCK_DGRAM },
+	{ .kind = CONNECT, .type = SOCK_STREAM },
+	{ .kind = CONNECT, .type = SOCK_DGRAM },
+	{ .kind = SEND, .type = SOCK_DGRAM },
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -247,12 +269,12 @@ static const struct try kinds[] = {
 void assert_passes(const struct who *who, const char *address)
 {
 	for (size_t i = 0; i < KIND_COUNT; i++) {
-		struct try try = kinds[i];
+		struct call call = kinds[i];
 		bool has_answer =
-			try.call == CONNECT && try.type == SOCK_STREAM;
+			call.kind == CONNECT && call.type == SOCK_STREAM;
 
-		try.address = address;
-		assert_int_equal(as(who, try_call, &try),
+		call.address = address;
+		assert_int_equal(as(who, try_call, &call),
 				 has_answer ? ECONNREFUSED : 0);
 	}
 }
@@ -260,10 +282,10 @@ void assert_passes(const struct who *who, const char *address)
 void assert_refused(const struct who *who, const char *address)
 {
 	for (size_t i = 0; i < KIND_COUNT; i++) {
-		struct try try = kinds[i];
+		struct call call = kinds[i];
 
-		try.address = address;
-		assert_int_equal(as(who, try_call, &try), EPERM);
+		call.address = address;
+		assert_int_equal(as(who, try_call, &call), EPERM);
 	}
 }
 
@@ -280,7 +302,7 @@ static int make_socket(const void *arg)
 	const struct wish *wish = arg;
 	struct sockaddr_storage address;
 	socklen_t size = make_address(wish->address, wish->port, &address);
-	int fd = socket(address.ss_family, wish->type | SOCK_CLOEXEC, 0);
+	int fd = open_socket(address.ss_family, wish->type);
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -297,7 +319,7 @@ static int make_socket(const void *arg)
 		if (connect(fd, (struct sockaddr *)&address, size) < 0)
 			return errno;
 	} else if (bind(fd, (struct sockaddr *)&address, size) < 0 ||
-		   (wish->type == SOCK_STREAM && listen(fd, 8) < 0)) {
+		   ((wish->type & SOCK_STREAM) && listen(fd, 8) < 0)) {
 		return errno;
 	}
 	control.header.cmsg_level = SOL_SOCKET;
@@ -352,17 +374,17 @@ int connect_as(const struct who *who, const char *address, uint16_t port)
 bool gets(int fd, const struct who *sender, const char *address,
 	  const char *open, uint16_t port)
 {
-	const struct try try = { .call = SEND,
-				 .type = SOCK_DGRAM,
-				 .address = address,
-				 .port = port };
+	const struct call call = { .kind = SEND,
+				   .type = SOCK_DGRAM,
+				   .address = address,
+				   .port = port };
 	struct sockaddr_storage target;
 	socklen_t size = make_address(open, port, &target);
 	int last = socket(target.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char text[8];
 	bool is_lane;
 
-	assert_int_equal(as(sender, try_call, &try), 0);
+	assert_int_equal(as(sender, try_call, &call), 0);
 	assert_int_equal(sendto(last, "last", 4, 0, (struct sockaddr *)&target,
 				size),
 			 4);
@@ -377,9 +399,9 @@ bool gets(int fd, const struct who *sender, const char *address,
 
 static int begin_connection(const void *arg)
 {
-	const struct try *try = arg;
+	const struct call *call = arg;
 	struct sockaddr_storage target;
-	socklen_t size = make_address(try->address, try->port, &target);
+	socklen_t size = make_address(call->address, call->port, &target);
 	int fd = socket(target.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	if (connect(fd, (struct sockaddr *)&target, size) < 0 &&
@@ -391,7 +413,7 @@ static int begin_connection(const void *arg)
 bool accepts(int fd, const struct who *sender, const char *address,
 	     const char *open, uint16_t port)
 {
-	const struct try try = { .address = address, .port = port };
+	const struct call call = { .address = address, .port = port };
 	struct sockaddr_storage target;
 	struct sockaddr_storage local;
 	socklen_t size = make_address(open, port, &target);
@@ -400,7 +422,7 @@ bool accepts(int fd, const struct who *sender, const char *address,
 	int first;
 	bool is_lane;
 
-	assert_int_equal(as(sender, begin_connection, &try), 0);
+	assert_int_equal(as(sender, begin_connection, &call), 0);
 	assert_int_equal(connect(last, (struct sockaddr *)&target, size), 0);
 	first = accept(fd, NULL, NULL);
 	assert_true(first >= 0);

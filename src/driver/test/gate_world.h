@@ -35,7 +35,7 @@
 
 extern const struct gate_options world_options;
 
-/* False: not root; says so. */
+/* False: not root, or no BPF here; says so. */
 bool world_enter(void);
 /* Where cgroup v2 is mounted. */
 const char *world_cgroup(void);
@@ -54,15 +54,17 @@ struct who {
 /* What it returns in a child that is so: 0..255. */
 int as(const struct who *who, int (*act)(const void *arg), const void *arg);
 
-enum call {
+enum call_kind {
 	BIND,
 	CONNECT,
 	SEND,
 };
 
-struct
-try {
-	enum call call;
+/* Of a type of socket: by multipath TCP. */
+#define SOCK_MULTIPATH 0x10000
+
+struct call {
+	enum call_kind kind;
 	int type; /* SOCK_DGRAM, ... */
 	const char *address;
 	uint16_t port;      /* 0: 9 */
@@ -70,7 +72,7 @@ try {
 };
 
 /* The errno. Nobody listens at 9, so TCP that is let through is refused. */
-int try_call(const void *try);
+int try_call(const void *call);
 /* For all kinds of calls to addresses, in a child of that user; checks. */
 void assert_passes(const struct who *who, const char *address);
 void assert_refused(const struct who *who, const char *address);
