@@ -12,17 +12,14 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "base/cleanup.h"
+#include "driver/ethernet/gate_cgroup.h"
 #include "driver/ethernet/gate_load.h"
 #include "driver/ethernet/gate_pins.h"
 
@@ -32,76 +29,6 @@ struct gate {
 	bool is_alone; /* no older set is attached besides */
 	char *pins;
 };
-
-static void endmntentp(FILE **file)
-{
-	if (*file)
-		endmntent(*file);
-}
-
-/* Where cgroup v2 is mounted: also beside v1, as systemd's hybrid mode has it. */
-static int find_cgroup(char path[PATH_MAX], struct fairlead_error *error)
-{
-	_auto_(endmntentp) FILE *file = setmntent("/proc/self/mounts", "re");
-	char text[2 * PATH_MAX];
-	struct mntent entry;
-
-	while (file && getmntent_r(file, &entry, text, sizeof(text))) {
-		if (strcmp(entry.mnt_type, "cgroup2") == 0 &&
-		    strlen(entry.mnt_dir) < PATH_MAX) {
-			strcpy(path, entry.mnt_dir);
-			return 0;
-		}
-	}
-	return error_set(error, -EOPNOTSUPP,
-			 "cgroup v2 is not mounted (nor beside v1, at "
-			 "/sys/fs/cgroup/unified)");
-}
-
-static int cgroup_handle(const char *path, uint64_t *ret_id,
-			 struct fairlead_error *error)
-{
-	struct {
-		struct file_handle handle;
-		uint64_t id;
-	} found = { .handle.handle_bytes = sizeof(uint64_t) };
-	struct statfs system;
-	int mount;
-
-	if (statfs(path, &system) < 0)
-		return error_set(error, -errno, "cgroup %s: %s", path,
-				 strerror(errno));
-	if (system.f_type != CGROUP2_SUPER_MAGIC)
-		return error_set(error, -EINVAL, "%s: not in cgroup v2", path);
-	if (name_to_handle_at(AT_FDCWD, path, &found.handle, &mount, 0) < 0)
-		return error_set(error, -errno, "id of cgroup %s: %s", path,
-				 strerror(errno));
-	memcpy(ret_id, found.handle.f_handle, sizeof(*ret_id));
-	return 0;
-}
-
-int gate_cgroup_id(const char *path, uint64_t *ret_id,
-		   struct fairlead_error *ret_error)
-{
-	char root[PATH_MAX];
-	char real[PATH_MAX];
-	int levels = 0;
-	int result = find_cgroup(root, ret_error);
-
-	if (result < 0)
-		return result;
-	if (!realpath(path, real))
-		return error_set(ret_error, -errno, "cgroup %s: %s", path,
-				 strerror(errno));
-	for (const char *at = real + strlen(root); *at; at++)
-		levels += *at == '/';
-	if (strncmp(real, root, strlen(root)) == 0 &&
-	    levels > GATE_CGROUP_LEVELS)
-		return error_set(ret_error, -EINVAL,
-				 "cgroup %s is more than %d levels deep", path,
-				 GATE_CGROUP_LEVELS);
-	return cgroup_handle(path, ret_id, ret_error);
-}
 
 /* A set that is there and whole; else a name for a new one. */
 static int choose_set(struct gate *gate, const char *prefix, uint64_t cgroup_id,
@@ -193,7 +120,7 @@ static int open_set(struct gate *gate, const struct gate_config *config,
 	struct gate_sets sets;
 	uint64_t cgroup_id;
 	bool is_there;
-	int result = cgroup_handle(cgroup, &cgroup_id, error);
+	int result = gate_cgroup_handle(cgroup, &cgroup_id, error);
 
 	if (result == 0)
 		result = gate_pins_make(gate->pins, error);
@@ -240,7 +167,7 @@ int gate_open(const struct gate_options *options, struct gate **ret_gate,
 	if (!gate->pins)
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	if (!options->cgroup)
-		result = find_cgroup(cgroup, ret_error);
+		result = gate_cgroup_root(cgroup, ret_error);
 	if (result < 0)
 		return result;
 	/* It would write to our standard error. */
