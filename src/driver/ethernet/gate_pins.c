@@ -112,15 +112,11 @@ int gate_pins_list(const char *pins, const char *prefix,
 				 strerror(errno));
 	while (dir && (entry = readdir(dir))) {
 		/* The kernel puts files of its own into its root. */
-		if (entry->d_name[0] == '.' || entry->d_type != DT_DIR ||
-		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
-			continue;
-		if (sets.count == GATE_SETS_MAX ||
-		    strlen(entry->d_name) >= GATE_SET_NAME_MAX)
-			return error_set(ret_error, -E2BIG,
-					 "%s: there is more than pins of ours",
-					 pins);
-		strcpy(sets.names[sets.count++], entry->d_name);
+		if (entry->d_name[0] != '.' && entry->d_type == DT_DIR &&
+		    strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+		    strlen(entry->d_name) < GATE_SET_NAME_MAX &&
+		    sets.count < GATE_SETS_MAX)
+			strcpy(sets.names[sets.count++], entry->d_name);
 	}
 	*ret_sets = sets;
 	return 0;
@@ -171,12 +167,15 @@ int gate_pins_keep(const char *pins, const char *kept,
 		   struct fairlead_error *ret_error)
 {
 	struct gate_sets sets;
-	int result = gate_pins_list(pins, "", &sets, ret_error);
+	int result;
 
-	for (size_t i = 0; result == 0 && i < sets.count; i++) {
-		if (!kept || strcmp(sets.names[i], kept) != 0)
-			result = gate_pins_remove(pins, sets.names[i],
-						  ret_error);
-	}
+	do {
+		result = gate_pins_list(pins, "", &sets, ret_error);
+		for (size_t i = 0; result == 0 && i < sets.count; i++) {
+			if (!kept || strcmp(sets.names[i], kept) != 0)
+				result = gate_pins_remove(pins, sets.names[i],
+							  ret_error);
+		}
+	} while (result == 0 && sets.count == GATE_SETS_MAX);
 	return result;
 }

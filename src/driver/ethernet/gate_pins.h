@@ -15,7 +15,9 @@
 #include "base/error.h"
 
 #define GATE_SET_NAME_MAX 64
-#define GATE_SETS_MAX     16 /* more are there only after as many crashes */
+#define GATE_SETS_MAX \
+	16 /* that are listed; there are two at most, but for
+				 what crashes leave */
 
 struct gate_sets {
 	size_t count;
@@ -27,7 +29,7 @@ struct gate_sets {
  * has no such file system; -EPERM; -EEXIST: something else is there.
  */
 int gate_pins_make(const char *pins, struct fairlead_error *ret_error);
-/* Sets whose names begin so. None, and no directory, is no error. -E2BIG. */
+/* Sets whose names begin so. None, and no directory, is no error. */
 int gate_pins_list(const char *pins, const char *prefix,
 		   struct gate_sets *ret_sets,
 		   struct fairlead_error *ret_error);

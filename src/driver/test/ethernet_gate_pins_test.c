@@ -181,6 +181,19 @@ static void a_set_that_lacks_a_program_is_made_anew(void **state)
 	assert_passes(&alice, ALICE4);
 }
 
+static void what_crashes_left_is_cleared_away(void **state)
+{
+	char name[GATE_SET_NAME_MAX];
+
+	assert_int_equal(gate_pins_make(PINS, NULL), 0);
+	for (int i = 0; i < 3 * GATE_SETS_MAX; i++) {
+		snprintf(name, sizeof(name), PINS "/%d", i);
+		assert_int_equal(mkdir(name, 0700), 0);
+	}
+	gate_close(open_gate(&world_options));
+	assert_int_equal(count_sets(name), 1);
+}
+
 static void replace_leaves_exactly_what_is_given(void **state)
 {
 	const struct gate_entry entries[] = { world_entry(ALICE4, BOB, 0),
@@ -510,6 +523,7 @@ int main(void)
 		GATE_TEST(programs_and_lanes_outlive_who_made_them),
 		GATE_TEST(other_programs_take_over_without_a_gap),
 		GATE_TEST(a_set_that_lacks_a_program_is_made_anew),
+		GATE_TEST(what_crashes_left_is_cleared_away),
 		GATE_TEST(replace_leaves_exactly_what_is_given),
 		GATE_TEST(a_removed_lane_is_nobodys),
 		GATE_TEST(a_lane_may_have_the_sites_whole_network),
