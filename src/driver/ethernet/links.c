@@ -272,6 +272,8 @@ static void take_address(void *arg, const struct nlmsghdr *header)
 	row.index = (int)info->ifa_index;
 	row.prefix_size = info->ifa_prefixlen;
 	row.scope = info->ifa_scope;
+	row.flags = attributes[IFA_FLAGS] ? take_u32(attributes[IFA_FLAGS])
+					  : info->ifa_flags;
 	/* IFA_ADDRESS is the other end's where there is an IFA_LOCAL. */
 	row.address = link_address_of(attributes[IFA_LOCAL]
 					      ? attributes[IFA_LOCAL]

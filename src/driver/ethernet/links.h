@@ -44,7 +44,8 @@ struct link_address {
 	int index; /* of its device */
 	struct ip_address address;
 	uint8_t prefix_size;
-	uint8_t scope; /* RT_SCOPE_UNIVERSE, ... */
+	uint8_t scope;  /* RT_SCOPE_UNIVERSE, ... */
+	uint32_t flags; /* IFA_F_TENTATIVE, ... */
 };
 
 struct link_address_list {

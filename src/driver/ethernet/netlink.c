@@ -24,6 +24,7 @@
 #define QUEUE_BYTES_MAX    32768
 #define QUEUE_REQUESTS_MAX 64
 #define BUFFER_SIZE        (1 << 18)
+#define ANSWER_BYTES_MAX   (64u << 20)
 #define READS_MAX          16 /* of a list that changes */
 
 /* What came in answer to the requests with these sequence numbers. */
@@ -183,6 +184,10 @@ static void take_message(struct answer *answer, const struct nlmsghdr *header)
 		if (code < 0)
 			take_failure(answer, header, code);
 		answer->is_over = header->nlmsg_seq == answer->last_seq;
+		return;
+	}
+	if (answer->size + size > ANSWER_BYTES_MAX) {
+		take_failure(answer, header, -E2BIG);
 		return;
 	}
 	bytes = realloc(answer->bytes, answer->size + size);

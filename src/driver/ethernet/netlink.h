@@ -50,7 +50,7 @@ int netlink_call(struct netlink *netlink, struct nl_msg *message,
  * The same for a request that has answers; with the flag NLM_F_DUMP as many as
  * there are. They are emitted when all are there: none on a failure, and none of
  * a list that changed while it was read, which is read again. A header is valid
- * within emit. -EAGAIN: it changed each time.
+ * within emit. -EAGAIN: it changed each time; -E2BIG: more than 64 MiB.
  */
 int netlink_get(struct netlink *netlink, struct nl_msg *message,
 		void (*emit)(void *arg, const struct nlmsghdr *header),

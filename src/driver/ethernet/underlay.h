@@ -25,7 +25,9 @@ struct underlay {
  * devices: names with commas; "auto": each Ethernet device that is up and has a
  * global address, but bridges, tunnels, devices of a bridge or bond, and ours.
  * One that is named and is not there, or cannot be used, is listed with its
- * flaw; auto lists only what can be used. -EIO with a text.
+ * flaw; auto lists only what can be used, in the order of names (eth2, eth10).
+ * The speed is what the NIC says. -E2BIG with a text: more than there are rails;
+ * -EINVAL: no list of names, or one of them twice; -EIO.
  */
 int underlay_list(struct netlink *netlink, const char *devices,
 		  struct underlay list[ETHERNET_RAILS_MAX], size_t *ret_count,
@@ -34,7 +36,7 @@ int underlay_list(struct netlink *netlink, const char *devices,
 /*
  * -EADDRINUSE with a text that names both when an address or a route of this
  * node, other than those of our devices and default routes, lies in one of the
- * networks.
+ * networks. A route that covers more than the network lies not in it.
  */
 int underlay_clash(struct netlink *netlink,
 		   const struct ethernet_networks *networks,
