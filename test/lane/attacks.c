@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "attacks.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char text[] = ATTACK_TEXT;
+static const struct probe_end anywhere;
+
+/* --- for all --- */
+
+int attack_listen(struct probe_actor actor, int type, struct probe_end at)
+{
+	struct probe_call call = {
+		.type = type,
+		.is_listening = type == SOCK_STREAM,
+		.from = at,
+	};
+
+	return probe_open(&actor, &call);
+}
+
+bool attack_has_come(const struct place *place, int receiver)
+{
+	char bytes[sizeof(text)];
+
+	place_settle(place);
+	return probe_receive(receiver, bytes, sizeof(bytes)) ==
+		       (ssize_t)strlen(text) &&
+	       memcmp(bytes, text, strlen(text)) == 0;
+}
+
+bool attack_sends(const struct place *place, struct probe_actor actor,
+		  struct probe_end from, struct probe_end to, int receiver)
+{
+	struct probe_call call = {
+		.type = SOCK_DGRAM,
+		.from = from,
+		.to = to,
+		.bytes = text,
+		.size = strlen(text),
+	};
+	int fd = probe_open(&actor, &call);
+	bool result = attack_has_come(place, receiver);
+
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+bool attack_connects(const struct place *place, struct probe_actor actor,
+		     struct probe_end from, struct probe_end to)
+{
+	struct probe_call call = {
+		.type = SOCK_STREAM,
+		.from = from,
+		.to = to,
+	};
+	int fd = probe_open(&actor, &call);
+	bool result;
+
+	place_settle(place);
+	if (fd < 0)
+		return false;
+	result = probe_connected(fd) == 1;
+	close(fd);
+	return result;
+}
+
+bool attack_reaches(const struct place *place, int type,
+		    struct probe_actor sender, struct probe_end from,
+		    struct probe_actor receiver, struct probe_end to)
+{
+	int fd = attack_listen(receiver, type, to);
+	bool result;
+
+	assert_true(fd >= 0);
+	result = type == SOCK_STREAM
+			 ? attack_connects(place, sender, from, to)
+			 : attack_sends(place, sender, from, to, fd);
+	close(fd);
+	return result;
+}
+
+/* Through lane A from node 1 to its owner on node 2. */
+static bool reaches_owner(const struct place *place, int type, uint8_t family,
+			  enum place_host from, uid_t uid)
+{
+	return attack_reaches(place, type, place_actor(place, from, uid),
+			      anywhere, place_actor(place, NODE2, OWNER_A),
+			      place_end(LANE_A, NODE2, family, PORT));
+}
+
+/* --- 1, 2: sending --- */
+
+static bool stranger_sends(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_DGRAM, family, NODE1, STRANGER);
+}
+
+static bool stranger_connects(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_STREAM, family, NODE1, STRANGER);
+}
+
+static bool other_owner_sends(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_DGRAM, family, NODE1, OWNER_B);
+}
+
+static bool other_owner_connects(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_STREAM, family, NODE1, OWNER_B);
+}
+
+static bool neighbour_sends(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_DGRAM, family, NODE2, STRANGER);
+}
+
+static bool neighbour_connects(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_STREAM, family, NODE2, STRANGER);
+}
+
+/* Both of its jobs' addresses are on node 1, so loopback takes it there. */
+static bool other_owner_crosses(const struct place *place, uint8_t family)
+{
+	return attack_reaches(place, SOCK_DGRAM,
+			      place_actor(place, NODE1, OWNER_B),
+			      place_end(LANE_B, NODE1, family, 0),
+			      place_actor(place, NODE1, OWNER_A),
+			      place_end(LANE_A, NODE1, family, PORT));
+}
+
+/* --- 3: another's source --- */
+
+static bool source_in_own_lane(const struct place *place, uint8_t family)
+{
+	return attack_reaches(place, SOCK_DGRAM,
+			      place_actor(place, NODE1, OWNER_B),
+			      place_end(LANE_A, NODE1, family, 0),
+			      place_actor(place, NODE3, OWNER_B),
+			      place_end(LANE_B, NODE3, family, PORT));
+}
+
+static bool source_on_underlay(const struct place *place, uint8_t family)
+{
+	return attack_reaches(place, SOCK_DGRAM,
+			      place_actor(place, NODE1, STRANGER),
+			      place_end(LANE_A, NODE1, family, 0),
+			      place_actor(place, NODE2, 0),
+			      place_underlay(NODE2, family, PORT));
+}
+
+static bool source_on_loopback(const struct place *place, uint8_t family)
+{
+	return attack_reaches(place, SOCK_DGRAM,
+			      place_actor(place, NODE2, STRANGER),
+			      place_end(LANE_A, NODE2, family, 0),
+			      place_actor(place, NODE2, 0),
+			      place_underlay(NODE2, family, PORT));
+}
+
+/* A host that gives itself an address of the lane. */
+static bool source_from_outside(const struct place *place, uint8_t family)
+{
+	struct probe_end source = place_end(LANE_A, NODE2, family, 0);
+	unsigned int size = family == 6 ? 128 : 32;
+	char address[IP_ADDRESS_TEXT_MAX];
+	bool result;
+
+	ip_address_format(&source.address, address);
+	place_run(place, OUTSIDE, "ip address add %s/%u dev lo%s", address,
+		  size, family == 6 ? " nodad" : "");
+	result = attack_reaches(place, SOCK_DGRAM,
+				place_actor(place, OUTSIDE, 0), source,
+				place_actor(place, NODE1, 0),
+				place_underlay(NODE1, family, PORT));
+	place_run(place, OUTSIDE, "ip address del %s/%u dev lo", address, size);
+	return result;
+}
+
+/* --- 4: listening --- */
+
+static struct probe_end wildcard(uint8_t family)
+{
+	return (struct probe_end){ .address.family = family, .port = PORT };
+}
+
+/* The owner, from this node, meets a stranger on node 2. */
+static bool squats(const struct place *place, int type, struct probe_end at,
+		   uint8_t family, enum place_host from)
+{
+	struct probe_actor owner = place_actor(place, from, OWNER_A);
+	struct probe_end to = place_end(LANE_A, NODE2, family, PORT);
+	int fd = attack_listen(place_actor(place, NODE2, STRANGER), type, at);
+	bool result;
+
+	if (fd < 0)
+		return false;
+	result = type == SOCK_STREAM
+			 ? attack_connects(place, owner, anywhere, to)
+			 : attack_sends(place, owner, anywhere, to, fd);
+	close(fd);
+	return result;
+}
+
+static bool listens_at_address(const struct place *place, uint8_t family)
+{
+	return squats(place, SOCK_STREAM,
+		      place_end(LANE_A, NODE2, family, PORT), family, NODE1);
+}
+
+static bool listens_everywhere(const struct place *place, uint8_t family)
+{
+	return squats(place, SOCK_STREAM, wildcard(family), family, NODE1);
+}
+
+static bool listens_on_loopback(const struct place *place, uint8_t family)
+{
+	return squats(place, SOCK_STREAM, wildcard(family), family, NODE2);
+}
+
+static bool squats_at_address(const struct place *place, uint8_t family)
+{
+	return squats(place, SOCK_DGRAM, place_end(LANE_A, NODE2, family, PORT),
+		      family, NODE1);
+}
+
+static bool squats_everywhere(const struct place *place, uint8_t family)
+{
+	return squats(place, SOCK_DGRAM, wildcard(family), family, NODE1);
+}
+
+const struct attack attacks_by_socket[] = {
+	{ "1 a stranger sends into a lane", stranger_sends, LEVEL_NFT },
+	{ "1 a stranger connects into a lane", stranger_connects, LEVEL_NFT },
+	{ "1 another job's owner sends into a lane", other_owner_sends,
+	  LEVEL_NFT },
+	{ "1 another job's owner connects into a lane", other_owner_connects,
+	  LEVEL_NFT },
+	{ "2 a stranger sends on the node itself", neighbour_sends, LEVEL_NFT },
+	{ "2 a stranger connects on the node itself", neighbour_connects,
+	  LEVEL_NFT },
+	{ "2 another job's owner sends from lane to lane on a node",
+	  other_owner_crosses, LEVEL_NFT },
+	{ "3 an owner has another lane's source in its own lane",
+	  source_in_own_lane, LEVEL_NFT },
+	{ "3 a stranger has a lane's source on the underlay",
+	  source_on_underlay, LEVEL_NFT },
+	{ "3 a stranger has a lane's source on loopback", source_on_loopback,
+	  LEVEL_NFT },
+	{ "3 a host outside has a lane's source", source_from_outside,
+	  LEVEL_NFT },
+	{ "4 a stranger listens at a lane's address", listens_at_address,
+	  LEVEL_NFT },
+	{ "4 a stranger listens at all addresses", listens_everywhere,
+	  LEVEL_NFT },
+	{ "4 a stranger listens on the node itself", listens_on_loopback,
+	  LEVEL_NFT },
+	{ "4u a stranger takes a UDP port of a lane's address",
+	  squats_at_address, LEVEL_GATE },
+	{ "4u a stranger takes a UDP port of all addresses", squats_everywhere,
+	  LEVEL_GATE },
+	{ NULL },
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Usage: attacks_test LEVEL FAMILY: what keeps strangers out (place.h), and what
+ * VXLAN goes over, 4 or 6. Each attack is shown to work where nothing keeps
+ * anybody out, and then to fail; or to work still, where its level is above
+ * this one. All with IPv4 and IPv6 in the lane.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attacks.h"
+
+#define TESTS_MAX     128
+#define NAME_MAX_SIZE 128
+
+/* One test; cmocka keeps the pointers. */
+struct trial {
+	struct place *place;
+	enum place_level level;
+	const struct attack *attack;
+	uint8_t family;
+	char name[NAME_MAX_SIZE];
+};
+
+struct trials {
+	struct place *place;
+	enum place_level level;
+	const char *level_name;
+	size_t count;
+	struct trial list[TESTS_MAX];
+	struct CMUnitTest tests[TESTS_MAX];
+};
+
+static void run_trial(void **state)
+{
+	const struct trial *trial = *state;
+	const struct attack *attack = trial->attack;
+	bool is_closed = attack->closed_by <= trial->level;
+
+	place_enforce(trial->place, LEVEL_NONE);
+	if (!attack->works(trial->place, trial->family))
+		fail_msg("without rules it does not work either");
+	if (trial->level == LEVEL_NONE)
+		return;
+	place_enforce(trial->place, trial->level);
+	if (attack->works(trial->place, trial->family) == is_closed)
+		fail_msg("%s", is_closed ? "it works in spite of the rules"
+					 : "it does not work any more");
+}
+
+static void trials_add(struct trials *trials, const struct attack *list)
+{
+	for (; list->name != NULL; list++) {
+		const char *leak =
+			list->closed_by != LEVEL_NEVER &&
+					list->closed_by > trials->level
+				? ": OPEN with "
+				: "";
+
+		for (uint8_t family = 4; family <= 6; family += 2) {
+			struct trial *trial = &trials->list[trials->count];
+
+			assert_true(trials->count < TESTS_MAX);
+			trial->place = trials->place;
+			trial->level = trials->level;
+			trial->attack = list;
+			trial->family = family;
+			snprintf(trial->name, sizeof(trial->name),
+				 "%s, IPv%u%s%s", list->name, family, leak,
+				 leak[0] ? trials->level_name : "");
+			trials->tests[trials->count++] = (struct CMUnitTest){
+				.name = trial->name,
+				.test_func = run_trial,
+				.initial_state = trial,
+			};
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct trials trials;
+	int result;
+
+	if (argc != 3 || !place_level_parse(argv[1], &trials.level)) {
+		fprintf(stderr, "usage: attacks_test LEVEL FAMILY\n");
+		return 2;
+	}
+	trials.level_name = argv[1];
+	trials.place = place_create(strcmp(argv[2], "6") == 0 ? 6 : 4);
+	if (trials.place == NULL)
+		return 77;
+	trials_add(&trials, attacks_by_socket);
+	trials_add(&trials, attacks_by_vxlan);
+	trials_add(&trials, passages);
+	result = _cmocka_run_group_tests("attacks", trials.tests, trials.count,
+					 NULL, NULL);
+	place_destroy(trials.place);
+	return result;
+}

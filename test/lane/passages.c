@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the rules are not to touch. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "attacks.h"
+
+static const struct probe_end anywhere;
+
+/* In lane A, to its owner on node 2. */
+static bool reaches_owner(const struct place *place, int type, uint8_t family,
+			  enum place_host from, uid_t uid)
+{
+	return attack_reaches(place, type, place_actor(place, from, uid),
+			      anywhere, place_actor(place, NODE2, OWNER_A),
+			      place_end(LANE_A, NODE2, family, PORT));
+}
+
+static bool owner_sends(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_DGRAM, family, NODE1, OWNER_A);
+}
+
+static bool owner_connects(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_STREAM, family, NODE1, OWNER_A);
+}
+
+static bool owner_sends_on_node(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_DGRAM, family, NODE2, OWNER_A);
+}
+
+static bool owner_connects_on_node(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_STREAM, family, NODE2, OWNER_A);
+}
+
+static bool root_sends(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_DGRAM, family, NODE1, 0);
+}
+
+static bool root_connects(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_STREAM, family, NODE1, 0);
+}
+
+static bool root_connects_on_node(const struct place *place, uint8_t family)
+{
+	return reaches_owner(place, SOCK_STREAM, family, NODE2, 0);
+}
+
+static bool other_lane_works(const struct place *place, uint8_t family)
+{
+	return attack_reaches(place, SOCK_STREAM,
+			      place_actor(place, NODE3, OWNER_B), anywhere,
+			      place_actor(place, NODE1, OWNER_B),
+			      place_end(LANE_B, NODE1, family, PORT));
+}
+
+/* 6: a lane is no wall before what root offers at all addresses. */
+static bool root_is_reached(const struct place *place, uint8_t family)
+{
+	struct probe_end all = { .address.family = family, .port = PORT };
+	int fd = attack_listen(place_actor(place, NODE2, 0), SOCK_STREAM, all);
+	bool result;
+
+	assert_true(fd >= 0);
+	result = attack_connects(place, place_actor(place, NODE1, OWNER_A),
+				 anywhere,
+				 place_end(LANE_A, NODE2, family, PORT));
+	close(fd);
+	return result;
+}
+
+static bool strangers_meet(const struct place *place, int type,
+			   struct probe_end at, enum place_host from,
+			   enum place_host to)
+{
+	return attack_reaches(place, type, place_actor(place, from, STRANGER),
+			      anywhere, place_actor(place, to, STRANGER), at);
+}
+
+static bool underlay_sends(const struct place *place, uint8_t family)
+{
+	return strangers_meet(place, SOCK_DGRAM,
+			      place_underlay(NODE2, family, PORT), NODE1,
+			      NODE2) &&
+	       strangers_meet(place, SOCK_DGRAM,
+			      place_underlay(NODE2, family, PORT), OUTSIDE,
+			      NODE2);
+}
+
+static bool underlay_connects(const struct place *place, uint8_t family)
+{
+	return strangers_meet(place, SOCK_STREAM,
+			      place_underlay(NODE2, family, PORT), NODE1,
+			      NODE2) &&
+	       strangers_meet(place, SOCK_STREAM,
+			      place_underlay(OUTSIDE, family, PORT), NODE1,
+			      OUTSIDE);
+}
+
+static bool loopback_works(const struct place *place, uint8_t family)
+{
+	struct probe_end at = { .port = PORT };
+
+	assert_true(ip_address_parse(family == 6 ? "::1" : "127.0.0.1",
+				     &at.address));
+	return strangers_meet(place, SOCK_DGRAM, at, NODE1, NODE1) &&
+	       strangers_meet(place, SOCK_STREAM, at, NODE1, NODE1);
+}
+
+/* What a closed socket has left to send has no owner any more. */
+static bool closed_socket_sends_all(const struct place *place, uint8_t family)
+{
+	static uint8_t bytes[64 * 1024];
+	struct probe_end at = place_end(LANE_A, NODE2, family, PORT);
+	struct probe_actor sender = place_actor(place, NODE1, OWNER_A);
+	struct probe_call call = { .type = SOCK_STREAM, .to = at };
+	int listener = attack_listen(place_actor(place, NODE2, OWNER_A),
+				     SOCK_STREAM, at);
+	int fd = probe_open(&sender, &call);
+	ssize_t sent, size, received = 0;
+	int accepted;
+
+	assert_true(listener >= 0 && fd >= 0);
+	place_settle(place);
+	accepted = probe_accept(listener);
+	assert_true(accepted >= 0);
+	sent = send(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	assert_true(sent > 0);
+	close(fd);
+	do {
+		place_settle(place);
+		size = probe_receive(accepted, bytes, sizeof(bytes));
+		received += size > 0 ? size : 0;
+	} while (size > 0);
+	close(accepted);
+	close(listener);
+	return size == 0 && received == sent;
+}
+
+/* A port at which nobody listens says so at once. */
+static bool closed_port_refuses(const struct place *place, uint8_t family)
+{
+	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_call call = {
+		.type = SOCK_STREAM,
+		.to = place_end(LANE_A, NODE2, family, PORT),
+	};
+	int fd = probe_open(&owner, &call);
+	int result;
+
+	assert_true(fd >= 0);
+	place_settle(place);
+	result = probe_connected(fd);
+	close(fd);
+	return result == -ECONNREFUSED;
+}
+
+const struct attack passages[] = {
+	{ "the owner sends", owner_sends, LEVEL_NEVER },
+	{ "the owner connects", owner_connects, LEVEL_NEVER },
+	{ "the owner sends on a node", owner_sends_on_node, LEVEL_NEVER },
+	{ "the owner connects on a node", owner_connects_on_node, LEVEL_NEVER },
+	{ "root sends", root_sends, LEVEL_NEVER },
+	{ "root connects", root_connects, LEVEL_NEVER },
+	{ "root connects on a node", root_connects_on_node, LEVEL_NEVER },
+	{ "the other lane works", other_lane_works, LEVEL_NEVER },
+	{ "6 the owner reaches what root offers at all addresses",
+	  root_is_reached, LEVEL_NEVER },
+	{ "others send on the underlay", underlay_sends, LEVEL_NEVER },
+	{ "others connect on the underlay", underlay_connects, LEVEL_NEVER },
+	{ "others have loopback", loopback_works, LEVEL_NEVER },
+	{ "a closed socket sends what it has left", closed_socket_sends_all,
+	  LEVEL_NEVER },
+	{ "a closed port refuses at once", closed_port_refuses, LEVEL_NEVER },
+	{ NULL },
+};

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Neighbours on the underlay are fixed, so that no first packet waits for an
+ * answer.
+ */
+#include "place.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+
+#define SETTLE_PORT   7999
+#define SETTLE_ROUNDS 8 /* as many as the longest way has turns */
+#define COMMAND_MAX   1024
+
+static const struct {
+	uint32_t vni;
+	uid_t owner;
+	uint32_t number[HOST_COUNT]; /* 0: not a member */
+} lanes[LANE_COUNT] = {
+	[LANE_A] = { 4242, OWNER_A, { [NODE1] = 1, [NODE2] = 2 } },
+	[LANE_B] = { 4243, OWNER_B, { [NODE1] = 1, [NODE3] = 2 } },
+};
+
+static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { 46, 32, 8, 0 };
+
+bool place_level_parse(const char *text, enum place_level *ret_level)
+{
+	if (strcmp(text, "none") == 0)
+		*ret_level = LEVEL_NONE;
+	else if (strcmp(text, "nft") == 0)
+		*ret_level = LEVEL_NFT;
+	else
+		return false;
+	return true;
+}
+
+/* --- who is where --- */
+
+uint32_t place_vni(enum place_lane lane)
+{
+	return lanes[lane].vni;
+}
+
+uid_t place_owner(enum place_lane lane)
+{
+	return lanes[lane].owner;
+}
+
+struct probe_actor place_actor(const struct place *place, enum place_host host,
+			       uid_t uid)
+{
+	return (struct probe_actor){ .netns = place->netns[host], .uid = uid };
+}
+
+struct probe_end place_underlay(enum place_host host, uint8_t family,
+				uint16_t port)
+{
+	struct probe_end end = { .port = port };
+	char text[IP_ADDRESS_TEXT_MAX];
+
+	snprintf(text, sizeof(text), family == 6 ? "fd77::%d" : "10.77.0.%d",
+		 host + 1);
+	assert_true(ip_address_parse(text, &end.address));
+	return end;
+}
+
+void place_names(enum place_lane lane, enum place_host host,
+		 struct ethernet_names *ret_names)
+{
+	ethernet_name(&ethernet_networks_default, lanes[lane].vni, 0,
+		      lanes[lane].number[host], ret_names);
+}
+
+struct probe_end place_end(enum place_lane lane, enum place_host host,
+			   uint8_t family, uint16_t port)
+{
+	struct ethernet_names names;
+
+	place_names(lane, host, &names);
+	return (struct probe_end){
+		.address = family == 6 ? names.ipv6 : names.ipv4,
+		.port = port,
+	};
+}
+
+struct rules_lane place_rules(const struct place *place, enum place_lane lane,
+			      enum place_host host,
+			      struct ip_address peers[HOST_COUNT])
+{
+	struct rules_lane rules = {
+		.device = { .vni = lanes[lane].vni,
+			    .alias = { .uid = lanes[lane].owner } },
+		.peers = peers,
+		.classes =
+			1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT,
+		.first_class = ETHERNET_LOW_LATENCY,
+	};
+	struct ethernet_names names;
+
+	place_names(lane, host, &names);
+	memcpy(rules.device.name, names.device, sizeof(names.device));
+	rules.device.port = names.port;
+	rules.device.ipv4 = names.ipv4;
+	rules.device.ipv6 = names.ipv6;
+	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
+		if (lanes[lane].number[peer] != 0 && peer != host)
+			peers[rules.peer_count++] =
+				place_underlay(peer, place->underlay_family, 0)
+					.address;
+	}
+	return rules;
+}
+
+/* --- the machine --- */
+
+static void enter(int netns)
+{
+	if (setns(netns, CLONE_NEWNET) < 0)
+		fail_msg("cannot enter a network namespace");
+}
+
+void place_run(const struct place *place, enum place_host host,
+	       const char *format, ...)
+{
+	char command[COMMAND_MAX];
+	va_list args;
+	int result;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	enter(place->netns[host]);
+	result = system(command);
+	enter(place->home);
+	if (result != 0)
+		fail_msg("%s", command);
+}
+
+static void stay_on_one_processor(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	assert_true(cpu >= 0);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static int namespace_open(void)
+{
+	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void underlay_make(struct place *place, enum place_host host)
+{
+	char command[COMMAND_MAX];
+
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	place->netns[host] = namespace_open();
+	enter(place->home);
+	/* The namespace is named by the descriptor that this process has. */
+	snprintf(command, sizeof(command),
+		 "ip link add port%d type veth peer name eth0 "
+		 "address 02:77:00:00:00:0%d netns /proc/%d/fd/%d && "
+		 "ip link set port%d master switch up",
+		 host, host + 1, getpid(), place->netns[host], host);
+	if (system(command) != 0)
+		fail_msg("%s", command);
+	place_run(place, host,
+		  "sysctl -qw net.ipv4.conf.all.rp_filter=0 "
+		  "net.ipv4.conf.default.rp_filter=0 "
+		  "net.ipv6.conf.all.accept_dad=0 "
+		  "net.ipv6.conf.default.accept_dad=0 "
+		  "net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 && "
+		  "ip link set lo up && ip link set eth0 addrgenmode none && "
+		  "ip link set eth0 up && "
+		  "ip address add 10.77.0.%d/24 dev eth0 && "
+		  "ip address add fd77::%d/64 dev eth0 nodad",
+		  host + 1, host + 1);
+	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
+		if (peer == host)
+			continue;
+		place_run(place, host,
+			  "for address in 10.77.0.%d fd77::%d; do "
+			  "ip neighbour replace $address dev eth0 "
+			  "lladdr 02:77:00:00:00:0%d nud permanent; done",
+			  peer + 1, peer + 1, peer + 1);
+	}
+}
+
+static void format_underlay(const struct place *place, enum place_host host,
+			    char text[IP_ADDRESS_TEXT_MAX])
+{
+	struct probe_end end = place_underlay(host, place->underlay_family, 0);
+
+	ip_address_format(&end.address, text);
+}
+
+static void device_make(const struct place *place, enum place_lane lane,
+			enum place_host host)
+{
+	struct ethernet_names names, of_peer;
+	char underlay[IP_ADDRESS_TEXT_MAX], ipv4[IP_ADDRESS_TEXT_MAX];
+	char ipv6[IP_ADDRESS_TEXT_MAX];
+	const uint8_t *mac = names.mac;
+
+	place_names(lane, host, &names);
+
+	format_underlay(place, host, underlay);
+	ip_address_format(&names.ipv4, ipv4);
+	ip_address_format(&names.ipv6, ipv6);
+	place_run(place, host,
+		  "ip link add %s address %02x:%02x:%02x:%02x:%02x:%02x "
+		  "type vxlan id %u dev eth0 local %s dstport %u nolearning "
+		  "ttl 1 tos inherit udp6zerocsumrx && "
+		  "ip link set %s addrgenmode none arp off && "
+		  "ip link set %s up && ip address add %s/%u dev %s && "
+		  "ip address add %s/64 dev %s nodad",
+		  names.device, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
+		  lanes[lane].vni, underlay, names.port, names.device,
+		  names.device, ipv4, names.ipv4_prefix_size, names.device,
+		  ipv6, names.device);
+	mac = of_peer.mac;
+	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
+		if (peer == host || lanes[lane].number[peer] == 0)
+			continue;
+		place_names(lane, peer, &of_peer);
+
+		format_underlay(place, peer, underlay);
+		ip_address_format(&of_peer.ipv4, ipv4);
+		ip_address_format(&of_peer.ipv6, ipv6);
+		place_run(place, host,
+			  "mac=%02x:%02x:%02x:%02x:%02x:%02x && "
+			  "bridge fdb append $mac dev %s dst %s && "
+			  "for address in %s %s; do "
+			  "ip neighbour replace $address dev %s lladdr $mac "
+			  "nud permanent; done",
+			  mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
+			  names.device, underlay, ipv4, ipv6, names.device);
+	}
+}
+
+struct place *place_create(uint8_t underlay_family)
+{
+	struct place *place;
+
+	if (geteuid() != 0) {
+		print_message("skipped: network namespaces need root\n");
+		return NULL;
+	}
+	if (unshare(CLONE_NEWNET) != 0) {
+		print_message("skipped: no network namespace can be made\n");
+		return NULL;
+	}
+	if (system("ip link add switch type bridge && "
+		   "ip link set switch up") != 0) {
+		print_message("skipped: this kernel has no bridges\n");
+		return NULL;
+	}
+	place = calloc(1, sizeof(*place));
+	assert_non_null(place);
+	stay_on_one_processor();
+	place->underlay_family = underlay_family;
+	place->home = namespace_open();
+	for (enum place_host host = 0; host < HOST_COUNT; host++)
+		underlay_make(place, host);
+	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
+		for (enum place_host host = 0; host < HOST_COUNT; host++) {
+			if (lanes[lane].number[host] != 0)
+				device_make(place, lane, host);
+		}
+	}
+	return place;
+}
+
+void place_destroy(struct place *place)
+{
+	if (place == NULL)
+		return;
+	for (enum place_host host = 0; host < HOST_COUNT; host++)
+		close(place->netns[host]);
+	close(place->home);
+	free(place);
+}
+
+/* --- rules --- */
+
+static void node_enforce(const struct place *place, enum place_host host,
+			 enum place_level level)
+{
+	struct ip_address peers[LANE_COUNT][HOST_COUNT];
+	struct rules_lane rules[LANE_COUNT];
+	struct fairlead_error error = { 0 };
+	struct writer writer = { 0 };
+	size_t count = 0;
+	int result;
+
+	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
+		if (lanes[lane].number[host] == 0)
+			continue;
+		rules[count] = place_rules(place, lane, host, peers[lane]);
+		count++;
+	}
+	rules_write_table(&ethernet_networks_default, dscp, rules, count,
+			  &writer);
+	assert_int_equal(writer.result, 0);
+	enter(place->netns[host]);
+	result = level == LEVEL_NONE ? nft_table_delete(NFT_PATH, &error)
+				     : nft_apply(NFT_PATH, writer.data,
+						 writer.size, &error);
+	enter(place->home);
+	writer_fini(&writer);
+	if (result < 0)
+		fail_msg("%s", error.text);
+}
+
+void place_enforce(struct place *place, enum place_level level)
+{
+	for (enum place_host host = 0; host < OUTSIDE; host++)
+		node_enforce(place, host, level);
+	place->level = level;
+}
+
+struct nft_counters place_counters(const struct place *place,
+				   enum place_host host)
+{
+	struct nft_counters counters = { 0 };
+	struct fairlead_error error = { 0 };
+	int result;
+
+	enter(place->netns[host]);
+	result = nft_counters(NFT_PATH, &counters, &error);
+	enter(place->home);
+	if (result < 0)
+		fail_msg("%s", error.text);
+	return counters;
+}
+
+/* The owner's packets through lane A, each sent when the one before has come. */
+void place_settle(const struct place *place)
+{
+	struct probe_actor sender = place_actor(place, NODE1, OWNER_A);
+	struct probe_actor receiver = place_actor(place, NODE2, OWNER_A);
+	struct probe_call bound = {
+		.type = SOCK_DGRAM,
+		.from = place_end(LANE_A, NODE2, 4, SETTLE_PORT),
+	};
+	struct probe_call sent = {
+		.type = SOCK_DGRAM,
+		.to = bound.from,
+		.bytes = "settled",
+		.size = 7,
+	};
+	int fd = probe_open(&receiver, &bound);
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	char bytes[8];
+
+	assert_true(fd >= 0);
+	for (int i = 0; i < SETTLE_ROUNDS; i++) {
+		int out = probe_open(&sender, &sent);
+
+		assert_true(out >= 0);
+		assert_int_equal(poll(&poll_fd, 1, -1), 1);
+		assert_int_equal(probe_receive(fd, bytes, sizeof(bytes)), 7);
+		close(out);
+	}
+	close(fd);
+}

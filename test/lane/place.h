@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Three nodes and a host that is none, on one underlay, each a network
+ * namespace of its own; and two lanes between them:
+ *
+ *	            node 1   node 2   node 3   outside
+ *	lane A       1        2
+ *	lane B       1                 2
+ *
+ * All of it is the test process's and ends with it. The process is kept on one
+ * processor: packets then pass in the order in which they were sent, so that
+ * what has not come before a later one comes never.
+ */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdbool.h>
+
+#include "driver/ethernet/nft.h"
+#include "driver/ethernet/rules.h"
+#include "probe.h"
+
+#define NFT_PATH "/usr/sbin/nft"
+#define OWNER_A  20001
+#define OWNER_B  20002
+#define STRANGER 20003
+#define PORT     7000 /* of whoever listens */
+
+enum place_host {
+	NODE1,
+	NODE2,
+	NODE3,
+	OUTSIDE,
+	HOST_COUNT
+};
+enum place_lane {
+	LANE_A,
+	LANE_B,
+	LANE_COUNT
+};
+
+/* What keeps strangers out; each has all of the one before. */
+enum place_level {
+	LEVEL_NONE,
+	LEVEL_NFT,
+	LEVEL_GATE,
+	LEVEL_NEVER,
+};
+
+struct place {
+	uint8_t underlay_family; /* of VXLAN's outer packets: 4 or 6 */
+	enum place_level level;
+	int home; /* where the test process was */
+	int netns[HOST_COUNT];
+};
+
+/* "none", "nft". False: no such level. */
+bool place_level_parse(const char *text, enum place_level *ret_level);
+
+/* NULL, with a reason printed: this machine cannot. */
+struct place *place_create(uint8_t underlay_family);
+void place_destroy(struct place *place);
+
+/* On all nodes, from now on. */
+void place_enforce(struct place *place, enum place_level level);
+
+/* A command in the host's namespace; it has to succeed. */
+void place_run(const struct place *place, enum place_host host,
+	       const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+struct probe_actor place_actor(const struct place *place, enum place_host host,
+			       uid_t uid);
+/* An address of a host on the underlay. */
+struct probe_end place_underlay(enum place_host host, uint8_t family,
+				uint16_t port);
+/* One in a lane. */
+struct probe_end place_end(enum place_lane lane, enum place_host host,
+			   uint8_t family, uint16_t port);
+void place_names(enum place_lane lane, enum place_host host,
+		 struct ethernet_names *ret_names);
+uint32_t place_vni(enum place_lane lane);
+uid_t place_owner(enum place_lane lane);
+/* As the rules of a node see it. */
+struct rules_lane place_rules(const struct place *place, enum place_lane lane,
+			      enum place_host host,
+			      struct ip_address peers[HOST_COUNT]);
+
+/* What was sent before has come or is lost. */
+void place_settle(const struct place *place);
+struct nft_counters place_counters(const struct place *place,
+				   enum place_host host);

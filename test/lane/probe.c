@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The child answers with one message: a result, and the socket if there is one. */
+#include "probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- addresses --- */
+
+static socklen_t end_fill(const struct probe_end *end, bool is_mapped,
+			  struct sockaddr_storage *ret_name)
+{
+	struct sockaddr_in6 *name6 = (void *)ret_name;
+	struct sockaddr_in *name4 = (void *)ret_name;
+
+	memset(ret_name, 0, sizeof(*ret_name));
+	if (end->address.family == 6) {
+		name6->sin6_family = AF_INET6;
+		name6->sin6_port = htons(end->port);
+		memcpy(&name6->sin6_addr, end->address.bytes, 16);
+		return sizeof(*name6);
+	}
+	if (is_mapped) {
+		name6->sin6_family = AF_INET6;
+		name6->sin6_port = htons(end->port);
+		memset(name6->sin6_addr.s6_addr + 10, 0xff, 2);
+		memcpy(name6->sin6_addr.s6_addr + 12, end->address.bytes, 4);
+		return sizeof(*name6);
+	}
+	name4->sin_family = AF_INET;
+	name4->sin_port = htons(end->port);
+	memcpy(&name4->sin_addr, end->address.bytes, 4);
+	return sizeof(*name4);
+}
+
+/* --- the child --- */
+
+static int become(const struct probe_actor *actor)
+{
+	if (actor->netns >= 0 && setns(actor->netns, CLONE_NEWNET) < 0)
+		return -errno;
+	if (actor->uid == 0)
+		return 0;
+	if (setgroups(0, NULL) < 0 ||
+	    setresgid(actor->uid, actor->uid, actor->uid) < 0 ||
+	    setresuid(actor->uid, actor->uid, actor->uid) < 0)
+		return -errno;
+	return 0;
+}
+
+static int bind_to(int fd, const struct probe_call *call)
+{
+	struct sockaddr_storage name;
+	const int on = 1;
+
+	if (call->device != NULL &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, call->device,
+		       (socklen_t)strlen(call->device)) < 0)
+		return -errno;
+	if (call->from.address.family == 0)
+		return 0;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    bind(fd, (void *)&name,
+		 end_fill(&call->from, call->is_mapped, &name)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int reach(int fd, const struct probe_call *call)
+{
+	struct sockaddr_storage name;
+	socklen_t size;
+
+	if (call->is_listening)
+		return listen(fd, 1) < 0 ? -errno : 0;
+	if (call->to.address.family == 0)
+		return 0;
+	size = end_fill(&call->to, call->is_mapped, &name);
+	if (call->type == SOCK_STREAM)
+		return connect(fd, (void *)&name, size) < 0 &&
+				       errno != EINPROGRESS
+			       ? -errno
+			       : 0;
+	return sendto(fd, call->bytes, call->size, 0, (void *)&name, size) < 0
+		       ? -errno
+		       : 0;
+}
+
+static int call_make(const struct probe_actor *actor,
+		     const struct probe_call *call, int *ret_fd)
+{
+	const struct ip_address *address = call->from.address.family != 0
+						   ? &call->from.address
+						   : &call->to.address;
+	int family =
+		address->family == 6 || call->is_mapped ? AF_INET6 : AF_INET;
+	int result = become(actor);
+
+	if (result < 0)
+		return result;
+	*ret_fd = socket(family, call->type | SOCK_NONBLOCK, 0);
+	if (*ret_fd < 0)
+		return -errno;
+	result = bind_to(*ret_fd, call);
+	return result < 0 ? result : reach(*ret_fd, call);
+}
+
+static void answer(int channel, int result, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { &result, sizeof(result) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (result == 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	}
+	if (sendmsg(channel, &message, 0) < 0)
+		_exit(1);
+}
+
+/* --- the parent --- */
+
+static int answer_take(int channel)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	int result = -EIO, fd;
+	struct iovec part = { &result, sizeof(result) };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+
+	if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) != sizeof(result))
+		return -EIO;
+	if (result < 0)
+		return result;
+	memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
+	return fd;
+}
+
+int probe_open(const struct probe_actor *actor, const struct probe_call *call)
+{
+	int channel[2], fd = -1, result;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		result = call_make(actor, call, &fd);
+		answer(channel[1], result, fd);
+		_exit(0);
+	}
+	close(channel[1]);
+	result = pid < 0 ? -errno : answer_take(channel[0]);
+	close(channel[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return result;
+}
+
+int probe_connected(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+	socklen_t size = sizeof(int);
+	int error = 0;
+
+	if (poll(&poll_fd, 1, 0) <= 0)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+		return -errno;
+	return error != 0 ? -error : 1;
+}
+
+int probe_accept(int fd)
+{
+	int accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	return accepted < 0 ? -errno : accepted;
+}
+
+ssize_t probe_receive(int fd, void *bytes, size_t capacity)
+{
+	ssize_t size = recv(fd, bytes, capacity, MSG_DONTWAIT);
+
+	return size < 0 ? -errno : size;
+}
+
+/* --- forgeries --- */
+
+static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+{
+	memcpy(at, bytes, size);
+	return at + size;
+}
+
+static uint8_t *put_u16(uint8_t *at, uint32_t value)
+{
+	return put(at, (uint8_t[2]){ (uint8_t)(value >> 8), (uint8_t)value },
+		   2);
+}
+
+static uint32_t sum_of(const uint8_t *bytes, size_t size)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		sum += (uint32_t)bytes[i] << (i % 2 == 0 ? 8 : 0);
+	return sum;
+}
+
+static uint16_t folded(uint32_t sum)
+{
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+static uint8_t *put_ip(uint8_t *at, const struct probe_forgery *forgery,
+		       size_t payload_size)
+{
+	uint8_t *begin = at;
+
+	if (forgery->to.address.family == 6) {
+		at = put(at, "\x60\0\0\0", 4);
+		at = put_u16(at, (uint32_t)payload_size);
+		at = put(at, "\x11\x40", 2);
+		at = put(at, forgery->from.address.bytes, 16);
+		return put(at, forgery->to.address.bytes, 16);
+	}
+	at = put(at, "\x45\0", 2);
+	at = put_u16(at, (uint32_t)payload_size + 20);
+	at = put(at, "\0\0\0\0\x40\x11\0\0", 8);
+	at = put(at, forgery->from.address.bytes, 4);
+	at = put(at, forgery->to.address.bytes, 4);
+	put_u16(begin + 10, folded(sum_of(begin, 20)));
+	return at;
+}
+
+/* With a checksum: IPv6 asks for one. */
+static uint8_t *put_udp(uint8_t *at, const struct probe_forgery *forgery)
+{
+	size_t text_size = strlen(forgery->text);
+	size_t size = 8 + text_size;
+	size_t address_size = forgery->to.address.family == 6 ? 16 : 4;
+	uint8_t *begin = at;
+	uint32_t sum;
+
+	at = put_u16(at, forgery->from.port);
+	at = put_u16(at, forgery->to.port);
+	at = put_u16(at, (uint32_t)size);
+	at = put_u16(at, 0);
+	at = put(at, forgery->text, text_size);
+	sum = sum_of(begin, size) + IPPROTO_UDP + (uint32_t)size +
+	      sum_of(forgery->from.address.bytes, address_size) +
+	      sum_of(forgery->to.address.bytes, address_size);
+	put_u16(begin + 6, folded(sum));
+	return at;
+}
+
+size_t probe_forge(const struct probe_forgery *forgery,
+		   uint8_t packet[PROBE_FORGED_MAX])
+{
+	static const uint8_t from_mac[ETHERNET_MAC_SIZE] = { 2, 9, 9, 9, 9, 9 };
+	bool is_ipv6 = forgery->to.address.family == 6;
+	uint8_t *at = packet;
+
+	at = put(at, "\x08\0\0\0", 4);
+	at = put(at,
+		 (uint8_t[4]){ (uint8_t)(forgery->vni >> 16),
+			       (uint8_t)(forgery->vni >> 8),
+			       (uint8_t)forgery->vni, 0 },
+		 4);
+	at = put(at, forgery->to_mac, ETHERNET_MAC_SIZE);
+	at = put(at, from_mac, ETHERNET_MAC_SIZE);
+	at = put_u16(at, is_ipv6 ? 0x86dd : 0x0800);
+	at = put_ip(at, forgery, 8 + strlen(forgery->text));
+	at = put_udp(at, forgery);
+	return (size_t)(at - packet);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What somebody does with a socket: a child process goes into a network
+ * namespace, becomes a user, makes the socket, and hands it back. So the kernel
+ * sees a stranger's process and a stranger's socket, and the caller keeps what
+ * comes of it.
+ *
+ * Nothing here waits: sockets are non-blocking.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "driver/ethernet/plan.h"
+
+struct probe_actor {
+	int netns; /* descriptor of the network namespace; -1: ours */
+	uid_t uid; /* with the group of this number, and no other */
+};
+
+struct probe_end {
+	struct ip_address address; /* family 0: none */
+	uint16_t port;
+};
+
+struct probe_call {
+	int type;              /* SOCK_STREAM, SOCK_DGRAM */
+	bool is_mapped;        /* IPv4 by an IPv6 socket */
+	bool is_listening;     /* of SOCK_STREAM */
+	struct probe_end from; /* to bind to; port 0: any */
+	struct probe_end to;   /* to connect or to send to */
+	const char *device;    /* to bind to; NULL: none */
+	const void *bytes;     /* SOCK_DGRAM: sent at once */
+	size_t size;
+};
+
+/*
+ * The socket, or the negative errno of what was refused. A connection that is
+ * being made is no failure.
+ */
+int probe_open(const struct probe_actor *actor, const struct probe_call *call);
+
+/* A connection that was being made: 1, 0: not yet, or a negative errno. */
+int probe_connected(int fd);
+/* The connection that has come, as a socket; -EAGAIN: none has. */
+int probe_accept(int fd);
+/* Bytes that have come; -EAGAIN: none have. */
+ssize_t probe_receive(int fd, void *bytes, size_t capacity);
+
+/*
+ * A packet as somebody forges it, for a socket of UDP to send: VXLAN's header,
+ * an Ethernet frame, and a UDP datagram in it.
+ */
+#define PROBE_FORGED_MAX 256
+
+struct probe_forgery {
+	uint32_t vni;
+	uint8_t to_mac[ETHERNET_MAC_SIZE];
+	struct probe_end from, to; /* of the datagram in the frame */
+	const char *text;          /* in the datagram */
+};
+
+size_t probe_forge(const struct probe_forgery *forgery,
+		   uint8_t packet[PROBE_FORGED_MAX]);
