@@ -5,7 +5,9 @@
  */
 #include "place.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/if_ether.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -29,7 +31,8 @@ static const struct {
 	[LANE_B] = { 4243, OWNER_B, { [NODE1] = 1, [NODE3] = 2 } },
 };
 
-static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { 46, 32, 8, 0 };
+static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { DSCP_DEDICATED_ACCESS,
+						    DSCP_LOW_LATENCY, 8, 0 };
 
 bool place_level_parse(const char *text, enum place_level *ret_level)
 {
@@ -97,7 +100,9 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 {
 	struct rules_lane rules = {
 		.device = { .vni = lanes[lane].vni,
-			    .alias = { .uid = lanes[lane].owner } },
+			    .alias = { .uid = lanes[lane].owner,
+				       .htb_class = lane == LANE_A ? HTB_CLASS
+								   : 0 } },
 		.peers = peers,
 		.classes =
 			1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT,
@@ -295,18 +300,49 @@ void place_destroy(struct place *place)
 	free(place);
 }
 
+int place_capture(const struct place *place, enum place_host host)
+{
+	uint16_t protocol =
+		htons(place->underlay_family == 6 ? ETH_P_IPV6 : ETH_P_IP);
+	int fd;
+
+	enter(place->netns[host]);
+	fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		    protocol);
+	enter(place->home);
+	assert_true(fd >= 0);
+	return fd;
+}
+
 /* --- rules --- */
+
+void place_nft(const struct place *place, enum place_host host,
+	       const void *text, size_t size)
+{
+	struct fairlead_error error = { 0 };
+	int result;
+
+	enter(place->netns[host]);
+	result = nft_apply(NFT_PATH, text, size, &error);
+	enter(place->home);
+	if (result < 0)
+		fail_msg("%s", error.text);
+}
 
 static void node_enforce(const struct place *place, enum place_host host,
 			 enum place_level level)
 {
+	static const char none[] = "table inet " RULES_TABLE
+				   "\ndelete table inet " RULES_TABLE "\n";
 	struct ip_address peers[LANE_COUNT][HOST_COUNT];
 	struct rules_lane rules[LANE_COUNT];
-	struct fairlead_error error = { 0 };
 	struct writer writer = { 0 };
 	size_t count = 0;
-	int result;
 
+	if (level == LEVEL_NONE) {
+		place_nft(place, host, none, sizeof(none) - 1);
+		return;
+	}
 	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
 		if (lanes[lane].number[host] == 0)
 			continue;
@@ -316,14 +352,8 @@ static void node_enforce(const struct place *place, enum place_host host,
 	rules_write_table(&ethernet_networks_default, dscp, rules, count,
 			  &writer);
 	assert_int_equal(writer.result, 0);
-	enter(place->netns[host]);
-	result = level == LEVEL_NONE ? nft_table_delete(NFT_PATH, &error)
-				     : nft_apply(NFT_PATH, writer.data,
-						 writer.size, &error);
-	enter(place->home);
+	place_nft(place, host, writer.data, writer.size);
 	writer_fini(&writer);
-	if (result < 0)
-		fail_msg("%s", error.text);
 }
 
 void place_enforce(struct place *place, enum place_level level)

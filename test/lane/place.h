@@ -28,7 +28,11 @@
 #define OWNER_A  20001
 #define OWNER_B  20002
 #define STRANGER 20003
-#define PORT     7000 /* of whoever listens */
+/* Lane A's class in HTB; its traffic classes are low latency and best effort. */
+#define HTB_CLASS             0x10
+#define DSCP_DEDICATED_ACCESS 46   /* lane A may not */
+#define DSCP_LOW_LATENCY      32   /* the first of lane A */
+#define PORT                  7000 /* of whoever listens */
 
 enum place_host {
 	NODE1,
@@ -65,6 +69,12 @@ bool place_level_parse(const char *text, enum place_level *ret_level);
 struct place *place_create(uint8_t underlay_family);
 void place_destroy(struct place *place);
 
+/*
+ * What comes to a host from the underlay, from the outer IP header on: a
+ * non-blocking socket of packets.
+ */
+int place_capture(const struct place *place, enum place_host host);
+
 /* On all nodes, from now on. */
 void place_enforce(struct place *place, enum place_level level);
 
@@ -88,6 +98,10 @@ uid_t place_owner(enum place_lane lane);
 struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 			      enum place_host host,
 			      struct ip_address peers[HOST_COUNT]);
+
+/* A text for nft on a host; it has to be taken. */
+void place_nft(const struct place *place, enum place_host host,
+	       const void *text, size_t size);
 
 /* What was sent before has come or is lost. */
 void place_settle(const struct place *place);

@@ -76,6 +76,20 @@ static int bind_to(int fd, const struct probe_call *call)
 	return 0;
 }
 
+static int tos_set(int fd, int family, const struct probe_call *call)
+{
+	int tos = call->tos;
+
+	if (family == AF_INET6)
+		return setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos,
+				  sizeof(tos)) < 0
+			       ? -errno
+			       : 0;
+	return setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) < 0
+		       ? -errno
+		       : 0;
+}
+
 static int reach(int fd, const struct probe_call *call)
 {
 	struct sockaddr_storage name;
@@ -111,7 +125,9 @@ static int call_make(const struct probe_actor *actor,
 	*ret_fd = socket(family, call->type | SOCK_NONBLOCK, 0);
 	if (*ret_fd < 0)
 		return -errno;
-	result = bind_to(*ret_fd, call);
+	result = tos_set(*ret_fd, family, call);
+	if (result == 0)
+		result = bind_to(*ret_fd, call);
 	return result < 0 ? result : reach(*ret_fd, call);
 }
 

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Usage: refusals_test FAMILY: what VXLAN goes over, 4 or 6. What the rules say
+ * to those whom they refuse, count, and do to packets that pass.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "attacks.h"
+
+#define PACKET_MAX 2048
+
+static struct place *place;
+
+static const struct probe_end anywhere;
+
+/* --- refusals --- */
+
+static void assert_refused(enum place_host host, uint8_t family)
+{
+	struct probe_actor stranger = place_actor(place, host, STRANGER);
+	struct probe_call call = {
+		.type = SOCK_STREAM,
+		.to = place_end(LANE_A, NODE2, family, PORT),
+	};
+	int listener = attack_listen(place_actor(place, NODE2, OWNER_A),
+				     SOCK_STREAM, call.to);
+	int fd = probe_open(&stranger, &call);
+
+	assert_true(listener >= 0);
+	place_settle(place);
+	/* At once, or when it looks. */
+	if (fd >= 0)
+		assert_int_equal(probe_connected(fd), -ECONNREFUSED);
+	else
+		assert_int_equal(fd, -ECONNREFUSED);
+	close(fd);
+	close(listener);
+	call.type = SOCK_DGRAM;
+	call.bytes = "x";
+	call.size = 1;
+	assert_int_equal(probe_open(&stranger, &call), -EPERM);
+}
+
+static void a_stranger_is_refused_at_once(void **state)
+{
+	assert_refused(NODE1, 4);
+	assert_refused(NODE1, 6);
+}
+
+static void a_stranger_on_the_node_is_refused_at_once(void **state)
+{
+	assert_refused(NODE2, 4);
+	assert_refused(NODE2, 6);
+}
+
+static void a_forger_is_refused_at_once(void **state)
+{
+	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_call call = {
+		.type = SOCK_DGRAM,
+		.to = place_underlay(NODE2, place->underlay_family,
+				     ETHERNET_PORT),
+		.bytes = "x",
+		.size = 1,
+	};
+
+	assert_int_equal(probe_open(&owner, &call), -EPERM);
+	call.to.port = ETHERNET_PORT + ETHERNET_RAILS_MAX - 1;
+	assert_int_equal(probe_open(&owner, &call), -EPERM);
+}
+
+static void a_port_beyond_those_of_rails_is_anybody_s(void **state)
+{
+	struct probe_end to =
+		place_underlay(NODE2, place->underlay_family,
+			       ETHERNET_PORT + ETHERNET_RAILS_MAX);
+
+	assert_true(attack_reaches(
+		place, SOCK_DGRAM, place_actor(place, NODE1, STRANGER),
+		anywhere, place_actor(place, NODE2, STRANGER), to));
+}
+
+/* --- counters --- */
+
+static const struct attack *attack_find(const struct attack *list,
+					const char *name)
+{
+	for (; list->name != NULL; list++) {
+		if (strcmp(list->name, name) == 0)
+			return list;
+	}
+	fail_msg("there is no attack '%s'", name);
+	return NULL;
+}
+
+/* What this attack adds on this node. */
+static struct nft_counters added(const struct attack *list, const char *name,
+				 enum place_host host)
+{
+	const struct attack *attack = attack_find(list, name);
+
+	place_enforce(place, LEVEL_NFT);
+	assert_false(attack->works(place, 4));
+	return place_counters(place, host);
+}
+
+static void what_is_refused_is_counted(void **state)
+{
+	struct nft_counters counters;
+
+	counters = added(attacks_by_socket, "1 a stranger sends into a lane",
+			 NODE1);
+	assert_int_equal(counters.refused_send, 1);
+	assert_int_equal(counters.refused_raw, 0);
+	counters = added(attacks_by_vxlan, "5 a stranger forges VXLAN", NODE1);
+	assert_int_equal(counters.refused_send, 0);
+	assert_int_equal(counters.refused_raw, 1);
+	counters =
+		added(attacks_by_vxlan, "8 a host outside forges VXLAN", NODE2);
+	assert_int_equal(counters.refused_host, 1);
+	assert_int_equal(counters.refused_way, 0);
+	counters =
+		added(attacks_by_vxlan, "7 a node forwards into a lane", NODE1);
+	assert_int_equal(counters.refused_host, 0);
+	assert_int_equal(counters.refused_way, 1);
+}
+
+/* --- classes --- */
+
+/* DSCP of the outer and of the inner header. */
+struct seen {
+	uint8_t outer, inner;
+};
+
+static uint8_t dscp_of(const uint8_t *header)
+{
+	if (header[0] >> 4 == 6)
+		return (uint8_t)((header[0] << 4 | header[1] >> 4) & 0xff) >> 2;
+	return header[1] >> 2;
+}
+
+/* Of VXLAN that comes to node 2, when the owner sends with this DSCP. */
+static struct seen send_with(uint8_t dscp, uint8_t family)
+{
+	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_call call = {
+		.type = SOCK_DGRAM,
+		.to = place_end(LANE_A, NODE2, family, PORT),
+		.tos = (uint8_t)(dscp << 2),
+		.bytes = "x",
+		.size = 1,
+	};
+	size_t header_size = place->underlay_family == 6 ? 40 : 20;
+	uint8_t packet[PACKET_MAX];
+	int capture = place_capture(place, NODE2);
+	int fd = probe_open(&owner, &call);
+
+	assert_true(fd >= 0);
+	place_settle(place);
+	assert_true(probe_receive(capture, packet, sizeof(packet)) > 0);
+	close(capture);
+	close(fd);
+	/* UDP's header, VXLAN's, Ethernet's. */
+	return (struct seen){ dscp_of(packet),
+			      dscp_of(packet + header_size + 8 + 8 + 14) };
+}
+
+static void a_class_of_the_lane_is_kept(void **state)
+{
+	for (uint8_t family = 4; family <= 6; family += 2) {
+		assert_int_equal(send_with(DSCP_LOW_LATENCY, family).outer,
+				 DSCP_LOW_LATENCY);
+		assert_int_equal(send_with(0, family).outer, 0);
+	}
+}
+
+static void another_class_becomes_the_lane_s_first(void **state)
+{
+	struct seen seen;
+
+	for (uint8_t family = 4; family <= 6; family += 2) {
+		seen = send_with(DSCP_DEDICATED_ACCESS, family);
+		assert_int_equal(seen.outer, DSCP_LOW_LATENCY);
+		assert_int_equal(seen.inner, DSCP_DEDICATED_ACCESS);
+		assert_int_equal(send_with(1, family).outer, DSCP_LOW_LATENCY);
+	}
+}
+
+static void without_rules_any_class_passes(void **state)
+{
+	place_enforce(place, LEVEL_NONE);
+	assert_int_equal(send_with(DSCP_DEDICATED_ACCESS, 4).outer,
+			 DSCP_DEDICATED_ACCESS);
+	assert_int_equal(send_with(DSCP_DEDICATED_ACCESS, 6).outer,
+			 DSCP_DEDICATED_ACCESS);
+}
+
+/* A table of the test's counts VXLAN that leaves with this priority. */
+static void a_lane_s_packets_have_the_priority_of_its_class(void **state)
+{
+	static const char watch[] =
+		"table inet watch { chain leaving { type filter hook "
+		"postrouting priority 0; udp dport 4789 meta priority != "
+		"464c:10 counter name other; udp dport 4789 meta priority "
+		"464c:10 counter name lane; }; counter other { }; "
+		"counter lane { }; }";
+
+	place_nft(place, NODE1, watch, sizeof(watch) - 1);
+	send_with(0, 4);
+	place_run(place, NODE1,
+		  "nft list counter inet watch other | grep -q 'packets 0 ' && "
+		  "nft list counter inet watch lane | grep -q 'packets [1-9]' "
+		  "&& nft delete table inet watch");
+}
+
+/* --- change --- */
+
+static void a_connection_outlives_a_new_table(void **state)
+{
+	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_call call = {
+		.type = SOCK_STREAM,
+		.to = place_end(LANE_A, NODE2, 4, PORT),
+	};
+	int listener = attack_listen(place_actor(place, NODE2, OWNER_A),
+				     SOCK_STREAM, call.to);
+	int fd = probe_open(&owner, &call);
+	int accepted;
+	char byte;
+
+	place_settle(place);
+	accepted = probe_accept(listener);
+	assert_true(accepted >= 0);
+	place_enforce(place, LEVEL_NFT);
+	assert_int_equal(send(fd, "x", 1, MSG_DONTWAIT), 1);
+	place_settle(place);
+	assert_int_equal(probe_receive(accepted, &byte, 1), 1);
+	close(accepted);
+	close(fd);
+	close(listener);
+}
+
+static void a_device_without_rules_is_nobody_s(void **state)
+{
+	struct ip_address peers[HOST_COUNT];
+	struct rules_lane rules = place_rules(place, LANE_B, NODE1, peers);
+	const struct attack *works =
+		attack_find(passages, "the other lane works");
+	struct writer writer = { 0 };
+
+	assert_true(works->works(place, 4));
+	rules_write_remove(&rules, 1, &writer);
+	place_nft(place, NODE1, writer.data, writer.size);
+	assert_false(works->works(place, 4));
+	assert_false(works->works(place, 6));
+	writer_fini(&writer);
+	rules_write_add(&rules, 1, &writer);
+	place_nft(place, NODE1, writer.data, writer.size);
+	writer_fini(&writer);
+	assert_true(works->works(place, 4));
+}
+
+static int enforce(void **state)
+{
+	place_enforce(place, LEVEL_NFT);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_stranger_is_refused_at_once, enforce),
+		cmocka_unit_test_setup(
+			a_stranger_on_the_node_is_refused_at_once, enforce),
+		cmocka_unit_test_setup(a_forger_is_refused_at_once, enforce),
+		cmocka_unit_test_setup(
+			a_port_beyond_those_of_rails_is_anybody_s, enforce),
+		cmocka_unit_test_setup(what_is_refused_is_counted, enforce),
+		cmocka_unit_test_setup(a_class_of_the_lane_is_kept, enforce),
+		cmocka_unit_test_setup(another_class_becomes_the_lane_s_first,
+				       enforce),
+		cmocka_unit_test_setup(without_rules_any_class_passes, enforce),
+		cmocka_unit_test_setup(
+			a_lane_s_packets_have_the_priority_of_its_class,
+			enforce),
+		cmocka_unit_test_setup(a_connection_outlives_a_new_table,
+				       enforce),
+		cmocka_unit_test_setup(a_device_without_rules_is_nobody_s,
+				       enforce),
+	};
+	int result;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: refusals_test FAMILY\n");
+		return 2;
+	}
+	place = place_create(strcmp(argv[1], "6") == 0 ? 6 : 4);
+	if (place == NULL)
+		return 77;
+	result = cmocka_run_group_tests(tests, NULL, NULL);
+	place_destroy(place);
+	return result;
+}
