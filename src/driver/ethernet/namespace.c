@@ -37,6 +37,12 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
+static void fclosep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
 static int find_path(const char *directory, uint64_t grant_id,
 		     char path[NAMESPACE_PATH_MAX],
 		     struct fairlead_error *ret_error)
@@ -160,6 +166,43 @@ static int check_directory(const char *directory,
 }
 
 /*
+ * Does the mount only take part in what is mounted elsewhere, and give nothing
+ * back? systemd gives such ones to units with a mount namespace of their own.
+ */
+static bool is_slave(uint64_t mount_id)
+{
+	_auto_(fclosep) FILE *file = fopen("/proc/self/mountinfo", "re");
+	_auto_(freep) char *line = NULL;
+	const char *master, *end;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		if (strtoull(line, NULL, 10) != mount_id)
+			continue;
+		master = strstr(line, " master:");
+		end = strstr(line, " - ");
+		return master && end && master < end;
+	}
+	return false;
+}
+
+static int check_visible(const char *directory,
+			 struct fairlead_error *ret_error)
+{
+	struct statx stat;
+
+	/* Kernels before 5.8 do not tell. */
+	if (statx(AT_FDCWD, directory, 0, STATX_MNT_ID, &stat) < 0 ||
+	    !(stat.stx_mask & STATX_MNT_ID) || !is_slave(stat.stx_mnt_id))
+		return 0;
+	return error_set(ret_error, -EOPNOTSUPP,
+			 "launchers would not see what is mounted in '%s': "
+			 "this daemon has a mount namespace of its own "
+			 "(PrivateTmp=, ProtectSystem=, ... in its unit)",
+			 directory);
+}
+
+/*
  * Shared, so that what is mounted in it is seen in other mount namespaces, and
  * also goes from them. Only a mount can be shared.
  */
@@ -183,6 +226,8 @@ static int prepare_directory(const char *directory,
 	if (mkdir(directory, 0755) < 0 && errno != EEXIST)
 		return say(ret_error, -errno, "make directory", directory);
 	result = check_directory(directory, ret_error);
+	if (result == 0)
+		result = check_visible(directory, ret_error);
 	if (result == 0)
 		result = share_directory(directory, ret_error);
 	return result;

@@ -33,8 +33,8 @@ void namespace_path(const char *directory, uint64_t grant_id,
 		    char path[NAMESPACE_PATH_MAX]);
 /*
  * Make it, with loopback up; the directory, too (not those above it). -EEXIST;
- * -EPERM: the directory is not root's alone; -EOPNOTSUPP: the kernel has no
- * network namespaces; -ENAMETOOLONG.
+ * -EPERM: the directory is not root's alone; -EOPNOTSUPP: nobody else would see
+ * it (the unit, above), or the kernel has no network namespaces; -ENAMETOOLONG.
  */
 int namespace_create(const char *directory, uint64_t grant_id,
 		     struct fairlead_error *ret_error);

@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -159,6 +160,73 @@ static void it_outlives_who_made_it(void **state)
 	netns_run(IN_JOB "ip -o link show lo | grep -q UP");
 }
 
+/*
+ * Run namespace_create in a child, and kill it at the entry or exit of its nth
+ * system call, in whichever thread. False: it was through before.
+ */
+static bool create_and_kill(int nth)
+{
+	pid_t pid = fork(), traced;
+	int status;
+
+	if (pid == 0) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		_exit(namespace_create(DIRECTORY, JOB, &error) < 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(ptrace(PTRACE_SETOPTIONS, pid, NULL,
+				PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL),
+			 0);
+	ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
+	for (int i = 0; i < nth;) {
+		traced = waitpid(-1, &status, __WALL);
+		if (traced == pid && WIFEXITED(status)) {
+			assert_int_equal(status, 0);
+			return false;
+		}
+		if (!WIFSTOPPED(status))
+			continue; /* the thread has ended */
+		if (status >> 8 == SIGTRAP)
+			i++;
+		if (i < nth)
+			ptrace(PTRACE_SYSCALL, traced, NULL, NULL);
+	}
+	kill(pid, SIGKILL);
+	do
+		traced = waitpid(-1, &status, __WALL);
+	while (traced != pid || WIFSTOPPED(status));
+	return true;
+}
+
+static void a_kill_at_any_call_leaves_it_whole_or_not_at_all(void **state)
+{
+	int wholes = 0, nothings = 0;
+	struct netlink *inside;
+
+	if (!is_there)
+		skip();
+	create(PEER); /* with the directory */
+	for (int nth = 1; create_and_kill(nth); nth++) {
+		bool is_whole = list().count == 2;
+
+		if (is_whole) {
+			netns_run(IN_JOB "ip -o link show lo | grep -q UP");
+			wholes++;
+		} else {
+			assert_int_equal(namespace_netlink(DIRECTORY, JOB,
+							   &inside, &error),
+					 -ENOENT);
+			create(JOB);
+			nothings++;
+		}
+		assert_int_equal(namespace_delete(DIRECTORY, JOB, &error), 0);
+		assert_int_equal(access(JOB_PATH, F_OK), -1);
+	}
+	assert_true(wholes > 0 && nothings > 0);
+	assert_int_equal(list().count, 2);
+}
+
 static void a_directory_of_others_is_refused(void **state)
 {
 	if (!is_there)
@@ -225,6 +293,37 @@ static void an_ordinary_user_cannot_enter(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* As systemd has it for a unit with PrivateTmp= and the like. */
+static void create_in_a_unit(void)
+{
+	if (unshare(CLONE_NEWNS) != 0 ||
+	    mount(NULL, "/mnt", NULL, MS_SLAVE | MS_REC, NULL) != 0 ||
+	    mount(NULL, "/mnt", NULL, MS_SHARED | MS_REC, NULL) != 0)
+		_exit(2);
+	if (namespace_create(DIRECTORY, JOB, &error) != -EOPNOTSUPP)
+		_exit(3);
+	_exit(strstr(error.text, DIRECTORY) && list().count == 0 &&
+			      namespace_delete(DIRECTORY, JOB, &error) == 0
+		      ? 0
+		      : 1);
+}
+
+static void one_that_launchers_would_not_see_is_refused(void **state)
+{
+	int status;
+	pid_t pid;
+
+	if (!is_there)
+		skip();
+	assert_int_equal(mount(NULL, "/mnt", NULL, MS_SHARED, NULL), 0);
+	pid = fork();
+	if (pid == 0)
+		create_in_a_unit();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(mount(NULL, "/mnt", NULL, MS_PRIVATE, NULL), 0);
+	assert_int_equal(status, 0);
+}
+
 /* In a mount namespace of its own: tells of each byte what is to be seen. */
 static void watch(int fd)
 {
@@ -287,9 +386,11 @@ int main(void)
 		one(only_grants_with_a_namespace_are_listed),
 		one(what_a_crash_left_is_no_namespace_and_in_no_way),
 		one(it_outlives_who_made_it),
+		one(a_kill_at_any_call_leaves_it_whole_or_not_at_all),
 		one(a_directory_of_others_is_refused),
 		one(a_path_that_does_not_fit_is_refused),
 		one(an_ordinary_user_cannot_enter),
+		one(one_that_launchers_would_not_see_is_refused),
 		one(it_comes_and_goes_in_other_mount_namespaces_too),
 	};
 
