@@ -24,11 +24,41 @@
 #define PLACE_NAMESPACES \
 	(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS)
 #define SWEEP_MAX 4096
+#define SPACES    4
 
-static int mount_private(const char *run_dir)
+static const char *const spaces[SPACES] = { "net", "uts", "ipc", "mnt" };
+
+static int write_file(const char *path, const char *text)
+{
+	_auto_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Not everybody may: what is pinned there is not the place's own then. */
+static void mount_bpf(void)
+{
+	(void)mount("bpf", "/sys/fs/bpf", "bpf", MS_NOSUID | MS_NODEV,
+		    "mode=0700");
+}
+
+static int mount_cgroup(const char *cgroup)
+{
+	if (cgroup == NULL)
+		return 0;
+	if (mkdir(PLACE_CGROUP, 0755) < 0 ||
+	    mount(cgroup, PLACE_CGROUP, NULL, MS_BIND, NULL) < 0)
+		return -errno;
+	return write_file(PLACE_CGROUP "/cgroup.procs", "0");
+}
+
+static int mount_private(const struct place_spec *spec)
 {
 	/* run_dir may lie below /run, which is about to be covered. */
-	_auto_(closep) int fd = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_auto_(closep) int fd =
+		open(spec->run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char source[64];
 
 	if (fd < 0)
@@ -42,7 +72,8 @@ static int mount_private(const char *run_dir)
 	    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV,
 		  "mode=1777") < 0)
 		return -errno;
-	return 0;
+	mount_bpf();
+	return mount_cgroup(spec->cgroup);
 }
 
 /* fd: says that it is ready, and hears that it is recorded. */
@@ -56,7 +87,7 @@ static void hold(const struct place_spec *spec, int fd)
 	    sethostname(spec->name, strlen(spec->name)) < 0)
 		result = -errno;
 	if (result == 0)
-		result = mount_private(spec->run_dir);
+		result = mount_private(spec);
 	if (write(fd, &result, sizeof(result)) < 0 || result < 0 ||
 	    read(fd, &recorded, 1) != 1)
 		_exit(1);
@@ -147,24 +178,20 @@ int place_enter(const struct process *holder, struct fairlead_error *ret_error)
 
 	if (result < 0)
 		return result;
+	result = write_file(PLACE_CGROUP "/cgroup.procs", "0");
+	if (result < 0 && result != -ENOENT)
+		return error_set(ret_error, result,
+				 "cannot enter the emulated node's cgroup: %s",
+				 strerror(-result));
 	if (cwd == NULL || chdir(cwd) < 0)
-		result = chdir("/") < 0 ? -errno : 0;
-	return result;
+		return chdir("/") < 0 ? -errno : 0;
+	return 0;
 }
 
 int place_enter_user(const struct process *holder,
 		     struct fairlead_error *ret_error)
 {
 	return enter(holder, CLONE_NEWUSER, ret_error);
-}
-
-static int write_file(const char *path, const char *text)
-{
-	_auto_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		return -errno;
-	return 0;
 }
 
 int place_become_root(struct fairlead_error *ret_error)
@@ -192,14 +219,35 @@ int place_become_root(struct fairlead_error *ret_error)
 	return 0;
 }
 
-static bool has_network_of(pid_t pid, const struct stat *wanted)
+/* Any: a process may have a network of its own there, as a job's tasks do. */
+static bool is_inside(pid_t pid, const struct stat wanted[SPACES])
 {
 	struct stat found;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
-	return stat(path, &found) == 0 && found.st_dev == wanted->st_dev &&
-	       found.st_ino == wanted->st_ino;
+	for (size_t i = 0; i < SPACES; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid,
+			 spaces[i]);
+		if (stat(path, &found) == 0 &&
+		    found.st_dev == wanted[i].st_dev &&
+		    found.st_ino == wanted[i].st_ino)
+			return true;
+	}
+	return false;
+}
+
+static int spaces_find(const struct process *holder,
+		       struct stat ret_found[SPACES])
+{
+	char path[64];
+
+	for (size_t i = 0; i < SPACES; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)holder->pid,
+			 spaces[i]);
+		if (stat(path, &ret_found[i]) < 0)
+			return -ESRCH;
+	}
+	return process_is_alive(holder) ? 0 : -ESRCH;
 }
 
 static bool is_kept(pid_t pid, const struct process *holder,
@@ -218,15 +266,13 @@ int place_sweep(const struct process *holder, const struct process *kept,
 {
 	_auto_(freep) struct process *found = calloc(SWEEP_MAX, sizeof(*found));
 	size_t found_count = 0;
+	struct stat wanted[SPACES];
 	struct dirent *entry;
-	struct stat network;
-	char path[64];
 	DIR *proc;
 
 	if (found == NULL)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)holder->pid);
-	if (!process_is_alive(holder) || stat(path, &network) < 0)
+	if (spaces_find(holder, wanted) < 0)
 		return -ESRCH;
 	proc = opendir("/proc");
 	if (proc == NULL)
@@ -234,7 +280,7 @@ int place_sweep(const struct process *holder, const struct process *kept,
 	while ((entry = readdir(proc)) != NULL && found_count < SWEEP_MAX) {
 		pid_t pid = atoi(entry->d_name);
 
-		if (pid > 0 && has_network_of(pid, &network) &&
+		if (pid > 0 && is_inside(pid, wanted) &&
 		    !is_kept(pid, holder, kept, count) &&
 		    process_of(pid, &found[found_count]) == 0)
 			found_count++;
@@ -251,7 +297,7 @@ static int run_ip(const struct process *holder, int in_fd)
 
 	if (place_enter(holder, &error) < 0 || dup2(in_fd, STDIN_FILENO) < 0)
 		return 126;
-	execlp("ip", "ip", "-batch", "-", NULL);
+	execlp("ip", "ip", "-force", "-batch", "-", NULL);
 	dprintf(STDERR_FILENO, "cannot run 'ip': %s\n", strerror(errno));
 	return 127;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A place: what makes a process believe that it is on a machine of its own.
- * Its own network, host name, IPC and mounts (a private /run and /dev/shm),
- * kept alive by a process that does nothing, the holder.
+ * Its own network, host name, IPC and mounts (a private /run and /dev/shm, and
+ * /sys/fs/bpf where that is allowed), kept alive by a process that does nothing,
+ * the holder. Where it has a cgroup, all that enters it is in there.
  */
 #pragma once
 
@@ -12,9 +13,13 @@
 #include "base/error.h"
 #include "emu/cluster/process.h"
 
+/* Where a place that has a cgroup finds it, inside. */
+#define PLACE_CGROUP "/run/cgroup"
+
 struct place_spec {
 	const char *name;    /* host name inside */
 	const char *run_dir; /* appears as /run/fairlead inside; exists */
+	const char *cgroup;  /* of cgroup v2; exists. NULL: none */
 	/*
 	 * Writes down that the holder is there; ret_holder is set. A holder
 	 * of which that was not done, since it failed or we died, ends.
@@ -34,7 +39,7 @@ int place_create(const struct place_spec *spec, struct process *ret_holder,
 int place_enter(const struct process *holder, struct fairlead_error *ret_error);
 
 /*
- * End every process whose network is the place's, but for the holder and
+ * End every process that has a namespace of the place, but for the holder and
  * those in `kept` (count entries): SIGTERM, then SIGKILL after grace_ms.
  */
 int place_sweep(const struct process *holder, const struct process *kept,
@@ -49,6 +54,9 @@ int place_become_root(struct fairlead_error *ret_error);
 int place_enter_user(const struct process *holder,
 		     struct fairlead_error *ret_error);
 
-/* Run `ip -batch -` with these lines inside the place. */
+/*
+ * Run `ip -force -batch -` with these lines inside the place: all of them, also
+ * when one fails, which is -EIO.
+ */
 int place_ip(const struct process *holder, const char *lines,
 	     struct fairlead_error *ret_error);
