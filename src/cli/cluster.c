@@ -12,12 +12,14 @@
 #include "base/cleanup.h"
 #include "cli/output.h"
 #include "cli/remote.h"
+#include "driver/driver.h"
 #include "emu/cluster/cluster.h"
 #include "emu/cluster/launch.h"
 #include "emu/cluster/place.h"
 
 #define NODES_DEFAULT 4
 #define NICS_DEFAULT  2
+#define RAILS_DEFAULT 1
 
 #define OPTION_DIR                                                    \
 	{                                                             \
@@ -80,6 +82,9 @@ static const struct option_spec up_options[] = {
 	{ .name = "nics",
 	  .value = "COUNT",
 	  .help = "software NICs of a node (default: 2)" },
+	{ .name = "rails",
+	  .value = "COUNT",
+	  .help = "NICs of plain Ethernet of a node (default: 1)" },
 	{ .name = "generation",
 	  .value = "GENERATION",
 	  .help = "of the NIC's driver: 12, 13 or 14" },
@@ -99,9 +104,11 @@ static int run_up(struct cli *cli)
 	const char *given = cli_option(cli, "set");
 	_auto_(freep) char *text = given ? strdup(given) : NULL;
 	uint64_t nodes = NODES_DEFAULT, nics = NICS_DEFAULT;
+	uint64_t rails = RAILS_DEFAULT;
 	struct cluster_options options = {
 		.dir = cli_option(cli, "dir"),
 		.generation = cli_option(cli, "generation"),
+		.drivers = driver_table,
 		.settings = settings,
 		.setting_count = split_settings(text, settings),
 		.progress = cli_flag(cli, "quiet") ? NULL : print_progress,
@@ -114,10 +121,13 @@ static int run_up(struct cli *cli)
 
 	if (code == EXIT_DONE)
 		code = cli_number(cli, "nics", CLUSTER_NICS_MAX, &nics);
+	if (code == EXIT_DONE)
+		code = cli_number(cli, "rails", CLUSTER_RAILS_MAX, &rails);
 	if (code != EXIT_DONE)
 		return code;
 	options.node_count = (uint32_t)nodes;
 	options.nic_count = (uint32_t)nics;
+	options.rail_count = (uint32_t)rails;
 	if (options.dir != NULL)
 		snprintf(where.dir, sizeof(where.dir), "%s", options.dir);
 	else
@@ -293,8 +303,10 @@ static json_t *members_json(const struct cluster *cluster)
 				  pid_json(&node->softnic), "daemon",
 				  pid_json(&node->daemon)));
 	}
-	return json_pack("{s:s, s:I, s:b, s:o, s:o, s:o}", "dir", cluster->dir,
-			 "nics", (json_int_t)cluster->nic_count, "user_mode",
+	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "dir",
+			 cluster->dir, "cgroup", cluster->cgroup, "nics",
+			 (json_int_t)cluster->nic_count, "rails",
+			 (json_int_t)cluster->rail_count, "user_mode",
 			 cluster->is_user_mode, "fabric",
 			 pid_json(&cluster->fabric), "manager",
 			 pid_json(&cluster->manager), "nodes", nodes);

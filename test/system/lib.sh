@@ -210,6 +210,7 @@ export FAIRLEAD_CLUSTER=$work/cluster
 export FAIRLEAD_SOCKET=$FAIRLEAD_CLUSTER/manager/run/manager.sock
 config=$FAIRLEAD_CLUSTER/fairlead.conf
 networks=() # of all places that were ever made, as /proc shows them
+cgroup=     # of the cluster; empty: this system lets it have none
 
 # What a sanitizer finds is a file here, whichever process it was in, and
 # whether or not somebody looked at how that ended. A claim has none.
@@ -226,9 +227,12 @@ expect_no_reports() {
 }
 
 remember_places() {
-	local pid
+	local pid network
+	cgroup=$(fairlead cluster show --json | jq -r .cgroup)
 	for pid in $(fairlead cluster show --json | jq '.fabric, .nodes[].holder'); do
-		networks+=("$(readlink "/proc/$pid/ns/net")")
+		network=$(readlink "/proc/$pid/ns/net")
+		[[ " ${networks[*]} " != *" $network "* ]] || continue
+		networks+=("$network")
 		# Kept until the story ends: else its number is somebody else's at once.
 		sleep infinity 3>&- 4<"/proc/$pid/ns/net" &
 	done
@@ -260,8 +264,8 @@ restart() { # restart NODE|manager
 	fairlead cluster restart "$1"
 }
 
-reboot() { # reboot NODE
-	fairlead cluster reboot "$1"
+reboot() { # reboot NODE: its place is another then
+	fairlead cluster reboot "$1" && remember_places
 }
 
 pid_of() { # pid_of manager | NODE daemon|softnic|holder
@@ -510,6 +514,7 @@ left_behind() { # what is still there of the story, one thing a line
 	grep -lsF -- "$work" /proc/[0-9]*/mountinfo || true
 	grep -lszF -f <(printf '%s' "$FAIRLEAD_CLUSTER") /proc/[0-9]*/cmdline || true
 	[ ! -e "$FAIRLEAD_CLUSTER" ] || echo "$FAIRLEAD_CLUSTER"
+	[ -z "$cgroup" ] || [ ! -e "$cgroup" ] || echo "$cgroup"
 }
 
 clean_up() {
@@ -527,7 +532,7 @@ clean_up() {
 trap 'trap - ERR; clean_up' EXIT
 
 story_end() {
-	it 'nothing is left: no process, namespace, mount or file'
+	it 'nothing is left: no process, namespace, mount, cgroup or file'
 	cluster_down
 	is "$(left_behind)" '' 'left behind'
 	pass_claim

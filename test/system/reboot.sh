@@ -49,6 +49,21 @@ expect_events jm/kept request cray-slingshot apply applied node-reset release \
 	revoked free
 expect_clean
 
+it 'nothing of what the kernel had for a node comes through a reboot'
+on n1 -- ip link add left type bridge
+on n1 -- sh -c 'mkdir /run/left && touch /run/fairlead/left'
+[ -z "$cgroup" ] || mkdir "$cgroup/n1/left"
+on n1 -- unshare --net bash -c "exec -a left-$$ sleep infinity" 3>&- &
+wait_for pgrep -f "^left-$$ "
+reboot n1
+expect_exit 1 on n1 -- ip link show left
+expect_exit 2 on n1 -- ls /run/left
+expect_exit 2 on n1 -- ls /run/fairlead/left
+[ -z "$cgroup" ] || test ! -e "$cgroup/n1/left"
+expect_exit 1 pgrep -f "^left-$$ "
+expect_exit 0 on n1 -- ip -brief address show eth1
+expect_out '10.204.0.2/16'
+
 it 'a reboot fences what was busy'
 grant=$(reserve jm/stuck 'n[0-1]')
 fairlead apply "$grant"

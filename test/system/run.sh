@@ -140,7 +140,16 @@ is "$out" "$alice" 'uid'
 expect_exit 0 on n0 -- ip -brief address show eth0
 expect_out '10.203.0.1/16'
 expect_exit 0 on n0 -- sh -c 'ls /run'
-is "$out" fairlead 'what is in /run'
+is "$(tr '\n' ' ' <<<"$out")" "${cgroup:+cgroup }fairlead " 'what is in /run'
+
+it 'a node has as many NICs of plain Ethernet as it was given, and is in its cgroup'
+expect_exit 0 on n1 -- ip -brief address show eth1
+expect_out '10.204.0.2/16'
+expect_exit 1 on n1 -- ip -brief address show eth2
+if [ -n "$cgroup" ]; then
+	expect_exit 0 on n1 -- cat /proc/self/cgroup
+	expect_out "^0::.*/${cgroup##*/}/n1$"
+fi
 
 it 'cluster show, reboot and restart change what they name, and nothing else'
 before=$(fairlead cluster show --json)
@@ -151,7 +160,7 @@ holds "$after" '.manager == $b.manager and .nodes[1] == $b.nodes[1] and
 	.nodes[0].daemon != $b.nodes[0].daemon' --argjson b "$before"
 reboot n1
 holds "$(fairlead cluster show --json)" '.manager == $b.manager and
-	.nodes[0] == $b.nodes[0] and .nodes[1].holder == $b.nodes[1].holder and
+	.nodes[0] == $b.nodes[0] and .nodes[1].holder != $b.nodes[1].holder and
 	.nodes[1].softnic != $b.nodes[1].softnic and
 	.nodes[1].daemon != $b.nodes[1].daemon' --argjson b "$after"
 expect_exit 2 reboot manager
@@ -159,10 +168,12 @@ expect_exit 2 restart n5
 
 it 'what cluster up prints is for a shell, whatever the directory is called'
 other="$work/a b'c \$(exit 9)"
-vars=$(fairlead cluster up --quiet --nodes 1 --nics 1 --dir "$other")
+vars=$(fairlead cluster up --quiet --nodes 1 --nics 1 --rails 2 --dir "$other")
 is "$(eval "$vars" && echo "$FAIRLEAD_CLUSTER")" "$other" 'FAIRLEAD_CLUSTER'
 is "$(eval "$vars" && fairlead cluster show --no-header | wc -l)" 2 'members'
 is "$(eval "$vars" && fairlead status --json | jq .nodes.up)" 1 'nodes that are up'
+expect_exit 0 eval "$vars; on n0 -- ip -brief link show"
+is "$(grep -o '^eth[0-9]' <<<"$out" | paste -sd,)" eth0,eth1,eth2 'NICs'
 expect_exit 0 fairlead cluster down --dir "$other"
 
 it 'nodes that cannot be are refused before anything is made'
@@ -170,6 +181,8 @@ expect_exit 1 fairlead cluster up --generation 15 --dir "$work/other"
 expect_error 'generation 12, 13 or 14'
 expect_exit 1 fairlead cluster up --nics 0 --dir "$work/other"
 expect_error '1 to 8 NICs'
+expect_exit 2 fairlead cluster up --rails 5 --dir "$work/other"
+expect_error 'up to 4'
 expect_exit 1 fairlead cluster up --nodes 0 --dir "$work/other"
 expect_error '1 to 64 nodes'
 test ! -e "$work/other"

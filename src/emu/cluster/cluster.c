@@ -34,7 +34,8 @@ static bool can_be_quoted(const char *text)
 	return true;
 }
 
-static int setting_check(const char *setting, struct fairlead_error *ret_error)
+static int setting_check(const struct cluster_options *options,
+			 const char *setting, struct fairlead_error *ret_error)
 {
 	const char *value = strchr(setting, '=');
 
@@ -44,12 +45,12 @@ static int setting_check(const char *setting, struct fairlead_error *ret_error)
 				 "setting '%s' is not of the form "
 				 "SECTION.NAME=VALUE",
 				 setting);
-	if (!cluster_has_section(setting))
-		return error_set(
-			ret_error, -EINVAL,
-			"setting '%s': the sections are manager, node, "
-			"fabric and slingshot",
-			setting);
+	if (!cluster_has_section(options, setting))
+		return error_set(ret_error, -EINVAL,
+				 "setting '%s': the sections are manager, "
+				 "node, fabric and slingshot, and ethernet "
+				 "where there is a rail and the driver",
+				 setting);
 	return 0;
 }
 
@@ -82,8 +83,13 @@ static int options_check(const struct cluster_options *options,
 		return error_set(ret_error, -EINVAL,
 				 "a node has 1 to %d NICs, not %u",
 				 CLUSTER_NICS_MAX, options->nic_count);
+	if (options->rail_count > CLUSTER_RAILS_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "a node has 0 to %d rails, not %u",
+				 CLUSTER_RAILS_MAX, options->rail_count);
 	for (size_t i = 0; i < options->setting_count && result == 0; i++)
-		result = setting_check(options->settings[i], ret_error);
+		result =
+			setting_check(options, options->settings[i], ret_error);
 	return result;
 }
 
@@ -123,25 +129,40 @@ static int record(void *arg, struct fairlead_error *ret_error)
 	return cluster_state_save(arg, ret_error);
 }
 
+int cluster_place_create(struct cluster *cluster, struct cluster_node *node,
+			 struct fairlead_error *ret_error)
+{
+	char run[CLUSTER_PATH_MAX], cgroup[CLUSTER_CGROUP_MAX];
+	const struct place_spec spec = {
+		.name = node->name,
+		.run_dir = run,
+		.cgroup = cluster->cgroup[0] != '\0' ? cgroup : NULL,
+		.record = record,
+		.record_arg = cluster,
+	};
+
+	cluster_path(cluster, run, "%s/run", node->name);
+	cluster_cgroup_path(cluster, node, cgroup);
+	return place_create(&spec, &node->holder, ret_error);
+}
+
 static int places_create(struct cluster *cluster,
 			 struct fairlead_error *ret_error)
 {
 	char run[CLUSTER_PATH_MAX];
-	struct place_spec spec = { .name = "fabric",
-				   .run_dir = run,
-				   .record = record,
-				   .record_arg = cluster };
+	const struct place_spec spec = { .name = "fabric",
+					 .run_dir = run,
+					 .record = record,
+					 .record_arg = cluster };
 	int result;
 
 	cluster_path(cluster, run, "manager/run");
 	result = place_create(&spec, &cluster->fabric, ret_error);
-	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
-		struct cluster_node *node = &cluster->nodes[i];
-
-		spec.name = node->name;
-		cluster_path(cluster, run, "%s/run", node->name);
-		result = place_create(&spec, &node->holder, ret_error);
-	}
+	if (result == 0)
+		result = cluster_cgroup_create(cluster, ret_error);
+	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++)
+		result = cluster_place_create(cluster, &cluster->nodes[i],
+					      ret_error);
 	return result;
 }
 
@@ -167,6 +188,7 @@ static int steps_run(struct cluster *cluster,
 	int result;
 
 	progress(options, "writing configuration and keys");
+	cluster_cgroup_find(cluster);
 	/* From here on `down` knows that there is something. */
 	result = cluster_state_save(cluster, ret_error);
 	if (result == 0)
@@ -198,6 +220,7 @@ static void cluster_prepare(struct cluster *cluster,
 	cluster->lock_fd = -1;
 	cluster->node_count = options->node_count;
 	cluster->nic_count = options->nic_count;
+	cluster->rail_count = options->rail_count;
 	if (options->generation != NULL)
 		snprintf(cluster->generation, sizeof(cluster->generation), "%s",
 			 options->generation);
@@ -275,14 +298,15 @@ void cluster_close(struct cluster *cluster)
 	free(cluster);
 }
 
-static int lock_taken(struct cluster *cluster, struct fairlead_error *ret_error)
+int cluster_lock_taken(struct cluster *cluster,
+		       struct fairlead_error *ret_error)
 {
 	return cluster->lock_fd >= 0 ? 0 : cluster_lock(cluster, ret_error);
 }
 
 int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
 {
-	int result = lock_taken(cluster, ret_error);
+	int result = cluster_lock_taken(cluster, ret_error);
 
 	if (result < 0)
 		return result;
@@ -297,7 +321,8 @@ int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
 	}
 	place_sweep(&cluster->fabric, NULL, 0, CLUSTER_GRACE_MS);
 	process_stop(&cluster->fabric, 0);
-	return cluster_files_remove(cluster, ret_error);
+	result = cluster_cgroup_remove(cluster, ret_error);
+	return result == 0 ? cluster_files_remove(cluster, ret_error) : result;
 }
 
 /* Number of nodes that the manager sees up, or -errno. */
@@ -344,9 +369,9 @@ static bool has_registered(const char *socket, struct fairlead_error *ret_error)
  * Its own word: to the manager a node that has a lease is up, whether its
  * daemon runs or not.
  */
-static int wait_node(const struct cluster *cluster,
-		     const struct cluster_node *node,
-		     struct fairlead_error *ret_error)
+int cluster_wait_node(const struct cluster *cluster,
+		      const struct cluster_node *node,
+		      struct fairlead_error *ret_error)
 {
 	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
 	char socket[CLUSTER_PATH_MAX], manager[CLUSTER_PATH_MAX];
@@ -391,7 +416,7 @@ int cluster_wait_nodes(const struct cluster *cluster,
 int cluster_restart(struct cluster *cluster, struct cluster_node *node,
 		    struct fairlead_error *ret_error)
 {
-	int result = lock_taken(cluster, ret_error);
+	int result = cluster_lock_taken(cluster, ret_error);
 
 	if (result < 0)
 		return result;
@@ -401,23 +426,6 @@ int cluster_restart(struct cluster *cluster, struct cluster_node *node,
 		      : cluster_start_manager(cluster, ret_error);
 	if (result < 0)
 		return result;
-	return node ? wait_node(cluster, node, ret_error)
+	return node ? cluster_wait_node(cluster, node, ret_error)
 		    : cluster_wait_nodes(cluster, ret_error);
-}
-
-int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
-		   struct fairlead_error *ret_error)
-{
-	int result = lock_taken(cluster, ret_error);
-
-	if (result < 0)
-		return result;
-	/* A crash: nothing may say goodbye. */
-	process_stop(&node->daemon, 0);
-	place_sweep(&node->holder, &node->softnic, 1, 0);
-	process_stop(&node->softnic, 0);
-	result = cluster_start_softnic(cluster, node, ret_error);
-	if (result == 0)
-		result = cluster_start_daemon(cluster, node, ret_error);
-	return result == 0 ? wait_node(cluster, node, ret_error) : result;
 }

@@ -4,9 +4,12 @@
  *
  * Each emulated node is a place (own network, host name, IPC and mounts) with
  * a software NIC daemon and a `fairleadd` in the node role. A bridge in a
- * place of its own joins them; there the manager runs. Everything lives in
+ * place of its own joins them; there the manager runs. A bridge more for each
+ * rail joins the nodes' NICs of plain Ethernet. Everything lives in
  * one directory: state file, configuration, keys, journals, logs, a copy of
- * the software NIC's library. What runs outlives the command that started it.
+ * the software NIC's library; and, where cgroup v2 is and can be written, in
+ * one cgroup, with one below it for each node. What runs outlives the command
+ * that started it.
  *
  * Life cycle: cluster_up, then any number of cluster_open .. cluster_close
  * from other commands, then cluster_down. One command at a time changes it
@@ -21,9 +24,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "emu/cluster/process.h"
+#include "fairlead_driver.h"
 
 #define CLUSTER_NODES_MAX    64
 #define CLUSTER_NICS_MAX     8
+#define CLUSTER_RAILS_MAX    4
 #define CLUSTER_SETTINGS_MAX 64
 
 /*
@@ -50,7 +55,9 @@ struct cluster {
 	bool is_user_mode; /* made by a user who is not root */
 	uint32_t node_count;
 	uint32_t nic_count;
+	uint32_t rail_count;
 	char generation[8]; /* of the NIC's driver; "": its default */
+	char cgroup[256];   /* its part of cgroup v2; "": none could be made */
 	struct cluster_programs programs;
 	struct process fabric; /* holder of the bridge's place */
 	struct process manager;
@@ -62,7 +69,11 @@ struct cluster_options {
 	const char *dir; /* NULL: cluster_default_dir */
 	uint32_t node_count;
 	uint32_t nic_count;
+	/* NICs of plain Ethernet of a node, eth1 and on, beside the managing eth0. */
+	uint32_t rail_count;
 	const char *generation; /* of the NIC's driver; NULL: its default */
+	/* The drivers that the daemons have: sections are for these. Ended by NULL. */
+	const struct fairlead_driver *const *drivers;
 	/* "SECTION.NAME=VALUE" lines for the configuration: manager, node, fabric,
 	 * or a driver's name. */
 	const char *const *settings;
@@ -102,6 +113,18 @@ DEFINE_AUTO(struct cluster, cluster_close)
 /* End every process, and remove the directory. Works on half a cluster too. */
 int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error);
 
+/*
+ * A cgroup for a job's tasks on a node, PLACE_CGROUP/job-GRANT inside (place.h).
+ * Nothing is done where the cluster has no cgroup.
+ */
+int cluster_job_begin(const struct cluster *cluster,
+		      const struct cluster_node *node, uint64_t grant_id,
+		      struct fairlead_error *ret_error);
+/* Kill what is in it, and remove it. None is no error. */
+int cluster_job_end(const struct cluster *cluster,
+		    const struct cluster_node *node, uint64_t grant_id,
+		    struct fairlead_error *ret_error);
+
 /* The manager's socket, for fairlead_open(). */
 void cluster_socket(const struct cluster *cluster, char *path, size_t capacity);
 
@@ -110,8 +133,10 @@ struct cluster_node *cluster_node_find(struct cluster *cluster,
 				       const char *name);
 
 /*
- * Crash and restart a node: its processes are ended, its NICs forget all and
- * have a new incarnation. Returns when it has registered again.
+ * Crash and restart a node: its place is made anew, so that its processes,
+ * network, mounts, cgroups and what is in /run are gone but for its key; its
+ * NICs forget all and have a new incarnation. Returns when it has registered
+ * again.
  */
 int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
 		   struct fairlead_error *ret_error);

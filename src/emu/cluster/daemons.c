@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What runs in the places: the network between them, and the daemons. */
+/* The daemons that run in the places. */
 #include "emu/cluster/internal.h"
 
 #include <errno.h>
@@ -16,37 +16,6 @@ static int enter_place(void *arg)
 
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);
-	return result;
-}
-
-int cluster_network_create(struct cluster *cluster,
-			   struct fairlead_error *ret_error)
-{
-	char lines[CLUSTER_NODES_MAX * 160 + 512];
-	size_t used;
-	int result;
-
-	used = (size_t)snprintf(lines, sizeof(lines),
-				"link set lo up\n"
-				"link add br0 type bridge\n"
-				"addr add " CLUSTER_SUBNET
-				".255.254/16 dev br0\n"
-				"link set br0 up\n");
-	for (uint32_t i = 0; i < cluster->node_count; i++)
-		used += (size_t)snprintf(
-			lines + used, sizeof(lines) - used,
-			"link add p%u type veth peer name eth0 netns %d\n"
-			"link set p%u master br0\nlink set p%u up\n",
-			i, (int)cluster->nodes[i].holder.pid, i, i);
-	result = place_ip(&cluster->fabric, lines, ret_error);
-	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
-		snprintf(lines, sizeof(lines),
-			 "link set lo up\n"
-			 "addr add " CLUSTER_SUBNET ".0.%u/16 dev eth0\n"
-			 "link set eth0 up\n",
-			 i + 1);
-		result = place_ip(&cluster->nodes[i].holder, lines, ret_error);
-	}
 	return result;
 }
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "emu/cluster/place.h"
 #include "manager/wire/keyfile.h"
 #include "sys/rng.h"
 
@@ -145,12 +146,24 @@ static bool is_in_section(const char *setting, const char *section)
 	return strncmp(setting, section, size) == 0 && setting[size] == '.';
 }
 
-bool cluster_has_section(const char *setting)
+static bool has_ethernet(const struct cluster_options *options)
+{
+	const struct fairlead_driver *const *drivers = options->drivers;
+
+	for (; drivers != NULL && *drivers != NULL; drivers++)
+		if (strcmp((*drivers)->name, "ethernet") == 0)
+			return options->rail_count > 0;
+	return false;
+}
+
+bool cluster_has_section(const struct cluster_options *options,
+			 const char *setting)
 {
 	return is_in_section(setting, "manager") ||
 	       is_in_section(setting, "node") ||
 	       is_in_section(setting, "fabric") ||
-	       is_in_section(setting, "slingshot");
+	       is_in_section(setting, "slingshot") ||
+	       (is_in_section(setting, "ethernet") && has_ethernet(options));
 }
 
 static void section_write(FILE *file, const struct cluster_options *options,
@@ -164,6 +177,22 @@ static void section_write(FILE *file, const struct cluster_options *options,
 				(int)(strchr(name, '=') - name), name,
 				strchr(name, '=') + 1);
 	}
+}
+
+/* A node has its own cgroup for root: programs that are there see no other. */
+static void ethernet_write(FILE *file, const struct cluster *cluster,
+			   const struct cluster_options *options)
+{
+	fprintf(file, "\ndriver \"ethernet\" {\n    devices = \"");
+	for (uint32_t i = 1; i <= options->rail_count; i++)
+		fprintf(file, "%seth%u", i > 1 ? "," : "", i);
+	fprintf(file, "\"\n");
+	if (cluster->cgroup[0] != '\0')
+		fprintf(file,
+			"    cgroup = \"" PLACE_CGROUP "\"\n"
+			"    job_cgroup = \"" PLACE_CGROUP "/job-%%g\"\n");
+	section_write(file, options, "ethernet");
+	fprintf(file, "}\n");
 }
 
 static int config_write(const struct cluster *cluster,
@@ -204,6 +233,8 @@ static int config_write(const struct cluster *cluster,
 	fprintf(file, "    device_path = \"/run/fairlead/softnic/dev\"\n");
 	section_write(file, options, "slingshot");
 	fprintf(file, "}\n");
+	if (has_ethernet(options))
+		ethernet_write(file, cluster, options);
 	if (fclose(file) != 0)
 		return error_set(ret_error, -EIO, "cannot write '%s'", path);
 	return 0;
@@ -339,6 +370,28 @@ static int remove_one(const char *path, const struct stat *stat, int type,
 		      struct FTW *ftw)
 {
 	return remove(path);
+}
+
+static int remove_all_but_key(const char *path, const struct stat *stat,
+			      int type, struct FTW *ftw)
+{
+	if (ftw->level == 0 || strcmp(path + ftw->base, "node.key") == 0)
+		return 0;
+	return remove(path);
+}
+
+int cluster_run_clear(const struct cluster *cluster,
+		      const struct cluster_node *node,
+		      struct fairlead_error *ret_error)
+{
+	char path[CLUSTER_PATH_MAX];
+
+	cluster_path(cluster, path, "%s/run", node->name);
+	if (nftw(path, remove_all_but_key, 16,
+		 FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0)
+		return error_set(ret_error, -errno, "cannot clear '%s': %s",
+				 path, strerror(errno));
+	return 0;
 }
 
 int cluster_files_remove(const struct cluster *cluster,

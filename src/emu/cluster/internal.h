@@ -6,11 +6,13 @@
 
 #define CLUSTER_READY_MS 30000
 /* A node that has a lease comes to a new manager when that has run out. */
-#define CLUSTER_UP_MS           60000
-#define CLUSTER_GRACE_MS        5000
-#define CLUSTER_PATH_MAX        4096
-#define CLUSTER_SUBNET          "10.203"
-#define CLUSTER_MANAGER_ADDRESS CLUSTER_SUBNET ".255.254:7171"
+#define CLUSTER_UP_MS    60000
+#define CLUSTER_GRACE_MS 5000
+#define CLUSTER_PATH_MAX 4096
+/* 10.203.0.0/16 is eth0's, the next one is eth1's, ...; node I is .0.(I + 1). */
+#define CLUSTER_SUBNET_FIRST    203
+#define CLUSTER_MANAGER_HOST    "10.203.255.254"
+#define CLUSTER_MANAGER_ADDRESS CLUSTER_MANAGER_HOST ":7171"
 
 /* Path below the cluster's directory. */
 void cluster_path(const struct cluster *cluster, char *path, const char *format,
@@ -27,12 +29,55 @@ int cluster_lock(struct cluster *cluster, struct fairlead_error *ret_error);
 int cluster_programs_find(struct cluster_programs *programs,
 			  struct fairlead_error *ret_error);
 /* SECTION.NAME=VALUE is for a section that the configuration has. */
-bool cluster_has_section(const char *setting);
+bool cluster_has_section(const struct cluster_options *options,
+			 const char *setting);
 int cluster_files_create(const struct cluster *cluster,
 			 const struct cluster_options *options,
 			 struct fairlead_error *ret_error);
 int cluster_files_remove(const struct cluster *cluster,
 			 struct fairlead_error *ret_error);
+/* What a reboot leaves of a node's /run/fairlead: its key. */
+int cluster_run_clear(const struct cluster *cluster,
+		      const struct cluster_node *node,
+		      struct fairlead_error *ret_error);
+
+/* cgroup.c: cluster->cgroup, and one for each node in it. */
+#define CLUSTER_CGROUP_MAX 320
+/* Set cluster->cgroup to where it can be, by a name that no other has; or "". */
+void cluster_cgroup_find(struct cluster *cluster);
+int cluster_cgroup_create(const struct cluster *cluster,
+			  struct fairlead_error *ret_error);
+/* The node's; "" when it has none. */
+void cluster_cgroup_path(const struct cluster *cluster,
+			 const struct cluster_node *node,
+			 char path[CLUSTER_CGROUP_MAX]);
+/* Kill what is in it, and make it anew. */
+int cluster_cgroup_renew(const struct cluster *cluster,
+			 const struct cluster_node *node,
+			 struct fairlead_error *ret_error);
+/* Kill what is in it, and remove all. */
+int cluster_cgroup_remove(const struct cluster *cluster,
+			  struct fairlead_error *ret_error);
+
+/* network.c */
+int cluster_network_create(struct cluster *cluster,
+			   struct fairlead_error *ret_error);
+/* Give a place that is new its NICs; or take them away. */
+int cluster_network_join(struct cluster *cluster, struct cluster_node *node,
+			 struct fairlead_error *ret_error);
+int cluster_network_leave(struct cluster *cluster,
+			  const struct cluster_node *node,
+			  struct fairlead_error *ret_error);
+
+/* cluster.c */
+int cluster_place_create(struct cluster *cluster, struct cluster_node *node,
+			 struct fairlead_error *ret_error);
+int cluster_lock_taken(struct cluster *cluster,
+		       struct fairlead_error *ret_error);
+/* Until it says itself that it has registered. */
+int cluster_wait_node(const struct cluster *cluster,
+		      const struct cluster_node *node,
+		      struct fairlead_error *ret_error);
 
 /* daemons.c: start what runs in a place. */
 int cluster_start_manager(struct cluster *cluster,
@@ -41,5 +86,3 @@ int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 			  struct fairlead_error *ret_error);
 int cluster_start_daemon(struct cluster *cluster, struct cluster_node *node,
 			 struct fairlead_error *ret_error);
-int cluster_network_create(struct cluster *cluster,
-			   struct fairlead_error *ret_error);

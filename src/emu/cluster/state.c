@@ -99,11 +99,13 @@ static json_t *cluster_to_json(const struct cluster *cluster)
 				  "softnic", process_to_json(&node->softnic),
 				  "daemon", process_to_json(&node->daemon)));
 	}
-	return json_pack("{s:i, s:b, s:I, s:s, s:o, s:o, s:o}", "version",
-			 STATE_VERSION, "user_mode", cluster->is_user_mode,
-			 "nics", (json_int_t)cluster->nic_count, "generation",
-			 cluster->generation, "fabric",
-			 process_to_json(&cluster->fabric), "manager",
+	return json_pack("{s:i, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o}",
+			 "version", STATE_VERSION, "user_mode",
+			 cluster->is_user_mode, "nics",
+			 (json_int_t)cluster->nic_count, "rails",
+			 (json_int_t)cluster->rail_count, "generation",
+			 cluster->generation, "cgroup", cluster->cgroup,
+			 "fabric", process_to_json(&cluster->fabric), "manager",
 			 process_to_json(&cluster->manager), "nodes", nodes);
 }
 
@@ -123,11 +125,17 @@ int cluster_state_save(const struct cluster *cluster,
 	return 0;
 }
 
+static void text_from_json(const json_t *json, const char *name, char *text,
+			   size_t capacity)
+{
+	const char *value = json_string_value(json_object_get(json, name));
+
+	snprintf(text, capacity, "%s", value ? value : "");
+}
+
 static void node_from_json(const json_t *json, struct cluster_node *node)
 {
-	const char *name = json_string_value(json_object_get(json, "name"));
-
-	snprintf(node->name, sizeof(node->name), "%s", name ? name : "");
+	text_from_json(json, "name", node->name, sizeof(node->name));
 	node->holder = process_from_json(json_object_get(json, "holder"));
 	node->softnic = process_from_json(json_object_get(json, "softnic"));
 	node->daemon = process_from_json(json_object_get(json, "daemon"));
@@ -138,7 +146,6 @@ int cluster_state_load(const char *dir, struct cluster *cluster,
 {
 	json_auto_t *state = NULL;
 	const json_t *nodes;
-	const char *generation;
 	char path[CLUSTER_PATH_MAX];
 	json_error_t error;
 
@@ -162,9 +169,12 @@ int cluster_state_load(const char *dir, struct cluster *cluster,
 		json_is_true(json_object_get(state, "user_mode"));
 	cluster->nic_count =
 		(uint32_t)json_integer_value(json_object_get(state, "nics"));
-	generation = json_string_value(json_object_get(state, "generation"));
-	snprintf(cluster->generation, sizeof(cluster->generation), "%s",
-		 generation ? generation : "");
+	cluster->rail_count =
+		(uint32_t)json_integer_value(json_object_get(state, "rails"));
+	text_from_json(state, "generation", cluster->generation,
+		       sizeof(cluster->generation));
+	text_from_json(state, "cgroup", cluster->cgroup,
+		       sizeof(cluster->cgroup));
 	cluster->fabric = process_from_json(json_object_get(state, "fabric"));
 	cluster->manager = process_from_json(json_object_get(state, "manager"));
 	cluster->node_count = (uint32_t)json_array_size(nodes);
