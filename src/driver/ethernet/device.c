@@ -374,6 +374,13 @@ int device_dress(struct netlink *netlink, struct lane_device *device,
 		device->index = link.index;
 		return 0;
 	}
+	/* Switched off for devices, or as a whole. */
+	if (result == -EACCES || (result == -EAFNOSUPPORT && failed == 0))
+		return error_set(ret_error, result,
+				 "%s: IPv6 is off on this node, and lanes need "
+				 "it: see net.ipv6.conf.default.disable_ipv6 "
+				 "(%s)",
+				 device->name, error.text);
 	if (failed < first_peer)
 		return error_set(ret_error, result,
 				 "%s: cannot set its addresses: %s",

@@ -56,8 +56,8 @@ struct lane_peer {
  * device->index. On a failure nothing is left, or the text says what is.
  * -EEXIST: the name or the VNI (on this port) is in use; -EINVAL: the underlay
  * leaves less than its MTU; -ENODEV: there is no such underlay; -EOPNOTSUPP: the
- * kernel has no VXLAN; -EPERM, ...; all with a text that names the underlay's
- * NIC.
+ * kernel has no VXLAN; -EPERM, ...; these with a text that names the underlay's
+ * NIC. -EACCES, -EAFNOSUPPORT: IPv6 is switched off.
  */
 int device_create(struct netlink *netlink, struct lane_device *device,
 		  const struct lane_peer *peers, size_t peer_count,

@@ -22,7 +22,7 @@ static void add_row(struct rows *list, const void *row)
 {
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? 2 * list->capacity : 16;
-		void *rows = reallocarray(list->rows, capacity, list->row_size);
+		void *rows = realloc(list->rows, capacity * list->row_size);
 
 		if (!rows) {
 			list->is_short = true;

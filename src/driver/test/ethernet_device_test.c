@@ -12,11 +12,17 @@
 #include <cmocka.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <linux/ptrace.h>
+
 #include "driver/test/netns.h"
+#include "sim/heap.h"
 
 #define MANY 1000
 
@@ -480,6 +486,171 @@ static void without_privileges_nothing_is_made_and_all_is_left(void **state)
 	assert_int_equal(list().count, 1);
 }
 
+static void a_node_without_ipv6_is_told(void **state)
+{
+	struct lane_device device;
+
+	if (!is_there)
+		skip();
+	netns_run("sysctl -q net.ipv6.conf.default.disable_ipv6=1");
+	device = device_of(4242, 0);
+	assert_int_equal(device_create(netlink, &device, NULL, 0, &error),
+			 -EACCES);
+	assert_non_null(strstr(error.text,
+			       "fl4242: IPv6 is off on this node, and lanes "
+			       "need it: see "
+			       "net.ipv6.conf.default.disable_ipv6"));
+	assert_int_equal(list().count, 0);
+	netns_run("sysctl -q net.ipv6.conf.default.disable_ipv6=0");
+	make(4242);
+}
+
+static int create_without_memory(void *arg)
+{
+	struct lane_device *device = arg;
+
+	return device_create(netlink, device, peers, 1, NULL);
+}
+
+static void a_creation_without_memory_leaves_nothing(void **state)
+{
+	struct lane_device device;
+	unsigned int n;
+	int result;
+
+	if (!is_there)
+		skip();
+	device = device_of(4242, 0);
+	fill_peers(4242, 0, 1);
+	for (n = 1; sim_heap_fails(n, &result, create_without_memory, &device);
+	     n++) {
+		assert_int_equal(result, -ENOMEM);
+		assert_int_equal(list().count, 0);
+	}
+	assert_int_equal(result, 0);
+	assert_in_range(n, 2, 100);
+}
+
+static int list_without_memory(void *arg)
+{
+	struct listed *listed = arg;
+
+	listed->count = 0;
+	return devices_list(netlink, take_device, listed, NULL);
+}
+
+static void a_list_without_memory_is_refused_whole(void **state)
+{
+	struct listed listed;
+	unsigned int n;
+	int result;
+
+	if (!is_there)
+		skip();
+	make(4242);
+	make(4243);
+	for (n = 1; sim_heap_fails(n, &result, list_without_memory, &listed);
+	     n++) {
+		assert_int_equal(result, -ENOMEM);
+		assert_int_equal(listed.count, 0);
+	}
+	assert_int_equal(result, 0);
+	assert_int_equal(listed.count, 2);
+	assert_in_range(n, 2, 100);
+}
+
+/* Makes two devices, one of them up, and deletes them. */
+static void live_a_life(void)
+{
+	struct lane_device devices[2] = { device_of(4242, 0),
+					  device_of(4243, 0) };
+	bool is_left[2];
+
+	fill_peers(4242, 0, MANY);
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0 ||
+	    netlink_open(&netlink, NULL) != 0)
+		_exit(1);
+	raise(SIGSTOP);
+	if (device_create(netlink, &devices[0], peers, MANY, NULL) != 0 ||
+	    device_create(netlink, &devices[1], NULL, 0, NULL) != 0 ||
+	    device_up(netlink, &devices[0], NULL) != 0 ||
+	    devices_delete(netlink, devices, 2, is_left, NULL) != 0)
+		_exit(2);
+	_exit(0);
+}
+
+/* Kill the child when its n-th request is done. False: it made fewer. */
+static bool kill_at(pid_t child, unsigned int n)
+{
+	struct ptrace_syscall_info info;
+	unsigned int requests = 0;
+	bool is_sending = false;
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(ptrace(PTRACE_SETOPTIONS, child, NULL,
+				(void *)PTRACE_O_TRACESYSGOOD),
+			 0);
+	while (WIFSTOPPED(status) && requests < n) {
+		assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (!WIFSTOPPED(status))
+			break;
+		assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, child,
+				   (void *)sizeof(info), &info) > 0);
+		if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+			is_sending = info.entry.nr == SYS_sendto;
+		else if (info.op == PTRACE_SYSCALL_INFO_EXIT && is_sending)
+			requests++;
+	}
+	if (!WIFSTOPPED(status)) {
+		assert_int_equal(status, 0);
+		return false;
+	}
+	assert_int_equal(kill(child, SIGKILL), 0);
+	while (!WIFSIGNALED(status))
+		assert_int_equal(waitpid(child, &status, 0), child);
+	return true;
+}
+
+static void a_crash_after_any_request_loses_no_device(void **state)
+{
+	unsigned int without_alias = 0;
+	unsigned int n = 0;
+	bool is_killed;
+
+	if (!is_there)
+		skip();
+	do {
+		bool is_left[2];
+		struct listed listed;
+		pid_t child = fork();
+
+		assert_int_not_equal(child, -1);
+		if (child == 0)
+			live_a_life();
+		/* The peers are many requests of one kind. */
+		n += n > 8 && n < 50 ? 7 : 1;
+		is_killed = kill_at(child, n);
+		listed = list();
+		for (size_t i = 0; i < listed.count; i++) {
+			const struct lane_device *device = &listed.devices[i];
+
+			assert_true(device->is_ours);
+			if (device->alias.grant_id == 0) {
+				assert_false(device->is_up);
+				without_alias++;
+			}
+		}
+		assert_int_equal(devices_delete(netlink, listed.devices,
+						listed.count, is_left, &error),
+				 0);
+		assert_int_equal(list().count, 0);
+	} while (is_killed);
+	assert_int_not_equal(without_alias, 0);
+	assert_in_range(n, 50, 100);
+}
+
 static void a_device_without_an_alias_is_ours_by_group_and_name(void **state)
 {
 	struct listed listed;
@@ -740,6 +911,10 @@ int main(void)
 		one(a_port_with_other_flags_is_refused_when_it_is_set_up),
 		one(a_program_on_the_port_is_told),
 		one(without_privileges_nothing_is_made_and_all_is_left),
+		one(a_node_without_ipv6_is_told),
+		one(a_creation_without_memory_leaves_nothing),
+		one(a_list_without_memory_is_refused_whole),
+		one(a_crash_after_any_request_loses_no_device),
 		one(a_device_without_an_alias_is_ours_by_group_and_name),
 		one(what_is_not_ours_is_listed_as_such),
 		one(devices_are_deleted_together),
