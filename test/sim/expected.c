@@ -16,6 +16,7 @@ static const char *const expected[] = {
 	"answer:apply:EAGAIN",
 	"answer:apply:ECANCELED",
 	"answer:apply:EHOSTUNREACH",
+	"answer:apply:EINVAL",
 	"answer:apply:EIO",
 	"answer:apply:ENOENT",
 	"answer:apply:ENOSPC",
@@ -92,6 +93,8 @@ static const char *const expected[] = {
 	"check:command-obeyed",
 	"check:failures",
 	"check:listed",
+	"check:members",
+	"check:no-place",
 	"check:nodes",
 	"check:nothing-left",
 	"check:owner-only",
@@ -355,8 +358,6 @@ static const struct {
 	const char *name;
 	const char *reason;
 } excuses[] = {
-	{ "error:apply:members",
-	  "no driver here makes members of places; core/place_test" },
 	{ "limit:apply", "1,024 callers wait for one apply; core/limits_test" },
 	{ "limit:release",
 	  "1,024 callers wait for one release; core/limits_test" },

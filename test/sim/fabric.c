@@ -2,7 +2,8 @@
 /*
  * The manager half wants effect 1 and, when that is done, effect 2 before a
  * lane is ready; its release wants effect 3. The node half has one object for
- * each identifier. A daemon can die at each of its calls.
+ * each identifier. A daemon can die at each of its calls. A place is u8 index of
+ * the node, u32 number.
  */
 #include "fabric.h"
 
@@ -11,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/idset.h"
+
+#define PLACE_MOVES 3 /* it is another one each so many questions */
 
 enum {
 	EFFECT_CREATE = 1,
@@ -113,7 +117,29 @@ static int describe(void *state, const struct fairlead_lane *lane,
 	return 0;
 }
 
+static int assemble(void *state, const struct fairlead_lane *lane,
+		    const char *const *nodes,
+		    const struct fairlead_place *places, size_t count,
+		    uint8_t **ret_bytes, size_t *ret_size,
+		    struct fairlead_error *ret_error)
+{
+	uint8_t *bytes;
+
+	for (size_t i = 0; i < count; i++)
+		if (places[i].size == 0 && lane->ids[0] % 2 == 1)
+			return error_set(ret_error, -EINVAL,
+					 "%s has told no place", nodes[i]);
+	bytes = world_allocate(count * FABRIC_PLACE_SIZE);
+	for (size_t i = 0; i < count; i++)
+		memcpy(bytes + i * FABRIC_PLACE_SIZE, places[i].bytes,
+		       places[i].size);
+	*ret_bytes = bytes;
+	*ret_size = count * FABRIC_PLACE_SIZE;
+	return 0;
+}
+
 static const struct fairlead_manager_ops manager_ops = {
+	.assemble = assemble,
 	.configure = configure,
 	.destroy = destroy_state,
 	.pools = pools,
@@ -131,17 +157,25 @@ struct object {
 };
 
 struct fabric_node {
+	unsigned int index;
 	const struct hardware_events *events;
+	fabric_joined_fn *joined;
 	void *ctx;
+	uint32_t number;                     /* of its place, */
+	uint32_t asked_count;                /* since it has it */
 	struct object objects[FABRIC_LIMIT]; /* by identifier */
 };
 
-struct fabric_node *fabric_node_create(const struct hardware_events *events,
-				       void *ctx)
+struct fabric_node *fabric_node_create(unsigned int index,
+				       const struct hardware_events *events,
+				       fabric_joined_fn *joined, void *ctx)
 {
 	struct fabric_node *node = world_allocate(sizeof(*node));
 
+	node->index = index;
+	node->number = 1;
 	node->events = events;
+	node->joined = joined;
 	node->ctx = ctx;
 	return node;
 }
@@ -154,6 +188,40 @@ void fabric_node_destroy(struct fabric_node *node)
 void fabric_node_reset(struct fabric_node *node)
 {
 	memset(node->objects, 0, sizeof(node->objects));
+}
+
+uint32_t fabric_node_number(const struct fabric_node *node)
+{
+	return node->number;
+}
+
+struct fabric_place fabric_place_read(const uint8_t *bytes, size_t size)
+{
+	struct reader reader = reader_of(bytes, size);
+	struct fabric_place place = { .node = read_u8(&reader) };
+
+	place.number = read_u32(&reader);
+	return reader_is_done(&reader) ? place : (struct fabric_place){ 0 };
+}
+
+static int tell_place(void *state, struct fairlead_place *ret_place,
+		      struct fairlead_error *ret_error)
+{
+	struct fabric_node *node = state;
+	struct writer writer = { 0 };
+
+	if (++node->asked_count == PLACE_MOVES) {
+		node->asked_count = 0;
+		node->number++;
+	}
+	if (node->number % FABRIC_PLACE_NONE == 0)
+		return error_set(ret_error, -EIO, "it is nowhere");
+	write_u8(&writer, (uint8_t)node->index);
+	write_u32(&writer, node->number);
+	ret_place->size = writer.size;
+	memcpy(ret_place->bytes, writer.data, writer.size);
+	writer_fini(&writer);
+	return 0;
 }
 
 static int dead(struct fairlead_error *ret_error)
@@ -213,6 +281,7 @@ static int make(void *state, const struct fairlead_lane *lane, bool is_dry_run,
 				 lane->ids[0]);
 	if (is_dry_run)
 		return 0;
+	node->joined(node->ctx, lane);
 	*object = (struct object){ .is_there = true, .uid = lane->uid };
 	tell_made(node, lane->ids[0], lane->uid);
 	if (node->events->step(node->ctx))
@@ -283,6 +352,7 @@ static int destroy_object(void *state, const struct fairlead_object *object,
 
 static const struct fairlead_node_ops node_ops = {
 	.open = open_node,
+	.place = tell_place,
 	.close = close_node,
 	.probe = probe,
 	.apply = make,

@@ -273,6 +273,7 @@ static void apply_done(void *ctx, json_t *answer)
 		return;
 	case -EREMOTEIO:
 	case -EHOSTUNREACH:
+	case -EINVAL:
 	case -ENOENT:
 	case -ECANCELED:
 		requeue(job);

@@ -483,6 +483,11 @@ const uint8_t *node_incarnation(const struct node *node)
 	return node->incarnation;
 }
 
+uint32_t node_place_number(const struct node *node)
+{
+	return fabric_node_number(node->fabric);
+}
+
 const struct node_order *node_order(const struct node *node)
 {
 	return node->has_order ? &node->order : NULL;
@@ -538,6 +543,13 @@ static void gone(void *ctx, uint32_t nic, uint32_t svc_id)
 	oracle_gone(node->world->oracle, node, nic, svc_id);
 }
 
+static void joined(void *ctx, const struct fairlead_lane *lane)
+{
+	struct node *node = ctx;
+
+	oracle_joined(node->world->oracle, node, lane);
+}
+
 static const struct hardware_events hardware_events = {
 	.made = made,
 	.gone = gone,
@@ -561,7 +573,8 @@ struct node *node_create(struct world *world, unsigned int index)
 	node->index = index;
 	snprintf(node->name, sizeof(node->name), "n%u", index);
 	node->hardware = hardware_create(&options);
-	node->fabric = fabric_node_create(&hardware_events, node);
+	node->fabric =
+		fabric_node_create(index, &hardware_events, joined, node);
 	drivers_init(node);
 	/* One that cannot have some lanes. */
 	if (world_percent(world, 8)) {

@@ -77,6 +77,8 @@ void node_ask(struct node *node, uid_t uid, const char *op,
 
 /* --- for the oracle --- */
 
+/* Of the place that it has for `fabric`. */
+uint32_t node_place_number(const struct node *node);
 /* What is being obeyed; NULL: nothing. */
 const struct node_order *node_order(const struct node *node);
 /* Somebody else's hand is on the hardware. */

@@ -61,9 +61,12 @@ static const char *const request_names[] = {
 	[GUARD_RELOAD] = "reload",   [GUARD_HOPS] = "hops",
 };
 
-/* Does the REGISTER say that every driver could tell what is there? */
+/*
+ * Does the REGISTER say that every driver could tell what is there? And the
+ * number of the place in it, 0: none.
+ */
 static bool has_listed(struct node *node, const struct guard_request *request,
-		       const struct guard_reply *reply)
+		       const struct guard_reply *reply, uint32_t *ret_number)
 {
 	struct node_master masters[KEYS_MAX];
 	size_t count = manager_keys_masters(&node->world->keys, masters);
@@ -73,8 +76,16 @@ static bool has_listed(struct node *node, const struct guard_request *request,
 	if (registration_open(masters, count, request->nonce, reply->bytes,
 			      reply->size, &registration) < 0)
 		return false; /* with a key that is gone meanwhile */
-	for (size_t i = 0; i < registration.driver_count; i++)
+	for (size_t i = 0; i < registration.driver_count; i++) {
+		const struct fairlead_place *place =
+			&registration.drivers[i].place;
+
 		result = result && registration.drivers[i].is_usable;
+		if (place->size > 0)
+			*ret_number =
+				fabric_place_read(place->bytes, place->size)
+					.number;
+	}
 	registration_fini(&registration);
 	return result;
 }
@@ -126,9 +137,12 @@ static void observe(struct node *node, const struct guard_request *request,
 				    (unsigned long long)request->number,
 				    result_name(reply.result), reply.text);
 	}
-	if (request->type == GUARD_REGISTER && reply.result == 0)
-		oracle_listed(world->oracle, node,
-			      has_listed(node, request, &reply));
+	if (request->type == GUARD_REGISTER && reply.result == 0) {
+		uint32_t number = 0;
+		bool is_whole = has_listed(node, request, &reply, &number);
+
+		oracle_listed(world->oracle, node, is_whole, number);
+	}
 	if (request->type == GUARD_REGISTER)
 		world_trace(world, "%s makes a REGISTER: %s", node->name,
 			    result_name(reply.result));

@@ -493,6 +493,7 @@ void oracle_obeyed(struct oracle *oracle, struct node *node,
 			obeyed->registered_ms = obeyed->listed_ms;
 		obeyed->registered_epoch = command->epoch;
 		obeyed->greeted_ms = world_now_ms(world);
+		obeyed->greeted_number = obeyed->listed_number;
 		greeted(&oracle->boots[node_index(node)],
 			node_incarnation(node));
 	}
@@ -518,11 +519,13 @@ void oracle_revoked(struct oracle *oracle, struct node *node, uint64_t grant_id)
 	coverage_hit(oracle->world->coverage, "check:revoked");
 }
 
-void oracle_listed(struct oracle *oracle, struct node *node, bool is_whole)
+void oracle_listed(struct oracle *oracle, struct node *node, bool is_whole,
+		   uint32_t number)
 {
 	oracle->alive_ms[node_index(node)] = world_now_ms(oracle->world);
 	oracle->obeyed[node_index(node)].listed_ms =
 		is_whole ? world_now_ms(oracle->world) : 0;
+	oracle->obeyed[node_index(node)].listed_number = number;
 }
 
 bool oracle_has_obeyed(const struct oracle *oracle, const struct node *node,

@@ -83,8 +83,15 @@ const struct hardware_service *oracle_service_of(const struct oracle *oracle,
 void oracle_obeyed(struct oracle *oracle, struct node *node,
 		   const struct command *command, const uint8_t *header,
 		   int result);
-/* A REGISTER was made; is_whole: with all that is on the hardware now. */
-void oracle_listed(struct oracle *oracle, struct node *node, bool is_whole);
+/*
+ * A REGISTER was made; is_whole: with all that is on the hardware now. number:
+ * of the place in it for `fabric`, 0: none.
+ */
+void oracle_listed(struct oracle *oracle, struct node *node, bool is_whole,
+		   uint32_t number);
+/* A lane of `fabric` is being made, with these members. */
+void oracle_joined(struct oracle *oracle, struct node *node,
+		   const struct fairlead_lane *lane);
 /* The node has obeyed a manager of this epoch since its boot. */
 bool oracle_has_obeyed(const struct oracle *oracle, const struct node *node,
 		       uint64_t epoch);

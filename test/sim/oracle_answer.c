@@ -464,6 +464,11 @@ static void apply_failed(struct oracle *oracle, struct lane *lane, int result,
 				   (unsigned long long)lane->grant_id,
 				   strerrorname_np(-result));
 		break;
+	case -EINVAL:
+		if (strcmp(lane->interconnect, "fabric") != 0)
+			world_fail(world, "'%s' has no members, and wants none",
+				   lane->key);
+		break;
 	case -EHOSTUNREACH:
 	case -ECANCELED:
 		break;

@@ -22,6 +22,8 @@ struct obeyed {
 	uint64_t registered_ms; /* what its manager knows, and which one */
 	uint64_t registered_epoch;
 	uint64_t greeted_ms;
+	/* Numbers of places: of the last REGISTER, and what its manager knows. */
+	uint32_t listed_number, greeted_number;
 };
 
 /* The last two boots of a node in which a manager has greeted it. */

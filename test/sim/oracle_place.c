@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The members of a lane. Each node of it gets the places of all its nodes, in
+ * the order of the host list. None is older than what the node had told this
+ * manager when the apply was asked for, and none was never told. Where there is
+ * none, the node may have told so.
+ */
+#include "fabric.h"
+#include "oracle_internal.h"
+
+/*
+ * At least so new: the manager had greeted the node before it was asked. 0:
+ * anything.
+ */
+static uint32_t number_least(const struct oracle *oracle,
+			     const struct lane *lane, uint64_t epoch,
+			     unsigned int node)
+{
+	const struct obeyed *obeyed = &oracle->obeyed[node];
+
+	return obeyed->has_epoch && obeyed->registered_epoch == epoch &&
+			       obeyed->greeted_ms < lane->asked_ms
+		       ? obeyed->greeted_number
+		       : 0;
+}
+
+/* In place of the one with this number, or of a later one. */
+static bool may_have_told_none(const struct node *node, uint32_t least)
+{
+	return least == 0 || node_place_number(node) / FABRIC_PLACE_NONE >
+				     least / FABRIC_PLACE_NONE;
+}
+
+static void check_member(struct oracle *oracle, const struct node *node,
+			 const struct lane *lane, unsigned int expected,
+			 struct fabric_place place)
+{
+	struct world *world = oracle->world;
+	const struct node *told = world->nodes[expected];
+	uint32_t least =
+		number_least(oracle, lane, node_order(node)->epoch, expected);
+
+	if (place.number == 0 && may_have_told_none(told, least)) {
+		coverage_hit(world->coverage, "check:no-place");
+		return;
+	}
+	if (place.node != expected)
+		world_fail(world,
+			   "%s is given the place of n%u for that of n%u in "
+			   "'%s'",
+			   node_name(node), place.node, expected, lane->key);
+	if (place.number > node_place_number(told))
+		world_fail(world,
+			   "%s is given place %u of n%u in '%s', which it "
+			   "never told",
+			   node_name(node), place.number, expected, lane->key);
+	if (place.number < least)
+		world_fail(world,
+			   "%s is given place %u of n%u in '%s', which has "
+			   "told place %u since",
+			   node_name(node), place.number, expected, lane->key,
+			   least);
+}
+
+void oracle_joined(struct oracle *oracle, struct node *node,
+		   const struct fairlead_lane *made)
+{
+	struct world *world = oracle->world;
+	const struct lane *lane = oracle_lane_by_id(oracle, made->grant_id);
+	unsigned int count = 0;
+
+	if (lane == NULL || lane->is_unsure)
+		return;
+	if (made->members_size != made->node_count * FABRIC_PLACE_SIZE)
+		world_fail(world, "%s is given %zu bytes of members in '%s'",
+			   node_name(node), made->members_size, lane->key);
+	for (unsigned int i = 0; i < world->node_count; i++) {
+		const uint8_t *at = made->members + count * FABRIC_PLACE_SIZE;
+
+		if (!(lane->nodes & 1u << i))
+			continue;
+		if (i == node_index(node) && count != made->index)
+			world_fail(world, "%s is number %u of '%s', not %u",
+				   node_name(node), count, lane->key,
+				   made->index);
+		if (count == made->node_count)
+			world_fail(world, "%s is given too few members in '%s'",
+				   node_name(node), lane->key);
+		check_member(oracle, node, lane, i,
+			     fabric_place_read(at, FABRIC_PLACE_SIZE));
+		count++;
+	}
+	if (count != made->node_count)
+		world_fail(world, "%s is given %u members of %u in '%s'",
+			   node_name(node), made->node_count, count, lane->key);
+	coverage_hit(world->coverage, "check:members");
+}
