@@ -413,6 +413,15 @@ static void a_run_does_not_pass_the_last_address(void **state)
 	assert_members_refused(bytes, sizeof(bytes));
 }
 
+static void a_length_that_fits_in_the_head_is_not_written_apart(void **state)
+{
+	uint8_t bytes[sizeof(golden_members)];
+
+	memcpy(bytes, golden_members, 21);
+	memcpy(bytes + 21, (const uint8_t[]){ 0x0f, 3, 0, 10, 0, 0, 1 }, 7);
+	assert_members_refused(bytes, sizeof(bytes));
+}
+
 static int make_and_decode(void *ctx)
 {
 	struct ethernet_members members = {
@@ -465,6 +474,8 @@ int main(void)
 		cmocka_unit_test(members_that_are_too_large_are_not_cut),
 		cmocka_unit_test(damaged_members_are_refused),
 		cmocka_unit_test(a_run_does_not_pass_the_last_address),
+		cmocka_unit_test(
+			a_length_that_fits_in_the_head_is_not_written_apart),
 		cmocka_unit_test(no_memory_is_an_error),
 	};
 
