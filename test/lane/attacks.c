@@ -234,6 +234,22 @@ static bool squats_everywhere(const struct place *place, uint8_t family)
 	return squats(place, SOCK_DGRAM, wildcard(family), family, NODE1);
 }
 
+/* --- 6: root's services --- */
+
+static bool root_is_reached(const struct place *place, uint8_t family)
+{
+	struct probe_end all = { .address.family = family, .port = PORT };
+	int fd = attack_listen(place_actor(place, NODE2, 0), SOCK_STREAM, all);
+	bool result;
+
+	assert_true(fd >= 0);
+	result = attack_connects(place, place_actor(place, NODE1, OWNER_A),
+				 anywhere,
+				 place_end(LANE_A, NODE2, family, PORT));
+	close(fd);
+	return result;
+}
+
 const struct attack attacks_by_socket[] = {
 	{ "1 a stranger sends into a lane", stranger_sends, LEVEL_NFT },
 	{ "1 a stranger connects into a lane", stranger_connects, LEVEL_NFT },
@@ -264,5 +280,7 @@ const struct attack attacks_by_socket[] = {
 	  squats_at_address, LEVEL_GATE },
 	{ "4u a stranger takes a UDP port of all addresses", squats_everywhere,
 	  LEVEL_GATE },
+	{ "6 an owner reaches what root offers at all addresses",
+	  root_is_reached, LEVEL_GATE },
 	{ NULL },
 };

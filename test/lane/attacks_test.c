@@ -89,7 +89,8 @@ int main(int argc, char **argv)
 	}
 	trials.level_name = argv[1];
 	trials.place = place_create(strcmp(argv[2], "6") == 0 ? 6 : 4);
-	if (trials.place == NULL)
+	if (trials.place == NULL ||
+	    !place_has_level(trials.place, trials.level))
 		return 77;
 	trials_add(&trials, attacks_by_socket);
 	trials_add(&trials, attacks_by_vxlan);

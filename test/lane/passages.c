@@ -62,21 +62,6 @@ static bool other_lane_works(const struct place *place, uint8_t family)
 			      place_end(LANE_B, NODE1, family, PORT));
 }
 
-/* 6: a lane is no wall before what root offers at all addresses. */
-static bool root_is_reached(const struct place *place, uint8_t family)
-{
-	struct probe_end all = { .address.family = family, .port = PORT };
-	int fd = attack_listen(place_actor(place, NODE2, 0), SOCK_STREAM, all);
-	bool result;
-
-	assert_true(fd >= 0);
-	result = attack_connects(place, place_actor(place, NODE1, OWNER_A),
-				 anywhere,
-				 place_end(LANE_A, NODE2, family, PORT));
-	close(fd);
-	return result;
-}
-
 static bool strangers_meet(const struct place *place, int type,
 			   struct probe_end at, enum place_host from,
 			   enum place_host to)
@@ -172,8 +157,6 @@ const struct attack passages[] = {
 	{ "root connects", root_connects, LEVEL_NEVER },
 	{ "root connects on a node", root_connects_on_node, LEVEL_NEVER },
 	{ "the other lane works", other_lane_works, LEVEL_NEVER },
-	{ "6 the owner reaches what root offers at all addresses",
-	  root_is_reached, LEVEL_NEVER },
 	{ "others send on the underlay", underlay_sends, LEVEL_NEVER },
 	{ "others connect on the underlay", underlay_connects, LEVEL_NEVER },
 	{ "others have loopback", loopback_works, LEVEL_NEVER },

@@ -6,6 +6,7 @@
 #include "place.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/if_ether.h>
 #include <poll.h>
@@ -13,10 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/bytes.h"
 
 #define SETTLE_PORT   7999
 #define SETTLE_ROUNDS 8 /* as many as the longest way has turns */
@@ -31,21 +31,12 @@ static const struct {
 	[LANE_B] = { 4243, OWNER_B, { [NODE1] = 1, [NODE3] = 2 } },
 };
 
-static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { DSCP_DEDICATED_ACCESS,
-						    DSCP_LOW_LATENCY, 8, 0 };
-
-bool place_level_parse(const char *text, enum place_level *ret_level)
-{
-	if (strcmp(text, "none") == 0)
-		*ret_level = LEVEL_NONE;
-	else if (strcmp(text, "nft") == 0)
-		*ret_level = LEVEL_NFT;
-	else
-		return false;
-	return true;
-}
-
 /* --- who is where --- */
+
+bool place_is_member(enum place_lane lane, enum place_host host)
+{
+	return lanes[lane].number[host] != 0;
+}
 
 uint32_t place_vni(enum place_lane lane)
 {
@@ -116,7 +107,7 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 	rules.device.ipv4 = names.ipv4;
 	rules.device.ipv6 = names.ipv6;
 	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
-		if (lanes[lane].number[peer] != 0 && peer != host)
+		if (place_is_member(lane, peer) && peer != host)
 			peers[rules.peer_count++] =
 				place_underlay(peer, place->underlay_family, 0)
 					.address;
@@ -126,7 +117,7 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 
 /* --- the machine --- */
 
-static void enter(int netns)
+void place_enter(int netns)
 {
 	if (setns(netns, CLONE_NEWNET) < 0)
 		fail_msg("cannot enter a network namespace");
@@ -142,9 +133,9 @@ void place_run(const struct place *place, enum place_host host,
 	va_start(args, format);
 	vsnprintf(command, sizeof(command), format, args);
 	va_end(args);
-	enter(place->netns[host]);
+	place_enter(place->netns[host]);
 	result = system(command);
-	enter(place->home);
+	place_enter(place->home);
 	if (result != 0)
 		fail_msg("%s", command);
 }
@@ -174,7 +165,7 @@ static void underlay_make(struct place *place, enum place_host host)
 
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	place->netns[host] = namespace_open();
-	enter(place->home);
+	place_enter(place->home);
 	/* The namespace is named by the descriptor that this process has. */
 	snprintf(command, sizeof(command),
 		 "ip link add port%d type veth peer name eth0 "
@@ -239,7 +230,7 @@ static void device_make(const struct place *place, enum place_lane lane,
 		  ipv6, names.device);
 	mac = of_peer.mac;
 	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
-		if (peer == host || lanes[lane].number[peer] == 0)
+		if (peer == host || !place_is_member(lane, peer))
 			continue;
 		place_names(lane, peer, &of_peer);
 
@@ -274,6 +265,15 @@ struct place *place_create(uint8_t underlay_family)
 		print_message("skipped: this kernel has no bridges\n");
 		return NULL;
 	}
+	/* What is pinned here goes with this process. */
+	if (unshare(CLONE_NEWNS) != 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL) != 0) {
+		print_message("skipped: no file system of BPF can be mounted: "
+			      "%s\n",
+			      strerror(errno));
+		return NULL;
+	}
 	place = calloc(1, sizeof(*place));
 	assert_non_null(place);
 	stay_on_one_processor();
@@ -283,7 +283,7 @@ struct place *place_create(uint8_t underlay_family)
 		underlay_make(place, host);
 	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
 		for (enum place_host host = 0; host < HOST_COUNT; host++) {
-			if (lanes[lane].number[host] != 0)
+			if (place_is_member(lane, host))
 				device_make(place, lane, host);
 		}
 	}
@@ -294,6 +294,7 @@ void place_destroy(struct place *place)
 {
 	if (place == NULL)
 		return;
+	place_enforce(place, LEVEL_NONE);
 	for (enum place_host host = 0; host < HOST_COUNT; host++)
 		close(place->netns[host]);
 	close(place->home);
@@ -306,76 +307,12 @@ int place_capture(const struct place *place, enum place_host host)
 		htons(place->underlay_family == 6 ? ETH_P_IPV6 : ETH_P_IP);
 	int fd;
 
-	enter(place->netns[host]);
+	place_enter(place->netns[host]);
 	fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		    protocol);
-	enter(place->home);
+	place_enter(place->home);
 	assert_true(fd >= 0);
 	return fd;
-}
-
-/* --- rules --- */
-
-void place_nft(const struct place *place, enum place_host host,
-	       const void *text, size_t size)
-{
-	struct fairlead_error error = { 0 };
-	int result;
-
-	enter(place->netns[host]);
-	result = nft_apply(NFT_PATH, text, size, &error);
-	enter(place->home);
-	if (result < 0)
-		fail_msg("%s", error.text);
-}
-
-static void node_enforce(const struct place *place, enum place_host host,
-			 enum place_level level)
-{
-	static const char none[] = "table inet " RULES_TABLE
-				   "\ndelete table inet " RULES_TABLE "\n";
-	struct ip_address peers[LANE_COUNT][HOST_COUNT];
-	struct rules_lane rules[LANE_COUNT];
-	struct writer writer = { 0 };
-	size_t count = 0;
-
-	if (level == LEVEL_NONE) {
-		place_nft(place, host, none, sizeof(none) - 1);
-		return;
-	}
-	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
-		if (lanes[lane].number[host] == 0)
-			continue;
-		rules[count] = place_rules(place, lane, host, peers[lane]);
-		count++;
-	}
-	rules_write_table(&ethernet_networks_default, dscp, rules, count,
-			  &writer);
-	assert_int_equal(writer.result, 0);
-	place_nft(place, host, writer.data, writer.size);
-	writer_fini(&writer);
-}
-
-void place_enforce(struct place *place, enum place_level level)
-{
-	for (enum place_host host = 0; host < OUTSIDE; host++)
-		node_enforce(place, host, level);
-	place->level = level;
-}
-
-struct nft_counters place_counters(const struct place *place,
-				   enum place_host host)
-{
-	struct nft_counters counters = { 0 };
-	struct fairlead_error error = { 0 };
-	int result;
-
-	enter(place->netns[host]);
-	result = nft_counters(NFT_PATH, &counters, &error);
-	enter(place->home);
-	if (result < 0)
-		fail_msg("%s", error.text);
-	return counters;
 }
 
 /* The owner's packets through lane A, each sent when the one before has come. */

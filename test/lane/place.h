@@ -62,7 +62,7 @@ struct place {
 	int netns[HOST_COUNT];
 };
 
-/* "none", "nft". False: no such level. */
+/* "none", "nft", "nft+bpf". False: no such level. */
 bool place_level_parse(const char *text, enum place_level *ret_level);
 
 /* NULL, with a reason printed: this machine cannot. */
@@ -75,9 +75,13 @@ void place_destroy(struct place *place);
  */
 int place_capture(const struct place *place, enum place_host host);
 
+/* False, with a reason printed: this kernel has it not. */
+bool place_has_level(const struct place *place, enum place_level level);
 /* On all nodes, from now on. */
 void place_enforce(struct place *place, enum place_level level);
 
+/* Into a network namespace, and out again into place->home. */
+void place_enter(int netns);
 /* A command in the host's namespace; it has to succeed. */
 void place_run(const struct place *place, enum place_host host,
 	       const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -92,6 +96,7 @@ struct probe_end place_end(enum place_lane lane, enum place_host host,
 			   uint8_t family, uint16_t port);
 void place_names(enum place_lane lane, enum place_host host,
 		 struct ethernet_names *ret_names);
+bool place_is_member(enum place_lane lane, enum place_host host);
 uint32_t place_vni(enum place_lane lane);
 uid_t place_owner(enum place_lane lane);
 /* As the rules of a node see it. */

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules and gates of all nodes, as the driver would have them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "driver/ethernet/gate.h"
+#include "place.h"
+
+#define PINS_MAX 64
+
+static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { DSCP_DEDICATED_ACCESS,
+						    DSCP_LOW_LATENCY, 8, 0 };
+
+bool place_level_parse(const char *text, enum place_level *ret_level)
+{
+	static const char *const names[] = { "none", "nft", "nft+bpf" };
+
+	for (enum place_level level = 0; level < LEVEL_NEVER; level++) {
+		if (strcmp(text, names[level]) == 0) {
+			*ret_level = level;
+			return true;
+		}
+	}
+	return false;
+}
+
+void place_nft(const struct place *place, enum place_host host,
+	       const void *text, size_t size)
+{
+	struct fairlead_error error = { 0 };
+	int result;
+
+	place_enter(place->netns[host]);
+	result = nft_apply(NFT_PATH, text, size, &error);
+	place_enter(place->home);
+	if (result < 0)
+		fail_msg("%s", error.text);
+}
+
+static void node_enforce(const struct place *place, enum place_host host,
+			 enum place_level level)
+{
+	static const char none[] = "table inet " RULES_TABLE
+				   "\ndelete table inet " RULES_TABLE "\n";
+	struct ip_address peers[LANE_COUNT][HOST_COUNT];
+	struct rules_lane rules[LANE_COUNT];
+	struct writer writer = { 0 };
+	size_t count = 0;
+
+	if (level == LEVEL_NONE) {
+		place_nft(place, host, none, sizeof(none) - 1);
+		return;
+	}
+	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
+		if (!place_is_member(lane, host))
+			continue;
+		rules[count] = place_rules(place, lane, host, peers[lane]);
+		count++;
+	}
+	rules_write_table(&ethernet_networks_default, dscp, rules, count,
+			  &writer);
+	assert_int_equal(writer.result, 0);
+	place_nft(place, host, writer.data, writer.size);
+	writer_fini(&writer);
+}
+
+static void pins_name(enum place_host host, char pins[PINS_MAX])
+{
+	snprintf(pins, PINS_MAX, "/sys/fs/bpf/fairlead/node%d", host + 1);
+}
+
+static int gate_start(enum place_host host, struct gate **ret_gate,
+		      struct fairlead_error *ret_error)
+{
+	char pins[PINS_MAX];
+	struct gate_options options = {
+		.pins = pins,
+		.port = ETHERNET_PORT,
+		.port_count = ETHERNET_RAILS_MAX,
+	};
+
+	pins_name(host, pins);
+	return gate_open(&options, ret_gate, ret_error);
+}
+
+static void add_lane(struct gate *gate, enum place_lane lane,
+		     enum place_host host)
+{
+	struct ethernet_names names;
+	struct gate_entry entry = { .uid = place_owner(lane) };
+
+	place_names(lane, host, &names);
+	entry.address = names.ipv4;
+	entry.prefix_size = names.ipv4_prefix_size;
+	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	entry.address = names.ipv6;
+	entry.prefix_size = ETHERNET_IPV6_PREFIX_SIZE;
+	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+}
+
+static void gate_enforce(const struct place *place, enum place_host host,
+			 enum place_level level)
+{
+	const struct ip_network networks[] = {
+		ethernet_networks_default.ipv4,
+		ethernet_networks_default.ipv6,
+	};
+	_auto_(gate_closep) struct gate *gate = NULL;
+	struct fairlead_error error = { 0 };
+	char pins[PINS_MAX];
+	int result;
+
+	pins_name(host, pins);
+	place_enter(place->netns[host]);
+	result = level < LEVEL_GATE ? gate_clear(pins, &error)
+				    : gate_start(host, &gate, &error);
+	place_enter(place->home);
+	if (result < 0)
+		fail_msg("%s", error.text);
+	if (gate == NULL)
+		return;
+	assert_int_equal(gate_networks(gate, networks, 2, NULL), 0);
+	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
+		if (place_is_member(lane, host))
+			add_lane(gate, lane, host);
+	}
+}
+
+bool place_has_level(const struct place *place, enum place_level level)
+{
+	_auto_(gate_closep) struct gate *gate = NULL;
+	struct fairlead_error error = { 0 };
+	int result;
+
+	if (level < LEVEL_GATE)
+		return true;
+	place_enter(place->netns[NODE1]);
+	result = gate_start(NODE1, &gate, &error);
+	place_enter(place->home);
+	if (result == -EOPNOTSUPP)
+		print_message("skipped: %s\n", error.text);
+	else if (result < 0)
+		fail_msg("%s", error.text);
+	return result == 0;
+}
+
+void place_enforce(struct place *place, enum place_level level)
+{
+	for (enum place_host host = 0; host < OUTSIDE; host++) {
+		node_enforce(place, host, level);
+		gate_enforce(place, host, level);
+	}
+	place->level = level;
+}
+
+struct nft_counters place_counters(const struct place *place,
+				   enum place_host host)
+{
+	struct nft_counters counters = { 0 };
+	struct fairlead_error error = { 0 };
+	int result;
+
+	place_enter(place->netns[host]);
+	result = nft_counters(NFT_PATH, &counters, &error);
+	place_enter(place->home);
+	if (result < 0)
+		fail_msg("%s", error.text);
+	return counters;
+}
