@@ -7,12 +7,19 @@
 #include <cmocka.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "driver/ethernet/device.h"
+#include "driver/ethernet/nft.h"
+#include "driver/ethernet/rules.h"
+#include "driver/ethernet/shaper.h"
+#include "driver/ethernet/tc.h"
 #include "driver/test/job_namespace.h"
+
+#define NFT "/usr/sbin/nft"
 
 static const uint8_t node_mac[] = { 2, 0, 0, 7, 0, 1 };
 static const uint8_t peer_mac[] = { 2, 0, 0, 7, 0, 2 };
@@ -373,6 +380,73 @@ static void VXLAN_by_hand_is_told_from_that_of_a_lane_inside(void **state)
 	close(stranger);
 }
 
+/* The whole table, as the driver has it; the class of the lane is in its alias. */
+static void set_rules(const struct lane_device *device)
+{
+	static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { 46, 32, 8, 0 };
+	const struct ip_address peer = ip("10.77.0.2");
+	const struct rules_lane lane = { .device = *device,
+					 .peers = &peer,
+					 .peer_count = 1,
+					 .classes = 1,
+					 .is_netns = true };
+	struct writer writer = { 0 };
+
+	rules_write_table(&ethernet_networks_default, dscp, &lane, 1, &writer);
+	assert_int_equal(writer.result, 0);
+	check(nft_apply(NFT, writer.data, writer.size, &error));
+	writer_fini(&writer);
+}
+
+static uint64_t count_packets(const struct underlay *nic, uint16_t minor)
+{
+	struct tc_list list = { 0 };
+	uint64_t packets = UINT64_MAX;
+
+	check(tc_dump(netlink, RTM_GETTCLASS, nic, 0, &list, &error));
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.items[i].handle == SHAPER_PRIORITY(minor))
+			packets = list.items[i].packets;
+	}
+	tc_list_fini(&list);
+	return packets;
+}
+
+static void a_lane_inside_is_shaped_by_its_VNI(void **state)
+{
+	struct shaper_class shaped = { .reserved_mbit = 100 };
+	struct underlay nic = { .name = "nic0" };
+	struct lane_device device;
+	char bytes[16], lacking[256];
+	int job, peer;
+
+	if (!is_there)
+		skip();
+	check(shaper_probe(netlink, lacking));
+	if (lacking[0]) {
+		print_message("skipped: the kernel lacks %s\n", lacking);
+		skip();
+	}
+	device = make_lane();
+	nic.index = (int)if_nametoindex("nic0");
+	check(shaper_start(netlink, &nic, 1000, &error));
+	check(shaper_add(netlink, &nic, &shaped, &error));
+	device.alias.htb_class = shaped.minor;
+	take_device(&device);
+	dress_device(&device);
+	set_rules(&device);
+	job = socket_in(JOB_PATH, "100.64.0.1", 700);
+	peer = socket_in(PEER_PATH, "100.64.0.2", 700);
+	for (int i = 1; i <= 6; i++) {
+		assert_int_equal(send_to(job, "100.64.0.2", 700, "x", 1), 1);
+		assert_int_equal(recv(peer, bytes, sizeof(bytes), 0), 1);
+		assert_int_equal(count_packets(&nic, shaped.minor), i);
+	}
+	netns_run("nft delete table inet fairlead");
+	close(job);
+	close(peer);
+}
+
 #define one(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -384,6 +458,7 @@ int main(void)
 		one(a_lane_of_which_one_end_is_inside_carries_UDP),
 		one(a_netlink_inside_sees_the_device_and_the_hosts_does_not),
 		one(a_device_goes_though_a_process_stays_inside),
+		one(a_lane_inside_is_shaped_by_its_VNI),
 		one(VXLAN_by_hand_is_told_from_that_of_a_lane_inside),
 	};
 
