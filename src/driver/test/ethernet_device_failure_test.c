@@ -302,9 +302,10 @@ static bool kill_at(pid_t child, unsigned int n)
 	int status;
 
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(ptrace(PTRACE_SETOPTIONS, child, NULL,
-				(void *)PTRACE_O_TRACESYSGOOD),
-			 0);
+	assert_int_equal(
+		ptrace(PTRACE_SETOPTIONS, child, NULL,
+		       (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)),
+		0);
 	while (WIFSTOPPED(status) && requests < n) {
 		assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
 		assert_int_equal(waitpid(child, &status, 0), child);
