@@ -29,7 +29,7 @@ static void warn_shortfalls(const struct nic *nic,
 			    const struct slingshot_limits *limits,
 			    struct fairlead_warnings *warnings)
 {
-	char text[NODE_TEXT_MAX];
+	char text[WARNING_TEXT_MAX];
 
 	for (uint32_t i = 0; i < limits->shortfall_count; i++) {
 		slingshot_shortfall_format(&limits->shortfalls[i], nic->name,
@@ -65,7 +65,7 @@ static int say_no_room(const struct nic *nic,
 		       const struct slingshot_usage *usage,
 		       struct fairlead_error *ret_error)
 {
-	char text[NODE_TEXT_MAX];
+	char text[WARNING_TEXT_MAX];
 	size_t used = 0;
 
 	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
@@ -100,10 +100,10 @@ static void tell_dry_run(const struct nic *nic,
 	slingshot_vnis_format(lane->vnis, lane->vni_count, vnis);
 	if (lane->lnis_per_rgid > 1)
 		snprintf(lpr, sizeof(lpr), " lpr=%u", lane->lnis_per_rgid);
-	node_warn(warnings,
-		  "%s: would make a service uid=%u vnis=%s "
-		  "tcs=0x%02x %s%s",
-		  nic->name, lane->uid, vnis, lane->policy.tcs, text, lpr);
+	warnings_add(warnings,
+		     "%s: would make a service uid=%u vnis=%s "
+		     "tcs=0x%02x %s%s",
+		     nic->name, lane->uid, vnis, lane->policy.tcs, text, lpr);
 }
 
 /* Returns the service's id, or 0 in a dry run. */
@@ -182,10 +182,11 @@ static void share_rgids(const struct nic *nic, uint32_t svc_id,
 		why = "sharing RGIDs is switched off";
 	}
 	if (result < 0)
-		node_warn(warnings,
-			  "%s: service %u is for %d processes, fewer than the "
-			  "%u tasks here may need: %s",
-			  nic->name, svc_id, CXI_RGIDS, lane->tasks, why);
+		warnings_add(
+			warnings,
+			"%s: service %u is for %d processes, fewer than the "
+			"%u tasks here may need: %s",
+			nic->name, svc_id, CXI_RGIDS, lane->tasks, why);
 }
 
 /* Needs the count of NICs: tasks are spread over them. */
@@ -196,10 +197,10 @@ static void plan_rgids(struct slingshot_lane *lane, uint32_t nics,
 	if (lane->lnis_per_rgid <= CXI_LPR_MAX)
 		return;
 	lane->lnis_per_rgid = CXI_LPR_MAX;
-	node_warn(warnings,
-		  "%u tasks are more than the %u NICs here have RGIDs for: "
-		  "%u processes can use them",
-		  lane->tasks, nics, nics * CXI_RGIDS * CXI_LPR_MAX);
+	warnings_add(warnings,
+		     "%u tasks are more than the %u NICs here have RGIDs for: "
+		     "%u processes can use them",
+		     lane->tasks, nics, nics * CXI_RGIDS * CXI_LPR_MAX);
 }
 
 static int make_on(const struct slingshot_node *node,
@@ -219,8 +220,8 @@ static int make_on(const struct slingshot_node *node,
 		return result;
 	share_rgids(&nic, (uint32_t)result, lane, warnings);
 	if (info->pct_eq == 0)
-		node_warn(warnings, "%s: no retry handler is running for it",
-			  nic.name);
+		warnings_add(warnings, "%s: no retry handler is running for it",
+			     nic.name);
 	made->list[made->count++] = (struct slingshot_service){
 		.device = info->dev_id,
 		.id = (uint32_t)result,
@@ -280,7 +281,8 @@ int slingshot_apply(void *state, const struct fairlead_lane *lane,
 		return error_set(ret_error, -ENODEV,
 				 "there is no Slingshot NIC on this node");
 	else if (list.count == 0)
-		node_warn(warnings, "there is no Slingshot NIC on this node");
+		warnings_add(warnings,
+			     "there is no Slingshot NIC on this node");
 	if (result == 0 && list.count > 0)
 		plan_rgids(&wanted, list.count, warnings);
 	for (uint32_t i = 0; result == 0 && i < list.count; i++)

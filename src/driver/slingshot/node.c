@@ -14,7 +14,6 @@
  */
 #include "driver/slingshot/node.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +24,6 @@
 
 #define LIBRARY_DEFAULT     "/usr/lib64/libcxi.so.1"
 #define DEVICE_PATH_DEFAULT "/dev"
-
-void node_warn(struct fairlead_warnings *warnings, const char *format, ...)
-{
-	char text[NODE_TEXT_MAX];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	warnings->add(warnings, text);
-}
 
 static void close_node(void *state)
 {

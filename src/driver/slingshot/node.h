@@ -6,9 +6,8 @@
 
 #include "driver/slingshot/nic.h"
 #include "driver/slingshot/service.h"
+#include "driver/common/warnings.h"
 #include "fairlead_driver.h"
-
-#define NODE_TEXT_MAX 512 /* bytes of a warning, with the zero */
 
 /* As fairlead_node_ops has them; state is a struct slingshot_node. */
 int slingshot_apply(void *state, const struct fairlead_lane *lane,
@@ -26,10 +25,6 @@ int slingshot_env(void *state, const struct fairlead_lane *lane,
 int slingshot_inherit(void *state, uid_t uid,
 		      const char *(*get)(void *arg, const char *name),
 		      void *arg, struct fairlead_error *ret_error);
-
-/* Add a warning; a text over NODE_TEXT_MAX is cut. */
-void node_warn(struct fairlead_warnings *warnings, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /*
  * Destroy a service. 0: it is gone, or went meanwhile. -EBUSY with a text

@@ -137,18 +137,18 @@ static void revoke_service(const struct slingshot_node *node,
 
 	if (!slingshot_service_is_of(desc, lane)) {
 		if (shared != 0)
-			node_warn(warnings,
-				  "%s: service %u has VNI %u too but is not "
-				  "this lane's, left alone",
-				  nic->name, desc->svc_id, shared);
+			warnings_add(warnings,
+				     "%s: service %u has VNI %u too but is not "
+				     "this lane's, left alone",
+				     nic->name, desc->svc_id, shared);
 		return;
 	}
 	if ((is_dry_run ? node_try_destroy
 			: node_destroy_service)(node, nic, desc, &error) < 0)
 		join(all, &error);
 	else if (is_dry_run)
-		node_warn(warnings, "%s: would destroy service %u", nic->name,
-			  desc->svc_id);
+		warnings_add(warnings, "%s: would destroy service %u",
+			     nic->name, desc->svc_id);
 }
 
 static void revoke_on(const struct slingshot_node *node,
@@ -179,9 +179,9 @@ static void warn_of_absent(const struct slingshot_services *recorded,
 		const struct slingshot_service *service = &recorded->list[i];
 
 		if (!nic_list_find(list, service->device))
-			node_warn(warnings,
-				  "cxi%u is gone, and service %u with it",
-				  service->device, service->id);
+			warnings_add(warnings,
+				     "cxi%u is gone, and service %u with it",
+				     service->device, service->id);
 	}
 }
 
@@ -204,8 +204,8 @@ int slingshot_revoke(void *state, const struct fairlead_lane *lane,
 	if (result < 0)
 		return result;
 	if (slingshot_record_decode(record, &recorded, &all) < 0)
-		node_warn(warnings, "%s; going by what is on the NICs",
-			  all.text);
+		warnings_add(warnings, "%s; going by what is on the NICs",
+			     all.text);
 	all.code = 0;
 	warn_of_absent(&recorded, &list, warnings);
 	for (uint32_t i = 0; i < list.count; i++)
