@@ -391,16 +391,32 @@ int device_dress(struct netlink *netlink, struct lane_device *device,
 			 device->name, text, error.text);
 }
 
+static int set_flags(struct netlink *netlink, const struct lane_device *device,
+		     unsigned int flags, struct fairlead_error *ret_error)
+{
+	const struct ifinfomsg info = { .ifi_index = device->index,
+					.ifi_flags = flags,
+					.ifi_change = IFF_UP };
+
+	return netlink_call(netlink, start_link(RTM_SETLINK, 0, &info),
+			    ret_error, "cannot set %s %s", device->name,
+			    flags & IFF_UP ? "up" : "down");
+}
+
 int device_up(struct netlink *netlink, const struct lane_device *device,
 	      struct fairlead_error *ret_error)
 {
-	const struct ifinfomsg info = { .ifi_index = device->index,
-					.ifi_flags = IFF_UP,
-					.ifi_change = IFF_UP };
-	int result = netlink_call(netlink, start_link(RTM_SETLINK, 0, &info),
-				  ret_error, "cannot set %s up", device->name);
+	int result = set_flags(netlink, device, IFF_UP, ret_error);
 
 	if (result == -EADDRINUSE)
 		return say_port(netlink, device, ret_error);
 	return result;
+}
+
+int device_down(struct netlink *netlink, const struct lane_device *device,
+		struct fairlead_error *ret_error)
+{
+	int result = set_flags(netlink, device, 0, ret_error);
+
+	return result == -ENODEV ? 0 : result;
 }

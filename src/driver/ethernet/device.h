@@ -77,6 +77,9 @@ int device_dress(struct netlink *netlink, struct lane_device *device,
  */
 int device_up(struct netlink *netlink, const struct lane_device *device,
 	      struct fairlead_error *ret_error);
+/* It carries nothing from now on. One that is gone is no error. */
+int device_down(struct netlink *netlink, const struct lane_device *device,
+		struct fairlead_error *ret_error);
 
 /*
  * Delete devices in one request, since each waits for all that looks at it

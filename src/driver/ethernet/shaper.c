@@ -360,26 +360,45 @@ int shaper_add(struct netlink *netlink, const struct underlay *underlay,
 	return result;
 }
 
-int shaper_remove(struct netlink *netlink, const struct underlay *underlay,
-		  uint16_t minor, struct fairlead_error *ret_error)
+/* 1: the class is there, and can go; 0: it is not. */
+static int find_removable(struct netlink *netlink,
+			  const struct underlay *underlay, uint16_t minor,
+			  struct fairlead_error *ret_error)
 {
-	const struct tc_item item = { .handle = HANDLE | minor };
+	const uint32_t handle = HANDLE | minor;
 	_auto_(state_fini) struct state state = { 0 };
-	struct nl_msg *message;
 	bool is_there = false;
 	int result = state_read(netlink, underlay, &state, ret_error);
 
 	if (result < 0)
 		return result;
 	for (size_t i = 0; i < state.classes.count; i++)
-		is_there = is_there ||
-			   (state.classes.items[i].handle == item.handle &&
-			    is_lane(&state.classes.items[i]));
+		is_there =
+			is_there || (state.classes.items[i].handle == handle &&
+				     is_lane(&state.classes.items[i]));
 	if (!is_there)
 		return 0;
-	result = check_strangers(netlink, underlay, &state.classes, item.handle,
+	result = check_strangers(netlink, underlay, &state.classes, handle,
 				 ret_error);
-	if (result < 0)
+	return result < 0 ? result : 1;
+}
+
+int shaper_try_remove(struct netlink *netlink, const struct underlay *underlay,
+		      uint16_t minor, struct fairlead_error *ret_error)
+{
+	int result = find_removable(netlink, underlay, minor, ret_error);
+
+	return result < 0 ? result : 0;
+}
+
+int shaper_remove(struct netlink *netlink, const struct underlay *underlay,
+		  uint16_t minor, struct fairlead_error *ret_error)
+{
+	const struct tc_item item = { .handle = HANDLE | minor };
+	struct nl_msg *message;
+	int result = find_removable(netlink, underlay, minor, ret_error);
+
+	if (result <= 0)
 		return result;
 	message = tc_message(RTM_DELTCLASS, 0, underlay->index, &item);
 	if (!message)

@@ -68,6 +68,9 @@ int shaper_add(struct netlink *netlink, const struct underlay *underlay,
 int shaper_remove(struct netlink *netlink, const struct underlay *underlay,
 		  uint16_t minor, struct fairlead_error *ret_error);
 /* Classes of lanes; none where it was not started. */
+/* What that would say now: 0 or -EBUSY. */
+int shaper_try_remove(struct netlink *netlink, const struct underlay *underlay,
+		      uint16_t minor, struct fairlead_error *ret_error);
 int shaper_list(struct netlink *netlink, const struct underlay *underlay,
 		void (*emit)(void *arg, const struct shaper_class *shaped),
 		void *arg, struct fairlead_error *ret_error);
