@@ -2,6 +2,8 @@
 /* The driver's two halves under its name. */
 #include "driver/ethernet/ethernet.h"
 
+#include <linux/capability.h>
+
 const struct fairlead_driver ethernet_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "ethernet",
@@ -11,4 +13,6 @@ const struct fairlead_driver ethernet_driver = {
 	.manager = &ethernet_manager_ops,
 	.node = &ethernet_node_ops,
 	.node_settings = ethernet_node_settings,
+	/* Devices, rules and classes; namespaces of jobs. */
+	.capabilities = 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN,
 };

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A device for each VNI on each rail, or none:
+ *
+ *	namespace | device (down), which names its class | class | rules, gates | up
+ *
+ * What fails takes back what was made, in the other order. A VNI that any other
+ * device has is refused: two devices with one VNI are one lane, and one of this
+ * very lane that is left from an earlier try has to be revoked first.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/ethernet/enforce.h"
+#include "driver/ethernet/namespace.h"
+#include "driver/ethernet/record.h"
+#include "driver/ethernet/shaper.h"
+#include "driver/ethernet/take_back.h"
+#include "driver/ethernet/wish.h"
+
+/* --- what is there already --- */
+
+static int say_present(const struct lane_device *other,
+		       const struct fairlead_lane *lane, bool is_of_lane,
+		       struct fairlead_error *ret_error)
+{
+	if (is_of_lane)
+		return error_set(ret_error, -EEXIST,
+				 "device %s is this lane's already (VNI %u, "
+				 "uid %u)",
+				 other->name, other->vni, lane->uid);
+	if (other->is_ours)
+		return error_set(ret_error, -EEXIST,
+				 "VNI %u is in use by device %s of grant "
+				 "%" PRIu64,
+				 other->vni, other->name,
+				 other->alias.grant_id);
+	return error_set(ret_error, -EEXIST,
+			 "VNI %u is in use by device %s, which is not ours",
+			 other->vni, other->name);
+}
+
+static int present_check(const struct found *found, const struct wish *wish,
+			 const struct fairlead_lane *lane,
+			 struct fairlead_error *ret_error)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *other = &found->list[i].device;
+
+		for (size_t k = 0; k < wish->device_count; k++) {
+			if (wish->devices[k].vni == other->vni &&
+			    wish->devices[k].port == other->port)
+				return say_present(other, lane,
+						   found_is_of(&found->list[i],
+							       lane),
+						   ret_error);
+		}
+	}
+	return 0;
+}
+
+static const char *isolation_text(const struct wish *wish)
+{
+	return wish->request.isolation == ETHERNET_NETNS ? " in a namespace"
+							 : "";
+}
+
+static void tell_dry_run(const struct wish *wish,
+			 const struct fairlead_lane *lane,
+			 struct fairlead_warnings *warnings)
+{
+	for (size_t i = 0; i < wish->device_count; i++) {
+		const struct lane_device *device = &wish->devices[i];
+		char ipv4[IP_ADDRESS_TEXT_MAX], ipv6[IP_ADDRESS_TEXT_MAX];
+
+		ip_address_format(&device->ipv4, ipv4);
+		ip_address_format(&device->ipv6, ipv6);
+		warnings_add(warnings,
+			     "%s: would make device %s uid=%u vni=%u mtu=%u "
+			     "addresses=%s%s%s peers=%u%s",
+			     wish->rails[device->rail].name, device->name,
+			     lane->uid, device->vni, device->mtu, ipv4,
+			     *ipv4 ? "," : "", ipv6,
+			     wish->members.node_count - 1,
+			     isolation_text(wish));
+	}
+}
+
+/* --- making --- */
+
+struct making {
+	const struct ethernet_node *node;
+	const struct fairlead_lane *lane;
+	struct wish *wish;
+	const struct found *found; /* before */
+	struct found_device made[ETHERNET_DEVICES_MAX];
+	size_t made_count;
+	struct enforcement enforcement;
+	struct netlink *inside; /* of the job's namespace, when it has one */
+	struct fairlead_warnings *warnings;
+	struct fairlead_error *error;
+};
+
+static int namespace_make(struct making *making)
+{
+	const struct ethernet_node *node = making->node;
+	uint64_t grant_id = making->lane->grant_id;
+	int result;
+
+	if (making->wish->request.isolation != ETHERNET_NETNS ||
+	    making->wish->device_count == 0)
+		return 0;
+	result = namespace_create(node->namespaces, grant_id, making->error);
+	if (result == 0)
+		result = namespace_netlink(node->namespaces, grant_id,
+					   &making->inside, making->error);
+	return result;
+}
+
+/* 0: the lane is made without. */
+static int go_without_class(const struct making *making, size_t rail,
+			    const struct fairlead_error *why)
+{
+	if (why->code == -ENOMEM) {
+		*making->error = *why;
+		return -ENOMEM;
+	}
+	warnings_add(making->warnings,
+		     "%s: traffic is not shaped, and rates are not kept: %s",
+		     making->wish->rails[rail].name, why->text);
+	return 0;
+}
+
+struct minors {
+	bool is_used[SHAPER_LAST_MINOR + 1];
+};
+
+static void minor_take(void *arg, const struct shaper_class *shaped)
+{
+	struct minors *minors = arg;
+
+	minors->is_used[shaped->minor] = true;
+}
+
+/* A minor number that neither a class nor a device has; 0: none. */
+static int minor_find(const struct making *making,
+		      const struct underlay *underlay, uint16_t *ret_minor,
+		      struct fairlead_error *ret_error)
+{
+	_auto_(freep) struct minors *minors = calloc(1, sizeof(*minors));
+	const struct found *found = making->found;
+	int result = -ENOMEM;
+
+	if (!minors)
+		return error_set(ret_error, result, "out of memory");
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+
+		if (device->is_ours &&
+		    device->underlay_index == underlay->index)
+			minors->is_used[device->alias.htb_class] = true;
+	}
+	result = shaper_list(making->node->netlink, underlay, minor_take,
+			     minors, ret_error);
+	for (uint32_t i = SHAPER_FIRST_MINOR;
+	     result == 0 && i <= SHAPER_LAST_MINOR; i++) {
+		if (minors->is_used[i])
+			continue;
+		*ret_minor = (uint16_t)i;
+		return 0;
+	}
+	return result < 0 ? result
+			  : error_set(ret_error, -ENOSPC,
+				      "all classes are in use");
+}
+
+/* The class that the lane is to have on the rail; none is a warning. */
+static int class_plan(struct making *making, size_t rail)
+{
+	const struct ethernet_node *node = making->node;
+	const struct underlay *underlay = &making->wish->rails[rail];
+	const struct ethernet_request *request = &making->wish->request;
+	uint32_t rate =
+		node->link_mbit ? node->link_mbit : underlay->speed_mbit;
+	struct fairlead_error error = { 0 };
+	uint16_t minor = 0;
+	int result;
+
+	if (!node->is_shaping && !request->reserved_mbit && !request->max_mbit)
+		return 0;
+	if (!node->is_shaping)
+		result = error_set(&error, -EOPNOTSUPP,
+				   "shaping is off on this node");
+	else if (rate == 0)
+		result = error_set(&error, -EOPNOTSUPP,
+				   "the NIC does not say how fast it is; set "
+				   "link_rate");
+	else
+		result = shaper_start(node->netlink, underlay, rate, &error);
+	if (result == 0)
+		result = minor_find(making, underlay, &minor, &error);
+	if (result < 0)
+		return go_without_class(making, rail, &error);
+	for (size_t i = 0; i < making->wish->device_count; i++) {
+		if (making->wish->devices[i].rail == rail)
+			making->wish->devices[i].alias.htb_class = minor;
+	}
+	return 0;
+}
+
+static int class_make(struct making *making, size_t rail)
+{
+	const struct wish *wish = making->wish;
+	const struct lane_device *device =
+		&wish->devices[rail * wish->device_count / wish->rail_count];
+	struct shaper_class shaped = {
+		.minor = device->alias.htb_class,
+		.priority = wish->request.first_class,
+		.reserved_mbit = wish->request.reserved_mbit,
+		.max_mbit = wish->request.max_mbit,
+	};
+	struct fairlead_error error = { 0 };
+
+	if (shaped.minor == 0 ||
+	    shaper_add(making->node->netlink, &wish->rails[rail], &shaped,
+		       &error) == 0)
+		return 0;
+	return go_without_class(making, rail, &error);
+}
+
+static int device_make(struct making *making, size_t place)
+{
+	struct lane_device *device = &making->wish->devices[place];
+	_auto_(freep) struct lane_peer *peers = NULL;
+	struct found_device *made = &making->made[making->made_count];
+	size_t count = 0;
+	int result = wish_peers(making->wish, place, &peers, &count);
+
+	if (result < 0)
+		return error_set(making->error, result, "out of memory");
+	result = device_create(making->node->netlink, device,
+			       making->inside ? NULL : peers,
+			       making->inside ? 0 : count, making->error);
+	if (result < 0)
+		return result;
+	made->device = *device;
+	making->made_count++;
+	if (!making->inside)
+		return 0;
+	result = namespace_take(making->node->netlink, making->node->namespaces,
+				making->lane->grant_id, device, making->error);
+	if (result == 0) {
+		made->is_netns = true;
+		result = device_dress(making->inside, device, peers, count,
+				      making->error);
+		made->device = *device;
+	}
+	return result;
+}
+
+static int devices_raise(struct making *making)
+{
+	struct netlink *netlink =
+		making->inside ? making->inside : making->node->netlink;
+	int result = 0;
+
+	for (size_t i = 0; i < making->made_count && result == 0; i++)
+		result = device_up(netlink, &making->made[i].device,
+				   making->error);
+	return result;
+}
+
+static int all_make(struct making *making)
+{
+	struct wish *wish = making->wish;
+	int result = namespace_make(making);
+
+	for (size_t i = 0; i < wish->rail_count && result == 0; i++)
+		result = class_plan(making, i);
+	for (size_t i = 0; i < wish->device_count && result == 0; i++)
+		result = device_make(making, i);
+	for (size_t i = 0; i < wish->rail_count && result == 0; i++)
+		result = class_make(making, i);
+	if (result == 0)
+		result = enforcement_init(&making->enforcement, making->node,
+					  making->made, making->made_count,
+					  making->error);
+	if (result == 0 && making->made_count > 0)
+		result = enforce_add(making->node, &making->enforcement,
+				     making->error);
+	return result == 0 ? devices_raise(making) : result;
+}
+
+/* Adds to the error what cannot be taken back yet. */
+static void undo(struct making *making)
+{
+	struct fairlead_error before = *making->error;
+	struct fairlead_error why = { 0 };
+	int result = 0;
+
+	if (making->made_count > 0)
+		result = take_back(making->node, making->made,
+				   making->made_count, &why);
+	if (result == 0 && making->inside)
+		result = namespace_delete(making->node->namespaces,
+					  making->lane->grant_id, &why);
+	if (result < 0)
+		error_set(making->error, before.code,
+			  "%s; what was made before cannot be taken back yet: "
+			  "%s",
+			  before.text, why.text);
+}
+
+static int record_make(const struct making *making,
+		       struct fairlead_record *ret_record)
+{
+	struct ethernet_made made = {
+		.isolation = making->wish->request.isolation,
+		.count = (uint32_t)making->made_count,
+	};
+
+	for (size_t i = 0; i < making->made_count; i++) {
+		const struct lane_device *device = &making->made[i].device;
+
+		memcpy(made.devices[i].name, device->name, IFNAMSIZ);
+		made.devices[i].ipv4 = device->ipv4;
+		made.devices[i].ipv6 = device->ipv6;
+	}
+	return ethernet_record_encode(&made, ret_record);
+}
+
+static int make(const struct ethernet_node *node,
+		const struct fairlead_lane *lane, struct wish *wish,
+		const struct found *found, struct fairlead_record *ret_record,
+		struct fairlead_warnings *warnings,
+		struct fairlead_error *ret_error)
+{
+	struct making making = {
+		.node = node,
+		.lane = lane,
+		.wish = wish,
+		.found = found,
+		.warnings = warnings,
+		.error = ret_error,
+	};
+	int result = all_make(&making);
+
+	if (result == 0) {
+		result = record_make(&making, ret_record);
+		if (result < 0)
+			error_set(ret_error, result, "out of memory");
+	}
+	if (result < 0)
+		undo(&making);
+	enforcement_fini(&making.enforcement);
+	netlink_close(making.inside);
+	return result;
+}
+
+int ethernet_apply(void *state, const struct fairlead_lane *lane,
+		   bool is_dry_run, struct fairlead_record *ret_record,
+		   struct fairlead_warnings *warnings,
+		   struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	struct found found = { 0 };
+	struct wish wish;
+	int result = wish_init(&wish, node, lane, ret_error);
+
+	if (result < 0)
+		return result;
+	if (lane->id_count > 0 && wish.rail_count == 0)
+		warnings_add(warnings, "this node has no NIC for lanes");
+	result = found_read(node, &found, ret_error);
+	if (result == 0)
+		result = present_check(&found, &wish, lane, ret_error);
+	if (result == 0 && is_dry_run)
+		tell_dry_run(&wish, lane, warnings);
+	else if (result == 0)
+		result = make(node, lane, &wish, &found, ret_record, warnings,
+			      ret_error);
+	found_fini(&found);
+	wish_fini(&wish);
+	return result;
+}

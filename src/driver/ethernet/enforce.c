@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A device that is there has its rules: whoever makes one adds them before it
+ * is up, and whoever takes one away removes them after it is gone. A failure
+ * in between is mended by writing all anew.
+ */
+#include "driver/ethernet/enforce.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/ethernet/namespace.h"
+#include "driver/ethernet/nft.h"
+
+const char *enforce_level(const struct ethernet_node *node)
+{
+	return node->gate ? "nft+bpf" : "nft";
+}
+
+/* --- what follows from devices --- */
+
+void enforcement_fini(struct enforcement *enforcement)
+{
+	for (size_t i = 0; i < enforcement->rule_count; i++)
+		free(enforcement->peers[i]);
+	free(enforcement->peers);
+	free(enforcement->rules);
+	free(enforcement->gates);
+	*enforcement = (struct enforcement){ 0 };
+}
+
+struct peers {
+	struct ip_address *list;
+	size_t count, capacity;
+	bool is_out; /* of memory */
+};
+
+static void peer_take(void *arg, const struct ip_address *underlay)
+{
+	struct peers *peers = arg;
+
+	if (peers->count == peers->capacity) {
+		size_t capacity = peers->capacity * 2 + 16;
+		struct ip_address *list =
+			realloc(peers->list, capacity * sizeof(*list));
+
+		if (!list) {
+			peers->is_out = true;
+			return;
+		}
+		peers->list = list;
+		peers->capacity = capacity;
+	}
+	peers->list[peers->count++] = *underlay;
+}
+
+static int peers_read(const struct ethernet_node *node,
+		      const struct found_device *found, struct peers *peers,
+		      struct fairlead_error *ret_error)
+{
+	_auto_(netlink_closep) struct netlink *inside = NULL;
+	int result = 0;
+
+	if (found->is_netns)
+		result = namespace_netlink(node->namespaces,
+					   found->device.alias.grant_id,
+					   &inside, ret_error);
+	if (result == 0)
+		result = device_peers(inside ? inside : node->netlink,
+				      &found->device, peer_take, peers,
+				      ret_error);
+	if (result == 0 && peers->is_out)
+		result = error_set(ret_error, -ENOMEM, "out of memory");
+	return result;
+}
+
+static int rules_take(struct enforcement *enforcement,
+		      const struct ethernet_node *node,
+		      const struct found_device *found,
+		      struct fairlead_error *ret_error)
+{
+	const struct ethernet_alias *alias = &found->device.alias;
+	struct peers peers = { 0 };
+	int result = peers_read(node, found, &peers, ret_error);
+
+	if (result < 0) {
+		free(peers.list);
+		return result;
+	}
+	enforcement->peers[enforcement->rule_count] = peers.list;
+	enforcement->rules[enforcement->rule_count++] = (struct rules_lane){
+		.device = found->device,
+		.peers = peers.list,
+		.peer_count = peers.count,
+		.classes = alias->classes,
+		.first_class = (enum ethernet_class)alias->first_class,
+		.is_netns = found->is_netns,
+	};
+	return 0;
+}
+
+/*
+ * The cgroup that the site keeps for a job's processes. None on this node: its
+ * gates go by uid.
+ */
+static uint64_t job_cgroup(const struct ethernet_node *node, uint64_t grant_id)
+{
+	struct fairlead_error ignored;
+	const char *place;
+	char path[PATH_MAX];
+	uint64_t id;
+
+	if (!node->job_cgroup)
+		return 0;
+	place = strstr(node->job_cgroup, "%g");
+	snprintf(path, sizeof(path), "%.*s%" PRIu64 "%s",
+		 (int)(place - node->job_cgroup), node->job_cgroup, grant_id,
+		 place + 2);
+	return gate_cgroup_id(path, &id, &ignored) < 0 ? 0 : id;
+}
+
+/* In a namespace of the job nobody else is there to be refused. */
+static void gates_take(struct enforcement *enforcement,
+		       const struct ethernet_node *node,
+		       const struct found_device *found)
+{
+	const struct lane_device *device = &found->device;
+	struct gate_entry entry = {
+		.uid = device->alias.uid,
+		.cgroup_id = job_cgroup(node, device->alias.grant_id),
+	};
+
+	if (found->is_netns)
+		return;
+	if (device->ipv4.family != 0) {
+		entry.address = device->ipv4;
+		entry.prefix_size = device->ipv4_prefix_size;
+		enforcement->gates[enforcement->gate_count++] = entry;
+	}
+	if (device->ipv6.family != 0) {
+		entry.address = device->ipv6;
+		entry.prefix_size = ETHERNET_IPV6_PREFIX_SIZE;
+		enforcement->gates[enforcement->gate_count++] = entry;
+	}
+}
+
+int enforcement_init(struct enforcement *enforcement,
+		     const struct ethernet_node *node,
+		     const struct found_device *devices, size_t count,
+		     struct fairlead_error *ret_error)
+{
+	int result = 0;
+
+	*enforcement = (struct enforcement){
+		.rules = calloc(count + 1, sizeof(*enforcement->rules)),
+		.peers = calloc(count + 1, sizeof(*enforcement->peers)),
+		.gates = calloc(2 * count + 1, sizeof(*enforcement->gates)),
+	};
+	if (!enforcement->rules || !enforcement->peers || !enforcement->gates)
+		result = error_set(ret_error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < count && result == 0; i++) {
+		/* Who does not say whose it is has no rules: nobody's. */
+		if (!devices[i].device.is_ours ||
+		    devices[i].device.alias.grant_id == 0)
+			continue;
+		gates_take(enforcement, node, &devices[i]);
+		result = rules_take(enforcement, node, &devices[i], ret_error);
+	}
+	if (result < 0)
+		enforcement_fini(enforcement);
+	return result;
+}
+
+/* --- all, or one lane --- */
+
+static int rules_run(const struct ethernet_node *node, struct writer *text,
+		     struct fairlead_error *ret_error)
+{
+	int result = text->result;
+
+	if (result < 0)
+		error_set(ret_error, result, "out of memory");
+	else
+		result =
+			nft_apply(node->nft, text->data, text->size, ret_error);
+	writer_fini(text);
+	return result;
+}
+
+static int table_check(const struct ethernet_node *node,
+		       enum nft_table *ret_table,
+		       struct fairlead_error *ret_error)
+{
+	int result = nft_table(node->nft, ret_table, ret_error);
+
+	if (result == 0 && *ret_table == NFT_TABLE_FOREIGN)
+		result =
+			error_set(ret_error, -EEXIST,
+				  "there is a table 'inet " RULES_TABLE
+				  "' that this version has not made; look "
+				  "at it with `nft list table inet " RULES_TABLE
+				  "`, and delete it");
+	return result;
+}
+
+int enforce_all(const struct ethernet_node *node,
+		struct fairlead_error *ret_error)
+{
+	struct enforcement all = { 0 };
+	struct writer text = { 0 };
+	struct found found = { 0 };
+	enum nft_table table;
+	int result = table_check(node, &table, ret_error);
+
+	if (result == 0)
+		result = found_read(node, &found, ret_error);
+	if (result == 0)
+		result = enforcement_init(&all, node, found.list, found.count,
+					  ret_error);
+	if (result == 0) {
+		rules_write_table(&node->networks, node->dscp, all.rules,
+				  all.rule_count, &text);
+		result = rules_run(node, &text, ret_error);
+	}
+	if (result == 0 && node->gate)
+		result = gate_replace(node->gate, all.gates, all.gate_count,
+				      ret_error);
+	enforcement_fini(&all);
+	found_fini(&found);
+	return result;
+}
+
+int enforce_tend(const struct ethernet_node *node,
+		 struct fairlead_error *ret_error)
+{
+	enum nft_table table;
+	int result = table_check(node, &table, ret_error);
+
+	if (result < 0 || table == NFT_TABLE_OURS)
+		return result;
+	result = enforce_all(node, ret_error);
+	return result < 0 ? result : 1;
+}
+
+int enforce_add(const struct ethernet_node *node,
+		const struct enforcement *enforcement,
+		struct fairlead_error *ret_error)
+{
+	struct fairlead_error ignored;
+	struct writer text = { 0 };
+	int result;
+
+	rules_write_add(enforcement->rules, enforcement->rule_count, &text);
+	result = rules_run(node, &text, ret_error);
+	/* The table may have been flushed, or have something of a crash. */
+	if (result == -ENOENT || result == -EEXIST)
+		return enforce_all(node, ret_error);
+	for (size_t i = 0;
+	     result == 0 && node->gate && i < enforcement->gate_count; i++)
+		result =
+			gate_add(node->gate, &enforcement->gates[i], ret_error);
+	if (result < 0)
+		enforce_remove(node, enforcement, &ignored);
+	return result;
+}
+
+int enforce_remove(const struct ethernet_node *node,
+		   const struct enforcement *enforcement,
+		   struct fairlead_error *ret_error)
+{
+	struct writer text = { 0 };
+	int result;
+
+	rules_write_remove(enforcement->rules, enforcement->rule_count, &text);
+	result = rules_run(node, &text, ret_error);
+	for (size_t i = 0;
+	     result == 0 && node->gate && i < enforcement->gate_count; i++)
+		result = gate_remove(node->gate, &enforcement->gates[i].address,
+				     enforcement->gates[i].prefix_size,
+				     ret_error);
+	return result < 0 ? enforce_all(node, ret_error) : 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may use a lane: rules and gates, as they follow from its devices.
+ */
+#pragma once
+
+#include "driver/ethernet/found.h"
+#include "driver/ethernet/rules.h"
+
+/*
+ * Write the table and the gate anew, for all of our devices that are there. Each
+ * of the two is one step for the kernel: nothing is open in between. -EEXIST: the
+ * table is somebody else's.
+ */
+int enforce_all(const struct ethernet_node *node,
+		struct fairlead_error *ret_error);
+
+/* What follows from some devices; read while they are there. */
+struct enforcement {
+	size_t rule_count;
+	struct rules_lane *rules;
+	struct ip_address **peers; /* of each of them */
+	size_t gate_count;
+	struct gate_entry *gates;
+};
+
+/* -ENOMEM, or as device_peers. */
+int enforcement_init(struct enforcement *enforcement,
+		     const struct ethernet_node *node,
+		     const struct found_device *devices, size_t count,
+		     struct fairlead_error *ret_error);
+void enforcement_fini(struct enforcement *enforcement);
+
+/* Before the devices are up. What was added is taken back on a failure. */
+int enforce_add(const struct ethernet_node *node,
+		const struct enforcement *enforcement,
+		struct fairlead_error *ret_error);
+/*
+ * When the devices are gone. What cannot be taken one by one, since something is
+ * not there, is written anew as a whole.
+ */
+int enforce_remove(const struct ethernet_node *node,
+		   const struct enforcement *enforcement,
+		   struct fairlead_error *ret_error);
+
+/*
+ * Is the table still there, and ours? Somebody may have flushed all rules of the
+ * node: it is written again, and that is 1. 0: it was there.
+ */
+int enforce_tend(const struct ethernet_node *node,
+		 struct fairlead_error *ret_error);
+
+/* "nft" or "nft+bpf". */
+const char *enforce_level(const struct ethernet_node *node);

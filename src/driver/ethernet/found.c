@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Devices in a job's namespace are read through a socket of that namespace. One
+ * that cannot be entered is an error: what is in it cannot be known.
+ */
+#include "driver/ethernet/found.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "driver/ethernet/namespace.h"
+
+struct reading {
+	const struct ethernet_node *node;
+	struct found found;
+	size_t capacity;
+	bool is_netns;
+	int result;
+	struct fairlead_error *error;
+};
+
+static void device_take(void *arg, const struct lane_device *device)
+{
+	struct reading *reading = arg;
+	struct found *found = &reading->found;
+
+	if (reading->result < 0)
+		return;
+	if (found->count == reading->capacity) {
+		size_t capacity = reading->capacity * 2 + 16;
+		struct found_device *list =
+			realloc(found->list, capacity * sizeof(*list));
+
+		if (!list) {
+			reading->result = error_set(reading->error, -ENOMEM,
+						    "out of memory");
+			return;
+		}
+		found->list = list;
+		reading->capacity = capacity;
+	}
+	found->list[found->count++] = (struct found_device){
+		.device = *device,
+		.is_netns = reading->is_netns,
+	};
+}
+
+static void namespace_take_in(void *arg, uint64_t grant_id)
+{
+	struct reading *reading = arg;
+	_auto_(netlink_closep) struct netlink *netlink = NULL;
+
+	if (reading->result < 0)
+		return;
+	reading->result = namespace_netlink(reading->node->namespaces, grant_id,
+					    &netlink, reading->error);
+	if (reading->result < 0)
+		return;
+	reading->is_netns = true;
+	reading->result =
+		devices_list(netlink, device_take, reading, reading->error);
+}
+
+int found_read(const struct ethernet_node *node, struct found *ret_found,
+	       struct fairlead_error *ret_error)
+{
+	struct reading reading = { .node = node, .error = ret_error };
+	int result =
+		devices_list(node->netlink, device_take, &reading, ret_error);
+
+	if (result == 0)
+		result = reading.result;
+	if (result == 0)
+		result = namespace_list(node->namespaces, namespace_take_in,
+					&reading, ret_error);
+	if (result == 0)
+		result = reading.result;
+	if (result < 0) {
+		found_fini(&reading.found);
+		return result;
+	}
+	*ret_found = reading.found;
+	return 0;
+}
+
+void found_fini(struct found *found)
+{
+	free(found->list);
+	*found = (struct found){ 0 };
+}
+
+static bool has_vni(const struct fairlead_lane *lane, uint32_t vni)
+{
+	for (uint32_t i = 0; i < lane->id_count; i++) {
+		if (lane->ids[i] == vni)
+			return true;
+	}
+	return false;
+}
+
+bool found_is_of(const struct found_device *device,
+		 const struct fairlead_lane *lane)
+{
+	const struct ethernet_alias *alias = &device->device.alias;
+
+	if (!device->device.is_ours)
+		return false;
+	if (alias->grant_id == 0)
+		return has_vni(lane, device->device.vni);
+	return alias->grant_id == lane->grant_id && alias->uid == lane->uid;
+}

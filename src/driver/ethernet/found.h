@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is on the node, asked of the kernel: VXLAN devices, in the host's network
+ * namespace and in those of jobs.
+ */
+#pragma once
+
+#include "driver/ethernet/device.h"
+#include "driver/ethernet/node.h"
+
+struct found_device {
+	struct lane_device device;
+	bool is_netns; /* it is in the namespace of its grant */
+};
+
+struct found {
+	size_t count;
+	struct found_device *list; /* owned */
+};
+
+/* Everything. -EIO and the like with a text; -ENOMEM. */
+int found_read(const struct ethernet_node *node, struct found *ret_found,
+	       struct fairlead_error *ret_error);
+void found_fini(struct found *found);
+
+/*
+ * Is it this lane's? By grant and owner; one that a crash left without an alias
+ * is the lane's that has its VNI.
+ */
+bool found_is_of(const struct found_device *device,
+		 const struct fairlead_lane *lane);

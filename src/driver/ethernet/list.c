@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is on the node, for people and for the manager. An object is a lane on a
+ * NIC, with the lane's VNIs; its id is the first of them. The NIC itself is
+ * there for everybody: it is the system's own, which nobody destroys.
+ *
+ * A VXLAN device that is not ours withholds its VNI when it has one of our ports.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/ethernet/enforce.h"
+#include "driver/ethernet/take_back.h"
+
+static void describe_underlay(const struct underlay *underlay,
+			      struct fairlead_object *object)
+{
+	snprintf(object->device, sizeof(object->device), "%s", underlay->name);
+	object->flags = FAIRLEAD_OBJECT_ENABLED | FAIRLEAD_OBJECT_SYSTEM |
+			FAIRLEAD_OBJECT_OPEN;
+	object->uid = UINT32_MAX;
+	snprintf(object->detail, sizeof(object->detail),
+		 "the NIC itself, mtu=%u", underlay->mtu);
+}
+
+static uint32_t first_vni(const struct lane_device *device)
+{
+	return device->alias.vni_count > 0 ? device->alias.vnis[0]
+					   : device->vni;
+}
+
+static void describe_lane(const struct underlays *underlays,
+			  const struct found_device *found,
+			  struct fairlead_object *object)
+{
+	const struct lane_device *device = &found->device;
+	const struct ethernet_alias *alias = &device->alias;
+	const struct underlay *underlay =
+		underlays_find(underlays, device->underlay_index);
+
+	snprintf(object->device, sizeof(object->device), "%s",
+		 underlay ? underlay->name : device->name);
+	object->id = first_vni(device);
+	object->uid = alias->grant_id != 0 ? alias->uid : UINT32_MAX;
+	if (device->is_up)
+		object->flags |= FAIRLEAD_OBJECT_ENABLED;
+	object->id_count = alias->vni_count;
+	memcpy(object->ids, alias->vnis,
+	       alias->vni_count * sizeof(alias->vnis[0]));
+	if (alias->vni_count == 0) {
+		object->id_count = 1;
+		object->ids[0] = device->vni;
+	}
+	snprintf(object->detail, sizeof(object->detail),
+		 "device=%s mtu=%u grant=%llu%s", device->name, device->mtu,
+		 (unsigned long long)alias->grant_id,
+		 found->is_netns ? " isolation=netns" : "");
+}
+
+static bool is_our_port(const struct ethernet_node *node, uint16_t port)
+{
+	return port >= node->networks.port &&
+	       port < node->networks.port + ETHERNET_RAILS_MAX;
+}
+
+/* False: it is nothing that is to be shown. */
+static bool describe(const struct ethernet_node *node,
+		     const struct underlays *underlays,
+		     const struct found_device *found,
+		     struct fairlead_object *object)
+{
+	const struct lane_device *device = &found->device;
+
+	*object = (struct fairlead_object){ 0 };
+	if (device->is_ours) {
+		describe_lane(underlays, found, object);
+		/* One object for all VNIs of the lane on the NIC. */
+		return first_vni(device) == device->vni;
+	}
+	if (!is_our_port(node, device->port))
+		return false;
+	snprintf(object->device, sizeof(object->device), "%s", device->name);
+	object->id = device->vni;
+	object->uid = UINT32_MAX;
+	object->flags = device->is_up ? FAIRLEAD_OBJECT_ENABLED : 0;
+	object->id_count = 1;
+	object->ids[0] = device->vni;
+	snprintf(object->detail, sizeof(object->detail),
+		 "VXLAN device that is not ours, port=%u", device->port);
+	return true;
+}
+
+int ethernet_list(void *state,
+		  void (*emit)(void *arg, const struct fairlead_object *object),
+		  void *arg, struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	struct fairlead_object object;
+	struct found found = { 0 };
+	struct underlays underlays;
+	int result = node_underlays(node, &underlays, ret_error);
+
+	/* Whoever flushed all rules of the node has opened the lanes. */
+	if (result == 0)
+		result = enforce_tend(node, ret_error);
+	if (result >= 0)
+		result = found_read(node, &found, ret_error);
+	for (size_t i = 0; result == 0 && i < underlays.count; i++) {
+		object = (struct fairlead_object){ 0 };
+		describe_underlay(&underlays.list[i], &object);
+		emit(arg, &object);
+	}
+	for (size_t i = 0; i < found.count; i++) {
+		if (describe(node, &underlays, &found.list[i], &object))
+			emit(arg, &object);
+	}
+	found_fini(&found);
+	return result;
+}
+
+/* --- destroying --- */
+
+static bool is_same(const struct fairlead_object *a,
+		    const struct fairlead_object *b)
+{
+	return strcmp(a->device, b->device) == 0 && a->id == b->id &&
+	       a->uid == b->uid && a->id_count == b->id_count &&
+	       memcmp(a->ids, b->ids, a->id_count * sizeof(a->ids[0])) == 0;
+}
+
+/* All devices of the object, to the front of the list: how many. */
+static size_t pick(const struct ethernet_node *node,
+		   const struct underlays *underlays, struct found *found,
+		   const struct fairlead_object *object)
+{
+	const struct found_device *first = NULL;
+	struct fairlead_object seen;
+	struct found_device is;
+	size_t count = 0;
+
+	for (size_t i = 0; i < found->count && !first; i++) {
+		if (describe(node, underlays, &found->list[i], &seen) &&
+		    is_same(&seen, object))
+			first = &found->list[i];
+	}
+	if (!first)
+		return 0;
+	is = *first;
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+
+		if (device->index == is.device.index ||
+		    (is.device.is_ours && device->is_ours &&
+		     is.device.alias.grant_id != 0 &&
+		     device->alias.grant_id == is.device.alias.grant_id &&
+		     device->underlay_index == is.device.underlay_index))
+			found->list[count++] = found->list[i];
+	}
+	return count;
+}
+
+static int system_check(const struct underlays *underlays,
+			const struct fairlead_object *object,
+			struct fairlead_error *ret_error)
+{
+	for (size_t i = 0; i < underlays->count; i++) {
+		struct fairlead_object seen = { 0 };
+
+		describe_underlay(&underlays->list[i], &seen);
+		if (is_same(&seen, object))
+			return error_set(ret_error, -EPERM,
+					 "%s is the NIC itself, not a lane",
+					 object->device);
+	}
+	return 0;
+}
+
+int ethernet_destroy(void *state, const struct fairlead_object *object,
+		     bool is_dry_run, struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	struct found found = { 0 };
+	struct underlays underlays;
+	size_t count = 0;
+	int result = node_underlays(node, &underlays, ret_error);
+
+	if (result == 0)
+		result = system_check(&underlays, object, ret_error);
+	if (result == 0)
+		result = found_read(node, &found, ret_error);
+	if (result == 0) {
+		count = pick(node, &underlays, &found, object);
+		if (count == 0)
+			result = error_set(ret_error, -ENOENT,
+					   "%s: lane %u is not there any more",
+					   object->device, object->id);
+	}
+	if (result == 0)
+		result = (is_dry_run ? take_back_try : take_back)(
+			node, found.list, count, ret_error);
+	found_fini(&found);
+	return result;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Settings, what the node has, and the table of operations. A start writes rules
+ * and gates anew for the devices that are there: what a crash left in between is
+ * right then, and a table that somebody flushed is back.
+ */
+#include "driver/ethernet/node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/ethernet/enforce.h"
+#include "driver/ethernet/ethernet.h"
+#include "driver/ethernet/members.h"
+#include "driver/ethernet/nft.h"
+
+/* --- settings --- */
+
+enum bpf_wish {
+	BPF_AUTO,
+	BPF_OFF,
+	BPF_REQUIRE,
+};
+
+/* Texts are the settings' own. */
+struct node_settings {
+	const char *devices, *nft, *bpf, *bpf_pins, *cgroup, *job_cgroup;
+	const char *namespaces, *link_rate;
+	enum bpf_wish wish;
+};
+
+static void path_check(struct settings *settings, const char *name,
+		       const char *value)
+{
+	if (value && value[0] != '/')
+		settings_fail(settings, settings_find(settings, name),
+			      "'%s' is not an absolute path", value);
+}
+
+static void bpf_read(struct settings *settings, struct node_settings *values)
+{
+	settings_text(settings, "bpf", &values->bpf);
+	if (strcmp(values->bpf, "auto") == 0)
+		values->wish = BPF_AUTO;
+	else if (strcmp(values->bpf, "off") == 0)
+		values->wish = BPF_OFF;
+	else if (strcmp(values->bpf, "require") == 0)
+		values->wish = BPF_REQUIRE;
+	else
+		settings_fail(settings, settings_find(settings, "bpf"),
+			      "'%s' is none of auto, off and require",
+			      values->bpf);
+}
+
+/* One "%g", where the grant id stands, and no other '%'. */
+static void job_cgroup_check(struct settings *settings, const char *value)
+{
+	const char *place = value ? strchr(value, '%') : NULL;
+
+	if (value && (!place || place[1] != 'g' || strchr(place + 1, '%')))
+		settings_fail(settings, settings_find(settings, "job_cgroup"),
+			      "'%s' does not have %%g once, where the grant id "
+			      "is to stand",
+			      value);
+}
+
+static void rate_take(struct settings *settings, uint32_t *mbit)
+{
+	const struct fairlead_setting *setting =
+		settings_find(settings, "link_rate");
+	struct fairlead_error error;
+
+	if (setting && ethernet_rate_parse(setting->value, mbit, &error) < 0)
+		settings_fail(settings, setting, "%s", error.text);
+}
+
+static int settings_take(struct ethernet_node *node,
+			 struct node_settings *values,
+			 const struct fairlead_setting *list, size_t count,
+			 struct fairlead_error *ret_error)
+{
+	struct settings settings;
+
+	*values = (struct node_settings){
+		.devices = "auto",
+		.nft = "/usr/sbin/nft",
+		.bpf = "auto",
+		.bpf_pins = "/sys/fs/bpf/fairlead",
+		.namespaces = "/run/fairlead/netns",
+	};
+	node->requires_devices = true;
+	node->networks = ethernet_networks_default;
+	memcpy(node->dscp, ethernet_dscp_default, sizeof(node->dscp));
+	settings_begin(&settings, list, count, ethernet_settings);
+	ethernet_networks_read(&node->networks, &settings);
+	ethernet_dscp_read(node->dscp, &settings);
+	settings_text(&settings, "devices", &values->devices);
+	settings_text(&settings, "nft", &values->nft);
+	bpf_read(&settings, values);
+	settings_text(&settings, "bpf_pins", &values->bpf_pins);
+	settings_text(&settings, "cgroup", &values->cgroup);
+	settings_text(&settings, "job_cgroup", &values->job_cgroup);
+	settings_text(&settings, "namespaces", &values->namespaces);
+	settings_bool(&settings, "shaping", &node->is_shaping);
+	rate_take(&settings, &node->link_mbit);
+	settings_bool(&settings, "require_devices", &node->requires_devices);
+	path_check(&settings, "nft", values->nft);
+	path_check(&settings, "bpf_pins", values->bpf_pins);
+	path_check(&settings, "cgroup", values->cgroup);
+	path_check(&settings, "job_cgroup", values->job_cgroup);
+	path_check(&settings, "namespaces", values->namespaces);
+	job_cgroup_check(&settings, values->job_cgroup);
+	return settings_finish(&settings, ret_error);
+}
+
+/* --- open and close --- */
+
+static void close_node(void *state)
+{
+	struct ethernet_node *node = state;
+
+	if (!node)
+		return;
+	gate_close(node->gate);
+	netlink_close(node->netlink);
+	free(node->devices);
+	free(node->nft);
+	free(node->namespaces);
+	free(node->job_cgroup);
+	free(node);
+}
+
+static void close_nodep(struct ethernet_node **node)
+{
+	close_node(*node);
+}
+
+static int texts_copy(struct ethernet_node *node,
+		      const struct node_settings *values,
+		      struct fairlead_error *ret_error)
+{
+	node->devices = strdup(values->devices);
+	node->nft = strdup(values->nft);
+	node->namespaces = strdup(values->namespaces);
+	if (values->job_cgroup)
+		node->job_cgroup = strdup(values->job_cgroup);
+	if (!node->devices || !node->nft || !node->namespaces ||
+	    (values->job_cgroup && !node->job_cgroup))
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int gates_open(struct ethernet_node *node,
+		      const struct node_settings *values,
+		      struct fairlead_error *ret_error)
+{
+	const struct ip_network networks[] = { node->networks.ipv6,
+					       node->networks.ipv4 };
+	const struct gate_options options = {
+		.pins = values->bpf_pins,
+		.cgroup = values->cgroup,
+		.port = node->networks.port,
+		.port_count = ETHERNET_RAILS_MAX,
+	};
+	struct fairlead_error error = { 0 };
+	int result;
+
+	if (values->wish == BPF_OFF) {
+		snprintf(node->gate_flaw, sizeof(node->gate_flaw),
+			 "bpf is switched off");
+		return 0;
+	}
+	result = gate_open(&options, &node->gate, &error);
+	if (result == 0)
+		result = gate_networks(node->gate, networks,
+				       networks[1].address.family == 0 ? 1 : 2,
+				       &error);
+	if (result == 0)
+		return 0;
+	gate_close(node->gate);
+	node->gate = NULL;
+	snprintf(node->gate_flaw, sizeof(node->gate_flaw), "%.*s",
+		 (int)sizeof(node->gate_flaw) - 1, error.text);
+	if (values->wish == BPF_REQUIRE || result == -ENOMEM) {
+		*ret_error = error;
+		return result;
+	}
+	return 0;
+}
+
+static int open_node(const struct fairlead_setting *list, size_t count,
+		     void **ret_state, struct fairlead_error *ret_error)
+{
+	_auto_(close_nodep) struct ethernet_node *node = NULL;
+	struct node_settings values;
+	int result;
+
+	node = calloc(1, sizeof(*node));
+	if (!node)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	result = settings_take(node, &values, list, count, ret_error);
+	if (result == 0)
+		result = texts_copy(node, &values, ret_error);
+	if (result == 0)
+		result = nft_check(node->nft, ret_error);
+	if (result == 0)
+		result = netlink_open(&node->netlink, ret_error);
+	if (result == 0)
+		result = gates_open(node, &values, ret_error);
+	if (result == 0)
+		result = enforce_all(node, ret_error);
+	if (result == 0)
+		*ret_state = take_ptr(node);
+	return result;
+}
+
+/* --- underlays --- */
+
+int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
+		   struct fairlead_error *ret_error)
+{
+	ret_list->count = 0;
+	return underlay_list(node->netlink, node->devices, ret_list->list,
+			     &ret_list->count, ret_error);
+}
+
+const struct underlay *underlays_find(const struct underlays *list, int index)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->list[i].index == index && index != 0)
+			return &list->list[i];
+	}
+	return NULL;
+}
+
+/* Lanes that have a device on the NIC. */
+static uint32_t lanes_on(const struct found *found,
+			 const struct underlay *underlay)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+
+		/* One of each lane: that of its first VNI. */
+		if (device->is_ours &&
+		    device->underlay_index == underlay->index &&
+		    (device->alias.vni_count == 0 ||
+		     device->alias.vnis[0] == device->vni))
+			count++;
+	}
+	return count;
+}
+
+static void describe(const struct ethernet_node *node,
+		     const struct underlay *underlay, const struct found *found,
+		     const char *clash, struct fairlead_device *device)
+{
+	char address[IP_ADDRESS_TEXT_MAX];
+	const char *flaw = underlay->is_usable ? clash : underlay->flaw;
+
+	snprintf(device->name, sizeof(device->name), "%s", underlay->name);
+	device->is_usable = !flaw;
+	ip_address_format(&underlay->address, address);
+	if (flaw)
+		snprintf(device->detail, sizeof(device->detail), "%.*s",
+			 (int)sizeof(device->detail) - 1, flaw);
+	else
+		snprintf(device->detail, sizeof(device->detail),
+			 "%s, MTU %u, enforcement %s", address, underlay->mtu,
+			 enforce_level(node));
+	device->resource_count = 1;
+	strcpy(device->resources[0].name, "lanes");
+	device->resources[0].total = NODE_LANES_MAX;
+	device->resources[0].reserved = lanes_on(found, underlay);
+}
+
+static int probe(void *state,
+		 void (*emit)(void *arg, const struct fairlead_device *device),
+		 void *arg, struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	struct fairlead_error clash = { 0 };
+	struct found found = { 0 };
+	struct underlays list;
+	int result = node_underlays(node, &list, ret_error);
+
+	if (result == 0)
+		result = found_read(node, &found, ret_error);
+	if (result < 0)
+		return result;
+	result = underlay_clash(node->netlink, &node->networks, &clash);
+	for (size_t i = 0; i < list.count; i++) {
+		struct fairlead_device device = { 0 };
+
+		describe(node, &list.list[i], &found,
+			 result < 0 ? clash.text : NULL, &device);
+		emit(arg, &device);
+	}
+	found_fini(&found);
+	return 0;
+}
+
+static int place(void *state, struct fairlead_place *ret_place,
+		 struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	struct ethernet_place told = { 0 };
+	struct writer writer = { .limit = FAIRLEAD_PLACE_MAX };
+	struct underlays list;
+	int result = node_underlays(node, &list, ret_error);
+
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct underlay *underlay = &list.list[i];
+
+		if (!underlay->is_usable)
+			continue;
+		told.rails[told.rail_count++] = (struct ethernet_rail){
+			.address = underlay->address,
+			.mtu = (uint16_t)(underlay->mtu > UINT16_MAX
+						  ? UINT16_MAX
+						  : underlay->mtu),
+			.speed_mbit = underlay->speed_mbit,
+		};
+	}
+	ret_place->size = 0;
+	if (told.rail_count == 0)
+		return 0;
+	result = ethernet_place_encode(&told, &writer);
+	if (result == 0) {
+		memcpy(ret_place->bytes, writer.data, writer.size);
+		ret_place->size = writer.size;
+	} else {
+		error_set(ret_error, result, "out of memory");
+	}
+	writer_fini(&writer);
+	return result;
+}
+
+const struct fairlead_node_ops ethernet_node_ops = {
+	.open = open_node,
+	.close = close_node,
+	.probe = probe,
+	.place = place,
+	.apply = ethernet_apply,
+	.revoke = ethernet_revoke,
+	.env = ethernet_env,
+	.inherit = ethernet_inherit,
+	.list = ethernet_list,
+	.destroy = ethernet_destroy,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The node half: its state, and operations, one file each, behind
+ * ethernet_node_ops.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "driver/common/warnings.h"
+#include "driver/ethernet/gate.h"
+#include "driver/ethernet/netlink.h"
+#include "driver/ethernet/plan.h"
+#include "driver/ethernet/policy.h"
+#include "driver/ethernet/underlay.h"
+#include "fairlead_driver.h"
+
+#define NODE_LANES_MAX     4096 /* that a node can hold */
+#define NODE_UNDERLAYS_MAX ETHERNET_RAILS_MAX
+
+struct ethernet_node {
+	struct netlink *netlink;
+	struct gate *gate;   /* NULL: the level is nft */
+	char gate_flaw[256]; /* why it is */
+	char *devices;       /* settings, see ethernet.c */
+	char *nft;
+	char *namespaces;
+	char *job_cgroup; /* NULL: gates go by uid only */
+	struct ethernet_networks networks;
+	uint8_t dscp[ETHERNET_CLASS_COUNT];
+	bool requires_devices;
+	bool is_shaping;
+	uint32_t link_mbit; /* 0: what the NIC says */
+};
+
+/* The NICs of the node, usable or not. */
+struct underlays {
+	size_t count;
+	struct underlay list[NODE_UNDERLAYS_MAX];
+};
+
+/* -EIO and the like with a text. */
+int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
+		   struct fairlead_error *ret_error);
+/* The one with that interface index, or NULL. */
+const struct underlay *underlays_find(const struct underlays *list, int index);
+
+/* As fairlead_node_ops has them; state is a struct ethernet_node. */
+int ethernet_apply(void *state, const struct fairlead_lane *lane,
+		   bool is_dry_run, struct fairlead_record *ret_record,
+		   struct fairlead_warnings *warnings,
+		   struct fairlead_error *ret_error);
+int ethernet_revoke(void *state, const struct fairlead_lane *lane,
+		    const struct fairlead_record *record, bool is_dry_run,
+		    struct fairlead_warnings *warnings,
+		    struct fairlead_error *ret_error);
+int ethernet_list(void *state,
+		  void (*emit)(void *arg, const struct fairlead_object *object),
+		  void *arg, struct fairlead_error *ret_error);
+int ethernet_destroy(void *state, const struct fairlead_object *object,
+		     bool is_dry_run, struct fairlead_error *ret_error);
+int ethernet_env(void *state, const struct fairlead_lane *lane,
+		 const struct fairlead_record *record,
+		 void (*emit)(void *arg, const char *name, const char *value),
+		 void *arg, struct fairlead_error *ret_error);
+int ethernet_inherit(void *state, uid_t uid,
+		     const char *(*get)(void *arg, const char *name), void *arg,
+		     struct fairlead_error *ret_error);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rails are the usable NICs in their order, as they were told to the manager. A
+ * node that has another address by now would listen where nobody sends.
+ */
+#include "driver/ethernet/wish.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t overhead(const struct underlay *underlay)
+{
+	return underlay->address.family == 6 ? ETHERNET_OVERHEAD_IPV6
+					     : ETHERNET_OVERHEAD_IPV4;
+}
+
+/* A lane of this node alone: as many rails as it has NICs. */
+static void members_of_one(struct wish *wish, const struct ethernet_node *node)
+{
+	wish->members.networks = node->networks;
+	wish->members.node_count = 1;
+	wish->members.rail_count = (uint8_t)wish->rail_count;
+	for (size_t i = 0; i < wish->rail_count; i++)
+		wish->members.mtu[i] = (uint16_t)(wish->rails[i].mtu -
+						  overhead(&wish->rails[i]));
+}
+
+static void rails_take(struct wish *wish, const struct underlays *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->list[i].is_usable)
+			wish->rails[wish->rail_count++] = list->list[i];
+	}
+}
+
+/* Why there is no rail here. */
+static int say_no_rail(const struct ethernet_node *node,
+		       const struct underlays *list,
+		       struct fairlead_error *ret_error)
+{
+	if (list->count > 0)
+		return error_set(ret_error, -ENODEV,
+				 "no NIC of this node can carry a lane: %s: %s",
+				 list->list[0].name, list->list[0].flaw);
+	return error_set(ret_error, -ENODEV,
+			 "this node has no NIC for lanes (devices = '%s')",
+			 node->devices);
+}
+
+static int address_check(const struct wish *wish, size_t rail,
+			 struct fairlead_error *ret_error)
+{
+	const struct ip_address *told =
+		&wish->members.addresses[(wish->number - 1) *
+						 wish->members.rail_count +
+					 rail];
+	char told_text[IP_ADDRESS_TEXT_MAX], text[IP_ADDRESS_TEXT_MAX];
+
+	if (ip_address_equal(told, &wish->rails[rail].address))
+		return 0;
+	ip_address_format(told, told_text);
+	ip_address_format(&wish->rails[rail].address, text);
+	return error_set(ret_error, -ESTALE,
+			 "%s: the manager has address %s for it, and it has "
+			 "%s; restart fairleadd on this node",
+			 wish->rails[rail].name, told_text, text);
+}
+
+static int members_take(struct wish *wish, const struct fairlead_lane *lane,
+			struct fairlead_error *ret_error)
+{
+	int result = ethernet_members_decode(lane->members, lane->members_size,
+					     &wish->members);
+
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "the lane's members cannot be read");
+	if (wish->members.node_count != lane->node_count ||
+	    lane->index >= lane->node_count)
+		return error_set(ret_error, -EBADMSG,
+				 "the lane has %u nodes and its members %u",
+				 lane->node_count, wish->members.node_count);
+	if (wish->members.rail_count > wish->rail_count)
+		return error_set(ret_error, -ENODEV,
+				 "the lane has %u rails, and this node has %zu "
+				 "NICs that can carry one",
+				 wish->members.rail_count, wish->rail_count);
+	wish->rail_count = wish->members.rail_count;
+	for (size_t i = 0; i < wish->rail_count && result == 0; i++)
+		result = address_check(wish, i, ret_error);
+	return result;
+}
+
+static void device_name(struct wish *wish, const struct fairlead_lane *lane,
+			uint32_t vni, uint32_t rail)
+{
+	struct lane_device *device = &wish->devices[wish->device_count++];
+	struct ethernet_names names;
+
+	ethernet_name(&wish->members.networks, vni, rail, wish->number, &names);
+	*device = (struct lane_device){
+		.is_ours = true,
+		.vni = vni,
+		.rail = rail,
+		.port = names.port,
+		.mtu = wish->members.mtu[rail],
+		.underlay_index = wish->rails[rail].index,
+		.underlay = wish->rails[rail].address,
+		.ipv4 = names.ipv4,
+		.ipv4_prefix_size = names.ipv4_prefix_size,
+		.ipv6 = names.ipv6,
+		.alias = {
+			.grant_id = lane->grant_id,
+			.uid = lane->uid,
+			.gid = lane->gid,
+			.classes = (uint8_t)wish->request.classes,
+			.first_class = (uint8_t)wish->request.first_class,
+			.vni_count = lane->id_count,
+		},
+	};
+	memcpy(device->name, names.device, sizeof(device->name));
+	memcpy(device->mac, names.mac, sizeof(device->mac));
+	memcpy(device->alias.vnis, lane->ids,
+	       lane->id_count * sizeof(lane->ids[0]));
+}
+
+static int lane_check(const struct fairlead_lane *lane,
+		      struct fairlead_error *ret_error)
+{
+	if (lane->id_count > ETHERNET_VNIS_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "a lane has at most %d VNIs, not %u",
+				 ETHERNET_VNIS_MAX, lane->id_count);
+	for (uint32_t i = 0; i < lane->id_count; i++) {
+		if (lane->ids[i] == 0 || lane->ids[i] >= ETHERNET_VNI_LIMIT)
+			return error_set(ret_error, -EINVAL, "%u is not a VNI",
+					 lane->ids[i]);
+	}
+	return 0;
+}
+
+static int rails_find(struct wish *wish, const struct ethernet_node *node,
+		      const struct fairlead_lane *lane,
+		      struct fairlead_error *ret_error)
+{
+	struct underlays list;
+	int result = node_underlays(node, &list, ret_error);
+
+	if (result < 0)
+		return result;
+	rails_take(wish, &list);
+	if (wish->rail_count == 0 && node->requires_devices)
+		return say_no_rail(node, &list, ret_error);
+	if (lane->members_size > 0 && wish->rail_count > 0)
+		return members_take(wish, lane, ret_error);
+	members_of_one(wish, node);
+	return 0;
+}
+
+int wish_init(struct wish *wish, const struct ethernet_node *node,
+	      const struct fairlead_lane *lane,
+	      struct fairlead_error *ret_error)
+{
+	int result = lane_check(lane, ret_error);
+
+	*wish = (struct wish){ .number = lane->index + 1 };
+	if (result == 0)
+		result = ethernet_request_parse(lane->options, NULL,
+						lane->id_count, &wish->request,
+						ret_error);
+	if (result == 0 && lane->id_count > 0)
+		result = rails_find(wish, node, lane, ret_error);
+	if (result == 0 && wish->rail_count > 0)
+		result = underlay_clash(node->netlink, &wish->members.networks,
+					ret_error);
+	if (result < 0) {
+		wish_fini(wish);
+		return result;
+	}
+	for (uint32_t rail = 0; rail < wish->rail_count; rail++) {
+		for (uint32_t i = 0; i < lane->id_count; i++)
+			device_name(wish, lane, lane->ids[i], rail);
+	}
+	return 0;
+}
+
+void wish_fini(struct wish *wish)
+{
+	ethernet_members_fini(&wish->members);
+}
+
+int wish_peers(const struct wish *wish, size_t place,
+	       struct lane_peer **ret_peers, size_t *ret_count)
+{
+	const struct lane_device *device = &wish->devices[place];
+	const struct ethernet_members *members = &wish->members;
+	struct lane_peer *peers = calloc(members->node_count, sizeof(*peers));
+	size_t count = 0;
+
+	if (!peers)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < members->node_count; i++) {
+		struct ethernet_names names;
+
+		if (i + 1 == wish->number)
+			continue;
+		ethernet_name(&members->networks, device->vni, device->rail,
+			      i + 1, &names);
+		peers[count] = (struct lane_peer){
+			.underlay = members->addresses[i * members->rail_count +
+						       device->rail],
+			.ipv4 = names.ipv4,
+			.ipv6 = names.ipv6,
+		};
+		memcpy(peers[count++].mac, names.mac, ETHERNET_MAC_SIZE);
+	}
+	*ret_peers = peers;
+	*ret_count = count;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an apply wants to be on this node: options and members read, rails given
+ * to underlays, every device and peer named. Nothing is touched yet.
+ */
+#pragma once
+
+#include "driver/ethernet/device.h"
+#include "driver/ethernet/members.h"
+#include "driver/ethernet/node.h"
+
+struct wish {
+	struct ethernet_request request;
+	struct ethernet_members members; /* this node alone when none came */
+	uint32_t number;                 /* of this node, from 1 */
+	size_t rail_count;
+	struct underlay rails[ETHERNET_RAILS_MAX];
+	size_t device_count; /* rail after rail */
+	struct lane_device devices[ETHERNET_DEVICES_MAX];
+};
+
+/*
+ * -EINVAL, -EBADMSG: options or members cannot be read; -ENODEV: the node has no
+ * NIC for a rail; -ESTALE: its address is not the one that the members have;
+ * -EADDRINUSE: lane addresses clash with the node's own; all with a text.
+ */
+int wish_init(struct wish *wish, const struct ethernet_node *node,
+	      const struct fairlead_lane *lane,
+	      struct fairlead_error *ret_error);
+void wish_fini(struct wish *wish);
+
+/* Peers of the device at that place; the caller frees the list. -ENOMEM. */
+int wish_peers(const struct wish *wish, size_t place,
+	       struct lane_peer **ret_peers, size_t *ret_count);
