@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -162,7 +163,7 @@ static void other_programs_take_over_without_a_gap(void **state)
 	munmap(watch, sizeof(*watch));
 }
 
-static void a_set_that_lacks_a_program_is_made_anew(void **state)
+static void a_set_that_is_not_whole_is_made_anew(void **state)
 {
 	char name[GATE_SET_NAME_MAX];
 	char again[GATE_SET_NAME_MAX];
@@ -171,14 +172,24 @@ static void a_set_that_lacks_a_program_is_made_anew(void **state)
 
 	world_lanes(gate);
 	gate_close(gate);
-	assert_int_equal(count_sets(name), 1);
-	snprintf(path, sizeof(path), PINS "/%s/gate_bind4", name);
-	assert_int_equal(unlink(path), 0);
-	gate_close(open_gate(&world_options));
-	assert_int_equal(count_sets(again), 1);
-	assert_string_not_equal(name, again);
-	assert_refused(&bob, ALICE4);
-	assert_passes(&alice, ALICE4);
+	for (int i = 0; i < 2; i++) {
+		int link;
+
+		assert_int_equal(count_sets(name), 1);
+		snprintf(path, sizeof(path), PINS "/%s/gate_bind4", name);
+		link = bpf_obj_get(path);
+		assert_true(link >= 0);
+		assert_int_equal(bpf_link_detach(link), 0);
+		close(link);
+		/* With its pin, and without. */
+		if (i == 1)
+			assert_int_equal(unlink(path), 0);
+		gate_close(open_gate(&world_options));
+		assert_int_equal(count_sets(again), 1);
+		assert_string_not_equal(name, again);
+		assert_refused(&bob, ALICE4);
+		assert_passes(&alice, ALICE4);
+	}
 }
 
 static void what_crashes_left_is_cleared_away(void **state)
@@ -522,7 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		GATE_TEST(programs_and_lanes_outlive_who_made_them),
 		GATE_TEST(other_programs_take_over_without_a_gap),
-		GATE_TEST(a_set_that_lacks_a_program_is_made_anew),
+		GATE_TEST(a_set_that_is_not_whole_is_made_anew),
 		GATE_TEST(what_crashes_left_is_cleared_away),
 		GATE_TEST(replace_leaves_exactly_what_is_given),
 		GATE_TEST(a_removed_lane_is_nobodys),
