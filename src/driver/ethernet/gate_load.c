@@ -80,13 +80,36 @@ static int not_permitted(struct fairlead_error *error)
 			 "(or CAP_SYS_ADMIN) in the first user namespace");
 }
 
+/*
+ * May programs for packets ask for the namespace? By a program that does, since
+ * libbpf takes the words of newer kernels for a yes.
+ */
+static int probe_netns_of_packets(bool *ret_is_known)
+{
+	static const struct bpf_insn program[] = {
+		{ .code = BPF_JMP | BPF_CALL,
+		  .imm = BPF_FUNC_get_netns_cookie },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = 1 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	_auto_(closep) int fd =
+		bpf_prog_load(BPF_PROG_TYPE_CGROUP_SKB, "gate_probe",
+			      "BSD-3-Clause", program,
+			      sizeof(program) / sizeof(program[0]), NULL);
+
+	if (fd < 0 && errno == EPERM)
+		return -EPERM;
+	*ret_is_known = fd >= 0;
+	return 0;
+}
+
 int gate_config_probe(struct gate_config *config,
 		      struct fairlead_error *ret_error)
 {
 	_auto_(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint64_t cookie;
 	socklen_t size = sizeof(cookie);
-	int known;
+	bool is_known;
 
 	if (fd < 0)
 		return error_set(ret_error, -errno, "socket: %s",
@@ -95,10 +118,10 @@ int gate_config_probe(struct gate_config *config,
 		return error_set(ret_error, -EOPNOTSUPP,
 				 "the kernel does not tell network namespaces "
 				 "apart (SO_NETNS_COOKIE, Linux 5.14)");
-	known = libbpf_probe_bpf_helper(BPF_PROG_TYPE_CGROUP_SKB,
-					BPF_FUNC_get_netns_cookie, NULL);
+	if (probe_netns_of_packets(&is_known) < 0)
+		return not_permitted(ret_error);
 	config->netns_cookie = cookie;
-	config->is_netns_of_packets_known = known == 1;
+	config->is_netns_of_packets_known = is_known;
 	return 0;
 }
 
