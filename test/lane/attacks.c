@@ -88,7 +88,8 @@ static bool reaches_owner(const struct place *place, int type, uint8_t family,
 			  enum place_host from, uid_t uid)
 {
 	return attack_reaches(place, type, place_actor(place, from, uid),
-			      anywhere, place_actor(place, NODE2, OWNER_A),
+			      anywhere,
+			      place_inside(place, LANE_A, NODE2, OWNER_A),
 			      place_end(LANE_A, NODE2, family, PORT));
 }
 
@@ -128,9 +129,9 @@ static bool neighbour_connects(const struct place *place, uint8_t family)
 static bool other_owner_crosses(const struct place *place, uint8_t family)
 {
 	return attack_reaches(place, SOCK_DGRAM,
-			      place_actor(place, NODE1, OWNER_B),
+			      place_inside(place, LANE_B, NODE1, OWNER_B),
 			      place_end(LANE_B, NODE1, family, 0),
-			      place_actor(place, NODE1, OWNER_A),
+			      place_inside(place, LANE_A, NODE1, OWNER_A),
 			      place_end(LANE_A, NODE1, family, PORT));
 }
 
@@ -139,9 +140,9 @@ static bool other_owner_crosses(const struct place *place, uint8_t family)
 static bool source_in_own_lane(const struct place *place, uint8_t family)
 {
 	return attack_reaches(place, SOCK_DGRAM,
-			      place_actor(place, NODE1, OWNER_B),
+			      place_inside(place, LANE_B, NODE1, OWNER_B),
 			      place_end(LANE_A, NODE1, family, 0),
-			      place_actor(place, NODE3, OWNER_B),
+			      place_inside(place, LANE_B, NODE3, OWNER_B),
 			      place_end(LANE_B, NODE3, family, PORT));
 }
 
@@ -193,7 +194,7 @@ static struct probe_end wildcard(uint8_t family)
 static bool squats(const struct place *place, int type, struct probe_end at,
 		   uint8_t family, enum place_host from)
 {
-	struct probe_actor owner = place_actor(place, from, OWNER_A);
+	struct probe_actor owner = place_inside(place, LANE_A, from, OWNER_A);
 	struct probe_end to = place_end(LANE_A, NODE2, family, PORT);
 	int fd = attack_listen(place_actor(place, NODE2, STRANGER), type, at);
 	bool result;
@@ -243,7 +244,8 @@ static bool root_is_reached(const struct place *place, uint8_t family)
 	bool result;
 
 	assert_true(fd >= 0);
-	result = attack_connects(place, place_actor(place, NODE1, OWNER_A),
+	result = attack_connects(place,
+				 place_inside(place, LANE_A, NODE1, OWNER_A),
 				 anywhere,
 				 place_end(LANE_A, NODE2, family, PORT));
 	close(fd);

@@ -13,6 +13,7 @@ struct forger {
 	enum place_host host;
 	uid_t uid;
 	bool is_mapped;
+	bool is_inside;      /* of lane B */
 	struct probe_end by; /* where VXLAN is unpacked */
 	enum place_lane into;
 	enum place_host target;
@@ -21,10 +22,12 @@ struct forger {
 static bool forges(const struct place *place, uint8_t family,
 		   const struct forger *forger)
 {
-	struct probe_actor owner =
-		place_actor(place, forger->target, place_owner(forger->into));
+	struct probe_actor owner = place_inside(
+		place, forger->into, forger->target, place_owner(forger->into));
 	struct probe_actor actor =
-		place_actor(place, forger->host, forger->uid);
+		forger->is_inside
+			? place_inside(place, LANE_B, forger->host, forger->uid)
+			: place_actor(place, forger->host, forger->uid);
 	struct probe_end to =
 		place_end(forger->into, forger->target, family, PORT);
 	/* As from another member: a node's own would be a martian's. */
@@ -137,6 +140,7 @@ static bool forges_through_own_lane(const struct place *place, uint8_t family)
 	struct forger forger = {
 		.host = NODE3,
 		.uid = OWNER_B,
+		.is_inside = true,
 		.by = place_end(LANE_B, NODE1, place->underlay_family,
 				ETHERNET_PORT),
 		.into = LANE_A,
@@ -203,7 +207,8 @@ static bool reaches_by(const struct place *place, uint8_t family,
 	result = attack_reaches(place, SOCK_DGRAM,
 				place_actor(place, OUTSIDE, 0),
 				(struct probe_end){ 0 },
-				place_actor(place, target, OWNER_A), to);
+				place_inside(place, LANE_A, target, OWNER_A),
+				to);
 	route(place, "del", to, family == 6 ? 128 : 32);
 	return result;
 }

@@ -14,8 +14,9 @@ static const struct probe_end anywhere;
 static bool reaches_owner(const struct place *place, int type, uint8_t family,
 			  enum place_host from, uid_t uid)
 {
-	return attack_reaches(place, type, place_actor(place, from, uid),
-			      anywhere, place_actor(place, NODE2, OWNER_A),
+	return attack_reaches(place, type,
+			      place_inside(place, LANE_A, from, uid), anywhere,
+			      place_inside(place, LANE_A, NODE2, OWNER_A),
 			      place_end(LANE_A, NODE2, family, PORT));
 }
 
@@ -57,8 +58,9 @@ static bool root_connects_on_node(const struct place *place, uint8_t family)
 static bool other_lane_works(const struct place *place, uint8_t family)
 {
 	return attack_reaches(place, SOCK_STREAM,
-			      place_actor(place, NODE3, OWNER_B), anywhere,
-			      place_actor(place, NODE1, OWNER_B),
+			      place_inside(place, LANE_B, NODE3, OWNER_B),
+			      anywhere,
+			      place_inside(place, LANE_B, NODE1, OWNER_B),
 			      place_end(LANE_B, NODE1, family, PORT));
 }
 
@@ -105,10 +107,10 @@ static bool closed_socket_sends_all(const struct place *place, uint8_t family)
 {
 	static uint8_t bytes[64 * 1024];
 	struct probe_end at = place_end(LANE_A, NODE2, family, PORT);
-	struct probe_actor sender = place_actor(place, NODE1, OWNER_A);
+	struct probe_actor sender = place_inside(place, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = { .type = SOCK_STREAM, .to = at };
-	int listener = attack_listen(place_actor(place, NODE2, OWNER_A),
-				     SOCK_STREAM, at);
+	int listener = attack_listen(
+		place_inside(place, LANE_A, NODE2, OWNER_A), SOCK_STREAM, at);
 	int fd = probe_open(&sender, &call);
 	ssize_t sent, size, received = 0;
 	int accepted;
@@ -133,7 +135,7 @@ static bool closed_socket_sends_all(const struct place *place, uint8_t family)
 /* A port at which nobody listens says so at once. */
 static bool closed_port_refuses(const struct place *place, uint8_t family)
 {
-	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_actor owner = place_inside(place, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
 		.to = place_end(LANE_A, NODE2, family, PORT),

@@ -20,6 +20,7 @@
 
 #define SETTLE_PORT   7999
 #define SETTLE_ROUNDS 8 /* as many as the longest way has turns */
+#define LANE_MTU      1400
 #define COMMAND_MAX   1024
 
 static const struct {
@@ -52,6 +53,17 @@ struct probe_actor place_actor(const struct place *place, enum place_host host,
 			       uid_t uid)
 {
 	return (struct probe_actor){ .netns = place->netns[host], .uid = uid };
+}
+
+struct probe_actor place_inside(const struct place *place, enum place_lane lane,
+				enum place_host host, uid_t uid)
+{
+	int inside = place->inside[lane][host];
+
+	return (struct probe_actor){
+		.netns = inside >= 0 ? inside : place->netns[host],
+		.uid = uid,
+	};
 }
 
 struct probe_end place_underlay(enum place_host host, uint8_t family,
@@ -91,7 +103,11 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 {
 	struct rules_lane rules = {
 		.device = { .vni = lanes[lane].vni,
-			    .alias = { .uid = lanes[lane].owner,
+			    .alias = { .grant_id = lane + 1u,
+				       .uid = lanes[lane].owner,
+				       .gid = lanes[lane].owner,
+				       .vni_count = 1,
+				       .vnis = { lanes[lane].vni },
 				       .htb_class = lane == LANE_A ? HTB_CLASS
 								   : 0 } },
 		.peers = peers,
@@ -103,9 +119,15 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 
 	place_names(lane, host, &names);
 	memcpy(rules.device.name, names.device, sizeof(names.device));
+	memcpy(rules.device.mac, names.mac, sizeof(names.mac));
 	rules.device.port = names.port;
 	rules.device.ipv4 = names.ipv4;
 	rules.device.ipv6 = names.ipv6;
+	rules.device.ipv4_prefix_size = names.ipv4_prefix_size;
+	rules.device.mtu = LANE_MTU;
+	rules.device.underlay =
+		place_underlay(host, place->underlay_family, 0).address;
+	rules.is_netns = place->is_netns;
 	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
 		if (place_is_member(lane, peer) && peer != host)
 			peers[rules.peer_count++] =
@@ -196,56 +218,106 @@ static void underlay_make(struct place *place, enum place_host host)
 	}
 }
 
-static void format_underlay(const struct place *place, enum place_host host,
-			    char text[IP_ADDRESS_TEXT_MAX])
+/* Device and peers of a lane, as the driver would have them. */
+static size_t plan_device(const struct place *place, enum place_lane lane,
+			  enum place_host host, struct lane_device *ret_device,
+			  struct lane_peer peers[HOST_COUNT])
 {
-	struct probe_end end = place_underlay(host, place->underlay_family, 0);
+	struct ip_address underlays[HOST_COUNT];
+	struct ethernet_names names;
+	size_t count = 0;
 
-	ip_address_format(&end.address, text);
-}
-
-static void device_make(const struct place *place, enum place_lane lane,
-			enum place_host host)
-{
-	struct ethernet_names names, of_peer;
-	char underlay[IP_ADDRESS_TEXT_MAX], ipv4[IP_ADDRESS_TEXT_MAX];
-	char ipv6[IP_ADDRESS_TEXT_MAX];
-	const uint8_t *mac = names.mac;
-
-	place_names(lane, host, &names);
-
-	format_underlay(place, host, underlay);
-	ip_address_format(&names.ipv4, ipv4);
-	ip_address_format(&names.ipv6, ipv6);
-	place_run(place, host,
-		  "ip link add %s address %02x:%02x:%02x:%02x:%02x:%02x "
-		  "type vxlan id %u dev eth0 local %s dstport %u nolearning "
-		  "ttl 1 tos inherit udp6zerocsumrx && "
-		  "ip link set %s addrgenmode none arp off && "
-		  "ip link set %s up && ip address add %s/%u dev %s && "
-		  "ip address add %s/64 dev %s nodad",
-		  names.device, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
-		  lanes[lane].vni, underlay, names.port, names.device,
-		  names.device, ipv4, names.ipv4_prefix_size, names.device,
-		  ipv6, names.device);
-	mac = of_peer.mac;
+	*ret_device = place_rules(place, lane, host, underlays).device;
 	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
+		struct lane_peer *next = &peers[count];
+
 		if (peer == host || !place_is_member(lane, peer))
 			continue;
-		place_names(lane, peer, &of_peer);
-
-		format_underlay(place, peer, underlay);
-		ip_address_format(&of_peer.ipv4, ipv4);
-		ip_address_format(&of_peer.ipv6, ipv6);
-		place_run(place, host,
-			  "mac=%02x:%02x:%02x:%02x:%02x:%02x && "
-			  "bridge fdb append $mac dev %s dst %s && "
-			  "for address in %s %s; do "
-			  "ip neighbour replace $address dev %s lladdr $mac "
-			  "nud permanent; done",
-			  mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
-			  names.device, underlay, ipv4, ipv6, names.device);
+		place_names(lane, peer, &names);
+		memcpy(next->mac, names.mac, sizeof(next->mac));
+		next->underlay = underlays[count];
+		next->ipv4 = names.ipv4;
+		next->ipv6 = names.ipv6;
+		count++;
 	}
+	return count;
+}
+
+static void device_make(struct place *place, enum place_lane lane,
+			enum place_host host, bool is_netns)
+{
+	_auto_(netlink_closep) struct netlink *outside = NULL;
+	_auto_(netlink_closep) struct netlink *inside = NULL;
+	struct lane_device device;
+	struct lane_peer peers[HOST_COUNT];
+	struct fairlead_error error = { 0 };
+	size_t count = plan_device(place, lane, host, &device, peers);
+	int result;
+
+	place_enter(place->netns[host]);
+	device.underlay_index = (int)if_nametoindex("eth0");
+	assert_int_equal(netlink_open(&outside, &error), 0);
+	result = device_create(outside, &device, peers, count, &error);
+	if (result == 0 && is_netns) {
+		assert_int_equal(unshare(CLONE_NEWNET), 0);
+		place->inside[lane][host] = namespace_open();
+		place_run(place, host, "ip link set %s netns /proc/%d/fd/%d",
+			  device.name, getpid(), place->inside[lane][host]);
+		place_enter(place->inside[lane][host]);
+		if (system("ip link set lo up") != 0)
+			fail_msg("no loopback");
+		assert_int_equal(netlink_open(&inside, &error), 0);
+		result = device_dress(inside, &device, peers, count, &error);
+	}
+	if (result == 0)
+		result =
+			device_up(is_netns ? inside : outside, &device, &error);
+	place_enter(place->home);
+	if (result < 0)
+		fail_msg("%s", error.text);
+}
+
+/* A device that nobody holds any more goes with its namespace. */
+static void device_remove(struct place *place, enum place_lane lane,
+			  enum place_host host)
+{
+	int *inside = &place->inside[lane][host];
+	struct ethernet_names names;
+	char command[COMMAND_MAX];
+
+	place_names(lane, host, &names);
+	snprintf(command, sizeof(command), "ip link del %s", names.device);
+	place_enter(*inside >= 0 ? *inside : place->netns[host]);
+	if (system(command) != 0)
+		fail_msg("%s", command);
+	place_enter(place->home);
+	if (*inside >= 0)
+		close(*inside);
+	*inside = -1;
+}
+
+static void devices_make(struct place *place, bool is_netns)
+{
+	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
+		for (enum place_host host = 0; host < HOST_COUNT; host++) {
+			if (place_is_member(lane, host))
+				device_make(place, lane, host, is_netns);
+		}
+	}
+	place->is_netns = is_netns;
+}
+
+void place_isolate(struct place *place, bool is_netns)
+{
+	if (place->is_netns == is_netns)
+		return;
+	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
+		for (enum place_host host = 0; host < HOST_COUNT; host++) {
+			if (place_is_member(lane, host))
+				device_remove(place, lane, host);
+		}
+	}
+	devices_make(place, is_netns);
 }
 
 struct place *place_create(uint8_t underlay_family)
@@ -281,12 +353,8 @@ struct place *place_create(uint8_t underlay_family)
 	place->home = namespace_open();
 	for (enum place_host host = 0; host < HOST_COUNT; host++)
 		underlay_make(place, host);
-	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
-		for (enum place_host host = 0; host < HOST_COUNT; host++) {
-			if (place_is_member(lane, host))
-				device_make(place, lane, host);
-		}
-	}
+	memset(place->inside, -1, sizeof(place->inside));
+	devices_make(place, false);
 	return place;
 }
 
@@ -294,7 +362,8 @@ void place_destroy(struct place *place)
 {
 	if (place == NULL)
 		return;
-	place_enforce(place, LEVEL_NONE);
+	if (place->level == LEVEL_GATE)
+		place_enforce(place, LEVEL_NONE);
 	for (enum place_host host = 0; host < HOST_COUNT; host++)
 		close(place->netns[host]);
 	close(place->home);
@@ -318,8 +387,9 @@ int place_capture(const struct place *place, enum place_host host)
 /* The owner's packets through lane A, each sent when the one before has come. */
 void place_settle(const struct place *place)
 {
-	struct probe_actor sender = place_actor(place, NODE1, OWNER_A);
-	struct probe_actor receiver = place_actor(place, NODE2, OWNER_A);
+	struct probe_actor sender = place_inside(place, LANE_A, NODE1, OWNER_A);
+	struct probe_actor receiver =
+		place_inside(place, LANE_A, NODE2, OWNER_A);
 	struct probe_call bound = {
 		.type = SOCK_DGRAM,
 		.from = place_end(LANE_A, NODE2, 4, SETTLE_PORT),

@@ -47,11 +47,12 @@ enum place_lane {
 	LANE_COUNT
 };
 
-/* What keeps strangers out; each has all of the one before. */
+/* What keeps strangers out; each keeps out whom the one before does. */
 enum place_level {
 	LEVEL_NONE,
 	LEVEL_NFT,
 	LEVEL_GATE,
+	LEVEL_NETNS, /* devices in namespaces of jobs; without BPF */
 	LEVEL_NEVER,
 };
 
@@ -60,9 +61,11 @@ struct place {
 	enum place_level level;
 	int home; /* where the test process was */
 	int netns[HOST_COUNT];
+	bool is_netns;
+	int inside[LANE_COUNT][HOST_COUNT]; /* the job's; -1: none */
 };
 
-/* "none", "nft", "nft+bpf". False: no such level. */
+/* "none", "nft", "nft+bpf", "netns". False: no such level. */
 bool place_level_parse(const char *text, enum place_level *ret_level);
 
 /* NULL, with a reason printed: this machine cannot. */
@@ -75,6 +78,8 @@ void place_destroy(struct place *place);
  */
 int place_capture(const struct place *place, enum place_host host);
 
+/* All devices anew, in the nodes' namespaces or in those of the jobs. */
+void place_isolate(struct place *place, bool is_netns);
 /* False, with a reason printed: this kernel has it not. */
 bool place_has_level(const struct place *place, enum place_level level);
 /* On all nodes, from now on. */
@@ -88,6 +93,9 @@ void place_run(const struct place *place, enum place_host host,
 
 struct probe_actor place_actor(const struct place *place, enum place_host host,
 			       uid_t uid);
+/* Where a job's processes are: in the job's namespace if it has one. */
+struct probe_actor place_inside(const struct place *place, enum place_lane lane,
+				enum place_host host, uid_t uid);
 /* An address of a host on the underlay. */
 struct probe_end place_underlay(enum place_host host, uint8_t family,
 				uint16_t port);

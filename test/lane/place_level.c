@@ -14,7 +14,8 @@ static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { DSCP_DEDICATED_ACCESS,
 
 bool place_level_parse(const char *text, enum place_level *ret_level)
 {
-	static const char *const names[] = { "none", "nft", "nft+bpf" };
+	static const char *const names[] = { "none", "nft", "nft+bpf",
+					     "netns" };
 
 	for (enum place_level level = 0; level < LEVEL_NEVER; level++) {
 		if (strcmp(text, names[level]) == 0) {
@@ -113,8 +114,8 @@ static void gate_enforce(const struct place *place, enum place_host host,
 
 	pins_name(host, pins);
 	place_enter(place->netns[host]);
-	result = level < LEVEL_GATE ? gate_clear(pins, &error)
-				    : gate_start(host, &gate, &error);
+	result = level != LEVEL_GATE ? gate_clear(pins, &error)
+				     : gate_start(host, &gate, &error);
 	place_enter(place->home);
 	if (result < 0)
 		fail_msg("%s", error.text);
@@ -133,7 +134,7 @@ bool place_has_level(const struct place *place, enum place_level level)
 	struct fairlead_error error = { 0 };
 	int result;
 
-	if (level < LEVEL_GATE)
+	if (level != LEVEL_GATE)
 		return true;
 	place_enter(place->netns[NODE1]);
 	result = gate_start(NODE1, &gate, &error);
@@ -147,6 +148,7 @@ bool place_has_level(const struct place *place, enum place_level level)
 
 void place_enforce(struct place *place, enum place_level level)
 {
+	place_isolate(place, level == LEVEL_NETNS);
 	for (enum place_host host = 0; host < OUTSIDE; host++) {
 		node_enforce(place, host, level);
 		gate_enforce(place, host, level);

@@ -147,7 +147,7 @@ static uint8_t dscp_of(const uint8_t *header)
 /* Of VXLAN that comes to node 2, when the owner sends with this DSCP. */
 static struct seen send_with(uint8_t dscp, uint8_t family)
 {
-	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_actor owner = place_inside(place, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
 		.to = place_end(LANE_A, NODE2, family, PORT),
@@ -216,6 +216,15 @@ static void a_lane_s_packets_have_the_priority_of_its_class(void **state)
 		  "nft list counter inet watch other | grep -q 'packets 0 ' && "
 		  "nft list counter inet watch lane | grep -q 'packets [1-9]' "
 		  "&& nft delete table inet watch");
+}
+
+/* Nothing of its packets but VXLAN is seen by the node's rules. */
+static void a_lane_in_namespaces_has_classes_and_priority_too(void **state)
+{
+	place_enforce(place, LEVEL_NETNS);
+	a_class_of_the_lane_is_kept(state);
+	another_class_becomes_the_lane_s_first(state);
+	a_lane_s_packets_have_the_priority_of_its_class(state);
 }
 
 /* --- change --- */
@@ -287,6 +296,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(without_rules_any_class_passes, enforce),
 		cmocka_unit_test_setup(
 			a_lane_s_packets_have_the_priority_of_its_class,
+			enforce),
+		cmocka_unit_test_setup(
+			a_lane_in_namespaces_has_classes_and_priority_too,
 			enforce),
 		cmocka_unit_test_setup(a_connection_outlives_a_new_table,
 				       enforce),
