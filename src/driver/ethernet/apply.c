@@ -8,6 +8,7 @@
  * device has is refused: two devices with one VNI are one lane, and one of this
  * very lane that is left from an earlier try has to be revoked first.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,23 +43,53 @@ static int say_present(const struct lane_device *other,
 			 other->vni, other->name);
 }
 
+/* Have they IPv4 addresses in common? */
+static bool has_overlap(const struct lane_device *one,
+			const struct lane_device *other)
+{
+	bool is_one_wider = one->ipv4_prefix_size <= other->ipv4_prefix_size;
+	const struct lane_device *wide = is_one_wider ? one : other;
+	uint32_t mask = htonl(~(uint64_t)0 << (32 - wide->ipv4_prefix_size));
+	uint32_t a, b;
+
+	memcpy(&a, one->ipv4.bytes, sizeof(a));
+	memcpy(&b, other->ipv4.bytes, sizeof(b));
+	return one->ipv4.family == 4 && other->ipv4.family == 4 &&
+	       (a & mask) == (b & mask);
+}
+
+static int device_check(const struct lane_device *wanted,
+			const struct found_device *found,
+			const struct fairlead_lane *lane,
+			struct fairlead_error *ret_error)
+{
+	const struct lane_device *other = &found->device;
+
+	if (wanted->vni == other->vni && wanted->port == other->port)
+		return say_present(other, lane, found_is_of(found, lane),
+				   ret_error);
+	if (other->is_ours && has_overlap(wanted, other))
+		return error_set(ret_error, -EADDRINUSE,
+				 "the IPv4 network of VNI %u overlaps that of "
+				 "device %s, since the site's networks have "
+				 "been changed; wait until older jobs have "
+				 "ended",
+				 wanted->vni, other->name);
+	return 0;
+}
+
 static int present_check(const struct found *found, const struct wish *wish,
 			 const struct fairlead_lane *lane,
 			 struct fairlead_error *ret_error)
 {
-	for (size_t i = 0; i < found->count; i++) {
-		const struct lane_device *other = &found->list[i].device;
+	int result = 0;
 
-		for (size_t k = 0; k < wish->device_count; k++) {
-			if (wish->devices[k].vni == other->vni &&
-			    wish->devices[k].port == other->port)
-				return say_present(other, lane,
-						   found_is_of(&found->list[i],
-							       lane),
-						   ret_error);
-		}
+	for (size_t i = 0; i < found->count; i++) {
+		for (size_t k = 0; k < wish->device_count && result == 0; k++)
+			result = device_check(&wish->devices[k],
+					      &found->list[i], lane, ret_error);
 	}
-	return 0;
+	return result;
 }
 
 static const char *isolation_text(const struct wish *wish)
