@@ -93,6 +93,7 @@ static void programs_and_lanes_outlive_who_made_them(void **state)
 struct watch {
 	bool is_over;
 	unsigned long tries;
+	unsigned long gaps;
 };
 
 static void watch_for_a_gap(struct watch *watch)
@@ -105,7 +106,7 @@ static void watch_for_a_gap(struct watch *watch)
 		_exit(2);
 	while (!__atomic_load_n(&watch->is_over, __ATOMIC_ACQUIRE)) {
 		if (try_call(&call) != EPERM)
-			_exit(1);
+			watch->gaps++;
 		__atomic_fetch_add(&watch->tries, 1, __ATOMIC_RELEASE);
 	}
 	_exit(0);
@@ -146,7 +147,7 @@ static void other_programs_take_over_without_a_gap(void **state)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		watch_for_a_gap(watch);
 	}
-	for (int i = 0; i < 16 && waitpid(pid, &status, WNOHANG) == 0; i++) {
+	for (int i = 0; i < 16; i++) {
 		await_try(watch);
 		options.port_count = i % 2 ? 1 : 2;
 		gate_close(open_gate(&options));
@@ -159,6 +160,7 @@ static void other_programs_take_over_without_a_gap(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(watch->gaps, 0);
 	assert_passes(&alice, ALICE4);
 	munmap(watch, sizeof(*watch));
 }
@@ -279,17 +281,65 @@ static void what_is_no_network_is_refused(void **state)
 	gate_close(gate);
 }
 
+/* Also what somebody has open, which would keep it attached. */
 static void clear_detaches_all_at_once(void **state)
 {
 	struct gate *gate = open_gate(&world_options);
+	char name[GATE_SET_NAME_MAX];
+	char path[256];
 	struct stat found;
+	int link;
 
 	world_lanes(gate);
+	assert_int_equal(count_sets(name), 1);
+	snprintf(path, sizeof(path), PINS "/%s/gate_bind4", name);
+	link = bpf_obj_get(path);
+	assert_true(link >= 0);
 	assert_refused(&bob, ALICE4);
 	assert_int_equal(gate_clear(PINS, NULL), 0);
 	assert_passes(&bob, ALICE4);
 	assert_int_equal(stat(PINS, &found), -1);
 	assert_int_equal(gate_clear(PINS, NULL), 0);
+	gate_close(gate);
+	close(link);
+}
+
+static void lanes_come_and_go_without_end(void **state)
+{
+	struct gate_entry entry = world_entry(ALICE6, ALICE, 0);
+	struct gate *gate = open_gate(&world_options);
+
+	world_lanes(gate);
+	for (int i = 0; i < GATE_LANES_MAX; i++) {
+		entry.address.bytes[5] = 0xff;
+		entry.address.bytes[6] = i >> 8;
+		entry.address.bytes[7] = i & 0xff;
+		assert_int_equal(gate_add(gate, &entry, NULL), 0);
+		assert_int_equal(gate_remove(gate, &entry.address, 64, NULL),
+				 0);
+	}
+	gate_close(gate);
+}
+
+static void lanes_have_a_maximum(void **state)
+{
+	struct gate_entry entry = world_entry(ALICE6, ALICE, 0);
+	struct gate *gate = open_gate(&world_options);
+	struct fairlead_error error;
+	int result = 0;
+	int count = 0;
+
+	for (; result == 0 && count <= GATE_LANES_MAX; count++) {
+		entry.address.bytes[6] = count >> 8;
+		entry.address.bytes[7] = count & 0xff;
+		result = gate_add(gate, &entry, &error);
+	}
+	assert_int_equal(result, -ENOSPC);
+	assert_int_equal(count, GATE_LANES_MAX + 1);
+	assert_refused(&bob, "fd46:4c00::1");
+	assert_int_equal(gate_replace(gate, NULL, 0, NULL), 0);
+	assert_passes(&bob, ALICE6);
+	assert_int_equal(gate_add(gate, &entry, &error), 0);
 	gate_close(gate);
 }
 
@@ -539,6 +589,8 @@ int main(void)
 		GATE_TEST(a_removed_lane_is_nobodys),
 		GATE_TEST(a_lane_may_have_the_sites_whole_network),
 		GATE_TEST(what_is_no_network_is_refused),
+		GATE_TEST(lanes_come_and_go_without_end),
+		GATE_TEST(lanes_have_a_maximum),
 		GATE_TEST(clear_detaches_all_at_once),
 		GATE_TEST(another_namespace_is_not_concerned),
 		GATE_TEST(a_gate_of_another_namespace_gives_way),
