@@ -9,7 +9,7 @@
  * Programs and maps are pinned: they outlive us, and whoever comes next goes on
  * with them. They look only at sockets of the network namespace that they were
  * made for (the caller's), so that several emulated nodes can be on one machine.
- * A kernel whose packet programs cannot ask for the namespace (before 6.15)
+ * A kernel whose packet programs cannot ask for the namespace (6.1; 6.18 can)
  * applies what is said of packets to all namespaces of the machine: nodes that
  * are emulated beside each other then disturb each other.
  *
