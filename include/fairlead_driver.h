@@ -254,6 +254,9 @@ struct fairlead_node_ops {
 	 * Check the settings, load what is needed. Called with privileges,
 	 * once, before anything else. -ENOENT: the vendor's library is not
 	 * there; -EPERM: a path that is not absolute or not root's.
+	 *
+	 * The node's other process opens it too, without privileges, and only
+	 * looks: probe, list, inherit, and apply as a dry run.
 	 */
 	int (*open)(const struct fairlead_setting *settings, size_t count,
 		    void **ret_state, struct fairlead_error *ret_error);

@@ -70,7 +70,7 @@ int found_read(const struct ethernet_node *node, struct found *ret_found,
 
 	if (result == 0)
 		result = reading.result;
-	if (result == 0)
+	if (result == 0 && !node->is_looking)
 		result = namespace_list(node->namespaces, namespace_take_in,
 					&reading, ret_error);
 	if (result == 0)

@@ -102,7 +102,7 @@ int ethernet_list(void *state,
 	int result = node_underlays(node, &underlays, ret_error);
 
 	/* Whoever flushed all rules of the node has opened the lanes. */
-	if (result == 0)
+	if (result == 0 && !node->is_looking)
 		result = enforce_tend(node, ret_error);
 	if (result >= 0)
 		result = found_read(node, &found, ret_error);

@@ -2,7 +2,8 @@
 /*
  * Settings, what the node has, and the table of operations. A start writes rules
  * and gates anew for the devices that are there: what a crash left in between is
- * right then, and a table that somebody flushed is back.
+ * right then, and a table that somebody flushed is back. A process that cannot do
+ * that only looks.
  */
 #include "driver/ethernet/node.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/ethernet.h"
@@ -190,6 +192,24 @@ static int gates_open(struct ethernet_node *node,
 	return 0;
 }
 
+static void cap_freep(cap_t *capabilities)
+{
+	if (*capabilities)
+		cap_free(*capabilities);
+}
+
+/* Is one who is not root's, and may not change the network: the agent. */
+static bool may_look_only(void)
+{
+	_auto_(cap_freep) cap_t capabilities = cap_get_proc();
+	cap_flag_value_t has = CAP_CLEAR;
+
+	return geteuid() != 0 && capabilities &&
+	       cap_get_flag(capabilities, CAP_NET_ADMIN, CAP_EFFECTIVE, &has) ==
+		       0 &&
+	       has == CAP_CLEAR;
+}
+
 static int open_node(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
@@ -207,9 +227,10 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 		result = nft_check(node->nft, ret_error);
 	if (result == 0)
 		result = netlink_open(&node->netlink, ret_error);
-	if (result == 0)
+	node->is_looking = may_look_only();
+	if (result == 0 && !node->is_looking)
 		result = gates_open(node, &values, ret_error);
-	if (result == 0)
+	if (result == 0 && !node->is_looking)
 		result = enforce_all(node, ret_error);
 	if (result == 0)
 		*ret_state = take_ptr(node);
@@ -268,9 +289,8 @@ static void describe(const struct ethernet_node *node,
 		snprintf(device->detail, sizeof(device->detail), "%.*s",
 			 (int)sizeof(device->detail) - 1, flaw);
 	else
-		snprintf(device->detail, sizeof(device->detail),
-			 "%s, MTU %u, enforcement %s", address, underlay->mtu,
-			 enforce_level(node));
+		snprintf(device->detail, sizeof(device->detail), "%s, MTU %u",
+			 address, underlay->mtu);
 	device->resource_count = 1;
 	strcpy(device->resources[0].name, "lanes");
 	device->resources[0].total = NODE_LANES_MAX;

@@ -20,6 +20,11 @@
 #define NODE_UNDERLAYS_MAX ETHERNET_RAILS_MAX
 
 struct ethernet_node {
+	/*
+	 * Opened without CAP_NET_ADMIN, as the agent does it: rules and gates are
+	 * not ours to touch, and what is in a job's namespace is not seen.
+	 */
+	bool is_looking;
 	struct netlink *netlink;
 	struct gate *gate;   /* NULL: the level is nft */
 	char gate_flaw[256]; /* why it is */
