@@ -127,3 +127,34 @@ int device_world_teardown(void **state)
 		netns_run("ip link del u0");
 	return 0;
 }
+
+static void assert_same_address(const struct ip_address *a,
+				const struct ip_address *b)
+{
+	assert_int_equal(a->family, b->family);
+	assert_memory_equal(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
+void device_world_assert_same(const struct lane_device *a,
+			      const struct lane_device *b)
+{
+	char aliases[2][ETHERNET_ALIAS_MAX];
+
+	assert_int_equal(a->index, b->index);
+	assert_string_equal(a->name, b->name);
+	assert_int_equal(a->is_ours, b->is_ours);
+	assert_int_equal(a->is_up, b->is_up);
+	assert_int_equal(a->vni, b->vni);
+	assert_int_equal(a->rail, b->rail);
+	assert_int_equal(a->port, b->port);
+	assert_int_equal(a->mtu, b->mtu);
+	assert_memory_equal(a->mac, b->mac, sizeof(a->mac));
+	assert_int_equal(a->underlay_index, b->underlay_index);
+	assert_same_address(&a->underlay, &b->underlay);
+	assert_same_address(&a->ipv4, &b->ipv4);
+	assert_int_equal(a->ipv4_prefix_size, b->ipv4_prefix_size);
+	assert_same_address(&a->ipv6, &b->ipv6);
+	ethernet_alias_format(&a->alias, aliases[0]);
+	ethernet_alias_format(&b->alias, aliases[1]);
+	assert_string_equal(aliases[0], aliases[1]);
+}

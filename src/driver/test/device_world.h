@@ -37,3 +37,6 @@ struct lane_device device_world_make(uint32_t vni);
 struct device_list device_world_list(void);
 /* devices_list's emit, into a struct device_list. */
 void device_world_take(void *arg, const struct lane_device *device);
+/* Both say the same of a device. */
+void device_world_assert_same(const struct lane_device *a,
+			      const struct lane_device *b);

@@ -38,12 +38,12 @@ static void a_device_is_listed_as_it_was_made(void **state)
 	device = device_world_make(4242);
 	listed = device_world_list();
 	assert_int_equal(listed.count, 1);
-	assert_memory_equal(&listed.devices[0], &device, sizeof(device));
+	device_world_assert_same(&listed.devices[0], &device);
 	assert_int_equal(peers_of(&device), 1);
 	assert_int_equal(device_up(world.netlink, &device, &world.error), 0);
 	device.is_up = true;
 	listed = device_world_list();
-	assert_memory_equal(&listed.devices[0], &device, sizeof(device));
+	device_world_assert_same(&listed.devices[0], &device);
 }
 
 static void a_device_has_fixed_peers_only(void **state)
@@ -96,7 +96,7 @@ static void devices_work_over_ipv6(void **state)
 	assert_int_equal(device_up(world.netlink, &device, &world.error), 0);
 	device.is_up = true;
 	listed = device_world_list();
-	assert_memory_equal(&listed.devices[0], &device, sizeof(device));
+	device_world_assert_same(&listed.devices[0], &device);
 	netns_run("bridge fdb show dev fl4242 | grep -q 'dst fd00:9::2 self'");
 }
 
@@ -138,7 +138,7 @@ static void dressing_again_changes_nothing(void **state)
 			 0);
 	assert_int_equal(again.index, device.index);
 	listed = device_world_list();
-	assert_memory_equal(&listed.devices[0], &device, sizeof(device));
+	device_world_assert_same(&listed.devices[0], &device);
 	assert_int_equal(peers_of(&device), 1);
 }
 
@@ -164,7 +164,7 @@ static void a_device_can_be_dressed_in_another_namespace(void **state)
 	device.is_up = true;
 	listed = device_world_list();
 	assert_int_equal(listed.count, 1);
-	assert_memory_equal(&listed.devices[0], &device, sizeof(device));
+	device_world_assert_same(&listed.devices[0], &device);
 	assert_int_equal(peers_of(&device), 1);
 	assert_false(netns_holds("ip addr show dev fl4242 | grep fe80"));
 	netns_run("test $(ip neigh show dev fl4242 nud permanent | wc -l) = 2");
