@@ -55,6 +55,7 @@ class Programs:
         self.journal = self._find("bench/journal_make")
         self.core_rate = self._find("bench/core_rate")
         # None: not built.
+        self.lane = self._find_peer("bench/lane")
         self.peer_mpi = self._find_peer("bench/peer_mpi")
         self.peer_tree = self._find("bench/peer_tree")
         self.peer_zeromq = self._find_peer("bench/peer_zeromq")
