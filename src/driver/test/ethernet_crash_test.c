@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The driver, killed before each call by which it changes something outside
+ * itself: while it makes a lane, takes one back, and starts on a node that has
+ * one. Whatever it had done, no stranger gets into the lane, and after another
+ * start the lane can be taken back, and nothing is left of it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "driver/test/crash_world.h"
+#include "driver/test/netns.h"
+
+/* --- what each step is, and what follows its crash --- */
+
+static struct crash_lane lane;
+
+static int make(void *node)
+{
+	return crash_apply(node, &lane);
+}
+
+static int take(void *node)
+{
+	return crash_revoke(node, &lane);
+}
+
+/*
+ * Whoever died while a lane was made takes it back first, without a record; then
+ * it can be made after all.
+ */
+static void mend_a_making(void *node)
+{
+	lane.record.size = 0;
+	assert_int_equal(crash_revoke(node, &lane), 0);
+	crash_assert_nothing_left();
+	assert_int_equal(crash_apply(node, &lane), 0);
+	assert_true(crash_gets_out(&lane, CRASH_OWNER));
+	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_int_equal(crash_revoke(node, &lane), 0);
+	crash_assert_nothing_left();
+}
+
+static void mend_a_taking(void *node)
+{
+	assert_int_equal(crash_revoke(node, &lane), 0);
+	crash_assert_nothing_left();
+}
+
+static void mend_a_start(void *node)
+{
+	assert_true(crash_gets_out(&lane, CRASH_OWNER));
+}
+
+/*
+ * A short run visits every other point; those in between are the other level's.
+ */
+static unsigned int stride(void)
+{
+	const char *length = getenv("FAIRLEAD_TEST");
+
+	return length && strcmp(length, "long") == 0 ? 1 : 2;
+}
+
+static unsigned int first_point(void)
+{
+	return stride() == 1 || strcmp(crash_bpf, "off") == 0 ? 1 : 2;
+}
+
+/* Make it, and take it for one that was there before. */
+static void have_lane(void)
+{
+	void *node = crash_open();
+
+	assert_int_equal(crash_apply(node, &lane), 0);
+	crash_close(node);
+}
+
+/* False: the step was through before its nth point. */
+static bool crash_once(int (*act)(void *node), unsigned int n,
+		       void (*mend)(void *node))
+{
+	bool is_killed = crash_kill_at(act, n);
+	void *node;
+
+	/* Before anybody mends anything. */
+	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	if (!act)
+		assert_true(crash_gets_out(&lane, CRASH_OWNER));
+	node = crash_open();
+	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	mend(node);
+	crash_close(node);
+	return is_killed;
+}
+
+static void crash_everywhere(const char *options, int (*act)(void *node),
+			     bool has_lane, void (*mend)(void *node))
+{
+	unsigned int n = first_point();
+
+	if (!crash_is_there())
+		skip();
+	crash_lane_make(&lane, options);
+	if (has_lane)
+		have_lane();
+	while (crash_once(act, n, mend)) {
+		n += stride();
+		if (act == take)
+			have_lane();
+	}
+	print_message("the last of its points is the %uth\n", n - stride());
+	/* A device is several requests; nft and the gate come to that. */
+	assert_in_range(n, act ? 20 : 5, 200);
+}
+
+static void a_crash_while_a_lane_is_made(void **state)
+{
+	crash_everywhere("tcs=BEST_EFFORT", make, false, mend_a_making);
+}
+
+static void a_crash_while_a_lane_is_taken_back(void **state)
+{
+	crash_everywhere("tcs=BEST_EFFORT", take, true, mend_a_taking);
+}
+
+static void a_crash_while_a_lane_in_a_namespace_is_made(void **state)
+{
+	crash_everywhere("tcs=BEST_EFFORT,isolation=netns", make, false,
+			 mend_a_making);
+}
+
+static void a_crash_while_a_lane_in_a_namespace_is_taken_back(void **state)
+{
+	crash_everywhere("tcs=BEST_EFFORT,isolation=netns", take, true,
+			 mend_a_taking);
+}
+
+static void a_crash_of_a_start_with_a_lane(void **state)
+{
+	crash_everywhere("tcs=BEST_EFFORT", NULL, true, mend_a_start);
+}
+
+static void a_stranger_gets_out_where_nothing_keeps_it(void **state)
+{
+	void *node;
+
+	if (!crash_is_there())
+		skip();
+	crash_lane_make(&lane, "tcs=BEST_EFFORT");
+	node = crash_open();
+	assert_int_equal(crash_apply(node, &lane), 0);
+	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	netns_run("nft delete table inet fairlead");
+	netns_run("umount /sys/fs/bpf && mount -t bpf bpf /sys/fs/bpf");
+	assert_true(crash_gets_out(&lane, CRASH_STRANGER));
+	/* And not any more, from the next start on. */
+	crash_close(node);
+	node = crash_open();
+	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_true(crash_gets_out(&lane, CRASH_OWNER));
+	assert_int_equal(crash_revoke(node, &lane), 0);
+	crash_assert_nothing_left();
+	crash_close(node);
+}
+
+#define one(name) \
+	cmocka_unit_test_setup_teardown(name, crash_setup, crash_teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		one(a_stranger_gets_out_where_nothing_keeps_it),
+		one(a_crash_while_a_lane_is_made),
+		one(a_crash_while_a_lane_is_taken_back),
+		one(a_crash_while_a_lane_in_a_namespace_is_made),
+		one(a_crash_while_a_lane_in_a_namespace_is_taken_back),
+		one(a_crash_of_a_start_with_a_lane),
+	};
+	if (argc != 2)
+		return 2;
+	crash_bpf = argv[1];
+	if (!crash_world_enter())
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
