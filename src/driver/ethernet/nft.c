@@ -8,11 +8,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "driver/common/trusted_path.h"
@@ -21,6 +23,9 @@
 /* What is read of the answer: a few counters, and those of a foreign table. */
 #define ANSWER_MAX 65536
 #define REASON_MAX 512
+/* What a shell says then; nft has 1. */
+#define EXIT_NOT_RUN   126
+#define EXIT_NOT_THERE 127
 
 static int file_make(const char *name, int *ret_fd,
 		     struct fairlead_error *ret_error)
@@ -76,48 +81,40 @@ static int file_read(int fd, char *text, size_t capacity,
 }
 
 /* All signals as they are in a program that nobody has touched. */
-static int set_signals(posix_spawnattr_t *attributes)
+static void reset_signals(void)
 {
-	sigset_t none, all;
+	const struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t none;
 
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &action, NULL);
 	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_setsigmask(attributes, &none);
-	posix_spawnattr_setsigdefault(attributes, &all);
-	return posix_spawnattr_setflags(
-		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int spawn(const char *path, char *const arguments[], const int files[3],
-		 pid_t *ret_pid)
+/*
+ * It dies with us: who starts in our place writes all rules anew, and what we
+ * had asked for must not come after that.
+ */
+static _Noreturn void become_nft(const char *path, char *const arguments[],
+				 const int files[3], pid_t parent)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
 	char *const environment[] = { NULL };
-	int result = posix_spawn_file_actions_init(&actions);
 
-	if (result != 0)
-		return -result;
-	result = posix_spawnattr_init(&attributes);
-	if (result != 0) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -result;
+	reset_signals();
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+	    chdir("/") < 0)
+		_exit(EXIT_NOT_RUN);
+	for (int i = 0; i < 3; i++) {
+		if (dup2(files[i], i) < 0)
+			_exit(EXIT_NOT_RUN);
 	}
-	for (int i = 0; i < 3 && result == 0; i++)
-		result =
-			posix_spawn_file_actions_adddup2(&actions, files[i], i);
-	if (result == 0)
-		result = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-	if (result == 0)
-		result = posix_spawn_file_actions_addchdir_np(&actions, "/");
-	if (result == 0)
-		result = set_signals(&attributes);
-	if (result == 0)
-		result = posix_spawn(ret_pid, path, &actions, &attributes,
-				     arguments, environment);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return -result;
+	close_range(3, ~0u, 0);
+	execve(path, arguments, environment);
+	if (errno == ENOENT)
+		_exit(EXIT_NOT_THERE);
+	dprintf(2, "cannot be run: %s\n", strerror(errno));
+	_exit(EXIT_NOT_RUN);
 }
 
 static int wait_for(pid_t pid, int *ret_status)
@@ -137,7 +134,7 @@ static int run(const char *path, char *const arguments[], const char *text,
 	_auto_(closep) int output = -1;
 	_auto_(closep) int errors = -1;
 	char reason[REASON_MAX];
-	pid_t pid;
+	pid_t pid, parent;
 	int status, result;
 
 	result = file_make("nft-input", &input, ret_error);
@@ -149,18 +146,20 @@ static int run(const char *path, char *const arguments[], const char *text,
 		result = file_write(input, text, size, ret_error);
 	if (result < 0)
 		return result;
-	result =
-		spawn(path, arguments, (int[3]){ input, output, errors }, &pid);
-	if (result == -ENOENT)
-		return error_set(ret_error, -ENOPKG, "there is no '%s'", path);
-	if (result == 0)
-		result = wait_for(pid, &status);
+	parent = getpid();
+	pid = fork();
+	if (pid == 0)
+		become_nft(path, arguments, (int[3]){ input, output, errors },
+			   parent);
+	result = pid < 0 ? -errno : wait_for(pid, &status);
 	if (result < 0)
 		return error_set(ret_error, result, "cannot run '%s': %s", path,
 				 strerror(-result));
 	if (WIFSIGNALED(status))
 		return error_set(ret_error, -EIO, "nft was ended by signal %d",
 				 WTERMSIG(status));
+	if (WEXITSTATUS(status) == EXIT_NOT_THERE)
+		return error_set(ret_error, -ENOPKG, "there is no '%s'", path);
 	if (WEXITSTATUS(status) == 0)
 		return answer == NULL ? 0
 				      : file_read(output, answer, ANSWER_MAX,

@@ -3,7 +3,8 @@
  * The program nft, as a child: libnftables must not be in our process (its
  * licence). The child has an empty environment, the root as its folder, its
  * three files and nothing else; with no_new_privs it has no more privileges than
- * we have. It works in the caller's network namespace.
+ * we have. It works in the caller's network namespace, and dies with the caller:
+ * nothing that a dead process has asked for is done after its death was seen.
  */
 #pragma once
 

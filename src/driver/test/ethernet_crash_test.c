@@ -172,6 +172,50 @@ static void a_stranger_gets_out_where_nothing_keeps_it(void **state)
 	crash_close(node);
 }
 
+/* It has read its text, and is then as slow as can be. */
+static void slow_nft_make(void)
+{
+	netns_run("cd " CRASH_DIRECTORY " && mkfifo reached go && "
+		  "cat >nft <<'END' && chmod 755 nft\n"
+		  "#!/bin/sh\n"
+		  "cat >" CRASH_DIRECTORY "/text\n"
+		  "if grep -q '^add element' " CRASH_DIRECTORY "/text; then\n"
+		  "	echo >" CRASH_DIRECTORY "/reached\n"
+		  "	read -r line <" CRASH_DIRECTORY "/go\n"
+		  "fi\n"
+		  "/usr/sbin/nft \"$@\" <" CRASH_DIRECTORY "/text\n"
+		  "END");
+}
+
+static void what_a_dead_driver_has_asked_of_nft_is_not_done_late(void **state)
+{
+	int reached, go;
+	char byte;
+	void *node;
+	pid_t child;
+
+	if (!crash_is_there())
+		skip();
+	slow_nft_make();
+	go = open(CRASH_DIRECTORY "/go", O_RDWR | O_CLOEXEC);
+	crash_lane_make(&lane, "tcs=BEST_EFFORT");
+	child = crash_begin(CRASH_DIRECTORY "/nft", make);
+	reached = open(CRASH_DIRECTORY "/reached", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(reached, &byte, 1), 1);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	node = crash_open();
+	lane.record.size = 0;
+	assert_int_equal(crash_revoke(node, &lane), 0);
+	crash_assert_nothing_left();
+	assert_int_equal(write(go, "go\n", 3), 3);
+	crash_await_orphans();
+	crash_assert_nothing_left();
+	crash_close(node);
+	close(reached);
+	close(go);
+}
+
 #define one(name) \
 	cmocka_unit_test_setup_teardown(name, crash_setup, crash_teardown)
 
@@ -179,6 +223,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		one(a_stranger_gets_out_where_nothing_keeps_it),
+		one(what_a_dead_driver_has_asked_of_nft_is_not_done_late),
 		one(a_crash_while_a_lane_is_made),
 		one(a_crash_while_a_lane_is_taken_back),
 		one(a_crash_while_a_lane_in_a_namespace_is_made),
