@@ -48,6 +48,7 @@ extern "C" {
 #define FAIRLEAD_OBJECT_IDS_MAX  4      /* identifiers shown of one object */
 #define FAIRLEAD_RESOURCES_MAX   12     /* kinds of resources of a device */
 #define FAIRLEAD_REASON_MAX      127    /* bytes, without the zero */
+#define FAIRLEAD_SUMMARY_MAX     255    /* bytes, without the zero */
 #define FAIRLEAD_PLACE_MAX       128    /* bytes of a node's place */
 #define FAIRLEAD_MEMBERS_MAX     131072 /* bytes of a lane's members */
 
@@ -238,6 +239,12 @@ struct fairlead_object {
 	char detail[256]; /* limits and the like, "name=value ..." */
 };
 
+/*
+ * In a summary, before what the node lacks for more than it has now: people are
+ * warned of it.
+ */
+#define FAIRLEAD_SUMMARY_LACKS "; lacks "
+
 /* What was made for a lane on this node. Opaque but for the driver. */
 struct fairlead_record {
 	size_t size; /* 0: not known, or nothing */
@@ -351,6 +358,13 @@ struct fairlead_node_ops {
 	 */
 	int (*place)(void *state, struct fairlead_place *ret_place,
 		     struct fairlead_error *ret_error);
+
+	/*
+	 * Optional. One line for people on how the driver works on this node
+	 * now: "enforcement nft+bpf, refused nothing". What is missing comes
+	 * last, after FAIRLEAD_SUMMARY_LACKS.
+	 */
+	void (*summarize)(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1]);
 };
 
 struct fairlead_driver {

@@ -59,6 +59,7 @@ static const char *const request_names[] = {
 	[GUARD_ANSWER] = "answer",   [GUARD_REVOKE] = "revoke",
 	[GUARD_DESTROY] = "destroy", [GUARD_ENVIRONMENT] = "env",
 	[GUARD_RELOAD] = "reload",   [GUARD_HOPS] = "hops",
+	[GUARD_DRIVERS] = "drivers",
 };
 
 /*

@@ -52,6 +52,13 @@ struct lane_peer {
 };
 
 /*
+ * Can devices of a kind be made? Nothing is. -EOPNOTSUPP: the kernel has no such
+ * kind; -EPERM: no CAP_NET_ADMIN; with a text.
+ */
+int device_probe(struct netlink *netlink, const char *kind,
+		 struct fairlead_error *ret_error);
+
+/*
  * Make the device, down, with its alias, group, addresses and peers; sets
  * device->index. On a failure nothing is left, or the text says what is.
  * -EEXIST: the name or the VNI (on this port) is in use; -EINVAL: the underlay

@@ -218,6 +218,20 @@ static int share_directory(const char *directory,
 	return 0;
 }
 
+int namespace_check(const char *directory, struct fairlead_error *ret_error)
+{
+	char parent[NAMESPACE_PATH_MAX];
+
+	if (access("/proc/self/ns/net", F_OK) < 0)
+		return error_set(ret_error, -EOPNOTSUPP,
+				 "the kernel has no network namespaces");
+	snprintf(parent, sizeof(parent), "%s", directory);
+	/* It will be where the nearest one is that is there. */
+	while (access(parent, F_OK) < 0 && strrchr(parent, '/') > parent)
+		*strrchr(parent, '/') = '\0';
+	return check_visible(parent, ret_error);
+}
+
 static int prepare_directory(const char *directory,
 			     struct fairlead_error *ret_error)
 {

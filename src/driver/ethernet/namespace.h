@@ -39,6 +39,11 @@ void namespace_path(const char *directory, uint64_t grant_id,
 int namespace_create(const char *directory, uint64_t grant_id,
 		     struct fairlead_error *ret_error);
 /*
+ * What namespace_create would say of the directory, which need not be there yet;
+ * nothing is made.
+ */
+int namespace_check(const char *directory, struct fairlead_error *ret_error);
+/*
  * None is no error. Processes inside keep what is theirs, and the namespace lives
  * as long as they do: its devices have to be deleted inside before.
  */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/capability.h>
 
+#include "driver/ethernet/device.h"
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/ethernet.h"
 #include "driver/ethernet/members.h"
@@ -169,11 +170,8 @@ static int gates_open(struct ethernet_node *node,
 	struct fairlead_error error = { 0 };
 	int result;
 
-	if (values->wish == BPF_OFF) {
-		snprintf(node->gate_flaw, sizeof(node->gate_flaw),
-			 "bpf is switched off");
+	if (values->wish == BPF_OFF)
 		return 0;
-	}
 	result = gate_open(&options, &node->gate, &error);
 	if (result == 0)
 		result = gate_networks(node->gate, networks,
@@ -228,6 +226,8 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	if (result == 0)
 		result = netlink_open(&node->netlink, ret_error);
 	node->is_looking = may_look_only();
+	if (result == 0 && !node->is_looking)
+		result = device_probe(node->netlink, "vxlan", ret_error);
 	if (result == 0 && !node->is_looking)
 		result = gates_open(node, &values, ret_error);
 	if (result == 0 && !node->is_looking)
@@ -372,4 +372,5 @@ const struct fairlead_node_ops ethernet_node_ops = {
 	.inherit = ethernet_inherit,
 	.list = ethernet_list,
 	.destroy = ethernet_destroy,
+	.summarize = ethernet_summarize,
 };

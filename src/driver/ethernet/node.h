@@ -27,7 +27,7 @@ struct ethernet_node {
 	bool is_looking;
 	struct netlink *netlink;
 	struct gate *gate;   /* NULL: the level is nft */
-	char gate_flaw[256]; /* why it is */
+	char gate_flaw[256]; /* why it is; "": the site wants none */
 	char *devices;       /* settings, see ethernet.c */
 	char *nft;
 	char *namespaces;
@@ -63,6 +63,7 @@ int ethernet_revoke(void *state, const struct fairlead_lane *lane,
 int ethernet_list(void *state,
 		  void (*emit)(void *arg, const struct fairlead_object *object),
 		  void *arg, struct fairlead_error *ret_error);
+void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1]);
 int ethernet_destroy(void *state, const struct fairlead_object *object,
 		     bool is_dry_run, struct fairlead_error *ret_error);
 int ethernet_env(void *state, const struct fairlead_lane *lane,

@@ -187,6 +187,30 @@ static int choose(struct netlink *netlink, const struct node_view *view,
 	return 0;
 }
 
+void underlay_flaws(struct netlink *netlink, struct fairlead_error *error)
+{
+	struct fairlead_error ignored;
+	struct node_view view;
+	size_t used = 0;
+
+	if (view_read(netlink, &view, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < view.links.count; i++) {
+		struct underlay underlay;
+
+		if (is_passed(&view.links.links[i]))
+			continue;
+		fill(netlink, &view, &view.links.links[i], &underlay);
+		if (underlay.is_usable || used >= sizeof(error->text))
+			continue;
+		used += (size_t)snprintf(error->text + used,
+					 sizeof(error->text) - used, "%s%s: %s",
+					 used ? "; " : "", underlay.name,
+					 underlay.flaw);
+	}
+	view_fini(&view);
+}
+
 static int take_name(struct netlink *netlink, const struct node_view *view,
 		     const char *name, struct underlay *list, size_t *count,
 		     struct fairlead_error *ret_error)

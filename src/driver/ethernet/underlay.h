@@ -34,6 +34,12 @@ int underlay_list(struct netlink *netlink, const char *devices,
 		  struct fairlead_error *ret_error);
 
 /*
+ * The text says why "auto" takes none of the NICs that it could: "eth1: it is
+ * down". Without any it stays as it is.
+ */
+void underlay_flaws(struct netlink *netlink, struct fairlead_error *error);
+
+/*
  * -EADDRINUSE with a text that names both when an address or a route of this
  * node, other than those of our devices and default routes, lies in one of the
  * networks. A route that covers more than the network lies not in it.

@@ -8,13 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "driver/ethernet/device.h"
 #include "driver/ethernet/ethernet.h"
+#include "driver/ethernet/shaper.h"
 #include "driver/test/netns.h"
 
 #define NOBODY 65534
@@ -164,12 +169,336 @@ static void who_only_looked_has_changed_nothing(void **state)
 	assert_false(netns_holds("nft list table inet fairlead"));
 }
 
+/* --- the line --- */
+
+static char line[FAIRLEAD_SUMMARY_MAX + 1];
+
+static void summarize(void)
+{
+	ethernet_node_ops.summarize(world.state, line);
+}
+
+static void assert_says(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' is not in '%s'", part, text);
+}
+
+static void send_vxlan_by_hand(void)
+{
+	const struct sockaddr_in peer = {
+		.sin_family = AF_INET,
+		.sin_port = htons(4789),
+		.sin_addr.s_addr = htonl(0x0acc0002), /* 10.204.0.2 */
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (sendto(fd, "x", 1, 0, (const struct sockaddr *)&peer,
+		   sizeof(peer)) == 1 ||
+	    errno != EPERM)
+		_exit(1);
+}
+
+static int send_two_by_hand(void)
+{
+	send_vxlan_by_hand();
+	send_vxlan_by_hand();
+	return 0;
+}
+
+static void the_line_says_what_was_refused(void **state)
+{
+	node_open_bare();
+	summarize();
+	assert_string_equal(line,
+			    "enforcement nft, shaping off, refused nothing");
+	assert_int_equal(as_nobody(send_two_by_hand), 0);
+	summarize();
+	assert_string_equal(
+		line, "enforcement nft, shaping off, refused: made by hand 2");
+}
+
+static void the_line_has_the_higher_level_where_it_is(void **state)
+{
+	const struct fairlead_setting more[] = {
+		{ .name = "bpf", .value = "require" },
+		{ .name = "bpf_pins", .value = "/mnt/bpf" },
+	};
+
+	if (node_open(more, 2) < 0)
+		fail_msg("%s", world.error.text);
+	assert_int_equal(as_nobody(send_two_by_hand), 0);
+	summarize();
+	assert_string_equal(
+		line,
+		"enforcement nft+bpf, shaping off, refused: made by hand 2");
+	ethernet_node_ops.close(world.state);
+	world.state = NULL;
+	netns_run("umount /mnt/bpf; rm -r /mnt/bpf");
+}
+
+/* In a mount namespace of its own. */
+static int in_child(int (*act)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS) < 0)
+			_exit(255);
+		_exit(act());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int summarize_without_cgroups(void)
+{
+	if (system("for m in $(awk '$3 == \"cgroup2\" { print $2 }' "
+		   "/proc/mounts | tac); do umount -l $m || exit 1; done") !=
+		    0 ||
+	    node_open(NULL, 0) < 0)
+		return 1;
+	summarize();
+	if (strstr(line, "enforcement nft, ") &&
+	    strstr(line, "; lacks bpf (cgroup v2 is not mounted"))
+		return 0;
+	print_error("%s\n", line);
+	return 2;
+}
+
+static void the_line_says_what_the_next_level_wants(void **state)
+{
+	assert_int_equal(in_child(summarize_without_cgroups), 0);
+}
+
+static int open_with_bpf_required(void)
+{
+	const struct fairlead_setting more[] = { { .name = "bpf",
+						   .value = "require" } };
+
+	if (system("for m in $(awk '$3 == \"cgroup2\" { print $2 }' "
+		   "/proc/mounts | tac); do umount -l $m || exit 1; done") != 0)
+		return 1;
+	return node_open(more, 1) == -EOPNOTSUPP &&
+			       strstr(world.error.text, "cgroup v2")
+		       ? 0
+		       : 2;
+}
+
+static void a_level_that_is_required_and_is_not_there_is_an_error(void **state)
+{
+	assert_int_equal(in_child(open_with_bpf_required), 0);
+}
+
+/* As in a unit of systemd with PrivateTmp= and the like. */
+static void a_mount_namespace_of_the_daemon_is_said(void **state)
+{
+	const struct fairlead_setting more[] = {
+		{ .name = "bpf", .value = "off" },
+		{ .name = "namespaces", .value = "/mnt/shared/run/netns" },
+	};
+	pid_t pid;
+	int status;
+
+	netns_run("mkdir -p /mnt/shared && mount -t tmpfs tmpfs /mnt/shared && "
+		  "mount --make-shared /mnt/shared");
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/mnt/shared", NULL, MS_SLAVE, NULL) < 0 ||
+		    ethernet_node_ops.open(more, 2, &world.state,
+					   &world.error) < 0)
+			_exit(1);
+		summarize();
+		_exit(strstr(line, "; lacks isolation=netns (launchers would "
+				   "not see")
+			      ? 0
+			      : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	netns_run("umount /mnt/shared");
+	assert_int_equal(status, 0);
+}
+
+/* A kernel without HTB cannot be had. */
+static const char *shaping_flaw = "";
+
+int __wrap_shaper_probe(struct netlink *netlink, char text[256]);
+int __wrap_shaper_probe(struct netlink *netlink, char text[256])
+{
+	snprintf(text, 256, "%s", shaping_flaw);
+	return 0;
+}
+
+static void shaping_without_htb_is_said(void **state)
+{
+	const struct fairlead_setting more[] = {
+		{ .name = "bpf", .value = "off" },
+		{ .name = "shaping", .value = "true" },
+	};
+
+	if (node_open(more, 2) < 0)
+		fail_msg("%s", world.error.text);
+	shaping_flaw = "";
+	summarize();
+	assert_string_equal(line,
+			    "enforcement nft, shaping on, refused nothing");
+	shaping_flaw = "HTB (CONFIG_NET_SCH_HTB)";
+	summarize();
+	assert_says(line, "; lacks shaping (HTB (CONFIG_NET_SCH_HTB))");
+}
+
+static int summarize_as_nobody(void)
+{
+	if (node_open(NULL, 0) < 0)
+		return 1;
+	summarize();
+	return strcmp(line, "; lacks permission (only root can make lanes)");
+}
+
+static void who_may_not_make_lanes_says_so(void **state)
+{
+	assert_int_equal(as_nobody(summarize_as_nobody), 0);
+}
+
+/* --- NICs --- */
+
+static void a_nic_that_is_too_small_is_said_with_what_to_set(void **state)
+{
+	const struct fairlead_setting more[] = {
+		{ .name = "bpf", .value = "off" },
+		{ .name = "devices", .value = "eth1" },
+	};
+
+	netns_run("ip link set eth1 mtu 1300");
+	if (node_open(more, 2) < 0)
+		fail_msg("%s", world.error.text);
+	assert_int_equal(look(), 0);
+	assert_int_equal(world.device_count, 1);
+	assert_false(world.device.is_usable);
+	assert_says(world.device.detail, "set it to 1330 or more");
+}
+
+static void that_none_is_found_is_said_with_each_flaw(void **state)
+{
+	netns_run("ip link set eth1 mtu 1300");
+	node_open_bare();
+	assert_int_equal(look(), 0);
+	assert_int_equal(world.device_count, 0);
+	summarize();
+	assert_says(line, "; lacks a NIC (");
+	assert_says(line, "p1: it has no global address");
+	assert_says(line,
+		    "eth1: MTU 1300 leaves 1250 bytes, a lane needs 1280: "
+		    "set it to 1330 or more");
+}
+
+static void an_address_in_the_sites_networks_is_said(void **state)
+{
+	netns_run("ip addr add 100.66.1.1/16 dev p1");
+	node_open_bare();
+	assert_int_equal(look(), 0);
+	assert_false(world.device.is_usable);
+	assert_says(world.device.detail, "100.64.0.0/10");
+	assert_says(world.device.detail, "p1");
+}
+
+/* --- others' things --- */
+
+static void somebody_elses_table_is_an_error_that_says_what_to_do(void **state)
+{
+	const struct fairlead_setting bare[] = { { .name = "bpf",
+						   .value = "off" } };
+
+	netns_run("nft add table inet fairlead");
+	assert_int_equal(node_open(bare, 1), -EEXIST);
+	assert_says(world.error.text, "nft list table inet fairlead");
+	assert_true(netns_holds("nft list table inet fairlead"));
+}
+
+static void somebody_elses_vxlan_on_our_port_is_listed(void **state)
+{
+	netns_run("ip link add vx7 type vxlan id 7 dstport 4789 dev eth1");
+	node_open_bare();
+	assert_int_equal(look(), 0);
+	assert_string_equal(world.object.device, "vx7");
+	assert_int_equal(world.object.ids[0], 7);
+	assert_says(world.object.detail, "not ours, port=4789");
+}
+
+/* --- what is needed --- */
+
+static void nft_that_is_not_there_is_an_error(void **state)
+{
+	const struct fairlead_setting more[] = { { .name = "nft",
+						   .value = "/mnt/nft" } };
+
+	assert_int_equal(node_open(more, 1), -ENOENT);
+	assert_says(world.error.text, "/mnt/nft");
+	netns_run("cp /bin/true /mnt/nft && chown 65534 /mnt/nft");
+	assert_int_equal(node_open(more, 1), -EPERM);
+	assert_says(world.error.text, "/mnt/nft");
+	netns_run("rm /mnt/nft");
+}
+
+static int open_without_the_capability(void)
+{
+	cap_t now = cap_get_proc();
+	const cap_value_t capability = CAP_NET_ADMIN;
+
+	if (cap_set_flag(now, CAP_EFFECTIVE, 1, &capability, CAP_CLEAR) < 0 ||
+	    cap_set_flag(now, CAP_PERMITTED, 1, &capability, CAP_CLEAR) < 0 ||
+	    cap_set_proc(now) < 0)
+		return 1;
+	cap_free(now);
+	return node_open(NULL, 0) == -EPERM &&
+			       strstr(world.error.text, "CAP_NET_ADMIN")
+		       ? 0
+		       : 2;
+}
+
+static void root_without_the_capability_is_told_so(void **state)
+{
+	assert_int_equal(in_child(open_without_the_capability), 0);
+}
+
+static void a_kernel_without_the_kind_of_device_is_told_apart(void **state)
+{
+	_auto_(netlink_closep) struct netlink *netlink = NULL;
+
+	assert_int_equal(netlink_open(&netlink, &world.error), 0);
+	assert_int_equal(device_probe(netlink, "vxlan", &world.error), 0);
+	assert_int_equal(device_probe(netlink, "nonesuch", &world.error),
+			 -EOPNOTSUPP);
+	assert_says(world.error.text, "no devices of kind nonesuch");
+	assert_false(netns_holds("ip link show type vxlan | grep ."));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(who_has_no_privileges_can_look),
 		TEST(who_only_looked_has_changed_nothing),
+		TEST(the_line_says_what_was_refused),
+		TEST(the_line_has_the_higher_level_where_it_is),
+		TEST(the_line_says_what_the_next_level_wants),
+		TEST(a_level_that_is_required_and_is_not_there_is_an_error),
+		TEST(a_mount_namespace_of_the_daemon_is_said),
+		TEST(shaping_without_htb_is_said),
+		TEST(who_may_not_make_lanes_says_so),
+		TEST(a_nic_that_is_too_small_is_said_with_what_to_set),
+		TEST(that_none_is_found_is_said_with_each_flaw),
+		TEST(an_address_in_the_sites_networks_is_said),
+		TEST(somebody_elses_table_is_an_error_that_says_what_to_do),
+		TEST(somebody_elses_vxlan_on_our_port_is_listed),
+		TEST(nft_that_is_not_there_is_an_error),
+		TEST(root_without_the_capability_is_told_so),
+		TEST(a_kernel_without_the_kind_of_device_is_told_apart),
 #undef TEST
 	};
 

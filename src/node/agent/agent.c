@@ -247,6 +247,7 @@ void agent_destroy(struct agent *agent)
 	works_fini(agent);
 	relays_fini(agent);
 	agent_clients_fini(agent);
+	status_fini(agent);
 	HASH_ITER (hh, agent->grants, grant, next_grant)
 		grant_remove(agent, grant);
 	DL_FOREACH_SAFE (agent->asks, ask, next_ask) {
@@ -282,9 +283,12 @@ static void hops_ask(struct agent *agent)
 
 int agent_start(struct agent *agent)
 {
+	int result;
+
 	hops_ask(agent);
 	link_begin(agent);
-	return sync_ask(agent, 0);
+	result = sync_ask(agent, 0);
+	return result < 0 ? result : status_begin(agent);
 }
 
 uint64_t agent_deadline_ms(const struct agent *agent)

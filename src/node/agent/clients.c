@@ -54,25 +54,31 @@ static int refuse(struct agent *agent, const struct request *request,
 	return error->code;
 }
 
-/* An answer whose members are those of the view; takes the reference. */
-static void answer_view(struct agent *agent, const struct request *request,
-			json_t *view)
+void client_reply_view(struct agent *agent, uint64_t peer, uint64_t id,
+		       json_t *view)
 {
-	json_t *answer = view ? client_answer(request->id) : NULL;
+	json_t *answer = view ? client_answer(id) : NULL;
 
 	if (answer && json_object_update(answer, view) < 0) {
 		json_decref(answer);
 		answer = NULL;
 	}
 	json_decref(view);
-	client_reply(agent, request->client->peer, request->id, answer);
+	client_reply(agent, peer, id, answer);
+}
+
+static void answer_view(struct agent *agent, const struct request *request,
+			json_t *view)
+{
+	client_reply_view(agent, request->client->peer, request->id, view);
 }
 
 /* --- ops that are answered at once --- */
 
 static void op_status(struct agent *agent, const struct request *request)
 {
-	answer_view(agent, request, view_status(agent, request->client->uid));
+	status_answer(agent, request->client->peer, request->id,
+		      request->client->uid);
 }
 
 static void op_devices(struct agent *agent, const struct request *request)

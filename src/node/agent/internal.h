@@ -82,6 +82,8 @@ struct client {
 
 struct work; /* work.c */
 
+struct waiter; /* status.c */
+
 struct agent {
 	struct agent_options options;
 	char *name, *manager, *software;
@@ -103,6 +105,12 @@ struct agent {
 	uint32_t owed_count;
 	uint8_t key_count;
 	uint32_t key_ids[KEYS_MAX];
+	/* Its word on its drivers; waiters: clients that it is asked for. */
+	struct registration_driver drivers[REGISTRATION_DRIVERS_MAX];
+	size_t driver_count;
+	uint64_t drivers_ms; /* when it was given; 0: never */
+	struct waiter *waiters;
+	size_t waiter_count;
 	bool endpoint_is_open;
 	char endpoint[FAIRLEAD_ERROR_TEXT_MAX]; /* for people; "": not tried */
 	bool is_drained;
@@ -206,6 +214,9 @@ int order_preview(const struct agent *agent, const struct work_order *order,
 
 /* --- clients.c --- */
 
+/* An answer whose members are those of the view; takes the reference. */
+void client_reply_view(struct agent *agent, uint64_t peer, uint64_t id,
+		       json_t *view);
 /* Answer a client's request; takes the reference. NULL: memory is out. */
 void client_reply(struct agent *agent, uint64_t peer, uint64_t id,
 		  json_t *answer);
@@ -214,6 +225,17 @@ void client_refuse(struct agent *agent, uint64_t peer, uint64_t id, int code,
 /* One of its works is over. */
 void client_work_done(struct agent *agent, uint64_t peer);
 void agent_clients_fini(struct agent *agent);
+
+/* --- status.c: node-status, with the guard's word on its drivers --- */
+
+/* Ask for it, when the guard has begun. -ENOBUFS, -ENOMEM. */
+int status_begin(struct agent *agent);
+/*
+ * Answer a client's node-status, at once or when the guard has been asked: for
+ * others than root it is asked once a second at most.
+ */
+void status_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
+void status_fini(struct agent *agent);
 
 /* --- view.c: as members of an answer; NULL when memory is out --- */
 

@@ -57,19 +57,34 @@ static json_t *grants_view(const struct agent *agent, uid_t uid)
 	return view;
 }
 
+/* The guard's word on it, or NULL before there is one. */
+static const struct registration_driver *told_of(const struct agent *agent,
+						 const char *driver)
+{
+	for (size_t i = 0; i < agent->driver_count; i++) {
+		if (strcmp(agent->drivers[i].name, driver) == 0)
+			return &agent->drivers[i];
+	}
+	return NULL;
+}
+
 static json_t *drivers_view(const struct agent *agent)
 {
 	json_t *view = json_array();
 
 	for (size_t i = 0; i < agent->options.driver_count; i++) {
 		const struct guard_driver *driver = &agent->options.drivers[i];
+		const struct registration_driver *told =
+			told_of(agent, driver->driver->name);
 
 		json_array_append_new(
 			view,
 			json_pack("{s:s, s:s, s:b, s:s}", "name",
 				  driver->driver->name, "description",
 				  driver->driver->description, "usable",
-				  driver->is_open, "detail", driver->detail));
+				  told ? told->is_usable : driver->is_open,
+				  "detail",
+				  told ? told->detail : driver->detail));
 	}
 	return view;
 }

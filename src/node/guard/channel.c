@@ -8,7 +8,7 @@
 #include "manager/wire/layout.h"
 
 static const struct layout_field request_fields[] = {
-	LAYOUT_NUMBER(struct guard_request, type, GUARD_COMMAND, GUARD_HOPS),
+	LAYOUT_NUMBER(struct guard_request, type, GUARD_COMMAND, GUARD_DRIVERS),
 	LAYOUT_NUMBER(struct guard_request, number, 0, UINT64_MAX),
 	LAYOUT_NUMBER(struct guard_request, is_dry_run, 0, 1),
 	LAYOUT_NUMBER(struct guard_request, is_last, 0, 1),
@@ -40,7 +40,7 @@ static const struct layout grant_layout =
 	LAYOUT(struct guard_grant, grant_fields);
 
 static const struct layout_field reply_fields[] = {
-	LAYOUT_NUMBER(struct guard_reply, type, 0, GUARD_HOPS),
+	LAYOUT_NUMBER(struct guard_reply, type, 0, GUARD_DRIVERS),
 	LAYOUT_RESULT(struct guard_reply, result),
 	LAYOUT_PROSE(struct guard_reply, text),
 	LAYOUT_NUMBER(struct guard_reply, epoch, 0, UINT64_MAX),

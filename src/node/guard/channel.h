@@ -54,6 +54,8 @@ enum guard_type {
 	GUARD_RELOAD,
 	/* Reply: bytes, a member's keys (guard_hops_decode). */
 	GUARD_HOPS,
+	/* Reply: bytes, an inventory (inventory_decode) of drivers only. */
+	GUARD_DRIVERS,
 };
 
 /* Fields that a type does not use are zero. */

@@ -361,6 +361,7 @@ int guard_handle(struct guard *guard, const void *request, size_t size,
 		[GUARD_ENVIRONMENT] = wish_environment,
 		[GUARD_RELOAD] = wish_reload,
 		[GUARD_HOPS] = show_hops,
+		[GUARD_DRIVERS] = inventory_drivers,
 	};
 	_auto_(freep) struct reply *parts = calloc(1, sizeof(*parts));
 	struct guard_request asked;

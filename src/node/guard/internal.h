@@ -96,5 +96,8 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply);
 /* The answer to QUERY_INVENTORY. -E2BIG, and those of the writer. */
 int inventory_answer(const struct guard *guard, struct writer *writer);
+/* Each driver, and how it works here. */
+int inventory_drivers(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply);
 int inventory_destroy(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is on the node: the registration, and objects that belong to no grant. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,15 @@ static int place_ask(const struct guard_driver *driver,
 	return driver->driver->node->place(driver->state, ret_place, ret_error);
 }
 
+static void driver_summarize(const struct guard_driver *driver,
+			     struct registration_driver *entry)
+{
+	static_assert(DRIVER_DETAIL_MAX >= FAIRLEAD_SUMMARY_MAX,
+		      "a detail has room for a summary");
+	if (entry->is_usable && driver->driver->node->summarize)
+		driver->driver->node->summarize(driver->state, entry->detail);
+}
+
 static void driver_add(struct inventory *inventory,
 		       const struct guard_driver *driver)
 {
@@ -95,6 +105,8 @@ static void driver_add(struct inventory *inventory,
 		result = place_ask(driver, &entry->place, &error);
 	snprintf(entry->detail, sizeof(entry->detail), "%.*s",
 		 DRIVER_DETAIL_MAX, result < 0 ? error.text : driver->detail);
+	if (result == 0)
+		driver_summarize(driver, entry);
 	text_clean(entry->detail);
 }
 
@@ -180,6 +192,20 @@ int inventory_answer(const struct guard *guard, struct writer *writer)
 	return inventory->is_full
 		       ? -E2BIG
 		       : inventory_encode(&inventory->registration, writer);
+}
+
+int inventory_drivers(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply)
+{
+	_auto_(freep) struct inventory *inventory =
+		calloc(1, sizeof(*inventory));
+
+	if (!inventory)
+		return -ENOMEM;
+	inventory_take(inventory, guard);
+	inventory->registration.grant_count = 0;
+	inventory->registration.object_count = 0;
+	return inventory_encode(&inventory->registration, &reply->bytes);
 }
 
 /* --- destroying --- */

@@ -182,6 +182,53 @@ static void user_has_so_many_connections(void **state)
 	agent_client_closed(bench->agent, bench->next_client - 1);
 }
 
+/* The detail of its driver, in an answer to node-status. */
+static const char *detail_of(const json_t *answer)
+{
+	const json_t *drivers = json_object_get(answer, "drivers");
+
+	return json_string_value(
+		json_object_get(json_array_get(drivers, 0), "detail"));
+}
+
+static void status_has_the_guards_word_on_its_drivers(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench->world.summary = "level 1";
+	answer = bench_call(bench, 0, "node-status", "", 0);
+	assert_string_equal(detail_of(answer), "level 1");
+	json_decref(answer);
+	/* Root is told what it is now, others what it was a moment ago. */
+	bench->world.summary = "level 2";
+	answer = bench_call(bench, 1001, "node-status", "", 0);
+	assert_string_equal(detail_of(answer), "level 1");
+	json_decref(answer);
+	answer = bench_call(bench, 0, "node-status", "", 0);
+	assert_string_equal(detail_of(answer), "level 2");
+	json_decref(answer);
+	bench->world.list_error = -EIO;
+	answer = bench_call(bench, 0, "node-status", "", 0);
+	assert_false(json_is_true(json_object_get(
+		json_array_get(json_object_get(answer, "drivers"), 0),
+		"usable")));
+	json_decref(answer);
+}
+
+static void who_waits_for_a_status_may_go(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+
+	bench_request(bench, client, 1, "node-status", "");
+	agent_client_closed(bench->agent, client);
+	json_decref(bench_call(bench, 0, "devices", "", 0));
+	client = bench_client(bench, 0);
+	bench_request(bench, client, 1, "node-status", "");
+	/* The agent ends with a client that waits: the fixture destroys it. */
+}
+
 static void daemon_has_so_many_requests(void **state)
 {
 	struct bench *bench = *state;
@@ -920,6 +967,8 @@ int main(void)
 		TEST(environment_is_the_owners_and_roots),
 		TEST(inherited_environment_is_checked_for_its_user),
 		TEST(status_hides_the_jobs_of_others),
+		TEST(status_has_the_guards_word_on_its_drivers),
+		TEST(who_waits_for_a_status_may_go),
 		TEST(status_says_where_the_endpoint_is),
 		TEST(devices_and_objects_are_shown),
 	};

@@ -307,6 +307,44 @@ static void driver_that_cannot_tell_its_place_is_usable_and_says_why(
 	registration_fini(&registration);
 }
 
+static void registration_says_how_a_driver_works(void **state)
+{
+	struct world *world = *state;
+	struct registration registration;
+
+	world->summary = "level 2; lacks level 3";
+	assert_int_equal(world_register(world, &registration), 0);
+	assert_string_equal(registration.drivers[0].detail,
+			    "level 2; lacks level 3");
+	registration_fini(&registration);
+	/* What is wrong goes before it. */
+	world->list_error = -EIO;
+	assert_int_equal(world_register(world, &registration), 0);
+	assert_null(strstr(registration.drivers[0].detail, "level"));
+	registration_fini(&registration);
+}
+
+static void drivers_are_shown_without_what_is_on_the_node(void **state)
+{
+	struct guard_request request = { .type = GUARD_DRIVERS };
+	struct world *world = *state;
+	struct registration shown;
+
+	world->summary = "level 2";
+	assert_int_equal(world_apply(world, 7), 0);
+	foreign_add(world, 30);
+	assert_int_equal(world_ask(world, &request), 0);
+	assert_int_equal(inventory_decode(world->reply.bytes, world->reply.size,
+					  &shown),
+			 0);
+	assert_int_equal(shown.driver_count, 1);
+	assert_string_equal(shown.drivers[0].name, "fake");
+	assert_true(shown.drivers[0].is_usable);
+	assert_string_equal(shown.drivers[0].detail, "level 2");
+	assert_int_equal(shown.grant_count + shown.object_count, 0);
+	registration_fini(&shown);
+}
+
 static void object_of_a_grants_identifier_and_another_owner_is_foreign(
 	void **state)
 {
@@ -716,7 +754,7 @@ static void request_is_refused_at_each_length_but_its_own(void **state)
 	assert_int_equal(guard_handle(world->guard, bytes.data, bytes.size,
 				      &reply),
 			 -EBADMSG);
-	bytes.data[0] = GUARD_HOPS + 1;
+	bytes.data[0] = GUARD_DRIVERS + 1;
 	assert_int_equal(guard_handle(world->guard, bytes.data, bytes.size - 1,
 				      &reply),
 			 -EBADMSG);
@@ -741,6 +779,8 @@ int main(void)
 		TEST(objects_of_a_driver_that_is_not_there_cannot_be_destroyed),
 		TEST(registration_tells_the_place_of_each_driver),
 		TEST(driver_that_cannot_tell_its_place_is_usable_and_says_why),
+		TEST(registration_says_how_a_driver_works),
+		TEST(drivers_are_shown_without_what_is_on_the_node),
 		TEST(registration_says_what_is_on_the_node),
 		TEST(object_of_a_grants_identifier_and_another_owner_is_foreign),
 		TEST(first_registration_has_no_epoch_proof),

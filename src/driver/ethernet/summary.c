@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The driver on this node in a line: the level, what was refused by it, and what
+ * is missing for more. What makes it useless is an error of open instead.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/ethernet/enforce.h"
+#include "driver/ethernet/namespace.h"
+#include "driver/ethernet/nft.h"
+#include "driver/ethernet/shaper.h"
+
+struct line {
+	char *text; /* of FAIRLEAD_SUMMARY_MAX bytes */
+	bool is_lacking;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+add(struct line *line, const char *format, ...)
+{
+	size_t used = strlen(line->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line->text + used, FAIRLEAD_SUMMARY_MAX + 1 - used, format,
+		  args);
+	va_end(args);
+}
+
+static void lack(struct line *line, const char *what, const char *why)
+{
+	add(line, "%s%s (%.150s)",
+	    line->is_lacking ? ", " : FAIRLEAD_SUMMARY_LACKS, what, why);
+	line->is_lacking = true;
+}
+
+/* --- what was refused --- */
+
+static void add_counter(struct line *line, const char **separator,
+			const char *name, uint64_t count)
+{
+	if (count == 0)
+		return;
+	add(line, "%s%s %" PRIu64, *separator, name, count);
+	*separator = ", ";
+}
+
+static void add_counters(struct line *line, const struct ethernet_node *node)
+{
+	const char *separator = ", refused: ";
+	struct nft_counters packets;
+	struct gate_counters gated = { 0 };
+	struct fairlead_error error;
+
+	if (nft_counters(node->nft, &packets, &error) < 0 ||
+	    (node->gate && gate_counters(node->gate, &gated) < 0)) {
+		add(line, ", refused: not known");
+		return;
+	}
+	add_counter(line, &separator, "bind", gated.refused_bind);
+	add_counter(line, &separator, "send",
+		    packets.refused_send + gated.refused_send);
+	add_counter(line, &separator, "receive", gated.refused_receive);
+	add_counter(line, &separator, "made by hand",
+		    packets.refused_raw + gated.refused_raw);
+	add_counter(line, &separator, "from no member", packets.refused_host);
+	add_counter(line, &separator, "astray", packets.refused_way);
+	if (*separator == ',' && separator[2] == 'r')
+		add(line, ", refused nothing");
+}
+
+/* --- what is missing --- */
+
+static void lack_nic(struct line *line, const struct ethernet_node *node)
+{
+	struct fairlead_error error = { .text = "see the devices" };
+	struct underlays list;
+	int result = node_underlays(node, &list, &error);
+
+	for (size_t i = 0; result == 0 && i < list.count; i++) {
+		if (list.list[i].is_usable)
+			return;
+	}
+	if (result == 0 && strcmp(node->devices, "auto") == 0)
+		underlay_flaws(node->netlink, &error);
+	lack(line, "a NIC", error.text);
+}
+
+static void lack_shaping(struct line *line, const struct ethernet_node *node)
+{
+	char text[256];
+
+	if (node->is_shaping && shaper_probe(node->netlink, text) == 0 &&
+	    text[0])
+		lack(line, "shaping", text);
+}
+
+static void lack_namespaces(struct line *line, const struct ethernet_node *node)
+{
+	struct fairlead_error error;
+
+	if (namespace_check(node->namespaces, &error) < 0)
+		lack(line, "isolation=netns", error.text);
+}
+
+void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
+{
+	const struct ethernet_node *node = state;
+	struct line line = { .text = text };
+
+	text[0] = '\0';
+	if (node->is_looking) {
+		lack(&line, "permission", "only root can make lanes");
+		return;
+	}
+	add(&line, "enforcement %s, shaping %s", enforce_level(node),
+	    node->is_shaping ? "on" : "off");
+	add_counters(&line, node);
+	if (node->requires_devices)
+		lack_nic(&line, node);
+	if (!node->gate && node->gate_flaw[0])
+		lack(&line, "bpf", node->gate_flaw);
+	lack_shaping(&line, node);
+	lack_namespaces(&line, node);
+}
