@@ -149,6 +149,7 @@ void look_tick(struct engine *engine, uint64_t now_ms)
 
 static void observe(struct engine *engine, const struct confirm *confirm)
 {
+	struct member *member;
 	struct registration registration;
 	struct fairlead_error error;
 
@@ -160,6 +161,9 @@ static void observe(struct engine *engine, const struct confirm *confirm)
 	memcpy(registration.incarnation, confirm->incarnation,
 	       sizeof(registration.incarnation));
 	register_tell(engine, &registration, 0, core_observe, &error);
+	member = member_find(engine, confirm->node);
+	if (member != NULL)
+		member_tell_drivers(member, &registration);
 	registration_fini(&registration);
 }
 

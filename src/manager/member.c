@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "manager/fanout.h"
 #include "manager/lease.h"
 #include "manager/wire/nid.h"
 
-#define SCAN_MS 1000 /* between looks at all leases */
+#define SCAN_MS          1000 /* between looks at all leases */
+#define DRIVERS_TEXT_MAX (CORE_NODE_ADDED_MAX - 128)
 
 struct member *member_find(const struct engine *engine, const char *node)
 {
@@ -94,6 +96,34 @@ static bool has_moved(const struct member *member,
 		      sizeof(member->start)) != 0;
 }
 
+void member_tell_drivers(struct member *member, const struct registration *told)
+{
+	json_t *drivers = json_array();
+	char *text = NULL;
+
+	for (size_t i = 0; i < told->driver_count; i++) {
+		struct registration_driver driver = told->drivers[i];
+		char *longer;
+
+		text_clean(driver.detail);
+		json_array_append_new(drivers,
+				      json_pack("{s:s, s:b, s:s}", "name",
+						driver.name, "usable",
+						driver.is_usable, "detail",
+						driver.detail));
+		longer = json_dumps(drivers, JSON_COMPACT);
+		if (longer == NULL || strlen(longer) > DRIVERS_TEXT_MAX) {
+			free(longer);
+			break;
+		}
+		free(text);
+		text = longer;
+	}
+	json_decref(drivers);
+	free(member->drivers);
+	member->drivers = text;
+}
+
 struct member *member_register(struct engine *engine, struct session *session,
 			       const struct registration *registration)
 {
@@ -120,6 +150,7 @@ struct member *member_register(struct engine *engine, struct session *session,
 	member->version = registration->version;
 	member->leased_ms = now_ms;
 	member->heard_ms = now_ms;
+	member_tell_drivers(member, registration);
 	link_to(engine, member, session);
 	return member;
 }
@@ -130,6 +161,7 @@ static void member_remove(struct engine *engine, struct member *member)
 		member_unlink(member->session);
 	tell_address(engine, member, 0);
 	HASH_DEL(engine->members, member);
+	free(member->drivers);
 	free(member);
 }
 

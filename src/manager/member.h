@@ -27,7 +27,8 @@ struct member {
 	uint64_t look_ms;     /* when it is asked again; look.c */
 	uint64_t look_number; /* of the look under way; 0: none */
 	uint32_t key_id;      /* the newest that it has shown; 0: none */
-	UT_hash_handle hh;    /* by name */
+	char *drivers; /* how they work there: a JSON array; NULL: not known */
+	UT_hash_handle hh; /* by name */
 };
 
 /* NULL: it is not up. */
@@ -38,6 +39,12 @@ struct member *member_find(const struct engine *engine, const char *node);
  */
 struct member *member_register(struct engine *engine, struct session *session,
 			       const struct registration *registration);
+/*
+ * Keep what it says of its drivers, also later than with the registration: those
+ * that fit.
+ */
+void member_tell_drivers(struct member *member,
+			 const struct registration *told);
 /* The session is its node's no more. */
 void member_unlink(struct session *session);
 /* All go, and the core is not told. */

@@ -325,7 +325,7 @@ static void run_quarantine_release(struct call *call)
 					pool, ids, call->token);
 }
 
-/* When each node was heard last, and with which key, is known here only. */
+/* When each node was heard last, with which key, and how its drivers work. */
 static void add_heard(const struct engine *engine, json_t *view)
 {
 	uint64_t now_ms = engine_now_ms(engine);
@@ -346,6 +346,10 @@ static void add_heard(const struct engine *engine, json_t *view)
 		if (member->key_id != 0)
 			json_object_set_new(node, "key",
 					    json_integer(member->key_id));
+		if (member->drivers != NULL)
+			json_object_set_new(node, "drivers",
+					    json_loads(member->drivers, 0,
+						       NULL));
 	}
 }
 

@@ -70,6 +70,9 @@ struct request; /* manager/wire/request.h */
 #define CORE_GROUPS_MAX       64     /* different texts of nodes in an answer */
 #define CORE_VIEW_BYTES_MAX   786432 /* then a view says that there is more */
 
+/* Bytes that the engine adds to the view of a node, at most. */
+#define CORE_NODE_ADDED_MAX 1280
+
 /* One driver that the configuration turns on. */
 struct core_driver_config {
 	const struct fairlead_driver *driver;

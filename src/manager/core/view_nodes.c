@@ -4,7 +4,8 @@
 
 #include "manager/core/view.h"
 
-#define NODE_BYTES    384 /* of one without what it withholds */
+/* Of one without what it withholds. */
+#define NODE_BYTES    (384 + CORE_NODE_ADDED_MAX)
 #define REPORT_BYTES  512
 #define MISSING_BYTES 48
 #define REPORTS_SHOWN 256 /* of one node; `withheld_more` counts the others */

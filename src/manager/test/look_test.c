@@ -163,6 +163,49 @@ static void what_is_gone_is_free_without_a_registration(void **state)
 	assert_withheld(bed, "");
 }
 
+/* As node-list shows it. */
+static void assert_detail(struct bed *bed, const char *expected)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+	json_t *reply, *driver;
+
+	bed_ask(bed, client, "node-list", NULL);
+	reply = bed_expect(bed, client, 0);
+	driver = json_array_get(
+		json_object_get(json_array_get(json_object_get(reply, "nodes"),
+					       0),
+				"drivers"),
+		0);
+	assert_string_equal(json_string_value(json_object_get(driver, "name")),
+			    usable.name);
+	assert_string_equal(
+		json_string_value(json_object_get(driver, "detail")), expected);
+	json_decref(reply);
+}
+
+static void node_list_has_what_nodes_last_said_of_their_drivers(void **state)
+{
+	struct bed *bed = *state;
+	struct registration_driver better = usable;
+	struct bed_node node;
+	struct look look;
+
+	up_with(bed, "n0", NULL, &node);
+	assert_detail(bed, "");
+	wait_ms(&node, LOOK_MS);
+	assert_true(take_look(&node, &look));
+	strcpy(better.detail, "enforcement\anft");
+	answer(&node, &look, NULL, &better);
+	assert_detail(bed, "enforcement?nft");
+	/* What is too long for the list is left out of it. */
+	memset(better.detail, '"', DRIVER_DETAIL_MAX);
+	wait_ms(&node, LOOK_MS);
+	assert_true(take_look(&node, &look));
+	answer(&node, &look, NULL, &better);
+	better.detail[DRIVER_DETAIL_MAX] = '\0';
+	assert_detail(bed, better.detail);
+}
+
 static void what_is_new_is_withheld_without_a_registration(void **state)
 {
 	struct bed *bed = *state;
@@ -449,6 +492,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_gone_is_free_without_a_registration),
 		TEST(what_is_new_is_withheld_without_a_registration),
+		TEST(node_list_has_what_nodes_last_said_of_their_drivers),
 		TEST(a_lane_that_is_in_the_way_is_looked_at_at_once),
 		TEST(what_is_forced_is_looked_at_at_once),
 		TEST(what_answers_nothing_changes_nothing),
