@@ -16,6 +16,7 @@
 #include "emu/cluster/cluster.h"
 #include "emu/cluster/launch.h"
 #include "emu/cluster/place.h"
+#include "manager/wire/names.h"
 
 #define NODES_DEFAULT 4
 #define NICS_DEFAULT  2
@@ -185,31 +186,109 @@ static const struct option_spec exec_options[] = {
 	  .value = "USER",
 	  .help = "run it as this user",
 	  .complete = COMPLETE_USERS },
+	{ .name = "job",
+	  .letter = 'j',
+	  .value = "KEY|GRANT",
+	  .help = "run it as a task of this job: in its lane, as its owner" },
 	OPTION_DIR,
 	{ 0 },
 };
 
-static int run_exec(struct cli *cli)
+/* The job that is active, as the manager knows it. */
+static int find_job(struct cli *cli, const struct cluster *cluster,
+		    const char *selector, json_t **ret_grant)
 {
-	_auto_(cluster_closep) struct cluster *cluster = NULL;
-	const char *user = cli_option(cli, "user");
-	struct cluster_node *node = NULL;
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	json_auto_t *answer = NULL;
+	json_t *members = NULL, *grant;
 	struct fairlead_error error;
-	char **program = cli->arguments + 1;
-	uid_t uid = geteuid();
-	int code;
+	char socket[4200];
+	size_t i;
+	int code = remote_selector(cli, selector, &members);
 
-	if (strcmp(*program, "--") == 0 && *++program == NULL)
-		return cli_misuse(cli, "there is no program after --");
-	if (user != NULL && !output_parse_user(user, &uid))
-		return cli_misuse(cli, "there is no user '%s'", user);
-	code = open_member(cli, &cluster, &node);
 	if (code != EXIT_DONE)
 		return code;
+	cluster_socket(cluster, socket, sizeof(socket));
+	if (fairlead_open(socket, &handle, &error) < 0) {
+		json_decref(members);
+		return cli_error(cli, &error);
+	}
+	code = remote_call(cli, handle, "explain", members, &answer);
+	if (code != EXIT_DONE)
+		return code;
+	json_array_foreach (json_object_get(answer, "grants"), i, grant) {
+		if (strcmp(output_text(grant, "state"), "active") != 0)
+			continue;
+		*ret_grant = json_incref(grant);
+		return EXIT_DONE;
+	}
+	return cli_fail(cli, EXIT_FAILED, "job '%s' is not active", selector);
+}
+
+static int enter_job(struct cli *cli, const struct cluster *cluster,
+		     const struct cluster_node *node, const char *selector)
+{
+	json_auto_t *grant = NULL;
+	struct request_key key;
+	struct fairlead_error error;
+	struct launch_job job;
+	int code = find_job(cli, cluster, selector, &grant);
+
+	if (code != EXIT_DONE)
+		return code;
+	if (request_key_parse(output_text(grant, "key"), &key, &error) < 0)
+		return cli_error(cli, &error);
+	job = (struct launch_job){
+		.grant_id = (uint64_t)output_number(grant, "grant_id"),
+		.submitter = key.submitter,
+		.job = key.job,
+		.attempt = key.attempt,
+		.has_lane = !json_is_false(json_object_get(grant, "has_lane")),
+		.drivers = driver_table,
+		.uid = (uid_t)output_number(grant, "uid"),
+		.gid = (gid_t)output_number(grant, "gid"),
+	};
+	return launch_enter(cluster, node, &job, &error) < 0
+		       ? cli_error(cli, &error)
+		       : EXIT_DONE;
+}
+
+static int enter_member(struct cli *cli, const struct cluster *cluster,
+			const struct cluster_node *node)
+{
+	const char *user = cli_option(cli, "user");
+	const char *job = cli_option(cli, "job");
+	struct fairlead_error error;
+	uid_t uid = geteuid();
+
+	if (job != NULL && (user != NULL || node == NULL))
+		return cli_misuse(cli, "--job is for a node, without --user: a "
+				       "job has an owner");
+	if (job != NULL)
+		return enter_job(cli, cluster, node, job);
+	if (user != NULL && !output_parse_user(user, &uid))
+		return cli_misuse(cli, "there is no user '%s'", user);
 	if (place_enter(node ? &node->holder : &cluster->fabric, &error) < 0 ||
 	    (user != NULL && launch_become_owner(cluster, uid, &error) < 0))
 		return cli_error(cli, &error);
 	launch_put_path(cluster);
+	return EXIT_DONE;
+}
+
+static int run_exec(struct cli *cli)
+{
+	_auto_(cluster_closep) struct cluster *cluster = NULL;
+	struct cluster_node *node = NULL;
+	char **program = cli->arguments + 1;
+	int code;
+
+	if (strcmp(*program, "--") == 0 && *++program == NULL)
+		return cli_misuse(cli, "there is no program after --");
+	code = open_member(cli, &cluster, &node);
+	if (code == EXIT_DONE)
+		code = enter_member(cli, cluster, node);
+	if (code != EXIT_DONE)
+		return code;
 	setenv("FAIRLEAD_CLUSTER", cluster->dir, 1);
 	unsetenv("FAIRLEAD_SOCKET"); /* the node's own are at their places */
 	execvp(*program, program);

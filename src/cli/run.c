@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `fairlead run`: a small job manager for the emulated cluster. Reserve,
- * apply, start the tasks on the nodes, wait, release. A signal, or a reader of
+ * `fairlead run`: a small job manager for the emulated cluster. Reserve, make
+ * cgroups, apply, start the tasks on the nodes, wait, release. A signal, or a reader of
  * the output that went away, ends the job and not the release of its lane.
  */
 #include <errno.h>
@@ -392,17 +392,44 @@ static bool has_lane(const struct run *run)
 	return json_is_true(json_object_get(public, "has_lane"));
 }
 
+/* They are there before the apply: a driver may know the job by them. */
+static int begin_job(struct run *run)
+{
+	struct fairlead_error error;
+
+	for (uint32_t i = 0; i < run->node_count; i++)
+		if (cluster_job_begin(run->cluster, run->nodes[i],
+				      fairlead_grant_id(run->grant),
+				      &error) < 0)
+			return cli_error(run->cli, &error);
+	return EXIT_DONE;
+}
+
+/* What tasks have left behind is killed: nothing of theirs is busy then. */
+static void end_job(struct run *run)
+{
+	struct fairlead_error error;
+
+	for (uint32_t i = 0; i < run->node_count; i++)
+		if (cluster_job_end(run->cluster, run->nodes[i],
+				    fairlead_grant_id(run->grant), &error) < 0)
+			cli_error(run->cli, &error);
+}
+
 static int start_tasks(struct run *run)
 {
 	struct launch_spec spec = {
 		.cluster = run->cluster,
-		.submitter = SUBMITTER,
-		.job = run->job,
-		.has_lane = has_lane(run),
-		.drivers = driver_table,
+		.job = {
+			.grant_id = fairlead_grant_id(run->grant),
+			.submitter = SUBMITTER,
+			.job = run->job,
+			.has_lane = has_lane(run),
+			.drivers = driver_table,
+			.uid = run->uid,
+			.gid = run->gid,
+		},
 		.signal_mask = &run->signal_mask,
-		.uid = run->uid,
-		.gid = run->gid,
 		.nodes = run->nodes,
 		.tasks = run->tasks,
 		.node_count = run->node_count,
@@ -439,9 +466,12 @@ static int run_job(struct run *run)
 	}
 	if (code != EXIT_DONE)
 		return code;
-	code = apply(run); /* when it fails the manager has undone it */
+	code = begin_job(run);
+	if (code == EXIT_DONE)
+		code = apply(run); /* when it fails the manager has undone it */
 	if (code == EXIT_DONE)
 		code = start_tasks(run);
+	end_job(run);
 	released = release(run);
 	return code != EXIT_DONE ? code : released;
 }

@@ -250,11 +250,13 @@ cluster_down() {
 	fairlead cluster down
 }
 
-on() { # on NODE|manager [--user U] -- COMMAND...
+on() { # on NODE|manager [--user U|--job J] -- COMMAND...
 	local where=$1
 	shift
-	if [ "$1" = --user ]; then
-		fairlead cluster exec --user "$2" "$where" "${@:3}"
+	if [ "$1" = --user ] && [ "$3" = --job ]; then
+		fairlead cluster exec --user "$2" --job "$4" "$where" "${@:5}"
+	elif [ "$1" = --user ] || [ "$1" = --job ]; then
+		fairlead cluster exec "$1" "$2" "$where" "${@:3}"
 	else
 		fairlead cluster exec "$where" "$@"
 	fi

@@ -151,6 +151,56 @@ if [ -n "$cgroup" ]; then
 	expect_out "^0::.*/${cgroup##*/}/n1$"
 fi
 
+it 'cluster exec joins a job: its owner, environment and cgroup'
+job_start joined -N 2 -n 2 --user $alice
+wait_for has_started joined 2
+grant=$(json_of list | jq '.jobs[0].grant_id')
+key=$(json_of list | jq -r '.jobs[0].key')
+expect_exit 0 on n1 --job "$key" sh -c 'id -u && echo $FAIRLEAD_JOB $SLINGSHOT_VNIS && cxi-lni'
+has "$(paste -sd' ' <<<"$out")" "^$alice $key $(vnis_of "$key") .*allocated" 'what it is'
+expect_exit 2 on n1 --user $alice --job "$key" true
+expect_exit 2 on manager --job "$key" true
+expect_exit 1 on n1 --job run/9999 true
+
+it 'a task is in the network that its environment names, and it is the job'"'"'s own'
+network=/run/fairlead/netns/$grant
+file=$(env_file n1 "$key")
+on n1 -- sh -c "mkdir -p ${network%/*} && touch $network $network.other &&
+	ln -s $network.other ${network%/*}/link &&
+	unshare --net mount --bind /proc/self/ns/net $network &&
+	unshare --net mount --bind /proc/self/ns/net $network.other"
+cp -p "$file" "$work/env"
+echo "FAIRLEAD_ISOLATION=netns:$network" >>"$file"
+expect_exit 0 on n1 --job "$key" readlink /proc/self/ns/net
+is "$out" "$(on n1 -- stat -Lc 'net:[%i]' "$network")" 'network'
+for path in "$network.other" "/proc/1/ns/net" "relative/$grant" "/none/$grant"; do
+	cp -p "$work/env" "$file"
+	echo "FAIRLEAD_ISOLATION=netns:$path" >>"$file"
+	run on n1 --job "$key" true
+	[ "$code" -ne 0 ] || fail "it was in the network $path"
+	expect_error "cannot enter the job's network '$path'"
+done
+on n1 -- sh -c "umount $network && rm $network && ln -s $network.other $network"
+cp -p "$work/env" "$file"
+echo "FAIRLEAD_ISOLATION=netns:$network" >>"$file"
+expect_exit 1 on n1 --job "$key" true
+expect_error "cannot enter the job's network '$network'"
+cp -p "$work/env" "$file"
+
+it 'what a job has left behind ends with it'
+if [ -n "$cgroup" ]; then
+	on n1 --job "$key" cat /proc/self/cgroup >"$work/cgroup"
+	has "$(<"$work/cgroup")" "/n1/job-$grant\$" 'cgroup'
+	on n1 --job "$key" setsid bash -c "exec -a behind-$$ sleep infinity" 3>&- &
+	behind=$!
+	wait_for pgrep -f "^behind-$$ "
+fi
+job_end joined
+[ -z "$cgroup" ] || ! wait "$behind" || fail 'it was not killed'
+expect_exit 1 pgrep -f "^behind-$$ "
+[ -z "$cgroup" ] || is "$(find "$cgroup" -name "job-$grant")" "" "the job's cgroups"
+expect_clean
+
 it 'cluster show, reboot and restart change what they name, and nothing else'
 before=$(fairlead cluster show --json)
 restart n0

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +13,6 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "emu/cluster/place.h"
-#include "fairlead.h"
 
 struct stream {
 	int fd; /* -1: ended */
@@ -46,14 +41,6 @@ struct launch {
 	sigset_t old_mask;
 };
 
-static void put_env(void *arg, const char *name, const char *value)
-{
-	if (value == NULL)
-		unsetenv(name);
-	else
-		setenv(name, value, 1);
-}
-
 static void put_number(const char *name, uint32_t number)
 {
 	char text[16];
@@ -65,11 +52,6 @@ static void put_number(const char *name, uint32_t number)
 static void put_ranks(const struct launch *launch, const struct task *task)
 {
 	const struct launch_spec *spec = launch->spec;
-	char key[160];
-
-	snprintf(key, sizeof(key), "%s/%s/%u", spec->submitter, spec->job,
-		 spec->attempt);
-	setenv("FAIRLEAD_JOB", key, 1);
 	setenv("FAIRLEAD_NODELIST", spec->node_list, 1);
 	put_number("FAIRLEAD_RANK", task->rank);
 	put_number("FAIRLEAD_NTASKS", launch->task_count);
@@ -78,78 +60,16 @@ static void put_ranks(const struct launch *launch, const struct task *task)
 	put_number("FAIRLEAD_NNODES", spec->node_count);
 }
 
-/* What is installed for users of the cluster is found by its name. */
-void launch_put_path(const struct cluster *cluster)
-{
-	const char *path = getenv("PATH");
-	char joined[8192];
-
-	snprintf(joined, sizeof(joined), "%s/softnic:%s", cluster->dir,
-		 path ? path : "/usr/bin:/bin");
-	setenv("PATH", joined, 1);
-}
-
-static int become(uid_t uid, gid_t gid, struct fairlead_error *ret_error)
-{
-	const struct passwd *user = getpwuid(uid);
-
-	if (uid != geteuid() || gid != getegid()) {
-		int result = user != NULL && user->pw_gid == gid
-				     ? initgroups(user->pw_name, gid)
-				     : setgroups(0, NULL);
-
-		if (result < 0 || setresgid(gid, gid, gid) < 0 ||
-		    setresuid(uid, uid, uid) < 0)
-			return error_set(ret_error, -errno,
-					 "cannot become uid %u: %s", uid,
-					 strerror(errno));
-	}
-	if (user != NULL) {
-		setenv("HOME", user->pw_dir, 1);
-		setenv("USER", user->pw_name, 1);
-		setenv("LOGNAME", user->pw_name, 1);
-	}
-	return 0;
-}
-
-int launch_become_owner(const struct cluster *cluster, uid_t uid,
-			struct fairlead_error *ret_error)
-{
-	const struct passwd *user = getpwuid(uid);
-
-	if (cluster->is_user_mode && uid != 0)
-		return error_set(ret_error, -EPERM,
-				 "only the user who made this cluster exists "
-				 "in it, as uid 0");
-	return become(uid, user ? user->pw_gid : (gid_t)uid, ret_error);
-}
-
-static void clear_variables(const struct fairlead_driver *const *drivers)
-{
-	for (; *drivers; drivers++)
-		for (const char *const *name = (*drivers)->variables;
-		     name && *name; name++)
-			unsetenv(*name);
-}
-
 static int become_task(const struct launch *launch, const struct task *task,
 		       struct fairlead_error *ret_error)
 {
 	const struct launch_spec *spec = launch->spec;
-	int result;
+	int result = launch_enter(spec->cluster, spec->nodes[task->node_index],
+				  &spec->job, ret_error);
 
-	result = place_enter(&spec->nodes[task->node_index]->holder, ret_error);
-	if (result == 0)
-		result = become(spec->uid, spec->gid, ret_error);
-	clear_variables(spec->drivers);
-	if (result == 0 && spec->has_lane)
-		result = fairlead_env_read(NULL, spec->submitter, spec->job,
-					   spec->attempt, spec->uid, put_env,
-					   NULL, ret_error);
 	if (result < 0)
 		return result;
 	put_ranks(launch, task);
-	launch_put_path(spec->cluster);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigprocmask(SIG_SETMASK, spec->signal_mask, NULL);
 	return 0;

@@ -25,17 +25,23 @@
 #define LAUNCH_TASKS_MAX 1024
 #define LAUNCH_LINE_MAX  4096 /* bytes; a longer line is broken */
 
-struct launch_spec {
-	struct cluster *cluster;
+/* The job whose process one becomes. */
+struct launch_job {
+	uint64_t grant_id;
 	const char *submitter; /* the key's parts */
 	const char *job;
 	uint32_t attempt;
 	bool has_lane; /* false: there is no environment file to read */
 	/* A task never inherits their variables from us; ended by NULL. */
 	const struct fairlead_driver *const *drivers;
-	const sigset_t *signal_mask; /* of the tasks */
 	uid_t uid;
 	gid_t gid;
+};
+
+struct launch_spec {
+	struct cluster *cluster;
+	struct launch_job job;
+	const sigset_t *signal_mask;       /* of the tasks */
 	struct cluster_node *const *nodes; /* of the job, in order */
 	const uint32_t *tasks;             /* an entry a node */
 	uint32_t node_count;
@@ -60,6 +66,15 @@ void launch_signals(sigset_t *ret_signals);
 int launch_run(const struct launch_spec *spec,
 	       struct fairlead_error *ret_error);
 
+/*
+ * Make the calling process, which has one thread, the job's on that node, for
+ * good: in its cgroup, where cluster_job_begin() has made one, with its
+ * environment, in its network where FAIRLEAD_ISOLATION says "netns:PATH", as its
+ * owner. PATH ends in the grant's id. Errors name what could not be entered.
+ */
+int launch_enter(const struct cluster *cluster, const struct cluster_node *node,
+		 const struct launch_job *job,
+		 struct fairlead_error *ret_error);
 /* Become a user for good, as tasks do. -EPERM. */
 int launch_become_owner(const struct cluster *cluster, uid_t uid,
 			struct fairlead_error *ret_error);
