@@ -17,17 +17,24 @@ in_job() {
 		"/run/cgroup/job-$2/cgroup.procs" "$probe" --uid $alice "${@:3}"
 }
 
+listen() { # listen NODE ADDRESS GRANT: a task of the job, until one of it connects
+	: >"$work/listener"
+	in_job "$1" "$3" tcp-listen "$2" 7000 >"$work/listener" 2>&1 3>&- &
+	listener=$!
+	wait_for grep -q ready "$work/listener"
+}
+
+reaches() { # reaches NODE ADDRESS GRANT: what listens there
+	expect_exit 0 in_job "$1" "$3" tcp-connect "$2" 7000
+	is "$out" connected "from $1 to $2"
+	wait "$listener"
+	is "$(tail -n 1 "$work/listener")" accepted "from $1 to $2"
+}
+
 # passes FROM TO ADDRESS GRANT: tasks of the job can talk, at this address of TO
 passes() {
-	local said=$work/listener listener
-	: >"$said"
-	in_job "$2" "$4" tcp-listen "$3" 7000 >"$said" 2>&1 3>&- &
-	listener=$!
-	wait_for grep -q ready "$said"
-	expect_exit 0 in_job "$1" "$4" tcp-connect "$3" 7000
-	is "$out" connected "from $1 to $2 at $3"
-	wait "$listener"
-	is "$(tail -n 1 "$said")" accepted "from $1 to $2 at $3"
+	listen "$2" "$3" "$4"
+	reaches "$1" "$3" "$4"
 }
 
 # expect_refused NODE --user U|--job J PROBE...
@@ -76,6 +83,7 @@ passes n1 n1 100.64.0.2 "$one"
 it 'nobody else does: no other user, and no other job of its owner'
 job_start two -i ethernet -N 2 -n 2 --user $bob
 wait_for has_started two 2
+listen n1 100.64.0.2 "$one"
 for node in n0 n1; do
 	expect_refused $node --user $bob tcp-connect 100.64.0.2 7000
 	expect_refused $node --job run/2 tcp-connect 100.64.0.2 7000
@@ -88,7 +96,7 @@ if [ -n "$cgroup" ]; then
 	expect_refused n1 --job run/2 udp-receive 100.64.0.2 7000
 	expect_refused n0 --user $alice tcp-connect 100.64.0.2 7000
 fi
-passes n0 n1 100.64.0.2 "$one"
+reaches n0 100.64.0.2 "$one"
 job_end two
 
 it 'daemons of a node die: traffic goes on, and the next ones find the lane'
@@ -108,8 +116,9 @@ it 'the manager dies: traffic goes on, and the next one takes the lane back'
 kill_manager
 passes n0 n1 100.64.0.2 "$one"
 restart manager
-passes n0 n1 100.64.0.2 "$one"
+listen n1 100.64.0.2 "$one"
 expect_refused n0 --user $bob tcp-connect 100.64.0.2 7000
+reaches n0 100.64.0.2 "$one"
 job_end one
 expect_no_lane n0 n1 n2
 

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# An unmodified MPI finds its job's lane by the environment, while another user,
+# who has a lane of his own, does not get in.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_root 'other users have no part in a cluster of a user'
+need_others
+[ -x /usr/sbin/nft ] || skip_all 'there is no /usr/sbin/nft (package nftables)'
+command -v mpirun.openmpi >/dev/null || skip_all 'there is no OpenMPI (package openmpi-bin)'
+ring=$tools/mpi-ring
+[ -x "$ring" ] || skip_all 'mpi-ring was not built: there was no OpenMPI (package libopenmpi-dev)'
+probe=$build/test/lane/lane-probe
+
+# mpirun starts its daemons by it, as the job's owner and with its environment.
+cat >"$work/agent" <<'END_AGENT'
+#!/bin/sh
+host=$1
+shift
+exec fairlead cluster exec --job "$MPI_JOB" "$host" -- env HOME=/tmp sh -c "$*"
+END_AGENT
+chmod 755 "$work/agent"
+
+# mpi_start KEY: on n0 and n1, two ranks each, until mpi_end. mpirun is where the
+# manager is, and has no lane; its daemons talk to it by eth0.
+mpi_start() {
+	: >"$work/goes-on"
+	on manager -- env MPI_JOB="$1" mpirun.openmpi --allow-run-as-root --host n0:2,n1:2 \
+		-np 4 --oversubscribe --bind-to none --mca plm rsh \
+		--mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.203.0.0/16 \
+		--mca pml ob1 --mca btl self,vader,tcp \
+		"$ring" "$work/goes-on" >"$work/mpi" 2>"$work/mpi-errors" 3>&- &
+	mpi=$!
+	wait_for eval '[ "$(grep -c right "$work/mpi")" -eq 4 ] || is_gone $mpi'
+	[ "$(grep -c right "$work/mpi")" -eq 4 ] || fail "MPI: $(cat "$work/mpi" "$work/mpi-errors")"
+}
+
+mpi_end() {
+	rm "$work/goes-on"
+	code=0
+	wait "$mpi" || code=$?
+	is "$code" 0 "exit code of mpirun, which says: $(cat "$work/mpi-errors")"
+}
+
+bytes() { # bytes NODE DEVICE: that it has sent
+	on "$1" -- ip -j -s link show "$2" | jq '.[0].stats64.tx.bytes'
+}
+
+# expect_refused NODE USER PROBE...
+expect_refused() {
+	expect_exit 1 on "$1" --user "$2" "$probe" "${@:3}"
+	has "$out" '^refused' "$*"
+}
+
+counter() { # counter NODE NAME: packets
+	on "$1" -- nft -j list counters table inet fairlead |
+		jq --arg n "$2" '.nftables[].counter // empty | select(.name == $n).packets'
+}
+
+try() { # try LEVEL: of enforcement, the MPI job of Alice beside a job of Bob
+	local level=$1 before node
+	job_start alice -i ethernet -N 2 -n 2 --user $alice
+	wait_for has_started alice 2
+	job_start bob -i ethernet -N 2 -n 2 --user $bob
+	wait_for has_started bob 2
+
+	it "with $level an MPI job of four ranks on two nodes is in its lane"
+	mpi_start "run/1"
+	is "$(grep -c "as $alice" "$work/mpi")" 4 'ranks of the owner'
+	is "$(grep -o 'on n[01]' "$work/mpi" | sort | uniq -c | awk '{print $1 $3}' | paste -sd,)" \
+		2n0,2n1 'ranks on nodes'
+	[ "$(bytes n0 fl4096)" -gt 1000000 ] || fail 'its data went elsewhere'
+	[ "$(bytes n0 fl4097)" -lt 1000 ] || fail 'its data went by the lane of another'
+
+	it "with $level another user on its nodes does not get in"
+	before=$(counter n0 refused_send)
+	: >"$work/listener"
+	on n1 --job run/1 "$probe" tcp-listen 100.64.0.2 7000 >"$work/listener" 2>&1 3>&- &
+	wait_for grep -q ready "$work/listener"
+	for node in n0 n1; do
+		expect_refused $node $bob tcp-connect 100.64.0.2 7000
+		expect_refused $node $bob udp-send 100.64.0.2 7000 hello
+		expect_refused $node $bob udp-send fd46:4c00:0:1000::2 7000 hello
+	done
+	if [ "$level" = nft+bpf ]; then
+		expect_refused n1 $bob tcp-listen 100.64.0.2 7001
+		expect_refused n1 $bob udp-receive 100.64.0.2 7000
+	else
+		[ "$(counter n0 refused_send)" -ge $((before + 3)) ] || fail 'it was not counted'
+	fi
+	expect_exit 0 on n0 --job run/1 "$probe" tcp-connect 100.64.0.2 7000
+	mpi_end
+	is "$(grep -c right "$work/mpi")" 4 'ranks that had what they were sent'
+	job_end alice
+	job_end bob
+}
+
+cluster_up -N 2 --nics 1 -s ethernet.bpf=off
+try nft
+cluster_down
+if [ -z "$cgroup" ]; then
+	skip_all 'there is no cgroup v2 that can be written, where programs are attached'
+fi
+cluster_up -N 2 --nics 1 -s ethernet.bpf=require
+try nft+bpf
+
+story_end
