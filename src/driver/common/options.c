@@ -6,6 +6,9 @@
  */
 #include "driver/common/options.h"
 
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "driver/common/number.h"
@@ -84,4 +87,18 @@ int option_number(const struct option *option, uint32_t min, uint32_t max,
 			 "option '%s%s%s' needs a number from %u to %u",
 			 option->name, option->value ? "=" : "",
 			 option->value ? option->value : "", min, max);
+}
+
+void options_append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format,
+		    ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(text + used, FAIRLEAD_OPTIONS_MAX + 1 - used, format,
+			 args);
+	va_end(args);
+	assert(size >= 0 && used + (size_t)size <= FAIRLEAD_OPTIONS_MAX);
 }

@@ -42,3 +42,7 @@ int options_parse(struct options *options, const char *text,
  */
 int option_number(const struct option *option, uint32_t min, uint32_t max,
 		  uint32_t *ret_number, struct fairlead_error *ret_error);
+
+/* Add to a text of completed options; a driver's own fit by far. */
+void options_append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format,
+		    ...) __attribute__((format(printf, 2, 3)));

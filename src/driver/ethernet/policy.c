@@ -5,8 +5,6 @@
  */
 #include "driver/ethernet/policy.h"
 
-#include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -371,23 +369,6 @@ int ethernet_request_parse(const char *text, const struct ethernet_policy *site,
 	return result;
 }
 
-/* The longest text has five options and fits by far. */
-static void append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list args;
-	int size;
-
-	va_start(args, format);
-	size = vsnprintf(text + used, FAIRLEAD_OPTIONS_MAX + 1 - used, format,
-			 args);
-	va_end(args);
-	assert(size >= 0 && used + (size_t)size <= FAIRLEAD_OPTIONS_MAX);
-}
-
 void ethernet_request_format(const struct ethernet_request *request,
 			     char text[FAIRLEAD_OPTIONS_MAX + 1])
 {
@@ -395,20 +376,21 @@ void ethernet_request_format(const struct ethernet_request *request,
 
 	text[0] = '\0';
 	if (request->is_off) {
-		append(text, "off");
+		options_append(text, "off");
 		return;
 	}
-	append(text, "vnis=%u,tcs=%s", request->vni_count,
-	       class_words.names[request->first_class]);
+	options_append(text, "vnis=%u,tcs=%s", request->vni_count,
+		       class_words.names[request->first_class]);
 	for (size_t i = 0; i < ETHERNET_CLASS_COUNT; i++) {
 		if (i != request->first_class && request->classes & 1u << i)
-			append(text, ":%s", class_words.names[i]);
+			options_append(text, ":%s", class_words.names[i]);
 	}
-	append(text, ",isolation=%s",
-	       isolation_words.names[request->isolation]);
+	options_append(text, ",isolation=%s",
+		       isolation_words.names[request->isolation]);
 	if (request->reserved_mbit)
-		append(text, ",reserved=%s",
-		       rate_format(request->reserved_mbit, rate));
+		options_append(text, ",reserved=%s",
+			       rate_format(request->reserved_mbit, rate));
 	if (request->max_mbit)
-		append(text, ",max=%s", rate_format(request->max_mbit, rate));
+		options_append(text, ",max=%s",
+			       rate_format(request->max_mbit, rate));
 }

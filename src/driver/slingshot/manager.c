@@ -19,11 +19,10 @@
 #include "driver/slingshot/slingshot.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/idset.h"
-#include "base/json_text.h"
 #include "driver/common/settings.h"
+#include "driver/common/vnis.h"
 #include "driver/slingshot/policy.h"
 
 #define VNI_LIMIT        65536
@@ -153,43 +152,22 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 					 &wish, ret_error);
 	if (result < 0)
 		return result;
-	plan.counts[0] = wish.vni_count;
+	vnis_plan(wish.vni_count, wish.is_off, &plan);
 	plan.is_fatal = state->is_reserve_fatal;
-	plan.has_lane = wish.vni_count > 0;
-	if (wish.is_off)
-		strcpy(plan.reason, "disabled by user request");
-	else if (wish.vni_count == 0)
-		strcpy(plan.reason, "none requested");
 	slingshot_request_format(&wish, plan.options);
 	*ret_plan = plan;
 	return 0;
 }
 
-/*
- * The document has the VNIs in "reservation", the programs that exist read
- * them from the context itself: both are there.
- */
 static int describe(void *data, const struct fairlead_lane *lane,
 		    const char *reason, const char **ret_event_name,
 		    char **ret_context)
 {
-	struct json_text context = { 0 };
-	char *text;
+	int result = vnis_describe(lane, reason, ret_context);
 
-	json_text_begin(&context);
-	json_text_object(&context, "reservation");
-	json_text_numbers(&context, "vnis", lane->ids, lane->id_count);
-	json_text_end(&context);
-	json_text_numbers(&context, "vnis", lane->ids, lane->id_count);
-	if (lane->id_count == 0)
-		json_text_string(&context, "empty-reason", reason);
-	json_text_end(&context);
-	text = json_text_take(&context);
-	if (!text)
-		return -ENOMEM;
-	*ret_event_name = EVENT_NAME;
-	*ret_context = text;
-	return 0;
+	if (result == 0)
+		*ret_event_name = EVENT_NAME;
+	return result;
 }
 
 const struct fairlead_manager_ops slingshot_manager_ops = {

@@ -11,9 +11,6 @@
  */
 #include "driver/slingshot/policy.h"
 
-#include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "driver/common/options.h"
@@ -236,28 +233,11 @@ int slingshot_request_parse(const char *text,
 	return 0;
 }
 
-/* The longest text has 16 limits and four classes and fits by far. */
-static void append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list args;
-	int size;
-
-	va_start(args, format);
-	size = vsnprintf(text + used, FAIRLEAD_OPTIONS_MAX + 1 - used, format,
-			 args);
-	va_end(args);
-	assert(size >= 0 && used + (size_t)size <= FAIRLEAD_OPTIONS_MAX);
-}
-
 static void append_limit(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *name,
 			 uint32_t value, uint32_t value_default)
 {
 	if (value != value_default)
-		append(text, ",%s=%u", name, value);
+		options_append(text, ",%s=%u", name, value);
 }
 
 void slingshot_request_format(const struct slingshot_request *request,
@@ -268,14 +248,14 @@ void slingshot_request_format(const struct slingshot_request *request,
 
 	text[0] = '\0';
 	if (request->is_off) {
-		append(text, "off");
+		options_append(text, "off");
 		return;
 	}
-	append(text, "vnis=%u,tcs=", request->vni_count);
+	options_append(text, "vnis=%u,tcs=", request->vni_count);
 	for (int tc = 0; tc < CXI_TC_MAX; tc++) {
 		if (!(policy->tcs & 1u << tc))
 			continue;
-		append(text, "%s%s", separator, tc_names[tc]);
+		options_append(text, "%s%s", separator, tc_names[tc]);
 		separator = ":";
 	}
 	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
