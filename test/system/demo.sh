@@ -10,8 +10,9 @@ demo() { # demo COMMAND...
 	printf '%s\n' "$out" >"$said"
 	is "$(tail -n 1 "$said")" 'All as it should be.' 'the last line'
 	for title in 'A cluster of four nodes' 'Two jobs side by side' 'Nobody else gets in' \
-		'undone on all' 'killed and started again' 'quarantine' 'Nothing is left'; do
-		has "$out" "== [1-7]\. .*$title" 'the titles'
+		'undone on all' 'killed and started again' 'quarantine' 'plain Ethernet' \
+		'Nothing is left'; do
+		has "$out" "== [1-8]\. .*$title" 'the titles'
 	done
 }
 
