@@ -13,7 +13,7 @@ const char *const ethernet_settings[] = {
 	"rate_reserved",
 	"rate_max",
 	"isolation",
-	/* the manager's, and what nodes look for clashes with */
+	/* the manager's and the nodes', the same on all */
 	"ipv6_network",
 	"ipv4_network",
 	"ipv4_lane_size",

@@ -67,7 +67,46 @@ static int address_check(const struct wish *wish, size_t rail,
 			 wish->rails[rail].name, told_text, text);
 }
 
-static int members_take(struct wish *wish, const struct fairlead_lane *lane,
+static int network_check(const struct ip_network *told,
+			 const struct ip_network *own, const char *setting,
+			 struct fairlead_error *ret_error)
+{
+	char told_text[IP_NETWORK_TEXT_MAX], text[IP_NETWORK_TEXT_MAX];
+
+	if (told->prefix_size == own->prefix_size &&
+	    ip_address_equal(&told->address, &own->address))
+		return 0;
+	ip_network_format(told, told_text);
+	ip_network_format(own, text);
+	return error_set(ret_error, -ESTALE,
+			 "the manager's %s is %s, and this node's is %s: give "
+			 "both the same, and restart fairleadd on this node",
+			 setting, *told_text ? told_text : "none",
+			 *text ? text : "none");
+}
+
+/* Rules and gate are for the node's networks and ports, not for the lane's. */
+static int networks_check(const struct ethernet_networks *told,
+			  const struct ethernet_networks *own,
+			  struct fairlead_error *ret_error)
+{
+	int result = network_check(&told->ipv6, &own->ipv6, "ipv6_network",
+				   ret_error);
+
+	if (result == 0)
+		result = network_check(&told->ipv4, &own->ipv4, "ipv4_network",
+				       ret_error);
+	if (result == 0 && told->port != own->port)
+		result = error_set(ret_error, -ESTALE,
+				   "the manager's port is %u, and this node's "
+				   "is %u: give both the same, and restart "
+				   "fairleadd on this node",
+				   told->port, own->port);
+	return result;
+}
+
+static int members_take(struct wish *wish, const struct ethernet_node *node,
+			const struct fairlead_lane *lane,
 			struct fairlead_error *ret_error)
 {
 	int result = ethernet_members_decode(lane->members, lane->members_size,
@@ -87,6 +126,8 @@ static int members_take(struct wish *wish, const struct fairlead_lane *lane,
 				 "NICs that can carry one",
 				 wish->members.rail_count, wish->rail_count);
 	wish->rail_count = wish->members.rail_count;
+	result = networks_check(&wish->members.networks, &node->networks,
+				ret_error);
 	for (size_t i = 0; i < wish->rail_count && result == 0; i++)
 		result = address_check(wish, i, ret_error);
 	return result;
@@ -153,7 +194,7 @@ static int rails_find(struct wish *wish, const struct ethernet_node *node,
 	if (wish->rail_count == 0 && node->requires_devices)
 		return say_no_rail(node, &list, ret_error);
 	if (lane->members_size > 0 && wish->rail_count > 0)
-		return members_take(wish, lane, ret_error);
+		return members_take(wish, node, lane, ret_error);
 	members_of_one(wish, node);
 	return 0;
 }

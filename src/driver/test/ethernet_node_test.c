@@ -571,6 +571,30 @@ static void a_clash_with_the_site_s_networks_is_said(void **state)
 	assert_non_null(strstr(world.error.text, "100.64."));
 }
 
+/* The node's rules would be for others than the lane's addresses and ports. */
+static void lanes_of_other_networks_than_the_node_s_are_refused(void **state)
+{
+	static const struct fairlead_setting others[][1] = {
+		{ { .name = "ipv6_network", .value = "fd99:1::/32" } },
+		{ { .name = "ipv4_network", .value = "10.64.0.0/10" } },
+		{ { .name = "ipv4_network", .value = "none" } },
+		{ { .name = "port", .value = "5789" } },
+	};
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		node_close(0);
+		node_open(0, others[i], 1);
+		assert_int_equal(apply_on(0, &lane), -ESTALE);
+		assert_non_null(strstr(world.error.text, others[i][0].name));
+		assert_false(netns_holds("ip link show fl%d", VNI));
+	}
+	node_close(0);
+	node_open(0, NULL, 0);
+	apply_everywhere(&lane);
+	assert_owner_only();
+}
+
 static void a_foreign_table_is_not_touched(void **state)
 {
 	const struct fairlead_setting none = { .name = "bpf", .value = "off" };
@@ -646,6 +670,7 @@ int main(void)
 		TEST(a_nic_too_small_for_a_lane_is_said),
 		TEST(lanes_whose_networks_overlap_are_refused),
 		TEST(a_clash_with_the_site_s_networks_is_said),
+		TEST(lanes_of_other_networks_than_the_node_s_are_refused),
 		TEST(a_foreign_table_is_not_touched),
 		TEST(rates_are_classes_where_the_node_shapes),
 		TEST(what_cannot_be_reserved_is_a_warning),
