@@ -20,6 +20,7 @@
 #include <assert.h>
 
 #include "base/idset.h"
+#include "driver/common/vnis.h"
 #include "driver/ethernet/members.h"
 #include "driver/ethernet/policy.h"
 
