@@ -48,6 +48,7 @@ export PATH LC_ALL
 
 is_root=true
 [ "$(id -u)" -eq 0 ] || is_root=false
+interconnect=slingshot # of the story's jobs and pools
 alice=2001 bob=2002 # owners of jobs; nobody needs to know their names
 $is_root || alice=0 bob=0
 
@@ -354,7 +355,7 @@ is_drained() { # is_drained NODE
 }
 
 pool() { # pool universe|free|held|quarantined|withheld|draining: an id set
-	json_of pools | jq -r ".pools.slingshot.vni.$1"
+	json_of pools | jq -r ".pools.$interconnect.vni.$1"
 }
 
 is_pool() { # is_pool MEMBER SET
@@ -386,7 +387,7 @@ expect_objects() { # expect_objects COUNT NODE...
 	local count=$1 node
 	shift
 	for node; do
-		is "$(object_count "$node")" "$count" "services on $node"
+		is "$(object_count "$node")" "$count" "objects on $node"
 	done
 }
 
@@ -451,7 +452,8 @@ expect_replay() {
 reserve() { # reserve KEY NODES [OPTION...]: Alice's; its grant id
 	local key=$1 nodes=$2
 	shift 2
-	fairlead reserve "$key" --nodes "$nodes" --user $alice "$@"
+	fairlead reserve "$key" --nodes "$nodes" --user $alice \
+		--interconnect "$interconnect" "$@"
 }
 
 declare -A job_pids=() job_locks=()
