@@ -85,6 +85,61 @@ static void a_port_beyond_those_of_rails_is_anybody_s(void **state)
 		anywhere, place_actor(place, NODE2, STRANGER), to));
 }
 
+/* What root of node 1 makes by hand, into lane A and as from that address. */
+static bool comes_from(const char *source)
+{
+	struct probe_actor root = place_actor(place, NODE1, 0);
+	struct probe_forgery forgery = {
+		.vni = place_vni(LANE_A),
+		.from.port = PORT,
+		.text = ATTACK_TEXT,
+	};
+	uint8_t packet[PROBE_FORGED_MAX];
+	struct probe_call call = {
+		.type = SOCK_DGRAM,
+		.to = place_underlay(NODE2, place->underlay_family,
+				     ETHERNET_PORT),
+		.bytes = packet,
+	};
+	struct ethernet_names names;
+	int receiver, fd;
+	bool result;
+
+	assert_true(ip_address_parse(source, &forgery.from.address));
+	forgery.to =
+		place_end(LANE_A, NODE2, forgery.from.address.family, PORT);
+	place_names(LANE_A, NODE2, &names);
+	memcpy(forgery.to_mac, names.mac, sizeof(names.mac));
+	call.size = probe_forge(&forgery, packet);
+	receiver = attack_listen(place_actor(place, NODE2, OWNER_A), SOCK_DGRAM,
+				 forgery.to);
+	assert_true(receiver >= 0);
+	fd = probe_open(&root, &call);
+	assert_true(fd >= 0);
+	result = attack_has_come(place, receiver);
+	close(fd);
+	close(receiver);
+	return result;
+}
+
+static void what_comes_by_a_lane_is_of_lanes(void **state)
+{
+	static const char *const outside[] = { "10.99.0.9", "fd99::9" };
+	char inside[IP_ADDRESS_TEXT_MAX];
+
+	for (size_t i = 0; i < 2; i++) {
+		struct probe_end member =
+			place_end(LANE_A, NODE1, i == 0 ? 4 : 6, PORT);
+
+		ip_address_format(&member.address, inside);
+		place_enforce(place, LEVEL_NONE);
+		assert_true(comes_from(outside[i]));
+		place_enforce(place, LEVEL_NFT);
+		assert_false(comes_from(outside[i]));
+		assert_true(comes_from(inside));
+	}
+}
+
 /* --- counters --- */
 
 static const struct attack *attack_find(const struct attack *list,
@@ -289,6 +344,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(a_forger_is_refused_at_once, enforce),
 		cmocka_unit_test_setup(
 			a_port_beyond_those_of_rails_is_anybody_s, enforce),
+		cmocka_unit_test_setup(what_comes_by_a_lane_is_of_lanes,
+				       enforce),
 		cmocka_unit_test_setup(what_is_refused_is_counted, enforce),
 		cmocka_unit_test_setup(a_class_of_the_lane_is_kept, enforce),
 		cmocka_unit_test_setup(another_class_becomes_the_lane_s_first,

@@ -121,7 +121,10 @@ static const char *const table_lines[] = {
 	"ip6 saddr . " PORT_VNI " @members6 accept",
 	"counter name refused_host drop",
 	"}",
+	/* Whoever has a member's root can put any source into it. */
 	"chain from_lane {",
+	"ip saddr != $net4 counter name refused_way drop",
+	"ip6 saddr != $net6 counter name refused_way drop",
 	"ip daddr . iifname @arrivals4 accept",
 	"ip6 daddr . iifname @arrivals6 accept",
 	"counter name refused_way drop",
