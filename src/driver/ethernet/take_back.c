@@ -138,14 +138,16 @@ static void delete_in(struct taking *taking, bool is_netns)
 static void finish(struct taking *taking, const struct enforcement *enforcement)
 {
 	struct fairlead_error error;
-	bool is_any_kept = false, is_netns = false;
+	bool is_any_kept = false, is_netns = false, is_nameless = false;
 	int result;
 
 	for (size_t i = 0; i < taking->count; i++) {
 		is_any_kept |= taking->is_kept[i];
 		is_netns |= taking->devices[i].is_netns;
+		/* Whose its rules are cannot be told from it. */
+		is_nameless |= taking->devices[i].device.alias.grant_id == 0;
 	}
-	result = is_any_kept
+	result = is_any_kept || is_nameless
 			 ? enforce_all(taking->node, &error)
 			 : enforce_remove(taking->node, enforcement, &error);
 	if (result == 0 && is_netns && !is_any_kept)

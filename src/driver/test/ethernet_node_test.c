@@ -462,6 +462,23 @@ static void rules_of_a_device_that_somebody_deleted_go_by_the_record(
 		netns_holds("nft list table inet fairlead | grep fl%d", VNI));
 }
 
+/* They would let the lane's owner into the next lane that has its VNI. */
+static void rules_of_a_device_that_lost_its_alias_go_with_it(void **state)
+{
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+	struct fairlead_lane next = lane_of(10, STRANGER, VNI);
+
+	apply_everywhere(&lane);
+	enter(0);
+	netns_run("ip link set fl%d alias other", VNI);
+	assert_int_equal(revoke_on(0, &lane, true), 0);
+	assert_false(
+		netns_holds("nft list table inet fairlead | grep fl%d", VNI));
+	assert_int_equal(apply_on(0, &next), 0);
+	assert_false(
+		netns_holds("nft list table inet fairlead | grep %d", OWNER));
+}
+
 struct seen {
 	size_t count;
 	struct fairlead_object foreign;
@@ -664,6 +681,7 @@ int main(void)
 		TEST(an_apply_after_a_flush_brings_all_rules_back),
 		TEST(a_device_without_an_alias_is_the_lane_s_that_has_its_vni),
 		TEST(rules_of_a_device_that_somebody_deleted_go_by_the_record),
+		TEST(rules_of_a_device_that_lost_its_alias_go_with_it),
 		TEST(a_foreign_vxlan_device_withholds_its_vni),
 		TEST(a_node_with_another_address_than_it_told_says_so),
 		TEST(the_smallest_mtu_of_the_job_is_everybody_s),
