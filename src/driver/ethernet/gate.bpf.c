@@ -121,6 +121,9 @@ static __always_inline int check_bind(struct bpf_sock_addr *call,
 
 	if (!call_concerns(call, &uid))
 		return PASS;
+	/* Whoever has the port keeps all lanes of the rail from the node. */
+	if (call->protocol == IPPROTO_UDP && is_vxlan((__be16)call->user_port))
+		return refuse(GATE_REFUSED_BIND);
 	return check_caller(uid, address, GATE_REFUSED_BIND);
 }
 

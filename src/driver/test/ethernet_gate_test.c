@@ -269,6 +269,28 @@ static void vxlan_by_hand_is_for_root_only(void **state)
 	assert_int_equal(as(&alice, try_call, &call), ECONNREFUSED);
 }
 
+/* The kernel needs them, from the first lane on. */
+static void a_port_of_vxlan_is_nobody_s_to_take(void **state)
+{
+	static const char *const addresses[] = { "0.0.0.0", "::",   "127.0.0.1",
+						 OTHER4,    ALICE4, ALICE4IN6 };
+	struct call call = { .kind = BIND, .type = SOCK_DGRAM };
+
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+		call.address = addresses[i];
+		call.port = ETHERNET_PORT;
+		assert_int_equal(as(&alice, try_call, &call), EPERM);
+		assert_int_equal(as(&root, try_call, &call), 0);
+		call.port = ETHERNET_PORT + ETHERNET_RAILS_MAX - 1;
+		assert_int_equal(as(&alice, try_call, &call), EPERM);
+		call.port++;
+		assert_int_equal(as(&alice, try_call, &call), 0);
+	}
+	call.type = SOCK_STREAM;
+	call.port = ETHERNET_PORT;
+	assert_int_equal(as(&alice, try_call, &call), 0);
+}
+
 static void sockets_older_than_the_gate_are_checked(void **state)
 {
 	struct gate *gate;
@@ -485,6 +507,7 @@ int main(void)
 		GATE_TEST(roots_services_serve_lanes_where_the_site_says_so),
 		GATE_TEST(root_has_answers_to_its_ping),
 		GATE_TEST(vxlan_by_hand_is_for_root_only),
+		GATE_TEST(a_port_of_vxlan_is_nobody_s_to_take),
 		GATE_TEST(sockets_older_than_the_gate_are_checked),
 		GATE_TEST(a_socket_that_is_taken_elsewhere_is_checked),
 		GATE_TEST(a_cgroup_keeps_out_other_jobs_of_the_owner),
