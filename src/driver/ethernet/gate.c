@@ -23,6 +23,8 @@
 #include "driver/ethernet/gate_load.h"
 #include "driver/ethernet/gate_pins.h"
 
+#define GATE_NAMESPACE_MAX (16 + 2)
+
 struct gate {
 	struct gate_maps maps;
 	char set[GATE_SET_NAME_MAX];
@@ -112,10 +114,16 @@ static int make_set(struct gate *gate, const struct gate_config *config,
 	return 0;
 }
 
+/* What the names of its sets begin with. */
+static void name_namespace(uint64_t cookie, char name[GATE_NAMESPACE_MAX])
+{
+	snprintf(name, GATE_NAMESPACE_MAX, "%016" PRIx64 "-", cookie);
+}
+
 static int open_set(struct gate *gate, const struct gate_config *config,
 		    const char *cgroup, struct fairlead_error *error)
 {
-	char namespace[16 + 2];
+	char namespace[GATE_NAMESPACE_MAX];
 	char prefix[2 * sizeof(namespace)];
 	struct gate_sets sets;
 	uint64_t cgroup_id;
@@ -126,8 +134,7 @@ static int open_set(struct gate *gate, const struct gate_config *config,
 		result = gate_pins_make(gate->pins, error);
 	if (result < 0)
 		return result;
-	snprintf(namespace, sizeof(namespace), "%016" PRIx64 "-",
-		 (uint64_t)config->netns_cookie);
+	name_namespace(config->netns_cookie, namespace);
 	snprintf(prefix, sizeof(prefix), "%s%016" PRIx64 "-", namespace,
 		 gate_digest(config));
 	result = choose_set(gate, prefix, cgroup_id, &is_there, error);
@@ -191,6 +198,29 @@ void gate_close(struct gate *gate)
 	gate_maps_fini(&gate->maps);
 	free(gate->pins);
 	free(gate);
+}
+
+int gate_leave(const char *pins, struct fairlead_error *ret_error)
+{
+	char namespace[GATE_NAMESPACE_MAX];
+	struct gate_sets sets;
+	uint64_t cookie;
+	int result = gate_namespace(&cookie);
+
+	/* A kernel that does not tell them apart has never had a gate. */
+	if (result == -ENOPROTOOPT)
+		return 0;
+	if (result < 0)
+		return error_set(ret_error, result, "socket: %s",
+				 strerror(-result));
+	name_namespace(cookie, namespace);
+	do {
+		result = gate_pins_list(pins, namespace, &sets, ret_error);
+		for (size_t i = 0; result == 0 && i < sets.count; i++)
+			result = gate_pins_remove(pins, sets.names[i],
+						  ret_error);
+	} while (result == 0 && sets.count == GATE_SETS_MAX);
+	return result;
 }
 
 int gate_clear(const char *pins, struct fairlead_error *ret_error)

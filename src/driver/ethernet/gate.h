@@ -97,6 +97,12 @@ struct gate_counters {
 
 /* Since the programs were first attached. */
 int gate_counters(struct gate *gate, struct gate_counters *ret_counters);
+/*
+ * Detach and unpin what this network namespace has in the directory: programs
+ * that nobody tells of lanes any more would refuse all of them. Nothing there
+ * is 0.
+ */
+int gate_leave(const char *pins, struct fairlead_error *ret_error);
 /* Detach and unpin all that is in the directory, and it. Nothing there is 0. */
 int gate_clear(const char *pins, struct fairlead_error *ret_error);
 /*

@@ -103,18 +103,28 @@ static int probe_netns_of_packets(bool *ret_is_known)
 	return 0;
 }
 
+int gate_namespace(uint64_t *ret_cookie)
+{
+	_auto_(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(*ret_cookie);
+
+	return fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, ret_cookie,
+				    &size) < 0
+		       ? -errno
+		       : 0;
+}
+
 int gate_config_probe(struct gate_config *config,
 		      struct fairlead_error *ret_error)
 {
-	_auto_(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint64_t cookie;
-	socklen_t size = sizeof(cookie);
 	bool is_known;
+	int result = gate_namespace(&cookie);
 
-	if (fd < 0)
-		return error_set(ret_error, -errno, "socket: %s",
-				 strerror(errno));
-	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0)
+	if (result < 0 && result != -ENOPROTOOPT)
+		return error_set(ret_error, result, "socket: %s",
+				 strerror(-result));
+	if (result < 0)
 		return error_set(ret_error, -EOPNOTSUPP,
 				 "the kernel does not tell network namespaces "
 				 "apart (SO_NETNS_COOKIE, Linux 5.14)");

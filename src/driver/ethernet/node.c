@@ -171,7 +171,7 @@ static int gates_open(struct ethernet_node *node,
 	int result;
 
 	if (values->wish == BPF_OFF)
-		return 0;
+		return gate_leave(values->bpf_pins, ret_error);
 	result = gate_open(&options, &node->gate, &error);
 	if (result == 0)
 		result = gate_networks(node->gate, networks,
@@ -187,7 +187,8 @@ static int gates_open(struct ethernet_node *node,
 		*ret_error = error;
 		return result;
 	}
-	return 0;
+	/* Programs of an earlier start would refuse all new lanes. */
+	return gate_leave(values->bpf_pins, ret_error);
 }
 
 static void cap_freep(cap_t *capabilities)

@@ -612,15 +612,35 @@ static void lanes_of_other_networks_than_the_node_s_are_refused(void **state)
 	assert_owner_only();
 }
 
+/* Programs that stay would refuse all lanes that they are not told of. */
+static void without_bpf_an_earlier_gate_is_taken_away(void **state)
+{
+	const struct fairlead_setting off = { .name = "bpf", .value = "off" };
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+
+	enter(0);
+	if (access("/mnt/bpf0", F_OK) < 0) {
+		print_message("skipped: this kernel has no gate\n");
+		skip();
+	}
+	node_close(0);
+	node_open(0, &off, 1);
+	apply_everywhere(&lane);
+	assert_owner_only();
+}
+
 static void a_foreign_table_is_not_touched(void **state)
 {
-	const struct fairlead_setting none = { .name = "bpf", .value = "off" };
+	const struct fairlead_setting none[] = {
+		{ .name = "bpf", .value = "off" },
+		{ .name = "bpf_pins", .value = "/mnt/bpf0" },
+	};
 	void *node;
 
 	node_close(0);
 	netns_run("nft flush ruleset");
 	netns_run("nft add table inet fairlead");
-	assert_int_equal(ethernet_node_ops.open(&none, 1, &node, &world.error),
+	assert_int_equal(ethernet_node_ops.open(none, 2, &node, &world.error),
 			 -EEXIST);
 	assert_non_null(strstr(world.error.text, "inet fairlead"));
 	netns_run("nft delete table inet fairlead");
@@ -689,6 +709,7 @@ int main(void)
 		TEST(lanes_whose_networks_overlap_are_refused),
 		TEST(a_clash_with_the_site_s_networks_is_said),
 		TEST(lanes_of_other_networks_than_the_node_s_are_refused),
+		TEST(without_bpf_an_earlier_gate_is_taken_away),
 		TEST(a_foreign_table_is_not_touched),
 		TEST(rates_are_classes_where_the_node_shapes),
 		TEST(what_cannot_be_reserved_is_a_warning),
