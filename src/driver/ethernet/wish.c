@@ -195,6 +195,11 @@ static int rails_find(struct wish *wish, const struct ethernet_node *node,
 		return say_no_rail(node, &list, ret_error);
 	if (lane->members_size > 0 && wish->rail_count > 0)
 		return members_take(wish, node, lane, ret_error);
+	if (wish->rail_count > 0 && (lane->node_count > 1 || lane->index > 0))
+		return error_set(ret_error, -EBADMSG,
+				 "the lane has %u nodes, and nobody says where "
+				 "they are",
+				 lane->node_count);
 	members_of_one(wish, node);
 	return 0;
 }

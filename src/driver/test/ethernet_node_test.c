@@ -629,6 +629,20 @@ static void without_bpf_an_earlier_gate_is_taken_away(void **state)
 	assert_owner_only();
 }
 
+static void a_lane_of_many_nodes_without_members_is_refused(void **state)
+{
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+
+	lane.index = 1;
+	lane.node_count = NODES;
+	enter(1);
+	assert_int_equal(ethernet_node_ops.apply(world.nodes[1].state, &lane,
+						 false, &world.nodes[1].record,
+						 &warnings, &world.error),
+			 -EBADMSG);
+	assert_false(netns_holds("ip link show fl%d", VNI));
+}
+
 static void a_foreign_table_is_not_touched(void **state)
 {
 	const struct fairlead_setting none[] = {
@@ -710,6 +724,7 @@ int main(void)
 		TEST(a_clash_with_the_site_s_networks_is_said),
 		TEST(lanes_of_other_networks_than_the_node_s_are_refused),
 		TEST(without_bpf_an_earlier_gate_is_taken_away),
+		TEST(a_lane_of_many_nodes_without_members_is_refused),
 		TEST(a_foreign_table_is_not_touched),
 		TEST(rates_are_classes_where_the_node_shapes),
 		TEST(what_cannot_be_reserved_is_a_warning),
