@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver/ethernet/enforce.h"
+#include "driver/ethernet/links.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/shaper.h"
 
@@ -17,11 +18,28 @@ struct taking {
 	const struct ethernet_node *node;
 	const struct found_device *devices;
 	size_t count;
-	struct underlays underlays;
 	struct netlink *inside; /* of the lane's namespace, when it has one */
 	bool is_kept[ETHERNET_DEVICES_MAX];
 	struct fairlead_error all;
 };
+
+/*
+ * The NIC below a device, by the kernel's word: which ones carry lanes may have
+ * changed since the device was made. False: it is gone, and its classes with it.
+ */
+static bool nic_find(const struct taking *taking, size_t i,
+		     struct underlay *ret_nic)
+{
+	struct link link;
+
+	if (link_read(taking->node->netlink, NULL,
+		      taking->devices[i].device.underlay_index, &link,
+		      NULL) < 0)
+		return false;
+	*ret_nic = (struct underlay){ .index = link.index };
+	memcpy(ret_nic->name, link.name, sizeof(ret_nic->name));
+	return true;
+}
 
 /* -EBUSY wins, since it names what is in the way, before the first other. */
 static void join(struct fairlead_error *all, const struct fairlead_error *one)
@@ -39,16 +57,15 @@ static void keep(struct taking *taking, size_t i,
 		 const struct fairlead_error *why)
 {
 	const struct lane_device *device = &taking->devices[i].device;
-	const struct underlay *underlay =
-		underlays_find(&taking->underlays, device->underlay_index);
 	uint32_t lane = device->alias.vni_count > 0 ? device->alias.vnis[0]
 						    : device->vni;
 	struct fairlead_error error;
+	struct underlay nic;
 
 	taking->is_kept[i] = true;
 	error_set(&error, why->code, "%s: lane %u (VNI %u) cannot be taken: %s",
-		  underlay ? underlay->name : device->name, lane, device->vni,
-		  why->text);
+		  nic_find(taking, i, &nic) ? nic.name : device->name, lane,
+		  device->vni, why->text);
 	join(&taking->all, &error);
 }
 
@@ -61,17 +78,15 @@ static struct netlink *netlink_of(const struct taking *taking, size_t i)
 static int begin(struct taking *taking, struct fairlead_error *ret_error)
 {
 	uint64_t grant_id = 0;
-	int result =
-		node_underlays(taking->node, &taking->underlays, ret_error);
 
 	for (size_t i = 0; i < taking->count; i++) {
 		if (taking->devices[i].is_netns)
 			grant_id = taking->devices[i].device.alias.grant_id;
 	}
-	if (result == 0 && grant_id != 0)
-		result = namespace_netlink(taking->node->namespaces, grant_id,
-					   &taking->inside, ret_error);
-	return result;
+	if (grant_id == 0)
+		return 0;
+	return namespace_netlink(taking->node->namespaces, grant_id,
+				 &taking->inside, ret_error);
 }
 
 static void lower_all(struct taking *taking)
@@ -94,15 +109,12 @@ static void classes_remove(struct taking *taking,
 	struct fairlead_error error;
 
 	for (size_t i = 0; i < taking->count; i++) {
-		const struct lane_device *device = &taking->devices[i].device;
-		const struct underlay *underlay = underlays_find(
-			&taking->underlays, device->underlay_index);
+		uint16_t minor = taking->devices[i].device.alias.htb_class;
+		struct underlay nic;
 
-		/* With the NIC its classes went. */
-		if (device->alias.htb_class == 0 || !underlay)
+		if (minor == 0 || !nic_find(taking, i, &nic))
 			continue;
-		if (remove(taking->node->netlink, underlay,
-			   device->alias.htb_class, &error) < 0)
+		if (remove(taking->node->netlink, &nic, minor, &error) < 0)
 			keep(taking, i, &error);
 	}
 }

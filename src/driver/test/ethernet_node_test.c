@@ -73,6 +73,19 @@ static int group_setup(void **state)
 	return 0;
 }
 
+/* In place of the setting of that name, or besides. */
+static void setting_put(struct fairlead_setting *settings, size_t *count,
+			const struct fairlead_setting *setting)
+{
+	size_t i = 0;
+
+	while (i < *count && strcmp(settings[i].name, setting->name) != 0)
+		i++;
+	settings[i] = *setting;
+	if (i == *count)
+		++*count;
+}
+
 static void node_open(size_t i, const struct fairlead_setting *more,
 		      size_t more_count)
 {
@@ -85,7 +98,7 @@ static void node_open(size_t i, const struct fairlead_setting *more,
 	size_t count = 3;
 
 	for (size_t k = 0; k < more_count; k++)
-		settings[count++] = more[k];
+		setting_put(settings, &count, &more[k]);
 	enter(i);
 	if (ethernet_node_ops.open(settings, count, &world.nodes[i].state,
 				   &world.error) < 0)
@@ -685,6 +698,51 @@ static void rates_are_classes_where_the_node_shapes(void **state)
 	assert_false(netns_holds("tc class show dev eth1 | grep 'ceil 2Gbit'"));
 }
 
+static void a_class_goes_from_a_nic_that_carries_no_lanes_any_more(void **state)
+{
+	static const struct fairlead_setting shaping[] = {
+		{ .name = "shaping", .value = "true" },
+		{ .name = "link_rate", .value = "10G" },
+	};
+	const struct fairlead_setting other = { .name = "devices",
+						.value = "eth2" };
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+
+	strcpy(lane.options, "vnis=1,tcs=LOW_LATENCY,max=2G,isolation=host");
+	node_close(0);
+	node_open(0, shaping, 2);
+	assert_int_equal(apply_on(0, &lane), 0);
+	assert_true(netns_holds("tc class show dev eth1 | grep 'ceil 2Gbit'"));
+	node_close(0);
+	node_open(0, &other, 1);
+	assert_int_equal(revoke_on(0, &lane, true), 0);
+	assert_false(netns_holds("ip link show fl%d", VNI));
+	assert_false(netns_holds("tc class show dev eth1 | grep 'ceil 2Gbit'"));
+}
+
+/* Which of them shall carry lanes is not to be guessed; what is there goes. */
+static void a_lane_is_revoked_where_there_are_too_many_nics(void **state)
+{
+	const struct fairlead_setting automatic = { .name = "devices",
+						    .value = "auto" };
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+
+	node_close(0);
+	node_open(0, &automatic, 1);
+	assert_int_equal(apply_on(0, &lane), 0);
+	for (int i = 2; i < 6; i++) {
+		netns_run("ip link add eth%d type veth peer name end%d", i, i);
+		netns_run("ip addr add 10.205.%d.1/24 dev eth%d", i, i);
+		netns_run("ip link set eth%d up", i);
+	}
+	assert_int_equal(ethernet_node_ops.place(world.nodes[0].state,
+						 &world.nodes[0].place,
+						 &world.error),
+			 -E2BIG);
+	assert_int_equal(revoke_on(0, &lane, true), 0);
+	assert_false(netns_holds("ip link show fl%d", VNI));
+}
+
 static void what_cannot_be_reserved_is_a_warning(void **state)
 {
 	static const struct fairlead_setting shaping[] = {
@@ -727,6 +785,8 @@ int main(void)
 		TEST(a_lane_of_many_nodes_without_members_is_refused),
 		TEST(a_foreign_table_is_not_touched),
 		TEST(rates_are_classes_where_the_node_shapes),
+		TEST(a_class_goes_from_a_nic_that_carries_no_lanes_any_more),
+		TEST(a_lane_is_revoked_where_there_are_too_many_nics),
 		TEST(what_cannot_be_reserved_is_a_warning),
 	};
 
