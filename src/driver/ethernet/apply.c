@@ -165,7 +165,7 @@ static int go_without_class(const struct making *making, size_t rail,
 }
 
 struct minors {
-	bool is_used[SHAPER_LAST_MINOR + 1];
+	bool is_used[UINT16_MAX + 1]; /* what an alias can say */
 };
 
 static void minor_take(void *arg, const struct shaper_class *shaped)
