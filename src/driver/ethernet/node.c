@@ -191,6 +191,49 @@ static int gates_open(struct ethernet_node *node,
 	return gate_leave(values->bpf_pins, ret_error);
 }
 
+static bool has_lanes(const struct found *found)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->list[i].device.is_ours)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Rules for networks that are the site's own would cut the node off from them;
+ * those of an earlier start go. Lanes that are there keep theirs to their end.
+ */
+static int networks_check(const struct ethernet_node *node, const char *pins,
+			  struct fairlead_error *ret_error)
+{
+	struct fairlead_error clash;
+	struct found found = { 0 };
+	enum nft_table table;
+	bool is_empty;
+	int result;
+
+	if (underlay_clash(node->netlink, &node->networks, &clash) == 0)
+		return 0;
+	result = found_read(node, &found, ret_error);
+	if (result < 0)
+		return result;
+	is_empty = !has_lanes(&found);
+	found_fini(&found);
+	if (!is_empty)
+		return 0;
+	result = nft_table(node->nft, &table, ret_error);
+	if (result == 0 && table == NFT_TABLE_OURS)
+		result = nft_table_delete(node->nft, ret_error);
+	if (result == 0)
+		result = gate_leave(pins, ret_error);
+	if (result == 0) {
+		*ret_error = clash;
+		result = clash.code;
+	}
+	return result;
+}
+
 static void cap_freep(cap_t *capabilities)
 {
 	if (*capabilities)
@@ -207,6 +250,19 @@ static bool may_look_only(void)
 	       cap_get_flag(capabilities, CAP_NET_ADMIN, CAP_EFFECTIVE, &has) ==
 		       0 &&
 	       has == CAP_CLEAR;
+}
+
+/* What only one who may change the network does. */
+static int start(struct ethernet_node *node, const struct node_settings *values,
+		 struct fairlead_error *ret_error)
+{
+	int result = device_probe(node->netlink, "vxlan", ret_error);
+
+	if (result == 0)
+		result = networks_check(node, values->bpf_pins, ret_error);
+	if (result == 0)
+		result = gates_open(node, values, ret_error);
+	return result < 0 ? result : enforce_all(node, ret_error);
 }
 
 static int open_node(const struct fairlead_setting *list, size_t count,
@@ -228,11 +284,7 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 		result = netlink_open(&node->netlink, ret_error);
 	node->is_looking = may_look_only();
 	if (result == 0 && !node->is_looking)
-		result = device_probe(node->netlink, "vxlan", ret_error);
-	if (result == 0 && !node->is_looking)
-		result = gates_open(node, &values, ret_error);
-	if (result == 0 && !node->is_looking)
-		result = enforce_all(node, ret_error);
+		result = start(node, &values, ret_error);
 	if (result == 0)
 		*ret_state = take_ptr(node);
 	return result;

@@ -625,6 +625,41 @@ static void lanes_of_other_networks_than_the_node_s_are_refused(void **state)
 	assert_owner_only();
 }
 
+static int open_with_clash(size_t i)
+{
+	const struct fairlead_setting settings[] = {
+		{ .name = "devices", .value = "eth1" },
+		{ .name = "namespaces", .value = NETNS_0 },
+		{ .name = "bpf_pins", .value = "/mnt/bpf0" },
+	};
+
+	node_close(i);
+	netns_run("ip addr add 100.64.200.1/24 dev eth1");
+	return ethernet_node_ops.open(settings, 3, &world.nodes[i].state,
+				      &world.error);
+}
+
+static void a_start_takes_no_network_that_is_the_site_s(void **state)
+{
+	assert_int_equal(open_with_clash(0), -EADDRINUSE);
+	assert_non_null(strstr(world.error.text, "100.64.200.1"));
+	assert_false(netns_holds("nft list table inet fairlead"));
+	assert_false(netns_holds("find /mnt/bpf0 -mindepth 1 -type d | "
+				 "grep -q ."));
+}
+
+static void a_start_with_a_lane_keeps_its_rules_whatever_the_site_has(
+	void **state)
+{
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+
+	apply_everywhere(&lane);
+	enter(0);
+	assert_int_equal(open_with_clash(0), 0);
+	assert_owner_only();
+	assert_int_equal(revoke_on(0, &lane, true), 0);
+}
+
 /* Programs that stay would refuse all lanes that they are not told of. */
 static void without_bpf_an_earlier_gate_is_taken_away(void **state)
 {
@@ -781,6 +816,8 @@ int main(void)
 		TEST(lanes_whose_networks_overlap_are_refused),
 		TEST(a_clash_with_the_site_s_networks_is_said),
 		TEST(lanes_of_other_networks_than_the_node_s_are_refused),
+		TEST(a_start_takes_no_network_that_is_the_site_s),
+		TEST(a_start_with_a_lane_keeps_its_rules_whatever_the_site_has),
 		TEST(without_bpf_an_earlier_gate_is_taken_away),
 		TEST(a_lane_of_many_nodes_without_members_is_refused),
 		TEST(a_foreign_table_is_not_touched),

@@ -399,8 +399,8 @@ static void that_none_is_found_is_said_with_each_flaw(void **state)
 
 static void an_address_in_the_sites_networks_is_said(void **state)
 {
-	netns_run("ip addr add 100.66.1.1/16 dev p1");
 	node_open_bare();
+	netns_run("ip addr add 100.66.1.1/16 dev p1");
 	assert_int_equal(look(), 0);
 	assert_false(world.device.is_usable);
 	assert_says(world.device.detail, "100.64.0.0/10");
