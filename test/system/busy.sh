@@ -207,20 +207,20 @@ unstick() { # it was freed by word; the node does what it owes when it can
 
 it 'an operator can free an identifier by word, but not what a node that is up may hold'
 stick jm/word
-expect_exit 75 fairlead quarantine release vni "$vni"
+expect_exit 75 fairlead quarantine release -i slingshot vni "$vni"
 expect_error 'nodes that are up may still hold it: n1'
 expect_hint 'when they have confirmed'
 expect_pool quarantined "$vni"
 kill_pid "$(agent_pid n1)"
 wait_for eval '! is_up n1'
-expect_exit 0 fairlead quarantine release vni "$vni"
+expect_exit 0 fairlead quarantine release -i slingshot vni "$vni"
 expect_out "freed of slingshot: vni $vni"
 restart n1
 unstick
 
 it 'what is forced stays withheld until the node says that it is gone'
 stick jm/forced
-expect_exit 0 fairlead quarantine release vni "$vni" --force
+expect_exit 0 fairlead quarantine release -i slingshot vni "$vni" --force
 expect_out "withheld of slingshot: vni $vni, until"
 expect_pool withheld "$vni"
 for i in 1 2 3; do
@@ -236,7 +236,7 @@ wait_for eval '! is_drained n1'
 expect_pool withheld ''
 expect_clean
 
-expect_exit 1 fairlead quarantine release vni 1024
+expect_exit 1 fairlead quarantine release -i slingshot vni 1024
 
 it 'or fence a node that is gone, but not one that is up'
 stick jm/fence
