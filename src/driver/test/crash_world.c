@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <poll.h>
@@ -61,6 +62,13 @@ bool crash_world_enter(void)
 	/* What the killed have started comes to us. */
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	return true;
+}
+
+bool crash_is_long(void)
+{
+	const char *length = getenv("FAIRLEAD_TEST");
+
+	return length && strcmp(length, "long") == 0;
 }
 
 bool crash_is_there(void)
@@ -231,7 +239,8 @@ static void become(const struct crash_lane *lane, uid_t uid)
 	char path[128];
 	int fd;
 
-	snprintf(path, sizeof(path), NAMESPACES "/%u", GRANT);
+	snprintf(path, sizeof(path), NAMESPACES "/%" PRIu64,
+		 lane->lane.grant_id);
 	if (lane->is_netns && uid == CRASH_OWNER) {
 		fd = open(path, O_RDONLY);
 		if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)
@@ -249,8 +258,8 @@ static void send_as(const struct crash_lane *lane, uid_t uid, uint32_t rail)
 	int status;
 
 	assert_int_not_equal(pid, -1);
-	ethernet_name(&ethernet_networks_default, VNI, rail, PEER_NUMBER,
-		      &names);
+	ethernet_name(&ethernet_networks_default, lane->lane.ids[0], rail,
+		      PEER_NUMBER, &names);
 	if (pid == 0) {
 		become(lane, uid);
 		send_text(&names.ipv4, "through the lane");

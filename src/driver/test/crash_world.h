@@ -18,6 +18,9 @@
 /* The setting bpf of all that follows: "off", "require". */
 extern const char *crash_bpf;
 
+/* FAIRLEAD_TEST=long: everything that takes its time. */
+bool crash_is_long(void);
+
 /* Once a program. False, with the reason printed: the tests are to be skipped. */
 bool crash_world_enter(void);
 /* Of each group and test: a fresh namespace. */

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -65,9 +64,7 @@ static void mend_a_start(void *node)
  */
 static unsigned int stride(void)
 {
-	const char *length = getenv("FAIRLEAD_TEST");
-
-	return length && strcmp(length, "long") == 0 ? 1 : 2;
+	return crash_is_long() ? 1 : 2;
 }
 
 static unsigned int first_point(void)
