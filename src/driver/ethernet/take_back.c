@@ -147,19 +147,31 @@ static void delete_in(struct taking *taking, bool is_netns)
 	}
 }
 
+/*
+ * Has it lost what its rules were made from? IPv6 addresses go when somebody sets
+ * it down.
+ */
+static bool has_changed(const struct ethernet_node *node,
+			const struct lane_device *device)
+{
+	return device->alias.grant_id == 0 || device->ipv6.family == 0 ||
+	       (node->networks.ipv4.address.family != 0 &&
+		device->ipv4.family == 0);
+}
+
 static void finish(struct taking *taking, const struct enforcement *enforcement)
 {
 	struct fairlead_error error;
-	bool is_any_kept = false, is_netns = false, is_nameless = false;
+	bool is_any_kept = false, is_netns = false, is_changed = false;
 	int result;
 
 	for (size_t i = 0; i < taking->count; i++) {
 		is_any_kept |= taking->is_kept[i];
 		is_netns |= taking->devices[i].is_netns;
-		/* Whose its rules are cannot be told from it. */
-		is_nameless |= taking->devices[i].device.alias.grant_id == 0;
+		is_changed |=
+			has_changed(taking->node, &taking->devices[i].device);
 	}
-	result = is_any_kept || is_nameless
+	result = is_any_kept || is_changed
 			 ? enforce_all(taking->node, &error)
 			 : enforce_remove(taking->node, enforcement, &error);
 	if (result == 0 && is_netns && !is_any_kept)

@@ -475,21 +475,27 @@ static void rules_of_a_device_that_somebody_deleted_go_by_the_record(
 		netns_holds("nft list table inet fairlead | grep fl%d", VNI));
 }
 
-/* They would let the lane's owner into the next lane that has its VNI. */
-static void rules_of_a_device_that_lost_its_alias_go_with_it(void **state)
+/* Rules that stay would let its owner into the next lane that has its VNI. */
+static void rules_of_a_device_that_somebody_changed_go_with_it(void **state)
 {
+	static const char *const changes[] = {
+		"ip link set fl4096 alias other",
+		"ip link set fl4096 down",
+		"ip -4 addr flush dev fl4096",
+	};
 	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
-	struct fairlead_lane next = lane_of(10, STRANGER, VNI);
 
-	apply_everywhere(&lane);
-	enter(0);
-	netns_run("ip link set fl%d alias other", VNI);
-	assert_int_equal(revoke_on(0, &lane, true), 0);
-	assert_false(
-		netns_holds("nft list table inet fairlead | grep fl%d", VNI));
-	assert_int_equal(apply_on(0, &next), 0);
-	assert_false(
-		netns_holds("nft list table inet fairlead | grep %d", OWNER));
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		apply_everywhere(&lane);
+		enter(0);
+		netns_run("%s", changes[i]);
+		assert_int_equal(revoke_on(0, &lane, true), 0);
+		assert_false(netns_holds("nft list table inet fairlead | "
+					 "grep -e fl%d -e %d",
+					 VNI, OWNER));
+		assert_int_equal(revoke_on(1, &lane, true), 0);
+		lane.grant_id++;
+	}
 }
 
 struct seen {
@@ -808,7 +814,7 @@ int main(void)
 		TEST(an_apply_after_a_flush_brings_all_rules_back),
 		TEST(a_device_without_an_alias_is_the_lane_s_that_has_its_vni),
 		TEST(rules_of_a_device_that_somebody_deleted_go_by_the_record),
-		TEST(rules_of_a_device_that_lost_its_alias_go_with_it),
+		TEST(rules_of_a_device_that_somebody_changed_go_with_it),
 		TEST(a_foreign_vxlan_device_withholds_its_vni),
 		TEST(a_node_with_another_address_than_it_told_says_so),
 		TEST(the_smallest_mtu_of_the_job_is_everybody_s),
