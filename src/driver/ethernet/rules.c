@@ -8,8 +8,10 @@
  * VXLAN is judged before all else, also on loopback and inside lanes: a node
  * unpacks it wherever it comes from.
  *
- * Sets have exact keys (hash tables); only the site's two networks are ranges,
- * which cost less as constants than as sets.
+ * All traffic of the node passes here, and most of it belongs to no lane: what
+ * tells it apart are numbers that cost little to compare. Devices of lanes are
+ * known by their link group. Sets have exact keys (hash tables); only the site's
+ * two networks are ranges, which cost less as constants than as sets.
  */
 #include "driver/ethernet/rules.h"
 
@@ -35,7 +37,6 @@ static const char *const table_lines[] = {
 	"counter refused_host { }",
 	"counter refused_way { }",
 
-	"set lane_devices { type ifname; }",
 	"set senders4 { typeof oifname . ip saddr . meta skuid; }",
 	"set senders6 { typeof oifname . ip6 saddr . meta skuid; }",
 	"set owners4 { typeof ip daddr . meta skuid; }",
@@ -105,15 +106,18 @@ static const char *const table_lines[] = {
 	"ip6 dscp $best_effort " PORT_VNI " @has_best_effort accept",
 	PORT_VNI " vmap @first_class",
 	"}",
+	"chain output_ipv6 {",
+	"ip6 daddr $net6 goto strangers",
+	"ip6 saddr $net6 goto strangers",
+	"}",
 	"chain output {",
 	"type filter hook output priority filter; policy accept;",
 	"udp dport $ports goto vxlan_out",
-	"oifname @lane_devices goto into_lane",
-	"oifname \"lo\" goto over_loopback",
+	"oifgroup $group goto into_lane",
+	"oif lo goto over_loopback",
+	"meta nfproto ipv6 goto output_ipv6",
 	"ip daddr $net4 goto strangers",
 	"ip saddr $net4 goto strangers",
-	"ip6 daddr $net6 goto strangers",
-	"ip6 saddr $net6 goto strangers",
 	"}",
 
 	"chain vxlan_in {",
@@ -129,21 +133,24 @@ static const char *const table_lines[] = {
 	"ip6 daddr . iifname @arrivals6 accept",
 	"counter name refused_way drop",
 	"}",
+	"chain input_ipv6 {",
+	"ip6 daddr $net6 counter name refused_way drop",
+	"ip6 saddr $net6 counter name refused_way drop",
+	"}",
 	"chain input {",
 	"type filter hook input priority filter; policy accept;",
 	"udp dport $ports goto vxlan_in",
-	"iifname @lane_devices goto from_lane",
-	"iifname \"lo\" accept",
+	"iifgroup $group goto from_lane",
+	"iif lo accept",
+	"meta nfproto ipv6 goto input_ipv6",
 	"ip daddr $net4 counter name refused_way drop",
 	"ip saddr $net4 counter name refused_way drop",
-	"ip6 daddr $net6 counter name refused_way drop",
-	"ip6 saddr $net6 counter name refused_way drop",
 	"}",
 	"chain forward {",
 	"type filter hook forward priority filter; policy accept;",
 	"udp dport $ports counter name refused_raw drop",
-	"iifname @lane_devices counter name refused_way drop",
-	"oifname @lane_devices counter name refused_way drop",
+	"iifgroup $group counter name refused_way drop",
+	"oifgroup $group counter name refused_way drop",
 	"ip daddr $net4 counter name refused_way drop",
 	"ip saddr $net4 counter name refused_way drop",
 	"ip6 daddr $net6 counter name refused_way drop",
@@ -201,13 +208,6 @@ __attribute__((format(printf, 2, 3))) static void element(
 
 typedef void put_lane_fn(struct elements *elements,
 			 const struct rules_lane *lane, uint8_t choice);
-
-static void put_device(struct elements *elements, const struct rules_lane *lane,
-		       uint8_t choice)
-{
-	if (!lane->is_netns)
-		element(elements, "\"%s\"", lane->device.name);
-}
 
 /* Its address on this node, "" where it has none that counts here. */
 static void own_address(const struct rules_lane *lane, uint8_t family,
@@ -295,7 +295,6 @@ static const struct {
 	put_lane_fn *put;
 	uint8_t choice; /* a family or a class */
 } sets[] = {
-	{ "lane_devices", put_device, 0 },
 	{ "senders4", put_sender, 4 },
 	{ "senders6", put_sender, 6 },
 	{ "owners4", put_owner, 4 },
@@ -337,6 +336,7 @@ static void put_definitions(const struct ethernet_networks *networks,
 	char network[IP_NETWORK_TEXT_MAX];
 
 	put(writer, "define sign = 0x%x\n", RULES_MARK);
+	put(writer, "define group = %d\n", ETHERNET_LINK_GROUP);
 	put(writer, "define ports = %u-%u\n", networks->port,
 	    networks->port + ETHERNET_RAILS_MAX - 1);
 	ip_network_format(&networks->ipv6, network);
