@@ -4,13 +4,14 @@
  * them, by what keeps strangers out and by lanes that are there. Everything that
  * is compared is measured in turns, in one run.
  *
- * Usage: lane traffic FOLDER LANES ROUNDS PACKETS MILLISECONDS
+ * Usage: lane traffic FOLDER LANES ROUNDS PACKETS SLICES MILLISECONDS
  *        lane apply FOLDER LANES ROUNDS PEER
  *        lane rates FOLDER ROUNDS MILLISECONDS
  *   FOLDER         an empty one, used until the end
  *   LANES          where there are many
  *   ROUNDS         each measures everything once
  *   PACKETS        of a round, whose middle one counts
+ *   SLICES         rounds of flows
  *   MILLISECONDS   of a flow
  *   PEER           a script, which makes and takes back the same by programs:
  *                  PEER apply, PEER revoke
@@ -173,7 +174,8 @@ static void case_end(struct case_of_traffic *one)
 }
 
 static void measure_traffic(unsigned int many, unsigned int rounds,
-			    unsigned int packets, unsigned int milliseconds)
+			    unsigned int packets, unsigned int slices,
+			    unsigned int milliseconds)
 {
 	struct case_of_traffic cases[] = {
 		{ PAIR_BARE, 0 },     { PAIR_NFT, 0 },
@@ -197,7 +199,7 @@ static void measure_traffic(unsigned int many, unsigned int rounds,
 						     packets);
 		}
 	}
-	for (unsigned int i = 0; i < rounds && milliseconds > 0; i++) {
+	for (unsigned int i = 0; i < slices; i++) {
 		for (size_t k = 0; k < WAY_COUNT * count; k++) {
 			enum way way = k % WAY_COUNT;
 			struct case_of_traffic *one = &cases[k / WAY_COUNT];
@@ -387,11 +389,12 @@ int main(int argc, char **argv)
 	if (argc < 5)
 		return 2;
 	pair_begin(argv[2]);
-	if (argc == 7 && strcmp(what, "traffic") == 0)
+	if (argc == 8 && strcmp(what, "traffic") == 0)
 		measure_traffic(number(argv[3], 2, LANES_MAX),
 				number(argv[4], 1, ROUNDS_OF_RUN),
 				number(argv[5], 1, 100000),
-				number(argv[6], 0, 60000));
+				number(argv[6], 0, ROUNDS_OF_RUN),
+				number(argv[7], 1, 60000));
 	else if (argc == 6 && strcmp(what, "apply") == 0)
 		measure_apply(number(argv[3], 2, LANES_MAX),
 			      number(argv[4], 1, ROUNDS_OF_RUN), argv[5]);

@@ -214,10 +214,12 @@ def run(options):
     for tool in ("ip", "bridge", "nft"):
         if shutil.which(tool) is None:
             raise manager.Skipped(f"{tool} is not installed")
-    many, rounds, packets, milliseconds = 200, 11, 5000, 1000
+    # Rounds of packets, and of streams; short ones, so that neighbours see
+    # the same machine.
+    many, packets, slices = 200, (101, 500), (11, 1000)
     if options.is_smoke:
-        many, rounds, packets, milliseconds = 3, 2, 50, 20
-    result = Result(options, "traffic", many, rounds, packets, milliseconds)
+        many, packets, slices = 3, (2, 50), (2, 20)
+    result = Result(options, "traffic", many, *packets, *slices)
     latency(options, result, many)
     streams(result, many)
     others(options, result, many)
