@@ -15,6 +15,7 @@ struct reading {
 	struct found found;
 	size_t capacity;
 	bool is_netns;
+	uint64_t namespace_id;
 	int result;
 	struct fairlead_error *error;
 };
@@ -42,6 +43,7 @@ static void device_take(void *arg, const struct lane_device *device)
 	found->list[found->count++] = (struct found_device){
 		.device = *device,
 		.is_netns = reading->is_netns,
+		.namespace_id = reading->namespace_id,
 	};
 }
 
@@ -57,6 +59,7 @@ static void namespace_take_in(void *arg, uint64_t grant_id)
 	if (reading->result < 0)
 		return;
 	reading->is_netns = true;
+	reading->namespace_id = grant_id;
 	reading->result =
 		devices_list(netlink, device_take, reading, reading->error);
 }

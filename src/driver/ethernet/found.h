@@ -10,7 +10,8 @@
 
 struct found_device {
 	struct lane_device device;
-	bool is_netns; /* it is in the namespace of its grant */
+	bool is_netns;         /* it is in the namespace of its grant */
+	uint64_t namespace_id; /* which says so by its name; else 0 */
 };
 
 struct found {

@@ -18,6 +18,7 @@
 #include "driver/ethernet/ethernet.h"
 #include "driver/ethernet/members.h"
 #include "driver/ethernet/nft.h"
+#include "driver/ethernet/sweep.h"
 
 /* --- settings --- */
 
@@ -262,7 +263,11 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 		result = networks_check(node, values->bpf_pins, ret_error);
 	if (result == 0)
 		result = gates_open(node, values, ret_error);
-	return result < 0 ? result : enforce_all(node, ret_error);
+	if (result == 0)
+		result = enforce_all(node, ret_error);
+	if (result == 0)
+		sweep(node);
+	return result;
 }
 
 static int open_node(const struct fairlead_setting *list, size_t count,

@@ -18,98 +18,11 @@
 #include <sys/wait.h>
 
 #include "driver/ethernet/device.h"
-#include "driver/ethernet/ethernet.h"
 #include "driver/ethernet/shaper.h"
 #include "driver/test/netns.h"
+#include "driver/test/node_world.h"
 
 #define NOBODY 65534
-
-static struct {
-	bool is_there; /* else the tests are to be skipped */
-	void *state;
-	struct fairlead_error error;
-	size_t object_count, device_count;
-	struct fairlead_object object; /* the last one */
-	struct fairlead_device device; /* likewise */
-} world;
-
-static int group_setup(void **state)
-{
-	if (!netns_enter())
-		return 0;
-	assert_int_equal(unshare(CLONE_NEWNS), 0);
-	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-	netns_run("mount -t tmpfs -o mode=0755 tmpfs /mnt");
-	world.is_there = true;
-	return 0;
-}
-
-static int setup(void **state)
-{
-	if (!world.is_there)
-		skip();
-	memset(&world.error, 0, sizeof(world.error));
-	assert_int_equal(unshare(CLONE_NEWNET), 0);
-	netns_run("ip link set lo up");
-	netns_run("ip link add eth1 type veth peer name p1");
-	netns_run("ip addr add 10.204.0.1/16 dev eth1");
-	netns_run("ip link set p1 up; ip link set eth1 up");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	ethernet_node_ops.close(world.state);
-	world.state = NULL;
-	return 0;
-}
-
-/* With these settings instead of, or beside, the defaults of the tests. */
-static int node_open(const struct fairlead_setting *more, size_t count)
-{
-	struct fairlead_setting settings[8] = {
-		{ .name = "namespaces", .value = "/mnt/netns" },
-	};
-
-	for (size_t i = 0; i < count; i++)
-		settings[i + 1] = more[i];
-	return ethernet_node_ops.open(settings, count + 1, &world.state,
-				      &world.error);
-}
-
-static void node_open_bare(void)
-{
-	const struct fairlead_setting bare[] = { { .name = "bpf",
-						   .value = "off" } };
-
-	if (node_open(bare, 1) < 0)
-		fail_msg("%s", world.error.text);
-}
-
-static void object_take(void *arg, const struct fairlead_object *object)
-{
-	world.object = *object;
-	world.object_count++;
-}
-
-static void device_take(void *arg, const struct fairlead_device *device)
-{
-	world.device = *device;
-	world.device_count++;
-}
-
-static int look(void)
-{
-	int result;
-
-	world.object_count = world.device_count = 0;
-	result = ethernet_node_ops.probe(world.state, device_take, NULL,
-					 &world.error);
-	if (result == 0)
-		result = ethernet_node_ops.list(world.state, object_take, NULL,
-						&world.error);
-	return result;
-}
 
 /* --- without privileges --- */
 
@@ -132,34 +45,22 @@ static int as_nobody(int (*act)(void))
 
 static int open_and_look(void)
 {
-	if (node_open(NULL, 0) < 0 || look() < 0) {
+	if (node_world_try_open(NULL, 0) < 0 || node_world_look() < 0) {
 		print_error("%s\n", world.error.text);
 		return 1;
 	}
 	/* The NIC, and what is on it: the NIC itself and a lane. */
 	return world.device_count == 1 && world.device.is_usable &&
 			       world.object_count == 2 &&
-			       world.object.uid == 20001
+			       world.objects[1].uid == NODE_WORLD_OWNER
 		       ? 0
 		       : 2;
 }
 
 static void who_has_no_privileges_can_look(void **state)
 {
-	struct fairlead_lane lane = {
-		.grant_id = 9,
-		.uid = 20001,
-		.gid = 20001,
-		.id_count = 1,
-		.ids = { 4096 },
-		.options = "vnis=1,tcs=BEST_EFFORT,isolation=host",
-	};
-	struct fairlead_record record;
-
-	node_open_bare();
-	if (ethernet_node_ops.apply(world.state, &lane, false, &record, NULL,
-				    &world.error) < 0)
-		fail_msg("%s", world.error.text);
+	node_world_open_bare();
+	node_world_apply(9, "host");
 	assert_int_equal(as_nobody(open_and_look), 0);
 }
 
@@ -208,7 +109,7 @@ static int send_two_by_hand(void)
 
 static void the_line_says_what_was_refused(void **state)
 {
-	node_open_bare();
+	node_world_open_bare();
 	summarize();
 	assert_string_equal(line,
 			    "enforcement nft, shaping off, refused nothing");
@@ -222,19 +123,14 @@ static void the_line_has_the_higher_level_where_it_is(void **state)
 {
 	const struct fairlead_setting more[] = {
 		{ .name = "bpf", .value = "require" },
-		{ .name = "bpf_pins", .value = "/mnt/bpf" },
 	};
 
-	if (node_open(more, 2) < 0)
-		fail_msg("%s", world.error.text);
+	node_world_open(more, 1);
 	assert_int_equal(as_nobody(send_two_by_hand), 0);
 	summarize();
 	assert_string_equal(
 		line,
 		"enforcement nft+bpf, shaping off, refused: made by hand 2");
-	ethernet_node_ops.close(world.state);
-	world.state = NULL;
-	netns_run("umount /mnt/bpf; rm -r /mnt/bpf");
 }
 
 /* In a mount namespace of its own. */
@@ -259,7 +155,7 @@ static int summarize_without_cgroups(void)
 	if (system("for m in $(awk '$3 == \"cgroup2\" { print $2 }' "
 		   "/proc/mounts | tac); do umount -l $m || exit 1; done") !=
 		    0 ||
-	    node_open(NULL, 0) < 0)
+	    node_world_try_open(NULL, 0) < 0)
 		return 1;
 	summarize();
 	if (strstr(line, "enforcement nft, ") &&
@@ -282,7 +178,7 @@ static int open_with_bpf_required(void)
 	if (system("for m in $(awk '$3 == \"cgroup2\" { print $2 }' "
 		   "/proc/mounts | tac); do umount -l $m || exit 1; done") != 0)
 		return 1;
-	return node_open(more, 1) == -EOPNOTSUPP &&
+	return node_world_try_open(more, 1) == -EOPNOTSUPP &&
 			       strstr(world.error.text, "cgroup v2")
 		       ? 0
 		       : 2;
@@ -341,8 +237,7 @@ static void shaping_without_htb_is_said(void **state)
 		{ .name = "shaping", .value = "true" },
 	};
 
-	if (node_open(more, 2) < 0)
-		fail_msg("%s", world.error.text);
+	node_world_open(more, 2);
 	shaping_flaw = "";
 	summarize();
 	assert_string_equal(line,
@@ -354,7 +249,7 @@ static void shaping_without_htb_is_said(void **state)
 
 static int summarize_as_nobody(void)
 {
-	if (node_open(NULL, 0) < 0)
+	if (node_world_try_open(NULL, 0) < 0)
 		return 1;
 	summarize();
 	return strcmp(line, "; lacks permission (only root can make lanes)");
@@ -375,9 +270,8 @@ static void a_nic_that_is_too_small_is_said_with_what_to_set(void **state)
 	};
 
 	netns_run("ip link set eth1 mtu 1300");
-	if (node_open(more, 2) < 0)
-		fail_msg("%s", world.error.text);
-	assert_int_equal(look(), 0);
+	node_world_open(more, 2);
+	assert_int_equal(node_world_look(), 0);
 	assert_int_equal(world.device_count, 1);
 	assert_false(world.device.is_usable);
 	assert_says(world.device.detail, "set it to 1330 or more");
@@ -386,8 +280,8 @@ static void a_nic_that_is_too_small_is_said_with_what_to_set(void **state)
 static void that_none_is_found_is_said_with_each_flaw(void **state)
 {
 	netns_run("ip link set eth1 mtu 1300");
-	node_open_bare();
-	assert_int_equal(look(), 0);
+	node_world_open_bare();
+	assert_int_equal(node_world_look(), 0);
 	assert_int_equal(world.device_count, 0);
 	summarize();
 	assert_says(line, "; lacks a NIC (");
@@ -399,9 +293,9 @@ static void that_none_is_found_is_said_with_each_flaw(void **state)
 
 static void an_address_in_the_sites_networks_is_said(void **state)
 {
-	node_open_bare();
+	node_world_open_bare();
 	netns_run("ip addr add 100.66.1.1/16 dev p1");
-	assert_int_equal(look(), 0);
+	assert_int_equal(node_world_look(), 0);
 	assert_false(world.device.is_usable);
 	assert_says(world.device.detail, "100.64.0.0/10");
 	assert_says(world.device.detail, "p1");
@@ -415,7 +309,7 @@ static void somebody_elses_table_is_an_error_that_says_what_to_do(void **state)
 						   .value = "off" } };
 
 	netns_run("nft add table inet fairlead");
-	assert_int_equal(node_open(bare, 1), -EEXIST);
+	assert_int_equal(node_world_try_open(bare, 1), -EEXIST);
 	assert_says(world.error.text, "nft list table inet fairlead");
 	assert_true(netns_holds("nft list table inet fairlead"));
 }
@@ -423,11 +317,11 @@ static void somebody_elses_table_is_an_error_that_says_what_to_do(void **state)
 static void somebody_elses_vxlan_on_our_port_is_listed(void **state)
 {
 	netns_run("ip link add vx7 type vxlan id 7 dstport 4789 dev eth1");
-	node_open_bare();
-	assert_int_equal(look(), 0);
-	assert_string_equal(world.object.device, "vx7");
-	assert_int_equal(world.object.ids[0], 7);
-	assert_says(world.object.detail, "not ours, port=4789");
+	node_world_open_bare();
+	assert_int_equal(node_world_look(), 0);
+	assert_string_equal(world.objects[1].device, "vx7");
+	assert_int_equal(world.objects[1].ids[0], 7);
+	assert_says(world.objects[1].detail, "not ours, port=4789");
 }
 
 /* --- what is needed --- */
@@ -437,10 +331,10 @@ static void nft_that_is_not_there_is_an_error(void **state)
 	const struct fairlead_setting more[] = { { .name = "nft",
 						   .value = "/mnt/nft" } };
 
-	assert_int_equal(node_open(more, 1), -ENOENT);
+	assert_int_equal(node_world_try_open(more, 1), -ENOENT);
 	assert_says(world.error.text, "/mnt/nft");
 	netns_run("cp /bin/true /mnt/nft && chown 65534 /mnt/nft");
-	assert_int_equal(node_open(more, 1), -EPERM);
+	assert_int_equal(node_world_try_open(more, 1), -EPERM);
 	assert_says(world.error.text, "/mnt/nft");
 	netns_run("rm /mnt/nft");
 }
@@ -455,7 +349,7 @@ static int open_without_the_capability(void)
 	    cap_set_proc(now) < 0)
 		return 1;
 	cap_free(now);
-	return node_open(NULL, 0) == -EPERM &&
+	return node_world_try_open(NULL, 0) == -EPERM &&
 			       strstr(world.error.text, "CAP_NET_ADMIN")
 		       ? 0
 		       : 2;
@@ -481,7 +375,9 @@ static void a_kernel_without_the_kind_of_device_is_told_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name)                                              \
+	cmocka_unit_test_setup_teardown(name, node_world_setup, \
+					node_world_teardown)
 		TEST(who_has_no_privileges_can_look),
 		TEST(who_only_looked_has_changed_nothing),
 		TEST(the_line_says_what_was_refused),
@@ -502,5 +398,5 @@ int main(void)
 #undef TEST
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, NULL);
+	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What no device is left for, taken away when the node half starts. */
+#pragma once
+
+#include "driver/ethernet/node.h"
+
+/*
+ * Classes that no device names, HTB itself where the site has no shaping any more,
+ * and namespaces that no lane is in. What is somebody else's stays, with what it
+ * hangs on. Nothing of it lets anybody do anything, so that an error is none:
+ * the next start tries again. Not while a lane is being made.
+ */
+void sweep(const struct ethernet_node *node);
