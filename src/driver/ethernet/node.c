@@ -335,10 +335,10 @@ static uint32_t lanes_on(const struct found *found,
 
 static void describe(const struct ethernet_node *node,
 		     const struct underlay *underlay, const struct found *found,
-		     const char *clash, struct fairlead_device *device)
+		     const char *other_flaw, struct fairlead_device *device)
 {
 	char address[IP_ADDRESS_TEXT_MAX];
-	const char *flaw = underlay->is_usable ? clash : underlay->flaw;
+	const char *flaw = underlay->is_usable ? other_flaw : underlay->flaw;
 
 	snprintf(device->name, sizeof(device->name), "%s", underlay->name);
 	device->is_usable = !flaw;
@@ -360,7 +360,8 @@ static int probe(void *state,
 		 void *arg, struct fairlead_error *ret_error)
 {
 	const struct ethernet_node *node = state;
-	struct fairlead_error clash = { 0 };
+	struct fairlead_error clash = { 0 }, taken;
+	uint16_t port = node->networks.port;
 	struct found found = { 0 };
 	struct underlays list;
 	int result = node_underlays(node, &list, ret_error);
@@ -372,9 +373,13 @@ static int probe(void *state,
 	result = underlay_clash(node->netlink, &node->networks, &clash);
 	for (size_t i = 0; i < list.count; i++) {
 		struct fairlead_device device = { 0 };
+		const char *flaw = result < 0 ? clash.text : NULL;
 
-		describe(node, &list.list[i], &found,
-			 result < 0 ? clash.text : NULL, &device);
+		/* A rail each. */
+		if (list.list[i].is_usable && !flaw &&
+		    underlay_port_check(node->netlink, port++, &taken) < 0)
+			flaw = taken.text;
+		describe(node, &list.list[i], &found, flaw, &device);
 		emit(arg, &device);
 	}
 	found_fini(&found);

@@ -40,6 +40,13 @@ int underlay_list(struct netlink *netlink, const char *devices,
 void underlay_flaws(struct netlink *netlink, struct fairlead_error *error);
 
 /*
+ * Can VXLAN have the port? -EADDRINUSE with a text: somebody else's socket has it,
+ * or a VXLAN device with which ours cannot share it. Nothing is bound.
+ */
+int underlay_port_check(struct netlink *netlink, uint16_t port,
+			struct fairlead_error *ret_error);
+
+/*
  * -EADDRINUSE with a text that names both when an address or a route of this
  * node, other than those of our devices and default routes, lies in one of the
  * networks. A route that covers more than the network lies not in it.
