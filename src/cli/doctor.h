@@ -30,6 +30,11 @@ struct doctor {
 	json_t *node_keys; /* ids in this node's key file; NULL: not known */
 };
 
+/* Identifiers that the configuration has a driver hand out; NULL: none. */
+struct idset *doctor_pool(const struct doctor *doctor, const char *driver);
+/* Part a driver's summary: its beginning, and what it lacks or "". */
+void doctor_part_summary(char *summary, const char **ret_lacks);
+
 /* Add a finding. advice: what to do; NULL when there is nothing to do. */
 void doctor_say(struct doctor *doctor, enum doctor_level level,
 		const char *check, const char *advice, const char *format, ...)
@@ -57,6 +62,11 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path);
  */
 void doctor_check_objects(struct doctor *doctor, const char *node,
 			  const json_t *answer);
+/* A page of node-list: drivers that cannot be used, or lack something. */
+void doctor_check_levels(struct doctor *doctor, const json_t *nodes,
+			 json_t *lacking);
+/* What was found lacking on all pages. */
+void doctor_say_lacking(struct doctor *doctor, const json_t *lacking);
 /* The value of a driver's setting, or NULL. */
 const char *doctor_setting(const struct doctor *doctor, const char *driver,
 			   const char *name);

@@ -267,6 +267,7 @@ static bool check_page(struct doctor *doctor, struct fairlead *handle,
 static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 {
 	_auto_(freep) char *after = NULL;
+	json_auto_t *lacking = json_object();
 	struct fairlead_error error;
 	bool may_query = true;
 	bool is_more = true;
@@ -284,6 +285,7 @@ static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 			return;
 		}
 		may_query = check_page(doctor, handle, may_query, page);
+		doctor_check_levels(doctor, nodes, lacking);
 		is_more = count > 0 &&
 			  json_is_true(json_object_get(page, "more"));
 		free(after);
@@ -292,6 +294,7 @@ static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 						     "name"))
 				: NULL;
 	}
+	doctor_say_lacking(doctor, lacking);
 }
 
 void doctor_check_munge(struct doctor *doctor, const char *munge_socket)

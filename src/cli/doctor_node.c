@@ -11,8 +11,6 @@
 #include "driver/driver.h"
 #include "cli/remote.h"
 
-#define VNI_LIMIT 65536
-
 static bool has_flag(const json_t *object, const char *name)
 {
 	const json_t *flag;
@@ -28,14 +26,19 @@ static bool has_flag(const json_t *object, const char *name)
 }
 
 /* Is one of the identifiers of the object one that we hand out? */
-static bool is_of_pool(const struct idset *pool, const json_t *object)
+static bool is_of_pool(const struct doctor *doctor, const json_t *object)
 {
+	_auto_(idset_destroyp) struct idset *pool =
+		doctor_pool(doctor, output_text(object, "interconnect"));
 	const json_t *id;
 	size_t i;
 
+	if (!pool)
+		return false;
+
 	json_array_foreach (json_object_get(object, "ids"), i, id)
 		if (json_is_integer(id) && json_integer_value(id) >= 0 &&
-		    json_integer_value(id) < VNI_LIMIT &&
+		    json_integer_value(id) < IDSET_LIMIT_MAX &&
 		    idset_has(pool, json_integer_value(id)))
 			return true;
 	return false;
@@ -94,19 +97,16 @@ static bool say_lost(struct doctor *doctor, const char *node,
 void doctor_check_objects(struct doctor *doctor, const char *node,
 			  const json_t *answer)
 {
-	const char *universe = doctor_setting(doctor, "slingshot", "vni_pool");
-	_auto_(idset_destroyp) struct idset *pool = NULL;
-	int open_count = 0, foreign_count = 0;
+	int default_count = 0, open_count = 0, foreign_count = 0;
 	const json_t *object;
 	size_t i;
 
 	if (json_object_get(doctor->seen_nodes, node))
 		return;
 	json_object_set_new(doctor->seen_nodes, node, json_true());
-	if (universe)
-		idset_parse(universe, VNI_LIMIT, &pool, NULL);
 	json_array_foreach (json_object_get(answer, "objects"), i, object) {
 		if (has_flag(object, "default")) {
+			default_count++;
 			open_count += has_flag(object, "enabled");
 			continue;
 		}
@@ -116,7 +116,7 @@ void doctor_check_objects(struct doctor *doctor, const char *node,
 		foreign_count++;
 		if (!say_lost(doctor, node, object))
 			say_foreign(doctor, node, object,
-				    pool && is_of_pool(pool, object));
+				    is_of_pool(doctor, object));
 	}
 	if (open_count > 0)
 		doctor_say(doctor, DOCTOR_WARN, "default service",
@@ -125,7 +125,7 @@ void doctor_check_objects(struct doctor *doctor, const char *node,
 			   "%s: the default service is enabled on %d devices: "
 			   "any user reaches every job that uses it",
 			   node, open_count);
-	else
+	else if (default_count > 0)
 		doctor_say(doctor, DOCTOR_OK, "default service", NULL,
 			   "%s: it is not enabled", node);
 	if (foreign_count == 0)
@@ -200,15 +200,27 @@ static void check_drivers(struct doctor *doctor, const json_t *status)
 	json_array_foreach (json_object_get(status, "drivers"), i, driver) {
 		bool is_usable =
 			json_is_true(json_object_get(driver, "usable"));
+		_auto_(freep) char *detail =
+			strdup(output_text(driver, "detail"));
+		const char *lacks;
 
+		if (!detail)
+			continue;
+		doctor_part_summary(detail, &lacks);
 		doctor_say(doctor, is_usable ? DOCTOR_OK : DOCTOR_FAIL,
 			   "driver",
 			   is_usable ? NULL
 				     : "see its section of the configuration",
 			   "%s: %s%s%s", output_text(driver, "name"),
 			   is_usable ? "usable" : "cannot be used",
-			   *output_text(driver, "detail") ? ", " : "",
-			   output_text(driver, "detail"));
+			   *detail ? ", " : "", detail);
+		if (*lacks)
+			doctor_say(doctor, DOCTOR_WARN, "level",
+				   "mend it, or have the configuration not ask "
+				   "for it; the manual of the interconnect has "
+				   "the levels",
+				   "%s lacks %s", output_text(driver, "name"),
+				   lacks);
 	}
 }
 
