@@ -4,8 +4,8 @@
 
 Usage: unit-calls.py UNIT TRACE [MORE]
 
-TRACE is strace -f -o's. MORE is a text with lines of a drop-in, as the manual
-has them. systemd need not run: of the settings that filter calls each is read
+TRACE is strace -f -o's. MORE is a drop-in, or a page of the manual with the
+lines of one. systemd need not run: of the settings that filter calls each is read
 as systemd.exec(5) has it, with the sets that `systemd-analyze` lists. A setting
 that is not known here fails, so that it is thought of.
 """
@@ -26,6 +26,7 @@ OTHERS = {
     "MemoryMax", "MemorySwapMax", "CapabilityBoundingSet", "NoNewPrivileges",
     "PrivateTmp",
     "SystemCallArchitectures", "SystemCallErrorNumber",
+    "ReadWritePaths",
 }
 NAMESPACES = r"CLONE_NEW\w+"
 
@@ -64,6 +65,12 @@ def rule(name, value, known):
     if name == "SystemCallFilter":
         allowed = expand(value.split(), known)
         return lambda call, args: call not in allowed
+    if name == "RestrictNamespaces" and not yes:
+        kinds = {"CLONE_NEW" + kind.upper() for kind in value.split()}
+        return lambda call, args: \
+            call in ("setns", "clone", "clone3", "unshare") and \
+            (set(re.findall(NAMESPACES, args)) - kinds or
+             call == "setns" and not re.search(NAMESPACES, args))
     if name == "RestrictAddressFamilies":
         families = set(value.split())
         return lambda call, args: call == "socket" and \
@@ -133,10 +140,17 @@ def main():
         text = file.read()
     if len(sys.argv) > 3:
         with open(sys.argv[3], encoding="utf-8") as file:
-            text += drop_in(file.read())
-    known, rules, bad = sets(), {}, 0
+            more = file.read()
+        text += more if sys.argv[3].endswith(".conf") else drop_in(more)
+    known, rules, bad, calls = sets(), {}, 0, ""
     for name, value in settings(text):
         if name in OTHERS:
+            continue
+        # Each such line adds to those before it; of the others the last counts.
+        if name == "SystemCallFilter":
+            value = calls = f"{calls} {value}"
+        if value == "no":
+            rules.pop(name, None)
             continue
         rules[name] = rule(name, value, known)
         if rules[name] is None:

@@ -44,10 +44,21 @@ end() { # end NODE|manager: in order
 	kill "$(traced "$1")"
 	wait_for is_gone "${by_hand[$1]}"
 }
-works() { # a lane comes and goes, and all that a node is asked for
+has_ethernet=false # it may not be built in
+grep -q '^driver "ethernet"' "$config" && has_ethernet=true
+ethernet() { # ethernet KEY [OPTION...]: a lane comes and goes
+	local grant
+	$has_ethernet || return 0
+	grant=$(reserve "jm/$1" 'n[0-1]' -i ethernet "${@:2}")
+	expect_exit 0 fairlead apply "$grant"
+	expect_exit 0 on n0 -- fairlead node objects
+	expect_exit 0 fairlead release "$grant"
+}
+works() { # works KEY [OPTION...]: lanes come and go, and all that a node is asked for
 	local grant
 	grant=$(reserve "jm/$1" 'n[0-1]')
 	expect_exit 0 fairlead apply "$grant"
+	ethernet "$1-ethernet" "${@:2}"
 	expect_exit 0 on n0 -- fairlead node status
 	expect_exit 0 fairlead doctor
 	expect_exit 0 fairlead node drain --reason trying n0
@@ -66,6 +77,22 @@ kill -HUP "$(traced n0)"
 works second
 end n0
 expect_allowed fairleadd-node.service node
+
+it 'nor, with the drop-in for it, when jobs have network namespaces'
+# shellcheck disable=SC2046  # words are meant
+start_by_hand n0 unshare --mount "$work/confined" \
+	$(trace netns) "$fairleadd" --role node --config "$config"
+wait_for says_up n0
+works apart -o isolation=netns
+end n0
+expect_allowed fairleadd-node.service netns \
+	"$root/pack/systemd/fairleadd-node.service.d/netns.conf"
+if $has_ethernet; then
+	grep -q 'setns(.*CLONE_NEWNET' "$work/trace.netns" ||
+		fail 'no network namespace was made'
+	run "$calls" "$units/fairleadd-node.service" "$work/trace.netns"
+	[ "$code" -ne 0 ] || fail 'the unit alone allows it'
+fi
 
 it 'nor a manager what its unit forbids, with the drop-in of the manual'
 restart n0
