@@ -151,7 +151,8 @@ const struct subcommand node_objects_command = {
 	.name = "objects",
 	.summary = "Show what is on the devices of this node, ours or not",
 	.arguments = "",
-	.details = "Of Slingshot these are the CXI services.",
+	.details = "Of Slingshot these are the CXI services, of Ethernet lanes "
+		   "on NICs.",
 	.options = options,
 	.run = run_objects,
 };

@@ -123,10 +123,25 @@ static void only_a_living_lane_of_ones_own_is_inherited(void **state)
 	error_assert(&error, -ENODEV);
 }
 
+static void a_summary_is_a_line(void **state)
+{
+	const struct contract *contract = *state;
+	char text[FAIRLEAD_SUMMARY_MAX + 2];
+
+	if (!contract->node->summarize)
+		return;
+	memset(text, '\n', sizeof(text));
+	contract->node->summarize(contract->node_state, text);
+	assert_in_range(strnlen(text, sizeof(text)), 1, FAIRLEAD_SUMMARY_MAX);
+	assert_null(strchr(text, '\n'));
+	assert_int_equal(text[FAIRLEAD_SUMMARY_MAX + 1], '\n');
+}
+
 const struct CMUnitTest contract_env_cases[] = {
 	CONTRACT_CASE(every_variable_is_set_for_a_lane),
 	CONTRACT_CASE(every_variable_is_unset_without_a_lane),
 	CONTRACT_CASE(only_a_living_lane_of_ones_own_is_inherited),
+	CONTRACT_CASE(a_summary_is_a_line),
 };
 const size_t contract_env_case_count =
 	sizeof(contract_env_cases) / sizeof(contract_env_cases[0]);
