@@ -35,7 +35,10 @@ struct call {
 	const char *name;
 };
 
-/* Files, sockets and processes: what lasts, or what another process sees. */
+/*
+ * Files, sockets, processes, mounts, maps of BPF: what lasts, or what another
+ * process sees.
+ */
 static const struct call effects[] = {
 	{ SYS_write, "write" },
 	{ SYS_writev, "writev" },
@@ -58,6 +61,10 @@ static const struct call effects[] = {
 	{ SYS_fchmod, "fchmod" },
 	{ SYS_fchmodat, "fchmodat" },
 	{ SYS_kill, "kill" },
+	{ SYS_clone, "clone" }, /* of a program; threads are made by clone3 */
+	{ SYS_bpf, "bpf" },
+	{ SYS_mount, "mount" },
+	{ SYS_umount2, "umount2" },
 #ifdef SYS_renameat
 	{ SYS_renameat, "renameat" },
 #endif

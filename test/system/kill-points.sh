@@ -6,14 +6,27 @@
 # started again while the manager still waits for it, or when it has given up:
 # in turn, or both at each point when FAIRLEAD_TEST is long.
 #
-# kill-points.sh [manager|guard|agent]: whose points; all of them by default.
-# Most of the time is waiting, so that the tests have a story for each.
+# kill-points.sh [manager|guard|agent [INTERCONNECT]]: whose points; all of them by
+# default. Most of the time is waiting, so that the tests have a story for each.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 POINTS_MAX=500 # far more than any step here has
 
-cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1087 \
+interconnect=${2:-slingshot}
+objects=2 # of a lane on a node
+stride=1
+options=()
+if [ "$interconnect" = ethernet ]; then
+	need_root 'rules, programs and classes of nodes'
+	[ -x /usr/sbin/nft ] || skip_all 'there is no /usr/sbin/nft (package nftables)'
+	objects=1
+	# Each point of the driver alone is visited by ethernet_crash_test.
+	[ "${FAIRLEAD_TEST:-short}" = long ] || stride=3
+	options=(-s ethernet.vni_pool=1024-1087 -s ethernet.shaping=true
+		-s ethernet.link_rate=10G)
+fi
+cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1087 "${options[@]}" \
 	-s manager.apply_timeout=2 -s manager.revoke_timeout=2
 "$tools/kill-at" "$(pid_of n1 holder)" 1 >"$work/attach" 2>&1 3>&- &
 tracer=$!
@@ -64,10 +77,17 @@ mend() { # mend PROCESS: start it again, if it has died
 	esac
 }
 
+# What the kernel has for lanes on Ethernet, but for what counts packets.
+kernel_of() { # kernel_of NODE
+	on "$1" -- sh -c 'ip -brief link show type vxlan; nft -s list table inet fairlead
+		tc class show dev eth1; ls /run/fairlead/netns 2>&1; find /sys/fs/bpf | wc -l'
+}
+
 expect_nothing() { # expect_nothing: after a release
 	wait_for is_quarantined 0
 	expect_pool held ''
 	expect_objects 0 n0 n1
+	[ "$interconnect" = slingshot ] || is "$(kernel_of n1)" "$kernel" 'what n1 has'
 	is "$(find "$FAIRLEAD_CLUSTER"/n[01]/run/jobs -type f)" '' 'environment files'
 }
 
@@ -89,7 +109,7 @@ ways() { # ways PROCESS N
 # before its turn has come
 sweep() {
 	local who=$1 step=$2 nth places=''
-	for ((nth = 1; nth <= POINTS_MAX; nth++)); do
+	for ((nth = 1; nth <= POINTS_MAX; nth += stride)); do
 		for at_once in $(ways "$who" "$nth"); do
 			"$step" "$who" "$nth" "kp/$who.$step.$nth.$at_once"
 		done
@@ -125,7 +145,7 @@ applying() { # applying PROCESS N KEY
 	if [ "$acknowledged" -eq 0 ] || [ "$code" -eq 0 ]; then
 		is "$code" 0 "an apply again ($err)"
 		is "$(job_state "$grant")" active 'state'
-		expect_objects 2 n0 n1
+		expect_objects $objects n0 n1
 	else
 		has "$err" 'released' 'the error of an apply that was undone'
 	fi
@@ -149,8 +169,14 @@ releasing() { # releasing PROCESS N KEY
 	expect_nothing
 }
 
-[ $# -gt 0 ] || set -- manager guard agent
-for who; do
+if [ "$interconnect" = ethernet ]; then
+	# The first lane of a node makes what is for all of them.
+	first=$(reserve kp/first 'n[0-1]')
+	fairlead apply "$first"
+	fairlead release "$first"
+	kernel=$(kernel_of n1)
+fi
+for who in ${1:-manager guard agent}; do
 	case $who in
 	manager)
 		it 'the manager, while a lane is reserved'
