@@ -164,47 +164,30 @@ static int go_without_class(const struct making *making, size_t rail,
 	return 0;
 }
 
-struct minors {
-	bool is_used[UINT16_MAX + 1]; /* what an alias can say */
-};
-
-static void minor_take(void *arg, const struct shaper_class *shaped)
+/*
+ * A minor number that neither a class nor a device has: the class of a device
+ * that is there may be missing.
+ */
+static int minor_choose(const struct making *making,
+			const struct underlay *underlay, uint16_t *ret_minor,
+			struct fairlead_error *ret_error)
 {
-	struct minors *minors = arg;
-
-	minors->is_used[shaped->minor] = true;
-}
-
-/* A minor number that neither a class nor a device has; 0: none. */
-static int minor_find(const struct making *making,
-		      const struct underlay *underlay, uint16_t *ret_minor,
-		      struct fairlead_error *ret_error)
-{
-	_auto_(freep) struct minors *minors = calloc(1, sizeof(*minors));
 	const struct found *found = making->found;
-	int result = -ENOMEM;
+	_auto_(freep) uint16_t *taken =
+		calloc(found->count + 1, sizeof(*taken));
+	size_t count = 0;
 
-	if (!minors)
-		return error_set(ret_error, result, "out of memory");
+	if (!taken)
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < found->count; i++) {
 		const struct lane_device *device = &found->list[i].device;
 
 		if (device->is_ours &&
 		    device->underlay_index == underlay->index)
-			minors->is_used[device->alias.htb_class] = true;
+			taken[count++] = device->alias.htb_class;
 	}
-	result = shaper_list(making->node->netlink, underlay, minor_take,
-			     minors, ret_error);
-	for (uint32_t i = SHAPER_FIRST_MINOR;
-	     result == 0 && i <= SHAPER_LAST_MINOR; i++) {
-		if (minors->is_used[i])
-			continue;
-		*ret_minor = (uint16_t)i;
-		return 0;
-	}
-	return result < 0 ? result
-			  : error_set(ret_error, -ENOSPC,
-				      "all classes are in use");
+	return shaper_choose(making->node->netlink, underlay, taken, count,
+			     ret_minor, ret_error);
 }
 
 /* The class that the lane is to have on the rail; none is a warning. */
@@ -231,7 +214,7 @@ static int class_plan(struct making *making, size_t rail)
 	else
 		result = shaper_start(node->netlink, underlay, rate, &error);
 	if (result == 0)
-		result = minor_find(making, underlay, &minor, &error);
+		result = minor_choose(making, underlay, &minor, &error);
 	if (result < 0)
 		return go_without_class(making, rail, &error);
 	for (size_t i = 0; i < making->wish->device_count; i++) {

@@ -269,23 +269,35 @@ int shaper_stop(struct netlink *netlink, const struct underlay *underlay,
 			    "cannot stop shaping NIC %s", underlay->name);
 }
 
-/* The lowest that is free, or 0. */
-static uint16_t free_minor(const struct state *state)
+static void minor_use(uint8_t *used, uint32_t minor)
+{
+	if (minor <= SHAPER_LAST_MINOR)
+		used[minor / 8] |= (uint8_t)(1u << minor % 8);
+}
+
+int shaper_choose(struct netlink *netlink, const struct underlay *underlay,
+		  const uint16_t *taken, size_t count, uint16_t *ret_minor,
+		  struct fairlead_error *ret_error)
 {
 	uint8_t used[(SHAPER_LAST_MINOR + 8) / 8] = { 0 };
+	_auto_(state_fini) struct state state = { 0 };
+	int result = state_read(netlink, underlay, &state, ret_error);
 
-	for (size_t i = 0; i < state->classes.count; i++) {
-		uint32_t minor = TC_H_MIN(state->classes.items[i].handle);
-
-		if (minor <= SHAPER_LAST_MINOR)
-			used[minor / 8] |= (uint8_t)(1u << minor % 8);
-	}
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < count; i++)
+		minor_use(used, taken[i]);
+	for (size_t i = 0; i < state.classes.count; i++)
+		minor_use(used, TC_H_MIN(state.classes.items[i].handle));
 	for (uint32_t minor = SHAPER_FIRST_MINOR; minor <= SHAPER_LAST_MINOR;
 	     minor++) {
-		if (!(used[minor / 8] & 1u << minor % 8))
-			return (uint16_t)minor;
+		if (used[minor / 8] & 1u << minor % 8)
+			continue;
+		*ret_minor = (uint16_t)minor;
+		return 0;
 	}
-	return 0;
+	return error_set(ret_error, -ENOSPC, "NIC %s has no class left",
+			 underlay->name);
 }
 
 static int check_rates(const struct state *state,
@@ -312,11 +324,10 @@ static int check_rates(const struct state *state,
 	return 0;
 }
 
-static struct tc_item lane_item(const struct shaper_class *shaped,
-				uint16_t minor)
+static struct tc_item lane_item(const struct shaper_class *shaped)
 {
 	return (struct tc_item){
-		.handle = HANDLE | minor,
+		.handle = HANDLE | shaped->minor,
 		.parent = HANDLE | LINK_MINOR,
 		.rate = shaped->reserved_mbit
 				? shaped->reserved_mbit * BYTES_PER_MBIT
@@ -328,11 +339,11 @@ static struct tc_item lane_item(const struct shaper_class *shaped,
 }
 
 int shaper_add(struct netlink *netlink, const struct underlay *underlay,
-	       struct shaper_class *shaped, struct fairlead_error *ret_error)
+	       const struct shaper_class *shaped,
+	       struct fairlead_error *ret_error)
 {
 	_auto_(state_fini) struct state state = { 0 };
-	uint16_t minor = shaped->minor;
-	struct tc_item item;
+	struct tc_item item = lane_item(shaped);
 	int result = state_read(netlink, underlay, &state, ret_error);
 
 	if (result < 0)
@@ -344,20 +355,12 @@ int shaper_add(struct netlink *netlink, const struct underlay *underlay,
 	result = check_rates(&state, underlay, shaped, ret_error);
 	if (result < 0)
 		return result;
-	if (minor == 0)
-		minor = free_minor(&state);
-	if (minor == 0)
-		return error_set(ret_error, -ENOSPC, "NIC %s has no class left",
-				 underlay->name);
-	if (minor < SHAPER_FIRST_MINOR || minor > SHAPER_LAST_MINOR)
+	if (shaped->minor < SHAPER_FIRST_MINOR ||
+	    shaped->minor > SHAPER_LAST_MINOR)
 		return error_set(ret_error, -EINVAL,
 				 "class %x:%x is not for lanes", SHAPER_HANDLE,
-				 minor);
-	item = lane_item(shaped, minor);
-	result = put_class(netlink, underlay, NLM_F_EXCL, &item, ret_error);
-	if (result == 0)
-		shaped->minor = minor;
-	return result;
+				 shaped->minor);
+	return put_class(netlink, underlay, NLM_F_EXCL, &item, ret_error);
 }
 
 /* 1: the class is there, and can go; 0: it is not. */

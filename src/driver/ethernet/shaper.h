@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "driver/ethernet/netlink.h"
@@ -55,22 +56,30 @@ int shaper_start(struct netlink *netlink, const struct underlay *underlay,
 int shaper_stop(struct netlink *netlink, const struct underlay *underlay,
 		struct fairlead_error *ret_error);
 /*
- * minor 0: any free one, which is set. -ENOSPC: no class is free, or so much
- * cannot be reserved any more; -EEXIST; -ENOENT: not started; -EINVAL: max is
- * below reserved.
+ * The lowest minor number that no class on the NIC has, whoever made it, and that
+ * is not among the `count` taken ones. -ENOSPC.
+ */
+int shaper_choose(struct netlink *netlink, const struct underlay *underlay,
+		  const uint16_t *taken, size_t count, uint16_t *ret_minor,
+		  struct fairlead_error *ret_error);
+/*
+ * -ENOSPC: so much cannot be reserved any more; -EEXIST: the NIC has a class of
+ * that minor number; -ENOENT: not started; -EINVAL: max is below reserved, or
+ * the number is none of a lane's.
  */
 int shaper_add(struct netlink *netlink, const struct underlay *underlay,
-	       struct shaper_class *shaped, struct fairlead_error *ret_error);
+	       const struct shaper_class *shaped,
+	       struct fairlead_error *ret_error);
 /*
  * -EBUSY with a text: something of somebody else's hangs on it (a filter, class or
  * qdisc), and the class stays. A class that is not there, or not ours, is no error.
  */
 int shaper_remove(struct netlink *netlink, const struct underlay *underlay,
 		  uint16_t minor, struct fairlead_error *ret_error);
-/* Classes of lanes; none where it was not started. */
 /* What that would say now: 0 or -EBUSY. */
 int shaper_try_remove(struct netlink *netlink, const struct underlay *underlay,
 		      uint16_t minor, struct fairlead_error *ret_error);
+/* Classes of lanes; none where it was not started. */
 int shaper_list(struct netlink *netlink, const struct underlay *underlay,
 		void (*emit)(void *arg, const struct shaper_class *shaped),
 		void *arg, struct fairlead_error *ret_error);

@@ -414,7 +414,8 @@ static uint64_t count_packets(const struct underlay *nic, uint16_t minor)
 
 static void a_lane_inside_is_shaped_by_its_VNI(void **state)
 {
-	struct shaper_class shaped = { .reserved_mbit = 100 };
+	const struct shaper_class shaped = { .minor = SHAPER_FIRST_MINOR,
+					     .reserved_mbit = 100 };
 	struct underlay nic = { .name = "nic0" };
 	struct lane_device device;
 	char bytes[16], lacking[256];

@@ -83,9 +83,17 @@ static int add(uint16_t minor, uint32_t reserved_mbit, uint32_t max_mbit)
 				       .priority = ETHERNET_LOW_LATENCY,
 				       .reserved_mbit = reserved_mbit,
 				       .max_mbit = max_mbit };
-	int result = shaper_add(netlink, &nic, &shaped, &error);
 
-	return result < 0 ? result : shaped.minor;
+	return shaper_add(netlink, &nic, &shaped, &error);
+}
+
+static uint16_t choose(const uint16_t *taken, size_t count)
+{
+	uint16_t minor = 0;
+
+	assert_int_equal(
+		shaper_choose(netlink, &nic, taken, count, &minor, &error), 0);
+	return minor;
 }
 
 /* What the kernel says of the class. False: it is not there. */
@@ -202,7 +210,7 @@ static void a_second_start_keeps_lanes_and_sets_the_rate(void **state)
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 300, 400), SHAPER_FIRST_MINOR);
+	assert_int_equal(add(SHAPER_FIRST_MINOR, 300, 400), 0);
 	start(1000);
 	start(10000);
 	check_class(1, 10000, 10000);
@@ -215,10 +223,10 @@ static void a_start_completes_what_a_crash_left(void **state)
 	if (!is_there)
 		skip();
 	netns_run("tc qdisc add dev nic0 root handle 464c: htb default ffff");
-	assert_int_equal(add(0, 0, 0), -ENOENT);
+	assert_int_equal(add(0x1f, 0, 0), -ENOENT);
 	start(1000);
 	check_class(1, 1000, 1000);
-	assert_int_equal(add(0, 0, 0), SHAPER_FIRST_MINOR);
+	assert_int_equal(add(SHAPER_FIRST_MINOR, 0, 0), 0);
 }
 
 static void a_link_of_unknown_rate_is_refused(void **state)
@@ -239,7 +247,7 @@ static void queueing_of_the_site_is_refused_and_left(void **state)
 					"already: htb 1:");
 	assert_int_equal(shaper_stop(netlink, &nic, &error), 0);
 	assert_int_equal(count_lanes(), 0);
-	assert_int_equal(add(0, 0, 0), -ENOENT);
+	assert_int_equal(add(0x1f, 0, 0), -ENOENT);
 	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
 	assert_true(netns_holds("tc qdisc show dev nic0 | grep -q 'htb 1:'"));
 	netns_run("tc qdisc replace dev nic0 root tbf rate 1gbit burst 100k "
@@ -254,7 +262,7 @@ static void a_stop_takes_all_of_ours(void **state)
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 100, 0), SHAPER_FIRST_MINOR);
+	assert_int_equal(add(SHAPER_FIRST_MINOR, 100, 0), 0);
 	assert_int_equal(shaper_stop(netlink, &nic, &error), 0);
 	assert_true(netns_holds("tc qdisc show dev nic0 | grep -q noqueue"));
 	assert_int_equal(shaper_stop(netlink, &nic, &error), 0);
@@ -281,22 +289,63 @@ static void a_stop_leaves_all_while_something_of_others_hangs_on_it(
 	assert_int_equal(shaper_stop(netlink, &nic, &error), 0);
 }
 
-static void lanes_get_the_lowest_class_that_is_free(void **state)
+static void the_lowest_class_that_is_free_is_chosen(void **state)
+{
+	const uint16_t taken[] = { 0, 0x13, 0xffff, 0x11 };
+
+	if (!is_there)
+		skip();
+	assert_int_equal(choose(NULL, 0), 0x10);
+	start(1000);
+	assert_int_equal(choose(NULL, 0), 0x10);
+	assert_int_equal(choose(taken, 4), 0x10);
+	assert_int_equal(add(0x10, 0, 0), 0);
+	assert_int_equal(add(0x12, 0, 0), 0);
+	assert_int_equal(choose(NULL, 0), 0x11);
+	assert_int_equal(choose(taken, 4), 0x14);
+	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
+	assert_int_equal(choose(taken, 4), 0x10);
+}
+
+static void a_class_of_the_site_is_not_chosen(void **state)
 {
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 0, 0), 0x10);
-	assert_int_equal(add(0x12, 0, 0), 0x12);
-	assert_int_equal(add(0, 0, 0), 0x11);
-	assert_int_equal(add(0, 0, 0), 0x13);
-	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
-	assert_int_equal(add(0, 0, 0), 0x10);
+	netns_run("tc class add dev nic0 parent 464c:1 classid 464c:10 htb "
+		  "rate 1mbit");
+	assert_int_equal(choose(NULL, 0), 0x11);
+}
+
+static void a_NIC_without_a_free_class_says_so(void **state)
+{
+	static uint16_t taken[SHAPER_LAST_MINOR + 1];
+	uint16_t minor = 7;
+
+	if (!is_there)
+		skip();
+	for (size_t i = 0; i <= SHAPER_LAST_MINOR; i++)
+		taken[i] = (uint16_t)i;
+	assert_int_equal(choose(taken, SHAPER_LAST_MINOR), SHAPER_LAST_MINOR);
+	assert_int_equal(shaper_choose(netlink, &nic, taken,
+				       SHAPER_LAST_MINOR + 1, &minor, &error),
+			 -ENOSPC);
+	assert_string_equal(error.text, "NIC nic0 has no class left");
+	assert_int_equal(minor, 7);
+}
+
+static void a_class_is_a_lanes_own(void **state)
+{
+	if (!is_there)
+		skip();
+	start(1000);
+	assert_int_equal(add(0x12, 0, 0), 0);
 	assert_int_equal(add(0x12, 0, 0), -EEXIST);
+	assert_int_equal(add(0, 0, 0), -EINVAL);
 	assert_int_equal(add(1, 0, 0), -EINVAL);
 	assert_int_equal(add(0xffff, 0, 0), -EINVAL);
-	assert_int_equal(add(0xfffe, 0, 0), 0xfffe);
-	assert_int_equal(count_lanes(), 5);
+	assert_int_equal(add(0xfffe, 0, 0), 0);
+	assert_int_equal(count_lanes(), 2);
 }
 
 static void a_class_is_listed_as_it_was_asked_for(void **state)
@@ -338,20 +387,20 @@ static void no_more_is_reserved_than_the_link_has(void **state)
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 900, 800), -EINVAL);
-	assert_int_equal(add(0, 901, 0), -ENOSPC);
-	assert_int_equal(add(0, 600, 0), 0x10);
-	assert_int_equal(add(0, 301, 0), -ENOSPC);
+	assert_int_equal(add(0x1f, 900, 800), -EINVAL);
+	assert_int_equal(add(0x1f, 901, 0), -ENOSPC);
+	assert_int_equal(add(0x10, 600, 0), 0);
+	assert_int_equal(add(0x1f, 301, 0), -ENOSPC);
 	assert_string_equal(error.text, "NIC nic0 has 300 of 900 Mbit/s left "
 					"to reserve, and 301 are asked for");
-	assert_int_equal(add(0, 300, 0), 0x11);
-	assert_int_equal(add(0, 0, 0), 0x12);
-	assert_int_equal(add(0, 1, 0), -ENOSPC);
+	assert_int_equal(add(0x11, 300, 0), 0);
+	assert_int_equal(add(0x12, 0, 0), 0);
+	assert_int_equal(add(0x1f, 1, 0), -ENOSPC);
 	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
-	assert_int_equal(add(0, 600, 0), 0x10);
+	assert_int_equal(add(0x10, 600, 0), 0);
 	/* A link that has become slower. */
 	start(500);
-	assert_int_equal(add(0, 1, 0), -ENOSPC);
+	assert_int_equal(add(0x1f, 1, 0), -ENOSPC);
 }
 
 static void packets_go_to_the_class_of_their_priority(void **state)
@@ -359,8 +408,8 @@ static void packets_go_to_the_class_of_their_priority(void **state)
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 100, 0), 0x10);
-	assert_int_equal(add(0, 0, 0), 0x11);
+	assert_int_equal(add(0x10, 100, 0), 0);
+	assert_int_equal(add(0x11, 0, 0), 0);
 	send_from("10.77.0.1", "10.77.0.2", SHAPER_PRIORITY(0x10), 3);
 	send_from("10.77.0.1", "10.77.0.2", SHAPER_PRIORITY(0x11), 5);
 	assert_int_equal(packets(0x10), 3);
@@ -379,7 +428,7 @@ static void a_packet_keeps_its_class_through_VXLAN(void **state)
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 0, 0), 0x10);
+	assert_int_equal(add(0x10, 0, 0), 0);
 	netns_run("ip link add fl7 type vxlan id 7 dev nic0 local 10.77.0.1 "
 		  "dstport 4789 nolearning");
 	netns_run("ip addr add 100.64.0.1/24 dev fl7 && ip link set fl7 up");
@@ -402,8 +451,8 @@ static void a_class_stays_while_something_of_others_hangs_on_it(void **state)
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 100, 200), 0x10);
-	assert_int_equal(add(0, 100, 200), 0x11);
+	assert_int_equal(add(0x10, 100, 200), 0);
+	assert_int_equal(add(0x11, 100, 200), 0);
 	netns_run("tc filter add dev nic0 parent 464c: protocol ip u32 match "
 		  "u32 0 0 flowid 464c:10");
 	check_stays("NIC nic0: filter u32 of somebody else's hangs on class "
@@ -434,7 +483,7 @@ static void classes_of_others_are_not_listed_and_not_removed(void **state)
 		  "rate 1mbit");
 	assert_int_equal(count_lanes(), 0);
 	assert_int_equal(add(0x10, 0, 0), -EEXIST);
-	assert_int_equal(add(0, 0, 0), 0x11);
+	assert_int_equal(add(0x11, 0, 0), 0);
 	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
 	check_class(0x10, 1, 1);
 	assert_int_equal(shaper_remove(netlink, &nic, 0xffff, &error), 0);
@@ -447,12 +496,12 @@ static void a_NIC_that_is_gone_has_nothing(void **state)
 	if (!is_there)
 		skip();
 	start(1000);
-	assert_int_equal(add(0, 0, 0), 0x10);
+	assert_int_equal(add(0x10, 0, 0), 0);
 	netns_run("ip link del nic0");
 	assert_int_equal(count_lanes(), 0);
 	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
 	assert_int_equal(shaper_stop(netlink, &nic, &error), 0);
-	assert_int_equal(add(0, 0, 0), -ENOENT);
+	assert_int_equal(add(0x1f, 0, 0), -ENOENT);
 	assert_int_equal(shaper_start(netlink, &nic, 1000, &error), -ENODEV);
 	assert_non_null(strstr(error.text, "nic0"));
 }
@@ -498,7 +547,10 @@ int main(void)
 		one(queueing_of_the_site_is_refused_and_left),
 		one(a_stop_takes_all_of_ours),
 		one(a_stop_leaves_all_while_something_of_others_hangs_on_it),
-		one(lanes_get_the_lowest_class_that_is_free),
+		one(the_lowest_class_that_is_free_is_chosen),
+		one(a_class_of_the_site_is_not_chosen),
+		one(a_NIC_without_a_free_class_says_so),
+		one(a_class_is_a_lanes_own),
 		one(a_class_is_listed_as_it_was_asked_for),
 		one(no_more_is_reserved_than_the_link_has),
 		one(packets_go_to_the_class_of_their_priority),
