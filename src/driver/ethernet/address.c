@@ -90,6 +90,12 @@ static struct ip_address masked(const struct ip_address *address,
 	return result;
 }
 
+struct ip_network ip_network_of(const struct ip_address *address,
+				uint8_t prefix_size)
+{
+	return (struct ip_network){ masked(address, prefix_size), prefix_size };
+}
+
 int ip_network_parse(const char *text, struct ip_network *ret_network,
 		     struct fairlead_error *ret_error)
 {
@@ -112,8 +118,7 @@ int ip_network_parse(const char *text, struct ip_network *ret_network,
 		return error_set(ret_error, -EINVAL,
 				 "'%s' is no network ADDRESS/PREFIX", text);
 	network.prefix_size = (uint8_t)prefix_size;
-	whole = network;
-	whole.address = masked(&network.address, network.prefix_size);
+	whole = ip_network_of(&network.address, network.prefix_size);
 	if (!ip_address_equal(&whole.address, &network.address)) {
 		ip_network_format(&whole, fitting);
 		return error_set(ret_error, -EINVAL,

@@ -8,7 +8,6 @@
  * device has is refused: two devices with one VNI are one lane, and one of this
  * very lane that is left from an earlier try has to be revoked first.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,15 +46,11 @@ static int say_present(const struct lane_device *other,
 static bool has_overlap(const struct lane_device *one,
 			const struct lane_device *other)
 {
-	bool is_one_wider = one->ipv4_prefix_size <= other->ipv4_prefix_size;
-	const struct lane_device *wide = is_one_wider ? one : other;
-	uint32_t mask = htonl(~(uint64_t)0 << (32 - wide->ipv4_prefix_size));
-	uint32_t a, b;
+	struct ip_network a = ip_network_of(&one->ipv4, one->ipv4_prefix_size);
+	struct ip_network b =
+		ip_network_of(&other->ipv4, other->ipv4_prefix_size);
 
-	memcpy(&a, one->ipv4.bytes, sizeof(a));
-	memcpy(&b, other->ipv4.bytes, sizeof(b));
-	return one->ipv4.family == 4 && other->ipv4.family == 4 &&
-	       (a & mask) == (b & mask);
+	return ip_network_meets(&a, &b);
 }
 
 static int device_check(const struct lane_device *wanted,

@@ -59,6 +59,9 @@ struct ip_network {
 
 #define IP_NETWORK_TEXT_MAX (IP_ADDRESS_TEXT_MAX + 4)
 
+/* The one that an address lies in. */
+struct ip_network ip_network_of(const struct ip_address *address,
+				uint8_t prefix_size);
 /* "fd46:4c00::/32". -EINVAL with a text, also for bits behind the prefix. */
 int ip_network_parse(const char *text, struct ip_network *ret_network,
 		     struct fairlead_error *ret_error);

@@ -164,6 +164,20 @@ static void a_network_has_what_shares_its_prefix(void **state)
 	assert_false(ip_network_has(&network, &(struct ip_address){ 0 }));
 }
 
+static void the_network_of_an_address_has_nothing_behind_its_prefix(
+	void **state)
+{
+	struct ip_address address = address_of("100.127.255.255");
+	struct ip_network network = ip_network_of(&address, 10);
+	char text[IP_NETWORK_TEXT_MAX];
+
+	ip_network_format(&network, text);
+	assert_string_equal(text, "100.64.0.0/10");
+	address.family = 0;
+	network = ip_network_of(&address, 0);
+	assert_false(ip_network_meets(&network, &network));
+}
+
 static void networks_meet_when_one_has_the_other(void **state)
 {
 	struct ip_network wide = network_of("fd46::/16");
@@ -191,6 +205,8 @@ int main(void)
 		cmocka_unit_test(
 			bits_behind_the_prefix_are_refused_with_what_was_meant),
 		cmocka_unit_test(a_network_has_what_shares_its_prefix),
+		cmocka_unit_test(
+			the_network_of_an_address_has_nothing_behind_its_prefix),
 		cmocka_unit_test(networks_meet_when_one_has_the_other),
 	};
 
