@@ -239,13 +239,13 @@ static int class_make(struct making *making, size_t rail)
 	return go_without_class(making, rail, &error);
 }
 
-static int device_make(struct making *making, size_t place)
+static int device_make(struct making *making, size_t index)
 {
-	struct lane_device *device = &making->wish->devices[place];
+	struct lane_device *device = &making->wish->devices[index];
 	_auto_(freep) struct lane_peer *peers = NULL;
 	struct found_device *made = &making->made[making->made_count];
 	size_t count = 0;
-	int result = wish_peers(making->wish, place, &peers, &count);
+	int result = wish_peers(making->wish, index, &peers, &count);
 
 	if (result < 0)
 		return error_set(making->error, result, "out of memory");
@@ -340,31 +340,19 @@ static int record_make(const struct making *making,
 	return ethernet_record_encode(&made, ret_record);
 }
 
-static int make(const struct ethernet_node *node,
-		const struct fairlead_lane *lane, struct wish *wish,
-		const struct found *found, struct fairlead_record *ret_record,
-		struct fairlead_warnings *warnings,
-		struct fairlead_error *ret_error)
+static int make(struct making *making, struct fairlead_record *ret_record)
 {
-	struct making making = {
-		.node = node,
-		.lane = lane,
-		.wish = wish,
-		.found = found,
-		.warnings = warnings,
-		.error = ret_error,
-	};
-	int result = all_make(&making);
+	int result = all_make(making);
 
 	if (result == 0) {
-		result = record_make(&making, ret_record);
+		result = record_make(making, ret_record);
 		if (result < 0)
-			error_set(ret_error, result, "out of memory");
+			error_set(making->error, result, "out of memory");
 	}
 	if (result < 0)
-		undo(&making);
-	enforcement_fini(&making.enforcement);
-	netlink_close(making.inside);
+		undo(making);
+	enforcement_fini(&making->enforcement);
+	netlink_close(making->inside);
 	return result;
 }
 
@@ -376,6 +364,14 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 	const struct ethernet_node *node = state;
 	struct found found = { 0 };
 	struct wish wish;
+	struct making making = {
+		.node = node,
+		.lane = lane,
+		.wish = &wish,
+		.found = &found,
+		.warnings = warnings,
+		.error = ret_error,
+	};
 	int result = wish_init(&wish, node, lane, ret_error);
 
 	if (result < 0)
@@ -388,8 +384,7 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 	if (result == 0 && is_dry_run)
 		tell_dry_run(&wish, lane, warnings);
 	else if (result == 0)
-		result = make(node, lane, &wish, &found, ret_record, warnings,
-			      ret_error);
+		result = make(&making, ret_record);
 	found_fini(&found);
 	wish_fini(&wish);
 	return result;

@@ -236,10 +236,10 @@ void wish_fini(struct wish *wish)
 	ethernet_members_fini(&wish->members);
 }
 
-int wish_peers(const struct wish *wish, size_t place,
+int wish_peers(const struct wish *wish, size_t index,
 	       struct lane_peer **ret_peers, size_t *ret_count)
 {
-	const struct lane_device *device = &wish->devices[place];
+	const struct lane_device *device = &wish->devices[index];
 	const struct ethernet_members *members = &wish->members;
 	struct lane_peer *peers = calloc(members->node_count, sizeof(*peers));
 	size_t count = 0;

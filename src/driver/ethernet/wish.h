@@ -30,6 +30,6 @@ int wish_init(struct wish *wish, const struct ethernet_node *node,
 	      struct fairlead_error *ret_error);
 void wish_fini(struct wish *wish);
 
-/* Peers of the device at that place; the caller frees the list. -ENOMEM. */
-int wish_peers(const struct wish *wish, size_t place,
+/* Peers of one of its devices; the caller frees the list. -ENOMEM. */
+int wish_peers(const struct wish *wish, size_t index,
 	       struct lane_peer **ret_peers, size_t *ret_count);
