@@ -40,7 +40,6 @@ int ethernet_place_encode(const struct ethernet_place *place,
 	for (uint8_t i = 0; i < place->rail_count; i++) {
 		ip_address_write(&place->rails[i].address, writer);
 		write_u16(writer, place->rails[i].mtu);
-		write_u32(writer, place->rails[i].speed_mbit);
 	}
 	return writer->result;
 }
@@ -61,7 +60,6 @@ int ethernet_place_decode(const void *bytes, size_t size,
 		if (!place.rails[i].address.family)
 			return -EBADMSG;
 		place.rails[i].mtu = read_u16(&reader);
-		place.rails[i].speed_mbit = read_u32(&reader);
 	}
 	if (!reader_is_done(&reader))
 		return -EBADMSG;

@@ -5,7 +5,7 @@
  * go to all of them in the signed APPLY.
  *
  *	place     u8 version (1), u8 rails (1..4), of each {u8 family, u8[4 or
- *	          16] address, u16 mtu of the underlay, u32 Mbit/s or 0}
+ *	          16] address, u16 mtu of the underlay}
  *	members   u8 version (1), networks, u8 rails, u16 mtu of each
  *	          rail's devices, u32 nodes, addresses as runs; members.c has
  *	          each field
@@ -25,7 +25,6 @@
 struct ethernet_rail {
 	struct ip_address address; /* of the underlay's NIC */
 	uint16_t mtu;
-	uint32_t speed_mbit; /* 0: not known */
 };
 
 struct ethernet_place {
@@ -34,7 +33,7 @@ struct ethernet_place {
 };
 
 /* Bytes of an encoded place at most. */
-#define ETHERNET_PLACE_MAX (2 + ETHERNET_RAILS_MAX * (1 + 16 + 2 + 4))
+#define ETHERNET_PLACE_MAX (2 + ETHERNET_RAILS_MAX * (1 + 16 + 2))
 
 int ethernet_place_encode(const struct ethernet_place *place,
 			  struct writer *writer);

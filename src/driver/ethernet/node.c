@@ -407,7 +407,6 @@ static int place(void *state, struct fairlead_place *ret_place,
 			.mtu = (uint16_t)(underlay->mtu > UINT16_MAX
 						  ? UINT16_MAX
 						  : underlay->mtu),
-			.speed_mbit = underlay->speed_mbit,
 		};
 	}
 	ret_place->size = 0;

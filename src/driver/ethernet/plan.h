@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a lane is called: its devices, hardware addresses and addresses follow
- * from VNI, rail and the node's place in the job, so that every node of the job
+ * from VNI, rail and the node's number in the job, so that every node of the job
  * computes the same ones and nobody has to be asked.
  *
  *	device   fl4242 on rail 0, fl4242r1 on rail 1
@@ -9,8 +9,8 @@
  *	IPv6     PPPP:PPPP:RRVV:VVVV::NNNN/64, PPPP:PPPP the site's /32
  *	IPv4     a network for each pair of VNI and rail, cut from the site's
  *
- * V: the VNI's 24 bits, N: the node's number, which is its place in the job's
- * host list and 1, R: the rail. Pure.
+ * V: the VNI's 24 bits, N: the node's number in the job's host list, from 1, R:
+ * the rail. Pure.
  */
 #pragma once
 

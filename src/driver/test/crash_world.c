@@ -133,8 +133,8 @@ static struct fairlead_place peer_place(void)
 {
 	const struct ethernet_place told = {
 		.rail_count = RAILS,
-		.rails = { { address("10.204.0.2"), 1500, 10000 },
-			   { address("10.205.0.2"), 1500, 10000 } },
+		.rails = { { address("10.204.0.2"), 1500 },
+			   { address("10.205.0.2"), 1500 } },
 	};
 	struct writer writer = { .limit = FAIRLEAD_PLACE_MAX };
 	struct fairlead_place place;

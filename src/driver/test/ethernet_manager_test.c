@@ -294,7 +294,7 @@ static struct fairlead_place place_at(uint8_t last_byte)
 {
 	struct ethernet_place place = {
 		.rail_count = 1,
-		.rails = { { { 4, { 10, 77, 0, last_byte } }, 1500, 0 } },
+		.rails = { { { 4, { 10, 77, 0, last_byte } }, 1500 } },
 	};
 	struct fairlead_place bytes = { 0 };
 	struct writer writer = { 0 };
@@ -377,7 +377,7 @@ static void addresses_that_do_not_fit_are_refused(void **state)
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct ethernet_place place = {
 			.rail_count = 1,
-			.rails = { { { 6, { 0xfd } }, 1500, 0 } },
+			.rails = { { { 6, { 0xfd } }, 1500 } },
 		};
 		struct writer writer = { 0 };
 		uint32_t far = i * 2654435761u;
