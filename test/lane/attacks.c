@@ -21,17 +21,17 @@ int attack_listen(struct probe_actor actor, int type, struct probe_end at)
 	return probe_open(&actor, &call);
 }
 
-bool attack_has_come(const struct place *place, int receiver)
+bool attack_has_come(const struct world *world, int receiver)
 {
 	char bytes[sizeof(text)];
 
-	place_settle(place);
+	world_settle(world);
 	return probe_receive(receiver, bytes, sizeof(bytes)) ==
 		       (ssize_t)strlen(text) &&
 	       memcmp(bytes, text, strlen(text)) == 0;
 }
 
-bool attack_sends(const struct place *place, struct probe_actor actor,
+bool attack_sends(const struct world *world, struct probe_actor actor,
 		  struct probe_end from, struct probe_end to, int receiver)
 {
 	struct probe_call call = {
@@ -42,14 +42,14 @@ bool attack_sends(const struct place *place, struct probe_actor actor,
 		.size = strlen(text),
 	};
 	int fd = probe_open(&actor, &call);
-	bool result = attack_has_come(place, receiver);
+	bool result = attack_has_come(world, receiver);
 
 	if (fd >= 0)
 		close(fd);
 	return result;
 }
 
-bool attack_connects(const struct place *place, struct probe_actor actor,
+bool attack_connects(const struct world *world, struct probe_actor actor,
 		     struct probe_end from, struct probe_end to)
 {
 	struct probe_call call = {
@@ -60,7 +60,7 @@ bool attack_connects(const struct place *place, struct probe_actor actor,
 	int fd = probe_open(&actor, &call);
 	bool result;
 
-	place_settle(place);
+	world_settle(world);
 	if (fd < 0)
 		return false;
 	result = probe_connected(fd) == 1;
@@ -68,7 +68,7 @@ bool attack_connects(const struct place *place, struct probe_actor actor,
 	return result;
 }
 
-bool attack_reaches(const struct place *place, int type,
+bool attack_reaches(const struct world *world, int type,
 		    struct probe_actor sender, struct probe_end from,
 		    struct probe_actor receiver, struct probe_end to)
 {
@@ -77,109 +77,109 @@ bool attack_reaches(const struct place *place, int type,
 
 	assert_true(fd >= 0);
 	result = type == SOCK_STREAM
-			 ? attack_connects(place, sender, from, to)
-			 : attack_sends(place, sender, from, to, fd);
+			 ? attack_connects(world, sender, from, to)
+			 : attack_sends(world, sender, from, to, fd);
 	close(fd);
 	return result;
 }
 
 /* Through lane A from node 1 to its owner on node 2. */
-static bool reaches_owner(const struct place *place, int type, uint8_t family,
-			  enum place_host from, uid_t uid)
+static bool reaches_owner(const struct world *world, int type, uint8_t family,
+			  enum world_host from, uid_t uid)
 {
-	return attack_reaches(place, type, place_actor(place, from, uid),
+	return attack_reaches(world, type, world_actor(world, from, uid),
 			      anywhere,
-			      place_inside(place, LANE_A, NODE2, OWNER_A),
-			      place_end(LANE_A, NODE2, family, PORT));
+			      world_inside(world, LANE_A, NODE2, OWNER_A),
+			      world_end(LANE_A, NODE2, family, PORT));
 }
 
 /* --- 1, 2: sending --- */
 
-static bool stranger_sends(const struct place *place, uint8_t family)
+static bool stranger_sends(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_DGRAM, family, NODE1, STRANGER);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE1, STRANGER);
 }
 
-static bool stranger_connects(const struct place *place, uint8_t family)
+static bool stranger_connects(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_STREAM, family, NODE1, STRANGER);
+	return reaches_owner(world, SOCK_STREAM, family, NODE1, STRANGER);
 }
 
-static bool other_owner_sends(const struct place *place, uint8_t family)
+static bool other_owner_sends(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_DGRAM, family, NODE1, OWNER_B);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE1, OWNER_B);
 }
 
-static bool other_owner_connects(const struct place *place, uint8_t family)
+static bool other_owner_connects(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_STREAM, family, NODE1, OWNER_B);
+	return reaches_owner(world, SOCK_STREAM, family, NODE1, OWNER_B);
 }
 
-static bool neighbour_sends(const struct place *place, uint8_t family)
+static bool neighbour_sends(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_DGRAM, family, NODE2, STRANGER);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE2, STRANGER);
 }
 
-static bool neighbour_connects(const struct place *place, uint8_t family)
+static bool neighbour_connects(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_STREAM, family, NODE2, STRANGER);
+	return reaches_owner(world, SOCK_STREAM, family, NODE2, STRANGER);
 }
 
 /* Both of its jobs' addresses are on node 1, so loopback takes it there. */
-static bool other_owner_crosses(const struct place *place, uint8_t family)
+static bool other_owner_crosses(const struct world *world, uint8_t family)
 {
-	return attack_reaches(place, SOCK_DGRAM,
-			      place_inside(place, LANE_B, NODE1, OWNER_B),
-			      place_end(LANE_B, NODE1, family, 0),
-			      place_inside(place, LANE_A, NODE1, OWNER_A),
-			      place_end(LANE_A, NODE1, family, PORT));
+	return attack_reaches(world, SOCK_DGRAM,
+			      world_inside(world, LANE_B, NODE1, OWNER_B),
+			      world_end(LANE_B, NODE1, family, 0),
+			      world_inside(world, LANE_A, NODE1, OWNER_A),
+			      world_end(LANE_A, NODE1, family, PORT));
 }
 
 /* --- 3: another's source --- */
 
-static bool source_in_own_lane(const struct place *place, uint8_t family)
+static bool source_in_own_lane(const struct world *world, uint8_t family)
 {
-	return attack_reaches(place, SOCK_DGRAM,
-			      place_inside(place, LANE_B, NODE1, OWNER_B),
-			      place_end(LANE_A, NODE1, family, 0),
-			      place_inside(place, LANE_B, NODE3, OWNER_B),
-			      place_end(LANE_B, NODE3, family, PORT));
+	return attack_reaches(world, SOCK_DGRAM,
+			      world_inside(world, LANE_B, NODE1, OWNER_B),
+			      world_end(LANE_A, NODE1, family, 0),
+			      world_inside(world, LANE_B, NODE3, OWNER_B),
+			      world_end(LANE_B, NODE3, family, PORT));
 }
 
-static bool source_on_underlay(const struct place *place, uint8_t family)
+static bool source_on_underlay(const struct world *world, uint8_t family)
 {
-	return attack_reaches(place, SOCK_DGRAM,
-			      place_actor(place, NODE1, STRANGER),
-			      place_end(LANE_A, NODE1, family, 0),
-			      place_actor(place, NODE2, 0),
-			      place_underlay(NODE2, family, PORT));
+	return attack_reaches(world, SOCK_DGRAM,
+			      world_actor(world, NODE1, STRANGER),
+			      world_end(LANE_A, NODE1, family, 0),
+			      world_actor(world, NODE2, 0),
+			      world_underlay(NODE2, family, PORT));
 }
 
-static bool source_on_loopback(const struct place *place, uint8_t family)
+static bool source_on_loopback(const struct world *world, uint8_t family)
 {
-	return attack_reaches(place, SOCK_DGRAM,
-			      place_actor(place, NODE2, STRANGER),
-			      place_end(LANE_A, NODE2, family, 0),
-			      place_actor(place, NODE2, 0),
-			      place_underlay(NODE2, family, PORT));
+	return attack_reaches(world, SOCK_DGRAM,
+			      world_actor(world, NODE2, STRANGER),
+			      world_end(LANE_A, NODE2, family, 0),
+			      world_actor(world, NODE2, 0),
+			      world_underlay(NODE2, family, PORT));
 }
 
 /* A host that gives itself an address of the lane. */
-static bool source_from_outside(const struct place *place, uint8_t family)
+static bool source_from_outside(const struct world *world, uint8_t family)
 {
-	struct probe_end source = place_end(LANE_A, NODE2, family, 0);
+	struct probe_end source = world_end(LANE_A, NODE2, family, 0);
 	unsigned int size = family == 6 ? 128 : 32;
 	char address[IP_ADDRESS_TEXT_MAX];
 	bool result;
 
 	ip_address_format(&source.address, address);
-	place_run(place, OUTSIDE, "ip address add %s/%u dev lo%s", address,
+	world_run(world, OUTSIDE, "ip address add %s/%u dev lo%s", address,
 		  size, family == 6 ? " nodad" : "");
-	result = attack_reaches(place, SOCK_DGRAM,
-				place_actor(place, OUTSIDE, 0), source,
-				place_actor(place, NODE1, 0),
-				place_underlay(NODE1, family, PORT));
-	place_run(place, OUTSIDE, "ip address del %s/%u dev lo", address, size);
+	result = attack_reaches(world, SOCK_DGRAM,
+				world_actor(world, OUTSIDE, 0), source,
+				world_actor(world, NODE1, 0),
+				world_underlay(NODE1, family, PORT));
+	world_run(world, OUTSIDE, "ip address del %s/%u dev lo", address, size);
 	return result;
 }
 
@@ -191,63 +191,63 @@ static struct probe_end wildcard(uint8_t family)
 }
 
 /* The owner, from this node, meets a stranger on node 2. */
-static bool squats(const struct place *place, int type, struct probe_end at,
-		   uint8_t family, enum place_host from)
+static bool squats(const struct world *world, int type, struct probe_end at,
+		   uint8_t family, enum world_host from)
 {
-	struct probe_actor owner = place_inside(place, LANE_A, from, OWNER_A);
-	struct probe_end to = place_end(LANE_A, NODE2, family, PORT);
-	int fd = attack_listen(place_actor(place, NODE2, STRANGER), type, at);
+	struct probe_actor owner = world_inside(world, LANE_A, from, OWNER_A);
+	struct probe_end to = world_end(LANE_A, NODE2, family, PORT);
+	int fd = attack_listen(world_actor(world, NODE2, STRANGER), type, at);
 	bool result;
 
 	if (fd < 0)
 		return false;
 	result = type == SOCK_STREAM
-			 ? attack_connects(place, owner, anywhere, to)
-			 : attack_sends(place, owner, anywhere, to, fd);
+			 ? attack_connects(world, owner, anywhere, to)
+			 : attack_sends(world, owner, anywhere, to, fd);
 	close(fd);
 	return result;
 }
 
-static bool listens_at_address(const struct place *place, uint8_t family)
+static bool listens_at_address(const struct world *world, uint8_t family)
 {
-	return squats(place, SOCK_STREAM,
-		      place_end(LANE_A, NODE2, family, PORT), family, NODE1);
+	return squats(world, SOCK_STREAM,
+		      world_end(LANE_A, NODE2, family, PORT), family, NODE1);
 }
 
-static bool listens_everywhere(const struct place *place, uint8_t family)
+static bool listens_everywhere(const struct world *world, uint8_t family)
 {
-	return squats(place, SOCK_STREAM, wildcard(family), family, NODE1);
+	return squats(world, SOCK_STREAM, wildcard(family), family, NODE1);
 }
 
-static bool listens_on_loopback(const struct place *place, uint8_t family)
+static bool listens_on_loopback(const struct world *world, uint8_t family)
 {
-	return squats(place, SOCK_STREAM, wildcard(family), family, NODE2);
+	return squats(world, SOCK_STREAM, wildcard(family), family, NODE2);
 }
 
-static bool squats_at_address(const struct place *place, uint8_t family)
+static bool squats_at_address(const struct world *world, uint8_t family)
 {
-	return squats(place, SOCK_DGRAM, place_end(LANE_A, NODE2, family, PORT),
+	return squats(world, SOCK_DGRAM, world_end(LANE_A, NODE2, family, PORT),
 		      family, NODE1);
 }
 
-static bool squats_everywhere(const struct place *place, uint8_t family)
+static bool squats_everywhere(const struct world *world, uint8_t family)
 {
-	return squats(place, SOCK_DGRAM, wildcard(family), family, NODE1);
+	return squats(world, SOCK_DGRAM, wildcard(family), family, NODE1);
 }
 
 /* --- 6: root's services --- */
 
-static bool root_is_reached(const struct place *place, uint8_t family)
+static bool root_is_reached(const struct world *world, uint8_t family)
 {
 	struct probe_end all = { .address.family = family, .port = PORT };
-	int fd = attack_listen(place_actor(place, NODE2, 0), SOCK_STREAM, all);
+	int fd = attack_listen(world_actor(world, NODE2, 0), SOCK_STREAM, all);
 	bool result;
 
 	assert_true(fd >= 0);
-	result = attack_connects(place,
-				 place_inside(place, LANE_A, NODE1, OWNER_A),
+	result = attack_connects(world,
+				 world_inside(world, LANE_A, NODE1, OWNER_A),
 				 anywhere,
-				 place_end(LANE_A, NODE2, family, PORT));
+				 world_end(LANE_A, NODE2, family, PORT));
 	close(fd);
 	return result;
 }

@@ -6,13 +6,13 @@
  */
 #pragma once
 
-#include "place.h"
+#include "world.h"
 
 struct attack {
 	const char *name; /* begins with its number */
 	/* True: it works. family: 4 or 6, of what travels in the lane. */
-	bool (*works)(const struct place *place, uint8_t family);
-	enum place_level closed_by; /* LEVEL_NEVER: nothing is to close it */
+	bool (*works)(const struct world *world, uint8_t family);
+	enum world_level closed_by; /* LEVEL_NEVER: nothing is to close it */
 };
 
 /* Each list ends with a name of NULL. */
@@ -28,13 +28,13 @@ extern const struct attack passages[];
 /* Somebody's socket of UDP, or one that listens; -errno when refused. */
 int attack_listen(struct probe_actor actor, int type, struct probe_end at);
 /* True: the text comes to the socket. */
-bool attack_has_come(const struct place *place, int receiver);
-bool attack_sends(const struct place *place, struct probe_actor actor,
+bool attack_has_come(const struct world *world, int receiver);
+bool attack_sends(const struct world *world, struct probe_actor actor,
 		  struct probe_end from, struct probe_end to, int receiver);
 /* True: there is a connection. */
-bool attack_connects(const struct place *place, struct probe_actor actor,
+bool attack_connects(const struct world *world, struct probe_actor actor,
 		     struct probe_end from, struct probe_end to);
 /* Either of them, to somebody who listens there and may. */
-bool attack_reaches(const struct place *place, int type,
+bool attack_reaches(const struct world *world, int type,
 		    struct probe_actor sender, struct probe_end from,
 		    struct probe_actor receiver, struct probe_end to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Usage: attacks_test LEVEL FAMILY: what keeps strangers out (place.h), and what
+ * Usage: attacks_test LEVEL FAMILY: what keeps strangers out (world.h), and what
  * VXLAN goes over, 4 or 6. Each attack is shown to work where nothing keeps
  * anybody out, and then to fail; or to work still, where its level is above
  * this one. All with IPv4 and IPv6 in the lane.
@@ -16,17 +16,17 @@
 
 /* One test; cmocka keeps the pointers. */
 struct trial {
-	const struct place *open, *closed;
-	enum place_level level;
+	const struct world *open, *closed;
+	enum world_level level;
 	const struct attack *attack;
 	uint8_t family;
 	char name[NAME_MAX_SIZE];
 };
 
 struct trials {
-	struct place *open;   /* nothing keeps anybody out */
-	struct place *closed; /* the level does */
-	enum place_level level;
+	struct world *open;   /* nothing keeps anybody out */
+	struct world *closed; /* the level does */
+	enum world_level level;
 	const char *level_name;
 	size_t count;
 	struct trial list[TESTS_MAX];
@@ -82,24 +82,24 @@ int main(int argc, char **argv)
 	uint8_t family;
 	int result;
 
-	if (argc != 3 || !place_level_parse(argv[1], &trials.level)) {
+	if (argc != 3 || !world_level_parse(argv[1], &trials.level)) {
 		fprintf(stderr, "usage: attacks_test LEVEL FAMILY\n");
 		return 2;
 	}
 	trials.level_name = argv[1];
 	family = strcmp(argv[2], "6") == 0 ? 6 : 4;
-	trials.open = place_create(family);
-	trials.closed = trials.open ? place_create(family) : NULL;
+	trials.open = world_create(family);
+	trials.closed = trials.open ? world_create(family) : NULL;
 	if (trials.closed == NULL ||
-	    !place_has_level(trials.closed, trials.level))
+	    !world_has_level(trials.closed, trials.level))
 		return 77;
-	place_enforce(trials.closed, trials.level);
+	world_enforce(trials.closed, trials.level);
 	trials_add(&trials, attacks_by_socket);
 	trials_add(&trials, attacks_by_vxlan);
 	trials_add(&trials, passages);
 	result = _cmocka_run_group_tests("attacks", trials.tests, trials.count,
 					 NULL, NULL);
-	place_destroy(trials.closed);
-	place_destroy(trials.open);
+	world_destroy(trials.closed);
+	world_destroy(trials.open);
 	return result;
 }

@@ -10,33 +10,33 @@
 
 /* Who sends it, by which way, and into which lane on which node. */
 struct forger {
-	enum place_host host;
+	enum world_host host;
 	uid_t uid;
 	bool is_mapped;
 	bool is_inside;      /* of lane B */
 	struct probe_end by; /* where VXLAN is unpacked */
-	enum place_lane into;
-	enum place_host target;
+	enum world_lane into;
+	enum world_host target;
 };
 
-static bool forges(const struct place *place, uint8_t family,
+static bool forges(const struct world *world, uint8_t family,
 		   const struct forger *forger)
 {
-	struct probe_actor owner = place_inside(
-		place, forger->into, forger->target, place_owner(forger->into));
+	struct probe_actor owner = world_inside(
+		world, forger->into, forger->target, world_owner(forger->into));
 	struct probe_actor actor =
 		forger->is_inside
-			? place_inside(place, LANE_B, forger->host, forger->uid)
-			: place_actor(place, forger->host, forger->uid);
+			? world_inside(world, LANE_B, forger->host, forger->uid)
+			: world_actor(world, forger->host, forger->uid);
 	struct probe_end to =
-		place_end(forger->into, forger->target, family, PORT);
+		world_end(forger->into, forger->target, family, PORT);
 	/* As from another member: a node's own would be a martian's. */
-	enum place_host other = forger->target == NODE1 ? NODE2 : NODE1;
+	enum world_host other = forger->target == NODE1 ? NODE2 : NODE1;
 	struct ethernet_names names;
 	uint8_t packet[PROBE_FORGED_MAX];
 	struct probe_forgery forgery = {
-		.vni = place_vni(forger->into),
-		.from = place_end(forger->into, other, family, PORT),
+		.vni = world_vni(forger->into),
+		.from = world_end(forger->into, other, family, PORT),
 		.to = to,
 		.text = ATTACK_TEXT,
 	};
@@ -51,194 +51,194 @@ static bool forges(const struct place *place, uint8_t family,
 	bool result;
 
 	assert_true(receiver >= 0);
-	place_names(forger->into, forger->target, &names);
+	world_names(forger->into, forger->target, &names);
 	memcpy(forgery.to_mac, names.mac, sizeof(names.mac));
 	call.size = probe_forge(&forgery, packet);
 	fd = probe_open(&actor, &call);
-	result = attack_has_come(place, receiver);
+	result = attack_has_come(world, receiver);
 	if (fd >= 0)
 		close(fd);
 	close(receiver);
 	return result;
 }
 
-static bool stranger_forges(const struct place *place, uint8_t family)
+static bool stranger_forges(const struct world *world, uint8_t family)
 {
 	struct forger forger = {
 		.host = NODE1,
 		.uid = STRANGER,
-		.by = place_underlay(NODE2, place->underlay_family,
+		.by = world_underlay(NODE2, world->underlay_family,
 				     ETHERNET_PORT),
 		.into = LANE_A,
 		.target = NODE2,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
 /* IPv4 by a socket of IPv6, where VXLAN is over IPv4. */
-static bool stranger_forges_mapped(const struct place *place, uint8_t family)
+static bool stranger_forges_mapped(const struct world *world, uint8_t family)
 {
 	struct forger forger = {
 		.host = NODE1,
 		.uid = STRANGER,
-		.is_mapped = place->underlay_family == 4,
-		.by = place_underlay(NODE2, place->underlay_family,
+		.is_mapped = world->underlay_family == 4,
+		.by = world_underlay(NODE2, world->underlay_family,
 				     ETHERNET_PORT),
 		.into = LANE_A,
 		.target = NODE2,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
-static bool other_owner_forges(const struct place *place, uint8_t family)
+static bool other_owner_forges(const struct world *world, uint8_t family)
 {
 	struct forger forger = {
 		.host = NODE1,
 		.uid = OWNER_B,
-		.by = place_underlay(NODE2, place->underlay_family,
+		.by = world_underlay(NODE2, world->underlay_family,
 				     ETHERNET_PORT),
 		.into = LANE_A,
 		.target = NODE2,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
-static bool owner_forges_another(const struct place *place, uint8_t family)
+static bool owner_forges_another(const struct world *world, uint8_t family)
 {
 	struct forger forger = {
 		.host = NODE1,
 		.uid = OWNER_A,
-		.by = place_underlay(NODE3, place->underlay_family,
+		.by = world_underlay(NODE3, world->underlay_family,
 				     ETHERNET_PORT),
 		.into = LANE_B,
 		.target = NODE3,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
-static bool neighbour_forges(const struct place *place, uint8_t family)
+static bool neighbour_forges(const struct world *world, uint8_t family)
 {
 	struct forger forger = {
 		.host = NODE2,
 		.uid = STRANGER,
-		.by = place_underlay(NODE2, place->underlay_family,
+		.by = world_underlay(NODE2, world->underlay_family,
 				     ETHERNET_PORT),
 		.into = LANE_A,
 		.target = NODE2,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
 /* Node 1 has both lanes, and unpacks VXLAN that comes out of one of them. */
-static bool forges_through_own_lane(const struct place *place, uint8_t family)
+static bool forges_through_own_lane(const struct world *world, uint8_t family)
 {
 	struct forger forger = {
 		.host = NODE3,
 		.uid = OWNER_B,
 		.is_inside = true,
-		.by = place_end(LANE_B, NODE1, place->underlay_family,
+		.by = world_end(LANE_B, NODE1, world->underlay_family,
 				ETHERNET_PORT),
 		.into = LANE_A,
 		.target = NODE1,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
-static bool host_forges(const struct place *place, uint8_t family)
+static bool host_forges(const struct world *world, uint8_t family)
 {
 	struct forger forger = {
 		.host = OUTSIDE,
 		.uid = 0,
-		.by = place_underlay(NODE2, place->underlay_family,
+		.by = world_underlay(NODE2, world->underlay_family,
 				     ETHERNET_PORT),
 		.into = LANE_A,
 		.target = NODE2,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
 /* Its root, so that its own rules let it. */
-static bool member_of_other_lane_forges(const struct place *place,
+static bool member_of_other_lane_forges(const struct world *world,
 					uint8_t family)
 {
 	struct forger forger = {
 		.host = NODE3,
 		.uid = 0,
-		.by = place_underlay(NODE1, place->underlay_family,
+		.by = world_underlay(NODE1, world->underlay_family,
 				     ETHERNET_PORT),
 		.into = LANE_A,
 		.target = NODE1,
 	};
 
-	return forges(place, family, &forger);
+	return forges(world, family, &forger);
 }
 
 /* --- 7: other ways --- */
 
 /* The address, with a network of this size around it. */
-static void route(const struct place *place, const char *verb,
+static void route(const struct world *world, const char *verb,
 		  struct probe_end to, unsigned int prefix_size)
 {
 	uint8_t family = to.address.family;
-	struct probe_end by = place_underlay(NODE1, family, 0);
+	struct probe_end by = world_underlay(NODE1, family, 0);
 	char to_text[IP_ADDRESS_TEXT_MAX], by_text[IP_ADDRESS_TEXT_MAX];
 
 	ip_address_format(&to.address, to_text);
 	ip_address_format(&by.address, by_text);
-	place_run(place, OUTSIDE, "ip route %s %s/%u via %s", verb, to_text,
+	world_run(world, OUTSIDE, "ip route %s %s/%u via %s", verb, to_text,
 		  prefix_size, by_text);
 }
 
 /* Node 1 forwards what a host sends to an address of the lane. */
-static bool reaches_by(const struct place *place, uint8_t family,
-		       enum place_host target)
+static bool reaches_by(const struct world *world, uint8_t family,
+		       enum world_host target)
 {
-	struct probe_end to = place_end(LANE_A, target, family, PORT);
+	struct probe_end to = world_end(LANE_A, target, family, PORT);
 	bool result;
 
-	route(place, "add", to, family == 6 ? 128 : 32);
-	result = attack_reaches(place, SOCK_DGRAM,
-				place_actor(place, OUTSIDE, 0),
+	route(world, "add", to, family == 6 ? 128 : 32);
+	result = attack_reaches(world, SOCK_DGRAM,
+				world_actor(world, OUTSIDE, 0),
 				(struct probe_end){ 0 },
-				place_inside(place, LANE_A, target, OWNER_A),
+				world_inside(world, LANE_A, target, OWNER_A),
 				to);
-	route(place, "del", to, family == 6 ? 128 : 32);
+	route(world, "del", to, family == 6 ? 128 : 32);
 	return result;
 }
 
-static bool node_forwards(const struct place *place, uint8_t family)
+static bool node_forwards(const struct world *world, uint8_t family)
 {
-	return reaches_by(place, family, NODE2);
+	return reaches_by(world, family, NODE2);
 }
 
-static bool another_device_takes(const struct place *place, uint8_t family)
+static bool another_device_takes(const struct world *world, uint8_t family)
 {
-	return reaches_by(place, family, NODE1);
+	return reaches_by(world, family, NODE1);
 }
 
 /* Node 1 lends its address, a member's, as it does for containers. */
-static bool node_masquerades(const struct place *place, uint8_t family)
+static bool node_masquerades(const struct world *world, uint8_t family)
 {
 	struct probe_end to =
-		place_underlay(NODE2, place->underlay_family, ETHERNET_PORT);
-	unsigned int prefix_size = place->underlay_family == 6 ? 128 : 32;
+		world_underlay(NODE2, world->underlay_family, ETHERNET_PORT);
+	unsigned int prefix_size = world->underlay_family == 6 ? 128 : 32;
 	bool result;
 
-	place_run(place, NODE1,
+	world_run(world, NODE1,
 		  "nft 'table inet site { chain nat { "
 		  "type nat hook postrouting priority srcnat; masquerade; "
 		  "}; }'");
-	route(place, "add", to, prefix_size);
-	result = host_forges(place, family);
-	route(place, "del", to, prefix_size);
-	place_run(place, NODE1, "nft delete table inet site");
+	route(world, "add", to, prefix_size);
+	result = host_forges(world, family);
+	route(world, "del", to, prefix_size);
+	world_run(world, NODE1, "nft delete table inet site");
 	return result;
 }
 

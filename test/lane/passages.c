@@ -11,119 +11,119 @@
 static const struct probe_end anywhere;
 
 /* In lane A, to its owner on node 2. */
-static bool reaches_owner(const struct place *place, int type, uint8_t family,
-			  enum place_host from, uid_t uid)
+static bool reaches_owner(const struct world *world, int type, uint8_t family,
+			  enum world_host from, uid_t uid)
 {
-	return attack_reaches(place, type,
-			      place_inside(place, LANE_A, from, uid), anywhere,
-			      place_inside(place, LANE_A, NODE2, OWNER_A),
-			      place_end(LANE_A, NODE2, family, PORT));
+	return attack_reaches(world, type,
+			      world_inside(world, LANE_A, from, uid), anywhere,
+			      world_inside(world, LANE_A, NODE2, OWNER_A),
+			      world_end(LANE_A, NODE2, family, PORT));
 }
 
-static bool owner_sends(const struct place *place, uint8_t family)
+static bool owner_sends(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_DGRAM, family, NODE1, OWNER_A);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE1, OWNER_A);
 }
 
-static bool owner_connects(const struct place *place, uint8_t family)
+static bool owner_connects(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_STREAM, family, NODE1, OWNER_A);
+	return reaches_owner(world, SOCK_STREAM, family, NODE1, OWNER_A);
 }
 
-static bool owner_sends_on_node(const struct place *place, uint8_t family)
+static bool owner_sends_on_node(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_DGRAM, family, NODE2, OWNER_A);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE2, OWNER_A);
 }
 
-static bool owner_connects_on_node(const struct place *place, uint8_t family)
+static bool owner_connects_on_node(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_STREAM, family, NODE2, OWNER_A);
+	return reaches_owner(world, SOCK_STREAM, family, NODE2, OWNER_A);
 }
 
-static bool root_sends(const struct place *place, uint8_t family)
+static bool root_sends(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_DGRAM, family, NODE1, 0);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE1, 0);
 }
 
-static bool root_connects(const struct place *place, uint8_t family)
+static bool root_connects(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_STREAM, family, NODE1, 0);
+	return reaches_owner(world, SOCK_STREAM, family, NODE1, 0);
 }
 
-static bool root_connects_on_node(const struct place *place, uint8_t family)
+static bool root_connects_on_node(const struct world *world, uint8_t family)
 {
-	return reaches_owner(place, SOCK_STREAM, family, NODE2, 0);
+	return reaches_owner(world, SOCK_STREAM, family, NODE2, 0);
 }
 
-static bool other_lane_works(const struct place *place, uint8_t family)
+static bool other_lane_works(const struct world *world, uint8_t family)
 {
-	return attack_reaches(place, SOCK_STREAM,
-			      place_inside(place, LANE_B, NODE3, OWNER_B),
+	return attack_reaches(world, SOCK_STREAM,
+			      world_inside(world, LANE_B, NODE3, OWNER_B),
 			      anywhere,
-			      place_inside(place, LANE_B, NODE1, OWNER_B),
-			      place_end(LANE_B, NODE1, family, PORT));
+			      world_inside(world, LANE_B, NODE1, OWNER_B),
+			      world_end(LANE_B, NODE1, family, PORT));
 }
 
-static bool strangers_meet(const struct place *place, int type,
-			   struct probe_end at, enum place_host from,
-			   enum place_host to)
+static bool strangers_meet(const struct world *world, int type,
+			   struct probe_end at, enum world_host from,
+			   enum world_host to)
 {
-	return attack_reaches(place, type, place_actor(place, from, STRANGER),
-			      anywhere, place_actor(place, to, STRANGER), at);
+	return attack_reaches(world, type, world_actor(world, from, STRANGER),
+			      anywhere, world_actor(world, to, STRANGER), at);
 }
 
-static bool underlay_sends(const struct place *place, uint8_t family)
+static bool underlay_sends(const struct world *world, uint8_t family)
 {
-	return strangers_meet(place, SOCK_DGRAM,
-			      place_underlay(NODE2, family, PORT), NODE1,
+	return strangers_meet(world, SOCK_DGRAM,
+			      world_underlay(NODE2, family, PORT), NODE1,
 			      NODE2) &&
-	       strangers_meet(place, SOCK_DGRAM,
-			      place_underlay(NODE2, family, PORT), OUTSIDE,
+	       strangers_meet(world, SOCK_DGRAM,
+			      world_underlay(NODE2, family, PORT), OUTSIDE,
 			      NODE2);
 }
 
-static bool underlay_connects(const struct place *place, uint8_t family)
+static bool underlay_connects(const struct world *world, uint8_t family)
 {
-	return strangers_meet(place, SOCK_STREAM,
-			      place_underlay(NODE2, family, PORT), NODE1,
+	return strangers_meet(world, SOCK_STREAM,
+			      world_underlay(NODE2, family, PORT), NODE1,
 			      NODE2) &&
-	       strangers_meet(place, SOCK_STREAM,
-			      place_underlay(OUTSIDE, family, PORT), NODE1,
+	       strangers_meet(world, SOCK_STREAM,
+			      world_underlay(OUTSIDE, family, PORT), NODE1,
 			      OUTSIDE);
 }
 
-static bool loopback_works(const struct place *place, uint8_t family)
+static bool loopback_works(const struct world *world, uint8_t family)
 {
 	struct probe_end at = { .port = PORT };
 
 	assert_true(ip_address_parse(family == 6 ? "::1" : "127.0.0.1",
 				     &at.address));
-	return strangers_meet(place, SOCK_DGRAM, at, NODE1, NODE1) &&
-	       strangers_meet(place, SOCK_STREAM, at, NODE1, NODE1);
+	return strangers_meet(world, SOCK_DGRAM, at, NODE1, NODE1) &&
+	       strangers_meet(world, SOCK_STREAM, at, NODE1, NODE1);
 }
 
 /* What a closed socket has left to send has no owner any more. */
-static bool closed_socket_sends_all(const struct place *place, uint8_t family)
+static bool closed_socket_sends_all(const struct world *world, uint8_t family)
 {
 	static uint8_t bytes[64 * 1024];
-	struct probe_end at = place_end(LANE_A, NODE2, family, PORT);
-	struct probe_actor sender = place_inside(place, LANE_A, NODE1, OWNER_A);
+	struct probe_end at = world_end(LANE_A, NODE2, family, PORT);
+	struct probe_actor sender = world_inside(world, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = { .type = SOCK_STREAM, .to = at };
 	int listener = attack_listen(
-		place_inside(place, LANE_A, NODE2, OWNER_A), SOCK_STREAM, at);
+		world_inside(world, LANE_A, NODE2, OWNER_A), SOCK_STREAM, at);
 	int fd = probe_open(&sender, &call);
 	ssize_t sent, size, received = 0;
 	int accepted;
 
 	assert_true(listener >= 0 && fd >= 0);
-	place_settle(place);
+	world_settle(world);
 	accepted = probe_accept(listener);
 	assert_true(accepted >= 0);
 	sent = send(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	assert_true(sent > 0);
 	close(fd);
 	do {
-		place_settle(place);
+		world_settle(world);
 		size = probe_receive(accepted, bytes, sizeof(bytes));
 		received += size > 0 ? size : 0;
 	} while (size > 0);
@@ -133,18 +133,18 @@ static bool closed_socket_sends_all(const struct place *place, uint8_t family)
 }
 
 /* A port at which nobody listens says so at once. */
-static bool closed_port_refuses(const struct place *place, uint8_t family)
+static bool closed_port_refuses(const struct world *world, uint8_t family)
 {
-	struct probe_actor owner = place_inside(place, LANE_A, NODE1, OWNER_A);
+	struct probe_actor owner = world_inside(world, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
-		.to = place_end(LANE_A, NODE2, family, PORT),
+		.to = world_end(LANE_A, NODE2, family, PORT),
 	};
 	int fd = probe_open(&owner, &call);
 	int result;
 
 	assert_true(fd >= 0);
-	place_settle(place);
+	world_settle(world);
 	result = probe_connected(fd);
 	close(fd);
 	return result == -ECONNREFUSED;

@@ -14,25 +14,25 @@
 
 #define PACKET_MAX 2048
 
-static struct place *place;
+static struct world *world;
 
 static const struct probe_end anywhere;
 
 /* --- refusals --- */
 
-static void assert_refused(enum place_host host, uint8_t family)
+static void assert_refused(enum world_host host, uint8_t family)
 {
-	struct probe_actor stranger = place_actor(place, host, STRANGER);
+	struct probe_actor stranger = world_actor(world, host, STRANGER);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
-		.to = place_end(LANE_A, NODE2, family, PORT),
+		.to = world_end(LANE_A, NODE2, family, PORT),
 	};
-	int listener = attack_listen(place_actor(place, NODE2, OWNER_A),
+	int listener = attack_listen(world_actor(world, NODE2, OWNER_A),
 				     SOCK_STREAM, call.to);
 	int fd = probe_open(&stranger, &call);
 
 	assert_true(listener >= 0);
-	place_settle(place);
+	world_settle(world);
 	/* At once, or when it looks. */
 	if (fd >= 0)
 		assert_int_equal(probe_connected(fd), -ECONNREFUSED);
@@ -60,10 +60,10 @@ static void a_stranger_on_the_node_is_refused_at_once(void **state)
 
 static void a_forger_is_refused_at_once(void **state)
 {
-	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_actor owner = world_actor(world, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
-		.to = place_underlay(NODE2, place->underlay_family,
+		.to = world_underlay(NODE2, world->underlay_family,
 				     ETHERNET_PORT),
 		.bytes = "x",
 		.size = 1,
@@ -77,27 +77,27 @@ static void a_forger_is_refused_at_once(void **state)
 static void a_port_beyond_those_of_rails_is_anybody_s(void **state)
 {
 	struct probe_end to =
-		place_underlay(NODE2, place->underlay_family,
+		world_underlay(NODE2, world->underlay_family,
 			       ETHERNET_PORT + ETHERNET_RAILS_MAX);
 
 	assert_true(attack_reaches(
-		place, SOCK_DGRAM, place_actor(place, NODE1, STRANGER),
-		anywhere, place_actor(place, NODE2, STRANGER), to));
+		world, SOCK_DGRAM, world_actor(world, NODE1, STRANGER),
+		anywhere, world_actor(world, NODE2, STRANGER), to));
 }
 
 /* What root of node 1 makes by hand, into lane A and as from that address. */
 static bool comes_from(const char *source)
 {
-	struct probe_actor root = place_actor(place, NODE1, 0);
+	struct probe_actor root = world_actor(world, NODE1, 0);
 	struct probe_forgery forgery = {
-		.vni = place_vni(LANE_A),
+		.vni = world_vni(LANE_A),
 		.from.port = PORT,
 		.text = ATTACK_TEXT,
 	};
 	uint8_t packet[PROBE_FORGED_MAX];
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
-		.to = place_underlay(NODE2, place->underlay_family,
+		.to = world_underlay(NODE2, world->underlay_family,
 				     ETHERNET_PORT),
 		.bytes = packet,
 	};
@@ -107,16 +107,16 @@ static bool comes_from(const char *source)
 
 	assert_true(ip_address_parse(source, &forgery.from.address));
 	forgery.to =
-		place_end(LANE_A, NODE2, forgery.from.address.family, PORT);
-	place_names(LANE_A, NODE2, &names);
+		world_end(LANE_A, NODE2, forgery.from.address.family, PORT);
+	world_names(LANE_A, NODE2, &names);
 	memcpy(forgery.to_mac, names.mac, sizeof(names.mac));
 	call.size = probe_forge(&forgery, packet);
-	receiver = attack_listen(place_actor(place, NODE2, OWNER_A), SOCK_DGRAM,
+	receiver = attack_listen(world_actor(world, NODE2, OWNER_A), SOCK_DGRAM,
 				 forgery.to);
 	assert_true(receiver >= 0);
 	fd = probe_open(&root, &call);
 	assert_true(fd >= 0);
-	result = attack_has_come(place, receiver);
+	result = attack_has_come(world, receiver);
 	close(fd);
 	close(receiver);
 	return result;
@@ -129,12 +129,12 @@ static void what_comes_by_a_lane_is_of_lanes(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		struct probe_end member =
-			place_end(LANE_A, NODE1, i == 0 ? 4 : 6, PORT);
+			world_end(LANE_A, NODE1, i == 0 ? 4 : 6, PORT);
 
 		ip_address_format(&member.address, inside);
-		place_enforce(place, LEVEL_NONE);
+		world_enforce(world, LEVEL_NONE);
 		assert_true(comes_from(outside[i]));
-		place_enforce(place, LEVEL_NFT);
+		world_enforce(world, LEVEL_NFT);
 		assert_false(comes_from(outside[i]));
 		assert_true(comes_from(inside));
 	}
@@ -155,13 +155,13 @@ static const struct attack *attack_find(const struct attack *list,
 
 /* What this attack adds on this node. */
 static struct nft_counters added(const struct attack *list, const char *name,
-				 enum place_host host)
+				 enum world_host host)
 {
 	const struct attack *attack = attack_find(list, name);
 
-	place_enforce(place, LEVEL_NFT);
-	assert_false(attack->works(place, 4));
-	return place_counters(place, host);
+	world_enforce(world, LEVEL_NFT);
+	assert_false(attack->works(world, 4));
+	return world_counters(world, host);
 }
 
 static void what_is_refused_is_counted(void **state)
@@ -202,21 +202,21 @@ static uint8_t dscp_of(const uint8_t *header)
 /* Of VXLAN that comes to node 2, when the owner sends with this DSCP. */
 static struct seen send_with(uint8_t dscp, uint8_t family)
 {
-	struct probe_actor owner = place_inside(place, LANE_A, NODE1, OWNER_A);
+	struct probe_actor owner = world_inside(world, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
-		.to = place_end(LANE_A, NODE2, family, PORT),
+		.to = world_end(LANE_A, NODE2, family, PORT),
 		.tos = (uint8_t)(dscp << 2),
 		.bytes = "x",
 		.size = 1,
 	};
-	size_t header_size = place->underlay_family == 6 ? 40 : 20;
+	size_t header_size = world->underlay_family == 6 ? 40 : 20;
 	uint8_t packet[PACKET_MAX];
-	int capture = place_capture(place, NODE2);
+	int capture = world_capture(world, NODE2);
 	int fd = probe_open(&owner, &call);
 
 	assert_true(fd >= 0);
-	place_settle(place);
+	world_settle(world);
 	assert_true(probe_receive(capture, packet, sizeof(packet)) > 0);
 	close(capture);
 	close(fd);
@@ -248,7 +248,7 @@ static void another_class_becomes_the_lane_s_first(void **state)
 
 static void without_rules_any_class_passes(void **state)
 {
-	place_enforce(place, LEVEL_NONE);
+	world_enforce(world, LEVEL_NONE);
 	assert_int_equal(send_with(DSCP_DEDICATED_ACCESS, 4).outer,
 			 DSCP_DEDICATED_ACCESS);
 	assert_int_equal(send_with(DSCP_DEDICATED_ACCESS, 6).outer,
@@ -265,9 +265,9 @@ static void a_lane_s_packets_have_the_priority_of_its_class(void **state)
 		"464c:10 counter name lane; }; counter other { }; "
 		"counter lane { }; }";
 
-	place_nft(place, NODE1, watch, sizeof(watch) - 1);
+	world_nft(world, NODE1, watch, sizeof(watch) - 1);
 	send_with(0, 4);
-	place_run(place, NODE1,
+	world_run(world, NODE1,
 		  "nft list counter inet watch other | grep -q 'packets 0 ' && "
 		  "nft list counter inet watch lane | grep -q 'packets [1-9]' "
 		  "&& nft delete table inet watch");
@@ -276,7 +276,7 @@ static void a_lane_s_packets_have_the_priority_of_its_class(void **state)
 /* Nothing of its packets but VXLAN is seen by the node's rules. */
 static void a_lane_in_namespaces_has_classes_and_priority_too(void **state)
 {
-	place_enforce(place, LEVEL_NETNS);
+	world_enforce(world, LEVEL_NETNS);
 	a_class_of_the_lane_is_kept(state);
 	another_class_becomes_the_lane_s_first(state);
 	a_lane_s_packets_have_the_priority_of_its_class(state);
@@ -286,23 +286,23 @@ static void a_lane_in_namespaces_has_classes_and_priority_too(void **state)
 
 static void a_connection_outlives_a_new_table(void **state)
 {
-	struct probe_actor owner = place_actor(place, NODE1, OWNER_A);
+	struct probe_actor owner = world_actor(world, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
-		.to = place_end(LANE_A, NODE2, 4, PORT),
+		.to = world_end(LANE_A, NODE2, 4, PORT),
 	};
-	int listener = attack_listen(place_actor(place, NODE2, OWNER_A),
+	int listener = attack_listen(world_actor(world, NODE2, OWNER_A),
 				     SOCK_STREAM, call.to);
 	int fd = probe_open(&owner, &call);
 	int accepted;
 	char byte;
 
-	place_settle(place);
+	world_settle(world);
 	accepted = probe_accept(listener);
 	assert_true(accepted >= 0);
-	place_enforce(place, LEVEL_NFT);
+	world_enforce(world, LEVEL_NFT);
 	assert_int_equal(send(fd, "x", 1, MSG_DONTWAIT), 1);
-	place_settle(place);
+	world_settle(world);
 	assert_int_equal(probe_receive(accepted, &byte, 1), 1);
 	close(accepted);
 	close(fd);
@@ -312,26 +312,26 @@ static void a_connection_outlives_a_new_table(void **state)
 static void a_device_without_rules_is_nobody_s(void **state)
 {
 	struct ip_address peers[HOST_COUNT];
-	struct rules_lane rules = place_rules(place, LANE_B, NODE1, peers);
+	struct rules_lane rules = world_rules(world, LANE_B, NODE1, peers);
 	const struct attack *works =
 		attack_find(passages, "the other lane works");
 	struct writer writer = { 0 };
 
-	assert_true(works->works(place, 4));
+	assert_true(works->works(world, 4));
 	rules_write_remove(&rules, 1, &writer);
-	place_nft(place, NODE1, writer.data, writer.size);
-	assert_false(works->works(place, 4));
-	assert_false(works->works(place, 6));
+	world_nft(world, NODE1, writer.data, writer.size);
+	assert_false(works->works(world, 4));
+	assert_false(works->works(world, 6));
 	writer_fini(&writer);
 	rules_write_add(&rules, 1, &writer);
-	place_nft(place, NODE1, writer.data, writer.size);
+	world_nft(world, NODE1, writer.data, writer.size);
 	writer_fini(&writer);
-	assert_true(works->works(place, 4));
+	assert_true(works->works(world, 4));
 }
 
 static int enforce(void **state)
 {
-	place_enforce(place, LEVEL_NFT);
+	world_enforce(world, LEVEL_NFT);
 	return 0;
 }
 
@@ -368,10 +368,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: refusals_test FAMILY\n");
 		return 2;
 	}
-	place = place_create(strcmp(argv[1], "6") == 0 ? 6 : 4);
-	if (place == NULL)
+	world = world_create(strcmp(argv[1], "6") == 0 ? 6 : 4);
+	if (world == NULL)
 		return 77;
 	result = cmocka_run_group_tests(tests, NULL, NULL);
-	place_destroy(place);
+	world_destroy(world);
 	return result;
 }

@@ -3,7 +3,7 @@
  * Neighbours on the underlay are fixed, so that no first packet waits for an
  * answer.
  */
-#include "place.h"
+#include "world.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,39 +34,39 @@ static const struct {
 
 /* --- who is where --- */
 
-bool place_is_member(enum place_lane lane, enum place_host host)
+bool world_is_member(enum world_lane lane, enum world_host host)
 {
 	return lanes[lane].number[host] != 0;
 }
 
-uint32_t place_vni(enum place_lane lane)
+uint32_t world_vni(enum world_lane lane)
 {
 	return lanes[lane].vni;
 }
 
-uid_t place_owner(enum place_lane lane)
+uid_t world_owner(enum world_lane lane)
 {
 	return lanes[lane].owner;
 }
 
-struct probe_actor place_actor(const struct place *place, enum place_host host,
+struct probe_actor world_actor(const struct world *world, enum world_host host,
 			       uid_t uid)
 {
-	return (struct probe_actor){ .netns = place->netns[host], .uid = uid };
+	return (struct probe_actor){ .netns = world->netns[host], .uid = uid };
 }
 
-struct probe_actor place_inside(const struct place *place, enum place_lane lane,
-				enum place_host host, uid_t uid)
+struct probe_actor world_inside(const struct world *world, enum world_lane lane,
+				enum world_host host, uid_t uid)
 {
-	int inside = place->inside[lane][host];
+	int inside = world->inside[lane][host];
 
 	return (struct probe_actor){
-		.netns = inside >= 0 ? inside : place->netns[host],
+		.netns = inside >= 0 ? inside : world->netns[host],
 		.uid = uid,
 	};
 }
 
-struct probe_end place_underlay(enum place_host host, uint8_t family,
+struct probe_end world_underlay(enum world_host host, uint8_t family,
 				uint16_t port)
 {
 	struct probe_end end = { .port = port };
@@ -78,27 +78,27 @@ struct probe_end place_underlay(enum place_host host, uint8_t family,
 	return end;
 }
 
-void place_names(enum place_lane lane, enum place_host host,
+void world_names(enum world_lane lane, enum world_host host,
 		 struct ethernet_names *ret_names)
 {
 	ethernet_name(&ethernet_networks_default, lanes[lane].vni, 0,
 		      lanes[lane].number[host], ret_names);
 }
 
-struct probe_end place_end(enum place_lane lane, enum place_host host,
+struct probe_end world_end(enum world_lane lane, enum world_host host,
 			   uint8_t family, uint16_t port)
 {
 	struct ethernet_names names;
 
-	place_names(lane, host, &names);
+	world_names(lane, host, &names);
 	return (struct probe_end){
 		.address = family == 6 ? names.ipv6 : names.ipv4,
 		.port = port,
 	};
 }
 
-struct rules_lane place_rules(const struct place *place, enum place_lane lane,
-			      enum place_host host,
+struct rules_lane world_rules(const struct world *world, enum world_lane lane,
+			      enum world_host host,
 			      struct ip_address peers[HOST_COUNT])
 {
 	struct rules_lane rules = {
@@ -117,7 +117,7 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 	};
 	struct ethernet_names names;
 
-	place_names(lane, host, &names);
+	world_names(lane, host, &names);
 	memcpy(rules.device.name, names.device, sizeof(names.device));
 	memcpy(rules.device.mac, names.mac, sizeof(names.mac));
 	rules.device.port = names.port;
@@ -126,12 +126,12 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 	rules.device.ipv4_prefix_size = names.ipv4_prefix_size;
 	rules.device.mtu = LANE_MTU;
 	rules.device.underlay =
-		place_underlay(host, place->underlay_family, 0).address;
-	rules.is_netns = place->is_netns;
-	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
-		if (place_is_member(lane, peer) && peer != host)
+		world_underlay(host, world->underlay_family, 0).address;
+	rules.is_netns = world->is_netns;
+	for (enum world_host peer = 0; peer < HOST_COUNT; peer++) {
+		if (world_is_member(lane, peer) && peer != host)
 			peers[rules.peer_count++] =
-				place_underlay(peer, place->underlay_family, 0)
+				world_underlay(peer, world->underlay_family, 0)
 					.address;
 	}
 	return rules;
@@ -139,13 +139,13 @@ struct rules_lane place_rules(const struct place *place, enum place_lane lane,
 
 /* --- the machine --- */
 
-void place_enter(int netns)
+void world_enter(int netns)
 {
 	if (setns(netns, CLONE_NEWNET) < 0)
 		fail_msg("cannot enter a network namespace");
 }
 
-void place_run(const struct place *place, enum place_host host,
+void world_run(const struct world *world, enum world_host host,
 	       const char *format, ...)
 {
 	char command[COMMAND_MAX];
@@ -155,9 +155,9 @@ void place_run(const struct place *place, enum place_host host,
 	va_start(args, format);
 	vsnprintf(command, sizeof(command), format, args);
 	va_end(args);
-	place_enter(place->netns[host]);
+	world_enter(world->netns[host]);
 	result = system(command);
-	place_enter(place->home);
+	world_enter(world->home);
 	if (result != 0)
 		fail_msg("%s", command);
 }
@@ -181,22 +181,22 @@ static int namespace_open(void)
 	return fd;
 }
 
-static void underlay_make(struct place *place, enum place_host host)
+static void underlay_make(struct world *world, enum world_host host)
 {
 	char command[COMMAND_MAX];
 
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
-	place->netns[host] = namespace_open();
-	place_enter(place->home);
+	world->netns[host] = namespace_open();
+	world_enter(world->home);
 	/* The namespace is named by the descriptor that this process has. */
 	snprintf(command, sizeof(command),
 		 "ip link add port%d type veth peer name eth0 "
 		 "address 02:77:00:00:00:0%d netns /proc/%d/fd/%d && "
 		 "ip link set port%d master switch up",
-		 host, host + 1, getpid(), place->netns[host], host);
+		 host, host + 1, getpid(), world->netns[host], host);
 	if (system(command) != 0)
 		fail_msg("%s", command);
-	place_run(place, host,
+	world_run(world, host,
 		  "sysctl -qw net.ipv4.conf.all.rp_filter=0 "
 		  "net.ipv4.conf.default.rp_filter=0 "
 		  "net.ipv6.conf.all.accept_dad=0 "
@@ -207,10 +207,10 @@ static void underlay_make(struct place *place, enum place_host host)
 		  "ip address add 10.77.0.%d/24 dev eth0 && "
 		  "ip address add fd77::%d/64 dev eth0 nodad",
 		  host + 1, host + 1);
-	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
+	for (enum world_host peer = 0; peer < HOST_COUNT; peer++) {
 		if (peer == host)
 			continue;
-		place_run(place, host,
+		world_run(world, host,
 			  "for address in 10.77.0.%d fd77::%d; do "
 			  "ip neighbour replace $address dev eth0 "
 			  "lladdr 02:77:00:00:00:0%d nud permanent; done",
@@ -219,21 +219,21 @@ static void underlay_make(struct place *place, enum place_host host)
 }
 
 /* Device and peers of a lane, as the driver would have them. */
-static size_t plan_device(const struct place *place, enum place_lane lane,
-			  enum place_host host, struct lane_device *ret_device,
+static size_t plan_device(const struct world *world, enum world_lane lane,
+			  enum world_host host, struct lane_device *ret_device,
 			  struct lane_peer peers[HOST_COUNT])
 {
 	struct ip_address underlays[HOST_COUNT];
 	struct ethernet_names names;
 	size_t count = 0;
 
-	*ret_device = place_rules(place, lane, host, underlays).device;
-	for (enum place_host peer = 0; peer < HOST_COUNT; peer++) {
+	*ret_device = world_rules(world, lane, host, underlays).device;
+	for (enum world_host peer = 0; peer < HOST_COUNT; peer++) {
 		struct lane_peer *next = &peers[count];
 
-		if (peer == host || !place_is_member(lane, peer))
+		if (peer == host || !world_is_member(lane, peer))
 			continue;
-		place_names(lane, peer, &names);
+		world_names(lane, peer, &names);
 		memcpy(next->mac, names.mac, sizeof(next->mac));
 		next->underlay = underlays[count];
 		next->ipv4 = names.ipv4;
@@ -243,27 +243,27 @@ static size_t plan_device(const struct place *place, enum place_lane lane,
 	return count;
 }
 
-static void device_make(struct place *place, enum place_lane lane,
-			enum place_host host, bool is_netns)
+static void device_make(struct world *world, enum world_lane lane,
+			enum world_host host, bool is_netns)
 {
 	_auto_(netlink_closep) struct netlink *outside = NULL;
 	_auto_(netlink_closep) struct netlink *inside = NULL;
 	struct lane_device device;
 	struct lane_peer peers[HOST_COUNT];
 	struct fairlead_error error = { 0 };
-	size_t count = plan_device(place, lane, host, &device, peers);
+	size_t count = plan_device(world, lane, host, &device, peers);
 	int result;
 
-	place_enter(place->netns[host]);
+	world_enter(world->netns[host]);
 	device.underlay_index = (int)if_nametoindex("eth0");
 	assert_int_equal(netlink_open(&outside, &error), 0);
 	result = device_create(outside, &device, peers, count, &error);
 	if (result == 0 && is_netns) {
 		assert_int_equal(unshare(CLONE_NEWNET), 0);
-		place->inside[lane][host] = namespace_open();
-		place_run(place, host, "ip link set %s netns /proc/%d/fd/%d",
-			  device.name, getpid(), place->inside[lane][host]);
-		place_enter(place->inside[lane][host]);
+		world->inside[lane][host] = namespace_open();
+		world_run(world, host, "ip link set %s netns /proc/%d/fd/%d",
+			  device.name, getpid(), world->inside[lane][host]);
+		world_enter(world->inside[lane][host]);
 		if (system("ip link set lo up") != 0)
 			fail_msg("no loopback");
 		assert_int_equal(netlink_open(&inside, &error), 0);
@@ -272,57 +272,57 @@ static void device_make(struct place *place, enum place_lane lane,
 	if (result == 0)
 		result =
 			device_up(is_netns ? inside : outside, &device, &error);
-	place_enter(place->home);
+	world_enter(world->home);
 	if (result < 0)
 		fail_msg("%s", error.text);
 }
 
 /* A device that nobody holds any more goes with its namespace. */
-static void device_remove(struct place *place, enum place_lane lane,
-			  enum place_host host)
+static void device_remove(struct world *world, enum world_lane lane,
+			  enum world_host host)
 {
-	int *inside = &place->inside[lane][host];
+	int *inside = &world->inside[lane][host];
 	struct ethernet_names names;
 	char command[COMMAND_MAX];
 
-	place_names(lane, host, &names);
+	world_names(lane, host, &names);
 	snprintf(command, sizeof(command), "ip link del %s", names.device);
-	place_enter(*inside >= 0 ? *inside : place->netns[host]);
+	world_enter(*inside >= 0 ? *inside : world->netns[host]);
 	if (system(command) != 0)
 		fail_msg("%s", command);
-	place_enter(place->home);
+	world_enter(world->home);
 	if (*inside >= 0)
 		close(*inside);
 	*inside = -1;
 }
 
-static void devices_make(struct place *place, bool is_netns)
+static void devices_make(struct world *world, bool is_netns)
 {
-	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
-		for (enum place_host host = 0; host < HOST_COUNT; host++) {
-			if (place_is_member(lane, host))
-				device_make(place, lane, host, is_netns);
+	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
+		for (enum world_host host = 0; host < HOST_COUNT; host++) {
+			if (world_is_member(lane, host))
+				device_make(world, lane, host, is_netns);
 		}
 	}
-	place->is_netns = is_netns;
+	world->is_netns = is_netns;
 }
 
-void place_isolate(struct place *place, bool is_netns)
+void world_isolate(struct world *world, bool is_netns)
 {
-	if (place->is_netns == is_netns)
+	if (world->is_netns == is_netns)
 		return;
-	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
-		for (enum place_host host = 0; host < HOST_COUNT; host++) {
-			if (place_is_member(lane, host))
-				device_remove(place, lane, host);
+	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
+		for (enum world_host host = 0; host < HOST_COUNT; host++) {
+			if (world_is_member(lane, host))
+				device_remove(world, lane, host);
 		}
 	}
-	devices_make(place, is_netns);
+	devices_make(world, is_netns);
 }
 
-struct place *place_create(uint8_t underlay_family)
+struct world *world_create(uint8_t underlay_family)
 {
-	struct place *place;
+	struct world *world;
 
 	if (geteuid() != 0) {
 		print_message("skipped: network namespaces need root\n");
@@ -346,53 +346,53 @@ struct place *place_create(uint8_t underlay_family)
 			      strerror(errno));
 		return NULL;
 	}
-	place = calloc(1, sizeof(*place));
-	assert_non_null(place);
+	world = calloc(1, sizeof(*world));
+	assert_non_null(world);
 	stay_on_one_processor();
-	place->underlay_family = underlay_family;
-	place->home = namespace_open();
-	for (enum place_host host = 0; host < HOST_COUNT; host++)
-		underlay_make(place, host);
-	memset(place->inside, -1, sizeof(place->inside));
-	devices_make(place, false);
-	return place;
+	world->underlay_family = underlay_family;
+	world->home = namespace_open();
+	for (enum world_host host = 0; host < HOST_COUNT; host++)
+		underlay_make(world, host);
+	memset(world->inside, -1, sizeof(world->inside));
+	devices_make(world, false);
+	return world;
 }
 
-void place_destroy(struct place *place)
+void world_destroy(struct world *world)
 {
-	if (place == NULL)
+	if (world == NULL)
 		return;
-	if (place->level == LEVEL_GATE)
-		place_enforce(place, LEVEL_NONE);
-	for (enum place_host host = 0; host < HOST_COUNT; host++)
-		close(place->netns[host]);
-	close(place->home);
-	free(place);
+	if (world->level == LEVEL_GATE)
+		world_enforce(world, LEVEL_NONE);
+	for (enum world_host host = 0; host < HOST_COUNT; host++)
+		close(world->netns[host]);
+	close(world->home);
+	free(world);
 }
 
-int place_capture(const struct place *place, enum place_host host)
+int world_capture(const struct world *world, enum world_host host)
 {
 	uint16_t protocol =
-		htons(place->underlay_family == 6 ? ETH_P_IPV6 : ETH_P_IP);
+		htons(world->underlay_family == 6 ? ETH_P_IPV6 : ETH_P_IP);
 	int fd;
 
-	place_enter(place->netns[host]);
+	world_enter(world->netns[host]);
 	fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		    protocol);
-	place_enter(place->home);
+	world_enter(world->home);
 	assert_true(fd >= 0);
 	return fd;
 }
 
 /* The owner's packets through lane A, each sent when the one before has come. */
-void place_settle(const struct place *place)
+void world_settle(const struct world *world)
 {
-	struct probe_actor sender = place_inside(place, LANE_A, NODE1, OWNER_A);
+	struct probe_actor sender = world_inside(world, LANE_A, NODE1, OWNER_A);
 	struct probe_actor receiver =
-		place_inside(place, LANE_A, NODE2, OWNER_A);
+		world_inside(world, LANE_A, NODE2, OWNER_A);
 	struct probe_call bound = {
 		.type = SOCK_DGRAM,
-		.from = place_end(LANE_A, NODE2, 4, SETTLE_PORT),
+		.from = world_end(LANE_A, NODE2, 4, SETTLE_PORT),
 	};
 	struct probe_call sent = {
 		.type = SOCK_DGRAM,

@@ -5,19 +5,19 @@
 
 #include "base/bytes.h"
 #include "driver/ethernet/gate.h"
-#include "place.h"
+#include "world.h"
 
 #define PINS_MAX 64
 
 static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { DSCP_DEDICATED_ACCESS,
 						    DSCP_LOW_LATENCY, 8, 0 };
 
-bool place_level_parse(const char *text, enum place_level *ret_level)
+bool world_level_parse(const char *text, enum world_level *ret_level)
 {
 	static const char *const names[] = { "none", "nft", "nft+bpf",
 					     "netns" };
 
-	for (enum place_level level = 0; level < LEVEL_NEVER; level++) {
+	for (enum world_level level = 0; level < LEVEL_NEVER; level++) {
 		if (strcmp(text, names[level]) == 0) {
 			*ret_level = level;
 			return true;
@@ -26,21 +26,21 @@ bool place_level_parse(const char *text, enum place_level *ret_level)
 	return false;
 }
 
-void place_nft(const struct place *place, enum place_host host,
+void world_nft(const struct world *world, enum world_host host,
 	       const void *text, size_t size)
 {
 	struct fairlead_error error = { 0 };
 	int result;
 
-	place_enter(place->netns[host]);
+	world_enter(world->netns[host]);
 	result = nft_apply(NFT_PATH, text, size, &error);
-	place_enter(place->home);
+	world_enter(world->home);
 	if (result < 0)
 		fail_msg("%s", error.text);
 }
 
-static void node_enforce(const struct place *place, enum place_host host,
-			 enum place_level level)
+static void node_enforce(const struct world *world, enum world_host host,
+			 enum world_level level)
 {
 	static const char none[] = "table inet " RULES_TABLE
 				   "\ndelete table inet " RULES_TABLE "\n";
@@ -50,28 +50,28 @@ static void node_enforce(const struct place *place, enum place_host host,
 	size_t count = 0;
 
 	if (level == LEVEL_NONE) {
-		place_nft(place, host, none, sizeof(none) - 1);
+		world_nft(world, host, none, sizeof(none) - 1);
 		return;
 	}
-	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
-		if (!place_is_member(lane, host))
+	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
+		if (!world_is_member(lane, host))
 			continue;
-		rules[count] = place_rules(place, lane, host, peers[lane]);
+		rules[count] = world_rules(world, lane, host, peers[lane]);
 		count++;
 	}
 	rules_write_table(&ethernet_networks_default, dscp, rules, count,
 			  &writer);
 	assert_int_equal(writer.result, 0);
-	place_nft(place, host, writer.data, writer.size);
+	world_nft(world, host, writer.data, writer.size);
 	writer_fini(&writer);
 }
 
-static void pins_name(enum place_host host, char pins[PINS_MAX])
+static void pins_name(enum world_host host, char pins[PINS_MAX])
 {
 	snprintf(pins, PINS_MAX, "/sys/fs/bpf/fairlead/node%d", host + 1);
 }
 
-static int gate_start(enum place_host host, struct gate **ret_gate,
+static int gate_start(enum world_host host, struct gate **ret_gate,
 		      struct fairlead_error *ret_error)
 {
 	char pins[PINS_MAX];
@@ -85,13 +85,13 @@ static int gate_start(enum place_host host, struct gate **ret_gate,
 	return gate_open(&options, ret_gate, ret_error);
 }
 
-static void add_lane(struct gate *gate, enum place_lane lane,
-		     enum place_host host)
+static void add_lane(struct gate *gate, enum world_lane lane,
+		     enum world_host host)
 {
 	struct ethernet_names names;
-	struct gate_entry entry = { .uid = place_owner(lane) };
+	struct gate_entry entry = { .uid = world_owner(lane) };
 
-	place_names(lane, host, &names);
+	world_names(lane, host, &names);
 	entry.address = names.ipv4;
 	entry.prefix_size = names.ipv4_prefix_size;
 	assert_int_equal(gate_add(gate, &entry, NULL), 0);
@@ -100,8 +100,8 @@ static void add_lane(struct gate *gate, enum place_lane lane,
 	assert_int_equal(gate_add(gate, &entry, NULL), 0);
 }
 
-static void gate_enforce(const struct place *place, enum place_host host,
-			 enum place_level level)
+static void gate_enforce(const struct world *world, enum world_host host,
+			 enum world_level level)
 {
 	const struct ip_network networks[] = {
 		ethernet_networks_default.ipv4,
@@ -113,22 +113,22 @@ static void gate_enforce(const struct place *place, enum place_host host,
 	int result;
 
 	pins_name(host, pins);
-	place_enter(place->netns[host]);
+	world_enter(world->netns[host]);
 	result = level != LEVEL_GATE ? gate_clear(pins, &error)
 				     : gate_start(host, &gate, &error);
-	place_enter(place->home);
+	world_enter(world->home);
 	if (result < 0)
 		fail_msg("%s", error.text);
 	if (gate == NULL)
 		return;
 	assert_int_equal(gate_networks(gate, networks, 2, NULL), 0);
-	for (enum place_lane lane = 0; lane < LANE_COUNT; lane++) {
-		if (place_is_member(lane, host))
+	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
+		if (world_is_member(lane, host))
 			add_lane(gate, lane, host);
 	}
 }
 
-bool place_has_level(const struct place *place, enum place_level level)
+bool world_has_level(const struct world *world, enum world_level level)
 {
 	_auto_(gate_closep) struct gate *gate = NULL;
 	struct fairlead_error error = { 0 };
@@ -136,9 +136,9 @@ bool place_has_level(const struct place *place, enum place_level level)
 
 	if (level != LEVEL_GATE)
 		return true;
-	place_enter(place->netns[NODE1]);
+	world_enter(world->netns[NODE1]);
 	result = gate_start(NODE1, &gate, &error);
-	place_enter(place->home);
+	world_enter(world->home);
 	if (result == -EOPNOTSUPP)
 		print_message("skipped: %s\n", error.text);
 	else if (result < 0)
@@ -146,26 +146,26 @@ bool place_has_level(const struct place *place, enum place_level level)
 	return result == 0;
 }
 
-void place_enforce(struct place *place, enum place_level level)
+void world_enforce(struct world *world, enum world_level level)
 {
-	place_isolate(place, level == LEVEL_NETNS);
-	for (enum place_host host = 0; host < OUTSIDE; host++) {
-		node_enforce(place, host, level);
-		gate_enforce(place, host, level);
+	world_isolate(world, level == LEVEL_NETNS);
+	for (enum world_host host = 0; host < OUTSIDE; host++) {
+		node_enforce(world, host, level);
+		gate_enforce(world, host, level);
 	}
-	place->level = level;
+	world->level = level;
 }
 
-struct nft_counters place_counters(const struct place *place,
-				   enum place_host host)
+struct nft_counters world_counters(const struct world *world,
+				   enum world_host host)
 {
 	struct nft_counters counters = { 0 };
 	struct fairlead_error error = { 0 };
 	int result;
 
-	place_enter(place->netns[host]);
+	world_enter(world->netns[host]);
 	result = nft_counters(NFT_PATH, &counters, &error);
-	place_enter(place->home);
+	world_enter(world->home);
 	if (result < 0)
 		fail_msg("%s", error.text);
 	return counters;

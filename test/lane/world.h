@@ -34,21 +34,21 @@
 #define DSCP_LOW_LATENCY      32   /* the first of lane A */
 #define PORT                  7000 /* of whoever listens */
 
-enum place_host {
+enum world_host {
 	NODE1,
 	NODE2,
 	NODE3,
 	OUTSIDE,
 	HOST_COUNT
 };
-enum place_lane {
+enum world_lane {
 	LANE_A,
 	LANE_B,
 	LANE_COUNT
 };
 
 /* What keeps strangers out; each keeps out whom the one before does. */
-enum place_level {
+enum world_level {
 	LEVEL_NONE,
 	LEVEL_NFT,
 	LEVEL_GATE,
@@ -56,9 +56,9 @@ enum place_level {
 	LEVEL_NEVER,
 };
 
-struct place {
+struct world {
 	uint8_t underlay_family; /* of VXLAN's outer packets: 4 or 6 */
-	enum place_level level;
+	enum world_level level;
 	int home; /* where the test process was */
 	int netns[HOST_COUNT];
 	bool is_netns;
@@ -66,57 +66,57 @@ struct place {
 };
 
 /* "none", "nft", "nft+bpf", "netns". False: no such level. */
-bool place_level_parse(const char *text, enum place_level *ret_level);
+bool world_level_parse(const char *text, enum world_level *ret_level);
 
 /* NULL, with a reason printed: this machine cannot. */
-struct place *place_create(uint8_t underlay_family);
-void place_destroy(struct place *place);
+struct world *world_create(uint8_t underlay_family);
+void world_destroy(struct world *world);
 
 /*
  * What comes to a host from the underlay, from the outer IP header on: a
  * non-blocking socket of packets.
  */
-int place_capture(const struct place *place, enum place_host host);
+int world_capture(const struct world *world, enum world_host host);
 
 /* All devices anew, in the nodes' namespaces or in those of the jobs. */
-void place_isolate(struct place *place, bool is_netns);
+void world_isolate(struct world *world, bool is_netns);
 /* False, with a reason printed: this kernel has it not. */
-bool place_has_level(const struct place *place, enum place_level level);
+bool world_has_level(const struct world *world, enum world_level level);
 /* On all nodes, from now on. */
-void place_enforce(struct place *place, enum place_level level);
+void world_enforce(struct world *world, enum world_level level);
 
-/* Into a network namespace, and out again into place->home. */
-void place_enter(int netns);
+/* Into a network namespace, and out again into world->home. */
+void world_enter(int netns);
 /* A command in the host's namespace; it has to succeed. */
-void place_run(const struct place *place, enum place_host host,
+void world_run(const struct world *world, enum world_host host,
 	       const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-struct probe_actor place_actor(const struct place *place, enum place_host host,
+struct probe_actor world_actor(const struct world *world, enum world_host host,
 			       uid_t uid);
 /* Where a job's processes are: in the job's namespace if it has one. */
-struct probe_actor place_inside(const struct place *place, enum place_lane lane,
-				enum place_host host, uid_t uid);
+struct probe_actor world_inside(const struct world *world, enum world_lane lane,
+				enum world_host host, uid_t uid);
 /* An address of a host on the underlay. */
-struct probe_end place_underlay(enum place_host host, uint8_t family,
+struct probe_end world_underlay(enum world_host host, uint8_t family,
 				uint16_t port);
 /* One in a lane. */
-struct probe_end place_end(enum place_lane lane, enum place_host host,
+struct probe_end world_end(enum world_lane lane, enum world_host host,
 			   uint8_t family, uint16_t port);
-void place_names(enum place_lane lane, enum place_host host,
+void world_names(enum world_lane lane, enum world_host host,
 		 struct ethernet_names *ret_names);
-bool place_is_member(enum place_lane lane, enum place_host host);
-uint32_t place_vni(enum place_lane lane);
-uid_t place_owner(enum place_lane lane);
+bool world_is_member(enum world_lane lane, enum world_host host);
+uint32_t world_vni(enum world_lane lane);
+uid_t world_owner(enum world_lane lane);
 /* As the rules of a node see it. */
-struct rules_lane place_rules(const struct place *place, enum place_lane lane,
-			      enum place_host host,
+struct rules_lane world_rules(const struct world *world, enum world_lane lane,
+			      enum world_host host,
 			      struct ip_address peers[HOST_COUNT]);
 
 /* A text for nft on a host; it has to be taken. */
-void place_nft(const struct place *place, enum place_host host,
+void world_nft(const struct world *world, enum world_host host,
 	       const void *text, size_t size);
 
 /* What was sent before has come or is lost. */
-void place_settle(const struct place *place);
-struct nft_counters place_counters(const struct place *place,
-				   enum place_host host);
+void world_settle(const struct world *world);
+struct nft_counters world_counters(const struct world *world,
+				   enum world_host host);
