@@ -32,7 +32,7 @@ void recall_tick(struct engine *engine)
 {
 	const struct collective_seam *seam = &engine->collective;
 	_auto_(freep) const char **names = NULL;
-	struct core_node_place place;
+	struct core_node_endpoint endpoint;
 	uint32_t cursor = 0;
 	size_t count = 0;
 
@@ -43,13 +43,13 @@ void recall_tick(struct engine *engine)
 	/* Without memory they come when their lease is over. */
 	if (names == NULL)
 		return;
-	while (core_node_place_next(engine->core, &cursor, &place) > 0) {
-		if (place.address_size == 0 ||
-		    member_find(engine, place.name) != NULL)
+	while (core_node_endpoint_next(engine->core, &cursor, &endpoint) > 0) {
+		if (endpoint.address_size == 0 ||
+		    member_find(engine, endpoint.name) != NULL)
 			continue;
-		seam->ops->address(seam->ctx, nid_of_node(place.name),
-				   place.address, place.address_size);
-		names[count++] = place.name;
+		seam->ops->address(seam->ctx, nid_of_node(endpoint.name),
+				   endpoint.address, endpoint.address_size);
+		names[count++] = endpoint.name;
 	}
 	qsort(names, count, sizeof(*names), by_name);
 	lease_send(engine, names, count, FANOUT_OF_RECALL);
@@ -58,14 +58,14 @@ void recall_tick(struct engine *engine)
 bool recall_member(const struct engine *engine, const char *node,
 		   struct spread_member *ret_member)
 {
-	struct core_node_place place;
+	struct core_node_endpoint endpoint;
 
 	if (engine->core == NULL ||
-	    !core_node_place(engine->core, node, &place))
+	    !core_node_endpoint(engine->core, node, &endpoint))
 		return false;
 	/* Its own is not known; a header is read by all of them. */
 	ret_member->version = WIRE_VERSION;
-	memcpy(ret_member->incarnation, place.incarnation,
+	memcpy(ret_member->incarnation, endpoint.incarnation,
 	       sizeof(ret_member->incarnation));
 	return true;
 }

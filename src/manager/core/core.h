@@ -345,8 +345,8 @@ void core_node_lost(struct core *core, const char *node);
  */
 bool core_node_is_up(const struct core *core, const char *node);
 
-/* What a node's last registration said. */
-struct core_node_place {
+/* Where a node's endpoint is, by its last registration. */
+struct core_node_endpoint {
 	const char *name;
 	const uint8_t *incarnation;
 	const uint8_t *address; /* the core's, until its next call */
@@ -355,13 +355,13 @@ struct core_node_place {
 
 /*
  * The next one of our nodes that has registered once: *cursor starts at 0; 1
- * and the place, or 0 when there are no more.
+ * and its endpoint, or 0 when there are no more.
  */
-int core_node_place_next(const struct core *core, uint32_t *cursor,
-			 struct core_node_place *ret_place);
+int core_node_endpoint_next(const struct core *core, uint32_t *cursor,
+			    struct core_node_endpoint *ret_endpoint);
 /* False: it is not one of ours, or has never registered. */
-bool core_node_place(const struct core *core, const char *name,
-		     struct core_node_place *ret_place);
+bool core_node_endpoint(const struct core *core, const char *name,
+			struct core_node_endpoint *ret_endpoint);
 
 /* Why the node is drained; NULL when it is not. */
 const char *core_node_drained(const struct core *core, const char *node);

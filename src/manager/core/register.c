@@ -377,13 +377,13 @@ int core_register(struct core *core,
 	return 0;
 }
 
-/* --- where nodes are --- */
+/* --- where endpoints are --- */
 
 static_assert(NODE_ADDRESS_MAX == CORE_ADDRESS_MAX, "what is told fits");
 
-static struct core_node_place place_of(const struct node *node)
+static struct core_node_endpoint endpoint_of(const struct node *node)
 {
-	return (struct core_node_place){
+	return (struct core_node_endpoint){
 		.name = node->name,
 		.incarnation = node->incarnation,
 		.address = node->address,
@@ -391,28 +391,28 @@ static struct core_node_place place_of(const struct node *node)
 	};
 }
 
-int core_node_place_next(const struct core *core, uint32_t *cursor,
-			 struct core_node_place *ret_place)
+int core_node_endpoint_next(const struct core *core, uint32_t *cursor,
+			    struct core_node_endpoint *ret_endpoint)
 {
 	while (*cursor < core->nodes.limit) {
 		const struct node *node = nodes_at(&core->nodes, (*cursor)++);
 
 		if (node == NULL || !node->is_configured || node->serial == 0)
 			continue;
-		*ret_place = place_of(node);
+		*ret_endpoint = endpoint_of(node);
 		return 1;
 	}
 	return 0;
 }
 
-bool core_node_place(const struct core *core, const char *name,
-		     struct core_node_place *ret_place)
+bool core_node_endpoint(const struct core *core, const char *name,
+			struct core_node_endpoint *ret_endpoint)
 {
 	const struct node *node = nodes_find(&core->nodes, name);
 
 	if (node == NULL || !node->is_configured || node->serial == 0)
 		return false;
-	*ret_place = place_of(node);
+	*ret_endpoint = endpoint_of(node);
 	return true;
 }
 

@@ -38,21 +38,23 @@ static void where_a_node_is_outlives_a_restart(void **state)
 		.address = address,
 		.address_size = sizeof(address),
 	};
-	struct core_node_place place;
+	struct core_node_endpoint endpoint;
 	struct fairlead_error error;
 	uint32_t cursor = 0;
 
 	assert_int_equal(try_register(f, &registration, &error), 0);
 	fixture_restart(f);
-	assert_int_equal(core_node_place_next(f->core, &cursor, &place), 1);
-	assert_string_equal(place.name, "n1");
-	assert_int_equal(place.address_size, sizeof(address));
-	assert_memory_equal(place.address, address, sizeof(address));
-	assert_int_equal(place.incarnation[0], 7);
-	assert_int_equal(core_node_place_next(f->core, &cursor, &place), 0);
-	assert_true(core_node_place(f->core, "n1", &place));
-	assert_false(core_node_place(f->core, "n0", &place));
-	assert_false(core_node_place(f->core, "n10", &place));
+	assert_int_equal(core_node_endpoint_next(f->core, &cursor, &endpoint),
+			 1);
+	assert_string_equal(endpoint.name, "n1");
+	assert_int_equal(endpoint.address_size, sizeof(address));
+	assert_memory_equal(endpoint.address, address, sizeof(address));
+	assert_int_equal(endpoint.incarnation[0], 7);
+	assert_int_equal(core_node_endpoint_next(f->core, &cursor, &endpoint),
+			 0);
+	assert_true(core_node_endpoint(f->core, "n1", &endpoint));
+	assert_false(core_node_endpoint(f->core, "n0", &endpoint));
+	assert_false(core_node_endpoint(f->core, "n10", &endpoint));
 }
 
 static void a_boot_fences_what_the_node_held(void **state)
