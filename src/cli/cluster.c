@@ -15,7 +15,7 @@
 #include "driver/driver.h"
 #include "emu/cluster/cluster.h"
 #include "emu/cluster/launch.h"
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 #include "manager/wire/names.h"
 
 #define NODES_DEFAULT 4
@@ -268,7 +268,8 @@ static int enter_member(struct cli *cli, const struct cluster *cluster,
 		return enter_job(cli, cluster, node, job);
 	if (user != NULL && !output_parse_user(user, &uid))
 		return cli_misuse(cli, "there is no user '%s'", user);
-	if (place_enter(node ? &node->holder : &cluster->fabric, &error) < 0 ||
+	if (container_enter(node ? &node->holder : &cluster->fabric, &error) <
+		    0 ||
 	    (user != NULL && launch_become_owner(cluster, uid, &error) < 0))
 		return cli_error(cli, &error);
 	launch_put_path(cluster);

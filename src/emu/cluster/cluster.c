@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "emu/cluster/internal.h"
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 #include "fairlead.h"
 
 #define WAIT_STEP_NS 10000000 /* 10 ms */
@@ -129,11 +129,11 @@ static int record(void *arg, struct fairlead_error *ret_error)
 	return cluster_state_save(arg, ret_error);
 }
 
-int cluster_place_create(struct cluster *cluster, struct cluster_node *node,
-			 struct fairlead_error *ret_error)
+int cluster_container_create(struct cluster *cluster, struct cluster_node *node,
+			     struct fairlead_error *ret_error)
 {
 	char run[CLUSTER_PATH_MAX], cgroup[CLUSTER_CGROUP_MAX];
-	const struct place_spec spec = {
+	const struct container_spec spec = {
 		.name = node->name,
 		.run_dir = run,
 		.cgroup = cluster->cgroup[0] != '\0' ? cgroup : NULL,
@@ -143,26 +143,26 @@ int cluster_place_create(struct cluster *cluster, struct cluster_node *node,
 
 	cluster_path(cluster, run, "%s/run", node->name);
 	cluster_cgroup_path(cluster, node, cgroup);
-	return place_create(&spec, &node->holder, ret_error);
+	return container_create(&spec, &node->holder, ret_error);
 }
 
-static int places_create(struct cluster *cluster,
-			 struct fairlead_error *ret_error)
+static int containers_create(struct cluster *cluster,
+			     struct fairlead_error *ret_error)
 {
 	char run[CLUSTER_PATH_MAX];
-	const struct place_spec spec = { .name = "fabric",
-					 .run_dir = run,
-					 .record = record,
-					 .record_arg = cluster };
+	const struct container_spec spec = { .name = "fabric",
+					     .run_dir = run,
+					     .record = record,
+					     .record_arg = cluster };
 	int result;
 
 	cluster_path(cluster, run, "manager/run");
-	result = place_create(&spec, &cluster->fabric, ret_error);
+	result = container_create(&spec, &cluster->fabric, ret_error);
 	if (result == 0)
 		result = cluster_cgroup_create(cluster, ret_error);
 	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++)
-		result = cluster_place_create(cluster, &cluster->nodes[i],
-					      ret_error);
+		result = cluster_container_create(cluster, &cluster->nodes[i],
+						  ret_error);
 	return result;
 }
 
@@ -196,7 +196,7 @@ static int steps_run(struct cluster *cluster,
 	if (result == 0)
 		progress(options, "making the nodes and their network");
 	if (result == 0)
-		result = places_create(cluster, ret_error);
+		result = containers_create(cluster, ret_error);
 	if (result == 0)
 		result = cluster_network_create(cluster, ret_error);
 	if (result == 0)
@@ -252,7 +252,7 @@ int cluster_up(const struct cluster_options *options,
 		result = directory_open(cluster, ret_error);
 	if (result == 0 && geteuid() != 0) {
 		cluster->is_user_mode = true;
-		result = place_become_root(ret_error);
+		result = container_become_root(ret_error);
 	}
 	if (result < 0)
 		return result;
@@ -282,7 +282,7 @@ int cluster_open(const char *dir, struct cluster **ret_cluster,
 		result = cluster_programs_find(&cluster->programs, ret_error);
 	if (result == 0 && cluster->is_user_mode && geteuid() != 0 &&
 	    process_is_alive(&cluster->fabric))
-		result = place_enter_user(&cluster->fabric, ret_error);
+		result = container_enter_user(&cluster->fabric, ret_error);
 	if (result < 0)
 		return result;
 	*ret_cluster = take_ptr(cluster);
@@ -316,10 +316,10 @@ int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
 
 		process_stop(&node->daemon, CLUSTER_GRACE_MS);
 		process_stop(&node->softnic, CLUSTER_GRACE_MS);
-		place_sweep(&node->holder, NULL, 0, CLUSTER_GRACE_MS);
+		container_sweep(&node->holder, NULL, 0, CLUSTER_GRACE_MS);
 		process_stop(&node->holder, 0);
 	}
-	place_sweep(&cluster->fabric, NULL, 0, CLUSTER_GRACE_MS);
+	container_sweep(&cluster->fabric, NULL, 0, CLUSTER_GRACE_MS);
 	process_stop(&cluster->fabric, 0);
 	result = cluster_cgroup_remove(cluster, ret_error);
 	return result == 0 ? cluster_files_remove(cluster, ret_error) : result;

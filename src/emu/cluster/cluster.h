@@ -2,14 +2,14 @@
 /*
  * A cluster on one machine, for trying things out and for tests.
  *
- * Each emulated node is a place (own network, host name, IPC and mounts) with
- * a software NIC daemon and a `fairleadd` in the node role. A bridge in a
- * place of its own joins them; there the manager runs. A bridge more for each
- * rail joins the nodes' NICs of plain Ethernet. Everything lives in
- * one directory: state file, configuration, keys, journals, logs, a copy of
- * the software NIC's library; and, where cgroup v2 is and can be written, in
- * one cgroup, with one below it for each node. What runs outlives the command
- * that started it.
+ * Each emulated node is a container (own network, host name, IPC and mounts)
+ * with a software NIC daemon and a `fairleadd` in the node role. A bridge in a
+ * container of its own joins them; there the manager runs. A bridge more for
+ * each rail joins the nodes' NICs of plain Ethernet. Everything lives in one
+ * directory: state file, configuration, keys, journals, logs, a copy of the
+ * software NIC's library; and, where cgroup v2 is and can be written, in one
+ * cgroup, with one below it for each node. What runs outlives the command that
+ * started it.
  *
  * Life cycle: cluster_up, then any number of cluster_open .. cluster_close
  * from other commands, then cluster_down. One command at a time changes it
@@ -59,7 +59,7 @@ struct cluster {
 	char generation[8]; /* of the NIC's driver; "": its default */
 	char cgroup[256];   /* its part of cgroup v2; "": none could be made */
 	struct cluster_programs programs;
-	struct process fabric; /* holder of the bridge's place */
+	struct process fabric; /* holder of the bridge's container */
 	struct process manager;
 	struct cluster_node nodes[CLUSTER_NODES_MAX];
 	int lock_fd; /* -1: not locked */
@@ -114,8 +114,8 @@ DEFINE_AUTO(struct cluster, cluster_close)
 int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error);
 
 /*
- * A cgroup for a job's tasks on a node, PLACE_CGROUP/job-GRANT inside (place.h).
- * Nothing is done where the cluster has no cgroup.
+ * A cgroup for a job's tasks on a node, CONTAINER_CGROUP/job-GRANT inside
+ * (container.h). Nothing is done where the cluster has no cgroup.
  */
 int cluster_job_begin(const struct cluster *cluster,
 		      const struct cluster_node *node, uint64_t grant_id,
@@ -133,7 +133,7 @@ struct cluster_node *cluster_node_find(struct cluster *cluster,
 				       const char *name);
 
 /*
- * Crash and restart a node: its place is made anew, so that its processes,
+ * Crash and restart a node: its container is made anew, so that its processes,
  * network, mounts, cgroups and what is in /run are gone but for its key; its
  * NICs forget all and have a new incarnation. Returns when it has registered
  * again.

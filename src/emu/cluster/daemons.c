@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemons that run in the places. */
+/* The daemons that run in the containers. */
 #include "emu/cluster/internal.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 
-static int enter_place(void *arg)
+static int enter_container(void *arg)
 {
 	struct fairlead_error error;
-	int result = place_enter(arg, &error);
+	int result = container_enter(arg, &error);
 
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);
@@ -37,7 +37,7 @@ static int start_fairleadd(struct cluster *cluster, const char *role,
 	struct process_spec spec = {
 		.argv = argv,
 		.log_path = log,
-		.prepare = enter_place,
+		.prepare = enter_container,
 		.prepare_arg = holder,
 		.tells_ready = true,
 		.timeout_ms = CLUSTER_READY_MS,
@@ -78,7 +78,7 @@ int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 	struct process_spec spec = {
 		.argv = argv,
 		.log_path = log,
-		.prepare = enter_place,
+		.prepare = enter_container,
 		.prepare_arg = &node->holder,
 		.tells_ready = true,
 		.timeout_ms = CLUSTER_READY_MS,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a process becomes a job's on a node: the node's place, the job's cgroup,
- * its environment, its network, its owner; in this order, since root is needed
- * up to the last.
+ * How a process becomes a job's on a node: the node's container, the job's
+ * cgroup, its environment, its network, its owner; in this order, since root is
+ * needed up to the last.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "emu/cluster/launch.h"
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 #include "fairlead.h"
 
 #define ISOLATION        "FAIRLEAD_ISOLATION"
@@ -122,7 +122,7 @@ static int enter_cgroup(uint64_t grant_id, struct fairlead_error *ret_error)
 	char path[128];
 
 	snprintf(path, sizeof(path),
-		 PLACE_CGROUP "/job-%" PRIu64 "/cgroup.procs", grant_id);
+		 CONTAINER_CGROUP "/job-%" PRIu64 "/cgroup.procs", grant_id);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
@@ -180,7 +180,7 @@ int launch_enter(const struct cluster *cluster, const struct cluster_node *node,
 		 const struct launch_job *job, struct fairlead_error *ret_error)
 {
 	struct said said = { 0 };
-	int result = place_enter(&node->holder, ret_error);
+	int result = container_enter(&node->holder, ret_error);
 
 	if (result == 0)
 		result = enter_cgroup(job->grant_id, ret_error);

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 #include "manager/wire/keyfile.h"
 #include "sys/rng.h"
 
@@ -189,8 +189,8 @@ static void ethernet_write(FILE *file, const struct cluster *cluster,
 	fprintf(file, "\"\n");
 	if (cluster->cgroup[0] != '\0')
 		fprintf(file,
-			"    cgroup = \"" PLACE_CGROUP "\"\n"
-			"    job_cgroup = \"" PLACE_CGROUP "/job-%%g\"\n");
+			"    cgroup = \"" CONTAINER_CGROUP "\"\n"
+			"    job_cgroup = \"" CONTAINER_CGROUP "/job-%%g\"\n");
 	section_write(file, options, "ethernet");
 	fprintf(file, "}\n");
 }

@@ -62,7 +62,7 @@ int cluster_cgroup_remove(const struct cluster *cluster,
 /* network.c */
 int cluster_network_create(struct cluster *cluster,
 			   struct fairlead_error *ret_error);
-/* Give a place that is new its NICs; or take them away. */
+/* Give a container that is new its NICs; or take them away. */
 int cluster_network_join(struct cluster *cluster, struct cluster_node *node,
 			 struct fairlead_error *ret_error);
 int cluster_network_leave(struct cluster *cluster,
@@ -70,8 +70,8 @@ int cluster_network_leave(struct cluster *cluster,
 			  struct fairlead_error *ret_error);
 
 /* cluster.c */
-int cluster_place_create(struct cluster *cluster, struct cluster_node *node,
-			 struct fairlead_error *ret_error);
+int cluster_container_create(struct cluster *cluster, struct cluster_node *node,
+			     struct fairlead_error *ret_error);
 int cluster_lock_taken(struct cluster *cluster,
 		       struct fairlead_error *ret_error);
 /* Until it says itself that it has registered. */
@@ -79,7 +79,7 @@ int cluster_wait_node(const struct cluster *cluster,
 		      const struct cluster_node *node,
 		      struct fairlead_error *ret_error);
 
-/* daemons.c: start what runs in a place. */
+/* daemons.c: start what runs in a container. */
 int cluster_start_manager(struct cluster *cluster,
 			  struct fairlead_error *ret_error);
 int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,

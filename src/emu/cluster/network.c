@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The networks between the places: of the manager and its nodes, br0, where a
- * node has eth0; and one for each rail, br1 and on, where it has eth1 and on.
+ * The networks between the containers: of the manager and its nodes, br0, where
+ * a node has eth0; and one for each rail, br1 and on, where it has eth1 and on.
  * A veth joins each NIC with its bridge: pI_R, of node I and its ethR.
  */
 #include "emu/cluster/internal.h"
@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 
 #define LINES_MAX 2048
 
@@ -43,7 +43,7 @@ int cluster_network_create(struct cluster *cluster,
 		add(&lines, "link add br%u type bridge\nlink set br%u up\n", i,
 		    i);
 	add(&lines, "addr add " CLUSTER_MANAGER_HOST "/16 dev br0\n");
-	result = place_ip(&cluster->fabric, lines.text, ret_error);
+	result = container_ip(&cluster->fabric, lines.text, ret_error);
 	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++)
 		result = cluster_network_join(cluster, &cluster->nodes[i],
 					      ret_error);
@@ -68,9 +68,9 @@ int cluster_network_join(struct cluster *cluster, struct cluster_node *node,
 		    "link set eth%u up\n",
 		    CLUSTER_SUBNET_FIRST + i, index + 1, i, i);
 	}
-	result = place_ip(&cluster->fabric, ports.text, ret_error);
+	result = container_ip(&cluster->fabric, ports.text, ret_error);
 	if (result == 0)
-		result = place_ip(&node->holder, nics.text, ret_error);
+		result = container_ip(&node->holder, nics.text, ret_error);
 	return result;
 }
 
@@ -83,5 +83,5 @@ int cluster_network_leave(struct cluster *cluster,
 
 	for (uint32_t i = 0; i <= cluster->rail_count; i++)
 		add(&lines, "link del p%u_%u\n", index, i);
-	return place_ip(&cluster->fabric, lines.text, ret_error);
+	return container_ip(&cluster->fabric, lines.text, ret_error);
 }

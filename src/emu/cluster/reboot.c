@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node crashes and comes back. What the kernel had for it was in its place:
- * the place is left to nobody, and made anew.
+ * A node crashes and comes back. What the kernel had for it was in its
+ * container, which is left to nobody, and made anew.
  */
 #include "emu/cluster/internal.h"
 
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 
 /* Nothing may say goodbye. */
 static int crash(struct cluster *cluster, struct cluster_node *node,
@@ -15,7 +15,7 @@ static int crash(struct cluster *cluster, struct cluster_node *node,
 	int result;
 
 	process_stop(&node->daemon, 0);
-	place_sweep(&node->holder, &node->softnic, 1, 0);
+	container_sweep(&node->holder, &node->softnic, 1, 0);
 	process_stop(&node->softnic, 0);
 	/* At once: the kernel takes its time with a network that is left. */
 	if (process_is_alive(&node->holder))
@@ -34,7 +34,7 @@ int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
 	if (result == 0)
 		result = crash(cluster, node, ret_error);
 	if (result == 0)
-		result = cluster_place_create(cluster, node, ret_error);
+		result = cluster_container_create(cluster, node, ret_error);
 	if (result == 0)
 		result = cluster_network_join(cluster, node, ret_error);
 	if (result == 0)

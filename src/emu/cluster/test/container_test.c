@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 static char run_dir[64];
-static char shm_dir[] = "/dev/shm/fl-place-XXXXXX";
+static char shm_dir[] = "/dev/shm/fl-container-XXXXXX";
 static struct process holder;
 
 static int record_nowhere(void *arg, struct fairlead_error *ret_error)
@@ -29,19 +29,19 @@ static int record_nowhere(void *arg, struct fairlead_error *ret_error)
 
 static int make_place(void **state)
 {
-	struct place_spec spec = { .name = "n7",
-				   .run_dir = run_dir,
-				   .record = record_nowhere };
+	struct container_spec spec = { .name = "n7",
+				       .run_dir = run_dir,
+				       .record = record_nowhere };
 	struct fairlead_error error;
 	char path[96];
 
-	snprintf(run_dir, sizeof(run_dir), "/tmp/fl-place-XXXXXX");
+	snprintf(run_dir, sizeof(run_dir), "/tmp/fl-container-XXXXXX");
 	if (mkdtemp(run_dir) == NULL)
 		return -1;
 	snprintf(path, sizeof(path), "%s/mark", run_dir);
 	if (mkdir(path, 0755) < 0)
 		return -1;
-	if (place_create(&spec, &holder, &error) < 0) {
+	if (container_create(&spec, &holder, &error) < 0) {
 		fprintf(stderr, "%s\n", error.text);
 		return -1;
 	}
@@ -58,7 +58,7 @@ static int end_place(void **state)
 	return rmdir(run_dir);
 }
 
-/* Exit code of a child that has entered the place and ran `inside`. */
+/* Exit code of a child that has entered the container and ran `inside`. */
 static int in_place(int (*inside)(void))
 {
 	struct fairlead_error error;
@@ -66,7 +66,7 @@ static int in_place(int (*inside)(void))
 	int status;
 
 	if (pid == 0)
-		_exit(place_enter(&holder, &error) < 0 ? 99 : inside());
+		_exit(container_enter(&holder, &error) < 0 ? 99 : inside());
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -89,7 +89,7 @@ static int shm_is_empty(void)
 	return access(shm_dir, F_OK) == 0;
 }
 
-static void a_place_has_its_own_name_run_and_shm(void **state)
+static void a_container_has_its_own_name_run_and_shm(void **state)
 {
 	assert_non_null(mkdtemp(shm_dir));
 	assert_int_equal(in_place(name_is_ours), 0);
@@ -102,10 +102,10 @@ static void ip_configures_the_network_inside(void **state)
 {
 	struct fairlead_error error;
 
-	assert_int_equal(place_ip(&holder, "link add d0 type bridge\n", &error),
-			 0);
+	assert_int_equal(
+		container_ip(&holder, "link add d0 type bridge\n", &error), 0);
 	assert_int_not_equal(
-		place_ip(&holder, "link add d0 type bridge\n", &error), 0);
+		container_ip(&holder, "link add d0 type bridge\n", &error), 0);
 	assert_non_null(strstr(error.text, "'ip' failed"));
 }
 
@@ -122,7 +122,7 @@ static void sweep_ends_what_lives_there_and_nothing_else(void **state)
 		pids[i] = fork();
 		if (pids[i] != 0)
 			continue;
-		if (place_enter(&holder, &error) < 0)
+		if (container_enter(&holder, &error) < 0)
 			_exit(1);
 		/* As a task does whose job has a network of its own. */
 		if (i == 1 && unshare(CLONE_NEWNET) < 0)
@@ -136,7 +136,7 @@ static void sweep_ends_what_lives_there_and_nothing_else(void **state)
 		assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_int_equal(process_of(pids[0], &kept), 0);
 	assert_int_equal(process_of(pids[1], &other), 0);
-	assert_int_equal(place_sweep(&holder, &kept, 1, 20000), 0);
+	assert_int_equal(container_sweep(&holder, &kept, 1, 20000), 0);
 	assert_true(process_is_alive(&kept));
 	assert_false(process_is_alive(&other));
 	assert_true(process_is_alive(&holder));
@@ -145,14 +145,14 @@ static void sweep_ends_what_lives_there_and_nothing_else(void **state)
 	close(ready[1]);
 }
 
-static void a_place_that_is_gone_says_what_to_do(void **state)
+static void a_container_that_is_gone_says_what_to_do(void **state)
 {
 	struct process gone = { .pid = getpid(), .start = 1 };
 	struct fairlead_error error;
 
-	assert_int_equal(place_enter(&gone, &error), -ESRCH);
+	assert_int_equal(container_enter(&gone, &error), -ESRCH);
 	assert_non_null(strstr(error.text, "cluster down"));
-	assert_int_equal(place_sweep(&gone, NULL, 0, 0), -ESRCH);
+	assert_int_equal(container_sweep(&gone, NULL, 0, 0), -ESRCH);
 }
 
 /* Tell who is the holder, and die before that is on record. */
@@ -185,16 +185,16 @@ static void a_holder_that_nobody_has_recorded_ends(void **state)
 	struct process kept = holder, forgotten = { 0 };
 	struct fairlead_error error;
 	int fds[2], status;
-	struct place_spec spec = { .name = "n8",
-				   .run_dir = run_dir,
-				   .record = die_before_record,
-				   .record_arg = fds };
+	struct container_spec spec = { .name = "n8",
+				       .run_dir = run_dir,
+				       .record = die_before_record,
+				       .record_arg = fds };
 	pid_t pid;
 
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	if (pid == 0)
-		_exit(place_create(&spec, &holder, &error) < 0 ? 2 : 3);
+		_exit(container_create(&spec, &holder, &error) < 0 ? 2 : 3);
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
 	assert_int_equal(read(fds[0], &forgotten, sizeof(forgotten)),
@@ -203,7 +203,7 @@ static void a_holder_that_nobody_has_recorded_ends(void **state)
 	wait_end(&forgotten);
 	spec.record = refuse_record;
 	spec.record_arg = &forgotten;
-	assert_int_equal(place_create(&spec, &holder, &error), -ENOSPC);
+	assert_int_equal(container_create(&spec, &holder, &error), -ENOSPC);
 	assert_int_equal(holder.pid, 0);
 	wait_end(&forgotten);
 	holder = kept;
@@ -214,15 +214,15 @@ static void a_holder_that_nobody_has_recorded_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_place_has_its_own_name_run_and_shm),
+		cmocka_unit_test(a_container_has_its_own_name_run_and_shm),
 		cmocka_unit_test(ip_configures_the_network_inside),
 		cmocka_unit_test(sweep_ends_what_lives_there_and_nothing_else),
-		cmocka_unit_test(a_place_that_is_gone_says_what_to_do),
+		cmocka_unit_test(a_container_that_is_gone_says_what_to_do),
 		cmocka_unit_test(a_holder_that_nobody_has_recorded_ends),
 	};
 	struct fairlead_error error;
 
-	if (geteuid() != 0 && place_become_root(&error) < 0) {
+	if (geteuid() != 0 && container_become_root(&error) < 0) {
 		printf("skipped: %s\n", error.text);
 		return 77;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places: namespaces of the emulated cluster's machines. */
-#include "emu/cluster/place.h"
+#include "emu/cluster/container.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #include "base/cleanup.h"
 
-#define PLACE_NAMESPACES \
+#define CONTAINER_NAMESPACES \
 	(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS)
 #define SWEEP_MAX 4096
 #define SPACES    4
@@ -37,7 +37,7 @@ static int write_file(const char *path, const char *text)
 	return 0;
 }
 
-/* Not everybody may: what is pinned there is not the place's own then. */
+/* Not everybody may: what is pinned there is not the container's own then. */
 static void mount_bpf(void)
 {
 	(void)mount("bpf", "/sys/fs/bpf", "bpf", MS_NOSUID | MS_NODEV,
@@ -48,13 +48,13 @@ static int mount_cgroup(const char *cgroup)
 {
 	if (cgroup == NULL)
 		return 0;
-	if (mkdir(PLACE_CGROUP, 0755) < 0 ||
-	    mount(cgroup, PLACE_CGROUP, NULL, MS_BIND, NULL) < 0)
+	if (mkdir(CONTAINER_CGROUP, 0755) < 0 ||
+	    mount(cgroup, CONTAINER_CGROUP, NULL, MS_BIND, NULL) < 0)
 		return -errno;
-	return write_file(PLACE_CGROUP "/cgroup.procs", "0");
+	return write_file(CONTAINER_CGROUP "/cgroup.procs", "0");
 }
 
-static int mount_private(const struct place_spec *spec)
+static int mount_private(const struct container_spec *spec)
 {
 	/* run_dir may lie below /run, which is about to be covered. */
 	_auto_(closep) int fd =
@@ -77,13 +77,13 @@ static int mount_private(const struct place_spec *spec)
 }
 
 /* fd: says that it is ready, and hears that it is recorded. */
-static void hold(const struct place_spec *spec, int fd)
+static void hold(const struct container_spec *spec, int fd)
 {
 	char title[16], recorded;
 	int result = 0;
 
 	setsid();
-	if (unshare(PLACE_NAMESPACES) < 0 ||
+	if (unshare(CONTAINER_NAMESPACES) < 0 ||
 	    sethostname(spec->name, strlen(spec->name)) < 0)
 		result = -errno;
 	if (result == 0)
@@ -102,7 +102,7 @@ static void hold(const struct place_spec *spec, int fd)
 }
 
 /* What the holder said, when it is recorded. */
-static int holder_wait(const struct place_spec *spec, int fd, pid_t pid,
+static int holder_wait(const struct container_spec *spec, int fd, pid_t pid,
 		       struct process *ret_holder,
 		       struct fairlead_error *ret_error)
 {
@@ -127,8 +127,9 @@ static int holder_wait(const struct place_spec *spec, int fd, pid_t pid,
 	return result;
 }
 
-int place_create(const struct place_spec *spec, struct process *ret_holder,
-		 struct fairlead_error *ret_error)
+int container_create(const struct container_spec *spec,
+		     struct process *ret_holder,
+		     struct fairlead_error *ret_error)
 {
 	_auto_(closep) int fd = -1;
 	int fds[2], result;
@@ -171,14 +172,15 @@ static int enter(const struct process *holder, int namespaces,
 	return 0;
 }
 
-int place_enter(const struct process *holder, struct fairlead_error *ret_error)
+int container_enter(const struct process *holder,
+		    struct fairlead_error *ret_error)
 {
 	_auto_(freep) char *cwd = getcwd(NULL, 0);
-	int result = enter(holder, PLACE_NAMESPACES, ret_error);
+	int result = enter(holder, CONTAINER_NAMESPACES, ret_error);
 
 	if (result < 0)
 		return result;
-	result = write_file(PLACE_CGROUP "/cgroup.procs", "0");
+	result = write_file(CONTAINER_CGROUP "/cgroup.procs", "0");
 	if (result < 0 && result != -ENOENT)
 		return error_set(ret_error, result,
 				 "cannot enter the emulated node's cgroup: %s",
@@ -188,13 +190,13 @@ int place_enter(const struct process *holder, struct fairlead_error *ret_error)
 	return 0;
 }
 
-int place_enter_user(const struct process *holder,
-		     struct fairlead_error *ret_error)
+int container_enter_user(const struct process *holder,
+			 struct fairlead_error *ret_error)
 {
 	return enter(holder, CLONE_NEWUSER, ret_error);
 }
 
-int place_become_root(struct fairlead_error *ret_error)
+int container_become_root(struct fairlead_error *ret_error)
 {
 	char uids[64], gids[64];
 	int result = 0;
@@ -261,8 +263,8 @@ static bool is_kept(pid_t pid, const struct process *holder,
 	return false;
 }
 
-int place_sweep(const struct process *holder, const struct process *kept,
-		size_t count, uint32_t grace_ms)
+int container_sweep(const struct process *holder, const struct process *kept,
+		    size_t count, uint32_t grace_ms)
 {
 	_auto_(freep) struct process *found = calloc(SWEEP_MAX, sizeof(*found));
 	size_t found_count = 0;
@@ -295,15 +297,16 @@ static int run_ip(const struct process *holder, int in_fd)
 {
 	struct fairlead_error error;
 
-	if (place_enter(holder, &error) < 0 || dup2(in_fd, STDIN_FILENO) < 0)
+	if (container_enter(holder, &error) < 0 ||
+	    dup2(in_fd, STDIN_FILENO) < 0)
 		return 126;
 	execlp("ip", "ip", "-force", "-batch", "-", NULL);
 	dprintf(STDERR_FILENO, "cannot run 'ip': %s\n", strerror(errno));
 	return 127;
 }
 
-int place_ip(const struct process *holder, const char *lines,
-	     struct fairlead_error *ret_error)
+int container_ip(const struct process *holder, const char *lines,
+		 struct fairlead_error *ret_error)
 {
 	_auto_(closep) int fd = memfd_create("ip", MFD_CLOEXEC);
 	size_t size = strlen(lines);
