@@ -7,8 +7,11 @@
  * both halves (pure)   plan.h: what a lane is called; policy.h: settings and
  *                      options; members.h: where nodes are; record.h
  * manager half (pure)  manager.c
- * node half            device.h, rules.h, nft.h, gate.h, shaper.h, namespace.h,
- *                      underlay.h
+ * node half            node.h: its state, and the operations
+ *   to make a lane     wish.h: what is to be, found.h: what is there; take_back.h
+ *   who may use it     enforce.h, over rules.h, nft.h and gate.h
+ *   of the kernel      device.h, underlay.h, shaper.h, namespace.h, over links.h,
+ *                      tc.h and netlink.h
  */
 #pragma once
 

@@ -16,8 +16,7 @@
 #include "driver/ethernet/underlay.h"
 #include "fairlead_driver.h"
 
-#define NODE_LANES_MAX     4096 /* that a node can hold */
-#define NODE_UNDERLAYS_MAX ETHERNET_RAILS_MAX
+#define NODE_LANES_MAX 4096 /* that a node can hold */
 
 struct ethernet_node {
 	/*
@@ -42,7 +41,7 @@ struct ethernet_node {
 /* The NICs of the node, usable or not. */
 struct underlays {
 	size_t count;
-	struct underlay list[NODE_UNDERLAYS_MAX];
+	struct underlay list[ETHERNET_RAILS_MAX];
 };
 
 /* -EIO and the like with a text. */
