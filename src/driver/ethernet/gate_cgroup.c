@@ -60,6 +60,14 @@ int gate_cgroup_handle(const char *path, uint64_t *ret_id,
 	return 0;
 }
 
+/* The path from the root on; "": it is not below it. */
+static const char *cgroup_below(const char *root, const char *path)
+{
+	size_t size = strlen(root);
+
+	return strncmp(path, root, size) == 0 ? path + size : "";
+}
+
 int gate_cgroup_id(const char *path, uint64_t *ret_id,
 		   struct fairlead_error *ret_error)
 {
@@ -73,10 +81,9 @@ int gate_cgroup_id(const char *path, uint64_t *ret_id,
 	if (!realpath(path, real))
 		return error_set(ret_error, -errno, "cgroup %s: %s", path,
 				 strerror(errno));
-	for (const char *at = real + strlen(root); *at; at++)
+	for (const char *at = cgroup_below(root, real); *at; at++)
 		levels += *at == '/';
-	if (strncmp(real, root, strlen(root)) == 0 &&
-	    levels > GATE_CGROUP_LEVELS)
+	if (levels > GATE_CGROUP_LEVELS)
 		return error_set(ret_error, -EINVAL,
 				 "cgroup %s is more than %d levels deep", path,
 				 GATE_CGROUP_LEVELS);
