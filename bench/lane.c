@@ -199,6 +199,8 @@ static void measure_traffic(unsigned int many, unsigned int rounds,
 						     packets);
 		}
 	}
+	for (size_t i = 0; i < count; i++)
+		pair_part(cases[i].pair);
 	for (unsigned int i = 0; i < slices; i++) {
 		for (size_t k = 0; k < WAY_COUNT * count; k++) {
 			enum way way = k % WAY_COUNT;

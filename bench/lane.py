@@ -106,8 +106,8 @@ def streams(result, many):
                          *result.cells("lane-flow", level, lanes, GBIT, True),
                          result.ratio("lane-flow", level, lanes, bare),
                          f">= {STREAM_AIM}"])
-    report.table("one stream of TCP through a lane, Gbit/s; the sender on one "
-                 "processor, the receiver on another", [
+    report.table("one stream of TCP through a lane, Gbit/s; each node has a "
+                 "processor", [
                      "path", "best", "median", "over veth", "aim"], rows)
 
 
@@ -165,8 +165,8 @@ def making(options, many):
                      "script over it"], rows)
     report.plot(options.folder, "lane_making",
                 "to make a lane and to take it back, median", "", "ms",
-                ["apply, none there", "revoke", f"apply, {many} there",
-                 "revoke"], plotted)
+                ["apply, none there", "revoke, none there",
+                 f"apply, {many} there", f"revoke, {many} there"], plotted)
 
 
 def aim(who):

@@ -166,6 +166,22 @@ void pair_run(const struct pair *pair, int node, const char *command)
 		die("'%s' ended with %d", command, status);
 }
 
+/* A mount of sysfs shows the namespace in which it was made. */
+void pair_part(const struct pair *pair)
+{
+	int second = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* bits */
+	char command[256];
+
+	for (int i = 0; i < NODES; i++) {
+		snprintf(command, sizeof(command),
+			 "unshare -m sh -c 'mount -t sysfs sysfs /sys && "
+			 "echo %d > "
+			 "/sys/class/net/eth0/queues/rx-0/rps_cpus'",
+			 i == 0 ? 1 : second);
+		pair_run(pair, i, command);
+	}
+}
+
 /* --- nodes --- */
 
 struct ip_address pair_underlay(int node)

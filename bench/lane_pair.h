@@ -70,5 +70,11 @@ int pair_socket(const struct pair *pair, int node, int type, int lane);
 void pair_be_owner(void);
 void pair_be_root(void);
 
+/*
+ * From now on each node receives on a processor of its own, as two machines would:
+ * the first node on the first, the other on the second one.
+ */
+void pair_part(const struct pair *pair);
+
 /* A command in a node's namespace; it has to succeed. */
 void pair_run(const struct pair *pair, int node, const char *command);

@@ -69,7 +69,7 @@ void traffic_pin(int which)
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(which < 0 ? count - 1 : which, &set);
+	CPU_SET(which < count ? which : 0, &set);
 	if (sched_setaffinity(0, sizeof(set), &set) < 0)
 		rounds_die("sched_setaffinity");
 }
@@ -177,7 +177,7 @@ void traffic_flow(const struct ends *flows, unsigned int count,
 	int status;
 
 	for (unsigned int i = 0; i < count; i++) {
-		if (fork_pinned(-1, is_pinned) == 0)
+		if (fork_pinned(1, is_pinned) == 0)
 			flow_receive(flows[i].receiver, end_ns, &bytes[i]);
 		if (fork_pinned(0, is_pinned) == 0)
 			flow_send(flows[i].sender, end_ns);

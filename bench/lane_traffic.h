@@ -29,10 +29,10 @@ uint64_t traffic_tcp_ns(const struct ends *ends, unsigned int count);
 /*
  * All flows (of TCP) at once, for so long, each with two processes; what has come
  * of each, Mbit/s. is_pinned: all senders on the first processor, all receivers
- * on the last one. The flows are over then: only closing is left.
+ * on the second one. The flows are over then: only closing is left.
  */
 void traffic_flow(const struct ends *flows, unsigned int count,
 		  unsigned int milliseconds, int is_pinned, double ret_mbit[]);
 
-/* This process stays on that processor: 0 the first, -1 the last. */
+/* This process stays on that processor, or on the only one. */
 void traffic_pin(int which);
