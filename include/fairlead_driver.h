@@ -365,6 +365,14 @@ struct fairlead_node_ops {
 	 * last, after FAIRLEAD_SUMMARY_LACKS.
 	 */
 	void (*summarize)(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1]);
+
+	/*
+	 * Optional. Look whether all that keeps strangers out of the lanes is
+	 * there; called every few seconds, so that it has to be quick. 0: it
+	 * is; 1: it was not, and has been made again, with a text that says
+	 * what it was; -EIO and the like, with a text: it cannot be.
+	 */
+	int (*tend)(void *state, struct fairlead_error *ret_error);
 };
 
 struct fairlead_driver {

@@ -14,6 +14,7 @@
 
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/nft.h"
+#include "driver/ethernet/table.h"
 
 const char *enforce_level(const struct ethernet_node *node)
 {
@@ -236,11 +237,10 @@ int enforce_all(const struct ethernet_node *node,
 int enforce_tend(const struct ethernet_node *node,
 		 struct fairlead_error *ret_error)
 {
-	enum nft_table table;
-	int result = table_check(node, &table, ret_error);
+	int result = table_is_there(node->filter, ret_error);
 
-	if (result < 0 || table == NFT_TABLE_OURS)
-		return result;
+	if (result != 0)
+		return result < 0 ? result : 0;
 	result = enforce_all(node, ret_error);
 	return result < 0 ? result : 1;
 }

@@ -85,7 +85,8 @@ int netlink_errno(int nl_error)
 	return -errnos[number];
 }
 
-int netlink_open(struct netlink **ret_netlink, struct fairlead_error *ret_error)
+static int open_protocol(int protocol, struct netlink **ret_netlink,
+			 struct fairlead_error *ret_error)
 {
 	_auto_(netlink_closep) struct netlink *netlink =
 		calloc(1, sizeof(*netlink));
@@ -98,7 +99,7 @@ int netlink_open(struct netlink **ret_netlink, struct fairlead_error *ret_error)
 	}
 	if (!netlink || !netlink->socket || !netlink->queue)
 		return error_set(ret_error, -ENOMEM, "%s", strerror(ENOMEM));
-	result = nl_connect(netlink->socket, NETLINK_ROUTE);
+	result = nl_connect(netlink->socket, protocol);
 	if (result == 0)
 		result = nl_socket_set_buffer_size(netlink->socket, BUFFER_SIZE,
 						   BUFFER_SIZE);
@@ -113,6 +114,17 @@ int netlink_open(struct netlink **ret_netlink, struct fairlead_error *ret_error)
 		   NETLINK_CAP_ACK, &on, sizeof(on));
 	*ret_netlink = take_ptr(netlink);
 	return 0;
+}
+
+int netlink_open(struct netlink **ret_netlink, struct fairlead_error *ret_error)
+{
+	return open_protocol(NETLINK_ROUTE, ret_netlink, ret_error);
+}
+
+int netlink_open_filter(struct netlink **ret_netlink,
+			struct fairlead_error *ret_error)
+{
+	return open_protocol(NETLINK_NETFILTER, ret_netlink, ret_error);
 }
 
 void netlink_close(struct netlink *netlink)

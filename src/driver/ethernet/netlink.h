@@ -31,6 +31,9 @@ struct netlink {
 /* -EPERM is not noticed before something is changed. */
 int netlink_open(struct netlink **ret_netlink,
 		 struct fairlead_error *ret_error);
+/* One of NETLINK_NETFILTER, to look at rules with. */
+int netlink_open_filter(struct netlink **ret_netlink,
+			struct fairlead_error *ret_error);
 /* NULL allowed. */
 void netlink_close(struct netlink *netlink);
 DEFINE_AUTO(struct netlink, netlink_close)

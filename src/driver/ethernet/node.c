@@ -129,6 +129,7 @@ static void close_node(void *state)
 		return;
 	gate_close(node->gate);
 	netlink_close(node->netlink);
+	netlink_close(node->filter);
 	free(node->devices);
 	free(node->nft);
 	free(node->namespaces);
@@ -259,6 +260,8 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 {
 	int result = device_probe(node->netlink, "vxlan", ret_error);
 
+	if (result == 0)
+		result = netlink_open_filter(&node->filter, ret_error);
 	if (result == 0)
 		result = networks_check(node, values->bpf_pins, ret_error);
 	if (result == 0)
@@ -423,11 +426,25 @@ static int place(void *state, struct fairlead_place *ret_place,
 	return result;
 }
 
+static int tend(void *state, struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	int result = node->is_looking ? 0 : enforce_tend(node, ret_error);
+
+	if (result == 1)
+		error_set(ret_error, 0,
+			  "somebody had deleted the table 'inet " RULES_TABLE
+			  "' (nft flush ruleset?), so that lanes were open "
+			  "to strangers for a while; it is back");
+	return result;
+}
+
 const struct fairlead_node_ops ethernet_node_ops = {
 	.open = open_node,
 	.close = close_node,
 	.probe = probe,
 	.place = place,
+	.tend = tend,
 	.apply = ethernet_apply,
 	.revoke = ethernet_revoke,
 	.env = ethernet_env,

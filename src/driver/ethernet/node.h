@@ -25,9 +25,10 @@ struct ethernet_node {
 	 */
 	bool is_looking;
 	struct netlink *netlink;
-	struct gate *gate;   /* NULL: the level is nft */
-	char gate_flaw[256]; /* why it is; "": the site wants none */
-	char *devices;       /* settings, see ethernet.c */
+	struct netlink *filter; /* for rules; NULL while we only look */
+	struct gate *gate;      /* NULL: the level is nft */
+	char gate_flaw[256];    /* why it is; "": the site wants none */
+	char *devices;          /* settings, see ethernet.c */
 	char *nft;
 	char *namespaces;
 	char *job_cgroup; /* NULL: gates go by uid only */

@@ -419,6 +419,31 @@ static void rules_that_somebody_flushed_come_back_with_a_look(void **state)
 	assert_owner_only();
 }
 
+static void rules_that_somebody_flushed_come_back_when_they_are_tended(
+	void **state)
+{
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+
+	apply_everywhere(&lane);
+	enter(0);
+	assert_int_equal(
+		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 0);
+	netns_run("nft flush ruleset");
+	assert_int_equal(
+		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 1);
+	assert_non_null(strstr(world.error.text, "inet fairlead"));
+	assert_owner_only();
+	enter(0);
+	assert_int_equal(
+		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 0);
+	netns_run("nft delete table inet fairlead");
+	netns_run("nft add table inet fairlead");
+	assert_int_equal(ethernet_node_ops.tend(world.nodes[0].state,
+						&world.error),
+			 -EEXIST);
+	netns_run("nft delete table inet fairlead");
+}
+
 static void a_start_writes_rules_for_what_is_there(void **state)
 {
 	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
@@ -810,6 +835,7 @@ int main(void)
 		TEST(a_lane_of_two_nodes_is_for_its_owner),
 		TEST(a_lane_in_a_namespace_is_seen_there_only),
 		TEST(rules_that_somebody_flushed_come_back_with_a_look),
+		TEST(rules_that_somebody_flushed_come_back_when_they_are_tended),
 		TEST(a_start_writes_rules_for_what_is_there),
 		TEST(an_apply_after_a_flush_brings_all_rules_back),
 		TEST(a_device_without_an_alias_is_the_lane_s_that_has_its_vni),

@@ -138,6 +138,8 @@ void link_owed(struct agent *agent, uint32_t before);
 void link_greeted(struct agent *agent);
 /* And a LEASE of so many seconds. */
 void link_leased(struct agent *agent, uint32_t lease_s);
+/* What the manager was told when we registered is not so any more. */
+void link_moved(struct agent *agent);
 
 /* --- commands.c --- */
 

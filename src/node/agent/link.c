@@ -130,6 +130,25 @@ void link_leased(struct agent *agent, uint32_t lease_s)
 		link_recalled(agent);
 }
 
+void link_moved(struct agent *agent)
+{
+	const struct net_seam *net = &agent->options.manager_net;
+	struct link *link = &agent->link;
+
+	if (link->state == LINK_UP)
+		net->ops->close(net->ctx, link->peer);
+	else if (link->state != LINK_IDLE)
+		return; /* it is about to register */
+	log_warning(agent->options.log,
+		    "this node has other addresses for lanes than it told the "
+		    "manager: it registers again manager=%s",
+		    agent->manager);
+	link->peer = 0;
+	link->state = LINK_DOWN;
+	link->dial_ms =
+		agent_now_ms(agent) + pause_spread(agent, AGENT_DIAL_MS);
+}
+
 /* When the link is to be closed, as things are. */
 static uint64_t idle_ms(const struct agent *agent)
 {

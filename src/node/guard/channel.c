@@ -53,6 +53,7 @@ static const struct layout_field reply_fields[] = {
 	LAYOUT_NUMBER(struct guard_reply, is_dry_run, 0, 1),
 	LAYOUT_NUMBER(struct guard_reply, is_drained, 0, 1),
 	LAYOUT_NUMBER(struct guard_reply, lease_s, 0, LEASE_S_MAX),
+	LAYOUT_NUMBER(struct guard_reply, has_moved, 0, 1),
 	LAYOUT_NUMBER(struct guard_reply, has_more, 0, 1),
 	LAYOUT_LIST(struct guard_reply, grants, grant_count, &grant_layout,
 		    GUARD_PAGE_MAX),

@@ -407,8 +407,8 @@ static int answer(const struct guard *guard, const struct command *command,
 }
 
 /* The guard's own word, since identifiers come free by it. */
-static int answer_inventory(const struct guard *guard,
-			    const struct command *command, struct reply *reply)
+static int answer_inventory(struct guard *guard, const struct command *command,
+			    struct reply *reply)
 {
 	struct writer bytes = { .limit = CONFIRM_ANSWER_MAX };
 	int result = inventory_answer(guard, &bytes);
@@ -486,6 +486,8 @@ int command_obey(struct guard *guard, const struct guard_request *request,
 		break;
 	case COMMAND_LEASE:
 		written = answer(guard, &command, result, NULL, 0, reply);
+		if (result == 0)
+			inventory_tend(guard, reply);
 		break;
 	case COMMAND_QUERY:
 	case COMMAND_CLEAN:

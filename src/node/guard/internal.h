@@ -20,6 +20,8 @@ struct guard {
 	uint64_t hello_life, hello_sequence;
 	uint64_t drain_sequence; /* of the last DRAIN, in this epoch */
 	uint64_t lease_sequence; /* of the last LEASE, in this epoch */
+	/* Of the drivers, as the last REGISTER or inventory told them. */
+	struct fairlead_place told[REGISTRATION_DRIVERS_MAX];
 	struct command pending[GUARD_PENDING_MAX];
 	size_t pending_next;
 };
@@ -95,9 +97,14 @@ int command_answer(struct guard *guard, const struct guard_request *request,
 int inventory_register(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply);
 /* The answer to QUERY_INVENTORY. -E2BIG, and those of the writer. */
-int inventory_answer(const struct guard *guard, struct writer *writer);
+int inventory_answer(struct guard *guard, struct writer *writer);
 /* Each driver, and how it works here. */
 int inventory_drivers(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply);
+/*
+ * What the drivers are to look after (tend), and whether a place has changed since
+ * it was told, into the reply.
+ */
+void inventory_tend(struct guard *guard, struct reply *reply);
 int inventory_destroy(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply);

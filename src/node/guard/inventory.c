@@ -128,17 +128,52 @@ static void grants_add(struct inventory *inventory)
 	}
 }
 
+static struct fairlead_place place_now(const struct guard_driver *driver)
+{
+	struct fairlead_place place = { 0 };
+	struct fairlead_error ignored;
+
+	if (driver->is_open && place_ask(driver, &place, &ignored) < 0)
+		place.size = 0;
+	return place;
+}
+
 /* All that is here, into an inventory of zeros. */
-static void inventory_take(struct inventory *inventory,
-			   const struct guard *guard)
+static void inventory_take(struct inventory *inventory, struct guard *guard)
 {
 	inventory->guard = guard;
 	inventory->registration.grants = inventory->grants;
 	inventory->registration.objects = inventory->objects;
 	inventory->registration.drivers = inventory->drivers;
 	grants_add(inventory);
-	for (size_t i = 0; i < guard->config.driver_count; i++)
+	for (size_t i = 0; i < guard->config.driver_count; i++) {
 		driver_add(inventory, &guard->config.drivers[i]);
+		guard->told[i] = place_now(&guard->config.drivers[i]);
+	}
+}
+
+static bool has_moved(const struct guard_driver *driver,
+		      const struct fairlead_place *told)
+{
+	struct fairlead_place now = place_now(driver);
+
+	return now.size != told->size ||
+	       memcmp(now.bytes, told->bytes, now.size) != 0;
+}
+
+void inventory_tend(struct guard *guard, struct reply *reply)
+{
+	for (size_t i = 0; i < guard->config.driver_count; i++) {
+		const struct guard_driver *driver = &guard->config.drivers[i];
+		struct fairlead_error error = { .text = "" };
+
+		if (!driver->is_open)
+			continue;
+		if (driver->driver->node->tend &&
+		    driver->driver->node->tend(driver->state, &error) != 0)
+			text_add(reply->head.text, error.text);
+		reply->head.has_moved |= has_moved(driver, &guard->told[i]);
+	}
 }
 
 int inventory_register(struct guard *guard, const struct guard_request *request,
@@ -181,7 +216,7 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 				   &reply->bytes);
 }
 
-int inventory_answer(const struct guard *guard, struct writer *writer)
+int inventory_answer(struct guard *guard, struct writer *writer)
 {
 	_auto_(freep) struct inventory *inventory =
 		calloc(1, sizeof(*inventory));

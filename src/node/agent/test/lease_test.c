@@ -226,6 +226,38 @@ static void lease_of_a_manager_that_began_anew_brings_the_link_back(
 	assert_int_equal(bench->dial_count, 2);
 }
 
+static void node_that_moved_registers_again(void **state)
+{
+	struct bench *bench = *state;
+
+	rest(bench);
+	bench->world.place = (struct fairlead_place){ .size = 1, .bytes = "x" };
+	lease(bench);
+	assert_non_null(strstr(bench->log, "other addresses"));
+	assert_state(bench, "connecting");
+	bench_advance(bench, 2 * AGENT_DIAL_MS);
+	assert_int_equal(bench->dial_count, 2);
+	bench_drop_frames(bench);
+	bench_connect(bench);
+	/* It was told. */
+	lease(bench);
+	bench_advance(bench, AGENT_IDLE_MS);
+	lease(bench);
+	bench_advance(bench, 2 * AGENT_DIAL_MS);
+	assert_int_equal(bench->dial_count, 2);
+}
+
+static void node_that_moved_while_it_had_a_link_registers_again(void **state)
+{
+	struct bench *bench = *state;
+
+	bench->world.place = (struct fairlead_place){ .size = 1, .bytes = "x" };
+	lease(bench);
+	assert_int_equal(bench->closed, bench->peer);
+	bench_advance(bench, 2 * AGENT_DIAL_MS);
+	assert_int_equal(bench->dial_count, 2);
+}
+
 /* However long we had made up our mind to wait. */
 static void lease_of_a_manager_that_began_anew_shortens_the_wait(void **state)
 {
@@ -289,6 +321,8 @@ int main(void)
 		TEST(lease_that_has_run_out_brings_the_link_back),
 		TEST(lease_of_a_manager_that_began_anew_brings_the_link_back),
 		TEST(lease_of_a_manager_that_began_anew_shortens_the_wait),
+		TEST(node_that_moved_registers_again),
+		TEST(node_that_moved_while_it_had_a_link_registers_again),
 		TEST(manager_of_which_no_lease_came_has_returned),
 		TEST(lease_that_came_before_the_link_broke_does_not_replace_it),
 	};

@@ -340,6 +340,17 @@ static int fake_inherit(void *state, uid_t uid,
 	return 0;
 }
 
+static int fake_tend(void *state, struct fairlead_error *ret_error)
+{
+	const struct world *world = state;
+
+	if (world->tend_result > 0)
+		error_set(ret_error, 0, "it had gone, and is back");
+	else if (world->tend_result < 0)
+		error_set(ret_error, world->tend_result, "it cannot be made");
+	return world->tend_result;
+}
+
 static int fake_place(void *state, struct fairlead_place *ret_place,
 		      struct fairlead_error *ret_error)
 {
@@ -362,6 +373,7 @@ static void fake_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 
 static const struct fairlead_node_ops node_ops = {
 	.place = fake_place,
+	.tend = fake_tend,
 	.summarize = fake_summarize,
 	.probe = fake_probe,
 	.inherit = fake_inherit,

@@ -62,6 +62,7 @@ struct world {
 	int list_error;
 	struct fairlead_place place; /* of this node */
 	int place_error;
+	int tend_result;     /* of tend */
 	const char *summary; /* NULL: it says nothing */
 	/* What the last apply was given besides the grant's lane. */
 	uint32_t apply_index, apply_node_count;

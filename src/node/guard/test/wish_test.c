@@ -662,6 +662,42 @@ static void lease_is_answered_and_its_length_shown(void **state)
 	assert_int_equal(world->confirm.answer_size, 0);
 }
 
+/* So that no user reaches a lane for longer than to the next lease. */
+static void lease_has_drivers_look_after_their_lanes(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_string_equal(world->reply.text, "");
+	world->tend_result = 1;
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_string_equal(world->reply.text, "it had gone, and is back");
+	/* People are told here; the manager's answer is combined with others. */
+	assert_string_equal(world->confirm.reason, "");
+	world->tend_result = -EIO;
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_string_equal(world->reply.text, "it cannot be made");
+}
+
+static void lease_shows_that_the_node_is_elsewhere_than_it_told(void **state)
+{
+	struct registration registration;
+	struct world *world = *state;
+
+	world->place = (struct fairlead_place){ .size = 2, .bytes = "a" };
+	assert_int_equal(world_register(world, &registration), 0);
+	registration_fini(&registration);
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_false(world->reply.has_moved);
+	world->place.bytes[0] = 'b';
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_true(world->reply.has_moved);
+	assert_int_equal(world_register(world, &registration), 0);
+	registration_fini(&registration);
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_false(world->reply.has_moved);
+}
+
 /* Whoever plays an old one back cannot make a manager seem alive. */
 static void lease_that_comes_late_is_stale(void **state)
 {
@@ -795,6 +831,8 @@ int main(void)
 		TEST(too_many_questions_forget_the_oldest),
 		TEST(drain_that_comes_late_is_ignored),
 		TEST(lease_is_answered_and_its_length_shown),
+		TEST(lease_has_drivers_look_after_their_lanes),
+		TEST(lease_shows_that_the_node_is_elsewhere_than_it_told),
 		TEST(lease_that_comes_late_is_stale),
 		TEST(lease_for_other_nodes_is_refused),
 		TEST(registration_has_the_address_that_the_agent_says),

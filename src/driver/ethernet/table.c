@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* It is known by the counter that says who wrote it, and in which version. */
+#include "driver/ethernet/table.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <stdbool.h>
+
+#include "driver/ethernet/rules.h"
+
+static void answer_take(void *arg, const struct nlmsghdr *header)
+{
+	bool *is_there = arg;
+
+	*is_there = true;
+}
+
+int table_is_there(struct netlink *filter, struct fairlead_error *ret_error)
+{
+	const struct nfgenmsg family = { .nfgen_family = NFPROTO_INET };
+	const int type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETOBJ;
+	struct nl_msg *message = nlmsg_alloc_simple(type, 0);
+	bool is_there = false;
+	int result;
+
+	if (!message ||
+	    nlmsg_append(message, (void *)&family, sizeof(family),
+			 NLMSG_ALIGNTO) < 0 ||
+	    nla_put_string(message, NFTA_OBJ_TABLE, RULES_TABLE) < 0 ||
+	    nla_put_string(message, NFTA_OBJ_NAME, RULES_VERSION) < 0 ||
+	    nla_put_u32(message, NFTA_OBJ_TYPE, htonl(NFT_OBJECT_COUNTER)) <
+		    0) {
+		nlmsg_free(message);
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	}
+	result = netlink_get(filter, message, answer_take, &is_there, ret_error,
+			     "cannot look for table inet " RULES_TABLE);
+	if (result == -ENOENT)
+		return 0;
+	return result < 0 ? result : is_there;
+}
