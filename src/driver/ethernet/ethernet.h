@@ -9,7 +9,7 @@
  * manager half (pure)  manager.c
  * node half            node.h: its state, and the operations
  *   to make a lane     wish.h: what is to be, found.h: what is there; take_back.h
- *   who may use it     enforce.h, over rules.h, nft.h and gate.h
+ *   who may use it     enforce.h, over rules.h, nft.h, table.h and gate.h; check.h
  *   of the kernel      device.h, underlay.h, shaper.h, namespace.h, over links.h,
  *                      tc.h and netlink.h
  */

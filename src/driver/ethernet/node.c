@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/capability.h>
 
+#include "driver/ethernet/check.h"
 #include "driver/ethernet/device.h"
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/ethernet.h"
@@ -193,49 +194,6 @@ static int gates_open(struct ethernet_node *node,
 	return gate_leave(values->bpf_pins, ret_error);
 }
 
-static bool has_lanes(const struct found *found)
-{
-	for (size_t i = 0; i < found->count; i++) {
-		if (found->list[i].device.is_ours)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Rules for networks that are the site's own would cut the node off from them;
- * those of an earlier start go. Lanes that are there keep theirs to their end.
- */
-static int networks_check(const struct ethernet_node *node, const char *pins,
-			  struct fairlead_error *ret_error)
-{
-	struct fairlead_error clash;
-	struct found found = { 0 };
-	enum nft_table table;
-	bool is_empty;
-	int result;
-
-	if (underlay_clash(node->netlink, &node->networks, &clash) == 0)
-		return 0;
-	result = found_read(node, &found, ret_error);
-	if (result < 0)
-		return result;
-	is_empty = !has_lanes(&found);
-	found_fini(&found);
-	if (!is_empty)
-		return 0;
-	result = nft_table(node->nft, &table, ret_error);
-	if (result == 0 && table == NFT_TABLE_OURS)
-		result = nft_table_delete(node->nft, ret_error);
-	if (result == 0)
-		result = gate_leave(pins, ret_error);
-	if (result == 0) {
-		*ret_error = clash;
-		result = clash.code;
-	}
-	return result;
-}
-
 static void cap_freep(cap_t *capabilities)
 {
 	if (*capabilities)
@@ -263,7 +221,9 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 	if (result == 0)
 		result = netlink_open_filter(&node->filter, ret_error);
 	if (result == 0)
-		result = networks_check(node, values->bpf_pins, ret_error);
+		result = check_networks(node, values->bpf_pins, ret_error);
+	if (result == 0)
+		result = check_lanes(node, ret_error);
 	if (result == 0)
 		result = gates_open(node, values, ret_error);
 	if (result == 0)

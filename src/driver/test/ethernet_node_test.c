@@ -691,6 +691,29 @@ static void a_start_with_a_lane_keeps_its_rules_whatever_the_site_has(
 	assert_int_equal(revoke_on(0, &lane, true), 0);
 }
 
+static void a_start_with_other_networks_than_a_lane_s_is_refused(void **state)
+{
+	const struct fairlead_setting settings[] = {
+		{ .name = "devices", .value = "eth1" },
+		{ .name = "bpf", .value = "off" },
+		{ .name = "ipv4_network", .value = "172.16.0.0/12" },
+		{ .name = "namespaces", .value = NETNS_0 },
+	};
+	struct fairlead_lane lane = lane_of(9, OWNER, VNI);
+	void *node;
+
+	apply_everywhere(&lane);
+	node_close(0);
+	assert_int_equal(ethernet_node_ops.open(settings, 4, &node,
+						&world.error),
+			 -EADDRINUSE);
+	assert_non_null(strstr(world.error.text, "fl4096"));
+	assert_non_null(strstr(world.error.text, "ipv4_network"));
+	node_open(0, NULL, 0);
+	assert_owner_only();
+	assert_int_equal(revoke_on(0, &lane, true), 0);
+}
+
 /* Programs that stay would refuse all lanes that they are not told of. */
 static void without_bpf_an_earlier_gate_is_taken_away(void **state)
 {
@@ -850,6 +873,7 @@ int main(void)
 		TEST(lanes_of_other_networks_than_the_node_s_are_refused),
 		TEST(a_start_takes_no_network_that_is_the_site_s),
 		TEST(a_start_with_a_lane_keeps_its_rules_whatever_the_site_has),
+		TEST(a_start_with_other_networks_than_a_lane_s_is_refused),
 		TEST(without_bpf_an_earlier_gate_is_taken_away),
 		TEST(a_lane_of_many_nodes_without_members_is_refused),
 		TEST(a_foreign_table_is_not_touched),

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/ethernet/check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "driver/ethernet/found.h"
+#include "driver/ethernet/nft.h"
+
+static bool has_lanes(const struct found *found)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->list[i].device.is_ours)
+			return true;
+	}
+	return false;
+}
+
+/* Rules for other networks would leave a lane's addresses to everybody. */
+static int lane_check(const struct ethernet_node *node,
+		      const struct lane_device *device,
+		      struct fairlead_error *ret_error)
+{
+	const struct {
+		const struct ip_address *address;
+		const struct ip_network *network;
+		const char *setting;
+	} checks[] = {
+		{ &device->ipv4, &node->networks.ipv4, "ipv4_network" },
+		{ &device->ipv6, &node->networks.ipv6, "ipv6_network" },
+	};
+	char text[IP_ADDRESS_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		if (checks[i].address->family == 0 ||
+		    ip_network_has(checks[i].network, checks[i].address))
+			continue;
+		ip_address_format(checks[i].address, text);
+		return error_set(ret_error, -EADDRINUSE,
+				 "device %s of grant %" PRIu64
+				 " has the address %s, which is not of "
+				 "%s: put that back until its job has ended",
+				 device->name, device->alias.grant_id, text,
+				 checks[i].setting);
+	}
+	return 0;
+}
+
+int check_lanes(const struct ethernet_node *node,
+		struct fairlead_error *ret_error)
+{
+	struct found found = { 0 };
+	int result = found_read(node, &found, ret_error);
+
+	for (size_t i = 0; i < found.count && result == 0; i++) {
+		if (found.list[i].device.is_ours && !found.list[i].is_netns)
+			result = lane_check(node, &found.list[i].device,
+					    ret_error);
+	}
+	found_fini(&found);
+	return result;
+}
+
+int check_networks(const struct ethernet_node *node, const char *pins,
+		   struct fairlead_error *ret_error)
+{
+	struct fairlead_error clash;
+	struct found found = { 0 };
+	enum nft_table table;
+	bool is_empty;
+	int result;
+
+	if (underlay_clash(node->netlink, &node->networks, &clash) == 0)
+		return 0;
+	result = found_read(node, &found, ret_error);
+	if (result < 0)
+		return result;
+	is_empty = !has_lanes(&found);
+	found_fini(&found);
+	if (!is_empty)
+		return 0;
+	result = nft_table(node->nft, &table, ret_error);
+	if (result == 0 && table == NFT_TABLE_OURS)
+		result = nft_table_delete(node->nft, ret_error);
+	if (result == 0)
+		result = gate_leave(pins, ret_error);
+	if (result == 0) {
+		*ret_error = clash;
+		result = clash.code;
+	}
+	return result;
+}
