@@ -226,6 +226,9 @@ int enforce_all(const struct ethernet_node *node,
 				  all.rule_count, &text);
 		result = rules_run(node, &text, ret_error);
 	}
+	if (result == 0)
+		result =
+			nft_digest(node->nft, &node->tended->digest, ret_error);
 	if (result == 0 && node->gate)
 		result = gate_replace(node->gate, all.gates, all.gate_count,
 				      ret_error);
@@ -234,11 +237,31 @@ int enforce_all(const struct ethernet_node *node,
 	return result;
 }
 
+/* 1: the table is as it was written; lanes come and go by its elements. */
+static int is_as_written(const struct ethernet_node *node,
+			 struct fairlead_error *ret_error)
+{
+	uint64_t digest = 0;
+	int result = table_is_there(node->filter, ret_error);
+
+	if (result == 1)
+		result = nft_digest(node->nft, &digest, ret_error);
+	else if (result == 0)
+		return 0;
+	return result < 0 ? result : digest == node->tended->digest;
+}
+
 int enforce_tend(const struct ethernet_node *node,
 		 struct fairlead_error *ret_error)
 {
-	int result = table_is_there(node->filter, ret_error);
+	uint32_t generation;
+	int result = table_generation(node->filter, &generation, ret_error);
 
+	if (result < 0 || generation == node->tended->generation)
+		return result;
+	result = is_as_written(node, ret_error);
+	if (result == 1)
+		node->tended->generation = generation;
 	if (result != 0)
 		return result < 0 ? result : 0;
 	result = enforce_all(node, ret_error);

@@ -216,6 +216,32 @@ int nft_table(const char *path, enum nft_table *ret_table,
 	return 0;
 }
 
+/* FNV-1a, since nobody makes a text for it on purpose. */
+static uint64_t digest_of(const char *text)
+{
+	uint64_t digest = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		digest = (digest ^ (uint8_t)*text) * 0x100000001b3u;
+	return digest;
+}
+
+int nft_digest(const char *path, uint64_t *ret_digest,
+	       struct fairlead_error *ret_error)
+{
+	char *const arguments[] = { "nft",   "-s",   "-t",        "list",
+				    "table", "inet", RULES_TABLE, NULL };
+	_auto_(freep) char *answer = malloc(ANSWER_MAX);
+	int result;
+
+	if (answer == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	result = run(path, arguments, NULL, 0, answer, ret_error);
+	if (result == 0)
+		*ret_digest = digest_of(answer);
+	return result;
+}
+
 int nft_table_delete(const char *path, struct fairlead_error *ret_error)
 {
 	/* Made if need be, so that there is one to delete. */

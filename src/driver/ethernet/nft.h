@@ -39,6 +39,12 @@ enum nft_table {
  */
 int nft_table(const char *path, enum nft_table *ret_table,
 	      struct fairlead_error *ret_error);
+/*
+ * A number for all that the table says but elements and counts: another one is
+ * that of a table that somebody changed. -ENOENT: there is none.
+ */
+int nft_digest(const char *path, uint64_t *ret_digest,
+	       struct fairlead_error *ret_error);
 /* Whoever wrote it. None is no error. */
 int nft_table_delete(const char *path, struct fairlead_error *ret_error);
 

@@ -131,6 +131,7 @@ static void close_node(void *state)
 	gate_close(node->gate);
 	netlink_close(node->netlink);
 	netlink_close(node->filter);
+	free(node->tended);
 	free(node->devices);
 	free(node->nft);
 	free(node->namespaces);
@@ -218,6 +219,9 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 {
 	int result = device_probe(node->netlink, "vxlan", ret_error);
 
+	node->tended = calloc(1, sizeof(*node->tended));
+	if (!node->tended)
+		result = error_set(ret_error, -ENOMEM, "out of memory");
 	if (result == 0)
 		result = netlink_open_filter(&node->filter, ret_error);
 	if (result == 0)

@@ -18,6 +18,12 @@
 
 #define NODE_LANES_MAX 4096 /* that a node can hold */
 
+/* What the rules were when they were last seen to be right. */
+struct tended {
+	uint64_t digest;     /* of the table, see nft.h */
+	uint32_t generation; /* of all rules, see table.h */
+};
+
 struct ethernet_node {
 	/*
 	 * Opened without CAP_NET_ADMIN, as the agent does it: rules and gates are
@@ -26,6 +32,7 @@ struct ethernet_node {
 	bool is_looking;
 	struct netlink *netlink;
 	struct netlink *filter; /* for rules; NULL while we only look */
+	struct tended *tended;  /* likewise */
 	struct gate *gate;      /* NULL: the level is nft */
 	char gate_flaw[256];    /* why it is; "": the site wants none */
 	char *devices;          /* settings, see ethernet.c */

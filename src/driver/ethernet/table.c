@@ -42,3 +42,30 @@ int table_is_there(struct netlink *filter, struct fairlead_error *ret_error)
 		return 0;
 	return result < 0 ? result : is_there;
 }
+
+static void generation_take(void *arg, const struct nlmsghdr *header)
+{
+	const struct nlattr *attribute =
+		nlmsg_find_attr((struct nlmsghdr *)header,
+				sizeof(struct nfgenmsg), NFTA_GEN_ID);
+
+	if (attribute && nla_len(attribute) >= (int)sizeof(uint32_t))
+		*(uint32_t *)arg = ntohl(nla_get_u32(attribute));
+}
+
+int table_generation(struct netlink *filter, uint32_t *ret_generation,
+		     struct fairlead_error *ret_error)
+{
+	const struct nfgenmsg family = { .nfgen_family = AF_UNSPEC };
+	const int type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN;
+	struct nl_msg *message = nlmsg_alloc_simple(type, 0);
+
+	if (!message || nlmsg_append(message, (void *)&family, sizeof(family),
+				     NLMSG_ALIGNTO) < 0) {
+		nlmsg_free(message);
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	}
+	*ret_generation = 0;
+	return netlink_get(filter, message, generation_take, ret_generation,
+			   ret_error, "cannot ask which rules there are");
+}

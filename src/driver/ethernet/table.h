@@ -13,3 +13,7 @@
  * with a text.
  */
 int table_is_there(struct netlink *filter, struct fairlead_error *ret_error);
+
+/* A number that rises with each change of any rules of the node. */
+int table_generation(struct netlink *filter, uint32_t *ret_generation,
+		     struct fairlead_error *ret_error);

@@ -428,6 +428,12 @@ static void rules_that_somebody_flushed_come_back_when_they_are_tended(
 	enter(0);
 	assert_int_equal(
 		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 0);
+	/* Lanes that come and go are no change of the rules. */
+	assert_int_equal(revoke_on(0, &lane, true), 0);
+	assert_int_equal(apply_on(0, &lane), 0);
+	enter(0);
+	assert_int_equal(
+		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 0);
 	netns_run("nft flush ruleset");
 	assert_int_equal(
 		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 1);
@@ -436,6 +442,15 @@ static void rules_that_somebody_flushed_come_back_when_they_are_tended(
 	enter(0);
 	assert_int_equal(
 		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 0);
+	/* Neither a lane nor somebody else's rules are a change of ours. */
+	netns_run("nft add table inet other");
+	assert_int_equal(
+		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 0);
+	netns_run("nft flush table inet fairlead");
+	assert_int_equal(
+		ethernet_node_ops.tend(world.nodes[0].state, &world.error), 1);
+	assert_owner_only();
+	enter(0);
 	netns_run("nft delete table inet fairlead");
 	netns_run("nft add table inet fairlead");
 	assert_int_equal(ethernet_node_ops.tend(world.nodes[0].state,
