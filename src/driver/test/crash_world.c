@@ -173,7 +173,9 @@ void crash_lane_make(struct crash_lane *lane, const char *options)
 	if (manager->assemble(half, &lane->lane, nodes, places, 2, &members,
 			      &lane->lane.members_size, &error) < 0)
 		fail_msg("%s", error.text);
-	lane->lane.members = members; /* until the program ends */
+	assert_true(lane->lane.members_size <= sizeof(lane->members));
+	memcpy(lane->members, members, lane->lane.members_size);
+	free(members);
 	manager->destroy(half);
 }
 
@@ -181,8 +183,11 @@ int crash_apply(void *state, struct crash_lane *lane)
 {
 	struct fairlead_warnings warnings = { ignore };
 	struct fairlead_error error = { 0 };
-	int result = ethernet_node_ops.apply(state, &lane->lane, false,
-					     &lane->record, &warnings, &error);
+	int result;
+
+	lane->lane.members = lane->members;
+	result = ethernet_node_ops.apply(state, &lane->lane, false,
+					 &lane->record, &warnings, &error);
 
 	if (result < 0)
 		print_message("apply: %s\n", error.text);

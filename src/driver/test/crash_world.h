@@ -41,6 +41,7 @@ struct crash_lane {
 	struct fairlead_lane lane;
 	struct fairlead_record record; /* of the last apply */
 	bool is_netns;
+	uint8_t members[256]; /* lane.members, from crash_apply on */
 };
 
 void crash_lane_make(struct crash_lane *lane, const char *options);
