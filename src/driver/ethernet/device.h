@@ -44,6 +44,13 @@ struct lane_device {
 	struct ethernet_alias alias;
 };
 
+/* The lane's number, by which people know it: its first VNI. */
+static inline uint32_t device_lane(const struct lane_device *device)
+{
+	return device->alias.vni_count > 0 ? device->alias.vnis[0]
+					   : device->vni;
+}
+
 struct lane_peer {
 	uint8_t mac[ETHERNET_MAC_SIZE];
 	struct ip_address underlay;

@@ -26,12 +26,6 @@ static void describe_underlay(const struct underlay *underlay,
 		 "the NIC itself, mtu=%u", underlay->mtu);
 }
 
-static uint32_t first_vni(const struct lane_device *device)
-{
-	return device->alias.vni_count > 0 ? device->alias.vnis[0]
-					   : device->vni;
-}
-
 static void describe_lane(const struct underlays *underlays,
 			  const struct found_device *found,
 			  struct fairlead_object *object)
@@ -43,7 +37,7 @@ static void describe_lane(const struct underlays *underlays,
 
 	snprintf(object->device, sizeof(object->device), "%s",
 		 underlay ? underlay->name : device->name);
-	object->id = first_vni(device);
+	object->id = device_lane(device);
 	object->uid = alias->grant_id != 0 ? alias->uid : UINT32_MAX;
 	if (device->is_up)
 		object->flags |= FAIRLEAD_OBJECT_ENABLED;
@@ -78,7 +72,7 @@ static bool describe(const struct ethernet_node *node,
 	if (device->is_ours) {
 		describe_lane(underlays, found, object);
 		/* One object for all VNIs of the lane on the NIC. */
-		return first_vni(device) == device->vni;
+		return device_lane(device) == device->vni;
 	}
 	if (!is_our_port(node, device->port))
 		return false;

@@ -293,8 +293,7 @@ static uint32_t lanes_on(const struct found *found,
 		/* One of each lane: that of its first VNI. */
 		if (device->is_ours &&
 		    device->underlay_index == underlay->index &&
-		    (device->alias.vni_count == 0 ||
-		     device->alias.vnis[0] == device->vni))
+		    device_lane(device) == device->vni)
 			count++;
 	}
 	return count;

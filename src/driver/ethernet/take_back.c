@@ -57,15 +57,13 @@ static void keep(struct taking *taking, size_t i,
 		 const struct fairlead_error *why)
 {
 	const struct lane_device *device = &taking->devices[i].device;
-	uint32_t lane = device->alias.vni_count > 0 ? device->alias.vnis[0]
-						    : device->vni;
 	struct fairlead_error error;
 	struct underlay nic;
 
 	taking->is_kept[i] = true;
 	error_set(&error, why->code, "%s: lane %u (VNI %u) cannot be taken: %s",
-		  nic_find(taking, i, &nic) ? nic.name : device->name, lane,
-		  device->vni, why->text);
+		  nic_find(taking, i, &nic) ? nic.name : device->name,
+		  device_lane(device), device->vni, why->text);
 	join(&taking->all, &error);
 }
 
