@@ -44,6 +44,7 @@ extern "C" {
 #define FAIRLEAD_POOLS_MAX       4      /* pools of one driver */
 #define FAIRLEAD_LANE_IDS_MAX    16     /* identifiers of one lane */
 #define FAIRLEAD_OPTIONS_MAX     511    /* bytes, without the zero */
+#define FAIRLEAD_JOB_NAME_MAX    64     /* bytes, without the zero */
 #define FAIRLEAD_RECORD_MAX      2048   /* bytes of a lane's record on a node */
 #define FAIRLEAD_OBJECT_IDS_MAX  4      /* identifiers shown of one object */
 #define FAIRLEAD_RESOURCES_MAX   12     /* kinds of resources of a device */
@@ -127,6 +128,12 @@ struct fairlead_lane {
 	uint32_t node_count;
 	const uint8_t *members;
 	size_t members_size;
+	/*
+	 * In a node's apply only, else NULL: the job as its job manager knows
+	 * it, JOB of the key; 1 to FAIRLEAD_JOB_NAME_MAX of [A-Za-z0-9._:+=@-],
+	 * neither "." nor "..". Borrowed for the call.
+	 */
+	const char *job;
 };
 
 /*

@@ -14,7 +14,7 @@
 #include "fairlead_driver.h"
 
 #define SUBMITTER_MAX 32 /* bytes, without the zero */
-#define JOB_NAME_MAX  64 /* bytes, without the zero */
+#define JOB_NAME_MAX  FAIRLEAD_JOB_NAME_MAX
 #define NODE_NAME_MAX HOSTLIST_NAME_MAX
 /* "SUBMITTER/JOB/4294967295" */
 #define REQUEST_KEY_MAX (SUBMITTER_MAX + 1 + JOB_NAME_MAX + 1 + 10)

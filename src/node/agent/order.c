@@ -79,7 +79,9 @@ int order_preview(const struct agent *agent, const struct work_order *order,
 {
 	struct collector collector = { .warnings = { .add = collector_add },
 				       .lines = lines };
+	struct fairlead_lane lane = order->lane;
 
+	lane.job = order->job.job;
 	for (size_t i = 0; i < agent->options.driver_count; i++) {
 		const struct guard_driver *driver = &agent->options.drivers[i];
 
@@ -88,9 +90,8 @@ int order_preview(const struct agent *agent, const struct work_order *order,
 		if (!driver->is_open)
 			return error_set(ret_error, -ENODEV, "driver '%s': %s",
 					 order->driver, driver->detail);
-		return driver->driver->node->apply(driver->state, &order->lane,
-						   true, NULL,
-						   &collector.warnings,
+		return driver->driver->node->apply(driver->state, &lane, true,
+						   NULL, &collector.warnings,
 						   ret_error);
 	}
 	return error_set(ret_error, -ENODEV, "this node has no driver '%s'",

@@ -260,12 +260,17 @@ static int driver_apply(const struct guard *guard, const struct grant *grant,
 			struct fairlead_error *ret_error)
 {
 	struct collector collector = collector_of(text);
+	struct fairlead_lane lane = grant->lane;
 	const struct guard_driver *driver;
+	struct request_key key;
 	int result = driver_get(guard, grant, &driver, ret_error);
 
+	if (result == 0)
+		result = request_key_parse(grant->key, &key, ret_error);
 	if (result < 0)
 		return result;
-	return driver->driver->node->apply(driver->state, &grant->lane, false,
+	lane.job = key.job;
+	return driver->driver->node->apply(driver->state, &lane, false,
 					   ret_record, &collector.warnings,
 					   ret_error);
 }

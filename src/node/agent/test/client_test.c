@@ -468,9 +468,10 @@ static void dry_prolog_of_a_grant_says_what_would_be_made(void **state)
 	json_t *answer = bench_call(bench, 0, "prolog", members, 0);
 
 	assert_int_equal(size_of(answer, "grants"), 0);
-	assert_string_equal(json_string_value(json_array_get(
-				    json_object_get(answer, "warnings"), 0)),
-			    "would make 2007 for uid 1007, 12 cores, 'x=1'");
+	assert_string_equal(
+		json_string_value(
+			json_array_get(json_object_get(answer, "warnings"), 0)),
+		"would make 2007 for job J7, uid 1007, 12 cores, 'x=1'");
 	json_decref(answer);
 	assert_int_equal(world_objects_total(&bench->world), 0);
 	assert_int_equal(world_state(&bench->world, 7), 0);

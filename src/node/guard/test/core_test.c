@@ -94,6 +94,7 @@ static void apply_gives_the_driver_the_members_and_its_index(void **state)
 
 	assert_int_equal(apply_changed(world, 7, with_members), 0);
 	assert_int_equal(world->apply_index, 1); /* the second of n[0-1] */
+	assert_string_equal(world->apply_job, "J7");
 	assert_int_equal(world->apply_node_count, 2);
 	assert_int_equal(world->apply_members_size, 7);
 	assert_memory_equal(world->apply_members, "members", 7);

@@ -155,6 +155,7 @@ static void members_keep(struct world *world, const struct fairlead_lane *lane)
 {
 	world->apply_index = lane->index;
 	world->apply_node_count = lane->node_count;
+	snprintf(world->apply_job, sizeof(world->apply_job), "%s", lane->job);
 	world->apply_members_size = lane->members_size;
 	assert_true(lane->members_size <= sizeof(world->apply_members));
 	assert_true((lane->members != NULL) == (lane->members_size > 0));
@@ -171,14 +172,15 @@ static int fake_apply(void *state, const struct fairlead_lane *lane,
 	struct fairlead_record record = { .size = FAKE_DEVICES };
 
 	if (is_dry_run) {
-		char text[64 + FAIRLEAD_OPTIONS_MAX];
+		char text[128 + FAIRLEAD_OPTIONS_MAX];
 
 		if (world->apply_error < 0)
 			return error_set(ret_error, world->apply_error,
 					 "no room on dev0");
 		snprintf(text, sizeof(text),
-			 "would make %u for uid %u, %u cores, '%s'",
-			 lane->ids[0], lane->uid, lane->cores, lane->options);
+			 "would make %u for job %s, uid %u, %u cores, '%s'",
+			 lane->ids[0], lane->job, lane->uid, lane->cores,
+			 lane->options);
 		warnings->add(warnings, text);
 		return 0;
 	}
