@@ -114,6 +114,24 @@ static void tell_dry_run(const struct wish *wish,
 	}
 }
 
+/* The site wants its jobs kept apart, and they are not. */
+static void warn_of_cgroup(const struct ethernet_node *node,
+			   const struct wish *wish,
+			   struct fairlead_warnings *warnings)
+{
+	struct fairlead_error why;
+	uint64_t id;
+
+	if (wish->request.isolation == ETHERNET_NETNS ||
+	    wish->device_count == 0 ||
+	    enforce_cgroup(node, &wish->devices[0].alias, &id, &why) == 0)
+		return;
+	warnings_add(warnings,
+		     "the lane is for all processes of uid %u, and not only "
+		     "for those in the job's cgroup: %s",
+		     wish->devices[0].alias.uid, why.text);
+}
+
 /* --- making --- */
 
 struct making {
@@ -381,6 +399,8 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 	result = found_read(node, &found, ret_error);
 	if (result == 0)
 		result = present_check(&found, &wish, lane, ret_error);
+	if (result == 0)
+		warn_of_cgroup(node, &wish, warnings);
 	if (result == 0 && is_dry_run)
 		tell_dry_run(&wish, lane, warnings);
 	else if (result == 0)

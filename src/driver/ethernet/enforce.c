@@ -7,11 +7,10 @@
 #include "driver/ethernet/enforce.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/ethernet/job_cgroup.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/nft.h"
 #include "driver/ethernet/table.h"
@@ -103,24 +102,22 @@ static int rules_take(struct enforcement *enforcement,
 	return 0;
 }
 
-/*
- * The cgroup that the site keeps for a job's processes. None on this node: its
- * gates go by uid.
- */
-static uint64_t job_cgroup(const struct ethernet_node *node, uint64_t grant_id)
+int enforce_cgroup(const struct ethernet_node *node,
+		   const struct ethernet_alias *alias, uint64_t *ret_id,
+		   struct fairlead_error *ret_error)
 {
-	struct fairlead_error ignored;
-	const char *place;
 	char path[PATH_MAX];
-	uint64_t id;
+	int result = 0;
 
+	*ret_id = 0;
 	if (!node->job_cgroup)
 		return 0;
-	place = strstr(node->job_cgroup, "%g");
-	snprintf(path, sizeof(path), "%.*s%" PRIu64 "%s",
-		 (int)(place - node->job_cgroup), node->job_cgroup, grant_id,
-		 place + 2);
-	return gate_cgroup_id(path, &id, &ignored) < 0 ? 0 : id;
+	if (!node->gate && !node->is_looking)
+		return error_set(
+			ret_error, -EOPNOTSUPP, "job_cgroup needs BPF: %s",
+			node->gate_flaw[0] ? node->gate_flaw : "it is off");
+	result = job_cgroup_format(node->job_cgroup, alias, path, ret_error);
+	return result < 0 ? result : gate_cgroup_id(path, ret_id, ret_error);
 }
 
 /* In a namespace of the job nobody else is there to be refused. */
@@ -129,13 +126,13 @@ static void gates_take(struct enforcement *enforcement,
 		       const struct found_device *found)
 {
 	const struct lane_device *device = &found->device;
-	struct gate_entry entry = {
-		.uid = device->alias.uid,
-		.cgroup_id = job_cgroup(node, device->alias.grant_id),
-	};
+	struct gate_entry entry = { .uid = device->alias.uid };
+	struct fairlead_error ignored;
 
 	if (found->is_netns)
 		return;
+	/* Without one they go by uid. */
+	(void)enforce_cgroup(node, &device->alias, &entry.cgroup_id, &ignored);
 	if (device->ipv4.family != 0) {
 		entry.address = device->ipv4;
 		entry.prefix_size = device->ipv4_prefix_size;
@@ -146,6 +143,12 @@ static void gates_take(struct enforcement *enforcement,
 		entry.prefix_size = ETHERNET_IPV6_PREFIX_SIZE;
 		enforcement->gates[enforcement->gate_count++] = entry;
 	}
+}
+
+/* Who does not say whose it is has no rules: it is nobody's. */
+static bool has_owner(const struct found_device *found)
+{
+	return found->device.is_ours && found->device.alias.grant_id != 0;
 }
 
 int enforcement_init(struct enforcement *enforcement,
@@ -163,9 +166,7 @@ int enforcement_init(struct enforcement *enforcement,
 	if (!enforcement->rules || !enforcement->peers || !enforcement->gates)
 		result = error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < count && result == 0; i++) {
-		/* Who does not say whose it is has no rules: nobody's. */
-		if (!devices[i].device.is_ours ||
-		    devices[i].device.alias.grant_id == 0)
+		if (!has_owner(&devices[i]))
 			continue;
 		gates_take(enforcement, node, &devices[i]);
 		result = rules_take(enforcement, node, &devices[i], ret_error);
@@ -266,6 +267,34 @@ int enforce_tend(const struct ethernet_node *node,
 		return result < 0 ? result : 0;
 	result = enforce_all(node, ret_error);
 	return result < 0 ? result : 1;
+}
+
+int enforce_tend_cgroups(const struct ethernet_node *node,
+			 struct fairlead_error *ret_error)
+{
+	struct enforcement all = { 0 };
+	struct found found = { 0 };
+	int result;
+
+	if (!node->gate || !node->job_cgroup)
+		return 0;
+	result = found_read_here(node, &found, ret_error);
+	if (result == 0) {
+		all.gates = calloc(2 * found.count + 1, sizeof(*all.gates));
+		result = all.gates ? 0
+				   : error_set(ret_error, -ENOMEM,
+					       "out of memory");
+	}
+	for (size_t i = 0; result == 0 && i < found.count; i++) {
+		if (has_owner(&found.list[i]))
+			gates_take(&all, node, &found.list[i]);
+	}
+	if (result == 0)
+		result = gate_replace(node->gate, all.gates, all.gate_count,
+				      ret_error);
+	enforcement_fini(&all);
+	found_fini(&found);
+	return result;
 }
 
 int enforce_add(const struct ethernet_node *node,

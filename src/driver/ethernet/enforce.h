@@ -50,5 +50,21 @@ int enforce_remove(const struct ethernet_node *node,
 int enforce_tend(const struct ethernet_node *node,
 		 struct fairlead_error *ret_error);
 
+/*
+ * The cgroup of a job by which its lane's gates go: its id, or 0 where the site
+ * keeps none. An error, with a text: it wants one, and they go by uid all the same
+ * (*ret_id is 0), since the cgroup is not there yet (-ENOENT), the node has no
+ * gate (-EOPNOTSUPP), ...
+ */
+int enforce_cgroup(const struct ethernet_node *node,
+		   const struct ethernet_alias *alias, uint64_t *ret_id,
+		   struct fairlead_error *ret_error);
+/*
+ * Cgroups of jobs come and go: the gates of all lanes are made to go by those that
+ * are there now.
+ */
+int enforce_tend_cgroups(const struct ethernet_node *node,
+			 struct fairlead_error *ret_error);
+
 /* "nft" or "nft+bpf". */
 const char *enforce_level(const struct ethernet_node *node);

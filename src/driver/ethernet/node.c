@@ -17,6 +17,7 @@
 #include "driver/ethernet/device.h"
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/ethernet.h"
+#include "driver/ethernet/job_cgroup.h"
 #include "driver/ethernet/members.h"
 #include "driver/ethernet/nft.h"
 #include "driver/ethernet/sweep.h"
@@ -59,16 +60,15 @@ static void bpf_read(struct settings *settings, struct node_settings *values)
 			      values->bpf);
 }
 
-/* One "%g", where the grant id stands, and no other '%'. */
-static void job_cgroup_check(struct settings *settings, const char *value)
+static void job_cgroup_read(struct settings *settings, const char **value)
 {
-	const char *place = value ? strchr(value, '%') : NULL;
+	struct fairlead_error error;
 
-	if (value && (!place || place[1] != 'g' || strchr(place + 1, '%')))
+	settings_text(settings, "job_cgroup", value);
+	path_check(settings, "job_cgroup", *value);
+	if (*value && job_cgroup_check(*value, &error) < 0)
 		settings_fail(settings, settings_find(settings, "job_cgroup"),
-			      "'%s' does not have %%g once, where the grant id "
-			      "is to stand",
-			      value);
+			      "%s", error.text);
 }
 
 static void rate_take(struct settings *settings, uint32_t *mbit)
@@ -106,7 +106,7 @@ static int settings_take(struct ethernet_node *node,
 	bpf_read(&settings, values);
 	settings_text(&settings, "bpf_pins", &values->bpf_pins);
 	settings_text(&settings, "cgroup", &values->cgroup);
-	settings_text(&settings, "job_cgroup", &values->job_cgroup);
+	job_cgroup_read(&settings, &values->job_cgroup);
 	settings_text(&settings, "namespaces", &values->namespaces);
 	settings_bool(&settings, "shaping", &node->is_shaping);
 	rate_take(&settings, &node->link_mbit);
@@ -114,9 +114,7 @@ static int settings_take(struct ethernet_node *node,
 	path_check(&settings, "nft", values->nft);
 	path_check(&settings, "bpf_pins", values->bpf_pins);
 	path_check(&settings, "cgroup", values->cgroup);
-	path_check(&settings, "job_cgroup", values->job_cgroup);
 	path_check(&settings, "namespaces", values->namespaces);
-	job_cgroup_check(&settings, values->job_cgroup);
 	return settings_finish(&settings, ret_error);
 }
 
@@ -399,6 +397,8 @@ static int tend(void *state, struct fairlead_error *ret_error)
 			  "somebody had deleted the table 'inet " RULES_TABLE
 			  "' (nft flush ruleset?), so that lanes were open "
 			  "to strangers for a while; it is back");
+	else if (result == 0 && !node->is_looking)
+		result = enforce_tend_cgroups(node, ret_error);
 	return result;
 }
 

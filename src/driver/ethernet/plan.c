@@ -14,6 +14,9 @@
 #include <string.h>
 
 #define CLASSES_ALL 0x0fu
+#define JOB_CHARACTERS                                                         \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:+=@" \
+	"-"
 
 const struct ethernet_networks ethernet_networks_default = {
 	.ipv6 = { { 6, { 0xfd, 0x46, 0x4c } }, 32 },
@@ -162,6 +165,14 @@ bool ethernet_device_parse(const char *device, uint32_t *ret_vni,
 	return true;
 }
 
+bool ethernet_job_is_valid(const char *job)
+{
+	size_t size = strspn(job, JOB_CHARACTERS);
+
+	return size > 0 && size <= FAIRLEAD_JOB_NAME_MAX && !job[size] &&
+	       strcmp(job, ".") != 0 && strcmp(job, "..") != 0;
+}
+
 void ethernet_alias_format(const struct ethernet_alias *alias,
 			   char text[ETHERNET_ALIAS_MAX])
 {
@@ -175,6 +186,9 @@ void ethernet_alias_format(const struct ethernet_alias *alias,
 	for (uint32_t i = 0; i < alias->vni_count; i++)
 		size += snprintf(text + size, ETHERNET_ALIAS_MAX - (size_t)size,
 				 "%s%u", i ? "," : "", alias->vnis[i]);
+	if (alias->job[0])
+		size += snprintf(text + size, ETHERNET_ALIAS_MAX - (size_t)size,
+				 ":job=%s", alias->job);
 	assert(size < ETHERNET_ALIAS_MAX);
 }
 
@@ -208,6 +222,17 @@ static bool take_vnis(const char **text, struct ethernet_alias *alias)
 	return true;
 }
 
+/* It is the last field, since it may have a colon in it. */
+static bool take_job(const char **text, struct ethernet_alias *alias)
+{
+	if (!**text)
+		return true;
+	if (!take(text, ":job=") || !ethernet_job_is_valid(*text))
+		return false;
+	strcpy(alias->job, *text);
+	return true;
+}
+
 bool ethernet_alias_parse(const char *text, struct ethernet_alias *ret_alias)
 {
 	struct ethernet_alias alias = { 0 };
@@ -219,7 +244,8 @@ bool ethernet_alias_parse(const char *text, struct ethernet_alias *ret_alias)
 	    !take(&text, ":gid=") || !take_number(&text, UINT32_MAX, &gid) ||
 	    !take_classes(&text, &alias) || !take(&text, ":class=") ||
 	    !take_number(&text, UINT16_MAX, &htb_class) ||
-	    !take(&text, ":vnis=") || !take_vnis(&text, &alias) || *text)
+	    !take(&text, ":vnis=") || !take_vnis(&text, &alias) ||
+	    !take_job(&text, &alias))
 		return false;
 	alias.uid = (uint32_t)uid;
 	alias.gid = (uint32_t)gid;

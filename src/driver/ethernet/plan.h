@@ -21,6 +21,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "fairlead_driver.h"
 
 #define ETHERNET_VNI_LIMIT   (1u << 24) /* VNIs are below it */
 #define ETHERNET_VNIS_MAX    4          /* VNIs of a lane */
@@ -113,9 +114,9 @@ bool ethernet_device_parse(const char *device, uint32_t *ret_vni,
 
 /*
  * What a device says of itself in its alias, by which it is known after a
- * crash: "fairlead:grant=9:uid=20001:gid=20001:tcs=0xa:tc=1:class=17:vnis=4242,4243".
+ * crash: "fairlead:grant=9:uid=20001:gid=20001:tcs=0xa:tc=1:class=17:vnis=4242,4243:job=77".
  */
-#define ETHERNET_ALIAS_MAX 160 /* bytes, with the zero; the kernel has 256 */
+#define ETHERNET_ALIAS_MAX 224 /* bytes, with the zero; the kernel has 256 */
 
 struct ethernet_alias {
 	uint64_t grant_id;
@@ -126,8 +127,11 @@ struct ethernet_alias {
 	uint16_t htb_class;  /* minor number of its class in HTB; 0: none */
 	uint32_t vni_count;  /* of the lane, in its order */
 	uint32_t vnis[ETHERNET_VNIS_MAX];
+	char job[FAIRLEAD_JOB_NAME_MAX + 1]; /* "": not known */
 };
 
+/* As a lane's job has to be: fit for a name in a path. */
+bool ethernet_job_is_valid(const char *job);
 void ethernet_alias_format(const struct ethernet_alias *alias,
 			   char text[ETHERNET_ALIAS_MAX]);
 /* False: the text is not one that we wrote. */

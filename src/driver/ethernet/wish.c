@@ -164,6 +164,8 @@ static void device_name(struct wish *wish, const struct fairlead_lane *lane,
 	memcpy(device->mac, names.mac, sizeof(device->mac));
 	memcpy(device->alias.vnis, lane->ids,
 	       lane->id_count * sizeof(lane->ids[0]));
+	if (lane->job)
+		strcpy(device->alias.job, lane->job);
 }
 
 static int lane_check(const struct fairlead_lane *lane,
@@ -173,6 +175,10 @@ static int lane_check(const struct fairlead_lane *lane,
 		return error_set(ret_error, -EINVAL,
 				 "a lane has at most %d VNIs, not %u",
 				 ETHERNET_VNIS_MAX, lane->id_count);
+	if (lane->job && !ethernet_job_is_valid(lane->job))
+		return error_set(ret_error, -EINVAL,
+				 "'%.80s' cannot be the name of a job",
+				 lane->job);
 	for (uint32_t i = 0; i < lane->id_count; i++) {
 		if (lane->ids[i] == 0 || lane->ids[i] >= ETHERNET_VNI_LIMIT)
 			return error_set(ret_error, -EINVAL, "%u is not a VNI",

@@ -188,13 +188,14 @@ static void an_alias_is_as_documented(void **state)
 		.htb_class = 17,
 		.vni_count = 2,
 		.vnis = { 4242, 4243 },
+		.job = "77:a=b",
 	};
 	char text[ETHERNET_ALIAS_MAX];
 
 	ethernet_alias_format(&alias, text);
 	assert_string_equal(text,
 			    "fairlead:grant=9:uid=20001:gid=20002:tcs=0xa:"
-			    "tc=1:class=17:vnis=4242,4243");
+			    "tc=1:class=17:vnis=4242,4243:job=77:a=b");
 }
 
 static void the_longest_alias_is_read_back(void **state)
@@ -212,6 +213,7 @@ static void the_longest_alias_is_read_back(void **state)
 	struct ethernet_alias again = { 0 };
 	char text[ETHERNET_ALIAS_MAX];
 
+	memset(alias.job, 'x', FAIRLEAD_JOB_NAME_MAX);
 	ethernet_alias_format(&alias, text);
 	assert_true(ethernet_alias_parse(text, &again));
 	assert_memory_equal(&again, &alias, sizeof(alias));
@@ -219,6 +221,10 @@ static void the_longest_alias_is_read_back(void **state)
 
 #define ALIAS(classes, vnis) \
 	"fairlead:grant=9:uid=1:gid=1:" classes ":class=0:vnis=" vnis
+
+#define SIXTY_FIVE                                                     \
+	"123456789012345678901234567890123456789012345678901234567890" \
+	"12345"
 
 static void other_aliases_are_not_ours(void **state)
 {
@@ -231,6 +237,10 @@ static void other_aliases_are_not_ours(void **state)
 		ALIAS("tcs=0x1:tc=0", "1,2,3,4,5"),
 		ALIAS("tcs=0x1:tc=0", "16777216"),
 		ALIAS("tcs=0x1:tc=0", "1 "),
+		ALIAS("tcs=0x1:tc=0", "1:job="),
+		ALIAS("tcs=0x1:tc=0", "1:job=.."),
+		ALIAS("tcs=0x1:tc=0", "1:job=a/b"),
+		ALIAS("tcs=0x1:tc=0", "1:job=" SIXTY_FIVE),
 		ALIAS("tcs=0x1:tc=1", "1"),
 		ALIAS("tcs=0x0:tc=0", "1"),
 		ALIAS("tcs=0x1f:tc=0", "1"),

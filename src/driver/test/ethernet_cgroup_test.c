@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs of one owner, kept apart by the cgroups that a job manager gives them: real
+ * ones, in a network namespace of each test's own with one NIC, eth1. The gate
+ * looks at the sockets of that namespace only, and goes with the program.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "driver/ethernet/gate_cgroup.h"
+#include "driver/ethernet/plan.h"
+#include "driver/test/netns.h"
+#include "driver/test/node_world.h"
+
+#define GRANT 9
+#define JOB   "77"
+
+static char site[PATH_MAX];    /* where the job manager has its cgroups */
+static char pattern[PATH_MAX]; /* of the setting */
+static char job[PATH_MAX];     /* the cgroup of JOB */
+static size_t warning_count;
+static char warning[600]; /* the last one */
+
+/* --- the world --- */
+
+static int group_setup(void **state)
+{
+	struct fairlead_error error = { .text = "" };
+	char root[PATH_MAX];
+	int result = node_world_group_setup(state);
+
+	if (result < 0 || !world.is_there)
+		return result;
+	if (gate_cgroup_root(root, &error) < 0) {
+		print_message("skipped: %s\n", error.text);
+		world.is_there = false;
+		return 0;
+	}
+	snprintf(site, sizeof(site), "%.200s/fairlead-cgroup-test-%d", root,
+		 getpid());
+	snprintf(pattern, sizeof(pattern), "%.300s/user-%%u-job_%%j", site);
+	snprintf(job, sizeof(job), "%.300s/user-%d-job_" JOB, site,
+		 NODE_WORLD_OWNER);
+	return mkdir(site, 0755);
+}
+
+static int group_teardown(void **state)
+{
+	return world.is_there ? rmdir(site) : 0;
+}
+
+static int teardown(void **state)
+{
+	if (rmdir(job) < 0 && errno != ENOENT)
+		return -1;
+	return node_world_teardown(state);
+}
+
+static void node_open(const char *bpf)
+{
+	const struct fairlead_setting settings[] = {
+		{ .name = "job_cgroup", .value = pattern },
+		{ .name = "bpf", .value = bpf },
+	};
+
+	warning_count = 0;
+	if (node_world_try_open(settings, 2) == 0)
+		return;
+	if (world.error.code != -EOPNOTSUPP)
+		fail_msg("%s", world.error.text);
+	print_message("skipped: %s\n", world.error.text);
+	skip();
+}
+
+static void warning_take(struct fairlead_warnings *warnings, const char *text)
+{
+	warning_count++;
+	snprintf(warning, sizeof(warning), "%s", text);
+}
+
+static int lane_apply(const char *name, const char *isolation, bool is_dry_run)
+{
+	struct fairlead_warnings warnings = { .add = warning_take };
+	struct fairlead_lane lane = {
+		.grant_id = GRANT,
+		.uid = NODE_WORLD_OWNER,
+		.gid = NODE_WORLD_OWNER,
+		.id_count = 1,
+		.ids = { NODE_WORLD_VNI },
+		.job = name,
+	};
+
+	snprintf(lane.options, sizeof(lane.options),
+		 "vnis=1,tcs=BEST_EFFORT,isolation=%s", isolation);
+	return ethernet_node_ops.apply(world.state, &lane, is_dry_run,
+				       &world.record, &warnings, &world.error);
+}
+
+static void tend(void)
+{
+	if (ethernet_node_ops.tend(world.state, &world.error) != 0)
+		fail_msg("%s", world.error.text);
+}
+
+/* --- processes --- */
+
+static int bind_lane(void)
+{
+	struct ethernet_names names;
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(7000) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	ethernet_name(&ethernet_networks_default, NODE_WORLD_VNI, 0, 1, &names);
+	memcpy(&address.sin_addr, names.ipv4.bytes, 4);
+	return bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0
+		       ? errno
+		       : 0;
+}
+
+/*
+ * What a process of the user gets that takes the lane's address: 0, or its errno.
+ * cgroup: that it is in; NULL: the test's.
+ */
+static int use_lane(const char *cgroup, uid_t uid)
+{
+	pid_t pid = fork();
+	char path[PATH_MAX + 20];
+	int status, fd;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+		fd = cgroup ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+		if (cgroup && write(fd, "0", 1) != 1)
+			_exit(200);
+		if (setresgid(uid, uid, uid) < 0 ||
+		    setresuid(uid, uid, uid) < 0)
+			_exit(201);
+		_exit(bind_lane());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void assert_is_of_job(void)
+{
+	assert_int_equal(use_lane(job, NODE_WORLD_OWNER), 0);
+	assert_int_equal(use_lane(NULL, NODE_WORLD_OWNER), EPERM);
+	assert_int_equal(use_lane(job, NODE_WORLD_OWNER + 1), EPERM);
+}
+
+static void assert_is_of_owner(void)
+{
+	assert_int_equal(use_lane(NULL, NODE_WORLD_OWNER), 0);
+	assert_int_equal(use_lane(NULL, NODE_WORLD_OWNER + 1), EPERM);
+}
+
+/* --- tests --- */
+
+static void a_lane_is_for_the_cgroup_that_is_called_as_its_job(void **state)
+{
+	node_open("require");
+	assert_int_equal(mkdir(job, 0755), 0);
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	assert_int_equal(warning_count, 0);
+	assert_is_of_job();
+}
+
+static void a_lane_whose_job_has_no_cgroup_yet_warns_of_it(void **state)
+{
+	node_open("require");
+	assert_int_equal(lane_apply(JOB, "host", true), 0);
+	/* Of a dry run there is one more: what would be made. */
+	assert_int_equal(warning_count, 2);
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	assert_int_equal(warning_count, 3);
+	assert_non_null(strstr(warning, "all processes of uid 20001"));
+	assert_non_null(strstr(warning, job));
+	assert_is_of_owner();
+}
+
+static void a_cgroup_that_comes_later_is_taken_up(void **state)
+{
+	node_open("require");
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	tend();
+	assert_is_of_owner();
+	assert_int_equal(mkdir(job, 0755), 0);
+	tend();
+	assert_is_of_job();
+}
+
+/* As between two steps: the next one's cgroup has the name, and another id. */
+static void a_cgroup_that_was_made_anew_is_taken_up(void **state)
+{
+	node_open("require");
+	assert_int_equal(mkdir(job, 0755), 0);
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	assert_int_equal(rmdir(job), 0);
+	tend();
+	assert_is_of_owner();
+	assert_int_equal(mkdir(job, 0755), 0);
+	tend();
+	assert_is_of_job();
+}
+
+static void a_start_finds_the_cgroup_of_a_lane_that_is_there(void **state)
+{
+	node_open("require");
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	assert_int_equal(mkdir(job, 0755), 0);
+	node_world_close();
+	node_open("require");
+	assert_is_of_job();
+}
+
+static void without_a_gate_the_warning_says_so(void **state)
+{
+	node_open("off");
+	assert_int_equal(mkdir(job, 0755), 0);
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	assert_int_equal(warning_count, 1);
+	assert_non_null(strstr(warning, "needs BPF"));
+}
+
+static void a_lane_in_a_namespace_needs_no_cgroup(void **state)
+{
+	node_open("require");
+	assert_int_equal(lane_apply(JOB, "netns", false), 0);
+	assert_int_equal(warning_count, 0);
+}
+
+static void a_job_whose_name_is_a_path_has_no_lane(void **state)
+{
+	static const char *const names[] = { "..", "../" JOB, "a/b", "" };
+
+	node_open("require");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(lane_apply(names[i], "host", false), -EINVAL);
+		assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI));
+	}
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, node_world_setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_lane_is_for_the_cgroup_that_is_called_as_its_job),
+		TEST(a_lane_whose_job_has_no_cgroup_yet_warns_of_it),
+		TEST(a_cgroup_that_comes_later_is_taken_up),
+		TEST(a_cgroup_that_was_made_anew_is_taken_up),
+		TEST(a_start_finds_the_cgroup_of_a_lane_that_is_there),
+		TEST(without_a_gate_the_warning_says_so),
+		TEST(a_lane_in_a_namespace_needs_no_cgroup),
+		TEST(a_job_whose_name_is_a_path_has_no_lane),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
