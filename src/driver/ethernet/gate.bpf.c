@@ -281,11 +281,14 @@ static __always_inline bool is_at_no_address(struct __sk_buff *skb)
 		 sk->src_ip6[3]);
 }
 
-/* What of root's may get what was sent to a lane's address. */
+/*
+ * What of root's may get what was sent to a lane's address: a job shall not
+ * reach, from another node of it, services that were not meant for it.
+ */
 static __always_inline bool root_receives(struct __sk_buff *skb,
 					  const struct packet *packet)
 {
-	return config.serves_lanes || packet->protocol == IPPROTO_ICMP ||
+	return packet->protocol == IPPROTO_ICMP ||
 	       packet->protocol == IPPROTO_ICMPV6 || !is_at_no_address(skb);
 }
 

@@ -151,7 +151,6 @@ int gate_open(const struct gate_options *options, struct gate **ret_gate,
 	struct gate_config config = {
 		.port = options->port,
 		.port_count = options->port_count,
-		.serves_lanes = options->serves_lanes,
 	};
 	char cgroup[PATH_MAX];
 	int result = 0;

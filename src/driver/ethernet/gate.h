@@ -39,13 +39,6 @@ struct gate_options {
 	const char *cgroup; /* NULL: where cgroup v2 is mounted */
 	uint16_t port;      /* of VXLAN; with those of the other rails */
 	uint8_t port_count;
-	/*
-	 * What root's programs that listen at no address in particular get from
-	 * lanes: nothing, or (true) everything. A job shall not reach root's
-	 * services by way of its lane, from another node of it, unless these are
-	 * bound to the lane's address on purpose. ICMP reaches root always.
-	 */
-	bool serves_lanes;
 };
 
 /*

@@ -17,8 +17,7 @@ struct gate_config {
 	__u16 port;
 	__u16 port_count;
 	__u8 is_netns_of_packets_known; /* the kernel's helper is there */
-	__u8 serves_lanes;
-	__u8 reserved[2];
+	__u8 reserved[3];
 };
 
 /* Map "lanes", a trie of prefixes. IPv4 is written as IPv6 (::ffff:a.b.c.d). */

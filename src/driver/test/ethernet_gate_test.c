@@ -208,22 +208,6 @@ static void roots_socket_at_a_lanes_address_serves_it(void **state)
 	close(ipv4);
 }
 
-static void roots_services_serve_lanes_where_the_site_says_so(void **state)
-{
-	struct gate_options options = world_options;
-	struct gate *gate;
-	int ipv4 = listen_as(&root, SOCK_DGRAM, "0.0.0.0", 5007);
-	int ipv6 = listen_as(&root, SOCK_STREAM, "::", 5007);
-
-	options.serves_lanes = true;
-	assert_int_equal(gate_open(&options, &gate, NULL), 0);
-	assert_true(gets(ipv4, &alice, ALICE4, "127.0.0.1", 5007));
-	assert_true(accepts(ipv6, &alice, ALICE6, "::1", 5007));
-	gate_close(gate);
-	close(ipv4);
-	close(ipv6);
-}
-
 static void root_has_answers_to_its_ping(void **state)
 {
 	struct icmphdr echo = { .type = ICMP_ECHO };
@@ -504,7 +488,6 @@ int main(void)
 			a_strangers_listener_at_no_address_gets_no_connection),
 		GATE_TEST(roots_socket_at_no_address_gets_nothing_from_a_lane),
 		GATE_TEST(roots_socket_at_a_lanes_address_serves_it),
-		GATE_TEST(roots_services_serve_lanes_where_the_site_says_so),
 		GATE_TEST(root_has_answers_to_its_ping),
 		GATE_TEST(vxlan_by_hand_is_for_root_only),
 		GATE_TEST(a_port_of_vxlan_is_nobody_s_to_take),
