@@ -83,6 +83,16 @@ bool attack_reaches(const struct world *world, int type,
 	return result;
 }
 
+void attack_lend(const struct world *world, enum world_host host,
+		 const char *verb, const struct ip_address *address)
+{
+	char text[IP_ADDRESS_TEXT_MAX];
+
+	ip_address_format(address, text);
+	world_run(world, host, "ip address %s %s/%s dev lo", verb, text,
+		  address->family == 6 ? "128" : "32");
+}
+
 /* Through lane A from node 1 to its owner on node 2. */
 static bool reaches_owner(const struct world *world, int type, uint8_t family,
 			  enum world_host from, uid_t uid)
@@ -168,18 +178,14 @@ static bool source_on_loopback(const struct world *world, uint8_t family)
 static bool source_from_outside(const struct world *world, uint8_t family)
 {
 	struct probe_end source = world_end(LANE_A, NODE2, family, 0);
-	unsigned int size = family == 6 ? 128 : 32;
-	char address[IP_ADDRESS_TEXT_MAX];
 	bool result;
 
-	ip_address_format(&source.address, address);
-	world_run(world, OUTSIDE, "ip address add %s/%u dev lo%s", address,
-		  size, family == 6 ? " nodad" : "");
+	attack_lend(world, OUTSIDE, "add", &source.address);
 	result = attack_reaches(world, SOCK_DGRAM,
 				world_actor(world, OUTSIDE, 0), source,
 				world_actor(world, NODE1, 0),
 				world_underlay(NODE1, family, PORT));
-	world_run(world, OUTSIDE, "ip address del %s/%u dev lo", address, size);
+	attack_lend(world, OUTSIDE, "del", &source.address);
 	return result;
 }
 

@@ -38,3 +38,6 @@ bool attack_connects(const struct world *world, struct probe_actor actor,
 bool attack_reaches(const struct world *world, int type,
 		    struct probe_actor sender, struct probe_end from,
 		    struct probe_actor receiver, struct probe_end to);
+/* "add", "del": the host has another's address, to send from. */
+void attack_lend(const struct world *world, enum world_host host,
+		 const char *verb, const struct ip_address *address);

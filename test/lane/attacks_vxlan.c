@@ -12,9 +12,9 @@
 struct forger {
 	enum world_host host;
 	uid_t uid;
-	bool is_mapped;
-	bool is_inside;      /* of lane B */
 	struct probe_end by; /* where VXLAN is unpacked */
+	bool is_mapped;
+	bool is_inside; /* of lane B */
 	enum world_lane into;
 	enum world_host target;
 };
@@ -62,122 +62,83 @@ static bool forges(const struct world *world, uint8_t family,
 	return result;
 }
 
+/* From a host, to the underlay's address of the node whose lane it is to be in. */
+static struct forger forger(const struct world *world, enum world_host host,
+			    uid_t uid, enum world_lane into,
+			    enum world_host target)
+{
+	return (struct forger){
+		.host = host,
+		.uid = uid,
+		.by = world_underlay(target, world->underlay_family,
+				     ETHERNET_PORT),
+		.into = into,
+		.target = target,
+	};
+}
+
 static bool stranger_forges(const struct world *world, uint8_t family)
 {
-	struct forger forger = {
-		.host = NODE1,
-		.uid = STRANGER,
-		.by = world_underlay(NODE2, world->underlay_family,
-				     ETHERNET_PORT),
-		.into = LANE_A,
-		.target = NODE2,
-	};
+	struct forger stranger = forger(world, NODE1, STRANGER, LANE_A, NODE2);
 
-	return forges(world, family, &forger);
+	return forges(world, family, &stranger);
 }
 
 /* IPv4 by a socket of IPv6, where VXLAN is over IPv4. */
 static bool stranger_forges_mapped(const struct world *world, uint8_t family)
 {
-	struct forger forger = {
-		.host = NODE1,
-		.uid = STRANGER,
-		.is_mapped = world->underlay_family == 4,
-		.by = world_underlay(NODE2, world->underlay_family,
-				     ETHERNET_PORT),
-		.into = LANE_A,
-		.target = NODE2,
-	};
+	struct forger stranger = forger(world, NODE1, STRANGER, LANE_A, NODE2);
 
-	return forges(world, family, &forger);
+	stranger.is_mapped = world->underlay_family == 4;
+	return forges(world, family, &stranger);
 }
 
 static bool other_owner_forges(const struct world *world, uint8_t family)
 {
-	struct forger forger = {
-		.host = NODE1,
-		.uid = OWNER_B,
-		.by = world_underlay(NODE2, world->underlay_family,
-				     ETHERNET_PORT),
-		.into = LANE_A,
-		.target = NODE2,
-	};
+	struct forger owner = forger(world, NODE1, OWNER_B, LANE_A, NODE2);
 
-	return forges(world, family, &forger);
+	return forges(world, family, &owner);
 }
 
 static bool owner_forges_another(const struct world *world, uint8_t family)
 {
-	struct forger forger = {
-		.host = NODE1,
-		.uid = OWNER_A,
-		.by = world_underlay(NODE3, world->underlay_family,
-				     ETHERNET_PORT),
-		.into = LANE_B,
-		.target = NODE3,
-	};
+	struct forger owner = forger(world, NODE1, OWNER_A, LANE_B, NODE3);
 
-	return forges(world, family, &forger);
+	return forges(world, family, &owner);
 }
 
 static bool neighbour_forges(const struct world *world, uint8_t family)
 {
-	struct forger forger = {
-		.host = NODE2,
-		.uid = STRANGER,
-		.by = world_underlay(NODE2, world->underlay_family,
-				     ETHERNET_PORT),
-		.into = LANE_A,
-		.target = NODE2,
-	};
+	struct forger neighbour = forger(world, NODE2, STRANGER, LANE_A, NODE2);
 
-	return forges(world, family, &forger);
+	return forges(world, family, &neighbour);
 }
 
 /* Node 1 has both lanes, and unpacks VXLAN that comes out of one of them. */
 static bool forges_through_own_lane(const struct world *world, uint8_t family)
 {
-	struct forger forger = {
-		.host = NODE3,
-		.uid = OWNER_B,
-		.is_inside = true,
-		.by = world_end(LANE_B, NODE1, world->underlay_family,
-				ETHERNET_PORT),
-		.into = LANE_A,
-		.target = NODE1,
-	};
+	struct forger owner = forger(world, NODE3, OWNER_B, LANE_A, NODE1);
 
-	return forges(world, family, &forger);
+	owner.is_inside = true;
+	owner.by =
+		world_end(LANE_B, NODE1, world->underlay_family, ETHERNET_PORT);
+	return forges(world, family, &owner);
 }
 
 static bool host_forges(const struct world *world, uint8_t family)
 {
-	struct forger forger = {
-		.host = OUTSIDE,
-		.uid = 0,
-		.by = world_underlay(NODE2, world->underlay_family,
-				     ETHERNET_PORT),
-		.into = LANE_A,
-		.target = NODE2,
-	};
+	struct forger root = forger(world, OUTSIDE, 0, LANE_A, NODE2);
 
-	return forges(world, family, &forger);
+	return forges(world, family, &root);
 }
 
 /* Its root, so that its own rules let it. */
 static bool member_of_other_lane_forges(const struct world *world,
 					uint8_t family)
 {
-	struct forger forger = {
-		.host = NODE3,
-		.uid = 0,
-		.by = world_underlay(NODE1, world->underlay_family,
-				     ETHERNET_PORT),
-		.into = LANE_A,
-		.target = NODE1,
-	};
+	struct forger root = forger(world, NODE3, 0, LANE_A, NODE1);
 
-	return forges(world, family, &forger);
+	return forges(world, family, &root);
 }
 
 /* --- 7: other ways --- */
