@@ -12,7 +12,8 @@
 struct forger {
 	enum world_host host;
 	uid_t uid;
-	struct probe_end by; /* where VXLAN is unpacked */
+	struct probe_end from; /* port 0 and no address: its own */
+	struct probe_end by;   /* where VXLAN is unpacked */
 	bool is_mapped;
 	bool is_inside; /* of lane B */
 	enum world_lane into;
@@ -43,6 +44,7 @@ static bool forges(const struct world *world, uint8_t family,
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
 		.is_mapped = forger->is_mapped,
+		.from = forger->from,
 		.to = forger->by,
 		.bytes = packet,
 	};
@@ -141,6 +143,30 @@ static bool member_of_other_lane_forges(const struct world *world,
 	return forges(world, family, &root);
 }
 
+/* Who may send what it likes has node 1's address. */
+static bool forges_as_member(const struct world *world, enum world_host host,
+			     uint8_t family)
+{
+	struct forger root = forger(world, host, 0, LANE_A, NODE2);
+	bool result;
+
+	root.from = world_underlay(NODE1, world->underlay_family, 0);
+	attack_lend(world, host, "add", &root.from.address);
+	result = forges(world, family, &root);
+	attack_lend(world, host, "del", &root.from.address);
+	return result;
+}
+
+static bool container_forges(const struct world *world, uint8_t family)
+{
+	return forges_as_member(world, CONTAINER, family);
+}
+
+static bool host_forges_as_member(const struct world *world, uint8_t family)
+{
+	return forges_as_member(world, OUTSIDE, family);
+}
+
 /* --- 7: other ways --- */
 
 /* The address, with a network of this size around it. */
@@ -222,5 +248,10 @@ const struct attack attacks_by_vxlan[] = {
 	{ "8 a host outside forges VXLAN", host_forges, LEVEL_NFT },
 	{ "8 a member of another lane forges VXLAN",
 	  member_of_other_lane_forges, LEVEL_NFT },
+	{ "8 a node's container forges VXLAN with a member's address",
+	  container_forges, LEVEL_NFT },
+	/* Only a switch can tell them apart. */
+	{ "8 a host outside forges VXLAN with a member's address: OPEN",
+	  host_forges_as_member, LEVEL_NEVER },
 	{ NULL },
 };

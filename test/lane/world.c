@@ -127,6 +127,7 @@ struct rules_lane world_rules(const struct world *world, enum world_lane lane,
 	rules.device.mtu = LANE_MTU;
 	rules.device.underlay =
 		world_underlay(host, world->underlay_family, 0).address;
+	rules.device.underlay_index = world->underlay_index[host];
 	rules.is_netns = world->is_netns;
 	for (enum world_host peer = 0; peer < HOST_COUNT; peer++) {
 		if (world_is_member(lane, peer) && peer != host)
@@ -181,41 +182,98 @@ static int namespace_open(void)
 	return fd;
 }
 
-static void underlay_make(struct world *world, enum world_host host)
+/* A namespace that forwards, refuses nothing, and waits for nothing. */
+static void host_make(struct world *world, enum world_host host)
 {
-	char command[COMMAND_MAX];
-
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	world->netns[host] = namespace_open();
 	world_enter(world->home);
-	/* The namespace is named by the descriptor that this process has. */
-	snprintf(command, sizeof(command),
-		 "ip link add port%d type veth peer name eth0 "
-		 "address 02:77:00:00:00:0%d netns /proc/%d/fd/%d && "
-		 "ip link set port%d master switch up",
-		 host, host + 1, getpid(), world->netns[host], host);
-	if (system(command) != 0)
-		fail_msg("%s", command);
 	world_run(world, host,
 		  "sysctl -qw net.ipv4.conf.all.rp_filter=0 "
 		  "net.ipv4.conf.default.rp_filter=0 "
 		  "net.ipv6.conf.all.accept_dad=0 "
 		  "net.ipv6.conf.default.accept_dad=0 "
 		  "net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 && "
-		  "ip link set lo up && ip link set eth0 addrgenmode none && "
-		  "ip link set eth0 up && "
-		  "ip address add 10.77.0.%d/24 dev eth0 && "
-		  "ip address add fd77::%d/64 dev eth0 nodad",
-		  host + 1, host + 1);
-	for (enum world_host peer = 0; peer < HOST_COUNT; peer++) {
-		if (peer == host)
-			continue;
-		world_run(world, host,
-			  "for address in 10.77.0.%d fd77::%d; do "
-			  "ip neighbour replace $address dev eth0 "
-			  "lladdr 02:77:00:00:00:0%d nud permanent; done",
-			  peer + 1, peer + 1, peer + 1);
+		  "ip link set lo up");
+}
+
+/*
+ * A pair of devices between namespaces, the first of them where the caller is,
+ * or a host's. The namespaces are named by the descriptors that this process has.
+ */
+static void pair_make(const struct world *world, const char *name,
+		      enum world_host host, const char *host_name,
+		      const char *mac)
+{
+	char command[COMMAND_MAX];
+
+	snprintf(command, sizeof(command),
+		 "ip link add %s type veth peer name %s address %s "
+		 "netns /proc/%d/fd/%d",
+		 name, host_name, mac, getpid(), world->netns[host]);
+	if (system(command) != 0)
+		fail_msg("%s", command);
+}
+
+static void address_set(const struct world *world, enum world_host host,
+			const char *device, int network)
+{
+	world_run(world, host,
+		  "ip link set %s addrgenmode none && ip link set %s up && "
+		  "ip address add 10.%d.0.%d/24 dev %s && "
+		  "ip address add fd%d::%d/64 dev %s nodad",
+		  device, device, network, host + 1, device, network, host + 1,
+		  device);
+}
+
+static void neighbour_set(const struct world *world, enum world_host host,
+			  const char *device, int network, enum world_host peer)
+{
+	world_run(world, host,
+		  "for address in 10.%d.0.%d fd%d::%d; do "
+		  "ip neighbour replace $address dev %s "
+		  "lladdr 02:%d:00:00:00:0%d nud permanent; done",
+		  network, peer + 1, network, peer + 1, device, network,
+		  peer + 1);
+}
+
+static void underlay_make(struct world *world, enum world_host host)
+{
+	char port[IFNAMSIZ], mac[IP_ADDRESS_TEXT_MAX], command[COMMAND_MAX];
+
+	host_make(world, host);
+	snprintf(port, sizeof(port), "port%d", host);
+	snprintf(mac, sizeof(mac), "02:77:00:00:00:0%d", host + 1);
+	pair_make(world, port, host, "eth0", mac);
+	snprintf(command, sizeof(command), "ip link set %s master switch up",
+		 port);
+	if (system(command) != 0)
+		fail_msg("%s", command);
+	address_set(world, host, "eth0", 77);
+	for (enum world_host peer = 0; peer < CONTAINER; peer++) {
+		if (peer != host)
+			neighbour_set(world, host, "eth0", 77, peer);
 	}
+	world_enter(world->netns[host]);
+	world->underlay_index[host] = (int)if_nametoindex("eth0");
+	world_enter(world->home);
+}
+
+/* Node 2 is its router. */
+static void container_make(struct world *world)
+{
+	host_make(world, CONTAINER);
+	world_enter(world->netns[NODE2]);
+	pair_make(world, "pod", CONTAINER, "eth0", "02:88:00:00:00:05");
+	world_enter(world->home);
+	world_run(world, NODE2, "ip link set pod address 02:88:00:00:00:02");
+	address_set(world, NODE2, "pod", 88);
+	address_set(world, CONTAINER, "eth0", 88);
+	neighbour_set(world, NODE2, "pod", 88, CONTAINER);
+	neighbour_set(world, CONTAINER, "eth0", 88, NODE2);
+	world_run(world, CONTAINER,
+		  "ip route add default via 10.88.0.2 && "
+		  "ip route add default via fd88::2");
 }
 
 /* Device and peers of a lane, as the driver would have them. */
@@ -255,7 +313,6 @@ static void device_make(struct world *world, enum world_lane lane,
 	int result;
 
 	world_enter(world->netns[host]);
-	device.underlay_index = (int)if_nametoindex("eth0");
 	assert_int_equal(netlink_open(&outside, &error), 0);
 	result = device_create(outside, &device, peers, count, &error);
 	if (result == 0 && is_netns) {
@@ -351,8 +408,9 @@ struct world *world_create(uint8_t underlay_family)
 	stay_on_one_processor();
 	world->underlay_family = underlay_family;
 	world->home = namespace_open();
-	for (enum world_host host = 0; host < HOST_COUNT; host++)
+	for (enum world_host host = 0; host < CONTAINER; host++)
 		underlay_make(world, host);
+	container_make(world);
 	memset(world->inside, -1, sizeof(world->inside));
 	devices_make(world, false);
 	return world;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Three nodes and a host that is none, on one underlay, each a network
- * namespace of its own; and two lanes between them:
+ * namespace of its own; a container of node 2, behind a pair of devices of its
+ * own; and two lanes:
  *
  *	            node 1   node 2   node 3   outside
  *	lane A       1        2
@@ -39,6 +40,7 @@ enum world_host {
 	NODE2,
 	NODE3,
 	OUTSIDE,
+	CONTAINER,
 	HOST_COUNT
 };
 enum world_lane {
@@ -61,6 +63,7 @@ struct world {
 	enum world_level level;
 	int home; /* where the test process was */
 	int netns[HOST_COUNT];
+	int underlay_index[HOST_COUNT]; /* of the underlay's NIC */
 	bool is_netns;
 	int inside[LANE_COUNT][HOST_COUNT]; /* the job's; -1: none */
 };

@@ -43,8 +43,8 @@ static const char *const table_lines[] = {
 	"set owners6 { typeof ip6 daddr . meta skuid; }",
 	"set arrivals4 { typeof ip daddr . iifname; }",
 	"set arrivals6 { typeof ip6 daddr . iifname; }",
-	"set members4 { typeof ip saddr . " PORT_VNI "; }",
-	"set members6 { typeof ip6 saddr . " PORT_VNI "; }",
+	"set members4 { typeof iif . ip saddr . " PORT_VNI "; }",
+	"set members6 { typeof iif . ip6 saddr . " PORT_VNI "; }",
 	"set has_dedicated_access { typeof " PORT_VNI "; }",
 	"set has_low_latency { typeof " PORT_VNI "; }",
 	"set has_bulk_data { typeof " PORT_VNI "; }",
@@ -120,9 +120,10 @@ static const char *const table_lines[] = {
 	"ip saddr $net4 goto strangers",
 	"}",
 
+	/* Behind other devices anybody may have a member's address. */
 	"chain vxlan_in {",
-	"ip saddr . " PORT_VNI " @members4 accept",
-	"ip6 saddr . " PORT_VNI " @members6 accept",
+	"iif . ip saddr . " PORT_VNI " @members4 accept",
+	"iif . ip6 saddr . " PORT_VNI " @members6 accept",
 	"counter name refused_host drop",
 	"}",
 	/* Whoever has a member's root can put any source into it. */
@@ -261,7 +262,8 @@ static void put_members(struct elements *elements,
 		if (lane->peers[i].family != family)
 			continue;
 		ip_address_format(&lane->peers[i], peer);
-		element(elements, "%s . %u . %u", peer, lane->device.port,
+		element(elements, "%d . %s . %u . %u",
+			lane->device.underlay_index, peer, lane->device.port,
 			lane->device.vni);
 	}
 }

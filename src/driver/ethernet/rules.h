@@ -29,6 +29,7 @@
 #define RULES_MARK 0x464c0000u
 
 struct rules_lane {
+	/* VXLAN is taken from peers by the NIC below it (underlay_index). */
 	struct lane_device device;
 	const struct ip_address *peers; /* underlay addresses */
 	size_t peer_count;
