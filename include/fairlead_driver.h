@@ -263,6 +263,16 @@ struct fairlead_warnings {
 	void (*add)(struct fairlead_warnings *warnings, const char *text);
 };
 
+/* A lane that is taken back together with others. All but the answer is borrowed. */
+struct fairlead_revocation {
+	const struct fairlead_lane *lane;
+	const struct fairlead_record *record;
+	struct fairlead_warnings *warnings;
+	/* The answer: 0, or a negative errno and a text. */
+	int result;
+	struct fairlead_error error;
+};
+
 struct fairlead_node_ops {
 	/*
 	 * Check the settings, load what is needed. Called with privileges,
@@ -380,6 +390,14 @@ struct fairlead_node_ops {
 	 * what it was; -EIO and the like, with a text: it cannot be.
 	 */
 	int (*tend)(void *state, struct fairlead_error *ret_error);
+
+	/*
+	 * Optional, for a driver that takes many lanes back in little more time
+	 * than one. Each lane gets the answer that `revoke` would have given;
+	 * what keeps one does not keep the others. No two are the same.
+	 */
+	void (*revoke_all)(void *state, struct fairlead_revocation *list,
+			   size_t count);
 };
 
 struct fairlead_driver {

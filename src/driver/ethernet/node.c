@@ -410,6 +410,7 @@ const struct fairlead_node_ops ethernet_node_ops = {
 	.tend = tend,
 	.apply = ethernet_apply,
 	.revoke = ethernet_revoke,
+	.revoke_all = ethernet_revoke_all,
 	.env = ethernet_env,
 	.inherit = ethernet_inherit,
 	.list = ethernet_list,

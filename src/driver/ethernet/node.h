@@ -67,6 +67,8 @@ int ethernet_revoke(void *state, const struct fairlead_lane *lane,
 		    const struct fairlead_record *record, bool is_dry_run,
 		    struct fairlead_warnings *warnings,
 		    struct fairlead_error *ret_error);
+void ethernet_revoke_all(void *state, struct fairlead_revocation *revocations,
+			 size_t count);
 int ethernet_list(void *state,
 		  void (*emit)(void *arg, const struct fairlead_object *object),
 		  void *arg, struct fairlead_error *ret_error);

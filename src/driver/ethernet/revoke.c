@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/ethernet/enforce.h"
@@ -17,14 +18,18 @@
 #include "driver/ethernet/record.h"
 #include "driver/ethernet/take_back.h"
 
-/* The lane's devices among all, to the front. */
-static size_t pick(struct found *found, const struct fairlead_lane *lane)
+/* The lane's devices among all, to the caller; with NULL only counted. */
+static size_t pick(const struct found *found, const struct fairlead_lane *lane,
+		   struct found_device *ret_devices)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < found->count; i++) {
-		if (found_is_of(&found->list[i], lane))
-			found->list[count++] = found->list[i];
+		if (!found_is_of(&found->list[i], lane))
+			continue;
+		if (ret_devices)
+			ret_devices[count] = found->list[i];
+		count++;
 	}
 	return count;
 }
@@ -84,13 +89,156 @@ static void tell_dry_run(const struct ethernet_node *node,
 	}
 }
 
+/* --- several lanes --- */
+
+/* What a revocation goes by. */
+struct revoking {
+	struct fairlead_revocation *revocation;
+	bool is_unknown; /* what its record says */
+	struct ethernet_made recorded;
+	struct found_device *devices; /* owned */
+	size_t count;
+};
+
+static void answer(struct fairlead_revocation *revocation, int result,
+		   const struct fairlead_error *error)
+{
+	revocation->result = result;
+	if (result < 0)
+		revocation->error = *error;
+}
+
+/* False, with a warning: it cannot be read. */
+static bool record_read(const struct fairlead_record *record,
+			struct fairlead_warnings *warnings,
+			struct ethernet_made *ret_recorded)
+{
+	struct fairlead_error flaw;
+
+	if (ethernet_record_decode(record, ret_recorded, &flaw) == 0)
+		return true;
+	warnings_add(warnings, "%s; going by what is on the node", flaw.text);
+	return false;
+}
+
+static int revoking_init(struct revoking *revoking, const struct found *found,
+			 struct fairlead_revocation *revocation,
+			 struct fairlead_error *ret_error)
+{
+	const struct fairlead_lane *lane = revocation->lane;
+
+	revoking->revocation = revocation;
+	revoking->is_unknown = !record_read(
+		revocation->record, revocation->warnings, &revoking->recorded);
+	revoking->count = pick(found, lane, NULL);
+	revoking->devices =
+		calloc(revoking->count + 1, sizeof(*revoking->devices));
+	if (!revoking->devices)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	pick(found, lane, revoking->devices);
+	return 0;
+}
+
+/* Rules that no device tells of any more, for all lanes at once. */
+static void rules_mend(const struct ethernet_node *node, struct revoking *list,
+		       size_t count)
+{
+	struct fairlead_error error;
+	bool is_any = false;
+	int result;
+
+	for (size_t i = 0; i < count; i++)
+		is_any |= list[i].revocation->result == 0 &&
+			  (list[i].is_unknown ||
+			   has_lost(&list[i].recorded, list[i].devices,
+				    list[i].count));
+	if (!is_any)
+		return;
+	result = enforce_all(node, &error);
+	for (size_t i = 0; i < count && result < 0; i++) {
+		if (list[i].revocation->result == 0)
+			answer(list[i].revocation, result, &error);
+	}
+}
+
+static void revoke_list(const struct ethernet_node *node, struct revoking *list,
+			struct take_back *lanes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		lanes[i] = (struct take_back){ .devices = list[i].devices,
+					       .count = list[i].count };
+	take_back_all(node, lanes, count);
+	for (size_t i = 0; i < count; i++)
+		answer(list[i].revocation, lanes[i].error.code,
+		       &lanes[i].error);
+	rules_mend(node, list, count);
+	for (size_t i = 0; i < count; i++) {
+		struct fairlead_revocation *revocation = list[i].revocation;
+
+		if (revocation->result == 0)
+			revocation->result =
+				namespace_delete(node->namespaces,
+						 revocation->lane->grant_id,
+						 &revocation->error);
+	}
+}
+
+void ethernet_revoke_all(void *state, struct fairlead_revocation *revocations,
+			 size_t count)
+{
+	const struct ethernet_node *node = state;
+	_auto_(freep) struct revoking *list = calloc(count, sizeof(*list));
+	_auto_(freep) struct take_back *lanes = calloc(count, sizeof(*lanes));
+	struct fairlead_error error;
+	struct found found = { 0 };
+	int result = 0;
+
+	if (!list || !lanes)
+		result = error_set(&error, -ENOMEM, "out of memory");
+	if (result == 0)
+		result = found_read(node, &found, &error);
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = revoking_init(&list[i], &found, &revocations[i],
+				       &error);
+	if (result == 0)
+		revoke_list(node, list, lanes, count);
+	for (size_t i = 0; i < count; i++) {
+		if (result < 0)
+			answer(&revocations[i], result, &error);
+		if (list)
+			free(list[i].devices);
+	}
+	found_fini(&found);
+}
+
+/* --- one lane --- */
+
 static int revoke_try(const struct ethernet_node *node,
-		      const struct found_device *devices, size_t count,
+		      const struct fairlead_lane *lane,
+		      const struct fairlead_record *record,
 		      struct fairlead_warnings *warnings,
 		      struct fairlead_error *ret_error)
 {
-	tell_dry_run(node, devices, count, warnings);
-	return take_back_try(node, devices, count, ret_error);
+	struct ethernet_made ignored = { 0 };
+	_auto_(freep) struct found_device *devices = NULL;
+	struct found found = { 0 };
+	size_t count;
+	int result = found_read(node, &found, ret_error);
+
+	if (result < 0)
+		return result;
+	(void)record_read(record, warnings, &ignored);
+	count = pick(&found, lane, NULL);
+	devices = calloc(count + 1, sizeof(*devices));
+	if (!devices) {
+		result = error_set(ret_error, -ENOMEM, "out of memory");
+	} else {
+		pick(&found, lane, devices);
+		tell_dry_run(node, devices, count, warnings);
+		result = take_back_try(node, devices, count, ret_error);
+	}
+	found_fini(&found);
+	return result;
 }
 
 int ethernet_revoke(void *state, const struct fairlead_lane *lane,
@@ -98,32 +246,16 @@ int ethernet_revoke(void *state, const struct fairlead_lane *lane,
 		    struct fairlead_warnings *warnings,
 		    struct fairlead_error *ret_error)
 {
-	const struct ethernet_node *node = state;
-	struct ethernet_made recorded = { 0 };
-	struct fairlead_error flaw;
-	struct found found = { 0 };
-	bool is_unknown;
-	size_t count;
-	int result = found_read(node, &found, ret_error);
+	struct fairlead_revocation revocation = {
+		.lane = lane,
+		.record = record,
+		.warnings = warnings,
+	};
 
-	if (result < 0)
-		return result;
-	is_unknown = ethernet_record_decode(record, &recorded, &flaw) < 0;
-	if (is_unknown)
-		warnings_add(warnings, "%s; going by what is on the node",
-			     flaw.text);
-	count = pick(&found, lane);
 	if (is_dry_run)
-		result = revoke_try(node, found.list, count, warnings,
-				    ret_error);
-	else if (count > 0)
-		result = take_back(node, found.list, count, ret_error);
-	if (result == 0 && !is_dry_run &&
-	    (is_unknown || has_lost(&recorded, found.list, count)))
-		result = enforce_all(node, ret_error);
-	if (result == 0 && !is_dry_run)
-		result = namespace_delete(node->namespaces, lane->grant_id,
-					  ret_error);
-	found_fini(&found);
-	return result;
+		return revoke_try(state, lane, record, warnings, ret_error);
+	ethernet_revoke_all(state, &revocation, 1);
+	if (revocation.result < 0)
+		*ret_error = revocation.error;
+	return revocation.result;
 }

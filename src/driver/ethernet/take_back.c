@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * A device waits for all that looks at it, and many that go at once wait but once:
+ * lanes that are taken together take little longer than one.
+ *
  * A lane has a class on each rail, which the first of its devices there takes
  * away; the others find it gone.
  */
@@ -7,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/ethernet/enforce.h"
@@ -73,18 +77,22 @@ static struct netlink *netlink_of(const struct taking *taking, size_t i)
 					   : taking->node->netlink;
 }
 
-static int begin(struct taking *taking, struct fairlead_error *ret_error)
+static void begin(struct taking *taking)
 {
+	struct fairlead_error error;
 	uint64_t grant_id = 0;
 
 	for (size_t i = 0; i < taking->count; i++) {
 		if (taking->devices[i].is_netns)
 			grant_id = taking->devices[i].device.alias.grant_id;
 	}
-	if (grant_id == 0)
-		return 0;
-	return namespace_netlink(taking->node->namespaces, grant_id,
-				 &taking->inside, ret_error);
+	if (grant_id == 0 ||
+	    namespace_netlink(taking->node->namespaces, grant_id,
+			      &taking->inside, &error) == 0)
+		return;
+	/* What cannot be reached stays as it is. */
+	taking->all = error;
+	taking->count = 0;
 }
 
 static void lower_all(struct taking *taking)
@@ -117,32 +125,73 @@ static void classes_remove(struct taking *taking,
 	}
 }
 
-/* In the host's namespace, or in the lane's. */
-static void delete_in(struct taking *taking, bool is_netns)
+/*
+ * Devices of the lanes from `first` to `end`: in the host's namespace, or in that
+ * of the one lane.
+ */
+struct deletion {
+	struct taking *takings;
+	size_t first, end;
+	bool is_netns;
+	size_t count;
+	struct lane_device *devices;
+	bool *is_left;
+};
+
+static bool is_to_go(const struct taking *taking, size_t i, bool is_netns)
 {
-	struct lane_device devices[ETHERNET_DEVICES_MAX];
-	bool is_left[ETHERNET_DEVICES_MAX] = { false };
-	size_t from[ETHERNET_DEVICES_MAX];
+	return !taking->is_kept[i] && taking->devices[i].is_netns == is_netns;
+}
+
+static void deletion_collect(struct deletion *deletion)
+{
+	deletion->count = 0;
+	for (size_t k = deletion->first; k < deletion->end; k++) {
+		const struct taking *taking = &deletion->takings[k];
+
+		for (size_t i = 0; i < taking->count; i++) {
+			if (is_to_go(taking, i, deletion->is_netns))
+				deletion->devices[deletion->count++] =
+					taking->devices[i].device;
+		}
+	}
+}
+
+/* In the order of deletion_collect. */
+static void deletion_keep(const struct deletion *deletion,
+			  const struct fairlead_error *why)
+{
+	size_t at = 0;
+
+	for (size_t k = deletion->first; k < deletion->end; k++) {
+		struct taking *taking = &deletion->takings[k];
+
+		for (size_t i = 0; i < taking->count; i++) {
+			if (is_to_go(taking, i, deletion->is_netns) &&
+			    deletion->is_left[at++])
+				keep(taking, i, why);
+		}
+	}
+}
+
+static void deletion_do(struct deletion *deletion, size_t first, size_t end,
+			bool is_netns)
+{
+	struct taking *takings = deletion->takings;
 	struct fairlead_error error;
-	size_t count = 0;
 	int result;
 
-	for (size_t i = 0; i < taking->count; i++) {
-		if (taking->is_kept[i] ||
-		    taking->devices[i].is_netns != is_netns)
-			continue;
-		devices[count] = taking->devices[i].device;
-		from[count++] = i;
-	}
-	if (count == 0)
+	deletion->first = first;
+	deletion->end = end;
+	deletion->is_netns = is_netns;
+	deletion_collect(deletion);
+	if (deletion->count == 0)
 		return;
-	result = devices_delete(is_netns ? taking->inside
-					 : taking->node->netlink,
-				devices, count, is_left, &error);
-	for (size_t i = 0; i < count && result < 0; i++) {
-		if (is_left[i])
-			keep(taking, from[i], &error);
-	}
+	result = devices_delete(
+		is_netns ? takings[first].inside : takings[first].node->netlink,
+		deletion->devices, deletion->count, deletion->is_left, &error);
+	if (result < 0)
+		deletion_keep(deletion, &error);
 }
 
 /*
@@ -157,62 +206,145 @@ static bool has_changed(const struct ethernet_node *node,
 		device->ipv4.family == 0);
 }
 
-static void finish(struct taking *taking, const struct enforcement *enforcement)
+/* --- all lanes --- */
+
+/* What lanes have in common while they are taken. */
+struct taking_all {
+	const struct ethernet_node *node;
+	size_t count;
+	struct taking *takings;
+	struct deletion deletion;
+	struct found_device *devices; /* of all */
+	size_t device_count;
+	struct enforcement enforcement;
+};
+
+static void all_fini(struct taking_all *all)
+{
+	for (size_t k = 0; all->takings && k < all->count; k++)
+		netlink_close(all->takings[k].inside);
+	enforcement_fini(&all->enforcement);
+	free(all->takings);
+	free(all->devices);
+	free(all->deletion.devices);
+	free(all->deletion.is_left);
+}
+
+static int all_init(struct taking_all *all, const struct take_back *lanes,
+		    struct fairlead_error *ret_error)
+{
+	size_t device_max = 1;
+
+	for (size_t k = 0; k < all->count; k++)
+		device_max += lanes[k].count;
+	all->takings = calloc(all->count, sizeof(*all->takings));
+	all->devices = calloc(device_max, sizeof(*all->devices));
+	all->deletion.takings = all->takings;
+	all->deletion.devices =
+		calloc(device_max, sizeof(*all->deletion.devices));
+	all->deletion.is_left =
+		calloc(device_max, sizeof(*all->deletion.is_left));
+	if (!all->takings || !all->devices || !all->deletion.devices ||
+	    !all->deletion.is_left)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	for (size_t k = 0; k < all->count; k++) {
+		struct taking *taking = &all->takings[k];
+
+		taking->node = all->node;
+		taking->devices = lanes[k].devices;
+		if (lanes[k].count > ETHERNET_DEVICES_MAX) {
+			error_set(&taking->all, -E2BIG,
+				  "a lane with %zu devices cannot be",
+				  lanes[k].count);
+			continue;
+		}
+		taking->count = lanes[k].count;
+		for (size_t i = 0; i < taking->count; i++)
+			all->devices[all->device_count++] = taking->devices[i];
+	}
+	return enforcement_init(&all->enforcement, all->node, all->devices,
+				all->device_count, ret_error);
+}
+
+/* Rules by the lanes' devices, or all anew where these do not say enough. */
+static void rules_remove(struct taking_all *all)
 {
 	struct fairlead_error error;
-	bool is_any_kept = false, is_netns = false, is_changed = false;
+	bool is_incomplete = false;
 	int result;
 
-	for (size_t i = 0; i < taking->count; i++) {
-		is_any_kept |= taking->is_kept[i];
-		is_netns |= taking->devices[i].is_netns;
-		is_changed |=
-			has_changed(taking->node, &taking->devices[i].device);
-	}
-	result = is_any_kept || is_changed
-			 ? enforce_all(taking->node, &error)
-			 : enforce_remove(taking->node, enforcement, &error);
-	if (result == 0 && is_netns && !is_any_kept)
-		result = namespace_delete(
-			taking->node->namespaces,
-			taking->devices[0].device.alias.grant_id, &error);
-	if (result < 0)
+	if (all->device_count == 0)
+		return;
+	/* What is kept keeps its rules. */
+	for (size_t k = 0; k < all->count; k++)
+		is_incomplete |= all->takings[k].all.code < 0;
+	for (size_t i = 0; i < all->device_count; i++)
+		is_incomplete |=
+			has_changed(all->node, &all->devices[i].device);
+	result = is_incomplete
+			 ? enforce_all(all->node, &error)
+			 : enforce_remove(all->node, &all->enforcement, &error);
+	for (size_t k = 0; k < all->count && result < 0; k++)
+		join(&all->takings[k].all, &error);
+}
+
+static void namespace_remove(struct taking *taking)
+{
+	struct fairlead_error error;
+
+	if (taking->all.code == 0 && taking->inside &&
+	    namespace_delete(taking->node->namespaces,
+			     taking->devices[0].device.alias.grant_id,
+			     &error) < 0)
 		join(&taking->all, &error);
+}
+
+static void all_take(struct taking_all *all)
+{
+	for (size_t k = 0; k < all->count; k++) {
+		begin(&all->takings[k]);
+		lower_all(&all->takings[k]);
+	}
+	for (size_t k = 0; k < all->count; k++)
+		classes_remove(&all->takings[k], shaper_remove);
+	deletion_do(&all->deletion, 0, all->count, false);
+	for (size_t k = 0; k < all->count; k++)
+		deletion_do(&all->deletion, k, k + 1, true);
+	rules_remove(all);
+	for (size_t k = 0; k < all->count; k++)
+		namespace_remove(&all->takings[k]);
+}
+
+void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
+		   size_t count)
+{
+	struct taking_all all = { .node = node, .count = count };
+	struct fairlead_error error;
+	int result;
+
+	if (count == 0)
+		return;
+	result = all_init(&all, lanes, &error);
+	if (result == 0)
+		all_take(&all);
+	for (size_t k = 0; k < count; k++)
+		lanes[k].error = result == 0 ? all.takings[k].all : error;
+	all_fini(&all);
+	/* What keeps one is not to keep the others. */
+	for (size_t k = 0; k < count && count > 1 && result < 0; k++)
+		take_back_all(node, &lanes[k], 1);
 }
 
 int take_back(const struct ethernet_node *node,
 	      const struct found_device *devices, size_t count,
 	      struct fairlead_error *ret_error)
 {
-	struct taking taking = {
-		.node = node,
-		.devices = devices,
-		.count = count,
-	};
-	struct enforcement enforcement;
-	int result;
+	struct take_back lane = { .devices = devices, .count = count };
 
-	if (count > ETHERNET_DEVICES_MAX)
-		return error_set(ret_error, -E2BIG,
-				 "a lane with %zu devices cannot be", count);
-	result =
-		enforcement_init(&enforcement, node, devices, count, ret_error);
-	if (result < 0)
-		return result;
-	result = begin(&taking, ret_error);
-	if (result == 0) {
-		lower_all(&taking);
-		classes_remove(&taking, shaper_remove);
-		delete_in(&taking, false);
-		delete_in(&taking, true);
-		finish(&taking, &enforcement);
-		result = taking.all.code;
-		if (result < 0)
-			*ret_error = taking.all;
-	}
-	enforcement_fini(&enforcement);
-	netlink_close(taking.inside);
-	return result;
+	take_back_all(node, &lane, 1);
+	if (lane.error.code < 0)
+		*ret_error = lane.error;
+	return lane.error.code;
 }
 
 int take_back_try(const struct ethernet_node *node,
@@ -225,11 +357,9 @@ int take_back_try(const struct ethernet_node *node,
 		.count = count < ETHERNET_DEVICES_MAX ? count
 						      : ETHERNET_DEVICES_MAX,
 	};
-	int result = begin(&taking, ret_error);
 
+	begin(&taking);
 	netlink_close(taking.inside);
-	if (result < 0)
-		return result;
 	classes_remove(&taking, shaper_try_remove);
 	if (taking.all.code < 0)
 		*ret_error = taking.all;

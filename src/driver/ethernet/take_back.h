@@ -4,16 +4,28 @@
 
 #include "driver/ethernet/found.h"
 
+/* Devices of one lane, and what came of them. */
+struct take_back {
+	const struct found_device *devices; /* borrowed */
+	size_t count;
+	struct fairlead_error error; /* code 0: they are gone */
+};
+
 /*
- * Take devices of one lane away, with their classes, rules and gates, and with its
- * namespace when nothing of the lane is left:
+ * Take devices of lanes away, with their classes, rules and gates, and with a
+ * lane's namespace when nothing of the lane is left:
  *
  *	down | class | deleted | rules, gates | namespace
  *
- * They carry nothing from the first step on. A device whose class is held by
- * somebody else's object stays, down, as the record of it: -EBUSY; the others go
- * all the same. Errors are joined, -EBUSY first.
+ * Each step is done for all lanes before the next one; devices in the host's
+ * namespace are deleted at once. They carry nothing from the first step on. A
+ * device whose class is held by somebody else's object stays, down, as the record
+ * of it: -EBUSY; the others go all the same. A lane's errors are joined, -EBUSY
+ * first.
  */
+void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
+		   size_t count);
+/* The same for one lane. */
 int take_back(const struct ethernet_node *node,
 	      const struct found_device *devices, size_t count,
 	      struct fairlead_error *ret_error);

@@ -206,6 +206,30 @@ int crash_revoke(void *state, struct crash_lane *lane)
 	return result;
 }
 
+int crash_revoke_all(void *state, struct crash_lane *lanes, size_t count)
+{
+	struct fairlead_warnings warnings = { ignore };
+	_auto_(freep) struct fairlead_revocation *list =
+		calloc(count, sizeof(*list));
+	int result = 0;
+
+	assert_non_null(list);
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct fairlead_revocation){
+			.lane = &lanes[i].lane,
+			.record = &lanes[i].record,
+			.warnings = &warnings,
+			.result = 1, /* it has to be set */
+		};
+	ethernet_node_ops.revoke_all(state, list, count);
+	for (size_t i = 0; i < count && result == 0; i++) {
+		result = list[i].result;
+		if (result < 0)
+			print_message("revoke: %s\n", list[i].error.text);
+	}
+	return result;
+}
+
 /* --- what leaves --- */
 
 /* What comes to the far end of a NIC, from now on. */

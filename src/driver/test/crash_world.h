@@ -47,6 +47,8 @@ struct crash_lane {
 void crash_lane_make(struct crash_lane *lane, const char *options);
 int crash_apply(void *state, struct crash_lane *lane);
 int crash_revoke(void *state, struct crash_lane *lane);
+/* Together; 0, or the first result that is not. */
+int crash_revoke_all(void *state, struct crash_lane *lanes, size_t count);
 
 /*
  * Do something in a child, with the driver open, and kill it before its nth call

@@ -21,6 +21,7 @@
 /* --- what each step is, and what follows its crash --- */
 
 static struct crash_lane lane;
+static struct crash_lane others[2]; /* that are taken back with it */
 
 static int make(void *node)
 {
@@ -30,6 +31,13 @@ static int make(void *node)
 static int take(void *node)
 {
 	return crash_revoke(node, &lane);
+}
+
+static int take_all(void *node)
+{
+	struct crash_lane all[] = { lane, others[0], others[1] };
+
+	return crash_revoke_all(node, all, 3);
 }
 
 /*
@@ -51,6 +59,15 @@ static void mend_a_making(void *node)
 static void mend_a_taking(void *node)
 {
 	assert_int_equal(crash_revoke(node, &lane), 0);
+	crash_assert_nothing_left();
+}
+
+/* One by one, as whoever comes next may ask for it. */
+static void mend_a_taking_of_all(void *node)
+{
+	assert_int_equal(crash_revoke(node, &others[1]), 0);
+	assert_int_equal(crash_revoke(node, &lane), 0);
+	assert_int_equal(crash_revoke(node, &others[0]), 0);
 	crash_assert_nothing_left();
 }
 
@@ -78,7 +95,16 @@ static void have_lane(void)
 	void *node = crash_open();
 
 	assert_int_equal(crash_apply(node, &lane), 0);
+	for (size_t i = 0; i < 2 && others[i].lane.grant_id != 0; i++)
+		assert_int_equal(crash_apply(node, &others[i]), 0);
 	crash_close(node);
+}
+
+static void assert_no_stranger_gets_out(void)
+{
+	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	for (size_t i = 0; i < 2 && others[i].lane.grant_id != 0; i++)
+		assert_false(crash_gets_out(&others[i], CRASH_STRANGER));
 }
 
 /* False: the step was through before its nth point. */
@@ -89,11 +115,11 @@ static bool crash_once(int (*act)(void *node), unsigned int n,
 	void *node;
 
 	/* Before anybody mends anything. */
-	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_no_stranger_gets_out();
 	if (!act)
 		assert_true(crash_gets_out(&lane, CRASH_OWNER));
 	node = crash_open();
-	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_no_stranger_gets_out();
 	mend(node);
 	crash_close(node);
 	return is_killed;
@@ -111,7 +137,7 @@ static void crash_everywhere(const char *options, int (*act)(void *node),
 		have_lane();
 	while (crash_once(act, n, mend)) {
 		n += stride();
-		if (act == take)
+		if (has_lane && act)
 			have_lane();
 	}
 	print_message("the last of its points is the %uth\n", n - stride());
@@ -139,6 +165,23 @@ static void a_crash_while_a_lane_in_a_namespace_is_taken_back(void **state)
 {
 	crash_everywhere("tcs=BEST_EFFORT,isolation=netns", take, true,
 			 mend_a_taking);
+}
+
+/* One of them in a namespace of its own. */
+static void a_crash_while_several_lanes_are_taken_back(void **state)
+{
+	if (!crash_is_there())
+		skip();
+	for (uint32_t i = 0; i < 2; i++) {
+		crash_lane_make(&others[i],
+				i == 0 ? "tcs=BEST_EFFORT"
+				       : "tcs=BEST_EFFORT,isolation=netns");
+		others[i].lane.grant_id += i + 1;
+		others[i].lane.ids[0] += i + 1;
+	}
+	crash_everywhere("tcs=BEST_EFFORT", take_all, true,
+			 mend_a_taking_of_all);
+	memset(others, 0, sizeof(others));
 }
 
 static void a_crash_of_a_start_with_a_lane(void **state)
@@ -223,6 +266,7 @@ int main(int argc, char **argv)
 		one(what_a_dead_driver_has_asked_of_nft_is_not_done_late),
 		one(a_crash_while_a_lane_is_made),
 		one(a_crash_while_a_lane_is_taken_back),
+		one(a_crash_while_several_lanes_are_taken_back),
 		one(a_crash_while_a_lane_in_a_namespace_is_made),
 		one(a_crash_while_a_lane_in_a_namespace_is_taken_back),
 		one(a_crash_of_a_start_with_a_lane),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lanes in hundreds on one node: each works, a start writes the rules of all at
- * once, and nothing is left of them. Prints how long each step took.
+ * once, they are taken back one by one and together, and nothing is left of them.
+ * Prints how long each step took.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #define LANES_LONG 500
 #define LANES      200 /* of a short run */
 #define STEP       37  /* between those that are looked at */
+#define ALONE      20  /* taken back one by one */
 
 static struct crash_lane lanes[LANES_LONG];
 
@@ -63,9 +65,13 @@ static void hundreds_of_lanes_are_on_a_node_at_once(void **state)
 	for (uint32_t i = STEP / 2; i < count; i += STEP)
 		assert_works(&lanes[i]);
 	begin = now_s();
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < ALONE; i++)
 		assert_int_equal(crash_revoke(node, &lanes[i]), 0);
-	say("taken back", begin);
+	say("some taken back one by one", begin);
+	begin = now_s();
+	assert_int_equal(crash_revoke_all(node, lanes + ALONE, count - ALONE),
+			 0);
+	say("the others together", begin);
 	crash_assert_nothing_left();
 	crash_close(node);
 }
