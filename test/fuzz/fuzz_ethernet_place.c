@@ -23,7 +23,10 @@ static void members_check(const struct ethernet_place *place)
 		return;
 	}
 	fuzz_check(members.rail_count == place->rail_count);
-	fuzz_check(members.mtu[0] >= ETHERNET_MTU_MIN);
+	fuzz_check(ethernet_members_has(&members, 0) ==
+		   (place->rail_count > 0));
+	fuzz_check(members.rail_count == 0 ||
+		   members.mtu[0] >= ETHERNET_MTU_MIN);
 	ethernet_members_fini(&members);
 }
 

@@ -109,7 +109,7 @@ static void tell_dry_run(const struct wish *wish,
 			     wish->rails[device->rail].name, device->name,
 			     lane->uid, device->vni, device->mtu, ipv4,
 			     *ipv4 ? "," : "", ipv6,
-			     wish->members.node_count - 1,
+			     ethernet_members_count(&wish->members) - 1,
 			     isolation_text(wish));
 	}
 }
@@ -395,7 +395,9 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 	if (result < 0)
 		return result;
 	if (lane->id_count > 0 && wish.rail_count == 0)
-		warnings_add(warnings, "this node has no NIC for lanes");
+		warnings_add(warnings, "this node has no NIC for lanes: the "
+				       "job's tasks here have no interface of "
+				       "its lane");
 	result = found_read(node, &found, ret_error);
 	if (result == 0)
 		result = present_check(&found, &wish, lane, ret_error);

@@ -9,12 +9,14 @@
  *	          u8 prefix of the IPv4 network (0: none), and if there is one
  *	          u8[4] it, u8 ipv4_lane_size
  *	          u16 port of rail 0
- *	          u8 rails (1..4), of each u16 mtu
+ *	          u8 rails (0..4), of each u16 mtu
  *	          u32 nodes (1..65534)
  *	          of each rail: u8 family, runs of as many addresses as nodes
  *	run       u8 same << 4 | n: n of 1 to 14 is its length, with 15 a u16 of at
  *	          least 15 follows; then the first address without its first `same`
  *	          bytes, which are those of the last address of the rail
+ *	      or  u8 n << 4: so many nodes without rails, n as above; they are
+ *	          the same on each rail, and not all nodes
  *
  * So nodes in a row take a few bytes a rail, however many they are, and IPv4
  * addresses at random at most 5 bytes each.
@@ -53,7 +55,7 @@ int ethernet_place_decode(const void *bytes, size_t size,
 	if (read_u8(&reader) != PLACE_VERSION)
 		return -EBADMSG;
 	place.rail_count = read_u8(&reader);
-	if (place.rail_count < 1 || place.rail_count > ETHERNET_RAILS_MAX)
+	if (place.rail_count > ETHERNET_RAILS_MAX)
 		return -EBADMSG;
 	for (uint8_t i = 0; i < place.rail_count; i++) {
 		ip_address_read(&reader, &place.rails[i].address);
@@ -88,6 +90,34 @@ static const struct ip_address *address_of(
 	return &members->addresses[(size_t)node * members->rail_count + rail];
 }
 
+bool ethernet_members_has(const struct ethernet_members *members,
+			  uint32_t index)
+{
+	return members->rail_count > 0 &&
+	       address_of(members, index, 0)->family != 0;
+}
+
+uint32_t ethernet_members_count(const struct ethernet_members *members)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < members->node_count; i++)
+		count += ethernet_members_has(members, i);
+	return count;
+}
+
+/* How many nodes have no rails from this one on. */
+static uint32_t gap_length(const struct ethernet_members *members,
+			   uint32_t node)
+{
+	uint32_t length = 0;
+
+	while (node + length < members->node_count &&
+	       !ethernet_members_has(members, node + length))
+		length++;
+	return length;
+}
+
 /* How many addresses of the rail rise by one from this node on. */
 static uint32_t run_length(const struct ethernet_members *members,
 			   uint32_t node, uint8_t rail)
@@ -103,19 +133,34 @@ static uint32_t run_length(const struct ethernet_members *members,
 	return length;
 }
 
+static uint8_t length_head(uint32_t length)
+{
+	return (uint8_t)(length < LENGTH_FOLLOWS ? length : LENGTH_FOLLOWS);
+}
+
+static void write_length(uint32_t length, struct writer *writer)
+{
+	if (length >= LENGTH_FOLLOWS)
+		write_u16(writer, (uint16_t)length);
+}
+
+static void write_gap(uint32_t length, struct writer *writer)
+{
+	write_u8(writer, (uint8_t)(length_head(length) << 4));
+	write_length(length, writer);
+}
+
 static void write_run(const struct ip_address *before,
 		      const struct ip_address *first, uint32_t length,
 		      struct writer *writer)
 {
 	size_t size = size_of(first->family);
-	uint32_t n = length < LENGTH_FOLLOWS ? length : LENGTH_FOLLOWS;
 	size_t same = 0;
 
 	while (same < size - 1 && first->bytes[same] == before->bytes[same])
 		same++;
-	write_u8(writer, (uint8_t)(same << 4 | n));
-	if (n == LENGTH_FOLLOWS)
-		write_u16(writer, (uint16_t)length);
+	write_u8(writer, (uint8_t)(same << 4 | length_head(length)));
+	write_length(length, writer);
 	write_bytes(writer, first->bytes + same, size - same);
 }
 
@@ -124,11 +169,17 @@ static void write_rail(const struct ethernet_members *members, uint8_t rail,
 {
 	struct ip_address before = { 0 };
 	uint32_t node = 0;
+	uint32_t length = gap_length(members, 0);
 
-	write_u8(writer, address_of(members, 0, rail)->family);
+	write_u8(writer, address_of(members, length, rail)->family);
 	while (node < members->node_count) {
-		uint32_t length = run_length(members, node, rail);
-
+		length = gap_length(members, node);
+		if (length > 0) {
+			write_gap(length, writer);
+			node += length;
+			continue;
+		}
+		length = run_length(members, node, rail);
 		write_run(&before, address_of(members, node, rail), length,
 			  writer);
 		node += length;
@@ -205,7 +256,7 @@ static bool read_rails(struct reader *reader, struct ethernet_members *members)
 	uint32_t most = ETHERNET_NODES_MAX;
 
 	members->rail_count = read_u8(reader);
-	if (members->rail_count < 1 || members->rail_count > ETHERNET_RAILS_MAX)
+	if (members->rail_count > ETHERNET_RAILS_MAX)
 		return false;
 	for (uint8_t rail = 0; rail < members->rail_count; rail++) {
 		members->mtu[rail] = read_u16(reader);
@@ -219,32 +270,34 @@ static bool read_rails(struct reader *reader, struct ethernet_members *members)
 	return members->node_count >= 1 && members->node_count <= most;
 }
 
-/*
- * The first address of a run, from the last one before it; its length. False:
- * it does not fit in what is left.
- */
-static bool read_run(struct reader *reader, uint32_t left,
-		     struct ip_address *address, uint32_t *ret_length)
+/* False: it does not fit in what is left. */
+static bool read_length(struct reader *reader, uint8_t n, uint32_t left,
+			uint32_t *ret_length)
 {
-	uint8_t head = read_u8(reader);
-	size_t size = size_of(address->family);
-	size_t same = head >> 4;
-	uint32_t length = head & 0x0f;
-	const uint8_t *bytes;
+	uint32_t length = n;
 
-	if (length == LENGTH_FOLLOWS) {
+	if (n == LENGTH_FOLLOWS) {
 		length = read_u16(reader);
 		if (length < LENGTH_FOLLOWS)
 			return false;
 	}
-	if (same >= size || length < 1 || length > left)
+	*ret_length = length;
+	return length >= 1 && length <= left;
+}
+
+/* The first address of a run, from the last one before it. */
+static bool read_first(struct reader *reader, size_t same,
+		       struct ip_address *address)
+{
+	size_t size = size_of(address->family);
+	const uint8_t *bytes;
+
+	if (same >= size)
 		return false;
 	bytes = read_bytes(reader, size - same);
-	if (!bytes)
-		return false;
-	memcpy(address->bytes + same, bytes, size - same);
-	*ret_length = length;
-	return true;
+	if (bytes)
+		memcpy(address->bytes + same, bytes, size - same);
+	return bytes;
 }
 
 static bool read_rail(struct reader *reader, struct ethernet_members *members,
@@ -257,17 +310,36 @@ static bool read_rail(struct reader *reader, struct ethernet_members *members,
 	if (address.family != 4 && address.family != 6)
 		return false;
 	while (node < members->node_count) {
-		if (!read_run(reader, members->node_count - node, &address,
-			      &length))
+		uint8_t head = read_u8(reader);
+		bool is_gap = (head & 0x0f) == 0;
+
+		if (!read_length(reader, is_gap ? head >> 4 : head & 0x0f,
+				 members->node_count - node, &length) ||
+		    (!is_gap && !read_first(reader, head >> 4, &address)))
 			return false;
 		for (uint32_t end = node + length; node < end;) {
-			members->addresses[(size_t)node * members->rail_count +
-					   rail] = address;
-			if (++node < end && !address_next(&address))
+			if (!is_gap)
+				members->addresses[(size_t)node *
+							   members->rail_count +
+						   rail] = address;
+			if (++node < end && !is_gap && !address_next(&address))
 				return false;
 		}
 	}
 	return true;
+}
+
+/* Has each node all rails or none, and has one of them any? */
+static bool is_whole(const struct ethernet_members *members)
+{
+	for (uint32_t node = 0; node < members->node_count; node++) {
+		for (uint8_t rail = 1; rail < members->rail_count; rail++) {
+			if (!address_of(members, node, rail)->family !=
+			    !address_of(members, node, 0)->family)
+				return false;
+		}
+	}
+	return members->rail_count == 0 || ethernet_members_count(members) > 0;
 }
 
 int ethernet_members_decode(const void *bytes, size_t size,
@@ -280,7 +352,7 @@ int ethernet_members_decode(const void *bytes, size_t size,
 	if (!read_networks(&reader, &members.networks) ||
 	    !read_rails(&reader, &members))
 		return -EBADMSG;
-	addresses = calloc((size_t)members.node_count * members.rail_count,
+	addresses = calloc((size_t)members.node_count * members.rail_count + 1,
 			   sizeof(*addresses));
 	if (!addresses)
 		return -ENOMEM;
@@ -289,7 +361,7 @@ int ethernet_members_decode(const void *bytes, size_t size,
 		if (!read_rail(&reader, &members, rail))
 			return -EBADMSG;
 	}
-	if (!reader_is_done(&reader))
+	if (!reader_is_done(&reader) || !is_whole(&members))
 		return -EBADMSG;
 	*ret_members = members;
 	addresses = NULL;

@@ -4,15 +4,16 @@
  * the manager puts the places of a job's nodes together into *members*, which
  * go to all of them in the signed APPLY.
  *
- *	place     u8 version (1), u8 rails (1..4), of each {u8 family, u8[4 or
+ *	place     u8 version (1), u8 rails (0..4), of each {u8 family, u8[4 or
  *	          16] address, u16 mtu of the underlay}
  *	members   u8 version (1), networks, u8 rails, u16 mtu of each
  *	          rail's devices, u32 nodes, addresses as runs; members.c has
  *	          each field
  *
  * Addresses of a rail that rise by one from node to node, as they mostly do,
- * take a few bytes for all of them. A lane has as many rails as the node of the
- * job that has the fewest. Pure; neither is trusted.
+ * take a few bytes for all of them. A node without rails is no peer of the others:
+ * the lane is between those that have some, and has as many rails as the one of
+ * them with the fewest. Pure; neither is trusted.
  */
 #pragma once
 
@@ -43,12 +44,21 @@ int ethernet_place_decode(const void *bytes, size_t size,
 
 struct ethernet_members {
 	struct ethernet_networks networks;
-	uint8_t rail_count;
+	uint8_t rail_count;               /* 0: no node has any */
 	uint16_t mtu[ETHERNET_RAILS_MAX]; /* of the lane's devices */
-	uint32_t node_count;
-	/* node_count times rail_count, node after node; owned. */
+	uint32_t node_count;              /* all of the job's */
+	/*
+	 * node_count times rail_count, node after node; owned. Those of a node
+	 * without rails are none.
+	 */
 	struct ip_address *addresses;
 };
+
+/* Is the lane on that node? index: from 0. */
+bool ethernet_members_has(const struct ethernet_members *members,
+			  uint32_t index);
+/* Nodes that the lane is on. */
+uint32_t ethernet_members_count(const struct ethernet_members *members);
 
 /*
  * Can a lane have so many nodes? -EINVAL with a text: more than

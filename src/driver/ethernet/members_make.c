@@ -2,7 +2,8 @@
 /*
  * Whether the places of a job's nodes go together. What each node has told is
  * not trusted: a node that names another's address would get that one's packets,
- * so no address may be there twice, on whichever rail.
+ * so no address may be there twice, on whichever rail. A node without rails has
+ * none of the lane, and nothing to go together with.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,7 @@ static int check_apart(const struct ethernet_members *members,
 		       struct fairlead_error *ret_error)
 {
 	size_t count = (size_t)members->node_count * members->rail_count;
-	_auto_(freep) struct owner *owners = calloc(count, sizeof(*owners));
+	_auto_(freep) struct owner *owners = calloc(count + 1, sizeof(*owners));
 	char text[IP_ADDRESS_TEXT_MAX];
 
 	if (!owners)
@@ -119,7 +120,8 @@ static int check_apart(const struct ethernet_members *members,
 	}
 	qsort(owners, count, sizeof(*owners), owner_compare);
 	for (size_t i = 1; i < count; i++) {
-		if (!ip_address_equal(&owners[i - 1].address,
+		if (owners[i].address.family == 0 ||
+		    !ip_address_equal(&owners[i - 1].address,
 				      &owners[i].address))
 			continue;
 		ip_address_format(&owners[i].address, text);
@@ -144,23 +146,25 @@ static void take_rail(const struct ethernet_rail *rail, uint32_t node,
 
 	members->addresses[(size_t)node * members->rail_count + number] =
 		rail->address;
-	if (node == 0 || mtu < members->mtu[number])
+	if (members->mtu[number] == 0 || mtu < members->mtu[number])
 		members->mtu[number] = mtu;
 }
 
 static int take_places(const struct ethernet_place *places,
-		       const char *const *names,
+		       const char *const *names, uint32_t first,
 		       struct ethernet_members *members,
 		       struct fairlead_error *ret_error)
 {
-	for (uint32_t node = 0; node < members->node_count; node++) {
-		const char *const pair[2] = { names[0], names[node] };
+	for (uint32_t node = first; node < members->node_count; node++) {
+		const char *const pair[2] = { names[first], names[node] };
 
+		if (places[node].rail_count == 0)
+			continue;
 		for (uint8_t i = 0; i < members->rail_count; i++) {
 			const struct ethernet_rail *rail =
 				&places[node].rails[i];
-			int result = check_rail(rail, &places[0].rails[i], pair,
-						i, ret_error);
+			int result = check_rail(rail, &places[first].rails[i],
+						pair, i, ret_error);
 
 			if (result < 0)
 				return result;
@@ -176,22 +180,28 @@ int ethernet_members_make(const struct ethernet_place *places,
 			  struct fairlead_error *ret_error)
 {
 	struct ethernet_members made = { .networks = members->networks,
-					 .rail_count = ETHERNET_RAILS_MAX,
 					 .node_count = (uint32_t)count };
+	uint32_t first = 0; /* that has rails */
 	int result =
 		ethernet_members_check(count, &members->networks, ret_error);
 
 	if (result < 0)
 		return result;
-	for (size_t i = 0; i < count; i++) {
-		if (places[i].rail_count < made.rail_count)
-			made.rail_count = places[i].rail_count;
+	for (uint32_t i = 0; i < made.node_count; i++) {
+		uint8_t rails = places[i].rail_count;
+
+		if (rails == 0)
+			continue;
+		if (made.rail_count == 0)
+			first = i;
+		if (made.rail_count == 0 || rails < made.rail_count)
+			made.rail_count = rails;
 	}
 	made.addresses =
-		calloc(count * made.rail_count, sizeof(*made.addresses));
+		calloc(count * made.rail_count + 1, sizeof(*made.addresses));
 	if (!made.addresses)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	result = take_places(places, names, &made, ret_error);
+	result = take_places(places, names, first, &made, ret_error);
 	if (result == 0)
 		result = check_apart(&made, names, ret_error);
 	if (result < 0) {

@@ -374,7 +374,8 @@ static int place(void *state, struct fairlead_place *ret_place,
 		};
 	}
 	ret_place->size = 0;
-	if (told.rail_count == 0)
+	/* A node that has to have a NIC, and has none, tells no place. */
+	if (told.rail_count == 0 && node->requires_devices)
 		return 0;
 	result = ethernet_place_encode(&told, &writer);
 	if (result == 0) {

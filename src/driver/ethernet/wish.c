@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rails are the usable NICs in their order, as they were told to the manager. A
- * node that has another address by now would listen where nobody sends.
+ * node that has another address by now would listen where nobody sends. One that
+ * the members have no rails of is nobody's peer: it has nothing of the lane.
  */
 #include "driver/ethernet/wish.h"
 
@@ -16,14 +17,27 @@ static uint32_t overhead(const struct underlay *underlay)
 }
 
 /* A lane of this node alone: as many rails as it has NICs. */
-static void members_of_one(struct wish *wish, const struct ethernet_node *node)
+static int members_of_one(struct wish *wish, const struct ethernet_node *node,
+			  struct fairlead_error *ret_error)
 {
-	wish->members.networks = node->networks;
-	wish->members.node_count = 1;
-	wish->members.rail_count = (uint8_t)wish->rail_count;
-	for (size_t i = 0; i < wish->rail_count; i++)
-		wish->members.mtu[i] = (uint16_t)(wish->rails[i].mtu -
-						  overhead(&wish->rails[i]));
+	struct ethernet_members *members = &wish->members;
+
+	*members = (struct ethernet_members){
+		.networks = node->networks,
+		.node_count = 1,
+		.rail_count = (uint8_t)wish->rail_count,
+		.addresses = calloc(wish->rail_count + 1,
+				    sizeof(*members->addresses)),
+	};
+	if (!members->addresses)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < wish->rail_count; i++) {
+		const struct underlay *rail = &wish->rails[i];
+
+		members->addresses[i] = rail->address;
+		members->mtu[i] = (uint16_t)(rail->mtu - overhead(rail));
+	}
+	return 0;
 }
 
 static void rails_take(struct wish *wish, const struct underlays *list)
@@ -105,6 +119,17 @@ static int networks_check(const struct ethernet_networks *told,
 	return result;
 }
 
+/* The members have no rails of this node, where there are some. */
+static int absence_check(const struct ethernet_node *node,
+			 struct fairlead_error *ret_error)
+{
+	if (!node->requires_devices)
+		return 0;
+	return error_set(ret_error, -ESTALE,
+			 "the manager knows of no NIC for lanes of this node, "
+			 "which has one; restart fairleadd on this node");
+}
+
 static int members_take(struct wish *wish, const struct ethernet_node *node,
 			const struct fairlead_lane *lane,
 			struct fairlead_error *ret_error)
@@ -120,6 +145,10 @@ static int members_take(struct wish *wish, const struct ethernet_node *node,
 		return error_set(ret_error, -EBADMSG,
 				 "the lane has %u nodes and its members %u",
 				 lane->node_count, wish->members.node_count);
+	if (!ethernet_members_has(&wish->members, lane->index)) {
+		wish->rail_count = 0;
+		return absence_check(node, ret_error);
+	}
 	if (wish->members.rail_count > wish->rail_count)
 		return error_set(ret_error, -ENODEV,
 				 "the lane has %u rails, and this node has %zu "
@@ -206,8 +235,7 @@ static int rails_find(struct wish *wish, const struct ethernet_node *node,
 				 "the lane has %u nodes, and nobody says where "
 				 "they are",
 				 lane->node_count);
-	members_of_one(wish, node);
-	return 0;
+	return members_of_one(wish, node, ret_error);
 }
 
 int wish_init(struct wish *wish, const struct ethernet_node *node,
@@ -255,7 +283,7 @@ int wish_peers(const struct wish *wish, size_t index,
 	for (uint32_t i = 0; i < members->node_count; i++) {
 		struct ethernet_names names;
 
-		if (i + 1 == wish->number)
+		if (i + 1 == wish->number || !ethernet_members_has(members, i))
 			continue;
 		ethernet_name(&members->networks, device->vni, device->rail,
 			      i + 1, &names);

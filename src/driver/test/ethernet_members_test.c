@@ -168,8 +168,8 @@ static void damaged_places_are_refused(void **state)
 	static const struct {
 		size_t at;
 		uint8_t value;
-	} damages[] = { { 0, 0 }, { 0, 2 }, { 1, 0 }, { 1, 5 },
-			{ 2, 0 }, { 2, 5 }, { 2, 6 } };
+	} damages[] = { { 0, 0 }, { 0, 2 }, { 1, 0 }, { 1, 1 },
+			{ 1, 5 }, { 2, 0 }, { 2, 5 }, { 2, 6 } };
 
 	memcpy(bytes, golden_place, sizeof(golden_place));
 	assert_place_refused(bytes, sizeof(bytes));
@@ -220,6 +220,67 @@ static void a_lane_has_the_rails_that_every_node_has(void **state)
 	assert_true(ip_address_equal(&members.addresses[2 * 2 + 1],
 				     &places[2].rails[1].address));
 	assert_travels(&members);
+	ethernet_members_fini(&members);
+}
+
+static void nodes_without_rails_have_none_of_the_lane(void **state)
+{
+	struct ethernet_members members;
+
+	places_fill(6, 4);
+	places[0].rail_count = places[3].rail_count = 0;
+	places[4].rail_count = 2;
+	members = make(6);
+	assert_int_equal(members.rail_count, 2);
+	assert_int_equal(members.node_count, 6);
+	assert_int_equal(ethernet_members_count(&members), 4);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(ethernet_members_has(&members, i),
+				 i != 0 && i != 3);
+	assert_true(ip_address_equal(&members.addresses[4 * 2 + 1],
+				     &places[4].rails[1].address));
+	assert_int_equal(members.mtu[0], 1450);
+	assert_travels(&members);
+	ethernet_members_fini(&members);
+	/* Whose family is another's is told by the first that has one. */
+	places[1].rails[0].address =
+		(struct ip_address){ 6, { 0xfd, [15] = 1 } };
+	assert_refused(6, "node n1 has an IPv6 address on rail 0 and node n2 "
+			  "an IPv4 one");
+}
+
+static void a_lane_of_nodes_without_rails_has_none(void **state)
+{
+	struct ethernet_members members;
+
+	places_fill(3, 0);
+	members = make(3);
+	assert_int_equal(members.rail_count, 0);
+	assert_int_equal(members.node_count, 3);
+	assert_int_equal(ethernet_members_count(&members), 0);
+	assert_travels(&members);
+	ethernet_members_fini(&members);
+}
+
+static void gaps_of_every_length_are_read_back(void **state)
+{
+	struct ethernet_members members;
+
+	for (uint32_t length = 1; length < 20; length++) {
+		places_fill(60, 2);
+		for (uint32_t i = 0; i < 60; i++) {
+			if (i / length % 2 == 0)
+				places[i].rail_count = 0;
+		}
+		members = make(60);
+		assert_travels(&members);
+		ethernet_members_fini(&members);
+	}
+	places_fill(NAMES_MAX, 1);
+	for (uint32_t i = 1; i < NAMES_MAX; i++)
+		places[i].rail_count = 0;
+	members = make(NAMES_MAX);
+	assert_true(assert_travels(&members) < 64);
 	ethernet_members_fini(&members);
 }
 
@@ -377,7 +438,7 @@ static void damaged_members_are_refused(void **state)
 		{ "no room for rails", 10, 11 },
 		{ "lanes of too few addresses", 10, 31 },
 		{ "port", 12, 0 },
-		{ "no rail", 13, 0 },
+		{ "addresses of no rail", 13, 0 },
 		{ "too many rails", 13, 5 },
 		{ "mtu", 15, 4 },
 		{ "no node", 16, 0 },
@@ -385,6 +446,7 @@ static void damaged_members_are_refused(void **state)
 		{ "more nodes than IPv4 addresses", 17, 4 },
 		{ "family", 20, 5 },
 		{ "no address in a run", 21, 0x00 },
+		{ "a gap that is too long", 26, 0x20 },
 		{ "a run that is too long", 21, 0x04 },
 		{ "more same bytes than there are", 26, 0x41 },
 	};
@@ -408,6 +470,32 @@ static void a_run_does_not_pass_the_last_address(void **state)
 	memcpy(bytes, golden_members, sizeof(bytes));
 	memset(bytes + 22, 0xff, 4);
 	assert_members_refused(bytes, sizeof(bytes));
+}
+
+/* Two nodes on two rails; rest: of each rail its family and runs. */
+static void assert_rails_refused(const uint8_t *rest, size_t size)
+{
+	static const uint8_t head[] = { 1,    0xfd, 0x46, 0x4c, 0, 0,
+					0xb5, 0x12, 2,    0xaa, 5, 0xaa,
+					5,    2,    0,    0,    0 };
+	uint8_t bytes[64];
+
+	memcpy(bytes, head, sizeof(head));
+	memcpy(bytes + sizeof(head), rest, size);
+	assert_members_refused(bytes, sizeof(head) + size);
+}
+
+static void a_node_has_all_rails_or_none(void **state)
+{
+	static const uint8_t none[] = { 4, 0x20, 4, 0x20 };
+	static const uint8_t apart[] = { 4, 0x01, 10,   0,  0, 1, 0x10,
+					 4, 0x10, 0x01, 10, 1, 0, 1 };
+	static const uint8_t one_rail[] = { 4,    0x02, 10, 0, 0, 1,   4,
+					    0x01, 10,   1,  0, 1, 0x10 };
+
+	assert_rails_refused(none, sizeof(none));
+	assert_rails_refused(apart, sizeof(apart));
+	assert_rails_refused(one_rail, sizeof(one_rail));
 }
 
 static void a_length_that_fits_in_the_head_is_not_written_apart(void **state)
@@ -458,6 +546,9 @@ int main(void)
 		cmocka_unit_test(damaged_places_are_refused),
 		cmocka_unit_test(members_bytes_are_as_documented),
 		cmocka_unit_test(a_lane_has_the_rails_that_every_node_has),
+		cmocka_unit_test(nodes_without_rails_have_none_of_the_lane),
+		cmocka_unit_test(a_lane_of_nodes_without_rails_has_none),
+		cmocka_unit_test(gaps_of_every_length_are_read_back),
 		cmocka_unit_test(the_smallest_mtu_of_a_rail_counts),
 		cmocka_unit_test(ipv6_underlays_take_more_of_the_mtu),
 		cmocka_unit_test(
@@ -471,6 +562,7 @@ int main(void)
 		cmocka_unit_test(members_that_are_too_large_are_not_cut),
 		cmocka_unit_test(damaged_members_are_refused),
 		cmocka_unit_test(a_run_does_not_pass_the_last_address),
+		cmocka_unit_test(a_node_has_all_rails_or_none),
 		cmocka_unit_test(
 			a_length_that_fits_in_the_head_is_not_written_apart),
 		cmocka_unit_test(no_memory_is_an_error),

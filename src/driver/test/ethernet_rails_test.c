@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nodes of a job with fewer rails than others, or none: each is seen by itself,
+ * the others are what it is told of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "driver/ethernet/members.h"
+#include "driver/test/netns.h"
+#include "driver/test/node_world.h"
+
+#define NODES 3
+
+static const struct fairlead_setting not_required[] = {
+	{ .name = "require_devices", .value = "false" },
+	{ .name = "bpf", .value = "off" },
+};
+
+static struct {
+	size_t count;
+	char last[600];
+} warned;
+
+static void warning_take(struct fairlead_warnings *warnings, const char *text)
+{
+	warned.count++;
+	snprintf(warned.last, sizeof(warned.last), "%s", text);
+}
+
+static struct fairlead_warnings warnings = { .add = warning_take };
+
+static struct ethernet_place place_of(uint8_t rail_count, uint8_t host)
+{
+	struct ethernet_place place = { .rail_count = rail_count };
+
+	for (uint8_t i = 0; i < rail_count; i++)
+		place.rails[i] = (struct ethernet_rail){
+			.address = { 4, { 10, (uint8_t)(204 + i), 0, host } },
+			.mtu = 1500,
+		};
+	return place;
+}
+
+static struct fairlead_place bytes_of(const struct ethernet_place *place)
+{
+	struct writer writer = { .limit = FAIRLEAD_PLACE_MAX };
+	struct fairlead_place bytes = { 0 };
+
+	assert_int_equal(ethernet_place_encode(place, &writer), 0);
+	memcpy(bytes.bytes, writer.data, writer.size);
+	bytes.size = writer.size;
+	writer_fini(&writer);
+	return bytes;
+}
+
+/* What the node tells now. */
+static struct fairlead_place told(void)
+{
+	struct fairlead_place place = { .size = 77 };
+
+	if (ethernet_node_ops.place(world.state, &place, &world.error) < 0)
+		fail_msg("%s", world.error.text);
+	return place;
+}
+
+static struct fairlead_lane lane_of(const char *isolation)
+{
+	struct fairlead_lane lane = {
+		.grant_id = 9,
+		.uid = NODE_WORLD_OWNER,
+		.gid = NODE_WORLD_OWNER,
+		.id_count = 1,
+		.ids = { NODE_WORLD_VNI },
+		.node_count = NODES,
+	};
+
+	snprintf(lane.options, sizeof(lane.options),
+		 "vnis=1,tcs=BEST_EFFORT,isolation=%s", isolation);
+	return lane;
+}
+
+/* Make the lane here, on the first node of those with these places. */
+static int apply(struct fairlead_lane *lane,
+		 const struct fairlead_place places[NODES])
+{
+	static const char *const names[NODES] = { "n0", "n1", "n2" };
+	_auto_(freep) uint8_t *members = NULL;
+	void *manager;
+	int result;
+
+	memset(&warned, 0, sizeof(warned));
+	assert_int_equal(ethernet_manager_ops.configure(NULL, 0, &manager,
+							&world.error),
+			 0);
+	if (ethernet_manager_ops.assemble(manager, lane, names, places, NODES,
+					  &members, &lane->members_size,
+					  &world.error) < 0)
+		fail_msg("%s", world.error.text);
+	ethernet_manager_ops.destroy(manager);
+	lane->members = members;
+	result =
+		ethernet_node_ops.apply(world.state, lane, false, &world.record,
+					&warnings, &world.error);
+	lane->members = NULL;
+	lane->members_size = 0;
+	return result;
+}
+
+static int apply_beside(struct fairlead_lane *lane,
+			const struct ethernet_place *n1,
+			const struct ethernet_place *n2)
+{
+	const struct fairlead_place places[NODES] = { told(), bytes_of(n1),
+						      bytes_of(n2) };
+
+	return apply(lane, places);
+}
+
+static void take_back(const struct fairlead_lane *lane)
+{
+	if (ethernet_node_ops.revoke(world.state, lane, &world.record, false,
+				     &warnings, &world.error) < 0)
+		fail_msg("%s", world.error.text);
+	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
+}
+
+static void assert_unset(void *arg, const char *name, const char *value)
+{
+	size_t *count = arg;
+
+	(*count)++;
+	assert_null(value);
+}
+
+static void assert_no_lane(const struct fairlead_lane *lane)
+{
+	size_t count = 0;
+
+	assert_int_equal(warned.count, 1);
+	assert_string_equal(warned.last,
+			    "this node has no NIC for lanes: the job's tasks "
+			    "here have no interface of its lane");
+	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
+	assert_int_not_equal(access("/mnt/netns/9", F_OK), 0);
+	assert_int_equal(ethernet_node_ops.env(world.state, lane, &world.record,
+					       assert_unset, &count,
+					       &world.error),
+			 0);
+	assert_int_equal(count, 9);
+}
+
+static void a_node_without_a_nic_tells_a_place_without_rails(void **state)
+{
+	struct fairlead_place place;
+	struct ethernet_place decoded;
+
+	netns_run("ip link set eth1 down");
+	node_world_open(not_required, 2);
+	place = told();
+	assert_int_equal(
+		ethernet_place_decode(place.bytes, place.size, &decoded), 0);
+	assert_int_equal(decoded.rail_count, 0);
+	node_world_close();
+	node_world_open_bare();
+	assert_int_equal(told().size, 0);
+}
+
+static void a_node_without_a_nic_has_nothing_of_the_lane(void **state)
+{
+	const struct ethernet_place others[] = { place_of(1, 2),
+						 place_of(2, 3) };
+	static const char *const isolations[] = { "host", "netns" };
+
+	netns_run("ip link set eth1 down");
+	node_world_open(not_required, 2);
+	for (size_t i = 0; i < 2; i++) {
+		struct fairlead_lane lane = lane_of(isolations[i]);
+
+		assert_int_equal(apply_beside(&lane, &others[0], &others[1]),
+				 0);
+		assert_no_lane(&lane);
+		take_back(&lane);
+	}
+}
+
+static void nodes_that_have_none_at_all_have_no_lane(void **state)
+{
+	const struct ethernet_place none = place_of(0, 0);
+	struct fairlead_lane lane = lane_of("host");
+
+	netns_run("ip link set eth1 down");
+	node_world_open(not_required, 2);
+	assert_int_equal(apply_beside(&lane, &none, &none), 0);
+	assert_no_lane(&lane);
+	take_back(&lane);
+}
+
+static void a_node_without_rails_is_nobody_s_peer(void **state)
+{
+	const struct ethernet_place none = place_of(0, 0);
+	const struct ethernet_place other = place_of(1, 3);
+	struct fairlead_lane lane = lane_of("host");
+
+	node_world_open_bare();
+	assert_int_equal(apply_beside(&lane, &none, &other), 0);
+	assert_int_equal(warned.count, 0);
+	assert_true(netns_holds("bridge fdb show dev fl%d | grep -q "
+				"'dst 10.204.0.3'",
+				NODE_WORLD_VNI));
+	assert_true(netns_holds("[ $(bridge fdb show dev fl%d | wc -l) = 1 ]",
+				NODE_WORLD_VNI));
+	/* Numbers are those of the host list all the same. */
+	assert_true(netns_holds("ip neigh show dev fl%d | grep -q '100.64.0.3 "
+				"lladdr 02:00:10:00:00:03'",
+				NODE_WORLD_VNI));
+	assert_false(netns_holds("ip neigh show dev fl%d | grep -q 100.64.0.2",
+				 NODE_WORLD_VNI));
+	take_back(&lane);
+	assert_int_equal(apply_beside(&lane, &none, &none), 0);
+	assert_true(netns_holds("[ -z \"$(bridge fdb show dev fl%d)\" ]",
+				NODE_WORLD_VNI));
+	take_back(&lane);
+}
+
+static void a_nic_that_came_or_went_since_is_no_error(void **state)
+{
+	const struct ethernet_place none = place_of(0, 0);
+	const struct ethernet_place others[] = { place_of(1, 2),
+						 place_of(1, 3) };
+	const struct fairlead_place without[] = { bytes_of(&none),
+						  bytes_of(&others[0]),
+						  bytes_of(&others[1]) };
+	struct fairlead_lane lane = lane_of("host");
+	struct fairlead_place with[NODES];
+
+	node_world_open(not_required, 2);
+	memcpy(with, without, sizeof(with));
+	with[0] = told();
+	assert_int_equal(apply(&lane, without), 0);
+	assert_no_lane(&lane);
+	netns_run("ip link set eth1 down");
+	assert_int_equal(apply(&lane, with), 0);
+	assert_no_lane(&lane);
+	netns_run("ip link set eth1 up");
+	node_world_close();
+	/* Who has to have one says that the manager does not know it. */
+	node_world_open_bare();
+	assert_int_equal(apply(&lane, without), -ESTALE);
+	assert_non_null(strstr(world.error.text, "knows of no NIC for lanes"));
+}
+
+int main(void)
+{
+#define TEST(name)                                              \
+	cmocka_unit_test_setup_teardown(name, node_world_setup, \
+					node_world_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_node_without_a_nic_tells_a_place_without_rails),
+		TEST(a_node_without_a_nic_has_nothing_of_the_lane),
+		TEST(nodes_that_have_none_at_all_have_no_lane),
+		TEST(a_node_without_rails_is_nobody_s_peer),
+		TEST(a_nic_that_came_or_went_since_is_no_error),
+	};
+
+	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
+}
