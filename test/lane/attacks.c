@@ -86,10 +86,10 @@ bool attack_reaches(const struct world *world, int type,
 void attack_lend(const struct world *world, enum world_host host,
 		 const char *verb, const struct ip_address *address)
 {
-	char text[IP_ADDRESS_TEXT_MAX];
+	char name[IP_ADDRESS_TEXT_MAX];
 
-	ip_address_format(address, text);
-	world_run(world, host, "ip address %s %s/%s dev lo", verb, text,
+	ip_address_format(address, name);
+	world_run(world, host, "ip address %s %s/%s dev lo nodad", verb, name,
 		  address->family == 6 ? "128" : "32");
 }
 
@@ -100,7 +100,7 @@ static bool reaches_owner(const struct world *world, int type, uint8_t family,
 	return attack_reaches(world, type, world_actor(world, from, uid),
 			      anywhere,
 			      world_inside(world, LANE_A, NODE2, OWNER_A),
-			      world_end(LANE_A, NODE2, family, PORT));
+			      world_end(world, LANE_A, NODE2, family, PORT));
 }
 
 /* --- 1, 2: sending --- */
@@ -140,9 +140,9 @@ static bool other_owner_crosses(const struct world *world, uint8_t family)
 {
 	return attack_reaches(world, SOCK_DGRAM,
 			      world_inside(world, LANE_B, NODE1, OWNER_B),
-			      world_end(LANE_B, NODE1, family, 0),
+			      world_end(world, LANE_B, NODE1, family, 0),
 			      world_inside(world, LANE_A, NODE1, OWNER_A),
-			      world_end(LANE_A, NODE1, family, PORT));
+			      world_end(world, LANE_A, NODE1, family, PORT));
 }
 
 /* --- 3: another's source --- */
@@ -151,40 +151,40 @@ static bool source_in_own_lane(const struct world *world, uint8_t family)
 {
 	return attack_reaches(world, SOCK_DGRAM,
 			      world_inside(world, LANE_B, NODE1, OWNER_B),
-			      world_end(LANE_A, NODE1, family, 0),
+			      world_end(world, LANE_A, NODE1, family, 0),
 			      world_inside(world, LANE_B, NODE3, OWNER_B),
-			      world_end(LANE_B, NODE3, family, PORT));
+			      world_end(world, LANE_B, NODE3, family, PORT));
 }
 
 static bool source_on_underlay(const struct world *world, uint8_t family)
 {
 	return attack_reaches(world, SOCK_DGRAM,
 			      world_actor(world, NODE1, STRANGER),
-			      world_end(LANE_A, NODE1, family, 0),
+			      world_end(world, LANE_A, NODE1, family, 0),
 			      world_actor(world, NODE2, 0),
-			      world_underlay(NODE2, family, PORT));
+			      world_underlay(world, NODE2, family, PORT));
 }
 
 static bool source_on_loopback(const struct world *world, uint8_t family)
 {
 	return attack_reaches(world, SOCK_DGRAM,
 			      world_actor(world, NODE2, STRANGER),
-			      world_end(LANE_A, NODE2, family, 0),
+			      world_end(world, LANE_A, NODE2, family, 0),
 			      world_actor(world, NODE2, 0),
-			      world_underlay(NODE2, family, PORT));
+			      world_underlay(world, NODE2, family, PORT));
 }
 
 /* A host that gives itself an address of the lane. */
 static bool source_from_outside(const struct world *world, uint8_t family)
 {
-	struct probe_end source = world_end(LANE_A, NODE2, family, 0);
+	struct probe_end source = world_end(world, LANE_A, NODE2, family, 0);
 	bool result;
 
 	attack_lend(world, OUTSIDE, "add", &source.address);
 	result = attack_reaches(world, SOCK_DGRAM,
 				world_actor(world, OUTSIDE, 0), source,
 				world_actor(world, NODE1, 0),
-				world_underlay(NODE1, family, PORT));
+				world_underlay(world, NODE1, family, PORT));
 	attack_lend(world, OUTSIDE, "del", &source.address);
 	return result;
 }
@@ -201,7 +201,7 @@ static bool squats(const struct world *world, int type, struct probe_end at,
 		   uint8_t family, enum world_host from)
 {
 	struct probe_actor owner = world_inside(world, LANE_A, from, OWNER_A);
-	struct probe_end to = world_end(LANE_A, NODE2, family, PORT);
+	struct probe_end to = world_end(world, LANE_A, NODE2, family, PORT);
 	int fd = attack_listen(world_actor(world, NODE2, STRANGER), type, at);
 	bool result;
 
@@ -217,7 +217,8 @@ static bool squats(const struct world *world, int type, struct probe_end at,
 static bool listens_at_address(const struct world *world, uint8_t family)
 {
 	return squats(world, SOCK_STREAM,
-		      world_end(LANE_A, NODE2, family, PORT), family, NODE1);
+		      world_end(world, LANE_A, NODE2, family, PORT), family,
+		      NODE1);
 }
 
 static bool listens_everywhere(const struct world *world, uint8_t family)
@@ -232,8 +233,9 @@ static bool listens_on_loopback(const struct world *world, uint8_t family)
 
 static bool squats_at_address(const struct world *world, uint8_t family)
 {
-	return squats(world, SOCK_DGRAM, world_end(LANE_A, NODE2, family, PORT),
-		      family, NODE1);
+	return squats(world, SOCK_DGRAM,
+		      world_end(world, LANE_A, NODE2, family, PORT), family,
+		      NODE1);
 }
 
 static bool squats_everywhere(const struct world *world, uint8_t family)
@@ -253,7 +255,7 @@ static bool root_is_reached(const struct world *world, uint8_t family)
 	result = attack_connects(world,
 				 world_inside(world, LANE_A, NODE1, OWNER_A),
 				 anywhere,
-				 world_end(LANE_A, NODE2, family, PORT));
+				 world_end(world, LANE_A, NODE2, family, PORT));
 	close(fd);
 	return result;
 }

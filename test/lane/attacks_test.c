@@ -3,7 +3,7 @@
  * Usage: attacks_test LEVEL FAMILY: what keeps strangers out (world.h), and what
  * VXLAN goes over, 4 or 6. Each attack is shown to work where nothing keeps
  * anybody out, and then to fail; or to work still, where its level is above
- * this one. All with IPv4 and IPv6 in the lane.
+ * this one. All over each of two rails, with IPv4 and IPv6 in the lane.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 
 #include "attacks.h"
 
-#define TESTS_MAX     128
+#define TESTS_MAX     256
 #define NAME_MAX_SIZE 128
 
 /* One test; cmocka keeps the pointers. */
 struct trial {
-	const struct world *open, *closed;
+	struct world *open, *closed;
 	enum world_level level;
 	const struct attack *attack;
-	uint8_t family;
+	uint8_t family, rail;
 	char name[NAME_MAX_SIZE];
 };
 
@@ -39,6 +39,7 @@ static void run_trial(void **state)
 	const struct attack *attack = trial->attack;
 	bool is_closed = attack->closed_by <= trial->level;
 
+	trial->open->rail = trial->closed->rail = trial->rail;
 	if (!attack->works(trial->open, trial->family))
 		fail_msg("without rules it does not work either");
 	if (attack->works(trial->closed, trial->family) == is_closed)
@@ -46,32 +47,38 @@ static void run_trial(void **state)
 					 : "it does not work any more");
 }
 
+static void trial_add(struct trials *trials, const struct attack *attack,
+		      uint8_t family, uint8_t rail)
+{
+	bool is_open = attack->closed_by != LEVEL_NEVER &&
+		       attack->closed_by > trials->level;
+	struct trial *trial = &trials->list[trials->count];
+
+	assert_true(trials->count < TESTS_MAX);
+	*trial = (struct trial){
+		.open = trials->open,
+		.closed = trials->closed,
+		.level = trials->level,
+		.attack = attack,
+		.family = family,
+		.rail = rail,
+	};
+	snprintf(trial->name, sizeof(trial->name), "%s, IPv%u, rail %u%s%s",
+		 attack->name, family, rail, is_open ? ": OPEN with " : "",
+		 is_open ? trials->level_name : "");
+	trials->tests[trials->count++] = (struct CMUnitTest){
+		.name = trial->name,
+		.test_func = run_trial,
+		.initial_state = trial,
+	};
+}
+
 static void trials_add(struct trials *trials, const struct attack *list)
 {
 	for (; list->name != NULL; list++) {
-		const char *leak =
-			list->closed_by != LEVEL_NEVER &&
-					list->closed_by > trials->level
-				? ": OPEN with "
-				: "";
-
-		for (uint8_t family = 4; family <= 6; family += 2) {
-			struct trial *trial = &trials->list[trials->count];
-
-			assert_true(trials->count < TESTS_MAX);
-			trial->open = trials->open;
-			trial->closed = trials->closed;
-			trial->level = trials->level;
-			trial->attack = list;
-			trial->family = family;
-			snprintf(trial->name, sizeof(trial->name),
-				 "%s, IPv%u%s%s", list->name, family, leak,
-				 leak[0] ? trials->level_name : "");
-			trials->tests[trials->count++] = (struct CMUnitTest){
-				.name = trial->name,
-				.test_func = run_trial,
-				.initial_state = trial,
-			};
+		for (uint8_t rail = 0; rail < RAIL_COUNT; rail++) {
+			trial_add(trials, list, 4, rail);
+			trial_add(trials, list, 6, rail);
 		}
 	}
 }

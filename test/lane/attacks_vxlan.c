@@ -30,14 +30,14 @@ static bool forges(const struct world *world, uint8_t family,
 			? world_inside(world, LANE_B, forger->host, forger->uid)
 			: world_actor(world, forger->host, forger->uid);
 	struct probe_end to =
-		world_end(forger->into, forger->target, family, PORT);
+		world_end(world, forger->into, forger->target, family, PORT);
 	/* As from another member: a node's own would be a martian's. */
 	enum world_host other = forger->target == NODE1 ? NODE2 : NODE1;
 	struct ethernet_names names;
 	uint8_t packet[PROBE_FORGED_MAX];
 	struct probe_forgery forgery = {
 		.vni = world_vni(forger->into),
-		.from = world_end(forger->into, other, family, PORT),
+		.from = world_end(world, forger->into, other, family, PORT),
 		.to = to,
 		.text = ATTACK_TEXT,
 	};
@@ -53,7 +53,7 @@ static bool forges(const struct world *world, uint8_t family,
 	bool result;
 
 	assert_true(receiver >= 0);
-	world_names(forger->into, forger->target, &names);
+	world_names(world, forger->into, forger->target, &names);
 	memcpy(forgery.to_mac, names.mac, sizeof(names.mac));
 	call.size = probe_forge(&forgery, packet);
 	fd = probe_open(&actor, &call);
@@ -72,8 +72,8 @@ static struct forger forger(const struct world *world, enum world_host host,
 	return (struct forger){
 		.host = host,
 		.uid = uid,
-		.by = world_underlay(target, world->underlay_family,
-				     ETHERNET_PORT),
+		.by = world_underlay(world, target, world->underlay_family,
+				     world_port(world)),
 		.into = into,
 		.target = target,
 	};
@@ -122,8 +122,8 @@ static bool forges_through_own_lane(const struct world *world, uint8_t family)
 	struct forger owner = forger(world, NODE3, OWNER_B, LANE_A, NODE1);
 
 	owner.is_inside = true;
-	owner.by =
-		world_end(LANE_B, NODE1, world->underlay_family, ETHERNET_PORT);
+	owner.by = world_end(world, LANE_B, NODE1, world->underlay_family,
+			     world_port(world));
 	return forges(world, family, &owner);
 }
 
@@ -150,7 +150,7 @@ static bool forges_as_member(const struct world *world, enum world_host host,
 	struct forger root = forger(world, host, 0, LANE_A, NODE2);
 	bool result;
 
-	root.from = world_underlay(NODE1, world->underlay_family, 0);
+	root.from = world_underlay(world, NODE1, world->underlay_family, 0);
 	attack_lend(world, host, "add", &root.from.address);
 	result = forges(world, family, &root);
 	attack_lend(world, host, "del", &root.from.address);
@@ -160,6 +160,23 @@ static bool forges_as_member(const struct world *world, enum world_host host,
 static bool container_forges(const struct world *world, uint8_t family)
 {
 	return forges_as_member(world, CONTAINER, family);
+}
+
+/* On the network of another rail, to the port of this one. */
+static bool host_of_other_rail_forges(const struct world *world, uint8_t family)
+{
+	struct forger root = forger(world, OUTSIDE, 0, LANE_A, NODE2);
+	struct world other = *world;
+	bool result;
+
+	other.rail = (world->rail + 1) % RAIL_COUNT;
+	root.by = world_underlay(&other, NODE2, world->underlay_family,
+				 world_port(world));
+	root.from = world_underlay(world, NODE1, world->underlay_family, 0);
+	attack_lend(world, OUTSIDE, "add", &root.from.address);
+	result = forges(world, family, &root);
+	attack_lend(world, OUTSIDE, "del", &root.from.address);
+	return result;
 }
 
 static bool host_forges_as_member(const struct world *world, uint8_t family)
@@ -174,7 +191,7 @@ static void route(const struct world *world, const char *verb,
 		  struct probe_end to, unsigned int prefix_size)
 {
 	uint8_t family = to.address.family;
-	struct probe_end by = world_underlay(NODE1, family, 0);
+	struct probe_end by = world_underlay(world, NODE1, family, 0);
 	char to_text[IP_ADDRESS_TEXT_MAX], by_text[IP_ADDRESS_TEXT_MAX];
 
 	ip_address_format(&to.address, to_text);
@@ -187,7 +204,7 @@ static void route(const struct world *world, const char *verb,
 static bool reaches_by(const struct world *world, uint8_t family,
 		       enum world_host target)
 {
-	struct probe_end to = world_end(LANE_A, target, family, PORT);
+	struct probe_end to = world_end(world, LANE_A, target, family, PORT);
 	bool result;
 
 	route(world, "add", to, family == 6 ? 128 : 32);
@@ -213,8 +230,8 @@ static bool another_device_takes(const struct world *world, uint8_t family)
 /* Node 1 lends its address, a member's, as it does for containers. */
 static bool node_masquerades(const struct world *world, uint8_t family)
 {
-	struct probe_end to =
-		world_underlay(NODE2, world->underlay_family, ETHERNET_PORT);
+	struct probe_end to = world_underlay(
+		world, NODE2, world->underlay_family, world_port(world));
 	unsigned int prefix_size = world->underlay_family == 6 ? 128 : 32;
 	bool result;
 
@@ -250,6 +267,9 @@ const struct attack attacks_by_vxlan[] = {
 	  member_of_other_lane_forges, LEVEL_NFT },
 	{ "8 a node's container forges VXLAN with a member's address",
 	  container_forges, LEVEL_NFT },
+	{ "8 a host of another rail's network forges VXLAN with a member's "
+	  "address",
+	  host_of_other_rail_forges, LEVEL_NFT },
 	/* Only a switch can tell them apart. */
 	{ "8 a host outside forges VXLAN with a member's address: OPEN",
 	  host_forges_as_member, LEVEL_NEVER },

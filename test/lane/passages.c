@@ -17,7 +17,7 @@ static bool reaches_owner(const struct world *world, int type, uint8_t family,
 	return attack_reaches(world, type,
 			      world_inside(world, LANE_A, from, uid), anywhere,
 			      world_inside(world, LANE_A, NODE2, OWNER_A),
-			      world_end(LANE_A, NODE2, family, PORT));
+			      world_end(world, LANE_A, NODE2, family, PORT));
 }
 
 static bool owner_sends(const struct world *world, uint8_t family)
@@ -61,7 +61,7 @@ static bool other_lane_works(const struct world *world, uint8_t family)
 			      world_inside(world, LANE_B, NODE3, OWNER_B),
 			      anywhere,
 			      world_inside(world, LANE_B, NODE1, OWNER_B),
-			      world_end(LANE_B, NODE1, family, PORT));
+			      world_end(world, LANE_B, NODE1, family, PORT));
 }
 
 static bool strangers_meet(const struct world *world, int type,
@@ -75,21 +75,21 @@ static bool strangers_meet(const struct world *world, int type,
 static bool underlay_sends(const struct world *world, uint8_t family)
 {
 	return strangers_meet(world, SOCK_DGRAM,
-			      world_underlay(NODE2, family, PORT), NODE1,
+			      world_underlay(world, NODE2, family, PORT), NODE1,
 			      NODE2) &&
 	       strangers_meet(world, SOCK_DGRAM,
-			      world_underlay(NODE2, family, PORT), OUTSIDE,
-			      NODE2);
+			      world_underlay(world, NODE2, family, PORT),
+			      OUTSIDE, NODE2);
 }
 
 static bool underlay_connects(const struct world *world, uint8_t family)
 {
 	return strangers_meet(world, SOCK_STREAM,
-			      world_underlay(NODE2, family, PORT), NODE1,
+			      world_underlay(world, NODE2, family, PORT), NODE1,
 			      NODE2) &&
 	       strangers_meet(world, SOCK_STREAM,
-			      world_underlay(OUTSIDE, family, PORT), NODE1,
-			      OUTSIDE);
+			      world_underlay(world, OUTSIDE, family, PORT),
+			      NODE1, OUTSIDE);
 }
 
 static bool loopback_works(const struct world *world, uint8_t family)
@@ -106,7 +106,7 @@ static bool loopback_works(const struct world *world, uint8_t family)
 static bool closed_socket_sends_all(const struct world *world, uint8_t family)
 {
 	static uint8_t bytes[64 * 1024];
-	struct probe_end at = world_end(LANE_A, NODE2, family, PORT);
+	struct probe_end at = world_end(world, LANE_A, NODE2, family, PORT);
 	struct probe_actor sender = world_inside(world, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = { .type = SOCK_STREAM, .to = at };
 	int listener = attack_listen(
@@ -138,7 +138,7 @@ static bool closed_port_refuses(const struct world *world, uint8_t family)
 	struct probe_actor owner = world_inside(world, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
-		.to = world_end(LANE_A, NODE2, family, PORT),
+		.to = world_end(world, LANE_A, NODE2, family, PORT),
 	};
 	int fd = probe_open(&owner, &call);
 	int result;

@@ -25,7 +25,7 @@ static void assert_refused(enum world_host host, uint8_t family)
 	struct probe_actor stranger = world_actor(world, host, STRANGER);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
-		.to = world_end(LANE_A, NODE2, family, PORT),
+		.to = world_end(world, LANE_A, NODE2, family, PORT),
 	};
 	int listener = attack_listen(world_actor(world, NODE2, OWNER_A),
 				     SOCK_STREAM, call.to);
@@ -63,8 +63,8 @@ static void a_forger_is_refused_at_once(void **state)
 	struct probe_actor owner = world_actor(world, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
-		.to = world_underlay(NODE2, world->underlay_family,
-				     ETHERNET_PORT),
+		.to = world_underlay(world, NODE2, world->underlay_family,
+				     world_port(world)),
 		.bytes = "x",
 		.size = 1,
 	};
@@ -77,7 +77,7 @@ static void a_forger_is_refused_at_once(void **state)
 static void a_port_beyond_those_of_rails_is_anybody_s(void **state)
 {
 	struct probe_end to =
-		world_underlay(NODE2, world->underlay_family,
+		world_underlay(world, NODE2, world->underlay_family,
 			       ETHERNET_PORT + ETHERNET_RAILS_MAX);
 
 	assert_true(attack_reaches(
@@ -97,8 +97,8 @@ static bool comes_from(const char *source)
 	uint8_t packet[PROBE_FORGED_MAX];
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
-		.to = world_underlay(NODE2, world->underlay_family,
-				     ETHERNET_PORT),
+		.to = world_underlay(world, NODE2, world->underlay_family,
+				     world_port(world)),
 		.bytes = packet,
 	};
 	struct ethernet_names names;
@@ -106,9 +106,9 @@ static bool comes_from(const char *source)
 	bool result;
 
 	assert_true(ip_address_parse(source, &forgery.from.address));
-	forgery.to =
-		world_end(LANE_A, NODE2, forgery.from.address.family, PORT);
-	world_names(LANE_A, NODE2, &names);
+	forgery.to = world_end(world, LANE_A, NODE2,
+			       forgery.from.address.family, PORT);
+	world_names(world, LANE_A, NODE2, &names);
 	memcpy(forgery.to_mac, names.mac, sizeof(names.mac));
 	call.size = probe_forge(&forgery, packet);
 	receiver = attack_listen(world_actor(world, NODE2, OWNER_A), SOCK_DGRAM,
@@ -129,7 +129,7 @@ static void what_comes_by_a_lane_is_of_lanes(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		struct probe_end member =
-			world_end(LANE_A, NODE1, i == 0 ? 4 : 6, PORT);
+			world_end(world, LANE_A, NODE1, i == 0 ? 4 : 6, PORT);
 
 		ip_address_format(&member.address, inside);
 		world_enforce(world, LEVEL_NONE);
@@ -205,7 +205,7 @@ static struct seen send_with(uint8_t dscp, uint8_t family)
 	struct probe_actor owner = world_inside(world, LANE_A, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_DGRAM,
-		.to = world_end(LANE_A, NODE2, family, PORT),
+		.to = world_end(world, LANE_A, NODE2, family, PORT),
 		.tos = (uint8_t)(dscp << 2),
 		.bytes = "x",
 		.size = 1,
@@ -289,7 +289,7 @@ static void a_connection_outlives_a_new_table(void **state)
 	struct probe_actor owner = world_actor(world, NODE1, OWNER_A);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
-		.to = world_end(LANE_A, NODE2, 4, PORT),
+		.to = world_end(world, LANE_A, NODE2, 4, PORT),
 	};
 	int listener = attack_listen(world_actor(world, NODE2, OWNER_A),
 				     SOCK_STREAM, call.to);

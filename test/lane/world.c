@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define NETWORK       77 /* of rail 0 */
 #define SETTLE_PORT   7999
 #define SETTLE_ROUNDS 8 /* as many as the longest way has turns */
 #define LANE_MTU      1400
@@ -66,31 +67,36 @@ struct probe_actor world_inside(const struct world *world, enum world_lane lane,
 	};
 }
 
-struct probe_end world_underlay(enum world_host host, uint8_t family,
-				uint16_t port)
+struct probe_end world_underlay(const struct world *world, enum world_host host,
+				uint8_t family, uint16_t port)
 {
 	struct probe_end end = { .port = port };
 	char text[IP_ADDRESS_TEXT_MAX];
 
-	snprintf(text, sizeof(text), family == 6 ? "fd77::%d" : "10.77.0.%d",
-		 host + 1);
+	snprintf(text, sizeof(text), family == 6 ? "fd%d::%d" : "10.%d.0.%d",
+		 NETWORK + world->rail, host + 1);
 	assert_true(ip_address_parse(text, &end.address));
 	return end;
 }
 
-void world_names(enum world_lane lane, enum world_host host,
-		 struct ethernet_names *ret_names)
+uint16_t world_port(const struct world *world)
 {
-	ethernet_name(&ethernet_networks_default, lanes[lane].vni, 0,
+	return ETHERNET_PORT + world->rail;
+}
+
+void world_names(const struct world *world, enum world_lane lane,
+		 enum world_host host, struct ethernet_names *ret_names)
+{
+	ethernet_name(&ethernet_networks_default, lanes[lane].vni, world->rail,
 		      lanes[lane].number[host], ret_names);
 }
 
-struct probe_end world_end(enum world_lane lane, enum world_host host,
-			   uint8_t family, uint16_t port)
+struct probe_end world_end(const struct world *world, enum world_lane lane,
+			   enum world_host host, uint8_t family, uint16_t port)
 {
 	struct ethernet_names names;
 
-	world_names(lane, host, &names);
+	world_names(world, lane, host, &names);
 	return (struct probe_end){
 		.address = family == 6 ? names.ipv6 : names.ipv4,
 		.port = port,
@@ -117,22 +123,24 @@ struct rules_lane world_rules(const struct world *world, enum world_lane lane,
 	};
 	struct ethernet_names names;
 
-	world_names(lane, host, &names);
+	world_names(world, lane, host, &names);
 	memcpy(rules.device.name, names.device, sizeof(names.device));
 	memcpy(rules.device.mac, names.mac, sizeof(names.mac));
+	rules.device.rail = world->rail;
 	rules.device.port = names.port;
 	rules.device.ipv4 = names.ipv4;
 	rules.device.ipv6 = names.ipv6;
 	rules.device.ipv4_prefix_size = names.ipv4_prefix_size;
 	rules.device.mtu = LANE_MTU;
 	rules.device.underlay =
-		world_underlay(host, world->underlay_family, 0).address;
-	rules.device.underlay_index = world->underlay_index[host];
+		world_underlay(world, host, world->underlay_family, 0).address;
+	rules.device.underlay_index = world->underlay_index[host][world->rail];
 	rules.is_netns = world->is_netns;
 	for (enum world_host peer = 0; peer < HOST_COUNT; peer++) {
 		if (world_is_member(lane, peer) && peer != host)
 			peers[rules.peer_count++] =
-				world_underlay(peer, world->underlay_family, 0)
+				world_underlay(world, peer,
+					       world->underlay_family, 0)
 					.address;
 	}
 	return rules;
@@ -174,7 +182,7 @@ static void stay_on_one_processor(void)
 	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
 }
 
-static int namespace_open(void)
+int world_namespace(void)
 {
 	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
@@ -186,7 +194,7 @@ static int namespace_open(void)
 static void host_make(struct world *world, enum world_host host)
 {
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
-	world->netns[host] = namespace_open();
+	world->netns[host] = world_namespace();
 	world_enter(world->home);
 	world_run(world, host,
 		  "sysctl -qw net.ipv4.conf.all.rp_filter=0 "
@@ -237,26 +245,37 @@ static void neighbour_set(const struct world *world, enum world_host host,
 		  peer + 1);
 }
 
-static void underlay_make(struct world *world, enum world_host host)
+static void underlay_make(struct world *world, enum world_host host,
+			  uint8_t rail)
 {
-	char port[IFNAMSIZ], mac[IP_ADDRESS_TEXT_MAX], command[COMMAND_MAX];
+	char nic[IFNAMSIZ], port[IFNAMSIZ], mac[18], command[COMMAND_MAX];
+	int network = NETWORK + rail;
 
-	host_make(world, host);
-	snprintf(port, sizeof(port), "port%d", host);
-	snprintf(mac, sizeof(mac), "02:77:00:00:00:0%d", host + 1);
-	pair_make(world, port, host, "eth0", mac);
-	snprintf(command, sizeof(command), "ip link set %s master switch up",
-		 port);
+	snprintf(nic, sizeof(nic), "eth%d", rail);
+	snprintf(port, sizeof(port), "port%d.%d", host, rail);
+	snprintf(mac, sizeof(mac), "02:%d:00:00:00:0%d", network, host + 1);
+	pair_make(world, port, host, nic, mac);
+	snprintf(command, sizeof(command), "ip link set %s master switch%d up",
+		 port, rail);
 	if (system(command) != 0)
 		fail_msg("%s", command);
-	address_set(world, host, "eth0", 77);
+	address_set(world, host, nic, network);
 	for (enum world_host peer = 0; peer < CONTAINER; peer++) {
 		if (peer != host)
-			neighbour_set(world, host, "eth0", 77, peer);
+			neighbour_set(world, host, nic, network, peer);
 	}
 	world_enter(world->netns[host]);
-	world->underlay_index[host] = (int)if_nametoindex("eth0");
+	world->underlay_index[host][rail] = (int)if_nametoindex(nic);
 	world_enter(world->home);
+}
+
+static void underlays_make(struct world *world)
+{
+	for (enum world_host host = 0; host < CONTAINER; host++) {
+		host_make(world, host);
+		for (uint8_t rail = 0; rail < RAIL_COUNT; rail++)
+			underlay_make(world, host, rail);
+	}
 }
 
 /* Node 2 is its router. */
@@ -276,107 +295,6 @@ static void container_make(struct world *world)
 		  "ip route add default via fd88::2");
 }
 
-/* Device and peers of a lane, as the driver would have them. */
-static size_t plan_device(const struct world *world, enum world_lane lane,
-			  enum world_host host, struct lane_device *ret_device,
-			  struct lane_peer peers[HOST_COUNT])
-{
-	struct ip_address underlays[HOST_COUNT];
-	struct ethernet_names names;
-	size_t count = 0;
-
-	*ret_device = world_rules(world, lane, host, underlays).device;
-	for (enum world_host peer = 0; peer < HOST_COUNT; peer++) {
-		struct lane_peer *next = &peers[count];
-
-		if (peer == host || !world_is_member(lane, peer))
-			continue;
-		world_names(lane, peer, &names);
-		memcpy(next->mac, names.mac, sizeof(next->mac));
-		next->underlay = underlays[count];
-		next->ipv4 = names.ipv4;
-		next->ipv6 = names.ipv6;
-		count++;
-	}
-	return count;
-}
-
-static void device_make(struct world *world, enum world_lane lane,
-			enum world_host host, bool is_netns)
-{
-	_auto_(netlink_closep) struct netlink *outside = NULL;
-	_auto_(netlink_closep) struct netlink *inside = NULL;
-	struct lane_device device;
-	struct lane_peer peers[HOST_COUNT];
-	struct fairlead_error error = { 0 };
-	size_t count = plan_device(world, lane, host, &device, peers);
-	int result;
-
-	world_enter(world->netns[host]);
-	assert_int_equal(netlink_open(&outside, &error), 0);
-	result = device_create(outside, &device, peers, count, &error);
-	if (result == 0 && is_netns) {
-		assert_int_equal(unshare(CLONE_NEWNET), 0);
-		world->inside[lane][host] = namespace_open();
-		world_run(world, host, "ip link set %s netns /proc/%d/fd/%d",
-			  device.name, getpid(), world->inside[lane][host]);
-		world_enter(world->inside[lane][host]);
-		if (system("ip link set lo up") != 0)
-			fail_msg("no loopback");
-		assert_int_equal(netlink_open(&inside, &error), 0);
-		result = device_dress(inside, &device, peers, count, &error);
-	}
-	if (result == 0)
-		result =
-			device_up(is_netns ? inside : outside, &device, &error);
-	world_enter(world->home);
-	if (result < 0)
-		fail_msg("%s", error.text);
-}
-
-/* A device that nobody holds any more goes with its namespace. */
-static void device_remove(struct world *world, enum world_lane lane,
-			  enum world_host host)
-{
-	int *inside = &world->inside[lane][host];
-	struct ethernet_names names;
-	char command[COMMAND_MAX];
-
-	world_names(lane, host, &names);
-	snprintf(command, sizeof(command), "ip link del %s", names.device);
-	world_enter(*inside >= 0 ? *inside : world->netns[host]);
-	if (system(command) != 0)
-		fail_msg("%s", command);
-	world_enter(world->home);
-	if (*inside >= 0)
-		close(*inside);
-	*inside = -1;
-}
-
-static void devices_make(struct world *world, bool is_netns)
-{
-	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
-		for (enum world_host host = 0; host < HOST_COUNT; host++) {
-			if (world_is_member(lane, host))
-				device_make(world, lane, host, is_netns);
-		}
-	}
-	world->is_netns = is_netns;
-}
-
-void world_isolate(struct world *world, bool is_netns)
-{
-	if (world->is_netns == is_netns)
-		return;
-	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
-		for (enum world_host host = 0; host < HOST_COUNT; host++) {
-			if (world_is_member(lane, host))
-				device_remove(world, lane, host);
-		}
-	}
-	devices_make(world, is_netns);
-}
-
 struct world *world_create(uint8_t underlay_family)
 {
 	struct world *world;
@@ -389,8 +307,9 @@ struct world *world_create(uint8_t underlay_family)
 		print_message("skipped: no network namespace can be made\n");
 		return NULL;
 	}
-	if (system("ip link add switch type bridge && "
-		   "ip link set switch up") != 0) {
+	if (system("for switch in switch0 switch1; do "
+		   "ip link add $switch type bridge && "
+		   "ip link set $switch up || exit; done") != 0) {
 		print_message("skipped: this kernel has no bridges\n");
 		return NULL;
 	}
@@ -407,12 +326,11 @@ struct world *world_create(uint8_t underlay_family)
 	assert_non_null(world);
 	stay_on_one_processor();
 	world->underlay_family = underlay_family;
-	world->home = namespace_open();
-	for (enum world_host host = 0; host < CONTAINER; host++)
-		underlay_make(world, host);
+	world->home = world_namespace();
+	underlays_make(world);
 	container_make(world);
 	memset(world->inside, -1, sizeof(world->inside));
-	devices_make(world, false);
+	world_devices_make(world, false);
 	return world;
 }
 
@@ -450,7 +368,7 @@ void world_settle(const struct world *world)
 		world_inside(world, LANE_A, NODE2, OWNER_A);
 	struct probe_call bound = {
 		.type = SOCK_DGRAM,
-		.from = world_end(LANE_A, NODE2, 4, SETTLE_PORT),
+		.from = world_end(world, LANE_A, NODE2, 4, SETTLE_PORT),
 	};
 	struct probe_call sent = {
 		.type = SOCK_DGRAM,

@@ -44,8 +44,9 @@ static void node_enforce(const struct world *world, enum world_host host,
 {
 	static const char none[] = "table inet " RULES_TABLE
 				   "\ndelete table inet " RULES_TABLE "\n";
-	struct ip_address peers[LANE_COUNT][HOST_COUNT];
-	struct rules_lane rules[LANE_COUNT];
+	struct ip_address peers[LANE_COUNT * RAIL_COUNT][HOST_COUNT];
+	struct rules_lane rules[LANE_COUNT * RAIL_COUNT];
+	struct world on = *world;
 	struct writer writer = { 0 };
 	size_t count = 0;
 
@@ -54,10 +55,13 @@ static void node_enforce(const struct world *world, enum world_host host,
 		return;
 	}
 	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
-		if (!world_is_member(lane, host))
-			continue;
-		rules[count] = world_rules(world, lane, host, peers[lane]);
-		count++;
+		for (on.rail = 0; on.rail < RAIL_COUNT; on.rail++) {
+			if (!world_is_member(lane, host))
+				continue;
+			rules[count] =
+				world_rules(&on, lane, host, peers[count]);
+			count++;
+		}
 	}
 	rules_write_table(&ethernet_networks_default, dscp, rules, count,
 			  &writer);
@@ -85,13 +89,13 @@ static int gate_start(enum world_host host, struct gate **ret_gate,
 	return gate_open(&options, ret_gate, ret_error);
 }
 
-static void add_lane(struct gate *gate, enum world_lane lane,
-		     enum world_host host)
+static void add_lane(const struct world *world, struct gate *gate,
+		     enum world_lane lane, enum world_host host)
 {
 	struct ethernet_names names;
 	struct gate_entry entry = { .uid = world_owner(lane) };
 
-	world_names(lane, host, &names);
+	world_names(world, lane, host, &names);
 	entry.address = names.ipv4;
 	entry.prefix_size = names.ipv4_prefix_size;
 	assert_int_equal(gate_add(gate, &entry, NULL), 0);
@@ -109,6 +113,7 @@ static void gate_enforce(const struct world *world, enum world_host host,
 	};
 	_auto_(gate_closep) struct gate *gate = NULL;
 	struct fairlead_error error = { 0 };
+	struct world on = *world;
 	char pins[PINS_MAX];
 	int result;
 
@@ -123,8 +128,10 @@ static void gate_enforce(const struct world *world, enum world_host host,
 		return;
 	assert_int_equal(gate_networks(gate, networks, 2, NULL), 0);
 	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
-		if (world_is_member(lane, host))
-			add_lane(gate, lane, host);
+		for (on.rail = 0; on.rail < RAIL_COUNT; on.rail++) {
+			if (world_is_member(lane, host))
+				add_lane(&on, gate, lane, host);
+		}
 	}
 }
 
