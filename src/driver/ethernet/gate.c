@@ -3,104 +3,30 @@
  * A new set of programs is attached before an old one goes, so for a moment
  * both decide. The old one's lanes are taken over where the maps are of the same
  * shape; where they are not, the old set stays until the new one has been told
- * its lanes.
+ * its lanes. What others take away is put back in the same way.
  */
 #include "driver/ethernet/gate.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "driver/ethernet/gate_cgroup.h"
 #include "driver/ethernet/gate_internal.h"
 
 #define GATE_NAMESPACE_MAX (16 + 2)
+#define GATE_PREFIX_MAX    (2 * GATE_NAMESPACE_MAX)
 
-/* A set that is there and whole; else a name for a new one. */
-static int choose_set(struct gate *gate, const char *prefix, uint64_t cgroup_id,
-		      bool *ret_is_there, struct fairlead_error *error)
+static void set_path(const struct gate *gate, const char *name,
+		     char path[PATH_MAX])
 {
-	struct gate_sets sets;
-	char path[PATH_MAX];
-	int result = gate_pins_list(gate->pins, prefix, &sets, error);
-
-	if (result < 0)
-		return result;
-	for (size_t i = 0; i < sets.count; i++) {
-		snprintf(path, sizeof(path), "%s/%s", gate->pins,
-			 sets.names[i]);
-		if (gate_set_is_attached(path, cgroup_id) &&
-		    gate_set_maps(path, &gate->maps) == 0) {
-			strcpy(gate->set, sets.names[i]);
-			*ret_is_there = true;
-			return 0;
-		}
-	}
-	for (int number = 0;; number++) {
-		snprintf(gate->set, sizeof(gate->set), "%s%d", prefix, number);
-		snprintf(path, sizeof(path), "%s/%s", gate->pins, gate->set);
-		if (mkdir(path, 0700) == 0)
-			break;
-		if (errno != EEXIST)
-			return error_set(error, -errno, "%s: %s", path,
-					 strerror(errno));
-	}
-	*ret_is_there = false;
-	return 0;
-}
-
-/* The maps of an older set of this namespace, so that its lanes are kept. */
-static int find_old_maps(const struct gate *gate, const char *namespace,
-			 struct gate_maps *maps, struct fairlead_error *error)
-{
-	struct gate_sets sets;
-	char path[PATH_MAX];
-	int result = gate_pins_list(gate->pins, namespace, &sets, error);
-
-	for (size_t i = 0; result == 0 && i < sets.count; i++) {
-		snprintf(path, sizeof(path), "%s/%s", gate->pins,
-			 sets.names[i]);
-		if (strcmp(sets.names[i], gate->set) != 0 &&
-		    gate_set_maps(path, maps) == 0)
-			break;
-	}
-	return result;
-}
-
-static bool is_same_map(int a, int b)
-{
-	struct bpf_map_info info[2] = { 0 };
-	uint32_t size = sizeof(info[0]);
-
-	return bpf_obj_get_info_by_fd(a, &info[0], &size) == 0 &&
-	       bpf_obj_get_info_by_fd(b, &info[1], &size) == 0 &&
-	       info[0].id == info[1].id;
-}
-
-static int make_set(struct gate *gate, const struct gate_config *config,
-		    const char *cgroup, const char *namespace,
-		    struct fairlead_error *error)
-{
-	_auto_(gate_maps_fini) struct gate_maps old = GATE_MAPS_NONE;
-	char path[PATH_MAX];
-	int result = find_old_maps(gate, namespace, &old, error);
-
-	snprintf(path, sizeof(path), "%s/%s", gate->pins, gate->set);
-	if (result == 0)
-		result = gate_set_make(path, config, cgroup, &old, &gate->maps,
-				       error);
-	if (result < 0) {
-		gate_pins_remove(gate->pins, gate->set, NULL);
-		return result;
-	}
-	gate->is_alone =
-		old.lanes < 0 || is_same_map(old.lanes, gate->maps.lanes);
-	return 0;
+	snprintf(path, PATH_MAX, "%s/%s", gate->pins, name);
 }
 
 /* What the names of its sets begin with. */
@@ -109,37 +35,134 @@ static void name_namespace(uint64_t cookie, char name[GATE_NAMESPACE_MAX])
 	snprintf(name, GATE_NAMESPACE_MAX, "%016" PRIx64 "-", cookie);
 }
 
-static int open_set(struct gate *gate, const struct gate_config *config,
-		    const char *cgroup, struct fairlead_error *error)
+/* And those of this version with these options. */
+static void name_prefix(const struct gate *gate, char name[GATE_PREFIX_MAX])
 {
 	char namespace[GATE_NAMESPACE_MAX];
-	char prefix[2 * sizeof(namespace)];
+
+	name_namespace(gate->config.netns_cookie, namespace);
+	snprintf(name, GATE_PREFIX_MAX, "%s%016" PRIx64 "-", namespace,
+		 gate_digest(&gate->config));
+}
+
+/* One that nothing in the directory has. */
+static void name_set(struct gate *gate)
+{
+	char prefix[GATE_PREFIX_MAX];
+	char path[PATH_MAX];
+	int number = 0;
+
+	name_prefix(gate, prefix);
+	do {
+		snprintf(gate->name, sizeof(gate->name), "%s%d", prefix,
+			 number++);
+		set_path(gate, gate->name, path);
+	} while (access(path, F_OK) == 0);
+}
+
+/* 1: a set that is there and whole is ours now. */
+static int find_set(struct gate *gate, struct fairlead_error *error)
+{
 	struct gate_sets sets;
-	uint64_t cgroup_id;
-	bool is_there;
-	int result = gate_cgroup_handle(cgroup, &cgroup_id, error);
+	char prefix[GATE_PREFIX_MAX];
+	char path[PATH_MAX];
+	int result;
+
+	name_prefix(gate, prefix);
+	result = gate_pins_list(gate->pins, prefix, &sets, error);
+	for (size_t i = 0; result == 0 && i < sets.count; i++) {
+		set_path(gate, sets.names[i], path);
+		gate_set_find(path, &gate->set);
+		if (gate_set_is_attached(&gate->set, gate->cgroup_id) &&
+		    gate_set_is_pinned(&gate->set, path)) {
+			strcpy(gate->name, sets.names[i]);
+			return 1;
+		}
+		gate_set_fini(&gate->set);
+	}
+	return result;
+}
+
+/* An older set of this namespace, whose lanes are to be kept. */
+static int find_old_set(const struct gate *gate, struct gate_set *old,
+			struct fairlead_error *error)
+{
+	char namespace[GATE_NAMESPACE_MAX];
+	struct gate_sets sets;
+	char path[PATH_MAX];
+	int result;
+
+	name_namespace(gate->config.netns_cookie, namespace);
+	result = gate_pins_list(gate->pins, namespace, &sets, error);
+	for (size_t i = 0; result == 0 && i < sets.count; i++) {
+		set_path(gate, sets.names[i], path);
+		gate_set_find(path, old);
+		if (old->lanes >= 0 && old->counters >= 0)
+			break;
+		gate_set_fini(old);
+	}
+	return result;
+}
+
+static int pin_set(const struct gate *gate, struct fairlead_error *error)
+{
+	char path[PATH_MAX];
+	int result;
+
+	set_path(gate, gate->name, path);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		result = -errno;
+	else
+		result = gate_set_pin(&gate->set, path);
+	if (result < 0)
+		return error_set(error, result, "bpf: pin in %s: %s", path,
+				 strerror(-result));
+	return 0;
+}
+
+static int make_set(struct gate *gate, struct fairlead_error *error)
+{
+	_auto_(gate_set_fini) struct gate_set old;
+	int result;
+
+	gate_set_init(&old);
+	result = find_old_set(gate, &old, error);
+	name_set(gate);
+	if (result == 0)
+		result = gate_set_make(&gate->config, gate->cgroup, &old,
+				       &gate->set, error);
+	if (result == 0)
+		result = pin_set(gate, error);
+	if (result < 0) {
+		gate_pins_remove(gate->pins, gate->name, NULL);
+		return result;
+	}
+	gate->is_alone =
+		old.lanes < 0 || gate_map_is_same(old.lanes, gate->set.lanes);
+	return 0;
+}
+
+static int open_set(struct gate *gate, struct fairlead_error *error)
+{
+	struct gate_sets sets;
+	int result = gate_config_probe(&gate->config, error);
 
 	if (result == 0)
+		result = gate_cgroup_handle(gate->cgroup, &gate->cgroup_id,
+					    error);
+	if (result == 0)
 		result = gate_pins_make(gate->pins, error);
-	if (result < 0)
-		return result;
-	name_namespace(config->netns_cookie, namespace);
-	snprintf(prefix, sizeof(prefix), "%s%016" PRIx64 "-", namespace,
-		 gate_digest(config));
-	result = choose_set(gate, prefix, cgroup_id, &is_there, error);
-	if (result < 0)
-		return result;
-	if (!is_there) {
-		result = make_set(gate, config, cgroup, namespace, error);
-		if (result < 0)
-			return result;
-	} else {
+	if (result == 0)
+		result = find_set(gate, error);
+	if (result == 0) {
+		result = make_set(gate, error);
+	} else if (result == 1) {
 		result = gate_pins_list(gate->pins, "", &sets, error);
-		if (result < 0)
-			return result;
-		gate->is_alone = sets.count == 1;
+		gate->is_alone = result == 0 && sets.count == 1;
 	}
-	return gate->is_alone ? gate_pins_keep(gate->pins, gate->set, error)
+	if (result < 0)
+		return result;
+	return gate->is_alone ? gate_pins_keep(gate->pins, gate->name, error)
 			      : 0;
 }
 
@@ -148,30 +171,25 @@ int gate_open(const struct gate_options *options, struct gate **ret_gate,
 {
 	_auto_(gate_closep) struct gate *gate = calloc(1, sizeof(*gate));
 	libbpf_print_fn_t print;
-	struct gate_config config = {
-		.port = options->port,
-		.port_count = options->port_count,
-	};
 	char cgroup[PATH_MAX];
 	int result = 0;
 
 	if (!gate)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	gate->maps = GATE_MAPS_NONE;
-	gate->pins = strdup(options->pins);
-	if (!gate->pins)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	gate_set_init(&gate->set);
+	gate->config.port = options->port;
+	gate->config.port_count = options->port_count;
 	if (!options->cgroup)
 		result = gate_cgroup_root(cgroup, ret_error);
 	if (result < 0)
 		return result;
+	gate->pins = strdup(options->pins);
+	gate->cgroup = strdup(options->cgroup ? options->cgroup : cgroup);
+	if (!gate->pins || !gate->cgroup)
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	/* It would write to our standard error. */
 	print = libbpf_set_print(NULL);
-	result = gate_config_probe(&config, ret_error);
-	if (result == 0)
-		result = open_set(gate, &config,
-				  options->cgroup ? options->cgroup : cgroup,
-				  ret_error);
+	result = open_set(gate, ret_error);
 	libbpf_set_print(print);
 	if (result < 0)
 		return result;
@@ -183,9 +201,85 @@ void gate_close(struct gate *gate)
 {
 	if (!gate)
 		return;
-	gate_maps_fini(&gate->maps);
+	gate_set_fini(&gate->set);
 	free(gate->pins);
+	free(gate->cgroup);
 	free(gate);
+}
+
+/* --- what others take away --- */
+
+int gate_check(const struct gate *gate, struct fairlead_error *ret_error)
+{
+	char path[PATH_MAX];
+
+	if (!gate_set_is_attached(&gate->set, gate->cgroup_id))
+		return error_set(ret_error, -ENOLINK,
+				 "somebody has detached its programs");
+	set_path(gate, gate->name, path);
+	if (!gate_set_is_pinned(&gate->set, path))
+		return error_set(ret_error, -ENOENT,
+				 "its pins in %s are gone, so that it ends "
+				 "with the daemon",
+				 gate->pins);
+	return 0;
+}
+
+/* With the map that is there, so that lanes are closed from the first program on. */
+static int attach_again(struct gate *gate, struct fairlead_error *error)
+{
+	_auto_(gate_set_fini) struct gate_set made;
+	uint64_t cgroup_id;
+	int result = gate_cgroup_handle(gate->cgroup, &cgroup_id, error);
+
+	gate_set_init(&made);
+	if (result == 0)
+		result = gate_set_make(&gate->config, gate->cgroup, &gate->set,
+				       &made, error);
+	if (result < 0)
+		return result;
+	gate_set_detach(&gate->set);
+	gate_set_fini(&gate->set);
+	gate_set_move(&gate->set, &made);
+	gate->cgroup_id = cgroup_id;
+	name_set(gate);
+	return 0;
+}
+
+static int pin_again(struct gate *gate, struct fairlead_error *error)
+{
+	int result = gate_pins_make(gate->pins, error);
+
+	if (result == 0)
+		result = pin_set(gate, error);
+	if (result == 0 && gate->is_alone)
+		result = gate_pins_keep(gate->pins, gate->name, error);
+	return result;
+}
+
+int gate_tend(struct gate *gate, struct fairlead_error *ret_error)
+{
+	const char *missing = "attached";
+	struct fairlead_error flaw;
+	struct fairlead_error why;
+	libbpf_print_fn_t print;
+	int result = gate_check(gate, &flaw);
+
+	if (result == 0)
+		return 0;
+	print = libbpf_set_print(NULL);
+	result = result == -ENOLINK ? attach_again(gate, &why) : 0;
+	if (result == 0) {
+		missing = "pinned";
+		result = pin_again(gate, &why);
+	}
+	libbpf_set_print(print);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "the gate: %s; it cannot be %s: %s", flaw.text,
+				 missing, why.text);
+	error_set(ret_error, 0, "the gate: %s; it is put back", flaw.text);
+	return 1;
 }
 
 int gate_leave(const char *pins, struct fairlead_error *ret_error)

@@ -55,6 +55,19 @@ void gate_close(struct gate *gate);
 DEFINE_AUTO(struct gate, gate_close)
 
 /*
+ * Is it whole? -ENOLINK: somebody has detached some of it, and lanes are open as
+ * without a gate. -ENOENT: it is in force, but only while this process lives,
+ * since pins are gone (unlinked, or their file system unmounted). With a text.
+ */
+int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
+/*
+ * Put back what gate_check finds missing, with the lanes that it has: 1, and the
+ * text says what it was; 0: nothing was. An error, with a text: it cannot be; what
+ * is said of gate_check then still holds. Privileges as gate_open.
+ */
+int gate_tend(struct gate *gate, struct fairlead_error *ret_error);
+
+/*
  * Who may use a lane's addresses: those of this node, and those of its peers.
  * Root may always.
  */

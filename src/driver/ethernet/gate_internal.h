@@ -6,10 +6,14 @@
 
 #include "driver/ethernet/gate_load.h"
 #include "driver/ethernet/gate_pins.h"
+#include "driver/ethernet/gate_set.h"
 
 struct gate {
-	struct gate_maps maps;
-	char set[GATE_SET_NAME_MAX];
+	struct gate_config config;
+	struct gate_set set;
+	char name[GATE_SET_NAME_MAX]; /* of the set, in the directory */
+	uint64_t cgroup_id;
 	bool is_alone; /* no older set is attached besides */
 	char *pins;
+	char *cgroup;
 };

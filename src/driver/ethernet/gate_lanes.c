@@ -43,7 +43,7 @@ static struct gate_value get_value(const struct gate *gate,
 {
 	struct gate_value value;
 
-	if (bpf_map_lookup_elem(gate->maps.lanes, key, &value) < 0 ||
+	if (bpf_map_lookup_elem(gate->set.lanes, key, &value) < 0 ||
 	    value.prefix_size != key->prefix_size)
 		return (struct gate_value){ .prefix_size = key->prefix_size };
 	return value;
@@ -56,10 +56,10 @@ static int set_value(const struct gate *gate, const struct gate_key *key,
 	int result;
 
 	if (value->flags)
-		result = bpf_map_update_elem(gate->maps.lanes, key, value,
+		result = bpf_map_update_elem(gate->set.lanes, key, value,
 					     BPF_ANY);
 	else
-		result = bpf_map_delete_elem(gate->maps.lanes, key);
+		result = bpf_map_delete_elem(gate->set.lanes, key);
 	if (result < 0 && errno != ENOENT)
 		return error_set(error, -errno, "gate: map of lanes: %s",
 				 errno == ENOSPC ? "full" : strerror(errno));
@@ -124,7 +124,7 @@ static int list_keys(const struct gate *gate, struct gate_key **ret_keys,
 	if (!keys)
 		return error_set(error, -ENOMEM, "out of memory");
 	while (count < GATE_LANES_MAX &&
-	       bpf_map_get_next_key(gate->maps.lanes,
+	       bpf_map_get_next_key(gate->set.lanes,
 				    count ? &keys[count - 1] : NULL,
 				    &keys[count]) == 0)
 		count++;
@@ -182,7 +182,7 @@ int gate_replace(struct gate *gate, const struct gate_entry *entries,
 		result = remove_others(gate, keys, count, GATE_HAS_OWNER,
 				       ret_error);
 	if (result == 0 && !gate->is_alone) {
-		result = gate_pins_keep(gate->pins, gate->set, ret_error);
+		result = gate_pins_keep(gate->pins, gate->name, ret_error);
 		gate->is_alone = result == 0;
 	}
 	return result;
@@ -220,7 +220,7 @@ static int sum_counter(const struct gate *gate, enum gate_counter which,
 	values = calloc((size_t)cpus, sizeof(*values));
 	if (!values)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(gate->maps.counters, &key, values) < 0)
+	if (bpf_map_lookup_elem(gate->set.counters, &key, values) < 0)
 		return -errno;
 	for (int i = 0; i < cpus; i++)
 		sum += values[i];

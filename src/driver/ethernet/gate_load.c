@@ -8,19 +8,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "gate_object.h"
-
-static const char *const program_names[] = {
-	"gate_bind4",    "gate_bind6",    "gate_connect4", "gate_connect6",
-	"gate_sendmsg4", "gate_sendmsg6", "gate_egress",   "gate_ingress",
-};
-
-#define PROGRAM_COUNT (sizeof(program_names) / sizeof(program_names[0]))
 
 static const struct {
 	enum bpf_prog_type type;
@@ -42,18 +34,6 @@ static const struct {
 static void object_closep(struct bpf_object **object)
 {
 	bpf_object__close(*object);
-}
-
-static void link_destroyp(struct bpf_link **link)
-{
-	bpf_link__destroy(*link);
-}
-
-void gate_maps_fini(struct gate_maps *maps)
-{
-	closep(&maps->lanes);
-	closep(&maps->counters);
-	*maps = GATE_MAPS_NONE;
 }
 
 static uint64_t fnv1a(uint64_t digest, const void *bytes, size_t size)
@@ -183,7 +163,7 @@ static int map_prepare(struct bpf_object *object, const char *name, int old)
 }
 
 static int object_load(const struct gate_config *config,
-		       const struct gate_maps *old,
+		       const struct gate_set *old,
 		       struct bpf_object **ret_object,
 		       struct fairlead_error *error)
 {
@@ -213,118 +193,80 @@ static int object_load(const struct gate_config *config,
 	return 0;
 }
 
-static int map_pin(struct bpf_object *object, const char *directory,
-		   const char *name, int *ret_fd)
-{
-	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
-	char path[PATH_MAX];
-	int fd = fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 3);
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (fd < 0 || bpf_obj_pin(fd, path) < 0) {
-		int code = -errno;
-
-		closep(&fd);
-		return code;
-	}
-	*ret_fd = fd;
-	return 0;
-}
-
-static int program_attach(struct bpf_object *object, const char *directory,
-			  const char *name, int cgroup,
+static int program_attach(struct bpf_object *object, const char *name,
+			  int cgroup, int *ret_link,
 			  struct fairlead_error *error)
 {
-	_auto_(link_destroyp) struct bpf_link *link = NULL;
-	char path[PATH_MAX];
+	const struct bpf_program *program =
+		bpf_object__find_program_by_name(object, name);
+	int link = bpf_link_create(bpf_program__fd(program), cgroup,
+				   bpf_program__expected_attach_type(program),
+				   NULL);
 
-	link = bpf_program__attach_cgroup(
-		bpf_object__find_program_by_name(object, name), cgroup);
-	if (!link && errno == EPERM)
+	if (link < 0 && errno == EPERM)
 		return error_set(error, -EPERM,
 				 "bpf: %s: the cgroup lets no further program "
 				 "in: somebody's has it alone, or "
 				 "CAP_NET_ADMIN is missing",
 				 name);
-	if (!link && errno == EINVAL)
+	if (link < 0 && errno == EINVAL)
 		return error_set(error, -EOPNOTSUPP,
 				 "bpf: %s: the kernel has no links for cgroups "
 				 "(Linux 5.7)",
 				 name);
-	if (!link)
+	if (link < 0)
 		return error_set(error, -errno, "bpf: %s: %s", name,
 				 strerror(errno));
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (bpf_obj_pin(bpf_link__fd(link), path) < 0)
-		return error_set(error, -errno, "bpf: pin %s: %s", path,
-				 strerror(errno));
+	*ret_link = link;
 	return 0;
 }
 
-int gate_set_make(const char *directory, const struct gate_config *config,
-		  const char *cgroup, const struct gate_maps *old,
-		  struct gate_maps *ret_maps, struct fairlead_error *ret_error)
+static uint32_t program_id(const struct bpf_object *object, const char *name)
 {
-	_auto_(gate_maps_fini) struct gate_maps maps = GATE_MAPS_NONE;
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+	int fd =
+		bpf_program__fd(bpf_object__find_program_by_name(object, name));
+
+	return bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.id;
+}
+
+/* A descriptor that outlives the object. */
+static int map_take(struct bpf_object *object, const char *name)
+{
+	return fcntl(bpf_map__fd(bpf_object__find_map_by_name(object, name)),
+		     F_DUPFD_CLOEXEC, 3);
+}
+
+int gate_set_make(const struct gate_config *config, const char *cgroup,
+		  const struct gate_set *old, struct gate_set *ret_set,
+		  struct fairlead_error *ret_error)
+{
+	_auto_(gate_set_fini) struct gate_set set;
 	_auto_(object_closep) struct bpf_object *object = NULL;
 	_auto_(closep) int cgroup_fd =
 		open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int result;
 
+	gate_set_init(&set);
 	if (cgroup_fd < 0)
 		return error_set(ret_error, -errno, "cgroup %s: %s", cgroup,
 				 strerror(errno));
 	result = object_load(config, old, &object, ret_error);
 	if (result < 0)
 		return result;
-	result = map_pin(object, directory, "lanes", &maps.lanes);
-	if (result == 0)
-		result = map_pin(object, directory, "counters", &maps.counters);
-	if (result < 0)
-		return error_set(ret_error, result, "bpf: pin in %s: %s",
-				 directory, strerror(-result));
-	for (size_t i = 0; i < PROGRAM_COUNT && result == 0; i++)
-		result = program_attach(object, directory, program_names[i],
-					cgroup_fd, ret_error);
+	set.lanes = map_take(object, "lanes");
+	set.counters = map_take(object, "counters");
+	if (set.lanes < 0 || set.counters < 0)
+		return error_set(ret_error, -errno, "bpf: maps: %s",
+				 strerror(errno));
+	for (size_t i = 0; i < GATE_PROGRAM_COUNT && result == 0; i++) {
+		set.programs[i] = program_id(object, gate_programs[i]);
+		result = program_attach(object, gate_programs[i], cgroup_fd,
+					&set.links[i], ret_error);
+	}
 	if (result < 0)
 		return result;
-	*ret_maps = maps;
-	maps = GATE_MAPS_NONE;
-	return 0;
-}
-
-bool gate_set_is_attached(const char *directory, uint64_t cgroup_id)
-{
-	for (size_t i = 0; i < PROGRAM_COUNT; i++) {
-		struct bpf_link_info info = { 0 };
-		uint32_t size = sizeof(info);
-		_auto_(closep) int fd = -1;
-		char path[PATH_MAX];
-
-		snprintf(path, sizeof(path), "%s/%s", directory,
-			 program_names[i]);
-		fd = bpf_obj_get(path);
-		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ||
-		    info.type != BPF_LINK_TYPE_CGROUP ||
-		    info.cgroup.cgroup_id != cgroup_id)
-			return false;
-	}
-	return true;
-}
-
-int gate_set_maps(const char *directory, struct gate_maps *ret_maps)
-{
-	struct gate_maps maps;
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/lanes", directory);
-	maps.lanes = bpf_obj_get(path);
-	snprintf(path, sizeof(path), "%s/counters", directory);
-	maps.counters = bpf_obj_get(path);
-	if (maps.lanes < 0 || maps.counters < 0) {
-		gate_maps_fini(&maps);
-		return -ENOENT;
-	}
-	*ret_maps = maps;
+	gate_set_move(ret_set, &set);
 	return 0;
 }

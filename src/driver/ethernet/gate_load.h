@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A set of the gate's programs and maps: made, attached and pinned in a
- * directory; found there again.
- */
+/* Make a set of the gate's programs and maps: load and attach it. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "driver/ethernet/gate_maps.h"
-
-/* Descriptors; -1: none. Owned. */
-struct gate_maps {
-	int lanes;
-	int counters;
-};
-
-#define GATE_MAPS_NONE ((struct gate_maps){ -1, -1 })
-
-void gate_maps_fini(struct gate_maps *maps);
+#include "driver/ethernet/gate_set.h"
 
 /* Changes with the programs and with the options. */
 uint64_t gate_digest(const struct gate_config *config);
@@ -33,14 +19,9 @@ int gate_namespace(uint64_t *ret_cookie);
 int gate_config_probe(struct gate_config *config,
 		      struct fairlead_error *ret_error);
 /*
- * Load, attach to the cgroup and pin in the directory, which is there and
- * empty. old: maps to take over, where they fit. -EOPNOTSUPP, -EPERM, ... with a
- * text; what was pinned is the caller's to remove.
+ * Load, and attach to the cgroup; nothing is pinned. old: maps to take over,
+ * where they fit. -EOPNOTSUPP, -EPERM, ... with a text.
  */
-int gate_set_make(const char *directory, const struct gate_config *config,
-		  const char *cgroup, const struct gate_maps *old,
-		  struct gate_maps *ret_maps, struct fairlead_error *ret_error);
-/* Is the set there, whole and attached to the cgroup? */
-bool gate_set_is_attached(const char *directory, uint64_t cgroup_id);
-/* -ENOENT: the set has not both. */
-int gate_set_maps(const char *directory, struct gate_maps *ret_maps);
+int gate_set_make(const struct gate_config *config, const char *cgroup,
+		  const struct gate_set *old, struct gate_set *ret_set,
+		  struct fairlead_error *ret_error);

@@ -432,8 +432,8 @@ static void a_gate_of_another_namespace_gives_way(void **state)
 static void a_kernel_without_namespaces_of_packets_checks_them_all(void **state)
 {
 	struct gate_config config = { .port = ETHERNET_PORT, .port_count = 1 };
-	_auto_(gate_maps_fini) struct gate_maps first = GATE_MAPS_NONE;
-	_auto_(gate_maps_fini) struct gate_maps maps = GATE_MAPS_NONE;
+	_auto_(gate_set_fini) struct gate_set first;
+	_auto_(gate_set_fini) struct gate_set made;
 	struct gate *gate = open_gate(&world_options);
 	char cgroup[256];
 	const struct who here[] = { { ALICE, cgroup }, { BOB, cgroup } };
@@ -445,16 +445,17 @@ static void a_kernel_without_namespaces_of_packets_checks_them_all(void **state)
 	gate_close(gate);
 	assert_int_equal(count_sets(name), 1);
 	snprintf(path, sizeof(path), PINS "/%s", name);
-	assert_int_equal(gate_set_maps(path, &first), 0);
+	gate_set_find(path, &first);
+	gate_set_init(&made);
 	assert_int_equal(gate_config_probe(&config, NULL), 0);
 	config.is_netns_of_packets_known = 0;
 	snprintf(cgroup, sizeof(cgroup), "%s/fairlead-gate-packets-%d",
 		 world_cgroup(), getpid());
 	assert_int_equal(mkdir(cgroup, 0755), 0);
 	assert_int_equal(mkdir(PINS "/packets", 0700), 0);
-	assert_int_equal(gate_set_make(PINS "/packets", &config, cgroup, &first,
-				       &maps, NULL),
+	assert_int_equal(gate_set_make(&config, cgroup, &first, &made, NULL),
 			 0);
+	assert_int_equal(gate_set_pin(&made, PINS "/packets"), 0);
 	assert_int_equal(gate_pins_keep(PINS, "packets", NULL), 0);
 
 	assert_refused(&here[1], ALICE4);
