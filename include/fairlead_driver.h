@@ -387,7 +387,8 @@ struct fairlead_node_ops {
 	 * Optional. Look whether all that keeps strangers out of the lanes is
 	 * there; called every few seconds, so that it has to be quick. 0: it
 	 * is; 1: it was not, and has been made again, with a text that says
-	 * what it was; -EIO and the like, with a text: it cannot be.
+	 * what it was; -EIO and the like: it cannot be, with a text that is
+	 * empty when it has been said before.
 	 */
 	int (*tend)(void *state, struct fairlead_error *ret_error);
 

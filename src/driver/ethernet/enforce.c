@@ -13,12 +13,6 @@
 #include "driver/ethernet/job_cgroup.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/nft.h"
-#include "driver/ethernet/table.h"
-
-const char *enforce_level(const struct ethernet_node *node)
-{
-	return node->gate ? "nft+bpf" : "nft";
-}
 
 /* --- what follows from devices --- */
 
@@ -238,37 +232,6 @@ int enforce_all(const struct ethernet_node *node,
 	return result;
 }
 
-/* 1: the table is as it was written; lanes come and go by its elements. */
-static int is_as_written(const struct ethernet_node *node,
-			 struct fairlead_error *ret_error)
-{
-	uint64_t digest = 0;
-	int result = table_is_there(node->filter, ret_error);
-
-	if (result == 1)
-		result = nft_digest(node->nft, &digest, ret_error);
-	else if (result == 0)
-		return 0;
-	return result < 0 ? result : digest == node->tended->digest;
-}
-
-int enforce_tend(const struct ethernet_node *node,
-		 struct fairlead_error *ret_error)
-{
-	uint32_t generation;
-	int result = table_generation(node->filter, &generation, ret_error);
-
-	if (result < 0 || generation == node->tended->generation)
-		return result;
-	result = is_as_written(node, ret_error);
-	if (result == 1)
-		node->tended->generation = generation;
-	if (result != 0)
-		return result < 0 ? result : 0;
-	result = enforce_all(node, ret_error);
-	return result < 0 ? result : 1;
-}
-
 int enforce_tend_cgroups(const struct ethernet_node *node,
 			 struct fairlead_error *ret_error)
 {
@@ -297,14 +260,30 @@ int enforce_tend_cgroups(const struct ethernet_node *node,
 	return result;
 }
 
+/* Whether a lane may be made; what is missing is put back first. */
+static int gate_require(const struct ethernet_node *node,
+			struct fairlead_error *ret_error)
+{
+	struct fairlead_error error;
+	struct fairlead_error flaw;
+	int result = enforce_tend_gate(node, &error);
+
+	if (result == 0 || !node->requires_gate ||
+	    gate_check(node->gate, &flaw) != -ENOLINK)
+		return 0;
+	return error_set(ret_error, result, "bpf is required: %s", error.text);
+}
+
 int enforce_add(const struct ethernet_node *node,
 		const struct enforcement *enforcement,
 		struct fairlead_error *ret_error)
 {
 	struct fairlead_error ignored;
 	struct writer text = { 0 };
-	int result;
+	int result = gate_require(node, ret_error);
 
+	if (result < 0)
+		return result;
 	rules_write_add(enforcement->rules, enforcement->rule_count, &text);
 	result = rules_run(node, &text, ret_error);
 	/* The table may have been flushed, or have something of a crash. */

@@ -31,7 +31,10 @@ int enforcement_init(struct enforcement *enforcement,
 		     struct fairlead_error *ret_error);
 void enforcement_fini(struct enforcement *enforcement);
 
-/* Before the devices are up. What was added is taken back on a failure. */
+/*
+ * Before the devices are up. What was added is taken back on a failure. A gate that
+ * is required and cannot be put back is one.
+ */
 int enforce_add(const struct ethernet_node *node,
 		const struct enforcement *enforcement,
 		struct fairlead_error *ret_error);
@@ -45,10 +48,13 @@ int enforce_remove(const struct ethernet_node *node,
 
 /*
  * Is the table still there, and ours? Somebody may have flushed all rules of the
- * node: it is written again, and that is 1. 0: it was there.
+ * node: it is written again then, and ethernet_tend will say so.
  */
-int enforce_tend(const struct ethernet_node *node,
-		 struct fairlead_error *ret_error);
+int enforce_tend_table(const struct ethernet_node *node,
+		       struct fairlead_error *ret_error);
+/* The same of the gate, where there is one. An error: it cannot be put back. */
+int enforce_tend_gate(const struct ethernet_node *node,
+		      struct fairlead_error *ret_error);
 
 /*
  * The cgroup of a job by which its lane's gates go: its id, or 0 where the site
@@ -66,5 +72,5 @@ int enforce_cgroup(const struct ethernet_node *node,
 int enforce_tend_cgroups(const struct ethernet_node *node,
 			 struct fairlead_error *ret_error);
 
-/* "nft" or "nft+bpf". */
+/* "nft" or "nft+bpf": by what is in force now, whatever there was. */
 const char *enforce_level(const struct ethernet_node *node);

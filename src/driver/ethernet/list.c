@@ -143,8 +143,8 @@ int ethernet_list(void *state,
 
 	/* Whoever flushed all rules of the node has opened the lanes. */
 	if (result == 0 && !node->is_looking)
-		result = enforce_tend(node, ret_error);
-	if (result >= 0)
+		result = enforce_tend_table(node, ret_error);
+	if (result == 0)
 		result = found_read(node, &found, ret_error);
 	for (size_t i = 0; result == 0 && i < underlays.count; i++) {
 		object = (struct fairlead_object){ 0 };

@@ -172,6 +172,7 @@ static int gates_open(struct ethernet_node *node,
 	struct fairlead_error error = { 0 };
 	int result;
 
+	node->requires_gate = values->wish == BPF_REQUIRE;
 	if (values->wish == BPF_OFF)
 		return gate_leave(values->bpf_pins, ret_error);
 	result = gate_open(&options, &node->gate, &error);
@@ -185,7 +186,7 @@ static int gates_open(struct ethernet_node *node,
 	node->gate = NULL;
 	snprintf(node->gate_flaw, sizeof(node->gate_flaw), "%.*s",
 		 (int)sizeof(node->gate_flaw) - 1, error.text);
-	if (values->wish == BPF_REQUIRE || result == -ENOMEM) {
+	if (node->requires_gate || result == -ENOMEM) {
 		*ret_error = error;
 		return result;
 	}
@@ -388,27 +389,12 @@ static int place(void *state, struct fairlead_place *ret_place,
 	return result;
 }
 
-static int tend(void *state, struct fairlead_error *ret_error)
-{
-	const struct ethernet_node *node = state;
-	int result = node->is_looking ? 0 : enforce_tend(node, ret_error);
-
-	if (result == 1)
-		error_set(ret_error, 0,
-			  "somebody had deleted the table 'inet " RULES_TABLE
-			  "' (nft flush ruleset?), so that lanes were open "
-			  "to strangers for a while; it is back");
-	else if (result == 0 && !node->is_looking)
-		result = enforce_tend_cgroups(node, ret_error);
-	return result;
-}
-
 const struct fairlead_node_ops ethernet_node_ops = {
 	.open = open_node,
 	.close = close_node,
 	.probe = probe,
 	.place = place,
-	.tend = tend,
+	.tend = ethernet_tend,
 	.apply = ethernet_apply,
 	.revoke = ethernet_revoke,
 	.revoke_all = ethernet_revoke_all,

@@ -18,10 +18,14 @@
 
 #define NODE_LANES_MAX 4096 /* that a node can hold */
 
-/* What the rules were when they were last seen to be right. */
 struct tended {
+	/* What the rules were when they were last seen to be right. */
 	uint64_t digest;     /* of the table, see nft.h */
 	uint32_t generation; /* of all rules, see table.h */
+	/* What was put back, and is to be said. */
+	char news[FAIRLEAD_ERROR_TEXT_MAX];
+	/* Why the gate cannot be, as was said last. */
+	char gate_failure[FAIRLEAD_ERROR_TEXT_MAX];
 };
 
 struct ethernet_node {
@@ -34,6 +38,7 @@ struct ethernet_node {
 	struct netlink *filter; /* for rules; NULL while we only look */
 	struct tended *tended;  /* likewise */
 	struct gate *gate;      /* NULL: the level is nft */
+	bool requires_gate;     /* as the site wants it */
 	char gate_flaw[256];    /* why it is; "": the site wants none */
 	char *devices;          /* settings, see ethernet.c */
 	char *nft;
@@ -73,6 +78,7 @@ int ethernet_list(void *state,
 		  void (*emit)(void *arg, const struct fairlead_object *object),
 		  void *arg, struct fairlead_error *ret_error);
 void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1]);
+int ethernet_tend(void *state, struct fairlead_error *ret_error);
 int ethernet_destroy(void *state, const struct fairlead_object *object,
 		     bool is_dry_run, struct fairlead_error *ret_error);
 int ethernet_env(void *state, const struct fairlead_lane *lane,

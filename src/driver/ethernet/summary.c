@@ -3,6 +3,7 @@
  * The driver on this node in a line: the level, what was refused by it, and what
  * is missing for more. What makes it useless is an error of open instead.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,6 +90,19 @@ static void lack_nic(struct line *line, const struct ethernet_node *node)
 	lack(line, "a NIC", error.text);
 }
 
+static void lack_gate(struct line *line, const struct ethernet_node *node)
+{
+	struct fairlead_error error;
+	int result = node->gate ? gate_check(node->gate, &error) : 0;
+
+	if (!node->gate && node->gate_flaw[0])
+		lack(line, "bpf", node->gate_flaw);
+	else if (result == -ENOLINK)
+		lack(line, "bpf", error.text);
+	else if (result < 0)
+		lack(line, "pins of bpf", error.text);
+}
+
 static void lack_shaping(struct line *line, const struct ethernet_node *node)
 {
 	char text[256];
@@ -121,8 +135,7 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 	add_counters(&line, node);
 	if (node->requires_devices)
 		lack_nic(&line, node);
-	if (!node->gate && node->gate_flaw[0])
-		lack(&line, "bpf", node->gate_flaw);
+	lack_gate(&line, node);
 	lack_shaping(&line, node);
 	lack_namespaces(&line, node);
 }

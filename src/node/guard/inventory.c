@@ -170,7 +170,8 @@ void inventory_tend(struct guard *guard, struct reply *reply)
 		if (!driver->is_open)
 			continue;
 		if (driver->driver->node->tend &&
-		    driver->driver->node->tend(driver->state, &error) != 0)
+		    driver->driver->node->tend(driver->state, &error) != 0 &&
+		    error.text[0])
 			text_add(reply->head.text, error.text);
 		reply->head.has_moved |= has_moved(driver, &guard->told[i]);
 	}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the node half says and does when the gate of a node with a lane has been
+ * taken away. How the gate itself is put back: ethernet_gate_loss_test.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "driver/ethernet/gate_cgroup.h"
+#include "driver/ethernet/gate_pins.h"
+#include "driver/ethernet/gate_set.h"
+#include "driver/test/netns.h"
+#include "driver/test/node_world.h"
+
+#define PINS     "/mnt/bpf"
+#define STRANGER 20002
+
+static const struct fairlead_setting required[] = {
+	{ .name = "bpf", .value = "require" },
+};
+
+static char line[FAIRLEAD_SUMMARY_MAX + 1];
+
+static void assert_line(const char *part)
+{
+	ethernet_node_ops.summarize(world.state, line);
+	if (!strstr(line, part))
+		fail_msg("'%s' is not in '%s'", part, line);
+}
+
+static int tend(void)
+{
+	world.error.text[0] = '\0';
+	return ethernet_node_ops.tend(world.state, &world.error);
+}
+
+static void assert_said(const char *part)
+{
+	if (!strstr(world.error.text, part))
+		fail_msg("'%s' is not in '%s'", part, world.error.text);
+}
+
+static void open_with_a_lane(void)
+{
+	node_world_open(required, 1);
+	node_world_apply(9, "host");
+}
+
+static void detach(void)
+{
+	_auto_(gate_set_fini) struct gate_set set;
+	struct gate_sets sets;
+	char path[PATH_MAX];
+
+	assert_int_equal(gate_pins_list(PINS, "", &sets, NULL), 0);
+	assert_int_equal(sets.count, 1);
+	snprintf(path, sizeof(path), PINS "/%s", sets.names[0]);
+	gate_set_find(path, &set);
+	gate_set_detach(&set);
+}
+
+/* What only the gate refuses: a port at the lane's address. */
+static int take_a_port(uint32_t uid)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+		inet_pton(AF_INET, "100.64.0.1", &address.sin_addr);
+		if (setresuid(uid, uid, uid) < 0)
+			_exit(255);
+		_exit(bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0
+			      ? errno
+			      : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void a_lane_whose_gate_was_detached_is_closed_again(void **state)
+{
+	open_with_a_lane();
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(tend(), 0);
+	detach();
+	assert_int_equal(take_a_port(STRANGER), 0);
+	assert_line("enforcement nft, ");
+	assert_line("; lacks bpf (somebody has detached its programs)");
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has detached its programs; it is put back");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_line("enforcement nft+bpf, ");
+	assert_null(strstr(line, "lacks bpf"));
+	assert_int_equal(tend(), 0);
+	assert_string_equal(world.error.text, "");
+}
+
+static void a_gate_whose_pins_are_gone_is_in_force_and_pinned_again(
+	void **state)
+{
+	open_with_a_lane();
+	assert_int_equal(umount(PINS), 0);
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_line("enforcement nft+bpf, ");
+	assert_line("; lacks pins of bpf (");
+	assert_int_equal(tend(), 1);
+	assert_said("its pins in " PINS " are gone");
+	assert_line("enforcement nft+bpf, ");
+	assert_null(strstr(line, "lacks pins"));
+	assert_int_equal(tend(), 0);
+	/* And not by our descriptors only. */
+	node_world_close();
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+}
+
+/* A lane brings the gate back at once; people are told at the next lease. */
+static void what_a_lane_has_found_missing_is_said_later(void **state)
+{
+	node_world_open(required, 1);
+	detach();
+	node_world_apply(9, "host");
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has detached its programs; it is put back");
+	assert_int_equal(tend(), 0);
+}
+
+static void rules_that_a_look_has_found_missing_are_said_later(void **state)
+{
+	open_with_a_lane();
+	netns_run("nft flush ruleset");
+	assert_int_equal(node_world_look(), 0);
+	assert_true(netns_holds("nft list table inet fairlead"));
+	assert_int_equal(tend(), 1);
+	assert_said("nft flush ruleset?");
+	assert_int_equal(tend(), 0);
+}
+
+static void rules_and_gate_are_said_together(void **state)
+{
+	open_with_a_lane();
+	netns_run("nft flush ruleset");
+	detach();
+	assert_int_equal(tend(), 1);
+	assert_said("nft flush ruleset?");
+	assert_said("somebody has detached its programs; it is put back");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(tend(), 0);
+}
+
+/* --- what cannot be put back --- */
+
+static int try_apply(void)
+{
+	const struct fairlead_lane lane = {
+		.grant_id = 10,
+		.uid = NODE_WORLD_OWNER,
+		.gid = NODE_WORLD_OWNER,
+		.id_count = 1,
+		.ids = { NODE_WORLD_VNI + 1 },
+		.options = "vnis=1,tcs=BEST_EFFORT,isolation=host",
+	};
+
+	return ethernet_node_ops.apply(world.state, &lane, false, &world.record,
+				       NULL, &world.error);
+}
+
+/* In a child: a node with a lane, and no cgroups to attach a program to. */
+static void lose_for_good(const char *bpf, char cgroup[PATH_MAX])
+{
+	const struct fairlead_setting more[] = { { .name = "bpf",
+						   .value = bpf } };
+
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	node_world_open(more, 1);
+	node_world_apply(9, "host");
+	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
+	detach();
+	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
+	assert_true(tend() < 0);
+	assert_said("the gate: somebody has detached its programs; it cannot "
+		    "be attached: ");
+	assert_true(tend() < 0);
+	assert_string_equal(world.error.text, "");
+	assert_line("enforcement nft, ");
+	assert_line("; lacks bpf (somebody has detached its programs)");
+}
+
+static void come_back(const char *cgroup)
+{
+	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
+	assert_int_equal(tend(), 1);
+	assert_said("it is put back");
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(tend(), 0);
+}
+
+static void go_on_without(void)
+{
+	char cgroup[PATH_MAX];
+
+	lose_for_good("auto", cgroup);
+	assert_int_equal(try_apply(), 0);
+	assert_int_equal(node_world_look(), 0);
+	come_back(cgroup);
+}
+
+static void do_not_go_on_without(void)
+{
+	char cgroup[PATH_MAX];
+
+	lose_for_good("require", cgroup);
+	assert_true(try_apply() < 0);
+	assert_said("bpf is required: the gate: somebody has detached");
+	/* Nothing of that lane is there; the other one stays. */
+	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
+	assert_true(netns_holds("ip link show fl%d up", NODE_WORLD_VNI));
+	assert_int_equal(node_world_look(), 0);
+	come_back(cgroup);
+	assert_int_equal(try_apply(), 0);
+}
+
+static void in_child(void (*act)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		act();
+		node_world_close();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void without_a_gate_lanes_are_made_where_none_is_required(void **state)
+{
+	in_child(go_on_without);
+}
+
+static void without_a_gate_that_is_required_no_lane_is_made(void **state)
+{
+	in_child(do_not_go_on_without);
+}
+
+static int setup(void **state)
+{
+	int result = node_world_setup(state);
+
+	/* Each of the tests needs one. */
+	if (node_world_try_open(required, 1) == -EOPNOTSUPP) {
+		print_message("skipped: %s\n", world.error.text);
+		skip();
+	}
+	node_world_close();
+	return result;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, setup, node_world_teardown)
+		TEST(a_lane_whose_gate_was_detached_is_closed_again),
+		TEST(a_gate_whose_pins_are_gone_is_in_force_and_pinned_again),
+		TEST(what_a_lane_has_found_missing_is_said_later),
+		TEST(rules_that_a_look_has_found_missing_are_said_later),
+		TEST(rules_and_gate_are_said_together),
+		TEST(without_a_gate_lanes_are_made_where_none_is_required),
+		TEST(without_a_gate_that_is_required_no_lane_is_made),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
+}
