@@ -280,7 +280,7 @@ struct fairlead_node_ops {
 	 * there; -EPERM: a path that is not absolute or not root's.
 	 *
 	 * The node's other process opens it too, without privileges, and only
-	 * looks: probe, list, inherit, and apply as a dry run.
+	 * looks: probe, inherit, and apply as a dry run.
 	 */
 	int (*open)(const struct fairlead_setting *settings, size_t count,
 		    void **ret_state, struct fairlead_error *ret_error);

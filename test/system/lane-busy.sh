@@ -103,6 +103,26 @@ wait $inside
 on n1 -- umount /run/fairlead/kept/file
 on n1 -- rm -r /run/fairlead/kept
 
+it 'a lane in the network of a job is seen and cleaned, also when no journal knows it'
+grant=$(reserve jm/lost 'n[0-1]' -o isolation=netns)
+vni=$(vnis_of "$grant")
+expect_exit 0 fairlead apply "$grant"
+expect_objects 1 n0 n1
+holds "$(objects n1)" '.[0].grant_id == $g and (.[0].detail | test("isolation=netns"))' \
+	--argjson g "$grant"
+kill_pid "$(agent_pid n1)"
+rm "$FAIRLEAD_CLUSTER/n1/run/node/journal"
+restart n1
+wait_for is_up n1
+holds "$(objects n1)" '.[0].grant_id == 0 and .[0].ids == [$v]' --argjson v "$vni"
+expect_exit 0 on n1 -- fairlead clean --object "eth1/$vni"
+expect_out "destroyed ethernet eth1 $vni"
+expect_objects 0 n1
+is "$(on n1 -- ls /run/fairlead/netns)" '' 'networks of jobs'
+expect_exit 0 fairlead release "$grant"
+wait_for is_pool withheld ''
+expect_clean
+
 it 'a mount over the network of a job is in the way, until the node has tried again'
 grant=$(reserve jm/over 'n[0-1]' -o isolation=netns)
 expect_exit 0 fairlead apply "$grant"

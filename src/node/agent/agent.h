@@ -54,6 +54,7 @@ struct agent;
 #define AGENT_PROLOG_MS        30000 /* default timeout */
 #define AGENT_TIMEOUT_MS_MAX   86400000
 #define AGENT_COLLECTIVES_MAX  256     /* that go through this node at once */
+#define AGENT_WAITERS_MAX      256     /* clients that wait for one answer */
 #define AGENT_EARLY_MAX        4194304 /* bytes that wait for their command */
 
 struct agent_ops {

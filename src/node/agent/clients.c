@@ -94,13 +94,8 @@ static void op_devices(struct agent *agent, const struct request *request)
 
 static void op_objects(struct agent *agent, const struct request *request)
 {
-	struct fairlead_error error;
-	json_t *view;
-
-	if (view_objects(agent, &view, &error) < 0)
-		refuse(agent, request, &error);
-	else
-		answer_view(agent, request, view);
+	objects_answer(agent, request->client->peer, request->id,
+		       request->client->uid);
 }
 
 /* A variable of [[name, value], ...], or NULL. */

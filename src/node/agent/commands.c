@@ -41,22 +41,17 @@ void commands_answer(struct agent *agent, const struct guard_request *request)
 	(void)agent_ask(agent, request, answer_done, NULL);
 }
 
-static void answer_query(struct agent *agent, const struct guard_reply *reply)
+/* Takes the reference; NULL with a result of 0: memory is out. */
+static void answer_view(struct agent *agent, uint64_t sequence, int result,
+			json_t *view)
 {
 	struct guard_request request = {
 		.type = GUARD_ANSWER,
-		.number = reply->sequence,
+		.number = sequence,
+		.result = result,
 	};
-	struct fairlead_error error;
-	json_t *view = NULL;
 	char *text = NULL;
 
-	if (reply->what == QUERY_GRANTS)
-		view = view_status(agent, 0);
-	else if (reply->what == QUERY_DEVICES)
-		request.result = view_devices(agent, &view, &error);
-	else
-		request.result = view_objects(agent, &view, &error);
 	if (view)
 		text = json_dumps(view, JSON_COMPACT);
 	json_decref(view);
@@ -70,6 +65,34 @@ static void answer_query(struct agent *agent, const struct guard_reply *reply)
 	}
 	commands_answer(agent, &request);
 	free(text);
+}
+
+static void answer_objects(struct agent *agent, void *arg, uint64_t sequence,
+			   const struct guard_object *list, size_t count,
+			   const struct fairlead_error *error)
+{
+	json_t *view = list ? view_objects(agent, list, count) : NULL;
+
+	answer_view(agent, sequence, list ? 0 : error->code, view);
+}
+
+static void answer_query(struct agent *agent, const struct guard_reply *reply)
+{
+	struct fairlead_error error;
+	json_t *view = NULL;
+	int result = 0;
+
+	if (reply->what == QUERY_OBJECTS) {
+		result = objects_ask(agent, answer_objects, NULL,
+				     reply->sequence);
+		if (result == 0)
+			return;
+	} else if (reply->what == QUERY_GRANTS) {
+		view = view_status(agent, 0);
+	} else {
+		result = view_devices(agent, &view, &error);
+	}
+	answer_view(agent, reply->sequence, result, view);
 }
 
 static void begin_clean(struct agent *agent, const struct guard_reply *reply)

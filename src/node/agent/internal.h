@@ -84,6 +84,9 @@ struct work; /* work.c */
 
 struct waiter; /* status.c */
 
+struct listing; /* objects.c */
+struct object_waiter;
+
 struct agent {
 	struct agent_options options;
 	char *name, *manager, *software;
@@ -111,6 +114,12 @@ struct agent {
 	uint64_t drivers_ms; /* when it was given; 0: never */
 	struct waiter *waiters;
 	size_t waiter_count;
+	struct listing *listings; /* of objects, that the guard is at */
+	struct object_waiter *object_waiters;
+	size_t object_waiter_count;
+	struct guard_object *objects; /* as clients saw them last, or NULL */
+	size_t object_count;
+	uint64_t objects_ms;
 	bool endpoint_is_open;
 	char endpoint[FAIRLEAD_ERROR_TEXT_MAX]; /* for people; "": not tried */
 	bool is_drained;
@@ -239,6 +248,23 @@ int status_begin(struct agent *agent);
 void status_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
 void status_fini(struct agent *agent);
 
+/* --- objects.c: what is on the devices, by the guard's word --- */
+
+/* list: borrowed for the call; NULL with an error, which has a text. */
+typedef void objects_fn(struct agent *agent, void *arg, uint64_t number,
+			const struct guard_object *list, size_t count,
+			const struct fairlead_error *error);
+
+/*
+ * Ask for all objects. arg and number are handed on to `done`, which is called
+ * later, or never when this fails: -ENOMEM, and the errors of agent_ask().
+ */
+int objects_ask(struct agent *agent, objects_fn *done, void *arg,
+		uint64_t number);
+/* Answer a client's `objects`; to others than root with one second old. */
+void objects_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
+void objects_fini(struct agent *agent);
+
 /* --- view.c: as members of an answer; NULL when memory is out --- */
 
 /* uid: who sees it; without keys and reasons of others, unless it is root. */
@@ -246,12 +272,11 @@ json_t *view_status(const struct agent *agent, uid_t uid);
 /* Append each line of a text, which may be NULL. */
 void view_lines(json_t *array, const char *text);
 json_t *view_grant(const struct mirror_grant *grant, bool is_whole);
-/* These also fail with a driver's error. */
+/* This also fails with a driver's error. */
 int view_devices(const struct agent *agent, json_t **ret_view,
 		 struct fairlead_error *ret_error);
-int view_objects(const struct agent *agent, json_t **ret_view,
-		 struct fairlead_error *ret_error);
+json_t *view_objects(const struct agent *agent, const struct guard_object *list,
+		     size_t count);
 /* The grant that an object belongs to, or NULL. */
 const struct mirror_grant *view_owner(const struct agent *agent,
-				      const char *driver,
-				      const struct fairlead_object *object);
+				      const struct registration_object *object);

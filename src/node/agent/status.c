@@ -11,8 +11,7 @@
 
 #include "node/agent/internal.h"
 
-#define WAITERS_MAX 256
-#define FRESH_MS    1000
+#define FRESH_MS 1000
 
 struct waiter {
 	uint64_t peer, id;
@@ -77,7 +76,8 @@ static bool wait_for(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 {
 	struct waiter *waiter;
 
-	if ((uid != 0 && is_fresh(agent)) || agent->waiter_count == WAITERS_MAX)
+	if ((uid != 0 && is_fresh(agent)) ||
+	    agent->waiter_count == AGENT_WAITERS_MAX)
 		return false;
 	waiter = calloc(1, sizeof(*waiter));
 	if (!waiter)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is there, in the form of the client protocol. Devices and objects come
- * from the drivers as this process has opened them, at each call anew.
+ * What is there, in the form of the client protocol. Devices come from the
+ * drivers as this process has opened them, at each call anew.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -164,40 +164,14 @@ static json_t *detail_view(const char *detail)
 	return json_string(text);
 }
 
-struct listing {
-	const struct agent *agent;
+struct device_list {
 	const struct guard_driver *driver;
 	json_t *array;
 };
 
-/* Call one operation of each open driver; what they emit goes to an array. */
-static int drivers_ask(const struct agent *agent, const char *name,
-		       int (*one)(struct listing *listing,
-				  struct fairlead_error *ret_error),
-		       json_t **ret_view, struct fairlead_error *ret_error)
-{
-	struct listing listing = { .agent = agent, .array = json_array() };
-	int result = 0;
-
-	for (size_t i = 0; i < agent->options.driver_count && result == 0;
-	     i++) {
-		listing.driver = &agent->options.drivers[i];
-		if (listing.driver->is_open)
-			result = one(&listing, ret_error);
-	}
-	if (result < 0) {
-		json_decref(listing.array);
-		return error_prefix(ret_error, "driver '%s'",
-				    listing.driver->driver->name);
-	}
-	*ret_view = json_pack("{s:o, s:I}", name, listing.array, "time_us",
-			      time_us(agent));
-	return *ret_view ? 0 : error_set(ret_error, -ENOMEM, "memory is out");
-}
-
 static void device_add(void *arg, const struct fairlead_device *device)
 {
-	struct listing *listing = arg;
+	struct device_list *list = arg;
 	json_t *resources = json_object();
 
 	for (uint32_t i = 0; i < device->resource_count; i++)
@@ -208,31 +182,47 @@ static void device_add(void *arg, const struct fairlead_device *device)
 				  "reserved",
 				  (json_int_t)device->resources[i].reserved));
 	json_array_append_new(
-		listing->array,
+		list->array,
 		json_pack("{s:s, s:s, s:b, s:o, s:o}", "interconnect",
-			  listing->driver->driver->name, "name", device->name,
+			  list->driver->driver->name, "name", device->name,
 			  "usable", device->is_usable, "detail",
 			  detail_view(device->detail), "resources", resources));
-}
-
-static int devices_of(struct listing *listing, struct fairlead_error *ret_error)
-{
-	return listing->driver->driver->node->probe(
-		listing->driver->state, device_add, listing, ret_error);
 }
 
 int view_devices(const struct agent *agent, json_t **ret_view,
 		 struct fairlead_error *ret_error)
 {
-	return drivers_ask(agent, "devices", devices_of, ret_view, ret_error);
+	struct device_list list = { .array = json_array() };
+	int result = 0;
+
+	for (size_t i = 0; i < agent->options.driver_count && result == 0;
+	     i++) {
+		list.driver = &agent->options.drivers[i];
+		if (list.driver->is_open)
+			result = list.driver->driver->node->probe(
+				list.driver->state, device_add, &list,
+				ret_error);
+	}
+	if (result < 0) {
+		json_decref(list.array);
+		return error_prefix(ret_error, "driver '%s'",
+				    list.driver->driver->name);
+	}
+	*ret_view = json_pack("{s:o, s:I}", "devices", list.array, "time_us",
+			      time_us(agent));
+	return *ret_view ? 0 : error_set(ret_error, -ENOMEM, "memory is out");
 }
 
 const struct mirror_grant *view_owner(const struct agent *agent,
-				      const char *driver,
-				      const struct fairlead_object *object)
+				      const struct registration_object *object)
 {
+	struct fairlead_object is = {
+		.uid = object->uid,
+		.id_count = object->id_count,
+	};
 	const struct mirror_grant *grant;
 
+	memcpy(is.ids, object->ids, sizeof(is.ids));
 	for (grant = agent->grants; grant; grant = grant->hh.next) {
 		struct holding holding = {
 			.driver = grant->driver,
@@ -241,7 +231,7 @@ const struct mirror_grant *view_owner(const struct agent *agent,
 			.id_count = grant->id_count,
 		};
 
-		if (holding_has(&holding, driver, object))
+		if (holding_has(&holding, object->driver, &is))
 			return grant;
 	}
 	return NULL;
@@ -268,34 +258,30 @@ static json_t *flags_view(uint32_t flags)
 	return view;
 }
 
-static void object_add(void *arg, const struct fairlead_object *object)
+static json_t *object_view(const struct agent *agent,
+			   const struct guard_object *shown)
 {
-	struct listing *listing = arg;
-	const char *driver = listing->driver->driver->name;
-	const struct mirror_grant *grant =
-		view_owner(listing->agent, driver, object);
+	const struct registration_object *object = &shown->object;
+	const struct mirror_grant *grant = view_owner(agent, object);
 
-	json_array_append_new(
-		listing->array,
-		json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:o}",
-			  "interconnect", driver, "device", object->device,
-			  "id", (json_int_t)object->id, "flags",
-			  flags_view(object->flags), "uid",
-			  object->uid == UINT32_MAX ? json_null()
-						    : json_integer(object->uid),
-			  "ids", ids_view(object->ids, object->id_count),
-			  "grant_id", (json_int_t)(grant ? grant->grant_id : 0),
-			  "detail", detail_view(object->detail)));
+	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:o}",
+			 "interconnect", object->driver, "device",
+			 object->device, "id", (json_int_t)object->id, "flags",
+			 flags_view(object->flags), "uid",
+			 object->uid == UINT32_MAX ? json_null()
+						   : json_integer(object->uid),
+			 "ids", ids_view(object->ids, object->id_count),
+			 "grant_id", (json_int_t)(grant ? grant->grant_id : 0),
+			 "detail", detail_view(shown->detail));
 }
 
-static int objects_of(struct listing *listing, struct fairlead_error *ret_error)
+json_t *view_objects(const struct agent *agent, const struct guard_object *list,
+		     size_t count)
 {
-	return listing->driver->driver->node->list(
-		listing->driver->state, object_add, listing, ret_error);
-}
+	json_t *array = json_array();
 
-int view_objects(const struct agent *agent, json_t **ret_view,
-		 struct fairlead_error *ret_error)
-{
-	return drivers_ask(agent, "objects", objects_of, ret_view, ret_error);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, object_view(agent, &list[i]));
+	return json_pack("{s:o, s:I}", "objects", array, "time_us",
+			 time_us(agent));
 }

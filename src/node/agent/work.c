@@ -259,21 +259,43 @@ static int object_check(const struct work *work,
 	return 0;
 }
 
-static void revoke_begin(struct agent *agent, struct work *work)
+/* list: for clean, else NULL. */
+static void rounds_begin(struct agent *agent, struct work *work,
+			 const struct guard_object *list, size_t count)
 {
 	struct fairlead_error error;
 	int result = work_collect(agent, work);
 
+	if (result == 0)
+		result = work_take_objects(agent, work, list, count);
 	error_set(&error, result, "memory is out");
-	work->is_begun = true;
-	if (result == 0 && work->order.kind == WORK_CLEAN)
-		result = work_list(agent, work, &error);
 	if (result == 0 && work->order.has_object)
 		result = object_check(work, &error);
 	if (result < 0)
 		work_fail(agent, work, result, error.text, NULL);
 	else
 		round_begin(agent, work, WORK_ITEMS);
+}
+
+static void objects_listed(struct agent *agent, void *arg, uint64_t number,
+			   const struct guard_object *list, size_t count,
+			   const struct fairlead_error *error)
+{
+	struct work *work = arg;
+
+	if (list)
+		rounds_begin(agent, work, list, count);
+	else
+		work_fail(agent, work, error->code, error->text, NULL);
+}
+
+static void revoke_begin(struct agent *agent, struct work *work)
+{
+	work->is_begun = true;
+	if (work->order.kind != WORK_CLEAN)
+		rounds_begin(agent, work, NULL, 0);
+	else if (objects_ask(agent, objects_listed, work, 0) < 0)
+		work_fail(agent, work, -EAGAIN, "the guard is too busy", NULL);
 }
 
 static void work_step(struct agent *agent, struct work *work)

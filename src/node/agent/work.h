@@ -53,9 +53,9 @@ bool work_matches(const struct work_order *order,
 		  const struct mirror_grant *grant);
 /* Fill items with the grants that the order is about. -ENOMEM. */
 int work_collect(struct agent *agent, struct work *work);
-/* Fill objects, for clean. A driver's error, -ENOMEM. */
-int work_list(struct agent *agent, struct work *work,
-	      struct fairlead_error *ret_error);
+/* Fill objects, for clean, with those of the list that it is about. -ENOMEM. */
+int work_take_objects(struct agent *agent, struct work *work,
+		      const struct guard_object *list, size_t count);
 
 /* --- the end of a work: these free it --- */
 

@@ -57,13 +57,6 @@ int work_collect(struct agent *agent, struct work *work)
 	return 0;
 }
 
-struct listing {
-	struct agent *agent;
-	struct work *work;
-	const char *driver;
-	int result;
-};
-
 static struct work_object *object_make(struct work *work)
 {
 	size_t capacity = work->object_capacity;
@@ -86,7 +79,7 @@ static struct work_object *object_make(struct work *work)
 
 static bool is_wanted_object(const struct work_order *order,
 			     const struct mirror_grant *grant,
-			     const struct fairlead_object *object)
+			     const struct registration_object *object)
 {
 	if (order->has_object)
 		return strcmp(order->device, object->device) == 0 &&
@@ -96,56 +89,24 @@ static bool is_wanted_object(const struct work_order *order,
 	return grant ? is_wanted(order, grant) : order->is_all;
 }
 
-static void object_take(void *arg, const struct fairlead_object *object)
+int work_take_objects(struct agent *agent, struct work *work,
+		      const struct guard_object *list, size_t count)
 {
-	struct listing *listing = arg;
-	const struct mirror_grant *grant =
-		view_owner(listing->agent, listing->driver, object);
-	struct work_object *taken;
+	for (size_t i = 0; i < count; i++) {
+		const struct registration_object *object = &list[i].object;
+		const struct mirror_grant *grant = view_owner(agent, object);
+		struct work_object *taken;
 
-	if (!is_wanted_object(&listing->work->order, grant, object))
-		return;
-	taken = object_make(listing->work);
-	if (!taken) {
-		if (!listing->work->is_full)
-			listing->result = -ENOMEM;
-		return;
-	}
-	*taken = (struct work_object){
-		.work = listing->work,
-		.grant_id = grant ? grant->grant_id : 0,
-		.object = { .id = object->id,
-			    .flags = object->flags,
-			    .uid = object->uid,
-			    .id_count = (uint8_t)object->id_count },
-	};
-	strcpy(taken->object.driver, listing->driver);
-	memcpy(taken->object.device, object->device,
-	       sizeof(taken->object.device));
-	memcpy(taken->object.ids, object->ids, sizeof(taken->object.ids));
-}
-
-int work_list(struct agent *agent, struct work *work,
-	      struct fairlead_error *ret_error)
-{
-	struct listing listing = { .agent = agent, .work = work };
-
-	for (size_t i = 0; i < agent->options.driver_count; i++) {
-		const struct guard_driver *driver = &agent->options.drivers[i];
-		int result = 0;
-
-		listing.driver = driver->driver->name;
-		if (driver->is_open)
-			result =
-				driver->driver->node->list(driver->state,
-							   object_take,
-							   &listing, ret_error);
-		if (result < 0)
-			return error_prefix(ret_error, "driver '%s'",
-					    listing.driver);
-		if (listing.result < 0)
-			return error_set(ret_error, listing.result,
-					 "memory is out");
+		if (!is_wanted_object(&work->order, grant, object))
+			continue;
+		taken = object_make(work);
+		if (!taken)
+			return work->is_full ? 0 : -ENOMEM;
+		*taken = (struct work_object){
+			.work = work,
+			.grant_id = grant ? grant->grant_id : 0,
+			.object = *object,
+		};
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "manager/wire/layout.h"
 
 static const struct layout_field request_fields[] = {
-	LAYOUT_NUMBER(struct guard_request, type, GUARD_COMMAND, GUARD_DRIVERS),
+	LAYOUT_NUMBER(struct guard_request, type, GUARD_COMMAND, GUARD_OBJECTS),
 	LAYOUT_NUMBER(struct guard_request, number, 0, UINT64_MAX),
 	LAYOUT_NUMBER(struct guard_request, is_dry_run, 0, 1),
 	LAYOUT_NUMBER(struct guard_request, is_last, 0, 1),
@@ -39,8 +39,21 @@ static const struct layout_field grant_fields[] = {
 static const struct layout grant_layout =
 	LAYOUT(struct guard_grant, grant_fields);
 
+static const struct layout_field object_fields[] = {
+	LAYOUT_PROSE(struct guard_object, object.driver),
+	LAYOUT_PROSE(struct guard_object, object.device),
+	LAYOUT_NUMBER(struct guard_object, object.id, 0, UINT32_MAX),
+	LAYOUT_NUMBER(struct guard_object, object.flags, 0, UINT32_MAX),
+	LAYOUT_NUMBER(struct guard_object, object.uid, 0, UINT32_MAX),
+	LAYOUT_IDS(struct guard_object, object.ids, object.id_count),
+	LAYOUT_PROSE(struct guard_object, detail),
+};
+
+static const struct layout object_layout =
+	LAYOUT(struct guard_object, object_fields);
+
 static const struct layout_field reply_fields[] = {
-	LAYOUT_NUMBER(struct guard_reply, type, 0, GUARD_DRIVERS),
+	LAYOUT_NUMBER(struct guard_reply, type, 0, GUARD_OBJECTS),
 	LAYOUT_RESULT(struct guard_reply, result),
 	LAYOUT_PROSE(struct guard_reply, text),
 	LAYOUT_NUMBER(struct guard_reply, epoch, 0, UINT64_MAX),
@@ -57,6 +70,8 @@ static const struct layout_field reply_fields[] = {
 	LAYOUT_NUMBER(struct guard_reply, has_more, 0, 1),
 	LAYOUT_LIST(struct guard_reply, grants, grant_count, &grant_layout,
 		    GUARD_PAGE_MAX),
+	LAYOUT_LIST(struct guard_reply, objects, object_count, &object_layout,
+		    GUARD_OBJECTS_MAX),
 	LAYOUT_BLOB(struct guard_reply, bytes, size, FRAME_SIZE_MAX),
 };
 

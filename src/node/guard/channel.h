@@ -23,6 +23,7 @@
 #define GUARD_TEXT_MAX    CONFIRM_REASON_MAX
 #define GRANT_GONE        0   /* a state besides enum grant_state */
 #define GUARD_PAGE_MAX    128 /* grants in a reply */
+#define GUARD_OBJECTS_MAX 512 /* objects in a reply */
 
 enum guard_type {
 	/* bytes: a COMMAND of the manager. The reply says what it was. */
@@ -56,6 +57,11 @@ enum guard_type {
 	GUARD_HOPS,
 	/* Reply: bytes, an inventory (inventory_decode) of drivers only. */
 	GUARD_DRIVERS,
+	/*
+	 * What the drivers list, all but the first `number`. Reply: objects,
+	 * has_more.
+	 */
+	GUARD_OBJECTS,
 };
 
 /* Fields that a type does not use are zero. */
@@ -84,6 +90,12 @@ struct guard_grant {
 	char text[GUARD_TEXT_MAX + 1]; /* warnings; or why it is still there */
 };
 
+/* An object on a device, as its driver lists it. */
+struct guard_object {
+	struct registration_object object;
+	char detail[256];
+};
+
 struct guard_reply {
 	uint8_t type;                  /* of the request */
 	int result;                    /* of the request, or of the COMMAND */
@@ -103,6 +115,8 @@ struct guard_reply {
 	bool has_more;
 	const struct guard_grant *grants; /* that were changed or asked for */
 	size_t grant_count;
+	const struct guard_object *objects; /* that were asked for */
+	size_t object_count;
 	const uint8_t *bytes; /* COMMAND: a CONFIRM to send, if there is one */
 	size_t size;
 };

@@ -362,6 +362,7 @@ int guard_handle(struct guard *guard, const void *request, size_t size,
 		[GUARD_RELOAD] = wish_reload,
 		[GUARD_HOPS] = show_hops,
 		[GUARD_DRIVERS] = inventory_drivers,
+		[GUARD_OBJECTS] = inventory_objects,
 	};
 	_auto_(freep) struct reply *parts = calloc(1, sizeof(*parts));
 	struct guard_request asked;
@@ -385,6 +386,7 @@ int guard_handle(struct guard *guard, const void *request, size_t size,
 	parts->head.size = parts->bytes.size;
 	result = guard_reply_encode(&parts->head, reply);
 	writer_fini(&parts->bytes);
+	free(parts->objects);
 	guard_request_fini(&asked);
 	return result;
 }

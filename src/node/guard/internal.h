@@ -30,6 +30,7 @@ struct guard {
 struct reply {
 	struct guard_reply head;
 	struct guard_grant grants[GUARD_PAGE_MAX];
+	struct guard_object *objects; /* owned; NULL: none */
 	struct writer bytes;
 };
 
@@ -106,5 +107,7 @@ int inventory_drivers(struct guard *guard, const struct guard_request *request,
  * it was told, into the reply.
  */
 void inventory_tend(struct guard *guard, struct reply *reply);
+int inventory_objects(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply);
 int inventory_destroy(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply);

@@ -43,11 +43,23 @@ struct inventory {
 	bool is_full;
 };
 
+static void object_keep(const char *driver,
+			const struct fairlead_object *object,
+			struct registration_object *ret_kept)
+{
+	strcpy(ret_kept->driver, driver);
+	memcpy(ret_kept->device, object->device, sizeof(ret_kept->device));
+	ret_kept->id = object->id;
+	ret_kept->flags = object->flags;
+	ret_kept->uid = object->uid;
+	ret_kept->id_count = (uint8_t)object->id_count;
+	memcpy(ret_kept->ids, object->ids, sizeof(ret_kept->ids));
+}
+
 static void foreign_add(void *arg, const struct fairlead_object *object)
 {
 	struct inventory *inventory = arg;
 	const char *driver = inventory->driver->driver->name;
-	struct registration_object *foreign;
 
 	if (object->id_count == 0 ||
 	    (object->flags &
@@ -58,14 +70,9 @@ static void foreign_add(void *arg, const struct fairlead_object *object)
 		inventory->is_full = true;
 		return;
 	}
-	foreign = &inventory->objects[inventory->registration.object_count++];
-	strcpy(foreign->driver, driver);
-	memcpy(foreign->device, object->device, sizeof(foreign->device));
-	foreign->id = object->id;
-	foreign->flags = object->flags;
-	foreign->uid = object->uid;
-	foreign->id_count = (uint8_t)object->id_count;
-	memcpy(foreign->ids, object->ids, sizeof(foreign->ids));
+	object_keep(
+		driver, object,
+		&inventory->objects[inventory->registration.object_count++]);
 }
 
 /* A driver that cannot tell its place can still list, and take lanes back. */
@@ -242,6 +249,60 @@ int inventory_drivers(struct guard *guard, const struct guard_request *request,
 	inventory->registration.grant_count = 0;
 	inventory->registration.object_count = 0;
 	return inventory_encode(&inventory->registration, &reply->bytes);
+}
+
+/* --- objects --- */
+
+struct page {
+	const char *driver;
+	uint64_t to_skip;
+	struct reply *reply;
+};
+
+static void object_show(void *arg, const struct fairlead_object *object)
+{
+	struct page *page = arg;
+	struct guard_reply *head = &page->reply->head;
+	struct guard_object *shown = &page->reply->objects[head->object_count];
+
+	if (page->to_skip > 0) {
+		page->to_skip--;
+		return;
+	}
+	if (head->object_count == GUARD_OBJECTS_MAX) {
+		head->has_more = true;
+		return;
+	}
+	head->object_count++;
+	object_keep(page->driver, object, &shown->object);
+	memcpy(shown->detail, object->detail, sizeof(shown->detail));
+}
+
+int inventory_objects(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply)
+{
+	struct page page = { .to_skip = request->number, .reply = reply };
+	struct fairlead_error error;
+	int result = 0;
+
+	reply->objects = calloc(GUARD_OBJECTS_MAX, sizeof(*reply->objects));
+	if (!reply->objects)
+		return -ENOMEM;
+	reply->head.objects = reply->objects;
+	for (size_t i = 0; i < guard->config.driver_count && result == 0; i++) {
+		const struct guard_driver *driver = &guard->config.drivers[i];
+
+		page.driver = driver->driver->name;
+		if (driver->is_open)
+			result = driver->driver->node->list(
+				driver->state, object_show, &page, &error);
+	}
+	if (result < 0) {
+		error_prefix(&error, "driver '%s'", page.driver);
+		text_add(reply->head.text, error.text);
+		reply->head.object_count = 0;
+	}
+	return result;
 }
 
 /* --- destroying --- */

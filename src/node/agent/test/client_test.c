@@ -926,7 +926,44 @@ static void devices_and_objects_are_shown(void **state)
 	json_decref(answer);
 	bench->world.list_error = -EIO;
 	json_decref(bench_call(bench, 1000, "devices", "", -EIO));
-	json_decref(bench_call(bench, 1000, "objects", "", -EIO));
+	json_decref(bench_call(bench, 0, "objects", "", -EIO));
+}
+
+static void objects_without_number_are_shown_and_taken(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	bench->world.list_times = 600;
+	answer = bench_call(bench, 0, "objects", "", 0);
+	assert_int_equal(size_of(answer, "objects"), FAKE_DEVICES * 600);
+	json_decref(answer);
+	answer = bench_call(bench, 0, "clean", "{\"all\": true}", 0);
+	assert_int_equal(size_of(answer, "destroyed"), FAKE_DEVICES * 600);
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), 0);
+}
+
+/* Users cannot keep the guard busy; root sees what is there now. */
+static void objects_are_a_second_old_for_users(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	json_decref(bench_call(bench, 1000, "objects", "", 0));
+	foreign_add(bench, 30, 0);
+	answer = bench_call(bench, 1000, "objects", "", 0);
+	assert_int_equal(size_of(answer, "objects"), 0);
+	json_decref(answer);
+	answer = bench_call(bench, 0, "objects", "", 0);
+	assert_int_equal(size_of(answer, "objects"), 1);
+	json_decref(answer);
+	foreign_add(bench, 31, 0);
+	bench->clock.monotonic_ms += 1000;
+	answer = bench_call(bench, 1000, "objects", "", 0);
+	assert_int_equal(size_of(answer, "objects"), 2);
+	json_decref(answer);
 }
 
 int main(void)
@@ -972,6 +1009,8 @@ int main(void)
 		TEST(who_waits_for_a_status_may_go),
 		TEST(status_says_where_the_endpoint_is),
 		TEST(devices_and_objects_are_shown),
+		TEST(objects_without_number_are_shown_and_taken),
+		TEST(objects_are_a_second_old_for_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

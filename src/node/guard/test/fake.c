@@ -281,7 +281,9 @@ static int fake_list(void *state,
 		return error_set(ret_error, world->list_error,
 				 "the device is gone");
 	for (size_t i = 0; i < FAKE_OBJECTS_MAX; i++) {
-		if (world->objects[i].is_there)
+		unsigned int times = world->list_times ? world->list_times : 1;
+
+		for (; world->objects[i].is_there && times > 0; times--)
 			emit(arg, &world->objects[i].object);
 	}
 	return 0;

@@ -60,6 +60,7 @@ struct world {
 	int apply_error;               /* after the first device was made */
 	enum fake_leaves apply_leaves; /* of that device */
 	int list_error;
+	unsigned int list_times; /* each object is listed so often; 0: once */
 	struct fairlead_place place; /* of this node */
 	int place_error;
 	int tend_result;     /* of tend */

@@ -345,6 +345,35 @@ static void drivers_are_shown_without_what_is_on_the_node(void **state)
 	registration_fini(&shown);
 }
 
+static void objects_are_shown_by_the_page(void **state)
+{
+	struct guard_request request = { .type = GUARD_OBJECTS };
+	struct world *world = *state;
+	const struct guard_object *last;
+
+	assert_int_equal(world_apply(world, 7), 0);
+	foreign_add(world, 30);
+	assert_int_equal(world_ask(world, &request), 0);
+	assert_int_equal(world->reply.object_count, FAKE_DEVICES + 1);
+	assert_false(world->reply.has_more);
+	last = &world->reply.objects[FAKE_DEVICES];
+	assert_string_equal(last->object.driver, "fake");
+	assert_int_equal(last->object.id, 30);
+	world->list_times = GUARD_OBJECTS_MAX;
+	assert_int_equal(world_ask(world, &request), 0);
+	assert_int_equal(world->reply.object_count, GUARD_OBJECTS_MAX);
+	assert_true(world->reply.has_more);
+	request.number = (FAKE_DEVICES + 1) * GUARD_OBJECTS_MAX - 1;
+	assert_int_equal(world_ask(world, &request), 0);
+	assert_int_equal(world->reply.object_count, 1);
+	assert_false(world->reply.has_more);
+	world->list_error = -EIO;
+	assert_int_equal(world_ask(world, &request), -EIO);
+	assert_string_equal(world->reply.text,
+			    "driver 'fake': the device is gone");
+	assert_int_equal(world->reply.object_count, 0);
+}
+
 static void object_of_a_grants_identifier_and_another_owner_is_foreign(
 	void **state)
 {
@@ -790,7 +819,7 @@ static void request_is_refused_at_each_length_but_its_own(void **state)
 	assert_int_equal(guard_handle(world->guard, bytes.data, bytes.size,
 				      &reply),
 			 -EBADMSG);
-	bytes.data[0] = GUARD_DRIVERS + 1;
+	bytes.data[0] = GUARD_OBJECTS + 1;
 	assert_int_equal(guard_handle(world->guard, bytes.data, bytes.size - 1,
 				      &reply),
 			 -EBADMSG);
@@ -817,6 +846,7 @@ int main(void)
 		TEST(driver_that_cannot_tell_its_place_is_usable_and_says_why),
 		TEST(registration_says_how_a_driver_works),
 		TEST(drivers_are_shown_without_what_is_on_the_node),
+		TEST(objects_are_shown_by_the_page),
 		TEST(registration_says_what_is_on_the_node),
 		TEST(object_of_a_grants_identifier_and_another_owner_is_foreign),
 		TEST(first_registration_has_no_epoch_proof),
