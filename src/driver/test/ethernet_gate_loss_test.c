@@ -29,21 +29,15 @@ static struct fairlead_error error;
 
 static int setup(void **state)
 {
-	struct gate *gate;
-
-	if (gate_open(&world_options, &gate, &error) < 0) {
-		fprintf(stderr, "%s\n", error.text);
-		return -1;
-	}
-	world_lanes(gate);
-	*state = gate;
+	*state = world_open(&world_options);
+	world_lanes(*state);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	gate_close(*state);
-	return gate_clear(PINS, NULL);
+	return world_clear(state);
 }
 
 /* The one set that is there, by its pins. */

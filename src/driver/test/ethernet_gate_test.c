@@ -30,22 +30,15 @@ static const struct who root = { .uid = 0 };
 
 static int setup(void **state)
 {
-	struct fairlead_error error;
-	struct gate *gate;
-
-	if (gate_open(&world_options, &gate, &error) < 0) {
-		fprintf(stderr, "%s\n", error.text);
-		return -1;
-	}
-	world_lanes(gate);
-	*state = gate;
+	*state = world_open(&world_options);
+	world_lanes(*state);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	gate_close(*state);
-	return gate_clear(PINS, NULL);
+	return world_clear(state);
 }
 
 static void the_owner_may_use_all_addresses_of_its_lane(void **state)

@@ -150,6 +150,30 @@ const char *world_cgroup(void)
 	return NULL;
 }
 
+struct gate *world_open(const struct gate_options *options)
+{
+	struct fairlead_error error = { 0 };
+	struct gate *gate = NULL;
+
+	if (gate_open(options, &gate, &error) < 0)
+		fail_msg("%s", error.text);
+	return gate;
+}
+
+int world_clear(void **state)
+{
+	return gate_clear(PINS, NULL);
+}
+
+size_t world_sets(char name[GATE_SET_NAME_MAX])
+{
+	struct gate_sets sets;
+
+	assert_int_equal(gate_pins_list(PINS, "", &sets, NULL), 0);
+	strcpy(name, sets.names[0]);
+	return sets.count;
+}
+
 static struct ip_network network(const char *address, uint8_t prefix_size)
 {
 	struct ip_network made = { .prefix_size = prefix_size };

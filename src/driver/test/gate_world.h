@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "driver/ethernet/gate.h"
+#include "driver/ethernet/gate_pins.h"
 
 #define PINS "/sys/fs/bpf/fairlead/test"
 
@@ -41,6 +42,12 @@ bool world_enter(void);
 const char *world_cgroup(void);
 /* Of a network namespace: loopback up, all addresses there. */
 void world_network(void);
+/* It has to open; closed by the caller. */
+struct gate *world_open(const struct gate_options *options);
+/* Of cmocka: nothing of a gate is left. */
+int world_clear(void **state);
+/* How many sets are pinned, and the name of the first. */
+size_t world_sets(char name[GATE_SET_NAME_MAX]);
 /* The site's networks, and the lanes of both. */
 void world_lanes(struct gate *gate);
 struct gate_entry world_entry(const char *address, uint32_t uid,
