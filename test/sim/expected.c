@@ -312,6 +312,7 @@ static const char *const expected[] = {
 	"guard:revoke:ENOSPC",
 	"guard:revoking->tombstone",
 	"guard:rewrite",
+	"guard:together",
 	"guard:unbelieved:EBADMSG",
 	"guard:unbelieved:EKEYREJECTED",
 	"guard:unbelieved:ENOKEY",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The channel between agent and guard: requests in order, one at a time, each
- * answered a little later. What the guard was asked and answered is shown to
+ * The channel between agent and guard: requests in order, those at a time that the
+ * guard takes together, each answered a little later. What the guard was asked and answered is shown to
  * the oracle.
  */
 #include <errno.h>
@@ -189,35 +189,94 @@ static void request_begin(struct node *node,
 					      node->order.op == COMMAND_REVOKE);
 }
 
-static void on_turn(struct node *node, const void *bytes, size_t size)
+/* Hand the guard its next request, which is then one of the turn's. */
+static int turn_take(struct node *node, struct node_task **turn,
+		     struct writer *replies)
 {
 	struct node_task *task = node->asked;
 	struct command command = { 0 };
-	struct writer reply = { 0 };
 	struct guard_request request;
 	int result;
 
-	node->is_turning = false;
 	DL_DELETE(node->asked, task);
 	if (guard_request_decode(task->bytes, task->size, &request) < 0)
 		world_fail(node->world, "%s: the agent's request is malformed",
 			   node->name);
 	request_begin(node, &request, &command);
-	hardware_choose(node->hardware);
-	result = guard_handle(node->guard, task->bytes, task->size, &reply);
-	hardware_choose(NULL);
+	result = guard_take(node->guard, task->bytes, task->size, replies);
 	node->has_order = false;
+	guard_request_fini(&request);
+	DL_APPEND(*turn, task);
+	return result;
+}
+
+/* The request has this reply. */
+static void turn_answer(struct node *node, const struct node_task *task,
+			const struct writer *reply)
+{
+	struct command command = { 0 };
+	struct guard_request request;
+	struct node_order order;
+
+	if (guard_request_decode(task->bytes, task->size, &request) < 0)
+		world_fail(node->world, "%s: a request is lost", node->name);
+	if (request.type == GUARD_COMMAND)
+		command_read(request.bytes, request.size, &command, &order);
+	observe(node, &request, &command, reply);
+	node_later(node, 1, on_reply, reply->data, reply->size);
+	guard_request_fini(&request);
+}
+
+/* A reply for each request of the turn, in order, and no more. */
+static void turn_end(struct node *node, const struct node_task *turn,
+		     const struct writer *replies)
+{
+	struct reader reader = reader_of(replies->data, replies->size);
+	const struct node_task *task;
+
+	if (turn->next != NULL)
+		coverage_hit(node->world->coverage, "guard:together");
+	DL_FOREACH (turn, task) {
+		struct writer reply = { 0 };
+		size_t size = read_u32(&reader);
+
+		write_bytes(&reply, read_bytes(&reader, size), size);
+		if (reader.failed)
+			world_fail(node->world, "%s: a reply is missing",
+				   node->name);
+		turn_answer(node, task, &reply);
+		writer_fini(&reply);
+	}
+	if (reader.left > 0)
+		world_fail(node->world, "%s: a reply too many", node->name);
+}
+
+/* While lanes wait to be taken back, what is there already is read, too. */
+static void on_turn(struct node *node, const void *bytes, size_t size)
+{
+	struct node_task *turn = NULL, *task, *next;
+	struct writer replies = { 0 };
+	int result;
+
+	node->is_turning = false;
+	hardware_choose(node->hardware);
+	do {
+		result = turn_take(node, &turn, &replies);
+	} while (result == 0 && !node->is_dead && node->asked != NULL &&
+		 guard_is_waiting(node->guard));
+	if (result == 0)
+		result = guard_settle(node->guard, &replies);
+	hardware_choose(NULL);
 	if (result < 0)
 		world_fail(node->world, "%s: the guard gives up: %s",
 			   node->name, result_name(result));
 	if (!node->is_dead) {
-		observe(node, &request, &command, &reply);
-		node_later(node, 1, on_reply, reply.data, reply.size);
+		turn_end(node, turn, &replies);
 		turn_later(node);
 	}
-	guard_request_fini(&request);
-	writer_fini(&reply);
-	free(task);
+	DL_FOREACH_SAFE (turn, task, next)
+		free(task);
+	writer_fini(&replies);
 }
 
 void node_hand(struct node *node, const void *bytes, size_t size)

@@ -204,13 +204,15 @@ static bool is_elsewhere(const struct guard *guard, const struct grant *lost)
 }
 
 /* A grant that the journal does not know: find and take what matches. */
-static int revoke_unknown(struct guard *guard, const struct grant *lost,
-			  struct reply *reply)
+static int revoke_unknown(struct guard *guard, const struct command *command,
+			  const struct grant *lost, struct reply *reply)
 {
 	uint64_t grant_id = lost->lane.grant_id;
 	struct writer batch;
 	int result;
 
+	if (is_elsewhere(guard, lost))
+		waiting_settle(guard);
 	if (!room_make(guard))
 		return refuse(reply, -ENOSPC,
 			      "the node's journal is full of grants or "
@@ -227,20 +229,20 @@ static int revoke_unknown(struct guard *guard, const struct grant *lost,
 		return refuse(reply, result, "cannot write the journal");
 	if (ledger_has_tombstone(&guard->ledger, grant_id))
 		return 0;
-	return lane_revoke(guard, ledger_grant(&guard->ledger, grant_id), 0,
-			   reply->head.text);
+	return waiting_add(guard, grant_id, 0, command);
 }
 
 static int revoke_decide(struct guard *guard, const struct command *command,
 			 const struct revoke_body *body, struct reply *reply)
 {
 	struct grant lost = { .state = GRANT_APPLYING };
-	struct grant *grant = ledger_grant(&guard->ledger, command->grant_id);
 
+	if (waiting_has(guard, command->grant_id))
+		waiting_settle(guard);
 	if (ledger_has_tombstone(&guard->ledger, command->grant_id))
 		return 0;
-	if (grant)
-		return lane_revoke(guard, grant, 0, reply->head.text);
+	if (ledger_grant(&guard->ledger, command->grant_id))
+		return waiting_add(guard, command->grant_id, 0, command);
 	lost.lane.grant_id = command->grant_id;
 	lost.lane.uid = body->uid;
 	lost.lane.gid = body->gid;
@@ -248,7 +250,7 @@ static int revoke_decide(struct guard *guard, const struct command *command,
 	memcpy(lost.lane.ids, body->ids, sizeof(body->ids));
 	memcpy(lost.key, body->key, sizeof(body->key));
 	memcpy(lost.driver, body->driver, sizeof(body->driver));
-	return revoke_unknown(guard, &lost, reply);
+	return revoke_unknown(guard, command, &lost, reply);
 }
 
 static int obey_revoke(struct guard *guard, const struct command *command,
@@ -406,6 +408,19 @@ static int answer(const struct guard *guard, const struct command *command,
 	return confirm_write(guard, &confirm, reply);
 }
 
+int command_answer_revoke(const struct guard *guard,
+			  const struct command *command, int result,
+			  struct reply *reply)
+{
+	int written;
+
+	reply->head.op = command->op;
+	reply->head.sequence = command->sequence;
+	reply_grant(guard, command->grant_id, reply);
+	written = answer(guard, command, result, NULL, 0, reply);
+	return written < 0 ? written : result;
+}
+
 /* The guard's own word, since identifiers come free by it. */
 static int answer_inventory(struct guard *guard, const struct command *command,
 			    struct reply *reply)
@@ -473,14 +488,20 @@ int command_obey(struct guard *guard, const struct guard_request *request,
 				&command);
 	if (result < 0)
 		return refuse(reply, result, "not a command of our manager");
+	if (command.op != COMMAND_REVOKE)
+		waiting_settle(guard);
 	reply->head.op = command.op;
 	reply->head.sequence = command.sequence;
 	result = epoch_check(guard, &command, request->bytes, reply);
 	if (result == 0)
 		result = op_obey(guard, &command, reply);
 	switch (command.op) {
-	case COMMAND_APPLY:
 	case COMMAND_REVOKE:
+		if (result != REPLY_WAITS)
+			result = command_answer_revoke(guard, &command, result,
+						       reply);
+		break;
+	case COMMAND_APPLY:
 		reply_grant(guard, command.grant_id, reply);
 		written = answer(guard, &command, result, NULL, 0, reply);
 		break;

@@ -143,16 +143,24 @@ static int journal_begin(struct guard *guard, struct fairlead_error *ret_error)
 	return 0;
 }
 
-static void take_back_unfinished(struct guard *guard)
+/* All at once: they may be many. */
+static int take_back_unfinished(struct guard *guard,
+				struct fairlead_error *ret_error)
 {
-	struct grant *grant, *next;
+	_auto_(freep) struct revocation *list = NULL;
+	const struct grant *grant;
+	size_t count = 0;
 
-	HASH_ITER (hh, guard->ledger.grants, grant, next) {
-		char text[GUARD_TEXT_MAX + 1] = "";
-
+	list = calloc(HASH_COUNT(guard->ledger.grants) + 1, sizeof(*list));
+	if (!list)
+		return error_set(ret_error, -ENOMEM, "memory is out");
+	for (grant = guard->ledger.grants; grant; grant = grant->hh.next) {
 		if (grant->state == GRANT_APPLYING)
-			(void)lane_revoke(guard, grant, 0, text);
+			list[count++].grant_id = grant->lane.grant_id;
 	}
+	if (count > 0)
+		lanes_revoke(guard, list, count);
+	return 0;
 }
 
 static int keys_load(struct guard *guard, struct fairlead_error *ret_error)
@@ -196,7 +204,9 @@ int guard_create(const struct guard_config *config, struct guard **ret_guard,
 		return result;
 	guard->floor = guard->ledger.floor;
 	rng_fill(&guard->config.rng, guard->nonce, NONCE_START_SIZE);
-	take_back_unfinished(guard);
+	result = take_back_unfinished(guard, ret_error);
+	if (result < 0)
+		return result;
 	*ret_guard = take_ptr(guard);
 	return 0;
 }
@@ -292,14 +302,17 @@ static int show_owed(struct guard *guard, const struct guard_request *request,
 static int wish_revoke(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
-	struct grant *grant = ledger_grant(&guard->ledger, request->number);
 	unsigned int flags = LANE_OWES | (request->is_last ? LANE_LAST : 0);
+	const struct grant *grant;
 	int result = -ENOENT;
 
-	if (grant && request->is_dry_run)
+	if (request->is_dry_run || waiting_has(guard, request->number))
+		waiting_settle(guard);
+	grant = ledger_grant(&guard->ledger, request->number);
+	if (grant && !request->is_dry_run)
+		return waiting_add(guard, request->number, flags, NULL);
+	if (grant)
 		result = lane_try_revoke(guard, grant, reply->head.text);
-	else if (grant)
-		result = lane_revoke(guard, grant, flags, reply->head.text);
 	if (request->number > 0)
 		reply_grant(guard, request->number, reply);
 	return result;
@@ -345,8 +358,42 @@ static int show_hops(struct guard *guard, const struct guard_request *request,
 	return result;
 }
 
-int guard_handle(struct guard *guard, const void *request, size_t size,
-		 struct writer *reply)
+void reply_send(struct guard *guard, struct reply *reply)
+{
+	struct guard_reply *head = &reply->head;
+	struct writer *replies = guard->replies;
+	struct writer message = { .limit = GUARD_MESSAGE_MAX };
+	uint8_t length[FRAME_LENGTH_SIZE];
+
+	head->owed_count = (uint32_t)guard->ledger.owed_count;
+	head->epoch = guard->ledger.epoch;
+	head->key_count = (uint8_t)guard->keys.command_count;
+	for (size_t i = 0; i < guard->keys.command_count; i++)
+		head->key_ids[i] = guard->keys.commands[i].id;
+	head->grants = reply->grants;
+	head->bytes = reply->bytes.data;
+	head->size = reply->bytes.size;
+	if (guard_reply_encode(head, &message) < 0) {
+		replies->result = message.result;
+	} else {
+		frame_length(message.size, length);
+		write_bytes(replies, length, sizeof(length));
+		write_bytes(replies, message.data, message.size);
+	}
+	writer_fini(&message);
+	writer_fini(&reply->bytes);
+	free(reply->objects);
+	reply->objects = NULL;
+}
+
+/* Those that take nothing back find taken what was to be before them. */
+static bool may_wait(const struct guard_request *asked)
+{
+	return asked->type == GUARD_REVOKE || asked->type == GUARD_COMMAND;
+}
+
+int guard_take(struct guard *guard, const void *request, size_t size,
+	       struct writer *replies)
 {
 	static int (*const handlers[])(struct guard *,
 				       const struct guard_request *,
@@ -373,20 +420,50 @@ int guard_handle(struct guard *guard, const void *request, size_t size,
 	result = guard_request_decode(request, size, &asked);
 	if (result < 0)
 		return result;
+	guard->replies = replies;
+	if (!may_wait(&asked))
+		waiting_settle(guard);
 	parts->bytes.limit = FRAME_SIZE_MAX;
 	parts->head.type = asked.type;
-	parts->head.grants = parts->grants;
 	parts->head.result = handlers[asked.type](guard, &asked, parts);
-	parts->head.owed_count = (uint32_t)guard->ledger.owed_count;
-	parts->head.epoch = guard->ledger.epoch;
-	parts->head.key_count = (uint8_t)guard->keys.command_count;
-	for (size_t i = 0; i < guard->keys.command_count; i++)
-		parts->head.key_ids[i] = guard->keys.commands[i].id;
-	parts->head.bytes = parts->bytes.data;
-	parts->head.size = parts->bytes.size;
-	result = guard_reply_encode(&parts->head, reply);
-	writer_fini(&parts->bytes);
-	free(parts->objects);
+	if (parts->head.result != REPLY_WAITS) {
+		waiting_settle(guard);
+		reply_send(guard, parts);
+	} else if (guard->waiting_count == GUARD_WAITING_MAX) {
+		waiting_settle(guard);
+	}
 	guard_request_fini(&asked);
+	guard->replies = NULL;
+	return replies->result;
+}
+
+bool guard_is_waiting(const struct guard *guard)
+{
+	return guard->waiting_count > 0;
+}
+
+int guard_settle(struct guard *guard, struct writer *replies)
+{
+	guard->replies = replies;
+	waiting_settle(guard);
+	guard->replies = NULL;
+	return replies->result;
+}
+
+int guard_handle(struct guard *guard, const void *request, size_t size,
+		 struct writer *reply)
+{
+	struct writer replies = { .limit = FRAME_LENGTH_SIZE +
+					   GUARD_MESSAGE_MAX };
+	int result = guard_take(guard, request, size, &replies);
+
+	if (result == 0)
+		result = guard_settle(guard, &replies);
+	if (result == 0) {
+		write_bytes(reply, replies.data + FRAME_LENGTH_SIZE,
+			    replies.size - FRAME_LENGTH_SIZE);
+		result = reply->result;
+	}
+	writer_fini(&replies);
 	return result;
 }

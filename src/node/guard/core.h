@@ -11,7 +11,7 @@
  * was applied stays, what was being applied is taken back, what was being
  * revoked is tried again when the agent asks.
  *
- *	guard_create -> guard_handle* -> guard_destroy
+ *	guard_create -> (guard_take* -> guard_settle)* -> guard_destroy
  *
  * One thread. A request may block for as long as the driver does.
  */
@@ -76,9 +76,23 @@ void guard_destroy(struct guard *guard);
 DEFINE_AUTO(struct guard, guard_destroy)
 
 /*
- * Answer one request. The reply is appended to an empty writer. -EBADMSG: not
- * a request, which an agent never sends; -ENOMEM. There is no reply then, and
- * the guard is to be ended.
+ * Answer one request. Replies are appended, each behind its length as on the
+ * channel: none while the request waits. Only lanes that are to be taken back
+ * wait, for those of the next requests or for guard_settle(), and are then taken
+ * back together; any other request ends their waiting. Replies keep the order of
+ * requests. -EBADMSG: not a request, which an agent never sends; -ENOMEM. The
+ * guard is to be ended then.
+ */
+int guard_take(struct guard *guard, const void *request, size_t size,
+	       struct writer *replies);
+/* Does a lane wait? The guard is to be settled before anybody waits for it. */
+bool guard_is_waiting(const struct guard *guard);
+/* No request is there now: take back what waits. */
+int guard_settle(struct guard *guard, struct writer *replies);
+
+/*
+ * One request by itself, while none waits. Its reply, without a length, is
+ * appended to an empty writer. Errors as above.
  */
 int guard_handle(struct guard *guard, const void *request, size_t size,
 		 struct writer *reply);

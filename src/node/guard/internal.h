@@ -5,7 +5,17 @@
 #include "node/guard/core.h"
 #include "node/guard/ledger.h"
 
-#define GUARD_PENDING_MAX 16 /* QUERY and CLEAN that wait for the agent */
+#define GUARD_PENDING_MAX 16  /* QUERY and CLEAN that wait for the agent */
+#define GUARD_WAITING_MAX 128 /* lanes that are taken back together */
+
+/* The lane of a grant in the ledger, to be taken back, and what came of it. */
+struct revocation {
+	uint64_t grant_id;
+	unsigned int flags;     /* LANE_OWES, LANE_LAST */
+	struct command command; /* the manager's; op 0: the agent asks for it */
+	int result;             /* 0: it is gone, and the grant with it */
+	char text[GUARD_TEXT_MAX + 1]; /* warnings, and the reason */
+};
 
 struct guard {
 	struct guard_config config;
@@ -24,6 +34,9 @@ struct guard {
 	struct fairlead_place told[REGISTRATION_DRIVERS_MAX];
 	struct command pending[GUARD_PENDING_MAX];
 	size_t pending_next;
+	struct revocation waiting[GUARD_WAITING_MAX];
+	size_t waiting_count;
+	struct writer *replies; /* of the request that is being handled */
 };
 
 /* A reply while it is made; its result is what the handler returns. */
@@ -53,6 +66,8 @@ const struct guard_driver *guard_driver(const struct guard *guard,
 /* The grant as it is now, or that it is gone, into the reply. */
 void reply_grant(const struct guard *guard, uint64_t grant_id,
 		 struct reply *reply);
+/* Behind those that were sent before; its content is freed. */
+void reply_send(struct guard *guard, struct reply *reply);
 /* A CONFIRM, with its MAC, into the reply's bytes. */
 int confirm_write(const struct guard *guard, const struct confirm *confirm,
 		  struct reply *reply);
@@ -73,11 +88,10 @@ enum {
 };
 
 /*
- * Take the lane of a grant in the ledger back: 0 when it is gone, and the
- * grant with it.
+ * Take lanes back, together as far as their drivers can; sets result and text. No
+ * grant is named twice.
  */
-int lane_revoke(struct guard *guard, struct grant *grant, unsigned int flags,
-		char text[GUARD_TEXT_MAX + 1]);
+void lanes_revoke(struct guard *guard, struct revocation *list, size_t count);
 /* What a revoke would do now. */
 int lane_try_revoke(const struct guard *guard, const struct grant *grant,
 		    char text[GUARD_TEXT_MAX + 1]);
@@ -86,12 +100,31 @@ int lane_environment(const struct guard *guard, const struct grant *grant,
 		     const struct fairlead_record *record,
 		     struct writer *writer, struct fairlead_error *ret_error);
 
+/* --- waiting.c: lanes that are taken back together --- */
+
+/* A handler's result that is no reply: it comes with that of the last. */
+#define REPLY_WAITS 1
+
+bool waiting_has(const struct guard *guard, uint64_t grant_id);
+/*
+ * Have a grant's lane taken back with others; no more than GUARD_WAITING_MAX.
+ * command: the manager's, or NULL. Returns REPLY_WAITS.
+ */
+int waiting_add(struct guard *guard, uint64_t grant_id, unsigned int flags,
+		const struct command *command);
+/* All that wait are taken back, and their replies sent. */
+void waiting_settle(struct guard *guard);
+
 /* --- command.c: what the manager orders --- */
 
 int command_obey(struct guard *guard, const struct guard_request *request,
 		 struct reply *reply);
 int command_answer(struct guard *guard, const struct guard_request *request,
 		   struct reply *reply);
+/* The reply to a REVOKE with that result; returns the reply's own. */
+int command_answer_revoke(const struct guard *guard,
+			  const struct command *command, int result,
+			  struct reply *reply);
 
 /* --- inventory.c: what is on the node --- */
 

@@ -3,7 +3,9 @@
  * Lanes on the drivers, in the order that survives a crash at any point:
  *
  *	apply:  APPLYING | driver, environment file | APPLIED | answer
- *	revoke: REVOKING | environment file, driver | OWED, TOMBSTONE | answer
+ *	revoke: REVOKING | driver, environment file | OWED, TOMBSTONE | answer
+ *
+ * Lanes that are taken back together go through each of these steps together.
  *
  * A revoke does not wait for the journal: when that cannot be written the lane
  * is taken all the same, but is not said to be gone.
@@ -161,84 +163,240 @@ static int environment_remove(struct guard *guard, const struct grant *grant,
 
 /* --- revoke --- */
 
+static const struct fairlead_record unknown;
+
+static const struct fairlead_record *record_of(const struct grant *grant)
+{
+	return grant->record ? grant->record : &unknown;
+}
+
 static int driver_revoke(const struct guard *guard, const struct grant *grant,
 			 bool is_dry_run, char text[GUARD_TEXT_MAX + 1],
 			 struct fairlead_error *ret_error)
 {
-	static const struct fairlead_record unknown;
 	struct collector collector = collector_of(text);
 	const struct guard_driver *driver;
 	int result = driver_get(guard, grant, &driver, ret_error);
 
 	if (result < 0)
 		return result;
-	return driver->driver->node->revoke(
-		driver->state, &grant->lane,
-		grant->record ? grant->record : &unknown, is_dry_run,
-		&collector.warnings, ret_error);
+	return driver->driver->node->revoke(driver->state, &grant->lane,
+					    record_of(grant), is_dry_run,
+					    &collector.warnings, ret_error);
 }
 
-/* The end of a grant: it is freed when this returns 0. */
-static int bury(struct guard *guard, const struct grant *grant, bool owes,
-		struct fairlead_error *ret_error)
+static void fail(struct revocation *revocation, int result, const char *why)
 {
-	uint64_t grant_id = grant->lane.grant_id;
+	revocation->result = result;
+	text_add(revocation->text, why);
+}
+
+static struct grant *grant_of(const struct guard *guard,
+			      const struct revocation *revocation)
+{
+	return ledger_grant(&guard->ledger, revocation->grant_id);
+}
+
+static void mark_revoking(struct guard *guard, struct revocation *list,
+			  size_t count)
+{
+	bool is_any = false;
+	struct writer batch;
+
+	batch_begin(guard, &batch);
+	for (size_t i = 0; i < count; i++) {
+		if (grant_of(guard, &list[i])->state == GRANT_REVOKING)
+			continue;
+		ledger_write_revoking(&batch, list[i].grant_id);
+		is_any = true;
+	}
+	if (!is_any) {
+		writer_fini(&batch);
+		return;
+	}
+	if (batch_commit(guard, &batch) == 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		grant_of(guard, &list[i])->state = GRANT_REVOKING;
+}
+
+/* One after the other. */
+static void drivers_revoke_each(struct guard *guard, struct revocation *list,
+				size_t count)
+{
+	struct fairlead_error error;
+
+	for (size_t i = 0; i < count; i++) {
+		int result = driver_revoke(guard, grant_of(guard, &list[i]),
+					   false, list[i].text, &error);
+
+		if (result < 0)
+			fail(&list[i], result, error.text);
+	}
+}
+
+/* What one driver takes together. */
+struct together {
+	struct fairlead_revocation *asked;
+	struct collector *collectors;
+	struct revocation **of;
+	size_t count;
+};
+
+static bool together_init(struct together *together, size_t max)
+{
+	*together = (struct together){
+		.asked = calloc(max, sizeof(*together->asked)),
+		.collectors = calloc(max, sizeof(*together->collectors)),
+		.of = calloc(max, sizeof(*together->of)),
+	};
+	return together->asked && together->collectors && together->of;
+}
+
+static void together_fini(struct together *together)
+{
+	free(together->asked);
+	free(together->collectors);
+	free(together->of);
+}
+
+static void together_add(struct together *together, const struct grant *grant,
+			 struct revocation *revocation)
+{
+	size_t i = together->count++;
+
+	together->of[i] = revocation;
+	together->collectors[i] = collector_of(revocation->text);
+	together->asked[i] = (struct fairlead_revocation){
+		.lane = &grant->lane,
+		.record = record_of(grant),
+		.warnings = &together->collectors[i].warnings,
+	};
+}
+
+static void together_revoke(struct together *together,
+			    const struct guard_driver *driver)
+{
+	if (together->count == 0)
+		return;
+	driver->driver->node->revoke_all(driver->state, together->asked,
+					 together->count);
+	for (size_t i = 0; i < together->count; i++) {
+		if (together->asked[i].result < 0)
+			fail(together->of[i], together->asked[i].result,
+			     together->asked[i].error.text);
+	}
+	together->count = 0;
+}
+
+static void drivers_revoke(struct guard *guard, struct revocation *list,
+			   size_t count)
+{
+	struct together together;
+
+	if (!together_init(&together, count)) {
+		drivers_revoke_each(guard, list, count);
+		together_fini(&together);
+		return;
+	}
+	for (size_t k = 0; k < guard->config.driver_count; k++) {
+		const struct guard_driver *driver = &guard->config.drivers[k];
+
+		if (!driver->is_open || !driver->driver->node->revoke_all)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			const struct grant *grant = grant_of(guard, &list[i]);
+
+			if (guard_driver(guard, grant->driver) == driver)
+				together_add(&together, grant, &list[i]);
+		}
+		together_revoke(&together, driver);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct guard_driver *driver =
+			guard_driver(guard, grant_of(guard, &list[i])->driver);
+
+		if (!driver || !driver->is_open ||
+		    !driver->driver->node->revoke_all)
+			drivers_revoke_each(guard, &list[i], 1);
+	}
+	together_fini(&together);
+}
+
+static void environments_remove(struct guard *guard, struct revocation *list,
+				size_t count)
+{
+	struct fairlead_error error;
+
+	for (size_t i = 0; i < count; i++) {
+		int result = environment_remove(
+			guard, grant_of(guard, &list[i]), &error);
+
+		if (result < 0 && list[i].result == 0)
+			fail(&list[i], result, error.text);
+	}
+}
+
+/* The end of grants whose lanes are gone: they are freed. */
+static void bury(struct guard *guard, struct revocation *list, size_t count)
+{
+	uint64_t sequence = guard->ledger.next_sequence;
+	struct fairlead_error error;
 	struct writer batch;
 	int result;
 
 	batch_begin(guard, &batch);
-	if (owes)
-		ledger_write_owed(&batch, guard->ledger.next_sequence, grant_id,
-				  0, "");
-	ledger_write_tombstone(&batch, grant_id);
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].result < 0)
+			continue;
+		if (list[i].flags & LANE_OWES)
+			ledger_write_owed(&batch, sequence++, list[i].grant_id,
+					  0, "");
+		ledger_write_tombstone(&batch, list[i].grant_id);
+	}
 	result = batch_commit(guard, &batch);
-	if (result < 0)
-		return error_set(ret_error, result,
-				 "it is taken back, but cannot be written to "
-				 "the journal: %s",
-				 strerror(-result));
-	return 0;
+	if (result == 0)
+		return;
+	error_set(&error, result,
+		  "it is taken back, but cannot be written to the journal: %s",
+		  strerror(-result));
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].result == 0)
+			fail(&list[i], result, error.text);
+	}
 }
 
-static void mark_revoking(struct guard *guard, struct grant *grant)
+static void stay(struct guard *guard, const struct revocation *revocation)
 {
+	struct grant *grant = grant_of(guard, revocation);
 	struct writer batch;
 
-	if (grant->state == GRANT_REVOKING)
+	free(grant->text);
+	grant->text = strdup(revocation->text);
+	if (!(revocation->flags & LANE_LAST))
 		return;
 	batch_begin(guard, &batch);
-	ledger_write_revoking(&batch, grant->lane.grant_id);
-	if (batch_commit(guard, &batch) < 0)
-		grant->state = GRANT_REVOKING;
+	ledger_write_owed(&batch, guard->ledger.next_sequence,
+			  revocation->grant_id, -EBUSY, revocation->text);
+	/* The reply fails in any case; the agent asks again. */
+	(void)batch_commit(guard, &batch);
 }
 
-int lane_revoke(struct guard *guard, struct grant *grant, unsigned int flags,
-		char text[GUARD_TEXT_MAX + 1])
+void lanes_revoke(struct guard *guard, struct revocation *list, size_t count)
 {
-	struct fairlead_error error;
-	struct writer batch;
-	int result, removed;
+	bool is_any_gone = false;
 
-	mark_revoking(guard, grant);
-	result = driver_revoke(guard, grant, false, text, &error);
-	removed = environment_remove(guard, grant, result < 0 ? NULL : &error);
-	if (result == 0)
-		result = removed;
-	if (result == 0)
-		result = bury(guard, grant, flags & LANE_OWES, &error);
-	if (result == 0)
-		return 0;
-	text_add(text, error.text);
-	free(grant->text);
-	grant->text = strdup(text);
-	if (flags & LANE_LAST) {
-		batch_begin(guard, &batch);
-		ledger_write_owed(&batch, guard->ledger.next_sequence,
-				  grant->lane.grant_id, -EBUSY, text);
-		/* The reply fails in any case; the agent asks again. */
-		(void)batch_commit(guard, &batch);
+	mark_revoking(guard, list, count);
+	drivers_revoke(guard, list, count);
+	environments_remove(guard, list, count);
+	for (size_t i = 0; i < count; i++)
+		is_any_gone |= list[i].result == 0;
+	if (is_any_gone)
+		bury(guard, list, count);
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].result < 0)
+			stay(guard, &list[i]);
 	}
-	return result;
 }
 
 int lane_try_revoke(const struct guard *guard, const struct grant *grant,
@@ -282,17 +440,21 @@ static int driver_apply(const struct guard *guard, const struct grant *grant,
 static void undo(struct guard *guard, struct grant *grant, bool was_asked,
 		 const struct fairlead_record *record)
 {
-	char text[GUARD_TEXT_MAX + 1] = "";
+	struct revocation one = { .grant_id = grant->lane.grant_id };
 
-	if (!was_asked && bury(guard, grant, false, NULL) == 0)
-		return;
+	if (!was_asked) {
+		bury(guard, &one, 1);
+		if (one.result == 0)
+			return;
+		one = (struct revocation){ .grant_id = one.grant_id };
+	}
 	if (record) {
 		grant->record = malloc(sizeof(*record));
 		if (grant->record)
 			*grant->record = *record;
 	}
 	/* What is busy is REVOKING now: the agent will have it tried again. */
-	(void)lane_revoke(guard, grant, 0, text);
+	lanes_revoke(guard, &one, 1);
 }
 
 int lane_apply(struct guard *guard, const struct grant *wanted,

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -33,6 +34,8 @@
 #define CHANNEL_FD       3
 #define LOCK_PAUSE_MS    50
 #define INCARNATION_TEXT 64
+/* That of a request, and of all lanes that wait. */
+#define REPLIES_MAX (4u * GUARD_MESSAGE_MAX)
 
 struct process {
 	const struct guard_options *options;
@@ -272,21 +275,50 @@ static ssize_t message_read(int fd, uint8_t **ret_bytes)
 	return got;
 }
 
+static bool has_message(int fd)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+
+	return poll(&poller, 1, 0) > 0;
+}
+
+/* One request, and when no other is there, the replies that wait for that. */
+static int request_answer(struct process *process, const uint8_t *request,
+			  size_t size)
+{
+	struct writer replies = { .limit = REPLIES_MAX };
+	int result = guard_take(process->guard, request, size, &replies);
+
+	if (result == 0 && guard_is_waiting(process->guard) &&
+	    !has_message(CHANNEL_FD))
+		result = guard_settle(process->guard, &replies);
+	if (result == 0)
+		result = write_whole(CHANNEL_FD, replies.data, replies.size);
+	writer_fini(&replies);
+	return result;
+}
+
+/* Nobody is there any more to hear of it. */
+static void finish(struct process *process)
+{
+	struct writer ignored = { .limit = REPLIES_MAX };
+
+	(void)guard_settle(process->guard, &ignored);
+	writer_fini(&ignored);
+}
+
 static int requests_answer(struct process *process)
 {
 	for (;;) {
 		_auto_(freep) uint8_t *request = NULL;
-		struct writer reply = { .limit = GUARD_MESSAGE_MAX };
 		ssize_t size = message_read(CHANNEL_FD, &request);
 		int result;
 
-		if (size <= 0)
+		if (size <= 0) {
+			finish(process);
 			return (int)size;
-		result = guard_handle(process->guard, request, (size_t)size,
-				      &reply);
-		if (result == 0)
-			result = message_write(CHANNEL_FD, &reply);
-		writer_fini(&reply);
+		}
+		result = request_answer(process, request, (size_t)size);
 		if (result < 0)
 			return result;
 	}

@@ -12,7 +12,7 @@
 
 #include "node/guard/test/fake.h"
 
-#define GRANTS 6 /* 1..GRANTS are used */
+#define GRANTS 9 /* 1..GRANTS are used */
 
 /* What somebody outside was told. */
 struct heard {
@@ -61,6 +61,37 @@ static void busy_set(struct world *world, uint64_t grant_id, bool is_busy)
 		object->is_busy = is_busy;
 }
 
+static void reply_hear(struct world *world, struct heard *heard,
+		       uint64_t grant_id, enum guard_type type)
+{
+	if (world_next(world, type) == 0)
+		heard->is_gone[grant_id] = true;
+}
+
+/* By the manager and by the agent; one is busy, and one was never here. */
+static void revoke_together(struct world *world, struct heard *heard)
+{
+	for (uint64_t id = 6; id <= 9; id++)
+		heard->is_revoke_begun[id] = true;
+	busy_set(world, 7, true);
+	world_take_revoke(world, 6);
+	world_take_wish(world, GUARD_REVOKE, 8);
+	world_take_revoke(world, 7);
+	world_take_revoke(world, 9);
+	world_settle(world);
+	reply_hear(world, heard, 6, GUARD_COMMAND);
+	reply_hear(world, heard, 8, GUARD_REVOKE);
+	reply_hear(world, heard, 7, GUARD_COMMAND);
+	reply_hear(world, heard, 9, GUARD_COMMAND);
+	busy_set(world, 7, false);
+}
+
+static void busy_clear(struct world *world)
+{
+	busy_set(world, 2, false);
+	busy_set(world, 7, false);
+}
+
 /* Every kind of change of the journal. */
 static void story(struct world *world, struct heard *heard)
 {
@@ -82,7 +113,9 @@ static void story(struct world *world, struct heard *heard)
 	apply(world, heard, 4);
 	heard->is_second_epoch = heard->is_applied[4];
 	order_revoke(world, heard, 5); /* never applied */
-	apply(world, heard, 6);
+	for (uint64_t id = 6; id <= 8; id++)
+		apply(world, heard, id);
+	revoke_together(world, heard);
 }
 
 static void check(struct world *world, const struct heard *heard)
@@ -108,7 +141,7 @@ static void check(struct world *world, const struct heard *heard)
 	}
 	if (heard->is_second_epoch) {
 		world->epoch = 1;
-		assert_int_equal(world_apply(world, 6), -ESTALE);
+		assert_int_equal(world_apply(world, 4), -ESTALE);
 		world->epoch = 2;
 	}
 }
@@ -141,7 +174,7 @@ static bool run(unsigned int crash_at, bool crashes_after, size_t torn_bytes)
 	world.torn_bytes = torn_bytes;
 	story(&world, &heard);
 	was_dead = world.is_dead;
-	busy_set(&world, 2, false);
+	busy_clear(&world);
 	world_restart(&world);
 	check(&world, &heard);
 	finish(&world, &heard);
@@ -193,7 +226,7 @@ static void crash_while_beginning_again_loses_nothing(void **state)
 			world.crashes_after = true;
 			story(&world, &heard);
 			was_dead = world.is_dead;
-			busy_set(&world, 2, false);
+			busy_clear(&world);
 			world_stop(&world);
 			world.is_dead = false;
 			world.crash_at = world.steps + second;

@@ -254,6 +254,18 @@ static int fake_revoke(void *state, const struct fairlead_lane *lane,
 	return 0;
 }
 
+static void fake_revoke_all(void *state, struct fairlead_revocation *list,
+			    size_t count)
+{
+	struct world *world = state;
+
+	world->revoke_alls++;
+	for (size_t i = 0; i < count; i++)
+		list[i].result =
+			fake_revoke(state, list[i].lane, list[i].record, false,
+				    list[i].warnings, &list[i].error);
+}
+
 static int fake_env(void *state, const struct fairlead_lane *lane,
 		    const struct fairlead_record *record,
 		    void (*emit)(void *arg, const char *name,
@@ -383,6 +395,7 @@ static const struct fairlead_node_ops node_ops = {
 	.inherit = fake_inherit,
 	.apply = fake_apply,
 	.revoke = fake_revoke,
+	.revoke_all = fake_revoke_all,
 	.env = fake_env,
 	.list = fake_list,
 	.destroy = fake_destroy,
@@ -504,6 +517,7 @@ static void reply_drop(struct world *world)
 
 void world_fini(struct world *world)
 {
+	writer_fini(&world->replies);
 	reply_drop(world);
 	guard_destroy(world->guard);
 	free(world->disk);
@@ -561,28 +575,15 @@ void world_greet(struct world *world)
 	registration_fini(&registration);
 }
 
-int world_ask(struct world *world, const struct guard_request *request)
+/* A reply to a request of that type. */
+static int reply_take(struct world *world, uint8_t type, const void *bytes,
+		      size_t size)
 {
-	struct writer asked = { 0 }, reply = { 0 };
-
-	if (world->is_dead)
-		return -ESHUTDOWN;
-	assert_int_equal(guard_request_encode(request, &asked), 0);
-	assert_int_equal(
-		guard_handle(world->guard, asked.data, asked.size, &reply), 0);
-	writer_fini(&asked);
-	if (world->is_dead) {
-		writer_fini(&reply);
-		return -ESHUTDOWN;
-	}
 	reply_drop(world);
-	assert_int_equal(
-		guard_reply_decode(reply.data, reply.size, &world->reply), 0);
-	writer_fini(&reply);
-	assert_int_equal(world->reply.type, request->type);
-	if (world->reply.size > 0 && request->type != GUARD_REGISTER &&
-	    request->type != GUARD_ENVIRONMENT &&
-	    request->type != GUARD_DRIVERS) {
+	assert_int_equal(guard_reply_decode(bytes, size, &world->reply), 0);
+	assert_int_equal(world->reply.type, type);
+	if (world->reply.size > 0 && type != GUARD_REGISTER &&
+	    type != GUARD_ENVIRONMENT && type != GUARD_DRIVERS) {
 		assert_int_equal(
 			confirm_open(&world->master, 1, world->reply.bytes,
 				     world->reply.size, &world->confirm),
@@ -590,6 +591,92 @@ int world_ask(struct world *world, const struct guard_request *request)
 		world->has_confirm = true;
 	}
 	return world->reply.result;
+}
+
+int world_ask(struct world *world, const struct guard_request *request)
+{
+	struct writer asked = { 0 }, reply = { 0 };
+	int result = -ESHUTDOWN;
+
+	if (world->is_dead)
+		return result;
+	assert_int_equal(guard_request_encode(request, &asked), 0);
+	assert_int_equal(
+		guard_handle(world->guard, asked.data, asked.size, &reply), 0);
+	writer_fini(&asked);
+	if (!world->is_dead)
+		result = reply_take(world, request->type, reply.data,
+				    reply.size);
+	writer_fini(&reply);
+	return result;
+}
+
+void world_take(struct world *world, const struct guard_request *request)
+{
+	struct writer asked = { 0 };
+
+	if (world->is_dead)
+		return;
+	assert_int_equal(guard_request_encode(request, &asked), 0);
+	assert_int_equal(guard_take(world->guard, asked.data, asked.size,
+				    &world->replies),
+			 0);
+	writer_fini(&asked);
+}
+
+void world_take_revoke(struct world *world, uint64_t grant_id)
+{
+	struct guard_request request = { .type = GUARD_COMMAND };
+	struct writer body = { 0 }, bytes;
+	struct revoke_body revoke;
+
+	fake_revoke_body(grant_id, &revoke);
+	assert_int_equal(revoke_body_encode(&revoke, world->version, &body), 0);
+	world_seal(world, COMMAND_REVOKE, grant_id, &body, &bytes);
+	request.bytes = bytes.data;
+	request.size = bytes.size;
+	world_take(world, &request);
+	writer_fini(&bytes);
+	writer_fini(&body);
+}
+
+void world_take_wish(struct world *world, enum guard_type type, uint64_t number)
+{
+	struct guard_request request = {
+		.type = (uint8_t)type,
+		.number = number,
+	};
+
+	world_take(world, &request);
+}
+
+void world_settle(struct world *world)
+{
+	if (!world->is_dead)
+		assert_int_equal(guard_settle(world->guard, &world->replies),
+				 0);
+}
+
+int world_next(struct world *world, enum guard_type type)
+{
+	struct reader reader;
+	size_t size;
+	int result;
+
+	if (world->is_dead) {
+		writer_fini(&world->replies);
+		return -ESHUTDOWN;
+	}
+	reader = reader_of(world->replies.data, world->replies.size);
+	size = read_u32(&reader);
+	assert_true(!reader.failed && size <= reader.left);
+	result = reply_take(world, (uint8_t)type,
+			    world->replies.data + FRAME_LENGTH_SIZE, size);
+	size += FRAME_LENGTH_SIZE;
+	memmove(world->replies.data, world->replies.data + size,
+		world->replies.size - size);
+	world->replies.size -= size;
+	return result;
 }
 
 void world_seal(struct world *world, enum command_op op, uint64_t grant_id,

@@ -72,6 +72,7 @@ struct world {
 	char apply_job[FAIRLEAD_JOB_NAME_MAX + 1];
 	unsigned int applies[FAKE_GRANTS_MAX]; /* by grant id */
 	unsigned int revokes;                  /* of lanes, not objects */
+	unsigned int revoke_alls;              /* calls that had these */
 	bool driver_is_shut;
 
 	struct fake_file files[FAKE_FILES_MAX];
@@ -89,6 +90,8 @@ struct world {
 	struct guard_reply reply;
 	bool has_confirm;
 	struct confirm confirm;
+	/* Of world_take and world_settle, as on the channel. */
+	struct writer replies;
 };
 
 void world_init(struct world *world);
@@ -107,6 +110,15 @@ void world_greet(struct world *world);
  * dead, and a dead guard's reply is dropped: -ESHUTDOWN.
  */
 int world_ask(struct world *world, const struct guard_request *request);
+/* Send a request without a look whether the next one is there. */
+void world_take(struct world *world, const struct guard_request *request);
+void world_take_revoke(struct world *world, uint64_t grant_id);
+void world_take_wish(struct world *world, enum guard_type type,
+		     uint64_t number);
+/* There is no next one. */
+void world_settle(struct world *world);
+/* The next reply has to be to such a request; as world_ask. */
+int world_next(struct world *world, enum guard_type type);
 /* A command; fills the fields that the world has, and signs it. */
 int world_command(struct world *world, enum command_op op, uint64_t grant_id,
 		  const struct writer *body);

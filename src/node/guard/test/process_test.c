@@ -303,6 +303,34 @@ static void guard_finishes_when_its_agent_is_gone(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static void what_was_asked_for_before_the_agent_went_is_done(void **state)
+{
+	struct guard_request request = { .type = GUARD_REVOKE };
+	struct place *place = *state;
+	struct writer all = { 0 };
+
+	start(place);
+	greet(place);
+	for (uint64_t id = 7; id <= 9; id++) {
+		struct writer message = { 0 };
+		uint8_t head[FRAME_LENGTH_SIZE];
+
+		assert_int_equal(apply(place, id), 0);
+		request.number = id;
+		assert_int_equal(guard_request_encode(&request, &message), 0);
+		frame_length(message.size, head);
+		write_bytes(&all, head, sizeof(head));
+		write_bytes(&all, message.data, message.size);
+		writer_fini(&message);
+	}
+	assert_int_equal(write_whole(place->guard.fd, all.data, all.size), 0);
+	writer_fini(&all);
+	guard_stop(&place->guard);
+	assert_false(has(place, "hw/7") || has(place, "hw/8") ||
+		     has(place, "hw/9"));
+	assert_false(has(place, "jobs/s"));
+}
+
 static void guard_does_not_end_by_the_signals_of_a_service(void **state)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
@@ -491,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(guard_obeys_and_remembers_over_a_kill),
 		TEST(guard_finishes_when_its_agent_is_gone),
+		TEST(what_was_asked_for_before_the_agent_went_is_done),
 		TEST(guard_does_not_end_by_the_signals_of_a_service),
 		TEST(guard_ends_by_a_message_that_is_none),
 		TEST(guard_has_few_privileges_and_files),
