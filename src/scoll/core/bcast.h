@@ -151,6 +151,7 @@ struct child {
 	uint8_t type; /* enum scoll_error_type */
 	uint8_t state;
 	bool is_stale; /* refused: to be sent again, for another start */
+	bool was_sent; /* or may have been */
 	bool has_last; /* its last part is here */
 	bool is_ready; /* in the list of those with something to deliver */
 };

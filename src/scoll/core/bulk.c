@@ -80,6 +80,7 @@ int bulk_open(struct bcast *bcast, const struct iovec *iovs, int count)
 	return 0;
 }
 
+/* A child replies when its reads have ended; the others may go on reading. */
 void bulk_close(struct bcast *bcast)
 {
 	const struct transport_seam *net = &bcast->core->options.transport;
@@ -88,6 +89,13 @@ void bulk_close(struct bcast *bcast)
 	if (bulk == NULL || !bulk->is_open)
 		return;
 	bulk->is_open = false;
+	for (uint32_t i = 0;
+	     bcast->children != NULL && i < bcast->tree->child_count; i++) {
+		const struct child *child = &bcast->children[i];
+
+		if (child->was_sent && !child->has_last)
+			net->ops->disconnect(net->ctx, child->place->nid);
+	}
 	net->ops->region_close(net->ctx, &bulk->region);
 }
 

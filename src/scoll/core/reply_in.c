@@ -323,6 +323,7 @@ void child_post_begun(struct post *post, uint64_t now_ns)
 	if (--child->unposted_count > 0)
 		return;
 	child->state = CHILD_SENDING;
+	child->was_sent = true;
 	action_start(child->bcast->core, &child->forward, child->bcast,
 		     ACTION_FORWARD, now_ns);
 }

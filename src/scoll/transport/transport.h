@@ -93,8 +93,18 @@ struct transport_ops {
 	int (*region_open)(void *ctx, const struct iovec *pieces, int count,
 			   struct region *ret_region,
 			   struct remote_piece *ret_pieces);
-	/* Peers' reads of it fail from now on. Our own have ended. */
+	/*
+	 * Peers' reads of it fail from now on. Our own have ended, and so have
+	 * those of peers, or they were disconnected first.
+	 */
 	void (*region_close)(void *ctx, struct region *region);
+	/*
+	 * A peer may be reading memory of ours that is closed next, and will
+	 * not say when it is done: what is on its way to it ends here, or its
+	 * memory would be sent whatever it holds by then. Messages to it and
+	 * from it may be lost; what we send it from now on is not.
+	 */
+	void (*disconnect)(void *ctx, scoll_nid_t from);
 	/*
 	 * Read `size` bytes at remote_offset of the peer's pieces to
 	 * local_offset of the region; offsets count over all pieces.

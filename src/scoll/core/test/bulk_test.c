@@ -401,6 +401,31 @@ static void abort_K06_B23_in_the_middle_waits_for_its_own_reads(void **state)
 	cast_finish(&cast, group);
 }
 
+static void child_K06_that_is_given_up_while_it_reads_is_disconnected(
+	void **state)
+{
+	struct cast cast;
+	scoll_group_t *group;
+	struct iovec iov = whole();
+
+	source_fill();
+	cast_init(&cast, 3, SCOLL_TREE_FLAT);
+	group = cast_group(&cast, 0, 0, 3);
+	cast_rule(&cast, MOVE_READ, 1, 0, FATE_HOLD, -1);
+	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].disconnected, "");
+	scoll_core_bcast_abort(cast.members[0].request, cast.now_ns);
+	cast_run(&cast);
+	assert_string_equal(cast.members[0].failures, "01:ABORTED");
+	/* Only it: 2 has replied, and so has ended its reads. */
+	assert_string_equal(cast.members[0].disconnected, "01");
+	assert_null(cast.members[0].regions);
+	cast_rules_clear(&cast);
+	cast_run(&cast);
+	cast_finish(&cast, group);
+}
+
 static void wait_K06_O04_for_data_that_never_comes_ends(void **state)
 {
 	struct cast cast;
@@ -448,6 +473,8 @@ int main(void)
 			region_K06_that_cannot_be_opened_is_no_fault_of_the_service),
 		cmocka_unit_test(
 			abort_K06_B23_in_the_middle_waits_for_its_own_reads),
+		cmocka_unit_test(
+			child_K06_that_is_given_up_while_it_reads_is_disconnected),
 		cmocka_unit_test(wait_K06_O04_for_data_that_never_comes_ends),
 	};
 

@@ -108,6 +108,7 @@ struct member {
 	int refusal;       /* a negative errno for each call; 0 */
 	int region_result; /* of opening memory */
 	int cancels, connects;
+	char disconnected[64];             /* whom it has, by their numbers */
 	uint32_t place;                    /* where it is */
 	uint32_t places[CAST_MEMBERS_MAX]; /* where others are: 0: unknown */
 	int lessons;                       /* of messages, about places */

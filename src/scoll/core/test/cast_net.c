@@ -160,6 +160,19 @@ static void net_region_close(void *ctx, struct region *region)
 	region->handle = NULL;
 }
 
+static void net_disconnect(void *ctx, scoll_nid_t from)
+{
+	struct member *member = ctx;
+	char word[8];
+
+	snprintf(word, sizeof(word), "%s%02d",
+		 member->disconnected[0] != '\0' ? " " : "",
+		 (int)(from - cast_nid(0)));
+	strncat(member->disconnected, word,
+		sizeof(member->disconnected) - strlen(member->disconnected) -
+			1);
+}
+
 static int net_read(void *ctx, scoll_nid_t from,
 		    const struct remote_piece *remote, int remote_count,
 		    uint64_t remote_offset, const struct region *region,
@@ -196,6 +209,7 @@ const struct transport_ops cast_net_ops = {
 	.cancel = net_cancel,
 	.region_open = net_region_open,
 	.region_close = net_region_close,
+	.disconnect = net_disconnect,
 	.read = net_read,
 	.connect = net_connect,
 	.address_get = cast_place_get,

@@ -33,8 +33,10 @@
 
 /* Facts about a provider that its attributes do not tell. */
 struct habits {
-	/* fi_av_remove closes the connection and ends what is on it. */
+	/* fi_av_remove ends what is on the way to the address. */
 	bool removal_closes;
+	/* A read is answered from its owner's memory, through a TCP socket. */
+	bool answers_over_tcp;
 	/* FI_PEEK works; else it would be taken for a plain receive. */
 	bool has_peek;
 	/* A receive that fi_cancel finds has ended when it returns. */
@@ -298,7 +300,14 @@ void peer_unuse(struct transport_ofi *t, struct ofi_peer *peer);
 void peer_refused(struct transport_ofi *t, struct ofi_peer *peer);
 /* Pushes, and what is overdue, of all busy ones, if it is time. */
 void peers_check(struct transport_ofi *t);
+/* The seam's disconnect. */
+void peer_disconnect(void *ctx, scoll_nid_t from);
 void peers_fini(struct transport_ofi *t);
+
+/* --- disconnect.c --- */
+
+/* Of a provider that answers over TCP: its ops and reads end as of a death. */
+void connection_close(struct transport_ofi *t, const struct ofi_peer *peer);
 
 /* --- address.c: addresses that travel --- */
 

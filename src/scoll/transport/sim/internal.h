@@ -37,6 +37,7 @@ struct work {
 	int remote_count;
 	uint64_t remote_offset, local_offset;
 	const struct transport_sim_region *region;
+	bool is_answered; /* its end is on the way, as the memory has it */
 };
 
 /* Bytes on their way. */
@@ -57,6 +58,7 @@ struct transport_sim_region {
 	uint64_t key; /* 0: not for peers */
 	struct transport_sim_port *port;
 	int count;
+	uint32_t answers;                         /* to peers, on their way */
 	struct transport_sim_region *prev, *next; /* of the port */
 	UT_hash_handle hh;
 	struct iovec pieces[];
@@ -187,6 +189,9 @@ int transport_sim_region_open(void *ctx, const struct iovec *pieces, int count,
 			      struct remote_piece *ret_pieces);
 void transport_sim_region_close(void *ctx, struct region *region);
 void transport_sim_regions_close(struct transport_sim_port *port);
+void transport_sim_disconnect(void *ctx, scoll_nid_t from);
+/* A read that was answered is over. */
+void transport_sim_answer_end(struct work *work);
 int transport_sim_read(void *ctx, scoll_nid_t from,
 		       const struct remote_piece *remote, int remote_count,
 		       uint64_t remote_offset, const struct region *region,

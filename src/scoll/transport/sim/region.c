@@ -66,7 +66,11 @@ static void close_one(struct transport_sim_region *region)
 
 void transport_sim_region_close(void *ctx, struct region *region)
 {
-	assert(region->handle != NULL);
+	const struct transport_sim_region *open = region->handle;
+
+	assert(open != NULL);
+	/* A real one would go on sending what the memory has by then. */
+	assert(open->answers == 0);
 	close_one(region->handle);
 	region->handle = NULL;
 }
@@ -75,6 +79,50 @@ void transport_sim_regions_close(struct transport_sim_port *port)
 {
 	while (port->regions != NULL)
 		close_one(port->regions);
+}
+
+static struct transport_sim_region *region_of(const struct work *work)
+{
+	struct transport_sim_region *region;
+
+	HASH_FIND(hh, work->port->sim->regions, &work->remote[0].key,
+		  sizeof(work->remote[0].key), region);
+	return region;
+}
+
+static void answer_begin(struct work *work)
+{
+	work->is_answered = true;
+	region_of(work)->answers++;
+}
+
+void transport_sim_answer_end(struct work *work)
+{
+	struct transport_sim_region *region;
+
+	if (!work->is_answered)
+		return;
+	work->is_answered = false;
+	region = region_of(work);
+	if (region != NULL) /* its member is still there */
+		region->answers--;
+}
+
+void transport_sim_disconnect(void *ctx, scoll_nid_t from)
+{
+	struct transport_sim_port *port = ctx;
+	const struct transport_sim_port *peer = transport_sim_peer(port, from);
+	uint64_t now_ns = transport_timeline_now_ns(port->sim->timeline);
+	struct work *work;
+
+	if (peer == NULL)
+		return;
+	DL_FOREACH (peer->works, work) {
+		if (work->from != port || !work->is_answered)
+			continue;
+		transport_sim_answer_end(work);
+		transport_sim_work_end(work, now_ns, -ECONNRESET, 0);
+	}
 }
 
 static bool overlap(const struct iovec *pieces, int count, const uint8_t *bytes,
@@ -208,6 +256,7 @@ static void serve(struct transport_timeline_event *event)
 	}
 	if (transport_sim_chance(sim, TRANSPORT_SIM_LATE_END))
 		end_ns += transport_sim_held_ns(sim);
+	answer_begin(work);
 	transport_sim_work_end(work, end_ns, 0, size);
 }
 

@@ -226,6 +226,7 @@ struct transport_seam transport_sim_seam(struct transport_sim_port *port)
 		.cancel = transport_sim_cancel,
 		.region_open = transport_sim_region_open,
 		.region_close = transport_sim_region_close,
+		.disconnect = transport_sim_disconnect,
 		.read = transport_sim_read,
 		.connect = connect_to,
 		.address_get = transport_sim_address_get,

@@ -116,6 +116,7 @@ struct work *transport_sim_work_start(struct transport_sim_port *port,
 	work->size = 0;
 	work->is_matched = false;
 	work->remote = NULL;
+	work->is_answered = false;
 	transfer->scratch[0] = (uintptr_t)work;
 	DL_APPEND(port->works, work);
 	(*use_of(port, kind))++;
@@ -128,6 +129,7 @@ void transport_sim_work_drop(struct work *work)
 
 	if (work->kind == WORK_POST && !work->is_matched)
 		post_remove(port->sim, work);
+	transport_sim_answer_end(work);
 	(*use_of(port, work->kind))--;
 	free(work->remote);
 	transport_timeline_cancel(&work->event);

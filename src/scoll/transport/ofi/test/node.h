@@ -13,6 +13,7 @@
 #include "scoll/transport/ofi/test/child.h"
 
 #define SENDERS_MAX 8
+#define LEFT_BYTE   0xee /* in memory that a puppet has left */
 
 /* A transfer and what came of it. */
 struct move {

@@ -10,6 +10,9 @@
  *	posted                  its result, once it has ended
  *	open SIZE...            pieces for peers: ADDRESS KEY SIZE of each
  *	close                   them
+ *	fill                    go on until a read of them fills a connection
+ *	leave NID WHAT          close them while NID reads; their memory is then
+ *				"gone", or "reused": it holds LEFT_BYTE
  *	count                   messages received, damaged bytes
  *	sleep                   nothing goes on until the next line
  */
@@ -20,10 +23,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include <linux/sockios.h>
 
-#define REPLY_MAX (SCOLL_REPLY_PART_MAX + 4096)
-#define WINDOW    64
+#define MEMORY_BYTES (64u << 20)
+#define FDS_MAX      256
+#define REPLY_MAX    (SCOLL_REPLY_PART_MAX + 4096)
+#define WINDOW       64
 
 struct stage {
 	struct node node;
@@ -141,6 +149,42 @@ static void on_open(struct stage *stage, char *words)
 	printf("\n");
 }
 
+/* What the system has been given, and no peer has taken. */
+static bool is_filled(void)
+{
+	for (int fd = 0; fd < FDS_MAX; fd++) {
+		int count = 0;
+
+		if (ioctl(fd, SIOCOUTQ, &count) == 0 && count > 0)
+			return true;
+	}
+	return false;
+}
+
+static void on_fill(struct stage *stage)
+{
+	while (!is_filled())
+		node_step(&stage->node, test_now_ns() + 1000000);
+	printf("ok\n");
+}
+
+static void on_leave(struct stage *stage, char *words)
+{
+	struct node *node = &stage->node;
+	char what[16];
+	uint64_t nid;
+
+	if (sscanf(words, "%" SCNu64 " %15s", &nid, what) != 2)
+		fail(words);
+	node->ops->disconnect(node->t, nid);
+	node->ops->region_close(node->t, &stage->region);
+	if (strcmp(what, "reused") == 0)
+		memset(stage->memory, LEFT_BYTE, MEMORY_BYTES);
+	else if (mprotect(stage->memory, MEMORY_BYTES, PROT_NONE) < 0)
+		fail("mprotect");
+	printf("ok\n");
+}
+
 static void command(struct stage *stage, char *line)
 {
 	char verb[16];
@@ -167,6 +211,10 @@ static void command(struct stage *stage, char *line)
 	} else if (strcmp(verb, "close") == 0) {
 		stage->node.ops->region_close(stage->node.t, &stage->region);
 		printf("ok\n");
+	} else if (strcmp(verb, "fill") == 0) {
+		on_fill(stage);
+	} else if (strcmp(verb, "leave") == 0) {
+		on_leave(stage, line + used);
 	} else if (strcmp(verb, "count") == 0) {
 		printf("ok %" PRIu64 " %" PRIu64 "\n",
 		       stage->node.received_count, stage->node.damaged_count);
@@ -219,7 +267,10 @@ int puppet_main(int argc, char **argv)
 	test_provider = argv[2];
 	node_open(&stage.node, argv[3][0] != '\0' ? argv[3] : NULL,
 		  argv[4][0] != '\0' ? argv[4] : NULL, 0);
-	stage.memory = calloc(1, 64u << 20);
+	stage.memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stage.memory == MAP_FAILED)
+		fail("mmap");
 	stage.reply = calloc(1, REPLY_MAX);
 	size = node_address(&stage.node, address);
 	printf("ok ");
@@ -234,7 +285,7 @@ int puppet_main(int argc, char **argv)
 	if (stage.region.handle != NULL)
 		stage.node.ops->region_close(stage.node.t, &stage.region);
 	node_close(&stage.node);
-	free(stage.memory);
+	munmap(stage.memory, MEMORY_BYTES);
 	free(stage.reply);
 	return 0;
 }

@@ -326,6 +326,34 @@ static void read_of_closed_memory_fails(void **state)
 	end();
 }
 
+static void disconnect_ends_answers_that_are_on_their_way(void **state)
+{
+	char here[4] = "", there[4] = "abc";
+	struct iovec source = { there, 4 }, target = { here, 4 };
+	struct remote_piece remote;
+	struct region from, to;
+	struct transfer transfer;
+	struct transport_seam *a, *b;
+
+	begin(&plain);
+	a = &members[0].seam;
+	b = &members[1].seam;
+	b->ops->region_open(b->ctx, &source, 1, &from, &remote);
+	a->ops->region_open(a->ctx, &target, 1, &to, NULL);
+	a->ops->read(a->ctx, 2, &remote, 1, 0, &to, 0, 4, &transfer);
+	assert_true(transport_timeline_run(timeline)); /* it is answered */
+	assert_string_equal(here, "abc");
+	assert_int_equal(members[0].count, 0);
+	b->ops->disconnect(b->ctx, 1);
+	b->ops->region_close(b->ctx, &from);
+	run_all();
+	assert_int_equal(members[0].count, 1);
+	assert_int_equal(members[0].seen[0].result, -ECONNRESET);
+	assert_int_equal(members[0].seen[0].at_ns, 100);
+	a->ops->region_close(a->ctx, &to);
+	end();
+}
+
 static void faults_happen_and_are_counted(void **state)
 {
 	static const struct {
@@ -556,6 +584,7 @@ int main(void)
 		cmocka_unit_test(late_cancel_waits_for_a_paused_member),
 		cmocka_unit_test(read_copies_over_pieces),
 		cmocka_unit_test(read_of_closed_memory_fails),
+		cmocka_unit_test(disconnect_ends_answers_that_are_on_their_way),
 		cmocka_unit_test(faults_happen_and_are_counted),
 		cmocka_unit_test(held_messages_are_overtaken),
 		cmocka_unit_test(
