@@ -247,6 +247,12 @@ struct fairlead_object {
 };
 
 /*
+ * At the beginning of a summary, before a word for how strangers are kept out of
+ * lanes, of [a-z0-9+-], at most 15: nodes are counted by it.
+ */
+#define FAIRLEAD_SUMMARY_LEVEL "enforcement "
+
+/*
  * In a summary, before what the node lacks for more than it has now: people are
  * warned of it.
  */

@@ -81,6 +81,18 @@ static void rate_take(struct settings *settings, uint32_t *mbit)
 		settings_fail(settings, setting, "%s", error.text);
 }
 
+/*
+ * By default jobs may ask for a namespace, and most sites have none that do: only
+ * where the file says so is it missed.
+ */
+static bool names_netns(const struct settings *settings)
+{
+	const struct fairlead_setting *setting =
+		settings_find(settings, "isolation");
+
+	return setting && strstr(setting->value, "netns");
+}
+
 static int settings_take(struct ethernet_node *node,
 			 struct node_settings *values,
 			 const struct fairlead_setting *list, size_t count,
@@ -109,6 +121,7 @@ static int settings_take(struct ethernet_node *node,
 	job_cgroup_read(&settings, &values->job_cgroup);
 	settings_text(&settings, "namespaces", &values->namespaces);
 	settings_bool(&settings, "shaping", &node->is_shaping);
+	node->wants_namespaces = names_netns(&settings);
 	rate_take(&settings, &node->link_mbit);
 	settings_bool(&settings, "require_devices", &node->requires_devices);
 	path_check(&settings, "nft", values->nft);

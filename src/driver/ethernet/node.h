@@ -48,7 +48,8 @@ struct ethernet_node {
 	uint8_t dscp[ETHERNET_CLASS_COUNT];
 	bool requires_devices;
 	bool is_shaping;
-	uint32_t link_mbit; /* 0: what the NIC says */
+	bool wants_namespaces; /* the file says that jobs may have them */
+	uint32_t link_mbit;    /* 0: what the NIC says */
 };
 
 /* The NICs of the node, usable or not. */

@@ -116,7 +116,8 @@ static void lack_namespaces(struct line *line, const struct ethernet_node *node)
 {
 	struct fairlead_error error;
 
-	if (namespace_check(node->namespaces, &error) < 0)
+	if (node->wants_namespaces &&
+	    namespace_check(node->namespaces, &error) < 0)
 		lack(line, "isolation=netns", error.text);
 }
 
@@ -130,7 +131,7 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 		lack(&line, "permission", "only root can make lanes");
 		return;
 	}
-	add(&line, "enforcement %s, shaping %s", enforce_level(node),
+	add(&line, FAIRLEAD_SUMMARY_LEVEL "%s, shaping %s", enforce_level(node),
 	    node->is_shaping ? "on" : "off");
 	add_counters(&line, node);
 	if (node->requires_devices)

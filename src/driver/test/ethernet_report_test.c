@@ -189,35 +189,51 @@ static void a_level_that_is_required_and_is_not_there_is_an_error(void **state)
 	assert_int_equal(in_child(open_with_bpf_required), 0);
 }
 
-/* As in a unit of systemd with PrivateTmp= and the like. */
-static void a_mount_namespace_of_the_daemon_is_said(void **state)
+/* What a node says that sees the mounts of others, and shows them none. */
+static bool lacks_namespaces(const char *isolation)
 {
 	const struct fairlead_setting more[] = {
 		{ .name = "bpf", .value = "off" },
 		{ .name = "namespaces", .value = "/mnt/shared/run/netns" },
+		{ .name = "isolation", .value = isolation },
 	};
-	pid_t pid;
+	pid_t pid = fork();
 	int status;
 
-	netns_run("mkdir -p /mnt/shared && mount -t tmpfs tmpfs /mnt/shared && "
-		  "mount --make-shared /mnt/shared");
-	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		if (unshare(CLONE_NEWNS) < 0 ||
 		    mount(NULL, "/mnt/shared", NULL, MS_SLAVE, NULL) < 0 ||
-		    ethernet_node_ops.open(more, 2, &world.state,
-					   &world.error) < 0)
-			_exit(1);
+		    ethernet_node_ops.open(more, isolation ? 3 : 2,
+					   &world.state, &world.error) < 0)
+			_exit(2);
 		summarize();
 		_exit(strstr(line, "; lacks isolation=netns (launchers would "
-				   "not see")
-			      ? 0
-			      : 2);
+				   "not see") != NULL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status);
+}
+
+/* As in a unit of systemd with PrivateTmp= and the like. */
+static void a_mount_namespace_of_the_daemon_is_said_where_jobs_may_want_netns(
+	void **state)
+{
+	static const struct {
+		const char *isolation; /* NULL: not in the file */
+		bool is_said;
+	} cases[] = { { "host,netns", true },
+		      { "netns", true },
+		      { "host", false },
+		      { NULL, false } };
+
+	netns_run("mkdir -p /mnt/shared && mount -t tmpfs tmpfs /mnt/shared && "
+		  "mount --make-shared /mnt/shared");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(lacks_namespaces(cases[i].isolation),
+				 cases[i].is_said);
 	netns_run("umount /mnt/shared");
-	assert_int_equal(status, 0);
 }
 
 /* A kernel without HTB cannot be had. */
@@ -438,7 +454,7 @@ int main(void)
 		TEST(the_line_has_the_higher_level_where_it_is),
 		TEST(the_line_says_what_the_next_level_wants),
 		TEST(a_level_that_is_required_and_is_not_there_is_an_error),
-		TEST(a_mount_namespace_of_the_daemon_is_said),
+		TEST(a_mount_namespace_of_the_daemon_is_said_where_jobs_may_want_netns),
 		TEST(shaping_without_htb_is_said),
 		TEST(who_may_not_make_lanes_says_so),
 		TEST(a_nic_that_is_too_small_is_said_with_what_to_set),
