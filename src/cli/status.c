@@ -9,6 +9,19 @@ static const struct option_spec options[] = {
 	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
 };
 
+/* How lanes are guarded, where there is more than one way. */
+static void print_levels(struct cli *cli, const json_t *levels)
+{
+	const char *driver;
+	json_t *counts;
+
+	json_object_foreach ((json_t *)levels, driver, counts) {
+		_auto_(freep) char *text = output_counts(counts);
+
+		fprintf(cli->out, "level of %s: %s\n", driver, text);
+	}
+}
+
 static void print_head(struct cli *cli, const json_t *status)
 {
 	char uptime[OUTPUT_DURATION_MAX];
@@ -22,7 +35,9 @@ static void print_head(struct cli *cli, const json_t *status)
 		"manager of '%s', version %s, epoch %lld, up for %s\n",
 		output_text(status, "cluster"), output_text(status, "version"),
 		(long long)output_number(status, "epoch"), uptime);
-	fprintf(cli->out, "nodes: %s\njobs: %s\n", nodes, jobs);
+	fprintf(cli->out, "nodes: %s\n", nodes);
+	print_levels(cli, json_object_get(status, "levels"));
+	fprintf(cli->out, "jobs: %s\n", jobs);
 	if (json_is_true(json_object_get(status, "recovering")))
 		fprintf(cli->out,
 			"recovering: every identifier counts as used until "

@@ -96,6 +96,18 @@ static bool has_moved(const struct member *member,
 		      sizeof(member->start)) != 0;
 }
 
+static void levels_keep(struct member *member, const struct registration *told)
+{
+	struct level *levels = calloc(told->driver_count + 1, sizeof(*levels));
+	size_t count = 0;
+
+	for (size_t i = 0; levels != NULL && i < told->driver_count; i++)
+		count += level_read(&told->drivers[i], &levels[count]);
+	free(member->levels);
+	member->levels = levels;
+	member->level_count = count;
+}
+
 void member_tell_drivers(struct member *member, const struct registration *told)
 {
 	json_t *drivers = json_array();
@@ -122,6 +134,7 @@ void member_tell_drivers(struct member *member, const struct registration *told)
 	json_decref(drivers);
 	free(member->drivers);
 	member->drivers = text;
+	levels_keep(member, told);
 }
 
 struct member *member_register(struct engine *engine, struct session *session,
@@ -162,6 +175,7 @@ static void member_remove(struct engine *engine, struct member *member)
 	tell_address(engine, member, 0);
 	HASH_DEL(engine->members, member);
 	free(member->drivers);
+	free(member->levels);
 	free(member);
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "manager/internal.h"
+#include "manager/level.h"
 
 struct member {
 	char name[NODE_NAME_MAX + 1];
@@ -28,6 +29,8 @@ struct member {
 	uint64_t look_number; /* of the look under way; 0: none */
 	uint32_t key_id;      /* the newest that it has shown; 0: none */
 	char *drivers; /* how they work there: a JSON array; NULL: not known */
+	struct level *levels; /* of those that have one */
+	size_t level_count;
 	UT_hash_handle hh; /* by name */
 };
 

@@ -206,6 +206,53 @@ static void node_list_has_what_nodes_last_said_of_their_drivers(void **state)
 	assert_detail(bed, better.detail);
 }
 
+static void assert_levels(struct bed *bed, const char *expected)
+{
+	uint64_t client = bed_client(bed, BED_ROOT);
+	_auto_(freep) char *text = NULL;
+	json_t *reply;
+
+	bed_ask(bed, client, "status", NULL);
+	reply = bed_expect(bed, client, 0);
+	text = json_dumps(json_object_get(reply, "levels"),
+			  JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(text, expected);
+	json_decref(reply);
+}
+
+static void status_counts_nodes_by_their_level(void **state)
+{
+	static const struct {
+		const char *node, *detail, *levels;
+	} cases[] = {
+		{ "n0", "2 devices, enforcement nft", "{}" },
+		{ "n0", "enforcement <b>nft</b>", "{}" },
+		{ "n0", "enforcement abcdefghijklmnop", "{}" },
+		{ "n0", "enforcement nft; lacks a NIC (eth1: it is down)",
+		  "{\"slingshot\":{\"nft\":1}}" },
+		{ "n1", "enforcement nft+bpf, refused nothing",
+		  "{\"slingshot\":{\"nft\":1,\"nft+bpf\":1}}" },
+		{ "n0", "enforcement nft+bpf",
+		  "{\"slingshot\":{\"nft+bpf\":2}}" },
+		{ "n1", NULL,
+		  "{\"slingshot\":{\"nft+bpf\":1,\"unusable\":1}}" },
+	};
+	struct bed *bed = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct registration_driver told = usable;
+		struct bed_node node;
+
+		told.is_usable = cases[i].detail != NULL;
+		strcpy(told.detail, cases[i].detail ? cases[i].detail : "");
+		bed_node_connect(bed, cases[i].node, &node);
+		node.registration.drivers = &told;
+		node.registration.driver_count = 1;
+		bed_node_register(&node);
+		assert_levels(bed, cases[i].levels);
+	}
+}
+
 static void what_is_new_is_withheld_without_a_registration(void **state)
 {
 	struct bed *bed = *state;
@@ -493,6 +540,7 @@ int main(void)
 		TEST(what_is_gone_is_free_without_a_registration),
 		TEST(what_is_new_is_withheld_without_a_registration),
 		TEST(node_list_has_what_nodes_last_said_of_their_drivers),
+		TEST(status_counts_nodes_by_their_level),
 		TEST(a_lane_that_is_in_the_way_is_looked_at_at_once),
 		TEST(what_is_forced_is_looked_at_at_once),
 		TEST(what_answers_nothing_changes_nothing),
