@@ -102,41 +102,6 @@ static void a_source_chosen_for_one_packet_is_checked(void **state)
 	assert_int_equal(as(&alice, try_call, &call), 0);
 }
 
-/* It makes sockets in the kernel, and not all of its calls are asked about. */
-static void multipath_tcp_is_no_way_around(void **state)
-{
-	const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_MULTIPATH;
-	int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_MPTCP);
-	struct call call = { .kind = CONNECT, .type = type, .address = ALICE4 };
-	struct gate_counters counters;
-	int fd;
-
-	if (probe < 0) {
-		printf("skipped: the kernel has no multipath TCP\n");
-		skip();
-	}
-	close(probe);
-	fd = listen_as(&bob, SOCK_STREAM | SOCK_MULTIPATH, "0.0.0.0", 5013);
-	assert_false(accepts(fd, &alice, ALICE4, "127.0.0.1", 5013));
-	assert_true(accepts(fd, &bob, BOB4, "127.0.0.1", 5013));
-	close(fd);
-
-	call.port = 5016;
-	fd = listen_as(&alice, type, "0.0.0.0", 5016);
-	assert_int_not_equal(as(&bob, try_call, &call), 0);
-	assert_int_equal(gate_counters(*state, &counters), 0);
-	assert_true(counters.refused_send > 0);
-	assert_int_equal(accept(fd, NULL, NULL), -1);
-	assert_int_equal(errno, EAGAIN);
-	call.type &= ~SOCK_NONBLOCK;
-	assert_int_equal(as(&alice, try_call, &call), 0);
-	call.kind = BIND;
-	call.port = 5017;
-	assert_int_equal(as(&bob, try_call, &call), EPERM);
-	assert_int_equal(as(&alice, try_call, &call), 0);
-	close(fd);
-}
-
 /* Of one owner's two lanes, both must be its own. */
 static void a_source_of_the_one_lane_does_not_open_another(void **state)
 {
@@ -474,7 +439,6 @@ int main(void)
 		GATE_TEST(root_may_use_lanes),
 		GATE_TEST(all_else_is_for_everybody),
 		GATE_TEST(a_source_chosen_for_one_packet_is_checked),
-		GATE_TEST(multipath_tcp_is_no_way_around),
 		GATE_TEST(a_source_of_the_one_lane_does_not_open_another),
 		GATE_TEST(a_strangers_socket_at_no_address_gets_no_datagram),
 		GATE_TEST(

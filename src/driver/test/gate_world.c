@@ -276,8 +276,13 @@ static int send_from(int fd, const struct sockaddr_storage *target,
 
 static int open_socket(int family, int type)
 {
-	return socket(family, (type & ~SOCK_MULTIPATH) | SOCK_CLOEXEC,
-		      type & SOCK_MULTIPATH ? IPPROTO_MPTCP : 0);
+	int protocol = type & SOCK_LITE ? IPPROTO_UDPLITE : 0;
+
+	if (type & SOCK_MULTIPATH)
+		protocol = IPPROTO_MPTCP;
+	return socket(family,
+		      (type & ~(SOCK_MULTIPATH | SOCK_LITE)) | SOCK_CLOEXEC,
+		      protocol);
 }
 
 int try_call(const void *arg)

@@ -67,8 +67,9 @@ enum call_kind {
 	SEND,
 };
 
-/* Of a type of socket: by multipath TCP. */
+/* Of a type of socket: by multipath TCP, by UDP-Lite. */
 #define SOCK_MULTIPATH 0x10000
+#define SOCK_LITE      0x20000
 
 struct call {
 	enum call_kind kind;
