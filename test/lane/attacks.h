@@ -18,6 +18,7 @@ struct attack {
 /* Each list ends with a name of NULL. */
 extern const struct attack attacks_by_socket[];
 extern const struct attack attacks_by_vxlan[];
+extern const struct attack attacks_by_kernel[];
 /* Not attacks: they work always. */
 extern const struct attack passages[];
 

@@ -103,6 +103,7 @@ int main(int argc, char **argv)
 	world_enforce(trials.closed, trials.level);
 	trials_add(&trials, attacks_by_socket);
 	trials_add(&trials, attacks_by_vxlan);
+	trials_add(&trials, attacks_by_kernel);
 	trials_add(&trials, passages);
 	result = _cmocka_run_group_tests("attacks", trials.tests, trials.count,
 					 NULL, NULL);

@@ -122,10 +122,11 @@ static int call_make(const struct probe_actor *actor,
 
 	if (result < 0)
 		return result;
-	*ret_fd = socket(family, call->type | SOCK_NONBLOCK, 0);
+	*ret_fd = socket(family, call->type | SOCK_NONBLOCK,
+			 call->is_multipath ? IPPROTO_MPTCP : 0);
 	if (*ret_fd < 0)
 		return -errno;
-	result = tos_set(*ret_fd, family, call);
+	result = call->tos != 0 ? tos_set(*ret_fd, family, call) : 0;
 	if (result == 0)
 		result = bind_to(*ret_fd, call);
 	return result < 0 ? result : reach(*ret_fd, call);

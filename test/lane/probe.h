@@ -30,6 +30,7 @@ struct probe_call {
 	int type;              /* SOCK_STREAM, SOCK_DGRAM */
 	bool is_mapped;        /* IPv4 by an IPv6 socket */
 	bool is_listening;     /* of SOCK_STREAM */
+	bool is_multipath;     /* of SOCK_STREAM */
 	struct probe_end from; /* to bind to; port 0: any */
 	struct probe_end to;   /* to connect or to send to */
 	const char *device;    /* to bind to; NULL: none */

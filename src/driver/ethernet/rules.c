@@ -3,7 +3,8 @@
  * The rules. A packet into a lane is judged by the uid of the socket that it
  * comes from, and marked; what the kernel then sends as VXLAN keeps socket and
  * mark, so that VXLAN without the mark and with a user's socket was made by
- * hand. Packets without a socket are the kernel's own, and pass.
+ * hand. Packets without a user's socket are the kernel's own: they pass, but for
+ * datagrams and first words of connections, which are answers to nothing.
  *
  * VXLAN is judged before all else, also on loopback and inside lanes: a node
  * unpacks it wherever it comes from.
@@ -61,6 +62,9 @@ static const char *const table_lines[] = {
 	"chain strangers {",
 	"meta skuid 0 accept",
 	A_USER " goto refuse",
+	/* What kernel sockets begin is nobody's, or a user's by another name. */
+	"meta l4proto udp goto refuse",
+	"tcp flags & (syn | ack) == syn goto refuse",
 	"}",
 	"chain into_lane {",
 	"oifname . ip saddr . meta skuid @senders4 " MARKED,
@@ -68,10 +72,19 @@ static const char *const table_lines[] = {
 	"goto strangers",
 	"}",
 	/* A node's own lane addresses are reached over loopback. */
-	"chain over_loopback {",
-	"ip daddr $net4 ip daddr . meta skuid != @owners4 goto strangers",
+	"chain to_own_address {",
+	"ip daddr . meta skuid != @owners4 goto strangers",
 	"ip saddr $net4 ip saddr . meta skuid != @owners4 goto strangers",
-	"ip6 daddr $net6 ip6 daddr . meta skuid != @owners6 goto strangers",
+	"ip6 daddr . meta skuid != @owners6 goto strangers",
+	"ip6 saddr $net6 ip6 saddr . meta skuid != @owners6 goto strangers",
+	/* Without a uid nothing has matched. */
+	A_USER " accept",
+	"goto strangers",
+	"}",
+	"chain over_loopback {",
+	"ip daddr $net4 goto to_own_address",
+	"ip saddr $net4 ip saddr . meta skuid != @owners4 goto strangers",
+	"ip6 daddr $net6 goto to_own_address",
 	"ip6 saddr $net6 ip6 saddr . meta skuid != @owners6 goto strangers",
 	"}",
 
