@@ -255,22 +255,30 @@ static void without_rules_any_class_passes(void **state)
 			 DSCP_DEDICATED_ACCESS);
 }
 
-/* A table of the test's counts VXLAN that leaves with this priority. */
-static void a_lane_s_packets_have_the_priority_of_its_class(void **state)
+/* A table of the test's counts VXLAN that leaves, by its priority. */
+static void a_lane_s_packets_have_the_priority_of_their_class(void **state)
 {
 	static const char watch[] =
 		"table inet watch { chain leaving { type filter hook "
-		"postrouting priority 0; udp dport 4789 meta priority != "
-		"464c:10 counter name other; udp dport 4789 meta priority "
-		"464c:10 counter name lane; }; counter other { }; "
-		"counter lane { }; }";
+		"postrouting priority 0; udp dport 4789 jump seen; }; "
+		"chain seen { meta priority 464c:8010 counter name best "
+		"return; "
+		"meta priority 464c:4010 counter name low return; "
+		"counter name other; }; counter best { }; counter low { }; "
+		"counter other { }; }";
 
 	world_nft(world, NODE1, watch, sizeof(watch) - 1);
 	send_with(0, 4);
 	world_run(world, NODE1,
-		  "nft list counter inet watch other | grep -q 'packets 0 ' && "
-		  "nft list counter inet watch lane | grep -q 'packets [1-9]' "
-		  "&& nft delete table inet watch");
+		  "nft list counter inet watch best | grep -q 'packets [1-9]' "
+		  "&& nft list counter inet watch low | grep -q 'packets 0 '");
+	send_with(DSCP_LOW_LATENCY, 6);
+	send_with(DSCP_DEDICATED_ACCESS, 4);
+	world_run(
+		world, NODE1,
+		"nft list counter inet watch low | grep -q 'packets [2-9]' && "
+		"nft list counter inet watch other | grep -q 'packets 0 ' "
+		"&& nft delete table inet watch");
 }
 
 /* Nothing of its packets but VXLAN is seen by the node's rules. */
@@ -279,7 +287,7 @@ static void a_lane_in_namespaces_has_classes_and_priority_too(void **state)
 	world_enforce(world, LEVEL_NETNS);
 	a_class_of_the_lane_is_kept(state);
 	another_class_becomes_the_lane_s_first(state);
-	a_lane_s_packets_have_the_priority_of_its_class(state);
+	a_lane_s_packets_have_the_priority_of_their_class(state);
 }
 
 /* --- change --- */
@@ -352,7 +360,7 @@ int main(int argc, char **argv)
 				       enforce),
 		cmocka_unit_test_setup(without_rules_any_class_passes, enforce),
 		cmocka_unit_test_setup(
-			a_lane_s_packets_have_the_priority_of_its_class,
+			a_lane_s_packets_have_the_priority_of_their_class,
 			enforce),
 		cmocka_unit_test_setup(
 			a_lane_in_namespaces_has_classes_and_priority_too,

@@ -237,6 +237,24 @@ static int class_plan(struct making *making, size_t rail)
 	return 0;
 }
 
+/* Nor do its devices name a class then, which would be the next lane's. */
+static int class_forget(struct making *making, size_t rail)
+{
+	struct netlink *netlink =
+		making->inside ? making->inside : making->node->netlink;
+	int result = 0;
+
+	for (size_t i = 0; i < making->made_count && result == 0; i++) {
+		struct lane_device *device = &making->made[i].device;
+
+		if (device->rail != rail)
+			continue;
+		device->alias.htb_class = 0;
+		result = device_set_alias(netlink, device, making->error);
+	}
+	return result;
+}
+
 static int class_make(struct making *making, size_t rail)
 {
 	const struct wish *wish = making->wish;
@@ -247,14 +265,17 @@ static int class_make(struct making *making, size_t rail)
 		.priority = wish->request.first_class,
 		.reserved_mbit = wish->request.reserved_mbit,
 		.max_mbit = wish->request.max_mbit,
+		.classes = (uint8_t)wish->request.classes,
 	};
 	struct fairlead_error error = { 0 };
+	int result;
 
 	if (shaped.minor == 0 ||
 	    shaper_add(making->node->netlink, &wish->rails[rail], &shaped,
 		       &error) == 0)
 		return 0;
-	return go_without_class(making, rail, &error);
+	result = go_without_class(making, rail, &error);
+	return result == 0 ? class_forget(making, rail) : result;
 }
 
 static int device_make(struct making *making, size_t index)

@@ -269,12 +269,18 @@ static int check_mtu(struct netlink *netlink, const struct lane_device *device,
 			 link.mtu);
 }
 
+int device_set_alias(struct netlink *netlink, const struct lane_device *device,
+		     struct fairlead_error *ret_error)
+{
+	return netlink_call(netlink, ask_alias(device), ret_error,
+			    "cannot set the alias of %s", device->name);
+}
+
 static int finish(struct netlink *netlink, struct lane_device *device,
 		  const struct lane_peer *peers, size_t peer_count,
 		  struct fairlead_error *ret_error)
 {
-	int result = netlink_call(netlink, ask_alias(device), ret_error,
-				  "cannot set the alias of %s", device->name);
+	int result = device_set_alias(netlink, device, ret_error);
 
 	if (result == 0)
 		result = check_mtu(netlink, device, ret_error);

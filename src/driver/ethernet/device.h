@@ -85,6 +85,9 @@ int device_create(struct netlink *netlink, struct lane_device *device,
 int device_dress(struct netlink *netlink, struct lane_device *device,
 		 const struct lane_peer *peers, size_t peer_count,
 		 struct fairlead_error *ret_error);
+/* Write the alias again, by the device's name. */
+int device_set_alias(struct netlink *netlink, const struct lane_device *device,
+		     struct fairlead_error *ret_error);
 /*
  * -EADDRINUSE with a text that says which: a VXLAN device with other flags has
  * the port, or a program. The kernel notices this only here.

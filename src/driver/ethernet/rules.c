@@ -51,7 +51,10 @@ static const char *const table_lines[] = {
 	"set has_bulk_data { typeof " PORT_VNI "; }",
 	"set has_best_effort { typeof " PORT_VNI "; }",
 	"map first_class { typeof " PORT_VNI " : verdict; }",
-	"map priorities { typeof " PORT_VNI " : meta priority; }",
+	"map queue_dedicated_access { typeof " PORT_VNI " : meta priority; }",
+	"map queue_low_latency { typeof " PORT_VNI " : meta priority; }",
+	"map queue_bulk_data { typeof " PORT_VNI " : meta priority; }",
+	"map queue_best_effort { typeof " PORT_VNI " : meta priority; }",
 
 	/* Never a hang: TCP by IPv6 takes a reset only. */
 	"chain refuse {",
@@ -88,35 +91,56 @@ static const char *const table_lines[] = {
 	"ip6 saddr $net6 ip6 saddr . meta skuid != @owners6 goto strangers",
 	"}",
 
+	"chain as_dedicated_access {",
+	"meta priority set " PORT_VNI " map @queue_dedicated_access",
+	"}",
 	"chain class_dedicated_access {",
 	"ip dscp set $dedicated_access",
 	"ip6 dscp set $dedicated_access",
+	"goto as_dedicated_access",
+	"}",
+	"chain as_low_latency {",
+	"meta priority set " PORT_VNI " map @queue_low_latency",
 	"}",
 	"chain class_low_latency {",
 	"ip dscp set $low_latency",
 	"ip6 dscp set $low_latency",
+	"goto as_low_latency",
+	"}",
+	"chain as_bulk_data {",
+	"meta priority set " PORT_VNI " map @queue_bulk_data",
 	"}",
 	"chain class_bulk_data {",
 	"ip dscp set $bulk_data",
 	"ip6 dscp set $bulk_data",
+	"goto as_bulk_data",
+	"}",
+	"chain as_best_effort {",
+	"meta priority set " PORT_VNI " map @queue_best_effort",
 	"}",
 	"chain class_best_effort {",
 	"ip dscp set $best_effort",
 	"ip6 dscp set $best_effort",
+	"goto as_best_effort",
 	"}",
 	/* The outer header has the inner one's DSCP. */
 	"chain vxlan_out {",
 	"meta mark & 0xffff0000 != $sign meta skuid 1-4294967295 "
 	"counter name refused_raw drop",
-	"meta priority set " PORT_VNI " map @priorities",
-	"ip dscp $dedicated_access " PORT_VNI " @has_dedicated_access accept",
-	"ip dscp $low_latency " PORT_VNI " @has_low_latency accept",
-	"ip dscp $bulk_data " PORT_VNI " @has_bulk_data accept",
-	"ip dscp $best_effort " PORT_VNI " @has_best_effort accept",
-	"ip6 dscp $dedicated_access " PORT_VNI " @has_dedicated_access accept",
-	"ip6 dscp $low_latency " PORT_VNI " @has_low_latency accept",
-	"ip6 dscp $bulk_data " PORT_VNI " @has_bulk_data accept",
-	"ip6 dscp $best_effort " PORT_VNI " @has_best_effort accept",
+	"ip dscp $dedicated_access " PORT_VNI
+	" @has_dedicated_access goto as_dedicated_access",
+	"ip dscp $low_latency " PORT_VNI
+	" @has_low_latency goto as_low_latency",
+	"ip dscp $bulk_data " PORT_VNI " @has_bulk_data goto as_bulk_data",
+	"ip dscp $best_effort " PORT_VNI
+	" @has_best_effort goto as_best_effort",
+	"ip6 dscp $dedicated_access " PORT_VNI
+	" @has_dedicated_access goto as_dedicated_access",
+	"ip6 dscp $low_latency " PORT_VNI
+	" @has_low_latency goto as_low_latency",
+	"ip6 dscp $bulk_data " PORT_VNI " @has_bulk_data goto as_bulk_data",
+	"ip6 dscp $best_effort " PORT_VNI
+	" @has_best_effort goto as_best_effort",
 	PORT_VNI " vmap @first_class",
 	"}",
 	"chain output_ipv6 {",
@@ -296,13 +320,15 @@ static void put_first_class(struct elements *elements,
 		lane->device.vni, class_words[lane->first_class]);
 }
 
-static void put_priority(struct elements *elements,
-			 const struct rules_lane *lane, uint8_t choice)
+static void put_queue(struct elements *elements, const struct rules_lane *lane,
+		      uint8_t class)
 {
-	if (lane->device.alias.htb_class != 0)
+	uint16_t minor = lane->device.alias.htb_class;
+
+	if (minor != 0 && lane->classes & 1u << class)
 		element(elements, "%u . %u : %x:%x", lane->device.port,
 			lane->device.vni, SHAPER_HANDLE,
-			lane->device.alias.htb_class);
+			shaper_leaf(minor, lane->classes, class));
 }
 
 static const struct {
@@ -323,7 +349,10 @@ static const struct {
 	{ "has_bulk_data", put_class, ETHERNET_BULK_DATA },
 	{ "has_best_effort", put_class, ETHERNET_BEST_EFFORT },
 	{ "first_class", put_first_class, 0 },
-	{ "priorities", put_priority, 0 },
+	{ "queue_dedicated_access", put_queue, ETHERNET_DEDICATED_ACCESS },
+	{ "queue_low_latency", put_queue, ETHERNET_LOW_LATENCY },
+	{ "queue_bulk_data", put_queue, ETHERNET_BULK_DATA },
+	{ "queue_best_effort", put_queue, ETHERNET_BEST_EFFORT },
 };
 
 /* One command a set: fewer are read faster. */

@@ -158,7 +158,8 @@ static void a_lane_has_elements_in_each_set(void **state)
 				     "10.77.0.2 . 4789 . 0x1092",
 				     "fd77::2 . 4789 . 0x1092",
 				     "4789 . 0x1092 : goto class_low_latency",
-				     "4789 . 0x1092 : 464c:1a", NULL });
+				     "4789 . 0x1092 : 464c:401a",
+				     "4789 . 0x1092 : 464c:801a", NULL });
 }
 
 static void what_was_added_is_taken_away_and_nothing_else(void **state)

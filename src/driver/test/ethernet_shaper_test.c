@@ -344,7 +344,8 @@ static void a_class_is_a_lanes_own(void **state)
 	assert_int_equal(add(0, 0, 0), -EINVAL);
 	assert_int_equal(add(1, 0, 0), -EINVAL);
 	assert_int_equal(add(0xffff, 0, 0), -EINVAL);
-	assert_int_equal(add(0xfffe, 0, 0), 0);
+	assert_int_equal(add(SHAPER_LAST_MINOR + 1, 0, 0), -EINVAL);
+	assert_int_equal(add(SHAPER_LAST_MINOR, 0, 0), 0);
 	assert_int_equal(count_lanes(), 2);
 }
 
@@ -437,6 +438,87 @@ static void a_packet_keeps_its_class_through_VXLAN(void **state)
 	send_from("100.64.0.1", "100.64.0.2", SHAPER_PRIORITY(0x10), 6);
 	assert_int_equal(packets(0x10), 6);
 	netns_run("ip link del fl7");
+}
+
+#define BOTH (1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT)
+#define LOW  0x4010u /* leaves of 464c:10 */
+#define BEST 0x8010u
+
+static int add_with_leaves(void)
+{
+	const struct shaper_class shaped = { .minor = 0x10,
+					     .reserved_mbit = 100,
+					     .max_mbit = 200,
+					     .classes = BOTH };
+
+	return shaper_add(netlink, &nic, &shaped, &error);
+}
+
+static void a_lane_with_several_classes_has_a_leaf_for_each(void **state)
+{
+	struct listing listing = { 0 };
+	struct tc_item leaf;
+
+	if (!is_there)
+		skip();
+	start(1000);
+	assert_int_equal(add_with_leaves(), 0);
+	check_class(0x10, 100, 200);
+	check_class(LOW, 50, 200);
+	check_class(BEST, 50, 200);
+	assert_true(class_read(LOW, &leaf));
+	assert_int_equal(leaf.parent, SHAPER_PRIORITY(0x10));
+	assert_int_equal(leaf.priority, ETHERNET_LOW_LATENCY);
+	send_from("10.77.0.1", "10.77.0.2", SHAPER_PRIORITY(LOW), 3);
+	send_from("10.77.0.1", "10.77.0.2", SHAPER_PRIORITY(BEST), 4);
+	assert_int_equal(packets(LOW), 3);
+	assert_int_equal(packets(BEST), 4);
+	assert_int_equal(packets(0x10), 7);
+	/* It is one lane, and 100 Mbit/s are reserved. */
+	assert_int_equal(shaper_list(netlink, &nic, take, &listing, &error), 0);
+	assert_int_equal(listing.count, 1);
+	assert_int_equal(listing.classes[0].classes, BOTH);
+	assert_int_equal(add(0x1f, 801, 0), -ENOSPC);
+	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
+	assert_false(class_read(LOW, &leaf) || class_read(BEST, &leaf) ||
+		     class_read(0x10, &leaf));
+}
+
+static void a_lane_whose_leaf_cannot_be_made_has_no_class(void **state)
+{
+	struct tc_item item;
+
+	if (!is_there)
+		skip();
+	start(1000);
+	netns_run("tc class add dev nic0 parent 464c:1 classid 464c:8010 htb "
+		  "rate 1mbit");
+	assert_int_equal(choose(NULL, 0), 0x11);
+	assert_int_equal(add_with_leaves(), -EEXIST);
+	assert_non_null(strstr(error.text, "464c:8010"));
+	assert_false(class_read(LOW, &item) || class_read(0x10, &item));
+	check_class(BEST, 1, 1);
+}
+
+static void a_lane_stays_while_something_of_others_hangs_on_a_leaf(void **state)
+{
+	if (!is_there)
+		skip();
+	start(1000);
+	assert_int_equal(add_with_leaves(), 0);
+	netns_run("tc filter add dev nic0 parent 464c: protocol ip u32 match "
+		  "u32 0 0 flowid 464c:8010");
+	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), -EBUSY);
+	assert_non_null(strstr(error.text, "class 464c:8010"));
+	check_class(LOW, 50, 200);
+	netns_run("tc filter del dev nic0 parent 464c:");
+	netns_run("tc class add dev nic0 parent 464c:10 classid 464c:a010 htb "
+		  "rate 1mbit");
+	assert_int_equal(shaper_try_remove(netlink, &nic, 0x10, &error),
+			 -EBUSY);
+	netns_run("tc class del dev nic0 classid 464c:a010");
+	assert_int_equal(shaper_remove(netlink, &nic, 0x10, &error), 0);
+	assert_int_equal(count_lanes(), 0);
 }
 
 static void check_stays(const char *text)
@@ -555,6 +637,9 @@ int main(void)
 		one(no_more_is_reserved_than_the_link_has),
 		one(packets_go_to_the_class_of_their_priority),
 		one(a_packet_keeps_its_class_through_VXLAN),
+		one(a_lane_with_several_classes_has_a_leaf_for_each),
+		one(a_lane_whose_leaf_cannot_be_made_has_no_class),
+		one(a_lane_stays_while_something_of_others_hangs_on_a_leaf),
 		one(a_class_stays_while_something_of_others_hangs_on_it),
 		one(classes_of_others_are_not_listed_and_not_removed),
 		one(a_NIC_that_is_gone_has_nothing),

@@ -220,8 +220,8 @@ int nodes_revoke(size_t i, const struct fairlead_lane *lane, bool has_record)
 
 /* --- traffic --- */
 
-static socklen_t address_of(uint8_t family, size_t node,
-			    struct sockaddr_storage *address)
+socklen_t nodes_address(uint8_t family, size_t node,
+			struct sockaddr_storage *address)
 {
 	struct ethernet_names names;
 
@@ -244,7 +244,7 @@ static socklen_t address_of(uint8_t family, size_t node,
 	return sizeof(*in6);
 }
 
-static void be_at(const struct place_to_be *place)
+void nodes_be_at(const struct place_to_be *place)
 {
 	if (place->netns) {
 		int fd = open(place->netns, O_RDONLY | O_CLOEXEC);
@@ -267,7 +267,7 @@ int nodes_connect(uint8_t family, const struct place_to_be *from,
 		  const struct place_to_be *to)
 {
 	struct sockaddr_storage address;
-	socklen_t size = address_of(family, to->node, &address);
+	socklen_t size = nodes_address(family, to->node, &address);
 	int ready[2], status;
 	pid_t listener, client;
 	char byte;
@@ -278,7 +278,7 @@ int nodes_connect(uint8_t family, const struct place_to_be *from,
 	if (listener == 0) {
 		int fd;
 
-		be_at(to);
+		nodes_be_at(to);
 		fd = socket(address.ss_family, SOCK_STREAM, 0);
 		if (bind(fd, (struct sockaddr *)&address, size) < 0 ||
 		    listen(fd, 1) < 0)
@@ -296,7 +296,7 @@ int nodes_connect(uint8_t family, const struct place_to_be *from,
 	if (client == 0) {
 		int fd;
 
-		be_at(from);
+		nodes_be_at(from);
 		fd = socket(address.ss_family, SOCK_STREAM, 0);
 		_exit(connect(fd, (struct sockaddr *)&address, size) < 0 ? errno
 									 : 0);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "fairlead_driver.h"
@@ -63,6 +64,11 @@ struct place_to_be {
 	uid_t uid;
 };
 
+/* Of a child; it ends when it cannot go there. */
+void nodes_be_at(const struct place_to_be *place);
+/* A node's, in the lane of NODES_VNI; port 7000. */
+socklen_t nodes_address(uint8_t family, size_t node,
+			struct sockaddr_storage *ret_address);
 /*
  * A TCP connection in the lane of NODES_VNI from one to the other: 0, or the
  * errno of the client. The listener is there before the client begins.
