@@ -132,6 +132,39 @@ static void warn_of_cgroup(const struct ethernet_node *node,
 		     wish->devices[0].alias.uid, why.text);
 }
 
+/* Peers that what the rail carries does not get to. */
+static void warn_of_way(const struct ethernet_node *node,
+			const struct wish *wish, size_t rail,
+			struct fairlead_warnings *warnings)
+{
+	const struct ethernet_members *members = &wish->members;
+	struct fairlead_error why;
+	size_t far;
+
+	if (underlay_ways_check(node->netlink, &wish->rails[rail],
+				members->addresses + rail, members->node_count,
+				members->rail_count, &far,
+				&why) != -EHOSTUNREACH)
+		return;
+	warnings_add(warnings,
+		     "%s: %s, and what lanes carry is not routed: set ttl on "
+		     "all nodes to more than there are routers on the way",
+		     wish->rails[rail].name, why.text);
+	if (node->tended)
+		node->tended->far_peers[rail] =
+			members->addresses[far * members->rail_count + rail];
+}
+
+static void warn_of_ways(const struct ethernet_node *node,
+			 const struct wish *wish,
+			 struct fairlead_warnings *warnings)
+{
+	for (size_t i = 0;
+	     i < wish->rail_count && node->ttl == 1 && wish->members.addresses;
+	     i++)
+		warn_of_way(node, wish, i, warnings);
+}
+
 /* --- making --- */
 
 struct making {
@@ -422,8 +455,10 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 	result = found_read(node, &found, ret_error);
 	if (result == 0)
 		result = present_check(&found, &wish, lane, ret_error);
-	if (result == 0)
+	if (result == 0) {
 		warn_of_cgroup(node, &wish, warnings);
+		warn_of_ways(node, &wish, warnings);
+	}
 	if (result == 0 && is_dry_run)
 		tell_dry_run(&wish, lane, warnings);
 	else if (result == 0)

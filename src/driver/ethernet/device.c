@@ -15,7 +15,7 @@
 
 #include "driver/ethernet/links.h"
 
-#define TTL                1 /* never routed away */
+#define TTL_DEFAULT        1 /* never routed away */
 #define TOS_INHERIT        1 /* DSCP of the packet inside */
 #define ADDR_GEN_MODE_NONE 1
 
@@ -61,7 +61,8 @@ static struct nl_msg *ask_creation(const struct lane_device *device)
 		(int)size_of(&device->underlay), device->underlay.bytes);
 	nla_put_u16(message, IFLA_VXLAN_PORT, htons(device->port));
 	nla_put_u8(message, IFLA_VXLAN_LEARNING, 0);
-	nla_put_u8(message, IFLA_VXLAN_TTL, TTL);
+	nla_put_u8(message, IFLA_VXLAN_TTL,
+		   device->ttl ? device->ttl : TTL_DEFAULT);
 	nla_put_u8(message, IFLA_VXLAN_TOS, TOS_INHERIT);
 	/* All devices of a port have to agree on it: links.c knows. */
 	nla_put_u8(message, IFLA_VXLAN_UDP_ZERO_CSUM6_RX, 1);

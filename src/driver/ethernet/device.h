@@ -35,6 +35,7 @@ struct lane_device {
 	uint32_t rail;
 	uint16_t port;
 	uint32_t mtu;
+	uint8_t ttl; /* of what it sends, when it is made: 0 is 1 */
 	uint8_t mac[ETHERNET_MAC_SIZE];
 	int underlay_index; /* where it was created; means nothing elsewhere */
 	struct ip_address underlay; /* the node's own, that it sends from */

@@ -99,6 +99,7 @@ static int settings_take(struct ethernet_node *node,
 			 struct fairlead_error *ret_error)
 {
 	struct settings settings;
+	uint32_t ttl = 1;
 
 	*values = (struct node_settings){
 		.devices = "auto",
@@ -124,6 +125,8 @@ static int settings_take(struct ethernet_node *node,
 	node->wants_namespaces = names_netns(&settings);
 	rate_take(&settings, &node->link_mbit);
 	settings_bool(&settings, "require_devices", &node->requires_devices);
+	settings_number(&settings, "ttl", 1, UINT8_MAX, &ttl);
+	node->ttl = (uint8_t)ttl;
 	path_check(&settings, "nft", values->nft);
 	path_check(&settings, "bpf_pins", values->bpf_pins);
 	path_check(&settings, "cgroup", values->cgroup);

@@ -26,6 +26,8 @@ struct tended {
 	char news[FAIRLEAD_ERROR_TEXT_MAX];
 	/* Why the gate cannot be, as was said last. */
 	char gate_failure[FAIRLEAD_ERROR_TEXT_MAX];
+	/* By rail, the last peer that ttl keeps from it; family 0: none. */
+	struct ip_address far_peers[ETHERNET_RAILS_MAX];
 };
 
 struct ethernet_node {
@@ -50,6 +52,7 @@ struct ethernet_node {
 	bool is_shaping;
 	bool wants_namespaces; /* the file says that jobs may have them */
 	uint32_t link_mbit;    /* 0: what the NIC says */
+	uint8_t ttl;           /* of VXLAN: 1 is not routed */
 };
 
 /* The NICs of the node, usable or not. */

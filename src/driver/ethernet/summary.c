@@ -121,6 +121,31 @@ static void lack_namespaces(struct line *line, const struct ethernet_node *node)
 		lack(line, "isolation=netns", error.text);
 }
 
+/* What an apply has found, if it is still so. */
+static void lack_way(struct line *line, const struct ethernet_node *node)
+{
+	struct ip_address *far = node->tended->far_peers;
+	struct fairlead_error error;
+	struct underlays list;
+	size_t rail = 0, which;
+
+	if (node->ttl != 1 || node_underlays(node, &list, &error) < 0)
+		return;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct underlay *nic = &list.list[i];
+
+		if (!nic->is_usable || far[rail++].family == 0)
+			continue;
+		if (underlay_ways_check(node->netlink, nic, &far[rail - 1], 1,
+					1, &which, &error) != -EHOSTUNREACH) {
+			far[rail - 1].family = 0;
+			continue;
+		}
+		error_prefix(&error, "%s", nic->name);
+		lack(line, "a ttl above 1", error.text);
+	}
+}
+
 void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 {
 	const struct ethernet_node *node = state;
@@ -137,6 +162,7 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 	if (node->requires_devices)
 		lack_nic(&line, node);
 	lack_gate(&line, node);
+	lack_way(&line, node);
 	lack_shaping(&line, node);
 	lack_namespaces(&line, node);
 }

@@ -54,3 +54,15 @@ int underlay_port_check(struct netlink *netlink, uint16_t port,
 int underlay_clash(struct netlink *netlink,
 		   const struct ethernet_networks *networks,
 		   struct fairlead_error *ret_error);
+
+/*
+ * Does the node reach all of `count` peers without a router in between? They stand
+ * at every stride-th place; those of no family are left out. -EHOSTUNREACH with a
+ * text that says what is in the way of the first that it does not, whose number is
+ * *ret_far then: "10.2.0.5 is behind router 10.1.0.1".
+ */
+int underlay_ways_check(struct netlink *netlink,
+			const struct underlay *underlay,
+			const struct ip_address *peers, size_t count,
+			size_t stride, size_t *ret_far,
+			struct fairlead_error *ret_error);

@@ -162,8 +162,9 @@ static int members_take(struct wish *wish, const struct ethernet_node *node,
 	return result;
 }
 
-static void device_name(struct wish *wish, const struct fairlead_lane *lane,
-			uint32_t vni, uint32_t rail)
+static void device_name(struct wish *wish, const struct ethernet_node *node,
+			const struct fairlead_lane *lane, uint32_t vni,
+			uint32_t rail)
 {
 	struct lane_device *device = &wish->devices[wish->device_count++];
 	struct ethernet_names names;
@@ -175,6 +176,7 @@ static void device_name(struct wish *wish, const struct fairlead_lane *lane,
 		.rail = rail,
 		.port = names.port,
 		.mtu = wish->members.mtu[rail],
+		.ttl = node->ttl,
 		.underlay_index = wish->rails[rail].index,
 		.underlay = wish->rails[rail].address,
 		.ipv4 = names.ipv4,
@@ -260,7 +262,7 @@ int wish_init(struct wish *wish, const struct ethernet_node *node,
 	}
 	for (uint32_t rail = 0; rail < wish->rail_count; rail++) {
 		for (uint32_t i = 0; i < lane->id_count; i++)
-			device_name(wish, lane, lane->ids[i], rail);
+			device_name(wish, node, lane, lane->ids[i], rail);
 	}
 	return 0;
 }

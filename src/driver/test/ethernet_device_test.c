@@ -64,6 +64,20 @@ static void a_device_has_fixed_peers_only(void **state)
 		  "'^fd46:4c00:0:1092::2 lladdr 02:00:10:92:00:02 PERMANENT'");
 }
 
+static void a_device_has_the_ttl_that_the_site_wants(void **state)
+{
+	struct lane_device device;
+
+	if (!world.is_there)
+		skip();
+	device = device_world_device(4243, 0);
+	device.ttl = 255;
+	assert_int_equal(device_create(world.netlink, &device, NULL, 0,
+				       &world.error),
+			 0);
+	netns_run("ip -d link show fl4243 | grep -q ' ttl 255 '");
+}
+
 static void a_device_that_is_up_has_no_link_local_address(void **state)
 {
 	struct lane_device device;
@@ -444,6 +458,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		one(a_device_is_listed_as_it_was_made),
 		one(a_device_has_fixed_peers_only),
+		one(a_device_has_the_ttl_that_the_site_wants),
 		one(a_device_that_is_up_has_no_link_local_address),
 		one(devices_work_over_ipv6),
 		one(all_of_many_peers_are_there),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <string.h>
 
 #include "driver/test/netns.h"
@@ -390,6 +391,56 @@ static void without_ipv4_for_lanes_only_ipv6_clashes(void **state)
 
 #define one(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* What is said of the peer, the second of two with something in between. */
+static int ask_way(const char *peer)
+{
+	struct ip_address peers[4] = { 0 };
+	size_t far = 77;
+	int result;
+
+	assert_true(ip_address_parse(peer, &peers[2]));
+	result = underlay_ways_check(netlink, &list[0], peers, 2, 2, &far,
+				     &error);
+	assert_int_equal(far, result < 0 ? 1 : 77);
+	return result;
+}
+
+static void a_peer_behind_a_router_is_said(void **state)
+{
+	static const char *const ways[][3] = {
+		{ "10.1.0.1/24", "10.1.0.254", "10.2.0.0/16" },
+		{ "fd00:1::1/64", "fd00:1::fe", "fd00:2::/32" },
+	};
+	static const char *const peers[][3] = {
+		{ "10.1.0.9", "10.2.0.9", "10.3.0.9" },
+		{ "fd00:1::9", "fd00:2::9", "fd00:3::9" },
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		add_nic("eth1", ways[i][0]);
+		netns_run("ip route add %s via %s", ways[i][2], ways[i][1]);
+		read_list("eth1");
+		assert_int_equal(ask_way(peers[i][0]), 0);
+		assert_int_equal(ask_way(peers[i][1]), -EHOSTUNREACH);
+		assert_non_null(strstr(error.text, peers[i][1]));
+		assert_non_null(strstr(error.text, "behind router"));
+		assert_non_null(strstr(error.text, ways[i][1]));
+		assert_int_equal(ask_way(peers[i][2]), -EHOSTUNREACH);
+		assert_non_null(strstr(error.text, "there is no way to"));
+		netns_run("ip link del eth1");
+	}
+}
+
+/* As where each host has an address of its own only. */
+static void a_peer_that_a_route_has_on_the_link_is_beside(void **state)
+{
+	add_nic("eth1", "10.1.0.1/32");
+	netns_run("ip route add 10.1.0.0/24 dev eth1");
+	read_list("eth1");
+	assert_int_equal(ask_way("10.1.0.9"), 0);
+	netns_run("ip link set eth1 down");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +462,8 @@ int main(void)
 		one(routes_of_other_tables_and_without_a_device_clash),
 		one(lanes_do_not_clash_with_themselves),
 		one(without_ipv4_for_lanes_only_ipv6_clashes),
+		one(a_peer_behind_a_router_is_said),
+		one(a_peer_that_a_route_has_on_the_link_is_beside),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, NULL);
