@@ -89,8 +89,8 @@ void attack_lend(const struct world *world, enum world_host host,
 	char name[IP_ADDRESS_TEXT_MAX];
 
 	ip_address_format(address, name);
-	world_run(world, host, "ip address %s %s/%s dev lo nodad", verb, name,
-		  address->family == 6 ? "128" : "32");
+	world_run(world, host, "ip address %s dev lo %s%s", verb, name,
+		  address->family == 6 ? "/128 nodad" : "/32");
 }
 
 /* Through lane A from node 1 to its owner on node 2. */

@@ -246,6 +246,63 @@ static bool node_masquerades(const struct world *world, uint8_t family)
 	return result;
 }
 
+/* As a site may have switched it on; it is off by default. */
+static void ways_accept(const struct world *world, enum world_host host,
+			int value)
+{
+	world_run(world, host,
+		  "for device in all eth0 eth1 lo; do sysctl -qw "
+		  "net.ipv6.conf.$device.seg6_enabled=%d "
+		  "net.ipv4.conf.$device.accept_source_route=%d "
+		  "net.ipv4.conf.$device.accept_local=%d; done",
+		  value, value, value);
+}
+
+/* Node 2's own address first, and then its lane's. */
+static bool reaches_by_way(const struct world *world, uint8_t family,
+			   struct probe_actor sender)
+{
+	struct probe_end to = world_end(world, LANE_A, NODE2, family, PORT);
+	struct probe_call call = {
+		.type = SOCK_DGRAM,
+		.to = to,
+		.via = world_underlay(world, NODE2, family, 0).address,
+		.bytes = ATTACK_TEXT,
+		.size = strlen(ATTACK_TEXT),
+	};
+	int receiver = attack_listen(
+		world_inside(world, LANE_A, NODE2, OWNER_A), SOCK_DGRAM, to);
+	bool result;
+	int fd;
+
+	assert_true(receiver >= 0);
+	ways_accept(world, NODE2, 1);
+	fd = probe_open(&sender, &call);
+	result = attack_has_come(world, receiver);
+	ways_accept(world, NODE2, 0);
+	if (fd >= 0)
+		close(fd);
+	close(receiver);
+	return result;
+}
+
+static bool host_names_a_way(const struct world *world, uint8_t family)
+{
+	return reaches_by_way(world, family, world_actor(world, OUTSIDE, 0));
+}
+
+static bool stranger_names_a_way(const struct world *world, uint8_t family)
+{
+	return reaches_by_way(world, family,
+			      world_actor(world, NODE1, STRANGER));
+}
+
+static bool neighbour_names_a_way(const struct world *world, uint8_t family)
+{
+	return reaches_by_way(world, family,
+			      world_actor(world, NODE2, STRANGER));
+}
+
 const struct attack attacks_by_vxlan[] = {
 	{ "5 a stranger forges VXLAN", stranger_forges, LEVEL_NFT },
 	{ "5 a stranger forges VXLAN by a mapped address",
@@ -262,6 +319,12 @@ const struct attack attacks_by_vxlan[] = {
 	  another_device_takes, LEVEL_NFT },
 	{ "7 a node forwards forged VXLAN under its own name", node_masquerades,
 	  LEVEL_NFT },
+	{ "7 a host outside sends by a way of its own", host_names_a_way,
+	  LEVEL_NFT },
+	{ "7 a stranger sends by a way of its own", stranger_names_a_way,
+	  LEVEL_NFT },
+	{ "7 a stranger on the node sends by a way of its own",
+	  neighbour_names_a_way, LEVEL_NFT },
 	{ "8 a host outside forges VXLAN", host_forges, LEVEL_NFT },
 	{ "8 a member of another lane forges VXLAN",
 	  member_of_other_lane_forges, LEVEL_NFT },

@@ -7,10 +7,13 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <net/if.h>
+#include <netinet/ip.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +61,29 @@ static int become(const struct probe_actor *actor)
 	return 0;
 }
 
+/*
+ * Before the user changes: what it keeps. Linux 6.18 lets nobody name a way over
+ * IPv4 without CAP_NET_RAW; older ones let everybody.
+ */
+static int raw_keep(void)
+{
+	return prctl(PR_SET_KEEPCAPS, 1) < 0 ? -errno : 0;
+}
+
+static int raw_raise(void)
+{
+	const cap_value_t raw = CAP_NET_RAW;
+	cap_t capabilities = cap_get_proc();
+	int result = 0;
+
+	if (capabilities == NULL ||
+	    cap_set_flag(capabilities, CAP_EFFECTIVE, 1, &raw, CAP_SET) < 0 ||
+	    cap_set_proc(capabilities) < 0)
+		result = -errno;
+	cap_free(capabilities);
+	return result;
+}
+
 static int bind_to(int fd, const struct probe_call *call)
 {
 	struct sockaddr_storage name;
@@ -90,6 +116,29 @@ static int tos_set(int fd, int family, const struct probe_call *call)
 		       : 0;
 }
 
+/*
+ * By a routing header of IPv6 (SRv6's), or a loose source route of IPv4: the
+ * packet is for the first of them, which sends it on to where it is to go.
+ */
+static int way_set(int fd, int family, const struct ip_address *via)
+{
+	uint8_t header[40] = { [1] = 4, [2] = 4, [3] = 1, [4] = 1 };
+	uint8_t option[8] = { IPOPT_LSRR, 7, 4 };
+
+	if (family == AF_INET6) {
+		memcpy(header + 24, via->bytes, 16);
+		return setsockopt(fd, IPPROTO_IPV6, IPV6_RTHDR, header,
+				  sizeof(header)) < 0
+			       ? -errno
+			       : 0;
+	}
+	memcpy(option + 3, via->bytes, 4);
+	return setsockopt(fd, IPPROTO_IP, IP_OPTIONS, option, sizeof(option)) <
+			       0
+		       ? -errno
+		       : 0;
+}
+
 static int reach(int fd, const struct probe_call *call)
 {
 	struct sockaddr_storage name;
@@ -118,8 +167,13 @@ static int call_make(const struct probe_actor *actor,
 						   : &call->to.address;
 	int family =
 		address->family == 6 || call->is_mapped ? AF_INET6 : AF_INET;
-	int result = become(actor);
+	bool is_raw = call->via.family == 4;
+	int result = is_raw ? raw_keep() : 0;
 
+	if (result == 0)
+		result = become(actor);
+	if (result == 0 && is_raw)
+		result = raw_raise();
 	if (result < 0)
 		return result;
 	*ret_fd = socket(family, call->type | SOCK_NONBLOCK,
@@ -127,6 +181,8 @@ static int call_make(const struct probe_actor *actor,
 	if (*ret_fd < 0)
 		return -errno;
 	result = call->tos != 0 ? tos_set(*ret_fd, family, call) : 0;
+	if (result == 0 && call->via.family != 0)
+		result = way_set(*ret_fd, family, &call->via);
 	if (result == 0)
 		result = bind_to(*ret_fd, call);
 	return result < 0 ? result : reach(*ret_fd, call);

@@ -33,6 +33,7 @@ struct probe_call {
 	bool is_multipath;     /* of SOCK_STREAM */
 	struct probe_end from; /* to bind to; port 0: any */
 	struct probe_end to;   /* to connect or to send to */
+	struct ip_address via; /* the way that the sender wants; family 0 */
 	const char *device;    /* to bind to; NULL: none */
 	uint8_t tos;           /* DSCP and ECN */
 	const void *bytes;     /* SOCK_DGRAM: sent at once */

@@ -53,7 +53,8 @@ struct nft_counters {
 	uint64_t refused_send; /* a stranger's packets into a lane */
 	uint64_t refused_raw;  /* VXLAN made by hand */
 	uint64_t refused_host; /* VXLAN from no member */
-	uint64_t refused_way; /* lane addresses on another device, forwarding */
+	/* Lane addresses on another device, forwarding, source routes. */
+	uint64_t refused_way;
 };
 
 /* -ENOENT: there is no table of this version. */

@@ -163,8 +163,19 @@ static const char *const table_lines[] = {
 	"iif . ip6 saddr . " PORT_VNI " @members6 accept",
 	"counter name refused_host drop",
 	"}",
+	/*
+	 * The kernel goes on to the next address that a packet names, and this
+	 * hook does not see it again. IPv4's next one is in its place already,
+	 * which only loopback does not look at.
+	 */
+	"chain from_loopback {",
+	"exthdr rt exists counter name refused_way drop",
+	"ip option lsrr exists counter name refused_way drop",
+	"ip option ssrr exists counter name refused_way drop",
+	"}",
 	/* Whoever has a member's root can put any source into it. */
 	"chain from_lane {",
+	"exthdr rt exists counter name refused_way drop",
 	"ip saddr != $net4 counter name refused_way drop",
 	"ip6 saddr != $net6 counter name refused_way drop",
 	"ip daddr . iifname @arrivals4 accept",
@@ -172,6 +183,7 @@ static const char *const table_lines[] = {
 	"counter name refused_way drop",
 	"}",
 	"chain input_ipv6 {",
+	"exthdr rt exists counter name refused_way drop",
 	"ip6 daddr $net6 counter name refused_way drop",
 	"ip6 saddr $net6 counter name refused_way drop",
 	"}",
@@ -179,7 +191,7 @@ static const char *const table_lines[] = {
 	"type filter hook input priority filter; policy accept;",
 	"udp dport $ports goto vxlan_in",
 	"iifgroup $group goto from_lane",
-	"iif lo accept",
+	"iif lo goto from_loopback",
 	"meta nfproto ipv6 goto input_ipv6",
 	"ip daddr $net4 counter name refused_way drop",
 	"ip saddr $net4 counter name refused_way drop",
