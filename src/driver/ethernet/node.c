@@ -282,9 +282,7 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 		   struct fairlead_error *ret_error)
 {
-	ret_list->count = 0;
-	return underlay_list(node->netlink, node->devices, ret_list->list,
-			     &ret_list->count, ret_error);
+	return underlay_list(node->netlink, node->devices, ret_list, ret_error);
 }
 
 const struct underlay *underlays_find(const struct underlays *list, int index)

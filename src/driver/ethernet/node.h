@@ -55,12 +55,6 @@ struct ethernet_node {
 	uint8_t ttl;           /* of VXLAN: 1 is not routed */
 };
 
-/* The NICs of the node, usable or not. */
-struct underlays {
-	size_t count;
-	struct underlay list[ETHERNET_RAILS_MAX];
-};
-
 /* -EIO and the like with a text. */
 int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 		   struct fairlead_error *ret_error);

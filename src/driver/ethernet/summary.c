@@ -75,16 +75,30 @@ static void add_counters(struct line *line, const struct ethernet_node *node)
 
 /* --- what is missing --- */
 
+static void lack_rails(struct line *line, const struct underlays *list)
+{
+	char what[sizeof("rails for ") + sizeof(list->left_out)];
+
+	if (!list->left_out[0])
+		return;
+	snprintf(what, sizeof(what), "rails for %s", list->left_out);
+	lack(line, what, "a node has at most 4; name those NICs in devices");
+}
+
 static void lack_nic(struct line *line, const struct ethernet_node *node)
 {
 	struct fairlead_error error = { .text = "see the devices" };
 	struct underlays list;
 	int result = node_underlays(node, &list, &error);
 
+	if (result == 0)
+		lack_rails(line, &list);
 	for (size_t i = 0; result == 0 && i < list.count; i++) {
 		if (list.list[i].is_usable)
 			return;
 	}
+	if (!node->requires_devices)
+		return;
 	if (result == 0 && strcmp(node->devices, "auto") == 0)
 		underlay_flaws(node->netlink, &error);
 	lack(line, "a NIC", error.text);
@@ -159,8 +173,7 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 	add(&line, FAIRLEAD_SUMMARY_LEVEL "%s, shaping %s", enforce_level(node),
 	    node->is_shaping ? "on" : "off");
 	add_counters(&line, node);
-	if (node->requires_devices)
-		lack_nic(&line, node);
+	lack_nic(&line, node);
 	lack_gate(&line, node);
 	lack_way(&line, node);
 	lack_shaping(&line, node);

@@ -16,9 +16,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/cleanup.h"
 #include "driver/ethernet/links.h"
 
-#define MASK_WORDS_MAX 127 /* of ethtool, by the field's size */
+#define MASK_WORDS_MAX 127     /* of ethtool, by the field's size */
+#define MORE           ", ..." /* names for which there is no room */
 
 /* Kinds that auto passes by. */
 static const char *const passed_kinds[] = {
@@ -160,30 +162,41 @@ static int compare_names(const void *a, const void *b)
 			  ((const struct underlay *)b)->name);
 }
 
-static int choose(struct netlink *netlink, const struct node_view *view,
-		  struct underlay list[ETHERNET_RAILS_MAX], size_t *ret_count,
-		  struct fairlead_error *ret_error)
+/* Into the next place that is free, if there is one. */
+static void take(struct underlays *list, const struct underlay *underlay)
 {
+	size_t used = strlen(list->left_out);
+	size_t room = sizeof(list->left_out) - used;
+
+	if (list->count < ETHERNET_RAILS_MAX)
+		list->list[list->count++] = *underlay;
+	else if (strstr(list->left_out, MORE))
+		return;
+	else if (room > sizeof(", ") + strlen(underlay->name) + sizeof(MORE))
+		snprintf(list->left_out + used, room, "%s%s", used ? ", " : "",
+			 underlay->name);
+	else
+		strcpy(list->left_out + used, MORE);
+}
+
+static int choose(struct netlink *netlink, const struct node_view *view,
+		  struct underlays *list, struct fairlead_error *ret_error)
+{
+	_auto_(freep) struct underlay *fit =
+		calloc(view->links.count + 1, sizeof(*fit));
 	size_t count = 0;
 
+	if (!fit)
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < view->links.count; i++) {
-		struct underlay underlay;
-
 		if (is_passed(&view->links.links[i]))
 			continue;
-		fill(netlink, view, &view->links.links[i], &underlay);
-		if (!underlay.is_usable)
-			continue;
-		if (count == ETHERNET_RAILS_MAX)
-			return error_set(ret_error, -E2BIG,
-					 "there are more than %d NICs that "
-					 "could carry lanes: name those that "
-					 "shall",
-					 ETHERNET_RAILS_MAX);
-		list[count++] = underlay;
+		fill(netlink, view, &view->links.links[i], &fit[count]);
+		count += fit[count].is_usable;
 	}
-	qsort(list, count, sizeof(list[0]), compare_names);
-	*ret_count = count;
+	qsort(fit, count, sizeof(fit[0]), compare_names);
+	for (size_t i = 0; i < count; i++)
+		take(list, &fit[i]);
 	return 0;
 }
 
@@ -212,38 +225,30 @@ void underlay_flaws(struct netlink *netlink, struct fairlead_error *error)
 }
 
 static int take_name(struct netlink *netlink, const struct node_view *view,
-		     const char *name, struct underlay *list, size_t *count,
+		     const char *name, struct underlays *list,
 		     struct fairlead_error *ret_error)
 {
 	const struct link *link = link_find_name(&view->links, name);
-	struct underlay *underlay = &list[*count];
+	struct underlay underlay = { .flaw = "there is no such NIC" };
 
-	if (*count == ETHERNET_RAILS_MAX)
-		return error_set(ret_error, -E2BIG,
-				 "more than %d NICs are named",
-				 ETHERNET_RAILS_MAX);
-	for (size_t i = 0; i < *count; i++) {
-		if (strcmp(list[i].name, name) == 0)
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->list[i].name, name) == 0)
 			return error_set(ret_error, -EINVAL,
 					 "NIC %s is named twice", name);
 	}
-	if (link) {
-		fill(netlink, view, link, underlay);
-	} else {
-		*underlay = (struct underlay){ .flaw = "there is no such NIC" };
-		snprintf(underlay->name, sizeof(underlay->name), "%s", name);
-	}
-	++*count;
+	if (link)
+		fill(netlink, view, link, &underlay);
+	else
+		snprintf(underlay.name, sizeof(underlay.name), "%s", name);
+	take(list, &underlay);
 	return 0;
 }
 
 static int take_names(struct netlink *netlink, const struct node_view *view,
-		      const char *devices,
-		      struct underlay list[ETHERNET_RAILS_MAX],
-		      size_t *ret_count, struct fairlead_error *ret_error)
+		      const char *devices, struct underlays *list,
+		      struct fairlead_error *ret_error)
 {
 	const char *rest = devices;
-	size_t count = 0;
 	int result = 0;
 
 	do {
@@ -260,29 +265,27 @@ static int take_names(struct netlink *netlink, const struct node_view *view,
 					 "commas",
 					 devices);
 		snprintf(name, sizeof(name), "%.*s", (int)size, rest + blank);
-		result =
-			take_name(netlink, view, name, list, &count, ret_error);
+		result = take_name(netlink, view, name, list, ret_error);
 		rest += after;
 	} while (result == 0 && *rest++ == ',');
-	if (result == 0)
-		*ret_count = count;
 	return result;
 }
 
 int underlay_list(struct netlink *netlink, const char *devices,
-		  struct underlay list[ETHERNET_RAILS_MAX], size_t *ret_count,
-		  struct fairlead_error *ret_error)
+		  struct underlays *ret_list, struct fairlead_error *ret_error)
 {
+	struct underlays list = { 0 };
 	struct node_view view;
 	int result = view_read(netlink, &view, ret_error);
 
 	if (result < 0)
 		return result;
 	if (strcmp(devices, "auto") == 0)
-		result = choose(netlink, &view, list, ret_count, ret_error);
+		result = choose(netlink, &view, &list, ret_error);
 	else
-		result = take_names(netlink, &view, devices, list, ret_count,
-				    ret_error);
+		result = take_names(netlink, &view, devices, &list, ret_error);
 	view_fini(&view);
+	if (result == 0)
+		*ret_list = list;
 	return result;
 }

@@ -21,17 +21,25 @@ struct underlay {
 	char flaw[128]; /* why not: down, no address, MTU too small */
 };
 
+/* The NICs of the node, usable or not. */
+struct underlays {
+	size_t count;
+	struct underlay list[ETHERNET_RAILS_MAX];
+	/* Those for which there is no rail: "eth4, eth5"; "" */
+	char left_out[64];
+};
+
 /*
  * devices: names with commas; "auto": each Ethernet device that is up and has a
  * global address, but bridges, tunnels, devices of a bridge or bond, and ours.
  * One that is named and is not there, or cannot be used, is listed with its
  * flaw; auto lists only what can be used, in the order of names (eth2, eth10).
- * The speed is what the NIC says. -E2BIG with a text: more than there are rails;
- * -EINVAL: no list of names, or one of them twice; -EIO.
+ * Where there are more than rails the first in that order are taken, or in the
+ * order in which they are named. The speed is what the NIC says. -EINVAL with a
+ * text: no list of names, or one of them twice; -ENOMEM, -EIO.
  */
 int underlay_list(struct netlink *netlink, const char *devices,
-		  struct underlay list[ETHERNET_RAILS_MAX], size_t *ret_count,
-		  struct fairlead_error *ret_error);
+		  struct underlays *ret_list, struct fairlead_error *ret_error);
 
 /*
  * The text says why "auto" takes none of the NICs that it could: "eth1: it is

@@ -256,6 +256,33 @@ static void a_nic_that_came_or_went_since_is_no_error(void **state)
 	assert_non_null(strstr(world.error.text, "knows of no NIC for lanes"));
 }
 
+static void a_fifth_nic_is_left_out_and_said_to_be(void **state)
+{
+	char line[FAIRLEAD_SUMMARY_MAX + 1];
+	struct fairlead_place place;
+	struct ethernet_place decoded;
+
+	for (int i = 2; i <= 5; i++)
+		netns_run("ip link add eth%d type veth peer name p%d; "
+			  "ip addr add 10.%d.0.1/16 dev eth%d; "
+			  "ip link set p%d up; ip link set eth%d up",
+			  i, i, 203 + i, i, i, i);
+	node_world_open_bare();
+	place = told();
+	assert_int_equal(
+		ethernet_place_decode(place.bytes, place.size, &decoded), 0);
+	assert_int_equal(decoded.rail_count, 4);
+	assert_int_equal(decoded.rails[3].address.bytes[1], 207);
+	assert_int_equal(node_world_look(), 0);
+	assert_int_equal(world.device_count, 4);
+	assert_int_equal(world.object_count, 4);
+	ethernet_node_ops.summarize(world.state, line);
+	assert_non_null(strstr(line, "; lacks rails for eth5 (a node has at "
+				     "most 4; name those NICs in devices)"));
+	node_world_apply(9, "host");
+	assert_true(netns_holds("ip link show fl%dr3", NODE_WORLD_VNI));
+}
+
 int main(void)
 {
 #define TEST(name)                                              \
@@ -267,6 +294,7 @@ int main(void)
 		TEST(nodes_that_have_none_at_all_have_no_lane),
 		TEST(a_node_without_rails_is_nobody_s_peer),
 		TEST(a_nic_that_came_or_went_since_is_no_error),
+		TEST(a_fifth_nic_is_left_out_and_said_to_be),
 	};
 
 	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);

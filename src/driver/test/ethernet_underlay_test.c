@@ -15,8 +15,7 @@
 static bool is_there; /* the namespace */
 static struct netlink *netlink;
 static struct fairlead_error error;
-static struct underlay list[ETHERNET_RAILS_MAX];
-static size_t count;
+static struct underlays listed;
 
 static int group_setup(void **state)
 {
@@ -29,7 +28,7 @@ static int group_setup(void **state)
 static int setup(void **state)
 {
 	memset(&error, 0, sizeof(error));
-	count = 0;
+	listed.count = 0;
 	return is_there ? netlink_open(&netlink, NULL) : 0;
 }
 
@@ -60,7 +59,7 @@ static void add_nic(const char *name, const char *address)
 
 static void read_list(const char *devices)
 {
-	if (underlay_list(netlink, devices, list, &count, &error) != 0)
+	if (underlay_list(netlink, devices, &listed, &error) != 0)
 		fail_msg("%s", error.text);
 }
 
@@ -68,21 +67,21 @@ static void assert_listed(size_t place, const char *name, const char *address)
 {
 	char text[IP_ADDRESS_TEXT_MAX];
 
-	assert_in_range(place, 0, count - 1);
-	ip_address_format(&list[place].address, text);
-	assert_string_equal(list[place].name, name);
+	assert_in_range(place, 0, listed.count - 1);
+	ip_address_format(&listed.list[place].address, text);
+	assert_string_equal(listed.list[place].name, name);
 	assert_string_equal(text, address);
-	assert_string_equal(list[place].flaw, "");
-	assert_true(list[place].is_usable);
-	assert_int_equal(list[place].index, if_nametoindex(name));
+	assert_string_equal(listed.list[place].flaw, "");
+	assert_true(listed.list[place].is_usable);
+	assert_int_equal(listed.list[place].index, if_nametoindex(name));
 }
 
 static void assert_flaw(size_t place, const char *name, const char *flaw)
 {
-	assert_in_range(place, 0, count - 1);
-	assert_string_equal(list[place].name, name);
-	assert_string_equal(list[place].flaw, flaw);
-	assert_false(list[place].is_usable);
+	assert_in_range(place, 0, listed.count - 1);
+	assert_string_equal(listed.list[place].name, name);
+	assert_string_equal(listed.list[place].flaw, flaw);
+	assert_false(listed.list[place].is_usable);
 }
 
 static void auto_takes_nics_with_an_address_in_the_order_of_names(void **state)
@@ -93,11 +92,11 @@ static void auto_takes_nics_with_an_address_in_the_order_of_names(void **state)
 	add_nic("eth2", "10.2.0.1/16");
 	netns_run("ip link set eth2 mtu 1400");
 	read_list("auto");
-	assert_int_equal(count, 2);
+	assert_int_equal(listed.count, 2);
 	assert_listed(0, "eth2", "10.2.0.1");
 	assert_listed(1, "eth10", "10.10.0.1");
-	assert_int_equal(list[0].mtu, 1400);
-	assert_int_equal(list[1].mtu, 1500);
+	assert_int_equal(listed.list[0].mtu, 1400);
+	assert_int_equal(listed.list[1].mtu, 1500);
 }
 
 static void auto_finds_nothing_where_nothing_can_be_used(void **state)
@@ -105,7 +104,7 @@ static void auto_finds_nothing_where_nothing_can_be_used(void **state)
 	if (!is_there)
 		skip();
 	read_list("auto");
-	assert_int_equal(count, 0);
+	assert_int_equal(listed.count, 0);
 }
 
 static void auto_passes_by_what_cannot_or_should_not_carry_lanes(void **state)
@@ -129,7 +128,7 @@ static void auto_passes_by_what_cannot_or_should_not_carry_lanes(void **state)
 		  "dstport 4790 && ip addr add 10.7.0.1/16 dev fl8 && "
 		  "ip link set fl8 up");
 	read_list("auto");
-	assert_int_equal(count, 1);
+	assert_int_equal(listed.count, 1);
 	assert_listed(0, "eth0", "10.0.0.1");
 }
 
@@ -142,7 +141,7 @@ static void nics_that_are_named_are_listed_in_their_order(void **state)
 	netns_run("ip link add br0 type bridge && ip link set br0 up && "
 		  "ip addr add 10.4.0.1/16 dev br0");
 	read_list("eth1, br0 ,eth0");
-	assert_int_equal(count, 3);
+	assert_int_equal(listed.count, 3);
 	assert_listed(0, "eth1", "10.1.0.1");
 	assert_listed(1, "br0", "10.4.0.1");
 	assert_listed(2, "eth0", "10.0.0.1");
@@ -156,9 +155,9 @@ static void a_named_nic_that_cannot_be_used_says_why(void **state)
 	add_nic("eth1", "10.1.0.1/16");
 	netns_run("ip link set eth1 down");
 	read_list("eth7,lo,eth0,eth1");
-	assert_int_equal(count, 4);
+	assert_int_equal(listed.count, 4);
 	assert_flaw(0, "eth7", "there is no such NIC");
-	assert_int_equal(list[0].index, 0);
+	assert_int_equal(listed.list[0].index, 0);
 	assert_flaw(1, "lo", "it is loopback");
 	assert_flaw(2, "eth0", "it has no global address");
 	assert_flaw(3, "eth1", "it is down");
@@ -211,30 +210,41 @@ static void addresses_that_go_are_not_sent_from(void **state)
 	assert_listed(0, "eth0", "fd00:9::2");
 }
 
-static void more_nics_than_rails_are_refused(void **state)
+static void nics_beyond_the_rails_are_left_out_and_named(void **state)
 {
 	char name[8];
 
 	if (!is_there)
 		skip();
-	for (int i = 0; i < ETHERNET_RAILS_MAX + 1; i++) {
+	for (int i = 2 * ETHERNET_RAILS_MAX; i-- > 0;) {
 		snprintf(name, sizeof(name), "eth%d", i);
 		add_nic(name, "");
 		netns_run("ip addr add 10.%d.0.1/16 dev eth%d", i, i);
 	}
-	assert_int_equal(underlay_list(netlink, "auto", list, &count, &error),
-			 -E2BIG);
-	assert_string_equal(error.text,
-			    "there are more than 4 NICs that could carry "
-			    "lanes: name those that shall");
-	assert_int_equal(underlay_list(netlink, "eth0,eth1,eth2,eth3,eth4",
-				       list, &count, &error),
-			 -E2BIG);
-	assert_string_equal(error.text, "more than 4 NICs are named");
-	assert_int_equal(count, 0);
-	netns_run("ip link set eth4 down");
 	read_list("auto");
-	assert_int_equal(count, 4);
+	assert_int_equal(listed.count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "eth%zu", i);
+		assert_string_equal(listed.list[i].name, name);
+	}
+	assert_string_equal(listed.left_out, "eth4, eth5, eth6, eth7");
+	read_list("eth7,eth1,eth0,eth3,eth2");
+	assert_string_equal(listed.list[0].name, "eth7");
+	assert_string_equal(listed.list[3].name, "eth3");
+	assert_string_equal(listed.left_out, "eth2");
+	/* No name is cut. */
+	read_list("eth0,eth1,eth2,eth3,anothernic00001,anothernic00002,"
+		  "anothernic00003,anothernic00004,x");
+	assert_string_equal(listed.left_out, "anothernic00001, "
+					     "anothernic00002, "
+					     "anothernic00003, ...");
+	netns_run("ip link set eth0 down");
+	for (int i = 5; i < 2 * ETHERNET_RAILS_MAX; i++)
+		netns_run("ip link set eth%d down", i);
+	read_list("auto");
+	assert_int_equal(listed.count, 4);
+	assert_string_equal(listed.list[3].name, "eth4");
+	assert_string_equal(listed.left_out, "");
 }
 
 static void lists_that_make_no_sense_are_refused(void **state)
@@ -251,10 +261,10 @@ static void lists_that_make_no_sense_are_refused(void **state)
 	if (!is_there)
 		skip();
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		assert_int_equal(underlay_list(netlink, lists[i], list, &count,
+		assert_int_equal(underlay_list(netlink, lists[i], &listed,
 					       &error),
 				 -EINVAL);
-		assert_int_equal(count, 0);
+		assert_int_equal(listed.count, 0);
 	}
 	assert_string_equal(error.text, "NIC eth0 is named twice");
 }
@@ -268,8 +278,8 @@ static void the_speed_is_what_the_nic_says(void **state)
 		  "ip addr add 10.4.0.1/16 dev br0");
 	/* A veth pair says 10 Gbit/s, a bridge without ports nothing. */
 	read_list("eth0,br0");
-	assert_int_equal(list[0].speed_mbit, 10000);
-	assert_int_equal(list[1].speed_mbit, 0);
+	assert_int_equal(listed.list[0].speed_mbit, 10000);
+	assert_int_equal(listed.list[1].speed_mbit, 0);
 }
 
 static void assert_clash(const char *text)
@@ -399,8 +409,8 @@ static int ask_way(const char *peer)
 	int result;
 
 	assert_true(ip_address_parse(peer, &peers[2]));
-	result = underlay_ways_check(netlink, &list[0], peers, 2, 2, &far,
-				     &error);
+	result = underlay_ways_check(netlink, &listed.list[0], peers, 2, 2,
+				     &far, &error);
 	assert_int_equal(far, result < 0 ? 1 : 77);
 	return result;
 }
@@ -452,7 +462,7 @@ int main(void)
 		one(an_mtu_that_is_too_small_says_what_it_takes),
 		one(ipv4_is_sent_from_where_there_are_both),
 		one(addresses_that_go_are_not_sent_from),
-		one(more_nics_than_rails_are_refused),
+		one(nics_beyond_the_rails_are_left_out_and_named),
 		one(lists_that_make_no_sense_are_refused),
 		one(the_speed_is_what_the_nic_says),
 		one(a_node_of_its_own_addresses_has_no_clash),
