@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "driver/ethernet/found.h"
 #include "driver/ethernet/nft.h"
 
 static bool has_lanes(const struct found *found)
@@ -46,38 +45,28 @@ static int lane_check(const struct ethernet_node *node,
 	return 0;
 }
 
-int check_lanes(const struct ethernet_node *node,
+int check_lanes(const struct ethernet_node *node, const struct found *found,
 		struct fairlead_error *ret_error)
 {
-	struct found found = { 0 };
-	int result = found_read(node, &found, ret_error);
+	int result = 0;
 
-	for (size_t i = 0; i < found.count && result == 0; i++) {
-		if (found.list[i].device.is_ours && !found.list[i].is_netns)
-			result = lane_check(node, &found.list[i].device,
+	for (size_t i = 0; i < found->count && result == 0; i++) {
+		if (found->list[i].device.is_ours && !found->list[i].is_netns)
+			result = lane_check(node, &found->list[i].device,
 					    ret_error);
 	}
-	found_fini(&found);
 	return result;
 }
 
-int check_networks(const struct ethernet_node *node, const char *pins,
-		   struct fairlead_error *ret_error)
+int check_networks(const struct ethernet_node *node, const struct found *found,
+		   const char *pins, struct fairlead_error *ret_error)
 {
 	struct fairlead_error clash;
-	struct found found = { 0 };
 	enum nft_table table;
-	bool is_empty;
 	int result;
 
-	if (underlay_clash(node->netlink, &node->networks, &clash) == 0)
-		return 0;
-	result = found_read(node, &found, ret_error);
-	if (result < 0)
-		return result;
-	is_empty = !has_lanes(&found);
-	found_fini(&found);
-	if (!is_empty)
+	if (has_lanes(found) ||
+	    underlay_clash(node->netlink, &node->networks, &clash) == 0)
 		return 0;
 	result = nft_table(node->nft, &table, ret_error);
 	if (result == 0 && table == NFT_TABLE_OURS)

@@ -202,19 +202,16 @@ static int table_check(const struct ethernet_node *node,
 	return result;
 }
 
-int enforce_all(const struct ethernet_node *node,
-		struct fairlead_error *ret_error)
+int enforce_found(const struct ethernet_node *node, const struct found *found,
+		  struct fairlead_error *ret_error)
 {
 	struct enforcement all = { 0 };
 	struct writer text = { 0 };
-	struct found found = { 0 };
 	enum nft_table table;
 	int result = table_check(node, &table, ret_error);
 
 	if (result == 0)
-		result = found_read(node, &found, ret_error);
-	if (result == 0)
-		result = enforcement_init(&all, node, found.list, found.count,
+		result = enforcement_init(&all, node, found->list, found->count,
 					  ret_error);
 	if (result == 0) {
 		rules_write_table(&node->networks, node->dscp, all.rules,
@@ -228,6 +225,17 @@ int enforce_all(const struct ethernet_node *node,
 		result = gate_replace(node->gate, all.gates, all.gate_count,
 				      ret_error);
 	enforcement_fini(&all);
+	return result;
+}
+
+int enforce_all(const struct ethernet_node *node,
+		struct fairlead_error *ret_error)
+{
+	struct found found = { 0 };
+	int result = found_read(node, &found, ret_error);
+
+	if (result == 0)
+		result = enforce_found(node, &found, ret_error);
 	found_fini(&found);
 	return result;
 }

@@ -14,6 +14,9 @@
  */
 int enforce_all(const struct ethernet_node *node,
 		struct fairlead_error *ret_error);
+/* For these, which are all that are there. */
+int enforce_found(const struct ethernet_node *node, const struct found *found,
+		  struct fairlead_error *ret_error);
 
 /* What follows from some devices; read while they are there. */
 struct enforcement {

@@ -232,6 +232,7 @@ static bool may_look_only(void)
 static int start(struct ethernet_node *node, const struct node_settings *values,
 		 struct fairlead_error *ret_error)
 {
+	struct found found = { 0 };
 	int result = device_probe(node->netlink, "vxlan", ret_error);
 
 	node->tended = calloc(1, sizeof(*node->tended));
@@ -240,15 +241,19 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 	if (result == 0)
 		result = netlink_open_filter(&node->filter, ret_error);
 	if (result == 0)
-		result = check_networks(node, values->bpf_pins, ret_error);
+		result = found_read(node, &found, ret_error);
 	if (result == 0)
-		result = check_lanes(node, ret_error);
+		result = check_networks(node, &found, values->bpf_pins,
+					ret_error);
+	if (result == 0)
+		result = check_lanes(node, &found, ret_error);
 	if (result == 0)
 		result = gates_open(node, values, ret_error);
 	if (result == 0)
-		result = enforce_all(node, ret_error);
+		result = enforce_found(node, &found, ret_error);
 	if (result == 0)
-		sweep(node);
+		sweep(node, &found);
+	found_fini(&found);
 	return result;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "driver/ethernet/sweep.h"
 
-#include "driver/ethernet/found.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/shaper.h"
 
@@ -75,18 +74,17 @@ static void namespace_take_away(void *arg, uint64_t grant_id)
 	(void)namespace_delete(sweep->node->namespaces, grant_id, &ignored);
 }
 
-void sweep(const struct ethernet_node *node)
+void sweep(const struct ethernet_node *node, const struct found *found)
 {
 	struct fairlead_error ignored;
 	struct underlays underlays;
-	struct found found = { 0 };
 	struct sweep sweep = {
 		.node = node,
-		.found = &found,
+		.found = found,
 		.strays = calloc(MINORS, sizeof(*sweep.strays)),
 	};
 
-	if (sweep.strays && found_read(node, &found, &ignored) == 0) {
+	if (sweep.strays) {
 		if (node_underlays(node, &underlays, &ignored) < 0)
 			underlays.count = 0;
 		for (size_t i = 0; i < underlays.count; i++) {
@@ -97,6 +95,5 @@ void sweep(const struct ethernet_node *node)
 		(void)namespace_list(node->namespaces, namespace_take_away,
 				     &sweep, &ignored);
 	}
-	found_fini(&found);
 	free(sweep.strays);
 }

@@ -2,12 +2,13 @@
 /* What no device is left for, taken away when the node half starts. */
 #pragma once
 
-#include "driver/ethernet/node.h"
+#include "driver/ethernet/found.h"
 
 /*
  * Classes that no device names, HTB itself where the site has no shaping any more,
  * and namespaces that no lane is in. What is somebody else's stays, with what it
  * hangs on. Nothing of it lets anybody do anything, so that an error is none:
- * the next start tries again. Not while a lane is being made.
+ * the next start tries again. Not while a lane is being made. found: all that is
+ * there.
  */
-void sweep(const struct ethernet_node *node);
+void sweep(const struct ethernet_node *node, const struct found *found);
