@@ -63,8 +63,8 @@ static void node_enforce(const struct world *world, enum world_host host,
 			count++;
 		}
 	}
-	rules_write_table(&ethernet_networks_default, dscp, rules, count,
-			  &writer);
+	rules_write_table(&ethernet_networks_default, ETHERNET_RAILS_MAX, dscp,
+			  rules, count, &writer);
 	assert_int_equal(writer.result, 0);
 	world_nft(world, host, writer.data, writer.size);
 	writer_fini(&writer);
@@ -82,7 +82,7 @@ static int gate_start(enum world_host host, struct gate **ret_gate,
 	struct gate_options options = {
 		.pins = pins,
 		.port = ETHERNET_PORT,
-		.port_count = ETHERNET_RAILS_MAX,
+		.rail_count = ETHERNET_RAILS_MAX,
 	};
 
 	pins_name(host, pins);

@@ -203,7 +203,7 @@ static int table_check(const struct ethernet_node *node,
 }
 
 int enforce_found(const struct ethernet_node *node, const struct found *found,
-		  struct fairlead_error *ret_error)
+		  uint8_t rail_count, struct fairlead_error *ret_error)
 {
 	struct enforcement all = { 0 };
 	struct writer text = { 0 };
@@ -214,16 +214,20 @@ int enforce_found(const struct ethernet_node *node, const struct found *found,
 		result = enforcement_init(&all, node, found->list, found->count,
 					  ret_error);
 	if (result == 0) {
-		rules_write_table(&node->networks, node->dscp, all.rules,
-				  all.rule_count, &text);
+		rules_write_table(&node->networks, rail_count, node->dscp,
+				  all.rules, all.rule_count, &text);
 		result = rules_run(node, &text, ret_error);
 	}
 	if (result == 0)
 		result =
 			nft_digest(node->nft, &node->tended->digest, ret_error);
 	if (result == 0 && node->gate)
+		result = gate_rails(node->gate, rail_count, ret_error);
+	if (result == 0 && node->gate)
 		result = gate_replace(node->gate, all.gates, all.gate_count,
 				      ret_error);
+	if (result == 0)
+		node->tended->rail_count = rail_count;
 	enforcement_fini(&all);
 	return result;
 }
@@ -231,11 +235,16 @@ int enforce_found(const struct ethernet_node *node, const struct found *found,
 int enforce_all(const struct ethernet_node *node,
 		struct fairlead_error *ret_error)
 {
+	struct underlays underlays;
 	struct found found = { 0 };
-	int result = found_read(node, &found, ret_error);
+	int result = node_underlays(node, &underlays, ret_error);
 
 	if (result == 0)
-		result = enforce_found(node, &found, ret_error);
+		result = found_read(node, &found, ret_error);
+	if (result == 0)
+		result = enforce_found(node, &found,
+				       found_rails(&found, &underlays),
+				       ret_error);
 	found_fini(&found);
 	return result;
 }
@@ -282,6 +291,18 @@ static int gate_require(const struct ethernet_node *node,
 	return error_set(ret_error, result, "bpf is required: %s", error.text);
 }
 
+/* Is a lane on a rail that came since the rules were written? */
+static bool needs_rails(const struct ethernet_node *node,
+			const struct enforcement *enforcement)
+{
+	for (size_t i = 0; i < enforcement->rule_count; i++) {
+		if (enforcement->rules[i].device.rail >=
+		    node->tended->rail_count)
+			return true;
+	}
+	return false;
+}
+
 int enforce_add(const struct ethernet_node *node,
 		const struct enforcement *enforcement,
 		struct fairlead_error *ret_error)
@@ -292,6 +313,8 @@ int enforce_add(const struct ethernet_node *node,
 
 	if (result < 0)
 		return result;
+	if (needs_rails(node, enforcement))
+		return enforce_all(node, ret_error);
 	rules_write_add(enforcement->rules, enforcement->rule_count, &text);
 	result = rules_run(node, &text, ret_error);
 	/* The table may have been flushed, or have something of a crash. */

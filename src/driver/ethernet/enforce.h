@@ -14,9 +14,9 @@
  */
 int enforce_all(const struct ethernet_node *node,
 		struct fairlead_error *ret_error);
-/* For these, which are all that are there. */
+/* For these, which are all that are there; rail_count: see found_rails. */
 int enforce_found(const struct ethernet_node *node, const struct found *found,
-		  struct fairlead_error *ret_error);
+		  uint8_t rail_count, struct fairlead_error *ret_error);
 
 /* What follows from some devices; read while they are there. */
 struct enforcement {
@@ -55,7 +55,10 @@ int enforce_remove(const struct ethernet_node *node,
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
-/* The same of the gate, where there is one. An error: it cannot be put back. */
+/* NICs come and go: the ports of the rails that are there now are VXLAN's. */
+int enforce_tend_rails(const struct ethernet_node *node,
+		       struct fairlead_error *ret_error);
+/* The same as of the table of the gate, where there is one. An error: it cannot be put back. */
 int enforce_tend_gate(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error);
 

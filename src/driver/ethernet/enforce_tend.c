@@ -56,6 +56,25 @@ int enforce_tend_table(const struct ethernet_node *node,
 	return result;
 }
 
+int enforce_tend_rails(const struct ethernet_node *node,
+		       struct fairlead_error *ret_error)
+{
+	uint8_t written = node->tended->rail_count;
+	struct underlays underlays;
+	struct found found = { 0 };
+	int result = node_underlays(node, &underlays, ret_error);
+
+	if (result < 0 || underlays_usable(&underlays) == written)
+		return result;
+	result = found_read(node, &found, ret_error);
+	if (result == 0 && found_rails(&found, &underlays) != written)
+		result = enforce_found(node, &found,
+				       found_rails(&found, &underlays),
+				       ret_error);
+	found_fini(&found);
+	return result;
+}
+
 int enforce_tend_gate(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
@@ -102,6 +121,8 @@ int ethernet_tend(void *state, struct fairlead_error *ret_error)
 	if (node->is_looking)
 		return 0;
 	result = enforce_tend_table(node, &error);
+	if (result == 0)
+		result = enforce_tend_rails(node, &error);
 	if (result == 0)
 		result = enforce_tend_cgroups(node, &error);
 	if (result < 0)

@@ -104,6 +104,20 @@ void found_fini(struct found *found)
 	*found = (struct found){ 0 };
 }
 
+uint8_t found_rails(const struct found *found,
+		    const struct underlays *underlays)
+{
+	uint8_t count = underlays_usable(underlays);
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+
+		if (device->is_ours && device->rail >= count)
+			count = (uint8_t)(device->rail + 1);
+	}
+	return count;
+}
+
 static bool has_vni(const struct fairlead_lane *lane, uint32_t vni)
 {
 	for (uint32_t i = 0; i < lane->id_count; i++) {

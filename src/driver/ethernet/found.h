@@ -28,6 +28,13 @@ int found_read_here(const struct ethernet_node *node, struct found *ret_found,
 void found_fini(struct found *found);
 
 /*
+ * Rails whose ports are VXLAN's: those that the node can have, and those that a
+ * lane still has.
+ */
+uint8_t found_rails(const struct found *found,
+		    const struct underlays *underlays);
+
+/*
  * Is it this lane's? By grant and owner; one that a crash left without an alias
  * is the lane's that has its VNI.
  */

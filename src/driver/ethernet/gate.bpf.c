@@ -59,7 +59,11 @@ static __always_inline int refuse(enum gate_counter which)
 
 static __always_inline bool is_vxlan(__be16 port)
 {
-	return (__u16)(bpf_ntohs(port) - config.port) < config.port_count;
+	for (int i = 0; i < GATE_PORTS_MAX; i++) {
+		if (config.ports[i] && config.ports[i] == bpf_ntohs(port))
+			return true;
+	}
+	return false;
 }
 
 struct address {

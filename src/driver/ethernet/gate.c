@@ -166,6 +166,14 @@ static int open_set(struct gate *gate, struct fairlead_error *error)
 			      : 0;
 }
 
+static void ports_set(struct gate *gate, uint8_t rail_count)
+{
+	_Static_assert(GATE_PORTS_MAX == ETHERNET_RAILS_MAX, "one a rail");
+	memset(gate->config.ports, 0, sizeof(gate->config.ports));
+	for (uint32_t rail = 0; rail < rail_count; rail++)
+		gate->config.ports[rail] = ethernet_port(gate->port, rail);
+}
+
 int gate_open(const struct gate_options *options, struct gate **ret_gate,
 	      struct fairlead_error *ret_error)
 {
@@ -177,8 +185,8 @@ int gate_open(const struct gate_options *options, struct gate **ret_gate,
 	if (!gate)
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	gate_set_init(&gate->set);
-	gate->config.port = options->port;
-	gate->config.port_count = options->port_count;
+	gate->port = options->port;
+	ports_set(gate, options->rail_count);
 	if (!options->cgroup)
 		result = gate_cgroup_root(cgroup, ret_error);
 	if (result < 0)
@@ -255,6 +263,24 @@ static int pin_again(struct gate *gate, struct fairlead_error *error)
 	if (result == 0 && gate->is_alone)
 		result = gate_pins_keep(gate->pins, gate->name, error);
 	return result;
+}
+
+int gate_rails(struct gate *gate, uint8_t rail_count,
+	       struct fairlead_error *ret_error)
+{
+	const struct gate_config before = gate->config;
+	libbpf_print_fn_t print;
+	int result;
+
+	ports_set(gate, rail_count);
+	if (memcmp(&before, &gate->config, sizeof(before)) == 0)
+		return 0;
+	print = libbpf_set_print(NULL);
+	result = attach_again(gate, ret_error);
+	libbpf_set_print(print);
+	if (result < 0)
+		gate->config = before;
+	return result < 0 ? result : pin_again(gate, ret_error);
 }
 
 int gate_tend(struct gate *gate, struct fairlead_error *ret_error)

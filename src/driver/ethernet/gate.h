@@ -37,8 +37,8 @@ struct gate_options {
 	 */
 	const char *pins;
 	const char *cgroup; /* NULL: where cgroup v2 is mounted */
-	uint16_t port;      /* of VXLAN; with those of the other rails */
-	uint8_t port_count;
+	uint16_t port;      /* of VXLAN on rail 0 */
+	uint8_t rail_count; /* whose ports are VXLAN's */
 };
 
 /*
@@ -66,6 +66,14 @@ int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
  * is said of gate_check then still holds. Privileges as gate_open.
  */
 int gate_tend(struct gate *gate, struct fairlead_error *ret_error);
+
+/*
+ * From now on the ports of so many rails are VXLAN's. The programs are replaced as
+ * by gate_open, without a moment in between; privileges as there. On a failure
+ * all stays as it was.
+ */
+int gate_rails(struct gate *gate, uint8_t rail_count,
+	       struct fairlead_error *ret_error);
 
 /*
  * Who may use a lane's addresses: those of this node, and those of its peers.

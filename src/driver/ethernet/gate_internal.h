@@ -9,6 +9,7 @@
 #include "driver/ethernet/gate_set.h"
 
 struct gate {
+	uint16_t port; /* of rail 0 */
 	struct gate_config config;
 	struct gate_set set;
 	char name[GATE_SET_NAME_MAX]; /* of the set, in the directory */

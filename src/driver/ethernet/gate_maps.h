@@ -7,6 +7,7 @@
 
 #include <linux/types.h>
 
+#define GATE_PORTS_MAX 4
 #define GATE_LANES_MAX 16384 /* networks and entries together */
 /* A job's cgroup is at most so many levels below the root. */
 #define GATE_CGROUP_LEVELS 32
@@ -14,8 +15,7 @@
 /* Set before loading; the verifier drops the branches that these exclude. */
 struct gate_config {
 	__u64 netns_cookie;
-	__u16 port;
-	__u16 port_count;
+	__u16 ports[GATE_PORTS_MAX];    /* of VXLAN; 0: none */
 	__u8 is_netns_of_packets_known; /* the kernel's helper is there */
 	__u8 reserved[3];
 };

@@ -5,7 +5,8 @@
  * there for everybody: it is the system's own, which nobody destroys.
  *
  * A VXLAN device that is not ours withholds its VNI when it has one of our ports,
- * and any device the VNI whose name it has.
+ * also that of a rail which the node may yet get, and any device the VNI whose name
+ * it has.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,8 +57,11 @@ static void describe_lane(const struct underlays *underlays,
 
 static bool is_our_port(const struct ethernet_node *node, uint16_t port)
 {
-	return port >= node->networks.port &&
-	       port < node->networks.port + ETHERNET_RAILS_MAX;
+	for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++) {
+		if (ethernet_port(node->networks.port, rail) == port)
+			return true;
+	}
+	return false;
 }
 
 /* False: it is nothing that is to be shown. */

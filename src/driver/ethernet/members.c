@@ -248,7 +248,8 @@ static bool read_networks(struct reader *reader,
 			return false;
 	}
 	networks->port = read_u16(reader);
-	return networks->port >= PORT_MIN && networks->port <= PORT_MAX;
+	return networks->port >= PORT_MIN && networks->port <= PORT_MAX &&
+	       networks->port != ETHERNET_PORT_ROCE;
 }
 
 static bool read_rails(struct reader *reader, struct ethernet_members *members)

@@ -124,7 +124,11 @@ void ethernet_networks_read(struct ethernet_networks *networks,
 	read_ipv6(networks, settings);
 	read_ipv4(networks, settings);
 	settings_number(settings, "port", 1024, 65500, &port);
-	networks->port = (uint16_t)port;
+	if (port == ETHERNET_PORT_ROCE)
+		settings_fail(settings, settings_find(settings, "port"),
+			      "%u is RoCEv2's", port);
+	else
+		networks->port = (uint16_t)port;
 }
 
 void ethernet_dscp_read(uint8_t dscp[ETHERNET_CLASS_COUNT],

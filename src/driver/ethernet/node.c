@@ -174,7 +174,7 @@ static int texts_copy(struct ethernet_node *node,
 }
 
 static int gates_open(struct ethernet_node *node,
-		      const struct node_settings *values,
+		      const struct node_settings *values, uint8_t rail_count,
 		      struct fairlead_error *ret_error)
 {
 	const struct ip_network networks[] = { node->networks.ipv6,
@@ -183,7 +183,7 @@ static int gates_open(struct ethernet_node *node,
 		.pins = values->bpf_pins,
 		.cgroup = values->cgroup,
 		.port = node->networks.port,
-		.port_count = ETHERNET_RAILS_MAX,
+		.rail_count = rail_count,
 	};
 	struct fairlead_error error = { 0 };
 	int result;
@@ -232,7 +232,9 @@ static bool may_look_only(void)
 static int start(struct ethernet_node *node, const struct node_settings *values,
 		 struct fairlead_error *ret_error)
 {
+	struct underlays underlays;
 	struct found found = { 0 };
+	uint8_t rail_count = 0;
 	int result = device_probe(node->netlink, "vxlan", ret_error);
 
 	node->tended = calloc(1, sizeof(*node->tended));
@@ -241,18 +243,22 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 	if (result == 0)
 		result = netlink_open_filter(&node->filter, ret_error);
 	if (result == 0)
+		result = node_underlays(node, &underlays, ret_error);
+	if (result == 0)
 		result = found_read(node, &found, ret_error);
+	if (result == 0)
+		rail_count = found_rails(&found, &underlays);
 	if (result == 0)
 		result = check_networks(node, &found, values->bpf_pins,
 					ret_error);
 	if (result == 0)
 		result = check_lanes(node, &found, ret_error);
 	if (result == 0)
-		result = gates_open(node, values, ret_error);
+		result = gates_open(node, values, rail_count, ret_error);
 	if (result == 0)
-		result = enforce_found(node, &found, ret_error);
+		result = enforce_found(node, &found, rail_count, ret_error);
 	if (result == 0)
-		sweep(node, &found);
+		sweep(node, &underlays, &found);
 	found_fini(&found);
 	return result;
 }
@@ -288,6 +294,15 @@ int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 		   struct fairlead_error *ret_error)
 {
 	return underlay_list(node->netlink, node->devices, ret_list, ret_error);
+}
+
+uint8_t underlays_usable(const struct underlays *list)
+{
+	uint8_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		count += list->list[i].is_usable;
+	return count;
 }
 
 const struct underlay *underlays_find(const struct underlays *list, int index)
@@ -345,7 +360,7 @@ static int probe(void *state,
 {
 	const struct ethernet_node *node = state;
 	struct fairlead_error clash = { 0 }, taken;
-	uint16_t port = node->networks.port;
+	uint32_t rail = 0;
 	struct found found = { 0 };
 	struct underlays list;
 	int result = node_underlays(node, &list, ret_error);
@@ -359,9 +374,11 @@ static int probe(void *state,
 		struct fairlead_device device = { 0 };
 		const char *flaw = result < 0 ? clash.text : NULL;
 
-		/* A rail each. */
 		if (list.list[i].is_usable && !flaw &&
-		    underlay_port_check(node->netlink, port++, &taken) < 0)
+		    underlay_port_check(node->netlink,
+					ethernet_port(node->networks.port,
+						      rail++),
+					&taken) < 0)
 			flaw = taken.text;
 		describe(node, &list.list[i], &found, flaw, &device);
 		emit(arg, &device);

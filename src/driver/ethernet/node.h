@@ -22,6 +22,7 @@ struct tended {
 	/* What the rules were when they were last seen to be right. */
 	uint64_t digest;     /* of the table, see nft.h */
 	uint32_t generation; /* of all rules, see table.h */
+	uint8_t rail_count;  /* whose ports the rules are for */
 	/* What was put back, and is to be said. */
 	char news[FAIRLEAD_ERROR_TEXT_MAX];
 	/* Why the gate cannot be, as was said last. */
@@ -58,6 +59,8 @@ struct ethernet_node {
 /* -EIO and the like with a text. */
 int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 		   struct fairlead_error *ret_error);
+/* Those that carry rails. */
+uint8_t underlays_usable(const struct underlays *list);
 /* The one with that interface index, or NULL. */
 const struct underlay *underlays_find(const struct underlays *list, int index);
 

@@ -79,6 +79,15 @@ static struct ip_address ipv6_of(const struct ethernet_networks *networks,
 	return address;
 }
 
+uint16_t ethernet_port(uint16_t first, uint32_t rail)
+{
+	uint32_t port = first + rail;
+
+	if (first < ETHERNET_PORT_ROCE && port >= ETHERNET_PORT_ROCE)
+		port++;
+	return (uint16_t)port;
+}
+
 void ethernet_name(const struct ethernet_networks *networks, uint32_t vni,
 		   uint32_t rail, uint32_t number,
 		   struct ethernet_names *ret_names)
@@ -89,7 +98,7 @@ void ethernet_name(const struct ethernet_networks *networks, uint32_t vni,
 			 (uint8_t)number },
 		.ipv6 = ipv6_of(networks, vni, rail, number),
 		.ipv4 = ipv4_of(networks, vni, rail, number),
-		.port = (uint16_t)(networks->port + rail),
+		.port = ethernet_port(networks->port, rail),
 	};
 
 	assert(vni > 0 && vni < ETHERNET_VNI_LIMIT);

@@ -30,6 +30,7 @@
 #define ETHERNET_NODES_MAX   65534 /* nodes of a lane */
 #define ETHERNET_MAC_SIZE    6
 #define ETHERNET_PORT        4789
+#define ETHERNET_PORT_ROCE   4791 /* of RoCEv2: no rail has it */
 #define ETHERNET_MTU_MIN     1280 /* of a lane's device: IPv6 asks for it */
 /* Bytes that VXLAN puts around a packet, over IPv4 and over IPv6. */
 #define ETHERNET_OVERHEAD_IPV4 50
@@ -78,8 +79,14 @@ struct ethernet_networks {
 	struct ip_network ipv6; /* always a /32 */
 	struct ip_network ipv4; /* family 0: lanes have IPv6 only */
 	uint8_t ipv4_lane_size; /* prefix of one lane's network on one rail */
-	uint16_t port;          /* of VXLAN on rail 0; rail R has port + R */
+	uint16_t port;          /* of VXLAN on rail 0; see ethernet_port */
 };
+
+/*
+ * VXLAN's UDP port on a rail: first + rail, but past RoCEv2's, which others need
+ * on the same NICs. first is not RoCEv2's.
+ */
+uint16_t ethernet_port(uint16_t first, uint32_t rail);
 
 /* fd46:4c00::/32, 100.64.0.0/10 with /22 for a lane, 4789. */
 extern const struct ethernet_networks ethernet_networks_default;

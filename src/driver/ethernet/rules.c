@@ -28,7 +28,10 @@
 #define A_USER "meta skuid 0-4294967295"
 #define MARKED "meta mark set meta mark and 0x0000ffff or $sign accept"
 
-/* A line with $net4 is left out where lanes have no IPv4. */
+/*
+ * A line with $net4 is left out where lanes have no IPv4, one with $ports where
+ * the node has no rails.
+ */
 static const char *const table_lines[] = {
 	"table inet " RULES_TABLE " {",
 	"comment \"lanes; written by Fairlead, changes will be lost\"",
@@ -385,7 +388,19 @@ static void put_elements(struct writer *writer, const char *verb,
 
 /* --- texts --- */
 
+/* A set of one is slower than the port itself. */
+static void put_ports(uint16_t first, uint8_t rail_count, struct writer *writer)
+{
+	if (rail_count == 0)
+		return;
+	put(writer, "define ports = %s%u", rail_count > 1 ? "{ " : "", first);
+	for (uint32_t rail = 1; rail < rail_count; rail++)
+		put(writer, ", %u", ethernet_port(first, rail));
+	put(writer, "%s\n", rail_count > 1 ? " }" : "");
+}
+
 static void put_definitions(const struct ethernet_networks *networks,
+			    uint8_t rail_count,
 			    const uint8_t dscp[ETHERNET_CLASS_COUNT],
 			    struct writer *writer)
 {
@@ -393,8 +408,7 @@ static void put_definitions(const struct ethernet_networks *networks,
 
 	put(writer, "define sign = 0x%x\n", RULES_MARK);
 	put(writer, "define group = %d\n", ETHERNET_LINK_GROUP);
-	put(writer, "define ports = %u-%u\n", networks->port,
-	    networks->port + ETHERNET_RAILS_MAX - 1);
+	put_ports(networks->port, rail_count, writer);
 	ip_network_format(&networks->ipv6, network);
 	put(writer, "define net6 = %s\n", network);
 	if (networks->ipv4.address.family != 0) {
@@ -406,19 +420,22 @@ static void put_definitions(const struct ethernet_networks *networks,
 }
 
 void rules_write_table(const struct ethernet_networks *networks,
+		       uint8_t rail_count,
 		       const uint8_t dscp[ETHERNET_CLASS_COUNT],
 		       const struct rules_lane *lanes, size_t count,
 		       struct writer *writer)
 {
 	bool has_ipv4 = networks->ipv4.address.family != 0;
 
-	put_definitions(networks, dscp, writer);
+	put_definitions(networks, rail_count, dscp, writer);
 	/* Made if need be, so that there is one to delete. */
 	write_plain(writer, "table inet " RULES_TABLE "\n"
 			    "delete table inet " RULES_TABLE "\n");
 	for (size_t i = 0; i < sizeof(table_lines) / sizeof(table_lines[0]);
 	     i++) {
 		if (!has_ipv4 && strstr(table_lines[i], "$net4") != NULL)
+			continue;
+		if (rail_count == 0 && strstr(table_lines[i], "$ports") != NULL)
 			continue;
 		write_plain(writer, table_lines[i]);
 		write_plain(writer, "\n");

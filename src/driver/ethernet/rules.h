@@ -9,8 +9,8 @@
  * the type of an expression before nft 1.1, and a member is known by the VNI in
  * VXLAN's header, which has no name there.
  *
- * The UDP ports of VXLAN are ours alone on a node with lanes: other VXLAN on them
- * is refused. Root may send whatever it likes; nothing here keeps it out.
+ * The UDP ports of a node's rails are ours alone: other VXLAN on them is refused.
+ * Root may send whatever it likes; nothing here keeps it out.
  * Pure.
  */
 #pragma once
@@ -44,9 +44,11 @@ struct rules_lane {
 
 /*
  * The whole table with these lanes. dscp: by class. networks: to keep lane
- * addresses from leaving by other ways. writer->result says how it went.
+ * addresses from leaving by other ways. rail_count: whose ports are VXLAN's, 0 to
+ * ETHERNET_RAILS_MAX. writer->result says how it went.
  */
 void rules_write_table(const struct ethernet_networks *networks,
+		       uint8_t rail_count,
 		       const uint8_t dscp[ETHERNET_CLASS_COUNT],
 		       const struct rules_lane *lanes, size_t count,
 		       struct writer *writer);

@@ -74,10 +74,10 @@ static void namespace_take_away(void *arg, uint64_t grant_id)
 	(void)namespace_delete(sweep->node->namespaces, grant_id, &ignored);
 }
 
-void sweep(const struct ethernet_node *node, const struct found *found)
+void sweep(const struct ethernet_node *node, const struct underlays *underlays,
+	   const struct found *found)
 {
 	struct fairlead_error ignored;
-	struct underlays underlays;
 	struct sweep sweep = {
 		.node = node,
 		.found = found,
@@ -85,10 +85,8 @@ void sweep(const struct ethernet_node *node, const struct found *found)
 	};
 
 	if (sweep.strays) {
-		if (node_underlays(node, &underlays, &ignored) < 0)
-			underlays.count = 0;
-		for (size_t i = 0; i < underlays.count; i++) {
-			sweep.underlay = &underlays.list[i];
+		for (size_t i = 0; i < underlays->count; i++) {
+			sweep.underlay = &underlays->list[i];
 			if (sweep.underlay->index != 0)
 				sweep_classes(&sweep);
 		}

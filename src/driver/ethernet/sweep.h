@@ -11,4 +11,5 @@
  * the next start tries again. Not while a lane is being made. found: all that is
  * there.
  */
-void sweep(const struct ethernet_node *node, const struct found *found);
+void sweep(const struct ethernet_node *node, const struct underlays *underlays,
+	   const struct found *found);

@@ -111,7 +111,7 @@ static void a_gate_of_another_namespace_gives_way(void **state)
  */
 static void a_kernel_without_namespaces_of_packets_checks_them_all(void **state)
 {
-	struct gate_config config = { .port = ETHERNET_PORT, .port_count = 1 };
+	struct gate_config config = { .ports = { ETHERNET_PORT } };
 	_auto_(gate_set_fini) struct gate_set first;
 	_auto_(gate_set_fini) struct gate_set made;
 	struct gate *gate = world_open(&world_options);

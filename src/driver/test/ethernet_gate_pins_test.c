@@ -99,17 +99,16 @@ static void other_programs_take_over_without_a_gap(void **state)
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct gate_options options = world_options;
 	char names[2][GATE_SET_NAME_MAX];
+	struct gate *gate;
 	cpu_set_t all;
 	pid_t pid;
 	int status;
 
 	assert_ptr_not_equal(watch, MAP_FAILED);
 	gate_close(world_open(&options));
-	{
-		_auto_(gate_closep) struct gate *gate = world_open(&options);
-
-		world_lanes(gate);
-	}
+	gate = world_open(&options);
+	world_lanes(gate);
+	gate_close(gate);
 	assert_int_equal(world_sets(names[0]), 1);
 	pid = fork();
 	if (pid == 0) {
@@ -121,12 +120,19 @@ static void other_programs_take_over_without_a_gap(void **state)
 	}
 	for (int i = 0; i < 16; i++) {
 		await_try(watch);
-		options.port_count = i % 2 ? 1 : 2;
+		options.rail_count = i % 2 ? 1 : 2;
 		gate_close(world_open(&options));
 		assert_int_equal(world_sets(names[1]), 1);
 		assert_string_not_equal(names[0], names[1]);
 		strcpy(names[0], names[1]);
 	}
+	gate = world_open(&options);
+	for (uint8_t i = 0; i < 16; i++) {
+		await_try(watch);
+		assert_int_equal(gate_rails(gate, 1 + i % 4, NULL), 0);
+		assert_int_equal(world_sets(names[1]), 1);
+	}
+	gate_close(gate);
 	await_try(watch);
 	__atomic_store_n(&watch->is_over, true, __ATOMIC_RELEASE);
 	assert_int_equal(waitpid(pid, &status, 0), pid);

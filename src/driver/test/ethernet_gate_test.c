@@ -197,11 +197,13 @@ static void vxlan_by_hand_is_for_root_only(void **state)
 			call.port = ETHERNET_PORT;
 			assert_int_equal(as(&alice, try_call, &call), EPERM);
 			assert_int_equal(as(&root, try_call, &call), 0);
-			call.port = ETHERNET_PORT + ETHERNET_RAILS_MAX - 1;
+			call.port = ethernet_port(ETHERNET_PORT, 3);
 			assert_int_equal(as(&alice, try_call, &call), EPERM);
 			call.port++;
 			assert_int_equal(as(&alice, try_call, &call), 0);
 			call.port = ETHERNET_PORT - 1;
+			assert_int_equal(as(&alice, try_call, &call), 0);
+			call.port = ETHERNET_PORT_ROCE;
 			assert_int_equal(as(&alice, try_call, &call), 0);
 		}
 	}
@@ -223,9 +225,11 @@ static void a_port_of_vxlan_is_nobody_s_to_take(void **state)
 		call.port = ETHERNET_PORT;
 		assert_int_equal(as(&alice, try_call, &call), EPERM);
 		assert_int_equal(as(&root, try_call, &call), 0);
-		call.port = ETHERNET_PORT + ETHERNET_RAILS_MAX - 1;
+		call.port = ethernet_port(ETHERNET_PORT, 3);
 		assert_int_equal(as(&alice, try_call, &call), EPERM);
 		call.port++;
+		assert_int_equal(as(&alice, try_call, &call), 0);
+		call.port = ETHERNET_PORT_ROCE;
 		assert_int_equal(as(&alice, try_call, &call), 0);
 	}
 	call.type = SOCK_STREAM;

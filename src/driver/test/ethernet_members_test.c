@@ -498,6 +498,16 @@ static void a_node_has_all_rails_or_none(void **state)
 	assert_rails_refused(one_rail, sizeof(one_rail));
 }
 
+static void the_port_of_rocev2_is_refused(void **state)
+{
+	uint8_t bytes[sizeof(golden_members)];
+
+	memcpy(bytes, golden_members, sizeof(bytes));
+	bytes[11] = 4791 & 0xff;
+	bytes[12] = 4791 >> 8;
+	assert_members_refused(bytes, sizeof(bytes));
+}
+
 static void a_length_that_fits_in_the_head_is_not_written_apart(void **state)
 {
 	uint8_t bytes[sizeof(golden_members)];
@@ -563,6 +573,7 @@ int main(void)
 		cmocka_unit_test(damaged_members_are_refused),
 		cmocka_unit_test(a_run_does_not_pass_the_last_address),
 		cmocka_unit_test(a_node_has_all_rails_or_none),
+		cmocka_unit_test(the_port_of_rocev2_is_refused),
 		cmocka_unit_test(
 			a_length_that_fits_in_the_head_is_not_written_apart),
 		cmocka_unit_test(no_memory_is_an_error),

@@ -124,6 +124,7 @@ static void numbers_out_of_range_are_refused(void **state)
 	assert_refused("ipv4_lane_size", "/22", "from 8 to 30");
 	assert_refused("port", "1023", "from 1024 to 65500");
 	assert_refused("port", "65501", "from 1024 to 65500");
+	assert_refused("port", "4791", "4791 is RoCEv2's");
 }
 
 static void each_class_has_its_dscp(void **state)

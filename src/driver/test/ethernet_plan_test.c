@@ -57,7 +57,25 @@ static void the_largest_names_fit(void **state)
 	assert_memory_equal(names.mac, mac, sizeof(mac));
 	assert_address(&names.ipv6, "fd46:4c00:3ff:ffff::fffe");
 	assert_address(&names.ipv4, "10.255.255.254");
-	assert_int_equal(names.port, 4792);
+	assert_int_equal(names.port, 4793);
+}
+
+static void no_rail_has_the_port_of_rocev2(void **state)
+{
+	static const uint16_t ports[][ETHERNET_RAILS_MAX + 1] = {
+		{ 4789, 4789, 4790, 4792, 4793 },
+		{ 4790, 4790, 4792, 4793, 4794 },
+		{ 4788, 4788, 4789, 4790, 4792 },
+		{ 4787, 4787, 4788, 4789, 4790 },
+		{ 4792, 4792, 4793, 4794, 4795 },
+		{ 8472, 8472, 8473, 8474, 8475 },
+	};
+
+	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++)
+			assert_int_equal(ethernet_port(ports[i][0], rail),
+					 ports[i][1 + rail]);
+	}
 }
 
 static void rails_of_a_vni_have_networks_of_their_own(void **state)
@@ -271,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_follow_from_vni_rail_and_number),
 		cmocka_unit_test(the_largest_names_fit),
+		cmocka_unit_test(no_rail_has_the_port_of_rocev2),
 		cmocka_unit_test(rails_of_a_vni_have_networks_of_their_own),
 		cmocka_unit_test(networks_of_a_whole_cut_are_apart),
 		cmocka_unit_test(the_default_has_1024_lanes_of_1022_nodes),

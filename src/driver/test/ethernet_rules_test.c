@@ -72,8 +72,8 @@ static void write_table(const struct rules_lane *lanes, size_t count)
 {
 	struct writer writer = { 0 };
 
-	rules_write_table(&ethernet_networks_default, dscp, lanes, count,
-			  &writer);
+	rules_write_table(&ethernet_networks_default, ETHERNET_RAILS_MAX, dscp,
+			  lanes, count, &writer);
 	apply(&writer, 0);
 }
 
@@ -125,6 +125,37 @@ static void a_table_without_lanes_has_no_elements(void **state)
 	assert_null(strstr(text, "elements"));
 }
 
+static void assert_ports(uint8_t rail_count, const char *ports)
+{
+	_auto_(freep) char *text = NULL;
+	struct writer writer = { 0 };
+	char rule[64];
+
+	rules_write_table(&ethernet_networks_default, rail_count, dscp, NULL, 0,
+			  &writer);
+	apply(&writer, 0);
+	text = list();
+	snprintf(rule, sizeof(rule), "udp dport %s goto vxlan_out", ports);
+	if (!strstr(text, rule))
+		fail_msg("'%s' is not in %s", rule, text);
+}
+
+static void the_ports_are_those_of_the_rails(void **state)
+{
+	_auto_(freep) char *text = NULL;
+	struct writer writer = { 0 };
+
+	assert_ports(1, "4789");
+	assert_ports(2, "{ 4789, 4790 }");
+	assert_ports(4, "{ 4789, 4790, 4792, 4793 }");
+	rules_write_table(&ethernet_networks_default, 0, dscp, NULL, 0,
+			  &writer);
+	apply(&writer, 0);
+	text = list();
+	assert_null(strstr(text, "goto vxlan"));
+	assert_non_null(strstr(text, "hook forward"));
+}
+
 static void a_lane_without_ipv4_needs_no_network(void **state)
 {
 	struct ethernet_networks networks = ethernet_networks_default;
@@ -134,7 +165,7 @@ static void a_lane_without_ipv4_needs_no_network(void **state)
 
 	networks.ipv4.address.family = 0;
 	lane.device.ipv4.family = 0;
-	rules_write_table(&networks, dscp, &lane, 1, &writer);
+	rules_write_table(&networks, 1, dscp, &lane, 1, &writer);
 	apply(&writer, 0);
 	text = list();
 	assert_null(strstr(text, "100.64"));
@@ -266,7 +297,8 @@ static int write_without_memory(void *ctx)
 	struct writer writer = { 0 };
 	int result;
 
-	rules_write_table(&ethernet_networks_default, dscp, &lane, 1, &writer);
+	rules_write_table(&ethernet_networks_default, 1, dscp, &lane, 1,
+			  &writer);
 	result = writer.result;
 	writer_fini(&writer);
 	return result;
@@ -287,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_without_lanes_has_no_elements),
+		cmocka_unit_test(the_ports_are_those_of_the_rails),
 		cmocka_unit_test(a_lane_without_ipv4_needs_no_network),
 		cmocka_unit_test(a_lane_has_elements_in_each_set),
 		cmocka_unit_test(what_was_added_is_taken_away_and_nothing_else),

@@ -28,7 +28,7 @@
 const struct gate_options world_options = {
 	.pins = PINS,
 	.port = ETHERNET_PORT,
-	.port_count = ETHERNET_RAILS_MAX,
+	.rail_count = ETHERNET_RAILS_MAX,
 };
 
 static void run(const char *command)

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which UDP ports are VXLAN's on a node, at each level: those of the rails that it
+ * has, and no others.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "driver/ethernet/plan.h"
+#include "driver/test/netns.h"
+#include "driver/test/node_world.h"
+
+#define STRANGER 20002
+
+/* state: how the node's bpf is set. */
+static void open_node(void **state)
+{
+	const struct fairlead_setting settings[] = {
+		{ .name = "bpf", .value = *state },
+		{ .name = "require_devices", .value = "false" },
+	};
+
+	node_world_open(settings, 2);
+}
+
+static bool has_gate(void **state)
+{
+	return strcmp(*state, "require") == 0;
+}
+
+/* Beside eth1, which is there. */
+static void add_nic(int number)
+{
+	netns_run("ip link add eth%d type veth peer name p%d; "
+		  "ip addr add 10.%d.0.1/16 dev eth%d; "
+		  "ip link set p%d up; ip link set eth%d up",
+		  number, number, 203 + number, number, number, number);
+}
+
+static void tend(void)
+{
+	if (ethernet_node_ops.tend(world.state, &world.error) != 0)
+		fail_msg("%s", world.error.text);
+}
+
+/* A stranger's datagram to that port, of himself; 0 or an errno. */
+static int send_as_stranger(uint16_t port, bool is_taken)
+{
+	const struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	const struct sockaddr *to = (const struct sockaddr *)&address;
+	int in = socket(AF_INET, SOCK_DGRAM, 0);
+	int out = socket(AF_INET, SOCK_DGRAM, 0);
+	char byte = 'x';
+
+	if (is_taken && bind(in, to, sizeof(address)) < 0)
+		return errno;
+	if (sendto(out, &byte, 1, 0, to, sizeof(address)) < 0)
+		return errno;
+	if (is_taken && recv(in, &byte, 1, 0) != 1)
+		return errno;
+	return 0;
+}
+
+static int as_stranger(uint16_t port, bool is_taken)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (setresuid(STRANGER, STRANGER, STRANGER) < 0)
+			_exit(255);
+		_exit(send_as_stranger(port, is_taken));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Anybody can send to it, take it, and is sent what comes to it. */
+static bool is_free(uint16_t port)
+{
+	int result = as_stranger(port, false);
+
+	if (result == 0)
+		assert_int_equal(as_stranger(port, true), 0);
+	else
+		assert_int_equal(result, EPERM);
+	return result == 0;
+}
+
+static void assert_rails(uint32_t count)
+{
+	for (uint32_t rail = 0; rail <= ETHERNET_RAILS_MAX; rail++) {
+		uint16_t port = ethernet_port(ETHERNET_PORT, rail);
+
+		if (is_free(port) != (rail >= count))
+			fail_msg("the port of rail %u, with %u rails", rail,
+				 count);
+	}
+	assert_true(is_free(ETHERNET_PORT_ROCE));
+}
+
+static void the_ports_of_rails_that_are_not_there_are_anybody_s(void **state)
+{
+	open_node(state);
+	assert_rails(1);
+	netns_run("ip link set eth1 down");
+	tend();
+	assert_rails(0);
+}
+
+static void the_port_of_rocev2_is_free_with_four_rails(void **state)
+{
+	for (int i = 2; i <= ETHERNET_RAILS_MAX; i++)
+		add_nic(i);
+	open_node(state);
+	assert_rails(4);
+	node_world_apply(9, "host");
+	assert_rails(4);
+	assert_true(netns_holds("ip -d link show fl%dr2 | grep -q "
+				"'dstport 4792 '",
+				NODE_WORLD_VNI));
+}
+
+static void ports_come_and_go_with_nics(void **state)
+{
+	open_node(state);
+	node_world_apply(9, "host");
+	add_nic(2);
+	assert_rails(1);
+	tend();
+	assert_rails(2);
+	add_nic(3);
+	netns_run("ip link set eth2 down");
+	tend();
+	assert_rails(2);
+	netns_run("ip link set eth3 down");
+	tend();
+	assert_rails(1);
+	/* The lane is as it was. */
+	assert_true(netns_holds("nft list table inet fairlead | grep -q fl%d",
+				NODE_WORLD_VNI));
+	if (has_gate(state))
+		assert_true(
+			netns_holds("[ $(ls -d /mnt/bpf/*/ | wc -l) = 1 ]"));
+	tend();
+	node_world_close();
+	add_nic(4);
+	open_node(state);
+	assert_rails(2);
+}
+
+static void a_lane_on_a_rail_that_just_came_is_guarded(void **state)
+{
+	open_node(state);
+	add_nic(2);
+	node_world_apply(9, "host");
+	assert_rails(2);
+}
+
+static void a_rail_of_a_lane_is_guarded_to_the_lane_s_end(void **state)
+{
+	struct fairlead_lane lane = { .grant_id = 9,
+				      .uid = NODE_WORLD_OWNER,
+				      .gid = NODE_WORLD_OWNER,
+				      .id_count = 1,
+				      .ids = { NODE_WORLD_VNI } };
+
+	add_nic(2);
+	open_node(state);
+	node_world_apply(9, "netns");
+	netns_run("ip link set eth2 down");
+	tend();
+	assert_rails(2);
+	assert_int_equal(ethernet_node_ops.revoke(world.state, &lane,
+						  &world.record, false, NULL,
+						  &world.error),
+			 0);
+	tend();
+	assert_rails(1);
+}
+
+int main(void)
+{
+#define TEST(name)                                                            \
+	{ #name "_nft", name, node_world_setup, node_world_teardown, "off" }, \
+	{                                                                     \
+#name "_bpf", name, node_world_setup, node_world_teardown,    \
+			"require"                                             \
+	}
+	const struct CMUnitTest tests[] = {
+		TEST(the_ports_of_rails_that_are_not_there_are_anybody_s),
+		TEST(the_port_of_rocev2_is_free_with_four_rails),
+		TEST(ports_come_and_go_with_nics),
+		TEST(a_lane_on_a_rail_that_just_came_is_guarded),
+		TEST(a_rail_of_a_lane_is_guarded_to_the_lane_s_end),
+	};
+
+	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
+}
