@@ -17,16 +17,18 @@
  */
 #include "driver/ethernet/ethernet.h"
 
-#include <assert.h>
-
-#include "base/idset.h"
 #include "driver/common/vnis.h"
 #include "driver/ethernet/members.h"
 #include "driver/ethernet/policy.h"
 
-#define VNI_POOL_NAME    "vni"
-#define VNI_POOL_DEFAULT "4096-5119"
-#define EVENT_NAME       "ethernet"
+#define VNI_POOL_NAME "vni"
+#define EVENT_NAME    "ethernet"
+
+static const struct vnis our_vnis = {
+	.limit = ETHERNET_VNI_LIMIT,
+	.otherwise = "4096-5119",
+	.range = "1-16777215",
+};
 
 struct manager_state {
 	char *vni_pool; /* id set, in its shortest form */
@@ -110,40 +112,15 @@ static int check_pool(const struct idset *pool,
 	return 0;
 }
 
-/* Why the set cannot be a pool, or NULL. */
-static const char *pool_flaw(const struct idset *pool)
-{
-	if (idset_count(pool) == 0)
-		return "has no VNI";
-	if (idset_has(pool, 0))
-		return "has VNI 0, which is no VNI";
-	return NULL;
-}
-
 /* -ENOMEM; what is wrong with the setting itself is added to settings. */
 static int read_pool(struct settings *settings,
 		     const struct ethernet_networks *networks, char **ret_text)
 {
-	const struct fairlead_setting *setting =
-		settings_find(settings, "vni_pool");
 	_auto_(idset_destroyp) struct idset *pool = NULL;
-	struct fairlead_error error = { 0 };
-	const char *flaw;
-	int result;
+	int result = vnis_read(&our_vnis, settings, &pool);
 
-	result = idset_parse(setting ? setting->value : VNI_POOL_DEFAULT,
-			     ETHERNET_VNI_LIMIT, &pool, &error);
-	if (result == -ENOMEM)
+	if (result < 0 || !pool)
 		return result;
-	assert(result == 0 || setting);
-	flaw = result < 0 ? error.text : pool_flaw(pool);
-	if (flaw) {
-		settings_fail(settings, setting,
-			      "'%s' %s%s; the pool must be within 1-16777215",
-			      setting->value,
-			      result < 0 ? "is no id set: " : "", flaw);
-		return 0;
-	}
 	if (check_pool(pool, networks, settings) < 0)
 		return -ENOMEM;
 	*ret_text = idset_format(pool);
@@ -185,7 +162,7 @@ static size_t pools(void *data,
 
 	specs[0] = (struct fairlead_pool_spec){
 		.name = VNI_POOL_NAME,
-		.limit = ETHERNET_VNI_LIMIT,
+		.limit = our_vnis.limit,
 		.universe = state->vni_pool,
 	};
 	return 1;

@@ -18,17 +18,11 @@
  */
 #include "driver/slingshot/slingshot.h"
 
-#include <assert.h>
-
-#include "base/idset.h"
-#include "driver/common/settings.h"
 #include "driver/common/vnis.h"
 #include "driver/slingshot/policy.h"
 
-#define VNI_LIMIT        65536
-#define VNI_POOL_NAME    "vni"
-#define VNI_POOL_DEFAULT "1024-65535"
-#define EVENT_NAME       "cray-slingshot"
+#define VNI_POOL_NAME "vni"
+#define EVENT_NAME    "cray-slingshot"
 
 struct manager_state {
 	char *vni_pool; /* id set, in its shortest form */
@@ -52,50 +46,32 @@ static void destroy_statep(struct manager_state **state)
 	destroy(*state);
 }
 
-/* Why the set cannot be a pool, or NULL. */
-static const char *pool_flaw(const struct idset *set)
+static const char *pool_flaw(const struct idset *pool)
 {
-	if (idset_count(set) == 0)
-		return "has no VNI";
-	if (idset_has(set, 0))
-		return "has VNI 0, which is no VNI";
-	if (idset_has(set, 1))
+	if (idset_has(pool, 1))
 		return "has VNI 1, which is the default service's";
-	if (idset_has(set, 10))
+	if (idset_has(pool, 10))
 		return "has VNI 10, which is the default service's";
 	return NULL;
 }
 
+static const struct vnis our_vnis = {
+	.limit = 65536,
+	.otherwise = "1024-65535",
+	.range = "2-9,11-65535",
+	.flaw = pool_flaw,
+};
+
 /* -ENOMEM; what is wrong with the setting itself is added to settings. */
 static int read_pool(struct settings *settings, char **ret_text)
 {
-	const struct fairlead_setting *setting =
-		settings_find(settings, "vni_pool");
-	_auto_(idset_destroyp) struct idset *set = NULL;
-	struct fairlead_error error = { 0 };
-	const char *flaw;
-	char *text;
-	int result;
+	_auto_(idset_destroyp) struct idset *pool = NULL;
+	int result = vnis_read(&our_vnis, settings, &pool);
 
-	result = idset_parse(setting ? setting->value : VNI_POOL_DEFAULT,
-			     VNI_LIMIT, &set, &error);
-	if (result == -ENOMEM)
+	if (result < 0 || !pool)
 		return result;
-	assert(result == 0 || setting);
-	flaw = result < 0 ? error.text : pool_flaw(set);
-	if (flaw) {
-		settings_fail(settings, setting,
-			      "'%s' %s%s; the pool must be within "
-			      "2-9,11-65535",
-			      setting->value,
-			      result < 0 ? "is no id set: " : "", flaw);
-		return 0;
-	}
-	text = idset_format(set);
-	if (!text)
-		return -ENOMEM;
-	*ret_text = text;
-	return 0;
+	*ret_text = idset_format(pool);
+	return *ret_text ? 0 : -ENOMEM;
 }
 
 static int configure(const struct fairlead_setting *list, size_t count,
@@ -131,7 +107,7 @@ static size_t pools(void *data,
 
 	specs[0] = (struct fairlead_pool_spec){
 		.name = VNI_POOL_NAME,
-		.limit = VNI_LIMIT,
+		.limit = our_vnis.limit,
 		.universe = state->vni_pool,
 	};
 	return 1;
