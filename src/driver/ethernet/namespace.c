@@ -377,15 +377,19 @@ static bool is_name(const char *name, uint64_t *ret_grant_id)
 	return strcmp(text, name) == 0;
 }
 
-/* Is a namespace mounted there? Without a descriptor, which may be scarce. */
+/*
+ * Is a namespace mounted there? Without a descriptor, which may be scarce. What a
+ * link leads to is not there: nobody could enter it by that name.
+ */
 static int is_mounted(const char *path, bool *ret_is_mounted)
 {
-	struct statfs stat;
+	struct statfs system;
+	struct stat stat;
 
 	*ret_is_mounted = false;
-	if (statfs(path, &stat) < 0)
+	if (lstat(path, &stat) < 0 || statfs(path, &system) < 0)
 		return errno == ENOENT ? 0 : -errno;
-	*ret_is_mounted = stat.f_type == NSFS_MAGIC;
+	*ret_is_mounted = !S_ISLNK(stat.st_mode) && system.f_type == NSFS_MAGIC;
 	return 0;
 }
 

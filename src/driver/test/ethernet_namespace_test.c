@@ -116,6 +116,8 @@ static void only_grants_with_a_namespace_are_listed(void **state)
 	create(JOB);
 	create(PEER);
 	netns_run("cd " DIRECTORY " && touch 3 007 x 9a ./-1 .4 && mkdir 5");
+	/* We make no links, and enter none. */
+	netns_run("cd " DIRECTORY " && ln -s " JOB_PATH " 8");
 	netns_run("touch " DIRECTORY "/07 && mount --bind " JOB_PATH
 		  " " DIRECTORY "/07");
 	listing = list();
