@@ -132,20 +132,24 @@ static void warn_of_cgroup(const struct ethernet_node *node,
 		     wish->devices[0].alias.uid, why.text);
 }
 
-/* Peers that what the rail carries does not get to. */
-static void warn_of_way(const struct ethernet_node *node,
-			const struct wish *wish, size_t rail,
-			struct fairlead_warnings *warnings)
+/* Peers that what the rail carries does not get to. -ENOMEM. */
+static int warn_of_way(const struct ethernet_node *node,
+		       const struct wish *wish, size_t rail,
+		       struct fairlead_warnings *warnings,
+		       struct fairlead_error *ret_error)
 {
 	const struct ethernet_members *members = &wish->members;
 	struct fairlead_error why;
 	size_t far;
+	int result = underlay_ways_check(node->netlink, &wish->rails[rail],
+					 members->addresses + rail,
+					 members->node_count,
+					 members->rail_count, &far, &why);
 
-	if (underlay_ways_check(node->netlink, &wish->rails[rail],
-				members->addresses + rail, members->node_count,
-				members->rail_count, &far,
-				&why) != -EHOSTUNREACH)
-		return;
+	if (result == -ENOMEM)
+		*ret_error = why;
+	if (result != -EHOSTUNREACH)
+		return result == -ENOMEM ? result : 0;
 	warnings_add(warnings,
 		     "%s: %s, and what lanes carry is not routed: set ttl on "
 		     "all nodes to more than there are routers on the way",
@@ -153,16 +157,20 @@ static void warn_of_way(const struct ethernet_node *node,
 	if (node->tended)
 		node->tended->far_peers[rail] =
 			members->addresses[far * members->rail_count + rail];
+	return 0;
 }
 
-static void warn_of_ways(const struct ethernet_node *node,
-			 const struct wish *wish,
-			 struct fairlead_warnings *warnings)
+static int warn_of_ways(const struct ethernet_node *node,
+			const struct wish *wish,
+			struct fairlead_warnings *warnings,
+			struct fairlead_error *ret_error)
 {
+	int result = 0;
+
 	for (size_t i = 0;
-	     i < wish->rail_count && node->ttl == 1 && wish->members.addresses;
-	     i++)
-		warn_of_way(node, wish, i, warnings);
+	     i < wish->rail_count && node->ttl == 1 && result == 0; i++)
+		result = warn_of_way(node, wish, i, warnings, ret_error);
+	return result;
 }
 
 /* --- making --- */
@@ -457,7 +465,7 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 		result = present_check(&found, &wish, lane, ret_error);
 	if (result == 0) {
 		warn_of_cgroup(node, &wish, warnings);
-		warn_of_ways(node, &wish, warnings);
+		result = warn_of_ways(node, &wish, warnings, ret_error);
 	}
 	if (result == 0 && is_dry_run)
 		tell_dry_run(&wish, lane, warnings);
