@@ -37,9 +37,11 @@ static int say_present(const struct lane_device *other,
 				 "%" PRIu64,
 				 other->vni, other->name,
 				 other->alias.grant_id);
-	return error_set(ret_error, -EEXIST,
-			 "VNI %u is in use by device %s, which is not ours",
-			 other->vni, other->name);
+	return error_set(
+		ret_error, -EEXIST,
+		"VNI %u is in use by device %s, which has no sign of a "
+		"lane: if it was one, delete it by `ip link delete %s`",
+		other->vni, other->name, other->name);
 }
 
 /* Have they IPv4 addresses in common? */
@@ -463,6 +465,10 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 	result = found_read(node, &found, ret_error);
 	if (result == 0)
 		result = present_check(&found, &wish, lane, ret_error);
+	/* After that: what is left of a lane has addresses of lanes. */
+	if (result == 0 && wish.rail_count > 0)
+		result = underlay_clash(node->netlink, &wish.members.networks,
+					ret_error);
 	if (result == 0) {
 		warn_of_cgroup(node, &wish, warnings);
 		result = warn_of_ways(node, &wish, warnings, ret_error);

@@ -25,9 +25,10 @@ struct lane_device {
 	int index; /* 0: not made yet */
 	char name[IFNAMSIZ];
 	/*
-	 * Its group is one of ours and its name says its VNI. A crash between
-	 * its creation and the next request leaves it without an alias, whose
-	 * grant_id is 0 then; such a one has never been up.
+	 * Its alias says so, or its group is one of ours and its name says its
+	 * VNI. A crash between its creation and the next request leaves it
+	 * without an alias, whose grant_id is 0 then; such a one has never been
+	 * up.
 	 */
 	bool is_ours;
 	bool is_up;

@@ -223,14 +223,30 @@ const struct link *link_find_name(const struct link_list *list,
 	return NULL;
 }
 
+static bool has_alias(const struct link *link)
+{
+	struct ethernet_alias alias;
+
+	if (!ethernet_alias_parse(link->alias, &alias) || alias.grant_id == 0)
+		return false;
+	for (uint32_t i = 0; i < alias.vni_count; i++) {
+		if (alias.vnis[i] == link->vxlan.vni)
+			return true;
+	}
+	return false;
+}
+
 bool link_is_ours(const struct link *link)
 {
 	uint32_t vni;
 	uint32_t rail;
 
+	if (strcmp(link->kind, "vxlan") != 0)
+		return false;
+	if (has_alias(link))
+		return true;
 	return (link->group == ETHERNET_LINK_GROUP ||
 		link->group == ETHERNET_LINK_GROUP_ENDING) &&
-	       strcmp(link->kind, "vxlan") == 0 &&
 	       ethernet_device_parse(link->name, &vni, &rail) &&
 	       vni == link->vxlan.vni;
 }

@@ -62,8 +62,9 @@ const struct link *link_find(const struct link_list *list, int index);
 const struct link *link_find_name(const struct link_list *list,
 				  const char *name);
 /*
- * Is it a lane's: VXLAN, in a link group of ours (device.h), with a name of ours
- * that says its VNI?
+ * Is it a lane's: VXLAN with an alias of ours that has its VNI, whatever somebody
+ * made of its name and group? Or, where a crash left it without an alias, in a
+ * link group of ours (device.h), with a name of ours that says its VNI?
  */
 bool link_is_ours(const struct link *link);
 /* One device, by its name, or by its index when name is NULL. -ENODEV. */

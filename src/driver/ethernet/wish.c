@@ -253,9 +253,6 @@ int wish_init(struct wish *wish, const struct ethernet_node *node,
 						ret_error);
 	if (result == 0 && lane->id_count > 0)
 		result = rails_find(wish, node, lane, ret_error);
-	if (result == 0 && wish->rail_count > 0)
-		result = underlay_clash(node->netlink, &wish->members.networks,
-					ret_error);
 	if (result < 0) {
 		wish_fini(wish);
 		return result;

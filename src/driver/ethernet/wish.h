@@ -22,8 +22,7 @@ struct wish {
 /*
  * -EINVAL, -EBADMSG: options or members cannot be read; -ENODEV: the node has no
  * NIC for a rail, and has to have one (else rail_count is 0); -ESTALE: its address,
- * networks or port are not those that the members have; -EADDRINUSE: lane addresses clash with the node's own; all with a
- * text.
+ * networks or port are not those that the members have; all with a text.
  */
 int wish_init(struct wish *wish, const struct ethernet_node *node,
 	      const struct fairlead_lane *lane,

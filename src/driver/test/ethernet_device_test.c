@@ -219,6 +219,23 @@ static void a_device_without_an_alias_is_ours_by_group_and_name(void **state)
 	assert_int_equal(listed.devices[0].alias.grant_id, 0);
 }
 
+static void a_device_is_ours_by_its_alias_whatever_its_name_and_group(
+	void **state)
+{
+	struct device_list listed;
+
+	if (!world.is_there)
+		skip();
+	netns_run(
+		"ip link add my78 type vxlan id 78 dev u0 dstport 4789 && "
+		"ip link set my78 alias "
+		"fairlead:grant=9:uid=1:gid=1:tcs=0xa:tc=1:class=0:vnis=77,78");
+	listed = device_world_list();
+	assert_int_equal(listed.count, 1);
+	assert_true(listed.devices[0].is_ours);
+	assert_int_equal(listed.devices[0].alias.grant_id, 9);
+}
+
 static void what_is_not_ours_is_listed_as_such(void **state)
 {
 	struct device_list listed;
@@ -231,7 +248,7 @@ static void what_is_not_ours_is_listed_as_such(void **state)
 		  "ip link add fl80 group 17996 type vxlan id 81 dev u0 "
 		  "dstport 4789 && "
 		  "ip link set fl78 alias "
-		  "fairlead:grant=9:uid=1:gid=1:tcs=0xa:tc=1:class=0:vnis=78 "
+		  "fairlead:grant=9:uid=1:gid=1:tcs=0xa:tc=1:class=0:vnis=79 "
 		  "&& ip link set u1 group 17996");
 	listed = device_world_list();
 	assert_int_equal(listed.count, 3);
@@ -466,6 +483,7 @@ int main(void)
 		one(a_device_can_be_dressed_in_another_namespace),
 		one(nobody_dresses_what_is_not_there),
 		one(a_device_without_an_alias_is_ours_by_group_and_name),
+		one(a_device_is_ours_by_its_alias_whatever_its_name_and_group),
 		one(what_is_not_ours_is_listed_as_such),
 		one(devices_are_deleted_together),
 		one(anothers_in_the_same_place_is_not_deleted),

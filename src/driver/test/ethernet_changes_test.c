@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What somebody does to a lane's devices by hand, and what becomes of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "driver/ethernet/members.h"
+#include "driver/test/netns.h"
+#include "driver/test/node_world.h"
+
+#define GRANT 9
+
+static struct fairlead_record record;
+static struct writer members;
+
+/* Of this node and of one that is not there. */
+static struct fairlead_lane lane_of(const char *isolation)
+{
+	struct ip_address addresses[2];
+	struct ethernet_members two = {
+		.networks = ethernet_networks_default,
+		.rail_count = 1,
+		.mtu = { 1400 },
+		.node_count = 2,
+		.addresses = addresses,
+	};
+	struct fairlead_lane lane = {
+		.grant_id = GRANT,
+		.uid = NODE_WORLD_OWNER,
+		.gid = NODE_WORLD_OWNER,
+		.id_count = 1,
+		.ids = { NODE_WORLD_VNI },
+		.node_count = 2,
+	};
+
+	assert_true(ip_address_parse("10.204.0.1", &addresses[0]));
+	assert_true(ip_address_parse("10.204.0.2", &addresses[1]));
+	writer_fini(&members);
+	members = (struct writer){ .limit = 1024 };
+	assert_int_equal(ethernet_members_encode(&two, &members), 0);
+	lane.members = members.data;
+	lane.members_size = members.size;
+	snprintf(lane.options, sizeof(lane.options),
+		 "vnis=1,tcs=BEST_EFFORT,isolation=%s", isolation);
+	return lane;
+}
+
+static int lane_apply(const struct fairlead_lane *lane)
+{
+	return ethernet_node_ops.apply(world.state, lane, false, &record, NULL,
+				       &world.error);
+}
+
+static int lane_revoke(const struct fairlead_lane *lane)
+{
+	return ethernet_node_ops.revoke(world.state, lane, &record, false, NULL,
+					&world.error);
+}
+
+static bool rules_have(const char *text)
+{
+	return netns_holds("nft list table inet fairlead | grep -q -e '%s'",
+			   text);
+}
+
+/* What is left of it would keep the next lane of the VNI from the node. */
+static void a_device_that_somebody_changed_goes_with_its_lane(void **state)
+{
+	static const char *const changes[] = {
+		"ip link set fl4096 down && ip link set fl4096 name other",
+		"ip link set fl4096 group 0",
+		"ip link set fl4096 group 0 down && "
+		"ip link set fl4096 name other",
+		"ip link set fl4096 alias mine",
+	};
+	struct fairlead_lane lane = lane_of("host");
+
+	node_world_open_bare();
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		assert_int_equal(lane_apply(&lane), 0);
+		netns_run("%s", changes[i]);
+		assert_int_equal(lane_revoke(&lane), 0);
+		assert_false(netns_holds("ip -d link | grep -q vxlan"));
+		assert_false(rules_have("fl4096"));
+		assert_false(rules_have("10.204.0.2"));
+		lane.grant_id++;
+	}
+}
+
+static void a_device_without_any_sign_of_a_lane_is_said(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	netns_run("ip link set fl4096 group 0 alias mine down && "
+		  "ip link set fl4096 name other");
+	assert_int_equal(lane_revoke(&lane), 0);
+	lane.grant_id++;
+	assert_int_equal(lane_apply(&lane), -EEXIST);
+	assert_non_null(strstr(world.error.text, "other"));
+	assert_non_null(strstr(world.error.text, "`ip link delete other`"));
+	netns_run("ip link delete other");
+	assert_int_equal(lane_apply(&lane), 0);
+}
+
+#define TEST(name)                                              \
+	cmocka_unit_test_setup_teardown(name, node_world_setup, \
+					node_world_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_device_that_somebody_changed_goes_with_its_lane),
+		TEST(a_device_without_any_sign_of_a_lane_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
+}
