@@ -170,6 +170,57 @@ int enforcement_init(struct enforcement *enforcement,
 	return result;
 }
 
+/* --- what rules were made from --- */
+
+static uint64_t digest(uint64_t before, const void *bytes, size_t size)
+{
+	for (const uint8_t *at = bytes; size > 0; at++, size--)
+		before = (before ^ *at) * 0x100000001b3u;
+	return before;
+}
+
+static uint64_t address_digest(uint64_t before,
+			       const struct ip_address *address)
+{
+	return digest(before, address, sizeof(*address));
+}
+
+/* Peers count in any order. */
+static uint64_t lane_digest(const struct rules_lane *lane)
+{
+	const struct lane_device *device = &lane->device;
+	const uint32_t numbers[] = {
+		(uint32_t)device->underlay_index,
+		device->vni,
+		device->port,
+		device->alias.uid,
+		device->alias.htb_class,
+		lane->classes,
+		(uint32_t)lane->first_class,
+		lane->is_netns,
+	};
+	uint64_t result =
+		digest(0xcbf29ce484222325u, device->name, strlen(device->name));
+	uint64_t peers = 0;
+
+	result = digest(result, numbers, sizeof(numbers));
+	result = address_digest(result, &device->ipv4);
+	result = address_digest(result, &device->ipv6);
+	for (size_t i = 0; i < lane->peer_count; i++)
+		peers += address_digest(result, &lane->peers[i]);
+	return result + peers;
+}
+
+/* Lanes come and go in any order, too. */
+static uint64_t lanes_digest(const struct enforcement *enforcement)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < enforcement->rule_count; i++)
+		sum += lane_digest(&enforcement->rules[i]);
+	return sum;
+}
+
 /* --- all, or one lane --- */
 
 static int rules_run(const struct ethernet_node *node, struct writer *text,
@@ -218,9 +269,11 @@ int enforce_found(const struct ethernet_node *node, const struct found *found,
 				  all.rules, all.rule_count, &text);
 		result = rules_run(node, &text, ret_error);
 	}
-	if (result == 0)
+	if (result == 0) {
+		node->tended->lanes = lanes_digest(&all);
 		result =
 			nft_digest(node->nft, &node->tended->digest, ret_error);
+	}
 	if (result == 0 && node->gate)
 		result = gate_rails(node->gate, rail_count, ret_error);
 	if (result == 0 && node->gate)
@@ -247,6 +300,27 @@ int enforce_all(const struct ethernet_node *node,
 				       ret_error);
 	found_fini(&found);
 	return result;
+}
+
+int enforce_tend_lanes(const struct ethernet_node *node,
+		       struct fairlead_error *ret_error)
+{
+	struct enforcement all = { 0 };
+	struct found found = { 0 };
+	bool is_same = false;
+	int result = found_read(node, &found, ret_error);
+
+	if (result == 0)
+		result = enforcement_init(&all, node, found.list, found.count,
+					  ret_error);
+	if (result == 0)
+		is_same = lanes_digest(&all) == node->tended->lanes;
+	enforcement_fini(&all);
+	found_fini(&found);
+	if (result < 0 || is_same)
+		return result;
+	result = enforce_all(node, ret_error);
+	return result < 0 ? result : 1;
 }
 
 int enforce_tend_cgroups(const struct ethernet_node *node,
@@ -320,6 +394,8 @@ int enforce_add(const struct ethernet_node *node,
 	/* The table may have been flushed, or have something of a crash. */
 	if (result == -ENOENT || result == -EEXIST)
 		return enforce_all(node, ret_error);
+	if (result == 0)
+		node->tended->lanes += lanes_digest(enforcement);
 	for (size_t i = 0;
 	     result == 0 && node->gate && i < enforcement->gate_count; i++)
 		result =
@@ -338,6 +414,8 @@ int enforce_remove(const struct ethernet_node *node,
 
 	rules_write_remove(enforcement->rules, enforcement->rule_count, &text);
 	result = rules_run(node, &text, ret_error);
+	if (result == 0)
+		node->tended->lanes -= lanes_digest(enforcement);
 	for (size_t i = 0;
 	     result == 0 && node->gate && i < enforcement->gate_count; i++)
 		result = gate_remove(node->gate, &enforcement->gates[i].address,

@@ -55,6 +55,13 @@ int enforce_remove(const struct ethernet_node *node,
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
+/*
+ * Are devices of lanes what their rules were made from? Somebody may have deleted
+ * a peer, or renamed one: all is written anew from what they are now, and that is
+ * 1.
+ */
+int enforce_tend_lanes(const struct ethernet_node *node,
+		       struct fairlead_error *ret_error);
 /* NICs come and go: the ports of the rails that are there now are VXLAN's. */
 int enforce_tend_rails(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);

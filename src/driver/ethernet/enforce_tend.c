@@ -122,6 +122,14 @@ int ethernet_tend(void *state, struct fairlead_error *ret_error)
 		return 0;
 	result = enforce_tend_table(node, &error);
 	if (result == 0)
+		result = enforce_tend_lanes(node, &error);
+	if (result == 1) {
+		news_add(node,
+			 "somebody has changed a lane's device, or its peers; "
+			 "the rules are for what is there now");
+		result = 0;
+	}
+	if (result == 0)
 		result = enforce_tend_rails(node, &error);
 	if (result == 0)
 		result = enforce_tend_cgroups(node, &error);

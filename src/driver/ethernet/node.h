@@ -23,6 +23,7 @@ struct tended {
 	uint64_t digest;     /* of the table, see nft.h */
 	uint32_t generation; /* of all rules, see table.h */
 	uint8_t rail_count;  /* whose ports the rules are for */
+	uint64_t lanes; /* what they were made from: sum of each device's */
 	/* What was put back, and is to be said. */
 	char news[FAIRLEAD_ERROR_TEXT_MAX];
 	/* Why the gate cannot be, as was said last. */

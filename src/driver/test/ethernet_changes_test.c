@@ -62,10 +62,106 @@ static int lane_revoke(const struct fairlead_lane *lane)
 					&world.error);
 }
 
+static int tend(void)
+{
+	world.error.text[0] = '\0';
+	return ethernet_node_ops.tend(world.state, &world.error);
+}
+
 static bool rules_have(const char *text)
 {
 	return netns_holds("nft list table inet fairlead | grep -q -e '%s'",
 			   text);
+}
+
+/* In the lane's namespace when it has one. */
+static void change(const struct fairlead_lane *lane, const char *command)
+{
+	if (strstr(lane->options, "netns"))
+		netns_run("nsenter --net=/mnt/netns/%d %s", GRANT, command);
+	else
+		netns_run("%s", command);
+}
+
+static void peer_goes_and_comes(const char *isolation)
+{
+	struct fairlead_lane lane = lane_of(isolation);
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	assert_true(rules_have("10.204.0.2"));
+	assert_int_equal(tend(), 0);
+	change(&lane, "bridge fdb del 02:00:10:00:00:02 dev fl4096 "
+		      "dst 10.204.0.2");
+	assert_int_equal(tend(), 1);
+	assert_non_null(strstr(world.error.text, "somebody has changed"));
+	assert_false(rules_have("10.204.0.2"));
+	assert_int_equal(tend(), 0);
+	change(&lane, "bridge fdb append 02:00:10:00:00:02 dev fl4096 "
+		      "dst 10.204.0.2");
+	assert_int_equal(tend(), 1);
+	assert_true(rules_have("10.204.0.2"));
+	assert_int_equal(lane_revoke(&lane), 0);
+	assert_int_equal(tend(), 0);
+	node_world_close();
+}
+
+static void a_peer_that_somebody_deleted_is_no_member_any_more(void **state)
+{
+	peer_goes_and_comes("host");
+}
+
+static void the_same_in_a_namespace(void **state)
+{
+	peer_goes_and_comes("netns");
+}
+
+static void a_member_of_a_lane_that_ended_stays_in_no_rules(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	netns_run("bridge fdb del 02:00:10:00:00:02 dev fl4096");
+	assert_int_equal(lane_revoke(&lane), 0);
+	assert_int_equal(tend(), 1);
+	assert_false(rules_have("10.204.0.2"));
+	assert_int_equal(tend(), 0);
+}
+
+static void what_nobody_changed_is_not_said(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+	struct fairlead_lane other = lane_of("netns");
+
+	other.grant_id++;
+	other.ids[0]++;
+	node_world_open_bare();
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(tend(), 0);
+		assert_int_equal(lane_apply(&lane), 0);
+		assert_int_equal(tend(), 0);
+		assert_int_equal(lane_apply(&other), 0);
+		assert_int_equal(tend(), 0);
+		assert_int_equal(lane_revoke(&lane), 0);
+		assert_int_equal(tend(), 0);
+		assert_int_equal(lane_revoke(&other), 0);
+		lane.grant_id += 2;
+		other.grant_id += 2;
+	}
+}
+
+static void a_renamed_device_keeps_its_lane(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	netns_run("ip link set fl4096 down && ip link set fl4096 name other && "
+		  "ip link set other up");
+	assert_int_equal(tend(), 1);
+	assert_true(rules_have("\"other\""));
+	assert_false(rules_have("fl4096"));
 }
 
 /* What is left of it would keep the next lane of the VNI from the node. */
@@ -116,6 +212,11 @@ static void a_device_without_any_sign_of_a_lane_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_peer_that_somebody_deleted_is_no_member_any_more),
+		TEST(the_same_in_a_namespace),
+		TEST(a_member_of_a_lane_that_ended_stays_in_no_rules),
+		TEST(what_nobody_changed_is_not_said),
+		TEST(a_renamed_device_keeps_its_lane),
 		TEST(a_device_that_somebody_changed_goes_with_its_lane),
 		TEST(a_device_without_any_sign_of_a_lane_is_said),
 	};
