@@ -201,8 +201,11 @@ flush() { # flush NODE...: as an administrator does it
 		on "$node" -- nft flush ruleset
 	done
 }
-open_up() { # open_up NODE...: programs, too
+open_up() { # open_up NODE...: programs, too, which daemons would hold
 	local node
+	for node; do
+		kill_pid "$(agent_pid "$node")"
+	done
 	flush "$@"
 	for node; do
 		on "$node" -- find /sys/fs/bpf -mindepth 2 -type f -delete
@@ -245,6 +248,8 @@ esac
 expect_passage
 
 it 'an administrator who flushes all rules opens what only they close'
+# With the next lease they would be back.
+kill_manager
 flush n0 n1 n2 n3
 # shellcheck disable=SC2086
 case $level in
@@ -261,6 +266,9 @@ esac
 expect_passage
 
 it 'the next lane of a node brings them back, for all that are there'
+restart manager
+wait_for is_up n0 n1 n2 n3
+flush n0 n1 n2 n3
 c=$(reserve jm/c 'n[0-3]')
 expect_exit 0 fairlead apply "$c"
 expect_exit 0 fairlead release "$c"
