@@ -4,6 +4,7 @@
  * guard takes together, each answered a little later. What the guard was asked and answered is shown to
  * the oracle.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static const char *const request_names[] = {
 	[GUARD_ANSWER] = "answer",   [GUARD_REVOKE] = "revoke",
 	[GUARD_DESTROY] = "destroy", [GUARD_ENVIRONMENT] = "env",
 	[GUARD_RELOAD] = "reload",   [GUARD_HOPS] = "hops",
-	[GUARD_DRIVERS] = "drivers",
+	[GUARD_DRIVERS] = "drivers", [GUARD_OBJECTS] = "objects",
 };
 
 /*
@@ -128,6 +129,8 @@ static void observe(struct node *node, const struct guard_request *request,
 			    (unsigned long long)command->epoch,
 			    result_name(reply.result), reply.text);
 	} else {
+		assert(request->type <
+		       sizeof(request_names) / sizeof(request_names[0]));
 		coverage_hit(world->coverage, "guard:%s:%s",
 			     request_names[request->type],
 			     result_name(reply.result));
