@@ -67,7 +67,7 @@ static int place_find(const struct config *config, bool is_manager,
 {
 	char local[INET6_ADDRSTRLEN];
 	struct address bound = { 0 }, named = { 0 };
-	struct place_wish wish = {
+	struct place_terms terms = {
 		.listen = config->fabric.listen,
 		.bound = local,
 		.name = "",
@@ -76,18 +76,18 @@ static int place_find(const struct config *config, bool is_manager,
 	if (is_manager) {
 		address_parse(config->manager.listen, &bound, NULL);
 		address_parse(config->node.manager, &named, NULL);
-		wish.listen = config_fabric_of_manager(&config->fabric);
-		wish.bound = bound.host;
-		wish.name = named.host;
+		terms.listen = config_fabric_of_manager(&config->fabric);
+		terms.bound = bound.host;
+		terms.name = named.host;
 	} else {
 		local_address(config->node.manager, local);
 	}
-	if (*wish.listen == '\0' && *wish.bound == '\0')
+	if (*terms.listen == '\0' && *terms.bound == '\0')
 		return error_set(ret_error, -EHOSTUNREACH,
 				 "it is at the address from which the manager "
 				 "'%s' is reached, and that is not known",
 				 config->node.manager);
-	return place_choose(&wish, ret_place, ret_error);
+	return place_choose(&terms, ret_place, ret_error);
 }
 
 static int try_open(const struct config *config, const struct place *place,

@@ -224,7 +224,7 @@ static int choose_any(const struct ifaddrs *addresses, const char *name,
 	return 0;
 }
 
-int place_choose(const struct place_wish *wish, struct place *ret_place,
+int place_choose(const struct place_terms *terms, struct place *ret_place,
 		 struct fairlead_error *ret_error)
 {
 	_auto_(addresses_free) struct ifaddrs *addresses = NULL;
@@ -237,24 +237,24 @@ int place_choose(const struct place_wish *wish, struct place *ret_place,
 				 "cannot read the addresses of this machine: "
 				 "%s",
 				 strerror(errno));
-	if (!numeric_read(wish->bound, &bound)) {
-		if (*wish->listen == '\0')
+	if (!numeric_read(terms->bound, &bound)) {
+		if (*terms->listen == '\0')
 			return error_set(ret_error, -EINVAL,
 					 "'%s' is not numeric; " HINT,
-					 wish->bound);
+					 terms->bound);
 		bound.ss_family = AF_UNSPEC;
 	}
-	if (*wish->listen == '\0' && is_wildcard((struct sockaddr *)&bound)) {
+	if (*terms->listen == '\0' && is_wildcard((struct sockaddr *)&bound)) {
 		/* [::] takes both. */
 		if (bound.ss_family == AF_INET)
 			family = AF_INET;
-		return choose_any(addresses, wish->name, family, ret_place,
+		return choose_any(addresses, terms->name, family, ret_place,
 				  ret_error);
 	}
-	if (*wish->listen == '\0')
+	if (*terms->listen == '\0')
 		return choose_address(addresses, (struct sockaddr *)&bound, 0,
-				      wish->bound, ret_place, ret_error);
-	if (address_parse_listen(wish->listen, &listen, ret_error) < 0)
+				      terms->bound, ret_place, ret_error);
+	if (address_parse_listen(terms->listen, &listen, ret_error) < 0)
 		return -EINVAL;
 	if (numeric_read(listen.host, &address))
 		return choose_address(addresses, (struct sockaddr *)&address,

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-struct place_wish {
+struct place_terms {
 	/* As 'listen' of the section 'fabric'; "": by what follows. */
 	const char *listen;
 	/* A numeric address of this machine, or a wildcard, when that is "". */
@@ -29,7 +29,7 @@ struct place {
  * -EINVAL, -ENODEV (no such interface), -EADDRNOTAVAIL, -ENOTUNIQ (several
  * would do), with a text that says what to do. May wait for names to be looked up.
  */
-int place_choose(const struct place_wish *wish, struct place *ret_place,
+int place_choose(const struct place_terms *terms, struct place *ret_place,
 		 struct fairlead_error *ret_error);
 /* Whether the machine still has it. */
 bool place_is_here(const char *host);

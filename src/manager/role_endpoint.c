@@ -65,7 +65,7 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 {
 	const struct config *config = manager->config;
 	struct address bound, named;
-	const struct place_wish wish = {
+	const struct place_terms terms = {
 		.listen = config_fabric_of_manager(&config->fabric),
 		.bound = host_of(config->manager.listen, &bound),
 		.name = host_of(config->node.manager, &named),
@@ -79,7 +79,7 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		.ctx = manager,
 	};
 	struct place place;
-	int result = place_choose(&wish, &place, ret_error);
+	int result = place_choose(&terms, &place, ret_error);
 
 	if (result == 0) {
 		options.host = place.host;

@@ -107,7 +107,7 @@ static int take_part(struct station *station, struct fairlead_error *ret_error)
 static int open_endpoint(struct station *station, const char *local,
 			 struct fairlead_error *ret_error)
 {
-	const struct place_wish wish = {
+	const struct place_terms terms = {
 		.listen = station->fabric->listen,
 		.bound = local,
 		.name = "",
@@ -118,7 +118,7 @@ static int open_endpoint(struct station *station, const char *local,
 		.provider = station->fabric->provider,
 		.host = station->place.host,
 	};
-	int result = place_choose(&wish, &station->place, ret_error);
+	int result = place_choose(&terms, &station->place, ret_error);
 
 	options.port = station->place.port;
 	if (result == 0)

@@ -26,7 +26,7 @@
 
 #define TEXT_MAX 128
 
-struct wish {
+struct act {
 	struct probe_actor actor;
 	struct probe_call call;
 };
@@ -72,9 +72,9 @@ static void wait_for(int fd, short events)
 		;
 }
 
-static int begin(const struct wish *wish, bool is_waiting)
+static int begin(const struct act *act, bool is_waiting)
 {
-	int fd = probe_open(&wish->actor, &wish->call);
+	int fd = probe_open(&act->actor, &act->call);
 
 	if (fd >= 0 && is_waiting) {
 		puts("ready");
@@ -85,13 +85,13 @@ static int begin(const struct wish *wish, bool is_waiting)
 
 /* --- verbs --- */
 
-static int tcp_connect(struct wish *wish, char **args)
+static int tcp_connect(struct act *act, char **args)
 {
 	int fd, result;
 
-	wish->call.type = SOCK_STREAM;
-	wish->call.to = end_parse(args[0], args[1]);
-	fd = begin(wish, false);
+	act->call.type = SOCK_STREAM;
+	act->call.to = end_parse(args[0], args[1]);
+	fd = begin(act, false);
 	if (fd < 0)
 		return refused(fd);
 	wait_for(fd, POLLOUT);
@@ -102,14 +102,14 @@ static int tcp_connect(struct wish *wish, char **args)
 	return 0;
 }
 
-static int tcp_listen(struct wish *wish, char **args)
+static int tcp_listen(struct act *act, char **args)
 {
 	int fd, result;
 
-	wish->call.type = SOCK_STREAM;
-	wish->call.is_listening = true;
-	wish->call.from = end_parse(args[0], args[1]);
-	fd = begin(wish, true);
+	act->call.type = SOCK_STREAM;
+	act->call.is_listening = true;
+	act->call.from = end_parse(args[0], args[1]);
+	fd = begin(act, true);
 	if (fd < 0)
 		return refused(fd);
 	wait_for(fd, POLLIN);
@@ -120,30 +120,30 @@ static int tcp_listen(struct wish *wish, char **args)
 	return 0;
 }
 
-static int udp_send(struct wish *wish, char **args)
+static int udp_send(struct act *act, char **args)
 {
 	int fd;
 
-	wish->call.type = SOCK_DGRAM;
-	wish->call.to = end_parse(args[0], args[1]);
-	wish->call.bytes = args[2];
-	wish->call.size = strlen(args[2]);
-	fd = begin(wish, false);
+	act->call.type = SOCK_DGRAM;
+	act->call.to = end_parse(args[0], args[1]);
+	act->call.bytes = args[2];
+	act->call.size = strlen(args[2]);
+	fd = begin(act, false);
 	if (fd < 0)
 		return refused(fd);
 	puts("sent");
 	return 0;
 }
 
-static int udp_receive(struct wish *wish, char **args)
+static int udp_receive(struct act *act, char **args)
 {
 	char text[TEXT_MAX + 1];
 	ssize_t size;
 	int fd;
 
-	wish->call.type = SOCK_DGRAM;
-	wish->call.from = end_parse(args[0], args[1]);
-	fd = begin(wish, true);
+	act->call.type = SOCK_DGRAM;
+	act->call.from = end_parse(args[0], args[1]);
+	fd = begin(act, true);
 	if (fd < 0)
 		return refused(fd);
 	wait_for(fd, POLLIN);
@@ -154,7 +154,7 @@ static int udp_receive(struct wish *wish, char **args)
 	return 0;
 }
 
-static int raw_vxlan(struct wish *wish, char **args)
+static int raw_vxlan(struct act *act, char **args)
 {
 	uint8_t packet[PROBE_FORGED_MAX];
 	struct probe_forgery forgery = {
@@ -171,11 +171,11 @@ static int raw_vxlan(struct wish *wish, char **args)
 	    forgery.from.address.family != forgery.to.address.family ||
 	    strlen(forgery.text) > TEXT_MAX)
 		usage();
-	wish->call.type = SOCK_DGRAM;
-	wish->call.to = end_parse(args[0], args[1]);
-	wish->call.bytes = packet;
-	wish->call.size = probe_forge(&forgery, packet);
-	fd = begin(wish, false);
+	act->call.type = SOCK_DGRAM;
+	act->call.to = end_parse(args[0], args[1]);
+	act->call.bytes = packet;
+	act->call.size = probe_forge(&forgery, packet);
+	fd = begin(act, false);
 	if (fd < 0)
 		return refused(fd);
 	puts("sent");
@@ -185,29 +185,29 @@ static int raw_vxlan(struct wish *wish, char **args)
 static const struct {
 	const char *name;
 	int arguments;
-	int (*run)(struct wish *wish, char **args);
+	int (*run)(struct act *act, char **args);
 } verbs[] = {
 	{ "tcp-connect", 2, tcp_connect }, { "tcp-listen", 2, tcp_listen },
 	{ "udp-send", 3, udp_send },       { "udp-receive", 2, udp_receive },
 	{ "raw-vxlan", 8, raw_vxlan },
 };
 
-static void option_take(struct wish *wish, int option)
+static void option_take(struct act *act, int option)
 {
 	switch (option) {
 	case 'u':
-		wish->actor.uid = number(optarg, UINT32_MAX - 1);
+		act->actor.uid = number(optarg, UINT32_MAX - 1);
 		break;
 	case 'n':
-		wish->actor.netns = open(optarg, O_RDONLY | O_CLOEXEC);
-		if (wish->actor.netns < 0)
+		act->actor.netns = open(optarg, O_RDONLY | O_CLOEXEC);
+		if (act->actor.netns < 0)
 			exit(refused(-errno));
 		break;
 	case 'd':
-		wish->call.device = optarg;
+		act->call.device = optarg;
 		break;
 	case 'f':
-		wish->call.from = end_parse(optarg, "0");
+		act->call.from = end_parse(optarg, "0");
 		break;
 	default:
 		usage();
@@ -223,15 +223,15 @@ int main(int argc, char **argv)
 		{ "from", required_argument, NULL, 'f' },
 		{ NULL },
 	};
-	struct wish wish = { .actor.netns = -1 };
+	struct act act = { .actor.netns = -1 };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1)
-		option_take(&wish, option);
+		option_take(&act, option);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		if (optind < argc && strcmp(argv[optind], verbs[i].name) == 0 &&
 		    argc - optind - 1 == verbs[i].arguments)
-			return verbs[i].run(&wish, argv + optind + 1);
+			return verbs[i].run(&act, argv + optind + 1);
 	}
 	usage();
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "driver/common/number.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/address.h"
 
 static uint8_t bits_of(uint8_t family)
 {

@@ -18,7 +18,7 @@
 #include "driver/ethernet/record.h"
 #include "driver/ethernet/shaper.h"
 #include "driver/ethernet/take_back.h"
-#include "driver/ethernet/wish.h"
+#include "driver/ethernet/blueprint.h"
 
 /* --- what is there already --- */
 
@@ -75,32 +75,35 @@ static int device_check(const struct lane_device *wanted,
 	return 0;
 }
 
-static int present_check(const struct found *found, const struct wish *wish,
+static int present_check(const struct found *found,
+			 const struct blueprint *blueprint,
 			 const struct fairlead_lane *lane,
 			 struct fairlead_error *ret_error)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < found->count; i++) {
-		for (size_t k = 0; k < wish->device_count && result == 0; k++)
-			result = device_check(&wish->devices[k],
+		for (size_t k = 0; k < blueprint->device_count && result == 0;
+		     k++)
+			result = device_check(&blueprint->devices[k],
 					      &found->list[i], lane, ret_error);
 	}
 	return result;
 }
 
-static const char *isolation_text(const struct wish *wish)
+static const char *isolation_text(const struct blueprint *blueprint)
 {
-	return wish->request.isolation == ETHERNET_NETNS ? " in a namespace"
-							 : "";
+	return blueprint->request.isolation == ETHERNET_NETNS
+		       ? " in a namespace"
+		       : "";
 }
 
-static void tell_dry_run(const struct wish *wish,
+static void tell_dry_run(const struct blueprint *blueprint,
 			 const struct fairlead_lane *lane,
 			 struct fairlead_warnings *warnings)
 {
-	for (size_t i = 0; i < wish->device_count; i++) {
-		const struct lane_device *device = &wish->devices[i];
+	for (size_t i = 0; i < blueprint->device_count; i++) {
+		const struct lane_device *device = &blueprint->devices[i];
 		char ipv4[IP_ADDRESS_TEXT_MAX], ipv6[IP_ADDRESS_TEXT_MAX];
 
 		ip_address_format(&device->ipv4, ipv4);
@@ -108,42 +111,42 @@ static void tell_dry_run(const struct wish *wish,
 		warnings_add(warnings,
 			     "%s: would make device %s uid=%u vni=%u mtu=%u "
 			     "addresses=%s%s%s peers=%u%s",
-			     wish->rails[device->rail].name, device->name,
+			     blueprint->rails[device->rail].name, device->name,
 			     lane->uid, device->vni, device->mtu, ipv4,
 			     *ipv4 ? "," : "", ipv6,
-			     ethernet_members_count(&wish->members) - 1,
-			     isolation_text(wish));
+			     ethernet_members_count(&blueprint->members) - 1,
+			     isolation_text(blueprint));
 	}
 }
 
 /* The site wants its jobs kept apart, and they are not. */
 static void warn_of_cgroup(const struct ethernet_node *node,
-			   const struct wish *wish,
+			   const struct blueprint *blueprint,
 			   struct fairlead_warnings *warnings)
 {
 	struct fairlead_error why;
 	uint64_t id;
 
-	if (wish->request.isolation == ETHERNET_NETNS ||
-	    wish->device_count == 0 ||
-	    enforce_cgroup(node, &wish->devices[0].alias, &id, &why) == 0)
+	if (blueprint->request.isolation == ETHERNET_NETNS ||
+	    blueprint->device_count == 0 ||
+	    enforce_cgroup(node, &blueprint->devices[0].alias, &id, &why) == 0)
 		return;
 	warnings_add(warnings,
 		     "the lane is for all processes of uid %u, and not only "
 		     "for those in the job's cgroup: %s",
-		     wish->devices[0].alias.uid, why.text);
+		     blueprint->devices[0].alias.uid, why.text);
 }
 
 /* Peers that what the rail carries does not get to. -ENOMEM. */
 static int warn_of_way(const struct ethernet_node *node,
-		       const struct wish *wish, size_t rail,
+		       const struct blueprint *blueprint, size_t rail,
 		       struct fairlead_warnings *warnings,
 		       struct fairlead_error *ret_error)
 {
-	const struct ethernet_members *members = &wish->members;
+	const struct ethernet_members *members = &blueprint->members;
 	struct fairlead_error why;
 	size_t far;
-	int result = underlay_ways_check(node->netlink, &wish->rails[rail],
+	int result = underlay_ways_check(node->netlink, &blueprint->rails[rail],
 					 members->addresses + rail,
 					 members->node_count,
 					 members->rail_count, &far, &why);
@@ -155,7 +158,7 @@ static int warn_of_way(const struct ethernet_node *node,
 	warnings_add(warnings,
 		     "%s: %s, and what lanes carry is not routed: set ttl on "
 		     "all nodes to more than there are routers on the way",
-		     wish->rails[rail].name, why.text);
+		     blueprint->rails[rail].name, why.text);
 	if (node->tended)
 		node->tended->far_peers[rail] =
 			members->addresses[far * members->rail_count + rail];
@@ -163,15 +166,15 @@ static int warn_of_way(const struct ethernet_node *node,
 }
 
 static int warn_of_ways(const struct ethernet_node *node,
-			const struct wish *wish,
+			const struct blueprint *blueprint,
 			struct fairlead_warnings *warnings,
 			struct fairlead_error *ret_error)
 {
 	int result = 0;
 
 	for (size_t i = 0;
-	     i < wish->rail_count && node->ttl == 1 && result == 0; i++)
-		result = warn_of_way(node, wish, i, warnings, ret_error);
+	     i < blueprint->rail_count && node->ttl == 1 && result == 0; i++)
+		result = warn_of_way(node, blueprint, i, warnings, ret_error);
 	return result;
 }
 
@@ -180,7 +183,7 @@ static int warn_of_ways(const struct ethernet_node *node,
 struct making {
 	const struct ethernet_node *node;
 	const struct fairlead_lane *lane;
-	struct wish *wish;
+	struct blueprint *blueprint;
 	const struct found *found; /* before */
 	struct found_device made[ETHERNET_DEVICES_MAX];
 	size_t made_count;
@@ -196,8 +199,8 @@ static int namespace_make(struct making *making)
 	uint64_t grant_id = making->lane->grant_id;
 	int result;
 
-	if (making->wish->request.isolation != ETHERNET_NETNS ||
-	    making->wish->device_count == 0)
+	if (making->blueprint->request.isolation != ETHERNET_NETNS ||
+	    making->blueprint->device_count == 0)
 		return 0;
 	result = namespace_create(node->namespaces, grant_id, making->error);
 	if (result == 0)
@@ -216,7 +219,7 @@ static int go_without_class(const struct making *making, size_t rail,
 	}
 	warnings_add(making->warnings,
 		     "%s: traffic is not shaped, and rates are not kept: %s",
-		     making->wish->rails[rail].name, why->text);
+		     making->blueprint->rails[rail].name, why->text);
 	return 0;
 }
 
@@ -250,8 +253,8 @@ static int minor_choose(const struct making *making,
 static int class_plan(struct making *making, size_t rail)
 {
 	const struct ethernet_node *node = making->node;
-	const struct underlay *underlay = &making->wish->rails[rail];
-	const struct ethernet_request *request = &making->wish->request;
+	const struct underlay *underlay = &making->blueprint->rails[rail];
+	const struct ethernet_request *request = &making->blueprint->request;
 	uint32_t rate =
 		node->link_mbit ? node->link_mbit : underlay->speed_mbit;
 	struct fairlead_error error = { 0 };
@@ -273,9 +276,9 @@ static int class_plan(struct making *making, size_t rail)
 		result = minor_choose(making, underlay, &minor, &error);
 	if (result < 0)
 		return go_without_class(making, rail, &error);
-	for (size_t i = 0; i < making->wish->device_count; i++) {
-		if (making->wish->devices[i].rail == rail)
-			making->wish->devices[i].alias.htb_class = minor;
+	for (size_t i = 0; i < making->blueprint->device_count; i++) {
+		if (making->blueprint->devices[i].rail == rail)
+			making->blueprint->devices[i].alias.htb_class = minor;
 	}
 	return 0;
 }
@@ -300,21 +303,22 @@ static int class_forget(struct making *making, size_t rail)
 
 static int class_make(struct making *making, size_t rail)
 {
-	const struct wish *wish = making->wish;
+	const struct blueprint *blueprint = making->blueprint;
 	const struct lane_device *device =
-		&wish->devices[rail * wish->device_count / wish->rail_count];
+		&blueprint->devices[rail * blueprint->device_count /
+				    blueprint->rail_count];
 	struct shaper_class shaped = {
 		.minor = device->alias.htb_class,
-		.priority = wish->request.first_class,
-		.reserved_mbit = wish->request.reserved_mbit,
-		.max_mbit = wish->request.max_mbit,
-		.classes = (uint8_t)wish->request.classes,
+		.priority = blueprint->request.first_class,
+		.reserved_mbit = blueprint->request.reserved_mbit,
+		.max_mbit = blueprint->request.max_mbit,
+		.classes = (uint8_t)blueprint->request.classes,
 	};
 	struct fairlead_error error = { 0 };
 	int result;
 
 	if (shaped.minor == 0 ||
-	    shaper_add(making->node->netlink, &wish->rails[rail], &shaped,
+	    shaper_add(making->node->netlink, &blueprint->rails[rail], &shaped,
 		       &error) == 0)
 		return 0;
 	result = go_without_class(making, rail, &error);
@@ -323,11 +327,11 @@ static int class_make(struct making *making, size_t rail)
 
 static int device_make(struct making *making, size_t index)
 {
-	struct lane_device *device = &making->wish->devices[index];
+	struct lane_device *device = &making->blueprint->devices[index];
 	_auto_(freep) struct lane_peer *peers = NULL;
 	struct found_device *made = &making->made[making->made_count];
 	size_t count = 0;
-	int result = wish_peers(making->wish, index, &peers, &count);
+	int result = blueprint_peers(making->blueprint, index, &peers, &count);
 
 	if (result < 0)
 		return error_set(making->error, result, "out of memory");
@@ -365,14 +369,14 @@ static int devices_raise(struct making *making)
 
 static int all_make(struct making *making)
 {
-	struct wish *wish = making->wish;
+	struct blueprint *blueprint = making->blueprint;
 	int result = namespace_make(making);
 
-	for (size_t i = 0; i < wish->rail_count && result == 0; i++)
+	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = class_plan(making, i);
-	for (size_t i = 0; i < wish->device_count && result == 0; i++)
+	for (size_t i = 0; i < blueprint->device_count && result == 0; i++)
 		result = device_make(making, i);
-	for (size_t i = 0; i < wish->rail_count && result == 0; i++)
+	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = class_make(making, i);
 	if (result == 0)
 		result = enforcement_init(&making->enforcement, making->node,
@@ -408,7 +412,7 @@ static int record_make(const struct making *making,
 		       struct fairlead_record *ret_record)
 {
 	struct ethernet_made made = {
-		.isolation = making->wish->request.isolation,
+		.isolation = making->blueprint->request.isolation,
 		.count = (uint32_t)making->made_count,
 	};
 
@@ -445,39 +449,39 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 {
 	const struct ethernet_node *node = state;
 	struct found found = { 0 };
-	struct wish wish;
+	struct blueprint blueprint;
 	struct making making = {
 		.node = node,
 		.lane = lane,
-		.wish = &wish,
+		.blueprint = &blueprint,
 		.found = &found,
 		.warnings = warnings,
 		.error = ret_error,
 	};
-	int result = wish_init(&wish, node, lane, ret_error);
+	int result = blueprint_init(&blueprint, node, lane, ret_error);
 
 	if (result < 0)
 		return result;
-	if (lane->id_count > 0 && wish.rail_count == 0)
+	if (lane->id_count > 0 && blueprint.rail_count == 0)
 		warnings_add(warnings, "this node has no NIC for lanes: the "
 				       "job's tasks here have no interface of "
 				       "its lane");
 	result = found_read(node, &found, ret_error);
 	if (result == 0)
-		result = present_check(&found, &wish, lane, ret_error);
+		result = present_check(&found, &blueprint, lane, ret_error);
 	/* After that: what is left of a lane has addresses of lanes. */
-	if (result == 0 && wish.rail_count > 0)
-		result = underlay_clash(node->netlink, &wish.members.networks,
-					ret_error);
+	if (result == 0 && blueprint.rail_count > 0)
+		result = underlay_clash(node->netlink,
+					&blueprint.members.networks, ret_error);
 	if (result == 0) {
-		warn_of_cgroup(node, &wish, warnings);
-		result = warn_of_ways(node, &wish, warnings, ret_error);
+		warn_of_cgroup(node, &blueprint, warnings);
+		result = warn_of_ways(node, &blueprint, warnings, ret_error);
 	}
 	if (result == 0 && is_dry_run)
-		tell_dry_run(&wish, lane, warnings);
+		tell_dry_run(&blueprint, lane, warnings);
 	else if (result == 0)
 		result = make(&making, ret_record);
 	found_fini(&found);
-	wish_fini(&wish);
+	blueprint_fini(&blueprint);
 	return result;
 }

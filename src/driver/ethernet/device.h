@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "driver/ethernet/netlink.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 #define ETHERNET_LINK_GROUP        17996 /* 0x464c, "FL" */
 #define ETHERNET_LINK_GROUP_ENDING 17997 /* of devices that are being deleted */

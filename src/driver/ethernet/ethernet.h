@@ -4,11 +4,11 @@
  * between the job's nodes only, with rules in each node's kernel by which nobody
  * but the job's owner can use it (doc/rfc/ethernet.md).
  *
- * both halves (pure)   plan.h: what a lane is called; policy.h: settings and
+ * both halves (pure)   naming.h: what a lane is called; policy.h: settings and
  *                      options; members.h: where nodes are; record.h
  * manager half (pure)  manager.c
  * node half            node.h: its state, and the operations
- *   to make a lane     wish.h: what is to be, found.h: what is there; take_back.h
+ *   to make a lane     blueprint.h: what is to be, found.h: what is there; take_back.h
  *   who may use it     enforce.h, over rules.h, nft.h, table.h and gate.h; check.h
  *   of the kernel      device.h, underlay.h, shaper.h, namespace.h, over links.h,
  *                      tc.h and netlink.h

@@ -25,7 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 struct gate;
 

@@ -15,7 +15,7 @@
 #include <limits.h>
 
 #include "base/error.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 /*
  * -EINVAL with a text: neither %g nor %j, by which jobs are told apart, or any

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "driver/ethernet/netlink.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 struct link {
 	int index;

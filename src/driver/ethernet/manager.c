@@ -174,20 +174,20 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_error *ret_error)
 {
 	const struct manager_state *state = data;
-	struct ethernet_request wish;
+	struct ethernet_request asked;
 	struct fairlead_plan plan = { 0 };
 	int result;
 
 	result = ethernet_request_parse(request->options, &state->policy,
-					state->default_vnis, &wish, ret_error);
-	if (result == 0 && wish.vni_count > 0)
+					state->default_vnis, &asked, ret_error);
+	if (result == 0 && asked.vni_count > 0)
 		result = ethernet_members_check(request->node_count,
 						&state->networks, ret_error);
 	if (result < 0)
 		return result;
-	vnis_plan(wish.vni_count, wish.is_off, &plan);
+	vnis_plan(asked.vni_count, asked.is_off, &plan);
 	plan.is_fatal = state->is_reserve_fatal;
-	ethernet_request_format(&wish, plan.options);
+	ethernet_request_format(&asked, plan.options);
 	*ret_plan = plan;
 	return 0;
 }

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 struct ethernet_rail {
 	struct ip_address address; /* of the underlay's NIC */

@@ -24,7 +24,7 @@
 
 /* --- settings --- */
 
-enum bpf_wish {
+enum bpf_mode {
 	BPF_AUTO,
 	BPF_OFF,
 	BPF_REQUIRE,
@@ -34,7 +34,7 @@ enum bpf_wish {
 struct node_settings {
 	const char *devices, *nft, *bpf, *bpf_pins, *cgroup, *job_cgroup;
 	const char *namespaces, *link_rate;
-	enum bpf_wish wish;
+	enum bpf_mode bpf_mode;
 };
 
 static void path_check(struct settings *settings, const char *name,
@@ -49,11 +49,11 @@ static void bpf_read(struct settings *settings, struct node_settings *values)
 {
 	settings_text(settings, "bpf", &values->bpf);
 	if (strcmp(values->bpf, "auto") == 0)
-		values->wish = BPF_AUTO;
+		values->bpf_mode = BPF_AUTO;
 	else if (strcmp(values->bpf, "off") == 0)
-		values->wish = BPF_OFF;
+		values->bpf_mode = BPF_OFF;
 	else if (strcmp(values->bpf, "require") == 0)
-		values->wish = BPF_REQUIRE;
+		values->bpf_mode = BPF_REQUIRE;
 	else
 		settings_fail(settings, settings_find(settings, "bpf"),
 			      "'%s' is none of auto, off and require",
@@ -188,8 +188,8 @@ static int gates_open(struct ethernet_node *node,
 	struct fairlead_error error = { 0 };
 	int result;
 
-	node->requires_gate = values->wish == BPF_REQUIRE;
-	if (values->wish == BPF_OFF)
+	node->requires_gate = values->bpf_mode == BPF_REQUIRE;
+	if (values->bpf_mode == BPF_OFF)
 		return gate_leave(values->bpf_pins, ret_error);
 	result = gate_open(&options, &node->gate, &error);
 	if (result == 0)

@@ -11,7 +11,7 @@
 #include "driver/common/warnings.h"
 #include "driver/ethernet/gate.h"
 #include "driver/ethernet/netlink.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 #include "driver/ethernet/policy.h"
 #include "driver/ethernet/underlay.h"
 #include "fairlead_driver.h"

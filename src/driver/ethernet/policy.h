@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "driver/common/settings.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 #define ETHERNET_RATE_MAX_MBIT 4000000 /* of a rate that can be written */
 #define ETHERNET_DSCP_MAX      63

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 #include "driver/ethernet/policy.h"
 #include "fairlead_driver.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "driver/ethernet/netlink.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 struct underlay {
 	int index;

@@ -119,18 +119,18 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_error *ret_error)
 {
 	const struct manager_state *state = data;
-	struct slingshot_request wish;
+	struct slingshot_request asked;
 	struct fairlead_plan plan = { 0 };
 	int result;
 
 	result = slingshot_request_parse(request->options, &state->policy,
 					 &state->policy, state->default_vnis,
-					 &wish, ret_error);
+					 &asked, ret_error);
 	if (result < 0)
 		return result;
-	vnis_plan(wish.vni_count, wish.is_off, &plan);
+	vnis_plan(asked.vni_count, asked.is_off, &plan);
 	plan.is_fatal = state->is_reserve_fatal;
-	slingshot_request_format(&wish, plan.options);
+	slingshot_request_format(&asked, plan.options);
 	*ret_plan = plan;
 	return 0;
 }

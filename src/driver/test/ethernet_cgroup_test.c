@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "driver/ethernet/gate_cgroup.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 #include "driver/test/netns.h"
 #include "driver/test/node_world.h"
 

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 #include "driver/test/netns.h"
 #include "driver/test/node_world.h"
 

@@ -350,7 +350,7 @@ void assert_refused(const struct who *who, const char *address)
 	check_calls(who, address, EPERM, EPERM);
 }
 
-struct wish {
+struct socket_wanted {
 	int type;
 	const char *address;
 	uint16_t port;
@@ -360,10 +360,10 @@ struct wish {
 
 static int make_socket(const void *arg)
 {
-	const struct wish *wish = arg;
+	const struct socket_wanted *wanted = arg;
 	struct sockaddr_storage address;
-	socklen_t size = make_address(wish->address, wish->port, &address);
-	int fd = open_socket(address.ss_family, wish->type);
+	socklen_t size = make_address(wanted->address, wanted->port, &address);
+	int fd = open_socket(address.ss_family, wanted->type);
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -376,21 +376,21 @@ static int make_socket(const void *arg)
 
 	if (fd < 0)
 		return errno;
-	if (wish->is_connected) {
+	if (wanted->is_connected) {
 		if (connect(fd, (struct sockaddr *)&address, size) < 0)
 			return errno;
 	} else if (bind(fd, (struct sockaddr *)&address, size) < 0 ||
-		   ((wish->type & SOCK_STREAM) && listen(fd, 8) < 0)) {
+		   ((wanted->type & SOCK_STREAM) && listen(fd, 8) < 0)) {
 		return errno;
 	}
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	return sendmsg(wish->channel, &message, 0) == 1 ? 0 : errno;
+	return sendmsg(wanted->channel, &message, 0) == 1 ? 0 : errno;
 }
 
-static int socket_as(const struct who *who, struct wish wish)
+static int socket_as(const struct who *who, struct socket_wanted wanted)
 {
 	int channel[2];
 	union {
@@ -407,8 +407,8 @@ static int socket_as(const struct who *who, struct wish wish)
 
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel), 0);
-	wish.channel = channel[1];
-	assert_int_equal(as(who, make_socket, &wish), 0);
+	wanted.channel = channel[1];
+	assert_int_equal(as(who, make_socket, &wanted), 0);
 	assert_int_equal(recvmsg(channel[0], &message, MSG_CMSG_CLOEXEC), 1);
 	memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
 	close(channel[0]);
@@ -419,17 +419,17 @@ static int socket_as(const struct who *who, struct wish wish)
 int listen_as(const struct who *who, int type, const char *address,
 	      uint16_t port)
 {
-	return socket_as(who, (struct wish){ .type = type,
-					     .address = address,
-					     .port = port });
+	return socket_as(who, (struct socket_wanted){ .type = type,
+						      .address = address,
+						      .port = port });
 }
 
 int connect_as(const struct who *who, const char *address, uint16_t port)
 {
-	return socket_as(who, (struct wish){ .type = SOCK_DGRAM,
-					     .address = address,
-					     .port = port,
-					     .is_connected = true });
+	return socket_as(who, (struct socket_wanted){ .type = SOCK_DGRAM,
+						      .address = address,
+						      .port = port,
+						      .is_connected = true });
 }
 
 bool gets(int fd, const struct who *sender, const char *address,

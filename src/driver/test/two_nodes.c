@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "driver/ethernet/ethernet.h"
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 #include "driver/test/netns.h"
 #include "driver/test/two_nodes.h"
 

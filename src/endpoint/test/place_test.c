@@ -46,11 +46,11 @@ static int externals(char first[INET6_ADDRSTRLEN])
 static void assert_place(const char *listen, const char *bound,
 			 const char *host, uint16_t port)
 {
-	const struct place_wish wish = { listen, bound, "" };
+	const struct place_terms terms = { listen, bound, "" };
 	struct fairlead_error error;
 	struct place place;
 
-	if (place_choose(&wish, &place, &error) < 0)
+	if (place_choose(&terms, &place, &error) < 0)
 		fail_msg("%s", error.text);
 	assert_string_equal(place.host, host);
 	assert_int_equal(place.port, port);
@@ -59,11 +59,11 @@ static void assert_place(const char *listen, const char *bound,
 static void assert_refused(const char *listen, const char *bound, int result,
 			   const char *part)
 {
-	const struct place_wish wish = { listen, bound, "" };
+	const struct place_terms terms = { listen, bound, "" };
 	struct fairlead_error error;
 	struct place place;
 
-	assert_int_equal(place_choose(&wish, &place, &error), result);
+	assert_int_equal(place_choose(&terms, &place, &error), result);
 	if (strstr(error.text, part) == NULL)
 		fail_msg("'%s' is not in '%s'", part, error.text);
 }
@@ -85,7 +85,7 @@ static void interface_stands_for_its_address(void **state)
 	assert_place("lo:7172", "127.0.0.1", "127.0.0.1", 7172);
 }
 
-static void wish_needs_nothing_else(void **state)
+static void listen_needs_nothing_else(void **state)
 {
 	assert_place("127.0.0.1:7172", "", "127.0.0.1", 7172);
 	assert_place("lo", "head", "127.0.0.1", 0);
@@ -117,14 +117,14 @@ static void wildcard_is_the_only_address_and_never_a_guess(void **state)
 static void wildcard_with_a_name_is_where_the_name_is(void **state)
 {
 	char first[INET6_ADDRSTRLEN] = "";
-	struct place_wish wish = { "", "0.0.0.0", first };
+	struct place_terms terms = { "", "0.0.0.0", first };
 	struct place place;
 
 	if (externals(first) == 0) {
 		print_message("only loopback here: nothing has a name\n");
 		skip();
 	}
-	assert_int_equal(place_choose(&wish, &place, NULL), 0);
+	assert_int_equal(place_choose(&terms, &place, NULL), 0);
 	assert_string_equal(place.host, first);
 }
 
@@ -134,7 +134,7 @@ int main(void)
 		cmocka_unit_test(without_a_wish_it_is_where_we_are_bound),
 		cmocka_unit_test(address_is_taken_as_it_is),
 		cmocka_unit_test(interface_stands_for_its_address),
-		cmocka_unit_test(wish_needs_nothing_else),
+		cmocka_unit_test(listen_needs_nothing_else),
 		cmocka_unit_test(what_is_not_here_is_refused_with_a_hint),
 		cmocka_unit_test(
 			wildcard_is_the_only_address_and_never_a_guess),

@@ -80,20 +80,20 @@ static struct fi_info *hints_alloc(const struct transport_ofi_options *options,
 static int info_get(struct transport_ofi *t,
 		    const struct transport_ofi_options *options)
 {
-	static const uint64_t wishes[] = { FI_MULTI_RECV, 0 };
+	static const uint64_t capabilities[] = { FI_MULTI_RECV, 0 };
 	uint64_t flags = 0;
 	int result = -FI_ENODATA;
 
 	if (options->node != NULL || options->service != NULL)
 		flags = FI_SOURCE; /* they say where we are */
 	for (int i = 0; result == -FI_ENODATA && i < 2; i++) {
-		struct fi_info *hints = hints_alloc(options, wishes[i]);
+		struct fi_info *hints = hints_alloc(options, capabilities[i]);
 
 		if (hints == NULL)
 			return -ENOMEM;
 		result = fi_getinfo(API_VERSION, options->node,
 				    options->service, flags, hints, &t->info);
-		t->has_multi_recv = wishes[i] != 0;
+		t->has_multi_recv = capabilities[i] != 0;
 		fi_freeinfo(hints);
 	}
 	return result;

@@ -4,7 +4,7 @@
  * node that has another address by now would listen where nobody sends. One that
  * the members have no rails of is nobody's peer: it has nothing of the lane.
  */
-#include "driver/ethernet/wish.h"
+#include "driver/ethernet/blueprint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,22 +17,23 @@ static uint32_t overhead(const struct underlay *underlay)
 }
 
 /* A lane of this node alone: as many rails as it has NICs. */
-static int members_of_one(struct wish *wish, const struct ethernet_node *node,
+static int members_of_one(struct blueprint *blueprint,
+			  const struct ethernet_node *node,
 			  struct fairlead_error *ret_error)
 {
-	struct ethernet_members *members = &wish->members;
+	struct ethernet_members *members = &blueprint->members;
 
 	*members = (struct ethernet_members){
 		.networks = node->networks,
 		.node_count = 1,
-		.rail_count = (uint8_t)wish->rail_count,
-		.addresses = calloc(wish->rail_count + 1,
+		.rail_count = (uint8_t)blueprint->rail_count,
+		.addresses = calloc(blueprint->rail_count + 1,
 				    sizeof(*members->addresses)),
 	};
 	if (!members->addresses)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < wish->rail_count; i++) {
-		const struct underlay *rail = &wish->rails[i];
+	for (size_t i = 0; i < blueprint->rail_count; i++) {
+		const struct underlay *rail = &blueprint->rails[i];
 
 		members->addresses[i] = rail->address;
 		members->mtu[i] = (uint16_t)(rail->mtu - overhead(rail));
@@ -40,11 +41,13 @@ static int members_of_one(struct wish *wish, const struct ethernet_node *node,
 	return 0;
 }
 
-static void rails_take(struct wish *wish, const struct underlays *list)
+static void rails_take(struct blueprint *blueprint,
+		       const struct underlays *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->list[i].is_usable)
-			wish->rails[wish->rail_count++] = list->list[i];
+			blueprint->rails[blueprint->rail_count++] =
+				list->list[i];
 	}
 }
 
@@ -62,23 +65,24 @@ static int say_no_rail(const struct ethernet_node *node,
 			 node->devices);
 }
 
-static int address_check(const struct wish *wish, size_t rail,
+static int address_check(const struct blueprint *blueprint, size_t rail,
 			 struct fairlead_error *ret_error)
 {
 	const struct ip_address *told =
-		&wish->members.addresses[(wish->number - 1) *
-						 wish->members.rail_count +
-					 rail];
+		&blueprint->members
+			 .addresses[(blueprint->number - 1) *
+					    blueprint->members.rail_count +
+				    rail];
 	char told_text[IP_ADDRESS_TEXT_MAX], text[IP_ADDRESS_TEXT_MAX];
 
-	if (ip_address_equal(told, &wish->rails[rail].address))
+	if (ip_address_equal(told, &blueprint->rails[rail].address))
 		return 0;
 	ip_address_format(told, told_text);
-	ip_address_format(&wish->rails[rail].address, text);
+	ip_address_format(&blueprint->rails[rail].address, text);
 	return error_set(ret_error, -ESTALE,
 			 "%s: the manager has address %s for it, and it has "
 			 "%s; restart fairleadd on this node",
-			 wish->rails[rail].name, told_text, text);
+			 blueprint->rails[rail].name, told_text, text);
 }
 
 static int network_check(const struct ip_network *told,
@@ -130,55 +134,61 @@ static int absence_check(const struct ethernet_node *node,
 			 "which has one; restart fairleadd on this node");
 }
 
-static int members_take(struct wish *wish, const struct ethernet_node *node,
+static int members_take(struct blueprint *blueprint,
+			const struct ethernet_node *node,
 			const struct fairlead_lane *lane,
 			struct fairlead_error *ret_error)
 {
 	int result = ethernet_members_decode(lane->members, lane->members_size,
-					     &wish->members);
+					     &blueprint->members);
 
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "the lane's members cannot be read");
-	if (wish->members.node_count != lane->node_count ||
+	if (blueprint->members.node_count != lane->node_count ||
 	    lane->index >= lane->node_count)
 		return error_set(ret_error, -EBADMSG,
 				 "the lane has %u nodes and its members %u",
-				 lane->node_count, wish->members.node_count);
-	if (!ethernet_members_has(&wish->members, lane->index)) {
-		wish->rail_count = 0;
+				 lane->node_count,
+				 blueprint->members.node_count);
+	if (!ethernet_members_has(&blueprint->members, lane->index)) {
+		blueprint->rail_count = 0;
 		return absence_check(node, ret_error);
 	}
-	if (wish->members.rail_count > wish->rail_count)
+	if (blueprint->members.rail_count > blueprint->rail_count)
 		return error_set(ret_error, -ENODEV,
 				 "the lane has %u rails, and this node has %zu "
 				 "NICs that can carry one",
-				 wish->members.rail_count, wish->rail_count);
-	wish->rail_count = wish->members.rail_count;
-	result = networks_check(&wish->members.networks, &node->networks,
+				 blueprint->members.rail_count,
+				 blueprint->rail_count);
+	blueprint->rail_count = blueprint->members.rail_count;
+	result = networks_check(&blueprint->members.networks, &node->networks,
 				ret_error);
-	for (size_t i = 0; i < wish->rail_count && result == 0; i++)
-		result = address_check(wish, i, ret_error);
+	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
+		result = address_check(blueprint, i, ret_error);
 	return result;
 }
 
-static void device_name(struct wish *wish, const struct ethernet_node *node,
+static void device_name(struct blueprint *blueprint,
+			const struct ethernet_node *node,
 			const struct fairlead_lane *lane, uint32_t vni,
 			uint32_t rail)
 {
-	struct lane_device *device = &wish->devices[wish->device_count++];
+	struct lane_device *device =
+		&blueprint->devices[blueprint->device_count++];
 	struct ethernet_names names;
 
-	ethernet_name(&wish->members.networks, vni, rail, wish->number, &names);
+	ethernet_name(&blueprint->members.networks, vni, rail,
+		      blueprint->number, &names);
 	*device = (struct lane_device){
 		.is_ours = true,
 		.vni = vni,
 		.rail = rail,
 		.port = names.port,
-		.mtu = wish->members.mtu[rail],
+		.mtu = blueprint->members.mtu[rail],
 		.ttl = node->ttl,
-		.underlay_index = wish->rails[rail].index,
-		.underlay = wish->rails[rail].address,
+		.underlay_index = blueprint->rails[rail].index,
+		.underlay = blueprint->rails[rail].address,
 		.ipv4 = names.ipv4,
 		.ipv4_prefix_size = names.ipv4_prefix_size,
 		.ipv6 = names.ipv6,
@@ -186,8 +196,8 @@ static void device_name(struct wish *wish, const struct ethernet_node *node,
 			.grant_id = lane->grant_id,
 			.uid = lane->uid,
 			.gid = lane->gid,
-			.classes = (uint8_t)wish->request.classes,
-			.first_class = (uint8_t)wish->request.first_class,
+			.classes = (uint8_t)blueprint->request.classes,
+			.first_class = (uint8_t)blueprint->request.first_class,
 			.vni_count = lane->id_count,
 		},
 	};
@@ -218,7 +228,8 @@ static int lane_check(const struct fairlead_lane *lane,
 	return 0;
 }
 
-static int rails_find(struct wish *wish, const struct ethernet_node *node,
+static int rails_find(struct blueprint *blueprint,
+		      const struct ethernet_node *node,
 		      const struct fairlead_lane *lane,
 		      struct fairlead_error *ret_error)
 {
@@ -227,53 +238,55 @@ static int rails_find(struct wish *wish, const struct ethernet_node *node,
 
 	if (result < 0)
 		return result;
-	rails_take(wish, &list);
-	if (wish->rail_count == 0 && node->requires_devices)
+	rails_take(blueprint, &list);
+	if (blueprint->rail_count == 0 && node->requires_devices)
 		return say_no_rail(node, &list, ret_error);
-	if (lane->members_size > 0 && wish->rail_count > 0)
-		return members_take(wish, node, lane, ret_error);
-	if (wish->rail_count > 0 && (lane->node_count > 1 || lane->index > 0))
+	if (lane->members_size > 0 && blueprint->rail_count > 0)
+		return members_take(blueprint, node, lane, ret_error);
+	if (blueprint->rail_count > 0 &&
+	    (lane->node_count > 1 || lane->index > 0))
 		return error_set(ret_error, -EBADMSG,
 				 "the lane has %u nodes, and nobody says where "
 				 "they are",
 				 lane->node_count);
-	return members_of_one(wish, node, ret_error);
+	return members_of_one(blueprint, node, ret_error);
 }
 
-int wish_init(struct wish *wish, const struct ethernet_node *node,
-	      const struct fairlead_lane *lane,
-	      struct fairlead_error *ret_error)
+int blueprint_init(struct blueprint *blueprint,
+		   const struct ethernet_node *node,
+		   const struct fairlead_lane *lane,
+		   struct fairlead_error *ret_error)
 {
 	int result = lane_check(lane, ret_error);
 
-	*wish = (struct wish){ .number = lane->index + 1 };
+	*blueprint = (struct blueprint){ .number = lane->index + 1 };
 	if (result == 0)
 		result = ethernet_request_parse(lane->options, NULL,
-						lane->id_count, &wish->request,
-						ret_error);
+						lane->id_count,
+						&blueprint->request, ret_error);
 	if (result == 0 && lane->id_count > 0)
-		result = rails_find(wish, node, lane, ret_error);
+		result = rails_find(blueprint, node, lane, ret_error);
 	if (result < 0) {
-		wish_fini(wish);
+		blueprint_fini(blueprint);
 		return result;
 	}
-	for (uint32_t rail = 0; rail < wish->rail_count; rail++) {
+	for (uint32_t rail = 0; rail < blueprint->rail_count; rail++) {
 		for (uint32_t i = 0; i < lane->id_count; i++)
-			device_name(wish, node, lane, lane->ids[i], rail);
+			device_name(blueprint, node, lane, lane->ids[i], rail);
 	}
 	return 0;
 }
 
-void wish_fini(struct wish *wish)
+void blueprint_fini(struct blueprint *blueprint)
 {
-	ethernet_members_fini(&wish->members);
+	ethernet_members_fini(&blueprint->members);
 }
 
-int wish_peers(const struct wish *wish, size_t index,
-	       struct lane_peer **ret_peers, size_t *ret_count)
+int blueprint_peers(const struct blueprint *blueprint, size_t index,
+		    struct lane_peer **ret_peers, size_t *ret_count)
 {
-	const struct lane_device *device = &wish->devices[index];
-	const struct ethernet_members *members = &wish->members;
+	const struct lane_device *device = &blueprint->devices[index];
+	const struct ethernet_members *members = &blueprint->members;
 	struct lane_peer *peers = calloc(members->node_count, sizeof(*peers));
 	size_t count = 0;
 
@@ -282,7 +295,8 @@ int wish_peers(const struct wish *wish, size_t index,
 	for (uint32_t i = 0; i < members->node_count; i++) {
 		struct ethernet_names names;
 
-		if (i + 1 == wish->number || !ethernet_members_has(members, i))
+		if (i + 1 == blueprint->number ||
+		    !ethernet_members_has(members, i))
 			continue;
 		ethernet_name(&members->networks, device->vni, device->rail,
 			      i + 1, &names);

@@ -7,7 +7,7 @@
  * IPv4 networks are numbered rail * lanes + VNI % lanes from the start of the
  * site's, where lanes is a quarter of what fits: a rail has a quarter each.
  */
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 #include <assert.h>
 #include <stdio.h>

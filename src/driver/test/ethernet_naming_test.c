@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "driver/ethernet/plan.h"
+#include "driver/ethernet/naming.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

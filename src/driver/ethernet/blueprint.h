@@ -9,7 +9,7 @@
 #include "driver/ethernet/members.h"
 #include "driver/ethernet/node.h"
 
-struct wish {
+struct blueprint {
 	struct ethernet_request request;
 	struct ethernet_members members; /* this node alone when none came */
 	uint32_t number;                 /* of this node, from 1 */
@@ -24,11 +24,12 @@ struct wish {
  * NIC for a rail, and has to have one (else rail_count is 0); -ESTALE: its address,
  * networks or port are not those that the members have; all with a text.
  */
-int wish_init(struct wish *wish, const struct ethernet_node *node,
-	      const struct fairlead_lane *lane,
-	      struct fairlead_error *ret_error);
-void wish_fini(struct wish *wish);
+int blueprint_init(struct blueprint *blueprint,
+		   const struct ethernet_node *node,
+		   const struct fairlead_lane *lane,
+		   struct fairlead_error *ret_error);
+void blueprint_fini(struct blueprint *blueprint);
 
 /* Peers of one of its devices; the caller frees the list. -ENOMEM. */
-int wish_peers(const struct wish *wish, size_t index,
-	       struct lane_peer **ret_peers, size_t *ret_count);
+int blueprint_peers(const struct blueprint *blueprint, size_t index,
+		    struct lane_peer **ret_peers, size_t *ret_count);
