@@ -6,9 +6,10 @@
  *
  * Usage: lane traffic FOLDER LANES ROUNDS PACKETS SLICES MILLISECONDS
  *        lane apply FOLDER LANES ROUNDS PEER
+ *        lane burst FOLDER LANES ROUNDS
  *        lane rates FOLDER ROUNDS MILLISECONDS
  *   FOLDER         an empty one, used until the end
- *   LANES          where there are many
+ *   LANES          where there are many; of a burst, what is taken back
  *   ROUNDS         each measures everything once
  *   PACKETS        of a round, whose middle one counts
  *   SLICES         rounds of flows
@@ -294,6 +295,50 @@ static void measure_apply(unsigned int many, unsigned int rounds,
 		apply_end(&cases[i]);
 }
 
+/* --- many taken back --- */
+
+static void burst_once(struct pair *pair, unsigned int lanes, int is_together,
+		       struct series *series)
+{
+	uint64_t start;
+
+	for (unsigned int i = 0; i < lanes; i++)
+		pair_apply(pair, 0, i, "");
+	start = rounds_now_ns();
+	if (is_together) {
+		pair_revoke_all(pair, 0, lanes);
+	} else {
+		for (unsigned int i = 0; i < lanes; i++)
+			pair_revoke(pair, 0, i);
+	}
+	series_add(series, rounds_now_ns() - start);
+}
+
+static void measure_burst(unsigned int lanes, unsigned int rounds)
+{
+	static const char *const names[] = { "one by one", "together" };
+	enum pair_level levels[] = { PAIR_NFT, PAIR_BPF, PAIR_SHAPED };
+	struct series *series[3][2];
+	struct pair *pairs[3];
+
+	for (int k = 0; k < 3; k++) {
+		pairs[k] = pair_create(levels[k], "10G");
+		series[k][0] = series_create();
+		series[k][1] = series_create();
+	}
+	for (unsigned int i = 0; i < rounds; i++) {
+		for (int k = 0; k < 6; k++)
+			burst_once(pairs[k / 2], lanes, k % 2,
+				   series[k / 2][k % 2]);
+	}
+	for (int k = 0; k < 3; k++) {
+		for (int i = 0; i < 2; i++)
+			series_print(series[k][i], names[i],
+				     pair_level_names[levels[k]], lanes);
+		pair_destroy(pairs[k]);
+	}
+}
+
 /* --- rates --- */
 
 #define LINK_RATE "1G"
@@ -400,6 +445,9 @@ int main(int argc, char **argv)
 	else if (argc == 6 && strcmp(what, "apply") == 0)
 		measure_apply(number(argv[3], 2, LANES_MAX),
 			      number(argv[4], 1, ROUNDS_OF_RUN), argv[5]);
+	else if (argc == 5 && strcmp(what, "burst") == 0)
+		measure_burst(number(argv[3], 2, LANES_MAX),
+			      number(argv[4], 1, ROUNDS_OF_RUN));
 	else if (argc == 5 && strcmp(what, "rates") == 0)
 		measure_rates(number(argv[3], 1, ROUNDS_OF_RUN),
 			      number(argv[4], 1, 60000));

@@ -17,6 +17,7 @@ LEVELS = ["vxlan", "nft", "nft+bpf", "netns"]
 LATENCY_AIM_US = 3
 OTHERS_AIM_US = 0.5
 STREAM_AIM = 0.9
+BURST_AIM = 10
 EXIT_SKIPPED = 77
 LINK_MBIT = 1000
 # Bytes on the link over bytes of TCP in them, where packets are full.
@@ -169,6 +170,24 @@ def making(options, many):
                  f"apply, {many} there", f"revoke, {many} there"], plotted)
 
 
+def burst(options):
+    """Many lanes of one node taken back, one by one and together."""
+    lanes, rounds = (5, 1) if options.is_smoke else (100, 11)
+    result = Result(options, "burst", lanes, rounds)
+    rows = []
+    for who in ("nft", "nft+bpf", "shaped"):
+        row = [TITLES[who]]
+        for what in ("one by one", "together"):
+            best, median = result.cells(what, who, lanes, MS)
+            row += [best, median, lanes * 1e3 / median]
+        row.append(result.ratio("one by one", who, lanes,
+                                ("together", who, lanes)))
+        rows.append([*row, f">= {BURST_AIM}"])
+    report.table(f"to take {lanes} lanes back on one node, ms", [
+        "what", "one by one best", "median", "a second", "together best",
+        "median", "a second", "one by one over it", "aim"], rows)
+
+
 def aim(who):
     """Least and most Mbit/s on the link, or None."""
     if who.isdigit():
@@ -224,4 +243,5 @@ def run(options):
     streams(result, many)
     others(options, result, many)
     making(options, many)
+    burst(options)
     rates(options)

@@ -394,6 +394,24 @@ void pair_revoke(struct pair *pair, int node, uint32_t number)
 	check(result, "revoke", &error);
 }
 
+void pair_revoke_all(struct pair *pair, int node, uint32_t count)
+{
+	struct fairlead_warnings warnings = { .add = on_warning };
+	static struct fairlead_revocation list[PAIR_LANES_MAX];
+
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = (struct fairlead_revocation){
+			.lane = &pair->lanes[i],
+			.record = &pair->nodes[node].records[i],
+			.warnings = &warnings,
+		};
+	enter(pair->nodes[node].netns);
+	ethernet_node_ops.revoke_all(pair->nodes[node].state, list, count);
+	enter(home);
+	for (uint32_t i = 0; i < count; i++)
+		check(list[i].result, "revoke", &list[i].error);
+}
+
 void pair_strip(const struct pair *pair)
 {
 	struct fairlead_error error;

@@ -54,6 +54,8 @@ void pair_destroy(struct pair *pair);
 void pair_apply(struct pair *pair, int node, uint32_t number,
 		const char *options);
 void pair_revoke(struct pair *pair, int node, uint32_t number);
+/* So many lanes, from the first on, together. */
+void pair_revoke_all(struct pair *pair, int node, uint32_t count);
 /* No rules any more, on neither node. */
 void pair_strip(const struct pair *pair);
 
