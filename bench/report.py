@@ -56,7 +56,7 @@ set style histogram clustered gap 1
 set style fill solid 0.8 border -1
 set boxwidth 0.9
 set grid ytics
-set yrange [0:*]
+set yrange [*<0:0<*]
 set xlabel '{xlabel}'
 set ylabel '{ylabel}'
 """
