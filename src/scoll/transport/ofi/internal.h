@@ -34,7 +34,7 @@
 /* Facts about a provider that its attributes do not tell. */
 struct habits {
 	/* fi_av_remove ends what is on the way to the address. */
-	bool removal_closes;
+	bool removal_ends;
 	/* A read is answered from its owner's memory, through a TCP socket. */
 	bool answers_over_tcp;
 	/* FI_PEEK works; else it would be taken for a plain receive. */

@@ -26,7 +26,7 @@ static struct habits habits_of(const struct fi_fabric_attr *fabric)
 
 	/* Over any connected provider. */
 	if (strstr(name, ";ofi_rxm") != NULL)
-		return (struct habits){ .removal_closes = true,
+		return (struct habits){ .removal_ends = true,
 					.answers_over_tcp =
 						strncmp(name, "tcp;", 4) == 0,
 					.has_peek = true,
@@ -39,7 +39,7 @@ static struct habits habits_of(const struct fi_fabric_attr *fabric)
 					.cancel_is_done = true,
 					.waits_apart = true };
 	if (strcmp(name, "shm") == 0)
-		return (struct habits){ .removal_closes = true,
+		return (struct habits){ .removal_ends = true,
 					.has_peek = !is_older(fabric, 2),
 					.cancel_is_done = true,
 					.truncates_with_eio = true,

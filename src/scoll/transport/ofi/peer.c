@@ -287,7 +287,7 @@ static void check_posted(struct transport_ofi *t, struct ofi_peer *peer)
 	if (op->since_ns == 0)
 		op->since_ns = t->now_ns;
 	if (t->now_ns - op->since_ns < TRANSPORT_OFI_SEND_NS ||
-	    !t->habits.removal_closes || peer->at == FI_ADDR_NOTAVAIL)
+	    !t->habits.removal_ends || peer->at == FI_ADDR_NOTAVAIL)
 		return;
 	reset(t, peer);
 }
