@@ -68,7 +68,7 @@ static void assert_refused(const char *listen, const char *bound, int result,
 		fail_msg("'%s' is not in '%s'", part, error.text);
 }
 
-static void without_a_wish_it_is_where_we_are_bound(void **state)
+static void without_listen_it_is_where_we_are_bound(void **state)
 {
 	assert_place("", "127.0.0.1", "127.0.0.1", 0);
 }
@@ -131,7 +131,7 @@ static void wildcard_with_a_name_is_where_the_name_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_wish_it_is_where_we_are_bound),
+		cmocka_unit_test(without_listen_it_is_where_we_are_bound),
 		cmocka_unit_test(address_is_taken_as_it_is),
 		cmocka_unit_test(interface_stands_for_its_address),
 		cmocka_unit_test(listen_needs_nothing_else),
