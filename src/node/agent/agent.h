@@ -55,6 +55,7 @@ struct agent;
 #define AGENT_TIMEOUT_MS_MAX   86400000
 #define AGENT_COLLECTIVES_MAX  256     /* that go through this node at once */
 #define AGENT_WAITERS_MAX      256     /* clients that wait for one answer */
+#define AGENT_FRESH_MS         1000    /* how old it may be, but for root */
 #define AGENT_EARLY_MAX        4194304 /* bytes that wait for their command */
 
 struct agent_ops {

@@ -13,8 +13,6 @@
 #include "base/cleanup.h"
 #include "node/agent/internal.h"
 
-#define FRESH_MS 1000
-
 struct listing {
 	objects_fn *done;
 	void *arg;
@@ -72,7 +70,8 @@ static void page_done(struct agent *agent, void *arg,
 		if (result == 0 && reply->has_more)
 			result = page_ask(agent, listing);
 		if (result < 0)
-			error_set(&error, result, "memory is out");
+			error_set(&error, result, "cannot ask the guard: %s",
+				  strerror(-result));
 	}
 	if (result < 0 || !reply->has_more)
 		listing_end(agent, listing, result < 0 ? &error : NULL);
@@ -176,8 +175,9 @@ static int wait_for(struct agent *agent, uint64_t peer, uint64_t id)
 
 void objects_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 {
-	bool is_fresh = agent->objects &&
-			agent_now_ms(agent) - agent->objects_ms < FRESH_MS;
+	bool is_fresh =
+		agent->objects &&
+		agent_now_ms(agent) - agent->objects_ms < AGENT_FRESH_MS;
 	int result;
 
 	if (uid != 0 && is_fresh) {

@@ -11,8 +11,6 @@
 
 #include "node/agent/internal.h"
 
-#define FRESH_MS 1000
-
 struct waiter {
 	uint64_t peer, id;
 	uid_t uid;
@@ -68,7 +66,7 @@ int status_begin(struct agent *agent)
 static bool is_fresh(const struct agent *agent)
 {
 	return agent->drivers_ms != 0 &&
-	       agent_now_ms(agent) - agent->drivers_ms < FRESH_MS;
+	       agent_now_ms(agent) - agent->drivers_ms < AGENT_FRESH_MS;
 }
 
 /* False: nobody is asked for it. */

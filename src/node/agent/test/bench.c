@@ -73,6 +73,8 @@ static int seam_ask(void *ctx, const void *request, size_t size)
 {
 	struct bench *bench = ctx;
 
+	if (bench->ask_error < 0)
+		return bench->ask_error;
 	queue_add(&bench->asked, 0, request, size);
 	return 0;
 }

@@ -42,6 +42,7 @@ struct bench {
 	uint64_t peer; /* of the link that was dialed last */
 	unsigned int dial_count;
 	int dial_error;
+	int ask_error;   /* of requests to the guard */
 	int send_error;  /* of frames to the manager */
 	uint64_t closed; /* peer that the agent closed last */
 	uint64_t next_client;

@@ -945,6 +945,26 @@ static void objects_without_number_are_shown_and_taken(void **state)
 	assert_int_equal(world_objects_total(&bench->world), 0);
 }
 
+static void objects_whose_second_page_cannot_be_asked_for_say_why(void **state)
+{
+	struct bench *bench = *state;
+	struct client_answer head;
+	struct fairlead_error error;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	bench->world.list_times = 600;
+	bench_request(bench, bench_client(bench, 0), 5, "objects", "");
+	bench->ask_error = -EPIPE;
+	bench_pump(bench);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(client_answer_open(answer, &head, &error), 0);
+	assert_int_equal(head.result, -EPIPE);
+	assert_string_equal(head.text, "cannot ask the guard: Broken pipe");
+	json_decref(answer);
+}
+
 /* Users cannot keep the guard busy; root sees what is there now. */
 static void objects_are_a_second_old_for_users(void **state)
 {
@@ -1010,6 +1030,7 @@ int main(void)
 		TEST(status_says_where_the_endpoint_is),
 		TEST(devices_and_objects_are_shown),
 		TEST(objects_without_number_are_shown_and_taken),
+		TEST(objects_whose_second_page_cannot_be_asked_for_say_why),
 		TEST(objects_are_a_second_old_for_users),
 	};
 
