@@ -81,7 +81,7 @@ struct probe_end world_underlay(const struct world *world, enum world_host host,
 
 uint16_t world_port(const struct world *world)
 {
-	return ETHERNET_PORT + world->rail;
+	return ethernet_port(ETHERNET_PORT, world->rail);
 }
 
 void world_names(const struct world *world, enum world_lane lane,
