@@ -184,7 +184,8 @@ void pair_part(const struct pair *pair)
 
 /* --- nodes --- */
 
-struct ip_address pair_underlay(int node)
+/* A node's address on the veth. */
+static struct ip_address underlay_of(int node)
 {
 	return (struct ip_address){
 		.family = 4, .bytes = { 10, 77, 0, (uint8_t)(node + 1) }
@@ -425,7 +426,8 @@ void pair_strip(const struct pair *pair)
 	}
 }
 
-struct ip_address pair_address(int node, uint32_t number)
+/* In a lane, on its first device. */
+static struct ip_address address_of(int node, uint32_t number)
 {
 	struct ethernet_names names;
 
@@ -469,8 +471,8 @@ static void enter_place(const struct pair *pair, int node, int lane)
 
 int pair_socket(const struct pair *pair, int node, int type, int lane)
 {
-	struct ip_address own = lane < 0 ? pair_underlay(node)
-					 : pair_address(node, (uint32_t)lane);
+	struct ip_address own =
+		lane < 0 ? underlay_of(node) : address_of(node, (uint32_t)lane);
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	int fd;
 

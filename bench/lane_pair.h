@@ -59,10 +59,6 @@ void pair_revoke_all(struct pair *pair, int node, uint32_t count);
 /* No rules any more, on neither node. */
 void pair_strip(const struct pair *pair);
 
-/* A node's address on the veth; in a lane, on its first device. */
-struct ip_address pair_underlay(int node);
-struct ip_address pair_address(int node, uint32_t number);
-
 /*
  * A socket of the owner's on a node, bound to an address (port 0: any) and not
  * connected. lane: that the address is of; -1: none, it is on the veth.

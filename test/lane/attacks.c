@@ -31,7 +31,7 @@ bool attack_has_come(const struct world *world, int receiver)
 	       memcmp(bytes, text, strlen(text)) == 0;
 }
 
-bool attack_sends(const struct world *world, struct probe_actor actor,
+static bool sends(const struct world *world, struct probe_actor actor,
 		  struct probe_end from, struct probe_end to, int receiver)
 {
 	struct probe_call call = {
@@ -49,7 +49,7 @@ bool attack_sends(const struct world *world, struct probe_actor actor,
 	return result;
 }
 
-bool attack_connects(const struct world *world, struct probe_actor actor,
+static bool connects(const struct world *world, struct probe_actor actor,
 		     struct probe_end from, struct probe_end to)
 {
 	struct probe_call call = {
@@ -76,9 +76,8 @@ bool attack_reaches(const struct world *world, int type,
 	bool result;
 
 	assert_true(fd >= 0);
-	result = type == SOCK_STREAM
-			 ? attack_connects(world, sender, from, to)
-			 : attack_sends(world, sender, from, to, fd);
+	result = type == SOCK_STREAM ? connects(world, sender, from, to)
+				     : sends(world, sender, from, to, fd);
 	close(fd);
 	return result;
 }
@@ -207,9 +206,8 @@ static bool squats(const struct world *world, int type, struct probe_end at,
 
 	if (fd < 0)
 		return false;
-	result = type == SOCK_STREAM
-			 ? attack_connects(world, owner, anywhere, to)
-			 : attack_sends(world, owner, anywhere, to, fd);
+	result = type == SOCK_STREAM ? connects(world, owner, anywhere, to)
+				     : sends(world, owner, anywhere, to, fd);
 	close(fd);
 	return result;
 }
@@ -252,10 +250,9 @@ static bool root_is_reached(const struct world *world, uint8_t family)
 	bool result;
 
 	assert_true(fd >= 0);
-	result = attack_connects(world,
-				 world_inside(world, LANE_A, NODE1, OWNER_A),
-				 anywhere,
-				 world_end(world, LANE_A, NODE2, family, PORT));
+	result = connects(world, world_inside(world, LANE_A, NODE1, OWNER_A),
+			  anywhere,
+			  world_end(world, LANE_A, NODE2, family, PORT));
 	close(fd);
 	return result;
 }

@@ -30,12 +30,7 @@ extern const struct attack passages[];
 int attack_listen(struct probe_actor actor, int type, struct probe_end at);
 /* True: the text comes to the socket. */
 bool attack_has_come(const struct world *world, int receiver);
-bool attack_sends(const struct world *world, struct probe_actor actor,
-		  struct probe_end from, struct probe_end to, int receiver);
-/* True: there is a connection. */
-bool attack_connects(const struct world *world, struct probe_actor actor,
-		     struct probe_end from, struct probe_end to);
-/* Either of them, to somebody who listens there and may. */
+/* It comes, or there is a connection, to somebody who listens there and may. */
 bool attack_reaches(const struct world *world, int type,
 		    struct probe_actor sender, struct probe_end from,
 		    struct probe_actor receiver, struct probe_end to);
