@@ -172,7 +172,7 @@ def making(options, many):
 
 def burst(options):
     """Many lanes of one node taken back, one by one and together."""
-    lanes, rounds = (5, 1) if options.is_smoke else (100, 11)
+    lanes, rounds = (5, 1) if options.is_smoke else (100, 7)
     result = Result(options, "burst", lanes, rounds)
     rows = []
     for who in ("nft", "nft+bpf", "shaped"):
