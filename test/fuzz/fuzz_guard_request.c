@@ -10,7 +10,7 @@
 #include <sodium.h>
 
 #include "fuzz.h"
-#include "node/guard/core.h"
+#include "node/guard/test/handle.h"
 
 #define NODE "n1"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The channel between agent and guard: requests in order, those at a time that the
- * guard takes together, each answered a little later. What the guard was asked and answered is shown to
- * the oracle.
+ * The channel between agent and guard: requests in order, those at a time that
+ * the guard takes together, each answered a little later. What the guard was
+ * asked and answered is shown to the oracle.
  */
 #include <assert.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "node/guard/test/handle.h"
 #include "node_internal.h"
 #include "oracle.h"
 

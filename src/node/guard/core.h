@@ -89,10 +89,3 @@ int guard_take(struct guard *guard, const void *request, size_t size,
 bool guard_is_waiting(const struct guard *guard);
 /* No request is there now: take back what waits. */
 int guard_settle(struct guard *guard, struct writer *replies);
-
-/*
- * One request by itself, while none waits. Its reply, without a length, is
- * appended to an empty writer. Errors as above.
- */
-int guard_handle(struct guard *guard, const void *request, size_t size,
-		 struct writer *reply);

@@ -9,6 +9,7 @@
 
 #include "manager/wire/message.h"
 #include "node/guard/core.h"
+#include "node/guard/test/handle.h"
 #include "sim/rng.h"
 
 #define FAKE_OBJECTS_MAX 64
