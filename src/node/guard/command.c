@@ -80,20 +80,6 @@ static int name_find(const struct guard *guard, const char *nodes,
 
 /* --- APPLY and REVOKE --- */
 
-/* Room for one more grant, once what the floor covers is forgotten. */
-static bool room_make(struct guard *guard)
-{
-	struct writer batch;
-
-	if (ledger_has_room(&guard->ledger))
-		return true;
-	batch_begin(guard, &batch);
-	if (batch_commit(guard, &batch) < 0)
-		return false;
-	ledger_prune(&guard->ledger);
-	return ledger_has_room(&guard->ledger);
-}
-
 static int apply_read(const struct guard *guard, const struct command *command,
 		      const struct apply_body *body, struct grant *grant,
 		      struct reply *reply)
@@ -139,6 +125,7 @@ static int apply_decide(struct guard *guard, const struct grant *wanted,
 {
 	uint64_t grant_id = wanted->lane.grant_id;
 	const struct grant *grant = ledger_grant(&guard->ledger, grant_id);
+	int result;
 
 	if (ledger_has_tombstone(&guard->ledger, grant_id) ||
 	    (grant && grant->state == GRANT_REVOKING))
@@ -152,10 +139,9 @@ static int apply_decide(struct guard *guard, const struct grant *wanted,
 	if (grant_id < guard->floor)
 		return refuse(reply, -ESTALE,
 			      "the grant is below the apply floor");
-	if (!room_make(guard))
-		return refuse(reply, -ENOSPC,
-			      "the node's journal is full of grants or "
-			      "tombstones");
+	result = grant_make_room(guard, reply->head.text);
+	if (result < 0)
+		return result;
 	return lane_apply(guard, wanted, reply->head.text);
 }
 
@@ -174,83 +160,6 @@ static int obey_apply(struct guard *guard, const struct command *command,
 		result = apply_decide(guard, &wanted, reply);
 	apply_body_fini(&body);
 	return result;
-}
-
-static bool ids_meet(const struct fairlead_lane *one,
-		     const struct fairlead_lane *other)
-{
-	for (uint32_t i = 0; i < one->id_count; i++) {
-		for (uint32_t j = 0; j < other->id_count; j++) {
-			if (one->ids[i] == other->ids[j])
-				return true;
-		}
-	}
-	return false;
-}
-
-/*
- * An identifier has one holder. What matches the lane and belongs to another
- * grant is that one's, so nothing of this lane can be left.
- */
-static bool is_elsewhere(const struct guard *guard, const struct grant *lost)
-{
-	for (const struct grant *grant = guard->ledger.grants; grant;
-	     grant = grant->hh.next) {
-		if (strcmp(grant->driver, lost->driver) == 0 &&
-		    ids_meet(&grant->lane, &lost->lane))
-			return true;
-	}
-	return false;
-}
-
-/* A grant that the journal does not know: find and take what matches. */
-static int revoke_unknown(struct guard *guard, const struct command *command,
-			  const struct grant *lost, struct reply *reply)
-{
-	uint64_t grant_id = lost->lane.grant_id;
-	struct writer batch;
-	int result;
-
-	if (is_elsewhere(guard, lost))
-		waiting_settle(guard);
-	if (!room_make(guard))
-		return refuse(reply, -ENOSPC,
-			      "the node's journal is full of grants or "
-			      "tombstones");
-	batch_begin(guard, &batch);
-	if (is_elsewhere(guard, lost)) {
-		ledger_write_tombstone(&batch, grant_id);
-	} else {
-		ledger_write_applying(&batch, lost);
-		ledger_write_revoking(&batch, grant_id);
-	}
-	result = batch_commit(guard, &batch);
-	if (result < 0)
-		return refuse(reply, result, "cannot write the journal");
-	if (ledger_has_tombstone(&guard->ledger, grant_id))
-		return 0;
-	return waiting_add(guard, grant_id, 0, command);
-}
-
-static int revoke_decide(struct guard *guard, const struct command *command,
-			 const struct revoke_body *body, struct reply *reply)
-{
-	struct grant lost = { .state = GRANT_APPLYING };
-
-	if (waiting_has(guard, command->grant_id))
-		waiting_settle(guard);
-	if (ledger_has_tombstone(&guard->ledger, command->grant_id))
-		return 0;
-	if (ledger_grant(&guard->ledger, command->grant_id))
-		return waiting_add(guard, command->grant_id, 0, command);
-	lost.lane.grant_id = command->grant_id;
-	lost.lane.uid = body->uid;
-	lost.lane.gid = body->gid;
-	lost.lane.id_count = body->id_count;
-	memcpy(lost.lane.ids, body->ids, sizeof(body->ids));
-	memcpy(lost.key, body->key, sizeof(body->key));
-	memcpy(lost.driver, body->driver, sizeof(body->driver));
-	return revoke_unknown(guard, command, &lost, reply);
 }
 
 static int obey_revoke(struct guard *guard, const struct command *command,

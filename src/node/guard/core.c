@@ -69,6 +69,27 @@ int batch_commit(struct guard *guard, struct writer *batch)
 	return result;
 }
 
+static bool has_room(struct guard *guard)
+{
+	struct writer batch;
+
+	if (ledger_has_room(&guard->ledger))
+		return true;
+	batch_begin(guard, &batch);
+	if (batch_commit(guard, &batch) < 0)
+		return false;
+	ledger_prune(&guard->ledger);
+	return ledger_has_room(&guard->ledger);
+}
+
+int grant_make_room(struct guard *guard, char text[GUARD_TEXT_MAX + 1])
+{
+	if (has_room(guard))
+		return 0;
+	text_add(text, "the node's journal is full of grants or tombstones");
+	return -ENOSPC;
+}
+
 /* --- beginning --- */
 
 /* Reading the journal: which incarnation it is of decides what errors mean. */
@@ -386,7 +407,7 @@ void reply_send(struct guard *guard, struct reply *reply)
 	reply->objects = NULL;
 }
 
-/* Those that take nothing back find taken what was to be before them. */
+/* Any other request first ends the waiting, so that it sees those lanes gone. */
 static bool may_wait(const struct guard_request *asked)
 {
 	return asked->type == GUARD_REVOKE || asked->type == GUARD_COMMAND;

@@ -59,6 +59,11 @@ void batch_begin(struct guard *guard, struct writer *batch);
  * freed. 0, or why nothing has changed.
  */
 int batch_commit(struct guard *guard, struct writer *batch);
+/*
+ * Room for one more grant, once what the floor covers is forgotten. -ENOSPC,
+ * with the reason in text.
+ */
+int grant_make_room(struct guard *guard, char text[GUARD_TEXT_MAX + 1]);
 /* The driver of that name, open or not, or NULL. */
 const struct guard_driver *guard_driver(const struct guard *guard,
 					const char *name);
@@ -74,6 +79,17 @@ int confirm_write(const struct guard *guard, const struct confirm *confirm,
 
 /* --- lane.c: lanes on the drivers --- */
 
+/* The drivers' way to add lines to a text. */
+struct collector {
+	struct fairlead_warnings warnings;
+	char *text;
+};
+struct collector collector_of(char text[GUARD_TEXT_MAX + 1]);
+/* That of a grant. -ENODEV: there is none here, or it is not open. */
+int lane_driver(const struct guard *guard, const struct grant *grant,
+		const struct guard_driver **ret_driver,
+		struct fairlead_error *ret_error);
+
 /*
  * Make the lane of a grant that is not in the ledger (lane, digest, key and
  * driver are set, and what only an apply has), or leave a tombstone and nothing
@@ -81,6 +97,12 @@ int confirm_write(const struct guard *guard, const struct confirm *confirm,
  */
 int lane_apply(struct guard *guard, const struct grant *grant,
 	       char text[GUARD_TEXT_MAX + 1]);
+/* The environment file's content, appended. */
+int lane_environment(const struct guard *guard, const struct grant *grant,
+		     const struct fairlead_record *record,
+		     struct writer *writer, struct fairlead_error *ret_error);
+
+/* --- revoke.c: lanes that are taken back --- */
 
 enum {
 	LANE_OWES = 1u << 0, /* the manager is to be told when it is gone */
@@ -88,17 +110,18 @@ enum {
 };
 
 /*
- * Take lanes back, together as far as their drivers can; sets result and text. No
- * grant is named twice.
+ * Take lanes back, together as far as their drivers can; sets result and text.
+ * No grant is named twice.
  */
 void lanes_revoke(struct guard *guard, struct revocation *list, size_t count);
+/* The end of grants whose lanes are gone: they are freed. */
+void lanes_bury(struct guard *guard, struct revocation *list, size_t count);
 /* What a revoke would do now. */
 int lane_try_revoke(const struct guard *guard, const struct grant *grant,
 		    char text[GUARD_TEXT_MAX + 1]);
-/* The environment file's content, appended. */
-int lane_environment(const struct guard *guard, const struct grant *grant,
-		     const struct fairlead_record *record,
-		     struct writer *writer, struct fairlead_error *ret_error);
+/* Obey a REVOKE that names this node; returns as a handler. */
+int revoke_decide(struct guard *guard, const struct command *command,
+		  const struct revoke_body *body, struct reply *reply);
 
 /* --- waiting.c: lanes that are taken back together --- */
 
