@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The site's networks, from which those of lanes are cut, where others have them, too. */
+/*
+ * The site's networks, from which those of lanes are cut, where others have
+ * them, too.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
