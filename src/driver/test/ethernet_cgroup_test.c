@@ -29,8 +29,6 @@
 static char site[PATH_MAX];    /* where the job manager has its cgroups */
 static char pattern[PATH_MAX]; /* of the setting */
 static char job[PATH_MAX];     /* the cgroup of JOB */
-static size_t warning_count;
-static char warning[600]; /* the last one */
 
 /* --- the world --- */
 
@@ -74,7 +72,7 @@ static void node_open(const char *bpf)
 		{ .name = "bpf", .value = bpf },
 	};
 
-	warning_count = 0;
+	world.warning_count = 0;
 	if (node_world_try_open(settings, 2) == 0)
 		return;
 	if (world.error.code != -EOPNOTSUPP)
@@ -83,28 +81,14 @@ static void node_open(const char *bpf)
 	skip();
 }
 
-static void warning_take(struct fairlead_warnings *warnings, const char *text)
-{
-	warning_count++;
-	snprintf(warning, sizeof(warning), "%s", text);
-}
-
 static int lane_apply(const char *name, const char *isolation, bool is_dry_run)
 {
-	struct fairlead_warnings warnings = { .add = warning_take };
-	struct fairlead_lane lane = {
-		.grant_id = GRANT,
-		.uid = NODE_WORLD_OWNER,
-		.gid = NODE_WORLD_OWNER,
-		.id_count = 1,
-		.ids = { NODE_WORLD_VNI },
-		.job = name,
-	};
+	struct fairlead_lane lane = node_world_lane(GRANT, isolation);
 
-	snprintf(lane.options, sizeof(lane.options),
-		 "vnis=1,tcs=BEST_EFFORT,isolation=%s", isolation);
+	lane.job = name;
 	return ethernet_node_ops.apply(world.state, &lane, is_dry_run,
-				       &world.record, &warnings, &world.error);
+				       &world.record, &node_world_warnings,
+				       &world.error);
 }
 
 static void tend(void)
@@ -175,7 +159,7 @@ static void a_lane_is_for_the_cgroup_that_is_called_as_its_job(void **state)
 	node_open("require");
 	assert_int_equal(mkdir(job, 0755), 0);
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
-	assert_int_equal(warning_count, 0);
+	assert_int_equal(world.warning_count, 0);
 	assert_is_of_job();
 }
 
@@ -184,11 +168,11 @@ static void a_lane_whose_job_has_no_cgroup_yet_warns_of_it(void **state)
 	node_open("require");
 	assert_int_equal(lane_apply(JOB, "host", true), 0);
 	/* Of a dry run there is one more: what would be made. */
-	assert_int_equal(warning_count, 2);
+	assert_int_equal(world.warning_count, 2);
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
-	assert_int_equal(warning_count, 3);
-	assert_non_null(strstr(warning, "all processes of uid 20001"));
-	assert_non_null(strstr(warning, job));
+	assert_int_equal(world.warning_count, 3);
+	assert_non_null(strstr(world.warning, "all processes of uid 20001"));
+	assert_non_null(strstr(world.warning, job));
 	assert_is_of_owner();
 }
 
@@ -232,15 +216,15 @@ static void without_a_gate_the_warning_says_so(void **state)
 	node_open("off");
 	assert_int_equal(mkdir(job, 0755), 0);
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
-	assert_int_equal(warning_count, 1);
-	assert_non_null(strstr(warning, "needs BPF"));
+	assert_int_equal(world.warning_count, 1);
+	assert_non_null(strstr(world.warning, "needs BPF"));
 }
 
 static void a_lane_in_a_namespace_needs_no_cgroup(void **state)
 {
 	node_open("require");
 	assert_int_equal(lane_apply(JOB, "netns", false), 0);
-	assert_int_equal(warning_count, 0);
+	assert_int_equal(world.warning_count, 0);
 }
 
 static void a_job_whose_name_is_a_path_has_no_lane(void **state)

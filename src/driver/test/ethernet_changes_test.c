@@ -29,15 +29,9 @@ static struct fairlead_lane lane_of(const char *isolation)
 		.node_count = 2,
 		.addresses = addresses,
 	};
-	struct fairlead_lane lane = {
-		.grant_id = GRANT,
-		.uid = NODE_WORLD_OWNER,
-		.gid = NODE_WORLD_OWNER,
-		.id_count = 1,
-		.ids = { NODE_WORLD_VNI },
-		.node_count = 2,
-	};
+	struct fairlead_lane lane = node_world_lane(GRANT, isolation);
 
+	lane.node_count = 2;
 	assert_true(ip_address_parse("10.204.0.1", &addresses[0]));
 	assert_true(ip_address_parse("10.204.0.2", &addresses[1]));
 	writer_fini(&members);
@@ -45,8 +39,6 @@ static struct fairlead_lane lane_of(const char *isolation)
 	assert_int_equal(ethernet_members_encode(&two, &members), 0);
 	lane.members = members.data;
 	lane.members_size = members.size;
-	snprintf(lane.options, sizeof(lane.options),
-		 "vnis=1,tcs=BEST_EFFORT,isolation=%s", isolation);
 	return lane;
 }
 

@@ -12,9 +12,6 @@
 #include "driver/ethernet/gate_maps.h"
 #include "driver/test/gate_world.h"
 
-static const struct who alice = { .uid = ALICE };
-static const struct who bob = { .uid = BOB };
-
 static void replace_leaves_exactly_what_is_given(void **state)
 {
 	const struct gate_entry entries[] = { world_entry(ALICE4, BOB, 0),

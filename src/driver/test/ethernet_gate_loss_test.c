@@ -22,23 +22,7 @@
 #include "driver/ethernet/gate_pins.h"
 #include "driver/test/gate_world.h"
 
-static const struct who alice = { .uid = ALICE };
-static const struct who bob = { .uid = BOB };
-
 static struct fairlead_error error;
-
-static int setup(void **state)
-{
-	*state = world_open(&world_options);
-	world_lanes(*state);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	gate_close(*state);
-	return world_clear(state);
-}
 
 /* The one set that is there, by its pins. */
 static void find_set(char path[256], struct gate_set *set)
@@ -286,7 +270,6 @@ static int lose_cgroups(const void *arg)
 
 static void what_cannot_be_put_back_is_said_and_tried_again(void **state)
 {
-	static const struct who root = { .uid = 0 };
 
 	assert_int_equal(as(&root, lose_cgroups, state), 0);
 	assert_int_equal(gate_check(*state, &error), -ENOLINK);
@@ -317,7 +300,9 @@ static void pins_that_cannot_be_made_leave_the_gate_in_force(void **state)
 	assert_outlives(state);
 }
 
-#define GATE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define GATE_TEST(name)                                          \
+	cmocka_unit_test_setup_teardown(name, world_lanes_setup, \
+					world_lanes_teardown)
 
 int main(void)
 {

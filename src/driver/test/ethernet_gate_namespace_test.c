@@ -19,10 +19,6 @@
 #include "driver/ethernet/gate_set.h"
 #include "driver/test/gate_world.h"
 
-static const struct who alice = { .uid = ALICE };
-static const struct who bob = { .uid = BOB };
-static const struct who root = { .uid = 0 };
-
 /* Bob has in another namespace what is Alice's in ours, and has no gate there. */
 static int live_elsewhere(const void *arg)
 {

@@ -16,9 +16,6 @@
 #include "driver/ethernet/gate_pins.h"
 #include "driver/test/gate_world.h"
 
-static const struct who bob = { .uid = BOB };
-static const struct who root = { .uid = 0 };
-
 static int open_without_cgroup(const void *arg)
 {
 	struct fairlead_error error = { 0 };

@@ -25,9 +25,6 @@
 #include "driver/ethernet/gate.h"
 #include "driver/test/gate_world.h"
 
-static const struct who alice = { .uid = ALICE };
-static const struct who bob = { .uid = BOB };
-
 static int open_and_be_killed(const void *arg)
 {
 	world_lanes(world_open(&world_options));

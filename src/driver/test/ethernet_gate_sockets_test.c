@@ -20,22 +20,6 @@
 
 #include "driver/test/gate_world.h"
 
-static const struct who alice = { .uid = ALICE };
-static const struct who bob = { .uid = BOB };
-
-static int setup(void **state)
-{
-	*state = world_open(&world_options);
-	world_lanes(*state);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	gate_close(*state);
-	return world_clear(state);
-}
-
 /* --- multipath TCP --- */
 
 /* It makes sockets in the kernel, and not all of its calls are asked about. */
@@ -201,7 +185,9 @@ static void ping_is_no_way_around(void **state)
 	}
 }
 
-#define GATE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define GATE_TEST(name)                                          \
+	cmocka_unit_test_setup_teardown(name, world_lanes_setup, \
+					world_lanes_teardown)
 
 int main(void)
 {

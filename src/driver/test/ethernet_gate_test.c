@@ -24,23 +24,6 @@
 
 #include "driver/test/gate_world.h"
 
-static const struct who alice = { .uid = ALICE };
-static const struct who bob = { .uid = BOB };
-static const struct who root = { .uid = 0 };
-
-static int setup(void **state)
-{
-	*state = world_open(&world_options);
-	world_lanes(*state);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	gate_close(*state);
-	return world_clear(state);
-}
-
 static void the_owner_may_use_all_addresses_of_its_lane(void **state)
 {
 	assert_passes(&alice, ALICE4);
@@ -250,7 +233,7 @@ static void sockets_older_than_the_gate_are_checked(void **state)
 	vxlan = connect_as(&bob, OTHER4IN6, ETHERNET_PORT);
 	lane = connect_as(&bob, ALICE6, 5008);
 	mine = connect_as(&bob, BOB6, 5008);
-	assert_int_equal(setup((void **)&gate), 0);
+	assert_int_equal(world_lanes_setup((void **)&gate), 0);
 	*state = gate;
 	assert_int_equal(send(vxlan, "x", 1, 0), -1);
 	assert_int_equal(errno, EPERM);
@@ -432,7 +415,9 @@ static void the_owners_packets_leave_through_the_tunnel(void **state)
 	assert_int_equal(system("ip link delete fl4242"), 0);
 }
 
-#define GATE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define GATE_TEST(name)                                          \
+	cmocka_unit_test_setup_teardown(name, world_lanes_setup, \
+					world_lanes_teardown)
 
 int main(void)
 {

@@ -23,19 +23,6 @@ static const struct fairlead_setting not_required[] = {
 	{ .name = "bpf", .value = "off" },
 };
 
-static struct {
-	size_t count;
-	char last[600];
-} warned;
-
-static void warning_take(struct fairlead_warnings *warnings, const char *text)
-{
-	warned.count++;
-	snprintf(warned.last, sizeof(warned.last), "%s", text);
-}
-
-static struct fairlead_warnings warnings = { .add = warning_take };
-
 static struct ethernet_place place_of(uint8_t rail_count, uint8_t host)
 {
 	struct ethernet_place place = { .rail_count = rail_count };
@@ -72,17 +59,9 @@ static struct fairlead_place told(void)
 
 static struct fairlead_lane lane_of(const char *isolation)
 {
-	struct fairlead_lane lane = {
-		.grant_id = 9,
-		.uid = NODE_WORLD_OWNER,
-		.gid = NODE_WORLD_OWNER,
-		.id_count = 1,
-		.ids = { NODE_WORLD_VNI },
-		.node_count = NODES,
-	};
+	struct fairlead_lane lane = node_world_lane(9, isolation);
 
-	snprintf(lane.options, sizeof(lane.options),
-		 "vnis=1,tcs=BEST_EFFORT,isolation=%s", isolation);
+	lane.node_count = NODES;
 	return lane;
 }
 
@@ -95,7 +74,7 @@ static int apply(struct fairlead_lane *lane,
 	void *manager;
 	int result;
 
-	memset(&warned, 0, sizeof(warned));
+	world.warning_count = 0;
 	assert_int_equal(ethernet_manager_ops.configure(NULL, 0, &manager,
 							&world.error),
 			 0);
@@ -107,7 +86,7 @@ static int apply(struct fairlead_lane *lane,
 	lane->members = members;
 	result =
 		ethernet_node_ops.apply(world.state, lane, false, &world.record,
-					&warnings, &world.error);
+					&node_world_warnings, &world.error);
 	lane->members = NULL;
 	lane->members_size = 0;
 	return result;
@@ -126,7 +105,7 @@ static int apply_beside(struct fairlead_lane *lane,
 static void take_back(const struct fairlead_lane *lane)
 {
 	if (ethernet_node_ops.revoke(world.state, lane, &world.record, false,
-				     &warnings, &world.error) < 0)
+				     &node_world_warnings, &world.error) < 0)
 		fail_msg("%s", world.error.text);
 	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
 }
@@ -143,8 +122,8 @@ static void assert_no_lane(const struct fairlead_lane *lane)
 {
 	size_t count = 0;
 
-	assert_int_equal(warned.count, 1);
-	assert_string_equal(warned.last,
+	assert_int_equal(world.warning_count, 1);
+	assert_string_equal(world.warning,
 			    "this node has no NIC for lanes: the job's tasks "
 			    "here have no interface of its lane");
 	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
@@ -210,7 +189,7 @@ static void a_node_without_rails_is_nobody_s_peer(void **state)
 
 	node_world_open_bare();
 	assert_int_equal(apply_beside(&lane, &none, &other), 0);
-	assert_int_equal(warned.count, 0);
+	assert_int_equal(world.warning_count, 0);
 	assert_true(netns_holds("bridge fdb show dev fl%d | grep -q "
 				"'dst 10.204.0.3'",
 				NODE_WORLD_VNI));

@@ -20,14 +20,6 @@
 static struct fairlead_lane lanes[LANES];
 static struct fairlead_record records[LANES];
 static struct fairlead_revocation revocations[LANES];
-static size_t warning_count;
-
-static void warning_take(struct fairlead_warnings *warnings, const char *text)
-{
-	warning_count++;
-}
-
-static struct fairlead_warnings warnings = { .add = warning_take };
 
 static void lanes_make(void)
 {
@@ -38,20 +30,12 @@ static void lanes_make(void)
 	};
 
 	node_world_open(shaped, 3);
-	warning_count = 0;
 	for (uint32_t i = 0; i < LANES; i++) {
-		lanes[i] = (struct fairlead_lane){
-			.grant_id = FIRST + i,
-			.uid = NODE_WORLD_OWNER,
-			.gid = NODE_WORLD_OWNER,
-			.id_count = 1,
-			.ids = { NODE_WORLD_VNI + i },
-		};
-		snprintf(lanes[i].options, sizeof(lanes[i].options),
-			 "vnis=1,tcs=BEST_EFFORT,isolation=%s",
-			 i == LANES - 1 ? "netns" : "host");
+		lanes[i] = node_world_lane(FIRST + i,
+					   i == LANES - 1 ? "netns" : "host");
+		lanes[i].ids[0] = NODE_WORLD_VNI + i;
 		if (ethernet_node_ops.apply(world.state, &lanes[i], false,
-					    &records[i], &warnings,
+					    &records[i], &node_world_warnings,
 					    &world.error) < 0)
 			fail_msg("%s", world.error.text);
 	}
@@ -63,7 +47,7 @@ static void revoke_all(size_t count)
 		revocations[i] = (struct fairlead_revocation){
 			.lane = &lanes[i],
 			.record = &records[i],
-			.warnings = &warnings,
+			.warnings = &node_world_warnings,
 			.result = 1,
 		};
 	ethernet_node_ops.revoke_all(world.state, revocations, count);
@@ -101,7 +85,7 @@ static void lanes_that_are_taken_together_leave_nothing(void **state)
 		assert_int_equal(revocations[i].result, 0);
 		assert_false(is_there(i) || has_rules(i) || has_class(i));
 	}
-	assert_int_equal(warning_count, 0);
+	assert_int_equal(world.warning_count, 0);
 	/* Nothing there is 0. */
 	revoke_all(LANES);
 	for (size_t i = 0; i < LANES; i++)

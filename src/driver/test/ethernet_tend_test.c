@@ -172,15 +172,9 @@ static void rules_and_gate_are_said_together(void **state)
 
 static int try_apply(void)
 {
-	const struct fairlead_lane lane = {
-		.grant_id = 10,
-		.uid = NODE_WORLD_OWNER,
-		.gid = NODE_WORLD_OWNER,
-		.id_count = 1,
-		.ids = { NODE_WORLD_VNI + 1 },
-		.options = "vnis=1,tcs=BEST_EFFORT,isolation=host",
-	};
+	struct fairlead_lane lane = node_world_lane(10, "host");
 
+	lane.ids[0]++;
 	return ethernet_node_ops.apply(world.state, &lane, false, &world.record,
 				       NULL, &world.error);
 }

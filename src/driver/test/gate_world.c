@@ -31,6 +31,10 @@ const struct gate_options world_options = {
 	.rail_count = ETHERNET_RAILS_MAX,
 };
 
+const struct who alice = { .uid = ALICE };
+const struct who bob = { .uid = BOB };
+const struct who root = { .uid = 0 };
+
 static void run(const char *command)
 {
 	if (system(command) != 0) {
@@ -203,6 +207,19 @@ void world_lanes(struct gate *gate)
 
 	assert_int_equal(gate_networks(gate, networks, 2, NULL), 0);
 	assert_int_equal(gate_replace(gate, entries, 4, NULL), 0);
+}
+
+int world_lanes_setup(void **state)
+{
+	*state = world_open(&world_options);
+	world_lanes(*state);
+	return 0;
+}
+
+int world_lanes_teardown(void **state)
+{
+	gate_close(*state);
+	return world_clear(state);
 }
 
 static void become(const struct who *who)

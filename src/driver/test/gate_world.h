@@ -50,6 +50,9 @@ int world_clear(void **state);
 size_t world_sets(char name[GATE_SET_NAME_MAX]);
 /* The site's networks, and the lanes of both. */
 void world_lanes(struct gate *gate);
+/* Of cmocka: a gate with these, in *state. */
+int world_lanes_setup(void **state);
+int world_lanes_teardown(void **state);
 struct gate_entry world_entry(const char *address, uint32_t uid,
 			      uint64_t cgroup_id);
 
@@ -57,6 +60,8 @@ struct who {
 	uint32_t uid;
 	const char *cgroup; /* NULL: the test's own */
 };
+
+extern const struct who alice, bob, root;
 
 /* What it returns in a child that is so: 0..255. */
 int as(const struct who *who, int (*act)(const void *arg), const void *arg);

@@ -29,6 +29,7 @@ int node_world_setup(void **state)
 	if (!world.is_there)
 		skip();
 	memset(&world.error, 0, sizeof(world.error));
+	world.warning_count = 0;
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	netns_run("ip link set lo up");
 	netns_run("ip link add eth1 type veth peer name p1");
@@ -105,7 +106,15 @@ int node_world_look(void)
 	return result;
 }
 
-void node_world_apply(uint64_t grant_id, const char *isolation)
+static void warning_take(struct fairlead_warnings *warnings, const char *text)
+{
+	world.warning_count++;
+	snprintf(world.warning, sizeof(world.warning), "%s", text);
+}
+
+struct fairlead_warnings node_world_warnings = { .add = warning_take };
+
+struct fairlead_lane node_world_lane(uint64_t grant_id, const char *isolation)
 {
 	struct fairlead_lane lane = {
 		.grant_id = grant_id,
@@ -117,6 +126,13 @@ void node_world_apply(uint64_t grant_id, const char *isolation)
 
 	snprintf(lane.options, sizeof(lane.options),
 		 "vnis=1,tcs=BEST_EFFORT,isolation=%s", isolation);
+	return lane;
+}
+
+void node_world_apply(uint64_t grant_id, const char *isolation)
+{
+	const struct fairlead_lane lane = node_world_lane(grant_id, isolation);
+
 	if (ethernet_node_ops.apply(world.state, &lane, false, &world.record,
 				    NULL, &world.error) < 0)
 		fail_msg("%s", world.error.text);

@@ -18,9 +18,12 @@ struct node_world {
 	struct fairlead_object objects[8]; /* the first ones */
 	struct fairlead_device device;     /* the last one */
 	struct fairlead_record record;
+	size_t warning_count;
+	char warning[600]; /* the last one */
 };
 
 extern struct node_world world;
+extern struct fairlead_warnings node_world_warnings;
 
 int node_world_group_setup(void **state);
 int node_world_setup(void **state);
@@ -35,5 +38,7 @@ void node_world_open_bare(void);
 void node_world_close(void);
 /* Probe and list. */
 int node_world_look(void);
-/* Make a lane of this node alone; isolation: "host" or "netns". */
+/* Of this node alone, with NODE_WORLD_VNI; isolation: "host" or "netns". */
+struct fairlead_lane node_world_lane(uint64_t grant_id, const char *isolation);
+/* Make it. */
 void node_world_apply(uint64_t grant_id, const char *isolation);
