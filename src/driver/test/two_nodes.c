@@ -28,12 +28,19 @@ void nodes_enter(size_t i)
 	assert_int_equal(setns(world.nodes[i].netns, CLONE_NEWNET), 0);
 }
 
-static int open_netns(void)
+static int netns_open(void)
 {
 	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
 	return fd;
+}
+
+int nodes_netns_make(void)
+{
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	netns_run("ip link set lo up");
+	return netns_open();
 }
 
 int nodes_group_setup(void **state)
@@ -44,7 +51,7 @@ int nodes_group_setup(void **state)
 		return 0;
 	}
 	netns_run("mount -t tmpfs -o mode=0755 tmpfs /mnt");
-	world.home = open_netns();
+	world.home = netns_open();
 	world.is_there = true;
 	return 0;
 }
@@ -82,15 +89,24 @@ void nodes_open(size_t i, const struct fairlead_setting *more,
 		fail_msg("%s", world.error.text);
 }
 
-static void nodes_join(void)
+int nodes_begin(void (*wire)(void))
 {
-	for (size_t i = 0; i < NODES_COUNT; i++) {
-		assert_int_equal(unshare(CLONE_NEWNET), 0);
+	if (!world.is_there)
+		skip();
+	memset(&world.error, 0, sizeof(world.error));
+	world.warning_count = 0;
+	for (size_t i = 0; i < NODES_COUNT; i++)
 		world.nodes[i] = (struct node_under_test){
-			.netns = open_netns(),
+			.netns = nodes_netns_make(),
 		};
-		netns_run("ip link set lo up");
-	}
+	wire();
+	return ethernet_manager_ops.configure(NULL, 0, &world.manager,
+					      &world.error);
+}
+
+static void join(void)
+{
+	nodes_enter(1);
 	netns_run("ip link add eth1 type veth peer name eth1 netns "
 		  "/proc/%d/fd/%d",
 		  (int)getpid(), world.nodes[0].netns);
@@ -103,15 +119,11 @@ static void nodes_join(void)
 
 int nodes_setup(void **state)
 {
-	if (!world.is_there)
-		skip();
-	memset(&world.error, 0, sizeof(world.error));
-	world.warning_count = 0;
-	nodes_join();
+	int result = nodes_begin(join);
+
 	for (size_t i = 0; i < NODES_COUNT; i++)
 		nodes_open(i, NULL, 0);
-	return ethernet_manager_ops.configure(NULL, 0, &world.manager,
-					      &world.error);
+	return result;
 }
 
 void nodes_close(size_t i)

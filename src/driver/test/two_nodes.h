@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ethernet driver's node half on two nodes, each a network namespace of its
- * own, joined by a veth pair: eth1 on both. /mnt is the program's own.
+ * own, with an eth1. /mnt is the program's own.
  */
 #pragma once
 
@@ -40,8 +40,13 @@ extern struct two_nodes world;
 extern struct fairlead_warnings nodes_warnings;
 
 int nodes_group_setup(void **state);
+/* Joined by a veth pair, and open. */
 int nodes_setup(void **state);
 int nodes_teardown(void **state);
+/* For another setup: joined by what `wire` does, and not open yet. */
+int nodes_begin(void (*wire)(void));
+/* This process is in a new namespace from now on: its descriptor. */
+int nodes_netns_make(void);
 
 /* This process is on that node from now on. */
 void nodes_enter(size_t i);
