@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -37,4 +39,16 @@ static inline void closep(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+}
+
+static inline void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static inline void fclosep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
 }

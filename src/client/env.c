@@ -27,12 +27,6 @@
 #define FILE_BYTES_MAX   65536
 #define ATTEMPT_TEXT_MAX 10
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 /* A folder that only root or we ourselves can change. It may not be readable:
  * the names of others' jobs are nobody's business. */
 static int open_folder(int parent, const char *name, int *ret_fd,

@@ -28,8 +28,6 @@
 #define EXIT_USAGE  2
 #define EXIT_GONE   3
 
-DEFINE_AUTO(DIR, closedir)
-
 struct call {
 	long number;
 	const char *name;

@@ -21,12 +21,6 @@
 
 #define BPF_MOUNT "/sys/fs/bpf"
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static bool is_on_bpffs(const char *path)
 {
 	struct statfs found;

@@ -31,18 +31,6 @@ void namespace_path(const char *directory, uint64_t grant_id,
 		path[0] = '\0';
 }
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-static void fclosep(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 static int find_path(const char *directory, uint64_t grant_id,
 		     char path[NAMESPACE_PATH_MAX],
 		     struct fairlead_error *ret_error)

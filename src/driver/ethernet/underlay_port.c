@@ -10,12 +10,6 @@
 #include "driver/ethernet/links.h"
 #include "driver/ethernet/underlay.h"
 
-static void fclosep(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 static bool is_listed(const char *path, uint16_t port)
 {
 	_auto_(fclosep) FILE *file = fopen(path, "re");

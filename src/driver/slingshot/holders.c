@@ -26,12 +26,6 @@
 #define SMALL_FILE_MAX 4096 /* bytes of a file below /proc that are read */
 #define COMM_MAX       64
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static DIR *open_dir(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
