@@ -12,8 +12,8 @@ const char *const ethernet_settings[] = {
 	"traffic_classes",
 	"rate_reserved",
 	"rate_max",
-	"isolation",
 	/* the manager's and the nodes', the same on all */
+	"isolation",
 	"ipv6_network",
 	"ipv4_network",
 	"ipv4_lane_size",
@@ -38,6 +38,7 @@ const char *const ethernet_settings[] = {
 };
 
 const char *const ethernet_node_settings[] = {
+	"isolation",
 	"ipv6_network",
 	"ipv4_network",
 	"ipv4_lane_size",

@@ -168,6 +168,8 @@ static void each_setting_of_the_nodes_is_one_that_exists(void **state)
 	}
 	assert_false(is_listed(ethernet_node_settings, "vni_pool"));
 	assert_true(is_listed(ethernet_node_settings, "ipv4_network"));
+	/* By it a node says what it lacks. */
+	assert_true(is_listed(ethernet_node_settings, "isolation"));
 }
 
 /* --- reservations --- */
