@@ -33,7 +33,7 @@ struct lane_device {
 	bool is_ours;
 	bool is_up;
 	uint32_t vni;
-	uint32_t rail;
+	uint32_t rail; /* as it is made; of those that are there see found.h */
 	uint16_t port;
 	uint32_t mtu;
 	uint8_t ttl; /* of what it sends, when it is made: 0 is 1 */

@@ -36,14 +36,11 @@ static void fill(const struct link *link, struct lane_device *ret_device)
 		.underlay_index = link->vxlan.underlay_index,
 		.underlay = link->vxlan.local,
 	};
-	uint32_t vni;
 
 	memcpy(device.name, link->name, sizeof(device.name));
 	memcpy(device.mac, link->mac, sizeof(device.mac));
-	if (device.is_ours) {
-		ethernet_device_parse(link->name, &vni, &device.rail);
+	if (device.is_ours)
 		ethernet_alias_parse(link->alias, &device.alias);
-	}
 	*ret_device = device;
 }
 

@@ -20,6 +20,15 @@ struct reading {
 	struct fairlead_error *error;
 };
 
+/* Not by its name, which anybody may have changed. */
+static uint32_t rail_of(const struct ethernet_node *node,
+			const struct lane_device *device)
+{
+	uint32_t rail = ethernet_rail(node->networks.port, device->port);
+
+	return rail < ETHERNET_RAILS_MAX ? rail : 0;
+}
+
 static void device_take(void *arg, const struct lane_device *device)
 {
 	struct reading *reading = arg;
@@ -40,11 +49,13 @@ static void device_take(void *arg, const struct lane_device *device)
 		found->list = list;
 		reading->capacity = capacity;
 	}
-	found->list[found->count++] = (struct found_device){
+	found->list[found->count] = (struct found_device){
 		.device = *device,
 		.is_netns = reading->is_netns,
 		.namespace_id = reading->namespace_id,
 	};
+	found->list[found->count++].device.rail =
+		rail_of(reading->node, device);
 }
 
 static void namespace_take_in(void *arg, uint64_t grant_id)

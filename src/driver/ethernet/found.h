@@ -9,9 +9,9 @@
 #include "driver/ethernet/node.h"
 
 struct found_device {
-	struct lane_device device;
-	bool is_netns;         /* it is in the namespace of its grant */
-	uint64_t namespace_id; /* which says so by its name; else 0 */
+	struct lane_device device; /* its rail is that of its port, or 0 */
+	bool is_netns;             /* it is in the namespace of its grant */
+	uint64_t namespace_id;     /* which says so by its name; else 0 */
 };
 
 struct found {

@@ -57,11 +57,7 @@ static void describe_lane(const struct underlays *underlays,
 
 static bool is_our_port(const struct ethernet_node *node, uint16_t port)
 {
-	for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++) {
-		if (ethernet_port(node->networks.port, rail) == port)
-			return true;
-	}
-	return false;
+	return ethernet_rail(node->networks.port, port) < ETHERNET_RAILS_MAX;
 }
 
 /* False: it is nothing that is to be shown. */

@@ -88,6 +88,15 @@ uint16_t ethernet_port(uint16_t first, uint32_t rail)
 	return (uint16_t)port;
 }
 
+uint32_t ethernet_rail(uint16_t first, uint16_t port)
+{
+	uint32_t rail = 0;
+
+	while (rail < ETHERNET_RAILS_MAX && ethernet_port(first, rail) != port)
+		rail++;
+	return rail;
+}
+
 void ethernet_name(const struct ethernet_networks *networks, uint32_t vni,
 		   uint32_t rail, uint32_t number,
 		   struct ethernet_names *ret_names)

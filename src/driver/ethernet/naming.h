@@ -48,6 +48,8 @@ struct ethernet_networks {
  * on the same NICs. first is not RoCEv2's.
  */
 uint16_t ethernet_port(uint16_t first, uint32_t rail);
+/* The rail that has the port; ETHERNET_RAILS_MAX: none has. */
+uint32_t ethernet_rail(uint16_t first, uint16_t port);
 
 /* fd46:4c00::/32, 100.64.0.0/10 with /22 for a lane, 4789. */
 extern const struct ethernet_networks ethernet_networks_default;

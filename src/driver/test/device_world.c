@@ -145,7 +145,6 @@ void device_world_assert_same(const struct lane_device *a,
 	assert_int_equal(a->is_ours, b->is_ours);
 	assert_int_equal(a->is_up, b->is_up);
 	assert_int_equal(a->vni, b->vni);
-	assert_int_equal(a->rail, b->rail);
 	assert_int_equal(a->port, b->port);
 	assert_int_equal(a->mtu, b->mtu);
 	assert_memory_equal(a->mac, b->mac, sizeof(a->mac));

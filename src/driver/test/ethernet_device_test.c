@@ -215,7 +215,6 @@ static void a_device_without_an_alias_is_ours_by_group_and_name(void **state)
 	assert_int_equal(listed.count, 1);
 	assert_true(listed.devices[0].is_ours);
 	assert_int_equal(listed.devices[0].vni, 77);
-	assert_int_equal(listed.devices[0].rail, 1);
 	assert_int_equal(listed.devices[0].alias.grant_id, 0);
 }
 

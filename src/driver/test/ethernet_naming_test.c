@@ -72,10 +72,16 @@ static void no_rail_has_the_port_of_rocev2(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
-		for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++)
-			assert_int_equal(ethernet_port(ports[i][0], rail),
-					 ports[i][1 + rail]);
+		for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++) {
+			uint16_t port = ethernet_port(ports[i][0], rail);
+
+			assert_int_equal(port, ports[i][1 + rail]);
+			assert_int_equal(ethernet_rail(ports[i][0], port),
+					 rail);
+		}
 	}
+	assert_int_equal(ethernet_rail(ETHERNET_PORT, ETHERNET_PORT_ROCE),
+			 ETHERNET_RAILS_MAX);
 }
 
 static void rails_of_a_vni_have_networks_of_their_own(void **state)

@@ -194,6 +194,19 @@ static void a_rail_of_a_lane_is_guarded_to_the_lane_s_end(void **state)
 	assert_rails(1);
 }
 
+static void a_rail_is_guarded_whatever_its_device_is_called(void **state)
+{
+	add_nic(2);
+	open_node(state);
+	node_world_apply(9, "netns");
+	netns_run("nsenter --net=/mnt/netns/9 sh -c 'ip link set fl%dr1 down "
+		  "&& ip link set fl%dr1 name renamed'",
+		  NODE_WORLD_VNI, NODE_WORLD_VNI);
+	netns_run("ip link set eth2 down");
+	assert_int_equal(ethernet_node_ops.tend(world.state, &world.error), 1);
+	assert_rails(2);
+}
+
 int main(void)
 {
 #define TEST(name)                                                            \
@@ -208,6 +221,7 @@ int main(void)
 		TEST(ports_come_and_go_with_nics),
 		TEST(a_lane_on_a_rail_that_just_came_is_guarded),
 		TEST(a_rail_of_a_lane_is_guarded_to_the_lane_s_end),
+		TEST(a_rail_is_guarded_whatever_its_device_is_called),
 	};
 
 	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
