@@ -147,14 +147,16 @@ static void lack_way(struct line *line, const struct ethernet_node *node)
 		return;
 	for (size_t i = 0; i < list.count; i++) {
 		const struct underlay *nic = &list.list[i];
+		int result;
 
 		if (!nic->is_usable || far[rail++].family == 0)
 			continue;
-		if (underlay_ways_check(node->netlink, nic, &far[rail - 1], 1,
-					1, &which, &error) != -EHOSTUNREACH) {
+		result = underlay_ways_check(node->netlink, nic, &far[rail - 1],
+					     1, 1, &which, &error);
+		if (result == 0)
 			far[rail - 1].family = 0;
+		if (result != -EHOSTUNREACH)
 			continue;
-		}
 		error_prefix(&error, "%s", nic->name);
 		lack(line, "a ttl above 1", error.text);
 	}

@@ -67,7 +67,8 @@ int underlay_clash(struct netlink *netlink,
  * Does the node reach all of `count` peers without a router in between? They stand
  * at every stride-th place; those of no family are left out. -EHOSTUNREACH with a
  * text that says what is in the way of the first that it does not, whose number is
- * *ret_far then: "10.2.0.5 is behind router 10.1.0.1".
+ * *ret_far then, and only then: "10.2.0.5 is behind router 10.1.0.1"; -ENOMEM,
+ * -EIO.
  */
 int underlay_ways_check(struct netlink *netlink,
 			const struct underlay *underlay,

@@ -65,6 +65,8 @@ static int check_way(struct netlink *netlink, const struct underlay *underlay,
 
 	if (result == 0 && !way.has_router)
 		return 0;
+	if (result == -ENOMEM)
+		return error_set(ret_error, result, "%s", error.text);
 	ip_address_format(peer, address);
 	ip_address_format(&way.router, router);
 	if (result < 0)
@@ -110,7 +112,7 @@ int underlay_ways_check(struct netlink *netlink,
 		if (peer->family == 0 || is_beside(&own, underlay, peer))
 			continue;
 		result = check_way(netlink, underlay, peer, ret_error);
-		if (result < 0)
+		if (result == -EHOSTUNREACH)
 			*ret_far = i;
 	}
 	link_addresses_fini(&own);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "driver/test/netns.h"
+#include "sim/heap.h"
 
 static bool is_there; /* the namespace */
 static struct netlink *netlink;
@@ -411,7 +412,7 @@ static int ask_way(const char *peer)
 	assert_true(ip_address_parse(peer, &peers[2]));
 	result = underlay_ways_check(netlink, &listed.list[0], peers, 2, 2,
 				     &far, &error);
-	assert_int_equal(far, result < 0 ? 1 : 77);
+	assert_int_equal(far, result == -EHOSTUNREACH ? 1 : 77);
 	return result;
 }
 
@@ -439,6 +440,29 @@ static void a_peer_behind_a_router_is_said(void **state)
 		assert_non_null(strstr(error.text, "there is no way to"));
 		netns_run("ip link del eth1");
 	}
+}
+
+static int ask_way_without_memory(void *peer)
+{
+	return ask_way(peer);
+}
+
+static void a_way_that_memory_is_out_for_is_not_said_to_be_none(void **state)
+{
+	unsigned int n;
+	int result;
+
+	if (!is_there)
+		skip();
+	add_nic("eth1", "10.1.0.1/24");
+	netns_run("ip route add 10.2.0.0/16 via 10.1.0.254");
+	read_list("eth1");
+	for (n = 1;
+	     sim_heap_fails(n, &result, ask_way_without_memory, "10.2.0.9");
+	     n++)
+		assert_int_equal(result, -ENOMEM);
+	assert_int_equal(result, -EHOSTUNREACH);
+	assert_in_range(n, 2, 100);
 }
 
 /* As where each host has an address of its own only. */
@@ -474,6 +498,7 @@ int main(void)
 		one(without_ipv4_for_lanes_only_ipv6_clashes),
 		one(a_peer_behind_a_router_is_said),
 		one(a_peer_that_a_route_has_on_the_link_is_beside),
+		one(a_way_that_memory_is_out_for_is_not_said_to_be_none),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, NULL);
