@@ -50,11 +50,16 @@ int enforce_remove(const struct ethernet_node *node,
 		   struct fairlead_error *ret_error);
 
 /*
+ * These put back what others have changed: 0, or an error with a text.
+ *
  * Is the table still there, and ours? Somebody may have flushed all rules of the
  * node: it is written again then, and ethernet_tend will say so.
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
+/* The same of the gate, where there is one. */
+int enforce_tend_gate(const struct ethernet_node *node,
+		      struct fairlead_error *ret_error);
 /*
  * Are devices of lanes what their rules were made from? Somebody may have deleted
  * a peer, or renamed one: all is written anew from what they are now, and that is
@@ -65,9 +70,6 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 /* NICs come and go: the ports of the rails that are there now are VXLAN's. */
 int enforce_tend_rails(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
-/* The same as of the table of the gate, where there is one. An error: it cannot be put back. */
-int enforce_tend_gate(const struct ethernet_node *node,
-		      struct fairlead_error *ret_error);
 
 /*
  * The cgroup of a job by which its lane's gates go: its id, or 0 where the site

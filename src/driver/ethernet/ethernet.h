@@ -5,10 +5,11 @@
  * but the job's owner can use it (doc/rfc/ethernet.md).
  *
  * both halves (pure)   naming.h: what a lane is called; policy.h: settings and
- *                      options; members.h: where nodes are; record.h
+ *                      options; members.h: where nodes are; record.h; job_cgroup.h
  * manager half (pure)  manager.c
  * node half            node.h: its state, and the operations
- *   to make a lane     blueprint.h: what is to be, found.h: what is there; take_back.h
+ *   to make a lane     blueprint.h: what is to be, found.h: what is there;
+ *                      take_back.h; sweep.h: what is left over
  *   who may use it     enforce.h, over rules.h, nft.h, table.h and gate.h; check.h
  *   of the kernel      device.h, underlay.h, shaper.h, namespace.h, over links.h,
  *                      tc.h and netlink.h

@@ -13,9 +13,10 @@
  * applies what is said of packets to all namespaces of the machine: nodes that
  * are emulated beside each other then disturb each other.
  *
- * One process at a time uses a directory. Privileges: gate_open needs
- * CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if it has to mount; all else needs
- * none, only an open gate, and gate_clear that the user owns the directory.
+ * One process at a time uses a directory. Privileges: gate_open, gate_tend and
+ * gate_rails need CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if they have to
+ * mount; all else needs none, only an open gate, and gate_leave and gate_clear
+ * that the user owns the directory.
  */
 #pragma once
 
@@ -63,14 +64,14 @@ int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
 /*
  * Put back what gate_check finds missing, with the lanes that it has: 1, and the
  * text says what it was; 0: nothing was. An error, with a text: it cannot be; what
- * is said of gate_check then still holds. Privileges as gate_open.
+ * is said of gate_check then still holds.
  */
 int gate_tend(struct gate *gate, struct fairlead_error *ret_error);
 
 /*
  * From now on the ports of so many rails are VXLAN's. The programs are replaced as
- * by gate_open, without a moment in between; privileges as there. On a failure
- * all stays as it was.
+ * by gate_open, without a moment in between. On a failure all stays as it was or,
+ * where only pins are missing, it is done, and gate_tend pins it.
  */
 int gate_rails(struct gate *gate, uint8_t rail_count,
 	       struct fairlead_error *ret_error);

@@ -83,8 +83,8 @@ bool ethernet_device_parse(const char *device, uint32_t *ret_vni,
 			   uint32_t *ret_rail);
 
 /*
- * What a device says of itself in its alias, by which it is known after a
- * crash: "fairlead:grant=9:uid=20001:gid=20001:tcs=0xa:tc=1:class=17:vnis=4242,4243:job=77".
+ * What a device says of itself in its alias, by which it is known after a crash:
+ * "fairlead:grant=9:uid=20001:gid=20001:tcs=0xa:tc=1:class=17:vnis=4242:job=77".
  */
 #define ETHERNET_ALIAS_MAX 224 /* bytes, with the zero; the kernel has 256 */
 

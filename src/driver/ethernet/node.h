@@ -43,7 +43,7 @@ struct ethernet_node {
 	struct tended *tended;  /* likewise */
 	struct gate *gate;      /* NULL: the level is nft */
 	bool requires_gate;     /* as the site wants it */
-	char gate_flaw[256];    /* why it is; "": the site wants none */
+	char gate_flaw[256];    /* why gate is NULL; "": the site wants none */
 	char *devices;          /* settings, see ethernet.c */
 	char *nft;
 	char *namespaces;

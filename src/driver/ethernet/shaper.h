@@ -6,7 +6,8 @@
  * leaf for each below its own. The class of a packet is its priority, which nft
  * sets; no filter is needed.
  *
- *	464c:  ->  464c:1 (link)  ->  464c:ffff (default), 464c:10, 464c:11, ... (lanes)
+ *	464c:    ->  464c:1 (link)
+ *	464c:1   ->  464c:ffff (default), 464c:10, 464c:11, ... (lanes)
  *	464c:11  ->  464c:4011 (LOW_LATENCY), 464c:8011 (BEST_EFFORT)
  *
  * A lane's leaves have equal parts of what is reserved, and its maximum in common;
@@ -82,16 +83,17 @@ int shaper_choose(struct netlink *netlink, const struct underlay *underlay,
 		  const uint16_t *taken, size_t count, uint16_t *ret_minor,
 		  struct fairlead_error *ret_error);
 /*
- * With its leaves, or nothing. -ENOSPC: so much cannot be reserved any more; -EEXIST: the NIC has a class of
- * that minor number; -ENOENT: not started; -EINVAL: max is below reserved, or
- * the number is none of a lane's.
+ * With its leaves, or nothing. -ENOSPC: so much cannot be reserved any more;
+ * -EEXIST: the NIC has a class of that minor number; -ENOENT: not started;
+ * -EINVAL: max is below reserved, or the number is none of a lane's.
  */
 int shaper_add(struct netlink *netlink, const struct underlay *underlay,
 	       const struct shaper_class *shaped,
 	       struct fairlead_error *ret_error);
 /*
  * With its leaves. -EBUSY with a text: something of somebody else's hangs on one of
- * them (a filter, class or qdisc), and all stay. A class that is not there, or not ours, is no error.
+ * them (a filter, class or qdisc), and all stay. A class that is not there, or not
+ * ours, is no error.
  */
 int shaper_remove(struct netlink *netlink, const struct underlay *underlay,
 		  uint16_t minor, struct fairlead_error *ret_error);

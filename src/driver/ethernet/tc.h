@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traffic control in rtnetlink, as far as shaper.c needs it: what queueing
+ * Traffic control in rtnetlink, as far as the shaper needs it: what queueing
  * disciplines, classes and filters a NIC has, and how HTB is made. By hand, since
  * libnl 3.7 counts buffers wrongly above 17 Gbit/s.
  */
