@@ -315,40 +315,16 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 					  ret_error);
 	if (result == 0)
 		is_same = lanes_digest(&all) == node->tended->lanes;
+	/* Cgroups of jobs come and go. */
+	if (is_same && node->gate && node->job_cgroup)
+		result = gate_replace(node->gate, all.gates, all.gate_count,
+				      ret_error);
 	enforcement_fini(&all);
 	found_fini(&found);
 	if (result < 0 || is_same)
 		return result;
 	result = enforce_all(node, ret_error);
 	return result < 0 ? result : 1;
-}
-
-int enforce_tend_cgroups(const struct ethernet_node *node,
-			 struct fairlead_error *ret_error)
-{
-	struct enforcement all = { 0 };
-	struct found found = { 0 };
-	int result;
-
-	if (!node->gate || !node->job_cgroup)
-		return 0;
-	result = found_read_here(node, &found, ret_error);
-	if (result == 0) {
-		all.gates = calloc(2 * found.count + 1, sizeof(*all.gates));
-		result = all.gates ? 0
-				   : error_set(ret_error, -ENOMEM,
-					       "out of memory");
-	}
-	for (size_t i = 0; result == 0 && i < found.count; i++) {
-		if (has_owner(&found.list[i]))
-			gates_take(&all, node, &found.list[i]);
-	}
-	if (result == 0)
-		result = gate_replace(node->gate, all.gates, all.gate_count,
-				      ret_error);
-	enforcement_fini(&all);
-	found_fini(&found);
-	return result;
 }
 
 /* Whether a lane may be made; what is missing is put back first. */

@@ -63,12 +63,9 @@ int enforce_tend_gate(const struct ethernet_node *node,
 /*
  * Are devices of lanes what their rules were made from? Somebody may have deleted
  * a peer, or renamed one: all is written anew from what they are now, and that is
- * 1.
+ * 1. Their gates go by the cgroups of jobs that are there now.
  */
 int enforce_tend_lanes(const struct ethernet_node *node,
-		       struct fairlead_error *ret_error);
-/* NICs come and go: the ports of the rails that are there now are VXLAN's. */
-int enforce_tend_rails(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
 
 /*
@@ -80,12 +77,6 @@ int enforce_tend_rails(const struct ethernet_node *node,
 int enforce_cgroup(const struct ethernet_node *node,
 		   const struct ethernet_alias *alias, uint64_t *ret_id,
 		   struct fairlead_error *ret_error);
-/*
- * Cgroups of jobs come and go: the gates of all lanes are made to go by those that
- * are there now.
- */
-int enforce_tend_cgroups(const struct ethernet_node *node,
-			 struct fairlead_error *ret_error);
 
 /* "nft" or "nft+bpf": by what is in force now, whatever there was. */
 const char *enforce_level(const struct ethernet_node *node);

@@ -56,8 +56,9 @@ int enforce_tend_table(const struct ethernet_node *node,
 	return result;
 }
 
-int enforce_tend_rails(const struct ethernet_node *node,
-		       struct fairlead_error *ret_error)
+/* NICs come and go: the ports of the rails that are there now are VXLAN's. */
+static int tend_rails(const struct ethernet_node *node,
+		      struct fairlead_error *ret_error)
 {
 	uint8_t written = node->tended->rail_count;
 	struct underlays underlays;
@@ -130,9 +131,7 @@ int ethernet_tend(void *state, struct fairlead_error *ret_error)
 		result = 0;
 	}
 	if (result == 0)
-		result = enforce_tend_rails(node, &error);
-	if (result == 0)
-		result = enforce_tend_cgroups(node, &error);
+		result = tend_rails(node, &error);
 	if (result < 0)
 		news_add(node, error.text);
 	gate = tend_gate_once(node);

@@ -75,8 +75,8 @@ static void namespace_take_in(void *arg, uint64_t grant_id)
 		devices_list(netlink, device_take, reading, reading->error);
 }
 
-static int read_all(const struct ethernet_node *node, bool with_namespaces,
-		    struct found *ret_found, struct fairlead_error *ret_error)
+int found_read(const struct ethernet_node *node, struct found *ret_found,
+	       struct fairlead_error *ret_error)
 {
 	struct reading reading = { .node = node, .error = ret_error };
 	int result =
@@ -84,7 +84,7 @@ static int read_all(const struct ethernet_node *node, bool with_namespaces,
 
 	if (result == 0)
 		result = reading.result;
-	if (result == 0 && with_namespaces)
+	if (result == 0 && !node->is_looking)
 		result = namespace_list(node->namespaces, namespace_take_in,
 					&reading, ret_error);
 	if (result == 0)
@@ -95,18 +95,6 @@ static int read_all(const struct ethernet_node *node, bool with_namespaces,
 	}
 	*ret_found = reading.found;
 	return 0;
-}
-
-int found_read(const struct ethernet_node *node, struct found *ret_found,
-	       struct fairlead_error *ret_error)
-{
-	return read_all(node, !node->is_looking, ret_found, ret_error);
-}
-
-int found_read_here(const struct ethernet_node *node, struct found *ret_found,
-		    struct fairlead_error *ret_error)
-{
-	return read_all(node, false, ret_found, ret_error);
 }
 
 void found_fini(struct found *found)

@@ -22,9 +22,6 @@ struct found {
 /* Everything. -EIO and the like with a text; -ENOMEM. */
 int found_read(const struct ethernet_node *node, struct found *ret_found,
 	       struct fairlead_error *ret_error);
-/* Without what is in the namespaces of jobs. */
-int found_read_here(const struct ethernet_node *node, struct found *ret_found,
-		    struct fairlead_error *ret_error);
 void found_fini(struct found *found);
 
 /*
