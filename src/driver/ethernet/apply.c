@@ -305,8 +305,7 @@ static int class_make(struct making *making, size_t rail)
 {
 	const struct blueprint *blueprint = making->blueprint;
 	const struct lane_device *device =
-		&blueprint->devices[rail * blueprint->device_count /
-				    blueprint->rail_count];
+		&blueprint->devices[rail * making->lane->id_count];
 	struct shaper_class shaped = {
 		.minor = device->alias.htb_class,
 		.priority = blueprint->request.first_class,

@@ -53,11 +53,6 @@ static const struct ethernet_policy unlimited = {
 	.reserved_mbit = ETHERNET_RATE_MAX_MBIT,
 };
 
-const char *ethernet_class_name(enum ethernet_class class)
-{
-	return class_words.names[class];
-}
-
 static int parse_word(const struct words *words, const char *name, size_t size,
 		      struct fairlead_error *ret_error)
 {

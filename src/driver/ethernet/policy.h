@@ -58,9 +58,6 @@ struct ethernet_request {
 	uint32_t max_mbit;
 };
 
-/* "LOW_LATENCY". */
-const char *ethernet_class_name(enum ethernet_class class);
-
 /*
  * "25G", "none" (0 Mbit/s). -EINVAL with a text. Less than 1M cannot be written,
  * nor more than ETHERNET_RATE_MAX_MBIT.

@@ -214,29 +214,23 @@ void ethernet_revoke_all(void *state, struct fairlead_revocation *revocations,
 /* --- one lane --- */
 
 static int revoke_try(const struct ethernet_node *node,
-		      const struct fairlead_lane *lane,
-		      const struct fairlead_record *record,
-		      struct fairlead_warnings *warnings,
+		      struct fairlead_revocation *revocation,
 		      struct fairlead_error *ret_error)
 {
-	struct ethernet_made ignored = { 0 };
-	_auto_(freep) struct found_device *devices = NULL;
+	struct revoking revoking = { 0 };
 	struct found found = { 0 };
-	size_t count;
 	int result = found_read(node, &found, ret_error);
 
-	if (result < 0)
-		return result;
-	(void)record_read(record, warnings, &ignored);
-	count = pick(&found, lane, NULL);
-	devices = calloc(count + 1, sizeof(*devices));
-	if (!devices) {
-		result = error_set(ret_error, -ENOMEM, "out of memory");
-	} else {
-		pick(&found, lane, devices);
-		tell_dry_run(node, devices, count, warnings);
-		result = take_back_try(node, devices, count, ret_error);
+	if (result == 0)
+		result =
+			revoking_init(&revoking, &found, revocation, ret_error);
+	if (result == 0) {
+		tell_dry_run(node, revoking.devices, revoking.count,
+			     revocation->warnings);
+		result = take_back_try(node, revoking.devices, revoking.count,
+				       ret_error);
 	}
+	free(revoking.devices);
 	found_fini(&found);
 	return result;
 }
@@ -253,7 +247,7 @@ int ethernet_revoke(void *state, const struct fairlead_lane *lane,
 	};
 
 	if (is_dry_run)
-		return revoke_try(state, lane, record, warnings, ret_error);
+		return revoke_try(state, &revocation, ret_error);
 	ethernet_revoke_all(state, &revocation, 1);
 	if (revocation.result < 0)
 		*ret_error = revocation.error;
