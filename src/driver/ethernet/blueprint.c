@@ -169,10 +169,10 @@ static int members_take(struct blueprint *blueprint,
 	return result;
 }
 
-static void device_name(struct blueprint *blueprint,
-			const struct ethernet_node *node,
-			const struct fairlead_lane *lane, uint32_t vni,
-			uint32_t rail)
+static void blueprint_add_device(struct blueprint *blueprint,
+				 const struct ethernet_node *node,
+				 const struct fairlead_lane *lane, uint32_t vni,
+				 uint32_t rail)
 {
 	struct lane_device *device =
 		&blueprint->devices[blueprint->device_count++];
@@ -272,7 +272,8 @@ int blueprint_init(struct blueprint *blueprint,
 	}
 	for (uint32_t rail = 0; rail < blueprint->rail_count; rail++) {
 		for (uint32_t i = 0; i < lane->id_count; i++)
-			device_name(blueprint, node, lane, lane->ids[i], rail);
+			blueprint_add_device(blueprint, node, lane,
+					     lane->ids[i], rail);
 	}
 	return 0;
 }

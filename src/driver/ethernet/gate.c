@@ -313,7 +313,7 @@ int gate_leave(const char *pins, struct fairlead_error *ret_error)
 	char namespace[GATE_NAMESPACE_MAX];
 	struct gate_sets sets;
 	uint64_t cookie;
-	int result = gate_namespace(&cookie);
+	int result = gate_netns_cookie(&cookie);
 
 	/* A kernel that does not tell them apart has never had a gate. */
 	if (result == -ENOPROTOOPT)

@@ -83,7 +83,7 @@ static int probe_netns_of_packets(bool *ret_is_known)
 	return 0;
 }
 
-int gate_namespace(uint64_t *ret_cookie)
+int gate_netns_cookie(uint64_t *ret_cookie)
 {
 	_auto_(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	socklen_t size = sizeof(*ret_cookie);
@@ -99,7 +99,7 @@ int gate_config_probe(struct gate_config *config,
 {
 	uint64_t cookie;
 	bool is_known;
-	int result = gate_namespace(&cookie);
+	int result = gate_netns_cookie(&cookie);
 
 	if (result < 0 && result != -ENOPROTOOPT)
 		return error_set(ret_error, result, "socket: %s",

@@ -10,8 +10,8 @@
 
 /* Changes with the programs and with the options. */
 uint64_t gate_digest(const struct gate_config *config);
-/* The cookie of the caller's. -ENOPROTOOPT: the kernel has none. */
-int gate_namespace(uint64_t *ret_cookie);
+/* Of the caller's network namespace. -ENOPROTOOPT: the kernel has none. */
+int gate_netns_cookie(uint64_t *ret_cookie);
 /*
  * Find out what the kernel has: sets netns_cookie (the caller's) and
  * is_netns_of_packets_known. -EOPNOTSUPP, -EPERM with a text.

@@ -24,7 +24,7 @@ struct taking {
 	size_t count;
 	struct netlink *inside; /* of the lane's namespace, when it has one */
 	bool is_kept[ETHERNET_DEVICES_MAX];
-	struct fairlead_error all;
+	struct fairlead_error error; /* code 0: none yet */
 };
 
 /*
@@ -46,14 +46,14 @@ static bool nic_find(const struct taking *taking, size_t i,
 }
 
 /* -EBUSY wins, since it names what is in the way, before the first other. */
-static void join(struct fairlead_error *all, const struct fairlead_error *one)
+static void join(struct fairlead_error *error, const struct fairlead_error *one)
 {
-	struct fairlead_error before = *all;
+	struct fairlead_error before = *error;
 
 	if (before.code == 0)
-		*all = *one;
+		*error = *one;
 	else
-		error_set(all, one->code == -EBUSY ? -EBUSY : before.code,
+		error_set(error, one->code == -EBUSY ? -EBUSY : before.code,
 			  "%s; %s", before.text, one->text);
 }
 
@@ -68,7 +68,7 @@ static void keep(struct taking *taking, size_t i,
 	error_set(&error, why->code, "%s: lane %u (VNI %u) cannot be taken: %s",
 		  nic_find(taking, i, &nic) ? nic.name : device->name,
 		  device_lane(device), device->vni, why->text);
-	join(&taking->all, &error);
+	join(&taking->error, &error);
 }
 
 static struct netlink *netlink_of(const struct taking *taking, size_t i)
@@ -91,7 +91,7 @@ static void begin(struct taking *taking)
 			      &taking->inside, &error) == 0)
 		return;
 	/* What cannot be reached stays as it is. */
-	taking->all = error;
+	taking->error = error;
 	taking->count = 0;
 }
 
@@ -253,7 +253,7 @@ static int all_init(struct taking_all *all, const struct take_back *lanes,
 		taking->node = all->node;
 		taking->devices = lanes[k].devices;
 		if (lanes[k].count > ETHERNET_DEVICES_MAX) {
-			error_set(&taking->all, -E2BIG,
+			error_set(&taking->error, -E2BIG,
 				  "a lane with %zu devices cannot be",
 				  lanes[k].count);
 			continue;
@@ -277,7 +277,7 @@ static void rules_remove(struct taking_all *all)
 		return;
 	/* What is kept keeps its rules. */
 	for (size_t k = 0; k < all->count; k++)
-		is_incomplete |= all->takings[k].all.code < 0;
+		is_incomplete |= all->takings[k].error.code < 0;
 	for (size_t i = 0; i < all->device_count; i++)
 		is_incomplete |=
 			has_changed(all->node, &all->devices[i].device);
@@ -285,18 +285,18 @@ static void rules_remove(struct taking_all *all)
 			 ? enforce_all(all->node, &error)
 			 : enforce_remove(all->node, &all->enforcement, &error);
 	for (size_t k = 0; k < all->count && result < 0; k++)
-		join(&all->takings[k].all, &error);
+		join(&all->takings[k].error, &error);
 }
 
 static void namespace_remove(struct taking *taking)
 {
 	struct fairlead_error error;
 
-	if (taking->all.code == 0 && taking->inside &&
+	if (taking->error.code == 0 && taking->inside &&
 	    namespace_delete(taking->node->namespaces,
 			     taking->devices[0].device.alias.grant_id,
 			     &error) < 0)
-		join(&taking->all, &error);
+		join(&taking->error, &error);
 }
 
 static void all_take(struct taking_all *all)
@@ -328,7 +328,7 @@ void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 	if (result == 0)
 		all_take(&all);
 	for (size_t k = 0; k < count; k++)
-		lanes[k].error = result == 0 ? all.takings[k].all : error;
+		lanes[k].error = result == 0 ? all.takings[k].error : error;
 	all_fini(&all);
 	/* What keeps one is not to keep the others. */
 	for (size_t k = 0; k < count && count > 1 && result < 0; k++)
@@ -361,7 +361,7 @@ int take_back_try(const struct ethernet_node *node,
 	begin(&taking);
 	netlink_close(taking.inside);
 	classes_remove(&taking, shaper_try_remove);
-	if (taking.all.code < 0)
-		*ret_error = taking.all;
-	return taking.all.code;
+	if (taking.error.code < 0)
+		*ret_error = taking.error;
+	return taking.error.code;
 }
