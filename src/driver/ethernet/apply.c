@@ -347,6 +347,7 @@ static int device_make(struct making *making, size_t index)
 				making->lane->grant_id, device, making->error);
 	if (result == 0) {
 		made->is_netns = true;
+		made->namespace_id = making->lane->grant_id;
 		result = device_dress(making->inside, device, peers, count,
 				      making->error);
 		made->device = *device;
