@@ -10,12 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t overhead(const struct underlay *underlay)
-{
-	return underlay->address.family == 6 ? ETHERNET_OVERHEAD_IPV6
-					     : ETHERNET_OVERHEAD_IPV4;
-}
-
 /* A lane of this node alone: as many rails as it has NICs. */
 static int members_of_one(struct blueprint *blueprint,
 			  const struct ethernet_node *node,
@@ -36,7 +30,9 @@ static int members_of_one(struct blueprint *blueprint,
 		const struct underlay *rail = &blueprint->rails[i];
 
 		members->addresses[i] = rail->address;
-		members->mtu[i] = (uint16_t)(rail->mtu - overhead(rail));
+		members->mtu[i] =
+			(uint16_t)(rail->mtu -
+				   ethernet_overhead(rail->address.family));
 	}
 	return 0;
 }

@@ -31,8 +31,6 @@
 #define PLACE_VERSION   1
 #define MEMBERS_VERSION 1
 #define LENGTH_FOLLOWS  15 /* in place of a length */
-#define PORT_MIN        1024
-#define PORT_MAX        65500
 
 int ethernet_place_encode(const struct ethernet_place *place,
 			  struct writer *writer)
@@ -248,7 +246,8 @@ static bool read_networks(struct reader *reader,
 			return false;
 	}
 	networks->port = read_u16(reader);
-	return networks->port >= PORT_MIN && networks->port <= PORT_MAX &&
+	return networks->port >= ETHERNET_PORT_MIN &&
+	       networks->port <= ETHERNET_PORT_MAX &&
 	       networks->port != ETHERNET_PORT_ROCE;
 }
 

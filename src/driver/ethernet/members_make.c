@@ -67,9 +67,8 @@ static int check_rail(const struct ethernet_rail *rail,
 		      const char *const names[2], uint8_t number,
 		      struct fairlead_error *ret_error)
 {
-	uint32_t least = ETHERNET_MTU_MIN + (rail->address.family == 6
-						     ? ETHERNET_OVERHEAD_IPV6
-						     : ETHERNET_OVERHEAD_IPV4);
+	uint32_t least =
+		ETHERNET_MTU_MIN + ethernet_overhead(rail->address.family);
 
 	if (rail->address.family != first->address.family)
 		return error_set(ret_error, -EINVAL,
@@ -140,9 +139,8 @@ static int check_apart(const struct ethernet_members *members,
 static void take_rail(const struct ethernet_rail *rail, uint32_t node,
 		      uint8_t number, struct ethernet_members *members)
 {
-	uint16_t overhead = rail->address.family == 6 ? ETHERNET_OVERHEAD_IPV6
-						      : ETHERNET_OVERHEAD_IPV4;
-	uint16_t mtu = (uint16_t)(rail->mtu - overhead);
+	uint16_t mtu =
+		(uint16_t)(rail->mtu - ethernet_overhead(rail->address.family));
 
 	members->addresses[(size_t)node * members->rail_count + number] =
 		rail->address;

@@ -29,11 +29,16 @@
 #define ETHERNET_NODES_MAX   65534 /* nodes of a lane */
 #define ETHERNET_MAC_SIZE    6
 #define ETHERNET_PORT        4789
+#define ETHERNET_PORT_MIN    1024 /* least and greatest of rail 0 */
+#define ETHERNET_PORT_MAX    65500
 #define ETHERNET_PORT_ROCE   4791 /* of RoCEv2: no rail has it */
 #define ETHERNET_MTU_MIN     1280 /* of a lane's device: IPv6 asks for it */
-/* Bytes that VXLAN puts around a packet, over IPv4 and over IPv6. */
-#define ETHERNET_OVERHEAD_IPV4 50
-#define ETHERNET_OVERHEAD_IPV6 70
+
+/* Bytes that VXLAN puts around a packet, over IPv4 or IPv6. */
+static inline uint32_t ethernet_overhead(uint8_t family)
+{
+	return family == 6 ? 70 : 50;
+}
 
 /* The site's networks, from which those of lanes are cut. */
 struct ethernet_networks {

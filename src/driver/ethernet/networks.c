@@ -123,7 +123,8 @@ void ethernet_networks_read(struct ethernet_networks *networks,
 
 	read_ipv6(networks, settings);
 	read_ipv4(networks, settings);
-	settings_number(settings, "port", 1024, 65500, &port);
+	settings_number(settings, "port", ETHERNET_PORT_MIN, ETHERNET_PORT_MAX,
+			&port);
 	if (port == ETHERNET_PORT_ROCE)
 		settings_fail(settings, settings_find(settings, "port"),
 			      "%u is RoCEv2's", port);

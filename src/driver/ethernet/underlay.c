@@ -107,9 +107,7 @@ static struct ip_address choose_address(const struct node_view *view, int index)
 
 static void find_flaw(struct underlay *underlay, const struct link *link)
 {
-	uint32_t overhead = underlay->address.family == 4
-				    ? ETHERNET_OVERHEAD_IPV4
-				    : ETHERNET_OVERHEAD_IPV6;
+	uint32_t overhead = ethernet_overhead(underlay->address.family);
 	size_t size = sizeof(underlay->flaw);
 
 	if (link->flags & IFF_LOOPBACK)
