@@ -161,7 +161,7 @@ static int warn_of_way(const struct ethernet_node *node,
 		     blueprint->rails[rail].name, why.text);
 	if (node->tended)
 		node->tended->far_peers[rail] =
-			members->addresses[far * members->rail_count + rail];
+			*ethernet_members_at(members, (uint32_t)far, rail);
 	return 0;
 }
 

@@ -64,11 +64,8 @@ static int say_no_rail(const struct ethernet_node *node,
 static int address_check(const struct blueprint *blueprint, size_t rail,
 			 struct fairlead_error *ret_error)
 {
-	const struct ip_address *told =
-		&blueprint->members
-			 .addresses[(blueprint->number - 1) *
-					    blueprint->members.rail_count +
-				    rail];
+	const struct ip_address *told = ethernet_members_at(
+		&blueprint->members, blueprint->number - 1, rail);
 	char told_text[IP_ADDRESS_TEXT_MAX], text[IP_ADDRESS_TEXT_MAX];
 
 	if (ip_address_equal(told, &blueprint->rails[rail].address))
@@ -298,8 +295,8 @@ int blueprint_peers(const struct blueprint *blueprint, size_t index,
 		ethernet_name(&members->networks, device->vni, device->rail,
 			      i + 1, &names);
 		peers[count] = (struct lane_peer){
-			.underlay = members->addresses[i * members->rail_count +
-						       device->rail],
+			.underlay =
+				*ethernet_members_at(members, i, device->rail),
 			.ipv4 = names.ipv4,
 			.ipv6 = names.ipv6,
 		};

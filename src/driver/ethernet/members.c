@@ -82,17 +82,11 @@ static bool address_next(struct ip_address *address)
 	return false;
 }
 
-static const struct ip_address *address_of(
-	const struct ethernet_members *members, uint32_t node, uint8_t rail)
-{
-	return &members->addresses[(size_t)node * members->rail_count + rail];
-}
-
 bool ethernet_members_has(const struct ethernet_members *members,
 			  uint32_t index)
 {
 	return members->rail_count > 0 &&
-	       address_of(members, index, 0)->family != 0;
+	       ethernet_members_at(members, index, 0)->family != 0;
 }
 
 uint32_t ethernet_members_count(const struct ethernet_members *members)
@@ -120,13 +114,13 @@ static uint32_t gap_length(const struct ethernet_members *members,
 static uint32_t run_length(const struct ethernet_members *members,
 			   uint32_t node, uint8_t rail)
 {
-	struct ip_address next = *address_of(members, node, rail);
+	struct ip_address next = *ethernet_members_at(members, node, rail);
 	uint32_t length = 1;
 
 	while (node + length < members->node_count && length < UINT16_MAX &&
 	       address_next(&next) &&
-	       ip_address_equal(&next,
-				address_of(members, node + length, rail)))
+	       ip_address_equal(&next, ethernet_members_at(
+					       members, node + length, rail)))
 		length++;
 	return length;
 }
@@ -169,7 +163,7 @@ static void write_rail(const struct ethernet_members *members, uint8_t rail,
 	uint32_t node = 0;
 	uint32_t length = gap_length(members, 0);
 
-	write_u8(writer, address_of(members, length, rail)->family);
+	write_u8(writer, ethernet_members_at(members, length, rail)->family);
 	while (node < members->node_count) {
 		length = gap_length(members, node);
 		if (length > 0) {
@@ -178,10 +172,10 @@ static void write_rail(const struct ethernet_members *members, uint8_t rail,
 			continue;
 		}
 		length = run_length(members, node, rail);
-		write_run(&before, address_of(members, node, rail), length,
-			  writer);
+		write_run(&before, ethernet_members_at(members, node, rail),
+			  length, writer);
 		node += length;
-		before = *address_of(members, node - 1, rail);
+		before = *ethernet_members_at(members, node - 1, rail);
 	}
 }
 
@@ -319,9 +313,8 @@ static bool read_rail(struct reader *reader, struct ethernet_members *members,
 			return false;
 		for (uint32_t end = node + length; node < end;) {
 			if (!is_gap)
-				members->addresses[(size_t)node *
-							   members->rail_count +
-						   rail] = address;
+				*ethernet_members_at(members, node, rail) =
+					address;
 			if (++node < end && !is_gap && !address_next(&address))
 				return false;
 		}
@@ -334,8 +327,8 @@ static bool is_whole(const struct ethernet_members *members)
 {
 	for (uint32_t node = 0; node < members->node_count; node++) {
 		for (uint8_t rail = 1; rail < members->rail_count; rail++) {
-			if (!address_of(members, node, rail)->family !=
-			    !address_of(members, node, 0)->family)
+			if (!ethernet_members_at(members, node, rail)->family !=
+			    !ethernet_members_at(members, node, 0)->family)
 				return false;
 		}
 	}

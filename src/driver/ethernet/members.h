@@ -54,6 +54,13 @@ struct ethernet_members {
 	struct ip_address *addresses;
 };
 
+/* Where that node, from 0, is on that rail. */
+static inline struct ip_address *ethernet_members_at(
+	const struct ethernet_members *members, uint32_t index, size_t rail)
+{
+	return &members->addresses[(size_t)index * members->rail_count + rail];
+}
+
 /* Is the lane on that node? index: from 0. */
 bool ethernet_members_has(const struct ethernet_members *members,
 			  uint32_t index);

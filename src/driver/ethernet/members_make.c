@@ -142,8 +142,7 @@ static void take_rail(const struct ethernet_rail *rail, uint32_t node,
 	uint16_t mtu =
 		(uint16_t)(rail->mtu - ethernet_overhead(rail->address.family));
 
-	members->addresses[(size_t)node * members->rail_count + number] =
-		rail->address;
+	*ethernet_members_at(members, node, number) = rail->address;
 	if (members->mtu[number] == 0 || mtu < members->mtu[number])
 		members->mtu[number] = mtu;
 }
