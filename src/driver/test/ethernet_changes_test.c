@@ -34,9 +34,10 @@ static struct fairlead_lane lane_of(const char *isolation)
 	lane.node_count = 2;
 	assert_true(ip_address_parse("10.204.0.1", &addresses[0]));
 	assert_true(ip_address_parse("10.204.0.2", &addresses[1]));
-	writer_fini(&members);
-	members = (struct writer){ .limit = 1024 };
-	assert_int_equal(ethernet_members_encode(&two, &members), 0);
+	if (members.data == NULL) { /* the same of all lanes */
+		members = (struct writer){ .limit = 1024 };
+		assert_int_equal(ethernet_members_encode(&two, &members), 0);
+	}
 	lane.members = members.data;
 	lane.members_size = members.size;
 	return lane;

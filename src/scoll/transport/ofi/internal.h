@@ -35,7 +35,11 @@
 struct habits {
 	/* fi_av_remove ends what is on the way to the address. */
 	bool removal_ends;
-	/* A read is answered from its owner's memory, through a TCP socket. */
+	/*
+	 * A read is answered from its owner's memory, through a TCP socket, and
+	 * a peer whose socket was shut down is connected anew: net of 1.17 was
+	 * seen to reach it no more after a link was cut.
+	 */
 	bool answers_over_tcp;
 	/* FI_PEEK works; else it would be taken for a plain receive. */
 	bool has_peek;
@@ -72,6 +76,7 @@ enum op_kind {
 	OP_PEEK,
 	OP_SINK,
 	OP_SLAB,
+	OP_RETIRED, /* of a read that failed; another end of it is no news */
 };
 
 /* What libfabric gets as a context; the first member of what it belongs to. */
@@ -195,6 +200,7 @@ struct transport_ofi {
 	int event_count; /* of the progress under way */
 
 	struct op *free_ops;
+	struct op *retired_ops;
 	struct ofi_read *free_reads;
 	struct ofi_region *free_regions;
 	struct tag_base *free_bases;
@@ -232,6 +238,9 @@ struct transport_ofi {
 
 struct op *op_alloc(struct transport_ofi *t, enum op_kind kind);
 void op_release(struct transport_ofi *t, struct op *op);
+/* Release it when no second end of it can come any more. */
+void op_retire(struct transport_ofi *t, struct op *op);
+void ops_release_retired(struct transport_ofi *t);
 struct ofi_read *read_alloc(struct transport_ofi *t);
 void read_release(struct transport_ofi *t, struct ofi_read *read);
 struct ofi_region *region_alloc(struct transport_ofi *t);

@@ -79,6 +79,27 @@ void op_release(struct transport_ofi *t, struct op *op)
 	t->op_count--;
 }
 
+/*
+ * tcp and net of 1.17 end a read twice when its connection is closed in the
+ * middle of the answer: the second end comes at the same moment, and so before
+ * the queue is empty. Until then nothing else has the op.
+ */
+void op_retire(struct transport_ofi *t, struct op *op)
+{
+	op->head.kind = OP_RETIRED;
+	LL_PREPEND(t->retired_ops, op);
+}
+
+void ops_release_retired(struct transport_ofi *t)
+{
+	while (t->retired_ops != NULL) {
+		struct op *op = t->retired_ops;
+
+		LL_DELETE(t->retired_ops, op);
+		op_release(t, op);
+	}
+}
+
 struct ofi_read *read_alloc(struct transport_ofi *t)
 {
 	struct ofi_read *read;

@@ -34,8 +34,7 @@ static struct habits habits_of(const struct fi_fabric_attr *fabric)
 					.has_multi_recv = true };
 	/* One provider under two names: "tcp" from 1.18 on. */
 	if (strcmp(name, "net") == 0 || strcmp(name, "tcp") == 0)
-		return (struct habits){ .answers_over_tcp = true,
-					.has_peek = true,
+		return (struct habits){ .has_peek = true,
 					.cancel_is_done = true,
 					.waits_apart = true };
 	if (strcmp(name, "shm") == 0)

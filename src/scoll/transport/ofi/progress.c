@@ -37,6 +37,8 @@ static void completed(struct transport_ofi *t,
 	case OP_SLAB:
 		pool_received(t, entry->op_context, entry);
 		break;
+	case OP_RETIRED:
+		break;
 	}
 }
 
@@ -73,6 +75,8 @@ static void failed(struct transport_ofi *t, const struct fi_cq_err_entry *entry)
 	case OP_SLAB:
 		pool_failed(t, entry->op_context, entry);
 		break;
+	case OP_RETIRED:
+		break;
 	}
 }
 
@@ -102,6 +106,7 @@ static int queue_read(struct transport_ofi *t)
 		if (result <= 0) {
 			t->is_unread = false;
 			pool_settle(t);
+			ops_release_retired(t);
 			break;
 		}
 		/* Else it has no more; what is done with these may add some. */

@@ -208,7 +208,10 @@ void read_piece_ended(struct transport_ofi *t, struct op *op, int result)
 	struct ofi_read *read = op->read;
 
 	DL_DELETE(op->peer->posted, op);
-	op_release(t, op);
+	if (result < 0)
+		op_retire(t, op);
+	else
+		op_release(t, op);
 	read->under_way--;
 	if (result < 0) {
 		read->peer->is_connected = false;
