@@ -132,6 +132,55 @@ static bool closed_socket_sends_all(const struct world *world, uint8_t family)
 	return size == 0 && received == sent;
 }
 
+/* More than one packet takes: in fragments, each of which is then VXLAN's. */
+static bool sends_in_fragments(const struct world *world,
+			       struct probe_actor sender,
+			       struct probe_actor receiver, struct probe_end at)
+{
+	static uint8_t sent[4000], received[sizeof(sent) + 1];
+	struct probe_call call = {
+		.type = SOCK_DGRAM,
+		.to = at,
+		.bytes = sent,
+		.size = sizeof(sent),
+	};
+	int listener = attack_listen(receiver, SOCK_DGRAM, at);
+	int fd;
+	ssize_t size;
+
+	assert_true(listener >= 0);
+	memset(sent, 'f', sizeof(sent));
+	memset(received, 0, sizeof(received));
+	fd = probe_open(&sender, &call);
+	world_settle(world);
+	size = probe_receive(listener, received, sizeof(received));
+	if (fd >= 0)
+		close(fd);
+	close(listener);
+	return size == (ssize_t)sizeof(sent) &&
+	       memcmp(sent, received, sizeof(sent)) == 0;
+}
+
+static bool owner_sends_in_fragments(const struct world *world, uint8_t family)
+{
+	return sends_in_fragments(
+		world, world_inside(world, LANE_A, NODE1, OWNER_A),
+		world_inside(world, LANE_A, NODE2, OWNER_A),
+		world_end(world, LANE_A, NODE2, family, PORT));
+}
+
+static bool underlay_sends_in_fragments(const struct world *world,
+					uint8_t family)
+{
+	return sends_in_fragments(world, world_actor(world, OUTSIDE, STRANGER),
+				  world_actor(world, NODE2, STRANGER),
+				  world_underlay(world, NODE2, family, PORT)) &&
+	       sends_in_fragments(world,
+				  world_actor(world, CONTAINER, STRANGER),
+				  world_actor(world, NODE2, STRANGER),
+				  world_underlay(world, NODE2, family, PORT));
+}
+
 /* A port at which nobody listens says so at once. */
 static bool closed_port_refuses(const struct world *world, uint8_t family)
 {
@@ -161,6 +210,10 @@ const struct attack passages[] = {
 	{ "the other lane works", other_lane_works, LEVEL_NEVER },
 	{ "others send on the underlay", underlay_sends, LEVEL_NEVER },
 	{ "others connect on the underlay", underlay_connects, LEVEL_NEVER },
+	{ "the owner sends in fragments", owner_sends_in_fragments,
+	  LEVEL_NEVER },
+	{ "others send in fragments", underlay_sends_in_fragments,
+	  LEVEL_NEVER },
 	{ "others have loopback", loopback_works, LEVEL_NEVER },
 	{ "a closed socket sends what it has left", closed_socket_sends_all,
 	  LEVEL_NEVER },
