@@ -15,10 +15,31 @@ struct forger {
 	struct probe_end from; /* port 0 and no address: its own */
 	struct probe_end by;   /* where VXLAN is unpacked */
 	bool is_mapped;
-	bool is_inside; /* of lane B */
+	bool is_inside;    /* of lane B */
+	bool is_in_pieces; /* fragments; from has an address */
 	enum world_lane into;
 	enum world_host target;
 };
+
+/* Nothing here is refused: root's raw socket is its own. */
+static void send_in_pieces(const struct probe_actor *actor,
+			   const struct probe_call *call)
+{
+	struct probe_piece pieces[PROBE_PIECES_COUNT];
+	struct probe_call raw = { .type = SOCK_RAW, .to = call->to };
+
+	raw.to.port = 0;
+	probe_cut(&call->from, &call->to, call->bytes, call->size, pieces);
+	for (size_t i = 0; i < PROBE_PIECES_COUNT; i++) {
+		int fd;
+
+		raw.bytes = pieces[i].bytes;
+		raw.size = pieces[i].size;
+		fd = probe_open(actor, &raw);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+}
 
 static bool forges(const struct world *world, uint8_t family,
 		   const struct forger *forger)
@@ -49,14 +70,17 @@ static bool forges(const struct world *world, uint8_t family,
 		.bytes = packet,
 	};
 	int receiver = attack_listen(owner, SOCK_DGRAM, to);
-	int fd;
+	int fd = -1;
 	bool result;
 
 	assert_true(receiver >= 0);
 	world_names(world, forger->into, forger->target, &names);
 	memcpy(forgery.to_mac, names.mac, sizeof(names.mac));
 	call.size = probe_forge(&forgery, packet);
-	fd = probe_open(&actor, &call);
+	if (forger->is_in_pieces)
+		send_in_pieces(&actor, &call);
+	else
+		fd = probe_open(&actor, &call);
 	result = attack_has_come(world, receiver);
 	if (fd >= 0)
 		close(fd);
@@ -182,6 +206,42 @@ static bool host_of_other_rail_forges(const struct world *world, uint8_t family)
 static bool host_forges_as_member(const struct world *world, uint8_t family)
 {
 	return forges_as_member(world, OUTSIDE, family);
+}
+
+/* --- 8: in fragments, of which none has UDP's header over IPv6 --- */
+
+static bool forges_in_pieces(const struct world *world, enum world_host host,
+			     enum world_host from, uint8_t family)
+{
+	struct forger root = forger(world, host, 0, LANE_A, NODE2);
+
+	root.is_in_pieces = true;
+	root.from = world_underlay(world, from, world->underlay_family, PORT);
+	return forges(world, family, &root);
+}
+
+static bool host_forges_in_pieces(const struct world *world, uint8_t family)
+{
+	return forges_in_pieces(world, OUTSIDE, OUTSIDE, family);
+}
+
+/* Node 1 is a member. */
+static bool container_forges_in_pieces(const struct world *world,
+				       uint8_t family)
+{
+	return forges_in_pieces(world, CONTAINER, NODE1, family);
+}
+
+static bool member_forges_in_pieces(const struct world *world, uint8_t family)
+{
+	struct forger root = forger(world, NODE3, 0, LANE_A, NODE1);
+
+	root.is_inside = root.is_in_pieces = true;
+	root.from =
+		world_end(world, LANE_B, NODE3, world->underlay_family, PORT);
+	root.by = world_end(world, LANE_B, NODE1, world->underlay_family,
+			    world_port(world));
+	return forges(world, family, &root);
 }
 
 /* --- 7: other ways --- */
@@ -333,6 +393,13 @@ const struct attack attacks_by_vxlan[] = {
 	{ "8 a host of another rail's network forges VXLAN with a member's "
 	  "address",
 	  host_of_other_rail_forges, LEVEL_NFT },
+	{ "8 a host outside forges VXLAN in pieces", host_forges_in_pieces,
+	  LEVEL_NFT },
+	{ "8 a node's container forges VXLAN in pieces with a member's "
+	  "address",
+	  container_forges_in_pieces, LEVEL_NFT },
+	{ "8 a member of another lane forges VXLAN in pieces through it",
+	  member_forges_in_pieces, LEVEL_NFT },
 	/* Only a switch can tell them apart. */
 	{ "8 a host outside forges VXLAN with a member's address: OPEN",
 	  host_forges_as_member, LEVEL_NEVER },

@@ -177,7 +177,9 @@ static int call_make(const struct probe_actor *actor,
 	if (result < 0)
 		return result;
 	*ret_fd = socket(family, call->type | SOCK_NONBLOCK,
-			 call->is_multipath ? IPPROTO_MPTCP : 0);
+			 call->is_multipath       ? IPPROTO_MPTCP
+			 : call->type == SOCK_RAW ? IPPROTO_RAW
+						  : 0);
 	if (*ret_fd < 0)
 		return -errno;
 	result = call->tos != 0 ? tos_set(*ret_fd, family, call) : 0;
@@ -310,44 +312,53 @@ static uint16_t folded(uint32_t sum)
 	return (uint16_t)~sum;
 }
 
-static uint8_t *put_ip(uint8_t *at, const struct probe_forgery *forgery,
+struct ip_part {
+	const struct probe_end *from, *to;
+	uint8_t protocol; /* of what comes next */
+	uint16_t id, cut; /* IPv4's: of the packet; its fragment */
+};
+
+static uint8_t *put_ip(uint8_t *at, const struct ip_part *ip,
 		       size_t payload_size)
 {
 	uint8_t *begin = at;
 
-	if (forgery->to.address.family == 6) {
+	if (ip->to->address.family == 6) {
 		at = put(at, "\x60\0\0\0", 4);
 		at = put_u16(at, (uint32_t)payload_size);
-		at = put(at, "\x11\x40", 2);
-		at = put(at, forgery->from.address.bytes, 16);
-		return put(at, forgery->to.address.bytes, 16);
+		at = put(at, (uint8_t[2]){ ip->protocol, 64 }, 2);
+		at = put(at, ip->from->address.bytes, 16);
+		return put(at, ip->to->address.bytes, 16);
 	}
 	at = put(at, "\x45\0", 2);
 	at = put_u16(at, (uint32_t)payload_size + 20);
-	at = put(at, "\0\0\0\0\x40\x11\0\0", 8);
-	at = put(at, forgery->from.address.bytes, 4);
-	at = put(at, forgery->to.address.bytes, 4);
+	at = put_u16(at, ip->id);
+	at = put_u16(at, ip->cut);
+	at = put(at, (uint8_t[4]){ 64, ip->protocol }, 4);
+	at = put(at, ip->from->address.bytes, 4);
+	at = put(at, ip->to->address.bytes, 4);
 	put_u16(begin + 10, folded(sum_of(begin, 20)));
 	return at;
 }
 
 /* With a checksum: IPv6 asks for one. */
-static uint8_t *put_udp(uint8_t *at, const struct probe_forgery *forgery)
+static uint8_t *put_udp(uint8_t *at, const struct probe_end *from,
+			const struct probe_end *to, const void *payload,
+			size_t payload_size)
 {
-	size_t text_size = strlen(forgery->text);
-	size_t size = 8 + text_size;
-	size_t address_size = forgery->to.address.family == 6 ? 16 : 4;
+	size_t size = 8 + payload_size;
+	size_t address_size = to->address.family == 6 ? 16 : 4;
 	uint8_t *begin = at;
 	uint32_t sum;
 
-	at = put_u16(at, forgery->from.port);
-	at = put_u16(at, forgery->to.port);
+	at = put_u16(at, from->port);
+	at = put_u16(at, to->port);
 	at = put_u16(at, (uint32_t)size);
 	at = put_u16(at, 0);
-	at = put(at, forgery->text, text_size);
+	at = put(at, payload, payload_size);
 	sum = sum_of(begin, size) + IPPROTO_UDP + (uint32_t)size +
-	      sum_of(forgery->from.address.bytes, address_size) +
-	      sum_of(forgery->to.address.bytes, address_size);
+	      sum_of(from->address.bytes, address_size) +
+	      sum_of(to->address.bytes, address_size);
 	put_u16(begin + 6, folded(sum));
 	return at;
 }
@@ -357,6 +368,9 @@ size_t probe_forge(const struct probe_forgery *forgery,
 {
 	static const uint8_t from_mac[ETHERNET_MAC_SIZE] = { 2, 9, 9, 9, 9, 9 };
 	bool is_ipv6 = forgery->to.address.family == 6;
+	struct ip_part ip = { .from = &forgery->from,
+			      .to = &forgery->to,
+			      .protocol = IPPROTO_UDP };
 	uint8_t *at = packet;
 
 	at = put(at, "\x08\0\0\0", 4);
@@ -368,7 +382,57 @@ size_t probe_forge(const struct probe_forgery *forgery,
 	at = put(at, forgery->to_mac, ETHERNET_MAC_SIZE);
 	at = put(at, from_mac, ETHERNET_MAC_SIZE);
 	at = put_u16(at, is_ipv6 ? 0x86dd : 0x0800);
-	at = put_ip(at, forgery, 8 + strlen(forgery->text));
-	at = put_udp(at, forgery);
+	at = put_ip(at, &ip, 8 + strlen(forgery->text));
+	at = put_udp(at, ip.from, ip.to, forgery->text, strlen(forgery->text));
 	return (size_t)(at - packet);
+}
+
+/* --- fragments --- */
+
+#define CUT          8 /* where the first ends, in bytes */
+#define MORE_IPV4    0x2000
+#define MORE_IPV6    1
+#define OFFSET_UNITS 8
+
+static uint8_t *put_options(uint8_t *at, uint8_t protocol)
+{
+	return put(at, (uint8_t[8]){ protocol, 0, 1, 4 }, 8);
+}
+
+static void piece_make(struct ip_part ip, size_t index, const uint8_t *bytes,
+		       size_t size, struct probe_piece *ret_piece)
+{
+	bool is_ipv6 = ip.to->address.family == 6;
+	uint16_t offset = index == 0 ? 0 : CUT;
+	bool is_last = index + 1 == PROBE_PIECES_COUNT;
+	uint8_t *at = ret_piece->bytes;
+
+	ip.protocol = is_ipv6 ? IPPROTO_FRAGMENT : IPPROTO_UDP;
+	ip.cut = (uint16_t)(offset / OFFSET_UNITS | (is_last ? 0 : MORE_IPV4));
+	at = put_ip(at, &ip, size + (is_ipv6 ? 8 : 0));
+	if (is_ipv6) {
+		at = put(at, (uint8_t[2]){ IPPROTO_DSTOPTS }, 2);
+		at = put_u16(at, offset | (is_last ? 0u : MORE_IPV6));
+		at = put_u16(at, 0);
+		at = put_u16(at, ip.id);
+	}
+	at = put(at, bytes, size);
+	ret_piece->size = (size_t)(at - ret_piece->bytes);
+}
+
+void probe_cut(const struct probe_end *from, const struct probe_end *to,
+	       const void *payload, size_t size,
+	       struct probe_piece ret_pieces[PROBE_PIECES_COUNT])
+{
+	struct ip_part ip = { .from = from, .to = to };
+	uint8_t bytes[PROBE_PIECE_MAX], *at = bytes;
+
+	if (to->address.family == 6)
+		at = put_options(put_options(at, IPPROTO_DSTOPTS), IPPROTO_UDP);
+	at = put_udp(at, from, to, payload, size);
+	/* Others than those of the last trial, of which one may still wait. */
+	ip.id = folded(sum_of(payload, size));
+	piece_make(ip, 0, bytes, CUT, &ret_pieces[0]);
+	piece_make(ip, 1, bytes + CUT, (size_t)(at - bytes) - CUT,
+		   &ret_pieces[1]);
 }

@@ -27,7 +27,7 @@ struct probe_end {
 };
 
 struct probe_call {
-	int type;              /* SOCK_STREAM, SOCK_DGRAM */
+	int type;              /* SOCK_STREAM, SOCK_DGRAM, SOCK_RAW */
 	bool is_mapped;        /* IPv4 by an IPv6 socket */
 	bool is_listening;     /* of SOCK_STREAM */
 	bool is_multipath;     /* of SOCK_STREAM */
@@ -36,7 +36,7 @@ struct probe_call {
 	struct ip_address via; /* the way that the sender wants; family 0 */
 	const char *device;    /* to bind to; NULL: none */
 	uint8_t tos;           /* DSCP and ECN */
-	const void *bytes;     /* SOCK_DGRAM: sent at once */
+	const void *bytes;     /* sent at once; SOCK_RAW: with IP's header */
 	size_t size;
 };
 
@@ -68,3 +68,21 @@ struct probe_forgery {
 
 size_t probe_forge(const struct probe_forgery *forgery,
 		   uint8_t packet[PROBE_FORGED_MAX]);
+
+/*
+ * A datagram of UDP in two fragments, each with its IP header, for a raw socket
+ * to send; to.port is to be 0 there. In neither is UDP's header to be found over
+ * IPv6: before it are two headers with options, one in each fragment.
+ */
+#define PROBE_PIECES_COUNT 2
+#define PROBE_PIECE_MAX    (PROBE_FORGED_MAX + 64)
+
+struct probe_piece {
+	uint8_t bytes[PROBE_PIECE_MAX];
+	size_t size;
+};
+
+/* size: to PROBE_FORGED_MAX. */
+void probe_cut(const struct probe_end *from, const struct probe_end *to,
+	       const void *payload, size_t size,
+	       struct probe_piece ret_pieces[PROBE_PIECES_COUNT]);

@@ -53,7 +53,10 @@ struct nft_counters {
 	uint64_t refused_send; /* a stranger's packets into a lane */
 	uint64_t refused_raw;  /* VXLAN made by hand */
 	uint64_t refused_host; /* VXLAN from no member */
-	/* Lane addresses on another device, forwarding, source routes. */
+	/*
+	 * Lane addresses on another device, forwarding, source routes, first
+	 * fragments that hide what they are of.
+	 */
 	uint64_t refused_way;
 };
 

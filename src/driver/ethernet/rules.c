@@ -7,7 +7,8 @@
  * datagrams and first words of connections, which are answers to nothing.
  *
  * VXLAN is judged before all else, also on loopback and inside lanes: a node
- * unpacks it wherever it comes from.
+ * unpacks it wherever it comes from. Before that only what would hide it: these
+ * hooks see fragments of IPv6, and those of IPv4 that are forwarded.
  *
  * All traffic of the node passes here, and most of it belongs to no lane: what
  * tells it apart are numbers that cost little to compare. Devices of lanes are
@@ -160,6 +161,15 @@ static const char *const table_lines[] = {
 	"ip saddr $net4 goto strangers",
 	"}",
 
+	/*
+	 * RFC 7112: the first fragment has all headers. One that has no ports,
+	 * or what is in their place, may become VXLAN. Of later ones nothing
+	 * comes without it.
+	 */
+	"chain first_fragment {",
+	"th dport 0-65535 return",
+	"counter name refused_way drop",
+	"}",
 	/* Behind other devices anybody may have a member's address. */
 	"chain vxlan_in {",
 	"iif . ip saddr . " PORT_VNI " @members4 accept",
@@ -192,6 +202,7 @@ static const char *const table_lines[] = {
 	"}",
 	"chain input {",
 	"type filter hook input priority filter; policy accept;",
+	"frag frag-off 0 jump first_fragment",
 	"udp dport $ports goto vxlan_in",
 	"iifgroup $group goto from_lane",
 	"iif lo goto from_loopback",
@@ -201,6 +212,7 @@ static const char *const table_lines[] = {
 	"}",
 	"chain forward {",
 	"type filter hook forward priority filter; policy accept;",
+	"frag frag-off 0 jump first_fragment",
 	"udp dport $ports counter name refused_raw drop",
 	"iifgroup $group counter name refused_way drop",
 	"oifgroup $group counter name refused_way drop",

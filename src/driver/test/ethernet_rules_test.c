@@ -125,6 +125,33 @@ static void a_table_without_lanes_has_no_elements(void **state)
 	assert_null(strstr(text, "elements"));
 }
 
+static void assert_is_first(const char *text, const char *hook,
+			    const char *rule)
+{
+	const char *chain = strstr(text, hook);
+	const char *end = chain != NULL ? strchr(chain, '\n') : NULL;
+
+	if (end == NULL || strncmp(end + 3, rule, strlen(rule)) != 0)
+		fail_msg("'%s' is not first after '%s' in %s", rule, hook,
+			 text);
+}
+
+static void fragments_are_judged_before_all_else(void **state)
+{
+	static const char rule[] = "frag frag-off 0 jump first_fragment\n";
+	_auto_(freep) char *text = NULL;
+
+	write_table(NULL, 0);
+	text = list();
+	assert_is_first(text, "hook input", rule);
+	assert_is_first(text, "hook forward", rule);
+	assert_has_all(text, (const char *const[]){
+				     "chain first_fragment {\n"
+				     "\t\tth dport 0-65535 return\n"
+				     "\t\tcounter name \"refused_way\" drop\n",
+				     NULL });
+}
+
 static void assert_ports(uint8_t rail_count, const char *ports)
 {
 	_auto_(freep) char *text = NULL;
@@ -319,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_without_lanes_has_no_elements),
+		cmocka_unit_test(fragments_are_judged_before_all_else),
 		cmocka_unit_test(the_ports_are_those_of_the_rails),
 		cmocka_unit_test(a_lane_without_ipv4_needs_no_network),
 		cmocka_unit_test(a_lane_has_elements_in_each_set),
