@@ -71,6 +71,12 @@ one=$(grant_of 1)
 is "$(job_variable one n0.1 FAIRLEAD_INTERFACES)" fl4096,fl4096r1 'devices'
 is "$(job_variable one n1.0 FAIRLEAD_ADDRESSES)" 100.64.0.2,100.80.0.2 'addresses'
 is "$(job_variable one n1.0 FAIRLEAD_ISOLATION)" host 'isolation'
+for name in TCP NET SOCKETS UDP; do
+	is "$(job_variable one n1.0 FI_${name}_IFACE)" fl4096 "libfabric's device, $name"
+done
+for name in OMPI_MCA_btl_tcp_if_include UCX_NET_DEVICES; do
+	is "$(job_variable one n1.0 $name)" fl4096,fl4096r1 "$name"
+done
 has "$(devices n0)" '^[0-9]+: fl4096,[0-9]+: fl4096r1$' 'devices of n0'
 is "$(devices n2)" '' 'devices of a node that is not in the job'
 

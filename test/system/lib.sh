@@ -464,7 +464,7 @@ job_start() { # job_start NAME [OPTION OF 'fairlead run'...]
 	shift
 	cat >"$work/$name.job" <<-END
 		#!/bin/sh
-		env | grep -E '^(SLINGSHOT|FAIRLEAD)_' | sort
+		env | grep -E '^(SLINGSHOT|FAIRLEAD|FI|OMPI_MCA|UCX)_' | sort
 		[ -z "\$SLINGSHOT_SVC_IDS" ] || cxi-lni || exit 1
 		echo started
 		exec flock -s $work/$name.go true
