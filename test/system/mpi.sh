@@ -47,19 +47,30 @@ bytes() { # bytes NODE DEVICE: that it has sent
 	on "$1" -- ip -j -s link show "$2" | jq '.[0].stats64.tx.bytes'
 }
 
-# expect_refused NODE USER PROBE...
+# expect_refused NODE PROBE...: to a task of Bob's job
 expect_refused() {
-	expect_exit 1 on "$1" --user "$2" "$probe" "${@:3}"
+	expect_exit 1 on "$1" --job run/2 "$probe" "${@:2}"
 	has "$out" '^refused' "$*"
 }
 
-counter() { # counter NODE NAME: packets
-	on "$1" -- nft -j list counters table inet fairlead |
-		jq --arg n "$2" '.nftables[].counter // empty | select(.name == $n).packets'
+refused() { # refused NODE bind|send: what the node says that it has counted
+	local line
+	line=$(on "$1" -- fairlead node status --json |
+		jq -er '.drivers[] | select(.name == "ethernet").detail')
+	has "$line" ', refused( nothing|: [a-z])' "counters of $1"
+	sed -nE "s/.*[:,] $2 ([0-9]+).*/\1/p; t; s/.*/0/p" <<<"$line"
+}
+
+# expect_counted NODE bind|send BEFORE COUNT
+expect_counted() {
+	local now
+	now=$(refused "$1" "$2")
+	[ "$now" -ge $(($3 + $4)) ] || fail "$1: $2: $now after $3, with $4 more refused"
 }
 
 try() { # try LEVEL: of enforcement, the MPI job of Alice beside a job of Bob
-	local level=$1 before node
+	local level=$1 node bind
+	local -A send=()
 	job_start alice -i ethernet -N 2 -n 2 --user $alice
 	wait_for has_started alice 2
 	job_start bob -i ethernet -N 2 -n 2 --user $bob
@@ -73,22 +84,27 @@ try() { # try LEVEL: of enforcement, the MPI job of Alice beside a job of Bob
 	[ "$(bytes n0 fl4096)" -gt 1000000 ] || fail 'its data went elsewhere'
 	[ "$(bytes n0 fl4097)" -lt 1000 ] || fail 'its data went by the lane of another'
 
-	it "with $level another user on its nodes does not get in"
-	before=$(counter n0 refused_send)
+	it "with $level the job of another user on its nodes does not get in"
+	for node in n0 n1; do
+		send[$node]=$(refused $node send)
+	done
+	bind=$(refused n1 bind)
 	: >"$work/listener"
 	on n1 --job run/1 "$probe" tcp-listen 100.64.0.2 7000 >"$work/listener" 2>&1 3>&- &
 	wait_for grep -q ready "$work/listener"
 	for node in n0 n1; do
-		expect_refused $node $bob tcp-connect 100.64.0.2 7000
-		expect_refused $node $bob udp-send 100.64.0.2 7000 hello
-		expect_refused $node $bob udp-send fd46:4c00:0:1000::2 7000 hello
+		expect_refused $node tcp-connect 100.64.0.2 7000
+		expect_refused $node udp-send 100.64.0.2 7000 hello
+		expect_refused $node udp-send fd46:4c00:0:1000::2 7000 hello
+		expect_counted $node send "${send[$node]}" 3
 	done
 	if [ "$level" = nft+bpf ]; then
-		expect_refused n1 $bob tcp-listen 100.64.0.2 7001
-		expect_refused n1 $bob udp-receive 100.64.0.2 7000
-	else
-		[ "$(counter n0 refused_send)" -ge $((before + 3)) ] || fail 'it was not counted'
+		expect_refused n1 tcp-listen 100.64.0.2 7001
+		expect_refused n1 udp-receive 100.64.0.2 7000
+		expect_counted n1 bind "$bind" 2
 	fi
+	expect_exit 0 on n0 --job run/2 "$probe" udp-send \
+		"$(job_variable bob n1.0 FAIRLEAD_ADDRESSES)" 7000 hello
 	expect_exit 0 on n0 --job run/1 "$probe" tcp-connect 100.64.0.2 7000
 	mpi_end
 	is "$(grep -c right "$work/mpi")" 4 'ranks that had what they were sent'
