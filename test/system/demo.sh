@@ -21,6 +21,12 @@ if $is_root; then
 	demo "$root/examples/demo" "$build"
 	lacks "$out" 'Left out' 'the demo'
 	has "$out" 'EPERM' 'what Bob gets'
+	has "$out" ', refused: send 2' 'what the node has counted'
+	if command -v mpirun.openmpi >/dev/null && [ -x "$tools/mpi-ring" ]; then
+		has "$out" '^rank 3 of 4 on n1 as 2001: right$' 'the MPI job'
+	else
+		has "$out" 'It is not an MPI job here: that needs' 'what it says'
+	fi
 fi
 
 pass_claim
