@@ -73,6 +73,8 @@ static void on_attack(struct life *life)
 {
 	static const scoll_tag_t tag = { "tag" };
 	static struct outcome outcome;
+	struct scoll_stats before = { .size = sizeof(before) };
+	struct scoll_stats stats = { .size = sizeof(stats) };
 	scoll_target_t targets[CROWD_MAX + 1];
 	scoll_group_t *group = NULL;
 	scoll_request_t *request;
@@ -86,8 +88,15 @@ static void on_attack(struct life *life)
 		die("scoll_group_create");
 	request = crowd_request(&life->person, group, "evil", 4, NULL, 0, 0,
 				&outcome);
+	scoll_stats(life->person.scoll, &before);
 	if (request == NULL || scoll_bcast_send(request) < 0)
 		die("scoll_bcast_send");
+	/* Who was not sent it would not be told of the abort. */
+	do {
+		scoll_wait(life->person.scoll, 1000000);
+		scoll_stats(life->person.scoll, &stats);
+	} while (stats.messages_sent <
+		 before.messages_sent + (uint64_t)life->peer_count);
 	for (int i = 0; i < 100; i++)
 		scoll_wait(life->person.scoll, 1000000);
 	scoll_bcast_abort(request);
