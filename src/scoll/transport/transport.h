@@ -102,7 +102,8 @@ struct transport_ops {
 	 * A peer may be reading memory of ours that is closed next, and will
 	 * not say when it is done: what is on its way to it ends here, or its
 	 * memory would be sent whatever it holds by then. Messages to it and
-	 * from it may be lost; what we send it from now on is not.
+	 * from it may be lost; what we send it from now on is not. Does nothing
+	 * where it is not known any more, or where the network cannot (net).
 	 */
 	void (*disconnect)(void *ctx, scoll_nid_t from);
 	/*

@@ -251,19 +251,6 @@ static void forget_posted(struct transport_ofi *t, struct ofi_peer *peer)
 	peer->reset_ns = 0;
 }
 
-/* What is not ended after the grace is forgotten. */
-static void reset(struct transport_ofi *t, struct ofi_peer *peer)
-{
-	struct op *op;
-
-	peer->reset_ns = t->now_ns;
-	DL_FOREACH (peer->posted, op)
-		op->since_ns = t->now_ns;
-	if (t->habits.answers_over_tcp)
-		connection_close(t, peer);
-	transport_ofi_peer_refresh(t, peer->nid);
-}
-
 void peer_disconnect(void *ctx, scoll_nid_t from)
 {
 	struct transport_ofi *t = ctx;
@@ -289,7 +276,12 @@ static void check_posted(struct transport_ofi *t, struct ofi_peer *peer)
 	if (t->now_ns - op->since_ns < TRANSPORT_OFI_SEND_NS ||
 	    !t->habits.removal_ends || peer->at == FI_ADDR_NOTAVAIL)
 		return;
-	reset(t, peer);
+	peer->reset_ns = t->now_ns;
+	DL_FOREACH (peer->posted, op)
+		op->since_ns = t->now_ns;
+	if (t->habits.answers_over_tcp)
+		connection_close(t, peer);
+	transport_ofi_peer_refresh(t, peer->nid);
 }
 
 static void check(struct transport_ofi *t, struct ofi_peer *peer)
