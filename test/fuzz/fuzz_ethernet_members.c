@@ -15,7 +15,9 @@ static void names_check(const struct ethernet_members *members)
 	struct ethernet_names names;
 
 	ethernet_name(networks, ETHERNET_VNI_LIMIT - 1,
-		      members->rail_count ? members->rail_count - 1u : 0,
+		      members->rail_count
+			      ? members->rails[members->rail_count - 1]
+			      : 0,
 		      members->node_count, &names);
 	fuzz_check(names.ipv6.family == 6);
 	fuzz_check(names.ipv4.family == networks->ipv4.address.family);
@@ -29,6 +31,8 @@ static void same_check(const struct ethernet_members *a,
 	size_t count = (size_t)a->node_count * a->rail_count;
 
 	fuzz_check(a->rail_count == b->rail_count);
+	fuzz_check(a->lacking == b->lacking);
+	fuzz_check(memcmp(a->rails, b->rails, sizeof(a->rails)) == 0);
 	fuzz_check(a->node_count == b->node_count);
 	fuzz_check(a->networks.port == b->networks.port);
 	fuzz_check(a->networks.ipv4_lane_size == b->networks.ipv4_lane_size);

@@ -22,7 +22,9 @@ static void members_check(const struct ethernet_place *place)
 		fuzz_check(error.code == result && error.text[0] != 0);
 		return;
 	}
-	fuzz_check(members.rail_count == place->rail_count);
+	fuzz_check(members.rail_count <= place->rail_count);
+	for (uint8_t i = 0; i < members.rail_count; i++)
+		fuzz_check(place->rails[members.rails[i]].address.family != 0);
 	fuzz_check(ethernet_members_has(&members, 0) ==
 		   (place->rail_count > 0));
 	fuzz_check(members.rail_count == 0 ||

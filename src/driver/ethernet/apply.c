@@ -108,15 +108,32 @@ static void tell_dry_run(const struct blueprint *blueprint,
 
 		ip_address_format(&device->ipv4, ipv4);
 		ip_address_format(&device->ipv6, ipv6);
-		warnings_add(warnings,
-			     "%s: would make device %s uid=%u vni=%u mtu=%u "
-			     "addresses=%s%s%s peers=%u%s",
-			     blueprint->rails[device->rail].name, device->name,
-			     lane->uid, device->vni, device->mtu, ipv4,
-			     *ipv4 ? "," : "", ipv6,
-			     ethernet_members_count(&blueprint->members) - 1,
-			     isolation_text(blueprint));
+		warnings_add(
+			warnings,
+			"%s: would make device %s uid=%u vni=%u mtu=%u "
+			"addresses=%s%s%s peers=%u%s",
+			blueprint->rails[blueprint_rail(blueprint, i)].name,
+			device->name, lane->uid, device->vni, device->mtu, ipv4,
+			*ipv4 ? "," : "", ipv6,
+			ethernet_members_count(&blueprint->members) - 1,
+			isolation_text(blueprint));
 	}
+}
+
+static void warn_of_rails(const struct blueprint *blueprint,
+			  const struct fairlead_lane *lane,
+			  struct fairlead_warnings *warnings)
+{
+	if (lane->id_count > 0 && blueprint->rail_count == 0)
+		warnings_add(warnings,
+			     "%s: the job's tasks here have no interface of "
+			     "its lane",
+			     blueprint->is_untold
+				     ? "the manager does not know yet that "
+				       "this node has a NIC for lanes"
+				     : "this node has no NIC for lanes");
+	if (blueprint->lacking[0])
+		warnings_add(warnings, "%s", blueprint->lacking);
 }
 
 /* The site wants its jobs kept apart, and they are not. */
@@ -160,7 +177,7 @@ static int warn_of_way(const struct ethernet_node *node,
 		     "all nodes to more than there are routers on the way",
 		     blueprint->rails[rail].name, why.text);
 	if (node->tended)
-		node->tended->far_peers[rail] =
+		node->tended->far_peers[members->rails[rail]] =
 			*ethernet_members_at(members, (uint32_t)far, rail);
 	return 0;
 }
@@ -277,7 +294,7 @@ static int class_plan(struct making *making, size_t rail)
 	if (result < 0)
 		return go_without_class(making, rail, &error);
 	for (size_t i = 0; i < making->blueprint->device_count; i++) {
-		if (making->blueprint->devices[i].rail == rail)
+		if (blueprint_rail(making->blueprint, i) == rail)
 			making->blueprint->devices[i].alias.htb_class = minor;
 	}
 	return 0;
@@ -293,7 +310,7 @@ static int class_forget(struct making *making, size_t rail)
 	for (size_t i = 0; i < making->made_count && result == 0; i++) {
 		struct lane_device *device = &making->made[i].device;
 
-		if (device->rail != rail)
+		if (blueprint_rail(making->blueprint, i) != rail)
 			continue;
 		device->alias.htb_class = 0;
 		result = device_set_alias(netlink, device, making->error);
@@ -462,10 +479,7 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 
 	if (result < 0)
 		return result;
-	if (lane->id_count > 0 && blueprint.rail_count == 0)
-		warnings_add(warnings, "this node has no NIC for lanes: the "
-				       "job's tasks here have no interface of "
-				       "its lane");
+	warn_of_rails(&blueprint, lane, warnings);
 	result = found_read(node, &found, ret_error);
 	if (result == 0)
 		result = present_check(&found, &blueprint, lane, ret_error);

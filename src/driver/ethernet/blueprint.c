@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails are the usable NICs in their order, as they were told to the manager. A
- * node that has another address by now would listen where nobody sends. One that
+ * Rails are NICs in the order of the node's list, as they were told to the manager.
+ * A node that has another address by now would listen where nobody sends. One that
  * the members have no rails of is nobody's peer: it has nothing of the lane.
  */
 #include "driver/ethernet/blueprint.h"
@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A lane of this node alone: as many rails as it has NICs. */
+/* A lane of this node alone: a rail for each NIC. */
 static int members_of_one(struct blueprint *blueprint,
 			  const struct ethernet_node *node,
+			  const struct underlays *list,
 			  struct fairlead_error *ret_error)
 {
 	struct ethernet_members *members = &blueprint->members;
@@ -20,31 +21,25 @@ static int members_of_one(struct blueprint *blueprint,
 	*members = (struct ethernet_members){
 		.networks = node->networks,
 		.node_count = 1,
-		.rail_count = (uint8_t)blueprint->rail_count,
-		.addresses = calloc(blueprint->rail_count + 1,
-				    sizeof(*members->addresses)),
+		.addresses =
+			calloc(ETHERNET_RAILS_MAX, sizeof(*members->addresses)),
 	};
 	if (!members->addresses)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < blueprint->rail_count; i++) {
-		const struct underlay *rail = &blueprint->rails[i];
+	for (uint8_t number = 0; number < list->count; number++) {
+		const struct underlay *nic = &list->list[number];
+		uint8_t i = members->rail_count;
 
-		members->addresses[i] = rail->address;
+		if (!nic->is_usable)
+			continue;
+		members->rails[i] = number;
+		members->addresses[i] = nic->address;
 		members->mtu[i] =
-			(uint16_t)(rail->mtu -
-				   ethernet_overhead(rail->address.family));
+			(uint16_t)(nic->mtu -
+				   ethernet_overhead(nic->address.family));
+		members->rail_count++;
 	}
 	return 0;
-}
-
-static void rails_take(struct blueprint *blueprint,
-		       const struct underlays *list)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->list[i].is_usable)
-			blueprint->rails[blueprint->rail_count++] =
-				list->list[i];
-	}
 }
 
 /* Why there is no rail here. */
@@ -74,7 +69,7 @@ static int address_check(const struct blueprint *blueprint, size_t rail,
 	ip_address_format(&blueprint->rails[rail].address, text);
 	return error_set(ret_error, -ESTALE,
 			 "%s: the manager has address %s for it, and it has "
-			 "%s; restart fairleadd on this node",
+			 "%s; it is told within seconds: try again",
 			 blueprint->rails[rail].name, told_text, text);
 }
 
@@ -123,12 +118,65 @@ static int absence_check(const struct ethernet_node *node,
 	if (!node->requires_devices)
 		return 0;
 	return error_set(ret_error, -ESTALE,
-			 "the manager knows of no NIC for lanes of this node, "
-			 "which has one; restart fairleadd on this node");
+			 "the manager does not know yet that this node has a "
+			 "NIC for lanes; it is told within seconds: try again");
+}
+
+/* The NICs of the lane's rails. */
+static int rails_take(struct blueprint *blueprint, const struct underlays *list,
+		      struct fairlead_error *ret_error)
+{
+	const struct ethernet_members *members = &blueprint->members;
+
+	for (size_t i = 0; i < members->rail_count; i++) {
+		uint8_t number = members->rails[i];
+
+		if (number >= list->count)
+			return error_set(ret_error, -ENODEV,
+					 "the lane is on rail %u, and this "
+					 "node has no NIC for it",
+					 number);
+		if (!list->list[number].is_usable)
+			return error_set(ret_error, -ENODEV,
+					 "the lane is on rail %u, and %s here "
+					 "cannot carry it: %s",
+					 number, list->list[number].name,
+					 list->list[number].flaw);
+		blueprint->rails[i] = list->list[number];
+	}
+	blueprint->rail_count = members->rail_count;
+	return 0;
+}
+
+static void say_lacking(struct blueprint *blueprint, const char *nic,
+			uint8_t number, const char *why)
+{
+	size_t used = strlen(blueprint->lacking);
+
+	snprintf(blueprint->lacking + used, sizeof(blueprint->lacking) - used,
+		 "%s%s: the lane is not on rail %u: %s", used ? "; " : "", nic,
+		 number, why);
+}
+
+/* Rails that would be there, had each node the NICs that it should have. */
+static void lacking_find(struct blueprint *blueprint,
+			 const struct underlays *list)
+{
+	for (uint8_t number = 0; number < list->count; number++) {
+		const struct underlay *nic = &list->list[number];
+
+		if (!(blueprint->members.lacking & 1u << number))
+			continue;
+		say_lacking(blueprint, nic->name, number,
+			    nic->is_usable ? "another of its nodes lacks its "
+					     "NIC for it"
+					   : nic->flaw);
+	}
 }
 
 static int members_take(struct blueprint *blueprint,
 			const struct ethernet_node *node,
+			const struct underlays *list,
 			const struct fairlead_lane *lane,
 			struct fairlead_error *ret_error)
 {
@@ -145,18 +193,14 @@ static int members_take(struct blueprint *blueprint,
 				 lane->node_count,
 				 blueprint->members.node_count);
 	if (!ethernet_members_has(&blueprint->members, lane->index)) {
-		blueprint->rail_count = 0;
+		blueprint->is_untold = true;
 		return absence_check(node, ret_error);
 	}
-	if (blueprint->members.rail_count > blueprint->rail_count)
-		return error_set(ret_error, -ENODEV,
-				 "the lane has %u rails, and this node has %zu "
-				 "NICs that can carry one",
-				 blueprint->members.rail_count,
-				 blueprint->rail_count);
-	blueprint->rail_count = blueprint->members.rail_count;
-	result = networks_check(&blueprint->members.networks, &node->networks,
-				ret_error);
+	result = rails_take(blueprint, list, ret_error);
+	if (result == 0)
+		result = networks_check(&blueprint->members.networks,
+					&node->networks, ret_error);
+	lacking_find(blueprint, list);
 	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = address_check(blueprint, i, ret_error);
 	return result;
@@ -165,23 +209,24 @@ static int members_take(struct blueprint *blueprint,
 static void blueprint_add_device(struct blueprint *blueprint,
 				 const struct ethernet_node *node,
 				 const struct fairlead_lane *lane, uint32_t vni,
-				 uint32_t rail)
+				 size_t i)
 {
+	const struct ethernet_members *members = &blueprint->members;
 	struct lane_device *device =
 		&blueprint->devices[blueprint->device_count++];
 	struct ethernet_names names;
 
-	ethernet_name(&blueprint->members.networks, vni, rail,
+	ethernet_name(&members->networks, vni, members->rails[i],
 		      blueprint->number, &names);
 	*device = (struct lane_device){
 		.is_ours = true,
 		.vni = vni,
-		.rail = rail,
+		.rail = members->rails[i],
 		.port = names.port,
-		.mtu = blueprint->members.mtu[rail],
+		.mtu = members->mtu[i],
 		.ttl = node->ttl,
-		.underlay_index = blueprint->rails[rail].index,
-		.underlay = blueprint->rails[rail].address,
+		.underlay_index = blueprint->rails[i].index,
+		.underlay = blueprint->rails[i].address,
 		.ipv4 = names.ipv4,
 		.ipv4_prefix_size = names.ipv4_prefix_size,
 		.ipv6 = names.ipv6,
@@ -228,21 +273,21 @@ static int rails_find(struct blueprint *blueprint,
 {
 	struct underlays list;
 	int result = node_underlays(node, &list, ret_error);
+	bool has_rail = result == 0 && underlays_rails(&list) > 0;
 
 	if (result < 0)
 		return result;
-	rails_take(blueprint, &list);
-	if (blueprint->rail_count == 0 && node->requires_devices)
+	if (!has_rail && node->requires_devices)
 		return say_no_rail(node, &list, ret_error);
-	if (lane->members_size > 0 && blueprint->rail_count > 0)
-		return members_take(blueprint, node, lane, ret_error);
-	if (blueprint->rail_count > 0 &&
-	    (lane->node_count > 1 || lane->index > 0))
+	if (lane->members_size > 0 && has_rail)
+		return members_take(blueprint, node, &list, lane, ret_error);
+	if (has_rail && (lane->node_count > 1 || lane->index > 0))
 		return error_set(ret_error, -EBADMSG,
 				 "the lane has %u nodes, and nobody says where "
 				 "they are",
 				 lane->node_count);
-	return members_of_one(blueprint, node, ret_error);
+	result = members_of_one(blueprint, node, &list, ret_error);
+	return result < 0 ? result : rails_take(blueprint, &list, ret_error);
 }
 
 int blueprint_init(struct blueprint *blueprint,
@@ -263,10 +308,10 @@ int blueprint_init(struct blueprint *blueprint,
 		blueprint_fini(blueprint);
 		return result;
 	}
-	for (uint32_t rail = 0; rail < blueprint->rail_count; rail++) {
-		for (uint32_t i = 0; i < lane->id_count; i++)
+	for (size_t i = 0; i < blueprint->rail_count; i++) {
+		for (uint32_t k = 0; k < lane->id_count; k++)
 			blueprint_add_device(blueprint, node, lane,
-					     lane->ids[i], rail);
+					     lane->ids[k], i);
 	}
 	return 0;
 }
@@ -282,6 +327,7 @@ int blueprint_peers(const struct blueprint *blueprint, size_t index,
 	const struct lane_device *device = &blueprint->devices[index];
 	const struct ethernet_members *members = &blueprint->members;
 	struct lane_peer *peers = calloc(members->node_count, sizeof(*peers));
+	size_t rail = blueprint_rail(blueprint, index);
 	size_t count = 0;
 
 	if (!peers)
@@ -295,8 +341,7 @@ int blueprint_peers(const struct blueprint *blueprint, size_t index,
 		ethernet_name(&members->networks, device->vni, device->rail,
 			      i + 1, &names);
 		peers[count] = (struct lane_peer){
-			.underlay =
-				*ethernet_members_at(members, i, device->rail),
+			.underlay = *ethernet_members_at(members, i, rail),
 			.ipv4 = names.ipv4,
 			.ipv6 = names.ipv6,
 		};

@@ -2,6 +2,7 @@
 /*
  * What an apply wants to be on this node: options and members read, rails given
  * to underlays, every device and peer named. Nothing is touched yet.
+ * members.rails has the numbers of its rails.
  */
 #pragma once
 
@@ -15,20 +16,31 @@ struct blueprint {
 	uint32_t number;                 /* of this node, from 1 */
 	size_t rail_count;
 	struct underlay rails[ETHERNET_RAILS_MAX];
+	bool is_untold; /* it has none since the manager knows no NIC here */
+	/* Why the lane has fewer than it could: "eth1: ..."; "" */
+	char lacking[256];
 	size_t device_count; /* rail after rail */
 	struct lane_device devices[ETHERNET_DEVICES_MAX];
 };
 
 /*
  * -EINVAL, -EBADMSG: options or members cannot be read; -ENODEV: the node has no
- * NIC for a rail, and has to have one (else rail_count is 0); -ESTALE: its address,
- * networks or port are not those that the members have; all with a text.
+ * NIC for a rail of the lane, and has to have one (else rail_count is 0); -ESTALE:
+ * its address, networks or port are not those that the members have; all with a
+ * text.
  */
 int blueprint_init(struct blueprint *blueprint,
 		   const struct ethernet_node *node,
 		   const struct fairlead_lane *lane,
 		   struct fairlead_error *ret_error);
 void blueprint_fini(struct blueprint *blueprint);
+
+/* Which of its rails a device is on. */
+static inline size_t blueprint_rail(const struct blueprint *blueprint,
+				    size_t index)
+{
+	return index / (blueprint->device_count / blueprint->rail_count);
+}
 
 /* Peers of one of its devices; the caller frees the list. -ENOMEM. */
 int blueprint_peers(const struct blueprint *blueprint, size_t index,

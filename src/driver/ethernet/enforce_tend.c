@@ -65,7 +65,7 @@ static int tend_rails(const struct ethernet_node *node,
 	struct found found = { 0 };
 	int result = node_underlays(node, &underlays, ret_error);
 
-	if (result < 0 || underlays_usable(&underlays) == written)
+	if (result < 0 || underlays_rails(&underlays) == written)
 		return result;
 	result = found_read(node, &found, ret_error);
 	if (result == 0 && found_rails(&found, &underlays) != written)

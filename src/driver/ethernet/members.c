@@ -9,7 +9,8 @@
  *	          u8 prefix of the IPv4 network (0: none), and if there is one
  *	          u8[4] it, u8 ipv4_lane_size
  *	          u16 port of rail 0
- *	          u8 rails (0..4), of each u16 mtu
+ *	          u8 lacking << 4 | rails, a bit for each number; of each rail
+ *	          u16 mtu
  *	          u32 nodes (1..65534)
  *	          of each rail: u8 family, runs of as many addresses as nodes
  *	run       u8 same << 4 | n: n of 1 to 14 is its length, with 15 a u16 of at
@@ -49,6 +50,7 @@ int ethernet_place_decode(const void *bytes, size_t size,
 {
 	struct reader reader = reader_of(bytes, size);
 	struct ethernet_place place = { 0 };
+	bool has_any = false;
 
 	if (read_u8(&reader) != PLACE_VERSION)
 		return -EBADMSG;
@@ -57,11 +59,12 @@ int ethernet_place_decode(const void *bytes, size_t size,
 		return -EBADMSG;
 	for (uint8_t i = 0; i < place.rail_count; i++) {
 		ip_address_read(&reader, &place.rails[i].address);
-		if (!place.rails[i].address.family)
-			return -EBADMSG;
 		place.rails[i].mtu = read_u16(&reader);
+		if (!place.rails[i].address.family && place.rails[i].mtu != 0)
+			return -EBADMSG;
+		has_any |= place.rails[i].address.family != 0;
 	}
-	if (!reader_is_done(&reader))
+	if (!reader_is_done(&reader) || has_any != (place.rail_count > 0))
 		return -EBADMSG;
 	*ret_place = place;
 	return 0;
@@ -197,8 +200,12 @@ static void write_networks(const struct ethernet_networks *networks,
 int ethernet_members_encode(const struct ethernet_members *members,
 			    struct writer *writer)
 {
+	uint8_t rails = 0;
+
+	for (uint8_t i = 0; i < members->rail_count; i++)
+		rails |= (uint8_t)(1u << members->rails[i]);
 	write_networks(&members->networks, writer);
-	write_u8(writer, members->rail_count);
+	write_u8(writer, (uint8_t)(members->lacking << 4 | rails));
 	for (uint8_t rail = 0; rail < members->rail_count; rail++)
 		write_u16(writer, members->mtu[rail]);
 	write_u32(writer, members->node_count);
@@ -248,9 +255,16 @@ static bool read_networks(struct reader *reader,
 static bool read_rails(struct reader *reader, struct ethernet_members *members)
 {
 	uint32_t most = ETHERNET_NODES_MAX;
+	uint8_t rails = read_u8(reader);
 
-	members->rail_count = read_u8(reader);
-	if (members->rail_count > ETHERNET_RAILS_MAX)
+	members->lacking = rails >> 4;
+	for (uint8_t number = 0; number < ETHERNET_RAILS_MAX; number++) {
+		if (rails & 1u << number)
+			members->rails[members->rail_count++] = number;
+	}
+	/* No node that has this rail lacks it. */
+	if (members->lacking & rails ||
+	    (members->lacking && members->rail_count == 0))
 		return false;
 	for (uint8_t rail = 0; rail < members->rail_count; rail++) {
 		members->mtu[rail] = read_u16(reader);

@@ -5,15 +5,17 @@
  * go to all of them in the signed APPLY.
  *
  *	place     u8 version (1), u8 rails (0..4), of each {u8 family, u8[4 or
- *	          16] address, u16 mtu of the underlay}
+ *	          16] address, u16 mtu of the underlay}; family 0, mtu 0: the
+ *	          node lacks its NIC for that rail
  *	members   u8 version (1), networks, u8 rails, u16 mtu of each
  *	          rail's devices, u32 nodes, addresses as runs; members.c has
  *	          each field
  *
- * Addresses of a rail that rise by one from node to node, as they mostly do,
- * take a few bytes for all of them. A node without rails is no peer of the others:
- * the lane is between those that have some, and has as many rails as the one of
- * them with the fewest. Pure; neither is trusted.
+ * A rail has its number on all nodes, so that a NIC which is lacking moves no
+ * other to another rail. Addresses of a rail that rise by one from node to node,
+ * as they mostly do, take a few bytes for all of them. A node without rails is no
+ * peer of the others: the lane is between those that have some, and has the rails
+ * that all of these have. Pure; neither is trusted.
  */
 #pragma once
 
@@ -24,13 +26,14 @@
 #include "driver/ethernet/naming.h"
 
 struct ethernet_rail {
-	struct ip_address address; /* of the underlay's NIC */
+	struct ip_address
+		address; /* of the underlay's NIC; none: it is lacking */
 	uint16_t mtu;
 };
 
 struct ethernet_place {
-	uint8_t rail_count;
-	struct ethernet_rail rails[ETHERNET_RAILS_MAX];
+	uint8_t rail_count; /* those that are lacking, too */
+	struct ethernet_rail rails[ETHERNET_RAILS_MAX]; /* by number */
 };
 
 /* Bytes of an encoded place at most. */
@@ -38,27 +41,29 @@ struct ethernet_place {
 
 int ethernet_place_encode(const struct ethernet_place *place,
 			  struct writer *writer);
-/* -EBADMSG. */
+/* -EBADMSG, also when all of its rails are lacking. */
 int ethernet_place_decode(const void *bytes, size_t size,
 			  struct ethernet_place *ret_place);
 
 struct ethernet_members {
 	struct ethernet_networks networks;
-	uint8_t rail_count;               /* 0: no node has any */
-	uint16_t mtu[ETHERNET_RAILS_MAX]; /* of the lane's devices */
-	uint32_t node_count;              /* all of the job's */
+	uint8_t rail_count;                /* 0: no node has any */
+	uint8_t rails[ETHERNET_RAILS_MAX]; /* their numbers, rising */
+	uint16_t mtu[ETHERNET_RAILS_MAX];  /* of the lane's devices on each */
+	uint8_t lacking;     /* bits 1 << number: a node lacks its NIC for it */
+	uint32_t node_count; /* all of the job's */
 	/*
-	 * node_count times rail_count, node after node; owned. Those of a node
-	 * without rails are none.
+	 * node_count times rail_count, node after node, in the order of rails;
+	 * owned. Those of a node without rails are none.
 	 */
 	struct ip_address *addresses;
 };
 
-/* Where that node, from 0, is on that rail. */
+/* Where that node, from 0, is on the i-th of the rails. */
 static inline struct ip_address *ethernet_members_at(
-	const struct ethernet_members *members, uint32_t index, size_t rail)
+	const struct ethernet_members *members, uint32_t index, size_t i)
 {
-	return &members->addresses[(size_t)index * members->rail_count + rail];
+	return &members->addresses[(size_t)index * members->rail_count + i];
 }
 
 /* Is the lane on that node? index: from 0. */
@@ -78,7 +83,8 @@ int ethernet_members_check(size_t count,
  * Put places together (networks are set by the caller, the rest here).
  * names: of the nodes, for the errors. -EINVAL with a text: two nodes have the
  * same address, one that others cannot reach, or another family than the rest
- * on a rail; an MTU is too small for a lane; too many nodes. -ENOMEM.
+ * on a rail; an MTU is too small for a lane; they have no rail in common; too
+ * many nodes. -ENOMEM.
  */
 int ethernet_members_make(const struct ethernet_place *places,
 			  const char *const *names, size_t count,

@@ -5,6 +5,7 @@
  * so no address may be there twice, on whichever rail. A node without rails has
  * none of the lane, and nothing to go together with.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,14 +138,14 @@ static int check_apart(const struct ethernet_members *members,
 }
 
 static void take_rail(const struct ethernet_rail *rail, uint32_t node,
-		      uint8_t number, struct ethernet_members *members)
+		      uint8_t i, struct ethernet_members *members)
 {
 	uint16_t mtu =
 		(uint16_t)(rail->mtu - ethernet_overhead(rail->address.family));
 
-	*ethernet_members_at(members, node, number) = rail->address;
-	if (members->mtu[number] == 0 || mtu < members->mtu[number])
-		members->mtu[number] = mtu;
+	*ethernet_members_at(members, node, i) = rail->address;
+	if (members->mtu[i] == 0 || mtu < members->mtu[i])
+		members->mtu[i] = mtu;
 }
 
 static int take_places(const struct ethernet_place *places,
@@ -158,15 +159,78 @@ static int take_places(const struct ethernet_place *places,
 		if (places[node].rail_count == 0)
 			continue;
 		for (uint8_t i = 0; i < members->rail_count; i++) {
+			uint8_t number = members->rails[i];
 			const struct ethernet_rail *rail =
-				&places[node].rails[i];
-			int result = check_rail(rail, &places[first].rails[i],
-						pair, i, ret_error);
+				&places[node].rails[number];
+			int result =
+				check_rail(rail, &places[first].rails[number],
+					   pair, number, ret_error);
 
 			if (result < 0)
 				return result;
 			take_rail(rail, node, i, members);
 		}
+	}
+	return 0;
+}
+
+/* Bits 1 << number of the rails that the node has. */
+static uint8_t rails_of(const struct ethernet_place *place)
+{
+	uint8_t rails = 0;
+
+	for (uint8_t i = 0; i < place->rail_count; i++)
+		rails |= (uint8_t)((place->rails[i].address.family != 0) << i);
+	return rails;
+}
+
+/* "0, 2" */
+static void rails_format(uint8_t rails, char text[3 * ETHERNET_RAILS_MAX])
+{
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < ETHERNET_RAILS_MAX; i++) {
+		if (rails & 1u << i)
+			used += (size_t)snprintf(text + used, 4, "%s%u",
+						 used ? ", " : "", i);
+	}
+}
+
+/* The rails that all nodes have which have any; *ret_first is the first one. */
+static int take_common(const struct ethernet_place *places,
+		       const char *const *names, uint32_t *ret_first,
+		       struct ethernet_members *members,
+		       struct fairlead_error *ret_error)
+{
+	char own[3 * ETHERNET_RAILS_MAX], others[3 * ETHERNET_RAILS_MAX];
+	uint8_t common = 0, lacking = 0;
+
+	for (uint32_t i = 0; i < members->node_count; i++) {
+		uint8_t rails = rails_of(&places[i]);
+
+		if (rails == 0)
+			continue;
+		if (common == 0) {
+			*ret_first = i;
+			common = rails;
+		}
+		if (!(common & rails)) {
+			rails_format(rails, own);
+			rails_format(common, others);
+			return error_set(ret_error, -EINVAL,
+					 "node %s has a NIC for rail %s only, "
+					 "and those before it for rail %s; a "
+					 "lane needs a rail that all nodes "
+					 "have",
+					 names[i], own, others);
+		}
+		common &= rails;
+		lacking |= (uint8_t)((1u << places[i].rail_count) - 1) & ~rails;
+	}
+	members->lacking = lacking;
+	for (uint8_t number = 0; number < ETHERNET_RAILS_MAX; number++) {
+		if (common & 1u << number)
+			members->rails[members->rail_count++] = number;
 	}
 	return 0;
 }
@@ -182,18 +246,10 @@ int ethernet_members_make(const struct ethernet_place *places,
 	int result =
 		ethernet_members_check(count, &members->networks, ret_error);
 
+	if (result == 0)
+		result = take_common(places, names, &first, &made, ret_error);
 	if (result < 0)
 		return result;
-	for (uint32_t i = 0; i < made.node_count; i++) {
-		uint8_t rails = places[i].rail_count;
-
-		if (rails == 0)
-			continue;
-		if (made.rail_count == 0)
-			first = i;
-		if (made.rail_count == 0 || rails < made.rail_count)
-			made.rail_count = rails;
-	}
 	made.addresses =
 		calloc(count * made.rail_count + 1, sizeof(*made.addresses));
 	if (!made.addresses)

@@ -146,6 +146,7 @@ static void close_node(void *state)
 	netlink_close(node->netlink);
 	netlink_close(node->filter);
 	free(node->tended);
+	free(node->taken);
 	free(node->devices);
 	free(node->nft);
 	free(node->namespaces);
@@ -271,7 +272,9 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	int result;
 
 	node = calloc(1, sizeof(*node));
-	if (!node)
+	if (node)
+		node->taken = calloc(1, sizeof(*node->taken));
+	if (!node || !node->taken)
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	result = settings_take(node, &values, list, count, ret_error);
 	if (result == 0)
@@ -293,16 +296,17 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 		   struct fairlead_error *ret_error)
 {
-	return underlay_list(node->netlink, node->devices, ret_list, ret_error);
+	return underlay_list(node->netlink, node->devices, node->taken,
+			     ret_list, ret_error);
 }
 
-uint8_t underlays_usable(const struct underlays *list)
+uint8_t underlays_rails(const struct underlays *list)
 {
-	uint8_t count = 0;
+	size_t count = list->count;
 
-	for (size_t i = 0; i < list->count; i++)
-		count += list->list[i].is_usable;
-	return count;
+	while (count > 0 && !list->list[count - 1].is_usable)
+		count--;
+	return (uint8_t)count;
 }
 
 const struct underlay *underlays_find(const struct underlays *list, int index)
@@ -360,7 +364,6 @@ static int probe(void *state,
 {
 	const struct ethernet_node *node = state;
 	struct fairlead_error clash = { 0 }, taken;
-	uint32_t rail = 0;
 	struct found found = { 0 };
 	struct underlays list;
 	int result = node_underlays(node, &list, ret_error);
@@ -370,14 +373,13 @@ static int probe(void *state,
 	if (result < 0)
 		return result;
 	result = underlay_clash(node->netlink, &node->networks, &clash);
-	for (size_t i = 0; i < list.count; i++) {
+	for (uint32_t i = 0; i < list.count; i++) {
 		struct fairlead_device device = { 0 };
 		const char *flaw = result < 0 ? clash.text : NULL;
 
 		if (list.list[i].is_usable && !flaw &&
 		    underlay_port_check(node->netlink,
-					ethernet_port(node->networks.port,
-						      rail++),
+					ethernet_port(node->networks.port, i),
 					&taken) < 0)
 			flaw = taken.text;
 		describe(node, &list.list[i], &found, flaw, &device);
@@ -398,12 +400,15 @@ static int place(void *state, struct fairlead_place *ret_place,
 
 	if (result < 0)
 		return result;
+	/* One that cannot be used leaves its rail empty. */
+	if (underlays_rails(&list) > 0)
+		told.rail_count = (uint8_t)list.count;
 	for (size_t i = 0; i < list.count; i++) {
 		const struct underlay *underlay = &list.list[i];
 
 		if (!underlay->is_usable)
 			continue;
-		told.rails[told.rail_count++] = (struct ethernet_rail){
+		told.rails[i] = (struct ethernet_rail){
 			.address = underlay->address,
 			.mtu = (uint16_t)(underlay->mtu > UINT16_MAX
 						  ? UINT16_MAX

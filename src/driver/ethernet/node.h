@@ -44,7 +44,8 @@ struct ethernet_node {
 	struct gate *gate;      /* NULL: the level is nft */
 	bool requires_gate;     /* as the site wants it */
 	char gate_flaw[256];    /* why gate is NULL; "": the site wants none */
-	char *devices;          /* settings, see ethernet.c */
+	struct underlay_names *taken; /* see underlay_list */
+	char *devices;                /* settings, see ethernet.c */
 	char *nft;
 	char *namespaces;
 	char *job_cgroup; /* NULL: gates go by uid only */
@@ -60,8 +61,8 @@ struct ethernet_node {
 /* -EIO and the like with a text. */
 int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 		   struct fairlead_error *ret_error);
-/* Those that carry rails. */
-uint8_t underlays_usable(const struct underlays *list);
+/* One more than the highest rail whose NIC is usable; 0: there is none. */
+uint8_t underlays_rails(const struct underlays *list);
 /* The one with that interface index, or NULL. */
 const struct underlay *underlays_find(const struct underlays *list, int index);
 

@@ -141,7 +141,7 @@ static void lack_way(struct line *line, const struct ethernet_node *node)
 	struct ip_address *far = node->tended->far_peers;
 	struct fairlead_error error;
 	struct underlays list;
-	size_t rail = 0, which;
+	size_t which;
 
 	if (node->ttl != 1 || node_underlays(node, &list, &error) < 0)
 		return;
@@ -149,12 +149,12 @@ static void lack_way(struct line *line, const struct ethernet_node *node)
 		const struct underlay *nic = &list.list[i];
 		int result;
 
-		if (!nic->is_usable || far[rail++].family == 0)
+		if (!nic->is_usable || far[i].family == 0)
 			continue;
-		result = underlay_ways_check(node->netlink, nic, &far[rail - 1],
-					     1, 1, &which, &error);
+		result = underlay_ways_check(node->netlink, nic, &far[i], 1, 1,
+					     &which, &error);
 		if (result == 0)
-			far[rail - 1].family = 0;
+			far[i].family = 0;
 		if (result != -EHOSTUNREACH)
 			continue;
 		error_prefix(&error, "%s", nic->name);

@@ -2,7 +2,9 @@
 /*
  * A NIC that is named may be of any kind but loopback and a lane's device: the
  * site knows. Those that nobody named are chosen so that nothing surprises:
- * nothing that stands for other NICs but bonds, nothing that leads to no wire.
+ * nothing that stands for other NICs but bonds, nothing that leads to no wire. A
+ * NIC that comes before one that was taken gets its place in the order of names,
+ * as at a start, so that nodes agree in whatever order their NICs came up.
  */
 #include "driver/ethernet/underlay.h"
 
@@ -177,24 +179,58 @@ static void take(struct underlays *list, const struct underlay *underlay)
 		strcpy(list->left_out + used, MORE);
 }
 
+static void fill_name(struct netlink *netlink, const struct node_view *view,
+		      const char *name, struct underlay *ret_underlay)
+{
+	const struct link *link = link_find_name(&view->links, name);
+
+	*ret_underlay = (struct underlay){ .flaw = "there is no such NIC" };
+	snprintf(ret_underlay->name, sizeof(ret_underlay->name), "%s", name);
+	if (link)
+		fill(netlink, view, link, ret_underlay);
+}
+
+static bool is_taken(const struct underlay_names *taken, const char *name)
+{
+	for (size_t i = 0; i < taken->count; i++) {
+		if (strcmp(taken->names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Those that were taken before, and others that fit. */
 static int choose(struct netlink *netlink, const struct node_view *view,
-		  struct underlays *list, struct fairlead_error *ret_error)
+		  struct underlay_names *taken, struct underlays *list,
+		  struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct underlay *fit =
-		calloc(view->links.count + 1, sizeof(*fit));
+		calloc(view->links.count + taken->count + 1, sizeof(*fit));
 	size_t count = 0;
 
 	if (!fit)
 		return error_set(ret_error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < taken->count; i++) {
+		const char *name = taken->names[i];
+		const struct link *link = link_find_name(&view->links, name);
+
+		if (!link || !is_passed(link))
+			fill_name(netlink, view, name, &fit[count++]);
+	}
 	for (size_t i = 0; i < view->links.count; i++) {
-		if (is_passed(&view->links.links[i]))
+		const struct link *link = &view->links.links[i];
+
+		if (is_passed(link) || is_taken(taken, link->name))
 			continue;
-		fill(netlink, view, &view->links.links[i], &fit[count]);
+		fill(netlink, view, link, &fit[count]);
 		count += fit[count].is_usable;
 	}
 	qsort(fit, count, sizeof(fit[0]), compare_names);
 	for (size_t i = 0; i < count; i++)
 		take(list, &fit[i]);
+	taken->count = list->count;
+	for (size_t i = 0; i < list->count; i++)
+		memcpy(taken->names[i], list->list[i].name, IFNAMSIZ);
 	return 0;
 }
 
@@ -226,18 +262,14 @@ static int take_name(struct netlink *netlink, const struct node_view *view,
 		     const char *name, struct underlays *list,
 		     struct fairlead_error *ret_error)
 {
-	const struct link *link = link_find_name(&view->links, name);
-	struct underlay underlay = { .flaw = "there is no such NIC" };
+	struct underlay underlay;
 
 	for (size_t i = 0; i < list->count; i++) {
 		if (strcmp(list->list[i].name, name) == 0)
 			return error_set(ret_error, -EINVAL,
 					 "NIC %s is named twice", name);
 	}
-	if (link)
-		fill(netlink, view, link, &underlay);
-	else
-		snprintf(underlay.name, sizeof(underlay.name), "%s", name);
+	fill_name(netlink, view, name, &underlay);
 	take(list, &underlay);
 	return 0;
 }
@@ -270,7 +302,8 @@ static int take_names(struct netlink *netlink, const struct node_view *view,
 }
 
 int underlay_list(struct netlink *netlink, const char *devices,
-		  struct underlays *ret_list, struct fairlead_error *ret_error)
+		  struct underlay_names *taken, struct underlays *ret_list,
+		  struct fairlead_error *ret_error)
 {
 	struct underlays list = { 0 };
 	struct node_view view;
@@ -279,7 +312,7 @@ int underlay_list(struct netlink *netlink, const char *devices,
 	if (result < 0)
 		return result;
 	if (strcmp(devices, "auto") == 0)
-		result = choose(netlink, &view, &list, ret_error);
+		result = choose(netlink, &view, taken, &list, ret_error);
 	else
 		result = take_names(netlink, &view, devices, &list, ret_error);
 	view_fini(&view);

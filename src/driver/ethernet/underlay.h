@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The NICs that carry lanes: a rail each, in the order of their names or of the
- * setting.
+ * setting. Peers meet on a rail by its number, so that one NIC that goes must not
+ * give another its rail.
  */
 #pragma once
 
@@ -21,7 +22,7 @@ struct underlay {
 	char flaw[128]; /* why not: down, no address, MTU too small */
 };
 
-/* The NICs of the node, usable or not. */
+/* The NICs of the node, usable or not: the place of each is its rail. */
 struct underlays {
 	size_t count;
 	struct underlay list[ETHERNET_RAILS_MAX];
@@ -29,17 +30,25 @@ struct underlays {
 	char left_out[64];
 };
 
+/* NICs that "auto" has taken, by rail; nothing at first. */
+struct underlay_names {
+	size_t count;
+	char names[ETHERNET_RAILS_MAX][IFNAMSIZ];
+};
+
 /*
  * devices: names with commas; "auto": each Ethernet device that is up and has a
- * global address, but bridges, tunnels, devices of a bridge or bond, and ours.
- * One that is named and is not there, or cannot be used, is listed with its
- * flaw; auto lists only what can be used, in the order of names (eth2, eth10).
- * Where there are more than rails the first in that order are taken, or in the
- * order in which they are named. The speed is what the NIC says. -EINVAL with a
- * text: no list of names, or one of them twice; -ENOMEM, -EIO.
+ * global address, but bridges, tunnels, devices of a bridge or bond, and ours, in
+ * the order of names (eth2, eth10). Where there are more than rails the first in
+ * that order are taken, or in the order in which they are named. A NIC that is
+ * named, or that auto has taken before, and is not there or cannot be used, is
+ * listed with its flaw, and keeps its rail. *taken is what auto takes, from call
+ * to call. The speed is what the NIC says. -EINVAL with a text: no list of names,
+ * or one of them twice; -ENOMEM, -EIO.
  */
 int underlay_list(struct netlink *netlink, const char *devices,
-		  struct underlays *ret_list, struct fairlead_error *ret_error);
+		  struct underlay_names *taken, struct underlays *ret_list,
+		  struct fairlead_error *ret_error);
 
 /*
  * The text says why "auto" takes none of the NICs that it could: "eth1: it is

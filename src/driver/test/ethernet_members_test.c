@@ -85,6 +85,8 @@ static size_t assert_travels(const struct ethernet_members *members)
 	assert_non_null(bytes);
 	assert_int_equal(ethernet_members_decode(bytes, size, &again), 0);
 	assert_int_equal(again.rail_count, members->rail_count);
+	assert_memory_equal(again.rails, members->rails, sizeof(again.rails));
+	assert_int_equal(again.lacking, members->lacking);
 	assert_int_equal(again.node_count, members->node_count);
 	assert_memory_equal(again.mtu, members->mtu, sizeof(again.mtu));
 	assert_memory_equal(again.addresses, members->addresses,
@@ -140,6 +142,28 @@ static void a_place_s_bytes_are_as_documented(void **state)
 					     &place.rails[i].address));
 		assert_int_equal(again.rails[i].mtu, place.rails[i].mtu);
 	}
+}
+
+static void a_place_keeps_the_number_of_a_rail_whose_nic_is_lacking(
+	void **state)
+{
+	static const uint8_t bytes[] = { 1, 3, 0,    0, 0, 4, 10, 0,
+					 0, 1, 0xdc, 5, 0, 0, 0 };
+	static const uint8_t none[] = { 1, 1, 0, 0, 0 };
+	struct writer writer = { 0 };
+	struct ethernet_place place;
+
+	assert_int_equal(ethernet_place_decode(bytes, sizeof(bytes), &place),
+			 0);
+	assert_int_equal(place.rail_count, 3);
+	assert_int_equal(place.rails[0].address.family, 0);
+	assert_int_equal(place.rails[1].address.family, 4);
+	assert_int_equal(ethernet_place_encode(&place, &writer), 0);
+	assert_int_equal(writer.size, sizeof(bytes));
+	assert_memory_equal(writer.data, bytes, sizeof(bytes));
+	writer_fini(&writer);
+	assert_int_equal(ethernet_place_decode(none, sizeof(none), &place),
+			 -EBADMSG);
 }
 
 static void the_largest_place_fits(void **state)
@@ -221,6 +245,48 @@ static void a_lane_has_the_rails_that_every_node_has(void **state)
 				     &places[2].rails[1].address));
 	assert_travels(&members);
 	ethernet_members_fini(&members);
+}
+
+static void rails_keep_their_numbers_where_one_is_lacking(void **state)
+{
+	struct ethernet_members members;
+
+	places_fill(3, 3);
+	places[1].rails[0] = (struct ethernet_rail){ 0 };
+	places[2].rails[2].mtu = 1400;
+	members = make(3);
+	assert_int_equal(members.rail_count, 2);
+	assert_int_equal(members.rails[0], 1);
+	assert_int_equal(members.rails[1], 2);
+	assert_int_equal(members.lacking, 1);
+	assert_int_equal(members.mtu[1], 1350);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(
+			ip_address_equal(ethernet_members_at(&members, i, 1),
+					 &places[i].rails[2].address));
+	assert_travels(&members);
+	ethernet_members_fini(&members);
+	/* Who never had one lacks nothing. */
+	places_fill(3, 3);
+	places[1].rail_count = 1;
+	members = make(3);
+	assert_int_equal(members.rail_count, 1);
+	assert_int_equal(members.lacking, 0);
+	ethernet_members_fini(&members);
+}
+
+static void nodes_without_a_rail_in_common_have_no_lane(void **state)
+{
+	places_fill(4, 2);
+	places[0].rail_count = 0;
+	places[1].rails[1] = places[3].rails[0] = (struct ethernet_rail){ 0 };
+	assert_refused(4, "node n3 has a NIC for rail 1 only, and those before "
+			  "it for rail 0");
+	places_fill(2, 4);
+	places[0].rails[1] = places[0].rails[3] = (struct ethernet_rail){ 0 };
+	places[1].rails[0] = places[1].rails[2] = (struct ethernet_rail){ 0 };
+	assert_refused(2, "node n1 has a NIC for rail 1, 3 only, and those "
+			  "before it for rail 0, 2");
 }
 
 static void nodes_without_rails_have_none_of_the_lane(void **state)
@@ -439,7 +505,8 @@ static void damaged_members_are_refused(void **state)
 		{ "lanes of too few addresses", 10, 31 },
 		{ "port", 12, 0 },
 		{ "addresses of no rail", 13, 0 },
-		{ "too many rails", 13, 5 },
+		{ "another count of rails", 13, 5 },
+		{ "a rail that nodes lack", 13, 0x11 },
 		{ "mtu", 15, 4 },
 		{ "no node", 16, 0 },
 		{ "too many nodes", 18, 1 },
@@ -476,7 +543,7 @@ static void a_run_does_not_pass_the_last_address(void **state)
 static void assert_rails_refused(const uint8_t *rest, size_t size)
 {
 	static const uint8_t head[] = { 1,    0xfd, 0x46, 0x4c, 0, 0,
-					0xb5, 0x12, 2,    0xaa, 5, 0xaa,
+					0xb5, 0x12, 3,    0xaa, 5, 0xaa,
 					5,    2,    0,    0,    0 };
 	uint8_t bytes[64];
 
@@ -496,6 +563,20 @@ static void a_node_has_all_rails_or_none(void **state)
 	assert_rails_refused(none, sizeof(none));
 	assert_rails_refused(apart, sizeof(apart));
 	assert_rails_refused(one_rail, sizeof(one_rail));
+}
+
+static void a_lane_without_rails_lacks_none(void **state)
+{
+	uint8_t bytes[] = {
+		1, 0xfd, 0x46, 0x4c, 0, 0, 0xb5, 0x12, 0, 3, 0, 0, 0
+	};
+	struct ethernet_members members;
+
+	assert_int_equal(
+		ethernet_members_decode(bytes, sizeof(bytes), &members), 0);
+	ethernet_members_fini(&members);
+	bytes[8] = 0x10;
+	assert_members_refused(bytes, sizeof(bytes));
 }
 
 static void the_port_of_rocev2_is_refused(void **state)
@@ -552,10 +633,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_place_s_bytes_are_as_documented),
+		cmocka_unit_test(
+			a_place_keeps_the_number_of_a_rail_whose_nic_is_lacking),
 		cmocka_unit_test(the_largest_place_fits),
 		cmocka_unit_test(damaged_places_are_refused),
 		cmocka_unit_test(members_bytes_are_as_documented),
 		cmocka_unit_test(a_lane_has_the_rails_that_every_node_has),
+		cmocka_unit_test(rails_keep_their_numbers_where_one_is_lacking),
+		cmocka_unit_test(nodes_without_a_rail_in_common_have_no_lane),
 		cmocka_unit_test(nodes_without_rails_have_none_of_the_lane),
 		cmocka_unit_test(a_lane_of_nodes_without_rails_has_none),
 		cmocka_unit_test(gaps_of_every_length_are_read_back),
@@ -573,6 +658,7 @@ int main(void)
 		cmocka_unit_test(damaged_members_are_refused),
 		cmocka_unit_test(a_run_does_not_pass_the_last_address),
 		cmocka_unit_test(a_node_has_all_rails_or_none),
+		cmocka_unit_test(a_lane_without_rails_lacks_none),
 		cmocka_unit_test(the_port_of_rocev2_is_refused),
 		cmocka_unit_test(
 			a_length_that_fits_in_the_head_is_not_written_apart),

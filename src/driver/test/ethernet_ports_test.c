@@ -147,7 +147,7 @@ static void ports_come_and_go_with_nics(void **state)
 	add_nic(3);
 	netns_run("ip link set eth2 down");
 	tend();
-	assert_rails(2);
+	assert_rails(3);
 	netns_run("ip link set eth3 down");
 	tend();
 	assert_rails(1);

@@ -118,14 +118,17 @@ static void assert_unset(void *arg, const char *name, const char *value)
 	assert_null(value);
 }
 
-static void assert_no_lane(const struct fairlead_lane *lane)
+static void assert_no_lane_since(const struct fairlead_lane *lane,
+				 const char *reason)
 {
+	char warning[200];
 	size_t count = 0;
 
+	snprintf(warning, sizeof(warning),
+		 "%s: the job's tasks here have no interface of its lane",
+		 reason);
 	assert_int_equal(world.warning_count, 1);
-	assert_string_equal(world.warning,
-			    "this node has no NIC for lanes: the job's tasks "
-			    "here have no interface of its lane");
+	assert_string_equal(world.warning, warning);
 	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
 	assert_int_not_equal(access("/mnt/netns/9", F_OK), 0);
 	assert_int_equal(ethernet_node_ops.env(world.state, lane, &world.record,
@@ -133,6 +136,11 @@ static void assert_no_lane(const struct fairlead_lane *lane)
 					       &world.error),
 			 0);
 	assert_int_equal(count, 9);
+}
+
+static void assert_no_lane(const struct fairlead_lane *lane)
+{
+	assert_no_lane_since(lane, "this node has no NIC for lanes");
 }
 
 static void a_node_without_a_nic_tells_a_place_without_rails(void **state)
@@ -223,7 +231,8 @@ static void a_nic_that_came_or_went_since_is_no_error(void **state)
 	memcpy(with, without, sizeof(with));
 	with[0] = told();
 	assert_int_equal(apply(&lane, without), 0);
-	assert_no_lane(&lane);
+	assert_no_lane_since(&lane, "the manager does not know yet that this "
+				    "node has a NIC for lanes");
 	netns_run("ip link set eth1 down");
 	assert_int_equal(apply(&lane, with), 0);
 	assert_no_lane(&lane);
@@ -232,7 +241,98 @@ static void a_nic_that_came_or_went_since_is_no_error(void **state)
 	/* Who has to have one says that the manager does not know it. */
 	node_world_open_bare();
 	assert_int_equal(apply(&lane, without), -ESTALE);
-	assert_non_null(strstr(world.error.text, "knows of no NIC for lanes"));
+	assert_non_null(strstr(world.error.text, "does not know yet"));
+}
+
+/* Another NIC, eth2, and both named. */
+static void open_two_rails(void)
+{
+	static const struct fairlead_setting settings[] = {
+		{ .name = "devices", .value = "eth1,eth2" },
+		{ .name = "bpf", .value = "off" },
+	};
+
+	netns_run("ip link add eth2 type veth peer name p2; "
+		  "ip addr add 10.205.0.1/16 dev eth2; "
+		  "ip link set p2 up; ip link set eth2 up");
+	node_world_open(settings, 2);
+}
+
+static void assert_on_second_rail_only(void)
+{
+	assert_true(netns_holds("bridge fdb show dev fl%dr1 | grep -q "
+				"'dst 10.205.0.2'",
+				NODE_WORLD_VNI));
+	assert_true(netns_holds("ip -d link show fl%dr1 | grep -q 'local "
+				"10.205.0.1 dev eth2.* dstport 4790'",
+				NODE_WORLD_VNI));
+	assert_true(netns_holds("ip neigh show dev fl%dr1 | grep -q "
+				"'100.80.0.2'",
+				NODE_WORLD_VNI));
+	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI));
+}
+
+static void a_nic_that_goes_leaves_the_others_their_rails(void **state)
+{
+	const struct ethernet_place both = place_of(2, 2),
+				    third = place_of(2, 3);
+	struct fairlead_lane lane = lane_of("host");
+
+	open_two_rails();
+	netns_run("ip link set eth1 down");
+	assert_int_equal(apply_beside(&lane, &both, &third), 0);
+	assert_on_second_rail_only();
+	assert_int_equal(world.warning_count, 1);
+	assert_string_equal(world.warning,
+			    "eth1: the lane is not on rail 0: it is down");
+	take_back(&lane);
+}
+
+static void the_others_use_the_rails_that_are_left_and_say_why(void **state)
+{
+	const struct ethernet_place both = place_of(2, 3);
+	struct ethernet_place other = place_of(2, 2);
+	struct fairlead_lane lane = lane_of("host");
+
+	other.rails[0] = (struct ethernet_rail){ 0 };
+	open_two_rails();
+	assert_int_equal(apply_beside(&lane, &other, &both), 0);
+	assert_on_second_rail_only();
+	assert_int_equal(world.warning_count, 1);
+	assert_string_equal(world.warning,
+			    "eth1: the lane is not on rail 0: another of its "
+			    "nodes lacks its NIC for it");
+	take_back(&lane);
+}
+
+static void nodes_that_never_had_a_second_nic_are_no_loss(void **state)
+{
+	const struct ethernet_place one = place_of(1, 2), both = place_of(2, 3);
+	struct fairlead_lane lane = lane_of("host");
+
+	open_two_rails();
+	assert_int_equal(apply_beside(&lane, &one, &both), 0);
+	assert_int_equal(world.warning_count, 0);
+	assert_false(netns_holds("ip link show fl%dr1", NODE_WORLD_VNI));
+	take_back(&lane);
+}
+
+static void a_lane_on_a_rail_whose_nic_went_since_is_refused(void **state)
+{
+	const struct ethernet_place others[] = { place_of(2, 2),
+						 place_of(2, 3) };
+	struct fairlead_lane lane = lane_of("host");
+	struct fairlead_place places[NODES] = { { 0 },
+						bytes_of(&others[0]),
+						bytes_of(&others[1]) };
+
+	open_two_rails();
+	places[0] = told();
+	netns_run("ip link set eth1 down");
+	assert_int_equal(apply(&lane, places), -ENODEV);
+	assert_string_equal(world.error.text,
+			    "the lane is on rail 0, and eth1 here cannot carry "
+			    "it: it is down");
 }
 
 static void a_fifth_nic_is_left_out_and_said_to_be(void **state)
@@ -273,6 +373,10 @@ int main(void)
 		TEST(nodes_that_have_none_at_all_have_no_lane),
 		TEST(a_node_without_rails_is_nobody_s_peer),
 		TEST(a_nic_that_came_or_went_since_is_no_error),
+		TEST(a_nic_that_goes_leaves_the_others_their_rails),
+		TEST(the_others_use_the_rails_that_are_left_and_say_why),
+		TEST(nodes_that_never_had_a_second_nic_are_no_loss),
+		TEST(a_lane_on_a_rail_whose_nic_went_since_is_refused),
 		TEST(a_fifth_nic_is_left_out_and_said_to_be),
 	};
 

@@ -17,6 +17,7 @@ static bool is_there; /* the namespace */
 static struct netlink *netlink;
 static struct fairlead_error error;
 static struct underlays listed;
+static struct underlay_names taken;
 
 static int group_setup(void **state)
 {
@@ -29,7 +30,7 @@ static int group_setup(void **state)
 static int setup(void **state)
 {
 	memset(&error, 0, sizeof(error));
-	listed.count = 0;
+	listed.count = taken.count = 0;
 	return is_there ? netlink_open(&netlink, NULL) : 0;
 }
 
@@ -60,7 +61,7 @@ static void add_nic(const char *name, const char *address)
 
 static void read_list(const char *devices)
 {
-	if (underlay_list(netlink, devices, &listed, &error) != 0)
+	if (underlay_list(netlink, devices, &taken, &listed, &error) != 0)
 		fail_msg("%s", error.text);
 }
 
@@ -240,12 +241,65 @@ static void nics_beyond_the_rails_are_left_out_and_named(void **state)
 					     "anothernic00002, "
 					     "anothernic00003, ...");
 	netns_run("ip link set eth0 down");
+	taken.count = 0;
 	for (int i = 5; i < 2 * ETHERNET_RAILS_MAX; i++)
 		netns_run("ip link set eth%d down", i);
 	read_list("auto");
 	assert_int_equal(listed.count, 4);
 	assert_string_equal(listed.list[3].name, "eth4");
 	assert_string_equal(listed.left_out, "");
+}
+
+static void a_nic_that_goes_keeps_its_rail_from_the_others(void **state)
+{
+	if (!is_there)
+		skip();
+	for (int i = 1; i <= 5; i++) {
+		char name[8], address[16];
+
+		snprintf(name, sizeof(name), "eth%d", i);
+		snprintf(address, sizeof(address), "10.%d.0.1/16", i);
+		add_nic(name, address);
+	}
+	read_list("auto");
+	assert_listed(0, "eth1", "10.1.0.1");
+	netns_run("ip link set eth1 down; ip link del eth3");
+	read_list("auto");
+	assert_int_equal(listed.count, 4);
+	assert_flaw(0, "eth1", "it is down");
+	assert_listed(1, "eth2", "10.2.0.1");
+	assert_flaw(2, "eth3", "there is no such NIC");
+	assert_listed(3, "eth4", "10.4.0.1");
+	assert_string_equal(listed.left_out, "eth5");
+	netns_run("ip link set eth1 up");
+	read_list("auto");
+	assert_listed(0, "eth1", "10.1.0.1");
+}
+
+static void a_nic_that_comes_late_has_the_rail_of_its_name(void **state)
+{
+	if (!is_there)
+		skip();
+	add_nic("eth2", "10.2.0.1/16");
+	read_list("auto");
+	assert_listed(0, "eth2", "10.2.0.1");
+	add_nic("eth1", "10.1.0.1/16");
+	read_list("auto");
+	assert_listed(0, "eth1", "10.1.0.1");
+	assert_listed(1, "eth2", "10.2.0.1");
+}
+
+static void a_nic_that_becomes_part_of_another_gives_its_rail_up(void **state)
+{
+	if (!is_there)
+		skip();
+	add_nic("eth1", "10.1.0.1/16");
+	add_nic("eth2", "10.2.0.1/16");
+	read_list("auto");
+	netns_run("ip link add br0 type bridge && ip link set eth1 master br0");
+	read_list("auto");
+	assert_int_equal(listed.count, 1);
+	assert_listed(0, "eth2", "10.2.0.1");
 }
 
 static void lists_that_make_no_sense_are_refused(void **state)
@@ -262,8 +316,8 @@ static void lists_that_make_no_sense_are_refused(void **state)
 	if (!is_there)
 		skip();
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		assert_int_equal(underlay_list(netlink, lists[i], &listed,
-					       &error),
+		assert_int_equal(underlay_list(netlink, lists[i], &taken,
+					       &listed, &error),
 				 -EINVAL);
 		assert_int_equal(listed.count, 0);
 	}
@@ -487,6 +541,9 @@ int main(void)
 		one(ipv4_is_sent_from_where_there_are_both),
 		one(addresses_that_go_are_not_sent_from),
 		one(nics_beyond_the_rails_are_left_out_and_named),
+		one(a_nic_that_goes_keeps_its_rail_from_the_others),
+		one(a_nic_that_comes_late_has_the_rail_of_its_name),
+		one(a_nic_that_becomes_part_of_another_gives_its_rail_up),
 		one(lists_that_make_no_sense_are_refused),
 		one(the_speed_is_what_the_nic_says),
 		one(a_node_of_its_own_addresses_has_no_clash),
