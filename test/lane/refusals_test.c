@@ -332,12 +332,12 @@ static void a_device_without_rules_is_nobody_s(void **state)
 
 	assert_true(works->works(world, 4));
 	rules_write_remove(&rules, 1, &writer);
-	world_nft(world, NODE1, writer.data, writer.size);
+	world_change(world, NODE1, &writer);
 	assert_false(works->works(world, 4));
 	assert_false(works->works(world, 6));
 	writer_fini(&writer);
 	rules_write_add(&rules, 1, &writer);
-	world_nft(world, NODE1, writer.data, writer.size);
+	world_change(world, NODE1, &writer);
 	writer_fini(&writer);
 	assert_true(works->works(world, 4));
 }

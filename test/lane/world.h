@@ -128,6 +128,9 @@ struct rules_lane world_rules(const struct world *world, enum world_lane lane,
 /* A text for nft on a host; it has to be taken. */
 void world_nft(const struct world *world, enum world_host host,
 	       const void *text, size_t size);
+/* What rules_write_add or rules_write_remove has written, likewise. */
+void world_change(const struct world *world, enum world_host host,
+		  const struct writer *requests);
 
 /* What was sent before has come or is lost. */
 void world_settle(const struct world *world);

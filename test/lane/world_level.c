@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "driver/ethernet/gate.h"
+#include "driver/ethernet/table.h"
 #include "world.h"
 
 #define PINS_MAX 64
@@ -35,6 +36,23 @@ void world_nft(const struct world *world, enum world_host host,
 	world_enter(world->netns[host]);
 	result = nft_apply(NFT_PATH, text, size, &error);
 	world_enter(world->home);
+	if (result < 0)
+		fail_msg("%s", error.text);
+}
+
+void world_change(const struct world *world, enum world_host host,
+		  const struct writer *requests)
+{
+	struct fairlead_error error = { 0 };
+	struct netlink *filter = NULL;
+	int result;
+
+	world_enter(world->netns[host]);
+	result = netlink_open_filter(&filter, &error);
+	world_enter(world->home);
+	if (result == 0)
+		result = table_change(filter, requests, &error);
+	netlink_close(filter);
 	if (result < 0)
 		fail_msg("%s", error.text);
 }

@@ -13,6 +13,7 @@
 #include "driver/ethernet/job_cgroup.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/nft.h"
+#include "driver/ethernet/table.h"
 
 /* --- what follows from devices --- */
 
@@ -358,15 +359,16 @@ int enforce_add(const struct ethernet_node *node,
 		struct fairlead_error *ret_error)
 {
 	struct fairlead_error ignored;
-	struct writer text = { 0 };
+	struct writer requests = { 0 };
 	int result = gate_require(node, ret_error);
 
 	if (result < 0)
 		return result;
 	if (needs_rails(node, enforcement))
 		return enforce_all(node, ret_error);
-	rules_write_add(enforcement->rules, enforcement->rule_count, &text);
-	result = rules_run(node, &text, ret_error);
+	rules_write_add(enforcement->rules, enforcement->rule_count, &requests);
+	result = table_change(node->filter, &requests, ret_error);
+	writer_fini(&requests);
 	/* The table may have been flushed, or have something of a crash. */
 	if (result == -ENOENT || result == -EEXIST)
 		return enforce_all(node, ret_error);
@@ -385,11 +387,13 @@ int enforce_remove(const struct ethernet_node *node,
 		   const struct enforcement *enforcement,
 		   struct fairlead_error *ret_error)
 {
-	struct writer text = { 0 };
+	struct writer requests = { 0 };
 	int result;
 
-	rules_write_remove(enforcement->rules, enforcement->rule_count, &text);
-	result = rules_run(node, &text, ret_error);
+	rules_write_remove(enforcement->rules, enforcement->rule_count,
+			   &requests);
+	result = table_change(node->filter, &requests, ret_error);
+	writer_fini(&requests);
 	if (result == 0)
 		node->tended->lanes -= lanes_digest(enforcement);
 	for (size_t i = 0;

@@ -11,6 +11,7 @@
  */
 #include "driver/ethernet/netlink.h"
 
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <netlink/errno.h>
@@ -34,7 +35,8 @@ struct answer {
 	size_t failed; /* which of them, when failure.code is not 0 */
 	struct fairlead_error failure;
 	bool is_over;
-	bool is_torn; /* the list changed while it was read */
+	bool is_torn;  /* the list changed while it was read */
+	bool is_batch; /* whose frame is refused instead of all of it */
 	uint8_t *bytes;
 	size_t size;
 };
@@ -195,7 +197,9 @@ static void take_message(struct answer *answer, const struct nlmsghdr *header)
 			memcpy(&code, nlmsg_data(header), sizeof(code));
 		if (code < 0)
 			take_failure(answer, header, code);
-		answer->is_over = header->nlmsg_seq == answer->last_seq;
+		answer->is_over = header->nlmsg_seq == answer->last_seq ||
+				  (answer->is_batch && code < 0 &&
+				   header->nlmsg_seq == answer->first_seq);
 		return;
 	}
 	if (answer->size + size > ANSWER_BYTES_MAX) {
@@ -335,6 +339,33 @@ int netlink_get(struct netlink *netlink, struct nl_msg *message,
 	}
 	nlmsg_free(message);
 	return failure.code;
+}
+
+int netlink_batch(struct netlink *netlink, void *requests, size_t size,
+		  struct fairlead_error *ret_error, const char *what)
+{
+	struct nlmsghdr *header = requests;
+	struct nlmsghdr *request = NULL; /* the last one before the frame */
+	struct answer answer = { .is_batch = true };
+	int left = (int)size;
+	int room = 2 * (int)size; /* a datagram and what the kernel adds */
+
+	for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
+		header->nlmsg_seq = nl_socket_use_seq(netlink->socket);
+		if (header->nlmsg_type != NFNL_MSG_BATCH_END)
+			request = header;
+	}
+	request->nlmsg_flags |= NLM_F_ACK;
+	answer.first_seq = ((struct nlmsghdr *)requests)->nlmsg_seq;
+	answer.last_seq = request->nlmsg_seq;
+	if (size > BUFFER_SIZE / 2)
+		setsockopt(nl_socket_get_fd(netlink->socket), SOL_SOCKET,
+			   SO_SNDBUFFORCE, &room, sizeof(room));
+	if (converse(netlink, requests, size, &answer) < 0)
+		error_set(ret_error, answer.failure.code, "%s: %s", what,
+			  answer.failure.text);
+	free(answer.bytes);
+	return answer.failure.code;
 }
 
 static void send_queue(struct netlink *netlink)

@@ -31,7 +31,7 @@ struct netlink {
 /* -EPERM is not noticed before something is changed. */
 int netlink_open(struct netlink **ret_netlink,
 		 struct fairlead_error *ret_error);
-/* One of NETLINK_NETFILTER, to look at rules with. */
+/* One of NETLINK_NETFILTER, for rules. */
 int netlink_open_filter(struct netlink **ret_netlink,
 			struct fairlead_error *ret_error);
 /* NULL allowed. */
@@ -59,6 +59,14 @@ int netlink_get(struct netlink *netlink, struct nl_msg *message,
 		void (*emit)(void *arg, const struct nlmsghdr *header),
 		void *arg, struct fairlead_error *ret_error, const char *what,
 		...) __attribute__((format(printf, 6, 7)));
+
+/*
+ * Requests of the firewall, between its two frames, that are done wholly or not at
+ * all: they are numbered, sent as one datagram, and their answer is waited for.
+ * The text is `what`, and the kernel's words.
+ */
+int netlink_batch(struct netlink *netlink, void *requests, size_t size,
+		  struct fairlead_error *ret_error, const char *what);
 
 /*
  * Many requests without a wait for each: queue them all, then flush. The first

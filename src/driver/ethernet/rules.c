@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/ethernet/rules_elements.h"
+
 #define LINE_MAX_SIZE 256
 
 /* @th,96,24: the VNI in VXLAN's header, behind UDP's 8 bytes. */
@@ -224,13 +226,6 @@ static const char *const table_lines[] = {
 	"}",
 };
 
-static const char *const class_words[ETHERNET_CLASS_COUNT] = {
-	[ETHERNET_DEDICATED_ACCESS] = "dedicated_access",
-	[ETHERNET_LOW_LATENCY] = "low_latency",
-	[ETHERNET_BULK_DATA] = "bulk_data",
-	[ETHERNET_BEST_EFFORT] = "best_effort",
-};
-
 __attribute__((format(printf, 2, 3))) static void put(struct writer *writer,
 						      const char *format, ...)
 {
@@ -242,163 +237,6 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *writer,
 	va_end(args);
 	write_plain(writer, line);
 }
-
-/* --- elements --- */
-
-/* The command of one set; it is begun by its first element. */
-struct elements {
-	struct writer *writer;
-	const char *verb;
-	const char *set;
-	bool has_any;
-};
-
-__attribute__((format(printf, 2, 3))) static void element(
-	struct elements *elements, const char *format, ...)
-{
-	char text[LINE_MAX_SIZE];
-	va_list args;
-
-	if (elements->has_any)
-		write_plain(elements->writer, ", ");
-	else
-		put(elements->writer, "%s element inet %s %s { ",
-		    elements->verb, RULES_TABLE, elements->set);
-	elements->has_any = true;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	write_plain(elements->writer, text);
-}
-
-typedef void put_lane_fn(struct elements *elements,
-			 const struct rules_lane *lane, uint8_t choice);
-
-/* Its address on this node, "" where it has none that counts here. */
-static void own_address(const struct rules_lane *lane, uint8_t family,
-			char text[IP_ADDRESS_TEXT_MAX])
-{
-	const struct lane_device *device = &lane->device;
-
-	text[0] = 0;
-	if (!lane->is_netns)
-		ip_address_format(family == 6 ? &device->ipv6 : &device->ipv4,
-				  text);
-}
-
-static void put_sender(struct elements *elements, const struct rules_lane *lane,
-		       uint8_t family)
-{
-	char own[IP_ADDRESS_TEXT_MAX];
-
-	own_address(lane, family, own);
-	if (own[0] != 0)
-		element(elements, "\"%s\" . %s . %u", lane->device.name, own,
-			lane->device.alias.uid);
-}
-
-static void put_owner(struct elements *elements, const struct rules_lane *lane,
-		      uint8_t family)
-{
-	char own[IP_ADDRESS_TEXT_MAX];
-
-	own_address(lane, family, own);
-	if (own[0] != 0)
-		element(elements, "%s . %u", own, lane->device.alias.uid);
-}
-
-static void put_arrival(struct elements *elements,
-			const struct rules_lane *lane, uint8_t family)
-{
-	char own[IP_ADDRESS_TEXT_MAX];
-
-	own_address(lane, family, own);
-	if (own[0] != 0)
-		element(elements, "%s . \"%s\"", own, lane->device.name);
-}
-
-static void put_members(struct elements *elements,
-			const struct rules_lane *lane, uint8_t family)
-{
-	char peer[IP_ADDRESS_TEXT_MAX];
-
-	for (size_t i = 0; i < lane->peer_count; i++) {
-		if (lane->peers[i].family != family)
-			continue;
-		ip_address_format(&lane->peers[i], peer);
-		element(elements, "%d . %s . %u . %u",
-			lane->device.underlay_index, peer, lane->device.port,
-			lane->device.vni);
-	}
-}
-
-static void put_class(struct elements *elements, const struct rules_lane *lane,
-		      uint8_t class)
-{
-	if (lane->classes & 1u << class)
-		element(elements, "%u . %u", lane->device.port,
-			lane->device.vni);
-}
-
-static void put_first_class(struct elements *elements,
-			    const struct rules_lane *lane, uint8_t choice)
-{
-	element(elements, "%u . %u : goto class_%s", lane->device.port,
-		lane->device.vni, class_words[lane->first_class]);
-}
-
-static void put_queue(struct elements *elements, const struct rules_lane *lane,
-		      uint8_t class)
-{
-	uint16_t minor = lane->device.alias.htb_class;
-
-	if (minor != 0 && lane->classes & 1u << class)
-		element(elements, "%u . %u : %x:%x", lane->device.port,
-			lane->device.vni, SHAPER_HANDLE,
-			shaper_leaf(minor, lane->classes, class));
-}
-
-static const struct {
-	const char *name;
-	put_lane_fn *put;
-	uint8_t choice; /* a family or a class */
-} sets[] = {
-	{ "senders4", put_sender, 4 },
-	{ "senders6", put_sender, 6 },
-	{ "owners4", put_owner, 4 },
-	{ "owners6", put_owner, 6 },
-	{ "arrivals4", put_arrival, 4 },
-	{ "arrivals6", put_arrival, 6 },
-	{ "members4", put_members, 4 },
-	{ "members6", put_members, 6 },
-	{ "has_dedicated_access", put_class, ETHERNET_DEDICATED_ACCESS },
-	{ "has_low_latency", put_class, ETHERNET_LOW_LATENCY },
-	{ "has_bulk_data", put_class, ETHERNET_BULK_DATA },
-	{ "has_best_effort", put_class, ETHERNET_BEST_EFFORT },
-	{ "first_class", put_first_class, 0 },
-	{ "queue_dedicated_access", put_queue, ETHERNET_DEDICATED_ACCESS },
-	{ "queue_low_latency", put_queue, ETHERNET_LOW_LATENCY },
-	{ "queue_bulk_data", put_queue, ETHERNET_BULK_DATA },
-	{ "queue_best_effort", put_queue, ETHERNET_BEST_EFFORT },
-};
-
-/* One command a set: fewer are read faster. */
-static void put_elements(struct writer *writer, const char *verb,
-			 const struct rules_lane *lanes, size_t count)
-{
-	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
-		struct elements elements = { .writer = writer,
-					     .verb = verb,
-					     .set = sets[i].name };
-
-		for (size_t j = 0; j < count; j++)
-			sets[i].put(&elements, &lanes[j], sets[i].choice);
-		if (elements.has_any)
-			write_plain(writer, " }\n");
-	}
-}
-
-/* --- texts --- */
 
 /* A set of one is slower than the port itself. */
 static void put_ports(uint16_t first, uint8_t rail_count, struct writer *writer)
@@ -428,7 +266,7 @@ static void put_definitions(const struct ethernet_networks *networks,
 		put(writer, "define net4 = %s\n", network);
 	}
 	for (size_t i = 0; i < ETHERNET_CLASS_COUNT; i++)
-		put(writer, "define %s = %u\n", class_words[i], dscp[i]);
+		put(writer, "define %s = %u\n", rules_class_words[i], dscp[i]);
 }
 
 void rules_write_table(const struct ethernet_networks *networks,
@@ -452,17 +290,5 @@ void rules_write_table(const struct ethernet_networks *networks,
 		write_plain(writer, table_lines[i]);
 		write_plain(writer, "\n");
 	}
-	put_elements(writer, "add", lanes, count);
-}
-
-void rules_write_add(const struct rules_lane *lanes, size_t count,
-		     struct writer *writer)
-{
-	put_elements(writer, "add", lanes, count);
-}
-
-void rules_write_remove(const struct rules_lane *lanes, size_t count,
-			struct writer *writer)
-{
-	put_elements(writer, "delete", lanes, count);
+	rules_put_elements(lanes, count, writer);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The firewall's part of a lane, as texts for nft: one table, `inet fairlead`,
- * which is written once; a lane only adds elements to its sets. The rules follow
- * from the devices that are there, so the table can be written anew at any time,
- * whole and in one transaction, and is then right.
+ * The firewall's part of a lane: one table, `inet fairlead`, which is written
+ * once; a lane only adds elements to its sets. The rules follow from the devices
+ * that are there, so the table can be written anew at any time, whole and in one
+ * transaction, and is then right.
  *
- * The texts are for `nft -f -`, in nft's own language: its JSON has no sets of
- * the type of an expression before nft 1.1, and a member is known by the VNI in
- * VXLAN's header, which has no name there.
+ * The table is a text for `nft -f -`, in nft's own language: its JSON has no sets
+ * of the type of an expression before nft 1.1, and a member is known by the VNI
+ * in VXLAN's header, which has no name there. Elements are requests to the
+ * kernel (table_change).
  *
  * The UDP ports of a node's rails are ours alone: other VXLAN on them is refused.
  * Root may send whatever it likes; nothing here keeps it out.

@@ -69,3 +69,14 @@ int table_generation(struct netlink *filter, uint32_t *ret_generation,
 	return netlink_get(filter, message, generation_take, ret_generation,
 			   ret_error, "cannot ask which rules there are");
 }
+
+int table_change(struct netlink *filter, const struct writer *requests,
+		 struct fairlead_error *ret_error)
+{
+	if (requests->result < 0)
+		return error_set(ret_error, requests->result, "out of memory");
+	if (requests->size == 0)
+		return 0;
+	return netlink_batch(filter, requests->data, requests->size, ret_error,
+			     "cannot change table inet " RULES_TABLE);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The texts, as nft takes them in a network namespace of its own. What they
- * keep out is shown by packets, in test/lane.
+ * The texts, as nft takes them in a network namespace of its own, and requests, as
+ * the kernel does. What they keep out is shown by packets, in test/lane.
  */
 #include "driver/ethernet/rules.h"
 
@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "driver/ethernet/nft.h"
+#include "driver/ethernet/table.h"
 #include "driver/test/netns.h"
 #include "sim/heap.h"
 
@@ -77,12 +78,25 @@ static void write_table(const struct rules_lane *lanes, size_t count)
 	apply(&writer, 0);
 }
 
+static void change(struct writer *requests, int expected)
+{
+	_auto_(netlink_closep) struct netlink *filter = NULL;
+	struct fairlead_error error = { 0 };
+	int result;
+
+	assert_int_equal(netlink_open_filter(&filter, &error), 0);
+	result = table_change(filter, requests, &error);
+	if (result != expected)
+		fail_msg("%d, not %d: %s", result, expected, error.text);
+	writer_fini(requests);
+}
+
 static void add(const struct rules_lane *lanes, size_t count)
 {
 	struct writer writer = { 0 };
 
 	rules_write_add(lanes, count, &writer);
-	apply(&writer, 0);
+	change(&writer, 0);
 }
 
 static void take_away(const struct rules_lane *lanes, size_t count,
@@ -91,13 +105,12 @@ static void take_away(const struct rules_lane *lanes, size_t count,
 	struct writer writer = { 0 };
 
 	rules_write_remove(lanes, count, &writer);
-	apply(&writer, expected);
+	change(&writer, expected);
 }
 
-/* What nft lists of the table; the caller frees it. */
-static char *list(void)
+static char *output_of(const char *command)
 {
-	FILE *nft = popen(NFT " list table inet " RULES_TABLE, "r");
+	FILE *nft = popen(command, "r");
 	char *text = calloc(1, TEXT_MAX);
 
 	assert_non_null(nft);
@@ -105,6 +118,19 @@ static char *list(void)
 	assert_true(fread(text, 1, TEXT_MAX - 1, nft) > 0);
 	assert_int_equal(pclose(nft), 0);
 	return text;
+}
+
+/* What nft lists of the table; the caller frees it. */
+static char *list(void)
+{
+	return output_of(NFT " list table inet " RULES_TABLE);
+}
+
+/* Elements are in no order. */
+static char *list_sorted(void)
+{
+	return output_of(NFT " list table inet " RULES_TABLE
+			     " | tr -d '\t ' | tr , '\n' | sort");
 }
 
 static void assert_has_all(const char *text, const char *const *parts)
@@ -218,6 +244,33 @@ static void a_lane_has_elements_in_each_set(void **state)
 				     "4789 . 0x1092 : goto class_low_latency",
 				     "4789 . 0x1092 : 464c:401a",
 				     "4789 . 0x1092 : 464c:801a", NULL });
+}
+
+/* Of all classes, with enough peers for several requests. */
+static void what_is_added_is_what_the_table_would_have(void **state)
+{
+	_auto_(freep) struct ip_address *many = calloc(600, sizeof(*many));
+	struct rules_lane lane = lane_of(4242);
+	_auto_(freep) char *written = NULL;
+	_auto_(freep) char *added = NULL;
+
+	assert_non_null(many);
+	for (int i = 0; i < 600; i++) {
+		many[i] = i % 2 ? address("fd77::1:0") : address("10.78.0.0");
+		many[i].bytes[i % 2 ? 14 : 2] += (uint8_t)(i / 256);
+		many[i].bytes[i % 2 ? 15 : 3] = (uint8_t)i;
+	}
+	lane.peers = many;
+	lane.peer_count = 600;
+	lane.classes = 15;
+	lane.device.underlay_index = 1;
+	lane.device.alias.htb_class = 0x1a;
+	write_table(&lane, 1);
+	written = list_sorted();
+	write_table(NULL, 0);
+	add(&lane, 1);
+	added = list_sorted();
+	assert_string_equal(added, written);
 }
 
 static void what_was_added_is_taken_away_and_nothing_else(void **state)
@@ -350,6 +403,7 @@ int main(void)
 		cmocka_unit_test(the_ports_are_those_of_the_rails),
 		cmocka_unit_test(a_lane_without_ipv4_needs_no_network),
 		cmocka_unit_test(a_lane_has_elements_in_each_set),
+		cmocka_unit_test(what_is_added_is_what_the_table_would_have),
 		cmocka_unit_test(what_was_added_is_taken_away_and_nothing_else),
 		cmocka_unit_test(a_lane_that_is_there_can_be_added),
 		cmocka_unit_test(
