@@ -82,7 +82,7 @@ static void node_enforce(const struct world *world, enum world_host host,
 		}
 	}
 	rules_write_table(&ethernet_networks_default, ETHERNET_RAILS_MAX, dscp,
-			  rules, count, &writer);
+			  &(struct nft_counters){ 0 }, rules, count, &writer);
 	assert_int_equal(writer.result, 0);
 	world_nft(world, host, writer.data, writer.size);
 	writer_fini(&writer);

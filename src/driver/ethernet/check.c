@@ -6,15 +6,6 @@
 
 #include "driver/ethernet/nft.h"
 
-static bool has_lanes(const struct found *found)
-{
-	for (size_t i = 0; i < found->count; i++) {
-		if (found->list[i].device.is_ours)
-			return true;
-	}
-	return false;
-}
-
 /* Rules for other networks would leave a lane's addresses to everybody. */
 static int lane_check(const struct ethernet_node *node,
 		      const struct lane_device *device,
@@ -65,10 +56,10 @@ int check_networks(const struct ethernet_node *node, const struct found *found,
 	enum nft_table table;
 	int result;
 
-	if (has_lanes(found) ||
+	if (found_has_lanes(found) ||
 	    underlay_clash(node->netlink, &node->networks, &clash) == 0)
 		return 0;
-	result = nft_table(node->nft, &table, ret_error);
+	result = nft_table(node->nft, &table, NULL, ret_error);
 	if (result == 0 && table == NFT_TABLE_OURS)
 		result = nft_table_delete(node->nft, ret_error);
 	if (result == 0)

@@ -239,12 +239,13 @@ static int rules_run(const struct ethernet_node *node, struct writer *text,
 }
 
 static int table_check(const struct ethernet_node *node,
-		       enum nft_table *ret_table,
+		       struct nft_counters *ret_refused,
 		       struct fairlead_error *ret_error)
 {
-	int result = nft_table(node->nft, ret_table, ret_error);
+	enum nft_table table;
+	int result = nft_table(node->nft, &table, ret_refused, ret_error);
 
-	if (result == 0 && *ret_table == NFT_TABLE_FOREIGN)
+	if (result == 0 && table == NFT_TABLE_FOREIGN)
 		result =
 			error_set(ret_error, -EEXIST,
 				  "there is a table 'inet " RULES_TABLE
@@ -254,36 +255,61 @@ static int table_check(const struct ethernet_node *node,
 	return result;
 }
 
+static int table_write(const struct ethernet_node *node,
+		       const struct enforcement *all, uint8_t rail_count,
+		       struct fairlead_error *ret_error)
+{
+	struct nft_counters refused;
+	struct writer text = { 0 };
+	int result = table_check(node, &refused, ret_error);
+
+	if (result < 0)
+		return result;
+	rules_write_table(&node->networks, rail_count, node->dscp, &refused,
+			  all->rules, all->rule_count, &text);
+	result = rules_run(node, &text, ret_error);
+	if (result == 0)
+		result =
+			nft_digest(node->nft, &node->tended->digest, ret_error);
+	if (result == 0) {
+		node->tended->lanes = lanes_digest(all);
+		node->tended->rail_count = rail_count;
+		node->tended->has_leftovers = false;
+	}
+	return result;
+}
+
+static int gate_write(const struct ethernet_node *node,
+		      const struct enforcement *all, uint8_t rail_count,
+		      struct fairlead_error *ret_error)
+{
+	int result =
+		node->gate ? gate_rails(node->gate, rail_count, ret_error) : 0;
+
+	if (result == 0 && node->gate)
+		result = gate_replace(node->gate, all->gates, all->gate_count,
+				      ret_error);
+	return result;
+}
+
+/* Where one cannot be written the other is all the same. */
 int enforce_found(const struct ethernet_node *node, const struct found *found,
 		  uint8_t rail_count, struct fairlead_error *ret_error)
 {
 	struct enforcement all = { 0 };
-	struct writer text = { 0 };
-	enum nft_table table;
-	int result = table_check(node, &table, ret_error);
-
-	if (result == 0)
-		result = enforcement_init(&all, node, found->list, found->count,
-					  ret_error);
-	if (result == 0) {
-		rules_write_table(&node->networks, rail_count, node->dscp,
-				  all.rules, all.rule_count, &text);
-		result = rules_run(node, &text, ret_error);
-	}
-	if (result == 0) {
-		node->tended->lanes = lanes_digest(&all);
-		result =
-			nft_digest(node->nft, &node->tended->digest, ret_error);
-	}
-	if (result == 0 && node->gate)
-		result = gate_rails(node->gate, rail_count, ret_error);
-	if (result == 0 && node->gate)
-		result = gate_replace(node->gate, all.gates, all.gate_count,
+	struct fairlead_error error;
+	int result = enforcement_init(&all, node, found->list, found->count,
 				      ret_error);
-	if (result == 0)
-		node->tended->rail_count = rail_count;
+	int gate;
+
+	if (result < 0)
+		return result;
+	gate = gate_write(node, &all, rail_count, &error);
+	result = table_write(node, &all, rail_count, ret_error);
 	enforcement_fini(&all);
-	return result;
+	if (result == 0 && gate < 0)
+		*ret_error = error;
+	return result < 0 ? result : gate;
 }
 
 int enforce_all(const struct ethernet_node *node,
@@ -306,6 +332,7 @@ int enforce_all(const struct ethernet_node *node,
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error)
 {
+	const bool had_leftovers = node->tended->has_leftovers;
 	struct enforcement all = { 0 };
 	struct found found = { 0 };
 	bool is_same = false;
@@ -315,7 +342,8 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 		result = enforcement_init(&all, node, found.list, found.count,
 					  ret_error);
 	if (result == 0)
-		is_same = lanes_digest(&all) == node->tended->lanes;
+		is_same = lanes_digest(&all) == node->tended->lanes &&
+			  !had_leftovers;
 	/* Cgroups of jobs come and go. */
 	if (is_same && node->gate && node->job_cgroup)
 		result = gate_replace(node->gate, all.gates, all.gate_count,
@@ -325,7 +353,7 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 	if (result < 0 || is_same)
 		return result;
 	result = enforce_all(node, ret_error);
-	return result < 0 ? result : 1;
+	return result < 0 || had_leftovers ? result : 1;
 }
 
 /* Whether a lane may be made; what is missing is put back first. */
@@ -358,13 +386,13 @@ int enforce_add(const struct ethernet_node *node,
 		const struct enforcement *enforcement,
 		struct fairlead_error *ret_error)
 {
-	struct fairlead_error ignored;
 	struct writer requests = { 0 };
 	int result = gate_require(node, ret_error);
 
 	if (result < 0)
 		return result;
-	if (needs_rails(node, enforcement))
+	/* What is left of another lane with this VNI would let its users in. */
+	if (node->tended->has_leftovers || needs_rails(node, enforcement))
 		return enforce_all(node, ret_error);
 	rules_write_add(enforcement->rules, enforcement->rule_count, &requests);
 	result = table_change(node->filter, &requests, ret_error);
@@ -379,20 +407,28 @@ int enforce_add(const struct ethernet_node *node,
 		result =
 			gate_add(node->gate, &enforcement->gates[i], ret_error);
 	if (result < 0)
-		enforce_remove(node, enforcement, &ignored);
+		enforce_remove(node, enforcement);
 	return result;
 }
 
-int enforce_remove(const struct ethernet_node *node,
-		   const struct enforcement *enforcement,
-		   struct fairlead_error *ret_error)
+void enforce_mend(const struct ethernet_node *node)
 {
+	struct fairlead_error ignored;
+
+	if (enforce_all(node, &ignored) < 0)
+		node->tended->has_leftovers = true;
+}
+
+void enforce_remove(const struct ethernet_node *node,
+		    const struct enforcement *enforcement)
+{
+	struct fairlead_error ignored;
 	struct writer requests = { 0 };
 	int result;
 
 	rules_write_remove(enforcement->rules, enforcement->rule_count,
 			   &requests);
-	result = table_change(node->filter, &requests, ret_error);
+	result = table_change(node->filter, &requests, &ignored);
 	writer_fini(&requests);
 	if (result == 0)
 		node->tended->lanes -= lanes_digest(enforcement);
@@ -400,6 +436,7 @@ int enforce_remove(const struct ethernet_node *node,
 	     result == 0 && node->gate && i < enforcement->gate_count; i++)
 		result = gate_remove(node->gate, &enforcement->gates[i].address,
 				     enforcement->gates[i].prefix_size,
-				     ret_error);
-	return result < 0 ? enforce_all(node, ret_error) : 0;
+				     &ignored);
+	if (result < 0)
+		enforce_mend(node);
 }

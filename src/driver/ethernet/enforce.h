@@ -45,9 +45,14 @@ int enforce_add(const struct ethernet_node *node,
  * When the devices are gone. What cannot be taken one by one, since something is
  * not there, is written anew as a whole.
  */
-int enforce_remove(const struct ethernet_node *node,
-		   const struct enforcement *enforcement,
-		   struct fairlead_error *ret_error);
+void enforce_remove(const struct ethernet_node *node,
+		    const struct enforcement *enforcement);
+/*
+ * Write all anew since devices have gone. If that fails the lanes are taken back
+ * all the same: rules without a device let nobody do anything. ethernet_tend says
+ * why and tries again, and no lane is made before.
+ */
+void enforce_mend(const struct ethernet_node *node);
 
 /*
  * These put back what others have changed: 0, or an error with a text.
@@ -78,5 +83,7 @@ int enforce_cgroup(const struct ethernet_node *node,
 		   const struct ethernet_alias *alias, uint64_t *ret_id,
 		   struct fairlead_error *ret_error);
 
-/* "nft" or "nft+bpf": by what is in force now, whatever there was. */
+/*
+ * "nft+bpf", "nft", "bpf" or "none": by what is in force now, whatever there was.
+ */
 const char *enforce_level(const struct ethernet_node *node);

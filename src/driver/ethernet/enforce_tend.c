@@ -11,13 +11,18 @@
 #include "driver/ethernet/nft.h"
 #include "driver/ethernet/table.h"
 
+static void text_add(char text[FAIRLEAD_ERROR_TEXT_MAX], const char *more)
+{
+	size_t used = strlen(text);
+	int left = (int)(FAIRLEAD_ERROR_TEXT_MAX - used);
+
+	snprintf(text + used, (size_t)left, "%s%.*s", used > 0 ? "; " : "",
+		 left, more);
+}
+
 static void news_add(const struct ethernet_node *node, const char *text)
 {
-	char *news = node->tended->news;
-	size_t used = strlen(news);
-
-	snprintf(news + used, sizeof(node->tended->news) - used, "%s%s",
-		 used > 0 ? "; " : "", text);
+	text_add(node->tended->news, text);
 }
 
 /* 1: the table is as it was written; lanes come and go by its elements. */
@@ -61,18 +66,31 @@ static int tend_rails(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
 	uint8_t written = node->tended->rail_count;
+	uint8_t rail_count = written;
 	struct underlays underlays;
 	struct found found = { 0 };
 	int result = node_underlays(node, &underlays, ret_error);
 
-	if (result < 0 || underlays_rails(&underlays) == written)
-		return result;
-	result = found_read(node, &found, ret_error);
-	if (result == 0 && found_rails(&found, &underlays) != written)
-		result = enforce_found(node, &found,
-				       found_rails(&found, &underlays),
-				       ret_error);
+	if (result == 0 && underlays_rails(&underlays) != written) {
+		result = found_read(node, &found, ret_error);
+		rail_count = found_rails(&found, &underlays);
+	}
+	if (result == 0 && rail_count != written)
+		result = enforce_found(node, &found, rail_count, ret_error);
+	else if (result == 0 && node->gate)
+		result = gate_rails(node->gate, rail_count, ret_error);
 	found_fini(&found);
+	return result;
+}
+
+static int tend_lanes(const struct ethernet_node *node,
+		      struct fairlead_error *ret_error)
+{
+	int result = enforce_tend_lanes(node, ret_error);
+
+	if (result == 1)
+		news_add(node, "somebody has changed a lane's device, or its "
+			       "peers; the rules are for what is there now");
 	return result;
 }
 
@@ -92,52 +110,49 @@ int enforce_tend_gate(const struct ethernet_node *node,
 const char *enforce_level(const struct ethernet_node *node)
 {
 	struct fairlead_error ignored;
-
 	/* Without its pins it is in force all the same. */
-	return node->gate && gate_check(node->gate, &ignored) != -ENOLINK
-		       ? "nft+bpf"
-		       : "nft";
+	bool has_gate =
+		node->gate && gate_check(node->gate, &ignored) != -ENOLINK;
+
+	if (table_is_there(node->filter, &ignored) == 1)
+		return has_gate ? "nft+bpf" : "nft";
+	return has_gate ? "bpf" : "none";
 }
 
-/* The level says of a gate that it is not there; the reason is said once. */
-static int tend_gate_once(const struct ethernet_node *node)
+/* Steps may fail for one reason, which is named once. */
+static void failure_add(struct fairlead_error *failure,
+			const struct fairlead_error *error)
 {
-	struct tended *tended = node->tended;
-	struct fairlead_error error = { .text = "" };
-	int result = enforce_tend_gate(node, &error);
-
-	if (result < 0 && strcmp(tended->gate_failure, error.text) != 0)
-		news_add(node, error.text);
-	strcpy(tended->gate_failure, error.text);
-	return result;
+	if (failure->code == 0)
+		failure->code = error->code;
+	if (!strstr(failure->text, error->text))
+		text_add(failure->text, error->text);
 }
 
 int ethernet_tend(void *state, struct fairlead_error *ret_error)
 {
+	static int (*const steps[])(const struct ethernet_node *node,
+				    struct fairlead_error *ret_error) = {
+		enforce_tend_table, tend_lanes, tend_rails, enforce_tend_gate
+	};
 	const struct ethernet_node *node = state;
+	struct tended *tended = node->tended;
+	struct fairlead_error failure = { .text = "" };
 	struct fairlead_error error;
-	int result;
-	int gate;
 
 	if (node->is_looking)
 		return 0;
-	result = enforce_tend_table(node, &error);
-	if (result == 0)
-		result = enforce_tend_lanes(node, &error);
-	if (result == 1) {
-		news_add(node,
-			 "somebody has changed a lane's device, or its peers; "
-			 "the rules are for what is there now");
-		result = 0;
+	/* What is in the way of one is not in that of the others. */
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (steps[i](node, &error) < 0)
+			failure_add(&failure, &error);
 	}
-	if (result == 0)
-		result = tend_rails(node, &error);
-	if (result < 0)
-		news_add(node, error.text);
-	gate = tend_gate_once(node);
-	if (result == 0)
-		result = gate < 0 ? gate : node->tended->news[0] != '\0';
-	error_set(ret_error, result < 0 ? result : 0, "%s", node->tended->news);
-	node->tended->news[0] = '\0';
-	return result;
+	if (failure.code < 0 && strcmp(tended->failure, failure.text) != 0)
+		news_add(node, failure.text);
+	strcpy(tended->failure, failure.text);
+	error_set(ret_error, failure.code, "%s", tended->news);
+	if (failure.code == 0)
+		failure.code = tended->news[0] != '\0';
+	tended->news[0] = '\0';
+	return failure.code;
 }

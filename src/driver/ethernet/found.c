@@ -117,6 +117,15 @@ uint8_t found_rails(const struct found *found,
 	return count;
 }
 
+bool found_has_lanes(const struct found *found)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->list[i].device.is_ours)
+			return true;
+	}
+	return false;
+}
+
 static bool has_vni(const struct fairlead_lane *lane, uint32_t vni)
 {
 	for (uint32_t i = 0; i < lane->id_count; i++) {

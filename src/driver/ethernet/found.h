@@ -24,6 +24,9 @@ int found_read(const struct ethernet_node *node, struct found *ret_found,
 	       struct fairlead_error *ret_error);
 void found_fini(struct found *found);
 
+/* Is any of them a lane's? */
+bool found_has_lanes(const struct found *found);
+
 /*
  * Rails whose ports are VXLAN's: those that the node can have, and those that a
  * lane still has.

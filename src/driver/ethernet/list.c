@@ -136,14 +136,18 @@ int ethernet_list(void *state,
 		  void *arg, struct fairlead_error *ret_error)
 {
 	const struct ethernet_node *node = state;
+	struct fairlead_error ignored;
 	struct fairlead_object object;
 	struct found found = { 0 };
 	struct underlays underlays;
 	int result = node_underlays(node, &underlays, ret_error);
 
-	/* Whoever flushed all rules of the node has opened the lanes. */
+	/*
+	 * Whoever flushed all rules of the node has opened the lanes. Where they
+	 * cannot be written again, ethernet_tend and the summary say so.
+	 */
 	if (result == 0 && !node->is_looking)
-		result = enforce_tend_table(node, ret_error);
+		(void)enforce_tend_table(node, &ignored);
 	if (result == 0)
 		result = found_read(node, &found, ret_error);
 	for (size_t i = 0; result == 0 && i < underlays.count; i++) {

@@ -126,6 +126,13 @@ static int wait_for(pid_t pid, int *ret_status)
 	return 0;
 }
 
+int nft_check(const char *path, struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *resolved = NULL;
+
+	return trusted_path_resolve("nft", path, false, &resolved, ret_error);
+}
+
 /* answer: NULL, or room for ANSWER_MAX bytes. */
 static int run(const char *path, char *const arguments[], const char *text,
 	       size_t size, char *answer, struct fairlead_error *ret_error)
@@ -137,7 +144,11 @@ static int run(const char *path, char *const arguments[], const char *text,
 	pid_t pid, parent;
 	int status, result;
 
-	result = file_make("nft-input", &input, ret_error);
+	result = nft_check(path, ret_error);
+	if (result == -ENOENT)
+		return error_set(ret_error, -ENOPKG, "there is no '%s'", path);
+	if (result == 0)
+		result = file_make("nft-input", &input, ret_error);
 	if (result == 0)
 		result = file_make("nft-output", &output, ret_error);
 	if (result == 0)
@@ -168,13 +179,6 @@ static int run(const char *path, char *const arguments[], const char *text,
 	return result < 0 ? result : nft_text_error(reason, ret_error);
 }
 
-int nft_check(const char *path, struct fairlead_error *ret_error)
-{
-	_auto_(freep) char *resolved = NULL;
-
-	return trusted_path_resolve("nft", path, false, &resolved, ret_error);
-}
-
 int nft_apply(const char *path, const void *text, size_t size,
 	      struct fairlead_error *ret_error)
 {
@@ -201,9 +205,10 @@ static int list_counters(const char *path, struct nft_listing *ret_listing,
 }
 
 int nft_table(const char *path, enum nft_table *ret_table,
+	      struct nft_counters *ret_counters,
 	      struct fairlead_error *ret_error)
 {
-	struct nft_listing listing;
+	struct nft_listing listing = { 0 };
 	int result = list_counters(path, &listing, ret_error);
 
 	if (result == -ENOENT)
@@ -213,6 +218,8 @@ int nft_table(const char *path, enum nft_table *ret_table,
 	else
 		*ret_table =
 			listing.is_ours ? NFT_TABLE_OURS : NFT_TABLE_FOREIGN;
+	if (ret_counters)
+		*ret_counters = listing.counters;
 	return 0;
 }
 
@@ -257,6 +264,9 @@ int nft_counters(const char *path, struct nft_counters *ret_counters,
 	struct nft_listing listing;
 	int result = list_counters(path, &listing, ret_error);
 
+	if (result == -ENOENT)
+		return error_set(ret_error, result,
+				 "there is no table inet " RULES_TABLE);
 	if (result < 0)
 		return result;
 	if (!listing.is_ours)

@@ -229,6 +229,31 @@ static bool may_look_only(void)
 	       has == CAP_CLEAR;
 }
 
+/* Lanes that are there can be taken back without nft. */
+static int nft_find(const struct ethernet_node *node, const struct found *found,
+		    struct fairlead_error *ret_error)
+{
+	int result = nft_check(node->nft, ret_error);
+
+	return result == -ENOENT && found_has_lanes(found) ? 0 : result;
+}
+
+/*
+ * And without their rules: what cannot be written is said by ethernet_tend, and no
+ * lane is made until it is.
+ */
+static int start_rules(const struct ethernet_node *node,
+		       const struct found *found, uint8_t rail_count,
+		       struct fairlead_error *ret_error)
+{
+	int result = enforce_found(node, found, rail_count, ret_error);
+
+	if (result == 0 || result == -ENOMEM || !found_has_lanes(found))
+		return result;
+	node->tended->has_leftovers = true;
+	return 0;
+}
+
 /* What only one who may change the network does. */
 static int start(struct ethernet_node *node, const struct node_settings *values,
 		 struct fairlead_error *ret_error)
@@ -250,6 +275,8 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 	if (result == 0)
 		rail_count = found_rails(&found, &underlays);
 	if (result == 0)
+		result = nft_find(node, &found, ret_error);
+	if (result == 0)
 		result = check_networks(node, &found, values->bpf_pins,
 					ret_error);
 	if (result == 0)
@@ -257,7 +284,7 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 	if (result == 0)
 		result = gates_open(node, values, rail_count, ret_error);
 	if (result == 0)
-		result = enforce_found(node, &found, rail_count, ret_error);
+		result = start_rules(node, &found, rail_count, ret_error);
 	if (result == 0)
 		sweep(node, &underlays, &found);
 	found_fini(&found);
@@ -280,10 +307,10 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	if (result == 0)
 		result = texts_copy(node, &values, ret_error);
 	if (result == 0)
-		result = nft_check(node->nft, ret_error);
-	if (result == 0)
 		result = netlink_open(&node->netlink, ret_error);
 	node->is_looking = may_look_only();
+	if (result == 0 && node->is_looking)
+		result = nft_check(node->nft, ret_error);
 	if (result == 0 && !node->is_looking)
 		result = start(node, &values, ret_error);
 	if (result == 0)

@@ -23,11 +23,12 @@ struct tended {
 	uint64_t digest;     /* of the table, see nft.h */
 	uint32_t generation; /* of all rules, see table.h */
 	uint8_t rail_count;  /* whose ports the rules are for */
-	uint64_t lanes; /* what they were made from: sum of each device's */
+	uint64_t lanes;     /* what they were made from: sum of each device's */
+	bool has_leftovers; /* rules may be of devices that are gone */
 	/* What was put back, and is to be said. */
 	char news[FAIRLEAD_ERROR_TEXT_MAX];
-	/* Why the gate cannot be, as was said last. */
-	char gate_failure[FAIRLEAD_ERROR_TEXT_MAX];
+	/* What cannot be put back, as was said last. */
+	char failure[FAIRLEAD_ERROR_TEXT_MAX];
 	/* By rail, the last peer that ttl keeps from it; family 0: none. */
 	struct ip_address far_peers[ETHERNET_RAILS_MAX];
 };

@@ -143,22 +143,15 @@ static int revoking_init(struct revoking *revoking, const struct found *found,
 static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 		       size_t count)
 {
-	struct fairlead_error error;
 	bool is_any = false;
-	int result;
 
 	for (size_t i = 0; i < count; i++)
 		is_any |= list[i].revocation->result == 0 &&
 			  (list[i].is_unknown ||
 			   has_lost(&list[i].recorded, list[i].devices,
 				    list[i].count));
-	if (!is_any)
-		return;
-	result = enforce_all(node, &error);
-	for (size_t i = 0; i < count && result < 0; i++) {
-		if (list[i].revocation->result == 0)
-			answer(list[i].revocation, result, &error);
-	}
+	if (is_any)
+		enforce_mend(node);
 }
 
 static void revoke_list(const struct ethernet_node *node, struct revoking *list,

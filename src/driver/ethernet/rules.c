@@ -17,6 +17,7 @@
  */
 #include "driver/ethernet/rules.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,13 +38,6 @@
  */
 static const char *const table_lines[] = {
 	"table inet " RULES_TABLE " {",
-	"comment \"lanes; written by Fairlead, changes will be lost\"",
-	"counter " RULES_VERSION " { }",
-	"counter refused_send { }",
-	"counter refused_raw { }",
-	"counter refused_host { }",
-	"counter refused_way { }",
-
 	"set senders4 { typeof oifname . ip saddr . meta skuid; }",
 	"set senders6 { typeof oifname . ip6 saddr . meta skuid; }",
 	"set owners4 { typeof ip daddr . meta skuid; }",
@@ -269,9 +263,34 @@ static void put_definitions(const struct ethernet_networks *networks,
 		put(writer, "define %s = %u\n", rules_class_words[i], dscp[i]);
 }
 
+/* They go on from where they were. */
+static void put_counters(const struct nft_counters *refused,
+			 struct writer *writer)
+{
+	const struct {
+		const char *name;
+		uint64_t packets;
+	} counters[] = {
+		{ RULES_VERSION, 0 },
+		{ "refused_send", refused->refused_send },
+		{ "refused_raw", refused->refused_raw },
+		{ "refused_host", refused->refused_host },
+		{ "refused_way", refused->refused_way },
+	};
+
+	write_plain(writer, "table inet " RULES_TABLE " {\n"
+			    "comment \"lanes; written by Fairlead, changes "
+			    "will be lost\"\n");
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		put(writer, "counter %s { packets %" PRIu64 " bytes 0; }\n",
+		    counters[i].name, counters[i].packets);
+	write_plain(writer, "}\n");
+}
+
 void rules_write_table(const struct ethernet_networks *networks,
 		       uint8_t rail_count,
 		       const uint8_t dscp[ETHERNET_CLASS_COUNT],
+		       const struct nft_counters *refused,
 		       const struct rules_lane *lanes, size_t count,
 		       struct writer *writer)
 {
@@ -281,6 +300,7 @@ void rules_write_table(const struct ethernet_networks *networks,
 	/* Made if need be, so that there is one to delete. */
 	write_plain(writer, "table inet " RULES_TABLE "\n"
 			    "delete table inet " RULES_TABLE "\n");
+	put_counters(refused, writer);
 	for (size_t i = 0; i < sizeof(table_lines) / sizeof(table_lines[0]);
 	     i++) {
 		if (!has_ipv4 && strstr(table_lines[i], "$net4") != NULL)

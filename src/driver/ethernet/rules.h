@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "driver/ethernet/device.h"
+#include "driver/ethernet/nft.h"
 #include "driver/ethernet/policy.h"
 #include "driver/ethernet/shaper.h"
 
@@ -46,11 +47,13 @@ struct rules_lane {
 /*
  * The whole table with these lanes. dscp: by class. networks: to keep lane
  * addresses from leaving by other ways. rail_count: whose ports are VXLAN's, 0 to
- * ETHERNET_RAILS_MAX. writer->result says how it went.
+ * ETHERNET_RAILS_MAX. refused: from where its counters go on. writer->result says
+ * how it went.
  */
 void rules_write_table(const struct ethernet_networks *networks,
 		       uint8_t rail_count,
 		       const uint8_t dscp[ETHERNET_CLASS_COUNT],
+		       const struct nft_counters *refused,
 		       const struct rules_lane *lanes, size_t count,
 		       struct writer *writer);
 /*

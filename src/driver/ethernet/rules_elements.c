@@ -313,13 +313,23 @@ static struct part vni_part(const struct rules_lane *lane)
 	return (struct part){ PART_VNI, .number = lane->device.vni };
 }
 
-/* Its address on this node; none where it has none that counts here. */
+/* nft has no way to write some names that the kernel takes. */
+static bool can_be_written(const char *name)
+{
+	return strpbrk(name, "\"*\\") == NULL;
+}
+
+/*
+ * Its address on this node; none where it has none that counts here: a device that
+ * somebody gave such a name is nobody's.
+ */
 static struct part own_part(const struct rules_lane *lane, uint8_t family)
 {
 	const struct ip_address *own =
 		family == 6 ? &lane->device.ipv6 : &lane->device.ipv4;
 
-	if (lane->is_netns || own->family == 0)
+	if (lane->is_netns || own->family == 0 ||
+	    !can_be_written(lane->device.name))
 		return (struct part){ PART_NONE };
 	return (struct part){ PART_ADDRESS, .address = own };
 }

@@ -17,6 +17,7 @@
 struct line {
 	char *text; /* of FAIRLEAD_SUMMARY_MAX bytes */
 	bool is_lacking;
+	struct fairlead_error no_rules; /* why; code 0: there are */
 };
 
 static void __attribute__((format(printf, 2, 3)))
@@ -54,9 +55,8 @@ static void add_counters(struct line *line, const struct ethernet_node *node)
 	const char *separator = ", refused: ";
 	struct nft_counters packets;
 	struct gate_counters gated = { 0 };
-	struct fairlead_error error;
 
-	if (nft_counters(node->nft, &packets, &error) < 0 ||
+	if (nft_counters(node->nft, &packets, &line->no_rules) < 0 ||
 	    (node->gate && gate_counters(node->gate, &gated) < 0)) {
 		add(line, ", refused: not known");
 		return;
@@ -175,6 +175,8 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 	add(&line, FAIRLEAD_SUMMARY_LEVEL "%s, shaping %s", enforce_level(node),
 	    node->is_shaping ? "on" : "off");
 	add_counters(&line, node);
+	if (line.no_rules.code < 0)
+		lack(&line, "nft", line.no_rules.text);
 	lack_nic(&line, node);
 	lack_gate(&line, node);
 	lack_way(&line, node);

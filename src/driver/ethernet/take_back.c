@@ -269,9 +269,7 @@ static int all_init(struct taking_all *all, const struct take_back *lanes,
 /* Rules by the lanes' devices, or all anew where these do not say enough. */
 static void rules_remove(struct taking_all *all)
 {
-	struct fairlead_error error;
 	bool is_incomplete = false;
-	int result;
 
 	if (all->device_count == 0)
 		return;
@@ -281,11 +279,10 @@ static void rules_remove(struct taking_all *all)
 	for (size_t i = 0; i < all->device_count; i++)
 		is_incomplete |=
 			has_changed(all->node, &all->devices[i].device);
-	result = is_incomplete
-			 ? enforce_all(all->node, &error)
-			 : enforce_remove(all->node, &all->enforcement, &error);
-	for (size_t k = 0; k < all->count && result < 0; k++)
-		join(&all->takings[k].error, &error);
+	if (is_incomplete)
+		enforce_mend(all->node);
+	else
+		enforce_remove(all->node, &all->enforcement);
 }
 
 static void namespace_remove(struct taking *taking)

@@ -392,8 +392,8 @@ static void set_rules(const struct lane_device *device)
 					 .is_netns = true };
 	struct writer writer = { 0 };
 
-	rules_write_table(&ethernet_networks_default, 1, dscp, &lane, 1,
-			  &writer);
+	rules_write_table(&ethernet_networks_default, 1, dscp,
+			  &(struct nft_counters){ 0 }, &lane, 1, &writer);
 	assert_int_equal(writer.result, 0);
 	check(nft_apply(NFT, writer.data, writer.size, &error));
 	writer_fini(&writer);

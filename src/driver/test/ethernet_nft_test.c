@@ -54,7 +54,7 @@ static enum nft_table table(void)
 	struct fairlead_error error = { 0 };
 	enum nft_table table;
 
-	if (nft_table(NFT, &table, &error) < 0)
+	if (nft_table(NFT, &table, NULL, &error) < 0)
 		fail_msg("%s", error.text);
 	return table;
 }
@@ -143,7 +143,8 @@ static void a_program_that_is_not_there_is_an_error_of_its_own(void **state)
 
 	assert_int_equal(nft_apply("/run/no-nft", "", 0, &error), -ENOPKG);
 	assert_string_equal(error.text, "there is no '/run/no-nft'");
-	assert_int_equal(nft_table("/run/no-nft", &table, &error), -ENOPKG);
+	assert_int_equal(nft_table("/run/no-nft", &table, NULL, &error),
+			 -ENOPKG);
 	assert_int_equal(table, NFT_TABLE_OURS);
 }
 

@@ -74,7 +74,7 @@ static void write_table(const struct rules_lane *lanes, size_t count)
 	struct writer writer = { 0 };
 
 	rules_write_table(&ethernet_networks_default, ETHERNET_RAILS_MAX, dscp,
-			  lanes, count, &writer);
+			  &(struct nft_counters){ 0 }, lanes, count, &writer);
 	apply(&writer, 0);
 }
 
@@ -184,8 +184,8 @@ static void assert_ports(uint8_t rail_count, const char *ports)
 	struct writer writer = { 0 };
 	char rule[64];
 
-	rules_write_table(&ethernet_networks_default, rail_count, dscp, NULL, 0,
-			  &writer);
+	rules_write_table(&ethernet_networks_default, rail_count, dscp,
+			  &(struct nft_counters){ 0 }, NULL, 0, &writer);
 	apply(&writer, 0);
 	text = list();
 	snprintf(rule, sizeof(rule), "udp dport %s goto vxlan_out", ports);
@@ -201,8 +201,8 @@ static void the_ports_are_those_of_the_rails(void **state)
 	assert_ports(1, "4789");
 	assert_ports(2, "{ 4789, 4790 }");
 	assert_ports(4, "{ 4789, 4790, 4792, 4793 }");
-	rules_write_table(&ethernet_networks_default, 0, dscp, NULL, 0,
-			  &writer);
+	rules_write_table(&ethernet_networks_default, 0, dscp,
+			  &(struct nft_counters){ 0 }, NULL, 0, &writer);
 	apply(&writer, 0);
 	text = list();
 	assert_null(strstr(text, "goto vxlan"));
@@ -218,7 +218,8 @@ static void a_lane_without_ipv4_needs_no_network(void **state)
 
 	networks.ipv4.address.family = 0;
 	lane.device.ipv4.family = 0;
-	rules_write_table(&networks, 1, dscp, &lane, 1, &writer);
+	rules_write_table(&networks, 1, dscp, &(struct nft_counters){ 0 },
+			  &lane, 1, &writer);
 	apply(&writer, 0);
 	text = list();
 	assert_null(strstr(text, "100.64"));
@@ -377,8 +378,8 @@ static int write_without_memory(void *ctx)
 	struct writer writer = { 0 };
 	int result;
 
-	rules_write_table(&ethernet_networks_default, 1, dscp, &lane, 1,
-			  &writer);
+	rules_write_table(&ethernet_networks_default, 1, dscp,
+			  &(struct nft_counters){ 0 }, &lane, 1, &writer);
 	result = writer.result;
 	writer_fini(&writer);
 	return result;
