@@ -205,6 +205,7 @@ struct making {
 	struct found_device made[ETHERNET_DEVICES_MAX];
 	size_t made_count;
 	struct enforcement enforcement;
+	bool has_rules;         /* they were to be added */
 	struct netlink *inside; /* of the job's namespace, when it has one */
 	struct fairlead_warnings *warnings;
 	struct fairlead_error *error;
@@ -387,8 +388,12 @@ static int devices_raise(struct making *making)
 static int all_make(struct making *making)
 {
 	struct blueprint *blueprint = making->blueprint;
-	int result = namespace_make(making);
+	int result = 0;
 
+	if (blueprint->device_count > 0)
+		result = enforce_tend_table(making->node, making->error);
+	if (result == 0)
+		result = namespace_make(making);
 	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = class_plan(making, i);
 	for (size_t i = 0; i < blueprint->device_count && result == 0; i++)
@@ -399,7 +404,8 @@ static int all_make(struct making *making)
 		result = enforcement_init(&making->enforcement, making->node,
 					  making->made, making->made_count,
 					  making->error);
-	if (result == 0 && making->made_count > 0)
+	making->has_rules = result == 0 && making->made_count > 0;
+	if (making->has_rules)
 		result = enforce_add(making->node, &making->enforcement,
 				     making->error);
 	return result == 0 ? devices_raise(making) : result;
@@ -410,11 +416,16 @@ static void undo(struct making *making)
 {
 	struct fairlead_error before = *making->error;
 	struct fairlead_error why = { 0 };
+	struct take_back made = { .devices = making->made,
+				  .count = making->made_count,
+				  .has_no_rules = !making->has_rules };
 	int result = 0;
 
-	if (making->made_count > 0)
-		result = take_back(making->node, making->made,
-				   making->made_count, &why);
+	if (making->made_count > 0) {
+		take_back_all(making->node, &made, 1);
+		why = made.error;
+		result = why.code;
+	}
 	if (result == 0 && making->inside)
 		result = namespace_delete(making->node->namespaces,
 					  making->lane->grant_id, &why);

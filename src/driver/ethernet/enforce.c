@@ -224,17 +224,51 @@ static uint64_t lanes_digest(const struct enforcement *enforcement)
 
 /* --- all, or one lane --- */
 
+/*
+ * We have changed rules, once: the number of all changes was `before`, and has risen
+ * by one where nobody else has changed any meanwhile. The table is right then if it
+ * was. is_whole: we have written all of it.
+ */
+static void remember_change(const struct ethernet_node *node, uint32_t before,
+			    bool is_whole)
+{
+	struct tended *tended = node->tended;
+
+	if (is_whole || before == tended->generation)
+		tended->generation = before + 1;
+}
+
 static int rules_run(const struct ethernet_node *node, struct writer *text,
 		     struct fairlead_error *ret_error)
 {
+	uint32_t before = 0;
 	int result = text->result;
 
 	if (result < 0)
 		error_set(ret_error, result, "out of memory");
 	else
+		result = table_generation(node->filter, &before, ret_error);
+	if (result == 0)
 		result =
 			nft_apply(node->nft, text->data, text->size, ret_error);
+	if (result == 0)
+		remember_change(node, before, true);
 	writer_fini(text);
+	return result;
+}
+
+static int elements_change(const struct ethernet_node *node,
+			   struct writer *requests,
+			   struct fairlead_error *ret_error)
+{
+	uint32_t before;
+	int result = table_generation(node->filter, &before, ret_error);
+
+	if (result == 0)
+		result = table_change(node->filter, requests, ret_error);
+	if (result == 0 && requests->size > 0)
+		remember_change(node, before, false);
+	writer_fini(requests);
 	return result;
 }
 
@@ -268,9 +302,6 @@ static int table_write(const struct ethernet_node *node,
 	rules_write_table(&node->networks, rail_count, node->dscp, &refused,
 			  all->rules, all->rule_count, &text);
 	result = rules_run(node, &text, ret_error);
-	if (result == 0)
-		result =
-			nft_digest(node->nft, &node->tended->digest, ret_error);
 	if (result == 0) {
 		node->tended->lanes = lanes_digest(all);
 		node->tended->rail_count = rail_count;
@@ -395,8 +426,7 @@ int enforce_add(const struct ethernet_node *node,
 	if (node->tended->has_leftovers || needs_rails(node, enforcement))
 		return enforce_all(node, ret_error);
 	rules_write_add(enforcement->rules, enforcement->rule_count, &requests);
-	result = table_change(node->filter, &requests, ret_error);
-	writer_fini(&requests);
+	result = elements_change(node, &requests, ret_error);
 	/* The table may have been flushed, or have something of a crash. */
 	if (result == -ENOENT || result == -EEXIST)
 		return enforce_all(node, ret_error);
@@ -428,8 +458,7 @@ void enforce_remove(const struct ethernet_node *node,
 
 	rules_write_remove(enforcement->rules, enforcement->rule_count,
 			   &requests);
-	result = table_change(node->filter, &requests, &ignored);
-	writer_fini(&requests);
+	result = elements_change(node, &requests, &ignored);
 	if (result == 0)
 		node->tended->lanes -= lanes_digest(enforcement);
 	for (size_t i = 0;

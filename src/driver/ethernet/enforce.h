@@ -57,8 +57,10 @@ void enforce_mend(const struct ethernet_node *node);
 /*
  * These put back what others have changed: 0, or an error with a text.
  *
- * Is the table still there, and ours? Somebody may have flushed all rules of the
- * node: it is written again then, and ethernet_tend will say so.
+ * Is the table still there, and ours, with its elements? Somebody may have flushed
+ * all rules of the node: it is written again then, and ethernet_tend will say so.
+ * To be asked while all lanes have their devices and rules: before one is made or
+ * taken back. It costs a question to the kernel where nobody has changed any rules.
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);

@@ -25,39 +25,73 @@ static void news_add(const struct ethernet_node *node, const char *text)
 	text_add(node->tended->news, text);
 }
 
-/* 1: the table is as it was written; lanes come and go by its elements. */
-static int is_as_written(const struct ethernet_node *node,
-			 struct fairlead_error *ret_error)
+/* 0: there is none. */
+static int table_digest(const struct ethernet_node *node, uint64_t *ret_digest,
+			struct fairlead_error *ret_error)
 {
-	uint64_t digest = 0;
 	int result = table_is_there(node->filter, ret_error);
 
+	*ret_digest = 0;
 	if (result == 1)
-		result = nft_digest(node->nft, &digest, ret_error);
-	else if (result == 0)
-		return 0;
-	return result < 0 ? result : digest == node->tended->digest;
+		result = nft_digest(node->nft, ret_digest, ret_error);
+	return result == -ENOENT ? 0 : result;
 }
 
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error)
 {
+	struct tended *tended = node->tended;
+	uint64_t before, after;
 	uint32_t generation;
 	int result = table_generation(node->filter, &generation, ret_error);
 
-	if (result < 0 || generation == node->tended->generation)
+	if (result < 0 || generation == tended->generation)
 		return result;
-	result = is_as_written(node, ret_error);
-	if (result == 1)
-		node->tended->generation = generation;
-	if (result != 0)
-		return result < 0 ? result : 0;
-	result = enforce_all(node, ret_error);
+	/* Somebody has changed rules, maybe ours. */
+	result = table_digest(node, &before, ret_error);
+	if (result == 0 && before != 0 && before == tended->digest &&
+	    tended->digest_generation == tended->generation) {
+		tended->generation = tended->digest_generation = generation;
+		return 0;
+	}
 	if (result == 0)
-		news_add(node,
-			 "somebody had deleted the table 'inet " RULES_TABLE
-			 "' (nft flush ruleset?), so that lanes were open to "
-			 "strangers for a while; it is back");
+		result = enforce_all(node, ret_error);
+	if (result == 0)
+		result = table_digest(node, &after, ret_error);
+	if (result < 0 || before == after)
+		return result;
+	news_add(node,
+		 before == 0
+			 ? "somebody had deleted the table 'inet " RULES_TABLE
+			   "' (nft flush ruleset?), so that lanes were open to "
+			   "strangers for a while; it is back"
+			 : "somebody had changed the table 'inet " RULES_TABLE
+			   "', or what is in its sets; it is written anew");
+	return 0;
+}
+
+/*
+ * Only we have changed rules so far: what the table is now tells later whether
+ * others' changes are of it.
+ */
+static int remember_table(const struct ethernet_node *node,
+			  struct fairlead_error *ret_error)
+{
+	struct tended *tended = node->tended;
+	uint64_t digest;
+	uint32_t generation;
+	int result = table_generation(node->filter, &generation, ret_error);
+
+	if (result < 0 || generation != tended->generation ||
+	    generation == tended->digest_generation)
+		return result;
+	result = table_digest(node, &digest, ret_error);
+	if (result == 0)
+		result = table_generation(node->filter, &generation, ret_error);
+	if (result == 0 && generation == tended->generation) {
+		tended->digest = digest;
+		tended->digest_generation = generation;
+	}
 	return result;
 }
 
@@ -133,7 +167,8 @@ int ethernet_tend(void *state, struct fairlead_error *ret_error)
 {
 	static int (*const steps[])(const struct ethernet_node *node,
 				    struct fairlead_error *ret_error) = {
-		enforce_tend_table, tend_lanes, tend_rails, enforce_tend_gate
+		enforce_tend_table, tend_lanes, tend_rails, enforce_tend_gate,
+		remember_table
 	};
 	const struct ethernet_node *node = state;
 	struct tended *tended = node->tended;

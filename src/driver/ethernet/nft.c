@@ -133,9 +133,9 @@ int nft_check(const char *path, struct fairlead_error *ret_error)
 	return trusted_path_resolve("nft", path, false, &resolved, ret_error);
 }
 
-/* answer: NULL, or room for ANSWER_MAX bytes. */
+/* ret_output: NULL, or what it wrote, the caller's to close. */
 static int run(const char *path, char *const arguments[], const char *text,
-	       size_t size, char *answer, struct fairlead_error *ret_error)
+	       size_t size, int *ret_output, struct fairlead_error *ret_error)
 {
 	_auto_(closep) int input = -1;
 	_auto_(closep) int output = -1;
@@ -171,10 +171,13 @@ static int run(const char *path, char *const arguments[], const char *text,
 				 WTERMSIG(status));
 	if (WEXITSTATUS(status) == EXIT_NOT_THERE)
 		return error_set(ret_error, -ENOPKG, "there is no '%s'", path);
-	if (WEXITSTATUS(status) == 0)
-		return answer == NULL ? 0
-				      : file_read(output, answer, ANSWER_MAX,
-						  ret_error);
+	if (WEXITSTATUS(status) == 0) {
+		if (ret_output) {
+			*ret_output = output;
+			output = -1;
+		}
+		return 0;
+	}
 	result = file_read(errors, reason, sizeof(reason), ret_error);
 	return result < 0 ? result : nft_text_error(reason, ret_error);
 }
@@ -193,11 +196,14 @@ static int list_counters(const char *path, struct nft_listing *ret_listing,
 	char *const arguments[] = { "nft",  "list",      "counters", "table",
 				    "inet", RULES_TABLE, NULL };
 	_auto_(freep) char *answer = malloc(ANSWER_MAX);
+	_auto_(closep) int output = -1;
 	int result;
 
 	if (answer == NULL)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	result = run(path, arguments, NULL, 0, answer, ret_error);
+	result = run(path, arguments, NULL, 0, &output, ret_error);
+	if (result == 0)
+		result = file_read(output, answer, ANSWER_MAX, ret_error);
 	if (result < 0)
 		return result;
 	nft_text_counters(answer, ret_listing);
@@ -224,29 +230,34 @@ int nft_table(const char *path, enum nft_table *ret_table,
 }
 
 /* FNV-1a, since nobody makes a text for it on purpose. */
-static uint64_t digest_of(const char *text)
+static int digest_of(int fd, uint64_t *ret_digest,
+		     struct fairlead_error *ret_error)
 {
 	uint64_t digest = 0xcbf29ce484222325u;
+	off_t size = lseek(fd, 0, SEEK_END);
+	uint8_t *bytes;
 
-	for (; *text; text++)
-		digest = (digest ^ (uint8_t)*text) * 0x100000001b3u;
-	return digest;
+	if (size <= 0)
+		return error_set(ret_error, -EIO, "nft has said nothing");
+	bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return error_set(ret_error, -errno, "nft: %s", strerror(errno));
+	for (off_t i = 0; i < size; i++)
+		digest = (digest ^ bytes[i]) * 0x100000001b3u;
+	munmap(bytes, (size_t)size);
+	*ret_digest = digest;
+	return 0;
 }
 
 int nft_digest(const char *path, uint64_t *ret_digest,
 	       struct fairlead_error *ret_error)
 {
-	char *const arguments[] = { "nft",   "-s",   "-t",        "list",
-				    "table", "inet", RULES_TABLE, NULL };
-	_auto_(freep) char *answer = malloc(ANSWER_MAX);
-	int result;
+	char *const arguments[] = { "nft",  "-s",        "list", "table",
+				    "inet", RULES_TABLE, NULL };
+	_auto_(closep) int output = -1;
+	int result = run(path, arguments, NULL, 0, &output, ret_error);
 
-	if (answer == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	result = run(path, arguments, NULL, 0, answer, ret_error);
-	if (result == 0)
-		*ret_digest = digest_of(answer);
-	return result;
+	return result < 0 ? result : digest_of(output, ret_digest, ret_error);
 }
 
 int nft_table_delete(const char *path, struct fairlead_error *ret_error)

@@ -54,8 +54,8 @@ int nft_table(const char *path, enum nft_table *ret_table,
 	      struct nft_counters *ret_counters,
 	      struct fairlead_error *ret_error);
 /*
- * A number for all that the table says but elements and counts: another one is
- * that of a table that somebody changed. -ENOENT: there is none.
+ * A number for all that the table says but counts: another one is that of a table
+ * that was changed. -ENOENT: there is none.
  */
 int nft_digest(const char *path, uint64_t *ret_digest,
 	       struct fairlead_error *ret_error);

@@ -19,10 +19,14 @@
 #define NODE_LANES_MAX 4096 /* that a node can hold */
 
 struct tended {
-	/* What the rules were when they were last seen to be right. */
-	uint64_t digest;     /* of the table, see nft.h */
-	uint32_t generation; /* of all rules, see table.h */
-	uint8_t rail_count;  /* whose ports the rules are for */
+	/*
+	 * Of all rules of the node (table.h), when the table was right last: it
+	 * still is as long as only we change any.
+	 */
+	uint32_t generation;
+	uint64_t digest;            /* of the table, see nft.h */
+	uint32_t digest_generation; /* when that was so */
+	uint8_t rail_count;         /* whose ports the rules are for */
 	uint64_t lanes;     /* what they were made from: sum of each device's */
 	bool has_leftovers; /* rules may be of devices that are gone */
 	/* What was put back, and is to be said. */

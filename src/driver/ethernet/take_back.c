@@ -22,6 +22,7 @@ struct taking {
 	const struct ethernet_node *node;
 	const struct found_device *devices;
 	size_t count;
+	bool has_no_rules;
 	struct netlink *inside; /* of the lane's namespace, when it has one */
 	bool is_kept[ETHERNET_DEVICES_MAX];
 	struct fairlead_error error; /* code 0: none yet */
@@ -251,6 +252,7 @@ static int all_init(struct taking_all *all, const struct take_back *lanes,
 		struct taking *taking = &all->takings[k];
 
 		taking->node = all->node;
+		taking->has_no_rules = lanes[k].has_no_rules;
 		taking->devices = lanes[k].devices;
 		if (lanes[k].count > ETHERNET_DEVICES_MAX) {
 			error_set(&taking->error, -E2BIG,
@@ -270,12 +272,18 @@ static int all_init(struct taking_all *all, const struct take_back *lanes,
 static void rules_remove(struct taking_all *all)
 {
 	bool is_incomplete = false;
+	bool is_any = false;
 
-	if (all->device_count == 0)
+	for (size_t k = 0; k < all->count; k++) {
+		const struct taking *taking = &all->takings[k];
+
+		for (size_t i = 0; i < taking->count; i++)
+			is_any |= !taking->is_kept[i] && !taking->has_no_rules;
+		/* What is kept keeps its rules. */
+		is_incomplete |= taking->error.code < 0;
+	}
+	if (!is_any)
 		return;
-	/* What is kept keeps its rules. */
-	for (size_t k = 0; k < all->count; k++)
-		is_incomplete |= all->takings[k].error.code < 0;
 	for (size_t i = 0; i < all->device_count; i++)
 		is_incomplete |=
 			has_changed(all->node, &all->devices[i].device);
@@ -321,6 +329,8 @@ void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 
 	if (count == 0)
 		return;
+	/* Later what is gone by us could not be told from what others took. */
+	(void)enforce_tend_table(node, &error);
 	result = all_init(&all, lanes, &error);
 	if (result == 0)
 		all_take(&all);

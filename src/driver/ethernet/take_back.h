@@ -8,6 +8,7 @@
 struct take_back {
 	const struct found_device *devices; /* borrowed */
 	size_t count;
+	bool has_no_rules;           /* nor gates: they were not added yet */
 	struct fairlead_error error; /* code 0: they are gone */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a node does with its lanes while rules cannot be written.
+ * What a node does with its lanes when somebody changed its rules, and while they
+ * cannot be written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,6 +82,71 @@ static void open_with_nft(void)
 
 	netns_run("ln -sfn /usr/sbin/nft /mnt/nft");
 	node_world_open(settings, 2);
+}
+
+/* --- what others change --- */
+
+static void elements_that_somebody_changed_are_said_and_put_right(void **state)
+{
+	static const char *const changes[] = {
+		"flush set inet fairlead senders4",
+		"add element inet fairlead senders4 "
+		"{ \"fl4096\" . 100.64.0.1 . 20002 }",
+		"delete element inet fairlead owners4 { 100.64.0.1 . 20001 }",
+	};
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(0), 0);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		/* Also where a lane has come since the last look. */
+		if (i != 1)
+			assert_quiet();
+		netns_run("nft '%s'", changes[i]);
+		assert_int_equal(tend(), 1);
+		assert_said("had changed the table 'inet fairlead'");
+		assert_true(netns_holds(OURS "'100.64.0.1 . 20001'"));
+		assert_true(netns_holds(OURS "'\"fl4096\" . 100.64.0.1'"));
+		assert_false(netns_holds(OURS "20002"));
+		assert_quiet();
+		assert_int_equal(lane_revoke(0), 0);
+		assert_int_equal(lane_apply(0), 0);
+	}
+}
+
+static void others_rules_are_no_change_of_ours(void **state)
+{
+	node_world_open_bare();
+	assert_int_equal(lane_apply(0), 0);
+	netns_run("nft add table inet other");
+	assert_quiet();
+	netns_run("nft add chain inet other one");
+	assert_quiet();
+	netns_run("nft add chain inet other two");
+	assert_int_equal(lane_apply(1), 0);
+	netns_run("nft add chain inet other three");
+	assert_quiet();
+	netns_run("nft add chain inet other four");
+	assert_int_equal(lane_revoke(1), 0);
+	assert_quiet();
+	assert_int_equal(lane_revoke(0), 0);
+	assert_quiet();
+}
+
+static void rules_that_a_lane_brings_back_are_said(void **state)
+{
+	node_world_open_bare();
+	assert_int_equal(lane_apply(0), 0);
+	netns_run("nft flush ruleset");
+	assert_int_equal(lane_apply(1), 0);
+	assert_int_equal(tend(), 1);
+	assert_said("nft flush ruleset?");
+	assert_quiet();
+	netns_run("nft flush ruleset");
+	assert_int_equal(lane_revoke(1), 0);
+	assert_true(netns_holds(OURS "fl4096"));
+	assert_int_equal(tend(), 1);
+	assert_said("nft flush ruleset?");
+	assert_quiet();
 }
 
 /* --- what cannot be written --- */
@@ -252,6 +318,33 @@ static void counters_go_on_when_the_table_is_written_anew(void **state)
 	assert_line(", refused: send 1");
 }
 
+/* Its first device is made, and its second one cannot be. */
+static void a_lane_that_fails_before_it_has_rules_leaves_the_table(void **state)
+{
+	const char *handle = "nft -a list table inet fairlead | "
+			     "grep 'table.*handle'";
+	struct fairlead_lane lane = lane_of(1);
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(0), 0);
+	assert_quiet();
+	netns_run("%s > /mnt/before", handle);
+	netns_run("touch /mnt/other && unshare --net=/mnt/other true");
+	netns_run("ip link add other type vxlan id 4098 dstport 4789 dev eth1 "
+		  "udp6zerocsumrx && ip link set other netns /mnt/other");
+	lane.id_count = 2;
+	lane.ids[1] = lane.ids[0] + 1;
+	strcpy(lane.options, "vnis=2,tcs=BEST_EFFORT,isolation=host");
+	assert_int_equal(ethernet_node_ops.apply(world.state, &lane, false,
+						 &world.record, NULL,
+						 &world.error),
+			 -EEXIST);
+	assert_false(netns_holds("ip link show fl4097"));
+	netns_run("%s | cmp - /mnt/before", handle);
+	assert_quiet();
+	netns_run("umount /mnt/other");
+}
+
 #define TEST(name)                                              \
 	cmocka_unit_test_setup_teardown(name, node_world_setup, \
 					node_world_teardown)
@@ -259,6 +352,9 @@ static void counters_go_on_when_the_table_is_written_anew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(elements_that_somebody_changed_are_said_and_put_right),
+		TEST(others_rules_are_no_change_of_ours),
+		TEST(rules_that_a_lane_brings_back_are_said),
 		TEST(what_cannot_be_put_back_is_said_once),
 		TEST(a_node_without_rules_says_so),
 		TEST(without_rules_lanes_are_taken_back_and_none_is_made),
@@ -269,6 +365,7 @@ int main(void)
 		TEST(a_program_that_others_can_write_is_not_run),
 		TEST(a_name_that_nft_cannot_write_fails_no_other_lane),
 		TEST(counters_go_on_when_the_table_is_written_anew),
+		TEST(a_lane_that_fails_before_it_has_rules_leaves_the_table),
 	};
 
 	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
