@@ -111,7 +111,7 @@ struct guard_reply {
 	bool is_dry_run;            /* CLEAN */
 	bool is_drained;            /* DRAIN */
 	uint32_t lease_s;           /* LEASE */
-	bool has_moved; /* LEASE: a place differs from what was told */
+	bool has_moved; /* LEASE: a place or level is not as it was told */
 	bool has_more;
 	const struct guard_grant *grants; /* that were changed or asked for */
 	size_t grant_count;

@@ -17,6 +17,14 @@ struct revocation {
 	char text[GUARD_TEXT_MAX + 1]; /* warnings, and the reason */
 };
 
+#define GUARD_LEVEL_MAX 15 /* bytes of FAIRLEAD_SUMMARY_LEVEL's word */
+
+/* What the manager knows of a driver here. */
+struct guard_told {
+	struct fairlead_place place;
+	char level[GUARD_LEVEL_MAX + 1];
+};
+
 struct guard {
 	struct guard_config config;
 	struct node_keys keys;
@@ -31,7 +39,7 @@ struct guard {
 	uint64_t drain_sequence; /* of the last DRAIN, in this epoch */
 	uint64_t lease_sequence; /* of the last LEASE, in this epoch */
 	/* Of the drivers, as the last REGISTER or inventory told them. */
-	struct fairlead_place told[REGISTRATION_DRIVERS_MAX];
+	struct guard_told told[REGISTRATION_DRIVERS_MAX];
 	struct command pending[GUARD_PENDING_MAX];
 	size_t pending_next;
 	struct revocation waiting[GUARD_WAITING_MAX];
@@ -159,8 +167,8 @@ int inventory_answer(struct guard *guard, struct writer *writer);
 int inventory_drivers(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply);
 /*
- * What the drivers are to look after (tend), and whether a place has changed since
- * it was told, into the reply.
+ * What the drivers are to look after (tend), and whether a place or a level has
+ * changed since it was told, into the reply.
  */
 void inventory_tend(struct guard *guard, struct reply *reply);
 int inventory_objects(struct guard *guard, const struct guard_request *request,

@@ -135,6 +135,21 @@ static void grants_add(struct inventory *inventory)
 	}
 }
 
+/* The word for it in the summary. */
+static void level_now(const struct guard_driver *driver,
+		      char level[GUARD_LEVEL_MAX + 1])
+{
+	char text[FAIRLEAD_SUMMARY_MAX + 1] = "";
+	size_t size = strlen(FAIRLEAD_SUMMARY_LEVEL);
+
+	level[0] = '\0';
+	if (driver->is_open && driver->driver->node->summarize)
+		driver->driver->node->summarize(driver->state, text);
+	if (strncmp(text, FAIRLEAD_SUMMARY_LEVEL, size) == 0)
+		snprintf(level, GUARD_LEVEL_MAX + 1, "%.*s",
+			 (int)strcspn(text + size, " ,;"), text + size);
+}
+
 static struct fairlead_place place_now(const struct guard_driver *driver)
 {
 	struct fairlead_place place = { 0 };
@@ -153,19 +168,37 @@ static void inventory_take(struct inventory *inventory, struct guard *guard)
 	inventory->registration.objects = inventory->objects;
 	inventory->registration.drivers = inventory->drivers;
 	grants_add(inventory);
-	for (size_t i = 0; i < guard->config.driver_count; i++) {
+	for (size_t i = 0; i < guard->config.driver_count; i++)
 		driver_add(inventory, &guard->config.drivers[i]);
-		guard->told[i] = place_now(&guard->config.drivers[i]);
+}
+
+/* The manager is told of it. */
+static void remember(struct guard *guard)
+{
+	for (size_t i = 0; i < guard->config.driver_count; i++) {
+		const struct guard_driver *driver = &guard->config.drivers[i];
+
+		guard->told[i].place = place_now(driver);
+		level_now(driver, guard->told[i].level);
 	}
 }
 
 static bool has_moved(const struct guard_driver *driver,
-		      const struct fairlead_place *told)
+		      const struct guard_told *told)
 {
 	struct fairlead_place now = place_now(driver);
 
-	return now.size != told->size ||
-	       memcmp(now.bytes, told->bytes, now.size) != 0;
+	return now.size != told->place.size ||
+	       memcmp(now.bytes, told->place.bytes, now.size) != 0;
+}
+
+static bool has_other_level(const struct guard_driver *driver,
+			    const struct guard_told *told)
+{
+	char now[GUARD_LEVEL_MAX + 1];
+
+	level_now(driver, now);
+	return strcmp(now, told->level) != 0;
 }
 
 void inventory_tend(struct guard *guard, struct reply *reply)
@@ -173,14 +206,20 @@ void inventory_tend(struct guard *guard, struct reply *reply)
 	for (size_t i = 0; i < guard->config.driver_count; i++) {
 		const struct guard_driver *driver = &guard->config.drivers[i];
 		struct fairlead_error error = { .text = "" };
+		int result = 0;
 
 		if (!driver->is_open)
 			continue;
-		if (driver->driver->node->tend &&
-		    driver->driver->node->tend(driver->state, &error) != 0 &&
-		    error.text[0])
+		if (driver->driver->node->tend)
+			result = driver->driver->node->tend(driver->state,
+							    &error);
+		if (result != 0 && error.text[0])
 			text_add(reply->head.text, error.text);
 		reply->head.has_moved |= has_moved(driver, &guard->told[i]);
+		/* Where all is as it was the level is, too. */
+		if (result != 0)
+			reply->head.has_moved |=
+				has_other_level(driver, &guard->told[i]);
 	}
 }
 
@@ -215,6 +254,7 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	registration->proof_size =
 		guard->ledger.has_epoch ? COMMAND_HEADER_SIZE : 0;
 	inventory_take(inventory, guard);
+	remember(guard);
 	if (inventory->is_full) {
 		text_add(reply->head.text,
 			 "too many objects on the devices belong to no grant");
@@ -232,6 +272,7 @@ int inventory_answer(struct guard *guard, struct writer *writer)
 	if (!inventory)
 		return -ENOMEM;
 	inventory_take(inventory, guard);
+	remember(guard);
 	return inventory->is_full
 		       ? -E2BIG
 		       : inventory_encode(&inventory->registration, writer);

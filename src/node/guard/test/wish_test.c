@@ -727,6 +727,32 @@ static void lease_shows_that_the_node_is_elsewhere_than_it_told(void **state)
 	assert_false(world->reply.has_moved);
 }
 
+/* The manager counts nodes by it. */
+static void lease_shows_that_the_level_is_another_than_it_told(void **state)
+{
+	struct registration registration;
+	struct guard_request look = { .type = GUARD_DRIVERS };
+	struct world *world = *state;
+
+	world->summary = "enforcement nft+bpf, refused nothing";
+	assert_int_equal(world_register(world, &registration), 0);
+	registration_fini(&registration);
+	world->summary = "enforcement nft+bpf, refused: send 1";
+	world->tend_result = 1;
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_false(world->reply.has_moved);
+	world->summary = "enforcement nft, refused: send 1";
+	world->tend_result = -EIO;
+	/* Whoever looks at the node tells no manager. */
+	assert_int_equal(world_ask(world, &look), 0);
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_true(world->reply.has_moved);
+	assert_int_equal(world_register(world, &registration), 0);
+	registration_fini(&registration);
+	assert_int_equal(lease(world, "n[0-9]"), 0);
+	assert_false(world->reply.has_moved);
+}
+
 /* Whoever plays an old one back cannot make a manager seem alive. */
 static void lease_that_comes_late_is_stale(void **state)
 {
@@ -863,6 +889,7 @@ int main(void)
 		TEST(lease_is_answered_and_its_length_shown),
 		TEST(lease_has_drivers_look_after_their_lanes),
 		TEST(lease_shows_that_the_node_is_elsewhere_than_it_told),
+		TEST(lease_shows_that_the_level_is_another_than_it_told),
 		TEST(lease_that_comes_late_is_stale),
 		TEST(lease_for_other_nodes_is_refused),
 		TEST(registration_has_the_address_that_the_agent_says),
