@@ -115,8 +115,12 @@ int devices_delete(struct netlink *netlink, const struct lane_device *devices,
 		   size_t count, bool is_left[],
 		   struct fairlead_error *ret_error);
 
-/* All VXLAN devices of this namespace, ours or not. -EIO with a text. */
+/*
+ * All VXLAN devices of this namespace, ours or not. Of several addresses that of
+ * the networks is the device's. -EIO with a text.
+ */
 int devices_list(struct netlink *netlink,
+		 const struct ethernet_networks *networks,
 		 void (*emit)(void *arg, const struct lane_device *device),
 		 void *arg, struct fairlead_error *ret_error);
 /* The underlay addresses of a device's peers. */

@@ -7,7 +7,17 @@
 #include "driver/ethernet/device.h"
 #include "driver/ethernet/links.h"
 
+/* Of the lanes' network, or at least the first: others come by hand. */
+static bool is_better(const struct ip_network *network,
+		      const struct ip_address *address,
+		      const struct ip_address *before)
+{
+	return before->family == 0 || (!ip_network_has(network, before) &&
+				       ip_network_has(network, address));
+}
+
 static void take_addresses(struct lane_device *device,
+			   const struct ethernet_networks *networks,
 			   const struct link_address *addresses, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -15,11 +25,13 @@ static void take_addresses(struct lane_device *device,
 
 		if (own->scope != RT_SCOPE_UNIVERSE)
 			continue;
-		if (own->address.family == 4 && !device->ipv4.family) {
+		if (own->address.family == 4 &&
+		    is_better(&networks->ipv4, &own->address, &device->ipv4)) {
 			device->ipv4 = own->address;
 			device->ipv4_prefix_size = own->prefix_size;
 		}
-		if (own->address.family == 6 && !device->ipv6.family)
+		if (own->address.family == 6 &&
+		    is_better(&networks->ipv6, &own->address, &device->ipv6))
 			device->ipv6 = own->address;
 	}
 }
@@ -45,6 +57,7 @@ static void fill(const struct link *link, struct lane_device *ret_device)
 }
 
 int devices_list(struct netlink *netlink,
+		 const struct ethernet_networks *networks,
 		 void (*emit)(void *arg, const struct lane_device *device),
 		 void *arg, struct fairlead_error *ret_error)
 {
@@ -69,7 +82,8 @@ int devices_list(struct netlink *netlink,
 		       addresses.addresses[end].index == device.index)
 			end++;
 		if (end > first)
-			take_addresses(&device, addresses.addresses + first,
+			take_addresses(&device, networks,
+				       addresses.addresses + first,
 				       end - first);
 		emit(arg, &device);
 	}

@@ -140,6 +140,19 @@ static void gates_take(struct enforcement *enforcement,
 	}
 }
 
+/* What somebody added by hand is not the lane's. */
+static struct found_device with_own_addresses(const struct ethernet_node *node,
+					      const struct found_device *found)
+{
+	struct found_device own = *found;
+
+	if (!ip_network_has(&node->networks.ipv4, &own.device.ipv4))
+		own.device.ipv4 = (struct ip_address){ 0 };
+	if (!ip_network_has(&node->networks.ipv6, &own.device.ipv6))
+		own.device.ipv6 = (struct ip_address){ 0 };
+	return own;
+}
+
 /* Who does not say whose it is has no rules: it is nobody's. */
 static bool has_owner(const struct found_device *found)
 {
@@ -161,10 +174,13 @@ int enforcement_init(struct enforcement *enforcement,
 	if (!enforcement->rules || !enforcement->peers || !enforcement->gates)
 		result = error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < count && result == 0; i++) {
-		if (!has_owner(&devices[i]))
+		const struct found_device own =
+			with_own_addresses(node, &devices[i]);
+
+		if (!has_owner(&own))
 			continue;
-		gates_take(enforcement, node, &devices[i]);
-		result = rules_take(enforcement, node, &devices[i], ret_error);
+		gates_take(enforcement, node, &own);
+		result = rules_take(enforcement, node, &own, ret_error);
 	}
 	if (result < 0)
 		enforcement_fini(enforcement);

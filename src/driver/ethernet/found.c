@@ -71,16 +71,16 @@ static void namespace_take_in(void *arg, uint64_t grant_id)
 		return;
 	reading->is_netns = true;
 	reading->namespace_id = grant_id;
-	reading->result =
-		devices_list(netlink, device_take, reading, reading->error);
+	reading->result = devices_list(netlink, &reading->node->networks,
+				       device_take, reading, reading->error);
 }
 
 int found_read(const struct ethernet_node *node, struct found *ret_found,
 	       struct fairlead_error *ret_error)
 {
 	struct reading reading = { .node = node, .error = ret_error };
-	int result =
-		devices_list(node->netlink, device_take, &reading, ret_error);
+	int result = devices_list(node->netlink, &node->networks, device_take,
+				  &reading, ret_error);
 
 	if (result == 0)
 		result = reading.result;

@@ -202,9 +202,12 @@ static void deletion_do(struct deletion *deletion, size_t first, size_t end,
 static bool has_changed(const struct ethernet_node *node,
 			const struct lane_device *device)
 {
-	return device->alias.grant_id == 0 || device->ipv6.family == 0 ||
-	       (node->networks.ipv4.address.family != 0 &&
-		device->ipv4.family == 0);
+	const struct ethernet_networks *networks = &node->networks;
+
+	return device->alias.grant_id == 0 ||
+	       !ip_network_has(&networks->ipv6, &device->ipv6) ||
+	       (networks->ipv4.address.family != 0 &&
+		!ip_network_has(&networks->ipv4, &device->ipv4));
 }
 
 /* --- all lanes --- */

@@ -91,8 +91,8 @@ struct device_list device_world_list(void)
 {
 	struct device_list listed = { 0 };
 
-	assert_int_equal(devices_list(world.netlink, device_world_take, &listed,
-				      &world.error),
+	assert_int_equal(devices_list(world.netlink, &ethernet_networks_default,
+				      device_world_take, &listed, &world.error),
 			 0);
 	return listed;
 }

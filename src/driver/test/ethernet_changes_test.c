@@ -157,6 +157,31 @@ static void a_renamed_device_keeps_its_lane(void **state)
 	assert_false(rules_have("fl4096"));
 }
 
+/* The kernel lists the newest address of IPv6 first. */
+static void one_more_address_is_not_the_lane_s(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	netns_run("ip addr add 2001:db8::5/64 dev fl4096 nodad && "
+		  "ip addr add 10.99.0.1/24 dev fl4096");
+	assert_int_equal(tend(), 0);
+	node_world_close();
+	node_world_open_bare();
+	assert_true(rules_have("fd46:4c00:0:1000::1 . 20001"));
+	assert_true(rules_have("100.64.0.1 . 20001"));
+	assert_false(rules_have("2001:db8"));
+	assert_false(rules_have("10.99.0.1"));
+	/* Nor where it is the only one. */
+	netns_run("ip addr del fd46:4c00:0:1000::1/64 dev fl4096");
+	assert_int_equal(tend(), 1);
+	assert_false(rules_have("2001:db8"));
+	assert_int_equal(lane_revoke(&lane), 0);
+	assert_false(rules_have("100.64.0.1"));
+	assert_int_equal(tend(), 0);
+}
+
 /* What is left of it would keep the next lane of the VNI from the node. */
 static void a_device_that_somebody_changed_goes_with_its_lane(void **state)
 {
@@ -210,6 +235,7 @@ int main(void)
 		TEST(a_member_of_a_lane_that_ended_stays_in_no_rules),
 		TEST(what_nobody_changed_is_not_said),
 		TEST(a_renamed_device_keeps_its_lane),
+		TEST(one_more_address_is_not_the_lane_s),
 		TEST(a_device_that_somebody_changed_goes_with_its_lane),
 		TEST(a_device_without_any_sign_of_a_lane_is_said),
 	};

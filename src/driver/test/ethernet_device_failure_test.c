@@ -249,7 +249,8 @@ static int list_without_memory(void *arg)
 	struct device_list *listed = arg;
 
 	listed->count = 0;
-	return devices_list(world.netlink, device_world_take, listed, NULL);
+	return devices_list(world.netlink, &ethernet_networks_default,
+			    device_world_take, listed, NULL);
 }
 
 static void a_list_without_memory_is_refused_whole(void **state)
