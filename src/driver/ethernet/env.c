@@ -95,6 +95,37 @@ int ethernet_env(void *state, const struct fairlead_lane *lane,
 
 /* --- inherited --- */
 
+struct namesake {
+	const struct ethernet_node *node;
+	const char *path;
+	bool is_there;
+};
+
+static void namespace_compare(void *arg, uint64_t grant_id)
+{
+	struct namesake *namesake = arg;
+	char path[NAMESPACE_PATH_MAX];
+
+	namespace_path(namesake->node->namespaces, grant_id, path);
+	namesake->is_there |= strcmp(path, namesake->path) == 0;
+}
+
+/* Who only looks does not see what is in a job's namespace, but that it is there. */
+static int check_namespace(const struct ethernet_node *node, const char *path,
+			   struct fairlead_error *ret_error)
+{
+	struct namesake namesake = { .node = node, .path = path };
+	int result = namespace_list(node->namespaces, namespace_compare,
+				    &namesake, ret_error);
+
+	if (result == 0 && !namesake.is_there)
+		result = error_set(ret_error, -ENODEV,
+				   "inherited namespace '%.100s' is not there "
+				   "any more",
+				   path);
+	return result;
+}
+
 static int check_device(const struct found *found, const char *name, uid_t uid,
 			struct fairlead_error *ret_error)
 {
@@ -118,12 +149,19 @@ int ethernet_inherit(void *state, uid_t uid,
 		     const char *(*get)(void *arg, const char *name), void *arg,
 		     struct fairlead_error *ret_error)
 {
+	static const char inside[] = "netns:";
+	const struct ethernet_node *node = state;
 	const char *rest = get(arg, "FAIRLEAD_INTERFACES");
+	const char *isolation = get(arg, "FAIRLEAD_ISOLATION");
 	struct found found = { 0 };
 	int result;
 
 	if (!rest)
 		return 0;
+	if (node->is_looking && isolation &&
+	    strncmp(isolation, inside, strlen(inside)) == 0)
+		return check_namespace(node, isolation + strlen(inside),
+				       ret_error);
 	result = found_read(state, &found, ret_error);
 	while (result == 0 && rest) {
 		size_t size = strcspn(rest, ",");

@@ -19,6 +19,7 @@
 #include "driver/ethernet/ethernet.h"
 #include "driver/ethernet/job_cgroup.h"
 #include "driver/ethernet/members.h"
+#include "driver/ethernet/namespace.h"
 #include "driver/ethernet/nft.h"
 #include "driver/ethernet/sweep.h"
 
@@ -385,6 +386,41 @@ static void describe(const struct ethernet_node *node,
 	device->resources[0].reserved = lanes_on(found, underlay);
 }
 
+static void namespace_seen(void *arg, uint64_t grant_id)
+{
+	*(bool *)arg = true;
+}
+
+/*
+ * The socket of a device that was moved into a job's namespace stays behind. Who
+ * only looks does not see the device, and takes the port for its.
+ */
+static bool is_inside(const struct ethernet_node *node,
+		      const struct found *found, uint16_t port)
+{
+	struct fairlead_error ignored;
+	bool is_any = false;
+
+	if (node->is_looking)
+		(void)namespace_list(node->namespaces, namespace_seen, &is_any,
+				     &ignored);
+	for (size_t i = 0; i < found->count; i++)
+		is_any |= found->list[i].is_netns &&
+			  found->list[i].device.is_up &&
+			  found->list[i].device.port == port;
+	return is_any;
+}
+
+static int port_check(const struct ethernet_node *node,
+		      const struct found *found, size_t rail,
+		      struct fairlead_error *ret_error)
+{
+	uint16_t port = ethernet_port(node->networks.port, (uint32_t)rail);
+
+	return underlay_port_check(node->netlink, port,
+				   is_inside(node, found, port), ret_error);
+}
+
 static int probe(void *state,
 		 void (*emit)(void *arg, const struct fairlead_device *device),
 		 void *arg, struct fairlead_error *ret_error)
@@ -405,9 +441,7 @@ static int probe(void *state,
 		const char *flaw = result < 0 ? clash.text : NULL;
 
 		if (list.list[i].is_usable && !flaw &&
-		    underlay_port_check(node->netlink,
-					ethernet_port(node->networks.port, i),
-					&taken) < 0)
+		    port_check(node, &found, i, &taken) < 0)
 			flaw = taken.text;
 		describe(node, &list.list[i], &found, flaw, &device);
 		emit(arg, &device);

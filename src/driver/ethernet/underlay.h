@@ -58,9 +58,10 @@ void underlay_flaws(struct netlink *netlink, struct fairlead_error *error);
 
 /*
  * Can VXLAN have the port? -EADDRINUSE with a text: somebody else's socket has it,
- * or a VXLAN device with which ours cannot share it. Nothing is bound.
+ * or a VXLAN device with which ours cannot share it. Nothing is bound. is_inside: a
+ * device of ours has it that netlink does not see, in a namespace of a job.
  */
-int underlay_port_check(struct netlink *netlink, uint16_t port,
+int underlay_port_check(struct netlink *netlink, uint16_t port, bool is_inside,
 			struct fairlead_error *ret_error);
 
 /*

@@ -24,13 +24,13 @@ static bool is_listed(const char *path, uint16_t port)
 	return false;
 }
 
-int underlay_port_check(struct netlink *netlink, uint16_t port,
+int underlay_port_check(struct netlink *netlink, uint16_t port, bool is_inside,
 			struct fairlead_error *ret_error)
 {
 	bool is_bound = is_listed("/proc/thread-self/net/udp", port) ||
 			is_listed("/proc/thread-self/net/udp6", port);
 	struct link_list list = { 0 };
-	bool is_known = false;
+	bool is_known = is_inside;
 	int result;
 
 	if (!is_bound)

@@ -382,6 +382,43 @@ static void a_port_that_a_program_has_is_said(void **state)
 	assert_true(world.device.is_usable);
 }
 
+/* As in a job whose lane is in a namespace. */
+static const char *variable_get(void *arg, const char *name)
+{
+	if (strcmp(name, "FAIRLEAD_INTERFACES") == 0)
+		return "fl4096";
+	return strcmp(name, "FAIRLEAD_ISOLATION") == 0 ? "netns:/mnt/netns/9"
+						       : NULL;
+}
+
+static int look_from_outside(void)
+{
+	if (node_world_try_open(NULL, 0) < 0 || node_world_look() < 0 ||
+	    !world.device.is_usable) {
+		print_error("%s%s\n", world.error.text, world.device.detail);
+		return 1;
+	}
+	return -ethernet_node_ops.inherit(world.state, NODE_WORLD_OWNER,
+					  variable_get, NULL, &world.error);
+}
+
+/* Its socket stays with the host. */
+static void a_lane_in_a_namespace_is_no_other_program(void **state)
+{
+	const struct fairlead_lane lane = node_world_lane(9, "netns");
+
+	node_world_open_bare();
+	node_world_apply(9, "netns");
+	assert_int_equal(node_world_look(), 0);
+	assert_true(world.device.is_usable);
+	assert_int_equal(as_nobody(look_from_outside), 0);
+	assert_int_equal(ethernet_node_ops.revoke(world.state, &lane,
+						  &world.record, false, NULL,
+						  &world.error),
+			 0);
+	assert_int_equal(as_nobody(look_from_outside), ENODEV);
+}
+
 static void a_port_that_other_vxlan_has_is_said(void **state)
 {
 	netns_run("ip link add vx7 type vxlan id 7 dstport 4789 dev eth1 "
@@ -464,6 +501,7 @@ int main(void)
 		TEST(somebody_elses_vxlan_on_our_port_is_listed),
 		TEST(a_device_with_a_lanes_name_withholds_its_vni),
 		TEST(a_port_that_a_program_has_is_said),
+		TEST(a_lane_in_a_namespace_is_no_other_program),
 		TEST(a_port_that_other_vxlan_has_is_said),
 		TEST(nft_that_is_not_there_is_an_error),
 		TEST(root_without_the_capability_is_told_so),
