@@ -213,19 +213,20 @@ static void a_stranger_gets_out_where_nothing_keeps_it(void **state)
 	crash_close(node);
 }
 
-/* It has read its text, and is then as slow as can be. */
+/* With a text that has a lane in it, it is as slow as can be. */
 static void slow_nft_make(void)
 {
 	netns_run("cd " CRASH_DIRECTORY " && mkfifo reached go && "
 		  "cat >nft <<'END' && chmod 755 nft\n"
 		  "#!/bin/sh\n"
 		  "cat >" CRASH_DIRECTORY "/text\n"
-		  "if grep -q '^add element' " CRASH_DIRECTORY "/text; then\n"
+		  "if grep -q %u " CRASH_DIRECTORY "/text; then\n"
 		  "	echo >" CRASH_DIRECTORY "/reached\n"
 		  "	read -r line <" CRASH_DIRECTORY "/go\n"
 		  "fi\n"
 		  "/usr/sbin/nft \"$@\" <" CRASH_DIRECTORY "/text\n"
-		  "END");
+		  "END",
+		  CRASH_OWNER);
 }
 
 static void what_a_dead_driver_has_asked_of_nft_is_not_done_late(void **state)
@@ -240,6 +241,7 @@ static void what_a_dead_driver_has_asked_of_nft_is_not_done_late(void **state)
 	slow_nft_make();
 	go = open(CRASH_DIRECTORY "/go", O_RDWR | O_CLOEXEC);
 	crash_lane_make(&lane, "tcs=BEST_EFFORT");
+	have_lane();
 	child = crash_begin(CRASH_DIRECTORY "/nft", make);
 	reached = open(CRASH_DIRECTORY "/reached", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(read(reached, &byte, 1), 1);
