@@ -330,13 +330,13 @@ static int gate_write(const struct ethernet_node *node,
 		      const struct enforcement *all, uint8_t rail_count,
 		      struct fairlead_error *ret_error)
 {
-	int result =
-		node->gate ? gate_rails(node->gate, rail_count, ret_error) : 0;
+	struct fairlead_error ignored;
 
-	if (result == 0 && node->gate)
-		result = gate_replace(node->gate, all->gates, all->gate_count,
-				      ret_error);
-	return result;
+	if (!node->gate)
+		return 0;
+	/* What it cannot it is tended for, and gate_require asks. */
+	(void)gate_rails(node->gate, rail_count, &ignored);
+	return gate_replace(node->gate, all->gates, all->gate_count, ret_error);
 }
 
 /* Where one cannot be written the other is all the same. */
@@ -412,7 +412,7 @@ static int gate_require(const struct ethernet_node *node,
 	int result = enforce_tend_gate(node, &error);
 
 	if (result == 0 || !node->requires_gate ||
-	    gate_check(node->gate, &flaw) != -ENOLINK)
+	    gate_check(node->gate, &flaw) == -ENOENT)
 		return 0;
 	return error_set(ret_error, result, "bpf is required: %s", error.text);
 }
@@ -439,8 +439,14 @@ int enforce_add(const struct ethernet_node *node,
 	if (result < 0)
 		return result;
 	/* What is left of another lane with this VNI would let its users in. */
-	if (node->tended->has_leftovers || needs_rails(node, enforcement))
-		return enforce_all(node, ret_error);
+	if (node->tended->has_leftovers || needs_rails(node, enforcement)) {
+		result = enforce_all(node, ret_error);
+		if (result == 0)
+			result = gate_require(node, ret_error);
+		if (result < 0)
+			enforce_remove(node, enforcement);
+		return result;
+	}
 	rules_write_add(enforcement->rules, enforcement->rule_count, &requests);
 	result = elements_change(node, &requests, ret_error);
 	/* The table may have been flushed, or have something of a crash. */

@@ -111,8 +111,6 @@ static int tend_rails(const struct ethernet_node *node,
 	}
 	if (result == 0 && rail_count != written)
 		result = enforce_found(node, &found, rail_count, ret_error);
-	else if (result == 0 && node->gate)
-		result = gate_rails(node->gate, rail_count, ret_error);
 	found_fini(&found);
 	return result;
 }

@@ -76,6 +76,7 @@ static int find_set(struct gate *gate, struct fairlead_error *error)
 		if (gate_set_is_attached(&gate->set, gate->cgroup_id) &&
 		    gate_set_is_pinned(&gate->set, path)) {
 			strcpy(gate->name, sets.names[i]);
+			gate->attached = gate->config;
 			return 1;
 		}
 		gate_set_fini(&gate->set);
@@ -137,6 +138,7 @@ static int make_set(struct gate *gate, struct fairlead_error *error)
 		gate_pins_remove(gate->pins, gate->name, NULL);
 		return result;
 	}
+	gate->attached = gate->config;
 	gate->is_alone =
 		old.lanes < 0 || gate_map_is_same(old.lanes, gate->set.lanes);
 	return 0;
@@ -224,6 +226,10 @@ int gate_check(const struct gate *gate, struct fairlead_error *ret_error)
 	if (!gate_set_is_attached(&gate->set, gate->cgroup_id))
 		return error_set(ret_error, -ENOLINK,
 				 "somebody has detached its programs");
+	if (memcmp(&gate->attached, &gate->config, sizeof(gate->config)) != 0)
+		return error_set(ret_error, -ESTALE,
+				 "its programs do not know the ports of all "
+				 "rails");
 	set_path(gate, gate->name, path);
 	if (!gate_set_is_pinned(&gate->set, path))
 		return error_set(ret_error, -ENOENT,
@@ -233,8 +239,12 @@ int gate_check(const struct gate *gate, struct fairlead_error *ret_error)
 	return 0;
 }
 
-/* With the map that is there, so that lanes are closed from the first program on. */
-static int attach_again(struct gate *gate, struct fairlead_error *error)
+/*
+ * With the map that is there, so that lanes are closed from the first program on.
+ * The old set is in force until the caller detaches it.
+ */
+static int attach_again(struct gate *gate, struct gate_set *ret_old,
+			struct fairlead_error *error)
 {
 	_auto_(gate_set_fini) struct gate_set made;
 	uint64_t cgroup_id;
@@ -246,9 +256,9 @@ static int attach_again(struct gate *gate, struct fairlead_error *error)
 				       &made, error);
 	if (result < 0)
 		return result;
-	gate_set_detach(&gate->set);
-	gate_set_fini(&gate->set);
+	gate_set_move(ret_old, &gate->set);
 	gate_set_move(&gate->set, &made);
+	gate->attached = gate->config;
 	gate->cgroup_id = cgroup_id;
 	name_set(gate);
 	return 0;
@@ -265,41 +275,56 @@ static int pin_again(struct gate *gate, struct fairlead_error *error)
 	return result;
 }
 
+/*
+ * Whenever we are killed there are pins of one set or the other: the old one goes
+ * when the new one is pinned, and where that cannot be it stays by its own.
+ */
+static int put_back(struct gate *gate, int flaw, const char **ret_missing,
+		    struct fairlead_error *error)
+{
+	_auto_(gate_set_fini) struct gate_set old;
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
+	int result = 0;
+
+	gate_set_init(&old);
+	*ret_missing = "attached";
+	if (flaw != -ENOENT)
+		result = attach_again(gate, &old, error);
+	if (result == 0) {
+		*ret_missing = "pinned";
+		result = pin_again(gate, error);
+	}
+	if (result == 0)
+		gate_set_detach(&old);
+	libbpf_set_print(print);
+	return result;
+}
+
 int gate_rails(struct gate *gate, uint8_t rail_count,
 	       struct fairlead_error *ret_error)
 {
-	const struct gate_config before = gate->config;
-	libbpf_print_fn_t print;
+	struct fairlead_error flaw;
+	const char *missing;
 	int result;
 
 	ports_set(gate, rail_count);
-	if (memcmp(&before, &gate->config, sizeof(before)) == 0)
+	if (gate_check(gate, &flaw) != -ESTALE)
 		return 0;
-	print = libbpf_set_print(NULL);
-	result = attach_again(gate, ret_error);
-	libbpf_set_print(print);
-	if (result < 0)
-		gate->config = before;
-	return result < 0 ? result : pin_again(gate, ret_error);
+	result = put_back(gate, -ESTALE, &missing, ret_error);
+	/* Pins that are missing are for gate_check to say. */
+	return gate_check(gate, &flaw) == -ESTALE ? result : 0;
 }
 
 int gate_tend(struct gate *gate, struct fairlead_error *ret_error)
 {
-	const char *missing = "attached";
+	const char *missing;
 	struct fairlead_error flaw;
 	struct fairlead_error why;
-	libbpf_print_fn_t print;
 	int result = gate_check(gate, &flaw);
 
 	if (result == 0)
 		return 0;
-	print = libbpf_set_print(NULL);
-	result = result == -ENOLINK ? attach_again(gate, &why) : 0;
-	if (result == 0) {
-		missing = "pinned";
-		result = pin_again(gate, &why);
-	}
-	libbpf_set_print(print);
+	result = put_back(gate, result, &missing, &why);
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "the gate: %s; it cannot be %s: %s", flaw.text,

@@ -57,8 +57,10 @@ DEFINE_AUTO(struct gate, gate_close)
 
 /*
  * Is it whole? -ENOLINK: somebody has detached some of it, and lanes are open as
- * without a gate. -ENOENT: it is in force, but only while this process lives,
- * since pins are gone (unlinked, or their file system unmounted). With a text.
+ * without a gate. -ESTALE: it is in force, but not for the ports of all rails that
+ * gate_rails has named. -ENOENT: it is in force, but only while this process
+ * lives, since pins are gone (unlinked, or their file system unmounted). With a
+ * text.
  */
 int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
 /*
@@ -70,8 +72,10 @@ int gate_tend(struct gate *gate, struct fairlead_error *ret_error);
 
 /*
  * From now on the ports of so many rails are VXLAN's. The programs are replaced as
- * by gate_open, without a moment in between. On a failure all stays as it was or,
- * where only pins are missing, it is done, and gate_tend pins it.
+ * by gate_open, without a moment in between. An error, with a text: what was in
+ * force still is, gate_check says -ESTALE, and gate_tend tries again. Where only
+ * pins cannot be made it is done; gate_check says -ENOENT then. A gate that
+ * somebody has detached is left to gate_tend.
  */
 int gate_rails(struct gate *gate, uint8_t rail_count,
 	       struct fairlead_error *ret_error);

@@ -114,6 +114,8 @@ static void lack_gate(struct line *line, const struct ethernet_node *node)
 	else if (result == -ENOLINK)
 		lack(line, "bpf", error.text);
 	else if (result < 0)
+	else if (result == -ESTALE)
+		lack(line, "bpf on all rails", error.text);
 		lack(line, "pins of bpf", error.text);
 }
 

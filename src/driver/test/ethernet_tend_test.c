@@ -235,6 +235,61 @@ static void do_not_go_on_without(void)
 	assert_int_equal(try_apply(), 0);
 }
 
+/* In a child: one more NIC, of whose port the gate cannot be told. */
+static void add_a_rail(const char *bpf, char cgroup[PATH_MAX])
+{
+	const struct fairlead_setting more[] = { { .name = "bpf",
+						   .value = bpf } };
+
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	node_world_open(more, 1);
+	node_world_apply(9, "host");
+	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
+	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
+	netns_run("ip link add eth2 type veth peer name p2; "
+		  "ip addr add 10.205.0.1/16 dev eth2; "
+		  "ip link set p2 up; ip link set eth2 up");
+	assert_true(tend() < 0);
+	assert_said(
+		"the gate: its programs do not know the ports of all rails");
+	netns_run("nft -a list table inet fairlead | sed 1q >/mnt/table");
+	tend();
+	assert_string_equal(world.error.text, "");
+	/* The table is the same, and not written anew with each lease. */
+	netns_run("nft -a list table inet fairlead | sed 1q | "
+		  "cmp - /mnt/table");
+	assert_line("enforcement nft+bpf, ");
+	assert_line("; lacks bpf on all rails (");
+}
+
+static void come_back_with_a_rail(const char *cgroup)
+{
+	come_back(cgroup);
+	assert_null(strstr(line, "lacks bpf"));
+}
+
+static void add_a_rail_unguarded(void)
+{
+	char cgroup[PATH_MAX];
+
+	add_a_rail("auto", cgroup);
+	assert_int_equal(try_apply(), 0);
+	assert_true(netns_holds("ip link show fl%dr1 up", NODE_WORLD_VNI + 1));
+	come_back_with_a_rail(cgroup);
+}
+
+static void add_a_rail_to_guard(void)
+{
+	char cgroup[PATH_MAX];
+
+	add_a_rail("require", cgroup);
+	assert_true(try_apply() < 0);
+	assert_said("bpf is required: the gate: its programs do not know");
+	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
+	come_back_with_a_rail(cgroup);
+	assert_int_equal(try_apply(), 0);
+}
+
 static void in_child(void (*act)(void))
 {
 	pid_t pid = fork();
@@ -258,6 +313,17 @@ static void without_a_gate_lanes_are_made_where_none_is_required(void **state)
 static void without_a_gate_that_is_required_no_lane_is_made(void **state)
 {
 	in_child(do_not_go_on_without);
+}
+
+static void a_rail_that_the_gate_does_not_know_has_lanes_all_the_same(
+	void **state)
+{
+	in_child(add_a_rail_unguarded);
+}
+
+static void a_rail_that_a_required_gate_does_not_know_has_no_lanes(void **state)
+{
+	in_child(add_a_rail_to_guard);
 }
 
 static int setup(void **state)
@@ -285,6 +351,8 @@ int main(void)
 		TEST(rules_and_gate_are_said_together),
 		TEST(without_a_gate_lanes_are_made_where_none_is_required),
 		TEST(without_a_gate_that_is_required_no_lane_is_made),
+		TEST(a_rail_that_the_gate_does_not_know_has_lanes_all_the_same),
+		TEST(a_rail_that_a_required_gate_does_not_know_has_no_lanes),
 #undef TEST
 	};
 
