@@ -351,6 +351,9 @@ int enforce_found(const struct ethernet_node *node, const struct found *found,
 
 	if (result < 0)
 		return result;
+	/* A NIC that is away would find its port with somebody else. */
+	if (rail_count < node->tended->rail_count)
+		rail_count = node->tended->rail_count;
 	gate = gate_write(node, &all, rail_count, &error);
 	result = table_write(node, &all, rail_count, ret_error);
 	enforcement_fini(&all);

@@ -95,22 +95,22 @@ static int remember_table(const struct ethernet_node *node,
 	return result;
 }
 
-/* NICs come and go: the ports of the rails that are there now are VXLAN's. */
+/* NICs come: the ports of their rails are VXLAN's, and stay so when they go. */
 static int tend_rails(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
 	uint8_t written = node->tended->rail_count;
-	uint8_t rail_count = written;
 	struct underlays underlays;
 	struct found found = { 0 };
 	int result = node_underlays(node, &underlays, ret_error);
 
-	if (result == 0 && underlays_rails(&underlays) != written) {
-		result = found_read(node, &found, ret_error);
-		rail_count = found_rails(&found, &underlays);
-	}
-	if (result == 0 && rail_count != written)
-		result = enforce_found(node, &found, rail_count, ret_error);
+	if (result < 0 || underlays.count <= written)
+		return result;
+	result = found_read(node, &found, ret_error);
+	if (result == 0 && found_rails(&found, &underlays) > written)
+		result = enforce_found(node, &found,
+				       found_rails(&found, &underlays),
+				       ret_error);
 	found_fini(&found);
 	return result;
 }

@@ -106,7 +106,7 @@ void found_fini(struct found *found)
 uint8_t found_rails(const struct found *found,
 		    const struct underlays *underlays)
 {
-	uint8_t count = underlays_rails(underlays);
+	uint8_t count = (uint8_t)underlays->count;
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct lane_device *device = &found->list[i].device;

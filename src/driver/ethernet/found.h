@@ -28,8 +28,8 @@ void found_fini(struct found *found);
 bool found_has_lanes(const struct found *found);
 
 /*
- * Rails whose ports are VXLAN's: those that the node can have, and those that a
- * lane still has.
+ * Rails whose ports are VXLAN's now: those of the node's NICs, there or not, and
+ * those that a lane still has.
  */
 uint8_t found_rails(const struct found *found,
 		    const struct underlays *underlays);

@@ -26,7 +26,7 @@ struct tended {
 	uint32_t generation;
 	uint64_t digest;            /* of the table, see nft.h */
 	uint32_t digest_generation; /* when that was so */
-	uint8_t rail_count;         /* whose ports the rules are for */
+	uint8_t rail_count; /* whose ports the rules are for; never less */
 	uint64_t lanes;     /* what they were made from: sum of each device's */
 	bool has_leftovers; /* rules may be of devices that are gone */
 	/* What was put back, and is to be said. */
