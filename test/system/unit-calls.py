@@ -52,14 +52,19 @@ def expand(names, known):
     return calls
 
 
-def writes_below(arguments, folders):
+def is_below(path, folders):
+    return any(path == folder or path.startswith(folder + "/")
+               for folder in folders)
+
+
+def writes_below(arguments, folders, writable=()):
     match = TEXT.search(arguments)
     path = match[1] if match else ""
-    return WRITES.search(arguments) and any(
-        path == folder or path.startswith(folder + "/") for folder in folders)
+    return WRITES.search(arguments) and is_below(path, folders) and \
+        not is_below(path, writable)
 
 
-def rule(name, value, known):
+def rule(name, value, known, writable):
     """What makes a call forbidden: a function of its name and arguments."""
     yes = value == "yes"
     if name == "SystemCallFilter":
@@ -110,7 +115,7 @@ def rule(name, value, known):
         # /proc/kallsyms is hidden as well: the story hides it.
         "ProtectKernelTunables": lambda call, args:
             call in ("open", "openat") and
-            writes_below(args, ["/proc/sys", "/sys", "/proc/irq"]),
+            writes_below(args, ["/proc/sys", "/sys", "/proc/irq"], writable),
         "PrivateDevices": lambda call, args:
             call in ("open", "openat") and re.search(
                 r'"/dev/(?!null|zero|full|u?random|tty|shm|pts|log)', args),
@@ -143,6 +148,12 @@ def main():
             more = file.read()
         text += more if sys.argv[3].endswith(".conf") else drop_in(more)
     known, rules, bad, calls = sets(), {}, 0, ""
+    # An empty one takes back those before it.
+    writable = []
+    for name, value in settings(text):
+        if name == "ReadWritePaths":
+            writable = writable * bool(value) + \
+                [path.lstrip("-") for path in value.split()]
     for name, value in settings(text):
         if name in OTHERS:
             continue
@@ -152,7 +163,7 @@ def main():
         if value == "no":
             rules.pop(name, None)
             continue
-        rules[name] = rule(name, value, known)
+        rules[name] = rule(name, value, known, writable)
         if rules[name] is None:
             print(f"{name}={value}: not known here")
             bad += 1

@@ -9,6 +9,7 @@
 
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/nft.h"
+#include "driver/ethernet/rail_ports.h"
 #include "driver/ethernet/table.h"
 
 static void text_add(char text[FAIRLEAD_ERROR_TEXT_MAX], const char *more)
@@ -126,6 +127,23 @@ static int tend_lanes(const struct ethernet_node *node,
 	return result;
 }
 
+/*
+ * `sysctl --system` has the site's own only. Where they cannot be reserved, and it
+ * matters, the node lacks that.
+ */
+static int tend_ports(const struct ethernet_node *node,
+		      struct fairlead_error *ret_error)
+{
+	struct fairlead_error ignored;
+
+	if (rail_ports_reserve(node->networks.port, &ignored) == 1)
+		news_add(node,
+			 "VXLAN's ports were not reserved any more "
+			 "(net.ipv4.ip_local_reserved_ports), so that any "
+			 "program could be given one; they are again");
+	return 0;
+}
+
 int enforce_tend_gate(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
@@ -165,8 +183,8 @@ int ethernet_tend(void *state, struct fairlead_error *ret_error)
 {
 	static int (*const steps[])(const struct ethernet_node *node,
 				    struct fairlead_error *ret_error) = {
-		enforce_tend_table, tend_lanes, tend_rails, enforce_tend_gate,
-		remember_table
+		enforce_tend_table, tend_lanes, tend_rails,
+		enforce_tend_gate,  tend_ports, remember_table
 	};
 	const struct ethernet_node *node = state;
 	struct tended *tended = node->tended;

@@ -21,6 +21,7 @@
 #include "driver/ethernet/members.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/nft.h"
+#include "driver/ethernet/rail_ports.h"
 #include "driver/ethernet/sweep.h"
 
 /* --- settings --- */
@@ -260,6 +261,7 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 		 struct fairlead_error *ret_error)
 {
 	struct underlays underlays;
+	struct fairlead_error ignored;
 	struct found found = { 0 };
 	uint8_t rail_count = 0;
 	int result = device_probe(node->netlink, "vxlan", ret_error);
@@ -282,6 +284,9 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 					ret_error);
 	if (result == 0)
 		result = check_lanes(node, &found, ret_error);
+	/* Where it matters that they cannot be, the node says that it lacks it. */
+	if (result == 0)
+		(void)rail_ports_reserve(node->networks.port, &ignored);
 	if (result == 0)
 		result = gates_open(node, values, rail_count, ret_error);
 	if (result == 0)

@@ -12,6 +12,7 @@
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/nft.h"
+#include "driver/ethernet/rail_ports.h"
 #include "driver/ethernet/shaper.h"
 
 struct line {
@@ -113,10 +114,18 @@ static void lack_gate(struct line *line, const struct ethernet_node *node)
 		lack(line, "bpf", node->gate_flaw);
 	else if (result == -ENOLINK)
 		lack(line, "bpf", error.text);
-	else if (result < 0)
 	else if (result == -ESTALE)
 		lack(line, "bpf on all rails", error.text);
+	else if (result < 0)
 		lack(line, "pins of bpf", error.text);
+}
+
+static void lack_ports(struct line *line, const struct ethernet_node *node)
+{
+	struct fairlead_error error;
+
+	if (rail_ports_check(node->networks.port, &error) < 0)
+		lack(line, "reserved ports", error.text);
 }
 
 static void lack_shaping(struct line *line, const struct ethernet_node *node)
@@ -181,6 +190,7 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 		lack(&line, "nft", line.no_rules.text);
 	lack_nic(&line, node);
 	lack_gate(&line, node);
+	lack_ports(&line, node);
 	lack_way(&line, node);
 	lack_shaping(&line, node);
 	lack_namespaces(&line, node);

@@ -214,6 +214,173 @@ static void a_rail_is_guarded_whatever_its_device_is_called(void **state)
 	assert_rails(2);
 }
 
+/* --- who asks for no port --- */
+
+enum way {
+	BIND,
+	CONNECT,
+	SEND,
+	WAYS,
+};
+
+#define IP_LOCAL_PORT_RANGE_OPTION 51 /* Linux 6.3; of IPv6's sockets, too */
+
+struct asking {
+	int family;
+	enum way way;
+	uint16_t wanted; /* by the socket's own range; 0: by the node's */
+};
+
+static socklen_t make_address(int family, uint16_t port,
+			      struct sockaddr_storage *ret_address)
+{
+	struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)ret_address;
+	struct sockaddr_in *ipv4 = (struct sockaddr_in *)ret_address;
+
+	memset(ret_address, 0, sizeof(*ret_address));
+	ret_address->ss_family = (sa_family_t)family;
+	if (family == AF_INET) {
+		ipv4->sin_port = htons(port);
+		ipv4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		return sizeof(*ipv4);
+	}
+	ipv6->sin6_port = htons(port);
+	ipv6->sin6_addr = in6addr_loopback;
+	return sizeof(*ipv6);
+}
+
+/* The port that a stranger is given; 0: none. */
+static uint16_t given(const struct asking *asking)
+{
+	struct sockaddr_storage address;
+	const struct sockaddr *to = (const struct sockaddr *)&address;
+	int fd = socket(asking->family, SOCK_DGRAM, 0);
+	uint32_t range = (uint32_t)asking->wanted << 16 | asking->wanted;
+	socklen_t size = make_address(asking->family,
+				      asking->way == BIND ? 0 : 9, &address);
+
+	if (asking->wanted)
+		(void)setsockopt(fd, IPPROTO_IP, IP_LOCAL_PORT_RANGE_OPTION,
+				 &range, sizeof(range));
+	if (asking->way == BIND)
+		(void)bind(fd, to, size);
+	else if (asking->way == CONNECT)
+		(void)connect(fd, to, size);
+	else
+		(void)sendto(fd, "x", 1, 0, to, size);
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+		_exit(1);
+	return ntohs(asking->family == AF_INET
+			     ? ((struct sockaddr_in *)&address)->sin_port
+			     : ((struct sockaddr_in6 *)&address)->sin6_port);
+}
+
+static bool is_given(const struct asking *asking, uint16_t port)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(setresuid(STRANGER, STRANGER, STRANGER) < 0
+			      ? 1
+			      : (given(asking) == port ? 2 : 3));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) > 1);
+	return WEXITSTATUS(status) == 2;
+}
+
+static void assert_given(uint16_t port, bool is_expected)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+
+	for (size_t i = 0; i < 2 * WAYS; i++) {
+		struct asking asking = { .family = families[i / WAYS],
+					 .way = i % WAYS };
+
+		/* The node's range has no other. */
+		netns_run("echo %u %u >/proc/sys/net/ipv4/ip_local_port_range",
+			  port, port);
+		if (is_given(&asking, port) != is_expected)
+			fail_msg("port %u by way %zu", port, i);
+		netns_run("echo 1024 65535 "
+			  ">/proc/sys/net/ipv4/ip_local_port_range");
+		asking.wanted = port;
+		if (!is_expected && is_given(&asking, port))
+			fail_msg("port %u by way %zu and an option", port, i);
+	}
+}
+
+static void who_asks_for_no_port_is_given_none_of_vxlan(void **state)
+{
+	assert_given(ETHERNET_PORT, true);
+	open_node(state);
+	for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++)
+		assert_given(ethernet_port(ETHERNET_PORT, rail), false);
+	assert_given(ETHERNET_PORT_ROCE, true);
+}
+
+static bool are_reserved(const char *list)
+{
+	return netns_holds("[ $(cat /proc/sys/net/ipv4/"
+			   "ip_local_reserved_ports) = %s ]",
+			   list);
+}
+
+static void what_the_site_has_reserved_stays_so(void **state)
+{
+	netns_run("echo 4790,8080,9000-9010 "
+		  ">/proc/sys/net/ipv4/ip_local_reserved_ports");
+	open_node(state);
+	assert_true(are_reserved("4789-4790,4792-4793,8080,9000-9010"));
+	tend();
+	netns_run("echo 8080 >/proc/sys/net/ipv4/ip_local_reserved_ports");
+	assert_int_equal(ethernet_node_ops.tend(world.state, &world.error), 1);
+	assert_non_null(strstr(world.error.text, "ports were not reserved"));
+	assert_true(are_reserved("4789-4790,4792-4793,8080"));
+	tend();
+	/* Lanes outlive us. */
+	node_world_close();
+	assert_true(are_reserved("4789-4790,4792-4793,8080"));
+}
+
+static void be_forbidden(void **state)
+{
+	char line[FAIRLEAD_SUMMARY_MAX + 1];
+
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	netns_run("mount --bind /proc/sys /proc/sys; "
+		  "mount -o remount,bind,ro /proc/sys");
+	open_node(state);
+	tend();
+	ethernet_node_ops.summarize(world.state, line);
+	assert_null(strstr(line, "reserved ports"));
+	netns_run("umount /proc/sys; echo 1024 65535 "
+		  ">/proc/sys/net/ipv4/ip_local_port_range");
+	ethernet_node_ops.summarize(world.state, line);
+	assert_non_null(strstr(line, "lacks reserved ports (any program can be "
+				     "given UDP port 4789: "));
+	assert_int_equal(ethernet_node_ops.tend(world.state, &world.error), 1);
+	ethernet_node_ops.summarize(world.state, line);
+	assert_null(strstr(line, "reserved ports"));
+	node_world_close();
+}
+
+static void ports_that_cannot_be_reserved_are_said_where_they_can_be_given(
+	void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		be_forbidden(state);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 #define TEST(name)                                                            \
@@ -229,6 +396,9 @@ int main(void)
 		TEST(a_lane_on_a_rail_that_just_came_is_guarded),
 		TEST(a_rail_of_a_lane_is_guarded_to_the_lane_s_end),
 		TEST(a_rail_is_guarded_whatever_its_device_is_called),
+		TEST(who_asks_for_no_port_is_given_none_of_vxlan),
+		TEST(what_the_site_has_reserved_stays_so),
+		TEST(ports_that_cannot_be_reserved_are_said_where_they_can_be_given),
 	};
 
 	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
