@@ -122,7 +122,10 @@ int gate_counters(struct gate *gate, struct gate_counters *ret_counters);
  * is 0.
  */
 int gate_leave(const char *pins, struct fairlead_error *ret_error);
-/* Detach and unpin all that is in the directory, and it. Nothing there is 0. */
+/*
+ * Detach and unpin all of ours that is in the directory, and remove it if nothing
+ * else is in there. Nothing there is 0.
+ */
 int gate_clear(const char *pins, struct fairlead_error *ret_error);
 /*
  * The id by which entries name a cgroup. -EINVAL with a text: it is not in

@@ -94,6 +94,19 @@ int gate_pins_make(const char *pins, struct fairlead_error *ret_error)
 	return 0;
 }
 
+/* COOKIE-DIGEST-N: what others have in the directory is theirs. */
+static bool is_set(const char *name)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int part = 0; part < 2; part++) {
+		if (strspn(name, digits) != 16 || name[16] != '-')
+			return false;
+		name += 17;
+	}
+	return name[0] != '\0' && name[strspn(name, "0123456789")] == '\0';
+}
+
 int gate_pins_list(const char *pins, const char *prefix,
 		   struct gate_sets *ret_sets, struct fairlead_error *ret_error)
 {
@@ -105,8 +118,7 @@ int gate_pins_list(const char *pins, const char *prefix,
 		return error_set(ret_error, -errno, "%s: %s", pins,
 				 strerror(errno));
 	while (dir && (entry = readdir(dir))) {
-		/* The kernel puts files of its own into its root. */
-		if (entry->d_name[0] != '.' && entry->d_type == DT_DIR &&
+		if (is_set(entry->d_name) && entry->d_type == DT_DIR &&
 		    strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
 		    strlen(entry->d_name) < GATE_SET_NAME_MAX &&
 		    sets.count < GATE_SETS_MAX)

@@ -8,6 +8,7 @@
 #include "driver/ethernet/node.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,18 @@ static void path_check(struct settings *settings, const char *name,
 	if (value && value[0] != '/')
 		settings_fail(settings, settings_find(settings, name),
 			      "'%s' is not an absolute path", value);
+}
+
+/* There a start would take away what is called by a number and is no job's. */
+static void namespaces_check(struct settings *settings, const char *value)
+{
+	char real[PATH_MAX];
+	const char *path = realpath(value, real) ? real : value;
+
+	if (strcmp(path, "/run/netns") == 0 ||
+	    strcmp(path, "/var/run/netns") == 0)
+		settings_fail(settings, settings_find(settings, "namespaces"),
+			      "'%s' is for those of `ip netns`", value);
 }
 
 static void bpf_read(struct settings *settings, struct node_settings *values)
@@ -133,6 +146,7 @@ static int settings_take(struct ethernet_node *node,
 	path_check(&settings, "bpf_pins", values->bpf_pins);
 	path_check(&settings, "cgroup", values->cgroup);
 	path_check(&settings, "namespaces", values->namespaces);
+	namespaces_check(&settings, values->namespaces);
 	return settings_finish(&settings, ret_error);
 }
 

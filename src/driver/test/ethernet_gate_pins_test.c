@@ -175,11 +175,37 @@ static void what_crashes_left_is_cleared_away(void **state)
 
 	assert_int_equal(gate_pins_make(PINS, NULL), 0);
 	for (int i = 0; i < 3 * GATE_SETS_MAX; i++) {
-		snprintf(name, sizeof(name), PINS "/%d", i);
+		snprintf(name, sizeof(name),
+			 PINS "/00000000000000%02x-0123456789abcdef-1", i);
 		assert_int_equal(mkdir(name, 0700), 0);
 	}
 	gate_close(world_open(&world_options));
 	assert_int_equal(world_sets(name), 1);
+}
+
+/* As where the directory is the whole file system. */
+static void what_others_have_in_the_directory_is_left_alone(void **state)
+{
+	static const char *const others[] = {
+		PINS "/7", PINS "/cilium",
+		PINS "/0123456789abcdef-0123456789abcdef",
+		PINS "/0123456789abcdef-0123456789abcdef-x"
+	};
+	struct gate_options options = world_options;
+	char name[GATE_SET_NAME_MAX];
+
+	assert_int_equal(gate_pins_make(PINS, NULL), 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(mkdir(others[i], 0700), 0);
+	gate_close(world_open(&options));
+	options.rail_count--;
+	gate_close(world_open(&options));
+	assert_int_equal(world_sets(name), 1);
+	assert_int_equal(gate_leave(PINS, NULL), 0);
+	assert_int_equal(gate_clear(PINS, NULL), 0);
+	assert_int_equal(world_sets(name), 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(rmdir(others[i]), 0);
 }
 
 /* Also what somebody has open, which would keep it attached. */
@@ -246,6 +272,7 @@ int main(void)
 		GATE_TEST(other_programs_take_over_without_a_gap),
 		GATE_TEST(a_set_that_is_not_whole_is_made_anew),
 		GATE_TEST(what_crashes_left_is_cleared_away),
+		GATE_TEST(what_others_have_in_the_directory_is_left_alone),
 		GATE_TEST(clear_detaches_all_at_once),
 		GATE_TEST(the_file_system_is_mounted_where_it_is_not),
 		GATE_TEST(pins_that_others_can_write_are_refused),

@@ -236,6 +236,18 @@ static void a_mount_namespace_of_the_daemon_is_said_where_jobs_may_want_netns(
 	netns_run("umount /mnt/shared");
 }
 
+static void the_directory_of_ip_netns_is_not_for_those_of_jobs(void **state)
+{
+	const struct fairlead_setting more[] = {
+		{ .name = "namespaces", .value = "/run/netns" },
+	};
+
+	assert_int_equal(ethernet_node_ops.open(more, 1, &world.state,
+						&world.error),
+			 -EINVAL);
+	assert_non_null(strstr(world.error.text, "`ip netns`"));
+}
+
 /* A kernel without HTB cannot be had. */
 static const char *shaping_flaw = "";
 
@@ -492,6 +504,7 @@ int main(void)
 		TEST(the_line_says_what_the_next_level_wants),
 		TEST(a_level_that_is_required_and_is_not_there_is_an_error),
 		TEST(a_mount_namespace_of_the_daemon_is_said_where_jobs_may_want_netns),
+		TEST(the_directory_of_ip_netns_is_not_for_those_of_jobs),
 		TEST(shaping_without_htb_is_said),
 		TEST(who_may_not_make_lanes_says_so),
 		TEST(a_nic_that_is_too_small_is_said_with_what_to_set),
