@@ -160,17 +160,24 @@ static void say_lacking(struct blueprint *blueprint, const char *nic,
 
 /* Rails that would be there, had each node the NICs that it should have. */
 static void lacking_find(struct blueprint *blueprint,
+			 const struct ethernet_node *node,
 			 const struct underlays *list)
 {
+	struct fairlead_error taken;
+
 	for (uint8_t number = 0; number < list->count; number++) {
 		const struct underlay *nic = &list->list[number];
 
 		if (!(blueprint->members.lacking & 1u << number))
 			continue;
-		say_lacking(blueprint, nic->name, number,
-			    nic->is_usable ? "another of its nodes lacks its "
-					     "NIC for it"
-					   : nic->flaw);
+		if (!nic->is_usable)
+			say_lacking(blueprint, nic->name, number, nic->flaw);
+		else if (node_port_check(node, number, &taken) == -EADDRINUSE)
+			say_lacking(blueprint, nic->name, number, taken.text);
+		else
+			say_lacking(blueprint, nic->name, number,
+				    "another of its nodes lacks its NIC for "
+				    "it");
 	}
 }
 
@@ -200,7 +207,7 @@ static int members_take(struct blueprint *blueprint,
 	if (result == 0)
 		result = networks_check(&blueprint->members.networks,
 					&node->networks, ret_error);
-	lacking_find(blueprint, list);
+	lacking_find(blueprint, node, list);
 	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = address_check(blueprint, i, ret_error);
 	return result;

@@ -465,11 +465,49 @@ static int probe(void *state,
 		describe(node, &list.list[i], &found, flaw, &device);
 		emit(arg, &device);
 	}
+int node_port_check(const struct ethernet_node *node, size_t rail,
+		    struct fairlead_error *ret_error)
+{
+	uint16_t port = ethernet_port(node->networks.port, (uint32_t)rail);
+	struct found found = { 0 };
+	int result = underlay_port_check(node->netlink, port, false, ret_error);
+
+	/* Our own, in a namespace? */
+	if (result == -EADDRINUSE) {
+		result = found_read(node, &found, ret_error);
+		if (result == 0)
+			result = port_check(node, &found, rail, ret_error);
+		found_fini(&found);
+	}
+	return result;
+}
+
+/*
+ * Rails that can carry lanes, as bits. One whose port a stranger has would fail
+ * each apply; without any other it is told, for the apply to say why.
+ */
+static unsigned int rails_to_tell(const struct ethernet_node *node,
+				  const struct underlays *list)
+{
+	struct fairlead_error ignored;
+	unsigned int usable = 0, taken = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (!list->list[i].is_usable)
+			continue;
+		usable |= 1u << i;
+		if (node_port_check(node, i, &ignored) == -EADDRINUSE)
+			taken |= 1u << i;
+	}
+	return usable == taken ? usable : usable & ~taken;
+}
+
 	found_fini(&found);
 	return 0;
 }
 
 static int place(void *state, struct fairlead_place *ret_place,
+	unsigned int rails;
 		 struct fairlead_error *ret_error)
 {
 	const struct ethernet_node *node = state;
@@ -481,12 +519,13 @@ static int place(void *state, struct fairlead_place *ret_place,
 	if (result < 0)
 		return result;
 	/* One that cannot be used leaves its rail empty. */
-	if (underlays_rails(&list) > 0)
+	rails = rails_to_tell(node, &list);
+	if (rails)
 		told.rail_count = (uint8_t)list.count;
 	for (size_t i = 0; i < list.count; i++) {
 		const struct underlay *underlay = &list.list[i];
 
-		if (!underlay->is_usable)
+		if (!(rails & 1u << i))
 			continue;
 		told.rails[i] = (struct ethernet_rail){
 			.address = underlay->address,

@@ -68,6 +68,12 @@ int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 		   struct fairlead_error *ret_error);
 /* One more than the highest rail whose NIC is usable; 0: there is none. */
 uint8_t underlays_rails(const struct underlays *list);
+/*
+ * Can lanes have the port of the rail? -EADDRINUSE with a text: see
+ * underlay_port_check; what a lane of ours has is no stranger's.
+ */
+int node_port_check(const struct ethernet_node *node, size_t rail,
+		    struct fairlead_error *ret_error);
 /* The one with that interface index, or NULL. */
 const struct underlay *underlays_find(const struct underlays *list, int index);
 

@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "driver/ethernet/members.h"
@@ -288,6 +290,59 @@ static void a_nic_that_goes_leaves_the_others_their_rails(void **state)
 	take_back(&lane);
 }
 
+static bool tells(size_t rail)
+{
+	struct fairlead_place place = told();
+	struct ethernet_place decoded;
+
+	assert_int_equal(
+		ethernet_place_decode(place.bytes, place.size, &decoded), 0);
+	return rail < decoded.rail_count &&
+	       decoded.rails[rail].address.family != 0;
+}
+
+static int take_port(uint16_t port)
+{
+	const struct sockaddr_in any = { .sin_family = AF_INET,
+					 .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, (const struct sockaddr *)&any, sizeof(any)),
+			 0);
+	return fd;
+}
+
+/* It would fail each apply with the node else. */
+static void a_rail_whose_port_somebody_has_is_left_out(void **state)
+{
+	const struct ethernet_place both = place_of(2, 2),
+				    third = place_of(2, 3);
+	struct fairlead_lane lane = lane_of("host");
+	int first, second;
+
+	open_two_rails();
+	first = take_port(4789);
+	assert_int_equal(apply_beside(&lane, &both, &third), 0);
+	assert_on_second_rail_only();
+	assert_int_equal(world.warning_count, 1);
+	assert_string_equal(world.warning,
+			    "eth1: the lane is not on rail 0: UDP port 4789 is "
+			    "in use by another program: end it, or set 'port'");
+	/* The port of the rail that it is on is its own. */
+	assert_true(tells(1));
+	assert_false(tells(0));
+	take_back(&lane);
+	/* Without any rail the apply says so. */
+	second = take_port(4790);
+	assert_true(apply_beside(&lane, &both, &third) < 0);
+	assert_non_null(strstr(world.error.text, "UDP port 4789 is in use"));
+	close(first);
+	close(second);
+	assert_int_equal(apply_beside(&lane, &both, &third), 0);
+	assert_int_equal(world.warning_count, 0);
+	take_back(&lane);
+}
+
 static void the_others_use_the_rails_that_are_left_and_say_why(void **state)
 {
 	const struct ethernet_place both = place_of(2, 3);
@@ -374,6 +429,7 @@ int main(void)
 		TEST(a_node_without_rails_is_nobody_s_peer),
 		TEST(a_nic_that_came_or_went_since_is_no_error),
 		TEST(a_nic_that_goes_leaves_the_others_their_rails),
+		TEST(a_rail_whose_port_somebody_has_is_left_out),
 		TEST(the_others_use_the_rails_that_are_left_and_say_why),
 		TEST(nodes_that_never_had_a_second_nic_are_no_loss),
 		TEST(a_lane_on_a_rail_whose_nic_went_since_is_refused),
