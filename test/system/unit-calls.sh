@@ -53,6 +53,8 @@ ethernet() { # ethernet KEY [OPTION...]: a lane comes and goes
 	expect_exit 0 fairlead apply "$grant"
 	expect_exit 0 on n0 -- fairlead node objects
 	expect_exit 0 fairlead release "$grant"
+	# The next one has the gate pinned again.
+	on n0 -- find /sys/fs/bpf -mindepth 2 -type f -delete
 }
 works() { # works KEY [OPTION...]: lanes come and go, and all that a node is asked for
 	local grant
@@ -68,6 +70,7 @@ works() { # works KEY [OPTION...]: lanes come and go, and all that a node is ask
 
 it 'a node daemon does nothing that its unit forbids'
 kill_pid "$(agent_pid n0)"
+on n0 -- sh -c 'echo >/proc/sys/net/ipv4/ip_local_reserved_ports'
 # shellcheck disable=SC2046  # words are meant
 start_by_hand n0 unshare --mount "$work/confined" $(trace node) \
 	"$fairleadd" --role node --config "$config"
@@ -75,8 +78,16 @@ wait_for says_up n0
 works first
 kill -HUP "$(traced n0)"
 works second
+level=$(on n0 -- fairlead node status)
 end n0
 expect_allowed fairleadd-node.service node
+if $has_ethernet; then
+	grep -q 'ip_local_reserved_ports", O_WRONLY' "$work/trace.node" ||
+		fail 'no port was reserved'
+	[[ $level != *nft+bpf* ]] || # the kernel of the tests may have no gate
+		grep -q 'bpf(BPF_OBJ_PIN' "$work/trace.node" ||
+		fail 'the gate was not pinned again'
+fi
 
 it 'nor, with the drop-in for it, when jobs have network namespaces'
 # shellcheck disable=SC2046  # words are meant
