@@ -148,10 +148,16 @@ static void warn_of_cgroup(const struct ethernet_node *node,
 	    blueprint->device_count == 0 ||
 	    enforce_cgroup(node, &blueprint->devices[0].alias, &id, &why) == 0)
 		return;
-	warnings_add(warnings,
-		     "the lane is for all processes of uid %u, and not only "
-		     "for those in the job's cgroup: %s",
-		     blueprint->devices[0].alias.uid, why.text);
+	if (id == GATE_CGROUP_UNKNOWN)
+		warnings_add(warnings,
+			     "the lane is for nobody before the node can look "
+			     "for the job's cgroup: %s",
+			     why.text);
+	else
+		warnings_add(warnings,
+			     "the lane is for all processes of uid %u, and not "
+			     "only for those in the job's cgroup: %s",
+			     blueprint->devices[0].alias.uid, why.text);
 }
 
 /* Peers that what the rail carries does not get to. -ENOMEM. */

@@ -112,7 +112,12 @@ int enforce_cgroup(const struct ethernet_node *node,
 			ret_error, -EOPNOTSUPP, "job_cgroup needs BPF: %s",
 			node->gate_flaw[0] ? node->gate_flaw : "it is off");
 	result = job_cgroup_format(node->job_cgroup, alias, path, ret_error);
-	return result < 0 ? result : gate_cgroup_id(path, ret_id, ret_error);
+	if (result == 0)
+		result = gate_cgroup_id(path, ret_id, ret_error);
+	/* Else whoever can keep us from looking would be let in. */
+	if (result < 0 && result != -ENOENT)
+		*ret_id = GATE_CGROUP_UNKNOWN;
+	return result;
 }
 
 /* In a namespace of the job nobody else is there to be refused. */
@@ -122,12 +127,13 @@ static void gates_take(struct enforcement *enforcement,
 {
 	const struct lane_device *device = &found->device;
 	struct gate_entry entry = { .uid = device->alias.uid };
-	struct fairlead_error ignored;
+	struct fairlead_error why;
 
 	if (found->is_netns)
 		return;
-	/* Without one they go by uid. */
-	(void)enforce_cgroup(node, &device->alias, &entry.cgroup_id, &ignored);
+	(void)enforce_cgroup(node, &device->alias, &entry.cgroup_id, &why);
+	if (entry.cgroup_id == GATE_CGROUP_UNKNOWN)
+		enforcement->cgroup_flaw = why;
 	if (device->ipv4.family != 0) {
 		entry.address = device->ipv4;
 		entry.prefix_size = device->ipv4_prefix_size;
@@ -331,12 +337,15 @@ static int gate_write(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
 	struct fairlead_error ignored;
+	int result;
 
 	if (!node->gate)
 		return 0;
 	/* What it cannot it is tended for, and gate_require asks. */
 	(void)gate_rails(node->gate, rail_count, &ignored);
-	return gate_replace(node->gate, all->gates, all->gate_count, ret_error);
+	result = gate_replace(node->gate, all->gates, all->gate_count,
+			      ret_error);
+	return result < 0 ? result : 0;
 }
 
 /* Where one cannot be written the other is all the same. */
@@ -379,11 +388,39 @@ int enforce_all(const struct ethernet_node *node,
 	return result;
 }
 
+int enforce_networks(const struct ethernet_node *node,
+		     struct fairlead_error *ret_error)
+{
+	const struct ip_network networks[] = { node->networks.ipv6,
+					       node->networks.ipv4 };
+
+	return gate_networks(node->gate, networks,
+			     networks[1].address.family == 0 ? 1 : 2,
+			     ret_error);
+}
+
+/* Cgroups of jobs come and go, and somebody may have written to the map: 2. */
+static int gate_again(const struct ethernet_node *node,
+		      const struct enforcement *all,
+		      struct fairlead_error *ret_error)
+{
+	int lanes, networks = 0;
+
+	lanes = gate_replace(node->gate, all->gates, all->gate_count,
+			     ret_error);
+	if (lanes >= 0)
+		networks = enforce_networks(node, ret_error);
+	if (lanes < 0 || networks < 0)
+		return lanes < 0 ? lanes : networks;
+	return lanes || networks ? 2 : 0;
+}
+
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error)
 {
 	const bool had_leftovers = node->tended->has_leftovers;
 	struct enforcement all = { 0 };
+	struct fairlead_error flaw;
 	struct found found = { 0 };
 	bool is_same = false;
 	int result = found_read(node, &found, ret_error);
@@ -394,16 +431,21 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 	if (result == 0)
 		is_same = lanes_digest(&all) == node->tended->lanes &&
 			  !had_leftovers;
-	/* Cgroups of jobs come and go. */
-	if (is_same && node->gate && node->job_cgroup)
-		result = gate_replace(node->gate, all.gates, all.gate_count,
-				      ret_error);
+	if (is_same && node->gate)
+		result = gate_again(node, &all, ret_error);
+	flaw = all.cgroup_flaw;
 	enforcement_fini(&all);
 	found_fini(&found);
-	if (result < 0 || is_same)
-		return result;
-	result = enforce_all(node, ret_error);
-	return result < 0 || had_leftovers ? result : 1;
+	if (result == 0 && !is_same) {
+		result = enforce_all(node, ret_error);
+		result = result < 0 || had_leftovers ? result : 1;
+	}
+	/* All is done but for those lanes. */
+	if (result == 0 && flaw.code < 0) {
+		*ret_error = flaw;
+		result = flaw.code;
+	}
+	return result;
 }
 
 /* Whether a lane may be made; what is missing is put back first. */

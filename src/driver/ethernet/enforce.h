@@ -25,6 +25,8 @@ struct enforcement {
 	struct ip_address **peers; /* of each of them */
 	size_t gate_count;
 	struct gate_entry *gates;
+	/* Why the cgroup of a job is not known, but for one that is not there. */
+	struct fairlead_error cgroup_flaw; /* code 0: all are */
 };
 
 /* -ENOMEM, or as device_peers. */
@@ -70,16 +72,23 @@ int enforce_tend_gate(const struct ethernet_node *node,
 /*
  * Are devices of lanes what their rules were made from? Somebody may have deleted
  * a peer, or renamed one: all is written anew from what they are now, and that is
- * 1. Their gates go by the cgroups of jobs that are there now.
+ * 1. Their gates go by the cgroups of jobs that are there now; 2: the gate's map was
+ * not as we had written it, and is again. An error also says of a job's cgroup that
+ * it cannot be known whether it is there; all else is done then.
  */
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
 
+/* Tell the gate the site's networks; 1: as by gate_networks. */
+int enforce_networks(const struct ethernet_node *node,
+		     struct fairlead_error *ret_error);
+
 /*
  * The cgroup of a job by which its lane's gates go: its id, or 0 where the site
  * keeps none. An error, with a text: it wants one, and they go by uid all the same
- * (*ret_id is 0), since the cgroup is not there yet (-ENOENT), the node has no
- * gate (-EOPNOTSUPP), ...
+ * (*ret_id is 0), since the cgroup is not there yet (-ENOENT) or the node has no
+ * gate (-EOPNOTSUPP); or they go by none that could be known (GATE_CGROUP_UNKNOWN),
+ * since we cannot look: -EACCES, -EMFILE, -EINVAL (not of cgroup v2), ...
  */
 int enforce_cgroup(const struct ethernet_node *node,
 		   const struct ethernet_alias *alias, uint64_t *ret_id,

@@ -124,6 +124,9 @@ static int tend_lanes(const struct ethernet_node *node,
 	if (result == 1)
 		news_add(node, "somebody has changed a lane's device, or its "
 			       "peers; the rules are for what is there now");
+	if (result == 2)
+		news_add(node, "somebody has changed the gate's map of lanes; "
+			       "it is as it was");
 	return result;
 }
 

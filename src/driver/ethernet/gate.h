@@ -88,8 +88,14 @@ struct gate_entry {
 	struct ip_address address; /* any one of the lane's network */
 	uint8_t prefix_size;       /* of the lane's network */
 	uint32_t uid;
-	uint64_t cgroup_id; /* and only in this cgroup or below; 0: anywhere */
+	/*
+	 * And only in this cgroup or below; 0: anywhere. GATE_CGROUP_UNKNOWN: in that
+	 * of the entry that is there for the user; else nowhere.
+	 */
+	uint64_t cgroup_id;
 };
+
+#define GATE_CGROUP_UNKNOWN UINT64_MAX
 
 /* An entry of that network is replaced. -ENOSPC, -EINVAL. */
 int gate_add(struct gate *gate, const struct gate_entry *entry,
@@ -97,12 +103,16 @@ int gate_add(struct gate *gate, const struct gate_entry *entry,
 /* By the network, as it was added. No such entry is no error. */
 int gate_remove(struct gate *gate, const struct ip_address *address,
 		uint8_t prefix_size, struct fairlead_error *ret_error);
-/* Exactly these entries, from now on; those that stay are never out of force. */
+/*
+ * Exactly these entries, from now on; those that stay are never out of force. 1:
+ * some were not so, and not only in their cgroups: if that is what was told last,
+ * somebody else has written to the map.
+ */
 int gate_replace(struct gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error);
 /*
  * Exactly these networks, of all lanes: an address in them that has no entry is
- * nobody's, and is refused to all but root.
+ * nobody's, and is refused to all but root. 1: as by gate_replace.
  */
 int gate_networks(struct gate *gate, const struct ip_network *networks,
 		  size_t count, struct fairlead_error *ret_error);

@@ -9,7 +9,7 @@
 #include "driver/ethernet/gate_set.h"
 
 struct gate {
-	uint16_t port; /* of rail 0 */
+	uint16_t port;               /* of rail 0 */
 	struct gate_config config;   /* that programs are to have */
 	struct gate_config attached; /* and that those of the set have */
 	struct gate_set set;

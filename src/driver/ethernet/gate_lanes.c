@@ -66,32 +66,57 @@ static int set_value(const struct gate *gate, const struct gate_key *key,
 	return 0;
 }
 
+/* That it goes by from now on. */
+static uint64_t choose_cgroup(const struct gate_entry *entry,
+			      const struct gate_value *before)
+{
+	bool was_same =
+		(before->flags & GATE_HAS_OWNER) && before->uid == entry->uid;
+
+	if (entry->cgroup_id == GATE_CGROUP_UNKNOWN && was_same &&
+	    before->cgroup_id != 0)
+		return before->cgroup_id;
+	return entry->cgroup_id;
+}
+
+/* NULL: none. 1: it was otherwise, and not only in its cgroup. */
 static int set_owner(const struct gate *gate, const struct gate_key *key,
 		     const struct gate_entry *entry,
 		     struct fairlead_error *error)
 {
-	struct gate_value value = get_value(gate, key);
+	struct gate_value before = get_value(gate, key);
+	struct gate_value value = { .flags = before.flags & GATE_IS_NETWORK,
+				    .prefix_size = key->prefix_size };
+	int result;
 
-	value.flags &= ~GATE_HAS_OWNER;
-	value.uid = 0;
-	value.cgroup_id = 0;
 	if (entry) {
 		value.flags |= GATE_HAS_OWNER;
 		value.uid = entry->uid;
-		value.cgroup_id = entry->cgroup_id;
+		value.cgroup_id = choose_cgroup(entry, &before);
 	}
-	return set_value(gate, key, &value, error);
+	if (memcmp(&before, &value, sizeof(value)) == 0)
+		return 0;
+	result = set_value(gate, key, &value, error);
+	before.cgroup_id = value.cgroup_id;
+	return result < 0 ? result
+			  : memcmp(&before, &value, sizeof(value)) != 0;
 }
 
+/* 1: it was otherwise. */
 static int set_network(const struct gate *gate, const struct gate_key *key,
 		       bool is_network, struct fairlead_error *error)
 {
 	struct gate_value value = get_value(gate, key);
+	uint32_t before = value.flags;
+	int result;
 
 	value.flags &= ~GATE_IS_NETWORK;
 	if (is_network)
 		value.flags |= GATE_IS_NETWORK;
-	return set_value(gate, key, &value, error);
+	if (value.flags == before)
+		return 0;
+	result = set_value(gate, key, &value, error);
+	return result < 0 ? result : 1;
 }
 
 int gate_add(struct gate *gate, const struct gate_entry *entry,
@@ -101,7 +126,9 @@ int gate_add(struct gate *gate, const struct gate_entry *entry,
 	int result =
 		make_key(&entry->address, entry->prefix_size, &key, ret_error);
 
-	return result < 0 ? result : set_owner(gate, &key, entry, ret_error);
+	if (result == 0)
+		result = set_owner(gate, &key, entry, ret_error);
+	return result < 0 ? result : 0;
 }
 
 int gate_remove(struct gate *gate, const struct ip_address *address,
@@ -110,7 +137,9 @@ int gate_remove(struct gate *gate, const struct ip_address *address,
 	struct gate_key key;
 	int result = make_key(address, prefix_size, &key, ret_error);
 
-	return result < 0 ? result : set_owner(gate, &key, NULL, ret_error);
+	if (result == 0)
+		result = set_owner(gate, &key, NULL, ret_error);
+	return result < 0 ? result : 0;
 }
 
 /* All keys, since a walk does not outlive changes. The caller frees. */
@@ -141,7 +170,29 @@ static int compare_keys(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct gate_key));
 }
 
-/* Take the flag from all elements whose keys are not among the wanted. */
+/* What is no element of ours at all goes by either flag. */
+static int remove_flag(const struct gate *gate, const struct gate_key *key,
+		       uint32_t flag, struct fairlead_error *error)
+{
+	struct gate_value value = get_value(gate, key);
+	int result;
+
+	if (value.flags & (GATE_HAS_OWNER | GATE_IS_NETWORK)) {
+		if (!(value.flags & flag))
+			return 0;
+		return flag == GATE_HAS_OWNER
+			       ? set_owner(gate, key, NULL, error)
+			       : set_network(gate, key, false, error);
+	}
+	value.flags = 0;
+	result = set_value(gate, key, &value, error);
+	return result < 0 ? result : 1;
+}
+
+/*
+ * Take the flag from all elements whose keys are not among the wanted; 1: there
+ * were some.
+ */
 static int remove_others(const struct gate *gate, struct gate_key *wanted,
 			 size_t wanted_count, uint32_t flag,
 			 struct fairlead_error *error)
@@ -149,26 +200,25 @@ static int remove_others(const struct gate *gate, struct gate_key *wanted,
 	_auto_(freep) struct gate_key *keys = NULL;
 	size_t count = 0;
 	int result = list_keys(gate, &keys, &count, error);
+	int changed = 0;
 
 	if (result == 0 && wanted_count > 0)
 		qsort(wanted, wanted_count, sizeof(*wanted), compare_keys);
-	for (size_t i = 0; result == 0 && i < count; i++) {
+	for (size_t i = 0; result >= 0 && i < count; i++) {
 		if (wanted_count > 0 && bsearch(&keys[i], wanted, wanted_count,
 						sizeof(*wanted), compare_keys))
 			continue;
-		if (!(get_value(gate, &keys[i]).flags & flag))
-			continue;
-		result = flag == GATE_HAS_OWNER
-				 ? set_owner(gate, &keys[i], NULL, error)
-				 : set_network(gate, &keys[i], false, error);
+		result = remove_flag(gate, &keys[i], flag, error);
+		changed |= result == 1;
 	}
-	return result;
+	return result < 0 ? result : changed;
 }
 
 int gate_replace(struct gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct gate_key *keys = calloc(count + 1, sizeof(*keys));
+	int changed = 0;
 	int result = 0;
 
 	if (!keys)
@@ -176,22 +226,26 @@ int gate_replace(struct gate *gate, const struct gate_entry *entries,
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = make_key(&entries[i].address, entries[i].prefix_size,
 				  &keys[i], ret_error);
-	for (size_t i = 0; result == 0 && i < count; i++)
+	for (size_t i = 0; result >= 0 && i < count; i++) {
 		result = set_owner(gate, &keys[i], &entries[i], ret_error);
-	if (result == 0)
+		changed |= result == 1;
+	}
+	if (result >= 0)
 		result = remove_others(gate, keys, count, GATE_HAS_OWNER,
 				       ret_error);
-	if (result == 0 && !gate->is_alone) {
+	changed |= result == 1;
+	if (result >= 0 && !gate->is_alone) {
 		result = gate_pins_keep(gate->pins, gate->name, ret_error);
 		gate->is_alone = result == 0;
 	}
-	return result;
+	return result < 0 ? result : changed;
 }
 
 int gate_networks(struct gate *gate, const struct ip_network *networks,
 		  size_t count, struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct gate_key *keys = calloc(count + 1, sizeof(*keys));
+	int changed = 0;
 	int result = 0;
 
 	if (!keys)
@@ -199,12 +253,14 @@ int gate_networks(struct gate *gate, const struct ip_network *networks,
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = make_key(&networks[i].address, networks[i].prefix_size,
 				  &keys[i], ret_error);
-	for (size_t i = 0; result == 0 && i < count; i++)
+	for (size_t i = 0; result >= 0 && i < count; i++) {
 		result = set_network(gate, &keys[i], true, ret_error);
-	if (result == 0)
+		changed |= result == 1;
+	}
+	if (result >= 0)
 		result = remove_others(gate, keys, count, GATE_IS_NETWORK,
 				       ret_error);
-	return result;
+	return result < 0 ? result : changed | result;
 }
 
 static int sum_counter(const struct gate *gate, enum gate_counter which,

@@ -194,8 +194,6 @@ static int gates_open(struct ethernet_node *node,
 		      const struct node_settings *values, uint8_t rail_count,
 		      struct fairlead_error *ret_error)
 {
-	const struct ip_network networks[] = { node->networks.ipv6,
-					       node->networks.ipv4 };
 	const struct gate_options options = {
 		.pins = values->bpf_pins,
 		.cgroup = values->cgroup,
@@ -210,10 +208,8 @@ static int gates_open(struct ethernet_node *node,
 		return gate_leave(values->bpf_pins, ret_error);
 	result = gate_open(&options, &node->gate, &error);
 	if (result == 0)
-		result = gate_networks(node->gate, networks,
-				       networks[1].address.family == 0 ? 1 : 2,
-				       &error);
-	if (result == 0)
+		result = enforce_networks(node, &error);
+	if (result >= 0)
 		return 0;
 	gate_close(node->gate);
 	node->gate = NULL;
@@ -465,6 +461,10 @@ static int probe(void *state,
 		describe(node, &list.list[i], &found, flaw, &device);
 		emit(arg, &device);
 	}
+	found_fini(&found);
+	return 0;
+}
+
 int node_port_check(const struct ethernet_node *node, size_t rail,
 		    struct fairlead_error *ret_error)
 {
@@ -502,16 +502,12 @@ static unsigned int rails_to_tell(const struct ethernet_node *node,
 	return usable == taken ? usable : usable & ~taken;
 }
 
-	found_fini(&found);
-	return 0;
-}
-
 static int place(void *state, struct fairlead_place *ret_place,
-	unsigned int rails;
 		 struct fairlead_error *ret_error)
 {
 	const struct ethernet_node *node = state;
 	struct ethernet_place told = { 0 };
+	unsigned int rails;
 	struct writer writer = { .limit = FAIRLEAD_PLACE_MAX };
 	struct underlays list;
 	int result = node_underlays(node, &list, ret_error);

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -95,6 +96,28 @@ static void tend(void)
 {
 	if (ethernet_node_ops.tend(world.state, &world.error) != 0)
 		fail_msg("%s", world.error.text);
+}
+
+static int tend_result(void)
+{
+	world.error.text[0] = '\0';
+	return ethernet_node_ops.tend(world.state, &world.error);
+}
+
+/* The owner keeps others out of where the cgroups are, and we may not all. */
+static void shut_site(bool is_shut)
+{
+	const cap_value_t any_file[] = { CAP_DAC_OVERRIDE,
+					 CAP_DAC_READ_SEARCH };
+	cap_t mine = cap_get_proc();
+
+	assert_int_equal(chown(site, is_shut ? NODE_WORLD_OWNER : 0, 0), 0);
+	assert_int_equal(chmod(site, is_shut ? 0700 : 0755), 0);
+	assert_int_equal(cap_set_flag(mine, CAP_EFFECTIVE, 2, any_file,
+				      is_shut ? CAP_CLEAR : CAP_SET),
+			 0);
+	assert_int_equal(cap_set_proc(mine), 0);
+	cap_free(mine);
 }
 
 /* --- processes --- */
@@ -201,6 +224,41 @@ static void a_cgroup_that_was_made_anew_is_taken_up(void **state)
 	assert_is_of_job();
 }
 
+/*
+ * As where the job's owner forbids it to a daemon that may not all: only a cgroup
+ * that is not there opens the lane to all processes of the owner.
+ */
+static void a_cgroup_that_cannot_be_looked_for_leaves_the_lane_shut(
+	void **state)
+{
+	node_open("require");
+	assert_int_equal(mkdir(job, 0755), 0);
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	shut_site(true);
+	assert_int_equal(tend_result(), -EACCES);
+	assert_non_null(strstr(world.error.text, "user-20001-job_" JOB));
+	assert_int_equal(tend_result(), -EACCES);
+	assert_string_equal(world.error.text, "");
+	shut_site(false);
+	assert_is_of_job();
+}
+
+static void a_lane_whose_cgroup_cannot_be_looked_for_is_for_nobody(void **state)
+{
+	node_open("require");
+	shut_site(true);
+	assert_int_equal(lane_apply(JOB, "host", false), 0);
+	assert_int_equal(world.warning_count, 1);
+	assert_non_null(strstr(world.warning, "the lane is for nobody"));
+	assert_int_equal(use_lane(NULL, NODE_WORLD_OWNER), EPERM);
+	shut_site(false);
+	tend();
+	assert_is_of_owner();
+	assert_int_equal(mkdir(job, 0755), 0);
+	tend();
+	assert_is_of_job();
+}
+
 static void a_start_finds_the_cgroup_of_a_lane_that_is_there(void **state)
 {
 	node_open("require");
@@ -248,6 +306,8 @@ int main(void)
 		TEST(a_lane_whose_job_has_no_cgroup_yet_warns_of_it),
 		TEST(a_cgroup_that_comes_later_is_taken_up),
 		TEST(a_cgroup_that_was_made_anew_is_taken_up),
+		TEST(a_cgroup_that_cannot_be_looked_for_leaves_the_lane_shut),
+		TEST(a_lane_whose_cgroup_cannot_be_looked_for_is_for_nobody),
 		TEST(a_start_finds_the_cgroup_of_a_lane_that_is_there),
 		TEST(without_a_gate_the_warning_says_so),
 		TEST(a_lane_in_a_namespace_needs_no_cgroup),

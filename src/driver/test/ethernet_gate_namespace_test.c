@@ -47,7 +47,7 @@ static int have_a_gate_elsewhere(const void *arg)
 		return 1;
 	world_network();
 	gate = world_open(&options);
-	assert_int_equal(gate_replace(gate, entries, 2, NULL), 0);
+	assert_true(gate_replace(gate, entries, 2, NULL) >= 0);
 	assert_passes(&bob, ALICE4);
 	assert_refused(&alice, ALICE6);
 	return 0;

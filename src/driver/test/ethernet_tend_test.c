@@ -57,16 +57,22 @@ static void open_with_a_lane(void)
 	node_world_apply(9, "host");
 }
 
-static void detach(void)
+static void find_set(struct gate_set *set)
 {
-	_auto_(gate_set_fini) struct gate_set set;
 	struct gate_sets sets;
 	char path[PATH_MAX];
 
 	assert_int_equal(gate_pins_list(PINS, "", &sets, NULL), 0);
 	assert_int_equal(sets.count, 1);
 	snprintf(path, sizeof(path), PINS "/%s", sets.names[0]);
-	gate_set_find(path, &set);
+	gate_set_find(path, set);
+}
+
+static void detach(void)
+{
+	_auto_(gate_set_fini) struct gate_set set;
+
+	find_set(&set);
 	gate_set_detach(&set);
 }
 
@@ -130,6 +136,30 @@ static void a_gate_whose_pins_are_gone_is_in_force_and_pinned_again(
 	node_world_close();
 	assert_int_equal(take_a_port(STRANGER), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+}
+
+/* Elements of the gate's map, by its pin. */
+static void what_somebody_deletes_from_the_gate_s_map_is_back(void **state)
+{
+	_auto_(gate_set_fini) struct gate_set set;
+	struct gate_key key;
+
+	open_with_a_lane();
+	find_set(&set);
+	while (bpf_map_get_next_key(set.lanes, NULL, &key) == 0)
+		assert_int_equal(bpf_map_delete_elem(set.lanes, &key), 0);
+	assert_int_equal(take_a_port(STRANGER), 0);
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has changed the gate's map of lanes; it is as it "
+		    "was");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	/* And what is the site's, but no lane's. */
+	key = (struct gate_key){ .prefix_size = 106,
+				 .address = { [10] = 0xff, 0xff, 100, 64 } };
+	assert_int_equal(bpf_map_delete_elem(set.lanes, &key), 0);
+	assert_int_equal(tend(), 1);
+	assert_int_equal(tend(), 0);
 }
 
 /* A lane brings the gate back at once; people are told at the next lease. */
@@ -346,6 +376,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, setup, node_world_teardown)
 		TEST(a_lane_whose_gate_was_detached_is_closed_again),
 		TEST(a_gate_whose_pins_are_gone_is_in_force_and_pinned_again),
+		TEST(what_somebody_deletes_from_the_gate_s_map_is_back),
 		TEST(what_a_lane_has_found_missing_is_said_later),
 		TEST(rules_that_a_look_has_found_missing_are_said_later),
 		TEST(rules_and_gate_are_said_together),

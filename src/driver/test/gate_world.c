@@ -205,8 +205,8 @@ void world_lanes(struct gate *gate)
 					      world_entry(BOB4, BOB, 0),
 					      world_entry(BOB6, BOB, 0) };
 
-	assert_int_equal(gate_networks(gate, networks, 2, NULL), 0);
-	assert_int_equal(gate_replace(gate, entries, 4, NULL), 0);
+	assert_true(gate_networks(gate, networks, 2, NULL) >= 0);
+	assert_true(gate_replace(gate, entries, 4, NULL) >= 0);
 }
 
 int world_lanes_setup(void **state)
