@@ -69,6 +69,18 @@ on n1 -- ip link del vx8
 expect_exit 0 fairlead release "$grant"
 wait_for is_vnis quarantined ''
 
+it 'a level that changes is known to the manager with the next lease'
+told_level() { # told_level REGEX: of n1
+	json_of node list | jq -e --arg r "^enforcement ($1)," '.nodes[1].drivers[] |
+		select(.name == "ethernet").detail | test($r)' >/dev/null
+}
+on n1 -- nft delete table inet fairlead
+on n1 -- nft add table inet fairlead
+wait_for told_level 'none|bpf'
+has "$(line_of n1)" '; lacks nft \(table inet fairlead is not of this' "n1's line"
+on n1 -- nft delete table inet fairlead
+wait_for told_level 'nft|nft\+bpf'
+
 it 'a table of somebody else makes the driver unusable, and says so at both ends'
 on n1 -- nft delete table inet fairlead
 on n1 -- nft add table inet fairlead
