@@ -170,18 +170,28 @@ static int warn_of_way(const struct ethernet_node *node,
 	struct fairlead_error why;
 	size_t far;
 	int result = underlay_ways_check(node->netlink, &blueprint->rails[rail],
-					 members->addresses + rail,
+					 node->ttl, members->addresses + rail,
 					 members->node_count,
 					 members->rail_count, &far, &why);
 
 	if (result == -ENOMEM)
 		*ret_error = why;
-	if (result != -EHOSTUNREACH)
+	if (result != -EHOSTUNREACH && result != -ENETUNREACH)
 		return result == -ENOMEM ? result : 0;
-	warnings_add(warnings,
-		     "%s: %s, and what lanes carry is not routed: set ttl on "
-		     "all nodes to more than there are routers on the way",
-		     blueprint->rails[rail].name, why.text);
+	if (result == -EHOSTUNREACH)
+		warnings_add(warnings,
+			     "%s: %s, and what lanes carry is not routed: set "
+			     "ttl on all nodes to more than there are routers "
+			     "on the way",
+			     blueprint->rails[rail].name, why.text);
+	else
+		warnings_add(warnings,
+			     "%s: %s, so that rail %u of the lane carries "
+			     "nothing there: a rail has to be one network on "
+			     "all nodes; name their NICs in 'devices' in one "
+			     "order",
+			     blueprint->rails[rail].name, why.text,
+			     members->rails[rail]);
 	if (node->tended)
 		node->tended->far_peers[members->rails[rail]] =
 			*ethernet_members_at(members, (uint32_t)far, rail);
@@ -195,8 +205,7 @@ static int warn_of_ways(const struct ethernet_node *node,
 {
 	int result = 0;
 
-	for (size_t i = 0;
-	     i < blueprint->rail_count && node->ttl == 1 && result == 0; i++)
+	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = warn_of_way(node, blueprint, i, warnings, ret_error);
 	return result;
 }

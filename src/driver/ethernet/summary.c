@@ -154,7 +154,7 @@ static void lack_way(struct line *line, const struct ethernet_node *node)
 	struct underlays list;
 	size_t which;
 
-	if (node->ttl != 1 || node_underlays(node, &list, &error) < 0)
+	if (node_underlays(node, &list, &error) < 0)
 		return;
 	for (size_t i = 0; i < list.count; i++) {
 		const struct underlay *nic = &list.list[i];
@@ -162,14 +162,17 @@ static void lack_way(struct line *line, const struct ethernet_node *node)
 
 		if (!nic->is_usable || far[i].family == 0)
 			continue;
-		result = underlay_ways_check(node->netlink, nic, &far[i], 1, 1,
-					     &which, &error);
+		result = underlay_ways_check(node->netlink, nic, node->ttl,
+					     &far[i], 1, 1, &which, &error);
 		if (result == 0)
 			far[i].family = 0;
-		if (result != -EHOSTUNREACH)
+		if (result != -EHOSTUNREACH && result != -ENETUNREACH)
 			continue;
 		error_prefix(&error, "%s", nic->name);
-		lack(line, "a ttl above 1", error.text);
+		lack(line,
+		     result == -EHOSTUNREACH ? "a ttl above 1"
+					     : "a network that is the rail's",
+		     error.text);
 	}
 }
 

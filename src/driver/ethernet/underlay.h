@@ -74,14 +74,15 @@ int underlay_clash(struct netlink *netlink,
 		   struct fairlead_error *ret_error);
 
 /*
- * Does the node reach all of `count` peers without a router in between? They stand
- * at every stride-th place; those of no family are left out. -EHOSTUNREACH with a
- * text that says what is in the way of the first that it does not, whose number is
- * *ret_far then, and only then: "10.2.0.5 is behind router 10.1.0.1"; -ENOMEM,
- * -EIO.
+ * Does the node reach all of `count` peers by that NIC, as VXLAN will, and without
+ * a router in between unless ttl is more than 1? They stand at every stride-th
+ * place; those of no family are left out. The text says what is in the way of the
+ * first that it does not, whose number is *ret_far then, and only then:
+ * -EHOSTUNREACH, "10.2.0.5 is behind router 10.1.0.1"; -ENETUNREACH, "10.2.0.5 is
+ * reached by eth2": the NICs of the two are not of one network. -ENOMEM, -EIO.
  */
 int underlay_ways_check(struct netlink *netlink,
-			const struct underlay *underlay,
+			const struct underlay *underlay, uint8_t ttl,
 			const struct ip_address *peers, size_t count,
 			size_t stride, size_t *ret_far,
 			struct fairlead_error *ret_error);

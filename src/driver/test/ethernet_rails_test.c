@@ -372,6 +372,38 @@ static void nodes_that_never_had_a_second_nic_are_no_loss(void **state)
 	take_back(&lane);
 }
 
+/* As after a start while the first NIC was away. */
+static void nodes_that_count_their_nics_otherwise_both_say_so(void **state)
+{
+	const struct ethernet_place both = place_of(2, 3);
+	struct ethernet_place shifted = place_of(1, 2);
+	struct fairlead_lane lane = lane_of("host");
+	const struct fairlead_setting settings[] = {
+		{ .name = "devices", .value = "eth2" },
+		{ .name = "bpf", .value = "off" },
+	};
+
+	shifted.rails[0].address.bytes[1] = 205;
+	open_two_rails();
+	assert_int_equal(apply_beside(&lane, &shifted, &both), 0);
+	assert_int_equal(world.warning_count, 1);
+	assert_string_equal(world.warning,
+			    "eth1: 10.205.0.2 is reached by eth2, so that rail "
+			    "0 of the lane carries nothing there: a rail has "
+			    "to be one network on all nodes; name their NICs "
+			    "in 'devices' in one order");
+	take_back(&lane);
+	node_world_close();
+	netns_run("ip link del eth1");
+	node_world_open(settings, 2);
+	assert_int_equal(apply_beside(&lane, &shifted, &both), 0);
+	assert_int_equal(world.warning_count, 1);
+	assert_non_null(
+		strstr(world.warning, "eth2: there is no way to 10.204.0.3"));
+	assert_non_null(strstr(world.warning, "name their NICs"));
+	take_back(&lane);
+}
+
 static void a_lane_on_a_rail_whose_nic_went_since_is_refused(void **state)
 {
 	const struct ethernet_place others[] = { place_of(2, 2),
@@ -432,6 +464,7 @@ int main(void)
 		TEST(a_rail_whose_port_somebody_has_is_left_out),
 		TEST(the_others_use_the_rails_that_are_left_and_say_why),
 		TEST(nodes_that_never_had_a_second_nic_are_no_loss),
+		TEST(nodes_that_count_their_nics_otherwise_both_say_so),
 		TEST(a_lane_on_a_rail_whose_nic_went_since_is_refused),
 		TEST(a_fifth_nic_is_left_out_and_said_to_be),
 	};

@@ -457,17 +457,24 @@ static void without_ipv4_for_lanes_only_ipv6_clashes(void **state)
 #define one(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* What is said of the peer, the second of two with something in between. */
-static int ask_way(const char *peer)
+static int ask_way_with(uint8_t ttl, const char *peer)
 {
 	struct ip_address peers[4] = { 0 };
 	size_t far = 77;
 	int result;
 
 	assert_true(ip_address_parse(peer, &peers[2]));
-	result = underlay_ways_check(netlink, &listed.list[0], peers, 2, 2,
+	result = underlay_ways_check(netlink, &listed.list[0], ttl, peers, 2, 2,
 				     &far, &error);
-	assert_int_equal(far, result == -EHOSTUNREACH ? 1 : 77);
+	assert_int_equal(far, result == -EHOSTUNREACH || result == -ENETUNREACH
+				      ? 1
+				      : 77);
 	return result;
+}
+
+static int ask_way(const char *peer)
+{
+	return ask_way_with(1, peer);
 }
 
 static void a_peer_behind_a_router_is_said(void **state)
@@ -490,10 +497,46 @@ static void a_peer_behind_a_router_is_said(void **state)
 		assert_non_null(strstr(error.text, peers[i][1]));
 		assert_non_null(strstr(error.text, "behind router"));
 		assert_non_null(strstr(error.text, ways[i][1]));
-		assert_int_equal(ask_way(peers[i][2]), -EHOSTUNREACH);
+		assert_int_equal(ask_way_with(2, peers[i][1]), 0);
+		assert_int_equal(ask_way(peers[i][2]), -ENETUNREACH);
 		assert_non_null(strstr(error.text, "there is no way to"));
 		netns_run("ip link del eth1");
 	}
+}
+
+/* VXLAN sends by its own NIC, whatever another one knows. */
+static void a_way_by_another_nic_is_none(void **state)
+{
+	static const char *const routes[] = {
+		"true",
+		"ip route add default via 10.1.0.254",
+		"ip route add default via fd00:1::fe",
+	};
+	static const char *const peers[] = { "10.2.0.9", "fd00:2::9" };
+
+	if (!is_there)
+		skip();
+	add_nic("eth1", "10.1.0.1/24");
+	netns_run("ip addr add fd00:1::1/64 dev eth1 nodad");
+	add_nic("eth2", "10.2.0.1/24");
+	netns_run("ip addr add fd00:2::1/64 dev eth2 nodad");
+	for (size_t i = 0; i < 3 * 2; i++) {
+		netns_run("%s", routes[i / 2]);
+		read_list("eth1");
+		if (i % 2)
+			assert_true(ip_address_parse("fd00:1::1",
+						     &listed.list[0].address));
+		assert_int_equal(ask_way(peers[i % 2]), -ENETUNREACH);
+		assert_non_null(strstr(error.text, " is reached by eth2"));
+		assert_int_equal(ask_way_with(9, peers[i % 2]), -ENETUNREACH);
+		netns_run("ip route del default 2>/dev/null; "
+			  "ip -6 route del default 2>/dev/null; true");
+	}
+	/* By this one's router, since a narrower route says so. */
+	netns_run("ip route add 10.2.0.8/29 via 10.1.0.254");
+	read_list("eth1");
+	assert_int_equal(ask_way("10.2.0.9"), -EHOSTUNREACH);
+	assert_int_equal(ask_way_with(2, "10.2.0.9"), 0);
 }
 
 static int ask_way_without_memory(void *peer)
@@ -555,6 +598,7 @@ int main(void)
 		one(without_ipv4_for_lanes_only_ipv6_clashes),
 		one(a_peer_behind_a_router_is_said),
 		one(a_peer_that_a_route_has_on_the_link_is_beside),
+		one(a_way_by_another_nic_is_none),
 		one(a_way_that_memory_is_out_for_is_not_said_to_be_none),
 	};
 
