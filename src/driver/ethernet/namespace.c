@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <linux/nsfs.h>
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
 #include <pthread.h>
@@ -51,11 +52,13 @@ static int say(struct fairlead_error *ret_error, int code, const char *what,
 			 strerror(-code));
 }
 
+/* A network namespace: there are files of other kinds of them. */
 static bool is_namespace(int fd)
 {
 	struct statfs stat;
 
-	return fstatfs(fd, &stat) == 0 && stat.f_type == NSFS_MAGIC;
+	return fstatfs(fd, &stat) == 0 && stat.f_type == NSFS_MAGIC &&
+	       ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET;
 }
 
 /* --- inside --- */
@@ -366,18 +369,24 @@ static bool is_name(const char *name, uint64_t *ret_grant_id)
 }
 
 /*
- * Is a namespace mounted there? Without a descriptor, which may be scarce. What a
- * link leads to is not there: nobody could enter it by that name.
+ * Is a namespace mounted there? What a link leads to is not there: nobody could
+ * enter it by that name.
  */
 static int is_mounted(const char *path, bool *ret_is_mounted)
 {
+	_auto_(closep) int fd = -1;
 	struct statfs system;
 	struct stat stat;
 
 	*ret_is_mounted = false;
 	if (lstat(path, &stat) < 0 || statfs(path, &system) < 0)
 		return errno == ENOENT ? 0 : -errno;
-	*ret_is_mounted = !S_ISLNK(stat.st_mode) && system.f_type == NSFS_MAGIC;
+	if (S_ISLNK(stat.st_mode) || system.f_type != NSFS_MAGIC)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	*ret_is_mounted = is_namespace(fd);
 	return 0;
 }
 

@@ -120,10 +120,13 @@ static void only_grants_with_a_namespace_are_listed(void **state)
 	netns_run("cd " DIRECTORY " && ln -s " JOB_PATH " 8");
 	netns_run("touch " DIRECTORY "/07 && mount --bind " JOB_PATH
 		  " " DIRECTORY "/07");
+	/* Nor is a namespace of another kind a job's. */
+	netns_run("touch " DIRECTORY
+		  "/6 && mount --bind /proc/self/ns/uts " DIRECTORY "/6");
 	listing = list();
 	assert_int_equal(listing.count, 2);
 	assert_int_equal(listing.grants[0] + listing.grants[1], JOB + PEER);
-	netns_run("umount " DIRECTORY "/07");
+	netns_run("umount " DIRECTORY "/07 " DIRECTORY "/6");
 }
 
 static void what_a_crash_left_is_no_namespace_and_in_no_way(void **state)
