@@ -109,7 +109,7 @@ int device_down(struct netlink *netlink, const struct lane_device *device,
  *
  * They pass through a second link group, which is deleted as a whole: also what
  * an earlier call left in it when it was interrupted. If somebody else's device
- * is in it, each is deleted by itself.
+ * is in it, or one that is up, each is deleted by itself.
  */
 int devices_delete(struct netlink *netlink, const struct lane_device *devices,
 		   size_t count, bool is_left[],

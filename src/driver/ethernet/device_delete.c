@@ -51,12 +51,17 @@ static const struct link *find_device(const struct link_list *list,
 	return link;
 }
 
-/* Is somebody else's device in the group that is deleted as a whole? */
+/*
+ * Is a device in the group that is not to go with it? Somebody else's, or one of
+ * a lane that is in use: those that are to go are down.
+ */
 static bool has_stranger(const struct link_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (list->links[i].group == ETHERNET_LINK_GROUP_ENDING &&
-		    !link_is_ours(&list->links[i]))
+		const struct link *link = &list->links[i];
+
+		if (link->group == ETHERNET_LINK_GROUP_ENDING &&
+		    (!link_is_ours(link) || link->flags & IFF_UP))
 			return true;
 	}
 	return false;

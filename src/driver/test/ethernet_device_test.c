@@ -345,6 +345,23 @@ static void a_stranger_in_the_group_is_not_deleted(void **state)
 	netns_run("ip link show u1 >/dev/null");
 }
 
+static void a_lane_in_use_that_somebody_put_into_the_group_stays(void **state)
+{
+	struct lane_device devices[3];
+	bool is_left[2];
+
+	if (!world.is_there)
+		skip();
+	for (uint32_t i = 0; i < 3; i++)
+		devices[i] = device_world_make(4242 + i);
+	netns_run("ip link set fl4244 up group %d", ETHERNET_LINK_GROUP_ENDING);
+	assert_int_equal(devices_delete(world.netlink, devices, 2, is_left,
+					&world.error),
+			 0);
+	assert_int_equal(device_world_list().count, 1);
+	assert_string_equal(device_world_list().devices[0].name, "fl4244");
+}
+
 static void devices_go_with_their_underlay(void **state)
 {
 	struct lane_device devices[2];
@@ -488,6 +505,7 @@ int main(void)
 		one(anothers_in_the_same_place_is_not_deleted),
 		one(a_deletion_that_was_interrupted_is_gone_on_with),
 		one(a_stranger_in_the_group_is_not_deleted),
+		one(a_lane_in_use_that_somebody_put_into_the_group_stays),
 		one(devices_go_with_their_underlay),
 		one(a_lane_carries_packets_of_both_families),
 	};
