@@ -213,6 +213,19 @@ static int say_present(struct netlink *netlink,
 		return -EEXIST;
 	}
 	for (size_t i = 0; i < list.count && !other; i++) {
+		if (strcmp(list.links[i].altname, device->name) == 0)
+			other = &list.links[i];
+	}
+	if (other) {
+		error_set(ret_error, -EEXIST,
+			  "cannot make %s on %s: device %s is called so, too "
+			  "(`ip link property del dev %s altname %s`)",
+			  device->name, underlay, other->name, other->name,
+			  device->name);
+		links_fini(&list);
+		return -EEXIST;
+	}
+	for (size_t i = 0; i < list.count && !other; i++) {
 		if (list.links[i].vxlan.vni == device->vni &&
 		    list.links[i].vxlan.port == device->port)
 			other = &list.links[i];

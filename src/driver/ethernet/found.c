@@ -126,6 +126,20 @@ bool found_has_lanes(const struct found *found)
 	return false;
 }
 
+bool found_is_first(const struct found *found, size_t i)
+{
+	const struct lane_device *device = &found->list[i].device;
+
+	for (size_t k = 0; k < i && device->alias.grant_id != 0; k++) {
+		const struct lane_device *other = &found->list[k].device;
+
+		if (other->alias.grant_id == device->alias.grant_id &&
+		    other->underlay_index == device->underlay_index)
+			return false;
+	}
+	return true;
+}
+
 static bool has_vni(const struct fairlead_lane *lane, uint32_t vni)
 {
 	for (uint32_t i = 0; i < lane->id_count; i++) {

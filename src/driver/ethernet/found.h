@@ -35,6 +35,12 @@ uint8_t found_rails(const struct found *found,
 		    const struct underlays *underlays);
 
 /*
+ * Is it the first of its lane's on its NIC, and so stands for all of them there?
+ * Its first VNI's may be gone.
+ */
+bool found_is_first(const struct found *found, size_t i);
+
+/*
  * Is it this lane's? By grant and owner; one that a crash left without an alias
  * is the lane's that has its VNI.
  */

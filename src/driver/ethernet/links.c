@@ -101,6 +101,26 @@ static void parse_kind(struct nlattr *info, struct link *link)
 		parse_vxlan(attributes[IFLA_INFO_DATA], link);
 }
 
+/* Of its other names only one that a lane's device would want. */
+static void parse_altnames(struct nlattr *list, struct link *link)
+{
+	struct nlattr *name;
+	uint32_t vni, rail;
+	int left;
+
+	nla_for_each_nested(name, list, left)
+	{
+		char text[IFNAMSIZ];
+
+		if (nla_type(name) != IFLA_ALT_IFNAME ||
+		    nla_len(name) > (int)sizeof(text))
+			continue;
+		nla_strlcpy(text, name, sizeof(text));
+		if (ethernet_device_parse(text, &vni, &rail))
+			memcpy(link->altname, text, sizeof(text));
+	}
+}
+
 static bool parse_link(const struct nlmsghdr *header, struct link *ret_link)
 {
 	struct nlattr *attributes[IFLA_MAX + 1];
@@ -126,6 +146,8 @@ static bool parse_link(const struct nlmsghdr *header, struct link *ret_link)
 	    nla_len(attributes[IFLA_ADDRESS]) == sizeof(link.mac))
 		memcpy(link.mac, nla_data(attributes[IFLA_ADDRESS]),
 		       sizeof(link.mac));
+	if (attributes[IFLA_PROP_LIST])
+		parse_altnames(attributes[IFLA_PROP_LIST], &link);
 	if (attributes[IFLA_LINKINFO])
 		parse_kind(attributes[IFLA_LINKINFO], &link);
 	*ret_link = link;

@@ -17,10 +17,11 @@ struct link {
 	int index;
 	int master; /* bridge or bond that it is in; 0: none */
 	char name[IFNAMSIZ];
-	char kind[16];      /* "vxlan", "bridge"; "" for hardware */
-	char alias[256];    /* "" for none */
-	unsigned int flags; /* IFF_UP, ... */
-	uint16_t type;      /* ARPHRD_ETHER, ... */
+	char altname[IFNAMSIZ]; /* another name of it, if it is a lane's; "" */
+	char kind[16];          /* "vxlan", "bridge"; "" for hardware */
+	char alias[256];        /* "" for none */
+	unsigned int flags;     /* IFF_UP, ... */
+	uint16_t type;          /* ARPHRD_ETHER, ... */
 	uint32_t mtu;
 	uint32_t group;
 	uint8_t mac[ETHERNET_MAC_SIZE]; /* zero where it has another kind */
@@ -57,7 +58,7 @@ struct link_address_list {
 int links_read(struct netlink *netlink, const char *kind,
 	       struct link_list *ret_list, struct fairlead_error *ret_error);
 void links_fini(struct link_list *list);
-/* NULL: no such device. */
+/* NULL: no such device; names are the first ones. */
 const struct link *link_find(const struct link_list *list, int index);
 const struct link *link_find_name(const struct link_list *list,
 				  const char *name);

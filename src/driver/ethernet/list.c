@@ -6,7 +6,7 @@
  *
  * A VXLAN device that is not ours withholds its VNI when it has one of our ports,
  * also that of a rail which the node may yet get, and any device the VNI whose name
- * it has.
+ * it has, also as another name (altname).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -63,16 +63,16 @@ static bool is_our_port(const struct ethernet_node *node, uint16_t port)
 /* False: it is nothing that is to be shown. */
 static bool describe(const struct ethernet_node *node,
 		     const struct underlays *underlays,
-		     const struct found_device *found,
+		     const struct found *found, size_t i,
 		     struct fairlead_object *object)
 {
-	const struct lane_device *device = &found->device;
+	const struct lane_device *device = &found->list[i].device;
 
 	*object = (struct fairlead_object){ 0 };
 	if (device->is_ours) {
-		describe_lane(underlays, found, object);
+		describe_lane(underlays, &found->list[i], object);
 		/* One object for all VNIs of the lane on the NIC. */
-		return device_lane(device) == device->vni;
+		return found_is_first(found, i);
 	}
 	if (!is_our_port(node, device->port))
 		return false;
@@ -87,17 +87,19 @@ static bool describe(const struct ethernet_node *node,
 	return true;
 }
 
-/* Has it a lane's name without being one? */
+/* Has it a lane's name without being one? name: one of its own. */
 static bool describe_namesake(const struct ethernet_node *node,
-			      const struct link *link,
+			      const struct link *link, const char *name,
 			      struct fairlead_object *object)
 {
 	uint32_t vni, rail;
 
-	if (link_is_ours(link) ||
-	    !ethernet_device_parse(link->name, &vni, &rail))
+	if (!ethernet_device_parse(name, &vni, &rail))
 		return false;
 	/* It is listed as a VXLAN device with that VNI. */
+	if (link_is_ours(link) &&
+	    (name == link->name || link->vxlan.vni == vni))
+		return false;
 	if (strcmp(link->kind, "vxlan") == 0 && link->vxlan.vni == vni &&
 	    is_our_port(node, link->vxlan.port))
 		return false;
@@ -124,7 +126,11 @@ static int namesakes_list(const struct ethernet_node *node,
 	int result = links_read(node->netlink, NULL, &list, ret_error);
 
 	for (size_t i = 0; i < list.count; i++) {
-		if (describe_namesake(node, &list.links[i], &object))
+		const struct link *link = &list.links[i];
+
+		if (describe_namesake(node, link, link->name, &object))
+			emit(arg, &object);
+		if (describe_namesake(node, link, link->altname, &object))
 			emit(arg, &object);
 	}
 	links_fini(&list);
@@ -156,7 +162,7 @@ int ethernet_list(void *state,
 		emit(arg, &object);
 	}
 	for (size_t i = 0; i < found.count; i++) {
-		if (describe(node, &underlays, &found.list[i], &object))
+		if (describe(node, &underlays, &found, i, &object))
 			emit(arg, &object);
 	}
 	found_fini(&found);
@@ -186,7 +192,7 @@ static size_t pick(const struct ethernet_node *node,
 	size_t count = 0;
 
 	for (size_t i = 0; i < found->count && !first; i++) {
-		if (describe(node, underlays, &found->list[i], &seen) &&
+		if (describe(node, underlays, found, i, &seen) &&
 		    is_same(&seen, object))
 			first = &found->list[i];
 	}

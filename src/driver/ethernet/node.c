@@ -370,10 +370,9 @@ static uint32_t lanes_on(const struct found *found,
 	for (size_t i = 0; i < found->count; i++) {
 		const struct lane_device *device = &found->list[i].device;
 
-		/* One of each lane: that of its first VNI. */
 		if (device->is_ours &&
 		    device->underlay_index == underlay->index &&
-		    device_lane(device) == device->vni)
+		    found_is_first(found, i))
 			count++;
 	}
 	return count;

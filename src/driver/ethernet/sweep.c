@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A lane is taken back by its devices. Should somebody have deleted these by hand,
- * or the node's journal be lost between two steps, then what they had is left.
+ * or the node's journal be lost between two steps, then what they had is left. A
+ * NIC that carries no lanes any more may have classes from when it did.
  */
 #include "driver/ethernet/sweep.h"
 
+#include <string.h>
+
+#include "driver/ethernet/links.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/shaper.h"
 
@@ -14,6 +18,7 @@ struct sweep {
 	const struct ethernet_node *node;
 	const struct found *found;
 	const struct underlay *underlay; /* whose classes are listed */
+	bool is_shaping;                 /* there */
 	size_t named_count;              /* of them: devices name them */
 	uint16_t *strays;
 	size_t stray_count;
@@ -54,8 +59,31 @@ static void sweep_classes(struct sweep *sweep)
 	for (size_t i = 0; i < sweep->stray_count; i++)
 		(void)shaper_remove(netlink, sweep->underlay, sweep->strays[i],
 				    &ignored);
-	if (!sweep->node->is_shaping && sweep->named_count == 0)
+	if (!sweep->is_shaping && sweep->named_count == 0)
 		(void)shaper_stop(netlink, sweep->underlay, &ignored);
+}
+
+/* On all NICs, whether they carry lanes or not. */
+static void sweep_nics(struct sweep *sweep, const struct underlays *underlays)
+{
+	struct link_list links = { 0 };
+	struct fairlead_error ignored;
+
+	if (links_read(sweep->node->netlink, NULL, &links, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < links.count; i++) {
+		const struct link *link = &links.links[i];
+		struct underlay nic = { .index = link->index };
+
+		if (link_is_ours(link))
+			continue;
+		memcpy(nic.name, link->name, sizeof(nic.name));
+		sweep->underlay = &nic;
+		sweep->is_shaping = sweep->node->is_shaping &&
+				    underlays_find(underlays, link->index);
+		sweep_classes(sweep);
+	}
+	links_fini(&links);
 }
 
 static void namespace_take_away(void *arg, uint64_t grant_id)
@@ -85,11 +113,7 @@ void sweep(const struct ethernet_node *node, const struct underlays *underlays,
 	};
 
 	if (sweep.strays) {
-		for (size_t i = 0; i < underlays->count; i++) {
-			sweep.underlay = &underlays->list[i];
-			if (sweep.underlay->index != 0)
-				sweep_classes(&sweep);
-		}
+		sweep_nics(&sweep, underlays);
 		(void)namespace_list(node->namespaces, namespace_take_away,
 				     &sweep, &ignored);
 	}

@@ -63,6 +63,28 @@ static void a_device_without_an_alias_is_listed_and_destroyed(void **state)
 	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI));
 }
 
+static void what_is_left_of_a_lane_is_listed_and_destroyed(void **state)
+{
+	struct fairlead_lane lane = node_world_lane(9, "host");
+
+	lane.id_count = 3;
+	lane.ids[1] = 4097;
+	lane.ids[2] = 4098;
+	strcpy(lane.options, "vnis=3,tcs=BEST_EFFORT,isolation=host");
+	node_world_open_bare();
+	assert_int_equal(ethernet_node_ops.apply(world.state, &lane, false,
+						 &world.record, NULL,
+						 &world.error),
+			 0);
+	netns_run("ip link del fl%d", NODE_WORLD_VNI);
+	assert_int_equal(node_world_look(), 0);
+	assert_int_equal(world.object_count, 2); /* and the NIC */
+	assert_int_equal(world.device.resources[0].reserved, 1);
+	assert_int_equal(object_of(NODE_WORLD_VNI)->id_count, 3);
+	destroy(NODE_WORLD_VNI);
+	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
+}
+
 static void rules_without_a_device_go_with_a_start(void **state)
 {
 	node_world_open_bare();
@@ -87,6 +109,24 @@ static void a_class_that_no_device_names_goes_with_a_start(void **state)
 	start_again(shaped, 3);
 	assert_false(netns_holds("tc class show dev eth1 | grep 464c:10"));
 	assert_true(netns_holds("tc qdisc show dev eth1 | grep 464c:"));
+}
+
+static void classes_go_from_a_nic_that_is_not_named_any_more(void **state)
+{
+	const struct fairlead_setting others[] = {
+		shaped[0],
+		shaped[1],
+		{ .name = "devices", .value = "p1" },
+	};
+
+	netns_run("ip addr add 10.205.0.1/16 dev p1");
+	node_world_open(shaped, 3);
+	node_world_apply(9, "host");
+	start_again(others, 3);
+	assert_true(netns_holds("tc class show dev eth1 | grep 464c:10"));
+	netns_run("ip link del fl%d", NODE_WORLD_VNI);
+	start_again(others, 3);
+	assert_false(netns_holds("tc qdisc show dev eth1 | grep 464c:"));
 }
 
 static void shaping_that_is_switched_off_ends_with_the_last_lane(void **state)
@@ -178,6 +218,32 @@ static void foreign_things_stay_until_they_are_named(void **state)
 	assert_true(netns_holds("tc qdisc show dev p1 | grep 'htb 7:'"));
 }
 
+static void a_lane_s_name_as_another_name_of_a_device_is_listed(void **state)
+{
+	const struct fairlead_lane lane = node_world_lane(9, "host");
+	const struct fairlead_object *object;
+
+	node_world_open_bare();
+	netns_run("ip link property add dev p1 altname nic altname fl%d",
+		  NODE_WORLD_VNI);
+	object = object_of(NODE_WORLD_VNI);
+	assert_non_null(object);
+	assert_string_equal(object->device, "p1");
+	assert_int_equal(ethernet_node_ops.destroy(world.state, object, false,
+						   &world.error),
+			 -EPERM);
+	assert_int_equal(ethernet_node_ops.apply(world.state, &lane, false,
+						 &world.record, NULL,
+						 &world.error),
+			 -EEXIST);
+	assert_non_null(strstr(world.error.text, "device p1 is called so"));
+	/* Also where a lane's device has the name of another lane. */
+	netns_run("ip link property del dev p1 altname fl%d", NODE_WORLD_VNI);
+	node_world_apply(9, "host");
+	netns_run("ip link property add dev fl%d altname fl7", NODE_WORLD_VNI);
+	assert_non_null(object_of(7));
+}
+
 static void what_hangs_on_somebody_elses_class_stays(void **state)
 {
 	node_world_open(shaped, 3);
@@ -196,12 +262,15 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, node_world_setup, \
 					node_world_teardown)
 		TEST(a_device_without_an_alias_is_listed_and_destroyed),
+		TEST(what_is_left_of_a_lane_is_listed_and_destroyed),
 		TEST(rules_without_a_device_go_with_a_start),
 		TEST(a_class_that_no_device_names_goes_with_a_start),
+		TEST(classes_go_from_a_nic_that_is_not_named_any_more),
 		TEST(shaping_that_is_switched_off_ends_with_the_last_lane),
 		TEST(a_namespace_without_a_lane_goes_with_a_start),
 		TEST(a_gate_that_is_switched_off_refuses_nobody),
 		TEST(foreign_things_stay_until_they_are_named),
+		TEST(a_lane_s_name_as_another_name_of_a_device_is_listed),
 		TEST(what_hangs_on_somebody_elses_class_stays),
 #undef TEST
 	};
