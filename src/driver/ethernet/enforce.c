@@ -60,9 +60,9 @@ static int peers_read(const struct ethernet_node *node,
 	int result = 0;
 
 	if (found->is_netns)
-		result = namespace_netlink(node->namespaces,
-					   found->device.alias.grant_id,
-					   &inside, ret_error);
+		result =
+			namespace_netlink(node->namespaces, found->namespace_id,
+					  &inside, ret_error);
 	if (result == 0)
 		result = device_peers(inside ? inside : node->netlink,
 				      &found->device, peer_take, peers,

@@ -160,3 +160,10 @@ bool found_is_of(const struct found_device *device,
 		return has_vni(lane, device->device.vni);
 	return alias->grant_id == lane->grant_id && alias->uid == lane->uid;
 }
+
+bool found_is_astray(const struct found_device *device,
+		     const struct fairlead_lane *lane)
+{
+	return device->device.is_ours && !found_is_of(device, lane) &&
+	       has_vni(lane, device->device.vni);
+}

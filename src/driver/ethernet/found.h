@@ -10,8 +10,8 @@
 
 struct found_device {
 	struct lane_device device; /* its rail is that of its port, or 0 */
-	bool is_netns;             /* it is in the namespace of its grant */
-	uint64_t namespace_id;     /* which says so by its name; else 0 */
+	bool is_netns;             /* it is in a job's namespace */
+	uint64_t namespace_id;     /* of that grant, mostly its own; else 0 */
 };
 
 struct found {
@@ -46,3 +46,6 @@ bool found_is_first(const struct found *found, size_t i);
  */
 bool found_is_of(const struct found_device *device,
 		 const struct fairlead_lane *lane);
+/* Has it a VNI of the lane's without being its? Its alias was changed then. */
+bool found_is_astray(const struct found_device *device,
+		     const struct fairlead_lane *lane);

@@ -278,6 +278,9 @@ int ethernet_destroy(void *state, const struct fairlead_object *object,
 	if (result == 0)
 		result = (is_dry_run ? take_back_try : take_back)(
 			node, found.list, count, ret_error);
+	if (result == 0 && !is_dry_run && found.list[0].is_netns)
+		result = take_back_namespace(
+			node, found.list[0].device.alias.grant_id, ret_error);
 	found_fini(&found);
 	return result;
 }

@@ -8,12 +8,12 @@
  * open has nowhere to send.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver/ethernet/enforce.h"
-#include "driver/ethernet/namespace.h"
 #include "driver/ethernet/node.h"
 #include "driver/ethernet/record.h"
 #include "driver/ethernet/take_back.h"
@@ -154,7 +154,27 @@ static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 		enforce_mend(node);
 }
 
-static void revoke_list(const struct ethernet_node *node, struct revoking *list,
+/* Its VNI is not free while another device of ours has it. */
+static void astray_check(const struct found *found,
+			 struct fairlead_revocation *revocation)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+
+		if (found_is_astray(&found->list[i], revocation->lane))
+			revocation->result = error_set(
+				&revocation->error, -EBUSY,
+				"device %s has VNI %u of this lane, and its "
+				"alias says that it is of grant %" PRIu64
+				": if somebody has changed that, delete it by "
+				"`ip link delete %s`",
+				device->name, device->vni,
+				device->alias.grant_id, device->name);
+	}
+}
+
+static void revoke_list(const struct ethernet_node *node,
+			const struct found *found, struct revoking *list,
 			struct take_back *lanes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -170,9 +190,11 @@ static void revoke_list(const struct ethernet_node *node, struct revoking *list,
 
 		if (revocation->result == 0)
 			revocation->result =
-				namespace_delete(node->namespaces,
-						 revocation->lane->grant_id,
-						 &revocation->error);
+				take_back_namespace(node,
+						    revocation->lane->grant_id,
+						    &revocation->error);
+		if (revocation->result == 0)
+			astray_check(found, revocation);
 	}
 }
 
@@ -194,7 +216,7 @@ void ethernet_revoke_all(void *state, struct fairlead_revocation *revocations,
 		result = revoking_init(&list[i], &found, &revocations[i],
 				       &error);
 	if (result == 0)
-		revoke_list(node, list, lanes, count);
+		revoke_list(node, &found, list, lanes, count);
 	for (size_t i = 0; i < count; i++) {
 		if (result < 0)
 			answer(&revocations[i], result, &error);

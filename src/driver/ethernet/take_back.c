@@ -9,6 +9,7 @@
 #include "driver/ethernet/take_back.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,14 +82,23 @@ static struct netlink *netlink_of(const struct taking *taking, size_t i)
 static void begin(struct taking *taking)
 {
 	struct fairlead_error error;
-	uint64_t grant_id = 0;
+	uint64_t namespace_id = 0;
 
 	for (size_t i = 0; i < taking->count; i++) {
-		if (taking->devices[i].is_netns)
-			grant_id = taking->devices[i].device.alias.grant_id;
+		uint64_t own = taking->devices[i].namespace_id;
+
+		if (namespace_id == 0)
+			namespace_id = own;
+		if (own == 0 || own == namespace_id)
+			continue;
+		error_set(&error, -EBUSY,
+			  "it was moved to namespace %" PRIu64
+			  ", and is taken from there the next time",
+			  own);
+		keep(taking, i, &error);
 	}
-	if (grant_id == 0 ||
-	    namespace_netlink(taking->node->namespaces, grant_id,
+	if (namespace_id == 0 ||
+	    namespace_netlink(taking->node->namespaces, namespace_id,
 			      &taking->inside, &error) == 0)
 		return;
 	/* What cannot be reached stays as it is. */
@@ -101,7 +111,8 @@ static void lower_all(struct taking *taking)
 	struct fairlead_error error;
 
 	for (size_t i = 0; i < taking->count; i++) {
-		if (device_down(netlink_of(taking, i),
+		if (!taking->is_kept[i] &&
+		    device_down(netlink_of(taking, i),
 				&taking->devices[i].device, &error) < 0)
 			keep(taking, i, &error);
 	}
@@ -296,17 +307,6 @@ static void rules_remove(struct taking_all *all)
 		enforce_remove(all->node, &all->enforcement);
 }
 
-static void namespace_remove(struct taking *taking)
-{
-	struct fairlead_error error;
-
-	if (taking->error.code == 0 && taking->inside &&
-	    namespace_delete(taking->node->namespaces,
-			     taking->devices[0].device.alias.grant_id,
-			     &error) < 0)
-		join(&taking->error, &error);
-}
-
 static void all_take(struct taking_all *all)
 {
 	for (size_t k = 0; k < all->count; k++) {
@@ -319,8 +319,6 @@ static void all_take(struct taking_all *all)
 	for (size_t k = 0; k < all->count; k++)
 		deletion_do(&all->deletion, k, k + 1, true);
 	rules_remove(all);
-	for (size_t k = 0; k < all->count; k++)
-		namespace_remove(&all->takings[k]);
 }
 
 void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
@@ -355,6 +353,31 @@ int take_back(const struct ethernet_node *node,
 	if (lane.error.code < 0)
 		*ret_error = lane.error;
 	return lane.error.code;
+}
+
+static void ours_find(void *arg, const struct lane_device *device)
+{
+	bool *is_there = arg;
+
+	*is_there |= device->is_ours;
+}
+
+int take_back_namespace(const struct ethernet_node *node, uint64_t grant_id,
+			struct fairlead_error *ret_error)
+{
+	_auto_(netlink_closep) struct netlink *inside = NULL;
+	bool is_used = false;
+	int result = namespace_netlink(node->namespaces, grant_id, &inside,
+				       ret_error);
+
+	if (result == 0)
+		result = devices_list(inside, &node->networks, ours_find,
+				      &is_used, ret_error);
+	if (result < 0 && result != -ENOENT)
+		return result;
+	return is_used ? 0
+		       : namespace_delete(node->namespaces, grant_id,
+					  ret_error);
 }
 
 int take_back_try(const struct ethernet_node *node,

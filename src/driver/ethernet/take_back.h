@@ -13,16 +13,16 @@ struct take_back {
 };
 
 /*
- * Take devices of lanes away, with their classes, rules and gates, and with a
- * lane's namespace when nothing of the lane is left:
+ * Take devices of lanes away, with their classes, rules and gates:
  *
- *	down | class | deleted | rules, gates | namespace
+ *	down | class | deleted | rules, gates
  *
  * Each step is done for all lanes before the next one; devices in the host's
  * namespace are deleted at once. They carry nothing from the first step on. A
  * device whose class is held by somebody else's object stays, down, as the record
- * of it: -EBUSY; the others go all the same. A lane's errors are joined, -EBUSY
- * first.
+ * of it: -EBUSY; the others go all the same. So do devices that somebody has moved
+ * into several namespaces: those of one go at a time. A lane's errors are joined,
+ * -EBUSY first.
  */
 void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 		   size_t count);
@@ -30,6 +30,12 @@ void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 int take_back(const struct ethernet_node *node,
 	      const struct found_device *devices, size_t count,
 	      struct fairlead_error *ret_error);
+/*
+ * Delete the namespace of a lane that was taken back; while a device of ours is in
+ * it, also of another lane, it stays, since nobody could find that one any more.
+ */
+int take_back_namespace(const struct ethernet_node *node, uint64_t grant_id,
+			struct fairlead_error *ret_error);
 /* What that would say now, as far as can be known. */
 int take_back_try(const struct ethernet_node *node,
 		  const struct found_device *devices, size_t count,

@@ -206,6 +206,99 @@ static void a_device_that_somebody_changed_goes_with_its_lane(void **state)
 	}
 }
 
+static void device_move(const char *device, const char *from, const char *to)
+{
+	netns_run("nsenter --net=%s ip link set %s netns %s", from, device, to);
+}
+
+static bool is_empty(const char *netns)
+{
+	return !netns_holds("nsenter --net=%s ip -o link show type vxlan | "
+			    "grep -q .",
+			    netns);
+}
+
+static void a_device_in_another_job_s_namespace_goes_with_its_lane(void **state)
+{
+	struct fairlead_lane lane = lane_of("host"), other = lane_of("netns");
+
+	other.grant_id++;
+	other.ids[0]++;
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&other), 0);
+	assert_int_equal(lane_apply(&lane), 0);
+	device_move("fl4096", "/proc/self/ns/net", "/mnt/netns/10");
+	assert_int_equal(tend(), 1);
+	assert_int_equal(tend(), 0);
+	node_world_close();
+	node_world_open_bare();
+	assert_int_equal(lane_revoke(&lane), 0);
+	assert_false(netns_holds("nsenter --net=/mnt/netns/10 ip link show "
+				 "fl4096"));
+	assert_true(netns_holds("nsenter --net=/mnt/netns/10 ip link show "
+				"fl4097"));
+	assert_int_equal(lane_revoke(&other), 0);
+	assert_false(netns_holds("ls /mnt/netns/10"));
+}
+
+static void a_namespace_with_another_job_s_device_stays_for_it(void **state)
+{
+	struct fairlead_lane lane = lane_of("netns"), other = lane_of("netns");
+
+	other.grant_id++;
+	other.ids[0]++;
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&other), 0);
+	assert_int_equal(lane_apply(&lane), 0);
+	device_move("fl4096", "/mnt/netns/9", "/mnt/netns/10");
+	assert_int_equal(lane_revoke(&other), 0);
+	assert_int_equal(lane_revoke(&lane), 0);
+	assert_true(is_empty("/mnt/netns/10"));
+	node_world_close();
+	node_world_open_bare();
+	assert_false(netns_holds("ls /mnt/netns | grep -q ."));
+}
+
+static void devices_in_several_namespaces_go_in_turns(void **state)
+{
+	struct fairlead_lane lane = lane_of("netns"), other = lane_of("netns");
+
+	lane.id_count = 2;
+	lane.ids[1] = 4097;
+	strcpy(lane.options, "vnis=2,tcs=BEST_EFFORT,isolation=netns");
+	other.grant_id++;
+	other.ids[0] = 4098;
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&other), 0);
+	assert_int_equal(lane_apply(&lane), 0);
+	device_move("fl4097", "/mnt/netns/9", "/mnt/netns/10");
+	assert_int_equal(lane_revoke(&lane), -EBUSY);
+	assert_non_null(strstr(world.error.text, "was moved to namespace "));
+	assert_int_equal(lane_revoke(&lane), 0);
+	assert_false(netns_holds("ls /mnt/netns/9"));
+	assert_false(netns_holds("nsenter --net=/mnt/netns/10 ip link show "
+				 "fl4097"));
+	assert_int_equal(lane_revoke(&other), 0);
+}
+
+/* The VNI would be another job's while the device is there. */
+static void a_device_that_says_another_grant_keeps_its_vni(void **state)
+{
+	static const char alias[] = "fairlead:grant=8:uid=20001:gid=20001:"
+				    "tcs=0x8:tc=3:class=0:vnis=4096";
+	struct fairlead_lane lane = lane_of("host");
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	netns_run("ip link set fl4096 alias %s", alias);
+	assert_int_equal(lane_revoke(&lane), -EBUSY);
+	assert_non_null(
+		strstr(world.error.text, "fl4096 has VNI 4096 of this lane"));
+	assert_non_null(strstr(world.error.text, "grant 8"));
+	netns_run("ip link del fl4096");
+	assert_int_equal(lane_revoke(&lane), 0);
+}
+
 static void a_device_without_any_sign_of_a_lane_is_said(void **state)
 {
 	struct fairlead_lane lane = lane_of("host");
@@ -237,6 +330,10 @@ int main(void)
 		TEST(a_renamed_device_keeps_its_lane),
 		TEST(one_more_address_is_not_the_lane_s),
 		TEST(a_device_that_somebody_changed_goes_with_its_lane),
+		TEST(a_device_in_another_job_s_namespace_goes_with_its_lane),
+		TEST(a_namespace_with_another_job_s_device_stays_for_it),
+		TEST(devices_in_several_namespaces_go_in_turns),
+		TEST(a_device_that_says_another_grant_keeps_its_vni),
 		TEST(a_device_without_any_sign_of_a_lane_is_said),
 	};
 
