@@ -128,13 +128,78 @@ static void lack_ports(struct line *line, const struct ethernet_node *node)
 		lack(line, "reserved ports", error.text);
 }
 
+static void class_take(void *arg, const struct shaper_class *shaped)
+{
+	bool *is_there = arg;
+
+	is_there[shaped->minor & SHAPER_LAST_MINOR] = true;
+}
+
+/* Lanes whose classes on the NIC somebody has deleted. */
+static uint32_t classes_missing(const struct ethernet_node *node,
+				const struct found *found,
+				const struct underlay *nic)
+{
+	bool is_there[SHAPER_LAST_MINOR + 1] = { [0] = true };
+	struct fairlead_error ignored;
+	uint32_t count = 0;
+
+	if (shaper_list(node->netlink, nic, class_take, is_there, &ignored) < 0)
+		return 0;
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+
+		count += device->is_ours &&
+			 device->underlay_index == nic->index &&
+			 !is_there[device->alias.htb_class &
+				   SHAPER_LAST_MINOR] &&
+			 found_is_first(found, i);
+	}
+	return count;
+}
+
+static void lack_classes(struct line *line, const struct ethernet_node *node)
+{
+	struct fairlead_error error;
+	struct underlays list;
+	struct found found = { 0 };
+
+	if (node_underlays(node, &list, &error) < 0 ||
+	    found_read(node, &found, &error) < 0)
+		return;
+	for (size_t i = 0; i < list.count; i++) {
+		uint32_t count = classes_missing(node, &found, &list.list[i]);
+
+		if (count == 0)
+			continue;
+		error_set(&error, -ENOENT,
+			  "somebody has deleted those of %u lanes on %s, whose "
+			  "rates are not kept any more",
+			  count, list.list[i].name);
+		lack(line, "classes", error.text);
+	}
+	found_fini(&found);
+}
+
 static void lack_shaping(struct line *line, const struct ethernet_node *node)
 {
 	char text[256];
 
-	if (node->is_shaping && shaper_probe(node->netlink, text) == 0 &&
-	    text[0])
+	if (!node->is_shaping)
+		return;
+	if (shaper_probe(node->netlink, text) == 0 && text[0])
 		lack(line, "shaping", text);
+	lack_classes(line, node);
+}
+
+static void lack_networks(struct line *line, const struct ethernet_node *node)
+{
+	struct fairlead_error error;
+	struct underlays list;
+
+	if (node_underlays(node, &list, &error) == 0 &&
+	    underlay_apart_check(node->netlink, &list, &error) == -EADDRINUSE)
+		lack(line, "a network for each rail", error.text);
 }
 
 static void lack_namespaces(struct line *line, const struct ethernet_node *node)
@@ -195,6 +260,7 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 	lack_gate(&line, node);
 	lack_ports(&line, node);
 	lack_way(&line, node);
+	lack_networks(&line, node);
 	lack_shaping(&line, node);
 	lack_namespaces(&line, node);
 }

@@ -74,6 +74,14 @@ int underlay_clash(struct netlink *netlink,
 		   struct fairlead_error *ret_error);
 
 /*
+ * Does what is for one of the NICs come by it? -EADDRINUSE with a text: two are in
+ * one network of IPv4, and the node answers for both at either, or drops what
+ * comes by the one that its route does not name.
+ */
+int underlay_apart_check(struct netlink *netlink, const struct underlays *list,
+			 struct fairlead_error *ret_error);
+
+/*
  * Does the node reach all of `count` peers by that NIC, as VXLAN will, and without
  * a router in between unless ttl is more than 1? They stand at every stride-th
  * place; those of no family are left out. The text says what is in the way of the

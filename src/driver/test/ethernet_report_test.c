@@ -275,6 +275,31 @@ static void shaping_without_htb_is_said(void **state)
 	assert_says(line, "; lacks shaping (HTB (CONFIG_NET_SCH_HTB))");
 }
 
+static void classes_that_somebody_deleted_are_said(void **state)
+{
+	const struct fairlead_setting more[] = {
+		{ .name = "bpf", .value = "off" },
+		{ .name = "shaping", .value = "true" },
+		{ .name = "link_rate", .value = "10G" },
+	};
+	struct fairlead_lane other = node_world_lane(10, "netns");
+
+	shaping_flaw = "";
+	node_world_open(more, 3);
+	node_world_apply(9, "host");
+	other.ids[0]++;
+	assert_int_equal(ethernet_node_ops.apply(world.state, &other, false,
+						 &world.record, NULL,
+						 &world.error),
+			 0);
+	summarize();
+	assert_null(strstr(line, "lacks"));
+	netns_run("tc qdisc del dev eth1 root");
+	summarize();
+	assert_says(line, "; lacks classes (somebody has deleted those of 2 "
+			  "lanes on eth1, whose rates are not kept any more)");
+}
+
 static int summarize_as_nobody(void)
 {
 	if (node_world_try_open(NULL, 0) < 0)
@@ -317,6 +342,31 @@ static void that_none_is_found_is_said_with_each_flaw(void **state)
 	assert_says(line,
 		    "eth1: MTU 1300 leaves 1250 bytes, a lane needs 1280: "
 		    "set it to 1330 or more");
+}
+
+static void rails_in_one_network_are_said_with_what_to_set(void **state)
+{
+	netns_run("sysctl -q net.ipv4.conf.all.rp_filter=0 "
+		  "net.ipv4.conf.eth1.rp_filter=0");
+	netns_run("sysctl -q net.ipv4.conf.all.arp_ignore=0 "
+		  "net.ipv4.conf.eth1.arp_ignore=0");
+	node_world_open_bare();
+	netns_run("ip addr add 10.205.0.1/16 dev p1");
+	summarize();
+	assert_null(strstr(line, "lacks"));
+	netns_run("ip addr del 10.205.0.1/16 dev p1; "
+		  "ip addr add 10.204.0.7/24 dev p1");
+	summarize();
+	assert_says(line, "; lacks a network for each rail (eth1 and p1 are "
+			  "both in 10.204.0.0/16: set "
+			  "net.ipv4.conf.all.arp_ignore to 1)");
+	netns_run("sysctl -q net.ipv4.conf.all.arp_ignore=1 "
+		  "net.ipv4.conf.p1.rp_filter=1");
+	summarize();
+	assert_says(line, "set net.ipv4.conf.all.rp_filter to 2)");
+	netns_run("sysctl -q net.ipv4.conf.all.rp_filter=2");
+	summarize();
+	assert_null(strstr(line, "lacks"));
 }
 
 static void an_address_in_the_sites_networks_is_said(void **state)
@@ -506,10 +556,12 @@ int main(void)
 		TEST(a_mount_namespace_of_the_daemon_is_said_where_jobs_may_want_netns),
 		TEST(the_directory_of_ip_netns_is_not_for_those_of_jobs),
 		TEST(shaping_without_htb_is_said),
+		TEST(classes_that_somebody_deleted_are_said),
 		TEST(who_may_not_make_lanes_says_so),
 		TEST(a_nic_that_is_too_small_is_said_with_what_to_set),
 		TEST(that_none_is_found_is_said_with_each_flaw),
 		TEST(an_address_in_the_sites_networks_is_said),
+		TEST(rails_in_one_network_are_said_with_what_to_set),
 		TEST(somebody_elses_table_is_an_error_that_says_what_to_do),
 		TEST(somebody_elses_vxlan_on_our_port_is_listed),
 		TEST(a_device_with_a_lanes_name_withholds_its_vni),
