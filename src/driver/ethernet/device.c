@@ -334,6 +334,40 @@ int device_create(struct netlink *netlink, struct lane_device *device,
 	return result;
 }
 
+int device_vni_check(struct netlink *netlink, const char *name, uint32_t vni,
+		     uint16_t port, struct fairlead_error *ret_error)
+{
+	struct lane_device device = {
+		.vni = vni,
+		.port = port,
+		.mtu = ETHERNET_MTU_MIN,
+		.mac = { 0x02 },
+		.underlay.family = 4,
+	};
+	struct link link;
+	bool is_left;
+	int result;
+
+	snprintf(device.name, sizeof(device.name), "%s", name);
+	/* Whatever has the name would be in the way. */
+	if (link_read(netlink, name, 0, &link, NULL) == 0)
+		return 0;
+	result = netlink_call(netlink, ask_creation(&device), ret_error,
+			      "cannot try VNI %u", vni);
+	if (result == -EEXIST)
+		return error_set(ret_error, -EBUSY,
+				 "a device that cannot be found has VNI %u: "
+				 "end the processes in the job's network "
+				 "namespace, whose file somebody has removed",
+				 vni);
+	if (result == 0)
+		result = link_read(netlink, name, 0, &link, ret_error);
+	if (result < 0)
+		return result;
+	device.index = link.index;
+	return devices_delete(netlink, &device, 1, &is_left, ret_error);
+}
+
 static void queue_peer(struct netlink *netlink, int index,
 		       const struct lane_peer *peer)
 {

@@ -101,6 +101,13 @@ int device_down(struct netlink *netlink, const struct lane_device *device,
 		struct fairlead_error *ret_error);
 
 /*
+ * Is a VNI free, though no device that has it is seen? name: of the device that is
+ * made to find out, and deleted. -EBUSY with a text: one has it, in a namespace
+ * that has no file any more.
+ */
+int device_vni_check(struct netlink *netlink, const char *name, uint32_t vni,
+		     uint16_t port, struct fairlead_error *ret_error);
+/*
  * Delete devices in one request, since each waits for all that looks at it
  * (about 18 ms), and a request as long as one device. They are known by index,
  * name and VNI; devices that are gone, or whose place is another's, are no error.

@@ -140,7 +140,7 @@ bool found_is_first(const struct found *found, size_t i)
 	return true;
 }
 
-static bool has_vni(const struct fairlead_lane *lane, uint32_t vni)
+bool found_lane_has(const struct fairlead_lane *lane, uint32_t vni)
 {
 	for (uint32_t i = 0; i < lane->id_count; i++) {
 		if (lane->ids[i] == vni)
@@ -157,7 +157,7 @@ bool found_is_of(const struct found_device *device,
 	if (!device->device.is_ours)
 		return false;
 	if (alias->grant_id == 0)
-		return has_vni(lane, device->device.vni);
+		return found_lane_has(lane, device->device.vni);
 	return alias->grant_id == lane->grant_id && alias->uid == lane->uid;
 }
 
@@ -165,5 +165,5 @@ bool found_is_astray(const struct found_device *device,
 		     const struct fairlead_lane *lane)
 {
 	return device->device.is_ours && !found_is_of(device, lane) &&
-	       has_vni(lane, device->device.vni);
+	       found_lane_has(lane, device->device.vni);
 }

@@ -46,6 +46,8 @@ bool found_is_first(const struct found *found, size_t i);
  */
 bool found_is_of(const struct found_device *device,
 		 const struct fairlead_lane *lane);
+/* Is the VNI one of the lane's? */
+bool found_lane_has(const struct fairlead_lane *lane, uint32_t vni);
 /* Has it a VNI of the lane's without being its? Its alias was changed then. */
 bool found_is_astray(const struct found_device *device,
 		     const struct fairlead_lane *lane);

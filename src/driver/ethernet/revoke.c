@@ -154,6 +154,29 @@ static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 		enforce_mend(node);
 }
 
+/* What was in a namespace that has no file any more may be there still. */
+static void hidden_check(const struct ethernet_node *node,
+			 const struct revoking *revoking)
+{
+	struct fairlead_revocation *revocation = revoking->revocation;
+	const struct ethernet_made *made = &revoking->recorded;
+	uint32_t vni, rail;
+
+	if (revoking->is_unknown || made->isolation != ETHERNET_NETNS ||
+	    !has_lost(made, revoking->devices, revoking->count))
+		return;
+	for (uint32_t i = 0; i < made->count && revocation->result == 0; i++) {
+		const char *name = made->devices[i].name;
+
+		if (ethernet_device_parse(name, &vni, &rail) &&
+		    found_lane_has(revocation->lane, vni))
+			revocation->result = device_vni_check(
+				node->netlink, name, vni,
+				ethernet_port(node->networks.port, rail),
+				&revocation->error);
+	}
+}
+
 /* Its VNI is not free while another device of ours has it. */
 static void astray_check(const struct found *found,
 			 struct fairlead_revocation *revocation)
@@ -195,6 +218,8 @@ static void revoke_list(const struct ethernet_node *node,
 						    &revocation->error);
 		if (revocation->result == 0)
 			astray_check(found, revocation);
+		if (revocation->result == 0)
+			hidden_check(node, &list[i]);
 	}
 }
 

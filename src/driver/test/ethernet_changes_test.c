@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/bytes.h"
 #include "driver/ethernet/members.h"
@@ -281,6 +284,52 @@ static void devices_in_several_namespaces_go_in_turns(void **state)
 	assert_int_equal(lane_revoke(&other), 0);
 }
 
+/* A process in the namespace, which it keeps. */
+static pid_t process_start(const char *netns)
+{
+	int fds[2];
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int fd = open(netns, O_RDONLY | O_CLOEXEC);
+
+		if (setns(fd, CLONE_NEWNET) != 0 || write(fds[1], "x", 1) != 1)
+			_exit(1);
+		close(fd);
+		for (;;)
+			pause();
+	}
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
+	return pid;
+}
+
+static void a_device_that_nobody_can_find_keeps_its_vni(void **state)
+{
+	struct fairlead_lane lane = lane_of("netns");
+	pid_t pid;
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	pid = process_start("/mnt/netns/9");
+	netns_run("umount /mnt/netns/9 && rm /mnt/netns/9");
+	assert_int_equal(lane_revoke(&lane), -EBUSY);
+	assert_non_null(strstr(world.error.text,
+			       "a device that cannot be found has VNI 4096"));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	/* The kernel ends the namespace when it likes. */
+	while (lane_revoke(&lane) == -EBUSY)
+		;
+	assert_int_equal(lane_revoke(&lane), 0);
+	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
+}
+
 /* The VNI would be another job's while the device is there. */
 static void a_device_that_says_another_grant_keeps_its_vni(void **state)
 {
@@ -333,6 +382,7 @@ int main(void)
 		TEST(a_device_in_another_job_s_namespace_goes_with_its_lane),
 		TEST(a_namespace_with_another_job_s_device_stays_for_it),
 		TEST(devices_in_several_namespaces_go_in_turns),
+		TEST(a_device_that_nobody_can_find_keeps_its_vni),
 		TEST(a_device_that_says_another_grant_keeps_its_vni),
 		TEST(a_device_without_any_sign_of_a_lane_is_said),
 	};
