@@ -16,6 +16,7 @@
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/node.h"
 #include "driver/ethernet/record.h"
+#include "driver/ethernet/sweep.h"
 #include "driver/ethernet/take_back.h"
 
 /* The lane's devices among all, to the caller; with NULL only counted. */
@@ -139,7 +140,7 @@ static int revoking_init(struct revoking *revoking, const struct found *found,
 	return 0;
 }
 
-/* Rules that no device tells of any more, for all lanes at once. */
+/* Rules and classes that no device tells of any more, for all lanes at once. */
 static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 		       size_t count)
 {
@@ -150,8 +151,10 @@ static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 			  (list[i].is_unknown ||
 			   has_lost(&list[i].recorded, list[i].devices,
 				    list[i].count));
-	if (is_any)
-		enforce_mend(node);
+	if (!is_any)
+		return;
+	sweep_again(node);
+	enforce_mend(node);
 }
 
 /* What was in a namespace that has no file any more may be there still. */

@@ -119,3 +119,15 @@ void sweep(const struct ethernet_node *node, const struct underlays *underlays,
 	}
 	free(sweep.strays);
 }
+
+void sweep_again(const struct ethernet_node *node)
+{
+	struct fairlead_error ignored;
+	struct underlays underlays;
+	struct found found = { 0 };
+
+	if (node_underlays(node, &underlays, &ignored) == 0 &&
+	    found_read(node, &found, &ignored) == 0)
+		sweep(node, &underlays, &found);
+	found_fini(&found);
+}

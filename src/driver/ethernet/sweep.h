@@ -13,3 +13,5 @@
  */
 void sweep(const struct ethernet_node *node, const struct underlays *underlays,
 	   const struct found *found);
+/* The same, of what is there now. */
+void sweep_again(const struct ethernet_node *node);

@@ -111,6 +111,21 @@ static void a_class_that_no_device_names_goes_with_a_start(void **state)
 	assert_true(netns_holds("tc qdisc show dev eth1 | grep 464c:"));
 }
 
+static void a_class_goes_with_a_lane_whose_device_is_gone(void **state)
+{
+	const struct fairlead_lane lane = node_world_lane(9, "host");
+
+	node_world_open(shaped, 3);
+	node_world_apply(9, "host");
+	netns_run("ip link del fl%d", NODE_WORLD_VNI);
+	assert_int_equal(ethernet_node_ops.revoke(world.state, &lane,
+						  &world.record, false, NULL,
+						  &world.error),
+			 0);
+	assert_false(netns_holds("tc class show dev eth1 | grep 464c:10"));
+	assert_true(netns_holds("tc qdisc show dev eth1 | grep 464c:"));
+}
+
 static void classes_go_from_a_nic_that_is_not_named_any_more(void **state)
 {
 	const struct fairlead_setting others[] = {
@@ -265,6 +280,7 @@ int main(void)
 		TEST(what_is_left_of_a_lane_is_listed_and_destroyed),
 		TEST(rules_without_a_device_go_with_a_start),
 		TEST(a_class_that_no_device_names_goes_with_a_start),
+		TEST(a_class_goes_with_a_lane_whose_device_is_gone),
 		TEST(classes_go_from_a_nic_that_is_not_named_any_more),
 		TEST(shaping_that_is_switched_off_ends_with_the_last_lane),
 		TEST(a_namespace_without_a_lane_goes_with_a_start),
