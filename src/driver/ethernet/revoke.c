@@ -180,22 +180,38 @@ static void hidden_check(const struct ethernet_node *node,
 	}
 }
 
-/* Its VNI is not free while another device of ours has it. */
-static void astray_check(const struct found *found,
-			 struct fairlead_revocation *revocation)
+static bool is_recorded(const struct ethernet_made *made, const char *name)
 {
-	for (size_t i = 0; i < found->count; i++) {
+	for (uint32_t i = 0; i < made->count; i++) {
+		if (strcmp(made->devices[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The VNI is not free while a device that was made for the lane has it, whatever
+ * its alias says by now. Without a record nothing was: another lane has it.
+ */
+static void astray_check(const struct found *found,
+			 const struct revoking *revoking)
+{
+	struct fairlead_revocation *revocation = revoking->revocation;
+
+	for (size_t i = 0; i < found->count && !revoking->is_unknown; i++) {
 		const struct lane_device *device = &found->list[i].device;
 
-		if (found_is_astray(&found->list[i], revocation->lane))
-			revocation->result = error_set(
-				&revocation->error, -EBUSY,
-				"device %s has VNI %u of this lane, and its "
-				"alias says that it is of grant %" PRIu64
-				": if somebody has changed that, delete it by "
-				"`ip link delete %s`",
-				device->name, device->vni,
-				device->alias.grant_id, device->name);
+		if (!found_is_astray(&found->list[i], revocation->lane) ||
+		    !is_recorded(&revoking->recorded, device->name))
+			continue;
+		revocation->result = error_set(
+			&revocation->error, -EBUSY,
+			"device %s has VNI %u of this lane, and its alias says "
+			"that it is of grant %" PRIu64
+			": if somebody has changed that, delete it by `ip link "
+			"delete %s`",
+			device->name, device->vni, device->alias.grant_id,
+			device->name);
 	}
 }
 
@@ -220,7 +236,7 @@ static void revoke_list(const struct ethernet_node *node,
 						    revocation->lane->grant_id,
 						    &revocation->error);
 		if (revocation->result == 0)
-			astray_check(found, revocation);
+			astray_check(found, &list[i]);
 		if (revocation->result == 0)
 			hidden_check(node, &list[i]);
 	}
