@@ -250,7 +250,8 @@ static void blueprint_add_device(struct blueprint *blueprint,
 	memcpy(device->mac, names.mac, sizeof(device->mac));
 	memcpy(device->alias.vnis, lane->ids,
 	       lane->id_count * sizeof(lane->ids[0]));
-	if (lane->job)
+	/* All users can read it. */
+	if (lane->job && node->job_cgroup && strstr(node->job_cgroup, "%j"))
 		strcpy(device->alias.job, lane->job);
 }
 

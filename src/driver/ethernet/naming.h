@@ -102,7 +102,7 @@ struct ethernet_alias {
 	uint16_t htb_class;  /* minor number of its class in HTB; 0: none */
 	uint32_t vni_count;  /* of the lane, in its order */
 	uint32_t vnis[ETHERNET_VNIS_MAX];
-	char job[FAIRLEAD_JOB_NAME_MAX + 1]; /* "": not known */
+	char job[FAIRLEAD_JOB_NAME_MAX + 1]; /* "": not said */
 };
 
 /* As a lane's job has to be: fit for a name in a path. */

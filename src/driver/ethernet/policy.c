@@ -41,7 +41,7 @@ static const struct words isolation_words = {
 
 const struct ethernet_policy ethernet_policy_default = {
 	.classes = 1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT,
-	.isolations = ISOLATIONS_ALL,
+	.isolations = 1u << ETHERNET_HOST,
 	.first_class = ETHERNET_LOW_LATENCY,
 	.isolation = ETHERNET_HOST,
 };

@@ -65,7 +65,7 @@ struct ethernet_request {
 int ethernet_rate_parse(const char *text, uint32_t *ret_mbit,
 			struct fairlead_error *ret_error);
 
-/* LOW_LATENCY and BEST_EFFORT, both isolations, no rates. */
+/* LOW_LATENCY and BEST_EFFORT, no namespaces, no rates. */
 extern const struct ethernet_policy ethernet_policy_default;
 /* Expedited forwarding, CS4, CS1, and what is not marked. */
 extern const uint8_t ethernet_dscp_default[ETHERNET_CLASS_COUNT];

@@ -66,20 +66,25 @@ static int teardown(void **state)
 	return node_world_teardown(state);
 }
 
-static void node_open(const char *bpf)
+static void node_open_for(const char *job_cgroup, const char *bpf)
 {
 	const struct fairlead_setting settings[] = {
-		{ .name = "job_cgroup", .value = pattern },
 		{ .name = "bpf", .value = bpf },
+		{ .name = "job_cgroup", .value = job_cgroup },
 	};
 
 	world.warning_count = 0;
-	if (node_world_try_open(settings, 2) == 0)
+	if (node_world_try_open(settings, job_cgroup ? 2 : 1) == 0)
 		return;
 	if (world.error.code != -EOPNOTSUPP)
 		fail_msg("%s", world.error.text);
 	print_message("skipped: %s\n", world.error.text);
 	skip();
+}
+
+static void node_open(const char *bpf)
+{
+	node_open_for(pattern, bpf);
 }
 
 static int lane_apply(const char *name, const char *isolation, bool is_dry_run)
@@ -296,6 +301,37 @@ static void a_job_whose_name_is_a_path_has_no_lane(void **state)
 	}
 }
 
+/* `ip -d link` shows it to all users. */
+static void a_job_is_named_at_its_device_where_that_names_a_cgroup(void **state)
+{
+	const struct {
+		const char *job_cgroup;
+		bool is_named;
+	} cases[] = { { NULL, false },
+		      { "/a/job_%g", false },
+		      { pattern, true } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fairlead_lane lane = node_world_lane(GRANT, "host");
+
+		node_open_for(cases[i].job_cgroup, "off");
+		assert_int_equal(lane_apply(JOB, "host", false), 0);
+		assert_true(netns_holds("ip -d link show fl%d | grep -q "
+					"'alias fairlead:grant=%d:'",
+					NODE_WORLD_VNI, GRANT));
+		assert_int_equal(netns_holds("ip -d link show fl%d | "
+					     "grep -q 'job=" JOB "'",
+					     NODE_WORLD_VNI),
+				 cases[i].is_named);
+		assert_int_equal(ethernet_node_ops.revoke(world.state, &lane,
+							  &world.record, false,
+							  &node_world_warnings,
+							  &world.error),
+				 0);
+		node_world_close();
+	}
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, node_world_setup, teardown)
 
@@ -312,6 +348,7 @@ int main(void)
 		TEST(without_a_gate_the_warning_says_so),
 		TEST(a_lane_in_a_namespace_needs_no_cgroup),
 		TEST(a_job_whose_name_is_a_path_has_no_lane),
+		TEST(a_job_is_named_at_its_device_where_that_names_a_cgroup),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

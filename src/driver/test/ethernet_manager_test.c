@@ -230,13 +230,19 @@ static void isolations_that_the_site_does_not_have_are_refused(void **state)
 		.options = "isolation=netns",
 		.node_count = 1,
 	};
-	void *data = configured(LIST({ "isolation", "host", 1 }), 1);
+	/* By default, as on nodes with the unit that is shipped. */
+	void *data = configured(NULL, 0);
 	struct fairlead_error error = { 0 };
 	struct fairlead_plan plan;
 
 	assert_int_equal(ops->reserve(data, &request, &plan, NULL, &error),
 			 -EINVAL);
 	assert_part(error.text, "'netns' is not one that jobs can have here");
+	ops->destroy(data);
+	data = configured(LIST({ "isolation", "host,netns", 1 }), 1);
+	assert_string_equal(reserve(data, "isolation=netns").options,
+			    "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,"
+			    "isolation=netns");
 	ops->destroy(data);
 }
 

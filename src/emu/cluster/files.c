@@ -179,7 +179,21 @@ static void section_write(FILE *file, const struct cluster_options *options,
 	}
 }
 
-/* A node has its own cgroup for root: programs that are there see no other. */
+static bool is_named(const struct cluster_options *options, const char *setting)
+{
+	size_t size = strlen(setting);
+
+	for (size_t i = 0; i < options->setting_count; i++)
+		if (strncmp(options->settings[i], setting, size) == 0 &&
+		    options->settings[i][size] == '=')
+			return true;
+	return false;
+}
+
+/*
+ * A node has its own cgroup for root: programs that are there see no other. Its
+ * daemon and launchers have one mount namespace, which netns wants.
+ */
 static void ethernet_write(FILE *file, const struct cluster *cluster,
 			   const struct cluster_options *options)
 {
@@ -191,6 +205,8 @@ static void ethernet_write(FILE *file, const struct cluster *cluster,
 		fprintf(file,
 			"    cgroup = \"" CONTAINER_CGROUP "\"\n"
 			"    job_cgroup = \"" CONTAINER_CGROUP "/job-%%g\"\n");
+	if (!is_named(options, "ethernet.isolation"))
+		fprintf(file, "    isolation = \"host,netns\"\n");
 	section_write(file, options, "ethernet");
 	fprintf(file, "}\n");
 }
