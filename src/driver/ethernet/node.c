@@ -24,6 +24,7 @@
 #include "driver/ethernet/nft.h"
 #include "driver/ethernet/rail_ports.h"
 #include "driver/ethernet/sweep.h"
+#include "driver/ethernet/table.h"
 
 /* --- settings --- */
 
@@ -96,10 +97,7 @@ static void rate_take(struct settings *settings, uint32_t *mbit)
 		settings_fail(settings, setting, "%s", error.text);
 }
 
-/*
- * By default jobs may ask for a namespace, and most sites have none that do: only
- * where the file says so is it missed.
- */
+/* Jobs may ask for a namespace: what a node lacks for that is missed. */
 static bool names_netns(const struct settings *settings)
 {
 	const struct fairlead_setting *setting =
@@ -280,7 +278,7 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 	if (!node->tended)
 		result = error_set(ret_error, -ENOMEM, "out of memory");
 	if (result == 0)
-		result = netlink_open_filter(&node->filter, ret_error);
+		result = table_open(&node->filter, ret_error);
 	if (result == 0)
 		result = node_underlays(node, &underlays, ret_error);
 	if (result == 0)

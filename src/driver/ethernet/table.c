@@ -80,3 +80,26 @@ int table_change(struct netlink *filter, const struct writer *requests,
 	return netlink_batch(filter, requests->data, requests->size, ret_error,
 			     "cannot change table inet " RULES_TABLE);
 }
+
+/* Without netfilter there is no such socket, without nf_tables no such message. */
+int table_open(struct netlink **ret_filter, struct fairlead_error *ret_error)
+{
+	_auto_(netlink_closep) struct netlink *filter = NULL;
+	struct fairlead_error error;
+	uint32_t generation;
+	int result = netlink_open_filter(&filter, &error);
+
+	if (result == 0)
+		result = table_generation(filter, &generation, &error);
+	if (result == -EPROTONOSUPPORT || result == -EINVAL ||
+	    result == -EOPNOTSUPP)
+		return error_set(ret_error, -EOPNOTSUPP,
+				 "the kernel has no nftables "
+				 "(CONFIG_NF_TABLES, CONFIG_NF_TABLES_INET), "
+				 "nor a module for them");
+	if (result < 0)
+		*ret_error = error;
+	else
+		*ret_filter = take_ptr(filter);
+	return result;
+}

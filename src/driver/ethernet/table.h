@@ -8,9 +8,12 @@
 #include "base/bytes.h"
 #include "driver/ethernet/netlink.h"
 
+/* To ask of it. -EOPNOTSUPP with a text: the kernel has no nftables. */
+int table_open(struct netlink **ret_filter, struct fairlead_error *ret_error);
+
 /*
  * Is it still there? Somebody who flushes all rules of the node takes it away.
- * filter: of netlink_open_filter. 1: a table of this version is there (its
+ * filter: of table_open. 1: a table of this version is there (its
  * elements are not looked at); 0: none, or somebody else's; -EPERM and the like
  * with a text.
  */

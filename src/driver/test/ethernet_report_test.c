@@ -13,11 +13,18 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "driver/ethernet/device.h"
+#include <linux/filter.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <netlink/netlink.h>
+
 #include "driver/ethernet/shaper.h"
 #include "driver/test/netns.h"
 #include "driver/test/node_world.h"
@@ -529,16 +536,88 @@ static void root_without_the_capability_is_told_so(void **state)
 	assert_int_equal(in_child(open_without_the_capability), 0);
 }
 
-static void a_kernel_without_the_kind_of_device_is_told_apart(void **state)
-{
-	_auto_(netlink_closep) struct netlink *netlink = NULL;
+/*
+ * A kernel without something is asked for what no kernel has: the answer is its
+ * own.
+ */
+static const char *missing = "";
 
-	assert_int_equal(netlink_open(&netlink, &world.error), 0);
-	assert_int_equal(device_probe(netlink, "vxlan", &world.error), 0);
-	assert_int_equal(device_probe(netlink, "nonesuch", &world.error),
-			 -EOPNOTSUPP);
-	assert_says(world.error.text, "no devices of kind nonesuch");
+int __real_nla_put_string(struct nl_msg *message, int type, const char *text);
+int __wrap_nla_put_string(struct nl_msg *message, int type, const char *text);
+int __wrap_nla_put_string(struct nl_msg *message, int type, const char *text)
+{
+	return __real_nla_put_string(
+		message, type, strcmp(text, missing) == 0 ? "nonesuch" : text);
+}
+
+struct nl_msg *__real_nlmsg_alloc_simple(int type, int flags);
+struct nl_msg *__wrap_nlmsg_alloc_simple(int type, int flags);
+struct nl_msg *__wrap_nlmsg_alloc_simple(int type, int flags)
+{
+	if (type >> 8 == NFNL_SUBSYS_NFTABLES &&
+	    strcmp(missing, "nf_tables") == 0)
+		type = (NFNL_SUBSYS_COUNT + 1) << 8 | (type & 0xff);
+	return __real_nlmsg_alloc_simple(type, flags);
+}
+
+static void assert_kernel_without(const char *what, const char *words)
+{
+	const struct fairlead_setting bare[] = { { .name = "bpf",
+						   .value = "off" } };
+	int result;
+
+	missing = what;
+	result = node_world_try_open(bare, 1);
+	missing = "";
+	assert_int_equal(result, -EOPNOTSUPP);
+	assert_says(world.error.text, words);
+}
+
+static void a_kernel_without_vxlan_is_told(void **state)
+{
+	assert_kernel_without("vxlan", "the kernel has no devices of kind "
+				       "vxlan, nor a module for them");
+	node_world_open_bare();
 	assert_false(netns_holds("ip link show type vxlan | grep ."));
+}
+
+static void a_kernel_without_nftables_is_told(void **state)
+{
+	assert_kernel_without("nf_tables", "the kernel has no nftables "
+					   "(CONFIG_NF_TABLES");
+	node_world_open_bare();
+}
+
+/* As the kernel itself says it of a protocol that it has not. */
+static int open_without_netfilter(void)
+{
+	struct sock_filter lines[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETLINK_NETFILTER, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPROTONOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {
+		.len = sizeof(lines) / sizeof(lines[0]),
+		.filter = lines,
+	};
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 1;
+	assert_kernel_without("", "the kernel has no nftables");
+	return 0;
+}
+
+static void a_kernel_without_netfilter_is_told(void **state)
+{
+	assert_int_equal(in_child(open_without_netfilter), 0);
 }
 
 int main(void)
@@ -570,7 +649,9 @@ int main(void)
 		TEST(a_port_that_other_vxlan_has_is_said),
 		TEST(nft_that_is_not_there_is_an_error),
 		TEST(root_without_the_capability_is_told_so),
-		TEST(a_kernel_without_the_kind_of_device_is_told_apart),
+		TEST(a_kernel_without_vxlan_is_told),
+		TEST(a_kernel_without_nftables_is_told),
+		TEST(a_kernel_without_netfilter_is_told),
 #undef TEST
 	};
 
