@@ -26,7 +26,23 @@ nft+bpf) bpf=require ;;
 netns) isolation=netns ;;
 esac
 # n0 and n1 have Alice's job, n0 and n2 Bob's, and n3 none.
-cluster_up -N 4 --nics 1 -s ethernet.vni_pool=4242-4249 -s ethernet.bpf=$bpf
+cluster_up -N 4 --nics 1 --rails 2 -s ethernet.vni_pool=4242-4249 -s ethernet.bpf=$bpf
+
+# IPv4 is tried on the first rail, which has it for its underlay, too, and IPv6 on
+# the second, whose underlay has IPv6. test/lane has the other pairs.
+underlay() { # underlay NODE: its address on the family's rail
+	[ "$family" = 6 ] && echo "fd00:205::$((${1#n} + 1))" || echo "10.204.0.$((${1#n} + 1))"
+}
+family=6
+for node in n0 n1 n2 n3; do
+	# As a site may have it, which these attacks want.
+	on $node -- sh -ec 'ip -4 address flush dev eth2
+		ip address add "$1/64" dev eth2 nodad
+		sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 \
+			net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1' sh "$(underlay $node)"
+	restart $node
+done
+wait_for is_up n0 n1 n2 n3
 a=$(reserve jm/a 'n[0-1]' -o "isolation=$isolation")
 b=$(fairlead reserve jm/b --nodes 'n[0,2]' --user $bob -i ethernet \
 	-o "isolation=$isolation")
@@ -38,7 +54,9 @@ expect_exit 0 fairlead apply "$b"
 # --- who, where ---
 
 declare -A vni=([A]=$(vnis_of "$a") [B]=$(vnis_of "$b")) grant=([A]=$a [B]=$b)
-declare -A ip4=() ip6=() mac=() # by lane and node, "A n1"
+declare -A ip4=() ip6=() # by lane and node, "A n1"
+declare -A mac=()        # .. and family, "A n1 6"
+declare -A rail_name=([4]='' [6]=r1) port=([4]=4789 [6]=4790)
 
 # inside LANE: into $inside, how processes of the job come to its devices
 inside() {
@@ -46,17 +64,19 @@ inside() {
 	[ $isolation = host ] || inside=(--netns "/run/fairlead/netns/${grant[$1]}")
 }
 
-ask() { # ask LANE NODE OPTION... of 'ip', with the lane's device as the last
+# ask LANE NODE FAMILY OPTION... of 'ip', with the device on its rail as the last
+ask() {
 	local enter=()
 	[ $isolation = host ] || enter=(nsenter "--net=/run/fairlead/netns/${grant[$1]}")
-	on "$2" -- "${enter[@]}" ip -brief "${@:3}" dev "fl${vni[$1]}"
+	on "$2" -- "${enter[@]}" ip -brief "${@:4}" dev "fl${vni[$1]}${rail_name[$3]}"
 }
 
 # shellcheck disable=SC2034  # address() looks at them
 learn() { # learn LANE NODE
-	ip4["$1 $2"]=$(ask "$1" "$2" -4 address show | awk '{ sub("/.*", "", $3); print $3 }')
-	ip6["$1 $2"]=$(ask "$1" "$2" -6 address show | awk '{ sub("/.*", "", $3); print $3 }')
-	mac["$1 $2"]=$(ask "$1" "$2" link show | awk '{ print $3 }')
+	ip4["$1 $2"]=$(ask "$1" "$2" 4 -4 address show | awk '{ sub("/.*", "", $3); print $3 }')
+	ip6["$1 $2"]=$(ask "$1" "$2" 6 -6 address show | awk '{ sub("/.*", "", $3); print $3 }')
+	mac["$1 $2 4"]=$(ask "$1" "$2" 4 link show | awk '{ print $3 }')
+	mac["$1 $2 6"]=$(ask "$1" "$2" 6 link show | awk '{ print $3 }')
 }
 learn A n0 && learn A n1 && learn B n0 && learn B n2
 
@@ -115,8 +135,8 @@ connects() {
 }
 
 forge() { # forge UID NODE TO_NODE LANE: VXLAN by hand
-	as "$1" "$2" raw-vxlan "10.204.0.$((${3#n} + 1))" 4789 "${vni[$4]}" \
-		"${mac["$4 $3"]}" "$(address "$4" n0)" "$(address "$4" "$3")" $PORT forged
+	as "$1" "$2" raw-vxlan "$(underlay "$3")" "${port[$family]}" "${vni[$4]}" \
+		"${mac["$4 $3 $family"]}" "$(address "$4" n0)" "$(address "$4" "$3")" $PORT forged
 }
 
 # squats UID ADDRESS: who listens on n1 gets what Alice sends from n0 to herself
@@ -156,6 +176,24 @@ root_outside_forges() { comes A n1 n0 forge 0 n3 n1 A; }
 stranger_takes_port() { squats $carol "$(address A n1)"; }
 stranger_takes_port_everywhere() { squats $carol "$(anywhere)"; }
 job_reaches_root() { squats 0 "$(anywhere)"; }
+lends_source_to_lane() { comes B n2 n0 send $bob n0 B n2 --from "$(address A n0)"; }
+lends_source_to_underlay() {
+	local at
+	at=$(underlay n1)
+	receive as 0 n1 udp-receive "$at" $PORT
+	as $carol n0 --from "$(address A n0)" udp-send "$at" $PORT forged >>"$work/attacks" || true
+	as 0 n0 udp-send "$at" $PORT honest >/dev/null
+	wait $receiver && grep -q 'received: forged' "$work/received"
+}
+# sends_by_n1 NODE: root of n3, who has no lane, to Alice's address there
+sends_by_n1() {
+	# shellcheck disable=SC2016  # expanded by the shell inside
+	on n3 -- "${one_cpu[@]}" sh -c 'ip route add "$0" via "$1" && shift &&
+		{ "$@"; ip route del "$0"; }' "$(address A "$1")" "$(underlay n1)" \
+		"$probe" --uid 0 udp-send "$(address A "$1")" $PORT forged
+}
+other_device_takes() { comes A n1 n0 sends_by_n1 n1; }
+node_forwards() { comes A n0 n1 sends_by_n1 n0; }
 
 by_socket='stranger_sends stranger_connects neighbour_sends neighbour_connects
 	other_owner_sends other_owner_connects other_owner_crosses'
@@ -163,6 +201,7 @@ by_listening='stranger_takes_port stranger_takes_port_everywhere job_reaches_roo
 by_vxlan='stranger_forges other_owner_forges owner_forges other_node_forges
 	outsider_forges'
 from_outside=root_outside_forges
+by_address='lends_source_to_lane lends_source_to_underlay other_device_takes node_forwards'
 
 # expect_attacks works|fails ATTACK...
 expect_attacks() {
@@ -223,10 +262,10 @@ it 'without rules every attack works'
 open_up n0 n1 n2 n3
 # shellcheck disable=SC2086  # lists
 if [ $isolation = host ]; then
-	expect_attacks works $by_socket $by_listening $by_vxlan $from_outside
+	expect_attacks works $by_socket $by_listening $by_vxlan $from_outside $by_address
 else
 	expect_attacks works $by_vxlan $from_outside
-	expect_attacks fails $by_socket $by_listening
+	expect_attacks fails $by_socket $by_listening $by_address
 fi
 expect_passage
 
@@ -239,7 +278,7 @@ expect_passage
 
 it "with $level each fails that it closes"
 # shellcheck disable=SC2086
-expect_attacks fails $by_socket $by_vxlan $from_outside
+expect_attacks fails $by_socket $by_vxlan $from_outside $by_address
 # shellcheck disable=SC2086
 case $level in
 nft) expect_attacks works $by_listening ;;
