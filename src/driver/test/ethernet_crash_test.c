@@ -18,6 +18,9 @@
 #include "driver/test/crash_world.h"
 #include "driver/test/netns.h"
 
+/* As by default: a class in HTB, with two leaves. One class has no leaf. */
+#define TWO_CLASSES "tcs=LOW_LATENCY:BEST_EFFORT"
+
 /* --- what each step is, and what follows its crash --- */
 
 static struct crash_lane lane;
@@ -147,12 +150,12 @@ static void crash_everywhere(const char *options, int (*act)(void *node),
 
 static void a_crash_while_a_lane_is_made(void **state)
 {
-	crash_everywhere("tcs=BEST_EFFORT", make, false, mend_a_making);
+	crash_everywhere(TWO_CLASSES, make, false, mend_a_making);
 }
 
 static void a_crash_while_a_lane_is_taken_back(void **state)
 {
-	crash_everywhere("tcs=BEST_EFFORT", take, true, mend_a_taking);
+	crash_everywhere(TWO_CLASSES, take, true, mend_a_taking);
 }
 
 static void a_crash_while_a_lane_in_a_namespace_is_made(void **state)
@@ -186,7 +189,7 @@ static void a_crash_while_several_lanes_are_taken_back(void **state)
 
 static void a_crash_of_a_start_with_a_lane(void **state)
 {
-	crash_everywhere("tcs=BEST_EFFORT", NULL, true, mend_a_start);
+	crash_everywhere(TWO_CLASSES, NULL, true, mend_a_start);
 }
 
 static void a_stranger_gets_out_where_nothing_keeps_it(void **state)
