@@ -26,6 +26,7 @@ chmod 755 "$work/agent"
 # manager is, and has no lane; its daemons talk to it by eth0.
 mpi_start() {
 	: >"$work/goes-on"
+	: >"$work/mpi" # of the one before
 	on manager -- env MPI_JOB="$1" mpirun.openmpi --allow-run-as-root --host n0:2,n1:2 \
 		-np 4 --oversubscribe --bind-to none --mca plm rsh \
 		--mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.203.0.0/16 \
