@@ -7,12 +7,13 @@
 
 interconnect=ethernet
 LANES=50
+[ "${FAIRLEAD_TEST:-short}" != long ] || LANES=500
 CLIENTS=5
 need_root 'lanes of many users'
 need_others
 [ -x /usr/sbin/nft ] || skip_all 'there is no /usr/sbin/nft (package nftables)'
 probe=$build/test/lane/lane-probe
-cluster_up -N 2 --nics 1 -s ethernet.vni_pool=4242-4391
+cluster_up -N 2 --nics 1 -s ethernet.vni_pool=4242-5141
 
 # share CLIENT: the jobs of a client
 share() {
