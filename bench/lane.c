@@ -7,9 +7,11 @@
  * Usage: lane traffic FOLDER LANES ROUNDS PACKETS SLICES MILLISECONDS
  *        lane apply FOLDER LANES ROUNDS PEER
  *        lane burst FOLDER LANES ROUNDS
+ *        lane tend FOLDER LANES MORE ROUNDS
  *        lane rates FOLDER ROUNDS MILLISECONDS
  *   FOLDER         an empty one, used until the end
  *   LANES          where there are many; of a burst, what is taken back
+ *   MORE           where there are more, and none in namespaces
  *   ROUNDS         each measures everything once
  *   PACKETS        of a round, whose middle one counts
  *   SLICES         rounds of flows
@@ -295,6 +297,52 @@ static void measure_apply(unsigned int many, unsigned int rounds,
 		apply_end(&cases[i]);
 }
 
+/* --- looking after lanes --- */
+
+struct case_of_tend {
+	enum pair_level level;
+	unsigned int lanes;
+	struct pair *pair;
+	struct series *series;
+};
+
+static void tend_begin(struct case_of_tend *one)
+{
+	one->pair = pair_create(one->level, "10G");
+	one->series = series_create();
+	for (unsigned int i = 0; i < one->lanes; i++)
+		pair_apply(one->pair, 0, i, "");
+	/* The first one after lanes came reads the whole table. */
+	pair_tend(one->pair, 0);
+}
+
+static void measure_tend(unsigned int many, unsigned int more,
+			 unsigned int rounds)
+{
+	struct case_of_tend cases[] = {
+		{ PAIR_NFT, 0 },    { PAIR_BPF, 0 },    { PAIR_NETNS, 0 },
+		{ PAIR_NFT, many }, { PAIR_BPF, many }, { PAIR_NETNS, many },
+		{ PAIR_NFT, more }, { PAIR_BPF, more },
+	};
+	size_t count = sizeof(cases) / sizeof(cases[0]);
+
+	for (size_t i = 0; i < count; i++)
+		tend_begin(&cases[i]);
+	for (unsigned int i = 0; i < rounds; i++) {
+		for (size_t k = 0; k < count; k++) {
+			uint64_t start = rounds_now_ns();
+
+			pair_tend(cases[k].pair, 0);
+			series_add(cases[k].series, rounds_now_ns() - start);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		series_print(cases[i].series, "tend",
+			     pair_level_names[cases[i].level], cases[i].lanes);
+		pair_destroy(cases[i].pair);
+	}
+}
+
 /* --- many taken back --- */
 
 static void burst_once(struct pair *pair, unsigned int lanes, int is_together,
@@ -448,6 +496,10 @@ int main(int argc, char **argv)
 	else if (argc == 5 && strcmp(what, "burst") == 0)
 		measure_burst(number(argv[3], 2, LANES_MAX),
 			      number(argv[4], 1, ROUNDS_OF_RUN));
+	else if (argc == 6 && strcmp(what, "tend") == 0)
+		measure_tend(number(argv[3], 1, LANES_MAX),
+			     number(argv[4], 1, LANES_MAX),
+			     number(argv[5], 1, ROUNDS_OF_RUN));
 	else if (argc == 5 && strcmp(what, "rates") == 0)
 		measure_rates(number(argv[3], 1, ROUNDS_OF_RUN),
 			      number(argv[4], 1, 60000));

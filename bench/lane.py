@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What lanes on plain Ethernet cost, between two nodes with a veth between
 them: packets and streams through a lane, packets of others on the node, to
-make a lane and to take it back, and whether rates are kept."""
+make a lane and to take it back, to look after lanes, and whether rates are
+kept."""
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ LATENCY_AIM_US = 3
 OTHERS_AIM_US = 0.5
 STREAM_AIM = 0.9
 BURST_AIM = 10
+TEND_AIM_MS = 20
 EXIT_SKIPPED = 77
 LINK_MBIT = 1000
 # Bytes on the link over bytes of TCP in them, where packets are full.
@@ -188,6 +190,21 @@ def burst(options):
         "median", "a second", "one by one over it", "aim"], rows)
 
 
+def tending(options):
+    """Looking after lanes that nobody has touched, as each lease does."""
+    many, more, rounds = (3, 5, 2) if options.is_smoke else (200, 500, 51)
+    result = Result(options, "tend", many, more, rounds)
+    rows = []
+    for who in ("nft", "nft+bpf", "netns"):
+        for lanes in (0, many, more):
+            if f"tend/{who}/{lanes}" in result.lists:
+                rows.append([f"{TITLES[who]}, {lane_count(lanes)}",
+                             *result.cells("tend", who, lanes, MS),
+                             f"<= {TEND_AIM_MS}"])
+    report.table("to look after the lanes of a node, ms", [
+        "node", "best", "median", "aim"], rows)
+
+
 def aim(who):
     """Least and most Mbit/s on the link, or None."""
     if who.isdigit():
@@ -244,4 +261,5 @@ def run(options):
     others(options, result, many)
     making(options, many)
     burst(options)
+    tending(options)
     rates(options)

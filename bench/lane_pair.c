@@ -21,7 +21,7 @@
 
 #define NFT_PATH     "/usr/sbin/nft"
 #define FIRST_VNI    4096 /* of the default pool */
-#define VNIS_OF_LANE 4    /* numbers of lanes are so far apart */
+#define VNIS_OF_LANE 2    /* so far apart; the last one may have more */
 #define PATH_SIZE    256
 #define SETTINGS_MAX 16
 #define NODES        2
@@ -411,6 +411,18 @@ void pair_revoke_all(struct pair *pair, int node, uint32_t count)
 	enter(home);
 	for (uint32_t i = 0; i < count; i++)
 		check(list[i].result, "revoke", &list[i].error);
+}
+
+void pair_tend(struct pair *pair, int node)
+{
+	struct fairlead_error error;
+	int result;
+
+	enter(pair->nodes[node].netns);
+	result = ethernet_node_ops.tend(pair->nodes[node].state, &error);
+	enter(home);
+	if (result != 0)
+		die("tend: %s", error.text);
 }
 
 void pair_strip(const struct pair *pair)

@@ -18,7 +18,7 @@
 #include "fairlead_driver.h"
 
 #define PAIR_OWNER     20001 /* of all lanes */
-#define PAIR_LANES_MAX 256
+#define PAIR_LANES_MAX 512
 
 enum pair_level {
 	PAIR_BARE,     /* no driver */
@@ -56,6 +56,8 @@ void pair_apply(struct pair *pair, int node, uint32_t number,
 void pair_revoke(struct pair *pair, int node, uint32_t number);
 /* So many lanes, from the first on, together. */
 void pair_revoke_all(struct pair *pair, int node, uint32_t count);
+/* The driver looks after a node's lanes, and finds nothing amiss. */
+void pair_tend(struct pair *pair, int node);
 /* No rules any more, on neither node. */
 void pair_strip(const struct pair *pair);
 
