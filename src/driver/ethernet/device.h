@@ -130,7 +130,11 @@ int devices_list(struct netlink *netlink,
 		 const struct ethernet_networks *networks,
 		 void (*emit)(void *arg, const struct lane_device *device),
 		 void *arg, struct fairlead_error *ret_error);
-/* The underlay addresses of a device's peers. */
-int device_peers(struct netlink *netlink, const struct lane_device *device,
-		 void (*emit)(void *arg, const struct ip_address *underlay),
-		 void *arg, struct fairlead_error *ret_error);
+/*
+ * The underlay addresses of the peers of one VXLAN device, or with index 0 of all,
+ * device by device: to ask for each takes longer with each device that is there.
+ */
+int devices_peers(struct netlink *netlink, int index,
+		  void (*emit)(void *arg, int index,
+			       const struct ip_address *underlay),
+		  void *arg, struct fairlead_error *ret_error);

@@ -94,7 +94,7 @@ int devices_list(struct netlink *netlink,
 
 struct peer_reading {
 	int index;
-	void (*emit)(void *arg, const struct ip_address *underlay);
+	void (*emit)(void *arg, int index, const struct ip_address *underlay);
 	void *arg;
 };
 
@@ -108,26 +108,27 @@ static void take_peer(void *arg, const struct nlmsghdr *header)
 	if (header->nlmsg_type != RTM_NEWNEIGH ||
 	    nlmsg_parse((struct nlmsghdr *)header, sizeof(*info), attributes,
 			NDA_MAX, NULL) < 0 ||
-	    info->ndm_ifindex != reading->index)
+	    (reading->index && info->ndm_ifindex != reading->index))
 		return;
 	underlay = link_address_of(attributes[NDA_DST]);
 	if (underlay.family)
-		reading->emit(reading->arg, &underlay);
+		reading->emit(reading->arg, info->ndm_ifindex, &underlay);
 }
 
-int device_peers(struct netlink *netlink, const struct lane_device *device,
-		 void (*emit)(void *arg, const struct ip_address *underlay),
-		 void *arg, struct fairlead_error *ret_error)
+int devices_peers(struct netlink *netlink, int index,
+		  void (*emit)(void *arg, int index,
+			       const struct ip_address *underlay),
+		  void *arg, struct fairlead_error *ret_error)
 {
 	/* The kernel takes this for a filter, in place of struct ndmsg. */
 	const struct ifinfomsg info = { .ifi_family = AF_BRIDGE,
-					.ifi_index = device->index };
-	struct peer_reading reading = { device->index, emit, arg };
+					.ifi_index = index };
+	struct peer_reading reading = { index, emit, arg };
 	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETNEIGH, NLM_F_DUMP);
 
 	if (message)
 		nlmsg_append(message, (void *)&info, sizeof(info),
 			     NLMSG_ALIGNTO);
 	return netlink_get(netlink, message, take_peer, &reading, ret_error,
-			   "%s: cannot list its peers", device->name);
+			   "cannot list the peers of VXLAN devices");
 }

@@ -20,30 +20,31 @@
 void enforcement_fini(struct enforcement *enforcement)
 {
 	for (size_t i = 0; i < enforcement->rule_count; i++)
-		free(enforcement->peers[i]);
+		free(enforcement->peers[i].list);
 	free(enforcement->peers);
 	free(enforcement->rules);
 	free(enforcement->gates);
 	*enforcement = (struct enforcement){ 0 };
 }
 
-struct peers {
-	struct ip_address *list;
-	size_t count, capacity;
-	bool is_out; /* of memory */
+/* Of the devices of one namespace. */
+struct peers_reading {
+	struct enforcement *enforcement;
+	size_t first, end; /* their rules */
+	size_t last;       /* whose peers come */
+	bool is_out;       /* of memory */
 };
 
-static void peer_take(void *arg, const struct ip_address *underlay)
+static void peer_add(struct enforce_peers *peers,
+		     const struct ip_address *underlay, bool *is_out)
 {
-	struct peers *peers = arg;
-
 	if (peers->count == peers->capacity) {
-		size_t capacity = peers->capacity * 2 + 16;
+		size_t capacity = peers->capacity * 2 + 4;
 		struct ip_address *list =
 			realloc(peers->list, capacity * sizeof(*list));
 
 		if (!list) {
-			peers->is_out = true;
+			*is_out = true;
 			return;
 		}
 		peers->list = list;
@@ -52,49 +53,93 @@ static void peer_take(void *arg, const struct ip_address *underlay)
 	peers->list[peers->count++] = *underlay;
 }
 
-static int peers_read(const struct ethernet_node *node,
-		      const struct found_device *found, struct peers *peers,
-		      struct fairlead_error *ret_error)
+static void peer_take(void *arg, int index, const struct ip_address *underlay)
 {
+	struct peers_reading *reading = arg;
+	const struct enforcement *enforcement = reading->enforcement;
+	size_t i = reading->last;
+
+	if (enforcement->rules[i].device.index != index) {
+		for (i = reading->first; i < reading->end; i++) {
+			if (enforcement->rules[i].device.index == index)
+				break;
+		}
+	}
+	if (i == reading->end)
+		return; /* a device of somebody else's */
+	reading->last = i;
+	peer_add(&enforcement->peers[i], underlay, &reading->is_out);
+}
+
+/* Of the rules' devices from `first` to `end`, in the one namespace that they are in. */
+static int peers_read(struct enforcement *enforcement,
+		      const struct ethernet_node *node, size_t first,
+		      size_t end, struct fairlead_error *ret_error)
+{
+	const struct rules_lane *lane = &enforcement->rules[first];
 	_auto_(netlink_closep) struct netlink *inside = NULL;
+	struct peers_reading reading = {
+		.enforcement = enforcement,
+		.first = first,
+		.end = end,
+		.last = first,
+	};
+	int index = end - first == 1 ? lane->device.index : 0;
 	int result = 0;
 
-	if (found->is_netns)
-		result =
-			namespace_netlink(node->namespaces, found->namespace_id,
-					  &inside, ret_error);
+	if (lane->is_netns)
+		result = namespace_netlink(node->namespaces, lane->namespace_id,
+					   &inside, ret_error);
 	if (result == 0)
-		result = device_peers(inside ? inside : node->netlink,
-				      &found->device, peer_take, peers,
-				      ret_error);
-	if (result == 0 && peers->is_out)
+		result = devices_peers(inside ? inside : node->netlink, index,
+				       peer_take, &reading, ret_error);
+	if (result == 0 && reading.is_out)
 		result = error_set(ret_error, -ENOMEM, "out of memory");
 	return result;
 }
 
-static int rules_take(struct enforcement *enforcement,
-		      const struct ethernet_node *node,
-		      const struct found_device *found,
-		      struct fairlead_error *ret_error)
+static bool is_beside(const struct rules_lane *a, const struct rules_lane *b)
+{
+	return a->is_netns == b->is_netns &&
+	       (!a->is_netns || a->namespace_id == b->namespace_id);
+}
+
+/* Devices of one namespace follow each other, the host's first. */
+static int all_peers_read(struct enforcement *enforcement,
+			  const struct ethernet_node *node,
+			  struct fairlead_error *ret_error)
+{
+	size_t end;
+	int result = 0;
+
+	for (size_t first = 0; first < enforcement->rule_count && result == 0;
+	     first = end) {
+		end = first + 1;
+		while (end < enforcement->rule_count &&
+		       is_beside(&enforcement->rules[first],
+				 &enforcement->rules[end]))
+			end++;
+		result = peers_read(enforcement, node, first, end, ret_error);
+	}
+	for (size_t i = 0; i < enforcement->rule_count; i++) {
+		enforcement->rules[i].peers = enforcement->peers[i].list;
+		enforcement->rules[i].peer_count = enforcement->peers[i].count;
+	}
+	return result;
+}
+
+static void rules_take(struct enforcement *enforcement,
+		       const struct found_device *found)
 {
 	const struct ethernet_alias *alias = &found->device.alias;
-	struct peers peers = { 0 };
-	int result = peers_read(node, found, &peers, ret_error);
 
-	if (result < 0) {
-		free(peers.list);
-		return result;
-	}
-	enforcement->peers[enforcement->rule_count] = peers.list;
 	enforcement->rules[enforcement->rule_count++] = (struct rules_lane){
 		.device = found->device,
-		.peers = peers.list,
-		.peer_count = peers.count,
 		.classes = alias->classes,
 		.first_class = (enum ethernet_class)alias->first_class,
 		.is_netns = found->is_netns,
+		.namespace_id = found->namespace_id,
 	};
-	return 0;
 }
 
 int enforce_cgroup(const struct ethernet_node *node,
@@ -186,8 +231,10 @@ int enforcement_init(struct enforcement *enforcement,
 		if (!has_owner(&own))
 			continue;
 		gates_take(enforcement, node, &own);
-		result = rules_take(enforcement, node, &own, ret_error);
+		rules_take(enforcement, &own);
 	}
+	if (result == 0)
+		result = all_peers_read(enforcement, node, ret_error);
 	if (result < 0)
 		enforcement_fini(enforcement);
 	return result;

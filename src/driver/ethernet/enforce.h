@@ -22,14 +22,17 @@ int enforce_found(const struct ethernet_node *node, const struct found *found,
 struct enforcement {
 	size_t rule_count;
 	struct rules_lane *rules;
-	struct ip_address **peers; /* of each of them */
+	struct enforce_peers {
+		struct ip_address *list;
+		size_t count, capacity;
+	} *peers; /* of each of them */
 	size_t gate_count;
 	struct gate_entry *gates;
 	/* Why the cgroup of a job is not known, but for one that is not there. */
 	struct fairlead_error cgroup_flaw; /* code 0: all are */
 };
 
-/* -ENOMEM, or as device_peers. */
+/* -ENOMEM, or as devices_peers. */
 int enforcement_init(struct enforcement *enforcement,
 		     const struct ethernet_node *node,
 		     const struct found_device *devices, size_t count,

@@ -12,7 +12,7 @@
 #include "driver/test/device_world.h"
 #include "driver/test/netns.h"
 
-static void count_peer(void *arg, const struct ip_address *underlay)
+static void count_peer(void *arg, int index, const struct ip_address *underlay)
 {
 	assert_int_equal(underlay->family, 4);
 	++*(size_t *)arg;
@@ -22,10 +22,37 @@ static size_t peers_of(const struct lane_device *device)
 {
 	size_t count = 0;
 
-	assert_int_equal(device_peers(world.netlink, device, count_peer, &count,
-				      &world.error),
+	assert_int_equal(devices_peers(world.netlink, device->index, count_peer,
+				       &count, &world.error),
 			 0);
 	return count;
+}
+
+static void count_peer_of(void *arg, int index,
+			  const struct ip_address *underlay)
+{
+	const struct lane_device *device = arg;
+
+	assert_int_equal(underlay->family, 4);
+	assert_true(index == device[0].index || index == device[1].index);
+	((struct lane_device *)arg)[index == device[1].index].mtu++;
+}
+
+static void peers_of_all_devices_say_whose_they_are(void **state)
+{
+	struct lane_device devices[2];
+
+	if (!world.is_there)
+		skip();
+	for (int i = 0; i < 2; i++) {
+		devices[i] = device_world_make(4242 + i);
+		devices[i].mtu = 0;
+	}
+	assert_int_equal(devices_peers(world.netlink, 0, count_peer_of, devices,
+				       &world.error),
+			 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(devices[i].mtu, peers_of(&devices[i]));
 }
 
 static void a_device_is_listed_as_it_was_made(void **state)
@@ -490,6 +517,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		one(a_device_is_listed_as_it_was_made),
+		one(peers_of_all_devices_say_whose_they_are),
 		one(a_device_has_fixed_peers_only),
 		one(a_device_has_the_ttl_that_the_site_wants),
 		one(a_device_that_is_up_has_no_link_local_address),
