@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "driver/ethernet/enforce.h"
+#include "driver/ethernet/links.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/record.h"
 #include "driver/ethernet/shaper.h"
@@ -485,6 +486,32 @@ static int make(struct making *making, struct fairlead_record *ret_record)
 	return result;
 }
 
+/* Changes nothing. What it sets is the caller's, also on a failure. */
+static int plan(struct making *making, struct found *found)
+{
+	const struct ethernet_node *node = making->node;
+	struct blueprint *blueprint = making->blueprint;
+	int result =
+		blueprint_init(blueprint, node, making->lane, making->error);
+
+	if (result < 0)
+		return result;
+	warn_of_rails(blueprint, making->lane, making->warnings);
+	result = found_read(node, found, making->error);
+	if (result == 0)
+		result = present_check(found, blueprint, making->lane,
+				       making->error);
+	/* After that: what is left of a lane has addresses of lanes. */
+	if (result == 0 && blueprint->rail_count > 0)
+		result = underlay_clash(node->netlink,
+					&blueprint->members.networks,
+					making->error);
+	if (result < 0)
+		return result;
+	warn_of_cgroup(node, blueprint, making->warnings);
+	return warn_of_ways(node, blueprint, making->warnings, making->error);
+}
+
 int ethernet_apply(void *state, const struct fairlead_lane *lane,
 		   bool is_dry_run, struct fairlead_record *ret_record,
 		   struct fairlead_warnings *warnings,
@@ -492,7 +519,8 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 {
 	const struct ethernet_node *node = state;
 	struct found found = { 0 };
-	struct blueprint blueprint;
+	struct links_held held;
+	struct blueprint blueprint = { 0 };
 	struct making making = {
 		.node = node,
 		.lane = lane,
@@ -501,22 +529,12 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 		.warnings = warnings,
 		.error = ret_error,
 	};
-	int result = blueprint_init(&blueprint, node, lane, ret_error);
+	int result = links_hold(node->netlink, &held, ret_error);
 
 	if (result < 0)
 		return result;
-	warn_of_rails(&blueprint, lane, warnings);
-	result = found_read(node, &found, ret_error);
-	if (result == 0)
-		result = present_check(&found, &blueprint, lane, ret_error);
-	/* After that: what is left of a lane has addresses of lanes. */
-	if (result == 0 && blueprint.rail_count > 0)
-		result = underlay_clash(node->netlink,
-					&blueprint.members.networks, ret_error);
-	if (result == 0) {
-		warn_of_cgroup(node, &blueprint, warnings);
-		result = warn_of_ways(node, &blueprint, warnings, ret_error);
-	}
+	result = plan(&making, &found);
+	links_let_go(node->netlink, &held);
 	if (result == 0 && is_dry_run)
 		tell_dry_run(&blueprint, lane, warnings);
 	else if (result == 0)

@@ -184,13 +184,16 @@ static struct nl_msg *ask_links(int index, const char *name, int flags)
 	return message;
 }
 
-int links_read(struct netlink *netlink, const char *kind,
-	       struct link_list *ret_list, struct fairlead_error *ret_error)
+static void add_rows(struct rows *list, const void *rows, size_t count)
 {
-	struct rows rows = { .row_size = sizeof(struct link) };
+	for (size_t i = 0; i < count; i++)
+		add_row(list, (const char *)rows + i * list->row_size);
+}
+
+static int list_links(struct netlink *netlink, const char *kind,
+		      struct rows *rows, struct fairlead_error *ret_error)
+{
 	struct nl_msg *message = ask_links(0, NULL, NLM_F_DUMP);
-	size_t kept = 0;
-	int result;
 
 	/* Kernels before 4.6 list all kinds all the same. */
 	if (message && kind) {
@@ -199,8 +202,22 @@ int links_read(struct netlink *netlink, const char *kind,
 		nla_put_string(message, IFLA_INFO_KIND, kind);
 		nla_nest_end(message, nest);
 	}
-	result = netlink_get(netlink, message, take_link, &rows, ret_error,
-			     "cannot list network devices");
+	return netlink_get(netlink, message, take_link, rows, ret_error,
+			   "cannot list network devices");
+}
+
+int links_read(struct netlink *netlink, const char *kind,
+	       struct link_list *ret_list, struct fairlead_error *ret_error)
+{
+	const struct links_held *held = netlink->held;
+	struct rows rows = { .row_size = sizeof(struct link) };
+	size_t kept = 0;
+	int result = 0;
+
+	if (held)
+		add_rows(&rows, held->links.links, held->links.count);
+	else
+		result = list_links(netlink, kind, &rows, ret_error);
 	if (result == 0 && rows.is_short)
 		result = error_set(ret_error, -ENOMEM, "%s", strerror(ENOMEM));
 	if (result < 0) {
@@ -328,19 +345,31 @@ static int compare_addresses(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
+static int list_addresses(struct netlink *netlink, struct rows *rows,
+			  struct fairlead_error *ret_error)
+{
+	struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
+	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETADDR, NLM_F_DUMP);
+
+	if (message)
+		nlmsg_append(message, &info, sizeof(info), NLMSG_ALIGNTO);
+	return netlink_get(netlink, message, take_address, rows, ret_error,
+			   "cannot list addresses");
+}
+
 int link_addresses_read(struct netlink *netlink,
 			struct link_address_list *ret_list,
 			struct fairlead_error *ret_error)
 {
+	const struct links_held *held = netlink->held;
 	struct rows rows = { .row_size = sizeof(struct link_address) };
-	struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
-	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETADDR, NLM_F_DUMP);
-	int result;
+	int result = 0;
 
-	if (message)
-		nlmsg_append(message, &info, sizeof(info), NLMSG_ALIGNTO);
-	result = netlink_get(netlink, message, take_address, &rows, ret_error,
-			     "cannot list addresses");
+	if (held)
+		add_rows(&rows, held->addresses.addresses,
+			 held->addresses.count);
+	else
+		result = list_addresses(netlink, &rows, ret_error);
 	if (result == 0 && rows.is_short)
 		result = error_set(ret_error, -ENOMEM, "%s", strerror(ENOMEM));
 	if (result < 0) {
@@ -349,7 +378,7 @@ int link_addresses_read(struct netlink *netlink,
 	}
 	ret_list->addresses = rows.rows;
 	ret_list->count = rows.count;
-	if (rows.count > 1)
+	if (rows.count > 1 && !held)
 		qsort(rows.rows, rows.count, sizeof(struct link_address),
 		      compare_addresses);
 	return 0;
@@ -359,4 +388,28 @@ void link_addresses_fini(struct link_address_list *list)
 {
 	free(list->addresses);
 	*list = (struct link_address_list){ 0 };
+}
+
+int links_hold(struct netlink *netlink, struct links_held *held,
+	       struct fairlead_error *ret_error)
+{
+	int result;
+
+	*held = (struct links_held){ 0 };
+	result = links_read(netlink, NULL, &held->links, ret_error);
+	if (result == 0)
+		result = link_addresses_read(netlink, &held->addresses,
+					     ret_error);
+	if (result == 0)
+		netlink->held = held;
+	else
+		links_fini(&held->links);
+	return result;
+}
+
+void links_let_go(struct netlink *netlink, struct links_held *held)
+{
+	netlink->held = NULL;
+	links_fini(&held->links);
+	link_addresses_fini(&held->addresses);
 }

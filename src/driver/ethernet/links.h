@@ -77,5 +77,19 @@ int link_addresses_read(struct netlink *netlink,
 			struct fairlead_error *ret_error);
 void link_addresses_fini(struct link_address_list *list);
 
+/*
+ * Read devices and addresses now; until links_let_go the functions above that list
+ * them, and what is built on these, answer from that: for who asks several
+ * questions about all of them and changes nothing in between. `held` is the
+ * caller's, and stays where it is.
+ */
+struct links_held {
+	struct link_list links;
+	struct link_address_list addresses;
+};
+int links_hold(struct netlink *netlink, struct links_held *held,
+	       struct fairlead_error *ret_error);
+void links_let_go(struct netlink *netlink, struct links_held *held);
+
 /* From an attribute's 4 or 16 bytes; NULL is none. */
 struct ip_address link_address_of(const struct nlattr *attribute);

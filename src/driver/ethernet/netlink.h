@@ -26,6 +26,8 @@ struct netlink {
 	size_t sent;       /* requests before them */
 	size_t failed;     /* which one, when failure.code is not 0 */
 	struct fairlead_error failure;
+	/* What is known of devices meanwhile, see links_hold; NULL: ask. */
+	const struct links_held *held;
 };
 
 /* -EPERM is not noticed before something is changed. */
