@@ -186,20 +186,29 @@ expect_out() { # expect_out REGEX
 }
 
 insist() { # insist COMMAND...: as `run`, until the answer is not "try again later"
-	local end=$((SECONDS + WAIT_S))
+	local end=$((SECONDS + WAIT_S)) ms=20
 	run "$@"
 	while [ "$code" -eq 75 ]; do
 		[ $SECONDS -lt $end ] || fail "told to try again later, in vain: $*"
-		sleep 0.02
+		pause
 		run "$@"
 	done
 }
 
+# Between two looks of who waits: $ms, and a quarter longer the next time. Who
+# looks all the time keeps the processors from what is waited for.
+pause() {
+	local seconds
+	printf -v seconds 0.%03d "$ms"
+	sleep "$seconds"
+	ms=$((ms < 200 ? ms * 5 / 4 : ms))
+}
+
 wait_for() { # wait_for COMMAND...: until it succeeds
-	local end=$((SECONDS + WAIT_S))
+	local end=$((SECONDS + WAIT_S)) ms=20
 	until (trap - ERR && "$@") >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || fail "waited in vain for: $*"
-		sleep 0.02
+		pause
 	done
 }
 
