@@ -5,8 +5,8 @@
 # nothing that was acknowledged is lost, and nothing is left. A node's daemon is
 # started again while the manager still waits for it, or when it has given up:
 # in turn, or both when FAIRLEAD_TEST is long. Only then is each point visited;
-# else every third is, for the parts of each daemon have tests of their own that
-# visit theirs (crash_test of manager/store and node/guard, ethernet_crash_test).
+# else every third of manager and guard is: what they write has tests that visit
+# its points (crash_test of manager/store and node/guard, ethernet_crash_test).
 #
 # kill-points.sh [manager|guard|agent [INTERCONNECT]]: whose points; all of them by
 # default. Most of the time is waiting, so that the tests have a story for each.
@@ -17,8 +17,10 @@ POINTS_MAX=500 # far more than any step here has
 
 interconnect=${2:-slingshot}
 objects=2 # of a lane on a node
-stride=3
-[ "${FAIRLEAD_TEST:-short}" = short ] || stride=1
+case ${FAIRLEAD_TEST:-short}:${1:-} in
+long:* | *:agent) stride=1 ;;
+*) stride=3 ;;
+esac
 options=()
 if [ "$interconnect" = ethernet ]; then
 	need_root 'rules, programs and classes of nodes'
