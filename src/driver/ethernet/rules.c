@@ -46,10 +46,10 @@ static const char *const table_lines[] = {
 	"set arrivals6 { typeof ip6 daddr . iifname; }",
 	"set members4 { typeof iif . ip saddr . " PORT_VNI "; }",
 	"set members6 { typeof iif . ip6 saddr . " PORT_VNI "; }",
-	"set has_dedicated_access { typeof " PORT_VNI "; }",
-	"set has_low_latency { typeof " PORT_VNI "; }",
-	"set has_bulk_data { typeof " PORT_VNI "; }",
-	"set has_best_effort { typeof " PORT_VNI "; }",
+	"map has_dedicated_access { typeof " PORT_VNI " : verdict; }",
+	"map has_low_latency { typeof " PORT_VNI " : verdict; }",
+	"map has_bulk_data { typeof " PORT_VNI " : verdict; }",
+	"map has_best_effort { typeof " PORT_VNI " : verdict; }",
 	"map first_class { typeof " PORT_VNI " : verdict; }",
 	"map queue_dedicated_access { typeof " PORT_VNI " : meta priority; }",
 	"map queue_low_latency { typeof " PORT_VNI " : meta priority; }",
@@ -123,24 +123,21 @@ static const char *const table_lines[] = {
 	"ip6 dscp set $best_effort",
 	"goto as_best_effort",
 	"}",
-	/* The outer header has the inner one's DSCP. */
+	/*
+	 * The outer header has the inner one's DSCP. Where the lane has no queues
+	 * that is all: one look into a map less for each packet.
+	 */
 	"chain vxlan_out {",
 	"meta mark & 0xffff0000 != $sign meta skuid 1-4294967295 "
 	"counter name refused_raw drop",
-	"ip dscp $dedicated_access " PORT_VNI
-	" @has_dedicated_access goto as_dedicated_access",
-	"ip dscp $low_latency " PORT_VNI
-	" @has_low_latency goto as_low_latency",
-	"ip dscp $bulk_data " PORT_VNI " @has_bulk_data goto as_bulk_data",
-	"ip dscp $best_effort " PORT_VNI
-	" @has_best_effort goto as_best_effort",
-	"ip6 dscp $dedicated_access " PORT_VNI
-	" @has_dedicated_access goto as_dedicated_access",
-	"ip6 dscp $low_latency " PORT_VNI
-	" @has_low_latency goto as_low_latency",
-	"ip6 dscp $bulk_data " PORT_VNI " @has_bulk_data goto as_bulk_data",
-	"ip6 dscp $best_effort " PORT_VNI
-	" @has_best_effort goto as_best_effort",
+	"ip dscp $dedicated_access " PORT_VNI " vmap @has_dedicated_access",
+	"ip dscp $low_latency " PORT_VNI " vmap @has_low_latency",
+	"ip dscp $bulk_data " PORT_VNI " vmap @has_bulk_data",
+	"ip dscp $best_effort " PORT_VNI " vmap @has_best_effort",
+	"ip6 dscp $dedicated_access " PORT_VNI " vmap @has_dedicated_access",
+	"ip6 dscp $low_latency " PORT_VNI " vmap @has_low_latency",
+	"ip6 dscp $bulk_data " PORT_VNI " vmap @has_bulk_data",
+	"ip6 dscp $best_effort " PORT_VNI " vmap @has_best_effort",
 	PORT_VNI " vmap @first_class",
 	"}",
 	"chain output_ipv6 {",

@@ -48,8 +48,10 @@ struct part {
 
 struct element {
 	struct part key[PARTS_MAX];
-	/* What a map has for it, or neither. */
-	const char *class;
+	/* What a map has for it, or nothing. */
+	bool is_accepted;
+	const char *chain; /* "class_" or "as_": goes on in that of the class */
+	enum ethernet_class class;
 	uint32_t priority;
 };
 
@@ -102,9 +104,11 @@ static void text_put(struct elements *elements, const struct element *element)
 		text_put_part(writer, &element->key[i]);
 	}
 	text[0] = 0;
-	if (element->class)
-		snprintf(text, sizeof(text), " : goto class_%s",
-			 element->class);
+	if (element->is_accepted)
+		snprintf(text, sizeof(text), " : accept");
+	else if (element->chain)
+		snprintf(text, sizeof(text), " : goto %s%s", element->chain,
+			 rules_class_words[element->class]);
 	else if (element->priority)
 		snprintf(text, sizeof(text), " : %x:%x",
 			 element->priority >> 16, element->priority & 0xffff);
@@ -239,15 +243,20 @@ static size_t part_encode(const struct part *part, uint8_t *bytes)
 	}
 }
 
-static void put_verdict(struct writer *writer, const char *class)
+static void put_verdict(struct writer *writer, const struct element *element)
 {
-	const uint8_t code[] = { 0xff, 0xff, 0xff, (uint8_t)NFT_GOTO };
+	const uint8_t accept[] = { 0, 0, 0, NF_ACCEPT };
+	const uint8_t go[] = { 0xff, 0xff, 0xff, (uint8_t)NFT_GOTO };
 	char chain[CHAIN_MAX];
 	size_t at = nest_begin(writer, NFTA_DATA_VERDICT);
 
-	snprintf(chain, sizeof(chain), "class_%s", class);
-	attribute(writer, NFTA_VERDICT_CODE, code, sizeof(code));
-	attribute_text(writer, NFTA_VERDICT_CHAIN, chain);
+	attribute(writer, NFTA_VERDICT_CODE, element->is_accepted ? accept : go,
+		  sizeof(go));
+	if (!element->is_accepted) {
+		snprintf(chain, sizeof(chain), "%s%s", element->chain,
+			 rules_class_words[element->class]);
+		attribute_text(writer, NFTA_VERDICT_CHAIN, chain);
+	}
 	nest_end(writer, at);
 }
 
@@ -267,6 +276,7 @@ static void requests_put(struct elements *elements,
 			 const struct element *element)
 {
 	struct writer *writer = elements->writer;
+	bool has_verdict = element->is_accepted || element->chain;
 	size_t one, data;
 
 	if (elements->count == MESSAGE_MAX)
@@ -275,11 +285,11 @@ static void requests_put(struct elements *elements,
 		requests_begin(elements);
 	one = nest_begin(writer, NFTA_LIST_ELEM);
 	put_key(writer, element);
-	if ((element->class || element->priority) &&
+	if ((has_verdict || element->priority) &&
 	    elements->request == NFT_MSG_NEWSETELEM) {
 		data = nest_begin(writer, NFTA_SET_ELEM_DATA);
-		if (element->class)
-			put_verdict(writer, element->class);
+		if (has_verdict)
+			put_verdict(writer, element);
 		else
 			attribute(writer, NFTA_DATA_VALUE, &element->priority,
 				  sizeof(element->priority));
@@ -386,8 +396,13 @@ static void put_members(struct elements *elements,
 static void put_class(struct elements *elements, const struct rules_lane *lane,
 		      uint8_t class)
 {
-	const struct element element = { .key = { port_part(lane),
-						  vni_part(lane) } };
+	bool has_queue = lane->device.alias.htb_class != 0;
+	const struct element element = {
+		.key = { port_part(lane), vni_part(lane) },
+		.is_accepted = !has_queue,
+		.chain = has_queue ? "as_" : NULL,
+		.class = class,
+	};
 
 	if (lane->classes & 1u << class)
 		elements->put(elements, &element);
@@ -398,7 +413,8 @@ static void put_first_class(struct elements *elements,
 {
 	const struct element element = {
 		.key = { port_part(lane), vni_part(lane) },
-		.class = rules_class_words[lane->first_class],
+		.chain = "class_",
+		.class = lane->first_class,
 	};
 
 	elements->put(elements, &element);
