@@ -99,4 +99,12 @@ restart n1
 wait_for is_up n1
 has "$(line_of n1)" '^enforcement nft' "n1's line"
 
+it 'so does a kernel without nftables'
+kill_pid "$(agent_pid n1)"
+start_by_hand n1 "$tools/without-netfilter" "$fairleadd" --role node --config "$config"
+wait_for is_unusable
+has "$(finding n1 FAIL driver)" 'ethernet: cannot be used, the kernel has no nftables' \
+	"n1's doctor"
+stop_by_hand n1
+
 story_end

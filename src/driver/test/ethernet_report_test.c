@@ -13,16 +13,11 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <linux/filter.h>
 #include <linux/netfilter/nfnetlink.h>
-#include <linux/netlink.h>
-#include <linux/seccomp.h>
 #include <netlink/netlink.h>
 
 #include "driver/ethernet/shaper.h"
@@ -588,38 +583,6 @@ static void a_kernel_without_nftables_is_told(void **state)
 	node_world_open_bare();
 }
 
-/* As the kernel itself says it of a protocol that it has not. */
-static int open_without_netfilter(void)
-{
-	struct sock_filter lines[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 5),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[2])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETLINK_NETFILTER, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPROTONOSUPPORT),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = {
-		.len = sizeof(lines) / sizeof(lines[0]),
-		.filter = lines,
-	};
-
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-		return 1;
-	assert_kernel_without("", "the kernel has no nftables");
-	return 0;
-}
-
-static void a_kernel_without_netfilter_is_told(void **state)
-{
-	assert_int_equal(in_child(open_without_netfilter), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -651,7 +614,6 @@ int main(void)
 		TEST(root_without_the_capability_is_told_so),
 		TEST(a_kernel_without_vxlan_is_told),
 		TEST(a_kernel_without_nftables_is_told),
-		TEST(a_kernel_without_netfilter_is_told),
 #undef TEST
 	};
 
