@@ -25,7 +25,7 @@ struct enforcement {
 	struct enforce_peers {
 		struct ip_address *list;
 		size_t count, capacity;
-	} *peers; /* of each of them */
+	} * peers; /* of each of them */
 	size_t gate_count;
 	struct gate_entry *gates;
 	/* Why the cgroup of a job is not known, but for one that is not there. */

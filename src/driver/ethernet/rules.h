@@ -41,7 +41,7 @@ struct rules_lane {
 	 */
 	uint32_t classes;
 	enum ethernet_class first_class;
-	bool is_netns;         /* its packets come from a namespace of the job */
+	bool is_netns; /* its packets come from a namespace of the job */
 	uint64_t namespace_id; /* the grant's that it is called by, if so */
 };
 
