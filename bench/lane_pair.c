@@ -265,12 +265,13 @@ static void members_make(struct pair *pair)
 {
 	static const struct fairlead_setting settings[] = {
 		{ "rate_reserved", "900M", 0 },
+		{ "isolation", "host,netns", 0 },
 	};
 	struct fairlead_place places[NODES];
 	struct fairlead_lane lane = { .id_count = 1, .ids = { FIRST_VNI } };
 	struct fairlead_error error;
 
-	check(ethernet_manager_ops.configure(settings, 1, &pair->manager,
+	check(ethernet_manager_ops.configure(settings, 2, &pair->manager,
 					     &error),
 	      "configure", &error);
 	for (int i = 0; i < NODES; i++)

@@ -144,7 +144,8 @@ static void gate_enforce(const struct world *world, enum world_host host,
 		fail_msg("%s", error.text);
 	if (gate == NULL)
 		return;
-	assert_int_equal(gate_networks(gate, networks, 2, NULL), 0);
+	/* 1 where it had none of them. */
+	assert_in_range(gate_networks(gate, networks, 2, NULL), 0, 1);
 	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
 		for (on.rail = 0; on.rail < RAIL_COUNT; on.rail++) {
 			if (world_is_member(lane, host))
