@@ -239,13 +239,15 @@ static bool may_look_only(void)
 	       has == CAP_CLEAR;
 }
 
-/* Lanes that are there can be taken back without nft. */
+/* Lanes that are there can be taken back without an nft that may be run. */
 static int nft_find(const struct ethernet_node *node, const struct found *found,
 		    struct fairlead_error *ret_error)
 {
 	int result = nft_check(node->nft, ret_error);
 
-	return result == -ENOENT && found_has_lanes(found) ? 0 : result;
+	if ((result == -ENOENT || result == -EPERM) && found_has_lanes(found))
+		return 0;
+	return result;
 }
 
 /*

@@ -168,18 +168,25 @@ static void one_more_address_is_not_the_lane_s(void **state)
 	node_world_open_bare();
 	assert_int_equal(lane_apply(&lane), 0);
 	netns_run("ip addr add 2001:db8::5/64 dev fl4096 nodad && "
-		  "ip addr add 10.99.0.1/24 dev fl4096");
+		  "ip addr add 10.99.0.7/24 dev fl4096");
 	assert_int_equal(tend(), 0);
 	node_world_close();
 	node_world_open_bare();
 	assert_true(rules_have("fd46:4c00:0:1000::1 . 20001"));
 	assert_true(rules_have("100.64.0.1 . 20001"));
 	assert_false(rules_have("2001:db8"));
-	assert_false(rules_have("10.99.0.1"));
+	assert_false(rules_have("10.99.0.7"));
 	/* Nor where it is the only one. */
 	netns_run("ip addr del fd46:4c00:0:1000::1/64 dev fl4096");
 	assert_int_equal(tend(), 1);
 	assert_false(rules_have("2001:db8"));
+	netns_run("ip addr del 100.64.0.1/22 dev fl4096");
+	node_world_close();
+	node_world_open_bare();
+	assert_false(rules_have("10.99."));
+	netns_run("ip addr add 100.64.0.1/22 dev fl4096");
+	assert_int_equal(tend(), 1);
+	assert_true(rules_have("100.64.0.1 . 20001"));
 	assert_int_equal(lane_revoke(&lane), 0);
 	assert_false(rules_have("100.64.0.1"));
 	assert_int_equal(tend(), 0);

@@ -249,8 +249,14 @@ static void a_start_with_lanes_goes_on_without(void **state)
 	netns_run("rm /mnt/nft");
 	node_world_open(settings, 2);
 	assert_int_equal(lane_apply(1), -ENOPKG);
+	node_world_close();
+	netns_run("cp /usr/sbin/nft /mnt/nft; chmod o+w /mnt/nft");
+	node_world_open(settings, 2);
+	assert_int_equal(lane_apply(1), -EPERM);
 	assert_int_equal(lane_revoke(0), 0);
 	node_world_close();
+	assert_int_equal(node_world_try_open(settings, 2), -EPERM);
+	netns_run("rm /mnt/nft");
 	/* Where there is nothing to be taken back a start is refused. */
 	assert_int_equal(node_world_try_open(settings, 2), -ENOENT);
 }
