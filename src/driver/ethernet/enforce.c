@@ -153,9 +153,10 @@ int enforce_cgroup(const struct ethernet_node *node,
 	if (!node->job_cgroup)
 		return 0;
 	if (!node->gate && !node->is_looking)
-		return error_set(
-			ret_error, -EOPNOTSUPP, "job_cgroup needs BPF: %s",
-			node->gate_flaw[0] ? node->gate_flaw : "it is off");
+		return error_set(ret_error, -EOPNOTSUPP,
+				 "job_cgroup needs BPF: %s",
+				 node->gate_flaw.code < 0 ? node->gate_flaw.text
+							  : "it is off");
 	result = job_cgroup_format(node->job_cgroup, alias, path, ret_error);
 	if (result == 0)
 		result = gate_cgroup_id(path, ret_id, ret_error);
@@ -495,14 +496,33 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 	return result;
 }
 
+/* One that is not open cannot be told of the lane. */
+static int gate_lack(const struct ethernet_node *node,
+		     struct fairlead_error *ret_error)
+{
+	if (node->gate || !node->is_gate_left)
+		return 0;
+	return error_set(
+		ret_error, node->gate_flaw.code,
+		"the gate of an earlier start, which would refuse this "
+		"lane, stays for those that it guards, since none can "
+		"be opened: %s",
+		node->gate_flaw.text);
+}
+
 /* Whether a lane may be made; what is missing is put back first. */
 static int gate_require(const struct ethernet_node *node,
+			const struct enforcement *enforcement,
 			struct fairlead_error *ret_error)
 {
 	struct fairlead_error error;
 	struct fairlead_error flaw;
-	int result = enforce_tend_gate(node, &error);
+	int result =
+		enforcement->gate_count > 0 ? gate_lack(node, ret_error) : 0;
 
+	if (result < 0)
+		return result;
+	result = enforce_tend_gate(node, &error);
 	if (result == 0 || !node->requires_gate ||
 	    gate_check(node->gate, &flaw) == -ENOENT)
 		return 0;
@@ -526,7 +546,7 @@ int enforce_add(const struct ethernet_node *node,
 		struct fairlead_error *ret_error)
 {
 	struct writer requests = { 0 };
-	int result = gate_require(node, ret_error);
+	int result = gate_require(node, enforcement, ret_error);
 
 	if (result < 0)
 		return result;
@@ -534,7 +554,7 @@ int enforce_add(const struct ethernet_node *node,
 	if (node->tended->has_leftovers || needs_rails(node, enforcement)) {
 		result = enforce_all(node, ret_error);
 		if (result == 0)
-			result = gate_require(node, ret_error);
+			result = gate_require(node, enforcement, ret_error);
 		if (result < 0)
 			enforce_remove(node, enforcement);
 		return result;

@@ -82,6 +82,21 @@ int enforce_tend_gate(const struct ethernet_node *node,
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
 
+/*
+ * Open the gate, as the site wants it, for lanes that enforce_found then tells it.
+ * Where it cannot be opened, and needs not be, it is NULL, and that of an earlier
+ * start goes, but stays while there are lanes (is_gate_left). An error has a text.
+ */
+int enforce_start_gate(struct ethernet_node *node, const struct found *found,
+		       uint8_t rail_count, struct fairlead_error *ret_error);
+/*
+ * Try again what a start could not: 1, it is open; 0: nothing is to be done, or
+ * without the gate no lane is worse off. An error, with a text: one of an earlier
+ * start still guards lanes, and keeps others from being made.
+ */
+int enforce_retry_gate(struct ethernet_node *node,
+		       struct fairlead_error *ret_error);
+
 /* Tell the gate the site's networks; 1: as by gate_networks. */
 int enforce_networks(const struct ethernet_node *node,
 		     struct fairlead_error *ret_error);

@@ -172,6 +172,18 @@ const char *enforce_level(const struct ethernet_node *node)
 	return has_gate ? "bpf" : "none";
 }
 
+/* Before the others, which then have it. */
+static int retry_gate(struct ethernet_node *node,
+		      struct fairlead_error *ret_error)
+{
+	int result = enforce_retry_gate(node, ret_error);
+
+	if (result == 1)
+		news_add(node, "the gate could not be opened at the start, and "
+			       "is open now");
+	return result;
+}
+
 /* Steps may fail for one reason, which is named once. */
 static void failure_add(struct fairlead_error *failure,
 			const struct fairlead_error *error)
@@ -189,13 +201,15 @@ int ethernet_tend(void *state, struct fairlead_error *ret_error)
 		enforce_tend_table, tend_lanes, tend_rails,
 		enforce_tend_gate,  tend_ports, remember_table
 	};
-	const struct ethernet_node *node = state;
+	struct ethernet_node *node = state;
 	struct tended *tended = node->tended;
 	struct fairlead_error failure = { .text = "" };
 	struct fairlead_error error;
 
 	if (node->is_looking)
 		return 0;
+	if (retry_gate(node, &error) < 0)
+		failure_add(&failure, &error);
 	/* What is in the way of one is not in that of the others. */
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i](node, &error) < 0)

@@ -333,27 +333,45 @@ int gate_tend(struct gate *gate, struct fairlead_error *ret_error)
 	return 1;
 }
 
-int gate_leave(const char *pins, struct fairlead_error *ret_error)
+/* Of this network namespace. */
+static int list_own(const char *pins, struct gate_sets *ret_sets,
+		    struct fairlead_error *error)
 {
 	char namespace[GATE_NAMESPACE_MAX];
-	struct gate_sets sets;
 	uint64_t cookie;
 	int result = gate_netns_cookie(&cookie);
 
+	ret_sets->count = 0;
 	/* A kernel that does not tell them apart has never had a gate. */
 	if (result == -ENOPROTOOPT)
 		return 0;
 	if (result < 0)
-		return error_set(ret_error, result, "socket: %s",
+		return error_set(error, result, "socket: %s",
 				 strerror(-result));
 	name_namespace(cookie, namespace);
+	return gate_pins_list(pins, namespace, ret_sets, error);
+}
+
+int gate_leave(const char *pins, struct fairlead_error *ret_error)
+{
+	struct gate_sets sets;
+	int result;
+
 	do {
-		result = gate_pins_list(pins, namespace, &sets, ret_error);
+		result = list_own(pins, &sets, ret_error);
 		for (size_t i = 0; result == 0 && i < sets.count; i++)
 			result = gate_pins_remove(pins, sets.names[i],
 						  ret_error);
 	} while (result == 0 && sets.count == GATE_SETS_MAX);
 	return result;
+}
+
+int gate_is_left(const char *pins, struct fairlead_error *ret_error)
+{
+	struct gate_sets sets;
+	int result = list_own(pins, &sets, ret_error);
+
+	return result == 0 ? sets.count > 0 : result;
 }
 
 int gate_clear(const char *pins, struct fairlead_error *ret_error)

@@ -132,6 +132,8 @@ int gate_counters(struct gate *gate, struct gate_counters *ret_counters);
  * is 0.
  */
 int gate_leave(const char *pins, struct fairlead_error *ret_error);
+/* Is there anything that gate_leave would take away? 1: yes. */
+int gate_is_left(const char *pins, struct fairlead_error *ret_error);
 /*
  * Detach and unpin all of ours that is in the directory, and remove it if nothing
  * else is in there. Nothing there is 0.

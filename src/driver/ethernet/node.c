@@ -164,6 +164,8 @@ static void close_node(void *state)
 	free(node->devices);
 	free(node->nft);
 	free(node->namespaces);
+	free(node->bpf_pins);
+	free(node->cgroup);
 	free(node->job_cgroup);
 	free(node);
 }
@@ -180,45 +182,16 @@ static int texts_copy(struct ethernet_node *node,
 	node->devices = strdup(values->devices);
 	node->nft = strdup(values->nft);
 	node->namespaces = strdup(values->namespaces);
+	node->bpf_pins = strdup(values->bpf_pins);
+	if (values->cgroup)
+		node->cgroup = strdup(values->cgroup);
 	if (values->job_cgroup)
 		node->job_cgroup = strdup(values->job_cgroup);
 	if (!node->devices || !node->nft || !node->namespaces ||
+	    !node->bpf_pins || (values->cgroup && !node->cgroup) ||
 	    (values->job_cgroup && !node->job_cgroup))
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	return 0;
-}
-
-static int gates_open(struct ethernet_node *node,
-		      const struct node_settings *values, uint8_t rail_count,
-		      struct fairlead_error *ret_error)
-{
-	const struct gate_options options = {
-		.pins = values->bpf_pins,
-		.cgroup = values->cgroup,
-		.port = node->networks.port,
-		.rail_count = rail_count,
-	};
-	struct fairlead_error error = { 0 };
-	int result;
-
-	node->requires_gate = values->bpf_mode == BPF_REQUIRE;
-	if (values->bpf_mode == BPF_OFF)
-		return gate_leave(values->bpf_pins, ret_error);
-	result = gate_open(&options, &node->gate, &error);
-	if (result == 0)
-		result = enforce_networks(node, &error);
-	if (result >= 0)
-		return 0;
-	gate_close(node->gate);
-	node->gate = NULL;
-	snprintf(node->gate_flaw, sizeof(node->gate_flaw), "%.*s",
-		 (int)sizeof(node->gate_flaw) - 1, error.text);
-	if (node->requires_gate || result == -ENOMEM) {
-		*ret_error = error;
-		return result;
-	}
-	/* Programs of an earlier start would refuse all new lanes. */
-	return gate_leave(values->bpf_pins, ret_error);
 }
 
 static void cap_freep(cap_t *capabilities)
@@ -267,8 +240,7 @@ static int start_rules(const struct ethernet_node *node,
 }
 
 /* What only one who may change the network does. */
-static int start(struct ethernet_node *node, const struct node_settings *values,
-		 struct fairlead_error *ret_error)
+static int start(struct ethernet_node *node, struct fairlead_error *ret_error)
 {
 	struct underlays underlays;
 	struct fairlead_error ignored;
@@ -290,15 +262,16 @@ static int start(struct ethernet_node *node, const struct node_settings *values,
 	if (result == 0)
 		result = nft_find(node, &found, ret_error);
 	if (result == 0)
-		result = check_networks(node, &found, values->bpf_pins,
-					ret_error);
+		result =
+			check_networks(node, &found, node->bpf_pins, ret_error);
 	if (result == 0)
 		result = check_lanes(node, &found, ret_error);
 	/* Where it matters that they cannot be, the node says that it lacks it. */
 	if (result == 0)
 		(void)rail_ports_reserve(node->networks.port, &ignored);
 	if (result == 0)
-		result = gates_open(node, values, rail_count, ret_error);
+		result =
+			enforce_start_gate(node, &found, rail_count, ret_error);
 	if (result == 0)
 		result = start_rules(node, &found, rail_count, ret_error);
 	if (result == 0)
@@ -324,11 +297,13 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 		result = texts_copy(node, &values, ret_error);
 	if (result == 0)
 		result = netlink_open(&node->netlink, ret_error);
+	node->wants_gate = values.bpf_mode != BPF_OFF;
+	node->requires_gate = values.bpf_mode == BPF_REQUIRE;
 	node->is_looking = may_look_only();
 	if (result == 0 && node->is_looking)
 		result = nft_check(node->nft, ret_error);
 	if (result == 0 && !node->is_looking)
-		result = start(node, &values, ret_error);
+		result = start(node, ret_error);
 	if (result == 0)
 		*ret_state = take_ptr(node);
 	return result;

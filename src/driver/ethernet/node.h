@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node half: its state, and operations, one file each, behind
- * ethernet_node_ops.
+ * The node half: its state, and operations behind ethernet_node_ops, which are in
+ * apply.c, enforce_tend.c, env.c (with inherit), list.c (with destroy), node.c
+ * (open, close, probe, place), revoke.c and summary.c.
  */
 #pragma once
 
@@ -33,7 +34,7 @@ struct tended {
 	char news[FAIRLEAD_ERROR_TEXT_MAX];
 	/* What cannot be put back, as was said last. */
 	char failure[FAIRLEAD_ERROR_TEXT_MAX];
-	/* By rail, the last peer that ttl keeps from it; family 0: none. */
+	/* By rail, the last peer that an apply found no way to; family 0: none. */
 	struct ip_address far_peers[ETHERNET_RAILS_MAX];
 };
 
@@ -46,13 +47,20 @@ struct ethernet_node {
 	struct netlink *netlink;
 	struct netlink *filter; /* for rules; NULL while we only look */
 	struct tended *tended;  /* likewise */
-	struct gate *gate;      /* NULL: the level is nft */
-	bool requires_gate;     /* as the site wants it */
-	char gate_flaw[256];    /* why gate is NULL; "": the site wants none */
-	struct underlay_names *taken; /* see underlay_list */
-	char *devices;                /* settings, see ethernet.c */
+	struct gate *gate;      /* NULL: none, or the one that is left */
+	/*
+	 * It could not be opened, and that of an earlier start is in force: for the
+	 * lanes that it knows.
+	 */
+	bool is_gate_left;
+	bool wants_gate, requires_gate;  /* as the site has it */
+	struct fairlead_error gate_flaw; /* why gate is NULL; code 0: none */
+	struct underlay_names *taken;    /* see underlay_list */
+	char *devices;                   /* settings, see node.c */
 	char *nft;
 	char *namespaces;
+	char *bpf_pins;
+	char *cgroup;     /* NULL: where cgroup v2 is mounted */
 	char *job_cgroup; /* NULL: gates go by uid only */
 	struct ethernet_networks networks;
 	uint8_t dscp[ETHERNET_CLASS_COUNT];

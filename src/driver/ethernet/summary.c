@@ -110,8 +110,9 @@ static void lack_gate(struct line *line, const struct ethernet_node *node)
 	struct fairlead_error error;
 	int result = node->gate ? gate_check(node->gate, &error) : 0;
 
-	if (!node->gate && node->gate_flaw[0])
-		lack(line, "bpf", node->gate_flaw);
+	if (!node->gate && node->gate_flaw.code < 0)
+		lack(line, node->is_gate_left ? "bpf for new lanes" : "bpf",
+		     node->gate_flaw.text);
 	else if (result == -ENOLINK)
 		lack(line, "bpf", error.text);
 	else if (result == -ESTALE)

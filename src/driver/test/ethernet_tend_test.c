@@ -320,6 +320,63 @@ static void add_a_rail_to_guard(void)
 	assert_int_equal(try_apply(), 0);
 }
 
+/* In a child: started where no program can be attached, beside a lane. */
+static void start_without(char cgroup[PATH_MAX])
+{
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	node_world_open(NULL, 0);
+	node_world_apply(9, "host");
+	node_world_close();
+	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
+	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
+	node_world_open(NULL, 0);
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_line("enforcement nft, ");
+	assert_line("; lacks bpf for new lanes (");
+	assert_true(try_apply() < 0);
+	assert_said("the gate of an earlier start, which would refuse this");
+	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
+	assert_true(tend() < 0);
+	assert_said("the gate: it cannot be opened, and that of an earlier");
+	assert_true(tend() < 0);
+	assert_string_equal(world.error.text, "");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+}
+
+static void start_without_and_find_it(void)
+{
+	char cgroup[PATH_MAX];
+
+	start_without(cgroup);
+	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
+	assert_int_equal(tend(), 1);
+	assert_said("the gate could not be opened at the start, and is open");
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(try_apply(), 0);
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_int_equal(tend(), 0);
+	assert_string_equal(world.error.text, "");
+}
+
+static void start_without_and_end_its_lanes(void)
+{
+	const struct fairlead_lane lane = node_world_lane(9, "host");
+	char cgroup[PATH_MAX];
+
+	start_without(cgroup);
+	assert_int_equal(ethernet_node_ops.revoke(
+				 world.state, &lane, &world.record, false,
+				 &node_world_warnings, &world.error),
+			 0);
+	assert_int_equal(tend(), 0);
+	assert_line("; lacks bpf (");
+	node_world_apply(9, "host");
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
+}
+
 static void in_child(void (*act)(void))
 {
 	pid_t pid = fork();
@@ -356,6 +413,16 @@ static void a_rail_that_a_required_gate_does_not_know_has_no_lanes(void **state)
 	in_child(add_a_rail_to_guard);
 }
 
+static void a_gate_that_cannot_be_opened_leaves_the_one_of_lanes(void **state)
+{
+	in_child(start_without_and_find_it);
+}
+
+static void a_gate_that_is_left_goes_with_its_lanes(void **state)
+{
+	in_child(start_without_and_end_its_lanes);
+}
+
 static int setup(void **state)
 {
 	int result = node_world_setup(state);
@@ -384,6 +451,8 @@ int main(void)
 		TEST(without_a_gate_that_is_required_no_lane_is_made),
 		TEST(a_rail_that_the_gate_does_not_know_has_lanes_all_the_same),
 		TEST(a_rail_that_a_required_gate_does_not_know_has_no_lanes),
+		TEST(a_gate_that_cannot_be_opened_leaves_the_one_of_lanes),
+		TEST(a_gate_that_is_left_goes_with_its_lanes),
 #undef TEST
 	};
 
