@@ -117,12 +117,12 @@ struct rules_lane world_rules(const struct world *world, enum world_lane lane,
 				       .htb_class = lane == LANE_A ? HTB_CLASS
 								   : 0 } },
 		.peers = peers,
-		.classes =
-			1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT,
-		.first_class = ETHERNET_LOW_LATENCY,
 	};
 	struct ethernet_names names;
 
+	rules.device.alias.classes =
+		1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT;
+	rules.device.alias.first_class = ETHERNET_LOW_LATENCY;
 	world_names(world, lane, host, &names);
 	memcpy(rules.device.name, names.device, sizeof(names.device));
 	memcpy(rules.device.mac, names.mac, sizeof(names.mac));

@@ -131,12 +131,8 @@ static int all_peers_read(struct enforcement *enforcement,
 static void rules_take(struct enforcement *enforcement,
 		       const struct found_device *found)
 {
-	const struct ethernet_alias *alias = &found->device.alias;
-
 	enforcement->rules[enforcement->rule_count++] = (struct rules_lane){
 		.device = found->device,
-		.classes = alias->classes,
-		.first_class = (enum ethernet_class)alias->first_class,
 		.is_netns = found->is_netns,
 		.namespace_id = found->namespace_id,
 	};
@@ -266,8 +262,9 @@ static uint64_t lane_digest(const struct rules_lane *lane)
 		device->port,
 		device->alias.uid,
 		device->alias.htb_class,
-		lane->classes,
-		(uint32_t)lane->first_class,
+		device->alias.classes,
+		device->alias.first_class,
+		device->ipv4_prefix_size,
 		lane->is_netns,
 	};
 	uint64_t result =
@@ -375,7 +372,6 @@ static int table_write(const struct ethernet_node *node,
 	if (result == 0) {
 		node->tended->lanes = lanes_digest(all);
 		node->tended->rail_count = rail_count;
-		node->tended->has_leftovers = false;
 	}
 	return result;
 }
@@ -389,7 +385,10 @@ static int gate_write(const struct ethernet_node *node,
 
 	if (!node->gate)
 		return 0;
-	/* What it cannot it is tended for, and gate_require asks. */
+	/*
+	 * Programs that cannot be replaced now: gate_tend tries again, and no
+	 * lane is made that requires them.
+	 */
 	(void)gate_rails(node->gate, rail_count, &ignored);
 	result = gate_replace(node->gate, all->gates, all->gate_count,
 			      ret_error);
@@ -416,6 +415,8 @@ int enforce_found(const struct ethernet_node *node, const struct found *found,
 	enforcement_fini(&all);
 	if (result == 0 && gate < 0)
 		*ret_error = error;
+	if (result == 0 && gate == 0)
+		node->tended->has_leftovers = false;
 	return result < 0 ? result : gate;
 }
 
@@ -447,7 +448,7 @@ int enforce_networks(const struct ethernet_node *node,
 			     ret_error);
 }
 
-/* Cgroups of jobs come and go, and somebody may have written to the map: 2. */
+/* Cgroups of jobs come and go, which is no change of somebody's. */
 static int gate_again(const struct ethernet_node *node,
 		      const struct enforcement *all,
 		      struct fairlead_error *ret_error)
@@ -460,7 +461,7 @@ static int gate_again(const struct ethernet_node *node,
 		networks = enforce_networks(node, ret_error);
 	if (lanes < 0 || networks < 0)
 		return lanes < 0 ? lanes : networks;
-	return lanes || networks ? 2 : 0;
+	return lanes || networks ? LANES_GATE_CHANGED : LANES_SAME;
 }
 
 int enforce_tend_lanes(const struct ethernet_node *node,
@@ -486,10 +487,12 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 	found_fini(&found);
 	if (result == 0 && !is_same) {
 		result = enforce_all(node, ret_error);
-		result = result < 0 || had_leftovers ? result : 1;
+		/* What we have not written was changed by nobody. */
+		if (result == 0 && !had_leftovers)
+			result = LANES_CHANGED;
 	}
 	/* All is done but for those lanes. */
-	if (result == 0 && flaw.code < 0) {
+	if (result == LANES_SAME && flaw.code < 0) {
 		*ret_error = flaw;
 		result = flaw.code;
 	}

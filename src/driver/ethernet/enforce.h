@@ -60,7 +60,7 @@ void enforce_remove(const struct ethernet_node *node,
 void enforce_mend(const struct ethernet_node *node);
 
 /*
- * These put back what others have changed: 0, or an error with a text.
+ * Put back what others have changed. 0, or an error with a text.
  *
  * Is the table still there, and ours, with its elements? Somebody may have flushed
  * all rules of the node: it is written again then, and ethernet_tend will say so.
@@ -69,15 +69,20 @@ void enforce_mend(const struct ethernet_node *node);
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
-/* The same of the gate, where there is one. */
+/* The same of the gate, where there is one: whole, see gate_tend. */
 int enforce_tend_gate(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error);
+enum lanes_change {
+	LANES_SAME,
+	LANES_CHANGED,      /* somebody deleted a peer, renamed a device, ... */
+	LANES_GATE_CHANGED, /* the gate's map was not as we had written it */
+};
+
 /*
- * Are devices of lanes what their rules were made from? Somebody may have deleted
- * a peer, or renamed one: all is written anew from what they are now, and that is
- * 1. Their gates go by the cgroups of jobs that are there now; 2: the gate's map was
- * not as we had written it, and is again. An error also says of a job's cgroup that
- * it cannot be known whether it is there; all else is done then.
+ * Are devices of lanes what their rules were made from? All is written anew from
+ * what they are now, and their gates go by the cgroups of jobs that are there now.
+ * An enum lanes_change, of what is right again. An error, with a text, also says of
+ * a job's cgroup that it cannot be known whether it is there; all else is done then.
  */
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);

@@ -26,7 +26,7 @@ static void news_add(const struct ethernet_node *node, const char *text)
 	text_add(node->tended->news, text);
 }
 
-/* 0: there is none. */
+/* *ret_digest 0: there is no table of ours. */
 static int table_digest(const struct ethernet_node *node, uint64_t *ret_digest,
 			struct fairlead_error *ret_error)
 {
@@ -121,10 +121,10 @@ static int tend_lanes(const struct ethernet_node *node,
 {
 	int result = enforce_tend_lanes(node, ret_error);
 
-	if (result == 1)
+	if (result == LANES_CHANGED)
 		news_add(node, "somebody has changed a lane's device, or its "
 			       "peers; the rules are for what is there now");
-	if (result == 2)
+	if (result == LANES_GATE_CHANGED)
 		news_add(node, "somebody has changed the gate's map of lanes; "
 			       "it is as it was");
 	return result;

@@ -31,16 +31,14 @@
 #define RULES_MARK 0x464c0000u
 
 struct rules_lane {
-	/* VXLAN is taken from peers by the NIC below it (underlay_index). */
+	/*
+	 * VXLAN is taken from peers by the NIC below it (underlay_index). With
+	 * another class's DSCP than those of its alias, which is the inner packet's,
+	 * it gets that of the first; the inner packet keeps its own.
+	 */
 	struct lane_device device;
 	const struct ip_address *peers; /* underlay addresses */
 	size_t peer_count;
-	/*
-	 * Bits. VXLAN with another class's DSCP, which is the inner packet's,
-	 * gets that of the first; the inner packet keeps its own.
-	 */
-	uint32_t classes;
-	enum ethernet_class first_class;
 	bool is_netns; /* its packets come from a namespace of the job */
 	uint64_t namespace_id; /* the grant's that it is called by, if so */
 };
@@ -58,8 +56,8 @@ void rules_write_table(const struct ethernet_networks *networks,
 		       const struct rules_lane *lanes, size_t count,
 		       struct writer *writer);
 /*
- * Elements of these lanes, all or none. Adding what is there is no error; removing
- * what is not there is one (-ENOENT), and the table is then to be written anew.
+ * Elements of these lanes, all or none. Adding what is there is no error, but with
+ * other data (-EEXIST); removing what is not there is one (-ENOENT), and the table is then to be written anew.
  */
 void rules_write_add(const struct rules_lane *lanes, size_t count,
 		     struct writer *writer);

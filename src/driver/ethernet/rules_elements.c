@@ -404,7 +404,7 @@ static void put_class(struct elements *elements, const struct rules_lane *lane,
 		.class = class,
 	};
 
-	if (lane->classes & 1u << class)
+	if (lane->device.alias.classes & 1u << class)
 		elements->put(elements, &element);
 }
 
@@ -414,7 +414,7 @@ static void put_first_class(struct elements *elements,
 	const struct element element = {
 		.key = { port_part(lane), vni_part(lane) },
 		.chain = "class_",
-		.class = lane->first_class,
+		.class = lane->device.alias.first_class,
 	};
 
 	elements->put(elements, &element);
@@ -427,10 +427,10 @@ static void put_queue(struct elements *elements, const struct rules_lane *lane,
 	const struct element element = {
 		.key = { port_part(lane), vni_part(lane) },
 		.priority = SHAPER_PRIORITY(
-			shaper_leaf(minor, lane->classes, class)),
+			shaper_leaf(minor, lane->device.alias.classes, class)),
 	};
 
-	if (minor != 0 && lane->classes & 1u << class)
+	if (minor != 0 && lane->device.alias.classes & 1u << class)
 		elements->put(elements, &element);
 }
 

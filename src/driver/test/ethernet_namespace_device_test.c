@@ -385,13 +385,13 @@ static void set_rules(const struct lane_device *device)
 {
 	static const uint8_t dscp[ETHERNET_CLASS_COUNT] = { 46, 32, 8, 0 };
 	const struct ip_address peer = ip("10.77.0.2");
-	const struct rules_lane lane = { .device = *device,
-					 .peers = &peer,
-					 .peer_count = 1,
-					 .classes = 1,
-					 .is_netns = true };
+	struct rules_lane lane = { .device = *device,
+				   .peers = &peer,
+				   .peer_count = 1,
+				   .is_netns = true };
 	struct writer writer = { 0 };
 
+	lane.device.alias.classes = 1;
 	rules_write_table(&ethernet_networks_default, 1, dscp,
 			  &(struct nft_counters){ 0 }, &lane, 1, &writer);
 	assert_int_equal(writer.result, 0);

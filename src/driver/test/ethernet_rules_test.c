@@ -38,12 +38,13 @@ static struct ip_address address(const char *text)
 static struct rules_lane lane_of(uint32_t vni)
 {
 	struct rules_lane lane = {
-		.device = { .vni = vni, .alias = { .uid = 20001 } },
+		.device = { .vni = vni,
+			    .alias = { .uid = 20001,
+				       .classes = 1u << ETHERNET_LOW_LATENCY |
+						  1u << ETHERNET_BEST_EFFORT,
+				       .first_class = ETHERNET_LOW_LATENCY } },
 		.peers = peers,
 		.peer_count = 2,
-		.classes =
-			1u << ETHERNET_LOW_LATENCY | 1u << ETHERNET_BEST_EFFORT,
-		.first_class = ETHERNET_LOW_LATENCY,
 	};
 	struct ethernet_names names;
 
@@ -263,7 +264,7 @@ static void what_is_added_is_what_the_table_would_have(void **state)
 	}
 	lane.peers = many;
 	lane.peer_count = 600;
-	lane.classes = 15;
+	lane.device.alias.classes = 15;
 	lane.device.underlay_index = 1;
 	lane.device.alias.htb_class = 0x1a;
 	write_table(&lane, 1);

@@ -198,6 +198,16 @@ static void rules_and_gate_are_said_together(void **state)
 	assert_int_equal(tend(), 0);
 }
 
+static void a_gate_is_not_blamed_for_what_a_device_has(void **state)
+{
+	open_with_a_lane();
+	netns_run("ip addr del 100.64.0.1/22 dev fl4096 && "
+		  "ip addr add 100.64.0.1/21 dev fl4096");
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has changed a lane's device");
+	assert_int_equal(tend(), 0);
+}
+
 /* --- what cannot be put back --- */
 
 static int try_apply(void)
@@ -444,6 +454,7 @@ int main(void)
 		TEST(a_lane_whose_gate_was_detached_is_closed_again),
 		TEST(a_gate_whose_pins_are_gone_is_in_force_and_pinned_again),
 		TEST(what_somebody_deletes_from_the_gate_s_map_is_back),
+		TEST(a_gate_is_not_blamed_for_what_a_device_has),
 		TEST(what_a_lane_has_found_missing_is_said_later),
 		TEST(rules_that_a_look_has_found_missing_are_said_later),
 		TEST(rules_and_gate_are_said_together),
