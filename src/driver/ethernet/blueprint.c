@@ -176,8 +176,8 @@ static void lacking_find(struct blueprint *blueprint,
 			say_lacking(blueprint, nic->name, number, taken.text);
 		else
 			say_lacking(blueprint, nic->name, number,
-				    "another of its nodes lacks its NIC for "
-				    "it");
+				    "another of its nodes cannot use it "
+				    "(`fairlead node devices` there says why)");
 	}
 }
 
@@ -190,6 +190,14 @@ static int members_take(struct blueprint *blueprint,
 	int result = ethernet_members_decode(lane->members, lane->members_size,
 					     &blueprint->members);
 
+	if (result == -EPROTONOSUPPORT)
+		return error_set(ret_error, result,
+				 "the lane's members are in form %u, and this "
+				 "node's is %d: update fairlead on %s",
+				 lane->members[0], ETHERNET_MEMBERS_VERSION,
+				 lane->members[0] < ETHERNET_MEMBERS_VERSION
+					 ? "the manager's host"
+					 : "this node");
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "the lane's members cannot be read");
@@ -207,7 +215,8 @@ static int members_take(struct blueprint *blueprint,
 	if (result == 0)
 		result = networks_check(&blueprint->members.networks,
 					&node->networks, ret_error);
-	lacking_find(blueprint, node, list);
+	if (result == 0)
+		lacking_find(blueprint, node, list);
 	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = address_check(blueprint, i, ret_error);
 	return result;

@@ -207,13 +207,26 @@ static int read_place(const struct fairlead_place *bytes, const char *node,
 		      struct ethernet_place *ret_place,
 		      struct fairlead_error *ret_error)
 {
+	int result = -EBADMSG;
+
 	if (bytes->size == 0)
 		return error_set(ret_error, -EINVAL,
 				 "node %s has not told where it is; is its "
 				 "driver ethernet usable?",
 				 node);
-	if (bytes->size > sizeof(bytes->bytes) ||
-	    ethernet_place_decode(bytes->bytes, bytes->size, ret_place) < 0)
+	if (bytes->size <= sizeof(bytes->bytes))
+		result = ethernet_place_decode(bytes->bytes, bytes->size,
+					       ret_place);
+	if (result == -EPROTONOSUPPORT)
+		return error_set(
+			ret_error, -EINVAL,
+			"node %s tells where it is in form %u, and the "
+			"manager's is %d: update fairlead on %s",
+			node, bytes->bytes[0], ETHERNET_PLACE_VERSION,
+			bytes->bytes[0] < ETHERNET_PLACE_VERSION
+				? "the node"
+				: "the manager's host");
+	if (result < 0)
 		return error_set(ret_error, -EINVAL,
 				 "node %s has told where it is in a form that "
 				 "is not known here; are both daemons of one "

@@ -4,7 +4,7 @@
  * written rail by rail as runs that rise by one, and of the first of a run only
  * what differs from the address before.
  *
- *	members   u8 version (1)
+ *	members   u8 version (2)
  *	          u8[4] IPv6 network
  *	          u8 prefix of the IPv4 network (0: none), and if there is one
  *	          u8[4] it, u8 ipv4_lane_size
@@ -29,14 +29,12 @@
 
 #include "base/cleanup.h"
 
-#define PLACE_VERSION   1
-#define MEMBERS_VERSION 1
-#define LENGTH_FOLLOWS  15 /* in place of a length */
+#define LENGTH_FOLLOWS 15 /* in place of a length */
 
 int ethernet_place_encode(const struct ethernet_place *place,
 			  struct writer *writer)
 {
-	write_u8(writer, PLACE_VERSION);
+	write_u8(writer, ETHERNET_PLACE_VERSION);
 	write_u8(writer, place->rail_count);
 	for (uint8_t i = 0; i < place->rail_count; i++) {
 		ip_address_write(&place->rails[i].address, writer);
@@ -52,8 +50,10 @@ int ethernet_place_decode(const void *bytes, size_t size,
 	struct ethernet_place place = { 0 };
 	bool has_any = false;
 
-	if (read_u8(&reader) != PLACE_VERSION)
+	if (size == 0)
 		return -EBADMSG;
+	if (read_u8(&reader) != ETHERNET_PLACE_VERSION)
+		return -EPROTONOSUPPORT;
 	place.rail_count = read_u8(&reader);
 	if (place.rail_count > ETHERNET_RAILS_MAX)
 		return -EBADMSG;
@@ -185,7 +185,7 @@ static void write_rail(const struct ethernet_members *members, uint8_t rail,
 static void write_networks(const struct ethernet_networks *networks,
 			   struct writer *writer)
 {
-	write_u8(writer, MEMBERS_VERSION);
+	write_u8(writer, ETHERNET_MEMBERS_VERSION);
 	write_bytes(writer, networks->ipv6.address.bytes, 4);
 	if (networks->ipv4.address.family) {
 		write_u8(writer, networks->ipv4.prefix_size);
@@ -234,8 +234,7 @@ static bool read_networks(struct reader *reader,
 {
 	uint8_t prefix_size;
 
-	if (read_u8(reader) != MEMBERS_VERSION ||
-	    !read_network(reader, 6, 32, &networks->ipv6))
+	if (!read_network(reader, 6, 32, &networks->ipv6))
 		return false;
 	prefix_size = read_u8(reader);
 	if (prefix_size) {
@@ -356,6 +355,10 @@ int ethernet_members_decode(const void *bytes, size_t size,
 	struct ethernet_members members = { 0 };
 	_auto_(freep) struct ip_address *addresses = NULL;
 
+	if (size == 0)
+		return -EBADMSG;
+	if (read_u8(&reader) != ETHERNET_MEMBERS_VERSION)
+		return -EPROTONOSUPPORT;
 	if (!read_networks(&reader, &members.networks) ||
 	    !read_rails(&reader, &members))
 		return -EBADMSG;

@@ -4,12 +4,15 @@
  * the manager puts the places of a job's nodes together into *members*, which
  * go to all of them in the signed APPLY.
  *
- *	place     u8 version (1), u8 rails (0..4), of each {u8 family, u8[4 or
+ *	place     u8 version (2), u8 rails (0..4), of each {u8 family, u8[4 or
  *	          16] address, u16 mtu of the underlay}; family 0, mtu 0: the
- *	          node lacks its NIC for that rail
- *	members   u8 version (1), networks, u8 rails, u16 mtu of each
+ *	          node cannot use that rail
+ *	members   u8 version (2), networks, u8 bits of rails, u16 mtu of each
  *	          rail's devices, u32 nodes, addresses as runs; members.c has
  *	          each field
+ *
+ * Another version is refused: until both daemons are of one version a node has no
+ * new lanes, and keeps those that it has.
  *
  * A rail has its number on all nodes, so that a NIC which is lacking moves no
  * other to another rail. Addresses of a rail that rise by one from node to node,
@@ -36,12 +39,18 @@ struct ethernet_place {
 	struct ethernet_rail rails[ETHERNET_RAILS_MAX]; /* by number */
 };
 
+#define ETHERNET_PLACE_VERSION   2
+#define ETHERNET_MEMBERS_VERSION 2
+
 /* Bytes of an encoded place at most. */
 #define ETHERNET_PLACE_MAX (2 + ETHERNET_RAILS_MAX * (1 + 16 + 2))
 
 int ethernet_place_encode(const struct ethernet_place *place,
 			  struct writer *writer);
-/* -EBADMSG, also when all of its rails are lacking. */
+/*
+ * -EPROTONOSUPPORT: the first byte is of another version. -EBADMSG, also when all
+ * of its rails are lacking.
+ */
 int ethernet_place_decode(const void *bytes, size_t size,
 			  struct ethernet_place *ret_place);
 
@@ -50,7 +59,7 @@ struct ethernet_members {
 	uint8_t rail_count;                /* 0: no node has any */
 	uint8_t rails[ETHERNET_RAILS_MAX]; /* their numbers, rising */
 	uint16_t mtu[ETHERNET_RAILS_MAX];  /* of the lane's devices on each */
-	uint8_t lacking;     /* bits 1 << number: a node lacks its NIC for it */
+	uint8_t lacking;     /* bits 1 << number: a node cannot use it */
 	uint32_t node_count; /* all of the job's */
 	/*
 	 * node_count times rail_count, node after node, in the order of rails;
@@ -92,7 +101,7 @@ int ethernet_members_make(const struct ethernet_place *places,
 			  struct fairlead_error *ret_error);
 int ethernet_members_encode(const struct ethernet_members *members,
 			    struct writer *writer);
-/* -EBADMSG, -ENOMEM. The caller gives it to _fini. */
+/* As of a place; -ENOMEM. The caller gives it to _fini. */
 int ethernet_members_decode(const void *bytes, size_t size,
 			    struct ethernet_members *ret_members);
 void ethernet_members_fini(struct ethernet_members *members);

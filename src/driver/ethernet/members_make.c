@@ -217,12 +217,13 @@ static int take_common(const struct ethernet_place *places,
 		if (!(common & rails)) {
 			rails_format(rails, own);
 			rails_format(common, others);
-			return error_set(ret_error, -EINVAL,
-					 "node %s has a NIC for rail %s only, "
-					 "and those before it for rail %s; a "
-					 "lane needs a rail that all nodes "
-					 "have",
-					 names[i], own, others);
+			return error_set(
+				ret_error, -EINVAL,
+				"node %s can use rail %s only, and "
+				"those before it rail %s; a lane needs "
+				"one that all nodes can use (`fairlead "
+				"node devices` there says why not)",
+				names[i], own, others);
 		}
 		common &= rails;
 		lacking |= (uint8_t)((1u << places[i].rail_count) - 1) & ~rails;

@@ -359,10 +359,19 @@ static void a_node_that_has_told_no_place_is_named(void **state)
 			    "node n4 has not told where it is; is its driver "
 			    "ethernet usable?");
 	places[1] = place_at(3);
-	places[1].bytes[0] = 77;
+	places[1].bytes[1] = 77;
 	assert_int_equal(assemble(data, places, &bytes, &size, &error),
 			 -EINVAL);
 	assert_part(error.text, "node n4 has told where it is in a form");
+	places[1].bytes[0] = 1;
+	assert_int_equal(assemble(data, places, &bytes, &size, &error),
+			 -EINVAL);
+	assert_part(error.text, "node n4 tells where it is in form 1, and the "
+				"manager's is 2: update fairlead on the node");
+	places[1].bytes[0] = 3;
+	assert_int_equal(assemble(data, places, &bytes, &size, &error),
+			 -EINVAL);
+	assert_part(error.text, "update fairlead on the manager's host");
 	places[1] = place_at(2);
 	assert_int_equal(assemble(data, places, &bytes, &size, &error),
 			 -EINVAL);

@@ -115,7 +115,7 @@ static int places_prepare(void **state)
 /* --- places --- */
 
 static const uint8_t golden_place[] = {
-	1, 2, 4, 10, 0, 0, 1, 0xdc, 5, 6, 0xfd, 0, 0,    0,
+	2, 2, 4, 10, 0, 0, 1, 0xdc, 5, 6, 0xfd, 0, 0,    0,
 	0, 0, 0, 0,  0, 0, 0, 0,    0, 0, 0,    1, 0x28, 0x23,
 };
 
@@ -147,9 +147,9 @@ static void a_place_s_bytes_are_as_documented(void **state)
 static void a_place_keeps_the_number_of_a_rail_whose_nic_is_lacking(
 	void **state)
 {
-	static const uint8_t bytes[] = { 1, 3, 0,    0, 0, 4, 10, 0,
+	static const uint8_t bytes[] = { 2, 3, 0,    0, 0, 4, 10, 0,
 					 0, 1, 0xdc, 5, 0, 0, 0 };
-	static const uint8_t none[] = { 1, 1, 0, 0, 0 };
+	static const uint8_t none[] = { 2, 1, 0, 0, 0 };
 	struct writer writer = { 0 };
 	struct ethernet_place place;
 
@@ -192,8 +192,8 @@ static void damaged_places_are_refused(void **state)
 	static const struct {
 		size_t at;
 		uint8_t value;
-	} damages[] = { { 0, 0 }, { 0, 2 }, { 1, 0 }, { 1, 1 },
-			{ 1, 5 }, { 2, 0 }, { 2, 5 }, { 2, 6 } };
+	} damages[] = { { 1, 0 }, { 1, 1 }, { 1, 5 },
+			{ 2, 0 }, { 2, 5 }, { 2, 6 } };
 
 	memcpy(bytes, golden_place, sizeof(golden_place));
 	assert_place_refused(bytes, sizeof(bytes));
@@ -209,7 +209,7 @@ static void damaged_places_are_refused(void **state)
 /* --- members --- */
 
 static const uint8_t golden_members[] = {
-	1,    0xfd, 0x46, 0x4c, 0, 10, 100, 64,   0,  0, 22, 0xb5, 0x12, 1,
+	2,    0xfd, 0x46, 0x4c, 0, 10, 100, 64,   0,  0, 22, 0xb5, 0x12, 1,
 	0xaa, 5,    3,    0,    0, 0,  4,   0x02, 10, 0, 0,  1,    0x31, 9,
 };
 
@@ -280,13 +280,13 @@ static void nodes_without_a_rail_in_common_have_no_lane(void **state)
 	places_fill(4, 2);
 	places[0].rail_count = 0;
 	places[1].rails[1] = places[3].rails[0] = (struct ethernet_rail){ 0 };
-	assert_refused(4, "node n3 has a NIC for rail 1 only, and those before "
-			  "it for rail 0");
+	assert_refused(4, "node n3 can use rail 1 only, and those before it "
+			  "rail 0");
 	places_fill(2, 4);
 	places[0].rails[1] = places[0].rails[3] = (struct ethernet_rail){ 0 };
 	places[1].rails[0] = places[1].rails[2] = (struct ethernet_rail){ 0 };
-	assert_refused(2, "node n1 has a NIC for rail 1, 3 only, and those "
-			  "before it for rail 0, 2");
+	assert_refused(2, "node n1 can use rail 1, 3 only, and those before "
+			  "it rail 0, 2");
 }
 
 static void nodes_without_rails_have_none_of_the_lane(void **state)
@@ -498,7 +498,6 @@ static void damaged_members_are_refused(void **state)
 		size_t at;
 		uint8_t value;
 	} damages[] = {
-		{ "version", 0, 2 },
 		{ "prefix", 5, 33 },
 		{ "bits behind the prefix", 9, 1 },
 		{ "no room for rails", 10, 11 },
@@ -530,6 +529,30 @@ static void damaged_members_are_refused(void **state)
 	}
 }
 
+/* Version 1 had a count of rails where their bits are now. */
+static void other_versions_are_told_from_damage(void **state)
+{
+	static const uint8_t versions[] = { 0, 1, 3, 255 };
+	uint8_t place[sizeof(golden_place)];
+	uint8_t bytes[sizeof(golden_members)];
+	struct ethernet_place told = { .rail_count = 77 };
+	struct ethernet_members members = { .node_count = 77 };
+
+	memcpy(place, golden_place, sizeof(place));
+	memcpy(bytes, golden_members, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(versions); i++) {
+		place[0] = bytes[0] = versions[i];
+		assert_int_equal(ethernet_place_decode(place, sizeof(place),
+						       &told),
+				 -EPROTONOSUPPORT);
+		assert_int_equal(ethernet_members_decode(bytes, sizeof(bytes),
+							 &members),
+				 -EPROTONOSUPPORT);
+	}
+	assert_int_equal(told.rail_count, 77);
+	assert_int_equal(members.node_count, 77);
+}
+
 static void a_run_does_not_pass_the_last_address(void **state)
 {
 	uint8_t bytes[sizeof(golden_members)];
@@ -542,7 +565,7 @@ static void a_run_does_not_pass_the_last_address(void **state)
 /* Two nodes on two rails; rest: of each rail its family and runs. */
 static void assert_rails_refused(const uint8_t *rest, size_t size)
 {
-	static const uint8_t head[] = { 1,    0xfd, 0x46, 0x4c, 0, 0,
+	static const uint8_t head[] = { 2,    0xfd, 0x46, 0x4c, 0, 0,
 					0xb5, 0x12, 3,    0xaa, 5, 0xaa,
 					5,    2,    0,    0,    0 };
 	uint8_t bytes[64];
@@ -568,7 +591,7 @@ static void a_node_has_all_rails_or_none(void **state)
 static void a_lane_without_rails_lacks_none(void **state)
 {
 	uint8_t bytes[] = {
-		1, 0xfd, 0x46, 0x4c, 0, 0, 0xb5, 0x12, 0, 3, 0, 0, 0
+		2, 0xfd, 0x46, 0x4c, 0, 0, 0xb5, 0x12, 0, 3, 0, 0, 0
 	};
 	struct ethernet_members members;
 
@@ -656,6 +679,7 @@ int main(void)
 		cmocka_unit_test(runs_of_every_length_are_read_back),
 		cmocka_unit_test(members_that_are_too_large_are_not_cut),
 		cmocka_unit_test(damaged_members_are_refused),
+		cmocka_unit_test(other_versions_are_told_from_damage),
 		cmocka_unit_test(a_run_does_not_pass_the_last_address),
 		cmocka_unit_test(a_node_has_all_rails_or_none),
 		cmocka_unit_test(a_lane_without_rails_lacks_none),

@@ -130,6 +130,30 @@ static void a_node_with_another_address_than_it_told_says_so(void **state)
 	assert_false(netns_holds("ip link show fl%d", NODES_VNI));
 }
 
+static void members_of_another_version_say_who_is_to_be_updated(void **state)
+{
+	static const char *const who[] = { [1] = "update fairlead on the "
+						 "manager's host",
+					   [3] = "update fairlead on this "
+						 "node" };
+	struct fairlead_lane lane = nodes_lane(9, NODES_OWNER, NODES_VNI);
+	_auto_(freep) uint8_t *members =
+		nodes_members(&lane, &lane.members_size);
+
+	nodes_enter(0);
+	lane.members = members;
+	lane.node_count = NODES_COUNT;
+	for (uint8_t version = 1; version <= 3; version += 2) {
+		members[0] = version;
+		assert_int_equal(
+			ethernet_node_ops.apply(world.nodes[0].state, &lane,
+						false, &world.nodes[0].record,
+						&nodes_warnings, &world.error),
+			-EPROTONOSUPPORT);
+		assert_non_null(strstr(world.error.text, who[version]));
+	}
+}
+
 static void the_smallest_mtu_of_the_job_is_everybody_s(void **state)
 {
 	struct fairlead_lane lane = nodes_lane(9, NODES_OWNER, NODES_VNI);
@@ -201,6 +225,7 @@ int main(void)
 		TEST(a_device_without_an_alias_is_the_lane_s_that_has_its_vni),
 		TEST(a_foreign_vxlan_device_withholds_its_vni),
 		TEST(a_node_with_another_address_than_it_told_says_so),
+		TEST(members_of_another_version_say_who_is_to_be_updated),
 		TEST(the_smallest_mtu_of_the_job_is_everybody_s),
 		TEST(a_nic_too_small_for_a_lane_is_said),
 		TEST(a_lane_of_many_nodes_without_members_is_refused),

@@ -356,7 +356,8 @@ static void the_others_use_the_rails_that_are_left_and_say_why(void **state)
 	assert_int_equal(world.warning_count, 1);
 	assert_string_equal(world.warning,
 			    "eth1: the lane is not on rail 0: another of its "
-			    "nodes lacks its NIC for it");
+			    "nodes cannot use it (`fairlead node devices` "
+			    "there says why)");
 	take_back(&lane);
 }
 
