@@ -75,7 +75,6 @@ static void foreign_add(void *arg, const struct fairlead_object *object)
 		&inventory->objects[inventory->registration.object_count++]);
 }
 
-/* A driver that cannot tell its place can still list, and take lanes back. */
 static int place_ask(const struct guard_driver *driver,
 		     struct fairlead_place *ret_place,
 		     struct fairlead_error *ret_error)
@@ -108,6 +107,7 @@ static void driver_add(struct inventory *inventory,
 		result = driver->driver->node->list(driver->state, foreign_add,
 						    inventory, &error);
 	entry->is_usable = driver->is_open && result == 0;
+	/* One that cannot tell its place can still take lanes back. */
 	if (entry->is_usable)
 		result = place_ask(driver, &entry->place, &error);
 	snprintf(entry->detail, sizeof(entry->detail), "%.*s",
@@ -135,16 +135,12 @@ static void grants_add(struct inventory *inventory)
 	}
 }
 
-/* The word for it in the summary. */
-static void level_now(const struct guard_driver *driver,
-		      char level[GUARD_LEVEL_MAX + 1])
+/* The word for it in a summary. */
+static void level_take(const char *text, char level[GUARD_LEVEL_MAX + 1])
 {
-	char text[FAIRLEAD_SUMMARY_MAX + 1] = "";
 	size_t size = strlen(FAIRLEAD_SUMMARY_LEVEL);
 
 	level[0] = '\0';
-	if (driver->is_open && driver->driver->node->summarize)
-		driver->driver->node->summarize(driver->state, text);
 	if (strncmp(text, FAIRLEAD_SUMMARY_LEVEL, size) == 0)
 		snprintf(level, GUARD_LEVEL_MAX + 1, "%.*s",
 			 (int)strcspn(text + size, " ,;"), text + size);
@@ -172,14 +168,15 @@ static void inventory_take(struct inventory *inventory, struct guard *guard)
 		driver_add(inventory, &guard->config.drivers[i]);
 }
 
-/* The manager is told of it. */
-static void remember(struct guard *guard)
+/* The manager is told of it: of this, and not of what is there a moment later. */
+static void remember(const struct inventory *inventory, struct guard *guard)
 {
-	for (size_t i = 0; i < guard->config.driver_count; i++) {
-		const struct guard_driver *driver = &guard->config.drivers[i];
+	for (size_t i = 0; i < inventory->registration.driver_count; i++) {
+		const struct registration_driver *entry =
+			&inventory->drivers[i];
 
-		guard->told[i].place = place_now(driver);
-		level_now(driver, guard->told[i].level);
+		guard->told[i].place = entry->place;
+		level_take(entry->detail, guard->told[i].level);
 	}
 }
 
@@ -195,9 +192,12 @@ static bool has_moved(const struct guard_driver *driver,
 static bool has_other_level(const struct guard_driver *driver,
 			    const struct guard_told *told)
 {
+	char text[FAIRLEAD_SUMMARY_MAX + 1] = "";
 	char now[GUARD_LEVEL_MAX + 1];
 
-	level_now(driver, now);
+	if (driver->driver->node->summarize)
+		driver->driver->node->summarize(driver->state, text);
+	level_take(text, now);
 	return strcmp(now, told->level) != 0;
 }
 
@@ -254,7 +254,7 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	registration->proof_size =
 		guard->ledger.has_epoch ? COMMAND_HEADER_SIZE : 0;
 	inventory_take(inventory, guard);
-	remember(guard);
+	remember(inventory, guard);
 	if (inventory->is_full) {
 		text_add(reply->head.text,
 			 "too many objects on the devices belong to no grant");
@@ -272,7 +272,7 @@ int inventory_answer(struct guard *guard, struct writer *writer)
 	if (!inventory)
 		return -ENOMEM;
 	inventory_take(inventory, guard);
-	remember(guard);
+	remember(inventory, guard);
 	return inventory->is_full
 		       ? -E2BIG
 		       : inventory_encode(&inventory->registration, writer);

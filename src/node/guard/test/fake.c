@@ -370,8 +370,9 @@ static int fake_tend(void *state, struct fairlead_error *ret_error)
 static int fake_place(void *state, struct fairlead_place *ret_place,
 		      struct fairlead_error *ret_error)
 {
-	const struct world *world = state;
+	struct world *world = state;
 
+	world->question_count++;
 	if (world->place_error < 0)
 		return error_set(ret_error, world->place_error,
 				 "the NIC has no address");
@@ -381,8 +382,9 @@ static int fake_place(void *state, struct fairlead_place *ret_place,
 
 static void fake_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 {
-	const struct world *world = state;
+	struct world *world = state;
 
+	world->question_count++;
 	snprintf(text, FAIRLEAD_SUMMARY_MAX + 1, "%s",
 		 world->summary ? world->summary : "");
 }

@@ -64,8 +64,9 @@ struct world {
 	unsigned int list_times; /* each object is listed so often; 0: once */
 	struct fairlead_place place; /* of this node */
 	int place_error;
-	int tend_result;     /* of tend */
-	const char *summary; /* NULL: it says nothing */
+	int tend_result;             /* of tend */
+	const char *summary;         /* NULL: it says nothing */
+	unsigned int question_count; /* for place and summary */
 	/* What the last apply was given besides the grant's lane. */
 	uint32_t apply_index, apply_node_count;
 	size_t apply_members_size;

@@ -283,11 +283,14 @@ static void registration_tells_the_place_of_each_driver(void **state)
 
 	world->place.size = FAIRLEAD_PLACE_MAX;
 	memset(world->place.bytes, 0xcc, FAIRLEAD_PLACE_MAX);
+	world->question_count = 0;
 	assert_int_equal(world_register(world, &registration), 0);
 	assert_int_equal(registration.drivers[0].place.size,
 			 FAIRLEAD_PLACE_MAX);
 	assert_memory_equal(registration.drivers[0].place.bytes,
 			    world->place.bytes, FAIRLEAD_PLACE_MAX);
+	/* What is remembered as told is what was told: nothing is asked twice. */
+	assert_int_equal(world->question_count, 2);
 	registration_fini(&registration);
 }
 
