@@ -66,7 +66,7 @@ static int set_value(const struct gate *gate, const struct gate_key *key,
 	return 0;
 }
 
-/* That it goes by from now on. */
+/* The cgroup by which the entry goes from now on. */
 static uint64_t choose_cgroup(const struct gate_entry *entry,
 			      const struct gate_value *before)
 {
@@ -79,7 +79,7 @@ static uint64_t choose_cgroup(const struct gate_entry *entry,
 	return entry->cgroup_id;
 }
 
-/* NULL: none. 1: it was otherwise, and not only in its cgroup. */
+/* entry NULL: the network has no owner. 1: it was otherwise, and not only in its cgroup. */
 static int set_owner(const struct gate *gate, const struct gate_key *key,
 		     const struct gate_entry *entry,
 		     struct fairlead_error *error)
@@ -214,6 +214,24 @@ static int remove_others(const struct gate *gate, struct gate_key *wanted,
 	return result < 0 ? result : changed;
 }
 
+/* Exactly these have the flag; entries: of the keys where it is that of owners. */
+static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
+		   uint32_t flag, const struct gate_entry *entries,
+		   struct fairlead_error *error)
+{
+	int changed = 0;
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < count; i++) {
+		result = entries ? set_owner(gate, &keys[i], &entries[i], error)
+				 : set_network(gate, &keys[i], true, error);
+		changed |= result == 1;
+	}
+	if (result >= 0)
+		result = remove_others(gate, keys, count, flag, error);
+	return result < 0 ? result : changed | result;
+}
+
 int gate_replace(struct gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error)
 {
@@ -226,14 +244,9 @@ int gate_replace(struct gate *gate, const struct gate_entry *entries,
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = make_key(&entries[i].address, entries[i].prefix_size,
 				  &keys[i], ret_error);
-	for (size_t i = 0; result >= 0 && i < count; i++) {
-		result = set_owner(gate, &keys[i], &entries[i], ret_error);
-		changed |= result == 1;
-	}
-	if (result >= 0)
-		result = remove_others(gate, keys, count, GATE_HAS_OWNER,
-				       ret_error);
-	changed |= result == 1;
+	if (result == 0)
+		result = changed = replace(gate, keys, count, GATE_HAS_OWNER,
+					   entries, ret_error);
 	if (result >= 0 && !gate->is_alone) {
 		result = gate_pins_keep(gate->pins, gate->name, ret_error);
 		gate->is_alone = result == 0;
@@ -245,7 +258,6 @@ int gate_networks(struct gate *gate, const struct ip_network *networks,
 		  size_t count, struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct gate_key *keys = calloc(count + 1, sizeof(*keys));
-	int changed = 0;
 	int result = 0;
 
 	if (!keys)
@@ -253,14 +265,9 @@ int gate_networks(struct gate *gate, const struct ip_network *networks,
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = make_key(&networks[i].address, networks[i].prefix_size,
 				  &keys[i], ret_error);
-	for (size_t i = 0; result >= 0 && i < count; i++) {
-		result = set_network(gate, &keys[i], true, ret_error);
-		changed |= result == 1;
-	}
-	if (result >= 0)
-		result = remove_others(gate, keys, count, GATE_IS_NETWORK,
-				       ret_error);
-	return result < 0 ? result : changed | result;
+	return result < 0 ? result
+			  : replace(gate, keys, count, GATE_IS_NETWORK, NULL,
+				    ret_error);
 }
 
 static int sum_counter(const struct gate *gate, enum gate_counter which,

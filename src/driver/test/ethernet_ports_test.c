@@ -275,6 +275,22 @@ static uint16_t given(const struct asking *asking)
 			     : ((struct sockaddr_in6 *)&address)->sin6_port);
 }
 
+/* Else that half of the test cannot fail, and is left out. */
+static bool has_own_ranges(void)
+{
+	const uint32_t range = 5001u << 16 | 5001;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int result = setsockopt(fd, IPPROTO_IP, IP_LOCAL_PORT_RANGE_OPTION,
+				&range, sizeof(range));
+
+	assert_true(fd >= 0);
+	close(fd);
+	if (result < 0)
+		print_message("left out: a socket's own range of ports, which "
+			      "this kernel (before 6.3) does not have\n");
+	return result == 0;
+}
+
 static bool is_given(const struct asking *asking, uint16_t port)
 {
 	pid_t pid = fork();
@@ -290,7 +306,7 @@ static bool is_given(const struct asking *asking, uint16_t port)
 	return WEXITSTATUS(status) == 2;
 }
 
-static void assert_given(uint16_t port, bool is_expected)
+static void assert_given(uint16_t port, bool is_expected, bool by_option)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
 
@@ -306,18 +322,21 @@ static void assert_given(uint16_t port, bool is_expected)
 		netns_run("echo 1024 65535 "
 			  ">/proc/sys/net/ipv4/ip_local_port_range");
 		asking.wanted = port;
-		if (!is_expected && is_given(&asking, port))
+		if (by_option && is_given(&asking, port) != is_expected)
 			fail_msg("port %u by way %zu and an option", port, i);
 	}
 }
 
 static void who_asks_for_no_port_is_given_none_of_vxlan(void **state)
 {
-	assert_given(ETHERNET_PORT, true);
+	const bool by_option = has_own_ranges();
+
+	assert_given(ETHERNET_PORT, true, by_option);
 	open_node(state);
 	for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++)
-		assert_given(ethernet_port(ETHERNET_PORT, rail), false);
-	assert_given(ETHERNET_PORT_ROCE, true);
+		assert_given(ethernet_port(ETHERNET_PORT, rail), false,
+			     by_option);
+	assert_given(ETHERNET_PORT_ROCE, true, by_option);
 }
 
 static bool are_reserved(const char *list)
