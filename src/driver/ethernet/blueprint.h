@@ -16,7 +16,7 @@ struct blueprint {
 	uint32_t number;                 /* of this node, from 1 */
 	size_t rail_count;
 	struct underlay rails[ETHERNET_RAILS_MAX];
-	bool is_untold; /* it has none since the manager knows no NIC here */
+	bool is_untold; /* the lane is not on this node: the manager knows no NIC */
 	/* Why the lane has fewer than it could: "eth1: ..."; "" */
 	char lacking[256];
 	size_t device_count; /* rail after rail */
@@ -24,10 +24,10 @@ struct blueprint {
 };
 
 /*
- * -EINVAL, -EBADMSG: options or members cannot be read; -ENODEV: the node has no
- * NIC for a rail of the lane, and has to have one (else rail_count is 0); -ESTALE:
- * its address, networks or port are not those that the members have; all with a
- * text.
+ * -EINVAL, -EBADMSG: options or members cannot be read; -EPROTONOSUPPORT: members
+ * are of another version; -ENODEV: the node has no NIC for a rail of the lane (where
+ * it has none at all, and need not: rail_count is 0); -ESTALE: its address, networks
+ * or port are not those that the members have; all with a text.
  */
 int blueprint_init(struct blueprint *blueprint,
 		   const struct ethernet_node *node,

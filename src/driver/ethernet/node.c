@@ -37,7 +37,7 @@ enum bpf_mode {
 /* Texts are the settings' own. */
 struct node_settings {
 	const char *devices, *nft, *bpf, *bpf_pins, *cgroup, *job_cgroup;
-	const char *namespaces, *link_rate;
+	const char *namespaces;
 	enum bpf_mode bpf_mode;
 };
 
@@ -410,6 +410,20 @@ static int port_check(const struct ethernet_node *node,
 				   is_inside(node, found, port), ret_error);
 }
 
+/* Then it may as well be a stranger's. */
+static void say_doubt(const struct ethernet_node *node, size_t rail,
+		      struct fairlead_device *device)
+{
+	uint16_t port = ethernet_port(node->networks.port, (uint32_t)rail);
+	size_t used = strlen(device->detail);
+	struct fairlead_error ignored;
+
+	if (node->is_looking && device->is_usable &&
+	    underlay_port_check(node->netlink, port, false, &ignored) < 0)
+		snprintf(device->detail + used, sizeof(device->detail) - used,
+			 "; only root sees who has UDP port %u", port);
+}
+
 static int probe(void *state,
 		 void (*emit)(void *arg, const struct fairlead_device *device),
 		 void *arg, struct fairlead_error *ret_error)
@@ -433,6 +447,7 @@ static int probe(void *state,
 		    port_check(node, &found, i, &taken) < 0)
 			flaw = taken.text;
 		describe(node, &list.list[i], &found, flaw, &device);
+		say_doubt(node, i, &device);
 		emit(arg, &device);
 	}
 	found_fini(&found);
