@@ -137,7 +137,7 @@ static void gate_enforce(const struct world *world, enum world_host host,
 
 	pins_name(host, pins);
 	world_enter(world->netns[host]);
-	result = level != LEVEL_GATE ? gate_clear(pins, &error)
+	result = level != LEVEL_GATE ? gate_leave(pins, &error)
 				     : gate_start(host, &gate, &error);
 	world_enter(world->home);
 	if (result < 0)

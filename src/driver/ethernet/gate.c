@@ -373,15 +373,3 @@ int gate_is_left(const char *pins, struct fairlead_error *ret_error)
 
 	return result == 0 ? sets.count > 0 : result;
 }
-
-int gate_clear(const char *pins, struct fairlead_error *ret_error)
-{
-	int result = gate_pins_keep(pins, NULL, ret_error);
-
-	/* EBUSY: the file system is mounted on the directory itself. */
-	if (result == 0 && rmdir(pins) < 0 && errno != ENOENT &&
-	    errno != EBUSY && errno != ENOTEMPTY)
-		result = error_set(ret_error, -errno, "%s: %s", pins,
-				   strerror(errno));
-	return result;
-}

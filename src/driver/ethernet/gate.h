@@ -15,8 +15,8 @@
  *
  * One process at a time uses a directory. Privileges: gate_open, gate_tend and
  * gate_rails need CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if they have to
- * mount; all else needs none, only an open gate, and gate_leave and gate_clear
- * that the user owns the directory.
+ * mount; all else needs none, only an open gate, and gate_leave that
+ * the user owns the directory.
  */
 #pragma once
 
@@ -134,11 +134,6 @@ int gate_counters(struct gate *gate, struct gate_counters *ret_counters);
 int gate_leave(const char *pins, struct fairlead_error *ret_error);
 /* Is there anything that gate_leave would take away? 1: yes. */
 int gate_is_left(const char *pins, struct fairlead_error *ret_error);
-/*
- * Detach and unpin all of ours that is in the directory, and remove it if nothing
- * else is in there. Nothing there is 0.
- */
-int gate_clear(const char *pins, struct fairlead_error *ret_error);
 /*
  * The id by which entries name a cgroup. -EINVAL with a text: it is not in
  * cgroup v2, or deeper than the programs look.

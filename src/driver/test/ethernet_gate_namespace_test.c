@@ -77,7 +77,7 @@ static void another_namespace_is_not_concerned(void **state)
 	assert_int_equal(as(&root, have_a_gate_elsewhere, NULL), 0);
 	assert_refused(&bob, ALICE6);
 	assert_passes(&alice, ALICE6);
-	assert_int_equal(gate_clear(PINS "-2", NULL), 0);
+	assert_int_equal(world_remove(PINS "-2"), 0);
 	gate_close(gate);
 }
 
@@ -141,7 +141,7 @@ static void a_kernel_without_namespaces_of_packets_checks_them_all(void **state)
 	assert_false(gets(fd, &here[0], ALICE4, "127.0.0.1", 5002));
 	assert_true(gets(fd, &here[1], BOB4, "127.0.0.1", 5002));
 	close(fd);
-	assert_int_equal(gate_clear(PINS, NULL), 0);
+	assert_int_equal(world_remove(PINS), 0);
 	assert_int_equal(rmdir(cgroup), 0);
 }
 

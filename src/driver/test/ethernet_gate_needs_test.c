@@ -72,7 +72,7 @@ static int use_without_privileges(const void *arg)
 	drop_capabilities();
 	world_lanes(gate);
 	assert_int_equal(gate_counters(gate, &counters), 0);
-	assert_int_equal(gate_clear(PINS, NULL), 0);
+	assert_int_equal(world_remove(PINS), 0);
 	gate_close(gate);
 	return 0;
 }

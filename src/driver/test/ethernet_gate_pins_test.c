@@ -202,7 +202,7 @@ static void what_others_have_in_the_directory_is_left_alone(void **state)
 	gate_close(world_open(&options));
 	assert_int_equal(world_sets(name), 1);
 	assert_int_equal(gate_leave(PINS, NULL), 0);
-	assert_int_equal(gate_clear(PINS, NULL), 0);
+	assert_int_equal(world_remove(PINS), 0);
 	assert_int_equal(world_sets(name), 0);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_int_equal(rmdir(others[i]), 0);
@@ -223,10 +223,10 @@ static void clear_detaches_all_at_once(void **state)
 	link = bpf_obj_get(path);
 	assert_true(link >= 0);
 	assert_refused(&bob, ALICE4);
-	assert_int_equal(gate_clear(PINS, NULL), 0);
+	assert_int_equal(world_remove(PINS), 0);
 	assert_passes(&bob, ALICE4);
 	assert_int_equal(stat(PINS, &found), -1);
-	assert_int_equal(gate_clear(PINS, NULL), 0);
+	assert_int_equal(world_remove(PINS), 0);
 	gate_close(gate);
 	close(link);
 }
@@ -242,7 +242,7 @@ static void the_file_system_is_mounted_where_it_is_not(void **state)
 	options.pins = pins;
 	gate_close(world_open(&options));
 	gate_close(world_open(&options));
-	assert_int_equal(gate_clear(pins, NULL), 0);
+	assert_int_equal(world_remove(pins), 0);
 	assert_int_equal(umount(pins), 0);
 	assert_int_equal(rmdir(pins), 0);
 	snprintf(pins, sizeof(pins), "%s/a", path);

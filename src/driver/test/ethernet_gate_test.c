@@ -229,7 +229,7 @@ static void sockets_older_than_the_gate_are_checked(void **state)
 
 	gate_close(*state);
 	*state = NULL;
-	assert_int_equal(gate_clear(PINS, NULL), 0);
+	assert_int_equal(world_remove(PINS), 0);
 	vxlan = connect_as(&bob, OTHER4IN6, ETHERNET_PORT);
 	lane = connect_as(&bob, ALICE6, 5008);
 	mine = connect_as(&bob, BOB6, 5008);

@@ -44,6 +44,11 @@ const char *world_cgroup(void);
 void world_network(void);
 /* It has to open; closed by the caller. */
 struct gate *world_open(const struct gate_options *options);
+/*
+ * All sets of a directory go, whatever network namespace they are of, and it, too,
+ * if nothing else is in there. Nothing there is 0.
+ */
+int world_remove(const char *pins);
 /* Of cmocka: nothing of a gate is left. */
 int world_clear(void **state);
 /* How many sets are pinned, and the name of the first. */
