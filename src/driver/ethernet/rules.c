@@ -28,8 +28,11 @@
 
 /* @th,96,24: the VNI in VXLAN's header, behind UDP's 8 bytes. */
 #define PORT_VNI "udp dport . @th,96,24"
-/* Any packet that comes from a user's socket has a uid. */
-#define A_USER "meta skuid 0-4294967295"
+/*
+ * Any packet that comes from a user's socket has a uid. nft takes a number for the
+ * name of an account that is called so, but none is called by a sign.
+ */
+#define A_USER "meta skuid \"+0\"-\"+4294967295\""
 #define MARKED "meta mark set meta mark and 0x0000ffff or $sign accept"
 
 /*
@@ -63,7 +66,7 @@ static const char *const table_lines[] = {
 	"reject with icmpx type admin-prohibited",
 	"}",
 	"chain strangers {",
-	"meta skuid 0 accept",
+	"meta skuid \"+0\" accept",
 	A_USER " goto refuse",
 	/* What kernel sockets begin is nobody's, or a user's by another name. */
 	"meta l4proto udp goto refuse",
@@ -128,7 +131,7 @@ static const char *const table_lines[] = {
 	 * that is all: one look into a map less for each packet.
 	 */
 	"chain vxlan_out {",
-	"meta mark & 0xffff0000 != $sign meta skuid 1-4294967295 "
+	"meta mark & 0xffff0000 != $sign meta skuid \"+1\"-\"+4294967295\" "
 	"counter name refused_raw drop",
 	"ip dscp $dedicated_access " PORT_VNI " vmap @has_dedicated_access",
 	"ip dscp $low_latency " PORT_VNI " vmap @has_low_latency",

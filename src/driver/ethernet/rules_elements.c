@@ -79,6 +79,10 @@ static void text_put_part(struct writer *writer, const struct part *part)
 	case PART_ADDRESS:
 		ip_address_format(part->address, text);
 		break;
+	case PART_NUMBER:
+		/* Without a sign nft looks for who is called so first. */
+		snprintf(text, sizeof(text), "\"+%u\"", part->number);
+		break;
 	default:
 		snprintf(text, sizeof(text), "%u", part->number);
 		break;

@@ -284,6 +284,25 @@ static void a_program_that_others_can_write_is_not_run(void **state)
 
 /* --- what they say --- */
 
+/* An account can be called by a number that is another's uid. */
+static void users_are_no_names_of_accounts(void **state)
+{
+	netns_run("cp /etc/passwd /mnt/passwd; for name in 0 1 20001; do "
+		  "echo $name:x:3005:3005::/:/bin/false >>/mnt/passwd; done; "
+		  "mount --bind /mnt/passwd /etc/passwd");
+	node_world_open_bare();
+	assert_int_equal(lane_apply(0), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_true(netns_holds(OURS "'100.64.0.1 . 20001'"));
+		assert_true(netns_holds(OURS "'skuid 0 accept'"));
+		assert_true(netns_holds(OURS "'skuid 1-4294967295'"));
+		assert_false(netns_holds(OURS "3005"));
+		netns_run("nft flush ruleset");
+		assert_int_equal(tend(), 1);
+	}
+	netns_run("umount /etc/passwd; rm /mnt/passwd");
+}
+
 /* The lane is nobody's while its device has such a name. */
 static void a_name_that_nft_cannot_write_fails_no_other_lane(void **state)
 {
@@ -369,6 +388,7 @@ int main(void)
 		TEST(a_start_with_lanes_goes_on_without),
 		TEST(a_start_with_lanes_beside_a_foreign_table_goes_on),
 		TEST(a_program_that_others_can_write_is_not_run),
+		TEST(users_are_no_names_of_accounts),
 		TEST(a_name_that_nft_cannot_write_fails_no_other_lane),
 		TEST(counters_go_on_when_the_table_is_written_anew),
 		TEST(a_lane_that_fails_before_it_has_rules_leaves_the_table),
