@@ -23,7 +23,8 @@ static void text_add(char text[FAIRLEAD_ERROR_TEXT_MAX], const char *more)
 
 static void news_add(const struct ethernet_node *node, const char *text)
 {
-	text_add(node->tended->news, text);
+	if (!strstr(node->tended->news, text))
+		text_add(node->tended->news, text);
 }
 
 /* *ret_digest 0: there is no table of ours. */

@@ -214,9 +214,9 @@ static int remove_others(const struct gate *gate, struct gate_key *wanted,
 	return result < 0 ? result : changed;
 }
 
-/* Exactly these have the flag; entries: of the keys where it is that of owners. */
-static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
-		   uint32_t flag, const struct gate_entry *entries,
+/* 1: some had it not; entries: of the keys where it is that of owners. */
+static int set_all(const struct gate *gate, const struct gate_key *keys,
+		   size_t count, const struct gate_entry *entries,
 		   struct fairlead_error *error)
 {
 	int changed = 0;
@@ -227,9 +227,31 @@ static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
 				 : set_network(gate, &keys[i], true, error);
 		changed |= result == 1;
 	}
-	if (result >= 0)
-		result = remove_others(gate, keys, count, flag, error);
-	return result < 0 ? result : changed | result;
+	return result < 0 ? result : changed;
+}
+
+/* Exactly these have the flag. What is not ours may have filled the map. */
+static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
+		   uint32_t flag, const struct gate_entry *entries,
+		   struct fairlead_error *error)
+{
+	/* The search wants them sorted, and entries are in the keys' order. */
+	_auto_(freep) struct gate_key *sorted =
+		calloc(count + 1, sizeof(*keys));
+	int changed, others;
+
+	if (!sorted)
+		return error_set(error, -ENOMEM, "out of memory");
+	memcpy(sorted, keys, count * sizeof(*keys));
+	changed = set_all(gate, keys, count, entries, error);
+	if (changed < 0 && changed != -ENOSPC)
+		return changed;
+	others = remove_others(gate, sorted, count, flag, error);
+	if (changed == -ENOSPC && others > 0)
+		changed = set_all(gate, keys, count, entries, error);
+	if (changed < 0 || others < 0)
+		return changed < 0 ? changed : others;
+	return changed | others;
 }
 
 int gate_replace(struct gate *gate, const struct gate_entry *entries,

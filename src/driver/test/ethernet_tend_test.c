@@ -198,6 +198,33 @@ static void rules_and_gate_are_said_together(void **state)
 	assert_int_equal(tend(), 0);
 }
 
+static void a_gate_s_map_that_somebody_filled_is_right_again(void **state)
+{
+	const struct gate_value value = { .flags = GATE_HAS_OWNER,
+					  .prefix_size = 128,
+					  .uid = STRANGER };
+	struct gate_key key = { .prefix_size = 128, .address = { 0xfd, 0x99 } };
+	_auto_(gate_set_fini) struct gate_set set;
+	struct gate_key own;
+
+	open_with_a_lane();
+	find_set(&set);
+	while (bpf_map_get_next_key(set.lanes, NULL, &own) == 0)
+		assert_int_equal(bpf_map_delete_elem(set.lanes, &own), 0);
+	for (int i = 0; i < GATE_LANES_MAX; i++) {
+		key.address[14] = (uint8_t)(i >> 8);
+		key.address[15] = (uint8_t)i;
+		assert_int_equal(bpf_map_update_elem(set.lanes, &key, &value,
+						     BPF_ANY),
+				 0);
+	}
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has changed the gate's map of lanes");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_int_equal(tend(), 0);
+}
+
 static void a_gate_is_not_blamed_for_what_a_device_has(void **state)
 {
 	open_with_a_lane();
@@ -454,6 +481,7 @@ int main(void)
 		TEST(a_lane_whose_gate_was_detached_is_closed_again),
 		TEST(a_gate_whose_pins_are_gone_is_in_force_and_pinned_again),
 		TEST(what_somebody_deletes_from_the_gate_s_map_is_back),
+		TEST(a_gate_s_map_that_somebody_filled_is_right_again),
 		TEST(a_gate_is_not_blamed_for_what_a_device_has),
 		TEST(what_a_lane_has_found_missing_is_said_later),
 		TEST(rules_that_a_look_has_found_missing_are_said_later),
