@@ -330,8 +330,12 @@ void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 
 	if (count == 0)
 		return;
-	/* Later what is gone by us could not be told from what others took. */
-	(void)enforce_tend_table(node, &error);
+	/*
+	 * Later what is gone by us could not be told from what others took. But
+	 * a lane that has no rules yet would be given some.
+	 */
+	if (!lanes[0].has_no_rules)
+		(void)enforce_tend_table(node, &error);
 	result = all_init(&all, lanes, &error);
 	if (result == 0)
 		all_take(&all);

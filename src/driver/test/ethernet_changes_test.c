@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/bytes.h"
+#include "driver/ethernet/device.h"
 #include "driver/ethernet/members.h"
 #include "driver/test/netns.h"
 #include "driver/test/node_world.h"
@@ -44,6 +45,26 @@ static struct fairlead_lane lane_of(const char *isolation)
 	lane.members = members.data;
 	lane.members_size = members.size;
 	return lane;
+}
+
+/* The first device is made; then others change rules, and the next one fails. */
+static bool is_failing;
+
+int __real_device_create(struct netlink *netlink, struct lane_device *device,
+			 const struct lane_peer *peers, size_t peer_count,
+			 struct fairlead_error *ret_error);
+int __wrap_device_create(struct netlink *netlink, struct lane_device *device,
+			 const struct lane_peer *peers, size_t peer_count,
+			 struct fairlead_error *ret_error);
+int __wrap_device_create(struct netlink *netlink, struct lane_device *device,
+			 const struct lane_peer *peers, size_t peer_count,
+			 struct fairlead_error *ret_error)
+{
+	if (!is_failing || device->vni == NODE_WORLD_VNI)
+		return __real_device_create(netlink, device, peers, peer_count,
+					    ret_error);
+	netns_run("nft add table inet others");
+	return error_set(ret_error, -EIO, "it fails");
 }
 
 static int lane_apply(const struct fairlead_lane *lane)
@@ -122,6 +143,24 @@ static void a_member_of_a_lane_that_ended_stays_in_no_rules(void **state)
 	assert_int_equal(lane_revoke(&lane), 0);
 	assert_int_equal(tend(), 1);
 	assert_false(rules_have("10.204.0.2"));
+	assert_int_equal(tend(), 0);
+}
+
+/* Nor where others have changed rules since the node looked at them. */
+static void a_lane_that_failed_leaves_its_owner_in_no_rules(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+
+	lane.id_count = 2;
+	lane.ids[1] = 4097;
+	strcpy(lane.options, "vnis=2,tcs=BEST_EFFORT,isolation=host");
+	node_world_open_bare();
+	is_failing = true;
+	assert_int_equal(lane_apply(&lane), -EIO);
+	is_failing = false;
+	assert_false(rules_have("fl4096"));
+	assert_false(rules_have("20001"));
+	assert_false(netns_holds("ip link show fl4096"));
 	assert_int_equal(tend(), 0);
 }
 
@@ -382,6 +421,7 @@ int main(void)
 		TEST(a_peer_that_somebody_deleted_is_no_member_any_more),
 		TEST(the_same_in_a_namespace),
 		TEST(a_member_of_a_lane_that_ended_stays_in_no_rules),
+		TEST(a_lane_that_failed_leaves_its_owner_in_no_rules),
 		TEST(what_nobody_changed_is_not_said),
 		TEST(a_renamed_device_keeps_its_lane),
 		TEST(one_more_address_is_not_the_lane_s),
