@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/ethernet/blueprint.h"
 #include "driver/ethernet/enforce.h"
 #include "driver/ethernet/links.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/record.h"
 #include "driver/ethernet/shaper.h"
 #include "driver/ethernet/take_back.h"
-#include "driver/ethernet/blueprint.h"
 
 /* --- what is there already --- */
 
