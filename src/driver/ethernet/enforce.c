@@ -289,6 +289,47 @@ static uint64_t lanes_digest(const struct enforcement *enforcement)
 	return sum;
 }
 
+/* One that there is no memory for is not known when it goes. */
+static void written_add(struct tended *tended,
+			const struct enforcement *enforcement)
+{
+	size_t count = tended->written_count + enforcement->rule_count;
+	uint64_t *written =
+		count == 0 ? NULL
+			   : realloc(tended->written, count * sizeof(*written));
+
+	tended->lanes += lanes_digest(enforcement);
+	if (!written)
+		return;
+	tended->written = written;
+	for (size_t i = 0; i < enforcement->rule_count; i++)
+		written[tended->written_count++] =
+			lane_digest(&enforcement->rules[i]);
+}
+
+/* False: rules were made from something else, such as a peer that is gone. */
+static bool written_remove(struct tended *tended,
+			   const struct enforcement *enforcement)
+{
+	bool is_known = true;
+
+	tended->lanes -= lanes_digest(enforcement);
+	for (size_t i = 0; i < enforcement->rule_count; i++) {
+		uint64_t wanted = lane_digest(&enforcement->rules[i]);
+		size_t k = 0;
+
+		while (k < tended->written_count &&
+		       tended->written[k] != wanted)
+			k++;
+		if (k == tended->written_count)
+			is_known = false;
+		else
+			tended->written[k] =
+				tended->written[--tended->written_count];
+	}
+	return is_known;
+}
+
 /* --- all, or one lane --- */
 
 /*
@@ -370,7 +411,9 @@ static int table_write(const struct ethernet_node *node,
 			  all->rules, all->rule_count, &text);
 	result = rules_run(node, &text, ret_error);
 	if (result == 0) {
-		node->tended->lanes = lanes_digest(all);
+		node->tended->lanes = 0;
+		node->tended->written_count = 0;
+		written_add(node->tended, all);
 		node->tended->rail_count = rail_count;
 	}
 	return result;
@@ -556,11 +599,8 @@ int enforce_add(const struct ethernet_node *node,
 	/* What is left of another lane with this VNI would let its users in. */
 	if (node->tended->has_leftovers || needs_rails(node, enforcement)) {
 		result = enforce_all(node, ret_error);
-		if (result == 0)
-			result = gate_require(node, enforcement, ret_error);
-		if (result < 0)
-			enforce_remove(node, enforcement);
-		return result;
+		return result < 0 ? result
+				  : gate_require(node, enforcement, ret_error);
 	}
 	rules_write_add(enforcement->rules, enforcement->rule_count, &requests);
 	result = elements_change(node, &requests, ret_error);
@@ -568,13 +608,11 @@ int enforce_add(const struct ethernet_node *node,
 	if (result == -ENOENT || result == -EEXIST)
 		return enforce_all(node, ret_error);
 	if (result == 0)
-		node->tended->lanes += lanes_digest(enforcement);
+		written_add(node->tended, enforcement);
 	for (size_t i = 0;
 	     result == 0 && node->gate && i < enforcement->gate_count; i++)
 		result =
 			gate_add(node->gate, &enforcement->gates[i], ret_error);
-	if (result < 0)
-		enforce_remove(node, enforcement);
 	return result;
 }
 
@@ -596,8 +634,8 @@ void enforce_remove(const struct ethernet_node *node,
 	rules_write_remove(enforcement->rules, enforcement->rule_count,
 			   &requests);
 	result = elements_change(node, &requests, &ignored);
-	if (result == 0)
-		node->tended->lanes -= lanes_digest(enforcement);
+	if (result == 0 && !written_remove(node->tended, enforcement))
+		result = -ESTALE;
 	for (size_t i = 0;
 	     result == 0 && node->gate && i < enforcement->gate_count; i++)
 		result = gate_remove(node->gate, &enforcement->gates[i].address,

@@ -40,15 +40,16 @@ int enforcement_init(struct enforcement *enforcement,
 void enforcement_fini(struct enforcement *enforcement);
 
 /*
- * Before the devices are up. What was added is taken back on a failure. A gate that
- * is required and cannot be put back is one.
+ * Before the devices are up. On a failure some may have been added, which goes when
+ * the caller takes the devices back. A gate that is required and cannot be put back
+ * is one.
  */
 int enforce_add(const struct ethernet_node *node,
 		const struct enforcement *enforcement,
 		struct fairlead_error *ret_error);
 /*
  * When the devices are gone. What cannot be taken one by one, since something is
- * not there, is written anew as a whole.
+ * not there or not what was added, is written anew as a whole.
  */
 void enforce_remove(const struct ethernet_node *node,
 		    const struct enforcement *enforcement);

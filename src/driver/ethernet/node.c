@@ -159,6 +159,8 @@ static void close_node(void *state)
 	gate_close(node->gate);
 	netlink_close(node->netlink);
 	netlink_close(node->filter);
+	if (node->tended)
+		free(node->tended->written);
 	free(node->tended);
 	free(node->taken);
 	free(node->devices);

@@ -29,6 +29,8 @@ struct tended {
 	uint32_t digest_generation; /* when that was so */
 	uint8_t rail_count; /* whose ports the rules are for; never less */
 	uint64_t lanes;     /* what they were made from: sum of each device's */
+	size_t written_count;
+	uint64_t *written;  /* each of these, in any order; owned */
 	bool has_leftovers; /* rules may be of devices that are gone */
 	/* What was put back, and is to be said. */
 	char news[FAIRLEAD_ERROR_TEXT_MAX];
