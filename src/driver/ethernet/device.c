@@ -334,34 +334,56 @@ int device_create(struct netlink *netlink, struct lane_device *device,
 	return result;
 }
 
-int device_vni_check(struct netlink *netlink, const char *name, uint32_t vni,
-		     uint16_t port, struct fairlead_error *ret_error)
+/* A name that says the VNI, and that no device has. False: there is none. */
+static bool trial_name(struct netlink *netlink, struct lane_device *device)
+{
+	struct ethernet_names names;
+	struct link link;
+
+	for (device->rail = 0; device->rail < ETHERNET_RAILS_MAX;
+	     device->rail++) {
+		ethernet_name(&ethernet_networks_default, device->vni,
+			      device->rail, 1, &names);
+		memcpy(device->name, names.device, sizeof(device->name));
+		if (link_read(netlink, device->name, 0, &link, NULL) < 0)
+			return true;
+	}
+	return false;
+}
+
+int device_vni_check(struct netlink *netlink, uint32_t vni, uint16_t port,
+		     uint8_t family, struct fairlead_error *ret_error)
 {
 	struct lane_device device = {
 		.vni = vni,
 		.port = port,
 		.mtu = ETHERNET_MTU_MIN,
 		.mac = { 0x02 },
-		.underlay.family = 4,
+		.underlay.family = family,
 	};
 	struct link link;
 	bool is_left;
 	int result;
 
-	snprintf(device.name, sizeof(device.name), "%s", name);
-	/* Whatever has the name would be in the way. */
-	if (link_read(netlink, name, 0, &link, NULL) == 0)
-		return 0;
+	if (!trial_name(netlink, &device))
+		return error_set(ret_error, -EBUSY,
+				 "cannot try VNI %u: other devices have all "
+				 "names for it: rename %s",
+				 vni, device.name);
 	result = netlink_call(netlink, ask_creation(&device), ret_error,
 			      "cannot try VNI %u", vni);
 	if (result == -EEXIST)
 		return error_set(ret_error, -EBUSY,
 				 "a device that cannot be found has VNI %u: "
-				 "end the processes in the job's network "
-				 "namespace, whose file somebody has removed",
+				 "end the processes in its network namespace, "
+				 "which is not one of 'namespaces', or whose "
+				 "file somebody has removed",
 				 vni);
 	if (result == 0)
-		result = link_read(netlink, name, 0, &link, ret_error);
+		result = link_read(netlink, device.name, 0, &link, ret_error);
+	/* A kernel without IPv6 has none over it. */
+	if (family == 6 && (result == -EAFNOSUPPORT || result == -EPFNOSUPPORT))
+		return 0;
 	if (result < 0)
 		return result;
 	device.index = link.index;

@@ -101,12 +101,13 @@ int device_down(struct netlink *netlink, const struct lane_device *device,
 		struct fairlead_error *ret_error);
 
 /*
- * Is a VNI free, though no device that has it is seen? name: of the device that is
- * made to find out, and deleted. -EBUSY with a text: one has it, in a namespace
- * that has no file any more.
+ * Is a VNI free on a port, over underlays of that family (4 or 6), though no device
+ * that has it is seen? A device is made to find out, and deleted; its name says the
+ * VNI, so that what a crash leaves of it is known as ours. -EBUSY with a text: one
+ * has it, in a namespace that we do not know; or all names for the trial are taken.
  */
-int device_vni_check(struct netlink *netlink, const char *name, uint32_t vni,
-		     uint16_t port, struct fairlead_error *ret_error);
+int device_vni_check(struct netlink *netlink, uint32_t vni, uint16_t port,
+		     uint8_t family, struct fairlead_error *ret_error);
 /*
  * Delete devices in one request, since each waits for all that looks at it
  * (about 18 ms), and a request as long as one device. They are known by index,

@@ -157,15 +157,53 @@ static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 	enforce_mend(node);
 }
 
-/* What was in a namespace that has no file any more may be there still. */
+/* Has a device that is seen, and was not taken, the VNI there? */
+static bool is_seen(const struct found *found, const struct fairlead_lane *lane,
+		    uint32_t vni, uint16_t port, uint8_t family)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+		bool is_ipv6 = device->underlay.family == 6;
+
+		if (device->vni == vni && device->port == port &&
+		    is_ipv6 == (family == 6) &&
+		    !found_is_of(&found->list[i], lane))
+			return true;
+	}
+	return false;
+}
+
+/* The kernel has one device for each family of underlays. */
+static int vni_check(const struct ethernet_node *node,
+		     const struct found *found,
+		     const struct fairlead_lane *lane, uint32_t vni,
+		     uint32_t rail, struct fairlead_error *ret_error)
+{
+	static const uint8_t families[] = { 4, 6 };
+	uint16_t port = ethernet_port(node->networks.port, rail);
+	int result = 0;
+
+	for (size_t i = 0; i < 2 && result == 0; i++) {
+		if (!is_seen(found, lane, vni, port, families[i]))
+			result = device_vni_check(node->netlink, vni, port,
+						  families[i], ret_error);
+	}
+	return result;
+}
+
+/*
+ * What is not there may be in a namespace that we do not know: the job's, whose
+ * file somebody has removed, or one that somebody has moved it to.
+ */
 static void hidden_check(const struct ethernet_node *node,
+			 const struct found *found,
 			 const struct revoking *revoking)
 {
 	struct fairlead_revocation *revocation = revoking->revocation;
 	const struct ethernet_made *made = &revoking->recorded;
 	uint32_t vni, rail;
 
-	if (revoking->is_unknown || made->isolation != ETHERNET_NETNS ||
+	if (revoking->is_unknown ||
 	    !has_lost(made, revoking->devices, revoking->count))
 		return;
 	for (uint32_t i = 0; i < made->count && revocation->result == 0; i++) {
@@ -173,10 +211,9 @@ static void hidden_check(const struct ethernet_node *node,
 
 		if (ethernet_device_parse(name, &vni, &rail) &&
 		    found_lane_has(revocation->lane, vni))
-			revocation->result = device_vni_check(
-				node->netlink, name, vni,
-				ethernet_port(node->networks.port, rail),
-				&revocation->error);
+			revocation->result =
+				vni_check(node, found, revocation->lane, vni,
+					  rail, &revocation->error);
 	}
 }
 
@@ -238,7 +275,7 @@ static void revoke_list(const struct ethernet_node *node,
 		if (revocation->result == 0)
 			astray_check(found, &list[i]);
 		if (revocation->result == 0)
-			hidden_check(node, &list[i]);
+			hidden_check(node, found, &list[i]);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "base/bytes.h"
@@ -20,10 +21,12 @@
 #define GRANT 9
 
 static struct fairlead_record record;
-static struct writer members;
+static struct writer members, members_ipv6;
 
-/* Of this node and of one that is not there. */
-static struct fairlead_lane lane_of(const char *isolation)
+/* Of this node and of one that is not there, which have these addresses. */
+static struct fairlead_lane lane_between(const char *isolation,
+					 struct writer *encoded,
+					 const char *own, const char *other)
 {
 	struct ip_address addresses[2];
 	struct ethernet_members two = {
@@ -36,15 +39,20 @@ static struct fairlead_lane lane_of(const char *isolation)
 	struct fairlead_lane lane = node_world_lane(GRANT, isolation);
 
 	lane.node_count = 2;
-	assert_true(ip_address_parse("10.204.0.1", &addresses[0]));
-	assert_true(ip_address_parse("10.204.0.2", &addresses[1]));
-	if (members.data == NULL) { /* the same of all lanes */
-		members = (struct writer){ .limit = 1024 };
-		assert_int_equal(ethernet_members_encode(&two, &members), 0);
+	assert_true(ip_address_parse(own, &addresses[0]));
+	assert_true(ip_address_parse(other, &addresses[1]));
+	if (encoded->data == NULL) { /* the same of all lanes */
+		*encoded = (struct writer){ .limit = 1024 };
+		assert_int_equal(ethernet_members_encode(&two, encoded), 0);
 	}
-	lane.members = members.data;
-	lane.members_size = members.size;
+	lane.members = encoded->data;
+	lane.members_size = encoded->size;
 	return lane;
+}
+
+static struct fairlead_lane lane_of(const char *isolation)
+{
+	return lane_between(isolation, &members, "10.204.0.1", "10.204.0.2");
 }
 
 /* The first device is made; then others change rules, and the next one fails. */
@@ -330,7 +338,7 @@ static void devices_in_several_namespaces_go_in_turns(void **state)
 	assert_int_equal(lane_revoke(&other), 0);
 }
 
-/* A process in the namespace, which it keeps. */
+/* A process in the namespace, which it keeps; NULL: in one of its own. */
 static pid_t process_start(const char *netns)
 {
 	int fds[2];
@@ -341,9 +349,13 @@ static pid_t process_start(const char *netns)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		int fd = open(netns, O_RDONLY | O_CLOEXEC);
+		int fd = netns ? open(netns, O_RDONLY | O_CLOEXEC) : -1;
+		int result =
+			netns ? setns(fd, CLONE_NEWNET) : unshare(CLONE_NEWNET);
 
-		if (setns(fd, CLONE_NEWNET) != 0 || write(fds[1], "x", 1) != 1)
+		/* A test that fails is not to leave it. */
+		if (result != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+		    write(fds[1], "x", 1) != 1)
 			_exit(1);
 		close(fd);
 		for (;;)
@@ -355,6 +367,23 @@ static pid_t process_start(const char *netns)
 	return pid;
 }
 
+/* A process keeps the namespace of the lane's device, which nobody can find. */
+static void vni_is_kept(const struct fairlead_lane *lane, pid_t pid)
+{
+	int tries = 0;
+
+	assert_int_equal(lane_revoke(lane), -EBUSY);
+	assert_non_null(strstr(world.error.text,
+			       "a device that cannot be found has VNI 4096"));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	/* The kernel ends the namespace when it likes. */
+	while (lane_revoke(lane) == -EBUSY)
+		assert_true(++tries < 1000);
+	assert_int_equal(lane_revoke(lane), 0);
+	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
+}
+
 static void a_device_that_nobody_can_find_keeps_its_vni(void **state)
 {
 	struct fairlead_lane lane = lane_of("netns");
@@ -364,16 +393,49 @@ static void a_device_that_nobody_can_find_keeps_its_vni(void **state)
 	assert_int_equal(lane_apply(&lane), 0);
 	pid = process_start("/mnt/netns/9");
 	netns_run("umount /mnt/netns/9 && rm /mnt/netns/9");
-	assert_int_equal(lane_revoke(&lane), -EBUSY);
-	assert_non_null(strstr(world.error.text,
-			       "a device that cannot be found has VNI 4096"));
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	/* The kernel ends the namespace when it likes. */
-	while (lane_revoke(&lane) == -EBUSY)
-		;
-	assert_int_equal(lane_revoke(&lane), 0);
-	assert_false(netns_holds("ip -o link show type vxlan | grep -q ."));
+	vni_is_kept(&lane, pid);
+}
+
+/* The kernel has one of each family for a VNI and port. */
+static void so_does_one_that_goes_over_IPv6(void **state)
+{
+	struct fairlead_lane lane =
+		lane_between("netns", &members_ipv6, "fd00::1", "fd00::2");
+	pid_t pid;
+
+	netns_run("ip addr flush dev eth1 && "
+		  "ip addr add fd00::1/64 dev eth1 nodad");
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	pid = process_start("/mnt/netns/9");
+	netns_run("umount /mnt/netns/9 && rm /mnt/netns/9");
+	vni_is_kept(&lane, pid);
+}
+
+static void so_does_one_that_was_moved_out_of_the_host_s_namespace(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+	pid_t pid;
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	pid = process_start(NULL);
+	netns_run("ip link set fl4096 netns %d", (int)pid);
+	vni_is_kept(&lane, pid);
+}
+
+static void so_does_one_whose_name_another_device_has_by_now(void **state)
+{
+	struct fairlead_lane lane = lane_of("host");
+	pid_t pid;
+
+	node_world_open_bare();
+	assert_int_equal(lane_apply(&lane), 0);
+	pid = process_start(NULL);
+	netns_run("ip link set fl4096 netns %d && "
+		  "ip link add fl4096 type veth peer name fl4096r1",
+		  (int)pid);
+	vni_is_kept(&lane, pid);
 }
 
 /* The VNI would be another job's while the device is there. */
@@ -430,6 +492,9 @@ int main(void)
 		TEST(a_namespace_with_another_job_s_device_stays_for_it),
 		TEST(devices_in_several_namespaces_go_in_turns),
 		TEST(a_device_that_nobody_can_find_keeps_its_vni),
+		TEST(so_does_one_that_goes_over_IPv6),
+		TEST(so_does_one_that_was_moved_out_of_the_host_s_namespace),
+		TEST(so_does_one_whose_name_another_device_has_by_now),
 		TEST(a_device_that_says_another_grant_keeps_its_vni),
 		TEST(a_device_without_any_sign_of_a_lane_is_said),
 	};
