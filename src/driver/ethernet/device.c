@@ -213,8 +213,11 @@ static int say_present(struct netlink *netlink,
 		return -EEXIST;
 	}
 	for (size_t i = 0; i < list.count && !other; i++) {
-		if (strcmp(list.links[i].altname, device->name) == 0)
-			other = &list.links[i];
+		for (size_t k = 0; k < LINK_ALTNAMES_MAX; k++) {
+			if (strcmp(list.links[i].altnames[k], device->name) ==
+			    0)
+				other = &list.links[i];
+		}
 	}
 	if (other) {
 		error_set(ret_error, -EEXIST,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the kernel says of a device is taken once; what it leaves out is 0. */
 #include "driver/ethernet/links.h"
 
 #include <linux/if_link.h>
@@ -101,11 +102,12 @@ static void parse_kind(struct nlattr *info, struct link *link)
 		parse_vxlan(attributes[IFLA_INFO_DATA], link);
 }
 
-/* Of its other names only one that a lane's device would want. */
+/* Of its other names only those that a lane's device would want. */
 static void parse_altnames(struct nlattr *list, struct link *link)
 {
 	struct nlattr *name;
 	uint32_t vni, rail;
+	size_t count = 0;
 	int left;
 
 	nla_for_each_nested(name, list, left)
@@ -116,8 +118,9 @@ static void parse_altnames(struct nlattr *list, struct link *link)
 		    nla_len(name) > (int)sizeof(text))
 			continue;
 		nla_strlcpy(text, name, sizeof(text));
-		if (ethernet_device_parse(text, &vni, &rail))
-			memcpy(link->altname, text, sizeof(text));
+		if (ethernet_device_parse(text, &vni, &rail) &&
+		    count < LINK_ALTNAMES_MAX)
+			memcpy(link->altnames[count++], text, sizeof(text));
 	}
 }
 

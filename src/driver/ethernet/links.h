@@ -13,15 +13,18 @@
 #include "driver/ethernet/netlink.h"
 #include "driver/ethernet/naming.h"
 
+#define LINK_ALTNAMES_MAX 4
+
 struct link {
 	int index;
 	int master; /* bridge or bond that it is in; 0: none */
 	char name[IFNAMSIZ];
-	char altname[IFNAMSIZ]; /* another name of it, if it is a lane's; "" */
-	char kind[16];          /* "vxlan", "bridge"; "" for hardware */
-	char alias[256];        /* "" for none */
-	unsigned int flags;     /* IFF_UP, ... */
-	uint16_t type;          /* ARPHRD_ETHER, ... */
+	/* Other names of it that are a lane's, the first ones; then "". */
+	char altnames[LINK_ALTNAMES_MAX][IFNAMSIZ];
+	char kind[16];      /* "vxlan", "bridge"; "" for hardware */
+	char alias[256];    /* "" for none */
+	unsigned int flags; /* IFF_UP, ... */
+	uint16_t type;      /* ARPHRD_ETHER, ... */
 	uint32_t mtu;
 	uint32_t group;
 	uint8_t mac[ETHERNET_MAC_SIZE]; /* zero where it has another kind */

@@ -87,7 +87,7 @@ static bool describe(const struct ethernet_node *node,
 	return true;
 }
 
-/* Has it a lane's name without being one? name: one of its own. */
+/* Has it a lane's name without being that lane's? name: one of its own. */
 static bool describe_namesake(const struct ethernet_node *node,
 			      const struct link *link, const char *name,
 			      struct fairlead_object *object)
@@ -97,8 +97,7 @@ static bool describe_namesake(const struct ethernet_node *node,
 	if (!ethernet_device_parse(name, &vni, &rail))
 		return false;
 	/* It is listed as a VXLAN device with that VNI. */
-	if (link_is_ours(link) &&
-	    (name == link->name || link->vxlan.vni == vni))
+	if (link_is_ours(link) && link->vxlan.vni == vni)
 		return false;
 	if (strcmp(link->kind, "vxlan") == 0 && link->vxlan.vni == vni &&
 	    is_our_port(node, link->vxlan.port))
@@ -112,7 +111,10 @@ static bool describe_namesake(const struct ethernet_node *node,
 	if (link->flags & IFF_UP)
 		object->flags = FAIRLEAD_OBJECT_ENABLED;
 	snprintf(object->device, sizeof(object->device), "%s", link->name);
-	strcpy(object->detail, "somebody else's device with a lane's name");
+	strcpy(object->detail,
+	       link_is_ours(link)
+		       ? "a lane's device with another lane's name"
+		       : "somebody else's device with a lane's name");
 	return true;
 }
 
@@ -130,8 +132,11 @@ static int namesakes_list(const struct ethernet_node *node,
 
 		if (describe_namesake(node, link, link->name, &object))
 			emit(arg, &object);
-		if (describe_namesake(node, link, link->altname, &object))
-			emit(arg, &object);
+		for (size_t k = 0; k < LINK_ALTNAMES_MAX; k++) {
+			if (describe_namesake(node, link, link->altnames[k],
+					      &object))
+				emit(arg, &object);
+		}
 	}
 	links_fini(&list);
 	return result;
@@ -233,8 +238,8 @@ static int say_absent(const struct ethernet_node *node,
 		return result;
 	if (wanted.id_count != object->id_count)
 		return error_set(ret_error, -EPERM,
-				 "%s is somebody else's device with a lane's "
-				 "name: rename it, or delete it by `ip link`",
+				 "%s has a lane's name and is not that "
+				 "lane's: rename it, or delete it by `ip link`",
 				 object->device);
 	return error_set(ret_error, -ENOENT,
 			 "%s: lane %u is not there any more", object->device,

@@ -255,8 +255,15 @@ static void a_lane_s_name_as_another_name_of_a_device_is_listed(void **state)
 	/* Also where a lane's device has the name of another lane. */
 	netns_run("ip link property del dev p1 altname fl%d", NODE_WORLD_VNI);
 	node_world_apply(9, "host");
-	netns_run("ip link property add dev fl%d altname fl7", NODE_WORLD_VNI);
+	netns_run("ip link property add dev fl%d altname fl7 altname fl8",
+		  NODE_WORLD_VNI);
 	assert_non_null(object_of(7));
+	assert_non_null(object_of(8));
+	/* Or where it was renamed so: it is listed twice. */
+	netns_run("ip link set fl%d down && ip link set fl%d name fl5000",
+		  NODE_WORLD_VNI, NODE_WORLD_VNI);
+	assert_non_null(object_of(5000));
+	assert_non_null(object_of(NODE_WORLD_VNI));
 }
 
 static void what_hangs_on_somebody_elses_class_stays(void **state)
