@@ -286,6 +286,10 @@ int ethernet_destroy(void *state, const struct fairlead_object *object,
 	if (result == 0 && !is_dry_run && found.list[0].is_netns)
 		result = take_back_namespace(
 			node, found.list[0].device.alias.grant_id, ret_error);
+	if (result == 0 && !is_dry_run)
+		take_back_other_namespaces(node,
+					   found.list[0].device.alias.grant_id,
+					   found.list, count);
 	found_fini(&found);
 	return result;
 }

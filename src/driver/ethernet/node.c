@@ -277,7 +277,7 @@ static int start(struct ethernet_node *node, struct fairlead_error *ret_error)
 	if (result == 0)
 		result = start_rules(node, &found, rail_count, ret_error);
 	if (result == 0)
-		sweep(node, &underlays, &found);
+		(void)sweep(node, &underlays, &found, &ignored);
 	found_fini(&found);
 	return result;
 }

@@ -144,16 +144,23 @@ static int revoking_init(struct revoking *revoking, const struct found *found,
 static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 		       size_t count)
 {
-	bool is_any = false;
+	struct fairlead_revocation *first = NULL;
+	struct fairlead_error error;
 
-	for (size_t i = 0; i < count; i++)
-		is_any |= list[i].revocation->result == 0 &&
-			  (list[i].is_unknown ||
-			   has_lost(&list[i].recorded, list[i].devices,
-				    list[i].count));
-	if (!is_any)
+	for (size_t i = 0; i < count && !first; i++) {
+		if (list[i].revocation->result == 0 &&
+		    (list[i].is_unknown ||
+		     has_lost(&list[i].recorded, list[i].devices,
+			      list[i].count)))
+			first = list[i].revocation;
+	}
+	if (!first)
 		return;
-	sweep_again(node);
+	if (sweep_now(node, &error) < 0)
+		warnings_add(first->warnings,
+			     "a class that no device has stays, with its rate: "
+			     "%s",
+			     error.text);
 	enforce_mend(node);
 }
 
@@ -272,6 +279,11 @@ static void revoke_list(const struct ethernet_node *node,
 				take_back_namespace(node,
 						    revocation->lane->grant_id,
 						    &revocation->error);
+		if (revocation->result == 0)
+			take_back_other_namespaces(node,
+						   revocation->lane->grant_id,
+						   list[i].devices,
+						   list[i].count);
 		if (revocation->result == 0)
 			astray_check(found, &list[i]);
 		if (revocation->result == 0)

@@ -22,6 +22,7 @@ struct sweep {
 	size_t named_count;              /* of them: devices name them */
 	uint16_t *strays;
 	size_t stray_count;
+	struct fairlead_error error; /* the first class that stays */
 };
 
 static bool is_named(const struct sweep *sweep, uint16_t minor)
@@ -50,15 +51,18 @@ static void class_take(void *arg, const struct shaper_class *shaped)
 static void sweep_classes(struct sweep *sweep)
 {
 	struct netlink *netlink = sweep->node->netlink;
-	struct fairlead_error ignored;
+	struct fairlead_error error, ignored;
 
 	sweep->named_count = sweep->stray_count = 0;
 	if (shaper_list(netlink, sweep->underlay, class_take, sweep, &ignored) <
 	    0)
 		return;
-	for (size_t i = 0; i < sweep->stray_count; i++)
-		(void)shaper_remove(netlink, sweep->underlay, sweep->strays[i],
-				    &ignored);
+	for (size_t i = 0; i < sweep->stray_count; i++) {
+		if (shaper_remove(netlink, sweep->underlay, sweep->strays[i],
+				  &error) < 0 &&
+		    sweep->error.code == 0)
+			sweep->error = error;
+	}
 	if (!sweep->is_shaping && sweep->named_count == 0)
 		(void)shaper_stop(netlink, sweep->underlay, &ignored);
 }
@@ -86,7 +90,7 @@ static void sweep_nics(struct sweep *sweep, const struct underlays *underlays)
 	links_fini(&links);
 }
 
-static void namespace_take_away(void *arg, uint64_t grant_id)
+static void stray_delete(void *arg, uint64_t grant_id)
 {
 	const struct sweep *sweep = arg;
 	struct fairlead_error ignored;
@@ -102,8 +106,8 @@ static void namespace_take_away(void *arg, uint64_t grant_id)
 	(void)namespace_delete(sweep->node->namespaces, grant_id, &ignored);
 }
 
-void sweep(const struct ethernet_node *node, const struct underlays *underlays,
-	   const struct found *found)
+int sweep(const struct ethernet_node *node, const struct underlays *underlays,
+	  const struct found *found, struct fairlead_error *ret_error)
 {
 	struct fairlead_error ignored;
 	struct sweep sweep = {
@@ -112,22 +116,38 @@ void sweep(const struct ethernet_node *node, const struct underlays *underlays,
 		.strays = calloc(MINORS, sizeof(*sweep.strays)),
 	};
 
-	if (sweep.strays) {
-		sweep_nics(&sweep, underlays);
-		(void)namespace_list(node->namespaces, namespace_take_away,
-				     &sweep, &ignored);
-	}
+	if (!sweep.strays)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	sweep_nics(&sweep, underlays);
+	(void)namespace_list(node->namespaces, stray_delete, &sweep, &ignored);
 	free(sweep.strays);
+	if (sweep.error.code < 0)
+		*ret_error = sweep.error;
+	return sweep.error.code;
 }
 
-void sweep_again(const struct ethernet_node *node)
+int sweep_now(const struct ethernet_node *node,
+	      struct fairlead_error *ret_error)
 {
-	struct fairlead_error ignored;
 	struct underlays underlays;
 	struct found found = { 0 };
+	int result = node_underlays(node, &underlays, ret_error);
 
-	if (node_underlays(node, &underlays, &ignored) == 0 &&
-	    found_read(node, &found, &ignored) == 0)
-		sweep(node, &underlays, &found);
+	if (result == 0)
+		result = found_read(node, &found, ret_error);
+	if (result == 0)
+		result = sweep(node, &underlays, &found, ret_error);
+	found_fini(&found);
+	return result;
+}
+
+void namespace_sweep(const struct ethernet_node *node, uint64_t grant_id)
+{
+	struct fairlead_error ignored;
+	struct found found = { 0 };
+	struct sweep sweep = { .node = node, .found = &found };
+
+	if (found_read(node, &found, &ignored) == 0)
+		stray_delete(&sweep, grant_id);
 	found_fini(&found);
 }

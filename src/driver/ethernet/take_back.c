@@ -18,6 +18,7 @@
 #include "driver/ethernet/links.h"
 #include "driver/ethernet/namespace.h"
 #include "driver/ethernet/shaper.h"
+#include "driver/ethernet/sweep.h"
 
 struct taking {
 	const struct ethernet_node *node;
@@ -25,7 +26,7 @@ struct taking {
 	size_t count;
 	bool has_no_rules;
 	struct netlink *inside; /* of the lane's namespace, when it has one */
-	bool is_kept[ETHERNET_DEVICES_MAX];
+	bool *is_kept;          /* of each of them; borrowed */
 	struct fairlead_error error; /* code 0: none yet */
 };
 
@@ -79,7 +80,8 @@ static struct netlink *netlink_of(const struct taking *taking, size_t i)
 					   : taking->node->netlink;
 }
 
-static void begin(struct taking *taking)
+/* Devices of one namespace go at a time. */
+static uint64_t others_refuse(struct taking *taking)
 {
 	struct fairlead_error error;
 	uint64_t namespace_id = 0;
@@ -97,13 +99,35 @@ static void begin(struct taking *taking)
 			  own);
 		keep(taking, i, &error);
 	}
+	return namespace_id;
+}
+
+/* What cannot be reached stays as it is. */
+static void begin(struct taking *taking)
+{
+	uint64_t namespace_id = others_refuse(taking);
+	struct fairlead_error error;
+
 	if (namespace_id == 0 ||
 	    namespace_netlink(taking->node->namespaces, namespace_id,
 			      &taking->inside, &error) == 0)
 		return;
-	/* What cannot be reached stays as it is. */
-	taking->error = error;
-	taking->count = 0;
+	for (size_t i = 0; i < taking->count; i++) {
+		if (taking->devices[i].namespace_id == namespace_id)
+			keep(taking, i, &error);
+	}
+}
+
+/* What stays for now is to carry nothing either. */
+static void kept_lower(const struct taking *taking, size_t i)
+{
+	_auto_(netlink_closep) struct netlink *inside = NULL;
+	struct fairlead_error ignored;
+
+	if (namespace_netlink(taking->node->namespaces,
+			      taking->devices[i].namespace_id, &inside,
+			      &ignored) == 0)
+		(void)device_down(inside, &taking->devices[i].device, &ignored);
 }
 
 static void lower_all(struct taking *taking)
@@ -111,9 +135,10 @@ static void lower_all(struct taking *taking)
 	struct fairlead_error error;
 
 	for (size_t i = 0; i < taking->count; i++) {
-		if (!taking->is_kept[i] &&
-		    device_down(netlink_of(taking, i),
-				&taking->devices[i].device, &error) < 0)
+		if (taking->is_kept[i])
+			kept_lower(taking, i);
+		else if (device_down(netlink_of(taking, i),
+				     &taking->devices[i].device, &error) < 0)
 			keep(taking, i, &error);
 	}
 }
@@ -130,7 +155,8 @@ static void classes_remove(struct taking *taking,
 		uint16_t minor = taking->devices[i].device.alias.htb_class;
 		struct underlay nic;
 
-		if (minor == 0 || !nic_find(taking, i, &nic))
+		if (taking->is_kept[i] || minor == 0 ||
+		    !nic_find(taking, i, &nic))
 			continue;
 		if (remove(taking->node->netlink, &nic, minor, &error) < 0)
 			keep(taking, i, &error);
@@ -231,6 +257,7 @@ struct taking_all {
 	struct deletion deletion;
 	struct found_device *devices; /* of all */
 	size_t device_count;
+	bool *is_kept; /* likewise */
 	struct enforcement enforcement;
 };
 
@@ -241,6 +268,7 @@ static void all_fini(struct taking_all *all)
 	enforcement_fini(&all->enforcement);
 	free(all->takings);
 	free(all->devices);
+	free(all->is_kept);
 	free(all->deletion.devices);
 	free(all->deletion.is_left);
 }
@@ -254,13 +282,14 @@ static int all_init(struct taking_all *all, const struct take_back *lanes,
 		device_max += lanes[k].count;
 	all->takings = calloc(all->count, sizeof(*all->takings));
 	all->devices = calloc(device_max, sizeof(*all->devices));
+	all->is_kept = calloc(device_max, sizeof(*all->is_kept));
 	all->deletion.takings = all->takings;
 	all->deletion.devices =
 		calloc(device_max, sizeof(*all->deletion.devices));
 	all->deletion.is_left =
 		calloc(device_max, sizeof(*all->deletion.is_left));
-	if (!all->takings || !all->devices || !all->deletion.devices ||
-	    !all->deletion.is_left)
+	if (!all->takings || !all->devices || !all->is_kept ||
+	    !all->deletion.devices || !all->deletion.is_left)
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t k = 0; k < all->count; k++) {
 		struct taking *taking = &all->takings[k];
@@ -268,12 +297,7 @@ static int all_init(struct taking_all *all, const struct take_back *lanes,
 		taking->node = all->node;
 		taking->has_no_rules = lanes[k].has_no_rules;
 		taking->devices = lanes[k].devices;
-		if (lanes[k].count > ETHERNET_DEVICES_MAX) {
-			error_set(&taking->error, -E2BIG,
-				  "a lane with %zu devices cannot be",
-				  lanes[k].count);
-			continue;
-		}
+		taking->is_kept = all->is_kept + all->device_count;
 		taking->count = lanes[k].count;
 		for (size_t i = 0; i < taking->count; i++)
 			all->devices[all->device_count++] = taking->devices[i];
@@ -384,17 +408,32 @@ int take_back_namespace(const struct ethernet_node *node, uint64_t grant_id,
 					  ret_error);
 }
 
+void take_back_other_namespaces(const struct ethernet_node *node,
+				uint64_t grant_id,
+				const struct found_device *devices,
+				size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (devices[i].namespace_id != 0 &&
+		    devices[i].namespace_id != grant_id)
+			namespace_sweep(node, devices[i].namespace_id);
+	}
+}
+
 int take_back_try(const struct ethernet_node *node,
 		  const struct found_device *devices, size_t count,
 		  struct fairlead_error *ret_error)
 {
+	_auto_(freep) bool *is_kept = calloc(count + 1, sizeof(*is_kept));
 	struct taking taking = {
 		.node = node,
 		.devices = devices,
-		.count = count < ETHERNET_DEVICES_MAX ? count
-						      : ETHERNET_DEVICES_MAX,
+		.count = count,
+		.is_kept = is_kept,
 	};
 
+	if (!is_kept)
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	begin(&taking);
 	netlink_close(taking.inside);
 	classes_remove(&taking, shaper_try_remove);

@@ -8,8 +8,8 @@
 struct take_back {
 	const struct found_device *devices; /* borrowed */
 	size_t count;
-	bool has_no_rules;           /* nor gates: they were not added yet */
-	struct fairlead_error error; /* code 0: they are gone */
+	bool has_no_rules;           /* they were not added yet, nor entries */
+	struct fairlead_error error; /* code 0: they are gone; -ENOMEM, ... */
 };
 
 /*
@@ -21,8 +21,8 @@ struct take_back {
  * namespace are deleted at once. They carry nothing from the first step on. A
  * device whose class is held by somebody else's object stays, down, as the record
  * of it: -EBUSY; the others go all the same. So do devices that somebody has moved
- * into several namespaces: those of one go at a time. A lane's errors are joined,
- * -EBUSY first.
+ * into several namespaces: those of one go at a time; and those of one that cannot
+ * be entered, as they are. A lane's errors are joined, -EBUSY first.
  */
 void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 		   size_t count);
@@ -36,7 +36,15 @@ int take_back(const struct ethernet_node *node,
  */
 int take_back_namespace(const struct ethernet_node *node, uint64_t grant_id,
 			struct fairlead_error *ret_error);
-/* What that would say now, as far as can be known. */
+/*
+ * The same of other jobs' namespaces, to which somebody had moved devices of the
+ * lane of that grant, once no lane is left there that has or had its devices there.
+ */
+void take_back_other_namespaces(const struct ethernet_node *node,
+				uint64_t grant_id,
+				const struct found_device *devices,
+				size_t count);
+/* What take_back would say now, as far as can be known. */
 int take_back_try(const struct ethernet_node *node,
 		  const struct found_device *devices, size_t count,
 		  struct fairlead_error *ret_error);

@@ -126,6 +126,29 @@ static void a_class_goes_with_a_lane_whose_device_is_gone(void **state)
 	assert_true(netns_holds("tc qdisc show dev eth1 | grep 464c:"));
 }
 
+static void a_class_that_somebody_holds_is_said_at_the_revoke(void **state)
+{
+	const struct fairlead_lane lane = node_world_lane(9, "host");
+
+	node_world_open(shaped, 3);
+	node_world_apply(9, "host");
+	netns_run(
+		"class=$(tc class show dev eth1 | "
+		"sed -n 's/.* \\(464c:10[0-9a-f]*\\) .*/\\1/p' | head -n 1) && "
+		"tc filter add dev eth1 parent 464c: protocol ip prio 77 u32 "
+		"match u32 0 0 flowid $class");
+	netns_run("ip link del fl%d", NODE_WORLD_VNI);
+	assert_int_equal(ethernet_node_ops.revoke(
+				 world.state, &lane, &world.record, false,
+				 &node_world_warnings, &world.error),
+			 0);
+	assert_int_equal(world.warning_count, 1);
+	assert_non_null(strstr(world.warning, "stays, with its rate"));
+	netns_run("tc filter del dev eth1 parent 464c: prio 77");
+	start_again(shaped, 3);
+	assert_false(netns_holds("tc class show dev eth1 | grep 464c:10"));
+}
+
 static void classes_go_from_a_nic_that_is_not_named_any_more(void **state)
 {
 	const struct fairlead_setting others[] = {
@@ -288,6 +311,7 @@ int main(void)
 		TEST(rules_without_a_device_go_with_a_start),
 		TEST(a_class_that_no_device_names_goes_with_a_start),
 		TEST(a_class_goes_with_a_lane_whose_device_is_gone),
+		TEST(a_class_that_somebody_holds_is_said_at_the_revoke),
 		TEST(classes_go_from_a_nic_that_is_not_named_any_more),
 		TEST(shaping_that_is_switched_off_ends_with_the_last_lane),
 		TEST(a_namespace_without_a_lane_goes_with_a_start),
