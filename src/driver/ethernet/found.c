@@ -58,7 +58,7 @@ static void device_take(void *arg, const struct lane_device *device)
 		rail_of(reading->node, device);
 }
 
-static void namespace_take_in(void *arg, uint64_t grant_id)
+static void namespace_read(void *arg, uint64_t grant_id)
 {
 	struct reading *reading = arg;
 	_auto_(netlink_closep) struct netlink *netlink = NULL;
@@ -85,7 +85,7 @@ int found_read(const struct ethernet_node *node, struct found *ret_found,
 	if (result == 0)
 		result = reading.result;
 	if (result == 0 && !node->is_looking)
-		result = namespace_list(node->namespaces, namespace_take_in,
+		result = namespace_list(node->namespaces, namespace_read,
 					&reading, ret_error);
 	if (result == 0)
 		result = reading.result;

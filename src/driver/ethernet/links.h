@@ -57,7 +57,7 @@ struct link_address_list {
 	size_t count;
 };
 
-/* kind: NULL for all. */
+/* kind: NULL for all. -ENOMEM, -EIO, ...; *ret_list is as it was then. */
 int links_read(struct netlink *netlink, const char *kind,
 	       struct link_list *ret_list, struct fairlead_error *ret_error);
 void links_fini(struct link_list *list);
@@ -84,7 +84,8 @@ void link_addresses_fini(struct link_address_list *list);
  * Read devices and addresses now; until links_let_go the functions above that list
  * them, and what is built on these, answer from that: for who asks several
  * questions about all of them and changes nothing in between. `held` is the
- * caller's, and stays where it is.
+ * caller's, and stays where it is. On a failure nothing is held. link_read asks all
+ * the same.
  */
 struct links_held {
 	struct link_list links;

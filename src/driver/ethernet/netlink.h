@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One NETLINK_ROUTE socket, through libnl: what devices, addresses, neighbours
- * and queueing disciplines are made with. It belongs to the network namespace
- * that its thread was in when it was opened.
+ * and queueing disciplines are made with; or (netlink_open_filter) one for rules. It
+ * belongs to the network namespace that its thread was in when it was opened.
  *
  * Requests are libnl's messages (nlmsg_alloc_simple, nla_put); the functions
  * here set what all requests have, and use the message up. For a message that is

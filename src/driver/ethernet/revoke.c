@@ -20,8 +20,9 @@
 #include "driver/ethernet/take_back.h"
 
 /* The lane's devices among all, to the caller; with NULL only counted. */
-static size_t pick(const struct found *found, const struct fairlead_lane *lane,
-		   struct found_device *ret_devices)
+static size_t lane_devices(const struct found *found,
+			   const struct fairlead_lane *lane,
+			   struct found_device *ret_devices)
 {
 	size_t count = 0;
 
@@ -131,12 +132,12 @@ static int revoking_init(struct revoking *revoking, const struct found *found,
 	revoking->revocation = revocation;
 	revoking->is_unknown = !record_read(
 		revocation->record, revocation->warnings, &revoking->recorded);
-	revoking->count = pick(found, lane, NULL);
+	revoking->count = lane_devices(found, lane, NULL);
 	revoking->devices =
 		calloc(revoking->count + 1, sizeof(*revoking->devices));
 	if (!revoking->devices)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	pick(found, lane, revoking->devices);
+	lane_devices(found, lane, revoking->devices);
 	return 0;
 }
 
