@@ -4,13 +4,22 @@
  * between the job's nodes only, with rules in each node's kernel by which nobody
  * but the job's owner can use it (doc/rfc/ethernet.md).
  *
- * both halves (pure)   naming.h: what a lane is called; policy.h: settings and
- *                      options; members.h: where nodes are; record.h; job_cgroup.h
+ * both halves (pure)   naming.h: what a lane is called, address.h; policy.h:
+ *                      settings and options; members.h: where nodes are; record.h
  * manager half (pure)  manager.c
- * node half            node.h: its state, and the operations
+ * node half            node.h: its state; node.c: settings, start, NICs, place;
+ *                      apply.c, revoke.c, env.c (env, inherit), list.c (list,
+ *                      destroy), summary.c
  *   to make a lane     blueprint.h: what is to be, found.h: what is there;
  *                      take_back.h; sweep.h: what is left over
- *   who may use it     enforce.h, over rules.h, nft.h, table.h and gate.h; check.h
+ *   who may use it     enforce.h: what follows from devices, and tend; check.h:
+ *                      whether a start may begin
+ *     rules            rules.h (pure), nft.h: the program, table.h: the kernel
+ *     gate             gate.h: what there is to do with it, over gate_load.h (its
+ *                      programs, gate.bpf.c), gate_set.h, gate_pins.h,
+ *                      gate_maps.h and gate_cgroup.h; job_cgroup.h (pure): what a
+ *                      job's cgroup is called
+ *     ports            rail_ports.h: no program is given one of VXLAN's
  *   of the kernel      device.h, underlay.h, shaper.h, namespace.h, over links.h,
  *                      tc.h and netlink.h
  */
