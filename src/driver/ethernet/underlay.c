@@ -199,13 +199,26 @@ static bool is_taken(const struct underlay_names *taken, const char *name)
 	return false;
 }
 
-/* Those that were taken before, and others that fit. */
+static bool has_lanes(const struct node_view *view)
+{
+	for (size_t i = 0; i < view->links.count; i++) {
+		if (link_is_ours(&view->links.links[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Those that were taken before, and others that fit. One that is gone keeps its
+ * rail for the lanes that are on the others.
+ */
 static int choose(struct netlink *netlink, const struct node_view *view,
 		  struct underlay_names *taken, struct underlays *list,
 		  struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct underlay *fit =
 		calloc(view->links.count + taken->count + 1, sizeof(*fit));
+	bool is_kept = has_lanes(view);
 	size_t count = 0;
 
 	if (!fit)
@@ -214,7 +227,7 @@ static int choose(struct netlink *netlink, const struct node_view *view,
 		const char *name = taken->names[i];
 		const struct link *link = link_find_name(&view->links, name);
 
-		if (!link || !is_passed(link))
+		if (link ? !is_passed(link) : is_kept)
 			fill_name(netlink, view, name, &fit[count++]);
 	}
 	for (size_t i = 0; i < view->links.count; i++) {

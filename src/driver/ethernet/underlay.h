@@ -42,7 +42,8 @@ struct underlay_names {
  * the order of names (eth2, eth10). Where there are more than rails the first in
  * that order are taken, or in the order in which they are named. A NIC that is
  * named, or that auto has taken before, and is not there or cannot be used, is
- * listed with its flaw, and keeps its rail. *taken is what auto takes, from call
+ * listed with its flaw, and keeps its rail; one of auto's that is gone does so while
+ * there are lanes. *taken is what auto takes, from call
  * to call. The speed is what the NIC says. -EINVAL with a text: no list of names,
  * or one of them twice; -ENOMEM, -EIO.
  */

@@ -263,6 +263,8 @@ static void a_nic_that_goes_keeps_its_rail_from_the_others(void **state)
 	}
 	read_list("auto");
 	assert_listed(0, "eth1", "10.1.0.1");
+	netns_run("ip link add fl4096 group 17996 type vxlan id 4096 "
+		  "dstport 4790 local 10.2.0.1 dev eth2");
 	netns_run("ip link set eth1 down; ip link del eth3");
 	read_list("auto");
 	assert_int_equal(listed.count, 4);
@@ -273,6 +275,22 @@ static void a_nic_that_goes_keeps_its_rail_from_the_others(void **state)
 	assert_string_equal(listed.left_out, "eth5");
 	netns_run("ip link set eth1 up");
 	read_list("auto");
+	assert_listed(0, "eth1", "10.1.0.1");
+}
+
+/* As that of a container. */
+static void a_nic_that_was_there_for_a_moment_is_forgotten(void **state)
+{
+	if (!is_there)
+		skip();
+	add_nic("eth1", "10.1.0.1/16");
+	add_nic("aaa0", "10.2.0.1/16");
+	read_list("auto");
+	assert_listed(0, "aaa0", "10.2.0.1");
+	assert_listed(1, "eth1", "10.1.0.1");
+	netns_run("ip link del aaa0");
+	read_list("auto");
+	assert_int_equal(listed.count, 1);
 	assert_listed(0, "eth1", "10.1.0.1");
 }
 
@@ -585,6 +603,7 @@ int main(void)
 		one(addresses_that_go_are_not_sent_from),
 		one(nics_beyond_the_rails_are_left_out_and_named),
 		one(a_nic_that_goes_keeps_its_rail_from_the_others),
+		one(a_nic_that_was_there_for_a_moment_is_forgotten),
 		one(a_nic_that_comes_late_has_the_rail_of_its_name),
 		one(a_nic_that_becomes_part_of_another_gives_its_rail_up),
 		one(lists_that_make_no_sense_are_refused),
