@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "link/wire/frame.h"
+
+#include <errno.h>
+
+#include "link/wire/le.h"
+
+#define ERROR_MAX 4095
+
+static void head_encode(const struct frame *f, uint8_t *bytes)
+{
+	bytes[0] = (uint8_t)f->kind;
+	bytes[1] = (uint8_t)f->flags;
+	bytes[2] = f->kind == FRAME_READY ? (uint8_t)f->rail_count : 0;
+	bytes[3] = 0;
+	le_put32(bytes + 4, f->sequence);
+	le_put64(bytes + 8, f->sender);
+}
+
+static size_t message_encode(const struct frame *f, uint8_t *bytes)
+{
+	le_put64(bytes + 16, f->tag);
+	le_put64(bytes + 24, f->data);
+	le_put32(bytes + 32, f->request);
+	if (f->kind == FRAME_EAGER) {
+		le_put32(bytes + 36, (uint32_t)f->size);
+		return FRAME_EAGER_SIZE;
+	}
+	le_put32(bytes + 36, 0);
+	le_put64(bytes + 40, f->size);
+	memcpy(bytes + 48, f->from, sizeof(f->from));
+	for (unsigned int i = 0; i < f->rail_count; i++) {
+		le_put64(bytes + 112 + 16 * i, f->rails[i].address);
+		le_put64(bytes + 120 + 16 * i, f->rails[i].key);
+	}
+	return FRAME_READY_SIZE + 16 * (size_t)f->rail_count;
+}
+
+size_t frame_encode(const struct frame *f, uint8_t *bytes)
+{
+	head_encode(f, bytes);
+	switch (f->kind) {
+	case FRAME_EAGER:
+	case FRAME_READY:
+		return message_encode(f, bytes);
+	case FRAME_DONE:
+		le_put32(bytes + 16, f->request);
+		le_put32(bytes + 20, (uint32_t)f->error);
+		le_put64(bytes + 24, f->size);
+		return FRAME_DONE_SIZE;
+	case FRAME_PUSH:
+		le_put32(bytes + 16, f->request);
+		le_put32(bytes + 20, f->reader);
+		return FRAME_PUSH_SIZE;
+	case FRAME_PIECE:
+		le_put32(bytes + 16, f->reader);
+		le_put32(bytes + 20, (uint32_t)f->size);
+		le_put64(bytes + 24, f->offset);
+		return FRAME_PIECE_SIZE;
+	case FRAME_ACK:
+		le_put32(bytes + 16, f->up_to);
+		le_put32(bytes + 20, 0);
+		return FRAME_ACK_SIZE;
+	case FRAME_KNOWN:
+		return FRAME_KNOWN_SIZE;
+	}
+	return 0;
+}
+
+/* The size of a frame without its payload; 0 for what is none. */
+static size_t fixed_size(const uint8_t *bytes)
+{
+	switch ((enum frame_kind)bytes[0]) {
+	case FRAME_EAGER:
+		return FRAME_EAGER_SIZE;
+	case FRAME_READY:
+		return bytes[2] == 0 || bytes[2] > RAILS_MAX
+			       ? 0
+			       : FRAME_READY_SIZE + 16 * (size_t)bytes[2];
+	case FRAME_DONE:
+		return FRAME_DONE_SIZE;
+	case FRAME_PUSH:
+		return FRAME_PUSH_SIZE;
+	case FRAME_PIECE:
+		return FRAME_PIECE_SIZE;
+	case FRAME_ACK:
+		return FRAME_ACK_SIZE;
+	case FRAME_KNOWN:
+		return FRAME_KNOWN_SIZE;
+	}
+	return 0;
+}
+
+static unsigned int flags_known(enum frame_kind kind)
+{
+	if (kind == FRAME_EAGER)
+		return FRAME_UNTAGGED | FRAME_HAS_DATA | FRAME_ANSWER;
+	return kind == FRAME_READY ? FRAME_UNTAGGED | FRAME_HAS_DATA : 0;
+}
+
+static bool head_is_sound(const struct frame *f, const uint8_t *bytes)
+{
+	return (f->flags & ~flags_known(f->kind)) == 0 &&
+	       (f->kind == FRAME_READY || bytes[2] == 0) && bytes[3] == 0 &&
+	       (f->kind == FRAME_ACK) == (f->sequence == 0);
+}
+
+static int message_decode(const uint8_t *bytes, struct frame *f)
+{
+	f->tag = le_get64(bytes + 16);
+	f->data = le_get64(bytes + 24);
+	f->request = le_get32(bytes + 32);
+	f->size = le_get32(bytes + 36);
+	if (f->kind == FRAME_EAGER)
+		return 0;
+	if (f->size != 0)
+		return -EPROTO;
+	f->size = le_get64(bytes + 40);
+	memcpy(f->from, bytes + 48, sizeof(f->from));
+	f->rail_count = bytes[2];
+	for (unsigned int i = 0; i < f->rail_count; i++) {
+		f->rails[i].address = le_get64(bytes + 112 + 16 * i);
+		f->rails[i].key = le_get64(bytes + 120 + 16 * i);
+	}
+	return 0;
+}
+
+static int body_decode(const uint8_t *bytes, struct frame *f)
+{
+	switch (f->kind) {
+	case FRAME_EAGER:
+	case FRAME_READY:
+		return message_decode(bytes, f);
+	case FRAME_DONE:
+		f->request = le_get32(bytes + 16);
+		if (le_get32(bytes + 20) > ERROR_MAX)
+			return -EPROTO;
+		f->error = (int)le_get32(bytes + 20);
+		f->size = le_get64(bytes + 24);
+		return 0;
+	case FRAME_PUSH:
+		f->request = le_get32(bytes + 16);
+		f->reader = le_get32(bytes + 20);
+		return 0;
+	case FRAME_PIECE:
+		f->reader = le_get32(bytes + 16);
+		f->size = le_get32(bytes + 20);
+		f->offset = le_get64(bytes + 24);
+		return f->offset > UINT64_MAX - f->size ? -EPROTO : 0;
+	case FRAME_ACK:
+		f->up_to = le_get32(bytes + 16);
+		return le_get32(bytes + 20) == 0 ? 0 : -EPROTO;
+	case FRAME_KNOWN:
+		return 0;
+	}
+	return -EPROTO;
+}
+
+int frame_decode(const uint8_t *bytes, size_t size, bool is_within,
+		 struct frame *f)
+{
+	size_t fixed = size < FRAME_HEAD_SIZE ? 0 : fixed_size(bytes);
+	if (fixed == 0 || size < fixed)
+		return -EPROTO;
+	*f = (struct frame){ .kind = (enum frame_kind)bytes[0],
+			     .flags = bytes[1],
+			     .sequence = le_get32(bytes + 4),
+			     .sender = le_get64(bytes + 8) };
+	if (!head_is_sound(f, bytes) || body_decode(bytes, f) != 0)
+		return -EPROTO;
+	size_t payload = 0;
+	if (f->kind == FRAME_EAGER || f->kind == FRAME_PIECE) {
+		if (f->size > size - fixed)
+			return -EPROTO;
+		payload = (size_t)f->size;
+		f->payload = bytes + fixed;
+	}
+	return is_within || fixed + payload == size ? 0 : -EPROTO;
+}
