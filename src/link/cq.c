@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completions of the program's: a ring that grows, and a list of failures. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "link/endpoint.h"
+
+#define RING_MIN    1024
+#define WAIT_MIN_NS 2000
+#define WAIT_MAX_NS 200000
+#define SPINS       2000
+
+static struct link_cq *of(struct fid_cq *fid)
+{
+	return (struct link_cq *)fid;
+}
+
+static bool ring_grow(struct link_cq *cq)
+{
+	struct cq_entry *grown = malloc(2 * cq->size * sizeof(*grown));
+
+	if (grown == NULL)
+		return false;
+	for (size_t i = cq->head; i != cq->tail; i++)
+		grown[i & (2 * cq->size - 1)] = cq->ring[i & (cq->size - 1)];
+	free(cq->ring);
+	cq->ring = grown;
+	cq->size *= 2;
+	return true;
+}
+
+void cq_add(struct link_cq *cq, const struct cq_entry *entry)
+{
+	link_lock(&cq->lock);
+	if (cq->tail - cq->head < cq->size || ring_grow(cq)) {
+		cq->ring[cq->tail & (cq->size - 1)] = *entry;
+		set_seen(cq->tail, cq->tail + 1);
+	} else {
+		set_seen(cq->has_failure, true);
+		cq->is_overrun = true;
+	}
+	link_unlock(&cq->lock);
+}
+
+void cq_fail(struct link_cq *cq, const struct fi_cq_err_entry *entry)
+{
+	struct cq_failure *failure = malloc(sizeof(*failure));
+
+	link_lock(&cq->lock);
+	set_seen(cq->has_failure, true);
+	if (failure == NULL) {
+		cq->is_overrun = true;
+	} else {
+		*failure = (struct cq_failure){ .entry = *entry };
+		*cq->failures_end = failure;
+		cq->failures_end = &failure->next;
+	}
+	link_unlock(&cq->lock);
+}
+
+static size_t entry_size(enum fi_cq_format format)
+{
+	switch (format) {
+	case FI_CQ_FORMAT_CONTEXT:
+		return sizeof(struct fi_cq_entry);
+	case FI_CQ_FORMAT_MSG:
+		return sizeof(struct fi_cq_msg_entry);
+	case FI_CQ_FORMAT_DATA:
+		return sizeof(struct fi_cq_data_entry);
+	default:
+		return sizeof(struct fi_cq_tagged_entry);
+	}
+}
+
+/* Each format begins as the next larger one does. */
+static size_t take(struct link_cq *cq, uint8_t *to, size_t count,
+		   fi_addr_t *sources)
+{
+	size_t size = entry_size(cq->format), taken = 0;
+
+	for (; taken < count && cq->head + taken != cq->tail; taken++) {
+		const struct cq_entry *entry =
+			&cq->ring[(cq->head + taken) & (cq->size - 1)];
+		memcpy(to + taken * size, &entry->tagged, size);
+		if (sources != NULL)
+			sources[taken] = entry->source;
+	}
+	set_seen(cq->head, cq->head + taken);
+	return taken;
+}
+
+static bool is_empty(const struct link_cq *cq)
+{
+	return peek_at(cq->head) == peek_at(cq->tail);
+}
+
+static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,
+			   fi_addr_t *sources)
+{
+	struct link_cq *cq = of(fid);
+	size_t taken;
+
+	if (is_empty(cq))
+		for (unsigned int i = 0; i < cq->endpoint_count; i++)
+			ep_progress(cq->endpoints[i]);
+	if (is_empty(cq) && !peek_at(cq->has_failure))
+		return -FI_EAGAIN;
+	link_lock(&cq->lock);
+	if (cq->has_failure) {
+		link_unlock(&cq->lock);
+		return -FI_EAVAIL;
+	}
+	taken = take(cq, buf, count, sources);
+	link_unlock(&cq->lock);
+	return taken > 0 || count == 0 ? (ssize_t)taken : -FI_EAGAIN;
+}
+
+static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
+{
+	return cq_readfrom(fid, buf, count, NULL);
+}
+
+static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
+			  uint64_t flags)
+{
+	struct link_cq *cq = of(fid);
+	struct cq_failure *failure;
+
+	link_lock(&cq->lock);
+	failure = cq->failures;
+	if (failure != NULL) {
+		cq->failures = failure->next;
+		if (cq->failures == NULL)
+			cq->failures_end = &cq->failures;
+	} else if (cq->is_overrun) {
+		cq->is_overrun = false;
+		*entry = (struct fi_cq_err_entry){ .err = FI_EOVERRUN };
+	} else {
+		entry = NULL;
+	}
+	set_seen(cq->has_failure, cq->failures != NULL || cq->is_overrun);
+	link_unlock(&cq->lock);
+	if (failure == NULL)
+		return entry == NULL ? -FI_EAGAIN : 1;
+	/* The caller's room for data of the error; we have none. */
+	failure->entry.err_data = entry->err_data;
+	failure->entry.err_data_size = 0;
+	*entry = failure->entry;
+	free(failure);
+	return 1;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
+	       (uint64_t)now.tv_nsec;
+}
+
+/* Polls for a while, then with pauses that get longer. */
+static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count,
+			    fi_addr_t *sources, const void *condition,
+			    int timeout_ms)
+{
+	struct link_cq *cq = of(fid);
+	uint64_t end = now_ns() + (uint64_t)timeout_ms * 1000000;
+	uint64_t pause = WAIT_MIN_NS;
+
+	for (unsigned int spins = 0;; spins++) {
+		ssize_t result = cq_readfrom(fid, buf, count, sources);
+		if (result != -FI_EAGAIN)
+			return result;
+		if (__atomic_exchange_n(&cq->is_signalled, false,
+					__ATOMIC_ACQ_REL))
+			return -FI_EAGAIN;
+		if (spins < SPINS)
+			continue;
+		if (timeout_ms >= 0 && now_ns() >= end)
+			return -FI_EAGAIN;
+		nanosleep(&(struct timespec){ .tv_nsec = (long)pause }, NULL);
+		if (pause < WAIT_MAX_NS)
+			pause *= 2;
+	}
+}
+
+static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
+			const void *condition, int timeout_ms)
+{
+	return cq_sreadfrom(fid, buf, count, NULL, condition, timeout_ms);
+}
+
+static int cq_signal(struct fid_cq *fid)
+{
+	__atomic_store_n(&of(fid)->is_signalled, true, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
+			       const void *data, char *buf, size_t size)
+{
+	const char *text =
+		fi_strerror(prov_errno < 0 ? -prov_errno : prov_errno);
+
+	if (buf != NULL && size > 0)
+		snprintf(buf, size, "%s", text);
+	return text;
+}
+
+static int cq_close(struct fid *fid)
+{
+	struct link_cq *cq = (struct link_cq *)fid;
+
+	if (cq->uses > 0)
+		return -FI_EBUSY;
+	for (struct cq_failure *f = cq->failures, *next; f != NULL; f = next) {
+		next = f->next;
+		free(f);
+	}
+	cq->domain->uses--;
+	link_lock_fini(&cq->lock);
+	free(cq->endpoints);
+	free(cq->ring);
+	free(cq);
+	return 0;
+}
+
+static int cq_bind(struct fid *fid, struct fid *other, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static int cq_control(struct fid *fid, int command, void *arg)
+{
+	return -FI_ENOSYS;
+}
+
+static int cq_ops_open(struct fid *fid, const char *name, uint64_t flags,
+		       void **ops, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops cq_fid_ops = {
+	.size = sizeof(cq_fid_ops),
+	.close = cq_close,
+	.bind = cq_bind,
+	.control = cq_control,
+	.ops_open = cq_ops_open,
+};
+
+static struct fi_ops_cq cq_ops = {
+	.size = sizeof(cq_ops),
+	.read = cq_read,
+	.readfrom = cq_readfrom,
+	.readerr = cq_readerr,
+	.sread = cq_sread,
+	.sreadfrom = cq_sreadfrom,
+	.signal = cq_signal,
+	.strerror = cq_strerror,
+};
+
+int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
+		 struct fid_cq **ret_cq, void *context)
+{
+	struct link_domain *domain = (struct link_domain *)domain_fid;
+	struct link_cq *cq;
+
+	if (attr->wait_obj != FI_WAIT_NONE &&
+	    attr->wait_obj != FI_WAIT_UNSPEC && attr->wait_obj != FI_WAIT_YIELD)
+		return -FI_ENOSYS;
+	if ((attr->flags & ~FI_AFFINITY) != 0)
+		return -FI_EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (cq == NULL)
+		return -FI_ENOMEM;
+	cq->size = RING_MIN;
+	while (cq->size < attr->size)
+		cq->size *= 2;
+	cq->ring = malloc(cq->size * sizeof(*cq->ring));
+	if (cq->ring == NULL) {
+		free(cq);
+		return -FI_ENOMEM;
+	}
+	cq->fid.fid.fclass = FI_CLASS_CQ;
+	cq->fid.fid.context = context;
+	cq->fid.fid.ops = &cq_fid_ops;
+	cq->fid.ops = &cq_ops;
+	cq->domain = domain;
+	cq->format = attr->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_TAGGED
+							 : attr->format;
+	cq->failures_end = &cq->failures;
+	link_lock_init(&cq->lock, domain->is_threaded);
+	domain->uses++;
+	*ret_cq = &cq->fid;
+	return 0;
+}

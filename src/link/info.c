@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fi_getinfo: each link that can do what is asked, as one endpoint. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "link/address/address.h"
+#include "link/provider.h"
+#include "link/setting.h"
+
+#define CAPS_MESSAGES                                             \
+	(FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_MULTI_RECV | \
+	 FI_DIRECTED_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define CAPS_ALL     CAPS_MESSAGES
+#define CAPS_PRIMARY (FI_MSG | FI_TAGGED)
+#define OP_FLAGS                                          \
+	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | \
+	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MULTI_RECV)
+#define QUEUE_SIZE     1024
+#define QUEUE_SIZE_MAX (1 << 20)
+#define INJECT_SIZE    4096
+#define TAG_GENERIC    UINT64_C(0xaaaaaaaaaaaaaaaa) /* all 64 bits, one field */
+#define IOV_LIMIT      4
+#define CONTEXTS       1024
+
+/* Why hints cannot be met, or NULL. */
+static const char *domain_refused(const struct fi_domain_attr *attr)
+{
+	if (attr == NULL)
+		return NULL;
+	if (attr->data_progress == FI_PROGRESS_AUTO)
+		return "progress of data is the program's";
+	if (attr->cq_data_size > sizeof(uint64_t))
+		return "remote data has 8 bytes at most";
+	if (attr->mr_key_size > LINK_KEY_SIZE)
+		return "keys have 7 bytes at most";
+	return NULL;
+}
+
+static const char *endpoint_refused(const struct fi_ep_attr *attr)
+{
+	if (attr == NULL)
+		return NULL;
+	if (attr->type != FI_EP_UNSPEC && attr->type != FI_EP_RDM)
+		return "endpoints are of the type FI_EP_RDM";
+	if (attr->protocol != FI_PROTO_UNSPEC)
+		return "the protocol is another one";
+	if (attr->tx_ctx_cnt > 1 || attr->rx_ctx_cnt > 1)
+		return "endpoints have one context";
+	if ((attr->mem_tag_format & UINT64_C(1) << 63) != 0 &&
+	    attr->mem_tag_format != TAG_GENERIC)
+		return "tags have 63 bits";
+	return NULL;
+}
+
+static const char *transmit_refused(const struct fi_tx_attr *attr)
+{
+	if (attr == NULL)
+		return NULL;
+	if ((attr->caps & ~CAPS_ALL) != 0)
+		return "a capability that there is not";
+	if ((attr->msg_order & ~FI_ORDER_SAS) != 0)
+		return "only sends are ordered";
+	if (attr->inject_size > INJECT_SIZE || attr->size > QUEUE_SIZE_MAX ||
+	    attr->iov_limit > IOV_LIMIT)
+		return "a size above the maximum";
+	return NULL;
+}
+
+static const char *receive_refused(const struct fi_rx_attr *attr)
+{
+	if (attr == NULL)
+		return NULL;
+	if ((attr->caps & ~CAPS_ALL) != 0)
+		return "a capability that there is not";
+	if ((attr->msg_order & ~FI_ORDER_SAS) != 0)
+		return "only sends are ordered";
+	if (attr->size > QUEUE_SIZE_MAX || attr->iov_limit > IOV_LIMIT)
+		return "a size above the maximum";
+	return NULL;
+}
+
+static const char *hints_refused(const struct fi_info *hints)
+{
+	const char *why;
+
+	if (hints == NULL)
+		return NULL;
+	if ((hints->caps & ~CAPS_ALL) != 0)
+		return "a capability that there is not";
+	if (hints->addr_format != FI_FORMAT_UNSPEC)
+		return "addresses have a format of their own";
+	if ((why = endpoint_refused(hints->ep_attr)) != NULL ||
+	    (why = domain_refused(hints->domain_attr)) != NULL ||
+	    (why = transmit_refused(hints->tx_attr)) != NULL)
+		return why;
+	return receive_refused(hints->rx_attr);
+}
+
+/* What is asked for, and what that is good for. */
+static uint64_t caps_of(const struct fi_info *hints)
+{
+	uint64_t caps =
+		hints == NULL || hints->caps == 0 ? CAPS_ALL : hints->caps;
+	const uint64_t ways = FI_SEND | FI_RECV;
+
+	if ((caps & CAPS_PRIMARY) != 0 && (caps & ways) == 0)
+		caps |= ways;
+	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
+static void queues_fill(struct fi_info *info, const struct fi_info *hints)
+{
+	const struct fi_tx_attr *tx = hints == NULL ? NULL : hints->tx_attr;
+	const struct fi_rx_attr *rx = hints == NULL ? NULL : hints->rx_attr;
+
+	info->tx_attr->caps = info->caps & (CAPS_PRIMARY | FI_SEND);
+	info->tx_attr->op_flags = tx == NULL ? 0 : tx->op_flags & OP_FLAGS;
+	info->tx_attr->msg_order = FI_ORDER_SAS;
+	info->tx_attr->inject_size = INJECT_SIZE;
+	info->tx_attr->size =
+		tx == NULL || tx->size == 0 ? QUEUE_SIZE : tx->size;
+	info->tx_attr->iov_limit = IOV_LIMIT;
+
+	info->rx_attr->caps =
+		info->caps & (CAPS_PRIMARY | FI_RECV | FI_MULTI_RECV |
+			      FI_DIRECTED_RECV | FI_SOURCE);
+	info->rx_attr->op_flags = rx == NULL ? 0 : rx->op_flags & OP_FLAGS;
+	info->rx_attr->msg_order = FI_ORDER_SAS;
+	info->rx_attr->total_buffered_recv = SIZE_MAX;
+	info->rx_attr->size =
+		rx == NULL || rx->size == 0 ? QUEUE_SIZE : rx->size;
+	info->rx_attr->iov_limit = IOV_LIMIT;
+}
+
+static void endpoint_fill(struct fi_info *info, const struct fi_info *hints)
+{
+	const struct fi_ep_attr *ep = hints == NULL ? NULL : hints->ep_attr;
+
+	info->ep_attr->type = FI_EP_RDM;
+	info->ep_attr->protocol = FI_PROTO_UNSPEC;
+	info->ep_attr->protocol_version = 1;
+	info->ep_attr->max_msg_size = SIZE_MAX;
+	info->ep_attr->mem_tag_format =
+		ep == NULL || ep->mem_tag_format == 0 ||
+				ep->mem_tag_format == TAG_GENERIC
+			? TAG_GENERIC >> 1
+			: ep->mem_tag_format;
+	info->ep_attr->tx_ctx_cnt = 1;
+	info->ep_attr->rx_ctx_cnt = 1;
+}
+
+static void domain_fill(struct fi_info *info, const struct fi_info *hints)
+{
+	struct fi_domain_attr *attr = info->domain_attr;
+	const struct fi_domain_attr *want =
+		hints == NULL ? NULL : hints->domain_attr;
+
+	attr->threading = want == NULL || want->threading == FI_THREAD_UNSPEC
+				  ? FI_THREAD_SAFE
+				  : want->threading;
+	attr->control_progress = FI_PROGRESS_AUTO;
+	attr->data_progress = FI_PROGRESS_MANUAL;
+	attr->resource_mgmt = FI_RM_ENABLED;
+	attr->av_type = want == NULL ? FI_AV_UNSPEC : want->av_type;
+	attr->mr_key_size = LINK_KEY_SIZE;
+	attr->cq_data_size = sizeof(uint64_t);
+	attr->cq_cnt = attr->ep_cnt = attr->cntr_cnt = CONTEXTS;
+	attr->tx_ctx_cnt = attr->rx_ctx_cnt = CONTEXTS;
+	attr->max_ep_tx_ctx = attr->max_ep_rx_ctx = 1;
+	attr->mr_iov_limit = IOV_LIMIT;
+	attr->mr_cnt = CONTEXTS * CONTEXTS;
+	attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
+static struct fi_info *info_make(const struct link_text *link,
+				 const struct fi_info *hints, uint32_t version)
+{
+	char name[RAILS_MAX * 2 * RAIL_NAME_MAX];
+	struct fi_info *info = fi_allocinfo();
+
+	if (info == NULL)
+		return NULL;
+	links_format(link, name, sizeof(name));
+	info->caps = caps_of(hints);
+	info->addr_format = FI_FORMAT_UNSPEC;
+	queues_fill(info, hints);
+	endpoint_fill(info, hints);
+	domain_fill(info, hints);
+	info->domain_attr->name = strdup(name);
+	info->fabric_attr->name = strdup(PROVIDER_NAME);
+	info->fabric_attr->prov_version = link_provider.version;
+	info->fabric_attr->api_version = version;
+	if (info->domain_attr->name == NULL ||
+	    info->fabric_attr->name == NULL) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+
+/* Whether the hints ask for another provider, fabric or domain than this. */
+static bool is_named_otherwise(const struct fi_info *hints,
+			       const struct fi_info *info)
+{
+	if (hints == NULL)
+		return false;
+	if (hints->fabric_attr != NULL && hints->fabric_attr->name != NULL &&
+	    strcmp(hints->fabric_attr->name, info->fabric_attr->name) != 0)
+		return true;
+	return hints->domain_attr != NULL && hints->domain_attr->name != NULL &&
+	       strcmp(hints->domain_attr->name, info->domain_attr->name) != 0;
+}
+
+struct core_wish core_wish_of(const struct fi_info *info)
+{
+	return (struct core_wish){
+		.caps = info == NULL ? FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE |
+					       FI_DIRECTED_RECV
+				     : FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE |
+					       FI_DIRECTED_RECV,
+		.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED,
+	};
+}
+
+static int link_offer(struct link_text *link, const struct fi_info *hints,
+		      uint32_t version, struct fi_info ***tail)
+{
+	const struct core_wish wish = core_wish_of(NULL);
+	struct fairlead_error error = { 0 };
+	struct core_set set;
+	struct fi_info *info;
+
+	if (core_set_find(link, &wish, &set, &error) != 0) {
+		link_info(FABRIC, "a link is left out: %s\n", error.text);
+		return 0;
+	}
+	core_set_fini(&set);
+	info = info_make(link, hints, version);
+	if (info == NULL)
+		return -FI_ENOMEM;
+	if (is_named_otherwise(hints, info)) {
+		fi_freeinfo(info);
+		return 0;
+	}
+	**tail = info;
+	*tail = &info->next;
+	return 0;
+}
+
+/* What to join: what a variable says, or what is sensible here. */
+static int links_of_environment(struct links *ret_links)
+{
+	static const char *const names[] = LINK_TEXT_VARIABLES;
+	struct fairlead_error error = { 0 };
+	const char *lane = getenv("FAIRLEAD_INTERFACES");
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+		if (value == NULL || value[0] == '\0')
+			continue;
+		if (links_parse(value, ret_links, &error) == 0)
+			return 0;
+		link_warn(FABRIC, "%s: %s\n", names[i], error.text);
+		return -FI_EINVAL;
+	}
+	if (lane != NULL && lane[0] != '\0') {
+		snprintf(text, sizeof(text), "shm+tcp;ofi_rxm:%s", lane);
+		if (links_parse(text, ret_links, &error) == 0)
+			return 0;
+		link_warn(FABRIC, "FAIRLEAD_INTERFACES: %s\n", error.text);
+	}
+	return links_parse("shm+cxi|shm+verbs;ofi_rxm|shm+tcp;ofi_rxm|shm+net",
+			   ret_links, NULL);
+}
+
+int link_getinfo(uint32_t version, const char *node, const char *service,
+		 uint64_t flags, const struct fi_info *hints,
+		 struct fi_info **ret_info)
+{
+	struct fi_info *list = NULL, **tail = &list;
+	struct links links;
+	const char *why = hints_refused(hints);
+	int result;
+
+	/* libfabric looks for what a layer can stand on; we are no such. */
+	if ((flags & GETINFO_CORE_ONLY) != 0)
+		return -FI_ENODATA;
+	if (why != NULL) {
+		link_info(FABRIC, "not what the hints ask for: %s\n", why);
+		return -FI_ENODATA;
+	}
+	result = links_of_environment(&links);
+	for (unsigned int i = 0; i < links.count && result == 0; i++)
+		result = link_offer(&links.links[i], hints, version, &tail);
+	if (result == 0 && list == NULL)
+		result = -FI_ENODATA;
+	if (result != 0)
+		fi_freeinfo(list);
+	else
+		*ret_info = list;
+	return result;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who shares memory with this process. Both sides decide alike, from what is in
+ * their addresses: see doc/rfc/link.md.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * A digest of what has to be equal: boot, host name, namespaces, /dev/shm, ids,
+ * capabilities, and FI_FAIRLEAD_NODE.
+ */
+uint64_t locality_node(void);
+
+/* LINK_READS and LINK_READABLE, as far as they hold for this process. */
+unsigned int locality_flags(void);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receives that take many messages (FI_MULTI_RECV). Each message gets a slice of
+ * the buffer. How long one is may be known only after those that come behind
+ * it were matched, so messages wait in the order of their matching; what comes
+ * when the buffer is full is matched anew.
+ */
+#include "link/endpoint.h"
+
+static struct match *match_of(struct receive *many)
+{
+	return many->is_tagged ? &many->ep->tagged : &many->ep->untagged;
+}
+
+static bool is_full(const struct receive *many)
+{
+	size_t left = many->iov[0].iov_len;
+
+	return left == 0 || left < many->ep->min_multi_recv;
+}
+
+/* The next slice, for a message of `size` bytes. Matching is locked. */
+static struct receive *slice_take(struct receive *many, size_t size)
+{
+	struct receive *slice = receive_alloc(many->ep);
+	struct iovec *left = &many->iov[0];
+	size_t part = size < left->iov_len ? size : left->iov_len;
+
+	if (slice == NULL)
+		return NULL;
+	slice->parent = many;
+	slice->context = many->context;
+	slice->flags = many->flags;
+	slice->is_tagged = many->is_tagged;
+	slice->iov[0] = (struct iovec){ left->iov_base, part };
+	slice->count = 1;
+	slice->size = part;
+	many->slices++;
+	left->iov_base = (uint8_t *)left->iov_base + part;
+	left->iov_len -= part;
+	return slice;
+}
+
+/* Gives a hold back; the last one frees who is not posted any more. */
+static void hold_end(struct receive *many)
+{
+	if (--many->slices == 0 && !many->match.is_posted)
+		receive_free(many->ep, many);
+}
+
+/* Finds another receive for a message. Matching is locked. */
+static struct receive *match_anew(struct match *match, struct arrival *arrival)
+{
+	struct match_receive *found =
+		match_arrive(match, arrival->match.source, arrival->match.tag);
+
+	arrival->receive = NULL;
+	if (found == NULL) {
+		match_queue(match, &arrival->match);
+		return NULL;
+	}
+	return receive_of_match(found);
+}
+
+void many_add(struct receive *many, struct arrival *arrival)
+{
+	arrival->receive = many;
+	arrival->next = NULL;
+	many->slices++; /* it holds on to it, too */
+	if (many->waiting == NULL)
+		many->waiting = arrival;
+	else
+		many->waiting_last->next = arrival;
+	many->waiting_last = arrival;
+}
+
+/*
+ * What the first that waits goes to: a slice, or with a full buffer another
+ * receive. NULL: nowhere now. Matching is locked.
+ */
+static struct receive *first_goes_to(struct receive *many,
+				     struct arrival *arrival)
+{
+	struct receive *to;
+
+	if (!is_full(many)) {
+		to = slice_take(many, arrival->size);
+		if (is_full(many))
+			match_remove(match_of(many), &many->match);
+		return to;
+	}
+	to = match_anew(match_of(many), arrival);
+	if (to == NULL)
+		return NULL;
+	if (to->match.stays) {
+		many_add(to, arrival);
+		many_drain(to);
+		return NULL;
+	}
+	if (arrival->state != ARRIVAL_PENDING)
+		return to;
+	arrival->receive = to;
+	return NULL;
+}
+
+void many_drain(struct receive *many)
+{
+	struct link_ep *ep = many->ep;
+	struct arrival *arrival;
+
+	many->slices++;
+	while ((arrival = many->waiting) != NULL &&
+	       (arrival->state != ARRIVAL_PENDING || is_full(many))) {
+		many->waiting = arrival->next;
+		struct receive *to = first_goes_to(many, arrival);
+		if (to != NULL) {
+			link_unlock(&ep->matching);
+			receive_take(to, arrival);
+			link_lock(&ep->matching);
+		}
+		hold_end(many);
+	}
+	hold_end(many);
+}
+
+void many_post(struct receive *many)
+{
+	struct match_message *message;
+
+	many->slices++;
+	do {
+		message = match_post(match_of(many), &many->match);
+		if (message == NULL)
+			break;
+		many_add(many, arrival_of_message(message));
+		many_drain(many);
+	} while (!is_full(many));
+	hold_end(many);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one symbol that libfabric looks for. */
+#include "link/provider.h"
+
+#define VERSION FI_VERSION(0, 1)
+
+static void cleanup(void)
+{
+}
+
+struct fi_provider link_provider = {
+	.version = VERSION,
+	.fi_version = BUILD_VERSION,
+	.name = PROVIDER_NAME,
+	.getinfo = link_getinfo,
+	.fabric = link_fabric,
+	.cleanup = cleanup,
+};
+
+/*
+ * Of another libfabric the structures may be of another layout, though it can
+ * load this one.
+ */
+__attribute__((visibility("default"))) struct fi_provider *fi_prov_ini(void);
+
+struct fi_provider *fi_prov_ini(void)
+{
+	uint32_t version = fi_version();
+
+	if (FI_MAJOR(version) != FI_MAJOR_VERSION ||
+	    FI_MINOR(version) != FI_MINOR_VERSION)
+		return NULL;
+	return &link_provider;
+}

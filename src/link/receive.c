@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receives of the program's, and what came before them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/endpoint.h"
+
+#define ALLOC_COUNT 64
+
+/* --- memory: matching is locked --- */
+
+struct receive *receive_alloc(struct link_ep *ep)
+{
+	struct receive *receive = ep->free_receives;
+
+	if (receive == NULL) {
+		receive = calloc(1, sizeof(*receive));
+		if (receive == NULL)
+			return NULL;
+		receive->ep = ep;
+		receive->op.kind = OP_RECEIVE;
+		return receive;
+	}
+	ep->free_receives = receive->next;
+	receive->parent = NULL;
+	receive->waiting = NULL;
+	receive->slices = 0;
+	receive->match.stays = false;
+	return receive;
+}
+
+void receive_free(struct link_ep *ep, struct receive *receive)
+{
+	receive->next = ep->free_receives;
+	ep->free_receives = receive;
+}
+
+struct arrival *arrival_make(struct link_ep *ep, size_t room)
+{
+	struct arrival *arrival = calloc(1, sizeof(*arrival) + room);
+
+	if (arrival == NULL)
+		return NULL;
+	arrival->op.kind = OP_ARRIVAL;
+	arrival->ep = ep;
+	arrival->room = room;
+	arrival->data = (uint8_t *)(arrival + 1);
+	return arrival;
+}
+
+/* The largest are those that a shared rail fills: they are used again. */
+struct arrival *arrival_alloc(struct link_ep *ep, size_t room)
+{
+	struct arrival *arrival = ep->free_arrivals;
+
+	if (room != LINK_INJECT_SIZE || arrival == NULL)
+		return arrival_make(ep, room);
+	ep->free_arrivals = arrival->next;
+	arrival->receive = NULL;
+	arrival->is_claimed = false;
+	return arrival;
+}
+
+void arrival_free(struct link_ep *ep, struct arrival *arrival)
+{
+	if (arrival->room != LINK_INJECT_SIZE) {
+		free(arrival);
+		return;
+	}
+	arrival->next = ep->free_arrivals;
+	ep->free_arrivals = arrival;
+}
+
+static bool all_receives(void *arg, const struct match_receive *match)
+{
+	return true;
+}
+
+struct receive *receive_of_match(struct match_receive *match)
+{
+	return (struct receive *)((char *)match -
+				  offsetof(struct receive, match));
+}
+
+struct arrival *arrival_of_message(struct match_message *message)
+{
+	return (struct arrival *)((char *)message -
+				  offsetof(struct arrival, match));
+}
+
+static void drop_all(struct match *match)
+{
+	struct match_receive *receive;
+
+	while ((receive = match_search(match, all_receives, NULL)) != NULL) {
+		match_remove(match, receive);
+		free(receive_of_match(receive));
+	}
+	while (match->messages != NULL) {
+		struct arrival *arrival = arrival_of_message(match->messages);
+		match_take(match, match->messages);
+		free(arrival);
+	}
+	match_fini(match);
+}
+
+void receive_drop_all(struct link_ep *ep)
+{
+	drop_all(&ep->tagged);
+	drop_all(&ep->untagged);
+	for (struct receive *r = ep->free_receives, *next; r != NULL;
+	     r = next) {
+		next = r->next;
+		free(r);
+	}
+	for (struct arrival *a = ep->free_arrivals, *next; a != NULL;
+	     a = next) {
+		next = a->next;
+		free(a);
+	}
+}
+
+/* --- the end of a receive --- */
+
+size_t iov_put(const struct iovec *iov, size_t count, const void *data,
+	       size_t size)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < count && done < size; i++) {
+		size_t part = size - done < iov[i].iov_len ? size - done
+							   : iov[i].iov_len;
+		memcpy(iov[i].iov_base, (const uint8_t *)data + done, part);
+		done += part;
+	}
+	return done;
+}
+
+static uint64_t kind_flags(const struct receive *receive)
+{
+	return FI_RECV | (receive->is_tagged ? FI_TAGGED : FI_MSG);
+}
+
+/* Gives a receive back; for a slice, true if it was its parent's last. */
+static bool receive_put(struct link_ep *ep, struct receive *receive)
+{
+	struct receive *parent = receive->parent;
+	bool is_last = false;
+
+	link_lock(&ep->matching);
+	if (parent != NULL && --parent->slices == 0 &&
+	    !parent->match.is_posted) {
+		is_last = true;
+		receive_free(ep, parent);
+	}
+	receive_free(ep, receive);
+	link_unlock(&ep->matching);
+	return is_last;
+}
+
+void receive_done(struct receive *receive, const struct message_end *end)
+{
+	struct link_ep *ep = receive->ep;
+	struct cq_entry entry = {
+		.tagged = { .op_context = receive->context,
+			    .flags = kind_flags(receive) |
+				     (end->flags & FI_REMOTE_CQ_DATA),
+			    .len = end->size,
+			    .buf = receive->parent != NULL
+					   ? receive->iov[0].iov_base
+					   : NULL,
+			    .data = end->data,
+			    .tag = end->tag },
+		.source = end->source,
+	};
+	bool is_wanted = (receive->flags & FI_COMPLETION) != 0;
+
+	if (receive_put(ep, receive)) {
+		entry.tagged.flags |= FI_MULTI_RECV;
+		is_wanted = true;
+	}
+	if (is_wanted)
+		cq_add(ep->receive_cq, &entry);
+}
+
+void receive_failed(struct receive *receive, const struct message_end *end,
+		    int error, size_t missing)
+{
+	struct link_ep *ep = receive->ep;
+	struct fi_cq_err_entry entry = {
+		.op_context = receive->context,
+		.flags = kind_flags(receive) | (end->flags & FI_REMOTE_CQ_DATA),
+		.len = end->size,
+		.data = end->data,
+		.tag = end->tag,
+		.olen = missing,
+		.err = error,
+		.prov_errno = -error,
+	};
+
+	if (receive_put(ep, receive))
+		entry.flags |= FI_MULTI_RECV;
+	cq_fail(ep->receive_cq, &entry);
+}
+
+/* Copies a message, and ends the receive by what fitted. */
+static void receive_copy(struct receive *receive, const void *data,
+			 const struct message_end *end)
+{
+	size_t fitted = iov_put(receive->iov, receive->count, data, end->size);
+
+	if (fitted == end->size) {
+		receive_done(receive, end);
+		return;
+	}
+	struct message_end cut = *end;
+	cut.size = fitted;
+	receive_failed(receive, &cut, FI_ETRUNC, end->size - fitted);
+}
+
+static struct message_end end_of(const struct arrival *arrival)
+{
+	return (struct message_end){
+		.size = arrival->size,
+		.tag = arrival->is_tagged ? arrival->match.tag : 0,
+		.data = arrival->remote_data,
+		.flags = arrival->flags,
+		.source = source_address(arrival->match.source),
+	};
+}
+
+void receive_take(struct receive *receive, struct arrival *arrival)
+{
+	struct link_ep *ep = receive->ep;
+
+	if (arrival->state == ARRIVAL_READY) {
+		reading_start(arrival->rail, receive, arrival);
+	} else {
+		const struct message_end end = end_of(arrival);
+		receive_copy(receive, arrival->data, &end);
+	}
+	link_lock(&ep->matching);
+	ep->unexpected -= arrival->room;
+	arrival_free(ep, arrival);
+	link_unlock(&ep->matching);
+}
+
+void receive_give(struct receive *receive, struct arrival *arrival)
+{
+	struct link_ep *ep = receive->ep;
+	bool is_here = false;
+
+	link_lock(&ep->matching);
+	if (receive->match.stays) {
+		many_add(receive, arrival);
+		many_drain(receive);
+	} else if (arrival->state == ARRIVAL_PENDING) {
+		arrival->receive = receive;
+	} else {
+		is_here = true;
+	}
+	link_unlock(&ep->matching);
+	if (is_here)
+		receive_take(receive, arrival);
+}
+
+/* --- senders that become known --- */
+
+struct taken {
+	struct receive *receive;
+	struct arrival *arrival;
+	struct taken *next;
+};
+
+struct renaming {
+	struct link_ep *ep;
+	struct taken *first, **end;
+};
+
+static void take_renamed(void *arg, struct match_receive *found,
+			 struct match_message *message)
+{
+	struct renaming *renaming = arg;
+	struct receive *receive = receive_of_match(found);
+	struct arrival *arrival = arrival_of_message(message);
+	struct taken *taken = malloc(sizeof(*taken));
+
+	if (taken == NULL) {
+		link_warn(EP_DATA, "out of memory: a message is lost\n");
+		return;
+	}
+	*taken = (struct taken){ receive, arrival, NULL };
+	*renaming->end = taken;
+	renaming->end = &taken->next;
+}
+
+void receive_rename(struct link_ep *ep, uint64_t number, fi_addr_t address)
+{
+	struct renaming renaming = { .ep = ep, .end = &renaming.first };
+	uint64_t source = number | SOURCE_BY_NUMBER;
+
+	link_lock(&ep->matching);
+	match_rename(&ep->tagged, source, address, take_renamed, &renaming);
+	match_rename(&ep->untagged, source, address, take_renamed, &renaming);
+	link_unlock(&ep->matching);
+	for (struct taken *t = renaming.first, *next; t != NULL; t = next) {
+		next = t->next;
+		t->arrival->match.source = address;
+		receive_give(t->receive, t->arrival);
+		free(t);
+	}
+}
+
+/* --- frames --- */
+
+static uint64_t data_flag(const struct frame *frame)
+{
+	return (frame->flags & FRAME_HAS_DATA) != 0 ? FI_REMOTE_CQ_DATA : 0;
+}
+
+/*
+ * What came, kept until its receive can have it. NULL when there is no room for
+ * it now. Matching is locked.
+ */
+static struct arrival *arrival_of(struct rail *rail, const struct frame *frame,
+				  uint64_t source)
+{
+	struct link_ep *ep = rail->ep;
+	bool is_ready = frame->kind == FRAME_READY;
+	struct arrival *arrival =
+		ep->unexpected > ep->unexpected_max
+			? NULL
+			: arrival_alloc(ep, is_ready ? 1 : frame->size);
+
+	if (arrival == NULL)
+		return NULL;
+	arrival->rail = rail;
+	arrival->is_tagged = (frame->flags & FRAME_UNTAGGED) == 0;
+	arrival->match.source = source;
+	arrival->match.tag = arrival->is_tagged ? frame->tag : 0;
+	arrival->size = frame->size;
+	arrival->flags = data_flag(frame);
+	arrival->remote_data = frame->data;
+	arrival->state = is_ready ? ARRIVAL_READY : ARRIVAL_HERE;
+	if (is_ready)
+		arrival->frame = *frame;
+	else
+		memcpy(arrival->data, frame->payload, frame->size);
+	ep->unexpected += arrival->room;
+	return arrival;
+}
+
+static void copy_frame(struct receive *receive, const struct frame *frame,
+		       fi_addr_t source)
+{
+	const struct message_end end = {
+		.size = frame->size,
+		.tag = receive->is_tagged ? frame->tag : 0,
+		.data = frame->data,
+		.flags = data_flag(frame),
+		.source = source,
+	};
+
+	receive_copy(receive, frame->payload, &end);
+}
+
+/*
+ * Over shared memory messages can go without a frame as soon as their sender
+ * knows that it is known.
+ */
+static void tell_known(struct rail *rail, fi_addr_t source)
+{
+	struct peer *peer = ep_peer(rail->ep, source);
+	struct frame frame = { .kind = FRAME_KNOWN,
+			       .sender = rail->ep->number };
+
+	if (peer == NULL || peer->was_told || rail->way != RAIL_SHARED)
+		return;
+	peer->was_told =
+		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) == 0;
+}
+
+int receive_frame(struct rail *rail, const struct frame *frame)
+{
+	struct link_ep *ep = rail->ep;
+	bool is_tagged = (frame->flags & FRAME_UNTAGGED) == 0;
+	struct match *match = is_tagged ? &ep->tagged : &ep->untagged;
+	fi_addr_t source = av_find(ep->av, frame->sender);
+	uint64_t key = source == FI_ADDR_NOTAVAIL
+			       ? frame->sender | SOURCE_BY_NUMBER
+			       : source;
+	uint64_t tag = is_tagged ? frame->tag : 0;
+	struct match_receive *found;
+	struct arrival *arrival;
+
+	tell_known(rail, source);
+	link_lock(&ep->matching);
+	found = match_first(match, key, tag);
+	if (found != NULL && !found->stays && frame->kind == FRAME_EAGER) {
+		match_remove(match, found);
+		link_unlock(&ep->matching);
+		copy_frame(receive_of_match(found), frame, source);
+		return 0;
+	}
+	arrival = arrival_of(rail, frame, key);
+	if (arrival != NULL && found == NULL)
+		match_queue(match, &arrival->match);
+	else if (arrival != NULL && !found->stays)
+		match_remove(match, found);
+	link_unlock(&ep->matching);
+	if (arrival == NULL)
+		return -FI_ENOMEM;
+	if (found != NULL)
+		receive_give(receive_of_match(found), arrival);
+	return 0;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fi_recv and its like, fi_cancel; probing for messages and claiming them. */
+#include <string.h>
+
+#include "link/api.h"
+#include "link/endpoint.h"
+
+struct wanted {
+	const struct iovec *iov;
+	size_t count;
+	fi_addr_t source;
+	uint64_t tag, ignore, flags;
+	bool is_tagged;
+	void *context;
+};
+
+#define container(pointer, type, field) \
+	((type *)((char *)(pointer)-offsetof(type, field)))
+
+static struct match *match_of(struct link_ep *ep, bool is_tagged)
+{
+	return is_tagged ? &ep->tagged : &ep->untagged;
+}
+
+static uint64_t source_of(const struct link_ep *ep, fi_addr_t source)
+{
+	return (ep->caps & FI_DIRECTED_RECV) != 0 && source != FI_ADDR_UNSPEC
+		       ? source
+		       : MATCH_ANY;
+}
+
+static int fill(struct link_ep *ep, struct receive *receive,
+		const struct wanted *want)
+{
+	if (want->count > LINK_IOV_MAX)
+		return -FI_EINVAL;
+	receive->match = (struct match_receive){
+		.source = source_of(ep, want->source),
+		.tag = want->tag,
+		.ignore = want->ignore,
+		.stays = (want->flags & FI_MULTI_RECV) != 0,
+	};
+	receive->context = want->context;
+	receive->flags = want->flags;
+	receive->is_tagged = want->is_tagged;
+	receive->count = want->count;
+	receive->size = 0;
+	for (size_t i = 0; i < want->count; i++) {
+		receive->iov[i] = want->iov[i];
+		receive->size += want->iov[i].iov_len;
+	}
+	return 0;
+}
+
+/*
+ * What is there for a receive that was just posted: taken at once, unless its
+ * data is still on its way.
+ */
+static void take_or_wait(struct link_ep *ep, struct receive *receive,
+			 struct arrival *arrival)
+{
+	if (arrival->state == ARRIVAL_PENDING) {
+		arrival->receive = receive;
+		link_unlock(&ep->matching);
+		return;
+	}
+	link_unlock(&ep->matching);
+	receive_take(receive, arrival);
+}
+
+static ssize_t post(struct link_ep *ep, const struct wanted *want)
+{
+	struct receive *receive;
+	struct match_message *message;
+
+	link_lock(&ep->matching);
+	receive = receive_alloc(ep);
+	if (receive == NULL || fill(ep, receive, want) != 0) {
+		ssize_t result = receive == NULL ? -FI_ENOMEM : -FI_EINVAL;
+		if (receive != NULL)
+			receive_free(ep, receive);
+		link_unlock(&ep->matching);
+		return result;
+	}
+	message = match_post(match_of(ep, want->is_tagged), &receive->match);
+	if (message == NULL) {
+		link_unlock(&ep->matching);
+		return 0;
+	}
+	take_or_wait(ep, receive, container(message, struct arrival, match));
+	return 0;
+}
+
+static ssize_t post_many(struct link_ep *ep, const struct wanted *want)
+{
+	struct receive *receive;
+	int result;
+
+	if (want->count != 1)
+		return -FI_EINVAL;
+	link_lock(&ep->matching);
+	receive = receive_alloc(ep);
+	result = receive == NULL ? -FI_ENOMEM : fill(ep, receive, want);
+	if (result == 0)
+		many_post(receive);
+	link_unlock(&ep->matching);
+	return result;
+}
+
+/* --- FI_PEEK, FI_CLAIM, FI_DISCARD --- */
+
+static void say_peeked(struct link_ep *ep, const struct wanted *want,
+		       const struct arrival *arrival)
+{
+	const struct cq_entry entry = {
+		.tagged = { .op_context = want->context,
+			    .flags = FI_RECV |
+				     (want->is_tagged ? FI_TAGGED : FI_MSG) |
+				     arrival->flags,
+			    .len = arrival->size,
+			    .data = arrival->remote_data,
+			    .tag = arrival->match.tag },
+		.source = source_address(arrival->match.source),
+	};
+	cq_add(ep->receive_cq, &entry);
+}
+
+static void say_none(struct link_ep *ep, const struct wanted *want)
+{
+	const struct fi_cq_err_entry entry = {
+		.op_context = want->context,
+		.flags = FI_RECV | (want->is_tagged ? FI_TAGGED : FI_MSG),
+		.tag = want->tag,
+		.err = FI_ENOMSG,
+		.prov_errno = -FI_ENOMSG,
+	};
+	cq_fail(ep->receive_cq, &entry);
+}
+
+/* A message that nobody will read: its sender is told that it is done. */
+static void discard(struct link_ep *ep, struct arrival *arrival)
+{
+	if (arrival->state == ARRIVAL_READY)
+		reading_refuse(arrival);
+	link_lock(&ep->matching);
+	ep->unexpected -= arrival->room;
+	arrival_free(ep, arrival);
+	link_unlock(&ep->matching);
+}
+
+static ssize_t peek(struct link_ep *ep, const struct wanted *want)
+{
+	struct match *match = match_of(ep, want->is_tagged);
+	struct match_message *message;
+	struct arrival *arrival = NULL;
+
+	ep_progress(ep);
+	link_lock(&ep->matching);
+	message = match_find(match, source_of(ep, want->source), want->tag,
+			     want->ignore);
+	if (message != NULL)
+		arrival = container(message, struct arrival, match);
+	if (arrival == NULL || arrival->state == ARRIVAL_PENDING) {
+		link_unlock(&ep->matching);
+		say_none(ep, want);
+		return 0;
+	}
+	if ((want->flags & (FI_CLAIM | FI_DISCARD)) != 0) {
+		match_take(match, message);
+		if ((want->flags & FI_CLAIM) != 0) {
+			struct fi_context *context = want->context;
+			context->internal[0] = arrival;
+		}
+	}
+	say_peeked(ep, want, arrival);
+	link_unlock(&ep->matching);
+	if ((want->flags & FI_DISCARD) != 0)
+		discard(ep, arrival);
+	return 0;
+}
+
+static ssize_t claim(struct link_ep *ep, const struct wanted *want)
+{
+	struct fi_context *context = want->context;
+	struct arrival *arrival = context->internal[0];
+	struct receive *receive;
+	int result;
+
+	if ((want->flags & FI_DISCARD) != 0) {
+		say_peeked(ep, want, arrival);
+		discard(ep, arrival);
+		return 0;
+	}
+	link_lock(&ep->matching);
+	receive = receive_alloc(ep);
+	result = receive == NULL ? -FI_ENOMEM : fill(ep, receive, want);
+	if (result != 0 && receive != NULL)
+		receive_free(ep, receive);
+	link_unlock(&ep->matching);
+	if (result == 0)
+		receive_take(receive, arrival);
+	return result;
+}
+
+static ssize_t receive_any(struct link_ep *ep, const struct wanted *want)
+{
+	if (!ep->is_enabled)
+		return -FI_EOPBADSTATE;
+	if ((want->flags & FI_PEEK) != 0)
+		return want->context == NULL && (want->flags & FI_CLAIM) != 0
+			       ? -FI_EINVAL
+			       : peek(ep, want);
+	if ((want->flags & FI_CLAIM) != 0)
+		return want->context == NULL ? -FI_EINVAL : claim(ep, want);
+	return (want->flags & FI_MULTI_RECV) != 0 ? post_many(ep, want)
+						  : post(ep, want);
+}
+
+/* --- fi_cancel --- */
+
+static bool has_context(void *arg, const struct match_receive *match)
+{
+	return container(match, struct receive, match)->context == arg;
+}
+
+static struct receive *find_posted(struct link_ep *ep, struct match *match,
+				   void *context)
+{
+	struct match_receive *found = match_search(match, has_context, context);
+
+	if (found == NULL)
+		return NULL;
+	match_remove(match, found);
+	return container(found, struct receive, match);
+}
+
+ssize_t link_cancel(struct fid *fid, void *context)
+{
+	struct link_ep *ep = (struct link_ep *)fid;
+	struct receive *receive;
+
+	link_lock(&ep->matching);
+	receive = find_posted(ep, &ep->tagged, context);
+	if (receive == NULL)
+		receive = find_posted(ep, &ep->untagged, context);
+	if (receive != NULL && receive->slices > 0) {
+		/* Its last slice ends it. */
+		link_unlock(&ep->matching);
+		return 0;
+	}
+	link_unlock(&ep->matching);
+	if (receive == NULL)
+		return -FI_ENOENT;
+	const struct message_end end = { .tag = receive->match.tag };
+	receive_failed(receive, &end, FI_ECANCELED, 0);
+	return 0;
+}
+
+/* --- what libfabric calls --- */
+
+static uint64_t flags_of(const struct link_ep *ep)
+{
+	return ep->receive_flags | (ep->receive_selective ? 0 : FI_COMPLETION);
+}
+
+static uint64_t flags_with(const struct link_ep *ep, uint64_t flags)
+{
+	return flags | (ep->receive_selective ? 0 : FI_COMPLETION);
+}
+
+ssize_t link_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+		   size_t count, fi_addr_t source, void *context)
+{
+	struct link_ep *ep = (struct link_ep *)fid;
+
+	return receive_any(ep, &(struct wanted){ .iov = iov,
+						 .count = count,
+						 .source = source,
+						 .flags = flags_of(ep),
+						 .context = context });
+}
+
+ssize_t link_recv(struct fid_ep *fid, void *buf, size_t size, void *desc,
+		  fi_addr_t source, void *context)
+{
+	const struct iovec iov = { buf, size };
+
+	return link_recvv(fid, &iov, &desc, 1, source, context);
+}
+
+ssize_t link_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
+		     uint64_t flags)
+{
+	struct link_ep *ep = (struct link_ep *)fid;
+
+	return receive_any(ep, &(struct wanted){ .iov = msg->msg_iov,
+						 .count = msg->iov_count,
+						 .source = msg->addr,
+						 .flags = flags_with(ep, flags),
+						 .context = msg->context });
+}
+
+ssize_t link_trecvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+		    size_t count, fi_addr_t source, uint64_t tag,
+		    uint64_t ignore, void *context)
+{
+	struct link_ep *ep = (struct link_ep *)fid;
+
+	return receive_any(ep, &(struct wanted){ .iov = iov,
+						 .count = count,
+						 .source = source,
+						 .tag = tag,
+						 .ignore = ignore,
+						 .is_tagged = true,
+						 .flags = flags_of(ep) &
+							  ~FI_MULTI_RECV,
+						 .context = context });
+}
+
+ssize_t link_trecv(struct fid_ep *fid, void *buf, size_t size, void *desc,
+		   fi_addr_t source, uint64_t tag, uint64_t ignore,
+		   void *context)
+{
+	const struct iovec iov = { buf, size };
+
+	return link_trecvv(fid, &iov, &desc, 1, source, tag, ignore, context);
+}
+
+ssize_t link_trecvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg,
+		      uint64_t flags)
+{
+	struct link_ep *ep = (struct link_ep *)fid;
+
+	return receive_any(ep, &(struct wanted){ .iov = msg->msg_iov,
+						 .count = msg->iov_count,
+						 .source = msg->addr,
+						 .tag = msg->tag,
+						 .ignore = msg->ignore,
+						 .is_tagged = true,
+						 .flags = flags_with(ep, flags),
+						 .context = msg->context });
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A receiver reads a message from its sender's memory, and says so. */
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "link/endpoint.h"
+
+static struct message_end end_of(const struct reading *reading)
+{
+	return (struct message_end){
+		.size = reading->size,
+		.tag = reading->receive->is_tagged ? reading->frame.tag : 0,
+		.data = reading->frame.data,
+		.flags = (reading->frame.flags & FRAME_HAS_DATA) != 0
+				 ? FI_REMOTE_CQ_DATA
+				 : 0,
+		.source = reading->source,
+	};
+}
+
+static void answer(struct rail *rail, const struct frame *of, int error,
+		   uint64_t size)
+{
+	struct link_ep *ep = rail->ep;
+	struct peer *peer = ep_peer_or_stranger(rail, of->sender, of->from);
+	struct frame frame = {
+		.kind = FRAME_DONE,
+		.sender = ep->number,
+		.request = of->request,
+		.error = error,
+		.size = size,
+	};
+
+	if (peer == NULL ||
+	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
+		link_warn(EP_DATA, "a sender cannot be answered\n");
+}
+
+void reading_ended(struct reading *reading, int error)
+{
+	struct rail *rail = reading->rail;
+	struct receive *receive = reading->receive;
+	const struct message_end end = end_of(reading);
+	uint64_t missing = reading->frame.size - reading->size;
+
+	rail->owed--;
+	DL_DELETE2(rail->issued, reading, before, after);
+	answer(rail, &reading->frame, 0, reading->size);
+	if (error != 0)
+		receive_failed(receive, &end, error, 0);
+	else if (missing > 0)
+		receive_failed(receive, &end, FI_ETRUNC, missing);
+	else
+		receive_done(receive, &end);
+	if (reading->mr != NULL)
+		fi_close(&reading->mr->fid);
+	free(reading);
+}
+
+void reading_refuse(struct arrival *arrival)
+{
+	struct rail *rail = arrival->rail;
+
+	link_lock(&rail->lock);
+	answer(rail, &arrival->frame, 0, 0);
+	link_unlock(&rail->lock);
+}
+
+void reading_start(struct rail *rail, struct receive *receive,
+		   const struct arrival *arrival)
+{
+	struct reading *reading = calloc(1, sizeof(*reading));
+	const struct message_end end = { .tag = arrival->frame.tag,
+					 .source = source_address(
+						 arrival->match.source) };
+
+	if (reading == NULL) {
+		receive_failed(receive, &end, FI_ENOMEM, 0);
+		return;
+	}
+	reading->op.kind = OP_READ;
+	reading->ep = rail->ep;
+	reading->rail = rail;
+	reading->receive = receive;
+	reading->frame = arrival->frame;
+	reading->source = source_address(arrival->match.source);
+	reading->size =
+		arrival->size < receive->size ? arrival->size : receive->size;
+	link_lock(&rail->working);
+	*rail->work_end = reading;
+	rail->work_end = &reading->next;
+	link_unlock(&rail->working);
+	/* Not within a callback of the core: who polls goes on with it. */
+	if (!peek_at(rail->is_polling) && link_trylock(&rail->lock)) {
+		reading_work(rail);
+		link_unlock(&rail->lock);
+	}
+}
+
+/* The receive's buffers, as far as the message goes. */
+static size_t iov_cut(const struct receive *receive, size_t size,
+		      struct iovec iov[LINK_IOV_MAX])
+{
+	size_t count = 0;
+
+	for (; count < receive->count && size > 0; count++) {
+		iov[count] = receive->iov[count];
+		if (iov[count].iov_len > size)
+			iov[count].iov_len = size;
+		size -= iov[count].iov_len;
+	}
+	return count;
+}
+
+static int reading_issue(struct rail *rail, struct reading *reading)
+{
+	struct iovec iov[LINK_IOV_MAX];
+	void *descs[LINK_IOV_MAX] = { NULL };
+	size_t count = iov_cut(reading->receive, reading->size, iov);
+	const struct peer *peer = ep_peer_or_stranger(
+		rail, reading->frame.sender, reading->frame.from);
+
+	if (peer == NULL)
+		return -FI_EADDRNOTAVAIL;
+	if (count == 0)
+		return 1;
+	return (int)fi_readv(rail->core, iov, descs, count,
+			     peer->cores[rail->index],
+			     reading->frame.rails[0].address,
+			     reading->frame.rails[0].key, &reading->op);
+}
+
+static struct reading *work_take(struct rail *rail)
+{
+	struct reading *reading;
+
+	link_lock(&rail->working);
+	reading = rail->work;
+	if (reading != NULL) {
+		rail->work = reading->next;
+		if (rail->work == NULL)
+			rail->work_end = &rail->work;
+	}
+	link_unlock(&rail->working);
+	return reading;
+}
+
+static void work_return(struct rail *rail, struct reading *reading)
+{
+	link_lock(&rail->working);
+	reading->next = rail->work;
+	if (rail->work == NULL)
+		rail->work_end = &reading->next;
+	rail->work = reading;
+	link_unlock(&rail->working);
+}
+
+void reading_work(struct rail *rail)
+{
+	struct reading *reading;
+
+	while ((reading = work_take(rail)) != NULL) {
+		int result = reading_issue(rail, reading);
+		if (result == -FI_EAGAIN) {
+			work_return(rail, reading);
+			return;
+		}
+		rail->owed++;
+		DL_APPEND2(rail->issued, reading, before, after);
+		if (result != 0)
+			reading_ended(reading, result < 0 ? -result : 0);
+	}
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two processes with an endpoint each, that know each other's address. Both run
+ * the same cases in the same order; a case asks which of them it is in. The
+ * link is that of FI_FAIRLEAD_LINKS.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+struct pair {
+	bool is_first;
+	int fd; /* to the other process, for what no endpoint shall carry */
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_cq *send_cq, *receive_cq;
+	struct fid_av *av;
+	struct fid_ep *ep;
+	fi_addr_t peer;
+	uint8_t peer_name[64];
+};
+
+/* As in assert(), but says which process, and ends it. */
+#define pair_check(condition) \
+	pair_check_at(condition, #condition, __FILE__, __LINE__)
+void pair_check_at(bool holds, const char *what, const char *file, int line);
+/* A call of libfabric that has to return 0. */
+#define pair_do(call) pair_do_at((long)(call), #call, __FILE__, __LINE__)
+void pair_do_at(long result, const char *what, const char *file, int line);
+
+/* Inserts the other's address, where that was left to the case. */
+void pair_insert(struct pair *pair);
+
+/* Waits until both processes are here; endpoints progress meanwhile. */
+void pair_meet(struct pair *pair);
+
+/* The next completion of a queue. A failure ends the process. */
+struct fi_cq_tagged_entry pair_wait(struct pair *pair, struct fid_cq *cq,
+				    fi_addr_t *ret_source);
+/* The next one has to be a failure. */
+struct fi_cq_err_entry pair_wait_failure(struct pair *pair, struct fid_cq *cq);
+/* There is none, also after some progress. */
+void pair_is_quiet(struct pair *pair, struct fid_cq *cq);
+
+/* Repeats a call while it says -FI_EAGAIN, and makes progress. */
+#define pair_retry(pair, call)                                      \
+	do {                                                        \
+		long pair_result;                                   \
+		while ((pair_result = (long)(call)) == -FI_EAGAIN)  \
+			pair_progress(pair);                        \
+		pair_do_at(pair_result, #call, __FILE__, __LINE__); \
+	} while (0)
+void pair_progress(struct pair *pair);
+
+/* Bytes that follow from a seed, and whether these are they. */
+void pair_fill(void *bytes, size_t size, unsigned int seed);
+bool pair_is_filled(const void *bytes, size_t size, unsigned int seed);
+
+struct pair_case {
+	const char *name;
+	void (*run)(struct pair *pair);
+};
+#define pair_case(function)         \
+	{                           \
+#function, function \
+	}
+
+/* Hints that the cases need; the default asks for messages of both kinds. */
+struct pair_setting {
+	uint64_t caps;
+	uint64_t bind_flags; /* FI_SELECTIVE_COMPLETION */
+	enum fi_threading threading;
+	bool is_one_sided; /* the second does not insert the first's address */
+};
+
+/*
+ * Runs the cases in two processes. Returns what main() should: 0, or 1 when one
+ * failed; 77 when the link is not there, with the reason.
+ */
+int pair_run(const struct pair_setting *setting, const struct pair_case *cases,
+	     unsigned int count);
