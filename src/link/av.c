@@ -247,7 +247,7 @@ static int av_close(struct fid *fid)
 	for (size_t i = 0; i < AV_CHUNKS && av->chunks[i] != NULL; i++)
 		free(av->chunks[i]);
 	free(av->chunks);
-	av->domain->uses--;
+	domain_hold(av->domain, -1);
 	link_lock_fini(&av->lock);
 	free(av);
 	return 0;
@@ -300,7 +300,7 @@ int link_av_open(struct fid_domain *domain_fid, struct fi_av_attr *attr,
 	av->domain = domain;
 	av->type = attr->type;
 	link_lock_init(&av->lock, domain->is_threaded);
-	domain->uses++;
+	domain_hold(domain, 1);
 	*ret_av = &av->fid;
 	return 0;
 }

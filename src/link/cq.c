@@ -103,8 +103,8 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,
 	size_t taken;
 
 	if (is_empty(cq))
-		for (unsigned int i = 0; i < cq->endpoint_count; i++)
-			ep_progress(cq->endpoints[i]);
+		for (unsigned int i = 0; i < cq->endpoints.count; i++)
+			ep_progress(cq->endpoints.list[i]);
 	if (is_empty(cq) && !peek_at(cq->has_failure))
 		return -FI_EAGAIN;
 	link_lock(&cq->lock);
@@ -214,15 +214,15 @@ static int cq_close(struct fid *fid)
 {
 	struct link_cq *cq = (struct link_cq *)fid;
 
-	if (cq->uses > 0)
+	if (cq->endpoints.uses > 0)
 		return -FI_EBUSY;
 	for (struct cq_failure *f = cq->failures, *next; f != NULL; f = next) {
 		next = f->next;
 		free(f);
 	}
-	cq->domain->uses--;
+	domain_hold(cq->domain, -1);
 	link_lock_fini(&cq->lock);
-	free(cq->endpoints);
+	free(cq->endpoints.list);
 	free(cq->ring);
 	free(cq);
 	return 0;
@@ -294,7 +294,7 @@ int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 							 : attr->format;
 	cq->failures_end = &cq->failures;
 	link_lock_init(&cq->lock, domain->is_threaded);
-	domain->uses++;
+	domain_hold(domain, 1);
 	*ret_cq = &cq->fid;
 	return 0;
 }

@@ -104,7 +104,7 @@ static int domain_close(struct fid *fid)
 	struct link_fabric_object *fabric =
 		(struct link_fabric_object *)domain->fabric;
 
-	if (domain->uses > 0)
+	if (peek_at(domain->uses) > 0)
 		return -FI_EBUSY;
 	fabric->uses--;
 	domain_free(domain);
@@ -121,12 +121,6 @@ static struct fi_ops domain_fid_ops = {
 
 static int no_scalable(struct fid_domain *domain, struct fi_info *info,
 		       struct fid_ep **ep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_counter(struct fid_domain *domain, struct fi_cntr_attr *attr,
-		      struct fid_cntr **counter, void *context)
 {
 	return -FI_ENOSYS;
 }
@@ -155,7 +149,7 @@ static struct fi_ops_domain domain_ops = {
 	.cq_open = link_cq_open,
 	.endpoint = link_ep_open,
 	.scalable_ep = no_scalable,
-	.cntr_open = no_counter,
+	.cntr_open = link_cntr_open,
 	.poll_open = no_poll,
 	.stx_ctx = no_stx,
 	.srx_ctx = no_srx,

@@ -48,35 +48,55 @@ void ep_progress(struct link_ep *ep)
 
 /* --- what is bound --- */
 
-static int cq_add_endpoint(struct link_cq *cq, struct link_ep *ep)
+static int endpoints_add(struct endpoints *to, struct link_ep *ep)
 {
 	struct link_ep **grown;
 
-	cq->uses++;
-	for (unsigned int i = 0; i < cq->endpoint_count; i++)
-		if (cq->endpoints[i] == ep)
+	for (unsigned int i = 0; i < to->count; i++)
+		if (to->list[i] == ep) {
+			to->uses++;
 			return 0;
-	grown = realloc(cq->endpoints,
-			(cq->endpoint_count + 1) * sizeof(*grown));
-	if (grown == NULL) {
-		cq->uses--;
+		}
+	grown = realloc(to->list, (to->count + 1) * sizeof(*grown));
+	if (grown == NULL)
 		return -FI_ENOMEM;
-	}
-	cq->endpoints = grown;
-	cq->endpoints[cq->endpoint_count++] = ep;
+	to->list = grown;
+	to->list[to->count++] = ep;
+	to->uses++;
 	return 0;
 }
 
-static void cq_remove_endpoint(struct link_cq *cq, struct link_ep *ep)
+static void endpoints_remove(struct endpoints *from, struct link_ep *ep)
 {
-	if (cq == NULL)
-		return;
-	cq->uses--;
-	for (unsigned int i = 0; i < cq->endpoint_count; i++)
-		if (cq->endpoints[i] == ep) {
-			cq->endpoints[i] = cq->endpoints[--cq->endpoint_count];
+	from->uses--;
+	for (unsigned int i = 0; i < from->count; i++)
+		if (from->list[i] == ep) {
+			from->list[i] = from->list[--from->count];
 			return;
 		}
+}
+
+static int bind_cntr(struct link_ep *ep, struct link_cntr *cntr, uint64_t flags)
+{
+	const uint64_t known = FI_SEND | FI_RECV;
+	int result = 0;
+
+	if ((flags & ~known) != 0 || (flags & known) == 0)
+		return -FI_EINVAL;
+	if (((flags & FI_SEND) != 0 && ep->send_cntr != NULL) ||
+	    ((flags & FI_RECV) != 0 && ep->receive_cntr != NULL))
+		return -FI_EINVAL;
+	if ((flags & FI_SEND) != 0) {
+		result = endpoints_add(&cntr->endpoints, ep);
+		if (result == 0)
+			ep->send_cntr = cntr;
+	}
+	if ((flags & FI_RECV) != 0 && result == 0) {
+		result = endpoints_add(&cntr->endpoints, ep);
+		if (result == 0)
+			ep->receive_cntr = cntr;
+	}
+	return result;
 }
 
 static int bind_cq(struct link_ep *ep, struct link_cq *cq, uint64_t flags)
@@ -91,14 +111,14 @@ static int bind_cq(struct link_ep *ep, struct link_cq *cq, uint64_t flags)
 	    ((flags & FI_RECV) != 0 && ep->receive_cq != NULL))
 		return -FI_EINVAL;
 	if ((flags & FI_TRANSMIT) != 0) {
-		result = cq_add_endpoint(cq, ep);
+		result = endpoints_add(&cq->endpoints, ep);
 		if (result != 0)
 			return result;
 		ep->send_cq = cq;
 		ep->send_selective = selective;
 	}
 	if ((flags & FI_RECV) != 0) {
-		result = cq_add_endpoint(cq, ep);
+		result = endpoints_add(&cq->endpoints, ep);
 		if (result != 0)
 			return result;
 		ep->receive_cq = cq;
@@ -116,6 +136,8 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 	switch (other->fclass) {
 	case FI_CLASS_CQ:
 		return bind_cq(ep, (struct link_cq *)other, flags);
+	case FI_CLASS_CNTR:
+		return bind_cntr(ep, (struct link_cntr *)other, flags);
 	case FI_CLASS_AV:
 		if (ep->av != NULL)
 			return -FI_EINVAL;
@@ -179,8 +201,10 @@ static int ep_enable(struct link_ep *ep)
 		return 0;
 	if (ep->av == NULL)
 		return -FI_ENOAV;
-	if ((ep->send_cq == NULL && (ep->caps & FI_SEND) != 0) ||
-	    (ep->receive_cq == NULL && (ep->caps & FI_RECV) != 0))
+	if ((ep->send_cq == NULL && ep->send_cntr == NULL &&
+	     (ep->caps & FI_SEND) != 0) ||
+	    (ep->receive_cq == NULL && ep->receive_cntr == NULL &&
+	     (ep->caps & FI_RECV) != 0))
 		return -FI_ENOCQ;
 	while (ep->rail_count < domain->cores.count && result == 0) {
 		struct rail *rail = &ep->rails[ep->rail_count];
@@ -349,8 +373,14 @@ static int ep_close(struct fid *fid)
 {
 	struct link_ep *ep = of(fid), **at;
 
-	cq_remove_endpoint(ep->send_cq, ep);
-	cq_remove_endpoint(ep->receive_cq, ep);
+	if (ep->send_cq != NULL)
+		endpoints_remove(&ep->send_cq->endpoints, ep);
+	if (ep->receive_cq != NULL)
+		endpoints_remove(&ep->receive_cq->endpoints, ep);
+	if (ep->send_cntr != NULL)
+		endpoints_remove(&ep->send_cntr->endpoints, ep);
+	if (ep->receive_cntr != NULL)
+		endpoints_remove(&ep->receive_cntr->endpoints, ep);
 	if (ep->av != NULL)
 		for (at = &ep->av->endpoints; *at != NULL;
 		     at = &(*at)->next_in_av)
@@ -358,7 +388,7 @@ static int ep_close(struct fid *fid)
 				*at = ep->next_in_av;
 				break;
 			}
-	ep->domain->uses--;
+	domain_hold(ep->domain, -1);
 	ep_free(ep);
 	return 0;
 }
@@ -409,7 +439,7 @@ int link_ep_open(struct fid_domain *domain_fid, struct fi_info *info,
 	ep->receive_flags = info->rx_attr->op_flags;
 	ep->min_multi_recv = LINK_INJECT_SIZE;
 	ep->unexpected_max = LINK_UNEXPECTED_MAX;
-	domain->uses++;
+	domain_hold(domain, 1);
 	*ret_ep = &ep->fid;
 	return 0;
 }

@@ -63,6 +63,19 @@ struct link_domain {
 	uint32_t digest;       /* of the link */
 };
 
+/* Objects that are open keep their domain open. Any thread. */
+static inline void domain_hold(struct link_domain *domain, int count)
+{
+	__atomic_add_fetch(&domain->uses, count, __ATOMIC_ACQ_REL);
+}
+
+/* Endpoints that go on when somebody looks at a queue or counter of theirs. */
+struct endpoints {
+	struct link_ep **list; /* each once */
+	unsigned int count;
+	int uses; /* bindings */
+};
+
 /* --- address vector --- */
 
 struct av_entry {
@@ -112,18 +125,27 @@ struct link_cq {
 	struct cq_entry *ring; /* a power of two; grows when it is full */
 	size_t size, head, tail;
 	struct cq_failure *failures, **failures_end;
-	bool has_failure;  /* one of these, or: */
-	bool is_overrun;   /* something was lost for want of memory */
-	bool is_signalled; /* fi_cq_signal: who waits stops */
-	/* Endpoints that complete to it, each once. */
-	struct link_ep **endpoints;
-	unsigned int endpoint_count;
-	int uses;
+	bool has_failure;           /* one of these, or: */
+	bool is_overrun;            /* something was lost for want of memory */
+	bool is_signalled;          /* fi_cq_signal: who waits stops */
+	struct endpoints endpoints; /* that complete to it */
 };
 
 /* What is lost for want of memory is said by the next read: FI_EOVERRUN. */
 void cq_add(struct link_cq *cq, const struct cq_entry *entry);
 void cq_fail(struct link_cq *cq, const struct fi_cq_err_entry *entry);
+
+/* --- counter --- */
+
+struct link_cntr {
+	struct fid_cntr fid;
+	struct link_domain *domain;
+	uint64_t value, errors;
+	struct endpoints endpoints; /* that count in it */
+};
+
+/* Counts the end of an operation. NULL: nothing counts it. */
+void cntr_count(struct link_cntr *cntr, bool is_well);
 
 /* --- endpoint --- */
 
@@ -281,7 +303,7 @@ struct link_ep {
 	struct link_av *av;
 	struct link_ep *next_in_av;
 	struct link_cq *send_cq, *receive_cq;
-	struct fid_cntr *counters[4];
+	struct link_cntr *send_cntr, *receive_cntr;
 	bool send_selective, receive_selective, is_enabled;
 	uint64_t caps, send_flags, receive_flags;
 	size_t min_multi_recv;
@@ -311,5 +333,7 @@ int link_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 		 struct fid_av **ret_av, void *context);
 int link_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		 struct fid_cq **ret_cq, void *context);
+int link_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
+		   struct fid_cntr **ret_cntr, void *context);
 int link_ep_open(struct fid_domain *domain, struct fi_info *info,
 		 struct fid_ep **ret_ep, void *context);

@@ -179,7 +179,8 @@ void receive_done(struct receive *receive, const struct message_end *end)
 		entry.tagged.flags |= FI_MULTI_RECV;
 		is_wanted = true;
 	}
-	if (is_wanted)
+	cntr_count(ep->receive_cntr, true);
+	if (is_wanted && ep->receive_cq != NULL)
 		cq_add(ep->receive_cq, &entry);
 }
 
@@ -200,7 +201,9 @@ void receive_failed(struct receive *receive, const struct message_end *end,
 
 	if (receive_put(ep, receive))
 		entry.flags |= FI_MULTI_RECV;
-	cq_fail(ep->receive_cq, &entry);
+	cntr_count(ep->receive_cntr, false);
+	if (ep->receive_cq != NULL)
+		cq_fail(ep->receive_cq, &entry);
 }
 
 /* Copies a message, and ends the receive by what fitted. */

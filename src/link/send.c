@@ -18,7 +18,8 @@ void send_completed(struct link_ep *ep, void *context, uint64_t flags)
 		.source = FI_ADDR_NOTAVAIL,
 	};
 
-	if ((flags & FI_COMPLETION) != 0)
+	cntr_count(ep->send_cntr, true);
+	if ((flags & FI_COMPLETION) != 0 && ep->send_cq != NULL)
 		cq_add(ep->send_cq, &entry);
 }
 
@@ -31,7 +32,9 @@ void send_failed(struct link_ep *ep, void *context, uint64_t flags, int error)
 		.prov_errno = -error,
 	};
 
-	cq_fail(ep->send_cq, &entry);
+	cntr_count(ep->send_cntr, false);
+	if (ep->send_cq != NULL)
+		cq_fail(ep->send_cq, &entry);
 }
 
 /* --- the table of sends that wait for an answer --- */
@@ -174,8 +177,7 @@ static ssize_t send_eager(struct rail *rail, struct peer *peer,
 	struct frame frame = frame_of(rail->ep, FRAME_EAGER, m);
 	const struct frame_end end = { m->context, m->flags };
 
-	return rail_send_frame(rail, peer, &frame, m->iov, m->count,
-			       (m->flags & FI_COMPLETION) != 0 ? &end : NULL,
+	return rail_send_frame(rail, peer, &frame, m->iov, m->count, &end,
 			       false);
 }
 

@@ -156,6 +156,7 @@ static void endpoint_open(struct pair *pair, const struct pair_setting *setting)
 {
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_av_attr av = { .type = FI_AV_TABLE };
+	struct fi_cntr_attr cntr = { .events = FI_CNTR_EVENTS_COMP };
 	uint8_t here[64];
 	size_t size = sizeof(here);
 
@@ -170,6 +171,10 @@ static void endpoint_open(struct pair *pair, const struct pair_setting *setting)
 			   FI_TRANSMIT | setting->bind_flags));
 	pair_do(fi_ep_bind(ep, &pair->receive_cq->fid,
 			   FI_RECV | setting->bind_flags));
+	pair_do(fi_cntr_open(pair->domain, &cntr, &pair->send_cntr, NULL));
+	pair_do(fi_cntr_open(pair->domain, &cntr, &pair->receive_cntr, NULL));
+	pair_do(fi_ep_bind(ep, &pair->send_cntr->fid, FI_SEND));
+	pair_do(fi_ep_bind(ep, &pair->receive_cntr->fid, FI_RECV));
 	pair_do(fi_ep_bind(ep, &pair->av->fid, 0));
 	pair_do(fi_enable(ep));
 	pair_do(fi_getname(&ep->fid, here, &size));
@@ -186,6 +191,8 @@ static void endpoint_close(struct pair *pair)
 {
 	pair_do(fi_close(&pair->ep->fid));
 	pair_do(fi_close(&pair->av->fid));
+	pair_do(fi_close(&pair->send_cntr->fid));
+	pair_do(fi_close(&pair->receive_cntr->fid));
 	pair_do(fi_close(&pair->send_cq->fid));
 	pair_do(fi_close(&pair->receive_cq->fid));
 	pair_do(fi_close(&pair->domain->fid));
