@@ -267,7 +267,9 @@ static int links_of_environment(struct links *ret_links)
 		return -FI_EINVAL;
 	}
 	if (lane != NULL && lane[0] != '\0') {
-		snprintf(text, sizeof(text), "shm+tcp;ofi_rxm:%s", lane);
+		/* libfabric is told the first device alone: FI_TCP_IFACE. */
+		snprintf(text, sizeof(text), "shm+tcp;ofi_rxm:%.*s",
+			 (int)strcspn(lane, ","), lane);
 		if (links_parse(text, ret_links, &error) == 0)
 			return 0;
 		link_warn(FABRIC, "FAIRLEAD_INTERFACES: %s\n", error.text);
