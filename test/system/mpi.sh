@@ -22,7 +22,12 @@ exec fairlead cluster exec --job "$MPI_JOB" "$host" -- env HOME=/tmp sh -c "$*"
 END_AGENT
 chmod 755 "$work/agent"
 
-# mpi_start KEY: on n0 and n1, two ranks each, until mpi_end. mpirun is where the
+# By Open MPI's own transports, or by the link provider; both find the lane.
+own=(--mca pml ob1 --mca btl self,vader,tcp)
+link=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fairlead
+	-x "FI_PROVIDER_PATH=$build/src/link")
+
+# mpi_start KEY MCA...: on n0 and n1, two ranks each, until mpi_end. mpirun is where the
 # manager is, and has no lane; its daemons talk to it by eth0.
 mpi_start() {
 	: >"$work/goes-on"
@@ -30,8 +35,7 @@ mpi_start() {
 	on manager -- env MPI_JOB="$1" mpirun.openmpi --allow-run-as-root --host n0:2,n1:2 \
 		-np 4 --oversubscribe --bind-to none --mca plm rsh \
 		--mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.203.0.0/16 \
-		--mca pml ob1 --mca btl self,vader,tcp \
-		"$ring" "$work/goes-on" >"$work/mpi" 2>"$work/mpi-errors" 3>&- &
+		"${@:2}" "$ring" "$work/goes-on" >"$work/mpi" 2>"$work/mpi-errors" 3>&- &
 	mpi=$!
 	wait_for eval '[ "$(grep -c right "$work/mpi")" -eq 4 ] || is_gone $mpi'
 	[ "$(grep -c right "$work/mpi")" -eq 4 ] || fail "MPI: $(cat "$work/mpi" "$work/mpi-errors")"
@@ -70,7 +74,7 @@ expect_counted() {
 }
 
 try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice beside a job of Bob
-	local level=$1 node bind to
+	local level=$1 node bind to before
 	local -A send=()
 	job_start alice -i ethernet -N 2 -n 2 --user $alice
 	wait_for has_started alice 2
@@ -79,7 +83,7 @@ try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice
 	to=$(job_variable alice n1.0 FAIRLEAD_ADDRESSES)
 
 	it "with $level an MPI job of four ranks on two nodes is in its lane"
-	mpi_start "run/1"
+	mpi_start "run/1" "${own[@]}"
 	is "$(on n0 -- ip -brief -4 address show dev fl4096 | wc -l)" "$2" 'IPv4 addresses'
 	is "$(grep -c "as $alice" "$work/mpi")" 4 'ranks of the owner'
 	is "$(grep -o 'on n[01]' "$work/mpi" | sort | uniq -c | awk '{print $1 $3}' | paste -sd,)" \
@@ -111,6 +115,13 @@ try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice
 	expect_exit 0 on n0 --job run/1 "$probe" tcp-connect "$to" 7000
 	mpi_end
 	is "$(grep -c right "$work/mpi")" 4 'ranks that had what they were sent'
+
+	it "with $level an MPI job over the link provider is in its lane"
+	before=$(bytes n0 fl4096)
+	mpi_start "run/1" "${link[@]}"
+	mpi_end
+	is "$(grep -c right "$work/mpi")" 4 'ranks that had what they were sent'
+	[ "$(($(bytes n0 fl4096) - before))" -gt 1000000 ] || fail 'its data went elsewhere'
 	job_end alice
 	job_end bob
 }
