@@ -289,21 +289,26 @@ static uint64_t lanes_digest(const struct enforcement *enforcement)
 	return sum;
 }
 
-/* One that there is no memory for is not known when it goes. */
+/* Room for what written_add() adds. */
+static int written_reserve(struct tended *tended,
+			   const struct enforcement *enforcement,
+			   struct fairlead_error *ret_error)
+{
+	size_t count = tended->written_count + enforcement->rule_count + 1;
+	uint64_t *written = realloc(tended->written, count * sizeof(*written));
+
+	if (!written)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	tended->written = written;
+	return 0;
+}
+
 static void written_add(struct tended *tended,
 			const struct enforcement *enforcement)
 {
-	size_t count = tended->written_count + enforcement->rule_count;
-	uint64_t *written =
-		count == 0 ? NULL
-			   : realloc(tended->written, count * sizeof(*written));
-
 	tended->lanes += lanes_digest(enforcement);
-	if (!written)
-		return;
-	tended->written = written;
 	for (size_t i = 0; i < enforcement->rule_count; i++)
-		written[tended->written_count++] =
+		tended->written[tended->written_count++] =
 			lane_digest(&enforcement->rules[i]);
 }
 
@@ -405,6 +410,8 @@ static int table_write(const struct ethernet_node *node,
 	struct writer text = { 0 };
 	int result = table_check(node, &refused, ret_error);
 
+	if (result == 0)
+		result = written_reserve(node->tended, all, ret_error);
 	if (result < 0)
 		return result;
 	rules_write_table(&node->networks, rail_count, node->dscp, &refused,
@@ -602,6 +609,9 @@ int enforce_add(const struct ethernet_node *node,
 		return result < 0 ? result
 				  : gate_require(node, enforcement, ret_error);
 	}
+	result = written_reserve(node->tended, enforcement, ret_error);
+	if (result < 0)
+		return result;
 	rules_write_add(enforcement->rules, enforcement->rule_count, &requests);
 	result = elements_change(node, &requests, ret_error);
 	/* The table may have been flushed, or have something of a crash. */
