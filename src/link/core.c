@@ -6,8 +6,8 @@
 
 #include "link/provider.h"
 
-/* What the link makes of its own, and no core needs to offer. */
-#define CAPS_OF_OURS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_MULTI_RECV)
+/* What a rail needs of its core; all else the link makes of these. */
+#define CORE_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE | FI_DIRECTED_RECV)
 
 static int set_text(char **field, const char *text)
 {
@@ -16,19 +16,18 @@ static int set_text(char **field, const char *text)
 	return *field == NULL ? -FI_ENOMEM : 0;
 }
 
-static struct fi_info *hints_make(const struct rail_text *rail,
-				  const struct core_wish *wish)
+static struct fi_info *hints_make(const struct rail_text *rail)
 {
 	struct fi_info *hints = fi_allocinfo();
 
 	if (hints == NULL)
 		return NULL;
-	hints->caps = wish->caps & ~CAPS_OF_OURS;
+	hints->caps = CORE_CAPS;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
 	hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-	hints->domain_attr->mr_mode = wish->mr_mode;
+	hints->domain_attr->mr_mode = 0; /* offsets, and keys of ours */
 	hints->tx_attr->msg_order = FI_ORDER_SAS;
 	hints->rx_attr->msg_order = FI_ORDER_SAS;
 	if (set_text(&hints->fabric_attr->prov_name, rail->provider) != 0 ||
@@ -88,10 +87,10 @@ static int fabric_open(struct core *core, const struct rail_text *rail,
 	return 0;
 }
 
-static int core_find(struct rail_text *rail, const struct core_wish *wish,
-		     struct core *ret_core, struct fairlead_error *error)
+static int core_find(struct rail_text *rail, struct core *ret_core,
+		     struct fairlead_error *error)
 {
-	struct fi_info *hints = hints_make(rail, wish);
+	struct fi_info *hints = hints_make(rail);
 
 	if (hints == NULL)
 		return error_set(error, -FI_ENOMEM, "out of memory");
@@ -112,13 +111,13 @@ static int core_find(struct rail_text *rail, const struct core_wish *wish,
 	return fabric_open(ret_core, rail, error);
 }
 
-int core_set_find(struct link_text *link, const struct core_wish *wish,
-		  struct core_set *ret_set, struct fairlead_error *error)
+int core_set_find(struct link_text *link, struct core_set *ret_set,
+		  struct fairlead_error *error)
 {
 	*ret_set = (struct core_set){ 0 };
 	for (unsigned int i = 0; i < link->count; i++) {
-		int result = core_find(&link->rails[i], wish,
-				       &ret_set->cores[i], error);
+		int result =
+			core_find(&link->rails[i], &ret_set->cores[i], error);
 		ret_set->count++;
 		if (result != 0) {
 			core_set_fini(ret_set);

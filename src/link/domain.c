@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/objects.h"
+#include "link/endpoint.h"
 
 struct link_fabric_object {
 	struct fid_fabric fid;
@@ -95,6 +95,7 @@ int link_fabric(struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 static void domain_free(struct link_domain *domain)
 {
 	core_set_fini(&domain->cores);
+	link_lock_fini(&domain->memory);
 	free(domain);
 }
 
@@ -171,10 +172,8 @@ static uint32_t digest_of(const struct link_text *text)
 
 static int cores_open(struct link_domain *domain, const struct fi_info *info)
 {
-	const struct core_wish wish = core_wish_of(info);
 	struct fairlead_error error = { 0 };
-	int result =
-		core_set_find(&domain->text, &wish, &domain->cores, &error);
+	int result = core_set_find(&domain->text, &domain->cores, &error);
 
 	if (result != 0) {
 		link_warn(DOMAIN, "%s\n", error.text);
@@ -200,6 +199,8 @@ int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 		return -FI_EINVAL;
 	}
 	domain->text = links.links[0];
+	domain->is_threaded = info->domain_attr->threading != FI_THREAD_DOMAIN;
+	link_lock_init(&domain->memory, domain->is_threaded);
 	result = cores_open(domain, info);
 	if (result != 0) {
 		domain_free(domain);
@@ -209,8 +210,8 @@ int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	domain->fid.fid.context = context;
 	domain->fid.fid.ops = &domain_fid_ops;
 	domain->fid.ops = &domain_ops;
+	domain->fid.mr = &link_mr_ops;
 	domain->fabric = fabric;
-	domain->is_threaded = info->domain_attr->threading != FI_THREAD_DOMAIN;
 	domain->digest = digest_of(&domain->text);
 	((struct link_fabric_object *)fabric)->uses++;
 	*ret_domain = &domain->fid;

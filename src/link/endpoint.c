@@ -78,25 +78,30 @@ static void endpoints_remove(struct endpoints *from, struct link_ep *ep)
 
 static int bind_cntr(struct link_ep *ep, struct link_cntr *cntr, uint64_t flags)
 {
-	const uint64_t known = FI_SEND | FI_RECV;
-	int result = 0;
+	const struct {
+		uint64_t flag;
+		struct link_cntr **place;
+	} kinds[] = {
+		{ FI_SEND, &ep->send_cntr },
+		{ FI_RECV, &ep->receive_cntr },
+		{ FI_READ, &ep->read_cntr },
+		{ FI_WRITE, &ep->write_cntr },
+	};
+	const uint64_t known = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
 
 	if ((flags & ~known) != 0 || (flags & known) == 0)
 		return -FI_EINVAL;
-	if (((flags & FI_SEND) != 0 && ep->send_cntr != NULL) ||
-	    ((flags & FI_RECV) != 0 && ep->receive_cntr != NULL))
-		return -FI_EINVAL;
-	if ((flags & FI_SEND) != 0) {
-		result = endpoints_add(&cntr->endpoints, ep);
-		if (result == 0)
-			ep->send_cntr = cntr;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if ((flags & kinds[i].flag) == 0)
+			continue;
+		if (*kinds[i].place != NULL)
+			return -FI_EINVAL;
+		int result = endpoints_add(&cntr->endpoints, ep);
+		if (result != 0)
+			return result;
+		*kinds[i].place = cntr;
 	}
-	if ((flags & FI_RECV) != 0 && result == 0) {
-		result = endpoints_add(&cntr->endpoints, ep);
-		if (result == 0)
-			ep->receive_cntr = cntr;
-	}
-	return result;
+	return 0;
 }
 
 static int bind_cq(struct link_ep *ep, struct link_cq *cq, uint64_t flags)
@@ -217,6 +222,8 @@ static int ep_enable(struct link_ep *ep)
 		result = address_take(ep);
 	if (result == 0)
 		result = peers_add(ep);
+	if (result == 0)
+		result = mr_endpoint_comes(ep);
 	ep->is_enabled = result == 0;
 	return result;
 }
@@ -373,6 +380,7 @@ static int ep_close(struct fid *fid)
 {
 	struct link_ep *ep = of(fid), **at;
 
+	mr_endpoint_goes(ep);
 	if (ep->send_cq != NULL)
 		endpoints_remove(&ep->send_cq->endpoints, ep);
 	if (ep->receive_cq != NULL)
@@ -381,6 +389,10 @@ static int ep_close(struct fid *fid)
 		endpoints_remove(&ep->send_cntr->endpoints, ep);
 	if (ep->receive_cntr != NULL)
 		endpoints_remove(&ep->receive_cntr->endpoints, ep);
+	if (ep->read_cntr != NULL)
+		endpoints_remove(&ep->read_cntr->endpoints, ep);
+	if (ep->write_cntr != NULL)
+		endpoints_remove(&ep->write_cntr->endpoints, ep);
 	if (ep->av != NULL)
 		for (at = &ep->av->endpoints; *at != NULL;
 		     at = &(*at)->next_in_av)
@@ -434,6 +446,7 @@ int link_ep_open(struct fid_domain *domain_fid, struct fi_info *info,
 	ep->fid.cm = &cm_ops;
 	ep->fid.msg = &msg_ops;
 	ep->fid.tagged = &tagged_ops;
+	ep->fid.rma = &link_rma_ops;
 	ep->caps = info->caps;
 	ep->send_flags = info->tx_attr->op_flags;
 	ep->receive_flags = info->rx_attr->op_flags;

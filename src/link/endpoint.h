@@ -26,6 +26,12 @@ static inline bool has_local(const struct link_ep *ep)
 
 /* Polls the rails that are due. Any thread. */
 void ep_progress(struct link_ep *ep);
+/* Our address of who has an address of the core; NOTAVAIL: unknown. */
+static inline fi_addr_t rail_source(const struct rail *rail, fi_addr_t core)
+{
+	return core < rail->name_count ? rail->names[core] : FI_ADDR_NOTAVAIL;
+}
+
 /* The rail by which a peer is sent to. */
 struct rail *rail_for(struct link_ep *ep, const struct peer *peer);
 
@@ -167,3 +173,19 @@ void reading_work(struct rail *rail);
 void reading_ended(struct reading *reading, int error);
 /* Nobody will read it: tells the sender. No rail is locked. */
 void reading_refuse(struct arrival *arrival);
+
+/* --- mr.c --- */
+
+extern struct fi_ops_mr link_mr_ops;
+/* An endpoint is enabled: what peers may reach is registered at its rails. */
+int mr_endpoint_comes(struct link_ep *ep);
+/* It is about to be closed, or could not be enabled. */
+void mr_endpoint_goes(struct link_ep *ep);
+
+/* --- rma.c --- */
+
+extern struct fi_ops_rma link_rma_ops;
+struct access;
+/* The core is done with a read or write. The rail is locked. */
+void access_ended(struct access *access, int error);
+void accesses_drop(struct rail *rail);

@@ -12,7 +12,9 @@
 #define CAPS_MESSAGES                                             \
 	(FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_MULTI_RECV | \
 	 FI_DIRECTED_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM)
-#define CAPS_ALL     CAPS_MESSAGES
+#define CAPS_RMA \
+	(FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define CAPS_ALL     (CAPS_MESSAGES | CAPS_RMA)
 #define CAPS_PRIMARY (FI_MSG | FI_TAGGED)
 #define OP_FLAGS                                          \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | \
@@ -35,6 +37,8 @@ static const char *domain_refused(const struct fi_domain_attr *attr)
 		return "remote data has 8 bytes at most";
 	if (attr->mr_key_size > LINK_KEY_SIZE)
 		return "keys have 7 bytes at most";
+	if (attr->mr_mode == FI_MR_BASIC)
+		return "memory is reached by offsets and keys of the program";
 	return NULL;
 }
 
@@ -107,6 +111,8 @@ static uint64_t caps_of(const struct fi_info *hints)
 
 	if ((caps & CAPS_PRIMARY) != 0 && (caps & ways) == 0)
 		caps |= ways;
+	if ((caps & FI_RMA) != 0 && (caps & CAPS_RMA & ~FI_RMA) == 0)
+		caps |= CAPS_RMA;
 	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
@@ -115,13 +121,15 @@ static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 	const struct fi_tx_attr *tx = hints == NULL ? NULL : hints->tx_attr;
 	const struct fi_rx_attr *rx = hints == NULL ? NULL : hints->rx_attr;
 
-	info->tx_attr->caps = info->caps & (CAPS_PRIMARY | FI_SEND);
+	info->tx_attr->caps = info->caps & (CAPS_PRIMARY | FI_SEND | FI_RMA |
+					    FI_READ | FI_WRITE);
 	info->tx_attr->op_flags = tx == NULL ? 0 : tx->op_flags & OP_FLAGS;
 	info->tx_attr->msg_order = FI_ORDER_SAS;
 	info->tx_attr->inject_size = INJECT_SIZE;
 	info->tx_attr->size =
 		tx == NULL || tx->size == 0 ? QUEUE_SIZE : tx->size;
 	info->tx_attr->iov_limit = IOV_LIMIT;
+	info->tx_attr->rma_iov_limit = IOV_LIMIT;
 
 	info->rx_attr->caps =
 		info->caps & (CAPS_PRIMARY | FI_RECV | FI_MULTI_RECV |
@@ -164,6 +172,9 @@ static void domain_fill(struct fi_info *info, const struct fi_info *hints)
 	attr->data_progress = FI_PROGRESS_MANUAL;
 	attr->resource_mgmt = FI_RM_ENABLED;
 	attr->av_type = want == NULL ? FI_AV_UNSPEC : want->av_type;
+	attr->mr_mode = want != NULL && want->mr_mode == FI_MR_SCALABLE
+				? FI_MR_SCALABLE
+				: 0;
 	attr->mr_key_size = LINK_KEY_SIZE;
 	attr->cq_data_size = sizeof(uint64_t);
 	attr->cq_cnt = attr->ep_cnt = attr->cntr_cnt = CONTEXTS;
@@ -213,26 +224,14 @@ static bool is_named_otherwise(const struct fi_info *hints,
 	       strcmp(hints->domain_attr->name, info->domain_attr->name) != 0;
 }
 
-struct core_wish core_wish_of(const struct fi_info *info)
-{
-	return (struct core_wish){
-		.caps = info == NULL ? FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE |
-					       FI_DIRECTED_RECV
-				     : FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE |
-					       FI_DIRECTED_RECV,
-		.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED,
-	};
-}
-
 static int link_offer(struct link_text *link, const struct fi_info *hints,
 		      uint32_t version, struct fi_info ***tail)
 {
-	const struct core_wish wish = core_wish_of(NULL);
 	struct fairlead_error error = { 0 };
 	struct core_set set;
 	struct fi_info *info;
 
-	if (core_set_find(link, &wish, &set, &error) != 0) {
+	if (core_set_find(link, &set, &error) != 0) {
 		link_info(FABRIC, "a link is left out: %s\n", error.text);
 		return 0;
 	}

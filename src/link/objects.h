@@ -57,10 +57,13 @@ struct link_domain {
 	struct fid_domain fid;
 	struct fid_fabric *fabric;
 	struct link_text text;
-	struct core_set cores; /* in the order of the text */
-	bool is_threaded;      /* locks are real */
-	int uses;              /* objects that are open */
-	uint32_t digest;       /* of the link */
+	struct core_set cores;     /* in the order of the text */
+	bool is_threaded;          /* locks are real */
+	int uses;                  /* objects that are open */
+	uint32_t digest;           /* of the link */
+	struct link_lock memory;   /* before a rail's; what follows */
+	struct link_mr *mrs;       /* that peers may reach */
+	struct link_ep *endpoints; /* that are enabled */
 };
 
 /* Objects that are open keep their domain open. Any thread. */
@@ -167,6 +170,7 @@ enum op_kind {
 	OP_RECEIVE, /* a receive, into which a shared rail puts the message */
 	OP_ARRIVAL, /* a message nobody expected, which it puts into a buffer */
 	OP_READ,    /* a part of a rendezvous */
+	OP_ACCESS,  /* the program's own, to memory of a peer */
 };
 
 struct op {
@@ -289,6 +293,7 @@ struct rail {
 	struct link_lock working; /* the list of work; the innermost of locks */
 	struct reading *work, **work_end;
 	struct reading *issued;
+	struct access *free_accesses, *made_accesses;
 	/* Peers by the core's address: whom a shared rail's messages are from. */
 	fi_addr_t *names;
 	size_t name_count;
@@ -302,8 +307,9 @@ struct link_ep {
 	struct link_domain *domain;
 	struct link_av *av;
 	struct link_ep *next_in_av;
+	struct link_ep *prev_in_domain, *next_in_domain;
 	struct link_cq *send_cq, *receive_cq;
-	struct link_cntr *send_cntr, *receive_cntr;
+	struct link_cntr *send_cntr, *receive_cntr, *read_cntr, *write_cntr;
 	bool send_selective, receive_selective, is_enabled;
 	uint64_t caps, send_flags, receive_flags;
 	size_t min_multi_recv;

@@ -51,12 +51,12 @@ static int insert_local(struct rail *rail, struct peer *peer, fi_addr_t address)
 }
 
 static int insert_fabric(struct rail *rail, struct peer *peer,
-			 const struct rail_address *to)
+			 fi_addr_t address, const struct rail_address *to)
 {
-	return fi_av_insert(rail->av, to->bytes, 1, &peer->cores[rail->index],
-			    0, NULL) == 1
-		       ? 0
-		       : -FI_EADDRNOTAVAIL;
+	if (fi_av_insert(rail->av, to->bytes, 1, &peer->cores[rail->index], 0,
+			 NULL) != 1)
+		return -FI_EADDRNOTAVAIL;
+	return rail_name(rail, peer->cores[rail->index], address);
 }
 
 /* Makes a peer known to one rail, if that rail can reach it. */
@@ -71,7 +71,7 @@ static int insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
 			       ? insert_local(rail, peer, address)
 			       : -FI_EHOSTUNREACH;
 	return rail->index - first < to->told_count
-		       ? insert_fabric(rail, peer,
+		       ? insert_fabric(rail, peer, address,
 				       &to->rails[rail->index - first])
 		       : -FI_EHOSTUNREACH;
 }
@@ -192,7 +192,7 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 	     i++) {
 		struct rail *rail = &ep->rails[i];
 		link_lock(&rail->lock);
-		if (i == 0 && first == 1)
+		if (peer->cores[i] != FI_ADDR_NOTAVAIL)
 			rail_name(rail, peer->cores[i], FI_ADDR_NOTAVAIL);
 		fi_av_remove(rail->av, &peer->cores[i], 1, 0);
 		link_unlock(&rail->lock);

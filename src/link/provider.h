@@ -36,26 +36,13 @@ struct core_set {
 };
 
 /*
- * What a user of the provider may ask of the cores through it, and needs the
- * same on each rail.
- */
-struct core_wish {
-	uint64_t caps;
-	enum fi_threading threading;
-	int mr_mode; /* that the program can deal with */
-};
-
-/*
  * Asks libfabric for the cores of `link`, and names in it the domains that were
  * chosen. Returns 0, or a negative errno when one is not there, with the reason
  * in `error`; `ret_set` is then empty. core_set_fini() frees what it holds.
  */
-int core_set_find(struct link_text *link, const struct core_wish *wish,
-		  struct core_set *ret_set, struct fairlead_error *error);
+int core_set_find(struct link_text *link, struct core_set *ret_set,
+		  struct fairlead_error *error);
 void core_set_fini(struct core_set *set);
-
-/* What an endpoint with such an info asks of the cores; of NULL, the least. */
-struct core_wish core_wish_of(const struct fi_info *info);
 
 /* fi_getinfo of the provider. */
 int link_getinfo(uint32_t version, const char *node, const char *service,

@@ -207,12 +207,33 @@ static void slab_came(struct rail *rail, struct slab *slab, size_t size)
 
 /* --- what the core has completed --- */
 
+/* A peer has written to our memory, and left a word with it. */
+static void take_written(struct rail *rail,
+			 const struct fi_cq_tagged_entry *entry,
+			 fi_addr_t source)
+{
+	struct link_ep *ep = rail->ep;
+	const struct cq_entry written = {
+		.tagged = { .flags = entry->flags,
+			    .len = entry->len,
+			    .data = entry->data },
+		.source = rail_source(rail, source),
+	};
+
+	if (ep->receive_cq != NULL)
+		cq_add(ep->receive_cq, &written);
+}
+
 static void take_completion(struct rail *rail,
 			    const struct fi_cq_tagged_entry *entry,
 			    fi_addr_t source)
 {
 	struct op *op = entry->op_context;
 
+	if (op == NULL) {
+		take_written(rail, entry, source);
+		return;
+	}
 	switch (op->kind) {
 	case OP_SEND:
 		rail->owed--;
@@ -229,6 +250,9 @@ static void take_completion(struct rail *rail,
 		break;
 	case OP_READ:
 		reading_ended((struct reading *)op, 0);
+		break;
+	case OP_ACCESS:
+		access_ended((struct access *)op, 0);
 		break;
 	}
 }
@@ -262,6 +286,9 @@ static void take_failure(struct rail *rail)
 		break;
 	case OP_READ:
 		reading_ended((struct reading *)op, entry.err);
+		break;
+	case OP_ACCESS:
+		access_ended((struct access *)op, entry.err);
 		break;
 	}
 }
@@ -402,6 +429,7 @@ void rail_close(struct rail *rail)
 		next = r->after;
 		free(r);
 	}
+	accesses_drop(rail);
 	free(rail->late);
 	free(rail->slabs);
 	free(rail->names);

@@ -19,11 +19,6 @@ static struct rail *rail_of(struct fid_peer_srx *srx)
 	return container(srx, struct rail, shared);
 }
 
-static fi_addr_t name_of(const struct rail *rail, fi_addr_t core)
-{
-	return core < rail->name_count ? rail->names[core] : FI_ADDR_NOTAVAIL;
-}
-
 static struct fi_peer_rx_entry *entry_fill(struct fi_peer_rx_entry *entry,
 					   struct rail *rail, struct op *op,
 					   struct iovec *iov, size_t count,
@@ -59,7 +54,7 @@ static int get_tag(struct fid_peer_srx *srx, fi_addr_t address, uint64_t tag,
 	struct link_ep *ep = rail->ep;
 	bool is_tagged = (tag & LINK_UNTAGGED) == 0;
 	struct match *match = is_tagged ? &ep->tagged : &ep->untagged;
-	fi_addr_t source = name_of(rail, address);
+	fi_addr_t source = rail_source(rail, address);
 	uint64_t key = source == FI_ADDR_NOTAVAIL ? SOURCE_UNKNOWN : source;
 	struct match_receive *found;
 	struct receive *receive;
@@ -220,7 +215,7 @@ void shared_received(struct receive *receive,
 {
 	struct rail *rail = rail_of(receive->entry.srx);
 	const struct message_end end =
-		end_of(entry, receive->is_tagged, name_of(rail, core));
+		end_of(entry, receive->is_tagged, rail_source(rail, core));
 
 	receive_done(receive, &end);
 }

@@ -173,6 +173,8 @@ static void endpoint_open(struct pair *pair, const struct pair_setting *setting)
 			   FI_RECV | setting->bind_flags));
 	pair_do(fi_cntr_open(pair->domain, &cntr, &pair->send_cntr, NULL));
 	pair_do(fi_cntr_open(pair->domain, &cntr, &pair->receive_cntr, NULL));
+	pair_do(fi_cntr_open(pair->domain, &cntr, &pair->write_cntr, NULL));
+	pair_do(fi_ep_bind(ep, &pair->write_cntr->fid, FI_WRITE));
 	pair_do(fi_ep_bind(ep, &pair->send_cntr->fid, FI_SEND));
 	pair_do(fi_ep_bind(ep, &pair->receive_cntr->fid, FI_RECV));
 	pair_do(fi_ep_bind(ep, &pair->av->fid, 0));
@@ -191,6 +193,7 @@ static void endpoint_close(struct pair *pair)
 {
 	pair_do(fi_close(&pair->ep->fid));
 	pair_do(fi_close(&pair->av->fid));
+	pair_do(fi_close(&pair->write_cntr->fid));
 	pair_do(fi_close(&pair->send_cntr->fid));
 	pair_do(fi_close(&pair->receive_cntr->fid));
 	pair_do(fi_close(&pair->send_cq->fid));

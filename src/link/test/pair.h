@@ -23,7 +23,7 @@ struct pair {
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_cq *send_cq, *receive_cq;
-	struct fid_cntr *send_cntr, *receive_cntr;
+	struct fid_cntr *send_cntr, *receive_cntr, *write_cntr;
 	struct fid_av *av;
 	struct fid_ep *ep;
 	fi_addr_t peer;

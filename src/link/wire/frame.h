@@ -15,7 +15,8 @@
  *	EAGER   16 tag       24 remote data  32 request  36 size
  *	READY   16 tag       24 remote data  32 request  36 0      40 size
  *	        48 the sender's address, 64 bytes
- *	        112 for each rail: address, key
+ *	        112 for each rail: address, key; over shared memory the
+ *	        address in the sender's process, and its number
  *	DONE    16 request   20 error        24 size
  *	PUSH    16 request   20 reader
  *	PIECE   16 reader    20 size         24 offset
