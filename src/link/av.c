@@ -253,28 +253,12 @@ static int av_close(struct fid *fid)
 	return 0;
 }
 
-static int av_bind(struct fid *fid, struct fid *other, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static int av_control(struct fid *fid, int command, void *arg)
-{
-	return -FI_ENOSYS;
-}
-
-static int av_ops_open(struct fid *fid, const char *name, uint64_t flags,
-		       void **ops, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops av_fid_ops = {
 	.size = sizeof(av_fid_ops),
 	.close = av_close,
-	.bind = av_bind,
-	.control = av_control,
-	.ops_open = av_ops_open,
+	.bind = no_bind,
+	.control = no_control,
+	.ops_open = no_ops_open,
 };
 
 int link_av_open(struct fid_domain *domain_fid, struct fi_av_attr *attr,

@@ -117,28 +117,12 @@ static int cntr_close(struct fid *fid)
 	return 0;
 }
 
-static int cntr_bind(struct fid *fid, struct fid *other, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static int cntr_control(struct fid *fid, int command, void *arg)
-{
-	return -FI_ENOSYS;
-}
-
-static int cntr_ops_open(struct fid *fid, const char *name, uint64_t flags,
-			 void **ops, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops cntr_fid_ops = {
 	.size = sizeof(cntr_fid_ops),
 	.close = cntr_close,
-	.bind = cntr_bind,
-	.control = cntr_control,
-	.ops_open = cntr_ops_open,
+	.bind = no_bind,
+	.control = no_control,
+	.ops_open = no_ops_open,
 };
 
 int link_cntr_open(struct fid_domain *domain_fid, struct fi_cntr_attr *attr,

@@ -228,28 +228,12 @@ static int cq_close(struct fid *fid)
 	return 0;
 }
 
-static int cq_bind(struct fid *fid, struct fid *other, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static int cq_control(struct fid *fid, int command, void *arg)
-{
-	return -FI_ENOSYS;
-}
-
-static int cq_ops_open(struct fid *fid, const char *name, uint64_t flags,
-		       void **ops, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops cq_fid_ops = {
 	.size = sizeof(cq_fid_ops),
 	.close = cq_close,
-	.bind = cq_bind,
-	.control = cq_control,
-	.ops_open = cq_ops_open,
+	.bind = no_bind,
+	.control = no_control,
+	.ops_open = no_ops_open,
 };
 
 static struct fi_ops_cq cq_ops = {

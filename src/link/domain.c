@@ -10,18 +10,18 @@ struct link_fabric_object {
 	int uses;
 };
 
-static int nothing_bound(struct fid *fid, struct fid *other, uint64_t flags)
+int no_bind(struct fid *fid, struct fid *other, uint64_t flags)
 {
 	return -FI_ENOSYS;
 }
 
-static int no_control(struct fid *fid, int command, void *arg)
+int no_control(struct fid *fid, int command, void *arg)
 {
 	return -FI_ENOSYS;
 }
 
-static int no_ops_open(struct fid *fid, const char *name, uint64_t flags,
-		       void **ops, void *context)
+int no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
+		void *context)
 {
 	return -FI_ENOSYS;
 }
@@ -41,7 +41,7 @@ static int fabric_close(struct fid *fid)
 static struct fi_ops fabric_fid_ops = {
 	.size = sizeof(fabric_fid_ops),
 	.close = fabric_close,
-	.bind = nothing_bound,
+	.bind = no_bind,
 	.control = no_control,
 	.ops_open = no_ops_open,
 };
@@ -115,7 +115,7 @@ static int domain_close(struct fid *fid)
 static struct fi_ops domain_fid_ops = {
 	.size = sizeof(domain_fid_ops),
 	.close = domain_close,
-	.bind = nothing_bound,
+	.bind = no_bind,
 	.control = no_control,
 	.ops_open = no_ops_open,
 };

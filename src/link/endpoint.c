@@ -405,18 +405,12 @@ static int ep_close(struct fid *fid)
 	return 0;
 }
 
-static int ep_ops_open(struct fid *fid, const char *name, uint64_t flags,
-		       void **ops, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops ep_fid_ops = {
 	.size = sizeof(ep_fid_ops),
 	.close = ep_close,
 	.bind = ep_bind,
 	.control = ep_control,
-	.ops_open = ep_ops_open,
+	.ops_open = no_ops_open,
 };
 
 int link_ep_open(struct fid_domain *domain_fid, struct fi_info *info,

@@ -16,6 +16,10 @@ static inline fi_addr_t source_address(uint64_t source)
 	return (source & SOURCE_BY_NUMBER) != 0 ? FI_ADDR_NOTAVAIL : source;
 }
 
+/* The structure that has this field at `pointer`. */
+#define container(pointer, type, field) \
+	((type *)((char *)(pointer)-offsetof(type, field)))
+
 /* --- endpoint.c --- */
 
 /* Whether the first rail is shared memory. */
@@ -189,3 +193,10 @@ struct access;
 /* The core is done with a read or write. The rail is locked. */
 void access_ended(struct access *access, int error);
 void accesses_drop(struct rail *rail);
+
+/* --- domain.c: operations that an object does not have, -FI_ENOSYS --- */
+
+int no_bind(struct fid *fid, struct fid *other, uint64_t flags);
+int no_control(struct fid *fid, int command, void *arg);
+int no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
+		void *context);

@@ -21,9 +21,7 @@
 	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MULTI_RECV)
 #define QUEUE_SIZE     1024
 #define QUEUE_SIZE_MAX (1 << 20)
-#define INJECT_SIZE    4096
 #define TAG_GENERIC    UINT64_C(0xaaaaaaaaaaaaaaaa) /* all 64 bits, one field */
-#define IOV_LIMIT      4
 #define CONTEXTS       1024
 
 /* Why hints cannot be met, or NULL. */
@@ -66,8 +64,8 @@ static const char *transmit_refused(const struct fi_tx_attr *attr)
 		return "a capability that there is not";
 	if ((attr->msg_order & ~FI_ORDER_SAS) != 0)
 		return "only sends are ordered";
-	if (attr->inject_size > INJECT_SIZE || attr->size > QUEUE_SIZE_MAX ||
-	    attr->iov_limit > IOV_LIMIT)
+	if (attr->inject_size > LINK_INJECT_SIZE ||
+	    attr->size > QUEUE_SIZE_MAX || attr->iov_limit > LINK_IOV_MAX)
 		return "a size above the maximum";
 	return NULL;
 }
@@ -80,7 +78,7 @@ static const char *receive_refused(const struct fi_rx_attr *attr)
 		return "a capability that there is not";
 	if ((attr->msg_order & ~FI_ORDER_SAS) != 0)
 		return "only sends are ordered";
-	if (attr->size > QUEUE_SIZE_MAX || attr->iov_limit > IOV_LIMIT)
+	if (attr->size > QUEUE_SIZE_MAX || attr->iov_limit > LINK_IOV_MAX)
 		return "a size above the maximum";
 	return NULL;
 }
@@ -125,11 +123,11 @@ static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 					    FI_READ | FI_WRITE);
 	info->tx_attr->op_flags = tx == NULL ? 0 : tx->op_flags & OP_FLAGS;
 	info->tx_attr->msg_order = FI_ORDER_SAS;
-	info->tx_attr->inject_size = INJECT_SIZE;
+	info->tx_attr->inject_size = LINK_INJECT_SIZE;
 	info->tx_attr->size =
 		tx == NULL || tx->size == 0 ? QUEUE_SIZE : tx->size;
-	info->tx_attr->iov_limit = IOV_LIMIT;
-	info->tx_attr->rma_iov_limit = IOV_LIMIT;
+	info->tx_attr->iov_limit = LINK_IOV_MAX;
+	info->tx_attr->rma_iov_limit = LINK_IOV_MAX;
 
 	info->rx_attr->caps =
 		info->caps & (CAPS_PRIMARY | FI_RECV | FI_MULTI_RECV |
@@ -139,7 +137,7 @@ static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 	info->rx_attr->total_buffered_recv = SIZE_MAX;
 	info->rx_attr->size =
 		rx == NULL || rx->size == 0 ? QUEUE_SIZE : rx->size;
-	info->rx_attr->iov_limit = IOV_LIMIT;
+	info->rx_attr->iov_limit = LINK_IOV_MAX;
 }
 
 static void endpoint_fill(struct fi_info *info, const struct fi_info *hints)
@@ -180,7 +178,7 @@ static void domain_fill(struct fi_info *info, const struct fi_info *hints)
 	attr->cq_cnt = attr->ep_cnt = attr->cntr_cnt = CONTEXTS;
 	attr->tx_ctx_cnt = attr->rx_ctx_cnt = CONTEXTS;
 	attr->max_ep_tx_ctx = attr->max_ep_rx_ctx = 1;
-	attr->mr_iov_limit = IOV_LIMIT;
+	attr->mr_iov_limit = LINK_IOV_MAX;
 	attr->mr_cnt = CONTEXTS * CONTEXTS;
 	attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 }

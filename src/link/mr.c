@@ -145,28 +145,12 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
-static int mr_bind(struct fid *fid, struct fid *other, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static int mr_control(struct fid *fid, int command, void *arg)
-{
-	return -FI_ENOSYS;
-}
-
-static int mr_ops_open(struct fid *fid, const char *name, uint64_t flags,
-		       void **ops, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops mr_fid_ops = {
 	.size = sizeof(mr_fid_ops),
 	.close = mr_close,
-	.bind = mr_bind,
-	.control = mr_control,
-	.ops_open = mr_ops_open,
+	.bind = no_bind,
+	.control = no_control,
+	.ops_open = no_ops_open,
 };
 
 /* Keys are unique in a domain: cores may tell, and may not. */

@@ -215,7 +215,7 @@ struct arrival {
 	struct rail *rail;
 	struct arrival *next;
 	enum arrival_state state;
-	bool is_tagged, is_claimed;
+	bool is_tagged;
 	struct receive
 		*receive; /* that took it while it was pending, or NULL */
 	uint64_t flags, remote_data;
@@ -264,16 +264,13 @@ struct reading {
 	fi_addr_t source;
 	struct frame frame;
 	size_t size; /* to be read */
-	struct fid_mr *mr;
-	void *desc;
-	bool is_issued;
 };
 
 struct rail {
 	struct link_ep *ep;
 	unsigned int index;
 	enum rail_way way;
-	bool needs_local_mr, is_virtual; /* its core's mr_mode */
+	bool is_virtual; /* its core's mr_mode: addresses are virtual */
 	struct link_lock lock;
 	struct fid_domain *domain;
 	struct fid_av *av;
@@ -283,7 +280,6 @@ struct rail {
 	struct fid_peer_srx shared; /* ours, for a shared rail */
 	size_t inject_size;
 	struct slab *slabs; /* that are posted: all of them, in one array */
-	struct fid_mr *slab_mr;
 	struct slab *free_slabs, *made_slabs;
 	struct slab *pending, **pending_end; /* frames that the core refused */
 	struct slab *to_post;

@@ -57,7 +57,6 @@ struct arrival *arrival_alloc(struct link_ep *ep, size_t room)
 		return arrival_make(ep, room);
 	ep->free_arrivals = arrival->next;
 	arrival->receive = NULL;
-	arrival->is_claimed = false;
 	return arrival;
 }
 

@@ -55,8 +55,6 @@ void reading_ended(struct reading *reading, int error)
 		receive_failed(receive, &end, FI_ETRUNC, missing);
 	else
 		receive_done(receive, &end);
-	if (reading->mr != NULL)
-		fi_close(&reading->mr->fid);
 	free(reading);
 }
 

@@ -167,15 +167,10 @@ static int srx_close(struct fid *fid)
 	return 0;
 }
 
-static int srx_bind(struct fid *fid, struct fid *other, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops srx_fid_ops = {
 	.size = sizeof(srx_fid_ops),
 	.close = srx_close,
-	.bind = srx_bind,
+	.bind = no_bind,
 };
 
 int shared_open(struct rail *rail)
