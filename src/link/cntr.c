@@ -2,13 +2,9 @@
 /* Counters: what was sent and received, with a completion or without. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "link/endpoint.h"
-
-#define PAUSE_MIN_NS 2000
-#define PAUSE_MAX_NS 200000
-#define SPINS        2000
+#include "link/wait.h"
 
 static struct link_cntr *of(struct fid_cntr *fid)
 {
@@ -17,15 +13,20 @@ static struct link_cntr *of(struct fid_cntr *fid)
 
 void cntr_count(struct link_cntr *cntr, bool is_well)
 {
-	if (cntr != NULL)
-		__atomic_add_fetch(is_well ? &cntr->value : &cntr->errors, 1,
-				   __ATOMIC_ACQ_REL);
+	if (cntr == NULL)
+		return;
+	__atomic_add_fetch(is_well ? &cntr->value : &cntr->errors, 1,
+			   __ATOMIC_ACQ_REL);
+	if (cntr->wait.fd >= 0)
+		wait_wake(&cntr->wait);
 }
 
 static void progress(struct link_cntr *cntr)
 {
 	for (unsigned int i = 0; i < cntr->endpoints.count; i++)
 		ep_progress(cntr->endpoints.list[i]);
+	if (peek_at(cntr->memory) != NULL)
+		domain_progress(cntr->memory);
 }
 
 static uint64_t cntr_read(struct fid_cntr *fid)
@@ -40,8 +41,10 @@ static uint64_t cntr_readerr(struct fid_cntr *fid)
 	return peek_at(of(fid)->errors);
 }
 
+/* What the program does itself is no news to it. */
 static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
+	__atomic_add_fetch(&of(fid)->told, value, __ATOMIC_ACQ_REL);
 	__atomic_add_fetch(&of(fid)->value, value, __ATOMIC_ACQ_REL);
 	return 0;
 }
@@ -55,6 +58,7 @@ static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
 	set_seen(of(fid)->value, value);
+	set_seen(of(fid)->told, value + peek_at(of(fid)->errors));
 	return 0;
 }
 
@@ -64,34 +68,19 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 	return 0;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* Polls for a while, then with pauses that get longer. */
 static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 {
 	uint64_t errors = peek_at(of(fid)->errors);
-	uint64_t end = now_ms() + (uint64_t)timeout_ms;
-	uint64_t pause = PAUSE_MIN_NS;
+	struct patience patience;
 
-	for (unsigned int spins = 0;; spins++) {
+	patience_init(&patience, timeout_ms);
+	do {
 		if (cntr_read(fid) >= threshold)
 			return 0;
 		if (peek_at(of(fid)->errors) != errors)
 			return -FI_EAVAIL;
-		if (spins < SPINS && timeout_ms != 0)
-			continue;
-		if (timeout_ms >= 0 && now_ms() >= end)
-			return -FI_ETIMEDOUT;
-		nanosleep(&(struct timespec){ .tv_nsec = (long)pause }, NULL);
-		if (pause < PAUSE_MAX_NS)
-			pause *= 2;
-	}
+	} while (patience_lasts(&patience));
+	return -FI_ETIMEDOUT;
 }
 
 static struct fi_ops_cntr cntr_ops = {
@@ -105,12 +94,34 @@ static struct fi_ops_cntr cntr_ops = {
 	.seterr = cntr_seterr,
 };
 
+bool cntr_has_news(struct link_cntr *cntr)
+{
+	uint64_t both, told;
+
+	progress(cntr);
+	both = peek_at(cntr->value) + peek_at(cntr->errors);
+	told = peek_at(cntr->told);
+	set_seen(cntr->told, both);
+	return both != told;
+}
+
+int cntr_trywait(struct link_cntr *cntr)
+{
+	return wait_try(&cntr->wait, cntr_has_news(cntr));
+}
+
+static int cntr_control(struct fid *fid, int command, void *arg)
+{
+	return wait_control(&((struct link_cntr *)fid)->wait, command, arg);
+}
+
 static int cntr_close(struct fid *fid)
 {
 	struct link_cntr *cntr = (struct link_cntr *)fid;
 
-	if (cntr->endpoints.uses > 0)
+	if (cntr->endpoints.uses > 0 || cntr->polls > 0)
 		return -FI_EBUSY;
+	wait_close(&cntr->wait);
 	domain_hold(cntr->domain, -1);
 	free(cntr->endpoints.list);
 	free(cntr);
@@ -121,7 +132,7 @@ static struct fi_ops cntr_fid_ops = {
 	.size = sizeof(cntr_fid_ops),
 	.close = cntr_close,
 	.bind = no_bind,
-	.control = no_control,
+	.control = cntr_control,
 	.ops_open = no_ops_open,
 };
 
@@ -130,15 +141,18 @@ int link_cntr_open(struct fid_domain *domain_fid, struct fi_cntr_attr *attr,
 {
 	struct link_domain *domain = (struct link_domain *)domain_fid;
 	struct link_cntr *cntr;
+	int result;
 
 	if (attr->events != FI_CNTR_EVENTS_COMP || attr->flags != 0)
 		return -FI_EINVAL;
-	if (attr->wait_obj != FI_WAIT_NONE &&
-	    attr->wait_obj != FI_WAIT_UNSPEC && attr->wait_obj != FI_WAIT_YIELD)
-		return -FI_ENOSYS;
 	cntr = calloc(1, sizeof(*cntr));
 	if (cntr == NULL)
 		return -FI_ENOMEM;
+	result = wait_open(&cntr->wait, attr->wait_obj);
+	if (result != 0) {
+		free(cntr);
+		return result;
+	}
 	cntr->fid.fid.fclass = FI_CLASS_CNTR;
 	cntr->fid.fid.context = context;
 	cntr->fid.fid.ops = &cntr_fid_ops;

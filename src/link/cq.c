@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completions of the program's: a ring that grows, and a list of failures. */
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "link/endpoint.h"
+#include "link/wait.h"
 
-#define RING_MIN    1024
-#define WAIT_MIN_NS 2000
-#define WAIT_MAX_NS 200000
-#define SPINS       2000
-
+#define RING_MIN 1024
 static struct link_cq *of(struct fid_cq *fid)
 {
 	return (struct link_cq *)fid;
@@ -42,6 +37,8 @@ void cq_add(struct link_cq *cq, const struct cq_entry *entry)
 		cq->is_overrun = true;
 	}
 	link_unlock(&cq->lock);
+	if (cq->wait.fd >= 0)
+		wait_wake(&cq->wait);
 }
 
 void cq_fail(struct link_cq *cq, const struct fi_cq_err_entry *entry)
@@ -58,6 +55,8 @@ void cq_fail(struct link_cq *cq, const struct fi_cq_err_entry *entry)
 		cq->failures_end = &failure->next;
 	}
 	link_unlock(&cq->lock);
+	if (cq->wait.fd >= 0)
+		wait_wake(&cq->wait);
 }
 
 static size_t entry_size(enum fi_cq_format format)
@@ -136,7 +135,8 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 			cq->failures_end = &cq->failures;
 	} else if (cq->is_overrun) {
 		cq->is_overrun = false;
-		*entry = (struct fi_cq_err_entry){ .err = FI_EOVERRUN };
+		memcpy(entry, &(struct fi_cq_err_entry){ .err = FI_EOVERRUN },
+		       FAILURE_SIZE);
 	} else {
 		entry = NULL;
 	}
@@ -147,44 +147,28 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 	/* The caller's room for data of the error; we have none. */
 	failure->entry.err_data = entry->err_data;
 	failure->entry.err_data_size = 0;
-	*entry = failure->entry;
+	memcpy(entry, &failure->entry, FAILURE_SIZE);
 	free(failure);
 	return 1;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
-	       (uint64_t)now.tv_nsec;
-}
-
-/* Polls for a while, then with pauses that get longer. */
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count,
 			    fi_addr_t *sources, const void *condition,
 			    int timeout_ms)
 {
 	struct link_cq *cq = of(fid);
-	uint64_t end = now_ns() + (uint64_t)timeout_ms * 1000000;
-	uint64_t pause = WAIT_MIN_NS;
+	struct patience patience;
 
-	for (unsigned int spins = 0;; spins++) {
+	patience_init(&patience, timeout_ms);
+	do {
 		ssize_t result = cq_readfrom(fid, buf, count, sources);
 		if (result != -FI_EAGAIN)
 			return result;
 		if (__atomic_exchange_n(&cq->is_signalled, false,
 					__ATOMIC_ACQ_REL))
 			return -FI_EAGAIN;
-		if (spins < SPINS)
-			continue;
-		if (timeout_ms >= 0 && now_ns() >= end)
-			return -FI_EAGAIN;
-		nanosleep(&(struct timespec){ .tv_nsec = (long)pause }, NULL);
-		if (pause < WAIT_MAX_NS)
-			pause *= 2;
-	}
+	} while (patience_lasts(&patience));
+	return -FI_EAGAIN;
 }
 
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
@@ -195,7 +179,8 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count,
 
 static int cq_signal(struct fid_cq *fid)
 {
-	__atomic_store_n(&of(fid)->is_signalled, true, __ATOMIC_RELEASE);
+	set_seen(of(fid)->is_signalled, true);
+	wait_wake(&of(fid)->wait);
 	return 0;
 }
 
@@ -210,12 +195,34 @@ static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
 	return text;
 }
 
+bool cq_has_news(struct link_cq *cq)
+{
+	if (is_empty(cq) && !peek_at(cq->has_failure))
+		for (unsigned int i = 0; i < cq->endpoints.count; i++)
+			ep_progress(cq->endpoints.list[i]);
+	return !is_empty(cq) || peek_at(cq->has_failure);
+}
+
+int cq_trywait(struct link_cq *cq)
+{
+	bool is_signalled =
+		__atomic_exchange_n(&cq->is_signalled, false, __ATOMIC_ACQ_REL);
+
+	return wait_try(&cq->wait, cq_has_news(cq) || is_signalled);
+}
+
+static int cq_control(struct fid *fid, int command, void *arg)
+{
+	return wait_control(&((struct link_cq *)fid)->wait, command, arg);
+}
+
 static int cq_close(struct fid *fid)
 {
 	struct link_cq *cq = (struct link_cq *)fid;
 
-	if (cq->endpoints.uses > 0)
+	if (cq->endpoints.uses > 0 || cq->polls > 0)
 		return -FI_EBUSY;
+	wait_close(&cq->wait);
 	for (struct cq_failure *f = cq->failures, *next; f != NULL; f = next) {
 		next = f->next;
 		free(f);
@@ -232,7 +239,7 @@ static struct fi_ops cq_fid_ops = {
 	.size = sizeof(cq_fid_ops),
 	.close = cq_close,
 	.bind = no_bind,
-	.control = no_control,
+	.control = cq_control,
 	.ops_open = no_ops_open,
 };
 
@@ -252,10 +259,8 @@ int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 {
 	struct link_domain *domain = (struct link_domain *)domain_fid;
 	struct link_cq *cq;
+	int result;
 
-	if (attr->wait_obj != FI_WAIT_NONE &&
-	    attr->wait_obj != FI_WAIT_UNSPEC && attr->wait_obj != FI_WAIT_YIELD)
-		return -FI_ENOSYS;
 	if ((attr->flags & ~FI_AFFINITY) != 0)
 		return -FI_EINVAL;
 	cq = calloc(1, sizeof(*cq));
@@ -265,9 +270,12 @@ int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	while (cq->size < attr->size)
 		cq->size *= 2;
 	cq->ring = malloc(cq->size * sizeof(*cq->ring));
-	if (cq->ring == NULL) {
+	result = cq->ring == NULL ? -FI_ENOMEM
+				  : wait_open(&cq->wait, attr->wait_obj);
+	if (result != 0) {
+		free(cq->ring);
 		free(cq);
-		return -FI_ENOMEM;
+		return result;
 	}
 	cq->fid.fid.fclass = FI_CLASS_CQ;
 	cq->fid.fid.context = context;

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "link/endpoint.h"
-
-struct link_fabric_object {
-	struct fid_fabric fid;
-	int uses;
-};
+#include "link/locality.h"
 
 int no_bind(struct fid *fid, struct fid *other, uint64_t flags)
 {
@@ -32,7 +28,7 @@ static int fabric_close(struct fid *fid)
 {
 	struct link_fabric_object *fabric = (struct link_fabric_object *)fid;
 
-	if (fabric->uses > 0)
+	if (peek_at(fabric->uses) > 0)
 		return -FI_EBUSY;
 	free(fabric);
 	return 0;
@@ -52,12 +48,6 @@ static int no_passive(struct fid_fabric *fabric, struct fi_info *info,
 	return -FI_ENOSYS;
 }
 
-static int no_queue(struct fid_fabric *fabric, struct fi_eq_attr *attr,
-		    struct fid_eq **eq, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static int no_wait(struct fid_fabric *fabric, struct fi_wait_attr *attr,
 		   struct fid_wait **wait)
 {
@@ -68,8 +58,9 @@ static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(fabric_ops),
 	.domain = link_domain_open,
 	.passive_ep = no_passive,
-	.eq_open = no_queue,
+	.eq_open = link_eq_open,
 	.wait_open = no_wait,
+	.trywait = link_trywait,
 };
 
 int link_fabric(struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
@@ -77,8 +68,6 @@ int link_fabric(struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 {
 	struct link_fabric_object *fabric;
 
-	if (attr->name != NULL && strcmp(attr->name, PROVIDER_NAME) != 0)
-		return -FI_ENODATA;
 	fabric = calloc(1, sizeof(*fabric));
 	if (fabric == NULL)
 		return -FI_ENOMEM;
@@ -96,6 +85,7 @@ static void domain_free(struct link_domain *domain)
 {
 	core_set_fini(&domain->cores);
 	link_lock_fini(&domain->memory);
+	link_lock_fini(&domain->reaching);
 	free(domain);
 }
 
@@ -107,27 +97,37 @@ static int domain_close(struct fid *fid)
 
 	if (peek_at(domain->uses) > 0)
 		return -FI_EBUSY;
-	fabric->uses--;
+	fabric_hold(fabric, -1);
+	if (domain->eq != NULL)
+		eq_hold(domain->eq, -1);
 	domain_free(domain);
+	return 0;
+}
+
+/* For registrations that end with an event: ours have ended at once. */
+static int domain_bind(struct fid *fid, struct fid *other, uint64_t flags)
+{
+	struct link_domain *domain = (struct link_domain *)fid;
+
+	if (other->fclass != FI_CLASS_EQ || (flags & ~FI_REG_MR) != 0)
+		return -FI_EINVAL;
+	if (domain->eq != NULL)
+		return -FI_EINVAL;
+	domain->eq = (struct fid_eq *)other;
+	eq_hold(domain->eq, 1);
 	return 0;
 }
 
 static struct fi_ops domain_fid_ops = {
 	.size = sizeof(domain_fid_ops),
 	.close = domain_close,
-	.bind = no_bind,
+	.bind = domain_bind,
 	.control = no_control,
 	.ops_open = no_ops_open,
 };
 
 static int no_scalable(struct fid_domain *domain, struct fi_info *info,
 		       struct fid_ep **ep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr,
-		   struct fid_poll **poll)
 {
 	return -FI_ENOSYS;
 }
@@ -151,13 +151,17 @@ static struct fi_ops_domain domain_ops = {
 	.endpoint = link_ep_open,
 	.scalable_ep = no_scalable,
 	.cntr_open = link_cntr_open,
-	.poll_open = no_poll,
+	.poll_open = link_poll_open,
 	.stx_ctx = no_stx,
 	.srx_ctx = no_srx,
+	.query_atomic = link_query_atomic,
 };
 
-/* Both sides join the same cores in the same order, or they are no peers. */
-static uint32_t digest_of(const struct link_text *text)
+/*
+ * Both sides join the same cores in the same order and use them in the same way,
+ * or they are no peers.
+ */
+uint32_t link_digest(const struct link_text *text, const struct core_set *set)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -167,19 +171,34 @@ static uint32_t digest_of(const struct link_text *text)
 			if (*c == '\0')
 				break;
 		}
+	for (unsigned int i = 0; i < set->count; i++)
+		if (set->cores[i].way == RAIL_MATCHED)
+			hash = (hash ^ (i + 1)) * UINT64_C(0x100000001b3);
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
 static int cores_open(struct link_domain *domain, const struct fi_info *info)
 {
 	struct fairlead_error error = { 0 };
-	int result = core_set_find(&domain->text, &domain->cores, &error);
+	int result = core_set_find(&domain->text, NULL, &domain->cores, &error);
 
 	if (result != 0) {
 		link_warn(DOMAIN, "%s\n", error.text);
 		return result;
 	}
+	core_set_settle(&domain->cores,
+			info->ep_attr == NULL ? 0
+					      : info->ep_attr->mem_tag_format);
 	return 0;
+}
+
+static uint64_t name_wait_ns(void)
+{
+	uint64_t ms =
+		setting_number("FI_FAIRLEAD_NAME_WAIT", LINK_NAME_WAIT_MS);
+
+	return (ms < LINK_NAME_WAIT_MAX_MS ? ms : LINK_NAME_WAIT_MAX_MS) *
+	       1000000;
 }
 
 int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
@@ -200,20 +219,29 @@ int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	}
 	domain->text = links.links[0];
 	domain->is_threaded = info->domain_attr->threading != FI_THREAD_DOMAIN;
+	domain->is_virtual = info->domain_attr->mr_mode == MR_BASIC;
+	domain->chooses_keys =
+		domain->is_virtual ||
+		(info->domain_attr->mr_mode & FI_MR_PROV_KEY) != 0;
 	link_lock_init(&domain->memory, domain->is_threaded);
+	link_lock_init(&domain->reaching, domain->is_threaded);
 	result = cores_open(domain, info);
 	if (result != 0) {
 		domain_free(domain);
 		return result;
 	}
+	if (domain->cores.cores[0].way == RAIL_SHARED)
+		presence_sweep(locality_node());
 	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
 	domain->fid.fid.context = context;
 	domain->fid.fid.ops = &domain_fid_ops;
 	domain->fid.ops = &domain_ops;
 	domain->fid.mr = &link_mr_ops;
 	domain->fabric = fabric;
-	domain->digest = digest_of(&domain->text);
-	((struct link_fabric_object *)fabric)->uses++;
+	domain->digest = link_digest(&domain->text, &domain->cores);
+	domain->name_wait_ns = name_wait_ns();
+	domain->format = info->addr_format;
+	fabric_hold((struct link_fabric_object *)fabric, 1);
 	*ret_domain = &domain->fid;
 	return 0;
 }

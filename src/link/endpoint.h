@@ -2,7 +2,9 @@
 /* What the files of an endpoint do for each other. */
 #pragma once
 
+#include "link/iov.h"
 #include "link/objects.h"
+#include "link/wire/reach.h"
 
 /*
  * Sources of messages, for matching: an address of the vector, or of a sender
@@ -28,16 +30,56 @@ static inline bool has_local(const struct link_ep *ep)
 	return ep->rails[0].way == RAIL_SHARED;
 }
 
+/* Whether it is one of several fabric rails: see flow.h. */
+static inline bool has_flows(const struct rail *rail)
+{
+	return rail->ep->flows != NULL && rail->way == RAIL_FRAMED;
+}
+
 /* Polls the rails that are due. Any thread. */
 void ep_progress(struct link_ep *ep);
+/* Polls those of each endpoint. */
+void domain_progress(struct link_domain *domain);
 /* Our address of who has an address of the core; NOTAVAIL: unknown. */
 static inline fi_addr_t rail_source(const struct rail *rail, fi_addr_t core)
 {
-	return core < rail->name_count ? rail->names[core] : FI_ADDR_NOTAVAIL;
+	return core < rail->source_count ? rail->sources[core]
+					 : FI_ADDR_NOTAVAIL;
 }
 
-/* The rail by which a peer is sent to. */
+/* A message or access went by a rail, which is locked; told when it is closed. */
+static inline void rail_used(struct rail *rail, size_t size)
+{
+	rail->messages++;
+	rail->bytes += size;
+}
+
+/* It is polled at the next call, however long nothing came by it. */
+static inline void rail_poll_soon(struct rail *rail)
+{
+	set_seen(rail->due, 0);
+}
+
+/* The rail by which a peer is sent to: of several, which share a lock, the first. */
 struct rail *rail_for(struct link_ep *ep, const struct peer *peer);
+/* Of several, the one that leads to the peer now. The rail is locked. */
+struct rail *rail_now(struct rail *rail, const struct peer *peer);
+
+/* --- enable.c --- */
+
+/* Gives it a number that no other has; 0 or a negative errno. */
+int ep_number(struct link_ep *ep);
+/* 0 or a negative errno: then nothing is open, and it may be tried again. */
+int ep_enable(struct link_ep *ep);
+/* Closes what was opened, and forgets whom it reached. */
+void rails_close(struct link_ep *ep);
+
+/* --- bind.c --- */
+
+/* As fi_ep_bind(); not when it is enabled. */
+int ep_bind(struct fid *fid, struct fid *other, uint64_t flags);
+/* Ends all of them: the endpoint is about to be closed. */
+void ep_unbind(struct link_ep *ep);
 
 /* --- peer.c --- */
 
@@ -50,6 +92,8 @@ struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address);
  */
 struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
 				 const uint8_t from[LINK_ADDRESS_SIZE]);
+/* The same, but only who is known already. */
+struct peer *ep_peer_by_number(struct link_ep *ep, uint64_t number);
 /* An address was inserted in the vector, or removed. */
 int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		const struct link_address *of);
@@ -57,16 +101,46 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address);
 /* Forgets who is not in the vector. */
 void ep_strangers_drop(struct link_ep *ep);
 
+/* --- cm.c --- */
+
+extern struct fi_ops_cm link_cm_ops;
+
+/* --- names.c --- */
+
+/* The rail that is a place's, of names. */
+struct rail *name_rail(struct link_ep *ep);
+/* Begins to ask for what is in the vector by name. No rail is locked. */
+int name_ask(struct link_ep *ep, fi_addr_t address,
+	     const struct link_address *name);
+void name_forget(struct link_ep *ep, fi_addr_t address);
+/*
+ * What to say of an address that is no peer: -FI_EAGAIN, it is being asked;
+ * -FI_EHOSTUNREACH, for long; -FI_EINVAL, there is none. Makes progress.
+ */
+ssize_t name_refusal(struct link_ep *ep, fi_addr_t address);
+/* A HELLO or NAME has come. The rail is locked. */
+void name_take(struct rail *rail, const struct frame *frame);
+/* Goes on with questions and answers: has_names. No rail is locked. */
+void names_progress(struct link_ep *ep);
+void names_drop(struct link_ep *ep);
+
 /* --- rail.c --- */
 
 int rail_open(struct rail *rail, const struct core *core,
 	      struct fid_fabric *fabric);
+/*
+ * Gives back what is registered of ours: before any rail is closed, since a buffer
+ * may be known to several.
+ */
+void rail_unregister(struct rail *rail);
 void rail_close(struct rail *rail);
 /*
  * Takes in what the core has to say, and goes on with what waits. Returns whether
  * anything happened. The rail is locked.
  */
 bool rail_poll(struct rail *rail);
+/* --- slab.c: frames to and from a core --- */
+
 /*
  * Bytes that came as a core's untagged message. -FI_ENOMEM: not now. The rail is
  * locked.
@@ -84,26 +158,66 @@ struct frame_end {
 int rail_send_frame(struct rail *rail, struct peer *peer, struct frame *frame,
 		    const struct iovec *iov, size_t count,
 		    const struct frame_end *with, bool must);
+/* Hands a frame to the core. It has ended, unless -FI_EAGAIN is returned. */
+ssize_t rail_slab_send(struct rail *rail, struct slab *slab);
+/* A peer is removed: what is under way to it is nobody's. */
+void rail_forget(struct rail *rail, const struct peer *peer);
+/* A frame has ended: so has its send. */
+void rail_frame_gone(struct rail *rail, struct slab *slab, int error);
+/*
+ * An answer will come to what was sent by it, or has come: with several fabric
+ * rails perhaps by another one. The rail is locked.
+ */
+void rail_asked(struct rail *rail);
+void rail_answered(struct rail *rail);
+
+/* --- pending.c: frames that wait. The rail is locked. --- */
+
+/* Whether others to this peer wait. */
+bool pending_has(const struct rail *rail, const struct peer *peer);
+void pending_add(struct rail *rail, struct slab *slab);
+void pending_flush(struct rail *rail);
+/* Ends those to a peer with an error. */
+void pending_drop(struct rail *rail, const struct peer *peer, int error);
+
+/* --- loss.c: peers that have ended. The rail is locked. --- */
+
+/* What a send to it, or what it was about to send, ends with. */
+#define LOSS_ERROR FI_ECONNABORTED
+/* Each poll counts, so that the clock is looked at now and then only. */
+static inline bool loss_is_due(struct rail *rail)
+{
+	return (++rail->loss.polls & 255) == 0;
+}
+/* Looks after whom something is owed by for long. */
+void loss_look(struct rail *rail);
+/* A frame to it has failed with LOSS_ERROR, and there is no other way. */
+void loss_said(struct rail *rail, struct peer *peer);
+/* Nothing is to be asked of this peer any more. */
+void loss_forget(struct rail *rail, const struct peer *peer);
+
 /* --- shared.c --- */
 
 int shared_open(struct rail *rail);
-/* Takes in a frame for which there was no room before. */
+/* Takes in what there was no room for before. */
 void shared_retry(struct rail *rail);
+void shared_drop(struct rail *rail);
 /* A message nobody expected is all there. */
 void shared_arrived(struct arrival *arrival,
 		    const struct fi_cq_tagged_entry *entry);
+void shared_arrival_failed(struct arrival *arrival);
 void shared_received(struct receive *receive,
 		     const struct fi_cq_tagged_entry *entry, fi_addr_t core);
-
 void shared_failed(struct receive *receive,
 		   const struct fi_cq_err_entry *entry);
 
 /* --- receive.c --- */
 
-ssize_t link_cancel(struct fid *fid, void *context);
-/* Fresh ones; NULL without memory. Matching is locked. */
+/* Matching is locked; NULL without memory. */
 struct receive *receive_alloc(struct link_ep *ep);
+/* With room for so many bytes: of the inject size, one that was given back. */
 struct arrival *arrival_alloc(struct link_ep *ep, size_t room);
+/* The same, always a new one. */
 struct arrival *arrival_make(struct link_ep *ep, size_t room);
 void receive_free(struct link_ep *ep, struct receive *receive);
 void arrival_free(struct link_ep *ep, struct arrival *arrival);
@@ -121,6 +235,9 @@ struct message_end {
 void receive_done(struct receive *receive, const struct message_end *end);
 void receive_failed(struct receive *receive, const struct message_end *end,
 		    int error, size_t missing);
+/* Copies a message, and ends the receive by what fitted. */
+void receive_copy(struct receive *receive, const void *data,
+		  const struct message_end *end);
 /*
  * The sender of these messages has an address now: receives that name it take
  * them.
@@ -134,20 +251,12 @@ struct receive *receive_of_match(struct match_receive *match);
 struct arrival *arrival_of_message(struct match_message *message);
 /* Gives all that is posted and kept back. */
 void receive_drop_all(struct link_ep *ep);
-size_t iov_put(const struct iovec *iov, size_t count, const void *data,
-	       size_t size);
 
-/* --- many.c: receives that take many. Matching is locked. --- */
+/* --- receive_api.c --- */
 
-/* Posts it, or fills it with what is there; it may be gone after that. */
-void many_post(struct receive *many);
-/* A message was matched to it: it waits for those before it. */
-void many_add(struct receive *many, struct arrival *arrival);
-/*
- * Gives those that can be placed their slices. Matching is unlocked while data is
- * copied; the receive may be gone after that.
- */
-void many_drain(struct receive *many);
+ssize_t link_cancel(struct fid *fid, void *context);
+/* Answers a peek, if there is a message for it, or `is_last`. */
+bool peek_answer(struct link_ep *ep, const struct asked *asked, bool is_last);
 
 /* --- send.c --- */
 
@@ -161,10 +270,28 @@ struct message {
 	void *context;
 };
 ssize_t send_message(struct link_ep *ep, const struct message *message);
+/* As the core's own message, of at most its inject size. */
+ssize_t send_direct(struct rail *rail, const struct peer *peer,
+		    const struct message *message);
 void send_completed(struct link_ep *ep, void *context, uint64_t flags);
 void send_failed(struct link_ep *ep, void *context, uint64_t flags, int error);
-/* A DONE has come for a request. */
-void send_answered(struct link_ep *ep, const struct frame *frame);
+/* A send that waits for an endpoint's answer, or NULL. `sending` is locked. */
+struct send *send_find(struct link_ep *ep, uint32_t request, uint64_t number);
+/* A DONE has come. Returns whether it was for one of ours. */
+bool send_answered(struct link_ep *ep, const struct frame *frame);
+/*
+ * Tells by the numbers of their endpoints who has not answered a send by this
+ * rail since the last call, or longer.
+ */
+void send_each_old(struct rail *rail,
+		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
+		   void *arg);
+/* Ends those that an endpoint has not answered. */
+void send_drop_of(struct rail *rail, uint64_t number, int error);
+/* An endpoint will not answer: what waits for that fails. */
+void send_peer_failed(struct link_ep *ep, uint64_t number, int error);
+/* What is there to be read is not any more, and all of it is given back. */
+void sends_unregister(struct link_ep *ep);
 void send_drop_all(struct link_ep *ep);
 
 /* --- rendezvous.c --- */
@@ -175,8 +302,71 @@ void reading_start(struct rail *rail, struct receive *receive,
 /* Goes on with what is on the rail's list of work. The rail is locked. */
 void reading_work(struct rail *rail);
 void reading_ended(struct reading *reading, int error);
+/* As send_each_old() and send_drop_of(), of messages that are to be read. */
+void reading_each_old(struct rail *rail,
+		      void (*tell)(struct rail *rail, uint64_t number,
+				   void *arg),
+		      void *arg);
+void reading_drop_of(struct rail *rail, uint64_t number, int error);
 /* Nobody will read it: tells the sender. No rail is locked. */
 void reading_refuse(struct arrival *arrival);
+
+/* --- push.c: messages whose memory cannot be read. The rail is locked. --- */
+
+/* Asks for one in pieces. -FI_ENOMEM: not possible. */
+int push_ask(struct reading *reading);
+/* It has ended: no piece is taken for it any more. */
+void push_forget(struct reading *reading);
+void push_take_piece(struct rail *rail, const struct frame *frame);
+void push_take_push(struct rail *rail, const struct frame *frame);
+/* Sends what the core takes now. */
+void push_work(struct rail *rail);
+void push_drop_all(struct rail *rail);
+
+/* --- memory.c: the rail is locked --- */
+
+/* Registers memory as the core wants it. */
+int rail_register(struct rail *rail, const struct fi_mr_attr *attr,
+		  struct fid_mr **ret_mr);
+/* The same of memory of ours, under a key of ours. */
+int rail_register_own(struct rail *rail, void *bytes, size_t size,
+		      uint64_t access, struct fid_mr **ret_mr);
+/* A key for a registration of ours, where the core lets us choose it. */
+uint64_t rail_own_key(struct rail *rail);
+/*
+ * Descriptors of buffers for one call of the core: what the program gave (NULL:
+ * nothing), or a registration that rail_give_back() ends. `ret_descs` has room
+ * for `count`, LINK_IOV_MAX at most.
+ */
+int rail_lend(struct rail *rail, const struct iovec *iov, size_t count,
+	      uint64_t access, void *const *given, void **ret_descs,
+	      struct lent *ret_lent);
+void rail_give_back(struct lent *lent);
+/* The descriptor of a buffer of ours; -FI_ENOMEM and the like without one. */
+int rail_slab_desc(struct rail *rail, struct slab *slab, void **ret_desc);
+
+/* --- keys.c: the rail is locked --- */
+
+/*
+ * What the core has to be given to reach a peer's memory. -FI_EAGAIN: the peer
+ * is asked; another negative errno: there is no such memory.
+ */
+ssize_t keys_translate(struct rail *rail, struct peer *peer,
+		       const struct fi_rma_iov *from, size_t count,
+		       struct fi_rma_iov *ret_to);
+/* An answer has come, of REACH_KEY_SIZE bytes without an error. */
+void key_told(struct rail *rail, uint64_t number, uint64_t key, int error,
+	      const uint8_t *told);
+/* What was told of it did not do: it is asked for anew. */
+void key_doubt(struct rail *rail, uint64_t number, uint64_t key, uint64_t core);
+void key_forget(struct link_ep *ep, uint64_t number, uint64_t key);
+/* What a peer wants to know; 0 or a positive errno. */
+int key_tell(struct rail *rail, const struct frame *frame,
+	     const struct reach *reach, uint8_t *ret_told);
+/* Tells who asked that a key is none any more. */
+void key_withdraw(struct rail *rail, uint64_t number,
+		  const uint8_t from[LINK_ADDRESS_SIZE], uint64_t key);
+void keys_drop(struct rail *rail);
 
 /* --- mr.c --- */
 
@@ -185,6 +375,27 @@ extern struct fi_ops_mr link_mr_ops;
 int mr_endpoint_comes(struct link_ep *ep);
 /* It is about to be closed, or could not be enabled. */
 void mr_endpoint_goes(struct link_ep *ep);
+/* Its descriptor at a rail, which is locked; NULL: it cannot be registered. */
+void *mr_desc_at(struct link_mr *mr, struct rail *rail);
+/*
+ * What a rail's core has for a region (or NULL), which a peer wants to know: its
+ * key, and the address of its beginning. 0, or a positive errno. Reaching is
+ * locked.
+ */
+int mr_key_at(struct link_mr *mr, const struct rail *rail, uint64_t number,
+	      const uint8_t from[LINK_ADDRESS_SIZE], uint64_t *ret_key,
+	      uint64_t *ret_base);
+/* These three with reaching locked. The region that has a key, or NULL. */
+struct link_mr *mr_of_key(struct link_domain *domain, uint64_t key);
+/*
+ * Where a part of a region is that peers may reach so: adds at most LINK_IOV_MAX
+ * places to their number. Returns 0 or a positive errno.
+ */
+int mr_find(struct link_domain *domain, uint64_t key, uint64_t address,
+	    size_t size, uint64_t access, struct iovec *iov, size_t *count,
+	    struct link_mr **ret_mr);
+/* Counts an access to a region; NULL: to none that there is any more. */
+void mr_touched(struct link_mr *mr, bool writes);
 
 /* --- rma.c --- */
 
@@ -192,7 +403,70 @@ extern struct fi_ops_rma link_rma_ops;
 struct access;
 /* The core is done with a read or write. The rail is locked. */
 void access_ended(struct access *access, int error);
+/* Goes on with those of which the keys had changed. The rail is locked. */
+void accesses_again(struct rail *rail);
+void accesses_give_back(struct rail *rail);
 void accesses_drop(struct rail *rail);
+/*
+ * The end of what was done to a peer's memory, by whatever way. Flags: FI_RMA or
+ * FI_ATOMIC, FI_READ or FI_WRITE, FI_COMPLETION. Error: 0, or positive.
+ */
+void access_completed(struct link_ep *ep, void *context, uint64_t flags,
+		      int error);
+
+/* --- atomic.c --- */
+
+extern struct fi_ops_atomic link_atomic_ops;
+int link_query_atomic(struct fid_domain *domain, enum fi_datatype type,
+		      enum fi_op op, struct fi_atomic_attr *attr,
+		      uint64_t flags);
+
+/* --- reach.c --- */
+
+/* What a peer is to do to its memory; all lists are the caller's. */
+struct reach_call {
+	enum reach_kind kind;
+	enum atomic_type type;
+	enum atomic_op op;
+	fi_addr_t to; /* who is known */
+	const struct iovec *iov, *compare, *result;
+	size_t count, compare_count, result_count; /* at most LINK_IOV_MAX */
+	size_t size;                               /* bytes at iov */
+	const struct reach_range *ranges;
+	size_t range_count;
+	uint64_t data, flags; /* as of access_completed(), and FI_INJECT, ... */
+	void *context;
+};
+/* Sizes agree, and fit into a frame where they have to. */
+ssize_t reach_peer(struct link_ep *ep, const struct reach_call *call);
+/* Asks for what the core of a peer has for a key. The rail is locked. */
+ssize_t reach_key(struct rail *rail, struct peer *peer, uint64_t key);
+void reach_answered(struct rail *rail, const struct frame *frame);
+/* As send_each_old() and send_drop_of(). */
+void asks_each_old(struct rail *rail,
+		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
+		   void *arg);
+void asks_drop_of(struct rail *rail, uint64_t number, int error);
+void asks_drop(struct link_ep *ep);
+
+/* --- reached.c: the rail is locked --- */
+
+/* -FI_ENOMEM: not now; nothing was done. */
+int reached(struct rail *rail, const struct frame *frame);
+/* Sends the results. No callback of the core is under way. */
+void reached_answer(struct rail *rail);
+void answers_drop(struct rail *rail);
+void touched(struct rail *rail, const struct frame *frame);
+
+/* --- eq.c --- */
+
+/* The end of what was begun, or of a part of it by an error (positive). */
+void eq_add(struct fid_eq *eq, uint32_t kind, struct fid *of_what,
+	    void *context, uint64_t data);
+void eq_fail(struct fid_eq *eq, struct fid *of_what, void *context,
+	     uint64_t data, int error);
+/* Who is bound to it keeps it open. */
+void eq_hold(struct fid_eq *eq, int count);
 
 /* --- domain.c: operations that an object does not have, -FI_ENOSYS --- */
 

@@ -6,7 +6,8 @@
 #include <strings.h>
 
 #include "link/address/address.h"
-#include "link/provider.h"
+#include "link/format.h"
+#include "link/place.h"
 #include "link/setting.h"
 
 #define CAPS_MESSAGES                                             \
@@ -14,7 +15,8 @@
 	 FI_DIRECTED_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define CAPS_RMA \
 	(FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define CAPS_ALL     (CAPS_MESSAGES | CAPS_RMA)
+#define CAPS_ALL     (CAPS_MESSAGES | CAPS_RMA | FI_ATOMIC | FI_RMA_EVENT)
+#define CAPS_DOMAIN  (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define CAPS_PRIMARY (FI_MSG | FI_TAGGED)
 #define OP_FLAGS                                          \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | \
@@ -35,8 +37,8 @@ static const char *domain_refused(const struct fi_domain_attr *attr)
 		return "remote data has 8 bytes at most";
 	if (attr->mr_key_size > LINK_KEY_SIZE)
 		return "keys have 7 bytes at most";
-	if (attr->mr_mode == FI_MR_BASIC)
-		return "memory is reached by offsets and keys of the program";
+	if ((attr->caps & ~CAPS_DOMAIN) != 0)
+		return "a capability that domains have not";
 	return NULL;
 }
 
@@ -62,8 +64,6 @@ static const char *transmit_refused(const struct fi_tx_attr *attr)
 		return NULL;
 	if ((attr->caps & ~CAPS_ALL) != 0)
 		return "a capability that there is not";
-	if ((attr->msg_order & ~FI_ORDER_SAS) != 0)
-		return "only sends are ordered";
 	if (attr->inject_size > LINK_INJECT_SIZE ||
 	    attr->size > QUEUE_SIZE_MAX || attr->iov_limit > LINK_IOV_MAX)
 		return "a size above the maximum";
@@ -76,11 +76,18 @@ static const char *receive_refused(const struct fi_rx_attr *attr)
 		return NULL;
 	if ((attr->caps & ~CAPS_ALL) != 0)
 		return "a capability that there is not";
-	if ((attr->msg_order & ~FI_ORDER_SAS) != 0)
-		return "only sends are ordered";
 	if (attr->size > QUEUE_SIZE_MAX || attr->iov_limit > LINK_IOV_MAX)
 		return "a size above the maximum";
 	return NULL;
+}
+
+static bool is_address(const void *bytes, size_t size)
+{
+	struct link_address address;
+
+	return bytes == NULL || size == 0 ||
+	       (size == LINK_ADDRESS_SIZE &&
+		link_address_decode(bytes, &address, NULL) == 0);
 }
 
 static const char *hints_refused(const struct fi_info *hints)
@@ -92,7 +99,11 @@ static const char *hints_refused(const struct fi_info *hints)
 	if ((hints->caps & ~CAPS_ALL) != 0)
 		return "a capability that there is not";
 	if (hints->addr_format != FI_FORMAT_UNSPEC)
-		return "addresses have a format of their own";
+		return "addresses have a format of their own, or one of "
+		       "sockets";
+	if (!is_address(hints->src_addr, hints->src_addrlen) ||
+	    !is_address(hints->dest_addr, hints->dest_addrlen))
+		return "an address that is none of this provider";
 	if ((why = endpoint_refused(hints->ep_attr)) != NULL ||
 	    (why = domain_refused(hints->domain_attr)) != NULL ||
 	    (why = transmit_refused(hints->tx_attr)) != NULL)
@@ -109,8 +120,9 @@ static uint64_t caps_of(const struct fi_info *hints)
 
 	if ((caps & CAPS_PRIMARY) != 0 && (caps & ways) == 0)
 		caps |= ways;
-	if ((caps & FI_RMA) != 0 && (caps & CAPS_RMA & ~FI_RMA) == 0)
-		caps |= CAPS_RMA;
+	if ((caps & (FI_RMA | FI_ATOMIC)) != 0 &&
+	    (caps & CAPS_RMA & ~FI_RMA) == 0)
+		caps |= CAPS_RMA & ~FI_RMA;
 	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
@@ -120,9 +132,8 @@ static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 	const struct fi_rx_attr *rx = hints == NULL ? NULL : hints->rx_attr;
 
 	info->tx_attr->caps = info->caps & (CAPS_PRIMARY | FI_SEND | FI_RMA |
-					    FI_READ | FI_WRITE);
+					    FI_ATOMIC | FI_READ | FI_WRITE);
 	info->tx_attr->op_flags = tx == NULL ? 0 : tx->op_flags & OP_FLAGS;
-	info->tx_attr->msg_order = FI_ORDER_SAS;
 	info->tx_attr->inject_size = LINK_INJECT_SIZE;
 	info->tx_attr->size =
 		tx == NULL || tx->size == 0 ? QUEUE_SIZE : tx->size;
@@ -130,17 +141,27 @@ static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 	info->tx_attr->rma_iov_limit = LINK_IOV_MAX;
 
 	info->rx_attr->caps =
-		info->caps & (CAPS_PRIMARY | FI_RECV | FI_MULTI_RECV |
-			      FI_DIRECTED_RECV | FI_SOURCE);
+		info->caps &
+		(CAPS_PRIMARY | FI_RECV | FI_MULTI_RECV | FI_DIRECTED_RECV |
+		 FI_SOURCE | FI_RMA | FI_ATOMIC | FI_REMOTE_READ |
+		 FI_REMOTE_WRITE | FI_RMA_EVENT);
 	info->rx_attr->op_flags = rx == NULL ? 0 : rx->op_flags & OP_FLAGS;
-	info->rx_attr->msg_order = FI_ORDER_SAS;
 	info->rx_attr->total_buffered_recv = SIZE_MAX;
 	info->rx_attr->size =
 		rx == NULL || rx->size == 0 ? QUEUE_SIZE : rx->size;
 	info->rx_attr->iov_limit = LINK_IOV_MAX;
 }
 
-static void endpoint_fill(struct fi_info *info, const struct fi_info *hints)
+/* One field, of as many bits as there are. */
+static uint64_t tag_format_within(uint64_t mask)
+{
+	uint64_t even = TAG_GENERIC & mask, odd = TAG_GENERIC >> 1 & mask;
+
+	return even > odd ? even : odd;
+}
+
+static void endpoint_fill(struct fi_info *info, const struct fi_info *hints,
+			  uint64_t tag_mask)
 {
 	const struct fi_ep_attr *ep = hints == NULL ? NULL : hints->ep_attr;
 
@@ -151,13 +172,14 @@ static void endpoint_fill(struct fi_info *info, const struct fi_info *hints)
 	info->ep_attr->mem_tag_format =
 		ep == NULL || ep->mem_tag_format == 0 ||
 				ep->mem_tag_format == TAG_GENERIC
-			? TAG_GENERIC >> 1
+			? tag_format_within(tag_mask)
 			: ep->mem_tag_format;
 	info->ep_attr->tx_ctx_cnt = 1;
 	info->ep_attr->rx_ctx_cnt = 1;
 }
 
-static void domain_fill(struct fi_info *info, const struct fi_info *hints)
+static void domain_fill(struct fi_info *info, const struct fi_info *hints,
+			uint32_t version)
 {
 	struct fi_domain_attr *attr = info->domain_attr;
 	const struct fi_domain_attr *want =
@@ -166,25 +188,45 @@ static void domain_fill(struct fi_info *info, const struct fi_info *hints)
 	attr->threading = want == NULL || want->threading == FI_THREAD_UNSPEC
 				  ? FI_THREAD_SAFE
 				  : want->threading;
-	attr->control_progress = FI_PROGRESS_AUTO;
+	attr->control_progress =
+		want != NULL && want->control_progress == FI_PROGRESS_MANUAL
+			? FI_PROGRESS_MANUAL
+			: FI_PROGRESS_AUTO;
 	attr->data_progress = FI_PROGRESS_MANUAL;
 	attr->resource_mgmt = FI_RM_ENABLED;
 	attr->av_type = want == NULL ? FI_AV_UNSPEC : want->av_type;
-	attr->mr_mode = want != NULL && want->mr_mode == FI_MR_SCALABLE
-				? FI_MR_SCALABLE
+	/* Programs before 1.5 know nothing but this and FI_MR_BASIC. */
+	attr->mr_mode = (want != NULL && want->mr_mode == MR_SCALABLE) ||
+					FI_VERSION_LT(version, FI_VERSION(1, 5))
+				? MR_SCALABLE
 				: 0;
 	attr->mr_key_size = LINK_KEY_SIZE;
 	attr->cq_data_size = sizeof(uint64_t);
 	attr->cq_cnt = attr->ep_cnt = attr->cntr_cnt = CONTEXTS;
 	attr->tx_ctx_cnt = attr->rx_ctx_cnt = CONTEXTS;
 	attr->max_ep_tx_ctx = attr->max_ep_rx_ctx = 1;
-	attr->mr_iov_limit = LINK_IOV_MAX;
 	attr->mr_cnt = CONTEXTS * CONTEXTS;
-	attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+	attr->caps = CAPS_DOMAIN;
+}
+
+/*
+ * Who is on one fabric can talk. Programs that have several answers take any of
+ * one fabric: Open MPI another one in each process of a node.
+ */
+static char *fabric_name(const struct link_text *link)
+{
+	char name[RAILS_MAX * 2 * RAIL_NAME_MAX];
+	struct link_text cores = *link;
+
+	for (unsigned int i = 0; i < cores.count; i++)
+		cores.rails[i].domain[0] = '\0';
+	links_format(&cores, name, sizeof(name));
+	return strdup(name);
 }
 
 static struct fi_info *info_make(const struct link_text *link,
-				 const struct fi_info *hints, uint32_t version)
+				 const struct fi_info *hints, uint64_t tag_mask,
+				 uint32_t version)
 {
 	char name[RAILS_MAX * 2 * RAIL_NAME_MAX];
 	struct fi_info *info = fi_allocinfo();
@@ -195,10 +237,10 @@ static struct fi_info *info_make(const struct link_text *link,
 	info->caps = caps_of(hints);
 	info->addr_format = FI_FORMAT_UNSPEC;
 	queues_fill(info, hints);
-	endpoint_fill(info, hints);
-	domain_fill(info, hints);
+	endpoint_fill(info, hints, tag_mask);
+	domain_fill(info, hints, version);
 	info->domain_attr->name = strdup(name);
-	info->fabric_attr->name = strdup(PROVIDER_NAME);
+	info->fabric_attr->name = fabric_name(link);
 	info->fabric_attr->prov_version = link_provider.version;
 	info->fabric_attr->api_version = version;
 	if (info->domain_attr->name == NULL ||
@@ -222,28 +264,96 @@ static bool is_named_otherwise(const struct fi_info *hints,
 	       strcmp(hints->domain_attr->name, info->domain_attr->name) != 0;
 }
 
-static int link_offer(struct link_text *link, const struct fi_info *hints,
-		      uint32_t version, struct fi_info ***tail)
+/* The bits that a program is particular about; 0: any. */
+static uint64_t tag_format_of(const struct fi_info *hints)
+{
+	return hints == NULL || hints->ep_attr == NULL ||
+			       hints->ep_attr->mem_tag_format == TAG_GENERIC
+		       ? 0
+		       : hints->ep_attr->mem_tag_format;
+}
+
+/*
+ * What a program is told of memory. Where a core chooses keys, a program that can bear
+ * that gets keys that no other region had: nobody has to be told to forget
+ * one. A core with virtual addresses has one for each part of a region.
+ */
+static void memory_fill(struct fi_info *info, const struct fi_info *hints,
+			const struct core_set *set)
+{
+	struct fi_domain_attr *attr = info->domain_attr;
+	int want = hints == NULL || hints->domain_attr == NULL
+			   ? 0
+			   : hints->domain_attr->mr_mode;
+	int modes = 0;
+
+	for (unsigned int i = 0; i < set->count; i++)
+		modes |= set->cores[i].info->domain_attr->mr_mode;
+	if (want == MR_BASIC)
+		attr->mr_mode = MR_BASIC;
+	else if (attr->mr_mode != MR_SCALABLE)
+		attr->mr_mode =
+			modes & want & (FI_MR_PROV_KEY | FI_MR_ALLOCATED);
+	if (attr->mr_mode == MR_BASIC || (modes & FI_MR_VIRT_ADDR) != 0)
+		attr->mr_iov_limit = 1;
+}
+
+static int link_offer(struct link_text *link, const struct place *place,
+		      const struct fi_info *hints, uint32_t version,
+		      struct fi_info ***tail)
 {
 	struct fairlead_error error = { 0 };
 	struct core_set set;
 	struct fi_info *info;
+	int result;
+	uint64_t tag_mask;
 
-	if (core_set_find(link, &set, &error) != 0) {
+	if (core_set_find(link, place, &set, &error) != 0) {
 		link_info(FABRIC, "a link is left out: %s\n", error.text);
 		return 0;
 	}
+	tag_mask = core_set_settle(&set, tag_format_of(hints));
+	info = info_make(link, hints, tag_mask, version);
+	if (info != NULL)
+		memory_fill(info, hints, &set);
+	result = info == NULL ? -FI_ENOMEM
+			      : place_fill(info, hints, link, &set, place);
+	if (result == 0)
+		offer_fill(info, &set);
 	core_set_fini(&set);
-	info = info_make(link, hints, version);
-	if (info == NULL)
-		return -FI_ENOMEM;
-	if (is_named_otherwise(hints, info)) {
+	if (result != 0) {
 		fi_freeinfo(info);
+		return result == -FI_ENODATA ? 0 : result;
+	}
+	if (!offer_suffices(info, hints))
+		link_info(FABRIC, "a link is left out: its cores do not "
+				  "have the order or the limits that are "
+				  "asked for\n");
+	else if (!is_named_otherwise(hints, info)) {
+		**tail = info;
+		*tail = &info->next;
 		return 0;
 	}
-	**tail = info;
-	*tail = &info->next;
+	fi_freeinfo(info);
 	return 0;
+}
+
+/* Each device of a job's lane is a rail, as many as there may be. */
+static bool lane_text(char *text, size_t size)
+{
+	const char *lane = getenv("FAIRLEAD_INTERFACES");
+	size_t end = 0;
+
+	if (lane == NULL || lane[0] == '\0')
+		return false;
+	for (unsigned int i = 1; i < RAILS_MAX; i++) {
+		end += strcspn(lane + end, ",");
+		if (lane[end] == '\0' || i == RAILS_MAX - 1)
+			break;
+		end++;
+	}
+	snprintf(text, size, "shm+tcp;ofi_rxm:%.*s", (int)end, lane);
+	return true;
 }
 
 /* What to join: what a variable says, or what is sensible here. */
@@ -251,7 +361,6 @@ static int links_of_environment(struct links *ret_links)
 {
 	static const char *const names[] = LINK_TEXT_VARIABLES;
 	struct fairlead_error error = { 0 };
-	const char *lane = getenv("FAIRLEAD_INTERFACES");
 	char text[512];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -263,10 +372,7 @@ static int links_of_environment(struct links *ret_links)
 		link_warn(FABRIC, "%s: %s\n", names[i], error.text);
 		return -FI_EINVAL;
 	}
-	if (lane != NULL && lane[0] != '\0') {
-		/* libfabric is told the first device alone: FI_TCP_IFACE. */
-		snprintf(text, sizeof(text), "shm+tcp;ofi_rxm:%.*s",
-			 (int)strcspn(lane, ","), lane);
+	if (lane_text(text, sizeof(text))) {
 		if (links_parse(text, ret_links, &error) == 0)
 			return 0;
 		link_warn(FABRIC, "FAIRLEAD_INTERFACES: %s\n", error.text);
@@ -275,14 +381,42 @@ static int links_of_environment(struct links *ret_links)
 			   ret_links, NULL);
 }
 
+static int getinfo_of_sockets(uint32_t version, const char *node,
+			      const char *service, uint64_t flags,
+			      const struct fi_info *hints,
+			      struct fi_info **ret_info)
+{
+	struct fi_info *ours = place_hints(hints), *list;
+	int result;
+
+	if (ours == NULL)
+		return -FI_ENODATA;
+	result = link_getinfo(version, node, service, flags, ours, &list);
+	fi_freeinfo(ours);
+	if (result == 0)
+		result = place_list(&list, hints->addr_format);
+	if (result == 0)
+		*ret_info = list;
+	return result;
+}
+
 int link_getinfo(uint32_t version, const char *node, const char *service,
 		 uint64_t flags, const struct fi_info *hints,
 		 struct fi_info **ret_info)
 {
 	struct fi_info *list = NULL, **tail = &list;
+	struct place place = { .node = node,
+			       .service = service,
+			       .flags = flags & (FI_SOURCE | FI_NUMERICHOST) };
+	struct link_address source;
 	struct links links;
-	const char *why = hints_refused(hints);
+	const char *why;
 	int result;
+
+	if (hints != NULL && format_is_socket(hints->addr_format))
+		return getinfo_of_sockets(version, node, service, flags, hints,
+					  ret_info);
+	why = hints_refused(hints);
 
 	/* libfabric looks for what a layer can stand on; we are no such. */
 	if ((flags & GETINFO_CORE_ONLY) != 0)
@@ -291,9 +425,14 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 		link_info(FABRIC, "not what the hints ask for: %s\n", why);
 		return -FI_ENODATA;
 	}
+	if (hints != NULL && hints->src_addrlen > 0 &&
+	    link_address_decode(hints->src_addr, &source, NULL) == 0 &&
+	    source.told_count > 0)
+		place.source = &source.rails[0];
 	result = links_of_environment(&links);
 	for (unsigned int i = 0; i < links.count && result == 0; i++)
-		result = link_offer(&links.links[i], hints, version, &tail);
+		result = link_offer(&links.links[i], &place, hints, version,
+				    &tail);
 	if (result == 0 && list == NULL)
 		result = -FI_ENODATA;
 	if (result != 0)

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <netdb.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -98,6 +100,28 @@ static bool may_be_read(void)
 	file_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
 	return prctl(PR_GET_DUMPABLE) == 1 &&
 	       (scope[0] == '\0' || scope[0] == '0');
+}
+
+bool locality_is_here(const char *node)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_DGRAM };
+	struct addrinfo *found;
+	bool is_here = false;
+
+	if (node == NULL)
+		return true;
+	if (getaddrinfo(node, NULL, &hints, &found) != 0)
+		return false;
+	for (struct addrinfo *at = found; at != NULL; at = at->ai_next) {
+		int fd = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (fd < 0)
+			continue;
+		/* Only one's own can be bound to. */
+		is_here |= bind(fd, at->ai_addr, at->ai_addrlen) == 0;
+		close(fd);
+	}
+	freeaddrinfo(found);
+	return is_here;
 }
 
 unsigned int locality_flags(void)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -15,3 +16,5 @@ uint64_t locality_node(void);
 
 /* LINK_READS and LINK_READABLE, as far as they hold for this process. */
 unsigned int locality_flags(void);
+/* Whether a node's name, or address, is one of this node; NULL is. */
+bool locality_is_here(const char *node);

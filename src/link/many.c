@@ -5,18 +5,11 @@
  * it were matched, so messages wait in the order of their matching; what comes
  * when the buffer is full is matched anew.
  */
-#include "link/endpoint.h"
+#include "link/many.h"
 
 static struct match *match_of(struct receive *many)
 {
 	return many->is_tagged ? &many->ep->tagged : &many->ep->untagged;
-}
-
-static bool is_full(const struct receive *many)
-{
-	size_t left = many->iov[0].iov_len;
-
-	return left == 0 || left < many->ep->min_multi_recv;
 }
 
 /* The next slice, for a message of `size` bytes. Matching is locked. */
@@ -38,14 +31,40 @@ static struct receive *slice_take(struct receive *many, size_t size)
 	many->slices++;
 	left->iov_base = (uint8_t *)left->iov_base + part;
 	left->iov_len -= part;
+	many->is_full =
+		left->iov_len == 0 || left->iov_len < many->ep->min_multi_recv;
+	if (many->is_full)
+		match_remove(match_of(many), &many->match);
 	return slice;
 }
 
-/* Gives a hold back; the last one frees who is not posted any more. */
-static void hold_end(struct receive *many)
+bool many_is_over(const struct receive *many)
 {
-	if (--many->slices == 0 && !many->match.is_posted)
+	return many->slices == 0 &&
+	       (many->is_full || (many->is_cancelled && many->waiting == NULL));
+}
+
+/* Nobody has it any more, or will. */
+static void free_unheld(struct receive *many)
+{
+	if (many->holds == 0 && many->waiting == NULL && many_is_over(many))
 		receive_free(many->ep, many);
+}
+
+void many_let_go(struct receive *many)
+{
+	many->holds--;
+	free_unheld(many);
+}
+
+bool many_slice_ended(struct receive *many)
+{
+	bool is_over;
+
+	many->slices--;
+	is_over = many_is_over(many);
+	free_unheld(many);
+	return is_over;
 }
 
 /* Finds another receive for a message. Matching is locked. */
@@ -66,7 +85,6 @@ void many_add(struct receive *many, struct arrival *arrival)
 {
 	arrival->receive = many;
 	arrival->next = NULL;
-	many->slices++; /* it holds on to it, too */
 	if (many->waiting == NULL)
 		many->waiting = arrival;
 	else
@@ -83,12 +101,8 @@ static struct receive *first_goes_to(struct receive *many,
 {
 	struct receive *to;
 
-	if (!is_full(many)) {
-		to = slice_take(many, arrival->size);
-		if (is_full(many))
-			match_remove(match_of(many), &many->match);
-		return to;
-	}
+	if (!many->is_full)
+		return slice_take(many, arrival->size);
 	to = match_anew(match_of(many), arrival);
 	if (to == NULL)
 		return NULL;
@@ -108,9 +122,9 @@ void many_drain(struct receive *many)
 	struct link_ep *ep = many->ep;
 	struct arrival *arrival;
 
-	many->slices++;
+	many->holds++;
 	while ((arrival = many->waiting) != NULL &&
-	       (arrival->state != ARRIVAL_PENDING || is_full(many))) {
+	       (arrival->state != ARRIVAL_PENDING || many->is_full)) {
 		many->waiting = arrival->next;
 		struct receive *to = first_goes_to(many, arrival);
 		if (to != NULL) {
@@ -118,22 +132,21 @@ void many_drain(struct receive *many)
 			receive_take(to, arrival);
 			link_lock(&ep->matching);
 		}
-		hold_end(many);
 	}
-	hold_end(many);
+	many_let_go(many);
 }
 
 void many_post(struct receive *many)
 {
 	struct match_message *message;
 
-	many->slices++;
+	many->holds++;
 	do {
 		message = match_post(match_of(many), &many->match);
 		if (message == NULL)
 			break;
 		many_add(many, arrival_of_message(message));
 		many_drain(many);
-	} while (!is_full(many));
-	hold_end(many);
+	} while (!many->is_full);
+	many_let_go(many);
 }

@@ -1,68 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fabric, domain, address vector, queue, endpoint and its rails: what the files
- * of the provider share of them. Locks are taken in this order: a rail's, an
- * endpoint's matching, a queue's; never two rails'. No core is called while
- * matching is locked.
+ * of the provider share of them.
+ *
+ * Locks are taken in this order: a domain's memory; an endpoint's asking; a rail's,
+ * never two; a domain's reaching; an endpoint's matching. Within any of these, and
+ * none within another: an endpoint's sending and naming, a rail's working, an
+ * address vector's, a queue's. No core is called while matching is locked.
  */
 #pragma once
 
-#include <pthread.h>
-
+#include "base/hash.h"
 #include "link/address/address.h"
+#include "link/lock.h"
 #include "link/match/match.h"
+#include "link/match/offload.h"
+#include "link/presence.h"
 #include "link/provider.h"
 #include "link/setting.h"
 #include "link/wire/frame.h"
 
-/* A lock that is none where the program serialises by itself. */
-struct link_lock {
-	pthread_mutex_t mutex;
-	bool is_real;
+struct link_fabric_object {
+	struct fid_fabric fid;
+	int uses; /* domains and event queues that are open */
 };
 
-static inline void link_lock_init(struct link_lock *lock, bool is_real)
+static inline void fabric_hold(struct link_fabric_object *fabric, int count)
 {
-	lock->is_real = is_real;
-	pthread_mutex_init(&lock->mutex, NULL);
+	__atomic_add_fetch(&fabric->uses, count, __ATOMIC_ACQ_REL);
 }
 
-static inline void link_lock_fini(struct link_lock *lock)
-{
-	pthread_mutex_destroy(&lock->mutex);
-}
-
-static inline void link_lock(struct link_lock *lock)
-{
-	if (lock->is_real)
-		pthread_mutex_lock(&lock->mutex);
-}
-
-static inline bool link_trylock(struct link_lock *lock)
-{
-	return !lock->is_real || pthread_mutex_trylock(&lock->mutex) == 0;
-}
-
-static inline void link_unlock(struct link_lock *lock)
-{
-	if (lock->is_real)
-		pthread_mutex_unlock(&lock->mutex);
-}
-
-/* What one thread changes under a lock, and others look at without. */
-#define peek_at(place)      __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
-#define set_seen(place, to) __atomic_store_n(&(place), to, __ATOMIC_RELEASE)
+/* What a queue or counter is waited for by; see wait.c. */
+struct wait {
+	enum fi_wait_obj kind;
+	int fd; /* -1: there is none */
+	unsigned int pause_ns;
+};
 
 struct link_domain {
 	struct fid_domain fid;
 	struct fid_fabric *fabric;
+	struct fid_eq *eq; /* or NULL */
 	struct link_text text;
-	struct core_set cores;     /* in the order of the text */
-	bool is_threaded;          /* locks are real */
-	int uses;                  /* objects that are open */
-	uint32_t digest;           /* of the link */
-	struct link_lock memory;   /* before a rail's; what follows */
-	struct link_mr *mrs;       /* that peers may reach */
+	struct core_set cores; /* in the order of the text */
+	bool is_threaded;      /* locks are real */
+	int uses;              /* objects that are open */
+	uint32_t digest;       /* of the link */
+	uint32_t format;       /* of addresses: see format.h */
+	uint64_t name_wait_ns; /* for who is known by name only */
+	/* Of memory: its addresses are virtual, its keys are chosen here. */
+	bool is_virtual, chooses_keys;
+	struct link_lock memory; /* before a rail's; what follows */
+	uint64_t last_key;       /* that was chosen */
+	struct link_mr *mrs;     /* that peers may reach */
+	/* By key; changes need both locks. Held while memory is reached. */
+	struct link_lock reaching;
+	struct link_mr *by_key;
 	struct link_ep *endpoints; /* that are enabled */
 };
 
@@ -83,6 +76,8 @@ struct endpoints {
 
 struct av_entry {
 	bool is_used;
+	unsigned int uses; /* how often it was inserted, and not removed */
+	bool is_named;     /* no address yet: see names.c */
 	uint64_t number;
 	uint8_t bytes[LINK_ADDRESS_SIZE];
 };
@@ -94,6 +89,7 @@ struct link_av {
 	struct fid_av fid;
 	struct link_domain *domain;
 	enum fi_av_type type;
+	struct link_lock changing; /* one at a time; before all others */
 	struct link_lock lock;
 	/* Chunks stay where they are, so that senders look without a lock. */
 	struct av_entry **chunks;
@@ -101,10 +97,17 @@ struct link_av {
 	size_t removed; /* of them that are free again */
 	struct av_number *by_number;
 	struct link_ep *endpoints; /* that are bound to it */
+	struct fid_eq *eq;         /* or NULL */
+	bool has_events;           /* insertions end with an event */
 };
 
 /* The entry of an address, or NULL. */
 struct av_entry *av_entry_of(const struct link_av *av, fi_addr_t address);
+/* An answer has come for a name: this is its address from now on. */
+int av_settle(struct link_av *av, fi_addr_t at, const uint8_t *bytes,
+	      struct link_address *address);
+/* Another address of the same endpoint, or FI_ADDR_NOTAVAIL. */
+fi_addr_t av_twin(struct link_av *av, uint64_t number, fi_addr_t address);
 /* The address of an endpoint by its number, or FI_ADDR_NOTAVAIL. */
 fi_addr_t av_find(struct link_av *av, uint64_t number);
 
@@ -128,9 +131,11 @@ struct link_cq {
 	struct cq_entry *ring; /* a power of two; grows when it is full */
 	size_t size, head, tail;
 	struct cq_failure *failures, **failures_end;
-	bool has_failure;           /* one of these, or: */
-	bool is_overrun;            /* something was lost for want of memory */
-	bool is_signalled;          /* fi_cq_signal: who waits stops */
+	bool has_failure;  /* one of these, or: */
+	bool is_overrun;   /* something was lost for want of memory */
+	bool is_signalled; /* fi_cq_signal: who waits stops */
+	struct wait wait;
+	int polls;                  /* poll sets that it is in */
 	struct endpoints endpoints; /* that complete to it */
 };
 
@@ -144,7 +149,11 @@ struct link_cntr {
 	struct fid_cntr fid;
 	struct link_domain *domain;
 	uint64_t value, errors;
+	uint64_t told; /* of both, what poll sets have said */
+	struct wait wait;
+	int polls;                  /* poll sets that it is in */
 	struct endpoints endpoints; /* that count in it */
+	struct link_domain *memory; /* memory of which counts in it, or NULL */
 };
 
 /* Counts the end of an operation. NULL: nothing counts it. */
@@ -155,12 +164,21 @@ void cntr_count(struct link_cntr *cntr, bool is_well);
 /* What an endpoint knows of a peer; by the address in its vector. */
 struct peer {
 	bool is_known;
-	bool is_local;              /* rail 0 is shared memory, and used */
-	bool is_direct;             /* it has us in its vector: FRAME_KNOWN */
-	bool was_told;              /* that we have it in ours */
-	uint32_t sequence;          /* of the last frame to it */
-	uint64_t number;            /* its endpoint's */
-	fi_addr_t cores[RAILS_MAX]; /* on each rail, or FI_ADDR_NOTAVAIL */
+	bool is_local;      /* rail 0 is shared memory, and used */
+	bool is_direct;     /* it has us in its vector: FRAME_KNOWN */
+	bool was_told;      /* that we have it in ours */
+	bool was_greeted;   /* and asked for that: FRAME_GREET */
+	bool wants_events;  /* FRAME_TOUCHED */
+	bool is_lost;       /* its process has ended */
+	bool is_asked;      /* for now: loss.c */
+	uint16_t under_way; /* frames that the core has, or may have */
+	uint16_t unsaid;    /* of them those of whose end it does not tell */
+	struct peer *next_asked;
+	struct presence_process process; /* of who is local */
+	uint32_t sequence;               /* of the last frame to it */
+	uint64_t number;                 /* its endpoint's */
+	fi_addr_t cores[RAILS_MAX];      /* on each rail, or FI_ADDR_NOTAVAIL */
+	struct flow *flow; /* several fabric rails lead there; else NULL */
 };
 
 /* What a core's completion belongs to: its context points here. */
@@ -169,13 +187,23 @@ enum op_kind {
 	OP_SLAB,    /* a buffer into which a frame came */
 	OP_RECEIVE, /* a receive, into which a shared rail puts the message */
 	OP_ARRIVAL, /* a message nobody expected, which it puts into a buffer */
-	OP_READ,    /* a part of a rendezvous */
+	OP_READ,    /* a rendezvous */
+	OP_PIECE,   /* a part of one that goes over several rails */
 	OP_ACCESS,  /* the program's own, to memory of a peer */
+	OP_GIVEN,   /* a receive that a matching core has */
+	OP_CLAIM,   /* a message that is claimed from it, in two steps */
+	OP_PASSED,  /* a send as the core's own message */
 };
 
 struct op {
 	struct fi_context2 context; /* the core's; first */
 	enum op_kind kind;
+};
+
+/* Registrations of buffers for as long as a core uses them. */
+struct lent {
+	unsigned int count;
+	struct fid_mr *mrs[LINK_IOV_MAX];
 };
 
 struct arrival;
@@ -188,12 +216,15 @@ struct receive {
 	struct link_ep *ep;
 	struct receive *next;   /* in the list of free ones */
 	struct receive *parent; /* of a slice */
-	unsigned int slices;    /* of it that are under way, and other holds */
+	unsigned int slices;    /* of it that are under way */
+	unsigned int holds;     /* of who looks at it without the lock */
+	bool is_full;           /* no more slices are taken */
 	/* Messages that it takes, in the order of their matching. */
 	struct arrival *waiting, *waiting_last;
 	void *context;
 	uint64_t flags; /* FI_COMPLETION, FI_MULTI_RECV, ... */
 	bool is_tagged;
+	bool is_cancelled;  /* at the core, or many; by the program */
 	size_t count, size; /* of iov; bytes in all of it */
 	struct iovec iov[LINK_IOV_MAX];
 };
@@ -203,6 +234,8 @@ enum arrival_state {
 	ARRIVAL_HERE,    /* the data is in `data` */
 	ARRIVAL_READY,   /* it is to be read */
 	ARRIVAL_FRAME,   /* no message: a frame, which is being put there */
+	ARRIVAL_CLAIMED, /* a matching core has it for us */
+	ARRIVAL_TAKEN,   /* it is being put into its receive */
 };
 
 /* A message that came before its receive. */
@@ -213,7 +246,7 @@ struct arrival {
 	struct iovec iov;
 	struct link_ep *ep;
 	struct rail *rail;
-	struct arrival *next;
+	struct arrival *next, *before;
 	enum arrival_state state;
 	bool is_tagged;
 	struct receive
@@ -225,16 +258,35 @@ struct arrival {
 	uint8_t *data;
 };
 
+/* What it counts for where what waits is bounded. */
+static inline uint64_t arrival_cost(const struct arrival *arrival)
+{
+	return sizeof(*arrival) + arrival->room;
+}
+
 /* A buffer of a rail for frames that come, or one that goes. */
 struct slab {
 	struct op op;
 	struct rail *rail;
 	struct slab *next;
 	struct slab *next_made; /* of those that were made to be sent */
+	/* Of frames that wait: whose they are, and of the first of each peer
+	 * the last, and the next peer's first. */
+	struct peer *peer;
+	struct slab *last, *next_peer;
+	uint16_t ends;  /* so many frames have ended when this one has */
+	bool is_told;   /* the core has to tell its end */
+	bool was_seen;  /* waits since before the last look: loss.c */
 	bool ends_send; /* a send of the program's ends with it, as follows */
 	void *context;
 	uint64_t flags;
 	fi_addr_t to; /* the core's address */
+	/* Of a flow: kept until it is acknowledged, and while a core has it. */
+	struct flow *flow;
+	struct rail *at; /* whose core has it, or NULL */
+	bool is_kept;
+	uint32_t sequence;
+	struct fid_mr *mrs[RAILS_MAX]; /* where a core wants it registered */
 	size_t size;
 	uint8_t bytes[FRAME_READY_MAX + LINK_EAGER_SIZE];
 };
@@ -243,14 +295,20 @@ struct slab {
 struct send {
 	struct op op;
 	struct link_ep *ep;
+	struct rail *rail; /* by which it went */
 	struct send *next;
 	bool is_used;
+	bool was_seen;    /* waits since before the last look: loss.c */
 	uint32_t request; /* its place in the endpoint's table */
 	uint64_t number;  /* of the endpoint that has to answer */
 	void *context;
 	uint64_t flags;
+	const void *data;
+	size_t size;
+	uint32_t turn; /* how often its place was used */
+	bool is_pushed;
 	void *copy;
-	struct fid_mr *mr;
+	struct fid_mr *mrs[RAILS_MAX]; /* on each rail by which it is read */
 };
 
 /* A message that is being read from its sender. */
@@ -260,17 +318,49 @@ struct reading {
 	struct rail *rail;
 	struct reading *next;
 	struct reading *before, *after; /* of those that were issued */
+	bool was_seen; /* waits since before the last look: loss.c */
+	struct lent lent;
 	struct receive *receive;
 	fi_addr_t source;
 	struct frame frame;
 	size_t size; /* to be read */
+	/* Sent in pieces, since it cannot be read: push.c */
+	bool is_pushed;
+	uint32_t reader;
+	size_t got;
+	UT_hash_handle hh;
+};
+
+/* A FI_PEEK of the program's that waits until the core has said what it has. */
+struct asked {
+	struct asked *next;
+	bool is_tagged;
+	bool is_heard; /* the claim under way began after it */
+	fi_addr_t source;
+	uint64_t tag, ignore, flags;
+	void *context;
+};
+
+/* What a rail has for a core that matches tags: see matched.c. */
+struct matched {
+	uint64_t tag_mask; /* bits that the core's tags have */
+	size_t iov_limit;
+	struct receive *to_give, **to_give_end; /* it refused them for now */
+	struct arrival *to_take, **to_take_end; /* by the rail's working */
+	struct arrival *asking; /* those whose claim is under way */
+	struct passed *free_passed, *made_passed;
+	bool must_recall;
 };
 
 struct rail {
 	struct link_ep *ep;
 	unsigned int index;
 	enum rail_way way;
-	bool is_virtual; /* its core's mr_mode: addresses are virtual */
+	uint64_t mr_mode;       /* its core's */
+	bool is_virtual;        /* to its core addresses are */
+	bool has_other_keys;    /* it chooses them, or wants such addresses */
+	struct known_key *keys; /* of peers */
+	struct fid_mr *slabs_mr;
 	struct link_lock lock;
 	struct fid_domain *domain;
 	struct fid_av *av;
@@ -281,21 +371,45 @@ struct rail {
 	size_t inject_size;
 	struct slab *slabs; /* that are posted: all of them, in one array */
 	struct slab *free_slabs, *made_slabs;
-	struct slab *pending, **pending_end; /* frames that the core refused */
+	struct slab
+		*pending; /* frames that the core refused: each peer's first */
 	struct slab *to_post;
 	/* Frames for which there was no room: slabs, or of a shared rail one. */
 	struct slab *came, *came_last;
 	struct arrival *late;
+	/* Of a shared rail: what its core keeps for want of room here. */
+	struct kept *kept, *kept_last;
 	struct link_lock working; /* the list of work; the innermost of locks */
 	struct reading *work, **work_end;
 	struct reading *issued;
+	struct reading *readers; /* of them those that get pieces */
+	uint32_t last_reader;
+	struct push *pushes; /* messages that are sent in pieces */
 	struct access *free_accesses, *made_accesses;
-	/* Peers by the core's address: whom a shared rail's messages are from. */
-	fi_addr_t *names;
-	size_t name_count;
-	bool is_polling; /* callbacks of the core may be under way */
-	unsigned int interval, calls; /* polled at each interval-th call */
-	unsigned int owed;            /* completions that will come */
+	struct access *again; /* of which the keys are asked for */
+	struct answer *answers, **answers_end; /* to what was reached */
+	struct answer *free_answers;
+	struct matched matched;
+	/* By the core's address: whom messages without a frame are from. */
+	fi_addr_t *sources;
+	size_t source_count;
+	bool is_polling;    /* callbacks of the core may be under way */
+	uint64_t woke, due; /* by ticks: the last event, and the next look */
+	unsigned int owed;  /* completions that will come */
+	uint64_t messages, bytes; /* of ours that went by it, accesses too */
+	struct loss {
+		unsigned int polls;
+		uint64_t look_at_ns, patience_ns;
+		struct peer *refused; /* whom the core could not send to */
+		int probe;            /* a socket, or -1 */
+		struct peer *probed;  /* who is asked by it */
+		struct peer *last;    /* who was asked before */
+	} loss;
+	/* Of several: */
+	const char *name;     /* of its device, for people */
+	uint64_t speed;       /* bits a second, or 0 */
+	uint64_t load;        /* bytes that are being read */
+	struct piece *pieces; /* of which */
 };
 
 struct link_ep {
@@ -306,16 +420,23 @@ struct link_ep {
 	struct link_ep *prev_in_domain, *next_in_domain;
 	struct link_cq *send_cq, *receive_cq;
 	struct link_cntr *send_cntr, *receive_cntr, *read_cntr, *write_cntr;
+	struct link_cntr *remote_read_cntr, *remote_write_cntr;
 	bool send_selective, receive_selective, is_enabled;
 	uint64_t caps, send_flags, receive_flags;
 	size_t min_multi_recv;
 	uint64_t number;
+	bool is_numbered;          /* by its name */
+	struct rail_address place; /* of its name; size 0: none */
 	struct link_address address;
 	uint8_t address_bytes[LINK_ADDRESS_SIZE];
 	unsigned int rail_count;
 	struct rail rails[RAILS_MAX];
+	struct presence *presence; /* with a local rail */
+	struct rail *matched;      /* that of them, or NULL */
 	struct link_lock matching; /* all that follows */
 	struct match tagged, untagged;
+	struct offload offload; /* of the tagged ones */
+	struct asked *asked, **asked_end;
 	struct receive *free_receives;
 	struct arrival *free_arrivals;
 	uint64_t unexpected, unexpected_max; /* bytes */
@@ -323,19 +444,43 @@ struct link_ep {
 	struct send **sends;
 	size_t send_count;
 	struct send *free_sends;
+	struct ask **asks; /* its like for what peers are asked to do */
+	size_t ask_count;
+	struct ask *free_asks;
 	uint64_t key;        /* that was given to memory of ours last */
 	struct peer **peers; /* chunks, as those of the vector */
+	/* Who is known by name only; see names.c. Before a rail's lock. */
+	struct link_lock asking;
+	struct question *questions;
+	bool has_names;
+	struct link_lock naming; /* the innermost, as a rail's working */
+	struct introduction *introductions;
 	/* Who is not in the vector, and wants its messages to be read. */
 	struct stranger *strangers;
+	struct flows *flows; /* with several fabric rails; else NULL */
 };
 
 int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 		     struct fid_domain **ret_domain, void *context);
 int link_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 		 struct fid_av **ret_av, void *context);
+/* Of addresses in that format. */
+int av_insert_as(struct link_av *av, uint32_t format, const void *addresses,
+		 size_t count, fi_addr_t *ret_addresses, uint64_t flags,
+		 void *context);
+int link_av_insertsvc(struct fid_av *av, const char *node, const char *service,
+		      fi_addr_t *address, uint64_t flags, void *context);
+int link_av_insertsym(struct fid_av *av, const char *node, size_t nodes,
+		      const char *service, size_t services,
+		      fi_addr_t *addresses, uint64_t flags, void *context);
 int link_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 		 struct fid_cq **ret_cq, void *context);
 int link_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 		   struct fid_cntr **ret_cntr, void *context);
+int link_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
+		 struct fid_eq **ret_eq, void *context);
+int link_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
+		   struct fid_poll **ret_poll);
+int link_trywait(struct fid_fabric *fabric, struct fid **fids, int count);
 int link_ep_open(struct fid_domain *domain, struct fi_info *info,
 		 struct fid_ep **ret_ep, void *context);

@@ -2,9 +2,9 @@
 /* Whom an endpoint knows, and how each of its rails reaches them. */
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
-
-#include "link/endpoint.h"
+#include "base/hash.h"
+#include "link/flow.h"
+#include "link/matched.h"
 
 struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address)
 {
@@ -19,19 +19,52 @@ struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address)
 	return peek_at(peer->is_known) ? peer : NULL;
 }
 
-static int rail_name(struct rail *rail, fi_addr_t core, fi_addr_t address)
+/* Whom messages of a core's address are from: of several of one peer, the first. */
+static int source_set(struct rail *rail, fi_addr_t core, fi_addr_t address)
 {
-	if (core >= rail->name_count) {
+	if (core >= rail->source_count) {
 		size_t count = (size_t)core + 64;
-		fi_addr_t *grown = realloc(rail->names, count * sizeof(*grown));
+		fi_addr_t *grown =
+			realloc(rail->sources, count * sizeof(*grown));
 		if (grown == NULL)
 			return -FI_ENOMEM;
-		while (rail->name_count < count)
-			grown[rail->name_count++] = FI_ADDR_NOTAVAIL;
-		rail->names = grown;
+		while (rail->source_count < count)
+			grown[rail->source_count++] = FI_ADDR_NOTAVAIL;
+		rail->sources = grown;
 	}
-	rail->names[core] = address;
+	if (rail->sources[core] == FI_ADDR_NOTAVAIL)
+		rail->sources[core] = address;
 	return 0;
+}
+
+/* Who is not in the vector. */
+struct stranger {
+	uint64_t number;
+	struct link_address address;
+	struct peer peer;
+	UT_hash_handle hh;
+};
+
+static struct stranger *stranger_find(struct link_ep *ep, uint64_t number)
+{
+	struct stranger *stranger;
+
+	HASH_FIND(hh, ep->strangers, &number, sizeof(number), stranger);
+	return stranger;
+}
+
+/* Who has the same endpoint: at another address, or before it had one. */
+static const struct peer *twin_of(struct link_ep *ep, const struct peer *peer)
+{
+	const struct peer *twin = ep_peer(ep, av_find(ep->av, peer->number));
+	const struct stranger *stranger;
+
+	if (twin != NULL && twin != peer)
+		return twin;
+	link_lock(&ep->matching);
+	stranger = stranger_find(ep, peer->number);
+	link_unlock(&ep->matching);
+	return stranger == NULL ? NULL : &stranger->peer;
 }
 
 /*
@@ -40,14 +73,28 @@ static int rail_name(struct rail *rail, fi_addr_t core, fi_addr_t address)
  */
 static int insert_local(struct rail *rail, struct peer *peer, fi_addr_t address)
 {
-	char name[64];
+	char name[PRESENCE_NAME_MAX];
+	const struct peer *twin = twin_of(rail->ep, peer);
+	int result =
+		presence_join(rail->ep->presence, peer->number, &peer->process);
 
-	snprintf(name, sizeof(name), "fairlead-%016llx",
-		 (unsigned long long)peer->number);
+	if (result != 0) {
+		link_info(AV, "shared memory of a peer: %s\n",
+			  fi_strerror(-result));
+		peer->is_lost = result == -ENOENT;
+		return result;
+	}
+	/* shm forgets what is removed once, however often it was inserted. */
+	if (twin != NULL && twin != peer &&
+	    twin->cores[rail->index] != FI_ADDR_NOTAVAIL) {
+		peer->cores[rail->index] = twin->cores[rail->index];
+		return source_set(rail, peer->cores[rail->index], address);
+	}
+	presence_name(peer->number, name);
 	if (fi_av_insert(rail->av, name, 1, &peer->cores[rail->index], 0,
 			 NULL) != 1)
-		return -FI_ENOSPC; /* it has room for 256 */
-	return rail_name(rail, peer->cores[rail->index], address);
+		return -FI_ENOSPC;
+	return source_set(rail, peer->cores[rail->index], address);
 }
 
 static int insert_fabric(struct rail *rail, struct peer *peer,
@@ -56,7 +103,10 @@ static int insert_fabric(struct rail *rail, struct peer *peer,
 	if (fi_av_insert(rail->av, to->bytes, 1, &peer->cores[rail->index], 0,
 			 NULL) != 1)
 		return -FI_EADDRNOTAVAIL;
-	return rail_name(rail, peer->cores[rail->index], address);
+	/* Such a rail names who is not in the vector as well. */
+	if (address == FI_ADDR_NOTAVAIL && rail->way == RAIL_MATCHED)
+		address = peer->number | SOURCE_BY_NUMBER;
+	return source_set(rail, peer->cores[rail->index], address);
 }
 
 /* Makes a peer known to one rail, if that rail can reach it. */
@@ -78,13 +128,63 @@ static int insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
 
 static struct peer *peer_place(struct link_ep *ep, fi_addr_t address)
 {
-	struct peer *chunk = ep->peers[address / AV_CHUNK];
+	struct peer *chunk;
 
+	/* Addresses are inserted, and names answered, at once. */
+	link_lock(&ep->av->lock);
+	chunk = ep->peers[address / AV_CHUNK];
 	if (chunk == NULL) {
 		chunk = calloc(AV_CHUNK, sizeof(*chunk));
 		set_seen(ep->peers[address / AV_CHUNK], chunk);
 	}
+	link_unlock(&ep->av->lock);
 	return chunk == NULL ? NULL : &chunk[address % AV_CHUNK];
+}
+
+/* Whom several rails lead to is reached by any of them. */
+static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
+		     const struct link_address *to)
+{
+	struct rail *rail;
+
+	rail = fabric_rail(ep, 0);
+	link_lock(&rail->lock);
+	peer->flow = flow_get(ep, to);
+	for (unsigned int i = 0; peer->flow != NULL && i < ep->flows->count;
+	     i++) {
+		fi_addr_t core = peer->flow->cores[i];
+		peer->cores[rail->index + i] = core;
+		if (core != FI_ADDR_NOTAVAIL)
+			source_set(rail + i, core, address);
+	}
+	link_unlock(&rail->lock);
+	return peer->flow == NULL ? -FI_EHOSTUNREACH : 0;
+}
+
+/*
+ * A core that matches tags has named the sender already: it goes on as the one in
+ * the vector.
+ */
+static bool stranger_adopt(struct rail *rail, struct peer *peer,
+			   fi_addr_t address)
+{
+	struct stranger *stranger;
+	fi_addr_t core = FI_ADDR_NOTAVAIL;
+
+	if (rail->way != RAIL_MATCHED)
+		return false;
+	link_lock(&rail->ep->matching);
+	stranger = stranger_find(rail->ep, peer->number);
+	if (stranger != NULL) {
+		core = stranger->peer.cores[rail->index];
+		stranger->peer.cores[rail->index] = FI_ADDR_NOTAVAIL;
+	}
+	link_unlock(&rail->ep->matching);
+	if (core == FI_ADDR_NOTAVAIL)
+		return false;
+	peer->cores[rail->index] = core;
+	rail->sources[core] = address;
+	return true;
 }
 
 int ep_peer_add(struct link_ep *ep, fi_addr_t address,
@@ -95,38 +195,43 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 
 	if (peer == NULL)
 		return -FI_ENOMEM;
-	*peer = (struct peer){ .number = to->number };
+	*peer = (struct peer){
+		.number = to->number,
+		.wants_events = (to->flags & LINK_WANTS_EVENTS) != 0,
+	};
+	for (unsigned int i = 0; i < ep->rail_count; i++)
+		peer->cores[i] = FI_ADDR_NOTAVAIL;
 	for (unsigned int i = 0; i < ep->rail_count; i++) {
 		struct rail *rail = &ep->rails[i];
+		if (has_flows(rail))
+			break;
 		link_lock(&rail->lock);
-		if (insert_at(rail, peer, address, to) == 0) {
+		if (stranger_adopt(rail, peer, address) ||
+		    insert_at(rail, peer, address, to) == 0) {
 			result = 0;
 			peer->is_local |= rail->way == RAIL_SHARED;
 		}
 		link_unlock(&rail->lock);
 	}
+	if (ep->flows != NULL && !peer->is_local)
+		result = flow_join(ep, peer, address, to);
+	/* A fabric may know better; without one it is lost, and sends say so. */
+	if (result == 0)
+		peer->is_lost = false;
+	else if (peer->is_lost)
+		result = 0;
 	set_seen(peer->is_known, result == 0);
 	if (result == 0)
 		receive_rename(ep, to->number, address);
+	if (result == 0 && peer->is_local && ep->matched != NULL) {
+		link_lock(&ep->matching);
+		matched_recall(ep);
+		link_unlock(&ep->matching);
+	}
 	return result;
 }
 
 /* --- who is not in the vector --- */
-
-struct stranger {
-	uint64_t number;
-	struct link_address address;
-	struct peer peer;
-	UT_hash_handle hh;
-};
-
-static struct stranger *stranger_find(struct link_ep *ep, uint64_t number)
-{
-	struct stranger *stranger;
-
-	HASH_FIND(hh, ep->strangers, &number, sizeof(number), stranger);
-	return stranger;
-}
 
 static struct stranger *stranger_make(struct link_ep *ep, uint64_t number,
 				      const uint8_t *from)
@@ -145,7 +250,24 @@ static struct stranger *stranger_make(struct link_ep *ep, uint64_t number,
 	for (unsigned int i = 0; i < RAILS_MAX; i++)
 		stranger->peer.cores[i] = FI_ADDR_NOTAVAIL;
 	HASH_ADD(hh, ep->strangers, number, sizeof(number), stranger);
+	if (!hash_was_added(stranger)) {
+		free(stranger);
+		return NULL;
+	}
 	return stranger;
+}
+
+struct peer *ep_peer_by_number(struct link_ep *ep, uint64_t number)
+{
+	struct peer *peer = ep_peer(ep, av_find(ep->av, number));
+	struct stranger *stranger;
+
+	if (peer != NULL)
+		return peer;
+	link_lock(&ep->matching);
+	stranger = stranger_find(ep, number);
+	link_unlock(&ep->matching);
+	return stranger == NULL ? NULL : &stranger->peer;
 }
 
 struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
@@ -165,6 +287,15 @@ struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
 	if (stranger == NULL)
 		return NULL;
 	peer = &stranger->peer;
+	if (has_flows(rail)) {
+		if (peer->flow == NULL)
+			peer->flow = flow_get(ep, &stranger->address);
+		if (peer->flow == NULL)
+			return NULL;
+		memcpy(&peer->cores[ep->flows->first], peer->flow->cores,
+		       ep->flows->count * sizeof(peer->cores[0]));
+		return peer;
+	}
 	if (peer->cores[rail->index] == FI_ADDR_NOTAVAIL &&
 	    insert_at(rail, peer, FI_ADDR_NOTAVAIL, &stranger->address) != 0)
 		return NULL;
@@ -181,20 +312,47 @@ void ep_strangers_drop(struct link_ep *ep)
 	}
 }
 
+/* It is inserted anew when it is to be answered. The rail is locked. */
+static void stranger_forget(struct rail *rail, uint64_t number)
+{
+	struct link_ep *ep = rail->ep;
+	struct stranger *stranger;
+
+	link_lock(&ep->matching);
+	stranger = stranger_find(ep, number);
+	link_unlock(&ep->matching);
+	if (stranger != NULL)
+		stranger->peer.cores[rail->index] = FI_ADDR_NOTAVAIL;
+}
+
 void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 {
 	struct peer *peer = ep_peer(ep, address);
-	unsigned int first = has_local(ep) ? 1 : 0;
+	fi_addr_t twin;
 
 	if (peer == NULL)
 		return;
-	for (unsigned int i = peer->is_local ? 0 : first; i < ep->rail_count;
-	     i++) {
+	twin = av_twin(ep->av, peer->number, address);
+	for (unsigned int i = 0; i < ep->rail_count; i++) {
 		struct rail *rail = &ep->rails[i];
+		fi_addr_t *core = &peer->cores[i];
 		link_lock(&rail->lock);
-		if (peer->cores[i] != FI_ADDR_NOTAVAIL)
-			rail_name(rail, peer->cores[i], FI_ADDR_NOTAVAIL);
-		fi_av_remove(rail->av, &peer->cores[i], 1, 0);
+		pending_drop(rail, peer, FI_ECANCELED);
+		loss_forget(rail, peer);
+		rail_forget(rail, peer);
+		if (*core == FI_ADDR_NOTAVAIL) {
+			link_unlock(&rail->lock);
+			continue;
+		}
+		if (rail_source(rail, *core) == address)
+			rail->sources[*core] = twin;
+		/* What was sent is still to arrive: a flow stays. */
+		if (peer->flow == NULL &&
+		    (twin == FI_ADDR_NOTAVAIL || rail->way != RAIL_SHARED))
+			fi_av_remove(rail->av, core, 1, 0);
+		/* Its place in shm may be another's from now on. */
+		if (twin == FI_ADDR_NOTAVAIL && rail->way == RAIL_SHARED)
+			stranger_forget(rail, peer->number);
 		link_unlock(&rail->lock);
 	}
 	set_seen(peer->is_known, false);

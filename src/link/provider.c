@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one symbol that libfabric looks for. */
+/* The one symbol that libfabric looks for; and what users have set. */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "link/provider.h"
+#include "link/setting.h"
 
 #define VERSION FI_VERSION(0, 1)
 
@@ -31,4 +35,22 @@ struct fi_provider *fi_prov_ini(void)
 	    FI_MINOR(version) != FI_MINOR_VERSION)
 		return NULL;
 	return &link_provider;
+}
+
+/* --- setting.h --- */
+
+uint64_t setting_number(const char *variable, uint64_t otherwise)
+{
+	const char *text = getenv(variable);
+	unsigned long long number;
+	char *end;
+
+	if (text == NULL || text[0] == '\0')
+		return otherwise;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9')
+		return number;
+	link_warn(CORE, "%s: \"%s\" is no number: left out\n", variable, text);
+	return otherwise;
 }

@@ -2,6 +2,7 @@
 /* What the files of the provider share; nobody else's. See doc/rfc/link.md. */
 #pragma once
 
+#include "link/address/address.h"
 #include "link/compat.h"
 #include "link/links/links.h"
 
@@ -35,14 +36,44 @@ struct core_set {
 	struct core cores[RAILS_MAX];
 };
 
+/* What node and service say, as fi_getinfo is told it; NULL: nothing. */
+struct place {
+	const char *node, *service;
+	uint64_t flags;
+	const struct rail_address *source; /* from where; NULL: anywhere */
+};
+
 /*
- * Asks libfabric for the cores of `link`, and names in it the domains that were
- * chosen. Returns 0, or a negative errno when one is not there, with the reason
- * in `error`; `ret_set` is then empty. core_set_fini() frees what it holds.
+ * Asks libfabric for the cores of `link`, that of the first fabric rail at `place`
+ * (NULL: anywhere); and names in it the domains that were chosen, and providers as
+ * this libfabric does. Returns 0, or a negative errno when one is not there, with
+ * the reason in `error`; `ret_set` is then empty. core_set_fini() frees what it
+ * holds.
  */
-int core_set_find(struct link_text *link, struct core_set *ret_set,
-		  struct fairlead_error *error);
+int core_set_find(struct link_text *link, const struct place *place,
+		  struct core_set *ret_set, struct fairlead_error *error);
+/* Where a core is reached at node and service. */
+int core_place(const struct rail_text *rail, const struct place *place,
+	       struct rail_address *ret_place, struct fairlead_error *error);
 void core_set_fini(struct core_set *set);
+
+/* Of what both sides have to join alike: other digests are no peers. */
+uint32_t link_digest(const struct link_text *text, const struct core_set *set);
+
+/*
+ * Whether the core of a fabric rail matches tags itself, by FI_FAIRLEAD_OFFLOAD
+ * and by what it can: decides the way of the rail, for programs whose tags are of
+ * this format (0: any). Returns the bits that tags have.
+ */
+uint64_t core_set_settle(struct core_set *set, uint64_t tag_format);
+
+/* The bits that tags of a core have, as a mask. */
+uint64_t core_tag_mask(const struct fi_info *info);
+
+/* What the cores of a link have together: orders, limits. */
+void offer_fill(struct fi_info *info, const struct core_set *set);
+/* Whether that is what the hints want. */
+bool offer_suffices(const struct fi_info *info, const struct fi_info *hints);
 
 /* fi_getinfo of the provider. */
 int link_getinfo(uint32_t version, const char *node, const char *service,

@@ -1,209 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One core provider's endpoint: what it sends and takes in for ours. */
+/* One core provider's endpoint: what it has completed, and how it is opened. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "link/endpoint.h"
-
-/* --- frames that go --- */
-
-static struct slab *slab_take(struct rail *rail)
-{
-	struct slab *slab = rail->free_slabs;
-
-	if (slab != NULL) {
-		rail->free_slabs = slab->next;
-		return slab;
-	}
-	slab = malloc(sizeof(*slab));
-	if (slab == NULL)
-		return NULL;
-	slab->op.kind = OP_SEND;
-	slab->rail = rail;
-	slab->next_made = rail->made_slabs;
-	rail->made_slabs = slab;
-	return slab;
-}
-
-static void slab_put(struct rail *rail, struct slab *slab)
-{
-	slab->next = rail->free_slabs;
-	rail->free_slabs = slab;
-}
-
-static void frame_gone(struct rail *rail, struct slab *slab, int error)
-{
-	struct link_ep *ep = rail->ep;
-
-	if (slab->ends_send && error == 0)
-		send_completed(ep, slab->context, slab->flags);
-	else if (slab->ends_send)
-		send_failed(ep, slab->context, slab->flags, error);
-	slab_put(rail, slab);
-}
-
-/* Small frames need no buffer any more when the core has taken them. */
-static ssize_t slab_send(struct rail *rail, struct slab *slab)
-{
-	ssize_t result;
-
-	if (slab->size <= rail->inject_size) {
-		result = fi_inject(rail->core, slab->bytes, slab->size,
-				   slab->to);
-		if (result == 0)
-			frame_gone(rail, slab, 0);
-		return result;
-	}
-	result = fi_send(rail->core, slab->bytes, slab->size, NULL, slab->to,
-			 &slab->op);
-	if (result == 0)
-		rail->owed++;
-	return result;
-}
-
-static void pending_flush(struct rail *rail)
-{
-	while (rail->pending != NULL) {
-		struct slab *slab = rail->pending, *next = slab->next;
-		ssize_t result = slab_send(rail, slab);
-		if (result == -FI_EAGAIN)
-			return;
-		rail->pending = next;
-		if (next == NULL)
-			rail->pending_end = &rail->pending;
-		if (result != 0)
-			frame_gone(rail, slab, (int)-result);
-	}
-}
-
-int rail_send_frame(struct rail *rail, struct peer *peer, struct frame *frame,
-		    const struct iovec *iov, size_t count,
-		    const struct frame_end *with, bool must)
-{
-	struct slab *slab = slab_take(rail);
-	ssize_t result;
-
-	if (slab == NULL)
-		return -FI_ENOMEM;
-	frame->sequence = ++peer->sequence;
-	slab->size = frame_encode(frame, slab->bytes);
-	for (size_t i = 0; i < count; i++) {
-		memcpy(slab->bytes + slab->size, iov[i].iov_base,
-		       iov[i].iov_len);
-		slab->size += iov[i].iov_len;
-	}
-	slab->to = peer->cores[rail->index];
-	slab->next = NULL;
-	slab->ends_send = with != NULL;
-	if (with != NULL) {
-		slab->context = with->context;
-		slab->flags = with->flags;
-	}
-	/* Within a callback of the core it waits, too. */
-	result = rail->pending != NULL || rail->is_polling
-			 ? -FI_EAGAIN
-			 : slab_send(rail, slab);
-	if (result == 0)
-		return 0;
-	if (result == -FI_EAGAIN && must) {
-		*rail->pending_end = slab;
-		rail->pending_end = &slab->next;
-		return 0;
-	}
-	peer->sequence--;
-	slab_put(rail, slab);
-	return (int)result;
-}
-
-/* --- frames that come --- */
-
-/* From now on it can tell by itself whose messages are ours. */
-static void take_known(struct rail *rail, const struct frame *frame)
-{
-	struct link_ep *ep = rail->ep;
-	struct peer *peer = ep_peer(ep, av_find(ep->av, frame->sender));
-
-	if (peer != NULL)
-		peer->is_direct = rail->way == RAIL_SHARED;
-}
-
-int rail_take_frame(struct rail *rail, const uint8_t *bytes, size_t size)
-{
-	struct frame frame;
-
-	if (frame_decode(bytes, size, false, &frame) != 0) {
-		link_warn(EP_DATA, "%zu bytes that are no frame: left out\n",
-			  size);
-		return 0;
-	}
-	switch (frame.kind) {
-	case FRAME_EAGER:
-	case FRAME_READY:
-		return receive_frame(rail, &frame);
-	case FRAME_DONE:
-		if (rail->owed > 0)
-			rail->owed--;
-		send_answered(rail->ep, &frame);
-		break;
-	case FRAME_KNOWN:
-		take_known(rail, &frame);
-		break;
-	default:
-		link_warn(EP_DATA,
-			  "a frame of a kind that was not asked for\n");
-	}
-	return 0;
-}
-
-static int slab_post(struct rail *rail, struct slab *slab)
-{
-	return (int)fi_recv(rail->core, slab->bytes, sizeof(slab->bytes), NULL,
-			    FI_ADDR_UNSPEC, &slab->op);
-}
-
-static void slabs_post(struct rail *rail)
-{
-	while (rail->to_post != NULL) {
-		struct slab *slab = rail->to_post;
-		if (slab_post(rail, slab) != 0)
-			return;
-		rail->to_post = slab->next;
-	}
-}
-
-static void slab_used(struct rail *rail, struct slab *slab)
-{
-	slab->next = rail->to_post;
-	rail->to_post = slab;
-}
-
-/*
- * Frames in the order in which they came. One for which there is no room waits,
- * and those behind it with it; their buffers are not posted meanwhile, so that
- * senders wait in the end.
- */
-static void slabs_take(struct rail *rail)
-{
-	while (rail->came != NULL) {
-		struct slab *slab = rail->came;
-		if (rail_take_frame(rail, slab->bytes, slab->size) != 0)
-			return;
-		rail->came = slab->next;
-		slab_used(rail, slab);
-	}
-}
-
-static void slab_came(struct rail *rail, struct slab *slab, size_t size)
-{
-	slab->size = size;
-	slab->next = NULL;
-	if (rail->came == NULL)
-		rail->came = slab;
-	else
-		rail->came_last->next = slab;
-	rail->came_last = slab;
-	slabs_take(rail);
-}
+#include "link/flow.h"
+#include "link/matched.h"
+#include "link/slab.h"
 
 /* --- what the core has completed --- */
 
@@ -217,7 +21,7 @@ static void take_written(struct rail *rail,
 		.tagged = { .flags = entry->flags,
 			    .len = entry->len,
 			    .data = entry->data },
-		.source = rail_source(rail, source),
+		.source = source_address(rail_source(rail, source)),
 	};
 
 	if (ep->receive_cq != NULL)
@@ -236,8 +40,7 @@ static void take_completion(struct rail *rail,
 	}
 	switch (op->kind) {
 	case OP_SEND:
-		rail->owed--;
-		frame_gone(rail, (struct slab *)op, 0);
+		slab_sent(rail, (struct slab *)op, 0);
 		break;
 	case OP_SLAB:
 		slab_came(rail, (struct slab *)op, entry->len);
@@ -251,9 +54,41 @@ static void take_completion(struct rail *rail,
 	case OP_READ:
 		reading_ended((struct reading *)op, 0);
 		break;
+	case OP_PIECE:
+		piece_ended((struct piece *)op, 0);
+		break;
 	case OP_ACCESS:
 		access_ended((struct access *)op, 0);
 		break;
+	case OP_GIVEN:
+		matched_received((struct receive *)op, entry, source);
+		break;
+	case OP_CLAIM:
+		claim_ended((struct arrival *)op, entry, source);
+		break;
+	case OP_PASSED:
+		passed_ended((struct passed *)op, 0);
+		break;
+	}
+}
+
+/* Each core has its own words for a connection that is no more. */
+static int error_of(int core)
+{
+	switch (abs(core)) {
+	case FI_ECANCELED:
+	case FI_ECONNREFUSED:
+	case FI_ECONNRESET:
+	case FI_EHOSTDOWN:
+	case FI_EHOSTUNREACH:
+	case FI_ENETUNREACH:
+	case FI_ENOTCONN:
+	case EPIPE:
+	case FI_ESHUTDOWN:
+	case FI_ETIMEDOUT:
+		return LOSS_ERROR;
+	default:
+		return abs(core);
 	}
 }
 
@@ -273,8 +108,7 @@ static void take_failure(struct rail *rail)
 	}
 	switch (op->kind) {
 	case OP_SEND:
-		rail->owed--;
-		frame_gone(rail, (struct slab *)op, entry.err);
+		slab_sent(rail, (struct slab *)op, error_of(entry.err));
 		break;
 	case OP_SLAB:
 		slab_used(rail, (struct slab *)op);
@@ -283,12 +117,25 @@ static void take_failure(struct rail *rail)
 		shared_failed((struct receive *)op, &entry);
 		break;
 	case OP_ARRIVAL:
+		shared_arrival_failed((struct arrival *)op);
 		break;
 	case OP_READ:
-		reading_ended((struct reading *)op, entry.err);
+		reading_ended((struct reading *)op, abs(entry.err));
+		break;
+	case OP_PIECE:
+		piece_ended((struct piece *)op, entry.err);
 		break;
 	case OP_ACCESS:
-		access_ended((struct access *)op, entry.err);
+		access_ended((struct access *)op, error_of(entry.err));
+		break;
+	case OP_GIVEN:
+		matched_failed((struct receive *)op, &entry);
+		break;
+	case OP_CLAIM:
+		claim_failed((struct arrival *)op, &entry);
+		break;
+	case OP_PASSED:
+		passed_ended((struct passed *)op, entry.err);
 		break;
 	}
 }
@@ -299,9 +146,13 @@ bool rail_poll(struct rail *rail)
 	fi_addr_t sources[LINK_POLL_BATCH];
 	ssize_t count;
 
-	slabs_take(rail);
+	/* Not as soon as they are free: the program has what came in them first. */
+	if (rail->came != NULL)
+		slabs_take(rail);
+	if (rail->to_post != NULL)
+		slabs_post(rail);
 	set_seen(rail->is_polling, true);
-	if (rail->late != NULL)
+	if (rail->late != NULL || rail->kept != NULL)
 		shared_retry(rail);
 	count = fi_cq_readfrom(rail->cq, entries, LINK_POLL_BATCH, sources);
 	if (count == -FI_EAVAIL)
@@ -309,42 +160,55 @@ bool rail_poll(struct rail *rail)
 	for (ssize_t i = 0; i < count; i++)
 		take_completion(rail, &entries[i], sources[i]);
 	set_seen(rail->is_polling, false);
-	if (rail->to_post != NULL)
-		slabs_post(rail);
 	if (rail->pending != NULL)
 		pending_flush(rail);
+	if (rail->answers != NULL)
+		reached_answer(rail);
 	reading_work(rail);
+	if (rail->again != NULL)
+		accesses_again(rail);
+	if (rail->pushes != NULL)
+		push_work(rail);
+	if (loss_is_due(rail))
+		loss_look(rail);
+	if (has_flows(rail))
+		flows_go_on(rail->ep, count != -FI_EAGAIN);
+	if (rail->way == RAIL_MATCHED)
+		matched_work(rail);
 	return count > 0;
 }
 
 /* --- open and close --- */
 
-static int slabs_open(struct rail *rail)
-{
-	rail->slabs = calloc(LINK_BUFFERS, sizeof(*rail->slabs));
-	if (rail->slabs == NULL)
-		return -FI_ENOMEM;
-	for (unsigned int i = 0; i < LINK_BUFFERS; i++) {
-		rail->slabs[i].op.kind = OP_SLAB;
-		rail->slabs[i].rail = rail;
-		slab_used(rail, &rail->slabs[i]);
-	}
-	return 0;
-}
-
-/* The name of shared memory follows from the endpoint's number. */
+/*
+ * The name of shared memory follows from the endpoint's number; the place of the
+ * first fabric rail is that of the endpoint's name, if it has one.
+ */
 static struct fi_info *info_named(struct rail *rail, const struct core *core)
 {
 	struct fi_info *info = fi_dupinfo(core->info);
-	char name[64];
+	const struct rail_address *place = &rail->ep->place;
+	char name[PRESENCE_NAME_MAX];
+	const void *bytes = name;
+	size_t size = place->size;
 
-	if (info == NULL || core->way != RAIL_SHARED)
+	if (info == NULL || (core->way != RAIL_SHARED &&
+			     (size == 0 || rail != name_rail(rail->ep))))
 		return info;
-	snprintf(name, sizeof(name), "fairlead-%016llx",
-		 (unsigned long long)rail->ep->number);
+	if (core->way == RAIL_SHARED) {
+		presence_name(rail->ep->number, name);
+		size = strlen(name) + 1;
+	} else {
+		bytes = place->bytes;
+	}
 	free(info->src_addr);
-	info->src_addr = strdup(name);
-	info->src_addrlen = strlen(name) + 1;
+	info->src_addrlen = size;
+	info->src_addr = malloc(size);
+	if (info->src_addr == NULL) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	memcpy(info->src_addr, bytes, size);
 	return info;
 }
 
@@ -381,11 +245,14 @@ int rail_open(struct rail *rail, const struct core *core,
 
 	rail->way = core->way;
 	rail->inject_size = core->info->tx_attr->inject_size;
-	rail->is_virtual =
-		(core->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
-	rail->pending_end = &rail->pending;
+	rail->mr_mode = (uint64_t)core->info->domain_attr->mr_mode;
+	rail->is_virtual = (rail->mr_mode & FI_MR_VIRT_ADDR) != 0;
+	rail->has_other_keys =
+		(rail->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0 ||
+		rail->ep->domain->is_virtual;
+	rail->loss.probe = -1;
 	rail->work_end = &rail->work;
-	rail->interval = 1;
+	rail->answers_end = &rail->answers;
 	link_lock_init(&rail->lock, rail->ep->domain->is_threaded);
 	link_lock_init(&rail->working, rail->ep->domain->is_threaded);
 	info = info_named(rail, core);
@@ -393,10 +260,13 @@ int rail_open(struct rail *rail, const struct core *core,
 		return -FI_ENOMEM;
 	result = core_open(rail, info, fabric);
 	fi_freeinfo(info);
-	if (result == 0 && rail->way == RAIL_FRAMED) {
+	if (result == 0 && rail->way != RAIL_SHARED) {
 		result = slabs_open(rail);
-		slabs_post(rail);
+		if (result == 0)
+			slabs_post(rail);
 	}
+	if (rail->way == RAIL_MATCHED)
+		matched_open(rail, core->info);
 	if (result != 0)
 		link_warn(EP_CTRL, "%s: %s\n",
 			  rail->ep->domain->text.rails[rail->index].provider,
@@ -410,17 +280,61 @@ static void close_one(struct fid *fid)
 		fi_close(fid);
 }
 
-void rail_close(struct rail *rail)
+/*
+ * A read that a rail never ended may be half there. tcp and net of 1.17 free it
+ * twice when they are closed: so the core stays.
+ */
+static void core_close(struct rail *rail)
 {
+	if (rail->pieces != NULL) {
+		link_warn(EP_CTRL,
+			  "%s: left open, since it has not ended "
+			  "what it reads\n",
+			  rail->name);
+		return;
+	}
 	close_one(rail->core == NULL ? NULL : &rail->core->fid);
 	close_one(rail->srx == NULL ? NULL : &rail->srx->fid);
 	close_one(rail->av == NULL ? NULL : &rail->av->fid);
 	close_one(rail->cq == NULL ? NULL : &rail->cq->fid);
 	close_one(rail->domain == NULL ? NULL : &rail->domain->fid);
+}
+
+/* What went by which rail. */
+static void rail_tell(const struct rail *rail)
+{
+	const struct rail_text *text =
+		&rail->ep->domain->text.rails[rail->index];
+
+	link_info(EP_CTRL, "%s%s%s has sent %llu messages of %llu bytes\n",
+		  text->provider, text->domain[0] == '\0' ? "" : ":",
+		  text->domain, (unsigned long long)rail->messages,
+		  (unsigned long long)rail->bytes);
+}
+
+void rail_unregister(struct rail *rail)
+{
+	accesses_give_back(rail);
+	for (struct slab *s = rail->made_slabs; s != NULL; s = s->next_made)
+		for (unsigned int i = 0; i < RAILS_MAX; i++)
+			close_one(s->mrs[i] == NULL ? NULL : &s->mrs[i]->fid);
+	for (struct reading *r = rail->issued; r != NULL; r = r->after)
+		rail_give_back(&r->lent);
+	close_one(rail->slabs_mr == NULL ? NULL : &rail->slabs_mr->fid);
+}
+
+void rail_close(struct rail *rail)
+{
+	if (rail->core != NULL)
+		rail_tell(rail);
+	if (rail->loss.probe >= 0)
+		close(rail->loss.probe);
+	core_close(rail);
 	for (struct slab *s = rail->made_slabs, *next; s != NULL; s = next) {
 		next = s->next_made;
 		free(s);
 	}
+	push_drop_all(rail);
 	for (struct reading *r = rail->work, *next; r != NULL; r = next) {
 		next = r->next;
 		free(r);
@@ -430,9 +344,13 @@ void rail_close(struct rail *rail)
 		free(r);
 	}
 	accesses_drop(rail);
+	answers_drop(rail);
+	keys_drop(rail);
+	shared_drop(rail);
+	passed_drop(rail);
 	free(rail->late);
 	free(rail->slabs);
-	free(rail->names);
+	free(rail->sources);
 	link_lock_fini(&rail->lock);
 	link_lock_fini(&rail->working);
 }

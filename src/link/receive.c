@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/endpoint.h"
+#include "link/many.h"
+#include "link/matched.h"
 
 #define ALLOC_COUNT 64
 
@@ -24,8 +25,11 @@ struct receive *receive_alloc(struct link_ep *ep)
 	ep->free_receives = receive->next;
 	receive->parent = NULL;
 	receive->waiting = NULL;
-	receive->slices = 0;
+	receive->slices = receive->holds = 0;
+	receive->is_full = false;
 	receive->match.stays = false;
+	receive->op.kind = OP_RECEIVE;
+	receive->is_cancelled = false;
 	return receive;
 }
 
@@ -105,6 +109,7 @@ static void drop_all(struct match *match)
 
 void receive_drop_all(struct link_ep *ep)
 {
+	matched_drop_all(ep);
 	drop_all(&ep->tagged);
 	drop_all(&ep->untagged);
 	for (struct receive *r = ep->free_receives, *next; r != NULL;
@@ -121,20 +126,6 @@ void receive_drop_all(struct link_ep *ep)
 
 /* --- the end of a receive --- */
 
-size_t iov_put(const struct iovec *iov, size_t count, const void *data,
-	       size_t size)
-{
-	size_t done = 0;
-
-	for (size_t i = 0; i < count && done < size; i++) {
-		size_t part = size - done < iov[i].iov_len ? size - done
-							   : iov[i].iov_len;
-		memcpy(iov[i].iov_base, (const uint8_t *)data + done, part);
-		done += part;
-	}
-	return done;
-}
-
 static uint64_t kind_flags(const struct receive *receive)
 {
 	return FI_RECV | (receive->is_tagged ? FI_TAGGED : FI_MSG);
@@ -147,12 +138,12 @@ static bool receive_put(struct link_ep *ep, struct receive *receive)
 	bool is_last = false;
 
 	link_lock(&ep->matching);
-	if (parent != NULL && --parent->slices == 0 &&
-	    !parent->match.is_posted) {
-		is_last = true;
-		receive_free(ep, parent);
-	}
-	receive_free(ep, receive);
+	if (parent != NULL)
+		is_last = many_slice_ended(parent);
+	if (receive->match.stays)
+		many_let_go(receive);
+	else
+		receive_free(ep, receive);
 	link_unlock(&ep->matching);
 	return is_last;
 }
@@ -205,9 +196,8 @@ void receive_failed(struct receive *receive, const struct message_end *end,
 		cq_fail(ep->receive_cq, &entry);
 }
 
-/* Copies a message, and ends the receive by what fitted. */
-static void receive_copy(struct receive *receive, const void *data,
-			 const struct message_end *end)
+void receive_copy(struct receive *receive, const void *data,
+		  const struct message_end *end)
 {
 	size_t fitted = iov_put(receive->iov, receive->count, data, end->size);
 
@@ -235,6 +225,10 @@ void receive_take(struct receive *receive, struct arrival *arrival)
 {
 	struct link_ep *ep = receive->ep;
 
+	if (arrival->state == ARRIVAL_CLAIMED) {
+		claim_take(receive, arrival);
+		return;
+	}
 	if (arrival->state == ARRIVAL_READY) {
 		reading_start(arrival->rail, receive, arrival);
 	} else {
@@ -242,7 +236,7 @@ void receive_take(struct receive *receive, struct arrival *arrival)
 		receive_copy(receive, arrival->data, &end);
 	}
 	link_lock(&ep->matching);
-	ep->unexpected -= arrival->room;
+	ep->unexpected -= arrival_cost(arrival);
 	arrival_free(ep, arrival);
 	link_unlock(&ep->matching);
 }
@@ -322,15 +316,15 @@ static uint64_t data_flag(const struct frame *frame)
 
 /*
  * What came, kept until its receive can have it. NULL when there is no room for
- * it now. Matching is locked.
+ * it now, unless it has a receive. Matching is locked.
  */
 static struct arrival *arrival_of(struct rail *rail, const struct frame *frame,
-				  uint64_t source)
+				  uint64_t source, bool is_expected)
 {
 	struct link_ep *ep = rail->ep;
 	bool is_ready = frame->kind == FRAME_READY;
 	struct arrival *arrival =
-		ep->unexpected > ep->unexpected_max
+		ep->unexpected > ep->unexpected_max && !is_expected
 			? NULL
 			: arrival_alloc(ep, is_ready ? 1 : frame->size);
 
@@ -348,7 +342,7 @@ static struct arrival *arrival_of(struct rail *rail, const struct frame *frame,
 		arrival->frame = *frame;
 	else
 		memcpy(arrival->data, frame->payload, frame->size);
-	ep->unexpected += arrival->room;
+	ep->unexpected += arrival_cost(arrival);
 	return arrival;
 }
 
@@ -367,16 +361,19 @@ static void copy_frame(struct receive *receive, const struct frame *frame,
 }
 
 /*
- * Over shared memory messages can go without a frame as soon as their sender
- * knows that it is known.
+ * Messages can go without a frame as soon as their sender knows that it is known,
+ * but over framed rails.
  */
 static void tell_known(struct rail *rail, fi_addr_t source)
 {
-	struct peer *peer = ep_peer(rail->ep, source);
 	struct frame frame = { .kind = FRAME_KNOWN,
 			       .sender = rail->ep->number };
+	struct peer *peer;
 
-	if (peer == NULL || peer->was_told || rail->way != RAIL_SHARED)
+	if (rail->way == RAIL_FRAMED)
+		return;
+	peer = ep_peer(rail->ep, source);
+	if (peer == NULL || peer->was_told)
 		return;
 	peer->was_told =
 		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) == 0;
@@ -397,18 +394,24 @@ int receive_frame(struct rail *rail, const struct frame *frame)
 
 	tell_known(rail, source);
 	link_lock(&ep->matching);
-	found = match_first(match, key, tag);
+	found = ep->matched != NULL && is_tagged ? matched_first(ep, key, tag)
+						 : match_first(match, key, tag);
 	if (found != NULL && !found->stays && frame->kind == FRAME_EAGER) {
 		match_remove(match, found);
 		link_unlock(&ep->matching);
 		copy_frame(receive_of_match(found), frame, source);
 		return 0;
 	}
-	arrival = arrival_of(rail, frame, key);
+	arrival = arrival_of(rail, frame, key, found != NULL);
 	if (arrival != NULL && found == NULL)
 		match_queue(match, &arrival->match);
 	else if (arrival != NULL && !found->stays)
 		match_remove(match, found);
+	else if (arrival != NULL) {
+		many_add(receive_of_match(found), arrival);
+		many_drain(receive_of_match(found));
+		found = NULL;
+	}
 	link_unlock(&ep->matching);
 	if (arrival == NULL)
 		return -FI_ENOMEM;

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "link/api.h"
-#include "link/endpoint.h"
+#include "link/many.h"
+#include "link/matched.h"
 
 struct wanted {
 	const struct iovec *iov;
@@ -13,9 +14,6 @@ struct wanted {
 	bool is_tagged;
 	void *context;
 };
-
-#define container(pointer, type, field) \
-	((type *)((char *)(pointer)-offsetof(type, field)))
 
 static struct match *match_of(struct link_ep *ep, bool is_tagged)
 {
@@ -82,6 +80,10 @@ static ssize_t post(struct link_ep *ep, const struct wanted *want)
 		link_unlock(&ep->matching);
 		return result;
 	}
+	if (want->is_tagged && ep->matched != NULL) {
+		matched_post(ep, receive);
+		return 0;
+	}
 	message = match_post(match_of(ep, want->is_tagged), &receive->match);
 	if (message == NULL) {
 		link_unlock(&ep->matching);
@@ -101,6 +103,9 @@ static ssize_t post_many(struct link_ep *ep, const struct wanted *want)
 	link_lock(&ep->matching);
 	receive = receive_alloc(ep);
 	result = receive == NULL ? -FI_ENOMEM : fill(ep, receive, want);
+	if (result == 0 && want->is_tagged)
+		receive->match.is_watched =
+			matched_reaches(ep, receive->match.source);
 	if (result == 0)
 		many_post(receive);
 	link_unlock(&ep->matching);
@@ -109,13 +114,13 @@ static ssize_t post_many(struct link_ep *ep, const struct wanted *want)
 
 /* --- FI_PEEK, FI_CLAIM, FI_DISCARD --- */
 
-static void say_peeked(struct link_ep *ep, const struct wanted *want,
+static void say_peeked(struct link_ep *ep, const struct asked *asked,
 		       const struct arrival *arrival)
 {
 	const struct cq_entry entry = {
-		.tagged = { .op_context = want->context,
+		.tagged = { .op_context = asked->context,
 			    .flags = FI_RECV |
-				     (want->is_tagged ? FI_TAGGED : FI_MSG) |
+				     (asked->is_tagged ? FI_TAGGED : FI_MSG) |
 				     arrival->flags,
 			    .len = arrival->size,
 			    .data = arrival->remote_data,
@@ -126,12 +131,12 @@ static void say_peeked(struct link_ep *ep, const struct wanted *want,
 		cq_add(ep->receive_cq, &entry);
 }
 
-static void say_none(struct link_ep *ep, const struct wanted *want)
+static void say_none(struct link_ep *ep, const struct asked *asked)
 {
 	const struct fi_cq_err_entry entry = {
-		.op_context = want->context,
-		.flags = FI_RECV | (want->is_tagged ? FI_TAGGED : FI_MSG),
-		.tag = want->tag,
+		.op_context = asked->context,
+		.flags = FI_RECV | (asked->is_tagged ? FI_TAGGED : FI_MSG),
+		.tag = asked->tag,
 		.err = FI_ENOMSG,
 		.prov_errno = -FI_ENOMSG,
 	};
@@ -139,45 +144,71 @@ static void say_none(struct link_ep *ep, const struct wanted *want)
 		cq_fail(ep->receive_cq, &entry);
 }
 
+static struct asked asked_of(const struct wanted *want)
+{
+	return (struct asked){ .is_tagged = want->is_tagged,
+			       .source = want->source,
+			       .tag = want->tag,
+			       .ignore = want->ignore,
+			       .flags = want->flags,
+			       .context = want->context };
+}
+
 /* A message that nobody will read: its sender is told that it is done. */
 static void discard(struct link_ep *ep, struct arrival *arrival)
 {
+	if (arrival->state == ARRIVAL_CLAIMED) {
+		claim_take(NULL, arrival);
+		return;
+	}
 	if (arrival->state == ARRIVAL_READY)
 		reading_refuse(arrival);
 	link_lock(&ep->matching);
-	ep->unexpected -= arrival->room;
+	ep->unexpected -= arrival_cost(arrival);
 	arrival_free(ep, arrival);
 	link_unlock(&ep->matching);
 }
 
-static ssize_t peek(struct link_ep *ep, const struct wanted *want)
+bool peek_answer(struct link_ep *ep, const struct asked *asked, bool is_last)
 {
-	struct match *match = match_of(ep, want->is_tagged);
+	struct match *match = match_of(ep, asked->is_tagged);
 	struct match_message *message;
 	struct arrival *arrival = NULL;
 
-	ep_progress(ep);
 	link_lock(&ep->matching);
-	message = match_find(match, source_of(ep, want->source), want->tag,
-			     want->ignore);
+	message = match_find(match, source_of(ep, asked->source), asked->tag,
+			     asked->ignore);
 	if (message != NULL)
 		arrival = container(message, struct arrival, match);
 	if (arrival == NULL || arrival->state == ARRIVAL_PENDING) {
 		link_unlock(&ep->matching);
-		say_none(ep, want);
-		return 0;
+		if (is_last)
+			say_none(ep, asked);
+		return is_last;
 	}
-	if ((want->flags & (FI_CLAIM | FI_DISCARD)) != 0) {
+	if ((asked->flags & (FI_CLAIM | FI_DISCARD)) != 0) {
 		match_take(match, message);
-		if ((want->flags & FI_CLAIM) != 0) {
-			struct fi_context *context = want->context;
+		if ((asked->flags & FI_CLAIM) != 0) {
+			struct fi_context *context = asked->context;
 			context->internal[0] = arrival;
 		}
 	}
-	say_peeked(ep, want, arrival);
+	say_peeked(ep, asked, arrival);
 	link_unlock(&ep->matching);
-	if ((want->flags & FI_DISCARD) != 0)
+	if ((asked->flags & FI_DISCARD) != 0)
 		discard(ep, arrival);
+	return true;
+}
+
+static ssize_t peek(struct link_ep *ep, const struct wanted *want)
+{
+	const struct asked asked = asked_of(want);
+	bool is_asked = want->is_tagged &&
+			matched_reaches(ep, source_of(ep, want->source));
+
+	ep_progress(ep);
+	if (!peek_answer(ep, &asked, !is_asked))
+		return claim_ask(ep, &asked);
 	return 0;
 }
 
@@ -189,7 +220,8 @@ static ssize_t claim(struct link_ep *ep, const struct wanted *want)
 	int result;
 
 	if ((want->flags & FI_DISCARD) != 0) {
-		say_peeked(ep, want, arrival);
+		const struct asked asked = asked_of(want);
+		say_peeked(ep, &asked, arrival);
 		discard(ep, arrival);
 		return 0;
 	}
@@ -198,6 +230,8 @@ static ssize_t claim(struct link_ep *ep, const struct wanted *want)
 	result = receive == NULL ? -FI_ENOMEM : fill(ep, receive, want);
 	if (result != 0 && receive != NULL)
 		receive_free(ep, receive);
+	else if (receive != NULL)
+		receive->match.stays = false; /* there is one message */
 	link_unlock(&ep->matching);
 	if (result == 0)
 		receive_take(receive, arrival);
@@ -245,14 +279,19 @@ ssize_t link_cancel(struct fid *fid, void *context)
 	receive = find_posted(ep, &ep->tagged, context);
 	if (receive == NULL)
 		receive = find_posted(ep, &ep->untagged, context);
-	if (receive != NULL && receive->slices > 0) {
-		/* Its last slice ends it. */
-		link_unlock(&ep->matching);
-		return 0;
+	if (receive != NULL && receive->match.stays) {
+		receive->is_cancelled = true;
+		if (!many_is_over(receive)) {
+			/* Its last slice ends it. */
+			link_unlock(&ep->matching);
+			return 0;
+		}
+		receive->holds++;
 	}
 	link_unlock(&ep->matching);
 	if (receive == NULL)
-		return -FI_ENOENT;
+		return ep->matched != NULL ? matched_cancel(ep, context)
+					   : -FI_ENOENT;
 	const struct message_end end = { .tag = receive->match.tag };
 	receive_failed(receive, &end, FI_ECANCELED, 0);
 	return 0;

@@ -2,11 +2,10 @@
 /* A receiver reads a message from its sender's memory, and says so. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <utlist.h>
 
-#include "link/endpoint.h"
+#include "link/flow.h"
 
 static struct message_end end_of(const struct reading *reading)
 {
@@ -34,6 +33,8 @@ static void answer(struct rail *rail, const struct frame *of, int error,
 		.size = size,
 	};
 
+	if (peer != NULL && peer->is_lost)
+		return;
 	if (peer == NULL ||
 	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
 		link_warn(EP_DATA, "a sender cannot be answered\n");
@@ -46,8 +47,14 @@ void reading_ended(struct reading *reading, int error)
 	const struct message_end end = end_of(reading);
 	uint64_t missing = reading->frame.size - reading->size;
 
+	/* Another way may be left. */
+	if (error != 0 && error != LOSS_ERROR && !reading->is_pushed &&
+	    push_ask(reading) == 0)
+		return;
 	rail->owed--;
 	DL_DELETE2(rail->issued, reading, before, after);
+	rail_give_back(&reading->lent);
+	push_forget(reading);
 	answer(rail, &reading->frame, 0, reading->size);
 	if (error != 0)
 		receive_failed(receive, &end, error, 0);
@@ -55,6 +62,16 @@ void reading_ended(struct reading *reading, int error)
 		receive_failed(receive, &end, FI_ETRUNC, missing);
 	else
 		receive_done(receive, &end);
+	free(reading);
+}
+
+/* It has not begun, and its sender cannot be answered. */
+static void reading_fail(struct reading *reading, int error)
+{
+	struct message_end end = end_of(reading);
+
+	end.size = 0;
+	receive_failed(reading->receive, &end, error, 0);
 	free(reading);
 }
 
@@ -70,11 +87,16 @@ void reading_refuse(struct arrival *arrival)
 void reading_start(struct rail *rail, struct receive *receive,
 		   const struct arrival *arrival)
 {
-	struct reading *reading = calloc(1, sizeof(*reading));
+	struct reading *reading;
 	const struct message_end end = { .tag = arrival->frame.tag,
 					 .source = source_address(
 						 arrival->match.source) };
 
+	if (has_flows(rail)) {
+		stripes_start(rail->ep, receive, arrival);
+		return;
+	}
+	reading = calloc(1, sizeof(*reading));
 	if (reading == NULL) {
 		receive_failed(receive, &end, FI_ENOMEM, 0);
 		return;
@@ -98,21 +120,6 @@ void reading_start(struct rail *rail, struct receive *receive,
 	}
 }
 
-/* The receive's buffers, as far as the message goes. */
-static size_t iov_cut(const struct receive *receive, size_t size,
-		      struct iovec iov[LINK_IOV_MAX])
-{
-	size_t count = 0;
-
-	for (; count < receive->count && size > 0; count++) {
-		iov[count] = receive->iov[count];
-		if (iov[count].iov_len > size)
-			iov[count].iov_len = size;
-		size -= iov[count].iov_len;
-	}
-	return count;
-}
-
 /*
  * From the sender's memory, at once: what shm would do, without asking it to
  * register the memory and to send a command. Returns 1, or a negative errno.
@@ -126,41 +133,72 @@ static int read_here(const struct frame_rail *from, struct iovec *iov,
 		ssize_t got = process_vm_readv((pid_t)from->key, iov, count,
 					       &remote, 1, 0);
 		if (got <= 0)
-			return got == 0 ? -FI_EIO : -errno;
+			return got == 0         ? -FI_EIO
+			       : errno == ESRCH ? -LOSS_ERROR
+						: -errno;
 		remote.iov_base = (uint8_t *)remote.iov_base + got;
 		remote.iov_len -= (size_t)got;
-		while (count > 0 && (size_t)got >= iov->iov_len) {
-			got -= (ssize_t)iov->iov_len;
-			iov++;
-			count--;
-		}
-		if (count > 0) {
-			iov->iov_base = (uint8_t *)iov->iov_base + got;
-			iov->iov_len -= (size_t)got;
-		}
+		iov_skip(&iov, &count, (size_t)got);
 	}
 	return 1;
 }
 
 static int reading_issue(struct rail *rail, struct reading *reading)
 {
+	const struct receive *receive = reading->receive;
 	struct iovec iov[LINK_IOV_MAX];
-	void *descs[LINK_IOV_MAX] = { NULL };
-	size_t count = iov_cut(reading->receive, reading->size, iov);
+	void *descs[LINK_IOV_MAX];
+	int result;
+	size_t count =
+		iov_slice(receive->iov, receive->count, 0, reading->size, iov);
 	const struct peer *peer = ep_peer_or_stranger(
 		rail, reading->frame.sender, reading->frame.from);
 
 	if (peer == NULL)
 		return -FI_EADDRNOTAVAIL;
+	if (peer->is_lost)
+		return -LOSS_ERROR;
 	if (count == 0)
 		return 1;
 	if (rail->way == RAIL_SHARED)
 		return read_here(&reading->frame.rails[0], iov, count,
 				 reading->size);
-	return (int)fi_readv(rail->core, iov, descs, count,
-			     peer->cores[rail->index],
-			     reading->frame.rails[0].address,
-			     reading->frame.rails[0].key, &reading->op);
+	result = rail_lend(rail, iov, count, FI_READ, NULL, descs,
+			   &reading->lent);
+	if (result != 0)
+		return result;
+	result = (int)fi_readv(rail->core, iov, descs, count,
+			       peer->cores[rail->index],
+			       reading->frame.rails[0].address,
+			       reading->frame.rails[0].key, &reading->op);
+	if (result != 0)
+		rail_give_back(&reading->lent);
+	return result;
+}
+
+/* --- senders that have ended --- */
+
+static void tell_old(struct rail *rail, struct reading *reading,
+		     void (*tell)(struct rail *rail, uint64_t number,
+				  void *arg),
+		     void *arg)
+{
+	if (reading->was_seen)
+		tell(rail, reading->frame.sender, arg);
+	reading->was_seen = true;
+}
+
+void reading_each_old(struct rail *rail,
+		      void (*tell)(struct rail *rail, uint64_t number,
+				   void *arg),
+		      void *arg)
+{
+	for (struct reading *r = rail->issued; r != NULL; r = r->after)
+		tell_old(rail, r, tell, arg);
+	link_lock(&rail->working);
+	for (struct reading *r = rail->work; r != NULL; r = r->next)
+		tell_old(rail, r, tell, arg);
+	link_unlock(&rail->working);
 }
 
 static struct reading *work_take(struct rail *rail)
@@ -186,6 +224,35 @@ static void work_return(struct rail *rail, struct reading *reading)
 		rail->work_end = &reading->next;
 	rail->work = reading;
 	link_unlock(&rail->working);
+}
+
+/* What the core reads already ends by itself: its connection is gone. */
+void reading_drop_of(struct rail *rail, uint64_t number, int error)
+{
+	struct reading *list, *next, *reading;
+
+	for (reading = rail->issued; reading != NULL; reading = next) {
+		next = reading->after;
+		if (reading->is_pushed && reading->frame.sender == number)
+			reading_ended(reading, error);
+	}
+	link_lock(&rail->working);
+	list = rail->work;
+	rail->work = NULL;
+	rail->work_end = &rail->work;
+	link_unlock(&rail->working);
+	for (reading = list; reading != NULL; reading = next) {
+		next = reading->next;
+		if (reading->frame.sender == number) {
+			reading_fail(reading, error);
+			continue;
+		}
+		reading->next = NULL;
+		link_lock(&rail->working);
+		*rail->work_end = reading;
+		rail->work_end = &reading->next;
+		link_unlock(&rail->working);
+	}
 }
 
 void reading_work(struct rail *rail)

@@ -13,9 +13,23 @@ struct access {
 	struct access *next;      /* of those that are free */
 	struct access *next_made; /* of all */
 	void *context;
-	uint64_t flags; /* FI_READ or FI_WRITE, FI_COMPLETION */
+	uint64_t flags; /* as of access_completed() */
 	void *copy;
+	bool tells; /* the peer, what was done: */
+	fi_addr_t peer;
+	uint64_t key;
+	struct lent lent;
+	/* What the core was given, and (wanted) for which keys and offsets. */
+	struct fi_msg_rma call;
+	uint64_t call_flags;
+	struct iovec iov[LINK_IOV_MAX];
+	void *descs[LINK_IOV_MAX];
+	struct fi_rma_iov wanted[LINK_IOV_MAX], ranges[LINK_IOV_MAX];
+	bool is_again; /* its keys were asked for anew, since: */
+	int error;     /* 0: and it has been given others */
 };
+
+static void try_again(struct access *access, int error);
 
 static struct access *access_take(struct rail *rail)
 {
@@ -37,40 +51,76 @@ static struct access *access_take(struct rail *rail)
 
 static void access_put(struct rail *rail, struct access *access)
 {
+	rail_give_back(&access->lent);
 	free(access->copy);
 	access->copy = NULL;
 	access->next = rail->free_accesses;
 	rail->free_accesses = access;
 }
 
-void access_ended(struct access *access, int error)
+void access_completed(struct link_ep *ep, void *context, uint64_t flags,
+		      int error)
 {
-	struct rail *rail = access->rail;
-	struct link_ep *ep = rail->ep;
-	uint64_t flags = FI_RMA | (access->flags & (FI_READ | FI_WRITE));
+	uint64_t kind = flags & (FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE);
 	bool is_read = (flags & FI_READ) != 0;
 
-	rail->owed--;
 	cntr_count(is_read ? ep->read_cntr : ep->write_cntr, error == 0);
 	if (error != 0) {
 		const struct fi_cq_err_entry entry = {
-			.op_context = access->context,
-			.flags = flags,
+			.op_context = context,
+			.flags = kind,
 			.err = error,
 			.prov_errno = -error,
 		};
 		if (ep->send_cq != NULL)
 			cq_fail(ep->send_cq, &entry);
-	} else if ((access->flags & FI_COMPLETION) != 0 &&
-		   ep->send_cq != NULL) {
+	} else if ((flags & FI_COMPLETION) != 0 && ep->send_cq != NULL) {
 		const struct cq_entry entry = {
-			.tagged = { .op_context = access->context,
-				    .flags = flags },
+			.tagged = { .op_context = context, .flags = kind },
 			.source = FI_ADDR_NOTAVAIL,
 		};
 		cq_add(ep->send_cq, &entry);
 	}
+}
+
+/* Cores do not count by region, and some not at all: peers that count are told. */
+static void tell(struct rail *rail, const struct access *access)
+{
+	struct peer *peer = ep_peer(rail->ep, access->peer);
+	struct frame frame = {
+		.kind = FRAME_TOUCHED,
+		.flags = (access->flags & FI_WRITE) != 0 ? FRAME_WRITTEN : 0,
+		.sender = rail->ep->number,
+		.key = access->key,
+	};
+
+	if (peer != NULL &&
+	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
+		link_warn(EP_DATA, "a peer cannot be told what was done to its "
+				   "memory\n");
+}
+
+void access_ended(struct access *access, int error)
+{
+	struct rail *rail = access->rail;
+
+	if (error != 0 && error != LOSS_ERROR && rail->has_other_keys &&
+	    !access->is_again) {
+		try_again(access, error);
+		return;
+	}
+	rail->owed--;
+	if (access->tells && error == 0)
+		tell(rail, access);
+	access_completed(rail->ep, access->context, access->flags, error);
 	access_put(rail, access);
+}
+
+void accesses_give_back(struct rail *rail)
+{
+	for (struct access *a = rail->made_accesses; a != NULL;
+	     a = a->next_made)
+		rail_give_back(&a->lent);
 }
 
 void accesses_drop(struct rail *rail)
@@ -87,49 +137,178 @@ void accesses_drop(struct rail *rail)
 static int copy_take(struct access *access, const struct fi_msg_rma *msg,
 		     struct iovec *ret_iov)
 {
-	uint8_t *at;
-	size_t size = 0;
+	size_t size = iov_size(msg->msg_iov, msg->iov_count);
 
-	for (size_t i = 0; i < msg->iov_count; i++)
-		size += msg->msg_iov[i].iov_len;
-	if (size > LINK_INJECT_SIZE)
-		return -FI_EINVAL;
-	access->copy = at = malloc(size + 1);
-	if (at == NULL)
+	access->copy = malloc(size + 1);
+	if (access->copy == NULL)
 		return -FI_ENOMEM;
-	for (size_t i = 0; i < msg->iov_count; i++) {
-		memcpy(at, msg->msg_iov[i].iov_base, msg->msg_iov[i].iov_len);
-		at += msg->msg_iov[i].iov_len;
-	}
+	iov_gather(msg->msg_iov, msg->iov_count, access->copy);
 	*ret_iov = (struct iovec){ access->copy, size };
 	return 0;
+}
+
+/* What the core is given, but for keys. */
+static int call_fill(struct rail *rail, struct access *access,
+		     const struct fi_msg_rma *msg, uint64_t flags)
+{
+	const struct peer *peer = ep_peer(rail->ep, msg->addr);
+	bool is_read = (access->flags & FI_READ) != 0;
+	struct fi_msg_rma *call = &access->call;
+	void *const *given = msg->desc;
+
+	*call = *msg;
+	call->msg_iov = access->iov;
+	call->desc = access->descs;
+	call->rma_iov = access->ranges;
+	call->addr = peer->cores[rail->index];
+	call->context = &access->op;
+	access->call_flags =
+		(flags & (FI_REMOTE_CQ_DATA | FI_DELIVERY_COMPLETE |
+			  FI_TRANSMIT_COMPLETE)) |
+		(access->tells ? FI_DELIVERY_COMPLETE : 0) | FI_COMPLETION;
+	if ((flags & FI_INJECT) != 0) {
+		int result = copy_take(access, msg, &access->iov[0]);
+		if (result != 0)
+			return result;
+		call->iov_count = 1;
+		given = NULL;
+	} else {
+		memcpy(access->iov, msg->msg_iov,
+		       msg->iov_count * sizeof(access->iov[0]));
+	}
+	return rail_lend(rail, access->iov, call->iov_count,
+			 is_read ? FI_READ : FI_WRITE, given, access->descs,
+			 &access->lent);
+}
+
+static ssize_t call_core(struct rail *rail, struct access *access)
+{
+	return (access->flags & FI_READ) != 0
+		       ? fi_readmsg(rail->core, &access->call,
+				    access->call_flags)
+		       : fi_writemsg(rail->core, &access->call,
+				     access->call_flags);
 }
 
 static ssize_t issue(struct rail *rail, struct access *access,
 		     const struct fi_msg_rma *msg, uint64_t flags)
 {
-	struct fi_msg_rma of_core = *msg;
-	void *descs[LINK_IOV_MAX] = { NULL };
-	struct iovec copied;
-	const struct peer *peer = ep_peer(rail->ep, msg->addr);
-	int result;
+	struct peer *peer = ep_peer(rail->ep, msg->addr);
+	ssize_t result = 0;
 
-	of_core.desc = descs;
-	of_core.addr = peer->cores[rail->index];
-	of_core.context = &access->op;
-	if ((flags & FI_INJECT) != 0) {
-		result = copy_take(access, msg, &copied);
-		if (result != 0)
-			return result;
-		of_core.msg_iov = &copied;
-		of_core.iov_count = 1;
+	access->is_again = false;
+	memcpy(access->wanted, msg->rma_iov,
+	       msg->rma_iov_count * sizeof(access->wanted[0]));
+	if (rail->has_other_keys)
+		result = keys_translate(rail, peer, access->wanted,
+					msg->rma_iov_count, access->ranges);
+	else
+		memcpy(access->ranges, access->wanted, sizeof(access->ranges));
+	if (result == 0)
+		result = call_fill(rail, access, msg, flags);
+	return result != 0 ? result : call_core(rail, access);
+}
+
+/* --- keys that are none any more --- */
+
+/*
+ * Who owns the memory may have closed it and made another of the same key, and
+ * the word of that be under way: its owner is asked once more.
+ */
+static void try_again(struct access *access, int error)
+{
+	struct rail *rail = access->rail;
+	const struct peer *peer = ep_peer(rail->ep, access->peer);
+
+	access->is_again = true;
+	access->error = error;
+	for (size_t i = 0; peer != NULL && i < access->call.rma_iov_count; i++)
+		key_doubt(rail, peer->number, access->wanted[i].key,
+			  access->ranges[i].key);
+	access->next = rail->again;
+	rail->again = access;
+}
+
+/* -FI_EAGAIN: not yet. */
+static ssize_t again(struct rail *rail, struct access *access)
+{
+	struct peer *peer = ep_peer(rail->ep, access->peer);
+	size_t count = access->call.rma_iov_count;
+	struct fi_rma_iov ranges[LINK_IOV_MAX];
+	ssize_t result;
+
+	if (peer == NULL || peer->is_lost)
+		return -LOSS_ERROR;
+	result = keys_translate(rail, peer, access->wanted, count, ranges);
+	if (result != 0)
+		return result;
+	if (access->error != 0 &&
+	    memcmp(ranges, access->ranges, count * sizeof(ranges[0])) == 0)
+		return -access->error;
+	access->error = 0;
+	memcpy(access->ranges, ranges, count * sizeof(ranges[0]));
+	return call_core(rail, access);
+}
+
+void accesses_again(struct rail *rail)
+{
+	struct access *access = rail->again, *next;
+
+	rail->again = NULL;
+	for (; access != NULL; access = next) {
+		next = access->next;
+		ssize_t result = again(rail, access);
+		if (result == -FI_EAGAIN) {
+			access->next = rail->again;
+			rail->again = access;
+		} else if (result != 0) {
+			access_ended(access, (int)-result);
+		}
 	}
-	flags = (flags & (FI_REMOTE_CQ_DATA | FI_DELIVERY_COMPLETE |
-			  FI_TRANSMIT_COMPLETE)) |
-		FI_COMPLETION;
-	return (access->flags & FI_READ) != 0
-		       ? fi_readmsg(rail->core, &of_core, flags)
-		       : fi_writemsg(rail->core, &of_core, flags);
+}
+
+/* Shared memory is reached by its owner: see reach.c. */
+static ssize_t ask(struct link_ep *ep, const struct fi_msg_rma *msg,
+		   uint64_t flags, size_t size)
+{
+	struct reach_range ranges[LINK_IOV_MAX];
+	const struct reach_call call = {
+		.kind = (flags & FI_READ) != 0 ? REACH_READ : REACH_WRITE,
+		.to = msg->addr,
+		.iov = msg->msg_iov,
+		.count = msg->iov_count,
+		.size = size,
+		.ranges = ranges,
+		.range_count = msg->rma_iov_count,
+		.data = msg->data,
+		.flags = flags | FI_RMA,
+		.context = msg->context,
+	};
+
+	for (size_t i = 0; i < msg->rma_iov_count; i++)
+		ranges[i] = (struct reach_range){ msg->rma_iov[i].addr,
+						  msg->rma_iov[i].len,
+						  msg->rma_iov[i].key };
+	return reach_peer(ep, &call);
+}
+
+/* Bytes at both sides; they have to be as many. */
+static int sizes_check(const struct fi_msg_rma *msg, uint64_t flags,
+		       size_t *ret_size)
+{
+	size_t here, there = 0;
+
+	if (msg->iov_count > LINK_IOV_MAX || msg->rma_iov_count == 0 ||
+	    msg->rma_iov_count > LINK_IOV_MAX)
+		return -FI_EINVAL;
+	here = iov_size(msg->msg_iov, msg->iov_count);
+	for (size_t i = 0; i < msg->rma_iov_count; i++)
+		there += msg->rma_iov[i].len;
+	if (here != there ||
+	    ((flags & FI_INJECT) != 0 && here > LINK_INJECT_SIZE))
+		return -FI_EINVAL;
+	*ret_size = here;
+	return 0;
 }
 
 static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
@@ -139,25 +318,39 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 	struct peer *peer = ep_peer(ep, msg->addr);
 	struct access *access;
 	struct rail *rail;
+	size_t size;
 	ssize_t result = -FI_ENOMEM;
 
 	if (!ep->is_enabled)
 		return -FI_EOPBADSTATE;
-	if (peer == NULL || msg->iov_count > LINK_IOV_MAX ||
-	    msg->rma_iov_count > LINK_IOV_MAX)
+	if (peer == NULL)
+		return name_refusal(ep, msg->addr);
+	if (sizes_check(msg, flags, &size) != 0)
 		return -FI_EINVAL;
 	rail = rail_for(ep, peer);
+	if (rail->way == RAIL_SHARED)
+		return ask(ep, msg, flags, size);
 	link_lock(&rail->lock);
-	access = access_take(rail);
+	rail = rail_now(rail, peer);
+	access = peer->is_lost ? NULL : access_take(rail);
+	if (peer->is_lost)
+		result = -FI_EHOSTUNREACH;
 	if (access != NULL) {
 		access->context = msg->context;
-		access->flags = flags;
+		access->flags = flags | FI_RMA;
+		access->tells = peer->wants_events;
+		access->peer = msg->addr;
+		access->key = msg->rma_iov[0].key;
 		result = issue(rail, access, msg, flags);
-		if (result == 0)
+		if (result == 0) {
 			rail->owed++;
-		else
+			rail_used(rail, size);
+		} else {
 			access_put(rail, access);
+		}
 	}
+	if (result == -FI_EAGAIN)
+		rail->loss.refused = peer;
 	link_unlock(&rail->lock);
 	if (result == -FI_EAGAIN)
 		ep_progress(ep);
@@ -172,12 +365,15 @@ static uint64_t flags_of(struct fid_ep *fid)
 }
 
 static ssize_t access_simply(struct fid_ep *ep, const struct iovec *iov,
-			     size_t count, fi_addr_t peer, uint64_t address,
-			     uint64_t key, uint64_t data, uint64_t flags,
-			     void *context)
+			     void **desc, size_t count, fi_addr_t peer,
+			     uint64_t address, uint64_t key, uint64_t data,
+			     uint64_t flags, void *context)
 {
-	struct fi_rma_iov remote = { .addr = address, .key = key };
+	const struct fi_rma_iov remote = { .addr = address,
+					   .len = iov_size(iov, count),
+					   .key = key };
 	const struct fi_msg_rma msg = { .msg_iov = iov,
+					.desc = desc,
 					.iov_count = count,
 					.addr = peer,
 					.rma_iov = &remote,
@@ -185,8 +381,6 @@ static ssize_t access_simply(struct fid_ep *ep, const struct iovec *iov,
 					.context = context,
 					.data = data };
 
-	for (size_t i = 0; i < count; i++)
-		remote.len += iov[i].iov_len;
 	return access_memory(ep, &msg, flags);
 }
 
@@ -194,7 +388,7 @@ static ssize_t rma_readv(struct fid_ep *ep, const struct iovec *iov,
 			 void **desc, size_t count, fi_addr_t from,
 			 uint64_t address, uint64_t key, void *context)
 {
-	return access_simply(ep, iov, count, from, address, key, 0,
+	return access_simply(ep, iov, desc, count, from, address, key, 0,
 			     flags_of(ep) | FI_READ, context);
 }
 
@@ -224,7 +418,7 @@ static ssize_t rma_writev(struct fid_ep *ep, const struct iovec *iov,
 			  void **desc, size_t count, fi_addr_t to,
 			  uint64_t address, uint64_t key, void *context)
 {
-	return access_simply(ep, iov, count, to, address, key, 0,
+	return access_simply(ep, iov, desc, count, to, address, key, 0,
 			     flags_of(ep) | FI_WRITE, context);
 }
 
@@ -249,7 +443,7 @@ static ssize_t rma_writedata(struct fid_ep *ep, const void *buf, size_t size,
 {
 	const struct iovec iov = { (void *)buf, size };
 
-	return access_simply(ep, &iov, 1, to, address, key, data,
+	return access_simply(ep, &iov, &desc, 1, to, address, key, data,
 			     flags_of(ep) | FI_WRITE | FI_REMOTE_CQ_DATA,
 			     context);
 }
@@ -259,7 +453,7 @@ static ssize_t rma_inject(struct fid_ep *ep, const void *buf, size_t size,
 {
 	const struct iovec iov = { (void *)buf, size };
 
-	return access_simply(ep, &iov, 1, to, address, key, 0,
+	return access_simply(ep, &iov, NULL, 1, to, address, key, 0,
 			     FI_WRITE | FI_INJECT, NULL);
 }
 
@@ -269,7 +463,7 @@ static ssize_t rma_injectdata(struct fid_ep *ep, const void *buf, size_t size,
 {
 	const struct iovec iov = { (void *)buf, size };
 
-	return access_simply(ep, &iov, 1, to, address, key, data,
+	return access_simply(ep, &iov, NULL, 1, to, address, key, data,
 			     FI_WRITE | FI_INJECT | FI_REMOTE_CQ_DATA, NULL);
 }
 

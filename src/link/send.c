@@ -4,10 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "link/endpoint.h"
-
-/* Keys with this byte are the provider's own. */
-#define KEY_OF_OURS (UINT64_C(0xff) << 56)
+#include "link/flow.h"
+#include "link/matched.h"
 
 /* --- the end of a send --- */
 
@@ -74,17 +72,27 @@ static struct send *send_take(struct link_ep *ep)
 	send = ep->free_sends;
 	ep->free_sends = send->next;
 	send->is_used = true;
+	send->was_seen = send->is_pushed = false;
+	send->rail = NULL;
+	send->turn++;
 	link_unlock(&ep->sending);
 	return send;
 }
 
+static void mrs_close(struct send *send)
+{
+	for (unsigned int i = 0; i < RAILS_MAX; i++)
+		if (send->mrs[i] != NULL) {
+			fi_close(&send->mrs[i]->fid);
+			send->mrs[i] = NULL;
+		}
+}
+
 static void send_put(struct link_ep *ep, struct send *send)
 {
-	if (send->mr != NULL)
-		fi_close(&send->mr->fid);
+	mrs_close(send);
 	free(send->copy);
 	link_lock(&ep->sending);
-	send->mr = NULL;
 	send->copy = NULL;
 	send->is_used = false;
 	send->next = ep->free_sends;
@@ -92,19 +100,26 @@ static void send_put(struct link_ep *ep, struct send *send)
 	link_unlock(&ep->sending);
 }
 
-void send_answered(struct link_ep *ep, const struct frame *frame)
+struct send *send_find(struct link_ep *ep, uint32_t request, uint64_t number)
 {
-	struct send *send = NULL;
+	struct send *send;
+
+	if (request >= ep->send_count)
+		return NULL;
+	send = ep->sends[request];
+	return send->is_used && send->number == number ? send : NULL;
+}
+
+bool send_answered(struct link_ep *ep, const struct frame *frame)
+{
+	struct send *send;
 
 	link_lock(&ep->sending);
-	if (frame->request < ep->send_count)
-		send = ep->sends[frame->request];
-	if (send != NULL && (!send->is_used || send->number != frame->sender))
-		send = NULL;
+	send = send_find(ep, frame->request, frame->sender);
 	link_unlock(&ep->sending);
 	if (send == NULL) {
 		link_info(EP_DATA, "an answer to what was not asked\n");
-		return;
+		return false;
 	}
 	void *context = send->context;
 	uint64_t flags = send->flags;
@@ -113,13 +128,97 @@ void send_answered(struct link_ep *ep, const struct frame *frame)
 		send_completed(ep, context, flags);
 	else
 		send_failed(ep, context, flags, frame->error);
+	return true;
+}
+
+/* Of several rails any may bring an answer: the first stands for all. */
+static struct rail *answering(struct rail *rail)
+{
+	struct link_ep *ep = rail->ep;
+
+	return has_flows(rail) ? fabric_rail(ep, 0) : rail;
+}
+
+/* One at a time: what is told of it takes other locks. */
+static uint64_t waits_since_before(struct rail *rail, size_t i)
+{
+	struct link_ep *ep = rail->ep;
+	uint64_t number = 0;
+
+	link_lock(&ep->sending);
+	struct send *send = ep->sends[i];
+	if (send->is_used && send->rail == answering(rail)) {
+		if (send->was_seen)
+			number = send->number;
+		send->was_seen = true;
+	}
+	link_unlock(&ep->sending);
+	return number;
+}
+
+void send_each_old(struct rail *rail,
+		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
+		   void *arg)
+{
+	for (size_t i = 0; i < rail->ep->send_count; i++) {
+		uint64_t number = waits_since_before(rail, i);
+		if (number != 0)
+			tell(rail, number, arg);
+	}
+}
+
+void send_drop_of(struct rail *rail, uint64_t number, int error)
+{
+	struct link_ep *ep = rail->ep;
+
+	for (size_t i = 0; i < ep->send_count; i++) {
+		struct frame frame = { .sender = number,
+				       .request = (uint32_t)i,
+				       .error = error };
+		link_lock(&ep->sending);
+		bool is_it = ep->sends[i]->is_used &&
+			     ep->sends[i]->rail == rail &&
+			     ep->sends[i]->number == number;
+		link_unlock(&ep->sending);
+		if (is_it && send_answered(ep, &frame))
+			rail_answered(rail);
+	}
+}
+
+static struct send *send_to(struct link_ep *ep, uint64_t number)
+{
+	struct send *found = NULL;
+
+	link_lock(&ep->sending);
+	for (size_t i = 0; i < ep->send_count && found == NULL; i++)
+		if (ep->sends[i]->is_used && ep->sends[i]->number == number)
+			found = ep->sends[i];
+	link_unlock(&ep->sending);
+	return found;
+}
+
+void send_peer_failed(struct link_ep *ep, uint64_t number, int error)
+{
+	struct send *send;
+
+	while ((send = send_to(ep, number)) != NULL) {
+		const struct frame failed = { .sender = number,
+					      .request = send->request,
+					      .error = error };
+		if (send_answered(ep, &failed))
+			rail_answered(fabric_rail(ep, 0));
+	}
+}
+
+void sends_unregister(struct link_ep *ep)
+{
+	for (size_t i = 0; i < ep->send_count; i++)
+		mrs_close(ep->sends[i]);
 }
 
 void send_drop_all(struct link_ep *ep)
 {
 	for (size_t i = 0; i < ep->send_count; i++) {
-		if (ep->sends[i]->mr != NULL)
-			fi_close(&ep->sends[i]->mr->fid);
 		free(ep->sends[i]->copy);
 		free(ep->sends[i]);
 	}
@@ -128,18 +227,8 @@ void send_drop_all(struct link_ep *ep)
 
 /* --- ways to send --- */
 
-static void iov_get(const struct message *m, void *to)
-{
-	uint8_t *at = to;
-
-	for (size_t i = 0; i < m->count; i++) {
-		memcpy(at, m->iov[i].iov_base, m->iov[i].iov_len);
-		at += m->iov[i].iov_len;
-	}
-}
-
-static ssize_t send_direct(struct rail *rail, const struct peer *peer,
-			   const struct message *m)
+ssize_t send_direct(struct rail *rail, const struct peer *peer,
+		    const struct message *m)
 {
 	uint8_t gathered[LINK_INJECT_SIZE];
 	const void *data = gathered;
@@ -148,7 +237,7 @@ static ssize_t send_direct(struct rail *rail, const struct peer *peer,
 	if (m->count == 1)
 		data = m->iov[0].iov_base;
 	else
-		iov_get(m, gathered);
+		iov_gather(m->iov, m->count, gathered);
 	if ((m->flags & FI_REMOTE_CQ_DATA) != 0)
 		return fi_tinjectdata(rail->core, data, m->size, m->data, to,
 				      m->tag);
@@ -182,36 +271,55 @@ static ssize_t send_eager(struct rail *rail, struct peer *peer,
 			       false);
 }
 
-/* Where the receiver reads the message: the program's buffer, or a copy. */
-static int expose(struct rail *rail, const struct message *m, struct send *send,
-		  struct frame_rail *ret_where)
+/* At one rail, by which the receiver reads. */
+static int expose_at(struct rail *rail, const void *data, size_t size,
+		     struct fid_mr **ret_mr, struct frame_rail *ret_where)
 {
-	const void *data = m->iov[0].iov_base;
-	uint64_t key = KEY_OF_OURS |
-		       __atomic_add_fetch(&rail->ep->key, 1, __ATOMIC_RELAXED);
 	int result;
 
+	if (rail->way == RAIL_SHARED) {
+		*ret_where = (struct frame_rail){ (uintptr_t)data,
+						  (uint64_t)getpid() };
+		return 0;
+	}
+	result = rail_register_own(rail, (void *)data, size, FI_REMOTE_READ,
+				   ret_mr);
+	if (result != 0)
+		return result;
+	ret_where->address = rail->is_virtual ? (uintptr_t)data : 0;
+	ret_where->key = fi_mr_key(*ret_mr);
+	return 0;
+}
+
+/*
+ * Where the receiver reads the message: the program's buffer, or a copy; at the
+ * peer's rail, or at each that may lead there.
+ */
+static int expose(struct rail *rail, const struct peer *peer,
+		  const struct message *m, struct send *send,
+		  struct frame *frame)
+{
+	const struct link_ep *ep = rail->ep;
+	unsigned int first =
+		peer->flow == NULL ? rail->index : ep->flows->first;
+	const void *data = m->iov[0].iov_base;
+	int result = 0;
+
+	frame->rail_count = peer->flow == NULL ? 1 : ep->flows->count;
 	if (m->size == 0)
 		return 0;
 	if (m->count > 1 || (m->flags & FI_INJECT) != 0) {
 		send->copy = malloc(m->size);
 		if (send->copy == NULL)
 			return -FI_ENOMEM;
-		iov_get(m, send->copy);
+		iov_gather(m->iov, m->count, send->copy);
 		data = send->copy;
 	}
-	if (rail->way == RAIL_SHARED) {
-		*ret_where = (struct frame_rail){ (uintptr_t)data,
-						  (uint64_t)getpid() };
-		return 0;
-	}
-	result = fi_mr_reg(rail->domain, data, m->size, FI_REMOTE_READ, 0, key,
-			   0, &send->mr, NULL);
-	if (result != 0)
-		return result;
-	ret_where->address = rail->is_virtual ? (uintptr_t)data : 0;
-	ret_where->key = fi_mr_key(send->mr);
-	return 0;
+	send->data = data;
+	for (unsigned int i = 0; i < frame->rail_count && result == 0; i++)
+		result = expose_at(&rail->ep->rails[first + i], data, m->size,
+				   &send->mrs[i], &frame->rails[i]);
+	return result;
 }
 
 static ssize_t send_ready(struct rail *rail, struct peer *peer,
@@ -227,17 +335,18 @@ static ssize_t send_ready(struct rail *rail, struct peer *peer,
 	send->context = m->context;
 	send->flags = m->flags;
 	send->number = peer->number;
+	send->rail = answering(rail);
+	send->size = m->size;
 	frame.request = send->request;
-	frame.rail_count = 1;
 	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
-	result = expose(rail, m, send, &frame.rails[0]);
+	result = expose(rail, peer, m, send, &frame);
 	if (result == 0)
 		result = rail_send_frame(rail, peer, &frame, NULL, 0, NULL,
 					 false);
 	if (result != 0)
 		send_put(ep, send);
 	else
-		rail->owed++;
+		rail_asked(rail);
 	return result;
 }
 
@@ -264,11 +373,16 @@ static ssize_t send_somehow(struct rail *rail, struct peer *peer,
 {
 	ssize_t result;
 
-	if (rail->pending != NULL)
+	if (peer->is_lost)
+		return -FI_EHOSTUNREACH;
+	if (rail->pending != NULL && pending_has(rail, peer))
 		return -FI_EAGAIN; /* what waits goes first */
-	if (!is_direct(rail, peer, m))
+	if (!is_direct(rail, peer, m)) {
+		if (rail->way == RAIL_MATCHED && (m->tag & LINK_UNTAGGED) == 0)
+			return passed_send(rail, peer, m);
 		return is_eager(rail, m) ? send_eager(rail, peer, m)
 					 : send_ready(rail, peer, m);
+	}
 	result = send_direct(rail, peer, m);
 	if (result == 0)
 		send_completed(rail->ep, m->context, m->flags);
@@ -283,11 +397,17 @@ ssize_t send_message(struct link_ep *ep, const struct message *m)
 
 	if (!ep->is_enabled)
 		return -FI_EOPBADSTATE;
-	if (peer == NULL || m->count > LINK_IOV_MAX)
+	if (peer == NULL)
+		return name_refusal(ep, m->to);
+	if (m->count > LINK_IOV_MAX)
 		return -FI_EINVAL;
 	rail = rail_for(ep, peer);
 	link_lock(&rail->lock);
 	result = send_somehow(rail, peer, m);
+	if (result == 0)
+		rail_used(rail, m->size);
+	else if (result == -FI_EAGAIN)
+		rail->loss.refused = peer;
 	link_unlock(&rail->lock);
 	if (result == -FI_EAGAIN)
 		ep_progress(ep);

@@ -17,16 +17,15 @@ static ssize_t put(struct fid_ep *fid, const struct iovec *iov, size_t count,
 		   fi_addr_t to, uint64_t tag, uint64_t data, uint64_t flags,
 		   void *context)
 {
-	struct message message = { .iov = iov,
-				   .count = count,
-				   .to = to,
-				   .tag = tag,
-				   .data = data,
-				   .flags = flags,
-				   .context = context };
+	const struct message message = { .iov = iov,
+					 .count = count,
+					 .size = iov_size(iov, count),
+					 .to = to,
+					 .tag = tag,
+					 .data = data,
+					 .flags = flags,
+					 .context = context };
 
-	for (size_t i = 0; i < count; i++)
-		message.size += iov[i].iov_len;
 	if ((flags & FI_INJECT) != 0 && message.size > LINK_INJECT_SIZE)
 		return -FI_EINVAL;
 	return send_message((struct link_ep *)fid, &message);

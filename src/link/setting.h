@@ -1,19 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes and limits of the provider, and the variables that change them. */
+/*
+ * Sizes and limits of the provider, and the variables that change them. Users
+ * read of these in fi_fairlead(7).
+ */
 #pragma once
 
-#define LINK_TAG_BITS          63 /* the upper one says: untagged */
-#define LINK_UNTAGGED          (UINT64_C(1) << LINK_TAG_BITS)
-#define LINK_KEY_SIZE          7 /* of memory; others are the provider's own */
-#define LINK_IOV_MAX           4
-#define LINK_INJECT_SIZE       4096
-#define LINK_EAGER_SIZE        16384 /* of a message in a frame, at most */
-#define LINK_CORE_CQ_SIZE      8192
-#define LINK_BUFFERS           256 /* for frames, on each rail */
-#define LINK_POLL_BATCH        16
-#define LINK_POLL_INTERVAL_MAX 64
+#include <stdint.h>
+
+#define LINK_TAG_BITS 63 /* the upper one says: untagged */
+#define LINK_UNTAGGED (UINT64_C(1) << LINK_TAG_BITS)
+#define LINK_KEY_SIZE 7 /* of memory; others are the provider's own */
+/* Keys with this byte are the provider's own. */
+#define LINK_KEY_OF_OURS  (UINT64_C(0xff) << 56)
+#define LINK_KEYS_KNOWN   65536 /* of peers' memory, at a rail */
+#define LINK_IOV_MAX      4
+#define LINK_INJECT_SIZE  4096
+#define LINK_EAGER_SIZE   16384 /* of a message in a frame, at most */
+#define LINK_CORE_CQ_SIZE 8192
+#define LINK_BUFFERS      32    /* for frames, on each rail */
+#define LINK_ASKS         1024  /* of an endpoint that wait for results */
+#define LINK_EVENTS_MAX   65536 /* of control that nobody reads */
+#define LINK_EVENT_SIZE   4096  /* of one that a program writes */
+/* For whom only node and service are known, in ms: FI_FAIRLEAD_NAME_WAIT. */
+#define LINK_NAME_WAIT_MS     30000
+#define LINK_NAME_WAIT_MAX_MS UINT64_C(1000000000)
+#define LINK_POLL_BATCH       16
+#define LINK_SENDS_MAX        1024 /* frames to one peer that a core has */
+#define LINK_SENDS_UNSAID     64   /* of them those that it tells no end of */
+/*
+ * A fabric rail is looked at again after this part of the time since something
+ * came by it, but after no more ticks than these: 4 to 8 us.
+ */
+#define LINK_POLL_PART      128
+#define LINK_POLL_PAUSE_MAX (1 << 14)
 /* How much unexpected data is kept, in bytes: FI_FAIRLEAD_UNEXPECTED_MAX. */
 #define LINK_UNEXPECTED_MAX (UINT64_C(16) << 30)
+
+/* Whether cores match tags themselves: "auto", "always" or "never". */
+#define LINK_OFFLOAD_VARIABLE "FI_FAIRLEAD_OFFLOAD"
 
 /* Where the text of the links is looked for, in this order. */
 #define LINK_TEXT_VARIABLES                               \
@@ -21,3 +45,6 @@
 		"FI_FAIRLEAD_LINKS", "FI_LNX_PROV_LINKS", \
 			"FI_LINKX_PROV_LINKS"             \
 	}
+
+/* What a variable says; `otherwise`, with a warning, where that is no number. */
+uint64_t setting_number(const char *variable, uint64_t otherwise);

@@ -19,5 +19,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(is_whole == (fixed + payload == size));
 	fuzz_check(memcmp(data, again, fixed) == 0);
 	fuzz_check(frame.payload == NULL || frame.payload == data + fixed);
+	if (frame.kind != FRAME_RAILS)
+		return 0;
+	for (unsigned int i = 0; i <= frame.rail_count; i++) {
+		struct rail_address rail;
+		if (frame_get_rail(&frame, i, &rail) == 0)
+			fuzz_check(i < frame.rail_count && rail.size > 0 &&
+				   rail.size <= RAIL_ADDRESS_MAX);
+	}
 	return 0;
 }

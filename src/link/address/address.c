@@ -7,10 +7,11 @@
 
 #include "link/wire/le.h"
 
-#define MAGIC     0xfa
-#define VERSION   1
-#define RAILS_AT  26
-#define FLAGS_ALL (LINK_HAS_LOCAL | LINK_READS | LINK_READABLE)
+#define MAGIC       0xfa
+#define VERSION     1
+#define RAILS_AT    26
+#define FLAGS_LOCAL (LINK_HAS_LOCAL | LINK_READS | LINK_READABLE)
+#define FLAGS_ALL   (FLAGS_LOCAL | LINK_WANTS_EVENTS | LINK_NAMED)
 
 enum kind {
 	KIND_IPV4,
@@ -134,6 +135,18 @@ static int rails_decode(const uint8_t *bytes, struct link_address *address)
 								      : -EINVAL;
 }
 
+/* A name has nothing that only an address can have. */
+static bool is_sound(const struct link_address *address)
+{
+	if ((address->flags & ~(unsigned int)FLAGS_ALL) != 0)
+		return false;
+	if ((address->flags & LINK_NAMED) == 0)
+		return true;
+	return address->flags == LINK_NAMED && address->node == 0 &&
+	       address->rail_count <= 1 &&
+	       (address->rail_count == 0 || address->number == 0);
+}
+
 int link_address_decode(const uint8_t bytes[LINK_ADDRESS_SIZE],
 			struct link_address *ret_address,
 			struct fairlead_error *error)
@@ -155,8 +168,7 @@ int link_address_decode(const uint8_t bytes[LINK_ADDRESS_SIZE],
 			"an address of version %u, where this provider "
 			"knows %u: use the same on all nodes",
 			bytes[1], VERSION);
-	if ((address.flags & ~(unsigned int)FLAGS_ALL) != 0 ||
-	    rails_decode(bytes, &address) != 0)
+	if (!is_sound(&address) || rails_decode(bytes, &address) != 0)
 		return error_set(error, -EINVAL, "a damaged address");
 	*ret_address = address;
 	return 0;
@@ -165,5 +177,28 @@ int link_address_decode(const uint8_t bytes[LINK_ADDRESS_SIZE],
 bool link_address_is_local(const struct link_address *a,
 			   const struct link_address *b)
 {
-	return a->node == b->node && (a->flags & b->flags) == FLAGS_ALL;
+	return a->node == b->node &&
+	       (a->flags & b->flags & FLAGS_LOCAL) == FLAGS_LOCAL;
+}
+
+void link_address_name(struct link_address *ret_name, uint32_t digest,
+		       const struct rail_address *place)
+{
+	*ret_name =
+		(struct link_address){ .flags = LINK_NAMED, .digest = digest };
+	if (place == NULL)
+		return;
+	ret_name->rails[0] = *place;
+	ret_name->rail_count = ret_name->told_count = 1;
+}
+
+/* Numbers by chance have their upper bit clear, too; see endpoint.c. */
+uint64_t link_address_number(uint64_t node, const char *service)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ node;
+
+	for (const char *c = service; *c != '\0'; c++)
+		hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+	hash = (hash ^ hash >> 29) & INT64_MAX;
+	return hash == 0 ? 1 : hash;
 }

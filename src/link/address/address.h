@@ -30,9 +30,11 @@
 #define RAIL_ADDRESS_MAX  56 /* of a core; the longest known has 48 */
 
 enum link_address_flags {
-	LINK_HAS_LOCAL = 1, /* has a rail over shared memory */
-	LINK_READS = 2,     /* may read other processes' memory */
-	LINK_READABLE = 4,  /* other processes may read its memory */
+	LINK_HAS_LOCAL = 1,    /* has a rail over shared memory */
+	LINK_READS = 2,        /* may read other processes' memory */
+	LINK_READABLE = 4,     /* other processes may read its memory */
+	LINK_WANTS_EVENTS = 8, /* is to be told what was done to its memory */
+	LINK_NAMED = 16,       /* a name: see below */
 };
 
 struct rail_address {
@@ -50,6 +52,18 @@ struct link_address {
 	unsigned int told_count; /* of them: the first that are known */
 	struct rail_address rails[RAILS_MAX];
 };
+
+/*
+ * What node and service tell of an endpoint is its *name*: the place of its first
+ * fabric rail, or of a link without fabric the number that follows from the
+ * service. It has the form of an address with LINK_NAMED alone, and without a
+ * node; what is missing the endpoint tells, when it is asked. This makes one of
+ * a rail's place (NULL: there is none).
+ */
+void link_address_name(struct link_address *ret_name, uint32_t digest,
+		       const struct rail_address *place);
+/* The number that follows from a service of a node: not 0. */
+uint64_t link_address_number(uint64_t node, const char *service);
 
 /*
  * Encodes as many of the first rails as there is room for; told_count is not

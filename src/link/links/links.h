@@ -2,9 +2,9 @@
 /*
  * What FI_FAIRLEAD_LINKS says: which core providers a link joins. Pure.
  *
- *	links  = link { "|" link }
- *	link   = member { "+" member }
- *	member = provider [ ":" domain { "," domain } ]
+ *	links = link { "|" link }
+ *	link  = rails { "+" rails }
+ *	rails = provider [ ":" domain { "," domain } ]
  *
  * The grammar is that of FI_LNX_PROV_LINKS, so that a site can switch from one
  * provider to the other by the variable's name. A provider is called by its

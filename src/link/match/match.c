@@ -106,11 +106,42 @@ struct match_message *match_post(struct match *m, struct match_receive *r)
 	r->order = m->order++;
 	r->is_posted = true;
 	m->posted_count++;
+	if (r->is_watched)
+		DL_APPEND2(m->watched, r, watched_prev, watched_next);
 	if (shape == MATCH_SHAPES_MAX)
 		DL_APPEND(m->unshaped, r);
 	else
 		table_add_receive(&m->shapes[shape], r);
 	return NULL;
+}
+
+static int by_order(const struct match_receive *a,
+		    const struct match_receive *b)
+{
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+void match_insert(struct match *m, struct match_receive *r)
+{
+	unsigned shape = shape_of(m, r->source == MATCH_ANY, r->ignore);
+
+	r->shape = (uint8_t)shape;
+	r->is_posted = true;
+	m->posted_count++;
+	if (r->is_watched)
+		DL_INSERT_INORDER2(m->watched, r, by_order, watched_prev,
+				   watched_next);
+	if (shape == MATCH_SHAPES_MAX)
+		DL_INSERT_INORDER(m->unshaped, r, by_order);
+	else
+		table_insert_receive(&m->shapes[shape], r, by_order);
+}
+
+bool match_overlap(const struct match_receive *a, const struct match_receive *b)
+{
+	return (a->source == MATCH_ANY || b->source == MATCH_ANY ||
+		a->source == b->source) &&
+	       ((a->tag ^ b->tag) & ~(a->ignore | b->ignore)) == 0;
 }
 
 void match_remove(struct match *m, struct match_receive *r)
@@ -121,6 +152,8 @@ void match_remove(struct match *m, struct match_receive *r)
 		DL_DELETE(m->unshaped, r);
 	else
 		table_remove_receive(&m->shapes[r->shape], r);
+	if (r->is_watched)
+		DL_DELETE2(m->watched, r, watched_prev, watched_next);
 	r->is_posted = false;
 	m->posted_count--;
 }

@@ -29,8 +29,10 @@ struct match_receive {
 	uint64_t tag;
 	uint64_t ignore; /* bits of the tag that do not count */
 	bool stays;      /* posted until it is removed: takes many messages */
+	bool is_watched; /* listed in `watched` while it is posted */
 
 	struct match_receive *next, *prev;
+	struct match_receive *watched_next, *watched_prev;
 	uint64_t order;
 	uint8_t shape; /* MATCH_SHAPES_MAX: in the list */
 	bool is_posted;
@@ -61,6 +63,7 @@ struct match_shape {
 struct match {
 	struct match_shape shapes[MATCH_SHAPES_MAX];
 	struct match_receive *unshaped; /* in the order of posting */
+	struct match_receive *watched;  /* likewise; see offload.h */
 	struct match_message *messages; /* in the order of arrival */
 	size_t posted_count, message_count;
 	uint64_t order;
@@ -77,6 +80,16 @@ void match_fini(struct match *m);
  * and `r` is not posted, also when it `stays` (post it again).
  */
 struct match_message *match_post(struct match *m, struct match_receive *r);
+
+/*
+ * Posts `r` where its `order` says, as if it had been posted then. No message is
+ * looked for.
+ */
+void match_insert(struct match *m, struct match_receive *r);
+
+/* Whether there are messages that both of them would take. */
+bool match_overlap(const struct match_receive *a,
+		   const struct match_receive *b);
 
 /*
  * The receive for a message that comes now, or NULL. It is no longer posted,

@@ -80,6 +80,15 @@ void table_add_receive(struct match_shape *s, struct match_receive *r)
 	DL_APPEND(*table_receives(s, r->source, r->tag), r);
 }
 
+void table_insert_receive(struct match_shape *s, struct match_receive *r,
+			  int (*compare)(const struct match_receive *a,
+					 const struct match_receive *b))
+{
+	s->posted_count++;
+	receives_grow(s);
+	DL_INSERT_INORDER(*table_receives(s, r->source, r->tag), r, compare);
+}
+
 void table_remove_receive(struct match_shape *s, struct match_receive *r)
 {
 	s->posted_count--;

@@ -16,6 +16,10 @@ struct match_message **table_messages(const struct match_shape *s,
 				      uint64_t source, uint64_t tag);
 
 void table_add_receive(struct match_shape *s, struct match_receive *r);
+/* Before the first for which `compare` says that it comes later. */
+void table_insert_receive(struct match_shape *s, struct match_receive *r,
+			  int (*compare)(const struct match_receive *a,
+					 const struct match_receive *b));
 void table_remove_receive(struct match_shape *s, struct match_receive *r);
 
 /* `shape` is the number of `s`, and so of the message's links. */

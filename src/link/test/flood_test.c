@@ -25,17 +25,7 @@ static unsigned int large_count(void)
 /* The last message is another: when it is seen, all have come. */
 static void wait_until_all_are_here(struct pair *pair)
 {
-	struct fi_msg_tagged msg = { .addr = FI_ADDR_UNSPEC, .tag = 2 };
-	struct fi_cq_tagged_entry entry;
-	struct fi_cq_err_entry failure = { 0 };
-
-	for (;;) {
-		pair_do(fi_trecvmsg(pair->ep, &msg, FI_PEEK | FI_COMPLETION));
-		if (fi_cq_read(pair->receive_cq, &entry, 1) == 1)
-			return;
-		fi_cq_readerr(pair->receive_cq, &failure, 0);
-		pair_check(failure.err == FI_ENOMSG);
-	}
+	pair_peek(pair, 2);
 }
 
 static void small_messages_wait(struct pair *pair)

@@ -2,12 +2,15 @@
 /*
  * Two processes with an endpoint each, that know each other's address. Both run
  * the same cases in the same order; a case asks which of them it is in. The
- * link is that of FI_FAIRLEAD_LINKS.
+ * link is that of FI_FAIRLEAD_LINKS. With LINK_TEST_PUSHED nobody may read other
+ * processes' memory, from when both know each other; with LINK_TEST_APART they
+ * share none.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -19,15 +22,19 @@
 struct pair {
 	bool is_first;
 	int fd; /* to the other process, for what no endpoint shall carry */
+	pid_t other; /* the other process, as the first one knows it */
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_cq *send_cq, *receive_cq;
-	struct fid_cntr *send_cntr, *receive_cntr, *write_cntr;
+	struct fid_cntr *send_cntr, *receive_cntr, *read_cntr, *write_cntr;
+	/* Of what the other did to memory; FI_RMA_EVENT, or NULL. */
+	struct fid_cntr *remote_read_cntr, *remote_write_cntr;
 	struct fid_av *av;
 	struct fid_ep *ep;
 	fi_addr_t peer;
-	uint8_t peer_name[64];
+	uint8_t peer_name[64]; /* or shorter */
+	char service[16];      /* of this node, at which nobody is */
 };
 
 /* As in assert(), but says which process, and ends it. */
@@ -38,6 +45,8 @@ void pair_check_at(bool holds, const char *what, const char *file, int line);
 #define pair_do(call) pair_do_at((long)(call), #call, __FILE__, __LINE__)
 void pair_do_at(long result, const char *what, const char *file, int line);
 
+/* From now on this process reads nobody's memory. */
+void pair_forbid_reads(void);
 /* Inserts the other's address, where that was left to the case. */
 void pair_insert(struct pair *pair);
 
@@ -80,12 +89,46 @@ struct pair_setting {
 	uint64_t caps;
 	uint64_t bind_flags; /* FI_SELECTIVE_COMPLETION */
 	enum fi_threading threading;
+	int mr_mode;           /* what memory of theirs can bear */
+	enum fi_wait_obj wait; /* of queues and counters */
 	bool is_one_sided; /* the second does not insert the first's address */
+	/*
+	 * The first is at a service of this node: the second inserts that, and
+	 * the first inserts nothing.
+	 */
+	bool is_named;
+	/*
+	 * Called in both processes before anything else, or NULL. Returns false
+	 * when what is needed cannot be had here.
+	 */
+	bool (*prepare)(struct pair *pair);
+	bool has_sockets; /* addresses are those of sockets */
 };
 
+/*
+ * Whether this is said to be left out of a short run: what takes long is not run
+ * over each link (LINK_TEST_LONG).
+ */
+bool pair_is_left_out(void);
 /*
  * Runs the cases in two processes. Returns what main() should: 0, or 1 when one
  * failed; 77 when the link is not there, with the reason.
  */
 int pair_run(const struct pair_setting *setting, const struct pair_case *cases,
 	     unsigned int count);
+
+/*
+ * The same, but each case has two processes of its own, of which the second one
+ * is killed (pair_die()) before the case ends.
+ */
+int pair_run_mortal(const struct pair_setting *setting,
+		    const struct pair_case *cases, unsigned int count);
+void pair_die(struct pair *pair) __attribute__((noreturn));
+/* Until the other is no more; the endpoint progresses meanwhile. */
+void pair_outlive(struct pair *pair);
+/* Until the other has met, or stopped: with no progress meanwhile. */
+void pair_meet_blind(struct pair *pair);
+/* Until a message is there that nobody expects. */
+void pair_peek(struct pair *pair, uint64_t tag);
+/* Whether the link has shared memory, and both processes use it. */
+bool pair_is_local(void);

@@ -42,7 +42,8 @@ static struct rail_address other(uint8_t size)
 
 static struct link_address sample(void)
 {
-	return (struct link_address){ .flags = LINK_HAS_LOCAL | LINK_READS,
+	return (struct link_address){ .flags = LINK_HAS_LOCAL | LINK_READS |
+					       LINK_WANTS_EVENTS,
 				      .digest = 0x01020304,
 				      .number = UINT64_C(0x1122334455667788),
 				      .node = UINT64_C(0x99aabbccddeeff00) };
@@ -118,7 +119,8 @@ static void other_bytes_are_refused(void **state)
 	} damages[] = {
 		{ 0, 1, "no address of the provider fairlead" },
 		{ 1, 3, "version 2, where this provider knows 1" },
-		{ 2, 8, "damaged" },  /* an unknown flag */
+		{ 2, 16, "damaged" }, /* a name with more than that */
+		{ 2, 32, "damaged" }, /* an unknown flag */
 		{ 3, 2, "damaged" },  /* none told, of one */
 		{ 3, 1, "damaged" },  /* three told, of two */
 		{ 4, 12, "damaged" }, /* a kind that there is not */
@@ -150,12 +152,48 @@ static void a_socket_address_is_not_written_out(void **state)
 	is_refused("damaged");
 }
 
+static void a_name_comes_back(void **state)
+{
+	struct rail_address place = ipv4("10.1.2.3", 9228);
+	struct link_address name;
+
+	link_address_name(&name, 77, &place);
+	comes_back(&name, 1);
+	link_address_name(&name, 77, NULL);
+	name.number = link_address_number(5, "9228");
+	assert_int_not_equal(name.number, 0);
+	assert_int_equal(name.number >> 63, 0);
+	assert_int_not_equal(name.number, link_address_number(5, "9229"));
+	assert_int_not_equal(name.number, link_address_number(6, "9228"));
+	comes_back(&name, 0);
+}
+
+static void a_name_with_more_than_that_is_refused(void **state)
+{
+	struct rail_address place = ipv4("10.1.2.3", 9228);
+	struct link_address name;
+
+	link_address_name(&name, 77, &place);
+	name.node = 1;
+	assert_int_equal(link_address_encode(&name, bytes), 1);
+	is_refused("damaged");
+	name.node = 0;
+	name.number = 1;
+	assert_int_equal(link_address_encode(&name, bytes), 1);
+	is_refused("damaged");
+	name.number = 0;
+	name.rails[1] = place;
+	name.rail_count = 2;
+	assert_int_equal(link_address_encode(&name, bytes), 2);
+	is_refused("damaged");
+}
+
 static void both_sides_agree_on_who_is_local(void **state)
 {
 	struct link_address a = sample(), b = sample();
 	for (unsigned int flags = 0; flags < 64; flags++) {
 		a.flags = flags & 7;
-		b.flags = flags >> 3;
+		b.flags = flags >> 3 | LINK_WANTS_EVENTS;
 		for (b.node = a.node; b.node <= a.node + 1; b.node++) {
 			bool want = flags == 63 && a.node == b.node;
 			assert_int_equal(link_address_is_local(&a, &b), want);
@@ -172,6 +210,8 @@ int main(void)
 		cmocka_unit_test(a_first_rail_that_does_not_fit_is_an_error),
 		cmocka_unit_test(other_bytes_are_refused),
 		cmocka_unit_test(a_socket_address_is_not_written_out),
+		cmocka_unit_test(a_name_comes_back),
+		cmocka_unit_test(a_name_with_more_than_that_is_refused),
 		cmocka_unit_test(both_sides_agree_on_who_is_local),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 static const struct frame samples[] = {
 	{ .kind = FRAME_EAGER,
-	  .flags = FRAME_HAS_DATA | FRAME_ANSWER,
+	  .flags = FRAME_HAS_DATA | FRAME_URGENT,
 	  .sequence = 1,
 	  .sender = UINT64_C(0x1020304050607080),
 	  .tag = 7,
@@ -51,20 +51,70 @@ static const struct frame samples[] = {
 	  .reader = 7,
 	  .size = PAYLOAD,
 	  .offset = UINT64_C(1) << 40 },
-	{ .kind = FRAME_ACK, .sender = 4, .up_to = 17 },
+	{ .kind = FRAME_ACK,
+	  .flags = FRAME_MISSING,
+	  .sender = 4,
+	  .up_to = 17,
+	  .probe = 18 },
 	{ .kind = FRAME_KNOWN, .sequence = 8, .sender = 4 },
+	{ .kind = FRAME_RAILS,
+	  .sender = 4,
+	  .probe = 5,
+	  .size = 2 * FRAME_RAIL_SIZE,
+	  .rail_count = 2,
+	  .from = { 0xfa, 1, 2 } },
+	{ .kind = FRAME_EAGER, .flags = FRAME_URGENT, .sequence = 9 },
+	{ .kind = FRAME_REACH,
+	  .sequence = 3,
+	  .sender = 4,
+	  .request = 6,
+	  .size = PAYLOAD },
+	{ .kind = FRAME_RESULT,
+	  .sequence = 3,
+	  .sender = 4,
+	  .request = 6,
+	  .error = EACCES,
+	  .size = PAYLOAD },
+	{ .kind = FRAME_TOUCHED,
+	  .flags = FRAME_WRITTEN,
+	  .sequence = 3,
+	  .sender = 4,
+	  .key = UINT64_MAX - 1 },
+	{ .kind = FRAME_HELLO,
+	  .sender = 4,
+	  .request = 6,
+	  .from = { 0xfa, 1, 2 } },
+	{ .kind = FRAME_NAME,
+	  .sender = 5,
+	  .request = 6,
+	  .from = { 0xfa, 1, 3 } },
+	{ .kind = FRAME_GREET,
+	  .sequence = 10,
+	  .sender = 4,
+	  .from = { 0xfa, 1, 3 } },
+	{ .kind = FRAME_FORGET,
+	  .sequence = 3,
+	  .sender = 4,
+	  .key = UINT64_MAX - 1 },
 };
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
-static uint8_t bytes[FRAME_READY_MAX + PAYLOAD + 16];
+static uint8_t bytes[FRAME_READY_MAX + RAILS_MAX * FRAME_RAIL_SIZE];
 static struct frame back;
+
+static bool has_payload(enum frame_kind kind)
+{
+	return kind == FRAME_EAGER || kind == FRAME_PIECE ||
+	       kind == FRAME_RAILS || kind == FRAME_REACH ||
+	       kind == FRAME_RESULT;
+}
 
 /* With its payload; returns the size of all. */
 static size_t encode(const struct frame *frame)
 {
 	memset(bytes, 0xaa, sizeof(bytes));
 	size_t size = frame_encode(frame, bytes);
-	if (frame->kind == FRAME_EAGER || frame->kind == FRAME_PIECE)
+	if (has_payload(frame->kind))
 		size += frame->size;
 	return size;
 }
@@ -74,11 +124,9 @@ static void what_is_encoded_is_decoded(void **state)
 	for (size_t i = 0; i < SAMPLES; i++) {
 		size_t size = encode(&samples[i]);
 		assert_int_equal(frame_decode(bytes, size, false, &back), 0);
-		bool has_payload = back.payload != NULL;
-		assert_int_equal(has_payload,
-				 samples[i].kind == FRAME_EAGER ||
-					 samples[i].kind == FRAME_PIECE);
-		if (has_payload)
+		assert_int_equal(back.payload != NULL,
+				 has_payload(samples[i].kind));
+		if (back.payload != NULL)
 			assert_ptr_equal(back.payload + back.size,
 					 bytes + size);
 		back.payload = NULL;
@@ -111,9 +159,10 @@ static void is_refused(size_t which, size_t at, uint8_t value)
 static void what_no_endpoint_says_is_refused(void **state)
 {
 	is_refused(0, 0, 0); /* no kind */
-	is_refused(0, 0, 8);
-	is_refused(0, 1, 8);            /* unknown flags */
-	is_refused(2, 1, FRAME_ANSWER); /* a flag of another kind */
+	is_refused(0, 0, UINT8_MAX);
+	is_refused(0, 1, 16); /* unknown flags */
+	is_refused(0, 1, 4);
+	is_refused(2, 1, FRAME_URGENT); /* a flag of another kind */
 	is_refused(3, 1, 1);
 	is_refused(0, 2, 1); /* rails in an EAGER */
 	is_refused(2, 2, 0); /* no rails in a READY, or too many */
@@ -123,9 +172,17 @@ static void what_no_endpoint_says_is_refused(void **state)
 	is_refused(6, 4, 1); /* an ACK with one */
 	is_refused(2, 36, 1);
 	is_refused(3, 22, 1); /* an error that there is not */
-	is_refused(6, 20, 1);
+	is_refused(6, 1, FRAME_HAS_DATA);
+	is_refused(8, 4, 1);
+	is_refused(8, 2, RAILS_MAX + 1);
+	is_refused(8, 20, 1);
 	is_refused(0, 36, PAYLOAD + 100); /* more data than came */
 	is_refused(5, 20, PAYLOAD + 100);
+	is_refused(10, 20, PAYLOAD + 100);
+	is_refused(10, 1, FRAME_WRITTEN);
+	is_refused(11, 22, 1);
+	is_refused(11, 31, 0xff);
+	is_refused(12, 1, FRAME_HAS_DATA);
 }
 
 static void a_piece_does_not_lie_beyond_all_offsets(void **state)
@@ -139,6 +196,29 @@ static void a_piece_does_not_lie_beyond_all_offsets(void **state)
 	assert_int_equal(frame_decode(bytes, size, false, &back), -EPROTO);
 }
 
+static void rails_are_found_by_their_places(void **state)
+{
+	const struct rail_address rails[] = {
+		{ .size = 1, .bytes = { 7 } },
+		{ .size = RAIL_ADDRESS_MAX, .bytes = { 8, 9 } },
+	};
+	struct rail_address found;
+	size_t size = encode(&samples[8]);
+	for (unsigned int i = 0; i < 2; i++)
+		frame_put_rail(&rails[i],
+			       bytes + FRAME_RAILS_SIZE + i * FRAME_RAIL_SIZE);
+	assert_int_equal(frame_decode(bytes, size, false, &back), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(frame_get_rail(&back, i, &found), 0);
+		assert_memory_equal(&found, &rails[i], sizeof(found));
+	}
+	assert_int_equal(frame_get_rail(&back, 2, &found), -EPROTO);
+	bytes[FRAME_RAILS_SIZE] = 0;
+	assert_int_equal(frame_get_rail(&back, 0, &found), -EPROTO);
+	bytes[FRAME_RAILS_SIZE] = RAIL_ADDRESS_MAX + 1;
+	assert_int_equal(frame_get_rail(&back, 0, &found), -EPROTO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +226,7 @@ int main(void)
 		cmocka_unit_test(each_size_but_the_right_one_is_refused),
 		cmocka_unit_test(what_no_endpoint_says_is_refused),
 		cmocka_unit_test(a_piece_does_not_lie_beyond_all_offsets),
+		cmocka_unit_test(rails_are_found_by_their_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an endpoint opens when it is enabled, and its way back. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "link/flow.h"
+#include "link/locality.h"
+
+int ep_number(struct link_ep *ep)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -FI_ENOMEM;
+	ep->number = number & ~SOURCE_BY_NUMBER;
+	return 0;
+}
+
+static int address_take(struct link_ep *ep)
+{
+	unsigned int first = has_local(ep) ? 1 : 0;
+	struct link_address *address = &ep->address;
+	int told;
+
+	address->digest = ep->domain->digest;
+	address->number = ep->number;
+	address->node = locality_node();
+	address->flags = locality_flags() | (first == 1 ? LINK_HAS_LOCAL : 0);
+	if ((ep->caps & FI_RMA_EVENT) != 0)
+		address->flags |= LINK_WANTS_EVENTS;
+	for (unsigned int i = first; i < ep->rail_count; i++) {
+		struct rail_address *to = &address->rails[i - first];
+		size_t size = sizeof(to->bytes);
+		int result =
+			fi_getname(&ep->rails[i].core->fid, to->bytes, &size);
+		if (result != 0)
+			return result;
+		to->size = (uint8_t)size;
+		address->rail_count++;
+	}
+	told = link_address_encode(address, ep->address_bytes);
+	if (told < 0)
+		link_warn(EP_CTRL, "the address of a rail is too long\n");
+	address->told_count = told < 0 ? 0 : (unsigned int)told;
+	return told < 0 ? told : 0;
+}
+
+static int peers_add(struct link_ep *ep)
+{
+	for (fi_addr_t i = 0; i < ep->av->count; i++) {
+		struct av_entry *entry = av_entry_of(ep->av, i);
+		struct link_address address;
+		if (entry == NULL)
+			continue;
+		if (link_address_decode(entry->bytes, &address, NULL) != 0)
+			continue;
+		if (entry->is_named)
+			name_ask(ep, i, &address);
+		else
+			ep_peer_add(ep, i, &address);
+	}
+	return 0;
+}
+
+void rails_close(struct link_ep *ep)
+{
+	sends_unregister(ep);
+	for (unsigned int i = 0; i < ep->rail_count; i++)
+		rail_unregister(&ep->rails[i]);
+	/* The first of several has what others may send. */
+	for (unsigned int i = ep->rail_count; i > 0; i--)
+		rail_close(&ep->rails[i - 1]);
+	flows_close(ep);
+	presence_close(ep->presence);
+	names_drop(ep);
+	ep_strangers_drop(ep);
+	for (size_t i = 0; ep->peers != NULL && i < AV_CHUNKS; i++) {
+		free(ep->peers[i]);
+		ep->peers[i] = NULL;
+	}
+}
+
+/*
+ * It may be tried again, and finds nothing of this time. shm of 1.17 never forgets
+ * the shared memory of this process by its name: so there is another one then.
+ */
+static void enable_undo(struct link_ep *ep)
+{
+	mr_endpoint_goes(ep);
+	rails_close(ep);
+	memset(ep->rails, 0, sizeof(ep->rails));
+	ep->rail_count = 0;
+	ep->flows = NULL;
+	ep->presence = NULL;
+	ep->matched = NULL;
+	ep->address = (struct link_address){ 0 };
+	ep->questions = NULL;
+	ep->introductions = NULL;
+	ep->has_names = false;
+	if (!ep->is_numbered)
+		(void)ep_number(ep);
+}
+
+static int rails_open(struct link_ep *ep)
+{
+	const struct core_set *cores = &ep->domain->cores;
+	int result = 0;
+
+	if (cores->cores[0].way == RAIL_SHARED)
+		result = presence_open(ep->number, locality_node(),
+				       &ep->presence);
+	while (ep->rail_count < cores->count && result == 0) {
+		struct rail *rail = &ep->rails[ep->rail_count];
+		rail->ep = ep;
+		rail->index = ep->rail_count++;
+		result = rail_open(rail, &cores->cores[rail->index],
+				   cores->cores[rail->index].fabric);
+	}
+	return result;
+}
+
+int ep_enable(struct link_ep *ep)
+{
+	int result;
+
+	if (ep->is_enabled)
+		return 0;
+	if (ep->av == NULL)
+		return -FI_ENOAV;
+	if ((ep->send_cq == NULL && ep->send_cntr == NULL &&
+	     (ep->caps & FI_SEND) != 0) ||
+	    (ep->receive_cq == NULL && ep->receive_cntr == NULL &&
+	     (ep->caps & FI_RECV) != 0))
+		return -FI_ENOCQ;
+	result = rails_open(ep);
+	if (result == 0)
+		result = address_take(ep);
+	if (result == 0)
+		result = flows_open(ep);
+	if (result == 0)
+		result = peers_add(ep);
+	if (result == 0)
+		result = mr_endpoint_comes(ep);
+	if (result != 0)
+		enable_undo(ep);
+	ep->is_enabled = result == 0;
+	return result;
+}

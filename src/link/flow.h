@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an endpoint with several fabric rails has for each peer that they lead
+ * to, by the number of the peer's endpoint: it stays when an address is removed,
+ * and is there for who is not in the vector. Fabric rails share one lock then,
+ * which is held in all that follows.
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "link/clock.h"
+#include "link/endpoint.h"
+#include "link/order/order.h"
+
+/* Rails are counted from the first that is not shared memory. */
+struct flow {
+	struct order order;
+	struct link_ep *ep;
+	uint64_t number;               /* of the peer's endpoint */
+	unsigned int told;             /* rails of which its address tells */
+	fi_addr_t cores[RAILS_MAX];    /* or FI_ADDR_NOTAVAIL */
+	struct slab *kept, **kept_end; /* frames, until acknowledged */
+	struct slab *next_slab;        /* of these: to be sent next, or NULL */
+	bool is_listed;                /* among the busy ones */
+	bool was_lost;               /* and all that waited for it has ended */
+	struct flow *before, *after; /* of those that are busy */
+	UT_hash_handle hh;
+};
+
+struct flows {
+	struct link_ep *ep;
+	unsigned int first, count; /* of the endpoint's rails: of fabrics */
+	struct flow *by_number;
+	struct flow *busy;
+	uint64_t next_us;         /* when they are looked at again */
+	unsigned int owed;        /* answers that will come */
+	struct stripes *stripes;  /* messages that are being read */
+	struct link_lock working; /* what was matched, and not begun with: */
+	struct stripes *come, **come_end;
+};
+
+/* The time as order.h wants it. */
+static inline uint64_t flow_now_us(void)
+{
+	return clock_now_ns() / 1000;
+}
+
+/* A rail's place among those of fabrics, and the one that has a place. */
+static inline unsigned int fabric_place(const struct rail *rail)
+{
+	return rail->index - rail->ep->flows->first;
+}
+
+static inline struct rail *fabric_rail(struct link_ep *ep, unsigned int place)
+{
+	return &ep->rails[ep->flows->first + place];
+}
+
+/* The one by which frames go now. */
+static inline struct rail *flow_rail(const struct flow *flow)
+{
+	return fabric_rail(flow->ep, flow->order.rail);
+}
+
+/* --- flows.c: those of an endpoint --- */
+
+/* Nothing with fewer than two fabric rails. 0 or a negative errno. */
+int flows_open(struct link_ep *ep);
+/* What waits to be sent is given a moment to go. No rail is locked. */
+void flows_finish(struct link_ep *ep);
+void flows_close(struct link_ep *ep);
+/* Sends what waits, and sees to it that it arrives. */
+void flows_go_on(struct link_ep *ep, bool has_events);
+/* Tells of those who do not answer by a rail. */
+void flows_each_silent(struct rail *rail,
+		       void (*tell)(struct rail *rail, uint64_t number,
+				    void *arg),
+		       void *arg);
+
+/* --- flow.c: one of them --- */
+
+/* The flow to an endpoint, which is made; NULL: out of memory, or no way. */
+struct flow *flow_get(struct link_ep *ep, const struct link_address *address);
+struct flow *flow_find(struct link_ep *ep, uint64_t number);
+/* It has to be looked at. */
+void flow_list(struct flow *flow);
+/* Returns false when there is something that no core takes now. */
+bool flow_look(struct flow *flow, uint64_t now_us);
+/* As rail_send_frame(). */
+int flow_send(struct flow *flow, struct frame *frame, const struct iovec *iov,
+	      size_t count, const struct frame_end *with, bool must);
+/* An acknowledgement or a probe, which is not kept. -FI_EAGAIN: not now. */
+ssize_t flow_say(struct flow *flow, const struct order_word *word);
+/*
+ * A frame came by a rail. Calls `take` for one that is to be taken in. Returns
+ * what it returned, or 0.
+ */
+int flow_take(struct rail *rail, const struct frame *frame,
+	      int (*take)(struct rail *rail, const struct frame *frame));
+/* A core has given a frame back. */
+void flow_slab_back(struct slab *slab, int error);
+/* The peer is not reached by a rail any more, says its core. */
+void flow_rail_failed(struct flow *flow, struct rail *rail, int error);
+/* Nobody is there any more, says the node to which a rail leads. */
+void flow_refused(struct flow *flow, struct rail *rail);
+
+/* --- stripes.c --- */
+
+/* A message is to be read by several rails. Any lock may be held. */
+void stripes_start(struct link_ep *ep, struct receive *receive,
+		   const struct arrival *arrival);
+/* Begins with what has come, reads what rails take now, ends what is over. */
+void stripes_go_on(struct flows *flows);
+/* A core is done with a piece. Error: 0 or positive. */
+void piece_ended(struct piece *piece, int error);
+/* A rail has failed: what it was to read is read by others. */
+void pieces_take_back(struct flow *flow, struct rail *rail);
+void stripes_close(struct flows *flows);
+/* The peer is lost: what is read from it ends. */
+void stripes_fail(struct flow *flow, int error);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All flows of an endpoint: which are looked at when, how fast rails are. */
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "link/flow.h"
+
+#define PAUSE_US         500 /* between looks where nothing happens */
+#define PAUSE_REFUSED_US 20
+#define FINISH_US        1000000
+
+/* --- progress --- */
+
+void flows_go_on(struct link_ep *ep, bool has_events)
+{
+	struct flows *flows = ep->flows;
+	struct flow *flow, *next;
+	bool is_all = true;
+	uint64_t now_us;
+
+	stripes_go_on(flows);
+	if (flows->busy == NULL)
+		return;
+	now_us = flow_now_us();
+	if (!has_events && now_us < flows->next_us)
+		return;
+	DL_FOREACH_SAFE2(flows->busy, flow, next, after)
+	is_all &= flow_look(flow, now_us);
+	flows->next_us = now_us + (is_all ? PAUSE_US : PAUSE_REFUSED_US);
+}
+
+void flows_each_silent(struct rail *rail,
+		       void (*tell)(struct rail *rail, uint64_t number,
+				    void *arg),
+		       void *arg)
+{
+	struct flows *flows = rail->ep->flows;
+	unsigned int place = fabric_place(rail);
+	struct flow *flow;
+
+	DL_FOREACH2(flows->busy, flow, after)
+	if (flow->order.rails[place].is_there &&
+	    (flow->order.rails[place].is_asked ||
+	     flow->order.rails[place].has_failed))
+		tell(rail, flow->number, arg);
+}
+
+/* --- open and close --- */
+
+/* As the kernel tells it, in bits a second; 0: it does not. */
+static uint64_t device_speed(const char *device)
+{
+	struct ethtool_cmd command = { .cmd = ETHTOOL_GSET };
+	struct ifreq request = { .ifr_data = (char *)&command };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint32_t speed = 0;
+
+	if (fd < 0)
+		return 0;
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
+	if (ioctl(fd, SIOCETHTOOL, &request) == 0)
+		speed = ethtool_cmd_speed(&command);
+	close(fd);
+	return speed == (uint32_t)SPEED_UNKNOWN ? 0 : (uint64_t)speed * 1000000;
+}
+
+static uint64_t rail_speed(const struct link_domain *domain, unsigned int index)
+{
+	const struct fi_info *info = domain->cores.cores[index].info;
+
+	if (info->nic != NULL && info->nic->link_attr != NULL &&
+	    info->nic->link_attr->speed > 0)
+		return info->nic->link_attr->speed;
+	return device_speed(domain->text.rails[index].domain);
+}
+
+int flows_open(struct link_ep *ep)
+{
+	unsigned int first = has_local(ep) ? 1 : 0;
+	struct flows *flows;
+
+	if (ep->rail_count < first + 2)
+		return 0;
+	flows = calloc(1, sizeof(*flows));
+	if (flows == NULL)
+		return -FI_ENOMEM;
+	flows->ep = ep;
+	flows->first = first;
+	flows->count = ep->rail_count - first;
+	flows->come_end = &flows->come;
+	link_lock_init(&flows->working, ep->domain->is_threaded);
+	ep->flows = flows;
+	for (unsigned int i = 0; i < flows->count; i++) {
+		struct rail *rail = fabric_rail(ep, i);
+		rail->speed = rail_speed(ep->domain, rail->index);
+		rail->name = ep->domain->text.rails[rail->index].domain;
+		if (i > 0)
+			link_lock_share(&rail->lock, &fabric_rail(ep, 0)->lock);
+	}
+	return 0;
+}
+
+static bool has_unsent(const struct flows *flows)
+{
+	const struct flow *flow;
+
+	DL_FOREACH2(flows->busy, flow, after)
+	if (flow->order.sent != flow->order.last && !flow->order.is_lost)
+		return true;
+	return false;
+}
+
+void flows_finish(struct link_ep *ep)
+{
+	struct rail *rail = fabric_rail(ep, 0);
+	uint64_t end_us = flow_now_us() + FINISH_US;
+	struct flow *flow;
+	bool goes_on = true;
+
+	while (goes_on && flow_now_us() < end_us) {
+		ep_progress(ep);
+		link_lock(&rail->lock);
+		goes_on = has_unsent(ep->flows);
+		link_unlock(&rail->lock);
+	}
+	/* Who waits for word of what came need not ask whether we are there. */
+	link_lock(&rail->lock);
+	for (flow = ep->flows->by_number; flow != NULL; flow = flow->hh.next)
+		if (flow->order.untold > 0) {
+			struct order_word word = { .rail = flow->order.rail,
+						   .up_to = flow->order.taken };
+			(void)flow_say(flow, &word);
+		}
+	link_unlock(&rail->lock);
+}
+
+void flows_close(struct link_ep *ep)
+{
+	struct flow *flow, *next;
+
+	if (ep->flows == NULL)
+		return;
+	stripes_close(ep->flows);
+	HASH_ITER (hh, ep->flows->by_number, flow, next) {
+		HASH_DEL(ep->flows->by_number, flow);
+		free(flow);
+	}
+	link_lock_fini(&ep->flows->working);
+	free(ep->flows);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cores that choose keys, or want virtual addresses, where the program has one key
+ * for a region and offsets in it (or the other way round): so who wants to reach it asks its owner once what
+ * the core has for them, and is told to forget that when the region is closed.
+ * Until the answer is there an access is -FI_EAGAIN. One that fails is tried once
+ * more if the owner has another key by then.
+ */
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "link/endpoint.h"
+#include "link/wire/le.h"
+
+enum key_state {
+	KEY_ASKED,
+	KEY_TOLD,
+	KEY_REFUSED, /* which the next access says, and then it is forgotten */
+};
+
+/* What one core of a peer has for a key. */
+struct known_key {
+	struct key_id {
+		uint64_t number, key; /* of the peer; the program's */
+	} id;
+	enum key_state state;
+	int error;
+	uint64_t core, base; /* the core's key; where the region is there */
+	UT_hash_handle hh;
+};
+
+static struct known_key *key_find(struct rail *rail, uint64_t number,
+				  uint64_t key)
+{
+	const struct key_id id = { number, key };
+	struct known_key *found;
+
+	HASH_FIND(hh, rail->keys, &id, sizeof(id), found);
+	return found;
+}
+
+static void key_drop(struct rail *rail, struct known_key *key)
+{
+	HASH_DEL(rail->keys, key);
+	free(key);
+}
+
+void keys_drop(struct rail *rail)
+{
+	struct known_key *key, *next;
+
+	HASH_ITER (hh, rail->keys, key, next)
+		key_drop(rail, key);
+}
+
+/* What was not asked for is asked for anew: there is room again. */
+static void keys_bound(struct rail *rail)
+{
+	struct known_key *key, *next;
+
+	if (HASH_COUNT(rail->keys) < LINK_KEYS_KNOWN)
+		return;
+	HASH_ITER (hh, rail->keys, key, next)
+		if (key->state != KEY_ASKED)
+			key_drop(rail, key);
+}
+
+static ssize_t key_ask(struct rail *rail, struct peer *peer, uint64_t key)
+{
+	struct known_key *asked;
+	ssize_t result;
+
+	keys_bound(rail);
+	asked = calloc(1, sizeof(*asked));
+	if (asked == NULL)
+		return -FI_ENOMEM;
+	asked->id = (struct key_id){ peer->number, key };
+	HASH_ADD(hh, rail->keys, id, sizeof(asked->id), asked);
+	if (!hash_was_added(asked)) {
+		free(asked);
+		return -FI_ENOMEM;
+	}
+	result = reach_key(rail, peer, key);
+	if (result != 0)
+		key_drop(rail, asked);
+	return result != 0 ? result : -FI_EAGAIN;
+}
+
+static ssize_t range_translate(struct rail *rail, struct peer *peer,
+			       const struct fi_rma_iov *from,
+			       struct fi_rma_iov *ret_to)
+{
+	struct known_key *known = key_find(rail, peer->number, from->key);
+	uint64_t address;
+	int error;
+
+	if (known == NULL)
+		return key_ask(rail, peer, from->key);
+	switch (known->state) {
+	case KEY_TOLD:
+		address = from->addr;
+		if (rail->ep->domain->is_virtual)
+			address -= known->base;
+		if (rail->is_virtual)
+			address += known->base;
+		*ret_to =
+			(struct fi_rma_iov){ address, from->len, known->core };
+		return 0;
+	case KEY_REFUSED:
+		error = known->error;
+		key_drop(rail, known);
+		return -error;
+	default:
+		return -FI_EAGAIN;
+	}
+}
+
+ssize_t keys_translate(struct rail *rail, struct peer *peer,
+		       const struct fi_rma_iov *from, size_t count,
+		       struct fi_rma_iov *ret_to)
+{
+	ssize_t result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = range_translate(rail, peer, &from[i], &ret_to[i]);
+	return result;
+}
+
+void key_told(struct rail *rail, uint64_t number, uint64_t key, int error,
+	      const uint8_t *told)
+{
+	struct known_key *known = key_find(rail, number, key);
+
+	if (known == NULL || known->state != KEY_ASKED)
+		return;
+	known->state = error == 0 ? KEY_TOLD : KEY_REFUSED;
+	known->error = error;
+	if (error == 0) {
+		known->core = le_get64(told);
+		known->base = le_get64(told + 8);
+	}
+}
+
+void key_forget(struct link_ep *ep, uint64_t number, uint64_t key)
+{
+	for (unsigned int i = 0; i < ep->rail_count; i++) {
+		struct rail *rail = &ep->rails[i];
+		struct known_key *known = rail->way == RAIL_SHARED
+						  ? NULL
+						  : key_find(rail, number, key);
+		/* One that is asked for is told of what there is by then. */
+		if (known != NULL && known->state != KEY_ASKED)
+			key_drop(rail, known);
+	}
+}
+
+void key_doubt(struct rail *rail, uint64_t number, uint64_t key, uint64_t core)
+{
+	struct known_key *known = key_find(rail, number, key);
+
+	if (known != NULL && known->state == KEY_TOLD && known->core == core)
+		key_drop(rail, known);
+}
+
+/* --- at the owner's --- */
+
+int key_tell(struct rail *rail, const struct frame *frame,
+	     const struct reach *reach, uint8_t *ret_told)
+{
+	struct link_domain *domain = rail->ep->domain;
+	uint64_t place = reach->ranges[0].address;
+	uint64_t core, base;
+	int error;
+
+	if (place >= rail->ep->rail_count)
+		return FI_EINVAL;
+	link_lock(&domain->reaching);
+	error = mr_key_at(mr_of_key(domain, reach->ranges[0].key),
+			  &rail->ep->rails[place], frame->sender, reach->from,
+			  &core, &base);
+	link_unlock(&domain->reaching);
+	if (error != 0)
+		return error;
+	le_put64(ret_told, core);
+	le_put64(ret_told + 8, base);
+	return 0;
+}
+
+void key_withdraw(struct rail *rail, uint64_t number,
+		  const uint8_t from[LINK_ADDRESS_SIZE], uint64_t key)
+{
+	struct peer *peer = ep_peer_or_stranger(rail, number, from);
+	struct frame frame = { .kind = FRAME_FORGET,
+			       .sender = rail->ep->number,
+			       .key = key };
+
+	if (peer != NULL && !peer->is_lost &&
+	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
+		link_warn(EP_DATA, "a peer cannot be told that a key that "
+				   "it has is none any more\n");
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Peers that have ended. Cores do not say it: shared memory of a process that
+ * was killed is as it was, and what is to be sent over TCP waits for a connection
+ * that is tried again for ever. So who owes us something for long, or takes in
+ * nothing, is looked at: a process of this node by its number and when it
+ * started, others by a connection to where their core listens, or by a frame where
+ * the core tells what became of it. A process that is stopped, or computes, is not
+ * lost.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "link/flow.h"
+
+#define LOCAL_NS      UINT64_C(20000000)
+#define FABRIC_NS     UINT64_C(200000000)
+#define FABRIC_MAX_NS UINT64_C(8000000000)
+
+void loss_forget(struct rail *rail, const struct peer *peer)
+{
+	struct loss *loss = &rail->loss;
+
+	if (loss->refused == peer)
+		loss->refused = NULL;
+	if (loss->last == peer)
+		loss->last = NULL;
+	if (loss->probed != peer)
+		return;
+	loss->probed = NULL;
+	close(loss->probe);
+	loss->probe = -1;
+}
+
+static void lose(struct rail *rail, struct peer *peer)
+{
+	/* The same may be said by its other rails, or not. */
+	if (peer->flow != NULL) {
+		flow_refused(peer->flow, rail);
+		/* Others may have ended with it. */
+		if (peer->flow->order.is_lost)
+			rail->loss.patience_ns = 0;
+		return;
+	}
+	link_warn(EP_DATA,
+		  "a peer has ended: what it owes, and what is for it, "
+		  "fails\n");
+	loss_forget(rail, peer);
+	peer->is_lost = true;
+	peer->is_direct = false;
+	pending_drop(rail, peer, LOSS_ERROR);
+	send_drop_of(rail, peer->number, LOSS_ERROR);
+	reading_drop_of(rail, peer->number, LOSS_ERROR);
+	asks_drop_of(rail, peer->number, LOSS_ERROR);
+}
+
+void loss_said(struct rail *rail, struct peer *peer)
+{
+	unsigned int first = has_local(rail->ep) ? 1 : 0;
+
+	if (!peer->is_lost && rail->ep->rail_count - first == 1)
+		lose(rail, peer);
+}
+
+/* --- who is asked --- */
+
+static void ask(struct peer *peer, struct peer **list)
+{
+	if (peer == NULL || peer->is_lost || peer->is_asked)
+		return;
+	peer->is_asked = true;
+	peer->next_asked = *list;
+	*list = peer;
+}
+
+static void ask_number(struct rail *rail, uint64_t number, void *arg)
+{
+	ask(ep_peer_by_number(rail->ep, number), arg);
+}
+
+static struct peer *who_is_waited_for(struct rail *rail)
+{
+	struct peer *list = NULL;
+
+	send_each_old(rail, ask_number, &list);
+	reading_each_old(rail, ask_number, &list);
+	asks_each_old(rail, ask_number, &list);
+	if (has_flows(rail))
+		flows_each_silent(rail, ask_number, &list);
+	for (struct slab *slab = rail->pending; slab != NULL;
+	     slab = slab->next_peer) {
+		if (slab->was_seen)
+			ask(slab->peer, &list);
+		slab->was_seen = true;
+	}
+	ask(rail->loss.refused, &list);
+	rail->loss.refused = NULL;
+	for (struct peer *peer = list; peer != NULL; peer = peer->next_asked)
+		peer->is_asked = false;
+	return list;
+}
+
+/* --- by a connection --- */
+
+/* Of others the address is none that a socket could connect to. */
+static bool is_tcp(const struct rail *rail)
+{
+	const char *name = rail->ep->domain->text.rails[rail->index].provider;
+
+	return strncmp(name, "tcp", 3) == 0 || strcmp(name, "net") == 0 ||
+	       strcmp(name, "sockets") == 0;
+}
+
+/*
+ * The node answers, and nobody listens there. All else passes: a cable or a route
+ * that is down for now, or a queue of who computes, and accepts nobody meanwhile.
+ */
+static bool is_refused(int error)
+{
+	return error == ECONNREFUSED;
+}
+
+static void probe_start(struct rail *rail, struct peer *peer)
+{
+	struct loss *loss = &rail->loss;
+	struct sockaddr_storage to;
+	size_t size = sizeof(to);
+	int fd, error = 0;
+
+	loss->last = peer;
+	if (peer->cores[rail->index] == FI_ADDR_NOTAVAIL ||
+	    fi_av_lookup(rail->av, peer->cores[rail->index], &to, &size) != 0)
+		return;
+	fd = socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		    0);
+	if (fd < 0)
+		return;
+	if (connect(fd, (struct sockaddr *)&to, (socklen_t)size) != 0)
+		error = errno;
+	if (error == EINPROGRESS) {
+		loss->probe = fd;
+		loss->probed = peer;
+		return;
+	}
+	if (is_refused(error))
+		lose(rail, peer);
+	close(fd);
+}
+
+/* Other cores tell what becomes of a frame, of whatever kind. */
+static void frame_probe(struct rail *rail, struct peer *peer)
+{
+	struct frame frame = { .kind = FRAME_KNOWN,
+			       .sender = rail->ep->number };
+
+	rail->loss.last = peer;
+	if (ep_peer(rail->ep, av_find(rail->ep->av, peer->number)) == peer)
+		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, false);
+}
+
+/* Whether there is one that goes on. */
+static bool probe_goes_on(struct rail *rail)
+{
+	struct loss *loss = &rail->loss;
+	struct pollfd probe = { .fd = loss->probe, .events = POLLOUT };
+	struct peer *peer = loss->probed;
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (loss->probe < 0)
+		return false;
+	if (poll(&probe, 1, 0) == 0)
+		return true;
+	getsockopt(loss->probe, SOL_SOCKET, SO_ERROR, &error, &size);
+	close(loss->probe);
+	loss->probe = -1;
+	loss->probed = NULL;
+	if (is_refused(error))
+		lose(rail, peer);
+	return false;
+}
+
+/* One at a time, each in its turn: who comes after the last one. */
+static struct peer *turn(const struct loss *loss, struct peer *list)
+{
+	for (struct peer *peer = list; peer != NULL; peer = peer->next_asked)
+		if (peer == loss->last && peer->next_asked != NULL)
+			return peer->next_asked;
+	return list;
+}
+
+/* --- the look --- */
+
+static bool is_waiting(const struct rail *rail)
+{
+	const struct flows *flows = rail->ep->flows;
+
+	return rail->owed > 0 || rail->pending != NULL ||
+	       (flows != NULL && rail->way == RAIL_FRAMED &&
+		(flows->busy != NULL || flows->owed > 0)) ||
+	       peek_at(rail->work) != NULL || rail->loss.refused != NULL;
+}
+
+static void look_local(struct rail *rail)
+{
+	struct peer *next, *list = who_is_waited_for(rail);
+
+	for (struct peer *peer = list; peer != NULL; peer = next) {
+		next = peer->next_asked;
+		if (!presence_is_alive(&peer->process))
+			lose(rail, peer);
+	}
+}
+
+static void look_fabric(struct rail *rail)
+{
+	struct peer *list;
+
+	if (probe_goes_on(rail))
+		return;
+	list = who_is_waited_for(rail);
+	if (list != NULL && is_tcp(rail))
+		probe_start(rail, turn(&rail->loss, list));
+	else if (list != NULL)
+		frame_probe(rail, turn(&rail->loss, list));
+}
+
+void loss_look(struct rail *rail)
+{
+	struct loss *loss = &rail->loss;
+	bool is_local = rail->way == RAIL_SHARED;
+	uint64_t first = is_local ? LOCAL_NS : FABRIC_NS, now;
+
+	if (!is_waiting(rail)) {
+		loss->patience_ns = 0;
+		return;
+	}
+	now = clock_now_ns();
+	if (loss->patience_ns == 0) {
+		loss->patience_ns = first;
+		loss->look_at_ns = now + first;
+	}
+	if (loss->probe >= 0)
+		probe_goes_on(rail);
+	if (now < loss->look_at_ns)
+		return;
+	loss->look_at_ns = now + loss->patience_ns;
+	if (!is_local && loss->patience_ns < FABRIC_MAX_NS)
+		loss->patience_ns *= 2;
+	if (is_local)
+		look_local(rail);
+	else
+		look_fabric(rail);
+}

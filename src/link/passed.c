@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tagged messages to a core that matches tags: passed on as they are, of any
+ * size. They do not name their sender, so its peer has to know it before.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/matched.h"
+
+/* A send that the core has not completed. */
+struct passed {
+	struct op op;
+	struct rail *rail;
+	struct passed *next;      /* of those that are free */
+	struct passed *next_made; /* of all */
+	void *context, *copy;
+	uint64_t flags;
+};
+
+static struct passed *passed_take(struct rail *rail)
+{
+	struct matched *matched = &rail->matched;
+	struct passed *passed = matched->free_passed;
+
+	if (passed != NULL) {
+		matched->free_passed = passed->next;
+		return passed;
+	}
+	passed = calloc(1, sizeof(*passed));
+	if (passed == NULL)
+		return NULL;
+	passed->op.kind = OP_PASSED;
+	passed->rail = rail;
+	passed->next_made = matched->made_passed;
+	matched->made_passed = passed;
+	return passed;
+}
+
+static void passed_put(struct rail *rail, struct passed *passed)
+{
+	free(passed->copy);
+	passed->copy = NULL;
+	passed->next = rail->matched.free_passed;
+	rail->matched.free_passed = passed;
+}
+
+void passed_drop(struct rail *rail)
+{
+	for (struct passed *p = rail->matched.made_passed, *next; p != NULL;
+	     p = next) {
+		next = p->next_made;
+		free(p->copy);
+		free(p);
+	}
+}
+
+void passed_ended(struct passed *passed, int error)
+{
+	struct rail *rail = passed->rail;
+	void *context = passed->context;
+	uint64_t flags = passed->flags;
+
+	rail->owed--;
+	passed_put(rail, passed);
+	if (error == 0)
+		send_completed(rail->ep, context, flags);
+	else
+		send_failed(rail->ep, context, flags, error);
+}
+
+/* --- who is known --- */
+
+static ssize_t greet(struct rail *rail, struct peer *peer)
+{
+	struct link_ep *ep = rail->ep;
+	struct frame frame = { .kind = FRAME_GREET, .sender = ep->number };
+	int result;
+
+	rail->loss.refused = peer;
+	if (peer->was_greeted)
+		return -FI_EAGAIN;
+	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
+	result = rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true);
+	if (result != 0)
+		return result;
+	peer->was_greeted = true;
+	rail->owed++;
+	rail_poll_soon(rail);
+	return -FI_EAGAIN;
+}
+
+void passed_greeted(struct rail *rail, const struct frame *frame)
+{
+	struct link_ep *ep = rail->ep;
+	struct frame answer = { .kind = FRAME_KNOWN, .sender = ep->number };
+	struct peer *peer;
+
+	if (rail->way != RAIL_MATCHED) {
+		link_warn(EP_DATA,
+			  "a greeting that this rail has no use for\n");
+		return;
+	}
+	peer = ep_peer_or_stranger(rail, frame->sender, frame->from);
+	if (peer == NULL ||
+	    rail_send_frame(rail, peer, &answer, NULL, 0, NULL, true) != 0) {
+		link_warn(EP_DATA, "a sender cannot be answered\n");
+		return;
+	}
+	peer->was_told = true;
+}
+
+/* --- messages --- */
+
+static ssize_t issue(struct rail *rail, const struct peer *peer,
+		     const struct message *m, struct passed *passed)
+{
+	void *descs[LINK_IOV_MAX] = { NULL };
+	struct iovec copied;
+	struct fi_msg_tagged msg = { .msg_iov = m->iov,
+				     .desc = descs,
+				     .iov_count = m->count,
+				     .addr = peer->cores[rail->index],
+				     .tag = m->tag,
+				     .context = &passed->op,
+				     .data = m->data };
+	uint64_t flags = FI_COMPLETION |
+			 (m->flags & (FI_REMOTE_CQ_DATA | FI_DELIVERY_COMPLETE |
+				      FI_TRANSMIT_COMPLETE));
+
+	if ((m->flags & FI_INJECT) != 0 || m->count > rail->matched.iov_limit) {
+		passed->copy = malloc(m->size + 1);
+		if (passed->copy == NULL)
+			return -FI_ENOMEM;
+		iov_gather(m->iov, m->count, passed->copy);
+		copied = (struct iovec){ passed->copy, m->size };
+		msg.msg_iov = &copied;
+		msg.iov_count = 1;
+	}
+	return fi_tsendmsg(rail->core, &msg, flags);
+}
+
+ssize_t passed_send(struct rail *rail, struct peer *peer,
+		    const struct message *m)
+{
+	size_t inject = rail->inject_size < LINK_INJECT_SIZE ? rail->inject_size
+							     : LINK_INJECT_SIZE;
+	struct passed *passed;
+	ssize_t result;
+
+	if (!peer->is_direct)
+		return greet(rail, peer);
+	if ((m->tag & ~rail->matched.tag_mask) != 0)
+		return -FI_EINVAL;
+	if (m->size <= inject && (m->flags & FI_DELIVERY_COMPLETE) == 0) {
+		result = send_direct(rail, peer, m);
+		if (result == 0)
+			send_completed(rail->ep, m->context, m->flags);
+		return result;
+	}
+	passed = passed_take(rail);
+	if (passed == NULL)
+		return -FI_ENOMEM;
+	passed->context = m->context;
+	passed->flags = m->flags;
+	result = issue(rail, peer, m, passed);
+	if (result == 0)
+		rail->owed++;
+	else
+		passed_put(rail, passed);
+	return result;
+}

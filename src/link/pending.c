@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Frames that a core would not take, by peer: one that takes in nothing for a
+ * while keeps nobody else from getting theirs.
+ */
+#include "link/endpoint.h"
+
+bool pending_has(const struct rail *rail, const struct peer *peer)
+{
+	const struct slab *first = rail->pending;
+
+	while (first != NULL && first->peer != peer)
+		first = first->next_peer;
+	return first != NULL;
+}
+
+void pending_add(struct rail *rail, struct slab *slab)
+{
+	struct slab **at = &rail->pending;
+
+	slab->next = slab->next_peer = NULL;
+	slab->was_seen = false;
+	while (*at != NULL && (*at)->peer != slab->peer)
+		at = &(*at)->next_peer;
+	if (*at == NULL) {
+		slab->last = slab;
+		*at = slab;
+	} else {
+		(*at)->last->next = slab;
+		(*at)->last = slab;
+	}
+}
+
+/* The next of the peer takes the place of its first. */
+static void advance(struct slab **at)
+{
+	struct slab *first = *at, *next = first->next;
+
+	if (next == NULL) {
+		*at = first->next_peer;
+		return;
+	}
+	next->last = first->last;
+	next->next_peer = first->next_peer;
+	*at = next;
+}
+
+/* What advance() did, once more. */
+static void retreat(struct slab **at, struct slab *first)
+{
+	struct slab *next = first->next;
+
+	first->last = next == NULL ? first : next->last;
+	first->next_peer = next == NULL ? *at : next->next_peer;
+	*at = first;
+}
+
+/* A frame that was taken may be in use again at once. */
+void pending_flush(struct rail *rail)
+{
+	struct slab **at = &rail->pending;
+
+	while (*at != NULL) {
+		struct slab *slab = *at;
+		advance(at);
+		ssize_t result = rail_slab_send(rail, slab);
+		if (result == -FI_EAGAIN) {
+			retreat(at, slab);
+			at = &slab->next_peer;
+		} else if (result != 0) {
+			rail_frame_gone(rail, slab, (int)-result);
+		}
+	}
+}
+
+void pending_drop(struct rail *rail, const struct peer *peer, int error)
+{
+	struct slab **at = &rail->pending;
+
+	while (*at != NULL && (*at)->peer != peer)
+		at = &(*at)->next_peer;
+	while (*at != NULL && (*at)->peer == peer) {
+		struct slab *slab = *at;
+		advance(at);
+		rail_frame_gone(rail, slab, error);
+	}
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What peers are asked to do to their memory by frames, and what comes back: all
+ * reads and writes over shared memory, and atomic operations. Each is answered, so
+ * that one with a wrong key ends, too.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "link/endpoint.h"
+
+/* One that waits for its result. */
+struct ask {
+	struct ask *next;
+	bool is_used;
+	bool was_seen;     /* waits since before the last look: loss.c */
+	struct rail *rail; /* by which it went */
+	uint32_t request;  /* its place in the table */
+	uint64_t number;   /* of the endpoint that has to answer */
+	void *context;
+	uint64_t flags;
+	struct iovec result[LINK_IOV_MAX];
+	size_t count, size;
+	void *copy;
+	bool is_of_key; /* asks for what the core of the peer has for it: */
+	uint64_t key;
+};
+
+/* --- the table --- */
+
+static bool table_grow(struct link_ep *ep)
+{
+	size_t count = ep->ask_count == 0 ? 64 : 2 * ep->ask_count;
+	struct ask **grown;
+
+	if (ep->ask_count >= LINK_ASKS)
+		return false;
+	grown = realloc(ep->asks, count * sizeof(struct ask *));
+	if (grown == NULL)
+		return false;
+	ep->asks = grown;
+	while (ep->ask_count < count) {
+		struct ask *ask = calloc(1, sizeof(*ask));
+		if (ask == NULL)
+			break;
+		ask->request = (uint32_t)ep->ask_count;
+		ask->next = ep->free_asks;
+		ep->free_asks = ask;
+		ep->asks[ep->ask_count++] = ask;
+	}
+	return ep->free_asks != NULL;
+}
+
+static struct ask *ask_take(struct link_ep *ep)
+{
+	struct ask *ask = NULL;
+
+	link_lock(&ep->sending);
+	if (ep->free_asks != NULL || table_grow(ep)) {
+		ask = ep->free_asks;
+		ep->free_asks = ask->next;
+		ask->is_used = true;
+		ask->was_seen = false;
+	}
+	link_unlock(&ep->sending);
+	return ask;
+}
+
+static void ask_put(struct link_ep *ep, struct ask *ask)
+{
+	free(ask->copy);
+	link_lock(&ep->sending);
+	ask->copy = NULL;
+	ask->is_used = false;
+	ask->next = ep->free_asks;
+	ep->free_asks = ask;
+	link_unlock(&ep->sending);
+}
+
+void asks_drop(struct link_ep *ep)
+{
+	for (size_t i = 0; i < ep->ask_count; i++) {
+		free(ep->asks[i]->copy);
+		free(ep->asks[i]);
+	}
+	free(ep->asks);
+}
+
+/* --- asking --- */
+
+/* What is injected may change at once, and does not fit in a frame. */
+static int place_copied(struct ask *ask, const struct reach_call *call,
+			struct reach *reach)
+{
+	ask->copy = malloc(call->size);
+	if (ask->copy == NULL)
+		return -FI_ENOMEM;
+	iov_gather(call->iov, call->count, ask->copy);
+	reach->place_count = 1;
+	reach->places[0] =
+		(struct reach_place){ (uintptr_t)ask->copy, call->size };
+	return 0;
+}
+
+/* Data that is too much for a frame is where the peer can copy it from or to. */
+static int places_fill(struct ask *ask, const struct reach_call *call,
+		       struct reach *reach)
+{
+	if (call->kind > REACH_WRITE || call->size <= REACH_DATA_MAX)
+		return 0;
+	reach->process = (uint64_t)getpid();
+	if (call->kind == REACH_WRITE && (call->flags & FI_INJECT) != 0)
+		return place_copied(ask, call, reach);
+	reach->place_count = (unsigned int)call->count;
+	for (size_t i = 0; i < call->count; i++)
+		reach->places[i] =
+			(struct reach_place){ (uintptr_t)call->iov[i].iov_base,
+					      call->iov[i].iov_len };
+	return 0;
+}
+
+static void ask_fill(struct ask *ask, const struct reach_call *call,
+		     const struct reach *reach)
+{
+	bool is_read = call->kind == REACH_READ;
+	const struct iovec *result = is_read ? call->iov : call->result;
+
+	ask->is_of_key = call->kind == REACH_KEY;
+	ask->key = call->ranges[0].key;
+	ask->context = call->context;
+	ask->flags = call->flags;
+	ask->size = reach_result_size(reach);
+	ask->count = is_read ? call->count : call->result_count;
+	if (ask->size == 0 || ask->is_of_key)
+		ask->count = 0;
+	for (size_t i = 0; i < ask->count; i++)
+		ask->result[i] = result[i];
+}
+
+static ssize_t ask_send(struct rail *rail, struct peer *peer, struct ask *ask,
+			const struct reach_call *call, struct reach *reach)
+{
+	uint8_t head[REACH_HEAD_MAX];
+	struct iovec iov[1 + 2 * LINK_IOV_MAX];
+	size_t count = 1;
+	struct frame frame = { .kind = FRAME_REACH,
+			       .sender = rail->ep->number,
+			       .request = ask->request };
+	bool has_operands =
+		call->kind != REACH_READ && reach->place_count == 0 &&
+		!(call->kind == REACH_FETCH && call->op == ATOMIC_READ);
+
+	iov[0] = (struct iovec){ head, reach_encode(reach, head) };
+	for (size_t i = 0; has_operands && i < call->count; i++)
+		iov[count++] = call->iov[i];
+	for (size_t i = 0; i < call->compare_count; i++)
+		iov[count++] = call->compare[i];
+	frame.size = iov_size(iov, count);
+	return rail_send_frame(rail, peer, &frame, iov, count, NULL, false);
+}
+
+static ssize_t reach_by(struct rail *rail, struct peer *peer,
+			const struct reach_call *call)
+{
+	struct link_ep *ep = rail->ep;
+	struct reach reach = {
+		.kind = call->kind,
+		.type = call->type,
+		.op = call->op,
+		.flags = (call->flags & FI_REMOTE_CQ_DATA) != 0 ? REACH_HAS_DATA
+								: 0,
+		.data = call->data,
+		.range_count = (unsigned int)call->range_count,
+	};
+	struct ask *ask = ask_take(ep);
+	ssize_t result;
+
+	if (ask == NULL)
+		return -FI_EAGAIN;
+	ask->number = peer->number;
+	ask->rail = rail;
+	memcpy(reach.from, ep->address_bytes, sizeof(reach.from));
+	memcpy(reach.ranges, call->ranges,
+	       call->range_count * sizeof(reach.ranges[0]));
+	result = places_fill(ask, call, &reach);
+	if (result == 0) {
+		ask_fill(ask, call, &reach);
+		result = ask_send(rail, peer, ask, call, &reach);
+	}
+	if (result != 0) {
+		ask_put(ep, ask);
+		return result;
+	}
+	rail_asked(rail);
+	rail_used(rail, call->size);
+	return 0;
+}
+
+ssize_t reach_key(struct rail *rail, struct peer *peer, uint64_t key)
+{
+	const struct reach_range range = { .address = rail->index, .key = key };
+	const struct reach_call call = { .kind = REACH_KEY,
+					 .ranges = &range,
+					 .range_count = 1 };
+
+	return reach_by(rail, peer, &call);
+}
+
+ssize_t reach_peer(struct link_ep *ep, const struct reach_call *call)
+{
+	struct peer *peer = ep_peer(ep, call->to);
+	struct rail *rail = rail_for(ep, peer);
+	ssize_t result = -FI_EAGAIN;
+
+	link_lock(&rail->lock);
+	if (peer->is_lost)
+		result = -FI_EHOSTUNREACH;
+	else if (rail->pending == NULL || !pending_has(rail, peer))
+		result = reach_by(rail, peer, call);
+	if (result == -FI_EAGAIN)
+		rail->loss.refused = peer;
+	link_unlock(&rail->lock);
+	if (result == -FI_EAGAIN)
+		ep_progress(ep);
+	return result;
+}
+
+/* --- what comes back --- */
+
+static struct ask *ask_find(struct link_ep *ep, const struct frame *frame)
+{
+	struct ask *ask = NULL;
+
+	link_lock(&ep->sending);
+	if (frame->request < ep->ask_count)
+		ask = ep->asks[frame->request];
+	if (ask != NULL && (!ask->is_used || ask->number != frame->sender))
+		ask = NULL;
+	link_unlock(&ep->sending);
+	return ask;
+}
+
+void reach_answered(struct rail *rail, const struct frame *frame)
+{
+	struct link_ep *ep = rail->ep;
+	struct ask *ask = ask_find(ep, frame);
+	int error = frame->error;
+
+	if (ask == NULL) {
+		link_info(EP_DATA, "a result of what was not asked\n");
+		return;
+	}
+	rail_answered(rail);
+	if (error == 0 && frame->size != ask->size)
+		error = FI_EIO;
+	if (ask->is_of_key) {
+		uint64_t key = ask->key;
+		struct rail *of = ask->rail;
+		ask_put(ep, ask);
+		key_told(of, frame->sender, key, error, frame->payload);
+		return;
+	}
+	if (error == 0)
+		iov_put(ask->result, ask->count, frame->payload, ask->size);
+	void *context = ask->context;
+	uint64_t flags = ask->flags;
+	ask_put(ep, ask);
+	access_completed(ep, context, flags, error);
+}
+
+/* --- peers that have ended --- */
+
+static uint64_t waits_since_before(struct rail *rail, size_t i)
+{
+	struct link_ep *ep = rail->ep;
+	uint64_t number = 0;
+
+	link_lock(&ep->sending);
+	struct ask *ask = ep->asks[i];
+	if (ask->is_used && ask->rail == rail) {
+		if (ask->was_seen)
+			number = ask->number;
+		ask->was_seen = true;
+	}
+	link_unlock(&ep->sending);
+	return number;
+}
+
+void asks_each_old(struct rail *rail,
+		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
+		   void *arg)
+{
+	for (size_t i = 0; i < rail->ep->ask_count; i++) {
+		uint64_t number = waits_since_before(rail, i);
+		if (number != 0)
+			tell(rail, number, arg);
+	}
+}
+
+void asks_drop_of(struct rail *rail, uint64_t number, int error)
+{
+	struct link_ep *ep = rail->ep;
+
+	for (size_t i = 0; i < ep->ask_count; i++) {
+		const struct frame frame = { .sender = number,
+					     .request = (uint32_t)i,
+					     .error = error };
+		const struct ask *ask = ask_find(ep, &frame);
+		if (ask != NULL && ask->rail == rail)
+			reach_answered(rail, &frame);
+	}
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What peers ask to be done to memory of ours. It is done while the frame is taken
+ * in, so that all that one peer asks is done in its order; and with reaching
+ * locked, so that what other rails and threads do does not come in between, and
+ * a region is not closed meanwhile. The result goes when the core is done.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "link/endpoint.h"
+
+#define PLACES_MAX (REACH_RANGES_MAX * LINK_IOV_MAX)
+
+_Static_assert((int)ATOMIC_UINT128 == (int)FI_UINT128 &&
+		       (int)ATOMIC_LONG_DOUBLE_COMPLEX ==
+			       (int)FI_LONG_DOUBLE_COMPLEX &&
+		       (int)ATOMIC_MSWAP == (int)FI_MSWAP &&
+		       (int)ATOMIC_READ == (int)FI_ATOMIC_READ,
+	       "numbers of types and operations are libfabric's");
+
+struct answer {
+	struct answer *next;
+	struct frame frame;
+	uint64_t number;
+	uint8_t from[LINK_ADDRESS_SIZE];
+	uint8_t data[REACH_DATA_MAX];
+};
+
+/* What is asked, and where that is here. */
+struct work {
+	const struct reach *reach;
+	struct iovec iov[PLACES_MAX];
+	size_t count;
+	struct link_mr *mrs[REACH_RANGES_MAX];
+};
+
+/* --- doing it: each returns 0 or a positive errno --- */
+
+/* Copies to or from the asking process's memory, as much at a time as it can. */
+static int copy_between(struct work *work)
+{
+	const struct reach *reach = work->reach;
+	struct iovec there[REACH_RANGES_MAX];
+	struct iovec *local = work->iov, *remote = there;
+	size_t locals = work->count, remotes = reach->place_count;
+	size_t left = reach_size(reach);
+
+	for (size_t i = 0; i < remotes; i++)
+		there[i] = (struct iovec){
+			(void *)(uintptr_t)reach->places[i].address,
+			reach->places[i].size
+		};
+	while (left > 0) {
+		ssize_t part =
+			reach->kind == REACH_READ
+				? process_vm_writev((pid_t)reach->process,
+						    local, locals, remote,
+						    remotes, 0)
+				: process_vm_readv((pid_t)reach->process, local,
+						   locals, remote, remotes, 0);
+		if (part <= 0)
+			return part < 0 ? errno : FI_EIO;
+		iov_skip(&local, &locals, (size_t)part);
+		iov_skip(&remote, &remotes, (size_t)part);
+		left -= (size_t)part;
+	}
+	return 0;
+}
+
+/* A value lies within one part of a region: nobody reckons with half of one. */
+static int do_atomic(const struct work *work, uint8_t *before)
+{
+	const struct reach *reach = work->reach;
+	size_t size = reach_value_size(reach), done = 0;
+	const uint8_t *compares = reach->operands + reach_size(reach);
+	bool is_wanted = reach->kind != REACH_ATOMIC;
+
+	for (size_t i = 0; i < work->count; i++)
+		if (work->iov[i].iov_len % size != 0)
+			return FI_EINVAL;
+	for (size_t i = 0; i < work->count; i++) {
+		const struct iovec *part = &work->iov[i];
+		atomic_apply(reach->type, reach->op, part->iov_base,
+			     reach->operands + done, compares + done,
+			     is_wanted ? before + done : NULL,
+			     part->iov_len / size);
+		done += part->iov_len;
+	}
+	return 0;
+}
+
+static int do_work(struct work *work, uint8_t *ret_data)
+{
+	const struct reach *reach = work->reach;
+
+	if (reach->kind > REACH_WRITE)
+		return do_atomic(work, ret_data);
+	if (reach->place_count > 0)
+		return copy_between(work);
+	if (reach->kind == REACH_READ)
+		iov_gather(work->iov, work->count, ret_data);
+	else
+		iov_put(work->iov, work->count, reach->operands,
+			reach->operand_size);
+	return 0;
+}
+
+static uint64_t access_wanted(const struct reach *reach)
+{
+	switch (reach->kind) {
+	case REACH_READ:
+		return FI_REMOTE_READ;
+	case REACH_WRITE:
+	case REACH_ATOMIC:
+		return FI_REMOTE_WRITE;
+	default:
+		return reach->op == ATOMIC_READ
+			       ? FI_REMOTE_READ
+			       : FI_REMOTE_READ | FI_REMOTE_WRITE;
+	}
+}
+
+/* Places that cost a system call each way are for those who share memory. */
+static bool is_allowed(const struct rail *rail, const struct reach *reach)
+{
+	return reach->kind > REACH_WRITE || rail->way == RAIL_SHARED;
+}
+
+static int work_find(struct link_domain *domain, struct work *work)
+{
+	const struct reach *reach = work->reach;
+
+	for (unsigned int i = 0; i < reach->range_count; i++) {
+		const struct reach_range *range = &reach->ranges[i];
+		size_t size = range->count * reach_value_size(reach);
+		int error =
+			mr_find(domain, range->key, range->address, size,
+				access_wanted(reach), work->iov + work->count,
+				&work->count, &work->mrs[i]);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+/* --- who is told --- */
+
+static bool is_write(const struct reach *reach)
+{
+	return reach->kind == REACH_WRITE || reach->kind == REACH_ATOMIC;
+}
+
+static void events_count(struct link_ep *ep, const struct work *work)
+{
+	bool writes = is_write(work->reach);
+
+	cntr_count(writes ? ep->remote_write_cntr : ep->remote_read_cntr, true);
+	for (unsigned int i = 0; i < work->reach->range_count; i++)
+		mr_touched(work->mrs[i], writes);
+}
+
+/* A word that was left with a write. */
+static void word_take(struct link_ep *ep, const struct frame *frame,
+		      const struct reach *reach)
+{
+	const struct cq_entry entry = {
+		.tagged = { .flags = FI_REMOTE_CQ_DATA |
+				     (reach->kind <= REACH_WRITE ? FI_RMA
+								 : FI_ATOMIC) |
+				     (is_write(reach) ? FI_REMOTE_WRITE
+						      : FI_REMOTE_READ),
+			    .len = reach_size(reach),
+			    .data = reach->data },
+		.source = av_find(ep->av, frame->sender),
+	};
+
+	if ((reach->flags & REACH_HAS_DATA) != 0 && ep->receive_cq != NULL)
+		cq_add(ep->receive_cq, &entry);
+}
+
+/* --- taking it in --- */
+
+static struct answer *answer_take(struct rail *rail)
+{
+	struct answer *answer = rail->free_answers;
+
+	if (answer == NULL)
+		return malloc(sizeof(*answer));
+	rail->free_answers = answer->next;
+	return answer;
+}
+
+static int work_do(struct rail *rail, const struct reach *reach,
+		   uint8_t *ret_data)
+{
+	struct link_domain *domain = rail->ep->domain;
+	struct work work = { .reach = reach };
+	int error;
+
+	if (!is_allowed(rail, reach))
+		return FI_EOPNOTSUPP;
+	link_lock(&domain->reaching);
+	error = work_find(domain, &work);
+	if (error == 0)
+		error = do_work(&work, ret_data);
+	if (error == 0)
+		events_count(rail->ep, &work);
+	link_unlock(&domain->reaching);
+	return error;
+}
+
+int reached(struct rail *rail, const struct frame *frame)
+{
+	struct reach reach;
+	struct answer *answer;
+	int error;
+
+	if (reach_decode(frame->payload, frame->size, &reach) != 0) {
+		link_warn(EP_DATA, "what is asked to be done to memory is "
+				   "nothing that there is: left out\n");
+		return 0;
+	}
+	answer = answer_take(rail);
+	if (answer == NULL)
+		return -FI_ENOMEM;
+	error = reach.kind == REACH_KEY
+			? key_tell(rail, frame, &reach, answer->data)
+			: work_do(rail, &reach, answer->data);
+	if (error == 0)
+		word_take(rail->ep, frame, &reach);
+	answer->frame = (struct frame){
+		.kind = FRAME_RESULT,
+		.sender = rail->ep->number,
+		.request = frame->request,
+		.error = error,
+		.size = error == 0 ? reach_result_size(&reach) : 0,
+	};
+	answer->number = frame->sender;
+	memcpy(answer->from, reach.from, sizeof(answer->from));
+	answer->next = NULL;
+	*rail->answers_end = answer;
+	rail->answers_end = &answer->next;
+	return 0;
+}
+
+void reached_answer(struct rail *rail)
+{
+	struct answer *answer;
+
+	while ((answer = rail->answers) != NULL) {
+		const struct iovec data = { answer->data, answer->frame.size };
+		struct peer *peer =
+			ep_peer_or_stranger(rail, answer->number, answer->from);
+		int result =
+			peer == NULL || peer->is_lost
+				? -FI_EADDRNOTAVAIL
+				: rail_send_frame(rail, peer, &answer->frame,
+						  &data, 1, NULL, true);
+		if (result == -FI_ENOMEM)
+			return;
+		if (result != 0)
+			link_warn(EP_DATA,
+				  "a peer cannot be told the result "
+				  "of what it asked: %s\n",
+				  fi_strerror(-result));
+		rail->answers = answer->next;
+		if (rail->answers == NULL)
+			rail->answers_end = &rail->answers;
+		answer->next = rail->free_answers;
+		rail->free_answers = answer;
+	}
+}
+
+void answers_drop(struct rail *rail)
+{
+	struct answer *lists[] = { rail->answers, rail->free_answers };
+
+	for (size_t i = 0; i < 2; i++)
+		for (struct answer *a = lists[i], *next; a != NULL; a = next) {
+			next = a->next;
+			free(a);
+		}
+}
+
+/* --- what a peer did by its core --- */
+
+void touched(struct rail *rail, const struct frame *frame)
+{
+	struct link_ep *ep = rail->ep;
+	struct link_domain *domain = ep->domain;
+	bool writes = (frame->flags & FRAME_WRITTEN) != 0;
+
+	cntr_count(writes ? ep->remote_write_cntr : ep->remote_read_cntr, true);
+	link_lock(&domain->reaching);
+	mr_touched(mr_of_key(domain, frame->key), writes);
+	link_unlock(&domain->reaching);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses that are inserted and removed while messages come. */
+#include <pthread.h>
+#include <rdma/fi_atomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/address/address.h"
+#include "link/test/pair.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define TAG             5
+#define MANY            2048 /* many chunks of the vector */
+#define CHUNK_HALF      128  /* of a chunk that two fill */
+
+static void exchange(struct pair *pair, fi_addr_t peer, unsigned int number)
+{
+	uint64_t out = number, in = 0;
+	fi_addr_t source = FI_ADDR_NOTAVAIL;
+
+	pair_do(fi_trecv(pair->ep, &in, sizeof(in), NULL, peer, TAG, 0, NULL));
+	pair_retry(pair,
+		   fi_tinject(pair->ep, &out, sizeof(out), pair->peer, TAG));
+	pair_wait(pair, pair->receive_cq, &source);
+	pair_check(in == number && source == peer);
+}
+
+static void an_address_is_one_peer_however_often_it_is_inserted(
+	struct pair *pair)
+{
+	fi_addr_t again[2];
+
+	exchange(pair, pair->peer, 1);
+	for (unsigned int i = 0; i < COUNT_OF(again); i++) {
+		again[i] = FI_ADDR_NOTAVAIL;
+		pair_check(fi_av_insert(pair->av, pair->peer_name, 1, &again[i],
+					0, NULL) == 1);
+		pair_check(again[i] == pair->peer);
+		exchange(pair, again[i], 2 + i);
+	}
+}
+
+/* After two more insertions. */
+static void a_peer_is_there_until_it_was_removed_as_often(struct pair *pair)
+{
+	uint8_t name[sizeof(pair->peer_name)];
+	size_t size = sizeof(name);
+
+	for (unsigned int i = 0; i < 2; i++) {
+		pair_do(fi_av_remove(pair->av, &pair->peer, 1, 0));
+		exchange(pair, pair->peer, 4 + i);
+	}
+	pair_meet(pair);
+	pair_do(fi_av_remove(pair->av, &pair->peer, 1, 0));
+	pair_check(fi_av_lookup(pair->av, pair->peer, name, &size) ==
+		   -FI_EINVAL);
+	pair_check(fi_av_remove(pair->av, &pair->peer, 1, 0) == -FI_EINVAL);
+	pair_meet(pair);
+	pair_insert(pair);
+	pair_meet(pair);
+	exchange(pair, pair->peer, 6);
+}
+
+static pthread_barrier_t together;
+
+static unsigned int arrived[2]; /* of the two threads, by how often */
+
+struct inserter {
+	unsigned int index;
+	struct pair *pair;
+	uint64_t first; /* number of an endpoint that there is not */
+	pthread_t thread;
+	fi_addr_t addresses[MANY];
+};
+
+/* Both go on at one moment: sleeping until then would take too long. */
+static void meet_other(unsigned int index)
+{
+	unsigned int mine =
+		__atomic_add_fetch(&arrived[index], 1, __ATOMIC_ACQ_REL);
+
+	while (__atomic_load_n(&arrived[!index], __ATOMIC_ACQUIRE) < mine)
+		continue;
+}
+
+/* An endpoint of another node, where the peer's fabric is. */
+static void insert_other(struct pair *pair, uint64_t number,
+			 fi_addr_t *ret_address)
+{
+	uint8_t bytes[LINK_ADDRESS_SIZE];
+	struct link_address address;
+
+	pair_do(link_address_decode(pair->peer_name, &address, NULL));
+	address.number = number;
+	address.node++;
+	pair_check(link_address_encode(&address, bytes) >= 0);
+	fi_av_insert(pair->av, bytes, 1, ret_address, 0, NULL);
+}
+
+static void *insert_many(void *arg)
+{
+	struct inserter *inserter = arg;
+
+	for (unsigned int i = 0; i < MANY; i++) {
+		pthread_barrier_wait(&together);
+		if (i % CHUNK_HALF >= CHUNK_HALF - 2)
+			meet_other(inserter->index);
+		insert_other(inserter->pair, inserter->first + i,
+			     &inserter->addresses[i]);
+	}
+	return NULL;
+}
+
+/* An operation that there is not is refused as such of a peer that is known. */
+static bool is_known(const struct pair *pair, fi_addr_t address)
+{
+	uint64_t value = 0;
+
+	return fi_atomic(pair->ep, &value, 1, NULL, address, 0, 0, FI_UINT64,
+			 FI_CSWAP, NULL) == -FI_EOPNOTSUPP;
+}
+
+static void what_two_threads_insert_is_all_there(struct pair *pair)
+{
+	bool has_fabric = strcmp(getenv("FI_FAIRLEAD_LINKS"), "shm") != 0;
+	static struct inserter inserters[2];
+	fi_addr_t one;
+
+	/* With it each of the two is the first in a chunk at the same time. */
+	insert_other(pair, 1, &one);
+	pair_check(pthread_barrier_init(&together, NULL, 2) == 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		inserters[i].pair = pair;
+		inserters[i].index = i;
+		inserters[i].first = 2 + i * MANY;
+		pair_check(pthread_create(&inserters[i].thread, NULL,
+					  insert_many, &inserters[i]) == 0);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		pair_check(pthread_join(inserters[i].thread, NULL) == 0);
+		for (unsigned int k = 0; k < MANY; k++) {
+			fi_addr_t address = inserters[i].addresses[k];
+			pair_check((address != FI_ADDR_NOTAVAIL) == has_fabric);
+			pair_check(!has_fabric || is_known(pair, address));
+		}
+	}
+	pair_meet(pair);
+	exchange(pair, pair->peer, 7);
+}
+
+int main(void)
+{
+	static const struct pair_setting setting = {
+		.caps = FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE | FI_ATOMIC,
+	};
+	static const struct pair_case cases[] = {
+		pair_case(an_address_is_one_peer_however_often_it_is_inserted),
+		pair_case(a_peer_is_there_until_it_was_removed_as_often),
+		pair_case(what_two_threads_insert_is_all_there),
+	};
+	return pair_run(&setting, cases, COUNT_OF(cases));
+}
