@@ -54,7 +54,9 @@ class Programs:
         self.syncs = self._find("bench/syncs.so")
         self.journal = self._find("bench/journal_make")
         self.core_rate = self._find("bench/core_rate")
+        self.link = self._find("bench/link")
         # None: not built.
+        self.link_mpi = self._find_peer("bench/link_mpi")
         self.lane = self._find_peer("bench/lane")
         self.peer_mpi = self._find_peer("bench/peer_mpi")
         self.peer_tree = self._find("bench/peer_tree")

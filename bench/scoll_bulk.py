@@ -3,10 +3,8 @@
 over links that are shaped, so that the links and not the processors are what
 is measured."""
 import os
-import shutil
-import subprocess
 
-import manager
+import namespaces
 import report
 import scoll
 
@@ -16,63 +14,35 @@ LINK_MBIT = 500
 NODES = 4
 
 
-class Links:
+class Links(namespaces.Namespaces):
     """Namespaces of nodes around a bridge, each way of each link a token
     bucket. Root's to make."""
 
     def __init__(self, count, mbit):
         self.prefix = f"flb{os.getpid()}-"
-        self.names = [f"{self.prefix}{i}" for i in range(count)]
+        self.nodes = [f"{self.prefix}{i}" for i in range(count)]
         self.bridge = f"{self.prefix}s"
+        self.names = [*self.nodes, self.bridge]
         self.mbit = mbit
 
-    def _run(self, *words):
-        done = subprocess.run(words, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 0:
-            raise manager.Skipped(f"{' '.join(words)}: {done.stderr.strip()}")
-
-    def _shape(self, name, device):
-        self._run("tc", "-n", name, "qdisc", "add", "dev", device, "root",
-                  "tbf", "rate", f"{self.mbit}mbit", "burst", "128kb", "limit",
-                  "4mb")
-
-    def __enter__(self):
-        if os.getuid() != 0:
-            raise manager.Skipped("namespaces are root's to make")
-        for tool in ("ip", "tc"):
-            if shutil.which(tool) is None:
-                raise manager.Skipped(f"{tool} is not installed")
-        try:
-            self._make()
-        except manager.Skipped:
-            self.__exit__()
-            raise
-        return self
-
-    def _make(self):
-        self._run("ip", "netns", "add", self.bridge)
-        self._run("ip", "-n", self.bridge, "link", "add", "br0", "type",
-                  "bridge")
-        self._run("ip", "-n", self.bridge, "link", "set", "br0", "up")
-        for i, name in enumerate(self.names):
+    def make(self):
+        self.run("ip", "netns", "add", self.bridge)
+        self.run("ip", "-n", self.bridge, "link", "add", "br0", "type",
+                 "bridge")
+        self.run("ip", "-n", self.bridge, "link", "set", "br0", "up")
+        for i, name in enumerate(self.nodes):
             port = f"port{i}"
-            self._run("ip", "netns", "add", name)
-            self._run("ip", "link", "add", port, "netns", self.bridge, "type",
-                      "veth", "peer", "name", "eth0", "netns", name)
-            self._run("ip", "-n", self.bridge, "link", "set", port, "master",
-                      "br0", "up")
-            self._run("ip", "-n", name, "addr", "add", f"10.77.0.{i + 1}/24",
-                      "dev", "eth0")
-            self._run("ip", "-n", name, "link", "set", "eth0", "up")
-            self._run("ip", "-n", name, "link", "set", "lo", "up")
-            self._shape(name, "eth0")
-            self._shape(self.bridge, port)
-
-    def __exit__(self, *_):
-        for name in [*self.names, self.bridge]:
-            subprocess.run(["ip", "netns", "del", name], check=False,
-                           stderr=subprocess.DEVNULL)
+            self.run("ip", "netns", "add", name)
+            self.run("ip", "link", "add", port, "netns", self.bridge, "type",
+                     "veth", "peer", "name", "eth0", "netns", name)
+            self.run("ip", "-n", self.bridge, "link", "set", port, "master",
+                     "br0", "up")
+            self.run("ip", "-n", name, "addr", "add", f"10.77.0.{i + 1}/24",
+                     "dev", "eth0")
+            self.run("ip", "-n", name, "link", "set", "eth0", "up")
+            self.run("ip", "-n", name, "link", "set", "lo", "up")
+            self.shape(name, "eth0", self.mbit, "128kb", "4mb")
+            self.shape(self.bridge, port, self.mbit, "128kb", "4mb")
 
 
 def measure(options, links, provider, nodes, size, segment, rounds):
