@@ -24,6 +24,8 @@ if $is_root; then
 	has "$out" ', refused: send 2' 'what the node has counted'
 	if command -v mpirun.openmpi >/dev/null && [ -x "$tools/mpi-ring" ]; then
 		has "$out" '^rank 3 of 4 on n1 as 2001: right$' 'the MPI job'
+		has "$out" '^  shm +[1-9]' 'what went by shared memory'
+		has "$out" '^  tcp;ofi_rxm:fl[0-9]+ +[1-9]' 'what went by the lane'
 	else
 		has "$out" 'It is not an MPI job here: that needs' 'what it says'
 	fi

@@ -4,38 +4,22 @@
 # who has a lane of his own, does not get in.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=test/system/mpi-lib.sh
+. "$(dirname "$0")/mpi-lib.sh"
 
-need_root 'other users have no part in a cluster of a user'
-need_others
-[ -x /usr/sbin/nft ] || skip_all 'there is no /usr/sbin/nft (package nftables)'
-command -v mpirun.openmpi >/dev/null || skip_all 'there is no OpenMPI (package openmpi-bin)'
+need_mpi mpi-ring
 ring=$tools/mpi-ring
-[ -x "$ring" ] || skip_all 'mpi-ring was not built: there was no OpenMPI (package libopenmpi-dev)'
 probe=$build/test/lane/lane-probe
 
-# mpirun starts its daemons by it, as the job's owner and with its environment.
-cat >"$work/agent" <<'END_AGENT'
-#!/bin/sh
-host=$1
-shift
-exec fairlead cluster exec --job "$MPI_JOB" "$host" -- env HOME=/tmp sh -c "$*"
-END_AGENT
-chmod 755 "$work/agent"
+# By Open MPI's own transports; as by the link provider, they find the lane.
+own=(OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp)
 
-# By Open MPI's own transports, or by the link provider; both find the lane.
-own=(--mca pml ob1 --mca btl self,vader,tcp)
-link=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fairlead
-	-x "FI_PROVIDER_PATH=$build/src/link")
-
-# mpi_start KEY MCA...: on n0 and n1, two ranks each, until mpi_end. mpirun is where the
-# manager is, and has no lane; its daemons talk to it by eth0.
+# mpi_start KEY ENV...: on n0 and n1, two ranks each, until mpi_end.
 mpi_start() {
 	: >"$work/goes-on"
 	: >"$work/mpi" # of the one before
-	on manager -- env MPI_JOB="$1" mpirun.openmpi --allow-run-as-root --host n0:2,n1:2 \
-		-np 4 --oversubscribe --bind-to none --mca plm rsh \
-		--mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include 10.203.0.0/16 \
-		"${@:2}" "$ring" "$work/goes-on" >"$work/mpi" 2>"$work/mpi-errors" 3>&- &
+	mpi_run "$1" n0:2,n1:2 4 "${@:2}" "$ring" "$work/goes-on" \
+		>"$work/mpi" 2>"$work/mpi-errors" 3>&- &
 	mpi=$!
 	wait_for eval '[ "$(grep -c right "$work/mpi")" -eq 4 ] || is_gone $mpi'
 	[ "$(grep -c right "$work/mpi")" -eq 4 ] || fail "MPI: $(cat "$work/mpi" "$work/mpi-errors")"
@@ -118,7 +102,7 @@ try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice
 
 	it "with $level an MPI job over the link provider is in its lane"
 	before=$(bytes n0 fl4096)
-	mpi_start "run/1" "${link[@]}"
+	mpi_start "run/1" "${mpi_link[@]}"
 	mpi_end
 	is "$(grep -c right "$work/mpi")" 4 'ranks that had what they were sent'
 	[ "$(($(bytes n0 fl4096) - before))" -gt 1000000 ] || fail 'its data went elsewhere'
