@@ -130,26 +130,34 @@ uint64_t traffic_tcp_ns(const struct ends *ends, unsigned int count)
 
 /* --- flows --- */
 
+/* What its receiver has counted, and when the last of it came. */
+struct flow {
+	uint64_t bytes, until_ns;
+};
+
 static char buffer[WRITE_SIZE];
 
 __attribute__((noreturn)) static void flow_send(int fd, uint64_t end_ns)
 {
-	while (rounds_now_ns() < end_ns) {
+	do {
 		if (send(fd, buffer, sizeof(buffer), MSG_NOSIGNAL) < 0)
 			_exit(EXIT_TROUBLE);
-	}
+	} while (rounds_now_ns() < end_ns);
 	shutdown(fd, SHUT_WR);
 	_exit(0);
 }
 
+/* Something is always counted, however late it came on a busy machine. */
 __attribute__((noreturn)) static void flow_receive(int fd, uint64_t end_ns,
-						   uint64_t *bytes)
+						   struct flow *flow)
 {
 	ssize_t size;
 
 	while ((size = recv(fd, buffer, sizeof(buffer), 0)) > 0) {
-		if (rounds_now_ns() < end_ns)
-			*bytes += (uint64_t)size;
+		if (flow->until_ns >= end_ns)
+			continue;
+		flow->bytes += (uint64_t)size;
+		flow->until_ns = rounds_now_ns();
 	}
 	_exit(size < 0 ? EXIT_TROUBLE : 0);
 }
@@ -168,26 +176,26 @@ static pid_t fork_pinned(int which, int is_pinned)
 	return 0;
 }
 
-void traffic_flow(const struct ends *flows, unsigned int count,
+void traffic_flow(const struct ends *ends, unsigned int count,
 		  unsigned int milliseconds, int is_pinned, double ret_mbit[])
 {
-	uint64_t *bytes = rounds_shared(FLOWS_MAX * sizeof(*bytes));
+	struct flow *flows = rounds_shared(FLOWS_MAX * sizeof(*flows));
 	uint64_t start_ns = rounds_now_ns();
 	uint64_t end_ns = start_ns + milliseconds * NS_OF_MS;
 	int status;
 
 	for (unsigned int i = 0; i < count; i++) {
 		if (fork_pinned(1, is_pinned) == 0)
-			flow_receive(flows[i].receiver, end_ns, &bytes[i]);
+			flow_receive(ends[i].receiver, end_ns, &flows[i]);
 		if (fork_pinned(0, is_pinned) == 0)
-			flow_send(flows[i].sender, end_ns);
+			flow_send(ends[i].sender, end_ns);
 	}
 	for (unsigned int i = 0; i < 2 * count; i++) {
 		if (wait(&status) < 0 || status != 0)
 			rounds_die("a flow");
 	}
 	for (unsigned int i = 0; i < count; i++)
-		ret_mbit[i] =
-			(double)bytes[i] * 8e3 / (double)(end_ns - start_ns);
-	munmap(bytes, FLOWS_MAX * sizeof(*bytes));
+		ret_mbit[i] = (double)flows[i].bytes * 8e3 /
+			      (double)(flows[i].until_ns - start_ns);
+	munmap(flows, FLOWS_MAX * sizeof(*flows));
 }

@@ -31,7 +31,7 @@ uint64_t traffic_tcp_ns(const struct ends *ends, unsigned int count);
  * of each, Mbit/s. is_pinned: all senders on the first processor, all receivers
  * on the second one. The flows are over then: only closing is left.
  */
-void traffic_flow(const struct ends *flows, unsigned int count,
+void traffic_flow(const struct ends *ends, unsigned int count,
 		  unsigned int milliseconds, int is_pinned, double ret_mbit[]);
 
 /* This process stays on that processor, or on the only one. */
