@@ -15,9 +15,12 @@
 
 struct side;
 
-/* In both processes; they exchange addresses over `fd`. */
+/*
+ * In both processes; they exchange addresses over `fd`. `is_napping`: who waits
+ * sleeps between two looks, so that processors are not busy with waiting.
+ */
 struct side *side_open(const char *name, bool is_first, int fd,
-		       size_t message_max);
+		       size_t message_max, bool is_napping);
 void side_close(struct side *side);
 
 /*

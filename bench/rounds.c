@@ -148,11 +148,10 @@ void rounds_usage_add(pid_t pid, struct rounds_usage *usage)
 	closedir(tasks);
 }
 
-static void machine_read(struct rounds_usage *usage)
+void rounds_machine_add(struct rounds_usage *usage, int sign)
 {
-	double ticks[8] = {
-		0
-	}; /* user nice system idle iowait irq soft steal */
+	/* user nice system idle iowait irq soft steal */
+	double ticks[8] = { 0 };
 	FILE *file = fopen("/proc/stat", "re");
 
 	if (file == NULL ||
@@ -162,9 +161,9 @@ static void machine_read(struct rounds_usage *usage)
 		rounds_die("read /proc/stat");
 	fclose(file);
 	for (int i = 0; i < 8; i++) {
-		usage->all += ticks[i];
+		usage->all += sign * ticks[i];
 		if (i != 3 && i != 4)
-			usage->busy += ticks[i];
+			usage->busy += sign * ticks[i];
 	}
 }
 
@@ -172,8 +171,7 @@ struct rounds_usage rounds_usage(const struct rounds *rounds)
 {
 	struct rounds_usage usage = { 0 };
 
-	machine_read(&usage);
-
+	rounds_machine_add(&usage, 1);
 	rounds_usage_add(getpid(), &usage);
 	for (unsigned int i = 0; i < rounds->pid_count; i++)
 		rounds_usage_add(rounds->pids[i], &usage);

@@ -35,6 +35,8 @@ struct rounds_usage {
 	double busy, all; /* ticks of the machine, whoever used them */
 };
 void rounds_usage_add(pid_t pid, struct rounds_usage *usage);
+/* Ticks of the machine so far, or less these (-1). */
+void rounds_machine_add(struct rounds_usage *usage, int sign);
 
 struct rounds;
 
