@@ -62,6 +62,15 @@ static unsigned shape_of(struct match *m, bool any_source, uint64_t ignore)
 	return spare;
 }
 
+static void receive_list(struct match *m, struct match_receive *r,
+			 unsigned shape)
+{
+	r->shape = (uint8_t)shape;
+	r->is_posted = true;
+	m->posted_count++;
+	DL_APPEND2(m->receives, r, all_prev, all_next);
+}
+
 /* Looks for a message where it would be, by the index of its shape. */
 static struct match_message *message_for(const struct match *m, unsigned shape,
 					 const struct match_receive *r)
@@ -102,10 +111,8 @@ struct match_message *match_post(struct match *m, struct match_receive *r)
 		match_take(m, msg);
 		return msg;
 	}
-	r->shape = (uint8_t)shape;
 	r->order = m->order++;
-	r->is_posted = true;
-	m->posted_count++;
+	receive_list(m, r, shape);
 	if (r->is_watched)
 		DL_APPEND2(m->watched, r, watched_prev, watched_next);
 	if (shape == MATCH_SHAPES_MAX)
@@ -125,9 +132,7 @@ void match_insert(struct match *m, struct match_receive *r)
 {
 	unsigned shape = shape_of(m, r->source == MATCH_ANY, r->ignore);
 
-	r->shape = (uint8_t)shape;
-	r->is_posted = true;
-	m->posted_count++;
+	receive_list(m, r, shape);
 	if (r->is_watched)
 		DL_INSERT_INORDER2(m->watched, r, by_order, watched_prev,
 				   watched_next);
@@ -154,6 +159,7 @@ void match_remove(struct match *m, struct match_receive *r)
 		table_remove_receive(&m->shapes[r->shape], r);
 	if (r->is_watched)
 		DL_DELETE2(m->watched, r, watched_prev, watched_next);
+	DL_DELETE2(m->receives, r, all_prev, all_next);
 	r->is_posted = false;
 	m->posted_count--;
 }
@@ -265,18 +271,17 @@ struct match_receive *match_search(struct match *m,
 						 const struct match_receive *r),
 				   void *arg)
 {
-	struct match_receive *r;
-	for (unsigned i = 0; i < MATCH_SHAPES_MAX; i++) {
-		const struct match_shape *s = &m->shapes[i];
-		if (s->posted_count == 0)
-			continue;
-		for (size_t b = 0; b < s->receive_buckets; b++)
-			DL_FOREACH (s->receives[b], r)
-				if (is_it(arg, r))
-					return r;
+	struct match_receive *old = m->receives, *young;
+
+	if (old == NULL)
+		return NULL;
+	for (young = old->all_prev;;
+	     old = old->all_next, young = young->all_prev) {
+		if (is_it(arg, old))
+			return old;
+		if (is_it(arg, young))
+			return young;
+		if (old == young || old->all_next == young)
+			return NULL;
 	}
-	DL_FOREACH (m->unshaped, r)
-		if (is_it(arg, r))
-			return r;
-	return NULL;
 }

@@ -33,6 +33,7 @@ struct match_receive {
 
 	struct match_receive *next, *prev;
 	struct match_receive *watched_next, *watched_prev;
+	struct match_receive *all_next, *all_prev;
 	uint64_t order;
 	uint8_t shape; /* MATCH_SHAPES_MAX: in the list */
 	bool is_posted;
@@ -62,6 +63,8 @@ struct match_shape {
 
 struct match {
 	struct match_shape shapes[MATCH_SHAPES_MAX];
+	struct match_receive
+		*receives; /* all, as they were posted or inserted */
 	struct match_receive *unshaped; /* in the order of posting */
 	struct match_receive *watched;  /* likewise; see offload.h */
 	struct match_message *messages; /* in the order of arrival */
@@ -130,8 +133,9 @@ void match_rename(struct match *m, uint64_t source, uint64_t name,
 		  void *arg);
 
 /*
- * The first posted receive for which `is_it` holds, in no order, or NULL: to
- * cancel one, or to empty the tables. Looks at each.
+ * A posted receive for which `is_it` holds, or NULL: to cancel one, or to empty
+ * the tables. Looks at each, from either end in turns: those that were posted
+ * first and last are found at once.
  */
 struct match_receive *match_search(struct match *m,
 				   bool (*is_it)(void *arg,

@@ -367,6 +367,44 @@ static void more_shapes_than_are_indexed_keep_their_order(void **state)
 	match_fini(&world.match);
 }
 
+struct wanted {
+	const struct match_receive *it;
+	unsigned looks;
+};
+
+static bool is_wanted(void *arg, const struct match_receive *r)
+{
+	struct wanted *wanted = arg;
+
+	wanted->looks++;
+	return r == wanted->it;
+}
+
+/* Who takes all receives back is no slower with many of them. */
+static void the_oldest_and_the_youngest_are_found_at_once(void **state)
+{
+	enum {
+		COUNT = 1000
+	};
+	static struct match_receive r[COUNT];
+	start(1);
+	for (unsigned i = 0; i < COUNT; i++) {
+		r[i] = posted(i % 7 == 0 ? MATCH_ANY : 3, i,
+			      i % MATCH_SHAPES_MAX);
+		assert_null(match_post(&world.match, &r[i]));
+	}
+	for (unsigned i = 0; i < COUNT; i++) {
+		unsigned at = i < COUNT / 2 ? i : 3 * COUNT / 2 - 1 - i;
+		struct wanted wanted = { .it = &r[at] };
+		assert_ptr_equal(match_search(&world.match, is_wanted, &wanted),
+				 &r[at]);
+		assert_true(wanted.looks <= 2);
+		match_remove(&world.match, &r[at]);
+	}
+	assert_null(match_search(&world.match, any_receive, NULL));
+	match_fini(&world.match);
+}
+
 static int fill_and_empty(void *ctx)
 {
 	enum {
@@ -409,6 +447,7 @@ int main(void)
 		cmocka_unit_test(a_wildcard_that_was_posted_first_comes_first),
 		cmocka_unit_test(a_receive_that_stays_keeps_its_place),
 		cmocka_unit_test(more_shapes_than_are_indexed_keep_their_order),
+		cmocka_unit_test(the_oldest_and_the_youngest_are_found_at_once),
 		cmocka_unit_test(a_table_that_cannot_grow_forgets_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
