@@ -34,20 +34,23 @@ struct rail *rail_now(struct rail *rail, const struct peer *peer)
 /*
  * The longer nothing came by a fabric rail, the later it is looked at again: what
  * comes then waits for a small part of the time that it took. Calls are no
- * measure, since who shares its processor may be away for long between two.
+ * measure, since who shares its processor may be away for long between two. Many
+ * rails together cost what one does.
  */
 static void rail_polled(struct rail *rail, bool is_awaited, uint64_t now)
 {
+	const struct link_ep *ep = rail->ep;
 	uint64_t pause;
 
 	if (is_awaited)
 		rail->woke = now;
-	if (rail->ep->rail_count == 1)
+	if (ep->rail_count == 1)
 		return; /* nobody else has to wait for it */
 	pause = (now - rail->woke) / LINK_POLL_PART;
+	if (pause > LINK_POLL_PAUSE_MAX)
+		pause = LINK_POLL_PAUSE_MAX;
 	set_seen(rail->due,
-		 now + (pause < LINK_POLL_PAUSE_MAX ? pause
-						    : LINK_POLL_PAUSE_MAX));
+		 now + pause * (ep->rail_count - (has_local(ep) ? 1 : 0)));
 }
 
 static bool is_owed(const struct rail *rail)
