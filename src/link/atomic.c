@@ -80,7 +80,7 @@ static int counts_check(const struct call *call, const struct reach_call *to,
 
 static ssize_t do_call(struct fid_ep *fid, const struct call *call)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
+	struct link_ep *ep = ep_of(fid);
 	const struct fi_msg_atomic *msg = call->msg;
 	struct iovec iov[3][LINK_IOV_MAX];
 	struct reach_range ranges[LINK_IOV_MAX];
@@ -118,20 +118,6 @@ static ssize_t do_call(struct fid_ep *fid, const struct call *call)
 		iov_fill(iov[1], call->compare, to.compare_count, size),
 		iov_fill(iov[2], call->result, to.result_count, size));
 	return error != 0 ? error : reach_peer(ep, &to);
-}
-
-static uint64_t flags_of(struct fid_ep *fid)
-{
-	const struct link_ep *ep = (const struct link_ep *)fid;
-
-	return ep->send_flags | (ep->send_selective ? 0 : FI_COMPLETION);
-}
-
-static uint64_t flags_with(struct fid_ep *fid, uint64_t flags)
-{
-	const struct link_ep *ep = (const struct link_ep *)fid;
-
-	return flags | (ep->send_selective ? 0 : FI_COMPLETION);
 }
 
 static size_t values_in(const struct fi_ioc *ioc, size_t count)
@@ -177,7 +163,7 @@ static ssize_t atomic_writev(struct fid_ep *ep, const struct fi_ioc *iov,
 			     enum fi_datatype type, enum fi_op op,
 			     void *context)
 {
-	struct call call = { .kind = REACH_ATOMIC, .flags = flags_of(ep) };
+	struct call call = { .kind = REACH_ATOMIC, .flags = send_flags_of(ep) };
 
 	return do_simple(ep, &call, iov, count, to, address, key, type, op,
 			 context);
@@ -199,7 +185,7 @@ static ssize_t atomic_writemsg(struct fid_ep *ep,
 {
 	const struct call call = { .kind = REACH_ATOMIC,
 				   .msg = msg,
-				   .flags = flags_with(ep, flags) };
+				   .flags = send_flags_with(ep, flags) };
 
 	return do_call(ep, &call);
 }
@@ -226,7 +212,7 @@ static ssize_t atomic_fetchv(struct fid_ep *ep, const struct fi_ioc *iov,
 	struct call call = { .kind = REACH_FETCH,
 			     .result = result,
 			     .result_count = result_count,
-			     .flags = flags_of(ep) };
+			     .flags = send_flags_of(ep) };
 
 	return do_simple(ep, &call, iov, count, to, address, key, type, op,
 			 context);
@@ -253,7 +239,7 @@ static ssize_t atomic_fetchmsg(struct fid_ep *ep,
 				   .msg = msg,
 				   .result = result,
 				   .result_count = result_count,
-				   .flags = flags_with(ep, flags) };
+				   .flags = send_flags_with(ep, flags) };
 
 	return do_call(ep, &call);
 }
@@ -272,7 +258,7 @@ static ssize_t atomic_comparev(
 			     .compare_count = compare_count,
 			     .result = result,
 			     .result_count = result_count,
-			     .flags = flags_of(ep) };
+			     .flags = send_flags_of(ep) };
 
 	return do_simple(ep, &call, iov, count, to, address, key, type, op,
 			 context);
@@ -307,7 +293,7 @@ static ssize_t atomic_comparemsg(struct fid_ep *ep,
 				   .compare_count = compare_count,
 				   .result = result,
 				   .result_count = result_count,
-				   .flags = flags_with(ep, flags) };
+				   .flags = send_flags_with(ep, flags) };
 
 	return do_call(ep, &call);
 }

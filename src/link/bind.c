@@ -102,7 +102,7 @@ static int bind_cq(struct link_ep *ep, struct link_cq *cq, uint64_t flags)
 
 int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
+	struct link_ep *ep = ep_of((struct fid_ep *)fid);
 
 	if (ep->is_enabled)
 		return -FI_EOPBADSTATE;

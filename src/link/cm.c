@@ -7,7 +7,7 @@
 
 static int ep_getname(struct fid *fid, void *bytes, size_t *size)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
+	struct link_ep *ep = ep_of((struct fid_ep *)fid);
 	uint32_t format = ep->domain->format;
 	uint8_t name[LINK_ADDRESS_SIZE];
 	size_t room = *size;

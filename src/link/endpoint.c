@@ -12,7 +12,7 @@
 
 static struct link_ep *of(struct fid *fid)
 {
-	return (struct link_ep *)fid;
+	return ep_of((struct fid_ep *)fid);
 }
 
 struct rail *rail_for(struct link_ep *ep, const struct peer *peer)
@@ -87,32 +87,6 @@ void domain_progress(struct link_domain *domain)
 	DL_FOREACH2(domain->endpoints, ep, next_in_domain)
 	ep_progress(ep);
 	link_unlock(&domain->memory);
-}
-
-/* --- control --- */
-
-static int ep_control(struct fid *fid, int command, void *arg)
-{
-	struct link_ep *ep = of(fid);
-
-	switch (command) {
-	case FI_ENABLE:
-		return ep_enable(ep);
-	case FI_GETOPSFLAG:
-		if ((*(uint64_t *)arg & FI_TRANSMIT) != 0)
-			*(uint64_t *)arg = ep->send_flags;
-		else
-			*(uint64_t *)arg = ep->receive_flags;
-		return 0;
-	case FI_SETOPSFLAG:
-		if ((*(uint64_t *)arg & FI_TRANSMIT) != 0)
-			ep->send_flags = *(uint64_t *)arg & ~FI_TRANSMIT;
-		else
-			ep->receive_flags = *(uint64_t *)arg & ~FI_RECV;
-		return 0;
-	default:
-		return -FI_ENOSYS;
-	}
 }
 
 /* --- options --- */
@@ -217,6 +191,8 @@ static int ep_close(struct fid *fid)
 {
 	struct link_ep *ep = of(fid);
 
+	if (peek_at(ep->aliases) > 0)
+		return -FI_EBUSY;
 	if (ep->flows != NULL)
 		flows_finish(ep);
 	mr_endpoint_goes(ep);
@@ -273,22 +249,23 @@ int link_ep_open(struct fid_domain *domain_fid, struct fi_info *info,
 		return -FI_ENOMEM;
 	}
 	name_take_over(ep, info);
-	ep->fid.fid.fclass = FI_CLASS_EP;
-	ep->fid.fid.context = context;
-	ep->fid.fid.ops = &ep_fid_ops;
-	ep->fid.ops = &ep_ops;
-	ep->fid.cm = &link_cm_ops;
-	ep->fid.msg = &msg_ops;
-	ep->fid.tagged = &tagged_ops;
-	ep->fid.rma = &link_rma_ops;
-	ep->fid.atomic = &link_atomic_ops;
+	ep->face.fid.fid.fclass = FI_CLASS_EP;
+	ep->face.fid.fid.context = context;
+	ep->face.fid.fid.ops = &ep_fid_ops;
+	ep->face.fid.ops = &ep_ops;
+	ep->face.fid.cm = &link_cm_ops;
+	ep->face.fid.msg = &msg_ops;
+	ep->face.fid.tagged = &tagged_ops;
+	ep->face.fid.rma = &link_rma_ops;
+	ep->face.fid.atomic = &link_atomic_ops;
 	ep->caps = info->caps;
-	ep->send_flags = info->tx_attr->op_flags;
-	ep->receive_flags = info->rx_attr->op_flags;
+	ep->face.ep = ep;
+	ep->face.send_flags = info->tx_attr->op_flags;
+	ep->face.receive_flags = info->rx_attr->op_flags;
 	ep->min_multi_recv = LINK_INJECT_SIZE;
 	ep->unexpected_max = setting_number("FI_FAIRLEAD_UNEXPECTED_MAX",
 					    LINK_UNEXPECTED_MAX);
 	domain_hold(domain, 1);
-	*ret_ep = &ep->fid;
+	*ret_ep = &ep->face.fid;
 	return 0;
 }

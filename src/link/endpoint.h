@@ -22,6 +22,24 @@ static inline fi_addr_t source_address(uint64_t source)
 #define container(pointer, type, field) \
 	((type *)((char *)(pointer)-offsetof(type, field)))
 
+static inline struct link_ep *ep_of(const struct fid_ep *fid)
+{
+	return ((const struct ep_face *)fid)->ep;
+}
+
+/* Flags of what is sent, read and written: of the call, or by default. */
+static inline uint64_t send_flags_with(const struct fid_ep *fid, uint64_t flags)
+{
+	return flags | (ep_of(fid)->send_selective ? 0 : FI_COMPLETION);
+}
+
+static inline uint64_t send_flags_of(const struct fid_ep *fid)
+{
+	const struct ep_face *face = (const struct ep_face *)fid;
+
+	return send_flags_with(fid, face->send_flags);
+}
+
 /* --- endpoint.c --- */
 
 /* Whether the first rail is shared memory. */
@@ -64,6 +82,11 @@ static inline void rail_poll_soon(struct rail *rail)
 struct rail *rail_for(struct link_ep *ep, const struct peer *peer);
 /* Of several, the one that leads to the peer now. The rail is locked. */
 struct rail *rail_now(struct rail *rail, const struct peer *peer);
+
+/* --- alias.c --- */
+
+/* What is set once it is open: its flags, its aliases. As fi_control(). */
+int ep_control(struct fid *fid, int command, void *arg);
 
 /* --- enable.c --- */
 

@@ -412,8 +412,16 @@ struct rail {
 	struct piece *pieces; /* of which */
 };
 
-struct link_ep {
+/* What programs call: an endpoint, or another way to it with flags of its own. */
+struct ep_face {
 	struct fid_ep fid;
+	struct link_ep *ep;
+	uint64_t send_flags, receive_flags; /* of operations without flags */
+};
+
+struct link_ep {
+	struct ep_face face;
+	int aliases; /* that are open */
 	struct link_domain *domain;
 	struct link_av *av;
 	struct link_ep *next_in_av;
@@ -422,7 +430,7 @@ struct link_ep {
 	struct link_cntr *send_cntr, *receive_cntr, *read_cntr, *write_cntr;
 	struct link_cntr *remote_read_cntr, *remote_write_cntr;
 	bool send_selective, receive_selective, is_enabled;
-	uint64_t caps, send_flags, receive_flags;
+	uint64_t caps;
 	size_t min_multi_recv;
 	uint64_t number;
 	bool is_numbered;          /* by its name */

@@ -272,7 +272,7 @@ static struct receive *find_posted(struct link_ep *ep, struct match *match,
 
 ssize_t link_cancel(struct fid *fid, void *context)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
+	struct link_ep *ep = ep_of((struct fid_ep *)fid);
 	struct receive *receive;
 
 	link_lock(&ep->matching);
@@ -299,26 +299,24 @@ ssize_t link_cancel(struct fid *fid, void *context)
 
 /* --- what libfabric calls --- */
 
-static uint64_t flags_of(const struct link_ep *ep)
+static uint64_t flags_with(const struct fid_ep *fid, uint64_t flags)
 {
-	return ep->receive_flags | (ep->receive_selective ? 0 : FI_COMPLETION);
+	return flags | (ep_of(fid)->receive_selective ? 0 : FI_COMPLETION);
 }
 
-static uint64_t flags_with(const struct link_ep *ep, uint64_t flags)
+static uint64_t flags_of(const struct fid_ep *fid)
 {
-	return flags | (ep->receive_selective ? 0 : FI_COMPLETION);
+	return flags_with(fid, ((const struct ep_face *)fid)->receive_flags);
 }
 
 ssize_t link_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 		   size_t count, fi_addr_t source, void *context)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
-
-	return receive_any(ep, &(struct wanted){ .iov = iov,
-						 .count = count,
-						 .source = source,
-						 .flags = flags_of(ep),
-						 .context = context });
+	return receive_any(ep_of(fid), &(struct wanted){ .iov = iov,
+							 .count = count,
+							 .source = source,
+							 .flags = flags_of(fid),
+							 .context = context });
 }
 
 ssize_t link_recv(struct fid_ep *fid, void *buf, size_t size, void *desc,
@@ -332,30 +330,28 @@ ssize_t link_recv(struct fid_ep *fid, void *buf, size_t size, void *desc,
 ssize_t link_recvmsg(struct fid_ep *fid, const struct fi_msg *msg,
 		     uint64_t flags)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
-
-	return receive_any(ep, &(struct wanted){ .iov = msg->msg_iov,
-						 .count = msg->iov_count,
-						 .source = msg->addr,
-						 .flags = flags_with(ep, flags),
-						 .context = msg->context });
+	return receive_any(ep_of(fid),
+			   &(struct wanted){ .iov = msg->msg_iov,
+					     .count = msg->iov_count,
+					     .source = msg->addr,
+					     .flags = flags_with(fid, flags),
+					     .context = msg->context });
 }
 
 ssize_t link_trecvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 		    size_t count, fi_addr_t source, uint64_t tag,
 		    uint64_t ignore, void *context)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
-
-	return receive_any(ep, &(struct wanted){ .iov = iov,
-						 .count = count,
-						 .source = source,
-						 .tag = tag,
-						 .ignore = ignore,
-						 .is_tagged = true,
-						 .flags = flags_of(ep) &
-							  ~FI_MULTI_RECV,
-						 .context = context });
+	return receive_any(ep_of(fid),
+			   &(struct wanted){ .iov = iov,
+					     .count = count,
+					     .source = source,
+					     .tag = tag,
+					     .ignore = ignore,
+					     .is_tagged = true,
+					     .flags = flags_of(fid) &
+						      ~FI_MULTI_RECV,
+					     .context = context });
 }
 
 ssize_t link_trecv(struct fid_ep *fid, void *buf, size_t size, void *desc,
@@ -370,14 +366,13 @@ ssize_t link_trecv(struct fid_ep *fid, void *buf, size_t size, void *desc,
 ssize_t link_trecvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg,
 		      uint64_t flags)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
-
-	return receive_any(ep, &(struct wanted){ .iov = msg->msg_iov,
-						 .count = msg->iov_count,
-						 .source = msg->addr,
-						 .tag = msg->tag,
-						 .ignore = msg->ignore,
-						 .is_tagged = true,
-						 .flags = flags_with(ep, flags),
-						 .context = msg->context });
+	return receive_any(ep_of(fid),
+			   &(struct wanted){ .iov = msg->msg_iov,
+					     .count = msg->iov_count,
+					     .source = msg->addr,
+					     .tag = msg->tag,
+					     .ignore = msg->ignore,
+					     .is_tagged = true,
+					     .flags = flags_with(fid, flags),
+					     .context = msg->context });
 }

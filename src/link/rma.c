@@ -314,7 +314,7 @@ static int sizes_check(const struct fi_msg_rma *msg, uint64_t flags,
 static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 			     uint64_t flags)
 {
-	struct link_ep *ep = (struct link_ep *)fid;
+	struct link_ep *ep = ep_of(fid);
 	struct peer *peer = ep_peer(ep, msg->addr);
 	struct access *access;
 	struct rail *rail;
@@ -357,13 +357,6 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 	return result;
 }
 
-static uint64_t flags_of(struct fid_ep *fid)
-{
-	const struct link_ep *ep = (const struct link_ep *)fid;
-
-	return ep->send_flags | (ep->send_selective ? 0 : FI_COMPLETION);
-}
-
 static ssize_t access_simply(struct fid_ep *ep, const struct iovec *iov,
 			     void **desc, size_t count, fi_addr_t peer,
 			     uint64_t address, uint64_t key, uint64_t data,
@@ -389,7 +382,7 @@ static ssize_t rma_readv(struct fid_ep *ep, const struct iovec *iov,
 			 uint64_t address, uint64_t key, void *context)
 {
 	return access_simply(ep, iov, desc, count, from, address, key, 0,
-			     flags_of(ep) | FI_READ, context);
+			     send_flags_of(ep) | FI_READ, context);
 }
 
 static ssize_t rma_read(struct fid_ep *ep, void *buf, size_t size, void *desc,
@@ -401,17 +394,10 @@ static ssize_t rma_read(struct fid_ep *ep, void *buf, size_t size, void *desc,
 	return rma_readv(ep, &iov, &desc, 1, from, address, key, context);
 }
 
-static uint64_t flags_with(struct fid_ep *fid, uint64_t flags)
-{
-	const struct link_ep *ep = (const struct link_ep *)fid;
-
-	return flags | (ep->send_selective ? 0 : FI_COMPLETION);
-}
-
 static ssize_t rma_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg,
 			   uint64_t flags)
 {
-	return access_memory(ep, msg, flags_with(ep, flags) | FI_READ);
+	return access_memory(ep, msg, send_flags_with(ep, flags) | FI_READ);
 }
 
 static ssize_t rma_writev(struct fid_ep *ep, const struct iovec *iov,
@@ -419,7 +405,7 @@ static ssize_t rma_writev(struct fid_ep *ep, const struct iovec *iov,
 			  uint64_t address, uint64_t key, void *context)
 {
 	return access_simply(ep, iov, desc, count, to, address, key, 0,
-			     flags_of(ep) | FI_WRITE, context);
+			     send_flags_of(ep) | FI_WRITE, context);
 }
 
 static ssize_t rma_write(struct fid_ep *ep, const void *buf, size_t size,
@@ -434,7 +420,7 @@ static ssize_t rma_write(struct fid_ep *ep, const void *buf, size_t size,
 static ssize_t rma_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg,
 			    uint64_t flags)
 {
-	return access_memory(ep, msg, flags_with(ep, flags) | FI_WRITE);
+	return access_memory(ep, msg, send_flags_with(ep, flags) | FI_WRITE);
 }
 
 static ssize_t rma_writedata(struct fid_ep *ep, const void *buf, size_t size,
@@ -444,7 +430,7 @@ static ssize_t rma_writedata(struct fid_ep *ep, const void *buf, size_t size,
 	const struct iovec iov = { (void *)buf, size };
 
 	return access_simply(ep, &iov, &desc, 1, to, address, key, data,
-			     flags_of(ep) | FI_WRITE | FI_REMOTE_CQ_DATA,
+			     send_flags_of(ep) | FI_WRITE | FI_REMOTE_CQ_DATA,
 			     context);
 }
 

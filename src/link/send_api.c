@@ -3,16 +3,6 @@
 #include "link/api.h"
 #include "link/endpoint.h"
 
-static uint64_t flags_of(const struct link_ep *ep)
-{
-	return ep->send_flags | (ep->send_selective ? 0 : FI_COMPLETION);
-}
-
-static uint64_t flags_with(const struct link_ep *ep, uint64_t flags)
-{
-	return flags | (ep->send_selective ? 0 : FI_COMPLETION);
-}
-
 static ssize_t put(struct fid_ep *fid, const struct iovec *iov, size_t count,
 		   fi_addr_t to, uint64_t tag, uint64_t data, uint64_t flags,
 		   void *context)
@@ -28,7 +18,7 @@ static ssize_t put(struct fid_ep *fid, const struct iovec *iov, size_t count,
 
 	if ((flags & FI_INJECT) != 0 && message.size > LINK_INJECT_SIZE)
 		return -FI_EINVAL;
-	return send_message((struct link_ep *)fid, &message);
+	return send_message(ep_of(fid), &message);
 }
 
 /* --- untagged --- */
@@ -37,7 +27,7 @@ ssize_t link_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc,
 		   size_t count, fi_addr_t to, void *context)
 {
 	return put(ep, iov, count, to, LINK_UNTAGGED, 0,
-		   flags_of((struct link_ep *)ep) | FI_MSG, context);
+		   send_flags_of(ep) | FI_MSG, context);
 }
 
 ssize_t link_send(struct fid_ep *ep, const void *buf, size_t size, void *desc,
@@ -52,7 +42,7 @@ ssize_t link_sendmsg(struct fid_ep *ep, const struct fi_msg *msg,
 		     uint64_t flags)
 {
 	return put(ep, msg->msg_iov, msg->iov_count, msg->addr, LINK_UNTAGGED,
-		   msg->data, flags_with((struct link_ep *)ep, flags) | FI_MSG,
+		   msg->data, send_flags_with(ep, flags) | FI_MSG,
 		   msg->context);
 }
 
@@ -62,8 +52,7 @@ ssize_t link_senddata(struct fid_ep *ep, const void *buf, size_t size,
 	const struct iovec iov = { (void *)buf, size };
 
 	return put(ep, &iov, 1, to, LINK_UNTAGGED, data,
-		   flags_of((struct link_ep *)ep) | FI_MSG | FI_REMOTE_CQ_DATA,
-		   context);
+		   send_flags_of(ep) | FI_MSG | FI_REMOTE_CQ_DATA, context);
 }
 
 ssize_t link_inject(struct fid_ep *ep, const void *buf, size_t size,
@@ -89,7 +78,7 @@ ssize_t link_tsendv(struct fid_ep *ep, const struct iovec *iov, void **desc,
 		    size_t count, fi_addr_t to, uint64_t tag, void *context)
 {
 	return put(ep, iov, count, to, tag & ~LINK_UNTAGGED, 0,
-		   flags_of((struct link_ep *)ep) | FI_TAGGED, context);
+		   send_flags_of(ep) | FI_TAGGED, context);
 }
 
 ssize_t link_tsend(struct fid_ep *ep, const void *buf, size_t size, void *desc,
@@ -105,8 +94,7 @@ ssize_t link_tsendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg,
 {
 	return put(ep, msg->msg_iov, msg->iov_count, msg->addr,
 		   msg->tag & ~LINK_UNTAGGED, msg->data,
-		   flags_with((struct link_ep *)ep, flags) | FI_TAGGED,
-		   msg->context);
+		   send_flags_with(ep, flags) | FI_TAGGED, msg->context);
 }
 
 ssize_t link_tsenddata(struct fid_ep *ep, const void *buf, size_t size,
@@ -116,9 +104,7 @@ ssize_t link_tsenddata(struct fid_ep *ep, const void *buf, size_t size,
 	const struct iovec iov = { (void *)buf, size };
 
 	return put(ep, &iov, 1, to, tag & ~LINK_UNTAGGED, data,
-		   flags_of((struct link_ep *)ep) | FI_TAGGED |
-			   FI_REMOTE_CQ_DATA,
-		   context);
+		   send_flags_of(ep) | FI_TAGGED | FI_REMOTE_CQ_DATA, context);
 }
 
 ssize_t link_tinject(struct fid_ep *ep, const void *buf, size_t size,
