@@ -190,19 +190,17 @@ static struct fi_info *core_ask_by_address(const struct rail_text *rail,
 	return found;
 }
 
-/*
- * A provider that is a layer upon another looks for that by itself, and does
- * not find it where FI_PROVIDER hides it.
- */
 static int fabric_open(struct core *core, const struct rail_text *rail,
 		       struct fairlead_error *error)
 {
-	int result = fi_fabric(core->info->fabric_attr, &core->fabric, NULL);
+	struct fi_fabric_attr *attr = core->info->fabric_attr;
+	int result = fi_fabric(attr, &core->fabric, NULL);
 
+	/* FI_PROVIDER may hide what a layer looks for itself. */
+	if (result != 0 && layer_stand_in(attr) == 0)
+		result = fi_fabric(attr, &core->fabric, NULL);
 	if (result != 0)
-		return error_set(error, result,
-				 "%s cannot be opened (%s): if FI_PROVIDER is "
-				 "set, it has to name each part of it, too",
+		return error_set(error, result, "%s cannot be opened (%s)",
 				 rail->provider, fi_strerror(-result));
 	return 0;
 }

@@ -68,6 +68,8 @@ int link_fabric(struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 {
 	struct link_fabric_object *fabric;
 
+	if (layer_is_core(attr))
+		return layer_fabric(attr, ret_fabric, context);
 	fabric = calloc(1, sizeof(*fabric));
 	if (fabric == NULL)
 		return -FI_ENOMEM;

@@ -413,14 +413,14 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 	const char *why;
 	int result;
 
+	/* libfabric looks for what a layer can stand on; we are no such. */
+	if ((flags & GETINFO_CORE_ONLY) != 0)
+		return layer_getinfo(version, node, service, flags, hints,
+				     ret_info);
 	if (hints != NULL && format_is_socket(hints->addr_format))
 		return getinfo_of_sockets(version, node, service, flags, hints,
 					  ret_info);
 	why = hints_refused(hints);
-
-	/* libfabric looks for what a layer can stand on; we are no such. */
-	if ((flags & GETINFO_CORE_ONLY) != 0)
-		return -FI_ENODATA;
 	if (why != NULL) {
 		link_info(FABRIC, "not what the hints ask for: %s\n", why);
 		return -FI_ENODATA;

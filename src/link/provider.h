@@ -70,6 +70,21 @@ uint64_t core_set_settle(struct core_set *set, uint64_t tag_format);
 /* The bits that tags of a core have, as a mask. */
 uint64_t core_tag_mask(const struct fi_info *info);
 
+/* --- layer.c: layers over cores that FI_PROVIDER hides --- */
+
+/* Names the fabric of a layer so that it asks us for its core. */
+int layer_stand_in(struct fi_fabric_attr *attr);
+/* What a layer asks us in that case: as link_getinfo(). */
+int layer_getinfo(uint32_t version, const char *node, const char *service,
+		  uint64_t flags, const struct fi_info *hints,
+		  struct fi_info **ret_info);
+/* Whether it is a core's, as layer_getinfo() names it; and opens that. */
+bool layer_is_core(const struct fi_fabric_attr *attr);
+int layer_fabric(const struct fi_fabric_attr *of,
+		 struct fid_fabric **ret_fabric, void *context);
+
+/* --- info.c, domain.c, offer.c --- */
+
 /* What the cores of a link have together: orders, limits. */
 void offer_fill(struct fi_info *info, const struct core_set *set);
 /* Whether that is what the hints want. */
