@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an endpoint opens when it is enabled, and its way back. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -120,6 +121,38 @@ static int rails_open(struct link_ep *ep)
 	return result;
 }
 
+static int open_all(struct link_ep *ep)
+{
+	int result = rails_open(ep);
+
+	if (result == 0)
+		result = address_take(ep);
+	if (result == 0)
+		result = flows_open(ep);
+	if (result == 0)
+		result = peers_add(ep);
+	if (result == 0)
+		result = mr_endpoint_comes(ep);
+	if (result != 0)
+		enable_undo(ep);
+	return result;
+}
+
+/*
+ * Who said a service only, and no node, is somewhere else when the place is taken:
+ * programs that exchange addresses by other ways, all with one service, do so.
+ */
+static bool moves(struct link_ep *ep, int result)
+{
+	if (!ep->may_move || (result != -FI_EADDRINUSE && result != -EEXIST))
+		return false;
+	link_warn(EP_CTRL, "another endpoint is at this service already: "
+			   "this one cannot be found by it\n");
+	ep->place = (struct rail_address){ 0 };
+	ep->is_numbered = false;
+	return ep_number(ep) == 0;
+}
+
 int ep_enable(struct link_ep *ep)
 {
 	int result;
@@ -133,17 +166,9 @@ int ep_enable(struct link_ep *ep)
 	    (ep->receive_cq == NULL && ep->receive_cntr == NULL &&
 	     (ep->caps & FI_RECV) != 0))
 		return -FI_ENOCQ;
-	result = rails_open(ep);
-	if (result == 0)
-		result = address_take(ep);
-	if (result == 0)
-		result = flows_open(ep);
-	if (result == 0)
-		result = peers_add(ep);
-	if (result == 0)
-		result = mr_endpoint_comes(ep);
-	if (result != 0)
-		enable_undo(ep);
+	result = open_all(ep);
+	if (moves(ep, result))
+		result = open_all(ep);
 	ep->is_enabled = result == 0;
 	return result;
 }

@@ -221,6 +221,7 @@ static void name_take_over(struct link_ep *ep, const struct fi_info *info)
 			info->src_addrlen, bytes) != 0 ||
 	    link_address_decode(bytes, &name, NULL) != 0)
 		return;
+	ep->may_move = (name.flags & LINK_ANY_NODE) != 0;
 	if (name.told_count > 0) {
 		ep->place = name.rails[0];
 	} else if ((name.flags & LINK_NAMED) != 0 && name.number != 0) {

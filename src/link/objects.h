@@ -435,6 +435,7 @@ struct link_ep {
 	uint64_t number;
 	bool is_numbered;          /* by its name */
 	struct rail_address place; /* of its name; size 0: none */
+	bool may_move;             /* if another endpoint is there already */
 	struct link_address address;
 	uint8_t address_bytes[LINK_ADDRESS_SIZE];
 	unsigned int rail_count;

@@ -26,9 +26,9 @@ static int name_put(const struct link_address *name, void **ret_address,
 	return told < 0 ? told : address_put(bytes, ret_address, ret_size);
 }
 
-/* The name of a core's address; without one, nothing. */
-static int place_put(uint32_t digest, const void *bytes, size_t size,
-		     void **ret_address, size_t *ret_size)
+/* The name of a core's address; without one, nothing. Flags: LINK_ANY_NODE. */
+static int place_put(uint32_t digest, unsigned int flags, const void *bytes,
+		     size_t size, void **ret_address, size_t *ret_size)
 {
 	struct rail_address place = { .size = (uint8_t)size };
 	struct link_address name;
@@ -37,6 +37,7 @@ static int place_put(uint32_t digest, const void *bytes, size_t size,
 		return 0;
 	memcpy(place.bytes, bytes, size);
 	link_address_name(&name, digest, &place);
+	name.flags |= flags;
 	return name_put(&name, ret_address, ret_size);
 }
 
@@ -44,14 +45,16 @@ static int place_put(uint32_t digest, const void *bytes, size_t size,
  * Of shared memory alone: it is on this node, and the service is its name.
  * Without one it is anybody.
  */
-static int service_put(uint32_t digest, const char *node, const char *service,
-		       void **ret_address, size_t *ret_size)
+static int service_put(uint32_t digest, unsigned int flags, const char *node,
+		       const char *service, void **ret_address,
+		       size_t *ret_size)
 {
 	struct link_address name;
 
 	if (!locality_is_here(node))
 		return -FI_ENODATA;
 	link_address_name(&name, digest, NULL);
+	name.flags |= flags;
 	if (service != NULL)
 		name.number = link_address_number(locality_node(), service);
 	return name_put(&name, ret_address, ret_size);
@@ -75,6 +78,10 @@ int place_fill(struct fi_info *info, const struct fi_info *hints,
 		first < set->count ? set->cores[first].info : NULL;
 	bool is_source = (place->flags & FI_SOURCE) != 0;
 	uint32_t digest = link_digest(link, set);
+	unsigned int flags =
+		is_source && place->node == NULL && place->service != NULL
+			? LINK_ANY_NODE
+			: 0;
 	int result = 0;
 
 	if (core == NULL && hints != NULL &&
@@ -85,10 +92,11 @@ int place_fill(struct fi_info *info, const struct fi_info *hints,
 		result = address_put(hints->src_addr, &info->src_addr,
 				     &info->src_addrlen);
 	else if (core != NULL)
-		result = place_put(digest, core->src_addr, core->src_addrlen,
-				   &info->src_addr, &info->src_addrlen);
+		result = place_put(digest, flags, core->src_addr,
+				   core->src_addrlen, &info->src_addr,
+				   &info->src_addrlen);
 	else
-		result = service_put(digest, place->node,
+		result = service_put(digest, flags, place->node,
 				     is_source ? place->service : NULL,
 				     &info->src_addr, &info->src_addrlen);
 	if (result != 0)
@@ -99,9 +107,9 @@ int place_fill(struct fi_info *info, const struct fi_info *hints,
 	if (is_source || (place->node == NULL && place->service == NULL))
 		return 0;
 	if (core != NULL)
-		return place_put(digest, core->dest_addr, core->dest_addrlen,
+		return place_put(digest, 0, core->dest_addr, core->dest_addrlen,
 				 &info->dest_addr, &info->dest_addrlen);
-	return service_put(digest, place->node, place->service,
+	return service_put(digest, 0, place->node, place->service,
 			   &info->dest_addr, &info->dest_addrlen);
 }
 

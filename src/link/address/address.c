@@ -11,7 +11,7 @@
 #define VERSION     1
 #define RAILS_AT    26
 #define FLAGS_LOCAL (LINK_HAS_LOCAL | LINK_READS | LINK_READABLE)
-#define FLAGS_ALL   (FLAGS_LOCAL | LINK_WANTS_EVENTS | LINK_NAMED)
+#define FLAGS_ALL   (FLAGS_LOCAL | LINK_WANTS_EVENTS | LINK_NAMED | LINK_ANY_NODE)
 
 enum kind {
 	KIND_IPV4,
@@ -140,10 +140,10 @@ static bool is_sound(const struct link_address *address)
 {
 	if ((address->flags & ~(unsigned int)FLAGS_ALL) != 0)
 		return false;
-	if ((address->flags & LINK_NAMED) == 0)
+	if ((address->flags & (LINK_NAMED | LINK_ANY_NODE)) == 0)
 		return true;
-	return address->flags == LINK_NAMED && address->node == 0 &&
-	       address->rail_count <= 1 &&
+	return (address->flags & ~LINK_ANY_NODE) == LINK_NAMED &&
+	       address->node == 0 && address->rail_count <= 1 &&
 	       (address->rail_count == 0 || address->number == 0);
 }
 

@@ -35,6 +35,7 @@ enum link_address_flags {
 	LINK_READABLE = 4,     /* other processes may read its memory */
 	LINK_WANTS_EVENTS = 8, /* is to be told what was done to its memory */
 	LINK_NAMED = 16,       /* a name: see below */
+	LINK_ANY_NODE = 32,    /* of a name: only the service was said */
 };
 
 struct rail_address {
@@ -56,8 +57,8 @@ struct link_address {
 /*
  * What node and service tell of an endpoint is its *name*: the place of its first
  * fabric rail, or of a link without fabric the number that follows from the
- * service. It has the form of an address with LINK_NAMED alone, and without a
- * node; what is missing the endpoint tells, when it is asked. This makes one of
+ * service. It has the form of an address with LINK_NAMED (and LINK_ANY_NODE)
+ * alone, and without a node; what is missing the endpoint tells, when it is asked. This makes one of
  * a rail's place (NULL: there is none).
  */
 void link_address_name(struct link_address *ret_name, uint32_t digest,

@@ -125,6 +125,38 @@ static void a_name_of_another_link_is_refused(struct pair *pair)
 	pair_check(address == FI_ADDR_NOTAVAIL);
 }
 
+/* What an endpoint at a service of this node is enabled with: node or NULL. */
+static int enable_at(struct pair *pair, const char *node)
+{
+	struct fi_info *hints = fi_dupinfo(pair->info), *info;
+	struct fid_ep *ep;
+	int result;
+
+	pair_check(hints != NULL);
+	free(hints->src_addr);
+	hints->src_addr = NULL;
+	hints->src_addrlen = 0;
+	pair_do(fi_getinfo(fi_version(), node, pair->service, FI_SOURCE, hints,
+			   &info));
+	pair_do(fi_endpoint(pair->domain, info, &ep, NULL));
+	pair_do(fi_ep_bind(ep, &pair->send_cq->fid, FI_TRANSMIT | FI_RECV));
+	pair_do(fi_ep_bind(ep, &pair->av->fid, 0));
+	result = fi_enable(ep);
+	pair_do(fi_close(&ep->fid));
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+	return result;
+}
+
+/* Out of band all processes of fabtests are at one service. */
+static void a_service_that_is_taken_is_a_wish(struct pair *pair)
+{
+	if (!pair->is_first)
+		return;
+	pair_check(enable_at(pair, "127.0.0.1") != 0);
+	pair_do(enable_at(pair, NULL));
+}
+
 /* Later in the order of cases: its domain does not wait for long. */
 static void who_does_not_answer_is_unreachable(struct pair *pair)
 {
@@ -154,6 +186,7 @@ int main(void)
 		pair_case(another_address_of_the_same_is_the_same),
 		pair_case(several_are_inserted_by_their_numbers),
 		pair_case(a_name_of_another_link_is_refused),
+		pair_case(a_service_that_is_taken_is_a_wish),
 	};
 	static const struct pair_case lost[] = {
 		pair_case(who_does_not_answer_is_unreachable),
