@@ -279,6 +279,17 @@ int core_place(const struct rail_text *rail, const struct place *place,
 	return result;
 }
 
+/* Where shared memory cannot be had, everybody is reached by the fabric. */
+static bool does_without(const struct link_text *link, unsigned int rail,
+			 const struct fairlead_error *error)
+{
+	if (rail > 0 || link->count == 1 ||
+	    !links_is_local(link->rails[0].provider))
+		return false;
+	link_info(CORE, "all goes by the fabric: %s\n", error->text);
+	return true;
+}
+
 int core_set_find(struct link_text *link, const struct place *place,
 		  struct core_set *ret_set, struct fairlead_error *error)
 {
@@ -286,11 +297,13 @@ int core_set_find(struct link_text *link, const struct place *place,
 
 	*ret_set = (struct core_set){ 0 };
 	for (unsigned int i = 0; i < link->count; i++) {
-		int result =
-			core_find(&link->rails[i], i == first ? place : NULL,
-				  &ret_set->cores[i], error);
+		struct core *core = &ret_set->cores[i];
+		int result = core_find(&link->rails[i],
+				       i == first ? place : NULL, core, error);
 		ret_set->count++;
-		if (result != 0) {
+		if (result == -FI_ENODATA && does_without(link, i, error)) {
+			core->way = RAIL_SHARED;
+		} else if (result != 0) {
 			core_set_fini(ret_set);
 			return result;
 		}

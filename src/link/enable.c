@@ -66,6 +66,7 @@ static int peers_add(struct link_ep *ep)
 
 void rails_close(struct link_ep *ep)
 {
+	presence_leave(ep->presence);
 	sends_unregister(ep);
 	for (unsigned int i = 0; i < ep->rail_count; i++)
 		rail_unregister(&ep->rails[i]);
@@ -103,21 +104,46 @@ static void enable_undo(struct link_ep *ep)
 		(void)ep_number(ep);
 }
 
+/* Whether there is memory to share with others. */
+static int local_open(struct link_ep *ep, bool is_only)
+{
+	int result =
+		ep->domain->cores.cores[0].info != NULL && locality_has_room()
+			? presence_open(ep->number, locality_node(), is_only,
+					&ep->presence)
+			: -FI_ENOSPC;
+
+	if (result != 0)
+		link_info(EP_CTRL, "no shared memory here: %s\n",
+			  fi_strerror(-result));
+	return result;
+}
+
 static int rails_open(struct link_ep *ep)
 {
 	const struct core_set *cores = &ep->domain->cores;
+	unsigned int next = 0;
 	int result = 0;
 
-	if (cores->cores[0].way == RAIL_SHARED)
-		result = presence_open(ep->number, locality_node(),
-				       &ep->presence);
-	while (ep->rail_count < cores->count && result == 0) {
+	if (cores->cores[0].way == RAIL_SHARED) {
+		bool is_only = cores->count == 1;
+		result = local_open(ep, is_only);
+		/* All are reached by the fabric then. */
+		if (result != 0 && !is_only) {
+			next = 1;
+			result = 0;
+		}
+	}
+	for (; next < cores->count && result == 0; next++) {
 		struct rail *rail = &ep->rails[ep->rail_count];
 		rail->ep = ep;
 		rail->index = ep->rail_count++;
-		result = rail_open(rail, &cores->cores[rail->index],
-				   cores->cores[rail->index].fabric);
+		rail->text = &ep->domain->text.rails[next];
+		result = rail_open(rail, &cores->cores[next],
+				   cores->cores[next].fabric);
 	}
+	if (result == 0 && ep->presence != NULL)
+		presence_show(ep->presence);
 	return result;
 }
 

@@ -121,6 +121,8 @@ struct peer *ep_peer_by_number(struct link_ep *ep, uint64_t number);
 int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		const struct link_address *of);
 void ep_peer_remove(struct link_ep *ep, fi_addr_t address);
+/* Who is not in the vector has ended, as a shared rail sees, which is locked. */
+void ep_stranger_gone(struct rail *rail, uint64_t number);
 /* Forgets who is not in the vector. */
 void ep_strangers_drop(struct link_ep *ep);
 
@@ -162,6 +164,21 @@ void rail_close(struct rail *rail);
  * anything happened. The rail is locked.
  */
 bool rail_poll(struct rail *rail);
+/* The same without what waits; whether the core has nothing more to say. */
+bool rail_drain(struct rail *rail);
+
+/* --- seats.c: peers that share memory. The rail is locked. --- */
+
+int seats_open(struct rail *rail);
+/*
+ * Has the core know an endpoint. Returns 0 and its address there, and whose it is;
+ * -ENOENT: it is gone, or not there yet; -ENOSPC: there is no room for it.
+ */
+int seat_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
+	      struct presence_process *ret_process);
+/* Forgets who is gone and not in the vector, now and then. */
+void seats_look(struct rail *rail);
+
 /* --- slab.c: frames to and from a core --- */
 
 /*
@@ -216,6 +233,8 @@ static inline bool loss_is_due(struct rail *rail)
 void loss_look(struct rail *rail);
 /* A frame to it has failed with LOSS_ERROR, and there is no other way. */
 void loss_said(struct rail *rail, struct peer *peer);
+/* What it owes, and what is for it, ends; it is not asked again. */
+void loss_end(struct rail *rail, struct peer *peer);
 /* Nothing is to be asked of this peer any more. */
 void loss_forget(struct rail *rail, const struct peer *peer);
 

@@ -71,14 +71,16 @@ static uint64_t device_speed(const char *device)
 	return speed == (uint32_t)SPEED_UNKNOWN ? 0 : (uint64_t)speed * 1000000;
 }
 
-static uint64_t rail_speed(const struct link_domain *domain, unsigned int index)
+static uint64_t rail_speed(const struct rail *rail)
 {
-	const struct fi_info *info = domain->cores.cores[index].info;
+	const struct link_domain *domain = rail->ep->domain;
+	const struct fi_info *info =
+		domain->cores.cores[rail->text - domain->text.rails].info;
 
 	if (info->nic != NULL && info->nic->link_attr != NULL &&
 	    info->nic->link_attr->speed > 0)
 		return info->nic->link_attr->speed;
-	return device_speed(domain->text.rails[index].domain);
+	return device_speed(rail->text->domain);
 }
 
 int flows_open(struct link_ep *ep)
@@ -99,8 +101,8 @@ int flows_open(struct link_ep *ep)
 	ep->flows = flows;
 	for (unsigned int i = 0; i < flows->count; i++) {
 		struct rail *rail = fabric_rail(ep, i);
-		rail->speed = rail_speed(ep->domain, rail->index);
-		rail->name = ep->domain->text.rails[rail->index].domain;
+		rail->speed = rail_speed(rail);
+		rail->name = rail->text->domain;
 		if (i > 0)
 			link_lock_share(&rail->lock, &fabric_rail(ep, 0)->lock);
 	}

@@ -288,7 +288,8 @@ static void memory_fill(struct fi_info *info, const struct fi_info *hints,
 	int modes = 0;
 
 	for (unsigned int i = 0; i < set->count; i++)
-		modes |= set->cores[i].info->domain_attr->mr_mode;
+		if (set->cores[i].info != NULL)
+			modes |= set->cores[i].info->domain_attr->mr_mode;
 	if (want == MR_BASIC)
 		attr->mr_mode = MR_BASIC;
 	else if (attr->mr_mode != MR_SCALABLE)

@@ -11,12 +11,14 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "link/address/address.h"
+#include "link/setting.h"
 
 static void mix(uint64_t *hash, const void *bytes, size_t size)
 {
@@ -100,6 +102,14 @@ static bool may_be_read(void)
 	file_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
 	return prctl(PR_GET_DUMPABLE) == 1 &&
 	       (scope[0] == '\0' || scope[0] == '0');
+}
+
+bool locality_has_room(void)
+{
+	struct statvfs is;
+
+	return statvfs("/dev/shm", &is) == 0 && (is.f_flag & ST_RDONLY) == 0 &&
+	       (uint64_t)is.f_bavail * is.f_frsize >= LINK_SHARED_SIZE;
 }
 
 bool locality_is_here(const char *node)

@@ -35,6 +35,17 @@ void loss_forget(struct rail *rail, const struct peer *peer)
 	loss->probe = -1;
 }
 
+void loss_end(struct rail *rail, struct peer *peer)
+{
+	loss_forget(rail, peer);
+	peer->is_lost = true;
+	peer->is_direct = false;
+	pending_drop(rail, peer, LOSS_ERROR);
+	send_drop_of(rail, peer->number, LOSS_ERROR);
+	reading_drop_of(rail, peer->number, LOSS_ERROR);
+	asks_drop_of(rail, peer->number, LOSS_ERROR);
+}
+
 static void lose(struct rail *rail, struct peer *peer)
 {
 	/* The same may be said by its other rails, or not. */
@@ -48,13 +59,7 @@ static void lose(struct rail *rail, struct peer *peer)
 	link_warn(EP_DATA,
 		  "a peer has ended: what it owes, and what is for it, "
 		  "fails\n");
-	loss_forget(rail, peer);
-	peer->is_lost = true;
-	peer->is_direct = false;
-	pending_drop(rail, peer, LOSS_ERROR);
-	send_drop_of(rail, peer->number, LOSS_ERROR);
-	reading_drop_of(rail, peer->number, LOSS_ERROR);
-	asks_drop_of(rail, peer->number, LOSS_ERROR);
+	loss_end(rail, peer);
 }
 
 void loss_said(struct rail *rail, struct peer *peer)
@@ -108,7 +113,7 @@ static struct peer *who_is_waited_for(struct rail *rail)
 /* Of others the address is none that a socket could connect to. */
 static bool is_tcp(const struct rail *rail)
 {
-	const char *name = rail->ep->domain->text.rails[rail->index].provider;
+	const char *name = rail->text->provider;
 
 	return strncmp(name, "tcp", 3) == 0 || strcmp(name, "net") == 0 ||
 	       strcmp(name, "sockets") == 0;
@@ -234,6 +239,8 @@ void loss_look(struct rail *rail)
 	bool is_local = rail->way == RAIL_SHARED;
 	uint64_t first = is_local ? LOCAL_NS : FABRIC_NS, now;
 
+	if (is_local)
+		seats_look(rail);
 	if (!is_waiting(rail)) {
 		loss->patience_ns = 0;
 		return;

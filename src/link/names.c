@@ -10,7 +10,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "link/clock.h"
@@ -58,7 +57,7 @@ static void place_forget(struct rail *rail, struct question *question)
 {
 	fi_addr_t *core = &question->place.cores[rail->index];
 
-	if (*core != FI_ADDR_NOTAVAIL)
+	if (*core != FI_ADDR_NOTAVAIL && rail->way != RAIL_SHARED)
 		fi_av_remove(rail->av, core, 1, 0);
 	*core = FI_ADDR_NOTAVAIL;
 }
@@ -79,25 +78,17 @@ static void question_drop(struct link_ep *ep, struct question *question)
 	free(question);
 }
 
-/*
- * Tells the core where it is. shm of 1.17 mixes up those that are not there yet:
- * it is told when they are. The rail is locked.
- */
+/* Tells the core where it is, when it is there. The rail is locked. */
 static bool place_find(struct rail *rail, struct question *question)
 {
 	fi_addr_t *core = &question->place.cores[rail->index];
-	char path[64] = "/dev/shm/";
-	const void *bytes = question->name.rails[0].bytes;
-
 	if (*core != FI_ADDR_NOTAVAIL)
 		return true;
-	if (rail->way == RAIL_SHARED) {
-		bytes = path + strlen(path);
-		presence_name(question->name.number, path + strlen(path));
-		if (access(path, F_OK) != 0)
-			return false;
-	}
-	return fi_av_insert(rail->av, bytes, 1, core, 0, NULL) == 1;
+	if (rail->way == RAIL_SHARED)
+		return seat_take(rail, question->name.number, core,
+				 &question->place.process) == 0;
+	return fi_av_insert(rail->av, question->name.rails[0].bytes, 1, core, 0,
+			    NULL) == 1;
 }
 
 int name_ask(struct link_ep *ep, fi_addr_t address,
@@ -236,7 +227,6 @@ static void hello_answer(struct link_ep *ep, const struct introduction *to)
 static void name_use(struct link_ep *ep, const struct introduction *answer)
 {
 	struct question *question = question_of(ep, answer->request);
-	struct rail *rail = name_rail(ep);
 	struct link_address address;
 	int result;
 
@@ -249,14 +239,6 @@ static void name_use(struct link_ep *ep, const struct introduction *answer)
 		link_warn(AV, "an answer that is no address of this link\n");
 		return;
 	}
-	/*
-	 * Others count how often they know it, and keep their connection; shm
-	 * forgets what is removed once.
-	 */
-	link_lock(&rail->lock);
-	if (rail->way == RAIL_SHARED)
-		place_forget(rail, question);
-	link_unlock(&rail->lock);
 	result = av_settle(ep->av, answer->request, answer->from, &address);
 	if (result == 0)
 		result = ep_peer_add(ep, answer->request, &address);

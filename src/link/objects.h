@@ -352,9 +352,16 @@ struct matched {
 	bool must_recall;
 };
 
+/* Whom a core of shared memory knows; see seats.c. */
+struct seat {
+	fi_addr_t core; /* or FI_ADDR_NOTAVAIL */
+	struct presence_process process;
+};
+
 struct rail {
 	struct link_ep *ep;
 	unsigned int index;
+	const struct rail_text *text;
 	enum rail_way way;
 	uint64_t mr_mode;       /* its core's */
 	bool is_virtual;        /* to its core addresses are */
@@ -377,8 +384,10 @@ struct rail {
 	/* Frames for which there was no room: slabs, or of a shared rail one. */
 	struct slab *came, *came_last;
 	struct arrival *late;
-	/* Of a shared rail: what its core keeps for want of room here. */
+	/* Of a shared rail: what its core keeps for want of room here; seats. */
 	struct kept *kept, *kept_last;
+	struct seat *seats;
+	bool seats_are_due;       /* somebody may be gone */
 	struct link_lock working; /* the list of work; the innermost of locks */
 	struct reading *work, **work_end;
 	struct reading *issued;

@@ -26,11 +26,11 @@
 
 static uint64_t order_of_core(const struct core *core)
 {
-	uint64_t order =
-		core->info->tx_attr->msg_order & core->info->rx_attr->msg_order;
+	uint64_t order;
 
 	if (core->way == RAIL_SHARED)
 		return ORDER_OF_SHARED;
+	order = core->info->tx_attr->msg_order & core->info->rx_attr->msg_order;
 	/* Older names for what is of both kinds. */
 	if ((order & FI_ORDER_RAR) != 0)
 		order |= FI_ORDER_RMA_RAR;

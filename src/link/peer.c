@@ -53,48 +53,18 @@ static struct stranger *stranger_find(struct link_ep *ep, uint64_t number)
 	return stranger;
 }
 
-/* Who has the same endpoint: at another address, or before it had one. */
-static const struct peer *twin_of(struct link_ep *ep, const struct peer *peer)
-{
-	const struct peer *twin = ep_peer(ep, av_find(ep->av, peer->number));
-	const struct stranger *stranger;
-
-	if (twin != NULL && twin != peer)
-		return twin;
-	link_lock(&ep->matching);
-	stranger = stranger_find(ep, peer->number);
-	link_unlock(&ep->matching);
-	return stranger == NULL ? NULL : &stranger->peer;
-}
-
-/*
- * Shared memory is reached by the name that follows from the number. The rail is
- * locked, here and below.
- */
+/* The rail is locked, here and below. */
 static int insert_local(struct rail *rail, struct peer *peer, fi_addr_t address)
 {
-	char name[PRESENCE_NAME_MAX];
-	const struct peer *twin = twin_of(rail->ep, peer);
-	int result =
-		presence_join(rail->ep->presence, peer->number, &peer->process);
+	int result = seat_take(rail, peer->number, &peer->cores[rail->index],
+			       &peer->process);
 
-	if (result != 0) {
+	if (result != 0)
 		link_info(AV, "shared memory of a peer: %s\n",
 			  fi_strerror(-result));
-		peer->is_lost = result == -ENOENT;
-		return result;
-	}
-	/* shm forgets what is removed once, however often it was inserted. */
-	if (twin != NULL && twin != peer &&
-	    twin->cores[rail->index] != FI_ADDR_NOTAVAIL) {
-		peer->cores[rail->index] = twin->cores[rail->index];
-		return source_set(rail, peer->cores[rail->index], address);
-	}
-	presence_name(peer->number, name);
-	if (fi_av_insert(rail->av, name, 1, &peer->cores[rail->index], 0,
-			 NULL) != 1)
-		return -FI_ENOSPC;
-	return source_set(rail, peer->cores[rail->index], address);
+	peer->is_lost = result == -ENOENT;
+	return result == 0 ? source_set(rail, peer->cores[rail->index], address)
+			   : result;
 }
 
 static int insert_fabric(struct rail *rail, struct peer *peer,
@@ -312,8 +282,7 @@ void ep_strangers_drop(struct link_ep *ep)
 	}
 }
 
-/* It is inserted anew when it is to be answered. The rail is locked. */
-static void stranger_forget(struct rail *rail, uint64_t number)
+void ep_stranger_gone(struct rail *rail, uint64_t number)
 {
 	struct link_ep *ep = rail->ep;
 	struct stranger *stranger;
@@ -321,8 +290,11 @@ static void stranger_forget(struct rail *rail, uint64_t number)
 	link_lock(&ep->matching);
 	stranger = stranger_find(ep, number);
 	link_unlock(&ep->matching);
-	if (stranger != NULL)
-		stranger->peer.cores[rail->index] = FI_ADDR_NOTAVAIL;
+	if (stranger == NULL)
+		return;
+	loss_end(rail, &stranger->peer);
+	rail_forget(rail, &stranger->peer);
+	stranger->peer.cores[rail->index] = FI_ADDR_NOTAVAIL;
 }
 
 void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
@@ -347,12 +319,10 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 		if (rail_source(rail, *core) == address)
 			rail->sources[*core] = twin;
 		/* What was sent is still to arrive: a flow stays. */
-		if (peer->flow == NULL &&
-		    (twin == FI_ADDR_NOTAVAIL || rail->way != RAIL_SHARED))
+		if (peer->flow == NULL && rail->way != RAIL_SHARED)
 			fi_av_remove(rail->av, core, 1, 0);
-		/* Its place in shm may be another's from now on. */
-		if (twin == FI_ADDR_NOTAVAIL && rail->way == RAIL_SHARED)
-			stranger_forget(rail, peer->number);
+		if (rail->way == RAIL_SHARED)
+			rail->seats_are_due = true;
 		link_unlock(&rail->lock);
 	}
 	set_seen(peer->is_known, false);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,19 +16,31 @@
 #define FOLDER "/dev/shm/"
 #define PREFIX "fairlead-"
 #define SUFFIX ".here"
-#define MAGIC  UINT64_C(0x31657265486c6461)
+#define LEFT   ".left"
+#define MAGIC  UINT64_C(0x32657265486c6461)
+#define SHUT   UINT64_MAX /* a seat that nobody gets any more */
 
 struct page {
 	uint64_t magic; /* last: what is before it is there */
 	uint64_t number, node;
 	uint64_t started;
-	int64_t process;
-	uint64_t places[PRESENCE_PLACES]; /* from the first; 0 is free */
+	int64_t process; /* 0: it was closed */
+	uint32_t news;   /* how often somebody left who has a seat here */
+	uint32_t is_full, is_shown;
+	uint64_t seats[PRESENCE_SEATS]; /* from the first; 0 is free */
+};
+
+/* A file that is open: whoever made it holds a lock of it. */
+struct leaf {
+	int fd;
+	struct page *page;
 };
 
 struct presence {
-	uint64_t number;
-	struct page *page;
+	uint64_t number, node;
+	bool is_only, is_held;
+	uint32_t heard; /* of the news */
+	struct leaf leaf;
 };
 
 void presence_name(uint64_t number, char ret_name[PRESENCE_NAME_MAX])
@@ -36,12 +49,14 @@ void presence_name(uint64_t number, char ret_name[PRESENCE_NAME_MAX])
 		 (unsigned long long)number);
 }
 
-static void path_of(uint64_t number, char path[64])
+/* Of an endpoint: its file, its memory, or that under another name. */
+static const char *path_of(uint64_t number, const char *suffix, char path[64])
 {
 	char name[PRESENCE_NAME_MAX];
 
 	presence_name(number, name);
-	snprintf(path, 64, FOLDER "%s" SUFFIX, name);
+	snprintf(path, 64, FOLDER "%s%s", name, suffix);
+	return path;
 }
 
 /* --- processes --- */
@@ -93,144 +108,371 @@ bool presence_is_alive(const struct presence_process *process)
 
 /* --- files --- */
 
-static struct page *page_map(const char *path, int flags)
+static void leaf_close(struct leaf *leaf)
+{
+	munmap(leaf->page, sizeof(*leaf->page));
+	close(leaf->fd);
+}
+
+static int leaf_map(const char *path, int flags, struct leaf *ret)
 {
 	struct stat is;
-	void *page;
-	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int result = 0;
 
-	if (fd < 0)
-		return NULL;
-	if ((flags & O_CREAT) != 0
-		    ? ftruncate(fd, sizeof(struct page)) != 0
-		    : fstat(fd, &is) != 0 || is.st_uid != geteuid() ||
-			      is.st_size < (off_t)sizeof(struct page)) {
-		close(fd);
-		errno = ENOENT;
-		return NULL;
-	}
-	page = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE,
-		    MAP_SHARED, fd, 0);
-	close(fd);
-	return page == MAP_FAILED ? NULL : page;
+	ret->fd = open(path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (ret->fd < 0)
+		return -errno;
+	if ((flags & O_CREAT) == 0 &&
+	    (fstat(ret->fd, &is) != 0 || is.st_uid != geteuid() ||
+	     is.st_size < (off_t)sizeof(struct page)))
+		result = -ENOENT;
+	else if ((flags & O_CREAT) != 0 &&
+		 (ftruncate(ret->fd, sizeof(struct page)) != 0 ||
+		  flock(ret->fd, LOCK_EX) != 0))
+		result = -errno;
+	if (result == 0)
+		ret->page =
+			mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE,
+			     MAP_SHARED, ret->fd, 0);
+	if (result == 0 && ret->page == MAP_FAILED)
+		result = -ENOMEM;
+	if (result != 0)
+		close(ret->fd);
+	return result;
 }
 
-int presence_open(uint64_t number, uint64_t node, struct presence **ret)
+/* That of an endpoint, if there is one. */
+static int leaf_open(const char *path, struct leaf *ret)
 {
-	struct presence *presence = malloc(sizeof(*presence));
-	char path[64], state;
-	long threads;
+	int result = leaf_map(path, 0, ret);
 
-	if (presence == NULL)
-		return -ENOMEM;
-	path_of(number, path);
-	presence->number = number;
-	presence->page = page_map(path, O_RDWR | O_CREAT | O_EXCL);
-	if (presence->page == NULL) {
-		int result = -errno;
-		free(presence);
-		return result;
+	if (result == 0 &&
+	    __atomic_load_n(&ret->page->magic, __ATOMIC_ACQUIRE) != MAGIC) {
+		leaf_close(ret);
+		result = -ENOENT;
 	}
-	presence->page->number = number;
-	presence->page->node = node;
-	presence->page->process = getpid();
-	if (!process_look(getpid(), &state, &threads, &presence->page->started))
-		presence->page->started = 0;
-	__atomic_store_n(&presence->page->magic, MAGIC, __ATOMIC_RELEASE);
-	*ret = presence;
-	return 0;
+	return result;
 }
 
-void presence_close(struct presence *presence)
+static int leaf_of(uint64_t number, struct leaf *ret)
 {
 	char path[64];
+	int result = leaf_open(path_of(number, SUFFIX, path), ret);
 
-	if (presence == NULL)
-		return;
-	path_of(presence->number, path);
-	/* A child of the program's that closes it leaves what is not its own. */
-	if (presence->page->process == getpid())
-		unlink(path);
-	munmap(presence->page, sizeof(*presence->page));
-	free(presence);
+	if (result == 0 && ret->page->number != number) {
+		leaf_close(ret);
+		result = -ENOENT;
+	}
+	return result;
 }
 
-/* The place of a number, taken if it has none. All look from the first one. */
-static bool place_take(struct page *page, uint64_t number)
+static struct presence_process process_of(const struct page *page)
 {
-	for (unsigned int i = 0; i < PRESENCE_PLACES; i++) {
+	return (struct presence_process){
+		(pid_t)__atomic_load_n(&page->process, __ATOMIC_ACQUIRE),
+		page->started
+	};
+}
+
+/*
+ * Numbers of processes mean something within one pid namespace only; the lock is
+ * everywhere the same, but a child of the dead may hold it.
+ */
+static bool leaf_is_gone(const struct leaf *leaf, uint64_t node)
+{
+	const struct presence_process process = process_of(leaf->page);
+
+	if (process.number == 0)
+		return true;
+	if (leaf->page->node == node && !presence_is_alive(&process))
+		return true;
+	if (flock(leaf->fd, LOCK_SH | LOCK_NB) != 0)
+		return false;
+	flock(leaf->fd, LOCK_UN);
+	return true;
+}
+
+/* --- seats --- */
+
+static int seat_find(const struct page *page, uint64_t number)
+{
+	for (unsigned int i = 0; i < PRESENCE_SEATS; i++)
+		if (__atomic_load_n(&page->seats[i], __ATOMIC_SEQ_CST) ==
+		    number)
+			return (int)i;
+	return -1;
+}
+
+/* All look from the first one, so that two take the same for one peer. */
+static int seat_try(struct page *page, uint64_t number)
+{
+	int seat = seat_find(page, number);
+
+	for (unsigned int i = 0; i < PRESENCE_SEATS && seat < 0; i++) {
 		uint64_t there = 0;
-		if (__atomic_compare_exchange_n(&page->places[i], &there,
-						number, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE) ||
+		if (__atomic_compare_exchange_n(&page->seats[i], &there, number,
+						false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST) ||
 		    there == number)
-			return true;
+			seat = (int)i;
 	}
-	return false;
+	return seat;
 }
 
-int presence_join(struct presence *presence, uint64_t other,
-		  struct presence_process *ret_process)
+/*
+ * Who is refused goes another way for good, and the other side has to find the
+ * same later. So it says that first, and looks again: what is given back after
+ * that is given to nobody.
+ */
+static int seat_take(struct page *page, uint64_t number, bool is_only)
 {
-	struct page *page;
+	int seat = seat_try(page, number);
+
+	if (seat >= 0 || is_only)
+		return seat;
+	__atomic_store_n(&page->is_full, 1, __ATOMIC_SEQ_CST);
+	return seat_try(page, number);
+}
+
+static void seat_free(struct page *page, unsigned int seat)
+{
+	uint64_t there = 0;
+
+	__atomic_store_n(&page->seats[seat], 0, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&page->is_full, __ATOMIC_SEQ_CST) != 0)
+		__atomic_compare_exchange_n(&page->seats[seat], &there, SHUT,
+					    false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+}
+
+static uint64_t seat_look(const struct page *page, unsigned int seat)
+{
+	uint64_t number = __atomic_load_n(&page->seats[seat], __ATOMIC_SEQ_CST);
+
+	return number == SHUT ? 0 : number;
+}
+
+/* --- what is left of who is gone --- */
+
+/*
+ * Whether anybody lives who has a seat for it. Tells them, so that they give it
+ * back.
+ */
+static bool leaf_is_held(const struct leaf *leaf, uint64_t node, bool tell)
+{
+	bool is_held = false;
+
+	for (unsigned int i = 0; i < PRESENCE_SEATS; i++) {
+		uint64_t number = seat_look(leaf->page, i);
+		struct leaf other;
+		if (number == 0 || number == leaf->page->number ||
+		    leaf_of(number, &other) != 0)
+			continue;
+		if (seat_find(other.page, leaf->page->number) >= 0 &&
+		    !leaf_is_gone(&other, node)) {
+			is_held = true;
+			if (tell)
+				__atomic_add_fetch(&other.page->news, 1,
+						   __ATOMIC_ACQ_REL);
+		}
+		leaf_close(&other);
+		if (is_held && !tell)
+			break;
+	}
+	return is_held;
+}
+
+static void files_remove(uint64_t number)
+{
 	char path[64];
-	bool has_room;
 
-	path_of(other, path);
-	page = page_map(path, O_RDWR);
-	if (page == NULL)
-		return errno == ENOENT ? -ENOENT : -errno;
-	if (__atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) != MAGIC ||
-	    page->number != other) {
-		munmap(page, sizeof(*page));
-		return -ENOENT;
-	}
-	*ret_process = (struct presence_process){ (pid_t)page->process,
-						  page->started };
-	has_room = place_take(page, presence->number) &&
-		   place_take(presence->page, other);
-	munmap(page, sizeof(*page));
-	return has_room ? 0 : -ENOSPC;
+	unlink(path_of(number, "", path));
+	unlink(path_of(number, LEFT, path));
+	unlink(path_of(number, SUFFIX, path));
 }
 
-static void sweep_one(const char *name, uint64_t node)
+/* Takes away what somebody has left who is gone, unless it is still held. */
+static void leaf_bury(const char *path, uint64_t node)
 {
-	struct presence_process process;
-	char path[300], memory[300];
-	struct page *page;
-	bool is_left;
+	struct leaf leaf;
 
-	snprintf(path, sizeof(path), FOLDER "%s", name);
-	page = page_map(path, O_RDWR);
-	if (page == NULL)
+	if (leaf_open(path, &leaf) != 0)
 		return;
-	process = (struct presence_process){ (pid_t)page->process,
-					     page->started };
-	is_left = __atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) == MAGIC &&
-		  page->node == node && process.number > 0 &&
-		  !presence_is_alive(&process);
-	munmap(page, sizeof(*page));
-	if (!is_left)
-		return;
-	snprintf(memory, sizeof(memory), FOLDER "%.*s",
-		 (int)(strlen(name) - strlen(SUFFIX)), name);
-	unlink(memory);
-	unlink(path);
+	if (leaf_is_gone(&leaf, node) && !leaf_is_held(&leaf, node, true))
+		files_remove(leaf.page->number);
+	leaf_close(&leaf);
 }
 
 void presence_sweep(uint64_t node)
 {
 	DIR *folder = opendir(FOLDER);
 	struct dirent *entry;
+	char path[300];
 
 	if (folder == NULL)
 		return;
 	while ((entry = readdir(folder)) != NULL) {
 		size_t size = strlen(entry->d_name);
-		if (size > strlen(PREFIX SUFFIX) &&
-		    strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
-		    strcmp(entry->d_name + size - strlen(SUFFIX), SUFFIX) == 0)
-			sweep_one(entry->d_name, node);
+		if (size <= strlen(PREFIX SUFFIX) ||
+		    strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 ||
+		    strcmp(entry->d_name + size - strlen(SUFFIX), SUFFIX) != 0)
+			continue;
+		snprintf(path, sizeof(path), FOLDER "%s", entry->d_name);
+		leaf_bury(path, node);
 	}
 	closedir(folder);
+}
+
+/* --- one's own --- */
+
+/* Somebody who is gone had the name of this, and others may still hold it. */
+static void leaf_replace(const char *path, uint64_t node)
+{
+	struct leaf leaf;
+
+	if (leaf_open(path, &leaf) != 0)
+		return;
+	if (leaf_is_gone(&leaf, node))
+		files_remove(leaf.page->number);
+	leaf_close(&leaf);
+}
+
+int presence_open(uint64_t number, uint64_t node, bool is_only,
+		  struct presence **ret)
+{
+	struct presence *presence = calloc(1, sizeof(*presence));
+	char path[64], state;
+	struct page *page;
+	long threads;
+	int result;
+
+	if (presence == NULL)
+		return -ENOMEM;
+	path_of(number, SUFFIX, path);
+	leaf_replace(path, node);
+	result = leaf_map(path, O_CREAT | O_EXCL, &presence->leaf);
+	if (result != 0) {
+		free(presence);
+		return result;
+	}
+	presence->number = number;
+	presence->node = node;
+	presence->is_only = is_only;
+	page = presence->leaf.page;
+	page->number = number;
+	page->node = node;
+	page->process = getpid();
+	if (!process_look(getpid(), &state, &threads, &page->started))
+		page->started = 0;
+	__atomic_store_n(&page->magic, MAGIC, __ATOMIC_RELEASE);
+	*ret = presence;
+	return 0;
+}
+
+void presence_show(struct presence *presence)
+{
+	__atomic_store_n(&presence->leaf.page->is_shown, 1, __ATOMIC_RELEASE);
+}
+
+/* A child of the program's that closes it leaves what is not its own. */
+static bool is_own(const struct presence *presence)
+{
+	return presence->leaf.page->process == getpid();
+}
+
+/* shm takes its memory away: it stays under another name meanwhile. */
+void presence_leave(struct presence *presence)
+{
+	char memory[64], left[64];
+
+	if (presence == NULL || !is_own(presence))
+		return;
+	presence->is_held =
+		leaf_is_held(&presence->leaf, presence->node, false);
+	if (presence->is_held)
+		presence->is_held =
+			link(path_of(presence->number, "", memory),
+			     path_of(presence->number, LEFT, left)) == 0;
+}
+
+static void presence_end(struct presence *presence)
+{
+	struct page *page = presence->leaf.page;
+	char memory[64], left[64], path[64];
+
+	if (presence->is_held)
+		rename(path_of(presence->number, LEFT, left),
+		       path_of(presence->number, "", memory));
+	__atomic_store_n(&page->process, 0, __ATOMIC_RELEASE);
+	flock(presence->leaf.fd, LOCK_UN);
+	leaf_bury(path_of(presence->number, SUFFIX, path), presence->node);
+	/* Of whom this one was the last. */
+	for (unsigned int i = 0; i < PRESENCE_SEATS; i++) {
+		uint64_t number = seat_look(page, i);
+		if (number != 0)
+			leaf_bury(path_of(number, SUFFIX, path),
+				  presence->node);
+	}
+}
+
+void presence_close(struct presence *presence)
+{
+	if (presence == NULL)
+		return;
+	if (is_own(presence))
+		presence_end(presence);
+	leaf_close(&presence->leaf);
+	free(presence);
+}
+
+int presence_join(struct presence *presence, uint64_t other,
+		  struct presence_process *ret_process)
+{
+	struct leaf leaf;
+	int result = leaf_of(other, &leaf), seat = -1;
+
+	if (result != 0)
+		return result;
+	*ret_process = process_of(leaf.page);
+	if (ret_process->number == 0 ||
+	    __atomic_load_n(&leaf.page->is_shown, __ATOMIC_ACQUIRE) == 0)
+		result = -ENOENT;
+	else if (seat_take(leaf.page, presence->number, presence->is_only) >= 0)
+		seat = seat_take(presence->leaf.page, other, presence->is_only);
+	leaf_close(&leaf);
+	if (result != 0)
+		return result;
+	return seat >= 0 ? seat : -ENOSPC;
+}
+
+bool presence_has_news(struct presence *presence)
+{
+	uint32_t news =
+		__atomic_load_n(&presence->leaf.page->news, __ATOMIC_ACQUIRE);
+	bool has_news = news != presence->heard;
+
+	presence->heard = news;
+	return has_news;
+}
+
+uint64_t presence_gone(const struct presence *presence, unsigned int seat)
+{
+	uint64_t number = seat_look(presence->leaf.page, seat);
+	struct leaf leaf;
+	bool is_gone;
+
+	if (number == 0 || leaf_of(number, &leaf) != 0)
+		return number;
+	is_gone = leaf_is_gone(&leaf, presence->node);
+	leaf_close(&leaf);
+	return is_gone ? number : 0;
+}
+
+void presence_give_back(struct presence *presence, unsigned int seat)
+{
+	uint64_t number = seat_look(presence->leaf.page, seat);
+	char path[64];
+
+	seat_free(presence->leaf.page, seat);
+	leaf_bury(path_of(number, SUFFIX, path), presence->node);
 }

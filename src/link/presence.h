@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who is there on this node: a file in /dev/shm for each endpoint that has shared
- * memory, which says whose process it is, and whom it has room for. Shared memory
- * by itself tells nobody that a peer has died, and what comes from more peers than
- * it takes ends up with others.
+ * memory, which says whose process it is, and whom it has a seat for. Shared
+ * memory by itself tells nobody that a peer has died, and what comes from more
+ * peers than it takes ends up with others.
  *
- * Two endpoints share memory when each has a place for the other. A place that
- * was taken is never given to another, so that both come to the same answer,
- * whoever asks first.
+ * Two endpoints share memory when each has a seat for the other. Both come to the
+ * same answer, whoever asks first: a seat is given back only when its peer is
+ * gone, and never to somebody who has been refused one.
+ *
+ * Who is gone leaves its files as long as anybody has a seat for it, since its
+ * memory may still be asked for. A lock on the file ends with the process, so
+ * that what nobody can clean up but others is told from what lives.
  */
 #pragma once
 
@@ -15,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PRESENCE_PLACES   256 /* what shm takes */
+#define PRESENCE_SEATS    256 /* what shm takes */
 
 #define PRESENCE_NAME_MAX 32
 
@@ -31,24 +35,39 @@ struct presence_process {
 };
 
 /*
- * Makes the file of the endpoint `number`. Returns 0 or a negative errno.
- * presence_close() takes it away, and takes NULL.
+ * Makes the file of the endpoint `number`. `is_only`: peers have no other way, so
+ * who was refused may try again. Returns 0 or a negative errno.
  */
-int presence_open(uint64_t number, uint64_t node, struct presence **ret);
+int presence_open(uint64_t number, uint64_t node, bool is_only,
+		  struct presence **ret);
+/* The endpoint's shared memory is there: peers may join it. */
+void presence_show(struct presence *presence);
+/*
+ * To be called before the endpoint's shared memory is closed, and after it; both
+ * take NULL.
+ */
+void presence_leave(struct presence *presence);
 void presence_close(struct presence *presence);
 
 /*
- * Whether the endpoint `other` and ours have room for each other. Returns 0 and
- * whose it is; -ENOENT: it is gone; -ENOSPC: one of them has none.
+ * Whether the endpoint `other` and ours have seats for each other. Returns the
+ * number of its seat here, and whose it is; -ENOENT: it is gone; -ENOSPC: there
+ * is no seat.
  */
 int presence_join(struct presence *presence, uint64_t other,
 		  struct presence_process *ret_process);
 
+/* --- seats of who is gone --- */
+
+/* Whether anybody may have gone since this was asked. */
+bool presence_has_news(struct presence *presence);
+/* Whose a seat is, if that endpoint is gone; or 0. */
+uint64_t presence_gone(const struct presence *presence, unsigned int seat);
+/* Nothing of its peer is used any more. */
+void presence_give_back(struct presence *presence, unsigned int seat);
+
 /* A process that is stopped lives; one that nobody has waited for is dead. */
 bool presence_is_alive(const struct presence_process *process);
 
-/*
- * Takes away what processes of this node identity have left that were killed:
- * their files, and their shared memory.
- */
+/* Takes away what endpoints have left that are gone, if nobody has a seat for them. */
 void presence_sweep(uint64_t node);

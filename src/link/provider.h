@@ -25,7 +25,7 @@ enum rail_way {
 
 /* A core provider that can be a rail: what fi_getinfo said of it. */
 struct core {
-	struct fi_info *info;
+	struct fi_info *info; /* NULL: shared memory that cannot be had here */
 	struct fid_fabric *fabric;
 	enum rail_way way;
 };

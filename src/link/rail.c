@@ -101,8 +101,7 @@ static void take_failure(struct rail *rail)
 		return;
 	op = entry.op_context;
 	if (op == NULL) {
-		link_warn(EP_DATA, "%s: %s\n",
-			  rail->ep->domain->text.rails[rail->index].provider,
+		link_warn(EP_DATA, "%s: %s\n", rail->text->provider,
 			  fi_strerror(entry.err));
 		return;
 	}
@@ -140,17 +139,13 @@ static void take_failure(struct rail *rail)
 	}
 }
 
-bool rail_poll(struct rail *rail)
+/* Takes in what the core has completed; as fi_cq_read(). */
+static inline ssize_t rail_read(struct rail *rail)
 {
 	struct fi_cq_tagged_entry entries[LINK_POLL_BATCH];
 	fi_addr_t sources[LINK_POLL_BATCH];
 	ssize_t count;
 
-	/* Not as soon as they are free: the program has what came in them first. */
-	if (rail->came != NULL)
-		slabs_take(rail);
-	if (rail->to_post != NULL)
-		slabs_post(rail);
 	set_seen(rail->is_polling, true);
 	if (rail->late != NULL || rail->kept != NULL)
 		shared_retry(rail);
@@ -160,6 +155,25 @@ bool rail_poll(struct rail *rail)
 	for (ssize_t i = 0; i < count; i++)
 		take_completion(rail, &entries[i], sources[i]);
 	set_seen(rail->is_polling, false);
+	return count;
+}
+
+bool rail_drain(struct rail *rail)
+{
+	return rail_read(rail) == -FI_EAGAIN && rail->late == NULL &&
+	       rail->kept == NULL;
+}
+
+bool rail_poll(struct rail *rail)
+{
+	ssize_t count;
+
+	/* Not as soon as they are free: the program has what came in them first. */
+	if (rail->came != NULL)
+		slabs_take(rail);
+	if (rail->to_post != NULL)
+		slabs_post(rail);
+	count = rail_read(rail);
 	if (rail->pending != NULL)
 		pending_flush(rail);
 	if (rail->answers != NULL)
@@ -260,7 +274,9 @@ int rail_open(struct rail *rail, const struct core *core,
 		return -FI_ENOMEM;
 	result = core_open(rail, info, fabric);
 	fi_freeinfo(info);
-	if (result == 0 && rail->way != RAIL_SHARED) {
+	if (result == 0 && rail->way == RAIL_SHARED) {
+		result = seats_open(rail);
+	} else if (result == 0) {
 		result = slabs_open(rail);
 		if (result == 0)
 			slabs_post(rail);
@@ -268,8 +284,7 @@ int rail_open(struct rail *rail, const struct core *core,
 	if (rail->way == RAIL_MATCHED)
 		matched_open(rail, core->info);
 	if (result != 0)
-		link_warn(EP_CTRL, "%s: %s\n",
-			  rail->ep->domain->text.rails[rail->index].provider,
+		link_warn(EP_CTRL, "%s: %s\n", rail->text->provider,
 			  fi_strerror(-result));
 	return result;
 }
@@ -303,8 +318,7 @@ static void core_close(struct rail *rail)
 /* What went by which rail. */
 static void rail_tell(const struct rail *rail)
 {
-	const struct rail_text *text =
-		&rail->ep->domain->text.rails[rail->index];
+	const struct rail_text *text = rail->text;
 
 	link_info(EP_CTRL, "%s%s%s has sent %llu messages of %llu bytes\n",
 		  text->provider, text->domain[0] == '\0' ? "" : ":",
@@ -349,6 +363,7 @@ void rail_close(struct rail *rail)
 	shared_drop(rail);
 	passed_drop(rail);
 	free(rail->late);
+	free(rail->seats);
 	free(rail->slabs);
 	free(rail->sources);
 	link_lock_fini(&rail->lock);

@@ -17,10 +17,12 @@
 #define LINK_INJECT_SIZE  4096
 #define LINK_EAGER_SIZE   16384 /* of a message in a frame, at most */
 #define LINK_CORE_CQ_SIZE 8192
-#define LINK_BUFFERS      32    /* for frames, on each rail */
-#define LINK_ASKS         1024  /* of an endpoint that wait for results */
-#define LINK_EVENTS_MAX   65536 /* of control that nobody reads */
-#define LINK_EVENT_SIZE   4096  /* of one that a program writes */
+/* What shm takes of /dev/shm for an endpoint: without it, SIGBUS. */
+#define LINK_SHARED_SIZE (UINT64_C(16) << 20)
+#define LINK_BUFFERS     32    /* for frames, on each rail */
+#define LINK_ASKS        1024  /* of an endpoint that wait for results */
+#define LINK_EVENTS_MAX  65536 /* of control that nobody reads */
+#define LINK_EVENT_SIZE  4096  /* of one that a program writes */
 /* For whom only node and service are known, in ms: FI_FAIRLEAD_NAME_WAIT. */
 #define LINK_NAME_WAIT_MS     30000
 #define LINK_NAME_WAIT_MAX_MS UINT64_C(1000000000)

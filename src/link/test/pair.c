@@ -130,6 +130,19 @@ bool pair_is_local(void)
 	       strncmp(getenv("FI_FAIRLEAD_LINKS"), "shm", 3) == 0;
 }
 
+unsigned long long pair_messages_by(const char *said, bool is_shared)
+{
+	static const char what[] = " has sent ";
+	unsigned long long sum = 0;
+
+	for (const char *at = said; (at = strstr(at, what)) != NULL; at++) {
+		bool is_it = strncmp(at - 4, " shm", 4) == 0;
+		if (is_it == is_shared)
+			sum += strtoull(at + strlen(what), NULL, 10);
+	}
+	return sum;
+}
+
 struct fi_cq_tagged_entry pair_wait(struct pair *pair, struct fid_cq *cq,
 				    fi_addr_t *ret_source)
 {
@@ -289,7 +302,8 @@ static void endpoint_open(struct pair *pair, const struct pair_setting *setting)
 					&pair->peer, 0, NULL) == 1);
 	else if (setting->is_named)
 		(void)0;
-	else if (pair->is_first || !setting->is_one_sided)
+	else if (!setting->inserts_itself &&
+		 (pair->is_first || !setting->is_one_sided))
 		pair_insert(pair);
 	pair->ep = ep;
 }

@@ -92,6 +92,7 @@ struct pair_setting {
 	int mr_mode;           /* what memory of theirs can bear */
 	enum fi_wait_obj wait; /* of queues and counters */
 	bool is_one_sided; /* the second does not insert the first's address */
+	bool inserts_itself; /* neither does: that is left to the cases */
 	/*
 	 * The first is at a service of this node: the second inserts that, and
 	 * the first inserts nothing.
@@ -130,5 +131,10 @@ void pair_outlive(struct pair *pair);
 void pair_meet_blind(struct pair *pair);
 /* Until a message is there that nobody expects. */
 void pair_peek(struct pair *pair, uint64_t tag);
+/*
+ * What went by the rail of shared memory, or by the others, as endpoints have said
+ * when they were closed (FI_LOG_LEVEL=info).
+ */
+unsigned long long pair_messages_by(const char *said, bool is_shared);
 /* Whether the link has shared memory, and both processes use it. */
 bool pair_is_local(void);

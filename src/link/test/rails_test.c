@@ -4,8 +4,6 @@
  * and a link that has both as rails. Cables are cut while something is under
  * way: everything has to arrive, once and in order.
  */
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +11,7 @@
 
 #include <rdma/fi_rma.h>
 
-#include "link/test/pair.h"
+#include "link/test/cables.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SMALL           2000
@@ -23,39 +21,9 @@
 
 static uint8_t out[LARGE], in[LARGE];
 
-static bool shell(const char *format, ...)
-{
-	char command[512];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	return system(command) == 0;
-}
-
 static bool network_make(struct pair *pair)
 {
-	bool is_well = geteuid() == 0 && unshare(CLONE_NEWNET) == 0 &&
-		       shell("ip link set lo up");
-
-	pair_meet(pair);
-	for (int i = 0; i < 2 && pair->is_first && is_well; i++)
-		is_well = shell("ip link add e%d type veth peer name e%d "
-				"netns %d",
-				i, i, pair->other);
-	pair_meet(pair);
-	for (int i = 0; i < 2 && is_well; i++)
-		is_well = shell("ip addr add 10.9.%d.%d/24 dev e%d && "
-				"ip link set e%d up",
-				i, pair->is_first ? 1 : 2, i, i);
-	pair_meet(pair);
-	/* A device is offered when the kernel has seen its carrier. */
-	for (int i = 0; i < 2 && is_well; i++)
-		while (!shell("ip link show e%d | grep -q 'state UP'", i))
-			;
-	pair_meet(pair);
-	return is_well;
+	return cables_make(pair, 2);
 }
 
 /* What has gone out by a cable. */
