@@ -137,7 +137,9 @@ static void take_answer(struct order *o, unsigned int rail, uint32_t up_to,
 {
 	struct order_rail *r = &o->rails[rail];
 
-	if (r->others_us != 0 && now_us - r->others_us > r->late_us)
+	/* One that had failed was silent, and not slow. */
+	if (!r->has_failed && r->others_us != 0 &&
+	    now_us - r->others_us > r->late_us)
 		r->late_us = now_us - r->others_us;
 	r->is_asked = false;
 	r->others_us = 0;
