@@ -297,9 +297,12 @@ bool order_is_busy(const struct order *o)
 static bool is_silent(const struct order *o, struct order_rail *r,
 		      uint64_t now_us)
 {
-	uint64_t limit =
-		8 * r->late_us > o->silence_us ? 8 * r->late_us : o->silence_us;
+	uint64_t limit = 8 * r->late_us;
 
+	if (limit > ORDER_SILENCE_MAX)
+		limit = ORDER_SILENCE_MAX;
+	if (limit < o->silence_us)
+		limit = o->silence_us;
 	if (!r->is_asked || r->others_us == 0 || now_us - r->others_us < limit)
 		return false;
 	/* Its answer may be there, and not have been looked at. */

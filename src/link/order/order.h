@@ -19,14 +19,15 @@
 
 #include "link/links/links.h"
 
-#define ORDER_WINDOW     256 /* frames that are kept, at most */
-#define ORDER_ACK_EACH   64  /* frames that are acknowledged together */
-#define ORDER_PROBE_US   UINT64_C(20000) /* nothing has happened for so long */
-#define ORDER_PROBE_MAX  UINT64_C(1000000)
-#define ORDER_SILENCE_US UINT64_C(2000000) /* and longer on slow rails */
-#define ORDER_RETRY_US   UINT64_C(100000)
-#define ORDER_RETRY_MAX  UINT64_C(4000000)
-#define ORDER_LOST_US    UINT64_C(10000000) /* all rails have failed */
+#define ORDER_WINDOW      256 /* frames that are kept, at most */
+#define ORDER_ACK_EACH    64  /* frames that are acknowledged together */
+#define ORDER_PROBE_US    UINT64_C(20000) /* nothing has happened for so long */
+#define ORDER_PROBE_MAX   UINT64_C(1000000)
+#define ORDER_SILENCE_US  UINT64_C(2000000) /* on slow rails up to: */
+#define ORDER_SILENCE_MAX UINT64_C(8000000)
+#define ORDER_RETRY_US    UINT64_C(100000)
+#define ORDER_RETRY_MAX   UINT64_C(4000000)
+#define ORDER_LOST_US     UINT64_C(10000000) /* all rails have failed */
 
 struct order_rail {
 	bool is_there; /* leads to the peer */

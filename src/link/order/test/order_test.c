@@ -347,6 +347,31 @@ static void rail_that_was_silent_for_long_is_no_slow_one(void **state)
 	}
 }
 
+static void slow_rail_is_waited_for_longer_but_not_for_ever(void **state)
+{
+	struct order *o = &w.sides[0].order;
+	const uint64_t times[] = { 3 * ORDER_SILENCE_US / 4,
+				   3 * ORDER_SILENCE_US, 3 * ORDER_SILENCE_US };
+	unsigned int first;
+
+	world_start(7, 2, 0);
+	w.sides[0].wanted = 10;
+	w.sides[1].wanted = 0;
+	first = o->rail;
+	run_for(100000);
+	order_read(o, 1 - first, true, w.now);
+	for (unsigned int i = 0; i < 3; i++) {
+		w.is_silent[first] = true;
+		run_for(times[i]);
+		assert_true(order_is_usable(o, first));
+		w.is_silent[first] = false;
+		run_for(ORDER_SILENCE_US);
+	}
+	w.is_silent[first] = true;
+	run_for(ORDER_SILENCE_MAX + ORDER_SILENCE_US);
+	assert_false(order_is_usable(o, first));
+}
+
 static void peer_that_is_busy_loses_no_rail(void **state)
 {
 	world_start(7, 2, 0);
@@ -537,6 +562,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(silent_rail_is_left_while_another_answers),
 		cmocka_unit_test(rail_that_was_silent_for_long_is_no_slow_one),
+		cmocka_unit_test(
+			slow_rail_is_waited_for_longer_but_not_for_ever),
 		cmocka_unit_test(peer_that_is_busy_loses_no_rail),
 		cmocka_unit_test(rail_that_stays_silent_with_reads_fails),
 		cmocka_unit_test(
