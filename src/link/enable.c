@@ -68,6 +68,7 @@ void rails_close(struct link_ep *ep)
 {
 	presence_leave(ep->presence);
 	sends_unregister(ep);
+	asks_unregister(ep);
 	for (unsigned int i = 0; i < ep->rail_count; i++)
 		rail_unregister(&ep->rails[i]);
 	/* The first of several has what others may send. */

@@ -24,9 +24,9 @@ struct rail *rail_for(struct link_ep *ep, const struct peer *peer)
 	return &ep->rails[has_local(ep) ? 1 : 0];
 }
 
-struct rail *rail_now(struct rail *rail, const struct peer *peer)
+struct rail *rail_answering(struct rail *rail)
 {
-	return peer->flow == NULL ? rail : flow_rail(peer->flow);
+	return has_flows(rail) ? fabric_rail(rail->ep, 0) : rail;
 }
 
 /* --- progress --- */

@@ -80,8 +80,8 @@ static inline void rail_poll_soon(struct rail *rail)
 
 /* The rail by which a peer is sent to: of several, which share a lock, the first. */
 struct rail *rail_for(struct link_ep *ep, const struct peer *peer);
-/* Of several, the one that leads to the peer now. The rail is locked. */
-struct rail *rail_now(struct rail *rail, const struct peer *peer);
+/* Of several, any may bring an answer: the first stands for all. */
+struct rail *rail_answering(struct rail *rail);
 
 /* --- alias.c --- */
 
@@ -384,6 +384,17 @@ int rail_lend(struct rail *rail, const struct iovec *iov, size_t count,
 	      uint64_t access, void *const *given, void **ret_descs,
 	      struct lent *ret_lent);
 void rail_give_back(struct lent *lent);
+/*
+ * Lets a peer read what is at `iov`: from the program's buffer, or from a copy
+ * where that has several parts or may change (FI_INJECT); at each of the rails.
+ * Whatever is returned, exposed_end() takes it back.
+ */
+int expose(struct rail *rails, unsigned int count, const struct iovec *iov,
+	   size_t iov_count, uint64_t flags, struct frame_rail *ret_where,
+	   struct exposed *exposed);
+/* The rails are about to be closed: only the memory stays. */
+void exposed_hide(struct exposed *exposed);
+void exposed_end(struct exposed *exposed);
 /* The descriptor of a buffer of ours; -FI_ENOMEM and the like without one. */
 int rail_slab_desc(struct rail *rail, struct slab *slab, void **ret_desc);
 
@@ -427,7 +438,7 @@ void *mr_desc_at(struct link_mr *mr, struct rail *rail);
 int mr_key_at(struct link_mr *mr, const struct rail *rail, uint64_t number,
 	      const uint8_t from[LINK_ADDRESS_SIZE], uint64_t *ret_key,
 	      uint64_t *ret_base);
-/* These three with reaching locked. The region that has a key, or NULL. */
+/* These four with reaching locked. The region that has a key, or NULL. */
 struct link_mr *mr_of_key(struct link_domain *domain, uint64_t key);
 /*
  * Where a part of a region is that peers may reach so: adds at most LINK_IOV_MAX
@@ -436,6 +447,9 @@ struct link_mr *mr_of_key(struct link_domain *domain, uint64_t key);
 int mr_find(struct link_domain *domain, uint64_t key, uint64_t address,
 	    size_t size, uint64_t access, struct iovec *iov, size_t *count,
 	    struct link_mr **ret_mr);
+/* And by what a peer reads it there at a rail. 0, or a positive errno. */
+int mr_place_at(const struct link_mr *mr, const struct rail *rail,
+		uint64_t address, struct frame_rail *ret_place);
 /* Counts an access to a region; NULL: to none that there is any more. */
 void mr_touched(struct link_mr *mr, bool writes);
 
@@ -455,6 +469,8 @@ void accesses_drop(struct rail *rail);
  */
 void access_completed(struct link_ep *ep, void *context, uint64_t flags,
 		      int error);
+/* Tells a peer that counts it what was done to its memory. The rail is locked. */
+void access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags);
 
 /* --- atomic.c --- */
 
@@ -489,6 +505,8 @@ void asks_each_old(struct rail *rail,
 		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
 		   void *arg);
 void asks_drop_of(struct rail *rail, uint64_t number, int error);
+/* As sends_unregister(). */
+void asks_unregister(struct link_ep *ep);
 void asks_drop(struct link_ep *ep);
 
 /* --- reached.c: the rail is locked --- */

@@ -353,8 +353,10 @@ static struct flow *take_rails(struct rail *by, const struct frame *frame)
 		    flow->cores[place] != FI_ADDR_NOTAVAIL ||
 		    frame_get_rail(frame, i, &rail) != 0)
 			continue;
-		if (insert_at(flow, place, &rail))
-			order_add_rail(&flow->order, place);
+		if (!insert_at(flow, place, &rail))
+			continue;
+		order_add_rail(&flow->order, place);
+		ep->flows->can_read = true;
 	}
 	/* Who is not in the vector may end, too: loss.c asks for peers. */
 	if (flow != NULL)
@@ -377,9 +379,11 @@ static void take_ack(struct flow *flow, unsigned int place,
 	if (turn != flow->order.turn || sent != flow->order.sent)
 		seek(flow);
 	kept_drop(flow);
-	if (had_failed && !flow->order.rails[place].has_failed)
-		link_warn(EP_DATA, "%s: leads to a peer again\n",
-			  fabric_rail(flow->ep, place)->name);
+	if (!had_failed || flow->order.rails[place].has_failed)
+		return;
+	link_warn(EP_DATA, "%s: leads to a peer again\n",
+		  fabric_rail(flow->ep, place)->name);
+	flow->ep->flows->can_read = true;
 }
 
 int flow_take(struct rail *rail, const struct frame *frame,

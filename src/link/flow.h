@@ -24,6 +24,8 @@ struct flow {
 	bool is_listed;                /* among the busy ones */
 	bool was_lost;               /* and all that waited for it has ended */
 	struct flow *before, *after; /* of those that are busy */
+	struct stripes *stripes;     /* of which pieces are still to be read */
+	struct flow *first, *last;   /* of those that have such */
 	UT_hash_handle hh;
 };
 
@@ -34,8 +36,11 @@ struct flows {
 	struct flow *busy;
 	uint64_t next_us;         /* when they are looked at again */
 	unsigned int owed;        /* answers that will come */
-	struct stripes *stripes;  /* messages that are being read */
-	struct link_lock working; /* what was matched, and not begun with: */
+	struct stripes *stripes;  /* what is being read */
+	struct stripes *over;     /* of that, what has ended */
+	struct flow *reading;     /* from whom more is to be read */
+	bool can_read;            /* since it was tried last, perhaps */
+	struct link_lock working; /* what was not begun with: */
 	struct stripes *come, **come_end;
 };
 
@@ -104,11 +109,8 @@ void flow_rail_failed(struct flow *flow, struct rail *rail, int error);
 /* Nobody is there any more, says the node to which a rail leads. */
 void flow_refused(struct flow *flow, struct rail *rail);
 
-/* --- stripes.c --- */
+/* --- stripes.c; stripes.h has what others start --- */
 
-/* A message is to be read by several rails. Any lock may be held. */
-void stripes_start(struct link_ep *ep, struct receive *receive,
-		   const struct arrival *arrival);
 /* Begins with what has come, reads what rails take now, ends what is over. */
 void stripes_go_on(struct flows *flows);
 /* A core is done with a piece. Error: 0 or positive. */

@@ -5,6 +5,9 @@
  * program has not registered is registered for as long as it is used: cores for
  * which that is dear keep a cache of their own.
  */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "link/endpoint.h"
 
 int rail_register(struct rail *rail, const struct fi_mr_attr *attr,
@@ -93,4 +96,64 @@ void rail_give_back(struct lent *lent)
 {
 	while (lent->count > 0)
 		fi_close(&lent->mrs[--lent->count]->fid);
+}
+
+/* --- memory that a peer reads --- */
+
+/* At one rail. */
+static int expose_at(struct rail *rail, const void *data, size_t size,
+		     struct fid_mr **ret_mr, struct frame_rail *ret_where)
+{
+	int result;
+
+	if (rail->way == RAIL_SHARED) {
+		*ret_where = (struct frame_rail){ (uintptr_t)data,
+						  (uint64_t)getpid() };
+		return 0;
+	}
+	result = rail_register_own(rail, (void *)data, size, FI_REMOTE_READ,
+				   ret_mr);
+	if (result != 0)
+		return result;
+	ret_where->address = rail->is_virtual ? (uintptr_t)data : 0;
+	ret_where->key = fi_mr_key(*ret_mr);
+	return 0;
+}
+
+int expose(struct rail *rails, unsigned int count, const struct iovec *iov,
+	   size_t iov_count, uint64_t flags, struct frame_rail *ret_where,
+	   struct exposed *exposed)
+{
+	size_t size = iov_size(iov, iov_count);
+	int result = 0;
+
+	if (size == 0)
+		return 0;
+	exposed->data = iov[0].iov_base;
+	if (iov_count > 1 || (flags & FI_INJECT) != 0) {
+		exposed->data = exposed->copy = malloc(size);
+		if (exposed->copy == NULL)
+			return -FI_ENOMEM;
+		iov_gather(iov, iov_count, exposed->copy);
+	}
+	for (unsigned int i = 0; i < count && result == 0; i++)
+		result = expose_at(&rails[i], exposed->data, size,
+				   &exposed->mrs[i], &ret_where[i]);
+	return result;
+}
+
+void exposed_hide(struct exposed *exposed)
+{
+	for (unsigned int i = 0; i < RAILS_MAX; i++)
+		if (exposed->mrs[i] != NULL) {
+			fi_close(&exposed->mrs[i]->fid);
+			exposed->mrs[i] = NULL;
+		}
+}
+
+void exposed_end(struct exposed *exposed)
+{
+	exposed_hide(exposed);
+	free(exposed->copy);
+	*exposed = (struct exposed){ 0 };
 }

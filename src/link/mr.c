@@ -178,6 +178,22 @@ int mr_key_at(struct link_mr *mr, const struct rail *rail, uint64_t number,
 	return 0;
 }
 
+int mr_place_at(const struct link_mr *mr, const struct rail *rail,
+		uint64_t address, struct frame_rail *ret_place)
+{
+	const struct mr_slot *slot = slot_at(mr, rail);
+	uint64_t base = (uintptr_t)mr->iov[0].iov_base;
+
+	if (slot == NULL)
+		return FI_EKEYREJECTED;
+	if (mr->domain->is_virtual)
+		address -= base;
+	if (rail->is_virtual)
+		address += base;
+	*ret_place = (struct frame_rail){ address, fi_mr_key(slot->core) };
+	return 0;
+}
+
 static int ep_register(struct link_mr *mr, struct link_ep *ep)
 {
 	int result = 0;

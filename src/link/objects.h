@@ -206,6 +206,13 @@ struct lent {
 	struct fid_mr *mrs[LINK_IOV_MAX];
 };
 
+/* Memory of ours that a peer reads; all zero: none. */
+struct exposed {
+	const void *data;
+	void *copy; /* of what the program may change, or has in parts */
+	struct fid_mr *mrs[RAILS_MAX]; /* on each rail by which it is read */
+};
+
 struct arrival;
 
 /* A receive of the program's, or a slice of one that takes many messages. */
@@ -303,12 +310,10 @@ struct send {
 	uint64_t number;  /* of the endpoint that has to answer */
 	void *context;
 	uint64_t flags;
-	const void *data;
 	size_t size;
 	uint32_t turn; /* how often its place was used */
 	bool is_pushed;
-	void *copy;
-	struct fid_mr *mrs[RAILS_MAX]; /* on each rail by which it is read */
+	struct exposed exposed;
 };
 
 /* A message that is being read from its sender. */

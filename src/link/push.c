@@ -94,7 +94,7 @@ void push_take_push(struct rail *rail, const struct frame *frame)
 	}
 	link_lock(&ep->sending);
 	send = send_find(ep, frame->request, frame->sender);
-	if (send == NULL || send->is_pushed || send->data == NULL) {
+	if (send == NULL || send->is_pushed || send->exposed.data == NULL) {
 		link_unlock(&ep->sending);
 		free(push);
 		link_info(EP_DATA, "a message that is not there is asked "
@@ -138,8 +138,9 @@ static int piece_send(struct rail *rail, struct push *push)
 	link_lock(&ep->sending);
 	send = send_find(ep, push->request, push->number);
 	if (send != NULL && send->turn == push->turn) {
-		const struct iovec iov = { (uint8_t *)send->data + push->at,
-					   size };
+		const struct iovec iov = {
+			(uint8_t *)send->exposed.data + push->at, size
+		};
 		result = rail_send_frame(rail, peer, &frame, &iov, 1, NULL,
 					 false);
 	}

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What peers are asked to do to their memory by frames, and what comes back: all
- * reads and writes over shared memory, and atomic operations. Each is answered, so
- * that one with a wrong key ends, too.
+ * What peers are asked to do to their memory by frames, and what comes back: atomic
+ * operations, and all reads and writes over shared memory or several fabric rails.
+ * Each is answered, so that one with a wrong key ends, too.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "link/endpoint.h"
+#include "link/stripes.h"
+#include "link/wire/le.h"
 
 /* One that waits for its result. */
 struct ask {
@@ -22,10 +23,93 @@ struct ask {
 	uint64_t flags;
 	struct iovec result[LINK_IOV_MAX];
 	size_t count, size;
-	void *copy;
+	struct exposed exposed; /* what it writes */
+	struct fetch *fetch;    /* asks where that is to be read, or NULL */
 	bool is_of_key; /* asks for what the core of the peer has for it: */
 	uint64_t key;
 };
+
+/* --- large reads over several rails --- */
+
+struct fetch {
+	struct stripes stripes;
+	struct stripes_part parts[REACH_RANGES_MAX];
+	unsigned int part_count;
+	struct iovec iov[LINK_IOV_MAX];
+	size_t count;
+	void *context;
+	uint64_t flags;
+	fi_addr_t from;
+	uint64_t key;
+};
+
+static int fetch_put(struct stripes *stripes, uint64_t offset,
+		     const uint8_t *bytes, size_t size)
+{
+	const struct fetch *fetch = container(stripes, struct fetch, stripes);
+
+	iov_put_at(fetch->iov, fetch->count, offset, bytes, size);
+	return 0;
+}
+
+static void fetch_end(struct stripes *stripes)
+{
+	struct fetch *fetch = container(stripes, struct fetch, stripes);
+	struct link_ep *ep = stripes->ep;
+
+	if (stripes->error == 0)
+		access_tell(fabric_rail(ep, 0), fetch->from, fetch->key,
+			    fetch->flags);
+	access_completed(ep, fetch->context, fetch->flags, stripes->error);
+	free(fetch);
+}
+
+static void fetch_drop(struct stripes *stripes)
+{
+	free(container(stripes, struct fetch, stripes));
+}
+
+static struct fetch *fetch_make(struct link_ep *ep, const struct peer *peer,
+				const struct reach_call *call)
+{
+	static const struct stripes_use use = { fetch_put, fetch_end,
+						fetch_drop };
+	struct fetch *fetch = calloc(1, sizeof(*fetch));
+
+	if (fetch == NULL)
+		return NULL;
+	fetch->part_count = (unsigned int)call->range_count;
+	for (unsigned int i = 0; i < fetch->part_count; i++)
+		fetch->parts[i].size = call->ranges[i].count;
+	fetch->count = call->count;
+	memcpy(fetch->iov, call->iov, call->count * sizeof(fetch->iov[0]));
+	fetch->context = call->context;
+	fetch->flags = call->flags;
+	fetch->from = call->to;
+	fetch->key = call->ranges[0].key;
+	fetch->stripes = (struct stripes){ .use = &use,
+					   .ep = ep,
+					   .number = peer->number,
+					   .parts = fetch->parts,
+					   .size = call->size };
+	return fetch;
+}
+
+/* The owner has told where it is, or why not. */
+static void fetch_start(struct fetch *fetch, const uint8_t *where, int error)
+{
+	unsigned int rails = fetch->stripes.ep->flows->count;
+
+	fetch->stripes.error = error;
+	for (unsigned int i = 0; error == 0 && i < fetch->part_count; i++)
+		for (unsigned int k = 0; k < rails; k++) {
+			fetch->parts[i].rails[k] =
+				(struct frame_rail){ le_get64(where),
+						     le_get64(where + 8) };
+			where += REACH_WHERE_SIZE;
+		}
+	stripes_start(&fetch->stripes);
+}
 
 /* --- the table --- */
 
@@ -69,19 +153,27 @@ static struct ask *ask_take(struct link_ep *ep)
 
 static void ask_put(struct link_ep *ep, struct ask *ask)
 {
-	free(ask->copy);
+	exposed_end(&ask->exposed);
+	free(ask->fetch);
 	link_lock(&ep->sending);
-	ask->copy = NULL;
+	ask->fetch = NULL;
 	ask->is_used = false;
 	ask->next = ep->free_asks;
 	ep->free_asks = ask;
 	link_unlock(&ep->sending);
 }
 
+void asks_unregister(struct link_ep *ep)
+{
+	for (size_t i = 0; i < ep->ask_count; i++)
+		exposed_hide(&ep->asks[i]->exposed);
+}
+
 void asks_drop(struct link_ep *ep)
 {
 	for (size_t i = 0; i < ep->ask_count; i++) {
-		free(ep->asks[i]->copy);
+		exposed_end(&ep->asks[i]->exposed);
+		free(ep->asks[i]->fetch);
 		free(ep->asks[i]);
 	}
 	free(ep->asks);
@@ -93,22 +185,20 @@ void asks_drop(struct link_ep *ep)
 static int place_copied(struct ask *ask, const struct reach_call *call,
 			struct reach *reach)
 {
-	ask->copy = malloc(call->size);
-	if (ask->copy == NULL)
+	uint8_t *copy = ask->exposed.copy = malloc(call->size);
+
+	if (copy == NULL)
 		return -FI_ENOMEM;
-	iov_gather(call->iov, call->count, ask->copy);
+	iov_gather(call->iov, call->count, copy);
 	reach->place_count = 1;
-	reach->places[0] =
-		(struct reach_place){ (uintptr_t)ask->copy, call->size };
+	reach->places[0] = (struct reach_place){ (uintptr_t)copy, call->size };
 	return 0;
 }
 
-/* Data that is too much for a frame is where the peer can copy it from or to. */
+/* Near the peer, which copies from or to it. */
 static int places_fill(struct ask *ask, const struct reach_call *call,
 		       struct reach *reach)
 {
-	if (call->kind > REACH_WRITE || call->size <= REACH_DATA_MAX)
-		return 0;
 	reach->process = (uint64_t)getpid();
 	if (call->kind == REACH_WRITE && (call->flags & FI_INJECT) != 0)
 		return place_copied(ask, call, reach);
@@ -118,6 +208,31 @@ static int places_fill(struct ask *ask, const struct reach_call *call,
 			(struct reach_place){ (uintptr_t)call->iov[i].iov_base,
 					      call->iov[i].iov_len };
 	return 0;
+}
+
+/* Who wants it reads it by all rails. */
+static int rails_fill(struct rail *rail, const struct peer *peer,
+		      struct ask *ask, const struct reach_call *call,
+		      struct reach *reach)
+{
+	reach->rail_count = rail->ep->flows->count;
+	if (call->kind == REACH_WRITE)
+		return expose(rail, reach->rail_count, call->iov, call->count,
+			      call->flags, reach->rails, &ask->exposed);
+	ask->fetch = fetch_make(rail->ep, peer, call);
+	return ask->fetch == NULL ? -FI_ENOMEM : 0;
+}
+
+/* Where data is that is too much for a frame. */
+static int data_fill(struct rail *rail, const struct peer *peer,
+		     struct ask *ask, const struct reach_call *call,
+		     struct reach *reach)
+{
+	if (call->kind > REACH_WRITE || call->size <= REACH_DATA_MAX)
+		return 0;
+	return rail->way == RAIL_SHARED
+		       ? places_fill(ask, call, reach)
+		       : rails_fill(rail, peer, ask, call, reach);
 }
 
 static void ask_fill(struct ask *ask, const struct reach_call *call,
@@ -132,7 +247,7 @@ static void ask_fill(struct ask *ask, const struct reach_call *call,
 	ask->flags = call->flags;
 	ask->size = reach_result_size(reach);
 	ask->count = is_read ? call->count : call->result_count;
-	if (ask->size == 0 || ask->is_of_key)
+	if (ask->size == 0 || ask->is_of_key || ask->fetch != NULL)
 		ask->count = 0;
 	for (size_t i = 0; i < ask->count; i++)
 		ask->result[i] = result[i];
@@ -148,7 +263,8 @@ static ssize_t ask_send(struct rail *rail, struct peer *peer, struct ask *ask,
 			       .sender = rail->ep->number,
 			       .request = ask->request };
 	bool has_operands =
-		call->kind != REACH_READ && reach->place_count == 0 &&
+		call->kind != REACH_READ &&
+		reach->place_count + reach->rail_count == 0 &&
 		!(call->kind == REACH_FETCH && call->op == ATOMIC_READ);
 
 	iov[0] = (struct iovec){ head, reach_encode(reach, head) };
@@ -183,7 +299,7 @@ static ssize_t reach_by(struct rail *rail, struct peer *peer,
 	memcpy(reach.from, ep->address_bytes, sizeof(reach.from));
 	memcpy(reach.ranges, call->ranges,
 	       call->range_count * sizeof(reach.ranges[0]));
-	result = places_fill(ask, call, &reach);
+	result = data_fill(rail, peer, ask, call, &reach);
 	if (result == 0) {
 		ask_fill(ask, call, &reach);
 		result = ask_send(rail, peer, ask, call, &reach);
@@ -261,6 +377,13 @@ void reach_answered(struct rail *rail, const struct frame *frame)
 		key_told(of, frame->sender, key, error, frame->payload);
 		return;
 	}
+	if (ask->fetch != NULL) {
+		struct fetch *fetch = ask->fetch;
+		ask->fetch = NULL;
+		ask_put(ep, ask);
+		fetch_start(fetch, frame->payload, error);
+		return;
+	}
 	if (error == 0)
 		iov_put(ask->result, ask->count, frame->payload, ask->size);
 	void *context = ask->context;
@@ -278,7 +401,7 @@ static uint64_t waits_since_before(struct rail *rail, size_t i)
 
 	link_lock(&ep->sending);
 	struct ask *ask = ep->asks[i];
-	if (ask->is_used && ask->rail == rail) {
+	if (ask->is_used && ask->rail == rail_answering(rail)) {
 		if (ask->was_seen)
 			number = ask->number;
 		ask->was_seen = true;

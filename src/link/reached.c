@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "link/endpoint.h"
+#include "link/stripes.h"
+#include "link/wire/le.h"
 
 #define PLACES_MAX (REACH_RANGES_MAX * LINK_IOV_MAX)
 
@@ -92,12 +93,37 @@ static int do_atomic(const struct work *work, uint8_t *before)
 	return 0;
 }
 
-static int do_work(struct work *work, uint8_t *ret_data)
+/* Where who asks reads it. */
+static int tell_where(struct link_ep *ep, const struct work *work,
+		      uint8_t *ret_data)
+{
+	const struct reach *reach = work->reach;
+	struct frame_rail place;
+	int error = 0;
+
+	for (unsigned int i = 0; i < reach->range_count; i++)
+		for (unsigned int k = 0; k < reach->rail_count; k++) {
+			error = mr_place_at(work->mrs[i], fabric_rail(ep, k),
+					    reach->ranges[i].address, &place);
+			if (error != 0)
+				return error;
+			le_put64(ret_data, place.address);
+			le_put64(ret_data + 8, place.key);
+			ret_data += REACH_WHERE_SIZE;
+		}
+	return 0;
+}
+
+static int do_work(struct rail *rail, struct work *work, uint8_t *ret_data)
 {
 	const struct reach *reach = work->reach;
 
 	if (reach->kind > REACH_WRITE)
 		return do_atomic(work, ret_data);
+	if (reach->rail_count > 0)
+		return reach->kind == REACH_READ
+			       ? tell_where(rail->ep, work, ret_data)
+			       : 0;
 	if (reach->place_count > 0)
 		return copy_between(work);
 	if (reach->kind == REACH_READ)
@@ -123,10 +149,17 @@ static uint64_t access_wanted(const struct reach *reach)
 	}
 }
 
-/* Places that cost a system call each way are for those who share memory. */
+/*
+ * Places that cost a system call each way are for those who share memory; over one
+ * fabric rail the core reads and writes.
+ */
 static bool is_allowed(const struct rail *rail, const struct reach *reach)
 {
-	return reach->kind > REACH_WRITE || rail->way == RAIL_SHARED;
+	if (reach->kind > REACH_WRITE || rail->way == RAIL_SHARED)
+		return reach->rail_count == 0;
+	return has_flows(rail) && reach->place_count == 0 &&
+	       (reach->rail_count == 0 ||
+		reach->rail_count == rail->ep->flows->count);
 }
 
 static int work_find(struct link_domain *domain, struct work *work)
@@ -163,7 +196,7 @@ static void events_count(struct link_ep *ep, const struct work *work)
 }
 
 /* A word that was left with a write. */
-static void word_take(struct link_ep *ep, const struct frame *frame,
+static void word_take(struct link_ep *ep, uint64_t sender,
 		      const struct reach *reach)
 {
 	const struct cq_entry entry = {
@@ -174,11 +207,117 @@ static void word_take(struct link_ep *ep, const struct frame *frame,
 						      : FI_REMOTE_READ),
 			    .len = reach_size(reach),
 			    .data = reach->data },
-		.source = av_find(ep->av, frame->sender),
+		.source = av_find(ep->av, sender),
 	};
 
 	if ((reach->flags & REACH_HAS_DATA) != 0 && ep->receive_cq != NULL)
 		cq_add(ep->receive_cq, &entry);
+}
+
+/* --- a large write, which is read by several rails --- */
+
+struct store {
+	struct stripes stripes;
+	struct stripes_part part;
+	struct reach reach;
+	uint32_t request;
+};
+
+/* The region may have been closed meanwhile. */
+static int store_put(struct stripes *stripes, uint64_t offset,
+		     const uint8_t *bytes, size_t size)
+{
+	const struct store *store = container(stripes, struct store, stripes);
+	struct link_domain *domain = stripes->ep->domain;
+	const struct reach_range *range = store->reach.ranges;
+	int error = 0;
+
+	link_lock(&domain->reaching);
+	for (; size > 0 && error == 0; range++) {
+		struct iovec iov[LINK_IOV_MAX];
+		struct link_mr *mr;
+		size_t count = 0, part;
+		if (offset >= range->count) {
+			offset -= range->count;
+			continue;
+		}
+		part = range->count - offset < size ? range->count - offset
+						    : size;
+		error = mr_find(domain, range->key, range->address + offset,
+				part, FI_REMOTE_WRITE, iov, &count, &mr);
+		if (error == 0)
+			iov_put(iov, count, bytes, part);
+		bytes += part;
+		size -= part;
+		offset = 0;
+	}
+	link_unlock(&domain->reaching);
+	return error;
+}
+
+static void store_count(struct link_ep *ep, const struct reach *reach)
+{
+	struct link_domain *domain = ep->domain;
+
+	cntr_count(ep->remote_write_cntr, true);
+	link_lock(&domain->reaching);
+	for (unsigned int i = 0; i < reach->range_count; i++)
+		mr_touched(mr_of_key(domain, reach->ranges[i].key), true);
+	link_unlock(&domain->reaching);
+}
+
+static void store_end(struct stripes *stripes)
+{
+	struct store *store = container(stripes, struct store, stripes);
+	struct link_ep *ep = stripes->ep;
+	struct flow *flow = stripes->flow;
+	struct frame frame = { .kind = FRAME_RESULT,
+			       .sender = ep->number,
+			       .request = store->request,
+			       .error = stripes->error };
+
+	if (stripes->error == 0) {
+		store_count(ep, &store->reach);
+		word_take(ep, stripes->number, &store->reach);
+	}
+	if (flow == NULL || flow->order.is_lost ||
+	    flow_send(flow, &frame, NULL, 0, NULL, true) != 0)
+		link_warn(EP_DATA, "who wrote cannot be told that it is "
+				   "done\n");
+	free(store);
+}
+
+static void store_drop(struct stripes *stripes)
+{
+	free(container(stripes, struct store, stripes));
+}
+
+static bool is_store(const struct reach *reach)
+{
+	return reach->kind == REACH_WRITE && reach->rail_count > 0;
+}
+
+/* -FI_ENOMEM: not now. */
+static int store_start(struct link_ep *ep, const struct frame *frame,
+		       const struct reach *reach)
+{
+	static const struct stripes_use use = { store_put, store_end,
+						store_drop };
+	struct store *store = calloc(1, sizeof(*store));
+
+	if (store == NULL)
+		return -FI_ENOMEM;
+	store->reach = *reach;
+	store->request = frame->request;
+	store->part.size = reach_size(reach);
+	memcpy(store->part.rails, reach->rails, sizeof(store->part.rails));
+	store->stripes = (struct stripes){ .use = &use,
+					   .ep = ep,
+					   .number = frame->sender,
+					   .parts = &store->part,
+					   .size = store->part.size };
+	stripes_start(&store->stripes);
+	return 0;
 }
 
 /* --- taking it in --- */
@@ -193,6 +332,12 @@ static struct answer *answer_take(struct rail *rail)
 	return answer;
 }
 
+static void answer_put(struct rail *rail, struct answer *answer)
+{
+	answer->next = rail->free_answers;
+	rail->free_answers = answer;
+}
+
 static int work_do(struct rail *rail, const struct reach *reach,
 		   uint8_t *ret_data)
 {
@@ -205,8 +350,8 @@ static int work_do(struct rail *rail, const struct reach *reach,
 	link_lock(&domain->reaching);
 	error = work_find(domain, &work);
 	if (error == 0)
-		error = do_work(&work, ret_data);
-	if (error == 0)
+		error = do_work(rail, &work, ret_data);
+	if (error == 0 && reach->rail_count == 0)
 		events_count(rail->ep, &work);
 	link_unlock(&domain->reaching);
 	return error;
@@ -229,8 +374,12 @@ int reached(struct rail *rail, const struct frame *frame)
 	error = reach.kind == REACH_KEY
 			? key_tell(rail, frame, &reach, answer->data)
 			: work_do(rail, &reach, answer->data);
+	if (error == 0 && is_store(&reach)) {
+		answer_put(rail, answer);
+		return store_start(rail->ep, frame, &reach);
+	}
 	if (error == 0)
-		word_take(rail->ep, frame, &reach);
+		word_take(rail->ep, frame->sender, &reach);
 	answer->frame = (struct frame){
 		.kind = FRAME_RESULT,
 		.sender = rail->ep->number,
@@ -269,8 +418,7 @@ void reached_answer(struct rail *rail)
 		rail->answers = answer->next;
 		if (rail->answers == NULL)
 			rail->answers_end = &rail->answers;
-		answer->next = rail->free_answers;
-		rail->free_answers = answer;
+		answer_put(rail, answer);
 	}
 }
 

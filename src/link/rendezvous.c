@@ -2,10 +2,11 @@
 /* A receiver reads a message from its sender's memory, and says so. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <utlist.h>
 
-#include "link/flow.h"
+#include "link/stripes.h"
 
 static struct message_end end_of(const struct reading *reading)
 {
@@ -84,6 +85,102 @@ void reading_refuse(struct arrival *arrival)
 	link_unlock(&rail->lock);
 }
 
+/* --- by several rails --- */
+
+struct striped {
+	struct stripes stripes;
+	struct stripes_part part;
+	struct receive *receive;
+	fi_addr_t source;
+	struct frame frame;
+};
+
+static int striped_put(struct stripes *stripes, uint64_t offset,
+		       const uint8_t *bytes, size_t size)
+{
+	const struct striped *s = container(stripes, struct striped, stripes);
+
+	iov_put_at(s->receive->iov, s->receive->count, offset, bytes, size);
+	return 0;
+}
+
+static void striped_answer(const struct striped *s)
+{
+	struct flow *flow = s->stripes.flow;
+	struct frame frame = {
+		.kind = FRAME_DONE,
+		.sender = s->stripes.ep->number,
+		.request = s->frame.request,
+		.error = s->stripes.error,
+		.size = s->stripes.error == 0 ? s->stripes.size : 0,
+	};
+
+	if (flow == NULL || flow->order.is_lost ||
+	    flow_send(flow, &frame, NULL, 0, NULL, true) != 0)
+		link_warn(EP_DATA, "a sender cannot be answered\n");
+}
+
+static void striped_end(struct stripes *stripes)
+{
+	struct striped *s = container(stripes, struct striped, stripes);
+	const struct message_end end = {
+		.size = stripes->error == 0 ? stripes->size : 0,
+		.tag = s->receive->is_tagged ? s->frame.tag : 0,
+		.data = s->frame.data,
+		.flags = (s->frame.flags & FRAME_HAS_DATA) != 0
+				 ? FI_REMOTE_CQ_DATA
+				 : 0,
+		.source = s->source,
+	};
+	uint64_t missing = s->frame.size - stripes->size;
+
+	striped_answer(s);
+	if (stripes->error != 0)
+		receive_failed(s->receive, &end, stripes->error, 0);
+	else if (missing > 0)
+		receive_failed(s->receive, &end, FI_ETRUNC, missing);
+	else
+		receive_done(s->receive, &end);
+	free(s);
+}
+
+static void striped_drop(struct stripes *stripes)
+{
+	struct striped *s = container(stripes, struct striped, stripes);
+
+	free(s->receive);
+	free(s);
+}
+
+static bool striped_start(struct rail *rail, struct receive *receive,
+			  const struct arrival *arrival)
+{
+	static const struct stripes_use use = { striped_put, striped_end,
+						striped_drop };
+	struct link_ep *ep = rail->ep;
+	struct striped *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return false;
+	s->receive = receive;
+	s->source = source_address(arrival->match.source);
+	s->frame = arrival->frame;
+	s->part.size = arrival->size;
+	memcpy(s->part.rails, s->frame.rails, sizeof(s->part.rails));
+	s->stripes = (struct stripes){
+		.use = &use,
+		.ep = ep,
+		.number = s->frame.sender,
+		.parts = &s->part,
+		.size = arrival->size < receive->size ? arrival->size
+						      : receive->size,
+		/* No peer of this link says so. */
+		.error = s->frame.rail_count == ep->flows->count ? 0 : FI_EIO,
+	};
+	stripes_start(&s->stripes);
+	return true;
+}
+
 void reading_start(struct rail *rail, struct receive *receive,
 		   const struct arrival *arrival)
 {
@@ -92,11 +189,9 @@ void reading_start(struct rail *rail, struct receive *receive,
 					 .source = source_address(
 						 arrival->match.source) };
 
-	if (has_flows(rail)) {
-		stripes_start(rail->ep, receive, arrival);
+	if (has_flows(rail) && striped_start(rail, receive, arrival))
 		return;
-	}
-	reading = calloc(1, sizeof(*reading));
+	reading = has_flows(rail) ? NULL : calloc(1, sizeof(*reading));
 	if (reading == NULL) {
 		receive_failed(receive, &end, FI_ENOMEM, 0);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes of peers' memory: the core's, by the rail of the peer. */
+/* Reads and writes of peers' memory: the core's, where one rail leads there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,18 +83,18 @@ void access_completed(struct link_ep *ep, void *context, uint64_t flags,
 	}
 }
 
-/* Cores do not count by region, and some not at all: peers that count are told. */
-static void tell(struct rail *rail, const struct access *access)
+/* Cores do not count by region, and some not at all. */
+void access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
 {
-	struct peer *peer = ep_peer(rail->ep, access->peer);
+	struct peer *peer = ep_peer(rail->ep, to);
 	struct frame frame = {
 		.kind = FRAME_TOUCHED,
-		.flags = (access->flags & FI_WRITE) != 0 ? FRAME_WRITTEN : 0,
+		.flags = (flags & FI_WRITE) != 0 ? FRAME_WRITTEN : 0,
 		.sender = rail->ep->number,
-		.key = access->key,
+		.key = key,
 	};
 
-	if (peer != NULL &&
+	if (peer != NULL && peer->wants_events &&
 	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
 		link_warn(EP_DATA, "a peer cannot be told what was done to its "
 				   "memory\n");
@@ -111,7 +111,7 @@ void access_ended(struct access *access, int error)
 	}
 	rail->owed--;
 	if (access->tells && error == 0)
-		tell(rail, access);
+		access_tell(rail, access->peer, access->key, access->flags);
 	access_completed(rail->ep, access->context, access->flags, error);
 	access_put(rail, access);
 }
@@ -267,7 +267,7 @@ void accesses_again(struct rail *rail)
 	}
 }
 
-/* Shared memory is reached by its owner: see reach.c. */
+/* By its owner: see reach.c. */
 static ssize_t ask(struct link_ep *ep, const struct fi_msg_rma *msg,
 		   uint64_t flags, size_t size)
 {
@@ -328,10 +328,9 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 	if (sizes_check(msg, flags, &size) != 0)
 		return -FI_EINVAL;
 	rail = rail_for(ep, peer);
-	if (rail->way == RAIL_SHARED)
+	if (rail->way == RAIL_SHARED || peer->flow != NULL)
 		return ask(ep, msg, flags, size);
 	link_lock(&rail->lock);
-	rail = rail_now(rail, peer);
 	access = peer->is_lost ? NULL : access_take(rail);
 	if (peer->is_lost)
 		result = -FI_EHOSTUNREACH;

@@ -2,7 +2,6 @@
 /* Sends: as the program's own message, as a frame, or to be read. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "link/flow.h"
 #include "link/matched.h"
@@ -79,21 +78,10 @@ static struct send *send_take(struct link_ep *ep)
 	return send;
 }
 
-static void mrs_close(struct send *send)
-{
-	for (unsigned int i = 0; i < RAILS_MAX; i++)
-		if (send->mrs[i] != NULL) {
-			fi_close(&send->mrs[i]->fid);
-			send->mrs[i] = NULL;
-		}
-}
-
 static void send_put(struct link_ep *ep, struct send *send)
 {
-	mrs_close(send);
-	free(send->copy);
+	exposed_end(&send->exposed);
 	link_lock(&ep->sending);
-	send->copy = NULL;
 	send->is_used = false;
 	send->next = ep->free_sends;
 	ep->free_sends = send;
@@ -131,14 +119,6 @@ bool send_answered(struct link_ep *ep, const struct frame *frame)
 	return true;
 }
 
-/* Of several rails any may bring an answer: the first stands for all. */
-static struct rail *answering(struct rail *rail)
-{
-	struct link_ep *ep = rail->ep;
-
-	return has_flows(rail) ? fabric_rail(ep, 0) : rail;
-}
-
 /* One at a time: what is told of it takes other locks. */
 static uint64_t waits_since_before(struct rail *rail, size_t i)
 {
@@ -147,7 +127,7 @@ static uint64_t waits_since_before(struct rail *rail, size_t i)
 
 	link_lock(&ep->sending);
 	struct send *send = ep->sends[i];
-	if (send->is_used && send->rail == answering(rail)) {
+	if (send->is_used && send->rail == rail_answering(rail)) {
 		if (send->was_seen)
 			number = send->number;
 		send->was_seen = true;
@@ -213,13 +193,13 @@ void send_peer_failed(struct link_ep *ep, uint64_t number, int error)
 void sends_unregister(struct link_ep *ep)
 {
 	for (size_t i = 0; i < ep->send_count; i++)
-		mrs_close(ep->sends[i]);
+		exposed_hide(&ep->sends[i]->exposed);
 }
 
 void send_drop_all(struct link_ep *ep)
 {
 	for (size_t i = 0; i < ep->send_count; i++) {
-		free(ep->sends[i]->copy);
+		exposed_end(&ep->sends[i]->exposed);
 		free(ep->sends[i]);
 	}
 	free(ep->sends);
@@ -271,57 +251,6 @@ static ssize_t send_eager(struct rail *rail, struct peer *peer,
 			       false);
 }
 
-/* At one rail, by which the receiver reads. */
-static int expose_at(struct rail *rail, const void *data, size_t size,
-		     struct fid_mr **ret_mr, struct frame_rail *ret_where)
-{
-	int result;
-
-	if (rail->way == RAIL_SHARED) {
-		*ret_where = (struct frame_rail){ (uintptr_t)data,
-						  (uint64_t)getpid() };
-		return 0;
-	}
-	result = rail_register_own(rail, (void *)data, size, FI_REMOTE_READ,
-				   ret_mr);
-	if (result != 0)
-		return result;
-	ret_where->address = rail->is_virtual ? (uintptr_t)data : 0;
-	ret_where->key = fi_mr_key(*ret_mr);
-	return 0;
-}
-
-/*
- * Where the receiver reads the message: the program's buffer, or a copy; at the
- * peer's rail, or at each that may lead there.
- */
-static int expose(struct rail *rail, const struct peer *peer,
-		  const struct message *m, struct send *send,
-		  struct frame *frame)
-{
-	const struct link_ep *ep = rail->ep;
-	unsigned int first =
-		peer->flow == NULL ? rail->index : ep->flows->first;
-	const void *data = m->iov[0].iov_base;
-	int result = 0;
-
-	frame->rail_count = peer->flow == NULL ? 1 : ep->flows->count;
-	if (m->size == 0)
-		return 0;
-	if (m->count > 1 || (m->flags & FI_INJECT) != 0) {
-		send->copy = malloc(m->size);
-		if (send->copy == NULL)
-			return -FI_ENOMEM;
-		iov_gather(m->iov, m->count, send->copy);
-		data = send->copy;
-	}
-	send->data = data;
-	for (unsigned int i = 0; i < frame->rail_count && result == 0; i++)
-		result = expose_at(&rail->ep->rails[first + i], data, m->size,
-				   &send->mrs[i], &frame->rails[i]);
-	return result;
-}
-
 static ssize_t send_ready(struct rail *rail, struct peer *peer,
 			  const struct message *m)
 {
@@ -335,11 +264,13 @@ static ssize_t send_ready(struct rail *rail, struct peer *peer,
 	send->context = m->context;
 	send->flags = m->flags;
 	send->number = peer->number;
-	send->rail = answering(rail);
+	send->rail = rail_answering(rail);
 	send->size = m->size;
 	frame.request = send->request;
 	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
-	result = expose(rail, peer, m, send, &frame);
+	frame.rail_count = peer->flow == NULL ? 1 : ep->flows->count;
+	result = expose(rail, frame.rail_count, m->iov, m->count, m->flags,
+			frame.rails, &send->exposed);
 	if (result == 0)
 		result = rail_send_frame(rail, peer, &frame, NULL, 0, NULL,
 					 false);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A message that is read from its sender by several rails, in pieces: which by
- * which rail is decided as they go (order/stripe.h). A piece that a rail did not
- * bring is read again by another.
- *
  * Pieces are read into memory of ours, and copied: a rail that is silent may
  * bring what it was asked for at any time later, when the program has its
  * memory back. No core takes a read back, and closing its endpoint would end
  * what it does for other peers.
+ *
+ * What waits is looked at only when something can have changed for it: each peer's
+ * in turn, and of one peer's the first, until no rail has room.
  */
+#include "link/stripes.h"
+
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "link/flow.h"
 #include "link/order/stripe.h"
 
 #define TRIES 4 /* of one piece, by each rail */
@@ -30,84 +30,94 @@ struct piece {
 	uint8_t bytes[];
 };
 
-struct stripes {
-	struct stripes *before, *after;
-	struct stripes *next; /* of those that have just come */
-	struct link_ep *ep;
-	struct flow *flow;
-	struct receive *receive;
-	fi_addr_t source;
-	struct frame frame;
-	uint64_t size;  /* to be read */
-	uint64_t part;  /* of each piece */
-	uint64_t begun; /* up to there there are pieces */
-	unsigned int under_way;
-	struct piece *again;
-	int error;
-};
+/* --- which of them wait, and which are over --- */
 
-/* --- the end --- */
-
-static void answer(const struct stripes *s)
+static bool has_more(const struct stripes *s)
 {
-	struct frame frame = {
-		.kind = FRAME_DONE,
-		.sender = s->ep->number,
-		.request = s->frame.request,
-		.error = s->error,
-		.size = s->error == 0 ? s->size : 0,
-	};
-
-	if (s->flow == NULL || s->flow->order.is_lost ||
-	    flow_send(s->flow, &frame, NULL, 0, NULL, true) != 0)
-		link_warn(EP_DATA, "a sender cannot be answered\n");
+	return s->begun < s->size || s->again != NULL;
 }
 
-static void stripes_end(struct stripes *s)
+/* What is in a flow's list makes that one of those to be read from. */
+static void stripes_wait(struct stripes *s)
 {
-	const struct message_end end = {
-		.size = s->error == 0 ? s->size : 0,
-		.tag = s->receive->is_tagged ? s->frame.tag : 0,
-		.data = s->frame.data,
-		.flags = (s->frame.flags & FRAME_HAS_DATA) != 0
-				 ? FI_REMOTE_CQ_DATA
-				 : 0,
-		.source = s->source,
-	};
-	uint64_t missing = s->frame.size - s->size;
+	struct flow *flow = s->flow;
 
-	DL_DELETE2(s->ep->flows->stripes, s, before, after);
-	if (s->flow != NULL)
-		s->flow->order.wants--;
-	answer(s);
-	if (s->error != 0)
-		receive_failed(s->receive, &end, s->error, 0);
-	else if (missing > 0)
-		receive_failed(s->receive, &end, FI_ETRUNC, missing);
+	s->is_waiting = true;
+	if (flow->stripes == NULL)
+		DL_APPEND2(s->ep->flows->reading, flow, first, last);
+	if (s->begun > 0)
+		DL_PREPEND2(flow->stripes, s, first, last);
 	else
-		receive_done(s->receive, &end);
+		DL_APPEND2(flow->stripes, s, first, last);
+}
+
+static void stripes_wait_no_more(struct stripes *s)
+{
+	struct flow *flow = s->flow;
+
+	if (!s->is_waiting)
+		return;
+	s->is_waiting = false;
+	DL_DELETE2(flow->stripes, s, first, last);
+	if (flow->stripes == NULL)
+		DL_DELETE2(s->ep->flows->reading, flow, first, last);
+}
+
+/* Something of it has changed. */
+static void stripes_settle(struct stripes *s)
+{
+	struct flows *flows = s->ep->flows;
+
+	if (s->is_over || s->is_tried)
+		return;
+	if (s->error != 0 || !has_more(s))
+		stripes_wait_no_more(s);
+	else if (!s->is_waiting)
+		stripes_wait(s);
+	if (s->under_way == 0 && !s->is_waiting) {
+		s->is_over = true;
+		s->next = flows->over;
+		flows->over = s;
+	}
+}
+
+static void pieces_free(struct stripes *s)
+{
 	while (s->again != NULL) {
 		struct piece *piece = s->again;
 		s->again = piece->next;
 		free(piece);
 	}
-	free(s);
 }
 
-/* Nothing goes on, and all is there or has failed. */
-static bool is_over(const struct stripes *s)
+static void stripes_end(struct stripes *s)
 {
-	return s->under_way == 0 &&
-	       (s->error != 0 || (s->begun == s->size && s->again == NULL));
+	DL_DELETE2(s->ep->flows->stripes, s, before, after);
+	if (s->flow != NULL)
+		s->flow->order.wants--;
+	pieces_free(s);
+	s->use->end(s);
 }
 
 /* --- pieces --- */
+
+/* Where it is at a rail. */
+static struct frame_rail place_of(const struct piece *piece, unsigned int place)
+{
+	const struct stripes_part *part = piece->of->parts;
+	uint64_t offset = piece->offset;
+
+	for (; offset >= part->size; part++)
+		offset -= part->size;
+	return (struct frame_rail){ part->rails[place].address + offset,
+				    part->rails[place].key };
+}
 
 static int piece_issue(struct piece *piece, struct rail *rail)
 {
 	struct stripes *s = piece->of;
 	unsigned int place = fabric_place(rail);
-	const struct frame_rail *from = &s->frame.rails[place];
+	const struct frame_rail from = place_of(piece, place);
 	const struct iovec iov = { piece->bytes, piece->size };
 	void *desc;
 	ssize_t result;
@@ -116,8 +126,7 @@ static int piece_issue(struct piece *piece, struct rail *rail)
 	result = rail_lend(rail, &iov, 1, FI_READ, NULL, &desc, &piece->lent);
 	if (result == 0)
 		result = fi_read(rail->core, piece->bytes, piece->size, desc,
-				 s->flow->cores[place],
-				 from->address + piece->offset, from->key,
+				 s->flow->cores[place], from.address, from.key,
 				 &piece->op);
 	if (result != 0) {
 		rail_give_back(&piece->lent);
@@ -141,8 +150,7 @@ static unsigned int usable_for(const struct stripes *s,
 	unsigned int usable = 0;
 
 	for (unsigned int i = 0; i < s->flow->order.count; i++)
-		if (i < s->frame.rail_count &&
-		    order_is_usable(&s->flow->order, i))
+		if (order_is_usable(&s->flow->order, i))
 			usable |= 1U << i;
 	return (usable & ~piece->failed) != 0 ? usable & ~piece->failed
 					      : usable;
@@ -215,18 +223,28 @@ static struct piece *piece_make(struct stripes *s, uint64_t offset,
 	return piece;
 }
 
+/* Of what there are no pieces yet, as much as lies in one part. */
+static uint64_t next_size(const struct stripes *s)
+{
+	const struct stripes_part *part = s->parts;
+	uint64_t offset = s->begun, size = s->size - s->begun;
+
+	for (; offset >= part->size; part++)
+		offset -= part->size;
+	if (size > part->size - offset)
+		size = part->size - offset;
+	return size < s->piece ? size : s->piece;
+}
+
 static struct piece *piece_next(struct stripes *s)
 {
-	uint64_t rest = s->size - s->begun;
 	struct piece *piece = s->again;
 
 	if (piece != NULL) {
 		s->again = piece->next;
 		return piece;
 	}
-	if (rest == 0)
-		return NULL;
-	piece = piece_make(s, s->begun, rest < s->part ? rest : s->part);
+	piece = piece_make(s, s->begun, next_size(s));
 	if (piece == NULL && s->under_way == 0)
 		s->error = FI_ENOMEM;
 	if (piece != NULL)
@@ -240,26 +258,28 @@ static void piece_return(struct piece *piece)
 	piece->of->again = piece;
 }
 
-static void stripes_issue(struct stripes *s)
+/* Whether all of it is under way, or it is over. */
+static bool stripes_issue(struct stripes *s)
 {
+	struct flows *flows = s->ep->flows;
 	unsigned int refused = 0;
 	struct piece *piece;
 
-	while (s->error == 0 && (piece = piece_next(s)) != NULL) {
+	s->is_tried = true;
+	while (s->error == 0 && has_more(s) &&
+	       (piece = piece_next(s)) != NULL) {
 		uint64_t rest = piece->size + (s->size - s->begun);
 		if (!piece_place(piece, rest, &refused)) {
 			piece_return(piece);
-			return;
+			break;
 		}
 	}
-}
-
-static void piece_put(const struct piece *piece)
-{
-	const struct receive *receive = piece->of->receive;
-
-	iov_put_at(receive->iov, receive->count, piece->offset, piece->bytes,
-		   piece->size);
+	/* Who refused it does not say when it takes more. */
+	if (refused != 0)
+		flows->can_read = true;
+	s->is_tried = false;
+	stripes_settle(s);
+	return !s->is_waiting;
 }
 
 /* It is not its rail's any more; `piece` may be. */
@@ -282,6 +302,7 @@ void piece_ended(struct piece *piece, int error)
 
 	rail->owed--;
 	rail->load -= piece->size;
+	rail->ep->flows->can_read = true;
 	DL_DELETE2(rail->pieces, piece, before, after);
 	rail_give_back(&piece->lent);
 	if (s == NULL) {
@@ -290,12 +311,16 @@ void piece_ended(struct piece *piece, int error)
 	}
 	piece_leave(piece, error == 0);
 	if (error == 0) {
-		piece_put(piece);
+		int refused = s->use->put(s, piece->offset, piece->bytes,
+					  piece->size);
+		if (refused != 0)
+			s->error = refused;
 		free(piece);
-		return;
+	} else {
+		piece_return(piece);
+		piece_failed(piece, rail, error);
 	}
-	piece_return(piece);
-	piece_failed(piece, rail, error);
+	stripes_settle(s);
 }
 
 void pieces_take_back(struct flow *flow, struct rail *rail)
@@ -317,33 +342,22 @@ void pieces_take_back(struct flow *flow, struct rail *rail)
 		}
 		piece_leave(piece, false);
 		piece->of = NULL;
+		stripes_settle(s);
 	}
+	flow->ep->flows->can_read = true;
 }
 
 /* --- all of them --- */
 
-void stripes_start(struct link_ep *ep, struct receive *receive,
-		   const struct arrival *arrival)
+void stripes_start(struct stripes *s)
 {
-	struct stripes *s = calloc(1, sizeof(*s));
-	const struct message_end end = { .tag = arrival->frame.tag,
-					 .source = source_address(
-						 arrival->match.source) };
+	struct flows *flows = s->ep->flows;
 
-	if (s == NULL) {
-		receive_failed(receive, &end, FI_ENOMEM, 0);
-		return;
-	}
-	s->ep = ep;
-	s->receive = receive;
-	s->frame = arrival->frame;
-	s->source = source_address(arrival->match.source);
-	s->size = arrival->size < receive->size ? arrival->size : receive->size;
-	s->part = stripe_size(s->size, ep->flows->count);
-	link_lock(&ep->flows->working);
-	set_seen(*ep->flows->come_end, s);
-	ep->flows->come_end = &s->next;
-	link_unlock(&ep->flows->working);
+	s->next = NULL;
+	link_lock(&flows->working);
+	set_seen(*flows->come_end, s);
+	flows->come_end = &s->next;
+	link_unlock(&flows->working);
 }
 
 static void stripes_come(struct flows *flows)
@@ -357,30 +371,61 @@ static void stripes_come(struct flows *flows)
 	link_unlock(&flows->working);
 	for (struct stripes *s = come, *next; s != NULL; s = next) {
 		next = s->next;
-		s->flow = flow_find(s->ep, s->frame.sender);
+		s->piece = stripe_size(s->size, flows->count);
+		s->flow = flow_find(s->ep, s->number);
 		if (s->flow == NULL || s->flow->order.is_lost)
 			s->error = LOSS_ERROR;
-		else if (s->frame.rail_count != flows->count)
-			s->error = FI_EIO; /* no peer of this link says so */
 		if (s->flow != NULL) {
 			s->flow->order.wants++;
 			flow_list(s->flow);
 		}
 		DL_APPEND2(flows->stripes, s, before, after);
+		stripes_settle(s);
+	}
+	flows->can_read = true;
+}
+
+/* No rail has room for one more piece of any size. */
+static bool is_full(const struct flows *flows)
+{
+	for (unsigned int i = 0; i < flows->count; i++) {
+		uint64_t load = fabric_rail(flows->ep, i)->load;
+		if (load == 0 || load + STRIPE_MIN <= STRIPE_LOAD)
+			return false;
+	}
+	return true;
+}
+
+/* Who had its turn comes after the others; until all of them have to wait. */
+static void stripes_read(struct flows *flows)
+{
+	struct flow *flow, *stuck = NULL;
+
+	flows->can_read = false;
+	while ((flow = flows->reading) != NULL && flow != stuck &&
+	       !is_full(flows)) {
+		if (stripes_issue(flow->stripes))
+			stuck = NULL;
+		else if (stuck == NULL)
+			stuck = flow;
+		if (flow->stripes == NULL)
+			continue;
+		DL_DELETE2(flows->reading, flow, first, last);
+		DL_APPEND2(flows->reading, flow, first, last);
 	}
 }
 
 void stripes_go_on(struct flows *flows)
 {
-	struct stripes *s, *next;
+	struct stripes *s;
 
 	if (peek_at(flows->come) != NULL)
 		stripes_come(flows);
-	DL_FOREACH_SAFE2(flows->stripes, s, next, after)
-	{
-		stripes_issue(s);
-		if (is_over(s))
-			stripes_end(s);
+	if (flows->can_read)
+		stripes_read(flows);
+	while ((s = flows->over) != NULL) {
+		flows->over = s->next;
+		stripes_end(s);
 	}
 }
 
@@ -390,39 +435,25 @@ void stripes_fail(struct flow *flow, int error)
 
 	for (unsigned int i = 0; i < flow->ep->flows->count; i++)
 		pieces_take_back(flow, fabric_rail(flow->ep, i));
-
 	DL_FOREACH2(flow->ep->flows->stripes, s, after)
-	if (s->flow == flow)
+	if (s->flow == flow && !s->is_over) {
 		s->error = error;
-}
-
-static void stripes_free(struct stripes *s)
-{
-	while (s->again != NULL) {
-		struct piece *piece = s->again;
-		s->again = piece->next;
-		free(piece);
+		stripes_settle(s);
 	}
-	free(s->receive);
-	free(s);
 }
 
+/* Pieces that rails still have stay: see core_close(). */
 void stripes_close(struct flows *flows)
 {
-	struct link_ep *ep = flows->ep;
 	struct stripes *s, *next;
 
-	for (unsigned int i = 0; i < flows->count; i++) {
-		struct piece *piece = fabric_rail(ep, i)->pieces, *after;
-		for (; piece != NULL; piece = after) {
-			after = piece->after;
-			free(piece);
-		}
-	}
 	DL_FOREACH_SAFE2(flows->stripes, s, next, after)
-	stripes_free(s);
+	{
+		pieces_free(s);
+		s->use->drop(s);
+	}
 	for (s = flows->come; s != NULL; s = next) {
 		next = s->next;
-		stripes_free(s);
+		s->use->drop(s);
 	}
 }

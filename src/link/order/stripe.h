@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A large message in pieces over several rails. Pure. A piece goes to the rail
+ * Large data in pieces over several rails. Pure. A piece goes to the rail
  * that would be done with it first, by its speed and what it has to do already;
  * each has only a few at a time, so that slow ones get less also when their
  * speeds are not known.

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <rdma/fi_rma.h>
+
 #include "link/test/pair.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -96,6 +98,18 @@ static void large_go(struct pair *pair)
 	}
 }
 
+static void reach_what_is_not_there(struct pair *pair)
+{
+	for (unsigned int i = 0; i < 4 && pair->is_first; i++) {
+		pair_retry(pair, fi_read(pair->ep, in, LARGE, NULL, pair->peer,
+					 0, 77, NULL));
+		pair_wait_failure(pair, pair->send_cq);
+		pair_retry(pair, fi_write(pair->ep, in, LARGE, NULL, pair->peer,
+					  0, 77, NULL));
+		pair_wait_failure(pair, pair->send_cq);
+	}
+}
+
 /* --- cases --- */
 
 static void no_memory_for_a_frame_is_no_failed_rail(struct pair *pair)
@@ -113,6 +127,11 @@ static void a_key_that_is_refused_is_no_failed_rail(struct pair *pair)
 	pair_check(!fails_a_rail(pair, "serve:*3:eacces", large_go));
 }
 
+static void memory_that_is_none_is_no_failed_rail(struct pair *pair)
+{
+	pair_check(!fails_a_rail(pair, "", reach_what_is_not_there));
+}
+
 static void a_way_that_is_none_is_a_failed_rail(struct pair *pair)
 {
 	pair_check(fails_a_rail(pair, "send:20:ehostunreach", small_go));
@@ -121,12 +140,14 @@ static void a_way_that_is_none_is_a_failed_rail(struct pair *pair)
 int main(void)
 {
 	static const struct pair_setting setting = {
-		.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE,
+		.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE |
+			FI_RMA,
 	};
 	static const struct pair_case cases[] = {
 		pair_case(no_memory_for_a_frame_is_no_failed_rail),
 		pair_case(no_memory_for_a_read_is_no_failed_rail),
 		pair_case(a_key_that_is_refused_is_no_failed_rail),
+		pair_case(memory_that_is_none_is_no_failed_rail),
 		pair_case(a_way_that_is_none_is_a_failed_rail),
 	};
 	return pair_run(&setting, cases, COUNT_OF(cases));

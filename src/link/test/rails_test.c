@@ -4,11 +4,13 @@
  * and a link that has both as rails. Cables are cut while something is under
  * way: everything has to arrive, once and in order.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_rma.h>
 
 #include "link/test/cables.h"
@@ -19,7 +21,16 @@
 #define LARGES          12
 #define DEPTH           64
 
+#define ACCESSES        100 /* small ones of a round */
+#define KEY             77
+
 static uint8_t out[LARGE], in[LARGE];
+
+/* What the first one reaches at the second. */
+static struct memory {
+	uint8_t written[LARGE], read[LARGE];
+	uint64_t count, word;
+} memory;
 
 static bool network_make(struct pair *pair)
 {
@@ -267,11 +278,155 @@ static void large_arrive_when_connections_break(struct pair *pair)
 	large_over_cuts(pair, CUT_RESET);
 }
 
+/* --- reads, writes and atomic operations of the program's --- */
+
+static struct fid_mr *mr;
+
+static void memory_is_registered(struct pair *pair)
+{
+	pair_fill(memory.read, LARGE, 7);
+	if (!pair->is_first)
+		pair_do(fi_mr_reg(pair->domain, &memory, sizeof(memory),
+				  FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0,
+				  &mr, NULL));
+}
+
+static void memory_is_given_back(struct pair *pair)
+{
+	if (!pair->is_first)
+		pair_do(fi_close(&mr->fid));
+}
+
+static void large_ones_begin(struct pair *pair, unsigned int i)
+{
+	pair_fill(out, LARGE, i);
+	memset(in, 0, LARGE);
+	pair_retry(pair, fi_write(pair->ep, out, LARGE, NULL, pair->peer,
+				  offsetof(struct memory, written), KEY, out));
+	pair_retry(pair, fi_read(pair->ep, in, LARGE, NULL, pair->peer,
+				 offsetof(struct memory, read), KEY, in));
+}
+
+static void reach_all(struct pair *pair, unsigned int i, int cable,
+		      enum cut cut)
+{
+	static uint64_t reached, one = 1;
+	static uint64_t before[ACCESSES], words[ACCESSES];
+
+	large_ones_begin(pair, i);
+	/* When the first piece is there, while the rest is under way. */
+	while (cable >= 0 && *(volatile uint8_t *)&in[LARGE / 2] == 0 &&
+	       *(volatile uint8_t *)&in[1000] == 0)
+		pair_progress(pair);
+	if (cable >= 0)
+		cable_cut(cable, cut);
+	for (uint64_t n = 0; n < ACCESSES; n++) {
+		words[n] = n;
+		pair_retry(pair,
+			   fi_fetch_atomic(pair->ep, &one, 1, NULL, &before[n],
+					   NULL, pair->peer,
+					   offsetof(struct memory, count), KEY,
+					   FI_UINT64, FI_SUM, before));
+		pair_retry(pair, fi_writedata(pair->ep, &words[n], 8, NULL, n,
+					      pair->peer,
+					      offsetof(struct memory, word),
+					      KEY, words));
+	}
+	for (unsigned int n = 0; n < 2 * ACCESSES + 2; n++)
+		pair_wait(pair, pair->send_cq, NULL);
+	pair_check(pair_is_filled(in, LARGE, 7));
+	for (unsigned int n = 0; n < ACCESSES; n++)
+		pair_check(before[n] == reached++);
+}
+
+/* Each is done once, and counted. */
+static void are_reached(struct pair *pair, unsigned int i)
+{
+	static uint64_t reads, writes;
+
+	for (uint64_t n = 0; n < ACCESSES; n++) {
+		struct fi_cq_tagged_entry entry =
+			pair_wait(pair, pair->receive_cq, NULL);
+		pair_check((entry.flags & FI_REMOTE_CQ_DATA) != 0 &&
+			   entry.data == n);
+	}
+	reads += ACCESSES + 1;
+	writes += ACCESSES + 1;
+	pair_do(fi_cntr_wait(pair->remote_read_cntr, reads, -1));
+	pair_do(fi_cntr_wait(pair->remote_write_cntr, writes, -1));
+	pair_meet(pair);
+	pair_check(fi_cntr_read(pair->remote_read_cntr) == reads);
+	pair_check(fi_cntr_read(pair->remote_write_cntr) == writes);
+	pair_check(pair_is_filled(memory.written, LARGE, i));
+	pair_check(memory.word == ACCESSES - 1);
+}
+
+static void reach_round(struct pair *pair, unsigned int i, int cable,
+			enum cut cut)
+{
+	pair_meet(pair);
+	if (pair->is_first) {
+		reach_all(pair, i, cable, cut);
+		pair_meet(pair);
+	} else {
+		are_reached(pair, i);
+	}
+	pair_meet(pair);
+}
+
+/* Of what is read and written each cable carries a good part, both ways. */
+static void accesses_go_by_both(struct pair *pair)
+{
+	uint64_t before[2] = { bytes_of(0), bytes_of(1) };
+
+	for (unsigned int i = 0; i < 4; i++)
+		reach_round(pair, i, -1, 0);
+	for (int i = 0; i < 2; i++)
+		pair_check(bytes_of(i) - before[i] > LARGE);
+}
+
+static void accesses_over_cuts(struct pair *pair, enum cut cut)
+{
+	for (int cable = 0; cable < 2; cable++) {
+		uint64_t before[2];
+		bool both, other = false;
+		for (unsigned int i = 0; i < 3; i++)
+			reach_round(pair, i, i == 1 ? cable : -1, cut);
+		if (pair->is_first)
+			cable_mend(cable, cut);
+		do {
+			before[0] = bytes_of(0);
+			before[1] = bytes_of(1);
+			reach_round(pair, 3, -1, cut);
+			both = bytes_of(0) - before[0] > LARGE / 8 &&
+			       bytes_of(1) - before[1] > LARGE / 8;
+			pair_check(write(pair->fd, &both, 1) == 1);
+			while (read(pair->fd, &other, 1) != 1)
+				;
+		} while (!both || !other);
+	}
+}
+
+static void accesses_go_on_when_a_cable_is_down(struct pair *pair)
+{
+	accesses_over_cuts(pair, CUT_DOWN);
+}
+
+static void accesses_go_on_when_a_cable_is_silent(struct pair *pair)
+{
+	accesses_over_cuts(pair, CUT_SILENT);
+}
+
+static void accesses_go_on_when_connections_break(struct pair *pair)
+{
+	accesses_over_cuts(pair, CUT_RESET);
+}
+
 int main(void)
 {
 	static const struct pair_setting setting = {
 		.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE |
-			FI_RMA,
+			FI_RMA | FI_ATOMIC | FI_RMA_EVENT,
 		.prepare = network_make,
 	};
 	static const struct pair_case cases[] = {
@@ -282,6 +437,12 @@ int main(void)
 		pair_case(large_arrive_when_a_cable_is_down),
 		pair_case(large_arrive_when_a_cable_is_silent),
 		pair_case(large_arrive_when_connections_break),
+		pair_case(memory_is_registered),
+		pair_case(accesses_go_by_both),
+		pair_case(accesses_go_on_when_a_cable_is_down),
+		pair_case(accesses_go_on_when_a_cable_is_silent),
+		pair_case(accesses_go_on_when_connections_break),
+		pair_case(memory_is_given_back),
 	};
 
 	/* What other tests say of the interface is not true here. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads and writes that are refused: each ends, and with an error. Over tcp;ofi_rxm
- * the core gives up the connection then, and there is nothing behind it.
+ * alone the core gives up the connection then, and there is nothing behind it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +162,7 @@ int main(void)
 	const char *links = getenv("FI_FAIRLEAD_LINKS");
 	int result;
 
-	if (links == NULL || strncmp(links, "tcp;ofi_rxm", 11) != 0)
+	if (links == NULL || strcmp(links, "tcp;ofi_rxm") != 0)
 		return pair_run(&setting, cases, COUNT_OF(cases));
 	result = pair_run(&setting, last_read, COUNT_OF(last_read));
 	return result != 0

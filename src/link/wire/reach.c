@@ -26,16 +26,25 @@ size_t reach_result_size(const struct reach *r)
 {
 	if (r->kind == REACH_KEY)
 		return REACH_KEY_SIZE;
+	if (r->kind == REACH_READ && r->rail_count > 0)
+		return (size_t)r->range_count * r->rail_count *
+		       REACH_WHERE_SIZE;
 	if (r->kind == REACH_WRITE || r->kind == REACH_ATOMIC ||
 	    r->place_count > 0)
 		return 0;
 	return reach_size(r);
 }
 
+/* Of the rails of a READ there is nothing to say. */
+static unsigned int rails_told(const struct reach *r)
+{
+	return r->kind == REACH_WRITE ? r->rail_count : 0;
+}
+
 static size_t head_size(const struct reach *r)
 {
 	return FIXED_SIZE + 24 * (size_t)r->range_count +
-	       16 * (size_t)r->place_count;
+	       16 * (size_t)r->place_count + 16 * (size_t)rails_told(r);
 }
 
 size_t reach_encode(const struct reach *r, uint8_t *bytes)
@@ -48,7 +57,8 @@ size_t reach_encode(const struct reach *r, uint8_t *bytes)
 	bytes[3] = (uint8_t)r->range_count;
 	bytes[4] = (uint8_t)r->place_count;
 	bytes[5] = (uint8_t)r->flags;
-	le_put16(bytes + 6, 0);
+	bytes[6] = (uint8_t)r->rail_count;
+	bytes[7] = 0;
 	le_put64(bytes + 8, r->data);
 	memcpy(bytes + 16, r->from, sizeof(r->from));
 	le_put64(bytes + 80, r->process);
@@ -60,6 +70,10 @@ size_t reach_encode(const struct reach *r, uint8_t *bytes)
 	for (unsigned int i = 0; i < r->place_count; i++, at += 16) {
 		le_put64(at, r->places[i].address);
 		le_put64(at + 8, r->places[i].size);
+	}
+	for (unsigned int i = 0; i < rails_told(r); i++, at += 16) {
+		le_put64(at, r->rails[i].address);
+		le_put64(at + 8, r->rails[i].key);
 	}
 	return head_size(r);
 }
@@ -103,7 +117,7 @@ static size_t operands_wanted(const struct reach *r)
 	case REACH_COMPARE:
 		return 2 * reach_size(r);
 	default:
-		return r->place_count > 0 ? 0 : reach_size(r);
+		return r->place_count + r->rail_count > 0 ? 0 : reach_size(r);
 	}
 }
 
@@ -114,6 +128,8 @@ static bool sizes_are_sound(const struct reach *r)
 	if (r->kind == REACH_KEY &&
 	    (r->range_count != 1 || r->ranges[0].count != 0 || r->flags != 0 ||
 	     r->data != 0))
+		return false;
+	if (r->rail_count > 0 && (r->kind > REACH_WRITE || r->place_count > 0))
 		return false;
 	for (unsigned int i = 0; i < r->range_count; i++)
 		if (!add(&values, r->ranges[i].count))
@@ -135,13 +151,14 @@ int reach_decode(const uint8_t *bytes, size_t size, struct reach *r)
 
 	if (size < FIXED_SIZE || bytes[3] == 0 || bytes[3] > REACH_RANGES_MAX ||
 	    bytes[4] > REACH_RANGES_MAX || (bytes[5] & ~REACH_HAS_DATA) != 0 ||
-	    le_get16(bytes + 6) != 0)
+	    bytes[6] > RAILS_MAX || bytes[7] != 0)
 		return -EPROTO;
 	*r = (struct reach){ .kind = (enum reach_kind)bytes[0],
 			     .type = (enum atomic_type)bytes[1],
 			     .op = (enum atomic_op)bytes[2],
 			     .range_count = bytes[3],
 			     .place_count = bytes[4],
+			     .rail_count = bytes[6],
 			     .flags = bytes[5],
 			     .data = le_get64(bytes + 8),
 			     .process = le_get64(bytes + 80) };
@@ -155,6 +172,9 @@ int reach_decode(const uint8_t *bytes, size_t size, struct reach *r)
 	for (unsigned int i = 0; i < r->place_count; i++, at += 16)
 		r->places[i] =
 			(struct reach_place){ le_get64(at), le_get64(at + 8) };
+	for (unsigned int i = 0; i < rails_told(r); i++, at += 16)
+		r->rails[i] =
+			(struct frame_rail){ le_get64(at), le_get64(at + 8) };
 	r->operands = at;
 	r->operand_size = size - head_size(r);
 	return sizes_are_sound(r) ? 0 : -EPROTO;

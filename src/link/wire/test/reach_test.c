@@ -25,6 +25,15 @@ static const struct reach samples[] = {
 	  .place_count = 2,
 	  .ranges = { { 0, UINT64_C(1) << 32, 7 } },
 	  .places = { { 1, 5 }, { 2, (UINT64_C(1) << 32) - 5 } } },
+	{ .kind = REACH_WRITE,
+	  .range_count = 1,
+	  .rail_count = 2,
+	  .ranges = { { 0, UINT64_C(1) << 32, 7 } },
+	  .rails = { { 1, 5 }, { 2, UINT64_MAX } } },
+	{ .kind = REACH_READ,
+	  .range_count = 2,
+	  .rail_count = RAILS_MAX,
+	  .ranges = { { 0, UINT64_C(1) << 32, 7 }, { 0, 4, 8 } } },
 	{ .kind = REACH_ATOMIC,
 	  .type = ATOMIC_INT32,
 	  .op = ATOMIC_SUM,
@@ -103,13 +112,18 @@ static void what_no_endpoint_asks_is_refused(void **state)
 	is_refused(0, 3, REACH_RANGES_MAX + 1);
 	is_refused(2, 4, REACH_RANGES_MAX + 1);
 	is_refused(0, 5, 2);
-	is_refused(0, 6, 1);
+	is_refused(2, 6, 1); /* places and rails */
+	is_refused(3, 6, 1);
+	is_refused(3, 6, 3); /* not as many rails as it tells of */
+	is_refused(4, 6, RAILS_MAX + 1);
+	is_refused(5, 6, 1); /* not of an atomic operation */
+	is_refused(0, 7, 1);
 	is_refused(0, 80, 1); /* a process without places */
-	is_refused(3, 1, ATOMIC_TYPES);
-	is_refused(3, 1, ATOMIC_INT64); /* not as many operands */
-	is_refused(3, 2, ATOMIC_READ);
-	is_refused(3, 2, ATOMIC_CSWAP);
-	is_refused(5, 2, ATOMIC_SUM);
+	is_refused(5, 1, ATOMIC_TYPES);
+	is_refused(5, 1, ATOMIC_INT64); /* not as many operands */
+	is_refused(5, 2, ATOMIC_READ);
+	is_refused(5, 2, ATOMIC_CSWAP);
+	is_refused(7, 2, ATOMIC_SUM);
 }
 
 static void sizes_that_no_memory_has_are_refused(void **state)
@@ -129,10 +143,10 @@ static void sizes_that_no_memory_has_are_refused(void **state)
 	assert_int_equal(encode_and_decode(&reach), 0);
 	reach.ranges[0].count++; /* more than a RESULT has room for */
 	assert_int_equal(encode_and_decode(&reach), -EPROTO);
-	reach = samples[4];
+	reach = samples[6];
 	reach.ranges[0].count++;
 	assert_int_equal(encode_and_decode(&reach), -EPROTO);
-	reach = samples[5];
+	reach = samples[7];
 	reach.ranges[0].count++;
 	reach.operand_size += 16;
 	assert_int_equal(encode_and_decode(&reach), -EPROTO);
@@ -140,7 +154,7 @@ static void sizes_that_no_memory_has_are_refused(void **state)
 
 static void places_are_for_reads_and_writes(void **state)
 {
-	struct reach reach = samples[4];
+	struct reach reach = samples[6];
 
 	reach.place_count = 1;
 	reach.places[0].size = 240;
