@@ -299,9 +299,18 @@ static void memory_fill(struct fi_info *info, const struct fi_info *hints,
 		attr->mr_iov_limit = 1;
 }
 
+/* Of what somebody has named, and nothing else, more than some want to know. */
+static void leave_out(const char *why, bool is_named)
+{
+	if (is_named)
+		link_warn(FABRIC, "no link: %s\n", why);
+	else
+		link_info(FABRIC, "a link is left out: %s\n", why);
+}
+
 static int link_offer(struct link_text *link, const struct place *place,
 		      const struct fi_info *hints, uint32_t version,
-		      struct fi_info ***tail)
+		      bool is_named, struct fi_info ***tail)
 {
 	struct fairlead_error error = { 0 };
 	struct core_set set;
@@ -310,7 +319,7 @@ static int link_offer(struct link_text *link, const struct place *place,
 	uint64_t tag_mask;
 
 	if (core_set_find(link, place, &set, &error) != 0) {
-		link_info(FABRIC, "a link is left out: %s\n", error.text);
+		leave_out(error.text, is_named);
 		return 0;
 	}
 	tag_mask = core_set_settle(&set, tag_format_of(hints));
@@ -358,12 +367,13 @@ static bool lane_text(char *text, size_t size)
 }
 
 /* What to join: what a variable says, or what is sensible here. */
-static int links_of_environment(struct links *ret_links)
+static int links_of_environment(struct links *ret_links, bool *ret_is_named)
 {
 	static const char *const names[] = LINK_TEXT_VARIABLES;
 	struct fairlead_error error = { 0 };
 	char text[512];
 
+	*ret_is_named = true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *value = getenv(names[i]);
 		if (value == NULL || value[0] == '\0')
@@ -373,6 +383,7 @@ static int links_of_environment(struct links *ret_links)
 		link_warn(FABRIC, "%s: %s\n", names[i], error.text);
 		return -FI_EINVAL;
 	}
+	*ret_is_named = false;
 	if (lane_text(text, sizeof(text))) {
 		if (links_parse(text, ret_links, &error) == 0)
 			return 0;
@@ -412,6 +423,7 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 	struct link_address source;
 	struct links links;
 	const char *why;
+	bool is_named;
 	int result;
 
 	/* libfabric looks for what a layer can stand on; we are no such. */
@@ -430,10 +442,10 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 	    link_address_decode(hints->src_addr, &source, NULL) == 0 &&
 	    source.told_count > 0)
 		place.source = &source.rails[0];
-	result = links_of_environment(&links);
+	result = links_of_environment(&links, &is_named);
 	for (unsigned int i = 0; i < links.count && result == 0; i++)
 		result = link_offer(&links.links[i], &place, hints, version,
-				    &tail);
+				    is_named && links.count == 1, &tail);
 	if (result == 0 && list == NULL)
 		result = -FI_ENODATA;
 	if (result != 0)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a site says of links: by which variable, and what is said of mistakes. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "link/test/pair.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The first of them that is set counts. */
+static const char *const names[] = { "FI_FAIRLEAD_LINKS", "FI_LNX_PROV_LINKS",
+				     "FI_LINKX_PROV_LINKS" };
+
+static void all_unset(void)
+{
+	for (unsigned int i = 0; i < COUNT_OF(names); i++)
+		unsetenv(names[i]);
+}
+
+static struct fi_info *ask(void)
+{
+	struct fi_info *hints = fi_allocinfo(), *info;
+
+	pair_check(hints != NULL);
+	hints->mode = FI_CONTEXT;
+	hints->fabric_attr->prov_name = strdup("fairlead");
+	if (fi_getinfo(fi_version(), NULL, NULL, 0, hints, &info) != 0)
+		info = NULL;
+	fi_freeinfo(hints);
+	return info;
+}
+
+/* Whether the links are these, by the names of their domains. */
+static bool is_answered(const char *first, const char *second)
+{
+	struct fi_info *info = ask();
+	bool is_it = info != NULL &&
+		     strcmp(info->domain_attr->name, first) == 0 &&
+		     (info->next == NULL) == (second == NULL) &&
+		     (second == NULL ||
+		      strcmp(info->next->domain_attr->name, second) == 0);
+
+	fi_freeinfo(info);
+	return is_it;
+}
+
+/* Whether there is no answer, and that is said meanwhile. */
+static bool is_refused(const char *because)
+{
+	static char text[1 << 16];
+	int before = dup(STDERR_FILENO), said = memfd_create("said", 0);
+	struct fi_info *info;
+	ssize_t size;
+
+	pair_check(before >= 0 && said >= 0 && dup2(said, STDERR_FILENO) >= 0);
+	info = ask();
+	dup2(before, STDERR_FILENO);
+	size = pread(said, text, sizeof(text) - 1, 0);
+	close(before);
+	close(said);
+	pair_check(size >= 0);
+	text[size] = '\0';
+	if (info == NULL && strstr(text, because) != NULL)
+		return true;
+	fputs(text, stderr);
+	fi_freeinfo(info);
+	return false;
+}
+
+static void each_name_is_understood(void)
+{
+	for (unsigned int i = 0; i < COUNT_OF(names); i++) {
+		all_unset();
+		setenv(names[i], "testcore:tc1|shm", 1);
+		pair_check(is_answered("testcore:tc1", "shm"));
+		setenv(names[i], "shm+testcore:tc0,tc1", 1);
+		pair_check(is_answered("shm+testcore:tc0,tc1", NULL));
+	}
+}
+
+static void the_first_name_counts(void)
+{
+	static const char *const texts[] = { "testcore:tc0", "testcore:tc1",
+					     "shm" };
+
+	for (unsigned int i = 0; i < COUNT_OF(names); i++)
+		setenv(names[i], texts[i], 1);
+	for (unsigned int i = 0; i < COUNT_OF(names); i++) {
+		pair_check(is_answered(texts[i], NULL));
+		/* One that is empty says as little as none. */
+		if (i % 2 == 0)
+			setenv(names[i], "", 1);
+		else
+			unsetenv(names[i]);
+	}
+}
+
+/* Of what is wrong nothing else is made: not what the next one says. */
+static void what_is_wrong_is_said_by_name_and_place(void)
+{
+	for (unsigned int i = 0; i < COUNT_OF(names); i++) {
+		char because[128];
+		all_unset();
+		for (unsigned int k = i; k < COUNT_OF(names); k++)
+			setenv(names[k], k == i ? "shm+testcore:" : "shm", 1);
+		snprintf(because, sizeof(because),
+			 "%s: the name of a domain is missing at character 14",
+			 names[i]);
+		pair_check(is_refused(because));
+	}
+}
+
+static void which_provider_is_missing_is_said(void)
+{
+	all_unset();
+	setenv(names[0], "shm+nosuch:tc0", 1);
+	pair_check(is_refused("nosuch:tc0 is not there"));
+	setenv(names[0], "shm+testcore:tc0,tc7", 1);
+	pair_check(is_refused("testcore:tc7 is not there"));
+	/* The others are there, if several were named. */
+	setenv(names[0], "shm+nosuch|testcore:tc0", 1);
+	pair_check(is_answered("testcore:tc0", NULL));
+}
+
+static unsigned int descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	pair_check(folder != NULL);
+	while (readdir(folder) != NULL)
+		count++;
+	closedir(folder);
+	return count;
+}
+
+/* Nothing of the others stays open, and it is there when they are all. */
+static void one_that_fails_leaves_nothing(void)
+{
+	static const char *const faults[] = { "fabric:1:eio", "fabric:2:eio" };
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fi_info *info;
+	unsigned int before;
+
+	all_unset();
+	setenv(names[0], "shm+testcore:tc0,tc1", 1);
+	info = ask();
+	pair_check(info != NULL);
+	pair_do(fi_fabric(info->fabric_attr, &fabric, NULL));
+	before = descriptors();
+	for (unsigned int i = 0; i < COUNT_OF(faults); i++) {
+		setenv("TESTCORE_FAULTS", faults[i], 1);
+		pair_check(fi_domain(fabric, info, &domain, NULL) == -FI_EIO);
+		pair_check(descriptors() == before);
+	}
+	unsetenv("TESTCORE_FAULTS");
+	pair_do(fi_domain(fabric, info, &domain, NULL));
+	pair_do(fi_close(&domain->fid));
+	pair_check(descriptors() == before);
+	pair_do(fi_close(&fabric->fid));
+	fi_freeinfo(info);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		pair_case(each_name_is_understood),
+		pair_case(the_first_name_counts),
+		pair_case(what_is_wrong_is_said_by_name_and_place),
+		pair_case(which_provider_is_missing_is_said),
+		pair_case(one_that_fails_leaves_nothing),
+	};
+
+	for (unsigned int i = 0; i < COUNT_OF(cases); i++) {
+		printf("%s\n", cases[i].name);
+		fflush(stdout);
+		cases[i].run();
+	}
+	return 0;
+}
