@@ -237,8 +237,8 @@ static bool is_for_later(ssize_t result)
 	return result == -FI_EAGAIN || result == -FI_ENOMEM;
 }
 
-/* Returns false when a core did not take all. */
-static bool words_say(struct flow *flow, uint64_t now_us)
+/* Returns the rails whose cores did not take all, a bit each. */
+static unsigned int words_say(struct flow *flow, uint64_t now_us)
 {
 	struct order_word word;
 	unsigned int refused = 0;
@@ -254,15 +254,15 @@ static bool words_say(struct flow *flow, uint64_t now_us)
 			flow_rail_failed(flow, fabric_rail(flow->ep, word.rail),
 					 (int)-result);
 	}
-	return refused == 0;
+	return refused;
 }
 
 /* --- frames that go --- */
 
-/* As flow_look(). */
-static bool flow_push(struct flow *flow, uint64_t now_us)
+/* The same. */
+static unsigned int flow_push(struct flow *flow, uint64_t now_us)
 {
-	bool is_all = words_say(flow, now_us);
+	unsigned int refused = words_say(flow, now_us);
 	uint32_t number;
 
 	while ((number = order_next(&flow->order)) != 0) {
@@ -272,11 +272,11 @@ static bool flow_push(struct flow *flow, uint64_t now_us)
 		if (slab->at != NULL)
 			slab = slab_twin(flow, slab);
 		if (slab == NULL)
-			return false;
+			return refused | 1U << fabric_place(rail);
 		flow->next_slab = slab;
 		result = slab_give(flow, rail, slab);
 		if (is_for_later(result))
-			return false;
+			return refused | 1U << fabric_place(rail);
 		if (result != 0) {
 			flow_rail_failed(flow, rail, (int)-result);
 			continue;
@@ -284,7 +284,7 @@ static bool flow_push(struct flow *flow, uint64_t now_us)
 		order_sent(&flow->order, number);
 		flow->next_slab = slab->next;
 	}
-	return is_all;
+	return refused;
 }
 
 int flow_send(struct flow *flow, struct frame *frame, const struct iovec *iov,
@@ -464,20 +464,18 @@ static void flow_lose(struct flow *flow)
 	asks_drop_of(fabric_rail(ep, 0), flow->number, LOSS_ERROR);
 }
 
-void flow_refused(struct flow *flow, struct rail *rail)
+bool flow_refused(struct flow *flow, struct rail *rail)
 {
-	unsigned int place = fabric_place(rail);
-
 	flow_rail_failed(flow, rail, FI_ECONNREFUSED);
-	order_rail_refused(&flow->order, place);
 	flow_list(flow);
+	return order_rail_refused(&flow->order, fabric_place(rail));
 }
 
 bool flow_look(struct flow *flow, uint64_t now_us)
 {
 	uint32_t turn = flow->order.turn;
 	unsigned int failed = order_tick(&flow->order, now_us);
-	bool is_all;
+	unsigned int refused;
 
 	for (unsigned int i = 0; i < flow->order.count; i++) {
 		if ((failed >> i & 1) == 0)
@@ -491,10 +489,14 @@ bool flow_look(struct flow *flow, uint64_t now_us)
 		seek(flow);
 	if (flow->order.is_lost && !flow->was_lost)
 		flow_lose(flow);
-	is_all = flow_push(flow, now_us);
-	if (is_all && !order_is_busy(&flow->order)) {
+	refused = flow_push(flow, now_us);
+	if (refused == 0 && !order_is_busy(&flow->order)) {
 		flow->is_listed = false;
 		DL_DELETE2(flow->ep->flows->busy, flow, before, after);
 	}
-	return is_all;
+	/* One that has failed may refuse for long. */
+	for (unsigned int i = 0; i < flow->order.count; i++)
+		if ((refused >> i & 1) != 0 && order_is_usable(&flow->order, i))
+			return false;
+	return true;
 }

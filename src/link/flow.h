@@ -89,7 +89,7 @@ struct flow *flow_get(struct link_ep *ep, const struct link_address *address);
 struct flow *flow_find(struct link_ep *ep, uint64_t number);
 /* It has to be looked at. */
 void flow_list(struct flow *flow);
-/* Returns false when there is something that no core takes now. */
+/* Returns false when there is something that a core may take soon. */
 bool flow_look(struct flow *flow, uint64_t now_us);
 /* As rail_send_frame(). */
 int flow_send(struct flow *flow, struct frame *frame, const struct iovec *iov,
@@ -106,8 +106,11 @@ int flow_take(struct rail *rail, const struct frame *frame,
 void flow_slab_back(struct slab *slab, int error);
 /* The peer is not reached by a rail any more, says its core. */
 void flow_rail_failed(struct flow *flow, struct rail *rail, int error);
-/* Nobody is there any more, says the node to which a rail leads. */
-void flow_refused(struct flow *flow, struct rail *rail);
+/*
+ * Nobody is there any more, says the node to which a rail leads. Returns whether it
+ * has not said so before.
+ */
+bool flow_refused(struct flow *flow, struct rail *rail);
 
 /* --- stripes.c; stripes.h has what others start --- */
 

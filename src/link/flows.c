@@ -46,10 +46,12 @@ void flows_each_silent(struct rail *rail,
 	struct flow *flow;
 
 	DL_FOREACH2(flows->busy, flow, after)
-	if (flow->order.rails[place].is_there &&
-	    (flow->order.rails[place].is_asked ||
-	     flow->order.rails[place].has_failed))
-		tell(rail, flow->number, arg);
+	{
+		const struct order_rail *r = &flow->order.rails[place];
+		if (r->is_there && !r->was_refused &&
+		    (r->is_asked || r->has_failed))
+			tell(rail, flow->number, arg);
+	}
 }
 
 /* --- open and close --- */

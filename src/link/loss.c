@@ -46,14 +46,24 @@ void loss_end(struct rail *rail, struct peer *peer)
 	asks_drop_of(rail, peer->number, LOSS_ERROR);
 }
 
+/* The same may be said by its other rails, or not; and others may have ended with it. */
+static void lose_way(struct rail *rail, struct peer *peer)
+{
+	const struct flows *flows = rail->ep->flows;
+
+	if (!flow_refused(peer->flow, rail))
+		return;
+	for (unsigned int i = 0; i < flows->count; i++) {
+		struct loss *loss = &fabric_rail(rail->ep, i)->loss;
+		loss->patience_ns = FABRIC_NS;
+		loss->look_at_ns = 0;
+	}
+}
+
 static void lose(struct rail *rail, struct peer *peer)
 {
-	/* The same may be said by its other rails, or not. */
 	if (peer->flow != NULL) {
-		flow_refused(peer->flow, rail);
-		/* Others may have ended with it. */
-		if (peer->flow->order.is_lost)
-			rail->loss.patience_ns = 0;
+		lose_way(rail, peer);
 		return;
 	}
 	link_warn(EP_DATA,

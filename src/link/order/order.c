@@ -179,7 +179,7 @@ int order_acked(struct order *o, unsigned int rail, uint32_t up_to,
 
 bool order_word(struct order *o, unsigned int refused, struct order_word *word)
 {
-	for (unsigned int i = 0; i < o->count; i++) {
+	for (unsigned int i = 0; i < o->count && !o->is_lost; i++) {
 		const struct order_rail *r = &o->rails[i];
 		bool is_probe =
 			r->owes_probe || (!o->is_known && i == o->rail &&
@@ -273,19 +273,22 @@ void order_rail_failed(struct order *o, unsigned int rail, uint64_t now_us)
 	send_again(o);
 }
 
-void order_rail_refused(struct order *o, unsigned int rail)
+bool order_rail_refused(struct order *o, unsigned int rail)
 {
-	bool is_lost = true;
+	bool is_lost = true, is_news = !o->rails[rail].was_refused;
 
 	o->rails[rail].was_refused = true;
 	for (unsigned int i = 0; i < o->count; i++)
 		if (o->rails[i].is_there && !o->rails[i].was_refused)
 			is_lost = false;
 	o->is_lost |= is_lost;
+	return is_news;
 }
 
 bool order_is_busy(const struct order *o)
 {
+	if (o->is_lost)
+		return false;
 	if (o->last != o->acked || o->wants > 0)
 		return true;
 	for (unsigned int i = 0; i < o->count; i++)
@@ -368,7 +371,7 @@ unsigned int order_tick(struct order *o, uint64_t now_us)
 	}
 	if (usable == 0 && now_us - o->failed_us > o->lost_us)
 		o->is_lost = true;
-	if (!order_is_busy(o) || o->is_lost)
+	if (!order_is_busy(o))
 		return failed;
 	try_failed(o, usable == 0, now_us);
 	if (now_us - o->progress_us >= o->patience_us)

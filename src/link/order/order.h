@@ -147,14 +147,17 @@ void order_read_gone(struct order *order, unsigned int rail);
 void order_rail_failed(struct order *order, unsigned int rail, uint64_t now_us);
 /*
  * And nobody is there: the node of the peer says so. When all rails that lead to
- * it say the same it is lost.
+ * it say the same it is lost. Returns whether that was not known of this one.
  */
-void order_rail_refused(struct order *order, unsigned int rail);
+bool order_rail_refused(struct order *order, unsigned int rail);
 static inline bool order_is_usable(const struct order *order, unsigned int rail)
 {
 	return order->rails[rail].is_there && !order->rails[rail].has_failed;
 }
-/* Whether anything is owed, so that order_tick() has to be called. */
+/*
+ * Whether anything is owed, so that order_tick() has to be called. Nothing is to
+ * who is lost, or is said to it.
+ */
 bool order_is_busy(const struct order *order);
 /*
  * Time goes by: to be called some times a second at least, after all rails were

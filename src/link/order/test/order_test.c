@@ -407,6 +407,7 @@ static void rail_that_stays_silent_with_reads_fails(void **state)
 static void peer_is_lost_when_all_rails_have_failed_for_long(void **state)
 {
 	struct order *o = &w.sides[0].order;
+	struct order_word word;
 
 	world_start(7, 2, 0);
 	w.sides[0].wanted = 1000000;
@@ -421,6 +422,22 @@ static void peer_is_lost_when_all_rails_have_failed_for_long(void **state)
 	run_for(ORDER_LOST_US);
 	assert_true(o->is_lost);
 	assert_int_equal(order_next(o), 0);
+	/* Nothing is said to it any more, whatever it was owed. */
+	order_asked(o, 0, 1);
+	assert_false(order_word(o, 0, &word));
+	assert_false(order_is_busy(o));
+}
+
+static void peer_is_lost_when_it_is_refused_by_all_rails(void **state)
+{
+	struct order *o = &w.sides[0].order;
+
+	world_start(7, 2, 0);
+	assert_true(order_rail_refused(o, 0));
+	assert_false(order_rail_refused(o, 0));
+	assert_false(o->is_lost);
+	assert_true(order_rail_refused(o, 1));
+	assert_true(o->is_lost);
 }
 
 static void ack_of_what_was_never_sent_is_refused(void **state)
@@ -568,6 +585,7 @@ int main(void)
 		cmocka_unit_test(rail_that_stays_silent_with_reads_fails),
 		cmocka_unit_test(
 			peer_is_lost_when_all_rails_have_failed_for_long),
+		cmocka_unit_test(peer_is_lost_when_it_is_refused_by_all_rails),
 		cmocka_unit_test(ack_of_what_was_never_sent_is_refused),
 		cmocka_unit_test(what_is_missing_is_sent_again_at_once),
 		cmocka_unit_test(peers_are_spread_by_speed),
