@@ -78,13 +78,14 @@ static void came(struct arrival *arrival,
 	ep->unexpected += arrival->room;
 	found = offload_first(&ep->offload, arrival->match.source,
 			      arrival->match.tag);
-	if (found == NULL)
+	if (found == NULL) {
 		match_queue(&ep->tagged, &arrival->match);
-	else if (!found->stays)
+		link_unlock(&ep->matching);
+		return;
+	}
+	if (!found->stays)
 		match_remove(&ep->tagged, found);
-	link_unlock(&ep->matching);
-	if (found != NULL)
-		receive_give(receive_of_match(found), arrival);
+	receive_give(receive_of_match(found), arrival);
 }
 
 static void arrival_end(struct arrival *arrival)

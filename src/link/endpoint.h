@@ -285,7 +285,10 @@ void receive_copy(struct receive *receive, const void *data,
  * them.
  */
 void receive_rename(struct link_ep *ep, uint64_t number, fi_addr_t address);
-/* Gives an arrival to the receive that it was matched to, in any state. */
+/*
+ * Gives an arrival to the receive that it was matched to, in any state. Matching is
+ * locked; it is not any more then.
+ */
 void receive_give(struct receive *receive, struct arrival *arrival);
 /* Puts an arrival that is complete, or to be read, into a receive. */
 void receive_take(struct receive *receive, struct arrival *arrival);

@@ -93,17 +93,14 @@ void many_add(struct receive *many, struct arrival *arrival)
 }
 
 /*
- * What the first that waits goes to: a slice, or with a full buffer another
- * receive. NULL: nowhere now. Matching is locked.
+ * The other receive that the first that waits goes to, with a full buffer. NULL:
+ * nowhere now. Matching is locked.
  */
-static struct receive *first_goes_to(struct receive *many,
+static struct receive *first_goes_on(struct receive *many,
 				     struct arrival *arrival)
 {
-	struct receive *to;
+	struct receive *to = match_anew(match_of(many), arrival);
 
-	if (!many->is_full)
-		return slice_take(many, arrival->size);
-	to = match_anew(match_of(many), arrival);
 	if (to == NULL)
 		return NULL;
 	if (to->match.stays) {
@@ -117,16 +114,27 @@ static struct receive *first_goes_to(struct receive *many,
 	return NULL;
 }
 
-void many_drain(struct receive *many)
+/* Returns false when there is no memory to go on with. */
+static bool drain(struct receive *many)
 {
 	struct link_ep *ep = many->ep;
 	struct arrival *arrival;
+	bool is_starved = false;
 
 	many->holds++;
 	while ((arrival = many->waiting) != NULL &&
 	       (arrival->state != ARRIVAL_PENDING || many->is_full)) {
+		bool is_full = many->is_full;
+		struct receive *to =
+			is_full ? NULL : slice_take(many, arrival->size);
+		if (to == NULL && !is_full) {
+			is_starved = true;
+			set_seen(arrival->rail->is_starved, true);
+			break;
+		}
 		many->waiting = arrival->next;
-		struct receive *to = first_goes_to(many, arrival);
+		if (is_full)
+			to = first_goes_on(many, arrival);
 		if (to != NULL) {
 			link_unlock(&ep->matching);
 			receive_take(to, arrival);
@@ -134,6 +142,43 @@ void many_drain(struct receive *many)
 		}
 	}
 	many_let_go(many);
+	return !is_starved;
+}
+
+void many_drain(struct receive *many)
+{
+	(void)drain(many);
+}
+
+static bool can_drain(void *arg, const struct match_receive *match)
+{
+	const struct arrival *first =
+		container(match, struct receive, match)->waiting;
+
+	return first != NULL && first->state != ARRIVAL_PENDING;
+}
+
+static void drain_all(struct match *match)
+{
+	struct match_receive *found;
+
+	do {
+		found = match_search(match, can_drain, NULL);
+	} while (found != NULL && drain(receive_of_match(found)));
+}
+
+void many_drain_all(struct link_ep *ep)
+{
+	drain_all(&ep->tagged);
+	drain_all(&ep->untagged);
+}
+
+void many_retry(struct rail *rail)
+{
+	link_lock(&rail->ep->matching);
+	set_seen(rail->is_starved, false);
+	many_drain_all(rail->ep);
+	link_unlock(&rail->ep->matching);
 }
 
 void many_post(struct receive *many)

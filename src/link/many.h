@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives that take many messages. Matching is locked in all that follows. */
+/*
+ * Receives that take many messages. Matching is locked in all that follows, but
+ * for the last.
+ */
 #pragma once
 
 #include "link/endpoint.h"
@@ -13,9 +16,13 @@ void many_add(struct receive *many, struct arrival *arrival);
  * copied; the receive may be gone after that.
  */
 void many_drain(struct receive *many);
+/* The same for all that are posted; none of it is held. */
+void many_drain_all(struct link_ep *ep);
 /* Whether none of its slices is under way, and none will be. */
 bool many_is_over(const struct receive *many);
 /* One of its slices has ended. Returns whether that was the last. */
 bool many_slice_ended(struct receive *many);
 /* Gives a hold back. */
 void many_let_go(struct receive *many);
+/* Goes on with what waits for memory: is_starved. Matching is not locked. */
+void many_retry(struct rail *rail);

@@ -164,7 +164,6 @@ void matched_post(struct link_ep *ep, struct receive *receive)
 {
 	struct rail *rail = ep->matched;
 	struct match_message *message = NULL;
-	struct arrival *arrival;
 
 	receive->match.is_watched = matched_reaches(ep, receive->match.source);
 	switch (offload_post(&ep->offload, &receive->match,
@@ -180,9 +179,7 @@ void matched_post(struct link_ep *ep, struct receive *receive)
 		link_unlock(&rail->lock);
 		break;
 	case OFFLOAD_TAKEN:
-		arrival = arrival_of_message(message);
-		link_unlock(&ep->matching);
-		receive_give(receive, arrival);
+		receive_give(receive, arrival_of_message(message));
 		break;
 	}
 }

@@ -423,6 +423,7 @@ struct rail {
 	const char *name;     /* of its device, for people */
 	uint64_t speed;       /* bits a second, or 0 */
 	uint64_t load;        /* bytes that are being read */
+	bool is_starved; /* a message waits for memory: many.c */
 	struct piece *pieces; /* of which */
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "link/flow.h"
+#include "link/many.h"
 #include "link/matched.h"
 #include "link/slab.h"
 
@@ -173,6 +174,8 @@ bool rail_poll(struct rail *rail)
 		slabs_take(rail);
 	if (rail->to_post != NULL)
 		slabs_post(rail);
+	if (peek_at(rail->is_starved))
+		many_retry(rail);
 	count = rail_read(rail);
 	if (rail->pending != NULL)
 		pending_flush(rail);

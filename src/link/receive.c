@@ -246,7 +246,6 @@ void receive_give(struct receive *receive, struct arrival *arrival)
 	struct link_ep *ep = receive->ep;
 	bool is_here = false;
 
-	link_lock(&ep->matching);
 	if (receive->match.stays) {
 		many_add(receive, arrival);
 		many_drain(receive);
@@ -262,48 +261,47 @@ void receive_give(struct receive *receive, struct arrival *arrival)
 
 /* --- senders that become known --- */
 
-struct taken {
-	struct receive *receive;
-	struct arrival *arrival;
-	struct taken *next;
-};
-
 struct renaming {
-	struct link_ep *ep;
-	struct taken *first, **end;
+	fi_addr_t address;
+	bool has_many;
+	struct arrival *here, **end;
 };
 
 static void take_renamed(void *arg, struct match_receive *found,
 			 struct match_message *message)
 {
 	struct renaming *renaming = arg;
-	struct receive *receive = receive_of_match(found);
 	struct arrival *arrival = arrival_of_message(message);
-	struct taken *taken = malloc(sizeof(*taken));
 
-	if (taken == NULL) {
-		link_warn(EP_DATA, "out of memory: a message is lost\n");
+	message->source = renaming->address;
+	if (found->stays) {
+		many_add(receive_of_match(found), arrival);
+		renaming->has_many = true;
 		return;
 	}
-	*taken = (struct taken){ receive, arrival, NULL };
-	*renaming->end = taken;
-	renaming->end = &taken->next;
+	arrival->receive = receive_of_match(found);
+	if (arrival->state == ARRIVAL_PENDING)
+		return;
+	arrival->next = NULL;
+	*renaming->end = arrival;
+	renaming->end = &arrival->next;
 }
 
 void receive_rename(struct link_ep *ep, uint64_t number, fi_addr_t address)
 {
-	struct renaming renaming = { .ep = ep, .end = &renaming.first };
+	struct renaming renaming = { .address = address,
+				     .end = &renaming.here };
 	uint64_t source = number | SOURCE_BY_NUMBER;
 
 	link_lock(&ep->matching);
 	match_rename(&ep->tagged, source, address, take_renamed, &renaming);
 	match_rename(&ep->untagged, source, address, take_renamed, &renaming);
+	if (renaming.has_many)
+		many_drain_all(ep);
 	link_unlock(&ep->matching);
-	for (struct taken *t = renaming.first, *next; t != NULL; t = next) {
-		next = t->next;
-		t->arrival->match.source = address;
-		receive_give(t->receive, t->arrival);
-		free(t);
+	for (struct arrival *a = renaming.here, *next; a != NULL; a = next) {
+		next = a->next;
+		receive_take(a->receive, a);
 	}
 }
 
@@ -403,19 +401,14 @@ int receive_frame(struct rail *rail, const struct frame *frame)
 		return 0;
 	}
 	arrival = arrival_of(rail, frame, key, found != NULL);
-	if (arrival != NULL && found == NULL)
-		match_queue(match, &arrival->match);
-	else if (arrival != NULL && !found->stays)
-		match_remove(match, found);
-	else if (arrival != NULL) {
-		many_add(receive_of_match(found), arrival);
-		many_drain(receive_of_match(found));
-		found = NULL;
+	if (arrival == NULL || found == NULL) {
+		if (arrival != NULL)
+			match_queue(match, &arrival->match);
+		link_unlock(&ep->matching);
+		return arrival == NULL ? -FI_ENOMEM : 0;
 	}
-	link_unlock(&ep->matching);
-	if (arrival == NULL)
-		return -FI_ENOMEM;
-	if (found != NULL)
-		receive_give(receive_of_match(found), arrival);
+	if (!found->stays)
+		match_remove(match, found);
+	receive_give(receive_of_match(found), arrival);
 	return 0;
 }

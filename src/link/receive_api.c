@@ -50,22 +50,6 @@ static int fill(struct link_ep *ep, struct receive *receive,
 	return 0;
 }
 
-/*
- * What is there for a receive that was just posted: taken at once, unless its
- * data is still on its way.
- */
-static void take_or_wait(struct link_ep *ep, struct receive *receive,
-			 struct arrival *arrival)
-{
-	if (arrival->state == ARRIVAL_PENDING) {
-		arrival->receive = receive;
-		link_unlock(&ep->matching);
-		return;
-	}
-	link_unlock(&ep->matching);
-	receive_take(receive, arrival);
-}
-
 static ssize_t post(struct link_ep *ep, const struct wanted *want)
 {
 	struct receive *receive;
@@ -89,7 +73,7 @@ static ssize_t post(struct link_ep *ep, const struct wanted *want)
 		link_unlock(&ep->matching);
 		return 0;
 	}
-	take_or_wait(ep, receive, container(message, struct arrival, match));
+	receive_give(receive, arrival_of_message(message));
 	return 0;
 }
 
