@@ -34,6 +34,19 @@ struct av_entry *av_entry_of(const struct link_av *av, fi_addr_t address)
 	return peek_at(entry->is_used) ? entry : NULL;
 }
 
+int av_address(struct link_av *av, fi_addr_t at,
+	       struct link_address *ret_address)
+{
+	const struct av_entry *entry = av_entry_of(av, at);
+	int result = -FI_EADDRNOTAVAIL;
+
+	link_lock(&av->lock);
+	if (entry != NULL)
+		result = link_address_decode(entry->bytes, ret_address, NULL);
+	link_unlock(&av->lock);
+	return result;
+}
+
 fi_addr_t av_find(struct link_av *av, uint64_t number)
 {
 	struct av_number *found;
@@ -324,7 +337,9 @@ static int av_lookup(struct fid_av *fid, fi_addr_t address, void *bytes,
 	if (entry == NULL)
 		return -FI_EINVAL;
 	*size = format_size(format);
+	link_lock(&of(fid)->lock);
 	format_write(format, entry->bytes, whole);
+	link_unlock(&of(fid)->lock);
 	memcpy(bytes, whole, room < *size ? room : *size);
 	return room < *size ? -FI_ETOOSMALL : 0;
 }

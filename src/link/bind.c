@@ -4,33 +4,81 @@
 
 #include "link/endpoint.h"
 
-static int endpoints_add(struct endpoints *to, struct link_ep *ep)
-{
-	struct link_ep **grown;
+/* --- who is bound to a queue or counter --- */
 
-	for (unsigned int i = 0; i < to->count; i++)
-		if (to->list[i] == ep) {
-			to->uses++;
-			return 0;
+void endpoints_init(struct endpoints *all, const struct link_domain *domain)
+{
+	link_lock_init(&all->lock, domain->is_threaded);
+}
+
+void endpoints_fini(struct endpoints *all)
+{
+	for (struct bound *b = all->first, *next; b != NULL; b = next) {
+		next = b->next;
+		free(b);
+	}
+	link_lock_fini(&all->lock);
+}
+
+void endpoints_progress(const struct endpoints *all)
+{
+	const struct bound *bound = peek_at(all->first);
+
+	for (; bound != NULL; bound = peek_at(bound->next)) {
+		struct link_ep *ep = peek_at(bound->ep);
+		if (ep != NULL)
+			ep_progress(ep);
+	}
+}
+
+/* The place of an endpoint; NULL: one that is free. The list is locked. */
+static struct bound *place_of(const struct endpoints *all,
+			      const struct link_ep *ep)
+{
+	struct bound *bound = all->first;
+
+	while (bound != NULL && bound->ep != ep)
+		bound = bound->next;
+	return bound;
+}
+
+static int endpoints_add(struct endpoints *all, struct link_ep *ep)
+{
+	struct bound *place;
+
+	link_lock(&all->lock);
+	place = place_of(all, ep);
+	if (place == NULL)
+		place = place_of(all, NULL);
+	if (place == NULL) {
+		place = calloc(1, sizeof(*place));
+		if (place != NULL) {
+			place->next = all->first;
+			set_seen(all->first, place);
 		}
-	grown = realloc(to->list, (to->count + 1) * sizeof(*grown));
-	if (grown == NULL)
+	}
+	if (place != NULL)
+		set_seen(place->ep, ep);
+	link_unlock(&all->lock);
+	if (place == NULL)
 		return -FI_ENOMEM;
-	to->list = grown;
-	to->list[to->count++] = ep;
-	to->uses++;
+	endpoints_hold(all, 1);
 	return 0;
 }
 
-static void endpoints_remove(struct endpoints *from, struct link_ep *ep)
+static void endpoints_remove(struct endpoints *all, const struct link_ep *ep)
 {
-	from->uses--;
-	for (unsigned int i = 0; i < from->count; i++)
-		if (from->list[i] == ep) {
-			from->list[i] = from->list[--from->count];
-			return;
-		}
+	struct bound *place;
+
+	link_lock(&all->lock);
+	place = place_of(all, ep);
+	if (place != NULL)
+		set_seen(place->ep, NULL);
+	link_unlock(&all->lock);
+	endpoints_hold(all, -1);
 }
+
+/* --- an endpoint's --- */
 
 static int bind_cntr(struct link_ep *ep, struct link_cntr *cntr, uint64_t flags)
 {
@@ -115,8 +163,10 @@ int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 		if (ep->av != NULL)
 			return -FI_EINVAL;
 		ep->av = (struct link_av *)other;
+		link_lock(&ep->av->changing);
 		ep->next_in_av = ep->av->endpoints;
 		ep->av->endpoints = ep;
+		link_unlock(&ep->av->changing);
 		return 0;
 	case FI_CLASS_EQ:
 		return 0; /* nothing happens to endpoints that do not connect */
@@ -141,10 +191,12 @@ void ep_unbind(struct link_ep *ep)
 			endpoints_remove(&cntrs[i]->endpoints, ep);
 	if (ep->av == NULL)
 		return;
+	link_lock(&ep->av->changing);
 	for (struct link_ep **at = &ep->av->endpoints; *at != NULL;
 	     at = &(*at)->next_in_av)
 		if (*at == ep) {
 			*at = ep->next_in_av;
 			break;
 		}
+	link_unlock(&ep->av->changing);
 }

@@ -23,8 +23,7 @@ void cntr_count(struct link_cntr *cntr, bool is_well)
 
 static void progress(struct link_cntr *cntr)
 {
-	for (unsigned int i = 0; i < cntr->endpoints.count; i++)
-		ep_progress(cntr->endpoints.list[i]);
+	endpoints_progress(&cntr->endpoints);
 	if (peek_at(cntr->memory) != NULL)
 		domain_progress(cntr->memory);
 }
@@ -119,11 +118,11 @@ static int cntr_close(struct fid *fid)
 {
 	struct link_cntr *cntr = (struct link_cntr *)fid;
 
-	if (cntr->endpoints.uses > 0 || cntr->polls > 0)
+	if (peek_at(cntr->endpoints.uses) > 0 || peek_at(cntr->polls) > 0)
 		return -FI_EBUSY;
 	wait_close(&cntr->wait);
 	domain_hold(cntr->domain, -1);
-	free(cntr->endpoints.list);
+	endpoints_fini(&cntr->endpoints);
 	free(cntr);
 	return 0;
 }
@@ -158,6 +157,7 @@ int link_cntr_open(struct fid_domain *domain_fid, struct fi_cntr_attr *attr,
 	cntr->fid.fid.ops = &cntr_fid_ops;
 	cntr->fid.ops = &cntr_ops;
 	cntr->domain = domain;
+	endpoints_init(&cntr->endpoints, domain);
 	domain_hold(domain, 1);
 	*ret_cntr = &cntr->fid;
 	return 0;

@@ -102,8 +102,7 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count,
 	size_t taken;
 
 	if (is_empty(cq))
-		for (unsigned int i = 0; i < cq->endpoints.count; i++)
-			ep_progress(cq->endpoints.list[i]);
+		endpoints_progress(&cq->endpoints);
 	if (is_empty(cq) && !peek_at(cq->has_failure))
 		return -FI_EAGAIN;
 	link_lock(&cq->lock);
@@ -198,8 +197,7 @@ static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
 bool cq_has_news(struct link_cq *cq)
 {
 	if (is_empty(cq) && !peek_at(cq->has_failure))
-		for (unsigned int i = 0; i < cq->endpoints.count; i++)
-			ep_progress(cq->endpoints.list[i]);
+		endpoints_progress(&cq->endpoints);
 	return !is_empty(cq) || peek_at(cq->has_failure);
 }
 
@@ -220,7 +218,7 @@ static int cq_close(struct fid *fid)
 {
 	struct link_cq *cq = (struct link_cq *)fid;
 
-	if (cq->endpoints.uses > 0 || cq->polls > 0)
+	if (peek_at(cq->endpoints.uses) > 0 || peek_at(cq->polls) > 0)
 		return -FI_EBUSY;
 	wait_close(&cq->wait);
 	for (struct cq_failure *f = cq->failures, *next; f != NULL; f = next) {
@@ -229,7 +227,7 @@ static int cq_close(struct fid *fid)
 	}
 	domain_hold(cq->domain, -1);
 	link_lock_fini(&cq->lock);
-	free(cq->endpoints.list);
+	endpoints_fini(&cq->endpoints);
 	free(cq->ring);
 	free(cq);
 	return 0;
@@ -286,6 +284,7 @@ int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 							 : attr->format;
 	cq->failures_end = &cq->failures;
 	link_lock_init(&cq->lock, domain->is_threaded);
+	endpoints_init(&cq->endpoints, domain);
 	domain_hold(domain, 1);
 	*ret_cq = &cq->fid;
 	return 0;

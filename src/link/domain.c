@@ -85,6 +85,7 @@ int link_fabric(struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 
 static void domain_free(struct link_domain *domain)
 {
+	eps_destroy(domain);
 	core_set_fini(&domain->cores);
 	link_lock_fini(&domain->memory);
 	link_lock_fini(&domain->reaching);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an endpoint opens when it is enabled, and its way back. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -47,25 +48,46 @@ static int address_take(struct link_ep *ep)
 	return told < 0 ? told : 0;
 }
 
-static int peers_add(struct link_ep *ep)
+/* Those that were inserted before. The vector is not changed meanwhile. */
+static void peers_add(struct link_ep *ep)
 {
 	for (fi_addr_t i = 0; i < ep->av->count; i++) {
-		struct av_entry *entry = av_entry_of(ep->av, i);
 		struct link_address address;
-		if (entry == NULL)
+		if (av_address(ep->av, i, &address) != 0)
 			continue;
-		if (link_address_decode(entry->bytes, &address, NULL) != 0)
-			continue;
-		if (entry->is_named)
+		if ((address.flags & LINK_NAMED) != 0)
 			name_ask(ep, i, &address);
 		else
 			ep_peer_add(ep, i, &address);
 	}
-	return 0;
+}
+
+/* Lets who polls in, or waits until nobody is, and will be. */
+static void rails_show(struct link_ep *ep, bool is_open)
+{
+	link_lock(&ep->asking);
+	for (unsigned int i = 0; i < ep->rail_count; i++) {
+		struct rail *rail = &ep->rails[i];
+		link_lock(&rail->lock);
+		set_seen(rail->is_open, is_open);
+		link_unlock(&rail->lock);
+	}
+	link_unlock(&ep->asking);
+}
+
+/* What is left is what stays: see ep_progress(). */
+static void rails_clear(struct link_ep *ep)
+{
+	for (unsigned int i = 0; i < RAILS_MAX; i++)
+		memset(&ep->rails[i].mr_mode, 0,
+		       sizeof(struct rail) - offsetof(struct rail, mr_mode));
+	set_seen(ep->rail_count, 0);
+	set_seen(ep->has_names, false);
 }
 
 void rails_close(struct link_ep *ep)
 {
+	rails_show(ep, false);
 	presence_leave(ep->presence);
 	sends_unregister(ep);
 	asks_unregister(ep);
@@ -82,6 +104,7 @@ void rails_close(struct link_ep *ep)
 		free(ep->peers[i]);
 		ep->peers[i] = NULL;
 	}
+	rails_clear(ep);
 }
 
 /*
@@ -92,15 +115,12 @@ static void enable_undo(struct link_ep *ep)
 {
 	mr_endpoint_goes(ep);
 	rails_close(ep);
-	memset(ep->rails, 0, sizeof(ep->rails));
-	ep->rail_count = 0;
 	ep->flows = NULL;
 	ep->presence = NULL;
 	ep->matched = NULL;
 	ep->address = (struct link_address){ 0 };
 	ep->questions = NULL;
 	ep->introductions = NULL;
-	ep->has_names = false;
 	if (!ep->is_numbered)
 		(void)ep_number(ep);
 }
@@ -120,6 +140,26 @@ static int local_open(struct link_ep *ep, bool is_only)
 	return result;
 }
 
+/*
+ * Which rail of the link it is. With another number than before, it may have another
+ * lock.
+ */
+static void rail_lay(struct rail *rail, unsigned int which)
+{
+	struct link_ep *ep = rail->ep;
+	const struct core *core = &ep->domain->cores.cores[which];
+	unsigned int first = ep->rails[0].way == RAIL_SHARED ? 1 : 0;
+
+	rail->index = ep->rail_count;
+	rail->text = &ep->domain->text.rails[which];
+	set_seen(rail->way, core->way);
+	/* A frame may go on by any of those of fabrics: see flow.h. */
+	if (rail->index > first)
+		link_lock_share(&rail->lock, &ep->rails[first].lock);
+	else
+		link_lock_alone(&rail->lock);
+}
+
 static int rails_open(struct link_ep *ep)
 {
 	const struct core_set *cores = &ep->domain->cores;
@@ -137,14 +177,31 @@ static int rails_open(struct link_ep *ep)
 	}
 	for (; next < cores->count && result == 0; next++) {
 		struct rail *rail = &ep->rails[ep->rail_count];
-		rail->ep = ep;
-		rail->index = ep->rail_count++;
-		rail->text = &ep->domain->text.rails[next];
+		rail_lay(rail, next);
+		set_seen(ep->rail_count, ep->rail_count + 1);
 		result = rail_open(rail, &cores->cores[next],
 				   cores->cores[next].fabric);
 	}
 	if (result == 0 && ep->presence != NULL)
 		presence_show(ep->presence);
+	return result;
+}
+
+/*
+ * From now on it is told of what is inserted and registered, as of what was
+ * before, and polled.
+ */
+static int ep_join(struct link_ep *ep)
+{
+	int result;
+
+	link_lock(&ep->av->changing);
+	peers_add(ep);
+	result = mr_endpoint_comes(ep);
+	ep->is_enabled = result == 0;
+	link_unlock(&ep->av->changing);
+	if (result == 0)
+		rails_show(ep, true);
 	return result;
 }
 
@@ -157,9 +214,7 @@ static int open_all(struct link_ep *ep)
 	if (result == 0)
 		result = flows_open(ep);
 	if (result == 0)
-		result = peers_add(ep);
-	if (result == 0)
-		result = mr_endpoint_comes(ep);
+		result = ep_join(ep);
 	if (result != 0)
 		enable_undo(ep);
 	return result;
@@ -196,6 +251,5 @@ int ep_enable(struct link_ep *ep)
 	result = open_all(ep);
 	if (moves(ep, result))
 		result = open_all(ep);
-	ep->is_enabled = result == 0;
 	return result;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The endpoint: how it is opened and closed, its options, its progress. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -60,19 +61,49 @@ static bool is_owed(const struct rail *rail)
 	return rail->owed > 0 || (flows != NULL && flows->owed > 0);
 }
 
+static void rail_progress(struct rail *rail, uint64_t now)
+{
+	bool is_awaited = rail_poll(rail) || is_owed(rail);
+
+	if (rail->way != RAIL_SHARED)
+		rail_polled(rail, is_awaited, now);
+}
+
+/* Not if another thread has it. It may have been closed, and laid anew with another lock. */
+static bool rail_enter(struct rail *rail)
+{
+	struct link_lock *lock = &rail->lock;
+	pthread_mutex_t *held = peek_at(lock->held);
+
+	if (!lock->is_real)
+		return rail->is_open;
+	if (pthread_mutex_trylock(held) != 0)
+		return false;
+	if (peek_at(rail->is_open) && peek_at(lock->held) == held)
+		return true;
+	pthread_mutex_unlock(held);
+	return false;
+}
+
+/*
+ * Who polls finds an endpoint by a queue, without a lock, and it may be closed
+ * by then, or another one be in its place, which is polled as well. So what is
+ * looked at here stays as long as the domain, and the rest is there when a rail
+ * that is locked is open.
+ */
 void ep_progress(struct link_ep *ep)
 {
+	unsigned int count = peek_at(ep->rail_count);
 	uint64_t now = ticks_now();
 
-	for (unsigned int i = 0; i < ep->rail_count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		struct rail *rail = &ep->rails[i];
-		if (rail->way != RAIL_SHARED && now < peek_at(rail->due))
+		if (peek_at(rail->way) != RAIL_SHARED &&
+		    now < peek_at(rail->due))
 			continue;
-		if (!link_trylock(&rail->lock))
+		if (!rail_enter(rail))
 			continue;
-		bool is_awaited = rail_poll(rail) || is_owed(rail);
-		if (rail->way != RAIL_SHARED)
-			rail_polled(rail, is_awaited, now);
+		rail_progress(rail, now);
 		link_unlock(&rail->lock);
 	}
 	if (peek_at(ep->has_names))
@@ -173,13 +204,31 @@ static struct fi_ops_tagged tagged_ops = {
 
 /* --- open and close --- */
 
-static void ep_free(struct link_ep *ep)
+static struct link_ep *ep_make(struct link_domain *domain)
 {
-	rails_close(ep);
-	receive_drop_all(ep);
-	send_drop_all(ep);
-	asks_drop(ep);
-	free(ep->peers);
+	struct link_ep *ep = calloc(1, sizeof(*ep));
+
+	if (ep == NULL)
+		return NULL;
+	ep->domain = domain;
+	link_lock_init(&ep->matching, domain->is_threaded);
+	link_lock_init(&ep->sending, domain->is_threaded);
+	link_lock_init(&ep->asking, domain->is_threaded);
+	link_lock_init(&ep->naming, domain->is_threaded);
+	for (unsigned int i = 0; i < RAILS_MAX; i++) {
+		ep->rails[i].ep = ep;
+		link_lock_init(&ep->rails[i].lock, domain->is_threaded);
+		link_lock_init(&ep->rails[i].working, domain->is_threaded);
+	}
+	return ep;
+}
+
+static void ep_destroy(struct link_ep *ep)
+{
+	for (unsigned int i = 0; i < RAILS_MAX; i++) {
+		link_lock_fini(&ep->rails[i].lock);
+		link_lock_fini(&ep->rails[i].working);
+	}
 	link_lock_fini(&ep->matching);
 	link_lock_fini(&ep->sending);
 	link_lock_fini(&ep->asking);
@@ -187,9 +236,47 @@ static void ep_free(struct link_ep *ep)
 	free(ep);
 }
 
+void eps_destroy(struct link_domain *domain)
+{
+	for (struct link_ep *ep = domain->spare, *next; ep != NULL; ep = next) {
+		next = ep->next_in_domain;
+		ep_destroy(ep);
+	}
+}
+
+static struct link_ep *ep_take(struct link_domain *domain)
+{
+	struct link_ep *ep;
+
+	link_lock(&domain->memory);
+	ep = domain->spare;
+	if (ep != NULL)
+		domain->spare = ep->next_in_domain;
+	link_unlock(&domain->memory);
+	return ep == NULL ? ep_make(domain) : ep;
+}
+
+static void ep_free(struct link_ep *ep)
+{
+	struct link_domain *domain = ep->domain;
+
+	rails_close(ep);
+	receive_drop_all(ep);
+	send_drop_all(ep);
+	asks_drop(ep);
+	free(ep->peers);
+	memset(&ep->av, 0,
+	       offsetof(struct link_ep, rails) - offsetof(struct link_ep, av));
+	link_lock(&domain->memory);
+	ep->next_in_domain = domain->spare;
+	domain->spare = ep;
+	link_unlock(&domain->memory);
+}
+
 static int ep_close(struct fid *fid)
 {
 	struct link_ep *ep = of(fid);
+	struct link_domain *domain = ep->domain;
 
 	if (peek_at(ep->aliases) > 0)
 		return -FI_EBUSY;
@@ -197,8 +284,8 @@ static int ep_close(struct fid *fid)
 		flows_finish(ep);
 	mr_endpoint_goes(ep);
 	ep_unbind(ep);
-	domain_hold(ep->domain, -1);
 	ep_free(ep);
+	domain_hold(domain, -1);
 	return 0;
 }
 
@@ -234,15 +321,10 @@ int link_ep_open(struct fid_domain *domain_fid, struct fi_info *info,
 		 struct fid_ep **ret_ep, void *context)
 {
 	struct link_domain *domain = (struct link_domain *)domain_fid;
-	struct link_ep *ep = calloc(1, sizeof(*ep));
+	struct link_ep *ep = ep_take(domain);
 
 	if (ep == NULL)
 		return -FI_ENOMEM;
-	ep->domain = domain;
-	link_lock_init(&ep->matching, domain->is_threaded);
-	link_lock_init(&ep->sending, domain->is_threaded);
-	link_lock_init(&ep->asking, domain->is_threaded);
-	link_lock_init(&ep->naming, domain->is_threaded);
 	ep->peers = calloc(AV_CHUNKS, sizeof(*ep->peers));
 	if (ep->peers == NULL || match_init(&ep->tagged) != 0 ||
 	    match_init(&ep->untagged) != 0 || ep_number(ep) != 0) {

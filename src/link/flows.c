@@ -105,8 +105,6 @@ int flows_open(struct link_ep *ep)
 		struct rail *rail = fabric_rail(ep, i);
 		rail->speed = rail_speed(rail);
 		rail->name = rail->text->domain;
-		if (i > 0)
-			link_lock_share(&rail->lock, &fabric_rail(ep, 0)->lock);
 	}
 	return 0;
 }

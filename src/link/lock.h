@@ -8,6 +8,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+/* What one thread changes under a lock, and others look at without. */
+#define peek_at(place)      __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+#define set_seen(place, to) __atomic_store_n(&(place), to, __ATOMIC_RELEASE)
+
 /* A lock that is none where the program serialises by itself. */
 struct link_lock {
 	pthread_mutex_t mutex;
@@ -22,11 +26,16 @@ static inline void link_lock_init(struct link_lock *lock, bool is_real)
 	pthread_mutex_init(&lock->mutex, NULL);
 }
 
-/* From now on both are one: that of `with`, which has to outlive it. */
+/* From now on both are one: that of `with`, which has to outlive it; or not any more. */
 static inline void link_lock_share(struct link_lock *lock,
 				   struct link_lock *with)
 {
-	lock->held = with->held;
+	set_seen(lock->held, with->held);
+}
+
+static inline void link_lock_alone(struct link_lock *lock)
+{
+	set_seen(lock->held, &lock->mutex);
 }
 
 static inline void link_lock_fini(struct link_lock *lock)
@@ -50,7 +59,3 @@ static inline void link_unlock(struct link_lock *lock)
 	if (lock->is_real)
 		pthread_mutex_unlock(lock->held);
 }
-
-/* What one thread changes under a lock, and others look at without. */
-#define peek_at(place)      __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
-#define set_seen(place, to) __atomic_store_n(&(place), to, __ATOMIC_RELEASE)

@@ -300,7 +300,7 @@ void mr_touched(struct link_mr *mr, bool writes)
 static void cntr_leave(struct link_cntr *cntr)
 {
 	if (cntr != NULL)
-		cntr->endpoints.uses--;
+		endpoints_hold(&cntr->endpoints, -1);
 }
 
 static int mr_close(struct fid *fid)
@@ -326,7 +326,7 @@ static void cntr_join(struct link_cntr **place, struct link_mr *mr,
 {
 	cntr_leave(*place);
 	set_seen(cntr->memory, mr->domain);
-	cntr->endpoints.uses++;
+	endpoints_hold(&cntr->endpoints, 1);
 	*place = cntr;
 }
 

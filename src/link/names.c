@@ -254,6 +254,10 @@ void names_progress(struct link_ep *ep)
 
 	if (!link_trylock(&ep->asking))
 		return;
+	if (!ep->rails[0].is_open) {
+		link_unlock(&ep->asking);
+		return;
+	}
 	link_lock(&ep->naming);
 	heard = ep->introductions;
 	ep->introductions = NULL;

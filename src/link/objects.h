@@ -3,10 +3,11 @@
  * Fabric, domain, address vector, queue, endpoint and its rails: what the files
  * of the provider share of them.
  *
- * Locks are taken in this order: a domain's memory; an endpoint's asking; a rail's,
- * never two; a domain's reaching; an endpoint's matching. Within any of these, and
- * none within another: an endpoint's sending and naming, a rail's working, an
- * address vector's, a queue's. No core is called while matching is locked.
+ * Locks are taken in this order: an address vector's changing; a domain's memory;
+ * an endpoint's asking; a rail's, never two; a domain's reaching; an endpoint's
+ * matching. Within any of these, and none within another: an endpoint's sending
+ * and naming, a rail's working, an address vector's, a queue's, that of who is
+ * bound to it. No core is called while matching is locked.
  */
 #pragma once
 
@@ -57,6 +58,7 @@ struct link_domain {
 	struct link_lock reaching;
 	struct link_mr *by_key;
 	struct link_ep *endpoints; /* that are enabled */
+	struct link_ep *spare;     /* memory of those that were closed */
 };
 
 /* Objects that are open keep their domain open. Any thread. */
@@ -65,12 +67,34 @@ static inline void domain_hold(struct link_domain *domain, int count)
 	__atomic_add_fetch(&domain->uses, count, __ATOMIC_ACQ_REL);
 }
 
-/* Endpoints that go on when somebody looks at a queue or counter of theirs. */
-struct endpoints {
-	struct link_ep **list; /* each once */
-	unsigned int count;
-	int uses; /* bindings */
+/*
+ * Endpoints that go on when somebody looks at a queue or counter of theirs. Who
+ * looks takes no lock, and may meet one that is being closed: so places are freed
+ * with the queue only, and the memory of endpoints with their domain (what is left
+ * of them then: see ep_progress()).
+ */
+struct bound {
+	struct bound *next;
+	struct link_ep *ep; /* NULL: a place for another one */
 };
+
+struct endpoints {
+	struct link_lock lock; /* of changes */
+	struct bound *first;   /* each endpoint once */
+	int uses;              /* bindings */
+};
+
+/* --- bind.c --- */
+
+void endpoints_init(struct endpoints *all, const struct link_domain *domain);
+void endpoints_fini(struct endpoints *all);
+/* Who counts in it, or completes to it, keeps it open. Any thread. */
+static inline void endpoints_hold(struct endpoints *all, int count)
+{
+	__atomic_add_fetch(&all->uses, count, __ATOMIC_ACQ_REL);
+}
+/* Has each go on. Any thread. */
+void endpoints_progress(const struct endpoints *all);
 
 /* --- address vector --- */
 
@@ -103,6 +127,9 @@ struct link_av {
 
 /* The entry of an address, or NULL. */
 struct av_entry *av_entry_of(const struct link_av *av, fi_addr_t address);
+/* What it is; 0, or a negative errno when there is none. */
+int av_address(struct link_av *av, fi_addr_t at,
+	       struct link_address *ret_address);
 /* An answer has come for a name: this is its address from now on. */
 int av_settle(struct link_av *av, fi_addr_t at, const uint8_t *bytes,
 	      struct link_address *address);
@@ -364,16 +391,21 @@ struct seat {
 };
 
 struct rail {
+	/* What stays when the endpoint is closed: see ep_progress(). */
 	struct link_ep *ep;
 	unsigned int index;
 	const struct rail_text *text;
 	enum rail_way way;
+	bool is_open; /* to who polls; changes with asking locked, too */
+	uint64_t due; /* by ticks: the next look */
+	struct link_lock lock;
+	struct link_lock working; /* the list of work; the innermost of locks */
+	/* What does not; the first of it: */
 	uint64_t mr_mode;       /* its core's */
 	bool is_virtual;        /* to its core addresses are */
 	bool has_other_keys;    /* it chooses them, or wants such addresses */
 	struct known_key *keys; /* of peers */
 	struct fid_mr *slabs_mr;
-	struct link_lock lock;
 	struct fid_domain *domain;
 	struct fid_av *av;
 	struct fid_cq *cq;
@@ -389,12 +421,12 @@ struct rail {
 	/* Frames for which there was no room: slabs, or of a shared rail one. */
 	struct slab *came, *came_last;
 	struct arrival *late;
+	bool is_starved; /* a message waits for memory: many.c */
 	/* Of a shared rail: what its core keeps for want of room here; seats. */
 	struct kept *kept, *kept_last;
 	struct seat *seats;
-	bool seats_are_due;       /* somebody may be gone */
-	struct link_lock working; /* the list of work; the innermost of locks */
-	struct reading *work, **work_end;
+	bool seats_are_due;               /* somebody may be gone */
+	struct reading *work, **work_end; /* by working */
 	struct reading *issued;
 	struct reading *readers; /* of them those that get pieces */
 	uint32_t last_reader;
@@ -407,9 +439,9 @@ struct rail {
 	/* By the core's address: whom messages without a frame are from. */
 	fi_addr_t *sources;
 	size_t source_count;
-	bool is_polling;    /* callbacks of the core may be under way */
-	uint64_t woke, due; /* by ticks: the last event, and the next look */
-	unsigned int owed;  /* completions that will come */
+	bool is_polling;          /* callbacks of the core may be under way */
+	uint64_t woke;            /* by ticks: the last event */
+	unsigned int owed;        /* completions that will come */
 	uint64_t messages, bytes; /* of ours that went by it, accesses too */
 	struct loss {
 		unsigned int polls;
@@ -423,7 +455,6 @@ struct rail {
 	const char *name;     /* of its device, for people */
 	uint64_t speed;       /* bits a second, or 0 */
 	uint64_t load;        /* bytes that are being read */
-	bool is_starved; /* a message waits for memory: many.c */
 	struct piece *pieces; /* of which */
 };
 
@@ -436,10 +467,15 @@ struct ep_face {
 
 struct link_ep {
 	struct ep_face face;
-	int aliases; /* that are open */
+	/* What stays when it is closed: see ep_progress(). */
 	struct link_domain *domain;
+	unsigned int rail_count;
+	bool has_names; /* questions or introductions */
+	struct link_lock matching, sending, asking, naming;
+	/* What does not, with much of the rails; the first of it: */
 	struct link_av *av;
 	struct link_ep *next_in_av;
+	int aliases; /* that are open */
 	struct link_ep *prev_in_domain, *next_in_domain;
 	struct link_cq *send_cq, *receive_cq;
 	struct link_cntr *send_cntr, *receive_cntr, *read_cntr, *write_cntr;
@@ -453,35 +489,31 @@ struct link_ep {
 	bool may_move;             /* if another endpoint is there already */
 	struct link_address address;
 	uint8_t address_bytes[LINK_ADDRESS_SIZE];
-	unsigned int rail_count;
-	struct rail rails[RAILS_MAX];
 	struct presence *presence; /* with a local rail */
-	struct rail *matched;      /* that of them, or NULL */
-	struct link_lock matching; /* all that follows */
+	struct rail *matched;      /* that of the rails, or NULL */
+	/* By matching: */
 	struct match tagged, untagged;
 	struct offload offload; /* of the tagged ones */
 	struct asked *asked, **asked_end;
 	struct receive *free_receives;
 	struct arrival *free_arrivals;
 	uint64_t unexpected, unexpected_max; /* bytes */
-	struct link_lock sending;            /* the table of sends */
+	/* By sending: the table of sends, */
 	struct send **sends;
 	size_t send_count;
 	struct send *free_sends;
-	struct ask **asks; /* its like for what peers are asked to do */
+	struct ask **asks; /* and its like for what peers are asked to do */
 	size_t ask_count;
 	struct ask *free_asks;
 	uint64_t key;        /* that was given to memory of ours last */
 	struct peer **peers; /* chunks, as those of the vector */
-	/* Who is known by name only; see names.c. Before a rail's lock. */
-	struct link_lock asking;
-	struct question *questions;
-	bool has_names;
-	struct link_lock naming; /* the innermost, as a rail's working */
-	struct introduction *introductions;
+	/* Who is known by name only; see names.c. */
+	struct question *questions;         /* by asking */
+	struct introduction *introductions; /* by naming */
 	/* Who is not in the vector, and wants its messages to be read. */
 	struct stranger *strangers;
 	struct flows *flows; /* with several fabric rails; else NULL */
+	struct rail rails[RAILS_MAX];
 };
 
 int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
@@ -508,3 +540,5 @@ int link_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
 int link_trywait(struct fid_fabric *fabric, struct fid **fids, int count);
 int link_ep_open(struct fid_domain *domain, struct fi_info *info,
 		 struct fid_ep **ret_ep, void *context);
+/* The memory of endpoints that were closed: with their domain. */
+void eps_destroy(struct link_domain *domain);

@@ -26,10 +26,11 @@ static struct link_poll *of(struct fid_poll *fid)
 /* A member keeps its queue or counter open. */
 static void hold(struct fid *fid, int count)
 {
-	if (fid->fclass == FI_CLASS_CQ)
-		((struct link_cq *)fid)->polls += count;
-	else
-		((struct link_cntr *)fid)->polls += count;
+	int *polls = fid->fclass == FI_CLASS_CQ
+			     ? &((struct link_cq *)fid)->polls
+			     : &((struct link_cntr *)fid)->polls;
+
+	__atomic_add_fetch(polls, count, __ATOMIC_ACQ_REL);
 }
 
 static bool has_news(struct fid *fid)

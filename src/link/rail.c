@@ -260,7 +260,7 @@ int rail_open(struct rail *rail, const struct core *core,
 	struct fi_info *info;
 	int result;
 
-	rail->way = core->way;
+	set_seen(rail->due, 0);
 	rail->inject_size = core->info->tx_attr->inject_size;
 	rail->mr_mode = (uint64_t)core->info->domain_attr->mr_mode;
 	rail->is_virtual = (rail->mr_mode & FI_MR_VIRT_ADDR) != 0;
@@ -270,8 +270,6 @@ int rail_open(struct rail *rail, const struct core *core,
 	rail->loss.probe = -1;
 	rail->work_end = &rail->work;
 	rail->answers_end = &rail->answers;
-	link_lock_init(&rail->lock, rail->ep->domain->is_threaded);
-	link_lock_init(&rail->working, rail->ep->domain->is_threaded);
 	info = info_named(rail, core);
 	if (info == NULL)
 		return -FI_ENOMEM;
@@ -369,6 +367,4 @@ void rail_close(struct rail *rail)
 	free(rail->seats);
 	free(rail->slabs);
 	free(rail->sources);
-	link_lock_fini(&rail->lock);
-	link_lock_fini(&rail->working);
 }
