@@ -204,7 +204,7 @@ void claim_take(struct receive *receive, struct arrival *arrival)
 	arrival->receive = receive;
 	arrival->next = NULL;
 	link_lock(&rail->working);
-	*rail->matched.to_take_end = arrival;
+	set_seen(*rail->matched.to_take_end, arrival);
 	rail->matched.to_take_end = &arrival->next;
 	link_unlock(&rail->working);
 	rail_poll_soon(rail);
@@ -245,16 +245,12 @@ void claims_take(struct rail *rail)
 	struct matched *matched = &rail->matched;
 	struct arrival *arrival;
 
-	for (;;) {
-		link_lock(&rail->working);
-		arrival = matched->to_take;
-		link_unlock(&rail->working);
-		ssize_t result =
-			arrival == NULL ? -FI_EAGAIN : take(rail, arrival);
+	while ((arrival = peek_at(matched->to_take)) != NULL) {
+		ssize_t result = take(rail, arrival);
 		if (result == -FI_EAGAIN)
 			return;
 		link_lock(&rail->working);
-		matched->to_take = arrival->next;
+		set_seen(matched->to_take, arrival->next);
 		if (matched->to_take == NULL)
 			matched->to_take_end = &matched->to_take;
 		link_unlock(&rail->working);

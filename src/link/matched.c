@@ -92,7 +92,7 @@ static void give_later(struct rail *rail, struct receive *receive)
 {
 	receive->op.kind = OP_GIVEN;
 	receive->next = NULL;
-	*rail->matched.to_give_end = receive;
+	set_seen(*rail->matched.to_give_end, receive);
 	rail->matched.to_give_end = &receive->next;
 }
 
@@ -105,7 +105,7 @@ static bool give_no_more(struct rail *rail, const struct receive *receive)
 	     at = &(*at)->next) {
 		if (*at != receive)
 			continue;
-		*at = receive->next;
+		set_seen(*at, receive->next);
 		if (*at == NULL)
 			matched->to_give_end = at;
 		return true;
@@ -140,12 +140,8 @@ static void give_all(struct rail *rail)
 	struct link_ep *ep = rail->ep;
 	struct receive *receive;
 
-	for (;;) {
-		link_lock(&ep->matching);
-		receive = rail->matched.to_give;
-		link_unlock(&ep->matching);
-		ssize_t result =
-			receive == NULL ? -FI_EAGAIN : give(rail, receive);
+	while ((receive = peek_at(rail->matched.to_give)) != NULL) {
+		ssize_t result = give(rail, receive);
 		if (result == -FI_EAGAIN)
 			return;
 		link_lock(&ep->matching);

@@ -205,7 +205,7 @@ void reading_start(struct rail *rail, struct receive *receive,
 	reading->size =
 		arrival->size < receive->size ? arrival->size : receive->size;
 	link_lock(&rail->working);
-	*rail->work_end = reading;
+	set_seen(*rail->work_end, reading);
 	rail->work_end = &reading->next;
 	link_unlock(&rail->working);
 	/* Not within a callback of the core: who polls goes on with it. */
@@ -300,10 +300,12 @@ static struct reading *work_take(struct rail *rail)
 {
 	struct reading *reading;
 
+	if (peek_at(rail->work) == NULL)
+		return NULL; /* each poll asks, and seldom there is some */
 	link_lock(&rail->working);
 	reading = rail->work;
 	if (reading != NULL) {
-		rail->work = reading->next;
+		set_seen(rail->work, reading->next);
 		if (rail->work == NULL)
 			rail->work_end = &rail->work;
 	}
@@ -317,7 +319,7 @@ static void work_return(struct rail *rail, struct reading *reading)
 	reading->next = rail->work;
 	if (rail->work == NULL)
 		rail->work_end = &reading->next;
-	rail->work = reading;
+	set_seen(rail->work, reading);
 	link_unlock(&rail->working);
 }
 
@@ -333,7 +335,7 @@ void reading_drop_of(struct rail *rail, uint64_t number, int error)
 	}
 	link_lock(&rail->working);
 	list = rail->work;
-	rail->work = NULL;
+	set_seen(rail->work, NULL);
 	rail->work_end = &rail->work;
 	link_unlock(&rail->working);
 	for (reading = list; reading != NULL; reading = next) {
@@ -344,7 +346,7 @@ void reading_drop_of(struct rail *rail, uint64_t number, int error)
 		}
 		reading->next = NULL;
 		link_lock(&rail->working);
-		*rail->work_end = reading;
+		set_seen(*rail->work_end, reading);
 		rail->work_end = &reading->next;
 		link_unlock(&rail->working);
 	}
