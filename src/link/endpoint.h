@@ -453,6 +453,8 @@ int mr_find(struct link_domain *domain, uint64_t key, uint64_t address,
 /* And by what a peer reads it there at a rail. 0, or a positive errno. */
 int mr_place_at(const struct link_mr *mr, const struct rail *rail,
 		uint64_t address, struct frame_rail *ret_place);
+/* Who holds it may unlock: it is not closed before that is given back. */
+void mr_hold(struct link_mr *mr, int count);
 /* Counts an access to a region; NULL: to none that there is any more. */
 void mr_touched(struct link_mr *mr, bool writes);
 

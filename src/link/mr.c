@@ -5,6 +5,7 @@
  * may reach is registered when a call gives it to a core that wants that. Over
  * shared memory frames ask for accesses, and regions are looked up here.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -38,6 +39,7 @@ struct link_mr {
 	UT_hash_handle hh;           /* of those that peers may reach: by key */
 	struct link_cntr *read_cntr, *write_cntr;
 	uint64_t access, key;
+	unsigned int holds; /* of who reaches it; by reaching */
 	size_t count;
 	struct iovec iov[LINK_IOV_MAX];
 };
@@ -266,7 +268,17 @@ static void mr_hide(struct link_mr *mr)
 
 	link_lock(&domain->reaching);
 	HASH_DEL(domain->by_key, mr);
+	while (mr->holds > 0) {
+		link_unlock(&domain->reaching);
+		sched_yield();
+		link_lock(&domain->reaching);
+	}
 	link_unlock(&domain->reaching);
+}
+
+void mr_hold(struct link_mr *mr, int count)
+{
+	mr->holds += (unsigned int)count;
 }
 
 int mr_find(struct link_domain *domain, uint64_t key, uint64_t address,

@@ -3,7 +3,8 @@
  * What peers ask to be done to memory of ours. It is done while the frame is taken
  * in, so that all that one peer asks is done in its order; and with reaching
  * locked, so that what other rails and threads do does not come in between, and
- * a region is not closed meanwhile. The result goes when the core is done.
+ * a region is not closed meanwhile. What takes a system call takes long: for that
+ * its regions are held instead. The result goes when the core is done.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static int tell_where(struct link_ep *ep, const struct work *work,
 	return 0;
 }
 
-static int do_work(struct rail *rail, struct work *work, uint8_t *ret_data)
+static int do_short(struct rail *rail, struct work *work, uint8_t *ret_data)
 {
 	const struct reach *reach = work->reach;
 
@@ -124,14 +125,28 @@ static int do_work(struct rail *rail, struct work *work, uint8_t *ret_data)
 		return reach->kind == REACH_READ
 			       ? tell_where(rail->ep, work, ret_data)
 			       : 0;
-	if (reach->place_count > 0)
-		return copy_between(work);
 	if (reach->kind == REACH_READ)
 		iov_gather(work->iov, work->count, ret_data);
 	else
 		iov_put(work->iov, work->count, reach->operands,
 			reach->operand_size);
 	return 0;
+}
+
+/* Reaching is not locked meanwhile. */
+static int do_long(struct link_domain *domain, struct work *work)
+{
+	unsigned int count = work->reach->range_count;
+	int error;
+
+	for (unsigned int i = 0; i < count; i++)
+		mr_hold(work->mrs[i], 1);
+	link_unlock(&domain->reaching);
+	error = copy_between(work);
+	link_lock(&domain->reaching);
+	for (unsigned int i = 0; i < count; i++)
+		mr_hold(work->mrs[i], -1);
+	return error;
 }
 
 static uint64_t access_wanted(const struct reach *reach)
@@ -349,8 +364,10 @@ static int work_do(struct rail *rail, const struct reach *reach,
 		return FI_EOPNOTSUPP;
 	link_lock(&domain->reaching);
 	error = work_find(domain, &work);
-	if (error == 0)
-		error = do_work(rail, &work, ret_data);
+	if (error == 0 && reach->place_count > 0)
+		error = do_long(domain, &work);
+	else if (error == 0)
+		error = do_short(rail, &work, ret_data);
 	if (error == 0 && reach->rail_count == 0)
 		events_count(rail->ep, &work);
 	link_unlock(&domain->reaching);
