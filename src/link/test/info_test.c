@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/compat.h"
 #include "link/test/pair.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -59,6 +60,32 @@ static void progress_is_as_asked_for(struct pair *pair)
 	hints = hints_make();
 	hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
 	pair_check(ask(hints, &info) == -FI_ENODATA);
+}
+
+/* True for all of them; what locks cost where: lock_test.c. */
+static void threading_is_as_asked_for(struct pair *pair)
+{
+	static const enum fi_threading levels[] = {
+		FI_THREAD_SAFE,
+		FI_THREAD_COMPLETION,
+		FI_THREAD_DOMAIN,
+#if !BUILD_IS_AT_LEAST(2, 0)
+		FI_THREAD_FID,
+		FI_THREAD_ENDPOINT,
+#endif
+	};
+	struct fi_info *info;
+
+	for (unsigned int i = 0; i < COUNT_OF(levels); i++) {
+		struct fi_info *hints = hints_make();
+		hints->domain_attr->threading = levels[i];
+		pair_do(ask(hints, &info));
+		pair_check(info->domain_attr->threading == levels[i]);
+		fi_freeinfo(info);
+	}
+	pair_do(ask(hints_make(), &info));
+	pair_check(info->domain_attr->threading == FI_THREAD_SAFE);
+	fi_freeinfo(info);
 }
 
 static void old_programs_get_a_mode_that_they_know(struct pair *pair)
@@ -157,6 +184,7 @@ int main(void)
 	static const struct pair_case cases[] = {
 		pair_case(what_is_asked_for_is_in_both_directions),
 		pair_case(progress_is_as_asked_for),
+		pair_case(threading_is_as_asked_for),
 		pair_case(old_programs_get_a_mode_that_they_know),
 		pair_case(domains_share_no_vector),
 		pair_case(node_and_service_are_an_address),
