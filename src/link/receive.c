@@ -362,19 +362,22 @@ static void copy_frame(struct receive *receive, const struct frame *frame,
  * Messages can go without a frame as soon as their sender knows that it is known,
  * but over framed rails.
  */
-static void tell_known(struct rail *rail, fi_addr_t source)
+static void tell_known(struct rail *rail, struct peer *peer)
 {
 	struct frame frame = { .kind = FRAME_KNOWN,
 			       .sender = rail->ep->number };
-	struct peer *peer;
 
-	if (rail->way == RAIL_FRAMED)
-		return;
-	peer = ep_peer(rail->ep, source);
-	if (peer == NULL || peer->was_told)
-		return;
 	peer->was_told =
 		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) == 0;
+}
+
+/* Whether it is one to be told that. */
+static struct peer *untold(const struct rail *rail, fi_addr_t source)
+{
+	struct peer *peer =
+		rail->way == RAIL_FRAMED ? NULL : ep_peer(rail->ep, source);
+
+	return peer == NULL || peer->was_told ? NULL : peer;
 }
 
 int receive_frame(struct rail *rail, const struct frame *frame)
@@ -387,10 +390,12 @@ int receive_frame(struct rail *rail, const struct frame *frame)
 			       ? frame->sender | SOURCE_BY_NUMBER
 			       : source;
 	uint64_t tag = is_tagged ? frame->tag : 0;
+	struct peer *peer = untold(rail, source);
 	struct match_receive *found;
 	struct arrival *arrival;
 
-	tell_known(rail, source);
+	if (peer != NULL)
+		tell_known(rail, peer);
 	link_lock(&ep->matching);
 	found = ep->matched != NULL && is_tagged ? matched_first(ep, key, tag)
 						 : match_first(match, key, tag);
