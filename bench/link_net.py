@@ -65,8 +65,9 @@ class Links(namespaces.Namespaces):
 def idle(options):
     """Rails by which nothing comes: both processes are on one node."""
     rows = []
-    with Links(IDLE) as links:
-        for count in [IDLE] if options.is_smoke else [1, IDLE]:
+    counts = [1] if options.is_smoke else [1, IDLE]
+    with Links(counts[-1]) as links:
+        for count in counts:
             devices = ",".join(links.devices[:count])
             sides = links.sides(
                 options, f"fairlead=shm+tcp;ofi_rxm:{devices}", "shm",

@@ -114,8 +114,8 @@ class Sides:
     """Some measures of two sides: of each run the medians of its slices."""
 
     def __init__(self, options, one, other, measures, *more, device="lo",
-                 slices=SLICES):
-        runs = runs_of(options)
+                 slices=SLICES, runs=None):
+        runs = runs or runs_of(options)
         if options.is_smoke:
             slices = 1
         self.measures = measures
@@ -124,7 +124,7 @@ class Sides:
         words = [options.programs.link, *map(str, more), one, other,
                  str(slices), *(measure.text for measure in measures)]
         report.progress(f"{one} beside {other}{' ' * bool(more)}"
-                        f"{' '.join(map(str, more))}, {runs} runs")
+                        f"{' '.join(map(str, more))}, {runs} run{'' if runs == 1 else 's'}")
         for _ in range(runs):
             self._run(words, environment(options.programs.build, device))
 
