@@ -10,6 +10,8 @@
  *            the next
  *   MEASURE  latency:SIZE:ROUNDS          ns one way, there and back
  *            stream:SIZE:WINDOW:WINDOWS   ns a message
+ *            write:SIZE:WINDOW:WINDOWS    the same of the other's memory
+ *            read:SIZE:WINDOW:WINDOWS
  *            memory:COUNT                 bytes for each peer that is known
  *   --posted N        ONE has receives that nothing matches
  *   --unexpected N    ONE has messages that nobody expects
@@ -44,6 +46,8 @@
 enum kind {
 	LATENCY,
 	STREAM,
+	WRITE,
+	READ,
 	MEMORY
 };
 
@@ -60,6 +64,7 @@ struct plan {
 	unsigned int slices, posted, unexpected;
 	bool is_napping;
 	size_t size; /* of the largest message */
+	bool is_reaching;
 	unsigned int count;
 	struct measure *measures;
 };
@@ -116,7 +121,8 @@ static unsigned int part_number(char **text, unsigned long least,
 
 static void measure_parse(struct measure *measure, char *text)
 {
-	static const char *const kinds[] = { "latency", "stream", "memory" };
+	static const char *const kinds[] = { "latency", "stream", "write",
+					     "read", "memory" };
 	const char *kind = strsep(&text, ":");
 
 	while (strcmp(kind, kinds[measure->kind]) != 0)
@@ -124,7 +130,7 @@ static void measure_parse(struct measure *measure, char *text)
 			usage();
 	if (measure->kind != MEMORY)
 		measure->size = part_number(&text, 0, SIZE_MAX_);
-	if (measure->kind == STREAM)
+	if (measure->kind != LATENCY && measure->kind != MEMORY)
 		measure->window = part_number(&text, 1, SIDE_WINDOW);
 	measure->count = part_number(&text, 1, COUNT_MAX);
 	if (text != NULL)
@@ -159,6 +165,8 @@ static struct plan plan_parse(int argc, char **argv)
 		measure_parse(&plan.measures[i], argv[3 + i]);
 		if (plan.measures[i].size > plan.size)
 			plan.size = plan.measures[i].size;
+		plan.is_reaching |= plan.measures[i].kind == WRITE ||
+				    plan.measures[i].kind == READ;
 	}
 	return plan;
 }
@@ -190,6 +198,10 @@ static double measure_once(const struct measure *measure, struct side *side)
 	case STREAM:
 		return side_stream(side, measure->size, measure->window,
 				   measure->count);
+	case WRITE:
+	case READ:
+		return side_access(side, measure->kind == READ, measure->size,
+				   measure->window, measure->count);
 	default:
 		return side_know(side, measure->count);
 	}
@@ -202,7 +214,7 @@ static void sides_open(const struct plan *plan, bool is_first, int fd,
 {
 	for (int k = 0; k < SIDES; k++)
 		sides[k] = side_open(plan->names[k], is_first, fd, plan->size,
-				     plan->is_napping);
+				     plan->is_napping, plan->is_reaching);
 	if (side_leave(sides[0], plan->unexpected) < plan->unexpected ||
 	    side_post(sides[0], plan->posted) < plan->posted) {
 		errno = ENOSPC;

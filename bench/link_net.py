@@ -102,11 +102,11 @@ def across(options):
     link_node.plot(options, "link_across", "two nodes", pairs, names)
 
 
-def striped(options, size):
+def striped(options, kind, size):
     window, windows = (8, 1) if size == MIB else (4, 1)
     return link_pair.Measure(
-        f"{size // MIB} MiB, window {window}, MB/s",
-        f"stream:{size}:{1 if options.is_smoke else window}:{windows}",
+        f"{kind}, {size // MIB} MiB, window {window}, MB/s",
+        f"{kind}:{size}:{1 if options.is_smoke else window}:{windows}",
         size * 1e3, True, False, RAILS_AIM, size)
 
 
@@ -120,7 +120,9 @@ def rails(options):
             names = [f"fairlead={core}:{','.join(links.devices[:count])}"
                      for count in (2, 1)]
             sides = links.sides(
-                options, *names, [striped(options, size) for size in sizes],
+                options, *names, [
+                    striped(options, kind, size) for size in sizes
+                    for kind in ("stream", "write", "read")],
                 "--nap", device=None, slices=5)
             busy = [statistics.median(values) for values in sides.busy]
             for row in sides.rows(f"{core}, "):

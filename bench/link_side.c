@@ -14,6 +14,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 #include "link/address/address.h"
@@ -24,6 +25,7 @@
 #define TAG_ANSWER   2
 #define TAG_NOBODY   1000 /* and above: what nothing matches */
 #define TAG_LEFT     (UINT64_C(1) << 32)
+#define KEY          1
 #define ENTRIES      32
 #define ADDRESS_SIZE 64
 #define NAP_NS       50000
@@ -37,6 +39,7 @@ struct side {
 	struct fid_cq *cq;
 	struct fid_av *av;
 	struct fid_ep *ep;
+	struct fid_mr *mr; /* for the other to reach, or NULL */
 	fi_addr_t peer;
 	size_t address_size;
 	uint64_t to_send, to_receive; /* completions that will come */
@@ -56,14 +59,14 @@ static void check(const struct side *side, const char *what, long result)
 
 /* --- open and close --- */
 
-static struct fi_info *info_find(struct side *side)
+static struct fi_info *info_find(struct side *side, uint64_t more)
 {
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;
 	const char *provider = side->is_ours ? "fairlead" : side->name;
 
 	if (hints == NULL)
 		rounds_die("allocate");
-	hints->caps = FI_TAGGED | FI_DIRECTED_RECV;
+	hints->caps = FI_TAGGED | FI_DIRECTED_RECV | more;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -86,7 +89,7 @@ static void exchange(int fd, const void *mine, void *other, size_t size)
 }
 
 struct side *side_open(const char *name, bool is_first, int fd,
-		       size_t message_max, bool is_napping)
+		       size_t message_max, bool is_napping, bool is_reachable)
 {
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED, .size = 8192 };
 	struct fi_av_attr av = { .type = FI_AV_MAP };
@@ -99,7 +102,7 @@ struct side *side_open(const char *name, bool is_first, int fd,
 	side->is_first = is_first;
 	side->is_napping = is_napping;
 	side->is_ours = strncmp(name, OURS, strlen(OURS)) == 0;
-	side->info = info_find(side);
+	side->info = info_find(side, is_reachable ? FI_RMA : 0);
 	side->out = calloc(1, message_max + 1);
 	side->in = calloc(1, message_max + 1);
 	if (side->out == NULL || side->in == NULL)
@@ -118,6 +121,11 @@ struct side *side_open(const char *name, bool is_first, int fd,
 	      fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
 	check(side, "bind", fi_ep_bind(side->ep, &side->av->fid, 0));
 	check(side, "fi_enable", fi_enable(side->ep));
+	if (is_reachable)
+		check(side, "fi_mr_reg",
+		      fi_mr_reg(side->domain, side->in, message_max + 1,
+				FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0,
+				&side->mr, NULL));
 	side->address_size = sizeof(mine);
 	check(side, "fi_getname",
 	      fi_getname(&side->ep->fid, mine, &side->address_size));
@@ -129,6 +137,8 @@ struct side *side_open(const char *name, bool is_first, int fd,
 
 void side_close(struct side *side)
 {
+	if (side->mr != NULL)
+		fi_close(&side->mr->fid);
 	fi_close(&side->ep->fid);
 	fi_close(&side->av->fid);
 	fi_close(&side->cq->fid);
@@ -263,6 +273,50 @@ double side_stream(struct side *side, size_t size, unsigned int window,
 	}
 	wait_all(side);
 	return (double)(rounds_now_ns() - start) / count / window;
+}
+
+/* It has ended when the data is where it belongs. */
+static void reach(struct side *side, bool is_read, size_t size)
+{
+	const struct iovec iov = { side->out, size };
+	const struct fi_rma_iov there = { .len = size, .key = KEY };
+	const struct fi_msg_rma msg = { .msg_iov = &iov,
+					.iov_count = 1,
+					.addr = side->peer,
+					.rma_iov = &there,
+					.rma_iov_count = 1,
+					.context = context_of(side) };
+	ssize_t result;
+
+	do {
+		result = is_read ? fi_readmsg(side->ep, &msg, FI_COMPLETION)
+				 : fi_writemsg(side->ep, &msg,
+					       FI_COMPLETION |
+						       FI_DELIVERY_COMPLETE);
+		if (result == -FI_EAGAIN)
+			progress(side);
+	} while (result == -FI_EAGAIN);
+	check(side, "access", result);
+	side->to_send++;
+}
+
+double side_access(struct side *side, bool is_read, size_t size,
+		   unsigned int window, unsigned int count)
+{
+	uint64_t start = rounds_now_ns(), end;
+
+	if (!side->is_first)
+		post(side, 1, TAG_ANSWER);
+	for (unsigned int i = 0; i < count && side->is_first; i++) {
+		for (unsigned int k = 0; k < window; k++)
+			reach(side, is_read, size);
+		wait_all(side);
+	}
+	end = rounds_now_ns();
+	if (side->is_first)
+		put(side, 1, TAG_ANSWER);
+	wait_all(side);
+	return (double)(end - start) / count / window;
 }
 
 unsigned int side_post(struct side *side, unsigned int count)

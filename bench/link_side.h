@@ -18,9 +18,10 @@ struct side;
 /*
  * In both processes; they exchange addresses over `fd`. `is_napping`: who waits
  * sleeps between two looks, so that processors are not busy with waiting.
+ * `is_reachable`: memory is there for side_access().
  */
 struct side *side_open(const char *name, bool is_first, int fd,
-		       size_t message_max, bool is_napping);
+		       size_t message_max, bool is_napping, bool is_reachable);
 void side_close(struct side *side);
 
 /*
@@ -35,6 +36,12 @@ double side_latency(struct side *side, size_t size, unsigned int count);
 #define SIDE_WINDOW 64
 double side_stream(struct side *side, size_t size, unsigned int window,
 		   unsigned int count);
+/*
+ * Reads or writes of the second's memory by the first, a window under way.
+ * Returns ns for one of `count` windows' accesses.
+ */
+double side_access(struct side *side, bool is_read, size_t size,
+		   unsigned int window, unsigned int count);
 /*
  * Receives that nothing will match, or messages that nobody expects, in both
  * processes. Returns how many there was room for.
