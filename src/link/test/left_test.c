@@ -2,7 +2,8 @@
 /*
  * Containers that share /dev/shm with us, and have numbers of processes of their
  * own. One is killed: what it has left there is taken away by the next program, and
- * what others have, who live, stays.
+ * what others have, who live, stays. And peers that are gone before we look: their
+ * shared memory is still there then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@ struct side {
 	struct fid_cq *cq;
 	struct fid_av *av;
 	struct fid_ep *ep;
+	uint8_t name[LINK_ADDRESS_SIZE];
 	uint64_t number;
 };
 
@@ -49,9 +51,8 @@ static void endpoint_open(struct side *side)
 {
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_av_attr av = { .type = FI_AV_TABLE };
-	uint8_t name[LINK_ADDRESS_SIZE];
 	struct link_address address;
-	size_t size = sizeof(name);
+	size_t size = sizeof(side->name);
 
 	domain_open(side);
 	pair_do(fi_cq_open(side->domain, &cq, &side->cq, NULL));
@@ -60,9 +61,17 @@ static void endpoint_open(struct side *side)
 	pair_do(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
 	pair_do(fi_ep_bind(side->ep, &side->av->fid, 0));
 	pair_do(fi_enable(side->ep));
-	pair_do(fi_getname(&side->ep->fid, name, &size));
-	pair_do(link_address_decode(name, &address, NULL));
+	pair_do(fi_getname(&side->ep->fid, side->name, &size));
+	pair_do(link_address_decode(side->name, &address, NULL));
 	side->number = address.number;
+}
+
+static void endpoint_close(struct side *side)
+{
+	pair_do(fi_close(&side->ep->fid));
+	pair_do(fi_close(&side->av->fid));
+	pair_do(fi_close(&side->cq->fid));
+	domain_close(side);
 }
 
 /* Of an endpoint: its own file, and its memory. */
@@ -135,10 +144,53 @@ static void another_program_starts(void)
 	domain_close(&side);
 }
 
+/* --- who knocks, and is gone before anybody has looked --- */
+
+static void knock(const struct side *us, bool is_killed, int fd)
+{
+	struct side side;
+	fi_addr_t to;
+
+	endpoint_open(&side);
+	pair_check(fi_av_insert(side.av, us->name, 1, &to, 0, NULL) == 1);
+	pair_check(fi_tinject(side.ep, "hello", 5, to, 1) == -FI_EAGAIN);
+	pair_check(write(fd, &side.number, sizeof(side.number)) ==
+		   sizeof(side.number));
+	if (is_killed)
+		kill(getpid(), SIGKILL);
+	endpoint_close(&side);
+	exit(0);
+}
+
+static void who_knocks_and_is_gone_does_no_harm(struct side *us, bool is_killed)
+{
+	struct fi_cq_tagged_entry entry;
+	uint64_t number;
+	int fds[2], status;
+	pid_t child;
+
+	pair_check(pipe(fds) == 0);
+	child = fork();
+	pair_check(child >= 0);
+	if (child == 0)
+		knock(us, is_killed, fds[1]);
+	pair_check(read(fds[0], &number, sizeof(number)) == sizeof(number));
+	pair_check(waitpid(child, &status, 0) == child);
+	pair_check(WIFSIGNALED(status) == is_killed);
+	another_program_starts();
+	for (unsigned int i = 0; i < 1000; i++)
+		pair_check(fi_cq_read(us->cq, &entry, 1) == -FI_EAGAIN);
+	another_program_starts();
+	pair_check(files_of(number) == 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	struct fi_info *hints = fi_allocinfo();
 	struct container killed, lives, like_us;
+	struct side us;
 
 	hints->fabric_attr->prov_name = strdup("fairlead");
 	pair_do(fi_getinfo(fi_version(), NULL, NULL, 0, hints, &info));
@@ -167,6 +219,10 @@ int main(void)
 	container_kill(&lives);
 	another_program_starts();
 	pair_check(files_of(lives.number) == 0);
+	endpoint_open(&us);
+	who_knocks_and_is_gone_does_no_harm(&us, false);
+	who_knocks_and_is_gone_does_no_harm(&us, true);
+	endpoint_close(&us);
 	fi_freeinfo(info);
 	return 0;
 }
