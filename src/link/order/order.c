@@ -314,14 +314,16 @@ static bool is_silent(const struct order *o, struct order_rail *r,
 
 /*
  * Asks over each rail at the same time: only then do answers compare. Who has
- * not answered is asked again: a connection that broke may have lost it.
+ * not answered, though another did, is asked again: a connection that broke may
+ * have lost it.
  */
 static void ask(struct order *o, uint64_t now_us)
 {
 	bool goes_on = false;
 
 	for (unsigned int i = 0; i < o->count; i++)
-		goes_on |= order_is_usable(o, i) && o->rails[i].is_asked;
+		goes_on |= order_is_usable(o, i) && o->rails[i].is_asked &&
+			   o->rails[i].others_us != 0;
 	for (unsigned int i = 0; i < o->count; i++) {
 		struct order_rail *r = &o->rails[i];
 		if (!order_is_usable(o, i) || (goes_on && !r->is_asked))

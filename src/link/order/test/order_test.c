@@ -404,6 +404,27 @@ static void rail_that_stays_silent_with_reads_fails(void **state)
 	assert_true(order_is_usable(o, o->first));
 }
 
+/* It may have been in the kernel already, when the cable was cut. */
+static void rail_fails_though_a_read_came_after_it_was_asked(void **state)
+{
+	struct order *o = &w.sides[0].order;
+	unsigned int rail;
+
+	world_start(7, 2, 0);
+	w.sides[0].wanted = 10;
+	w.sides[1].wanted = 0;
+	run_for(1000000);
+	rail = 1 - o->first;
+	order_read(o, rail, true, w.now);
+	order_read(o, rail, true, w.now);
+	w.is_silent[rail] = true;
+	while (o->rails[rail].others_us == 0)
+		run_for(STEP_US);
+	order_read(o, rail, false, w.now);
+	run_for(2 * ORDER_SILENCE_US);
+	assert_false(order_is_usable(o, rail));
+}
+
 static void peer_is_lost_when_all_rails_have_failed_for_long(void **state)
 {
 	struct order *o = &w.sides[0].order;
@@ -583,6 +604,8 @@ int main(void)
 			slow_rail_is_waited_for_longer_but_not_for_ever),
 		cmocka_unit_test(peer_that_is_busy_loses_no_rail),
 		cmocka_unit_test(rail_that_stays_silent_with_reads_fails),
+		cmocka_unit_test(
+			rail_fails_though_a_read_came_after_it_was_asked),
 		cmocka_unit_test(
 			peer_is_lost_when_all_rails_have_failed_for_long),
 		cmocka_unit_test(peer_is_lost_when_it_is_refused_by_all_rails),
