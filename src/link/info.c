@@ -85,7 +85,7 @@ static bool is_address(const void *bytes, size_t size)
 {
 	struct link_address address;
 
-	return bytes == NULL || size == 0 ||
+	return !place_is_given(bytes, size) ||
 	       (size == LINK_ADDRESS_SIZE &&
 		link_address_decode(bytes, &address, NULL) == 0);
 }
@@ -438,7 +438,8 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 		link_info(FABRIC, "not what the hints ask for: %s\n", why);
 		return -FI_ENODATA;
 	}
-	if (hints != NULL && hints->src_addrlen > 0 &&
+	if (hints != NULL &&
+	    place_is_given(hints->src_addr, hints->src_addrlen) &&
 	    link_address_decode(hints->src_addr, &source, NULL) == 0 &&
 	    source.told_count > 0)
 		place.source = &source.rails[0];

@@ -65,7 +65,8 @@ static bool is_on_fabric(const void *bytes, size_t size)
 {
 	struct link_address address;
 
-	return size > 0 && link_address_decode(bytes, &address, NULL) == 0 &&
+	return place_is_given(bytes, size) &&
+	       link_address_decode(bytes, &address, NULL) == 0 &&
 	       address.told_count > 0;
 }
 
@@ -88,7 +89,8 @@ int place_fill(struct fi_info *info, const struct fi_info *hints,
 	    (is_on_fabric(hints->src_addr, hints->src_addrlen) ||
 	     is_on_fabric(hints->dest_addr, hints->dest_addrlen)))
 		return -FI_ENODATA;
-	if (hints != NULL && hints->src_addrlen > 0)
+	if (hints != NULL &&
+	    place_is_given(hints->src_addr, hints->src_addrlen))
 		result = address_put(hints->src_addr, &info->src_addr,
 				     &info->src_addrlen);
 	else if (core != NULL)
@@ -101,7 +103,8 @@ int place_fill(struct fi_info *info, const struct fi_info *hints,
 				     &info->src_addr, &info->src_addrlen);
 	if (result != 0)
 		return result;
-	if (hints != NULL && hints->dest_addrlen > 0)
+	if (hints != NULL &&
+	    place_is_given(hints->dest_addr, hints->dest_addrlen))
 		return address_put(hints->dest_addr, &info->dest_addr,
 				   &info->dest_addrlen);
 	if (is_source || (place->node == NULL && place->service == NULL))
@@ -129,7 +132,7 @@ struct fi_info *place_hints(const struct fi_info *hints)
 	ours->addr_format = FI_FORMAT_UNSPEC;
 	for (unsigned int i = 0; i < 2; i++) {
 		uint8_t read[LINK_ADDRESS_SIZE];
-		if (*both[i].size == 0)
+		if (!place_is_given(*both[i].bytes, *both[i].size))
 			continue;
 		if (format_read(hints->addr_format, 0, *both[i].bytes,
 				*both[i].size, read) != 0) {

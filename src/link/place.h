@@ -4,6 +4,12 @@
 
 #include "link/provider.h"
 
+/* Whether a program has given one: some forget the size of what they took away. */
+static inline bool place_is_given(const void *bytes, size_t size)
+{
+	return bytes != NULL && size > 0;
+}
+
 /*
  * The addresses of `info`, in our form: what the program has given itself counts;
  * then what node and service tell, which the cores of `set` were asked for. Returns

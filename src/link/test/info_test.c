@@ -130,6 +130,22 @@ static void node_and_service_are_an_address(struct pair *pair)
 	fi_freeinfo(source);
 }
 
+/* fabtests' fi_rdm_multi_domain takes its hints' addresses away, not their sizes. */
+static void no_address_has_no_size(struct pair *pair)
+{
+	static const uint32_t formats[] = { FI_FORMAT_UNSPEC, FI_SOCKADDR_IN };
+
+	for (unsigned int i = 0; i < COUNT_OF(formats); i++) {
+		struct fi_info *hints = hints_make(), *info;
+		hints->addr_format = formats[i];
+		hints->src_addrlen = hints->dest_addrlen = 64;
+		if (ask(hints, &info) == 0)
+			fi_freeinfo(info);
+		else
+			pair_check(formats[i] != FI_FORMAT_UNSPEC);
+	}
+}
+
 /* Only a fabric rail is at a place that has one. */
 static void addresses_are_those_of_sockets_where_asked(struct pair *pair)
 {
@@ -188,6 +204,7 @@ int main(void)
 		pair_case(old_programs_get_a_mode_that_they_know),
 		pair_case(domains_share_no_vector),
 		pair_case(node_and_service_are_an_address),
+		pair_case(no_address_has_no_size),
 		pair_case(addresses_are_those_of_sockets_where_asked),
 		pair_case(what_is_no_address_is_refused),
 		pair_case(a_node_that_there_is_not_is_refused),
