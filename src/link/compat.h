@@ -54,6 +54,12 @@
 #define CORE_ASKS_AGAIN (!BUILD_IS_AT_LEAST(2, 0))
 
 /*
+ * Until 1.x shm never forgets the memory of an endpoint of the same process. Since
+ * 2.0 it looks into it when it is told to forget the peer: it has to be there.
+ */
+#define CORE_KEEPS_OWN (!BUILD_IS_AT_LEAST(2, 0))
+
+/*
  * Defines get_tag() and get_msg(), which a core calls, by functions that take
  * (srx, address, tag, ret_entry) and (srx, address, size, ret_entry).
  */

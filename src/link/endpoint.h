@@ -176,6 +176,8 @@ int seats_open(struct rail *rail);
  */
 int seat_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
 	      struct presence_process *ret_process);
+/* It is not in the vector any more, under any address. */
+void seat_leave(struct rail *rail, fi_addr_t core);
 /* Forgets who is gone and not in the vector, now and then. */
 void seats_look(struct rail *rail);
 
@@ -248,7 +250,7 @@ void shared_drop(struct rail *rail);
 void shared_arrived(struct arrival *arrival,
 		    const struct fi_cq_tagged_entry *entry);
 void shared_arrival_failed(struct arrival *arrival);
-void shared_received(struct receive *receive,
+void shared_received(struct rail *rail, struct receive *receive,
 		     const struct fi_cq_tagged_entry *entry, fi_addr_t core);
 void shared_failed(struct receive *receive,
 		   const struct fi_cq_err_entry *entry);

@@ -321,8 +321,8 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 		/* What was sent is still to arrive: a flow stays. */
 		if (peer->flow == NULL && rail->way != RAIL_SHARED)
 			fi_av_remove(rail->av, core, 1, 0);
-		if (rail->way == RAIL_SHARED)
-			rail->seats_are_due = true;
+		if (rail->way == RAIL_SHARED && twin == FI_ADDR_NOTAVAIL)
+			seat_leave(rail, *core);
 		link_unlock(&rail->lock);
 	}
 	set_seen(peer->is_known, false);

@@ -24,9 +24,9 @@ struct page {
 	uint64_t magic; /* last: what is before it is there */
 	uint64_t number, node;
 	uint64_t started;
-	int64_t process; /* 0: it was closed */
-	uint32_t news;   /* how often somebody left who has a seat here */
-	uint32_t is_full, is_shown;
+	int64_t process;
+	uint32_t news; /* how often somebody left who has a seat here */
+	uint32_t is_full, is_shown, is_closed;
 	uint64_t seats[PRESENCE_SEATS]; /* from the first; 0 is free */
 };
 
@@ -168,10 +168,12 @@ static int leaf_of(uint64_t number, struct leaf *ret)
 
 static struct presence_process process_of(const struct page *page)
 {
-	return (struct presence_process){
-		(pid_t)__atomic_load_n(&page->process, __ATOMIC_ACQUIRE),
-		page->started
-	};
+	return (struct presence_process){ (pid_t)page->process, page->started };
+}
+
+static bool is_closed(const struct page *page)
+{
+	return __atomic_load_n(&page->is_closed, __ATOMIC_ACQUIRE) != 0;
 }
 
 /*
@@ -182,7 +184,7 @@ static bool leaf_is_gone(const struct leaf *leaf, uint64_t node)
 {
 	const struct presence_process process = process_of(leaf->page);
 
-	if (process.number == 0)
+	if (is_closed(leaf->page))
 		return true;
 	if (leaf->page->node == node && !presence_is_alive(&process))
 		return true;
@@ -403,7 +405,7 @@ static void presence_end(struct presence *presence)
 	if (presence->is_held)
 		rename(path_of(presence->number, LEFT, left),
 		       path_of(presence->number, "", memory));
-	__atomic_store_n(&page->process, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->is_closed, 1, __ATOMIC_RELEASE);
 	flock(presence->leaf.fd, LOCK_UN);
 	leaf_bury(path_of(presence->number, SUFFIX, path), presence->node);
 	/* Of whom this one was the last. */
@@ -434,7 +436,7 @@ int presence_join(struct presence *presence, uint64_t other,
 	if (result != 0)
 		return result;
 	*ret_process = process_of(leaf.page);
-	if (ret_process->number == 0 ||
+	if (is_closed(leaf.page) ||
 	    __atomic_load_n(&leaf.page->is_shown, __ATOMIC_ACQUIRE) == 0)
 		result = -ENOENT;
 	else if (seat_take(leaf.page, presence->number, presence->is_only) >= 0)
@@ -455,14 +457,17 @@ bool presence_has_news(struct presence *presence)
 	return has_news;
 }
 
-uint64_t presence_gone(const struct presence *presence, unsigned int seat)
+uint64_t presence_gone(const struct presence *presence, unsigned int seat,
+		       pid_t *ret_process)
 {
 	uint64_t number = seat_look(presence->leaf.page, seat);
 	struct leaf leaf;
 	bool is_gone;
 
+	*ret_process = 0;
 	if (number == 0 || leaf_of(number, &leaf) != 0)
 		return number;
+	*ret_process = process_of(leaf.page).number;
 	is_gone = leaf_is_gone(&leaf, presence->node);
 	leaf_close(&leaf);
 	return is_gone ? number : 0;

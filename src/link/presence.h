@@ -61,8 +61,9 @@ int presence_join(struct presence *presence, uint64_t other,
 
 /* Whether anybody may have gone since this was asked. */
 bool presence_has_news(struct presence *presence);
-/* Whose a seat is, if that endpoint is gone; or 0. */
-uint64_t presence_gone(const struct presence *presence, unsigned int seat);
+/* Whose a seat is, and of which process (0: unknown), if it is gone; or 0. */
+uint64_t presence_gone(const struct presence *presence, unsigned int seat,
+		       pid_t *ret_process);
 /* Nothing of its peer is used any more. */
 void presence_give_back(struct presence *presence, unsigned int seat);
 

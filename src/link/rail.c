@@ -47,7 +47,7 @@ static void take_completion(struct rail *rail,
 		slab_came(rail, (struct slab *)op, entry->len);
 		break;
 	case OP_RECEIVE:
-		shared_received((struct receive *)op, entry, source);
+		shared_received(rail, (struct receive *)op, entry, source);
 		break;
 	case OP_ARRIVAL:
 		shared_arrived((struct arrival *)op, entry);

@@ -6,6 +6,7 @@
  * forgotten, when all that it has sent was taken in.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "link/endpoint.h"
 
@@ -63,15 +64,30 @@ int seat_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
 	return 0;
 }
 
+void seat_leave(struct rail *rail, fi_addr_t core)
+{
+	rail->seats_are_due = true;
+	for (unsigned int i = 0; i < PRESENCE_SEATS && !CORE_KEEPS_OWN; i++)
+		if (rail->seats[i].core == core &&
+		    rail->seats[i].process.number == getpid())
+			core_forget(rail, &rail->seats[i]);
+}
+
 /* The core may know it though we do not: it was told by the peer. */
-static void seat_free(struct rail *rail, unsigned int at, uint64_t number)
+static void seat_free(struct rail *rail, unsigned int at, uint64_t number,
+		      bool is_own)
 {
 	struct seat *seat = &rail->seats[at];
 
 	ep_stranger_gone(rail, number);
-	if (core_tell(rail, seat, number) != 0)
-		return;
-	core_forget(rail, seat);
+	if (is_own && !CORE_KEEPS_OWN) {
+		if (seat->core != FI_ADDR_NOTAVAIL)
+			return;
+	} else {
+		if (core_tell(rail, seat, number) != 0)
+			return;
+		core_forget(rail, seat);
+	}
 	presence_give_back(rail->ep->presence, at);
 }
 
@@ -79,13 +95,14 @@ void seats_look(struct rail *rail)
 {
 	struct link_ep *ep = rail->ep;
 	uint64_t gone[PRESENCE_SEATS];
+	pid_t processes[PRESENCE_SEATS];
 	bool are_any = false;
 
 	if (!presence_has_news(ep->presence) && !rail->seats_are_due)
 		return;
 	rail->seats_are_due = false;
 	for (unsigned int i = 0; i < PRESENCE_SEATS; i++) {
-		gone[i] = presence_gone(ep->presence, i);
+		gone[i] = presence_gone(ep->presence, i, &processes[i]);
 		if (gone[i] != 0 &&
 		    av_find(ep->av, gone[i]) != FI_ADDR_NOTAVAIL)
 			gone[i] = 0; /* until it is removed */
@@ -100,5 +117,5 @@ void seats_look(struct rail *rail)
 		}
 	for (unsigned int i = 0; i < PRESENCE_SEATS; i++)
 		if (gone[i] != 0)
-			seat_free(rail, i, gone[i]);
+			seat_free(rail, i, gone[i], processes[i] == getpid());
 }

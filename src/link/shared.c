@@ -353,10 +353,9 @@ static struct message_end end_of(const struct fi_cq_tagged_entry *entry,
 	};
 }
 
-void shared_received(struct receive *receive,
+void shared_received(struct rail *rail, struct receive *receive,
 		     const struct fi_cq_tagged_entry *entry, fi_addr_t core)
 {
-	struct rail *rail = rail_of(receive->entry.srx);
 	const struct message_end end =
 		end_of(entry, receive->is_tagged, rail_source(rail, core));
 

@@ -48,13 +48,12 @@ struct open {
 };
 
 /*
- * Files of other processes come and go meanwhile. Whose one is says a word of it:
- * the fifth of ours, the first but half a word of the core's.
+ * Files of other processes come and go meanwhile. Whose one is says a word of it: of
+ * ours the ninth, of the core's one by its version.
  */
 static bool is_file_ours(const char *name)
 {
-	bool is_presence = strstr(name, ".here") != NULL;
-	uint64_t words[5] = { 0 };
+	pid_t words[24] = { 0 };
 	char path[300];
 	FILE *file;
 
@@ -64,7 +63,10 @@ static bool is_file_ours(const char *name)
 		return false;
 	(void)!fread(words, sizeof(words), 1, file);
 	fclose(file);
-	return (is_presence ? words[4] : words[0] >> 32) == (uint64_t)getpid();
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (words[i] == getpid())
+			return true;
+	return false;
 }
 
 static struct open open_now(void)

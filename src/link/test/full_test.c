@@ -17,12 +17,17 @@
 
 static uint8_t out[LARGE], in[LARGE];
 
-/* Some cores keep for us, without end, what we do not take from them. */
+/*
+ * Some cores keep for us, without end, what we do not take from them; and what shm
+ * has since 2.0, it does not ask for again.
+ */
 static void check_refused(unsigned int next)
 {
 	const char *link = getenv("FI_FAIRLEAD_LINKS");
 
-	if (pair_is_local() || strcmp(link, "net") == 0)
+	bool asks_again = FI_VERSION_LT(fi_version(), FI_VERSION(2, 0));
+
+	if ((pair_is_local() && asks_again) || strcmp(link, "net") == 0)
 		pair_check(next < COUNT);
 }
 
