@@ -120,7 +120,7 @@ void claim_ended(struct arrival *arrival,
 		came(arrival, entry, core);
 		return;
 	}
-	if (arrival->iov.iov_base != NULL)
+	if (arrival->receive != NULL && arrival->iov.iov_base != NULL)
 		receive_copy(arrival->receive, arrival->iov.iov_base, &end);
 	else if (arrival->receive != NULL)
 		receive_done(arrival->receive, &end);
@@ -240,6 +240,17 @@ static ssize_t take(struct rail *rail, struct arrival *arrival)
 	return fi_trecvmsg(rail->core, &msg, FI_CLAIM | FI_COMPLETION);
 }
 
+/* The endpoint's that is a source; 0: it is not known. */
+static uint64_t number_of(const struct link_ep *ep, uint64_t source)
+{
+	const struct peer *peer;
+
+	if (source != SOURCE_UNKNOWN && (source & SOURCE_BY_NUMBER) != 0)
+		return source & ~SOURCE_BY_NUMBER;
+	peer = ep_peer(ep, source);
+	return peer == NULL ? 0 : peer->number;
+}
+
 void claims_take(struct rail *rail)
 {
 	struct matched *matched = &rail->matched;
@@ -255,9 +266,38 @@ void claims_take(struct rail *rail)
 			matched->to_take_end = &matched->to_take;
 		link_unlock(&rail->working);
 		arrival->state = ARRIVAL_TAKEN;
+		arrival->owing = (struct owing){
+			.is_used = true,
+			.number = number_of(rail->ep, arrival->match.source)
+		};
 		DL_APPEND2(matched->asking, arrival, before, next);
 		if (result != 0)
 			claim_failed(arrival, &(struct fi_cq_err_entry){
 						      .err = (int)-result });
+	}
+}
+
+/* --- peers that have ended --- */
+
+void claims_each_old(struct rail *rail, loss_tell *tell, void *arg)
+{
+	struct arrival *arrival;
+
+	DL_FOREACH2(rail->matched.asking, arrival, next)
+	if (arrival->state == ARRIVAL_TAKEN)
+		owing_tell(rail, &arrival->owing, tell, arg);
+}
+
+void claims_leave_of(struct rail *rail, uint64_t number, int error)
+{
+	struct arrival *arrival;
+
+	DL_FOREACH2(rail->matched.asking, arrival, next)
+	if (arrival->state == ARRIVAL_TAKEN && arrival->receive != NULL &&
+	    arrival->owing.number == number) {
+		struct message_end end = end_of(arrival);
+		end.size = 0;
+		receive_failed(arrival->receive, &end, error, 0);
+		arrival->receive = NULL;
 	}
 }

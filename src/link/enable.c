@@ -48,18 +48,26 @@ static int address_take(struct link_ep *ep)
 	return told < 0 ? told : 0;
 }
 
-/* Those that were inserted before. The vector is not changed meanwhile. */
-static void peers_add(struct link_ep *ep)
+/*
+ * Those that were inserted before. The vector is not changed meanwhile. Whom no
+ * rail leads to is refused when it is sent to: other endpoints may.
+ */
+static int peers_add(struct link_ep *ep)
 {
-	for (fi_addr_t i = 0; i < ep->av->count; i++) {
+	int result = 0;
+
+	for (fi_addr_t i = 0; i < ep->av->count && result != -FI_ENOMEM; i++) {
 		struct link_address address;
 		if (av_address(ep->av, i, &address) != 0)
 			continue;
-		if ((address.flags & LINK_NAMED) != 0)
-			name_ask(ep, i, &address);
-		else
-			ep_peer_add(ep, i, &address);
+		result = (address.flags & LINK_NAMED) != 0
+				 ? name_ask(ep, i, &address)
+				 : ep_peer_add(ep, i, &address);
+		if (result != 0)
+			link_warn(EP_CTRL, "address %llu: %s\n",
+				  (unsigned long long)i, fi_strerror(-result));
 	}
+	return result == -FI_ENOMEM ? result : 0;
 }
 
 /* Lets who polls in, or waits until nobody is, and will be. */
@@ -196,8 +204,9 @@ static int ep_join(struct link_ep *ep)
 	int result;
 
 	link_lock(&ep->av->changing);
-	peers_add(ep);
-	result = mr_endpoint_comes(ep);
+	result = peers_add(ep);
+	if (result == 0)
+		result = mr_endpoint_comes(ep);
 	ep->is_enabled = result == 0;
 	link_unlock(&ep->av->changing);
 	if (result == 0)

@@ -11,6 +11,8 @@
 #include "link/locality.h"
 #include "link/ticks.h"
 
+#define FINISH_NS UINT64_C(1000000000)
+
 static struct link_ep *of(struct fid *fid)
 {
 	return ep_of((struct fid_ep *)fid);
@@ -273,16 +275,44 @@ static void ep_free(struct link_ep *ep)
 	link_unlock(&domain->memory);
 }
 
+static bool has_unsent(struct link_ep *ep)
+{
+	bool has = false;
+
+	for (unsigned int i = 0; i < ep->rail_count; i++) {
+		struct rail *rail = &ep->rails[i];
+		link_lock(&rail->lock);
+		has |= rail->pending != NULL || rail->answers != NULL ||
+		       rail->forgets != NULL ||
+		       (has_flows(rail) && flows_have_unsent(ep->flows));
+		link_unlock(&rail->lock);
+	}
+	return has;
+}
+
+/* What no core has taken is given a moment to go. */
+static void finish(struct link_ep *ep, uint64_t end_ns)
+{
+	while (has_unsent(ep) && clock_now_ns() < end_ns) {
+		for (unsigned int i = 0; i < ep->rail_count; i++)
+			rail_poll_soon(&ep->rails[i]);
+		ep_progress(ep);
+	}
+}
+
 static int ep_close(struct fid *fid)
 {
 	struct link_ep *ep = of(fid);
 	struct link_domain *domain = ep->domain;
+	uint64_t end_ns = clock_now_ns() + FINISH_NS;
 
 	if (peek_at(ep->aliases) > 0)
 		return -FI_EBUSY;
+	finish(ep, end_ns);
+	mr_endpoint_goes(ep);
+	finish(ep, end_ns); /* who asked for its keys is told */
 	if (ep->flows != NULL)
 		flows_finish(ep);
-	mr_endpoint_goes(ep);
 	ep_unbind(ep);
 	ep_free(ep);
 	domain_hold(domain, -1);

@@ -2,6 +2,7 @@
 /* What the files of an endpoint do for each other. */
 #pragma once
 
+#include "link/clock.h"
 #include "link/iov.h"
 #include "link/objects.h"
 #include "link/wire/reach.h"
@@ -82,6 +83,12 @@ static inline void rail_poll_soon(struct rail *rail)
 struct rail *rail_for(struct link_ep *ep, const struct peer *peer);
 /* Of several, any may bring an answer: the first stands for all. */
 struct rail *rail_answering(struct rail *rail);
+/* Whether what went by one may be answered by the other. */
+static inline bool is_answered_by(const struct rail *sent,
+				  const struct rail *rail)
+{
+	return sent == rail || (has_flows(sent) && has_flows(rail));
+}
 
 /* --- alias.c --- */
 
@@ -140,7 +147,8 @@ int name_ask(struct link_ep *ep, fi_addr_t address,
 void name_forget(struct link_ep *ep, fi_addr_t address);
 /*
  * What to say of an address that is no peer: -FI_EAGAIN, it is being asked;
- * -FI_EHOSTUNREACH, for long; -FI_EINVAL, there is none. Makes progress.
+ * -FI_EHOSTUNREACH, for long, or no rail leads there; -FI_EINVAL, there is none.
+ * Makes progress.
  */
 ssize_t name_refusal(struct link_ep *ep, fi_addr_t address);
 /* A HELLO or NAME has come. The rail is locked. */
@@ -219,6 +227,8 @@ void rail_answered(struct rail *rail);
 bool pending_has(const struct rail *rail, const struct peer *peer);
 void pending_add(struct rail *rail, struct slab *slab);
 void pending_flush(struct rail *rail);
+void pending_hand_over(struct rail *rail, const struct peer *peer,
+		       struct peer *to);
 /* Ends those to a peer with an error. */
 void pending_drop(struct rail *rail, const struct peer *peer, int error);
 
@@ -233,6 +243,20 @@ static inline bool loss_is_due(struct rail *rail)
 }
 /* Looks after whom something is owed by for long. */
 void loss_look(struct rail *rail);
+/* See struct owing. */
+typedef void loss_tell(struct rail *rail, uint64_t number, void *arg);
+static inline void owing_tell(struct rail *rail, struct owing *owing,
+			      loss_tell *tell, void *arg)
+{
+	if (owing->is_used && owing->was_seen)
+		tell(rail, owing->number, arg);
+	owing->was_seen = true;
+}
+static inline void peer_set_lost(struct peer *peer)
+{
+	peer->is_lost = true;
+	peer->lost_ns = clock_now_ns();
+}
 /* A frame to it has failed with LOSS_ERROR, and there is no other way. */
 void loss_said(struct rail *rail, struct peer *peer);
 /* What it owes, and what is for it, ends; it is not asked again. */
@@ -355,6 +379,8 @@ void reading_each_old(struct rail *rail,
 				   void *arg),
 		      void *arg);
 void reading_drop_of(struct rail *rail, uint64_t number, int error);
+/* Ends those for the program that the core does not end. */
+void reading_leave_of(struct rail *rail, uint64_t number, int error);
 /* Nobody will read it: tells the sender. No rail is locked. */
 void reading_refuse(struct arrival *arrival);
 
@@ -405,6 +431,8 @@ int rail_slab_desc(struct rail *rail, struct slab *slab, void **ret_desc);
 
 /* --- keys.c: the rail is locked --- */
 
+struct asker;
+
 /*
  * What the core has to be given to reach a peer's memory. -FI_EAGAIN: the peer
  * is asked; another negative errno: there is no such memory.
@@ -421,9 +449,16 @@ void key_forget(struct link_ep *ep, uint64_t number, uint64_t key);
 /* What a peer wants to know; 0 or a positive errno. */
 int key_tell(struct rail *rail, const struct frame *frame,
 	     const struct reach *reach, uint8_t *ret_told);
-/* Tells who asked that a key is none any more. */
-void key_withdraw(struct rail *rail, uint64_t number,
-		  const uint8_t from[LINK_ADDRESS_SIZE], uint64_t key);
+/*
+ * Who asked for one, each once; LINK_ASKERS at most. 0 or a positive errno. Reaching
+ * is locked.
+ */
+int asker_add(struct asker **askers, uint64_t number,
+	      const uint8_t from[LINK_ADDRESS_SIZE]);
+/* Tells all of them that it is none any more, now or later. */
+void askers_withdraw(struct rail *rail, struct asker **askers, uint64_t key);
+void forgets_send(struct rail *rail);
+void forgets_drop(struct rail *rail);
 void keys_drop(struct rail *rail);
 
 /* --- mr.c --- */
@@ -468,6 +503,9 @@ struct access;
 void access_ended(struct access *access, int error);
 /* Goes on with those of which the keys had changed. The rail is locked. */
 void accesses_again(struct rail *rail);
+/* As send_each_old(); ends those for the program that the core does not end. */
+void accesses_each_old(struct rail *rail, loss_tell *tell, void *arg);
+void accesses_leave_of(struct rail *rail, uint64_t number, int error);
 void accesses_give_back(struct rail *rail);
 void accesses_drop(struct rail *rail);
 /*

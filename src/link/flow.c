@@ -450,7 +450,7 @@ static void flow_lose(struct flow *flow)
 
 	flow->was_lost = true;
 	if (peer != NULL)
-		peer->is_lost = true;
+		peer_set_lost(peer);
 	link_warn(EP_DATA, "a peer is not reached by any rail any more\n");
 	while (flow->kept != NULL) {
 		struct slab *slab = kept_pop(flow);

@@ -71,7 +71,12 @@ static inline struct rail *flow_rail(const struct flow *flow)
 
 /* Nothing with fewer than two fabric rails. 0 or a negative errno. */
 int flows_open(struct link_ep *ep);
-/* What waits to be sent is given a moment to go. No rail is locked. */
+/* Whether frames wait to be sent. */
+bool flows_have_unsent(const struct flows *flows);
+/*
+ * Who waits for word of what came need not ask whether we are there. No rail is
+ * locked.
+ */
 void flows_finish(struct link_ep *ep);
 void flows_close(struct link_ep *ep);
 /* Sends what waits, and sees to it that it arrives. */

@@ -14,7 +14,6 @@
 
 #define PAUSE_US         500 /* between looks where nothing happens */
 #define PAUSE_REFUSED_US 20
-#define FINISH_US        1000000
 
 /* --- progress --- */
 
@@ -109,7 +108,7 @@ int flows_open(struct link_ep *ep)
 	return 0;
 }
 
-static bool has_unsent(const struct flows *flows)
+bool flows_have_unsent(const struct flows *flows)
 {
 	const struct flow *flow;
 
@@ -122,17 +121,8 @@ static bool has_unsent(const struct flows *flows)
 void flows_finish(struct link_ep *ep)
 {
 	struct rail *rail = fabric_rail(ep, 0);
-	uint64_t end_us = flow_now_us() + FINISH_US;
 	struct flow *flow;
-	bool goes_on = true;
 
-	while (goes_on && flow_now_us() < end_us) {
-		ep_progress(ep);
-		link_lock(&rail->lock);
-		goes_on = has_unsent(ep->flows);
-		link_unlock(&rail->lock);
-	}
-	/* Who waits for word of what came need not ask whether we are there. */
 	link_lock(&rail->lock);
 	for (flow = ep->flows->by_number; flow != NULL; flow = flow->hh.next)
 		if (flow->order.untold > 0) {

@@ -7,6 +7,8 @@
  * more if the owner has another key by then.
  */
 #include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
 
 #include "base/hash.h"
 #include "link/endpoint.h"
@@ -186,16 +188,92 @@ int key_tell(struct rail *rail, const struct frame *frame,
 	return 0;
 }
 
-void key_withdraw(struct rail *rail, uint64_t number,
-		  const uint8_t from[LINK_ADDRESS_SIZE], uint64_t key)
-{
-	struct peer *peer = ep_peer_or_stranger(rail, number, from);
-	struct frame frame = { .kind = FRAME_FORGET,
-			       .sender = rail->ep->number,
-			       .key = key };
+/* --- who is to be told that it is none any more --- */
 
-	if (peer != NULL && !peer->is_lost &&
-	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
-		link_warn(EP_DATA, "a peer cannot be told that a key that "
-				   "it has is none any more\n");
+struct asker {
+	uint64_t number, key;
+	uint8_t from[LINK_ADDRESS_SIZE];
+	struct asker *next; /* of those that are to be told */
+	UT_hash_handle hh;
+};
+
+int asker_add(struct asker **askers, uint64_t number,
+	      const uint8_t from[LINK_ADDRESS_SIZE])
+{
+	struct asker *asker;
+
+	HASH_FIND(hh, *askers, &number, sizeof(number), asker);
+	if (asker != NULL)
+		return 0;
+	if (HASH_COUNT(*askers) >= LINK_ASKERS)
+		return FI_ENOMEM;
+	asker = malloc(sizeof(*asker));
+	if (asker == NULL)
+		return FI_ENOMEM;
+	asker->number = number;
+	memcpy(asker->from, from, sizeof(asker->from));
+	HASH_ADD(hh, *askers, number, sizeof(number), asker);
+	if (hash_was_added(asker))
+		return 0;
+	free(asker);
+	return FI_ENOMEM;
+}
+
+void askers_withdraw(struct rail *rail, struct asker **askers, uint64_t key)
+{
+	struct asker *asker, *next;
+
+	HASH_ITER (hh, *askers, asker, next) {
+		HASH_DEL(*askers, asker);
+		asker->key = key;
+		LL_PREPEND(rail->forgets, asker);
+	}
+	forgets_send(rail);
+}
+
+/* Who has just been told a key is told that before. */
+static bool are_answered(struct rail *rail)
+{
+	struct link_ep *ep = rail->ep;
+
+	for (unsigned int i = 0; i < ep->rail_count; i++) {
+		if (!is_answered_by(&ep->rails[i], rail))
+			continue;
+		reached_answer(&ep->rails[i]);
+		if (ep->rails[i].answers != NULL)
+			return false;
+	}
+	return true;
+}
+
+void forgets_send(struct rail *rail)
+{
+	struct asker *asker;
+
+	while ((asker = rail->forgets) != NULL && are_answered(rail)) {
+		struct peer *peer =
+			ep_peer_or_stranger(rail, asker->number, asker->from);
+		struct frame frame = { .kind = FRAME_FORGET,
+				       .sender = rail->ep->number,
+				       .key = asker->key };
+		int result = peer == NULL || peer->is_lost
+				     ? -FI_EHOSTUNREACH
+				     : rail_send_frame(rail, peer, &frame, NULL,
+						       0, NULL, true);
+		if (result == -FI_ENOMEM)
+			return;
+		if (result != 0)
+			link_warn(EP_DATA, "a peer cannot be told that a key "
+					   "that it has is none any more\n");
+		LL_DELETE(rail->forgets, asker);
+		free(asker);
+	}
+}
+
+void forgets_drop(struct rail *rail)
+{
+	struct asker *asker, *next;
+
+	LL_FOREACH_SAFE (rail->forgets, asker, next)
+		free(asker);
 }

@@ -15,10 +15,16 @@
 #include <unistd.h>
 
 #include "link/flow.h"
+#include "link/matched.h"
 
 #define LOCAL_NS      UINT64_C(20000000)
 #define FABRIC_NS     UINT64_C(200000000)
 #define FABRIC_MAX_NS UINT64_C(8000000000)
+/*
+ * What its kernel has still sent is there by then: a core that has not ended what
+ * it puts into the program's memory waits for what does not come.
+ */
+#define LEFT_NS UINT64_C(2000000000)
 
 void loss_forget(struct rail *rail, const struct peer *peer)
 {
@@ -38,12 +44,14 @@ void loss_forget(struct rail *rail, const struct peer *peer)
 void loss_end(struct rail *rail, struct peer *peer)
 {
 	loss_forget(rail, peer);
-	peer->is_lost = true;
+	peer_set_lost(peer);
 	peer->is_direct = false;
 	pending_drop(rail, peer, LOSS_ERROR);
 	send_drop_of(rail, peer->number, LOSS_ERROR);
 	reading_drop_of(rail, peer->number, LOSS_ERROR);
 	asks_drop_of(rail, peer->number, LOSS_ERROR);
+	if (rail->way == RAIL_MATCHED)
+		passed_drop_of(rail, peer->number, LOSS_ERROR);
 }
 
 /* The same may be said by its other rails, or not; and others may have ended with it. */
@@ -91,9 +99,25 @@ static void ask(struct peer *peer, struct peer **list)
 	*list = peer;
 }
 
+/* Its core has not said so. */
+static void end_left(struct rail *rail, const struct peer *peer)
+{
+	if (clock_now_ns() - peer->lost_ns < LEFT_NS)
+		return;
+	reading_leave_of(rail, peer->number, LOSS_ERROR);
+	accesses_leave_of(rail, peer->number, LOSS_ERROR);
+	if (rail->way == RAIL_MATCHED)
+		claims_leave_of(rail, peer->number, LOSS_ERROR);
+}
+
 static void ask_number(struct rail *rail, uint64_t number, void *arg)
 {
-	ask(ep_peer_by_number(rail->ep, number), arg);
+	struct peer *peer = ep_peer_by_number(rail->ep, number);
+
+	if (peer != NULL && peer->is_lost)
+		end_left(rail, peer);
+	else
+		ask(peer, arg);
 }
 
 static struct peer *who_is_waited_for(struct rail *rail)
@@ -103,6 +127,11 @@ static struct peer *who_is_waited_for(struct rail *rail)
 	send_each_old(rail, ask_number, &list);
 	reading_each_old(rail, ask_number, &list);
 	asks_each_old(rail, ask_number, &list);
+	accesses_each_old(rail, ask_number, &list);
+	if (rail->way == RAIL_MATCHED) {
+		passed_each_old(rail, ask_number, &list);
+		claims_each_old(rail, ask_number, &list);
+	}
 	if (has_flows(rail))
 		flows_each_silent(rail, ask_number, &list);
 	for (struct slab *slab = rail->pending; slab != NULL;
@@ -214,6 +243,7 @@ static bool is_waiting(const struct rail *rail)
 	const struct flows *flows = rail->ep->flows;
 
 	return rail->owed > 0 || rail->pending != NULL ||
+	       rail->matched.asking != NULL ||
 	       (flows != NULL && rail->way == RAIL_FRAMED &&
 		(flows->busy != NULL || flows->owed > 0)) ||
 	       peek_at(rail->work) != NULL || rail->loss.refused != NULL;

@@ -48,6 +48,9 @@ void claims_take(struct rail *rail);
 void claim_ended(struct arrival *arrival,
 		 const struct fi_cq_tagged_entry *entry, fi_addr_t core);
 void claim_failed(struct arrival *arrival, const struct fi_cq_err_entry *entry);
+/* As accesses_each_old() and accesses_leave_of(). */
+void claims_each_old(struct rail *rail, loss_tell *tell, void *arg);
+void claims_leave_of(struct rail *rail, uint64_t number, int error);
 
 /* --- passed.c: sends as messages of such a core --- */
 
@@ -57,5 +60,8 @@ ssize_t passed_send(struct rail *rail, struct peer *peer,
 		    const struct message *message);
 void passed_ended(struct passed *passed, int error);
 void passed_drop(struct rail *rail);
+/* As send_each_old() and send_drop_of(). */
+void passed_each_old(struct rail *rail, loss_tell *tell, void *arg);
+void passed_drop_of(struct rail *rail, uint64_t number, int error);
 /* A peer says who it is, and wants to hear that it is known. */
 void passed_greeted(struct rail *rail, const struct frame *frame);

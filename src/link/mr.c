@@ -16,19 +16,12 @@
 #define ACCESS_OF_PEERS (FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define ACCESS_ALL      (ACCESS_OF_PEERS | FI_SEND | FI_RECV | FI_READ | FI_WRITE)
 
-/* Who asked what a core has for it. */
-struct asker {
-	struct asker *next;
-	uint64_t number;
-	uint8_t from[LINK_ADDRESS_SIZE];
-};
-
 /* What one rail knows of it. */
 struct mr_slot {
 	struct mr_slot *next;
 	struct rail *rail;
 	struct fid_mr *core;
-	struct asker *askers;
+	struct asker *askers; /* what the core has for it */
 };
 
 struct link_mr {
@@ -96,14 +89,7 @@ static void slot_drop(const struct link_mr *mr, struct mr_slot *slot)
 	struct rail *rail = slot->rail;
 
 	link_lock(&rail->lock);
-	/* Who has just been told is told first. */
-	if (slot->askers != NULL)
-		reached_answer(rail);
-	for (struct asker *a = slot->askers, *next; a != NULL; a = next) {
-		next = a->next;
-		key_withdraw(rail, a->number, a->from, mr->key);
-		free(a);
-	}
+	askers_withdraw(rail, &slot->askers, mr->key);
 	fi_close(&slot->core->fid);
 	link_unlock(&rail->lock);
 	free(slot);
@@ -164,17 +150,13 @@ int mr_key_at(struct link_mr *mr, const struct rail *rail, uint64_t number,
 	      uint64_t *ret_base)
 {
 	struct mr_slot *slot = mr == NULL ? NULL : slot_at(mr, rail);
-	struct asker *asker;
+	int error;
 
 	if (slot == NULL)
 		return FI_EKEYREJECTED;
-	asker = malloc(sizeof(*asker));
-	if (asker == NULL)
-		return FI_ENOMEM;
-	asker->number = number;
-	memcpy(asker->from, from, sizeof(asker->from));
-	asker->next = slot->askers;
-	slot->askers = asker;
+	error = asker_add(&slot->askers, number, from);
+	if (error != 0)
+		return error;
 	*ret_key = fi_mr_key(slot->core);
 	*ret_base = (uintptr_t)mr->iov[0].iov_base;
 	return 0;

@@ -173,8 +173,13 @@ static void questions_ask(struct link_ep *ep)
 ssize_t name_refusal(struct link_ep *ep, fi_addr_t address)
 {
 	struct question *question;
-	ssize_t result = -FI_EINVAL;
+	/* What is in the vector led nowhere when the endpoint was enabled. */
+	ssize_t result = av_entry_of(ep->av, address) == NULL
+				 ? -FI_EINVAL
+				 : -FI_EHOSTUNREACH;
 
+	if (ep_peer(ep, address) != NULL)
+		return -FI_EAGAIN; /* just now */
 	if (!peek_at(ep->has_names))
 		return result;
 	ep_progress(ep);
@@ -183,7 +188,7 @@ ssize_t name_refusal(struct link_ep *ep, fi_addr_t address)
 	if (question != NULL)
 		result = question->is_late ? -FI_EHOSTUNREACH : -FI_EAGAIN;
 	else if (ep_peer(ep, address) != NULL)
-		result = -FI_EAGAIN; /* just now */
+		result = -FI_EAGAIN;
 	link_unlock(&ep->asking);
 	return result;
 }

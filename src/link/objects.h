@@ -196,7 +196,8 @@ struct peer {
 	bool was_told;      /* that we have it in ours */
 	bool was_greeted;   /* and asked for that: FRAME_GREET */
 	bool wants_events;  /* FRAME_TOUCHED */
-	bool is_lost;       /* its process has ended */
+	bool is_lost;       /* its process has ended: */
+	uint64_t lost_ns;   /* when that was found */
 	bool is_asked;      /* for now: loss.c */
 	uint16_t under_way; /* frames that the core has, or may have */
 	uint16_t unsaid;    /* of them those of whose end it does not tell */
@@ -225,6 +226,17 @@ enum op_kind {
 struct op {
 	struct fi_context2 context; /* the core's; first */
 	enum op_kind kind;
+};
+
+/*
+ * What a core has for a peer, or from it, whose end it tells. The peer may have
+ * ended, and the core not say so: then it ends for the program, and what the core
+ * says later is for nobody.
+ */
+struct owing {
+	bool is_used;
+	bool was_seen;   /* waits since before the last look */
+	uint64_t number; /* of the peer's endpoint */
 };
 
 /* Registrations of buffers for as long as a core uses them. */
@@ -288,6 +300,7 @@ struct arrival {
 	uint64_t flags, remote_data;
 	size_t size;        /* of the message */
 	struct frame frame; /* READY */
+	struct owing owing; /* TAKEN, by a matching core */
 	size_t room;        /* bytes at data */
 	uint8_t *data;
 };
@@ -352,7 +365,7 @@ struct reading {
 	struct reading *before, *after; /* of those that were issued */
 	bool was_seen; /* waits since before the last look: loss.c */
 	struct lent lent;
-	struct receive *receive;
+	struct receive *receive; /* NULL: it has ended without the core */
 	fi_addr_t source;
 	struct frame frame;
 	size_t size; /* to be read */
@@ -435,6 +448,7 @@ struct rail {
 	struct access *again; /* of which the keys are asked for */
 	struct answer *answers, **answers_end; /* to what was reached */
 	struct answer *free_answers;
+	struct asker *forgets; /* who is to hear that a key is none any more */
 	struct matched matched;
 	/* By the core's address: whom messages without a frame are from. */
 	fi_addr_t *sources;

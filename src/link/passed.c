@@ -14,6 +14,8 @@ struct passed {
 	struct rail *rail;
 	struct passed *next;      /* of those that are free */
 	struct passed *next_made; /* of all */
+	struct owing owing;
+	bool is_left; /* its peer has ended, and it for the program */
 	void *context, *copy;
 	uint64_t flags;
 };
@@ -25,6 +27,7 @@ static struct passed *passed_take(struct rail *rail)
 
 	if (passed != NULL) {
 		matched->free_passed = passed->next;
+		passed->is_left = false;
 		return passed;
 	}
 	passed = calloc(1, sizeof(*passed));
@@ -41,6 +44,7 @@ static void passed_put(struct rail *rail, struct passed *passed)
 {
 	free(passed->copy);
 	passed->copy = NULL;
+	passed->owing.is_used = false;
 	passed->next = rail->matched.free_passed;
 	rail->matched.free_passed = passed;
 }
@@ -61,12 +65,38 @@ void passed_ended(struct passed *passed, int error)
 	void *context = passed->context;
 	uint64_t flags = passed->flags;
 
+	if (passed->is_left) {
+		passed_put(rail, passed);
+		return;
+	}
 	rail->owed--;
 	passed_put(rail, passed);
 	if (error == 0)
 		send_completed(rail->ep, context, flags);
 	else
 		send_failed(rail->ep, context, flags, error);
+}
+
+/* --- peers that have ended --- */
+
+void passed_each_old(struct rail *rail, loss_tell *tell, void *arg)
+{
+	for (struct passed *p = rail->matched.made_passed; p != NULL;
+	     p = p->next_made)
+		owing_tell(rail, &p->owing, tell, arg);
+}
+
+void passed_drop_of(struct rail *rail, uint64_t number, int error)
+{
+	for (struct passed *p = rail->matched.made_passed; p != NULL;
+	     p = p->next_made) {
+		if (!p->owing.is_used || p->owing.number != number)
+			continue;
+		rail->owed--;
+		p->owing.is_used = false;
+		p->is_left = true;
+		send_failed(rail->ep, p->context, p->flags, error);
+	}
 }
 
 /* --- who is known --- */
@@ -163,6 +193,8 @@ ssize_t passed_send(struct rail *rail, struct peer *peer,
 		return -FI_ENOMEM;
 	passed->context = m->context;
 	passed->flags = m->flags;
+	passed->owing =
+		(struct owing){ .is_used = true, .number = peer->number };
 	result = issue(rail, peer, m, passed);
 	if (result == 0)
 		rail->owed++;

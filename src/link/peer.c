@@ -297,6 +297,43 @@ void ep_stranger_gone(struct rail *rail, uint64_t number)
 	stranger->peer.cores[rail->index] = FI_ADDR_NOTAVAIL;
 }
 
+/*
+ * Who is removed may wait for answers: it goes on as its twin, or as a stranger that
+ * takes its place in the core.
+ */
+static void owed_hand_over(struct rail *rail, struct peer *peer,
+			   fi_addr_t address, fi_addr_t twin)
+{
+	struct link_ep *ep = rail->ep;
+	const struct av_entry *entry = av_entry_of(ep->av, address);
+	fi_addr_t *core = &peer->cores[rail->index];
+	struct stranger *stranger;
+	struct peer *to = ep_peer(ep, twin);
+
+	if (rail->pending == NULL || !pending_has(rail, peer))
+		return;
+	if (to == NULL && entry != NULL && *core != FI_ADDR_NOTAVAIL) {
+		link_lock(&ep->matching);
+		stranger = stranger_find(ep, peer->number);
+		if (stranger == NULL)
+			stranger =
+				stranger_make(ep, peer->number, entry->bytes);
+		link_unlock(&ep->matching);
+		to = stranger == NULL ? NULL : &stranger->peer;
+	}
+	if (to != NULL && to->cores[rail->index] == FI_ADDR_NOTAVAIL) {
+		to->cores[rail->index] = *core;
+		if (rail_source(rail, *core) == address)
+			rail->sources[*core] =
+				rail->way == RAIL_MATCHED
+					? peer->number | SOURCE_BY_NUMBER
+					: FI_ADDR_NOTAVAIL;
+		*core = FI_ADDR_NOTAVAIL;
+	}
+	if (to != NULL)
+		pending_hand_over(rail, peer, to);
+}
+
 void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 {
 	struct peer *peer = ep_peer(ep, address);
@@ -309,6 +346,7 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 		struct rail *rail = &ep->rails[i];
 		fi_addr_t *core = &peer->cores[i];
 		link_lock(&rail->lock);
+		owed_hand_over(rail, peer, address, twin);
 		pending_drop(rail, peer, FI_ECANCELED);
 		loss_forget(rail, peer);
 		rail_forget(rail, peer);

@@ -73,6 +73,33 @@ void pending_flush(struct rail *rail)
 	}
 }
 
+/*
+ * Answers that are owed to a peer go on to the same one as another object; what is
+ * the program's ends with an error.
+ */
+void pending_hand_over(struct rail *rail, const struct peer *peer,
+		       struct peer *to)
+{
+	struct slab **at = &rail->pending, *first, *next;
+
+	while (*at != NULL && (*at)->peer != peer)
+		at = &(*at)->next_peer;
+	first = *at;
+	if (first == NULL)
+		return;
+	*at = first->next_peer;
+	for (struct slab *slab = first; slab != NULL; slab = next) {
+		next = slab->next;
+		if (slab->ends_send) {
+			rail_frame_gone(rail, slab, FI_ECANCELED);
+			continue;
+		}
+		slab->peer = to;
+		slab->to = to->cores[rail->index];
+		pending_add(rail, slab);
+	}
+}
+
 void pending_drop(struct rail *rail, const struct peer *peer, int error)
 {
 	struct slab **at = &rail->pending;

@@ -129,13 +129,17 @@ static void take_failure(struct rail *rail)
 		access_ended((struct access *)op, error_of(entry.err));
 		break;
 	case OP_GIVEN:
+		/* Another word than that it was taken back. */
+		if (entry.err != FI_ECANCELED)
+			entry.err = error_of(entry.err);
 		matched_failed((struct receive *)op, &entry);
 		break;
 	case OP_CLAIM:
+		entry.err = error_of(entry.err);
 		claim_failed((struct arrival *)op, &entry);
 		break;
 	case OP_PASSED:
-		passed_ended((struct passed *)op, entry.err);
+		passed_ended((struct passed *)op, error_of(entry.err));
 		break;
 	}
 }
@@ -181,6 +185,8 @@ bool rail_poll(struct rail *rail)
 		pending_flush(rail);
 	if (rail->answers != NULL)
 		reached_answer(rail);
+	if (rail->forgets != NULL)
+		forgets_send(rail);
 	reading_work(rail);
 	if (rail->again != NULL)
 		accesses_again(rail);
@@ -360,6 +366,7 @@ void rail_close(struct rail *rail)
 	}
 	accesses_drop(rail);
 	answers_drop(rail);
+	forgets_drop(rail);
 	keys_drop(rail);
 	shared_drop(rail);
 	passed_drop(rail);

@@ -41,7 +41,15 @@ static void answer(struct rail *rail, const struct frame *of, int error,
 		link_warn(EP_DATA, "a sender cannot be answered\n");
 }
 
-void reading_ended(struct reading *reading, int error)
+static void reading_free(struct reading *reading)
+{
+	DL_DELETE2(reading->rail->issued, reading, before, after);
+	rail_give_back(&reading->lent);
+	push_forget(reading);
+	free(reading);
+}
+
+static void reading_end(struct reading *reading, int error)
 {
 	struct rail *rail = reading->rail;
 	struct receive *receive = reading->receive;
@@ -53,17 +61,22 @@ void reading_ended(struct reading *reading, int error)
 	    push_ask(reading) == 0)
 		return;
 	rail->owed--;
-	DL_DELETE2(rail->issued, reading, before, after);
-	rail_give_back(&reading->lent);
-	push_forget(reading);
-	answer(rail, &reading->frame, 0, reading->size);
+	answer(rail, &reading->frame, error, error == 0 ? reading->size : 0);
 	if (error != 0)
 		receive_failed(receive, &end, error, 0);
 	else if (missing > 0)
 		receive_failed(receive, &end, FI_ETRUNC, missing);
 	else
 		receive_done(receive, &end);
-	free(reading);
+	reading_free(reading);
+}
+
+void reading_ended(struct reading *reading, int error)
+{
+	if (reading->receive == NULL)
+		reading_free(reading);
+	else
+		reading_end(reading, error);
 }
 
 /* It has not begun, and its sender cannot be answered. */
@@ -323,7 +336,21 @@ static void work_return(struct rail *rail, struct reading *reading)
 	link_unlock(&rail->working);
 }
 
-/* What the core reads already ends by itself: its connection is gone. */
+void reading_leave_of(struct rail *rail, uint64_t number, int error)
+{
+	struct reading *reading;
+
+	DL_FOREACH2(rail->issued, reading, after)
+	if (reading->frame.sender == number && reading->receive != NULL) {
+		struct message_end end = end_of(reading);
+		end.size = 0;
+		rail->owed--;
+		receive_failed(reading->receive, &end, error, 0);
+		reading->receive = NULL;
+	}
+}
+
+/* What the core reads already ends by itself, as a rule: its connection is gone. */
 void reading_drop_of(struct rail *rail, uint64_t number, int error)
 {
 	struct reading *list, *next, *reading;

@@ -15,7 +15,9 @@ struct access {
 	void *context;
 	uint64_t flags; /* as of access_completed() */
 	void *copy;
-	bool tells; /* the peer, what was done: */
+	struct owing owing;
+	bool is_left; /* its peer has ended, and it for the program */
+	bool tells;   /* the peer, what was done: */
 	fi_addr_t peer;
 	uint64_t key;
 	struct lent lent;
@@ -37,6 +39,7 @@ static struct access *access_take(struct rail *rail)
 
 	if (access != NULL) {
 		rail->free_accesses = access->next;
+		access->is_left = false;
 		return access;
 	}
 	access = calloc(1, sizeof(*access));
@@ -54,6 +57,7 @@ static void access_put(struct rail *rail, struct access *access)
 	rail_give_back(&access->lent);
 	free(access->copy);
 	access->copy = NULL;
+	access->owing.is_used = false;
 	access->next = rail->free_accesses;
 	rail->free_accesses = access;
 }
@@ -104,6 +108,10 @@ void access_ended(struct access *access, int error)
 {
 	struct rail *rail = access->rail;
 
+	if (access->is_left) {
+		access_put(rail, access);
+		return;
+	}
 	if (error != 0 && error != LOSS_ERROR && rail->has_other_keys &&
 	    !access->is_again) {
 		try_again(access, error);
@@ -267,6 +275,31 @@ void accesses_again(struct rail *rail)
 	}
 }
 
+/* --- peers that have ended --- */
+
+void accesses_each_old(struct rail *rail, loss_tell *tell, void *arg)
+{
+	for (struct access *a = rail->made_accesses; a != NULL;
+	     a = a->next_made)
+		owing_tell(rail, &a->owing, tell, arg);
+}
+
+/* The core, or who asks for its keys again, still has it. */
+void accesses_leave_of(struct rail *rail, uint64_t number, int error)
+{
+	for (struct access *a = rail->made_accesses; a != NULL;
+	     a = a->next_made) {
+		if (!a->owing.is_used || a->owing.number != number)
+			continue;
+		rail->owed--;
+		a->owing.is_used = false;
+		a->is_left = true;
+		access_completed(rail->ep, a->context, a->flags, error);
+	}
+}
+
+/* --- calls --- */
+
 /* By its owner: see reach.c. */
 static ssize_t ask(struct link_ep *ep, const struct fi_msg_rma *msg,
 		   uint64_t flags, size_t size)
@@ -340,6 +373,8 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 		access->tells = peer->wants_events;
 		access->peer = msg->addr;
 		access->key = msg->rma_iov[0].key;
+		access->owing = (struct owing){ .is_used = true,
+						.number = peer->number };
 		result = issue(rail, access, msg, flags);
 		if (result == 0) {
 			rail->owed++;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_rma.h>
 
 #include "link/test/pair.h"
@@ -108,12 +109,25 @@ static void what_the_dead_did_not_read_is_a_failed_send(struct pair *pair)
 	pair_outlive(pair);
 }
 
+/* Of a read, and an atomic operation. */
+static void both_fail(struct pair *pair)
+{
+	struct fi_cq_err_entry one = pair_wait_failure(pair, pair->send_cq);
+	struct fi_cq_err_entry two = pair_wait_failure(pair, pair->send_cq);
+
+	pair_check(one.err == FI_ECONNABORTED && two.err == FI_ECONNABORTED);
+	pair_check((one.op_context == out && two.op_context == in) ||
+		   (one.op_context == in && two.op_context == out));
+	pair_check((one.flags | two.flags) == (FI_RMA | FI_ATOMIC | FI_READ));
+}
+
 /* Over TCP the core reads, and its connection ends. */
 static void what_was_asked_of_the_dead_fails(struct pair *pair)
 {
 	struct fid_mr *mr;
 
-	unsetenv("TESTCORE_FAULTS"); /* it is the program's own */
+	if (getenv("LINK_TEST_PUSHED") != NULL)
+		unsetenv("TESTCORE_FAULTS"); /* it is the program's own */
 	pair_do(fi_mr_reg(pair->domain, in, sizeof(in),
 			  FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 5, 0, &mr,
 			  NULL));
@@ -126,13 +140,35 @@ static void what_was_asked_of_the_dead_fails(struct pair *pair)
 	pair_meet_blind(pair);
 	pair_retry(pair, fi_read(pair->ep, out, sizeof(out), NULL, pair->peer,
 				 0, 5, out));
+	pair_retry(pair,
+		   fi_fetch_atomic(pair->ep, out, 1, NULL, in, NULL, pair->peer,
+				   0, 5, FI_UINT64, FI_SUM, in));
 	pair_is_quiet(pair, pair->send_cq);
 	pair_meet_blind(pair);
-	struct fi_cq_err_entry failure = pair_wait_failure(pair, pair->send_cq);
-	pair_check(failure.err == FI_ECONNABORTED);
-	pair_check(failure.op_context == out);
+	both_fail(pair);
 	pair_outlive(pair);
 	pair_do(fi_close(&mr->fid));
+}
+
+/* Whether there is a connection at all is the core's business. */
+static void what_was_asked_of_who_was_never_met_fails(struct pair *pair)
+{
+	struct fi_cq_err_entry failure;
+	long result;
+
+	if (!pair->is_first)
+		pair_die(pair);
+	pair_outlive(pair);
+	while ((result = fi_read(pair->ep, out, 8, NULL, pair->peer, 0, 5,
+				 out)) == -FI_EAGAIN)
+		pair_progress(pair);
+	if (result != 0) {
+		pair_check(result == -FI_EHOSTUNREACH);
+		return;
+	}
+	failure = pair_wait_failure(pair, pair->send_cq);
+	pair_check(failure.err == FI_ECONNABORTED);
+	pair_check(failure.op_context == out);
 }
 
 /* What was sent before it died may have been lost, and says so, or not. */
@@ -217,14 +253,15 @@ static void who_is_stopped_is_not_dead(struct pair *pair)
 int main(void)
 {
 	static const struct pair_setting setting = {
-		.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_DIRECTED_RECV |
-			FI_SOURCE,
+		.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC |
+			FI_DIRECTED_RECV | FI_SOURCE,
 	};
 	static const struct pair_case cases[] = {
 		pair_case(what_the_dead_offered_is_a_failed_receive),
 		pair_case(who_dies_while_it_is_read_fails_the_receive),
 		pair_case(what_the_dead_did_not_read_is_a_failed_send),
 		pair_case(what_was_asked_of_the_dead_fails),
+		pair_case(what_was_asked_of_who_was_never_met_fails),
 		pair_case(sends_to_the_dead_are_refused),
 		pair_case(who_is_buried_is_dead_too),
 		pair_case(who_is_stopped_is_not_dead),

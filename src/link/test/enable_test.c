@@ -222,6 +222,22 @@ static void closed_after(struct side *other, const char *faults)
 	pair_check(is_as_before_for(other, before));
 }
 
+/* Sends to who was in the vector before say so, when no rail leads there. */
+static void who_is_not_reached_is_refused(struct side *other)
+{
+	struct side side;
+
+	side_open(&side);
+	setenv("TESTCORE_FAULTS", "insert:*1:eio", 1);
+	pair_do(fi_enable(side.ep));
+	unsetenv("TESTCORE_FAULTS");
+	pair_check(fi_tinject(side.ep, out, 1, other->address, 1) ==
+		   -FI_EHOSTUNREACH);
+	pair_check(fi_tinject(side.ep, out, 1, other->address + 1, 1) ==
+		   -FI_EINVAL);
+	side_close(&side);
+}
+
 static unsigned int rail_count(const char *links)
 {
 	unsigned int count = 1;
@@ -274,6 +290,8 @@ int main(void)
 	pair_check(open_now().files ==
 		   before.files + (strstr(links, "shm") != NULL ? 2 : 0));
 	side_insert(&other);
+	if (strstr(links, "shm") == NULL)
+		who_is_not_reached_is_refused(&other);
 	for (size_t i = 0; i < COUNT_OF(calls); i++)
 		for (unsigned int n = 1; n <= rail_count(links); n++) {
 			snprintf(faults, sizeof(faults), "%s:%u:eio", calls[i],

@@ -4,7 +4,8 @@
  * the same cases in the same order; a case asks which of them it is in. The
  * link is that of FI_FAIRLEAD_LINKS. With LINK_TEST_PUSHED nobody may read other
  * processes' memory, from when both know each other; with LINK_TEST_APART they
- * share none.
+ * share none; with LINK_TEST_SILENT the core for tests does not say what became of
+ * what it has for a process that ended.
  */
 #pragma once
 

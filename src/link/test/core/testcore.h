@@ -16,7 +16,9 @@
  *                   or not), receive, read, write, cancel, peek;
  *                   serve: a peer's read, which ends as if its key was none;
  *                   complete: a completion that turns into a failure; packet:
- *                   one that is sent ("eagain": later)
+ *                   one that is sent ("eagain": later); gone: a peer that ended,
+ *                   and this core does not say what came of what was
+ *                   under way to it
  * TESTCORE_DELAY    completions are held back until the queue was read so often
  * TESTCORE_RECORD   a file to which it appends what it was given, a line each:
  *                   "post", "cancel", "peek", "claim", "tsend", "took" (a

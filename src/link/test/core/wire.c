@@ -107,6 +107,8 @@ static void peer_gone(struct tc_ep *ep, struct tc_peer *peer)
 
 	peer->is_gone = true;
 	queue_drop(peer);
+	if (tc_fault(ep->domain, "gone") != 0)
+		return;
 	DL_FOREACH_SAFE (ep->active, op, next)
 		if (op->peer == peer)
 			tc_op_end(ep, op, FI_ECONNRESET);
