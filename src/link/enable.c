@@ -107,7 +107,6 @@ void rails_close(struct link_ep *ep)
 	flows_close(ep);
 	presence_close(ep->presence);
 	names_drop(ep);
-	ep_strangers_drop(ep);
 	for (size_t i = 0; ep->peers != NULL && i < AV_CHUNKS; i++) {
 		free(ep->peers[i]);
 		ep->peers[i] = NULL;

@@ -116,22 +116,36 @@ void ep_unbind(struct link_ep *ep);
 /* What is known of an address, or NULL. */
 struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address);
 /*
- * Who is to be answered by a rail, by the number of its endpoint and its address:
- * it may not be in the vector. NULL if it cannot be reached. The rail is locked,
- * and no callback of its core under way.
+ * Makes a peer known to one rail, which is locked, if that rail can reach it.
+ * 0 or a negative errno.
  */
-struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
-				 const uint8_t from[LINK_ADDRESS_SIZE]);
-/* The same, but only who is known already. */
-struct peer *ep_peer_by_number(struct link_ep *ep, uint64_t number);
+int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
+		   const struct link_address *to);
 /* An address was inserted in the vector, or removed. */
 int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		const struct link_address *of);
 void ep_peer_remove(struct link_ep *ep, fi_addr_t address);
-/* Who is not in the vector has ended, as a shared rail sees, which is locked. */
+/* --- strangers.c: the rail is locked --- */
+
+/*
+ * Who is to be answered by a rail, by the number of its endpoint and its address:
+ * it may not be in the vector. NULL if it cannot be reached. No callback of the
+ * rail's core is under way.
+ */
+struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
+				 const uint8_t from[LINK_ADDRESS_SIZE]);
+/* The same, but only who is known already. */
+struct peer *ep_peer_by_number(struct rail *rail, uint64_t number);
+/* Who is not in the vector, or NULL. */
+struct peer *stranger_known(struct rail *rail, uint64_t number);
+/* The same, made if need be; it may not be known to the core. */
+struct peer *stranger_take(struct rail *rail, uint64_t number,
+			   const uint8_t from[LINK_ADDRESS_SIZE]);
+void stranger_drop(struct rail *rail, uint64_t number);
+/* One of them has ended, as a shared rail sees. */
 void ep_stranger_gone(struct rail *rail, uint64_t number);
-/* Forgets who is not in the vector. */
-void ep_strangers_drop(struct link_ep *ep);
+/* Forgets all. */
+void strangers_drop(struct rail *rail);
 
 /* --- cm.c --- */
 

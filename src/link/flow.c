@@ -345,7 +345,7 @@ static struct flow *take_rails(struct rail *by, const struct frame *frame)
 		    address.number != frame->sender ||
 		    address.digest != ep->domain->digest)
 			return NULL;
-		flow = flow_get(ep, &address);
+		flow = flows_admit(ep, &address);
 	}
 	for (unsigned int i = 0; flow != NULL && i < frame->rail_count; i++) {
 		unsigned int place = flow->told + i;
@@ -446,7 +446,7 @@ void flow_rail_failed(struct flow *flow, struct rail *rail, int error)
 static void flow_lose(struct flow *flow)
 {
 	struct link_ep *ep = flow->ep;
-	struct peer *peer = ep_peer_by_number(ep, flow->number);
+	struct peer *peer = ep_peer_by_number(fabric_rail(ep, 0), flow->number);
 
 	flow->was_lost = true;
 	if (peer != NULL)

@@ -22,10 +22,11 @@ struct flow {
 	struct slab *kept, **kept_end; /* frames, until acknowledged */
 	struct slab *next_slab;        /* of these: to be sent next, or NULL */
 	bool is_listed;                /* among the busy ones */
-	bool was_lost;               /* and all that waited for it has ended */
-	struct flow *before, *after; /* of those that are busy */
-	struct stripes *stripes;     /* of which pieces are still to be read */
-	struct flow *first, *last;   /* of those that have such */
+	bool was_lost;                /* and all that waited for it has ended */
+	struct flow *before, *after;  /* of those that are busy */
+	struct stripes *stripes;      /* of which pieces are still to be read */
+	struct flow *first, *last;    /* of those that have such */
+	struct flow *elder, *younger; /* of newcomers */
 	UT_hash_handle hh;
 };
 
@@ -34,6 +35,8 @@ struct flows {
 	unsigned int first, count; /* of the endpoint's rails: of fabrics */
 	struct flow *by_number;
 	struct flow *busy;
+	/* Who is not in the vector, and may only have said who it is. */
+	struct flow *newcomers;
 	uint64_t next_us;         /* when they are looked at again */
 	unsigned int owed;        /* answers that will come */
 	struct stripes *stripes;  /* what is being read */
@@ -81,6 +84,12 @@ void flows_finish(struct link_ep *ep);
 void flows_close(struct link_ep *ep);
 /* Sends what waits, and sees to it that it arrives. */
 void flows_go_on(struct link_ep *ep, bool has_events);
+/*
+ * The flow to who is not in the vector, which is made: of all there are LINK_FLOWS
+ * then. NULL: as flow_get(), or there are too many.
+ */
+struct flow *flows_admit(struct link_ep *ep,
+			 const struct link_address *address);
 /* Tells of those who do not answer by a rail. */
 void flows_each_silent(struct rail *rail,
 		       void (*tell)(struct rail *rail, uint64_t number,

@@ -14,6 +14,7 @@
 
 #define PAUSE_US         500 /* between looks where nothing happens */
 #define PAUSE_REFUSED_US 20
+#define TRIES            16 /* of the oldest, before a new one is refused */
 
 /* --- progress --- */
 
@@ -53,6 +54,75 @@ void flows_each_silent(struct rail *rail,
 	}
 }
 
+/* --- who is not in the vector --- */
+
+static bool has_words_under_way(const struct flow *flow)
+{
+	const struct flows *flows = flow->ep->flows;
+
+	for (unsigned int i = 0; i < flows->count; i++) {
+		const struct slab *slab = fabric_rail(flow->ep, i)->made_slabs;
+		for (; slab != NULL; slab = slab->next_made)
+			if (slab->flow == flow && slab->at != NULL)
+				return true;
+	}
+	return false;
+}
+
+static void flow_free(struct flow *flow)
+{
+	struct flows *flows = flow->ep->flows;
+
+	stranger_drop(fabric_rail(flow->ep, 0), flow->number);
+	if (flow->is_listed)
+		DL_DELETE2(flows->busy, flow, before, after);
+	for (unsigned int i = 0; i < flows->count; i++)
+		if (flow->cores[i] != FI_ADDR_NOTAVAIL)
+			fi_av_remove(fabric_rail(flow->ep, i)->av,
+				     &flow->cores[i], 1, 0);
+	HASH_DEL(flows->by_number, flow);
+	free(flow);
+}
+
+/* Who has done more than say who it is goes on to count frames with us. */
+static bool newcomer_forget(struct flows *flows)
+{
+	for (unsigned int i = 0; i < TRIES && flows->newcomers != NULL; i++) {
+		struct flow *flow = flows->newcomers;
+		DL_DELETE2(flows->newcomers, flow, elder, younger);
+		if (flow->order.taken != 0 || flow->order.last != 0 ||
+		    flow->order.wants > 0 ||
+		    av_find(flow->ep->av, flow->number) != FI_ADDR_NOTAVAIL)
+			continue;
+		if (has_words_under_way(flow)) {
+			DL_APPEND2(flows->newcomers, flow, elder, younger);
+			continue;
+		}
+		flow_free(flow);
+		return true;
+	}
+	return false;
+}
+
+struct flow *flows_admit(struct link_ep *ep, const struct link_address *address)
+{
+	struct flows *flows = ep->flows;
+	struct flow *flow = flow_find(ep, address->number);
+
+	if (flow != NULL)
+		return flow;
+	if (HASH_COUNT(flows->by_number) >= LINK_FLOWS &&
+	    !newcomer_forget(flows)) {
+		link_warn(EP_DATA, "too many who are not in the address "
+				   "vector: one more is not answered\n");
+		return NULL;
+	}
+	flow = flow_get(ep, address);
+	if (flow != NULL)
+		DL_APPEND2(flows->newcomers, flow, elder, younger);
+	return flow;
+}
+
 /* --- open and close --- */
 
 /* As the kernel tells it, in bits a second; 0: it does not. */
@@ -65,7 +135,8 @@ static uint64_t device_speed(const char *device)
 
 	if (fd < 0)
 		return 0;
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%.*s",
+		 IFNAMSIZ - 1, device);
 	if (ioctl(fd, SIOCETHTOOL, &request) == 0)
 		speed = ethtool_cmd_speed(&command);
 	close(fd);

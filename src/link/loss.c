@@ -112,7 +112,7 @@ static void end_left(struct rail *rail, const struct peer *peer)
 
 static void ask_number(struct rail *rail, uint64_t number, void *arg)
 {
-	struct peer *peer = ep_peer_by_number(rail->ep, number);
+	struct peer *peer = ep_peer_by_number(rail, number);
 
 	if (peer != NULL && peer->is_lost)
 		end_left(rail, peer);

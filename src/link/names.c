@@ -223,6 +223,10 @@ static void hello_answer(struct link_ep *ep, const struct introduction *to)
 	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
 	link_lock(&rail->lock);
 	peer = ep_peer_or_stranger(rail, to->sender, to->from);
+	if (peer != NULL && pending_has(rail, peer)) {
+		link_unlock(&rail->lock);
+		return; /* who takes nothing in will ask again */
+	}
 	if (peer == NULL ||
 	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
 		link_info(EP_CTRL, "who asks for a name cannot be answered\n");

@@ -448,6 +448,9 @@ struct rail {
 	struct access *again; /* of which the keys are asked for */
 	struct answer *answers, **answers_end; /* to what was reached */
 	struct answer *free_answers;
+	struct strangers {
+		struct stranger *by_number, *oldest;
+	} strangers; /* who is not in the vector, and is to be answered */
 	struct asker *forgets; /* who is to hear that a key is none any more */
 	struct matched matched;
 	/* By the core's address: whom messages without a frame are from. */
@@ -524,8 +527,6 @@ struct link_ep {
 	/* Who is known by name only; see names.c. */
 	struct question *questions;         /* by asking */
 	struct introduction *introductions; /* by naming */
-	/* Who is not in the vector, and wants its messages to be read. */
-	struct stranger *strangers;
 	struct flows *flows; /* with several fabric rails; else NULL */
 	struct rail rails[RAILS_MAX];
 };

@@ -37,22 +37,6 @@ static int source_set(struct rail *rail, fi_addr_t core, fi_addr_t address)
 	return 0;
 }
 
-/* Who is not in the vector. */
-struct stranger {
-	uint64_t number;
-	struct link_address address;
-	struct peer peer;
-	UT_hash_handle hh;
-};
-
-static struct stranger *stranger_find(struct link_ep *ep, uint64_t number)
-{
-	struct stranger *stranger;
-
-	HASH_FIND(hh, ep->strangers, &number, sizeof(number), stranger);
-	return stranger;
-}
-
 /* The rail is locked, here and below. */
 static int insert_local(struct rail *rail, struct peer *peer, fi_addr_t address)
 {
@@ -79,9 +63,8 @@ static int insert_fabric(struct rail *rail, struct peer *peer,
 	return source_set(rail, peer->cores[rail->index], address);
 }
 
-/* Makes a peer known to one rail, if that rail can reach it. */
-static int insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
-		     const struct link_address *to)
+int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
+		   const struct link_address *to)
 {
 	unsigned int first = has_local(rail->ep) ? 1 : 0;
 
@@ -138,22 +121,17 @@ static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 static bool stranger_adopt(struct rail *rail, struct peer *peer,
 			   fi_addr_t address)
 {
-	struct stranger *stranger;
-	fi_addr_t core = FI_ADDR_NOTAVAIL;
+	struct peer *stranger = stranger_known(rail, peer->number);
+	fi_addr_t *core;
 
-	if (rail->way != RAIL_MATCHED)
+	if (rail->way != RAIL_MATCHED || stranger == NULL)
 		return false;
-	link_lock(&rail->ep->matching);
-	stranger = stranger_find(rail->ep, peer->number);
-	if (stranger != NULL) {
-		core = stranger->peer.cores[rail->index];
-		stranger->peer.cores[rail->index] = FI_ADDR_NOTAVAIL;
-	}
-	link_unlock(&rail->ep->matching);
-	if (core == FI_ADDR_NOTAVAIL)
+	core = &stranger->cores[rail->index];
+	if (*core == FI_ADDR_NOTAVAIL)
 		return false;
-	peer->cores[rail->index] = core;
-	rail->sources[core] = address;
+	peer->cores[rail->index] = *core;
+	rail->sources[*core] = address;
+	*core = FI_ADDR_NOTAVAIL;
 	return true;
 }
 
@@ -177,7 +155,7 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 			break;
 		link_lock(&rail->lock);
 		if (stranger_adopt(rail, peer, address) ||
-		    insert_at(rail, peer, address, to) == 0) {
+		    peer_insert_at(rail, peer, address, to) == 0) {
 			result = 0;
 			peer->is_local |= rail->way == RAIL_SHARED;
 		}
@@ -201,101 +179,7 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 	return result;
 }
 
-/* --- who is not in the vector --- */
-
-static struct stranger *stranger_make(struct link_ep *ep, uint64_t number,
-				      const uint8_t *from)
-{
-	struct stranger *stranger = calloc(1, sizeof(*stranger));
-
-	if (stranger == NULL)
-		return NULL;
-	if (link_address_decode(from, &stranger->address, NULL) != 0 ||
-	    stranger->address.number != number ||
-	    stranger->address.digest != ep->domain->digest) {
-		free(stranger);
-		return NULL;
-	}
-	stranger->number = stranger->peer.number = number;
-	for (unsigned int i = 0; i < RAILS_MAX; i++)
-		stranger->peer.cores[i] = FI_ADDR_NOTAVAIL;
-	HASH_ADD(hh, ep->strangers, number, sizeof(number), stranger);
-	if (!hash_was_added(stranger)) {
-		free(stranger);
-		return NULL;
-	}
-	return stranger;
-}
-
-struct peer *ep_peer_by_number(struct link_ep *ep, uint64_t number)
-{
-	struct peer *peer = ep_peer(ep, av_find(ep->av, number));
-	struct stranger *stranger;
-
-	if (peer != NULL)
-		return peer;
-	link_lock(&ep->matching);
-	stranger = stranger_find(ep, number);
-	link_unlock(&ep->matching);
-	return stranger == NULL ? NULL : &stranger->peer;
-}
-
-struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
-				 const uint8_t from[LINK_ADDRESS_SIZE])
-{
-	struct link_ep *ep = rail->ep;
-	struct peer *peer = ep_peer(ep, av_find(ep->av, number));
-	struct stranger *stranger;
-
-	if (peer != NULL)
-		return peer;
-	link_lock(&ep->matching);
-	stranger = stranger_find(ep, number);
-	if (stranger == NULL)
-		stranger = stranger_make(ep, number, from);
-	link_unlock(&ep->matching);
-	if (stranger == NULL)
-		return NULL;
-	peer = &stranger->peer;
-	if (has_flows(rail)) {
-		if (peer->flow == NULL)
-			peer->flow = flow_get(ep, &stranger->address);
-		if (peer->flow == NULL)
-			return NULL;
-		memcpy(&peer->cores[ep->flows->first], peer->flow->cores,
-		       ep->flows->count * sizeof(peer->cores[0]));
-		return peer;
-	}
-	if (peer->cores[rail->index] == FI_ADDR_NOTAVAIL &&
-	    insert_at(rail, peer, FI_ADDR_NOTAVAIL, &stranger->address) != 0)
-		return NULL;
-	return peer;
-}
-
-void ep_strangers_drop(struct link_ep *ep)
-{
-	struct stranger *stranger, *next;
-
-	HASH_ITER (hh, ep->strangers, stranger, next) {
-		HASH_DEL(ep->strangers, stranger);
-		free(stranger);
-	}
-}
-
-void ep_stranger_gone(struct rail *rail, uint64_t number)
-{
-	struct link_ep *ep = rail->ep;
-	struct stranger *stranger;
-
-	link_lock(&ep->matching);
-	stranger = stranger_find(ep, number);
-	link_unlock(&ep->matching);
-	if (stranger == NULL)
-		return;
-	loss_end(rail, &stranger->peer);
-	rail_forget(rail, &stranger->peer);
-	stranger->peer.cores[rail->index] = FI_ADDR_NOTAVAIL;
-}
+/* --- who is removed --- */
 
 /*
  * Who is removed may wait for answers: it goes on as its twin, or as a stranger that
@@ -307,20 +191,12 @@ static void owed_hand_over(struct rail *rail, struct peer *peer,
 	struct link_ep *ep = rail->ep;
 	const struct av_entry *entry = av_entry_of(ep->av, address);
 	fi_addr_t *core = &peer->cores[rail->index];
-	struct stranger *stranger;
 	struct peer *to = ep_peer(ep, twin);
 
 	if (rail->pending == NULL || !pending_has(rail, peer))
 		return;
-	if (to == NULL && entry != NULL && *core != FI_ADDR_NOTAVAIL) {
-		link_lock(&ep->matching);
-		stranger = stranger_find(ep, peer->number);
-		if (stranger == NULL)
-			stranger =
-				stranger_make(ep, peer->number, entry->bytes);
-		link_unlock(&ep->matching);
-		to = stranger == NULL ? NULL : &stranger->peer;
-	}
+	if (to == NULL && entry != NULL && *core != FI_ADDR_NOTAVAIL)
+		to = stranger_take(rail, peer->number, entry->bytes);
 	if (to != NULL && to->cores[rail->index] == FI_ADDR_NOTAVAIL) {
 		to->cores[rail->index] = *core;
 		if (rail_source(rail, *core) == address)

@@ -120,7 +120,7 @@ void push_take_push(struct rail *rail, const struct frame *frame)
 static int piece_send(struct rail *rail, struct push *push)
 {
 	struct link_ep *ep = rail->ep;
-	struct peer *peer = ep_peer_by_number(ep, push->number);
+	struct peer *peer = ep_peer_by_number(rail, push->number);
 	size_t max = rail->way == RAIL_SHARED
 			     ? rail->inject_size - FRAME_PIECE_SIZE
 			     : LINK_EAGER_SIZE;

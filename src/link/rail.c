@@ -368,6 +368,7 @@ void rail_close(struct rail *rail)
 	answers_drop(rail);
 	forgets_drop(rail);
 	keys_drop(rail);
+	strangers_drop(rail);
 	shared_drop(rail);
 	passed_drop(rail);
 	free(rail->late);

@@ -21,6 +21,8 @@
 #define LINK_SHARED_SIZE (UINT64_C(16) << 20)
 #define LINK_BUFFERS     32    /* for frames, on each rail */
 #define LINK_ASKS        1024  /* of an endpoint that wait for results */
+#define LINK_STRANGERS   4096  /* who are not in the vector, on a rail */
+#define LINK_FLOWS       16384 /* with these, where there are several rails */
 #define LINK_ASKERS      65536 /* who know what a core calls a region */
 #define LINK_EVENTS_MAX  65536 /* of control that nobody reads */
 #define LINK_EVENT_SIZE  4096  /* of one that a program writes */

@@ -8,131 +8,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "link/address/address.h"
-#include "link/test/pair.h"
+#include "link/test/raw.h"
 #include "link/wire/frame.h"
+#include "link/wire/reach.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define HIDDEN          (UINT64_C(1) << 60) /* by FI_PROVIDER */
 #define ROUNDS          150
 #define FRAMES          20
 #define LIES            8
 
 static uint8_t out[100000], in[100000];
 
-/* --- an endpoint of a core --- */
-
-struct raw {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_av *av;
-	struct fid_ep *ep;
-	fi_addr_t to;
-};
-
 /*
  * With several fabric rails, who sends is known by having said who it is, and its
  * frames count. Who knows a true peer's number could take its place there: so
  * these lie in their own names, of which there are some.
  */
-static bool has_several;
 static struct liar {
 	uint64_t number;
 	uint32_t sequence;
 } liars[LIES];
-
-static struct fi_info *raw_find(const char *provider)
-{
-	struct fi_info *hints = fi_allocinfo(), *list = NULL, *info;
-
-	hints->caps = FI_MSG | FI_TAGGED;
-	hints->mode = FI_CONTEXT | FI_CONTEXT2;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->fabric_attr->prov_name = strdup(provider);
-	pair_do(fi_getinfo(fi_version(), NULL, NULL, HIDDEN, hints, &list));
-	fi_freeinfo(hints);
-	info = list;
-	while (strcmp(info->fabric_attr->prov_name, provider) != 0)
-		info = info->next;
-	info = fi_dupinfo(info);
-	fi_freeinfo(list);
-	return info;
-}
-
-/* Where the core of the victim's first fabric rail is, by the victim's address. */
-static void raw_insert(struct raw *raw, const struct pair *pair)
-{
-	struct link_address address;
-	char name[64];
-	const void *bytes = name;
-
-	pair_do(link_address_decode(pair->peer_name, &address, NULL));
-	snprintf(name, sizeof(name), "fairlead-%016llx",
-		 (unsigned long long)address.number);
-	if (address.told_count > 0)
-		bytes = address.rails[0].bytes;
-	pair_check(fi_av_insert(raw->av, bytes, 1, &raw->to, 0, NULL) == 1);
-}
-
-/* The first provider that the link names, but for shared memory. */
-static void raw_open(struct raw *raw, const struct pair *pair)
-{
-	const char *text = getenv("FI_FAIRLEAD_LINKS");
-	char provider[64];
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
-	struct fi_av_attr av = { .type = FI_AV_TABLE };
-
-	if (strncmp(text, "shm+", 4) == 0)
-		text += 4;
-	has_several = strchr(text, '+') != NULL;
-	snprintf(provider, sizeof(provider), "%.*s", (int)strcspn(text, "+:"),
-		 text);
-	raw->info = raw_find(provider);
-	pair_do(fi_fabric(raw->info->fabric_attr, &raw->fabric, NULL));
-	pair_do(fi_domain(raw->fabric, raw->info, &raw->domain, NULL));
-	pair_do(fi_cq_open(raw->domain, &cq, &raw->cq, NULL));
-	pair_do(fi_av_open(raw->domain, &av, &raw->av, NULL));
-	pair_do(fi_endpoint(raw->domain, raw->info, &raw->ep, NULL));
-	pair_do(fi_ep_bind(raw->ep, &raw->cq->fid, FI_TRANSMIT | FI_RECV));
-	pair_do(fi_ep_bind(raw->ep, &raw->av->fid, 0));
-	pair_do(fi_enable(raw->ep));
-	raw_insert(raw, pair);
-}
-
-static void raw_close(struct raw *raw)
-{
-	pair_do(fi_close(&raw->ep->fid));
-	pair_do(fi_close(&raw->av->fid));
-	pair_do(fi_close(&raw->cq->fid));
-	/* Not with a message that was too large to be taken. */
-	if (fi_close(&raw->domain->fid) == 0)
-		pair_do(fi_close(&raw->fabric->fid));
-	fi_freeinfo(raw->info);
-}
-
-static void raw_progress(struct pair *pair, struct raw *raw)
-{
-	struct fi_cq_err_entry failure = { 0 };
-	struct fi_cq_tagged_entry entry;
-
-	if (fi_cq_read(raw->cq, &entry, 1) == -FI_EAVAIL)
-		fi_cq_readerr(raw->cq, &failure, 0);
-	pair_progress(pair);
-}
-
-static void raw_send(struct pair *pair, struct raw *raw, const void *bytes,
-		     size_t size)
-{
-	static struct fi_context2 context;
-
-	while (fi_send(raw->ep, bytes, size, NULL, raw->to, &context) ==
-	       -FI_EAGAIN)
-		raw_progress(pair, raw);
-	raw_progress(pair, raw);
-}
 
 /* --- what it says --- */
 
@@ -151,7 +49,7 @@ static void liars_introduce(struct pair *pair, struct raw *raw)
 	uint8_t bytes[FRAME_READY_MAX];
 	size_t size;
 
-	for (unsigned int i = 0; i < LIES && has_several; i++) {
+	for (unsigned int i = 0; i < LIES && raw->has_several; i++) {
 		struct frame frame = { .kind = FRAME_RAILS };
 		liars[i] = (struct liar){ any() >> 1, 0 };
 		pair_do(link_address_decode(pair->peer_name, &address, NULL));
@@ -194,7 +92,8 @@ static void lie_of(struct frame *frame)
 }
 
 /* Messages have a tag that nobody receives; others speak as the true peer. */
-static size_t frame_any(const struct pair *pair, uint8_t *bytes)
+static size_t frame_any(const struct pair *pair, const struct raw *raw,
+			uint8_t *bytes)
 {
 	struct link_address us;
 	struct frame frame = { .kind = (enum frame_kind)(1 + any() % 15),
@@ -218,7 +117,7 @@ static size_t frame_any(const struct pair *pair, uint8_t *bytes)
 	frame.sender = us.number;
 	if (frame.kind == FRAME_EAGER || frame.kind == FRAME_READY)
 		frame.sender = any();
-	if (has_several)
+	if (raw->has_several)
 		lie_of(&frame);
 	if (frame.kind == FRAME_EAGER)
 		frame.flags &= ~FRAME_UNTAGGED;
@@ -238,7 +137,7 @@ static size_t frame_any(const struct pair *pair, uint8_t *bytes)
 static void attack(struct pair *pair, struct raw *raw)
 {
 	uint8_t bytes[FRAME_READY_MAX + 4096];
-	size_t size = frame_any(pair, bytes);
+	size_t size = frame_any(pair, raw, bytes);
 
 	if (any() % 4 == 0)
 		size = any() % (size + 1);
@@ -287,12 +186,13 @@ static void lies_send(struct pair *pair, struct raw *raw)
 		uint8_t bytes[FRAME_READY_MAX];
 		struct frame frame = { .kind = FRAME_READY,
 				       .sequence = 1,
-				       .sender = has_several ? liars[i].number
-							     : any(),
+				       .sender = raw->has_several
+							 ? liars[i].number
+							 : any(),
 				       .tag = 70,
 				       .size = 1 + number() % (1 << 20),
 				       .rail_count = 1 };
-		if (has_several)
+		if (raw->has_several)
 			frame.rail_count = 1 + i % 3;
 		for (unsigned int k = 0; k < frame.rail_count; k++)
 			frame.rails[k] =
@@ -307,8 +207,9 @@ static void last_send(struct pair *pair, struct raw *raw)
 	uint8_t bytes[FRAME_READY_MAX];
 	struct frame frame = { .kind = FRAME_EAGER,
 			       .sequence = 2,
-			       .sender = has_several ? liars[LIES - 1].number
-						     : any(),
+			       .sender = raw->has_several
+						 ? liars[LIES - 1].number
+						 : any(),
 			       .tag = 71 };
 
 	raw_send(pair, raw, bytes, frame_encode(&frame, bytes));
@@ -385,14 +286,129 @@ static void what_is_too_large_is_left_out(struct pair *pair)
 		raw_close(&raw);
 }
 
+/* --- memory --- */
+
+#define LOCKED   5 /* a key of what may be read only */
+#define OPEN     6
+#define REACHES  3000
+#define OPEN_AT  1024
+#define OPEN_END 1088
+
+static uint8_t memory[2048], canary[64];
+
+static uint64_t address_any(void)
+{
+	static const uint64_t places[] = { 0, 8, 60, 64, UINT64_MAX - 3 };
+	unsigned int i = (unsigned int)(any() % (COUNT_OF(places) + 1));
+
+	return i == COUNT_OF(places) ? number() : places[i];
+}
+
+/* Most are what a peer could ask, with a process that is not its own. */
+static size_t reach_any(const struct pair *pair, const struct raw *raw,
+			uint8_t *bytes)
+{
+	struct reach reach = { .kind = (enum reach_kind)(1 + any() % 6),
+			       .range_count = 1,
+			       .data = any() };
+	struct frame frame = { .kind = FRAME_REACH,
+			       .sequence = 1,
+			       .request = (uint32_t)any() };
+	uint8_t head[REACH_HEAD_MAX + 2 * REACH_DATA_MAX];
+	size_t size = sizeof(reach.from), name_size = size;
+
+	pair_do(fi_getname(&pair->ep->fid, reach.from, &name_size));
+	frame.sender = any();
+	if (raw->has_several) {
+		struct liar *liar = &liars[any() % LIES];
+		frame.sender = liar->number;
+		frame.sequence = ++liar->sequence;
+	}
+	if (reach.kind > REACH_WRITE) {
+		reach.type = (enum atomic_type)(any() % 16);
+		reach.op = (enum atomic_op)(any() % 20);
+	} else if (any() % 2 == 0) {
+		reach.process = (uint64_t)getppid();
+		reach.place_count = 1;
+	}
+	reach.ranges[0] =
+		(struct reach_range){ address_any(),
+				      1 + any() % 64 / (1 + any() % 16),
+				      LOCKED + any() % 3 };
+	reach.places[0] = (struct reach_place){ (uintptr_t)canary,
+						reach.ranges[0].count };
+	memset(head, 0x55, sizeof(head));
+	size = reach_encode(&reach, head);
+	if (reach.kind != REACH_READ && reach.place_count == 0)
+		size += reach_size(&reach);
+	if (reach.kind == REACH_COMPARE)
+		size += reach_size(&reach);
+	if (any() % 8 == 0)
+		size = any() % size;
+	frame.size = size;
+	name_size = frame_encode(&frame, bytes);
+	memcpy(bytes + name_size, head, size);
+	return name_size + size;
+}
+
+static bool is_all(const uint8_t *bytes, size_t size, uint8_t value)
+{
+	while (size > 0 && bytes[size - 1] == value)
+		size--;
+	return size == 0;
+}
+
+/* What may be written by who knows its key is, and nothing else. */
+static void memory_is_reached_by_its_keys_only(struct pair *pair)
+{
+	static uint8_t
+		bytes[FRAME_READY_MAX + REACH_HEAD_MAX + 2 * REACH_DATA_MAX];
+	struct fid_mr *locked, *open;
+	struct raw raw;
+
+	memset(memory, 0xee, sizeof(memory));
+	memset(canary, 0xee, sizeof(canary));
+	pair_do(fi_mr_reg(pair->domain, memory, OPEN_AT, FI_REMOTE_READ, 0,
+			  LOCKED, 0, &locked, NULL));
+	pair_do(fi_mr_reg(pair->domain, memory + OPEN_AT, OPEN_END - OPEN_AT,
+			  FI_REMOTE_READ | FI_REMOTE_WRITE, 0, OPEN, 0, &open,
+			  NULL));
+	pair_meet(pair);
+	if (!pair->is_first) {
+		raw_open(&raw, pair);
+		liars_introduce(pair, &raw);
+		for (unsigned int i = 0; i < REACHES; i++)
+			raw_send(pair, &raw, bytes,
+				 reach_any(pair, &raw, bytes));
+	}
+	pair_meet(pair);
+	if (pair->is_first) {
+		/* Who shares memory is believed where its own is. */
+		pair_check(strcmp(getenv("FI_FAIRLEAD_LINKS"), "shm") == 0 ||
+			   is_all(canary, sizeof(canary), 0xee));
+		pair_check(is_all(memory, OPEN_AT, 0xee));
+		pair_check(is_all(memory + OPEN_END, sizeof(memory) - OPEN_END,
+				  0xee));
+		/* Some were well. */
+		pair_check(!is_all(memory + OPEN_AT, OPEN_END - OPEN_AT, 0xee));
+	}
+	pair_meet(pair);
+	if (!pair->is_first)
+		raw_close(&raw);
+	pair_do(fi_close(&locked->fid));
+	pair_do(fi_close(&open->fid));
+}
+
 int main(void)
 {
 	static const struct pair_setting setting = {
-		.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE,
+		.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC |
+			FI_DIRECTED_RECV | FI_SOURCE,
 	};
 	static const struct pair_case cases[] = {
 		pair_case(messages_arrive_while_others_lie),
 		pair_case(what_is_not_there_to_be_read_is_a_failed_receive),
+		pair_case(memory_is_reached_by_its_keys_only),
 		pair_case(what_is_too_large_is_left_out),
 	};
 	return pair_run(&setting, cases, COUNT_OF(cases));
