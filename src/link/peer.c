@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whom an endpoint knows, and how each of its rails reaches them. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
@@ -143,10 +144,11 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 
 	if (peer == NULL)
 		return -FI_ENOMEM;
-	*peer = (struct peer){
-		.number = to->number,
-		.wants_events = (to->flags & LINK_WANTS_EVENTS) != 0,
-	};
+	/* Who gets a message from it just now may look whether it is_known. */
+	memset(&peer->is_local, 0,
+	       sizeof(*peer) - offsetof(struct peer, is_local));
+	peer->number = to->number;
+	peer->wants_events = (to->flags & LINK_WANTS_EVENTS) != 0;
 	for (unsigned int i = 0; i < ep->rail_count; i++)
 		peer->cores[i] = FI_ADDR_NOTAVAIL;
 	for (unsigned int i = 0; i < ep->rail_count; i++) {
@@ -217,6 +219,8 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 
 	if (peer == NULL)
 		return;
+	/* Who polls answers it as a stranger from now on. */
+	set_seen(peer->is_known, false);
 	twin = av_twin(ep->av, peer->number, address);
 	for (unsigned int i = 0; i < ep->rail_count; i++) {
 		struct rail *rail = &ep->rails[i];
@@ -239,5 +243,4 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 			seat_leave(rail, *core);
 		link_unlock(&rail->lock);
 	}
-	set_seen(peer->is_known, false);
 }

@@ -131,7 +131,8 @@ static bool table_grow(struct link_ep *ep)
 		ask->request = (uint32_t)ep->ask_count;
 		ask->next = ep->free_asks;
 		ep->free_asks = ask;
-		ep->asks[ep->ask_count++] = ask;
+		ep->asks[ep->ask_count] = ask;
+		set_seen(ep->ask_count, ep->ask_count + 1);
 	}
 	return ep->free_asks != NULL;
 }
@@ -414,7 +415,7 @@ void asks_each_old(struct rail *rail,
 		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
 		   void *arg)
 {
-	for (size_t i = 0; i < rail->ep->ask_count; i++) {
+	for (size_t i = 0; i < peek_at(rail->ep->ask_count); i++) {
 		uint64_t number = waits_since_before(rail, i);
 		if (number != 0)
 			tell(rail, number, arg);
@@ -425,7 +426,7 @@ void asks_drop_of(struct rail *rail, uint64_t number, int error)
 {
 	struct link_ep *ep = rail->ep;
 
-	for (size_t i = 0; i < ep->ask_count; i++) {
+	for (size_t i = 0; i < peek_at(ep->ask_count); i++) {
 		const struct frame frame = { .sender = number,
 					     .request = (uint32_t)i,
 					     .error = error };

@@ -54,7 +54,8 @@ static bool table_grow(struct link_ep *ep)
 		send->ep = ep;
 		send->next = ep->free_sends;
 		ep->free_sends = send;
-		ep->sends[ep->send_count++] = send;
+		ep->sends[ep->send_count] = send;
+		set_seen(ep->send_count, ep->send_count + 1);
 	}
 	return true;
 }
@@ -140,7 +141,7 @@ void send_each_old(struct rail *rail,
 		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
 		   void *arg)
 {
-	for (size_t i = 0; i < rail->ep->send_count; i++) {
+	for (size_t i = 0; i < peek_at(rail->ep->send_count); i++) {
 		uint64_t number = waits_since_before(rail, i);
 		if (number != 0)
 			tell(rail, number, arg);
@@ -151,7 +152,7 @@ void send_drop_of(struct rail *rail, uint64_t number, int error)
 {
 	struct link_ep *ep = rail->ep;
 
-	for (size_t i = 0; i < ep->send_count; i++) {
+	for (size_t i = 0; i < peek_at(ep->send_count); i++) {
 		struct frame frame = { .sender = number,
 				       .request = (uint32_t)i,
 				       .error = error };

@@ -78,15 +78,19 @@ static void timer_set(struct wait *wait, unsigned int ns)
 /* Setting the timer anew makes the descriptor unreadable, too. */
 int wait_try(struct wait *wait, bool has_something)
 {
+	unsigned int pause_ns;
+
 	if (wait->fd < 0)
 		return -FI_EINVAL;
 	if (has_something) {
-		wait->pause_ns = PAUSE_MIN_NS;
+		set_seen(wait->pause_ns, PAUSE_MIN_NS);
 		return -FI_EAGAIN;
 	}
-	timer_set(wait, wait->pause_ns);
-	if (wait->pause_ns < PAUSE_MAX_NS)
-		wait->pause_ns *= 2;
+	/* Several threads may wait: each makes it longer, or none. */
+	pause_ns = peek_at(wait->pause_ns);
+	timer_set(wait, pause_ns);
+	if (pause_ns < PAUSE_MAX_NS)
+		set_seen(wait->pause_ns, 2 * pause_ns);
 	return 0;
 }
 
