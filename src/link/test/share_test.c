@@ -4,6 +4,7 @@
  * endpoints are opened and closed; regions that are closed while they are reached.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -184,7 +185,10 @@ static void *look_after(void *arg)
 	return NULL;
 }
 
-/* Of each turn tells when it begins; the memory is gone when its region is. */
+/*
+ * Closed while it is read again and again, by the other thread: this one does not
+ * look after it then. The memory is gone when its region is.
+ */
 static void regions_open_and_close(struct pair *pair)
 {
 	pthread_t thread;
@@ -200,8 +204,9 @@ static void regions_open_and_close(struct pair *pair)
 		pair_do(fi_mr_reg(pair->domain, bytes, REGION, FI_REMOTE_READ,
 				  0, KEY, 0, &mr, NULL));
 		pair_meet(pair);
-		for (unsigned int k = 0; k < 50 * i; k++)
-			pair_progress(pair);
+		pair_meet(pair);
+		for (unsigned int k = 0; k < i; k++)
+			sched_yield();
 		pair_do(fi_close(&mr->fid));
 		pair_check(munmap(bytes, REGION) == 0);
 		pair_meet(pair);
@@ -210,23 +215,30 @@ static void regions_open_and_close(struct pair *pair)
 	pair_check(pthread_join(thread, NULL) == 0);
 }
 
+static ssize_t region_read(struct pair *pair)
+{
+	static uint8_t in[REGION];
+	struct fi_cq_tagged_entry entry;
+	ssize_t got;
+
+	pair_retry(pair, fi_read(pair->ep, in, sizeof(in), NULL, pair->peer, 0,
+				 KEY, NULL));
+	while ((got = fi_cq_read(pair->send_cq, &entry, 1)) == -FI_EAGAIN)
+		pair_progress(pair);
+	return got;
+}
+
 /* Until there is none any more: which is all that may be said of it. */
 static void regions_read(struct pair *pair)
 {
-	static uint8_t in[REGION];
-
 	for (unsigned int i = 0; i < REGIONS; i++) {
 		struct fi_cq_err_entry failure = { 0 };
-		struct fi_cq_tagged_entry entry;
-		ssize_t got = 1;
+		ssize_t got;
 		pair_meet(pair);
-		while (got == 1) {
-			pair_retry(pair, fi_read(pair->ep, in, sizeof(in), NULL,
-						 pair->peer, 0, KEY, NULL));
-			while ((got = fi_cq_read(pair->send_cq, &entry, 1)) ==
-			       -FI_EAGAIN)
-				pair_progress(pair);
-		}
+		pair_check(region_read(pair) == 1);
+		pair_meet(pair);
+		while ((got = region_read(pair)) == 1)
+			;
 		pair_check(got == -FI_EAVAIL);
 		pair_check(fi_cq_readerr(pair->send_cq, &failure, 0) == 1);
 		pair_check(failure.err == FI_EKEYREJECTED);
