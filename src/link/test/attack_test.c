@@ -257,7 +257,7 @@ static void what_is_not_there_to_be_read_is_a_failed_receive(struct pair *pair)
 	for (unsigned int i = 1; poll(&other, 1, 0) == 0; i++) {
 		raw_progress(pair, &raw);
 		/* A lie may cost the connection, and what was on its way. */
-		if (has_several && i % 10000 == 0) {
+		if (raw.has_several && i % 10000 == 0) {
 			lies_send(pair, &raw);
 			last_send(pair, &raw);
 		}
