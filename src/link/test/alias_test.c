@@ -10,7 +10,7 @@
 static void an_alias_completes_what_its_endpoint_does_not(struct pair *pair)
 {
 	struct fi_cq_tagged_entry entry;
-	struct fid_ep *alias;
+	struct fid_ep *alias = NULL;
 	int bytes[3] = { 0 };
 
 	pair_do(fi_ep_alias(pair->ep, &alias, FI_RECV | FI_COMPLETION));
@@ -43,7 +43,7 @@ static void an_alias_has_what_its_endpoint_has(struct pair *pair)
 	uint8_t name[64] = { 0 }, same[64] = { 0 };
 	size_t size = sizeof(name), least = 100;
 	uint64_t flags = FI_TRANSMIT;
-	struct fid_ep *alias;
+	struct fid_ep *alias = NULL;
 	int byte;
 
 	pair_do(fi_ep_alias(pair->ep, &alias, FI_TRANSMIT | FI_INJECT));
@@ -72,7 +72,7 @@ static void an_alias_has_what_its_endpoint_has(struct pair *pair)
 
 static void an_alias_keeps_its_endpoint_open(struct pair *pair)
 {
-	struct fid_ep *alias, *other;
+	struct fid_ep *alias = NULL, *other = NULL;
 
 	pair_do(fi_ep_alias(pair->ep, &alias, FI_RECV));
 	pair_do(fi_ep_alias(alias, &other, FI_TRANSMIT));
@@ -85,7 +85,7 @@ static void flags_are_of_one_direction(struct pair *pair)
 {
 	const uint64_t both = FI_TRANSMIT | FI_RECV;
 	uint64_t flags = FI_RECV | FI_COMPLETION;
-	struct fid_ep *alias;
+	struct fid_ep *alias = NULL;
 
 	pair_do(fi_control(&pair->ep->fid, FI_SETOPSFLAG, &flags));
 	flags = FI_RECV;

@@ -380,10 +380,15 @@ static void memory_is_reached_by_its_keys_only(struct pair *pair)
 			  FI_REMOTE_READ | FI_REMOTE_WRITE, 0, OPEN, 0, &open,
 			  NULL));
 	pair_meet(pair);
-	if (!pair->is_first) {
+	if (pair->is_first) {
+		while (is_all(memory + OPEN_AT, OPEN_END - OPEN_AT, 0xee))
+			pair_progress(pair); /* till one was well */
+	} else {
+		struct pollfd other = { .fd = pair->fd, .events = POLLIN };
 		raw_open(&raw, pair);
 		liars_introduce(pair, &raw);
-		for (unsigned int i = 0; i < REACHES; i++)
+		for (unsigned int i = 0; i < REACHES || poll(&other, 1, 0) == 0;
+		     i++)
 			raw_send(pair, &raw, bytes,
 				 reach_any(pair, &raw, bytes));
 	}
@@ -395,8 +400,6 @@ static void memory_is_reached_by_its_keys_only(struct pair *pair)
 		pair_check(is_all(memory, OPEN_AT, 0xee));
 		pair_check(is_all(memory + OPEN_END, sizeof(memory) - OPEN_END,
 				  0xee));
-		/* Some were well. */
-		pair_check(!is_all(memory + OPEN_AT, OPEN_END - OPEN_AT, 0xee));
 	}
 	pair_meet(pair);
 	if (!pair->is_first)
