@@ -297,7 +297,8 @@ int flow_send(struct flow *flow, struct frame *frame, const struct iovec *iov,
 
 	if (order->is_lost)
 		return -FI_EHOSTUNREACH;
-	if (!must && (order->sent != order->last || !order_has_room(order)))
+	if (!must && (order->last - order->sent >= LINK_SENDS_WAITING ||
+		      !order_has_room(order)))
 		return -FI_EAGAIN;
 	slab = slab_take(fabric_rail(flow->ep, 0));
 	if (slab == NULL)

@@ -14,6 +14,18 @@ bool pending_has(const struct rail *rail, const struct peer *peer)
 	return first != NULL;
 }
 
+bool pending_has_room(const struct rail *rail, const struct peer *peer)
+{
+	const struct slab *slab = rail->pending;
+	unsigned int count = 0;
+
+	while (slab != NULL && slab->peer != peer)
+		slab = slab->next_peer;
+	for (; slab != NULL && count < LINK_SENDS_WAITING; slab = slab->next)
+		count++;
+	return count < LINK_SENDS_WAITING;
+}
+
 void pending_add(struct rail *rail, struct slab *slab)
 {
 	struct slab **at = &rail->pending;

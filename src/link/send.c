@@ -242,6 +242,13 @@ static struct frame frame_of(const struct link_ep *ep, enum frame_kind kind,
 	};
 }
 
+/* A few go as soon as the core has got to know the peer. */
+static bool may_wait(const struct rail *rail, const struct peer *peer)
+{
+	return peer->flow == NULL && peer->under_way < LINK_SENDS_MAX &&
+	       pending_has_room(rail, peer);
+}
+
 static ssize_t send_eager(struct rail *rail, struct peer *peer,
 			  const struct message *m)
 {
@@ -249,7 +256,7 @@ static ssize_t send_eager(struct rail *rail, struct peer *peer,
 	const struct frame_end end = { m->context, m->flags };
 
 	return rail_send_frame(rail, peer, &frame, m->iov, m->count, &end,
-			       false);
+			       may_wait(rail, peer));
 }
 
 static ssize_t send_ready(struct rail *rail, struct peer *peer,
@@ -274,7 +281,7 @@ static ssize_t send_ready(struct rail *rail, struct peer *peer,
 			frame.rails, &send->exposed);
 	if (result == 0)
 		result = rail_send_frame(rail, peer, &frame, NULL, 0, NULL,
-					 false);
+					 may_wait(rail, peer));
 	if (result != 0)
 		send_put(ep, send);
 	else
@@ -303,15 +310,17 @@ static bool is_eager(const struct rail *rail, const struct message *m)
 static ssize_t send_somehow(struct rail *rail, struct peer *peer,
 			    const struct message *m)
 {
+	bool is_behind = rail->pending != NULL && pending_has(rail, peer);
 	ssize_t result;
 
 	if (peer->is_lost)
 		return -FI_EHOSTUNREACH;
-	if (rail->pending != NULL && pending_has(rail, peer))
+	if (is_behind && !may_wait(rail, peer))
 		return -FI_EAGAIN; /* what waits goes first */
-	if (!is_direct(rail, peer, m)) {
+	if (is_behind || !is_direct(rail, peer, m)) {
 		if (rail->way == RAIL_MATCHED && (m->tag & LINK_UNTAGGED) == 0)
-			return passed_send(rail, peer, m);
+			return is_behind ? -FI_EAGAIN
+					 : passed_send(rail, peer, m);
 		return is_eager(rail, m) ? send_eager(rail, peer, m)
 					 : send_ready(rail, peer, m);
 	}

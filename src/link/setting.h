@@ -31,6 +31,7 @@
 #define LINK_NAME_WAIT_MAX_MS UINT64_C(1000000000)
 #define LINK_POLL_BATCH       16
 #define LINK_SENDS_MAX        1024 /* frames to one peer that a core has */
+#define LINK_SENDS_WAITING    16   /* and that it does not take yet */
 #define LINK_SENDS_UNSAID     64   /* of them those that it tells no end of */
 /*
  * A fabric rail is looked at again after this part of the time since something

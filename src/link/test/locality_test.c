@@ -259,7 +259,7 @@ static bool prepare(struct pair *pair)
 	return is_had;
 }
 
-/* --- what goes to and fro --- */
+/* --- what goes there and back --- */
 
 static uint8_t out[LARGE], in[LARGE], here[LARGE];
 static const size_t sizes[] = { 8, 3000, LARGE };

@@ -13,6 +13,36 @@ static size_t sizes[] = { 0,    1,    8,     63,    64,    65,     4095,
 			  4096, 4097, 16384, 16385, 65536, 300000, LARGE };
 static uint8_t out[LARGE], in[LARGE];
 
+/*
+ * Whatever a core has to do before: to connect, or to find the other's memory. Where
+ * it matches tags, both have to know each other first.
+ */
+static void the_first_messages_are_taken_at_once(struct pair *pair)
+{
+	static const size_t first[] = { 8, 1000, 0, 60000, 16, 4 };
+	uint8_t *at = out;
+
+	if (getenv("FI_FAIRLEAD_OFFLOAD") != NULL)
+		return;
+	for (unsigned int i = 0; i < COUNT_OF(first) && pair->is_first; i++) {
+		pair_fill(at, first[i], i);
+		pair_do(fi_tsend(pair->ep, at, first[i], NULL, pair->peer, i,
+				 NULL));
+		at += first[i];
+	}
+	for (unsigned int i = 0; i < COUNT_OF(first); i++) {
+		if (pair->is_first) {
+			pair_wait(pair, pair->send_cq, NULL);
+			continue;
+		}
+		pair_do(fi_trecv(pair->ep, in, sizeof(in), NULL, pair->peer, i,
+				 0, NULL));
+		pair_check(pair_wait(pair, pair->receive_cq, NULL).len ==
+			   first[i]);
+		pair_check(pair_is_filled(in, first[i], i));
+	}
+}
+
 static void tagged_messages_arrive(struct pair *pair)
 {
 	for (unsigned int i = 0; i < COUNT_OF(sizes); i++) {
@@ -331,6 +361,7 @@ int main(void)
 		.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE,
 	};
 	static const struct pair_case cases[] = {
+		pair_case(the_first_messages_are_taken_at_once),
 		pair_case(tagged_messages_arrive),
 		pair_case(untagged_messages_arrive),
 		pair_case(what_nobody_expects_is_kept_in_order),

@@ -413,6 +413,8 @@ static struct pair split(void)
 	pair.other = fork();
 	pair_check(pair.other >= 0);
 	pair.is_first = pair.other != 0;
+	if (!pair.is_first)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pair.fd = fds[pair.is_first ? 0 : 1];
 	close(fds[pair.is_first ? 1 : 0]);
 	return pair;
