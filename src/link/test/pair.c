@@ -48,6 +48,28 @@ void pair_progress(struct pair *pair)
 	sched_yield();
 }
 
+static void tell_from(struct fid_cq *cq)
+{
+	struct fi_cq_tagged_entry entry;
+	ssize_t count = fi_cq_read(cq, &entry, 1);
+
+	pair_check(count == 1 || count == -FI_EAGAIN);
+	if (count == 1)
+		atomic_store((atomic_bool *)entry.op_context, true);
+}
+
+void pair_tell(struct pair *pair)
+{
+	tell_from(pair->send_cq);
+	tell_from(pair->receive_cq);
+}
+
+void pair_wait_told(struct pair *pair, atomic_bool *done)
+{
+	while (!atomic_load(done))
+		pair_tell(pair);
+}
+
 static void tell(struct pair *pair, const void *bytes, size_t size)
 {
 	pair_check(write(pair->fd, bytes, size) == (ssize_t)size);

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -71,6 +72,20 @@ void pair_is_quiet(struct pair *pair, struct fid_cq *cq);
 		pair_do_at(pair_result, #call, __FILE__, __LINE__); \
 	} while (0)
 void pair_progress(struct pair *pair);
+
+/*
+ * Where several threads read the queues: the context of all that is under way is
+ * an atomic_bool, which whoever reads the completion sets.
+ */
+void pair_tell(struct pair *pair);
+void pair_wait_told(struct pair *pair, atomic_bool *done);
+#define pair_retry_told(pair, call)                           \
+	do {                                                  \
+		long taken;                                   \
+		while ((taken = (long)(call)) == -FI_EAGAIN)  \
+			pair_tell(pair);                      \
+		pair_do_at(taken, #call, __FILE__, __LINE__); \
+	} while (0)
 
 /* Bytes that follow from a seed, and whether these are they. */
 void pair_fill(void *bytes, size_t size, unsigned int seed);

@@ -24,35 +24,6 @@
 
 static atomic_bool is_over;
 
-/* Whoever reads a completion tells the one that waits for it. */
-static void take(struct fid_cq *cq)
-{
-	struct fi_cq_tagged_entry entry;
-	ssize_t count = fi_cq_read(cq, &entry, 1);
-
-	pair_check(count == 1 || count == -FI_EAGAIN);
-	if (count == 1)
-		atomic_store((atomic_bool *)entry.op_context, true);
-}
-
-static void wait_for(struct pair *pair, atomic_bool *done)
-{
-	while (!atomic_load(done)) {
-		take(pair->send_cq);
-		take(pair->receive_cq);
-	}
-}
-
-#define until_taken(pair, call)                                \
-	do {                                                   \
-		long taken;                                    \
-		while ((taken = (long)(call)) == -FI_EAGAIN) { \
-			take((pair)->send_cq);                 \
-			take((pair)->receive_cq);              \
-		}                                              \
-		pair_do_at(taken, #call, __FILE__, __LINE__);  \
-	} while (0)
-
 /* --- endpoints that come and go --- */
 
 struct opener {
@@ -86,10 +57,10 @@ static void speak(struct opener *o, struct fid_ep *ep, size_t size,
 	pair_fill(o->out, size, seed);
 	pair_do(fi_trecv(pair->ep, o->in, sizeof(o->in), NULL, FI_ADDR_UNSPEC,
 			 o->number, 0, &received));
-	until_taken(pair,
-		    fi_tsend(ep, o->out, size, NULL, o->old, o->number, &sent));
-	wait_for(pair, &sent);
-	wait_for(pair, &received);
+	pair_retry_told(pair, fi_tsend(ep, o->out, size, NULL, o->old,
+				       o->number, &sent));
+	pair_wait_told(pair, &sent);
+	pair_wait_told(pair, &received);
 	pair_check(pair_is_filled(o->in, size, seed));
 }
 
@@ -139,10 +110,11 @@ static void *speak_with_other(void *arg)
 		here = atomic_load(&is_over);
 		pair_do(fi_trecv(pair->ep, &there, sizeof(there), NULL,
 				 pair->peer, TAG_OF_PAIR, 0, &received));
-		until_taken(pair, fi_tsend(pair->ep, &here, sizeof(here), NULL,
-					   pair->peer, TAG_OF_PAIR, &sent));
-		wait_for(pair, &sent);
-		wait_for(pair, &received);
+		pair_retry_told(pair,
+				fi_tsend(pair->ep, &here, sizeof(here), NULL,
+					 pair->peer, TAG_OF_PAIR, &sent));
+		pair_wait_told(pair, &sent);
+		pair_wait_told(pair, &received);
 	}
 	return NULL;
 }

@@ -19,25 +19,6 @@ struct worker {
 	uint8_t out[30000], in[30000];
 };
 
-/* Whoever reads a completion tells the one that waits for it. */
-static void take(struct fid_cq *cq)
-{
-	struct fi_cq_tagged_entry entry;
-	ssize_t count = fi_cq_read(cq, &entry, 1);
-
-	pair_check(count == 1 || count == -FI_EAGAIN);
-	if (count == 1)
-		atomic_store((atomic_bool *)entry.op_context, true);
-}
-
-static void wait_for(struct pair *pair, atomic_bool *done)
-{
-	while (!atomic_load(done)) {
-		take(pair->send_cq);
-		take(pair->receive_cq);
-	}
-}
-
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -46,20 +27,14 @@ static void *work(void *arg)
 	for (unsigned int turn = 0; turn < TURNS; turn++) {
 		size_t size = sizes[(turn + w->number) % COUNT_OF(sizes)];
 		atomic_bool sent = false, received = false;
-		long result;
 		pair_fill(w->out, size, turn * THREADS + w->number);
 		pair_do(fi_trecv(pair->ep, w->in, sizeof(w->in), NULL,
 				 turn % 2 == 0 ? pair->peer : FI_ADDR_UNSPEC,
 				 w->number, 0, &received));
-		while ((result = fi_tsend(pair->ep, w->out, size, NULL,
-					  pair->peer, w->number, &sent)) ==
-		       -FI_EAGAIN) {
-			take(pair->send_cq);
-			take(pair->receive_cq);
-		}
-		pair_do(result);
-		wait_for(pair, &sent);
-		wait_for(pair, &received);
+		pair_retry_told(pair, fi_tsend(pair->ep, w->out, size, NULL,
+					       pair->peer, w->number, &sent));
+		pair_wait_told(pair, &sent);
+		pair_wait_told(pair, &received);
 		pair_check(pair_is_filled(w->in, size,
 					  turn * THREADS + w->number));
 	}
