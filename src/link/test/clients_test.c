@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "link/test/pair.h"
+#include "link/test/lone.h"
 
 #define SKIP          77
 #define CLIENTS       1000
@@ -23,66 +23,7 @@
 #define MANY          (SEATS + 2)
 #define TAG           7
 
-struct side {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_av *av;
-	struct fid_ep *ep;
-	uint8_t name[64];
-};
-
-static bool info_find(struct side *side)
-{
-	struct fi_info *hints = fi_allocinfo();
-
-	hints->caps = FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->threading = FI_THREAD_DOMAIN;
-	hints->fabric_attr->prov_name = strdup("fairlead");
-	if (fi_getinfo(fi_version(), NULL, NULL, 0, hints, &side->info) != 0)
-		side->info = NULL;
-	fi_freeinfo(hints);
-	return side->info != NULL;
-}
-
-static void domain_open(struct side *side)
-{
-	pair_do(fi_fabric(side->info->fabric_attr, &side->fabric, NULL));
-	pair_do(fi_domain(side->fabric, side->info, &side->domain, NULL));
-}
-
-static void endpoint_open(struct side *side)
-{
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
-	struct fi_av_attr av = { .type = FI_AV_TABLE };
-	size_t size = sizeof(side->name);
-
-	pair_do(fi_cq_open(side->domain, &cq, &side->cq, NULL));
-	pair_do(fi_av_open(side->domain, &av, &side->av, NULL));
-	pair_do(fi_endpoint(side->domain, side->info, &side->ep, NULL));
-	pair_do(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
-	pair_do(fi_ep_bind(side->ep, &side->av->fid, 0));
-	pair_do(fi_enable(side->ep));
-	pair_do(fi_getname(&side->ep->fid, side->name, &size));
-}
-
-static void endpoint_close(struct side *side)
-{
-	pair_do(fi_close(&side->ep->fid));
-	pair_do(fi_close(&side->av->fid));
-	pair_do(fi_close(&side->cq->fid));
-}
-
-static void domain_close(struct side *side)
-{
-	pair_do(fi_close(&side->domain->fid));
-	pair_do(fi_close(&side->fabric->fid));
-	fi_freeinfo(side->info);
-}
-
-static fi_addr_t insert(struct side *side, const uint8_t *name)
+static fi_addr_t insert(struct lone *side, const uint8_t *name)
 {
 	fi_addr_t address;
 
@@ -90,37 +31,24 @@ static fi_addr_t insert(struct side *side, const uint8_t *name)
 	return address;
 }
 
-static struct fi_cq_tagged_entry ends(struct side *side, fi_addr_t *ret_source)
-{
-	struct fi_cq_tagged_entry entry;
-	ssize_t got;
-
-	while ((got = fi_cq_readfrom(side->cq, &entry, 1, ret_source)) ==
-	       -FI_EAGAIN)
-		sched_yield(); /* the other side is to go on */
-	pair_check(got == 1);
-	return entry;
-}
-
-static void say(struct side *side, const void *bytes, size_t size, fi_addr_t to)
+static void say(struct lone *side, const void *bytes, size_t size, fi_addr_t to)
 {
 	ssize_t result;
-	fi_addr_t source;
 
 	while ((result = fi_tsend(side->ep, bytes, size, NULL, to, TAG,
 				  NULL)) == -FI_EAGAIN)
 		(void)fi_cq_read(side->cq, NULL, 0);
 	pair_do(result);
-	pair_check((ends(side, &source).flags & FI_SEND) != 0);
+	pair_check((lone_wait(side, NULL).flags & FI_SEND) != 0);
 }
 
-static fi_addr_t hear(struct side *side, void *bytes, size_t size)
+static fi_addr_t hear(struct lone *side, void *bytes, size_t size)
 {
 	fi_addr_t source = FI_ADDR_UNSPEC;
 
 	pair_do(fi_trecv(side->ep, bytes, size, NULL, FI_ADDR_UNSPEC, TAG, 0,
 			 NULL));
-	pair_check((ends(side, &source).flags & FI_RECV) != 0);
+	pair_check((lone_wait(side, &source).flags & FI_RECV) != 0);
 	return source;
 }
 
@@ -137,7 +65,7 @@ static bool is_only(void)
 	return strcmp(getenv("FI_FAIRLEAD_LINKS"), "shm") == 0;
 }
 
-static void ask_at(struct side *client, fi_addr_t to, unsigned int index,
+static void ask_at(struct lone *client, fi_addr_t to, unsigned int index,
 		   bool is_last)
 {
 	struct question question = { .index = index, .is_last = is_last };
@@ -149,15 +77,15 @@ static void ask_at(struct side *client, fi_addr_t to, unsigned int index,
 	pair_check(answer == index + 1);
 }
 
-static void ask(struct side *client, const uint8_t *server, unsigned int index,
+static void ask(struct lone *client, const uint8_t *server, unsigned int index,
 		bool is_last)
 {
-	endpoint_open(client);
+	lone_endpoint_open(client);
 	ask_at(client, insert(client, server), index, is_last);
 }
 
 /* Every one is killed: so it is a process of its own. */
-static void be_mortals(struct side *client, const uint8_t *server,
+static void be_mortals(struct lone *client, const uint8_t *server,
 		       unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++) {
@@ -165,7 +93,7 @@ static void be_mortals(struct side *client, const uint8_t *server,
 		pid_t child = fork();
 		pair_check(child >= 0);
 		if (child == 0) {
-			domain_open(client);
+			lone_domain_open(client);
 			ask(client, server, i, i == count - 1);
 			kill(getpid(), SIGKILL);
 		}
@@ -174,32 +102,32 @@ static void be_mortals(struct side *client, const uint8_t *server,
 	}
 }
 
-static void be_clients(struct side *client, const uint8_t *server,
+static void be_clients(struct lone *client, const uint8_t *server,
 		       unsigned int count)
 {
-	domain_open(client);
+	lone_domain_open(client);
 	for (unsigned int i = 0; i < count; i++) {
 		ask(client, server, i, i == count - 1);
-		endpoint_close(client);
+		lone_endpoint_close(client);
 	}
-	domain_close(client);
+	lone_domain_close(client);
 }
 
 /* All are there at once; where they have no other way than shared memory, not all. */
-static void be_many(struct side *client, const uint8_t *server,
+static void be_many(struct lone *client, const uint8_t *server,
 		    unsigned int count)
 {
-	struct side *clients = calloc(count, sizeof(*clients));
+	struct lone *clients = calloc(count, sizeof(*clients));
 
-	domain_open(client);
+	lone_domain_open(client);
 	for (unsigned int i = 0; i < count; i++) {
 		fi_addr_t to;
 		clients[i] = *client;
-		endpoint_open(&clients[i]);
+		lone_endpoint_open(&clients[i]);
 		if (fi_av_insert(clients[i].av, server, 1, &to, 0, NULL) != 1) {
-			struct side *first = &clients[i - SEATS];
+			struct lone *first = &clients[i - SEATS];
 			pair_check(is_only() && i >= SEATS);
-			endpoint_close(first);
+			lone_endpoint_close(first);
 			first->ep = NULL;
 			/* The server gives its seat back some time. */
 			while (fi_av_insert(clients[i].av, server, 1, &to, 0,
@@ -211,15 +139,15 @@ static void be_many(struct side *client, const uint8_t *server,
 	pair_check((clients[0].ep == NULL) == is_only());
 	for (unsigned int i = 0; i < count; i++)
 		if (clients[i].ep != NULL)
-			endpoint_close(&clients[i]);
-	domain_close(client);
+			lone_endpoint_close(&clients[i]);
+	lone_domain_close(client);
 	free(clients);
 }
 
 /* --- the server --- */
 
 /* It knows each for as long as it answers. */
-static void serve(struct side *server)
+static void serve(struct lone *server)
 {
 	struct question question = { 0 };
 
@@ -235,8 +163,8 @@ static void serve(struct side *server)
 	}
 }
 
-static void run(struct side *server, unsigned int count,
-		void (*be)(struct side *client, const uint8_t *server,
+static void run(struct lone *server, unsigned int count,
+		void (*be)(struct lone *client, const uint8_t *server,
 			   unsigned int count))
 {
 	int status;
@@ -246,7 +174,7 @@ static void run(struct side *server, unsigned int count,
 	child = fork();
 	pair_check(child >= 0);
 	if (child == 0) {
-		struct side client = { .info = fi_dupinfo(server->info) };
+		struct lone client = { .info = fi_dupinfo(server->info) };
 		be(&client, server->name, count);
 		exit(0);
 	}
@@ -256,14 +184,14 @@ static void run(struct side *server, unsigned int count,
 }
 
 /* All but some have been answered by shared memory. */
-static void close_and_look(struct side *server, unsigned long long count,
+static void close_and_look(struct lone *server, unsigned long long count,
 			   unsigned long long others)
 {
 	static char text[1 << 16];
 	int before = dup(STDERR_FILENO), said = memfd_create("said", 0);
 
 	pair_check(before >= 0 && said >= 0 && dup2(said, STDERR_FILENO) >= 0);
-	endpoint_close(server);
+	lone_endpoint_close(server);
 	dup2(before, STDERR_FILENO);
 	pair_check(pread(said, text, sizeof(text) - 1, 0) > 0);
 	printf("%llu answers by shared memory, %llu by the fabric\n",
@@ -284,7 +212,7 @@ static unsigned int count_of_clients(void)
 
 int main(void)
 {
-	struct side server = { 0 };
+	struct lone server = { 0 };
 	unsigned int count = count_of_clients();
 
 	if (pair_is_left_out())
@@ -292,13 +220,15 @@ int main(void)
 	setenv("FI_LOG_LEVEL", "info", 1);
 	setenv("FI_LOG_PROV", "fairlead", 1);
 	setenv("FI_LOG_SUBSYS", "ep_ctrl", 1);
-	if (!info_find(&server)) {
+	server.info = lone_info(FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV,
+				FI_THREAD_DOMAIN);
+	if (server.info == NULL) {
 		printf("skipped: no link \"%s\" here\n",
 		       getenv("FI_FAIRLEAD_LINKS"));
 		return SKIP;
 	}
-	domain_open(&server);
-	endpoint_open(&server);
+	lone_domain_open(&server);
+	lone_endpoint_open(&server);
 	if (count > 0) {
 		printf("who closes, and is removed\n");
 		run(&server, count, be_clients);
@@ -311,6 +241,6 @@ int main(void)
 	printf("more at once than it takes\n");
 	run(&server, MANY, be_many);
 	close_and_look(&server, 2 * count + MANY, is_only() ? 0 : MANY - SEATS);
-	domain_close(&server);
+	lone_domain_close(&server);
 	return 0;
 }

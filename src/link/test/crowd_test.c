@@ -16,7 +16,7 @@
 
 #include <rdma/fi_atomic.h>
 
-#include "link/test/pair.h"
+#include "link/test/lone.h"
 
 #define ROUNDS 1000
 #define WINDOW 100 /* operations under way */
@@ -38,59 +38,20 @@ struct result {
 	bool is_skipped;
 };
 
-struct side {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_av *av;
-	struct fid_ep *ep;
-};
-
-static bool side_open(struct side *side)
+static bool side_open(struct lone *side)
 {
-	struct fi_info *hints = fi_allocinfo();
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
-	struct fi_av_attr av = { .type = FI_AV_TABLE };
-
-	hints->caps = FI_MSG | FI_ATOMIC;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->threading = FI_THREAD_SAFE;
-	hints->fabric_attr->prov_name = strdup("fairlead");
-	if (fi_getinfo(fi_version(), NULL, NULL, 0, hints, &side->info) != 0)
-		side->info = NULL;
-	fi_freeinfo(hints);
+	side->info = lone_info(FI_MSG | FI_ATOMIC, FI_THREAD_SAFE);
 	if (side->info == NULL)
 		return false;
-	pair_do(fi_fabric(side->info->fabric_attr, &side->fabric, NULL));
-	pair_do(fi_domain(side->fabric, side->info, &side->domain, NULL));
-	pair_do(fi_cq_open(side->domain, &cq, &side->cq, NULL));
-	pair_do(fi_av_open(side->domain, &av, &side->av, NULL));
-	pair_do(fi_endpoint(side->domain, side->info, &side->ep, NULL));
-	pair_do(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
-	pair_do(fi_ep_bind(side->ep, &side->av->fid, 0));
-	pair_do(fi_enable(side->ep));
+	lone_domain_open(side);
+	lone_endpoint_open(side);
 	return true;
 }
 
-static void side_close(struct side *side)
+static void side_close(struct lone *side)
 {
-	pair_do(fi_close(&side->ep->fid));
-	pair_do(fi_close(&side->av->fid));
-	pair_do(fi_close(&side->cq->fid));
-	pair_do(fi_close(&side->domain->fid));
-	pair_do(fi_close(&side->fabric->fid));
-	fi_freeinfo(side->info);
-}
-
-static void ends(struct side *side)
-{
-	struct fi_cq_tagged_entry entry;
-	ssize_t got;
-
-	while ((got = fi_cq_read(side->cq, &entry, 1)) == -FI_EAGAIN)
-		;
-	pair_check(got == 1);
+	lone_endpoint_close(side);
+	lone_domain_close(side);
 }
 
 #define until_taken(side, call)                                     \
@@ -103,7 +64,7 @@ static void ends(struct side *side)
 
 /* --- who changes them --- */
 
-static void add_one_by_one(struct side *side, fi_addr_t owner,
+static void add_one_by_one(struct lone *side, fi_addr_t owner,
 			   struct result *result)
 {
 	const uint64_t one = 1;
@@ -113,7 +74,7 @@ static void add_one_by_one(struct side *side, fi_addr_t owner,
 		until_taken(side, fi_fetch_atomic(side->ep, &one, 1, NULL,
 						  &before, NULL, owner, 0, KEY,
 						  FI_UINT64, FI_SUM, NULL));
-		ends(side);
+		lone_wait(side, NULL);
 		pair_check(i == 0 || before > last);
 		last = before;
 		result->fetched += before;
@@ -121,7 +82,7 @@ static void add_one_by_one(struct side *side, fi_addr_t owner,
 }
 
 /* Many under way, so that both rails have work at once. */
-static void add_many(struct side *side, fi_addr_t owner, struct result *result)
+static void add_many(struct lone *side, fi_addr_t owner, struct result *result)
 {
 	uint128 ones[MANY];
 
@@ -133,7 +94,7 @@ static void add_many(struct side *side, fi_addr_t owner, struct result *result)
 				      offsetof(__typeof__(numbers), large), KEY,
 				      FI_UINT128, FI_SUM, NULL));
 	for (unsigned int i = 0; i < WINDOW; i++)
-		ends(side);
+		lone_wait(side, NULL);
 	result->added += WINDOW;
 }
 
@@ -153,7 +114,7 @@ static bool is_enough(int fd, bool is_first, const struct result *result)
 
 static int adder(int fd, bool is_first)
 {
-	struct side side = { 0 };
+	struct lone side = { 0 };
 	struct result result = { 0 };
 	uint8_t owner_name[64], end;
 	fi_addr_t owner;
@@ -181,14 +142,14 @@ static bool is_over;
 
 static void *look_after(void *arg)
 {
-	struct side *side = arg;
+	struct lone *side = arg;
 
 	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
 		pair_check(fi_cq_read(side->cq, NULL, 0) <= 0);
 	return NULL;
 }
 
-static struct result wait_for(struct side *side, int fd)
+static struct result wait_for(struct lone *side, int fd)
 {
 	struct pollfd other = { .fd = fd, .events = POLLIN };
 	struct result result;
@@ -203,11 +164,9 @@ static struct result wait_for(struct side *side, int fd)
 static int owner(const int fds[2])
 {
 	const uint64_t all = 2 * ROUNDS;
-	struct side side = { 0 };
+	struct lone side = { 0 };
 	struct fid_mr *mr;
 	pthread_t thread;
-	uint8_t name[64];
-	size_t size = sizeof(name);
 
 	if (!side_open(&side)) {
 		printf("skipped: no link \"%s\" here\n",
@@ -217,9 +176,9 @@ static int owner(const int fds[2])
 	pair_do(fi_mr_reg(side.domain, &numbers, sizeof(numbers),
 			  FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &mr,
 			  NULL));
-	pair_do(fi_getname(&side.ep->fid, name, &size));
 	for (unsigned int i = 0; i < 2; i++)
-		pair_check(write(fds[i], name, sizeof(name)) == sizeof(name));
+		pair_check(write(fds[i], side.name, sizeof(side.name)) ==
+			   sizeof(side.name));
 	pair_check(pthread_create(&thread, NULL, look_after, &side) == 0);
 	const struct result second = wait_for(&side, fds[1]);
 	pair_check(write(fds[0], "x", 1) == 1);

@@ -18,60 +18,32 @@
 #include <unistd.h>
 
 #include "link/address/address.h"
-#include "link/test/pair.h"
+#include "link/test/lone.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SKIP            77
 
 static struct fi_info *info;
 
-struct side {
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_av *av;
-	struct fid_ep *ep;
-	uint8_t name[LINK_ADDRESS_SIZE];
-	uint64_t number;
-};
-
-static void domain_open(struct side *side)
+static void side_open(struct lone *side)
 {
-	pair_do(fi_fabric(info->fabric_attr, &side->fabric, NULL));
-	pair_do(fi_domain(side->fabric, info, &side->domain, NULL));
+	side->info = fi_dupinfo(info);
+	lone_domain_open(side);
+	lone_endpoint_open(side);
 }
 
-static void domain_close(struct side *side)
+static void side_close(struct lone *side)
 {
-	pair_do(fi_close(&side->domain->fid));
-	pair_do(fi_close(&side->fabric->fid));
+	lone_endpoint_close(side);
+	lone_domain_close(side);
 }
 
-static void endpoint_open(struct side *side)
+static uint64_t number_of(const struct lone *side)
 {
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
-	struct fi_av_attr av = { .type = FI_AV_TABLE };
 	struct link_address address;
-	size_t size = sizeof(side->name);
 
-	domain_open(side);
-	pair_do(fi_cq_open(side->domain, &cq, &side->cq, NULL));
-	pair_do(fi_av_open(side->domain, &av, &side->av, NULL));
-	pair_do(fi_endpoint(side->domain, info, &side->ep, NULL));
-	pair_do(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
-	pair_do(fi_ep_bind(side->ep, &side->av->fid, 0));
-	pair_do(fi_enable(side->ep));
-	pair_do(fi_getname(&side->ep->fid, side->name, &size));
 	pair_do(link_address_decode(side->name, &address, NULL));
-	side->number = address.number;
-}
-
-static void endpoint_close(struct side *side)
-{
-	pair_do(fi_close(&side->ep->fid));
-	pair_do(fi_close(&side->av->fid));
-	pair_do(fi_close(&side->cq->fid));
-	domain_close(side);
+	return address.number;
 }
 
 /* Of an endpoint: its own file, and its memory. */
@@ -109,11 +81,13 @@ static struct container container_start(bool is_own)
 	container.first = fork();
 	pair_check(container.first >= 0);
 	if (container.first == 0) {
-		struct side side;
+		struct lone side;
+		uint64_t number;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		endpoint_open(&side);
-		pair_check(write(fds[1], &side.number, sizeof(side.number)) ==
-			   sizeof(side.number));
+		side_open(&side);
+		number = number_of(&side);
+		pair_check(write(fds[1], &number, sizeof(number)) ==
+			   sizeof(number));
 		for (;;)
 			pause();
 	}
@@ -138,31 +112,33 @@ static void container_kill(const struct container *container)
 
 static void another_program_starts(void)
 {
-	struct side side;
+	struct lone side;
 
-	domain_open(&side);
-	domain_close(&side);
+	side.info = fi_dupinfo(info);
+	lone_domain_open(&side);
+	lone_domain_close(&side);
 }
 
 /* --- who knocks, and is gone before anybody has looked --- */
 
-static void knock(const struct side *us, bool is_killed, int fd)
+static void knock(const struct lone *us, bool is_killed, int fd)
 {
-	struct side side;
+	struct lone side;
+	uint64_t number;
 	fi_addr_t to;
 
-	endpoint_open(&side);
+	side_open(&side);
 	pair_check(fi_av_insert(side.av, us->name, 1, &to, 0, NULL) == 1);
 	pair_do(fi_tinject(side.ep, "hello", 5, to, 1));
-	pair_check(write(fd, &side.number, sizeof(side.number)) ==
-		   sizeof(side.number));
+	number = number_of(&side);
+	pair_check(write(fd, &number, sizeof(number)) == sizeof(number));
 	if (is_killed)
 		kill(getpid(), SIGKILL);
-	endpoint_close(&side);
+	side_close(&side);
 	exit(0);
 }
 
-static void who_knocks_and_is_gone_does_no_harm(struct side *us, bool is_killed)
+static void who_knocks_and_is_gone_does_no_harm(struct lone *us, bool is_killed)
 {
 	struct fi_cq_tagged_entry entry;
 	uint64_t number;
@@ -188,13 +164,11 @@ static void who_knocks_and_is_gone_does_no_harm(struct side *us, bool is_killed)
 
 int main(void)
 {
-	struct fi_info *hints = fi_allocinfo();
 	struct container killed, lives, like_us;
-	struct side us;
+	struct lone us;
 
-	hints->fabric_attr->prov_name = strdup("fairlead");
-	pair_do(fi_getinfo(fi_version(), NULL, NULL, 0, hints, &info));
-	fi_freeinfo(hints);
+	info = lone_info(0, FI_THREAD_UNSPEC);
+	pair_check(info != NULL);
 	killed = container_start(true);
 	if (killed.first == 0) {
 		printf("skipped: no pid namespace: %s\n", strerror(errno));
@@ -219,10 +193,10 @@ int main(void)
 	container_kill(&lives);
 	another_program_starts();
 	pair_check(files_of(lives.number) == 0);
-	endpoint_open(&us);
+	side_open(&us);
 	who_knocks_and_is_gone_does_no_harm(&us, false);
 	who_knocks_and_is_gone_does_no_harm(&us, true);
-	endpoint_close(&us);
+	side_close(&us);
 	fi_freeinfo(info);
 	return 0;
 }
