@@ -186,12 +186,7 @@ static int cq_signal(struct fid_cq *fid)
 static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
 			       const void *data, char *buf, size_t size)
 {
-	const char *text =
-		fi_strerror(prov_errno < 0 ? -prov_errno : prov_errno);
-
-	if (buf != NULL && size > 0)
-		snprintf(buf, size, "%s", text);
-	return text;
+	return link_strerror(prov_errno, buf, size);
 }
 
 bool cq_has_news(struct link_cq *cq)

@@ -112,6 +112,18 @@ void ep_progress(struct link_ep *ep)
 		names_progress(ep);
 }
 
+ssize_t rail_tried(struct rail *rail, struct peer *peer, ssize_t result)
+{
+	struct link_ep *ep = rail->ep;
+
+	if (result == -FI_EAGAIN)
+		rail->loss.refused = peer;
+	link_unlock(&rail->lock);
+	if (result == -FI_EAGAIN)
+		ep_progress(ep);
+	return result;
+}
+
 void domain_progress(struct link_domain *domain)
 {
 	struct link_ep *ep;

@@ -57,6 +57,11 @@ static inline bool has_flows(const struct rail *rail)
 
 /* Polls the rails that are due. Any thread. */
 void ep_progress(struct link_ep *ep);
+/*
+ * The end of a call of the program's by a rail that is locked, and is unlocked:
+ * returns `result`. Who is refused makes progress, and is looked after (loss.c).
+ */
+ssize_t rail_tried(struct rail *rail, struct peer *peer, ssize_t result);
 /* Polls those of each endpoint. */
 void domain_progress(struct link_domain *domain);
 /* Our address of who has an address of the core; NOTAVAIL: unknown. */

@@ -215,12 +215,7 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *kind, void *buf,
 static const char *eq_strerror(struct fid_eq *fid, int prov_errno,
 			       const void *data, char *buf, size_t size)
 {
-	const char *text =
-		fi_strerror(prov_errno < 0 ? -prov_errno : prov_errno);
-
-	if (buf != NULL && size > 0)
-		snprintf(buf, size, "%s", text);
-	return text;
+	return link_strerror(prov_errno, buf, size);
 }
 
 static struct fi_ops_eq eq_ops = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one symbol that libfabric looks for; and what users have set. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "link/provider.h"
@@ -35,6 +36,16 @@ struct fi_provider *fi_prov_ini(void)
 	    FI_MINOR(version) != FI_MINOR_VERSION)
 		return NULL;
 	return &link_provider;
+}
+
+const char *link_strerror(int prov_errno, char *buf, size_t size)
+{
+	const char *text =
+		fi_strerror(prov_errno < 0 ? -prov_errno : prov_errno);
+
+	if (buf != NULL && size > 0)
+		snprintf(buf, size, "%s", text);
+	return text;
 }
 
 /* --- setting.h --- */

@@ -83,6 +83,11 @@ bool layer_is_core(const struct fi_fabric_attr *attr);
 int layer_fabric(const struct fi_fabric_attr *of,
 		 struct fid_fabric **ret_fabric, void *context);
 
+/* --- provider.c --- */
+
+/* fi_cq_strerror and fi_eq_strerror: cores' own errors are not passed on. */
+const char *link_strerror(int prov_errno, char *buf, size_t size);
+
 /* --- info.c, domain.c, offer.c --- */
 
 /* What the cores of a link have together: orders, limits. */

@@ -335,12 +335,7 @@ ssize_t reach_peer(struct link_ep *ep, const struct reach_call *call)
 		result = -FI_EHOSTUNREACH;
 	else if (rail->pending == NULL || !pending_has(rail, peer))
 		result = reach_by(rail, peer, call);
-	if (result == -FI_EAGAIN)
-		rail->loss.refused = peer;
-	link_unlock(&rail->lock);
-	if (result == -FI_EAGAIN)
-		ep_progress(ep);
-	return result;
+	return rail_tried(rail, peer, result);
 }
 
 /* --- what comes back --- */

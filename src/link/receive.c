@@ -6,8 +6,6 @@
 #include "link/many.h"
 #include "link/matched.h"
 
-#define ALLOC_COUNT 64
-
 /* --- memory: matching is locked --- */
 
 struct receive *receive_alloc(struct link_ep *ep)

@@ -383,12 +383,7 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 			access_put(rail, access);
 		}
 	}
-	if (result == -FI_EAGAIN)
-		rail->loss.refused = peer;
-	link_unlock(&rail->lock);
-	if (result == -FI_EAGAIN)
-		ep_progress(ep);
-	return result;
+	return rail_tried(rail, peer, result);
 }
 
 static ssize_t access_simply(struct fid_ep *ep, const struct iovec *iov,

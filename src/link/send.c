@@ -347,10 +347,5 @@ ssize_t send_message(struct link_ep *ep, const struct message *m)
 	result = send_somehow(rail, peer, m);
 	if (result == 0)
 		rail_used(rail, m->size);
-	else if (result == -FI_EAGAIN)
-		rail->loss.refused = peer;
-	link_unlock(&rail->lock);
-	if (result == -FI_EAGAIN)
-		ep_progress(ep);
-	return result;
+	return rail_tried(rail, peer, result);
 }
