@@ -11,7 +11,6 @@
 #define MEMORY          200000
 #define KEY             77
 #define OTHER_KEY       78
-#define NO_KEY          79
 
 _Alignas(8) static uint8_t here[MEMORY], out[MEMORY], in[MEMORY];
 static struct fid_mr *mr, *other_mr;

@@ -18,8 +18,7 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SMALL           2000
 #define LARGE           (8 << 20)
-#define LARGES          12
-#define DEPTH           64
+#define TURNS_MAX       1000
 
 #define ACCESSES        100 /* small ones of a round */
 #define KEY             77
@@ -186,27 +185,38 @@ static void large_comes(struct pair *pair, unsigned int i)
 	pair_check(pair_is_filled(in, LARGE, i));
 }
 
-/* A cable that is well, or was mended, carries its part in the end. */
-static void large_go_by_both(struct pair *pair)
+/*
+ * A cable that is well, or was mended, carries so much of `count` messages in the
+ * end: a busy machine may take it for silent for a while.
+ */
+static void large_until(struct pair *pair, unsigned int count, uint64_t least)
 {
-	for (unsigned int i = 0;; i++) {
+	char go_on = 1;
+
+	for (unsigned int turn = 0; go_on; turn++) {
 		uint64_t before[2] = { bytes_of(0), bytes_of(1) };
-		char go_on;
-		if (pair->is_first)
-			large_go(pair, i);
-		else
-			large_comes(pair, i);
-		go_on = bytes_of(0) - before[0] < LARGE / 8 ||
-			bytes_of(1) - before[1] < LARGE / 8;
+		pair_check(turn < TURNS_MAX);
+		for (unsigned int i = 0; i < count; i++) {
+			if (pair->is_first)
+				large_go(pair, turn + i);
+			else
+				large_comes(pair, turn + i);
+		}
+		go_on = bytes_of(0) - before[0] <= least ||
+			bytes_of(1) - before[1] <= least;
 		/* Data flows from the first one. */
 		if (pair->is_first)
 			pair_check(write(pair->fd, &go_on, 1) == 1);
 		else
 			while (read(pair->fd, &go_on, 1) != 1)
 				;
-		if (!go_on)
-			return;
 	}
+}
+
+/* Of four times the size each cable has a good part. */
+static void large_go_by_both(struct pair *pair)
+{
+	large_until(pair, 4, LARGE);
 }
 
 /* The cut comes when the first piece is there, while the rest is under way. */
@@ -239,7 +249,7 @@ static void large_over_cuts(struct pair *pair, enum cut cut)
 		if (!pair->is_first)
 			cable_mend(cable, cut);
 		pair_meet(pair);
-		large_go_by_both(pair);
+		large_until(pair, 1, LARGE / 8);
 		small_cross(pair, 0, 100);
 	}
 }
@@ -355,20 +365,28 @@ static void reach_round(struct pair *pair, unsigned int i, int cable,
 	pair_meet(pair);
 }
 
-/* Of what is read and written each cable carries a good part, both ways. */
-static void accesses_go_by_both(struct pair *pair)
+/* The same of what is read and written, both ways. */
+static void accesses_until(struct pair *pair, unsigned int count,
+			   uint64_t least)
 {
-	bool both, other = false;
+	bool both = false, other = false;
 
-	do {
+	for (unsigned int turn = 0; !both || !other; turn++) {
 		uint64_t before[2] = { bytes_of(0), bytes_of(1) };
-		reach_round(pair, 3, -1, 0);
-		both = bytes_of(0) - before[0] > LARGE / 8 &&
-		       bytes_of(1) - before[1] > LARGE / 8;
+		pair_check(turn < TURNS_MAX);
+		for (unsigned int i = 0; i < count; i++)
+			reach_round(pair, i, -1, 0);
+		both = bytes_of(0) - before[0] > least &&
+		       bytes_of(1) - before[1] > least;
 		pair_check(write(pair->fd, &both, 1) == 1);
 		while (read(pair->fd, &other, 1) != 1)
 			;
-	} while (!both || !other);
+	}
+}
+
+static void accesses_go_by_both(struct pair *pair)
+{
+	accesses_until(pair, 4, LARGE);
 }
 
 static void accesses_over_cuts(struct pair *pair, enum cut cut)
@@ -378,7 +396,7 @@ static void accesses_over_cuts(struct pair *pair, enum cut cut)
 			reach_round(pair, i, i == 1 ? cable : -1, cut);
 		if (pair->is_first)
 			cable_mend(cable, cut);
-		accesses_go_by_both(pair);
+		accesses_until(pair, 1, LARGE / 8);
 	}
 }
 
