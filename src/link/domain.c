@@ -161,12 +161,12 @@ static struct fi_ops_domain domain_ops = {
 };
 
 /*
- * Both sides join the same cores in the same order and use them in the same way,
- * or they are no peers.
+ * Both sides join the same cores in the same order, use them in the same way and
+ * speak alike, or they are no peers.
  */
 uint32_t link_digest(const struct link_text *text, const struct core_set *set)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ LINK_PROTOCOL;
 
 	for (unsigned int i = 0; i < text->count; i++)
 		for (const char *c = text->rails[i].provider;; c++) {

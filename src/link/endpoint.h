@@ -310,17 +310,26 @@ struct arrival *arrival_alloc(struct link_ep *ep, size_t room);
 struct arrival *arrival_make(struct link_ep *ep, size_t room);
 void receive_free(struct link_ep *ep, struct receive *receive);
 void arrival_free(struct link_ep *ep, struct arrival *arrival);
-/*
- * A frame with a message has come. -FI_ENOMEM: there is no room for it; nothing
- * has changed. The rail is locked.
- */
-int receive_frame(struct rail *rail, const struct frame *frame);
 /* A message is where it belongs. */
 struct message_end {
 	size_t size;
 	uint64_t tag, data, flags;
 	fi_addr_t source;
 };
+/* A message that has come by a fabric. */
+struct coming {
+	struct message_end end;
+	uint64_t source; /* for matching */
+	bool is_tagged;
+	const uint8_t *payload;
+	const struct frame *ready; /* it is to be read; or NULL */
+};
+/*
+ * One has come, in a frame or as it is. -FI_ENOMEM: there is no room for it;
+ * nothing has changed. The rail is locked.
+ */
+int receive_frame(struct rail *rail, const struct frame *frame);
+int receive_message(struct rail *rail, const struct coming *coming);
 void receive_done(struct receive *receive, const struct message_end *end);
 void receive_failed(struct receive *receive, const struct message_end *end,
 		    int error, size_t missing);
@@ -362,9 +371,9 @@ struct message {
 	void *context;
 };
 ssize_t send_message(struct link_ep *ep, const struct message *message);
-/* As the core's own message, of at most its inject size. */
-ssize_t send_direct(struct rail *rail, const struct peer *peer,
-		    const struct message *message);
+/* As the core's own tagged message, of at most its inject size. */
+ssize_t send_injected(struct rail *rail, const struct peer *peer,
+		      const struct message *message);
 void send_completed(struct link_ep *ep, void *context, uint64_t flags);
 void send_failed(struct link_ep *ep, void *context, uint64_t flags, int error);
 /* A send that waits for an endpoint's answer, or NULL. `sending` is locked. */

@@ -55,8 +55,8 @@ int rail_slab_desc(struct rail *rail, struct slab *slab, void **ret_desc)
 	if ((rail->mr_mode & FI_MR_LOCAL) == 0)
 		return 0;
 	if (*mr == NULL)
-		result = rail_register_own(rail, slab->bytes,
-					   sizeof(slab->bytes), FI_SEND, mr);
+		result = rail_register_own(rail, slab->bytes, LINK_FRAME_SIZE,
+					   FI_SEND, mr);
 	if (result == 0)
 		*ret_desc = fi_mr_desc(*mr);
 	return result;

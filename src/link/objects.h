@@ -192,7 +192,7 @@ void cntr_count(struct link_cntr *cntr, bool is_well);
 struct peer {
 	bool is_known;
 	bool is_local;      /* rail 0 is shared memory, and used */
-	bool is_direct;     /* it has us in its vector: FRAME_KNOWN */
+	bool is_direct;     /* it has us in its vector, and says so: KNOWN */
 	bool was_told;      /* that we have it in ours */
 	bool was_greeted;   /* and asked for that: FRAME_GREET */
 	bool wants_events;  /* FRAME_TOUCHED */
@@ -311,7 +311,7 @@ static inline uint64_t arrival_cost(const struct arrival *arrival)
 	return sizeof(*arrival) + arrival->room;
 }
 
-/* A buffer of a rail for frames that come, or one that goes. */
+/* A buffer of a rail for frames or direct messages that come, or one that goes. */
 struct slab {
 	struct op op;
 	struct rail *rail;
@@ -324,10 +324,12 @@ struct slab {
 	uint16_t ends;  /* so many frames have ended when this one has */
 	bool is_told;   /* the core has to tell its end */
 	bool was_seen;  /* waits since before the last look: loss.c */
+	bool is_direct; /* it came as a message, with a tag: direct.c */
 	bool ends_send; /* a send of the program's ends with it, as follows */
 	void *context;
 	uint64_t flags;
-	fi_addr_t to; /* the core's address */
+	fi_addr_t to; /* the core's address; of a direct one its sender's */
+	uint64_t tag;
 	/* Of a flow: kept until it is acknowledged, and while a core has it. */
 	struct flow *flow;
 	struct rail *at; /* whose core has it, or NULL */
@@ -335,7 +337,7 @@ struct slab {
 	uint32_t sequence;
 	struct fid_mr *mrs[RAILS_MAX]; /* where a core wants it registered */
 	size_t size;
-	uint8_t bytes[FRAME_READY_MAX + LINK_EAGER_SIZE];
+	uint8_t bytes[]; /* of one that goes LINK_FRAME_SIZE */
 };
 
 /* A send that waits for its receiver's answer. */
@@ -426,7 +428,10 @@ struct rail {
 	struct fid_ep *srx;         /* as the core returned it, or NULL */
 	struct fid_peer_srx shared; /* ours, for a shared rail */
 	size_t inject_size;
-	struct slab *slabs; /* that are posted: all of them, in one array */
+	size_t eager_size;  /* of a message in a frame, at most */
+	size_t direct_size; /* without one; 0 where none goes so */
+	uint8_t *slabs;     /* that are posted: all of them, in one array */
+	size_t slab_size;   /* bytes in each of these */
 	struct slab *free_slabs, *made_slabs;
 	struct slab
 		*pending; /* frames that the core refused: each peer's first */

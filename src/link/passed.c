@@ -183,7 +183,7 @@ ssize_t passed_send(struct rail *rail, struct peer *peer,
 	if ((m->tag & ~rail->matched.tag_mask) != 0)
 		return -FI_EINVAL;
 	if (m->size <= inject && (m->flags & FI_DELIVERY_COMPLETE) == 0) {
-		result = send_direct(rail, peer, m);
+		result = send_injected(rail, peer, m);
 		if (result == 0)
 			send_completed(rail->ep, m->context, m->flags);
 		return result;

@@ -58,8 +58,7 @@ static int insert_fabric(struct rail *rail, struct peer *peer,
 	if (fi_av_insert(rail->av, to->bytes, 1, &peer->cores[rail->index], 0,
 			 NULL) != 1)
 		return -FI_EADDRNOTAVAIL;
-	/* Such a rail names who is not in the vector as well. */
-	if (address == FI_ADDR_NOTAVAIL && rail->way == RAIL_MATCHED)
+	if (address == FI_ADDR_NOTAVAIL)
 		address = peer->number | SOURCE_BY_NUMBER;
 	return source_set(rail, peer->cores[rail->index], address);
 }
@@ -116,8 +115,8 @@ static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 }
 
 /*
- * A core that matches tags has named the sender already: it goes on as the one in
- * the vector.
+ * The core knows it already, and may have named it as a sender: it goes on as the
+ * one in the vector.
  */
 static bool stranger_adopt(struct rail *rail, struct peer *peer,
 			   fi_addr_t address)
@@ -125,13 +124,14 @@ static bool stranger_adopt(struct rail *rail, struct peer *peer,
 	struct peer *stranger = stranger_known(rail, peer->number);
 	fi_addr_t *core;
 
-	if (rail->way != RAIL_MATCHED || stranger == NULL)
+	if (rail->way == RAIL_SHARED || stranger == NULL)
 		return false;
 	core = &stranger->cores[rail->index];
 	if (*core == FI_ADDR_NOTAVAIL)
 		return false;
 	peer->cores[rail->index] = *core;
-	rail->sources[*core] = address;
+	if (rail_source(rail, *core) == (peer->number | SOURCE_BY_NUMBER))
+		rail->sources[*core] = address;
 	*core = FI_ADDR_NOTAVAIL;
 	return true;
 }
@@ -184,18 +184,19 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 /* --- who is removed --- */
 
 /*
- * Who is removed may wait for answers: it goes on as its twin, or as a stranger that
- * takes its place in the core.
+ * Who is removed may wait for answers, or send what does not name it: it goes on as
+ * its twin, or as a stranger that takes its place in the core.
  */
-static void owed_hand_over(struct rail *rail, struct peer *peer,
-			   fi_addr_t address, fi_addr_t twin)
+static void hand_over(struct rail *rail, struct peer *peer, fi_addr_t address,
+		      fi_addr_t twin)
 {
 	struct link_ep *ep = rail->ep;
 	const struct av_entry *entry = av_entry_of(ep->av, address);
 	fi_addr_t *core = &peer->cores[rail->index];
 	struct peer *to = ep_peer(ep, twin);
 
-	if (rail->pending == NULL || !pending_has(rail, peer))
+	if (!pending_has(rail, peer) &&
+	    (rail->way == RAIL_SHARED || !peer->was_told))
 		return;
 	if (to == NULL && entry != NULL && *core != FI_ADDR_NOTAVAIL)
 		to = stranger_take(rail, peer->number, entry->bytes);
@@ -203,9 +204,10 @@ static void owed_hand_over(struct rail *rail, struct peer *peer,
 		to->cores[rail->index] = *core;
 		if (rail_source(rail, *core) == address)
 			rail->sources[*core] =
-				rail->way == RAIL_MATCHED
-					? peer->number | SOURCE_BY_NUMBER
-					: FI_ADDR_NOTAVAIL;
+				twin != FI_ADDR_NOTAVAIL ||
+						rail->way == RAIL_SHARED
+					? twin
+					: peer->number | SOURCE_BY_NUMBER;
 		*core = FI_ADDR_NOTAVAIL;
 	}
 	if (to != NULL)
@@ -226,7 +228,7 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 		struct rail *rail = &ep->rails[i];
 		fi_addr_t *core = &peer->cores[i];
 		link_lock(&rail->lock);
-		owed_hand_over(rail, peer, address, twin);
+		hand_over(rail, peer, address, twin);
 		pending_drop(rail, peer, FI_ECANCELED);
 		loss_forget(rail, peer);
 		rail_forget(rail, peer);

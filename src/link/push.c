@@ -121,9 +121,9 @@ static int piece_send(struct rail *rail, struct push *push)
 {
 	struct link_ep *ep = rail->ep;
 	struct peer *peer = ep_peer_by_number(rail, push->number);
-	size_t max = rail->way == RAIL_SHARED
-			     ? rail->inject_size - FRAME_PIECE_SIZE
-			     : LINK_EAGER_SIZE;
+	size_t max = (rail->way == RAIL_SHARED ? rail->inject_size
+					       : LINK_FRAME_SIZE) -
+		     FRAME_PIECE_SIZE;
 	size_t size = push->size - push->at < max ? push->size - push->at : max;
 	struct frame frame = { .kind = FRAME_PIECE,
 			       .sender = ep->number,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "link/direct.h"
 #include "link/flow.h"
 #include "link/many.h"
 #include "link/matched.h"
@@ -44,7 +45,7 @@ static void take_completion(struct rail *rail,
 		slab_sent(rail, (struct slab *)op, 0);
 		break;
 	case OP_SLAB:
-		slab_came(rail, (struct slab *)op, entry->len);
+		slab_came(rail, (struct slab *)op, entry, source);
 		break;
 	case OP_RECEIVE:
 		shared_received(rail, (struct receive *)op, entry, source);
@@ -260,6 +261,21 @@ static int core_open(struct rail *rail, struct fi_info *info,
 	return result != 0 ? result : fi_enable(rail->core);
 }
 
+/* What goes by it in which way; the same at both ends. */
+static void rail_measure(struct rail *rail, const struct fi_info *info)
+{
+	size_t frame = rail->way == RAIL_SHARED ? info->tx_attr->inject_size
+						: LINK_FRAME_SIZE;
+
+	rail->inject_size = info->tx_attr->inject_size;
+	rail->eager_size = frame - FRAME_EAGER_SIZE;
+	rail->direct_size = rail->way == RAIL_SHARED ? rail->inject_size
+						     : direct_max(rail, info);
+	rail->slab_size = rail->direct_size > LINK_FRAME_SIZE
+				  ? rail->direct_size
+				  : LINK_FRAME_SIZE;
+}
+
 int rail_open(struct rail *rail, const struct core *core,
 	      struct fid_fabric *fabric)
 {
@@ -267,8 +283,8 @@ int rail_open(struct rail *rail, const struct core *core,
 	int result;
 
 	set_seen(rail->due, 0);
-	rail->inject_size = core->info->tx_attr->inject_size;
 	rail->mr_mode = (uint64_t)core->info->domain_attr->mr_mode;
+	rail_measure(rail, core->info);
 	rail->is_virtual = (rail->mr_mode & FI_MR_VIRT_ADDR) != 0;
 	rail->has_other_keys =
 		(rail->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_PROV_KEY)) != 0 ||

@@ -303,107 +303,60 @@ void receive_rename(struct link_ep *ep, uint64_t number, fi_addr_t address)
 	}
 }
 
-/* --- frames --- */
-
-static uint64_t data_flag(const struct frame *frame)
-{
-	return (frame->flags & FRAME_HAS_DATA) != 0 ? FI_REMOTE_CQ_DATA : 0;
-}
+/* --- messages by a fabric --- */
 
 /*
  * What came, kept until its receive can have it. NULL when there is no room for
  * it now, unless it has a receive. Matching is locked.
  */
-static struct arrival *arrival_of(struct rail *rail, const struct frame *frame,
-				  uint64_t source, bool is_expected)
+static struct arrival *arrival_of(struct rail *rail,
+				  const struct coming *coming, bool is_expected)
 {
 	struct link_ep *ep = rail->ep;
-	bool is_ready = frame->kind == FRAME_READY;
+	const struct frame *ready = coming->ready;
+	size_t room = ready != NULL ? 1 : coming->end.size;
 	struct arrival *arrival =
 		ep->unexpected > ep->unexpected_max && !is_expected
 			? NULL
-			: arrival_alloc(ep, is_ready ? 1 : frame->size);
+			: arrival_alloc(ep, room);
 
 	if (arrival == NULL)
 		return NULL;
 	arrival->rail = rail;
-	arrival->is_tagged = (frame->flags & FRAME_UNTAGGED) == 0;
-	arrival->match.source = source;
-	arrival->match.tag = arrival->is_tagged ? frame->tag : 0;
-	arrival->size = frame->size;
-	arrival->flags = data_flag(frame);
-	arrival->remote_data = frame->data;
-	arrival->state = is_ready ? ARRIVAL_READY : ARRIVAL_HERE;
-	if (is_ready)
-		arrival->frame = *frame;
+	arrival->is_tagged = coming->is_tagged;
+	arrival->match.source = coming->source;
+	arrival->match.tag = coming->end.tag;
+	arrival->size = coming->end.size;
+	arrival->flags = coming->end.flags;
+	arrival->remote_data = coming->end.data;
+	arrival->state = ready != NULL ? ARRIVAL_READY : ARRIVAL_HERE;
+	if (ready != NULL)
+		arrival->frame = *ready;
 	else
-		memcpy(arrival->data, frame->payload, frame->size);
+		memcpy(arrival->data, coming->payload, room);
 	ep->unexpected += arrival_cost(arrival);
 	return arrival;
 }
 
-static void copy_frame(struct receive *receive, const struct frame *frame,
-		       fi_addr_t source)
-{
-	const struct message_end end = {
-		.size = frame->size,
-		.tag = receive->is_tagged ? frame->tag : 0,
-		.data = frame->data,
-		.flags = data_flag(frame),
-		.source = source,
-	};
-
-	receive_copy(receive, frame->payload, &end);
-}
-
-/*
- * Messages can go without a frame as soon as their sender knows that it is known,
- * but over framed rails.
- */
-static void tell_known(struct rail *rail, struct peer *peer)
-{
-	struct frame frame = { .kind = FRAME_KNOWN,
-			       .sender = rail->ep->number };
-
-	peer->was_told =
-		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) == 0;
-}
-
-/* Whether it is one to be told that. */
-static struct peer *untold(const struct rail *rail, fi_addr_t source)
-{
-	struct peer *peer =
-		rail->way == RAIL_FRAMED ? NULL : ep_peer(rail->ep, source);
-
-	return peer == NULL || peer->was_told ? NULL : peer;
-}
-
-int receive_frame(struct rail *rail, const struct frame *frame)
+int receive_message(struct rail *rail, const struct coming *coming)
 {
 	struct link_ep *ep = rail->ep;
-	bool is_tagged = (frame->flags & FRAME_UNTAGGED) == 0;
-	struct match *match = is_tagged ? &ep->tagged : &ep->untagged;
-	fi_addr_t source = av_find(ep->av, frame->sender);
-	uint64_t key = source == FI_ADDR_NOTAVAIL
-			       ? frame->sender | SOURCE_BY_NUMBER
-			       : source;
-	uint64_t tag = is_tagged ? frame->tag : 0;
-	struct peer *peer = untold(rail, source);
+	struct match *match = coming->is_tagged ? &ep->tagged : &ep->untagged;
 	struct match_receive *found;
 	struct arrival *arrival;
 
-	if (peer != NULL)
-		tell_known(rail, peer);
 	link_lock(&ep->matching);
-	found = ep->matched != NULL && is_tagged ? matched_first(ep, key, tag)
-						 : match_first(match, key, tag);
-	if (found != NULL && !found->stays && frame->kind == FRAME_EAGER) {
+	found = ep->matched != NULL && coming->is_tagged
+			? matched_first(ep, coming->source, coming->end.tag)
+			: match_first(match, coming->source, coming->end.tag);
+	if (found != NULL && !found->stays && coming->ready == NULL) {
 		match_remove(match, found);
 		link_unlock(&ep->matching);
-		copy_frame(receive_of_match(found), frame, source);
+		receive_copy(receive_of_match(found), coming->payload,
+			     &coming->end);
 		return 0;
 	}
-	arrival = arrival_of(rail, frame, key, found != NULL);
+	arrival = arrival_of(rail, coming, found != NULL);
 	if (arrival == NULL || found == NULL) {
 		if (arrival != NULL)
 			match_queue(match, &arrival->match);
@@ -414,4 +367,63 @@ int receive_frame(struct rail *rail, const struct frame *frame)
 		match_remove(match, found);
 	receive_give(receive_of_match(found), arrival);
 	return 0;
+}
+
+/* --- frames --- */
+
+/*
+ * Messages can go without a frame as soon as their sender knows that it is known:
+ * they are from who has this address of the core.
+ */
+static void tell_known(struct rail *rail, struct peer *peer)
+{
+	struct frame frame = { .kind = FRAME_KNOWN,
+			       .sender = rail->ep->number };
+
+	peer->was_told =
+		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) == 0;
+}
+
+/*
+ * Whether it is one to be told that. Not who is where another one was before, for
+ * whom its messages would be taken.
+ */
+static struct peer *untold(const struct rail *rail, fi_addr_t source)
+{
+	struct peer *peer = rail->direct_size > 0 || rail->way == RAIL_MATCHED
+				    ? ep_peer(rail->ep, source)
+				    : NULL;
+
+	if (peer == NULL || peer->was_told ||
+	    (rail->way == RAIL_FRAMED &&
+	     rail_source(rail, peer->cores[rail->index]) != source))
+		return NULL;
+	return peer;
+}
+
+int receive_frame(struct rail *rail, const struct frame *frame)
+{
+	struct link_ep *ep = rail->ep;
+	bool is_tagged = (frame->flags & FRAME_UNTAGGED) == 0;
+	fi_addr_t source = av_find(ep->av, frame->sender);
+	const struct coming coming = {
+		.end = { .size = frame->size,
+			 .tag = is_tagged ? frame->tag : 0,
+			 .data = frame->data,
+			 .flags = (frame->flags & FRAME_HAS_DATA) != 0
+					  ? FI_REMOTE_CQ_DATA
+					  : 0,
+			 .source = source },
+		.source = source == FI_ADDR_NOTAVAIL
+				  ? frame->sender | SOURCE_BY_NUMBER
+				  : source,
+		.is_tagged = is_tagged,
+		.payload = frame->payload,
+		.ready = frame->kind == FRAME_READY ? frame : NULL,
+	};
+	struct peer *peer = untold(rail, source);
+
+	if (peer != NULL)
+		tell_known(rail, peer);
+	return receive_message(rail, &coming);
 }

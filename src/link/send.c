@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/direct.h"
 #include "link/flow.h"
 #include "link/matched.h"
 
@@ -208,8 +209,8 @@ void send_drop_all(struct link_ep *ep)
 
 /* --- ways to send --- */
 
-ssize_t send_direct(struct rail *rail, const struct peer *peer,
-		    const struct message *m)
+ssize_t send_injected(struct rail *rail, const struct peer *peer,
+		      const struct message *m)
 {
 	uint8_t gathered[LINK_INJECT_SIZE];
 	const void *data = gathered;
@@ -289,22 +290,21 @@ static ssize_t send_ready(struct rail *rail, struct peer *peer,
 	return result;
 }
 
-static bool is_direct(const struct rail *rail, const struct peer *peer,
-		      const struct message *m)
-{
-	return rail->way == RAIL_SHARED && peer->is_direct &&
-	       m->size <= rail->inject_size &&
-	       (m->flags & FI_DELIVERY_COMPLETE) == 0;
-}
-
 /* What is to be read is answered when it is where it belongs. */
 static bool is_eager(const struct rail *rail, const struct message *m)
 {
-	size_t max = rail->way == RAIL_SHARED
-			     ? rail->inject_size - FRAME_EAGER_SIZE
-			     : LINK_EAGER_SIZE;
+	return m->size <= rail->eager_size &&
+	       (m->flags & FI_DELIVERY_COMPLETE) == 0;
+}
 
-	return m->size <= max && (m->flags & FI_DELIVERY_COMPLETE) == 0;
+/* Without a frame, where the core takes it so. */
+static bool is_direct(const struct rail *rail, const struct peer *peer,
+		      const struct message *m)
+{
+	return peer->is_direct && rail->way != RAIL_MATCHED &&
+	       m->size <= rail->direct_size &&
+	       (m->flags & FI_DELIVERY_COMPLETE) == 0 &&
+	       (rail->way == RAIL_SHARED || direct_takes(m));
 }
 
 static ssize_t send_somehow(struct rail *rail, struct peer *peer,
@@ -324,7 +324,9 @@ static ssize_t send_somehow(struct rail *rail, struct peer *peer,
 		return is_eager(rail, m) ? send_eager(rail, peer, m)
 					 : send_ready(rail, peer, m);
 	}
-	result = send_direct(rail, peer, m);
+	if (rail->way != RAIL_SHARED)
+		return direct_send(rail, peer, m);
+	result = send_injected(rail, peer, m);
 	if (result == 0)
 		send_completed(rail->ep, m->context, m->flags);
 	return result;

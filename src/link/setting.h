@@ -11,11 +11,13 @@
 #define LINK_UNTAGGED (UINT64_C(1) << LINK_TAG_BITS)
 #define LINK_KEY_SIZE 7 /* of memory; others are the provider's own */
 /* Keys with this byte are the provider's own. */
-#define LINK_KEY_OF_OURS  (UINT64_C(0xff) << 56)
-#define LINK_KEYS_KNOWN   65536 /* of peers' memory, at a rail */
-#define LINK_IOV_MAX      4
-#define LINK_INJECT_SIZE  4096
-#define LINK_EAGER_SIZE   16384 /* of a message in a frame, at most */
+#define LINK_KEY_OF_OURS (UINT64_C(0xff) << 56)
+#define LINK_KEYS_KNOWN  65536 /* of peers' memory, at a rail */
+#define LINK_IOV_MAX     4
+#define LINK_INJECT_SIZE 4096
+#define LINK_FRAME_SIZE  16384 /* with what comes in it, at most */
+/* Of a message as it is, by a core that sends one after another as a stream. */
+#define LINK_STREAM_SIZE  65536
 #define LINK_CORE_CQ_SIZE 8192
 /* What shm takes of /dev/shm for an endpoint: without it, SIGBUS. */
 #define LINK_SHARED_SIZE (UINT64_C(16) << 20)
@@ -41,6 +43,9 @@
 #define LINK_POLL_PAUSE_MAX (1 << 14)
 /* How much unexpected data is kept, in bytes: FI_FAIRLEAD_UNEXPECTED_MAX. */
 #define LINK_UNEXPECTED_MAX (UINT64_C(16) << 30)
+
+/* How ends of a link speak to each other: others are no peers. */
+#define LINK_PROTOCOL 2
 
 /* Whether cores match tags themselves: "auto", "always" or "never". */
 #define LINK_OFFLOAD_VARIABLE "FI_FAIRLEAD_OFFLOAD"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/direct.h"
 #include "link/flow.h"
 #include "link/matched.h"
 #include "link/slab.h"
@@ -17,7 +18,7 @@ struct slab *slab_take(struct rail *rail)
 		rail->free_slabs = slab->next;
 		return slab;
 	}
-	slab = malloc(sizeof(*slab));
+	slab = malloc(sizeof(*slab) + LINK_FRAME_SIZE);
 	if (slab == NULL)
 		return NULL;
 	slab->op.kind = OP_SEND;
@@ -55,6 +56,18 @@ void rail_frame_gone(struct rail *rail, struct slab *slab, int error)
  * Some cores take frames without end, and keep them: so they are counted. The end
  * of the one of many small ones is the end of those before it.
  */
+void slab_taken(struct rail *rail, struct slab *slab)
+{
+	struct peer *peer = slab->peer;
+
+	rail->owed++;
+	if (peer == NULL)
+		return;
+	peer->under_way++;
+	slab->ends = peer->unsaid + 1;
+	peer->unsaid = 0;
+}
+
 static ssize_t slab_inject(struct rail *rail, struct slab *slab)
 {
 	struct peer *peer = slab->peer;
@@ -85,15 +98,9 @@ ssize_t rail_slab_send(struct rail *rail, struct slab *slab)
 	if (result == 0)
 		result = fi_send(rail->core, slab->bytes, slab->size, desc,
 				 slab->to, &slab->op);
-	if (result != 0)
-		return result;
-	rail->owed++;
-	if (peer != NULL) {
-		peer->under_way++;
-		slab->ends = peer->unsaid + 1;
-		peer->unsaid = 0;
-	}
-	return 0;
+	if (result == 0)
+		slab_taken(rail, slab);
+	return result;
 }
 
 void slab_sent(struct rail *rail, struct slab *slab, int error)
@@ -197,7 +204,7 @@ static void take_known(struct rail *rail, const struct frame *frame)
 
 	if (peer == NULL || peer->is_direct)
 		return;
-	peer->is_direct = rail->way != RAIL_FRAMED;
+	peer->is_direct = rail->way != RAIL_FRAMED || rail->direct_size > 0;
 	if (peer->was_greeted)
 		rail->owed--;
 }
@@ -264,7 +271,7 @@ static int slab_post(struct rail *rail, struct slab *slab)
 {
 	void *desc = rail->slabs_mr == NULL ? NULL : fi_mr_desc(rail->slabs_mr);
 
-	return (int)fi_recv(rail->core, slab->bytes, sizeof(slab->bytes), desc,
+	return (int)fi_recv(rail->core, slab->bytes, rail->slab_size, desc,
 			    FI_ADDR_UNSPEC, &slab->op);
 }
 
@@ -284,20 +291,31 @@ void slab_used(struct rail *rail, struct slab *slab)
 	rail->to_post = slab;
 }
 
+static int slab_take_in(struct rail *rail, const struct slab *slab)
+{
+	return slab->is_direct ? direct_take(rail, slab)
+			       : rail_take_frame(rail, slab->bytes, slab->size);
+}
+
 void slabs_take(struct rail *rail)
 {
 	while (rail->came != NULL) {
 		struct slab *slab = rail->came;
-		if (rail_take_frame(rail, slab->bytes, slab->size) != 0)
+		if (slab_take_in(rail, slab) != 0)
 			return;
 		rail->came = slab->next;
 		slab_used(rail, slab);
 	}
 }
 
-void slab_came(struct rail *rail, struct slab *slab, size_t size)
+void slab_came(struct rail *rail, struct slab *slab,
+	       const struct fi_cq_tagged_entry *entry, fi_addr_t source)
 {
-	slab->size = size;
+	slab->size = entry->len;
+	slab->is_direct = (entry->flags & FI_REMOTE_CQ_DATA) != 0 &&
+			  rail->direct_size > 0;
+	slab->tag = entry->data;
+	slab->to = source;
 	slab->next = NULL;
 	if (rail->came == NULL)
 		rail->came = slab;
@@ -311,17 +329,20 @@ void slab_came(struct rail *rail, struct slab *slab, size_t size)
 
 int slabs_open(struct rail *rail)
 {
-	rail->slabs = calloc(LINK_BUFFERS, sizeof(*rail->slabs));
+	const size_t stride = sizeof(struct slab) + rail->slab_size;
+
+	rail->slabs = calloc(LINK_BUFFERS, stride);
 	if (rail->slabs == NULL)
 		return -FI_ENOMEM;
 	for (unsigned int i = 0; i < LINK_BUFFERS; i++) {
-		rail->slabs[i].op.kind = OP_SLAB;
-		rail->slabs[i].rail = rail;
-		slab_used(rail, &rail->slabs[i]);
+		struct slab *slab = (struct slab *)(rail->slabs + i * stride);
+		slab->op.kind = OP_SLAB;
+		slab->rail = rail;
+		slab_used(rail, slab);
 	}
 	return (rail->mr_mode & FI_MR_LOCAL) == 0
 		       ? 0
 		       : rail_register_own(rail, rail->slabs,
-					   LINK_BUFFERS * sizeof(*rail->slabs),
-					   FI_RECV, &rail->slabs_mr);
+					   LINK_BUFFERS * stride, FI_RECV,
+					   &rail->slabs_mr);
 }

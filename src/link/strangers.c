@@ -71,11 +71,13 @@ static void stranger_forget(struct rail *rail, struct stranger *stranger)
 			loss_forget(&ep->rails[i], &stranger->peer);
 			rail_forget(&ep->rails[i], &stranger->peer);
 		}
-	/* Several rails have it for the flow, and shm has seats. */
+	/*
+	 * Several rails have it for the flow, and shm has seats. Another one may be
+	 * at its place, or have been: who is there stays with the core.
+	 */
 	if (!has_flows(rail) && rail->way != RAIL_SHARED &&
-	    *core != FI_ADDR_NOTAVAIL) {
-		if (*core < rail->source_count)
-			rail->sources[*core] = FI_ADDR_NOTAVAIL;
+	    rail_source(rail, *core) == (stranger->number | SOURCE_BY_NUMBER)) {
+		rail->sources[*core] = FI_ADDR_NOTAVAIL;
 		fi_av_remove(rail->av, core, 1, 0);
 	}
 	HASH_DEL(strangers->by_number, stranger);

@@ -41,7 +41,7 @@ static void address_make(const struct pair *pair, const struct raw *raw,
 static void wait_for_answer(struct pair *pair, struct raw *raw,
 			    uint32_t request)
 {
-	static uint8_t bytes[FRAME_READY_MAX + LINK_EAGER_SIZE];
+	static uint8_t bytes[LINK_FRAME_SIZE];
 	static struct fi_context2 context;
 	struct frame frame = { .request = 0 };
 

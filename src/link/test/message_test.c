@@ -9,8 +9,9 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define LARGE           (1 << 20)
 
-static size_t sizes[] = { 0,    1,    8,     63,    64,    65,     4095,
-			  4096, 4097, 16384, 16385, 65536, 300000, LARGE };
+static size_t sizes[] = { 0,     1,     8,     63,    64,     65,
+			  4095,  4096,  4097,  16344, 16345,  16384,
+			  16385, 65496, 65536, 65537, 300000, LARGE };
 static uint8_t out[LARGE], in[LARGE];
 
 /*
@@ -124,6 +125,49 @@ static void what_nobody_expects_is_kept_in_order(struct pair *pair)
 			pair_wait(pair, pair->receive_cq, NULL);
 		pair_check(entry.len == size);
 		pair_check(pair_is_filled(in, size, i));
+	}
+}
+
+/* Each size has a way of its own, or two; the next one is often quicker. */
+static void messages_of_all_ways_keep_their_order(struct pair *pair)
+{
+	static const size_t turns[] = { 16384, 8,    16344, 0,     16345,  1,
+					65536, 16,   16400, 4,     65537,  64,
+					65496, 4096, 4097,  16384, 300000, 2 };
+	static uint8_t many[COUNT_OF(turns)][300000];
+	const unsigned int count = COUNT_OF(turns);
+
+	for (unsigned int round = 0; round < 20; round++) {
+		uint64_t data = round % 3 == 2 ? 0 : 0xd0d0;
+		for (unsigned int i = 0; i < count && pair->is_first; i++) {
+			pair_fill(many[i], turns[i], i);
+			if (data != 0 && (i + round) % 4 == 0)
+				pair_retry(pair,
+					   fi_tsenddata(pair->ep, many[i],
+							turns[i], NULL, data,
+							pair->peer, 5, NULL));
+			else
+				pair_retry(pair,
+					   fi_tsend(pair->ep, many[i], turns[i],
+						    NULL, pair->peer, 5, NULL));
+		}
+		if (pair->is_first) {
+			for (unsigned int i = 0; i < count; i++)
+				pair_wait(pair, pair->send_cq, NULL);
+			continue;
+		}
+		for (unsigned int i = 0; i < count; i++)
+			pair_do(fi_trecv(pair->ep, many[i], sizeof(many[i]),
+					 NULL, pair->peer, 5, 0, &many[i]));
+		for (unsigned int i = 0; i < count; i++) {
+			struct fi_cq_tagged_entry entry =
+				pair_wait(pair, pair->receive_cq, NULL);
+			uint8_t(*at)[300000] = entry.op_context;
+			pair_check(at >= many && at < many + count);
+			pair_check(entry.len == turns[at - many]);
+			pair_check(pair_is_filled(*at, entry.len,
+						  (unsigned int)(at - many)));
+		}
 	}
 }
 
@@ -365,6 +409,7 @@ int main(void)
 		pair_case(tagged_messages_arrive),
 		pair_case(untagged_messages_arrive),
 		pair_case(what_nobody_expects_is_kept_in_order),
+		pair_case(messages_of_all_ways_keep_their_order),
 		pair_case(remote_data_comes_with_it),
 		pair_case(injected_data_may_change_at_once),
 		pair_case(what_is_delivered_is_where_it_belongs),

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which messages go as they are. A core that has a rendezvous of its own ends a
+ * large one after small ones that were sent later: there none is larger than what
+ * it sends at once.
+ */
+#include <string.h>
+
+#include "link/direct.h"
+#include "link/slab.h"
+
+/* Cores that send all of a message before the next one. */
+static bool is_stream(const struct rail *rail)
+{
+	return strcmp(rail->text->provider, "net") == 0 ||
+	       strcmp(rail->text->provider, "tcp") == 0;
+}
+
+size_t direct_max(const struct rail *rail, const struct fi_info *info)
+{
+	const struct core_set *cores = &rail->ep->domain->cores;
+	unsigned int fabrics =
+		cores->count - (cores->cores[0].way == RAIL_SHARED ? 1 : 0);
+
+	if (fabrics > 1 || rail->way != RAIL_FRAMED ||
+	    (info->caps & FI_SOURCE) == 0 ||
+	    info->domain_attr->cq_data_size < sizeof(uint64_t))
+		return 0;
+	return is_stream(rail) && (rail->mr_mode & FI_MR_LOCAL) == 0
+		       ? LINK_STREAM_SIZE
+		       : LINK_FRAME_SIZE;
+}
+
+static ssize_t inject(struct rail *rail, struct peer *peer,
+		      const struct message *m)
+{
+	uint8_t gathered[LINK_INJECT_SIZE];
+	const void *data = gathered;
+	ssize_t result;
+
+	if (m->count == 1)
+		data = m->iov[0].iov_base;
+	else
+		iov_gather(m->iov, m->count, gathered);
+	result = fi_injectdata(rail->core, data, m->size, m->tag,
+			       peer->cores[rail->index]);
+	if (result != 0)
+		return result;
+	peer->under_way++;
+	peer->unsaid++;
+	send_completed(rail->ep, m->context, m->flags);
+	return 0;
+}
+
+/* What may change at once, is in parts or has to be registered is copied. */
+static ssize_t issue(struct rail *rail, struct slab *slab,
+		     const struct message *m)
+{
+	bool is_copied = (m->flags & FI_INJECT) != 0 || m->count != 1 ||
+			 (rail->mr_mode & FI_MR_LOCAL) != 0;
+	const void *data = slab->bytes;
+	void *desc = NULL;
+	int result = 0;
+
+	if (is_copied) {
+		iov_gather(m->iov, m->count, slab->bytes);
+		result = rail_slab_desc(rail, slab, &desc);
+	} else {
+		data = m->iov[0].iov_base;
+	}
+	return result != 0 ? result
+			   : fi_senddata(rail->core, data, m->size, desc,
+					 m->tag, slab->to, &slab->op);
+}
+
+ssize_t direct_send(struct rail *rail, struct peer *peer,
+		    const struct message *m)
+{
+	size_t small = rail->inject_size < LINK_INJECT_SIZE ? rail->inject_size
+							    : LINK_INJECT_SIZE;
+	struct slab *slab;
+	ssize_t result;
+
+	if (peer->under_way >= LINK_SENDS_MAX)
+		return -FI_EAGAIN;
+	if (m->size <= small && peer->unsaid < LINK_SENDS_UNSAID)
+		return inject(rail, peer, m);
+	slab = slab_take(rail);
+	if (slab == NULL)
+		return -FI_ENOMEM;
+	slab->flow = NULL;
+	slab->peer = peer;
+	slab->is_told = false;
+	slab->to = peer->cores[rail->index];
+	slab->ends_send = true;
+	slab->context = m->context;
+	slab->flags = m->flags;
+	slab->size = m->size;
+	result = issue(rail, slab, m);
+	if (result == 0)
+		slab_taken(rail, slab);
+	else
+		slab_put(rail, slab);
+	return result;
+}
+
+int direct_take(struct rail *rail, const struct slab *slab)
+{
+	fi_addr_t from = rail_source(rail, slab->to);
+	uint64_t source = from == FI_ADDR_NOTAVAIL ? SOURCE_UNKNOWN : from;
+	const struct coming coming = {
+		.end = { .size = slab->size,
+			 .tag = slab->tag & ~LINK_UNTAGGED,
+			 .source = source_address(source) },
+		.source = source,
+		.is_tagged = (slab->tag & LINK_UNTAGGED) == 0,
+		.payload = slab->bytes,
+	};
+
+	return receive_message(rail, &coming);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages by the only fabric rail of a link, without a frame: the core's own
+ * untagged ones, with the tag as their remote data. They do not name their sender:
+ * it is who has the core's address that they come from. So a peer sends them when
+ * it was told KNOWN. The rail is locked.
+ */
+#pragma once
+
+#include "link/endpoint.h"
+
+/* How large they may be by a rail; 0 where its core cannot tell what it has to. */
+size_t direct_max(const struct rail *rail, const struct fi_info *info);
+/* Whether one that is not too large may go so. */
+static inline bool direct_takes(const struct message *message)
+{
+	return (message->flags & FI_REMOTE_CQ_DATA) == 0 &&
+	       (message->count <= 1 || message->size <= LINK_FRAME_SIZE);
+}
+/* 0, or -FI_EAGAIN and the like: nothing was sent. */
+ssize_t direct_send(struct rail *rail, struct peer *peer,
+		    const struct message *message);
+/* As rail_take_frame(). */
+int direct_take(struct rail *rail, const struct slab *slab);
