@@ -9,11 +9,25 @@
 #include "link/direct.h"
 #include "link/slab.h"
 
+#define FRAME_LEAST 1024 /* with room for any head */
+
 /* Cores that send all of a message before the next one. */
 static bool is_stream(const struct rail *rail)
 {
 	return strcmp(rail->text->provider, "net") == 0 ||
 	       strcmp(rail->text->provider, "tcp") == 0;
+}
+
+/* What users may set for all of a job's processes. */
+size_t frame_max(const struct rail *rail)
+{
+	uint64_t size = LINK_FRAME_SIZE;
+
+	if (strcasestr(rail->text->provider, "ofi_rxm") != NULL)
+		size = setting_number("FI_OFI_RXM_BUFFER_SIZE", size);
+	if (size > LINK_FRAME_SIZE)
+		size = LINK_FRAME_SIZE;
+	return size < FRAME_LEAST ? FRAME_LEAST : (size_t)size;
 }
 
 size_t direct_max(const struct rail *rail, const struct fi_info *info)
@@ -28,7 +42,7 @@ size_t direct_max(const struct rail *rail, const struct fi_info *info)
 		return 0;
 	return is_stream(rail) && (rail->mr_mode & FI_MR_LOCAL) == 0
 		       ? LINK_STREAM_SIZE
-		       : LINK_FRAME_SIZE;
+		       : frame_max(rail);
 }
 
 static ssize_t inject(struct rail *rail, struct peer *peer,

@@ -9,6 +9,11 @@
 
 #include "link/endpoint.h"
 
+/*
+ * How large what goes by a fabric rail at once may be, so that it stays in order with
+ * what follows.
+ */
+size_t frame_max(const struct rail *rail);
 /* How large they may be by a rail; 0 where its core cannot tell what it has to. */
 size_t direct_max(const struct rail *rail, const struct fi_info *info);
 /* Whether one that is not too large may go so. */

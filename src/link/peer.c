@@ -21,8 +21,11 @@ struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address)
 }
 
 /* Whom messages of a core's address are from: of several of one peer, the first. */
-static int source_set(struct rail *rail, fi_addr_t core, fi_addr_t address)
+static int source_set(struct rail *rail, fi_addr_t core, fi_addr_t address,
+		      uint64_t number)
 {
+	fi_addr_t *source;
+
 	if (core >= rail->source_count) {
 		size_t count = (size_t)core + 64;
 		fi_addr_t *grown =
@@ -33,8 +36,10 @@ static int source_set(struct rail *rail, fi_addr_t core, fi_addr_t address)
 			grown[rail->source_count++] = FI_ADDR_NOTAVAIL;
 		rail->sources = grown;
 	}
-	if (rail->sources[core] == FI_ADDR_NOTAVAIL)
-		rail->sources[core] = address;
+	source = &rail->sources[core];
+	if (*source == FI_ADDR_NOTAVAIL ||
+	    *source == (number | SOURCE_BY_NUMBER))
+		*source = address;
 	return 0;
 }
 
@@ -48,7 +53,8 @@ static int insert_local(struct rail *rail, struct peer *peer, fi_addr_t address)
 		link_info(AV, "shared memory of a peer: %s\n",
 			  fi_strerror(-result));
 	peer->is_lost = result == -ENOENT;
-	return result == 0 ? source_set(rail, peer->cores[rail->index], address)
+	return result == 0 ? source_set(rail, peer->cores[rail->index], address,
+					peer->number)
 			   : result;
 }
 
@@ -60,7 +66,8 @@ static int insert_fabric(struct rail *rail, struct peer *peer,
 		return -FI_EADDRNOTAVAIL;
 	if (address == FI_ADDR_NOTAVAIL)
 		address = peer->number | SOURCE_BY_NUMBER;
-	return source_set(rail, peer->cores[rail->index], address);
+	return source_set(rail, peer->cores[rail->index], address,
+			  peer->number);
 }
 
 int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
@@ -108,7 +115,7 @@ static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 		fi_addr_t core = peer->flow->cores[i];
 		peer->cores[rail->index + i] = core;
 		if (core != FI_ADDR_NOTAVAIL)
-			source_set(rail + i, core, address);
+			source_set(rail + i, core, address, peer->number);
 	}
 	link_unlock(&rail->lock);
 	return peer->flow == NULL ? -FI_EHOSTUNREACH : 0;
@@ -183,6 +190,12 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 
 /* --- who is removed --- */
 
+/* Whom messages are from where the core still knows it. */
+static uint64_t source_left(uint64_t number, fi_addr_t twin)
+{
+	return twin != FI_ADDR_NOTAVAIL ? twin : number | SOURCE_BY_NUMBER;
+}
+
 /*
  * Who is removed may wait for answers, or send what does not name it: it goes on as
  * its twin, or as a stranger that takes its place in the core.
@@ -203,11 +216,7 @@ static void hand_over(struct rail *rail, struct peer *peer, fi_addr_t address,
 	if (to != NULL && to->cores[rail->index] == FI_ADDR_NOTAVAIL) {
 		to->cores[rail->index] = *core;
 		if (rail_source(rail, *core) == address)
-			rail->sources[*core] =
-				twin != FI_ADDR_NOTAVAIL ||
-						rail->way == RAIL_SHARED
-					? twin
-					: peer->number | SOURCE_BY_NUMBER;
+			rail->sources[*core] = source_left(peer->number, twin);
 		*core = FI_ADDR_NOTAVAIL;
 	}
 	if (to != NULL)
@@ -237,7 +246,10 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 			continue;
 		}
 		if (rail_source(rail, *core) == address)
-			rail->sources[*core] = twin;
+			rail->sources[*core] =
+				rail->way == RAIL_SHARED
+					? source_left(peer->number, twin)
+					: twin;
 		/* What was sent is still to arrive: a flow stays. */
 		if (peer->flow == NULL && rail->way != RAIL_SHARED)
 			fi_av_remove(rail->av, core, 1, 0);

@@ -265,7 +265,7 @@ static int core_open(struct rail *rail, struct fi_info *info,
 static void rail_measure(struct rail *rail, const struct fi_info *info)
 {
 	size_t frame = rail->way == RAIL_SHARED ? info->tx_attr->inject_size
-						: LINK_FRAME_SIZE;
+						: frame_max(rail);
 
 	rail->inject_size = info->tx_attr->inject_size;
 	rail->eager_size = frame - FRAME_EAGER_SIZE;

@@ -21,13 +21,14 @@
 #define LINK_CORE_CQ_SIZE 8192
 /* What shm takes of /dev/shm for an endpoint: without it, SIGBUS. */
 #define LINK_SHARED_SIZE (UINT64_C(16) << 20)
-#define LINK_BUFFERS     32    /* for frames, on each rail */
-#define LINK_ASKS        1024  /* of an endpoint that wait for results */
-#define LINK_STRANGERS   4096  /* who are not in the vector, on a rail */
-#define LINK_FLOWS       16384 /* with these, where there are several rails */
-#define LINK_ASKERS      65536 /* who know what a core calls a region */
-#define LINK_EVENTS_MAX  65536 /* of control that nobody reads */
-#define LINK_EVENT_SIZE  4096  /* of one that a program writes */
+/* Buffers for what comes by a rail: more would never be in the cache. */
+#define LINK_BUFFERS_SIZE (512 << 10)
+#define LINK_ASKS         1024  /* of an endpoint that wait for results */
+#define LINK_STRANGERS    4096  /* who are not in the vector, on a rail */
+#define LINK_FLOWS        16384 /* with these, where there are several rails */
+#define LINK_ASKERS       65536 /* who know what a core calls a region */
+#define LINK_EVENTS_MAX   65536 /* of control that nobody reads */
+#define LINK_EVENT_SIZE   4096  /* of one that a program writes */
 /* For whom only node and service are known, in ms: FI_FAIRLEAD_NAME_WAIT. */
 #define LINK_NAME_WAIT_MS     30000
 #define LINK_NAME_WAIT_MAX_MS UINT64_C(1000000000)

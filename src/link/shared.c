@@ -357,7 +357,8 @@ void shared_received(struct rail *rail, struct receive *receive,
 		     const struct fi_cq_tagged_entry *entry, fi_addr_t core)
 {
 	const struct message_end end =
-		end_of(entry, receive->is_tagged, rail_source(rail, core));
+		end_of(entry, receive->is_tagged,
+		       source_address(rail_source(rail, core)));
 
 	receive_done(receive, &end);
 }

@@ -329,12 +329,13 @@ void slab_came(struct rail *rail, struct slab *slab,
 
 int slabs_open(struct rail *rail)
 {
-	const size_t stride = sizeof(struct slab) + rail->slab_size;
+	const size_t stride = sizeof(struct slab) + rail->slab_size,
+		     count = LINK_BUFFERS_SIZE / rail->slab_size;
 
-	rail->slabs = calloc(LINK_BUFFERS, stride);
+	rail->slabs = calloc(count, stride);
 	if (rail->slabs == NULL)
 		return -FI_ENOMEM;
-	for (unsigned int i = 0; i < LINK_BUFFERS; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		struct slab *slab = (struct slab *)(rail->slabs + i * stride);
 		slab->op.kind = OP_SLAB;
 		slab->rail = rail;
@@ -342,7 +343,6 @@ int slabs_open(struct rail *rail)
 	}
 	return (rail->mr_mode & FI_MR_LOCAL) == 0
 		       ? 0
-		       : rail_register_own(rail, rail->slabs,
-					   LINK_BUFFERS * stride, FI_RECV,
-					   &rail->slabs_mr);
+		       : rail_register_own(rail, rail->slabs, count * stride,
+					   FI_RECV, &rail->slabs_mr);
 }

@@ -144,7 +144,10 @@ static void attack(struct pair *pair, struct raw *raw)
 	/* Not what makes it a message that somebody receives. */
 	if (any() % 4 == 0 && size > 0)
 		bytes[1 + any() % 7 % size] ^= (uint8_t)(1 << any() % 8);
-	raw_send(pair, raw, bytes, size);
+	if (any() % 8 == 0 && raw_is_direct())
+		raw_send_direct(pair, raw, bytes, size, UINT64_C(1) << 50);
+	else
+		raw_send(pair, raw, bytes, size);
 }
 
 /* --- cases --- */
@@ -275,7 +278,9 @@ static void what_is_too_large_is_left_out(struct pair *pair)
 	if (!pair->is_first) {
 		raw_open(&raw, pair);
 		for (unsigned int i = 0; i < 10; i++)
-			raw_send(pair, &raw, out, 5000 * i);
+			raw_send(pair, &raw, out, 10000 * i);
+		if (raw_is_direct())
+			raw_send_direct(pair, &raw, out, sizeof(out), 5);
 	}
 	pair_meet(pair);
 	if (pair->is_first) {
@@ -290,6 +295,37 @@ static void what_is_too_large_is_left_out(struct pair *pair)
 	pair_meet(pair);
 	if (!pair->is_first)
 		raw_close(&raw);
+}
+
+/* Who speaks as a peer would, and is none, is none for those who receive. */
+static void a_message_without_a_frame_is_from_who_is_known(struct pair *pair)
+{
+	struct raw raw;
+
+	if (!raw_is_direct())
+		return;
+	if (pair->is_first) {
+		fi_addr_t sources[2] = { 0, 0 };
+		pair_do(fi_trecv(pair->ep, in, 8, NULL, pair->peer, 9, 0,
+				 NULL));
+		pair_meet(pair);
+		pair_wait(pair, pair->receive_cq, &sources[0]);
+		pair_check(sources[0] == pair->peer);
+		pair_check(memcmp(in, "of peers", 8) == 0);
+		pair_do(fi_trecv(pair->ep, in, 8, NULL, FI_ADDR_UNSPEC, 9, 0,
+				 NULL));
+		pair_wait(pair, pair->receive_cq, &sources[1]);
+		pair_check(memcmp(in, "a lie...", 8) == 0);
+		pair_check(sources[1] == FI_ADDR_NOTAVAIL);
+		pair_meet(pair);
+		return;
+	}
+	raw_open(&raw, pair);
+	pair_meet(pair);
+	raw_send_direct(pair, &raw, "a lie...", 8, 9);
+	pair_retry(pair, fi_tinject(pair->ep, "of peers", 8, pair->peer, 9));
+	pair_meet(pair);
+	raw_close(&raw);
 }
 
 /* --- memory --- */
@@ -419,6 +455,7 @@ int main(void)
 		pair_case(what_is_not_there_to_be_read_is_a_failed_receive),
 		pair_case(memory_is_reached_by_its_keys_only),
 		pair_case(what_is_too_large_is_left_out),
+		pair_case(a_message_without_a_frame_is_from_who_is_known),
 	};
 	return pair_run(&setting, cases, COUNT_OF(cases));
 }

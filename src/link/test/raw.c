@@ -98,3 +98,24 @@ void raw_send(struct pair *pair, struct raw *raw, const void *bytes,
 		raw_progress(pair, raw);
 	raw_progress(pair, raw);
 }
+
+void raw_send_direct(struct pair *pair, struct raw *raw, const void *bytes,
+		     size_t size, uint64_t tag)
+{
+	static struct fi_context2 context;
+
+	while (fi_senddata(raw->ep, bytes, size, NULL, tag, raw->to,
+			   &context) == -FI_EAGAIN)
+		raw_progress(pair, raw);
+	raw_progress(pair, raw);
+}
+
+bool raw_is_direct(void)
+{
+	const char *text = getenv("FI_FAIRLEAD_LINKS");
+
+	if (strncmp(text, "shm+", 4) == 0)
+		text += 4;
+	return getenv("FI_FAIRLEAD_OFFLOAD") == NULL &&
+	       strcmp(text, "shm") != 0 && strpbrk(text, "+,") == NULL;
+}

@@ -24,3 +24,8 @@ void raw_close(struct raw *raw);
 void raw_progress(struct pair *pair, struct raw *raw);
 void raw_send(struct pair *pair, struct raw *raw, const void *bytes,
 	      size_t size);
+/* The same with remote data: as a message that goes without a frame. */
+void raw_send_direct(struct pair *pair, struct raw *raw, const void *bytes,
+		     size_t size, uint64_t tag);
+/* Whether the link takes such messages. */
+bool raw_is_direct(void);
