@@ -20,15 +20,17 @@ void endpoints_fini(struct endpoints *all)
 	link_lock_fini(&all->lock);
 }
 
-void endpoints_progress(const struct endpoints *all)
+bool endpoints_progress(const struct endpoints *all)
 {
 	const struct bound *bound = peek_at(all->first);
+	bool has_happened = false;
 
 	for (; bound != NULL; bound = peek_at(bound->next)) {
 		struct link_ep *ep = peek_at(bound->ep);
 		if (ep != NULL)
-			ep_progress(ep);
+			has_happened |= ep_progress(ep);
 	}
+	return has_happened;
 }
 
 /* The place of an endpoint; NULL: one that is free. The list is locked. */
@@ -42,7 +44,7 @@ static struct bound *place_of(const struct endpoints *all,
 	return bound;
 }
 
-static int endpoints_add(struct endpoints *all, struct link_ep *ep)
+int endpoints_add(struct endpoints *all, struct link_ep *ep)
 {
 	struct bound *place;
 
@@ -66,7 +68,7 @@ static int endpoints_add(struct endpoints *all, struct link_ep *ep)
 	return 0;
 }
 
-static void endpoints_remove(struct endpoints *all, const struct link_ep *ep)
+void endpoints_remove(struct endpoints *all, const struct link_ep *ep)
 {
 	struct bound *place;
 

@@ -5,6 +5,7 @@
 
 #include "link/endpoint.h"
 #include "link/locality.h"
+#include "link/progress.h"
 
 int no_bind(struct fid *fid, struct fid *other, uint64_t flags)
 {
@@ -86,6 +87,7 @@ int link_fabric(struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 static void domain_free(struct link_domain *domain)
 {
 	eps_destroy(domain);
+	progress_fini(&domain->progress);
 	core_set_fini(&domain->cores);
 	link_lock_fini(&domain->memory);
 	link_lock_fini(&domain->reaching);
@@ -100,6 +102,7 @@ static int domain_close(struct fid *fid)
 
 	if (peek_at(domain->uses) > 0)
 		return -FI_EBUSY;
+	progress_stop(&domain->progress);
 	fabric_hold(fabric, -1);
 	if (domain->eq != NULL)
 		eq_hold(domain->eq, -1);
@@ -221,7 +224,11 @@ int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 		return -FI_EINVAL;
 	}
 	domain->text = links.links[0];
-	domain->is_threaded = info->domain_attr->threading != FI_THREAD_DOMAIN;
+	/* A thread of ours is beside the program's, whatever that says. */
+	domain->is_threaded =
+		info->domain_attr->threading != FI_THREAD_DOMAIN ||
+		info->domain_attr->data_progress == FI_PROGRESS_AUTO;
+	progress_init(domain, info->domain_attr->data_progress);
 	domain->is_virtual = info->domain_attr->mr_mode == MR_BASIC;
 	domain->chooses_keys =
 		domain->is_virtual ||

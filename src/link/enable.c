@@ -8,6 +8,7 @@
 
 #include "link/flow.h"
 #include "link/locality.h"
+#include "link/progress.h"
 
 int ep_number(struct link_ep *ep)
 {
@@ -243,6 +244,13 @@ static bool moves(struct link_ep *ep, int result)
 	return ep_number(ep) == 0;
 }
 
+static int open_somewhere(struct link_ep *ep)
+{
+	int result = open_all(ep);
+
+	return moves(ep, result) ? open_all(ep) : result;
+}
+
 int ep_enable(struct link_ep *ep)
 {
 	int result;
@@ -256,8 +264,11 @@ int ep_enable(struct link_ep *ep)
 	    (ep->receive_cq == NULL && ep->receive_cntr == NULL &&
 	     (ep->caps & FI_RECV) != 0))
 		return -FI_ENOCQ;
-	result = open_all(ep);
-	if (moves(ep, result))
-		result = open_all(ep);
+	result = progress_join(ep);
+	if (result != 0)
+		return result;
+	result = open_somewhere(ep);
+	if (result != 0)
+		progress_leave(ep);
 	return result;
 }

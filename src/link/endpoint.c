@@ -9,6 +9,7 @@
 #include "link/flow.h"
 #include "link/format.h"
 #include "link/locality.h"
+#include "link/progress.h"
 #include "link/ticks.h"
 
 #define FINISH_NS UINT64_C(1000000000)
@@ -63,12 +64,14 @@ static bool is_owed(const struct rail *rail)
 	return rail->owed > 0 || (flows != NULL && flows->owed > 0);
 }
 
-static void rail_progress(struct rail *rail, uint64_t now)
+static bool rail_progress(struct rail *rail, uint64_t now)
 {
-	bool is_awaited = rail_poll(rail) || is_owed(rail);
+	unsigned int taken = rail->taken;
+	bool has_happened = rail_poll(rail);
 
 	if (rail->way != RAIL_SHARED)
-		rail_polled(rail, is_awaited, now);
+		rail_polled(rail, has_happened || is_owed(rail), now);
+	return has_happened || rail->taken != taken;
 }
 
 /* Not if another thread has it. It may have been closed, and laid anew with another lock. */
@@ -93,10 +96,11 @@ static bool rail_enter(struct rail *rail)
  * looked at here stays as long as the domain, and the rest is there when a rail
  * that is locked is open.
  */
-void ep_progress(struct link_ep *ep)
+bool ep_progress(struct link_ep *ep)
 {
 	unsigned int count = peek_at(ep->rail_count);
 	uint64_t now = ticks_now();
+	bool has_happened = false;
 
 	for (unsigned int i = 0; i < count; i++) {
 		struct rail *rail = &ep->rails[i];
@@ -105,11 +109,12 @@ void ep_progress(struct link_ep *ep)
 			continue;
 		if (!rail_enter(rail))
 			continue;
-		rail_progress(rail, now);
+		has_happened |= rail_progress(rail, now);
 		link_unlock(&rail->lock);
 	}
 	if (peek_at(ep->has_names))
 		names_progress(ep);
+	return has_happened;
 }
 
 ssize_t rail_tried(struct rail *rail, struct peer *peer, ssize_t result)
@@ -325,6 +330,8 @@ static int ep_close(struct fid *fid)
 	finish(ep, end_ns); /* who asked for its keys is told */
 	if (ep->flows != NULL)
 		flows_finish(ep);
+	if (ep->is_enabled)
+		progress_leave(ep);
 	ep_unbind(ep);
 	ep_free(ep);
 	domain_hold(domain, -1);

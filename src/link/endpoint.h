@@ -55,8 +55,8 @@ static inline bool has_flows(const struct rail *rail)
 	return rail->ep->flows != NULL && rail->way == RAIL_FRAMED;
 }
 
-/* Polls the rails that are due. Any thread. */
-void ep_progress(struct link_ep *ep);
+/* Polls the rails that are due; whether anything happened. Any thread. */
+bool ep_progress(struct link_ep *ep);
 /*
  * The end of a call of the program's by a rail that is locked, and is unlocked:
  * returns `result`. Who is refused makes progress, and is looked after (loss.c).

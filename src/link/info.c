@@ -31,8 +31,6 @@ static const char *domain_refused(const struct fi_domain_attr *attr)
 {
 	if (attr == NULL)
 		return NULL;
-	if (attr->data_progress == FI_PROGRESS_AUTO)
-		return "progress of data is the program's";
 	if (attr->cq_data_size > sizeof(uint64_t))
 		return "remote data has 8 bytes at most";
 	if (attr->mr_key_size > LINK_KEY_SIZE)
@@ -192,7 +190,11 @@ static void domain_fill(struct fi_info *info, const struct fi_info *hints,
 		want != NULL && want->control_progress == FI_PROGRESS_MANUAL
 			? FI_PROGRESS_MANUAL
 			: FI_PROGRESS_AUTO;
-	attr->data_progress = FI_PROGRESS_MANUAL;
+	/* Costs a thread and locks, so only who asks for it has it. */
+	attr->data_progress =
+		want != NULL && want->data_progress == FI_PROGRESS_AUTO
+			? FI_PROGRESS_AUTO
+			: FI_PROGRESS_MANUAL;
 	attr->resource_mgmt = FI_RM_ENABLED;
 	attr->av_type = want == NULL ? FI_AV_UNSPEC : want->av_type;
 	/* Programs before 1.5 know nothing but this and FI_MR_BASIC. */

@@ -38,6 +38,33 @@ struct wait {
 	unsigned int pause_ns;
 };
 
+/*
+ * Endpoints that go on when somebody looks at a queue or counter of theirs. Who
+ * looks takes no lock, and may meet one that is being closed: so places are freed
+ * with the queue only, and the memory of endpoints with their domain (what is left
+ * of them then: see ep_progress()).
+ */
+struct bound {
+	struct bound *next;
+	struct link_ep *ep; /* NULL: a place for another one */
+};
+
+struct endpoints {
+	struct link_lock lock; /* of changes */
+	struct bound *first;   /* each endpoint once */
+	int uses;              /* bindings */
+};
+
+/* The thread of a domain at FI_PROGRESS_AUTO; see progress.c. */
+struct progress {
+	bool is_wanted;
+	struct endpoints endpoints; /* that are enabled */
+	pid_t process;              /* whose the thread is; 0: there is none */
+	pthread_t thread;
+	bool is_over;                 /* the thread is to end */
+	struct progress *prev, *next; /* of all that have a thread */
+};
+
 struct link_domain {
 	struct fid_domain fid;
 	struct fid_fabric *fabric;
@@ -59,6 +86,7 @@ struct link_domain {
 	struct link_mr *by_key;
 	struct link_ep *endpoints; /* that are enabled */
 	struct link_ep *spare;     /* memory of those that were closed */
+	struct progress progress;
 };
 
 /* Objects that are open keep their domain open. Any thread. */
@@ -66,23 +94,6 @@ static inline void domain_hold(struct link_domain *domain, int count)
 {
 	__atomic_add_fetch(&domain->uses, count, __ATOMIC_ACQ_REL);
 }
-
-/*
- * Endpoints that go on when somebody looks at a queue or counter of theirs. Who
- * looks takes no lock, and may meet one that is being closed: so places are freed
- * with the queue only, and the memory of endpoints with their domain (what is left
- * of them then: see ep_progress()).
- */
-struct bound {
-	struct bound *next;
-	struct link_ep *ep; /* NULL: a place for another one */
-};
-
-struct endpoints {
-	struct link_lock lock; /* of changes */
-	struct bound *first;   /* each endpoint once */
-	int uses;              /* bindings */
-};
 
 /* --- bind.c --- */
 
@@ -93,8 +104,11 @@ static inline void endpoints_hold(struct endpoints *all, int count)
 {
 	__atomic_add_fetch(&all->uses, count, __ATOMIC_ACQ_REL);
 }
-/* Has each go on. Any thread. */
-void endpoints_progress(const struct endpoints *all);
+/* An endpoint is in it once, however often it was added. 0, or -FI_ENOMEM. */
+int endpoints_add(struct endpoints *all, struct link_ep *ep);
+void endpoints_remove(struct endpoints *all, const struct link_ep *ep);
+/* Has each go on; whether anything happened. Any thread. */
+bool endpoints_progress(const struct endpoints *all);
 
 /* --- address vector --- */
 
@@ -440,6 +454,8 @@ struct rail {
 	struct slab *came, *came_last;
 	struct arrival *late;
 	bool is_starved; /* a message waits for memory: many.c */
+	/* Frames that came by a shared rail: its core does not tell of these. */
+	unsigned int taken;
 	/* Of a shared rail: what its core keeps for want of room here; seats. */
 	struct kept *kept, *kept_last;
 	struct seat *seats;

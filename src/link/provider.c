@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "link/progress.h"
 #include "link/provider.h"
 #include "link/setting.h"
 
 #define VERSION FI_VERSION(0, 1)
 
+/* libfabric is about to unload us. */
 static void cleanup(void)
 {
+	progress_stop_all();
 }
 
 struct fi_provider link_provider = {

@@ -226,6 +226,7 @@ static void take_frame(struct arrival *arrival)
 		rail->late = arrival;
 		return;
 	}
+	rail->taken++;
 	link_lock(&ep->matching);
 	arrival_free(ep, arrival);
 	link_unlock(&ep->matching);

@@ -57,7 +57,7 @@ int wait_open(struct wait *wait, enum fi_wait_obj kind)
 					  TFD_CLOEXEC | TFD_NONBLOCK);
 		return wait->fd < 0 ? -errno : 0;
 	default:
-		/* Nobody would signal a condition: no thread of ours runs. */
+		/* As a rule no thread of ours runs that would signal one. */
 		return -FI_ENOSYS;
 	}
 }
