@@ -261,6 +261,10 @@ static struct fi_info *info_find(const struct pair_setting *setting,
 		hints->addr_format = FI_SOCKADDR_IN;
 	hints->domain_attr->threading = setting->threading;
 	hints->domain_attr->mr_mode = setting->mr_mode;
+	hints->domain_attr->data_progress = setting->progress;
+	if (getenv("LINK_TEST_AUTO") != NULL)
+		hints->domain_attr->control_progress =
+			hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
 	hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
 	hints->fabric_attr->prov_name = strdup("fairlead");
 	if (fi_getinfo(fi_version(), node, service, flags, hints, &info) != 0)

@@ -5,7 +5,8 @@
  * link is that of FI_FAIRLEAD_LINKS. With LINK_TEST_PUSHED nobody may read other
  * processes' memory, from when both know each other; with LINK_TEST_APART they
  * share none; with LINK_TEST_SILENT the core for tests does not say what became of
- * what it has for a process that ended.
+ * what it has for a process that ended. With LINK_TEST_AUTO endpoints go on by
+ * themselves (FI_PROGRESS_AUTO).
  */
 #pragma once
 
@@ -120,6 +121,7 @@ struct pair_setting {
 	 */
 	bool (*prepare)(struct pair *pair);
 	bool has_sockets; /* addresses are those of sockets */
+	enum fi_progress progress;
 };
 
 /*
