@@ -456,6 +456,7 @@ struct rail {
 	bool is_starved; /* a message waits for memory: many.c */
 	/* Frames that came by a shared rail: its core does not tell of these. */
 	unsigned int taken;
+	bool has_refused; /* it was asked for a place, and there was no room */
 	/* Of a shared rail: what its core keeps for want of room here; seats. */
 	struct kept *kept, *kept_last;
 	struct seat *seats;

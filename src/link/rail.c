@@ -166,8 +166,9 @@ static inline ssize_t rail_read(struct rail *rail)
 
 bool rail_drain(struct rail *rail)
 {
-	return rail_read(rail) == -FI_EAGAIN && rail->late == NULL &&
-	       rail->kept == NULL;
+	rail->has_refused = false;
+	return rail_read(rail) == -FI_EAGAIN && !rail->has_refused &&
+	       rail->late == NULL && rail->kept == NULL;
 }
 
 bool rail_poll(struct rail *rail)

@@ -55,8 +55,10 @@ int seat_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
 	/* Its name may be that of one which is gone. */
 	if (seat->core != FI_ADDR_NOTAVAIL &&
 	    (seat->process.number != ret_process->number ||
-	     seat->process.started != ret_process->started))
+	     seat->process.started != ret_process->started)) {
+		ep_stranger_gone(rail, number); /* what waits for it, too */
 		core_forget(rail, seat);
+	}
 	seat->process = *ret_process;
 	if (core_tell(rail, seat, number) != 0)
 		return -FI_ENOSPC;

@@ -161,6 +161,7 @@ static int refuse(struct rail *rail, const struct kept *what,
 {
 	struct kept *kept;
 
+	rail->has_refused = true;
 	if (CORE_ASKS_AGAIN)
 		return -FI_EAGAIN;
 	kept = malloc(sizeof(*kept));

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -162,6 +163,91 @@ static void who_knocks_and_is_gone_does_no_harm(struct lone *us, bool is_killed)
 	close(fds[0]);
 }
 
+/* --- who has sent more than there is room for, and is gone --- */
+
+#define SENT 4
+
+static void word_from(int fd, const struct lone *side)
+{
+	struct pollfd other = { .fd = fd, .events = POLLIN };
+	char word;
+
+	while (poll(&other, 1, 0) == 0)
+		pair_check(fi_cq_read(side->cq, NULL, 0) <= 0);
+	pair_check(read(fd, &word, 1) == 1);
+}
+
+static void word_to(int fd)
+{
+	pair_check(write(fd, "x", 1) == 1);
+}
+
+static void progress(const struct lone *side)
+{
+	for (unsigned int i = 0; i < 1000; i++)
+		pair_check(fi_cq_read(side->cq, NULL, 0) <= 0);
+}
+
+/* Without frames, from when it is known. */
+static void send_and_go(const struct lone *us, int fd)
+{
+	struct lone side;
+	fi_addr_t to;
+
+	side_open(&side);
+	pair_check(write(fd, side.name, sizeof(side.name)) ==
+		   sizeof(side.name));
+	pair_check(fi_av_insert(side.av, us->name, 1, &to, 0, NULL) == 1);
+	pair_do(fi_tinject(side.ep, "hello", 5, to, 0));
+	word_from(fd, &side);
+	progress(&side);
+	for (unsigned int i = 1; i <= SENT; i++)
+		pair_do(fi_tinject(side.ep, &i, sizeof(i), to, i));
+	side_close(&side);
+	exit(0);
+}
+
+/* It is not taken for what another one has sent, who has its place in the core. */
+static void what_was_left_in_the_core_comes(struct lone *us)
+{
+	uint8_t name[sizeof(us->name)];
+	struct lone other;
+	int fds[2], status;
+	fi_addr_t from, at;
+	pid_t child;
+	char hello[5];
+
+	pair_check(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+	child = fork();
+	pair_check(child >= 0);
+	if (child == 0)
+		send_and_go(us, fds[1]);
+	pair_check(read(fds[0], name, sizeof(name)) == sizeof(name));
+	pair_check(fi_av_insert(us->av, name, 1, &from, 0, NULL) == 1);
+	pair_do(fi_trecv(us->ep, hello, 5, NULL, from, 0, 0, NULL));
+	lone_wait(us, NULL);
+	word_to(fds[0]);
+	pair_check(waitpid(child, &status, 0) == child && status == 0);
+	progress(us);
+	pair_do(fi_av_remove(us->av, &from, 1, 0));
+	progress(us);
+	side_open(&other);
+	pair_check(fi_av_insert(us->av, other.name, 1, &at, 0, NULL) == 1);
+	for (unsigned int i = 1; i <= SENT; i++) {
+		unsigned int got = 0;
+		fi_addr_t source;
+		pair_do(fi_trecv(us->ep, &got, sizeof(got), NULL,
+				 FI_ADDR_UNSPEC, i, 0, NULL));
+		lone_wait(us, &source);
+		pair_check(got == i);
+		/* The first one came before its sender was removed. */
+		pair_check(i == 1 || source == FI_ADDR_NOTAVAIL);
+	}
+	side_close(&other);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	struct container killed, lives, like_us;
@@ -196,6 +282,10 @@ int main(void)
 	side_open(&us);
 	who_knocks_and_is_gone_does_no_harm(&us, false);
 	who_knocks_and_is_gone_does_no_harm(&us, true);
+	side_close(&us);
+	setenv("FI_FAIRLEAD_UNEXPECTED_MAX", "1", 1);
+	side_open(&us);
+	what_was_left_in_the_core_comes(&us);
 	side_close(&us);
 	fi_freeinfo(info);
 	return 0;
