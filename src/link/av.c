@@ -170,17 +170,21 @@ static void entry_remove(struct link_av *av, fi_addr_t address,
 	av->removed++;
 }
 
-static void remove_one(struct link_av *av, fi_addr_t address,
-		       struct av_entry *entry)
+/* -FI_ENOMEM: not now, unless it `must` be. */
+static int remove_one(struct link_av *av, fi_addr_t address,
+		      struct av_entry *entry, bool must)
 {
 	for (struct link_ep *ep = av->endpoints; ep != NULL;
 	     ep = ep->next_in_av) {
+		int result = ep_peer_remove(ep, address, must);
+		if (result != 0)
+			return result;
 		name_forget(ep, address);
-		ep_peer_remove(ep, address);
 	}
 	link_lock(&av->lock);
 	entry_remove(av, address, entry);
 	link_unlock(&av->lock);
+	return 0;
 }
 
 /*
@@ -239,7 +243,7 @@ static int insert_one(struct link_av *av, const uint8_t *bytes,
 	if (result != 0) {
 		link_warn(AV, "an address that no rail leads to: %s\n",
 			  fi_strerror(-result));
-		remove_one(av, at, av_entry_of(av, at));
+		(void)remove_one(av, at, av_entry_of(av, at), true);
 		return result;
 	}
 	*ret_address = at;
@@ -272,6 +276,8 @@ int av_insert_as(struct link_av *av, uint32_t format, const void *addresses,
 		return -FI_EINVAL;
 	if (av->has_events && av->eq == NULL)
 		return -FI_ENOEQ;
+	if (av->has_events && eq_reserve(av->eq, count + 1) != 0)
+		return -FI_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		fi_addr_t address = FI_ADDR_NOTAVAIL;
 		uint8_t bytes[LINK_ADDRESS_SIZE];
@@ -314,14 +320,19 @@ static int av_remove(struct fid_av *fid, fi_addr_t *addresses, size_t count,
 		return -FI_EINVAL;
 	for (size_t i = 0; i < count; i++) {
 		struct av_entry *entry;
+		int result = -FI_EINVAL;
 
 		link_lock(&av->changing);
 		entry = av_entry_of(av, addresses[i]);
-		if (entry != NULL && --entry->uses == 0)
-			remove_one(av, addresses[i], entry);
+		if (entry != NULL)
+			result = entry->uses > 1 ? 0
+						 : remove_one(av, addresses[i],
+							      entry, false);
+		if (result == 0)
+			entry->uses--;
 		link_unlock(&av->changing);
-		if (entry == NULL)
-			return -FI_EINVAL;
+		if (result != 0)
+			return result;
 	}
 	return 0;
 }

@@ -232,7 +232,7 @@ static ssize_t take(struct rail *rail, struct arrival *arrival)
 		if (arrival->iov.iov_base == NULL)
 			arrival->iov.iov_base = malloc(arrival->size + 1);
 		if (arrival->iov.iov_base == NULL)
-			return -FI_ENOMEM;
+			return -FI_EAGAIN;
 		arrival->iov.iov_len = arrival->size;
 		msg.msg_iov = &arrival->iov;
 		msg.iov_count = 1;

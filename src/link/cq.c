@@ -6,7 +6,10 @@
 #include "link/endpoint.h"
 #include "link/wait.h"
 
-#define RING_MIN 1024
+#define RING_MIN   1024
+#define SPARES_MIN 16 /* failures that there is memory for from the beginning */
+#define SPARES_MAX 256
+
 static struct link_cq *of(struct fid_cq *fid)
 {
 	return (struct link_cq *)fid;
@@ -26,10 +29,20 @@ static bool ring_grow(struct link_cq *cq)
 	return true;
 }
 
+/*
+ * It grows when it is half full, so that want of memory for a while loses nothing:
+ * it is tried again with each completion.
+ */
+static bool ring_has_room(struct link_cq *cq)
+{
+	return cq->tail - cq->head < cq->size / 2 || ring_grow(cq) ||
+	       cq->tail - cq->head < cq->size;
+}
+
 void cq_add(struct link_cq *cq, const struct cq_entry *entry)
 {
 	link_lock(&cq->lock);
-	if (cq->tail - cq->head < cq->size || ring_grow(cq)) {
+	if (ring_has_room(cq)) {
 		cq->ring[cq->tail & (cq->size - 1)] = *entry;
 		set_seen(cq->tail, cq->tail + 1);
 	} else {
@@ -41,11 +54,46 @@ void cq_add(struct link_cq *cq, const struct cq_entry *entry)
 		wait_wake(&cq->wait);
 }
 
+/* The lock is held, here and below. */
+static bool spare_add(struct link_cq *cq, struct cq_failure *spare)
+{
+	if (spare == NULL)
+		return false;
+	spare->next = cq->spares;
+	cq->spares = spare;
+	cq->spare_count++;
+	return true;
+}
+
+/* Those that are spared are the last ones that are used. */
+static struct cq_failure *failure_take(struct link_cq *cq)
+{
+	struct cq_failure *failure = NULL;
+
+	if (cq->spare_count <= SPARES_MIN)
+		failure = malloc(sizeof(*failure));
+	if (failure != NULL || cq->spares == NULL)
+		return failure;
+	failure = cq->spares;
+	cq->spares = failure->next;
+	cq->spare_count--;
+	return failure;
+}
+
+static void failure_put(struct link_cq *cq, struct cq_failure *failure)
+{
+	if (cq->spare_count == SPARES_MAX)
+		free(failure);
+	else
+		spare_add(cq, failure);
+}
+
 void cq_fail(struct link_cq *cq, const struct fi_cq_err_entry *entry)
 {
-	struct cq_failure *failure = malloc(sizeof(*failure));
+	struct cq_failure *failure;
 
 	link_lock(&cq->lock);
+	failure = failure_take(cq);
 	set_seen(cq->has_failure, true);
 	if (failure == NULL) {
 		cq->is_overrun = true;
@@ -140,15 +188,15 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 		entry = NULL;
 	}
 	set_seen(cq->has_failure, cq->failures != NULL || cq->is_overrun);
+	if (failure != NULL) {
+		/* The caller's room for data of the error; we have none. */
+		failure->entry.err_data = entry->err_data;
+		failure->entry.err_data_size = 0;
+		memcpy(entry, &failure->entry, FAILURE_SIZE);
+		failure_put(cq, failure);
+	}
 	link_unlock(&cq->lock);
-	if (failure == NULL)
-		return entry == NULL ? -FI_EAGAIN : 1;
-	/* The caller's room for data of the error; we have none. */
-	failure->entry.err_data = entry->err_data;
-	failure->entry.err_data_size = 0;
-	memcpy(entry, &failure->entry, FAILURE_SIZE);
-	free(failure);
-	return 1;
+	return entry == NULL ? -FI_EAGAIN : 1;
 }
 
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count,
@@ -209,6 +257,22 @@ static int cq_control(struct fid *fid, int command, void *arg)
 	return wait_control(&((struct link_cq *)fid)->wait, command, arg);
 }
 
+static void failures_free(struct cq_failure *list)
+{
+	for (struct cq_failure *next; list != NULL; list = next) {
+		next = list->next;
+		free(list);
+	}
+}
+
+static void cq_free(struct link_cq *cq)
+{
+	failures_free(cq->failures);
+	failures_free(cq->spares);
+	free(cq->ring);
+	free(cq);
+}
+
 static int cq_close(struct fid *fid)
 {
 	struct link_cq *cq = (struct link_cq *)fid;
@@ -216,15 +280,10 @@ static int cq_close(struct fid *fid)
 	if (peek_at(cq->endpoints.uses) > 0 || peek_at(cq->polls) > 0)
 		return -FI_EBUSY;
 	wait_close(&cq->wait);
-	for (struct cq_failure *f = cq->failures, *next; f != NULL; f = next) {
-		next = f->next;
-		free(f);
-	}
 	domain_hold(cq->domain, -1);
 	link_lock_fini(&cq->lock);
 	endpoints_fini(&cq->endpoints);
-	free(cq->ring);
-	free(cq);
+	cq_free(cq);
 	return 0;
 }
 
@@ -247,6 +306,17 @@ static struct fi_ops_cq cq_ops = {
 	.strerror = cq_strerror,
 };
 
+static int cq_fill(struct link_cq *cq)
+{
+	cq->ring = malloc(cq->size * sizeof(*cq->ring));
+	if (cq->ring == NULL)
+		return -FI_ENOMEM;
+	while (cq->spare_count < SPARES_MIN)
+		if (!spare_add(cq, malloc(sizeof(*cq->spares))))
+			return -FI_ENOMEM;
+	return 0;
+}
+
 int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 		 struct fid_cq **ret_cq, void *context)
 {
@@ -262,12 +332,11 @@ int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	cq->size = RING_MIN;
 	while (cq->size < attr->size)
 		cq->size *= 2;
-	cq->ring = malloc(cq->size * sizeof(*cq->ring));
-	result = cq->ring == NULL ? -FI_ENOMEM
-				  : wait_open(&cq->wait, attr->wait_obj);
+	result = cq_fill(cq);
+	if (result == 0)
+		result = wait_open(&cq->wait, attr->wait_obj);
 	if (result != 0) {
-		free(cq->ring);
-		free(cq);
+		cq_free(cq);
 		return result;
 	}
 	cq->fid.fid.fclass = FI_CLASS_CQ;

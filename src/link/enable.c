@@ -177,8 +177,8 @@ static int rails_open(struct link_ep *ep)
 	if (cores->cores[0].way == RAIL_SHARED) {
 		bool is_only = cores->count == 1;
 		result = local_open(ep, is_only);
-		/* All are reached by the fabric then. */
-		if (result != 0 && !is_only) {
+		/* All are reached by the fabric then; not for want of memory. */
+		if (result != 0 && result != -FI_ENOMEM && !is_only) {
 			next = 1;
 			result = 0;
 		}

@@ -300,7 +300,7 @@ static bool has_unsent(struct link_ep *ep)
 		struct rail *rail = &ep->rails[i];
 		link_lock(&rail->lock);
 		has |= rail->pending != NULL || rail->answers != NULL ||
-		       rail->forgets != NULL ||
+		       rail->forgets != NULL || reading_is_owed(rail) ||
 		       (has_flows(rail) && flows_have_unsent(ep->flows));
 		link_unlock(&rail->lock);
 	}

@@ -126,26 +126,32 @@ struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address);
  */
 int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
 		   const struct link_address *to);
-/* An address was inserted in the vector, or removed. */
+/* An address was inserted in the vector. 0, or nothing has changed. */
 int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		const struct link_address *of);
-void ep_peer_remove(struct link_ep *ep, fi_addr_t address);
+/*
+ * It is removed. -FI_ENOMEM: what is owed to it cannot be kept now, and it is still
+ * known; not where it `must` go, and what is owed with it.
+ */
+int ep_peer_remove(struct link_ep *ep, fi_addr_t address, bool must);
 /* --- strangers.c: the rail is locked --- */
 
 /*
  * Who is to be answered by a rail, by the number of its endpoint and its address:
- * it may not be in the vector. NULL if it cannot be reached. No callback of the
- * rail's core is under way.
+ * it may not be in the vector. 0; -FI_ENOMEM: not now; -FI_EADDRNOTAVAIL: it cannot
+ * be reached. No callback of the rail's core is under way.
  */
-struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
-				 const uint8_t from[LINK_ADDRESS_SIZE]);
+int ep_peer_or_stranger(struct rail *rail, uint64_t number,
+			const uint8_t from[LINK_ADDRESS_SIZE],
+			struct peer **ret_peer);
 /* The same, but only who is known already. */
 struct peer *ep_peer_by_number(struct rail *rail, uint64_t number);
 /* Who is not in the vector, or NULL. */
 struct peer *stranger_known(struct rail *rail, uint64_t number);
 /* The same, made if need be; it may not be known to the core. */
-struct peer *stranger_take(struct rail *rail, uint64_t number,
-			   const uint8_t from[LINK_ADDRESS_SIZE]);
+int stranger_take(struct rail *rail, uint64_t number,
+		  const uint8_t from[LINK_ADDRESS_SIZE],
+		  struct peer **ret_peer);
 void stranger_drop(struct rail *rail, uint64_t number);
 /* One of them has ended, as a shared rail sees. */
 void ep_stranger_gone(struct rail *rail, uint64_t number);
@@ -397,9 +403,17 @@ void send_drop_all(struct link_ep *ep);
 
 /* --- rendezvous.c --- */
 
-/* Begins to read a message. */
-void reading_start(struct rail *rail, struct receive *receive,
-		   const struct arrival *arrival);
+/*
+ * A message that is to be read comes with the memory that this takes: its arrival
+ * has so much room, and who reads it is there.
+ */
+size_t reading_room(const struct rail *rail);
+static inline struct arrival *arrival_around(void *room)
+{
+	return (struct arrival *)room - 1;
+}
+/* Begins to read a message, whose arrival it has from now on. */
+void reading_start(struct receive *receive, struct arrival *arrival);
 /* Goes on with what is on the rail's list of work. The rail is locked. */
 void reading_work(struct rail *rail);
 void reading_ended(struct reading *reading, int error);
@@ -411,17 +425,21 @@ void reading_each_old(struct rail *rail,
 void reading_drop_of(struct rail *rail, uint64_t number, int error);
 /* Ends those for the program that the core does not end. */
 void reading_leave_of(struct rail *rail, uint64_t number, int error);
-/* Nobody will read it: tells the sender. No rail is locked. */
+/* Nobody will read it: tells the sender. It is freed. No rail is locked. */
 void reading_refuse(struct arrival *arrival);
+/* Whether a sender has not been answered yet, for want of memory. */
+bool reading_is_owed(struct rail *rail);
+void readings_drop(struct rail *rail);
 
 /* --- push.c: messages whose memory cannot be read. The rail is locked. --- */
 
-/* Asks for one in pieces. -FI_ENOMEM: not possible. */
+/* Asks for one in pieces. -FI_ENOMEM: not now; otherwise it is not possible. */
 int push_ask(struct reading *reading);
 /* It has ended: no piece is taken for it any more. */
 void push_forget(struct reading *reading);
 void push_take_piece(struct rail *rail, const struct frame *frame);
-void push_take_push(struct rail *rail, const struct frame *frame);
+/* -FI_ENOMEM: not now. */
+int push_take_push(struct rail *rail, const struct frame *frame);
 /* Sends what the core takes now. */
 void push_work(struct rail *rail);
 void push_drop_all(struct rail *rail);
@@ -544,8 +562,11 @@ void accesses_drop(struct rail *rail);
  */
 void access_completed(struct link_ep *ep, void *context, uint64_t flags,
 		      int error);
-/* Tells a peer that counts it what was done to its memory. The rail is locked. */
-void access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags);
+/*
+ * Tells a peer that counts it what was done to its memory. -FI_ENOMEM: not now. The
+ * rail is locked.
+ */
+int access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags);
 
 /* --- atomic.c --- */
 
@@ -595,6 +616,8 @@ void touched(struct rail *rail, const struct frame *frame);
 
 /* --- eq.c --- */
 
+/* Takes memory for so many events of ours (16 at most). 0 or -FI_ENOMEM. */
+int eq_reserve(struct fid_eq *eq, size_t count);
 /* The end of what was begun, or of a part of it by an error (positive). */
 void eq_add(struct fid_eq *eq, uint32_t kind, struct fid *of_what,
 	    void *context, uint64_t data);

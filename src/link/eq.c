@@ -10,12 +10,15 @@
 #include "link/endpoint.h"
 #include "link/wait.h"
 
+#define SPARES_MAX 16
+
 struct event {
 	struct event *prev, *next;
 	uint32_t kind;
 	bool is_error;
 	size_t size;
-	uint8_t bytes[]; /* or a struct fi_eq_err_entry */
+	uint8_t bytes
+		[]; /* or a struct fi_eq_err_entry, for which there is room */
 };
 
 struct link_eq {
@@ -28,6 +31,8 @@ struct link_eq {
 	pthread_cond_t came;
 	struct event *events;
 	size_t count;
+	struct event *spares; /* for events that must not be lost */
+	unsigned int spare_count;
 };
 
 static struct link_eq *of(struct fid_eq *fid)
@@ -35,14 +40,44 @@ static struct link_eq *of(struct fid_eq *fid)
 	return (struct link_eq *)fid;
 }
 
-/* The lock is held. */
+/* With room for an event of ours at least. */
+static struct event *event_make(size_t size)
+{
+	size_t room = size < sizeof(struct fi_eq_err_entry)
+			      ? sizeof(struct fi_eq_err_entry)
+			      : size;
+
+	return malloc(sizeof(struct event) + room);
+}
+
+/* The lock is held, here and below. */
+static void spare_add(struct link_eq *eq, struct event *event)
+{
+	LL_PREPEND(eq->spares, event);
+	eq->spare_count++;
+}
+
+static struct event *spare_take(struct link_eq *eq)
+{
+	struct event *event = eq->spares;
+
+	if (event != NULL) {
+		LL_DELETE(eq->spares, event);
+		eq->spare_count--;
+	}
+	return event;
+}
+
 static void event_remove(struct link_eq *eq, struct event *event)
 {
 	uint64_t count;
 
 	DL_DELETE(eq->events, event);
 	eq->count--;
-	free(event);
+	if (eq->spare_count < SPARES_MAX)
+		spare_add(eq, event);
+	else
+		free(event);
 	if (eq->events == NULL && eq->fd >= 0 &&
 	    read(eq->fd, &count, sizeof(count)) != sizeof(count))
 		link_warn(EQ, "a descriptor that cannot be read\n");
@@ -51,21 +86,23 @@ static void event_remove(struct link_eq *eq, struct event *event)
 static int event_add(struct link_eq *eq, uint32_t kind, bool is_error,
 		     const void *bytes, size_t size)
 {
-	struct event *event = malloc(sizeof(*event) + size);
+	struct event *event = event_make(size);
 	const uint64_t one = 1;
 	int result = 0;
 
-	if (event == NULL)
-		return -FI_ENOMEM;
-	event->kind = kind;
-	event->is_error = is_error;
-	event->size = size;
-	memcpy(event->bytes, bytes, size);
 	pthread_mutex_lock(&eq->mutex);
-	if (eq->count == LINK_EVENTS_MAX) {
+	if (event == NULL && size <= sizeof(struct fi_eq_err_entry))
+		event = spare_take(eq);
+	if (event == NULL) {
+		result = -FI_ENOMEM;
+	} else if (eq->count == LINK_EVENTS_MAX) {
 		free(event);
 		result = -FI_EAGAIN;
 	} else {
+		event->kind = kind;
+		event->is_error = is_error;
+		event->size = size;
+		memcpy(event->bytes, bytes, size);
 		if (eq->events == NULL && eq->fd >= 0 &&
 		    write(eq->fd, &one, sizeof(one)) != sizeof(one))
 			link_warn(EQ, "a descriptor that cannot be written\n");
@@ -77,13 +114,32 @@ static int event_add(struct link_eq *eq, uint32_t kind, bool is_error,
 	return result;
 }
 
+int eq_reserve(struct fid_eq *fid, size_t count)
+{
+	struct link_eq *eq = of(fid);
+	int result = 0;
+
+	pthread_mutex_lock(&eq->mutex);
+	while (result == 0 && eq->spare_count < SPARES_MAX &&
+	       eq->spare_count < count) {
+		struct event *event = event_make(0);
+		if (event == NULL)
+			result = -FI_ENOMEM;
+		else
+			spare_add(eq, event);
+	}
+	pthread_mutex_unlock(&eq->mutex);
+	return result;
+}
+
 void eq_add(struct fid_eq *fid, uint32_t kind, struct fid *of_what,
 	    void *context, uint64_t data)
 {
 	const struct fi_eq_entry entry = { of_what, context, data };
 
 	if (event_add(of(fid), kind, false, &entry, sizeof(entry)) != 0)
-		link_warn(EQ, "an event is lost: nobody reads the queue\n");
+		link_warn(EQ, "an event is lost: no memory, or nobody "
+			      "reads the queue\n");
 }
 
 void eq_fail(struct fid_eq *fid, struct fid *of_what, void *context,
@@ -96,7 +152,8 @@ void eq_fail(struct fid_eq *fid, struct fid *of_what, void *context,
 					       .prov_errno = -error };
 
 	if (event_add(of(fid), 0, true, &entry, sizeof(entry)) != 0)
-		link_warn(EQ, "an error is lost: nobody reads the queue\n");
+		link_warn(EQ, "an error is lost: no memory, or nobody "
+			      "reads the queue\n");
 }
 
 void eq_hold(struct fid_eq *fid, int count)
@@ -261,6 +318,8 @@ static int eq_close(struct fid *fid)
 	if (peek_at(eq->uses) > 0)
 		return -FI_EBUSY;
 	DL_FOREACH_SAFE (eq->events, event, next)
+		free(event);
+	while ((event = spare_take(eq)) != NULL)
 		free(event);
 	if (eq->fd >= 0)
 		close(eq->fd);

@@ -38,18 +38,31 @@ static uint64_t chance_of(uint64_t a, uint64_t b)
 	return mixed >> 32;
 }
 
-struct flow *flow_get(struct link_ep *ep, const struct link_address *address)
+/* It is not in the table. */
+static void flow_undo(struct flow *flow)
+{
+	for (unsigned int i = 0; i < flow->ep->flows->count; i++)
+		if (flow->cores[i] != FI_ADDR_NOTAVAIL)
+			fi_av_remove(fabric_rail(flow->ep, i)->av,
+				     &flow->cores[i], 1, 0);
+	free(flow);
+}
+
+int flow_get(struct link_ep *ep, const struct link_address *address,
+	     struct flow **ret_flow)
 {
 	struct flow *flow = flow_find(ep, address->number);
 	struct flows *flows = ep->flows;
 	uint64_t speeds[RAILS_MAX];
 	unsigned int rails = 0;
 
-	if (flow != NULL)
-		return flow;
+	if (flow != NULL) {
+		*ret_flow = flow;
+		return 0;
+	}
 	flow = calloc(1, sizeof(*flow));
 	if (flow == NULL)
-		return NULL;
+		return -FI_ENOMEM;
 	flow->ep = ep;
 	flow->number = address->number;
 	flow->kept_end = &flow->kept;
@@ -62,17 +75,18 @@ struct flow *flow_get(struct link_ep *ep, const struct link_address *address)
 	}
 	if (rails == 0) {
 		free(flow);
-		return NULL;
+		return -FI_EHOSTUNREACH;
 	}
 	flow->told = address->told_count;
 	order_init(&flow->order, flows->count, rails, speeds,
 		   chance_of(ep->number, address->number));
 	HASH_ADD(hh, flows->by_number, number, sizeof(flow->number), flow);
 	if (!hash_was_added(flow)) {
-		free(flow);
-		return NULL;
+		flow_undo(flow);
+		return -FI_ENOMEM;
 	}
-	return flow;
+	*ret_flow = flow;
+	return 0;
 }
 
 void flow_list(struct flow *flow)
@@ -340,15 +354,15 @@ static struct flow *take_rails(struct rail *by, const struct frame *frame)
 	struct flow *flow = flow_find(ep, frame->sender);
 	struct link_address address;
 	struct rail_address rail;
+	struct peer *peer;
 
-	if (flow == NULL) {
-		if (link_address_decode(frame->from, &address, NULL) != 0 ||
-		    address.number != frame->sender ||
-		    address.digest != ep->domain->digest)
-			return NULL;
-		flow = flows_admit(ep, &address);
-	}
-	for (unsigned int i = 0; flow != NULL && i < frame->rail_count; i++) {
+	if (flow == NULL &&
+	    (link_address_decode(frame->from, &address, NULL) != 0 ||
+	     address.number != frame->sender ||
+	     address.digest != ep->domain->digest ||
+	     flows_admit(ep, &address, &flow) != 0))
+		return NULL;
+	for (unsigned int i = 0; i < frame->rail_count; i++) {
 		unsigned int place = flow->told + i;
 		if (place >= ep->flows->count ||
 		    flow->cores[place] != FI_ADDR_NOTAVAIL ||
@@ -360,8 +374,7 @@ static struct flow *take_rails(struct rail *by, const struct frame *frame)
 		ep->flows->can_read = true;
 	}
 	/* Who is not in the vector may end, too: loss.c asks for peers. */
-	if (flow != NULL)
-		(void)ep_peer_or_stranger(by, frame->sender, frame->from);
+	(void)ep_peer_or_stranger(by, frame->sender, frame->from, &peer);
 	return flow;
 }
 

@@ -43,6 +43,7 @@ struct flows {
 	struct stripes *over;     /* of that, what has ended */
 	struct flow *reading;     /* from whom more is to be read */
 	bool can_read;            /* since it was tried last, perhaps */
+	bool is_short;            /* of memory to read pieces by other rails */
 	struct link_lock working; /* what was not begun with: */
 	struct stripes *come, **come_end;
 };
@@ -86,10 +87,10 @@ void flows_close(struct link_ep *ep);
 void flows_go_on(struct link_ep *ep, bool has_events);
 /*
  * The flow to who is not in the vector, which is made: of all there are LINK_FLOWS
- * then. NULL: as flow_get(), or there are too many.
+ * then. As flow_get(); -FI_EHOSTUNREACH where there are too many as well.
  */
-struct flow *flows_admit(struct link_ep *ep,
-			 const struct link_address *address);
+int flows_admit(struct link_ep *ep, const struct link_address *address,
+		struct flow **ret_flow);
 /* Tells of those who do not answer by a rail. */
 void flows_each_silent(struct rail *rail,
 		       void (*tell)(struct rail *rail, uint64_t number,
@@ -98,8 +99,9 @@ void flows_each_silent(struct rail *rail,
 
 /* --- flow.c: one of them --- */
 
-/* The flow to an endpoint, which is made; NULL: out of memory, or no way. */
-struct flow *flow_get(struct link_ep *ep, const struct link_address *address);
+/* The flow to an endpoint, which is made. -FI_ENOMEM; -FI_EHOSTUNREACH: no way. */
+int flow_get(struct link_ep *ep, const struct link_address *address,
+	     struct flow **ret_flow);
 struct flow *flow_find(struct link_ep *ep, uint64_t number);
 /* It has to be looked at. */
 void flow_list(struct flow *flow);

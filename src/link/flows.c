@@ -104,23 +104,29 @@ static bool newcomer_forget(struct flows *flows)
 	return false;
 }
 
-struct flow *flows_admit(struct link_ep *ep, const struct link_address *address)
+int flows_admit(struct link_ep *ep, const struct link_address *address,
+		struct flow **ret_flow)
 {
 	struct flows *flows = ep->flows;
 	struct flow *flow = flow_find(ep, address->number);
+	int result;
 
-	if (flow != NULL)
-		return flow;
+	if (flow != NULL) {
+		*ret_flow = flow;
+		return 0;
+	}
 	if (HASH_COUNT(flows->by_number) >= LINK_FLOWS &&
 	    !newcomer_forget(flows)) {
 		link_warn(EP_DATA, "too many who are not in the address "
 				   "vector: one more is not answered\n");
-		return NULL;
+		return -FI_EHOSTUNREACH;
 	}
-	flow = flow_get(ep, address);
-	if (flow != NULL)
-		DL_APPEND2(flows->newcomers, flow, elder, younger);
-	return flow;
+	result = flow_get(ep, address, &flow);
+	if (result != 0)
+		return result;
+	DL_APPEND2(flows->newcomers, flow, elder, younger);
+	*ret_flow = flow;
+	return 0;
 }
 
 /* --- open and close --- */
@@ -183,6 +189,8 @@ bool flows_have_unsent(const struct flows *flows)
 {
 	const struct flow *flow;
 
+	if (flows->over != NULL)
+		return true; /* who is to be answered */
 	DL_FOREACH2(flows->busy, flow, after)
 	if (flow->order.sent != flow->order.last && !flow->order.is_lost)
 		return true;

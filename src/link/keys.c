@@ -251,15 +251,17 @@ void forgets_send(struct rail *rail)
 	struct asker *asker;
 
 	while ((asker = rail->forgets) != NULL && are_answered(rail)) {
-		struct peer *peer =
-			ep_peer_or_stranger(rail, asker->number, asker->from);
+		struct peer *peer;
 		struct frame frame = { .kind = FRAME_FORGET,
 				       .sender = rail->ep->number,
 				       .key = asker->key };
-		int result = peer == NULL || peer->is_lost
-				     ? -FI_EHOSTUNREACH
-				     : rail_send_frame(rail, peer, &frame, NULL,
-						       0, NULL, true);
+		int result = ep_peer_or_stranger(rail, asker->number,
+						 asker->from, &peer);
+		if (result == 0)
+			result = peer->is_lost
+					 ? -FI_EHOSTUNREACH
+					 : rail_send_frame(rail, peer, &frame,
+							   NULL, 0, NULL, true);
 		if (result == -FI_ENOMEM)
 			return;
 		if (result != 0)

@@ -64,4 +64,4 @@ void passed_drop(struct rail *rail);
 void passed_each_old(struct rail *rail, loss_tell *tell, void *arg);
 void passed_drop_of(struct rail *rail, uint64_t number, int error);
 /* A peer says who it is, and wants to hear that it is known. */
-void passed_greeted(struct rail *rail, const struct frame *frame);
+int passed_greeted(struct rail *rail, const struct frame *frame);

@@ -218,11 +218,11 @@ static void hello_answer(struct link_ep *ep, const struct introduction *to)
 	struct frame frame = { .kind = FRAME_NAME,
 			       .sender = ep->number,
 			       .request = to->request };
-	struct peer *peer;
+	struct peer *peer = NULL;
 
 	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
 	link_lock(&rail->lock);
-	peer = ep_peer_or_stranger(rail, to->sender, to->from);
+	(void)ep_peer_or_stranger(rail, to->sender, to->from, &peer);
 	if (peer != NULL && pending_has(rail, peer)) {
 		link_unlock(&rail->lock);
 		return; /* who takes nothing in will ask again */
@@ -251,6 +251,8 @@ static void name_use(struct link_ep *ep, const struct introduction *answer)
 	result = av_settle(ep->av, answer->request, answer->from, &address);
 	if (result == 0)
 		result = ep_peer_add(ep, answer->request, &address);
+	if (result == -FI_ENOMEM)
+		return; /* it is asked again */
 	if (result != 0)
 		link_warn(AV, "a name is answered, and leads nowhere: %s\n",
 			  fi_strerror(-result));

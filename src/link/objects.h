@@ -169,9 +169,11 @@ struct link_cq {
 	struct link_domain *domain;
 	enum fi_cq_format format;
 	struct link_lock lock;
-	struct cq_entry *ring; /* a power of two; grows when it is full */
+	struct cq_entry *ring; /* a power of two; grows in time */
 	size_t size, head, tail;
 	struct cq_failure *failures, **failures_end;
+	struct cq_failure *spares; /* for those to come */
+	unsigned int spare_count;
 	bool has_failure;  /* one of these, or: */
 	bool is_overrun;   /* something was lost for want of memory */
 	bool is_signalled; /* fi_cq_signal: who waits stops */
@@ -372,7 +374,7 @@ struct send {
 	struct exposed exposed;
 };
 
-/* A message that is being read from its sender. */
+/* A message that is being read from its sender; in its arrival's room. */
 struct reading {
 	struct op op;
 	struct link_ep *ep;
@@ -381,10 +383,12 @@ struct reading {
 	struct reading *before, *after; /* of those that were issued */
 	bool was_seen; /* waits since before the last look: loss.c */
 	struct lent lent;
-	struct receive *receive; /* NULL: it has ended without the core */
+	/* NULL: it has ended for the program; its sender may be unanswered. */
+	struct receive *receive;
 	fi_addr_t source;
 	struct frame frame;
 	size_t size; /* to be read */
+	int error; /* by which it ended; with a receive it is to be asked for */
 	/* Sent in pieces, since it cannot be read: push.c */
 	bool is_pushed;
 	uint32_t reader;

@@ -120,24 +120,27 @@ static ssize_t greet(struct rail *rail, struct peer *peer)
 	return -FI_EAGAIN;
 }
 
-void passed_greeted(struct rail *rail, const struct frame *frame)
+int passed_greeted(struct rail *rail, const struct frame *frame)
 {
 	struct link_ep *ep = rail->ep;
 	struct frame answer = { .kind = FRAME_KNOWN, .sender = ep->number };
 	struct peer *peer;
+	int result;
 
 	if (rail->way != RAIL_MATCHED) {
 		link_warn(EP_DATA,
 			  "a greeting that this rail has no use for\n");
-		return;
+		return 0;
 	}
-	peer = ep_peer_or_stranger(rail, frame->sender, frame->from);
-	if (peer == NULL ||
-	    rail_send_frame(rail, peer, &answer, NULL, 0, NULL, true) != 0) {
+	result = ep_peer_or_stranger(rail, frame->sender, frame->from, &peer);
+	if (result == 0)
+		result = rail_send_frame(rail, peer, &answer, NULL, 0, NULL,
+					 true);
+	if (result == 0)
+		peer->was_told = true;
+	else if (result != -FI_ENOMEM)
 		link_warn(EP_DATA, "a sender cannot be answered\n");
-		return;
-	}
-	peer->was_told = true;
+	return result == -FI_ENOMEM ? result : 0;
 }
 
 /* --- messages --- */

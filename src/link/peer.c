@@ -66,8 +66,12 @@ static int insert_fabric(struct rail *rail, struct peer *peer,
 		return -FI_EADDRNOTAVAIL;
 	if (address == FI_ADDR_NOTAVAIL)
 		address = peer->number | SOURCE_BY_NUMBER;
-	return source_set(rail, peer->cores[rail->index], address,
-			  peer->number);
+	if (source_set(rail, peer->cores[rail->index], address, peer->number) ==
+	    0)
+		return 0;
+	fi_av_remove(rail->av, &peer->cores[rail->index], 1, 0);
+	peer->cores[rail->index] = FI_ADDR_NOTAVAIL;
+	return -FI_ENOMEM;
 }
 
 int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
@@ -105,20 +109,19 @@ static struct peer *peer_place(struct link_ep *ep, fi_addr_t address)
 static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 		     const struct link_address *to)
 {
-	struct rail *rail;
+	struct rail *rail = fabric_rail(ep, 0);
+	int result;
 
-	rail = fabric_rail(ep, 0);
 	link_lock(&rail->lock);
-	peer->flow = flow_get(ep, to);
-	for (unsigned int i = 0; peer->flow != NULL && i < ep->flows->count;
-	     i++) {
+	result = flow_get(ep, to, &peer->flow);
+	for (unsigned int i = 0; result == 0 && i < ep->flows->count; i++) {
 		fi_addr_t core = peer->flow->cores[i];
 		peer->cores[rail->index + i] = core;
 		if (core != FI_ADDR_NOTAVAIL)
 			source_set(rail + i, core, address, peer->number);
 	}
 	link_unlock(&rail->lock);
-	return peer->flow == NULL ? -FI_EHOSTUNREACH : 0;
+	return result;
 }
 
 /*
@@ -143,53 +146,6 @@ static bool stranger_adopt(struct rail *rail, struct peer *peer,
 	return true;
 }
 
-int ep_peer_add(struct link_ep *ep, fi_addr_t address,
-		const struct link_address *to)
-{
-	struct peer *peer = peer_place(ep, address);
-	int result = -FI_EHOSTUNREACH;
-
-	if (peer == NULL)
-		return -FI_ENOMEM;
-	/* Who gets a message from it just now may look whether it is_known. */
-	memset(&peer->is_local, 0,
-	       sizeof(*peer) - offsetof(struct peer, is_local));
-	peer->number = to->number;
-	peer->wants_events = (to->flags & LINK_WANTS_EVENTS) != 0;
-	for (unsigned int i = 0; i < ep->rail_count; i++)
-		peer->cores[i] = FI_ADDR_NOTAVAIL;
-	for (unsigned int i = 0; i < ep->rail_count; i++) {
-		struct rail *rail = &ep->rails[i];
-		if (has_flows(rail))
-			break;
-		link_lock(&rail->lock);
-		if (stranger_adopt(rail, peer, address) ||
-		    peer_insert_at(rail, peer, address, to) == 0) {
-			result = 0;
-			peer->is_local |= rail->way == RAIL_SHARED;
-		}
-		link_unlock(&rail->lock);
-	}
-	if (ep->flows != NULL && !peer->is_local)
-		result = flow_join(ep, peer, address, to);
-	/* A fabric may know better; without one it is lost, and sends say so. */
-	if (result == 0)
-		peer->is_lost = false;
-	else if (peer->is_lost)
-		result = 0;
-	set_seen(peer->is_known, result == 0);
-	if (result == 0)
-		receive_rename(ep, to->number, address);
-	if (result == 0 && peer->is_local && ep->matched != NULL) {
-		link_lock(&ep->matching);
-		matched_recall(ep);
-		link_unlock(&ep->matching);
-	}
-	return result;
-}
-
-/* --- who is removed --- */
-
 /* Whom messages are from where the core still knows it. */
 static uint64_t source_left(uint64_t number, fi_addr_t twin)
 {
@@ -198,41 +154,64 @@ static uint64_t source_left(uint64_t number, fi_addr_t twin)
 
 /*
  * Who is removed may wait for answers, or send what does not name it: it goes on as
- * its twin, or as a stranger that takes its place in the core.
+ * its twin, or as a stranger that takes its place in the core. 0, and who that is
+ * (or NULL); -FI_ENOMEM.
  */
-static void hand_over(struct rail *rail, struct peer *peer, fi_addr_t address,
-		      fi_addr_t twin)
+static int heir_of(struct rail *rail, struct peer *peer, fi_addr_t address,
+		   fi_addr_t twin, struct peer **ret_heir)
 {
 	struct link_ep *ep = rail->ep;
 	const struct av_entry *entry = av_entry_of(ep->av, address);
-	fi_addr_t *core = &peer->cores[rail->index];
-	struct peer *to = ep_peer(ep, twin);
+	struct peer *heir = ep_peer(ep, twin);
+	int result = 0;
 
+	*ret_heir = NULL;
 	if (!pending_has(rail, peer) &&
 	    (rail->way == RAIL_SHARED || !peer->was_told))
+		return 0;
+	if (heir == NULL && entry != NULL &&
+	    peer->cores[rail->index] != FI_ADDR_NOTAVAIL)
+		result = stranger_take(rail, peer->number, entry->bytes, &heir);
+	*ret_heir = heir;
+	return result == -FI_ENOMEM ? result : 0;
+}
+
+static void hand_over(struct rail *rail, struct peer *peer, fi_addr_t address,
+		      fi_addr_t twin)
+{
+	fi_addr_t *core = &peer->cores[rail->index];
+	struct peer *to;
+
+	if (heir_of(rail, peer, address, twin, &to) != 0 || to == NULL)
 		return;
-	if (to == NULL && entry != NULL && *core != FI_ADDR_NOTAVAIL)
-		to = stranger_take(rail, peer->number, entry->bytes);
-	if (to != NULL && to->cores[rail->index] == FI_ADDR_NOTAVAIL) {
+	if (to->cores[rail->index] == FI_ADDR_NOTAVAIL) {
 		to->cores[rail->index] = *core;
 		if (rail_source(rail, *core) == address)
 			rail->sources[*core] = source_left(peer->number, twin);
 		*core = FI_ADDR_NOTAVAIL;
 	}
-	if (to != NULL)
-		pending_hand_over(rail, peer, to);
+	pending_hand_over(rail, peer, to);
 }
 
-void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
+/* Makes those who will have what it leaves, so that nothing is lost then. */
+static int heirs_make(struct link_ep *ep, struct peer *peer, fi_addr_t address)
 {
-	struct peer *peer = ep_peer(ep, address);
-	fi_addr_t twin;
+	fi_addr_t twin = av_twin(ep->av, peer->number, address);
+	int result = 0;
 
-	if (peer == NULL)
-		return;
-	/* Who polls answers it as a stranger from now on. */
-	set_seen(peer->is_known, false);
-	twin = av_twin(ep->av, peer->number, address);
+	for (unsigned int i = 0; i < ep->rail_count && result == 0; i++) {
+		struct peer *heir;
+		link_lock(&ep->rails[i].lock);
+		result = heir_of(&ep->rails[i], peer, address, twin, &heir);
+		link_unlock(&ep->rails[i].lock);
+	}
+	return result;
+}
+
+static void peer_leave(struct link_ep *ep, struct peer *peer, fi_addr_t address)
+{
+	fi_addr_t twin = av_twin(ep->av, peer->number, address);
+
 	for (unsigned int i = 0; i < ep->rail_count; i++) {
 		struct rail *rail = &ep->rails[i];
 		fi_addr_t *core = &peer->cores[i];
@@ -257,4 +236,86 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 			seat_leave(rail, *core);
 		link_unlock(&rail->lock);
 	}
+}
+
+/* --- who comes and goes --- */
+
+/*
+ * By each of the rails that can. Where memory is short by none: the peer would take
+ * another way to us than we to it.
+ */
+static int peer_insert(struct link_ep *ep, struct peer *peer, fi_addr_t address,
+		       const struct link_address *to)
+{
+	int result = -FI_EHOSTUNREACH;
+
+	for (unsigned int i = 0; i < ep->rail_count; i++) {
+		struct rail *rail = &ep->rails[i];
+		int inserted = 0;
+		if (has_flows(rail))
+			break;
+		link_lock(&rail->lock);
+		if (!stranger_adopt(rail, peer, address))
+			inserted = peer_insert_at(rail, peer, address, to);
+		link_unlock(&rail->lock);
+		if (inserted == -FI_ENOMEM)
+			return inserted;
+		if (inserted == 0) {
+			result = 0;
+			peer->is_local |= rail->way == RAIL_SHARED;
+		}
+	}
+	return ep->flows != NULL && !peer->is_local
+		       ? flow_join(ep, peer, address, to)
+		       : result;
+}
+
+int ep_peer_add(struct link_ep *ep, fi_addr_t address,
+		const struct link_address *to)
+{
+	struct peer *peer = peer_place(ep, address);
+	int result;
+
+	if (peer == NULL)
+		return -FI_ENOMEM;
+	/* Who gets a message from it just now may look whether it is_known. */
+	memset(&peer->is_local, 0,
+	       sizeof(*peer) - offsetof(struct peer, is_local));
+	peer->number = to->number;
+	peer->wants_events = (to->flags & LINK_WANTS_EVENTS) != 0;
+	for (unsigned int i = 0; i < ep->rail_count; i++)
+		peer->cores[i] = FI_ADDR_NOTAVAIL;
+	result = peer_insert(ep, peer, address, to);
+	if (result == -FI_ENOMEM) {
+		peer_leave(ep, peer, address);
+		return result;
+	}
+	/* A fabric may know better; without one it is lost, and sends say so. */
+	if (result == 0)
+		peer->is_lost = false;
+	else if (peer->is_lost)
+		result = 0;
+	set_seen(peer->is_known, result == 0);
+	if (result == 0)
+		receive_rename(ep, to->number, address);
+	if (result == 0 && peer->is_local && ep->matched != NULL) {
+		link_lock(&ep->matching);
+		matched_recall(ep);
+		link_unlock(&ep->matching);
+	}
+	return result;
+}
+
+int ep_peer_remove(struct link_ep *ep, fi_addr_t address, bool must)
+{
+	struct peer *peer = ep_peer(ep, address);
+
+	if (peer == NULL)
+		return 0;
+	if (heirs_make(ep, peer, address) != 0 && !must)
+		return -FI_ENOMEM;
+	/* Who polls answers it as a stranger from now on. */
+	set_seen(peer->is_known, false);
+	peer_leave(ep, peer, address);
+	return 0;
 }

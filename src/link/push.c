@@ -19,8 +19,9 @@ int push_ask(struct reading *reading)
 {
 	struct rail *rail = reading->rail;
 	struct link_ep *ep = rail->ep;
-	struct peer *peer = ep_peer_or_stranger(rail, reading->frame.sender,
-						reading->frame.from);
+	struct peer *peer;
+	int result = ep_peer_or_stranger(rail, reading->frame.sender,
+					 reading->frame.from, &peer);
 	struct frame frame = { .kind = FRAME_PUSH,
 			       .sender = ep->number,
 			       .request = reading->frame.request,
@@ -28,17 +29,20 @@ int push_ask(struct reading *reading)
 			       .size = reading->size };
 	struct reading *other;
 
+	if (result != 0)
+		return result;
 	HASH_FIND(hh, rail->readers, &frame.reader, sizeof(frame.reader),
 		  other);
-	if (peer == NULL || peer->is_lost || other != NULL)
-		return -FI_ENOMEM;
+	if (peer->is_lost || other != NULL)
+		return -FI_EHOSTUNREACH;
 	reading->reader = frame.reader;
 	HASH_ADD(hh, rail->readers, reader, sizeof(reading->reader), reading);
 	if (!hash_was_added(reading))
 		return -FI_ENOMEM;
-	if (rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0) {
+	result = rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true);
+	if (result != 0) {
 		HASH_DEL(rail->readers, reading);
-		return -FI_ENOMEM;
+		return result;
 	}
 	link_info(EP_DATA, "memory that cannot be read: it is sent in "
 			   "pieces\n");
@@ -82,16 +86,14 @@ struct push {
 	size_t at, size;
 };
 
-void push_take_push(struct rail *rail, const struct frame *frame)
+int push_take_push(struct rail *rail, const struct frame *frame)
 {
 	struct link_ep *ep = rail->ep;
 	struct push *push = calloc(1, sizeof(*push));
 	struct send *send;
 
-	if (push == NULL) {
-		link_warn(EP_DATA, "out of memory: a message is not sent\n");
-		return;
-	}
+	if (push == NULL)
+		return -FI_ENOMEM;
 	link_lock(&ep->sending);
 	send = send_find(ep, frame->request, frame->sender);
 	if (send == NULL || send->is_pushed || send->exposed.data == NULL) {
@@ -99,7 +101,7 @@ void push_take_push(struct rail *rail, const struct frame *frame)
 		free(push);
 		link_info(EP_DATA, "a message that is not there is asked "
 				   "for\n");
-		return;
+		return 0;
 	}
 	send->is_pushed = true;
 	*push = (struct push){ .request = frame->request,
@@ -111,6 +113,7 @@ void push_take_push(struct rail *rail, const struct frame *frame)
 	if (frame->size < push->size)
 		push->size = (size_t)frame->size;
 	LL_APPEND(rail->pushes, push);
+	return 0;
 }
 
 /*

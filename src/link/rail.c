@@ -373,14 +373,7 @@ void rail_close(struct rail *rail)
 		free(s);
 	}
 	push_drop_all(rail);
-	for (struct reading *r = rail->work, *next; r != NULL; r = next) {
-		next = r->next;
-		free(r);
-	}
-	for (struct reading *r = rail->issued, *next; r != NULL; r = next) {
-		next = r->after;
-		free(r);
-	}
+	readings_drop(rail);
 	accesses_drop(rail);
 	answers_drop(rail);
 	forgets_drop(rail);

@@ -52,16 +52,17 @@ static int fetch_put(struct stripes *stripes, uint64_t offset,
 	return 0;
 }
 
-static void fetch_end(struct stripes *stripes)
+static int fetch_end(struct stripes *stripes)
 {
 	struct fetch *fetch = container(stripes, struct fetch, stripes);
 	struct link_ep *ep = stripes->ep;
 
-	if (stripes->error == 0)
-		access_tell(fabric_rail(ep, 0), fetch->from, fetch->key,
-			    fetch->flags);
+	if (stripes->error == 0 && access_tell(fabric_rail(ep, 0), fetch->from,
+					       fetch->key, fetch->flags) != 0)
+		return -FI_ENOMEM;
 	access_completed(ep, fetch->context, fetch->flags, stripes->error);
 	free(fetch);
+	return 0;
 }
 
 static void fetch_drop(struct stripes *stripes)

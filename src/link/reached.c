@@ -236,6 +236,7 @@ struct store {
 	struct stripes_part part;
 	struct reach reach;
 	uint32_t request;
+	bool is_counted; /* it is all there, but for who wrote it */
 };
 
 /* The region may have been closed meanwhile. */
@@ -281,7 +282,7 @@ static void store_count(struct link_ep *ep, const struct reach *reach)
 	link_unlock(&domain->reaching);
 }
 
-static void store_end(struct stripes *stripes)
+static int store_end(struct stripes *stripes)
 {
 	struct store *store = container(stripes, struct store, stripes);
 	struct link_ep *ep = stripes->ep;
@@ -290,16 +291,23 @@ static void store_end(struct stripes *stripes)
 			       .sender = ep->number,
 			       .request = store->request,
 			       .error = stripes->error };
+	int result;
 
-	if (stripes->error == 0) {
+	if (stripes->error == 0 && !store->is_counted) {
 		store_count(ep, &store->reach);
 		word_take(ep, stripes->number, &store->reach);
+		store->is_counted = true;
 	}
-	if (flow == NULL || flow->order.is_lost ||
-	    flow_send(flow, &frame, NULL, 0, NULL, true) != 0)
+	result = flow == NULL || flow->order.is_lost
+			 ? -FI_EHOSTUNREACH
+			 : flow_send(flow, &frame, NULL, 0, NULL, true);
+	if (result == -FI_ENOMEM)
+		return result;
+	if (result != 0)
 		link_warn(EP_DATA, "who wrote cannot be told that it is "
 				   "done\n");
 	free(store);
+	return 0;
 }
 
 static void store_drop(struct stripes *stripes)
@@ -418,13 +426,15 @@ void reached_answer(struct rail *rail)
 
 	while ((answer = rail->answers) != NULL) {
 		const struct iovec data = { answer->data, answer->frame.size };
-		struct peer *peer =
-			ep_peer_or_stranger(rail, answer->number, answer->from);
-		int result =
-			peer == NULL || peer->is_lost
-				? -FI_EADDRNOTAVAIL
-				: rail_send_frame(rail, peer, &answer->frame,
-						  &data, 1, NULL, true);
+		struct peer *peer;
+		int result = ep_peer_or_stranger(rail, answer->number,
+						 answer->from, &peer);
+		if (result == 0)
+			result = peer->is_lost ? -FI_EHOSTUNREACH
+					       : rail_send_frame(rail, peer,
+								 &answer->frame,
+								 &data, 1, NULL,
+								 true);
 		if (result == -FI_ENOMEM)
 			return;
 		if (result != 0)

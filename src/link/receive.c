@@ -222,21 +222,24 @@ static struct message_end end_of(const struct arrival *arrival)
 void receive_take(struct receive *receive, struct arrival *arrival)
 {
 	struct link_ep *ep = receive->ep;
+	bool is_ready;
 
 	if (arrival->state == ARRIVAL_CLAIMED) {
 		claim_take(receive, arrival);
 		return;
 	}
-	if (arrival->state == ARRIVAL_READY) {
-		reading_start(arrival->rail, receive, arrival);
-	} else {
+	is_ready = arrival->state == ARRIVAL_READY;
+	if (!is_ready) {
 		const struct message_end end = end_of(arrival);
 		receive_copy(receive, arrival->data, &end);
 	}
 	link_lock(&ep->matching);
 	ep->unexpected -= arrival_cost(arrival);
-	arrival_free(ep, arrival);
+	if (!is_ready)
+		arrival_free(ep, arrival);
 	link_unlock(&ep->matching);
+	if (is_ready)
+		reading_start(receive, arrival);
 }
 
 void receive_give(struct receive *receive, struct arrival *arrival)
@@ -314,7 +317,7 @@ static struct arrival *arrival_of(struct rail *rail,
 {
 	struct link_ep *ep = rail->ep;
 	const struct frame *ready = coming->ready;
-	size_t room = ready != NULL ? 1 : coming->end.size;
+	size_t room = ready != NULL ? reading_room(rail) : coming->end.size;
 	struct arrival *arrival =
 		ep->unexpected > ep->unexpected_max && !is_expected
 			? NULL

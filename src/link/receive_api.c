@@ -145,12 +145,15 @@ static void discard(struct link_ep *ep, struct arrival *arrival)
 		claim_take(NULL, arrival);
 		return;
 	}
-	if (arrival->state == ARRIVAL_READY)
-		reading_refuse(arrival);
 	link_lock(&ep->matching);
 	ep->unexpected -= arrival_cost(arrival);
-	arrival_free(ep, arrival);
+	if (arrival->state != ARRIVAL_READY) {
+		arrival_free(ep, arrival);
+		arrival = NULL;
+	}
 	link_unlock(&ep->matching);
+	if (arrival != NULL)
+		reading_refuse(arrival);
 }
 
 bool peek_answer(struct link_ep *ep, const struct asked *asked, bool is_last)

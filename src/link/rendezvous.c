@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A receiver reads a message from its sender's memory, and says so. */
+/*
+ * A receiver reads a message from its sender's memory, and says so. The memory that
+ * this takes comes with the message, before it is matched; and what cannot be
+ * asked or answered for want of memory is tried again.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +25,13 @@ static struct message_end end_of(const struct reading *reading)
 	};
 }
 
-static void answer(struct rail *rail, const struct frame *of, int error,
-		   uint64_t size)
+/* 0: also where nobody can be answered. -FI_ENOMEM: not now. */
+static int answer(struct rail *rail, const struct frame *of, int error,
+		  uint64_t size)
 {
 	struct link_ep *ep = rail->ep;
-	struct peer *peer = ep_peer_or_stranger(rail, of->sender, of->from);
+	struct peer *peer;
+	int result = ep_peer_or_stranger(rail, of->sender, of->from, &peer);
 	struct frame frame = {
 		.kind = FRAME_DONE,
 		.sender = ep->number,
@@ -34,19 +40,105 @@ static void answer(struct rail *rail, const struct frame *of, int error,
 		.size = size,
 	};
 
-	if (peer != NULL && peer->is_lost)
-		return;
-	if (peer == NULL ||
-	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
+	if (result == 0 && peer->is_lost)
+		return 0;
+	if (result == 0)
+		result = rail_send_frame(rail, peer, &frame, NULL, 0, NULL,
+					 true);
+	if (result == -FI_ENOMEM)
+		return result;
+	if (result != 0)
 		link_warn(EP_DATA, "a sender cannot be answered\n");
+	return 0;
 }
 
-static void reading_free(struct reading *reading)
+/* --- the memory of it: what its message was kept in --- */
+
+_Static_assert(_Alignof(struct reading) <= _Alignof(struct arrival) &&
+		       sizeof(struct reading) != LINK_INJECT_SIZE,
+	       "a message to be read has room for that behind it");
+
+static struct reading *reading_make(struct arrival *arrival,
+				    struct receive *receive)
+{
+	struct reading *reading = (struct reading *)arrival->data;
+
+	*reading = (struct reading){
+		.op.kind = OP_READ,
+		.ep = arrival->ep,
+		.rail = arrival->rail,
+		.receive = receive,
+		.source = source_address(arrival->match.source),
+		.frame = arrival->frame,
+		.size = arrival->size,
+	};
+	if (receive == NULL)
+		reading->size = 0;
+	else if (receive->size < arrival->size)
+		reading->size = receive->size;
+	return reading;
+}
+
+/* The core has it no more, and no piece comes for it. */
+static void reading_leave(struct reading *reading)
 {
 	DL_DELETE2(reading->rail->issued, reading, before, after);
 	rail_give_back(&reading->lent);
 	push_forget(reading);
-	free(reading);
+	reading->is_pushed = false;
+}
+
+/* --- what is to be done --- */
+
+static void work_add(struct rail *rail, struct reading *reading)
+{
+	reading->next = NULL;
+	link_lock(&rail->working);
+	set_seen(*rail->work_end, reading);
+	rail->work_end = &reading->next;
+	link_unlock(&rail->working);
+}
+
+static struct reading *work_take(struct rail *rail)
+{
+	struct reading *reading;
+
+	if (peek_at(rail->work) == NULL)
+		return NULL; /* each poll asks, and seldom there is some */
+	link_lock(&rail->working);
+	reading = rail->work;
+	if (reading != NULL) {
+		set_seen(rail->work, reading->next);
+		if (rail->work == NULL)
+			rail->work_end = &rail->work;
+	}
+	link_unlock(&rail->working);
+	return reading;
+}
+
+static void work_return(struct rail *rail, struct reading *reading)
+{
+	link_lock(&rail->working);
+	reading->next = rail->work;
+	if (rail->work == NULL)
+		rail->work_end = &reading->next;
+	set_seen(rail->work, reading);
+	link_unlock(&rail->working);
+}
+
+/* --- its end --- */
+
+/* It has ended for the program, and for the core. */
+static void reading_answer(struct reading *reading)
+{
+	struct rail *rail = reading->rail;
+
+	reading->receive = NULL;
+	if (answer(rail, &reading->frame, reading->error,
+		   reading->error == 0 ? reading->size : 0) == -FI_ENOMEM)
+		work_return(rail, reading);
+	else
+		free(arrival_around(reading));
 }
 
 static void reading_end(struct reading *reading, int error)
@@ -55,38 +147,48 @@ static void reading_end(struct reading *reading, int error)
 	struct receive *receive = reading->receive;
 	const struct message_end end = end_of(reading);
 	uint64_t missing = reading->frame.size - reading->size;
+	int asked = -FI_EHOSTUNREACH;
 
 	/* Another way may be left. */
-	if (error != 0 && error != LOSS_ERROR && !reading->is_pushed &&
-	    push_ask(reading) == 0)
+	if (error != 0 && error != LOSS_ERROR && !reading->is_pushed)
+		asked = push_ask(reading);
+	if (asked == 0)
 		return;
 	rail->owed--;
-	answer(rail, &reading->frame, error, error == 0 ? reading->size : 0);
+	reading->error = error;
+	reading_leave(reading);
+	if (asked == -FI_ENOMEM) {
+		work_return(rail, reading);
+		return;
+	}
 	if (error != 0)
 		receive_failed(receive, &end, error, 0);
 	else if (missing > 0)
 		receive_failed(receive, &end, FI_ETRUNC, missing);
 	else
 		receive_done(receive, &end);
-	reading_free(reading);
+	reading_answer(reading);
 }
 
 void reading_ended(struct reading *reading, int error)
 {
-	if (reading->receive == NULL)
-		reading_free(reading);
-	else
+	if (reading->receive != NULL) {
 		reading_end(reading, error);
+		return;
+	}
+	reading_leave(reading);
+	free(arrival_around(reading));
 }
 
-/* It has not begun, and its sender cannot be answered. */
+/* It has not begun, or is over; and its sender cannot be answered. */
 static void reading_fail(struct reading *reading, int error)
 {
-	struct message_end end = end_of(reading);
-
-	end.size = 0;
-	receive_failed(reading->receive, &end, error, 0);
-	free(reading);
+	if (reading->receive != NULL) {
+		struct message_end end = end_of(reading);
+		end.size = 0;
+		receive_failed(reading->receive, &end, error, 0);
+	}
+	free(arrival_around(reading));
 }
 
 void reading_refuse(struct arrival *arrival)
@@ -94,133 +196,27 @@ void reading_refuse(struct arrival *arrival)
 	struct rail *rail = arrival->rail;
 
 	link_lock(&rail->lock);
-	answer(rail, &arrival->frame, 0, 0);
+	reading_answer(reading_make(arrival, NULL));
 	link_unlock(&rail->lock);
 }
 
-/* --- by several rails --- */
-
-struct striped {
-	struct stripes stripes;
-	struct stripes_part part;
-	struct receive *receive;
-	fi_addr_t source;
-	struct frame frame;
-};
-
-static int striped_put(struct stripes *stripes, uint64_t offset,
-		       const uint8_t *bytes, size_t size)
+size_t reading_room(const struct rail *rail)
 {
-	const struct striped *s = container(stripes, struct striped, stripes);
+	size_t striped = has_flows(rail) ? striped_room() : 0;
 
-	iov_put_at(s->receive->iov, s->receive->count, offset, bytes, size);
-	return 0;
+	return striped > sizeof(struct reading) ? striped
+						: sizeof(struct reading);
 }
 
-static void striped_answer(const struct striped *s)
+void reading_start(struct receive *receive, struct arrival *arrival)
 {
-	struct flow *flow = s->stripes.flow;
-	struct frame frame = {
-		.kind = FRAME_DONE,
-		.sender = s->stripes.ep->number,
-		.request = s->frame.request,
-		.error = s->stripes.error,
-		.size = s->stripes.error == 0 ? s->stripes.size : 0,
-	};
+	struct rail *rail = arrival->rail;
 
-	if (flow == NULL || flow->order.is_lost ||
-	    flow_send(flow, &frame, NULL, 0, NULL, true) != 0)
-		link_warn(EP_DATA, "a sender cannot be answered\n");
-}
-
-static void striped_end(struct stripes *stripes)
-{
-	struct striped *s = container(stripes, struct striped, stripes);
-	const struct message_end end = {
-		.size = stripes->error == 0 ? stripes->size : 0,
-		.tag = s->receive->is_tagged ? s->frame.tag : 0,
-		.data = s->frame.data,
-		.flags = (s->frame.flags & FRAME_HAS_DATA) != 0
-				 ? FI_REMOTE_CQ_DATA
-				 : 0,
-		.source = s->source,
-	};
-	uint64_t missing = s->frame.size - stripes->size;
-
-	striped_answer(s);
-	if (stripes->error != 0)
-		receive_failed(s->receive, &end, stripes->error, 0);
-	else if (missing > 0)
-		receive_failed(s->receive, &end, FI_ETRUNC, missing);
-	else
-		receive_done(s->receive, &end);
-	free(s);
-}
-
-static void striped_drop(struct stripes *stripes)
-{
-	struct striped *s = container(stripes, struct striped, stripes);
-
-	free(s->receive);
-	free(s);
-}
-
-static bool striped_start(struct rail *rail, struct receive *receive,
-			  const struct arrival *arrival)
-{
-	static const struct stripes_use use = { striped_put, striped_end,
-						striped_drop };
-	struct link_ep *ep = rail->ep;
-	struct striped *s = calloc(1, sizeof(*s));
-
-	if (s == NULL)
-		return false;
-	s->receive = receive;
-	s->source = source_address(arrival->match.source);
-	s->frame = arrival->frame;
-	s->part.size = arrival->size;
-	memcpy(s->part.rails, s->frame.rails, sizeof(s->part.rails));
-	s->stripes = (struct stripes){
-		.use = &use,
-		.ep = ep,
-		.number = s->frame.sender,
-		.parts = &s->part,
-		.size = arrival->size < receive->size ? arrival->size
-						      : receive->size,
-		/* No peer of this link says so. */
-		.error = s->frame.rail_count == ep->flows->count ? 0 : FI_EIO,
-	};
-	stripes_start(&s->stripes);
-	return true;
-}
-
-void reading_start(struct rail *rail, struct receive *receive,
-		   const struct arrival *arrival)
-{
-	struct reading *reading;
-	const struct message_end end = { .tag = arrival->frame.tag,
-					 .source = source_address(
-						 arrival->match.source) };
-
-	if (has_flows(rail) && striped_start(rail, receive, arrival))
-		return;
-	reading = has_flows(rail) ? NULL : calloc(1, sizeof(*reading));
-	if (reading == NULL) {
-		receive_failed(receive, &end, FI_ENOMEM, 0);
+	if (has_flows(rail)) {
+		striped_start(receive, arrival);
 		return;
 	}
-	reading->op.kind = OP_READ;
-	reading->ep = rail->ep;
-	reading->rail = rail;
-	reading->receive = receive;
-	reading->frame = arrival->frame;
-	reading->source = source_address(arrival->match.source);
-	reading->size =
-		arrival->size < receive->size ? arrival->size : receive->size;
-	link_lock(&rail->working);
-	set_seen(*rail->work_end, reading);
-	rail->work_end = &reading->next;
-	link_unlock(&rail->working);
+	work_add(rail, reading_make(arrival, receive));
 	/* Not within a callback of the core: who polls goes on with it. */
 	if (!peek_at(rail->is_polling) && link_trylock(&rail->lock)) {
 		reading_work(rail);
@@ -259,11 +255,12 @@ static int reading_issue(struct rail *rail, struct reading *reading)
 	int result;
 	size_t count =
 		iov_slice(receive->iov, receive->count, 0, reading->size, iov);
-	const struct peer *peer = ep_peer_or_stranger(
-		rail, reading->frame.sender, reading->frame.from);
+	struct peer *peer;
 
-	if (peer == NULL)
-		return -FI_EADDRNOTAVAIL;
+	result = ep_peer_or_stranger(rail, reading->frame.sender,
+				     reading->frame.from, &peer);
+	if (result != 0)
+		return result == -FI_ENOMEM ? -FI_EAGAIN : result;
 	if (peer->is_lost)
 		return -LOSS_ERROR;
 	if (count == 0)
@@ -309,33 +306,6 @@ void reading_each_old(struct rail *rail,
 	link_unlock(&rail->working);
 }
 
-static struct reading *work_take(struct rail *rail)
-{
-	struct reading *reading;
-
-	if (peek_at(rail->work) == NULL)
-		return NULL; /* each poll asks, and seldom there is some */
-	link_lock(&rail->working);
-	reading = rail->work;
-	if (reading != NULL) {
-		set_seen(rail->work, reading->next);
-		if (rail->work == NULL)
-			rail->work_end = &rail->work;
-	}
-	link_unlock(&rail->working);
-	return reading;
-}
-
-static void work_return(struct rail *rail, struct reading *reading)
-{
-	link_lock(&rail->working);
-	reading->next = rail->work;
-	if (rail->work == NULL)
-		rail->work_end = &reading->next;
-	set_seen(rail->work, reading);
-	link_unlock(&rail->working);
-}
-
 void reading_leave_of(struct rail *rail, uint64_t number, int error)
 {
 	struct reading *reading;
@@ -371,27 +341,64 @@ void reading_drop_of(struct rail *rail, uint64_t number, int error)
 			reading_fail(reading, error);
 			continue;
 		}
-		reading->next = NULL;
-		link_lock(&rail->working);
-		set_seen(*rail->work_end, reading);
-		rail->work_end = &reading->next;
-		link_unlock(&rail->working);
+		work_add(rail, reading);
 	}
+}
+
+/* 0; -FI_EAGAIN: not now. */
+static int reading_go_on(struct rail *rail, struct reading *reading)
+{
+	int result;
+
+	if (reading->receive == NULL) {
+		reading_answer(reading);
+		return 0;
+	}
+	result = reading->error != 0 ? -reading->error
+				     : reading_issue(rail, reading);
+	if (result == -FI_EAGAIN) {
+		work_return(rail, reading);
+		return result;
+	}
+	rail->owed++;
+	DL_APPEND2(rail->issued, reading, before, after);
+	if (result != 0)
+		reading_ended(reading, result < 0 ? -result : 0);
+	return 0;
 }
 
 void reading_work(struct rail *rail)
 {
 	struct reading *reading;
 
-	while ((reading = work_take(rail)) != NULL) {
-		int result = reading_issue(rail, reading);
-		if (result == -FI_EAGAIN) {
-			work_return(rail, reading);
+	/* What is the first again is for later. */
+	while ((reading = work_take(rail)) != NULL)
+		if (reading_go_on(rail, reading) != 0 ||
+		    peek_at(rail->work) == reading)
 			return;
-		}
-		rail->owed++;
-		DL_APPEND2(rail->issued, reading, before, after);
-		if (result != 0)
-			reading_ended(reading, result < 0 ? -result : 0);
+}
+
+bool reading_is_owed(struct rail *rail)
+{
+	bool is_owed = false;
+
+	link_lock(&rail->working);
+	for (struct reading *r = rail->work; r != NULL; r = r->next)
+		is_owed |= r->receive == NULL;
+	link_unlock(&rail->working);
+	return is_owed;
+}
+
+void readings_drop(struct rail *rail)
+{
+	struct reading *next;
+
+	for (struct reading *r = rail->work; r != NULL; r = next) {
+		next = r->next;
+		free(arrival_around(r));
+	}
+	for (struct reading *r = rail->issued; r != NULL; r = next) {
+		next = r->after;
+		free(arrival_around(r));
 	}
 }

@@ -27,6 +27,7 @@ struct access {
 	struct iovec iov[LINK_IOV_MAX];
 	void *descs[LINK_IOV_MAX];
 	struct fi_rma_iov wanted[LINK_IOV_MAX], ranges[LINK_IOV_MAX];
+	bool is_done;  /* but its peer could not be told yet */
 	bool is_again; /* its keys were asked for anew, since: */
 	int error;     /* 0: and it has been given others */
 };
@@ -88,7 +89,7 @@ void access_completed(struct link_ep *ep, void *context, uint64_t flags,
 }
 
 /* Cores do not count by region, and some not at all. */
-void access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
+int access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
 {
 	struct peer *peer = ep_peer(rail->ep, to);
 	struct frame frame = {
@@ -98,10 +99,17 @@ void access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
 		.key = key,
 	};
 
-	if (peer != NULL && peer->wants_events &&
-	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
+	int result = peer == NULL || !peer->wants_events
+			     ? 0
+			     : rail_send_frame(rail, peer, &frame, NULL, 0,
+					       NULL, true);
+
+	if (result == -FI_ENOMEM)
+		return result;
+	if (result != 0)
 		link_warn(EP_DATA, "a peer cannot be told what was done to its "
 				   "memory\n");
+	return 0;
 }
 
 void access_ended(struct access *access, int error)
@@ -117,9 +125,14 @@ void access_ended(struct access *access, int error)
 		try_again(access, error);
 		return;
 	}
+	if (access->tells && error == 0 &&
+	    access_tell(rail, access->peer, access->key, access->flags) != 0) {
+		access->is_done = true;
+		access->next = rail->again;
+		rail->again = access;
+		return;
+	}
 	rail->owed--;
-	if (access->tells && error == 0)
-		access_tell(rail, access->peer, access->key, access->flags);
 	access_completed(rail->ep, access->context, access->flags, error);
 	access_put(rail, access);
 }
@@ -204,7 +217,7 @@ static ssize_t issue(struct rail *rail, struct access *access,
 	struct peer *peer = ep_peer(rail->ep, msg->addr);
 	ssize_t result = 0;
 
-	access->is_again = false;
+	access->is_again = access->is_done = false;
 	memcpy(access->wanted, msg->rma_iov,
 	       msg->rma_iov_count * sizeof(access->wanted[0]));
 	if (rail->has_other_keys)
@@ -265,8 +278,12 @@ void accesses_again(struct rail *rail)
 	rail->again = NULL;
 	for (; access != NULL; access = next) {
 		next = access->next;
+		if (access->is_done) {
+			access_ended(access, 0);
+			continue;
+		}
 		ssize_t result = again(rail, access);
-		if (result == -FI_EAGAIN) {
+		if (result == -FI_EAGAIN || result == -FI_ENOMEM) {
 			access->next = rail->again;
 			rail->again = access;
 		} else if (result != 0) {

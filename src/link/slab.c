@@ -220,8 +220,7 @@ static int take_frame(struct rail *rail, const struct frame *frame)
 			rail_answered(rail);
 		break;
 	case FRAME_PUSH:
-		push_take_push(rail, frame);
-		break;
+		return push_take_push(rail, frame);
 	case FRAME_PIECE:
 		push_take_piece(rail, frame);
 		break;
@@ -241,8 +240,7 @@ static int take_frame(struct rail *rail, const struct frame *frame)
 		name_take(rail, frame);
 		break;
 	case FRAME_GREET:
-		passed_greeted(rail, frame);
-		break;
+		return passed_greeted(rail, frame);
 	case FRAME_FORGET:
 		key_forget(rail->ep, frame->sender, frame->key);
 		break;

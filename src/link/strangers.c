@@ -120,8 +120,9 @@ static bool has_room(struct rail *rail)
 
 /* --- those that come --- */
 
-static struct stranger *stranger_make(struct rail *rail, uint64_t number,
-				      const uint8_t from[LINK_ADDRESS_SIZE])
+static int stranger_make(struct rail *rail, uint64_t number,
+			 const uint8_t from[LINK_ADDRESS_SIZE],
+			 struct stranger **ret_stranger)
 {
 	struct strangers *strangers = strangers_of(rail);
 	struct link_address address;
@@ -130,10 +131,10 @@ static struct stranger *stranger_make(struct rail *rail, uint64_t number,
 	if (link_address_decode(from, &address, NULL) != 0 ||
 	    address.number != number ||
 	    address.digest != rail->ep->domain->digest || !has_room(rail))
-		return NULL;
+		return -FI_EADDRNOTAVAIL;
 	stranger = calloc(1, sizeof(*stranger));
 	if (stranger == NULL)
-		return NULL;
+		return -FI_ENOMEM;
 	stranger->address = address;
 	stranger->number = stranger->peer.number = number;
 	for (unsigned int i = 0; i < RAILS_MAX; i++)
@@ -141,29 +142,35 @@ static struct stranger *stranger_make(struct rail *rail, uint64_t number,
 	HASH_ADD(hh, strangers->by_number, number, sizeof(number), stranger);
 	if (!hash_was_added(stranger)) {
 		free(stranger);
-		return NULL;
+		return -FI_ENOMEM;
 	}
 	DL_APPEND2(strangers->oldest, stranger, before, after);
-	return stranger;
+	*ret_stranger = stranger;
+	return 0;
 }
 
-static struct stranger *stranger_get(struct rail *rail, uint64_t number,
-				     const uint8_t from[LINK_ADDRESS_SIZE])
+static int stranger_get(struct rail *rail, uint64_t number,
+			const uint8_t from[LINK_ADDRESS_SIZE],
+			struct stranger **ret_stranger)
 {
 	struct stranger *stranger = stranger_find(rail, number);
 
 	if (stranger == NULL)
-		return stranger_make(rail, number, from);
+		return stranger_make(rail, number, from, ret_stranger);
 	heard_of(strangers_of(rail), stranger);
-	return stranger;
+	*ret_stranger = stranger;
+	return 0;
 }
 
-struct peer *stranger_take(struct rail *rail, uint64_t number,
-			   const uint8_t from[LINK_ADDRESS_SIZE])
+int stranger_take(struct rail *rail, uint64_t number,
+		  const uint8_t from[LINK_ADDRESS_SIZE], struct peer **ret_peer)
 {
-	struct stranger *stranger = stranger_get(rail, number, from);
+	struct stranger *stranger;
+	int result = stranger_get(rail, number, from, &stranger);
 
-	return stranger == NULL ? NULL : &stranger->peer;
+	if (result == 0)
+		*ret_peer = &stranger->peer;
+	return result;
 }
 
 struct peer *ep_peer_by_number(struct rail *rail, uint64_t number)
@@ -174,33 +181,45 @@ struct peer *ep_peer_by_number(struct rail *rail, uint64_t number)
 	return peer != NULL ? peer : stranger_known(rail, number);
 }
 
-struct peer *ep_peer_or_stranger(struct rail *rail, uint64_t number,
-				 const uint8_t from[LINK_ADDRESS_SIZE])
+/* Has the core know it. */
+static int stranger_insert(struct rail *rail, struct stranger *stranger)
+{
+	const struct link_ep *ep = rail->ep;
+	struct peer *peer = &stranger->peer;
+	int result = 0;
+
+	if (!has_flows(rail))
+		return peer->cores[rail->index] != FI_ADDR_NOTAVAIL
+			       ? 0
+			       : peer_insert_at(rail, peer, FI_ADDR_NOTAVAIL,
+						&stranger->address);
+	if (peer->flow == NULL)
+		result = flows_admit(rail->ep, &stranger->address, &peer->flow);
+	if (result == 0)
+		memcpy(&peer->cores[ep->flows->first], peer->flow->cores,
+		       ep->flows->count * sizeof(peer->cores[0]));
+	return result;
+}
+
+int ep_peer_or_stranger(struct rail *rail, uint64_t number,
+			const uint8_t from[LINK_ADDRESS_SIZE],
+			struct peer **ret_peer)
 {
 	struct link_ep *ep = rail->ep;
 	struct peer *peer = ep_peer(ep, av_find(ep->av, number));
 	struct stranger *stranger;
+	int result = 0;
 
-	if (peer != NULL)
-		return peer;
-	stranger = stranger_get(rail, number, from);
-	if (stranger == NULL)
-		return NULL;
-	peer = &stranger->peer;
-	if (has_flows(rail)) {
-		if (peer->flow == NULL)
-			peer->flow = flows_admit(ep, &stranger->address);
-		if (peer->flow == NULL)
-			return NULL;
-		memcpy(&peer->cores[ep->flows->first], peer->flow->cores,
-		       ep->flows->count * sizeof(peer->cores[0]));
-		return peer;
+	if (peer == NULL) {
+		result = stranger_get(rail, number, from, &stranger);
+		if (result == 0)
+			result = stranger_insert(rail, stranger);
+		if (result == 0)
+			peer = &stranger->peer;
 	}
-	if (peer->cores[rail->index] == FI_ADDR_NOTAVAIL &&
-	    peer_insert_at(rail, peer, FI_ADDR_NOTAVAIL, &stranger->address) !=
-		    0)
-		return NULL;
-	return peer;
+	if (result == 0)
+		*ret_peer = peer;
+	return result == 0 || result == -FI_ENOMEM ? result : -FI_EADDRNOTAVAIL;
 }
 
 void ep_stranger_gone(struct rail *rail, uint64_t number)

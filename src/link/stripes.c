@@ -90,13 +90,21 @@ static void pieces_free(struct stripes *s)
 	}
 }
 
-static void stripes_end(struct stripes *s)
+/* Whether it is the owner's again. */
+static bool stripes_end(struct stripes *s)
 {
-	DL_DELETE2(s->ep->flows->stripes, s, before, after);
-	if (s->flow != NULL)
-		s->flow->order.wants--;
+	struct flows *flows = s->ep->flows;
+	struct flow *flow = s->flow;
+
+	DL_DELETE2(flows->stripes, s, before, after);
 	pieces_free(s);
-	s->use->end(s);
+	if (s->use->end(s) != 0) {
+		DL_APPEND2(flows->stripes, s, before, after);
+		return false;
+	}
+	if (flow != NULL)
+		flow->order.wants--;
+	return true;
 }
 
 /* --- pieces --- */
@@ -245,9 +253,9 @@ static struct piece *piece_next(struct stripes *s)
 		return piece;
 	}
 	piece = piece_make(s, s->begun, next_size(s));
-	if (piece == NULL && s->under_way == 0)
-		s->error = FI_ENOMEM;
-	if (piece != NULL)
+	if (piece == NULL)
+		s->ep->flows->can_read = true; /* with the next poll */
+	else
 		s->begun += piece->size;
 	return piece;
 }
@@ -332,10 +340,14 @@ void pieces_take_back(struct flow *flow, struct rail *rail)
 		struct stripes *s = piece->of;
 		if (s == NULL || s->flow != flow)
 			continue;
-		again = piece_make(s, piece->offset, piece->size);
-		if (again == NULL) {
-			s->error = FI_ENOMEM;
-		} else {
+		again = s->error != 0
+				? NULL
+				: piece_make(s, piece->offset, piece->size);
+		if (again == NULL && s->error == 0) {
+			flow->ep->flows->is_short = true;
+			continue;
+		}
+		if (again != NULL) {
 			again->tries = piece->tries;
 			again->failed = 1U << fabric_place(rail);
 			piece_return(again);
@@ -345,6 +357,19 @@ void pieces_take_back(struct flow *flow, struct rail *rail)
 		stripes_settle(s);
 	}
 	flow->ep->flows->can_read = true;
+}
+
+/* What was not, for want of memory. */
+static void pieces_take_back_again(struct flows *flows)
+{
+	struct flow *flow;
+
+	flows->is_short = false;
+	for (flow = flows->by_number; flow != NULL; flow = flow->hh.next)
+		for (unsigned int i = 0; i < flows->count; i++)
+			if (!order_is_usable(&flow->order, i))
+				pieces_take_back(flow,
+						 fabric_rail(flows->ep, i));
 }
 
 /* --- all of them --- */
@@ -421,11 +446,15 @@ void stripes_go_on(struct flows *flows)
 
 	if (peek_at(flows->come) != NULL)
 		stripes_come(flows);
+	if (flows->is_short)
+		pieces_take_back_again(flows);
 	if (flows->can_read)
 		stripes_read(flows);
 	while ((s = flows->over) != NULL) {
-		flows->over = s->next;
-		stripes_end(s);
+		struct stripes *next = s->next;
+		if (!stripes_end(s))
+			break;
+		flows->over = next;
 	}
 }
 
@@ -433,13 +462,14 @@ void stripes_fail(struct flow *flow, int error)
 {
 	struct stripes *s;
 
+	DL_FOREACH2(flow->ep->flows->stripes, s, after)
+	if (s->flow == flow && !s->is_over)
+		s->error = error;
 	for (unsigned int i = 0; i < flow->ep->flows->count; i++)
 		pieces_take_back(flow, fabric_rail(flow->ep, i));
 	DL_FOREACH2(flow->ep->flows->stripes, s, after)
-	if (s->flow == flow && !s->is_over) {
-		s->error = error;
+	if (s->flow == flow)
 		stripes_settle(s);
-	}
 }
 
 /* Pieces that rails still have stay: see core_close(). */

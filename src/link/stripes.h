@@ -22,8 +22,8 @@ struct stripes_use {
 	int (*put)(struct stripes *stripes, uint64_t offset,
 		   const uint8_t *bytes, size_t size);
 	/* All are there, or there is an error; no callback of a core is under
-	 * way. They are the owner's again. */
-	void (*end)(struct stripes *stripes);
+	 * way. 0: they are the owner's again. -FI_ENOMEM: not now. */
+	int (*end)(struct stripes *stripes);
 	/* The endpoint is closed: as end(), but nobody is told. */
 	void (*drop)(struct stripes *stripes);
 };
@@ -52,3 +52,9 @@ struct stripes {
 
 /* Any lock may be held. */
 void stripes_start(struct stripes *stripes);
+
+/* --- striped.c: messages that are read so. No lock is held. --- */
+
+/* What one takes of its arrival's room. */
+size_t striped_room(void);
+void striped_start(struct receive *receive, struct arrival *arrival);
