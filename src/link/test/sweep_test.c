@@ -19,7 +19,7 @@
 #include "link/test/sweep.h"
 
 #define SKIP   77
-#define SAMPLE 20 /* of one process, in a short run */
+#define SAMPLE 8 /* of one process, in a short run */
 
 /* Of the first process and the second one, in memory that both have. */
 static struct refuse *sides;
