@@ -451,10 +451,13 @@ void stripes_go_on(struct flows *flows)
 	if (flows->can_read)
 		stripes_read(flows);
 	while ((s = flows->over) != NULL) {
-		struct stripes *next = s->next;
-		if (!stripes_end(s))
-			break;
-		flows->over = next;
+		/* What it brings about may end others. */
+		flows->over = s->next;
+		if (stripes_end(s))
+			continue;
+		s->next = flows->over;
+		flows->over = s;
+		break;
 	}
 }
 
