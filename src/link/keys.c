@@ -136,7 +136,10 @@ void key_told(struct rail *rail, uint64_t number, uint64_t key, int error,
 	if (known == NULL || known->state != KEY_ASKED)
 		return;
 	known->state = error == 0 ? KEY_TOLD : KEY_REFUSED;
-	known->error = error;
+	/* Want of memory is the owner's: it is not asked for ever. */
+	known->error = error == FI_ENOMEM || error == FI_EAGAIN
+			       ? FI_EKEYREJECTED
+			       : error;
 	if (error == 0) {
 		known->core = le_get64(told);
 		known->base = le_get64(told + 8);
