@@ -21,6 +21,7 @@
 #define SPIN_NS      20000
 #define PAUSE_MIN_NS 5000
 #define PAUSE_MAX_NS 1000000
+#define EXIT_S       2     /* for the thread to end */
 #define SLACK_NS     1000L /* by which the kernel may wake it later */
 
 /*
@@ -96,6 +97,21 @@ static int thread_begin(struct progress *progress)
 
 /* --- where it begins and ends: all of it locked --- */
 
+/* Nothing of a process that has forked goes on here: it may have held the lock. */
+static void all_lock(void)
+{
+	if (peek_at(all.process) != 0 && peek_at(all.process) != getpid()) {
+		pthread_mutex_init(&all.lock, NULL);
+		set_seen(all.process, getpid());
+	}
+	pthread_mutex_lock(&all.lock);
+}
+
+static void all_unlock(void)
+{
+	pthread_mutex_unlock(&all.lock);
+}
+
 static int start(struct progress *progress)
 {
 	pid_t process = getpid();
@@ -122,14 +138,30 @@ static int start(struct progress *progress)
 	return 0;
 }
 
-static void stop(struct progress *progress)
+/*
+ * Who ends the process in a handler of a signal may hold a lock that the thread waits
+ * for: then it waits to the end.
+ */
+static void thread_end(struct progress *progress, bool is_exit)
+{
+	struct timespec until;
+
+	set_seen(progress->is_over, true);
+	if (!is_exit) {
+		pthread_join(progress->thread, NULL);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += EXIT_S;
+	pthread_timedjoin_np(progress->thread, NULL, &until);
+}
+
+static void stop(struct progress *progress, bool is_exit)
 {
 	if (progress->process == 0)
 		return;
-	if (progress->process == getpid()) {
-		set_seen(progress->is_over, true);
-		pthread_join(progress->thread, NULL);
-	}
+	if (progress->process == getpid())
+		thread_end(progress, is_exit);
 	progress->process = 0;
 	DL_DELETE(all.first, progress);
 }
@@ -141,9 +173,9 @@ int progress_join(struct link_ep *ep)
 
 	if (!progress->is_wanted)
 		return 0;
-	pthread_mutex_lock(&all.lock);
+	all_lock();
 	result = start(progress);
-	pthread_mutex_unlock(&all.lock);
+	all_unlock();
 	return result != 0 ? result : endpoints_add(&progress->endpoints, ep);
 }
 
@@ -159,18 +191,15 @@ void progress_stop(struct progress *progress)
 {
 	if (!progress->is_wanted)
 		return;
-	pthread_mutex_lock(&all.lock);
-	stop(progress);
-	pthread_mutex_unlock(&all.lock);
+	all_lock();
+	stop(progress, false);
+	all_unlock();
 }
 
 void progress_stop_all(void)
 {
-	/* After a fork the lock may be held for ever. */
-	if (peek_at(all.process) != getpid())
-		return;
-	pthread_mutex_lock(&all.lock);
+	all_lock();
 	while (all.first != NULL)
-		stop(all.first);
-	pthread_mutex_unlock(&all.lock);
+		stop(all.first, true);
+	all_unlock();
 }
