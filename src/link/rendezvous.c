@@ -195,9 +195,8 @@ void reading_refuse(struct arrival *arrival)
 {
 	struct rail *rail = arrival->rail;
 
-	link_lock(&rail->lock);
-	reading_answer(reading_make(arrival, NULL));
-	link_unlock(&rail->lock);
+	work_add(rail, reading_make(arrival, NULL));
+	rail_poll_soon(rail);
 }
 
 size_t reading_room(const struct rail *rail)
@@ -283,27 +282,31 @@ static int reading_issue(struct rail *rail, struct reading *reading)
 
 /* --- senders that have ended --- */
 
-static void tell_old(struct rail *rail, struct reading *reading,
-		     void (*tell)(struct rail *rail, uint64_t number,
-				  void *arg),
-		     void *arg)
-{
-	if (reading->was_seen)
-		tell(rail, reading->frame.sender, arg);
-	reading->was_seen = true;
-}
+#define OLD_MAX 64 /* of those that have not begun; others have their turn */
 
 void reading_each_old(struct rail *rail,
 		      void (*tell)(struct rail *rail, uint64_t number,
 				   void *arg),
 		      void *arg)
 {
-	for (struct reading *r = rail->issued; r != NULL; r = r->after)
-		tell_old(rail, r, tell, arg);
+	uint64_t old[OLD_MAX];
+	unsigned int count = 0;
+
+	for (struct reading *r = rail->issued; r != NULL; r = r->after) {
+		if (r->was_seen)
+			tell(rail, r->frame.sender, arg);
+		r->was_seen = true;
+	}
 	link_lock(&rail->working);
-	for (struct reading *r = rail->work; r != NULL; r = r->next)
-		tell_old(rail, r, tell, arg);
+	for (struct reading *r = rail->work; r != NULL && count < OLD_MAX;
+	     r = r->next) {
+		if (r->was_seen)
+			old[count++] = r->frame.sender;
+		r->was_seen = true;
+	}
 	link_unlock(&rail->working);
+	while (count > 0)
+		tell(rail, old[--count], arg);
 }
 
 void reading_leave_of(struct rail *rail, uint64_t number, int error)
@@ -395,10 +398,12 @@ void readings_drop(struct rail *rail)
 
 	for (struct reading *r = rail->work; r != NULL; r = next) {
 		next = r->next;
+		free(r->receive);
 		free(arrival_around(r));
 	}
 	for (struct reading *r = rail->issued; r != NULL; r = next) {
 		next = r->after;
+		free(r->receive);
 		free(arrival_around(r));
 	}
 }
