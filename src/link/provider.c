@@ -62,7 +62,7 @@ uint64_t setting_number(const char *variable, uint64_t otherwise)
 	if (text == NULL || text[0] == '\0')
 		return otherwise;
 	errno = 0;
-	number = strtoull(text, &end, 10);
+	number = strtoull(text, &end, 0); /* as libfabric reads its own */
 	if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9')
 		return number;
 	link_warn(CORE, "%s: \"%s\" is no number: left out\n", variable, text);
