@@ -174,11 +174,13 @@ static void entry_remove(struct link_av *av, fi_addr_t address,
 static int remove_one(struct link_av *av, fi_addr_t address,
 		      struct av_entry *entry, bool must)
 {
-	for (struct link_ep *ep = av->endpoints; ep != NULL;
-	     ep = ep->next_in_av) {
-		int result = ep_peer_remove(ep, address, must);
-		if (result != 0)
-			return result;
+	struct link_ep *ep;
+
+	for (ep = av->endpoints; ep != NULL; ep = ep->next_in_av)
+		if (ep_peer_prepare(ep, address) != 0 && !must)
+			return -FI_ENOMEM;
+	for (ep = av->endpoints; ep != NULL; ep = ep->next_in_av) {
+		ep_peer_remove(ep, address);
 		name_forget(ep, address);
 	}
 	link_lock(&av->lock);

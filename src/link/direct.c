@@ -120,13 +120,11 @@ ssize_t direct_send(struct rail *rail, struct peer *peer,
 
 int direct_take(struct rail *rail, const struct slab *slab)
 {
-	fi_addr_t from = rail_source(rail, slab->to);
-	uint64_t source = from == FI_ADDR_NOTAVAIL ? SOURCE_UNKNOWN : from;
-	const struct coming coming = {
+	fi_addr_t source = rail_source(rail, slab->core);
+	struct coming coming = {
 		.end = { .size = slab->size,
-			 .tag = slab->tag & ~LINK_UNTAGGED,
-			 .source = source_address(source) },
-		.source = source,
+			 .tag = slab->tag & ~LINK_UNTAGGED },
+		.source = source == FI_ADDR_NOTAVAIL ? SOURCE_UNKNOWN : source,
 		.is_tagged = (slab->tag & LINK_UNTAGGED) == 0,
 		.payload = slab->bytes,
 	};

@@ -129,11 +129,21 @@ int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
 /* An address was inserted in the vector. 0, or nothing has changed. */
 int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		const struct link_address *of);
+/* Is it about to be removed? -FI_ENOMEM: what is owed to it could not be kept. */
+int ep_peer_prepare(struct link_ep *ep, fi_addr_t address);
+/* It is removed. */
+void ep_peer_remove(struct link_ep *ep, fi_addr_t address);
 /*
- * It is removed. -FI_ENOMEM: what is owed to it cannot be kept now, and it is still
- * known; not where it `must` go, and what is owed with it.
+ * Gives its place at a core back, or keeps it for what may still come; messages from
+ * there, if they are a source's, are its twin's then. The rail is locked.
  */
-int ep_peer_remove(struct link_ep *ep, fi_addr_t address, bool must);
+void core_release(struct rail *rail, struct peer *peer, uint64_t source,
+		  fi_addr_t twin);
+/*
+ * Whom a message is from while matching is locked: who is about to become known, or
+ * is no more, by number, which the message says (or 0).
+ */
+uint64_t source_now(const struct link_ep *ep, uint64_t source, uint64_t number);
 /* --- strangers.c: the rail is locked --- */
 
 /*
@@ -324,8 +334,9 @@ struct message_end {
 };
 /* A message that has come by a fabric. */
 struct coming {
-	struct message_end end;
-	uint64_t source; /* for matching */
+	struct message_end end; /* its source is filled in */
+	uint64_t source;        /* for matching */
+	uint64_t number;        /* of the sender, where it says that; or 0 */
 	bool is_tagged;
 	const uint8_t *payload;
 	const struct frame *ready; /* it is to be read; or NULL */
@@ -335,7 +346,7 @@ struct coming {
  * nothing has changed. The rail is locked.
  */
 int receive_frame(struct rail *rail, const struct frame *frame);
-int receive_message(struct rail *rail, const struct coming *coming);
+int receive_message(struct rail *rail, struct coming *coming);
 void receive_done(struct receive *receive, const struct message_end *end);
 void receive_failed(struct receive *receive, const struct message_end *end,
 		    int error, size_t missing);
@@ -343,10 +354,10 @@ void receive_failed(struct receive *receive, const struct message_end *end,
 void receive_copy(struct receive *receive, const void *data,
 		  const struct message_end *end);
 /*
- * The sender of these messages has an address now: receives that name it take
- * them.
+ * A peer is known from now on, by this address: receives that name it take what came
+ * from it before.
  */
-void receive_rename(struct link_ep *ep, uint64_t number, fi_addr_t address);
+void receive_rename(struct link_ep *ep, struct peer *peer, fi_addr_t address);
 /*
  * Gives an arrival to the receive that it was matched to, in any state. Matching is
  * locked; it is not any more then.

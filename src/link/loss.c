@@ -45,7 +45,7 @@ void loss_end(struct rail *rail, struct peer *peer)
 {
 	loss_forget(rail, peer);
 	peer_set_lost(peer);
-	peer->is_direct = false;
+	peer->knows_us = false;
 	pending_drop(rail, peer, LOSS_ERROR);
 	send_drop_of(rail, peer->number, LOSS_ERROR);
 	reading_drop_of(rail, peer->number, LOSS_ERROR);
@@ -194,11 +194,12 @@ static void probe_start(struct rail *rail, struct peer *peer)
 	close(fd);
 }
 
-/* Other cores tell what becomes of a frame, of whatever kind. */
+/* Other cores tell what becomes of a frame: one that says nothing. */
 static void frame_probe(struct rail *rail, struct peer *peer)
 {
-	struct frame frame = { .kind = FRAME_KNOWN,
-			       .sender = rail->ep->number };
+	struct frame frame = { .kind = FRAME_FORGET,
+			       .sender = rail->ep->number,
+			       .key = LINK_KEY_OF_OURS };
 
 	rail->loss.last = peer;
 	if (ep_peer(rail->ep, av_find(rail->ep->av, peer->number)) == peer)

@@ -208,7 +208,7 @@ void cntr_count(struct link_cntr *cntr, bool is_well);
 struct peer {
 	bool is_known;
 	bool is_local;      /* rail 0 is shared memory, and used */
-	bool is_direct;     /* it has us in its vector, and says so: KNOWN */
+	bool knows_us;      /* it has us in its vector, and says so: KNOWN */
 	bool was_told;      /* that we have it in ours */
 	bool was_greeted;   /* and asked for that: FRAME_GREET */
 	bool wants_events;  /* FRAME_TOUCHED */
@@ -344,7 +344,8 @@ struct slab {
 	bool ends_send; /* a send of the program's ends with it, as follows */
 	void *context;
 	uint64_t flags;
-	fi_addr_t to; /* the core's address; of a direct one its sender's */
+	fi_addr_t to;   /* the core's address */
+	fi_addr_t core; /* of a direct one: its sender's there */
 	uint64_t tag;
 	/* Of a flow: kept until it is acknowledged, and while a core has it. */
 	struct flow *flow;
@@ -477,6 +478,7 @@ struct rail {
 	struct strangers {
 		struct stranger *by_number, *oldest;
 	} strangers; /* who is not in the vector, and is to be answered */
+	struct remembered *remembered; /* who may send without being there */
 	struct asker *forgets; /* who is to hear that a key is none any more */
 	struct matched matched;
 	/* By the core's address: whom messages without a frame are from. */

@@ -181,7 +181,7 @@ ssize_t passed_send(struct rail *rail, struct peer *peer,
 	struct passed *passed;
 	ssize_t result;
 
-	if (!peer->is_direct)
+	if (!peer->knows_us)
 		return greet(rail, peer);
 	if ((m->tag & ~rail->matched.tag_mask) != 0)
 		return -FI_EINVAL;

@@ -6,18 +6,37 @@
 #include "base/hash.h"
 #include "link/flow.h"
 #include "link/matched.h"
+#include "link/remembered.h"
 
-struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address)
+static struct peer *peer_at(const struct link_ep *ep, fi_addr_t address)
 {
-	struct peer *chunk, *peer;
+	struct peer *chunk;
 
 	if (address >= (fi_addr_t)AV_CHUNK * AV_CHUNKS || ep->peers == NULL)
 		return NULL;
 	chunk = peek_at(ep->peers[address / AV_CHUNK]);
-	if (chunk == NULL)
-		return NULL;
-	peer = &chunk[address % AV_CHUNK];
-	return peek_at(peer->is_known) ? peer : NULL;
+	return chunk == NULL ? NULL : &chunk[address % AV_CHUNK];
+}
+
+struct peer *ep_peer(const struct link_ep *ep, fi_addr_t address)
+{
+	struct peer *peer = peer_at(ep, address);
+
+	return peer != NULL && peek_at(peer->is_known) ? peer : NULL;
+}
+
+uint64_t source_now(const struct link_ep *ep, uint64_t source, uint64_t number)
+{
+	const struct peer *peer;
+
+	if ((source & SOURCE_BY_NUMBER) != 0)
+		return source;
+	peer = peer_at(ep, source);
+	if (peer != NULL && peek_at(peer->is_known))
+		return source;
+	if (number == 0 && peer != NULL)
+		number = peer->number;
+	return number == 0 ? SOURCE_UNKNOWN : number | SOURCE_BY_NUMBER;
 }
 
 /* Whom messages of a core's address are from: of several of one peer, the first. */
@@ -61,16 +80,17 @@ static int insert_local(struct rail *rail, struct peer *peer, fi_addr_t address)
 static int insert_fabric(struct rail *rail, struct peer *peer,
 			 fi_addr_t address, const struct rail_address *to)
 {
-	if (fi_av_insert(rail->av, to->bytes, 1, &peer->cores[rail->index], 0,
-			 NULL) != 1)
+	fi_addr_t *core = &peer->cores[rail->index];
+
+	if (!peer_recall(rail, peer) &&
+	    fi_av_insert(rail->av, to->bytes, 1, core, 0, NULL) != 1)
 		return -FI_EADDRNOTAVAIL;
 	if (address == FI_ADDR_NOTAVAIL)
 		address = peer->number | SOURCE_BY_NUMBER;
-	if (source_set(rail, peer->cores[rail->index], address, peer->number) ==
-	    0)
+	if (source_set(rail, *core, address, peer->number) == 0)
 		return 0;
-	fi_av_remove(rail->av, &peer->cores[rail->index], 1, 0);
-	peer->cores[rail->index] = FI_ADDR_NOTAVAIL;
+	fi_av_remove(rail->av, core, 1, 0);
+	*core = FI_ADDR_NOTAVAIL;
 	return -FI_ENOMEM;
 }
 
@@ -140,8 +160,10 @@ static bool stranger_adopt(struct rail *rail, struct peer *peer,
 	if (*core == FI_ADDR_NOTAVAIL)
 		return false;
 	peer->cores[rail->index] = *core;
-	if (rail_source(rail, *core) == (peer->number | SOURCE_BY_NUMBER))
-		rail->sources[*core] = address;
+	peer->was_told = stranger->was_told;
+	peer->knows_us = stranger->knows_us;
+	(void)source_set(rail, *core, address,
+			 peer->number); /* there is room for it */
 	*core = FI_ADDR_NOTAVAIL;
 	return true;
 }
@@ -153,9 +175,8 @@ static uint64_t source_left(uint64_t number, fi_addr_t twin)
 }
 
 /*
- * Who is removed may wait for answers, or send what does not name it: it goes on as
- * its twin, or as a stranger that takes its place in the core. 0, and who that is
- * (or NULL); -FI_ENOMEM.
+ * Who is removed may wait for answers: it goes on as its twin, or as a stranger that
+ * takes its place in the core. 0, and who that is (or NULL); -FI_ENOMEM.
  */
 static int heir_of(struct rail *rail, struct peer *peer, fi_addr_t address,
 		   fi_addr_t twin, struct peer **ret_heir)
@@ -166,8 +187,7 @@ static int heir_of(struct rail *rail, struct peer *peer, fi_addr_t address,
 	int result = 0;
 
 	*ret_heir = NULL;
-	if (!pending_has(rail, peer) &&
-	    (rail->way == RAIL_SHARED || !peer->was_told))
+	if (!pending_has(rail, peer))
 		return 0;
 	if (heir == NULL && entry != NULL &&
 	    peer->cores[rail->index] != FI_ADDR_NOTAVAIL)
@@ -186,6 +206,8 @@ static void hand_over(struct rail *rail, struct peer *peer, fi_addr_t address,
 		return;
 	if (to->cores[rail->index] == FI_ADDR_NOTAVAIL) {
 		to->cores[rail->index] = *core;
+		to->was_told |= peer->was_told;
+		to->knows_us |= peer->knows_us;
 		if (rail_source(rail, *core) == address)
 			rail->sources[*core] = source_left(peer->number, twin);
 		*core = FI_ADDR_NOTAVAIL;
@@ -208,32 +230,45 @@ static int heirs_make(struct link_ep *ep, struct peer *peer, fi_addr_t address)
 	return result;
 }
 
+void core_release(struct rail *rail, struct peer *peer, uint64_t source,
+		  fi_addr_t twin)
+{
+	fi_addr_t *core = &peer->cores[rail->index];
+	bool is_its_own = rail_source(rail, *core) == source;
+	bool stays =
+		rail->way == RAIL_SHARED || peer->was_told || peer->knows_us;
+
+	if (*core == FI_ADDR_NOTAVAIL)
+		return;
+	if (is_its_own)
+		rail->sources[*core] =
+			stays ? source_left(peer->number, twin) : twin;
+	if (rail->way == RAIL_SHARED) {
+		if (twin == FI_ADDR_NOTAVAIL)
+			seat_leave(rail, *core);
+		return;
+	}
+	/* What was sent is still to arrive: a flow stays. */
+	if (peer->flow != NULL)
+		return;
+	if (is_its_own && stays && twin == FI_ADDR_NOTAVAIL)
+		peer_remember(rail, peer);
+	else
+		fi_av_remove(rail->av, core, 1, 0);
+}
+
 static void peer_leave(struct link_ep *ep, struct peer *peer, fi_addr_t address)
 {
 	fi_addr_t twin = av_twin(ep->av, peer->number, address);
 
 	for (unsigned int i = 0; i < ep->rail_count; i++) {
 		struct rail *rail = &ep->rails[i];
-		fi_addr_t *core = &peer->cores[i];
 		link_lock(&rail->lock);
 		hand_over(rail, peer, address, twin);
 		pending_drop(rail, peer, FI_ECANCELED);
 		loss_forget(rail, peer);
 		rail_forget(rail, peer);
-		if (*core == FI_ADDR_NOTAVAIL) {
-			link_unlock(&rail->lock);
-			continue;
-		}
-		if (rail_source(rail, *core) == address)
-			rail->sources[*core] =
-				rail->way == RAIL_SHARED
-					? source_left(peer->number, twin)
-					: twin;
-		/* What was sent is still to arrive: a flow stays. */
-		if (peer->flow == NULL && rail->way != RAIL_SHARED)
-			fi_av_remove(rail->av, core, 1, 0);
-		if (rail->way == RAIL_SHARED && twin == FI_ADDR_NOTAVAIL)
-			seat_leave(rail, *core);
+		core_release(rail, peer, address, twin);
 		link_unlock(&rail->lock);
 	}
 }
@@ -295,9 +330,8 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		peer->is_lost = false;
 	else if (peer->is_lost)
 		result = 0;
-	set_seen(peer->is_known, result == 0);
 	if (result == 0)
-		receive_rename(ep, to->number, address);
+		receive_rename(ep, peer, address);
 	if (result == 0 && peer->is_local && ep->matched != NULL) {
 		link_lock(&ep->matching);
 		matched_recall(ep);
@@ -306,16 +340,20 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 	return result;
 }
 
-int ep_peer_remove(struct link_ep *ep, fi_addr_t address, bool must)
+int ep_peer_prepare(struct link_ep *ep, fi_addr_t address)
+{
+	struct peer *peer = ep_peer(ep, address);
+
+	return peer == NULL ? 0 : heirs_make(ep, peer, address);
+}
+
+void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 {
 	struct peer *peer = ep_peer(ep, address);
 
 	if (peer == NULL)
-		return 0;
-	if (heirs_make(ep, peer, address) != 0 && !must)
-		return -FI_ENOMEM;
+		return;
 	/* Who polls answers it as a stranger from now on. */
 	set_seen(peer->is_known, false);
 	peer_leave(ep, peer, address);
-	return 0;
 }

@@ -9,6 +9,7 @@
 #include "link/flow.h"
 #include "link/many.h"
 #include "link/matched.h"
+#include "link/remembered.h"
 #include "link/slab.h"
 
 /* --- what the core has completed --- */
@@ -262,7 +263,7 @@ static int core_open(struct rail *rail, struct fi_info *info,
 	return result != 0 ? result : fi_enable(rail->core);
 }
 
-/* What goes by it in which way; the same at both ends. */
+/* What goes by it in which way; what comes may be larger at any other end. */
 static void rail_measure(struct rail *rail, const struct fi_info *info)
 {
 	size_t frame = rail->way == RAIL_SHARED ? info->tx_attr->inject_size
@@ -379,6 +380,7 @@ void rail_close(struct rail *rail)
 	forgets_drop(rail);
 	keys_drop(rail);
 	strangers_drop(rail);
+	remembered_drop(rail);
 	shared_drop(rail);
 	passed_drop(rail);
 	free(rail->late);

@@ -288,13 +288,14 @@ static void take_renamed(void *arg, struct match_receive *found,
 	renaming->end = &arrival->next;
 }
 
-void receive_rename(struct link_ep *ep, uint64_t number, fi_addr_t address)
+void receive_rename(struct link_ep *ep, struct peer *peer, fi_addr_t address)
 {
 	struct renaming renaming = { .address = address,
 				     .end = &renaming.here };
-	uint64_t source = number | SOURCE_BY_NUMBER;
+	uint64_t source = peer->number | SOURCE_BY_NUMBER;
 
 	link_lock(&ep->matching);
+	set_seen(peer->is_known, true);
 	match_rename(&ep->tagged, source, address, take_renamed, &renaming);
 	match_rename(&ep->untagged, source, address, take_renamed, &renaming);
 	if (renaming.has_many)
@@ -341,7 +342,7 @@ static struct arrival *arrival_of(struct rail *rail,
 	return arrival;
 }
 
-int receive_message(struct rail *rail, const struct coming *coming)
+int receive_message(struct rail *rail, struct coming *coming)
 {
 	struct link_ep *ep = rail->ep;
 	struct match *match = coming->is_tagged ? &ep->tagged : &ep->untagged;
@@ -349,6 +350,8 @@ int receive_message(struct rail *rail, const struct coming *coming)
 	struct arrival *arrival;
 
 	link_lock(&ep->matching);
+	coming->source = source_now(ep, coming->source, coming->number);
+	coming->end.source = source_address(coming->source);
 	found = ep->matched != NULL && coming->is_tagged
 			? matched_first(ep, coming->source, coming->end.tag)
 			: match_first(match, coming->source, coming->end.tag);
@@ -409,17 +412,17 @@ int receive_frame(struct rail *rail, const struct frame *frame)
 	struct link_ep *ep = rail->ep;
 	bool is_tagged = (frame->flags & FRAME_UNTAGGED) == 0;
 	fi_addr_t source = av_find(ep->av, frame->sender);
-	const struct coming coming = {
+	struct coming coming = {
 		.end = { .size = frame->size,
 			 .tag = is_tagged ? frame->tag : 0,
 			 .data = frame->data,
 			 .flags = (frame->flags & FRAME_HAS_DATA) != 0
 					  ? FI_REMOTE_CQ_DATA
-					  : 0,
-			 .source = source },
+					  : 0 },
 		.source = source == FI_ADDR_NOTAVAIL
 				  ? frame->sender | SOURCE_BY_NUMBER
 				  : source,
+		.number = frame->sender,
 		.is_tagged = is_tagged,
 		.payload = frame->payload,
 		.ready = frame->kind == FRAME_READY ? frame : NULL,

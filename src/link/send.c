@@ -301,7 +301,7 @@ static bool is_eager(const struct rail *rail, const struct message *m)
 static bool is_direct(const struct rail *rail, const struct peer *peer,
 		      const struct message *m)
 {
-	return peer->is_direct && rail->way != RAIL_MATCHED &&
+	return peer->knows_us && rail->way != RAIL_MATCHED &&
 	       m->size <= rail->direct_size &&
 	       (m->flags & FI_DELIVERY_COMPLETE) == 0 &&
 	       (rail->way == RAIL_SHARED || direct_takes(m));

@@ -10,7 +10,7 @@
 #define LINK_TAG_BITS 63 /* the upper one says: untagged */
 #define LINK_UNTAGGED (UINT64_C(1) << LINK_TAG_BITS)
 #define LINK_KEY_SIZE 7 /* of memory; others are the provider's own */
-/* Keys with this byte are the provider's own. */
+/* Keys with this byte are the provider's own; this one is none's. */
 #define LINK_KEY_OF_OURS (UINT64_C(0xff) << 56)
 #define LINK_KEYS_KNOWN  65536 /* of peers' memory, at a rail */
 #define LINK_IOV_MAX     4
@@ -21,10 +21,14 @@
 #define LINK_CORE_CQ_SIZE 8192
 /* What shm takes of /dev/shm for an endpoint: without it, SIGBUS. */
 #define LINK_SHARED_SIZE (UINT64_C(16) << 20)
-/* Buffers for what comes by a rail: more would never be in the cache. */
+/*
+ * Buffers for what comes by a rail: more would never be in the cache. Of the
+ * largest these are 8, which is no slower than 32.
+ */
 #define LINK_BUFFERS_SIZE (512 << 10)
 #define LINK_ASKS         1024  /* of an endpoint that wait for results */
 #define LINK_STRANGERS    4096  /* who are not in the vector, on a rail */
+#define LINK_REMEMBERED   65536 /* who are not there any more, on a rail */
 #define LINK_FLOWS        16384 /* with these, where there are several rails */
 #define LINK_ASKERS       65536 /* who know what a core calls a region */
 #define LINK_EVENTS_MAX   65536 /* of control that nobody reads */

@@ -94,6 +94,7 @@ static int place_message(struct rail *rail, fi_addr_t address, uint64_t tag,
 
 	tag &= ~LINK_UNTAGGED;
 	link_lock(&ep->matching);
+	key = source_now(ep, key, 0);
 	found = ep->matched != NULL && is_tagged ? matched_first(ep, key, tag)
 						 : match_first(match, key, tag);
 	if (found != NULL && !found->stays) {

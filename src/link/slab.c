@@ -120,7 +120,8 @@ static bool is_told(const struct rail *rail, enum frame_kind kind)
 {
 	return rail->way != RAIL_SHARED &&
 	       (kind == FRAME_READY || kind == FRAME_PUSH ||
-		kind == FRAME_REACH || kind == FRAME_KNOWN);
+		kind == FRAME_REACH || kind == FRAME_KNOWN ||
+		kind == FRAME_FORGET);
 }
 
 void rail_forget(struct rail *rail, const struct peer *peer)
@@ -202,9 +203,9 @@ static void take_known(struct rail *rail, const struct frame *frame)
 	struct link_ep *ep = rail->ep;
 	struct peer *peer = ep_peer(ep, av_find(ep->av, frame->sender));
 
-	if (peer == NULL || peer->is_direct)
+	if (peer == NULL || peer->knows_us)
 		return;
-	peer->is_direct = rail->way != RAIL_FRAMED || rail->direct_size > 0;
+	peer->knows_us = rail->way != RAIL_FRAMED || rail->direct_size > 0;
 	if (peer->was_greeted)
 		rail->owed--;
 }
@@ -313,7 +314,7 @@ void slab_came(struct rail *rail, struct slab *slab,
 	slab->is_direct = (entry->flags & FI_REMOTE_CQ_DATA) != 0 &&
 			  rail->direct_size > 0;
 	slab->tag = entry->data;
-	slab->to = source;
+	slab->core = source;
 	slab->next = NULL;
 	if (rail->came == NULL)
 		rail->came = slab;

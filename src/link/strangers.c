@@ -62,7 +62,6 @@ static void stranger_forget(struct rail *rail, struct stranger *stranger)
 {
 	struct strangers *strangers = strangers_of(rail);
 	struct link_ep *ep = rail->ep;
-	fi_addr_t *core = &stranger->peer.cores[rail->index];
 
 	for (unsigned int i = 0; i < ep->rail_count; i++)
 		if (is_answered_by(&ep->rails[i], rail)) {
@@ -71,15 +70,11 @@ static void stranger_forget(struct rail *rail, struct stranger *stranger)
 			loss_forget(&ep->rails[i], &stranger->peer);
 			rail_forget(&ep->rails[i], &stranger->peer);
 		}
-	/*
-	 * Several rails have it for the flow, and shm has seats. Another one may be
-	 * at its place, or have been: who is there stays with the core.
-	 */
-	if (!has_flows(rail) && rail->way != RAIL_SHARED &&
-	    rail_source(rail, *core) == (stranger->number | SOURCE_BY_NUMBER)) {
-		rail->sources[*core] = FI_ADDR_NOTAVAIL;
-		fi_av_remove(rail->av, core, 1, 0);
-	}
+	/* Several rails have it for the flow, and shm has seats. */
+	if (!has_flows(rail) && rail->way != RAIL_SHARED)
+		core_release(rail, &stranger->peer,
+			     stranger->number | SOURCE_BY_NUMBER,
+			     FI_ADDR_NOTAVAIL);
 	HASH_DEL(strangers->by_number, stranger);
 	DL_DELETE2(strangers->oldest, stranger, before, after);
 	free(stranger);

@@ -65,43 +65,6 @@ static void a_peer_is_there_until_it_was_removed_as_often(struct pair *pair)
 	exchange(pair, pair->peer, 6);
 }
 
-/*
- * What it sends meanwhile may not name it: it knows that it is known, and does not
- * hear that it is no more.
- */
-static void what_a_removed_peer_sends_is_its_when_it_is_back(struct pair *pair)
-{
-	uint64_t got[3] = { 0 };
-
-	/* What tells each that it is known has come. */
-	for (unsigned int i = 0; i < 3; i++) {
-		exchange(pair, pair->peer, 20 + i);
-		pair_meet(pair);
-	}
-	if (pair->is_first) {
-		pair_meet(pair);
-		for (uint64_t i = 1; i <= COUNT_OF(got); i++)
-			pair_retry(pair, fi_tinject(pair->ep, &i, sizeof(i),
-						    pair->peer, TAG));
-		pair_meet(pair);
-		pair_meet(pair);
-		return;
-	}
-	pair_do(fi_av_remove(pair->av, &pair->peer, 1, 0));
-	pair_meet(pair);
-	pair_meet(pair);
-	pair_peek(pair, TAG);
-	pair_insert(pair);
-	for (unsigned int i = 0; i < COUNT_OF(got); i++) {
-		fi_addr_t source = FI_ADDR_NOTAVAIL;
-		pair_do(fi_trecv(pair->ep, &got[i], sizeof(got[i]), NULL,
-				 pair->peer, TAG, 0, NULL));
-		pair_wait(pair, pair->receive_cq, &source);
-		pair_check(got[i] == i + 1 && source == pair->peer);
-	}
-	pair_meet(pair);
-}
-
 static pthread_barrier_t together;
 
 static unsigned int arrived[2]; /* of the two threads, by how often */
@@ -200,6 +163,46 @@ static void insert_other(struct pair *pair, uint64_t number,
 	address.node++;
 	pair_check(link_address_encode(&address, bytes) >= 0);
 	fi_av_insert(pair->av, bytes, 1, ret_address, 0, NULL);
+}
+
+/*
+ * What it sends meanwhile may not name it: it knows that it is known, and does not
+ * hear that it is no more.
+ */
+static void what_a_removed_peer_sends_is_its_when_it_is_back(struct pair *pair)
+{
+	fi_addr_t other;
+
+	/* What tells each that it is known has come. */
+	for (unsigned int i = 0; i < 3; i++) {
+		exchange(pair, pair->peer, 20 + i);
+		pair_meet(pair);
+	}
+	for (uint64_t turn = 0; turn < 3; turn++) {
+		if (pair->is_first) {
+			pair_meet(pair);
+			for (uint64_t i = 0; i < 3; i++)
+				pair_retry(pair,
+					   fi_tinject(pair->ep, &i, sizeof(i),
+						      pair->peer, TAG));
+			pair_meet(pair);
+			continue;
+		}
+		pair_do(fi_av_remove(pair->av, &pair->peer, 1, 0));
+		/* Not those of who might get its place in the core. */
+		insert_other(pair, 100000 + turn, &other);
+		pair_meet(pair);
+		pair_peek(pair, TAG);
+		pair_insert(pair);
+		for (uint64_t i = 0, got; i < 3; i++) {
+			fi_addr_t source = FI_ADDR_NOTAVAIL;
+			pair_do(fi_trecv(pair->ep, &got, sizeof(got), NULL,
+					 pair->peer, TAG, 0, NULL));
+			pair_wait(pair, pair->receive_cq, &source);
+			pair_check(got == i && source == pair->peer);
+		}
+		pair_meet(pair);
+	}
 }
 
 static void *insert_many(void *arg)
