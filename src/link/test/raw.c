@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "link/address/address.h"
-
-#define HIDDEN (UINT64_C(1) << 60) /* by FI_PROVIDER */
+#include "link/compat.h"
 
 static struct fi_info *raw_find(const char *provider)
 {
@@ -17,7 +16,8 @@ static struct fi_info *raw_find(const char *provider)
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup(provider);
-	pair_do(fi_getinfo(fi_version(), NULL, NULL, HIDDEN, hints, &list));
+	pair_do(fi_getinfo(fi_version(), NULL, NULL, GETINFO_HIDDEN, hints,
+			   &list));
 	fi_freeinfo(hints);
 	info = list;
 	while (strcmp(info->fabric_attr->prov_name, provider) != 0)
@@ -55,7 +55,7 @@ void raw_open(struct raw *raw, const struct pair *pair)
 	raw->has_several = strpbrk(text, "+,") != NULL;
 	snprintf(provider, sizeof(provider), "%.*s", (int)strcspn(text, "+:"),
 		 text);
-	raw->info = raw_find(provider);
+	raw->info = raw_find(compat_core_name(provider));
 	pair_do(fi_fabric(raw->info->fabric_attr, &raw->fabric, NULL));
 	pair_do(fi_domain(raw->fabric, raw->info, &raw->domain, NULL));
 	pair_do(fi_cq_open(raw->domain, &cq, &raw->cq, NULL));
