@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A capability is refused, or it encodes, in its form, to the same bytes. */
+#include <string.h>
+
+#include "fuzz.h"
+#include "rms/capability.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct elan_capability cap;
+	struct writer writer = { 0 };
+
+	if (capability_decode(data, size, &cap) < 0)
+		return 0;
+	if (size == CAPABILITY_SIZE)
+		capability_encode(&cap, &writer);
+	else
+		capability_encode_short(&cap, &writer);
+	fuzz_check(writer.size == size);
+	fuzz_check(memcmp(writer.data, data, size) == 0);
+	fuzz_check(capability_is_like(&cap, &cap));
+	if (capability_check(&cap) == 0) {
+		fuzz_check(capability_process_count(&cap) <=
+			   capability_context_count(&cap) *
+				   capability_node_count(&cap));
+		fuzz_check(capability_overlaps(&cap, &cap));
+	}
+	writer_fini(&writer);
+	return 0;
+}
