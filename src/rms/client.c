@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests of the driver's half on a node, and their replies. */
+#include "rms/client.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "rms/wire/peer.h"
+
+static int call(const char *dir, const struct wire_request *request)
+{
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	int result = peer_call(dir, request, &reply);
+
+	if (result == 0 && !reader_is_done(&reply.reply.body))
+		return -EPROTO;
+	return result;
+}
+
+int rms_client_deposit(const char *dir, uint64_t grant_id, uid_t uid,
+		       const struct elan_capability *cap)
+{
+	struct wire_request request = {
+		.op = WIRE_DEPOSIT,
+		.grant = grant_id,
+		.uid = uid,
+		.cap = *cap,
+	};
+
+	return call(dir, &request);
+}
+
+int rms_client_take_back(const char *dir, uint64_t grant_id, pid_t *pids,
+			 size_t max, size_t *ret_count)
+{
+	struct wire_request request = {
+		.op = WIRE_TAKE_BACK,
+		.grant = grant_id,
+	};
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct reader *body = &reply.reply.body;
+	int result = peer_call(dir, &request, &reply);
+	uint32_t count;
+
+	if (result != -EBUSY)
+		return result;
+	count = read_u32(body);
+	if (body->failed || body->left % 4 != 0)
+		return -EPROTO;
+	for (size_t i = 0; i < max && body->left > 0; i++)
+		pids[i] = (pid_t)read_u32(body);
+	*ret_count = count;
+	return -EBUSY;
+}
+
+int rms_client_deposit_next(const char *dir, uint64_t number,
+			    struct rms_client_deposit *ret_deposit)
+{
+	struct wire_request request = {
+		.op = WIRE_DEPOSIT_NEXT,
+		.grant = number,
+	};
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_client_deposit deposit = { 0 };
+	struct reader *body = &reply.reply.body;
+	const uint8_t *bytes;
+	size_t size = 0;
+	int result = peer_call(dir, &request, &reply);
+
+	if (result < 0)
+		return result;
+	deposit.number = read_u64(body);
+	deposit.grant_id = read_u64(body);
+	deposit.uid = read_u32(body);
+	deposit.is_ending = read_u8(body) != 0;
+	deposit.attached_count = read_u32(body);
+	bytes = read_blob(body, CAPABILITY_SIZE, &size);
+	if (!reader_is_done(body) ||
+	    capability_decode(bytes, size, &deposit.cap) < 0)
+		return -EPROTO;
+	*ret_deposit = deposit;
+	return 0;
+}
+
+int rms_client_rail_set(const char *dir, int rail, bool is_up)
+{
+	struct wire_request request = {
+		.op = WIRE_RAIL,
+		.index = rail,
+		.value = is_up,
+	};
+
+	return call(dir, &request);
+}
+
+int rms_client_attach(const char *dir, int rail,
+		      const struct elan_capability *cap)
+{
+	struct wire_request request = {
+		.op = WIRE_ATTACH,
+		.index = rail,
+		.cap = *cap,
+	};
+
+	return call(dir, &request);
+}
+
+int rms_client_detach(const char *dir, int rail,
+		      const struct elan_capability *cap)
+{
+	struct wire_request request = {
+		.op = WIRE_DETACH,
+		.index = rail,
+		.cap = *cap,
+	};
+
+	return call(dir, &request);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the registry knows; keepers see programs. */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/seam.h"
+#include "rms/capability.h"
+#include "rms/core/keeper.h"
+
+#define PLACE_MAX 1024  /* bytes of a program's place, with its zero */
+#define TASKS_MAX 4096  /* different settings among a program's members */
+#define KNOWN_MAX 32768 /* processes that a keeper writes down */
+#define PROCESSES_MAX \
+	16000 /* that are listed, or said that they are initialised */
+#define DEPOSITS_MAX    1024
+#define ATTACHMENTS_MAX 16384
+
+/* A capability of a program. */
+struct holding {
+	int32_t index;
+	uint64_t deposit; /* its number, or 0: root's own */
+	struct elan_capability cap;
+};
+
+/* What a process has set by rms_setcap(), and what it forks has with it. */
+struct task {
+	uint32_t number; /* from 1 on */
+	int32_t index;   /* the one that was used last */
+	uint32_t count;
+	struct {
+		int32_t index;
+		int32_t context; /* from the low one */
+	} contexts[RMS_CAPS_MAX];
+};
+
+/* A process that has initialised the interconnect. */
+struct initialised {
+	struct process process;
+	int32_t vp;
+};
+
+/* What a keeper has to remember of processes that nothing holds. */
+struct known {
+	struct process process;
+	int32_t session;
+	uint32_t task;
+	bool has_left;  /* by root's word: it and what it forks are out */
+	bool has_ended; /* kept for its session, which others are in */
+};
+
+struct program {
+	int32_t id;
+	uint32_t uid;
+	int32_t cpus;
+	int32_t flags; /* KILLED, SUSPEND, ERROR; the others are worked out */
+	bool is_made;  /* false while its place and first member are made */
+	char place[PLACE_MAX];
+	uint64_t start;           /* of what can be found by search, in ticks */
+	uint64_t made_ms;         /* monotonic */
+	uint64_t ended_ms;        /* 0: it has members, or nobody has looked */
+	struct holding *holdings; /* the newest is first */
+	size_t holding_count;
+	struct task *tasks;
+	size_t task_count;
+	uint32_t task_last; /* the highest number that was given */
+	struct initialised *initialised;
+	size_t initialised_count;
+	struct known *known;
+	size_t known_count;
+	struct rms_elanstats elanstats;
+	char corepath[RMS_COREPATH_MAX];
+	struct usage
+		usage; /* the most that was seen of each; of memory the last */
+	struct usage base;           /* of its first member, before */
+	uint64_t memory_ms;          /* when memory was looked at */
+	uint64_t memory_kib_ms;      /* KiB times ms */
+	bool is_changed;             /* a keeper has changed it */
+	struct program *prev, *next; /* by rising id */
+};
+
+struct deposit {
+	uint64_t number;
+	uint64_t grant_id;
+	uint32_t uid;
+	bool is_ending; /* being taken back: nobody gets it any more */
+	struct elan_capability cap;
+	struct deposit *prev, *next;
+};
+
+struct attachment {
+	struct process process;
+	int32_t context; /* absolute */
+	int32_t rail;
+	uint64_t deposit; /* or 0 */
+};
+
+struct registry {
+	struct keeper_seam keeper;
+	struct notes_seam notes;
+	struct clock_seam clock;
+	struct program *programs;
+	size_t program_count;
+	struct deposit *deposits;
+	size_t deposit_count;
+	uint64_t deposit_last; /* the highest number that was given */
+	struct attachment *attachments;
+	size_t attachment_count;
+	uint32_t rails_up;
+};
+
+/* --- among the files of this module --- */
+
+void program_destroy(struct program *program);
+DEFINE_AUTO(struct program, program_destroy)
+void registry_insert(struct registry *registry, struct program *program);
+struct program *registry_program(struct registry *registry, int32_t id);
+struct deposit *registry_deposit(struct registry *registry, uint64_t number);
+const struct holding *program_holding(const struct program *program,
+				      int32_t index);
+const struct task *program_task(const struct program *program, uint32_t number);
+
+int registry_save_program(struct registry *registry, struct program *program);
+int registry_save_deposit(struct registry *registry,
+			  const struct deposit *deposit);
+int registry_save_node(struct registry *registry);
+
+void record_encode_program(const struct program *program,
+			   struct writer *writer);
+int record_decode_program(const void *bytes, size_t size,
+			  struct program **ret_program);
+void record_encode_deposit(const struct deposit *deposit,
+			   struct writer *writer);
+int record_decode_deposit(const void *bytes, size_t size,
+			  struct deposit *ret_deposit);
+void record_encode_node(const struct registry *registry, struct writer *writer);
+/* Into a registry that has none of it. */
+int record_decode_node(const void *bytes, size_t size,
+		       struct registry *registry);

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sockets in, sockets out; what requests mean is dispatch's. A client is who
+ * it was when it connected, and is asked for nothing any more when that process
+ * has ended.
+ */
+#include "rms/service/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+#include <uv.h>
+
+#include "rms/service/dispatch.h"
+#include "rms/service/identity.h"
+
+struct connection {
+	struct connection *prev, *next;
+	struct server *server;
+	uv_poll_t poll;
+	int fd;
+	int pidfd; /* of who connected */
+	struct caller caller;
+};
+
+struct server {
+	uv_loop_t loop;
+	uv_poll_t listener;
+	uv_poll_t events; /* of cgroups */
+	uv_timer_t looks;
+	uv_signal_t signals[2];
+	int listen_fd;
+	struct keeper keeper;
+	struct watches *watches;
+	struct registry *registry;
+	const struct log *log;
+	struct connection *connections;
+	unsigned int connection_count;
+	unsigned int connection_max;
+};
+
+static void free_connection(uv_handle_t *handle)
+{
+	struct connection *connection = handle->data;
+
+	closep(&connection->fd);
+	closep(&connection->pidfd);
+	free(connection);
+}
+
+static void close_connection(struct connection *connection)
+{
+	struct server *server = connection->server;
+
+	DL_DELETE(server->connections, connection);
+	server->connection_count--;
+	uv_close((uv_handle_t *)&connection->poll, free_connection);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct server *server = timer->data;
+
+	registry_look(server->registry);
+	if (!registry_wants_looks(server->registry))
+		uv_timer_stop(timer);
+}
+
+/* After whatever may have made a program that wants them. */
+static void plan_looks(struct server *server)
+{
+	if (!uv_is_active((uv_handle_t *)&server->looks) &&
+	    registry_wants_looks(server->registry))
+		uv_timer_start(&server->looks, on_look, SERVER_LOOK_MS,
+			       SERVER_LOOK_MS);
+}
+
+static bool send_packet(int fd, const struct writer *packet)
+{
+	return packet->result == 0 &&
+	       send(fd, packet->data, packet->size,
+		    MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)packet->size;
+}
+
+static bool refuse(int fd, int result)
+{
+	struct writer packet = { 0 };
+	bool was_sent;
+
+	wire_reply_encode(WIRE_NONE, result, &packet);
+	was_sent = send_packet(fd, &packet);
+	writer_fini(&packet);
+	return was_sent;
+}
+
+static void serve(struct connection *connection)
+{
+	struct server *server = connection->server;
+	uint8_t bytes[WIRE_REQUEST_MAX];
+	struct writer packet = { .limit = WIRE_REPLY_MAX };
+	bool goes_on;
+	ssize_t size;
+
+	size = recv(connection->fd, bytes, sizeof(bytes),
+		    MSG_DONTWAIT | MSG_TRUNC);
+	if (size < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (size <= 0 || proc_has_ended(connection->pidfd)) {
+		close_connection(connection);
+		return;
+	}
+	if ((size_t)size > sizeof(bytes)) {
+		refuse(connection->fd, -EMSGSIZE);
+		close_connection(connection);
+		return;
+	}
+	goes_on = dispatch(server->registry, &connection->caller, bytes,
+			   (size_t)size, &packet) == 0;
+	goes_on = send_packet(connection->fd, &packet) && goes_on;
+	writer_fini(&packet);
+	plan_looks(server);
+	if (!goes_on)
+		close_connection(connection);
+}
+
+static void on_event(uv_poll_t *poll, int status, int events)
+{
+	struct connection *connection = poll->data;
+
+	if (status < 0)
+		close_connection(connection);
+	else
+		serve(connection);
+}
+
+static bool has_room(const struct server *server, uid_t uid)
+{
+	const struct connection *other;
+	unsigned int of_uid = 0;
+
+	if (server->connection_count >= server->connection_max)
+		return false;
+	if (uid == 0)
+		return true;
+	DL_FOREACH (server->connections, other) {
+		of_uid += other->caller.uid == uid;
+	}
+	return of_uid < SERVER_CLIENT_UID_MAX;
+}
+
+/* Takes the descriptor in any case. */
+static int add_connection(struct server *server, int fd)
+{
+	_auto_(freep) struct connection *connection = NULL;
+	_auto_(closep) int fd_owned = fd;
+	_auto_(closep) int pidfd = -1;
+	int result;
+
+	connection = calloc(1, sizeof(*connection));
+	if (connection == NULL)
+		return -ENOMEM;
+	result = identity_of(fd, &connection->caller, &pidfd);
+	if (result == 0 && !has_room(server, connection->caller.uid))
+		result = -EUSERS;
+	if (result < 0) {
+		refuse(fd, result);
+		return result;
+	}
+	result = uv_poll_init(&server->loop, &connection->poll, fd);
+	if (result < 0)
+		return result;
+	connection->server = server;
+	connection->fd = fd;
+	connection->pidfd = pidfd;
+	fd_owned = -1;
+	pidfd = -1;
+	connection->poll.data = connection;
+	DL_APPEND(server->connections, connection);
+	server->connection_count++;
+	uv_poll_start(&take_ptr(connection)->poll, UV_READABLE, on_event);
+	return 0;
+}
+
+static void on_connect(uv_poll_t *poll, int status, int events)
+{
+	struct server *server = poll->data;
+	int fd;
+	int result;
+
+	fd = accept4(server->listen_fd, NULL, NULL,
+		     SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return;
+	result = add_connection(server, fd);
+	if (result < 0)
+		log_debug(server->log, "client refused error=%s",
+			  strerror(-result));
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct server *server = handle->data;
+
+	log_info(server->log, "stopping signal=%d", number);
+	uv_stop(&server->loop);
+}
+
+static void on_cgroup(uv_poll_t *poll, int status, int events)
+{
+	struct server *server = poll->data;
+
+	keeper_take_events(&server->keeper);
+	registry_look(server->registry);
+}
+
+static void process_ended(void *ctx, const struct process *process)
+{
+	struct server *server = ctx;
+
+	registry_process_ended(server->registry, process);
+}
+
+static int start_poll(struct server *server, uv_poll_t *poll, int fd,
+		      uv_poll_cb call)
+{
+	int result = uv_poll_init(&server->loop, poll, fd);
+
+	poll->data = server;
+	return result < 0 ? result : uv_poll_start(poll, UV_READABLE, call);
+}
+
+static int start_handles(struct server *server)
+{
+	static const int numbers[] = { SIGTERM, SIGINT };
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < 2; i++) {
+		result = uv_signal_init(&server->loop, &server->signals[i]);
+		server->signals[i].data = server;
+		if (result == 0)
+			result = uv_signal_start(&server->signals[i], on_signal,
+						 numbers[i]);
+	}
+	if (result == 0 && server->keeper.events >= 0)
+		result = start_poll(server, &server->events,
+				    server->keeper.events, on_cgroup);
+	if (result == 0)
+		result = start_poll(server, &server->listener,
+				    server->listen_fd, on_connect);
+	return result;
+}
+
+/* Raise the limit of descriptors: connections have two. */
+static unsigned int find_connection_max(void)
+{
+	const rlim_t wanted = 2 * SERVER_CLIENT_MAX + ATTACHMENTS_MAX +
+			      SERVER_DESCRIPTOR_RESERVE;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur < wanted) {
+		limit.rlim_cur =
+			limit.rlim_max < wanted ? limit.rlim_max : wanted;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	if (limit.rlim_cur >= wanted)
+		return SERVER_CLIENT_MAX;
+	return (unsigned int)(limit.rlim_cur / 4);
+}
+
+static int announce(int ready_fd)
+{
+	if (ready_fd < 0)
+		return 0;
+	if (write(ready_fd, "\n", 1) != 1)
+		return -errno;
+	close(ready_fd);
+	return 0;
+}
+
+static int start(struct server *server, const struct server_options *options,
+		 struct notes *notes, const struct clock_seam *clock,
+		 struct fairlead_error *ret_error)
+{
+	struct notes_seam seam = notes_seam(notes);
+	struct keeper_seam keeper;
+	int result = watches_create(&server->loop, process_ended, server,
+				    &server->watches);
+
+	if (result == 0)
+		result = uv_timer_init(&server->loop, &server->looks);
+	server->looks.data = server;
+	if (result < 0)
+		return error_set(ret_error, result, "%s", strerror(-result));
+	result = keeper_init(&server->keeper, options->mode, server->watches,
+			     notes_dir(notes), server->log, &keeper, ret_error);
+	if (result < 0)
+		return result;
+	result = registry_create(&keeper, &seam, clock, &server->registry);
+	if (result < 0)
+		return error_set(ret_error, result, "%s", strerror(-result));
+	result = notes_load(notes, server->registry, ret_error);
+	if (result < 0)
+		return result;
+	result = registry_reconcile(server->registry);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot take up what was saved: %s",
+				 strerror(-result));
+	keeper_sweep(&server->keeper, server->registry);
+	plan_looks(server);
+	server->listen_fd = notes_listen(notes);
+	result = server->listen_fd < 0 ? server->listen_fd : 0;
+	if (result == 0)
+		result = start_handles(server);
+	if (result == 0)
+		result = announce(options->ready_fd);
+	if (result < 0)
+		return error_set(ret_error, result, "cannot listen: %s",
+				 strerror(-result));
+	return 0;
+}
+
+int server_create(const struct server_options *options, struct notes *notes,
+		  const struct clock_seam *clock, const struct log *log,
+		  struct server **ret_server, struct fairlead_error *ret_error)
+{
+	_auto_(freep) struct server *allocated = calloc(1, sizeof(*allocated));
+	_auto_(server_destroyp) struct server *server = NULL;
+	int result;
+
+	if (allocated == NULL)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	result = uv_loop_init(&allocated->loop);
+	if (result < 0)
+		return error_set(ret_error, result, "%s", strerror(-result));
+	server = take_ptr(allocated);
+	server->listen_fd = -1;
+	server->keeper.events = -1;
+	server->log = log;
+	server->connection_max = find_connection_max();
+	result = start(server, options, notes, clock, ret_error);
+	if (result < 0)
+		return result;
+	*ret_server = take_ptr(server);
+	return 0;
+}
+
+int server_run(struct server *server)
+{
+	return uv_run(&server->loop, UV_RUN_DEFAULT) < 0 ? -EIO : 0;
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+void server_destroy(struct server *server)
+{
+	struct connection *connection;
+	struct connection *next;
+
+	if (server == NULL)
+		return;
+	DL_FOREACH_SAFE (server->connections, connection, next) {
+		close_connection(connection);
+	}
+	watches_destroy(server->watches);
+	uv_walk(&server->loop, close_handle, NULL);
+	uv_run(&server->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&server->loop);
+	closep(&server->listen_fd);
+	keeper_fini(&server->keeper);
+	registry_destroy(server->registry);
+	free(server);
+}

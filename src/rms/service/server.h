@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The daemon's loop: who connects and is who, and the registry behind it. One
+ * request after the other; a client that does not read its answer is let go.
+ */
+#pragma once
+
+#include "base/log.h"
+#include "base/seam.h"
+#include "rms/service/keepers.h"
+#include "rms/service/notes.h"
+
+/*
+ * Connections, over all and of one user that is not root; more get -EUSERS.
+ * Fewer where the process may not have as many descriptors.
+ */
+#define SERVER_CLIENT_MAX         1024
+#define SERVER_CLIENT_UID_MAX     512
+#define SERVER_DESCRIPTOR_RESERVE 256  /* that are not connections */
+#define SERVER_LOOK_MS            1000 /* between two looks, where they count */
+
+struct server_options {
+	enum keeper_mode mode;
+	int ready_fd; /* gets a byte when clients can connect; or -1 */
+};
+
+struct server;
+
+/* Borrows notes, clock and log until server_destroy. With a text. */
+int server_create(const struct server_options *options, struct notes *notes,
+		  const struct clock_seam *clock, const struct log *log,
+		  struct server **ret_server, struct fairlead_error *ret_error);
+/* Serve until SIGTERM or SIGINT. */
+int server_run(struct server *server);
+void server_destroy(struct server *server);
+DEFINE_AUTO(struct server, server_destroy)

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sequenced packets: what is sent at once is received at once, or not. */
+#include "rms/wire/peer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+
+const char *peer_dir(void)
+{
+	const char *dir = secure_getenv(WIRE_DIR_VARIABLE);
+
+	return dir != NULL && dir[0] != '\0' ? dir : WIRE_DIR_DEFAULT;
+}
+
+void peer_reply_fini(struct peer_reply *reply)
+{
+	free(reply->packet);
+	*reply = (struct peer_reply){ 0 };
+}
+
+static int connect_retry(int fd, const struct sockaddr_un *address)
+{
+	int result;
+
+	do
+		result = connect(fd, (const struct sockaddr *)address,
+				 sizeof(*address));
+	while (result < 0 && errno == EINTR);
+	return result < 0 ? -errno : 0;
+}
+
+static int peer_connect(const char *dir)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_auto_(closep) int fd = -1;
+	int connected;
+	int result;
+
+	result = snprintf(address.sun_path, sizeof(address.sun_path),
+			  "%s/socket", dir);
+	if (result < 0 || (size_t)result >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	result = connect_retry(fd, &address);
+	if (result < 0)
+		return result;
+	connected = fd;
+	fd = -1;
+	return connected;
+}
+
+static int send_request(int fd, const struct wire_request *request)
+{
+	struct writer writer = { .limit = WIRE_REQUEST_MAX };
+	ssize_t size = -1;
+	int result;
+
+	wire_request_encode(request, &writer);
+	result = writer.result;
+	if (result == 0) {
+		do
+			size = send(fd, writer.data, writer.size, MSG_NOSIGNAL);
+		while (size < 0 && errno == EINTR);
+		result = size < 0 ? -errno : 0;
+	}
+	writer_fini(&writer);
+	return result;
+}
+
+/*
+ * When the daemon closes while our request is on its way, the error comes
+ * before what it had sent: what it said is read after it.
+ */
+static ssize_t receive_packet(int fd, uint8_t *packet)
+{
+	bool was_reset = false;
+	ssize_t size;
+
+	for (;;) {
+		size = recv(fd, packet, WIRE_REPLY_MAX, MSG_TRUNC);
+		if (size >= 0 || (errno != EINTR && errno != ECONNRESET))
+			return size;
+		if (errno == ECONNRESET && was_reset)
+			return size;
+		was_reset = errno == ECONNRESET;
+	}
+}
+
+static int receive_reply(int fd, enum wire_op op, struct peer_reply *reply)
+{
+	ssize_t size = receive_packet(fd, reply->packet);
+	int result;
+
+	if (size <= 0)
+		return -EIO;
+	if (size > (ssize_t)WIRE_REPLY_MAX)
+		return -EPROTO;
+	result = wire_reply_decode(reply->packet, (size_t)size, &reply->reply);
+	if (result < 0)
+		return result;
+	if (reply->reply.op == WIRE_NONE && reply->reply.result < 0)
+		return reply->reply.result;
+	return reply->reply.op == op ? reply->reply.result : -EPROTO;
+}
+
+int peer_call(const char *dir, const struct wire_request *request,
+	      struct peer_reply *ret_reply)
+{
+	_auto_(closep) int fd = -1;
+	int result;
+
+	*ret_reply = (struct peer_reply){ 0 };
+	ret_reply->packet = malloc(WIRE_REPLY_MAX);
+	if (ret_reply->packet == NULL)
+		return -ENOMEM;
+	fd = peer_connect(dir != NULL ? dir : peer_dir());
+	if (fd < 0)
+		return fd;
+	result = send_request(fd, request);
+	/* Who refuses a connection says why before it hangs up. */
+	if (result < 0 && result != -EPIPE && result != -ECONNRESET)
+		return result;
+	return receive_reply(fd, request->op, ret_reply);
+}

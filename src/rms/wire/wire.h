@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What librms and the node's driver say to fairlead-rms: one packet a request,
+ * one packet a reply, little endian. doc/rfc/elan3.md has it in words. Library
+ * and daemon may be of different builds for a while, so that a change of what
+ * is here takes another version.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "rms/capability.h"
+
+#define WIRE_VERSION      1
+#define WIRE_REQUEST_MAX  4096          /* bytes of a request */
+#define WIRE_REPLY_MAX    (128u * 1024) /* bytes of a reply */
+#define WIRE_PIDS_MAX     16384         /* processes in a reply */
+
+#define WIRE_DIR_VARIABLE "FAIRLEAD_RMS_DIR"
+#define WIRE_DIR_DEFAULT  "/run/fairlead-rms"
+
+enum wire_op {
+	WIRE_NONE, /* in a reply: the daemon refuses the connection */
+	WIRE_VERSION_GET,
+	WIRE_PRGCREATE,
+	WIRE_PRGDESTROY,
+	WIRE_PRGIDS,
+	WIRE_PRGINFO,
+	WIRE_GETPRGID,
+	WIRE_ADDPROC,
+	WIRE_REMOVEPROC,
+	WIRE_PRGSIGNAL,
+	WIRE_PRGSUSPEND,
+	WIRE_PRGRESUME,
+	WIRE_PRGADDCAP,
+	WIRE_SETCAP,
+	WIRE_NCAPS,
+	WIRE_MYCAP,
+	WIRE_GETCAP,
+	WIRE_PREFCAP,
+	WIRE_ELANINITDONE,
+	WIRE_PRGELANPIDS,
+	WIRE_PRGGETSTATS,
+	WIRE_SETELANSTATS,
+	WIRE_SETCOREPATH,
+	WIRE_GETCOREPATH,
+	WIRE_ATTACH,
+	WIRE_DETACH,
+	WIRE_DEPOSIT,
+	WIRE_TAKE_BACK,
+	WIRE_DEPOSIT_NEXT,
+	WIRE_RAIL,
+	WIRE_OP_COUNT,
+};
+
+/* Those that an operation does not have are zero. */
+struct wire_request {
+	enum wire_op op;
+	int32_t id;     /* of a program */
+	int32_t index;  /* of a capability; a rail */
+	int32_t value;  /* CPUs, pid, signal, context, processes, vp, up */
+	uint32_t uid;   /* owner */
+	uint64_t grant; /* grant id; the number of a deposit */
+	struct rms_elanstats stats;
+	struct elan_capability cap;
+	char text[RMS_COREPATH_MAX]; /* a path */
+};
+
+/* Errors stay in the writer. */
+void wire_request_encode(const struct wire_request *request,
+			 struct writer *writer);
+/*
+ * -EPROTONOSUPPORT: another version; -EPROTO: anything else that is wrong. No
+ * value is checked.
+ */
+int wire_request_decode(const void *bytes, size_t size,
+			struct wire_request *ret_request);
+
+struct wire_reply {
+	enum wire_op op;
+	int32_t result;     /* 0, or a negative errno */
+	struct reader body; /* a view into the packet */
+};
+
+/* The body follows. */
+void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer);
+/* As wire_request_decode. The body is read by the caller. */
+int wire_reply_decode(const void *bytes, size_t size,
+		      struct wire_reply *ret_reply);
+
+void wire_write_stats(struct writer *writer, const struct rms_prgstats *stats);
+void wire_read_stats(struct reader *reader, struct rms_prgstats *ret_stats);
