@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The daemon against clients that do not behave, and against those that are not
+ * who they seem. Usage: socket_test FAIRLEAD-RMS KEEPER.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "rms/service/server.h"
+#include "rms/test/play.h"
+#include "rms/wire/wire.h"
+
+static int try_connect(const struct stage *stage)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket",
+		 stage->dir);
+	if (fd >= 0 &&
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int must_connect(const struct stage *stage)
+{
+	int fd = try_connect(stage);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* The result in the next packet, and of which operation; or -ECONNRESET. */
+static int receive(int fd, enum wire_op *ret_op)
+{
+	uint8_t packet[4096];
+	struct wire_reply reply;
+	ssize_t size;
+
+	do
+		size = recv(fd, packet, sizeof(packet), 0);
+	while (size < 0 && errno == EINTR);
+	if (size <= 0)
+		return -ECONNRESET;
+	if (wire_reply_decode(packet, (size_t)size, &reply) < 0)
+		return -EPROTO;
+	*ret_op = reply.op;
+	return reply.result;
+}
+
+/* A refusal with this error, and then the end. */
+static void assert_refused(int fd, int expected)
+{
+	enum wire_op op = WIRE_OP_COUNT;
+
+	assert_int_equal(receive(fd, &op), expected);
+	assert_int_equal(op, WIRE_NONE);
+	assert_int_equal(receive(fd, &op), -ECONNRESET);
+}
+
+static void garbage_ends_the_connection(void **state)
+{
+	static const uint8_t packets[][8] = {
+		{ 1, 250, 0, 0 },
+		{ 1, WIRE_NONE, 0, 0 },
+		{ 1, WIRE_NCAPS, 0, 1 },
+		{ 1, WIRE_NCAPS, 0, 0, 0 },
+		{ 1, WIRE_PRGINFO, 0, 0, 1 },
+	};
+	static const size_t sizes[] = { 4, 4, 4, 5, 7 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		_auto_(closep) int fd = must_connect(*state);
+
+		assert_int_equal(send(fd, packets[i], sizes[i], 0), sizes[i]);
+		assert_refused(fd, -EPROTO);
+	}
+	assert_int_equal(rmsmod_init(), 0);
+}
+
+static void another_version_ends_the_connection(void **state)
+{
+	static const uint8_t version[] = { 9, WIRE_NCAPS, 0, 0 };
+	_auto_(closep) int fd = must_connect(*state);
+
+	assert_int_equal(send(fd, version, sizeof(version), 0), 4);
+	assert_refused(fd, -EPROTONOSUPPORT);
+	assert_int_equal(rmsmod_init(), 0);
+}
+
+static void too_large_a_request_ends_the_connection(void **state)
+{
+	static const uint8_t large[WIRE_REQUEST_MAX + 1] = { 1, WIRE_NCAPS };
+	_auto_(closep) int fd = must_connect(*state);
+
+	assert_int_equal(send(fd, large, sizeof(large), 0), sizeof(large));
+	assert_refused(fd, -EMSGSIZE);
+	assert_int_equal(rmsmod_init(), 0);
+}
+
+static void silence_holds_up_nobody(void **state)
+{
+	int fd = must_connect(*state);
+
+	assert_int_equal(rmsmod_init(), 0);
+	close(fd);
+	assert_int_equal(rmsmod_init(), 0);
+}
+
+static void a_client_that_does_not_read_is_let_go(void **state)
+{
+	static const uint8_t request[] = { 1, WIRE_VERSION_GET, 0, 0 };
+	_auto_(closep) int fd = must_connect(*state);
+
+	/* Answers fill its socket; then it is closed, and others are served. */
+	while (send(fd, request, sizeof(request), MSG_NOSIGNAL) > 0)
+		continue;
+	assert_true(errno == EPIPE || errno == ECONNRESET);
+	assert_int_equal(rmsmod_init(), 0);
+}
+
+/* Connects as often as one user may; then one more has nothing. */
+static int take_connections(const struct stage *stage, int wait_fd, int say_fd)
+{
+	enum wire_op op;
+	char byte;
+	int fd = -1;
+
+	if (become(OWNER_UID) < 0)
+		return 1;
+	for (int i = 0; i <= SERVER_CLIENT_UID_MAX; i++) {
+		fd = try_connect(stage);
+		if (fd < 0)
+			return 2;
+	}
+	if (receive(fd, &op) != -EUSERS)
+		return 3;
+	return write(say_fd, "", 1) == 1 && read(wait_fd, &byte, 1) == 0 ? 0
+									 : 4;
+}
+
+static void one_user_cannot_take_all_connections(void **state)
+{
+	struct stage *stage = *state;
+	struct player *other = player_start(stage, 0, OTHER_UID);
+	struct player *owner = player_start(stage, 1, OWNER_UID);
+	int waits[2], says[2];
+	int status;
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(waits, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(says, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(waits[1]);
+		_exit(take_connections(stage, waits[0], says[1]));
+	}
+	close(says[1]);
+	assert_int_equal(read(says[0], &byte, 1), 1);
+	assert_int_equal(play(owner, ACT_PRGIDS, .value = 1), -EUSERS);
+	assert_int_equal(play(other, ACT_PRGIDS, .value = 1), 0);
+	assert_int_equal(rmsmod_init(), 0);
+	close(waits[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(waits[0]);
+	close(says[0]);
+}
+
+static const uint8_t ncaps[] = { 1, WIRE_NCAPS, 0, 0 };
+
+/* The maker's child: when the maker has ended, what is its connection for? */
+static int use_connection(int fd, int ready_fd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getppid(), 0);
+	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
+	enum wire_op op;
+
+	if (pidfd < 0 || write(ready_fd, "", 1) != 1 ||
+	    poll(&poll_fd, 1, -1) != 1)
+		return -EIO;
+	if (send(fd, ncaps, sizeof(ncaps), MSG_NOSIGNAL) != sizeof(ncaps))
+		return -errno;
+	return receive(fd, &op);
+}
+
+/* Connects, is known, has a child with the connection, and ends. */
+static int make_connection(const struct stage *stage, int say_fd)
+{
+	int fd = try_connect(stage);
+	enum wire_op op;
+	int ready[2];
+	char byte;
+
+	if (fd < 0 || pipe2(ready, O_CLOEXEC) < 0 ||
+	    send(fd, ncaps, sizeof(ncaps), 0) != sizeof(ncaps) ||
+	    receive(fd, &op) != -ESRCH)
+		return 1;
+	if (fork() == 0) {
+		int result = use_connection(fd, ready[1]);
+
+		_exit(write(say_fd, &result, sizeof(result)) != sizeof(result));
+	}
+	return read(ready[0], &byte, 1) != 1;
+}
+
+/*
+ * A connection that outlives who made it: nothing is done for it any more,
+ * whoever may have that pid by then.
+ */
+static void a_connection_of_a_dead_process_is_nobodys(void **state)
+{
+	int result = 0;
+	int says[2];
+	int status;
+	pid_t pid;
+
+	assert_int_equal(pipe2(says, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(make_connection(*state, says[1]));
+	close(says[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(says[0], &result, sizeof(result)),
+			 sizeof(result));
+	assert_int_equal(result, -ECONNRESET);
+	close(says[0]);
+}
+
+static void vanishing_clients_are_forgotten(void **state)
+{
+	static const uint8_t request[] = { 1, WIRE_PRGIDS, 0, 0 };
+
+	for (int i = 0; i < 50; i++) {
+		int fd = must_connect(*state);
+
+		assert_int_equal(send(fd, request, sizeof(request), 0), 4);
+		close(fd);
+	}
+	assert_int_equal(rmsmod_init(), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		stage_test(garbage_ends_the_connection),
+		stage_test(another_version_ends_the_connection),
+		stage_test(too_large_a_request_ends_the_connection),
+		stage_test(silence_holds_up_nobody),
+		stage_test(a_client_that_does_not_read_is_let_go),
+		stage_test(one_user_cannot_take_all_connections),
+		stage_test(a_connection_of_a_dead_process_is_nobodys),
+		stage_test(vanishing_clients_are_forgotten),
+	};
+	int result = stage_init(argc, argv);
+
+	if (result != 0)
+		return result;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
