@@ -13,11 +13,11 @@
 #include "config/config.h"
 #include "driver/driver.h"
 #include "fairleadd/accept.h"
-#include "fairleadd/ready.h"
 #include "manager/role.h"
 #include "manager/room.h"
 #include "node/role.h"
 #include "sys/descriptors.h"
+#include "sys/ready.h"
 
 #define SIGNAL_COUNT 3
 

@@ -3,7 +3,7 @@
  * The protocol of sd_notify(3): one datagram of text to the Unix socket in
  * NOTIFY_SOCKET, whose name begins with '@' when it is abstract.
  */
-#include "fairleadd/ready.h"
+#include "sys/ready.h"
 
 #include <stddef.h>
 #include <stdlib.h>
