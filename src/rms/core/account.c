@@ -16,10 +16,10 @@ static int find_mine(struct registry *registry, const struct caller *caller,
 		     struct program **ret_program)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
-	uint32_t task;
+	uint32_t setting;
 
 	return keeper->ops->find(keeper->ctx, registry->programs,
-				 &caller->process, ret_program, &task);
+				 &caller->process, ret_program, &setting);
 }
 
 /* id below 0: the caller's own, which is open to it. */

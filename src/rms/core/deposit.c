@@ -327,12 +327,13 @@ int registry_attach(struct registry *registry, const struct caller *caller,
 		.rail = rail,
 	};
 	struct program *program;
-	uint32_t task;
+	uint32_t setting;
 	int result = check_place(cap, rail);
 
 	if (result == 0)
-		result = keeper->ops->find(keeper->ctx, registry->programs,
-					   &caller->process, &program, &task);
+		result =
+			keeper->ops->find(keeper->ctx, registry->programs,
+					  &caller->process, &program, &setting);
 	if (result == 0)
 		result = find_held(registry, program, cap, &attachment.deposit);
 	if (result < 0)

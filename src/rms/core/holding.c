@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Capabilities of programs, and what members have set of them. What a process
- * has set is a *task*: a new number with each change, in which the keeper puts
+ * has set is a *setting*: a new number with each change, in which the keeper puts
  * the process, so that what it forks has the same without anybody asking who
  * its parent was.
  */
@@ -12,15 +12,15 @@
 
 #include "rms/core/registry.h"
 
-#define TASKS_COLLECT_MIN 64
+#define SETTINGS_COLLECT_MIN 64
 
 static int find_mine(struct registry *registry, const struct caller *caller,
-		     struct program **ret_program, uint32_t *ret_task)
+		     struct program **ret_program, uint32_t *ret_setting)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 
 	return keeper->ops->find(keeper->ctx, registry->programs,
-				 &caller->process, ret_program, ret_task);
+				 &caller->process, ret_program, ret_setting);
 }
 
 const struct holding *program_holding(const struct program *program,
@@ -33,11 +33,12 @@ const struct holding *program_holding(const struct program *program,
 	return NULL;
 }
 
-const struct task *program_task(const struct program *program, uint32_t number)
+const struct setting *program_setting(const struct program *program,
+				      uint32_t number)
 {
-	for (size_t i = 0; i < program->task_count; i++) {
-		if (program->tasks[i].number == number)
-			return &program->tasks[i];
+	for (size_t i = 0; i < program->setting_count; i++) {
+		if (program->settings[i].number == number)
+			return &program->settings[i];
 	}
 	return NULL;
 }
@@ -109,8 +110,8 @@ int registry_cap_add(struct registry *registry, const struct caller *caller,
 	return result;
 }
 
-/* Forget the tasks that no member has any more. */
-static void collect_tasks(struct registry *registry, struct program *program)
+/* Forget the settings that no member has any more. */
+static void collect_settings(struct registry *registry, struct program *program)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	_auto_(members_fini) struct members members = { 0 };
@@ -118,50 +119,56 @@ static void collect_tasks(struct registry *registry, struct program *program)
 
 	if (keeper->ops->members(keeper->ctx, program, &members) < 0)
 		return;
-	for (size_t i = 0; i < program->task_count; i++) {
+	for (size_t i = 0; i < program->setting_count; i++) {
 		bool is_used = false;
 
 		for (size_t j = 0; j < members.count && !is_used; j++)
-			is_used = members.items[j].task ==
-				  program->tasks[i].number;
+			is_used = members.items[j].setting ==
+				  program->settings[i].number;
 		if (is_used)
-			program->tasks[kept++] = program->tasks[i];
+			program->settings[kept++] = program->settings[i];
 	}
-	program->task_count = kept;
+	program->setting_count = kept;
 }
 
-static void set_context(struct task *task, int32_t index, int32_t context)
+static void set_context(const struct program *program, struct setting *setting,
+			int32_t index, int32_t context)
 {
 	uint32_t i = 0;
 
-	while (i < task->count && task->contexts[i].index != index)
+	while (i < setting->count && setting->contexts[i].index != index)
 		i++;
-	/* An index of which there is no capability any more makes room. */
-	if (i == RMS_CAPS_MAX)
+	/* There are as many as capabilities: one is of none any more. */
+	if (i == RMS_CAPS_MAX) {
 		i = 0;
-	if (i == task->count)
-		task->count++;
-	task->contexts[i].index = index;
-	task->contexts[i].context = context;
-	task->index = index;
+		while (i < RMS_CAPS_MAX - 1 &&
+		       program_holding(program, setting->contexts[i].index) !=
+			       NULL)
+			i++;
+	}
+	if (i == setting->count)
+		setting->count++;
+	setting->contexts[i].index = index;
+	setting->contexts[i].context = context;
+	setting->index = index;
 }
 
-static int add_task(struct registry *registry, struct program *program,
-		    const struct task *task)
+static int add_setting(struct registry *registry, struct program *program,
+		       const struct setting *setting)
 {
-	size_t count = program->task_count;
-	struct task *tasks;
+	size_t count = program->setting_count;
+	struct setting *settings;
 
-	if (count >= TASKS_COLLECT_MIN && (count & (count - 1)) == 0)
-		collect_tasks(registry, program);
-	if (program->task_count >= TASKS_MAX)
+	if (count >= SETTINGS_COLLECT_MIN && (count & (count - 1)) == 0)
+		collect_settings(registry, program);
+	if (program->setting_count >= SETTINGS_MAX)
 		return -ENOMEM;
-	tasks = reallocarray(program->tasks, program->task_count + 1,
-			     sizeof(*tasks));
-	if (tasks == NULL)
+	settings = reallocarray(program->settings, program->setting_count + 1,
+				sizeof(*settings));
+	if (settings == NULL)
 		return -ENOMEM;
-	program->tasks = tasks;
-	tasks[program->task_count++] = *task;
+	program->settings = settings;
+	settings[program->setting_count++] = *setting;
 	return 0;
 }
 
@@ -171,7 +178,7 @@ int registry_cap_set(struct registry *registry, const struct caller *caller,
 	const struct keeper_seam *keeper = &registry->keeper;
 	const struct holding *holding;
 	struct program *program;
-	struct task task = { 0 };
+	struct setting setting = { 0 };
 	uint32_t number;
 	int result;
 
@@ -182,19 +189,19 @@ int registry_cap_set(struct registry *registry, const struct caller *caller,
 	if (holding == NULL || context < 0 ||
 	    (uint32_t)context >= capability_context_count(&holding->cap))
 		return -EINVAL;
-	if (program_task(program, number) != NULL)
-		task = *program_task(program, number);
-	set_context(&task, index, context);
-	task.number = ++program->task_last;
-	result = add_task(registry, program, &task);
+	if (program_setting(program, number) != NULL)
+		setting = *program_setting(program, number);
+	set_context(program, &setting, index, context);
+	setting.number = ++program->setting_last;
+	result = add_setting(registry, program, &setting);
 	if (result < 0)
 		return result;
 	result = registry_save_program(registry, program);
 	if (result == 0)
 		result = keeper->ops->enter(keeper->ctx, program,
-					    &caller->process, task.number);
+					    &caller->process, setting.number);
 	if (result < 0)
-		program->task_count--;
+		program->setting_count--;
 	else if (program->is_changed)
 		result = registry_save_program(registry, program);
 	return result;
@@ -216,14 +223,14 @@ int registry_cap_mine(struct registry *registry, const struct caller *caller,
 		      int32_t *ret_index)
 {
 	struct program *program;
-	const struct task *task;
+	const struct setting *setting;
 	uint32_t number;
 	int result = find_mine(registry, caller, &program, &number);
 
 	if (result < 0)
 		return result;
-	task = program_task(program, number);
-	*ret_index = task != NULL ? task->index : 0;
+	setting = program_setting(program, number);
+	*ret_index = setting != NULL ? setting->index : 0;
 	return 0;
 }
 
@@ -232,7 +239,7 @@ int registry_cap_get(struct registry *registry, const struct caller *caller,
 {
 	const struct holding *holding;
 	struct program *program;
-	const struct task *task;
+	const struct setting *setting;
 	uint32_t number;
 	int result = find_mine(registry, caller, &program, &number);
 
@@ -242,11 +249,11 @@ int registry_cap_get(struct registry *registry, const struct caller *caller,
 	if (holding == NULL)
 		return -EINVAL;
 	*ret_cap = holding->cap;
-	task = program_task(program, number);
-	for (uint32_t i = 0; task != NULL && i < task->count; i++) {
-		int32_t context = task->contexts[i].context;
+	setting = program_setting(program, number);
+	for (uint32_t i = 0; setting != NULL && i < setting->count; i++) {
+		int32_t context = setting->contexts[i].context;
 
-		if (task->contexts[i].index == index &&
+		if (setting->contexts[i].index == index &&
 		    (uint32_t)context < capability_context_count(ret_cap))
 			ret_cap->cap_mycontext =
 				ret_cap->cap_lowcontext + context;

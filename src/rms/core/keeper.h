@@ -24,10 +24,10 @@ static inline bool process_is(const struct process *process,
 	return process->pid == other->pid && process->start == other->start;
 }
 
-/* task: number of what it has set, or was forked with; 0: nothing. */
+/* setting: number of what it has set, or was forked with; 0: nothing. */
 struct member {
 	struct process process;
-	uint32_t task;
+	uint32_t setting;
 };
 
 /* Zero-initialised is empty; the caller frees items. */
@@ -75,13 +75,13 @@ struct keeper_ops {
 	/* Which of the programs a process is in. -ESRCH: none. */
 	int (*find)(void *ctx, struct program *programs,
 		    const struct process *process, struct program **ret_program,
-		    uint32_t *ret_task);
+		    uint32_t *ret_setting);
 	/* Is it where the program was made, so that it may be added. */
 	bool (*is_near)(void *ctx, const struct program *program,
 			const struct process *process);
-	/* Bring a process in, or a member to another task. -ESRCH. */
+	/* Bring a process in, or a member to another setting. -ESRCH. */
 	int (*enter)(void *ctx, struct program *program,
-		     const struct process *process, uint32_t task);
+		     const struct process *process, uint32_t setting);
 	int (*leave)(void *ctx, struct program *program,
 		     const struct process *process);
 	/* To all. -EAGAIN: they fork faster. */

@@ -7,9 +7,9 @@
 #include "rms/capability.h"
 #include "rms/core/keeper.h"
 
-#define PLACE_MAX 1024  /* bytes of a program's place, with its zero */
-#define TASKS_MAX 4096  /* different settings among a program's members */
-#define KNOWN_MAX 32768 /* processes that a keeper writes down */
+#define PLACE_MAX    1024  /* bytes of a program's place, with its zero */
+#define SETTINGS_MAX 4096  /* different settings among a program's members */
+#define KNOWN_MAX    32768 /* processes that a keeper writes down */
 #define PROCESSES_MAX \
 	16000 /* that are listed, or said that they are initialised */
 #define DEPOSITS_MAX    1024
@@ -23,7 +23,7 @@ struct holding {
 };
 
 /* What a process has set by rms_setcap(), and what it forks has with it. */
-struct task {
+struct setting {
 	uint32_t number; /* from 1 on */
 	int32_t index;   /* the one that was used last */
 	uint32_t count;
@@ -43,7 +43,7 @@ struct initialised {
 struct known {
 	struct process process;
 	int32_t session;
-	uint32_t task;
+	uint32_t setting;
 	bool has_left;  /* by root's word: it and what it forks are out */
 	bool has_ended; /* kept for its session, which others are in */
 };
@@ -60,9 +60,9 @@ struct program {
 	uint64_t ended_ms;        /* 0: it has members, or nobody has looked */
 	struct holding *holdings; /* the newest is first */
 	size_t holding_count;
-	struct task *tasks;
-	size_t task_count;
-	uint32_t task_last; /* the highest number that was given */
+	struct setting *settings;
+	size_t setting_count;
+	uint32_t setting_last; /* the highest number that was given */
 	struct initialised *initialised;
 	size_t initialised_count;
 	struct known *known;
@@ -117,7 +117,8 @@ struct program *registry_program(struct registry *registry, int32_t id);
 struct deposit *registry_deposit(struct registry *registry, uint64_t number);
 const struct holding *program_holding(const struct program *program,
 				      int32_t index);
-const struct task *program_task(const struct program *program, uint32_t number);
+const struct setting *program_setting(const struct program *program,
+				      uint32_t number);
 
 int registry_save_program(struct registry *registry, struct program *program);
 int registry_save_deposit(struct registry *registry,

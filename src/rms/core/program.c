@@ -19,10 +19,10 @@ static int find(struct registry *registry, const struct process *process,
 		struct program **ret_program)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
-	uint32_t task;
+	uint32_t setting;
 
 	return keeper->ops->find(keeper->ctx, registry->programs, process,
-				 ret_program, &task);
+				 ret_program, &setting);
 }
 
 static void forget(struct registry *registry, struct program *program)

@@ -98,40 +98,43 @@ static void read_usage(struct reader *reader, struct usage *ret_usage)
 	ret_usage->memory_max = read_u64(reader);
 }
 
-static void write_tasks(struct writer *writer, const struct program *program)
+static void write_settings(struct writer *writer, const struct program *program)
 {
-	write_u32(writer, (uint32_t)program->task_count);
-	for (size_t i = 0; i < program->task_count; i++) {
-		const struct task *task = &program->tasks[i];
+	write_u32(writer, (uint32_t)program->setting_count);
+	for (size_t i = 0; i < program->setting_count; i++) {
+		const struct setting *setting = &program->settings[i];
 
-		write_u32(writer, task->number);
-		write_u32(writer, (uint32_t)task->index);
-		write_u8(writer, (uint8_t)task->count);
-		for (uint32_t j = 0; j < task->count; j++) {
-			write_u32(writer, (uint32_t)task->contexts[j].index);
-			write_u32(writer, (uint32_t)task->contexts[j].context);
+		write_u32(writer, setting->number);
+		write_u32(writer, (uint32_t)setting->index);
+		write_u8(writer, (uint8_t)setting->count);
+		for (uint32_t j = 0; j < setting->count; j++) {
+			write_u32(writer, (uint32_t)setting->contexts[j].index);
+			write_u32(writer,
+				  (uint32_t)setting->contexts[j].context);
 		}
 	}
 }
 
-static void read_tasks(struct reader *reader, struct program *program)
+static void read_settings(struct reader *reader, struct program *program)
 {
-	program->tasks = read_list(reader, TASKS_MAX, sizeof(*program->tasks),
-				   9, &program->task_count);
-	for (size_t i = 0; i < program->task_count; i++) {
-		struct task *task = &program->tasks[i];
+	program->settings =
+		read_list(reader, SETTINGS_MAX, sizeof(*program->settings), 9,
+			  &program->setting_count);
+	for (size_t i = 0; i < program->setting_count; i++) {
+		struct setting *setting = &program->settings[i];
 
-		task->number = read_u32(reader);
-		task->index = (int32_t)read_u32(reader);
-		task->count = read_u8(reader);
-		if (task->count > RMS_CAPS_MAX || task->number == 0 ||
-		    task->number > program->task_last) {
-			task->count = 0;
+		setting->number = read_u32(reader);
+		setting->index = (int32_t)read_u32(reader);
+		setting->count = read_u8(reader);
+		if (setting->count > RMS_CAPS_MAX || setting->number == 0 ||
+		    setting->number > program->setting_last) {
+			setting->count = 0;
 			reader->failed = true;
 		}
-		for (uint32_t j = 0; j < task->count; j++) {
-			task->contexts[j].index = (int32_t)read_u32(reader);
-			task->contexts[j].context = (int32_t)read_u32(reader);
+		for (uint32_t j = 0; j < setting->count; j++) {
+			setting->contexts[j].index = (int32_t)read_u32(reader);
+			setting->contexts[j].context =
+				(int32_t)read_u32(reader);
 		}
 	}
 }
@@ -172,7 +175,7 @@ static void write_processes(struct writer *writer,
 
 		write_process(writer, &known->process);
 		write_u32(writer, (uint32_t)known->session);
-		write_u32(writer, known->task);
+		write_u32(writer, known->setting);
 		write_u8(writer, known->has_left);
 		write_u8(writer, known->has_ended);
 	}
@@ -194,7 +197,7 @@ static void read_processes(struct reader *reader, struct program *program)
 
 		read_process(reader, &known->process);
 		known->session = (int32_t)read_u32(reader);
-		known->task = read_u32(reader);
+		known->setting = read_u32(reader);
 		known->has_left = read_bool(reader);
 		known->has_ended = read_bool(reader);
 	}
@@ -212,8 +215,8 @@ void record_encode_program(const struct program *program, struct writer *writer)
 	write_u64(writer, program->start);
 	write_u64(writer, program->made_ms);
 	write_u64(writer, program->ended_ms);
-	write_u32(writer, program->task_last);
-	write_tasks(writer, program);
+	write_u32(writer, program->setting_last);
+	write_settings(writer, program);
 	write_holdings(writer, program);
 	write_processes(writer, program);
 	write_u64(writer, program->elanstats.ebytes);
@@ -244,8 +247,8 @@ int record_decode_program(const void *bytes, size_t size,
 	program->start = read_u64(&reader);
 	program->made_ms = read_u64(&reader);
 	program->ended_ms = read_u64(&reader);
-	program->task_last = read_u32(&reader);
-	read_tasks(&reader, program);
+	program->setting_last = read_u32(&reader);
+	read_settings(&reader, program);
 	read_holdings(&reader, program);
 	read_processes(&reader, program);
 	program->elanstats.ebytes = read_u64(&reader);

@@ -40,7 +40,7 @@ void program_destroy(struct program *program)
 	if (program == NULL)
 		return;
 	free(program->holdings);
-	free(program->tasks);
+	free(program->settings);
 	free(program->initialised);
 	free(program->known);
 	free(program);

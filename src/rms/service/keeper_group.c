@@ -26,15 +26,15 @@ static void path_of(const struct keeper *keeper, const char *place, char *path)
 	snprintf(path, GROUP_PATH_MAX, "%s%s", keeper->mount, place);
 }
 
-static void path_of_task(const struct keeper *keeper,
-			 const struct program *program, uint32_t task,
-			 char *path)
+static void path_of_setting(const struct keeper *keeper,
+			    const struct program *program, uint32_t setting,
+			    char *path)
 {
-	if (task == 0)
+	if (setting == 0)
 		path_of(keeper, program->place, path);
 	else
-		snprintf(path, GROUP_PATH_MAX, "%s%s/t%" PRIu32, keeper->mount,
-			 program->place, task);
+		snprintf(path, GROUP_PATH_MAX, "%s%s/s%" PRIu32, keeper->mount,
+			 program->place, setting);
 }
 
 /* The cgroup that the program was made in. */
@@ -45,12 +45,12 @@ static void path_above(const struct keeper *keeper,
 	*strrchr(path, '/') = '\0';
 }
 
-static uint32_t task_of(const char *name)
+static uint32_t setting_of(const char *name)
 {
 	char *end;
 	unsigned long number;
 
-	if (name[0] != 't' || name[1] < '1' || name[1] > '9')
+	if (name[0] != 's' || name[1] < '1' || name[1] > '9')
 		return 0;
 	number = strtoul(name + 1, &end, 10);
 	return (*end == '\0' || *end == '/') && number <= UINT32_MAX
@@ -58,15 +58,15 @@ static uint32_t task_of(const char *name)
 		       : 0;
 }
 
-/* Is a path the place or below it, and then in which task. */
-static bool is_below(const char *path, const char *place, uint32_t *ret_task)
+/* Is a path the place or below it, and then in which setting. */
+static bool is_below(const char *path, const char *place, uint32_t *ret_setting)
 {
 	size_t size = strlen(place);
 
 	if (strncmp(path, place, size) != 0 ||
 	    (path[size] != '\0' && path[size] != '/'))
 		return false;
-	*ret_task = path[size] == '/' ? task_of(path + size + 1) : 0;
+	*ret_setting = path[size] == '/' ? setting_of(path + size + 1) : 0;
 	return true;
 }
 
@@ -203,7 +203,7 @@ static int take_member(void *arg, const char *below, int32_t pid)
 	struct collection *collection = arg;
 	struct member member = {
 		.process.pid = pid,
-		.task = task_of(below),
+		.setting = setting_of(below),
 	};
 	struct proc_stat stat;
 	int result;
@@ -214,7 +214,7 @@ static int take_member(void *arg, const char *below, int32_t pid)
 	result = members_add(collection->members, &member);
 	if (result == 0 && collection->is_known)
 		result = search_note(collection->program, &member.process,
-				     member.task);
+				     member.setting);
 	return result;
 }
 
@@ -229,7 +229,7 @@ static bool is_member(const struct members *members,
 }
 
 static int enter(void *ctx, struct program *program,
-		 const struct process *process, uint32_t task);
+		 const struct process *process, uint32_t setting);
 
 /* Put back who has left by another's leave than root's. */
 static int put_back(struct keeper *keeper, struct program *program,
@@ -243,7 +243,8 @@ static int put_back(struct keeper *keeper, struct program *program,
 
 		if (is_member(members, &member->process))
 			continue;
-		result = enter(keeper, program, &member->process, member->task);
+		result = enter(keeper, program, &member->process,
+			       member->setting);
 		if (result == -ESRCH) {
 			result = 0;
 			continue;
@@ -299,12 +300,12 @@ static int look(void *ctx, struct program *program)
 }
 
 static int find_by_path(struct program *programs, const char *path,
-			struct program **ret_program, uint32_t *ret_task)
+			struct program **ret_program, uint32_t *ret_setting)
 {
 	struct program *program;
 
 	DL_FOREACH (programs, program) {
-		if (is_below(path, program->place, ret_task)) {
+		if (is_below(path, program->place, ret_setting)) {
 			*ret_program = program;
 			return 0;
 		}
@@ -314,14 +315,14 @@ static int find_by_path(struct program *programs, const char *path,
 
 static int find(void *ctx, struct program *programs,
 		const struct process *process, struct program **ret_program,
-		uint32_t *ret_task)
+		uint32_t *ret_setting)
 {
 	char path[PLACE_MAX + 64];
 	struct program *program;
 	int result = proc_cgroup(process->pid, path, sizeof(path));
 
 	if (result == 0)
-		result = find_by_path(programs, path, ret_program, ret_task);
+		result = find_by_path(programs, path, ret_program, ret_setting);
 	if (result == 0)
 		return 0;
 	/* It may have left where that can be done. */
@@ -335,7 +336,7 @@ static int find(void *ctx, struct program *programs,
 			if (!process_is(&members.items[i].process, process))
 				continue;
 			*ret_program = program;
-			*ret_task = members.items[i].task;
+			*ret_setting = members.items[i].setting;
 			return 0;
 		}
 	}
@@ -347,37 +348,37 @@ static bool is_near(void *ctx, const struct program *program,
 {
 	char path[PLACE_MAX + 64];
 	char above[PLACE_MAX];
-	uint32_t task;
+	uint32_t setting;
 
 	if (proc_cgroup(process->pid, path, sizeof(path)) < 0)
 		return false;
 	strcpy(above, program->place);
 	*strrchr(above, '/') = '\0';
-	return is_below(path, above, &task);
+	return is_below(path, above, &setting);
 }
 
 static int enter(void *ctx, struct program *program,
-		 const struct process *process, uint32_t task)
+		 const struct process *process, uint32_t setting)
 {
 	struct keeper *keeper = ctx;
 	char before[PLACE_MAX + 64] = "";
 	char path[GROUP_PATH_MAX];
-	uint32_t task_before = 0;
+	uint32_t setting_before = 0;
 	int result;
 
 	if (proc_cgroup(process->pid, before, sizeof(before)) < 0 ||
-	    !is_below(before, program->place, &task_before))
-		task_before = 0;
-	path_of_task(keeper, program, task, path);
-	if (task != 0 && mkdir(path, 0755) < 0 && errno != EEXIST)
+	    !is_below(before, program->place, &setting_before))
+		setting_before = 0;
+	path_of_setting(keeper, program, setting, path);
+	if (setting != 0 && mkdir(path, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	result = move_process(keeper, program, process, path);
 	if (result == 0 && program->known_count > 0)
-		result = search_note(program, process, task);
-	if (result < 0 && task != 0)
+		result = search_note(program, process, setting);
+	if (result < 0 && setting != 0)
 		rmdir(path);
-	if (result == 0 && task_before != 0 && task_before != task) {
-		path_of_task(keeper, program, task_before, path);
+	if (result == 0 && setting_before != 0 && setting_before != setting) {
+		path_of_setting(keeper, program, setting_before, path);
 		rmdir(path); /* when it was the last one */
 	}
 	return result;
@@ -398,11 +399,11 @@ static bool is_in(struct keeper *keeper, const struct program *program,
 		  const struct process *process)
 {
 	char path[PLACE_MAX + 64];
-	uint32_t task;
+	uint32_t setting;
 
 	return program->known_count > 0 ||
 	       (proc_cgroup(process->pid, path, sizeof(path)) == 0 &&
-		is_below(path, program->place, &task));
+		is_below(path, program->place, &setting));
 }
 
 static int signal_all(void *ctx, struct program *program, int number)

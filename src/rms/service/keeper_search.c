@@ -61,7 +61,7 @@ static int look(void *ctx, struct program *program)
 
 static int find(void *ctx, struct program *programs,
 		const struct process *process, struct program **ret_program,
-		uint32_t *ret_task)
+		uint32_t *ret_setting)
 {
 	struct program *program;
 
@@ -74,7 +74,7 @@ static int find(void *ctx, struct program *programs,
 			if (!process_is(&members.items[i].process, process))
 				continue;
 			*ret_program = program;
-			*ret_task = members.items[i].task;
+			*ret_setting = members.items[i].setting;
 			return 0;
 		}
 	}
@@ -89,9 +89,9 @@ static bool is_near(void *ctx, const struct program *program,
 }
 
 static int enter(void *ctx, struct program *program,
-		 const struct process *process, uint32_t task)
+		 const struct process *process, uint32_t setting)
 {
-	return search_note(program, process, task);
+	return search_note(program, process, setting);
 }
 
 static int leave(void *ctx, struct program *program,

@@ -9,7 +9,7 @@
  * and each look puts back who is outside.
  *
  *	ABOVE/fairlead-rms-ID      the program; members that have set nothing
- *	ABOVE/fairlead-rms-ID/tN   members of task N
+ *	ABOVE/fairlead-rms-ID/sN   members with setting N
  *
  * *search*: nothing holds members, they are looked for (search.h).
  */

@@ -33,7 +33,8 @@ const char *options_usage(void)
 	       "  --dir DIR                   where socket and state are\n"
 	       "  --keeper auto|group|search  what keeps members in\n"
 	       "  --ready-fd N                write a byte there when ready\n"
-	       "  --help, --version\n";
+	       "  --help\n"
+	       "  --version\n";
 }
 
 static int parse_fd(const char *text, int *ret_fd)

@@ -32,7 +32,7 @@ static struct known *find_known(struct program *program,
 }
 
 int search_note(struct program *program, const struct process *process,
-		uint32_t task)
+		uint32_t setting)
 {
 	struct known *known = find_known(program, process);
 
@@ -48,9 +48,9 @@ int search_note(struct program *program, const struct process *process,
 		*known = (struct known){ .process = *process };
 		program->is_changed = true;
 	}
-	if (known->task != task || known->has_left)
+	if (known->setting != setting || known->has_left)
 		program->is_changed = true;
-	known->task = task;
+	known->setting = setting;
 	known->has_left = false;
 	return 0;
 }
@@ -152,7 +152,8 @@ static int spread(struct program *program, const struct proc_stat *stats,
 			origin = find_origin(program, &stats[i]);
 			if (origin == NULL)
 				continue;
-			result = search_note(program, &process, origin->task);
+			result =
+				search_note(program, &process, origin->setting);
 			if (result < 0)
 				return result;
 			program->known[program->known_count - 1].session =
@@ -185,7 +186,7 @@ int search_members(struct program *program, struct members *ret_members,
 			find_stat(stats, count, known->process.pid);
 		struct member member = {
 			.process = known->process,
-			.task = known->task,
+			.setting = known->setting,
 		};
 
 		if (known->has_left || known->has_ended || stat == NULL ||

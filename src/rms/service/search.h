@@ -12,11 +12,11 @@
 /* Now, as processes have their start. */
 uint64_t search_now(void);
 /*
- * A process is a member, and in this task. -ENOMEM, -ENOSPC: KNOWN_MAX. One
+ * A process is a member, and in this setting. -ENOMEM, -ENOSPC: KNOWN_MAX. One
  * that had left is in again.
  */
 int search_note(struct program *program, const struct process *process,
-		uint32_t task);
+		uint32_t setting);
 /* It has left, with what it forks. */
 void search_forget(struct program *program, const struct process *process);
 /*

@@ -18,6 +18,7 @@
 
 #include "rms/service/dispatch.h"
 #include "rms/service/identity.h"
+#include "sys/ready.h"
 
 struct connection {
 	struct connection *prev, *next;
@@ -207,6 +208,7 @@ static void on_signal(uv_signal_t *handle, int number)
 	struct server *server = handle->data;
 
 	log_info(server->log, "stopping signal=%d", number);
+	ready_tell_stopping();
 	uv_stop(&server->loop);
 }
 
@@ -274,16 +276,6 @@ static unsigned int find_connection_max(void)
 	return (unsigned int)(limit.rlim_cur / 4);
 }
 
-static int announce(int ready_fd)
-{
-	if (ready_fd < 0)
-		return 0;
-	if (write(ready_fd, "\n", 1) != 1)
-		return -errno;
-	close(ready_fd);
-	return 0;
-}
-
 static int start(struct server *server, const struct server_options *options,
 		 struct notes *notes, const struct clock_seam *clock,
 		 struct fairlead_error *ret_error)
@@ -319,11 +311,10 @@ static int start(struct server *server, const struct server_options *options,
 	result = server->listen_fd < 0 ? server->listen_fd : 0;
 	if (result == 0)
 		result = start_handles(server);
-	if (result == 0)
-		result = announce(options->ready_fd);
 	if (result < 0)
 		return error_set(ret_error, result, "cannot listen: %s",
 				 strerror(-result));
+	ready_tell(options->ready_fd);
 	return 0;
 }
 

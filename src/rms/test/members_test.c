@@ -24,6 +24,15 @@ static int write_procs(struct player *player, const char *dir)
 	return play_script(player, &script);
 }
 
+/* Fork a child that is there from its beginning. */
+static int clone_into(struct player *player, const char *dir)
+{
+	struct script script = { .act = ACT_CLONE };
+
+	snprintf(script.text, sizeof(script.text), "%s", dir);
+	return play_script(player, &script);
+}
+
 static int write_as_root(const char *dir, pid_t pid)
 {
 	char text[16];
@@ -119,6 +128,7 @@ static void a_delegated_cgroup_beside_it_is_no_way_out(void **state)
 	assert_int_equal(chown(path, OWNER_UID, SOME_GID), 0);
 	assert_int_equal(play(member, ACT_BECOME, .uid = OWNER_UID), 0);
 	assert_int_equal(write_procs(member, dir), -EACCES);
+	assert_int_equal(clone_into(member, dir), -EACCES);
 	assert_true(is_member(1, member->pid));
 }
 

@@ -2,9 +2,11 @@
 /* What players do, in processes of their own. */
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +34,24 @@ static int write_pid(const char *path)
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	int result = fd < 0 || write(fd, text, (size_t)size) < 0 ? -errno : 0;
 
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+static int clone_into(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = (uint64_t)fd,
+	};
+	long pid = fd < 0 ? -1 : syscall(SYS_clone3, &args, sizeof(args));
+	int result = pid < 0 ? -errno : 0;
+
+	if (pid == 0)
+		_exit(0);
 	if (fd >= 0)
 		close(fd);
 	return result;
@@ -125,6 +145,8 @@ static int perform_own(struct player *players, struct script *s)
 		return fork_player(players, s);
 	case ACT_WRITE:
 		return write_pid(s->text);
+	case ACT_CLONE:
+		return clone_into(s->text);
 	case ACT_BURN:
 		return burn(s->value);
 	case ACT_TOUCH:

@@ -55,7 +55,7 @@ static int make(void *ctx, struct program *program,
 		return result;
 	if (step(world, &result)) {
 		process_of(world, process)->program = program->id;
-		process_of(world, process)->task = 0;
+		process_of(world, process)->setting = 0;
 	}
 	return result;
 }
@@ -106,7 +106,7 @@ static int find_members(void *ctx, struct program *program,
 	for (int pid = 1; result == 0 && pid <= WORLD_PROCESSES; pid++) {
 		struct member member = {
 			.process = { .pid = pid, .start = 1 },
-			.task = world->processes[pid - 1].task,
+			.setting = world->processes[pid - 1].setting,
 		};
 
 		if (is_member(world, pid, program))
@@ -117,7 +117,7 @@ static int find_members(void *ctx, struct program *program,
 
 static int find(void *ctx, struct program *programs,
 		const struct process *process, struct program **ret_program,
-		uint32_t *ret_task)
+		uint32_t *ret_setting)
 {
 	struct world *world = ctx;
 	struct program *program;
@@ -126,7 +126,7 @@ static int find(void *ctx, struct program *programs,
 		if (!is_member(world, process->pid, program))
 			continue;
 		*ret_program = program;
-		*ret_task = process_of(world, process)->task;
+		*ret_setting = process_of(world, process)->setting;
 		return 0;
 	}
 	return -ESRCH;
@@ -139,14 +139,14 @@ static bool is_near(void *ctx, const struct program *program,
 }
 
 static int enter(void *ctx, struct program *program,
-		 const struct process *process, uint32_t task)
+		 const struct process *process, uint32_t setting)
 {
 	struct world *world = ctx;
 	int result;
 
 	if (step(world, &result)) {
 		process_of(world, process)->program = program->id;
-		process_of(world, process)->task = task;
+		process_of(world, process)->setting = setting;
 	}
 	return result;
 }

@@ -13,7 +13,7 @@
 
 struct world_process {
 	int32_t program; /* whose cgroup it is in; 0: none */
-	uint32_t task;
+	uint32_t setting;
 	bool is_alive;
 	bool is_watched;
 };
