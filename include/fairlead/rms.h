@@ -219,6 +219,7 @@ int rms_getprgid(pid_t pid, int *id);
  * ESRCH   no such program or process; it is a member of one already (adding),
  *         or not of this one (removing)
  * EACCES  not for this caller; or the program was killed (adding)
+ * ENOMEM  the kernel does not move it; why is in the daemon's log
  */
 int rms_addproc(int id, pid_t pid);
 int rms_removeproc(int id, pid_t pid);
@@ -270,7 +271,8 @@ int rms_prgaddcap(int id, int index, const struct elan_capability *cap);
  * ESRCH   the caller is in no program
  * EINVAL  its program has no capability of this index, or that has no such
  *         context
- * ENOMEM
+ * ENOMEM  its members have set more than is kept, or the kernel gives no cgroup
+ *         for it
  */
 int rms_setcap(int index, int ctx);
 /*

@@ -90,7 +90,7 @@ int registry_program_create(struct registry *registry,
 	program->made_ms = clock_monotonic_ms(&registry->clock);
 	result = keeper->ops->choose(keeper->ctx, program, &caller->process);
 	if (result < 0)
-		return -ENOMEM;
+		return result == -EINVAL ? result : -ENOMEM;
 	other = take_ptr(program);
 	registry_insert(registry, other);
 	result = make(registry, other, &caller->process);

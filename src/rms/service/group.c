@@ -24,6 +24,31 @@ static int join(char *path, const char *dir, const char *name)
 	return size < 0 || size >= GROUP_PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
+uint32_t group_setting_of(const char *name)
+{
+	char *end;
+	unsigned long number;
+
+	if (name[0] != 's' || name[1] < '1' || name[1] > '9')
+		return 0;
+	number = strtoul(name + 1, &end, 10);
+	return (*end == '\0' || *end == '/') && number <= UINT32_MAX
+		       ? (uint32_t)number
+		       : 0;
+}
+
+bool group_is_below(const char *path, const char *place, uint32_t *ret_setting)
+{
+	size_t size = strlen(place);
+
+	if (strncmp(path, place, size) != 0 ||
+	    (path[size] != '\0' && path[size] != '/'))
+		return false;
+	*ret_setting =
+		path[size] == '/' ? group_setting_of(path + size + 1) : 0;
+	return true;
+}
+
 int group_write(const char *dir, const char *name, const char *text)
 {
 	_auto_(closep) int fd = -1;

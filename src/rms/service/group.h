@@ -10,6 +10,10 @@
 #define GROUP_PREFIX   "fairlead-rms-"
 #define GROUP_MARK     "trusted.fairlead-rms" /* extended attribute */
 
+/* The number of a setting from a name, or path, that begins with "sN"; 0. */
+uint32_t group_setting_of(const char *name);
+/* Is a path the place or below it, and then in which setting. */
+bool group_is_below(const char *path, const char *place, uint32_t *ret_setting);
 /* Write one word to DIR/NAME. */
 int group_write(const char *dir, const char *name, const char *text);
 /*

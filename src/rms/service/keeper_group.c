@@ -45,31 +45,6 @@ static void path_above(const struct keeper *keeper,
 	*strrchr(path, '/') = '\0';
 }
 
-static uint32_t setting_of(const char *name)
-{
-	char *end;
-	unsigned long number;
-
-	if (name[0] != 's' || name[1] < '1' || name[1] > '9')
-		return 0;
-	number = strtoul(name + 1, &end, 10);
-	return (*end == '\0' || *end == '/') && number <= UINT32_MAX
-		       ? (uint32_t)number
-		       : 0;
-}
-
-/* Is a path the place or below it, and then in which setting. */
-static bool is_below(const char *path, const char *place, uint32_t *ret_setting)
-{
-	size_t size = strlen(place);
-
-	if (strncmp(path, place, size) != 0 ||
-	    (path[size] != '\0' && path[size] != '/'))
-		return false;
-	*ret_setting = path[size] == '/' ? setting_of(path + size + 1) : 0;
-	return true;
-}
-
 static bool is_delegated(const struct keeper *keeper,
 			 const struct program *program)
 {
@@ -112,6 +87,14 @@ static int choose(void *ctx, struct program *program,
 	return 0;
 }
 
+/* What the kernel refuses is a lack of room to who asks. */
+static int complain(const struct keeper *keeper, const char *path, int result)
+{
+	log_error(keeper->log, "cannot use a cgroup path=%s error=%s", path,
+		  strerror(-result));
+	return -ENOMEM;
+}
+
 /*
  * Write a process into a cgroup. It is held meanwhile; had it ended before the
  * kernel read its pid, and somebody else got that, this one is put back.
@@ -128,6 +111,8 @@ static int move_process(struct keeper *keeper, const struct program *program,
 		return pidfd;
 	snprintf(text, sizeof(text), "%d", process->pid);
 	result = group_write(path, "cgroup.procs", text);
+	if (result < 0 && result != -ESRCH)
+		return complain(keeper, path, result);
 	if (result == 0 && proc_has_ended(pidfd)) {
 		struct proc_stat stat;
 
@@ -168,11 +153,10 @@ static int make(void *ctx, struct program *program,
 		setxattr(path, GROUP_MARK, keeper->dir, strlen(keeper->dir), 0);
 	if (result == 0)
 		result = move_process(keeper, program, process, path);
-	if (result < 0) {
-		log_error(keeper->log, "cannot make a cgroup path=%s error=%s",
-			  path, strerror(-result));
-		return result == -EEXIST ? result : -ENOMEM;
-	}
+	if (result < 0 && result != -EEXIST)
+		return complain(keeper, path, result);
+	if (result < 0)
+		return result;
 	watch_events(keeper, path);
 	if (is_delegated(keeper, program))
 		result = search_note(program, process, 0);
@@ -203,7 +187,7 @@ static int take_member(void *arg, const char *below, int32_t pid)
 	struct collection *collection = arg;
 	struct member member = {
 		.process.pid = pid,
-		.setting = setting_of(below),
+		.setting = group_setting_of(below),
 	};
 	struct proc_stat stat;
 	int result;
@@ -305,7 +289,7 @@ static int find_by_path(struct program *programs, const char *path,
 	struct program *program;
 
 	DL_FOREACH (programs, program) {
-		if (is_below(path, program->place, ret_setting)) {
+		if (group_is_below(path, program->place, ret_setting)) {
 			*ret_program = program;
 			return 0;
 		}
@@ -354,7 +338,7 @@ static bool is_near(void *ctx, const struct program *program,
 		return false;
 	strcpy(above, program->place);
 	*strrchr(above, '/') = '\0';
-	return is_below(path, above, &setting);
+	return group_is_below(path, above, &setting);
 }
 
 static int enter(void *ctx, struct program *program,
@@ -367,11 +351,11 @@ static int enter(void *ctx, struct program *program,
 	int result;
 
 	if (proc_cgroup(process->pid, before, sizeof(before)) < 0 ||
-	    !is_below(before, program->place, &setting_before))
+	    !group_is_below(before, program->place, &setting_before))
 		setting_before = 0;
 	path_of_setting(keeper, program, setting, path);
 	if (setting != 0 && mkdir(path, 0755) < 0 && errno != EEXIST)
-		return -errno;
+		return complain(keeper, path, -errno);
 	result = move_process(keeper, program, process, path);
 	if (result == 0 && program->known_count > 0)
 		result = search_note(program, process, setting);
@@ -403,7 +387,7 @@ static bool is_in(struct keeper *keeper, const struct program *program,
 
 	return program->known_count > 0 ||
 	       (proc_cgroup(process->pid, path, sizeof(path)) == 0 &&
-		is_below(path, program->place, &setting));
+		group_is_below(path, program->place, &setting));
 }
 
 static int signal_all(void *ctx, struct program *program, int number)

@@ -70,6 +70,7 @@ int proc_stat_parse(const char *text, struct proc_stat *ret_stat)
 		.system = fields[15],
 		.waited_user = fields[16],
 		.waited_system = fields[17],
+		.threads = fields[20],
 		.start = fields[22],
 		.pages = fields[24],
 	};

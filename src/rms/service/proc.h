@@ -23,6 +23,7 @@ struct proc_stat {
 	uint64_t system;
 	uint64_t waited_user;
 	uint64_t waited_system;
+	uint64_t threads; /* with the first one, also when that has ended */
 	uint64_t start;
 	uint64_t pages; /* resident */
 };
@@ -36,10 +37,10 @@ bool proc_is_users(const char *text, uint32_t uid);
 /* Where cgroup version 2 is mounted as a whole. -ENOENT. */
 int proc_mount_parse(const char *text, char *ret_path, size_t capacity);
 
-/* A zombie, or less. */
+/* A zombie, or less; not one whose first thread has ended before others. */
 static inline bool proc_stat_is_dead(const struct proc_stat *stat)
 {
-	return stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
+	return (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
 }
 
 /* A whole file of /proc, ended by a zero: its size. -ESRCH, ... */

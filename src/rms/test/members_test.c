@@ -81,6 +81,34 @@ static void a_daemon_is_a_member_where_the_kernel_keeps_it(void **state)
 	player_wait(below);
 }
 
+static bool is_zombie(void *arg)
+{
+	const struct player *player = arg;
+
+	return state_of(player->pid) == 'Z';
+}
+
+/* Of a process whose first thread has ended /proc says that it is a zombie. */
+static void a_member_without_its_first_thread_is_still_one(void **state)
+{
+	struct stage *stage = *state;
+	struct player *member = must_create(stage, 0, 1);
+	struct player *child = player_fork(stage, member, 1, 0);
+	struct player *below;
+
+	assert_int_equal(members_of(1), 2);
+	assert_int_equal(play(child, ACT_THREAD), 0);
+	eventually(is_zombie, child);
+	assert_true(is_member(1, child->pid));
+	assert_int_equal(members_of(1), 2);
+	below = player_fork(stage, child, 2, 0);
+	assert_true(is_member(1, below->pid));
+	assert_int_equal(play(child, ACT_GETPRGID), 0);
+	assert_int_equal(rms_prgsignal(1, SIGTERM), 0);
+	player_wait(child);
+	player_wait(below);
+}
+
 static void children_from_before_stay_outside(void **state)
 {
 	struct stage *stage = *state;
@@ -409,11 +437,34 @@ static void contexts_leave_no_cgroups_behind(void **state)
 	assert_int_equal(members_of(1), 2);
 }
 
+/* Where the job's manager allows no more cgroups, a call says so. */
+static void without_room_for_cgroups_a_call_fails_and_nothing_else(void **state)
+{
+	struct stage *stage = *state;
+	struct elan_capability cap = sample_cap(0);
+	struct player *member = must_create(stage, 0, 1);
+	struct player *late = player_start(stage, 1, 0);
+
+	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
+	assert_int_equal(
+		group_write(stage->cgroup, "cgroup.max.descendants", "1"), 0);
+	assert_int_equal(play(member, ACT_SETCAP, .value = 1), -ENOMEM);
+	assert_int_equal(play(late, ACT_PRGCREATE, .id = 2, .uid = OWNER_UID,
+			      .value = 1),
+			 -ENOMEM);
+	assert_int_equal(members_of(2), -ESRCH);
+	assert_true(is_member(1, member->pid));
+	assert_int_equal(
+		group_write(stage->cgroup, "cgroup.max.descendants", "max"), 0);
+	assert_int_equal(play(member, ACT_SETCAP, .value = 1), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		stage_test(children_are_members_whatever_they_do),
 		stage_test(a_daemon_is_a_member_where_the_kernel_keeps_it),
+		stage_test(a_member_without_its_first_thread_is_still_one),
 		stage_test(children_from_before_stay_outside),
 		stage_test(a_signal_reaches_every_member),
 		stage_test(suspended_members_do_nothing_until_they_are_resumed),
@@ -429,8 +480,10 @@ int main(int argc, char **argv)
 		stage_test(a_cgroup_in_the_way_is_used_when_it_is_empty),
 		stage_test(who_forks_all_the_time_does_not_get_away),
 		stage_test(contexts_leave_no_cgroups_behind),
+		stage_test(
+			without_room_for_cgroups_a_call_fails_and_nothing_else),
 	};
-	const size_t of_both = 7;
+	const size_t of_both = 8;
 	int result = stage_init(argc, argv);
 
 	if (result != 0)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/sched.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -68,6 +69,7 @@ static int burn(int ms)
 		getrusage(RUSAGE_SELF, &usage);
 	} while (usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 <
 		 ms);
+	(void)number;
 	return 0;
 }
 
@@ -225,21 +227,54 @@ static int perform(struct player *players, struct script *s)
 	}
 }
 
-void player_serve(struct player *players, int n)
+/* What a process plays, in whichever thread. */
+struct part {
+	struct player *players;
+	struct player *player;
+};
+
+static void *loop(void *arg);
+
+static void *begin_answering(void *arg)
 {
-	struct player *player = &players[n];
-	pid_t pid = getpid();
+	const struct part *part = arg;
+
+	if (write(part->player->fds[1], "", 1) != 1)
+		_exit(1);
+	return loop(arg);
+}
+
+static void *loop(void *arg)
+{
+	const struct part *part = arg;
+	struct script *script = part->player->script;
+	pthread_t thread;
 	char byte;
 
-	/* A signal that a test sends ends it, unless it is one to live with. */
-	signal(SIGUSR1, SIG_IGN);
-	player->script->number = pid;
-	if (write(player->fds[1], "", 1) != 1)
-		_exit(1);
-	while (read(player->fds[1], &byte, 1) == 1) {
-		player->script->result = perform(players, player->script);
-		if (write(player->fds[1], "", 1) != 1)
+	while (read(part->player->fds[1], &byte, 1) == 1) {
+		script->result = 0;
+		if (script->act == ACT_THREAD) {
+			if (pthread_create(&thread, NULL, begin_answering,
+					   arg) != 0)
+				break;
+			pthread_exit(NULL);
+		}
+		script->result = perform(part->players, script);
+		if (write(part->player->fds[1], "", 1) != 1)
 			break;
 	}
+	_exit(1);
+}
+
+void player_serve(struct player *players, int n)
+{
+	/* It outlives this function, as the process may its first thread. */
+	static struct part part;
+
+	part = (struct part){ players, &players[n] };
+	/* A signal that a test sends ends it, unless it is one to live with. */
+	signal(SIGUSR1, SIG_IGN);
+	part.player->script->number = getpid();
+	begin_answering(&part);
 	_exit(1);
 }

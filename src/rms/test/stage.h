@@ -61,6 +61,7 @@ enum act {
 	ACT_FORK,   /* value: which player; flags */
 	ACT_WRITE,  /* text: a file; to it goes the player's pid */
 	ACT_CLONE,  /* text: the directory of a cgroup, to have a child in */
+	ACT_THREAD, /* play on in a thread; the first one ends */
 	ACT_BURN,   /* ms of its own in user mode */
 	ACT_TOUCH,  /* MiB of memory */
 	ACT_BECOME, /* uid */

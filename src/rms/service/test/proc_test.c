@@ -31,6 +31,7 @@ static void stat_has_its_fields(void **state)
 	assert_int_equal(stat.system, 60);
 	assert_int_equal(stat.waited_user, 70);
 	assert_int_equal(stat.waited_system, 80);
+	assert_int_equal(stat.threads, 1);
 	assert_int_equal(stat.start, 12345);
 	assert_int_equal(stat.pages, 250);
 }
