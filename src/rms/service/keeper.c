@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "rms/service/keepers.h"
 
@@ -27,7 +28,7 @@ int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 	if (mode != KEEPER_SEARCH) {
 		result = group_try(keeper);
 		if (result == 0)
-			ops = &group_ops;
+			ops = &either_ops;
 		else if (mode == KEEPER_GROUP)
 			return error_set(ret_error, -ENOTSUP,
 					 "there are no cgroups of version 2 to "
@@ -39,7 +40,7 @@ int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 				    "looked for and can hide error=%s",
 				    strerror(-result));
 	}
-	if (ops == &group_ops) {
+	if (ops == &either_ops) {
 		keeper->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 		if (keeper->events < 0)
 			return error_set(ret_error, -errno,
@@ -48,6 +49,21 @@ int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 	}
 	ret_seam->ops = ops;
 	ret_seam->ctx = keeper;
+	return 0;
+}
+
+int keeper_check(const struct keeper *keeper, const struct registry *registry,
+		 struct fairlead_error *ret_error)
+{
+	const struct program *program;
+
+	DL_FOREACH (registry->programs, program) {
+		if (keeper->events < 0 && program->place[0] != '\0')
+			return error_set(ret_error, -ENOTSUP,
+					 "program %d is in cgroup '%s', and "
+					 "there are none that can be used now",
+					 program->id, program->place);
+	}
 	return 0;
 }
 

@@ -283,20 +283,6 @@ static int look(void *ctx, struct program *program)
 	return result < 0 ? result : members.count > 0;
 }
 
-static int find_by_path(struct program *programs, const char *path,
-			struct program **ret_program, uint32_t *ret_setting)
-{
-	struct program *program;
-
-	DL_FOREACH (programs, program) {
-		if (group_is_below(path, program->place, ret_setting)) {
-			*ret_program = program;
-			return 0;
-		}
-	}
-	return -ESRCH;
-}
-
 static int find(void *ctx, struct program *programs,
 		const struct process *process, struct program **ret_program,
 		uint32_t *ret_setting)
@@ -305,22 +291,12 @@ static int find(void *ctx, struct program *programs,
 	struct program *program;
 	int result = proc_cgroup(process->pid, path, sizeof(path));
 
-	if (result == 0)
-		result = find_by_path(programs, path, ret_program, ret_setting);
-	if (result == 0)
-		return 0;
-	/* It may have left where that can be done. */
+	if (result < 0)
+		return -ESRCH;
 	DL_FOREACH (programs, program) {
-		_auto_(members_fini) struct members members = { 0 };
-
-		if (program->known_count == 0 ||
-		    find_members(ctx, program, &members) < 0)
-			continue;
-		for (size_t i = 0; i < members.count; i++) {
-			if (!process_is(&members.items[i].process, process))
-				continue;
+		if (program->place[0] != '\0' &&
+		    group_is_below(path, program->place, ret_setting)) {
 			*ret_program = program;
-			*ret_setting = members.items[i].setting;
 			return 0;
 		}
 	}

@@ -44,6 +44,12 @@ int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 		struct watches *watches, const char *dir, const struct log *log,
 		struct keeper_seam *ret_seam, struct fairlead_error *ret_error);
 void keeper_fini(struct keeper *keeper);
+/*
+ * Can all programs of the registry be kept. -ENOTSUP with a text: some are in
+ * cgroups, which this keeper has not.
+ */
+int keeper_check(const struct keeper *keeper, const struct registry *registry,
+		 struct fairlead_error *ret_error);
 /* Something may have come to its end: take what inotify says. */
 void keeper_take_events(struct keeper *keeper);
 /*
@@ -54,8 +60,9 @@ void keeper_sweep(struct keeper *keeper, struct registry *registry);
 
 /* --- among the files of keepers --- */
 
-extern const struct keeper_ops group_ops;
+extern const struct keeper_ops group_ops; /* of programs with a place */
 extern const struct keeper_ops search_ops;
+extern const struct keeper_ops either_ops;
 
 /* Is there a place for programs: make one, look at it, remove it. */
 int group_try(struct keeper *keeper);

@@ -298,6 +298,9 @@ static int start(struct server *server, const struct server_options *options,
 	if (result < 0)
 		return error_set(ret_error, result, "%s", strerror(-result));
 	result = notes_load(notes, server->registry, ret_error);
+	if (result == 0)
+		result = keeper_check(&server->keeper, server->registry,
+				      ret_error);
 	if (result < 0)
 		return result;
 	result = registry_reconcile(server->registry);

@@ -5,8 +5,10 @@
  * KEEPER.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -293,6 +295,90 @@ static void a_cgroup_that_was_taken_away_is_an_error_to_see(void **state)
 	assert_int_equal(of(rms_prgdestroy(1)), 0);
 }
 
+/* In a mount namespace of its own, where cgroups cannot be written. */
+static int make_read_only(const struct stage *stage)
+{
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(stage->mount, stage->mount, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, stage->mount, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY,
+		  NULL) < 0)
+		return -errno;
+	return 0;
+}
+
+/* The same without any of version 2. */
+static int make_version_1(const struct stage *stage)
+{
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    umount2(stage->mount, MNT_DETACH) < 0)
+		return -errno;
+	return 0;
+}
+
+static void without_cgroups_members_are_looked_for(void **state)
+{
+	static int (*const prepare[])(const struct stage *stage) = {
+		make_read_only,
+		make_version_1,
+	};
+	struct stage *stage = *state;
+
+	daemon_stop(stage, SIGTERM);
+	for (int i = 0; i < 2; i++) {
+		struct player *member;
+
+		assert_false(daemon_start_with(stage, "group", prepare[i]));
+		assert_true(daemon_start_with(stage, "auto", prepare[i]));
+		assert_int_equal(rms_ptrack_enabled(), 0);
+		member = must_create(stage, i, i + 1);
+		assert_true(is_member(i + 1, member->pid));
+		assert_int_equal(rms_prgsignal(i + 1, SIGKILL), 0);
+		player_wait(member);
+		assert_int_equal(daemon_stop(stage, SIGTERM), 0);
+	}
+	assert_true(daemon_start_with(stage, "auto", NULL));
+	assert_int_equal(rms_ptrack_enabled(), 1);
+}
+
+static void what_was_looked_for_is_so_with_cgroups_too(void **state)
+{
+	struct stage *stage = *state;
+	struct player *member;
+	struct player *child;
+	struct player *other = player_start(stage, 2, 0);
+
+	daemon_stop(stage, SIGTERM);
+	assert_true(daemon_start_with(stage, "search", NULL));
+	member = must_create(stage, 0, 1);
+	daemon_again(stage);
+	assert_int_equal(rms_ptrack_enabled(), 1);
+	child = player_fork(stage, member, 1, 0);
+	assert_true(is_member(1, child->pid));
+	assert_false(is_member(1, other->pid));
+	assert_int_equal(members_of(1), 2);
+	assert_int_equal(rms_prgsignal(1, SIGKILL), 0);
+	player_wait(member);
+	player_wait(child);
+	assert_int_equal(of(rms_prgdestroy(1)), 0);
+	/* Nothing but that program. */
+	assert_int_equal(access(stage->cgroup, F_OK), 0);
+	assert_int_equal(play(other, ACT_GETPRGID), -ESRCH);
+}
+
+static void what_is_in_a_cgroup_is_not_lost_without_them(void **state)
+{
+	struct stage *stage = *state;
+	struct player *member = must_create(stage, 0, 1);
+
+	daemon_stop(stage, SIGTERM);
+	assert_false(daemon_start_with(stage, "search", NULL));
+	assert_false(daemon_start_with(stage, "auto", make_read_only));
+	daemon_start(stage);
+	assert_true(is_member(1, member->pid));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +395,9 @@ int main(int argc, char **argv)
 		/* Of cgroups, from here on. */
 		stage_test(cgroups_that_nobody_knows_are_swept_away_when_empty),
 		stage_test(a_cgroup_that_was_taken_away_is_an_error_to_see),
+		stage_test(without_cgroups_members_are_looked_for),
+		stage_test(what_was_looked_for_is_so_with_cgroups_too),
+		stage_test(what_is_in_a_cgroup_is_not_lost_without_them),
 	};
 	const size_t of_both = 10;
 	int result = stage_init(argc, argv);

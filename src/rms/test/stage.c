@@ -83,10 +83,12 @@ bool stage_is_group(void)
 	return strcmp(keeper, "group") == 0;
 }
 
-void daemon_start(struct stage *stage)
+bool daemon_start_with(struct stage *stage, const char *keeper_name,
+		       int (*prepare)(const struct stage *stage))
 {
 	char ready_text[16];
 	int ready[2];
+	ssize_t size;
 	char byte;
 
 	assert_int_equal(stage->daemon, 0);
@@ -97,13 +99,24 @@ void daemon_start(struct stage *stage)
 	assert_true(stage->daemon >= 0);
 	if (stage->daemon == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		execl(program, program, "--dir", stage->dir, "--keeper", keeper,
-		      "--ready-fd", ready_text, NULL);
+		if (prepare == NULL || prepare(stage) == 0)
+			execl(program, program, "--dir", stage->dir, "--keeper",
+			      keeper_name, "--ready-fd", ready_text, NULL);
 		_exit(EXIT_EXEC_FAILED);
 	}
 	close(ready[1]);
-	assert_int_equal(read(ready[0], &byte, 1), 1);
+	size = read(ready[0], &byte, 1);
 	close(ready[0]);
+	if (size == 1)
+		return true;
+	assert_int_equal(waitpid(stage->daemon, NULL, 0), stage->daemon);
+	stage->daemon = 0;
+	return false;
+}
+
+void daemon_start(struct stage *stage)
+{
+	assert_true(daemon_start_with(stage, keeper, NULL));
 }
 
 int daemon_stop(struct stage *stage, int signal)

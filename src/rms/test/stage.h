@@ -119,6 +119,12 @@ int stage_teardown(void **state);
 	cmocka_unit_test_setup_teardown(name, stage_setup, stage_teardown)
 
 void daemon_start(struct stage *stage);
+/*
+ * As daemon_start, with this keeper, after prepare in its process, which does
+ * not go on when that is below 0. Has it started.
+ */
+bool daemon_start_with(struct stage *stage, const char *keeper,
+		       int (*prepare)(const struct stage *stage));
 /* Its wait status. */
 int daemon_stop(struct stage *stage, int signal);
 /* kill -9, and another one. */
