@@ -96,6 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (length == SIZE_ENDS) {
 			world_end(&world, pid);
 		} else if (length == SIZE_FORKS) {
+			/* Whose place it takes has ended. */
+			world_end(&world, pid % WORLD_PROCESSES + 1);
 			world_fork(&world, pid, pid % WORLD_PROCESSES + 1);
 		} else {
 			if (length > reader.left)
