@@ -216,7 +216,7 @@ void bed_start(struct bed *bed, uint64_t epoch, bed_store_fn *store, void *arg)
 
 	bed->store = store;
 	bed->arg = arg;
-	if (core_create(&bed->filled.engine.core, &ops, bed, &bed->clock,
+	if (core_create(&bed->filled.engine.core, &ops, bed, &bed->clock, NULL,
 			&bed->log, &bed->core, &error) < 0 ||
 	    core_start(bed->core, epoch, false, &error) < 0)
 		bed_die("start", error.text);

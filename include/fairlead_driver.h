@@ -12,7 +12,7 @@
  *
  * Who owns what. Identifiers (VNIs, contexts) are handed out, held and
  * quarantined by the manager's core, never by a driver: `reserve` only says
- * how many it needs of which pool. What a lane made on a node is described by
+ * how many it needs of which pool. The same goes for random bytes. What a lane made on a node is described by
  * the driver in a small opaque record, which the node keeps in its journal
  * and hands back to `revoke` and `env`.
  *
@@ -37,34 +37,66 @@
 extern "C" {
 #endif
 
-#define FAIRLEAD_DRIVER_ABI      1
+#define FAIRLEAD_DRIVER_ABI       2
 
-#define FAIRLEAD_DRIVER_NAME_MAX 15     /* bytes, without the zero */
-#define FAIRLEAD_POOL_NAME_MAX   15     /* bytes, without the zero */
-#define FAIRLEAD_POOLS_MAX       4      /* pools of one driver */
-#define FAIRLEAD_LANE_IDS_MAX    16     /* identifiers of one lane */
-#define FAIRLEAD_OPTIONS_MAX     511    /* bytes, without the zero */
-#define FAIRLEAD_JOB_NAME_MAX    64     /* bytes, without the zero */
-#define FAIRLEAD_RECORD_MAX      2048   /* bytes of a lane's record on a node */
-#define FAIRLEAD_OBJECT_IDS_MAX  4      /* identifiers shown of one object */
-#define FAIRLEAD_RESOURCES_MAX   12     /* kinds of resources of a device */
-#define FAIRLEAD_REASON_MAX      127    /* bytes, without the zero */
-#define FAIRLEAD_SUMMARY_MAX     255    /* bytes, without the zero */
-#define FAIRLEAD_PLACE_MAX       128    /* bytes of a node's place */
-#define FAIRLEAD_MEMBERS_MAX     131072 /* bytes of a lane's members */
+#define FAIRLEAD_DRIVER_NAME_MAX  15   /* bytes, without the zero */
+#define FAIRLEAD_POOL_NAME_MAX    15   /* bytes, without the zero */
+#define FAIRLEAD_POOLS_MAX        4    /* pools of one driver */
+#define FAIRLEAD_LANE_IDS_MAX     16   /* identifiers of one lane */
+#define FAIRLEAD_OPTIONS_MAX      511  /* bytes, without the zero */
+#define FAIRLEAD_JOB_NAME_MAX     64   /* bytes, without the zero */
+#define FAIRLEAD_RECORD_MAX       2048 /* bytes of a lane's record on a node */
+#define FAIRLEAD_OBJECT_IDS_MAX   4    /* identifiers shown of one object */
+#define FAIRLEAD_RESOURCES_MAX    12   /* kinds of resources of a device */
+#define FAIRLEAD_REASON_MAX       127  /* bytes, without the zero */
+#define FAIRLEAD_SUMMARY_MAX      255  /* bytes, without the zero */
+#define FAIRLEAD_PLACE_MAX        128  /* bytes of a node's place */
+#define FAIRLEAD_MEMBERS_MAX      131072  /* bytes of a lane's members */
+#define FAIRLEAD_POSITIONS_MAX    65536   /* positions of a pool of runs */
+#define FAIRLEAD_RUN_IDS_MAX      4096    /* limit of such a pool */
+#define FAIRLEAD_FILE_MAX         1048576 /* bytes of a file of a setting */
+#define FAIRLEAD_SECRET_MAX       256     /* random bytes of one lane */
+#define FAIRLEAD_SECRET_NODES_MAX 1024    /* nodes of a lane with secrets */
+#define FAIRLEAD_PACKED_MAX       16128   /* bytes that `pack` makes of them */
 
 /* One line of the configuration's section for this driver. */
 struct fairlead_setting {
 	const char *name;
 	const char *value;
 	unsigned int line; /* in the configuration file; 0: a default */
+	/*
+	 * For the manager half, where the driver's `files` names the setting:
+	 * what is in the file that the value is the path of. NULL: not read.
+	 */
+	const char *content;
+	size_t content_size;
 };
 
-/* A pool of identifiers that the driver wants the core to keep. */
+/*
+ * A pool of identifiers that the driver wants the core to keep. An identifier
+ * of most pools has one holder.
+ *
+ * A pool of *runs* is for what is unique where it is used only: a lane holds
+ * identifiers that follow each other, the run, on all *positions* of a range,
+ * and another lane may hold the same on positions that are not in it. Round
+ * robin is not for these: the lowest run that is free is taken.
+ */
 struct fairlead_pool_spec {
 	char name[FAIRLEAD_POOL_NAME_MAX + 1]; /* "vni" */
 	uint32_t limit;                        /* identifiers are below it */
 	const char *universe; /* id set text, owned by the driver's state */
+	/*
+	 * 0, or it is a pool of runs: positions are below it. Then limit is at
+	 * most FAIRLEAD_RUN_IDS_MAX.
+	 */
+	uint32_t positions;
+};
+
+/* So many identifiers in one piece, on the positions low to high. */
+struct fairlead_run {
+	uint32_t low;
+	uint32_t high;
+	uint32_t length; /* 0: none */
 };
 
 /* What a job asks for, as the driver sees it. Owned by the caller. */
@@ -95,8 +127,15 @@ struct fairlead_effects {
 
 /* What a reservation needs. Filled by `reserve`. */
 struct fairlead_plan {
-	/* Identifiers wanted of each pool, by the pool's index. */
+	/* Identifiers wanted of each pool, by the pool's index; not of runs. */
 	uint32_t counts[FAIRLEAD_POOLS_MAX];
+	/* Runs that are wanted, one at most of each pool of runs. */
+	struct fairlead_run runs[FAIRLEAD_POOLS_MAX];
+	/*
+	 * Random bytes that are drawn for the lane, at most FAIRLEAD_SECRET_MAX,
+	 * for `pack`. The job has at most FAIRLEAD_SECRET_NODES_MAX nodes then.
+	 */
+	uint32_t secret_size;
 	/* False: when a pool cannot give them, the job goes on without. */
 	bool is_fatal;
 	/* False: nothing is to be applied on any node ("off"). */
@@ -115,7 +154,10 @@ struct fairlead_lane {
 	uint32_t cores; /* on this node; 0 in the manager half */
 	uint32_t tasks; /* on this node; 0 in the manager half */
 	uint32_t id_count;
-	/* Identifiers in the order of the pools, then of taking. */
+	/*
+	 * Identifiers in the order of the pools, then of taking. Of a run there
+	 * are two: the first one and the last, which may be the same.
+	 */
 	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
 	char options[FAIRLEAD_OPTIONS_MAX + 1];
 	/*
@@ -134,6 +176,24 @@ struct fairlead_lane {
 	 * neither "." nor "..". Borrowed for the call.
 	 */
 	const char *job;
+	/*
+	 * In a node's apply only, else NULL and 0: what `pack` made of the
+	 * lane's secrets, as it was opened for this node. Borrowed for the call
+	 * and wiped after it. 0 in a dry run too.
+	 */
+	const uint8_t *secrets;
+	size_t secrets_size;
+};
+
+/* What of a job its secrets are packed for. Owned by the caller. */
+struct fairlead_pack {
+	const struct fairlead_lane *lane;
+	const struct fairlead_run *runs; /* FAIRLEAD_POOLS_MAX, as reserved */
+	size_t node_count;
+	const char *const *nodes;
+	const uint32_t *tasks; /* one entry a node */
+	const uint8_t *secret; /* as many bytes as the plan wanted */
+	size_t secret_size;
 };
 
 /*
@@ -212,6 +272,19 @@ struct fairlead_manager_ops {
 			const struct fairlead_place *places, size_t count,
 			uint8_t **ret_bytes, size_t *ret_size,
 			struct fairlead_error *ret_error);
+
+	/*
+	 * Optional; there when a plan can want secrets, and it says that the
+	 * node half takes some. Make of them what every node of the job is to
+	 * know and nobody else: it is sealed to these nodes, in the grant and
+	 * in the command to apply. The same for the same job each time. The
+	 * caller wipes and frees *ret_bytes; at most FAIRLEAD_PACKED_MAX bytes.
+	 * -EINVAL with a text, when the job cannot be what it was reserved as;
+	 * -ENOMEM.
+	 */
+	int (*pack)(void *state, const struct fairlead_pack *pack,
+		    uint8_t **ret_bytes, size_t *ret_size,
+		    struct fairlead_error *ret_error);
 };
 
 /* A device of this node, and how much of each resource is spoken for. */
@@ -427,6 +500,12 @@ struct fairlead_driver {
 	 * open; it is opened with all. The process has no others.
 	 */
 	uint64_t capabilities;
+	/*
+	 * Those of `settings` that are paths of files which the manager half
+	 * reads, ended by NULL; NULL: none. It is pure: the caller reads them,
+	 * when it reads the configuration.
+	 */
+	const char *const *files;
 };
 
 #ifdef __cplusplus

@@ -37,6 +37,22 @@ static const struct column columns[] = {
 	{ 0 },
 };
 
+/* Of a run both its ends. */
+static void print_id(struct table *table, const json_t *identifier)
+{
+	long long first = output_number(identifier, "id");
+	char *text;
+
+	if (json_object_get(identifier, "last") == NULL) {
+		table_number(table, first);
+		return;
+	}
+	if (asprintf(&text, "%lld-%lld", first,
+		     (long long)output_number(identifier, "last")) < 0)
+		text = NULL;
+	table_owned(table, text);
+}
+
 static void print_identifiers(struct cli *cli, const json_t *identifiers)
 {
 	struct table *table = table_create(cli, columns);
@@ -48,7 +64,7 @@ static void print_identifiers(struct cli *cli, const json_t *identifiers)
 		table_row(table);
 		table_text(table, output_text(identifier, "interconnect"));
 		table_text(table, output_text(identifier, "pool"));
-		table_number(table, output_number(identifier, "id"));
+		print_id(table, identifier);
 		table_number(table, output_number(identifier, "grant_id"));
 		output_time(output_real(identifier, "since"), since);
 		table_text(table, since);

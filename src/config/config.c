@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "config/check.h"
+#include "config/contents.h"
 #include "config/parse.h"
 #include "config/ports.h"
 #include "config/settings.h"
@@ -101,6 +102,7 @@ struct build {
 	size_t driver_count;
 	struct report *report;
 	bool checks_drivers; /* what their settings say */
+	bool needs_files;    /* that these name */
 };
 
 static void check_repeated(const struct build *build)
@@ -252,6 +254,7 @@ static int take_driver_settings(const struct build *build,
 				struct config_driver *driver)
 {
 	const struct parse *parse = build->parse;
+	size_t count;
 
 	driver->settings = calloc(parse->count + 1, sizeof(*driver->settings));
 	if (driver->settings == NULL)
@@ -279,6 +282,11 @@ static int take_driver_settings(const struct build *build,
 			return -ENOMEM;
 	}
 	if (!build->checks_drivers || driver->driver->manager == NULL)
+		return 0;
+	count = build->report->count;
+	if (contents_read(driver, build->needs_files, build->report) < 0)
+		return -ENOMEM;
+	if (build->report->count > count)
 		return 0;
 	return check_driver(driver->driver, driver->settings,
 			    driver->setting_count, build->report);
@@ -373,6 +381,7 @@ int config_parse(const char *text, size_t size, const char *name,
 		.report = &report,
 		.checks_drivers =
 			roles == 0 || (roles & CONFIG_ROLE_MANAGER) != 0,
+		.needs_files = (roles & CONFIG_ROLE_MANAGER) != 0,
 	};
 	int result;
 
@@ -416,6 +425,7 @@ void config_destroy(struct config *config)
 		for (size_t j = 0; j < driver->setting_count; j++) {
 			free((char *)driver->settings[j].name);
 			free((char *)driver->settings[j].value);
+			free((char *)driver->settings[j].content);
 		}
 		free(driver->settings);
 	}

@@ -80,7 +80,8 @@ struct config_fabric {
 /* One driver's section. A driver without one, but `none`, is off. */
 struct config_driver {
 	const struct fairlead_driver *driver;
-	struct fairlead_setting *settings; /* texts are the config's */
+	/* Texts are the config's; contents are read for the manager only. */
+	struct fairlead_setting *settings;
 	size_t setting_count;
 	unsigned int line; /* where the section begins; 0: it has none */
 };

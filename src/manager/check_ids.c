@@ -60,6 +60,18 @@ void check_ids_sort(json_t *value)
 		json_array_set_new(value, i, items[i]);
 }
 
+void check_ids_unique(json_t *sets)
+{
+	const char *name;
+	json_t *ids;
+
+	json_object_foreach (sets, name, ids)
+		for (size_t i = json_array_size(ids); i > 1; i--)
+			if (json_equal(json_array_get(ids, i - 1),
+				       json_array_get(ids, i - 2)))
+				json_array_remove(ids, i - 1);
+}
+
 static size_t find_driver(const struct check *check, const char *name)
 {
 	const struct core_config *core = &check->config->engine.core;
@@ -69,6 +81,22 @@ static size_t find_driver(const struct check *check, const char *name)
 	       strcmp(core->drivers[i].driver->name, name) != 0)
 		i++;
 	return i;
+}
+
+/* The ends of a run, of which all identifiers are there; or nothing is. */
+static bool fill_run(json_t *ids, struct fairlead_lane *lane)
+{
+	size_t count = json_array_size(ids);
+
+	if (count == 0)
+		return true;
+	if (lane->id_count + 2 > FAIRLEAD_LANE_IDS_MAX)
+		return false;
+	lane->ids[lane->id_count++] =
+		(uint32_t)json_integer_value(json_array_get(ids, 0));
+	lane->ids[lane->id_count++] =
+		(uint32_t)json_integer_value(json_array_get(ids, count - 1));
+	return true;
 }
 
 /* Identifiers in the order of the driver's pools; false: there are too many. */
@@ -83,6 +111,11 @@ static bool fill_lane(const struct check *check, size_t driver, json_t *sets,
 	for (size_t i = 0; i < count; i++) {
 		json_t *ids = json_object_get(sets, pools[i].name);
 
+		if (pools[i].positions > 0) {
+			if (!fill_run(ids, lane))
+				return false;
+			continue;
+		}
 		for (size_t j = 0; j < json_array_size(ids); j++) {
 			if (lane->id_count == FAIRLEAD_LANE_IDS_MAX)
 				return false;

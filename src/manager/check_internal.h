@@ -58,6 +58,8 @@ void check_problem(struct check *check, const char *format, ...)
 int check_ids_add(json_t *sets, const char *pool, const char *text);
 /* Arrays of numbers, at any depth, in rising order: a set has none. */
 void check_ids_sort(json_t *value);
+/* The same numbers once only, of {pool: [ids]} that is sorted. */
+void check_ids_unique(json_t *sets);
 /*
  * Are these the identifiers of the reservation that is replayed? The driver is
  * asked to describe a lane with them.

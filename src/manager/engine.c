@@ -27,8 +27,8 @@ static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 static int make_core(struct engine *engine, struct fairlead_error *ret_error)
 {
 	int result = core_create(&engine->config->core, &outputs_core_ops,
-				 engine, &engine->clock, engine->log,
-				 &engine->core, ret_error);
+				 engine, &engine->clock, &engine->rng,
+				 engine->log, &engine->core, ret_error);
 
 	if (result == 0)
 		core_set_probe(engine->core, engine->probe, engine->probe_ctx);

@@ -8,6 +8,18 @@
 
 #include "manager/internal.h"
 
+/* With a zero behind it, so that an empty one is there too. */
+static char *copy_content(const struct fairlead_setting *from)
+{
+	char *copy = malloc(from->content_size + 1);
+
+	if (copy != NULL) {
+		memcpy(copy, from->content, from->content_size);
+		copy[from->content_size] = 0;
+	}
+	return copy;
+}
+
 static int copy_driver(const struct core_driver_config *from,
 		       struct core_driver_config *to)
 {
@@ -26,6 +38,12 @@ static int copy_driver(const struct core_driver_config *from,
 		settings[i].name = strdup(from->settings[i].name);
 		settings[i].value = strdup(from->settings[i].value);
 		if (settings[i].name == NULL || settings[i].value == NULL)
+			return -ENOMEM;
+		if (from->settings[i].content == NULL)
+			continue;
+		settings[i].content_size = from->settings[i].content_size;
+		settings[i].content = copy_content(&from->settings[i]);
+		if (settings[i].content == NULL)
 			return -ENOMEM;
 	}
 	return 0;
@@ -101,6 +119,7 @@ void engine_config_destroy(struct engine_config *config)
 		for (size_t j = 0; j < driver->setting_count; j++) {
 			free((char *)driver->settings[j].name);
 			free((char *)driver->settings[j].value);
+			free((char *)driver->settings[j].content);
 		}
 		free((struct fairlead_setting *)driver->settings);
 	}

@@ -13,6 +13,7 @@
 #include "base/runs.h"
 #include "manager/fanout.h"
 #include "manager/member.h"
+#include "manager/wire/seal.h"
 
 void output_destroy(struct output *output)
 {
@@ -106,6 +107,8 @@ static int encode_apply(const struct core_fanout *fanout, const char *nodes,
 		.id_count = (uint8_t)lane->id_count,
 		.members = fanout->members,
 		.members_size = fanout->members_size,
+		.sealed = fanout->sealed,
+		.sealed_size = fanout->sealed_size,
 	};
 
 	if (cores == NULL || tasks == NULL)
@@ -256,6 +259,37 @@ static void on_look(void *ctx, const char *node)
 	look_now(ctx, node);
 }
 
+/* Under the key that every node has: a staged one is not there yet. */
+static const struct node_master *master_active(const struct engine *engine)
+{
+	const struct manager_key *key =
+		manager_keys_find(&engine->keys, KEY_ACTIVE);
+
+	for (size_t i = 0; i < engine->master_count; i++)
+		if (engine->masters[i].id == key->id)
+			return &engine->masters[i];
+	return &engine->masters[0];
+}
+
+static int on_seal(void *ctx, const struct core_secrets *secrets,
+		   struct writer *writer)
+{
+	const struct engine *engine = ctx;
+	struct seal_stream stream;
+	struct rng_seam rng;
+	int result;
+
+	seal_stream_init(&stream, secrets->seed, secrets->seed_size,
+			 secrets->grant_id, secrets->packed,
+			 secrets->packed_size);
+	rng = seal_stream_seam(&stream);
+	result = seal_make(&rng, master_active(engine), secrets->grant_id,
+			   secrets->nodes, secrets->node_count, secrets->packed,
+			   secrets->packed_size, writer);
+	seal_stream_fini(&stream);
+	return result;
+}
+
 const struct core_ops outputs_core_ops = {
 	.store = on_store,
 	.reply = on_reply,
@@ -265,6 +299,7 @@ const struct core_ops outputs_core_ops = {
 	.tell = on_tell,
 	.effect = on_effect,
 	.look = on_look,
+	.seal = on_seal,
 };
 
 static void send_ack(struct engine *engine, const struct output *output)

@@ -50,7 +50,8 @@ static const struct fairlead_manager_ops wide_manager = {
 static const struct fairlead_driver wide = {
 	.name = "wide",
 	.manager = &wide_manager,
-	.settings = (const char *const[]){ "pool", "width", NULL },
+	.settings = (const char *const[]){ "pool", "width", "map", NULL },
+	.files = (const char *const[]){ "map", NULL },
 };
 
 static const struct fairlead_driver *const drivers[] = { &none, &fast, &wide };
@@ -802,6 +803,75 @@ static void what_drivers_say_stands_at_its_line(void **state)
 	config_destroy(config);
 }
 
+/* --- files that settings of drivers name --- */
+
+static void what_a_setting_names_is_read_for_the_manager(void **state)
+{
+	struct folder *folder = *state;
+	const struct config_driver *driver;
+	struct config *config = NULL;
+	char *errors = NULL;
+	char text[512];
+
+	write_file(folder->file, 0644, "n0 elanid=0\n");
+	snprintf(text, sizeof(text), "driver \"wide\" { map = \"%s\" }",
+		 folder->file);
+	config = assert_parsed(text);
+	driver = config_driver_find(config, "wide");
+	assert_int_equal(driver->settings[0].content_size, 12);
+	assert_memory_equal(driver->settings[0].content, "n0 elanid=0\n", 12);
+	config_destroy(config);
+	snprintf(
+		text, sizeof(text),
+		"node { manager = \"m:1\" }\ndriver \"wide\" { map = \"/x\" }");
+	assert_int_equal(parse(text, CONFIG_ROLE_NODE, &config, &errors), 0);
+	driver = config_driver_find(config, "wide");
+	assert_null(driver->settings[0].content);
+	config_destroy(config);
+	/* Where it is not known which role this is it may be elsewhere. */
+	config = assert_parsed(text);
+	config_destroy(config);
+	assert_int_equal(parse(text, CONFIG_ROLE_MANAGER, &config, &errors),
+			 -EINVAL);
+	assert_non_null(strstr(errors, "'map': /x: No such file"));
+	free(errors);
+}
+
+static void refuse_map(const char *path, const char *what)
+{
+	char text[512], expected[600];
+
+	snprintf(text, sizeof(text), "\ndriver \"wide\" { map = \"%s\" }",
+		 path);
+	snprintf(expected, sizeof(expected), "f:2: 'map': %s", what);
+	assert_refused(text, expected);
+}
+
+static void a_file_that_cannot_be_believed_is_refused(void **state)
+{
+	struct folder *folder = *state;
+	char expected[512];
+
+	refuse_map("etc/genders", "'etc/genders' is no absolute path");
+	refuse_map("/", "/: is not a regular file");
+	write_file(folder->file, 0646, "n0 elanid=0\n");
+	snprintf(expected, sizeof(expected),
+		 "%s: can be written by others (chmod go-w)", folder->file);
+	refuse_map(folder->file, expected);
+	assert_int_equal(chmod(folder->file, 0644), 0);
+	assert_int_equal(truncate(folder->file, FAIRLEAD_FILE_MAX + 1), 0);
+	snprintf(expected, sizeof(expected), "%s: File too large",
+		 folder->file);
+	refuse_map(folder->file, expected);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(truncate(folder->file, 5), 0);
+	assert_int_equal(chown(folder->file, 65534, 65534), 0);
+	snprintf(expected, sizeof(expected),
+		 "%s: has to be root's (chown root)", folder->file);
+	refuse_map(folder->file, expected);
+}
+
 int main(void)
 {
 #define WITH_FOLDER(test) \
@@ -823,6 +893,8 @@ int main(void)
 		cmocka_unit_test(escapes_and_variables_are_refused),
 		cmocka_unit_test(a_flood_of_errors_is_cut),
 		cmocka_unit_test(what_drivers_say_stands_at_its_line),
+		WITH_FOLDER(what_a_setting_names_is_read_for_the_manager),
+		WITH_FOLDER(a_file_that_cannot_be_believed_is_refused),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
 		cmocka_unit_test(fabric_is_tcp_where_the_machine_is_known),

@@ -19,7 +19,7 @@ static int strange_refuse(const struct elan_hosts *hosts,
 			  const char *const *nodes, size_t count,
 			  struct fairlead_error *ret_error)
 {
-	const char *names[BAD_NODES_MAX];
+	const char *names[BAD_NODES_MAX] = { NULL };
 	_auto_(freep) char *list = NULL;
 	size_t named = 0, strange = 0;
 

@@ -174,7 +174,7 @@ static int rails_read(const struct option *option, uint32_t rail_count,
 		strcpy(text, option->value);
 	request->set_count = 0;
 	while ((word = strsep(&rest, ":")) != NULL) {
-		uint32_t mask;
+		uint32_t mask = 0;
 		int result =
 			set_parse(word, rail_count, used, &mask, ret_error);
 

@@ -119,7 +119,7 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 	core_release_begin(core, job, REASON_APPLY_FAILED);
 }
 
-/* The driver cannot make members of the nodes' places: say so, and undo. */
+/* The driver cannot make members, or secrets: say so, and undo. */
 static void refuse(struct core *core, struct job *job,
 		   const struct fairlead_error *error)
 {
@@ -130,7 +130,8 @@ static void refuse(struct core *core, struct job *job,
 }
 
 static void ask_nodes(struct core *core, struct job *job,
-		      const struct core_members *members)
+		      const struct core_members *members,
+		      const struct writer *sealed)
 {
 	struct event event;
 
@@ -147,12 +148,13 @@ static void ask_nodes(struct core *core, struct job *job,
 	event_begin(&event, core, "apply");
 	event_number(&event, "nodes", job->part_count);
 	event_store(&event, core, job);
-	core_fanout_apply(core, job, members);
+	core_fanout_apply(core, job, members, sealed);
 }
 
 static void begin(struct core *core, struct job *job)
 {
 	struct apply_run *run = run_of(job);
+	struct writer sealed = { 0 };
 	struct core_members members;
 	struct fairlead_error error;
 
@@ -176,7 +178,11 @@ static void begin(struct core *core, struct job *job)
 		refuse(core, job, &error);
 		return;
 	}
-	ask_nodes(core, job, &members);
+	if (core_secret_seal(core, job, &sealed, &error) < 0)
+		refuse(core, job, &error);
+	else
+		ask_nodes(core, job, &members, &sealed);
+	writer_fini(&sealed);
 	free(members.bytes);
 }
 

@@ -280,13 +280,25 @@ static void line_nodes(struct writer *lines, const char *what,
 	line_add(lines, "nodes %s: %s", what, text);
 }
 
-static const char *setting_find(const struct fairlead_setting *settings,
-				size_t count, const char *name)
+static const struct fairlead_setting *setting_find(
+	const struct fairlead_setting *settings, size_t count, const char *name)
 {
+	static const struct fairlead_setting none = { .value = "(default)" };
+
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(settings[i].name, name) == 0)
-			return settings[i].value;
-	return "(default)";
+			return &settings[i];
+	return &none;
+}
+
+/* Of a file that a setting names. */
+static bool is_same_content(const struct fairlead_setting *before,
+			    const struct fairlead_setting *after)
+{
+	return before->content == NULL || after->content == NULL ||
+	       (before->content_size == after->content_size &&
+		memcmp(before->content, after->content, after->content_size) ==
+			0);
 }
 
 static void lines_driver(const struct interconnect *ic,
@@ -295,17 +307,22 @@ static void lines_driver(const struct interconnect *ic,
 {
 	for (size_t i = 0; i < config->setting_count; i++) {
 		const struct fairlead_setting *after = &config->settings[i];
-		const char *before = setting_find(
+		const struct fairlead_setting *before = setting_find(
 			ic->settings, ic->setting_count, after->name);
 
-		if (strcmp(before, after->value) != 0)
+		if (strcmp(before->value, after->value) != 0)
 			line_add(lines, "%s: %s: %s -> %s", ic->driver->name,
-				 after->name, before, after->value);
+				 after->name, before->value, after->value);
+		else if (!is_same_content(before, after))
+			line_add(lines, "%s: %s: what is in %s has changed",
+				 ic->driver->name, after->name, after->value);
 	}
 	for (size_t i = 0; i < ic->setting_count; i++) {
 		const struct fairlead_setting *before = &ic->settings[i];
-		const char *after = setting_find(
-			config->settings, config->setting_count, before->name);
+		const char *after =
+			setting_find(config->settings, config->setting_count,
+				     before->name)
+				->value;
 
 		if (strcmp(after, "(default)") == 0)
 			line_add(lines, "%s: %s: %s -> %s", ic->driver->name,

@@ -10,8 +10,8 @@
 
 int core_create(const struct core_config *config, const struct core_ops *ops,
 		void *ops_ctx, const struct clock_seam *clock,
-		const struct log *log, struct core **ret_core,
-		struct fairlead_error *ret_error)
+		const struct rng_seam *rng, const struct log *log,
+		struct core **ret_core, struct fairlead_error *ret_error)
 {
 	struct core *core = memory_zero(1, sizeof(*core));
 	struct fairlead_error error;
@@ -21,6 +21,7 @@ int core_create(const struct core_config *config, const struct core_ops *ops,
 	core->ops = ops;
 	core->ops_ctx = ops_ctx;
 	core->clock = clock;
+	core->rng = rng;
 	core->log = log;
 	core->next_grant_id = 1;
 	core->retry_at_ms = DEADLINE_NONE;

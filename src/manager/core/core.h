@@ -42,6 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -114,6 +115,20 @@ struct core_fanout {
 	/* What the driver made of the nodes' places; NULL: nothing. */
 	const uint8_t *members;
 	size_t members_size;
+	/* The lane's secrets, as `seal` gave them; NULL: it has none. */
+	const uint8_t *sealed;
+	size_t sealed_size;
+};
+
+/* A lane's secrets, for the nodes of its grant and nobody else. Borrowed. */
+struct core_secrets {
+	uint64_t grant_id;
+	const char *const *nodes; /* in the order of the job's host list */
+	size_t node_count;
+	const uint8_t *seed; /* random bytes of this job alone */
+	size_t seed_size;
+	const uint8_t *packed; /* what is to be sealed */
+	size_t packed_size;
 };
 
 /* One node's verified answer to a fan-out, or that there was none. */
@@ -160,17 +175,24 @@ struct core_ops {
 		       const struct fairlead_effect *effect);
 	/* Ask a node that is up soon what it has (core_observe). */
 	void (*look)(void *ctx, const char *node);
+	/*
+	 * Append the secrets, sealed to the nodes. They give the same bytes
+	 * each time, while the nodes have the same keys. -ENOMEM.
+	 */
+	int (*seal)(void *ctx, const struct core_secrets *secrets,
+		    struct writer *writer);
 };
 
 /*
  * Make a core with empty pools. -EINVAL with all errors of the configuration
- * in the text, one a line; -ENOMEM. ops, clock and log are kept by reference;
- * the clock's wall time is that of events.
+ * in the text, one a line; -ENOMEM. ops, clock, rng and log are kept by
+ * reference; the clock's wall time is that of events, rng gives the random
+ * bytes of lanes with secrets (NULL: nothing is reserved by this core).
  */
 int core_create(const struct core_config *config, const struct core_ops *ops,
 		void *ops_ctx, const struct clock_seam *clock,
-		const struct log *log, struct core **ret_core,
-		struct fairlead_error *ret_error);
+		const struct rng_seam *rng, const struct log *log,
+		struct core **ret_core, struct fairlead_error *ret_error);
 void core_destroy(struct core *core);
 DEFINE_AUTO(struct core, core_destroy)
 

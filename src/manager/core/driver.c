@@ -199,10 +199,24 @@ static void settings_free(struct interconnect *ic)
 	for (size_t i = 0; i < ic->setting_count; i++) {
 		free((char *)ic->settings[i].name);
 		free((char *)ic->settings[i].value);
+		free((char *)ic->settings[i].content);
 	}
 	free(ic->settings);
 	ic->settings = NULL;
 	ic->setting_count = 0;
+}
+
+static void content_copy(struct fairlead_setting *to,
+			 const struct fairlead_setting *from)
+{
+	char *copy;
+
+	if (from->content == NULL)
+		return;
+	copy = memory_zero(from->content_size + 1, 1);
+	memcpy(copy, from->content, from->content_size);
+	to->content = copy;
+	to->content_size = from->content_size;
 }
 
 static void settings_copy(struct interconnect *ic,
@@ -214,6 +228,7 @@ static void settings_copy(struct interconnect *ic,
 	for (size_t i = 0; i < config->setting_count; i++) {
 		ic->settings[i].name = memory_text(config->settings[i].name);
 		ic->settings[i].value = memory_text(config->settings[i].value);
+		content_copy(&ic->settings[i], &config->settings[i]);
 	}
 }
 

@@ -33,7 +33,7 @@ static void send(struct core *core, struct core_fanout *fanout, bool is_main)
 	core->ops->fanout(core->ops_ctx, fanout);
 }
 
-static uint32_t *expand(const char *list, const struct job *job)
+uint32_t *core_list_expand(const char *list, const struct job *job)
 {
 	uint32_t *values;
 
@@ -44,11 +44,12 @@ static uint32_t *expand(const char *list, const struct job *job)
 }
 
 void core_fanout_apply(struct core *core, struct job *job,
-		       const struct core_members *members)
+		       const struct core_members *members,
+		       const struct writer *sealed)
 {
 	const char **names = memory_zero(job->part_count, sizeof(*names));
-	uint32_t *cores = expand(job->cores, job);
-	uint32_t *tasks = expand(job->tasks, job);
+	uint32_t *cores = core_list_expand(job->cores, job);
+	uint32_t *tasks = core_list_expand(job->tasks, job);
 	struct fairlead_lane lane;
 	struct core_fanout fanout = {
 		.op = CORE_FANOUT_APPLY,
@@ -61,6 +62,8 @@ void core_fanout_apply(struct core *core, struct job *job,
 		.tasks = tasks,
 		.members = members->bytes,
 		.members_size = members->size,
+		.sealed = sealed->data,
+		.sealed_size = sealed->size,
 	};
 
 	for (uint32_t i = 0; i < job->part_count; i++)

@@ -10,7 +10,7 @@
 #include "manager/core/state.h"
 #include "manager/wire/grant.h"
 
-void core_grant_answer(struct core *core, const struct job *job,
+bool core_grant_answer(struct core *core, const struct job *job,
 		       const char *nodes, const char *context, uint64_t token)
 {
 	const struct grant_public public = {
@@ -29,11 +29,22 @@ void core_grant_answer(struct core *core, const struct job *job,
 	};
 	_auto_(freep) char *public_text = NULL;
 	_auto_(freep) char *grant = NULL;
-	struct json_text text = { .writer = writer_borrow(&core->scratch) };
+	struct fairlead_error error;
+	struct writer sealed = { 0 };
+	struct json_text text;
+	int result = core_secret_seal(core, job, &sealed, &error);
 
+	if (result < 0) {
+		core_reply_failed(core, token, result, "release it", error.text,
+				  NULL);
+		return false;
+	}
 	/* A request is not so long. */
-	if (grant_make(&public, job->epoch, &public_text, &grant) < 0)
+	if (grant_make(&public, job->epoch, sealed.data, sealed.size,
+		       &public_text, &grant) < 0)
 		abort();
+	writer_fini(&sealed);
+	text.writer = writer_borrow(&core->scratch);
 	json_text_begin(&text);
 	json_text_string(&text, "grant", grant);
 	json_text_number(&text, "grant_id", job->grant_id);
@@ -44,6 +55,7 @@ void core_grant_answer(struct core *core, const struct job *job,
 		abort();
 	core_reply_done(core, token, (const char *)text.writer.data);
 	writer_return(&core->scratch, &text.writer);
+	return true;
 }
 
 void core_grant_answer_again(struct core *core, const struct job *job,

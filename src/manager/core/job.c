@@ -9,6 +9,7 @@
 #include "manager/core/job.h"
 
 #include <assert.h>
+#include <sodium.h>
 
 #include "base/seam.h"
 
@@ -128,6 +129,10 @@ void job_destroy(struct job *job)
 	free(job->why);
 	free(job->effects);
 	free(job->parts);
+	free(job->runs);
+	if (job->secret != NULL)
+		sodium_memzero(job->secret, job->secret_size);
+	free(job->secret);
 	free(job);
 }
 

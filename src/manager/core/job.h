@@ -93,6 +93,13 @@ struct job {
 	uint8_t id_count;
 	uint16_t waived; /* bit i: ids[i] is the job's no more */
 	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	/*
+	 * Where it has runs, by pool, FAIRLEAD_POOLS_MAX of them; of a run `ids`
+	 * has the first identifier and the last. NULL: it has none.
+	 */
+	struct fairlead_run *runs;
+	uint8_t *secret; /* random bytes for its driver, or NULL */
+	uint32_t secret_size;
 	char *options; /* completed by the driver */
 	char *cores;   /* run-length lists along the parts */
 	char *tasks;

@@ -50,37 +50,60 @@ void core_describe(const struct core *core, const struct job *job,
 		abort();
 }
 
+struct plane_area core_held_area(const struct core_held *held)
+{
+	return (struct plane_area){ .low = held->run->low,
+				    .high = held->run->high,
+				    .first = held->first,
+				    .last = held->last };
+}
+
 void core_ids_each(const struct core *core, const struct job *job,
-		   void (*fn)(size_t pool, uint32_t id, void *arg), void *arg)
+		   void (*fn)(const struct core_held *held, void *arg),
+		   void *arg)
 {
 	const struct interconnect *ic = &core->interconnects.list[job->driver];
 	size_t next = 0;
 
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
-		for (size_t n = 0; n < job->id_counts[i]; n++, next++) {
+		bool is_run = job->runs != NULL && job->runs[i].length > 0;
+		size_t step = is_run ? 2 : 1;
+
+		for (size_t n = 0; n < job->id_counts[i]; n += step) {
+			struct core_held held = {
+				.pool = i,
+				.first = job->ids[next],
+				.last = job->ids[next + step - 1],
+				.run = is_run ? &job->runs[i] : NULL,
+			};
+
 			assert(i < ic->pool_count);
 			if (!(job->waived >> next & 1))
-				fn(i, job->ids[next], arg);
+				fn(&held, arg);
+			next += step;
 		}
 	}
 	assert(next == job->id_count);
 }
 
-/* The identifiers of one pool while they are gathered. */
+/* What one pool has of a job, while it is gathered. */
 struct id_list {
-	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
+	struct {
+		uint32_t first, last;
+	} spans[FAIRLEAD_LANE_IDS_MAX];
 	size_t count;
 };
 
 /* Into its place: a lane has few identifiers, mostly in order. */
-static void id_insert(size_t pool, uint32_t id, void *arg)
+static void id_insert(const struct core_held *held, void *arg)
 {
-	struct id_list *list = (struct id_list *)arg + pool;
+	struct id_list *list = (struct id_list *)arg + held->pool;
 	size_t i = list->count++;
 
-	for (; i > 0 && list->ids[i - 1] > id; i--)
-		list->ids[i] = list->ids[i - 1];
-	list->ids[i] = id;
+	for (; i > 0 && list->spans[i - 1].first > held->first; i--)
+		list->spans[i] = list->spans[i - 1];
+	list->spans[i].first = held->first;
+	list->spans[i].last = held->last;
 }
 
 /* As an id set's text: "1024-1025,1030". */
@@ -90,18 +113,20 @@ static void list_format(const struct id_list *list, char text[CORE_IDS_TEXT])
 
 	text[0] = 0;
 	for (size_t from = 0, to; from < list->count; from = to) {
+		uint32_t first = list->spans[from].first, last;
+
 		to = from + 1;
 		while (to < list->count &&
-		       list->ids[to] == list->ids[to - 1] + 1)
+		       list->spans[to].first == list->spans[to - 1].last + 1)
 			to++;
+		last = list->spans[to - 1].last;
 		used += (size_t)snprintf(text + used, CORE_IDS_TEXT - used,
 					 "%s%" PRIu32, from > 0 ? "," : "",
-					 list->ids[from]);
-		if (to > from + 1)
+					 first);
+		if (last > first)
 			used += (size_t)snprintf(text + used,
 						 CORE_IDS_TEXT - used,
-						 "-%" PRIu32,
-						 list->ids[to - 1]);
+						 "-%" PRIu32, last);
 	}
 }
 

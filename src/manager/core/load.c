@@ -80,32 +80,61 @@ static int node_load(struct core *core, const struct store_row *row,
 	return record_decode_node(node, row->body, row->size, error);
 }
 
+/* A job's identifiers on their way into the pools. */
+struct ids_loading {
+	struct interconnect *ic;
+	bool is_quarantined;
+	struct fairlead_error *error;
+	int result;
+};
+
+static void id_load(const struct core_held *held, void *arg)
+{
+	struct ids_loading *loading = arg;
+	struct pool *pool = &loading->ic->pools[held->pool];
+	struct plane_area area;
+	int result;
+
+	if (held->run == NULL) {
+		result = pool_restore(pool, held->first,
+				      loading->is_quarantined);
+	} else {
+		area = core_held_area(held);
+		result = pool_run_restore(pool, &area, loading->is_quarantined);
+	}
+	if (result < 0 && loading->result == 0)
+		loading->result = error_set(
+			loading->error, -EBADMSG,
+			"identifier %" PRIu32
+			" of pool '%s' has another holder or is out of range",
+			held->first, pool->name);
+}
+
 static int ids_load(struct core *core, struct job *job,
 		    struct fairlead_error *error)
 {
 	struct interconnect *ic = core_interconnect(core, job);
-	size_t place = 0;
+	struct ids_loading loading = { .ic = ic,
+				       .is_quarantined = job->is_quarantined,
+				       .error = error };
 
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
-		for (size_t n = 0; n < job->id_counts[i]; n++, place++) {
-			if (i >= ic->pool_count)
-				return error_set(error, -EBADMSG,
-						 "interconnect '%s' has no "
-						 "such pool",
-						 ic->driver->name);
-			if (job->waived >> place & 1)
-				continue;
-			if (pool_restore(&ic->pools[i], job->ids[place],
-					 job->is_quarantined) < 0)
-				return error_set(
-					error, -EBADMSG,
-					"identifier %" PRIu32
-					" of pool '%s' has another holder "
-					"or is out of range",
-					job->ids[place], ic->pools[i].name);
-		}
+		bool has_run = job->runs != NULL && job->runs[i].length > 0;
+
+		if (job->id_counts[i] == 0)
+			continue;
+		if (i >= ic->pool_count)
+			return error_set(error, -EBADMSG,
+					 "interconnect '%s' has no such pool",
+					 ic->driver->name);
+		if (has_run != (ic->pools[i].runs != NULL))
+			return error_set(error, -EBADMSG,
+					 "pool '%s' of interconnect '%s' is of "
+					 "another kind",
+					 ic->pools[i].name, ic->driver->name);
 	}
-	return 0;
+	core_ids_each(core, job, id_load, &loading);
+	return loading.result;
 }
 
 static int parts_check(struct core *core, const struct job *job,

@@ -108,10 +108,10 @@ struct oldest {
 	uint64_t (*since_us)[FAIRLEAD_POOLS_MAX];
 };
 
-static void oldest_look(size_t pool, uint32_t id, void *arg)
+static void oldest_look(const struct core_held *held, void *arg)
 {
 	const struct oldest *oldest = arg;
-	uint64_t *since_us = &oldest->since_us[oldest->job->driver][pool];
+	uint64_t *since_us = &oldest->since_us[oldest->job->driver][held->pool];
 
 	if (oldest->job->since_us < *since_us)
 		*since_us = oldest->job->since_us;

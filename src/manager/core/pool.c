@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The set `free` is kept, not computed: `refresh` puts one identifier where it
+ * The set `free` is kept, not computed: `pool_refresh` puts one identifier where it
  * belongs after any of the other sets has changed, and is the only place that
  * touches it. Round robin goes on behind the last identifier that was taken,
  * so that a number comes back as late as it can.
@@ -38,7 +38,7 @@ static bool is_taken(const struct pool *pool, uint32_t id)
 	return idset_has(pool->held, id) || idset_has(pool->quarantined, id);
 }
 
-static bool refresh(struct pool *pool, uint32_t id)
+bool pool_refresh(struct pool *pool, uint32_t id)
 {
 	bool is_free = idset_has(pool->universe, id) && !is_taken(pool, id) &&
 		       !idset_has(pool->withheld, id);
@@ -61,6 +61,14 @@ static int universe_parse(const struct fairlead_pool_spec *spec,
 				 "pool '%s' has a limit of %" PRIu32
 				 ", above %u",
 				 spec->name, spec->limit, IDSET_LIMIT_MAX);
+	if (spec->positions > 0 && (spec->limit > FAIRLEAD_RUN_IDS_MAX ||
+				    spec->positions > FAIRLEAD_POSITIONS_MAX))
+		return error_set(ret_error, -EINVAL,
+				 "pool '%s' of runs has a limit of %" PRIu32
+				 ", above %d, or %" PRIu32
+				 " positions, above %d",
+				 spec->name, spec->limit, FAIRLEAD_RUN_IDS_MAX,
+				 spec->positions, FAIRLEAD_POSITIONS_MAX);
 	result = idset_parse(spec->universe, spec->limit, ret_universe,
 			     ret_error);
 	if (result == -ENOMEM)
@@ -86,6 +94,7 @@ int pool_init(struct pool *pool, const char *driver,
 		.held = empty(spec->limit),
 		.quarantined = empty(spec->limit),
 		.withheld = empty(spec->limit),
+		.runs = pool_runs_create(spec),
 		.probe_ref = probe,
 	};
 	strcpy(pool->name, spec->name);
@@ -102,6 +111,7 @@ void pool_fini(struct pool *pool)
 	idset_destroy(pool->quarantined);
 	idset_destroy(pool->withheld);
 	free(pool->withheld_counts);
+	pool_runs_destroy(pool->runs);
 	memset(pool, 0, sizeof(*pool));
 }
 
@@ -114,6 +124,13 @@ int pool_check(const struct pool *pool, const struct fairlead_pool_spec *spec,
 
 	if (result < 0)
 		return result;
+	if (pool->runs == NULL ? spec->positions > 0
+			       : spec->positions != pool->runs->positions ||
+					 spec->limit != pool->limit)
+		return error_set(ret_error, -EINVAL,
+				 "pool '%s': its positions, and the limit of "
+				 "one that has some, cannot change",
+				 pool->name);
 	id = idset_next(pool->held, spec->limit);
 	if (id == IDSET_NONE)
 		id = idset_next(pool->quarantined, spec->limit);
@@ -169,10 +186,10 @@ void pool_configure(struct pool *pool, const struct fairlead_pool_spec *spec)
 	old = pool->universe;
 	pool->universe = universe;
 	idset_foreach (id, old)
-		if (idset_has(pool->free, id) && !refresh(pool, id))
+		if (idset_has(pool->free, id) && !pool_refresh(pool, id))
 			edge_hit(pool->probe_ref, EDGE_ID_LEAVE);
 	idset_foreach (id, universe)
-		if (!idset_has(old, id) && refresh(pool, id))
+		if (!idset_has(old, id) && pool_refresh(pool, id))
 			edge_hit(pool->probe_ref, EDGE_ID_ENTER);
 	idset_destroy(old);
 }
@@ -192,7 +209,7 @@ void pool_take(struct pool *pool, uint32_t count, uint32_t *ret_ids)
 			id = idset_next(pool->free, 0);
 		assert(id != IDSET_NONE && !is_taken(pool, id));
 		idset_add(pool->held, id);
-		refresh(pool, id);
+		pool_refresh(pool, id);
 		pool->cursor = id + 1 < pool->limit ? id + 1 : 0;
 		ret_ids[i] = id;
 		edge_hit(pool->probe_ref, EDGE_ID_TAKE);
@@ -204,7 +221,7 @@ int pool_restore(struct pool *pool, uint32_t id, bool is_quarantined)
 	if (id >= pool->limit || is_taken(pool, id))
 		return -EBADMSG;
 	idset_add(is_quarantined ? pool->quarantined : pool->held, id);
-	refresh(pool, id);
+	pool_refresh(pool, id);
 	return 0;
 }
 
@@ -222,24 +239,31 @@ void pool_quarantine(struct pool *pool, uint32_t id)
 	edge_hit(pool->probe_ref, EDGE_ID_QUARANTINE);
 }
 
-void pool_put(struct pool *pool, uint32_t id)
+void pool_put_hit(const struct pool *pool, uint32_t id, bool was_quarantined)
 {
 	static const enum edge edges[2][3] = {
 		{ EDGE_ID_PUT, EDGE_ID_PUT_WITHHELD, EDGE_ID_PUT_OUTSIDE },
 		{ EDGE_ID_CLEAR, EDGE_ID_CLEAR_WITHHELD,
 		  EDGE_ID_CLEAR_OUTSIDE },
 	};
-	bool was_quarantined = idset_has(pool->quarantined, id);
 	int where;
+
+	if (!idset_has(pool->universe, id))
+		where = 2;
+	else
+		where = idset_has(pool->withheld, id) ? 1 : 0;
+	edge_hit(pool->probe_ref, edges[was_quarantined][where]);
+}
+
+void pool_put(struct pool *pool, uint32_t id)
+{
+	bool was_quarantined = idset_has(pool->quarantined, id);
 
 	assert(was_quarantined != idset_has(pool->held, id));
 	idset_remove(pool->held, id);
 	idset_remove(pool->quarantined, id);
-	if (refresh(pool, id))
-		where = 0;
-	else
-		where = idset_has(pool->universe, id) ? 1 : 2;
-	edge_hit(pool->probe_ref, edges[was_quarantined][where]);
+	pool_refresh(pool, id);
+	pool_put_hit(pool, id, was_quarantined);
 }
 
 void pool_withhold(struct pool *pool, uint32_t id)
@@ -252,7 +276,7 @@ void pool_withhold(struct pool *pool, uint32_t id)
 			pool->limit, sizeof(*pool->withheld_counts));
 	pool->withheld_counts[id]++;
 	idset_add(pool->withheld, id);
-	refresh(pool, id);
+	pool_refresh(pool, id);
 	if (was_free)
 		edge_hit(pool->probe_ref, EDGE_ID_WITHHOLD);
 }
@@ -264,7 +288,7 @@ void pool_unwithhold(struct pool *pool, uint32_t id)
 	if (--pool->withheld_counts[id] > 0)
 		return;
 	idset_remove(pool->withheld, id);
-	if (refresh(pool, id))
+	if (pool_refresh(pool, id))
 		edge_hit(pool->probe_ref, EDGE_ID_UNWITHHOLD);
 }
 
@@ -283,7 +307,10 @@ void pool_verify(const struct pool *pool)
 	_auto_(idset_destroyp) struct idset *both = copy(pool->held);
 
 	idset_intersect(both, pool->quarantined);
-	assert(idset_count(both) == 0);
+	if (pool->runs == NULL)
+		assert(idset_count(both) == 0);
+	else
+		pool_runs_verify(pool);
 	idset_subtract(expected, pool->held);
 	idset_subtract(expected, pool->quarantined);
 	idset_subtract(expected, pool->withheld);

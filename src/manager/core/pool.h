@@ -19,6 +19,22 @@
 #include "base/idset.h"
 #include "fairlead_driver.h"
 #include "manager/core/edge.h"
+#include "manager/core/plane.h"
+
+/*
+ * A pool of runs (fairlead_driver.h) has a plane of positions and identifiers
+ * besides. Its sets say what is so on some position: an identifier can be both
+ * held and quarantined, by different grants, and is free where it is neither
+ * anywhere. It is the plane that says what can be taken. Withheld is withheld
+ * on all positions, since reports name none.
+ */
+struct pool_runs {
+	uint32_t positions;
+	struct plane plane;
+	/* By how many runs each identifier is held, or quarantined. */
+	uint32_t *held_counts;
+	uint32_t *quarantined_counts;
+};
 
 /* "cursor/DRIVER/POOL" */
 #define POOL_CURSOR_KEY_MAX \
@@ -35,6 +51,7 @@ struct pool {
 	struct idset *quarantined;
 	struct idset *withheld;
 	uint32_t *withheld_counts; /* by how many reports; NULL: no withheld */
+	struct pool_runs *runs;    /* NULL: it is not one of runs */
 	const struct edge_probe *probe_ref;
 };
 
@@ -75,6 +92,34 @@ void pool_put(struct pool *pool, uint32_t id);
 /* A report of a node withholds the identifier, or no longer. id < limit. */
 void pool_withhold(struct pool *pool, uint32_t id);
 void pool_unwithhold(struct pool *pool, uint32_t id);
+
+/* --- pool_run.c: pools of runs --- */
+
+/* Before anything is taken; NULL in a pool that is not one of runs. */
+struct pool_runs *pool_runs_create(const struct fairlead_pool_spec *spec);
+void pool_runs_destroy(struct pool_runs *runs);
+
+/* The lowest run of that length that is free there. False: there is none. */
+bool pool_run_find(const struct pool *pool, const struct fairlead_run *wanted,
+		   uint32_t *ret_first);
+/* How long the longest one is. */
+uint32_t pool_run_longest(const struct pool *pool,
+			  const struct fairlead_run *wanted);
+/* Take the lowest one, which is there: its first and last identifier. */
+void pool_run_take(struct pool *pool, const struct fairlead_run *wanted,
+		   uint32_t ret_ids[2]);
+/* As pool_restore. */
+int pool_run_restore(struct pool *pool, const struct plane_area *area,
+		     bool is_quarantined);
+void pool_run_quarantine(struct pool *pool, const struct plane_area *area);
+void pool_run_put(struct pool *pool, const struct plane_area *area,
+		  bool was_quarantined);
+void pool_runs_verify(const struct pool *pool);
+
+/* For pool_run.c: the identifier has changed its sets; is it free? */
+bool pool_refresh(struct pool *pool, uint32_t id);
+/* For pool_run.c: it is nobody's any more, and free or not. */
+void pool_put_hit(const struct pool *pool, uint32_t id, bool was_quarantined);
 
 /* Held or quarantined, outside the universe; the caller destroys the set. */
 struct idset *pool_draining(const struct pool *pool);

@@ -31,11 +31,17 @@ char *core_parts_text(const struct core *core, const struct job *job,
 	return text;
 }
 
-static void id_quarantine(size_t pool, uint32_t id, void *arg)
+static void id_quarantine(const struct core_held *held, void *arg)
 {
 	struct interconnect *ic = arg;
+	struct plane_area area;
 
-	pool_quarantine(&ic->pools[pool], id);
+	if (held->run == NULL) {
+		pool_quarantine(&ic->pools[held->pool], held->first);
+		return;
+	}
+	area = core_held_area(held);
+	pool_run_quarantine(&ic->pools[held->pool], &area);
 }
 
 void core_quarantine_enter(struct core *core, struct job *job)
@@ -64,11 +70,24 @@ void core_quarantine_enter(struct core *core, struct job *job)
 	core_retry_schedule(core, job);
 }
 
-static void id_put(size_t pool, uint32_t id, void *arg)
-{
-	struct interconnect *ic = arg;
+/* A job while its identifiers are put back. */
+struct putting {
+	struct interconnect *ic;
+	bool was_quarantined;
+};
 
-	pool_put(&ic->pools[pool], id);
+static void id_put(const struct core_held *held, void *arg)
+{
+	const struct putting *putting = arg;
+	struct pool *pool = &putting->ic->pools[held->pool];
+	struct plane_area area;
+
+	if (held->run == NULL) {
+		pool_put(pool, held->first);
+		return;
+	}
+	area = core_held_area(held);
+	pool_run_put(pool, &area, putting->was_quarantined);
 }
 
 void core_free_event(struct core *core, struct job *job, const char *pool,
@@ -94,5 +113,6 @@ void core_ids_free(struct core *core, struct job *job)
 		if (texts[i][0] != 0)
 			core_free_event(core, job, ic->pools[i].name, texts[i],
 					NULL);
-	core_ids_each(core, job, id_put, ic);
+	core_ids_each(core, job, id_put,
+		      &(struct putting){ ic, job->is_quarantined });
 }

@@ -3,11 +3,13 @@
  * The record of a job:
  *
  *	text driver, u8 state, u8 reason, u8 flags (1 has lane, 2 quarantined,
- *	4 release effects pending), u64 epoch, u64 created_us, u64 since_us,
+ *	4 release effects pending, 8 has runs, 16 has a secret), u64 epoch, u64 created_us, u64 since_us,
  *	u8[32] digest, u32 uid, u32 gid, u32 cpus_per_task, text options,
  *	text cores, text tasks, text empty_reason, text why ("": none),
  *	u8 n, u32 pending effects of the reservation[n],
  *	u8 id counts[4], u16 waived, u32 ids[],
+ *	where it has runs 4 times {u32 low, u32 high, u32 length} by pool (all 0:
+ *	none), where it has a secret u8 n, u8[n + 1],
  *	u32 n, u32 nodes[n], runs {u32 count, u8 state, u32 serial} of them
  *
  * Parts that follow each other and are alike are one run: a job of thousands
@@ -15,6 +17,7 @@
  */
 #include "manager/core/record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +34,9 @@ enum {
 	FLAG_LANE = 1,
 	FLAG_QUARANTINED = 2,
 	FLAG_RELEASE_EFFECTS = 4,
-	FLAGS_ALL = 7,
+	FLAG_RUNS = 8,
+	FLAG_SECRET = 16,
+	FLAGS_ALL = 31,
 };
 
 static void runs_encode(const struct job *job, struct writer *writer)
@@ -53,19 +58,53 @@ static void runs_encode(const struct job *job, struct writer *writer)
 	}
 }
 
-void record_encode_job(const struct job *job, const char *driver,
-		       struct writer *writer)
+static void runs_of_pools_encode(const struct job *job, struct writer *writer)
+{
+	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
+		write_u32(writer, job->runs[i].low);
+		write_u32(writer, job->runs[i].high);
+		write_u32(writer, job->runs[i].length);
+	}
+}
+
+static void ids_encode(const struct job *job, struct writer *writer)
+{
+	write_u8(writer, (uint8_t)job->effect_count);
+	for (size_t i = 0; i < job->effect_count; i++)
+		write_u32(writer, job->effects[i]);
+	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++)
+		write_u8(writer, job->id_counts[i]);
+	write_u16(writer, job->waived);
+	for (size_t i = 0; i < job->id_count; i++)
+		write_u32(writer, job->ids[i]);
+	if (job->runs != NULL)
+		runs_of_pools_encode(job, writer);
+	if (job->secret != NULL) {
+		write_u8(writer, (uint8_t)(job->secret_size - 1));
+		write_bytes(writer, job->secret, job->secret_size);
+	}
+}
+
+static uint8_t flags_of(const struct job *job)
 {
 	uint8_t flags = 0;
 
 	flags |= job->has_lane ? FLAG_LANE : 0;
 	flags |= job->is_quarantined ? FLAG_QUARANTINED : 0;
 	flags |= job->release_effect_count > 0 ? FLAG_RELEASE_EFFECTS : 0;
+	flags |= job->runs != NULL ? FLAG_RUNS : 0;
+	flags |= job->secret != NULL ? FLAG_SECRET : 0;
+	return flags;
+}
+
+void record_encode_job(const struct job *job, const char *driver,
+		       struct writer *writer)
+{
 	record_begin(writer, RECORD_JOB);
 	write_text(writer, driver);
 	write_u8(writer, job->state);
 	write_u8(writer, job->reason);
-	write_u8(writer, flags);
+	write_u8(writer, flags_of(job));
 	write_u64(writer, job->epoch);
 	write_u64(writer, job->created_us);
 	write_u64(writer, job->since_us);
@@ -78,14 +117,7 @@ void record_encode_job(const struct job *job, const char *driver,
 	write_text(writer, job->tasks);
 	write_text(writer, job->empty_reason);
 	write_text(writer, job->why);
-	write_u8(writer, (uint8_t)job->effect_count);
-	for (size_t i = 0; i < job->effect_count; i++)
-		write_u32(writer, job->effects[i]);
-	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++)
-		write_u8(writer, job->id_counts[i]);
-	write_u16(writer, job->waived);
-	for (size_t i = 0; i < job->id_count; i++)
-		write_u32(writer, job->ids[i]);
+	ids_encode(job, writer);
 	write_u32(writer, job->part_count);
 	for (uint32_t i = 0; i < job->part_count; i++)
 		write_u32(writer, job->parts[i].node);
@@ -93,7 +125,8 @@ void record_encode_job(const struct job *job, const char *driver,
 	record_end(writer, job->grant_id, job->key);
 }
 
-static bool head_decode(struct reader *reader, struct job *job, char *driver)
+static bool head_decode(struct reader *reader, struct job *job, char *driver,
+			uint8_t *ret_flags)
 {
 	uint8_t flags;
 
@@ -108,6 +141,7 @@ static bool head_decode(struct reader *reader, struct job *job, char *driver)
 	job->epoch = read_u64(reader);
 	job->created_us = read_u64(reader);
 	job->since_us = read_u64(reader);
+	*ret_flags = flags;
 	return name_is_driver(driver) && job->state < JOB_STATE_COUNT &&
 	       job->reason < REASON_COUNT && (flags & ~FLAGS_ALL) == 0 &&
 	       (job->reason != REASON_NONE) == (job->state >= JOB_RELEASING) &&
@@ -158,6 +192,57 @@ static bool ids_decode(struct reader *reader, struct job *job)
 		job->ids[i] = read_u32(reader);
 	return job->waived >> id_count == 0 &&
 	       (effect_count == 0 || job->state == JOB_RESERVED);
+}
+
+/*
+ * The place of a run's two identifiers is checked with it, since a waived run
+ * is waived whole.
+ */
+static bool run_of_pool_decode(struct reader *reader, struct job *job,
+			       size_t pool, size_t place)
+{
+	struct fairlead_run *run = &job->runs[pool];
+	const uint32_t *ids = job->ids + place;
+	unsigned int waived = job->waived >> place & 3u;
+
+	run->low = read_u32(reader);
+	run->high = read_u32(reader);
+	run->length = read_u32(reader);
+	if (run->length == 0)
+		return run->low == 0 && run->high == 0;
+	return job->id_counts[pool] == 2 && run->low <= run->high &&
+	       run->high < FAIRLEAD_POSITIONS_MAX && ids[0] <= ids[1] &&
+	       ids[1] < FAIRLEAD_RUN_IDS_MAX &&
+	       ids[1] - ids[0] + 1 == run->length &&
+	       (waived == 0 || waived == 3);
+}
+
+static bool runs_of_pools_decode(struct reader *reader, struct job *job)
+{
+	bool has_some = false;
+	size_t place = 0;
+
+	job->runs = memory_zero(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
+	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
+		if (!run_of_pool_decode(reader, job, i, place))
+			return false;
+		has_some = has_some || job->runs[i].length > 0;
+		place += job->id_counts[i];
+	}
+	return has_some;
+}
+
+static void secret_decode(struct reader *reader, struct job *job)
+{
+	uint32_t size = read_u8(reader) + 1u;
+	const uint8_t *bytes = read_bytes(reader, size);
+
+	static_assert(FAIRLEAD_SECRET_MAX == UINT8_MAX + 1, "all sizes");
+	if (bytes == NULL)
+		return;
+	job->secret = memory_zero(size, 1);
+	job->secret_size = size;
+	memcpy(job->secret, bytes, size);
 }
 
 /* One run of parts from `from` on: how many, or 0 when it is bad. */
@@ -226,6 +311,7 @@ int record_decode_job(uint64_t grant_id, const char *key, const void *body,
 	_auto_(job_destroyp) struct job *job = job_create(0);
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	struct reader reader;
+	uint8_t flags;
 	bool is_good;
 	int result = record_open(RECORD_JOB, grant_id, key, body, size, &reader,
 				 ret_error);
@@ -236,10 +322,13 @@ int record_decode_job(uint64_t grant_id, const char *key, const void *body,
 	job->parts = NULL;
 	job->grant_id = grant_id;
 	job->key = memory_text(key);
-	is_good = head_decode(&reader, job, driver);
+	is_good = head_decode(&reader, job, driver, &flags);
 	texts_decode(&reader, job);
 	is_good = is_good && ids_decode(&reader, job) &&
-		  parts_decode(&reader, job) && grant_id > 0 &&
+		  (!(flags & FLAG_RUNS) || runs_of_pools_decode(&reader, job));
+	if (is_good && flags & FLAG_SECRET)
+		secret_decode(&reader, job);
+	is_good = is_good && parts_decode(&reader, job) && grant_id > 0 &&
 		  name_is_key(key) && is_list(job->cores, job->part_count) &&
 		  is_list(job->tasks, job->part_count);
 	result = record_check(&reader, true, ret_error);

@@ -10,7 +10,7 @@
  * that it is gone, whatever ends the job before.
  *
  * An object names no pool, so that its identifiers are withheld in every pool
- * of its interconnect. A report outlives the manager, and the node's lease: it
+ * of its interconnect, and on all positions of a pool of runs. A report outlives the manager, and the node's lease: it
  * ends when the node registers without it, says that it is gone when it is asked,
  * or confirms the grant.
  */
@@ -20,8 +20,38 @@
 
 #include "manager/core/state.h"
 
+void core_report_each(const struct report *report, struct pool *pool,
+		      void (*fn)(struct pool *pool, uint32_t id, void *arg),
+		      void *arg)
+{
+	uint32_t first = UINT32_MAX, last = 0;
+
+	for (uint32_t i = 0; i < report->id_count; i++) {
+		uint32_t id = report->ids[i];
+
+		if (id >= pool->limit)
+			continue;
+		if (pool->runs == NULL)
+			fn(pool, id, arg);
+		first = id < first ? id : first;
+		last = id > last ? id : last;
+	}
+	for (uint32_t id = first; pool->runs != NULL && id <= last; id++)
+		fn(pool, id, arg);
+}
+
+static void withhold(struct pool *pool, uint32_t id, void *arg)
+{
+	pool_withhold(pool, id);
+}
+
+static void unwithhold(struct pool *pool, uint32_t id, void *arg)
+{
+	pool_unwithhold(pool, id);
+}
+
 static void report_each(struct core *core, const struct report *report,
-			void (*fn)(struct pool *pool, uint32_t id))
+			void (*fn)(struct pool *pool, uint32_t id, void *arg))
 {
 	uint8_t driver =
 		interconnect_find(&core->interconnects, report->driver);
@@ -31,21 +61,19 @@ static void report_each(struct core *core, const struct report *report,
 		return;
 	ic = &core->interconnects.list[driver];
 	for (size_t n = 0; n < ic->pool_count; n++)
-		for (uint32_t i = 0; i < report->id_count; i++)
-			if (report->ids[i] < ic->pools[n].limit)
-				fn(&ic->pools[n], report->ids[i]);
+		core_report_each(report, &ic->pools[n], fn, NULL);
 }
 
 void core_reports_attach(struct core *core, const struct node *node)
 {
 	for (uint32_t i = 0; i < node->report_count; i++)
-		report_each(core, &node->reports[i], pool_withhold);
+		report_each(core, &node->reports[i], withhold);
 }
 
 void core_reports_detach(struct core *core, const struct node *node)
 {
 	for (uint32_t i = 0; i < node->report_count; i++)
-		report_each(core, &node->reports[i], pool_unwithhold);
+		report_each(core, &node->reports[i], unwithhold);
 }
 
 void core_reports_set(struct core *core, struct node *node,

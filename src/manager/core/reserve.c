@@ -211,16 +211,42 @@ static int plan_make(struct attempt *attempt)
 	return core_driver_result(result, &attempt->error);
 }
 
+static void name_format(const struct pool *pool,
+			char name[FAIRLEAD_POOL_NAME_MAX + 1])
+{
+	for (size_t i = 0; i <= FAIRLEAD_POOL_NAME_MAX; i++)
+		name[i] = (char)toupper((unsigned char)pool->name[i]);
+}
+
 /* "failed to reserve 2 VNIs (1 available)" */
 static void shortage_format(const struct pool *pool, uint32_t count,
 			    uint32_t available, struct fairlead_error *error)
 {
-	char name[FAIRLEAD_POOL_NAME_MAX + 1] = "";
+	char name[FAIRLEAD_POOL_NAME_MAX + 1];
 
-	for (size_t i = 0; pool->name[i] != 0; i++)
-		name[i] = (char)toupper((unsigned char)pool->name[i]);
+	name_format(pool, name);
 	error_set(error, -EAGAIN, "failed to reserve %u %s%s (%u available)",
 		  count, name, count == 1 ? "" : "s", available);
+}
+
+/* "failed to reserve a run of 8 CONTEXTs (the longest free one has 3)" */
+static int run_check(struct core *core, struct attempt *attempt, size_t i)
+{
+	const struct fairlead_run *run = &attempt->plan.runs[i];
+	const struct pool *pool = &attempt->interconnect->pools[i];
+	char name[FAIRLEAD_POOL_NAME_MAX + 1];
+	uint32_t first;
+
+	assert(pool->runs != NULL && run->low <= run->high &&
+	       run->high < pool->runs->positions);
+	if (core->recovery == 0 && pool_run_find(pool, run, &first))
+		return 0;
+	name_format(pool, name);
+	return error_set(&attempt->error, -EAGAIN,
+			 "failed to reserve a run of %u %s%s (the longest free "
+			 "one has %u)",
+			 run->length, name, run->length == 1 ? "" : "s",
+			 core->recovery > 0 ? 0 : pool_run_longest(pool, run));
 }
 
 static int pools_check(struct core *core, struct attempt *attempt)
@@ -237,10 +263,19 @@ static int pools_check(struct core *core, struct attempt *attempt)
 		uint32_t count = attempt->plan.counts[i];
 		uint32_t available;
 
+		if (attempt->plan.runs[i].length > 0) {
+			sum += 2;
+			assert(i < ic->pool_count && count == 0 &&
+			       sum <= FAIRLEAD_LANE_IDS_MAX);
+			if (run_check(core, attempt, i) < 0)
+				return -EAGAIN;
+			continue;
+		}
 		if (count == 0)
 			continue;
 		sum += count;
-		assert(i < ic->pool_count && sum <= FAIRLEAD_LANE_IDS_MAX);
+		assert(i < ic->pool_count && ic->pools[i].runs == NULL &&
+		       sum <= FAIRLEAD_LANE_IDS_MAX);
 		available =
 			core->recovery > 0 ? 0 : pool_available(&ic->pools[i]);
 		if (available >= count)
@@ -258,10 +293,26 @@ static void plan_empty(struct core *core, struct attempt *attempt)
 	struct fairlead_plan *plan = &attempt->plan;
 
 	memset(plan->counts, 0, sizeof(plan->counts));
+	memset(plan->runs, 0, sizeof(plan->runs));
+	plan->secret_size = 0;
 	plan->has_lane = false;
 	text_fit(plan->reason, sizeof(plan->reason), attempt->error.text);
 	effect_list_fini(&attempt->effects);
 	core_hit(core, EDGE_RESERVE_EMPTY);
+}
+
+static void run_take(struct attempt *attempt, size_t i)
+{
+	const struct fairlead_run *run = &attempt->plan.runs[i];
+	struct job *job = attempt->job;
+
+	if (job->runs == NULL)
+		job->runs = memory_zero(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
+	job->runs[i] = *run;
+	pool_run_take(&attempt->interconnect->pools[i], run,
+		      job->ids + job->id_count);
+	job->id_counts[i] = 2;
+	job->id_count += 2;
 }
 
 static void ids_take(struct core *core, struct attempt *attempt)
@@ -272,6 +323,8 @@ static void ids_take(struct core *core, struct attempt *attempt)
 		struct pool *pool = &attempt->interconnect->pools[i];
 		uint32_t count = attempt->plan.counts[i];
 
+		if (attempt->plan.runs[i].length > 0)
+			run_take(attempt, i);
 		if (count == 0)
 			continue;
 		pool_take(pool, count, job->ids + job->id_count);
@@ -330,6 +383,8 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	ids_take(core, attempt);
 	grant_id_give(core, job);
 	job->has_lane = attempt->plan.has_lane;
+	if (attempt->plan.secret_size > 0)
+		core_secret_draw(core, job, attempt->plan.secret_size);
 	free(job->options);
 	job->options = memory_text(attempt->plan.options);
 	free(job->empty_reason);
@@ -345,10 +400,12 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	event_store(&event, core, job);
 	core->metrics.done[METRICS_RESERVE]++;
 	core_effects_run(core, job, &attempt->effects, false);
-	core_grant_answer(core, job, attempt->request->nodes_text, context,
-			  token);
-	free(context);
 	attempt->job = NULL;
+	/* Nobody has got a grant: there is to be none. */
+	if (!core_grant_answer(core, job, attempt->request->nodes_text, context,
+			       token))
+		core_release_begin(core, job, REASON_RESERVE_FAILED);
+	free(context);
 }
 
 static int decide(struct core *core, struct attempt *attempt)

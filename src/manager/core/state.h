@@ -101,6 +101,7 @@ struct core {
 	const struct core_ops *ops;
 	void *ops_ctx;
 	const struct clock_seam *clock;
+	const struct rng_seam *rng;
 	const struct log *log;
 	struct edge_probe probe;
 
@@ -214,9 +215,19 @@ int core_driver_result(int result, struct fairlead_error *error);
 void core_describe(const struct core *core, const struct job *job,
 		   const char *reason, const char **ret_event_name,
 		   char **ret_context);
-/* Call fn with each identifier that the job still has. */
+/* An identifier of a job, first and last being the same; or a run. */
+struct core_held {
+	size_t pool;
+	uint32_t first, last;
+	const struct fairlead_run *run; /* its positions; NULL: it is none */
+};
+
+/* Of a run. */
+struct plane_area core_held_area(const struct core_held *held);
+/* Call fn with all that the job still has. */
 void core_ids_each(const struct core *core, const struct job *job,
-		   void (*fn)(size_t pool, uint32_t id, void *arg), void *arg);
+		   void (*fn)(const struct core_held *held, void *arg),
+		   void *arg);
 /* They by pool as id sets, "" where there are none. */
 #define CORE_IDS_TEXT (FAIRLEAD_LANE_IDS_MAX * 11)
 void core_ids_texts(const struct core *core, const struct job *job,
@@ -228,8 +239,11 @@ char *core_nodes_text(const struct core *core, const struct job *job);
 
 /* --- grant.c: what a client gets; jobs into and out of the tables --- */
 
-/* Answer with the members of a reserve: grant, grant_id, public. */
-void core_grant_answer(struct core *core, const struct job *job,
+/*
+ * Answer with the members of a reserve: grant, grant_id, public. False: its
+ * secrets cannot be made, which was the answer.
+ */
+bool core_grant_answer(struct core *core, const struct job *job,
 		       const char *nodes, const char *context, uint64_t token);
 /* The same of a job that was answered before. */
 void core_grant_answer_again(struct core *core, const struct job *job,
@@ -323,11 +337,25 @@ int core_members_assemble(struct core *core, const struct job *job,
 			  struct core_members *ret_members,
 			  struct fairlead_error *ret_error);
 
+/* --- secret.c: what a driver makes of a job's random bytes --- */
+
+/* Draw them; the job is on no disk yet. */
+void core_secret_draw(struct core *core, struct job *job, uint32_t size);
+/*
+ * Append the job's secrets, sealed to its nodes; nothing where it has none.
+ * -EINVAL with the driver's text.
+ */
+int core_secret_seal(struct core *core, const struct job *job,
+		     struct writer *writer, struct fairlead_error *ret_error);
+
 /* --- fanout.c --- */
 
 uint64_t core_apply_floor(const struct core *core);
 void core_fanout_apply(struct core *core, struct job *job,
-		       const struct core_members *members);
+		       const struct core_members *members,
+		       const struct writer *sealed);
+/* A list of a job, an entry a part; the caller frees it. */
+uint32_t *core_list_expand(const char *list, const struct job *job);
 /* To the nodes that are up and owe; how many there are. */
 size_t core_fanout_revoke(struct core *core, struct job *job, bool is_main);
 void core_fanout_revoke_one(struct core *core, struct job *job,
@@ -385,6 +413,14 @@ uint64_t core_retry_deadline_ms(const struct core *core);
 
 void core_reports_attach(struct core *core, const struct node *node);
 void core_reports_detach(struct core *core, const struct node *node);
+/*
+ * Call fn with each identifier that the report withholds in a pool. It names no
+ * pool, and of a run only the ends: in a pool of runs it is all from the lowest
+ * to the highest one.
+ */
+void core_report_each(const struct report *report, struct pool *pool,
+		      void (*fn)(struct pool *pool, uint32_t id, void *arg),
+		      void *arg);
 /* Replace a node's reports; its row is the caller's business. */
 void core_reports_set(struct core *core, struct node *node,
 		      struct report *reports_owned, uint32_t count);

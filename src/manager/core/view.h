@@ -12,7 +12,11 @@ struct node_counts {
 	uint32_t up, down, leaving, drained, untold;
 };
 
-/* While a recovery is under way what would be free is withheld. */
+/*
+ * While a recovery is under way what would be free is withheld. In a pool of
+ * runs an identifier is counted as held where it is held on some position, else
+ * as quarantined where it is that.
+ */
 struct pool_counts view_pool_counts(const struct core *core,
 				    const struct pool *pool);
 struct node_counts view_node_counts(const struct core *core);

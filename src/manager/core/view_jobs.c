@@ -223,7 +223,7 @@ struct identifiers {
 	size_t bytes;
 };
 
-static void identifier_add(size_t pool, uint32_t id, void *arg)
+static void identifier_add(const struct core_held *held, void *arg)
 {
 	struct identifiers *all = arg;
 	const struct job *job = all->job;
@@ -232,8 +232,10 @@ static void identifier_add(size_t pool, uint32_t id, void *arg)
 	json_t *item = memory_check(json_object());
 
 	view_text(item, "interconnect", ic->driver->name);
-	view_text(item, "pool", ic->pools[pool].name);
-	view_number(item, "id", id);
+	view_text(item, "pool", ic->pools[held->pool].name);
+	view_number(item, "id", held->first);
+	if (held->run != NULL)
+		view_number(item, "last", held->last);
 	view_number(item, "grant_id", job->grant_id);
 	view_number(item, "node_count", job->owed_count);
 	if (all->nodes != NULL)

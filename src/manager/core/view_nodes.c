@@ -10,6 +10,11 @@
 #define MISSING_BYTES 48
 #define REPORTS_SHOWN 256 /* of one node; `withheld_more` counts the others */
 
+static void id_add(struct pool *pool, uint32_t id, void *arg)
+{
+	idset_add(arg, id);
+}
+
 /* Identifiers by pool, as text. */
 static json_t *ids_json(const struct core *core, const struct report *report)
 {
@@ -31,9 +36,8 @@ static json_t *ids_json(const struct core *core, const struct report *report)
 
 		if (idset_create(limit, &set) < 0)
 			abort();
-		for (uint32_t i = 0; i < report->id_count; i++)
-			if (report->ids[i] < ic->pools[n].limit)
-				idset_add(set, report->ids[i]);
+		core_report_each(report, (struct pool *)&ic->pools[n], id_add,
+				 set);
 		text = memory_check(idset_format(set));
 		view_text(object, ic->pools[n].name, text);
 	}

@@ -6,15 +6,19 @@ struct pool_counts view_pool_counts(const struct core *core,
 				    const struct pool *pool)
 {
 	_auto_(idset_destroyp) struct idset *draining = pool_draining(pool);
+	_auto_(idset_destroyp) struct idset *quarantined = NULL;
 	struct pool_counts counts = {
 		.universe = idset_count(pool->universe),
 		.free = idset_count(pool->free),
 		.held = idset_count(pool->held),
-		.quarantined = idset_count(pool->quarantined),
 		.withheld = idset_count(pool->withheld),
 		.draining = idset_count(draining),
 	};
 
+	if (idset_clone(pool->quarantined, &quarantined) < 0)
+		abort();
+	idset_subtract(quarantined, pool->held);
+	counts.quarantined = idset_count(quarantined);
 	if (core->recovery > 0) {
 		counts.withheld += counts.free;
 		counts.free = 0;

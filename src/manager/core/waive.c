@@ -101,14 +101,48 @@ static void answer_freed(
 
 /* --- identifiers --- */
 
-/* Which identifiers of the job are meant: its waived ones from now on. */
+/* How many identifiers of [first, last] are named. */
+static uint32_t named_count(const struct idset *ids, uint32_t first,
+			    uint32_t last)
+{
+	uint32_t count = 0;
+
+	for (uint32_t id = first; id <= last; id++)
+		count += idset_has(ids, id);
+	return count;
+}
+
+/* The run that the job has of the pool, by its first identifier; or NULL. */
+static const uint32_t *job_run(const struct job *job,
+			       const struct interconnect *ic,
+			       const struct pool *pool)
+{
+	size_t place = 0;
+
+	if (pool->runs == NULL)
+		return NULL;
+	for (size_t i = 0; &ic->pools[i] != pool; i++)
+		place += job->id_counts[i];
+	return job->id_counts[pool - ic->pools] > 0 ? &job->ids[place] : NULL;
+}
+
+/*
+ * Which identifiers of the job are meant: its waived ones from now on. A run is
+ * meant by any of its own.
+ */
 static uint16_t waived_with(const struct core *core, const struct job *job,
 			    const struct pool *pool, const struct idset *ids)
 {
 	const struct interconnect *ic = &core->interconnects.list[job->driver];
+	const uint32_t *run = job_run(job, ic, pool);
 	unsigned int waived = job->waived;
 	size_t place = 0;
 
+	if (run != NULL) {
+		if (named_count(ids, run[0], run[1]) > 0)
+			waived |= 3u << (run - job->ids);
+		return (uint16_t)waived;
+	}
 	for (size_t i = 0; i < ic->pool_count; i++)
 		for (size_t n = 0; n < job->id_counts[i]; n++, place++)
 			if (&ic->pools[i] == pool &&
@@ -152,6 +186,38 @@ static void waived_withhold(struct core *core, const struct job *job,
 	}
 }
 
+/* What was waived of a pool is the job's no more. */
+static void ids_waive(struct core *core, struct job *job, struct pool *pool,
+		      unsigned int places, const struct core_word *word)
+{
+	const struct interconnect *ic = core_interconnect(core, job);
+	const uint32_t *run = job_run(job, ic, pool);
+	char text[32];
+
+	if (run != NULL && places != 0) {
+		const struct core_held held = {
+			.first = run[0],
+			.last = run[1],
+			.run = &job->runs[pool - ic->pools],
+		};
+		struct plane_area area = core_held_area(&held);
+
+		snprintf(text, sizeof(text),
+			 run[0] == run[1] ? "%" PRIu32 : "%" PRIu32 "-%" PRIu32,
+			 run[0], run[1]);
+		core_free_event(core, job, pool->name, text, word);
+		pool_run_put(pool, &area, true);
+		return;
+	}
+	for (size_t place = 0; place < job->id_count; place++) {
+		if (!(places >> place & 1))
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu32, job->ids[place]);
+		core_free_event(core, job, pool->name, text, word);
+		pool_put(pool, job->ids[place]);
+	}
+}
+
 /* The job may be gone afterwards. */
 static void job_waive(struct core *core, struct job *job, struct pool *pool,
 		      const struct idset *ids, const struct core_word *word)
@@ -165,15 +231,7 @@ static void job_waive(struct core *core, struct job *job, struct pool *pool,
 	if (waived == (1u << job->id_count) - 1)
 		core_job_waived(core, job, word);
 	job->waived = waived;
-	for (size_t place = 0; place < job->id_count; place++) {
-		char text[16];
-
-		if (!((waived & ~before) >> place & 1))
-			continue;
-		snprintf(text, sizeof(text), "%" PRIu32, job->ids[place]);
-		core_free_event(core, job, pool->name, text, word);
-		pool_put(pool, job->ids[place]);
-	}
+	ids_waive(core, job, pool, waived & ~before, word);
 	if (!core_settle(core, job))
 		core_store_job(core, job);
 }
@@ -288,6 +346,24 @@ static bool witnesses_check(struct core *core, const struct witnesses *all,
 	return false;
 }
 
+/* False, and it is answered: a part of a run is named. */
+static bool run_named(struct core *core, const struct job *job,
+		      const struct interconnect *ic, const struct pool *pool,
+		      const struct idset *ids, uint64_t token)
+{
+	const uint32_t *run = job_run(job, ic, pool);
+
+	if (run == NULL ||
+	    named_count(ids, run[0], run[1]) == run[1] - run[0] + 1)
+		return true;
+	core_reply_error(core, token, EDGE_ERROR_QUARANTINE_EINVAL, -EINVAL,
+			 "name the whole run",
+			 "%" PRIu32 "-%" PRIu32 " of pool '%s' are one run of "
+			 "grant %" PRIu64,
+			 run[0], run[1], pool->name, job->grant_id);
+	return false;
+}
+
 /* False, and it is answered: the word cannot be taken. */
 static bool release_check(struct core *core, const struct interconnect *ic,
 			  const struct pool *pool, const struct idset *ids,
@@ -301,6 +377,8 @@ static bool release_check(struct core *core, const struct interconnect *ic,
 	DL_FOREACH (core->owing, job) {
 		if (!is_meant(core, job, ic, pool, ids))
 			continue;
+		if (!run_named(core, job, ic, pool, ids, token))
+			return false;
 		touched++;
 		witnesses_add(core, job, &witnesses);
 	}

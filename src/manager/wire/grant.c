@@ -302,9 +302,13 @@ int grant_format(const struct grant *grant, char **ret_text)
 }
 
 int grant_make(const struct grant_public *public, uint64_t epoch,
-	       char **ret_public, char **ret_text)
+	       const uint8_t *sealed, size_t sealed_size, char **ret_public,
+	       char **ret_text)
 {
-	struct grant grant = { .grant_id = public->grant_id, .epoch = epoch };
+	struct grant grant = { .grant_id = public->grant_id,
+			       .epoch = epoch,
+			       .sealed = sealed,
+			       .sealed_size = sealed_size };
 	_auto_(freep) char *public_text = NULL;
 	struct writer writer = { 0 };
 	int result = grant_public_format(public, &public_text);

@@ -55,12 +55,13 @@ int grant_public_read(const json_t *object, uint32_t *ids,
 		      struct fairlead_error *ret_error);
 
 /*
- * All of a grant without secrets at once: its public part and its text form;
- * the caller frees both. Errors as grant_public_format; -EINVAL: a grant id
- * out of range.
+ * All of a grant at once: its public part and its text form; the caller frees
+ * both. sealed: its sealed part, of size 0 without secrets. Errors as
+ * grant_public_format; -EINVAL: a grant id out of range; -EMSGSIZE.
  */
 int grant_make(const struct grant_public *public, uint64_t epoch,
-	       char **ret_public, char **ret_text);
+	       const uint8_t *sealed, size_t sealed_size, char **ret_public,
+	       char **ret_text);
 
 /*
  * Append the opaque form; the grant's pointers are borrowed. -EINVAL: a grant

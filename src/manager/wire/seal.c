@@ -14,13 +14,15 @@
 
 #include "manager/wire/message.h"
 
-#define SEAL_VERSION     1
-#define SEAL_DOMAIN      "fairlead seal"
-#define SEAL_DOMAIN_SIZE 13
-#define NONCE_BYTES      crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
-#define TAG_BYTES        crypto_aead_xchacha20poly1305_ietf_ABYTES
-#define WRAPPED_SIZE     (KEY_SIZE + TAG_BYTES)
-#define PLACE_CONTENT    UINT32_MAX /* the place of the secret itself */
+#define SEAL_VERSION       1
+#define SEAL_DOMAIN        "fairlead seal"
+#define SEAL_DOMAIN_SIZE   13
+#define STREAM_DOMAIN      "fairlead seal stream"
+#define STREAM_DOMAIN_SIZE 20
+#define NONCE_BYTES        crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG_BYTES          crypto_aead_xchacha20poly1305_ietf_ABYTES
+#define WRAPPED_SIZE       (KEY_SIZE + TAG_BYTES)
+#define PLACE_CONTENT      UINT32_MAX /* the place of the secret itself */
 
 _Static_assert(KEY_SIZE == crypto_aead_xchacha20poly1305_ietf_KEYBYTES,
 	       "libsodium's size");
@@ -83,6 +85,66 @@ static int decrypt(const uint8_t key[KEY_SIZE], const uint8_t *nonce,
 		return -EKEYREJECTED;
 	return 0;
 }
+
+/* --- a stream of random bytes that a seed gives --- */
+
+void seal_stream_init(struct seal_stream *stream, const void *seed,
+		      size_t seed_size, uint64_t grant_id, const void *secret,
+		      size_t secret_size)
+{
+	crypto_generichash_state state;
+	struct binding binding;
+
+	binding_make(grant_id, PLACE_CONTENT, &binding);
+	crypto_generichash_init(&state, NULL, 0, sizeof(stream->key));
+	crypto_generichash_update(&state, (const uint8_t *)STREAM_DOMAIN,
+				  STREAM_DOMAIN_SIZE);
+	crypto_generichash_update(&state, seed, seed_size);
+	crypto_generichash_final(&state, stream->key, sizeof(stream->key));
+	crypto_generichash_init(&state, stream->key, sizeof(stream->key),
+				sizeof(stream->key));
+	crypto_generichash_update(&state, binding.bytes, sizeof(binding.bytes));
+	crypto_generichash_update(&state, secret, secret_size);
+	crypto_generichash_final(&state, stream->key, sizeof(stream->key));
+	sodium_memzero(&state, sizeof(state));
+	stream->next = 0;
+}
+
+/* Blocks of keyed hashes of their number; none is used in part twice. */
+static void stream_fill(void *ctx, void *bytes, size_t size)
+{
+	struct seal_stream *stream = ctx;
+	uint8_t *at = bytes;
+
+	while (size > 0) {
+		uint8_t number[sizeof(uint64_t)], block[KEY_SIZE];
+		size_t piece = size < sizeof(block) ? size : sizeof(block);
+
+		for (size_t i = 0; i < sizeof(number); i++)
+			number[i] = (uint8_t)(stream->next >> (8 * i));
+		stream->next++;
+		crypto_generichash(block, sizeof(block), number, sizeof(number),
+				   stream->key, sizeof(stream->key));
+		memcpy(at, block, piece);
+		sodium_memzero(block, sizeof(block));
+		at += piece;
+		size -= piece;
+	}
+}
+
+struct rng_seam seal_stream_seam(struct seal_stream *stream)
+{
+	static const struct rng_ops ops = { .fill = stream_fill };
+
+	return (struct rng_seam){ .ops = &ops, .ctx = stream };
+}
+
+void seal_stream_fini(struct seal_stream *stream)
+{
+	sodium_memzero(stream, sizeof(*stream));
+}
+
+/* --- sealed secrets --- */
 
 void secret_fini(struct secret *secret)
 {

@@ -13,8 +13,8 @@
 #include "base/seam.h"
 #include "manager/wire/sign.h"
 
-#define SEAL_NODES_MAX  4096 /* nodes of a job with secrets */
-#define SEAL_SECRET_MAX 4096 /* bytes */
+#define SEAL_NODES_MAX  4096  /* nodes of a job with secrets */
+#define SEAL_SECRET_MAX 16128 /* bytes */
 
 struct secret {
 	size_t size;
@@ -31,6 +31,23 @@ void secret_fini(struct secret *secret); /* wipes it */
 int seal_make(const struct rng_seam *rng, const struct node_master *master,
 	      uint64_t grant_id, const char *const *nodes, size_t node_count,
 	      const void *secret, size_t secret_size, struct writer *writer);
+
+/*
+ * Random bytes for seal_make that are the same each time for one secret of one
+ * grant, and those of no other: from a seed that is random itself and has at
+ * least 16 bytes, and all that is sealed. So the sealed form can be made again.
+ */
+struct seal_stream {
+	uint8_t key[KEY_SIZE];
+	uint64_t next;
+};
+
+void seal_stream_init(struct seal_stream *stream, const void *seed,
+		      size_t seed_size, uint64_t grant_id, const void *secret,
+		      size_t secret_size);
+/* Draws from stream, which has to outlive it. */
+struct rng_seam seal_stream_seam(struct seal_stream *stream);
+void seal_stream_fini(struct seal_stream *stream); /* wipes it */
 
 /*
  * Open it with a node's keys; index: of the node in the grant's node list.

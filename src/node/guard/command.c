@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/runs.h"
+#include "manager/wire/seal.h"
 #include "node/guard/internal.h"
 
 /* A refusal with its reason. */
@@ -99,9 +100,6 @@ static int apply_read(const struct guard *guard, const struct command *command,
 	if (count < 0 || cores < 0 || tasks < 0)
 		return refuse(reply, -EINVAL,
 			      "the command has no cores or tasks of this node");
-	if (body->sealed_size > 0)
-		return refuse(reply, -EOPNOTSUPP,
-			      "no driver of this node takes secrets");
 	grant->lane.grant_id = command->grant_id;
 	grant->lane.uid = body->uid;
 	grant->lane.gid = body->gid;
@@ -120,8 +118,36 @@ static int apply_read(const struct guard *guard, const struct command *command,
 	return 0;
 }
 
+/* Make the lane, with the secrets that are sealed to this node. */
+static int apply_new(struct guard *guard, const struct grant *wanted,
+		     const struct apply_body *body, struct reply *reply)
+{
+	const struct guard_driver *driver = guard_driver(guard, wanted->driver);
+	struct grant grant = *wanted;
+	struct secret secret;
+	int result;
+
+	if (body->sealed_size == 0)
+		return lane_apply(guard, wanted, reply->head.text);
+	if (!driver || !driver->driver->manager ||
+	    !driver->driver->manager->pack)
+		return refuse(reply, -EOPNOTSUPP,
+			      "no driver of this node takes such secrets");
+	result = seal_open(guard->keys.confirms, guard->keys.confirm_count,
+			   grant.lane.grant_id, grant.lane.index, body->sealed,
+			   body->sealed_size, &secret);
+	if (result < 0)
+		return refuse(reply, result,
+			      "the secrets cannot be opened by this node");
+	grant.lane.secrets = secret.bytes;
+	grant.lane.secrets_size = secret.size;
+	result = lane_apply(guard, &grant, reply->head.text);
+	secret_fini(&secret);
+	return result;
+}
+
 static int apply_decide(struct guard *guard, const struct grant *wanted,
-			struct reply *reply)
+			const struct apply_body *body, struct reply *reply)
 {
 	uint64_t grant_id = wanted->lane.grant_id;
 	const struct grant *grant = ledger_grant(&guard->ledger, grant_id);
@@ -142,7 +168,7 @@ static int apply_decide(struct guard *guard, const struct grant *wanted,
 	result = grant_make_room(guard, reply->head.text);
 	if (result < 0)
 		return result;
-	return lane_apply(guard, wanted, reply->head.text);
+	return apply_new(guard, wanted, body, reply);
 }
 
 static int obey_apply(struct guard *guard, const struct command *command,
@@ -157,7 +183,7 @@ static int obey_apply(struct guard *guard, const struct command *command,
 		return refuse(reply, result, "the body cannot be read");
 	result = apply_read(guard, command, &body, &wanted, reply);
 	if (result == 0)
-		result = apply_decide(guard, &wanted, reply);
+		result = apply_decide(guard, &wanted, &body, reply);
 	apply_body_fini(&body);
 	return result;
 }

@@ -40,6 +40,23 @@ static void nothing_changes_when_nothing_has(void **state)
 	assert_string_equal(vnis(f, "held"), "1024-1025");
 }
 
+static void another_content_of_a_file_is_a_change(void **state)
+{
+	struct fixture *f = *state;
+	char text[2048];
+
+	fixture_setting(f, "vni", "1024-1039");
+	f->settings[0].content = "n0 elanid=0\n";
+	f->settings[0].content_size = 12;
+	assert_int_equal(configure(f, text), 0);
+	assert_int_equal(configure(f, text), 0);
+	assert_string_equal(text, "");
+	f->settings[0].content = "n0 elanid=1\n";
+	assert_int_equal(configure(f, text), 0);
+	assert_string_equal(text,
+			    "fake: vni: what is in 1024-1039 has changed\n");
+}
+
 static void all_errors_come_at_once(void **state)
 {
 	struct fixture *f = *state;
@@ -378,6 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(nothing_changes_when_nothing_has),
+		T(another_content_of_a_file_is_a_change),
 		B(all_errors_come_at_once),
 		B(a_bad_one_makes_no_core),
 		B(a_driver_of_another_abi_is_refused),

@@ -248,6 +248,82 @@ static const struct fairlead_manager_ops manager_ops = {
 	.describe = describe,
 };
 
+static size_t lined_pools(void *data,
+			  struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
+{
+	(void)data;
+	specs[0] = (struct fairlead_pool_spec){ .name = "prg",
+						.limit = 100,
+						.universe = "1-9" };
+	specs[1] = (struct fairlead_pool_spec){
+		.name = "ctx", .limit = 64, .universe = "8-23", .positions = 10
+	};
+	return 2;
+}
+
+static int lined_reserve(void *data,
+			 const struct fairlead_driver_request *request,
+			 struct fairlead_plan *ret_plan,
+			 struct fairlead_effects *effects,
+			 struct fairlead_error *ret_error)
+{
+	struct fairlead_plan plan = { .counts = { 1, 0 },
+				      .is_fatal = true,
+				      .has_lane = true };
+	struct fairlead_run run = { .low = UINT32_MAX };
+
+	(void)data;
+	(void)effects;
+	(void)ret_error;
+	for (size_t i = 0; i < request->node_count; i++) {
+		uint32_t position = (uint32_t)(request->nodes[i][1] - '0');
+
+		run.low = position < run.low ? position : run.low;
+		run.high = position > run.high ? position : run.high;
+	}
+	run.length = option(request->options, "len=", 2);
+	plan.runs[1] = run;
+	if (strstr(request->options, "plain") == NULL)
+		plan.secret_size = LINED_SECRET_SIZE;
+	snprintf(plan.options, sizeof(plan.options), "%s", request->options);
+	*ret_plan = plan;
+	return 0;
+}
+
+static int lined_pack(void *data, const struct fairlead_pack *pack,
+		      uint8_t **ret_bytes, size_t *ret_size,
+		      struct fairlead_error *ret_error)
+{
+	FILE *file;
+	char *text;
+
+	(void)data;
+	if (strstr(pack->lane->options, "unpacked") != NULL)
+		return error_set(ret_error, -EINVAL, "it cannot be packed");
+	file = open_memstream(&text, ret_size);
+	if (file == NULL)
+		return -ENOMEM;
+	fprintf(file, "%u: %u-%u", (unsigned int)pack->lane->grant_id,
+		pack->lane->ids[1], pack->lane->ids[2]);
+	for (size_t i = 0; i < pack->node_count; i++)
+		fprintf(file, " %s=%u", pack->nodes[i], pack->tasks[i]);
+	fputc(' ', file);
+	for (size_t i = 0; i < pack->secret_size; i++)
+		fprintf(file, "%02x", pack->secret[i]);
+	fclose(file);
+	*ret_bytes = (uint8_t *)text;
+	return 0;
+}
+
+static const struct fairlead_manager_ops lined_ops = {
+	.configure = bare_configure,
+	.destroy = free,
+	.pools = lined_pools,
+	.reserve = lined_reserve,
+	.describe = describe,
+	.pack = lined_pack,
+};
+
 static const struct fairlead_manager_ops bare_ops = {
 	.configure = bare_configure,
 	.destroy = free,
@@ -272,4 +348,10 @@ const struct fairlead_driver bare_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "bare",
 	.manager = &bare_ops,
+};
+
+const struct fairlead_driver lined_driver = {
+	.abi = FAIRLEAD_DRIVER_ABI,
+	.name = "lined",
+	.manager = &lined_ops,
 };

@@ -84,6 +84,10 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 	if (fanout->members != NULL)
 		told->members = memory_check(strndup(
 			(const char *)fanout->members, fanout->members_size));
+	assert_true((fanout->sealed == NULL) == (fanout->sealed_size == 0));
+	if (fanout->sealed != NULL)
+		told->sealed = memory_check(strndup(
+			(const char *)fanout->sealed, fanout->sealed_size));
 	assert_true((fanout->cores == NULL) ==
 		    (fanout->op == CORE_FANOUT_REVOKE));
 	if (fanout->cores != NULL) {
@@ -161,6 +165,21 @@ static void on_look(void *ctx, const char *node)
 const struct core_word word = { .uid = 77 };
 const struct core_word word_forced = { .uid = 77, .is_forced = true };
 
+/* "sealed(NODE,..)" and the bytes, upside down. */
+static int on_seal(void *ctx, const struct core_secrets *secrets,
+		   struct writer *writer)
+{
+	assert_true(secrets->seed_size >= 16);
+	write_plain(writer, "sealed(");
+	for (size_t i = 0; i < secrets->node_count; i++) {
+		write_plain(writer, secrets->nodes[i]);
+		write_plain(writer, i + 1 < secrets->node_count ? "," : ") ");
+	}
+	for (size_t i = secrets->packed_size; i > 0; i--)
+		write_u8(writer, secrets->packed[i - 1]);
+	return writer->result;
+}
+
 static const struct core_ops ops = {
 	.store = on_store,
 	.reply = on_reply,
@@ -170,6 +189,7 @@ static const struct core_ops ops = {
 	.tell = on_tell,
 	.effect = on_effect,
 	.look = on_look,
+	.seal = on_seal,
 };
 
 static void on_edge(void *ctx, const char *edge)
@@ -212,6 +232,9 @@ struct fixture *fixture_create(void)
 	fixture->drivers[0].settings = fixture->settings;
 	fixture->drivers[1].driver = &twin_driver;
 	fixture->drivers[2].driver = &bare_driver;
+	fixture->drivers[3].driver = &lined_driver;
+	sim_rng_init(&fixture->rng, 1);
+	fixture->rng_seam = sim_rng_seam(&fixture->rng);
 	fixture->config = (struct core_config){
 		.nodes = "n[0-9]",
 		.interconnect = "fake",
@@ -271,8 +294,8 @@ int fixture_load(struct fixture *fixture, struct core **ret_core,
 {
 	struct loading loading = { .error = ret_error };
 	int result = core_create(&fixture->config, &ops, fixture,
-				 &fixture->clock_seam, NULL, &loading.core,
-				 ret_error);
+				 &fixture->clock_seam, &fixture->rng_seam, NULL,
+				 &loading.core, ret_error);
 
 	if (result < 0)
 		return result;
@@ -333,6 +356,7 @@ static void told_free(struct fixture *fixture)
 		free(told->cores);
 		free(told->tasks);
 		free(told->members);
+		free(told->sealed);
 	}
 	for (size_t i = 0; i < fixture->ack_count; i++)
 		free(fixture->acks[i].node);

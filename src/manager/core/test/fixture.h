@@ -16,6 +16,7 @@
 #include "manager/core/core.h"
 #include "manager/core/state.h"
 #include "sim/clock.h"
+#include "sim/rng.h"
 
 #define SETTINGS_MAX 4
 
@@ -38,6 +39,7 @@ struct told_fanout {
 	char *key, *driver;
 	char *cores, *tasks; /* run-length lists; NULL: none were given */
 	char *members;       /* as a text; NULL: none were given */
+	char *sealed;        /* likewise */
 	bool is_answered;
 };
 
@@ -73,10 +75,12 @@ struct fixture {
 	struct core *core;
 	struct sim_clock clock;
 	struct clock_seam clock_seam;
+	struct sim_rng rng;
+	struct rng_seam rng_seam;
 	uint64_t epoch;
 	/* For the next core or configuration. */
 	struct core_config config;
-	struct core_driver_config drivers[3];
+	struct core_driver_config drivers[4]; /* the last one is off */
 	struct fairlead_setting settings[SETTINGS_MAX]; /* of fake */
 	uint8_t boots[10];                              /* of n0 to n9 */
 	const char *places[10]; /* that they tell for `fake`; NULL: none */

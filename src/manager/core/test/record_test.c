@@ -47,6 +47,19 @@ static struct job *sample_job(void)
 	return job;
 }
 
+/* The first two are a run of the first pool, and there are secrets. */
+static void with_run(struct job *job)
+{
+	job->ids[0] = 1024;
+	job->ids[1] = 1030;
+	job->waived = 0;
+	job->runs = memory_zero(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
+	job->runs[0] = (struct fairlead_run){ 3, 70, 7 };
+	job->secret = memory_zero(FAIRLEAD_SECRET_MAX, 1);
+	job->secret_size = FAIRLEAD_SECRET_MAX;
+	memset(job->secret, 0x5c, job->secret_size);
+}
+
 static void assert_same_bytes(struct writer *left, struct writer *right)
 {
 	assert_int_equal(left->size, right->size);
@@ -136,6 +149,38 @@ static void a_body_under_another_key_is_found(void **state)
 			 -EBADMSG);
 	writer_fini(&writer);
 	job_destroy(job);
+}
+
+static void a_run_and_a_secret_come_out_as_they_went_in(void **state)
+{
+	static const uint32_t sizes[] = { 1, 16, FAIRLEAD_SECRET_MAX };
+	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
+
+	for (size_t i = 0; i < 3; i++) {
+		struct writer first = { 0 }, second = { 0 };
+		struct job *job = sample_job(), *back;
+
+		with_run(job);
+		job->secret_size = sizes[i];
+		/* A waived run is waived whole. */
+		job->waived = i == 1 ? 3 : 0;
+		record_encode_job(job, "elan3", &first);
+		assert_int_equal(record_decode_job(job->grant_id, job->key,
+						   first.data, first.size,
+						   &back, driver, NULL),
+				 0);
+		assert_memory_equal(back->runs, job->runs,
+				    FAIRLEAD_POOLS_MAX * sizeof(*job->runs));
+		assert_int_equal(back->secret_size, job->secret_size);
+		assert_memory_equal(back->secret, job->secret,
+				    job->secret_size);
+		record_encode_job(back, driver, &second);
+		assert_same_bytes(&first, &second);
+		writer_fini(&first);
+		writer_fini(&second);
+		job_destroy(back);
+		job_destroy(job);
+	}
 }
 
 /* With a good digest: what the fields themselves say is looked at. */
@@ -229,13 +274,65 @@ static void late_effects(struct job *job)
 	job->effect_count = 1;
 }
 
+static void no_run(struct job *job)
+{
+	with_run(job);
+	job->runs[0] = (struct fairlead_run){ 0 };
+}
+
+static void run_of_nothing(struct job *job)
+{
+	with_run(job);
+	job->runs[1].low = 1;
+}
+
+static void run_without_ids(struct job *job)
+{
+	with_run(job);
+	job->runs[2] = (struct fairlead_run){ 0, 0, 1 };
+}
+
+static void longer_run(struct job *job)
+{
+	with_run(job);
+	job->runs[0].length++;
+}
+
+static void inverted_run(struct job *job)
+{
+	with_run(job);
+	job->runs[0].low = 71;
+}
+
+static void far_run(struct job *job)
+{
+	with_run(job);
+	job->runs[0].high = FAIRLEAD_POSITIONS_MAX;
+}
+
+static void high_run(struct job *job)
+{
+	with_run(job);
+	job->ids[0] = FAIRLEAD_RUN_IDS_MAX;
+	job->ids[1] = FAIRLEAD_RUN_IDS_MAX + 6;
+}
+
+static void half_waived_run(struct job *job)
+{
+	with_run(job);
+	job->waived = 1;
+}
+
 static void fields_out_of_range_are_found(void **state)
 {
 	static void (*const changes[])(struct job *) = {
-		bad_state,    no_reason, bad_reason,  no_since,
-		bad_waived,   bad_cores, short_tasks, bad_key,
-		no_id,        no_parts,  bad_part,    reserved_and_owed,
-		late_effects,
+		bad_state,       no_reason,  bad_reason,
+		no_since,        bad_waived, bad_cores,
+		short_tasks,     bad_key,    no_id,
+		no_parts,        bad_part,   reserved_and_owed,
+		late_effects,    no_run,     run_of_nothing,
+		run_without_ids, longer_run, inverted_run,
+		far_run,         high_run,   half_waived_run,
 	};
 
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
@@ -449,6 +546,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_comes_out_as_it_went_in),
+		cmocka_unit_test(a_run_and_a_secret_come_out_as_they_went_in),
 		cmocka_unit_test(every_flipped_bit_is_found),
 		cmocka_unit_test(a_body_under_another_key_is_found),
 		cmocka_unit_test(fields_out_of_range_are_found),

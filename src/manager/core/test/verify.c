@@ -19,21 +19,48 @@
 struct holders {
 	struct idset *held[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
 	struct idset *quarantined[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
+	const struct core *core;
 	const struct job *job;
+	const struct core_held *run; /* of the job */
 };
 
-static void id_hold(size_t pool, uint32_t id, void *arg)
+/* Never twice: no other run has a point of this one. */
+static void run_alone(const struct core_held *held, void *arg)
+{
+	const struct holders *holders = arg;
+	const struct core_held *mine = holders->run;
+
+	if (held->run == NULL)
+		return;
+	assert_true(held->pool != mine->pool ||
+		    held->run->low > mine->run->high ||
+		    held->run->high < mine->run->low ||
+		    held->first > mine->last || held->last < mine->first);
+}
+
+static void id_hold(const struct core_held *held, void *arg)
 {
 	struct holders *holders = arg;
 	const struct job *job = holders->job;
-	struct idset *set = job->is_quarantined
-				    ? holders->quarantined[job->driver][pool]
-				    : holders->held[job->driver][pool];
+	struct idset *holding = holders->held[job->driver][held->pool];
+	struct idset *leaving = holders->quarantined[job->driver][held->pool];
 
-	/* Never twice. */
-	assert_false(idset_has(holders->held[job->driver][pool], id));
-	assert_false(idset_has(holders->quarantined[job->driver][pool], id));
-	idset_add(set, id);
+	if (held->run != NULL) {
+		const struct job *other;
+
+		holders->run = held;
+		for (other = job->hh.prev; other != NULL;
+		     other = other->hh.prev)
+			if (other->driver == job->driver)
+				core_ids_each(holders->core, other, run_alone,
+					      holders);
+	}
+	for (uint32_t id = held->first; id <= held->last; id++) {
+		/* Never twice. */
+		assert_true(held->run != NULL || (!idset_has(holding, id) &&
+						  !idset_has(leaving, id)));
+		idset_add(job->is_quarantined ? leaving : holding, id);
+	}
 }
 
 static void job_verify(const struct core *core, const struct job *job)
@@ -71,7 +98,7 @@ static void job_verify(const struct core *core, const struct job *job)
 
 static void pools_verify(const struct core *core)
 {
-	struct holders holders = { 0 };
+	struct holders holders = { .core = core };
 	struct job *job, *next;
 
 	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++) {
@@ -221,6 +248,7 @@ static void pools_compare(const struct core *core, const struct core *other)
 			assert_true(idset_equal(a->free, b->free));
 			assert_true(idset_equal(a->withheld, b->withheld));
 			assert_int_equal(a->cursor, b->cursor);
+			assert_int_equal(a->runs != NULL, b->runs != NULL);
 		}
 	}
 }

@@ -136,14 +136,16 @@ static void making_it_at_once_gives_the_same(void **state)
 	assert_int_equal(grant_public_format(&public, &public_text), 0);
 	grant.public_text = public_text;
 	assert_int_equal(grant_format(&grant, &text), 0);
-	assert_int_equal(grant_make(&public, 3, &made_public, &made), 0);
+	assert_int_equal(grant_make(&public, 3, NULL, 0, &made_public, &made),
+			 0);
 	assert_string_equal(made, text);
 	assert_string_equal(made_public, public_text);
 	free(made_public);
 	free(made);
 	made_public = made = NULL;
 	public.grant_id = 0;
-	assert_int_equal(grant_make(&public, 3, &made_public, &made), -EINVAL);
+	assert_int_equal(grant_make(&public, 3, NULL, 0, &made_public, &made),
+			 -EINVAL);
 	assert_null(made_public);
 	assert_null(made);
 	free(public_text);

@@ -191,6 +191,61 @@ static void two_seals_share_no_bytes(void **state)
 	fixture_fini(&fixture);
 }
 
+static void seal_again(const struct sample_keys *keys, uint64_t grant_id,
+		       const char *seed, const char *secret,
+		       struct writer *writer)
+{
+	struct seal_stream stream;
+	struct rng_seam seam;
+
+	seal_stream_init(&stream, seed, strlen(seed), grant_id, secret,
+			 strlen(secret));
+	seam = seal_stream_seam(&stream);
+	assert_int_equal(seal_make(&seam, &keys->master, grant_id, nodes, NODES,
+				   secret, strlen(secret), writer),
+			 0);
+	seal_stream_fini(&stream);
+	assert_int_equal(stream.next, 0);
+}
+
+static void a_seed_gives_the_same_sealed_bytes_again(void **state)
+{
+	/* Seed, grant and secret: each difference gives other bytes. */
+	static const struct {
+		const char *seed, *secret;
+		uint64_t grant_id;
+	} others[] = {
+		{ "0123456789abcdef", SECRET, GRANT_ID + 1 },
+		{ "0123456789abcdeg", SECRET, GRANT_ID },
+		{ "0123456789abcdef", "capabilitz", GRANT_ID },
+		{ "0123456789abcdefc", "apability", GRANT_ID },
+	};
+	struct writer first = { 0 }, second = { 0 };
+	struct fixture fixture;
+	struct secret secret;
+
+	fixture_init(&fixture);
+	seal_again(&fixture.keys, GRANT_ID, "0123456789abcdef", SECRET, &first);
+	seal_again(&fixture.keys, GRANT_ID, "0123456789abcdef", SECRET,
+		   &second);
+	assert_int_equal(first.size, second.size);
+	assert_memory_equal(first.data, second.data, first.size);
+	assert_int_equal(seal_open(&fixture.node_keys[1], 1, GRANT_ID, 1,
+				   first.data, first.size, &secret),
+			 0);
+	assert_memory_equal(secret.bytes, SECRET, strlen(SECRET));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		second.size = 0;
+		seal_again(&fixture.keys, others[i].grant_id, others[i].seed,
+			   others[i].secret, &second);
+		/* The nonce too, or two secrets would have one key stream. */
+		assert_memory_not_equal(first.data + 5, second.data + 5, 24);
+	}
+	writer_fini(&first);
+	writer_fini(&second);
+	fixture_fini(&fixture);
+}
+
 static void empty_secret_is_sealed(void **state)
 {
 	struct writer sealed = { 0 };
@@ -279,6 +334,7 @@ int main(void)
 		cmocka_unit_test(every_bit_flip_is_refused_by_some_node),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(two_seals_share_no_bytes),
+		cmocka_unit_test(a_seed_gives_the_same_sealed_bytes_again),
 		cmocka_unit_test(empty_secret_is_sealed),
 		cmocka_unit_test(largest_seal_fits_an_apply),
 		cmocka_unit_test(seal_of_another_maker_is_opened),

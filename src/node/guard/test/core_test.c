@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "manager/wire/seal.h"
 #include "node/guard/internal.h"
 #include "node/guard/test/fake.h"
 
@@ -156,10 +157,36 @@ static void too_few_cores(struct apply_body *body)
 	body->nodes = "n0,n2,n1";
 }
 
+static struct writer sealed; /* for with_secrets */
+
 static void with_secrets(struct apply_body *body)
+{
+	body->sealed = sealed.data;
+	body->sealed_size = sealed.size;
+}
+
+static void with_secrets_of_another_driver(struct apply_body *body)
+{
+	with_secrets(body);
+	strcpy(body->driver, "elan3");
+}
+
+static void with_damaged_secrets(struct apply_body *body)
 {
 	body->sealed = (const uint8_t *)"secret";
 	body->sealed_size = 6;
+}
+
+/* As the manager would, for a grant of two nodes. */
+static void seal(struct world *world, uint64_t grant_id, const char *other)
+{
+	const char *nodes[] = { other, FAKE_NODE };
+	struct rng_seam rng = sim_rng_seam(&world->rng);
+
+	writer_fini(&sealed);
+	assert_int_equal(seal_make(&rng, &world->master, grant_id, nodes, 2,
+				   "capability", 10, &sealed),
+			 0);
 }
 
 static void apply_with_another_content_is_refused(void **state)
@@ -245,11 +272,51 @@ static void apply_without_this_nodes_cores_is_refused(void **state)
 	assert_int_equal(apply_changed(world, 7, too_few_cores), -EINVAL);
 }
 
-static void apply_with_secrets_is_refused(void **state)
+static void apply_gives_the_driver_its_secrets_and_forgets_them(void **state)
+{
+	struct world *world = *state;
+	const struct fairlead_lane *lane;
+
+	seal(world, 7, "n0");
+	assert_int_equal(apply_changed(world, 7, with_secrets), 0);
+	assert_int_equal(world->apply_secrets_size, 10);
+	assert_memory_equal(world->apply_secrets, "capability", 10);
+	lane = &ledger_grant(&world->guard->ledger, 7)->lane;
+	assert_null(lane->secrets);
+	assert_int_equal(lane->secrets_size, 0);
+	assert_null(memmem(world->disk, world->disk_size, "capability", 10));
+	/* Doubled it is what it was. */
+	assert_int_equal(apply_changed(world, 7, with_secrets), 0);
+	assert_int_equal(world->applies[7], 1);
+	/* Without any there is no pointer to nothing. */
+	assert_int_equal(world_apply(world, 8), 0);
+	assert_int_equal(world->apply_secrets_size, 0);
+	writer_fini(&sealed);
+}
+
+static void apply_with_secrets_for_others_is_refused(void **state)
 {
 	struct world *world = *state;
 
-	assert_int_equal(apply_changed(world, 7, with_secrets), -EOPNOTSUPP);
+	seal(world, 8, "n0"); /* of another grant */
+	assert_int_equal(apply_changed(world, 7, with_secrets), -EKEYREJECTED);
+	assert_int_equal(apply_changed(world, 7, with_damaged_secrets),
+			 -EBADMSG);
+	assert_int_equal(world->applies[7], 0);
+	assert_int_equal(world_state(world, 7), 0);
+	writer_fini(&sealed);
+}
+
+static void apply_with_secrets_that_no_driver_takes_is_refused(void **state)
+{
+	struct world *world = *state;
+
+	seal(world, 7, "n0");
+	assert_int_equal(apply_changed(world, 7,
+				       with_secrets_of_another_driver),
+			 -EOPNOTSUPP);
+	assert_int_equal(world_state(world, 7), 0);
+	writer_fini(&sealed);
 }
 
 static void apply_of_an_unknown_driver_leaves_a_tombstone(void **state)
@@ -861,7 +928,9 @@ int main(void)
 		TEST(apply_that_overtook_its_revoke_stays_revoked),
 		TEST(apply_for_another_node_is_refused),
 		TEST(apply_without_this_nodes_cores_is_refused),
-		TEST(apply_with_secrets_is_refused),
+		TEST(apply_gives_the_driver_its_secrets_and_forgets_them),
+		TEST(apply_with_secrets_for_others_is_refused),
+		TEST(apply_with_secrets_that_no_driver_takes_is_refused),
 		TEST(apply_of_an_unknown_driver_leaves_a_tombstone),
 		TEST(apply_with_a_closed_driver_says_why),
 		TEST(failed_apply_leaves_a_tombstone_and_nothing_else),

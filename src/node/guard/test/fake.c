@@ -161,6 +161,11 @@ static void members_keep(struct world *world, const struct fairlead_lane *lane)
 	assert_true((lane->members != NULL) == (lane->members_size > 0));
 	if (lane->members != NULL)
 		memcpy(world->apply_members, lane->members, lane->members_size);
+	world->apply_secrets_size = lane->secrets_size;
+	assert_true(lane->secrets_size <= sizeof(world->apply_secrets));
+	assert_true((lane->secrets != NULL) == (lane->secrets_size > 0));
+	if (lane->secrets != NULL)
+		memcpy(world->apply_secrets, lane->secrets, lane->secrets_size);
 }
 
 static int fake_apply(void *state, const struct fairlead_lane *lane,
@@ -403,10 +408,23 @@ static const struct fairlead_node_ops node_ops = {
 	.destroy = fake_destroy,
 };
 
+/* A node only looks whether it is there. */
+static int fake_pack(void *state, const struct fairlead_pack *pack,
+		     uint8_t **ret_bytes, size_t *ret_size,
+		     struct fairlead_error *ret_error)
+{
+	return -ENOMEM;
+}
+
+static const struct fairlead_manager_ops manager_ops = {
+	.pack = fake_pack,
+};
+
 static const struct fairlead_driver fake_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "fake",
 	.description = "a driver for tests",
+	.manager = &manager_ops,
 	.node = &node_ops,
 };
 

@@ -71,6 +71,8 @@ struct world {
 	uint32_t apply_index, apply_node_count;
 	size_t apply_members_size;
 	uint8_t apply_members[16];
+	size_t apply_secrets_size;
+	uint8_t apply_secrets[16];
 	char apply_job[FAIRLEAD_JOB_NAME_MAX + 1];
 	unsigned int applies[FAKE_GRANTS_MAX]; /* by grant id */
 	unsigned int revokes;                  /* of lanes, not objects */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config/contents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+
+#define READ_BYTES 65536
+
+static bool is_file(const struct fairlead_driver *driver, const char *name)
+{
+	const char *const *file = driver->files;
+
+	while (file && *file && strcmp(*file, name) != 0)
+		file++;
+	return file && *file;
+}
+
+/* NULL: others than root, or who runs this, have no say in it. */
+static const char *owner_flaw(const struct stat *status)
+{
+	uid_t uid = geteuid();
+
+	if (!S_ISREG(status->st_mode))
+		return "is not a regular file";
+	if (status->st_uid != 0 && (uid == 0 || status->st_uid != uid))
+		return "has to be root's (chown root)";
+	if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		return "can be written by others (chmod go-w)";
+	return NULL;
+}
+
+/* 0, or a negative errno; *ret_flaw says more of -EINVAL. */
+static int file_read(const char *path, struct writer *ret_content,
+		     const char **ret_flaw)
+{
+	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct writer content = { .limit = FAIRLEAD_FILE_MAX };
+	char bytes[READ_BYTES];
+	struct stat status;
+	ssize_t size;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return -errno;
+	*ret_flaw = owner_flaw(&status);
+	if (*ret_flaw)
+		return -EINVAL;
+	while ((size = read(fd, bytes, sizeof(bytes))) > 0)
+		write_bytes(&content, bytes, (size_t)size);
+	if (size < 0 || content.result < 0) {
+		int result = size < 0 ? -errno : content.result;
+
+		writer_fini(&content);
+		return result == -EMSGSIZE ? -EFBIG : result;
+	}
+	*ret_content = content;
+	return 0;
+}
+
+static int setting_read(struct fairlead_setting *setting, bool is_needed,
+			struct report *report)
+{
+	struct writer content = { 0 };
+	const char *flaw = NULL;
+	int result;
+
+	if (setting->value[0] != '/') {
+		report_add(report, setting->line,
+			   "'%s': '%s' is no absolute path", setting->name,
+			   setting->value);
+		return 0;
+	}
+	result = file_read(setting->value, &content, &flaw);
+	if (result == -ENOMEM)
+		return result;
+	if (result == -ENOENT && !is_needed)
+		return 0;
+	if (result < 0) {
+		report_add(report, setting->line, "'%s': %s: %s", setting->name,
+			   setting->value, flaw ? flaw : strerror(-result));
+		return 0;
+	}
+	setting->content_size = content.size;
+	setting->content = (char *)writer_take(&content, NULL);
+	return setting->content ? 0 : -ENOMEM;
+}
+
+int contents_read(struct config_driver *driver, bool is_needed,
+		  struct report *report)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < driver->setting_count && result == 0; i++)
+		if (is_file(driver->driver, driver->settings[i].name))
+			result = setting_read(&driver->settings[i], is_needed,
+					      report);
+	return result;
+}
