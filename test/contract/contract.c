@@ -45,8 +45,9 @@ int contract_open(void **state)
 	if (contract->manager->configure(
 		    fixture->settings, fixture->setting_count,
 		    &contract->manager_state, &error) < 0 ||
-	    contract->node->open(fixture->settings, fixture->setting_count,
-				 &contract->node_state, &error) < 0)
+	    (contract->node &&
+	     contract->node->open(fixture->settings, fixture->setting_count,
+				  &contract->node_state, &error) < 0))
 		fail_msg("the fixture's settings are refused: %s", error.text);
 	*state = contract;
 	return 0;
@@ -56,7 +57,8 @@ int contract_close(void **state)
 {
 	struct contract *contract = *state;
 
-	contract->node->close(contract->node_state);
+	if (contract->node)
+		contract->node->close(contract->node_state);
 	contract->manager->destroy(contract->manager_state);
 	contract->fixture->stop(contract->fixture);
 	assert_int_equal(count_descriptors(), descriptors_before);
@@ -165,21 +167,22 @@ void warnings_init(struct warning_list *list)
 	list->count = 0;
 }
 
+const char *const contract_nodes[CONTRACT_NODES] = { "n0", "n1" };
+const uint32_t contract_tasks[CONTRACT_NODES] = { 4, 1 };
+
 void plan_make(const struct contract *contract, const char *options,
 	       struct fairlead_plan *ret_plan, struct effect_list *effects)
 {
-	const char *const nodes[] = { "n0", "n1" };
-	const uint32_t cores[] = { 4, 2 };
-	const uint32_t tasks[] = { 4, 1 };
+	const uint32_t cores[CONTRACT_NODES] = { 4, 2 };
 	const struct fairlead_driver_request request = {
 		.key = "contract/1/0",
 		.uid = 1000,
 		.gid = 1000,
 		.options = options,
-		.node_count = 2,
-		.nodes = nodes,
+		.node_count = CONTRACT_NODES,
+		.nodes = contract_nodes,
 		.cores = cores,
-		.tasks = tasks,
+		.tasks = contract_tasks,
 	};
 	struct fairlead_error error = { 0 };
 
@@ -226,6 +229,12 @@ void lane_make(const struct contract *contract, uint32_t number, uid_t uid,
 		for (uint32_t k = 0; k < plan.counts[i]; k++)
 			ret_lane->ids[ret_lane->id_count++] =
 				pick(&pools[i], number * plan.counts[i] + k);
+		if (plan.runs[i].length == 0)
+			continue;
+		ret_lane->ids[ret_lane->id_count++] =
+			pick(&pools[i], number * plan.runs[i].length);
+		ret_lane->ids[ret_lane->id_count++] =
+			pick(&pools[i], (number + 1) * plan.runs[i].length - 1);
 	}
 	strcpy(ret_lane->options, plan.options);
 }
@@ -273,6 +282,14 @@ void error_assert(const struct fairlead_error *error, int code)
 	assert_true(size > 0 && size < FAIRLEAD_ERROR_TEXT_MAX);
 	if (strchr(".\n ", error->text[size - 1]))
 		fail_msg("ends in a full stop or a blank: '%s'", error->text);
+}
+
+int contract_run_manager(struct contract_fixture *fixture)
+{
+	current_fixture = fixture;
+	return _cmocka_run_group_tests(fixture->driver->name,
+				       contract_manager_cases,
+				       contract_manager_case_count, NULL, NULL);
 }
 
 int contract_run(struct contract_fixture *fixture)

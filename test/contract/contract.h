@@ -59,6 +59,11 @@ struct contract_fixture {
 
 /* Run all cases; returns what main() returns. */
 int contract_run(struct contract_fixture *fixture);
+/*
+ * Those of the manager half, of a driver that has no node half. Its lanes are
+ * as if there were devices (device_count).
+ */
+int contract_run_manager(struct contract_fixture *fixture);
 
 /* --- for the cases --- */
 
@@ -70,7 +75,7 @@ struct contract {
 	struct contract_fixture *fixture;
 	const struct fairlead_driver *driver;
 	const struct fairlead_manager_ops *manager;
-	const struct fairlead_node_ops *node;
+	const struct fairlead_node_ops *node; /* NULL: it has no node half */
 	void *manager_state;
 	void *node_state;
 };
@@ -112,6 +117,11 @@ struct warning_list {
 };
 
 void warnings_init(struct warning_list *list);
+
+/* The job that is asked for. */
+#define CONTRACT_NODES 2
+extern const char *const contract_nodes[CONTRACT_NODES];
+extern const uint32_t contract_tasks[CONTRACT_NODES];
 
 /* What the driver plans for these options; must succeed. */
 void plan_make(const struct contract *contract, const char *options,
