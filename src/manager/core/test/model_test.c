@@ -21,7 +21,7 @@
 #define STEPS 6000
 
 static size_t hits[512]; /* by edge, over all seeds */
-static uint64_t applied, busy, lost, doubled, refused, forced;
+static uint64_t lined, applied, busy, lost, doubled, refused, forced;
 
 static void edges_add(const struct fixture *f)
 {
@@ -50,6 +50,15 @@ static void nothing_is_left(const struct world *world)
 	assert_string_equal(vnis(f, "held"), "");
 	assert_string_equal(vnis(f, "quarantined"), "");
 	assert_string_equal(vnis(f, "withheld"), "");
+	for (size_t i = 0; i < 2; i++) {
+		const struct pool *pool =
+			&f->core->interconnects.list[3].pools[i];
+
+		assert_int_equal(idset_count(pool->held), 0);
+		assert_int_equal(idset_count(pool->quarantined), 0);
+		assert_int_equal(idset_count(pool->withheld), 0);
+	}
+	assert_null(f->core->interconnects.list[3].pools[1].runs->plane.root);
 	assert_null(f->core->effects);
 	assert_null(f->core->release_waits);
 }
@@ -75,6 +84,7 @@ static void run(uint64_t seed, int verify_every)
 	verify(world.fixture);
 	nothing_is_left(&world);
 	edges_add(world.fixture);
+	lined += world.lined;
 	applied += world.applied;
 	busy += world.busy;
 	lost += world.lost;
@@ -109,7 +119,7 @@ static void no_identifier_is_held_twice_and_none_is_lost(void **state)
 	       (unsigned long long)applied, (unsigned long long)busy,
 	       (unsigned long long)lost, (unsigned long long)doubled,
 	       (unsigned long long)refused, (unsigned long long)forced);
-	assert_true(forced > 0);
+	assert_true(forced > 0 && lined > 0);
 }
 
 /* What this world does not do; each has a test of its own. */

@@ -281,7 +281,8 @@ static void register_arrives(struct world *world, const struct message *message)
 		grants[i] = (struct core_inventory_grant){
 			.grant_id = message->inventory[i].grant_id,
 			.state = 2,
-			.driver = "fake",
+			.driver = message->inventory[i].is_lined ? "lined"
+								 : "fake",
 			.id_count = message->inventory[i].id_count,
 			.ids = message->inventory[i].ids,
 		};
@@ -372,6 +373,7 @@ static void fanout_begin(struct world *world, const struct told_fanout *told)
 		message.epoch = world->fixture->epoch;
 		message.sequence = ++world->sequence;
 		message.lane.grant_id = told->lane.grant_id;
+		message.lane.is_lined = strcmp(told->driver, "lined") == 0;
 		message.lane.id_count = told->lane.id_count;
 		memcpy(message.lane.ids, told->lane.ids,
 		       sizeof(message.lane.ids));
@@ -455,6 +457,18 @@ static uint64_t some_grant(struct world *world)
 	return job->grant_id;
 }
 
+/* Of one with runs: a few contexts, now and then more than there can be. */
+static void client_reserves_run(struct world *world, const char *key,
+				const char *nodes)
+{
+	static const char *const options[] = {
+		"len=1", "len=2", "len=3", "len=5", "len=17", "len=4,plain",
+	};
+
+	reserve_as(world->fixture, &slurm, "lined", key, nodes,
+		   options[below(world, sizeof(options) / sizeof(options[0]))]);
+}
+
 static void client_reserves(struct world *world)
 {
 	static const char *const options[] = {
@@ -470,6 +484,10 @@ static void client_reserves(struct world *world)
 	snprintf(key, sizeof(key), "slurm/%zu/0",
 		 chance(world, 10) ? below(world, 100) : world->job);
 	snprintf(nodes, sizeof(nodes), "n[%zu-%zu]", first, last);
+	if (chance(world, 25)) {
+		client_reserves_run(world, key, nodes);
+		return;
+	}
 	reserve(world->fixture, key, nodes,
 		options[below(world, sizeof(options) / sizeof(options[0]))]);
 }
@@ -763,7 +781,42 @@ static void id_verify(const struct world *world, const struct world_node *node,
 			 node->name, id, (unsigned long long)grant_id);
 }
 
-void world_verify(const struct world *world)
+/* A context that a node holds, which is at the position of its number. */
+static void context_verify(const struct world *world, size_t n,
+			   uint64_t grant_id, uint32_t id)
+{
+	struct core *core = world->fixture->core;
+	const struct interconnect *ic = &core->interconnects.list[3];
+	const struct pool *pool = &ic->pools[1];
+	const struct plane_area point = { (uint32_t)n, (uint32_t)n, id, id };
+	const struct job *job = core->jobs.by_id;
+
+	if (plane_is_free(&pool->runs->plane, &point) &&
+	    idset_has(pool->universe, id) && !idset_has(pool->withheld, id))
+		fail_msg("n%zu holds context %u of grant %llu, which is free",
+			 n, id, (unsigned long long)grant_id);
+	for (; job != NULL; job = job->hh.next) {
+		if (job->driver != 3 || job->runs == NULL ||
+		    job->grant_id == grant_id || (job->waived & 2) ||
+		    job->ids[1] > id || job->ids[2] < id ||
+		    job->runs[1].low > n || job->runs[1].high < n)
+			continue;
+		fail_msg("n%zu holds context %u of grant %llu, which is grant "
+			 "%llu's",
+			 n, id, (unsigned long long)grant_id,
+			 (unsigned long long)job->grant_id);
+	}
+}
+
+static void lined_verify(struct world *world, size_t n,
+			 const struct world_lane *lane)
+{
+	world->lined++;
+	for (uint32_t id = lane->ids[1]; id <= lane->ids[2]; id++)
+		context_verify(world, n, lane->grant_id, id);
+}
+
+void world_verify(struct world *world)
 {
 	for (size_t n = 0; n < WORLD_NODES; n++) {
 		const struct world_node *node = &world->nodes[n];
@@ -773,6 +826,8 @@ void world_verify(const struct world *world)
 
 			if (lane->is_tombstone)
 				continue;
+			if (lane->is_lined)
+				lined_verify(world, n, lane);
 			for (uint32_t k = 0; k < lane->id_count; k++)
 				if (lane->ids[k] >= 1024)
 					id_verify(world, node, lane->grant_id,
@@ -829,6 +884,7 @@ void world_init(struct world *world, uint64_t seed)
 	world->fixture = fixture_create();
 	world->fixture->config.nodes = "n[0-5]";
 	world->fixture->config.events_keep = 100;
+	world->fixture->config.driver_count = 4;
 	fixture_setting(world->fixture, "vni", "1024-1039");
 	if (fixture_start(world->fixture, false, &error) < 0)
 		fail_msg("%s", error.text);

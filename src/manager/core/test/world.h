@@ -25,6 +25,7 @@
 struct world_lane {
 	uint64_t grant_id;
 	bool is_tombstone;
+	bool is_lined; /* of the interconnect "lined", else of "fake" */
 	uint32_t id_count;
 	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
 };
@@ -90,8 +91,9 @@ struct world {
 	size_t effects_seen;
 	uint64_t sequence;
 	uint64_t step;
-	size_t job;   /* number of the last one */
-	bool is_calm; /* nothing is lost, nothing is busy */
+	size_t job;     /* number of the last one */
+	bool is_calm;   /* nothing is lost, nothing is busy */
+	uint64_t lined; /* lanes of "lined" that nodes had, at each look */
 	uint64_t applied, busy, lost, doubled, refused, forced;
 };
 
@@ -100,6 +102,6 @@ void world_fini(struct world *world);
 /* One thing happens, whatever comes. */
 void world_step(struct world *world);
 /* The truth against what the core thinks. */
-void world_verify(const struct world *world);
+void world_verify(struct world *world);
 /* Everything heals: in the end nothing may be left. */
 void world_heal(struct world *world);
