@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "manager/core/event.h"
+#include "manager/core/secret.h"
 #include "manager/core/state.h"
 
 static struct apply_run *run_of(struct job *job)

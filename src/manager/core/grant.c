@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "base/json_text.h"
+#include "manager/core/secret.h"
 #include "manager/core/state.h"
 #include "manager/wire/grant.h"
 

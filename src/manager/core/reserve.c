@@ -12,6 +12,7 @@
 
 #include "manager/core/event.h"
 #include "manager/core/fit.h"
+#include "manager/core/secret.h"
 #include "manager/core/state.h"
 #include "manager/wire/request.h"
 

@@ -5,10 +5,10 @@
  * it is made, and wiped. It is made anew each time, so that there is one copy
  * to guard.
  */
+#include "manager/core/secret.h"
+
 #include <assert.h>
 #include <sodium.h>
-
-#include "manager/core/state.h"
 
 void core_secret_draw(struct core *core, struct job *job, uint32_t size)
 {

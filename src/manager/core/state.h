@@ -337,17 +337,6 @@ int core_members_assemble(struct core *core, const struct job *job,
 			  struct core_members *ret_members,
 			  struct fairlead_error *ret_error);
 
-/* --- secret.c: what a driver makes of a job's random bytes --- */
-
-/* Draw them; the job is on no disk yet. */
-void core_secret_draw(struct core *core, struct job *job, uint32_t size);
-/*
- * Append the job's secrets, sealed to its nodes; nothing where it has none.
- * -EINVAL with the driver's text.
- */
-int core_secret_seal(struct core *core, const struct job *job,
-		     struct writer *writer, struct fairlead_error *ret_error);
-
 /* --- fanout.c --- */
 
 uint64_t core_apply_floor(const struct core *core);

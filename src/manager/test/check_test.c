@@ -5,7 +5,7 @@
  */
 #include "manager/check.h"
 
-#include "bed.h"
+#include "bed_elan3.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,26 +101,66 @@ static void live(struct scene *scene)
 	bed_expect_done(bed, client, -EINVAL);
 }
 
-static int set_up(void **state)
+#define DRIVERS_MAX 8
+
+/* A bed, and a configuration that says the same. */
+static struct scene *scene_create(const char *further)
 {
+	const struct fairlead_driver *drivers[DRIVERS_MAX] = { &bed_elan3 };
 	struct scene *scene = calloc(1, sizeof(*scene));
 	_auto_(freep) char *errors = NULL;
 	char text[512];
-	size_t count = 0;
+	size_t count = 1;
 
 	scene->bed = bed_create();
 	strcpy(scene->folder, "/tmp/fairlead-check-XXXXXX");
 	assert_non_null(mkdtemp(scene->folder));
 	snprintf(text, sizeof(text),
 		 "manager { state = \"%s\" nodes = \"n[0-9]\" }\n"
-		 "driver \"slingshot\" { vni_pool = \"1024-1033\" }\n",
-		 scene->folder);
-	while (driver_table[count] != NULL)
-		count++;
-	if (config_parse(text, strlen(text), "f", 0, driver_table, count,
+		 "driver \"slingshot\" { vni_pool = \"1024-1033\" }\n%s",
+		 scene->folder, further);
+	for (size_t i = 0; driver_table[i] != NULL; i++)
+		drivers[count++] = driver_table[i];
+	if (config_parse(text, strlen(text), "f", 0, drivers, count,
 			 &scene->config, &errors) < 0)
 		fail_msg("%s", errors);
+	return scene;
+}
+
+static int set_up(void **state)
+{
+	struct scene *scene = scene_create("");
+
 	live(scene);
+	*state = scene;
+	return 0;
+}
+
+static uint64_t elan3_reserve(struct scene *scene, uint64_t client,
+			      const char *key)
+{
+	json_t *answer =
+		bed_elan3_reserve(scene->bed, client, key, "elan3", "");
+	uint64_t grant_id = (uint64_t)json_integer_value(
+		json_object_get(answer, "grant_id"));
+
+	json_decref(answer);
+	return grant_id;
+}
+
+/* Jobs with runs, of which one has come and gone. */
+static int set_up_runs(void **state)
+{
+	struct scene *scene = scene_create(
+		"driver \"elan3\" { genders = \"/no/genders\" }\n");
+	uint64_t client;
+
+	bed_elan3_start(scene->bed);
+	client = bed_client(scene->bed, BED_SUBMITTER);
+	scene->gone = elan3_reserve(scene, client, "slurm/1/0");
+	scene->reserved = elan3_reserve(scene, client, "slurm/2/0");
+	release(scene, client, scene->gone, NULL, 0);
+	scene->active = elan3_reserve(scene, client, "slurm/3/0");
 	*state = scene;
 	return 0;
 }
@@ -314,6 +354,19 @@ static void the_journal_of_a_running_manager_is_left_alone(void **state)
 	store_close(store);
 }
 
+static void runs_are_checked_with_both_their_ends(void **state)
+{
+	struct scene *scene = *state;
+
+	write_journal(scene);
+	assert_int_equal(check(scene), 0);
+	change_event(scene, scene->reserved, "\"contexts\":[1026,1027]",
+		     "{\"timestamp\":1.0,\"name\":\"elan3\",\"context\":{"
+		     "\"reservation\":{\"program\":2,\"contexts\":[1026,1028]"
+		     "}}}");
+	assert_int_equal(check(scene), -EUCLEAN);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -326,6 +379,9 @@ int main(void)
 		TEST(a_release_out_of_nothing_is_found),
 		TEST(an_event_that_is_no_event_is_found),
 		TEST(the_journal_of_a_running_manager_is_left_alone),
+		cmocka_unit_test_setup_teardown(
+			runs_are_checked_with_both_their_ends, set_up_runs,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

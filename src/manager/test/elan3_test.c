@@ -3,7 +3,7 @@
  * Elan beside other interconnects on one manager: which it is, is one word of a
  * request. What is sealed in a grant and in an APPLY, the job's nodes open.
  */
-#include "bed.h"
+#include "bed_elan3.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,38 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/driver.h"
-#include "driver/elan3/elan3.h"
-#include "driver/elan3/place.h"
 #include "driver/elan3/reply.h"
 #include "manager/wire/grant.h"
 #include "manager/wire/seal.h"
 
-#define HOSTS "n[0-9] elanid=%n\n"
-
-static const struct fairlead_driver elan3 = {
-	.abi = FAIRLEAD_DRIVER_ABI,
-	.name = ELAN3_NAME,
-	.settings = elan3_settings,
-	.manager = &elan3_manager_ops,
-	.files = elan3_files,
-};
-
-static const struct fairlead_setting vnis[] = {
-	{ .name = "vni_pool", .value = "1024-1033", .line = 1 },
-};
-
-static const struct fairlead_setting hosts[] = {
-	{ .name = "genders",
-	  .value = "/etc/genders",
-	  .line = 1,
-	  .content = HOSTS,
-	  .content_size = sizeof(HOSTS) - 1 },
-};
-
 struct scene {
 	struct bed *bed;
-	struct core_driver_config drivers[3];
 	uint64_t client;
 };
 
@@ -55,17 +29,7 @@ static int set_up(void **state)
 	struct scene *scene = calloc(1, sizeof(*scene));
 
 	scene->bed = bed_create();
-	bed_crash(scene->bed);
-	scene->drivers[0].driver = driver_find("none");
-	scene->drivers[1].driver = driver_find("slingshot");
-	scene->drivers[1].settings = vnis;
-	scene->drivers[1].setting_count = 1;
-	scene->drivers[2].driver = &elan3;
-	scene->drivers[2].settings = hosts;
-	scene->drivers[2].setting_count = 1;
-	scene->bed->config.core.drivers = scene->drivers;
-	scene->bed->config.core.driver_count = 3;
-	bed_start(scene->bed, BED_EPOCH + 1, false);
+	bed_elan3_start(scene->bed);
 	scene->client = bed_client(scene->bed, BED_SUBMITTER);
 	*state = scene;
 	return 0;
@@ -84,12 +48,8 @@ static int tear_down(void **state)
 static json_t *reserve(struct scene *scene, const char *key,
 		       const char *interconnect, const char *options)
 {
-	bed_ask(scene->bed, scene->client, "reserve",
-		"{s:{s:s, s:i, s:i, s:s, s:s, s:i, s:s}}", "request", "key",
-		key, "uid", BED_USER, "gid", BED_USER, "nodes", "n[3-4]",
-		"interconnect", interconnect, "tasks", 2, "options", options);
-	bed_commit(scene->bed);
-	return bed_expect(scene->bed, scene->client, 0);
+	return bed_elan3_reserve(scene->bed, scene->client, key, interconnect,
+				 options);
 }
 
 static void assert_public(json_t *answer, const char *ids)
@@ -187,24 +147,6 @@ static void the_nodes_of_a_job_open_its_capabilities(void **state)
 	grant_fini(&again);
 }
 
-/* A node of that ElanID, up. */
-static void node_up(struct scene *scene, const char *name, uint32_t id,
-		    struct bed_node *node)
-{
-	struct elan3_place place = { .rail_count = 1,
-				     .rails = { { ELAN3_PORT_UP, id } } };
-	struct registration_driver driver = { .name = "elan3",
-					      .is_usable = true };
-
-	elan3_place_encode(&place, &driver.place);
-	bed_node_connect(scene->bed, name, node);
-	node->registration.drivers = &driver;
-	node->registration.driver_count = 1;
-	bed_node_register(node);
-	node->registration.drivers = NULL;
-	node->registration.driver_count = 0;
-}
-
 static void an_apply_has_what_the_grant_has(void **state)
 {
 	struct scene *scene = *state;
@@ -213,8 +155,8 @@ static void an_apply_has_what_the_grant_has(void **state)
 	struct apply_body body;
 	struct grant grant;
 
-	node_up(scene, "n3", 3, &nodes[0]);
-	node_up(scene, "n4", 4, &nodes[1]);
+	bed_elan3_node_up(scene->bed, "n3", 3, &nodes[0]);
+	bed_elan3_node_up(scene->bed, "n4", 4, &nodes[1]);
 	parse(reserve(scene, "slurm/1/0", "elan3", ""), &grant);
 	bed_ask(scene->bed, scene->client, "apply", "{s:I}", "grant_id",
 		(json_int_t)grant.grant_id);
@@ -242,8 +184,8 @@ static void a_node_that_is_elsewhere_fails_the_apply(void **state)
 	struct grant grant;
 	json_t *answer;
 
-	node_up(scene, "n3", 3, &nodes[0]);
-	node_up(scene, "n4", 5, &nodes[1]);
+	bed_elan3_node_up(scene->bed, "n3", 3, &nodes[0]);
+	bed_elan3_node_up(scene->bed, "n4", 5, &nodes[1]);
 	parse(reserve(scene, "slurm/1/0", "elan3", ""), &grant);
 	bed_ask(scene->bed, scene->client, "apply", "{s:I}", "grant_id",
 		(json_int_t)grant.grant_id);
