@@ -18,6 +18,7 @@
 #include "base/json_text.h"
 #include "fairlead_driver.h"
 #include "manager/wire/members.h"
+#include "manager/wire/seal.h"
 
 #define GRANT_MAGIC       0x54475246u
 #define GRANT_VERSION     1
@@ -25,6 +26,10 @@
 #define GRANT_FIXED_SIZE  (4 + 2 + 2 + 8 + 8 + 4 + 4 + GRANT_DIGEST_SIZE)
 #define GRANT_SIZE_MAX    (GRANT_FIXED_SIZE + GRANT_PUBLIC_MAX + GRANT_SEALED_MAX)
 #define BASE64            sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+_Static_assert(SEAL_SIZE(FAIRLEAD_SECRET_NODES_MAX, FAIRLEAD_PACKED_MAX) <=
+		       GRANT_SEALED_MAX,
+	       "the largest lane with secrets fits a grant");
 
 int grant_public_format(const struct grant_public *public, char **ret_text)
 {

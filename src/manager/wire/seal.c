@@ -26,10 +26,14 @@
 
 _Static_assert(KEY_SIZE == crypto_aead_xchacha20poly1305_ietf_KEYBYTES,
 	       "libsodium's size");
-_Static_assert(1 + 4 + NONCE_BYTES + 4 + SEAL_NODES_MAX * WRAPPED_SIZE + 4 +
-			       SEAL_SECRET_MAX + TAG_BYTES <=
-		       SEALED_MAX,
+_Static_assert(SEAL_SIZE(3, 5) == 1 + 4 + NONCE_BYTES + 4 + 3 * WRAPPED_SIZE +
+					  4 + 5 + TAG_BYTES,
+	       "the header's sizes are libsodium's");
+_Static_assert(SEAL_SIZE(SEAL_NODES_MAX, SEAL_SECRET_MAX) <= SEALED_MAX,
 	       "the largest sealed secret fits an APPLY");
+_Static_assert(FAIRLEAD_PACKED_MAX <= SEAL_SECRET_MAX &&
+		       FAIRLEAD_SECRET_NODES_MAX <= SEAL_NODES_MAX,
+	       "what a driver packs can be sealed");
 
 /* What an encryption is bound to. */
 struct binding {

@@ -15,6 +15,9 @@
 
 #define SEAL_NODES_MAX  4096  /* nodes of a job with secrets */
 #define SEAL_SECRET_MAX 16128 /* bytes */
+/* Bytes of a secret that is sealed to so many nodes. */
+#define SEAL_SIZE(nodes, secret_size) \
+	(1 + 4 + 24 + 4 + (nodes)*48 + 4 + (secret_size) + 16)
 
 struct secret {
 	size_t size;
