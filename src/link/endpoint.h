@@ -14,6 +14,12 @@
 #define SOURCE_BY_NUMBER (UINT64_C(1) << 63)
 #define SOURCE_UNKNOWN   (UINT64_MAX - 1)
 
+/* What it is of who leaves the vector: its other address there, or its number. */
+static inline uint64_t source_left(uint64_t number, fi_addr_t twin)
+{
+	return twin != FI_ADDR_NOTAVAIL ? twin : number | SOURCE_BY_NUMBER;
+}
+
 static inline fi_addr_t source_address(uint64_t source)
 {
 	return (source & SOURCE_BY_NUMBER) != 0 ? FI_ADDR_NOTAVAIL : source;
@@ -355,9 +361,11 @@ void receive_copy(struct receive *receive, const void *data,
 		  const struct message_end *end);
 /*
  * A peer is known from now on, by this address: receives that name it take what came
- * from it before.
+ * from it before. And is no more: what waits is from its twin, or by number.
  */
-void receive_rename(struct link_ep *ep, struct peer *peer, fi_addr_t address);
+void receive_name(struct link_ep *ep, struct peer *peer, fi_addr_t address);
+void receive_unname(struct link_ep *ep, struct peer *peer, fi_addr_t address,
+		    fi_addr_t twin);
 /*
  * Gives an arrival to the receive that it was matched to, in any state. Matching is
  * locked; it is not any more then.

@@ -168,12 +168,6 @@ static bool stranger_adopt(struct rail *rail, struct peer *peer,
 	return true;
 }
 
-/* Whom messages are from where the core still knows it. */
-static uint64_t source_left(uint64_t number, fi_addr_t twin)
-{
-	return twin != FI_ADDR_NOTAVAIL ? twin : number | SOURCE_BY_NUMBER;
-}
-
 /*
  * Who is removed may wait for answers: it goes on as its twin, or as a stranger that
  * takes its place in the core. 0, and who that is (or NULL); -FI_ENOMEM.
@@ -331,7 +325,7 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 	else if (peer->is_lost)
 		result = 0;
 	if (result == 0)
-		receive_rename(ep, peer, address);
+		receive_name(ep, peer, address);
 	if (result == 0 && peer->is_local && ep->matched != NULL) {
 		link_lock(&ep->matching);
 		matched_recall(ep);
@@ -354,6 +348,7 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 	if (peer == NULL)
 		return;
 	/* Who polls answers it as a stranger from now on. */
-	set_seen(peer->is_known, false);
+	receive_unname(ep, peer, address,
+		       av_twin(ep->av, peer->number, address));
 	peer_leave(ep, peer, address);
 }

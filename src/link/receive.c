@@ -260,10 +260,10 @@ void receive_give(struct receive *receive, struct arrival *arrival)
 		receive_take(receive, arrival);
 }
 
-/* --- senders that become known --- */
+/* --- senders that become known, or are no more --- */
 
 struct renaming {
-	fi_addr_t address;
+	uint64_t name;
 	bool has_many;
 	struct arrival *here, **end;
 };
@@ -274,7 +274,7 @@ static void take_renamed(void *arg, struct match_receive *found,
 	struct renaming *renaming = arg;
 	struct arrival *arrival = arrival_of_message(message);
 
-	message->source = renaming->address;
+	message->source = renaming->name;
 	if (found->stays) {
 		many_add(receive_of_match(found), arrival);
 		renaming->has_many = true;
@@ -288,16 +288,13 @@ static void take_renamed(void *arg, struct match_receive *found,
 	renaming->end = &arrival->next;
 }
 
-void receive_rename(struct link_ep *ep, struct peer *peer, fi_addr_t address)
+/* Matching is locked; it is not any more then. */
+static void rename_all(struct link_ep *ep, uint64_t source, uint64_t name)
 {
-	struct renaming renaming = { .address = address,
-				     .end = &renaming.here };
-	uint64_t source = peer->number | SOURCE_BY_NUMBER;
+	struct renaming renaming = { .name = name, .end = &renaming.here };
 
-	link_lock(&ep->matching);
-	set_seen(peer->is_known, true);
-	match_rename(&ep->tagged, source, address, take_renamed, &renaming);
-	match_rename(&ep->untagged, source, address, take_renamed, &renaming);
+	match_rename(&ep->tagged, source, name, take_renamed, &renaming);
+	match_rename(&ep->untagged, source, name, take_renamed, &renaming);
 	if (renaming.has_many)
 		many_drain_all(ep);
 	link_unlock(&ep->matching);
@@ -305,6 +302,21 @@ void receive_rename(struct link_ep *ep, struct peer *peer, fi_addr_t address)
 		next = a->next;
 		receive_take(a->receive, a);
 	}
+}
+
+void receive_name(struct link_ep *ep, struct peer *peer, fi_addr_t address)
+{
+	link_lock(&ep->matching);
+	set_seen(peer->is_known, true);
+	rename_all(ep, peer->number | SOURCE_BY_NUMBER, address);
+}
+
+void receive_unname(struct link_ep *ep, struct peer *peer, fi_addr_t address,
+		    fi_addr_t twin)
+{
+	link_lock(&ep->matching);
+	set_seen(peer->is_known, false);
+	rename_all(ep, address, source_left(peer->number, twin));
 }
 
 /* --- messages by a fabric --- */

@@ -241,10 +241,13 @@ void match_rename(struct match *m, uint64_t source, uint64_t name,
 		  void *arg)
 {
 	struct match_message *msg, *next;
+	bool has_any = false;
+
 	DL_FOREACH_SAFE2(m->messages, msg, next, by_order.next)
 	{
 		if (msg->source != source)
 			continue;
+		has_any = true;
 		struct match_receive *r = match_arrive(m, name, msg->tag);
 		if (r != NULL) {
 			match_take(m, msg);
@@ -257,7 +260,7 @@ void match_rename(struct match *m, uint64_t source, uint64_t name,
 		msg->source = name;
 	}
 	/* Anew, so that each bucket keeps the order of arrival. */
-	for (unsigned i = 0; i < MATCH_SHAPES_MAX; i++) {
+	for (unsigned i = 0; has_any && i < MATCH_SHAPES_MAX; i++) {
 		if (!m->shapes[i].is_used)
 			continue;
 		table_forget_messages(&m->shapes[i]);

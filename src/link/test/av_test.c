@@ -205,6 +205,39 @@ static void what_a_removed_peer_sends_is_its_when_it_is_back(struct pair *pair)
 	}
 }
 
+/* Its place in the vector may be another one's meanwhile. */
+static void a_message_that_waits_stays_its_senders(struct pair *pair)
+{
+	fi_addr_t other = FI_ADDR_NOTAVAIL, source = FI_ADDR_NOTAVAIL;
+	uint64_t value = 77;
+
+	if (pair->is_first) {
+		pair_retry(pair, fi_tinject(pair->ep, &value, sizeof(value),
+					    pair->peer, TAG + 1));
+		pair_meet(pair);
+		return;
+	}
+	pair_peek(pair, TAG + 1);
+	pair_do(fi_av_remove(pair->av, &pair->peer, 1, 0));
+	insert_other(pair, 200000, &other);
+	if (other != FI_ADDR_NOTAVAIL) {
+		const struct fi_msg_tagged peek = { .addr = other,
+						    .tag = TAG + 1 };
+		pair_check(other == pair->peer);
+		pair_do(fi_trecvmsg(pair->ep, &peek, FI_PEEK));
+		pair_check(pair_wait_failure(pair, pair->receive_cq).err ==
+			   FI_ENOMSG);
+		pair_do(fi_av_remove(pair->av, &other, 1, 0));
+	}
+	pair_insert(pair);
+	value = 0;
+	pair_do(fi_trecv(pair->ep, &value, sizeof(value), NULL, pair->peer,
+			 TAG + 1, 0, NULL));
+	pair_wait(pair, pair->receive_cq, &source);
+	pair_check(value == 77 && source == pair->peer);
+	pair_meet(pair);
+}
+
 static void *insert_many(void *arg)
 {
 	struct inserter *inserter = arg;
@@ -269,6 +302,7 @@ int main(void)
 		pair_case(an_address_is_one_peer_however_often_it_is_inserted),
 		pair_case(a_peer_is_there_until_it_was_removed_as_often),
 		pair_case(what_a_removed_peer_sends_is_its_when_it_is_back),
+		pair_case(a_message_that_waits_stays_its_senders),
 		pair_case(what_two_threads_insert_is_all_there),
 	};
 	return pair_run(&setting, cases, COUNT_OF(cases));
