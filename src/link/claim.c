@@ -301,3 +301,24 @@ void claims_leave_of(struct rail *rail, uint64_t number, int error)
 		arrival->receive = NULL;
 	}
 }
+
+/* --- close --- */
+
+void claims_drop(struct rail *rail)
+{
+	struct arrival *next;
+
+	for (struct arrival *a = rail->matched.to_take; a != NULL; a = next) {
+		next = a->next;
+		free(a->receive);
+		free(a);
+	}
+	for (struct arrival *a = rail->matched.asking; a != NULL; a = next) {
+		next = a->next;
+		if (a->state == ARRIVAL_TAKEN) {
+			free(a->receive);
+			free(a->iov.iov_base);
+		}
+		free(a);
+	}
+}

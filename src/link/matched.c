@@ -41,21 +41,6 @@ void matched_drop_all(struct link_ep *ep)
 		after = a->next;
 		free(a);
 	}
-	for (struct arrival *a = ep->matched->matched.to_take, *after;
-	     a != NULL; a = after) {
-		after = a->next;
-		free(a->receive);
-		free(a);
-	}
-	for (struct arrival *a = ep->matched->matched.asking, *after; a != NULL;
-	     a = after) {
-		after = a->next;
-		if (a->state == ARRIVAL_TAKEN) {
-			free(a->receive);
-			free(a->iov.iov_base);
-		}
-		free(a);
-	}
 }
 
 bool matched_reaches(const struct link_ep *ep, uint64_t source)

@@ -60,6 +60,7 @@ ssize_t passed_send(struct rail *rail, struct peer *peer,
 		    const struct message *message);
 void passed_ended(struct passed *passed, int error);
 void passed_drop(struct rail *rail);
+void claims_drop(struct rail *rail);
 /* As send_each_old() and send_drop_of(). */
 void passed_each_old(struct rail *rail, loss_tell *tell, void *arg);
 void passed_drop_of(struct rail *rail, uint64_t number, int error);

@@ -383,6 +383,7 @@ void rail_close(struct rail *rail)
 	remembered_drop(rail);
 	shared_drop(rail);
 	passed_drop(rail);
+	claims_drop(rail);
 	free(rail->late);
 	free(rail->seats);
 	free(rail->slabs);
