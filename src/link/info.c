@@ -385,12 +385,14 @@ static int links_of_environment(struct links *ret_links, bool *ret_is_named)
 		link_warn(FABRIC, "%s: %s\n", names[i], error.text);
 		return -FI_EINVAL;
 	}
-	*ret_is_named = false;
 	if (lane_text(text, sizeof(text))) {
 		if (links_parse(text, ret_links, &error) == 0)
 			return 0;
+		/* Not by another way: that would leave the lane. */
 		link_warn(FABRIC, "FAIRLEAD_INTERFACES: %s\n", error.text);
+		return -FI_EINVAL;
 	}
+	*ret_is_named = false;
 	return links_parse("shm+cxi|shm+verbs;ofi_rxm|shm+tcp;ofi_rxm|shm+net",
 			   ret_links, NULL);
 }

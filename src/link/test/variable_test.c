@@ -15,6 +15,8 @@
 static const char *const names[] = { "FI_FAIRLEAD_LINKS", "FI_LNX_PROV_LINKS",
 				     "FI_LINKX_PROV_LINKS" };
 
+#define LANE "FAIRLEAD_INTERFACES"
+
 static void all_unset(void)
 {
 	for (unsigned int i = 0; i < COUNT_OF(names); i++)
@@ -32,6 +34,13 @@ static struct fi_info *ask(void)
 		info = NULL;
 	fi_freeinfo(hints);
 	return info;
+}
+
+static bool is_among(const struct fi_info *list, const char *core)
+{
+	while (list != NULL && strstr(list->domain_attr->name, core) == NULL)
+		list = list->next;
+	return list != NULL;
 }
 
 /* Whether the links are these, by the names of their domains. */
@@ -126,6 +135,30 @@ static void which_provider_is_missing_is_said(void)
 	pair_check(is_answered("testcore:tc0", NULL));
 }
 
+/* What is sent within a job stays in its lane, or is not sent. */
+static void without_its_lane_nothing_is_offered(void)
+{
+	all_unset();
+	setenv(LANE, "e0,,e1", 1);
+	pair_check(is_refused(LANE ": the name of a domain is missing"));
+	setenv(LANE, "nosuch0", 1);
+	pair_check(is_refused("tcp;ofi_rxm:nosuch0 is not there"));
+	unsetenv(LANE);
+}
+
+static void where_nothing_is_named_shared_memory_is_joined(void)
+{
+	struct fi_info *list;
+
+	all_unset();
+	list = ask();
+	pair_check(list != NULL);
+	for (struct fi_info *info = list; info != NULL; info = info->next)
+		pair_check(strncmp(info->domain_attr->name, "shm+", 4) == 0);
+	pair_check(is_among(list, "tcp;ofi_rxm"));
+	fi_freeinfo(list);
+}
+
 static unsigned int descriptors(void)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -176,6 +209,8 @@ int main(void)
 		pair_case(the_first_name_counts),
 		pair_case(what_is_wrong_is_said_by_name_and_place),
 		pair_case(which_provider_is_missing_is_said),
+		pair_case(without_its_lane_nothing_is_offered),
+		pair_case(where_nothing_is_named_shared_memory_is_joined),
 		pair_case(one_that_fails_leaves_nothing),
 	};
 
