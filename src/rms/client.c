@@ -3,6 +3,7 @@
 #include "rms/client.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "rms/wire/peer.h"
@@ -26,20 +27,18 @@ int rms_client_deposit(const char *dir, uint64_t grant_id, uid_t uid,
 		.uid = uid,
 		.cap = *cap,
 	};
+	int result = call(dir, &request);
 
-	return call(dir, &request);
+	explicit_bzero(&request, sizeof(request));
+	return result;
 }
 
-int rms_client_take_back(const char *dir, uint64_t grant_id, pid_t *pids,
-			 size_t max, size_t *ret_count)
+static int take(const char *dir, const struct wire_request *request,
+		pid_t *pids, size_t max, size_t *ret_count)
 {
-	struct wire_request request = {
-		.op = WIRE_TAKE_BACK,
-		.grant = grant_id,
-	};
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct reader *body = &reply.reply.body;
-	int result = peer_call(dir, &request, &reply);
+	int result = peer_call(dir, request, &reply);
 	uint32_t count;
 
 	if (result != -EBUSY)
@@ -51,6 +50,40 @@ int rms_client_take_back(const char *dir, uint64_t grant_id, pid_t *pids,
 		pids[i] = (pid_t)read_u32(body);
 	*ret_count = count;
 	return -EBUSY;
+}
+
+int rms_client_take_back(const char *dir, uint64_t grant_id, pid_t *pids,
+			 size_t max, size_t *ret_count)
+{
+	struct wire_request request = {
+		.op = WIRE_TAKE_BACK,
+		.grant = grant_id,
+	};
+
+	return take(dir, &request, pids, max, ret_count);
+}
+
+int rms_client_take(const char *dir, uint64_t number, bool is_dry_run,
+		    pid_t *pids, size_t max, size_t *ret_count)
+{
+	struct wire_request request = {
+		.op = WIRE_DEPOSIT_TAKE,
+		.grant = number,
+		.value = is_dry_run,
+	};
+
+	return take(dir, &request, pids, max, ret_count);
+}
+
+int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid)
+{
+	struct wire_request request = {
+		.op = WIRE_DEPOSIT_IS,
+		.grant = grant_id,
+		.uid = uid,
+	};
+
+	return call(dir, &request);
 }
 
 int rms_client_deposit_next(const char *dir, uint64_t number,
@@ -88,6 +121,81 @@ int rms_client_rail_set(const char *dir, int rail, bool is_up)
 		.op = WIRE_RAIL,
 		.index = rail,
 		.value = is_up,
+	};
+
+	return call(dir, &request);
+}
+
+int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails)
+{
+	struct wire_request request = { .op = WIRE_RAILS };
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_client_rails rails = { 0 };
+	struct reader *body = &reply.reply.body;
+	int result = peer_call(dir, &request, &reply);
+
+	if (result < 0)
+		return result;
+	rails.up = read_u32(body);
+	if (read_u8(body) != ELAN_MAX_RAILS)
+		return -EPROTO;
+	for (int i = 0; i < ELAN_MAX_RAILS; i++)
+		rails.contexts[i] = read_u32(body);
+	if (!reader_is_done(body))
+		return -EPROTO;
+	*ret_rails = rails;
+	return 0;
+}
+
+int rms_client_is_sure(const char *dir)
+{
+	struct wire_request request = { .op = WIRE_VERSION_GET };
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct reader *body = &reply.reply.body;
+	int result = peer_call(dir, &request, &reply);
+	uint8_t is_sure;
+
+	if (result < 0)
+		return result;
+	read_u32(body);
+	is_sure = read_u8(body);
+	return reader_is_done(body) ? is_sure != 0 : -EPROTO;
+}
+
+int rms_client_cap_count(const char *dir)
+{
+	struct wire_request request = { .op = WIRE_NCAPS };
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct reader *body = &reply.reply.body;
+	int result = peer_call(dir, &request, &reply);
+	uint32_t count;
+
+	if (result < 0)
+		return result;
+	count = read_u32(body);
+	return reader_is_done(body) && count <= RMS_CAPS_MAX ? (int)count
+							     : -EPROTO;
+}
+
+int rms_client_cap_get(const char *dir, int index,
+		       struct elan_capability *ret_cap)
+{
+	struct wire_request request = { .op = WIRE_GETCAP, .index = index };
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct reader *body = &reply.reply.body;
+	int result = peer_call(dir, &request, &reply);
+
+	if (result < 0)
+		return result;
+	return capability_decode(body->at, body->left, ret_cap);
+}
+
+int rms_client_cap_set(const char *dir, int index, int context)
+{
+	struct wire_request request = {
+		.op = WIRE_SETCAP,
+		.index = index,
+		.value = context,
 	};
 
 	return call(dir, &request);

@@ -25,6 +25,8 @@
  * Root: leave a capability here for the programs of one user, as part of a
  * grant, which may have several. The same again is no error, and gives it
  * another key. What is deposited outlives the daemon, and ends with the kernel.
+ * grant_id: by which the depositor knows it again; the driver elan3 says the
+ * number of the lane's program, which one lane of a cluster has at a time.
  * -EINVAL: no valid capability (its my-context has to be unset), or the same is
  * being taken back; -EACCES: it overlaps another one of this node; -ENOMEM.
  */
@@ -38,6 +40,18 @@ int rms_client_deposit(const char *dir, uint64_t grant_id, uid_t uid,
  */
 int rms_client_take_back(const char *dir, uint64_t grant_id, pid_t *pids,
 			 size_t max, size_t *ret_count);
+
+/*
+ * Root: the same of one deposit, by its number. A dry run says what it would
+ * say, and changes nothing.
+ */
+int rms_client_take(const char *dir, uint64_t number, bool is_dry_run,
+		    pid_t *pids, size_t max, size_t *ret_count);
+/*
+ * Anybody: is there something of a grant for this user, that is not being taken
+ * back. -ENOENT: no.
+ */
+int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid);
 
 struct rms_client_deposit {
 	uint64_t number; /* rising */
@@ -60,6 +74,23 @@ int rms_client_deposit_next(const char *dir, uint64_t number,
  * Who is attached to one that goes down stays so. -EINVAL: not 0 to 30.
  */
 int rms_client_rail_set(const char *dir, int rail, bool is_up);
+
+struct rms_client_rails {
+	uint32_t up; /* a bit for each */
+	/* Of all deposits that have the rail. */
+	uint32_t contexts[ELAN_MAX_RAILS];
+};
+
+/* Anybody. */
+int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails);
+/* Anybody: does the kernel keep members in: 0 or 1. */
+int rms_client_is_sure(const char *dir);
+
+/* As the calls of fairlead/rms.h, for who does not link librms: members. */
+int rms_client_cap_count(const char *dir);
+int rms_client_cap_get(const char *dir, int index,
+		       struct elan_capability *ret_cap);
+int rms_client_cap_set(const char *dir, int index, int context);
 
 /*
  * The caller is, from now on, at context cap_mycontext (absolute) of the

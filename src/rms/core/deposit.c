@@ -93,17 +93,30 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 	return 0;
 }
 
-static int end_deposits(struct registry *registry, uint64_t grant_id)
+/* Which deposits are meant: one, or all of a grant. */
+struct scope {
+	uint64_t number; /* 0: all */
+	uint64_t grant_id;
+};
+
+static bool is_meant(const struct deposit *deposit, const struct scope *scope)
+{
+	return scope->number != 0 ? deposit->number == scope->number
+				  : deposit->grant_id == scope->grant_id;
+}
+
+static int end_deposits(struct registry *registry, const struct scope *scope,
+			bool is_dry_run)
 {
 	struct deposit *deposit;
 	int found = -ENOENT;
 	int result;
 
 	DL_FOREACH (registry->deposits, deposit) {
-		if (deposit->grant_id != grant_id)
+		if (!is_meant(deposit, scope))
 			continue;
 		found = 0;
-		if (deposit->is_ending)
+		if (deposit->is_ending || is_dry_run)
 			continue;
 		deposit->is_ending = true;
 		result = registry_save_deposit(registry, deposit);
@@ -113,27 +126,26 @@ static int end_deposits(struct registry *registry, uint64_t grant_id)
 	return found;
 }
 
-static bool is_of_grant(struct registry *registry, uint64_t number,
-			uint64_t grant_id)
+static bool is_in_scope(struct registry *registry, uint64_t number,
+			const struct scope *scope)
 {
 	const struct deposit *deposit = registry_deposit(registry, number);
 
-	return number != 0 && deposit != NULL && deposit->grant_id == grant_id;
+	return number != 0 && deposit != NULL && is_meant(deposit, scope);
 }
 
 static bool holds(struct registry *registry, const struct program *program,
-		  uint64_t grant_id)
+		  const struct scope *scope)
 {
 	for (size_t i = 0; i < program->holding_count; i++) {
-		if (is_of_grant(registry, program->holdings[i].deposit,
-				grant_id))
+		if (is_in_scope(registry, program->holdings[i].deposit, scope))
 			return true;
 	}
 	return false;
 }
 
 /* A process may be in it twice, as a member and as attached. */
-static int find_holders(struct registry *registry, uint64_t grant_id,
+static int find_holders(struct registry *registry, const struct scope *scope,
 			struct members *ret_members)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
@@ -141,7 +153,7 @@ static int find_holders(struct registry *registry, uint64_t grant_id,
 	int result = 0;
 
 	DL_FOREACH (registry->programs, program) {
-		if (holds(registry, program, grant_id))
+		if (holds(registry, program, scope))
 			result = keeper->ops->members(keeper->ctx, program,
 						      ret_members);
 		if (result < 0)
@@ -152,7 +164,7 @@ static int find_holders(struct registry *registry, uint64_t grant_id,
 		struct member member = { .process = attachment->process };
 		bool is_in = false;
 
-		if (!is_of_grant(registry, attachment->deposit, grant_id))
+		if (!is_in_scope(registry, attachment->deposit, scope))
 			continue;
 		for (size_t j = 0; j < ret_members->count && !is_in; j++)
 			is_in = process_is(&ret_members->items[j].process,
@@ -163,7 +175,8 @@ static int find_holders(struct registry *registry, uint64_t grant_id,
 	return result;
 }
 
-static int take_from_programs(struct registry *registry, uint64_t grant_id)
+static int take_from_programs(struct registry *registry,
+			      const struct scope *scope)
 {
 	struct program *program;
 	int result = 0;
@@ -171,12 +184,12 @@ static int take_from_programs(struct registry *registry, uint64_t grant_id)
 	DL_FOREACH (registry->programs, program) {
 		size_t kept = 0;
 
-		if (!holds(registry, program, grant_id))
+		if (!holds(registry, program, scope))
 			continue;
 		for (size_t i = 0; i < program->holding_count; i++) {
 			struct holding *holding = &program->holdings[i];
 
-			if (!is_of_grant(registry, holding->deposit, grant_id))
+			if (!is_in_scope(registry, holding->deposit, scope))
 				program->holdings[kept++] = *holding;
 		}
 		program->holding_count = kept;
@@ -187,14 +200,14 @@ static int take_from_programs(struct registry *registry, uint64_t grant_id)
 	return result;
 }
 
-static int remove_deposits(struct registry *registry, uint64_t grant_id)
+static int remove_deposits(struct registry *registry, const struct scope *scope)
 {
 	const struct notes_seam *notes = &registry->notes;
 	struct deposit *deposit, *next;
 	int result = 0;
 
 	DL_FOREACH_SAFE (registry->deposits, deposit, next) {
-		if (deposit->grant_id != grant_id)
+		if (!is_meant(deposit, scope))
 			continue;
 		result = notes->ops->remove(notes->ctx, RECORD_DEPOSIT,
 					    deposit->number);
@@ -207,18 +220,14 @@ static int remove_deposits(struct registry *registry, uint64_t grant_id)
 	return result;
 }
 
-int registry_deposit_take_back(struct registry *registry,
-			       const struct caller *caller, uint64_t grant_id,
-			       struct writer *writer)
+static int take(struct registry *registry, const struct scope *scope,
+		bool is_dry_run, struct writer *writer)
 {
 	_auto_(members_fini) struct members members = { 0 };
-	int result;
+	int result = end_deposits(registry, scope, is_dry_run);
 
-	if (caller->uid != 0)
-		return -EACCES;
-	result = end_deposits(registry, grant_id);
 	if (result == 0)
-		result = find_holders(registry, grant_id, &members);
+		result = find_holders(registry, scope, &members);
 	if (result == 0 && members.count > 0) {
 		write_u32(writer, (uint32_t)members.count);
 		for (size_t i = 0; i < members.count && i < PROCESSES_MAX; i++)
@@ -226,11 +235,50 @@ int registry_deposit_take_back(struct registry *registry,
 				  (uint32_t)members.items[i].process.pid);
 		return -EBUSY;
 	}
+	if (is_dry_run)
+		return result;
 	if (result == 0)
-		result = take_from_programs(registry, grant_id);
+		result = take_from_programs(registry, scope);
 	if (result == 0)
-		result = remove_deposits(registry, grant_id);
+		result = remove_deposits(registry, scope);
 	return result;
+}
+
+int registry_deposit_take_back(struct registry *registry,
+			       const struct caller *caller, uint64_t grant_id,
+			       struct writer *writer)
+{
+	const struct scope scope = { .grant_id = grant_id };
+
+	if (caller->uid != 0)
+		return -EACCES;
+	return take(registry, &scope, false, writer);
+}
+
+int registry_deposit_take(struct registry *registry,
+			  const struct caller *caller, uint64_t number,
+			  bool is_dry_run, struct writer *writer)
+{
+	const struct scope scope = { .number = number };
+
+	if (caller->uid != 0)
+		return -EACCES;
+	if (number == 0)
+		return -ENOENT;
+	return take(registry, &scope, is_dry_run, writer);
+}
+
+int registry_deposit_is(struct registry *registry, uint64_t grant_id,
+			uint32_t uid)
+{
+	const struct deposit *deposit;
+
+	DL_FOREACH (registry->deposits, deposit) {
+		if (deposit->grant_id == grant_id && deposit->uid == uid &&
+		    !deposit->is_ending)
+			return 0;
+	}
+	return -ENOENT;
 }
 
 int registry_deposit_next(struct registry *registry,
@@ -382,4 +430,35 @@ int registry_rail_set(struct registry *registry, const struct caller *caller,
 	if (result < 0)
 		registry->rails_up = before;
 	return result;
+}
+
+int registry_rails_set(struct registry *registry, uint32_t rails)
+{
+	uint32_t before = registry->rails_up;
+	int result = 0;
+
+	registry->rails_up = rails & ((UINT32_C(1) << ELAN_MAX_RAILS) - 1);
+	if (registry->rails_up != before)
+		result = registry_save_node(registry);
+	if (result < 0)
+		registry->rails_up = before;
+	return result;
+}
+
+void registry_rails(const struct registry *registry, struct writer *writer)
+{
+	uint32_t contexts[ELAN_MAX_RAILS] = { 0 };
+	const struct deposit *deposit;
+
+	DL_FOREACH (registry->deposits, deposit) {
+		for (int i = 0; i < ELAN_MAX_RAILS; i++) {
+			if (deposit->cap.cap_railmask >> i & 1)
+				contexts[i] +=
+					capability_context_count(&deposit->cap);
+		}
+	}
+	write_u32(writer, registry->rails_up);
+	write_u8(writer, ELAN_MAX_RAILS);
+	for (int i = 0; i < ELAN_MAX_RAILS; i++)
+		write_u32(writer, contexts[i]);
 }

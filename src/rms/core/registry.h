@@ -109,6 +109,10 @@ int registry_detach(struct registry *registry, const struct caller *caller,
 		    int32_t rail, const struct elan_capability *cap);
 int registry_rail_set(struct registry *registry, const struct caller *caller,
 		      int32_t rail, bool is_up);
+/* All of them at once; a bit for each. Root's. */
+int registry_rails_set(struct registry *registry, uint32_t rails);
+/* u32 which are up, u8 how many follow, of each u32 contexts of deposits. */
+void registry_rails(const struct registry *registry, struct writer *writer);
 int registry_deposit_add(struct registry *registry, const struct caller *caller,
 			 uint64_t grant_id, uint32_t uid,
 			 const struct elan_capability *cap);
@@ -116,6 +120,13 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 int registry_deposit_take_back(struct registry *registry,
 			       const struct caller *caller, uint64_t grant_id,
 			       struct writer *writer);
+/* As before, of one deposit, by its number. A dry run only looks. */
+int registry_deposit_take(struct registry *registry,
+			  const struct caller *caller, uint64_t number,
+			  bool is_dry_run, struct writer *writer);
+/* -ENOENT: there is none, or it is being taken back. */
+int registry_deposit_is(struct registry *registry, uint64_t grant_id,
+			uint32_t uid);
 /* The first whose number is above this. -ENOENT. */
 int registry_deposit_next(struct registry *registry,
 			  const struct caller *caller, uint64_t number,

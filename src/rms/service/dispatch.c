@@ -260,6 +260,28 @@ static int do_rail(const struct exchange *exchange)
 				 exchange->request->value == 1);
 }
 
+static int do_deposit_take(const struct exchange *exchange)
+{
+	if (exchange->request->value != 0 && exchange->request->value != 1)
+		return -EINVAL;
+	return registry_deposit_take(exchange->registry, exchange->caller,
+				     exchange->request->grant,
+				     exchange->request->value == 1,
+				     exchange->body);
+}
+
+static int do_deposit_is(const struct exchange *exchange)
+{
+	return registry_deposit_is(exchange->registry, exchange->request->grant,
+				   exchange->request->uid);
+}
+
+static int do_rails(const struct exchange *exchange)
+{
+	registry_rails(exchange->registry, exchange->body);
+	return 0;
+}
+
 static int (*const operations[WIRE_OP_COUNT])(const struct exchange *) = {
 	[WIRE_VERSION_GET] = do_version,
 	[WIRE_PRGCREATE] = do_prgcreate,
@@ -290,6 +312,9 @@ static int (*const operations[WIRE_OP_COUNT])(const struct exchange *) = {
 	[WIRE_TAKE_BACK] = do_take_back,
 	[WIRE_DEPOSIT_NEXT] = do_deposit_next,
 	[WIRE_RAIL] = do_rail,
+	[WIRE_DEPOSIT_TAKE] = do_deposit_take,
+	[WIRE_DEPOSIT_IS] = do_deposit_is,
+	[WIRE_RAILS] = do_rails,
 };
 
 int dispatch(struct registry *registry, const struct caller *caller,

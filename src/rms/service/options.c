@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/idset.h"
 #include "rms/wire/wire.h"
 
 enum option_id {
 	OPTION_DIR = 1,
 	OPTION_HELP,
 	OPTION_KEEPER,
+	OPTION_RAILS,
 	OPTION_READY_FD,
 	OPTION_VERSION,
 };
@@ -21,6 +23,7 @@ static const struct option long_options[] = {
 	{ "dir", required_argument, NULL, OPTION_DIR },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "keeper", required_argument, NULL, OPTION_KEEPER },
+	{ "rails", required_argument, NULL, OPTION_RAILS },
 	{ "ready-fd", required_argument, NULL, OPTION_READY_FD },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ 0 },
@@ -32,6 +35,7 @@ const char *options_usage(void)
 	       "\n"
 	       "  --dir DIR                   where socket and state are\n"
 	       "  --keeper auto|group|search  what keeps members in\n"
+	       "  --rails SET                 rails that the node has, as 0-1\n"
 	       "  --ready-fd N                write a byte there when ready\n"
 	       "  --help\n"
 	       "  --version\n";
@@ -68,6 +72,19 @@ static int parse_keeper(const char *text, enum keeper_mode *ret_mode)
 	return -EINVAL;
 }
 
+static int parse_rails(const char *text, struct server_options *options)
+{
+	_auto_(idset_destroyp) struct idset *set = NULL;
+
+	if (idset_parse(text, ELAN_MAX_RAILS, &set, NULL) < 0)
+		return -EINVAL;
+	options->has_rails = true;
+	options->rails = 0;
+	idset_foreach (rail, set)
+		options->rails |= UINT32_C(1) << rail;
+	return 0;
+}
+
 static int parse_option(struct options *options, int id, const char *value)
 {
 	switch (id) {
@@ -79,6 +96,8 @@ static int parse_option(struct options *options, int id, const char *value)
 		return 0;
 	case OPTION_KEEPER:
 		return parse_keeper(value, &options->server.mode);
+	case OPTION_RAILS:
+		return parse_rails(value, &options->server);
 	case OPTION_READY_FD:
 		return parse_fd(value, &options->server.ready_fd);
 	case OPTION_VERSION:

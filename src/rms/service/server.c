@@ -304,6 +304,8 @@ static int start(struct server *server, const struct server_options *options,
 	if (result < 0)
 		return result;
 	result = registry_reconcile(server->registry);
+	if (result == 0 && options->has_rails)
+		result = registry_rails_set(server->registry, options->rails);
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "cannot take up what was saved: %s",

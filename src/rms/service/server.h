@@ -22,6 +22,9 @@
 struct server_options {
 	enum keeper_mode mode;
 	int ready_fd; /* gets a byte when clients can connect; or -1 */
+	/* Which rails there are; not has_rails: those that were said before. */
+	bool has_rails;
+	uint32_t rails;
 };
 
 struct server;

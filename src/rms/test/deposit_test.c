@@ -32,6 +32,7 @@ static void deposits_are_roots(void **state)
 			 -EACCES);
 	assert_int_equal(play(user, ACT_TAKE_BACK, .grant = GRANT), -EACCES);
 	assert_int_equal(play(user, ACT_DEPOSIT_NEXT), -EACCES);
+	assert_int_equal(play(user, ACT_TAKE, .grant = 1), -EACCES);
 	assert_int_equal(play(user, ACT_RAIL, .index = 0, .value = 1), -EACCES);
 }
 
@@ -333,6 +334,109 @@ static void who_is_attached_cannot_attach_while_it_is_taken_back(void **state)
 	assert_int_equal(attach(member, &cap, 0, 0x401), -EINVAL);
 }
 
+static int take(uint64_t number, bool is_dry_run, pid_t *pid)
+{
+	size_t count = 0;
+	int result = rms_client_take(NULL, number, is_dry_run, pid, 1, &count);
+
+	assert_int_equal(count, result == -EBUSY);
+	return result;
+}
+
+static void one_deposit_is_taken_without_the_others(void **state)
+{
+	struct stage *stage = *state;
+	struct elan_capability caps[2] = { sample_cap(0), sample_cap(1) };
+	struct rms_client_deposit first, second, ignored;
+	struct player *member = must_create(stage, 0, 1);
+	pid_t pid = 0;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID,
+						    &caps[i]),
+				 0);
+	assert_int_equal(rms_client_deposit_next(NULL, 0, &first), 0);
+	assert_int_equal(rms_client_deposit_next(NULL, first.number, &second),
+			 0);
+	assert_int_equal(take(0, false, &pid), -ENOENT);
+	assert_int_equal(take(second.number + 1, true, &pid), -ENOENT);
+	assert_int_equal(of(rms_prgaddcap(1, 0, &caps[0])), 0);
+	assert_int_equal(take(second.number, false, &pid), 0);
+	assert_int_equal(take(second.number, false, &pid), -ENOENT);
+	assert_int_equal(take(first.number, false, &pid), -EBUSY);
+	assert_int_equal(pid, member->pid);
+	play_begin(member, &(struct script){ .act = ACT_END });
+	player_wait(member);
+	assert_int_equal(take(first.number, false, &pid), 0);
+	assert_int_equal(rms_client_deposit_next(NULL, 0, &ignored), -ENOENT);
+}
+
+static void a_dry_run_of_taking_changes_nothing(void **state)
+{
+	struct stage *stage = *state;
+	struct elan_capability cap = sample_cap(0);
+	struct rms_client_deposit deposit;
+	struct player *member = must_create(stage, 0, 1);
+	pid_t pid = 0;
+
+	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
+	assert_int_equal(rms_client_deposit_next(NULL, 0, &deposit), 0);
+	assert_int_equal(take(deposit.number, true, &pid), 0);
+	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
+	assert_int_equal(take(deposit.number, true, &pid), -EBUSY);
+	assert_int_equal(pid, member->pid);
+	assert_int_equal(rms_client_deposit_next(NULL, 0, &deposit), 0);
+	assert_false(deposit.is_ending);
+}
+
+static void anybody_asks_for_its_deposit_and_the_rails(void **state)
+{
+	struct elan_capability cap = sample_cap(0);
+	struct rms_client_rails rails;
+	size_t count;
+
+	cap.cap_railmask = 5;
+	cap.cap_type |= ELAN_CAP_TYPE_MULTI_RAIL;
+	assert_int_equal(rms_client_rail_set(NULL, 2, true), 0);
+	assert_int_equal(rms_client_deposit_is(NULL, GRANT, OWNER_UID),
+			 -ENOENT);
+	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
+	assert_int_equal(rms_client_deposit_is(NULL, GRANT, OWNER_UID), 0);
+	assert_int_equal(rms_client_deposit_is(NULL, GRANT, OTHER_UID),
+			 -ENOENT);
+	assert_int_equal(rms_client_deposit_is(NULL, GRANT + 1, OWNER_UID),
+			 -ENOENT);
+	assert_int_equal(rms_client_rails(NULL, &rails), 0);
+	assert_int_equal(rails.up, 4);
+	assert_int_equal(rails.contexts[0], 4);
+	assert_int_equal(rails.contexts[1], 0);
+	assert_int_equal(rails.contexts[2], 4);
+	must_create(*state, 0, 1);
+	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
+	assert_int_equal(take_back(GRANT, &count), -EBUSY);
+	assert_int_equal(rms_client_deposit_is(NULL, GRANT, OWNER_UID),
+			 -ENOENT);
+}
+
+static void a_daemon_is_told_of_its_rails(void **state)
+{
+	struct stage *stage = *state;
+	struct rms_client_rails rails;
+
+	stage->rails = "0-1";
+	daemon_again(stage);
+	assert_int_equal(rms_client_rails(NULL, &rails), 0);
+	assert_int_equal(rails.up, 3);
+	/* It keeps to that when it is told of none. */
+	stage->rails = NULL;
+	daemon_again(stage);
+	assert_int_equal(rms_client_rails(NULL, &rails), 0);
+	assert_int_equal(rails.up, 3);
+	stage->rails = "31";
+	daemon_stop(stage, SIGKILL);
+	assert_false(daemon_start_with(stage, stage->keeper, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +454,10 @@ int main(int argc, char **argv)
 		stage_test(who_is_removed_from_its_program_is_detached),
 		stage_test(
 			who_is_attached_cannot_attach_while_it_is_taken_back),
+		stage_test(one_deposit_is_taken_without_the_others),
+		stage_test(a_dry_run_of_taking_changes_nothing),
+		stage_test(anybody_asks_for_its_deposit_and_the_rails),
+		stage_test(a_daemon_is_told_of_its_rails),
 	};
 	int result = stage_init(argc, argv);
 

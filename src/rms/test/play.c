@@ -135,6 +135,9 @@ static int perform_own(struct player *players, struct script *s)
 		return rms_client_deposit(NULL, s->grant, s->uid, &s->cap);
 	case ACT_TAKE_BACK:
 		return take_back(s);
+	case ACT_TAKE:
+		return rms_client_take(NULL, s->grant, false, NULL, 0,
+				       &(size_t){ 0 });
 	case ACT_DEPOSIT_NEXT:
 		return deposit_next(s);
 	case ACT_ATTACH:

@@ -101,7 +101,9 @@ bool daemon_start_with(struct stage *stage, const char *keeper_name,
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (prepare == NULL || prepare(stage) == 0)
 			execl(program, program, "--dir", stage->dir, "--keeper",
-			      keeper_name, "--ready-fd", ready_text, NULL);
+			      keeper_name, "--ready-fd", ready_text,
+			      stage->rails ? "--rails" : NULL, stage->rails,
+			      NULL);
 		_exit(EXIT_EXEC_FAILED);
 	}
 	close(ready[1]);

@@ -54,6 +54,7 @@ enum act {
 	ACT_GETCOREPATH, /* value; text */
 	ACT_DEPOSIT,     /* grant, uid, cap */
 	ACT_TAKE_BACK,   /* grant; list, count */
+	ACT_TAKE,        /* grant: the number of a deposit */
 	ACT_DEPOSIT_NEXT,
 	ACT_ATTACH, /* index (rail), cap */
 	ACT_DETACH,
@@ -101,6 +102,7 @@ struct stage {
 	char mount[128];    /* of cgroups; "" where there are none */
 	char cgroup[400];   /* the test's, a path of the file system */
 	const char *keeper; /* "group" or "search" */
+	const char *rails;  /* that the next daemon is told of; NULL: none */
 	pid_t daemon;       /* 0: does not run */
 	struct player players[PLAYERS_MAX];
 };

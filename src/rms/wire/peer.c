@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -62,6 +63,11 @@ static int send_request(int fd, const struct wire_request *request)
 	ssize_t size = -1;
 	int result;
 
+	/* All of it at once: what grows leaves copies behind, of keys too. */
+	writer.data = malloc(WIRE_REQUEST_MAX);
+	if (writer.data == NULL)
+		return -ENOMEM;
+	writer.capacity = WIRE_REQUEST_MAX;
 	wire_request_encode(request, &writer);
 	result = writer.result;
 	if (result == 0) {
@@ -70,6 +76,7 @@ static int send_request(int fd, const struct wire_request *request)
 		while (size < 0 && errno == EINTR);
 		result = size < 0 ? -errno : 0;
 	}
+	explicit_bzero(writer.data, writer.size);
 	writer_fini(&writer);
 	return result;
 }

@@ -42,6 +42,8 @@ static const uint8_t fields_of[WIRE_OP_COUNT] = {
 	[WIRE_TAKE_BACK] = HAS_GRANT,
 	[WIRE_DEPOSIT_NEXT] = HAS_GRANT,
 	[WIRE_RAIL] = HAS_INDEX | HAS_VALUE,
+	[WIRE_DEPOSIT_TAKE] = HAS_VALUE | HAS_GRANT,
+	[WIRE_DEPOSIT_IS] = HAS_UID | HAS_GRANT,
 };
 
 static void write_head(struct writer *writer, enum wire_op op)

@@ -3,7 +3,8 @@
  * What librms and the node's driver say to fairlead-rms: one packet a request,
  * one packet a reply, little endian. doc/rfc/elan3.md has it in words. Library
  * and daemon may be of different builds for a while, so that a change of what
- * is here takes another version.
+ * is here takes another version; an operation that is added does not, since who
+ * does not know it answers -EPROTO.
  */
 #pragma once
 
@@ -51,15 +52,19 @@ enum wire_op {
 	WIRE_TAKE_BACK,
 	WIRE_DEPOSIT_NEXT,
 	WIRE_RAIL,
+	WIRE_DEPOSIT_TAKE,
+	WIRE_DEPOSIT_IS,
+	WIRE_RAILS,
 	WIRE_OP_COUNT,
 };
 
 /* Those that an operation does not have are zero. */
 struct wire_request {
 	enum wire_op op;
-	int32_t id;     /* of a program */
-	int32_t index;  /* of a capability; a rail */
-	int32_t value;  /* CPUs, pid, signal, context, processes, vp, up */
+	int32_t id;    /* of a program */
+	int32_t index; /* of a capability; a rail */
+	/* CPUs, pid, signal, context, processes, vp, up, is a dry run. */
+	int32_t value;
 	uint32_t uid;   /* owner */
 	uint64_t grant; /* grant id; the number of a deposit */
 	struct rms_elanstats stats;
