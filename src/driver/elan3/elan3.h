@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver elan3: Quadrics QsNet, as RMS used it. Its manager half is here.
+ * The driver elan3: Quadrics QsNet, as RMS used it.
  *
  * A lane is a program number, and a run of contexts on all ElanIDs from the
  * job's lowest to its highest; identifiers {program, first, last}. Its secrets
  * are the capabilities (reply.h), one for each rail set, whose keys are drawn
  * for the job.
  *
- * The node half is to come. It will create the capabilities of the reply on
- * its devices, make the program description and give it the capabilities, for
- * the lane's owner alone; `task` will set the context of each task. Its objects
- * will have the identifiers of the lane, {program, first, last}, and its place
- * is that of place.h. Until it is there no table of drivers has elan3.
+ * On a node the capabilities of the reply are left with fairlead-rms, for
+ * programs of the lane's owner alone; the job manager makes the program and
+ * gives it them, and `task` sets the context of each task.
+ *
+ * manager half (pure)  policy.h, hosts.h, geometry.h, reply.h
+ * node half            node.h, record.h; place.h is said by one and read by
+ *                      the other
  */
 #pragma once
 
+#include "driver/common/settings.h"
+#include "driver/elan3/hosts.h"
 #include "fairlead_driver.h"
 
 #define ELAN3_NAME "elan3"
@@ -36,4 +40,12 @@ enum {
 
 extern const char *const elan3_settings[]; /* ended by NULL */
 extern const char *const elan3_files[];    /* those that name files */
+extern const struct fairlead_driver elan3_driver;
 extern const struct fairlead_manager_ops elan3_manager_ops;
+extern const struct fairlead_node_ops elan3_node_ops;
+
+/*
+ * The table of ElanIDs that the settings name a file of; NULL: nobody read it.
+ * What is wrong is added to settings. -ENOMEM.
+ */
+int elan3_hosts_read(struct settings *settings, struct elan_hosts **ret_hosts);

@@ -12,6 +12,8 @@
  *	down_ports        RAIL:ELANIDS, with blanks between; no jobs on that rail
  *	reserve_fatal     default true; false: a job without contexts runs
  *
+ * (the nodes' own, see node.c, are accepted without a look)
+ *
  * and plans for a job one program, a run of contexts as long as its nodes have
  * tasks, and a key for each of its rail sets. A run counts for all rails: two
  * jobs whose ElanIDs meet share no context, on whatever rails they are.
@@ -41,9 +43,18 @@ static_assert(ELAN3_CONTEXT_LIMIT <= FAIRLEAD_RUN_IDS_MAX &&
 	      "what the core can keep");
 
 const char *const elan3_settings[] = {
-	"genders", "elanhosts",  "genders_attribute",
-	"rails",   "contexts",   "programs",
-	"down",    "down_ports", "reserve_fatal",
+	"genders",
+	"elanhosts",
+	"genders_attribute",
+	"rails",
+	"contexts",
+	"programs",
+	"down",
+	"down_ports",
+	"reserve_fatal",
+	/* the nodes' */
+	"rms_directory",
+	"host",
 	NULL,
 };
 
@@ -76,8 +87,7 @@ static void destroy_statep(struct manager_state **state)
 
 /* --- settings --- */
 
-/* -ENOMEM; what is wrong with the file is added to settings. */
-static int hosts_read(struct settings *settings, struct elan_hosts **ret_hosts)
+int elan3_hosts_read(struct settings *settings, struct elan_hosts **ret_hosts)
 {
 	const struct fairlead_setting *genders =
 		settings_find(settings, "genders");
@@ -140,7 +150,7 @@ static int configure(const struct fairlead_setting *list, size_t count,
 	if (!state)
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	settings_begin(&settings, list, count, elan3_settings);
-	result = hosts_read(&settings, &state->hosts);
+	result = elan3_hosts_read(&settings, &state->hosts);
 	if (result == 0)
 		result = elan3_policy_read(&state->policy, &settings);
 	if (result < 0)
@@ -442,10 +452,12 @@ static int reply_make(const struct fairlead_pack *pack,
 	result = elan3_geometry_check(geometry, run->length, ret_error);
 	if (result < 0)
 		return result;
-	result = caps_make(pack, geometry, asked, &reply);
 	/* All of it at once: what grows leaves copies behind. */
 	writer.data = malloc(ELAN3_REPLY_MAX);
-	writer.capacity = writer.data ? ELAN3_REPLY_MAX : 0;
+	if (!writer.data)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	writer.capacity = ELAN3_REPLY_MAX;
+	result = caps_make(pack, geometry, asked, &reply);
 	if (result == 0)
 		result = elan3_reply_encode(&reply, &writer);
 	elan3_reply_fini(&reply);

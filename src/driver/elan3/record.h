@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a node keeps of a lane in its journal: what the environment of the job's
+ * tasks there says. What is to be taken back is found by owner and identifiers,
+ * and needs no record; keys are not in it.
+ *
+ *	u8 1, u32 nodes, u32 processes, u32 node
+ *
+ * little endian. Pure. A record that cannot be read is refused whole.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fairlead/rms.h"
+#include "fairlead_driver.h"
+
+struct elan3_share {
+	uint32_t nodes;     /* of the job that have processes; 0: no lane */
+	uint32_t processes; /* virtual processes of the job */
+	uint32_t node;      /* this one, counted from the lowest ElanID */
+};
+
+/*
+ * What a node of this ElanID has of a capability. -EINVAL: no virtual process
+ * of it is there.
+ */
+int elan3_share_of(const struct elan_capability *cap, uint32_t elan_id,
+		   struct elan3_share *ret_share);
+/*
+ * Where virtual process `rank` is, from the low ends of the capability. -ENOENT:
+ * it has no such process.
+ */
+int elan3_rank_find(const struct elan_capability *cap, uint32_t rank,
+		    uint32_t *ret_node, uint32_t *ret_context);
+
+void elan3_record_encode(const struct elan3_share *share,
+			 struct fairlead_record *ret_record);
+/* A record of size 0 has no nodes. -EBADMSG with a text. */
+int elan3_record_decode(const struct fairlead_record *record,
+			struct elan3_share *ret_share,
+			struct fairlead_error *ret_error);
