@@ -222,6 +222,55 @@ static void check_library(struct doctor *doctor)
 			   "%s is there, and root's", path);
 }
 
+/* The file that both roles read, each its own copy. */
+static void check_elan_file(struct doctor *doctor)
+{
+	const char *name = "genders";
+	const char *path = doctor_setting(doctor, "elan3", name);
+	struct stat status;
+
+	if (!path) {
+		name = "elanhosts";
+		path = doctor_setting(doctor, "elan3", name);
+	}
+	if (!path)
+		return;
+	if (stat(path, &status) < 0)
+		doctor_say(doctor, DOCTOR_FAIL, "ElanIDs",
+			   "put the manager's file there, or set another one",
+			   "'%s' of driver \"elan3\": %s: %s", name, path,
+			   strerror(errno));
+	else if (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)))
+		doctor_say(
+			doctor, DOCTOR_FAIL, "ElanIDs",
+			"chown root and chmod go-w it: it says what jobs get",
+			"%s can be changed by others than root", path);
+	else
+		doctor_say(doctor, DOCTOR_OK, "ElanIDs", NULL,
+			   "%s is there, and root's", path);
+}
+
+static void check_rms(struct doctor *doctor)
+{
+	const char *dir = doctor_setting(doctor, "elan3", "rms_directory");
+	char path[4096];
+	struct stat status;
+
+	if (!doctor_setting(doctor, "elan3", "genders") &&
+	    !doctor_setting(doctor, "elan3", "elanhosts"))
+		return;
+	snprintf(path, sizeof(path), "%s/socket",
+		 dir ? dir : "/run/fairlead-rms");
+	if (stat(path, &status) < 0)
+		doctor_say(doctor, DOCTOR_FAIL, "fairlead-rms",
+			   "start fairlead-rms.service, or set 'rms_directory' "
+			   "of driver \"elan3\"",
+			   "%s: %s", path, strerror(errno));
+	else
+		doctor_say(doctor, DOCTOR_OK, "fairlead-rms", NULL,
+			   "%s is there", path);
+}
+
 void doctor_check_files(struct doctor *doctor, unsigned int roles)
 {
 	const struct config *config = doctor->config;
@@ -246,5 +295,7 @@ void doctor_check_files(struct doctor *doctor, unsigned int roles)
 		check_disk(doctor, "node journal", config->node.run);
 		check_jobs_folder(doctor, config->node.jobs);
 		check_library(doctor);
+		check_rms(doctor);
 	}
+	check_elan_file(doctor);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of lanes, as a node's journal gives them back: refused with a text,
+ * or encoded again to the same bytes.
+ */
+#include <errno.h>
+
+#include "driver/elan3/record.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fairlead_record record = { .size = size };
+	struct fairlead_record again = { 0 };
+	struct elan3_share share = { 0 };
+	struct fairlead_error error = { 0 };
+
+	if (size > 0 && size <= sizeof(record.bytes))
+		memcpy(record.bytes, data, size);
+	if (elan3_record_decode(&record, &share, &error) < 0) {
+		fuzz_check(error.code == -EBADMSG && error.text[0] != 0);
+		return 0;
+	}
+	if (size == 0) {
+		fuzz_check(share.nodes == 0);
+		return 0;
+	}
+	fuzz_check(share.node < share.nodes);
+	elan3_record_encode(&share, &again);
+	fuzz_check(again.size == size);
+	fuzz_check(memcmp(again.bytes, data, size) == 0);
+	return 0;
+}
