@@ -11,7 +11,7 @@
  * *context*, by which it is known to the interconnect.
  *
  *	rms_prgcreate(id, uid, cpus);           root: the caller is in
- *	rms_prgaddcap(id, 0, &capability);
+ *	rms_prgaddcap(id, 0, &capability);      or rms_prgclaim(id);
  *	setuid(uid);
  *	for each task: fork
  *	        rms_setcap(0, number of the task);
@@ -264,6 +264,18 @@ int rms_prgresume(int id);
  * ENOMEM  it has RMS_CAPS_MAX
  */
 int rms_prgaddcap(int id, int index, const struct elan_capability *cap);
+/*
+ * Give a program all capabilities that were deposited for it on this node: for
+ * its number and its owner, under indices from 0 on. A lane's driver knows their
+ * keys; who starts the job need not. Again is no error. RMS had no such call.
+ * Root and the owner.
+ *
+ * ESRCH   no such program
+ * EACCES  not for this caller; or they are being taken back
+ * EINVAL  nothing was deposited for it
+ * ENOMEM  it has RMS_CAPS_MAX
+ */
+int rms_prgclaim(int id);
 /*
  * Be, from now on, at context ctx of the capability of this index: counted from
  * its low context. With all that is forked from now on. Members.

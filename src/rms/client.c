@@ -162,6 +162,13 @@ int rms_client_is_sure(const char *dir)
 	return reader_is_done(body) ? is_sure != 0 : -EPROTO;
 }
 
+int rms_client_claim(const char *dir, int id)
+{
+	struct wire_request request = { .op = WIRE_PRGCLAIM, .id = id };
+
+	return call(dir, &request);
+}
+
 int rms_client_cap_count(const char *dir)
 {
 	struct wire_request request = { .op = WIRE_NCAPS };

@@ -86,7 +86,9 @@ int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails);
 /* Anybody: does the kernel keep members in: 0 or 1. */
 int rms_client_is_sure(const char *dir);
 
-/* As the calls of fairlead/rms.h, for who does not link librms: members. */
+/* As the calls of fairlead/rms.h, for who does not link librms. */
+int rms_client_claim(const char *dir, int id);
+/* Members. */
 int rms_client_cap_count(const char *dir);
 int rms_client_cap_get(const char *dir, int index,
 		       struct elan_capability *ret_cap);

@@ -198,7 +198,7 @@ static void summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 	elan3_rails_format(rails.up, names);
 	elan3_rails_format(wanted & ~rails.up, lacks);
 	snprintf(text, FAIRLEAD_SUMMARY_MAX + 1,
-		 FAIRLEAD_SUMMARY_LEVEL "%s, %s%s%s%s%s",
+		 FAIRLEAD_SUMMARY_LEVEL "%s, %.110s%s%s%s%.70s",
 		 is_sure ? "cgroups" : "search", names[0] ? names : "no rails",
 		 lacks[0] || !is_sure ? FAIRLEAD_SUMMARY_LACKS : "",
 		 is_sure ? "" : "cgroups of version 2",

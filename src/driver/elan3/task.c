@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Before a task runs: it takes the context of its rank, of each capability of
- * its program, and is told who it is. The job manager has made the program,
- * given it the capabilities, and forked the task in it.
+ * its program, and is told who it is. The job manager has made the program and
+ * forked the task in it; where nobody has given it the lane's capabilities, the
+ * task claims them.
  */
 #include "driver/elan3/node.h"
 
@@ -48,11 +49,17 @@ static int cap_find(const struct fairlead_lane *lane, int *ret_count,
 				 "starts tasks has to make %u, "
 				 "rms_prgcreate())",
 				 lane->ids[ELAN3_ID_PROGRAM]);
+	if (count == 0) {
+		result = rms_client_claim(NULL,
+					  (int)lane->ids[ELAN3_ID_PROGRAM]);
+		count = result == 0 ? rms_client_cap_count(NULL) : 0;
+	}
 	if (count == 0)
 		return error_set(ret_error, -ENOENT,
-				 "the task's program has no capability (who "
-				 "starts tasks has to give it the lane's, "
-				 "rms_prgaddcap())");
+				 "the task's program has no capability, and "
+				 "cannot have program %u's: %s",
+				 lane->ids[ELAN3_ID_PROGRAM],
+				 strerror(-result));
 	if (result == 0)
 		result = rms_client_cap_get(NULL, 0, ret_cap);
 	if (result < 0)

@@ -26,6 +26,7 @@ struct outcome {
 /* How far its launcher has gone. */
 enum launcher {
 	NO_PROGRAM,
+	OTHER_PROGRAM, /* which is not the lane's */
 	NO_CAPABILITY,
 	BOTH,
 };
@@ -35,6 +36,11 @@ static const char *value(const char *name)
 	const char *text = getenv(name);
 
 	return text ? text : "-";
+}
+
+static int program_of(enum launcher launcher)
+{
+	return launcher == OTHER_PROGRAM ? WORLD_PROGRAM + 1 : WORLD_PROGRAM;
 }
 
 static void prepare(const struct world *world, const struct fairlead_lane *lane,
@@ -51,7 +57,7 @@ static void prepare(const struct world *world, const struct fairlead_lane *lane,
 	if (fd >= 0 && write(fd, pid, strlen(pid)) < 0)
 		_exit(10);
 	if (launcher != NO_PROGRAM &&
-	    rms_prgcreate(WORLD_PROGRAM, OWNER_UID, 2) < 0)
+	    rms_prgcreate(program_of(launcher), OWNER_UID, 2) < 0)
 		_exit(11);
 	if (become(OWNER_UID) < 0)
 		_exit(12);
@@ -108,7 +114,7 @@ static struct outcome run(const struct world *world,
 			 sizeof(outcome));
 	close(answer[0]);
 	if (launcher != NO_PROGRAM)
-		assert_int_equal(rms_prgdestroy(WORLD_PROGRAM), 0);
+		assert_int_equal(rms_prgdestroy(program_of(launcher)), 0);
 	return outcome;
 }
 
@@ -129,6 +135,23 @@ static void a_task_gets_the_context_of_its_rank(void **state)
 	assert_string_equal(outcome.variables, "2 2 1 3 5");
 	outcome = run(world, &lane, &record, BOTH, 3);
 	assert_int_equal(outcome.result, 0);
+	assert_int_equal(outcome.contexts[0], WORLD_FIRST + 1);
+	assert_int_equal(outcome.contexts[1], WORLD_FIRST + 1);
+	assert_string_equal(outcome.variables, "3 3 1 3 5");
+}
+
+static void a_task_claims_what_its_program_lacks(void **state)
+{
+	struct world *world = *state;
+	struct fairlead_lane lane = world_lane(world, "0:1");
+	struct fairlead_record record;
+	struct outcome outcome;
+
+	assert_int_equal(world_apply(world, &lane, &record), 0);
+	lane.secrets = NULL;
+	lane.secrets_size = 0;
+	outcome = run(world, &lane, &record, NO_CAPABILITY, 3);
+	assert_string_equal(outcome.error, "");
 	assert_int_equal(outcome.contexts[0], WORLD_FIRST + 1);
 	assert_int_equal(outcome.contexts[1], WORLD_FIRST + 1);
 	assert_string_equal(outcome.variables, "3 3 1 3 5");
@@ -168,9 +191,10 @@ static void a_task_that_was_not_prepared_says_what_lacks(void **state)
 	outcome = run(world, &lane, &record, NO_PROGRAM, 2);
 	assert_int_equal(outcome.result, -ESRCH);
 	assert_has(outcome.error, "rms_prgcreate()");
-	outcome = run(world, &lane, &record, NO_CAPABILITY, 2);
+	outcome = run(world, &lane, &record, OTHER_PROGRAM, 2);
 	assert_int_equal(outcome.result, -ENOENT);
-	assert_has(outcome.error, "rms_prgaddcap()");
+	assert_has(outcome.error, "cannot have program 77's");
+	assert_int_equal(outcome.contexts[0], -1);
 	outcome = run(world, &lane, &(struct fairlead_record){ .size = 1 },
 		      BOTH, 2);
 	assert_int_equal(outcome.result, -EBADMSG);
@@ -184,6 +208,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		world_test(a_task_gets_the_context_of_its_rank),
+		world_test(a_task_claims_what_its_program_lacks),
 		world_test(a_rank_of_another_node_is_refused),
 		world_test(a_task_that_was_not_prepared_says_what_lacks),
 	};

@@ -70,13 +70,39 @@ static int find_deposit(const struct registry *registry,
 	return 0;
 }
 
+/* The newest is first. */
+static int add_holding(struct registry *registry, struct program *program,
+		       const struct holding *holding)
+{
+	struct holding *holdings;
+	int result;
+
+	if (program->holding_count >= RMS_CAPS_MAX)
+		return -ENOMEM;
+	holdings = reallocarray(program->holdings, program->holding_count + 1,
+				sizeof(*holdings));
+	if (holdings == NULL)
+		return -ENOMEM;
+	program->holdings = holdings;
+	memmove(holdings + 1, holdings,
+		program->holding_count * sizeof(*holdings));
+	holdings[0] = *holding;
+	program->holding_count++;
+	result = registry_save_program(registry, program);
+	if (result < 0) {
+		program->holding_count--;
+		memmove(holdings, holdings + 1,
+			program->holding_count * sizeof(*holdings));
+	}
+	return result;
+}
+
 int registry_cap_add(struct registry *registry, const struct caller *caller,
 		     int32_t id, int32_t index,
 		     const struct elan_capability *cap)
 {
 	struct program *program = registry_program(registry, id);
 	struct holding holding = { .index = index, .cap = *cap };
-	struct holding *holdings;
 	int result;
 
 	holding.cap.cap_mycontext = ELAN_CAP_UNINITIALISED;
@@ -90,24 +116,45 @@ int registry_cap_add(struct registry *registry, const struct caller *caller,
 			      &holding.deposit);
 	if (result < 0)
 		return result;
-	if (program->holding_count >= RMS_CAPS_MAX)
-		return -ENOMEM;
-	holdings = reallocarray(program->holdings, program->holding_count + 1,
-				sizeof(*holdings));
-	if (holdings == NULL)
-		return -ENOMEM;
-	program->holdings = holdings;
-	memmove(holdings + 1, holdings,
-		program->holding_count * sizeof(*holdings));
-	holdings[0] = holding;
-	program->holding_count++;
-	result = registry_save_program(registry, program);
-	if (result < 0) {
-		program->holding_count--;
-		memmove(holdings, holdings + 1,
-			program->holding_count * sizeof(*holdings));
+	return add_holding(registry, program, &holding);
+}
+
+static bool has_deposit(const struct program *program, uint64_t number)
+{
+	for (size_t i = 0; i < program->holding_count; i++) {
+		if (program->holdings[i].deposit == number)
+			return true;
 	}
-	return result;
+	return false;
+}
+
+int registry_cap_claim(struct registry *registry, const struct caller *caller,
+		       int32_t id)
+{
+	struct program *program = registry_program(registry, id);
+	const struct deposit *deposit;
+	struct holding holding = { .index = 0 };
+	int result = 0;
+
+	if (program == NULL)
+		return -ESRCH;
+	if (caller->uid != 0 && caller->uid != program->uid)
+		return -EACCES;
+	DL_FOREACH (registry->deposits, deposit) {
+		if (deposit->grant_id != (uint64_t)id ||
+		    deposit->uid != program->uid)
+			continue;
+		if (deposit->is_ending)
+			return -EACCES;
+		holding.deposit = deposit->number;
+		holding.cap = deposit->cap;
+		if (!has_deposit(program, deposit->number))
+			result = add_holding(registry, program, &holding);
+		if (result < 0)
+			return result;
+		holding.index++;
+	}
+	return holding.index > 0 ? 0 : -EINVAL;
 }
 
 /* Forget the settings that no member has any more. */

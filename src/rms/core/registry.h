@@ -73,6 +73,8 @@ int registry_program_suspend(struct registry *registry,
 int registry_cap_add(struct registry *registry, const struct caller *caller,
 		     int32_t id, int32_t index,
 		     const struct elan_capability *cap);
+int registry_cap_claim(struct registry *registry, const struct caller *caller,
+		       int32_t id);
 int registry_cap_set(struct registry *registry, const struct caller *caller,
 		     int32_t index, int32_t context);
 int registry_cap_count(struct registry *registry, const struct caller *caller,

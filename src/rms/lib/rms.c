@@ -194,6 +194,11 @@ int rms_prgresume(int id)
 	return call_program(WIRE_PRGRESUME, id);
 }
 
+int rms_prgclaim(int id)
+{
+	return call_program(WIRE_PRGCLAIM, id);
+}
+
 int rms_prgaddcap(int id, int index, const struct elan_capability *cap)
 {
 	struct wire_request request = {

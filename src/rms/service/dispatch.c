@@ -276,6 +276,12 @@ static int do_deposit_is(const struct exchange *exchange)
 				   exchange->request->uid);
 }
 
+static int do_prgclaim(const struct exchange *exchange)
+{
+	return registry_cap_claim(exchange->registry, exchange->caller,
+				  exchange->request->id);
+}
+
 static int do_rails(const struct exchange *exchange)
 {
 	registry_rails(exchange->registry, exchange->body);
@@ -315,6 +321,7 @@ static int (*const operations[WIRE_OP_COUNT])(const struct exchange *) = {
 	[WIRE_DEPOSIT_TAKE] = do_deposit_take,
 	[WIRE_DEPOSIT_IS] = do_deposit_is,
 	[WIRE_RAILS] = do_rails,
+	[WIRE_PRGCLAIM] = do_prgclaim,
 };
 
 int dispatch(struct registry *registry, const struct caller *caller,

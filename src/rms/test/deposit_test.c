@@ -418,6 +418,41 @@ static void anybody_asks_for_its_deposit_and_the_rails(void **state)
 			 -ENOENT);
 }
 
+static void a_program_claims_what_was_deposited_for_its_number(void **state)
+{
+	struct stage *stage = *state;
+	struct elan_capability caps[3] = { sample_cap(0), sample_cap(1),
+					   sample_cap(2) };
+	struct player *member = must_create(stage, 0, 7);
+	struct player *owner = player_start(stage, 1, OWNER_UID);
+	struct player *stranger = player_start(stage, 2, OTHER_UID);
+	struct player *second = must_create(stage, 3, 8);
+	size_t count;
+
+	assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 9), -ESRCH);
+	assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 7), -EINVAL);
+	assert_int_equal(rms_client_deposit(NULL, 7, OWNER_UID, &caps[0]), 0);
+	assert_int_equal(rms_client_deposit(NULL, 7, OWNER_UID, &caps[1]), 0);
+	assert_int_equal(rms_client_deposit(NULL, 8, OTHER_UID, &caps[2]), 0);
+	assert_int_equal(play(stranger, ACT_PRGCLAIM, .id = 7), -EACCES);
+	/* What is for another user is not for the program of that number. */
+	assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 8), -EINVAL);
+	assert_int_equal(of(rms_prgclaim(8)), -EINVAL);
+	assert_int_equal(play(second, ACT_NCAPS), 0);
+	assert_int_equal(second->script->number, 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 7), 0);
+		assert_int_equal(play(member, ACT_NCAPS), 0);
+		assert_int_equal(member->script->number, 2);
+		daemon_again(stage);
+	}
+	assert_int_equal(play(member, ACT_GETCAP, .index = 1), 0);
+	assert_int_equal(member->script->cap.cap_lowcontext,
+			 caps[1].cap_lowcontext);
+	assert_int_equal(take_back(7, &count), -EBUSY);
+	assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 7), -EACCES);
+}
+
 static void a_daemon_is_told_of_its_rails(void **state)
 {
 	struct stage *stage = *state;
@@ -457,6 +492,7 @@ int main(int argc, char **argv)
 		stage_test(one_deposit_is_taken_without_the_others),
 		stage_test(a_dry_run_of_taking_changes_nothing),
 		stage_test(anybody_asks_for_its_deposit_and_the_rails),
+		stage_test(a_program_claims_what_was_deposited_for_its_number),
 		stage_test(a_daemon_is_told_of_its_rails),
 	};
 	int result = stage_init(argc, argv);

@@ -186,6 +186,8 @@ static int perform_program(struct script *s)
 		return of(rms_prgsignal(s->id, s->value));
 	case ACT_PRGSUSPEND:
 		return of(rms_prgsuspend(s->id));
+	case ACT_PRGCLAIM:
+		return of(rms_prgclaim(s->id));
 	case ACT_PRGRESUME:
 		return of(rms_prgresume(s->id));
 	case ACT_PRGGETSTATS:

@@ -41,6 +41,7 @@ enum act {
 	ACT_PRGSUSPEND,
 	ACT_PRGRESUME,
 	ACT_PRGADDCAP, /* id, index, cap */
+	ACT_PRGCLAIM,  /* id */
 	ACT_SETCAP,    /* index, value */
 	ACT_NCAPS,     /* number */
 	ACT_MYCAP,
