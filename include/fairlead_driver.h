@@ -65,8 +65,9 @@ struct fairlead_setting {
 	const char *value;
 	unsigned int line; /* in the configuration file; 0: a default */
 	/*
-	 * For the manager half, where the driver's `files` names the setting:
-	 * what is in the file that the value is the path of. NULL: not read.
+	 * Where the driver's `files` names the setting: what is in the file
+	 * that the value is the path of. NULL: not read. For the manager half;
+	 * and for the node half, where it is in `node_settings` too.
 	 */
 	const char *content;
 	size_t content_size;
@@ -503,7 +504,8 @@ struct fairlead_driver {
 	/*
 	 * Those of `settings` that are paths of files which the manager half
 	 * reads, ended by NULL; NULL: none. It is pure: the caller reads them,
-	 * when it reads the configuration.
+	 * when it reads the configuration. A node's caller does so too, for
+	 * those of node_settings; there one that is absent is no error.
 	 */
 	const char *const *files;
 };

@@ -101,8 +101,8 @@ struct build {
 	const struct fairlead_driver *const *drivers;
 	size_t driver_count;
 	struct report *report;
-	bool checks_drivers; /* what their settings say */
-	bool needs_files;    /* that these name */
+	bool checks_drivers;         /* what their settings say */
+	enum contents_reader reader; /* of the files that these name */
 };
 
 static void check_repeated(const struct build *build)
@@ -281,12 +281,11 @@ static int take_driver_settings(const struct build *build,
 		if (setting->name == NULL || setting->value == NULL)
 			return -ENOMEM;
 	}
-	if (!build->checks_drivers || driver->driver->manager == NULL)
-		return 0;
 	count = build->report->count;
-	if (contents_read(driver, build->needs_files, build->report) < 0)
+	if (contents_read(driver, build->reader, build->report) < 0)
 		return -ENOMEM;
-	if (build->report->count > count)
+	if (!build->checks_drivers || driver->driver->manager == NULL ||
+	    build->report->count > count)
 		return 0;
 	return check_driver(driver->driver, driver->settings,
 			    driver->setting_count, build->report);
@@ -381,7 +380,9 @@ int config_parse(const char *text, size_t size, const char *name,
 		.report = &report,
 		.checks_drivers =
 			roles == 0 || (roles & CONFIG_ROLE_MANAGER) != 0,
-		.needs_files = (roles & CONFIG_ROLE_MANAGER) != 0,
+		.reader = (roles & CONFIG_ROLE_MANAGER) != 0 ? CONTENTS_MANAGER
+			  : roles != 0                       ? CONTENTS_NODE
+							     : CONTENTS_ANYBODY,
 	};
 	int result;
 

@@ -12,13 +12,12 @@
 
 #define READ_BYTES 65536
 
-static bool is_file(const struct fairlead_driver *driver, const char *name)
+/* names: ended by NULL, or NULL. */
+static bool is_among(const char *const *names, const char *name)
 {
-	const char *const *file = driver->files;
-
-	while (file && *file && strcmp(*file, name) != 0)
-		file++;
-	return file && *file;
+	while (names && *names && strcmp(*names, name) != 0)
+		names++;
+	return names && *names;
 }
 
 /* NULL: others than root, or who runs this, have no say in it. */
@@ -90,14 +89,20 @@ static int setting_read(struct fairlead_setting *setting, bool is_needed,
 	return setting->content ? 0 : -ENOMEM;
 }
 
-int contents_read(struct config_driver *driver, bool is_needed,
+int contents_read(struct config_driver *config, enum contents_reader reader,
 		  struct report *report)
 {
+	const struct fairlead_driver *driver = config->driver;
 	int result = 0;
 
-	for (size_t i = 0; i < driver->setting_count && result == 0; i++)
-		if (is_file(driver->driver, driver->settings[i].name))
-			result = setting_read(&driver->settings[i], is_needed,
-					      report);
+	for (size_t i = 0; i < config->setting_count && result == 0; i++) {
+		struct fairlead_setting *setting = &config->settings[i];
+
+		if (is_among(driver->files, setting->name) &&
+		    (reader != CONTENTS_NODE ||
+		     is_among(driver->node_settings, setting->name)))
+			result = setting_read(
+				setting, reader == CONTENTS_MANAGER, report);
+	}
 	return result;
 }

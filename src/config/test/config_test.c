@@ -50,8 +50,10 @@ static const struct fairlead_manager_ops wide_manager = {
 static const struct fairlead_driver wide = {
 	.name = "wide",
 	.manager = &wide_manager,
-	.settings = (const char *const[]){ "pool", "width", "map", NULL },
-	.files = (const char *const[]){ "map", NULL },
+	.settings =
+		(const char *const[]){ "pool", "width", "map", "chart", NULL },
+	.files = (const char *const[]){ "map", "chart", NULL },
+	.node_settings = (const char *const[]){ "chart", NULL },
 };
 
 static const struct fairlead_driver *const drivers[] = { &none, &fast, &wide };
@@ -837,6 +839,40 @@ static void what_a_setting_names_is_read_for_the_manager(void **state)
 	free(errors);
 }
 
+static void what_a_node_reads_too_is_read_for_it(void **state)
+{
+	struct folder *folder = *state;
+	const struct config_driver *driver;
+	struct config *config = NULL;
+	char *errors = NULL;
+	char text[1024];
+
+	write_file(folder->file, 0644, "n0 elanid=0\n");
+	snprintf(text, sizeof(text),
+		 "node { manager = \"m:1\" }\n"
+		 "driver \"wide\" { map = \"%s\" chart = \"%s\" }",
+		 folder->file, folder->file);
+	assert_int_equal(parse(text, CONFIG_ROLE_NODE, &config, &errors), 0);
+	driver = config_driver_find(config, "wide");
+	assert_null(driver->settings[0].content);
+	assert_int_equal(driver->settings[1].content_size, 12);
+	config_destroy(config);
+	/* It serves other drivers without; what others can write is refused. */
+	assert_int_equal(parse("node { manager = \"m:1\" }\n"
+			       "driver \"wide\" { chart = \"/x\" }",
+			       CONFIG_ROLE_NODE, &config, &errors),
+			 0);
+	driver = config_driver_find(config, "wide");
+	assert_null(driver->settings[0].content);
+	config_destroy(config);
+	assert_int_equal(chmod(folder->file, 0646), 0);
+	assert_int_equal(parse(text, CONFIG_ROLE_NODE, &config, &errors),
+			 -EINVAL);
+	assert_non_null(strstr(errors, "'chart'"));
+	assert_null(strstr(errors, "'map'"));
+	free(errors);
+}
+
 static void refuse_map(const char *path, const char *what)
 {
 	char text[512], expected[600];
@@ -894,6 +930,7 @@ int main(void)
 		cmocka_unit_test(a_flood_of_errors_is_cut),
 		cmocka_unit_test(what_drivers_say_stands_at_its_line),
 		WITH_FOLDER(what_a_setting_names_is_read_for_the_manager),
+		WITH_FOLDER(what_a_node_reads_too_is_read_for_it),
 		WITH_FOLDER(a_file_that_cannot_be_believed_is_refused),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),

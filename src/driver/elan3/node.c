@@ -112,10 +112,11 @@ static void describe(const struct elan3_node *node,
 {
 	const uint32_t total = ELAN3_CONTEXT_LIMIT - ELAN3_CONTEXT_FIRST;
 	uint32_t reserved = rails->contexts[rail];
+	bool is_there = (rails->up >> rail & 1) != 0;
 
 	snprintf(device->name, sizeof(device->name), "elan%u", rail);
-	device->is_usable = (rails->up >> rail & 1) != 0;
-	if (!device->is_usable)
+	device->is_usable = is_there && node->elan_id >= 0;
+	if (!is_there)
 		snprintf(device->detail, sizeof(device->detail),
 			 "fairlead-rms has no such rail (its option --rails "
 			 "says which there are)");
