@@ -12,8 +12,6 @@
  *	down_ports        RAIL:ELANIDS, with blanks between; no jobs on that rail
  *	reserve_fatal     default true; false: a job without contexts runs
  *
- * (the nodes' own, see node.c, are accepted without a look)
- *
  * and plans for a job one program, a run of contexts as long as its nodes have
  * tasks, and a key for each of its rail sets. A run counts for all rails: two
  * jobs whose ElanIDs meet share no context, on whatever rails they are.
@@ -52,7 +50,7 @@ const char *const elan3_settings[] = {
 	"down",
 	"down_ports",
 	"reserve_fatal",
-	/* the nodes' */
+	/* the nodes' own, see node.c */
 	"rms_directory",
 	"host",
 	NULL,

@@ -146,14 +146,19 @@ static bool is_in_section(const char *setting, const char *section)
 	return strncmp(setting, section, size) == 0 && setting[size] == '.';
 }
 
-static bool has_ethernet(const struct cluster_options *options)
+static bool has_driver(const struct cluster_options *options, const char *name)
 {
 	const struct fairlead_driver *const *drivers = options->drivers;
 
 	for (; drivers != NULL && *drivers != NULL; drivers++)
-		if (strcmp((*drivers)->name, "ethernet") == 0)
-			return options->rail_count > 0;
+		if (strcmp((*drivers)->name, name) == 0)
+			return true;
 	return false;
+}
+
+static bool has_ethernet(const struct cluster_options *options)
+{
+	return options->rail_count > 0 && has_driver(options, "ethernet");
 }
 
 bool cluster_has_section(const struct cluster_options *options,
@@ -163,7 +168,9 @@ bool cluster_has_section(const struct cluster_options *options,
 	       is_in_section(setting, "node") ||
 	       is_in_section(setting, "fabric") ||
 	       is_in_section(setting, "slingshot") ||
-	       (is_in_section(setting, "ethernet") && has_ethernet(options));
+	       (is_in_section(setting, "ethernet") && has_ethernet(options)) ||
+	       (is_in_section(setting, "elan3") &&
+		has_driver(options, "elan3"));
 }
 
 static void section_write(FILE *file, const struct cluster_options *options,
@@ -211,6 +218,19 @@ static void ethernet_write(FILE *file, const struct cluster *cluster,
 	fprintf(file, "}\n");
 }
 
+/* Nodes have no Elan of their own: it is on when something is set for it. */
+static void elan3_write(FILE *file, const struct cluster_options *options)
+{
+	for (size_t i = 0; i < options->setting_count; i++) {
+		if (!is_in_section(options->settings[i], "elan3"))
+			continue;
+		fprintf(file, "\ndriver \"elan3\" {\n");
+		section_write(file, options, "elan3");
+		fprintf(file, "}\n");
+		return;
+	}
+}
+
 static int config_write(const struct cluster *cluster,
 			const struct cluster_options *options,
 			struct fairlead_error *ret_error)
@@ -251,6 +271,7 @@ static int config_write(const struct cluster *cluster,
 	fprintf(file, "}\n");
 	if (has_ethernet(options))
 		ethernet_write(file, cluster, options);
+	elan3_write(file, options);
 	if (fclose(file) != 0)
 		return error_set(ret_error, -EIO, "cannot write '%s'", path);
 	return 0;

@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Lanes on Elan, from a request to the contexts of tasks: keys are sealed by the
+# manager, opened by the guards, and left with a fairlead-rms on each node. What a
+# job manager does there is elan3-job's part.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_root 'other users have no part in a cluster of a user'
+need_others
+interconnect=elan3
+job=$tools/elan3-job
+rms=$build/src/rms/service/fairlead-rms
+
+# Tasks of a story that fails would outlive it: that is what they are for.
+all_end() {
+	local program
+	for program in "$cgroup"/*/fairlead-rms-*; do
+		[ -d "$program" ] || continue
+		echo 1 >"$program/cgroup.kill"
+		wait_for grep -q 'populated 0' "$program/cgroup.events"
+		find "$program" -depth -type d -exec rmdir {} +
+	done
+}
+trap 'trap - ERR; [ "$BASHPID" -ne $$ ] || all_end; clean_up' EXIT
+
+rms_start() { # rms_start NODE
+	# shellcheck disable=SC2016  # expanded by the shell inside
+	on "$1" -- sh -c 'echo $$ >"$1"; exec "$2" --rails 0-1' sh \
+		"$work/rms-$1.pid" "$rms" 2>>"$work/rms-$1.log" 3>&- &
+	wait_for on "$1" -- test -S /run/fairlead-rms/socket
+}
+
+rms_kill() { # rms_kill NODE: as kill -9 does; its socket is left behind
+	kill_pid "$(cat "$work/rms-$1.pid")"
+	on "$1" -- rm /run/fairlead-rms/socket
+}
+
+# tasks_start NODE PROGRAM FIRST LAST RANK...: the job manager's part
+tasks_start() {
+	: >"$work/tasks-$1"
+	on "$1" -- "$job" run "${@:2:3}" $alice "${@:5}" >"$work/tasks-$1" 3>&- &
+	wait_for say_all "$1" $(($# - 4))
+}
+
+say_all() { # say_all NODE TASKS: have said who they are
+	[ "$(grep -c '^rank' "$work/tasks-$1")" -eq "$2" ]
+}
+
+members() { # members NODE PROGRAM
+	on "$1" -- "$job" members "$2"
+}
+
+# pool_of NAME MEMBER: an id set, or what is not there
+pool_of() {
+	json_of pools | jq -r ".pools.elan3.$1.$2"
+}
+
+is_context() { # is_context MEMBER SET
+	[ "$(pool_of context "$1")" = "$2" ]
+}
+
+printf 'eip [4-6] n[0-2]\n' >"$work/elanhosts"
+chmod 644 "$work/elanhosts"
+cluster_up -N 3 --nics 1 -s "elan3.elanhosts=$work/elanhosts" -s elan3.rails=2
+
+it 'without a fairlead-rms there is no lane, and the nodes say what to do'
+grant=$(reserve run/none n0 -T 1)
+expect_exit 1 fairlead apply "$grant"
+expect_error 'has not told where it is in the Elan'
+expect_exit 1 on n0 -- fairlead doctor --config "$config"
+has "$out" 'fairlead-rms.*start fairlead-rms.service' 'what doctor says'
+for node in n0 n1 n2; do
+	rms_start $node
+	restart $node
+done
+expect_exit 0 on n0 -- fairlead doctor --config "$config"
+has "$out" 'elan1 of elan3: usable, ElanID 4' 'what doctor says'
+
+it 'a job on two rails has a capability for each, on its nodes alone'
+one=$(reserve run/one 'n[0-1]' -o rails=0:1 -T 2)
+expect_exit 0 fairlead apply "$one"
+program=$(pool_of program held)
+is "$(pool_of context held)" 1024-1025 'contexts'
+expect_objects 2 n0 n1
+expect_objects 0 n2
+expect_exit 0 on n1 -- fairlead env --user $alice run/one
+has "$out" "FAIRLEAD_RMS_PROGRAM=.?$program" 'the program'
+has "$out" 'RMS_NNODES=.?2' 'nodes'
+has "$out" 'RMS_NPROCS=.?4' 'processes'
+has "$out" 'RMS_NODEID=.?1' 'the node'
+
+it 'its tasks have the contexts of their ranks on both rails'
+tasks_start n0 "$program" 1024 1025 0 1
+tasks_start n1 "$program" 1024 1025 2 3
+is "$(sort "$work/tasks-n0" "$work/tasks-n1")" \
+	'rank 0 node 0 of 2 processes 4 rail 0 context 1024 rail 1 context 1024
+rank 1 node 0 of 2 processes 4 rail 0 context 1025 rail 1 context 1025
+rank 2 node 1 of 2 processes 4 rail 0 context 1024 rail 1 context 1024
+rank 3 node 1 of 2 processes 4 rail 0 context 1025 rail 1 context 1025' 'ranks'
+
+it 'whoever they fork is in their program, in whatever session'
+is "$(members n1 "$program")" 9 'members'
+
+it 'nobody else gets its capabilities: another user, another program of its owner'
+expect_exit 13 on n1 -- "$job" claim "$program" $bob
+expect_exit 0 on n1 -- "$job" kill $((900000 + bob))
+for who in $bob $alice; do
+	other=$((900000 + who))
+	# Nothing was left for a program of this number.
+	expect_exit 22 on n1 -- "$job" claim "$other" "$who"
+	expect_exit 0 on n1 -- "$job" kill "$other"
+done
+
+it 'while they hold it nothing of it is given again'
+expect_exit 0 fairlead release "$one"
+wait_for is_context quarantined 1024-1025
+two=$(reserve run/two 'n[0-1]' -T 2)
+expect_exit 0 fairlead apply "$two"
+is "$(pool_of context held)" 1026-1027 'contexts of the next job'
+[ "$(pool_of program held)" != "$program" ] || fail 'the program was given again'
+
+it 'fairlead-rms and guards die meanwhile, and lose nothing of it'
+rms_kill n1
+rms_start n1
+kill_pid "$(guard_pid n1)"
+restart n1
+is "$(members n1 "$program")" 9 'members'
+is "$(pool_of context quarantined)" 1024-1025 'contexts'
+
+it 'the program is killed as a whole, and all comes back'
+expect_exit 0 on n0 -- "$job" kill "$program"
+expect_exit 0 on n1 -- "$job" kill "$program"
+wait_for is_context quarantined ''
+expect_exit 0 fairlead release "$two"
+wait_for is_context free 1024-2046
+expect_objects 0 n0 n1
+
+for node in n0 n1 n2; do
+	rms_kill $node
+done
+story_end
