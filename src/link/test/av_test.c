@@ -10,6 +10,7 @@
 
 #include "link/address/address.h"
 #include "link/test/pair.h"
+#include "link/test/sanitizer.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define TAG             5
@@ -79,13 +80,7 @@ struct inserter {
 
 /* --- the moment in which a chunk is made --- */
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_WATCHED 1 /* memory is a sanitizer's: they meet by chance */
-#endif
-#endif
-
-#ifndef IS_WATCHED
+#if !IS_SANITIZED /* else they meet by chance */
 #define NOBODY -1
 #define MET    -2
 
@@ -242,7 +237,7 @@ static void *insert_many(void *arg)
 {
 	struct inserter *inserter = arg;
 
-#ifndef IS_WATCHED
+#if !IS_SANITIZED
 	threads[inserter->index] = gettid();
 	inserting = (int)inserter->index;
 #endif

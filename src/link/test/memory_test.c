@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "link/test/pair.h"
+#include "link/test/sanitizer.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define SKIP            77
@@ -17,16 +18,7 @@
 
 static unsigned int until_failure; /* allocations; 0: none fails */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-
-#ifndef IS_SANITIZED
-#define IS_SANITIZED false
+#if !IS_SANITIZED
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
