@@ -171,7 +171,7 @@ unsigned long long pair_messages_by(const char *said, bool is_shared)
 struct fi_cq_tagged_entry pair_wait(struct pair *pair, struct fid_cq *cq,
 				    fi_addr_t *ret_source)
 {
-	struct fi_cq_tagged_entry entry;
+	struct fi_cq_tagged_entry entry = { 0 };
 	fi_addr_t source;
 	ssize_t result;
 
@@ -261,12 +261,15 @@ static struct fi_info *info_find(const struct pair_setting *setting,
 		hints->addr_format = FI_SOCKADDR_IN;
 	hints->domain_attr->threading = setting->threading;
 	hints->domain_attr->mr_mode = setting->mr_mode;
+	hints->domain_attr->av_type = setting->av_type;
 	hints->domain_attr->data_progress = setting->progress;
 	if (getenv("LINK_TEST_AUTO") != NULL)
 		hints->domain_attr->control_progress =
 			hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
 	hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
 	hints->fabric_attr->prov_name = strdup("fairlead");
+	if (setting->ask != NULL)
+		setting->ask(hints);
 	if (fi_getinfo(fi_version(), node, service, flags, hints, &info) != 0)
 		info = NULL;
 	fi_freeinfo(hints);
@@ -281,14 +284,16 @@ void pair_insert(struct pair *pair)
 
 static void endpoint_open(struct pair *pair, const struct pair_setting *setting)
 {
-	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED,
+	struct fi_cq_attr cq = { .format = setting->format,
 				 .wait_obj = setting->wait };
-	struct fi_av_attr av = { .type = FI_AV_TABLE };
+	struct fi_av_attr av = { .type = setting->av_type };
 	struct fi_cntr_attr cntr = { .events = FI_CNTR_EVENTS_COMP,
 				     .wait_obj = setting->wait };
 	uint8_t here[64] = { 0 };
 	size_t size = sizeof(here);
 
+	if (av.type == FI_AV_UNSPEC)
+		av.type = FI_AV_TABLE;
 	pair_do(fi_fabric(pair->info->fabric_attr, &pair->fabric, NULL));
 	pair_do(fi_domain(pair->fabric, pair->info, &pair->domain, NULL));
 	pair_do(fi_cq_open(pair->domain, &cq, &pair->send_cq, NULL));

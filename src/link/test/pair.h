@@ -121,7 +121,12 @@ struct pair_setting {
 	 */
 	bool (*prepare)(struct pair *pair);
 	bool has_sockets; /* addresses are those of sockets */
+	/* Changes what fi_getinfo is asked for; or NULL. */
+	void (*ask)(struct fi_info *hints);
 	enum fi_progress progress;
+	enum fi_av_type av_type; /* UNSPEC: a table */
+	/* UNSPEC: tagged. What a smaller one lacks is 0 where it is waited for. */
+	enum fi_cq_format format;
 };
 
 /*
