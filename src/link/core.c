@@ -227,6 +227,17 @@ static struct fi_info *core_ask_place(const struct rail_text *rail,
 	return found;
 }
 
+/*
+ * A hook (FI_HOOK) is put upon each core as well, and hands a receive context that
+ * is to be shared to it as something else: shm would write where nothing of that is.
+ */
+static bool is_hooked(void)
+{
+	const char *hooks = getenv("FI_HOOK");
+
+	return hooks != NULL && hooks[0] != '\0';
+}
+
 static int core_find(struct rail_text *rail, const struct place *place,
 		     struct core *ret_core, struct fairlead_error *error)
 {
@@ -235,6 +246,10 @@ static int core_find(struct rail_text *rail, const struct place *place,
 
 	if (name != rail->provider)
 		snprintf(rail->provider, sizeof(rail->provider), "%s", name);
+	if (links_is_local(rail->provider) && is_hooked())
+		return error_set(error, -FI_ENODATA,
+				 "%s cannot be had where FI_HOOK is set",
+				 rail->provider);
 	hints = hints_make(rail, place);
 	if (hints == NULL)
 		return error_set(error, -FI_ENOMEM, "out of memory");

@@ -181,6 +181,11 @@ static bool yama(void)
 	return is_well;
 }
 
+static bool hooks(void)
+{
+	return setenv("FI_HOOK", "noop", 1) == 0;
+}
+
 static bool other_node(void)
 {
 	return setenv("FI_FAIRLEAD_NODE", "another", 1) == 0;
@@ -213,6 +218,7 @@ static const struct own {
 	{ "memory not to be read", not_to_be_read },
 	{ "ptrace_scope 1", yama },
 	{ "another FI_FAIRLEAD_NODE", other_node },
+	{ "hooks of libfabric's", hooks },
 };
 
 /* With shared memory alone it would be none at all. */
