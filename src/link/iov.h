@@ -16,13 +16,14 @@ static inline size_t iov_size(const struct iovec *iov, size_t count)
 	return size;
 }
 
-/* Copies all parts to one place. Returns how many bytes they are. */
+/* Copies all parts to one place. Returns how many bytes they are. Empty ones may be NULL. */
 static inline size_t iov_gather(const struct iovec *iov, size_t count, void *to)
 {
 	uint8_t *at = to;
 
 	for (size_t i = 0; i < count; i++) {
-		memcpy(at, iov[i].iov_base, iov[i].iov_len);
+		if (iov[i].iov_len > 0)
+			memcpy(at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
 	return (size_t)(at - (uint8_t *)to);

@@ -126,6 +126,13 @@ void parts_are_written_and_read(struct pair *pair)
 		is_done(pair, FI_RMA | FI_READ);
 		pair_check(pair_is_filled(call_out, size, i));
 	}
+	/* What is empty may be nowhere. */
+	pair_retry(pair, fi_write(pair->ep, NULL, 0, NULL, pair->peer, 0,
+				  CALL_KEY, call_out));
+	is_done(pair, FI_RMA | FI_WRITE);
+	pair_retry(pair, fi_read(pair->ep, NULL, 0, NULL, pair->peer, 0,
+				 CALL_KEY, call_out));
+	is_done(pair, FI_RMA | FI_READ);
 	pair_do(fi_close(&mine->fid));
 }
 

@@ -275,6 +275,38 @@ static void each_level_of_completion_is_had(struct pair *pair)
 	}
 }
 
+/* As a barrier sends it; parts of a message as well. */
+static void what_is_empty_may_be_nowhere(struct pair *pair)
+{
+	const struct iovec iov[] = { { NULL, 0 },
+				     { pair->is_first ? call_out : in, 8 } };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		size_t size = i == 3 ? 8 : 0;
+		if (pair->is_first && i < 2)
+			pair_retry(pair, fi_send(pair->ep, NULL, 0, NULL,
+						 pair->peer, NULL));
+		else if (pair->is_first && i == 2)
+			pair_retry(pair,
+				   fi_inject(pair->ep, NULL, 0, pair->peer));
+		else if (pair->is_first)
+			pair_retry(pair, fi_sendv(pair->ep, iov, NULL, 2,
+						  pair->peer, NULL));
+		else if (i < 3)
+			pair_do(fi_recv(pair->ep, NULL, 0, NULL, pair->peer,
+					NULL));
+		else
+			pair_do(fi_recvv(pair->ep, iov, NULL, 2, pair->peer,
+					 NULL));
+		if (!pair->is_first)
+			pair_check(
+				pair_wait(pair, pair->receive_cq, NULL).len ==
+				size);
+		else if (i != 2)
+			pair_wait(pair, pair->send_cq, NULL);
+	}
+}
+
 static void more_buffers_than_there_may_be_are_refused(struct pair *pair)
 {
 	size_t count = pair->info->tx_attr->iov_limit + 1;
@@ -307,6 +339,7 @@ int main(void)
 	static const struct pair_case cases[] = {
 		pair_case(each_call_sends_one_message),
 		pair_case(each_level_of_completion_is_had),
+		pair_case(what_is_empty_may_be_nowhere),
 		pair_case(more_buffers_than_there_may_be_are_refused),
 		pair_case(memory_is_registered_by_its_attributes),
 		pair_case(each_call_writes),
