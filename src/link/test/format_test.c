@@ -26,7 +26,6 @@ static const struct {
 	{ FI_CQ_FORMAT_CONTEXT, sizeof(struct fi_cq_entry) },
 	{ FI_CQ_FORMAT_MSG, sizeof(struct fi_cq_msg_entry) },
 	{ FI_CQ_FORMAT_DATA, sizeof(struct fi_cq_data_entry) },
-	{ FI_CQ_FORMAT_TAGGED, sizeof(struct fi_cq_tagged_entry) },
 	{ FI_CQ_FORMAT_UNSPEC, sizeof(struct fi_cq_tagged_entry) },
 };
 
@@ -177,7 +176,7 @@ static int run(void)
 	const struct pair_setting setting = {
 		.caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SOURCE,
 		.av_type = FI_AV_MAP,
-		.format = format,
+		.format = &format,
 	};
 	static const struct pair_case cases[] = {
 		pair_case(several_are_read_at_once),

@@ -284,7 +284,9 @@ void pair_insert(struct pair *pair)
 
 static void endpoint_open(struct pair *pair, const struct pair_setting *setting)
 {
-	struct fi_cq_attr cq = { .format = setting->format,
+	struct fi_cq_attr cq = { .format = setting->format == NULL
+						   ? FI_CQ_FORMAT_TAGGED
+						   : *setting->format,
 				 .wait_obj = setting->wait };
 	struct fi_av_attr av = { .type = setting->av_type };
 	struct fi_cntr_attr cntr = { .events = FI_CNTR_EVENTS_COMP,

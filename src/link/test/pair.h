@@ -125,8 +125,8 @@ struct pair_setting {
 	void (*ask)(struct fi_info *hints);
 	enum fi_progress progress;
 	enum fi_av_type av_type; /* UNSPEC: a table */
-	/* UNSPEC: tagged. What a smaller one lacks is 0 where it is waited for. */
-	enum fi_cq_format format;
+	/* NULL: tagged. What a smaller one lacks is 0 where it is waited for. */
+	const enum fi_cq_format *format;
 };
 
 /*
