@@ -41,3 +41,26 @@ bool cables_make(struct pair *pair, int count)
 	pair_meet(pair);
 	return is_well;
 }
+
+uint64_t cable_bytes(int cable)
+{
+	unsigned long long bytes = 0, skipped;
+	char line[256], name[32];
+	FILE *file = fopen("/proc/self/net/dev", "re");
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+		int index = -1;
+		if (sscanf(line,
+			   " %31[^:]: %llu %llu %llu %llu %llu %llu %llu "
+			   "%llu %llu",
+			   name, &skipped, &skipped, &skipped, &skipped,
+			   &skipped, &skipped, &skipped, &skipped,
+			   &bytes) == 10 &&
+		    sscanf(name, "e%d", &index) == 1 && index == cable)
+			break;
+		bytes = 0;
+	}
+	if (file != NULL)
+		fclose(file);
+	return bytes;
+}

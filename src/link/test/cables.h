@@ -12,3 +12,5 @@ bool shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * that cannot be had here.
  */
 bool cables_make(struct pair *pair, int count);
+/* What this process's end of a cable has sent. */
+uint64_t cable_bytes(int cable);

@@ -36,30 +36,6 @@ static bool network_make(struct pair *pair)
 	return cables_make(pair, 2);
 }
 
-/* What has gone out by a cable. */
-static uint64_t bytes_of(int cable)
-{
-	unsigned long long bytes = 0, skipped;
-	char line[256], name[32];
-	FILE *file = fopen("/proc/self/net/dev", "re");
-
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		int index = -1;
-		if (sscanf(line,
-			   " %31[^:]: %llu %llu %llu %llu %llu %llu %llu "
-			   "%llu %llu",
-			   name, &skipped, &skipped, &skipped, &skipped,
-			   &skipped, &skipped, &skipped, &skipped,
-			   &bytes) == 10 &&
-		    sscanf(name, "e%d", &index) == 1 && index == cable)
-			break;
-		bytes = 0;
-	}
-	if (file != NULL)
-		fclose(file);
-	return bytes;
-}
-
 enum cut {
 	CUT_DOWN,   /* both ends see it */
 	CUT_SILENT, /* nothing gets through, and nobody is told */
@@ -194,7 +170,7 @@ static void large_until(struct pair *pair, unsigned int count, uint64_t least)
 	char go_on = 1;
 
 	for (unsigned int turn = 0; go_on; turn++) {
-		uint64_t before[2] = { bytes_of(0), bytes_of(1) };
+		uint64_t before[2] = { cable_bytes(0), cable_bytes(1) };
 		pair_check(turn < TURNS_MAX);
 		for (unsigned int i = 0; i < count; i++) {
 			if (pair->is_first)
@@ -202,8 +178,8 @@ static void large_until(struct pair *pair, unsigned int count, uint64_t least)
 			else
 				large_comes(pair, turn + i);
 		}
-		go_on = bytes_of(0) - before[0] <= least ||
-			bytes_of(1) - before[1] <= least;
+		go_on = cable_bytes(0) - before[0] <= least ||
+			cable_bytes(1) - before[1] <= least;
 		/* Data flows from the first one. */
 		if (pair->is_first)
 			pair_check(write(pair->fd, &go_on, 1) == 1);
@@ -372,12 +348,12 @@ static void accesses_until(struct pair *pair, unsigned int count,
 	bool both = false, other = false;
 
 	for (unsigned int turn = 0; !both || !other; turn++) {
-		uint64_t before[2] = { bytes_of(0), bytes_of(1) };
+		uint64_t before[2] = { cable_bytes(0), cable_bytes(1) };
 		pair_check(turn < TURNS_MAX);
 		for (unsigned int i = 0; i < count; i++)
 			reach_round(pair, i, -1, 0);
-		both = bytes_of(0) - before[0] > least &&
-		       bytes_of(1) - before[1] > least;
+		both = cable_bytes(0) - before[0] > least &&
+		       cable_bytes(1) - before[1] > least;
 		pair_check(write(pair->fd, &both, 1) == 1);
 		while (read(pair->fd, &other, 1) != 1)
 			;
