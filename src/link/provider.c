@@ -25,6 +25,36 @@ struct fi_provider link_provider = {
 	.cleanup = cleanup,
 };
 
+/* For who has libfabric list all that can be set (fi_info -e). */
+static void variables_tell(void)
+{
+	static const struct {
+		const char *name; /* behind FI_FAIRLEAD_ */
+		enum fi_param_type type;
+		const char *what;
+	} all[] = {
+		{ "links", FI_PARAM_STRING,
+		  "Providers that are joined, as in shm+tcp;ofi_rxm:eth0,eth1; "
+		  "several links with | between them: see fi_fairlead(7)" },
+		{ "node", FI_PARAM_STRING,
+		  "Any text: processes with different ones share no memory" },
+		{ "offload", FI_PARAM_STRING,
+		  "Whether a provider that is joined matches tags itself: "
+		  "auto, "
+		  "always or never" },
+		{ "name_wait", FI_PARAM_SIZE_T,
+		  "For how many milliseconds who is known by node and service "
+		  "only may be silent (30000)" },
+		{ "unexpected_max", FI_PARAM_SIZE_T,
+		  "How many bytes of messages that nobody has asked for an "
+		  "endpoint keeps (17179869184)" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		fi_param_define(&link_provider, all[i].name, all[i].type, "%s",
+				all[i].what);
+}
+
 /*
  * Of another libfabric the structures may be of another layout, though it can
  * load this one.
@@ -38,6 +68,7 @@ struct fi_provider *fi_prov_ini(void)
 	if (FI_MAJOR(version) != FI_MAJOR_VERSION ||
 	    FI_MINOR(version) != FI_MINOR_VERSION)
 		return NULL;
+	variables_tell();
 	return &link_provider;
 }
 
