@@ -25,9 +25,10 @@ static enum atomic_family family_of(enum reach_kind kind)
 				     : ATOMIC_COMPARE;
 }
 
-static size_t count_max(enum reach_kind kind, unsigned int type)
+static size_t count_max(const struct link_domain *domain, enum reach_kind kind,
+			unsigned int type)
 {
-	return REACH_DATA_MAX / (kind == REACH_COMPARE ? 2 : 1) /
+	return domain->atomic_max / (kind == REACH_COMPARE ? 2 : 1) /
 	       atomic_size(type);
 }
 
@@ -64,7 +65,8 @@ static int call_check(struct link_ep *ep, const struct call *call)
 }
 
 /* What has to be as many as there are values in the peer's memory. */
-static int counts_check(const struct call *call, const struct reach_call *to,
+static int counts_check(const struct link_domain *domain,
+			const struct call *call, const struct reach_call *to,
 			size_t values, size_t compares, size_t results)
 {
 	size_t wanted = 0;
@@ -75,7 +77,8 @@ static int counts_check(const struct call *call, const struct reach_call *to,
 	    (call->kind == REACH_COMPARE && compares != wanted) ||
 	    (call->kind != REACH_ATOMIC && results != wanted))
 		return -FI_EINVAL;
-	return wanted > count_max(call->kind, to->type) ? -FI_EMSGSIZE : 0;
+	return wanted > count_max(domain, call->kind, to->type) ? -FI_EMSGSIZE
+								: 0;
 }
 
 static ssize_t do_call(struct fid_ep *fid, const struct call *call)
@@ -114,7 +117,7 @@ static ssize_t do_call(struct fid_ep *fid, const struct call *call)
 	size_t values = iov_fill(iov[0], msg->msg_iov, to.count, size);
 	to.size = values * size;
 	error = counts_check(
-		call, &to, values,
+		ep->domain, call, &to, values,
 		iov_fill(iov[1], call->compare, to.compare_count, size),
 		iov_fill(iov[2], call->result, to.result_count, size));
 	return error != 0 ? error : reach_peer(ep, &to);
@@ -300,31 +303,31 @@ static ssize_t atomic_comparemsg(struct fid_ep *ep,
 
 /* --- what there is --- */
 
-static int is_there(enum reach_kind kind, enum fi_datatype type, enum fi_op op,
-		    size_t *ret_count)
+static int is_there(const struct link_domain *domain, enum reach_kind kind,
+		    enum fi_datatype type, enum fi_op op, size_t *ret_count)
 {
 	if (!atomic_is_valid(family_of(kind), type, op))
 		return -FI_EOPNOTSUPP;
-	*ret_count = count_max(kind, type);
+	*ret_count = count_max(domain, kind, type);
 	return 0;
 }
 
 static int base_is_there(struct fid_ep *ep, enum fi_datatype type,
 			 enum fi_op op, size_t *ret_count)
 {
-	return is_there(REACH_ATOMIC, type, op, ret_count);
+	return is_there(ep_of(ep)->domain, REACH_ATOMIC, type, op, ret_count);
 }
 
 static int fetch_is_there(struct fid_ep *ep, enum fi_datatype type,
 			  enum fi_op op, size_t *ret_count)
 {
-	return is_there(REACH_FETCH, type, op, ret_count);
+	return is_there(ep_of(ep)->domain, REACH_FETCH, type, op, ret_count);
 }
 
 static int compare_is_there(struct fid_ep *ep, enum fi_datatype type,
 			    enum fi_op op, size_t *ret_count)
 {
-	return is_there(REACH_COMPARE, type, op, ret_count);
+	return is_there(ep_of(ep)->domain, REACH_COMPARE, type, op, ret_count);
 }
 
 int link_query_atomic(struct fid_domain *domain, enum fi_datatype type,
@@ -343,7 +346,7 @@ int link_query_atomic(struct fid_domain *domain, enum fi_datatype type,
 		return -FI_EINVAL;
 	if ((flags & FI_TAGGED) != 0)
 		return -FI_EOPNOTSUPP;
-	result = is_there(kind, type, op, &count);
+	result = is_there((struct link_domain *)domain, kind, type, op, &count);
 	if (result == 0 && attr != NULL)
 		*attr = (struct fi_atomic_attr){ .count = count,
 						 .size = atomic_size(type) };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "link/provider.h"
+#include "link/direct.h"
 #include "link/setting.h"
 
 /* What a rail needs of its core; all else the link makes of these. */
@@ -264,6 +264,11 @@ static int core_find(struct rail_text *rail, const struct place *place,
 			"fi_info -p '%s'",
 			rail->provider, rail->domain[0] == '\0' ? "" : ":",
 			rail->domain, rail->provider);
+	if (frame_max(rail->provider) < FRAME_LEAST)
+		return error_set(error, -FI_ENODATA,
+				 "FI_OFI_RXM_BUFFER_SIZE is less than %d: "
+				 "messages of %s would overtake each other",
+				 FRAME_LEAST, rail->provider);
 	ret_core->way =
 		links_is_local(rail->provider) ? RAIL_SHARED : RAIL_FRAMED;
 	if (!links_is_local(rail->provider))

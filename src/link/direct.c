@@ -9,8 +9,6 @@
 #include "link/direct.h"
 #include "link/slab.h"
 
-#define FRAME_LEAST 1024 /* with room for any head */
-
 /* Cores that send all of a message before the next one. */
 static bool is_stream(const struct rail *rail)
 {
@@ -19,15 +17,30 @@ static bool is_stream(const struct rail *rail)
 }
 
 /* What users may set for all of a job's processes. */
-size_t frame_max(const struct rail *rail)
+size_t frame_max(const char *provider)
 {
 	uint64_t size = LINK_FRAME_SIZE;
 
-	if (strcasestr(rail->text->provider, "ofi_rxm") != NULL)
+	if (strcasestr(provider, "ofi_rxm") != NULL)
 		size = setting_number("FI_OFI_RXM_BUFFER_SIZE", size);
-	if (size > LINK_FRAME_SIZE)
-		size = LINK_FRAME_SIZE;
-	return size < FRAME_LEAST ? FRAME_LEAST : (size_t)size;
+	return size > LINK_FRAME_SIZE ? LINK_FRAME_SIZE : (size_t)size;
+}
+
+/* What would not go at once could be overtaken by the next one. */
+size_t atomic_max(const struct core_set *set)
+{
+	const size_t head = FRAME_REACH_SIZE + REACH_ATOMIC_HEAD_MAX;
+	size_t least = REACH_DATA_MAX;
+
+	for (unsigned int i = 0; i < set->count; i++) {
+		const struct core *core = &set->cores[i];
+		if (core->way == RAIL_SHARED)
+			continue;
+		size_t frame = frame_max(core->info->fabric_attr->prov_name);
+		if (frame - head < least)
+			least = frame - head;
+	}
+	return least;
 }
 
 size_t direct_max(const struct rail *rail, const struct fi_info *info)
@@ -42,22 +55,17 @@ size_t direct_max(const struct rail *rail, const struct fi_info *info)
 		return 0;
 	return is_stream(rail) && (rail->mr_mode & FI_MR_LOCAL) == 0
 		       ? LINK_STREAM_SIZE
-		       : frame_max(rail);
+		       : frame_max(rail->text->provider);
 }
 
 static ssize_t inject(struct rail *rail, struct peer *peer,
 		      const struct message *m)
 {
-	uint8_t gathered[LINK_INJECT_SIZE];
-	const void *data = gathered;
-	ssize_t result;
+	uint8_t room[LINK_INJECT_SIZE];
+	ssize_t result =
+		fi_injectdata(rail->core, iov_one(m->iov, m->count, room),
+			      m->size, m->tag, peer->cores[rail->index]);
 
-	if (m->count == 1)
-		data = m->iov[0].iov_base;
-	else
-		iov_gather(m->iov, m->count, gathered);
-	result = fi_injectdata(rail->core, data, m->size, m->tag,
-			       peer->cores[rail->index]);
 	if (result != 0)
 		return result;
 	peer->under_way++;

@@ -13,7 +13,11 @@
  * How large what goes by a fabric rail at once may be, so that it stays in order with
  * what follows.
  */
-size_t frame_max(const struct rail *rail);
+size_t frame_max(const char *provider);
+/* Frames have to be able to be so large. */
+#define FRAME_LEAST 384
+/* How many bytes of values an atomic operation may have by any rail. */
+size_t atomic_max(const struct core_set *set);
 /* How large they may be by a rail; 0 where its core cannot tell what it has to. */
 size_t direct_max(const struct rail *rail, const struct fi_info *info);
 /* Whether one that is not too large may go so. */

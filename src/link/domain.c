@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/direct.h"
 #include "link/endpoint.h"
 #include "link/locality.h"
 #include "link/progress.h"
@@ -250,6 +251,7 @@ int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	domain->fabric = fabric;
 	domain->digest = link_digest(&domain->text, &domain->cores);
 	domain->name_wait_ns = name_wait_ns();
+	domain->atomic_max = atomic_max(&domain->cores);
 	domain->format = info->addr_format;
 	fabric_hold((struct link_fabric_object *)fabric, 1);
 	*ret_domain = &domain->fid;

@@ -29,6 +29,16 @@ static inline size_t iov_gather(const struct iovec *iov, size_t count, void *to)
 	return (size_t)(at - (uint8_t *)to);
 }
 
+/* All of it in one piece: as it is, or copied to `room`. */
+static inline const void *iov_one(const struct iovec *iov, size_t count,
+				  void *room)
+{
+	if (count == 1)
+		return iov[0].iov_base;
+	iov_gather(iov, count, room);
+	return room;
+}
+
 /*
  * Copies into the parts, from `offset` on (of iov_put(), from their beginning);
  * what fits. Returns how much that was.

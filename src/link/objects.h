@@ -76,6 +76,7 @@ struct link_domain {
 	uint32_t digest;       /* of the link */
 	uint32_t format;       /* of addresses: see format.h */
 	uint64_t name_wait_ns; /* for who is known by name only */
+	size_t atomic_max;     /* bytes of values in one operation */
 	/* Of memory: its addresses are virtual, its keys are chosen here. */
 	bool is_virtual, chooses_keys;
 	struct link_lock memory; /* before a rail's; what follows */

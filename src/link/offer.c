@@ -3,9 +3,7 @@
  * What fi_getinfo offers because each core of a link has it, or because it is made
  * without them.
  */
-#include "link/provider.h"
-#include "link/setting.h"
-#include "link/wire/reach.h"
+#include "link/direct.h"
 
 /* Frames to one peer are taken in as they were sent, whatever rail has them. */
 #define ORDER_OF_FRAMES                                             \
@@ -77,9 +75,10 @@ static uint64_t order_of(const struct core_set *set, uint64_t caps)
 }
 
 /* How much of it: an atomic operation is never larger than this. */
-static size_t order_size(uint64_t order, uint64_t rma)
+static size_t order_size(const struct core_set *set, uint64_t order,
+			 uint64_t rma)
 {
-	return (order & rma) != 0 ? SIZE_MAX : REACH_DATA_MAX;
+	return (order & rma) != 0 ? SIZE_MAX : atomic_max(set);
 }
 
 static void limit(size_t *value, size_t max)
@@ -93,9 +92,12 @@ void offer_fill(struct fi_info *info, const struct core_set *set)
 	uint64_t order = order_of(set, info->caps);
 
 	info->tx_attr->msg_order = info->rx_attr->msg_order = order;
-	info->ep_attr->max_order_raw_size = order_size(order, FI_ORDER_RMA_RAW);
-	info->ep_attr->max_order_war_size = order_size(order, FI_ORDER_RMA_WAR);
-	info->ep_attr->max_order_waw_size = order_size(order, FI_ORDER_RMA_WAW);
+	info->ep_attr->max_order_raw_size =
+		order_size(set, order, FI_ORDER_RMA_RAW);
+	info->ep_attr->max_order_war_size =
+		order_size(set, order, FI_ORDER_RMA_WAR);
+	info->ep_attr->max_order_waw_size =
+		order_size(set, order, FI_ORDER_RMA_WAW);
 	info->domain_attr->mr_iov_limit = LINK_IOV_MAX;
 	info->tx_attr->rma_iov_limit = LINK_IOV_MAX;
 	for (unsigned int i = 0; i < set->count; i++) {

@@ -266,8 +266,9 @@ static int core_open(struct rail *rail, struct fi_info *info,
 /* What goes by it in which way; what comes may be larger at any other end. */
 static void rail_measure(struct rail *rail, const struct fi_info *info)
 {
-	size_t frame = rail->way == RAIL_SHARED ? info->tx_attr->inject_size
-						: frame_max(rail);
+	size_t frame = rail->way == RAIL_SHARED
+			       ? info->tx_attr->inject_size
+			       : frame_max(rail->text->provider);
 
 	rail->inject_size = info->tx_attr->inject_size;
 	rail->eager_size = frame - FRAME_EAGER_SIZE;

@@ -212,14 +212,10 @@ void send_drop_all(struct link_ep *ep)
 ssize_t send_injected(struct rail *rail, const struct peer *peer,
 		      const struct message *m)
 {
-	uint8_t gathered[LINK_INJECT_SIZE];
-	const void *data = gathered;
+	uint8_t room[LINK_INJECT_SIZE];
+	const void *data = iov_one(m->iov, m->count, room);
 	fi_addr_t to = peer->cores[rail->index];
 
-	if (m->count == 1)
-		data = m->iov[0].iov_base;
-	else
-		iov_gather(m->iov, m->count, gathered);
 	if ((m->flags & FI_REMOTE_CQ_DATA) != 0)
 		return fi_tinjectdata(rail->core, data, m->size, m->data, to,
 				      m->tag);

@@ -454,6 +454,35 @@ static void operations_are_done_in_their_order(struct pair *pair)
 		pair_check(fetched[0][i] == i && fetched[1][i] == i + 1);
 }
 
+/* A core may send what is large later than what is small: see direct.c. */
+static void large_operations_are_not_overtaken(struct pair *pair)
+{
+	enum {
+		COUNT = 50
+	};
+	static uint64_t values[COUNT][MEMORY / 8], fetched[COUNT];
+	size_t most;
+
+	pair_do(fi_atomicvalid(pair->ep, FI_UINT64, FI_ATOMIC_WRITE, &most));
+	pair_check(most >= 16 && most <= MEMORY / 8);
+	pair_check(pair->info->ep_attr->max_order_raw_size >= 8 * most);
+	for (unsigned int i = 0; i < COUNT && pair->is_first; i++) {
+		for (size_t k = 0; k < most; k++)
+			values[i][k] = i + 1;
+		pair_retry(pair, fi_atomic(pair->ep, values[i], most, NULL,
+					   pair->peer, 0, KEY, FI_UINT64,
+					   FI_ATOMIC_WRITE, NULL));
+		pair_retry(pair, fi_fetch_atomic(pair->ep, NULL, 1, NULL,
+						 &fetched[i], NULL, pair->peer,
+						 8 * (most - 1), KEY, FI_UINT64,
+						 FI_ATOMIC_READ, NULL));
+	}
+	for (unsigned int i = 0; i < 2 * COUNT && pair->is_first; i++)
+		pair_wait(pair, pair->send_cq, NULL);
+	for (unsigned int i = 0; i < COUNT && pair->is_first; i++)
+		pair_check(fetched[i] == i + 1);
+}
+
 static void memory_is_given_back(struct pair *pair)
 {
 	pair_meet(pair);
@@ -477,6 +506,7 @@ int main(void)
 		pair_case(what_may_not_be_reached_fails_and_is_as_it_was),
 		pair_case(more_than_queues_hold_come_all),
 		pair_case(operations_are_done_in_their_order),
+		pair_case(large_operations_are_not_overtaken),
 		pair_case(memory_is_given_back),
 	};
 	return pair_run(&setting, cases, COUNT_OF(cases));

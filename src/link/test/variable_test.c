@@ -135,6 +135,18 @@ static void which_provider_is_missing_is_said(void)
 	pair_check(is_answered("testcore:tc0", NULL));
 }
 
+/* An order that is promised is kept, or there is no link. */
+static void a_buffer_that_is_too_small_for_a_frame_is_refused(void)
+{
+	all_unset();
+	setenv(names[0], "tcp;ofi_rxm", 1);
+	setenv("FI_OFI_RXM_BUFFER_SIZE", "383", 1);
+	pair_check(is_refused("FI_OFI_RXM_BUFFER_SIZE is less than 384"));
+	setenv("FI_OFI_RXM_BUFFER_SIZE", "384", 1);
+	pair_check(is_answered("tcp;ofi_rxm:lo", NULL));
+	unsetenv("FI_OFI_RXM_BUFFER_SIZE");
+}
+
 /* What is sent within a job stays in its lane, or is not sent. */
 static void without_its_lane_nothing_is_offered(void)
 {
@@ -209,6 +221,7 @@ int main(void)
 		pair_case(the_first_name_counts),
 		pair_case(what_is_wrong_is_said_by_name_and_place),
 		pair_case(which_provider_is_missing_is_said),
+		pair_case(a_buffer_that_is_too_small_for_a_frame_is_refused),
 		pair_case(without_its_lane_nothing_is_offered),
 		pair_case(where_nothing_is_named_shared_memory_is_joined),
 		pair_case(one_that_fails_leaves_nothing),

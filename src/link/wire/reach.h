@@ -48,6 +48,8 @@ enum reach_flags {
 
 #define REACH_RANGES_MAX 4
 #define REACH_HEAD_MAX   (88 + 24 * REACH_RANGES_MAX + 16 * RAILS_MAX)
+/* Of atomic operations: these have neither places nor rails. */
+#define REACH_ATOMIC_HEAD_MAX (88 + 24 * REACH_RANGES_MAX)
 /* Operands and what is compared; data of a READ in its RESULT. */
 #define REACH_DATA_MAX 3840
 /* The RESULT of a KEY: the core's key, and where the region is in its eyes. */
