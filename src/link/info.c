@@ -7,77 +7,15 @@
 
 #include "link/address/address.h"
 #include "link/format.h"
+#include "link/hints.h"
 #include "link/place.h"
 #include "link/setting.h"
 
-#define CAPS_MESSAGES                                             \
-	(FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_MULTI_RECV | \
-	 FI_DIRECTED_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM)
-#define CAPS_RMA \
-	(FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define CAPS_ALL     (CAPS_MESSAGES | CAPS_RMA | FI_ATOMIC | FI_RMA_EVENT)
-#define CAPS_DOMAIN  (FI_LOCAL_COMM | FI_REMOTE_COMM)
-#define CAPS_PRIMARY (FI_MSG | FI_TAGGED)
-#define OP_FLAGS                                          \
-	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | \
-	 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MULTI_RECV)
 #define QUEUE_SIZE     1024
 #define QUEUE_SIZE_MAX (1 << 20)
-#define TAG_GENERIC    UINT64_C(0xaaaaaaaaaaaaaaaa) /* all 64 bits, one field */
-#define CONTEXTS       1024
-
-/* Why hints cannot be met, or NULL. */
-static const char *domain_refused(const struct fi_domain_attr *attr)
-{
-	if (attr == NULL)
-		return NULL;
-	if (attr->cq_data_size > sizeof(uint64_t))
-		return "remote data has 8 bytes at most";
-	if (attr->mr_key_size > LINK_KEY_SIZE)
-		return "keys have 7 bytes at most";
-	if ((attr->caps & ~CAPS_DOMAIN) != 0)
-		return "a capability that domains have not";
-	return NULL;
-}
-
-static const char *endpoint_refused(const struct fi_ep_attr *attr)
-{
-	if (attr == NULL)
-		return NULL;
-	if (attr->type != FI_EP_UNSPEC && attr->type != FI_EP_RDM)
-		return "endpoints are of the type FI_EP_RDM";
-	if (attr->protocol != FI_PROTO_UNSPEC)
-		return "the protocol is another one";
-	if (attr->tx_ctx_cnt > 1 || attr->rx_ctx_cnt > 1)
-		return "endpoints have one context";
-	if ((attr->mem_tag_format & UINT64_C(1) << 63) != 0 &&
-	    attr->mem_tag_format != TAG_GENERIC)
-		return "tags have 63 bits";
-	return NULL;
-}
-
-static const char *transmit_refused(const struct fi_tx_attr *attr)
-{
-	if (attr == NULL)
-		return NULL;
-	if ((attr->caps & ~CAPS_ALL) != 0)
-		return "a capability that there is not";
-	if (attr->inject_size > LINK_INJECT_SIZE ||
-	    attr->size > QUEUE_SIZE_MAX || attr->iov_limit > LINK_IOV_MAX)
-		return "a size above the maximum";
-	return NULL;
-}
-
-static const char *receive_refused(const struct fi_rx_attr *attr)
-{
-	if (attr == NULL)
-		return NULL;
-	if ((attr->caps & ~CAPS_ALL) != 0)
-		return "a capability that there is not";
-	if (attr->size > QUEUE_SIZE_MAX || attr->iov_limit > LINK_IOV_MAX)
-		return "a size above the maximum";
-	return NULL;
-}
+/* How many objects of a kind: but for memory there is no maximum of ours. */
+#define OBJECTS    65536
+#define OBJECTS_MR (1 << 20)
 
 static bool is_address(const void *bytes, size_t size)
 {
@@ -88,25 +26,18 @@ static bool is_address(const void *bytes, size_t size)
 		link_address_decode(bytes, &address, NULL) == 0);
 }
 
-static const char *hints_refused(const struct fi_info *hints)
+/* Why an address of the hints is none, or NULL. */
+static const char *addresses_refused(const struct fi_info *hints)
 {
-	const char *why;
-
 	if (hints == NULL)
 		return NULL;
-	if ((hints->caps & ~CAPS_ALL) != 0)
-		return "a capability that there is not";
 	if (hints->addr_format != FI_FORMAT_UNSPEC)
 		return "addresses have a format of their own, or one of "
 		       "sockets";
 	if (!is_address(hints->src_addr, hints->src_addrlen) ||
 	    !is_address(hints->dest_addr, hints->dest_addrlen))
 		return "an address that is none of this provider";
-	if ((why = endpoint_refused(hints->ep_attr)) != NULL ||
-	    (why = domain_refused(hints->domain_attr)) != NULL ||
-	    (why = transmit_refused(hints->tx_attr)) != NULL)
-		return why;
-	return receive_refused(hints->rx_attr);
+	return NULL;
 }
 
 /* What is asked for, and what that is good for. */
@@ -124,6 +55,13 @@ static uint64_t caps_of(const struct fi_info *hints)
 	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
+static size_t queue_size(size_t asked)
+{
+	return asked == 0               ? QUEUE_SIZE
+	       : asked > QUEUE_SIZE_MAX ? QUEUE_SIZE_MAX
+					: asked;
+}
+
 static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 {
 	const struct fi_tx_attr *tx = hints == NULL ? NULL : hints->tx_attr;
@@ -131,10 +69,9 @@ static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 
 	info->tx_attr->caps = info->caps & (CAPS_PRIMARY | FI_SEND | FI_RMA |
 					    FI_ATOMIC | FI_READ | FI_WRITE);
-	info->tx_attr->op_flags = tx == NULL ? 0 : tx->op_flags & OP_FLAGS;
+	info->tx_attr->op_flags = tx == NULL ? 0 : tx->op_flags;
 	info->tx_attr->inject_size = LINK_INJECT_SIZE;
-	info->tx_attr->size =
-		tx == NULL || tx->size == 0 ? QUEUE_SIZE : tx->size;
+	info->tx_attr->size = queue_size(tx == NULL ? 0 : tx->size);
 	info->tx_attr->iov_limit = LINK_IOV_MAX;
 	info->tx_attr->rma_iov_limit = LINK_IOV_MAX;
 
@@ -143,10 +80,10 @@ static void queues_fill(struct fi_info *info, const struct fi_info *hints)
 		(CAPS_PRIMARY | FI_RECV | FI_MULTI_RECV | FI_DIRECTED_RECV |
 		 FI_SOURCE | FI_RMA | FI_ATOMIC | FI_REMOTE_READ |
 		 FI_REMOTE_WRITE | FI_RMA_EVENT);
-	info->rx_attr->op_flags = rx == NULL ? 0 : rx->op_flags & OP_FLAGS;
-	info->rx_attr->total_buffered_recv = SIZE_MAX;
-	info->rx_attr->size =
-		rx == NULL || rx->size == 0 ? QUEUE_SIZE : rx->size;
+	info->rx_attr->op_flags = rx == NULL ? 0 : rx->op_flags;
+	info->rx_attr->total_buffered_recv = setting_number(
+		"FI_FAIRLEAD_UNEXPECTED_MAX", LINK_UNEXPECTED_MAX);
+	info->rx_attr->size = queue_size(rx == NULL ? 0 : rx->size);
 	info->rx_attr->iov_limit = LINK_IOV_MAX;
 }
 
@@ -165,7 +102,7 @@ static void endpoint_fill(struct fi_info *info, const struct fi_info *hints,
 
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->protocol = FI_PROTO_UNSPEC;
-	info->ep_attr->protocol_version = 1;
+	info->ep_attr->protocol_version = LINK_PROTOCOL;
 	info->ep_attr->max_msg_size = SIZE_MAX;
 	info->ep_attr->mem_tag_format =
 		ep == NULL || ep->mem_tag_format == 0 ||
@@ -204,10 +141,10 @@ static void domain_fill(struct fi_info *info, const struct fi_info *hints,
 				: 0;
 	attr->mr_key_size = LINK_KEY_SIZE;
 	attr->cq_data_size = sizeof(uint64_t);
-	attr->cq_cnt = attr->ep_cnt = attr->cntr_cnt = CONTEXTS;
-	attr->tx_ctx_cnt = attr->rx_ctx_cnt = CONTEXTS;
+	attr->cq_cnt = attr->ep_cnt = attr->cntr_cnt = OBJECTS;
+	attr->tx_ctx_cnt = attr->rx_ctx_cnt = OBJECTS;
 	attr->max_ep_tx_ctx = attr->max_ep_rx_ctx = 1;
-	attr->mr_cnt = CONTEXTS * CONTEXTS;
+	attr->mr_cnt = OBJECTS_MR;
 	attr->caps = CAPS_DOMAIN;
 }
 
@@ -319,6 +256,7 @@ static int link_offer(struct link_text *link, const struct place *place,
 	struct fi_info *info;
 	int result;
 	uint64_t tag_mask;
+	const char *unmet;
 
 	if (core_set_find(link, place, &set, &error) != 0) {
 		leave_out(error.text, is_named);
@@ -331,16 +269,18 @@ static int link_offer(struct link_text *link, const struct place *place,
 	result = info == NULL ? -FI_ENOMEM
 			      : place_fill(info, hints, link, &set, place);
 	if (result == 0)
-		offer_fill(info, &set);
+		offer_fill(info, hints, &set);
 	core_set_fini(&set);
 	if (result != 0) {
 		fi_freeinfo(info);
 		return result == -FI_ENODATA ? 0 : result;
 	}
-	if (!offer_suffices(info, hints))
-		link_info(FABRIC, "a link is left out: its cores do not "
-				  "have the order or the limits that are "
-				  "asked for\n");
+	unmet = hints_unmet(hints, info, version);
+	if (unmet != NULL)
+		link_info(FABRIC,
+			  "a link is left out: the hints want more than its "
+			  "%s\n",
+			  unmet);
 	else if (!is_named_otherwise(hints, info)) {
 		**tail = info;
 		*tail = &info->next;
@@ -437,7 +377,9 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 	if (hints != NULL && format_is_socket(hints->addr_format))
 		return getinfo_of_sockets(version, node, service, flags, hints,
 					  ret_info);
-	why = hints_refused(hints);
+	why = hints_refused(hints, version);
+	if (why == NULL)
+		why = addresses_refused(hints);
 	if (why != NULL) {
 		link_info(FABRIC, "not what the hints ask for: %s\n", why);
 		return -FI_ENODATA;

@@ -57,28 +57,27 @@ static uint64_t order_widened(uint64_t order)
 	return order;
 }
 
+static unsigned int fabric_count(const struct core_set *set)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < set->count; i++)
+		count += set->cores[i].way != RAIL_SHARED;
+	return count;
+}
+
 static uint64_t order_of(const struct core_set *set, uint64_t caps)
 {
 	uint64_t order = ORDER_OF_SHARED;
-	unsigned int fabrics = 0;
 
-	for (unsigned int i = 0; i < set->count; i++) {
+	for (unsigned int i = 0; i < set->count; i++)
 		order &= order_of_core(&set->cores[i]);
-		fabrics += set->cores[i].way != RAIL_SHARED;
-	}
 	/* Several rails do not wait for each other. */
-	if (fabrics > 1)
+	if (fabric_count(set) > 1)
 		order = 0;
 	if ((caps & FI_ATOMIC) == 0)
 		order = order_widened(order);
 	return order | ORDER_OF_FRAMES;
-}
-
-/* How much of it: an atomic operation is never larger than this. */
-static size_t order_size(const struct core_set *set, uint64_t order,
-			 uint64_t rma)
-{
-	return (order & rma) != 0 ? SIZE_MAX : atomic_max(set);
 }
 
 static void limit(size_t *value, size_t max)
@@ -87,17 +86,56 @@ static void limit(size_t *value, size_t max)
 		*value = max;
 }
 
-void offer_fill(struct fi_info *info, const struct core_set *set)
+/*
+ * How much of it: reads and writes as the core has it, or else atomic operations
+ * alone, which are never larger than this. Who asks for less has no more.
+ */
+static size_t order_size(bool is_core_s, size_t of_core, size_t of_atomics,
+			 size_t asked)
 {
-	uint64_t order = order_of(set, info->caps);
+	size_t size = is_core_s ? of_core : of_atomics;
 
+	return asked != 0 && asked < size ? asked : size;
+}
+
+static void order_fill(struct fi_info *info, const struct fi_info *hints,
+		       const struct core_set *set)
+{
+	static const struct fi_ep_attr nothing;
+	const struct fi_ep_attr *asked = hints == NULL || hints->ep_attr == NULL
+						 ? &nothing
+						 : hints->ep_attr;
+	struct fi_ep_attr *attr = info->ep_attr;
+	uint64_t order = order_of(set, info->caps);
+	size_t raw = SIZE_MAX, war = SIZE_MAX, waw = SIZE_MAX;
+	size_t most = atomic_max(set);
+
+	for (unsigned int i = 0; i < set->count; i++) {
+		const struct fi_info *core = set->cores[i].info;
+		if (set->cores[i].way == RAIL_SHARED)
+			continue;
+		limit(&raw, core->ep_attr->max_order_raw_size);
+		limit(&war, core->ep_attr->max_order_war_size);
+		limit(&waw, core->ep_attr->max_order_waw_size);
+	}
 	info->tx_attr->msg_order = info->rx_attr->msg_order = order;
-	info->ep_attr->max_order_raw_size =
-		order_size(set, order, FI_ORDER_RMA_RAW);
-	info->ep_attr->max_order_war_size =
-		order_size(set, order, FI_ORDER_RMA_WAR);
-	info->ep_attr->max_order_waw_size =
-		order_size(set, order, FI_ORDER_RMA_WAW);
+	attr->max_order_raw_size =
+		order_size((order & FI_ORDER_RMA_RAW) != 0, raw, most,
+			   asked->max_order_raw_size);
+	attr->max_order_war_size =
+		order_size((order & FI_ORDER_RMA_WAR) != 0, war, most,
+			   asked->max_order_war_size);
+	attr->max_order_waw_size =
+		order_size((order & FI_ORDER_RMA_WAW) != 0, waw, most,
+			   asked->max_order_waw_size);
+}
+
+void offer_fill(struct fi_info *info, const struct fi_info *hints,
+		const struct core_set *set)
+{
+	unsigned int fabrics = fabric_count(set);
+
+	order_fill(info, hints, set);
 	info->domain_attr->mr_iov_limit = LINK_IOV_MAX;
 	info->tx_attr->rma_iov_limit = LINK_IOV_MAX;
 	for (unsigned int i = 0; i < set->count; i++) {
@@ -109,23 +147,9 @@ void offer_fill(struct fi_info *info, const struct core_set *set)
 		limit(&info->tx_attr->rma_iov_limit,
 		      core->tx_attr->rma_iov_limit);
 		limit(&info->tx_attr->iov_limit, core->tx_attr->iov_limit);
+		/* By several it goes in pieces. */
+		if (fabrics == 1)
+			limit(&info->ep_attr->max_msg_size,
+			      core->ep_attr->max_msg_size);
 	}
-}
-
-bool offer_suffices(const struct fi_info *info, const struct fi_info *hints)
-{
-	const struct fi_tx_attr *tx = hints == NULL ? NULL : hints->tx_attr;
-	const struct fi_rx_attr *rx = hints == NULL ? NULL : hints->rx_attr;
-	const struct fi_domain_attr *domain =
-		hints == NULL ? NULL : hints->domain_attr;
-	uint64_t order = info->tx_attr->msg_order;
-
-	if (tx != NULL && ((tx->msg_order & ~order) != 0 ||
-			   tx->iov_limit > info->tx_attr->iov_limit ||
-			   tx->rma_iov_limit > info->tx_attr->rma_iov_limit))
-		return false;
-	if (rx != NULL && (rx->msg_order & ~order) != 0)
-		return false;
-	return domain == NULL ||
-	       domain->mr_iov_limit <= info->domain_attr->mr_iov_limit;
 }

@@ -91,9 +91,8 @@ const char *link_strerror(int prov_errno, char *buf, size_t size);
 /* --- info.c, domain.c, offer.c --- */
 
 /* What the cores of a link have together: orders, limits. */
-void offer_fill(struct fi_info *info, const struct core_set *set);
-/* Whether that is what the hints want. */
-bool offer_suffices(const struct fi_info *info, const struct fi_info *hints);
+void offer_fill(struct fi_info *info, const struct fi_info *hints,
+		const struct core_set *set);
 
 /* fi_getinfo of the provider. */
 int link_getinfo(uint32_t version, const char *node, const char *service,

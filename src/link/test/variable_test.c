@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "link/test/pair.h"
+#include "link/test/said.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -60,22 +59,15 @@ static bool is_answered(const char *first, const char *second)
 /* Whether there is no answer, and that is said meanwhile. */
 static bool is_refused(const char *because)
 {
-	static char text[1 << 16];
-	int before = dup(STDERR_FILENO), said = memfd_create("said", 0);
 	struct fi_info *info;
-	ssize_t size;
+	const char *said;
 
-	pair_check(before >= 0 && said >= 0 && dup2(said, STDERR_FILENO) >= 0);
+	said_begin();
 	info = ask();
-	dup2(before, STDERR_FILENO);
-	size = pread(said, text, sizeof(text) - 1, 0);
-	close(before);
-	close(said);
-	pair_check(size >= 0);
-	text[size] = '\0';
-	if (info == NULL && strstr(text, because) != NULL)
+	said = said_end();
+	if (info == NULL && strstr(said, because) != NULL)
 		return true;
-	fputs(text, stderr);
+	fputs(said, stderr);
 	fi_freeinfo(info);
 	return false;
 }
