@@ -8,6 +8,7 @@
 #include "link/address/address.h"
 #include "link/format.h"
 #include "link/hints.h"
+#include "link/links/lane.h"
 #include "link/place.h"
 #include "link/setting.h"
 
@@ -290,51 +291,69 @@ static int link_offer(struct link_text *link, const struct place *place,
 	return 0;
 }
 
-/* Each device of a job's lane is a rail, as many as there may be. */
-static bool lane_text(char *text, size_t size)
+/* Of the job that this process is of: its devices, or NULL. */
+static const char *lane_of_environment(void)
 {
 	const char *lane = getenv("FAIRLEAD_INTERFACES");
-	size_t end = 0;
 
-	if (lane == NULL || lane[0] == '\0')
-		return false;
-	for (unsigned int i = 1; i < RAILS_MAX; i++) {
-		end += strcspn(lane + end, ",");
-		if (lane[end] == '\0' || i == RAILS_MAX - 1)
-			break;
-		end++;
+	return lane == NULL || lane[0] == '\0' ? NULL : lane;
+}
+
+/*
+ * What a job sends stays in its lane, or is not sent: links that leave it are left
+ * out.
+ */
+static int links_confine(struct links *links, const char *lane)
+{
+	struct fairlead_error error = { 0 };
+	unsigned int kept = 0;
+
+	if (lane_check(lane, &error) != 0) {
+		link_warn(FABRIC, "FAIRLEAD_INTERFACES: %s\n", error.text);
+		return -FI_EINVAL;
 	}
-	snprintf(text, size, "shm+tcp;ofi_rxm:%.*s", (int)end, lane);
-	return true;
+	for (unsigned int i = 0; i < links->count; i++) {
+		struct link_text link = links->links[i];
+		if (lane_confine(lane, &link, &error) == 0)
+			links->links[kept++] = link;
+		else
+			link_warn(FABRIC, "no link: %s\n", error.text);
+	}
+	links->count = kept;
+	return 0;
+}
+
+/* The first variable that says anything, with its name; or NULL. */
+static const char *links_text(const char **ret_name)
+{
+	static const char *const names[] = LINK_TEXT_VARIABLES;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+		*ret_name = names[i];
+		if (value != NULL && value[0] != '\0')
+			return value;
+	}
+	return NULL;
 }
 
 /* What to join: what a variable says, or what is sensible here. */
 static int links_of_environment(struct links *ret_links, bool *ret_is_named)
 {
-	static const char *const names[] = LINK_TEXT_VARIABLES;
 	struct fairlead_error error = { 0 };
-	char text[512];
+	const char *lane = lane_of_environment(), *name;
+	const char *text = links_text(&name);
 
-	*ret_is_named = true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-		if (value == NULL || value[0] == '\0')
-			continue;
-		if (links_parse(value, ret_links, &error) == 0)
-			return 0;
-		link_warn(FABRIC, "%s: %s\n", names[i], error.text);
+	*ret_is_named = text != NULL || lane != NULL;
+	if (text == NULL)
+		text = lane != NULL ? "shm+tcp;ofi_rxm"
+				    : "shm+cxi|shm+verbs;ofi_rxm|"
+				      "shm+tcp;ofi_rxm|shm+net";
+	if (links_parse(text, ret_links, &error) != 0) {
+		link_warn(FABRIC, "%s: %s\n", name, error.text);
 		return -FI_EINVAL;
 	}
-	if (lane_text(text, sizeof(text))) {
-		if (links_parse(text, ret_links, &error) == 0)
-			return 0;
-		/* Not by another way: that would leave the lane. */
-		link_warn(FABRIC, "FAIRLEAD_INTERFACES: %s\n", error.text);
-		return -FI_EINVAL;
-	}
-	*ret_is_named = false;
-	return links_parse("shm+cxi|shm+verbs;ofi_rxm|shm+tcp;ofi_rxm|shm+net",
-			   ret_links, NULL);
+	return lane == NULL ? 0 : links_confine(ret_links, lane);
 }
 
 static int getinfo_of_sockets(uint32_t version, const char *node,

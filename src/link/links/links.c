@@ -22,20 +22,12 @@ bool links_is_local(const char *provider)
 	return strcmp(provider, "shm") == 0;
 }
 
-/* Letters that a name of a provider or domain can have. */
-static bool is_name(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || (c != '\0' && strchr("_-./;@", c));
-}
-
 static int take_name(struct cursor *c, const char *what,
 		     char ret_name[RAIL_NAME_MAX])
 {
 	size_t begin = c->at, size;
-	while (is_name(c->text[c->at]))
-		c->at++;
-	size = c->at - begin;
+	size = strspn(c->text + begin, LINKS_NAME_LETTERS);
+	c->at += size;
 	if (size == 0)
 		return error_set(c->error, -EINVAL,
 				 "the name of a %s is missing at character %zu "

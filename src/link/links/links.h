@@ -21,6 +21,11 @@
 #define LINKS_MAX     8
 #define RAILS_MAX     8 /* of one link */
 #define RAIL_NAME_MAX 64
+/* Of which names of providers and domains are. */
+#define LINKS_NAME_LETTERS           \
+	"abcdefghijklmnopqrstuvwxyz" \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+	"0123456789_-./;@"
 
 struct rail_text {
 	char provider[RAIL_NAME_MAX];

@@ -144,9 +144,40 @@ static void without_its_lane_nothing_is_offered(void)
 {
 	all_unset();
 	setenv(LANE, "e0,,e1", 1);
-	pair_check(is_refused(LANE ": the name of a domain is missing"));
+	pair_check(is_refused(LANE ": the name of a device is missing"));
 	setenv(LANE, "nosuch0", 1);
 	pair_check(is_refused("tcp;ofi_rxm:nosuch0 is not there"));
+	unsetenv(LANE);
+}
+
+/* The first device that libfabric lists is none of its, as a rule. */
+static void without_a_device_a_rail_is_those_of_the_lane(void)
+{
+	for (unsigned int i = 0; i < COUNT_OF(names); i++) {
+		all_unset();
+		setenv(LANE, "tc1", 1);
+		setenv(names[i], "shm+testcore", 1);
+		pair_check(is_answered("shm+testcore:tc1", NULL));
+		setenv(LANE, "tc1,tc0", 1);
+		pair_check(is_answered("shm+testcore:tc1,tc0", NULL));
+	}
+	setenv(LANE, "lo", 1);
+	setenv(names[0], "shm+tcp;ofi_rxm", 1);
+	pair_check(is_answered("shm+tcp;ofi_rxm:lo", NULL));
+	unsetenv(LANE);
+}
+
+static void a_device_that_is_none_of_the_lane_is_refused(void)
+{
+	all_unset();
+	setenv(LANE, "tc1", 1);
+	setenv(names[0], "shm+testcore:tc0", 1);
+	pair_check(is_refused("testcore:tc0 is no device of this job's lane"));
+	setenv(names[0], "shm+testcore:tc1", 1);
+	pair_check(is_answered("shm+testcore:tc1", NULL));
+	/* The others are there, if several were named. */
+	setenv(names[0], "testcore:tc0|testcore|shm", 1);
+	pair_check(is_answered("testcore:tc1", "shm"));
 	unsetenv(LANE);
 }
 
@@ -215,6 +246,8 @@ int main(void)
 		pair_case(which_provider_is_missing_is_said),
 		pair_case(a_buffer_that_is_too_small_for_a_frame_is_refused),
 		pair_case(without_its_lane_nothing_is_offered),
+		pair_case(without_a_device_a_rail_is_those_of_the_lane),
+		pair_case(a_device_that_is_none_of_the_lane_is_refused),
 		pair_case(where_nothing_is_named_shared_memory_is_joined),
 		pair_case(one_that_fails_leaves_nothing),
 	};
