@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine against two lists that are searched from their beginning. */
+/*
+ * The engine against two lists that are searched from their beginning, by many
+ * seeds. LINK_SEED: that seed only.
+ */
 #include "link/match/match.h"
 
 #include <setjmp.h>
@@ -15,8 +18,9 @@
 
 #define ENTRIES    1024
 #define SOURCES    5
-#define STEPS      400000
-#define STEPS_LONG 20000000
+#define STEPS      50000
+#define SEEDS      8
+#define SEEDS_LONG 400
 
 struct receive {
 	struct match_receive r;
@@ -291,28 +295,44 @@ static void start(uint64_t seed)
 	assert_int_equal(match_init(&world.match), 0);
 }
 
-static void it_does_what_two_lists_do(void **state)
+static void run_seed(uint64_t seed)
 {
-	const char *length = getenv("FAIRLEAD_TEST");
-	bool is_long = length != NULL && strcmp(length, "long") == 0;
-	unsigned steps = is_long ? STEPS_LONG : STEPS;
-	start(7);
-	for (unsigned i = 0; i < steps; i++)
-		step(&world, i / 2000 % 2 == 0);
-	print_message("receives that waited %zu, messages that waited %zu, at "
-		      "most %zu waiting\n",
-		      world.met_posted, world.met_queued, world.most);
-	assert_true(world.met_posted > steps / 10);
-	assert_true(world.met_queued > steps / 50);
-	assert_true(world.most > 100);
-
 	struct match_receive *r;
+
+	start(seed);
+	for (unsigned i = 0; i < STEPS; i++)
+		step(&world, i / 2000 % 2 == 0);
+	assert_true(world.met_posted > STEPS / 10);
+	assert_true(world.met_queued > STEPS / 50);
+	assert_true(world.most > 100);
 	while ((r = match_search(&world.match, any_receive, NULL)) != NULL) {
 		match_remove(&world.match, r);
 		receive_gone(&world, r);
 	}
 	assert_int_equal(world.posted.count, 0);
 	match_fini(&world.match);
+}
+
+static uint64_t last_seed;
+
+static void it_does_what_two_lists_do(void **state)
+{
+	const char *length = getenv("FAIRLEAD_TEST"),
+		   *only = getenv("LINK_SEED");
+	bool is_long = length != NULL && strcmp(length, "long") == 0;
+	uint64_t seeds = is_long ? SEEDS_LONG : SEEDS;
+
+	last_seed = only != NULL ? strtoull(only, NULL, 10) : 1;
+	run_seed(last_seed);
+	while (only == NULL && last_seed < seeds)
+		run_seed(++last_seed);
+}
+
+static int say_seed(void **state)
+{
+	print_message("the last seed was %llu\n",
+		      (unsigned long long)last_seed);
+	return 0;
 }
 
 static struct match_receive posted(uint64_t source, uint64_t tag,
@@ -443,7 +463,7 @@ static void a_table_that_cannot_grow_forgets_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_does_what_two_lists_do),
+		cmocka_unit_test_teardown(it_does_what_two_lists_do, say_seed),
 		cmocka_unit_test(a_wildcard_that_was_posted_first_comes_first),
 		cmocka_unit_test(a_receive_that_stays_keeps_its_place),
 		cmocka_unit_test(more_shapes_than_are_indexed_keep_their_order),

@@ -4,6 +4,7 @@
  * with a connection, told to one side, both or none; rails go silent for a
  * while, and then deliver what they had or not; cores refuse; processes pause.
  * Each frame has to be taken in once and in order, and all of them in the end.
+ * LINK_SEED: that seed only.
  */
 #include "link/order/order.h"
 
@@ -283,7 +284,7 @@ static void run_seed(uint64_t seed)
 
 static void all_arrives_once_and_in_order(void **state)
 {
-	const char *only = getenv("SEED");
+	const char *only = getenv("LINK_SEED");
 
 	if (only != NULL) {
 		run_seed(strtoull(only, NULL, 10));
