@@ -77,11 +77,19 @@ static inline fi_addr_t rail_source(const struct rail *rail, fi_addr_t core)
 					 : FI_ADDR_NOTAVAIL;
 }
 
-/* A message or access went by a rail, which is locked; told when it is closed. */
-static inline void rail_used(struct rail *rail, size_t size)
+/*
+ * A message or access went by a rail, which is locked; told when it is closed. Of several
+ * fabric rails it is a frame or a piece (rail_carried): the rail of a message is their first.
+ */
+static inline void rail_carried(struct rail *rail, size_t size)
 {
 	rail->messages++;
 	rail->bytes += size;
+}
+static inline void rail_used(struct rail *rail, size_t size)
+{
+	if (!has_flows(rail))
+		rail_carried(rail, size);
 }
 
 /* It is polled at the next call, however long nothing came by it. */

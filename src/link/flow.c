@@ -151,16 +151,20 @@ static ssize_t slab_give(struct flow *flow, struct rail *rail,
 	void *desc;
 	ssize_t result;
 
-	if (slab->size <= rail->inject_size)
-		return fi_inject(rail->core, slab->bytes, slab->size, to);
-	result = rail_slab_desc(rail, slab, &desc);
-	if (result == 0)
-		result = fi_send(rail->core, slab->bytes, slab->size, desc, to,
-				 &slab->op);
-	if (result == 0) {
-		slab->at = rail;
-		rail->owed++;
+	if (slab->size <= rail->inject_size) {
+		result = fi_inject(rail->core, slab->bytes, slab->size, to);
+	} else {
+		result = rail_slab_desc(rail, slab, &desc);
+		if (result == 0)
+			result = fi_send(rail->core, slab->bytes, slab->size,
+					 desc, to, &slab->op);
+		if (result == 0) {
+			slab->at = rail;
+			rail->owed++;
+		}
 	}
+	if (result == 0)
+		rail_carried(rail, slab->size);
 	return result;
 }
 

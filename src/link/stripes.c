@@ -144,6 +144,7 @@ static int piece_issue(struct piece *piece, struct rail *rail)
 	piece->tries++;
 	rail->owed++;
 	rail->load += piece->size;
+	rail_carried(rail, piece->size);
 	s->under_way++;
 	DL_APPEND2(rail->pieces, piece, before, after);
 	order_read(&s->flow->order, place, true, flow_now_us());
