@@ -117,10 +117,72 @@ static void counting_is_atomic(const struct world *world)
 	window_close(&window);
 }
 
+/* All others are who it lets in, and whom it goes to; by memory that MPI has. */
+static void what_is_put_between_start_and_complete_is_there(
+	const struct world *world)
+{
+	MPI_Group all, others;
+	MPI_Win win;
+	char *memory, *out = bytes_new(CELL);
+
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Group_excl(all, 1, &world->rank, &others);
+	MPI_Win_allocate(world->size * CELL, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+			 &memory, &win);
+	bytes_fill(out, CELL, world->rank);
+	for (int size = 3; size <= CELL; size = size * 30 + 11) {
+		memset(memory, 0, world->size * CELL);
+		MPI_Win_post(others, 0, win);
+		MPI_Win_start(others, 0, win);
+		for (int i = 0; i < world->size; i++)
+			if (i != world->rank)
+				MPI_Put(out, size, MPI_BYTE, i,
+					world->rank * CELL, size, MPI_BYTE,
+					win);
+		MPI_Win_complete(win);
+		MPI_Win_wait(win);
+		for (int i = 0; i < world->size; i++)
+			check(i == world->rank ||
+			      are_bytes(memory + i * CELL, size, i));
+	}
+	MPI_Win_free(&win);
+	MPI_Group_free(&others);
+	MPI_Group_free(&all);
+	free(out);
+}
+
+/* Each reads, adds and writes back: nobody is between. */
+static void who_has_the_lock_is_alone(const struct world *world)
+{
+	enum {
+		ROUNDS = 20
+	};
+	struct window window = window_open(world);
+	long number = 0;
+	int last = world->size - 1;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, window.win);
+		MPI_Get(&number, 1, MPI_LONG, last, 0, 1, MPI_LONG, window.win);
+		MPI_Win_flush(last, window.win);
+		number++;
+		MPI_Put(&number, 1, MPI_LONG, last, 0, 1, MPI_LONG, window.win);
+		MPI_Win_unlock(last, window.win);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Win_lock(MPI_LOCK_SHARED, last, 0, window.win);
+	MPI_Get(&number, 1, MPI_LONG, last, 0, 1, MPI_LONG, window.win);
+	MPI_Win_unlock(last, window.win);
+	check(number == ROUNDS * world->size);
+	window_close(&window);
+}
+
 static const struct check_case cases[] = {
 	check_case(what_is_put_is_there_after_a_fence),
 	check_case(what_is_added_is_there_after_a_lock),
 	check_case(counting_is_atomic),
+	check_case(what_is_put_between_start_and_complete_is_there),
+	check_case(who_has_the_lock_is_alone),
 };
 
 const struct check_group window_cases = { "windows", MPI_THREAD_SINGLE, cases,
