@@ -68,7 +68,7 @@ static double measure(int rank, int ranks, int size, int count)
 int main(int argc, char **argv)
 {
 	static const int sizes[] = { 64, 4096, 65536, SIZE_MOST };
-	static const int sizes_all[] = { 8, 1024, 16384 };
+	static const int sizes_all[] = { 8, 64, 1024, 16384 };
 	int rank, ranks, count;
 
 	if (argc != 2)
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	in = calloc((size_t)ranks, SIZE_MOST);
 	if (out == NULL || in == NULL)
 		rounds_die("allocate");
-	for (int i = 0; i < (ranks == 2 ? 4 : 3); i++) {
+	for (int i = 0; i < 4; i++) {
 		int size = ranks == 2 ? sizes[i] : sizes_all[i];
 		int rounds = size <= 4096 ? count : count / 100 + 1;
 		double us = measure(rank, ranks, size, rounds);
