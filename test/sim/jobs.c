@@ -13,6 +13,7 @@
 #include <utlist.h>
 
 #include "clients.h"
+#include "elan.h"
 #include "fabric.h"
 #include "leader.h"
 #include "node.h"
@@ -40,7 +41,7 @@ struct job {
 	uint32_t nodes;
 	char interconnect[16];
 	char options[64];
-	unsigned int cores;
+	unsigned int cores, tasks;
 	uint64_t grant_id;
 	enum job_step step;
 	bool is_waiting;    /* for an answer */
@@ -136,8 +137,8 @@ static json_t *request_of(const struct job *job, uint32_t nodes, uint32_t uid)
 	return json_pack("{s:{s:s, s:i, s:i, s:s, s:i, s:i, s:s, s:s}}",
 			 "request", "key", key, "uid", (int)uid, "gid",
 			 (int)uid, "nodes", text, "cores", (int)job->cores,
-			 "tasks", 1, "interconnect", job->interconnect,
-			 "options", job->options);
+			 "tasks", (int)job->tasks, "interconnect",
+			 job->interconnect, "options", job->options);
 }
 
 static uint32_t draw_nodes(struct world *world)
@@ -325,7 +326,7 @@ static void run_on(struct job *job, struct node *node, const struct lane *lane)
 		oracle_service_of(world->oracle, node, lane);
 	int result;
 
-	if (service == NULL || service->nic == FABRIC_DEVICE)
+	if (service == NULL || service->nic >= FABRIC_DEVICE)
 		return;
 	result = hardware_try(node_hardware(node), lane->uid, service->nic,
 			      service->svc_id);
@@ -599,6 +600,22 @@ static void on_step(void *ctx)
 	}
 }
 
+/* Some of these cannot be had, and the job is over then. */
+static void elan_job_draw(struct job *job)
+{
+	static const char *const options[] = {
+		"",           "layout=cyclic", "contexts=3", "contiguous",
+		"contexts=1", "rails=1",       "off",
+	};
+	struct world *world = job->jobs->world;
+
+	strcpy(job->interconnect, "elan3");
+	strcpy(job->options,
+	       options[world_below(world,
+				   sizeof(options) / sizeof(options[0]))]);
+	job->tasks = 1 + (unsigned int)world_below(world, ELAN_TASKS_MAX);
+}
+
 static struct job *job_create(struct jobs *jobs)
 {
 	struct world *world = jobs->world;
@@ -612,6 +629,7 @@ static struct job *job_create(struct jobs *jobs)
 	job->uid = 1000 + (uint32_t)world_below(world, 3) * 100;
 	job->nodes = draw_nodes(world);
 	job->cores = 1 + (unsigned int)world_below(world, 8);
+	job->tasks = 1;
 	strcpy(job->interconnect, "slingshot");
 	strcpy(job->options, option_list[world_below(world, count)].name);
 	if (world_percent(world, 20)) {
@@ -621,6 +639,8 @@ static struct job *job_create(struct jobs *jobs)
 		strcpy(job->interconnect, "none");
 		strcpy(job->options, "");
 	}
+	if (elan_is_there(world) && world_percent(world, 40))
+		elan_job_draw(job);
 	DL_APPEND(jobs->list, job);
 	return job;
 }
@@ -651,7 +671,7 @@ static void ask_nonsense(struct jobs *jobs)
 	case 3:
 		request = json_pack("{s:{s:s, s:i, s:i, s:s, s:s}}", "request",
 				    "key", "slurm/X/0", "uid", 1, "gid", 1,
-				    "nodes", "n0", "interconnect", "elan3");
+				    "nodes", "n0", "interconnect", "myrinet");
 		break;
 	case 4:
 		request = json_pack("{s:{s:s, s:i, s:i, s:s, s:i}}", "request",
@@ -732,6 +752,7 @@ void jobs_try(struct jobs *jobs, bool *is_done)
 	job->nodes = (1u << jobs->world->node_count) - 1;
 	strcpy(job->interconnect, "slingshot");
 	strcpy(job->options, "vnis=2");
+	job->tasks = 1;
 	step_to(job, STEP_RESERVE, 0);
 }
 

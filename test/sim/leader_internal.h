@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "elan.h"
 #include "leader.h"
 #include "manager/engine.h"
 #include "manager/store/store.h"
@@ -136,8 +137,8 @@ void process_effects_fini(struct process *process);
 struct engine_config_storage {
 	struct engine_config config;
 	char nodes[256];
-	struct fairlead_setting slingshot[4], fabric[1];
-	struct core_driver_config drivers[3];
+	struct fairlead_setting slingshot[4], fabric[1], elan[ELAN_SETTINGS];
+	struct core_driver_config drivers[4];
 	struct engine_submitter submitters[2];
 };
 void leader_make_config(const struct leader *leader,

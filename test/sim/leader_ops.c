@@ -58,6 +58,12 @@ void leader_make_config(const struct leader *leader,
 	};
 	storage->drivers[2] =
 		(struct core_driver_config){ .driver = &none_driver };
+	elan_settings(storage->elan);
+	storage->drivers[3] = (struct core_driver_config){
+		.driver = &elan_driver,
+		.settings = storage->elan,
+		.setting_count = ELAN_SETTINGS,
+	};
 	storage->submitters[0] = (struct engine_submitter){ "slurm", 450 };
 	storage->submitters[1] = (struct engine_submitter){ "flux", 451 };
 	storage->config = (struct engine_config){
@@ -68,7 +74,8 @@ void leader_make_config(const struct leader *leader,
 			.revoke_timeout_ms = LEADER_REVOKE_MS,
 			.events_keep = config->events_keep,
 			.drivers = storage->drivers,
-			.driver_count = 3,
+			.driver_count =
+				elan_is_there(leader->world) ? 4 : 3,
 		},
 		.cluster = WORLD_CLUSTER,
 		.submitters = storage->submitters,

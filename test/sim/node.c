@@ -239,6 +239,12 @@ static void drivers_init(struct node *node)
 		.driver = &none_driver,
 		.is_open = true,
 	};
+	node->drivers[3] = (struct guard_driver){
+		.driver = &elan_driver,
+		.is_open = true,
+		.state = node->elan,
+	};
+	node->driver_count = elan_is_there(node->world) ? 4 : 3;
 }
 
 static int start_guard(struct node *node, struct fairlead_error *ret_error)
@@ -247,7 +253,7 @@ static int start_guard(struct node *node, struct fairlead_error *ret_error)
 		.name = node->name,
 		.software = "sim",
 		.drivers = node->drivers,
-		.driver_count = NODE_DRIVERS,
+		.driver_count = node->driver_count,
 		.journal = node_journal(node),
 		.rng = sim_rng_seam(&node->rng),
 		.ops = &node_guard_ops,
@@ -300,7 +306,7 @@ static void start_agent(struct node *node)
 		.software = "sim",
 		.timeouts = { .epilog_ms = 5000, .housekeeping_ms = 30000 },
 		.drivers = node->drivers,
-		.driver_count = NODE_DRIVERS,
+		.driver_count = node->driver_count,
 		.clock = sim_clock_seam(&node->world->clock),
 		.rng = sim_rng_seam(&node->rng),
 		.clients_net = { .ops = &node_clients_ops, .ctx = node },
@@ -393,12 +399,13 @@ void node_power_off(struct node *node)
 	node_run_end(node);
 	hardware_reset(node->hardware);
 	fabric_node_reset(node->fabric);
+	elan_node_reset(node->elan);
 	oracle_cleared(node->world->oracle, node);
 }
 
 void node_open_drivers(struct node *node)
 {
-	for (int i = 0; i < NODE_DRIVERS; i++)
+	for (size_t i = 0; i < node->driver_count; i++)
 		node->drivers[i].is_open = true;
 }
 
@@ -550,6 +557,14 @@ static void joined(void *ctx, const struct fairlead_lane *lane)
 	oracle_joined(node->world->oracle, node, lane);
 }
 
+static void elan_joined(void *ctx, const struct fairlead_lane *lane,
+			const struct elan_userkey *key)
+{
+	struct node *node = ctx;
+
+	oracle_elan_joined(node->world->oracle, node, lane->grant_id, key);
+}
+
 static const struct hardware_events hardware_events = {
 	.made = made,
 	.gone = gone,
@@ -575,6 +590,8 @@ struct node *node_create(struct world *world, unsigned int index)
 	node->hardware = hardware_create(&options);
 	node->fabric =
 		fabric_node_create(index, &hardware_events, joined, node);
+	node->elan =
+		elan_node_create(index, &hardware_events, elan_joined, node);
 	drivers_init(node);
 	/* One that cannot have some lanes. */
 	if (world_percent(world, 8)) {
@@ -598,6 +615,7 @@ void node_destroy(struct node *node)
 	node_run_end(node);
 	hardware_destroy(node->hardware);
 	fabric_node_destroy(node->fabric);
+	elan_node_destroy(node->elan);
 	node_keys_fini(&node->keys);
 	DL_FOREACH_SAFE (node->wishes, wish, next)
 		free(wish);

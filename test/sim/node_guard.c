@@ -84,7 +84,8 @@ static bool has_listed(struct node *node, const struct guard_request *request,
 			&registration.drivers[i].place;
 
 		result = result && registration.drivers[i].is_usable;
-		if (place->size > 0)
+		if (strcmp(registration.drivers[i].name, "fabric") == 0 &&
+		    place->size > 0)
 			*ret_number =
 				fabric_place_read(place->bytes, place->size)
 					.number;

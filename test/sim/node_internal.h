@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/hash.h"
+#include "elan.h"
 #include "endpoint.h"
 #include "fabric.h"
 #include "node.h"
@@ -10,7 +11,7 @@
 #include "node/guard/core.h"
 #include "sim/disk.h"
 
-#define NODE_DRIVERS    3
+#define NODE_DRIVERS    4 /* the last one in some seeds only */
 #define NODE_OBEYED_MAX 8
 
 /* Something that happens to the daemon later, unless it dies before. */
@@ -71,6 +72,7 @@ struct node {
 
 	struct hardware *hardware;
 	struct fabric_node *fabric;
+	struct elan_node *elan;
 	bool is_foreign;
 	struct sim_disk *run; /* as long as there is power */
 	struct sim_file *journal;
@@ -81,6 +83,7 @@ struct node {
 
 	/* The daemon; NULL while it is not there. */
 	struct guard_driver drivers[NODE_DRIVERS];
+	size_t driver_count;
 	struct guard *guard;
 	struct agent *agent;
 	struct sim_host *host;

@@ -7,9 +7,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <utlist.h>
 
 #include "base/hostlist.h"
+#include "elan.h"
 #include "leader.h"
 #include "oracle_internal.h"
 
@@ -118,14 +120,40 @@ static bool has_id(const struct hardware_service *service, uint32_t id)
 	return false;
 }
 
+bool lanes_meet(const struct lane *a, const struct lane *b)
+{
+	if (strcmp(a->interconnect, b->interconnect) != 0)
+		return false;
+	if (strcmp(a->interconnect, "elan3") != 0)
+		return true;
+	/* From the lowest bit to the highest one. */
+	return ffs((int)a->nodes) <= 32 - __builtin_clz(b->nodes) &&
+	       ffs((int)b->nodes) <= 32 - __builtin_clz(a->nodes);
+}
+
 const struct service *oracle_find_id(const struct oracle *oracle, uint32_t id,
-				     const struct lane *except)
+				     const struct lane *lane)
 {
 	const struct service *service;
 
 	DL_FOREACH (oracle->services, service) {
-		if (service->lane != NULL && service->lane != except &&
+		if (service->lane != NULL && service->lane != lane &&
+		    lanes_meet(service->lane, lane) &&
 		    has_id(&service->made, id))
+			return service;
+	}
+	return NULL;
+}
+
+const struct service *oracle_find_program(const struct oracle *oracle,
+					  const struct lane *lane)
+{
+	const struct service *service;
+
+	DL_FOREACH (oracle->services, service) {
+		if (service->lane != NULL && service->lane != lane &&
+		    lane->program > 0 &&
+		    service->lane->program == lane->program)
 			return service;
 	}
 	return NULL;
@@ -169,6 +197,11 @@ static struct lane *lane_of_order(struct oracle *oracle, struct node *node,
 			   "'%s' has %u",
 			   node_name(node), made->vni_count, lane->key,
 			   lane->id_count);
+	if (made->nic == ELAN_DEVICE && made->svc_id != lane->program &&
+	    !lane->is_unsure)
+		world_fail(world, "%s makes program %u of '%s', which is %u",
+			   node_name(node), made->svc_id, lane->key,
+			   lane->program);
 	return lane;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "fairlead/rms.h"
 #include "manager/wire/message.h"
 #include "nic.h"
 #include "node.h"
@@ -32,7 +33,10 @@ struct lane {
 	uint32_t nodes; /* bits by index */
 	unsigned int id_count;
 	uint32_t ids[ORACLE_IDS_MAX];
-	bool is_applied;  /* the answer to an apply said so */
+	uint32_t program;           /* of an Elan; else 0 */
+	bool has_secret;            /* some node has it, */
+	struct elan_userkey secret; /* of its capability */
+	bool is_applied;            /* the answer to an apply said so */
 	bool is_over;     /* a release was asked for, or the apply failed */
 	bool is_released; /* and answered: its identifiers may be others' */
 	/* An old backup may have forgotten it, or what became of it. */
@@ -92,6 +96,9 @@ void oracle_listed(struct oracle *oracle, struct node *node, bool is_whole,
 /* A lane of `fabric` is being made, with these members. */
 void oracle_joined(struct oracle *oracle, struct node *node,
 		   const struct fairlead_lane *lane);
+/* A lane of `elan3` is being made, with the key of its capability. */
+void oracle_elan_joined(struct oracle *oracle, struct node *node,
+			uint64_t grant_id, const struct elan_userkey *key);
 /* The node has obeyed a manager of this epoch since its boot. */
 bool oracle_has_obeyed(const struct oracle *oracle, const struct node *node,
 		       uint64_t epoch);

@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "base/idset.h"
+#include "elan.h"
 #include "leader.h"
 #include "manager/engine.h"
 #include "oracle_internal.h"
@@ -119,8 +120,7 @@ static void check_free(struct oracle *oracle, const struct lane *lane)
 		for (other = oracle->lanes; other != NULL;
 		     other = other->hh.next) {
 			if (other != lane && lane_is_certain(other) &&
-			    strcmp(other->interconnect, lane->interconnect) ==
-				    0 &&
+			    lanes_meet(other, lane) &&
 			    lane_has_id(other, lane->ids[i]))
 				world_fail(world,
 					   "NEVER TWICE: identifier %u of '%s' "
@@ -135,6 +135,32 @@ static void check_free(struct oracle *oracle, const struct lane *lane)
 	coverage_hit(world->coverage, "check:reserved");
 }
 
+/* A program is one lane's, wherever that is. */
+static void check_program(struct oracle *oracle, const struct lane *lane)
+{
+	struct world *world = oracle->world;
+	const struct service *service = oracle_find_program(oracle, lane);
+	const struct lane *other;
+
+	if (lane->program == 0)
+		return;
+	if (service != NULL)
+		world_fail(world,
+			   "NEVER TWICE: program %u is given to '%s' while %s "
+			   "still has it for '%s'",
+			   lane->program, lane->key, node_name(service->node),
+			   service->lane->key);
+	for (other = oracle->lanes; other != NULL; other = other->hh.next) {
+		if (other != lane && lane_is_certain(other) &&
+		    other->program == lane->program)
+			world_fail(world,
+				   "NEVER TWICE: program %u of '%s' is given "
+				   "to '%s' too",
+				   lane->program, other->key, lane->key);
+	}
+	coverage_hit(world->coverage, "check:program");
+}
+
 /* What a node has reported as somebody else's is not given to anybody. */
 static void check_withheld(struct oracle *oracle, const struct lane *lane)
 {
@@ -144,8 +170,9 @@ static void check_withheld(struct oracle *oracle, const struct lane *lane)
 
 	/* It may have been decided when the manager first heard of it. */
 	HASH_FIND_STR(oracle->asked, lane->key, asked);
-	if (asked == NULL || leader_was_restored(world->leader))
-		return;
+	if (asked == NULL || leader_was_restored(world->leader) ||
+	    strcmp(lane->interconnect, "slingshot") != 0)
+		return; /* NICs alone have services of others */
 	DL_FOREACH (oracle->services, service) {
 		unsigned int place = node_index(service->node);
 		const struct obeyed *obeyed = &oracle->obeyed[place];
@@ -169,6 +196,21 @@ static void check_withheld(struct oracle *oracle, const struct lane *lane)
 	}
 }
 
+/* An Elan's identifiers are its contexts, which follow each other. */
+static void contexts_fill(struct lane *lane, const json_t *reservation)
+{
+	const json_t *ends = json_object_get(reservation, "contexts");
+	uint32_t first = (uint32_t)json_integer_value(json_array_get(ends, 0));
+	uint32_t last = (uint32_t)json_integer_value(json_array_get(ends, 1));
+
+	if (ends == NULL)
+		return;
+	lane->program = (uint32_t)number_of(reservation, "program");
+	for (uint32_t id = first; id <= last && lane->id_count < ORACLE_IDS_MAX;
+	     id++)
+		lane->ids[lane->id_count++] = id;
+}
+
 static void lane_fill(struct oracle *oracle, struct lane *lane,
 		      const json_t *public)
 {
@@ -186,11 +228,14 @@ static void lane_fill(struct oracle *oracle, struct lane *lane,
 	lane->grant_id = number_of(public, "grant_id");
 	lane->uid = (uint32_t)number_of(public, "uid");
 	lane->nodes = oracle_nodes(oracle, text_of(public, "nodes"));
-	lane->id_count = (unsigned int)json_array_size(ids);
+	if (strcmp(lane->interconnect, "elan3") == 0)
+		contexts_fill(lane, json_object_get(context, "reservation"));
+	else
+		lane->id_count = (unsigned int)json_array_size(ids);
 	if (lane->id_count > ORACLE_IDS_MAX)
 		world_fail(oracle->world, "'%s' has %u identifiers", lane->key,
 			   lane->id_count);
-	for (unsigned int i = 0; i < lane->id_count; i++)
+	for (unsigned int i = 0; i < json_array_size(ids); i++)
 		lane->ids[i] =
 			(uint32_t)json_integer_value(json_array_get(ids, i));
 }
@@ -199,6 +244,7 @@ static bool is_same_grant(const struct lane *a, const struct lane *b)
 {
 	return a->grant_id == b->grant_id && a->uid == b->uid &&
 	       a->nodes == b->nodes && a->id_count == b->id_count &&
+	       a->program == b->program &&
 	       memcmp(a->ids, b->ids, sizeof(a->ids)) == 0;
 }
 
@@ -258,6 +304,7 @@ static void reserve_done(struct oracle *oracle, const json_t *request,
 			   (unsigned long long)said.grant_id, said.key,
 			   other->key);
 	check_free(oracle, &said);
+	check_program(oracle, &said);
 	check_withheld(oracle, &said);
 	lane = world_allocate(sizeof(*lane));
 	*lane = said;
@@ -576,9 +623,13 @@ static void listed(struct oracle *oracle, const json_t *answer)
 	}
 }
 
-/* What is on a NIC is not free. */
-static void check_pool(struct oracle *oracle, const json_t *pool)
+/* What a node has is not free. */
+static void check_pool(struct oracle *oracle, const json_t *pools,
+		       const char *interconnect, const char *name)
 {
+	const json_t *pool =
+		json_object_get(json_object_get(pools, interconnect), name);
+	bool is_program = strcmp(name, "program") == 0;
 	_auto_(idset_destroyp) struct idset *set = NULL;
 	const struct service *service;
 
@@ -586,15 +637,21 @@ static void check_pool(struct oracle *oracle, const json_t *pool)
 		world_fail(oracle->world, "'%s' is no id set",
 			   text_of(pool, "free"));
 	DL_FOREACH (oracle->services, service) {
-		for (unsigned int i = 0;
-		     service->lane != NULL && i < service->made.vni_count; i++)
-			if (idset_has(set, service->made.vnis[i]))
+		unsigned int count = is_program ? 1 : service->made.vni_count;
+
+		if (service->lane == NULL ||
+		    strcmp(service->lane->interconnect, interconnect) != 0)
+			continue;
+		for (unsigned int i = 0; i < count; i++) {
+			uint32_t id = is_program ? service->made.svc_id
+						 : service->made.vnis[i];
+			if (idset_has(set, id))
 				world_fail(oracle->world,
-					   "identifier %u is free, and %s has "
-					   "it for '%s'",
-					   service->made.vnis[i],
-					   node_name(service->node),
+					   "%s %u is free, and %s has it for "
+					   "'%s'",
+					   name, id, node_name(service->node),
 					   service->lane->key);
+		}
 	}
 	coverage_hit(oracle->world->coverage, "check:pool");
 }
@@ -606,10 +663,12 @@ static void pools_shown(struct oracle *oracle, const json_t *answer)
 	/* A manager with an old journal does not know yet, or is told. */
 	if (oracle->is_recovering || oracle->world->is_paused)
 		return;
-	check_pool(oracle,
-		   json_object_get(json_object_get(pools, "slingshot"), "vni"));
-	check_pool(oracle,
-		   json_object_get(json_object_get(pools, "fabric"), "group"));
+	check_pool(oracle, pools, "slingshot", "vni");
+	check_pool(oracle, pools, "fabric", "group");
+	if (!elan_is_there(oracle->world))
+		return;
+	check_pool(oracle, pools, "elan3", "program");
+	check_pool(oracle, pools, "elan3", "context");
 }
 
 /* The manager has no journal at the moment, or has stopped for good. */

@@ -66,6 +66,14 @@ struct oracle {
  */
 bool lane_is_certain(const struct lane *lane);
 bool lane_has_id(const struct lane *lane, uint32_t id);
-/* A service of another lane with this identifier, on any node, or NULL. */
+/*
+ * No identifier may be both lanes': they are of one interconnect, and on an Elan
+ * the ranges of their nodes meet.
+ */
+bool lanes_meet(const struct lane *a, const struct lane *b);
+/* A service with this identifier of another lane that meets, or NULL. */
 const struct service *oracle_find_id(const struct oracle *oracle, uint32_t id,
-				     const struct lane *except);
+				     const struct lane *lane);
+/* The same of its program, on any node. */
+const struct service *oracle_find_program(const struct oracle *oracle,
+					  const struct lane *lane);

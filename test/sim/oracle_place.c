@@ -5,6 +5,8 @@
  * manager when the apply was asked for, and none was never told. Where there is
  * none, the node may have told so.
  */
+#include <string.h>
+
 #include "fabric.h"
 #include "oracle_internal.h"
 
@@ -94,4 +96,37 @@ void oracle_joined(struct oracle *oracle, struct node *node,
 		world_fail(world, "%s is given %u members of %u in '%s'",
 			   node_name(node), made->node_count, count, lane->key);
 	coverage_hit(world->coverage, "check:members");
+}
+
+static bool is_same_key(const struct elan_userkey *a,
+			const struct elan_userkey *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/*
+ * All nodes of a lane are given the same key, which is no other lane's: who has the
+ * capability of one program has nothing of another one's.
+ */
+void oracle_elan_joined(struct oracle *oracle, struct node *node,
+			uint64_t grant_id, const struct elan_userkey *key)
+{
+	struct world *world = oracle->world;
+	struct lane *lane = oracle_lane_by_id(oracle, grant_id);
+	const struct lane *other;
+
+	if (lane == NULL || lane->is_unsure)
+		return;
+	if (lane->has_secret && !is_same_key(&lane->secret, key))
+		world_fail(world, "%s is given another key of '%s'",
+			   node_name(node), lane->key);
+	lane->has_secret = true;
+	lane->secret = *key;
+	for (other = oracle->lanes; other != NULL; other = other->hh.next) {
+		if (other != lane && other->has_secret &&
+		    is_same_key(&other->secret, key))
+			world_fail(world, "'%s' has the key of '%s'", lane->key,
+				   other->key);
+	}
+	coverage_hit(world->coverage, "check:key");
 }
