@@ -51,6 +51,7 @@
 #ifndef FAIRLEAD_RMS_H
 #define FAIRLEAD_RMS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -367,6 +368,71 @@ int rms_setelanstats(int id, const struct rms_elanstats *estats);
  */
 int rms_setcorepath(const char *path);
 int rms_getcorepath(pid_t pid, char *path, int maxlen);
+
+/* --- messages --- */
+
+/*
+ * What the Elan libraries did with a capability, as far as it takes to use one:
+ * RMS had no such calls. A *port* is a place at which a process is attached; who
+ * is attached by the same capability can send to it, by *rank* (its number among
+ * the virtual processes, as RMS_RANK), and nobody else can.
+ */
+#define RMS_MESSAGE_MAX 8192 /* bytes of a message */
+
+struct rms_port;
+
+/*
+ * Attach the caller to context cap->cap_mycontext (absolute) of a capability of
+ * its program, on a rail: as rms_getcap() gives it after rms_setcap(). The key
+ * has to be right. It is attached until rms_detach(), or its end; what it forks
+ * is not. Members.
+ *
+ * ESRCH     the caller is in no program
+ * EINVAL    its program has no such capability with this key, or that is being
+ *           taken back, or it has no such context or rail
+ * ENETDOWN  the rail is not there
+ * EBUSY     somebody is attached there, which can be the caller
+ * ENODEV    it is not known which of the capability's nodes this one is: it was
+ *           deposited for no lane
+ * ENOENT    the capability has no virtual process there
+ * ENOMEM
+ */
+int rms_attach(const struct elan_capability *cap, int rail,
+	       struct rms_port **port);
+/*
+ * Be there no more, and free the port: no other thread may use it. It is freed
+ * also where this fails, with an error that every call may have. NULL: EFAULT.
+ */
+int rms_detach(struct rms_port *port);
+/*
+ * Send to a rank, and wait until the message is in the receiver's hands; at most
+ * timeout_ms milliseconds, or for ever when that is below 0. One thread after
+ * the other. Messages from one port to another come in the order in which they
+ * were sent, and once. There may be nobody yet, or nobody who receives.
+ *
+ * EINVAL        the capability has no such rank
+ * EMSGSIZE      size is above RMS_MESSAGE_MAX
+ * EHOSTUNREACH  the rank is on another node, and where its adapter is was not
+ *               told
+ * ETIMEDOUT     nobody has taken it, as far as is known: it may come still
+ * EPERM         the caller is not who attached
+ * ECONNRESET    the port is not attached any more: the program or its
+ *               capability is gone, or the daemon was started again
+ */
+int rms_send(struct rms_port *port, int rank, const void *bytes, size_t size,
+	     int timeout_ms);
+/*
+ * The next message: into bytes, of which there are size, and its rank: who sent
+ * it (may be NULL). Returns how many bytes it has. Waits as rms_send().
+ *
+ * EMSGSIZE    it is longer, and lost
+ * ETIMEDOUT   there was none
+ * ECONNRESET  as rms_send()
+ */
+int rms_recv(struct rms_port *port, int *rank, void *bytes, size_t size,
+	     int timeout_ms);
+/* A descriptor that is readable when there is a message; the port's. */
+int rms_port_fd(const struct rms_port *port);
 
 /* Linux has no processor sets: ENOSYS. Use cpusets of cgroups. */
 int rms_setpset(int psid);

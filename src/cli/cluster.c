@@ -378,9 +378,10 @@ static json_t *members_json(const struct cluster *cluster)
 
 		json_array_append_new(
 			nodes,
-			json_pack("{s:s, s:o, s:o, s:o}", "name", node->name,
-				  "holder", pid_json(&node->holder), "softnic",
-				  pid_json(&node->softnic), "daemon",
+			json_pack("{s:s, s:o, s:o, s:o, s:o}", "name",
+				  node->name, "holder", pid_json(&node->holder),
+				  "softnic", pid_json(&node->softnic), "rms",
+				  pid_json(&node->rms), "daemon",
 				  pid_json(&node->daemon)));
 	}
 	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "dir",

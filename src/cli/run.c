@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `fairlead run`: a small job manager for the emulated cluster. Reserve, make
- * cgroups, apply, start the tasks on the nodes, wait, release. A signal, or a reader of
- * the output that went away, ends the job and not the release of its lane.
+ * cgroups, apply, start the tasks on the nodes (on Elan in a program description
+ * of each), wait, account, end what is left of them, release. A signal, or a
+ * reader of the output that went away, ends the job and not the release of its
+ * lane; when it is killed, what is on the nodes is ended all the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,9 @@
 #include "cli/remote.h"
 #include "driver/driver.h"
 #include "emu/cluster/cluster.h"
+#include "emu/cluster/ending.h"
 #include "emu/cluster/launch.h"
+#include "emu/cluster/program.h"
 
 #define SUBMITTER         "run"
 #define RECONNECT_MS      60000
@@ -34,6 +38,11 @@ struct run {
 	struct fairlead *handle; /* NULL: the connection is lost */
 	char socket[4200];
 	struct fairlead_grant *grant;
+	const struct fairlead_driver *driver; /* of the lane */
+	struct fairlead_lane lane;            /* as far as its tasks need it */
+	bool has_lane;    /* "off", or a driver without: nothing is on a node */
+	uint32_t program; /* that is made for it on each node; 0: none */
+	struct ending ending;
 	uid_t uid;
 	gid_t gid;
 	char job[32];
@@ -383,13 +392,36 @@ static int release(struct run *run)
 	return EXIT_DONE;
 }
 
-/* "off", or a driver without lanes: no node has an environment file. */
-static bool has_lane(const struct run *run)
+/* What the grant says in the open of what is made on the nodes. */
+static int read_grant(struct run *run)
 {
 	json_auto_t *public =
 		json_loads(fairlead_grant_public(run->grant), 0, NULL);
+	const json_t *ids = json_object_get(public, "ids");
+	struct fairlead_lane *lane = &run->lane;
+	json_int_t program = 0;
+	json_t *id;
+	size_t i;
 
-	return json_is_true(json_object_get(public, "has_lane"));
+	run->has_lane = json_is_true(json_object_get(public, "has_lane"));
+	if (!run->has_lane)
+		return EXIT_DONE;
+	run->driver = driver_find(output_text(public, "interconnect"));
+	lane->grant_id = fairlead_grant_id(run->grant);
+	lane->uid = run->uid;
+	lane->gid = run->gid;
+	snprintf(lane->options, sizeof(lane->options), "%s",
+		 output_text(public, "options"));
+	json_array_foreach (ids, i, id) {
+		if (i == FAIRLEAD_LANE_IDS_MAX)
+			return cli_fail(run->cli, EXIT_FAILED,
+					"the grant has too many identifiers");
+		lane->ids[lane->id_count++] = (uint32_t)json_integer_value(id);
+	}
+	json_unpack(public, "{s:{s:{s:I}}}", "context", "reservation",
+		    "program", &program);
+	run->program = (uint32_t)program;
+	return EXIT_DONE;
 }
 
 /* They are there before the apply: a driver may know the job by them. */
@@ -405,15 +437,19 @@ static int begin_job(struct run *run)
 	return EXIT_DONE;
 }
 
-/* What tasks have left behind is killed: nothing of theirs is busy then. */
-static void end_job(struct run *run)
+static void account(const struct run *run)
 {
-	struct fairlead_error error;
+	struct program_usage usage = { 0 };
 
-	for (uint32_t i = 0; i < run->node_count; i++)
-		if (cluster_job_end(run->cluster, run->nodes[i],
-				    fairlead_grant_id(run->grant), &error) < 0)
-			cli_error(run->cli, &error);
+	for (uint32_t i = 0; i < run->node_count && run->program != 0; i++)
+		program_account(run->nodes[i], run->program, &usage);
+	if (run->program != 0)
+		say(run,
+		    "program %u has used %" PRIu64 " ms, %" PRIu64
+		    " ms in the kernel, and has sent %" PRIu64
+		    " messages of %" PRIu64 " bytes",
+		    run->program, usage.user_ms, usage.system_ms,
+		    usage.transfers, usage.bytes);
 }
 
 static int start_tasks(struct run *run)
@@ -424,14 +460,18 @@ static int start_tasks(struct run *run)
 			.grant_id = fairlead_grant_id(run->grant),
 			.submitter = SUBMITTER,
 			.job = run->job,
-			.has_lane = has_lane(run),
+			.has_lane = run->has_lane,
 			.drivers = driver_table,
 			.uid = run->uid,
 			.gid = run->gid,
+			.driver = run->driver,
+			.lane = &run->lane,
+			.program = run->program,
 		},
 		.signal_mask = &run->signal_mask,
 		.nodes = run->nodes,
 		.tasks = run->tasks,
+		.cores = run->cores,
 		.node_count = run->node_count,
 		.node_list = run->node_list,
 		.is_labelled = !cli_flag(run->cli, "no-label"),
@@ -446,6 +486,35 @@ static int start_tasks(struct run *run)
 		return cli_error(run->cli, &error);
 	say(run, "tasks ended with %d", result);
 	return result;
+}
+
+/* From here on there is a lane, which is released whatever comes. */
+static int run_reserved(struct run *run)
+{
+	struct fairlead_error error;
+	int code = read_grant(run);
+
+	launch_pass("reserved");
+	/* What is left behind is killed: nothing of it is busy then. */
+	if (code == EXIT_DONE &&
+	    ending_start(run->cluster, run->nodes, run->node_count,
+			 fairlead_grant_id(run->grant), run->program,
+			 &run->ending, &error) < 0)
+		code = cli_error(run->cli, &error);
+	if (code == EXIT_DONE)
+		code = begin_job(run);
+	launch_pass("begun");
+	if (code == EXIT_DONE)
+		code = apply(run); /* when it fails the manager has undone it */
+	launch_pass("applied");
+	if (code == EXIT_DONE) {
+		code = start_tasks(run);
+		account(run);
+	}
+	launch_pass("waited");
+	ending_finish(&run->ending);
+	launch_pass("ended");
+	return code;
 }
 
 static int run_job(struct run *run)
@@ -466,19 +535,14 @@ static int run_job(struct run *run)
 	}
 	if (code != EXIT_DONE)
 		return code;
-	code = begin_job(run);
-	if (code == EXIT_DONE)
-		code = apply(run); /* when it fails the manager has undone it */
-	if (code == EXIT_DONE)
-		code = start_tasks(run);
-	end_job(run);
+	code = run_reserved(run);
 	released = release(run);
 	return code != EXIT_DONE ? code : released;
 }
 
 static int run_run(struct cli *cli)
 {
-	struct run run = { .cli = cli };
+	struct run run = { .cli = cli, .ending.fd = -1 };
 	struct fairlead_error error;
 	int code;
 

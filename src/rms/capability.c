@@ -107,6 +107,60 @@ uint32_t capability_process_count(const struct elan_capability *cap)
 	return count;
 }
 
+static bool is_cyclic(const struct elan_capability *cap)
+{
+	return (cap->cap_type & ELAN_CAP_TYPE_MASK) == ELAN_CAP_TYPE_CYCLIC;
+}
+
+static uint32_t bit_of(const struct elan_capability *cap, uint32_t node,
+		       uint32_t context)
+{
+	return is_cyclic(cap) ? node + context * capability_node_count(cap)
+			      : context + node * capability_context_count(cap);
+}
+
+static bool has_bit(const struct elan_capability *cap, uint32_t bit)
+{
+	return (cap->cap_type & ELAN_CAP_TYPE_NO_BITMAP) ||
+	       (cap->cap_bitmap[bit / 32] >> bit % 32 & 1);
+}
+
+bool capability_has_process(const struct elan_capability *cap, uint32_t node,
+			    uint32_t context)
+{
+	return has_bit(cap, bit_of(cap, node, context));
+}
+
+int capability_locate(const struct elan_capability *cap, uint32_t rank,
+		      uint32_t *ret_node, uint32_t *ret_context)
+{
+	uint32_t nodes = capability_node_count(cap);
+	uint32_t contexts = capability_context_count(cap);
+	uint32_t left = rank;
+
+	for (uint32_t i = 0; i < nodes * contexts; i++) {
+		if (!has_bit(cap, i) || left-- > 0)
+			continue;
+		*ret_node = is_cyclic(cap) ? i % nodes : i / contexts;
+		*ret_context = is_cyclic(cap) ? i / nodes : i % contexts;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int capability_rank_of(const struct elan_capability *cap, uint32_t node,
+		       uint32_t context)
+{
+	uint32_t bit = bit_of(cap, node, context);
+	int rank = 0;
+
+	if (!has_bit(cap, bit))
+		return -ENOENT;
+	for (uint32_t i = 0; i < bit; i++)
+		rank += has_bit(cap, i);
+	return rank;
+}
+
 size_t capability_short_size(const struct elan_capability *cap)
 {
 	return CAPABILITY_HEAD_SIZE + 4 * word_count(cap);

@@ -38,6 +38,20 @@ uint32_t capability_node_count(const struct elan_capability *cap);
 /* Virtual processes: set bits, or all with NO_BITMAP. */
 uint32_t capability_process_count(const struct elan_capability *cap);
 
+/*
+ * Virtual processes are the set bits of the bitmap, numbered node by node, or
+ * context by context with CYCLIC: that number is a process's *rank*. Node and
+ * context are counted from the low ends, and within them.
+ */
+bool capability_has_process(const struct elan_capability *cap, uint32_t node,
+			    uint32_t context);
+/* Where a rank is. -ENOENT: there is no such process. */
+int capability_locate(const struct elan_capability *cap, uint32_t rank,
+		      uint32_t *ret_node, uint32_t *ret_context);
+/* The rank of who is there. -ENOENT: nobody. */
+int capability_rank_of(const struct elan_capability *cap, uint32_t node,
+		       uint32_t context);
+
 /* Bytes of the short form. Of any capability: at most CAPABILITY_SIZE. */
 size_t capability_short_size(const struct elan_capability *cap);
 void capability_encode(const struct elan_capability *cap,

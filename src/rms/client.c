@@ -86,6 +86,42 @@ int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid)
 	return call(dir, &request);
 }
 
+int rms_client_route(const char *dir, uint64_t grant_id, int node,
+		     const void *routes, size_t size)
+{
+	struct wire_request request = {
+		.op = WIRE_ROUTE,
+		.grant = grant_id,
+		.value = node,
+		.routes = routes,
+		.routes_size = size,
+	};
+
+	return call(dir, &request);
+}
+
+int rms_client_adapter(const char *dir, struct route *ret_route)
+{
+	struct wire_request request = { .op = WIRE_ADAPTER };
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct reader *body = &reply.reply.body;
+	struct route route = { 0 };
+	const uint8_t *address;
+	int result = peer_call(dir, &request, &reply);
+
+	if (result < 0)
+		return result;
+	route.node = read_u16(body);
+	route.family = read_u8(body);
+	address = read_bytes(body, sizeof(route.address));
+	route.port = read_u16(body);
+	if (!reader_is_done(body))
+		return -EPROTO;
+	memcpy(route.address, address, sizeof(route.address));
+	*ret_route = route;
+	return 0;
+}
+
 int rms_client_deposit_next(const char *dir, uint64_t number,
 			    struct rms_client_deposit *ret_deposit)
 {
@@ -160,6 +196,68 @@ int rms_client_is_sure(const char *dir)
 	read_u32(body);
 	is_sure = read_u8(body);
 	return reader_is_done(body) ? is_sure != 0 : -EPROTO;
+}
+
+int rms_client_program_create(const char *dir, int id, uid_t uid, int cpus)
+{
+	struct wire_request request = {
+		.op = WIRE_PRGCREATE,
+		.id = id,
+		.uid = uid,
+		.value = cpus,
+	};
+
+	return call(dir, &request);
+}
+
+int rms_client_program_destroy(const char *dir, int id)
+{
+	struct wire_request request = { .op = WIRE_PRGDESTROY, .id = id };
+
+	return call(dir, &request);
+}
+
+int rms_client_program_signal(const char *dir, int id, int number)
+{
+	struct wire_request request = {
+		.op = WIRE_PRGSIGNAL,
+		.id = id,
+		.value = number,
+	};
+
+	return call(dir, &request);
+}
+
+int rms_client_program_stats(const char *dir, int id,
+			     struct rms_prgstats *ret_stats)
+{
+	struct wire_request request = { .op = WIRE_PRGGETSTATS, .id = id };
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct reader *body = &reply.reply.body;
+	struct rms_prgstats stats;
+	int result = peer_call(dir, &request, &reply);
+
+	if (result < 0)
+		return result;
+	wire_read_stats(body, &stats);
+	if (!reader_is_done(body))
+		return -EPROTO;
+	*ret_stats = stats;
+	return 0;
+}
+
+int rms_client_program_count(const char *dir, int id)
+{
+	struct wire_request request = { .op = WIRE_PRGINFO, .id = id };
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct reader *body = &reply.reply.body;
+	int result = peer_call(dir, &request, &reply);
+	uint32_t count;
+
+	if (result < 0)
+		return result;
+	count = read_u32(body);
+	return body->failed || count > INT32_MAX ? -EPROTO : (int)count;
 }
 
 int rms_client_claim(const char *dir, int id)

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "fairlead/rms.h"
+#include "rms/route.h"
 
 /*
  * Root: leave a capability here for the programs of one user, as part of a
@@ -34,8 +35,9 @@ int rms_client_deposit(const char *dir, uint64_t grant_id, uid_t uid,
 		       const struct elan_capability *cap);
 /*
  * Root: take back all of a grant. From now on nobody gets it. -EBUSY: processes
- * have it still, as members of programs that hold it, or attached: at most max
- * of them into pids, *ret_count says how many (written in this case only); ask
+ * have it still, as members of programs that hold it, or attached; members of
+ * the program of the grant's number and owner have its last deposit, and that
+ * program goes with it. At most max of them into pids, *ret_count says how many (written in this case only); ask
  * again when they are gone. -ENOENT: there is nothing of this grant (any more).
  */
 int rms_client_take_back(const char *dir, uint64_t grant_id, pid_t *pids,
@@ -52,6 +54,16 @@ int rms_client_take(const char *dir, uint64_t number, bool is_dry_run,
  * back. -ENOENT: no.
  */
 int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid);
+
+/*
+ * Root: which node this is, and where the adapters of the lane's nodes are, for
+ * all deposits of a grant (route.h). -ENOENT: there is none of it; -EINVAL: no
+ * node of the capabilities, or no routes.
+ */
+int rms_client_route(const char *dir, uint64_t grant_id, int node,
+		     const void *routes, size_t size);
+/* Anybody: where other nodes reach the adapter; family 0: they do not. */
+int rms_client_adapter(const char *dir, struct route *ret_route);
 
 struct rms_client_deposit {
 	uint64_t number; /* rising */
@@ -87,6 +99,13 @@ int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails);
 int rms_client_is_sure(const char *dir);
 
 /* As the calls of fairlead/rms.h, for who does not link librms. */
+int rms_client_program_create(const char *dir, int id, uid_t uid, int cpus);
+int rms_client_program_destroy(const char *dir, int id);
+int rms_client_program_signal(const char *dir, int id, int number);
+int rms_client_program_stats(const char *dir, int id,
+			     struct rms_prgstats *ret_stats);
+/* How many members there are now. */
+int rms_client_program_count(const char *dir, int id);
 int rms_client_claim(const char *dir, int id);
 /* Members. */
 int rms_client_cap_count(const char *dir);

@@ -10,30 +10,9 @@ need_root 'other users have no part in a cluster of a user'
 need_others
 interconnect=elan3
 job=$tools/elan3-job
-rms=$build/src/rms/service/fairlead-rms
-
-# Tasks of a story that fails would outlive it: that is what they are for.
-all_end() {
-	local program
-	for program in "$cgroup"/*/fairlead-rms-*; do
-		[ -d "$program" ] || continue
-		echo 1 >"$program/cgroup.kill"
-		wait_for grep -q 'populated 0' "$program/cgroup.events"
-		find "$program" -depth -type d -exec rmdir {} +
-	done
-}
-trap 'trap - ERR; [ "$BASHPID" -ne $$ ] || all_end; clean_up' EXIT
-
-rms_start() { # rms_start NODE
-	# shellcheck disable=SC2016  # expanded by the shell inside
-	on "$1" -- sh -c 'echo $$ >"$1"; exec "$2" --rails 0-1' sh \
-		"$work/rms-$1.pid" "$rms" 2>>"$work/rms-$1.log" 3>&- &
-	wait_for on "$1" -- test -S /run/fairlead-rms/socket
-}
 
 rms_kill() { # rms_kill NODE: as kill -9 does; its socket is left behind
-	kill_pid "$(cat "$work/rms-$1.pid")"
-	on "$1" -- rm /run/fairlead-rms/socket
+	kill_pid "$(pid_of "$1" rms)"
 }
 
 # tasks_start NODE PROGRAM FIRST LAST RANK...: the job manager's part
@@ -65,13 +44,19 @@ chmod 644 "$work/elanhosts"
 cluster_up -N 3 --nics 1 -s "elan3.elanhosts=$work/elanhosts" -s elan3.rails=2
 
 it 'without a fairlead-rms there is no lane, and the nodes say what to do'
+for node in n0 n1 n2; do
+	rms_kill $node
+	kill_pid "$(pid_of $node daemon)"
+	start_by_hand $node "$fairleadd" --role node --config "$config"
+	wait_for says_up $node
+done
 grant=$(reserve run/none n0 -T 1)
 expect_exit 1 fairlead apply "$grant"
 expect_error 'has not told where it is in the Elan'
 expect_exit 1 on n0 -- fairlead doctor --config "$config"
 has "$out" 'fairlead-rms.*start fairlead-rms.service' 'what doctor says'
 for node in n0 n1 n2; do
-	rms_start $node
+	stop_by_hand $node
 	restart $node
 done
 expect_exit 0 on n0 -- fairlead doctor --config "$config"
@@ -122,7 +107,6 @@ is "$(pool_of context held)" 1026-1027 'contexts of the next job'
 
 it 'fairlead-rms and guards die meanwhile, and lose nothing of it'
 rms_kill n1
-rms_start n1
 kill_pid "$(guard_pid n1)"
 restart n1
 is "$(members n1 "$program")" 9 'members'
@@ -136,7 +120,4 @@ expect_exit 0 fairlead release "$two"
 wait_for is_context free 1024-2046
 expect_objects 0 n0 n1
 
-for node in n0 n1 n2; do
-	rms_kill $node
-done
 story_end

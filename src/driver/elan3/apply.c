@@ -5,7 +5,8 @@
  * between has it still when it is back, and revoke finds it.
  *
  * What has the lane's program, or its contexts on one of its rails, is in the
- * way, whoever left it: nothing of another's gets another key.
+ * way, whoever left it: nothing of another's gets another key. So is a program
+ * description of the lane's number, which could claim them.
  */
 #include "driver/elan3/node.h"
 
@@ -85,7 +86,20 @@ static int clash_check(const struct elan3_node *node,
 				 lane->ids[ELAN3_ID_LAST],
 				 (uint32_t)deposit.number, deposit.uid);
 	}
-	return result;
+	if (result < 0)
+		return result;
+	result = rms_client_program_count(node->dir,
+					  (int)lane->ids[ELAN3_ID_PROGRAM]);
+	if (result == -ESRCH)
+		return 0;
+	return result < 0
+		       ? elan3_fail(node, result, ret_error,
+				    "cannot look for program %u",
+				    lane->ids[ELAN3_ID_PROGRAM])
+		       : error_set(ret_error, -EEXIST,
+				   "program description %u is there already, "
+				   "with %d processes (rms_prgdestroy())",
+				   lane->ids[ELAN3_ID_PROGRAM], result);
 }
 
 /* What was opened for this node is for this lane. */
@@ -172,6 +186,29 @@ static int deposit_all(const struct elan3_node *node,
 	return 0;
 }
 
+/* What processes send to others of the lane goes there. */
+static int routes_tell(const struct elan3_node *node,
+		       const struct fairlead_lane *lane,
+		       struct fairlead_warnings *warnings,
+		       struct fairlead_error *ret_error)
+{
+	int result = rms_client_route(node->dir, lane->ids[ELAN3_ID_PROGRAM],
+				      node->elan_id, lane->members,
+				      lane->members_size);
+
+	if (result == 0)
+		return 0;
+	if (result == -EINVAL)
+		result = error_set(ret_error, -EBADMSG,
+				   "what came with the lane about its nodes is "
+				   "damaged");
+	else
+		result = elan3_fail(node, result, ret_error,
+				    "cannot tell where the lane's nodes are");
+	undo(node, lane, warnings, ret_error);
+	return result;
+}
+
 static void dry_run_tell(const struct fairlead_lane *lane,
 			 const struct elan3_request *asked,
 			 struct fairlead_warnings *warnings)
@@ -248,6 +285,8 @@ int elan3_apply(void *state, const struct fairlead_lane *lane, bool is_dry_run,
 				     ret_error);
 	if (result == 0)
 		result = deposit_all(node, lane, &reply, warnings, ret_error);
+	if (result == 0)
+		result = routes_tell(node, lane, warnings, ret_error);
 	if (result == 0)
 		elan3_record_encode(&share, ret_record);
 	elan3_reply_fini(&reply);

@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hostlist.h"
@@ -367,7 +368,38 @@ static int describe(void *data, const struct fairlead_lane *lane,
 	return 0;
 }
 
-/* Nodes report where they are; a lane is for those that are where they should. */
+static int place_read(const struct manager_state *state, const char *node,
+		      const struct fairlead_place *bytes, uint32_t rails,
+		      struct elan3_place *ret_place,
+		      struct fairlead_error *ret_error)
+{
+	int id = state->hosts ? elan_hosts_find(state->hosts, node) : -ENOENT;
+
+	if (id < 0)
+		return error_set(ret_error, -EINVAL,
+				 "node '%s' has no ElanID any more", node);
+	if (elan3_place_decode(bytes, ret_place) < 0)
+		return error_set(ret_error, -EINVAL,
+				 "node '%s' has not told where it is in the "
+				 "Elan",
+				 node);
+	if (elan3_place_check(ret_place, rails, (uint32_t)id, ret_error) < 0)
+		return error_prefix(ret_error, "node '%s'", node);
+	ret_place->adapter.node = (uint16_t)id;
+	return 0;
+}
+
+static int by_node(const void *left, const void *right)
+{
+	const struct route *a = left, *b = right;
+
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/*
+ * Nodes report where they are; a lane is for those that are where they should.
+ * What they are given are the routes to those that have an adapter.
+ */
 static int assemble(void *data, const struct fairlead_lane *lane,
 		    const char *const *nodes,
 		    const struct fairlead_place *places, size_t count,
@@ -375,33 +407,36 @@ static int assemble(void *data, const struct fairlead_lane *lane,
 		    struct fairlead_error *ret_error)
 {
 	const struct manager_state *state = data;
+	_auto_(freep) struct route *routes = calloc(count, sizeof(*routes));
+	struct writer writer = { .limit = FAIRLEAD_MEMBERS_MAX };
 	struct elan3_request asked;
+	size_t found = 0;
 	int result = elan3_request_parse(lane->options, ELAN3_RAILS_MAX, &asked,
 					 ret_error);
 
+	if (!routes)
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < count && result == 0; i++) {
 		struct elan3_place place;
-		int id = state->hosts ? elan_hosts_find(state->hosts, nodes[i])
-				      : -ENOENT;
 
-		if (id < 0)
-			result = error_set(ret_error, -EINVAL,
-					   "node '%s' has no ElanID any more",
-					   nodes[i]);
-		else if (elan3_place_decode(&places[i], &place) < 0)
-			result = error_set(ret_error, -EINVAL,
-					   "node '%s' has not told where it is "
-					   "in the Elan",
-					   nodes[i]);
-		else if (elan3_place_check(&place, elan3_request_rails(&asked),
-					   (uint32_t)id, ret_error) < 0)
-			result = error_prefix(ret_error, "node '%s'", nodes[i]);
+		result = place_read(state, nodes[i], &places[i],
+				    elan3_request_rails(&asked), &place,
+				    ret_error);
+		if (result == 0 && place.adapter.family != 0)
+			routes[found++] = place.adapter;
 	}
 	if (result < 0)
 		return result;
+	qsort(routes, found, sizeof(*routes), by_node);
+	for (size_t i = 0; i < found; i++)
+		route_encode(&routes[i], &writer);
+	result = writer.result;
 	*ret_bytes = NULL;
 	*ret_size = 0;
-	return 0;
+	if (result == 0 && found > 0)
+		*ret_bytes = writer_take(&writer, ret_size);
+	writer_fini(&writer);
+	return result < 0 ? error_set(ret_error, result, "out of memory") : 0;
 }
 
 /* --- secrets --- */

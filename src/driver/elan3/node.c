@@ -167,6 +167,10 @@ static int place(void *state, struct fairlead_place *ret_place,
 	result = elan3_rails_read(node, &rails, ret_error);
 	if (result < 0)
 		return result;
+	result = rms_client_adapter(node->dir, &place.adapter);
+	if (result < 0)
+		return elan3_fail(node, result, ret_error,
+				  "cannot ask for the adapter's address");
 	for (uint32_t i = 0; i < ELAN3_RAILS_MAX; i++) {
 		bool is_up = (rails.up >> i & 1) != 0;
 

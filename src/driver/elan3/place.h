@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "driver/elan3/policy.h"
 #include "fairlead_driver.h"
+#include "rms/route.h"
 
 enum elan3_port {
 	ELAN3_PORT_ABSENT, /* the node has no such rail; its ElanID is 0 */
@@ -24,6 +25,7 @@ enum elan3_port {
 };
 
 struct elan3_place {
+	struct route adapter; /* its node is nothing; family 0: none */
 	uint32_t rail_count;
 	struct {
 		enum elan3_port port;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Virtual processes are the set bits of a capability's bitmap, or all bits
- * without one; they are numbered node by node, or context by context.
- */
+/* What a node needs to say to tasks, from a capability, and its bytes. */
 #include "driver/elan3/record.h"
 
 #include <assert.h>
@@ -16,26 +13,10 @@
 
 static_assert(RECORD_SIZE <= FAIRLEAD_RECORD_MAX, "it fits");
 
-static bool is_cyclic(const struct elan_capability *cap)
-{
-	return (cap->cap_type & ELAN_CAP_TYPE_MASK) == ELAN_CAP_TYPE_CYCLIC;
-}
-
-static bool has_process(const struct elan_capability *cap, uint32_t node,
-			uint32_t context)
-{
-	uint32_t bit = is_cyclic(cap)
-			       ? node + context * capability_node_count(cap)
-			       : context + node * capability_context_count(cap);
-
-	return (cap->cap_type & ELAN_CAP_TYPE_NO_BITMAP) ||
-	       (cap->cap_bitmap[bit / 32] >> bit % 32 & 1);
-}
-
 static bool has_node(const struct elan_capability *cap, uint32_t node)
 {
 	for (uint32_t i = 0; i < capability_context_count(cap); i++)
-		if (has_process(cap, node, i))
+		if (capability_has_process(cap, node, i))
 			return true;
 	return false;
 }
@@ -62,26 +43,6 @@ int elan3_share_of(const struct elan_capability *cap, uint32_t elan_id,
 		return -EINVAL;
 	*ret_share = share;
 	return 0;
-}
-
-int elan3_rank_find(const struct elan_capability *cap, uint32_t rank,
-		    uint32_t *ret_node, uint32_t *ret_context)
-{
-	uint32_t nodes = capability_node_count(cap);
-	uint32_t contexts = capability_context_count(cap);
-	uint32_t left = rank;
-
-	for (uint32_t i = 0; i < nodes * contexts; i++) {
-		uint32_t node = is_cyclic(cap) ? i % nodes : i / contexts;
-		uint32_t context = is_cyclic(cap) ? i / nodes : i % contexts;
-
-		if (!has_process(cap, node, context) || left-- > 0)
-			continue;
-		*ret_node = node;
-		*ret_context = context;
-		return 0;
-	}
-	return -ENOENT;
 }
 
 void elan3_record_encode(const struct elan3_share *share,

@@ -28,12 +28,6 @@ struct elan3_share {
  */
 int elan3_share_of(const struct elan_capability *cap, uint32_t elan_id,
 		   struct elan3_share *ret_share);
-/*
- * Where virtual process `rank` is, from the low ends of the capability. -ENOENT:
- * it has no such process.
- */
-int elan3_rank_find(const struct elan_capability *cap, uint32_t rank,
-		    uint32_t *ret_node, uint32_t *ret_context);
 
 void elan3_record_encode(const struct elan3_share *share,
 			 struct fairlead_record *ret_record);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "driver/elan3/record.h"
+#include "rms/capability.h"
 
 static int number_set(const char *name, uint32_t number)
 {
@@ -91,7 +92,7 @@ static int place_find(const struct elan_capability *cap,
 
 	if (result < 0)
 		return result;
-	if (elan3_rank_find(cap, rank, &node, &context) < 0 ||
+	if (capability_locate(cap, rank, &node, &context) < 0 ||
 	    elan3_share_of(cap, (uint32_t)cap->cap_lownode + node, &there) < 0)
 		return error_set(ret_error, -EINVAL,
 				 "rank %u is none of the lane's virtual "

@@ -130,7 +130,7 @@ static void what_cannot_be_taken_back_is_said(void **state)
 	     n++) {
 		if (result < 0 && strstr(world->error.text, "cannot be taken "
 							    "back"))
-			was_said = world_list(world) == 1;
+			was_said |= world_list(world) > 0;
 		assert_int_equal(world_revoke(world, &lane), 0);
 	}
 	assert_true(was_said);

@@ -465,6 +465,47 @@ static void nodes_have_to_be_where_the_file_has_them(void **state)
 	assert_non_null(strstr(error.text, "'n7' has not told"));
 }
 
+/* By rising ElanIDs, whatever the order of the job's nodes. */
+static void nodes_are_told_where_the_adapters_of_others_are(void **state)
+{
+	static const char *const nodes[] = { "n7", "n5", "n6" };
+	struct fairlead_place told[3];
+	struct fairlead_error error = { 0 };
+	struct fairlead_lane lane = { .options = "layout=block,rails=0" };
+	struct route *routes = NULL;
+	uint8_t *bytes = NULL;
+	size_t size = 0, count = 0;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct elan3_place place = {
+			.rail_count = 1,
+			.rails = { { ELAN3_PORT_UP,
+				     7 - (i == 0 ? 0 : 3 - i) } },
+		};
+
+		/* The last one has none. */
+		if (i < 2)
+			place.adapter = (struct route){
+				.family = 4,
+				.address = { 10, 0, 0, (uint8_t)i },
+				.port = 7174,
+			};
+		elan3_place_encode(&place, &told[i]);
+	}
+	assert_int_equal(ops->assemble(*state, &lane, nodes, told, 3, &bytes,
+				       &size, &error),
+			 0);
+	assert_int_equal(routes_decode(bytes, size, &routes, &count), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(routes[0].node, 5);
+	assert_int_equal(routes[0].address[3], 1);
+	assert_int_equal(routes[1].node, 7);
+	assert_int_equal(routes[1].address[3], 0);
+	assert_int_equal(routes[1].port, 7174);
+	free(routes);
+	free(bytes);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -485,6 +526,7 @@ int main(void)
 		T(a_job_whose_nodes_have_moved_is_not_packed),
 		T(what_is_described_has_no_secret),
 		T(nodes_have_to_be_where_the_file_has_them),
+		T(nodes_are_told_where_the_adapters_of_others_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

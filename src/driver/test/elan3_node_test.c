@@ -124,6 +124,49 @@ static void a_rail_that_lacks_is_named(void **state)
 					  : "enforcement search");
 }
 
+static void routes_that_are_damaged_leave_nothing(void **state)
+{
+	struct world *world = *state;
+	struct fairlead_lane lane = world_lane(world, "0:1");
+	uint8_t routes[ROUTE_SIZE] = { 1, 0, 4, 10, 0, 0, 1 };
+	struct fairlead_record record;
+
+	lane.members = routes;
+	lane.members_size = sizeof(routes); /* it has no port */
+	assert_int_equal(world_apply(world, &lane, &record), -EBADMSG);
+	assert_has(world->error.text, "about its nodes is damaged");
+	assert_int_equal(world_list(world), 0);
+	routes[ROUTE_SIZE - 1] = 1;
+	lane.members_size--;
+	assert_int_equal(world_apply(world, &lane, &record), -EBADMSG);
+	assert_int_equal(world_list(world), 0);
+	lane.members_size++;
+	assert_int_equal(world_apply(world, &lane, &record), 0);
+	assert_int_equal(world_revoke(world, &lane), 0);
+}
+
+/* It could claim what is another job's. */
+static void a_program_of_the_lanes_number_is_in_its_way(void **state)
+{
+	struct world *world = *state;
+	struct fairlead_lane lane = world_lane(world, "0:1");
+	struct fairlead_record record;
+	struct player *member =
+		must_create(world->stage, 0, (int)lane.ids[ELAN3_ID_PROGRAM]);
+
+	assert_int_equal(world_apply(world, &lane, &record), -EEXIST);
+	assert_has(world->error.text, "is there already, with 1 process");
+	assert_int_equal(world_list(world), 0);
+	kill(member->pid, SIGKILL);
+	player_wait(member);
+	assert_int_equal(world_apply(world, &lane, &record), -EEXIST);
+	assert_int_equal(rms_client_program_destroy(
+				 NULL, (int)lane.ids[ELAN3_ID_PROGRAM]),
+			 0);
+	assert_int_equal(world_apply(world, &lane, &record), 0);
+	assert_int_equal(world_revoke(world, &lane), 0);
+}
+
 static void malformed_secrets_leave_nothing(void **state)
 {
 	struct world *world = *state;
@@ -309,6 +352,8 @@ int main(int argc, char **argv)
 		world_test(without_a_daemon_everything_says_so),
 		world_test(a_rail_that_lacks_is_named),
 		world_test(malformed_secrets_leave_nothing),
+		world_test(routes_that_are_damaged_leave_nothing),
+		world_test(a_program_of_the_lanes_number_is_in_its_way),
 		world_test(a_lane_of_another_shape_is_refused),
 		world_test(keys_go_to_no_daemon_of_others),
 		world_test(what_root_gave_a_program_is_not_taken_over),

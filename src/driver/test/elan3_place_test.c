@@ -29,6 +29,37 @@ static void a_place_comes_back_as_it_was(void **state)
 	assert_memory_equal(&place, &sample, sizeof(place));
 }
 
+static void an_adapter_comes_with_it(void **state)
+{
+	struct elan3_place place = sample, again;
+	struct fairlead_place bytes;
+
+	place.adapter = (struct route){
+		.family = 4,
+		.address = { 10, 0, 0, 9 },
+		.port = 0x1234,
+	};
+	elan3_place_encode(&place, &bytes);
+	assert_int_equal(bytes.size, 2 + 3 * 3 + 19);
+	assert_int_equal(bytes.bytes[0], 2);
+	assert_int_equal(elan3_place_decode(&bytes, &again), 0);
+	assert_memory_equal(&again, &place, sizeof(place));
+	for (bytes.size = 0; bytes.size < 2 + 3 * 3 + 19; bytes.size++)
+		assert_int_equal(elan3_place_decode(&bytes, &again), -EBADMSG);
+	/* No port; a family that is none; more of an address than it has. */
+	bytes.bytes[28] = bytes.bytes[29] = 0;
+	bytes.size = 30;
+	assert_int_equal(elan3_place_decode(&bytes, &again), -EBADMSG);
+	bytes.bytes[29] = 1;
+	bytes.bytes[11] = 5;
+	assert_int_equal(elan3_place_decode(&bytes, &again), -EBADMSG);
+	bytes.bytes[11] = 4;
+	bytes.bytes[20] = 1;
+	assert_int_equal(elan3_place_decode(&bytes, &again), -EBADMSG);
+	bytes.bytes[11] = 6;
+	assert_int_equal(elan3_place_decode(&bytes, &again), 0);
+}
+
 static void what_is_no_place_is_refused(void **state)
 {
 	static const struct {
@@ -72,6 +103,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_place_comes_back_as_it_was),
+		cmocka_unit_test(an_adapter_comes_with_it),
 		cmocka_unit_test(what_is_no_place_is_refused),
 		cmocka_unit_test(only_the_rails_of_the_job_count),
 	};

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "driver/elan3/geometry.h"
+#include "rms/capability.h"
 
 /* ElanIDs 3, 5 and 9 with 2, 3 and 1 tasks. */
 static struct elan_capability cap_of(bool is_cyclic)
@@ -38,9 +39,10 @@ static void assert_rank(const struct elan_capability *cap, uint32_t rank,
 	uint32_t found_node, found_context;
 
 	assert_int_equal(
-		elan3_rank_find(cap, rank, &found_node, &found_context), 0);
+		capability_locate(cap, rank, &found_node, &found_context), 0);
 	assert_int_equal(found_node, node);
 	assert_int_equal(found_context, context);
+	assert_int_equal(capability_rank_of(cap, node, context), (int)rank);
 }
 
 static void ranks_go_by_the_layout(void **state)
@@ -59,9 +61,13 @@ static void ranks_go_by_the_layout(void **state)
 	assert_rank(&cyclic, 2, 6, 0);
 	assert_rank(&cyclic, 3, 0, 1);
 	assert_rank(&cyclic, 5, 2, 2);
-	assert_int_equal(elan3_rank_find(&block, 6, &node, &context), -ENOENT);
-	assert_int_equal(elan3_rank_find(&cyclic, UINT32_MAX, &node, &context),
+	assert_int_equal(capability_locate(&block, 6, &node, &context),
 			 -ENOENT);
+	assert_int_equal(capability_locate(&cyclic, UINT32_MAX, &node,
+					   &context),
+			 -ENOENT);
+	assert_int_equal(capability_rank_of(&block, 1, 0), -ENOENT);
+	assert_int_equal(capability_rank_of(&cyclic, 0, 2), -ENOENT);
 	block.cap_type |= ELAN_CAP_TYPE_NO_BITMAP;
 	assert_rank(&block, 3, 1, 0);
 	assert_rank(&block, 20, 6, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The cluster's part of cgroup v2: CLUSTER/NODE/job-GRANT, below where it is
- * mounted. What is in one can be killed as a whole, and BPF programs of a node
+ * mounted; and what fairlead-rms makes for programs, two levels more. What is in one can be killed as a whole, and BPF programs of a node
  * see that node only.
  */
 #include "emu/cluster/internal.h"
@@ -17,7 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EVENTS_MAX 256
+#define EVENTS_MAX  256
+#define BELOW_JOB   2
+#define BELOW_NODE  (BELOW_JOB + 1)
+#define BELOW_WHOLE (BELOW_NODE + 1)
 
 static bool mount_find(char *path, size_t capacity)
 {
@@ -163,14 +166,14 @@ int cluster_cgroup_renew(const struct cluster *cluster,
 	int result;
 
 	cluster_cgroup_path(cluster, node, path);
-	result = end(path, 1, ret_error);
+	result = end(path, BELOW_NODE, ret_error);
 	return result == 0 && path[0] != '\0' ? make(path, ret_error) : result;
 }
 
 int cluster_cgroup_remove(const struct cluster *cluster,
 			  struct fairlead_error *ret_error)
 {
-	return end(cluster->cgroup, 2, ret_error);
+	return end(cluster->cgroup, BELOW_WHOLE, ret_error);
 }
 
 static void job_path(const struct cluster *cluster,
@@ -203,5 +206,5 @@ int cluster_job_end(const struct cluster *cluster,
 	char path[CLUSTER_CGROUP_MAX];
 
 	job_path(cluster, node, grant_id, path);
-	return end(path, 0, ret_error);
+	return end(path, BELOW_JOB, ret_error);
 }

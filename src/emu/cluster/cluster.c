@@ -48,8 +48,9 @@ static int setting_check(const struct cluster_options *options,
 	if (!cluster_has_section(options, setting))
 		return error_set(ret_error, -EINVAL,
 				 "setting '%s': the sections are manager, "
-				 "node, fabric and slingshot, and ethernet "
-				 "where there is a rail and the driver",
+				 "node, fabric and slingshot, ethernet where "
+				 "there is a rail and the driver, and elan3 "
+				 "where there is the driver",
 				 setting);
 	return 0;
 }
@@ -176,6 +177,8 @@ static int nodes_start(struct cluster *cluster,
 
 		result = cluster_start_softnic(cluster, node, ret_error);
 		if (result == 0)
+			result = cluster_start_rms(cluster, node, ret_error);
+		if (result == 0)
 			result = cluster_start_daemon(cluster, node, ret_error);
 	}
 	return result;
@@ -221,6 +224,7 @@ static void cluster_prepare(struct cluster *cluster,
 	cluster->node_count = options->node_count;
 	cluster->nic_count = options->nic_count;
 	cluster->rail_count = options->rail_count;
+	cluster->elan_count = cluster_elan_rails(options);
 	if (options->generation != NULL)
 		snprintf(cluster->generation, sizeof(cluster->generation), "%s",
 			 options->generation);
@@ -315,6 +319,7 @@ int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
 		struct cluster_node *node = &cluster->nodes[i];
 
 		process_stop(&node->daemon, CLUSTER_GRACE_MS);
+		process_stop(&node->rms, CLUSTER_GRACE_MS);
 		process_stop(&node->softnic, CLUSTER_GRACE_MS);
 		container_sweep(&node->holder, NULL, 0, CLUSTER_GRACE_MS);
 		process_stop(&node->holder, 0);
@@ -422,8 +427,10 @@ int cluster_restart(struct cluster *cluster, struct cluster_node *node,
 		return result;
 	process_stop(node ? &node->daemon : &cluster->manager,
 		     CLUSTER_GRACE_MS);
-	result = node ? cluster_start_daemon(cluster, node, ret_error)
-		      : cluster_start_manager(cluster, ret_error);
+	result = node ? cluster_start_rms(cluster, node, ret_error) : 0;
+	if (result == 0)
+		result = node ? cluster_start_daemon(cluster, node, ret_error)
+			      : cluster_start_manager(cluster, ret_error);
 	if (result < 0)
 		return result;
 	return node ? cluster_wait_node(cluster, node, ret_error)

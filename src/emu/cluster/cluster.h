@@ -3,7 +3,8 @@
  * A cluster on one machine, for trying things out and for tests.
  *
  * Each emulated node is a container (own network, host name, IPC and mounts)
- * with a software NIC daemon and a `fairleadd` in the node role. A bridge in a
+ * with a software NIC daemon, a `fairlead-rms` where something is set for Elan,
+ * and a `fairleadd` in the node role. A bridge in a
  * container of its own joins them; there the manager runs. A bridge more for
  * each rail joins the nodes' NICs of plain Ethernet. Everything lives in one
  * directory: state file, configuration, keys, journals, logs, a copy of the
@@ -41,12 +42,14 @@ struct cluster_programs {
 	char softnic[4096];
 	char libcxi[4096];
 	char cxi_lni[4096];
+	char rms[4096]; /* "": not built */
 };
 
 struct cluster_node {
 	char name[16]; /* "n0" */
 	struct process holder;
 	struct process softnic;
+	struct process rms; /* where there is Elan */
 	struct process daemon;
 };
 
@@ -56,8 +59,9 @@ struct cluster {
 	uint32_t node_count;
 	uint32_t nic_count;
 	uint32_t rail_count;
-	char generation[8]; /* of the NIC's driver; "": its default */
-	char cgroup[256];   /* its part of cgroup v2; "": none could be made */
+	uint32_t elan_count; /* rails of Elan; 0: there is none */
+	char generation[8];  /* of the NIC's driver; "": its default */
+	char cgroup[256];    /* its part of cgroup v2; "": none could be made */
 	struct cluster_programs programs;
 	struct process fabric; /* holder of the bridge's container */
 	struct process manager;
@@ -120,10 +124,16 @@ int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error);
 int cluster_job_begin(const struct cluster *cluster,
 		      const struct cluster_node *node, uint64_t grant_id,
 		      struct fairlead_error *ret_error);
-/* Kill what is in it, and remove it. None is no error. */
+/* Kill what is in it, and remove it with what is below. None is no error. */
 int cluster_job_end(const struct cluster *cluster,
 		    const struct cluster_node *node, uint64_t grant_id,
 		    struct fairlead_error *ret_error);
+
+#define CLUSTER_RMS_DIR_MAX 64
+
+/* The directory of a node's fairlead-rms, seen from outside. */
+void cluster_rms_dir(const struct cluster_node *node,
+		     char dir[CLUSTER_RMS_DIR_MAX]);
 
 /* The manager's socket, for fairlead_open(). */
 void cluster_socket(const struct cluster *cluster, char *path, size_t capacity);
@@ -143,7 +153,8 @@ int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
 
 /*
  * Start, after it died or was killed, the manager (node NULL) or a node's
- * daemon; a running one is stopped first. Waits until it serves.
+ * daemon; a running one is stopped first. With it a fairlead-rms that died.
+ * Waits until it serves.
  */
 int cluster_restart(struct cluster *cluster, struct cluster_node *node,
 		    struct fairlead_error *ret_error);

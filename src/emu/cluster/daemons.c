@@ -97,3 +97,43 @@ int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 	result = process_start(&spec, &node->softnic, ret_error);
 	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
 }
+
+int cluster_start_rms(struct cluster *cluster, struct cluster_node *node,
+		      struct fairlead_error *ret_error)
+{
+	char log[CLUSTER_PATH_MAX], rails[16], address[32];
+	const char *const argv[] = {
+		cluster->programs.rms, "--rails", rails, "--adapter", address,
+		"--ready-fd",          "3",       NULL
+	};
+	struct process_spec spec = {
+		.argv = argv,
+		.log_path = log,
+		.prepare = enter_container,
+		.prepare_arg = &node->holder,
+		.tells_ready = true,
+		.timeout_ms = CLUSTER_READY_MS,
+	};
+	int result;
+
+	if (cluster->elan_count == 0 || process_is_alive(&node->rms))
+		return 0;
+	if (argv[0][0] == '\0')
+		return error_set(ret_error, -ENOENT,
+				 "'fairlead-rms' is neither built nor "
+				 "installed, and the nodes have Elan");
+	snprintf(rails, sizeof(rails), "0-%u", cluster->elan_count - 1);
+	snprintf(address, sizeof(address), "10.%u.0.%u", CLUSTER_SUBNET_FIRST,
+		 (uint32_t)(node - cluster->nodes) + 1);
+	cluster_path(cluster, log, "%s/log/rms.log", node->name);
+	result = process_start(&spec, &node->rms, ret_error);
+	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+}
+
+/* A node has the id space of processes of all. */
+void cluster_rms_dir(const struct cluster_node *node,
+		     char dir[CLUSTER_RMS_DIR_MAX])
+{
+	snprintf(dir, CLUSTER_RMS_DIR_MAX, "/proc/%d/root/run/fairlead-rms",
+		 (int)node->holder.pid);
+}

@@ -176,8 +176,9 @@ static int enter_network(const char *isolation, uint64_t grant_id,
 	return 0;
 }
 
-int launch_enter(const struct cluster *cluster, const struct cluster_node *node,
-		 const struct launch_job *job, struct fairlead_error *ret_error)
+int launch_enter_as_root(const struct cluster_node *node,
+			 const struct launch_job *job,
+			 struct fairlead_error *ret_error)
 {
 	struct said said = { 0 };
 	int result = container_enter(&node->holder, ret_error);
@@ -189,9 +190,24 @@ int launch_enter(const struct cluster *cluster, const struct cluster_node *node,
 	if (result == 0)
 		result =
 			enter_network(said.isolation, job->grant_id, ret_error);
-	if (result == 0)
-		result = become(job->uid, job->gid, ret_error);
+	return result;
+}
+
+int launch_drop_root(const struct cluster *cluster,
+		     const struct launch_job *job,
+		     struct fairlead_error *ret_error)
+{
+	int result = become(job->uid, job->gid, ret_error);
+
 	if (result == 0)
 		launch_put_path(cluster);
 	return result;
+}
+
+int launch_enter(const struct cluster *cluster, const struct cluster_node *node,
+		 const struct launch_job *job, struct fairlead_error *ret_error)
+{
+	int result = launch_enter_as_root(node, job, ret_error);
+
+	return result == 0 ? launch_drop_root(cluster, job, ret_error) : result;
 }

@@ -3,6 +3,7 @@
  * The directory of an emulated cluster:
  *
  *	cluster.json lock fairlead.conf manager.key
+ *	elanhosts           where there is Elan
  *	softnic/            libcxi.so.1 and cxi-lni, for all users to run
  *	manager/{run,state,log}
  *	NODE/{run,log}      run is /run/fairlead on the node
@@ -24,6 +25,8 @@
 #include "emu/cluster/container.h"
 #include "manager/wire/keyfile.h"
 #include "sys/rng.h"
+
+#define ELAN_RAILS_MAX 31 /* that fairlead-rms knows */
 
 /* Places of a program, seen from the folder of `fairlead`: built, installed. */
 static int program_find(char *path, const char *folder, const char *built,
@@ -73,7 +76,13 @@ int cluster_programs_find(struct cluster_programs *programs,
 				      "../emu/cxi/tool/cxi-lni",
 				      "../lib/fairlead/softnic/cxi-lni",
 				      ret_error);
-	return result;
+	if (result < 0)
+		return result;
+	/* Only nodes with Elan have it. */
+	if (program_find(programs->rms, folder, "../rms/service/fairlead-rms",
+			 "../sbin/fairlead-rms", ret_error) < 0)
+		programs->rms[0] = '\0';
+	return 0;
 }
 
 static int directory_create(const struct cluster *cluster, const char *name,
@@ -219,16 +228,52 @@ static void ethernet_write(FILE *file, const struct cluster *cluster,
 }
 
 /* Nodes have no Elan of their own: it is on when something is set for it. */
-static void elan3_write(FILE *file, const struct cluster_options *options)
+uint32_t cluster_elan_rails(const struct cluster_options *options)
 {
+	const char *name = "elan3.rails=";
+	uint32_t rails = 0;
+
 	for (size_t i = 0; i < options->setting_count; i++) {
-		if (!is_in_section(options->settings[i], "elan3"))
+		const char *setting = options->settings[i];
+
+		if (!is_in_section(setting, "elan3"))
 			continue;
-		fprintf(file, "\ndriver \"elan3\" {\n");
-		section_write(file, options, "elan3");
-		fprintf(file, "}\n");
-		return;
+		if (strncmp(setting, name, strlen(name)) == 0)
+			rails = (uint32_t)strtoul(setting + strlen(name), NULL,
+						  10);
+		else if (rails == 0)
+			rails = 1;
 	}
+	/* What is no number of rails is the driver's to refuse. */
+	return rails > ELAN_RAILS_MAX ? 1 : rails;
+}
+
+/* Node I is ElanID I, where nothing else was said. */
+static void elan3_write(FILE *file, const struct cluster *cluster,
+			const struct cluster_options *options)
+{
+	if (cluster->elan_count == 0)
+		return;
+	fprintf(file, "\ndriver \"elan3\" {\n");
+	if (!is_named(options, "elan3.elanhosts") &&
+	    !is_named(options, "elan3.genders"))
+		fprintf(file, "    elanhosts = \"%s/elanhosts\"\n",
+			cluster->dir);
+	section_write(file, options, "elan3");
+	fprintf(file, "}\n");
+}
+
+static int elanhosts_write(const struct cluster *cluster,
+			   struct fairlead_error *ret_error)
+{
+	char path[CLUSTER_PATH_MAX], text[64];
+	uint32_t last = cluster->node_count - 1;
+
+	if (cluster->elan_count == 0)
+		return 0;
+	snprintf(text, sizeof(text), "eip [0-%u] n[0-%u]\n", last, last);
+	cluster_path(cluster, path, "elanhosts");
+	return file_write(path, text, strlen(text), 0644, ret_error);
 }
 
 static int config_write(const struct cluster *cluster,
@@ -271,7 +316,7 @@ static int config_write(const struct cluster *cluster,
 	fprintf(file, "}\n");
 	if (has_ethernet(options))
 		ethernet_write(file, cluster, options);
-	elan3_write(file, options);
+	elan3_write(file, cluster, options);
 	if (fclose(file) != 0)
 		return error_set(ret_error, -EIO, "cannot write '%s'", path);
 	return 0;
@@ -390,6 +435,8 @@ int cluster_files_create(const struct cluster *cluster,
 
 	if (result == 0)
 		result = config_write(cluster, options, ret_error);
+	if (result == 0)
+		result = elanhosts_write(cluster, ret_error);
 	if (result == 0)
 		result = keys_write(cluster, ret_error);
 	if (result == 0)

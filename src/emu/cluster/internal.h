@@ -31,6 +31,8 @@ int cluster_programs_find(struct cluster_programs *programs,
 /* SECTION.NAME=VALUE is for a section that the configuration has. */
 bool cluster_has_section(const struct cluster_options *options,
 			 const char *setting);
+/* How many rails of Elan the settings want; 0: there is none. */
+uint32_t cluster_elan_rails(const struct cluster_options *options);
 int cluster_files_create(const struct cluster *cluster,
 			 const struct cluster_options *options,
 			 struct fairlead_error *ret_error);
@@ -84,5 +86,8 @@ int cluster_start_manager(struct cluster *cluster,
 			  struct fairlead_error *ret_error);
 int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 			  struct fairlead_error *ret_error);
+/* Nothing is done where there is no Elan, or it runs. */
+int cluster_start_rms(struct cluster *cluster, struct cluster_node *node,
+		      struct fairlead_error *ret_error);
 int cluster_start_daemon(struct cluster *cluster, struct cluster_node *node,
 			 struct fairlead_error *ret_error);

@@ -3,124 +3,17 @@
 #include "emu/cluster/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct stream {
-	int fd; /* -1: ended */
-	int out_fd;
-	size_t size;
-	char line[LAUNCH_LINE_MAX];
-};
-
-struct task {
-	pid_t pid; /* 0: has ended */
-	int status;
-	uint32_t rank;
-	uint32_t local_rank;
-	uint32_t node_index;
-	char label[32];
-	struct stream streams[2]; /* stdout, stderr */
-};
-
-struct launch {
-	const struct launch_spec *spec;
-	struct task *tasks;
-	uint32_t task_count;
-	uint32_t running_count;
-	int signal_fd;
-	uint32_t interrupts;
-	sigset_t old_mask;
-};
-
-static void put_number(const char *name, uint32_t number)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", number);
-	setenv(name, text, 1);
-}
-
-static void put_ranks(const struct launch *launch, const struct task *task)
-{
-	const struct launch_spec *spec = launch->spec;
-	setenv("FAIRLEAD_NODELIST", spec->node_list, 1);
-	put_number("FAIRLEAD_RANK", task->rank);
-	put_number("FAIRLEAD_NTASKS", launch->task_count);
-	put_number("FAIRLEAD_LOCAL_RANK", task->local_rank);
-	put_number("FAIRLEAD_NODEID", task->node_index);
-	put_number("FAIRLEAD_NNODES", spec->node_count);
-}
-
-static int become_task(const struct launch *launch, const struct task *task,
-		       struct fairlead_error *ret_error)
-{
-	const struct launch_spec *spec = launch->spec;
-	int result = launch_enter(spec->cluster, spec->nodes[task->node_index],
-				  &spec->job, ret_error);
-
-	if (result < 0)
-		return result;
-	put_ranks(launch, task);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigprocmask(SIG_SETMASK, spec->signal_mask, NULL);
-	return 0;
-}
-
-static void run_task(const struct launch *launch, const struct task *task,
-		     int out_fd, int err_fd)
-{
-	struct fairlead_error error;
-	int in_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	setpgid(0, 0);
-	if (dup2(in_fd, 0) < 0 || dup2(out_fd, 1) < 0 || dup2(err_fd, 2) < 0)
-		_exit(126);
-	if (become_task(launch, task, &error) < 0) {
-		dprintf(STDERR_FILENO, "fairlead run: %s\n", error.text);
-		_exit(126);
-	}
-	execvp(launch->spec->argv[0], launch->spec->argv);
-	dprintf(STDERR_FILENO, "fairlead run: cannot run '%s': %s\n",
-		launch->spec->argv[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
-}
-
-static int start_task(struct launch *launch, struct task *task,
-		      struct fairlead_error *ret_error)
-{
-	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
-	pid_t pid = -1;
-
-	if (pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0)
-		pid = fork();
-	if (pid == 0)
-		run_task(launch, task, out[1], err[1]);
-	closep(&out[1]);
-	closep(&err[1]);
-	if (pid < 0) {
-		error_set(ret_error, -errno, "cannot start a task: %s",
-			  strerror(errno));
-		closep(&out[0]);
-		closep(&err[0]);
-		return ret_error->code;
-	}
-	/* Both do: a signal may come before the task runs. */
-	(void)setpgid(pid, pid);
-	task->pid = pid;
-	task->streams[0] = (struct stream){ .fd = out[0], .out_fd = 1 };
-	task->streams[1] = (struct stream){ .fd = err[0], .out_fd = 2 };
-	launch->running_count++;
-	return 0;
-}
+#include "emu/cluster/program.h"
+#include "emu/cluster/tasks.h"
 
 static void put_line(const struct launch *launch, const struct task *task,
 		     struct stream *stream)
@@ -166,6 +59,14 @@ static void read_stream(const struct launch *launch, const struct task *task,
 
 static void signal_tasks(const struct launch *launch, int signal)
 {
+	const struct launch_spec *spec = launch->spec;
+
+	if (spec->job.program != 0) {
+		for (uint32_t i = 0; i < spec->node_count; i++)
+			program_signal(spec->nodes[i], spec->job.program,
+				       signal);
+		return;
+	}
 	for (uint32_t i = 0; i < launch->task_count; i++)
 		if (launch->tasks[i].pid > 0)
 			kill(-launch->tasks[i].pid, signal);
@@ -225,13 +126,23 @@ static void wait_once(struct launch *launch, struct pollfd *fds,
 		read_signal(launch);
 }
 
-static bool has_output(const struct launch *launch)
+/*
+ * What is there by now: who is in a session of its own may have it open still,
+ * and is ended with the job.
+ */
+static void drain(const struct launch *launch, const struct task *task,
+		  struct stream *stream)
 {
-	for (uint32_t i = 0; i < launch->task_count; i++)
-		if (launch->tasks[i].streams[0].fd >= 0 ||
-		    launch->tasks[i].streams[1].fd >= 0)
-			return true;
-	return false;
+	struct pollfd pollfd = { .fd = stream->fd, .events = POLLIN };
+
+	while (stream->fd >= 0 && poll(&pollfd, 1, 0) > 0)
+		read_stream(launch, task, stream);
+	if (stream->fd < 0)
+		return;
+	if (stream->size > 0)
+		put_line(launch, task, stream);
+	close(stream->fd);
+	stream->fd = -1;
 }
 
 static int wait_all(struct launch *launch, struct fairlead_error *ret_error)
@@ -260,24 +171,19 @@ static int wait_all(struct launch *launch, struct fairlead_error *ret_error)
 	return code;
 }
 
-static void end_all(struct launch *launch, const pid_t *groups)
+static void end_all(struct launch *launch)
 {
 	for (uint32_t i = 0; i < launch->task_count; i++)
-		if (groups[i] > 0)
-			kill(-groups[i], SIGKILL);
+		if (launch->groups[i] > 0)
+			kill(-launch->groups[i], SIGKILL);
 	while (launch->running_count > 0) {
 		reap_tasks(launch);
 		if (launch->running_count > 0)
 			waitid(P_ALL, 0, NULL, WEXITED | WNOWAIT);
 	}
-	while (has_output(launch))
-		for (uint32_t i = 0; i < launch->task_count * 2; i++) {
-			struct task *task = &launch->tasks[i / 2];
-
-			if (task->streams[i % 2].fd >= 0)
-				read_stream(launch, task,
-					    &task->streams[i % 2]);
-		}
+	for (uint32_t i = 0; i < launch->task_count * 2; i++)
+		drain(launch, &launch->tasks[i / 2],
+		      &launch->tasks[i / 2].streams[i % 2]);
 }
 
 void launch_signals(sigset_t *ret_signals)
@@ -322,7 +228,12 @@ static int tasks_create(struct launch *launch, struct fairlead_error *ret_error)
 			task->rank = rank++;
 			task->local_rank = local;
 			task->node_index = i;
-			task->streams[0].fd = task->streams[1].fd = -1;
+			for (int j = 0; j < 2; j++)
+				task->streams[j] = (struct stream){
+					.fd = -1,
+					.task_fd = -1,
+					.out_fd = j + 1,
+				};
 			snprintf(task->label, sizeof(task->label),
 				 "%s.%u: ", spec->nodes[i]->name, local);
 		}
@@ -331,27 +242,31 @@ static int tasks_create(struct launch *launch, struct fairlead_error *ret_error)
 
 int launch_run(const struct launch_spec *spec, struct fairlead_error *ret_error)
 {
-	struct launch launch = { .spec = spec, .signal_fd = -1 };
-	_auto_(freep) pid_t *groups = NULL;
+	struct launch launch = {
+		.spec = spec,
+		.signal_fd = -1,
+		.pid = getpid(),
+	};
 	int result = tasks_create(&launch, ret_error);
 
 	if (result < 0)
 		return result;
-	groups = calloc(launch.task_count, sizeof(*groups));
+	launch.groups = calloc(launch.task_count, sizeof(*launch.groups));
 	signals_open(&launch);
-	if (launch.signal_fd < 0 || groups == NULL)
+	if (launch.signal_fd < 0 || launch.groups == NULL)
 		result = error_set(ret_error, -ENOMEM, "cannot take signals");
-	for (uint32_t i = 0; i < launch.task_count && result == 0; i++) {
-		result = start_task(&launch, &launch.tasks[i], ret_error);
-		groups[i] = launch.tasks[i].pid;
-	}
+	if (result == 0)
+		result = tasks_start(&launch, ret_error);
+	if (result == 0)
+		launch_pass("started");
 	if (result == 0)
 		result = wait_all(&launch, ret_error);
-	if (groups != NULL)
-		end_all(&launch, groups);
+	if (launch.groups != NULL)
+		end_all(&launch);
 	if (launch.signal_fd >= 0)
 		close(launch.signal_fd);
 	sigprocmask(SIG_SETMASK, &launch.old_mask, NULL);
+	free(launch.groups);
 	free(launch.tasks);
 	return result;
 }

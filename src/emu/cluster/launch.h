@@ -10,6 +10,12 @@
  *	FAIRLEAD_NODEID      index of its node in the job
  *	FAIRLEAD_NNODES      nodes of the job
  *	FAIRLEAD_NODELIST    their host list
+ *
+ * Where the lane wants it (Elan) the tasks of a node are in a program
+ * description: a process that is root makes it, is given what was left there for
+ * it, becomes the owner, and forks the tasks, so that they are members; the
+ * driver says to each which rank of the lane it is. It ends then. Their parent
+ * is launch_run()'s caller, as otherwise.
  */
 #pragma once
 
@@ -36,6 +42,14 @@ struct launch_job {
 	const struct fairlead_driver *const *drivers;
 	uid_t uid;
 	gid_t gid;
+	/*
+	 * Of the lane: its driver's `task` is called in each task. NULL: none
+	 * has to be prepared.
+	 */
+	const struct fairlead_driver *driver;
+	const struct fairlead_lane *lane;
+	/* Number of the program description on each node; 0: none is made. */
+	uint32_t program;
 };
 
 struct launch_spec {
@@ -44,6 +58,7 @@ struct launch_spec {
 	const sigset_t *signal_mask;       /* of the tasks */
 	struct cluster_node *const *nodes; /* of the job, in order */
 	const uint32_t *tasks;             /* an entry a node */
+	const uint32_t *cores;             /* an entry a node */
 	uint32_t node_count;
 	const char *node_list;
 	bool is_labelled; /* "n0.1: " before each line of output */
@@ -67,6 +82,12 @@ int launch_run(const struct launch_spec *spec,
 	       struct fairlead_error *ret_error);
 
 /*
+ * A step of a job manager is done. For tests: with FAIRLEAD_RUN_STOP=STEP the
+ * calling process says so on stderr, and stops itself.
+ */
+void launch_pass(const char *step);
+
+/*
  * Make the calling process, which has one thread, the job's on that node, for
  * good: in its cgroup, where cluster_job_begin() has made one, with its
  * environment, in its network where FAIRLEAD_ISOLATION says "netns:PATH", as its
@@ -75,6 +96,13 @@ int launch_run(const struct launch_spec *spec,
 int launch_enter(const struct cluster *cluster, const struct cluster_node *node,
 		 const struct launch_job *job,
 		 struct fairlead_error *ret_error);
+/* The same in two steps: all but the last one, and becoming the owner. */
+int launch_enter_as_root(const struct cluster_node *node,
+			 const struct launch_job *job,
+			 struct fairlead_error *ret_error);
+int launch_drop_root(const struct cluster *cluster,
+		     const struct launch_job *job,
+		     struct fairlead_error *ret_error);
 /* Become a user for good, as tasks do. -EPERM. */
 int launch_become_owner(const struct cluster *cluster, uid_t uid,
 			struct fairlead_error *ret_error);

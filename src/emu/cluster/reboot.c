@@ -15,6 +15,7 @@ static int crash(struct cluster *cluster, struct cluster_node *node,
 	int result;
 
 	process_stop(&node->daemon, 0);
+	process_stop(&node->rms, 0);
 	container_sweep(&node->holder, &node->softnic, 1, 0);
 	process_stop(&node->softnic, 0);
 	/* At once: the kernel takes its time with a network that is left. */
@@ -39,6 +40,8 @@ int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
 		result = cluster_network_join(cluster, node, ret_error);
 	if (result == 0)
 		result = cluster_start_softnic(cluster, node, ret_error);
+	if (result == 0)
+		result = cluster_start_rms(cluster, node, ret_error);
 	if (result == 0)
 		result = cluster_start_daemon(cluster, node, ret_error);
 	return result == 0 ? cluster_wait_node(cluster, node, ret_error)

@@ -94,16 +94,19 @@ static json_t *cluster_to_json(const struct cluster *cluster)
 
 		json_array_append_new(
 			nodes,
-			json_pack("{s:s, s:o, s:o, s:o}", "name", node->name,
-				  "holder", process_to_json(&node->holder),
-				  "softnic", process_to_json(&node->softnic),
-				  "daemon", process_to_json(&node->daemon)));
+			json_pack("{s:s, s:o, s:o, s:o, s:o}", "name",
+				  node->name, "holder",
+				  process_to_json(&node->holder), "softnic",
+				  process_to_json(&node->softnic), "rms",
+				  process_to_json(&node->rms), "daemon",
+				  process_to_json(&node->daemon)));
 	}
-	return json_pack("{s:i, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:s, s:s, s:o, s:o, s:o}",
 			 "version", STATE_VERSION, "user_mode",
 			 cluster->is_user_mode, "nics",
 			 (json_int_t)cluster->nic_count, "rails",
-			 (json_int_t)cluster->rail_count, "generation",
+			 (json_int_t)cluster->rail_count, "elan",
+			 (json_int_t)cluster->elan_count, "generation",
 			 cluster->generation, "cgroup", cluster->cgroup,
 			 "fabric", process_to_json(&cluster->fabric), "manager",
 			 process_to_json(&cluster->manager), "nodes", nodes);
@@ -138,6 +141,7 @@ static void node_from_json(const json_t *json, struct cluster_node *node)
 	text_from_json(json, "name", node->name, sizeof(node->name));
 	node->holder = process_from_json(json_object_get(json, "holder"));
 	node->softnic = process_from_json(json_object_get(json, "softnic"));
+	node->rms = process_from_json(json_object_get(json, "rms"));
 	node->daemon = process_from_json(json_object_get(json, "daemon"));
 }
 
@@ -171,6 +175,8 @@ int cluster_state_load(const char *dir, struct cluster *cluster,
 		(uint32_t)json_integer_value(json_object_get(state, "nics"));
 	cluster->rail_count =
 		(uint32_t)json_integer_value(json_object_get(state, "rails"));
+	cluster->elan_count =
+		(uint32_t)json_integer_value(json_object_get(state, "elan"));
 	text_from_json(state, "generation", cluster->generation,
 		       sizeof(cluster->generation));
 	text_from_json(state, "cgroup", cluster->cgroup,

@@ -2,8 +2,8 @@
 /*
  * Deposits: a lane's capabilities, which root's driver leaves here for the
  * programs of one user. One that is being taken back is for nobody new, and
- * goes when the last process that has it is gone. And attachments: who is at
- * which context of which rail.
+ * goes when the last process that has it is gone: with it the program of the
+ * grant's number and owner, by which it could have been claimed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,6 +51,12 @@ static int find_like(struct registry *registry, uint64_t grant_id, uint32_t uid,
 	return is_roots_own(registry, cap) ? -EACCES : -ENOENT;
 }
 
+static bool is_by_deposit(const struct attachment *attachment,
+			  const void *number)
+{
+	return attachment->deposit == *(const uint64_t *)number;
+}
+
 int registry_deposit_add(struct registry *registry, const struct caller *caller,
 			 uint64_t grant_id, uint32_t uid,
 			 const struct elan_capability *cap)
@@ -65,11 +71,16 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 		return -EINVAL;
 	result = find_like(registry, grant_id, uid, cap, &deposit);
 	if (result == 0) {
+		if (capability_has_key_of(&deposit->cap, cap))
+			return registry_save_deposit(registry, deposit);
 		before = deposit->cap.cap_userkey;
 		deposit->cap.cap_userkey = cap->cap_userkey;
 		result = registry_save_deposit(registry, deposit);
 		if (result < 0)
 			deposit->cap.cap_userkey = before;
+		else /* who has the old key has nothing any more */
+			registry_detach_all(registry, is_by_deposit,
+					    &deposit->number);
 		return result;
 	}
 	if (result != -ENOENT)
@@ -83,9 +94,10 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 	deposit->grant_id = grant_id;
 	deposit->uid = uid;
 	deposit->cap = *cap;
+	deposit->node = -1;
 	result = registry_save_deposit(registry, deposit);
 	if (result < 0) {
-		free(deposit);
+		deposit_destroy(deposit);
 		return result;
 	}
 	DL_APPEND(registry->deposits, deposit);
@@ -144,6 +156,27 @@ static bool holds(struct registry *registry, const struct program *program,
 	return false;
 }
 
+/*
+ * A program of the number and owner of a grant could claim what is left of it,
+ * or the next one's: it has its last deposits, whether it holds them or not.
+ */
+static bool has_last(const struct registry *registry,
+		     const struct program *program, const struct scope *scope)
+{
+	const struct deposit *deposit;
+	bool is_found = false;
+
+	DL_FOREACH (registry->deposits, deposit) {
+		if (deposit->grant_id != (uint64_t)program->id ||
+		    deposit->uid != program->uid)
+			continue;
+		if (!is_meant(deposit, scope))
+			return false;
+		is_found = true;
+	}
+	return is_found;
+}
+
 /* A process may be in it twice, as a member and as attached. */
 static int find_holders(struct registry *registry, const struct scope *scope,
 			struct members *ret_members)
@@ -153,7 +186,8 @@ static int find_holders(struct registry *registry, const struct scope *scope,
 	int result = 0;
 
 	DL_FOREACH (registry->programs, program) {
-		if (holds(registry, program, scope))
+		if (holds(registry, program, scope) ||
+		    has_last(registry, program, scope))
 			result = keeper->ops->members(keeper->ctx, program,
 						      ret_members);
 		if (result < 0)
@@ -200,6 +234,19 @@ static int take_from_programs(struct registry *registry,
 	return result;
 }
 
+/* A number that is another lane's later is no program's of this one. */
+static int drop_programs(struct registry *registry, const struct scope *scope)
+{
+	struct program *program, *next;
+	int result = 0;
+
+	DL_FOREACH_SAFE (registry->programs, program, next) {
+		if (result == 0 && has_last(registry, program, scope))
+			result = registry_drop_program(registry, program);
+	}
+	return result;
+}
+
 static int remove_deposits(struct registry *registry, const struct scope *scope)
 {
 	const struct notes_seam *notes = &registry->notes;
@@ -215,7 +262,7 @@ static int remove_deposits(struct registry *registry, const struct scope *scope)
 			break;
 		DL_DELETE(registry->deposits, deposit);
 		registry->deposit_count--;
-		free(deposit);
+		deposit_destroy(deposit);
 	}
 	return result;
 }
@@ -239,6 +286,8 @@ static int take(struct registry *registry, const struct scope *scope,
 		return result;
 	if (result == 0)
 		result = take_from_programs(registry, scope);
+	if (result == 0)
+		result = drop_programs(registry, scope);
 	if (result == 0)
 		result = remove_deposits(registry, scope);
 	return result;
@@ -304,161 +353,44 @@ int registry_deposit_next(struct registry *registry,
 	return 0;
 }
 
-/* --- attachments --- */
-
-static int find_held(struct registry *registry, const struct program *program,
-		     const struct elan_capability *cap, uint64_t *ret_deposit)
+static int route_one(struct registry *registry, struct deposit *deposit,
+		     int32_t node, const void *routes, size_t size)
 {
-	for (size_t i = 0; i < program->holding_count; i++) {
-		const struct holding *holding = &program->holdings[i];
-		const struct deposit *deposit =
-			registry_deposit(registry, holding->deposit);
+	struct deposit before = *deposit;
+	int result = routes_decode(routes, size, &deposit->routes,
+				   &deposit->route_count);
 
-		if (!capability_is_like(&holding->cap, cap) ||
-		    !capability_has_key_of(&holding->cap, cap))
-			continue;
-		if (holding->deposit != 0 &&
-		    (deposit == NULL || deposit->is_ending ||
-		     !capability_has_key_of(&deposit->cap, cap)))
-			continue;
-		*ret_deposit = holding->deposit;
-		return 0;
+	if (result < 0)
+		return result;
+	deposit->node = node;
+	result = registry_save_deposit(registry, deposit);
+	if (result < 0) {
+		free(deposit->routes);
+		*deposit = before;
+		return result;
 	}
-	return -EINVAL;
-}
-
-static int check_place(const struct elan_capability *cap, int32_t rail)
-{
-	struct elan_capability plain = *cap;
-
-	plain.cap_mycontext = ELAN_CAP_UNINITIALISED;
-	if (capability_check(&plain) < 0 ||
-	    cap->cap_mycontext < cap->cap_lowcontext ||
-	    cap->cap_mycontext > cap->cap_highcontext || rail < 0 ||
-	    rail >= ELAN_MAX_RAILS || !(cap->cap_railmask >> rail & 1))
-		return -EINVAL;
+	free(before.routes);
 	return 0;
 }
 
-static int add_attachment(struct registry *registry,
-			  const struct attachment *attachment)
+int registry_route(struct registry *registry, const struct caller *caller,
+		   uint64_t grant_id, int32_t node, const void *routes,
+		   size_t size)
 {
-	const struct keeper_seam *keeper = &registry->keeper;
-	struct attachment *attachments;
-	int result;
-
-	if (registry->attachment_count >= ATTACHMENTS_MAX)
-		return -ENOMEM;
-	attachments = reallocarray(registry->attachments,
-				   registry->attachment_count + 1,
-				   sizeof(*attachments));
-	if (attachments == NULL)
-		return -ENOMEM;
-	registry->attachments = attachments;
-	result = keeper->ops->watch(keeper->ctx, &attachment->process);
-	if (result < 0)
-		return result;
-	attachments[registry->attachment_count++] = *attachment;
-	result = registry_save_node(registry);
-	if (result < 0)
-		registry->attachment_count--;
-	return result;
-}
-
-int registry_attach(struct registry *registry, const struct caller *caller,
-		    int32_t rail, const struct elan_capability *cap)
-{
-	const struct keeper_seam *keeper = &registry->keeper;
-	struct attachment attachment = {
-		.process = caller->process,
-		.context = cap->cap_mycontext,
-		.rail = rail,
-	};
-	struct program *program;
-	uint32_t setting;
-	int result = check_place(cap, rail);
-
-	if (result == 0)
-		result =
-			keeper->ops->find(keeper->ctx, registry->programs,
-					  &caller->process, &program, &setting);
-	if (result == 0)
-		result = find_held(registry, program, cap, &attachment.deposit);
-	if (result < 0)
-		return result;
-	if (!(registry->rails_up >> rail & 1))
-		return -ENETDOWN;
-	for (size_t i = 0; i < registry->attachment_count; i++) {
-		if (registry->attachments[i].rail == rail &&
-		    registry->attachments[i].context == attachment.context)
-			return -EBUSY;
-	}
-	return add_attachment(registry, &attachment);
-}
-
-int registry_detach(struct registry *registry, const struct caller *caller,
-		    int32_t rail, const struct elan_capability *cap)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < registry->attachment_count; i++) {
-		const struct attachment *one = &registry->attachments[i];
-
-		if (one->rail != rail || one->context != cap->cap_mycontext ||
-		    !process_is(&one->process, &caller->process))
-			registry->attachments[kept++] = *one;
-	}
-	if (kept == registry->attachment_count)
-		return 0;
-	registry->attachment_count = kept;
-	return registry_save_node(registry);
-}
-
-int registry_rail_set(struct registry *registry, const struct caller *caller,
-		      int32_t rail, bool is_up)
-{
-	uint32_t before = registry->rails_up;
-	int result;
+	struct deposit *deposit;
+	int result = -ENOENT;
 
 	if (caller->uid != 0)
 		return -EACCES;
-	if (rail < 0 || rail >= ELAN_MAX_RAILS)
-		return -EINVAL;
-	registry->rails_up &= ~(UINT32_C(1) << rail);
-	registry->rails_up |= (uint32_t)is_up << rail;
-	result = registry_save_node(registry);
-	if (result < 0)
-		registry->rails_up = before;
-	return result;
-}
-
-int registry_rails_set(struct registry *registry, uint32_t rails)
-{
-	uint32_t before = registry->rails_up;
-	int result = 0;
-
-	registry->rails_up = rails & ((UINT32_C(1) << ELAN_MAX_RAILS) - 1);
-	if (registry->rails_up != before)
-		result = registry_save_node(registry);
-	if (result < 0)
-		registry->rails_up = before;
-	return result;
-}
-
-void registry_rails(const struct registry *registry, struct writer *writer)
-{
-	uint32_t contexts[ELAN_MAX_RAILS] = { 0 };
-	const struct deposit *deposit;
-
 	DL_FOREACH (registry->deposits, deposit) {
-		for (int i = 0; i < ELAN_MAX_RAILS; i++) {
-			if (deposit->cap.cap_railmask >> i & 1)
-				contexts[i] +=
-					capability_context_count(&deposit->cap);
-		}
+		if (deposit->grant_id != grant_id)
+			continue;
+		if (node < deposit->cap.cap_lownode ||
+		    node > deposit->cap.cap_highnode)
+			return -EINVAL;
+		result = route_one(registry, deposit, node, routes, size);
+		if (result < 0)
+			break;
 	}
-	write_u32(writer, registry->rails_up);
-	write_u8(writer, ELAN_MAX_RAILS);
-	for (int i = 0; i < ELAN_MAX_RAILS; i++)
-		write_u32(writer, contexts[i]);
+	return result;
 }

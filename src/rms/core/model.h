@@ -6,6 +6,7 @@
 #include "base/seam.h"
 #include "rms/capability.h"
 #include "rms/core/keeper.h"
+#include "rms/route.h"
 
 #define PLACE_MAX    1024  /* bytes of a program's place, with its zero */
 #define SETTINGS_MAX 4096  /* different settings among a program's members */
@@ -84,6 +85,9 @@ struct deposit {
 	uint32_t uid;
 	bool is_ending; /* being taken back: nobody gets it any more */
 	struct elan_capability cap;
+	int32_t node;         /* this one's ElanID; -1: nobody has said */
+	struct route *routes; /* of the lane's nodes */
+	size_t route_count;
 	struct deposit *prev, *next;
 };
 
@@ -92,6 +96,7 @@ struct attachment {
 	int32_t context; /* absolute */
 	int32_t rail;
 	uint64_t deposit; /* or 0 */
+	int32_t program;
 };
 
 struct registry {
@@ -106,14 +111,34 @@ struct registry {
 	struct attachment *attachments;
 	size_t attachment_count;
 	uint32_t rails_up;
+	/* Told of each that is not attached any more. NULL: nobody is. */
+	void (*detached)(void *ctx, const struct attachment *attachment);
+	void *detached_ctx;
 };
 
 /* --- among the files of this module --- */
 
 void program_destroy(struct program *program);
 DEFINE_AUTO(struct program, program_destroy)
+/* With its routes. NULL is allowed. */
+void deposit_destroy(struct deposit *deposit);
+DEFINE_AUTO(struct deposit, deposit_destroy)
 void registry_insert(struct registry *registry, struct program *program);
 struct program *registry_program(struct registry *registry, int32_t id);
+/*
+ * Detach all that an answer of true is for. Saves; what cannot be saved is
+ * detached all the same, since those who are attached again are looked at when
+ * a later daemon starts.
+ */
+int registry_detach_all(struct registry *registry,
+			bool (*is_meant)(const struct attachment *attachment,
+					 const void *arg),
+			const void *arg);
+/* What is saved of it is gone. Frees it; nobody is attached by it any more. */
+void registry_forget_program(struct registry *registry,
+			     struct program *program);
+/* It has no members. Frees it. -ECHILD: it has. */
+int registry_drop_program(struct registry *registry, struct program *program);
 struct deposit *registry_deposit(struct registry *registry, uint64_t number);
 const struct holding *program_holding(const struct program *program,
 				      int32_t index);
@@ -131,8 +156,9 @@ int record_decode_program(const void *bytes, size_t size,
 			  struct program **ret_program);
 void record_encode_deposit(const struct deposit *deposit,
 			   struct writer *writer);
+/* Into one that has nothing; destroy it in any case. */
 int record_decode_deposit(const void *bytes, size_t size,
-			  struct deposit *ret_deposit);
+			  struct deposit *deposit);
 void record_encode_node(const struct registry *registry, struct writer *writer);
 /* Into a registry that has none of it. */
 int record_decode_node(const void *bytes, size_t size,

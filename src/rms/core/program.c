@@ -25,13 +25,6 @@ static int find(struct registry *registry, const struct process *process,
 				 ret_program, &setting);
 }
 
-static void forget(struct registry *registry, struct program *program)
-{
-	DL_DELETE(registry->programs, program);
-	registry->program_count--;
-	program_destroy(program);
-}
-
 /* Undo what was made of it; a record that stays is undone at the next start. */
 static void unmake(struct registry *registry, struct program *program,
 		   const struct process *process)
@@ -42,7 +35,7 @@ static void unmake(struct registry *registry, struct program *program,
 	keeper->ops->leave(keeper->ctx, program, process);
 	keeper->ops->remove(keeper->ctx, program);
 	notes->ops->remove(notes->ctx, RECORD_PROGRAM, (uint64_t)program->id);
-	forget(registry, program);
+	registry_forget_program(registry, program);
 }
 
 static int make(struct registry *registry, struct program *program,
@@ -52,7 +45,7 @@ static int make(struct registry *registry, struct program *program,
 	int result = registry_save_program(registry, program);
 
 	if (result < 0) {
-		forget(registry, program);
+		registry_forget_program(registry, program);
 		return result;
 	}
 	result = keeper->ops->make(keeper->ctx, program, process);
@@ -114,7 +107,7 @@ int registry_program_destroy(struct registry *registry,
 		result = notes->ops->remove(notes->ctx, RECORD_PROGRAM,
 					    (uint64_t)id);
 	if (result == 0)
-		forget(registry, program);
+		registry_forget_program(registry, program);
 	return result;
 }
 

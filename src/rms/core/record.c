@@ -9,7 +9,8 @@
 
 #include "rms/core/registry.h"
 
-#define RECORD_VERSION 1
+#define RECORD_VERSION \
+	2 /* 1: deposits without routes, attachments without programs */
 
 static void write_head(struct writer *writer, enum record_kind kind)
 {
@@ -17,10 +18,13 @@ static void write_head(struct writer *writer, enum record_kind kind)
 	write_u8(writer, (uint8_t)kind);
 }
 
-static void read_head(struct reader *reader, enum record_kind kind)
+static uint8_t read_head(struct reader *reader, enum record_kind kind)
 {
-	if (read_u8(reader) != RECORD_VERSION || read_u8(reader) != kind)
+	uint8_t version = read_u8(reader);
+
+	if (version < 1 || version > RECORD_VERSION || read_u8(reader) != kind)
 		reader->failed = true;
+	return version;
 }
 
 static void write_cap(struct writer *writer, const struct elan_capability *cap)
@@ -272,24 +276,39 @@ void record_encode_deposit(const struct deposit *deposit, struct writer *writer)
 	write_u32(writer, deposit->uid);
 	write_u8(writer, deposit->is_ending);
 	write_cap(writer, &deposit->cap);
+	write_u32(writer, (uint32_t)deposit->node);
+	write_u32(writer, (uint32_t)(deposit->route_count * ROUTE_SIZE));
+	for (size_t i = 0; i < deposit->route_count; i++)
+		route_encode(&deposit->routes[i], writer);
+}
+
+static void read_routes(struct reader *reader, struct deposit *deposit)
+{
+	const uint8_t *bytes;
+	size_t size = 0;
+
+	deposit->node = (int32_t)read_u32(reader);
+	bytes = read_blob(reader, ROUTES_SIZE, &size);
+	if (bytes == NULL || routes_decode(bytes, size, &deposit->routes,
+					   &deposit->route_count) < 0)
+		reader->failed = true;
 }
 
 int record_decode_deposit(const void *bytes, size_t size,
-			  struct deposit *ret_deposit)
+			  struct deposit *deposit)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct deposit deposit = { 0 };
+	uint8_t version = read_head(&reader, RECORD_DEPOSIT);
 
-	read_head(&reader, RECORD_DEPOSIT);
-	deposit.number = read_u64(&reader);
-	deposit.grant_id = read_u64(&reader);
-	deposit.uid = read_u32(&reader);
-	deposit.is_ending = read_bool(&reader);
-	read_cap(&reader, &deposit.cap);
-	if (!reader_is_done(&reader) || deposit.number == 0)
-		return -EPROTO;
-	*ret_deposit = deposit;
-	return 0;
+	deposit->number = read_u64(&reader);
+	deposit->grant_id = read_u64(&reader);
+	deposit->uid = read_u32(&reader);
+	deposit->is_ending = read_bool(&reader);
+	read_cap(&reader, &deposit->cap);
+	deposit->node = -1;
+	if (version > 1)
+		read_routes(&reader, deposit);
+	return reader_is_done(&reader) && deposit->number != 0 ? 0 : -EPROTO;
 }
 
 void record_encode_node(const struct registry *registry, struct writer *writer)
@@ -305,6 +324,7 @@ void record_encode_node(const struct registry *registry, struct writer *writer)
 		write_u32(writer, (uint32_t)attachment->context);
 		write_u32(writer, (uint32_t)attachment->rail);
 		write_u64(writer, attachment->deposit);
+		write_u32(writer, (uint32_t)attachment->program);
 	}
 }
 
@@ -316,8 +336,8 @@ int record_decode_node(const void *bytes, size_t size,
 	uint64_t deposit_last;
 	uint32_t rails_up;
 	size_t count = 0;
+	uint8_t version = read_head(&reader, RECORD_NODE);
 
-	read_head(&reader, RECORD_NODE);
 	rails_up = read_u32(&reader);
 	deposit_last = read_u64(&reader);
 	attachments = read_list(&reader, ATTACHMENTS_MAX, sizeof(*attachments),
@@ -327,6 +347,8 @@ int record_decode_node(const void *bytes, size_t size,
 		attachments[i].context = (int32_t)read_u32(&reader);
 		attachments[i].rail = (int32_t)read_u32(&reader);
 		attachments[i].deposit = read_u64(&reader);
+		if (version > 1)
+			attachments[i].program = (int32_t)read_u32(&reader);
 	}
 	if (!reader_is_done(&reader))
 		return -EPROTO;

@@ -75,10 +75,18 @@ void registry_destroy(struct registry *registry)
 	}
 	DL_FOREACH_SAFE (registry->deposits, deposit, next_deposit) {
 		DL_DELETE(registry->deposits, deposit);
-		free(deposit);
+		deposit_destroy(deposit);
 	}
 	free(registry->attachments);
 	free(registry);
+}
+
+void deposit_destroy(struct deposit *deposit)
+{
+	if (deposit == NULL)
+		return;
+	free(deposit->routes);
+	free(deposit);
 }
 
 struct program *registry_program(struct registry *registry, int32_t id)
@@ -163,7 +171,8 @@ int registry_save_node(struct registry *registry)
 static int load_deposit(struct registry *registry, const void *bytes,
 			size_t size)
 {
-	_auto_(freep) struct deposit *deposit = calloc(1, sizeof(*deposit));
+	_auto_(deposit_destroyp) struct deposit *deposit =
+		calloc(1, sizeof(*deposit));
 	int result;
 
 	if (deposit == NULL)
@@ -215,7 +224,20 @@ int registry_load(struct registry *registry, enum record_kind kind,
 	return -EPROTO;
 }
 
-static int drop_program(struct registry *registry, struct program *program)
+static bool is_in(const struct attachment *attachment, const void *id)
+{
+	return attachment->program == *(const int32_t *)id;
+}
+
+void registry_forget_program(struct registry *registry, struct program *program)
+{
+	DL_DELETE(registry->programs, program);
+	registry->program_count--;
+	registry_detach_all(registry, is_in, &program->id);
+	program_destroy(program);
+}
+
+int registry_drop_program(struct registry *registry, struct program *program)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	const struct notes_seam *notes = &registry->notes;
@@ -224,12 +246,9 @@ static int drop_program(struct registry *registry, struct program *program)
 	if (result == 0)
 		result = notes->ops->remove(notes->ctx, RECORD_PROGRAM,
 					    (uint64_t)program->id);
-	if (result < 0)
-		return result;
-	DL_DELETE(registry->programs, program);
-	registry->program_count--;
-	program_destroy(program);
-	return 0;
+	if (result == 0)
+		registry_forget_program(registry, program);
+	return result;
 }
 
 static int reconcile_program(struct registry *registry, struct program *program)
@@ -238,7 +257,7 @@ static int reconcile_program(struct registry *registry, struct program *program)
 	int result = keeper->ops->look(keeper->ctx, program);
 
 	if (!program->is_made && result != 1)
-		return drop_program(registry, program);
+		return registry_drop_program(registry, program);
 	program->is_made = true;
 	if (result == -ENOENT)
 		program->flags |= RMS_PRG_ERROR;
@@ -324,20 +343,34 @@ bool registry_wants_looks(const struct registry *registry)
 	return false;
 }
 
+int registry_detach_all(struct registry *registry,
+			bool (*is_meant)(const struct attachment *attachment,
+					 const void *arg),
+			const void *arg)
+{
+	size_t count = registry->attachment_count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct attachment one = registry->attachments[i];
+
+		if (!is_meant(&one, arg))
+			registry->attachments[kept++] = one;
+		else if (registry->detached != NULL)
+			registry->detached(registry->detached_ctx, &one);
+	}
+	registry->attachment_count = kept;
+	return kept == count ? 0 : registry_save_node(registry);
+}
+
+static bool is_by(const struct attachment *attachment, const void *process)
+{
+	return process_is(&attachment->process, process);
+}
+
 void registry_process_ended(struct registry *registry,
 			    const struct process *process)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < registry->attachment_count; i++) {
-		struct attachment *attachment = &registry->attachments[i];
-
-		if (!process_is(&attachment->process, process))
-			registry->attachments[kept++] = *attachment;
-	}
-	if (kept == registry->attachment_count)
-		return;
-	registry->attachment_count = kept;
 	/* Where it cannot be saved, the next start finds out by itself. */
-	registry_save_node(registry);
+	registry_detach_all(registry, is_by, process);
 }

@@ -105,6 +105,26 @@ int registry_corepath_get(struct registry *registry,
 
 /* --- rms/client.h, where the errors are --- */
 
+/* What is to be known for the messages of who is attached there. */
+struct attached {
+	uint32_t program;
+	const struct elan_capability *cap; /* with its key */
+	int32_t node;                      /* -1: not known */
+	const struct route *routes;
+	size_t route_count;
+};
+
+/* Of the caller's. -ENOENT: it is not. Valid until the next call. */
+int registry_attached(struct registry *registry, const struct caller *caller,
+		      int32_t rail, int32_t context,
+		      struct attached *ret_attached);
+/* A message of a program was taken. It is saved with the next change. */
+void registry_count(struct registry *registry, int32_t program, uint64_t bytes);
+/* Which node this is, and where the others are, for all deposits of a grant. */
+int registry_route(struct registry *registry, const struct caller *caller,
+		   uint64_t grant_id, int32_t node, const void *routes,
+		   size_t size);
+
 int registry_attach(struct registry *registry, const struct caller *caller,
 		    int32_t rail, const struct elan_capability *cap);
 int registry_detach(struct registry *registry, const struct caller *caller,

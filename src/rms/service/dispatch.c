@@ -11,6 +11,7 @@ struct exchange {
 	struct registry *registry;
 	const struct caller *caller;
 	const struct wire_request *request;
+	const struct route *adapter;
 	struct writer *body;
 };
 
@@ -206,6 +207,21 @@ static int do_attach(const struct exchange *exchange)
 			       &exchange->request->cap);
 }
 
+static int do_route(const struct exchange *exchange)
+{
+	return registry_route(exchange->registry, exchange->caller,
+			      exchange->request->grant,
+			      exchange->request->value,
+			      exchange->request->routes,
+			      exchange->request->routes_size);
+}
+
+static int do_adapter(const struct exchange *exchange)
+{
+	route_encode(exchange->adapter, exchange->body);
+	return 0;
+}
+
 static int do_detach(const struct exchange *exchange)
 {
 	return registry_detach(exchange->registry, exchange->caller,
@@ -322,10 +338,14 @@ static int (*const operations[WIRE_OP_COUNT])(const struct exchange *) = {
 	[WIRE_DEPOSIT_IS] = do_deposit_is,
 	[WIRE_RAILS] = do_rails,
 	[WIRE_PRGCLAIM] = do_prgclaim,
+	[WIRE_OPEN] = do_attach, /* descriptors are the server's part */
+	[WIRE_ROUTE] = do_route,
+	[WIRE_ADAPTER] = do_adapter,
 };
 
 int dispatch(struct registry *registry, const struct caller *caller,
-	     const void *packet, size_t size, struct writer *writer)
+	     const struct route *adapter, const void *packet, size_t size,
+	     struct writer *writer)
 {
 	struct writer body = { .limit = WIRE_REPLY_MAX - 64 };
 	struct wire_request request;
@@ -333,6 +353,7 @@ int dispatch(struct registry *registry, const struct caller *caller,
 		.registry = registry,
 		.caller = caller,
 		.request = &request,
+		.adapter = adapter,
 		.body = &body,
 	};
 	int result = wire_request_decode(packet, size, &request);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fairlead-rms: the program descriptions of one node. */
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,10 @@ static int run_daemon(const struct options *options)
 
 	umask(022); /* everyone may find the socket, and see cgroups */
 	sys_log_init(&log, "fairlead-rms", LOG_LEVEL_INFO);
+	if (sodium_init() < 0) {
+		log_error(&log, "libsodium cannot be used");
+		return EXIT_FAILED;
+	}
 	if (geteuid() != 0) {
 		log_error(&log, "only root can keep the processes of others");
 		return EXIT_NOT_PERMITTED;

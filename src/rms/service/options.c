@@ -11,7 +11,8 @@
 #include "rms/wire/wire.h"
 
 enum option_id {
-	OPTION_DIR = 1,
+	OPTION_ADAPTER = 1,
+	OPTION_DIR,
 	OPTION_HELP,
 	OPTION_KEEPER,
 	OPTION_RAILS,
@@ -20,6 +21,7 @@ enum option_id {
 };
 
 static const struct option long_options[] = {
+	{ "adapter", required_argument, NULL, OPTION_ADAPTER },
 	{ "dir", required_argument, NULL, OPTION_DIR },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "keeper", required_argument, NULL, OPTION_KEEPER },
@@ -33,6 +35,8 @@ const char *options_usage(void)
 {
 	return "usage: fairlead-rms [OPTION...]\n"
 	       "\n"
+	       "  --adapter ADDRESS[:PORT]    where other nodes reach this "
+	       "one\n"
 	       "  --dir DIR                   where socket and state are\n"
 	       "  --keeper auto|group|search  what keeps members in\n"
 	       "  --rails SET                 rails that the node has, as 0-1\n"
@@ -88,6 +92,9 @@ static int parse_rails(const char *text, struct server_options *options)
 static int parse_option(struct options *options, int id, const char *value)
 {
 	switch (id) {
+	case OPTION_ADAPTER:
+		options->server.adapter = *value != '\0' ? value : NULL;
+		return 0;
 	case OPTION_DIR:
 		options->dir = value;
 		return 0;

@@ -39,6 +39,7 @@ struct server {
 	struct keeper keeper;
 	struct watches *watches;
 	struct registry *registry;
+	struct ports *ports;
 	const struct log *log;
 	struct connection *connections;
 	unsigned int connection_count;
@@ -81,11 +82,33 @@ static void plan_looks(struct server *server)
 			       SERVER_LOOK_MS);
 }
 
+/* With so many descriptors, or none. */
+static bool send_with(int fd, const struct writer *packet, const int *fds,
+		      size_t count)
+{
+	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(
+		WIRE_PORT_DESCRIPTORS * sizeof(int))] = { 0 };
+	struct iovec bytes = { packet->data, packet->size };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+
+	if (count > 0) {
+		struct cmsghdr *head = (struct cmsghdr *)control;
+
+		message.msg_control = control;
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(head), fds, count * sizeof(int));
+	}
+	return packet->result == 0 &&
+	       sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+		       (ssize_t)packet->size;
+}
+
 static bool send_packet(int fd, const struct writer *packet)
 {
-	return packet->result == 0 &&
-	       send(fd, packet->data, packet->size,
-		    MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)packet->size;
+	return send_with(fd, packet, NULL, 0);
 }
 
 static bool refuse(int fd, int result)
@@ -99,11 +122,56 @@ static bool refuse(int fd, int result)
 	return was_sent;
 }
 
+/* Who was just attached gets its descriptors, or is not attached. */
+static bool send_opened(struct connection *connection,
+			const struct wire_request *request,
+			struct writer *packet)
+{
+	struct server *server = connection->server;
+	int fds[WIRE_PORT_DESCRIPTORS];
+	int result =
+		ports_open(server->ports, &connection->caller, request->index,
+			   request->cap.cap_mycontext, fds);
+	bool was_sent;
+
+	if (result < 0) {
+		registry_detach(server->registry, &connection->caller,
+				request->index, &request->cap);
+		packet->size = 0;
+		wire_reply_encode(WIRE_OPEN, result, packet);
+		return send_packet(connection->fd, packet);
+	}
+	was_sent =
+		send_with(connection->fd, packet, fds, WIRE_PORT_DESCRIPTORS);
+	for (int i = 0; i < WIRE_PORT_DESCRIPTORS; i++)
+		close(fds[i]);
+	return was_sent;
+}
+
+/* The answer to a packet that was done. */
+static bool send_answer(struct connection *connection, const uint8_t *bytes,
+			size_t size, struct writer *packet)
+{
+	struct wire_request request;
+	struct wire_reply reply;
+	bool was_sent;
+
+	if (packet->result < 0 ||
+	    wire_reply_decode(packet->data, packet->size, &reply) < 0 ||
+	    reply.op != WIRE_OPEN || reply.result < 0 ||
+	    wire_request_decode(bytes, size, &request) < 0)
+		return send_packet(connection->fd, packet);
+	was_sent = send_opened(connection, &request, packet);
+	explicit_bzero(&request, sizeof(request));
+	return was_sent;
+}
+
 static void serve(struct connection *connection)
 {
 	struct server *server = connection->server;
 	uint8_t bytes[WIRE_REQUEST_MAX];
 	struct writer packet = { .limit = WIRE_REPLY_MAX };
+	struct route adapter;
 	bool goes_on;
 	ssize_t size;
 
@@ -120,10 +188,13 @@ static void serve(struct connection *connection)
 		close_connection(connection);
 		return;
 	}
-	goes_on = dispatch(server->registry, &connection->caller, bytes,
-			   (size_t)size, &packet) == 0;
-	goes_on = send_packet(connection->fd, &packet) && goes_on;
+	ports_address(server->ports, &adapter);
+	goes_on = dispatch(server->registry, &connection->caller, &adapter,
+			   bytes, (size_t)size, &packet) == 0;
+	goes_on = send_answer(connection, bytes, (size_t)size, &packet) &&
+		  goes_on;
 	writer_fini(&packet);
+	ports_look(server->ports);
 	plan_looks(server);
 	if (!goes_on)
 		close_connection(connection);
@@ -257,10 +328,11 @@ static int start_handles(struct server *server)
 	return result;
 }
 
-/* Raise the limit of descriptors: connections have two. */
+/* Raise the limit of descriptors: connections have two, who is attached three. */
 static unsigned int find_connection_max(void)
 {
-	const rlim_t wanted = 2 * SERVER_CLIENT_MAX + ATTACHMENTS_MAX +
+	const rlim_t wanted = 2 * SERVER_CLIENT_MAX +
+			      (1 + WIRE_PORT_DESCRIPTORS) * ATTACHMENTS_MAX +
 			      SERVER_DESCRIPTOR_RESERVE;
 	struct rlimit limit;
 
@@ -311,6 +383,10 @@ static int start(struct server *server, const struct server_options *options,
 				 "cannot take up what was saved: %s",
 				 strerror(-result));
 	keeper_sweep(&server->keeper, server->registry);
+	result = ports_create(&server->loop, server->registry, clock,
+			      options->adapter, &server->ports, ret_error);
+	if (result < 0)
+		return result;
 	plan_looks(server);
 	server->listen_fd = notes_listen(notes);
 	result = server->listen_fd < 0 ? server->listen_fd : 0;
@@ -370,6 +446,7 @@ void server_destroy(struct server *server)
 		close_connection(connection);
 	}
 	watches_destroy(server->watches);
+	ports_destroy(server->ports);
 	uv_walk(&server->loop, close_handle, NULL);
 	uv_run(&server->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&server->loop);

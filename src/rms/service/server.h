@@ -9,6 +9,7 @@
 #include "base/seam.h"
 #include "rms/service/keepers.h"
 #include "rms/service/notes.h"
+#include "rms/service/ports.h"
 
 /*
  * Connections, over all and of one user that is not root; more get -EUSERS.
@@ -25,6 +26,7 @@ struct server_options {
 	/* Which rails there are; not has_rails: those that were said before. */
 	bool has_rails;
 	uint32_t rails;
+	const char *adapter; /* where other nodes reach this one; or NULL */
 };
 
 struct server;

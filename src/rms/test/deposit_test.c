@@ -87,6 +87,35 @@ static void deposits_are_listed_without_their_keys(void **state)
 			 -ENOENT);
 }
 
+/* What is not claimed yet could be, with the next lane's key. */
+static void a_program_of_the_number_of_a_grant_ends_with_it(void **state)
+{
+	struct stage *stage = *state;
+	struct elan_capability cap = sample_cap(0);
+	struct elan_capability other = sample_cap(1);
+	struct player *member;
+	struct rms_client_deposit deposit;
+	size_t count = 0;
+
+	assert_int_equal(rms_client_deposit(NULL, 1, OWNER_UID, &cap), 0);
+	assert_int_equal(rms_client_deposit(NULL, 1, OWNER_UID, &other), 0);
+	member = must_create(stage, 0, 1);
+	must_create(stage, 1, 2);
+	assert_int_equal(rms_client_deposit_next(NULL, 0, &deposit), 0);
+	/* Not the last one, which is not claimed. */
+	assert_int_equal(rms_client_take(NULL, deposit.number, false, NULL, 0,
+					 &count),
+			 0);
+	assert_int_equal(take_back(1, &count), -EBUSY);
+	assert_int_equal(count, 1);
+	kill(member->pid, SIGKILL);
+	player_wait(member);
+	assert_int_equal(members_of(1), 0);
+	assert_int_equal(take_back(1, &count), 0);
+	assert_int_equal(members_of(1), -ESRCH);
+	assert_int_equal(members_of(2), 1);
+}
+
 static void a_user_adds_what_was_deposited_for_it(void **state)
 {
 	struct stage *stage = *state;
@@ -478,6 +507,7 @@ int main(int argc, char **argv)
 		stage_test(deposits_are_roots),
 		stage_test(deposits_are_valid_and_do_not_overlap),
 		stage_test(deposits_are_listed_without_their_keys),
+		stage_test(a_program_of_the_number_of_a_grant_ends_with_it),
 		stage_test(a_user_adds_what_was_deposited_for_it),
 		stage_test(nobody_adds_what_was_deposited_for_another_user),
 		stage_test(what_root_gave_by_itself_is_not_deposited_over),

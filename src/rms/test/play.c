@@ -128,6 +128,35 @@ static int deposit_next(struct script *s)
 	return 0;
 }
 
+static struct rms_port *port; /* what a process has attached, or inherited */
+
+static int perform_port(struct script *s)
+{
+	int result;
+
+	switch (s->act) {
+	case ACT_OPEN:
+		return of(rms_attach(&s->cap, s->index, &port));
+	case ACT_SHUT:
+		result = of(rms_detach(port));
+		port = NULL;
+		return result;
+	case ACT_SEND:
+		return of(rms_send(port, s->number, s->text, strlen(s->text),
+				   s->value));
+	case ACT_RECV:
+		result = rms_recv(port, &s->number, s->text,
+				  sizeof(s->text) - 1, s->value);
+		if (result < 0)
+			return -errno;
+		s->count = result;
+		s->text[result] = '\0';
+		return 0;
+	default:
+		return 0;
+	}
+}
+
 static int perform_own(struct player *players, struct script *s)
 {
 	switch (s->act) {
@@ -144,6 +173,13 @@ static int perform_own(struct player *players, struct script *s)
 		return rms_client_attach(NULL, s->index, &s->cap);
 	case ACT_DETACH:
 		return rms_client_detach(NULL, s->index, &s->cap);
+	case ACT_ROUTE:
+		return rms_client_route(NULL, s->grant, s->value, NULL, 0);
+	case ACT_OPEN:
+	case ACT_SHUT:
+	case ACT_SEND:
+	case ACT_RECV:
+		return perform_port(s);
 	case ACT_RAIL:
 		return rms_client_rail_set(NULL, s->index, s->value);
 	case ACT_FORK:

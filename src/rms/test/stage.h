@@ -59,6 +59,11 @@ enum act {
 	ACT_DEPOSIT_NEXT,
 	ACT_ATTACH, /* index (rail), cap */
 	ACT_DETACH,
+	ACT_ROUTE,  /* grant, value: ElanID */
+	ACT_OPEN,   /* index (rail), cap; the player's port */
+	ACT_SHUT,   /* it */
+	ACT_SEND,   /* number: rank, text, value: ms */
+	ACT_RECV,   /* value: ms; number: who, count, text */
 	ACT_RAIL,   /* index, value */
 	ACT_FORK,   /* value: which player; flags */
 	ACT_WRITE,  /* text: a file; to it goes the player's pid */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -81,17 +82,62 @@ static int send_request(int fd, const struct wire_request *request)
 	return result;
 }
 
+/* Descriptors that come with a packet; others are closed by the kernel. */
+struct passed {
+	int fds[WIRE_PORT_DESCRIPTORS];
+	size_t count;
+};
+
+static void passed_close(struct passed *passed)
+{
+	while (passed->count > 0)
+		close(passed->fds[--passed->count]);
+}
+
+static void passed_take(struct msghdr *message, struct passed *passed)
+{
+	struct cmsghdr *control = CMSG_FIRSTHDR(message);
+	size_t size;
+
+	if (control == NULL || control->cmsg_level != SOL_SOCKET ||
+	    control->cmsg_type != SCM_RIGHTS)
+		return;
+	size = control->cmsg_len - CMSG_LEN(0);
+	if (size > sizeof(passed->fds))
+		size = sizeof(passed->fds);
+	memcpy(passed->fds, CMSG_DATA(control), size);
+	passed->count = size / sizeof(int);
+}
+
+static ssize_t receive_once(int fd, uint8_t *packet, struct passed *passed)
+{
+	_Alignas(struct cmsghdr)
+		uint8_t control[CMSG_SPACE(sizeof(passed->fds))];
+	struct iovec bytes = { packet, WIRE_REPLY_MAX };
+	struct msghdr message = {
+		.msg_iov = &bytes,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t size = recvmsg(fd, &message, MSG_TRUNC | MSG_CMSG_CLOEXEC);
+
+	if (size >= 0)
+		passed_take(&message, passed);
+	return size;
+}
+
 /*
  * When the daemon closes while our request is on its way, the error comes
  * before what it had sent: what it said is read after it.
  */
-static ssize_t receive_packet(int fd, uint8_t *packet)
+static ssize_t receive_packet(int fd, uint8_t *packet, struct passed *passed)
 {
 	bool was_reset = false;
 	ssize_t size;
 
 	for (;;) {
-		size = recv(fd, packet, WIRE_REPLY_MAX, MSG_TRUNC);
+		size = receive_once(fd, packet, passed);
 		if (size >= 0 || (errno != EINTR && errno != ECONNRESET))
 			return size;
 		if (errno == ECONNRESET && was_reset)
@@ -100,9 +146,10 @@ static ssize_t receive_packet(int fd, uint8_t *packet)
 	}
 }
 
-static int receive_reply(int fd, enum wire_op op, struct peer_reply *reply)
+static int receive_reply(int fd, enum wire_op op, struct peer_reply *reply,
+			 struct passed *passed)
 {
-	ssize_t size = receive_packet(fd, reply->packet);
+	ssize_t size = receive_packet(fd, reply->packet, passed);
 	int result;
 
 	if (size <= 0)
@@ -117,8 +164,8 @@ static int receive_reply(int fd, enum wire_op op, struct peer_reply *reply)
 	return reply->reply.op == op ? reply->reply.result : -EPROTO;
 }
 
-int peer_call(const char *dir, const struct wire_request *request,
-	      struct peer_reply *ret_reply)
+static int call(const char *dir, const struct wire_request *request,
+		struct peer_reply *ret_reply, struct passed *passed)
 {
 	_auto_(closep) int fd = -1;
 	int result;
@@ -134,5 +181,31 @@ int peer_call(const char *dir, const struct wire_request *request,
 	/* Who refuses a connection says why before it hangs up. */
 	if (result < 0 && result != -EPIPE && result != -ECONNRESET)
 		return result;
-	return receive_reply(fd, request->op, ret_reply);
+	return receive_reply(fd, request->op, ret_reply, passed);
+}
+
+int peer_call(const char *dir, const struct wire_request *request,
+	      struct peer_reply *ret_reply)
+{
+	struct passed passed = { .count = 0 };
+	int result = call(dir, request, ret_reply, &passed);
+
+	passed_close(&passed);
+	return result;
+}
+
+int peer_call_fds(const char *dir, const struct wire_request *request,
+		  struct peer_reply *ret_reply,
+		  int ret_fds[WIRE_PORT_DESCRIPTORS])
+{
+	struct passed passed = { .count = 0 };
+	int result = call(dir, request, ret_reply, &passed);
+
+	if (result == 0 && passed.count < WIRE_PORT_DESCRIPTORS)
+		result = -EPROTO;
+	if (result < 0)
+		passed_close(&passed);
+	else
+		memcpy(ret_fds, passed.fds, sizeof(passed.fds));
+	return result;
 }

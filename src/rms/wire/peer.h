@@ -25,3 +25,7 @@ void peer_reply_fini(struct peer_reply *reply);
  */
 int peer_call(const char *dir, const struct wire_request *request,
 	      struct peer_reply *ret_reply);
+/* The same, and on success the descriptors of the reply: -EPROTO without. */
+int peer_call_fds(const char *dir, const struct wire_request *request,
+		  struct peer_reply *ret_reply,
+		  int ret_fds[WIRE_PORT_DESCRIPTORS]);

@@ -7,16 +7,17 @@
 
 #include <errno.h>
 
-#define HAS_ID    (1u << 0)
-#define HAS_INDEX (1u << 1)
-#define HAS_VALUE (1u << 2)
-#define HAS_UID   (1u << 3)
-#define HAS_GRANT (1u << 4)
-#define HAS_STATS (1u << 5)
-#define HAS_CAP   (1u << 6)
-#define HAS_TEXT  (1u << 7)
+#define HAS_ID     (1u << 0)
+#define HAS_INDEX  (1u << 1)
+#define HAS_VALUE  (1u << 2)
+#define HAS_UID    (1u << 3)
+#define HAS_GRANT  (1u << 4)
+#define HAS_STATS  (1u << 5)
+#define HAS_CAP    (1u << 6)
+#define HAS_TEXT   (1u << 7)
+#define HAS_ROUTES (1u << 8)
 
-static const uint8_t fields_of[WIRE_OP_COUNT] = {
+static const uint16_t fields_of[WIRE_OP_COUNT] = {
 	[WIRE_PRGCREATE] = HAS_ID | HAS_VALUE | HAS_UID,
 	[WIRE_PRGDESTROY] = HAS_ID,
 	[WIRE_PRGINFO] = HAS_ID,
@@ -45,6 +46,8 @@ static const uint8_t fields_of[WIRE_OP_COUNT] = {
 	[WIRE_DEPOSIT_TAKE] = HAS_VALUE | HAS_GRANT,
 	[WIRE_PRGCLAIM] = HAS_ID,
 	[WIRE_DEPOSIT_IS] = HAS_UID | HAS_GRANT,
+	[WIRE_OPEN] = HAS_INDEX | HAS_CAP,
+	[WIRE_ROUTE] = HAS_VALUE | HAS_GRANT | HAS_ROUTES,
 };
 
 static void write_head(struct writer *writer, enum wire_op op)
@@ -110,6 +113,8 @@ void wire_request_encode(const struct wire_request *request,
 		write_cap(writer, &request->cap);
 	if (fields & HAS_TEXT)
 		write_text(writer, request->text);
+	if (fields & HAS_ROUTES)
+		write_blob(writer, request->routes, request->routes_size);
 }
 
 int wire_request_decode(const void *bytes, size_t size,
@@ -144,6 +149,9 @@ int wire_request_decode(const void *bytes, size_t size,
 		read_cap(&reader, &request.cap);
 	if (fields & HAS_TEXT)
 		read_text(&reader, request.text, sizeof(request.text));
+	if (fields & HAS_ROUTES)
+		request.routes =
+			read_blob(&reader, ROUTES_SIZE, &request.routes_size);
 	if (!reader_is_done(&reader))
 		return -EPROTO;
 	*ret_request = request;

@@ -12,9 +12,10 @@
 
 #include "base/bytes.h"
 #include "rms/capability.h"
+#include "rms/route.h"
 
 #define WIRE_VERSION      1
-#define WIRE_REQUEST_MAX  4096          /* bytes of a request */
+#define WIRE_REQUEST_MAX  32768         /* bytes of a request */
 #define WIRE_REPLY_MAX    (128u * 1024) /* bytes of a reply */
 #define WIRE_PIDS_MAX     16384         /* processes in a reply */
 
@@ -56,6 +57,9 @@ enum wire_op {
 	WIRE_DEPOSIT_IS,
 	WIRE_RAILS,
 	WIRE_PRGCLAIM,
+	WIRE_OPEN, /* its reply has two descriptors */
+	WIRE_ROUTE,
+	WIRE_ADAPTER,
 	WIRE_OP_COUNT,
 };
 
@@ -64,13 +68,15 @@ struct wire_request {
 	enum wire_op op;
 	int32_t id;    /* of a program */
 	int32_t index; /* of a capability; a rail */
-	/* CPUs, pid, signal, context, processes, vp, up, is a dry run. */
+	/* CPUs, pid, signal, context, processes, vp, up, is a dry run, ElanID. */
 	int32_t value;
 	uint32_t uid;   /* owner */
 	uint64_t grant; /* grant id; the number of a deposit */
 	struct rms_elanstats stats;
 	struct elan_capability cap;
 	char text[RMS_COREPATH_MAX]; /* a path */
+	const uint8_t *routes;       /* a view, of whoever made the request */
+	size_t routes_size;
 };
 
 /* Errors stay in the writer. */
@@ -94,6 +100,16 @@ void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer);
 /* As wire_request_decode. The body is read by the caller. */
 int wire_reply_decode(const void *bytes, size_t size,
 		      struct wire_reply *ret_reply);
+
+/*
+ * On the first descriptor of a reply to WIRE_OPEN a process sends messages, each
+ * a packet {u32 rank, i32 timeout in ms (below 0: none), bytes}, and gets i32
+ * what came of it before it sends the next. On the second come those that are
+ * sent to it: {u32 rank, bytes}.
+ */
+#define WIRE_PORT_DESCRIPTORS  2
+#define WIRE_PORT_SEND_HEAD    8
+#define WIRE_PORT_RECEIVE_HEAD 4
 
 void wire_write_stats(struct writer *writer, const struct rms_prgstats *stats);
 void wire_read_stats(struct reader *reader, struct rms_prgstats *ret_stats);

@@ -22,6 +22,7 @@
 enum call {
 	CALL_RAIL,
 	CALL_DEPOSIT,
+	CALL_ROUTE,
 	CALL_CREATE,
 	CALL_ADD_CAP,
 	CALL_SET_CAP,
@@ -71,6 +72,7 @@ static int perform_early(struct world *world, enum call call)
 	const struct caller root = world_caller(8, 0);
 	const struct caller maker = world_caller(1, 0);
 	const struct elan_capability cap = sample();
+	static const uint8_t routes[ROUTE_SIZE] = { 1, 0, 4, [20] = 1 };
 
 	switch (call) {
 	case CALL_RAIL:
@@ -78,6 +80,9 @@ static int perform_early(struct world *world, enum call call)
 	case CALL_DEPOSIT:
 		return registry_deposit_add(registry, &root, GRANT, OWNER,
 					    &cap);
+	case CALL_ROUTE:
+		return registry_route(registry, &root, GRANT, 1, routes,
+				      sizeof(routes));
 	case CALL_CREATE:
 		return registry_program_create(registry, &maker, 1, OWNER, 2);
 	case CALL_ADD_CAP:
@@ -167,6 +172,8 @@ static void check(struct world *world, enum call done, enum call begun)
 		assert_int_equal(registry_deposit_next(registry, &root, 0,
 						       &deposit, &attached),
 				 0);
+	if (done >= CALL_ROUTE && begun < CALL_TAKE_BACK)
+		assert_true(deposit.node == 1 && deposit.route_count == 1);
 	if (done >= CALL_CREATE && begun < CALL_DESTROY) {
 		assert_non_null(program);
 		assert_true(program->is_made && world->has_group[1]);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emu/cluster/program.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rms/capability.h"
+#include "rms/client.h"
+
+#define END_STEP_NS 2000000 /* 2 ms */
+#define END_STEPS   15000   /* 30 s */
+
+int program_make(const struct launch_job *job, uint32_t cpus,
+		 struct fairlead_error *ret_error)
+{
+	int id = (int)job->program;
+	int result;
+
+	/* Where members are looked for, its session is what they have. */
+	setsid();
+	result = rms_client_program_create(NULL, id, job->uid, (int)cpus);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot make program description %d: %s", id,
+				 strerror(-result));
+	launch_pass("created");
+	result = rms_client_claim(NULL, id);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot give program %d the lane's "
+				 "capabilities: %s",
+				 id, strerror(-result));
+	launch_pass("claimed");
+	return 0;
+}
+
+/* Which of the capability's nodes is the one of RMS_NODEID, from its low end. */
+static int node_find(const struct elan_capability *cap, uint32_t *ret_node)
+{
+	const char *text = getenv("RMS_NODEID");
+	uint32_t left = text ? (uint32_t)strtoul(text, NULL, 10) : UINT32_MAX;
+
+	for (uint32_t node = 0; node < capability_node_count(cap); node++) {
+		bool has_any = false;
+		uint32_t contexts = capability_context_count(cap);
+
+		for (uint32_t i = 0; i < contexts && !has_any; i++)
+			has_any = capability_has_process(cap, node, i);
+		if (!has_any || left-- > 0)
+			continue;
+		*ret_node = node;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int program_rank(uint32_t local, uint32_t *ret_rank,
+		 struct fairlead_error *ret_error)
+{
+	struct elan_capability cap;
+	uint32_t node = 0;
+	int rank = rms_client_cap_get(NULL, 0, &cap);
+
+	if (rank == 0)
+		rank = node_find(&cap, &node);
+	if (rank == 0 && local >= capability_context_count(&cap))
+		rank = -ENOENT;
+	if (rank == 0)
+		rank = capability_rank_of(&cap, node, local);
+	explicit_bzero(&cap, sizeof(cap));
+	if (rank < 0)
+		return error_set(ret_error, rank,
+				 "the lane has no rank for task %u of this "
+				 "node: %s",
+				 local, strerror(-rank));
+	*ret_rank = (uint32_t)rank;
+	return 0;
+}
+
+void program_signal(const struct cluster_node *node, uint32_t program,
+		    int signal)
+{
+	char dir[CLUSTER_RMS_DIR_MAX];
+
+	cluster_rms_dir(node, dir);
+	rms_client_program_signal(dir, (int)program, signal);
+}
+
+void program_account(const struct cluster_node *node, uint32_t program,
+		     struct program_usage *usage)
+{
+	char dir[CLUSTER_RMS_DIR_MAX];
+	struct rms_prgstats stats;
+
+	cluster_rms_dir(node, dir);
+	if (rms_client_program_stats(dir, (int)program, &stats) < 0)
+		return;
+	usage->user_ms += stats.utime;
+	usage->system_ms += stats.stime;
+	usage->bytes += stats.ebytes;
+	usage->transfers += stats.exfers;
+}
+
+/* A daemon that is away has nothing that could be ended. */
+static bool is_none(int result)
+{
+	return result == -ESRCH || result == -ENOENT || result == -ECONNREFUSED;
+}
+
+int program_end(const struct cluster_node *node, uint32_t program,
+		struct fairlead_error *ret_error)
+{
+	const struct timespec step = { .tv_nsec = END_STEP_NS };
+	char dir[CLUSTER_RMS_DIR_MAX];
+	int id = (int)program;
+	int result;
+
+	cluster_rms_dir(node, dir);
+	result = rms_client_program_signal(dir, id, SIGKILL);
+	if (is_none(result))
+		return 0;
+	for (uint32_t i = 0; i < END_STEPS; i++) {
+		result = rms_client_program_count(dir, id);
+		if (result <= 0)
+			break;
+		nanosleep(&step, NULL);
+	}
+	result = rms_client_program_destroy(dir, id);
+	if (result < 0 && !is_none(result))
+		return error_set(ret_error, result,
+				 "%s: cannot end program description %d: %s",
+				 node->name, id, strerror(-result));
+	return 0;
+}
