@@ -11,8 +11,8 @@ demo() { # demo COMMAND...
 	is "$(tail -n 1 "$said")" 'All as it should be.' 'the last line'
 	for title in 'A cluster of four nodes' 'Two jobs side by side' 'Nobody else gets in' \
 		'undone on all' 'killed and started again' 'quarantine' 'plain Ethernet' \
-		'Nothing is left'; do
-		has "$out" "== [1-8]\. .*$title" 'the titles'
+		'A capability: Quadrics Elan' 'Nothing is left'; do
+		has "$out" "== [1-9]\. .*$title" 'the titles'
 	done
 }
 

@@ -33,10 +33,23 @@ static int choose(void *ctx, struct program *program,
 	return 0;
 }
 
+static int look(void *ctx, struct program *program)
+{
+	_auto_(members_fini) struct members members = { 0 };
+	int result = search_members(program, &members, NULL);
+
+	return result < 0 ? result : members.count > 0;
+}
+
+/* Its session is known from then on: it may end before anybody looks again. */
 static int make(void *ctx, struct program *program,
 		const struct process *process)
 {
-	return search_note(program, process, 0);
+	int result = search_note(program, process, 0);
+
+	if (result == 0)
+		result = look(ctx, program);
+	return result < 0 ? result : 0;
 }
 
 /* Whoever is left is forgotten. */
@@ -49,14 +62,6 @@ static int find_members(void *ctx, struct program *program,
 			struct members *ret_members)
 {
 	return search_members(program, ret_members, NULL);
-}
-
-static int look(void *ctx, struct program *program)
-{
-	_auto_(members_fini) struct members members = { 0 };
-	int result = search_members(program, &members, NULL);
-
-	return result < 0 ? result : members.count > 0;
 }
 
 static int find(void *ctx, struct program *programs,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rms/service/group.h"
@@ -459,9 +460,33 @@ static void without_room_for_cgroups_a_call_fails_and_nothing_else(void **state)
 	assert_int_equal(play(member, ACT_SETCAP, .value = 1), 0);
 }
 
+/* Also where nobody has looked while it was there. */
+static void who_made_it_and_ended_at_once_is_followed_by_its_session(
+	void **state)
+{
+	struct stage *stage = *state;
+	struct player *above = player_start(stage, 0, 0);
+	struct player *maker = player_fork(stage, above, 1, FORK_SESSION);
+	struct player *child;
+
+	/* It is ours to wait for then. */
+	play_begin(above, &(struct script){ .act = ACT_END });
+	player_wait(above);
+	assert_int_equal(play(maker, ACT_PRGCREATE, .id = 1, .uid = OWNER_UID,
+			      .value = 1),
+			 0);
+	child = player_fork(stage, maker, 2, 0);
+	play_begin(maker, &(struct script){ .act = ACT_END });
+	assert_int_equal(waitpid(maker->pid, NULL, 0), maker->pid);
+	assert_true(is_member(1, child->pid));
+	assert_int_equal(members_of(1), 1);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		stage_test(
+			who_made_it_and_ended_at_once_is_followed_by_its_session),
 		stage_test(children_are_members_whatever_they_do),
 		stage_test(a_daemon_is_a_member_where_the_kernel_keeps_it),
 		stage_test(a_member_without_its_first_thread_is_still_one),
@@ -483,7 +508,7 @@ int main(int argc, char **argv)
 		stage_test(
 			without_room_for_cgroups_a_call_fails_and_nothing_else),
 	};
-	const size_t of_both = 8;
+	const size_t of_both = 9;
 	int result = stage_init(argc, argv);
 
 	if (result != 0)

@@ -462,6 +462,42 @@ static void forged_replayed_and_cut_datagrams_do_nothing(void **state)
 	assert_got(world, 3, 4, 0, "next");
 }
 
+/* A member has the key, and may be root on its network. */
+static void nobody_is_a_rank_of_this_node_or_of_none_by_datagram(void **state)
+{
+	struct world *world = *state;
+	static const uint8_t nonce[FRAME_NONCE_SIZE];
+	static const uint16_t bad[] = { 0, 1, 4, 0x1000, UINT16_MAX };
+	uint8_t key[FRAME_KEY_SIZE], bytes[FRAME_SIZE_MAX];
+	struct frame frame;
+
+	open_end(world, 0);
+	open_end(world, 3);
+	send_text(world, 3, 0, "ask");
+	run_until_answer(world, 3);
+	/* What it took last has the right incarnation. */
+	for (size_t i = 0; i < world->recorded_count; i++)
+		if (world->recorded[i].to == 0)
+			assert_int_equal(frame_peek(world->recorded[i].bytes,
+						    world->recorded[i].size,
+						    &frame),
+					 0);
+	assert_int_equal(frame.type, FRAME_MESSAGE);
+	frame_key(&world->cap.cap_userkey, key);
+	frame.epoch++;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		frame.from = bad[i];
+		adapter_receive(world->adapters[0], bytes,
+				frame_seal(&frame, key, nonce, "x", 1, bytes));
+	}
+	assert_int_equal(world->ends[0].count, 1);
+	/* It would have been heard as another rank of its own job. */
+	frame.from = 2;
+	adapter_receive(world->adapters[0], bytes,
+			frame_seal(&frame, key, nonce, "x", 1, bytes));
+	assert_got(world, 0, 2, 2, "x");
+}
+
 static void what_was_for_an_earlier_port_is_not_for_this_one(void **state)
 {
 	struct world *world = *state;
@@ -540,6 +576,8 @@ int main(void)
 		adapter_case(who_holds_another_capability_gets_nothing),
 		adapter_case(a_rail_that_is_down_carries_nothing),
 		adapter_case(forged_replayed_and_cut_datagrams_do_nothing),
+		adapter_case(
+			nobody_is_a_rank_of_this_node_or_of_none_by_datagram),
 		adapter_case(what_was_for_an_earlier_port_is_not_for_this_one),
 		adapter_case(a_message_cannot_be_read_without_the_key),
 		adapter_case(a_port_that_is_closed_is_nobodys),
