@@ -441,6 +441,8 @@ static inline struct arrival *arrival_around(void *room)
 }
 /* Begins to read a message, whose arrival it has from now on. */
 void reading_start(struct receive *receive, struct arrival *arrival);
+/* The same of one that several rails could not read: by push.c. They are locked. */
+void reading_push(struct receive *receive, struct arrival *arrival, int error);
 /* Goes on with what is on the rail's list of work. The rail is locked. */
 void reading_work(struct rail *rail);
 void reading_ended(struct reading *reading, int error);

@@ -478,6 +478,7 @@ static void flow_lose(struct flow *flow)
 	}
 	flow->next_slab = NULL;
 	stripes_fail(flow, LOSS_ERROR);
+	reading_drop_of(fabric_rail(ep, 0), flow->number, LOSS_ERROR);
 	send_peer_failed(ep, flow->number, LOSS_ERROR);
 	asks_drop_of(fabric_rail(ep, 0), flow->number, LOSS_ERROR);
 }

@@ -25,6 +25,7 @@ struct flow {
 	bool was_lost;                /* and all that waited for it has ended */
 	struct flow *before, *after;  /* of those that are busy */
 	struct stripes *stripes;      /* of which pieces are still to be read */
+	unsigned int unread;          /* messages in a row that no rail could */
 	struct flow *first, *last;    /* of those that have such */
 	struct flow *elder, *younger; /* of newcomers */
 	UT_hash_handle hh;

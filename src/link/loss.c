@@ -239,11 +239,12 @@ static struct peer *turn(const struct loss *loss, struct peer *list)
 
 /* --- the look --- */
 
-static bool is_waiting(const struct rail *rail)
+static bool is_waiting(struct rail *rail)
 {
 	const struct flows *flows = rail->ep->flows;
 
 	return rail->owed > 0 || rail->pending != NULL ||
+	       rail_answering(rail)->issued != NULL ||
 	       rail->matched.asking != NULL ||
 	       (flows != NULL && rail->way == RAIL_FRAMED &&
 		(flows->busy != NULL || flows->owed > 0)) ||

@@ -61,6 +61,7 @@ void push_take_piece(struct rail *rail, const struct frame *frame)
 	const struct receive *receive;
 	struct reading *reading;
 
+	rail = rail_answering(rail);
 	HASH_FIND(hh, rail->readers, &frame->reader, sizeof(frame->reader),
 		  reading);
 	if (reading == NULL || reading->frame.sender != frame->sender ||

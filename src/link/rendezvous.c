@@ -223,6 +223,16 @@ void reading_start(struct receive *receive, struct arrival *arrival)
 	}
 }
 
+void reading_push(struct receive *receive, struct arrival *arrival, int error)
+{
+	struct reading *reading = reading_make(arrival, receive);
+
+	reading->rail = rail_answering(arrival->rail);
+	reading->error = error;
+	work_add(reading->rail, reading);
+	rail_poll_soon(reading->rail);
+}
+
 /*
  * From the sender's memory, at once: what shm would do, without asking it to
  * register the memory and to send a command. Returns 1, or a negative errno.
@@ -292,6 +302,7 @@ void reading_each_old(struct rail *rail,
 	uint64_t old[OLD_MAX];
 	unsigned int count = 0;
 
+	rail = rail_answering(rail);
 	for (struct reading *r = rail->issued; r != NULL; r = r->after) {
 		if (r->was_seen)
 			tell(rail, r->frame.sender, arg);

@@ -42,6 +42,20 @@ static int striped_answer(const struct striped *s)
 	return result;
 }
 
+/* It is asked for in pieces: the memory is that of its reading then. */
+static bool push_instead(struct striped *s)
+{
+	struct flow *flow = s->stripes.flow;
+	int error = s->stripes.error;
+
+	if (error == 0 || error == LOSS_ERROR || !s->stripes.has_other_way ||
+	    flow == NULL)
+		return false;
+	flow->unread++;
+	reading_push(s->receive, arrival_around(s), error);
+	return true;
+}
+
 static int striped_end(struct stripes *stripes)
 {
 	struct striped *s = container(stripes, struct striped, stripes);
@@ -56,6 +70,8 @@ static int striped_end(struct stripes *stripes)
 	};
 	uint64_t missing = s->frame.size - stripes->size;
 
+	if (push_instead(s))
+		return 0;
 	if (striped_answer(s) == -FI_ENOMEM)
 		return -FI_ENOMEM;
 	if (stripes->error != 0)
@@ -91,6 +107,9 @@ void striped_start(struct receive *receive, struct arrival *arrival)
 						striped_drop };
 	struct link_ep *ep = arrival->ep;
 	struct striped *s = (struct striped *)arrival->data;
+	size_t size =
+		arrival->size < receive->size ? arrival->size : receive->size;
+	bool is_whole = arrival->frame.rail_count == ep->flows->count;
 
 	memset(s, 0, sizeof(*s));
 	s->receive = receive;
@@ -103,10 +122,10 @@ void striped_start(struct receive *receive, struct arrival *arrival)
 		.ep = ep,
 		.number = s->frame.sender,
 		.parts = &s->part,
-		.size = arrival->size < receive->size ? arrival->size
-						      : receive->size,
+		.size = size,
+		.has_other_way = is_whole && size > 0,
 		/* No peer of this link says so. */
-		.error = s->frame.rail_count == ep->flows->count ? 0 : FI_EIO,
+		.error = is_whole ? 0 : FI_EIO,
 	};
 	stripes_start(&s->stripes);
 }

@@ -15,7 +15,9 @@
 
 #include "link/order/stripe.h"
 
-#define TRIES 4 /* of one piece, by each rail */
+#define TRIES        4    /* of one piece, by each rail */
+#define UNREAD_MAX   2    /* messages; after that they are not tried: */
+#define UNREAD_AGAIN 1024 /* but one of so many */
 
 struct piece {
 	struct op op;
@@ -98,6 +100,8 @@ static bool stripes_end(struct stripes *s)
 
 	DL_DELETE2(flows->stripes, s, before, after);
 	pieces_free(s);
+	if (flow != NULL && s->error == 0 && s->size > 0)
+		flow->unread = 0;
 	if (s->use->end(s) != 0) {
 		DL_APPEND2(flows->stripes, s, before, after);
 		return false;
@@ -214,9 +218,7 @@ static bool piece_place(struct piece *piece, uint64_t rest,
 		if (result == -FI_EAGAIN ||
 		    (result == -FI_ENOMEM && s->under_way > 0))
 			continue;
-		/* A rail that has failed is not tried again at once. */
-		if (!is_of_rail(-result))
-			piece->tries++;
+		piece->tries++;
 		piece_failed(piece, rail, -result);
 	}
 }
@@ -386,6 +388,11 @@ void stripes_start(struct stripes *s)
 	link_unlock(&flows->working);
 }
 
+static bool is_hopeless(const struct flow *flow)
+{
+	return flow->unread >= UNREAD_MAX && flow->unread % UNREAD_AGAIN != 0;
+}
+
 static void stripes_come(struct flows *flows)
 {
 	struct stripes *come;
@@ -401,6 +408,8 @@ static void stripes_come(struct flows *flows)
 		s->flow = flow_find(s->ep, s->number);
 		if (s->flow == NULL || s->flow->order.is_lost)
 			s->error = LOSS_ERROR;
+		else if (s->has_other_way && is_hopeless(s->flow))
+			s->error = FI_EIO;
 		if (s->flow != NULL) {
 			s->flow->order.wants++;
 			flow_list(s->flow);

@@ -34,8 +34,9 @@ struct stripes {
 	struct link_ep *ep;
 	uint64_t number; /* of the peer's endpoint */
 	const struct stripes_part *parts;
-	uint64_t size; /* to be read; all parts have as much at least */
-	int error;     /* 0, or positive: nothing is read then */
+	uint64_t size;      /* to be read; all parts have as much at least */
+	int error;          /* 0, or positive: nothing is read then */
+	bool has_other_way; /* to get it, which end() takes: see flow.h */
 	/* From stripes_start() to the end, its peer; NULL: it is not known. */
 	struct flow *flow;
 	/* Others read only the rest in stripes.c. */

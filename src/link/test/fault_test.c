@@ -132,6 +132,17 @@ static void memory_that_is_none_is_no_failed_rail(struct pair *pair)
 	pair_check(!fails_a_rail(pair, "", reach_what_is_not_there));
 }
 
+/* After the second one nothing is read any more. */
+static void what_no_rail_can_read_comes_in_pieces(struct pair *pair)
+{
+	(void)fails_a_rail(pair, "read:*1:eio", large_go);
+}
+
+static void what_can_be_read_again_is_read(struct pair *pair)
+{
+	(void)fails_a_rail(pair, "read:*5:eio", large_go);
+}
+
 static void a_way_that_is_none_is_a_failed_rail(struct pair *pair)
 {
 	pair_check(fails_a_rail(pair, "send:20:ehostunreach", small_go));
@@ -149,6 +160,8 @@ int main(void)
 		pair_case(a_key_that_is_refused_is_no_failed_rail),
 		pair_case(memory_that_is_none_is_no_failed_rail),
 		pair_case(a_way_that_is_none_is_a_failed_rail),
+		pair_case(what_can_be_read_again_is_read),
+		pair_case(what_no_rail_can_read_comes_in_pieces),
 	};
 	return pair_run(&setting, cases, COUNT_OF(cases));
 }
