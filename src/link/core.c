@@ -250,6 +250,10 @@ static int core_find(struct rail_text *rail, const struct place *place,
 		return error_set(error, -FI_ENODATA,
 				 "%s cannot be had where FI_HOOK is set",
 				 rail->provider);
+	if (strcasestr(rail->provider, PROVIDER_NAME) != NULL)
+		return error_set(error, -FI_ENODATA,
+				 "%s cannot be joined by itself",
+				 rail->provider);
 	hints = hints_make(rail, place);
 	if (hints == NULL)
 		return error_set(error, -FI_ENOMEM, "out of memory");

@@ -409,7 +409,7 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 	    source.told_count > 0)
 		place.source = &source.rails[0];
 	result = links_of_environment(&links, &is_named);
-	for (unsigned int i = 0; i < links.count && result == 0; i++)
+	for (unsigned int i = 0; result == 0 && i < links.count; i++)
 		result = link_offer(&links.links[i], &place, hints, version,
 				    is_named && links.count == 1, &tail);
 	if (result == 0 && list == NULL)

@@ -127,6 +127,18 @@ static void which_provider_is_missing_is_said(void)
 	pair_check(is_answered("testcore:tc0", NULL));
 }
 
+/* By any spelling that libfabric takes for its name. */
+static void it_joins_no_link_of_its_own(void)
+{
+	all_unset();
+	setenv(names[0], "shm+fairlead", 1);
+	pair_check(is_refused("fairlead cannot be joined by itself"));
+	setenv(names[0], "FairLead:tc0", 1);
+	pair_check(is_refused("cannot be joined by itself"));
+	setenv(names[0], "fairlead;ofi_rxm", 1);
+	pair_check(is_refused("cannot be joined by itself"));
+}
+
 /* An order that is promised is kept, or there is no link. */
 static void a_buffer_that_is_too_small_for_a_frame_is_refused(void)
 {
@@ -244,6 +256,7 @@ int main(void)
 		pair_case(the_first_name_counts),
 		pair_case(what_is_wrong_is_said_by_name_and_place),
 		pair_case(which_provider_is_missing_is_said),
+		pair_case(it_joins_no_link_of_its_own),
 		pair_case(a_buffer_that_is_too_small_for_a_frame_is_refused),
 		pair_case(without_its_lane_nothing_is_offered),
 		pair_case(without_a_device_a_rail_is_those_of_the_lane),
