@@ -114,6 +114,17 @@ static void leaf_close(struct leaf *leaf)
 	close(leaf->fd);
 }
 
+/* Also whether it was taken away before it was locked: see half_bury(). */
+static int leaf_make(int fd)
+{
+	struct stat is;
+
+	if (ftruncate(fd, sizeof(struct page)) != 0 ||
+	    flock(fd, LOCK_EX) != 0 || fstat(fd, &is) != 0)
+		return -errno;
+	return is.st_nlink == 0 ? -EAGAIN : 0;
+}
+
 static int leaf_map(const char *path, int flags, struct leaf *ret)
 {
 	struct stat is;
@@ -126,10 +137,8 @@ static int leaf_map(const char *path, int flags, struct leaf *ret)
 	    (fstat(ret->fd, &is) != 0 || is.st_uid != geteuid() ||
 	     is.st_size < (off_t)sizeof(struct page)))
 		result = -ENOENT;
-	else if ((flags & O_CREAT) != 0 &&
-		 (ftruncate(ret->fd, sizeof(struct page)) != 0 ||
-		  flock(ret->fd, LOCK_EX) != 0))
-		result = -errno;
+	else if ((flags & O_CREAT) != 0)
+		result = leaf_make(ret->fd);
 	if (result == 0)
 		ret->page =
 			mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE,
@@ -293,13 +302,31 @@ static void files_remove(uint64_t number)
 	unlink(path_of(number, SUFFIX, path));
 }
 
+/* Who makes one locks it at once: nobody has this one, and it says nothing. */
+static void half_bury(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	uint64_t magic = 0;
+	struct stat is;
+
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &is) == 0 &&
+	    is.st_uid == geteuid() && is.st_nlink > 0 &&
+	    pread(fd, &magic, sizeof(magic), 0) >= 0 && magic == 0)
+		unlink(path);
+	close(fd);
+}
+
 /* Takes away what somebody has left who is gone, unless it is still held. */
 static void leaf_bury(const char *path, uint64_t node)
 {
 	struct leaf leaf;
 
-	if (leaf_open(path, &leaf) != 0)
+	if (leaf_open(path, &leaf) != 0) {
+		half_bury(path);
 		return;
+	}
 	if (leaf_is_gone(&leaf, node) && !leaf_is_held(&leaf, node, true))
 		files_remove(leaf.page->number);
 	leaf_close(&leaf);
@@ -332,8 +359,10 @@ static void leaf_replace(const char *path, uint64_t node)
 {
 	struct leaf leaf;
 
-	if (leaf_open(path, &leaf) != 0)
+	if (leaf_open(path, &leaf) != 0) {
+		half_bury(path);
 		return;
+	}
 	if (leaf_is_gone(&leaf, node))
 		files_remove(leaf.page->number);
 	leaf_close(&leaf);
@@ -352,7 +381,9 @@ int presence_open(uint64_t number, uint64_t node, bool is_only,
 		return -ENOMEM;
 	path_of(number, SUFFIX, path);
 	leaf_replace(path, node);
-	result = leaf_map(path, O_CREAT | O_EXCL, &presence->leaf);
+	do
+		result = leaf_map(path, O_CREAT | O_EXCL, &presence->leaf);
+	while (result == -EAGAIN);
 	if (result != 0) {
 		free(presence);
 		return result;

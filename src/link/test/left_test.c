@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -118,6 +119,36 @@ static void another_program_starts(void)
 	side.info = fi_dupinfo(info);
 	lone_domain_open(&side);
 	lone_domain_close(&side);
+}
+
+/* --- who was killed before its file was made --- */
+
+static int file_make(const char *path, size_t size)
+{
+	int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+
+	pair_check(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+	return fd;
+}
+
+/* Who makes one holds it. */
+static void what_is_half_made_is_taken_away(void)
+{
+	static const char empty[] = "/dev/shm/fairlead-00000000000000e1.here",
+			  half[] = "/dev/shm/fairlead-00000000000000e2.here",
+			  held[] = "/dev/shm/fairlead-00000000000000e3.here";
+	int fd;
+
+	close(file_make(empty, 0));
+	close(file_make(half, 4096));
+	fd = file_make(held, 4096);
+	pair_check(flock(fd, LOCK_EX) == 0);
+	another_program_starts();
+	pair_check(access(empty, F_OK) != 0 && access(half, F_OK) != 0);
+	pair_check(access(held, F_OK) == 0);
+	close(fd);
+	another_program_starts();
+	pair_check(access(held, F_OK) != 0);
 }
 
 /* --- who knocks, and is gone before anybody has looked --- */
@@ -279,6 +310,7 @@ int main(void)
 	container_kill(&lives);
 	another_program_starts();
 	pair_check(files_of(lives.number) == 0);
+	what_is_half_made_is_taken_away();
 	side_open(&us);
 	who_knocks_and_is_gone_does_no_harm(&us, false);
 	who_knocks_and_is_gone_does_no_harm(&us, true);
