@@ -445,6 +445,7 @@ struct rail {
 	struct fid_av *av;
 	struct fid_cq *cq;
 	struct fid_ep *core;
+	bool is_core_enabled;
 	struct fid_ep *srx;         /* as the core returned it, or NULL */
 	struct fid_peer_srx shared; /* ours, for a shared rail */
 	size_t inject_size;

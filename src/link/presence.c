@@ -368,6 +368,17 @@ static void leaf_replace(const char *path, uint64_t node)
 	leaf_close(&leaf);
 }
 
+/*
+ * shm believes what it finds under the name of its memory, and is ended by what is
+ * too short. Whoever left it is gone, or may not have it: the name is ours.
+ */
+static bool memory_is_free(uint64_t number)
+{
+	char path[64];
+
+	return unlink(path_of(number, "", path)) == 0 || errno == ENOENT;
+}
+
 int presence_open(uint64_t number, uint64_t node, bool is_only,
 		  struct presence **ret)
 {
@@ -384,6 +395,11 @@ int presence_open(uint64_t number, uint64_t node, bool is_only,
 	do
 		result = leaf_map(path, O_CREAT | O_EXCL, &presence->leaf);
 	while (result == -EAGAIN);
+	if (result == 0 && !memory_is_free(number)) {
+		unlink(path);
+		leaf_close(&presence->leaf);
+		result = -EADDRINUSE;
+	}
 	if (result != 0) {
 		free(presence);
 		return result;

@@ -260,7 +260,10 @@ static int core_open(struct rail *rail, struct fi_info *info,
 		result = fi_ep_bind(rail->core, &rail->av->fid, 0);
 	if (result == 0 && rail->way == RAIL_SHARED)
 		result = shared_open(rail);
-	return result != 0 ? result : fi_enable(rail->core);
+	if (result == 0)
+		result = fi_enable(rail->core);
+	rail->is_core_enabled = result == 0;
+	return result;
 }
 
 /* What goes by it in which way; what comes may be larger at any other end. */
@@ -322,16 +325,29 @@ static void close_one(struct fid *fid)
 }
 
 /*
- * A read that a rail never ended may be half there. tcp and net of 1.17 free it
- * twice when they are closed: so the core stays.
+ * A read that a rail never ended may be half there: tcp and net of 1.17 free it
+ * twice when they are closed. And shm frees the receive context, which is ours, when
+ * it was not enabled.
  */
+static const char *why_it_stays(const struct rail *rail)
+{
+	if (rail->pieces != NULL)
+		return "it has not ended what it reads";
+	return rail->way == RAIL_SHARED && rail->core != NULL &&
+			       !rail->is_core_enabled
+		       ? "it could not be enabled"
+		       : NULL;
+}
+
 static void core_close(struct rail *rail)
 {
-	if (rail->pieces != NULL) {
-		link_warn(EP_CTRL,
-			  "%s: left open, since it has not ended "
-			  "what it reads\n",
-			  rail->name);
+	const char *why = why_it_stays(rail);
+
+	if (why != NULL) {
+		link_warn(EP_CTRL, "%s: left open, since %s\n",
+			  rail->pieces != NULL ? rail->name
+					       : rail->text->provider,
+			  why);
 		return;
 	}
 	close_one(rail->core == NULL ? NULL : &rail->core->fid);

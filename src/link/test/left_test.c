@@ -15,7 +15,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,6 +151,81 @@ static void what_is_half_made_is_taken_away(void)
 	close(fd);
 	another_program_starts();
 	pair_check(access(held, F_OK) != 0);
+}
+
+/* --- what is in the way --- */
+
+#define SERVICE "27911"
+
+/* At a service, of a node or of none. */
+static void open_there(const char *node, struct lone *side)
+{
+	struct fi_info *hints = fi_allocinfo();
+
+	hints->caps = FI_MSG | FI_TAGGED;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->fabric_attr->prov_name = strdup("fairlead");
+	pair_do(fi_getinfo(fi_version(), node, SERVICE, FI_SOURCE, hints,
+			   &side->info));
+	fi_freeinfo(hints);
+	lone_domain_open(side);
+	lone_endpoint_make(side);
+}
+
+static int enable_there(const char *node, uint64_t *ret_number)
+{
+	struct lone side;
+	size_t size = sizeof(side.name);
+	int result;
+
+	open_there(node, &side);
+	result = fi_enable(side.ep);
+	if (result == 0) {
+		pair_do(fi_getname(&side.ep->fid, side.name, &size));
+		*ret_number = number_of(&side);
+	}
+	side_close(&side);
+	return result;
+}
+
+/* The core would take it for the memory of somebody, and read what is not there. */
+static void what_is_not_ours_is_in_the_way(void)
+{
+	uint64_t number, other;
+	char path[64];
+
+	pair_do(enable_there("localhost", &number));
+	snprintf(path, sizeof(path), "/dev/shm/fairlead-%016llx",
+		 (unsigned long long)number);
+	close(file_make(path, 0));
+	pair_do(enable_there("localhost", &other));
+	pair_check(other == number && access(path, F_OK) != 0);
+	pair_check(mkdir(path, 0700) == 0);
+	pair_check(enable_there("localhost", &other) == -FI_EADDRINUSE);
+	pair_do(enable_there(NULL, &other));
+	pair_check(other != number);
+	pair_check(rmdir(path) == 0);
+}
+
+/* Its own file has the last descriptor, and its memory none. */
+static void what_cannot_be_opened_may_be_tried_again(void)
+{
+	struct rlimit limit, few;
+	struct lone side;
+	int next = dup(STDOUT_FILENO);
+
+	open_there(NULL, &side);
+	close(next);
+	next = dup(STDOUT_FILENO);
+	pair_check(next >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	few = limit;
+	few.rlim_cur = (rlim_t)next + 1;
+	close(next);
+	pair_check(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	pair_check(fi_enable(side.ep) < 0);
+	pair_check(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	pair_do(fi_enable(side.ep));
+	side_close(&side);
 }
 
 /* --- who knocks, and is gone before anybody has looked --- */
@@ -311,6 +388,8 @@ int main(void)
 	another_program_starts();
 	pair_check(files_of(lives.number) == 0);
 	what_is_half_made_is_taken_away();
+	what_is_not_ours_is_in_the_way();
+	what_cannot_be_opened_may_be_tried_again();
 	side_open(&us);
 	who_knocks_and_is_gone_does_no_harm(&us, false);
 	who_knocks_and_is_gone_does_no_harm(&us, true);

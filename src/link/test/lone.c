@@ -31,17 +31,23 @@ void lone_domain_close(struct lone *lone)
 	fi_freeinfo(lone->info);
 }
 
-void lone_endpoint_open(struct lone *lone)
+void lone_endpoint_make(struct lone *lone)
 {
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_av_attr av = { .type = FI_AV_TABLE };
-	size_t size = sizeof(lone->name);
 
 	pair_do(fi_cq_open(lone->domain, &cq, &lone->cq, NULL));
 	pair_do(fi_av_open(lone->domain, &av, &lone->av, NULL));
 	pair_do(fi_endpoint(lone->domain, lone->info, &lone->ep, NULL));
 	pair_do(fi_ep_bind(lone->ep, &lone->cq->fid, FI_TRANSMIT | FI_RECV));
 	pair_do(fi_ep_bind(lone->ep, &lone->av->fid, 0));
+}
+
+void lone_endpoint_open(struct lone *lone)
+{
+	size_t size = sizeof(lone->name);
+
+	lone_endpoint_make(lone);
 	pair_do(fi_enable(lone->ep));
 	pair_do(fi_getname(&lone->ep->fid, lone->name, &size));
 }

@@ -18,7 +18,9 @@ struct lone {
 struct fi_info *lone_info(uint64_t caps, enum fi_threading threading);
 void lone_domain_open(struct lone *lone);
 void lone_domain_close(struct lone *lone);
-/* In its domain; enabled, and its name is known. */
+/* In its domain; still to be enabled. */
+void lone_endpoint_make(struct lone *lone);
+/* The same, enabled, and its name is known. */
 void lone_endpoint_open(struct lone *lone);
 void lone_endpoint_close(struct lone *lone);
 /* The next completion, which is no failure. ret_source may be NULL. */
