@@ -7,6 +7,7 @@
 #include "link/wait.h"
 
 #define RING_MIN   1024
+#define RING_FIRST (1 << 20) /* at most, before it has grown */
 #define SPARES_MIN 16 /* failures that there is memory for from the beginning */
 #define SPARES_MAX 256
 
@@ -330,7 +331,7 @@ int link_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	if (cq == NULL)
 		return -FI_ENOMEM;
 	cq->size = RING_MIN;
-	while (cq->size < attr->size)
+	while (cq->size < attr->size && cq->size < RING_FIRST)
 		cq->size *= 2;
 	result = cq_fill(cq);
 	if (result == 0)

@@ -211,11 +211,14 @@ static uint64_t name_wait_ns(void)
 int link_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 		     struct fid_domain **ret_domain, void *context)
 {
-	struct link_domain *domain = calloc(1, sizeof(*domain));
 	struct fairlead_error error = { 0 };
+	struct link_domain *domain;
 	struct links links;
 	int result;
 
+	if (info->domain_attr->name == NULL)
+		return -FI_EINVAL;
+	domain = calloc(1, sizeof(*domain));
 	if (domain == NULL)
 		return -FI_ENOMEM;
 	result = links_parse(info->domain_attr->name, &links, &error);

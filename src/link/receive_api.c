@@ -117,6 +117,7 @@ static void say_peeked(struct link_ep *ep, const struct asked *asked,
 
 static void say_none(struct link_ep *ep, const struct asked *asked)
 {
+	struct fi_context *context = asked->context;
 	const struct fi_cq_err_entry entry = {
 		.op_context = asked->context,
 		.flags = FI_RECV | (asked->is_tagged ? FI_TAGGED : FI_MSG),
@@ -124,6 +125,9 @@ static void say_none(struct link_ep *ep, const struct asked *asked)
 		.err = FI_ENOMSG,
 		.prov_errno = -FI_ENOMSG,
 	};
+
+	if ((asked->flags & FI_CLAIM) != 0)
+		context->internal[0] = NULL;
 	if (ep->receive_cq != NULL)
 		cq_fail(ep->receive_cq, &entry);
 }
@@ -206,6 +210,8 @@ static ssize_t claim(struct link_ep *ep, const struct wanted *want)
 	struct receive *receive;
 	int result;
 
+	if (arrival == NULL)
+		return -FI_EINVAL; /* nothing was found: see say_none() */
 	if ((want->flags & FI_DISCARD) != 0) {
 		const struct asked asked = asked_of(want);
 		say_peeked(ep, &asked, arrival);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 
 #include "link/test/pair.h"
 
@@ -120,6 +121,43 @@ static void what_is_enabled_stays_so(void)
 	pair_check(fi_ep_bind(ep, &cntr->fid, FI_RECV) == -FI_EOPBADSTATE);
 }
 
+/* Nothing was found, so that there is nothing to take. */
+static void what_was_not_found_is_not_claimed(void)
+{
+	struct fi_context2 context;
+	const struct fi_msg_tagged msg = { .addr = FI_ADDR_UNSPEC,
+					   .tag = 9,
+					   .context = &context };
+	struct fi_cq_err_entry failure = { 0 };
+
+	memset(&context, 0xff, sizeof(context));
+	pair_do(fi_trecvmsg(ep, &msg, FI_PEEK | FI_CLAIM));
+	while (fi_cq_readerr(cq, &failure, 0) == -FI_EAGAIN)
+		(void)fi_cq_read(cq, NULL, 0);
+	pair_check(failure.err == FI_ENOMSG);
+	pair_check(fi_trecvmsg(ep, &msg, FI_CLAIM) == -FI_EINVAL);
+}
+
+/* They grow as they are used. */
+static void queues_may_be_asked_to_be_endless(void)
+{
+	struct fi_cq_attr attr = { .size = SIZE_MAX };
+	struct fid_cq *endless;
+
+	pair_do(fi_cq_open(domain, &attr, &endless, NULL));
+	pair_do(fi_close(&endless->fid));
+}
+
+static void a_domain_without_a_name_is_none(void)
+{
+	char *its = info->domain_attr->name;
+	struct fid_domain *other;
+
+	info->domain_attr->name = NULL;
+	pair_check(fi_domain(fabric, info, &other, NULL) == -FI_EINVAL);
+	info->domain_attr->name = its;
+}
+
 /* And an address that was never inserted. */
 static void it_sends_to_itself(void)
 {
@@ -171,6 +209,9 @@ int main(void)
 	what_is_bound_is_not_bound_again();
 	nothing_is_used_before_it_is_enabled();
 	what_is_enabled_stays_so();
+	what_was_not_found_is_not_claimed();
+	queues_may_be_asked_to_be_endless();
+	a_domain_without_a_name_is_none();
 	/* The provider has no threads, nor have these cores. */
 	pair_check(thread_count() == 1);
 	what_is_in_use_is_not_closed();
