@@ -33,7 +33,7 @@ static size_t message_encode(const struct frame *f, uint8_t *bytes)
 {
 	le_put64(bytes + 16, f->tag);
 	le_put64(bytes + 24, f->data);
-	le_put32(bytes + 32, f->request);
+	le_put32(bytes + 32, f->kind == FRAME_EAGER ? 0 : f->request);
 	if (f->kind == FRAME_EAGER) {
 		le_put32(bytes + 36, (uint32_t)f->size);
 		return FRAME_EAGER_SIZE;
@@ -172,7 +172,7 @@ static int message_decode(const uint8_t *bytes, struct frame *f)
 	f->request = le_get32(bytes + 32);
 	f->size = le_get32(bytes + 36);
 	if (f->kind == FRAME_EAGER)
-		return 0;
+		return f->request == 0 ? 0 : -EPROTO;
 	if (f->size != 0)
 		return -EPROTO;
 	f->size = le_get64(bytes + 40);

@@ -13,7 +13,7 @@
  *	    ACK, RAILS, HELLO and NAME
  *	8   number of the endpoint that sends it, as in its address
  *
- *	EAGER   16 tag       24 remote data  32 request  36 size
+ *	EAGER   16 tag       24 remote data  32 0        36 size
  *	READY   16 tag       24 remote data  32 request  36 0      40 size
  *	        48 the sender's address, 64 bytes
  *	        112 for each rail: address, key; over shared memory the

@@ -17,7 +17,6 @@ static const struct frame samples[] = {
 	  .sender = UINT64_C(0x1020304050607080),
 	  .tag = 7,
 	  .data = UINT64_MAX,
-	  .request = 9,
 	  .size = PAYLOAD },
 	{ .kind = FRAME_EAGER,
 	  .flags = FRAME_UNTAGGED,
@@ -164,8 +163,9 @@ static void what_no_endpoint_says_is_refused(void **state)
 	is_refused(0, 1, 4);
 	is_refused(2, 1, FRAME_URGENT); /* a flag of another kind */
 	is_refused(3, 1, 1);
-	is_refused(0, 2, 1); /* rails in an EAGER */
-	is_refused(2, 2, 0); /* no rails in a READY, or too many */
+	is_refused(0, 2, 1);  /* rails in an EAGER */
+	is_refused(0, 32, 1); /* and a request, which nobody answers */
+	is_refused(2, 2, 0);  /* no rails in a READY, or too many */
 	is_refused(2, 2, RAILS_MAX + 1);
 	is_refused(0, 3, 1);
 	is_refused(0, 4, 0); /* a frame without its sequence */
