@@ -64,6 +64,7 @@ extern "C" {
 #define FAIRLEAD_MANAGER_SOCKET "/run/fairlead/manager.sock"
 #define FAIRLEAD_NODE_SOCKET    "/run/fairlead/node.sock"
 #define FAIRLEAD_JOBS_DIR       "/run/fairlead/jobs"
+#define FAIRLEAD_NODE_KEY       "/etc/fairlead/node.key"
 
 /* Version of the library that is used: "0.1.0". */
 const char *fairlead_version(void);
@@ -255,6 +256,35 @@ int fairlead_grant_decode(const void *bytes, size_t size,
 			  struct fairlead_error *ret_error);
 /* NULL is allowed. */
 void fairlead_grant_destroy(struct fairlead_grant *grant);
+
+/* --- on a node: what a grant has sealed to it --- */
+
+/* The secrets of a lane, in the clear. */
+struct fairlead_secret;
+
+/*
+ * Open the sealed part of a grant with the node's key file, as root: for who
+ * gives a job its secrets without the node's daemon, which mostly does that.
+ * key_path NULL: FAIRLEAD_NODE_KEY. The caller wipes and frees *ret_secret with
+ * fairlead_secret_destroy(). What is inside is the interconnect's: of elan3,
+ * the opaque reply (fairlead-elan3(7)).
+ *
+ * -ENODATA: the grant has no sealed part (its interconnect has no secrets, or
+ * the job no lane); -ENXIO: the node is none of the job's; -ENOKEY: sealed
+ * under a key that the file does not have; -EKEYREJECTED: sealed by another
+ * cluster, or changed; -EBADMSG: damaged. Of the file: -EPERM: it is not
+ * root's or ours, others can use it, or it is no regular file; -ELOOP: a
+ * symbolic link; -EINVAL: it is no node's key; -ENOENT, -EACCES.
+ */
+int fairlead_grant_open(const struct fairlead_grant *grant,
+			const char *key_path,
+			struct fairlead_secret **ret_secret,
+			struct fairlead_error *ret_error);
+/* Valid as long as the secret; whoever copies them wipes the copy. */
+const void *fairlead_secret_bytes(const struct fairlead_secret *secret,
+				  size_t *ret_size);
+/* Wipes it. NULL is allowed. */
+void fairlead_secret_destroy(struct fairlead_secret *secret);
 
 /* --- on a node: environment of a job's tasks --- */
 

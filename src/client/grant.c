@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Grants as callers hold them: decoded, with both of their forms made once, so
- * that what a caller is given stays valid as long as the grant.
+ * that what a caller is given stays valid as long as the grant. The sealed part
+ * is opened when it is asked for, and the key is not kept.
  */
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,9 @@
 #include "base/error.h"
 #include "fairlead.h"
 #include "manager/wire/grant.h"
+#include "manager/wire/keyfile.h"
+#include "manager/wire/seal.h"
+#include "sys/secret.h"
 
 struct fairlead_grant {
 	struct grant grant;
@@ -107,4 +112,64 @@ const void *fairlead_grant_bytes(const struct fairlead_grant *grant,
 {
 	*ret_size = grant->size;
 	return grant->bytes;
+}
+
+/* --- the sealed part --- */
+
+struct fairlead_secret {
+	struct secret secret;
+};
+
+static int keys_read(const char *path, struct node_keys *ret_keys,
+		     struct fairlead_error *error)
+{
+	char text[KEYFILE_SIZE_MAX];
+	ssize_t size = secret_read(path, text, sizeof(text), error);
+	int result;
+
+	if (size < 0)
+		return (int)size;
+	result = node_keys_parse(text, (size_t)size, ret_keys, error);
+	sodium_memzero(text, sizeof(text));
+	return result < 0 ? error_prefix(error, "'%s'", path) : 0;
+}
+
+int fairlead_grant_open(const struct fairlead_grant *grant,
+			const char *key_path,
+			struct fairlead_secret **ret_secret,
+			struct fairlead_error *ret_error)
+{
+	struct fairlead_error error = { 0 };
+	struct fairlead_secret *secret;
+	struct node_keys keys;
+	int result = keys_read(key_path ? key_path : FAIRLEAD_NODE_KEY, &keys,
+			       &error);
+
+	if (result < 0)
+		return error_set(ret_error, result, "%s", error.text);
+	secret = calloc(1, sizeof(*secret));
+	result = secret ? grant_open(&grant->grant, &keys, &secret->secret,
+				     ret_error)
+			: error_set(ret_error, -ENOMEM, "memory is out");
+	node_keys_fini(&keys);
+	if (result == 0)
+		*ret_secret = secret;
+	else
+		fairlead_secret_destroy(secret);
+	return result;
+}
+
+const void *fairlead_secret_bytes(const struct fairlead_secret *secret,
+				  size_t *ret_size)
+{
+	*ret_size = secret->secret.size;
+	return secret->secret.bytes;
+}
+
+void fairlead_secret_destroy(struct fairlead_secret *secret)
+{
+	if (!secret)
+		return;
+	secret_fini(&secret->secret);
+	free(secret);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Grants: bytes with a right digest are refused, or encode to themselves; so
- * is the text form. What a public part says keeps within its limits.
+ * is the text form. What a public part says keeps within its limits. No node
+ * opens what the manager did not seal.
  *
  * Input: a grant up to its digest; and all of it once more as a text form.
  */
@@ -12,6 +13,8 @@
 #include "fairlead_driver.h"
 #include "fuzz.h"
 #include "manager/wire/grant.h"
+#include "manager/wire/keyfile.h"
+#include "manager/wire/seal.h"
 
 #define DIGEST_SIZE 32
 
@@ -41,6 +44,24 @@ static void public_check(const char *text)
 	json_decref(object);
 }
 
+static void sealed_check(const struct grant *grant)
+{
+	const struct node_keys keys = {
+		.name = "n1",
+		.confirm_count = 1,
+		.confirms[0] = { .id = 1, .bytes = { 1 } },
+	};
+	struct fairlead_error error = { 0 };
+	struct secret secret;
+	int result = grant_open(grant, &keys, &secret, &error);
+
+	fuzz_check(result == -ENODATA || result == -ENXIO ||
+		   result == -ENOKEY || result == -EKEYREJECTED ||
+		   result == -EBADMSG);
+	fuzz_check(error.code == result && error.text[0] != 0);
+	fuzz_check((result == -ENODATA) == (grant->sealed_size == 0));
+}
+
 static void bytes_check(const uint8_t *data, size_t size)
 {
 	struct writer writer = { 0 }, again = { 0 };
@@ -59,6 +80,7 @@ static void bytes_check(const uint8_t *data, size_t size)
 		return;
 	}
 	public_check(grant.public_text);
+	sealed_check(&grant);
 	fuzz_check(grant_encode(&grant, &again) == 0);
 	fuzz_check(again.size == writer.size);
 	fuzz_check(memcmp(again.data, writer.data, writer.size) == 0);

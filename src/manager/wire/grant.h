@@ -14,6 +14,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
+struct node_keys;
+struct secret;
+
 #define GRANT_ID_MAX      INT64_MAX /* it is a JSON number too */
 #define GRANT_PUBLIC_MAX  393216    /* bytes of JSON text: 384 KiB */
 #define GRANT_SEALED_MAX  65536     /* bytes */
@@ -81,3 +84,12 @@ int grant_format(const struct grant *grant, char **ret_text);
 /* Errors as decode. */
 int grant_parse(const char *text, struct grant *ret_grant,
 		struct fairlead_error *ret_error);
+
+/*
+ * Open the sealed part with the keys of one of its nodes; the caller wipes
+ * *ret_secret. -ENODATA: there is none; -ENXIO: the node is none of the job's;
+ * -ENOKEY: it is sealed under another key id; -EKEYREJECTED: it does not open,
+ * being of another cluster, or changed; -EBADMSG: damaged; each with a text.
+ */
+int grant_open(const struct grant *grant, const struct node_keys *keys,
+	       struct secret *ret_secret, struct fairlead_error *ret_error);
