@@ -16,8 +16,10 @@
 #include "manager/core/core.h"
 #include "manager/role_config.h"
 #include "manager/wire/request.h"
+#include "manager/wire/seal.h"
 #include "sys/clock.h"
 #include "sys/log.h"
+#include "sys/rng.h"
 
 #define NODE_TEXT_MAX 16
 
@@ -25,6 +27,8 @@ struct bed {
 	struct config *config;
 	struct role_config filled;
 	struct clock_seam clock;
+	struct rng_seam rng;
+	struct node_master master; /* of the nodes' keys */
 	struct log log;
 	struct core *core;
 	struct hostlist *nodes;
@@ -125,6 +129,25 @@ static void on_look(void *ctx, const char *node)
 	bed_die("a node is to be looked at", node);
 }
 
+static int on_seal(void *ctx, const struct core_secrets *secrets,
+		   struct writer *writer)
+{
+	const struct bed *bed = ctx;
+	struct seal_stream stream;
+	struct rng_seam rng;
+	int result;
+
+	seal_stream_init(&stream, secrets->seed, secrets->seed_size,
+			 secrets->grant_id, secrets->packed,
+			 secrets->packed_size);
+	rng = seal_stream_seam(&stream);
+	result = seal_make(&rng, &bed->master, secrets->grant_id,
+			   secrets->nodes, secrets->node_count, secrets->packed,
+			   secrets->packed_size, writer);
+	seal_stream_fini(&stream);
+	return result;
+}
+
 static const struct core_ops ops = {
 	.store = on_store,
 	.reply = on_reply,
@@ -134,6 +157,7 @@ static const struct core_ops ops = {
 	.tell = on_tell,
 	.effect = on_effect,
 	.look = on_look,
+	.seal = on_seal,
 };
 
 static void answer_fanout(struct bed *bed)
@@ -182,6 +206,7 @@ struct bed *bed_create(const char *config_path)
 {
 	struct bed *bed = calloc(1, sizeof(*bed));
 	struct fairlead_error error;
+	uint8_t seed[KEY_SIZE];
 	const char *nodes;
 
 	if (bed == NULL || sodium_init() < 0)
@@ -196,6 +221,9 @@ struct bed *bed_create(const char *config_path)
 		bed_die("start", "out of memory");
 	sys_log_init(&bed->log, "bench", LOG_LEVEL_WARNING);
 	bed->clock = sys_clock();
+	bed->rng = sys_rng();
+	rng_fill(&bed->rng, seed, sizeof(seed));
+	node_master_derive(1, seed, &bed->master);
 	bed->random = 0x9e3779b97f4a7c15;
 	return bed;
 }
@@ -216,8 +244,8 @@ void bed_start(struct bed *bed, uint64_t epoch, bed_store_fn *store, void *arg)
 
 	bed->store = store;
 	bed->arg = arg;
-	if (core_create(&bed->filled.engine.core, &ops, bed, &bed->clock, NULL,
-			&bed->log, &bed->core, &error) < 0 ||
+	if (core_create(&bed->filled.engine.core, &ops, bed, &bed->clock,
+			&bed->rng, &bed->log, &bed->core, &error) < 0 ||
 	    core_start(bed->core, epoch, false, &error) < 0)
 		bed_die("start", error.text);
 	register_nodes(bed);
@@ -264,26 +292,44 @@ static char *nodes_format(struct bed *bed, uint64_t job, uint32_t spread)
 	return text;
 }
 
-uint64_t bed_reserve(struct bed *bed, uint64_t job, uint32_t spread)
+static uint64_t reserve(struct bed *bed, uint64_t job, const char *nodes,
+			uint32_t tasks)
 {
 	static const struct core_caller root = { .is_root = true };
 	struct request_defaults defaults = {
 		.interconnect = bed->filled.engine.core.interconnect,
 	};
-	_auto_(freep) char *nodes = nodes_format(bed, job, spread);
 	_auto_(request_destroyp) struct request *request = NULL;
 	struct fairlead_error error;
 	char key[64];
 	json_t *json;
 
 	snprintf(key, sizeof(key), "bench/%" PRIu64 "/0", job);
-	json = json_pack("{s:s, s:i, s:i, s:s, s:s}", "key", key, "uid", 1000,
-			 "gid", 1000, "nodes", nodes, "cores", "8");
+	json = json_pack("{s:s, s:i, s:i, s:s, s:s, s:i}", "key", key, "uid",
+			 1000, "gid", 1000, "nodes", nodes, "cores", "8",
+			 "tasks", (int)tasks);
 	if (request_parse_json(json, &defaults, &request, &error) < 0)
 		bed_die(key, error.text);
 	json_decref(json);
 	core_reserve(bed->core, &root, request, job);
 	return bed->reply_grant;
+}
+
+uint64_t bed_reserve(struct bed *bed, uint64_t job, uint32_t spread)
+{
+	_auto_(freep) char *nodes = nodes_format(bed, job, spread);
+
+	return reserve(bed, job, nodes, 1);
+}
+
+uint64_t bed_reserve_range(struct bed *bed, uint64_t job, uint32_t first,
+			   uint32_t last, uint32_t tasks)
+{
+	char nodes[NODE_TEXT_MAX * 2 + 8];
+
+	snprintf(nodes, sizeof(nodes), "n[%" PRIu32 "-%" PRIu32 "]", first,
+		 last);
+	return reserve(bed, job, nodes, tasks);
 }
 
 void bed_apply(struct bed *bed, uint64_t grant_id)

@@ -31,6 +31,9 @@ void bed_destroy(struct bed *bed);
 
 /* Of `spread` nodes at random; the same ones in each run. The grant id. */
 uint64_t bed_reserve(struct bed *bed, uint64_t job, uint32_t spread);
+/* Of nodes first to last, with so many tasks on each. */
+uint64_t bed_reserve_range(struct bed *bed, uint64_t job, uint32_t first,
+			   uint32_t last, uint32_t tasks);
 void bed_apply(struct bed *bed, uint64_t grant_id);
 void bed_release(struct bed *bed, uint64_t grant_id);
 

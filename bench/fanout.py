@@ -32,6 +32,7 @@ class Client:
         self.connection = socket.socket(socket.AF_UNIX)
         self.connection.connect(path)
         self.number = 0
+        self.answer = None  # the last one
 
     def call(self, op, **members):
         """Seconds until the answer is there."""
@@ -41,7 +42,7 @@ class Client:
         begun = time.monotonic()
         self.connection.sendall(struct.pack("<I", len(text)) + text)
         size, = struct.unpack("<I", self._receive(4))
-        answer = json.loads(self._receive(size))
+        self.answer = answer = json.loads(self._receive(size))
         took = time.monotonic() - begun
         if answer["result"] < 0:
             raise manager.Refused(answer["error"])

@@ -20,12 +20,12 @@ manager {{
     state = "{folder}/state"
     key = "{folder}/manager.key"
     nodes = "n[0-{last}]"
-    interconnect = "slingshot"
+    interconnect = "{interconnect}"
     user = "{user}"
 {submitter}}}
 
-driver "slingshot" {{
-}}
+driver "{interconnect}" {{
+{settings}}}
 
 log {{ level = "warning" }}
 """
@@ -56,6 +56,8 @@ class Programs:
         self.core_rate = self._find("bench/core_rate")
         self.link = self._find("bench/link")
         # None: not built.
+        self.elan3_reserve = self._find_peer("bench/elan3_reserve")
+        self.elan3_spread = self._find_peer("bench/elan3_spread")
         self.link_mpi = self._find_peer("bench/link_mpi")
         self.lane = self._find_peer("bench/lane")
         self.peer_mpi = self._find_peer("bench/peer_mpi")
@@ -95,9 +97,10 @@ def numbers(arguments):
 
 class Manager:
     """One manager in a folder of its own; `start` and `kill` as often as
-    wanted, `close` removes everything."""
+    wanted, `close` removes everything. On Elan, node n7 has ElanID 7."""
 
-    def __init__(self, programs, folder, node_count):
+    def __init__(self, programs, folder, node_count,
+                 interconnect="slingshot"):
         self.programs = programs
         self.folder = folder
         self.process = None
@@ -106,9 +109,16 @@ class Manager:
         self.syncs_path = os.path.join(folder, "syncs")
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
+        settings = ""
+        if interconnect == "elan3":
+            genders = os.path.join(folder, "genders")
+            settings = f'    genders = "{genders}"\n'
+            with open(genders, "w", encoding="ascii") as file:
+                file.writelines(f"n{i} elanid={i}\n"
+                                for i in range(node_count))
         with open(self.config, "w", encoding="ascii") as file:
             file.write(CONFIG.format(
-                folder=folder, last=node_count - 1,
+                folder=folder, interconnect=interconnect, settings=settings, last=node_count - 1,
                 user=pwd.getpwuid(os.getuid()).pw_name,
                 submitter="" if os.getuid() == 0 else SUBMITTER.format(
                     uid=os.getuid())))

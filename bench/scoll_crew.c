@@ -129,6 +129,9 @@ static int incoming_request(scoll_request_t *request,
 	struct crew *crew = scoll_request_service(request);
 	size_t size = request->srq_bulk_len;
 
+	if (crew->options.request != NULL && !scoll_request_is_root(request))
+		crew->options.request(crew, request->srq_buf,
+				      (size_t)request->srq_len);
 	if (size == 0 || scoll_request_is_root(request))
 		return 0;
 	if (request->srq_bulk_status < 0)

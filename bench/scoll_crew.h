@@ -19,6 +19,8 @@
 #define CREW_SERVICE 7
 #define CREW_UP_MAX  4096
 
+struct crew;
+
 struct crew_options {
 	unsigned int count; /* of processes */
 	const char *provider;
@@ -30,6 +32,8 @@ struct crew_options {
 	scoll_duration_t timeout; /* of a request; 0: half a minute */
 	size_t bulk;              /* bytes of bulk data that may come */
 	size_t bulk_segment;      /* 0: the library's */
+	/* What each but the root does with a request; NULL: nothing. */
+	void (*request)(struct crew *crew, const void *bytes, size_t size);
 	/*
 	 * Number i is in the network namespace with this name and i behind it,
 	 * at 10.77.0.(i + 1). NULL: all are where we are, at 127.0.0.1.
