@@ -149,6 +149,8 @@ def daemon_run(options, live, count):
         daemon.start()
         jobs = Jobs(daemon.socket)
         held = 0
+        for _ in range(count):  # a daemon is slower at first
+            jobs.round()
         for wanted in live:
             for _ in range(wanted - held):
                 jobs.reserve()

@@ -199,6 +199,39 @@ static void a_node_that_is_elsewhere_fails_the_apply(void **state)
 	grant_fini(&grant);
 }
 
+/* What a client's answer is, whatever the request is. */
+static void refuse(struct scene *scene, const char *nodes, int tasks,
+		   const char *options, int code, const char *text)
+{
+	json_t *answer;
+
+	bed_ask(scene->bed, scene->client, "reserve",
+		"{s:{s:s, s:i, s:i, s:s, s:s, s:i, s:s}}", "request", "key",
+		"slurm/9/0", "uid", BED_USER, "gid", BED_USER, "nodes", nodes,
+		"interconnect", "elan3", "tasks", tasks, "options", options);
+	bed_commit(scene->bed);
+	answer = bed_expect(scene->bed, scene->client, code);
+	if (!strstr(json_string_value(json_object_get(answer, "error")), text))
+		fail_msg("'%s' is not in '%s'", text,
+			 json_string_value(json_object_get(answer, "error")));
+	json_decref(answer);
+}
+
+static void what_is_asked_wrongly_is_refused_by_name(void **state)
+{
+	struct scene *scene = *state;
+
+	refuse(scene, "n[3-4],m7", 1, "", -ENOENT, "m7");
+	refuse(scene, "n[3-4]", 5, "contexts=4", -EINVAL,
+	       "5 tasks, which are more than the job's 4 contexts");
+	refuse(scene, "n[3-4]", 1024, "", -EINVAL, "1024");
+	refuse(scene, "n[3-4]", 1, "rails=1", -EINVAL, "'1' is no rail");
+	refuse(scene, "n[3,5]", 1, "contiguous", -EINVAL, "'contiguous'");
+	refuse(scene, "n[3-4]", 1, "layout=star", -EINVAL, "block or cyclic");
+	/* None of it has used up the key. */
+	json_decref(reserve(scene, "slurm/9/0", "elan3", ""));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -208,6 +241,7 @@ int main(void)
 		T(the_nodes_of_a_job_open_its_capabilities),
 		T(an_apply_has_what_the_grant_has),
 		T(a_node_that_is_elsewhere_fails_the_apply),
+		T(what_is_asked_wrongly_is_refused_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
