@@ -174,7 +174,7 @@ def daemon(options):
 
 def spread(options):
     """The collective beside connections, in turns."""
-    nodes = 6 if options.is_smoke else SPREAD_NODES
+    nodes = 3 if options.is_smoke else SPREAD_NODES
     runs, count = (1, 5) if options.is_smoke else (SPREAD_RUNS, 50)
     program = options.programs.elan3_spread
     providers = scoll.PROVIDERS[:1] if options.is_smoke else scoll.PROVIDERS

@@ -19,7 +19,14 @@
 #include "client/handle.h"
 #include "client/test/peer.h"
 #include "manager/wire/grant.h"
+#include "manager/wire/keyfile.h"
 #include "sim/heap.h"
+#include "sim/rng.h"
+
+/* A version, key 1, and one node. */
+static const uint8_t sealed_by_nobody[1 + 4 + 24 + 4 + 48 + 4 + 16] = {
+	[0] = 1, [1] = 1, [29] = 1, [81] = 16
+};
 
 /* Call, answer, close; each callback is made once if its call was started. */
 static int use_connection(void *ctx)
@@ -87,6 +94,65 @@ static void a_grant_without_memory_is_none(void **state)
 	free(text);
 }
 
+struct opening {
+	struct fairlead_grant *grant;
+	char path[64];
+};
+
+/* It is sealed by nobody, which is found when there is memory enough. */
+static int open_grant(void *ctx)
+{
+	struct fairlead_secret *secret = NULL;
+	struct opening *opening = ctx;
+	int result = fairlead_grant_open(opening->grant, opening->path, &secret,
+					 NULL);
+
+	assert_null(secret);
+	return result == -EKEYREJECTED ? 0 : result;
+}
+
+static void a_secret_without_memory_is_none(void **state)
+{
+	const struct grant grant = {
+		.grant_id = 7,
+		.public_text = "{\"grant_id\":7,\"key\":\"slurm/17/0\","
+			       "\"interconnect\":\"elan3\",\"nodes\":\"n1\","
+			       "\"uid\":0,\"gid\":0,\"ids\":[],"
+			       "\"options\":\"\",\"has_lane\":true,"
+			       "\"context\":{}}",
+		.sealed = sealed_by_nobody,
+		.sealed_size = sizeof(sealed_by_nobody),
+	};
+	struct opening opening = { .path = "/tmp/fairlead-memory-XXXXXX" };
+	struct manager_keys keys;
+	struct node_keys node;
+	struct writer writer = { 0 };
+	struct sim_rng rng;
+	struct rng_seam seam;
+	unsigned int n = 1;
+	int result, fd;
+	char *text;
+
+	sim_rng_init(&rng, 1);
+	seam = sim_rng_seam(&rng);
+	manager_keys_create(&seam, &keys);
+	assert_int_equal(node_keys_make(&keys, "n1", &node, NULL), 0);
+	assert_int_equal(node_keys_format(&node, &writer), 0);
+	fd = mkstemp(opening.path);
+	assert_int_equal(write(fd, writer.data, writer.size), writer.size);
+	close(fd);
+	assert_int_equal(grant_format(&grant, &text), 0);
+	assert_int_equal(fairlead_grant_parse(text, &opening.grant, NULL), 0);
+	for (; sim_heap_fails(n, &result, open_grant, &opening); n++)
+		assert_int_equal(result, -ENOMEM);
+	assert_int_equal(result, 0);
+	assert_true(n > 1);
+	fairlead_grant_destroy(opening.grant);
+	writer_fini(&writer);
+	free(text);
+	unlink(opening.path);
+}
+
 static void refuse_variable(void *arg, const char *name, const char *value)
 {
 	(*(int *)arg)++;
@@ -134,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_connection_without_memory_fails),
 		cmocka_unit_test(a_grant_without_memory_is_none),
+		cmocka_unit_test(a_secret_without_memory_is_none),
 		cmocka_unit_test(
 			an_environment_without_memory_has_no_variables),
 	};

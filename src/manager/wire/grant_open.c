@@ -21,8 +21,12 @@ static int place_find(const struct grant *grant, const char *name,
 		json_loads(grant->public_text, JSON_REJECT_DUPLICATES, NULL);
 	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
 	struct grant_public public;
-	int result = grant_public_read(object, ids, &public, error);
+	int result;
 
+	/* That it is an object was seen when the grant was decoded. */
+	if (object == NULL)
+		return error_set(error, -ENOMEM, "out of memory");
+	result = grant_public_read(object, ids, &public, error);
 	if (result < 0) {
 		result = -EBADMSG;
 		error->code = result;
