@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sockets in, sockets out; what requests mean is dispatch's. A client is who
- * it was when it connected, and is asked for nothing any more when that process
- * has ended.
+ * What the daemon is made of, and what comes after a request; who may ask is
+ * clients', what requests mean is dispatch's.
  */
 #include "rms/service/server.h"
 
@@ -13,56 +12,24 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utlist.h>
 #include <uv.h>
 
+#include "rms/service/clients.h"
 #include "rms/service/dispatch.h"
-#include "rms/service/identity.h"
 #include "sys/ready.h"
-
-struct connection {
-	struct connection *prev, *next;
-	struct server *server;
-	uv_poll_t poll;
-	int fd;
-	int pidfd; /* of who connected */
-	struct caller caller;
-};
 
 struct server {
 	uv_loop_t loop;
-	uv_poll_t listener;
 	uv_poll_t events; /* of cgroups */
 	uv_timer_t looks;
 	uv_signal_t signals[2];
-	int listen_fd;
 	struct keeper keeper;
 	struct watches *watches;
 	struct registry *registry;
 	struct ports *ports;
 	const struct log *log;
-	struct connection *connections;
-	unsigned int connection_count;
-	unsigned int connection_max;
+	struct clients *clients;
 };
-
-static void free_connection(uv_handle_t *handle)
-{
-	struct connection *connection = handle->data;
-
-	closep(&connection->fd);
-	closep(&connection->pidfd);
-	free(connection);
-}
-
-static void close_connection(struct connection *connection)
-{
-	struct server *server = connection->server;
-
-	DL_DELETE(server->connections, connection);
-	server->connection_count--;
-	uv_close((uv_handle_t *)&connection->poll, free_connection);
-}
 
 static void on_look(uv_timer_t *timer)
 {
@@ -111,45 +78,33 @@ static bool send_packet(int fd, const struct writer *packet)
 	return send_with(fd, packet, NULL, 0);
 }
 
-static bool refuse(int fd, int result)
-{
-	struct writer packet = { 0 };
-	bool was_sent;
-
-	wire_reply_encode(WIRE_NONE, result, &packet);
-	was_sent = send_packet(fd, &packet);
-	writer_fini(&packet);
-	return was_sent;
-}
-
 /* Who was just attached gets its descriptors, or is not attached. */
-static bool send_opened(struct connection *connection,
+static bool send_opened(struct server *server, int fd,
+			const struct caller *caller,
 			const struct wire_request *request,
 			struct writer *packet)
 {
-	struct server *server = connection->server;
 	int fds[WIRE_PORT_DESCRIPTORS];
-	int result =
-		ports_open(server->ports, &connection->caller, request->index,
-			   request->cap.cap_mycontext, fds);
+	int result = ports_open(server->ports, caller, request->index,
+				request->cap.cap_mycontext, fds);
 	bool was_sent;
 
 	if (result < 0) {
-		registry_detach(server->registry, &connection->caller,
-				request->index, &request->cap);
+		registry_detach(server->registry, caller, request->index,
+				&request->cap);
 		packet->size = 0;
 		wire_reply_encode(WIRE_OPEN, result, packet);
-		return send_packet(connection->fd, packet);
+		return send_packet(fd, packet);
 	}
-	was_sent =
-		send_with(connection->fd, packet, fds, WIRE_PORT_DESCRIPTORS);
+	was_sent = send_with(fd, packet, fds, WIRE_PORT_DESCRIPTORS);
 	for (int i = 0; i < WIRE_PORT_DESCRIPTORS; i++)
 		close(fds[i]);
 	return was_sent;
 }
 
 /* The answer to a packet that was done. */
-static bool send_answer(struct connection *connection, const uint8_t *bytes,
+static bool send_answer(struct server *server, int fd,
+			const struct caller *caller, const uint8_t *bytes,
 			size_t size, struct writer *packet)
 {
 	struct wire_request request;
@@ -160,118 +115,29 @@ static bool send_answer(struct connection *connection, const uint8_t *bytes,
 	    wire_reply_decode(packet->data, packet->size, &reply) < 0 ||
 	    reply.op != WIRE_OPEN || reply.result < 0 ||
 	    wire_request_decode(bytes, size, &request) < 0)
-		return send_packet(connection->fd, packet);
-	was_sent = send_opened(connection, &request, packet);
+		return send_packet(fd, packet);
+	was_sent = send_opened(server, fd, caller, &request, packet);
 	explicit_bzero(&request, sizeof(request));
 	return was_sent;
 }
 
-static void serve(struct connection *connection)
+static bool serve(void *ctx, int fd, const struct caller *caller,
+		  const uint8_t *bytes, size_t size)
 {
-	struct server *server = connection->server;
-	uint8_t bytes[WIRE_REQUEST_MAX];
+	struct server *server = ctx;
 	struct writer packet = { .limit = WIRE_REPLY_MAX };
 	struct route adapter;
 	bool goes_on;
-	ssize_t size;
 
-	size = recv(connection->fd, bytes, sizeof(bytes),
-		    MSG_DONTWAIT | MSG_TRUNC);
-	if (size < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (size <= 0 || proc_has_ended(connection->pidfd)) {
-		close_connection(connection);
-		return;
-	}
-	if ((size_t)size > sizeof(bytes)) {
-		refuse(connection->fd, -EMSGSIZE);
-		close_connection(connection);
-		return;
-	}
 	ports_address(server->ports, &adapter);
-	goes_on = dispatch(server->registry, &connection->caller, &adapter,
-			   bytes, (size_t)size, &packet) == 0;
-	goes_on = send_answer(connection, bytes, (size_t)size, &packet) &&
+	goes_on = dispatch(server->registry, caller, &adapter, bytes, size,
+			   &packet) == 0;
+	goes_on = send_answer(server, fd, caller, bytes, size, &packet) &&
 		  goes_on;
 	writer_fini(&packet);
 	ports_look(server->ports);
 	plan_looks(server);
-	if (!goes_on)
-		close_connection(connection);
-}
-
-static void on_event(uv_poll_t *poll, int status, int events)
-{
-	struct connection *connection = poll->data;
-
-	if (status < 0)
-		close_connection(connection);
-	else
-		serve(connection);
-}
-
-static bool has_room(const struct server *server, uid_t uid)
-{
-	const struct connection *other;
-	unsigned int of_uid = 0;
-
-	if (server->connection_count >= server->connection_max)
-		return false;
-	if (uid == 0)
-		return true;
-	DL_FOREACH (server->connections, other) {
-		of_uid += other->caller.uid == uid;
-	}
-	return of_uid < SERVER_CLIENT_UID_MAX;
-}
-
-/* Takes the descriptor in any case. */
-static int add_connection(struct server *server, int fd)
-{
-	_auto_(freep) struct connection *connection = NULL;
-	_auto_(closep) int fd_owned = fd;
-	_auto_(closep) int pidfd = -1;
-	int result;
-
-	connection = calloc(1, sizeof(*connection));
-	if (connection == NULL)
-		return -ENOMEM;
-	result = identity_of(fd, &connection->caller, &pidfd);
-	if (result == 0 && !has_room(server, connection->caller.uid))
-		result = -EUSERS;
-	if (result < 0) {
-		refuse(fd, result);
-		return result;
-	}
-	result = uv_poll_init(&server->loop, &connection->poll, fd);
-	if (result < 0)
-		return result;
-	connection->server = server;
-	connection->fd = fd;
-	connection->pidfd = pidfd;
-	fd_owned = -1;
-	pidfd = -1;
-	connection->poll.data = connection;
-	DL_APPEND(server->connections, connection);
-	server->connection_count++;
-	uv_poll_start(&take_ptr(connection)->poll, UV_READABLE, on_event);
-	return 0;
-}
-
-static void on_connect(uv_poll_t *poll, int status, int events)
-{
-	struct server *server = poll->data;
-	int fd;
-	int result;
-
-	fd = accept4(server->listen_fd, NULL, NULL,
-		     SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
-		return;
-	result = add_connection(server, fd);
-	if (result < 0)
-		log_debug(server->log, "client refused error=%s",
-			  strerror(-result));
+	return goes_on;
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -322,16 +188,13 @@ static int start_handles(struct server *server)
 	if (result == 0 && server->keeper.events >= 0)
 		result = start_poll(server, &server->events,
 				    server->keeper.events, on_cgroup);
-	if (result == 0)
-		result = start_poll(server, &server->listener,
-				    server->listen_fd, on_connect);
 	return result;
 }
 
 /* Raise the limit of descriptors: connections have two, who is attached three. */
-static unsigned int find_connection_max(void)
+static unsigned int find_client_max(void)
 {
-	const rlim_t wanted = 2 * SERVER_CLIENT_MAX +
+	const rlim_t wanted = 2 * CLIENTS_MAX +
 			      (1 + WIRE_PORT_DESCRIPTORS) * ATTACHMENTS_MAX +
 			      SERVER_DESCRIPTOR_RESERVE;
 	struct rlimit limit;
@@ -343,8 +206,8 @@ static unsigned int find_connection_max(void)
 			limit.rlim_max < wanted ? limit.rlim_max : wanted;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	if (limit.rlim_cur >= wanted)
-		return SERVER_CLIENT_MAX;
+	if (limit.rlim_cur >= 4 * CLIENTS_MAX)
+		return CLIENTS_MAX;
 	return (unsigned int)(limit.rlim_cur / 4);
 }
 
@@ -356,6 +219,7 @@ static int start(struct server *server, const struct server_options *options,
 	struct keeper_seam keeper;
 	int result = watches_create(&server->loop, process_ended, server,
 				    &server->watches);
+	int listen_fd;
 
 	if (result == 0)
 		result = uv_timer_init(&server->loop, &server->looks);
@@ -388,8 +252,12 @@ static int start(struct server *server, const struct server_options *options,
 	if (result < 0)
 		return result;
 	plan_looks(server);
-	server->listen_fd = notes_listen(notes);
-	result = server->listen_fd < 0 ? server->listen_fd : 0;
+	listen_fd = notes_listen(notes);
+	result = listen_fd;
+	if (result >= 0)
+		result = clients_create(&server->loop, listen_fd,
+					find_client_max(), serve, server,
+					server->log, &server->clients);
 	if (result == 0)
 		result = start_handles(server);
 	if (result < 0)
@@ -413,10 +281,8 @@ int server_create(const struct server_options *options, struct notes *notes,
 	if (result < 0)
 		return error_set(ret_error, result, "%s", strerror(-result));
 	server = take_ptr(allocated);
-	server->listen_fd = -1;
 	server->keeper.events = -1;
 	server->log = log;
-	server->connection_max = find_connection_max();
 	result = start(server, options, notes, clock, ret_error);
 	if (result < 0)
 		return result;
@@ -437,20 +303,14 @@ static void close_handle(uv_handle_t *handle, void *arg)
 
 void server_destroy(struct server *server)
 {
-	struct connection *connection;
-	struct connection *next;
-
 	if (server == NULL)
 		return;
-	DL_FOREACH_SAFE (server->connections, connection, next) {
-		close_connection(connection);
-	}
+	clients_destroy(server->clients);
 	watches_destroy(server->watches);
 	ports_destroy(server->ports);
 	uv_walk(&server->loop, close_handle, NULL);
 	uv_run(&server->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&server->loop);
-	closep(&server->listen_fd);
 	keeper_fini(&server->keeper);
 	registry_destroy(server->registry);
 	free(server);

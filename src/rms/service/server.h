@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's loop: who connects and is who, and the registry behind it. One
- * request after the other; a client that does not read its answer is let go.
+ * The daemon's loop: clients, and the registry behind them. One request after
+ * the other; a client that does not read its answer is let go.
  */
 #pragma once
 
@@ -11,13 +11,7 @@
 #include "rms/service/notes.h"
 #include "rms/service/ports.h"
 
-/*
- * Connections, over all and of one user that is not root; more get -EUSERS.
- * Fewer where the process may not have as many descriptors.
- */
-#define SERVER_CLIENT_MAX         1024
-#define SERVER_CLIENT_UID_MAX     512
-#define SERVER_DESCRIPTOR_RESERVE 256  /* that are not connections */
+#define SERVER_DESCRIPTOR_RESERVE 256  /* that are not connections' */
 #define SERVER_LOOK_MS            1000 /* between two looks, where they count */
 
 struct server_options {

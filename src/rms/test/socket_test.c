@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "rms/service/server.h"
+#include "rms/service/clients.h"
 #include "rms/test/play.h"
 #include "rms/wire/wire.h"
 
@@ -130,24 +131,61 @@ static void a_client_that_does_not_read_is_let_go(void **state)
 	assert_int_equal(rmsmod_init(), 0);
 }
 
-/* Connects as often as one user may; then one more has nothing. */
-static int take_connections(const struct stage *stage, int wait_fd, int say_fd)
+/*
+ * As this user, in a process of its own: connect so often, have call do
+ * something with that, and stay. When this returns that was done.
+ */
+static pid_t crowd_start(const struct stage *stage, uid_t uid, int count,
+			 bool (*call)(const int *fds, int count))
+{
+	_auto_(freep) int *fds = calloc((size_t)count, sizeof(*fds));
+	int says[2];
+	char byte;
+	pid_t pid;
+
+	assert_non_null(fds);
+	assert_int_equal(pipe2(says, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (become(uid) < 0)
+			_exit(1);
+		for (int i = 0; i < count; i++) {
+			fds[i] = try_connect(stage);
+			if (fds[i] < 0)
+				_exit(2);
+		}
+		if (!call(fds, count) || write(says[1], "", 1) != 1)
+			_exit(3);
+		for (;;)
+			pause();
+	}
+	close(says[1]);
+	assert_int_equal(read(says[0], &byte, 1), 1);
+	close(says[0]);
+	return pid;
+}
+
+static void crowd_end(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static bool last_is_refused(const int *fds, int count)
 {
 	enum wire_op op;
-	char byte;
-	int fd = -1;
 
-	if (become(OWNER_UID) < 0)
-		return 1;
-	for (int i = 0; i <= SERVER_CLIENT_UID_MAX; i++) {
-		fd = try_connect(stage);
-		if (fd < 0)
-			return 2;
-	}
-	if (receive(fd, &op) != -EUSERS)
-		return 3;
-	return write(say_fd, "", 1) == 1 && read(wait_fd, &byte, 1) == 0 ? 0
-									 : 4;
+	return receive(fds[count - 1], &op) == -EUSERS;
+}
+
+static bool last_is_served(const int *fds, int count)
+{
+	static const uint8_t request[] = { 1, WIRE_PRGIDS, 0, 0 };
+	enum wire_op op;
+
+	return send(fds[count - 1], request, sizeof(request), 0) > 0 &&
+	       receive(fds[count - 1], &op) == 0;
 }
 
 static void one_user_cannot_take_all_connections(void **state)
@@ -155,29 +193,81 @@ static void one_user_cannot_take_all_connections(void **state)
 	struct stage *stage = *state;
 	struct player *other = player_start(stage, 0, OTHER_UID);
 	struct player *owner = player_start(stage, 1, OWNER_UID);
-	int waits[2], says[2];
-	int status;
-	char byte;
-	pid_t pid;
+	pid_t crowd = crowd_start(stage, OWNER_UID, CLIENTS_UID_MAX + 1,
+				  last_is_refused);
 
-	assert_int_equal(pipe2(waits, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(says, O_CLOEXEC), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		close(waits[1]);
-		_exit(take_connections(stage, waits[0], says[1]));
-	}
-	close(says[1]);
-	assert_int_equal(read(says[0], &byte, 1), 1);
 	assert_int_equal(play(owner, ACT_PRGIDS, .value = 1), -EUSERS);
 	assert_int_equal(play(other, ACT_PRGIDS, .value = 1), 0);
 	assert_int_equal(rmsmod_init(), 0);
-	close(waits[1]);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	close(waits[0]);
-	close(says[0]);
+	crowd_end(crowd);
+}
+
+/* Who has the most of them has one less when somebody else comes. */
+static void several_users_cannot_take_all_connections(void **state)
+{
+	struct stage *stage = *state;
+	struct player *third = player_start(stage, 0, OTHER_UID + 1);
+	pid_t crowds[2];
+
+	crowds[0] =
+		crowd_start(stage, OWNER_UID, CLIENTS_UID_MAX, last_is_served);
+	crowds[1] =
+		crowd_start(stage, OTHER_UID, CLIENTS_UID_MAX, last_is_served);
+	assert_int_equal(rmsmod_init(), 0);
+	assert_int_equal(play(third, ACT_PRGIDS, .value = 1), 0);
+	crowd_end(crowds[0]);
+	crowd_end(crowds[1]);
+}
+
+#define CALLS 100 /* of one user at once */
+
+/* Each with another figure; how many were done is seen by it. */
+static bool set_figures(const int *fds, int count)
+{
+	struct wire_request request = { .op = WIRE_SETELANSTATS, .id = 1 };
+
+	for (int i = 0; i < count; i++) {
+		struct writer packet = { 0 };
+		bool was_sent;
+
+		request.stats.exfers = (uint64_t)i + 1;
+		wire_request_encode(&request, &packet);
+		was_sent = send(fds[i], packet.data, packet.size, 0) ==
+			   (ssize_t)packet.size;
+		writer_fini(&packet);
+		if (!was_sent)
+			return false;
+	}
+	return true;
+}
+
+/* Others wait for the calls that come while they connect, and not for all. */
+static void one_users_calls_hold_up_nobody_elses(void **state)
+{
+	struct stage *stage = *state;
+	struct player *member = must_create(stage, 0, 1);
+	struct player *root = player_start(stage, 1, 0);
+	struct script script = { .act = ACT_PRGGETSTATS, .id = 1 };
+	pid_t crowd;
+	int status;
+
+	assert_int_equal(play(member, ACT_BECOME, .uid = OTHER_UID), 0);
+	assert_int_equal(kill(stage->daemon, SIGSTOP), 0);
+	assert_int_equal(waitpid(stage->daemon, &status, WUNTRACED),
+			 stage->daemon);
+	crowd = crowd_start(stage, OWNER_UID, CALLS, set_figures);
+	play_begin(root, &script);
+	script.id = -1;
+	play_begin(member, &script);
+	/* They wait for their answers. */
+	while (state_of(root->pid) != 'S' || state_of(member->pid) != 'S')
+		sched_yield();
+	assert_int_equal(kill(stage->daemon, SIGCONT), 0);
+	assert_int_equal(play_end(root), 0);
+	assert_int_equal(play_end(member), 0);
+	assert_in_range(root->script->stats.exfers, 0, CALLS / 10);
+	assert_in_range(member->script->stats.exfers, 0, CALLS / 10);
+	crowd_end(crowd);
 }
 
 static const uint8_t ncaps[] = { 1, WIRE_NCAPS, 0, 0 };
@@ -264,6 +354,8 @@ int main(int argc, char **argv)
 		stage_test(silence_holds_up_nobody),
 		stage_test(a_client_that_does_not_read_is_let_go),
 		stage_test(one_user_cannot_take_all_connections),
+		stage_test(several_users_cannot_take_all_connections),
+		stage_test(one_users_calls_hold_up_nobody_elses),
 		stage_test(a_connection_of_a_dead_process_is_nobodys),
 		stage_test(vanishing_clients_are_forgotten),
 	};
