@@ -214,8 +214,8 @@ int rms_getprgid(pid_t pid, int *id);
  * what it has forked before stays where it is.
  *
  * Adding is for root and the owner; the owner's process has to be the owner's
- * with all its uids, and in the cgroup in which the program was made, or below
- * it. Removing is for root; where rms_ptrack_enabled() is 0, for the owner too.
+ * with all its uids, and in the cgroup in which the program was made, not
+ * below it. Removing is for root; where rms_ptrack_enabled() is 0, for the owner too.
  *
  * ESRCH   no such program or process; it is a member of one already (adding),
  *         or not of this one (removing)

@@ -303,18 +303,18 @@ static int find(void *ctx, struct program *programs,
 	return -ESRCH;
 }
 
+/* What is below may have less than what the program may have. */
 static bool is_near(void *ctx, const struct program *program,
 		    const struct process *process)
 {
 	char path[PLACE_MAX + 64];
 	char above[PLACE_MAX];
-	uint32_t setting;
 
 	if (proc_cgroup(process->pid, path, sizeof(path)) < 0)
 		return false;
 	strcpy(above, program->place);
 	*strrchr(above, '/') = '\0';
-	return group_is_below(path, above, &setting);
+	return strcmp(path, above[0] != '\0' ? above : "/") == 0;
 }
 
 static int enter(void *ctx, struct program *program,
@@ -366,18 +366,35 @@ static bool is_in(struct keeper *keeper, const struct program *program,
 		group_is_below(path, program->place, &setting));
 }
 
+/*
+ * By the kernel first: what forks faster than it is found is ended so. Then who
+ * is outside is found, brought back, and ended.
+ */
+static int end_all(struct keeper *keeper, struct program *program,
+		   const char *path)
+{
+	int result = group_write(path, "cgroup.kill", "1");
+	int found;
+
+	if (result < 0 || program->known_count == 0)
+		return result;
+	found = keeper_signal_each(keeper, &group_ops, program, SIGKILL, is_in);
+	result = group_write(path, "cgroup.kill", "1");
+	return result < 0 ? result : found;
+}
+
 static int signal_all(void *ctx, struct program *program, int number)
 {
 	struct keeper *keeper = ctx;
 	char path[GROUP_PATH_MAX];
-	int result = 0;
+	int result;
 
 	path_of(keeper, program->place, path);
-	if (number != SIGKILL || !keeper->has_kill || program->known_count > 0)
+	if (number == SIGKILL && keeper->has_kill)
+		result = end_all(keeper, program, path);
+	else
 		result = keeper_signal_each(keeper, &group_ops, program, number,
 					    is_in);
-	if (result == 0 && number == SIGKILL && keeper->has_kill)
-		result = group_write(path, "cgroup.kill", "1");
 	return result == -ENOENT ? 0 : result;
 }
 

@@ -227,10 +227,13 @@ static void an_owner_adds_no_process_from_elsewhere(void **state)
 	assert_int_equal(play(owner, ACT_ADDPROC, .id = 1, .value = away->pid),
 			 -EACCES);
 	assert_int_equal(of(rms_addproc(1, away->pid)), 0);
-	/* Below it is as good as in it. */
+	/* What is below can have limits of its own. */
 	snprintf(dir, sizeof(dir), "%s/below", stage->cgroup);
 	assert_int_equal(mkdir(dir, 0755), 0);
 	assert_int_equal(write_as_root(dir, near->pid), 0);
+	assert_int_equal(play(owner, ACT_ADDPROC, .id = 1, .value = near->pid),
+			 -EACCES);
+	assert_int_equal(write_as_root(stage->cgroup, near->pid), 0);
 	assert_int_equal(play(owner, ACT_ADDPROC, .id = 1, .value = near->pid),
 			 0);
 }
@@ -384,9 +387,8 @@ static void fork_for_ever(void)
 	}
 }
 
-static void who_forks_all_the_time_does_not_get_away(void **state)
+static void assert_runaways_end(struct stage *stage)
 {
-	struct stage *stage = *state;
 	struct player *member = must_create(stage, 0, 1);
 	pid_t pid;
 	char path[600];
@@ -404,12 +406,26 @@ static void who_forks_all_the_time_does_not_get_away(void **state)
 	snprintf(path, sizeof(path), "%s/fairlead-rms-1", stage->cgroup);
 	while (cgroup_number(path, "cpu.stat", "usage_usec") < 20000)
 		continue;
-	assert_int_equal(rms_prgsignal(1, SIGKILL), 0);
+	assert_int_equal(of(rms_prgsignal(1, SIGKILL)), 0);
 	player_wait(member);
 	while (cgroup_number(path, "cgroup.events", "populated") != 0)
 		continue;
 	assert_int_equal(members_of(1), 0);
 	assert_int_equal(rms_prgdestroy(1), 0);
+}
+
+static void who_forks_all_the_time_does_not_get_away(void **state)
+{
+	assert_runaways_end(*state);
+}
+
+/* Where members are looked for besides, it is the kernel that ends them. */
+static void nor_does_it_from_a_delegated_cgroup(void **state)
+{
+	struct stage *stage = *state;
+
+	assert_int_equal(chown(stage->cgroup, OWNER_UID, SOME_GID), 0);
+	assert_runaways_end(stage);
 }
 
 /* With contexts, each process is in a cgroup below; all count. */
@@ -504,6 +520,7 @@ int main(int argc, char **argv)
 		stage_test(programs_are_below_their_makers_cgroup),
 		stage_test(a_cgroup_in_the_way_is_used_when_it_is_empty),
 		stage_test(who_forks_all_the_time_does_not_get_away),
+		stage_test(nor_does_it_from_a_delegated_cgroup),
 		stage_test(contexts_leave_no_cgroups_behind),
 		stage_test(
 			without_room_for_cgroups_a_call_fails_and_nothing_else),
