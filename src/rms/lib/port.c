@@ -18,6 +18,7 @@
 
 struct rms_port {
 	int send_fd, receive_fd;
+	pid_t pid; /* who attached: the answers are its */
 	int rail;
 	struct elan_capability cap; /* without its key */
 	pthread_mutex_t lock;       /* of send_fd */
@@ -27,6 +28,18 @@ static int fail(int result)
 {
 	errno = -result;
 	return -1;
+}
+
+static int detach(int rail, const struct elan_capability *cap)
+{
+	const struct wire_request request = {
+		.op = WIRE_DETACH,
+		.index = rail,
+		.cap = *cap, /* of which the key does not count */
+	};
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+
+	return peer_call(NULL, &request, &reply);
 }
 
 int rms_attach(const struct elan_capability *cap, int rail,
@@ -46,13 +59,20 @@ int rms_attach(const struct elan_capability *cap, int rail,
 	request.cap = *cap;
 	result = peer_call_fds(NULL, &request, &reply, fds);
 	explicit_bzero(&request, sizeof(request));
+	port->cap = *cap;
+	explicit_bzero(&port->cap.cap_userkey, sizeof(port->cap.cap_userkey));
+	/* It is attached, and there was no room for the descriptors. */
+	if (result == -EPROTO && reply.reply.op == WIRE_OPEN &&
+	    reply.reply.result == 0) {
+		detach(rail, &port->cap);
+		result = -EMFILE;
+	}
 	if (result < 0)
 		return fail(result);
 	port->send_fd = fds[0];
 	port->receive_fd = fds[1];
 	port->rail = rail;
-	port->cap = *cap;
-	explicit_bzero(&port->cap.cap_userkey, sizeof(port->cap.cap_userkey));
+	port->pid = getpid();
 	pthread_mutex_init(&port->lock, NULL);
 	*ret_port = take_ptr(port);
 	return 0;
@@ -60,15 +80,11 @@ int rms_attach(const struct elan_capability *cap, int rail,
 
 int rms_detach(struct rms_port *port)
 {
-	struct wire_request request = { .op = WIRE_DETACH };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	int result;
 
 	if (port == NULL)
 		return fail(-EFAULT);
-	request.index = port->rail;
-	request.cap = port->cap;
-	result = peer_call(NULL, &request, &reply);
+	result = detach(port->rail, &port->cap);
 	close(port->send_fd);
 	close(port->receive_fd);
 	pthread_mutex_destroy(&port->lock);
@@ -128,6 +144,8 @@ int rms_send(struct rms_port *port, int rank, const void *bytes, size_t size,
 
 	if (port == NULL || (bytes == NULL && size > 0))
 		return fail(-EFAULT);
+	if (port->pid != getpid())
+		return fail(-EPERM);
 	if (rank < 0)
 		return fail(-EINVAL);
 	if (size > RMS_MESSAGE_MAX)

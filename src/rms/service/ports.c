@@ -203,7 +203,7 @@ static void detached(void *ctx, const struct attachment *attachment)
 	}
 }
 
-/* By whom a packet was sent, as the kernel says. */
+/* By whom a packet was sent, as the kernel says. 0: there is none any more. */
 static pid_t sender_of(struct msghdr *message)
 {
 	struct cmsghdr *control;
@@ -239,7 +239,7 @@ static ssize_t receive_request(const struct port *port, uint8_t *bytes,
 	ssize_t size = recvmsg(port->send_fd, &message,
 			       MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
 
-	*ret_sender = size > 0 ? sender_of(&message) : 0;
+	*ret_sender = size >= 0 ? sender_of(&message) : 0;
 	return size;
 }
 
@@ -256,11 +256,15 @@ static void on_request(uv_poll_t *poll, int status, int events)
 
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	uv_poll_stop(&port->poll);      /* until there is an answer */
-	if (size < WIRE_PORT_SEND_HEAD) /* it has closed, or writes nonsense */
+	uv_poll_stop(&port->poll); /* until there is an answer */
+	if (sender == 0)           /* it has closed */
 		return;
 	if (sender != port->process.pid) {
 		answer(ports, port, -EPERM);
+		return;
+	}
+	if (size < WIRE_PORT_SEND_HEAD) {
+		answer(ports, port, -EPROTO);
 		return;
 	}
 	if ((size_t)size > sizeof(bytes)) {

@@ -150,6 +150,43 @@ static void a_port_is_only_who_attached(void **state)
 	assert_got(first, 0, "by itself");
 }
 
+/* What is no message is answered, from whoever has the descriptor. */
+static void nonsense_makes_no_port_deaf(void **state)
+{
+	static const char *const packets[] = { "", "x", "1234567" };
+	struct stage *stage = *state;
+	struct elan_capability cap = deposit(1, 0);
+	struct player *first = member(stage, 0, 1);
+	struct player *child;
+	struct script script = { .act = ACT_NONSENSE };
+
+	assert_int_equal(open_at(first, cap, 0, 0), 0);
+	child = player_fork(stage, first, 1, 0);
+	for (size_t i = 0; i < sizeof(packets) / sizeof(packets[0]); i++) {
+		strcpy(script.text, packets[i]);
+		assert_int_equal(play_script(child, &script), -EPERM);
+		assert_int_equal(play_script(first, &script), -EPROTO);
+	}
+	assert_int_equal(send_text(first, 0, "still there"), 0);
+	assert_got(first, 0, "still there");
+}
+
+static void who_has_no_room_for_descriptors_is_not_attached(void **state)
+{
+	struct stage *stage = *state;
+	struct elan_capability cap = deposit(1, 0);
+	struct player *first = member(stage, 0, 1);
+
+	assert_int_equal(play(first, ACT_ROOM, .value = 1), 0);
+	assert_int_equal(open_at(first, cap, 0, 0), -EMFILE);
+	assert_int_equal(play(first, ACT_ROOM, .value = 2), 0);
+	assert_int_equal(open_at(first, cap, 0, 0), -EMFILE);
+	assert_int_equal(play(first, ACT_ROOM, .value = 64), 0);
+	assert_int_equal(open_at(first, cap, 0, 0), 0);
+	assert_int_equal(send_text(first, 0, "here"), 0);
+	assert_got(first, 0, "here");
+}
+
 static void who_comes_or_receives_late_is_waited_for(void **state)
 {
 	struct stage *stage = *state;
@@ -275,6 +312,8 @@ int main(int argc, char **argv)
 		stage_test(members_send_to_each_other_on_each_rail),
 		stage_test(who_has_no_right_key_or_context_does_not_attach),
 		stage_test(a_port_is_only_who_attached),
+		stage_test(nonsense_makes_no_port_deaf),
+		stage_test(who_has_no_room_for_descriptors_is_not_attached),
 		stage_test(who_comes_or_receives_late_is_waited_for),
 		stage_test(a_port_dies_with_what_it_is_by),
 		stage_test(a_port_dies_with_its_program),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,6 +131,31 @@ static int deposit_next(struct script *s)
 
 static struct rms_port *port; /* what a process has attached, or inherited */
 
+/* What its descriptor for sending answers to a packet: the one below the other. */
+static int send_nonsense(const char *text)
+{
+	int fd = rms_port_fd(port) - 1;
+	int32_t answer;
+
+	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0 ||
+	    recv(fd, &answer, sizeof(answer), 0) != sizeof(answer))
+		return -errno;
+	return answer;
+}
+
+/* The limit is of numbers, of which those below the next one are taken. */
+static int limit_descriptors(int count)
+{
+	struct rlimit limit;
+	int next = dup(0);
+
+	if (next < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return -errno;
+	close(next);
+	limit.rlim_cur = (rlim_t)(next + count);
+	return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
+}
+
 static int perform_port(struct script *s)
 {
 	int result;
@@ -180,6 +206,10 @@ static int perform_own(struct player *players, struct script *s)
 	case ACT_SEND:
 	case ACT_RECV:
 		return perform_port(s);
+	case ACT_NONSENSE:
+		return send_nonsense(s->text);
+	case ACT_ROOM:
+		return limit_descriptors(s->value);
 	case ACT_RAIL:
 		return rms_client_rail_set(NULL, s->index, s->value);
 	case ACT_FORK:

@@ -59,19 +59,21 @@ enum act {
 	ACT_DEPOSIT_NEXT,
 	ACT_ATTACH, /* index (rail), cap */
 	ACT_DETACH,
-	ACT_ROUTE,  /* grant, value: ElanID */
-	ACT_OPEN,   /* index (rail), cap; the player's port */
-	ACT_SHUT,   /* it */
-	ACT_SEND,   /* number: rank, text, value: ms */
-	ACT_RECV,   /* value: ms; number: who, count, text */
-	ACT_RAIL,   /* index, value */
-	ACT_FORK,   /* value: which player; flags */
-	ACT_WRITE,  /* text: a file; to it goes the player's pid */
-	ACT_CLONE,  /* text: the directory of a cgroup, to have a child in */
-	ACT_THREAD, /* play on in a thread; the first one ends */
-	ACT_BURN,   /* ms of its own in user mode */
-	ACT_TOUCH,  /* MiB of memory */
-	ACT_BECOME, /* uid */
+	ACT_ROUTE,    /* grant, value: ElanID */
+	ACT_OPEN,     /* index (rail), cap; the player's port */
+	ACT_SHUT,     /* it */
+	ACT_SEND,     /* number: rank, text, value: ms */
+	ACT_RECV,     /* value: ms; number: who, count, text */
+	ACT_NONSENSE, /* text: a packet to what the port sends by */
+	ACT_ROOM,     /* value: descriptors that it may have more */
+	ACT_RAIL,     /* index, value */
+	ACT_FORK,     /* value: which player; flags */
+	ACT_WRITE,    /* text: a file; to it goes the player's pid */
+	ACT_CLONE,    /* text: the directory of a cgroup, to have a child in */
+	ACT_THREAD,   /* play on in a thread; the first one ends */
+	ACT_BURN,     /* ms of its own in user mode */
+	ACT_TOUCH,    /* MiB of memory */
+	ACT_BECOME,   /* uid */
 	ACT_END,
 };
 
