@@ -250,5 +250,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		provider = argv[1];
+	/* Nobody is to be given up, however busy the machine is. */
+	crowd_rtt = INT64_C(60000000000);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
