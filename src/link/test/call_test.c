@@ -307,14 +307,9 @@ static void what_is_empty_may_be_nowhere(struct pair *pair)
 	}
 }
 
-static void more_buffers_than_there_may_be_are_refused(struct pair *pair)
+static void buffers_are_refused(struct pair *pair, const struct iovec *iov,
+				size_t count)
 {
-	size_t count = pair->info->tx_attr->iov_limit + 1;
-	struct iovec iov[16];
-
-	pair_check(count <= COUNT_OF(iov));
-	for (unsigned int i = 0; i < COUNT_OF(iov); i++)
-		iov[i] = (struct iovec){ in + i, 1 };
 	pair_check(fi_sendv(pair->ep, iov, NULL, count, pair->peer, NULL) ==
 		   -FI_EINVAL);
 	pair_check(fi_tsendv(pair->ep, iov, NULL, count, pair->peer, 1, NULL) ==
@@ -327,6 +322,18 @@ static void more_buffers_than_there_may_be_are_refused(struct pair *pair)
 			     CALL_KEY, NULL) == -FI_EINVAL);
 	pair_check(fi_readv(pair->ep, iov, NULL, count, pair->peer, 0, CALL_KEY,
 			    NULL) == -FI_EINVAL);
+}
+
+static void more_buffers_than_there_may_be_are_refused(struct pair *pair)
+{
+	size_t count = pair->info->tx_attr->iov_limit + 1;
+	struct iovec iov[16];
+
+	pair_check(count <= COUNT_OF(iov));
+	for (unsigned int i = 0; i < COUNT_OF(iov); i++)
+		iov[i] = (struct iovec){ in + i, 1 };
+	buffers_are_refused(pair, iov, count);
+	buffers_are_refused(pair, iov, SIZE_MAX);
 }
 
 int main(void)
