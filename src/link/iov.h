@@ -7,14 +7,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "link/setting.h"
-
-/* Of as many as there may be: who is given more refuses them. */
 static inline size_t iov_size(const struct iovec *iov, size_t count)
 {
 	size_t size = 0;
 
-	for (size_t i = 0; i < count && i < LINK_IOV_MAX; i++)
+	for (size_t i = 0; i < count; i++)
 		size += iov[i].iov_len;
 	return size;
 }

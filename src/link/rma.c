@@ -408,9 +408,7 @@ static ssize_t access_simply(struct fid_ep *ep, const struct iovec *iov,
 			     uint64_t address, uint64_t key, uint64_t data,
 			     uint64_t flags, void *context)
 {
-	const struct fi_rma_iov remote = { .addr = address,
-					   .len = iov_size(iov, count),
-					   .key = key };
+	struct fi_rma_iov remote = { .addr = address, .key = key };
 	const struct fi_msg_rma msg = { .msg_iov = iov,
 					.desc = desc,
 					.iov_count = count,
@@ -420,6 +418,9 @@ static ssize_t access_simply(struct fid_ep *ep, const struct iovec *iov,
 					.context = context,
 					.data = data };
 
+	if (count > LINK_IOV_MAX)
+		return -FI_EINVAL;
+	remote.len = iov_size(iov, count);
 	return access_memory(ep, &msg, flags);
 }
 

@@ -338,8 +338,6 @@ ssize_t send_message(struct link_ep *ep, const struct message *m)
 		return -FI_EOPBADSTATE;
 	if (peer == NULL)
 		return name_refusal(ep, m->to);
-	if (m->count > LINK_IOV_MAX)
-		return -FI_EINVAL;
 	rail = rail_for(ep, peer);
 	link_lock(&rail->lock);
 	result = send_somehow(rail, peer, m);

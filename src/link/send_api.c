@@ -7,15 +7,17 @@ static ssize_t put(struct fid_ep *fid, const struct iovec *iov, size_t count,
 		   fi_addr_t to, uint64_t tag, uint64_t data, uint64_t flags,
 		   void *context)
 {
-	const struct message message = { .iov = iov,
-					 .count = count,
-					 .size = iov_size(iov, count),
-					 .to = to,
-					 .tag = tag,
-					 .data = data,
-					 .flags = flags,
-					 .context = context };
+	struct message message = { .iov = iov,
+				   .count = count,
+				   .to = to,
+				   .tag = tag,
+				   .data = data,
+				   .flags = flags,
+				   .context = context };
 
+	if (count > LINK_IOV_MAX)
+		return -FI_EINVAL;
+	message.size = iov_size(iov, count);
 	if ((flags & FI_INJECT) != 0 && message.size > LINK_INJECT_SIZE)
 		return -FI_EINVAL;
 	return send_message(ep_of(fid), &message);
