@@ -9,8 +9,10 @@
 
 #include "rms/core/registry.h"
 
-#define KIB        1024
-#define MS_PER_SEC 1000
+#define KIB                     1024
+#define MS_PER_SEC              1000
+
+#define INITIALISED_COLLECT_MIN 64
 
 static int find_mine(struct registry *registry, const struct caller *caller,
 		     struct program **ret_program)
@@ -193,24 +195,46 @@ static int collect_initialised(struct registry *registry,
 	return 0;
 }
 
+/* Its count where there is none. */
+static size_t find_initialised(const struct program *program,
+			       const struct process *process)
+{
+	size_t i = 0;
+
+	while (i < program->initialised_count &&
+	       !process_is(&program->initialised[i].process, process))
+		i++;
+	return i;
+}
+
+/* It reads all members: each time that there are twice as many is enough. */
+static bool wants_collection(const struct program *program)
+{
+	size_t count = program->initialised_count;
+
+	return count >= PROCESSES_MAX ||
+	       (count >= INITIALISED_COLLECT_MIN && (count & (count - 1)) == 0);
+}
+
 int registry_initialised(struct registry *registry, const struct caller *caller,
 			 int32_t vp)
 {
 	struct initialised *initialised;
 	struct program *program;
-	size_t i = 0;
+	size_t i;
 	int result = find_mine(registry, caller, &program);
 
 	if (result < 0)
 		return result;
 	if (vp < 0 || vp >= ELAN_MAX_VPS)
 		return -EINVAL;
-	result = collect_initialised(registry, program);
-	if (result < 0)
-		return result;
-	while (i < program->initialised_count &&
-	       !process_is(&program->initialised[i].process, &caller->process))
-		i++;
+	i = find_initialised(program, &caller->process);
+	if (i == program->initialised_count && wants_collection(program)) {
+		result = collect_initialised(registry, program);
+		if (result < 0)
+			return result;
+		i = program->initialised_count;
+	}
 	if (i >= PROCESSES_MAX)
 		return -ENOMEM;
 	initialised = reallocarray(program->initialised,

@@ -41,6 +41,7 @@ struct ports {
 	struct clock_seam clock;
 	struct adapter *adapter;
 	struct port *list;
+	unsigned int port_count, port_max;
 	uint64_t timer_ms; /* when it is to run; DEADLINE_NONE */
 };
 
@@ -183,6 +184,7 @@ static void free_port(uv_handle_t *handle)
 static void close_port(struct port *port)
 {
 	DL_DELETE(port->ports->list, port);
+	port->ports->port_count--;
 	adapter_close(port->adapter);
 	uv_poll_stop(&port->poll);
 	shutdown(port->send_fd, SHUT_RDWR);
@@ -349,6 +351,8 @@ int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
 
 	if (result < 0)
 		return result;
+	if (ports->port_count >= ports->port_max)
+		return -ENOMEM;
 	port = calloc(1, sizeof(*port));
 	if (port == NULL)
 		return -ENOMEM;
@@ -365,6 +369,7 @@ int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
 	port->poll.data = port;
 	uv_poll_start(&port->poll, UV_READABLE, on_request);
 	DL_APPEND(ports->list, port);
+	ports->port_count++;
 	return 0;
 }
 
@@ -428,7 +433,8 @@ static int open_socket(struct ports *ports, const char *text,
 
 int ports_create(uv_loop_t *loop, struct registry *registry,
 		 const struct clock_seam *clock, const char *address,
-		 struct ports **ret_ports, struct fairlead_error *ret_error)
+		 unsigned int port_max, struct ports **ret_ports,
+		 struct fairlead_error *ret_error)
 {
 	struct ports *ports = calloc(1, sizeof(*ports));
 	struct adapter_seams seams = {
@@ -443,6 +449,7 @@ int ports_create(uv_loop_t *loop, struct registry *registry,
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	ports->loop = loop;
 	ports->registry = registry;
+	ports->port_max = port_max;
 	ports->clock = *clock;
 	ports->fd = -1;
 	ports->timer_ms = DEADLINE_NONE;

@@ -20,17 +20,19 @@ struct ports;
 
 /*
  * address: where the adapters of other nodes reach this one, numeric, with a
- * port or not; NULL: they do not. Borrows loop and clock. With a text.
+ * port or not; NULL: they do not. port_max: that there may be at once. Borrows
+ * loop and clock. With a text.
  */
 int ports_create(uv_loop_t *loop, struct registry *registry,
 		 const struct clock_seam *clock, const char *address,
-		 struct ports **ret_ports, struct fairlead_error *ret_error);
+		 unsigned int port_max, struct ports **ret_ports,
+		 struct fairlead_error *ret_error);
 /* The loop has to run once more. The registry has no use for it any more. */
 void ports_destroy(struct ports *ports);
 
 /*
  * For who is attached: its ends of the descriptors, which are the caller's to
- * close. As adapter_open().
+ * close. As adapter_open(); -ENOMEM: there are as many as may be, too.
  */
 int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
 	       int32_t context, int ret_fds[WIRE_PORT_DESCRIPTORS]);

@@ -9,13 +9,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "rms/service/clients.h"
 #include "rms/service/dispatch.h"
+#include "sys/descriptors.h"
 #include "sys/ready.h"
 
 struct server {
@@ -191,24 +191,31 @@ static int start_handles(struct server *server)
 	return result;
 }
 
-/* Raise the limit of descriptors: connections have two, who is attached three. */
-static unsigned int find_client_max(void)
-{
-	const rlim_t wanted = 2 * CLIENTS_MAX +
-			      (1 + WIRE_PORT_DESCRIPTORS) * ATTACHMENTS_MAX +
-			      SERVER_DESCRIPTOR_RESERVE;
-	struct rlimit limit;
+/* Of descriptors connections have two, who is attached has three. */
+#define DESCRIPTORS_OF_CLIENT   2
+#define DESCRIPTORS_OF_ATTACHED (1 + WIRE_PORT_DESCRIPTORS)
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 0;
-	if (limit.rlim_cur < wanted) {
-		limit.rlim_cur =
-			limit.rlim_max < wanted ? limit.rlim_max : wanted;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-	if (limit.rlim_cur >= 4 * CLIENTS_MAX)
-		return CLIENTS_MAX;
-	return (unsigned int)(limit.rlim_cur / 4);
+/* How many of each there may be: neither takes what is for the other. */
+struct room {
+	unsigned int clients, ports;
+};
+
+static struct room find_room(void)
+{
+	const size_t reserve = SERVER_DESCRIPTOR_RESERVE;
+	size_t count = descriptors_want(
+		DESCRIPTORS_OF_CLIENT * CLIENTS_MAX +
+		DESCRIPTORS_OF_ATTACHED * ATTACHMENTS_MAX + reserve);
+	size_t clients = count / 4 < CLIENTS_MAX ? count / 4 : CLIENTS_MAX;
+	size_t left = count - DESCRIPTORS_OF_CLIENT * clients;
+
+	return (struct room){
+		.clients = (unsigned int)clients,
+		.ports = left < reserve
+				 ? 0
+				 : (unsigned int)((left - reserve) /
+						  DESCRIPTORS_OF_ATTACHED),
+	};
 }
 
 static int start(struct server *server, const struct server_options *options,
@@ -219,6 +226,7 @@ static int start(struct server *server, const struct server_options *options,
 	struct keeper_seam keeper;
 	int result = watches_create(&server->loop, process_ended, server,
 				    &server->watches);
+	const struct room room = find_room();
 	int listen_fd;
 
 	if (result == 0)
@@ -248,16 +256,17 @@ static int start(struct server *server, const struct server_options *options,
 				 strerror(-result));
 	keeper_sweep(&server->keeper, server->registry);
 	result = ports_create(&server->loop, server->registry, clock,
-			      options->adapter, &server->ports, ret_error);
+			      options->adapter, room.ports, &server->ports,
+			      ret_error);
 	if (result < 0)
 		return result;
 	plan_looks(server);
 	listen_fd = notes_listen(notes);
 	result = listen_fd;
 	if (result >= 0)
-		result = clients_create(&server->loop, listen_fd,
-					find_client_max(), serve, server,
-					server->log, &server->clients);
+		result = clients_create(&server->loop, listen_fd, room.clients,
+					serve, server, server->log,
+					&server->clients);
 	if (result == 0)
 		result = start_handles(server);
 	if (result < 0)

@@ -5,6 +5,7 @@
  * messages_test FAIRLEAD-RMS KEEPER.
  */
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "rms/client.h"
@@ -187,6 +188,43 @@ static void who_has_no_room_for_descriptors_is_not_attached(void **state)
 	assert_got(first, 0, "here");
 }
 
+#define FEW       1024 /* descriptors that the daemon may have */
+#define FEW_PORTS 256
+
+static int limit_descriptors(const struct stage *stage)
+{
+	const struct rlimit limit = { FEW, FEW };
+
+	return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* They could take all descriptors, and nobody could call any more. */
+static void ports_leave_room_for_calls(void **state)
+{
+	struct stage *stage = *state;
+	struct elan_capability cap = sample_cap(0);
+	struct player *first;
+	int result = 0;
+	int count = 0;
+
+	daemon_stop(stage, SIGTERM);
+	assert_true(daemon_start_with(stage, stage->keeper, limit_descriptors));
+	cap.cap_highnode = 0;
+	cap.cap_highcontext = cap.cap_lowcontext + FEW_PORTS - 1;
+	cap.cap_type |= ELAN_CAP_TYPE_NO_BITMAP;
+	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(rms_client_deposit(NULL, 1, OWNER_UID, &cap), 0);
+	first = member(stage, 0, 1);
+	while (result == 0 && count < FEW_PORTS)
+		result = open_at(first, cap, 0, count++);
+	assert_int_equal(result, -ENOMEM);
+	assert_true(count > 8);
+	/* Of one that goes the next has the place. */
+	assert_int_equal(open_at(first, cap, 0, FEW_PORTS - 1), -ENOMEM);
+	assert_int_equal(play(first, ACT_SHUT), 0);
+	assert_int_equal(open_at(first, cap, 0, FEW_PORTS - 1), 0);
+}
+
 static void who_comes_or_receives_late_is_waited_for(void **state)
 {
 	struct stage *stage = *state;
@@ -313,6 +351,7 @@ int main(int argc, char **argv)
 		stage_test(who_has_no_right_key_or_context_does_not_attach),
 		stage_test(a_port_is_only_who_attached),
 		stage_test(nonsense_makes_no_port_deaf),
+		stage_test(ports_leave_room_for_calls),
 		stage_test(who_has_no_room_for_descriptors_is_not_attached),
 		stage_test(who_comes_or_receives_late_is_waited_for),
 		stage_test(a_port_dies_with_what_it_is_by),

@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utlist.h>
 #include <uv.h>
+
+#include "sys/descriptors.h"
 
 struct connection {
 	struct connection *prev;
@@ -339,24 +340,16 @@ static int start_handles(struct server *server)
 	return result;
 }
 
-/* Raise the limit of descriptors to what the connections need. */
 static unsigned int find_connection_max(void)
 {
-	const rlim_t wanted = SERVER_CLIENT_MAX + SERVER_DESCRIPTOR_RESERVE;
-	struct rlimit limit;
+	const size_t wanted = SERVER_CLIENT_MAX + SERVER_DESCRIPTOR_RESERVE;
+	size_t count = descriptors_want(wanted);
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 0;
-	if (limit.rlim_cur < wanted) {
-		limit.rlim_cur =
-			limit.rlim_max < wanted ? limit.rlim_max : wanted;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-	if (limit.rlim_cur >= wanted)
+	if (count >= wanted)
 		return SERVER_CLIENT_MAX;
-	if (limit.rlim_cur <= SERVER_DESCRIPTOR_RESERVE)
+	if (count <= SERVER_DESCRIPTOR_RESERVE)
 		return 0;
-	return (unsigned int)limit.rlim_cur - SERVER_DESCRIPTOR_RESERVE;
+	return (unsigned int)(count - SERVER_DESCRIPTOR_RESERVE);
 }
 
 static int announce(int ready_fd)
