@@ -64,16 +64,21 @@ static int find_members(void *ctx, struct program *program,
 	return search_members(program, ret_members, NULL);
 }
 
+/* One look at all processes, for all programs. */
 static int find(void *ctx, struct program *programs,
 		const struct process *process, struct program **ret_program,
 		uint32_t *ret_setting)
 {
+	_auto_(freep) struct proc_stat *stats = NULL;
 	struct program *program;
+	size_t count = 0;
 
+	if (programs == NULL || proc_stat_all(&stats, &count) < 0)
+		return -ESRCH;
 	DL_FOREACH (programs, program) {
 		_auto_(members_fini) struct members members = { 0 };
 
-		if (search_members(program, &members, NULL) < 0)
+		if (search_among(program, stats, count, &members, NULL) < 0)
 			continue;
 		for (size_t i = 0; i < members.count; i++) {
 			if (!process_is(&members.items[i].process, process))

@@ -164,17 +164,14 @@ static int spread(struct program *program, const struct proc_stat *stats,
 	return 0;
 }
 
-int search_members(struct program *program, struct members *ret_members,
-		   struct proc_stat **ret_stats)
+int search_among(struct program *program, const struct proc_stat *stats,
+		 size_t count, struct members *ret_members,
+		 struct proc_stat **ret_stats)
 {
-	_auto_(freep) struct proc_stat *stats = NULL;
 	_auto_(freep) struct proc_stat *found = NULL;
-	size_t count = 0;
 	size_t found_count = 0;
-	int result = proc_stat_all(&stats, &count);
+	int result;
 
-	if (result < 0)
-		return result;
 	refresh(program, stats, count);
 	result = spread(program, stats, count);
 	found = calloc(program->known_count + 1, sizeof(*found));
@@ -197,5 +194,18 @@ int search_members(struct program *program, struct members *ret_members,
 	}
 	if (result == 0 && ret_stats != NULL)
 		*ret_stats = take_ptr(found);
+	return result;
+}
+
+int search_members(struct program *program, struct members *ret_members,
+		   struct proc_stat **ret_stats)
+{
+	_auto_(freep) struct proc_stat *stats = NULL;
+	size_t count = 0;
+	int result = proc_stat_all(&stats, &count);
+
+	if (result == 0)
+		result = search_among(program, stats, count, ret_members,
+				      ret_stats);
 	return result;
 }

@@ -25,3 +25,7 @@ void search_forget(struct program *program, const struct process *process);
  */
 int search_members(struct program *program, struct members *ret_members,
 		   struct proc_stat **ret_stats);
+/* The same, of processes that were read after whatever is asked for. */
+int search_among(struct program *program, const struct proc_stat *stats,
+		 size_t count, struct members *ret_members,
+		 struct proc_stat **ret_stats);
