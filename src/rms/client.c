@@ -106,18 +106,13 @@ int rms_client_adapter(const char *dir, struct route *ret_route)
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	struct route route = { 0 };
-	const uint8_t *address;
 	int result = peer_call(dir, &request, &reply);
 
 	if (result < 0)
 		return result;
-	route.node = read_u16(body);
-	route.family = read_u8(body);
-	address = read_bytes(body, sizeof(route.address));
-	route.port = read_u16(body);
+	route_read(body, &route);
 	if (!reader_is_done(body))
 		return -EPROTO;
-	memcpy(route.address, address, sizeof(route.address));
 	*ret_route = route;
 	return 0;
 }

@@ -15,9 +15,8 @@ void route_encode(const struct route *route, struct writer *writer)
 	write_u16(writer, route->port);
 }
 
-static bool route_read(struct reader *reader, struct route *ret_route)
+void route_read(struct reader *reader, struct route *ret_route)
 {
-	static const uint8_t none[12];
 	struct route route = { .node = read_u16(reader) };
 	const uint8_t *address;
 
@@ -25,13 +24,19 @@ static bool route_read(struct reader *reader, struct route *ret_route)
 	address = read_bytes(reader, sizeof(route.address));
 	route.port = read_u16(reader);
 	if (reader->failed)
-		return false;
+		return;
 	memcpy(route.address, address, sizeof(route.address));
 	*ret_route = route;
-	return route.port != 0 &&
-	       (route.family == 6 ||
-		(route.family == 4 &&
-		 memcmp(route.address + 4, none, sizeof(none)) == 0));
+}
+
+static bool leads_somewhere(const struct route *route)
+{
+	static const uint8_t none[12];
+
+	return route->port != 0 &&
+	       (route->family == 6 ||
+		(route->family == 4 &&
+		 memcmp(route->address + 4, none, sizeof(none)) == 0));
 }
 
 int routes_decode(const void *bytes, size_t size, struct route **ret_routes,
@@ -48,20 +53,30 @@ int routes_decode(const void *bytes, size_t size, struct route **ret_routes,
 		if (routes == NULL)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (!route_read(&reader, &routes[i]) ||
+	for (size_t i = 0; i < count; i++) {
+		route_read(&reader, &routes[i]);
+		if (!leads_somewhere(&routes[i]) ||
 		    (i > 0 && routes[i].node <= routes[i - 1].node))
 			return -EINVAL;
+	}
 	*ret_routes = take_ptr(routes);
 	*ret_count = count;
 	return 0;
 }
 
+static int compare(const void *key, const void *entry)
+{
+	uint32_t node = *(const uint32_t *)key;
+	const struct route *route = entry;
+
+	return node < route->node ? -1 : node > route->node;
+}
+
 const struct route *route_find(const struct route *routes, size_t count,
 			       uint32_t node)
 {
-	for (size_t i = 0; i < count; i++)
-		if (routes[i].node == node)
-			return &routes[i];
-	return NULL;
+	/* Also where there are none at all. */
+	return count == 0 ? NULL
+			  : bsearch(&node, routes, count, sizeof(*routes),
+				    compare);
 }

@@ -23,12 +23,14 @@ struct route {
 };
 
 void route_encode(const struct route *route, struct writer *writer);
+/* What was encoded, whatever it says; where the reader fails nothing is set. */
+void route_read(struct reader *reader, struct route *ret_route);
 /*
  * All of them; the caller frees *ret_routes, which is NULL where there are none.
  * -EINVAL: it is none, too many, or would not be encoded the same; -ENOMEM.
  */
 int routes_decode(const void *bytes, size_t size, struct route **ret_routes,
 		  size_t *ret_count);
-/* NULL: there is none. */
+/* Among some in rising order of ElanIDs. NULL: there is none. */
 const struct route *route_find(const struct route *routes, size_t count,
 			       uint32_t node);

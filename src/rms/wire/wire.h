@@ -17,7 +17,6 @@
 #define WIRE_VERSION      1
 #define WIRE_REQUEST_MAX  32768         /* bytes of a request */
 #define WIRE_REPLY_MAX    (128u * 1024) /* bytes of a reply */
-#define WIRE_PIDS_MAX     16384         /* processes in a reply */
 
 #define WIRE_DIR_VARIABLE "FAIRLEAD_RMS_DIR"
 #define WIRE_DIR_DEFAULT  "/run/fairlead-rms"
