@@ -88,7 +88,8 @@ static bool may_be_empty(enum check_kind kind)
 {
 	return kind == CHECK_NODE_NAME || kind == CHECK_NODES ||
 	       kind == CHECK_PATH_OR_NONE || kind == CHECK_ADDRESS_OR_NONE ||
-	       kind == CHECK_LISTEN_OR_NONE || kind == CHECK_PLACE_OR_NONE;
+	       kind == CHECK_LISTEN_OR_NONE || kind == CHECK_PLACE_OR_NONE ||
+	       kind == CHECK_MANAGER_OR_NONE;
 }
 
 void check_text(enum check_kind kind, const char *key, const char *value,
@@ -136,6 +137,16 @@ void check_text(enum check_kind kind, const char *key, const char *value,
 			report_add(report, line,
 				   "%s: '%s' is not the name of a provider, "
 				   "such as tcp;ofi_rxm",
+				   key, value);
+		break;
+	case CHECK_SUBMITTER:
+		check_submitter_name(value, line, report);
+		break;
+	case CHECK_MANAGER_OR_NONE:
+		if (*value != '/' && strncmp(value, "tcp://", 6) != 0)
+			report_add(report, line,
+				   "%s: '%s' is neither an absolute path nor "
+				   "tcp://[USER@]HOST:PORT",
 				   key, value);
 		break;
 	case CHECK_USER:

@@ -19,6 +19,8 @@ enum check_kind {
 	CHECK_PROVIDER,        /* libfabric's, and its layers: "tcp;ofi_rxm" */
 	CHECK_USER,            /* not empty */
 	CHECK_DRIVER,          /* checked with the drivers */
+	CHECK_SUBMITTER,       /* as check_submitter_name() has it */
+	CHECK_MANAGER_OR_NONE, /* absolute path, tcp://[USER@]HOST:PORT, or "" */
 };
 
 /* Report at the line unless the value of `key` is right. */

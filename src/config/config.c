@@ -77,6 +77,12 @@ const struct text_setting text_settings[] = {
 	  CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE },
 	{ "fabric", "listen_manager", AT(fabric.listen_manager),
 	  CHECK_PLACE_OR_NONE, "", CONFIG_ROLE_MANAGER },
+	{ "slurm", "submitter", AT(slurm.submitter), CHECK_SUBMITTER, "slurm" },
+	{ "slurm", "manager", AT(slurm.manager), CHECK_MANAGER_OR_NONE, "" },
+	{ "slurm", "commands", AT(slurm.commands), CHECK_PATH, "/usr/bin" },
+	{ "flux", "submitter", AT(flux.submitter), CHECK_SUBMITTER, "flux" },
+	{ "flux", "manager", AT(flux.manager), CHECK_MANAGER_OR_NONE, "" },
+	{ "flux", "commands", AT(flux.commands), CHECK_PATH, "/usr/bin" },
 };
 
 static const struct timeout_setting timeout_settings[] = {

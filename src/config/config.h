@@ -77,6 +77,16 @@ struct config_fabric {
 	char *listen_manager; /* the same, of the manager; "": as listen */
 };
 
+/*
+ * How the hooks of a job manager, Slurm or Flux, and `fairlead reconcile` find
+ * Fairlead and the job manager.
+ */
+struct config_job_manager {
+	char *submitter; /* SUBMITTER of its jobs' keys */
+	char *manager;   /* absolute path of a socket, tcp://.., or "" */
+	char *commands;  /* directory of scontrol, squeue and the like */
+};
+
 /* One driver's section. A driver without one, but `none`, is off. */
 struct config_driver {
 	const struct fairlead_driver *driver;
@@ -92,6 +102,8 @@ struct config {
 	struct config_manager manager;
 	struct config_node node;
 	struct config_fabric fabric;
+	struct config_job_manager slurm;
+	struct config_job_manager flux;
 	struct config_driver *drivers;
 	size_t driver_count;
 	enum log_level log_level;

@@ -70,7 +70,8 @@ static int append(struct parse *parse, const char *section, const char *title,
 static const char *section_constant(const char *name)
 {
 	static const char *const names[] = { "manager", "submitter", "node",
-					     "fabric",  "driver",    "log" };
+					     "fabric",  "driver",    "log",
+					     "slurm",   "flux" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]) == 0)
@@ -149,6 +150,13 @@ static cfg_opt_t fabric_options[] = {
 	TEXT("provider"),
 	TEXT("listen"),
 	TEXT("listen_manager"),
+	CFG_END(),
+};
+
+static cfg_opt_t job_manager_options[] = {
+	TEXT("submitter"),
+	TEXT("manager"),
+	TEXT("commands"),
 	CFG_END(),
 };
 
@@ -285,6 +293,8 @@ int parse_text(const char *text, size_t size,
 		CFG_SEC("fabric", fabric_options, CFGF_NODEFAULT),
 		CFG_SEC("driver", driver,
 			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
+		CFG_SEC("slurm", job_manager_options, CFGF_NODEFAULT),
+		CFG_SEC("flux", job_manager_options, CFGF_NODEFAULT),
 		CFG_SEC("log", log_options, CFGF_NODEFAULT),
 		CFG_END(),
 	};

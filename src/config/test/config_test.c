@@ -429,6 +429,33 @@ static void restart_is_needed_for_what_cannot_change_live(void **state)
 	assert_string_equal(same, "");
 }
 
+static void job_managers_have_a_submitter_and_find_the_manager(void **state)
+{
+	_auto_(config_destroyp) struct config *plain = assert_parsed("");
+	_auto_(config_destroyp) struct config *config =
+		assert_parsed("slurm { submitter = \"west\"\n"
+			      " manager = \"tcp://0@head:7172\" }\n"
+			      "flux { manager = \"/run/m.sock\"\n"
+			      " commands = \"/opt/flux/bin\" }");
+
+	assert_string_equal(plain->slurm.submitter, "slurm");
+	assert_string_equal(plain->slurm.manager, "");
+	assert_string_equal(plain->slurm.commands, "/usr/bin");
+	assert_string_equal(plain->flux.submitter, "flux");
+	assert_string_equal(config->slurm.submitter, "west");
+	assert_string_equal(config->slurm.manager, "tcp://0@head:7172");
+	assert_string_equal(config->flux.manager, "/run/m.sock");
+	assert_string_equal(config->flux.commands, "/opt/flux/bin");
+	assert_refused("slurm {\n submitter = 'a/b'\n manager = 'head:7172'\n"
+		       " commands = 'bin'\n hook = x\n}",
+		       "f:2: submitter 'a/b': a name has 1 to 32 letters, "
+		       "digits, '_' and '-'\n"
+		       "f:3: manager: 'head:7172' is neither an absolute path "
+		       "nor tcp://[USER@]HOST:PORT\n"
+		       "f:4: commands: 'bin' is not an absolute path\n"
+		       "f:5: no such setting 'hook'");
+}
+
 static void fabric_is_tcp_where_the_machine_is_known(void **state)
 {
 	_auto_(config_destroyp) struct config *plain = assert_parsed("");
@@ -934,6 +961,8 @@ int main(void)
 		WITH_FOLDER(a_file_that_cannot_be_believed_is_refused),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),
+		cmocka_unit_test(
+			job_managers_have_a_submitter_and_find_the_manager),
 		cmocka_unit_test(fabric_is_tcp_where_the_machine_is_known),
 		cmocka_unit_test(endpoints_of_both_roles_have_a_port_each),
 		cmocka_unit_test(listeners_of_a_manager_have_a_port_each),
