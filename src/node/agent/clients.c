@@ -171,6 +171,10 @@ static int order_read(const struct agent *agent, const struct request *request,
 				      MEMBER_OPTIONAL, &order->is_dry_run,
 				      ret_error);
 	if (result == 0)
+		result = members_bool(request->object, "housekeeping",
+				      MEMBER_OPTIONAL, &order->is_followed,
+				      ret_error);
+	if (result == 0)
 		result = members_bool(request->object, "all", MEMBER_OPTIONAL,
 				      &order->is_all, ret_error);
 	if (result == 0)
@@ -311,7 +315,10 @@ static const struct op ops[] = {
 	  true,
 	  op_prolog,
 	  { "job", "grant", "cores", "dry_run", "timeout_ms" } },
-	{ "epilog", true, op_epilog, { "job", "dry_run", "timeout_ms" } },
+	{ "epilog",
+	  true,
+	  op_epilog,
+	  { "job", "dry_run", "housekeeping", "timeout_ms" } },
 	{ "housekeeping",
 	  true,
 	  op_housekeeping,

@@ -198,6 +198,8 @@ struct work_order {
 	struct fairlead_lane lane;
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	bool is_dry_run;
+	bool is_followed; /* an epilog: by housekeeping, where it is busy */
+	bool is_alone;    /* nobody waits for the answer */
 	bool is_all;
 	bool has_object; /* a clean of one object */
 	char device[32];

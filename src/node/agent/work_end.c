@@ -137,6 +137,11 @@ static void work_answer(struct agent *agent, struct work *work, int result,
 	};
 	char *text;
 
+	if (work->order.is_alone) {
+		json_decref(answer);
+		work_remove(agent, work);
+		return;
+	}
 	if (work->order.peer != 0) {
 		client_work_done(agent, work->order.peer);
 		client_reply(agent, work->order.peer, work->order.id, answer);
@@ -239,6 +244,21 @@ static json_t *revoke_answer(const struct work *work, int result)
 				      "what holds it");
 }
 
+/* Long tries that nobody waits for: of these grants, and no later ones. */
+static void housekeeping_begin(struct agent *agent, const struct work *work)
+{
+	struct work_order order = work->order;
+
+	order.kind = WORK_HOUSEKEEPING;
+	order.is_followed = false;
+	order.is_alone = true;
+	order.timeout_ms = agent->options.timeouts.housekeeping_ms;
+	if (work_begin(agent, &order) < 0)
+		log_warning(agent->options.log,
+			    "no room for the housekeeping of job %s/%s",
+			    order.job.submitter, order.job.job);
+}
+
 static void finish_revoke(struct agent *agent, struct work *work)
 {
 	json_t *revoked = json_array(), *busy = json_array();
@@ -274,6 +294,8 @@ static void finish_revoke(struct agent *agent, struct work *work)
 	json_object_set_new(answer, "revoked", revoked);
 	json_object_set_new(answer, "warnings", warnings);
 	json_object_set_new(answer, "busy", busy);
+	if (result < 0 && work->order.is_followed && !work->order.is_dry_run)
+		housekeeping_begin(agent, work);
 	work_answer(agent, work, result, answer);
 }
 

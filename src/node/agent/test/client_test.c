@@ -667,6 +667,62 @@ static void housekeeping_in_no_time_asks_for_a_drain_at_once(void **state)
 	confirm_fini(&confirm);
 }
 
+static void epilog_goes_on_as_housekeeping_that_nobody_waits_for(void **state)
+{
+	static const char followed[] =
+		"{\"job\": \"slurm/J7\", \"housekeeping\": true, "
+		"\"timeout_ms\": 1000}";
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	struct confirm confirm;
+	struct frame frame;
+	json_t *answer;
+	int type;
+
+	bench_apply(bench, 7);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_request(bench, client, 1, "epilog", followed);
+	bench_advance(bench, 1000);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(size_of(answer, "busy"), 1);
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+	bench_drop_frames(bench);
+	/* A lane that the job gets now is not what was busy. */
+	bench_apply(bench, 8);
+	bench_drop_frames(bench);
+	for (int i = 0; i < 6; i++) {
+		bench_advance(bench, i < 5 ? 10000 : 9999);
+		while ((type = bench_take(bench, &frame)))
+			assert_int_equal(type, FRAME_PING);
+		bench_send(bench, FRAME_PONG, NULL, 0);
+	}
+	bench_advance(bench, 1);
+	take_own(bench, &confirm);
+	assert_int_equal(confirm.result, -EBUSY);
+	assert_string_equal(confirm.reason,
+			    "object 2 on 'dev0' is used by process 77");
+	confirm_fini(&confirm);
+	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
+}
+
+static void epilog_that_ends_well_is_followed_by_nothing(void **state)
+{
+	struct bench *bench = *state;
+	uint32_t revokes;
+
+	bench_apply(bench, 7);
+	json_decref(bench_call(bench, 0, "epilog",
+			       "{\"job\": \"slurm/J7\", "
+			       "\"housekeeping\": true}",
+			       0));
+	revokes = bench->world.revokes;
+	bench_drop_frames(bench);
+	bench_advance(bench, 60000);
+	assert_int_equal(bench->world.revokes, revokes);
+}
+
 /* --- clean --- */
 
 static void foreign_add(struct bench *bench, uint32_t id, uint32_t flags)
@@ -1013,6 +1069,8 @@ int main(void)
 		TEST(epilog_tries_quickly_and_says_what_is_busy),
 		TEST(epilog_ends_as_soon_as_all_is_gone),
 		TEST(dry_epilog_touches_nothing),
+		TEST(epilog_goes_on_as_housekeeping_that_nobody_waits_for),
+		TEST(epilog_that_ends_well_is_followed_by_nothing),
 		TEST(housekeeping_tries_long_and_then_asks_for_a_drain),
 		TEST(housekeeping_without_a_job_takes_what_is_left),
 		TEST(housekeeping_in_no_time_asks_for_a_drain_at_once),
