@@ -21,6 +21,7 @@
 	X(epilog)       \
 	X(housekeeping) \
 	X(clean)        \
+	X(slurm)        \
 	X(run)          \
 	X(cluster)      \
 	X(key)          \

@@ -8,9 +8,14 @@
 
 static void print_commands(FILE *out, const struct subcommand *const *commands)
 {
+	size_t width = 14;
+
+	for (size_t i = 0; commands[i]; i++)
+		if (strlen(commands[i]->name) > width)
+			width = strlen(commands[i]->name);
 	fputs("\ncommands:\n", out);
 	for (; *commands; commands++)
-		fprintf(out, "  %-14s %s\n", (*commands)->name,
+		fprintf(out, "  %-*s %s\n", (int)width, (*commands)->name,
 			(*commands)->summary);
 }
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Running a command of the job manager, and reading what it prints. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+#define CHILD_OUTPUT_MAX 67108864 /* bytes; a listing of 500,000 jobs */
+
+/*
+ * Run folder/argv[0] with the arguments, no shell between, this process's
+ * environment and standard error, and nothing to read. argv ends with NULL.
+ * *ret_output (the caller frees it; NULL: not wanted) is what it printed, with
+ * a zero byte behind; *ret_size, where wanted, how much that is.
+ *
+ * -ENOENT, -EACCES: it cannot be run; -ECHILD: it failed, the text says how;
+ * -EFBIG: it printed more than CHILD_OUTPUT_MAX, and was ended; -ENOMEM; what
+ * pipe(2) and read(2) say.
+ */
+int child_run(const char *folder, const char *const *argv, char **ret_output,
+	      size_t *ret_size, struct fairlead_error *ret_error);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Take back what this node's journal has for the job, whichever attempt it was
+ * of. What is busy is no failure of the job's end: the daemon goes on, and has
+ * the node drained when its long tries are over.
+ */
+#include <errno.h>
+
+#include "cli/output.h"
+#include "cli/slurm/components.h"
+#include "cli/slurm/hook.h"
+#include "cli/slurm/slurm.h"
+
+/* Of a heterogeneous job: another component is still on this node. */
+static int look_for_others(struct slurm_hook *hook, bool *ret_others)
+{
+	_auto_(components_destroyp) struct components *components = NULL;
+	int code = slurm_components(hook, &components);
+
+	if (code == EXIT_DONE)
+		*ret_others = components_has_other(components, hook->job.id,
+						   hook->job.node);
+	return code;
+}
+
+static int epilog(struct slurm_hook *hook)
+{
+	json_auto_t *answer = NULL;
+	struct fairlead_error error;
+	bool has_others = false;
+	const json_t *busy;
+	size_t i;
+	int result;
+
+	if (hook->expectation == LANE_NONE)
+		return EXIT_DONE;
+	/* Without a list nothing is taken: the manager's release does it. */
+	if (hook->job.is_component &&
+	    (look_for_others(hook, &has_others) != EXIT_DONE || has_others))
+		return EXIT_DONE;
+	result = slurm_hook_ask(hook, "epilog",
+				json_pack("{s:s, s:b}", "job", hook->name,
+					  "housekeeping", true),
+				&answer, &error);
+	json_array_foreach (json_object_get(answer, "busy"), i, busy)
+		output_lines(hook->cli, "busy", output_text(busy, "text"));
+	if (result == 0 || (result == -EBUSY && answer))
+		return EXIT_DONE;
+	slurm_hook_fail(hook, "%s", error.text);
+	if (hook->job.node)
+		slurm_drain(hook, hook->job.node, hook->said);
+	return EXIT_FAILED;
+}
+
+static int run(struct cli *cli)
+{
+	return slurm_hook_run(cli, REMOTE_NODE, epilog);
+}
+
+const struct subcommand command_slurm_epilog = {
+	.name = "epilog",
+	.summary = "Epilog: take the job's lane back on this node",
+	.arguments = "",
+	.details = SLURM_HOOK_DETAILS,
+	.options = slurm_hook_options,
+	.run = run,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The end of the job. Slurm runs this before, beside or after the epilogs of
+ * the nodes; nothing here depends on which. Every grant of the job that was
+ * issued so far goes: of which attempt the environment speaks is not known,
+ * since that of a requeued job has the next one already.
+ */
+#include "cli/output.h"
+#include "cli/slurm/components.h"
+#include "cli/slurm/hook.h"
+#include "cli/slurm/slurm.h"
+
+/* The others of a heterogeneous job use the lane as long as one is there. */
+static int look_for_others(struct slurm_hook *hook, bool *ret_others)
+{
+	_auto_(components_destroyp) struct components *components = NULL;
+	int code = slurm_components(hook, &components);
+
+	if (code == EXIT_DONE)
+		*ret_others =
+			components_has_other(components, hook->job.id, NULL);
+	return code;
+}
+
+static int epilog(struct slurm_hook *hook)
+{
+	json_auto_t *answer = NULL;
+	struct fairlead_error error;
+	bool has_others = false;
+	int code = EXIT_DONE;
+
+	if (hook->job.is_component)
+		code = look_for_others(hook, &has_others);
+	if (code != EXIT_DONE || has_others)
+		return code;
+	if (slurm_hook_ask(hook, "release",
+			   json_pack("{s:s}", "job", hook->name), &answer,
+			   &error) < 0)
+		return slurm_hook_fail(hook,
+				       "%s; 'fairlead reconcile --slurm' will "
+				       "release the lane",
+				       error.text);
+	return EXIT_DONE;
+}
+
+static int run(struct cli *cli)
+{
+	return slurm_hook_run(cli, REMOTE_MANAGER, epilog);
+}
+
+const struct subcommand command_slurm_epilog_slurmctld = {
+	.name = "epilog-slurmctld",
+	.summary = "EpilogSlurmctld: release the job's lane",
+	.arguments = "",
+	.details = SLURM_HOOK_DETAILS,
+	.options = slurm_hook_options,
+	.run = run,
+};

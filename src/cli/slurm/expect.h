@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether a job was promised a lane, from what is written down alone: the
+ * configuration and what the user asked for. No daemon is asked.
+ */
+#pragma once
+
+#include "config/config.h"
+
+enum lane_expectation {
+	LANE_NONE, /* it asked for none, or the default is none */
+	LANE_MAY, /* one, or none when a pool is empty (reserve_fatal = false) */
+	LANE_MUST,
+};
+
+/*
+ * interconnect NULL: the configuration's. options: those for the driver, ""
+ * when none. What cannot be known here, such as an interconnect that is off or
+ * options that its driver refuses, is LANE_MUST: the manager will say.
+ */
+enum lane_expectation lane_expect(const struct config *config,
+				  const char *interconnect,
+				  const char *options);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/slurm/hook.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/child.h"
+#include "cli/config_path.h"
+#include "cli/output.h"
+#include "cli/slurm/components.h"
+#include "driver/driver.h"
+
+#define ANSWER_MS    120000 /* apply and release have limits at the daemon */
+#define RECONNECT_MS 15000
+#define STEP_MS      100
+#define REASON_MAX   240
+
+/* --- what was said --- */
+
+static void remember(struct slurm_hook *hook, const char *text)
+{
+	if (!*hook->said)
+		snprintf(hook->said, sizeof(hook->said), "%s", text);
+}
+
+int slurm_hook_fail(struct slurm_hook *hook, const char *format, ...)
+{
+	_auto_(freep) char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	remember(hook, text ? text : "memory is out");
+	return cli_fail(hook->cli, EXIT_FAILED, "%s",
+			text ? text : "memory is out");
+}
+
+/* Everything that was printed, a line each, to standard error and syslog. */
+static void publish(const struct slurm_hook *hook, char *text)
+{
+	char *line;
+
+	openlog("fairlead", LOG_PID, LOG_DAEMON);
+	while ((line = strsep(&text, "\n"))) {
+		if (*line == 0)
+			continue;
+		fprintf(stderr, "%s\n", line);
+		syslog(LOG_ERR, "slurm %s job %" PRIu32 ": %s",
+		       hook->cli->command->name, hook->job.id, line);
+	}
+	closelog();
+}
+
+/* --- one call --- */
+
+static int load_config(struct slurm_hook *hook)
+{
+	_auto_(freep) char *path = config_path(hook->cli);
+	_auto_(freep) char *errors = NULL;
+	size_t drivers = 0;
+
+	while (driver_table[drivers])
+		drivers++;
+	if (path && config_load(path, 0, driver_table, drivers, &hook->config,
+				&errors) == 0)
+		return EXIT_DONE;
+	return slurm_hook_fail(hook, "%s", errors ? errors : "memory is out");
+}
+
+/* Options that nobody could carry out promise nothing: the job is refused. */
+static int read_job(struct slurm_hook *hook)
+{
+	struct slurm_job *job = &hook->job;
+	struct fairlead_error error;
+
+	if (slurm_job_read(getenv, job, &error) < 0)
+		return slurm_hook_fail(hook, "%s", error.text);
+	if (slurm_job_options(getenv("SPANK_FAIRLEAD"), job, &error) < 0) {
+		hook->has_bad_options = true;
+		slurm_hook_fail(hook, "--fairlead: %s", error.text);
+	}
+	hook->expectation =
+		lane_expect(hook->config,
+			    *job->interconnect ? job->interconnect : NULL,
+			    job->options);
+	snprintf(hook->name, sizeof(hook->name), "%s/%" PRIu32,
+		 hook->config->slurm.submitter, job->leader);
+	return EXIT_DONE;
+}
+
+int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
+		   int (*run)(struct slurm_hook *hook))
+{
+	struct slurm_hook hook = { .cli = cli, .daemon = daemon };
+	_auto_(freep) char *said = NULL;
+	FILE *err = cli->err;
+	size_t size = 0;
+	int code;
+
+	cli->err = open_memstream(&said, &size);
+	if (!cli->err) {
+		cli->err = err;
+		return cli_fail(cli, EXIT_FAILED, "memory is out");
+	}
+	code = load_config(&hook);
+	if (code == EXIT_DONE)
+		code = read_job(&hook);
+	if (code == EXIT_DONE)
+		code = run(&hook);
+	fairlead_close(hook.handle);
+	config_destroy(hook.config);
+	fclose(cli->err);
+	cli->err = err;
+	if (said)
+		publish(&hook, said);
+	return code == EXIT_DONE ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* --- the daemon --- */
+
+static const char *socket_of(const struct slurm_hook *hook)
+{
+	const struct config *config = hook->config;
+	const char *variable = hook->daemon == REMOTE_NODE
+				       ? "FAIRLEAD_NODE_SOCKET"
+				       : "FAIRLEAD_SOCKET";
+	const char *path = cli_option(hook->cli, "socket");
+
+	if (!path)
+		path = secure_getenv(variable);
+	if (path && *path)
+		return path;
+	if (hook->daemon == REMOTE_NODE)
+		return config->node.socket;
+	return *config->slurm.manager ? config->slurm.manager
+				      : config->manager.socket;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Nobody listens, or nobody does any more. */
+static bool is_away(int result)
+{
+	return result == -ENOENT || result == -ECONNREFUSED ||
+	       result == -ECONNRESET || result == -EPIPE;
+}
+
+static int ask_once(struct slurm_hook *hook, const char *op,
+		    const char *members, char **ret_json,
+		    struct fairlead_error *ret_error)
+{
+	int result = 0;
+
+	if (!hook->handle)
+		result = fairlead_open(socket_of(hook), &hook->handle,
+				       ret_error);
+	if (result < 0)
+		return result;
+	fairlead_set_timeout(hook->handle, ANSWER_MS);
+	result = fairlead_call(hook->handle, op, members, ret_json, ret_error);
+	/* An answer of the daemon's may be -ENOENT too. */
+	if (result < 0 && !*ret_json) {
+		fairlead_close(hook->handle);
+		hook->handle = NULL;
+	}
+	return result;
+}
+
+static int ask_patiently(struct slurm_hook *hook, const char *op,
+			 const char *members, char **ret_json,
+			 struct fairlead_error *ret_error)
+{
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
+	int64_t end = now_ms() + RECONNECT_MS;
+	int result;
+
+	for (;;) {
+		result = ask_once(hook, op, members, ret_json, ret_error);
+		if (*ret_json || !is_away(result) || now_ms() >= end)
+			return result;
+		nanosleep(&step, NULL);
+	}
+}
+
+int slurm_hook_ask(struct slurm_hook *hook, const char *op,
+		   json_t *members_owned, json_t **ret_answer,
+		   struct fairlead_error *ret_error)
+{
+	json_auto_t *members = members_owned;
+	_auto_(freep) char *text = json_dumps(members, JSON_COMPACT);
+	_auto_(freep) char *json = NULL;
+	int result;
+
+	*ret_answer = NULL;
+	if (!text)
+		return error_set(ret_error, -ENOMEM, "memory is out");
+	result = ask_patiently(hook, op, text, &json, ret_error);
+	if (json)
+		*ret_answer = json_loads(json, 0, NULL);
+	if (result == 0 && !*ret_answer)
+		return error_set(ret_error, -EPROTO,
+				 "the daemon's answer is no JSON");
+	return result;
+}
+
+/* --- Slurm --- */
+
+/* A failure of these is said, for who reads the log; the job's end is as it is. */
+static void tell_slurm(struct slurm_hook *hook, const char *const *argv)
+{
+	struct fairlead_error error;
+
+	if (child_run(hook->config->slurm.commands, argv, NULL, NULL, &error) <
+	    0)
+		slurm_hook_fail(hook, "%s", error.text);
+}
+
+/* One line, and not longer than Slurm shows. */
+static void fit_reason(const char *reason, char fit[REASON_MAX])
+{
+	snprintf(fit, REASON_MAX, "%s", reason);
+	text_clean(fit);
+	for (char *end = fit; (end = strchr(end, '\n'));)
+		*end = ' ';
+}
+
+void slurm_drain(struct slurm_hook *hook, const char *nodes, const char *reason)
+{
+	_auto_(freep) char *names = NULL;
+	_auto_(freep) char *text = NULL;
+	char fit[REASON_MAX];
+
+	fit_reason(reason, fit);
+	if (asprintf(&names, "NodeName=%s", nodes) < 0)
+		names = NULL;
+	if (asprintf(&text, "Reason=fairlead: %s (job %" PRIu32 ")", fit,
+		     hook->job.id) < 0)
+		text = NULL;
+	if (!names || !text)
+		return;
+	tell_slurm(hook, (const char *const[]){ "scontrol", "update", names,
+						"State=DRAIN", text, NULL });
+}
+
+void slurm_comment(struct slurm_hook *hook, const char *reason)
+{
+	_auto_(freep) char *text = NULL;
+	char fit[REASON_MAX], id[32];
+
+	fit_reason(reason, fit);
+	snprintf(id, sizeof(id), "JobId=%" PRIu32, hook->job.id);
+	if (asprintf(&text, "AdminComment=fairlead: %s", fit) < 0)
+		text = NULL;
+	if (text)
+		tell_slurm(hook, (const char *const[]){ "scontrol", "update",
+							id, text, NULL });
+}
+
+void slurm_cancel(struct slurm_hook *hook)
+{
+	char id[32];
+
+	snprintf(id, sizeof(id), "%" PRIu32, hook->job.leader);
+	tell_slurm(hook, (const char *const[]){ "scancel", id, NULL });
+}
+
+int slurm_components(struct slurm_hook *hook, struct components **ret_found)
+{
+	_auto_(freep) char *text = NULL;
+	struct fairlead_error error;
+	char id[32];
+	const char *const argv[] = COMPONENTS_SQUEUE(id);
+
+	snprintf(id, sizeof(id), "%" PRIu32, hook->job.leader);
+	if (child_run(hook->config->slurm.commands, argv, &text, NULL, &error) <
+		    0 ||
+	    components_parse(text, ret_found, &error) < 0)
+		return slurm_hook_fail(hook, "%s", error.text);
+	return EXIT_DONE;
+}

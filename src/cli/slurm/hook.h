@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the hooks of Slurm share. A hook is one short call: whatever it waits
+ * for has an end, so that a daemon that is down holds up no job for ever.
+ *
+ * Slurm keeps what a hook prints to itself, so errors also go to syslog, and
+ * what ends a job or drains a node is said by its reason there.
+ */
+#pragma once
+
+#include "cli/cli.h"
+#include "cli/remote.h"
+#include "cli/slurm/expect.h"
+#include "cli/slurm/job.h"
+
+/* "SUBMITTER/4294967295" */
+#define SLURM_JOB_NAME_MAX 48
+
+struct slurm_hook {
+	struct cli *cli;
+	struct config *config;
+	struct slurm_job job;
+	enum lane_expectation expectation;
+	bool has_bad_options;
+	char name[SLURM_JOB_NAME_MAX]; /* SUBMITTER/JOB, JOB the leader's */
+	enum remote_daemon daemon;
+	struct fairlead *handle; /* NULL: not connected */
+	char said[512];          /* the first error; "" when there was none */
+};
+
+/*
+ * One call of a hook: reads configuration and environment, calls `run`, sends
+ * what it said to syslog. Exit codes are 0 or 1: Slurm knows no others.
+ */
+int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
+		   int (*run)(struct slurm_hook *hook));
+
+/*
+ * Ask the daemon: 0, or the negative errno of its answer, or of no answer. One
+ * that is away or being restarted is waited for, 15 s at most, and asked again:
+ * only for what may be asked twice. *ret_answer is NULL when none came; the
+ * caller drops it.
+ */
+int slurm_hook_ask(struct slurm_hook *hook, const char *op,
+		   json_t *members_owned, json_t **ret_answer,
+		   struct fairlead_error *ret_error);
+
+/* As cli_fail(), code EXIT_FAILED; the first one is remembered in `said`. */
+int slurm_hook_fail(struct slurm_hook *hook, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* --- what Slurm is told; a failure is said, and does not count --- */
+
+/* Drain nodes (a host list) with "fairlead: REASON (job N)". */
+void slurm_drain(struct slurm_hook *hook, const char *nodes,
+		 const char *reason);
+/* For `scontrol show job`: AdminComment. */
+void slurm_comment(struct slurm_hook *hook, const char *text);
+/* Cancel the job, which would be refused for ever. */
+void slurm_cancel(struct slurm_hook *hook);
+
+struct components;
+/* The job's components, from squeue. Exit code; an error was said. */
+int slurm_components(struct slurm_hook *hook, struct components **ret_found);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job as the environment of Slurm's hooks has it. Slurm's own variables are
+ * checked, since sites wrap hooks in scripts of theirs; SPANK_FAIRLEAD is the
+ * user's and may be anything.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "fairlead_driver.h"
+
+/*
+ * The attempt of a key is the restart count. Where that was used, as Slurm's
+ * ids began anew, it is so much more, and again, so many times.
+ */
+#define SLURM_ATTEMPT_STEP  65536
+#define SLURM_ATTEMPT_TRIES 16
+
+struct slurm_job {
+	uint32_t id;
+	uint32_t leader;   /* of a heterogeneous job, else the job itself */
+	bool is_component; /* of a heterogeneous job, the leader too */
+	uid_t uid;
+	gid_t gid;
+	uint32_t restart_count;
+	const char *nodes;     /* of this component; NULL: not said */
+	const char *all_nodes; /* of all components; NULL but for the leader */
+	const char *cores;     /* run-length list along nodes; NULL: not said */
+	const char *node;      /* where the hook runs; NULL at the controller */
+	/* What the user asked for; see slurm_job_options(). */
+	char interconnect[FAIRLEAD_DRIVER_NAME_MAX + 1]; /* "": the default */
+	char options[FAIRLEAD_OPTIONS_MAX + 1];
+};
+
+/*
+ * variable: getenv, or a test's. Texts are its, borrowed. -EINVAL with a text
+ * that names the variable that is missing or wrong. What the user asked for
+ * is not read yet.
+ */
+int slurm_job_read(char *(*variable)(const char *name),
+		   struct slurm_job *ret_job, struct fairlead_error *ret_error);
+
+/*
+ * Read what the user asked for: NAME[=VALUE][,...] of [a-z0-9_] and
+ * [A-Za-z0-9_.:+-], "" and NULL: nothing; interconnect=NAME is taken out.
+ * -EINVAL with a text for the user.
+ */
+int slurm_job_options(const char *text, struct slurm_job *job,
+		      struct fairlead_error *ret_error);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reserve the job's lane and have it made on every node, or on none. Slurm runs
+ * this again for the same start of the job when it was killed meanwhile, so
+ * both are asked for in a way that may be asked twice.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/hostlist.h"
+#include "cli/output.h"
+#include "cli/slurm/components.h"
+#include "cli/slurm/hook.h"
+#include "cli/slurm/slurm.h"
+
+#define LEADER_TRIES   300
+#define LEADER_STEP_MS 100
+
+/* --- nodes --- */
+
+/* Those of the job that are drained here, or that are none of the manager's. */
+static char *unfit_nodes(struct slurm_hook *hook, const char *nodes)
+{
+	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
+	_auto_(freep) const char **unfit = NULL;
+	json_auto_t *all = json_object();
+	const char *after = NULL;
+	size_t count = 0;
+
+	if (hostlist_parse(nodes, &list, NULL) < 0)
+		return NULL;
+	unfit = calloc(list->count, sizeof(*unfit));
+	for (bool is_more = true; is_more && unfit;) {
+		json_auto_t *answer = NULL;
+		struct fairlead_error error;
+		json_t *node;
+		size_t i;
+
+		if (slurm_hook_ask(hook, "node-list",
+				   json_pack("{s:s*}", "after", after), &answer,
+				   &error) < 0)
+			return NULL;
+		json_array_foreach (json_object_get(answer, "nodes"), i, node) {
+			after = output_text(node, "name");
+			json_object_set(all, after,
+					json_object_get(node, "drained"));
+		}
+		after = json_object_iter_key(json_object_iter_at(all, after));
+		is_more =
+			json_is_true(json_object_get(answer, "more")) && after;
+	}
+	for (size_t i = 0; unfit && i < list->count; i++)
+		if (!json_is_false(json_object_get(all, list->names[i])))
+			unfit[count++] = list->names[i];
+	return count > 0 ? hostlist_format(unfit, count) : NULL;
+}
+
+static void drain_unfit(struct slurm_hook *hook, const char *nodes,
+			const char *reason)
+{
+	_auto_(freep) char *unfit = unfit_nodes(hook, nodes);
+
+	if (unfit)
+		slurm_drain(hook, unfit, reason);
+}
+
+static void drain_failed(struct slurm_hook *hook, const json_t *answer)
+{
+	const json_t *failure;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "failures"), i, failure)
+		slurm_drain(hook, output_text(failure, "nodes"),
+			    output_text(failure, "text"));
+}
+
+/* --- reserve --- */
+
+static json_t *make_request(const struct slurm_hook *hook, const char *nodes,
+			    const char *cores, uint32_t attempt)
+{
+	const struct slurm_job *job = &hook->job;
+	char key[SLURM_JOB_NAME_MAX + 16];
+
+	snprintf(key, sizeof(key), "%s/%" PRIu32, hook->name, attempt);
+	return json_pack("{s:{s:s, s:I, s:I, s:s, s:s, s:s, s:s*, s:s*}}",
+			 "request", "key", key, "uid", (json_int_t)job->uid,
+			 "gid", (json_int_t)job->gid, "nodes", nodes, "cores",
+			 cores, "tasks", cores, "interconnect",
+			 *job->interconnect ? job->interconnect : NULL,
+			 "options", *job->options ? job->options : NULL);
+}
+
+static int reserve_refused(struct slurm_hook *hook, int result,
+			   const char *nodes,
+			   const struct fairlead_error *error)
+{
+	slurm_hook_fail(hook, "%s", error->text);
+	if (result == -EHOSTDOWN || result == -ENOENT)
+		drain_unfit(hook, nodes, error->text);
+	slurm_comment(hook, error->text);
+	/* A request that is wrong is wrong the next time, too. */
+	if (result == -EINVAL)
+		slurm_cancel(hook);
+	return EXIT_FAILED;
+}
+
+static int reserve(struct slurm_hook *hook, const char *nodes,
+		   const char *cores, json_int_t *ret_grant_id)
+{
+	struct fairlead_error error = { 0 };
+	int result = -ESTALE;
+
+	for (uint32_t i = 0; i < SLURM_ATTEMPT_TRIES &&
+			     (result == -ESTALE || result == -EEXIST);
+	     i++) {
+		json_auto_t *answer = NULL;
+
+		result = slurm_hook_ask(
+			hook, "reserve",
+			make_request(hook, nodes, cores,
+				     hook->job.restart_count +
+					     i * SLURM_ATTEMPT_STEP),
+			&answer, &error);
+		if (result == 0)
+			*ret_grant_id = output_number(answer, "grant_id");
+	}
+	return result == 0 ? EXIT_DONE
+			   : reserve_refused(hook, result, nodes, &error);
+}
+
+/* --- apply --- */
+
+static int apply(struct slurm_hook *hook, json_int_t grant_id)
+{
+	json_auto_t *answer = NULL;
+	struct fairlead_error error;
+	const json_t *warning;
+	size_t i;
+	int result = slurm_hook_ask(hook, "apply",
+				    json_pack("{s:I}", "grant_id", grant_id),
+				    &answer, &error);
+
+	json_array_foreach (json_object_get(answer, "warnings"), i, warning)
+		output_lines(hook->cli, output_text(warning, "nodes"),
+			     output_text(warning, "text"));
+	if (result == 0)
+		return EXIT_DONE;
+	slurm_hook_fail(hook, "%s", error.text);
+	if (hook->job.id == hook->job.leader)
+		drain_failed(hook, answer);
+	slurm_comment(hook, error.text);
+	return EXIT_FAILED;
+}
+
+/* --- heterogeneous jobs --- */
+
+/* The leader's: nodes and cores of all components. */
+static int reserve_all(struct slurm_hook *hook, json_int_t *ret_grant_id)
+{
+	_auto_(components_destroyp) struct components *components = NULL;
+	_auto_(freep) char *nodes = NULL;
+	_auto_(freep) char *cores = NULL;
+	struct fairlead_error error;
+	int code = slurm_components(hook, &components);
+
+	if (code == EXIT_DONE &&
+	    components_join(components, &nodes, &cores, &error) < 0)
+		code = slurm_hook_fail(hook, "%s", error.text);
+	if (code == EXIT_DONE && hook->job.all_nodes &&
+	    hostlist_count(nodes) != hostlist_count(hook->job.all_nodes))
+		code = slurm_hook_fail(hook,
+				       "the components of the job are on %s, "
+				       "and Slurm says %s",
+				       nodes, hook->job.all_nodes);
+	return code == EXIT_DONE ? reserve(hook, nodes, cores, ret_grant_id)
+				 : code;
+}
+
+/* The grant that the leader's hook has reserved for this start of the job. */
+static json_int_t live_grant(const struct slurm_hook *hook,
+			     const json_t *grants)
+{
+	json_int_t found = 0;
+	const json_t *grant;
+	size_t i;
+
+	json_array_foreach (grants, i, grant) {
+		const char *state = output_text(grant, "state");
+		const char *attempt = strrchr(output_text(grant, "key"), '/');
+		unsigned long number =
+			attempt ? strtoul(attempt + 1, NULL, 10) : 0;
+
+		if ((strcmp(state, "reserved") == 0 ||
+		     strcmp(state, "applying") == 0 ||
+		     strcmp(state, "active") == 0) &&
+		    number % SLURM_ATTEMPT_STEP ==
+			    hook->job.restart_count % SLURM_ATTEMPT_STEP)
+			found = output_number(grant, "grant_id");
+	}
+	return found;
+}
+
+static int await_leader(struct slurm_hook *hook, json_int_t *ret_grant_id)
+{
+	const struct timespec step = { .tv_nsec = LEADER_STEP_MS * 1000000L };
+
+	for (int i = 0; i < LEADER_TRIES; i++) {
+		json_auto_t *answer = NULL;
+		struct fairlead_error error;
+		int result =
+			slurm_hook_ask(hook, "explain",
+				       json_pack("{s:s}", "job", hook->name),
+				       &answer, &error);
+
+		if (result < 0 && result != -ENOENT)
+			return slurm_hook_fail(hook, "%s", error.text);
+		*ret_grant_id =
+			live_grant(hook, json_object_get(answer, "grants"));
+		if (*ret_grant_id > 0)
+			return EXIT_DONE;
+		nanosleep(&step, NULL);
+	}
+	return slurm_hook_fail(hook,
+			       "the leader of the heterogeneous job, %" PRIu32
+			       ", has reserved no lane",
+			       hook->job.leader);
+}
+
+/* --- the hook --- */
+
+static int reserve_job(struct slurm_hook *hook, json_int_t *ret_grant_id)
+{
+	const struct slurm_job *job = &hook->job;
+
+	if (!job->is_component)
+		return reserve(hook, job->nodes, job->cores ? job->cores : "1",
+			       ret_grant_id);
+	return job->id == job->leader ? reserve_all(hook, ret_grant_id)
+				      : await_leader(hook, ret_grant_id);
+}
+
+static int prolog(struct slurm_hook *hook)
+{
+	json_int_t grant_id = 0;
+	int code;
+
+	if (hook->has_bad_options) {
+		slurm_comment(hook, hook->said);
+		slurm_cancel(hook);
+		return EXIT_FAILED;
+	}
+	if (hook->expectation == LANE_NONE)
+		return EXIT_DONE;
+	if (!hook->job.nodes)
+		return slurm_hook_fail(hook, "the environment has no "
+					     "SLURM_JOB_NODELIST");
+	code = reserve_job(hook, &grant_id);
+	return code == EXIT_DONE ? apply(hook, grant_id) : code;
+}
+
+static int run(struct cli *cli)
+{
+	return slurm_hook_run(cli, REMOTE_MANAGER, prolog);
+}
+
+const struct subcommand command_slurm_prolog_slurmctld = {
+	.name = "prolog-slurmctld",
+	.summary = "PrologSlurmctld: reserve the job's lane and make it",
+	.arguments = "",
+	.details = SLURM_HOOK_DETAILS,
+	.options = slurm_hook_options,
+	.run = run,
+};
