@@ -73,7 +73,7 @@ it() { # it SENTENCE
 
 show_logs() {
 	local log
-	for log in "$FAIRLEAD_CLUSTER"/*/log/*.log "$reports"/*; do
+	for log in "$FAIRLEAD_CLUSTER"/*/log/*.log "$work"/slurm/log/* "$reports"/*; do
 		[ -s "$log" ] || continue
 		printf -- '--- %s\n' "$log"
 		case $log in
@@ -533,6 +533,7 @@ left_behind() { # what is still there of the story, one thing a line
 clean_up() {
 	local pid
 	[ "$BASHPID" -eq $$ ] || return 0 # a background job that was ended
+	! declare -F slurm_down >/dev/null || slurm_down || true
 	for pid in $(jobs -p); do
 		kill -9 "$pid" 2>/dev/null || true
 	done

@@ -1,0 +1,209 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The verbs of stories with a real Slurm: munged, slurmctld in the manager's
+# place and a slurmd in each emulated node, with our hooks. Included after
+# lib.sh. Each story's Slurm has directories, a MUNGE key and networks of its
+# own, so that stories run side by side.
+# shellcheck disable=SC2034,SC2154  # stories use what is set here; lib.sh sets
+
+# Users with a name, as Slurm wants them, and without rights.
+alice=$(id -u games) bob=$(id -u news)
+slurm=$work/slurm
+SLURM_CONF=$slurm/slurm.conf
+export SLURM_CONF
+
+need_slurm() {
+	need_root 'a Slurm of its own'
+	local program
+	for program in slurmctld slurmd srun munged; do
+		command -v $program >/dev/null || skip_all "no $program here"
+	done
+}
+
+# --- the daemons ---
+
+munge_up() {
+	mkdir -p "$slurm/munge" "$slurm/socket" "$slurm/log" "$slurm/state"
+	chown munge: "$slurm/munge" "$slurm/socket"
+	chmod 700 "$slurm/munge"
+	chmod 755 "$slurm/socket"
+	head -c 128 /dev/urandom >"$slurm/munge/key"
+	chown munge: "$slurm/munge/key"
+	chmod 600 "$slurm/munge/key"
+	runuser -u munge -- munged --key-file="$slurm/munge/key" \
+		--socket="$slurm/socket/s" --pid-file="$slurm/munge/pid" \
+		--log-file="$slurm/munge/log" --seed-file="$slurm/munge/seed" \
+		>>"$slurm/log/munged" 2>&1 3>&-
+}
+
+# Slurm's hooks have no arguments: as /usr/lib/fairlead/slurm has them, but for
+# this build and this cluster.
+write_hooks() {
+	local hook
+	for hook in prolog-slurmctld prolog epilog epilog-slurmctld; do
+		# A story may have something happen before the hook: $slurm/HOOK.before
+		cat >"$slurm/$hook" <<-END
+			#!/bin/sh
+			export FAIRLEAD_CLUSTER=$FAIRLEAD_CLUSTER PATH=/usr/bin:/bin
+			export ${ASAN_OPTIONS:+ASAN_OPTIONS=$ASAN_OPTIONS}
+			[ ! -e $slurm/$hook.before ] || . $slurm/$hook.before
+			$build/src/cli/fairlead slurm $hook 2>>$slurm/log/$hook
+			code=\$?
+			echo "$hook \$SLURM_JOB_ID \$code \$SLURMD_NODENAME" >>$slurm/log/hooks
+			exit \$code
+		END
+		chmod 755 "$slurm/$hook"
+		: >>"$slurm/log/$hook"
+	done
+	: >>"$slurm/log/hooks"
+	chmod 666 "$slurm"/log/*
+}
+
+write_conf() { # write_conf NODES [LINE...]
+	local count=$1 i
+	shift
+	cat >"$SLURM_CONF" <<-END
+		ClusterName=story
+		SlurmctldHost=fabric(10.203.255.254)
+		SlurmUser=${slurm_user:-root}
+		AuthType=auth/munge
+		AuthInfo=socket=$slurm/socket/s
+		CredType=cred/munge
+		StateSaveLocation=$slurm/state
+		SlurmdSpoolDir=$slurm/spool.%n
+		SlurmctldPidFile=$slurm/slurmctld.pid
+		SlurmdPidFile=$slurm/slurmd.%n.pid
+		SlurmctldLogFile=$slurm/log/slurmctld.log
+		SlurmdLogFile=$slurm/log/slurmd.%n.log
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		JobAcctGatherType=jobacct_gather/none
+		AccountingStorageType=accounting_storage/none
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_CPU
+		MpiDefault=none
+		ReturnToService=2
+		SchedulerType=sched/backfill
+		SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1,permit_job_expansion
+		KillWait=2
+		SlurmdTimeout=300
+		PlugStackConfig=$slurm/plugstack.conf
+		SlurmdParameters=config_overrides
+		PropagateResourceLimits=NONE
+		PrologFlags=Alloc,DeferBatch
+		PrologSlurmctld=$slurm/prolog-slurmctld
+		Prolog=$slurm/prolog
+		Epilog=$slurm/epilog
+		EpilogSlurmctld=$slurm/epilog-slurmctld
+	END
+	for ((i = 0; i < count; i++)); do
+		printf 'NodeName=n%d NodeAddr=10.203.0.%d CPUs=%d RealMemory=256\n' \
+			"$i" "$((i + 1))" "${slurm_cpus:-2}" >>"$SLURM_CONF"
+	done
+	echo "PartitionName=all Nodes=n[0-$((count - 1))] Default=YES State=UP" \
+		>>"$SLURM_CONF"
+	[ $# -eq 0 ] || printf '%s\n' "$@" >>"$SLURM_CONF"
+	cat >"$slurm/plugstack.conf" <<-END
+		# optional $build/src/plugin/slurm/spank_fairlead.so ${spank_arguments:-}
+	END
+}
+
+slurmctld_up() { # slurmctld_up [OPTION...]
+	on manager -- slurmctld -f "$SLURM_CONF" "$@" >>"$slurm/log/start" 2>&1 3>&-
+}
+
+slurmd_up() { # slurmd_up NODE...
+	local node
+	for node; do
+		on "$node" -- slurmd -f "$SLURM_CONF" -N "$node" >>"$slurm/log/start" 2>&1 3>&-
+	done
+}
+
+slurm_up() { # slurm_up NODES [LINE OF slurm.conf...]: after cluster_up
+	local i
+	munge_up
+	write_hooks
+	write_conf "$@"
+	slurmctld_up -c
+	for ((i = 0; i < $1; i++)); do
+		slurmd_up "n$i"
+	done
+	wait_for are_nodes idle "$1"
+}
+
+slurm_pid() { # slurm_pid slurmctld|slurmd.NODE
+	cat "$slurm/$1.pid"
+}
+
+slurm_stop() { # slurm_stop [SIGNAL] slurmctld|slurmd.NODE: and wait
+	local signal=TERM pid
+	[[ $1 != -* ]] || { signal=${1#-} && shift; }
+	pid=$(slurm_pid "$1")
+	kill "-$signal" "$pid"
+	wait_for is_gone "$pid"
+}
+
+slurm_down() {
+	local file pid
+	for file in "$slurm"/*.pid "$slurm/munge/pid"; do
+		[ -e "$file" ] || continue
+		pid=$(<"$file")
+		kill "$pid" 2>/dev/null || continue
+		wait_for is_gone "$pid"
+	done
+}
+
+# --- what Slurm says ---
+
+slurm_client() { # slurm_client COMMAND...: in the controller's place, bounded
+	on manager -- timeout 120 "$@"
+}
+
+as_user() { # as_user UID COMMAND...: a plain user's Slurm command
+	local uid=$1
+	shift
+	slurm_client setpriv --reuid "$uid" --regid "$(id -g "$uid")" \
+		--clear-groups env HOME="$work" "$@"
+}
+
+node_states() { # node_states: "n0 idle", a line each
+	slurm_client sinfo -h -N -o '%N %t'
+}
+
+are_nodes() { # are_nodes STATE COUNT
+	[ "$(node_states | grep -c " $1\$")" -eq "$2" ]
+}
+
+slurm_state() { # slurm_state NODE: idle, drain, drng, alloc, mix, down*
+	slurm_client sinfo -h -n "$1" -o %t
+}
+
+is_slurm_node() { # is_slurm_node NODE STATE
+	[ "$(slurm_state "$1")" = "$2" ]
+}
+
+drain_reason() { # drain_reason NODE
+	slurm_client scontrol show node "$1" | sed -n 's/^ *Reason=//p'
+}
+
+slurm_job() { # slurm_job ID FIELD: of scontrol show job
+	slurm_client scontrol -o show job "$1" | head -n 1 | tr ' ' '\n' |
+		sed -n "s/^$2=//p"
+}
+
+is_job() { # is_job ID STATE
+	[ "$(slurm_job "$1" JobState)" = "$2" ]
+}
+
+ran_hook() { # ran_hook HOOK JOB CODE [NODE]
+	grep -q "^$1 $2 $3 ${4:-}" "$slurm/log/hooks"
+}
+
+# Nothing of any job is there: nodes idle (or as they are drained), pool whole.
+expect_slurm_clean() { # expect_slurm_clean IDLE
+	wait_for are_nodes idle "$1"
+	wait_for is_pool held ''
+	wait_for is_pool quarantined ''
+	expect_clean
+}
