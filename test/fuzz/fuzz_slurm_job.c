@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a user asked for, as SPANK_FAIRLEAD has it, and what squeue prints: each
+ * is refused with a text, or what is taken from it is in bounds.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/slurm/components.h"
+#include "cli/slurm/job.h"
+#include "fuzz.h"
+
+static void options_check(const char *text)
+{
+	struct slurm_job job = { 0 };
+	struct fairlead_error error = { 0 };
+
+	if (slurm_job_options(text, &job, &error) < 0) {
+		fuzz_check(error.text[0] != 0);
+		return;
+	}
+	fuzz_check(strlen(job.options) <= strlen(text));
+	fuzz_check(strpbrk(job.options, " \n'\"$;&|<>/\\") == NULL);
+	fuzz_check(strstr(job.options, "interconnect=") == NULL ||
+		   strstr(job.options, "_interconnect=") != NULL);
+}
+
+static void listing_check(char *text)
+{
+	_auto_(components_destroyp) struct components *components = NULL;
+	_auto_(freep) char *nodes = NULL;
+	_auto_(freep) char *cores = NULL;
+	struct fairlead_error error = { 0 };
+
+	if (components_parse(text, &components, &error) < 0) {
+		fuzz_check(error.text[0] != 0);
+		return;
+	}
+	fuzz_check(components->count > 0);
+	if (components_join(components, &nodes, &cores, NULL) == 0)
+		fuzz_check(hostlist_count(nodes) > 0 && *cores != 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_auto_(freep) char *text = strndup((const char *)data, size);
+
+	options_check(text);
+	listing_check(text);
+	return 0;
+}
