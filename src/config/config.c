@@ -80,6 +80,7 @@ const struct text_setting text_settings[] = {
 	{ "slurm", "submitter", AT(slurm.submitter), CHECK_SUBMITTER, "slurm" },
 	{ "slurm", "manager", AT(slurm.manager), CHECK_MANAGER_OR_NONE, "" },
 	{ "slurm", "commands", AT(slurm.commands), CHECK_PATH, "/usr/bin" },
+	{ "slurm", "conf", AT(slurm.conf), CHECK_PATH_OR_NONE, "" },
 	{ "flux", "submitter", AT(flux.submitter), CHECK_SUBMITTER, "flux" },
 	{ "flux", "manager", AT(flux.manager), CHECK_MANAGER_OR_NONE, "" },
 	{ "flux", "commands", AT(flux.commands), CHECK_PATH, "/usr/bin" },

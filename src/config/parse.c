@@ -153,7 +153,12 @@ static cfg_opt_t fabric_options[] = {
 	CFG_END(),
 };
 
-static cfg_opt_t job_manager_options[] = {
+static cfg_opt_t slurm_options[] = {
+	TEXT("submitter"), TEXT("manager"), TEXT("commands"),
+	TEXT("conf"),      CFG_END(),
+};
+
+static cfg_opt_t flux_options[] = {
 	TEXT("submitter"),
 	TEXT("manager"),
 	TEXT("commands"),
@@ -293,8 +298,8 @@ int parse_text(const char *text, size_t size,
 		CFG_SEC("fabric", fabric_options, CFGF_NODEFAULT),
 		CFG_SEC("driver", driver,
 			CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
-		CFG_SEC("slurm", job_manager_options, CFGF_NODEFAULT),
-		CFG_SEC("flux", job_manager_options, CFGF_NODEFAULT),
+		CFG_SEC("slurm", slurm_options, CFGF_NODEFAULT),
+		CFG_SEC("flux", flux_options, CFGF_NODEFAULT),
 		CFG_SEC("log", log_options, CFGF_NODEFAULT),
 		CFG_END(),
 	};

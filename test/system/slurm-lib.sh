@@ -120,11 +120,22 @@ slurmd_up() { # slurmd_up NODE...
 	done
 }
 
+# Where slurm.conf is; and who is not root has to be a submitter of the manager.
+configure_manager() {
+	local user=${slurm_user:-root}
+	printf 'slurm {\n    conf = "%s"\n}\n' "$SLURM_CONF" >>"$config"
+	[ "$user" = root ] || sed -i \
+		"/submitter \"run\"/a submitter \"slurm\" { uid = $(id -u "$user") }" "$config"
+	expect_exit 0 fairlead manager reconfigure
+}
+
 slurm_up() { # slurm_up NODES [LINE OF slurm.conf...]: after cluster_up
 	local i
 	munge_up
 	write_hooks
 	write_conf "$@"
+	chown -R "${slurm_user:-root}" "$slurm/state"
+	configure_manager
 	slurmctld_up -c
 	for ((i = 0; i < $1; i++)); do
 		slurmd_up "n$i"

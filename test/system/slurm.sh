@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A job of a stock Slurm has its lane by configuration alone, and nothing is
-# left of it when it is over.
+# Jobs of a stock Slurm have their lanes by configuration alone: of every kind
+# and size, of plain users, several on a node; and nothing is left of them.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/system/slurm-lib.sh
@@ -11,10 +11,136 @@ need_slurm
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031
 slurm_up 4
 
-it 'grants a lane to a plain user: srun'
-expect_exit 0 as_user "$alice" srun -N2 sh -c 'echo $SLURMD_NODENAME $SLINGSHOT_VNIS'
-has "$out" 'n0 1024' 'VNI'
-has "$out" 'n1 1024' 'VNI'
+# What a task knows of its lane; fails where its service does not let it in.
+cat >"$work/show" <<'END'
+#!/bin/sh
+[ -z "$SLINGSHOT_VNIS" ] || cxi-lni || exit 1
+echo "$SLURMD_NODENAME vnis=$SLINGSHOT_VNIS service=$SLINGSHOT_SVC_IDS"
+END
+chmod 755 "$work/show"
+
+service() { # service NODE: the only one there is
+	objects "$1" | jq -r '.[0].id'
+}
+
+it 'gives srun of a plain user a lane on every node'
+expect_exit 0 as_user "$alice" srun -N2 -n4 -l "$work/show"
+is "$(grep -c 'n0 vnis=1024 service=[0-9]' <<<"$out")" 2 'tasks on n0'
+is "$(grep -c 'n1 vnis=1024 service=[0-9]' <<<"$out")" 2 'tasks on n1'
+expect_slurm_clean 4
+expect_events slurm/1 request cray-slingshot apply applied release revoked free
+
+it 'gives sbatch one, in the script and in its steps'
+cat >"$work/batch" <<END
+#!/bin/sh
+#SBATCH --fairlead=vnis=2
+echo "script \$SLINGSHOT_VNIS"
+srun -N2 --overlap $work/show
+srun -N1 -n1 --overlap $work/show
+END
+chmod 755 "$work/batch"
+touch "$work/batch.out" && chmod 666 "$work/batch.out"
+expect_exit 0 as_user "$alice" sbatch --wait -N2 -o "$work/batch.out" "$work/batch"
+out=$(<"$work/batch.out")
+has "$out" 'script 1025,1026' 'the script'
+is "$(grep -c 'n0 vnis=1025,1026 ' <<<"$out")" 2 'steps on n0'
+is "$(grep -c 'n1 vnis=1025,1026 ' <<<"$out")" 1 'steps on n1'
+expect_slurm_clean 4
+
+it 'gives salloc one, for as long as it is there'
+expect_exit 0 as_user "$alice" salloc -N2 sh -c "srun $work/show; srun -n1 $work/show"
+is "$(grep -c 'vnis=1027 ' <<<"$out")" 3 'tasks of two steps'
+expect_slurm_clean 4
+
+it 'takes what the user asks for, and nothing that is no option'
+expect_exit 0 as_user "$alice" srun --fairlead=vnis=3,tcs=BEST_EFFORT "$work/show"
+expect_out 'vnis=1028,1029,1030 '
+expect_exit 0 as_user "$alice" srun --fairlead=off "$work/show"
+expect_out 'n0 vnis= service=$'
+expect_exit 0 as_user "$alice" srun --fairlead=vnis=0 "$work/show"
+expect_out 'n0 vnis= service=$'
+for text in '' 'vnis=$(id)' 'a b' ',' "$(head -c 600 /dev/zero | tr '\0' a)"; do
+	run as_user "$alice" srun --fairlead="$text" "$work/show"
+	[ "$code" -ne 0 ] || fail "taken: '$text'"
+	expect_error 'fairlead'
+done
+expect_slurm_clean 4
+
+ran_hooks() { # ran_hooks COUNT: of all jobs so far
+	[ "$(wc -l <"$slurm/log/hooks")" -ge "$1" ]
+}
+
+it 'gives none to who is to go without, and touches nothing for it'
+before=$(fairlead list --json | jq .)
+hooks=$(wc -l <"$slurm/log/hooks")
+log=$(wc -l <"$FAIRLEAD_CLUSTER/manager/log/fairleadd.log")
+expect_exit 0 as_user "$alice" srun -N4 --fairlead=off true
+wait_for ran_hooks $((hooks + 10))
+is "$(fairlead list --json | jq .)" "$before" 'jobs of the manager'
+is "$(wc -l <"$FAIRLEAD_CLUSTER/manager/log/fairleadd.log")" "$log" 'log of the manager'
+expect_slurm_clean 4
+
+start_job() { # start_job USER [OPTION...]: a job that stays, into $job
+	local user=$1
+	shift
+	touch "$work/hold.out" && chmod 666 "$work/hold.out"
+	expect_exit 0 as_user "$user" sbatch --parsable -o "$work/hold.out" "$@" \
+		--wrap "$work/show; exec sleep 600"
+	job=$out
+	wait_for is_job "$job" RUNNING
+}
+wait_out() { # wait_out COUNT REGEX
+	[ "$(grep -Ec "$2" "$work/hold.out")" -eq "$1" ]
+}
+
+it 'keeps jobs on one node apart'
+start_job "$alice" -w n0 -n1
+first=$job
+wait_for wait_out 1 'n0 vnis='
+start_job "$bob" -w n0 -n1
+wait_for wait_out 2 'n0 vnis='
+is "$(sed 's/.*vnis=\([0-9]*\) .*/\1/' "$work/hold.out" | sort -u | wc -l)" 2 'lanes'
+expect_objects 2 n0
+is "$(objects n0 | jq -c 'map(.uid) | sort')" "[$alice,$bob]" 'owners'
+path=$(env_file n0 "slurm/$first/0")
+is "$(stat -c '%u %a' "$path")" "$alice 600" 'owner of the environment'
+run on n0 --user "$bob" -- cat "/run/fairlead/jobs/slurm/$first/0"
+[ "$code" -ne 0 ] || fail 'bob has read the environment of alice'
+slurm_client scancel "$first" "$job"
+rm "$work/hold.out"
+expect_slurm_clean 4
+
+it 'gives each element of an array its own'
+touch "$work/hold.out" && chmod 666 "$work/hold.out"
+expect_exit 0 as_user "$alice" sbatch --parsable --open-mode=append --wait -n1 \
+	-a 1-4 -o "$work/hold.out" "$work/show"
+is "$(grep -c 'vnis=10' "$work/hold.out")" 4 'elements'
+expect_slurm_clean 4
+
+it 'gives the components of a heterogeneous job one lane'
+expect_exit 0 as_user "$alice" srun -N1 "$work/show" : -N2 "$work/show"
+is "$(grep -c 'vnis=10' <<<"$out")" 3 'tasks'
+is "$(sed 's/.*vnis=\([0-9,]*\) .*/\1/' <<<"$out" | sort -u | wc -l)" 1 'lanes'
+expect_slurm_clean 4
+
+it 'shrinks with a job, and ends on the nodes that leave'
+touch "$work/resize.out" && chmod 666 "$work/resize.out"
+cat >"$work/resize" <<END
+#!/bin/sh
+cd $work/spool && scontrol update jobid=\$SLURM_JOB_ID NumNodes=2 && . ./slurm_job_\${SLURM_JOB_ID}_resize.sh
+exec srun sh -c 'until [ -e $work/shrunk ]; do sleep 0.05; done; exec $work/show'
+END
+mkdir -m 777 "$work/spool"
+chmod 755 "$work/resize"
+expect_exit 0 as_user "$alice" sbatch --parsable -N4 -o "$work/resize.out" "$work/resize"
+job=$out
+wait_for ran_hook epilog "$job" 0 n3
+wait_for ran_hook epilog "$job" 0 n2
+expect_objects 0 n2 n3
+expect_objects 1 n0 n1
+touch "$work/shrunk"
+wait_for is_job "$job" COMPLETED
+is "$(grep -c 'n[01] vnis=10' "$work/resize.out")" 2 'tasks'
 expect_slurm_clean 4
 
 story_end

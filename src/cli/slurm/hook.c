@@ -112,6 +112,9 @@ int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
 		return cli_fail(cli, EXIT_FAILED, "memory is out");
 	}
 	code = load_config(&hook);
+	/* Ours has no say where Slurm gave one: overwrite is 0. */
+	if (code == EXIT_DONE && *hook.config->slurm.conf)
+		setenv("SLURM_CONF", hook.config->slurm.conf, 0);
 	if (code == EXIT_DONE)
 		code = read_job(&hook);
 	if (code == EXIT_DONE)
@@ -235,8 +238,9 @@ static void fit_reason(const char *reason, char fit[REASON_MAX])
 {
 	snprintf(fit, REASON_MAX, "%s", reason);
 	text_clean(fit);
-	for (char *end = fit; (end = strchr(end, '\n'));)
-		*end = ' ';
+	/* scontrol takes quotes for its own. */
+	for (char *end = fit; (end = strpbrk(end, "\n\""));)
+		*end = *end == '"' ? '\'' : ' ';
 }
 
 void slurm_drain(struct slurm_hook *hook, const char *nodes, const char *reason)

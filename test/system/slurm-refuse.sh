@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A job that cannot have its lane is not run, and only a node that is to blame is
+# taken out. Slurm's controller is no root here, but a submitter of the manager.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/system/slurm-lib.sh
+. "$(dirname "$0")/slurm-lib.sh"
+
+need_slurm
+slurm_user=nobody
+cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1025 -s manager.revoke_timeout=2
+slurm_up 4
+echo 'echo "$SLURMD_NODENAME ran $SLINGSHOT_VNIS" >>'"$work/ran" >"$work/task"
+touch "$work/ran" && chmod 666 "$work/ran"
+
+ran() { # ran REGEX: a task has, somewhere
+	grep -Eq "$1" "$work/ran"
+}
+submit() { # submit [OPTION...]: a batch job of alice, into $job
+	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" \
+		--wrap "srun sh $work/task"
+	job=$out
+}
+is_requeued() { # is_requeued JOB
+	[ "$(slurm_job "$1" JobState) $(slurm_job "$1" Reason)" = 'PENDING BeginTime' ]
+}
+try_again() { # try_again JOB: now, and not in two minutes
+	wait_for slurm_client scontrol update "jobid=$1" starttime=now
+}
+
+it 'a pool that is empty: srun ends, a batch job waits, no node is to blame'
+held=$(reserve jm/all n0 -o vnis=2)
+run as_user "$alice" srun -N2 sh "$work/task"
+[ "$code" -ne 0 ] || fail 'srun has run without a lane'
+submit -N2
+wait_for is_requeued "$job"
+has "$(slurm_client scontrol show job "$job")" \
+	'AdminComment=fairlead: failed to reserve 1 VNI \(0 available\)' 'comment'
+wait_for are_nodes idle 4
+is "$(wc -c <"$work/ran")" 0 'what ran'
+expect_exit 0 fairlead release "$held"
+try_again "$job"
+wait_for is_job "$job" COMPLETED
+ran 'n0 ran' || fail 'it did not run in a lane'
+is "$(slurm_job "$job" Restarts)" 1 'restarts'
+expect_slurm_clean 4
+
+it 'what would be refused for ever is cancelled, with the reason'
+for options in vnis=5 colour=red interconnect=quadrics; do
+	submit -N2 --fairlead=$options
+	wait_for is_job "$job" CANCELLED
+	has "$(slurm_client scontrol show job "$job")" 'AdminComment=fairlead: .+' 'comment'
+	run as_user "$alice" srun -N2 --fairlead=$options sh "$work/task"
+	[ "$code" -ne 0 ] || fail "srun has run with $options"
+done
+wait_for are_nodes idle 4
+is "$(wc -l <"$work/ran")" 2 'what ran'
+expect_slurm_clean 4
+
+it 'one node of four cannot: it is drained, the job runs elsewhere'
+nic n1 fault errno=EIO op=alloc_svc nth=1 count=1
+submit -N3
+wait_for is_requeued "$job"
+is "$(slurm_state n1)" drain 'n1'
+has "$(drain_reason n1)" "^fairlead: .*cxi0: .* \\(job $job\\)" 'reason'
+wait_for are_nodes idle 3
+expect_objects 0 n0 n1 n2 n3
+try_again "$job"
+wait_for is_job "$job" COMPLETED
+is "$(slurm_job "$job" NodeList)" 'n[0,2-3]' 'nodes'
+wait_for are_nodes idle 3
+slurm_client scontrol update nodename=n1 state=resume
+expect_slurm_clean 4
+
+it 'a node whose daemon is gone is drained by the first job that needs it'
+kill_pid "$(pid_of n2 daemon)"
+run as_user "$alice" srun -N4 sh "$work/task"
+[ "$code" -ne 0 ] || fail 'srun has run'
+wait_for is_slurm_node n2 drain
+has "$(drain_reason n2)" '^fairlead: ' 'reason'
+wait_for are_nodes idle 3
+restart n2
+wait_for is_up n2
+slurm_client scontrol update nodename=n2 state=resume
+expect_slurm_clean 4
+
+it 'a node that lost the lane again is drained by its Prolog, the job held'
+cat >"$slurm/prolog.before" <<END
+[ "\$SLURMD_NODENAME" != n3 ] || $build/src/cli/fairlead epilog slurm/\$SLURM_JOB_ID
+END
+submit -N2 -w n2,n3
+wait_for is_slurm_node n3 drain
+has "$(drain_reason n3)" "^fairlead: this node has no lane of job slurm/$job" 'reason'
+rm "$slurm/prolog.before"
+wait_for are_nodes idle 3
+slurm_client scancel "$job"
+slurm_client scontrol update nodename=n3 state=resume
+expect_slurm_clean 4
+
+it 'a manager that is down: no job starts and none hangs; all is well when it is back'
+kill_manager
+run as_user "$alice" srun -N2 sh "$work/task"
+[ "$code" -ne 0 ] || fail 'srun has run without a manager'
+submit -N2
+wait_for is_requeued "$job"
+wait_for are_nodes idle 4
+restart manager
+wait_for is_up n0 n1 n2 n3
+try_again "$job"
+wait_for is_job "$job" COMPLETED
+expect_slurm_clean 4
+
+it 'a manager that is down for a moment only is waited for'
+cat >"$slurm/prolog-slurmctld.before" <<END
+touch $work/at-prolog; until [ -e $work/go-on ]; do sleep 0.05; done
+(until [ -e $work/is-back ]; do sleep 0.05; done) &
+END
+chmod 777 "$work"
+submit -N2
+wait_for test -e "$work/at-prolog"
+kill_manager
+touch "$work/go-on" "$work/is-back"
+restart manager
+wait_for is_job "$job" COMPLETED
+rm "$slurm/prolog-slurmctld.before" "$work/go-on"
+expect_slurm_clean 4
+
+it 'a manager that is down at the end: the job ends, reconcile mends it'
+cat >"$slurm/epilog-slurmctld.before" <<END
+touch $work/at-epilog; until [ -e $work/go-on ]; do sleep 0.05; done
+END
+submit -N2
+wait_for test -e "$work/at-epilog"
+kill_manager
+touch "$work/go-on"
+wait_for ran_hook epilog-slurmctld "$job" 1
+rm "$slurm/epilog-slurmctld.before"
+wait_for are_nodes idle 4
+restart manager
+wait_for is_up n0 n1 n2 n3
+is "$(job_state "slurm/$job/0")" active 'the job at the manager'
+submit -N1 --hold # a list without any job releases nothing
+expect_exit 0 fairlead reconcile --slurm --config "$config"
+wait_for is_pool held ''
+slurm_client scancel "$job"
+expect_slurm_clean 4
+
+story_end
