@@ -16,13 +16,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/inherit.h"
 #include "cli/output.h"
 #include "cli/remote.h"
-#include "driver/driver.h"
 #include "manager/wire/names.h"
-
-#define EXIT_CANNOT_RUN 126 /* as a shell has it */
-#define EXIT_NO_PROGRAM 127
 
 static const struct option_spec options[] = {
 	{ .name = "job",
@@ -46,18 +43,6 @@ static const struct option_spec options[] = {
 	OPTION_TIMEOUT,
 	{ 0 },
 };
-
-/* Every variable of every driver, cleared. */
-static json_t *cleared_variables(void)
-{
-	json_t *variables = json_object();
-
-	for (size_t i = 0; driver_table[i]; i++)
-		for (const char *const *name = driver_table[i]->variables;
-		     name && *name; name++)
-			json_object_set_new(variables, *name, json_null());
-	return variables;
-}
 
 static void take_variable(void *arg, const char *name, const char *value)
 {
@@ -97,47 +82,6 @@ static int read_lane(struct cli *cli, const char *job, json_t *variables)
 	return cli_exit_code(result);
 }
 
-/* What this process has of the variables: [[name, value], ...]. */
-static int find_inherited(struct cli *cli, const json_t *variables,
-			  json_t *inherited)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach ((json_t *)variables, name, value) {
-		const char *text = getenv(name);
-
-		if (text &&
-		    json_array_append_new(inherited,
-					  json_pack("[s, s]", name, text)) < 0)
-			return cli_fail(cli, EXIT_FAILED,
-					"the inherited %s is not UTF-8", name);
-	}
-	return EXIT_DONE;
-}
-
-/* *ret_mode stays as it is where nothing was inherited. */
-static int inherit(struct cli *cli, json_t *variables, const char **ret_mode)
-{
-	json_auto_t *inherited = json_array();
-	const json_t *pair;
-	size_t i;
-	int code = find_inherited(cli, variables, inherited);
-
-	if (code != EXIT_DONE || json_array_size(inherited) == 0)
-		return code;
-	code = remote_ask(cli, REMOTE_NODE, REMOTE_TIMEOUT_MS, "inherit",
-			  json_pack("{s:O}", "variables", inherited), NULL);
-	if (code != EXIT_DONE)
-		return code;
-	json_array_foreach (inherited, i, pair)
-		json_object_set(variables,
-				json_string_value(json_array_get(pair, 0)),
-				json_array_get(pair, 1));
-	*ret_mode = "inherited";
-	return EXIT_DONE;
-}
-
 static void print_shell(FILE *out, const json_t *variables)
 {
 	const char *name;
@@ -152,25 +96,6 @@ static void print_shell(FILE *out, const json_t *variables)
 		output_quoted(out, json_string_value(value));
 		putc('\n', out);
 	}
-}
-
-static int run_program(struct cli *cli, const json_t *variables)
-{
-	const char *name;
-	json_t *value;
-	int code;
-
-	json_object_foreach ((json_t *)variables, name, value) {
-		if (json_is_null(value))
-			unsetenv(name);
-		else
-			setenv(name, json_string_value(value), 1);
-	}
-	fflush(cli->out);
-	execvp(cli->arguments[0], cli->arguments);
-	code = errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN;
-	return cli_fail(cli, code, "cannot run '%s': %s", cli->arguments[0],
-			strerror(errno));
 }
 
 static int print(struct cli *cli, const char *mode, const json_t *variables)
@@ -208,9 +133,10 @@ static int find_job(struct cli *cli, const char **ret_job)
 
 static int run(struct cli *cli)
 {
-	json_auto_t *variables = cleared_variables();
+	json_auto_t *variables = environment_clear();
 	const char *mode = "none";
 	const char *job = NULL;
+	bool is_inherited = false;
 	int result = -ENOENT;
 	int code = find_job(cli, &job);
 
@@ -223,11 +149,13 @@ static int run(struct cli *cli)
 	if (result == 0)
 		mode = "reservation";
 	else if (cli_flag(cli, "inherit"))
-		code = inherit(cli, variables, &mode);
+		code = environment_inherit(cli, variables, &is_inherited);
+	if (is_inherited)
+		mode = "inherited";
 	if (code != EXIT_DONE)
 		return code;
 	if (cli_flag(cli, "exec"))
-		return run_program(cli, variables);
+		return environment_run(cli, variables);
 	return print(cli, mode, variables);
 }
 

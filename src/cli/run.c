@@ -22,6 +22,7 @@
 #include "base/runs.h"
 #include "cli/output.h"
 #include "cli/remote.h"
+#include "cli/run_inherited.h"
 #include "driver/driver.h"
 #include "emu/cluster/cluster.h"
 #include "emu/cluster/ending.h"
@@ -74,6 +75,8 @@ static const struct option_spec options[] = {
 	OPTION_USER,
 	OPTION_INTERCONNECT,
 	OPTION_DRIVER_OPTION,
+	{ .name = "inherit",
+	  .help = "here, in the lane that this process has; reserve none" },
 	{ .name = "no-label",
 	  .help = "do not name the task before its output" },
 	{ .name = "verbose",
@@ -546,6 +549,8 @@ static int run_run(struct cli *cli)
 	struct fairlead_error error;
 	int code;
 
+	if (cli_flag(cli, "inherit"))
+		return run_inherited(cli);
 	run.is_talking = cli_flag(cli, "verbose") || isatty(STDERR_FILENO);
 	if (cluster_open(cli_option(cli, "dir"), &run.cluster, &error) < 0)
 		return cli_error(cli, &error);
@@ -568,7 +573,10 @@ const struct subcommand command_run = {
 	.details = "Reserves, applies, starts the tasks, waits, releases. The "
 		   "exit code is the\nhighest one of a task, 128 + N for one "
 		   "that signal N killed. A job whose\n'fairlead run' was "
-		   "killed keeps its lane until 'fairlead release run/JOB'.",
+		   "killed keeps its lane until 'fairlead release run/JOB'.\n"
+		   "With --inherit it is a job within a job: its tasks run on "
+		   "this machine, once the\nnode's daemon has found the lane "
+		   "still true.",
 	.options = options,
 	.arguments_min = 1,
 	.arguments_max = ARGUMENTS_ANY,

@@ -85,7 +85,7 @@ struct config_job_manager {
 	char *submitter; /* SUBMITTER of its jobs' keys */
 	char *manager;   /* absolute path of a socket, tcp://.., or "" */
 	char *commands;  /* directory of scontrol, squeue and the like */
-	char *conf;      /* slurm.conf for these, or "": their own; Slurm only */
+	char *conf; /* slurm.conf for these, or "": their own; Slurm only */
 };
 
 /* One driver's section. A driver without one, but `none`, is off. */

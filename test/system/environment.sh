@@ -73,6 +73,20 @@ holds "$out" '.mode == "inherited" and
 expect_exit 0 environment n0 --inherit --exec -- cxi-lni
 is "$(grep -c allocated <<<"$out")" 3 'LNIs'
 
+it 'a fairlead run within a job passes it on, and reserves nothing'
+list=$(json_of list)
+within() { # within OPTION...: of 'fairlead run --inherit', in the job of alice
+	on n0 --user $alice -- env -u FAIRLEAD_SOCKET "${outer[@]}" fairlead run --inherit "$@"
+}
+expect_exit 0 within -n 3 -- sh -c 'cxi-lni && echo "$FAIRLEAD_RANK $SLINGSHOT_VNIS"'
+is "$(grep -cE '^[012] 1024,1025$' <<<"$out")" 3 'tasks'
+expect_exit 3 within -n 2 -- sh -c 'exit $((3 * FAIRLEAD_RANK))'
+expect_exit 137 within -- sh -c 'kill -9 $$'
+is "$(json_of list)" "$list" 'jobs of the manager'
+expect_exit 2 within -N 2 -- true
+expect_exit 1 env -u SLINGSHOT_VNIS fairlead run --inherit -- true
+expect_error 'no lane to pass on'
+
 it 'a reservation of its own comes before what is inherited'
 expect_exit 0 environment n0 jm/own --inherit --json
 holds "$out" '.mode == "reservation"'
@@ -119,6 +133,9 @@ outer=(SLINGSHOT_VNIS=1024,1025 SLINGSHOT_DEVICES=cxi0,cxi1,cxi2
 	"SLINGSHOT_SVC_IDS=$ids" SLINGSHOT_TCS=0x0a)
 expect_exit 1 environment n0 sub/1 --inherit
 expect_error "cxi0: inherited service ${ids%%,*} is not there any more"
+expect_exit 1 within -- touch "$work/ran"
+expect_error 'is not there any more'
+test ! -e "$work/ran"
 expect_exit 0 environment n0 jm/own --json
 holds "$out" '.mode == "none"'
 expect_clean
