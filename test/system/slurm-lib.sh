@@ -10,6 +10,7 @@
 # Users with a name, as Slurm wants them, and without rights.
 alice=$(id -u games) bob=$(id -u news)
 slurm=$work/slurm
+spank=$build/src/plugin/slurm/spank_fairlead.so
 SLURM_CONF=$slurm/slurm.conf
 export SLURM_CONF
 
@@ -19,6 +20,7 @@ need_slurm() {
 	for program in slurmctld slurmd srun munged; do
 		command -v $program >/dev/null || skip_all "no $program here"
 	done
+	[ -e "$spank" ] || skip_all 'the SPANK plugin was not built'
 }
 
 # --- the daemons ---
@@ -105,7 +107,7 @@ write_conf() { # write_conf NODES [LINE...]
 		>>"$SLURM_CONF"
 	[ $# -eq 0 ] || printf '%s\n' "$@" >>"$SLURM_CONF"
 	cat >"$slurm/plugstack.conf" <<-END
-		# optional $build/src/plugin/slurm/spank_fairlead.so ${spank_arguments:-}
+		optional $spank ${spank_arguments:-}
 	END
 }
 

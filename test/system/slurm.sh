@@ -56,9 +56,9 @@ it 'takes what the user asks for, and nothing that is no option'
 expect_exit 0 as_user "$alice" srun --fairlead=vnis=3,tcs=BEST_EFFORT "$work/show"
 expect_out 'vnis=1028,1029,1030 '
 expect_exit 0 as_user "$alice" srun --fairlead=off "$work/show"
-expect_out 'n0 vnis= service=$'
+expect_out 'vnis= service=$'
 expect_exit 0 as_user "$alice" srun --fairlead=vnis=0 "$work/show"
-expect_out 'n0 vnis= service=$'
+expect_out 'vnis= service=$'
 for text in '' 'vnis=$(id)' 'a b' ',' "$(head -c 600 /dev/zero | tr '\0' a)"; do
 	run as_user "$alice" srun --fairlead="$text" "$work/show"
 	[ "$code" -ne 0 ] || fail "taken: '$text'"
