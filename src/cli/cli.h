@@ -128,6 +128,8 @@ struct cli {
 	char *values[CLI_OPTIONS_MAX]; /* by option; flags are "" */
 	int argument_count;
 	char **arguments;
+	/* Where the configuration says that the manager is; NULL: not read. */
+	const char *manager;
 };
 
 /* All subcommands, ended by NULL. */

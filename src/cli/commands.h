@@ -22,6 +22,7 @@
 	X(housekeeping) \
 	X(clean)        \
 	X(slurm)        \
+	X(reconcile)    \
 	X(run)          \
 	X(cluster)      \
 	X(key)          \

@@ -26,8 +26,9 @@ const char *remote_socket(const struct cli *cli, enum remote_daemon daemon)
 						   : "FAIRLEAD_SOCKET");
 	if (path && *path)
 		return path;
-	return daemon == REMOTE_NODE ? FAIRLEAD_NODE_SOCKET
-				     : FAIRLEAD_MANAGER_SOCKET;
+	if (daemon == REMOTE_NODE)
+		return FAIRLEAD_NODE_SOCKET;
+	return cli->manager ? cli->manager : FAIRLEAD_MANAGER_SOCKET;
 }
 
 static void hint_no_daemon(struct cli *cli, enum remote_daemon daemon)

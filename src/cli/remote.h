@@ -22,7 +22,7 @@ enum remote_daemon {
 #define REMOTE_QUERY_NODES 16
 #define REMOTE_TIMEOUT_MS  60000
 
-/* The socket that --socket, the environment or the default names. */
+/* The socket: --socket, the environment, cli->manager, or the default. */
 const char *remote_socket(const struct cli *cli, enum remote_daemon daemon);
 
 /* The caller closes *ret_handle. timeout_ms holds where --timeout is absent. */

@@ -263,6 +263,8 @@ int main(int argc, char **argv)
 		errx(2, "usage: fake-daemon SCRIPT LOG PROGRAM ...");
 	script_load(&script, argv[1]);
 	script.log = fopen(argv[2], "we");
+	if (script.log)
+		setlinebuf(script.log); /* the program's children may look */
 	if (!script.log || !mkdtemp(folder))
 		err(1, "%s", argv[2]);
 	snprintf(path, sizeof(path), "%s/sock", folder);

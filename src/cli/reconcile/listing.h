@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job manager's own list of its jobs, by which live grants are judged. Pure.
+ *
+ * A list in which anything is not as it should be is refused as a whole: what
+ * was left out would look as if its job were gone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define LISTED_NAME_MAX 12 /* bytes, without the zero: F58 of 64 bits */
+
+enum listed_state {
+	LISTED_ENDED,   /* it has given its nodes back, epilogs and all */
+	LISTED_KNOWN,   /* waits, begins, ends, or is in an unknown state */
+	LISTED_RUNNING, /* it has begun, and has not ended */
+};
+
+/* JOB of a key, as hooks make it, and the most that is said of it. */
+struct listed_job {
+	char name[LISTED_NAME_MAX + 1];
+	unsigned char state;
+};
+
+struct listing {
+	size_t line_count; /* 0: the list is empty */
+	size_t count;      /* of jobs, in the order of their names */
+	struct listed_job *jobs;
+};
+
+/*
+ * Arguments for squeue, ended by NULL. %A is a job's own id, also in an array.
+ * Of a heterogeneous job's component %i names the leader, who has the grant.
+ */
+#define LISTING_SQUEUE                                                     \
+	{                                                                  \
+		"squeue", "-h", "-a", "-t", "all", "-o", "%A|%i|%T", NULL, \
+	}
+
+/* For flux: active jobs of all users, and what has ended lately. */
+#define LISTING_FLUX                                                           \
+	{                                                                      \
+		"flux", "jobs", "-A", "--since=-1h", "--count=0",              \
+			"--no-header", "--format={id.f58plain}|{state}", NULL, \
+	}
+
+/*
+ * What these have printed. The caller frees *ret_listing with
+ * listing_destroy(). -EINVAL with a text that quotes the line; -ENOMEM.
+ */
+int listing_parse_slurm(const char *text, size_t size,
+			struct listing **ret_listing,
+			struct fairlead_error *ret_error);
+int listing_parse_flux(const char *text, size_t size,
+		       struct listing **ret_listing,
+		       struct fairlead_error *ret_error);
+void listing_destroy(struct listing *listing);
+DEFINE_AUTO(struct listing, listing_destroy)
+
+/* LISTED_ENDED also for a job that is not in the list. */
+enum listed_state listing_state(const struct listing *listing,
+				const char *name);
+
+/* Could a hook have made JOB of a key from an id of the job manager's? */
+bool listing_is_slurm_name(const char *name);
+bool listing_is_flux_name(const char *name);
