@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A role is looked at where there is a trace of it: its key file or its
- * socket. On a machine with neither there is nothing that could be well.
+ * socket. On a machine with neither there is nothing that could be well, but for
+ * a controller of Slurm's.
  */
 #include "cli/doctor.h"
 
@@ -11,12 +12,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/config_path.h"
 #include "cli/output.h"
 #include "cli/remote.h"
 #include "driver/driver.h"
 
 static const struct option_spec options[] = {
+	{ .name = "slurm", .help = "also at Slurm, and what calls us there" },
 	OPTION_CONFIG,
 	OPTION_JSON,
 	OPTION_NO_HEADER,
@@ -33,6 +36,7 @@ static const char *const level_names[] = {
 void doctor_say(struct doctor *doctor, enum doctor_level level,
 		const char *check, const char *advice, const char *format, ...)
 {
+	_auto_(freep) char *clean_advice = advice ? strdup(advice) : NULL;
 	_auto_(freep) char *text = NULL;
 	va_list args;
 
@@ -40,13 +44,17 @@ void doctor_say(struct doctor *doctor, enum doctor_level level,
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
+	if (text)
+		text_clean(text);
+	if (clean_advice)
+		text_clean(clean_advice);
 	if (level == DOCTOR_FAIL)
 		doctor->failed_count++;
-	json_array_append_new(doctor->findings,
-			      json_pack("{s:s, s:s, s:s, s:s}", "level",
-					level_names[level], "check", check,
-					"text", text ? text : "memory is out",
-					"advice", advice ? advice : ""));
+	json_array_append_new(
+		doctor->findings,
+		json_pack("{s:s, s:s, s:s, s:s}", "level", level_names[level],
+			  "check", check, "text", text ? text : "memory is out",
+			  "advice", clean_advice ? clean_advice : ""));
 }
 
 const char *doctor_setting(const struct doctor *doctor, const char *driver,
@@ -138,7 +146,7 @@ static void check_roles(struct doctor *doctor)
 		roles |= CONFIG_ROLE_MANAGER;
 	if (is_there(node) || (config && is_there(config->node.key)))
 		roles |= CONFIG_ROLE_NODE;
-	if (!roles)
+	if (!roles && !cli_flag(doctor->cli, "slurm"))
 		doctor_say(doctor, DOCTOR_FAIL, "roles",
 			   "start fairleadd, or look at the machine where it "
 			   "runs",
@@ -193,6 +201,8 @@ static int run(struct cli *cli)
 
 	check_config(&doctor, &config);
 	check_roles(&doctor);
+	if (cli_flag(cli, "slurm"))
+		doctor_check_slurm(&doctor);
 	if (cli_flag(cli, "json")) {
 		answer = json_pack("{s:O, s:i}", "findings", findings, "failed",
 				   doctor.failed_count);

@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "config/config.h"
+#include "fairlead.h"
 
 enum doctor_level {
 	DOCTOR_OK,
@@ -40,6 +41,10 @@ void doctor_say(struct doctor *doctor, enum doctor_level level,
 		const char *check, const char *advice, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/* The answer of a daemon, which the caller drops; NULL: the error says why. */
+json_t *doctor_ask(struct fairlead *handle, const char *op,
+		   json_t *members_owned, struct fairlead_error *ret_error);
+
 /* Keys, library, folders, room on the disk. */
 void doctor_check_files(struct doctor *doctor, unsigned int roles);
 /* The manager at its socket, its pools, and its nodes. */
@@ -55,6 +60,9 @@ void doctor_try_endpoint(struct doctor *doctor, bool is_manager);
 void doctor_check_endpoint(struct doctor *doctor, const json_t *status);
 /* The daemon of this node, its devices, and the environment. */
 void doctor_check_node(struct doctor *doctor, const char *socket_path);
+
+/* Slurm's configuration, hooks, plugin and nodes. */
+void doctor_check_slurm(struct doctor *doctor);
 
 /*
  * A node's `objects` answer: the default service, and what is not ours. Once

@@ -17,8 +17,7 @@
 
 #define CLOCK_WARN_S 1.0
 
-/* NULL: the error has the reason. */
-static json_t *ask(struct fairlead *handle, const char *op,
+json_t *doctor_ask(struct fairlead *handle, const char *op,
 		   json_t *members_owned, struct fairlead_error *ret_error)
 {
 	json_auto_t *members = members_owned;
@@ -162,10 +161,10 @@ static bool query(struct doctor *doctor, struct fairlead *handle,
 	double answered_s;
 	size_t i;
 
-	answers =
-		ask(handle, "node-query",
-		    json_pack("{s:s*, s:s}", "nodes", nodes, "what", "objects"),
-		    &error);
+	answers = doctor_ask(handle, "node-query",
+			     json_pack("{s:s*, s:s}", "nodes", nodes, "what",
+				       "objects"),
+			     &error);
 	answered_s = now_s();
 	if (!answers) {
 		doctor_say(doctor, DOCTOR_SKIP, "nodes' clocks and devices",
@@ -274,8 +273,8 @@ static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 
 	while (is_more) {
 		json_auto_t *page =
-			ask(handle, "node-list",
-			    json_pack("{s:s*}", "after", after), &error);
+			doctor_ask(handle, "node-list",
+				   json_pack("{s:s*}", "after", after), &error);
 		const json_t *nodes = json_object_get(page, "nodes");
 		size_t count = json_array_size(nodes);
 
@@ -335,7 +334,7 @@ void doctor_check_manager(struct doctor *doctor, const char *socket_path)
 		doctor_try_endpoint(doctor, true);
 		return;
 	}
-	status = ask(handle, "status", NULL, &error);
+	status = doctor_ask(handle, "status", NULL, &error);
 	if (!status) {
 		doctor_say(doctor, DOCTOR_FAIL, "manager", NULL, "%s",
 			   error.text);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What squeue, flux and scontrol print: refused with a text, or each line was
- * read, and every job is found again by its name, which a hook could make.
+ * read, and every job is found again by its name, which a hook could make. And
+ * a line of plugstack.conf: its parts are words.
  */
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "cli/reconcile/listing.h"
+#include "cli/slurm/plugstack.h"
 #include "cli/slurm/settings.h"
 #include "fuzz.h"
 
@@ -59,6 +61,19 @@ static void settings_check(const char *text)
 	slurm_setting_has(prolog, "Alloc");
 }
 
+static void plugstack_check(char *text)
+{
+	_auto_(freep) char *value = NULL;
+	struct plugstack_line line;
+	enum plugstack_kind kind = plugstack_parse(text, &line);
+
+	if (kind != PLUGSTACK_PLUGIN && kind != PLUGSTACK_INCLUDE)
+		return;
+	fuzz_check(*line.path && !strpbrk(line.path, " \t\r\n#"));
+	value = plugstack_argument(line.arguments, "default");
+	fuzz_check(!value || !strpbrk(value, " \t\r\n#"));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_auto_(freep) char *text = fuzz_text(data, size);
@@ -66,5 +81,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	list_check(data, size, listing_parse_slurm, listing_is_slurm_name);
 	list_check(data, size, listing_parse_flux, listing_is_flux_name);
 	settings_check(text);
+	plugstack_check(text);
 	return 0;
 }

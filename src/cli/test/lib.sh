@@ -100,6 +100,16 @@ expect_json() {
 		problem "not so in the JSON: $1"
 }
 
+# Of doctor --json
+# expect_finding LEVEL CHECK TEXT [ADVICE]
+expect_finding() {
+	jq -e --arg level "$1" --arg check "$2" --arg text "$3" \
+		--arg advice "${4:-}" 'any(.findings[]; .level == $level and
+		.check == $check and (.text | contains($text)) and
+		(.advice | contains($advice)))' "$work/out" >/dev/null 2>&1 ||
+		problem "no finding: $1, $2: $3 ($4)"
+}
+
 # A filter on the array of all requests
 expect_sent() {
 	jq -s -e "$1" "$work/log" >"$work/jq" 2>&1 ||
