@@ -140,8 +140,8 @@ wait_for are_nodes idle 4
 restart manager
 wait_for is_up n0 n1 n2 n3
 is "$(job_state "slurm/$job/0")" active 'the job at the manager'
-submit -N1 --hold # a list without any job releases nothing
-expect_exit 0 fairlead reconcile --slurm --config "$config"
+submit -N1 --hold # in an empty list nothing is missing
+expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
 wait_for is_pool held ''
 slurm_client scancel "$job"
 expect_slurm_clean 4

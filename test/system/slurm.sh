@@ -84,7 +84,7 @@ start_job() { # start_job USER [OPTION...]: a job that stays, into $job
 	local user=$1
 	shift
 	touch "$work/hold.out" && chmod 666 "$work/hold.out"
-	expect_exit 0 as_user "$user" sbatch --parsable -o "$work/hold.out" "$@" \
+	expect_exit 0 as_user "$user" sbatch --parsable --open-mode=append -o "$work/hold.out" "$@" \
 		--wrap "$work/show; exec sleep 600"
 	job=$out
 	wait_for is_job "$job" RUNNING
@@ -99,7 +99,7 @@ first=$job
 wait_for wait_out 1 'n0 vnis='
 start_job "$bob" -w n0 -n1
 wait_for wait_out 2 'n0 vnis='
-is "$(sed 's/.*vnis=\([0-9]*\) .*/\1/' "$work/hold.out" | sort -u | wc -l)" 2 'lanes'
+is "$(grep -o 'vnis=[0-9]*' "$work/hold.out" | sort -u | wc -l)" 2 'lanes'
 expect_objects 2 n0
 is "$(objects n0 | jq -c 'map(.uid) | sort')" "[$alice,$bob]" 'owners'
 path=$(env_file n0 "slurm/$first/0")
@@ -120,7 +120,7 @@ expect_slurm_clean 4
 it 'gives the components of a heterogeneous job one lane'
 expect_exit 0 as_user "$alice" srun -N1 "$work/show" : -N2 "$work/show"
 is "$(grep -c 'vnis=10' <<<"$out")" 3 'tasks'
-is "$(sed 's/.*vnis=\([0-9,]*\) .*/\1/' <<<"$out" | sort -u | wc -l)" 1 'lanes'
+is "$(grep -o 'vnis=[0-9]*' <<<"$out" | sort -u | wc -l)" 1 'lanes'
 expect_slurm_clean 4
 
 it 'shrinks with a job, and ends on the nodes that leave'

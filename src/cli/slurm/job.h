@@ -18,7 +18,7 @@
  * ids began anew, it is so much more, and again, so many times.
  */
 #define SLURM_ATTEMPT_STEP  65536
-#define SLURM_ATTEMPT_TRIES 16
+#define SLURM_ATTEMPT_TRIES 128
 
 struct slurm_job {
 	uint32_t id;

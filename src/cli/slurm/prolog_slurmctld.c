@@ -18,6 +18,8 @@
 
 #define LEADER_TRIES   300
 #define LEADER_STEP_MS 100
+#define YOUNG_S        30  /* a manager whose nodes are still coming back */
+#define PAUSE_MS       500 /* before the next try then */
 
 /* --- nodes --- */
 
@@ -67,12 +69,12 @@ static void drain_unfit(struct slurm_hook *hook, const char *nodes,
 		slurm_drain(hook, unfit, reason);
 }
 
-static void drain_failed(struct slurm_hook *hook, const json_t *answer)
+static void drain_failed(struct slurm_hook *hook, const json_t *failures)
 {
 	const json_t *failure;
 	size_t i;
 
-	json_array_foreach (json_object_get(answer, "failures"), i, failure)
+	json_array_foreach (failures, i, failure)
 		slurm_drain(hook, output_text(failure, "nodes"),
 			    output_text(failure, "text"));
 }
@@ -134,11 +136,36 @@ static int reserve(struct slurm_hook *hook, const char *nodes,
 
 /* --- apply --- */
 
-static int apply(struct slurm_hook *hook, json_int_t grant_id)
+/* All that failed are nodes that may only not have come back to a manager. */
+static bool may_come_back(const json_t *failures)
+{
+	const json_t *failure;
+	size_t i;
+
+	json_array_foreach (failures, i, failure) {
+		if (output_number(failure, "errno") != -EHOSTUNREACH)
+			return false;
+	}
+	return json_array_size(failures) > 0;
+}
+
+/* It was started a moment ago: nodes register again, one by one. */
+static bool is_manager_young(struct slurm_hook *hook)
 {
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
-	const json_t *warning;
+
+	return slurm_hook_ask(hook, "status", json_object(), &answer, &error) ==
+		       0 &&
+	       output_number(answer, "uptime_s") < YOUNG_S;
+}
+
+static int apply(struct slurm_hook *hook, json_int_t grant_id,
+		 bool *ret_is_too_early)
+{
+	json_auto_t *answer = NULL;
+	struct fairlead_error error;
+	const json_t *failures, *warning;
 	size_t i;
 	int result = slurm_hook_ask(hook, "apply",
 				    json_pack("{s:I}", "grant_id", grant_id),
@@ -149,9 +176,13 @@ static int apply(struct slurm_hook *hook, json_int_t grant_id)
 			     output_text(warning, "text"));
 	if (result == 0)
 		return EXIT_DONE;
+	failures = json_object_get(answer, "failures");
+	*ret_is_too_early = may_come_back(failures) && is_manager_young(hook);
+	if (*ret_is_too_early)
+		return EXIT_LATER;
 	slurm_hook_fail(hook, "%s", error.text);
 	if (hook->job.id == hook->job.leader)
-		drain_failed(hook, answer);
+		drain_failed(hook, failures);
 	slurm_comment(hook, error.text);
 	return EXIT_FAILED;
 }
@@ -245,7 +276,9 @@ static int reserve_job(struct slurm_hook *hook, json_int_t *ret_grant_id)
 
 static int prolog(struct slurm_hook *hook)
 {
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
 	json_int_t grant_id = 0;
+	bool is_too_early;
 	int code;
 
 	if (hook->has_bad_options) {
@@ -258,8 +291,16 @@ static int prolog(struct slurm_hook *hook)
 	if (!hook->job.nodes)
 		return slurm_hook_fail(hook, "the environment has no "
 					     "SLURM_JOB_NODELIST");
-	code = reserve_job(hook, &grant_id);
-	return code == EXIT_DONE ? apply(hook, grant_id) : code;
+	/* A lane that came too early was undone; the next one is a new grant. */
+	do {
+		is_too_early = false;
+		code = reserve_job(hook, &grant_id);
+		if (code == EXIT_DONE)
+			code = apply(hook, grant_id, &is_too_early);
+		if (is_too_early)
+			nanosleep(&pause, NULL);
+	} while (is_too_early);
+	return code;
 }
 
 static int run(struct cli *cli)
