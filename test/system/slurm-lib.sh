@@ -157,6 +157,14 @@ slurm_stop() { # slurm_stop [SIGNAL] slurmctld|slurmd.NODE: and wait
 	wait_for is_gone "$pid"
 }
 
+pids_on() { # pids_on NODE: what of Slurm runs there, its tasks too
+	local network pid
+	network=$(readlink "/proc/$(pid_of "$1" holder)/ns/net")
+	for pid in $(pgrep 'slurm|sleep'); do
+		[ "$(readlink "/proc/$pid/ns/net")" != "$network" ] || echo "$pid"
+	done
+}
+
 slurm_down() {
 	local file pid
 	for file in "$slurm"/*.pid "$slurm/munge/pid"; do
@@ -207,6 +215,13 @@ slurm_job() { # slurm_job ID FIELD: of scontrol show job
 
 is_job() { # is_job ID STATE
 	[ "$(slurm_job "$1" JobState)" = "$2" ]
+}
+
+is_requeued() { # is_requeued JOB
+	[ "$(slurm_job "$1" JobState) $(slurm_job "$1" Reason)" = 'PENDING BeginTime' ]
+}
+try_again() { # try_again JOB: now, and not in two minutes
+	wait_for slurm_client scontrol update "jobid=$1" starttime=now
 }
 
 ran_hook() { # ran_hook HOOK JOB CODE [NODE]

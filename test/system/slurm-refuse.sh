@@ -22,12 +22,6 @@ submit() { # submit [OPTION...]: a batch job of alice, into $job
 		--wrap "srun sh $work/task"
 	job=$out
 }
-is_requeued() { # is_requeued JOB
-	[ "$(slurm_job "$1" JobState) $(slurm_job "$1" Reason)" = 'PENDING BeginTime' ]
-}
-try_again() { # try_again JOB: now, and not in two minutes
-	wait_for slurm_client scontrol update "jobid=$1" starttime=now
-}
 
 it 'a pool that is empty: srun ends, a batch job waits, no node is to blame'
 held=$(reserve jm/all n0 -o vnis=2)
