@@ -1,0 +1,210 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The verbs of stories with a real Slurm of two nodes and without our daemons:
+# munged, slurmctld and two slurmd on the loopback of a network of the story's
+# own, in a folder of its own. What the daemons of nodes write for a job when its
+# lane is applied, PrologSlurmctld writes here; each node sees its own files only.
+#
+# Included before lib.sh: root's story begins anew, in namespaces whose processes
+# do not outlive it.
+# shellcheck disable=SC2034,SC2154  # stories use what is set here; lib.sh sets
+
+if [ "$(id -u)" -eq 0 ] && [ "${1:-}" != in-namespaces ] &&
+	unshare --net --uts --pid --fork --mount-proc true; then
+	# The name of this host is to be found, and is not where nothing but loopback is.
+	# shellcheck disable=SC2016  # expanded by the shell inside
+	exec unshare --net --uts --pid --fork --kill-child --mount-proc sh -c 'hostname localhost && ip link set lo up &&
+		ip address add 192.0.2.1/32 dev lo && exec "$@"' sh "$0" in-namespaces
+fi
+
+private_begin() { # after lib.sh
+	local program
+	need_root 'a Slurm of its own'
+	[ "$(hostname)" = localhost ] || skip_all 'root may not make namespaces here'
+	for program in slurmctld slurmd srun munged; do
+		command -v $program >/dev/null || skip_all "no $program here"
+	done
+	plugin=$build/src/plugin/slurm/spank_fairlead.so
+	[ -e "$plugin" ] || skip_all 'the SPANK plugin is not built'
+	[ "$sanitizer" = none ] ||
+		skip_all "Slurm's programs cannot load what is built for a sanitizer"
+	need_others
+	# Users with a name, as Slurm wants them, and without rights.
+	alice=$(id -u games) bob=$(id -u news)
+	slurm=$work/slurm jobs=$work/jobs
+	export SLURM_CONF=$slurm/slurm.conf
+	mkdir -p "$slurm"/{munge,socket,log,state} "$jobs"
+	mkdir -m 1777 "$work/out"
+	chmod 711 "$jobs"
+	plugstack "optional $plugin jobs_dir=$jobs"
+	munge_up
+	write_hooks
+	write_conf
+	slurmctld -f "$SLURM_CONF" -c >>"$slurm/log/start" 2>&1 3>&-
+	slurmd_up n0
+	slurmd_up n1
+	wait_for are_nodes idle 2
+}
+
+plugstack() { # plugstack [LINE...]: read by each command and each step
+	printf '%s\n' "$@" >"$slurm/plugstack.conf"
+}
+
+munge_up() {
+	head -c 128 /dev/urandom >"$slurm/munge/key"
+	chmod 600 "$slurm/munge/key"
+	chown -R munge: "$slurm/munge" "$slurm/socket"
+	chmod 700 "$slurm/munge"
+	runuser -u munge -- munged --key-file="$slurm/munge/key" \
+		--socket="$slurm/socket/s" --pid-file="$slurm/munge/pid" \
+		--log-file="$slurm/munge/log" --seed-file="$slurm/munge/seed" \
+		>>"$slurm/log/munged" 2>&1 3>&-
+}
+
+# A node's lane of a job is a file with who the job is, which start of it this
+# is, and which node. $slurm/no-lane: there is none; $slurm/spoil: what is done
+# to each $file then.
+write_hooks() {
+	cat >"$slurm/prolog-slurmctld" <<-END
+		#!/bin/sh
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin
+		printf '%s %s\n' "\$SLURM_JOB_ID" "\${SPANK_FAIRLEAD-nothing}" \
+			>>$slurm/log/options
+		[ ! -e $slurm/no-lane ] || exit 0
+		case \$SLURM_JOB_NODELIST in
+		n0 | n1) nodes=\$SLURM_JOB_NODELIST ;;
+		*) nodes='n0 n1' ;;
+		esac
+		for node in \$nodes; do
+			jobs=$slurm/jobs.\$node/slurm
+			job=\$jobs/\${SLURM_HET_JOB_ID:-\$SLURM_JOB_ID}
+			file=\$job/\$SLURM_JOB_RESTART_COUNT
+			mkdir -p "\$job" && chmod 711 "\$jobs" && chmod 755 "\$job" || exit
+			printf 'SLINGSHOT_VNIS=%s\nFI_TCP_IFACE=%s\nUCX_NET_DEVICES\n' \
+				"\${file#"\$jobs/"}" "\$node" >"\$file.new" || exit
+			chmod 600 "\$file.new" || exit
+			chown "\$SLURM_JOB_UID:\$SLURM_JOB_GID" "\$file.new" || exit
+			mv "\$file.new" "\$file" || exit
+			[ ! -e $slurm/spoil ] || . $slurm/spoil
+		done
+	END
+	cat >"$slurm/epilog" <<-END
+		#!/bin/sh
+		/bin/rm -rf $jobs/slurm/\${SLURM_HET_JOB_ID:-\$SLURM_JOB_ID}
+	END
+	chmod 755 "$slurm/prolog-slurmctld" "$slurm/epilog"
+	: >"$slurm/log/options"
+}
+
+write_conf() {
+	local host
+	host=$(hostname -s)
+	cat >"$SLURM_CONF" <<-END
+		ClusterName=private
+		SlurmctldHost=$host(127.0.0.1)
+		SlurmUser=root
+		AuthType=auth/munge
+		AuthInfo=socket=$slurm/socket/s
+		CredType=cred/munge
+		CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+		StateSaveLocation=$slurm/state
+		SlurmdSpoolDir=$slurm/spool.%n
+		SlurmctldPidFile=$slurm/slurmctld.pid
+		SlurmdPidFile=$slurm/slurmd.%n.pid
+		SlurmctldLogFile=$slurm/log/slurmctld.log
+		SlurmdLogFile=$slurm/log/slurmd.%n.log
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		JobAcctGatherType=jobacct_gather/none
+		AccountingStorageType=accounting_storage/none
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_CPU
+		MpiDefault=none
+		ReturnToService=2
+		SchedulerType=sched/backfill
+		SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1
+		KillWait=2
+		SlurmdTimeout=300
+		PlugStackConfig=$slurm/plugstack.conf
+		SlurmdParameters=config_overrides
+		PropagateResourceLimits=NONE
+		PrologFlags=Alloc,DeferBatch
+		PrologSlurmctld=$slurm/prolog-slurmctld
+		Epilog=$slurm/epilog
+		NodeName=n0 NodeHostname=$host NodeAddr=127.0.0.1 Port=6900 CPUs=4 RealMemory=256
+		NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=6901 CPUs=4 RealMemory=256
+		PartitionName=all Nodes=n[0-1] Default=YES State=UP
+	END
+}
+
+slurmd_up() { # slurmd_up NODE: where $jobs are its own
+	mkdir -p "$slurm/jobs.$1"
+	chmod 711 "$slurm/jobs.$1"
+	# shellcheck disable=SC2016  # expanded by the shell inside
+	unshare --mount sh -c 'mount --bind "$1" "$2" && exec slurmd -f "$3" -N "$4"' \
+		sh "$slurm/jobs.$1" "$jobs" "$SLURM_CONF" "$1" \
+		>>"$slurm/log/start" 2>&1 3>&-
+}
+
+slurm_down() { # also by lib.sh, when a story fails
+	local file pid
+	for file in "${slurm:-/nonexistent}"/*.pid "${slurm:-/nonexistent}/munge/pid"; do
+		[ -e "$file" ] || continue
+		pid=$(<"$file")
+		kill "$pid" 2>/dev/null || continue
+		wait_for is_gone "$pid"
+	done
+}
+
+private_end() {
+	it 'nothing is left: no process, mount or file'
+	slurm_down
+	is "$(left_behind)" '' 'left behind'
+	is "$(other_processes)" '' 'processes'
+	is "$(find "$slurm"/jobs.* -type f)" '' 'environment files'
+	pass_claim
+	printf '1..%d\n' "$claim_count" >&3
+}
+
+other_processes() { # in this place, but for the story's own
+	local story=${0##*/}
+	ps -eo pid=,comm= | grep -vE " (${story:0:15}|ps|grep)\$" || true
+}
+
+# --- what users do ---
+
+as_user() { # as_user UID COMMAND...: bounded
+	local uid=$1
+	shift
+	timeout 120 setpriv --reuid "$uid" --regid "$(id -g "$uid")" --clear-groups \
+		env HOME="$work" "$@"
+}
+
+submit() { # submit UID [OPTION...]: a script, on standard input; its job id
+	local uid=$1
+	shift
+	as_user "$uid" sbatch --parsable -o "$work/out/%j" "$@"
+}
+
+# --- what Slurm says ---
+
+are_nodes() { # are_nodes STATE COUNT
+	[ "$(timeout 60 sinfo -h -N -o %t | grep -cx "$1")" -eq "$2" ]
+}
+
+slurm_job() { # slurm_job ID FIELD: of scontrol show job
+	timeout 60 scontrol -o show job "$1" | head -n 1 | tr ' ' '\n' | sed -n "s/^$2=//p"
+}
+
+is_job() { # is_job ID STATE
+	[ "$(slurm_job "$1" JobState)" = "$2" ]
+}
+
+job_count() { # how many were ever submitted, of those that Slurm remembers
+	timeout 60 scontrol -o show job | grep -c '^JobId=' || true
+}
+
+option_of() { # option_of JOB: what its hooks knew of --fairlead, each once
+	sed -n "s/^$1 //p" "$slurm/log/options" | sort -u
+}
