@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether a daemon that was traced makes a call that its unit forbids.
 
-Usage: unit-calls.py UNIT TRACE [MORE]
+Usage: unit-calls.py UNIT TRACE [DROP-IN]
 
-TRACE is strace -f -o's. MORE is a drop-in, or a page of the manual with the
-lines of one. systemd need not run: of the settings that filter calls each is read
+TRACE is strace -f -o's. systemd need not run: of the settings that filter calls each is read
 as systemd.exec(5) has it, with the sets that `systemd-analyze` lists. A setting
 that is not known here fails, so that it is thought of.
 """
@@ -24,7 +23,7 @@ OTHERS = {
     "Group", "StateDirectory", "StateDirectoryMode", "RuntimeDirectory",
     "RuntimeDirectoryMode", "RuntimeDirectoryPreserve",
     "MemoryMax", "MemorySwapMax", "CapabilityBoundingSet", "NoNewPrivileges",
-    "PrivateTmp",
+    "PrivateTmp", "ProtectProc",
     "SystemCallArchitectures", "SystemCallErrorNumber",
     "ReadWritePaths",
 }
@@ -134,19 +133,12 @@ def settings(text):
             yield line.split("=", 1)
 
 
-def drop_in(page):
-    """The lines of the manual's first example that has a [Service]."""
-    return re.search(r"^```\n(\[Service\]\n.*?)^```$", page,
-                     re.M | re.S)[1]
-
-
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         text = file.read()
     if len(sys.argv) > 3:
         with open(sys.argv[3], encoding="utf-8") as file:
-            more = file.read()
-        text += more if sys.argv[3].endswith(".conf") else drop_in(more)
+            text += file.read()
     known, rules, bad, calls = sets(), {}, 0, ""
     # An empty one takes back those before it.
     writable = []
