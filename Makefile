@@ -2,15 +2,19 @@
 # Fairlead has two promises, on a fresh Debian 12 with git and make:
 #   make demo   installs what is missing, builds, and runs the main job
 #   make test   the same set-up, then every test suite
+# and installs what was built:
+#   make install, make uninstall   at PREFIX (/usr), below DESTDIR
 # Everything else is meson's: see meson.build.
 
-.PHONY: help demo test
+.PHONY: help demo test install uninstall
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo   set up, build, and show the main job on this machine'
 	@echo 'make test   set up, build, and run every test (under 15 minutes)'
+	@echo 'make install    build for this machine, and install at PREFIX=/usr'
+	@echo 'make uninstall  take away what make install has put there'
 	@echo 'FAIRLEAD_TEST=long make test   the long run: seeds, sanitizers, fuzzing'
 
 demo:
@@ -22,3 +26,9 @@ test:
 	@./pack/setup
 	@./pack/build
 	@./test/run
+
+install:
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' ./pack/install
+
+uninstall:
+	@DESTDIR='$(DESTDIR)' ./pack/install --remove
