@@ -4,9 +4,10 @@
 #   make test   the same set-up, then every test suite
 # and installs what was built:
 #   make install, make uninstall   at PREFIX (/usr), below DESTDIR
+#   make deb                       Debian packages, in out/
 # Everything else is meson's: see meson.build.
 
-.PHONY: help demo test install uninstall
+.PHONY: help demo test install uninstall deb
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -15,6 +16,7 @@ help:
 	@echo 'make test   set up, build, and run every test (under 15 minutes)'
 	@echo 'make install    build for this machine, and install at PREFIX=/usr'
 	@echo 'make uninstall  take away what make install has put there'
+	@echo 'make deb        build Debian packages, in out/'
 	@echo 'FAIRLEAD_TEST=long make test   the long run: seeds, sanitizers, fuzzing'
 
 demo:
@@ -32,3 +34,6 @@ install:
 
 uninstall:
 	@DESTDIR='$(DESTDIR)' ./pack/install --remove
+
+deb:
+	@./pack/deb
