@@ -220,8 +220,10 @@ is_job() { # is_job ID STATE
 is_requeued() { # is_requeued JOB
 	[ "$(slurm_job "$1" JobState) $(slurm_job "$1" Reason)" = 'PENDING BeginTime' ]
 }
-try_again() { # try_again JOB: now, and not in two minutes
-	wait_for slurm_client scontrol update "jobid=$1" starttime=now
+# Now, and not in two minutes. Slurm takes the credential of a job that starts in
+# the very second in which it was ended for the old one, which is revoked.
+try_again() { # try_again JOB
+	wait_for slurm_client scontrol update "jobid=$1" starttime=now+2
 }
 
 ran_hook() { # ran_hook HOOK JOB CODE [NODE]

@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# However a job of Slurm ends, its lane goes: cancelled, requeued, on a card that
+# does not let go, on a node that dies.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/system/slurm-lib.sh
+. "$(dirname "$0")/slurm-lib.sh"
+
+need_slurm
+slurm_user=nobody # as whom the manager runs: its commands may drain nodes
+for script in drain undrain; do
+	sed "s|^set -eu|set -eu; export SLURM_CONF=$SLURM_CONF|" "$root/pack/slurm/$script" \
+		>"$work/$script"
+	chmod 755 "$work/$script"
+done
+cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1027 -s manager.revoke_timeout=2 \
+	-s node.epilog_timeout=1 -s node.housekeeping_timeout=2 \
+	-s "manager.drain_command=$work/drain" -s "manager.undrain_command=$work/undrain"
+slurm_up 4
+chmod 777 "$work"
+
+submit() { # submit [OPTION...]: alice's, that stays; into $job
+	rm -f "$work/tasks"
+	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" --wrap \
+		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$work/tasks; exec sleep 600'"
+	job=$out
+}
+have_started() { # have_started TASKS
+	[ "$(wc -l <"$work/tasks")" -eq "$1" ]
+}
+
+it 'a running job that is cancelled'
+submit -N2
+wait_for have_started 2
+slurm_client scancel "$job"
+wait_for is_job "$job" CANCELLED
+expect_slurm_clean 4
+
+it 'one that is cancelled while its lane is made'
+cat >"$slurm/prolog-slurmctld.before" <<END
+touch $work/at-prolog; until [ -e $work/go-on ]; do sleep 0.05; done
+END
+submit -N2
+wait_for test -e "$work/at-prolog"
+slurm_client scancel "$job"
+touch "$work/go-on"
+rm "$slurm/prolog-slurmctld.before"
+wait_for is_job "$job" CANCELLED
+expect_slurm_clean 4
+test ! -e "$work/tasks" || fail 'it ran'
+
+it 'one that waits and is cancelled never had any'
+submit -N2 --hold
+slurm_client scancel "$job"
+wait_for is_job "$job" CANCELLED
+expect_exit 1 fairlead explain "slurm/$job"
+expect_slurm_clean 4
+
+it 'a requeue takes the lane back and makes another one'
+submit -N2
+wait_for have_started 2
+before=$(<"$work/tasks")
+rm "$work/tasks"
+slurm_client scontrol requeue "$job"
+wait_for is_requeued "$job"
+wait_for is_pool held ''
+try_again "$job"
+wait_for have_started 2
+is "$(sort -u "$work/tasks" | wc -l)" 1 'lanes of the second start'
+lacks "$(<"$work/tasks")" "${before%%$'\n'*}" 'VNI of the second start'
+is "$(job_state "slurm/$job/1")" active 'its second attempt'
+expect_events "slurm/$job/0" request cray-slingshot apply applied release revoked free
+slurm_client scancel "$job"
+expect_slurm_clean 4
+
+it 'a card that does not let go: the job ends, the node is drained, and comes back'
+submit -N2 -w n0,n1
+wait_for have_started 2
+nic n1 busy svc="$(objects n1 | jq '.[0].id')" nic=0 ms=forever
+slurm_client scancel "$job"
+wait_for is_job "$job" CANCELLED
+wait_for is_slurm_node n1 drain
+has "$(drain_reason n1)" '^fairlead: .*cxi0: .*busy' 'reason'
+is "$(slurm_state n0)" idle 'n0'
+wait_for is_quarantined 1
+expect_objects 0 n0
+nic n1 busy svc="$(objects n1 | jq '.[0].id')" nic=0 ms=release
+wait_for is_slurm_node n1 idle
+expect_slurm_clean 4
+
+it 'what an operator has drained is not resumed by us'
+submit -N1 -w n2
+wait_for have_started 1
+nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=forever
+slurm_client scancel "$job"
+wait_for is_slurm_node n2 drain
+slurm_client scontrol update nodename=n2 state=drain reason='new memory'
+nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=release
+wait_for is_pool quarantined ''
+is_undrained() { ! is_drained n2; }
+wait_for is_undrained
+is "$(slurm_state n2)" drain 'n2'
+slurm_client scontrol update nodename=n2 state=resume
+expect_slurm_clean 4
+
+it 'a node that dies in a job: quarantine until it has booted again'
+submit -N2 -w n2,n3
+wait_for have_started 2
+slurm_stop -KILL slurmd.n3
+steps=$(pids_on n3)
+kill_pid "$(pid_of n3 daemon)"
+for pid in $steps; do
+	kill -9 "$pid" || true # one ends with another
+done
+slurm_client scontrol update nodename=n3 state=down reason='no power'
+wait_for is_slurm_node n2 idle
+wait_for is_quarantined 1
+expect_objects 0 n2
+reboot n3
+wait_for says_up n3
+wait_for is_quarantined 0
+slurmd_up n3 # ReturnToService=2: it is idle by itself
+expect_slurm_clean 4
+
+story_end

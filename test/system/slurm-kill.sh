@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Daemons that are restarted or killed in the middle: no lane is lost under a job,
+# none is left behind one, and jobs go on.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/system/slurm-lib.sh
+. "$(dirname "$0")/slurm-lib.sh"
+
+need_slurm
+cluster_up -N 3 --nics 1 -s slingshot.vni_pool=1024-1031 -s manager.revoke_timeout=2
+slurm_up 3
+chmod 777 "$work"
+
+submit() { # submit [OPTION...]: alice's, that stays until it is let go; into $job
+	rm -f "$work/tasks" "$work/end"
+	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" --wrap \
+		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$work/tasks; until [ -e $work/end ]; do sleep 0.05; done'"
+	job=$out
+}
+have_started() { # have_started TASKS
+	[ "$(wc -l <"$work/tasks")" -eq "$1" ]
+}
+end() { # end [IDLE]: let it go; all is well
+	touch "$work/end"
+	wait_for is_job "$job" COMPLETED
+	expect_slurm_clean "${1:-3}"
+}
+hold_at() { # hold_at HOOK: the next one waits before it, until go_on
+	rm -f "$work/at-$1" "$work/go-on"
+	cat >"$slurm/$1.before" <<-END
+		touch $work/at-$1
+		until [ -e $work/go-on ]; do sleep 0.05; done
+	END
+}
+go_on() { # go_on HOOK
+	rm "$slurm/$1.before"
+	touch "$work/go-on"
+}
+is_saved() { # is_saved SECOND: slurmctld has written its jobs since
+	[ "$(stat -c %Y "$slurm/state/job_state")" -gt "$1" ]
+}
+
+for how in -TERM -KILL; do
+	it "slurmctld is ended by $how under a running job, and started again"
+	submit -N2
+	wait_for have_started 2
+	now=$(date +%s)
+	wait_for is_saved "$now"
+	slurm_stop $how slurmctld
+	expect_objects 1 n0 n1
+	slurmctld_up
+	wait_for is_job "$job" RUNNING
+	is "$(job_state "slurm/$job/0")" active 'the job at the manager'
+	end
+
+	it "slurmd is ended by $how under a running job, and started again"
+	submit -N2
+	wait_for have_started 2
+	slurm_stop $how slurmd.n1
+	slurmd_up n1
+	wait_for is_job "$job" RUNNING
+	end
+done
+
+it 'slurmctld is killed in PrologSlurmctld: it runs again, and finds the lane'
+hold_at prolog-slurmctld
+submit -N2
+wait_for test -e "$work/at-prolog-slurmctld"
+now=$(date +%s)
+wait_for is_saved "$now"
+slurm_stop -KILL slurmctld
+go_on prolog-slurmctld
+slurmctld_up
+wait_for have_started 2
+is "$(slurm_job "$job" Restarts)" 0 'restarts'
+is "$(json_of list | jq '.jobs | length')" 1 'grants'
+end
+
+it 'slurmctld is killed as the job ends: the lane goes when it is back'
+hold_at epilog
+submit -N2
+wait_for have_started 2
+touch "$work/end"
+wait_for test -e "$work/at-epilog"
+slurm_stop -KILL slurmctld
+go_on epilog
+slurmctld_up
+end
+
+it 'slurmctld forgets a job that it had started: reconcile gives its lane back'
+hold_at prolog-slurmctld
+submit -N2
+wait_for test -e "$work/at-prolog-slurmctld"
+slurm_stop -KILL slurmctld
+rm -f "$slurm"/state/job_state*
+go_on prolog-slurmctld
+expect_exit 0 reserve "slurm/$job/0" 'n[0-1]'
+slurmctld_up
+submit -N1 --hold
+expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
+wait_for is_pool held ''
+slurm_client scancel "$job"
+expect_slurm_clean 3
+
+it 'a key that was used, as ids begin anew, is no trouble'
+next=$((job + 1))
+for attempt in 0 65536; do
+	run reserve "slurm/$next/$attempt" n0 # or it was used before ids began anew
+	[ "$code" -ne 0 ] || fairlead release "$out"
+done
+submit -N2
+is "$job" "$next" 'id of the job'
+wait_for have_started 2
+is "$(job_state "slurm/$job/131072")" active 'its third key'
+end
+
+it 'the manager is killed under a running job'
+submit -N2
+wait_for have_started 2
+kill_manager
+restart manager
+wait_for is_up n0 n1 n2
+is "$(job_state "slurm/$job")" active 'the job at the manager'
+end
+
+it 'the manager is killed in the middle of the end'
+hold_at epilog-slurmctld
+submit -N2
+wait_for have_started 2
+touch "$work/end"
+wait_for test -e "$work/at-epilog-slurmctld"
+kill_manager
+restart manager
+go_on epilog-slurmctld
+end
+
+it 'a fairleadd of a node is killed under a running job'
+submit -N2
+wait_for have_started 2
+kill_pid "$(pid_of n1 daemon)"
+restart n1
+wait_for says_up n1
+expect_objects 1 n0 n1
+end
+
+it 'it is killed as the Epilog begins, and is waited for'
+hold_at epilog
+submit -N1 -w n1
+wait_for have_started 1
+touch "$work/end"
+wait_for test -e "$work/at-epilog"
+kill_pid "$(pid_of n1 daemon)"
+go_on epilog
+restart n1
+end
+
+it 'it is killed as the Prolog begins, and is waited for'
+hold_at prolog
+submit -N1 -w n1
+wait_for test -e "$work/at-prolog"
+kill_pid "$(pid_of n1 daemon)"
+go_on prolog
+restart n1
+wait_for have_started 1
+end
+
+it 'a node without its fairleadd at the end is drained, and mended later'
+submit -N2 -w n1,n2
+wait_for have_started 2
+kill_pid "$(pid_of n2 daemon)"
+touch "$work/end"
+wait_for is_job "$job" COMPLETED
+wait_for is_slurm_node n2 drain
+has "$(drain_reason n2)" '^fairlead: no daemon listens' 'reason'
+wait_for is_quarantined 1
+restart n2
+wait_for says_up n2
+wait_for is_quarantined 0
+slurm_client scontrol update nodename=n2 state=resume
+expect_slurm_clean 3
+
+story_end
