@@ -18,16 +18,17 @@ cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1027 -s manager.revoke_timeo
 	-s node.epilog_timeout=1 -s node.housekeeping_timeout=2 \
 	-s "manager.drain_command=$work/drain" -s "manager.undrain_command=$work/undrain"
 slurm_up 4
-chmod 777 "$work"
+shared=$work/shared # of the hooks and tasks of all users
+mkdir -m 777 "$shared"
 
 submit() { # submit [OPTION...]: alice's, that stays; into $job
-	rm -f "$work/tasks"
+	rm -f "$shared/tasks"
 	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" --wrap \
-		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$work/tasks; exec sleep 600'"
+		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$shared/tasks; exec sleep 600'"
 	job=$out
 }
 have_started() { # have_started TASKS
-	[ "$(wc -l <"$work/tasks")" -eq "$1" ]
+	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
 }
 
 it 'a running job that is cancelled'
@@ -39,16 +40,16 @@ expect_slurm_clean 4
 
 it 'one that is cancelled while its lane is made'
 cat >"$slurm/prolog-slurmctld.before" <<END
-touch $work/at-prolog; until [ -e $work/go-on ]; do sleep 0.05; done
+touch $shared/at-prolog; until [ -e $shared/go-on ]; do sleep 0.05; done
 END
 submit -N2
-wait_for test -e "$work/at-prolog"
+wait_for test -e "$shared/at-prolog"
 slurm_client scancel "$job"
-touch "$work/go-on"
+touch "$shared/go-on"
 rm "$slurm/prolog-slurmctld.before"
 wait_for is_job "$job" CANCELLED
 expect_slurm_clean 4
-test ! -e "$work/tasks" || fail 'it ran'
+test ! -e "$shared/tasks" || fail 'it ran'
 
 it 'one that waits and is cancelled never had any'
 submit -N2 --hold
@@ -60,15 +61,15 @@ expect_slurm_clean 4
 it 'a requeue takes the lane back and makes another one'
 submit -N2
 wait_for have_started 2
-before=$(<"$work/tasks")
-rm "$work/tasks"
+before=$(<"$shared/tasks")
+rm "$shared/tasks"
 slurm_client scontrol requeue "$job"
 wait_for is_requeued "$job"
 wait_for is_pool held ''
 try_again "$job"
 wait_for have_started 2
-is "$(sort -u "$work/tasks" | wc -l)" 1 'lanes of the second start'
-lacks "$(<"$work/tasks")" "${before%%$'\n'*}" 'VNI of the second start'
+is "$(sort -u "$shared/tasks" | wc -l)" 1 'lanes of the second start'
+lacks "$(<"$shared/tasks")" "${before%%$'\n'*}" 'VNI of the second start'
 is "$(job_state "slurm/$job/1")" active 'its second attempt'
 expect_events "slurm/$job/0" request cray-slingshot apply applied release revoked free
 slurm_client scancel "$job"

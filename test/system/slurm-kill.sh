@@ -10,43 +10,45 @@
 need_slurm
 cluster_up -N 3 --nics 1 -s slingshot.vni_pool=1024-1031 -s manager.revoke_timeout=2
 slurm_up 3
-chmod 777 "$work"
+shared=$work/shared # of the hooks and tasks of all users
+mkdir -m 777 "$shared"
 
 submit() { # submit [OPTION...]: alice's, that stays until it is let go; into $job
-	rm -f "$work/tasks" "$work/end"
+	rm -f "$shared/tasks" "$shared/end"
 	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" --wrap \
-		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$work/tasks; until [ -e $work/end ]; do sleep 0.05; done'"
+		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$shared/tasks; until [ -e $shared/end ]; do sleep 0.05; done'"
 	job=$out
 }
 have_started() { # have_started TASKS
-	[ "$(wc -l <"$work/tasks")" -eq "$1" ]
+	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
 }
-end() { # end [IDLE]: let it go; all is well
-	touch "$work/end"
+end() { # let it go; all is well
+	touch "$shared/end"
 	wait_for is_job "$job" COMPLETED
-	expect_slurm_clean "${1:-3}"
+	expect_slurm_clean 3
 }
 hold_at() { # hold_at HOOK: the next one waits before it, until go_on
-	rm -f "$work/at-$1" "$work/go-on"
+	rm -f "$shared/at-$1" "$shared/go-on"
 	cat >"$slurm/$1.before" <<-END
-		touch $work/at-$1
-		until [ -e $work/go-on ]; do sleep 0.05; done
+		touch $shared/at-$1
+		until [ -e $shared/go-on ]; do sleep 0.05; done
 	END
 }
 go_on() { # go_on HOOK
 	rm "$slurm/$1.before"
-	touch "$work/go-on"
+	touch "$shared/go-on"
 }
-is_saved() { # is_saved SECOND: slurmctld has written its jobs since
-	[ "$(stat -c %Y "$slurm/state/job_state")" -gt "$1" ]
+save() { # slurmctld writes its jobs a while after a change: what is now, too
+	local mark=mark-$job-$RANDOM
+	slurm_client scontrol update "jobid=$job" "admincomment=$mark"
+	wait_for grep -q "$mark" "$slurm/state/job_state"
 }
 
 for how in -TERM -KILL; do
 	it "slurmctld is ended by $how under a running job, and started again"
-	submit -N2
+	submit -N2 -w n0,n1
 	wait_for have_started 2
-	now=$(date +%s)
-	wait_for is_saved "$now"
+	save
 	slurm_stop $how slurmctld
 	expect_objects 1 n0 n1
 	slurmctld_up
@@ -55,7 +57,7 @@ for how in -TERM -KILL; do
 	end
 
 	it "slurmd is ended by $how under a running job, and started again"
-	submit -N2
+	submit -N2 -w n0,n1
 	wait_for have_started 2
 	slurm_stop $how slurmd.n1
 	slurmd_up n1
@@ -65,10 +67,9 @@ done
 
 it 'slurmctld is killed in PrologSlurmctld: it runs again, and finds the lane'
 hold_at prolog-slurmctld
-submit -N2
-wait_for test -e "$work/at-prolog-slurmctld"
-now=$(date +%s)
-wait_for is_saved "$now"
+submit -N2 -w n0,n1
+wait_for test -e "$shared/at-prolog-slurmctld"
+save
 slurm_stop -KILL slurmctld
 go_on prolog-slurmctld
 slurmctld_up
@@ -79,10 +80,11 @@ end
 
 it 'slurmctld is killed as the job ends: the lane goes when it is back'
 hold_at epilog
-submit -N2
+submit -N2 -w n0,n1
 wait_for have_started 2
-touch "$work/end"
-wait_for test -e "$work/at-epilog"
+save
+touch "$shared/end"
+wait_for test -e "$shared/at-epilog"
 slurm_stop -KILL slurmctld
 go_on epilog
 slurmctld_up
@@ -90,8 +92,8 @@ end
 
 it 'slurmctld forgets a job that it had started: reconcile gives its lane back'
 hold_at prolog-slurmctld
-submit -N2
-wait_for test -e "$work/at-prolog-slurmctld"
+submit -N2 -w n0,n1
+wait_for test -e "$shared/at-prolog-slurmctld"
 slurm_stop -KILL slurmctld
 rm -f "$slurm"/state/job_state*
 go_on prolog-slurmctld
@@ -109,14 +111,14 @@ for attempt in 0 65536; do
 	run reserve "slurm/$next/$attempt" n0 # or it was used before ids began anew
 	[ "$code" -ne 0 ] || fairlead release "$out"
 done
-submit -N2
+submit -N2 -w n0,n1
 is "$job" "$next" 'id of the job'
 wait_for have_started 2
 is "$(job_state "slurm/$job/131072")" active 'its third key'
 end
 
 it 'the manager is killed under a running job'
-submit -N2
+submit -N2 -w n0,n1
 wait_for have_started 2
 kill_manager
 restart manager
@@ -126,17 +128,17 @@ end
 
 it 'the manager is killed in the middle of the end'
 hold_at epilog-slurmctld
-submit -N2
+submit -N2 -w n0,n1
 wait_for have_started 2
-touch "$work/end"
-wait_for test -e "$work/at-epilog-slurmctld"
+touch "$shared/end"
+wait_for test -e "$shared/at-epilog-slurmctld"
 kill_manager
 restart manager
 go_on epilog-slurmctld
 end
 
 it 'a fairleadd of a node is killed under a running job'
-submit -N2
+submit -N2 -w n0,n1
 wait_for have_started 2
 kill_pid "$(pid_of n1 daemon)"
 restart n1
@@ -148,8 +150,8 @@ it 'it is killed as the Epilog begins, and is waited for'
 hold_at epilog
 submit -N1 -w n1
 wait_for have_started 1
-touch "$work/end"
-wait_for test -e "$work/at-epilog"
+touch "$shared/end"
+wait_for test -e "$shared/at-epilog"
 kill_pid "$(pid_of n1 daemon)"
 go_on epilog
 restart n1
@@ -158,7 +160,7 @@ end
 it 'it is killed as the Prolog begins, and is waited for'
 hold_at prolog
 submit -N1 -w n1
-wait_for test -e "$work/at-prolog"
+wait_for test -e "$shared/at-prolog"
 kill_pid "$(pid_of n1 daemon)"
 go_on prolog
 restart n1
@@ -169,7 +171,7 @@ it 'a node without its fairleadd at the end is drained, and mended later'
 submit -N2 -w n1,n2
 wait_for have_started 2
 kill_pid "$(pid_of n2 daemon)"
-touch "$work/end"
+touch "$shared/end"
 wait_for is_job "$job" COMPLETED
 wait_for is_slurm_node n2 drain
 has "$(drain_reason n2)" '^fairlead: no daemon listens' 'reason'

@@ -169,6 +169,7 @@ private_end() {
 
 other_processes() { # in this place, but for the story's own
 	local story=${0##*/}
+	# shellcheck disable=SC2009  # all but a few, by name
 	ps -eo pid=,comm= | grep -vE " (${story:0:15}|ps|grep)\$" || true
 }
 

@@ -11,6 +11,8 @@ need_slurm
 slurm_user=nobody
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1025 -s manager.revoke_timeout=2
 slurm_up 4
+shared=$work/shared # of the hooks and tasks of all users
+mkdir -m 777 "$shared"
 echo 'echo "$SLURMD_NODENAME ran $SLINGSHOT_VNIS" >>'"$work/ran" >"$work/task"
 touch "$work/ran" && chmod 666 "$work/ran"
 
@@ -107,27 +109,26 @@ expect_slurm_clean 4
 
 it 'a manager that is down for a moment only is waited for'
 cat >"$slurm/prolog-slurmctld.before" <<END
-touch $work/at-prolog; until [ -e $work/go-on ]; do sleep 0.05; done
-(until [ -e $work/is-back ]; do sleep 0.05; done) &
+touch $shared/at-prolog; until [ -e $shared/go-on ]; do sleep 0.05; done
+(until [ -e $shared/is-back ]; do sleep 0.05; done) &
 END
-chmod 777 "$work"
 submit -N2
-wait_for test -e "$work/at-prolog"
+wait_for test -e "$shared/at-prolog"
 kill_manager
-touch "$work/go-on" "$work/is-back"
+touch "$shared/go-on" "$shared/is-back"
 restart manager
 wait_for is_job "$job" COMPLETED
-rm "$slurm/prolog-slurmctld.before" "$work/go-on"
+rm "$slurm/prolog-slurmctld.before" "$shared/go-on"
 expect_slurm_clean 4
 
 it 'a manager that is down at the end: the job ends, reconcile mends it'
 cat >"$slurm/epilog-slurmctld.before" <<END
-touch $work/at-epilog; until [ -e $work/go-on ]; do sleep 0.05; done
+touch $shared/at-epilog; until [ -e $shared/go-on ]; do sleep 0.05; done
 END
 submit -N2
-wait_for test -e "$work/at-epilog"
+wait_for test -e "$shared/at-epilog"
 kill_manager
-touch "$work/go-on"
+touch "$shared/go-on"
 wait_for ran_hook epilog-slurmctld "$job" 1
 rm "$slurm/epilog-slurmctld.before"
 wait_for are_nodes idle 4
