@@ -73,7 +73,7 @@ it() { # it SENTENCE
 
 show_logs() {
 	local log
-	for log in "$FAIRLEAD_CLUSTER"/*/log/*.log "$work"/slurm/log/* "$reports"/*; do
+	for log in "$FAIRLEAD_CLUSTER"/*/log/*.log "$work"/{slurm,flux}/log/* "$reports"/*; do
 		[ -s "$log" ] || continue
 		printf -- '--- %s\n' "$log"
 		case $log in

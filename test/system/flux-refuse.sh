@@ -1,0 +1,211 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A job of Flux that cannot have its lane runs no task, and only a node that is to
+# blame is taken out; a job whose lane does not go is over all the same.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/system/flux-lib.sh
+. "$(dirname "$0")/flux-lib.sh"
+
+need_flux
+cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1025 -s manager.revoke_timeout=2 \
+	-s node.epilog_timeout=1
+flux_up 4
+: >"$work/ran"
+chown "$alice" "$work/ran"
+printf '#!/bin/sh\necho "$(hostname) ran $SLINGSHOT_VNIS" >>%s\n' "$work/ran" >"$work/task"
+chmod 755 "$work/task"
+
+ran() { # how many tasks have
+	wc -l <"$work/ran"
+}
+denied() { # denied [OPTION...]: such a job is refused, in $job; nothing has run
+	local before
+	before=$(ran)
+	expect_exit 1 fx run "$@" "$work/task"
+	is "$(ran)" "$before" 'tasks that ran'
+	job=$(fx job last)
+	await_event "$job" clean
+	has "$(flux_events "$job")" '^prolog-start .*exception .*prolog-finish .*free clean$' 'events'
+	lacks "$(flux_events "$job")" ' start ' 'events'
+}
+patience() { # patience [SECONDS]: how long the plugin waits; its own, when not said
+	write_flux_conf 4 ${1:+"prolog-timeout = '$1s'" "epilog-timeout = '$1s'"}
+	fx config reload
+}
+reconcile() {
+	expect_exit 0 fairlead reconcile --flux --config "$config"
+}
+
+it 'a pool that is empty: no task runs, no node is to blame'
+held=$(reserve jm/all n0 -o vnis=2)
+denied -N2
+expect_error 'type=cray-slingshot severity=0 failed to reserve 1 VNI \(0 available\)'
+expect_flux_events "$job" prolog-start exception prolog-finish free clean
+holds "$(flux_event "$job" prolog-finish)" '.[0].status == 1'
+is "$(drained)" '' 'drained nodes'
+wait_for is_idle 4
+
+it 'where that is not fatal the job runs without, and says why'
+sed -i '/^driver "slingshot"/a reserve_fatal = false' "$config"
+expect_exit 0 fairlead manager reconfigure
+write_shell_conf 'default = "may"'
+expect_exit 0 fx run -N2 "$work/show"
+is "$(grep -c 'vnis= service= ' <<<"$out")" 2 'tasks'
+job=$(fx job last)
+holds "$(flux_event "$job" cray-slingshot)" '.[0] | .vnis == [] and
+	(."empty-reason" | test("failed to reserve")) and (.fairlead.has_lane | not)'
+expect_flux_events "$job" prolog-start cray-slingshot prolog-finish start finish \
+	epilog-start epilog-finish free clean
+sed -i '/reserve_fatal/d' "$config"
+expect_exit 0 fairlead manager reconfigure
+write_shell_conf
+expect_exit 0 fairlead release "$held"
+expect_flux_clean 4
+
+it 'what only the interconnect knows to be wrong is refused with its words'
+denied -o fairlead=vnis=5
+expect_error "option 'vnis=5' needs a number from 0 to 4"
+denied -o fairlead=colour=red
+expect_error "has no option 'colour'"
+denied -o fairlead=interconnect=quadrics
+expect_error 'quadrics'
+expect_flux_clean 4
+
+it 'one node of four cannot: it is drained with the reason, and jobs run elsewhere'
+nic n1 fault errno=EIO op=alloc_svc nth=1 count=1
+denied -N4
+expect_error 'n1: cxi0: '
+has "$(drained)" "^n1 fairlead: cxi0: .* \\(job $(plain "$job")\\)\$" 'drained nodes'
+is "$(drained | wc -l)" 1 'drained nodes'
+expect_flux_events "$job" prolog-start exception epilog-start \
+	prolog-finish epilog-finish free clean
+expect_flux_clean 3
+expect_exit 0 fx run -N3 "$work/task"
+is "$(cut -d' ' -f1 "$work/ran" | sort | tr '\n' ' ')" 'n0 n2 n3 ' 'nodes'
+fx resource undrain n1
+expect_flux_clean 4
+
+it 'a node that is drained in Fairlead is drained by the first job that needs it'
+expect_exit 0 fairlead node drain n2 --reason 'its card is changed'
+denied -N4
+has "$(drained)" '^n2 fairlead: .*n2.* \(job f' 'drained nodes'
+is "$(drained | wc -l)" 1 'drained nodes'
+expect_exit 0 fairlead node undrain n2
+fx resource undrain n2
+expect_flux_clean 4
+
+it 'so is one whose daemon is gone'
+sed -i '/^manager {/a apply_timeout = 2' "$config"
+expect_exit 0 fairlead manager reconfigure
+kill_pid "$(pid_of n3 daemon)"
+denied -N4
+has "$(drained)" '^n3 fairlead: ' 'drained nodes'
+is "$(drained | wc -l)" 1 'drained nodes'
+restart n3
+fx resource undrain n3
+wait_for is_up n3
+sed -i '/apply_timeout/d' "$config"
+expect_exit 0 fairlead manager reconfigure
+expect_flux_clean 4
+
+it 'a card that does not let go: the nodes are free, the VNI waits'
+hold 1 --requires=hosts:n1
+vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
+grant=$(flux_event "$job" cray-slingshot | jq '.[0].fairlead.grant_id')
+mkfifo "$work/hold.pipe"
+exec {pipe}<>"$work/hold.pipe"
+on n1 --user "$alice" -- cxi-lni --device cxi0 --service "$(service_of n1 cxi0 "$grant")" \
+	--hold <"$work/hold.pipe" >"$work/holder" 3>&- {pipe}>&- &
+holder=$!
+wait_for grep -q allocated "$work/holder"
+fx cancel "$job"
+await_event "$job" clean
+holds "$(flux_event "$job" epilog-finish)" '.[0].status == 0'
+wait_for is_idle 4
+expect_pool quarantined "$vni"
+expect_exit 0 fx run --requires=hosts:n1 "$work/show"
+lacks "$out" "vnis=$vni " 'a task'
+exec {pipe}>&-
+wait $holder
+expect_flux_clean 4
+
+it 'a node that has lost the lane lets no task of the job start'
+cat >"$flux/shell.lua.gate" <<END
+os.execute ("echo here >>$work/here; flock -s $work/gate true")
+END
+cat "$flux/shell.lua.gate" "$flux/shell.lua" >"$flux/shell.lua.new"
+mv "$flux/shell.lua" "$flux/shell.lua.old"
+mv "$flux/shell.lua.new" "$flux/shell.lua"
+: >"$work/gate"
+: >"$work/here"
+chown "$alice" "$work/gate" "$work/here"
+exec {gate}<"$work/gate"
+flock -x "$gate"
+submit -N2 --requires=hosts:n0,n1 "$work/task"
+before=$(ran)
+arrived() { [ "$(wc -l <"$work/here")" -eq 2 ]; }
+wait_for arrived
+rm "$(env_file n1 "flux/$(plain "$job")/0")"
+flock -u "$gate"
+await_event "$job" clean
+is "$(ran)" "$before" 'tasks that ran'
+has "$(flux_event "$job" exception | jq -r '.[0].note')" \
+	"no task starts on this node without the job's lane: .*fairlead explain flux/$(plain "$job")" \
+	'exception'
+mv "$flux/shell.lua.old" "$flux/shell.lua"
+expect_flux_clean 4
+
+it 'a manager that is down: a job is denied in time, who wants no lane runs'
+patience 3
+kill_manager
+denied -N2
+expect_error 'no daemon listens at .* \(gave up after 3 s\)'
+expect_flux_events "$job" prolog-start exception prolog-finish free clean
+holds "$(fx jobtap query fairlead-jobtap.so)" '(.manager.is_up | not) and
+	(.manager.trouble | test("no daemon listens"))'
+expect_exit 0 fx run -N2 -o cray-slingshot=off "$work/show"
+is "$(drained)" '' 'drained nodes'
+patience
+restart manager
+wait_for is_up n0 n1 n2 n3
+expect_exit 0 fx run -N2 "$work/show"
+is "$(grep -c 'vnis=10' <<<"$out")" 2 'tasks'
+expect_flux_clean 4
+
+it 'a manager that hangs is as good as none; what it does later is mended'
+patience 3
+kill -STOP "$(pid_of manager)"
+denied -N2
+expect_error 'gave up after 3 s'
+holds "$(flux_event "$job" epilog-finish)" '.[0].status == 1'
+wait_for is_idle 4
+patience
+kill -CONT "$(pid_of manager)"
+hold 1
+reconcile
+fx cancel "$job"
+expect_flux_clean 4
+
+it 'a manager that is down at the end of a job: the job ends, reconcile mends it'
+hold 2 -N2
+old=$job
+patience 3
+kill_manager
+fx cancel "$old"
+await_event "$old" clean
+holds "$(flux_event "$old" epilog-finish)" '.[0].status == 1'
+wait_for is_idle 4
+has "$(fx dmesg)" "$(plain "$old"): the lane was not given back: .*reconcile --flux" 'dmesg'
+patience
+restart manager
+wait_for is_up n0 n1 n2 n3
+is "$(job_state "flux/$(plain "$old")")" active 'the grant'
+hold 1
+reconcile
+expect_out "flux/$(plain "$old")/0 .*released"
+is "$(job_state "flux/$(plain "$job")")" active 'the grant of another'
+fx cancel "$job"
+expect_flux_clean 4
+
+story_end

@@ -1,0 +1,174 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Jobs of a stock Flux have their lanes by configuration alone: by option, several
+# on a node, and in instances inside of jobs; and nothing is left of them.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=test/system/flux-lib.sh
+. "$(dirname "$0")/flux-lib.sh"
+
+need_flux
+cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031
+flux_up 4
+
+it 'gives a job a lane on every node, and says which in its eventlog'
+expect_exit 0 fx run -N4 -n8 "$work/show"
+is "$(grep -c 'vnis=1024 service=[0-9]* device=cxi0 tcs=0x0a' <<<"$out")" 8 'tasks'
+is "$(cut -d' ' -f1 <<<"$out" | sort -u | tr '\n' ' ')" 'n0 n1 n2 n3 ' 'nodes'
+job=$(fx job last)
+expect_flux_events "$job" prolog-start cray-slingshot prolog-finish start finish \
+	epilog-start epilog-finish free clean
+holds "$(flux_event "$job" cray-slingshot)" '.[0] | .vnis == [1024] and
+	.reservation.vnis == [1024] and .fairlead.has_lane and .fairlead.key == $k' \
+	--arg k "flux/$(plain "$job")/0"
+expect_events "flux/$(plain "$job")" request cray-slingshot apply applied release revoked free
+expect_flux_clean 4
+
+it 'the environment is that of the service on the card, and only its owner reads it'
+hold 2 -N2 --requires=hosts:n0,n1
+grant=$(flux_event "$job" cray-slingshot | jq '.[0].fairlead.grant_id')
+for node in n0 n1; do
+	has "$out" "^$node vnis=1025 service=$(service_of $node cxi0 "$grant") " 'a task'
+done
+path=$(env_file n0 "flux/$(plain "$job")/0")
+is "$(stat -c '%u %a' "$path")" "$alice 600" 'owner of the environment'
+holds "$(json_of explain "$grant")" '.grants[0] | .uid == $u and .state == "active"' \
+	--argjson u "$alice"
+holds "$(fx jobtap query fairlead-jobtap.so)" '.jobs[$j].grant_id == $g and
+	.jobs[$j].step == "ready" and .manager.is_up and .version and .inside == ""' \
+	--arg j "$(plain "$job")" --argjson g "$grant"
+fx cancel "$job"
+await_event "$job" clean
+expect_flux_events "$job" prolog-start cray-slingshot prolog-finish start exception \
+	epilog-start finish epilog-finish free clean
+expect_flux_clean 4
+
+it 'takes what the user asks for'
+expect_exit 0 fx run -o cray-slingshot.vnicount=2 "$work/show"
+expect_out 'vnis=1026,1027 '
+expect_exit 0 fx run -o fairlead=vnis=3,tcs=BEST_EFFORT "$work/show"
+expect_out 'vnis=1028,1029,1030 .* tcs=0x08'
+expect_flux_clean 4
+
+it 'gives none to who is to go without, and asks for nothing'
+grant_of() { # grant_of JOB
+	flux_event "$1" cray-slingshot | jq '.[0].fairlead.grant_id'
+}
+expect_exit 0 fx run true
+before=$(grant_of "$(fx job last)")
+for option in cray-slingshot=off fairlead=off; do
+	expect_exit 0 fx run -N4 -o $option "$work/show"
+	is "$(grep -c 'vnis= service= ' <<<"$out")" 4 'tasks'
+	holds "$(flux_event "$(fx job last)" cray-slingshot)" '.[0] | .vnis == [] and
+		."empty-reason" == "disabled by user request"'
+	expect_flux_events "$(fx job last)" cray-slingshot start finish free clean
+done
+for option in cray-slingshot.vnicount=0 fairlead=vnis=0; do
+	expect_exit 0 fx run -N4 -o $option "$work/show"
+	is "$(grep -c 'vnis= service= ' <<<"$out")" 4 'tasks'
+	holds "$(flux_event "$(fx job last)" cray-slingshot)" '.[0]."empty-reason" ==
+		"none requested"'
+done
+expect_exit 0 fx run true
+is "$(grant_of "$(fx job last)")" $((before + 1)) 'the next grant'
+expect_flux_clean 4
+
+it 'refuses at submission what cannot be meant'
+refuse() { # refuse OPTION TEXT
+	expect_exit 1 fx submit -o "$1" true
+	expect_error "$2"
+}
+refuse cray-slingshot.vnicount=42 'VNI count must be within 1-4'
+refuse cray-slingshot.vnicount=-1 'VNI count must be within 1-4'
+refuse cray-slingshot.vnicount=bad \
+	'error parsing cray-slingshot shell options: Expected integer, got string'
+refuse cray-slingshot=on '-o cray-slingshot: invalid option: on'
+refuse cray-slingshot.colour=red '-o cray-slingshot: invalid option: colour'
+refuse 'fairlead=vnis=$(id)' 'has another character in its value'
+refuse 'fairlead=a b' 'byte 0x20'
+refuse fairlead=, 'nothing stands before or after a comma'
+refuse "fairlead=$(head -c 600 /dev/zero | tr '\0' a)" 'more than 511'
+expect_exit 1 fx submit -o fairlead=off -o cray-slingshot=off true
+expect_error 'say one of them'
+
+it 'an environment that is left of another lane does not get in, what is the user'\''s does'
+stale=(--env=SLINGSHOT_VNIS=77 --env=SLINGSHOT_SVC_IDS=9 --env=UCX_NET_DEVICES=mlx5_0:1)
+expect_exit 0 fx run "${stale[@]}" -o cray-slingshot.vnicount=0 \
+	sh -c 'echo "$SLINGSHOT_VNIS|$SLINGSHOT_SVC_IDS|$UCX_NET_DEVICES"'
+expect_out '^\|\|mlx5_0:1$'
+expect_exit 0 fx run "${stale[@]}" sh -c 'echo "$SLINGSHOT_VNIS|$UCX_NET_DEVICES"'
+expect_out '^10[0-9]+\|mlx5_0:1$'
+expect_exit 0 fx run "${stale[@]}" -o cray-slingshot=off \
+	sh -c 'echo "$SLINGSHOT_VNIS|$SLINGSHOT_SVC_IDS|$UCX_NET_DEVICES"'
+expect_out '^77\|9\|mlx5_0:1$'
+expect_exit 0 fx run --env=FAIRLEAD_INTERFACES=fl1 --env=UCX_NET_DEVICES=fl1 \
+	-o cray-slingshot.vnicount=0 sh -c 'echo "$FAIRLEAD_INTERFACES|$UCX_NET_DEVICES"'
+expect_out '^\|$'
+expect_flux_clean 4
+
+it 'keeps jobs on one node apart'
+hold 1 -n1 --requires=hosts:n0
+first=$job first_vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
+hold 1 -n1 --requires=hosts:n0
+second_vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
+[ "$first_vni" -ne "$second_vni" ] || fail 'they share a lane'
+expect_objects 2 n0
+fx cancel "$first" "$job"
+expect_flux_clean 4
+
+it 'an instance inside a job passes on what it inherited, and reserves nothing'
+cat >"$work/batch" <<END
+#!/bin/sh
+flux run -N2 $work/show
+flux run -N1 -o cray-slingshot=off --env-remove='SLINGSHOT_*' $work/show
+flux run -N2 --env-remove='SLINGSHOT_*' $work/show
+flux jobtap load $plugins/fairlead-jobtap.so
+flux jobtap query fairlead-jobtap.so
+echo
+flux run -N2 $work/show
+END
+chmod 755 "$work/batch"
+: >"$work/batch.out"
+chown "$alice" "$work/batch.out"
+expect_exit 0 fx batch -N2 --broker-opts=-Stbon.interface-hint=eth0 \
+	--broker-opts="-Sconf.shell_initrc=$flux/shell.lua" \
+	--output="$work/batch.out" "$work/batch"
+job=$out
+await_event "$job" clean
+out=$(<"$work/batch.out")
+vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
+is "$(grep -c " vnis=$vni service=[0-9]" <<<"$out")" 6 'tasks in the lane of the outer job'
+is "$(grep -c ' vnis= service= ' <<<"$out")" 1 'tasks that go without'
+has "$out" '"inside":"a job of Flux"' 'what the plugin says there'
+is "$(json_of list | jq '.jobs | length')" 0 'jobs'
+expect_events "flux/$(plain "$job")" request cray-slingshot apply applied release revoked free
+expect_flux_clean 4
+
+it 'what is inherited and not true any more lets no task start'
+expect_exit 0 fx run sh -c "SLINGSHOT_SVC_IDS=99 flux start -Sconf.shell_initrc=$flux/shell.lua \
+	flux run $work/show 2>&1 || true"
+expect_out 'no task starts without the lane that was inherited: cxi0: inherited service 99 is not there any more'
+lacks "$out" 'vnis=' 'a task'
+expect_flux_clean 4
+
+it 'housekeeping, and a prolog of the site, go with it'
+cat >>"$flux/conf/flux.toml" <<END
+[job-manager.housekeeping]
+command = [ "$work/housekeeping" ]
+END
+cat >"$work/housekeeping" <<END
+#!/bin/sh
+echo "\$(hostname) \$(ls /run/fairlead/jobs/flux 2>/dev/null | wc -l)" >>$work/housekeeping.out
+END
+chmod 755 "$work/housekeeping"
+: >"$work/housekeeping.out"
+chown "$alice" "$work/housekeeping.out"
+fx config reload
+expect_exit 0 fx run -N2 "$work/show"
+is "$(grep -c 'vnis=10' <<<"$out")" 2 'tasks'
+kept() { [ "$(wc -l <"$work/housekeeping.out")" -eq 2 ]; }
+wait_for kept
+is "$(grep -c ' 0$' "$work/housekeeping.out")" 2 'nodes whose lane is gone before housekeeping'
+expect_flux_clean 4
+
+story_end
