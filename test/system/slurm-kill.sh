@@ -88,7 +88,8 @@ wait_for test -e "$shared/at-epilog"
 slurm_stop -KILL slurmctld
 go_on epilog
 slurmctld_up
-end
+# It asks nodes that have ended again when it thinks that they are late.
+WAIT_S=300 end
 
 it 'slurmctld forgets a job that it had started: reconcile gives its lane back'
 hold_at prolog-slurmctld
