@@ -78,19 +78,6 @@ is "$(slurm_job "$job" Restarts)" 0 'restarts'
 is "$(json_of list | jq '.jobs | length')" 1 'grants'
 end
 
-it 'slurmctld is killed as the job ends: the lane goes when it is back'
-hold_at epilog
-submit -N2 -w n0,n1
-wait_for have_started 2
-save
-touch "$shared/end"
-wait_for test -e "$shared/at-epilog"
-slurm_stop -KILL slurmctld
-go_on epilog
-slurmctld_up
-# It asks nodes that have ended again when it thinks that they are late.
-WAIT_S=300 end
-
 it 'slurmctld forgets a job that it had started: reconcile gives its lane back'
 hold_at prolog-slurmctld
 submit -N2 -w n0,n1
