@@ -11,6 +11,7 @@
  *   job.state.inactive forgets
  *   job.event.*        sees when tasks are over
  *   conf.update        table [fairlead], see settings.h
+ *   service lane       tells job shells whether their job was given a lane
  *   plugin.query       for `flux jobtap query fairlead-jobtap.so`
  *
  * An instance that runs inside a job has no lanes to give: its jobs share that
@@ -62,6 +63,12 @@ static int read_job(flux_plugin_t *p, flux_plugin_arg_t *args, struct job *job)
 	job->options = options;
 	job->R = R;
 	return 0;
+}
+
+static struct lane *current(void *arg)
+{
+	return lane_find(((struct plugin *)arg)->lanes,
+			 FLUX_JOBTAP_CURRENT_JOB);
 }
 
 static int on_validate(flux_plugin_t *p, const char *topic,
@@ -116,7 +123,7 @@ static int on_run(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 static int on_cleanup(flux_plugin_t *p, const char *topic,
 		      flux_plugin_arg_t *args, void *arg)
 {
-	struct lane *lane = lane_current(((struct plugin *)arg)->lanes);
+	struct lane *lane = current(arg);
 
 	if (lane)
 		lane_end(lane);
@@ -127,7 +134,7 @@ static int on_cleanup(flux_plugin_t *p, const char *topic,
 static int on_event(flux_plugin_t *p, const char *topic,
 		    flux_plugin_arg_t *args, void *arg)
 {
-	struct lane *lane = lane_current(((struct plugin *)arg)->lanes);
+	struct lane *lane = current(arg);
 	json_t *entry = NULL;
 
 	if (lane &&
@@ -141,7 +148,7 @@ static int on_event(flux_plugin_t *p, const char *topic,
 static int on_inactive(flux_plugin_t *p, const char *topic,
 		       flux_plugin_arg_t *args, void *arg)
 {
-	struct lane *lane = lane_current(((struct plugin *)arg)->lanes);
+	struct lane *lane = current(arg);
 
 	if (lane)
 		lane_forget(lane);
@@ -217,6 +224,34 @@ static int on_query(flux_plugin_t *p, const char *topic,
 		"trouble", link_trouble(link), "jobs", lanes_describe(lanes));
 }
 
+/* --- the job shells --- */
+
+/* {id} -> {has_lane, grant_id}: of a job of one's own that has been started. */
+static void on_lane(flux_t *h, flux_msg_handler_t *handler,
+		    const flux_msg_t *message, void *arg)
+{
+	const struct plugin *plugin = arg;
+	const struct lane *lane;
+	struct flux_msg_cred cred;
+	json_int_t id;
+
+	if (flux_request_unpack(message, NULL, "{s:I}", "id", &id) < 0 ||
+	    flux_msg_get_cred(message, &cred) < 0) {
+		flux_respond_error(h, message, errno, NULL);
+		return;
+	}
+	lane = lane_find(plugin->lanes, (flux_jobid_t)id);
+	if (lane && flux_msg_cred_authorize(cred, lane->uid) < 0)
+		flux_respond_error(h, message, EPERM, NULL);
+	else if (lane && lane->step == LANE_LOOKUP)
+		flux_respond_error(h, message, EAGAIN,
+				   "the job's eventlog is being read");
+	else
+		flux_respond_pack(h, message, "{s:b s:I}", "has_lane",
+				  lane && lane->has_lane, "grant_id",
+				  lane ? (json_int_t)lane->grant_id : 0);
+}
+
 /* --- where we are --- */
 
 static const char *find_inside(flux_t *h)
@@ -275,6 +310,10 @@ int flux_plugin_init(flux_plugin_t *p)
 		if (flux_plugin_add_handler(p, handler->topic, handler->cb,
 					    plugin) < 0)
 			return -1;
+	if (!plugin->inside &&
+	    flux_jobtap_service_register_ex(p, "lane", FLUX_ROLE_USER, on_lane,
+					    plugin) < 0)
+		return -1;
 	if (flux_plugin_add_handler(p, "conf.update", on_conf, plugin) < 0 ||
 	    flux_plugin_add_handler(p, "plugin.query", on_query, plugin) < 0)
 		return -1;

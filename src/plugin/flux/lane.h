@@ -121,8 +121,8 @@ void lane_resume(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 		 const struct wish *wish, const json_t *R, bool is_ending);
 /* The job is inactive; frees the lane, later. */
 void lane_forget(struct lane *lane);
-/* The lane of the current job, or NULL. */
-struct lane *lane_current(struct lanes *lanes);
+/* The lane of an active job, or of FLUX_JOBTAP_CURRENT_JOB, or NULL. */
+struct lane *lane_find(const struct lanes *lanes, flux_jobid_t id);
 
 /* --- among the files of lanes --- */
 

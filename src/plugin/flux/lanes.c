@@ -229,10 +229,9 @@ struct lane *lane_create(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 	return lane;
 }
 
-struct lane *lane_current(struct lanes *lanes)
+struct lane *lane_find(const struct lanes *lanes, flux_jobid_t id)
 {
-	return flux_jobtap_job_aux_get(lanes->plugin, FLUX_JOBTAP_CURRENT_JOB,
-				       AUX_NAME);
+	return flux_jobtap_job_aux_get(lanes->plugin, id, AUX_NAME);
 }
 
 /* --- prolog --- */

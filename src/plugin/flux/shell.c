@@ -3,9 +3,9 @@
  * fairlead-shell.so, in each job shell: the environment by which a job's tasks
  * find its lane. Modes:
  *
- *   reservation  the job's eventlog has our event, with a lane: what the file on
- *                this node says, which the node's daemon wrote when the lane was
- *                made. Where it is missing no task of the job starts.
+ *   reservation  what the job's file on this node says, which the node's daemon
+ *                wrote when the lane was made. Where it is missing, and the job
+ *                was given a lane, no task of the job starts.
  *   inherit      else, where the broker has a lane's variables itself, which is
  *                so in an instance that runs inside a job: these, once the node's
  *                daemon, where there is one, has found them still true
@@ -17,11 +17,11 @@
  * In a file of lua.d, with whatever differs from this:
  *
  *   plugin.load { file = "/usr/lib/fairlead/flux/fairlead-shell.so",
- *                 conf = { default = "must", jobs_dir = "...",
- *                          node_socket = "..." } }
+ *                 conf = { default = "must", submitter = "flux",
+ *                          jobs_dir = "...", node_socket = "..." } }
  *
- * default as of the jobtap plugin; with "none" a job that does not ask is not
- * looked up.
+ * default and submitter as of the jobtap plugin; with "none" nobody is asked
+ * about a job that does not ask for a lane.
  */
 #define FLUX_SHELL_PLUGIN_NAME "fairlead"
 
@@ -34,7 +34,6 @@
 #include <unistd.h>
 
 #include "fairlead.h"
-#include "plugin/flux/eventlog.h"
 #include "plugin/flux/settings.h"
 #include "plugin/flux/variables.h"
 #include "plugin/flux/wish.h"
@@ -46,6 +45,7 @@ struct shell {
 	flux_t *h;
 	flux_jobid_t id;
 	enum lane_default otherwise;
+	const char *submitter;
 	const char *jobs_dir;    /* NULL: the library's own */
 	const char *node_socket; /* NULL: likewise */
 };
@@ -66,76 +66,73 @@ static void clear(struct shell *shell)
 			flux_shell_unsetenv(shell->shell, variables[i].name);
 }
 
-/* --- reservation --- */
-
-/*
- * Our event, if there is one: it is posted before the job is started, and the
- * `start` event after that, so that it is there or will not come.
- */
-static bool find_event(struct shell *shell, struct lane_event *ret_event)
+/* Variables by name, null for one that is to be cleared: instead of others. */
+static void take_over(struct shell *shell, const json_t *found)
 {
-	flux_future_t *future =
-		flux_job_event_watch(shell->h, shell->id, "eventlog", 0);
-	bool is_found = false;
-	bool is_started = false;
-	const char *text;
-
-	if (!future)
-		shell_die_errno(1, "cannot read the job's eventlog");
-	while (!is_started) {
-		struct lane_event event;
-		json_t *entry;
-		const char *name;
-
-		if (flux_job_event_watch_get(future, &text) < 0) {
-			if (errno == ENODATA)
-				break;
-			shell_die_errno(1, "cannot read the job's eventlog");
-		}
-		entry = json_loads(text, 0, NULL);
-		name = json_string_value(json_object_get(entry, "name"));
-		is_started = name && strcmp(name, "start") == 0;
-		if (lane_event_read(entry, &event)) {
-			*ret_event = event;
-			is_found = true;
-		}
-		json_decref(entry);
-		flux_future_reset(future);
-	}
-	flux_job_event_watch_cancel(future);
-	flux_future_destroy(future);
-	return is_found;
-}
-
-static void take_variable(void *arg, const char *name, const char *value)
-{
-	struct shell *shell = arg;
-
-	if (value)
-		flux_shell_setenvf(shell->shell, 1, name, "%s", value);
-	else
-		flux_shell_unsetenv(shell->shell, name);
-}
-
-/* The grant that was made last; its key is that of its file. */
-static void reserve(struct shell *shell, const struct lane_event *event)
-{
-	struct fairlead_error error = { 0 };
-	char submitter[EVENTLOG_KEY_MAX] = "";
-	char job[EVENTLOG_KEY_MAX] = "";
-	long long attempt = -1;
+	const char *name;
+	json_t *value;
 
 	clear(shell);
-	if (sscanf(event->key, "%127[^/]/%127[^/]/%lld", submitter, job,
-		   &attempt) != 3)
-		shell_die(1, "the job's eventlog has the key '%s'", event->key);
-	if (fairlead_env_read(shell->jobs_dir, submitter, job, attempt,
-			      geteuid(), take_variable, shell, &error) < 0)
+	json_object_foreach ((json_t *)found, name, value)
+		if (json_is_string(value))
+			flux_shell_setenvf(shell->shell, 1, name, "%s",
+					   json_string_value(value));
+		else
+			flux_shell_unsetenv(shell->shell, name);
+}
+
+/* --- reservation --- */
+
+static void keep_variable(void *arg, const char *name, const char *value)
+{
+	json_object_set_new(arg, name,
+			    value ? json_string(value) : json_null());
+}
+
+/*
+ * Was the job given a lane? The jobtap plugin knows. What the eventlog says may
+ * be behind, and watching it was seen to miss an entry, for ever.
+ */
+static bool is_promised(struct shell *shell)
+{
+	flux_future_t *future =
+		flux_rpc_pack(shell->h, "job-manager.fairlead.lane",
+			      FLUX_NODEID_ANY, 0, "{s:I}", "id", shell->id);
+	int has_lane = 0;
+
+	if (flux_rpc_get_unpack(future, "{s:b}", "has_lane", &has_lane) < 0 &&
+	    errno != ENOSYS)
+		shell_die(1, "cannot ask whether the job has a lane: %s",
+			  future_strerror(future, errno));
+	flux_future_destroy(future);
+	return has_lane;
+}
+
+/* False: there is none, and there was to be none. */
+static bool reserve(struct shell *shell, bool may_have_lane)
+{
+	struct fairlead_error error = { 0 };
+	json_t *found = json_object();
+	char job[64];
+	int result;
+
+	if (flux_job_id_encode(shell->id, "f58plain", job, sizeof(job)) < 0)
+		shell_die_errno(1, "the job's id is not known");
+	result = fairlead_env_read(shell->jobs_dir, shell->submitter, job, -1,
+				   geteuid(), keep_variable, found, &error);
+	if (result == -ENOENT && (!may_have_lane || !is_promised(shell))) {
+		json_decref(found);
+		return false;
+	}
+	if (result < 0)
 		shell_die(1,
 			  "no task starts on this node without the job's lane: "
 			  "%s; see 'fairlead explain %s/%s'",
-			  error.text, submitter, job);
-	shell_debug("the environment is that of the lane of %s", event->key);
+			  error.text, shell->submitter, job);
+	take_over(shell, found);
+	json_decref(found);
+	shell_debug("the environment is that of the job's lane");
+	return true;
 }
 
 /* --- inherit --- */
@@ -237,16 +234,12 @@ static bool inherit(struct shell *shell)
 {
 	json_t *found = broker_environment(shell);
 	bool is_inherited;
-	const char *name;
-	json_t *value;
 
 	sift(found);
 	is_inherited = json_object_size(found) > 0;
 	if (is_inherited) {
 		check_inherited(shell, found);
-		clear(shell);
-		json_object_foreach (found, name, value)
-			take_variable(shell, name, json_string_value(value));
+		take_over(shell, found);
 		shell_debug("the environment is that of the broker");
 	}
 	json_decref(found);
@@ -260,8 +253,10 @@ static void read_conf(flux_plugin_t *p, struct shell *shell)
 	struct fairlead_error error;
 	const char *otherwise = "must";
 
+	shell->submitter = "flux";
 	if (flux_plugin_get_conf(p) &&
-	    flux_plugin_conf_unpack(p, "{s?s s?s s?s}", "default", &otherwise,
+	    flux_plugin_conf_unpack(p, "{s?s s?s s?s s?s !}", "default",
+				    &otherwise, "submitter", &shell->submitter,
 				    "jobs_dir", &shell->jobs_dir, "node_socket",
 				    &shell->node_socket) < 0)
 		shell_die(1, "conf of the plugin: %s", flux_plugin_strerror(p));
@@ -297,23 +292,21 @@ static void read_wish(flux_shell_t *shell, struct wish *wish)
 		shell_die(1, "%s", error.text);
 }
 
-/* Jobs of an instance inside a job have no event of ours. */
-static bool may_have_event(const struct shell *shell, const struct wish *wish)
+/* Its jobs have no lanes of their own, and ids that are others' outside. */
+static bool is_inside_job(const struct shell *shell)
 {
 	const char *level = flux_attr_get(shell->h, "instance-level");
 
-	if (level && strcmp(level, "0") != 0)
-		return false;
-	return wish->kind != WISH_DEFAULT || shell->otherwise != DEFAULT_NONE;
+	return level && strcmp(level, "0") != 0;
 }
 
 static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 		   void *arg)
 {
 	struct shell shell = { .shell = flux_plugin_get_shell(p) };
-	struct lane_event event = { 0 };
 	struct wish wish;
 	json_int_t id = 0;
+	bool may_have_lane;
 
 	shell.h = flux_shell_get_flux(shell.shell);
 	read_conf(p, &shell);
@@ -323,10 +316,12 @@ static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 	if (flux_shell_info_unpack(shell.shell, "{s:I}", "jobid", &id) < 0)
 		shell_die_errno(1, "the job's id is not known");
 	shell.id = (flux_jobid_t)id;
-	if (may_have_event(&shell, &wish) && find_event(&shell, &event) &&
-	    event.has_lane)
-		reserve(&shell, &event);
-	else if (wish.kind == WISH_NONE || !inherit(&shell))
+	may_have_lane =
+		wish.kind == WISH_LANE || shell.otherwise != DEFAULT_NONE;
+	if (wish.kind == WISH_NONE)
+		clear(&shell);
+	else if ((is_inside_job(&shell) || !reserve(&shell, may_have_lane)) &&
+		 !inherit(&shell))
 		clear(&shell);
 	return 0;
 }
