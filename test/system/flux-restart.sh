@@ -10,7 +10,7 @@
 need_flux
 flux_cores=0-31
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031 -s manager.revoke_timeout=2
-flux_up 4
+flux_up 4 '[exec]' 'kill-timeout = "1s"'
 
 stop() { # stop PID: it does nothing until it goes on
 	kill -STOP "$1"
@@ -89,6 +89,20 @@ fx job raise --type=again "$job"
 go_on "$(pid_of manager)"
 await_event "$job" clean
 is "$(status_of "$job" epilog)" '[0]' 'the epilog action'
+expect_flux_clean 4
+
+it 'cancel: a lane is not touched while tasks that do not want to end are in it'
+printf '#!/bin/sh\ntrap "" TERM\n%s/show\nsleep inf | cxi-lni --hold\n' "$work" >"$work/stubborn"
+chmod 755 "$work/stubborn"
+: >"$work/stubborn.out"
+chown "$alice" "$work/stubborn.out"
+submit --output="$work/stubborn.out" "$work/stubborn"
+wait_for grep -q allocated "$work/stubborn.out"
+fx cancel "$job"
+await_event "$job" clean
+expect_flux_events "$job" prolog-start cray-slingshot prolog-finish start exception \
+	epilog-start finish epilog-finish free clean
+holds "$(event "flux/$(plain "$job")" revoked)" '.[0].busy == null'
 expect_flux_clean 4
 
 it 'more jobs at once than can be asked for: each is, in turn'
