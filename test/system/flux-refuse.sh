@@ -109,6 +109,24 @@ sed -i '/apply_timeout/d' "$config"
 expect_exit 0 fairlead manager reconfigure
 expect_flux_clean 4
 
+it 'drain and undrain of a site, for fairlead.conf, leave others'\'' reasons alone'
+tool() { # tool drain|undrain NODE REASON
+	local name=$1
+	shift
+	on n0 --user "$alice" -- "$root/pack/flux/$name" "$@"
+}
+expect_exit 0 tool drain n1 'a card is busy'
+is "$(drained)" 'n1 fairlead: a card is busy' 'drained nodes'
+expect_exit 0 tool drain n1 'a card is still busy'
+expect_exit 0 tool undrain n1 'a card is busy'
+is "$(drained)" '' 'drained nodes'
+expect_exit 0 tool undrain n1 'a card is busy'
+expect_exit 0 fx resource drain n1 'an operator says so'
+expect_exit 0 tool drain n1 'a card is busy'
+expect_exit 0 tool undrain n1 'a card is busy'
+is "$(drained)" 'n1 an operator says so' 'drained nodes'
+fx resource undrain n1
+
 it 'a card that does not let go: the nodes are free, the VNI waits'
 hold 1 --requires=hosts:n1
 vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
