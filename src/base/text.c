@@ -7,8 +7,9 @@
 #include "base/text.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
+
+#define NUMBER_DIGITS_MAX 10 /* of UINT32_MAX */
 
 /* Bytes of the printable character at `at`, or 0 when there is none. */
 static size_t character_size(const uint8_t *at)
@@ -77,4 +78,21 @@ const char *text_line(const char **rest, size_t *ret_size)
 		return NULL;
 	*ret_size = size;
 	return line;
+}
+
+bool text_number(const char *text, size_t size, uint32_t *ret_number)
+{
+	uint64_t number = 0;
+
+	if (size == 0 || size > NUMBER_DIGITS_MAX)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		number = number * 10 + (uint64_t)(text[i] - '0');
+	}
+	if (number > UINT32_MAX)
+		return false;
+	*ret_number = (uint32_t)number;
+	return true;
 }

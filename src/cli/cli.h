@@ -128,8 +128,8 @@ struct cli {
 	char *values[CLI_OPTIONS_MAX]; /* by option; flags are "" */
 	int argument_count;
 	char **arguments;
-	/* Where the configuration says that the manager is; NULL: not read. */
-	const char *manager;
+	/* Where the configuration says that the daemons are; NULL: not read. */
+	const char *manager, *node;
 };
 
 /* All subcommands, ended by NULL. */

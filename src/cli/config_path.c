@@ -5,9 +5,12 @@
  */
 #include "cli/config_path.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "driver/driver.h"
 #include "emu/cluster/cluster.h"
 
 char *config_path(struct cli *cli)
@@ -24,4 +27,19 @@ char *config_path(struct cli *cli)
 	if (!path)
 		cli_fail(cli, EXIT_FAILED, "memory is out");
 	return path;
+}
+
+int config_read(struct cli *cli, unsigned int roles, struct config **ret_config,
+		char **ret_errors)
+{
+	_auto_(freep) char *path = config_path(cli);
+	size_t drivers = 0;
+
+	*ret_errors = NULL;
+	if (!path)
+		return -ENOMEM;
+	while (driver_table[drivers])
+		drivers++;
+	return config_load(path, roles, driver_table, drivers, ret_config,
+			   ret_errors);
 }

@@ -19,3 +19,6 @@
  * is out, which was said.
  */
 char *config_path(struct cli *cli);
+/* Read that file; as config_load(), also the errors. */
+int config_read(struct cli *cli, unsigned int roles, struct config **ret_config,
+		char **ret_errors);

@@ -45,6 +45,12 @@ void doctor_say(struct doctor *doctor, enum doctor_level level,
 json_t *doctor_ask(struct fairlead *handle, const char *op,
 		   json_t *members_owned, struct fairlead_error *ret_error);
 
+/*
+ * The name after which the next page of node-list begins, which the caller
+ * frees; NULL: this is the last one.
+ */
+char *doctor_next_page(const json_t *page);
+
 /* Keys, library, folders, room on the disk. */
 void doctor_check_files(struct doctor *doctor, unsigned int roles);
 /* The manager at its socket, its pools, and its nodes. */

@@ -263,20 +263,27 @@ static bool check_page(struct doctor *doctor, struct fairlead *handle,
 	return may_query;
 }
 
+char *doctor_next_page(const json_t *page)
+{
+	const json_t *nodes = json_object_get(page, "nodes");
+	size_t count = json_array_size(nodes);
+
+	if (count == 0 || !json_is_true(json_object_get(page, "more")))
+		return NULL;
+	return strdup(output_text(json_array_get(nodes, count - 1), "name"));
+}
+
 static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 {
 	_auto_(freep) char *after = NULL;
 	json_auto_t *lacking = json_object();
 	struct fairlead_error error;
 	bool may_query = true;
-	bool is_more = true;
 
-	while (is_more) {
+	do {
 		json_auto_t *page =
 			doctor_ask(handle, "node-list",
 				   json_pack("{s:s*}", "after", after), &error);
-		const json_t *nodes = json_object_get(page, "nodes");
-		size_t count = json_array_size(nodes);
 
 		if (!page) {
 			doctor_say(doctor, DOCTOR_FAIL, "nodes", NULL, "%s",
@@ -284,15 +291,11 @@ static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 			return;
 		}
 		may_query = check_page(doctor, handle, may_query, page);
-		doctor_check_levels(doctor, nodes, lacking);
-		is_more = count > 0 &&
-			  json_is_true(json_object_get(page, "more"));
+		doctor_check_levels(doctor, json_object_get(page, "nodes"),
+				    lacking);
 		free(after);
-		after = is_more ? strdup(output_text(json_array_get(nodes,
-								    count - 1),
-						     "name"))
-				: NULL;
-	}
+		after = doctor_next_page(page);
+	} while (after);
 	doctor_say_lacking(doctor, lacking);
 }
 

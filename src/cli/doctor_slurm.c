@@ -227,8 +227,7 @@ static const char *manager_of(const struct doctor_slurm *slurm)
 
 	if (path && *path)
 		return path;
-	return *slurm->config->slurm.manager ? slurm->config->slurm.manager
-					     : slurm->config->manager.socket;
+	return config_manager_of(slurm->config, &slurm->config->slurm);
 }
 
 static void check_commands(const struct doctor_slurm *slurm)
@@ -323,30 +322,22 @@ static bool take_known(struct fairlead *handle, json_t *unknown,
 		       struct fairlead_error *ret_error)
 {
 	_auto_(freep) char *after = NULL;
-	bool is_more = true;
 
-	while (is_more) {
+	do {
 		json_auto_t *page =
 			doctor_ask(handle, "node-list",
 				   json_pack("{s:s*}", "after", after),
 				   ret_error);
-		const json_t *nodes = json_object_get(page, "nodes");
-		size_t count = json_array_size(nodes);
+		const json_t *node;
+		size_t i;
 
 		if (!page)
 			return false;
-		for (size_t i = 0; i < count; i++)
-			json_object_del(unknown,
-					output_text(json_array_get(nodes, i),
-						    "name"));
-		is_more = count > 0 &&
-			  json_is_true(json_object_get(page, "more"));
+		json_array_foreach (json_object_get(page, "nodes"), i, node)
+			json_object_del(unknown, output_text(node, "name"));
 		free(after);
-		after = is_more ? strdup(output_text(json_array_get(nodes,
-								    count - 1),
-						     "name"))
-				: NULL;
-	}
+		after = doctor_next_page(page);
+	} while (after);
 	return true;
 }
 

@@ -27,7 +27,7 @@ const char *remote_socket(const struct cli *cli, enum remote_daemon daemon)
 	if (path && *path)
 		return path;
 	if (daemon == REMOTE_NODE)
-		return FAIRLEAD_NODE_SOCKET;
+		return cli->node ? cli->node : FAIRLEAD_NODE_SOCKET;
 	return cli->manager ? cli->manager : FAIRLEAD_MANAGER_SOCKET;
 }
 

@@ -418,6 +418,13 @@ const char *config_fabric_of_manager(const struct config_fabric *fabric)
 					    : fabric->listen;
 }
 
+const char *config_manager_of(const struct config *config,
+			      const struct config_job_manager *section)
+{
+	return *section->manager != 0 ? section->manager
+				      : config->manager.socket;
+}
+
 void config_destroy(struct config *config)
 {
 	if (config == NULL)

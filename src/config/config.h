@@ -144,6 +144,10 @@ int config_check_files(const struct config *config, unsigned int roles,
 const struct config_driver *config_driver_find(const struct config *config,
 					       const char *name);
 
+/* Where calls of, or about, a job manager find the manager; borrowed. */
+const char *config_manager_of(const struct config *config,
+			      const struct config_job_manager *section);
+
 /* Where the manager's endpoint is to be; borrowed. */
 const char *config_fabric_of_manager(const struct config_fabric *fabric);
 

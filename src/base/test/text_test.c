@@ -93,6 +93,26 @@ static void lines_are_taken_one_by_one(void **state)
 	assert_int_equal(size, 3);
 }
 
+static void numbers_are_digits_up_to_32_bits(void **state)
+{
+	static const char *const bad[] = { "",    "-1",         "+1",
+					   " 1",  "1 ",         "0x1",
+					   "1e3", "4294967296", "00000000001" };
+	uint32_t number = 7;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_false(text_number(bad[i], strlen(bad[i]), &number));
+		assert_int_equal(number, 7);
+	}
+	assert_true(text_number("0", 1, &number));
+	assert_int_equal(number, 0);
+	assert_true(text_number("4294967295", 10, &number));
+	assert_int_equal(number, UINT32_MAX);
+	/* No byte behind the size is read. */
+	assert_true(text_number("123x", 3, &number));
+	assert_int_equal(number, 123);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +122,7 @@ int main(void)
 		cmocka_unit_test(cut_text_ends_in_dots),
 		cmocka_unit_test(cut_goes_between_characters),
 		cmocka_unit_test(lines_are_taken_one_by_one),
+		cmocka_unit_test(numbers_are_digits_up_to_32_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define DIGITS "0123456789"
 #define BASE58 "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
@@ -56,19 +58,10 @@ static bool split(const char *line, size_t size, struct field *fields,
 	return true;
 }
 
-/* A whole number from 1; false when it is too large for Slurm. */
+/* An id of Slurm's. */
 static bool parse_number(const char *text, size_t size, uint32_t *ret_number)
 {
-	uint64_t number = 0;
-
-	if (size == 0 || size > 10 || span(text, size, DIGITS) != size)
-		return false;
-	for (size_t i = 0; i < size; i++)
-		number = number * 10 + (uint64_t)(text[i] - '0');
-	if (number == 0 || number > UINT32_MAX)
-		return false;
-	*ret_number = (uint32_t)number;
-	return true;
+	return text_number(text, size, ret_number) && *ret_number > 0;
 }
 
 /* --- the list --- */

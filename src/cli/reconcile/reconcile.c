@@ -14,7 +14,6 @@
 #include "cli/reconcile/reconcile.h"
 #include "cli/remote.h"
 #include "cli/slurm/expect.h"
-#include "driver/driver.h"
 #include "manager/wire/names.h"
 
 static const struct option_spec options[] = {
@@ -35,20 +34,14 @@ static const struct option_spec options[] = {
 
 static int load_config(struct reconcile *reconcile)
 {
-	_auto_(freep) char *path = config_path(reconcile->cli);
 	_auto_(freep) char *errors = NULL;
-	size_t drivers = 0;
 
-	while (driver_table[drivers])
-		drivers++;
-	if (!path || config_load(path, 0, driver_table, drivers,
-				 &reconcile->config, &errors) < 0)
+	if (config_read(reconcile->cli, 0, &reconcile->config, &errors) < 0)
 		return cli_fail(reconcile->cli, EXIT_FAILED, "%s",
 				errors ? errors : "memory is out");
 	reconcile->section = reconcile->source->section(reconcile->config);
-	reconcile->cli->manager = *reconcile->section->manager
-					  ? reconcile->section->manager
-					  : reconcile->config->manager.socket;
+	reconcile->cli->manager =
+		config_manager_of(reconcile->config, reconcile->section);
 	return EXIT_DONE;
 }
 

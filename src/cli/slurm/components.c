@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/runs.h"
+#include "base/text.h"
 
 #define CORES_MAX 65535
 
@@ -26,17 +27,6 @@ static bool is_there(const char *state)
 	return true;
 }
 
-static bool parse_number(const char *text, uint32_t *ret_number)
-{
-	unsigned long long number = strtoull(text, NULL, 10);
-
-	if (*text == 0 || strlen(text) > 10 ||
-	    strspn(text, "0123456789") != strlen(text) || number > UINT32_MAX)
-		return false;
-	*ret_number = (uint32_t)number;
-	return true;
-}
-
 static int parse_line(char *line, struct component *ret_component,
 		      struct fairlead_error *ret_error)
 {
@@ -47,8 +37,10 @@ static int parse_line(char *line, struct component *ret_component,
 
 	for (size_t i = 0; i < 4; i++)
 		fields[i] = strsep(&rest, "|");
-	if (!fields[3] || rest || !parse_number(fields[0], &component.id) ||
-	    component.id == 0 || !parse_number(fields[2], &component.cpu_count))
+	if (!fields[3] || rest ||
+	    !text_number(fields[0], strlen(fields[0]), &component.id) ||
+	    component.id == 0 ||
+	    !text_number(fields[2], strlen(fields[2]), &component.cpu_count))
 		return error_set(ret_error, -EINVAL,
 				 "squeue printed '%.60s', which is no "
 				 "ID|STATE|CPUS|NODES",

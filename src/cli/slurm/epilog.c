@@ -7,27 +7,14 @@
 #include <errno.h>
 
 #include "cli/output.h"
-#include "cli/slurm/components.h"
 #include "cli/slurm/hook.h"
 #include "cli/slurm/slurm.h"
-
-/* Of a heterogeneous job: another component is still on this node. */
-static int look_for_others(struct slurm_hook *hook, bool *ret_others)
-{
-	_auto_(components_destroyp) struct components *components = NULL;
-	int code = slurm_components(hook, &components);
-
-	if (code == EXIT_DONE)
-		*ret_others = components_has_other(components, hook->job.id,
-						   hook->job.node);
-	return code;
-}
 
 static int epilog(struct slurm_hook *hook)
 {
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
-	bool has_others = false;
+	bool has_others;
 	const json_t *busy;
 	size_t i;
 	int result;
@@ -35,8 +22,8 @@ static int epilog(struct slurm_hook *hook)
 	if (hook->expectation == LANE_NONE)
 		return EXIT_DONE;
 	/* Without a list nothing is taken: the manager's release does it. */
-	if (hook->job.is_component &&
-	    (look_for_others(hook, &has_others) != EXIT_DONE || has_others))
+	if (slurm_has_others(hook, hook->job.node, &has_others) != EXIT_DONE ||
+	    has_others)
 		return EXIT_DONE;
 	result = slurm_hook_ask(hook, "epilog",
 				json_pack("{s:s, s:b}", "job", hook->name,

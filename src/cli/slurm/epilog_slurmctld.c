@@ -6,31 +6,16 @@
  * since that of a requeued job has the next one already.
  */
 #include "cli/output.h"
-#include "cli/slurm/components.h"
 #include "cli/slurm/hook.h"
 #include "cli/slurm/slurm.h"
-
-/* The others of a heterogeneous job use the lane as long as one is there. */
-static int look_for_others(struct slurm_hook *hook, bool *ret_others)
-{
-	_auto_(components_destroyp) struct components *components = NULL;
-	int code = slurm_components(hook, &components);
-
-	if (code == EXIT_DONE)
-		*ret_others =
-			components_has_other(components, hook->job.id, NULL);
-	return code;
-}
 
 static int epilog(struct slurm_hook *hook)
 {
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
-	bool has_others = false;
-	int code = EXIT_DONE;
+	bool has_others;
+	int code = slurm_has_others(hook, NULL, &has_others);
 
-	if (hook->job.is_component)
-		code = look_for_others(hook, &has_others);
 	if (code != EXIT_DONE || has_others)
 		return code;
 	if (slurm_hook_ask(hook, "release",

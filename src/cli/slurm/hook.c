@@ -15,7 +15,6 @@
 #include "cli/config_path.h"
 #include "cli/output.h"
 #include "cli/slurm/components.h"
-#include "driver/driver.h"
 
 #define ANSWER_MS    120000 /* apply and release have limits at the daemon */
 #define RECONNECT_MS 15000
@@ -64,16 +63,18 @@ static void publish(const struct slurm_hook *hook, char *text)
 
 static int load_config(struct slurm_hook *hook)
 {
-	_auto_(freep) char *path = config_path(hook->cli);
 	_auto_(freep) char *errors = NULL;
-	size_t drivers = 0;
+	struct cli *cli = hook->cli;
 
-	while (driver_table[drivers])
-		drivers++;
-	if (path && config_load(path, 0, driver_table, drivers, &hook->config,
-				&errors) == 0)
-		return EXIT_DONE;
-	return slurm_hook_fail(hook, "%s", errors ? errors : "memory is out");
+	if (config_read(cli, 0, &hook->config, &errors) < 0)
+		return slurm_hook_fail(hook, "%s",
+				       errors ? errors : "memory is out");
+	cli->manager = config_manager_of(hook->config, &hook->config->slurm);
+	cli->node = hook->config->node.socket;
+	/* Ours has no say where Slurm gave one: overwrite is 0. */
+	if (*hook->config->slurm.conf)
+		setenv("SLURM_CONF", hook->config->slurm.conf, 0);
+	return EXIT_DONE;
 }
 
 /* Options that nobody could carry out promise nothing: the job is refused. */
@@ -112,14 +113,12 @@ int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
 		return cli_fail(cli, EXIT_FAILED, "memory is out");
 	}
 	code = load_config(&hook);
-	/* Ours has no say where Slurm gave one: overwrite is 0. */
-	if (code == EXIT_DONE && *hook.config->slurm.conf)
-		setenv("SLURM_CONF", hook.config->slurm.conf, 0);
 	if (code == EXIT_DONE)
 		code = read_job(&hook);
 	if (code == EXIT_DONE)
 		code = run(&hook);
 	fairlead_close(hook.handle);
+	cli->manager = cli->node = NULL;
 	config_destroy(hook.config);
 	fclose(cli->err);
 	cli->err = err;
@@ -129,24 +128,6 @@ int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
 }
 
 /* --- the daemon --- */
-
-static const char *socket_of(const struct slurm_hook *hook)
-{
-	const struct config *config = hook->config;
-	const char *variable = hook->daemon == REMOTE_NODE
-				       ? "FAIRLEAD_NODE_SOCKET"
-				       : "FAIRLEAD_SOCKET";
-	const char *path = cli_option(hook->cli, "socket");
-
-	if (!path)
-		path = secure_getenv(variable);
-	if (path && *path)
-		return path;
-	if (hook->daemon == REMOTE_NODE)
-		return config->node.socket;
-	return *config->slurm.manager ? config->slurm.manager
-				      : config->manager.socket;
-}
 
 static int64_t now_ms(void)
 {
@@ -170,8 +151,8 @@ static int ask_once(struct slurm_hook *hook, const char *op,
 	int result = 0;
 
 	if (!hook->handle)
-		result = fairlead_open(socket_of(hook), &hook->handle,
-				       ret_error);
+		result = fairlead_open(remote_socket(hook->cli, hook->daemon),
+				       &hook->handle, ret_error);
 	if (result < 0)
 		return result;
 	fairlead_set_timeout(hook->handle, ANSWER_MS);
@@ -296,4 +277,19 @@ int slurm_components(struct slurm_hook *hook, struct components **ret_found)
 	    components_parse(text, ret_found, &error) < 0)
 		return slurm_hook_fail(hook, "%s", error.text);
 	return EXIT_DONE;
+}
+
+int slurm_has_others(struct slurm_hook *hook, const char *node,
+		     bool *ret_has_others)
+{
+	_auto_(components_destroyp) struct components *components = NULL;
+	int code = EXIT_DONE;
+
+	*ret_has_others = false;
+	if (hook->job.is_component)
+		code = slurm_components(hook, &components);
+	if (components)
+		*ret_has_others =
+			components_has_other(components, hook->job.id, node);
+	return code;
 }

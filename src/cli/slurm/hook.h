@@ -62,3 +62,9 @@ void slurm_cancel(struct slurm_hook *hook);
 struct components;
 /* The job's components, from squeue. Exit code; an error was said. */
 int slurm_components(struct slurm_hook *hook, struct components **ret_found);
+/*
+ * Another component of a heterogeneous job is still there, and uses the lane: on
+ * this node, or, where node is NULL, anywhere. Exit code; an error was said.
+ */
+int slurm_has_others(struct slurm_hook *hook, const char *node,
+		     bool *ret_has_others);

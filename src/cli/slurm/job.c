@@ -2,8 +2,9 @@
 #include "cli/slurm/job.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 #define INTERCONNECT "interconnect"
 
@@ -11,19 +12,16 @@ static int read_number(char *(*variable)(const char *), const char *name,
 		       uint32_t *ret_number, struct fairlead_error *ret_error)
 {
 	const char *text = variable(name);
-	unsigned long long number;
 
 	if (!text || !*text)
 		return error_set(ret_error, -ENODATA,
 				 "the environment has no %s: Slurm runs this "
 				 "as one of its hooks",
 				 name);
-	number = strtoull(text, NULL, 10);
-	if (strspn(text, "0123456789") != strlen(text) || strlen(text) > 10 ||
-	    number >= UINT32_MAX)
+	if (!text_number(text, strlen(text), ret_number) ||
+	    *ret_number == UINT32_MAX)
 		return error_set(ret_error, -EINVAL, "%s='%.40s' is no number",
 				 name, text);
-	*ret_number = (uint32_t)number;
 	return 0;
 }
 

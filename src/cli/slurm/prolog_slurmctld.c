@@ -28,34 +28,21 @@ static char *unfit_nodes(struct slurm_hook *hook, const char *nodes)
 {
 	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
 	_auto_(freep) const char **unfit = NULL;
-	json_auto_t *all = json_object();
-	const char *after = NULL;
-	size_t count = 0;
+	json_auto_t *answer = NULL;
+	json_auto_t *drained = json_object();
+	const json_t *node;
+	size_t i, count = 0;
 
-	if (hostlist_parse(nodes, &list, NULL) < 0)
+	if (hostlist_parse(nodes, &list, NULL) < 0 ||
+	    remote_ask_all(hook->cli, "node-list", NULL, "nodes", "name",
+			   &answer) != EXIT_DONE)
 		return NULL;
+	json_array_foreach (json_object_get(answer, "nodes"), i, node)
+		json_object_set(drained, output_text(node, "name"),
+				json_object_get(node, "drained"));
 	unfit = calloc(list->count, sizeof(*unfit));
-	for (bool is_more = true; is_more && unfit;) {
-		json_auto_t *answer = NULL;
-		struct fairlead_error error;
-		json_t *node;
-		size_t i;
-
-		if (slurm_hook_ask(hook, "node-list",
-				   json_pack("{s:s*}", "after", after), &answer,
-				   &error) < 0)
-			return NULL;
-		json_array_foreach (json_object_get(answer, "nodes"), i, node) {
-			after = output_text(node, "name");
-			json_object_set(all, after,
-					json_object_get(node, "drained"));
-		}
-		after = json_object_iter_key(json_object_iter_at(all, after));
-		is_more =
-			json_is_true(json_object_get(answer, "more")) && after;
-	}
-	for (size_t i = 0; unfit && i < list->count; i++)
-		if (!json_is_false(json_object_get(all, list->names[i])))
+	for (i = 0; unfit && i < list->count; i++)
+		if (!json_is_false(json_object_get(drained, list->names[i])))
 			unfit[count++] = list->names[i];
 	return count > 0 ? hostlist_format(unfit, count) : NULL;
 }

@@ -62,12 +62,10 @@ static void stop_waiting(struct lane *lane)
 
 void lanes_pump(struct lanes *lanes)
 {
-	int result = 0;
-
-	while (lanes->waiting && result != -EAGAIN) {
+	while (lanes->waiting) {
 		struct lane *lane = lanes->waiting;
+		int result = lane_ask(lane);
 
-		result = lane_ask(lane);
 		if (result == -EAGAIN)
 			break;
 		pop_waiting(lanes);
@@ -216,9 +214,9 @@ struct lane *lane_create(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 	if (!lane->timer ||
 	    flux_job_id_encode(id, "f58plain", lane->name, sizeof(lane->name)) <
 		    0 ||
+	    flux_jobtap_job_subscribe(lanes->plugin, id) < 0 ||
 	    flux_jobtap_job_aux_set(lanes->plugin, FLUX_JOBTAP_CURRENT_JOB,
-				    AUX_NAME, lane, NULL) < 0 ||
-	    flux_jobtap_job_subscribe(lanes->plugin, id) < 0) {
+				    AUX_NAME, lane, NULL) < 0) {
 		lane_destroy(lane);
 		return NULL;
 	}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands that are run, and what comes back of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "cli/child.h"
+
+static int run_shell(const char *script, char **ret_output, size_t *ret_size,
+		     struct fairlead_error *ret_error)
+{
+	const char *const argv[] = { "sh", "-c", script, NULL };
+
+	return child_run("/bin", argv, ret_output, ret_size, ret_error);
+}
+
+static size_t descriptor_count(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+static void output_comes_whole(void **state)
+{
+	_auto_(freep) char *text = NULL;
+	_auto_(freep) char *large = NULL;
+	size_t size = 0;
+
+	assert_int_equal(run_shell("printf 'a\\0b\\n'", &text, &size, NULL), 0);
+	assert_int_equal(size, 4);
+	assert_memory_equal(text, "a\0b\n", 5);
+	assert_int_equal(
+		run_shell("head -c 1000000 /dev/zero", &large, &size, NULL), 0);
+	assert_int_equal(size, 1000000);
+	assert_int_equal(large[size], 0);
+}
+
+static void nothing_is_there_to_read(void **state)
+{
+	_auto_(freep) char *text = NULL;
+	size_t size = 1;
+
+	assert_int_equal(run_shell("cat", &text, &size, NULL), 0);
+	assert_int_equal(size, 0);
+	assert_string_equal(text, "");
+	assert_int_equal(run_shell("true", NULL, NULL, NULL), 0);
+}
+
+static void failures_say_which_and_how(void **state)
+{
+	static const char *const missing[] = { "no-such-program", NULL };
+	static const char *const folder[] = { "..", NULL };
+	struct fairlead_error error;
+	char *text = NULL;
+
+	assert_int_equal(child_run("/bin", missing, &text, NULL, &error),
+			 -ENOENT);
+	assert_non_null(strstr(error.text, "/bin/no-such-program"));
+	assert_int_equal(child_run("/bin", folder, &text, NULL, &error),
+			 -EACCES);
+	assert_int_equal(run_shell("echo half; exit 3", &text, NULL, &error),
+			 -ECHILD);
+	assert_non_null(strstr(error.text, "exit 3"));
+	assert_int_equal(run_shell("kill -9 $$", &text, NULL, &error), -ECHILD);
+	assert_non_null(strstr(error.text, "signal 9"));
+	assert_null(text);
+}
+
+static void what_never_ends_is_ended(void **state)
+{
+	static const char *const argv[] = { "yes", NULL };
+	struct fairlead_error error;
+	char *text = NULL;
+
+	assert_int_equal(child_run("/usr/bin", argv, &text, NULL, &error),
+			 -EFBIG);
+	assert_non_null(strstr(error.text, "/usr/bin/yes"));
+	assert_null(text);
+}
+
+static void no_descriptor_is_left(void **state)
+{
+	static const char *const missing[] = { "no-such-program", NULL };
+	size_t before = descriptor_count();
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(child_run("/bin", missing, NULL, NULL, NULL),
+				 -ENOENT);
+		assert_int_equal(run_shell("exit 1", NULL, NULL, NULL),
+				 -ECHILD);
+		assert_int_equal(run_shell("true", NULL, NULL, NULL), 0);
+	}
+	assert_int_equal(descriptor_count(), before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output_comes_whole),
+		cmocka_unit_test(nothing_is_there_to_read),
+		cmocka_unit_test(failures_say_which_and_how),
+		cmocka_unit_test(what_never_ends_is_ended),
+		cmocka_unit_test(no_descriptor_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
