@@ -7,37 +7,10 @@
 # own, so that stories run side by side.
 # shellcheck disable=SC2034,SC2154  # stories use what is set here; lib.sh sets
 
-# Users with a name, as Slurm wants them, and without rights.
-alice=$(id -u games) bob=$(id -u news)
-slurm=$work/slurm
-spank=$build/src/plugin/slurm/spank_fairlead.so
-SLURM_CONF=$slurm/slurm.conf
-export SLURM_CONF
-
-need_slurm() {
-	need_root 'a Slurm of its own'
-	local program
-	for program in slurmctld slurmd srun munged; do
-		command -v $program >/dev/null || skip_all "no $program here"
-	done
-	[ -e "$spank" ] || skip_all 'the SPANK plugin was not built'
-}
+# shellcheck source=test/system/slurm-base.sh
+. "$root/test/system/slurm-base.sh"
 
 # --- the daemons ---
-
-munge_up() {
-	mkdir -p "$slurm/munge" "$slurm/socket" "$slurm/log" "$slurm/state"
-	chown munge: "$slurm/munge" "$slurm/socket"
-	chmod 700 "$slurm/munge"
-	chmod 755 "$slurm/socket"
-	head -c 128 /dev/urandom >"$slurm/munge/key"
-	chown munge: "$slurm/munge/key"
-	chmod 600 "$slurm/munge/key"
-	runuser -u munge -- munged --key-file="$slurm/munge/key" \
-		--socket="$slurm/socket/s" --pid-file="$slurm/munge/pid" \
-		--log-file="$slurm/munge/log" --seed-file="$slurm/munge/seed" \
-		>>"$slurm/log/munged" 2>&1 3>&-
-}
 
 # Slurm's hooks have no arguments: as /usr/lib/fairlead/slurm has them, but for
 # this build and this cluster.
@@ -69,35 +42,12 @@ write_conf() { # write_conf NODES [LINE...]
 		ClusterName=story
 		SlurmctldHost=fabric(10.203.255.254)
 		SlurmUser=${slurm_user:-root}
-		AuthType=auth/munge
-		AuthInfo=socket=$slurm/socket/s
-		CredType=cred/munge
-		StateSaveLocation=$slurm/state
-		SlurmdSpoolDir=$slurm/spool.%n
-		SlurmctldPidFile=$slurm/slurmctld.pid
-		SlurmdPidFile=$slurm/slurmd.%n.pid
-		SlurmctldLogFile=$slurm/log/slurmctld.log
-		SlurmdLogFile=$slurm/log/slurmd.%n.log
-		ProctrackType=proctrack/linuxproc
-		TaskPlugin=task/none
-		JobAcctGatherType=jobacct_gather/none
-		AccountingStorageType=accounting_storage/none
-		SelectType=select/cons_tres
-		SelectTypeParameters=CR_CPU
-		MpiDefault=none
-		ReturnToService=2
-		SchedulerType=sched/backfill
-		SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1,permit_job_expansion
-		KillWait=2
-		SlurmdTimeout=300
-		PlugStackConfig=$slurm/plugstack.conf
-		SlurmdParameters=config_overrides
-		PropagateResourceLimits=NONE
 		PrologFlags=Alloc,DeferBatch
 		PrologSlurmctld=$slurm/prolog-slurmctld
 		Prolog=$slurm/prolog
 		Epilog=$slurm/epilog
 		EpilogSlurmctld=$slurm/epilog-slurmctld
+		$(common_conf)
 	END
 	for ((i = 0; i < count; i++)); do
 		printf 'NodeName=n%d NodeAddr=10.203.0.%d CPUs=%d RealMemory=256\n' \

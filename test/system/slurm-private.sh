@@ -19,22 +19,13 @@ if [ "$(id -u)" -eq 0 ] && [ "${1:-}" != in-namespaces ] &&
 fi
 
 private_begin() { # after lib.sh
-	local program
-	need_root 'a Slurm of its own'
+	# shellcheck source=test/system/slurm-base.sh
+	. "$root/test/system/slurm-base.sh"
+	plugin=$spank jobs=$work/jobs
+	need_slurm
 	[ "$(hostname)" = localhost ] || skip_all 'root may not make namespaces here'
-	for program in slurmctld slurmd srun munged; do
-		command -v $program >/dev/null || skip_all "no $program here"
-	done
-	plugin=$build/src/plugin/slurm/spank_fairlead.so
-	[ -e "$plugin" ] || skip_all 'the SPANK plugin is not built'
-	[ "$sanitizer" = none ] ||
-		skip_all "Slurm's programs cannot load what is built for a sanitizer"
 	need_others
-	# Users with a name, as Slurm wants them, and without rights.
-	alice=$(id -u games) bob=$(id -u news)
-	slurm=$work/slurm jobs=$work/jobs
-	export SLURM_CONF=$slurm/slurm.conf
-	mkdir -p "$slurm"/{munge,socket,log,state} "$jobs"
+	mkdir -p "$slurm" "$jobs"
 	mkdir -m 1777 "$work/out"
 	chmod 711 "$jobs"
 	plugstack "optional $plugin jobs_dir=$jobs"
@@ -49,17 +40,6 @@ private_begin() { # after lib.sh
 
 plugstack() { # plugstack [LINE...]: read by each command and each step
 	printf '%s\n' "$@" >"$slurm/plugstack.conf"
-}
-
-munge_up() {
-	head -c 128 /dev/urandom >"$slurm/munge/key"
-	chmod 600 "$slurm/munge/key"
-	chown -R munge: "$slurm/munge" "$slurm/socket"
-	chmod 700 "$slurm/munge"
-	runuser -u munge -- munged --key-file="$slurm/munge/key" \
-		--socket="$slurm/socket/s" --pid-file="$slurm/munge/pid" \
-		--log-file="$slurm/munge/log" --seed-file="$slurm/munge/seed" \
-		>>"$slurm/log/munged" 2>&1 3>&-
 }
 
 # A node's lane of a job is a file with who the job is, which start of it this
@@ -104,31 +84,8 @@ write_conf() {
 		ClusterName=private
 		SlurmctldHost=$host(127.0.0.1)
 		SlurmUser=root
-		AuthType=auth/munge
-		AuthInfo=socket=$slurm/socket/s
-		CredType=cred/munge
 		CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
-		StateSaveLocation=$slurm/state
-		SlurmdSpoolDir=$slurm/spool.%n
-		SlurmctldPidFile=$slurm/slurmctld.pid
-		SlurmdPidFile=$slurm/slurmd.%n.pid
-		SlurmctldLogFile=$slurm/log/slurmctld.log
-		SlurmdLogFile=$slurm/log/slurmd.%n.log
-		ProctrackType=proctrack/linuxproc
-		TaskPlugin=task/none
-		JobAcctGatherType=jobacct_gather/none
-		AccountingStorageType=accounting_storage/none
-		SelectType=select/cons_tres
-		SelectTypeParameters=CR_CPU
-		MpiDefault=none
-		ReturnToService=2
-		SchedulerType=sched/backfill
-		SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1
-		KillWait=2
-		SlurmdTimeout=300
-		PlugStackConfig=$slurm/plugstack.conf
-		SlurmdParameters=config_overrides
-		PropagateResourceLimits=NONE
+		$(common_conf)
 		PrologFlags=Alloc,DeferBatch
 		PrologSlurmctld=$slurm/prolog-slurmctld
 		Epilog=$slurm/epilog

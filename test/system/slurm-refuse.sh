@@ -69,6 +69,17 @@ wait_for are_nodes idle 3
 slurm_client scontrol update nodename=n1 state=resume
 expect_slurm_clean 4
 
+it 'a node that is drained in Fairlead is drained in Slurm by the first job that needs it'
+expect_exit 0 fairlead node drain n2 --reason 'new card'
+run as_user "$alice" srun -N4 sh "$work/task"
+[ "$code" -ne 0 ] || fail 'srun has run'
+wait_for is_slurm_node n2 drain
+has "$(drain_reason n2)" '^fairlead: drained nodes: n2 ' 'reason'
+wait_for are_nodes idle 3
+expect_exit 0 fairlead node undrain n2
+slurm_client scontrol update nodename=n2 state=resume
+expect_slurm_clean 4
+
 it 'a node whose daemon is gone is drained by the first job that needs it'
 kill_pid "$(pid_of n2 daemon)"
 run as_user "$alice" srun -N4 sh "$work/task"

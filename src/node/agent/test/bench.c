@@ -561,3 +561,24 @@ json_t *bench_call(struct bench *bench, uid_t uid, const char *op,
 	agent_client_closed(bench->agent, client);
 	return answer;
 }
+
+size_t answer_count(const json_t *answer, const char *name)
+{
+	json_t *array = json_object_get(answer, name);
+
+	assert_true(json_is_array(array));
+	return json_array_size(array);
+}
+
+const char *answer_at(const json_t *answer, const char *name, size_t i,
+		      const char *member)
+{
+	static char text[64];
+	json_t *value = json_object_get(
+		json_array_get(json_object_get(answer, name), i), member);
+
+	if (json_is_string(value))
+		return json_string_value(value);
+	snprintf(text, sizeof(text), "%lld", json_integer_value(value));
+	return text;
+}

@@ -98,3 +98,15 @@ json_t *bench_answer(struct bench *bench, uint64_t *ret_client);
 /* Request, pump, answer: asserts that there is one, and its result. */
 json_t *bench_call(struct bench *bench, uid_t uid, const char *op,
 		   const char *members, int expected);
+
+/* A job of bench_apply(), as a request has it. */
+#define JOB7 "{\"job\": \"slurm/J7\"}"
+
+/* Elements of an array of an answer; asserts that it is one. */
+size_t answer_count(const json_t *answer, const char *name);
+/*
+ * A member of the i-th element of an array, as text, or as the text of a
+ * number, which is there until the next call.
+ */
+const char *answer_at(const json_t *answer, const char *name, size_t i,
+		      const char *member);

@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What every Slurm of a story has: programs, users, munged, and the settings of
+# slurm.conf that are the same. For slurm-lib.sh and slurm-private.sh, after lib.sh.
+# shellcheck disable=SC2034,SC2154  # who includes this uses it; lib.sh sets
+
+# Users with a name, as Slurm wants them, and without rights.
+alice=$(id -u games) bob=$(id -u news)
+slurm=$work/slurm
+spank=$build/src/plugin/slurm/spank_fairlead.so
+export SLURM_CONF=$slurm/slurm.conf
+
+need_slurm() {
+	need_root 'a Slurm of its own'
+	local program
+	for program in slurmctld slurmd srun munged; do
+		command -v $program >/dev/null || skip_all "no $program here"
+	done
+	[ -e "$spank" ] || skip_all 'the SPANK plugin is not built'
+	[ "$sanitizer" = none ] ||
+		skip_all "Slurm's programs cannot load what is built for a sanitizer"
+}
+
+munge_up() {
+	mkdir -p "$slurm"/{munge,socket,log,state}
+	head -c 128 /dev/urandom >"$slurm/munge/key"
+	chmod 600 "$slurm/munge/key"
+	chown -R munge: "$slurm/munge" "$slurm/socket"
+	chmod 700 "$slurm/munge"
+	chmod 755 "$slurm/socket"
+	runuser -u munge -- munged --key-file="$slurm/munge/key" \
+		--socket="$slurm/socket/s" --pid-file="$slurm/munge/pid" \
+		--log-file="$slurm/munge/log" --seed-file="$slurm/munge/seed" \
+		>>"$slurm/log/munged" 2>&1 3>&-
+}
+
+common_conf() {
+	cat <<-END
+		AuthType=auth/munge
+		AuthInfo=socket=$slurm/socket/s
+		CredType=cred/munge
+		StateSaveLocation=$slurm/state
+		SlurmdSpoolDir=$slurm/spool.%n
+		SlurmctldPidFile=$slurm/slurmctld.pid
+		SlurmdPidFile=$slurm/slurmd.%n.pid
+		SlurmctldLogFile=$slurm/log/slurmctld.log
+		SlurmdLogFile=$slurm/log/slurmd.%n.log
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		JobAcctGatherType=jobacct_gather/none
+		AccountingStorageType=accounting_storage/none
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_CPU
+		MpiDefault=none
+		ReturnToService=2
+		SchedulerType=sched/backfill
+		SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1,permit_job_expansion
+		KillWait=2
+		SlurmdTimeout=300
+		PlugStackConfig=$slurm/plugstack.conf
+		SlurmdParameters=config_overrides
+		PropagateResourceLimits=NONE
+	END
+}
