@@ -9,9 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/cleanup.h"
 #include "manager/wire/client.h"
-#include "manager/wire/grant.h"
 #include "node/agent/test/bench.h"
 
 static int setup(void **state)
