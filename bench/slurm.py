@@ -157,8 +157,9 @@ class Slurm:
         """Until all nodes are idle: the job before is over."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
-            out = self.client("sinfo", "-h", "-t", "idle", "-o", "%D").strip()
-            if out == str(self.count):
+            # Of nodes that are completing the state is idle, too, to its filter.
+            states = self.client("sinfo", "-h", "-N", "-o", "%t").split()
+            if states == ["idle"] * self.count:
                 return
             time.sleep(0.02)
         raise RuntimeError("the nodes of Slurm do not become idle")
