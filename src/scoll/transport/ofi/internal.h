@@ -60,9 +60,9 @@ struct habits {
 	 */
 	bool waits_apart;
 	/*
-	 * FI_MULTI_RECV works. shm of 1.17 runs out of receives; net gives a
-	 * slab back while a message of another sender is still on its way into
-	 * it.
+	 * FI_MULTI_RECV works. shm of 1.17 runs out of receives; net, and rxm
+	 * over tcp, give a slab back while a message of another sender is still
+	 * on its way into it.
 	 */
 	bool has_multi_recv;
 };

@@ -25,13 +25,15 @@ static struct habits habits_of(const struct fi_fabric_attr *fabric)
 	const char *name = fabric->prov_name;
 
 	/* Over any connected provider. */
-	if (strstr(name, ";ofi_rxm") != NULL)
+	if (strstr(name, ";ofi_rxm") != NULL) {
+		bool is_over_tcp = strncmp(name, "tcp;", 4) == 0;
+
 		return (struct habits){ .removal_ends = true,
-					.answers_over_tcp =
-						strncmp(name, "tcp;", 4) == 0,
+					.answers_over_tcp = is_over_tcp,
 					.has_peek = true,
 					.cancel_is_done = true,
-					.has_multi_recv = true };
+					.has_multi_recv = !is_over_tcp };
+	}
 	/* One provider under two names: "tcp" from 1.18 on. */
 	if (strcmp(name, "net") == 0 || strcmp(name, "tcp") == 0)
 		return (struct habits){ .has_peek = true,
