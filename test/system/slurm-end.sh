@@ -71,7 +71,7 @@ wait_for have_started 2
 is "$(sort -u "$shared/tasks" | wc -l)" 1 'lanes of the second start'
 lacks "$(<"$shared/tasks")" "${before%%$'\n'*}" 'VNI of the second start'
 is "$(job_state "slurm/$job/1")" active 'its second attempt'
-expect_events "slurm/$job/0" request cray-slingshot apply applied release revoked free
+expect_lane_events "slurm/$job/0" request cray-slingshot apply applied release revoked free
 slurm_client scancel "$job"
 expect_slurm_clean 4
 

@@ -180,6 +180,13 @@ ran_hook() { # ran_hook HOOK JOB CODE [NODE]
 	grep -q "^$1 $2 $3 ${4:-}" "$slurm/log/hooks"
 }
 
+# The Epilog of a node may come before the release; then the node confirms.
+expect_lane_events() { # expect_lane_events GRANT|KEY|JOB NAME...: but for confirm
+	local job=$1
+	shift
+	is "$(events "$job" | sed 's/ confirm//g')" "$*" "events of $job"
+}
+
 # Nothing of any job is there: nodes idle (or as they are drained), pool whole.
 expect_slurm_clean() { # expect_slurm_clean IDLE
 	wait_for are_nodes idle "$1"

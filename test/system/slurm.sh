@@ -28,7 +28,7 @@ expect_exit 0 as_user "$alice" srun -N2 -n4 -l "$work/show"
 is "$(grep -c 'n0 vnis=1024 service=[0-9]' <<<"$out")" 2 'tasks on n0'
 is "$(grep -c 'n1 vnis=1024 service=[0-9]' <<<"$out")" 2 'tasks on n1'
 expect_slurm_clean 4
-expect_events slurm/1 request cray-slingshot apply applied release revoked free
+expect_lane_events slurm/1 request cray-slingshot apply applied release revoked free
 
 it 'gives sbatch one, in the script and in its steps'
 cat >"$work/batch" <<END
