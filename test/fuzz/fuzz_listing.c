@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "cli/reconcile/listing.h"
+#include "cli/slurm/nodes.h"
 #include "cli/slurm/plugstack.h"
 #include "cli/slurm/settings.h"
 #include "fuzz.h"
@@ -74,12 +75,25 @@ static void plugstack_check(char *text)
 	fuzz_check(!value || !strpbrk(value, " \t\r\n#"));
 }
 
+static void nodes_check(const uint8_t *data, size_t size)
+{
+	_auto_(freep) char *text = fuzz_text(data, size);
+	_auto_(freep) char *nodes = NULL;
+	struct fairlead_error error;
+
+	if (slurm_nodes_free(text, &nodes, &error) < 0)
+		fuzz_check(*error.text && !nodes);
+	else
+		fuzz_check(!nodes || *nodes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_auto_(freep) char *text = fuzz_text(data, size);
 
 	list_check(data, size, listing_parse_slurm, listing_is_slurm_name);
 	list_check(data, size, listing_parse_flux, listing_is_flux_name);
+	nodes_check(data, size);
 	settings_check(text);
 	plugstack_check(text);
 	return 0;

@@ -105,6 +105,22 @@ is "$(slurm_state n2)" drain 'n2'
 slurm_client scontrol update nodename=n2 state=resume
 expect_slurm_clean 4
 
+it 'what an operator has drained before us is neither renamed nor resumed by us'
+submit -N1 -w n2
+wait_for have_started 1
+slurm_client scontrol update nodename=n2 state=drain reason='new memory'
+nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=forever
+slurm_client scancel "$job"
+wait_for is_drained n2
+is "$(slurm_state n2)" drain 'n2'
+nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=release
+wait_for is_pool quarantined ''
+wait_for is_undrained
+is "$(slurm_state n2)" drain 'n2'
+has "$(drain_reason n2)" '^new memory ' 'reason'
+slurm_client scontrol update nodename=n2 state=resume
+expect_slurm_clean 4
+
 it 'a node that dies in a job: quarantine until it has booted again'
 submit -N2 -w n2,n3
 wait_for have_started 2

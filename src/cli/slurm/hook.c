@@ -15,6 +15,7 @@
 #include "cli/config_path.h"
 #include "cli/output.h"
 #include "cli/slurm/components.h"
+#include "cli/slurm/nodes.h"
 
 #define ANSWER_MS    120000 /* apply and release have limits at the daemon */
 #define RECONNECT_MS 15000
@@ -137,11 +138,17 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Nobody listens, or nobody does any more. */
-static bool is_away(int result)
+/*
+ * Nobody listens, or nobody does any more, or has no time now. An answer of the
+ * daemon's is final but for that; of a reservation, -EAGAIN says that there are
+ * no identifiers.
+ */
+static bool may_pass(const char *op, int result, bool is_answer)
 {
-	return result == -ENOENT || result == -ECONNREFUSED ||
-	       result == -ECONNRESET || result == -EPIPE;
+	if (result == -EAGAIN)
+		return !is_answer || strcmp(op, "reserve") != 0;
+	return !is_answer && (result == -ENOENT || result == -ECONNREFUSED ||
+			      result == -ECONNRESET || result == -EPIPE);
 }
 
 static int ask_once(struct slurm_hook *hook, const char *op,
@@ -175,8 +182,10 @@ static int ask_patiently(struct slurm_hook *hook, const char *op,
 
 	for (;;) {
 		result = ask_once(hook, op, members, ret_json, ret_error);
-		if (*ret_json || !is_away(result) || now_ms() >= end)
+		if (!may_pass(op, result, *ret_json) || now_ms() >= end)
 			return result;
+		free(*ret_json);
+		*ret_json = NULL;
 		nanosleep(&step, NULL);
 	}
 }
@@ -224,14 +233,34 @@ static void fit_reason(const char *reason, char fit[REASON_MAX])
 		*end = *end == '"' ? '\'' : ' ';
 }
 
+/* Those that are ours to drain; where Slurm does not say, all of them. */
+static char *drainable_nodes(struct slurm_hook *hook, const char *nodes)
+{
+	_auto_(freep) char *listing = NULL;
+	struct fairlead_error error;
+	char *free_nodes;
+	const char *const argv[] = { "scontrol", "--oneliner", "show",
+				     "node",     nodes,        NULL };
+
+	if (child_run(hook->config->slurm.commands, argv, &listing, NULL,
+		      &error) == 0 &&
+	    slurm_nodes_free(listing, &free_nodes, &error) == 0)
+		return free_nodes;
+	slurm_hook_fail(hook, "%s", error.text);
+	return strdup(nodes);
+}
+
 void slurm_drain(struct slurm_hook *hook, const char *nodes, const char *reason)
 {
+	_auto_(freep) char *ours = drainable_nodes(hook, nodes);
 	_auto_(freep) char *names = NULL;
 	_auto_(freep) char *text = NULL;
 	char fit[REASON_MAX];
 
+	if (!ours)
+		return;
 	fit_reason(reason, fit);
-	if (asprintf(&names, "NodeName=%s", nodes) < 0)
+	if (asprintf(&names, "NodeName=%s", ours) < 0)
 		names = NULL;
 	if (asprintf(&text, "Reason=fairlead: %s (job %" PRIu32 ")", fit,
 		     hook->job.id) < 0)

@@ -51,7 +51,10 @@ int slurm_hook_fail(struct slurm_hook *hook, const char *format, ...)
 
 /* --- what Slurm is told; a failure is said, and does not count --- */
 
-/* Drain nodes (a host list) with "fairlead: REASON (job N)". */
+/*
+ * Drain nodes (a host list) with "fairlead: REASON (job N)", but for those that
+ * somebody else has drained or set down.
+ */
 void slurm_drain(struct slurm_hook *hook, const char *nodes,
 		 const char *reason);
 /* For `scontrol show job`: AdminComment. */

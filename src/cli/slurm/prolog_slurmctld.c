@@ -56,14 +56,37 @@ static void drain_unfit(struct slurm_hook *hook, const char *nodes,
 		slurm_drain(hook, unfit, reason);
 }
 
+/* With no node at all connected, it is the manager that is cut off. */
+static bool is_cut_off(struct slurm_hook *hook)
+{
+	json_auto_t *answer = NULL;
+	const json_t *node;
+	size_t i;
+
+	if (remote_ask_all(hook->cli, "node-list", NULL, "nodes", "name",
+			   &answer) != EXIT_DONE)
+		return false;
+	json_array_foreach (json_object_get(answer, "nodes"), i, node)
+		if (strcmp(output_text(node, "state"), "up") == 0)
+			return false;
+	return true;
+}
+
+/* A node that is full is none that has failed: it serves the jobs it has. */
 static void drain_failed(struct slurm_hook *hook, const json_t *failures)
 {
 	const json_t *failure;
 	size_t i;
 
-	json_array_foreach (failures, i, failure)
+	json_array_foreach (failures, i, failure) {
+		json_int_t result = output_number(failure, "errno");
+
+		if (result == -ENOSPC ||
+		    (result == -EHOSTUNREACH && is_cut_off(hook)))
+			continue;
 		slurm_drain(hook, output_text(failure, "nodes"),
 			    output_text(failure, "text"));
+	}
 }
 
 /* --- reserve --- */
