@@ -345,6 +345,6 @@ void bed_release(struct bed *bed, uint64_t grant_id)
 	static const struct core_caller root = { .is_root = true };
 	const struct core_selector selector = { .grant_id = grant_id };
 
-	core_release(bed->core, &root, &selector, grant_id);
+	core_release(bed->core, &root, &selector, 0, grant_id);
 	answer_fanout(bed);
 }

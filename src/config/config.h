@@ -85,7 +85,10 @@ struct config_job_manager {
 	char *submitter; /* SUBMITTER of its jobs' keys */
 	char *manager;   /* absolute path of a socket, tcp://.., or "" */
 	char *commands;  /* directory of scontrol, squeue and the like */
-	char *conf; /* slurm.conf for these, or "": their own; Slurm only */
+	/* Slurm only: */
+	char *conf; /* slurm.conf for these, or "": their own */
+	/* For the tasks of a job that ends, before its lane is taken back. */
+	uint32_t grace_ms;
 };
 
 /* One driver's section. A driver without one, but `none`, is off. */

@@ -155,7 +155,7 @@ static cfg_opt_t fabric_options[] = {
 
 static cfg_opt_t slurm_options[] = {
 	TEXT("submitter"), TEXT("manager"), TEXT("commands"),
-	TEXT("conf"),      CFG_END(),
+	TEXT("conf"),      TEXT("grace"),   CFG_END(),
 };
 
 static cfg_opt_t flux_options[] = {

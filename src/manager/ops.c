@@ -11,7 +11,8 @@
 #include "manager/member.h"
 #include "manager/wire/request.h"
 
-#define SELECT_MAX CORE_JOB_GRANTS_MAX /* whose events one answer has */
+#define GRACE_MAX_S 86400
+#define SELECT_MAX  CORE_JOB_GRANTS_MAX /* whose events one answer has */
 
 static void answer(const struct call *call, int result, const char *text,
 		   const char *hint, const char *members)
@@ -129,12 +130,16 @@ static void run_release(struct call *call)
 {
 	struct selection selection;
 	struct fairlead_error error;
+	int64_t grace_s = 0;
 
-	if (read_selection(call, &selection, &error) < 0)
+	if (read_selection(call, &selection, &error) < 0 ||
+	    members_number(call->message, "grace", MEMBER_OPTIONAL, 0,
+			   GRACE_MAX_S, &grace_s, &error) < 0)
 		answer_error(call, &error);
 	else
 		core_release(call->engine->core, &call->caller,
-			     &selection.selector, call->token);
+			     &selection.selector, (uint32_t)grace_s * 1000,
+			     call->token);
 }
 
 /* The events of these grants are wanted, as of what is on its way to disk. */
@@ -470,6 +475,8 @@ static const char *const reserve_members[] = { "request", NULL };
 static const char *const apply_members[] = { "grant_id", NULL };
 static const char *const selector_members[] = { "grant_id", "key", "job",
 						NULL };
+static const char *const release_members[] = { "grant_id", "key", "job",
+					       "grace", NULL };
 static const char *const list_members[] = { "uid",   "state", "interconnect",
 					    "limit", "after", NULL };
 static const char *const after_members[] = { "after", NULL };
@@ -484,7 +491,7 @@ const struct op ops[] = {
 	{ "reserve", OP_FOR_SUBMITTERS, true, true, reserve_members,
 	  run_reserve },
 	{ "apply", OP_FOR_SUBMITTERS, true, true, apply_members, run_apply },
-	{ "release", OP_FOR_SUBMITTERS, true, true, selector_members,
+	{ "release", OP_FOR_SUBMITTERS, true, true, release_members,
 	  run_release },
 	{ "status", OP_FOR_ALL, false, true, no_members, run_status },
 	{ "list", OP_FOR_ALL, false, true, list_members, run_list },

@@ -487,13 +487,25 @@ static json_t *selection(const struct job *job)
 	return grant_member(job);
 }
 
+/* The nodes may have time to take the lane back by themselves. */
+static json_t *release_members(const struct job *job)
+{
+	struct world *world = job->jobs->world;
+	json_t *members = selection(job);
+
+	if (world_percent(world, 30))
+		json_object_set_new(members, "grace",
+				    json_integer(world_below(world, 40)));
+	return members;
+}
+
 static void release(struct job *job)
 {
 	struct world *world = job->jobs->world;
 
 	on_end_of_tasks(job);
 	job->is_waiting = true;
-	ask(job, "release", selection(job), release_done);
+	ask(job, "release", release_members(job), release_done);
 	job->tries++;
 	if (world_percent(world, 8)) {
 		coverage_hit(world->coverage, "client:releases-twice");

@@ -56,7 +56,7 @@ common_conf() {
 		ReturnToService=2
 		SchedulerType=sched/backfill
 		SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1,permit_job_expansion
-		KillWait=2
+		KillWait=${slurm_kill_wait:-2}
 		SlurmdTimeout=300
 		PlugStackConfig=$slurm/plugstack.conf
 		SlurmdParameters=config_overrides

@@ -8,6 +8,7 @@
 . "$(dirname "$0")/slurm-lib.sh"
 
 need_slurm
+slurm_kill_wait=60 # a task that does not want to end has time
 slurm_user=nobody # as whom the manager runs: its commands may drain nodes
 for script in drain undrain; do
 	sed "s|^set -eu|set -eu; export SLURM_CONF=$SLURM_CONF|" "$root/pack/slurm/$script" \
@@ -36,6 +37,27 @@ submit -N2
 wait_for have_started 2
 slurm_client scancel "$job"
 wait_for is_job "$job" CANCELLED
+expect_slurm_clean 4
+
+it 'tasks keep their lane until they have ended'
+cat >"$work/checkpoint" <<END
+trap 'until [ -e $shared/go-on ]; do sleep 0.05; done
+	cxi-lni && echo saved >>$shared/saved; exit' TERM
+echo \$SLINGSHOT_VNIS >>$shared/tasks
+while :; do sleep 0.05; done
+END
+rm "$shared/tasks"
+expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -N2 --wrap "srun sh $work/checkpoint"
+job=$out
+wait_for have_started 2
+slurm_client scancel "$job"
+wait_for ran_hook epilog-slurmctld "$job" 0
+is "$(job_state "slurm/$job")" releasing 'the job at the manager'
+expect_objects 1 n0 n1
+touch "$shared/go-on"
+wait_for is_job "$job" CANCELLED
+is "$(wc -l <"$shared/saved")" 2 'tasks that could use it'
+rm "$shared/go-on"
 expect_slurm_clean 4
 
 it 'one that is cancelled while its lane is made'

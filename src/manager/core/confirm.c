@@ -91,6 +91,7 @@ void core_parts_confirmed(struct core *core, struct job *job,
 	for (size_t i = 0; i < count; i++)
 		core_drain_settle(core, nodes_at(&core->nodes, parts[i]->node));
 	core->metrics.confirmations += count;
+	core_grace_settle(core, job);
 }
 
 void core_job_waived(struct core *core, struct job *job,

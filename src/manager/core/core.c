@@ -25,6 +25,7 @@ int core_create(const struct core_config *config, const struct core_ops *ops,
 	core->log = log;
 	core->next_grant_id = 1;
 	core->retry_at_ms = DEADLINE_NONE;
+	core->grace_at_ms = DEADLINE_NONE;
 	core->reports_at_ms = DEADLINE_NONE;
 	core->tell_at_ms = DEADLINE_NONE;
 	nodes_init(&core->nodes);

@@ -264,8 +264,15 @@ void core_reserve(struct core *core, const struct core_caller *caller,
 		  const struct request *request, uint64_t token);
 void core_apply(struct core *core, const struct core_caller *caller,
 		uint64_t grant_id, uint64_t token);
+/*
+ * grace_ms: how long nodes that have the lane may take it back by themselves
+ * before they are asked; such a release is answered at once. 0: they are asked
+ * now, and the answer comes when they have answered. A release without grace
+ * ends that of an earlier one, and so does a restart.
+ */
 void core_release(struct core *core, const struct core_caller *caller,
-		  const struct core_selector *selector, uint64_t token);
+		  const struct core_selector *selector, uint32_t grace_ms,
+		  uint64_t token);
 /* node-drain, node-undrain, node-fence, quarantine-release, recover-waive */
 void core_node_drain(struct core *core, const char *nodes, bool is_drained,
 		     const char *reason, uint64_t token);

@@ -90,6 +90,9 @@
 	X(APPLY_JOIN, "apply:joined")                                  \
 	X(RELEASE_REPEAT, "release:repeated")                          \
 	X(RELEASE_JOIN, "release:joined")                              \
+	X(RELEASE_GRACE, "release:grace")                              \
+	X(RELEASE_GRACE_DONE, "release:grace-over")                    \
+	X(RELEASE_GRACE_JOIN, "release:grace-joined")                  \
 	X(RELEASE_APPLYING, "release:while-applying")                  \
 	X(ERROR_RESERVE_EPERM, "error:reserve:-EPERM")                 \
 	X(ERROR_RESERVE_EEXIST, "error:reserve:-EEXIST")               \

@@ -115,8 +115,9 @@ struct job {
 	struct apply_run *apply_run;
 	struct release_run *release_run;
 	uint64_t retry_at_ms; /* DEADLINE_NONE: none is due */
+	bool is_in_grace;     /* released; its nodes are asked then */
 	uint32_t retry_delay_ms;
-	struct job *prev, *next; /* in `unapplied` or `owing` of the core */
+	struct job *prev, *next; /* `unapplied`, `in_grace` or `owing` */
 	struct job *sibling;     /* next grant of the same SUBMITTER/JOB */
 	UT_hash_handle hh;       /* by grant id */
 	UT_hash_handle hh_name;  /* the first sibling, by name */

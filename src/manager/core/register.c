@@ -244,7 +244,7 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 	}
 	if (job->state >= JOB_RELEASED && core_settle(core, job))
 		return;
-	if (part->state == PART_REVOKING) {
+	if (part->state == PART_REVOKING && !job->is_in_grace) {
 		core_fanout_revoke_one(core, job, node);
 		if (job->state >= JOB_RELEASED &&
 		    job->retry_at_ms == DEADLINE_NONE)
@@ -512,4 +512,5 @@ void core_node_lost(struct core *core, const char *name)
 		return;
 	node->state = NODE_DOWN;
 	core_hit(core, EDGE_NODE_LOST);
+	core_grace_node_lost(core, node);
 }

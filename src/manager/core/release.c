@@ -104,8 +104,8 @@ static void run_end(struct core *core, struct release_run *run_owned,
 	core_release_run_destroy(run_owned);
 }
 
-void core_release_begin(struct core *core, struct job *job,
-			enum job_reason reason)
+/* All but to ask the nodes. */
+static void begin(struct core *core, struct job *job, enum job_reason reason)
 {
 	struct effect_list effects;
 	struct event event;
@@ -127,11 +127,18 @@ void core_release_begin(struct core *core, struct job *job,
 		core_store_job(core, job);
 	core_effects_run(core, job, &effects, true);
 	effect_list_fini(&effects);
+}
+
+void core_release_begin(struct core *core, struct job *job,
+			enum job_reason reason)
+{
+	begin(core, job, reason);
 	core_release_ask(core, job);
 }
 
 void core_release_ask(struct core *core, struct job *job)
 {
+	core_grace_end(core, job);
 	run_of(job)->started_ms = core_now_ms(core);
 	if (core_fanout_revoke(core, job, true) == 0)
 		core_release_over(core, job);
@@ -315,8 +322,32 @@ bool core_settle(struct core *core, struct job *job)
 
 /* --- the request --- */
 
+/* It is answered with what is left, and goes on by itself. */
+static void leave_to_nodes(struct core *core, struct job *job,
+			   struct release_wait *wait, size_t place,
+			   enum job_reason reason, uint32_t grace_ms)
+{
+	_auto_(freep) char *item = NULL;
+
+	if (job->state != JOB_RELEASING) {
+		begin(core, job, reason);
+		core_grace_begin(core, job, grace_ms);
+	}
+	item = item_of(core, job);
+	wait_end(core, wait, place, item);
+}
+
+static void join_releasing(struct core *core, struct job *job)
+{
+	core_hit(core, EDGE_RELEASE_JOIN);
+	if (!job->is_in_grace)
+		return;
+	core_hit(core, EDGE_RELEASE_GRACE_JOIN);
+	core_release_ask(core, job);
+}
+
 static void join(struct core *core, struct job *job, struct release_wait *wait,
-		 size_t place, enum job_reason reason)
+		 size_t place, enum job_reason reason, uint32_t grace_ms)
 {
 	_auto_(freep) char *item = NULL;
 	struct release_run *run;
@@ -327,6 +358,11 @@ static void join(struct core *core, struct job *job, struct release_wait *wait,
 		wait_end(core, wait, place, item);
 		return;
 	}
+	if (grace_ms > 0 && job->owed_count > 0 &&
+	    (job->state == JOB_ACTIVE || job->is_in_grace)) {
+		leave_to_nodes(core, job, wait, place, reason, grace_ms);
+		return;
+	}
 	run = run_of(job);
 	run->waits = memory_resize(run->waits, run->wait_count + 1,
 				   sizeof(*run->waits));
@@ -334,7 +370,7 @@ static void join(struct core *core, struct job *job, struct release_wait *wait,
 	run->waits[run->wait_count].place = place;
 	run->wait_count++;
 	if (job->state == JOB_RELEASING) {
-		core_hit(core, EDGE_RELEASE_JOIN);
+		join_releasing(core, job);
 	} else if (job->state == JOB_APPLYING) {
 		core_hit(core, EDGE_RELEASE_APPLYING);
 		core_apply_cancel(job, reason);
@@ -402,7 +438,8 @@ static size_t collect(struct core *core, const struct core_caller *caller,
 }
 
 void core_release(struct core *core, const struct core_caller *caller,
-		  const struct core_selector *selector, uint64_t token)
+		  const struct core_selector *selector, uint32_t grace_ms,
+		  uint64_t token)
 {
 	uint64_t ids[CORE_JOB_GRANTS_MAX];
 	size_t count = collect(core, caller, selector, token, ids);
@@ -425,6 +462,7 @@ void core_release(struct core *core, const struct core_caller *caller,
 
 		join(core, job, wait, i,
 		     core_may_act(&as_submitter, job->key) ? REASON_REQUEST
-							   : REASON_OPERATOR);
+							   : REASON_OPERATOR,
+		     grace_ms);
 	}
 }

@@ -151,6 +151,8 @@ uint64_t core_deadline_ms(const struct core *core)
 	uint64_t retry_ms = core_retry_deadline_ms(core);
 	uint64_t first_ms = core->tell_at_ms;
 
+	if (core->grace_at_ms < first_ms)
+		first_ms = core->grace_at_ms;
 	if (core->resume_next < core->resume_count)
 		return 0;
 	if (effects_ms < first_ms)
@@ -164,6 +166,7 @@ void core_tick(struct core *core)
 
 	resume(core);
 	core_effects_tick(core, now_ms);
+	core_grace_tick(core, now_ms);
 	core_retry_tick(core, now_ms);
 	core_tell_tick(core, now_ms);
 }

@@ -117,6 +117,7 @@ struct core {
 	uint64_t next_fanout_id;
 	uint64_t recovery;      /* the epoch in which it began; 0: none */
 	uint64_t retry_at_ms;   /* no job's retry is earlier */
+	uint64_t grace_at_ms;   /* no grace ends earlier */
 	uint64_t reports_at_ms; /* when reports are revoked again */
 	uint64_t tell_at_ms;    /* no node's call is made again earlier */
 	uint64_t next_tell_id;
@@ -129,6 +130,7 @@ struct core {
 	struct trace *traces; /* oldest first */
 	size_t trace_count;
 	struct job *unapplied; /* with a lane, reserved or applying; by id */
+	struct job *in_grace;  /* releasing, and their nodes have time */
 	struct job *owing;     /* over for the job manager, parts are owed */
 	struct fanout_entry *fanouts;
 	struct effect_entry *effects;
@@ -389,6 +391,16 @@ void core_free_event(struct core *core, struct job *job, const char *pool,
  * NULL: none. The caller frees it. */
 char *core_parts_text(const struct core *core, const struct job *job,
 		      bool is_unreachable);
+
+/* --- grace.c --- */
+
+/* A release that has begun waits so long before it asks the nodes. */
+void core_grace_begin(struct core *core, struct job *job, uint32_t grace_ms);
+void core_grace_end(struct core *core, struct job *job);
+/* A node has confirmed, or is down: if it was the last one, the grace is over. */
+void core_grace_settle(struct core *core, struct job *job);
+void core_grace_node_lost(struct core *core, const struct node *node);
+void core_grace_tick(struct core *core, uint64_t now_ms);
 
 /* --- retry.c --- */
 

@@ -195,7 +195,7 @@ int apply(struct fixture *fixture, uint64_t grant_id)
 static int release_selected(struct fixture *fixture,
 			    const struct core_selector *selector)
 {
-	core_release(fixture->core, &slurm, selector, ++fixture->last_token);
+	core_release(fixture->core, &slurm, selector, 0, ++fixture->last_token);
 	return result_of(fixture, fixture->last_token);
 }
 

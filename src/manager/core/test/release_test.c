@@ -234,16 +234,16 @@ static void who_may_release(void **state)
 	struct core_selector by_job = { .job = "slurm/1" };
 
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
-	core_release(f->core, &flux, &by_id, 1001);
+	core_release(f->core, &flux, &by_id, 0, 1001);
 	assert_int_equal(reply_to(f, 1001)->result, -EPERM);
-	core_release(f->core, &alice, &by_id, 1002);
+	core_release(f->core, &alice, &by_id, 0, 1002);
 	assert_int_equal(reply_to(f, 1002)->result, -EPERM);
-	core_release(f->core, &flux, &by_job, 1003);
+	core_release(f->core, &flux, &by_job, 0, 1003);
 	assert_int_equal(reply_to(f, 1003)->result, -EPERM);
 	assert_int_equal(job_state(f, 1), JOB_RESERVED);
-	core_release(f->core, &slurm, &by_job, 1004);
+	core_release(f->core, &slurm, &by_job, 0, 1004);
 	assert_int_equal(reply_to(f, 1004)->result, 0);
-	core_release(f->core, &flux, &by_id, 1005);
+	core_release(f->core, &flux, &by_id, 0, 1005);
 	assert_int_equal(reply_to(f, 1005)->result, -EPERM);
 }
 
@@ -268,9 +268,9 @@ static void the_event_says_who_wanted_it(void **state)
 	assert_int_equal(reserve(f, "slurm/3/0", "n0", ""), 0);
 	release_id(f, 1);
 	core_release(f->core, &root, &(struct core_selector){ .grant_id = 2 },
-		     2);
+		     0, 2);
 	core_release(f->core, &root_as_slurm,
-		     &(struct core_selector){ .grant_id = 3 }, 3);
+		     &(struct core_selector){ .grant_id = 3 }, 0, 3);
 	assert_string_equal(reason_of(f, 1), "request");
 	assert_string_equal(reason_of(f, 2), "operator");
 	assert_string_equal(reason_of(f, 3), "request");

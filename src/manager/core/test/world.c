@@ -492,6 +492,14 @@ static void client_reserves(struct world *world)
 		options[below(world, sizeof(options) / sizeof(options[0]))]);
 }
 
+static void release_somehow(struct world *world,
+			    const struct core_selector *selector)
+{
+	core_release(world->fixture->core, &slurm, selector,
+		     chance(world, 50) ? (uint32_t)below(world, 60000) : 0,
+		     ++world->fixture->last_token);
+}
+
 /* Mostly what makes sense. */
 static void client_goes_on(struct world *world)
 {
@@ -504,7 +512,11 @@ static void client_goes_on(struct world *world)
 	else if (job->state == JOB_RESERVED && chance(world, 80))
 		apply(f, grant_id);
 	else if (chance(world, job->state == JOB_ACTIVE ? 30 : 10))
-		release_id(f, chance(world, 5) ? grant_id + 500 : grant_id);
+		release_somehow(world,
+				&(struct core_selector){
+					.grant_id = chance(world, 5)
+							    ? grant_id + 500
+							    : grant_id });
 }
 
 static void client_acts(struct world *world)
@@ -519,7 +531,7 @@ static void client_acts(struct world *world)
 		return;
 	case 3:
 		snprintf(key, sizeof(key), "slurm/%zu", world->job);
-		release_job(world->fixture, key);
+		release_somehow(world, &(struct core_selector){ .job = key });
 		return;
 	default:
 		client_goes_on(world);
