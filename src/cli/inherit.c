@@ -20,23 +20,46 @@ json_t *environment_clear(void)
 	return variables;
 }
 
-/* What this process has of the variables: [[name, value], ...]. */
-static int find_inherited(struct cli *cli, const json_t *variables,
-			  json_t *inherited)
+/* Names that only lanes have; users set the others by themselves, too. */
+static bool is_own(const char *name)
 {
-	const char *name;
-	json_t *value;
+	return strncmp(name, "FAIRLEAD_", 9) == 0 ||
+	       strncmp(name, "SLINGSHOT_", 10) == 0;
+}
 
-	json_object_foreach ((json_t *)variables, name, value) {
-		const char *text = getenv(name);
+static bool has_lane(const char *const *names)
+{
+	for (; names && *names; names++)
+		if (is_own(*names) && getenv(*names))
+			return true;
+	return false;
+}
 
-		if (text &&
-		    json_array_append_new(inherited,
+static int add_inherited(struct cli *cli, const char *name, json_t *inherited)
+{
+	const char *text = getenv(name);
+
+	if (text && json_array_append_new(inherited,
 					  json_pack("[s, s]", name, text)) < 0)
-			return cli_fail(cli, EXIT_FAILED,
-					"the inherited %s is not UTF-8", name);
-	}
+		return cli_fail(cli, EXIT_FAILED,
+				"the inherited %s is not UTF-8", name);
 	return EXIT_DONE;
+}
+
+/* What this process has of lanes' variables: [[name, value], ...]. */
+static int find_inherited(struct cli *cli, json_t *inherited)
+{
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; driver_table[i]; i++) {
+		const char *const *name = driver_table[i]->variables;
+
+		if (!has_lane(name))
+			continue;
+		for (; *name && code == EXIT_DONE; name++)
+			code = add_inherited(cli, *name, inherited);
+	}
+	return code;
 }
 
 int environment_inherit(struct cli *cli, json_t *variables,
@@ -45,7 +68,7 @@ int environment_inherit(struct cli *cli, json_t *variables,
 	json_auto_t *inherited = json_array();
 	const json_t *pair;
 	size_t i;
-	int code = find_inherited(cli, variables, inherited);
+	int code = find_inherited(cli, inherited);
 
 	*ret_is_inherited = false;
 	if (code != EXIT_DONE || json_array_size(inherited) == 0)

@@ -86,6 +86,8 @@ is "$(json_of list)" "$list" 'jobs of the manager'
 expect_exit 2 within -N 2 -- true
 expect_exit 1 env -u SLINGSHOT_VNIS fairlead run --inherit -- true
 expect_error 'no lane to pass on'
+expect_exit 1 env -u SLINGSHOT_VNIS UCX_NET_DEVICES=mlx5_0:1 fairlead run --inherit -- true
+expect_error 'no lane to pass on'
 
 it 'a reservation of its own comes before what is inherited'
 expect_exit 0 environment n0 jm/own --inherit --json
