@@ -126,19 +126,45 @@ static int check_namespace(const struct ethernet_node *node, const char *path,
 	return result;
 }
 
-static int check_device(const struct found *found, const char *name, uid_t uid,
-			struct fairlead_error *ret_error)
+/* The item of a list with commas; *list: what is behind it, or NULL. */
+static void take_item(const char **list, size_t capacity, char *ret_item)
+{
+	size_t size = strcspn(*list, ",");
+
+	ret_item[0] = 0;
+	if (size < capacity) {
+		memcpy(ret_item, *list, size);
+		ret_item[size] = 0;
+	}
+	*list = (*list)[size] ? *list + size + 1 : NULL;
+}
+
+static int check_device(const struct lane_device *device, uid_t uid,
+			const char *address, struct fairlead_error *ret_error)
+{
+	char own[IP_ADDRESS_TEXT_MAX];
+
+	ip_address_format(device->ipv4.family ? &device->ipv4 : &device->ipv6,
+			  own);
+	if (device->alias.grant_id == 0 || device->alias.uid != uid)
+		return error_set(ret_error, -ENODEV,
+				 "inherited device %s is not for uid %u",
+				 device->name, uid);
+	if (strcmp(own, address) != 0)
+		return error_set(ret_error, -ENODEV,
+				 "inherited address '%s' is not that of %s",
+				 address, device->name);
+	return 0;
+}
+
+static int check_item(const struct found *found, const char *name, uid_t uid,
+		      const char *address, struct fairlead_error *ret_error)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		const struct lane_device *device = &found->list[i].device;
 
-		if (!device->is_ours || strcmp(device->name, name) != 0)
-			continue;
-		if (device->alias.grant_id != 0 && device->alias.uid == uid)
-			return 0;
-		return error_set(ret_error, -ENODEV,
-				 "inherited device %s is not for uid %u", name,
-				 uid);
+		if (device->is_ours && strcmp(device->name, name) == 0)
+			return check_device(device, uid, address, ret_error);
 	}
 	return error_set(ret_error, -ENODEV,
 			 "inherited device '%.20s' is not there any more",
@@ -151,27 +177,36 @@ int ethernet_inherit(void *state, uid_t uid,
 {
 	static const char inside[] = "netns:";
 	const struct ethernet_node *node = state;
-	const char *rest = get(arg, "FAIRLEAD_INTERFACES");
+	const char *devices = get(arg, "FAIRLEAD_INTERFACES");
+	const char *addresses = get(arg, "FAIRLEAD_ADDRESSES");
 	const char *isolation = get(arg, "FAIRLEAD_ISOLATION");
 	struct found found = { 0 };
 	int result;
 
-	if (!rest)
+	if (!devices && !addresses && !isolation)
 		return 0;
-	if (node->is_looking && isolation &&
-	    strncmp(isolation, inside, strlen(inside)) == 0)
+	if (!devices || !addresses || !isolation)
+		return error_set(ret_error, -ENODEV,
+				 "only some of FAIRLEAD_INTERFACES, "
+				 "FAIRLEAD_ADDRESSES and FAIRLEAD_ISOLATION "
+				 "are inherited");
+	if (node->is_looking && strncmp(isolation, inside, strlen(inside)) == 0)
 		return check_namespace(node, isolation + strlen(inside),
 				       ret_error);
 	result = found_read(state, &found, ret_error);
-	while (result == 0 && rest) {
-		size_t size = strcspn(rest, ",");
-		char name[IFNAMSIZ] = "";
+	while (result == 0 && devices) {
+		char name[IFNAMSIZ];
+		char address[IP_ADDRESS_TEXT_MAX] = "";
 
-		if (size > 0 && size < sizeof(name))
-			memcpy(name, rest, size);
-		result = check_device(&found, name, uid, ret_error);
-		rest = rest[size] ? rest + size + 1 : NULL;
+		take_item(&devices, sizeof(name), name);
+		if (addresses)
+			take_item(&addresses, sizeof(address), address);
+		result = check_item(&found, name, uid, address, ret_error);
 	}
+	if (result == 0 && addresses)
+		result = error_set(ret_error, -ENODEV,
+				   "inherited address '%.100s' is of no device",
+				   addresses);
 	found_fini(&found);
 	return result;
 }

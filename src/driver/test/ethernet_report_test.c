@@ -451,6 +451,8 @@ static const char *variable_get(void *arg, const char *name)
 {
 	if (strcmp(name, "FAIRLEAD_INTERFACES") == 0)
 		return "fl4096";
+	if (strcmp(name, "FAIRLEAD_ADDRESSES") == 0)
+		return "100.64.0.1";
 	return strcmp(name, "FAIRLEAD_ISOLATION") == 0 ? "netns:/mnt/netns/9"
 						       : NULL;
 }
