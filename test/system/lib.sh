@@ -111,6 +111,12 @@ skip_all() { # skip_all REASON: this system cannot run the (rest of the) story
 	exit 0
 }
 
+skip_claim() { # skip_claim REASON: this system cannot show what was claimed last
+	claim_count=$((claim_count + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$claim_count" "$claim" "$*" >&3
+	claim=
+}
+
 need_root() { # need_root WHAT FOR
 	$is_root || skip_all "needs root: $*"
 }
