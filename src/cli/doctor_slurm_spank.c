@@ -67,6 +67,22 @@ static void check_argument(const struct doctor_slurm *slurm,
 			   value, said ? "" : " (not said)", wanted, why);
 }
 
+static void check_unknown(const struct doctor_slurm *slurm,
+			  const struct plugstack_line *line)
+{
+	static const char *const names[] = { "default", "submitter", "jobs_dir",
+					     NULL };
+	_auto_(freep) char *unknown = plugstack_unknown(line->arguments, names);
+
+	if (unknown)
+		doctor_say(slurm->doctor, DOCTOR_FAIL, CHECK,
+			   "take it out: there are default=must|may|none, "
+			   "submitter=NAME and jobs_dir=FOLDER",
+			   "'%s' is no argument of the plugin: srun, sbatch "
+			   "and salloc fail",
+			   unknown);
+}
+
 static const char *why_default(const struct doctor_slurm *slurm)
 {
 	switch (lane_expect(slurm->config, NULL, "")) {
@@ -142,6 +158,7 @@ static void check_line(struct stack *stack, const struct plugstack_line *line,
 			"no slurmd starts",
 			file);
 	check_plugin_file(slurm, line->path);
+	check_unknown(slurm, line);
 	check_argument(slurm, line, "default", "must", expected_default(slurm),
 		       why_default(slurm));
 	check_argument(slurm, line, "submitter", "slurm",
@@ -150,9 +167,6 @@ static void check_line(struct stack *stack, const struct plugstack_line *line,
 	check_argument(slurm, line, "jobs_dir", FAIRLEAD_JOBS_DIR,
 		       slurm->config->node.jobs,
 		       "tasks do not find what is for them");
-	check_argument(slurm, line, "node_socket", FAIRLEAD_NODE_SOCKET,
-		       slurm->config->node.socket,
-		       "the node's daemon is not reached");
 }
 
 static void read_stack(struct stack *stack, const char *path);

@@ -128,6 +128,9 @@ plugstack "include $slurm/plugstack.d/*.conf" 'include plugstack.d/*.relative'
 echo "${line/optional/required}" >"$slurm/plugstack.d/fairlead.conf"
 diagnose n0
 finds WARN 'SPANK plugin' "required" "write 'optional'"
+echo "$line node_socket=/run/fairlead/node.sock" >"$slurm/plugstack.d/fairlead.conf"
+diagnose
+finds FAIL 'SPANK plugin' "'node_socket=/run/fairlead/node.sock' is no argument" 'submitter=NAME and jobs_dir=FOLDER'
 echo "${line/default=must/default=none} submitter=west" >"$slurm/plugstack.d/fairlead.conf"
 diagnose
 finds FAIL 'SPANK plugin' 'default is none, the configuration has must' 'default=must'

@@ -247,6 +247,10 @@ expect_exit 1 as_alice srun -N1 sh -c "$task"
 is "$out" '' 'what ran'
 expect_error 'srun: error: fairlead: plugstack.conf: default=yes is not must'
 expect_error 'slurmstepd-n.: error: fairlead: plugstack.conf: default=yes is not'
+plugstack "optional $plugin jobs_dir=$jobs node_socket=/run/fairlead/node.sock"
+expect_exit 1 as_alice srun -N1 sh -c "$task"
+is "$out" '' 'what ran'
+expect_error 'srun: error: fairlead: plugstack.conf: node_socket=/run/fairlead/node.sock is not default='
 wait_for are_nodes idle 2
 
 it 'no daemon of Slurm has ended of it'

@@ -66,7 +66,7 @@ int arguments_parse(int count, char *const *texts,
 		    struct fairlead_error *ret_error)
 {
 	struct arguments arguments = { LANE_MUST, "slurm", NULL };
-	const char *value, *unused;
+	const char *value;
 	int result = 0;
 
 	for (int i = 0; i < count && result == 0; i++)
@@ -79,14 +79,10 @@ int arguments_parse(int count, char *const *texts,
 		else if ((value = value_of(texts[i], "jobs_dir")))
 			result = parse_path(texts[i], value,
 					    &arguments.jobs_dir, ret_error);
-		else if ((value = value_of(texts[i], "node_socket")))
-			result =
-				parse_path(texts[i], value, &unused, ret_error);
 		else
 			result = refuse(ret_error, -EINVAL,
 					"%.40s is not default=must|may|none, "
-					"submitter=NAME, jobs_dir=FOLDER or "
-					"node_socket=PATH",
+					"submitter=NAME or jobs_dir=FOLDER",
 					texts[i]);
 	if (result == 0)
 		*ret_arguments = arguments;

@@ -16,12 +16,11 @@
  * In plugstack.conf, on every host:
  *
  *   optional spank_fairlead.so [default=must|may|none] [submitter=NAME]
- *            [jobs_dir=FOLDER] [node_socket=PATH]
+ *            [jobs_dir=FOLDER]
  *
  * default: what a job without the option gets; has to fit fairlead.conf. must
  * (when not said): a lane, always; may: one as long as there are any
- * (reserve_fatal = false); none: none (default_vnis = 0). node_socket is for a
- * plugin that asks the node's daemon; this one does not.
+ * (reserve_fatal = false); none: none (default_vnis = 0).
  *
  * Why it is so:
  * - The option's callback refuses, not a hook: an `optional` plugin's hooks are

@@ -31,8 +31,7 @@ static void each_argument_is_taken_in_any_order(void **state)
 	struct arguments arguments;
 
 	assert_int_equal(PARSE(&arguments, NULL, "jobs_dir=/run/x=y",
-			       "default=none", "submitter=slurm-2",
-			       "node_socket=/run/y"),
+			       "default=none", "submitter=slurm-2"),
 			 0);
 	assert_int_equal(arguments.otherwise, LANE_NONE);
 	assert_string_equal(arguments.submitter, "slurm-2");
@@ -57,8 +56,8 @@ static void what_is_wrong_is_named_and_nothing_is_written(void **state)
 		(char *)"jobs_dir=",
 		(char *)"jobs_dir=run",
 		(char *)"",
-		(char *)"node_socket=x",
-		(char *)"node_sockets=/x",
+		(char *)"node_socket=/run/x", /* of earlier releases */
+		(char *)"colour=red",
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
