@@ -8,8 +8,10 @@
 . "$(dirname "$0")/flux-lib.sh"
 
 need_flux
+printf 'eip [0-3] n[0-3]\n' >"$work/elanhosts"
+chmod 644 "$work/elanhosts"
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1025 -s manager.revoke_timeout=2 \
-	-s node.epilog_timeout=1
+	-s node.epilog_timeout=1 -s "elan3.elanhosts=$work/elanhosts"
 flux_up 4
 : >"$work/ran"
 chown "$alice" "$work/ran"
@@ -70,6 +72,37 @@ denied -o fairlead=colour=red
 expect_error "has no option 'colour'"
 denied -o fairlead=interconnect=quadrics
 expect_error 'quadrics'
+expect_flux_clean 4
+
+it 'a lane that its shell cannot start tasks in is refused, and none runs without'
+refused() { # refused OPTIONS TEXT: at submission
+	expect_exit 1 fx submit -o "fairlead=$1" "$work/task"
+	expect_error "$2"
+}
+refused interconnect=ethernet,isolation=netns \
+	"in a lane with 'isolation=netns': its shell does not enter a network namespace"
+refused interconnect=elan3 "cannot start tasks on interconnect 'elan3'"
+refused rails=0,interconnect=elan3 "interconnect=' names another one"
+interconnect_is() { # interconnect_is NAME: of jobs that do not say
+	sed -i "s/^\( *interconnect *= *\)\".*\"/\1\"$1\"/" "$config"
+	expect_exit 0 fairlead manager reconfigure
+}
+interconnect_is elan3
+denied -N2
+expect_error "type=cray-slingshot severity=0 Flux cannot start tasks on interconnect 'elan3'"
+expect_flux_events "$job" prolog-start exception epilog-start prolog-finish \
+	epilog-finish free clean
+expect_events "flux/$(plain "$job")" request elan3 release free free
+expect_exit 0 fx run -o fairlead=interconnect=slingshot "$work/show"
+expect_out 'vnis=10'
+interconnect_is ethernet
+sed -i 's/isolation = "host,netns"/isolation = "netns,host"/' "$config"
+expect_exit 0 fairlead manager reconfigure
+denied -N2
+expect_error "severity=0 Flux cannot start tasks in a lane with 'isolation=netns'"
+sed -i 's/isolation = "netns,host"/isolation = "host,netns"/' "$config"
+interconnect_is slingshot
+is "$(drained)" '' 'drained nodes'
 expect_flux_clean 4
 
 it 'one node of four cannot: it is drained with the reason, and jobs run elsewhere'

@@ -4,7 +4,7 @@
  * start, and gives it back before its nodes are another's. Callbacks only; what
  * they bring about is lane.h.
  *
- *   job.validate       refuses options that cannot be meant
+ *   job.validate       refuses options that cannot be meant, or done by Flux
  *   job.new            goes on where it was before a restart
  *   job.state.run      begins
  *   job.state.cleanup  ends
@@ -28,6 +28,7 @@
 #include "fairlead.h"
 #include "plugin/flux/eventlog.h"
 #include "plugin/flux/lane.h"
+#include "plugin/flux/launch.h"
 
 struct plugin {
 	struct lanes *lanes;
@@ -80,7 +81,9 @@ static int on_validate(flux_plugin_t *p, const char *topic,
 
 	if (read_job(p, args, &job) < 0)
 		return 0;
-	if (wish_parse(job.options, &wish, &error) < 0)
+	if (wish_parse(job.options, &wish, &error) < 0 ||
+	    (wish.kind == WISH_LANE &&
+	     launch_check(wish.interconnect, wish.options, &error) < 0))
 		return flux_jobtap_reject_job(p, args, "%s", error.text);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "plugin/flux/eventlog.h"
 #include "plugin/flux/lane.h"
+#include "plugin/flux/launch.h"
 
 /* Keys that were used: by other jobs, as ids began anew, or by earlier tries. */
 #define ATTEMPTS 128
@@ -101,6 +102,8 @@ int lane_ask(struct lane *lane)
 
 static void take_grant(struct lane *lane, const json_t *root)
 {
+	struct fairlead_error error;
+
 	json_decref(lane->public);
 	lane->public = json_incref(json_object_get(root, "public"));
 	lane->grant_id =
@@ -109,6 +112,11 @@ static void take_grant(struct lane *lane, const json_t *root)
 		json_is_true(json_object_get(lane->public, "has_lane"));
 	if (!lane->has_lane) {
 		lane_start_job(lane);
+		return;
+	}
+	if (launch_check(text_of(lane->public, "interconnect"),
+			 text_of(lane->public, "options"), &error) < 0) {
+		lane_deny(lane, error.text);
 		return;
 	}
 	lane->step = LANE_APPLY;
