@@ -2,9 +2,9 @@
 /*
  * A role is looked at where there is a trace of it: its key file or its
  * socket. On a machine with neither there is nothing that could be well, but for
- * a controller of Slurm's.
+ * a job manager's own.
  */
-#include "cli/doctor.h"
+#include "cli/doctor_beside.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -97,15 +97,10 @@ static void check_config(struct doctor *doctor, struct config **ret_config)
 		   errors ? errors : "memory is out");
 }
 
-/* A manager over TCP, as fairlead_open() takes it. */
-static bool is_url(const char *path)
-{
-	return strncmp(path, "tcp://", 6) == 0;
-}
-
 static bool is_there(const char *path)
 {
-	return path && *path && (is_url(path) || access(path, F_OK) == 0);
+	return path && *path &&
+	       (doctor_is_url(path) || access(path, F_OK) == 0);
 }
 
 /* The socket: as the environment says, else the configuration, else default. */
@@ -126,7 +121,7 @@ static void check_munge(struct doctor *doctor, const char *manager)
 
 	if (config && *config->manager.listen_clients)
 		doctor_check_munge(doctor, config->manager.munge_socket);
-	else if (is_url(manager))
+	else if (doctor_is_url(manager))
 		doctor_check_munge(doctor, socket_of("FAIRLEAD_MUNGE_SOCKET",
 						     NULL, ""));
 }

@@ -10,36 +10,14 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/hostlist.h"
 #include "cli/child.h"
-#include "cli/output.h"
-#include "cli/remote.h"
 #include "cli/slurm/commands.h"
 #include "cli/slurm/settings.h"
 
 #define TIMEOUT_NONE 65534 /* as Slurm shows that there is none */
-
-static bool is_path_open(const char *path, uid_t also)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 &&
-	       ((status.st_uid != 0 && status.st_uid != also) ||
-		((status.st_mode & (S_IWGRP | S_IWOTH)) &&
-		 !(S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX))));
-}
-
-bool doctor_slurm_is_open(const char *path, uid_t also)
-{
-	_auto_(freep) char *copy = strdup(path);
-
-	return !copy || is_path_open(path, also) ||
-	       is_path_open(dirname(copy), also);
-}
 
 char *doctor_slurm_path(const struct doctor_slurm *slurm, const char *path)
 {
@@ -81,15 +59,6 @@ static bool read_settings(struct doctor_slurm *slurm)
 	return true;
 }
 
-/* Is `name` the host, up to its domain? */
-static bool is_host(const char *host, const char *name)
-{
-	size_t size = strcspn(host, ".");
-
-	return size > 0 && strncmp(host, name, size) == 0 &&
-	       (name[size] == 0 || strchr(".(", name[size]));
-}
-
 static bool is_controller(const struct doctor_slurm *slurm, const char *host)
 {
 	_auto_(freep) char *value = NULL;
@@ -99,7 +68,7 @@ static bool is_controller(const struct doctor_slurm *slurm, const char *host)
 		value = slurm_setting_at(slurm->settings, "SlurmctldHost", i);
 		if (!value)
 			return false;
-		if (is_host(host, value))
+		if (doctor_is_host(host, value))
 			return true;
 	}
 }
@@ -115,7 +84,7 @@ static void take_nodes(struct doctor_slurm *slurm, char *text, const char *host)
 		if (!line || !*name)
 			continue;
 		json_object_set_new(slurm->nodes, name, json_true());
-		if (is_host(host, line))
+		if (doctor_is_host(host, line))
 			slurm->is_node = true;
 	}
 }
@@ -128,7 +97,7 @@ static void find_machines(struct doctor_slurm *slurm)
 	struct fairlead_error error;
 	char host[256] = "";
 
-	gethostname(host, sizeof(host) - 1);
+	doctor_host(host, sizeof(host));
 	slurm->is_controller = is_controller(slurm, host);
 	if (child_run(slurm->config->slurm.commands, argv, &text, NULL,
 		      &error) == 0)
@@ -216,20 +185,6 @@ static void check_timeout(const struct doctor_slurm *slurm)
 
 /* --- ours --- */
 
-static bool is_url(const char *path)
-{
-	return strncmp(path, "tcp://", 6) == 0;
-}
-
-static const char *manager_of(const struct doctor_slurm *slurm)
-{
-	const char *path = secure_getenv("FAIRLEAD_SOCKET");
-
-	if (path && *path)
-		return path;
-	return config_manager_of(slurm->config, &slurm->config->slurm);
-}
-
 static void check_commands(const struct doctor_slurm *slurm)
 {
 	static const char *const names[] = { "squeue", "scancel", NULL };
@@ -248,142 +203,20 @@ static void check_commands(const struct doctor_slurm *slurm)
 	}
 }
 
-static const struct config_submitter *find_submitter(
-	const struct config *config)
+static void check_beside(const struct doctor_slurm *slurm)
 {
-	for (size_t i = 0; i < config->manager.submitter_count; i++)
-		if (strcmp(config->manager.submitters[i].name,
-			   config->slurm.submitter) == 0)
-			return &config->manager.submitters[i];
-	return NULL;
-}
+	const struct doctor_beside beside = {
+		.doctor = slurm->doctor,
+		.title = "Slurm",
+		.scripts = SLURM_SCRIPTS,
+		.section = &slurm->config->slurm,
+	};
 
-/* May PrologSlurmctld, which is SlurmUser, reserve? */
-static void check_user(const struct doctor_slurm *slurm)
-{
-	const struct config_submitter *found = find_submitter(slurm->config);
-	bool is_remote = is_url(manager_of(slurm));
-	_auto_(freep) char *advice = NULL;
-	const char *name = slurm->config->slurm.submitter;
-
-	if (!slurm->has_user)
-		return;
-	if (asprintf(&advice,
-		     "in the manager's fairlead.conf: manager { submitter "
-		     "\"%s\" { uid = %u } }",
-		     name, slurm->user) < 0)
-		advice = NULL;
-	if ((found && found->uid == slurm->user) ||
-	    (slurm->user == 0 && !is_remote))
-		doctor_say(slurm->doctor, DOCTOR_OK, "submitter", NULL,
-			   "SlurmUser, uid %u, may reserve for '%s'",
-			   slurm->user, name);
-	else if (found)
-		doctor_say(slurm->doctor, DOCTOR_FAIL, "submitter", advice,
-			   "SlurmUser is uid %u, and the submitter '%s' uid %u",
-			   slurm->user, name, found->uid);
-	else if (is_remote)
-		doctor_say(slurm->doctor, DOCTOR_SKIP, "submitter", advice,
-			   "whether the manager takes SlurmUser, uid %u, for "
-			   "'%s' is not said here",
-			   slurm->user, name);
-	else
-		doctor_say(slurm->doctor, DOCTOR_FAIL, "submitter", advice,
-			   "there is no submitter '%s', who SlurmUser, uid %u, "
-			   "has to be",
-			   name, slurm->user);
-}
-
-static void check_drain(const struct doctor_slurm *slurm)
-{
-	const struct config_manager *manager = &slurm->config->manager;
-
-	if (is_url(manager_of(slurm)))
-		doctor_say(slurm->doctor, DOCTOR_SKIP, "drain_command",
-			   "ask again on the manager's machine",
-			   "the manager is on another machine");
-	else if (*manager->drain_command && *manager->undrain_command)
-		doctor_say(slurm->doctor, DOCTOR_OK, "drain_command", NULL,
-			   "%s and %s", manager->drain_command,
-			   manager->undrain_command);
-	else
-		doctor_say(slurm->doctor, DOCTOR_WARN, "drain_command",
-			   "in fairlead.conf: manager { drain_command = "
-			   "\"" SLURM_SCRIPTS "/drain\"  undrain_command = "
-			   "\"" SLURM_SCRIPTS "/undrain\" }",
-			   "a node that Fairlead drains, as it cannot take a "
-			   "lane back, goes on getting jobs from Slurm");
-}
-
-/* --- nodes --- */
-
-/* Take the names that the manager knows off; false: it did not say. */
-static bool take_known(struct fairlead *handle, json_t *unknown,
-		       struct fairlead_error *ret_error)
-{
-	_auto_(freep) char *after = NULL;
-
-	do {
-		json_auto_t *page =
-			doctor_ask(handle, "node-list",
-				   json_pack("{s:s*}", "after", after),
-				   ret_error);
-		const json_t *node;
-		size_t i;
-
-		if (!page)
-			return false;
-		json_array_foreach (json_object_get(page, "nodes"), i, node)
-			json_object_del(unknown, output_text(node, "name"));
-		free(after);
-		after = doctor_next_page(page);
-	} while (after);
-	return true;
-}
-
-static char *format_names(const json_t *names)
-{
-	size_t count = json_object_size(names);
-	_auto_(freep) const char **list = calloc(count + 1, sizeof(*list));
-	const char *name;
-	size_t i = 0;
-	json_t *ignored;
-
-	if (!list)
-		return NULL;
-	json_object_foreach ((json_t *)names, name, ignored)
-		list[i++] = name;
-	return hostlist_format(list, count);
-}
-
-static void check_nodes(const struct doctor_slurm *slurm)
-{
-	_auto_(fairlead_closep) struct fairlead *handle = NULL;
-	json_auto_t *unknown = json_copy(slurm->nodes);
-	_auto_(freep) char *names = NULL;
-	struct fairlead_error error;
-
-	if (!slurm->nodes)
-		return;
-	if (fairlead_open(manager_of(slurm), &handle, &error) < 0 ||
-	    !take_known(handle, unknown, &error)) {
-		doctor_say(slurm->doctor, DOCTOR_SKIP, "Slurm's nodes",
-			   "ask again when the manager answers", "%s",
-			   error.text);
-		return;
-	}
-	if (json_object_size(unknown) == 0) {
-		doctor_say(slurm->doctor, DOCTOR_OK, "Slurm's nodes", NULL,
-			   "the manager knows all %zu",
-			   json_object_size(slurm->nodes));
-		return;
-	}
-	names = format_names(unknown);
-	doctor_say(slurm->doctor, DOCTOR_FAIL, "Slurm's nodes",
-		   "'nodes' of the section 'manager' has to have them, by the "
-		   "names that Slurm has; jobs there are refused",
-		   "the manager does not know %s",
-		   names ? names : "some of them");
+	if (slurm->has_user)
+		doctor_beside_user(&beside, "SlurmUser", slurm->user);
+	check_timeout(slurm);
+	doctor_beside_drain(&beside);
+	doctor_beside_nodes(&beside, slurm->nodes);
 }
 
 void doctor_check_slurm(struct doctor *doctor)
@@ -405,10 +238,7 @@ void doctor_check_slurm(struct doctor *doctor)
 		doctor_slurm_hooks(&slurm);
 		doctor_slurm_spank(&slurm);
 		check_commands(&slurm);
-		check_user(&slurm);
-		check_timeout(&slurm);
-		check_drain(&slurm);
-		check_nodes(&slurm);
+		check_beside(&slurm);
 	}
 	json_decref(slurm.nodes);
 	free(slurm.settings);

@@ -2,7 +2,7 @@
 /* Parts of `fairlead doctor --slurm`: what the controller goes by, and us. */
 #pragma once
 
-#include "cli/doctor.h"
+#include "cli/doctor_beside.h"
 
 #define SLURM_SCRIPTS "/usr/lib/fairlead/slurm" /* where ours are installed */
 
@@ -17,8 +17,6 @@ struct doctor_slurm {
 	bool is_node;
 };
 
-/* Could somebody else than root, or than `also`, change it? Also by its folder. */
-bool doctor_slurm_is_open(const char *path, uid_t also);
 /* An absolute path; a relative one is slurm.conf's neighbour. The caller frees it. */
 char *doctor_slurm_path(const struct doctor_slurm *slurm, const char *path);
 

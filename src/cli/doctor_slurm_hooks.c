@@ -91,7 +91,7 @@ static bool check_file(const struct doctor_slurm *slurm,
 			   path);
 		return false;
 	}
-	if (doctor_slurm_is_open(path, also)) {
+	if (doctor_is_open(path, also)) {
 		doctor_say(slurm->doctor, DOCTOR_FAIL, hook->setting,
 			   "chown root and chmod go-w it and its folder: Slurm "
 			   "runs it with privileges",

@@ -32,19 +32,6 @@ static enum doctor_level lacking(const struct doctor_slurm *slurm)
 	return slurm->is_node ? DOCTOR_FAIL : DOCTOR_WARN;
 }
 
-static const char *expected_default(const struct doctor_slurm *slurm)
-{
-	switch (lane_expect(slurm->config, NULL, "")) {
-	case LANE_NONE:
-		return "none";
-	case LANE_MAY:
-		return "may";
-	case LANE_MUST:
-		break;
-	}
-	return "must";
-}
-
 /* An argument, or what the plugin takes without it, against ours. */
 static void check_argument(const struct doctor_slurm *slurm,
 			   const struct plugstack_line *line, const char *name,
@@ -128,7 +115,7 @@ static void check_plugin_file(const struct doctor_slurm *slurm,
 			   "'optional' Slurm goes on without it, and without "
 			   "--fairlead",
 			   "%s is not there", path);
-	else if (doctor_slurm_is_open(found, 0))
+	else if (doctor_is_open(found, 0))
 		doctor_say(slurm->doctor, DOCTOR_FAIL, CHECK,
 			   "chown root and chmod go-w it and its folder: "
 			   "slurmd loads it as root",
@@ -159,8 +146,8 @@ static void check_line(struct stack *stack, const struct plugstack_line *line,
 			file);
 	check_plugin_file(slurm, line->path);
 	check_unknown(slurm, line);
-	check_argument(slurm, line, "default", "must", expected_default(slurm),
-		       why_default(slurm));
+	check_argument(slurm, line, "default", "must",
+		       doctor_default(slurm->config), why_default(slurm));
 	check_argument(slurm, line, "submitter", "slurm",
 		       slurm->config->slurm.submitter,
 		       "tasks do not find what is for them");
@@ -230,7 +217,7 @@ void doctor_slurm_spank(const struct doctor_slurm *slurm)
 	read_stack(&stack, path);
 	if (asprintf(&advice,
 		     "in %s: optional " SLURM_SCRIPTS "/" PLUGIN " default=%s",
-		     path, expected_default(slurm)) < 0)
+		     path, doctor_default(slurm->config)) < 0)
 		advice = NULL;
 	if (stack.count == 0)
 		doctor_say(slurm->doctor, lacking(slurm), CHECK, advice,
