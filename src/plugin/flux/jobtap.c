@@ -219,12 +219,15 @@ static int on_query(flux_plugin_t *p, const char *topic,
 
 	return flux_plugin_arg_pack(
 		args, FLUX_PLUGIN_ARG_OUT,
-		"{s:s, s:s, s:s, s:s, s:{s:s, s:b, s:s}, s:o}", "version",
-		FAIRLEAD_VERSION, "submitter", lanes->settings.submitter,
-		"default", settings_default_name(lanes->settings.otherwise),
-		"inside", plugin->inside ? plugin->inside : "", "manager",
-		"address", link_manager(link), "is_up", link_is_up(link),
-		"trouble", link_trouble(link), "jobs", lanes_describe(lanes));
+		"{s:s, s:s, s:s, s:f, s:f, s:s, s:{s:s, s:b, s:s}, s:o}",
+		"version", FAIRLEAD_VERSION, "submitter",
+		lanes->settings.submitter, "default",
+		settings_default_name(lanes->settings.otherwise),
+		"prolog_timeout_s", lanes->settings.prolog_timeout_s,
+		"epilog_timeout_s", lanes->settings.epilog_timeout_s, "inside",
+		plugin->inside ? plugin->inside : "", "manager", "address",
+		link_manager(link), "is_up", link_is_up(link), "trouble",
+		link_trouble(link), "jobs", lanes_describe(lanes));
 }
 
 /* --- the job shells --- */
