@@ -20,6 +20,7 @@
 
 static const struct option_spec options[] = {
 	{ .name = "slurm", .help = "also at Slurm, and what calls us there" },
+	{ .name = "flux", .help = "also at Flux, and our plugins there" },
 	OPTION_CONFIG,
 	OPTION_JSON,
 	OPTION_NO_HEADER,
@@ -141,7 +142,8 @@ static void check_roles(struct doctor *doctor)
 		roles |= CONFIG_ROLE_MANAGER;
 	if (is_there(node) || (config && is_there(config->node.key)))
 		roles |= CONFIG_ROLE_NODE;
-	if (!roles && !cli_flag(doctor->cli, "slurm"))
+	if (!roles && !cli_flag(doctor->cli, "slurm") &&
+	    !cli_flag(doctor->cli, "flux"))
 		doctor_say(doctor, DOCTOR_FAIL, "roles",
 			   "start fairleadd, or look at the machine where it "
 			   "runs",
@@ -198,6 +200,8 @@ static int run(struct cli *cli)
 	check_roles(&doctor);
 	if (cli_flag(cli, "slurm"))
 		doctor_check_slurm(&doctor);
+	if (cli_flag(cli, "flux"))
+		doctor_check_flux(&doctor);
 	if (cli_flag(cli, "json")) {
 		answer = json_pack("{s:O, s:i}", "findings", findings, "failed",
 				   doctor.failed_count);

@@ -69,6 +69,8 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path);
 
 /* Slurm's configuration, hooks, plugin and nodes. */
 void doctor_check_slurm(struct doctor *doctor);
+/* The instance of Flux, its plugins and ours, and its nodes. */
+void doctor_check_flux(struct doctor *doctor);
 
 /*
  * A node's `objects` answer: the default service, and what is not ours. Once

@@ -151,6 +151,85 @@ expect_out 'no task starts without the lane that was inherited: cxi0: inherited 
 lacks "$out" 'vnis=' 'a task'
 expect_flux_clean 4
 
+findings=
+diagnose() { # diagnose [NODE]: there, by its own broker
+	run on "${1:-n0}" -- env FLUX_URI="local://$flux/run.${1:-n0}/local" \
+		fairlead doctor --flux --json
+	findings=$out
+	jq -e .findings >/dev/null <<<"$out" || fail "no findings: $out $err"
+}
+finds() { # finds LEVEL CHECK TEXT [ADVICE]
+	holds "$findings" 'any(.findings[]; .level == $level and .check == $check and
+		(.text | contains($text)) and (.advice | contains($advice)))' \
+		--arg level "$1" --arg check "$2" --arg text "$3" --arg advice "${4:-}"
+}
+
+it 'doctor --flux finds all well, at the first broker and on another node'
+sed -i "s|^plugin.load { file = \"\*|-- &|" "$flux/shell.lua" # ours is found by its name
+diagnose
+finds OK Flux "an instance of uid $alice; broker 0 is here"
+finds OK 'jobtap plugin' 'configuration has it'
+finds OK 'jobtap plugin' 'default is must'
+finds OK 'jobtap plugin' 'submitter is flux'
+finds OK 'shell plugin' "$flux/shell.lua loads $plugins/fairlead-shell.so"
+finds OK 'manager of Flux' 'it answers the jobtap plugin'
+finds OK 'manager of Flux' "takes requests of uid $alice"
+finds OK submitter "uid $alice, may reserve for 'flux'"
+finds OK "Flux's nodes" 'the manager knows all 4'
+finds WARN drain_command 'goes on getting jobs from Flux' '/usr/lib/fairlead/flux/drain'
+holds "$findings" '[.findings[] | select((.check | test("lux|plugin|submitter")) and
+	(.level == "FAIL" or .level == "WARN"))] == []'
+diagnose n1
+finds OK Flux 'broker 1 is here'
+finds OK 'shell plugin' 'jobs_dir is'
+finds SKIP 'manager of Flux' 'from its machine' 'rank 0'
+
+it 'and what is wrong in a real one'
+conf=$(<"$flux/conf/flux.toml")
+sed -i "s|^\[fairlead\]|&\ndefault = 'none'\nsubmitter = 'west'\nprolog-timeout = '2s'|" \
+	"$flux/conf/flux.toml"
+fx config reload
+write_shell_conf 'default = "none", colour = "red"'
+diagnose
+finds FAIL 'jobtap plugin' 'default is none, fairlead.conf has must' 'default = "must"'
+finds FAIL 'jobtap plugin' 'submitter is west, fairlead.conf has flux'
+finds WARN 'jobtap plugin' 'prolog-timeout is 2 s'
+finds FAIL 'shell plugin' 'default is none, fairlead.conf has must'
+finds FAIL 'shell plugin' "'colour' is no setting of the plugin: no task starts"
+expect_exit 1 fx run "$work/show"
+lacks "$out" 'vnis=' 'a task'
+printf '%s\n' "$conf" >"$flux/conf/flux.toml"
+sed -i "s|file = \"$plugins/fairlead-shell.so\"|file = \"/nowhere/fairlead-shell.so\"|" "$flux/shell.lua"
+fx config reload
+diagnose
+finds FAIL 'shell plugin' '/nowhere/fairlead-shell.so, which is not there: no task starts'
+run fx run "$work/show"
+[ "$code" -ne 0 ] || fail 'it ran'
+expect_error 'plugin.load: /nowhere/fairlead-shell.so: File not found'
+lacks "$out" 'vnis=' 'a task'
+write_shell_conf
+fx jobtap remove fairlead-jobtap.so
+diagnose
+finds FAIL 'jobtap plugin' 'configuration has it, and it is not loaded' 'flux jobtap load'
+fx jobtap load "$plugins/fairlead-jobtap.so"
+sed -i "/^plugins = /d" "$flux/conf/flux.toml"
+fx config reload
+diagnose
+finds WARN 'jobtap plugin' 'loaded by hand'
+printf '%s\n' "$conf" >"$flux/conf/flux.toml"
+fx config reload
+sed -i "s/uid = $alice }/uid = $((alice + 1)) }/" "$config"
+expect_exit 0 fairlead manager reconfigure
+diagnose
+finds FAIL submitter "the instance's owner is uid $alice"
+finds FAIL 'manager of Flux' "as uid $alice: 'apply' is for root and submitters" 'manager reconfigure'
+sed -i "s/uid = $((alice + 1)) }/uid = $alice }/" "$config"
+expect_exit 0 fairlead manager reconfigure
+expect_exit 0 fx run sh -c "flux start -Sconf.shell_initrc=$flux/shell.lua \
+	fairlead doctor --flux --config $config | grep Flux"
+expect_out 'SKIP +Flux .*within a job'
+expect_flux_clean 4
+
 it 'housekeeping, and a prolog of the site, go with it'
 cat >>"$flux/conf/flux.toml" <<END
 [job-manager.housekeeping]
