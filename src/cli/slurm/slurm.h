@@ -6,7 +6,7 @@
 
 #define SLURM_HOOK_DETAILS                                                    \
 	"For Slurm to run: it reads what Slurm puts into the environment of " \
-	"this hook, and exits\nwith 0 or 1. See doc/slurm.md."
+	"this hook, and exits\nwith 0 or 1. See fairlead-slurm(7)."
 
 extern const struct option_spec slurm_hook_options[];
 

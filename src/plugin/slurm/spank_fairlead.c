@@ -95,7 +95,7 @@ static struct spank_option option = {
 	.name = (char *)"fairlead",
 	.arginfo = (char *)"OPTIONS|off",
 	.usage = (char *)"lane of the job on the interconnect: NAME=VALUE,... "
-			 "or off; see doc/slurm.md",
+			 "or off; see fairlead-slurm(7)",
 	.has_arg = 1,
 	.cb = option_taken,
 };
