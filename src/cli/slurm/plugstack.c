@@ -27,8 +27,8 @@ enum plugstack_kind plugstack_parse(char *line, struct plugstack_line *ret_line)
 	*ret_line = (struct plugstack_line){
 		.is_required = strcasecmp(word, "required") == 0,
 		.path = take_word(&rest),
-		.arguments = rest + strspn(rest, SPACE),
 	};
+	ret_line->arguments = rest + strspn(rest, SPACE);
 	if (!*word)
 		return PLUGSTACK_NOTHING;
 	if (!*ret_line->path)
