@@ -150,22 +150,21 @@ static bool next_page(json_t *members, const json_t *answer, json_t *last,
 	return true;
 }
 
-int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
-		   const char *list, const char *name, json_t **ret_answer)
+int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
+		    json_t *members_owned, const char *list, const char *name,
+		    json_t **ret_answer)
 {
-	_auto_(fairlead_closep) struct fairlead *handle = NULL;
 	json_auto_t *members = members_owned ? members_owned : json_object();
 	json_auto_t *all = json_array();
 	size_t limit = output_number(members, "limit");
 	bool is_more = true;
-	int code = remote_open(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, &handle);
 
-	while (code == EXIT_DONE && is_more) {
+	while (is_more) {
 		json_auto_t *answer = NULL;
 		json_t *last;
+		int code = remote_call(cli, handle, op, json_incref(members),
+				       &answer);
 
-		code = remote_call(cli, handle, op, json_incref(members),
-				   &answer);
 		if (code != EXIT_DONE)
 			return code;
 		last = move_elements(all, answer, list, name);
@@ -176,9 +175,22 @@ int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
 					"the daemon says that there is more, "
 					"but not what");
 	}
-	if (code == EXIT_DONE)
-		*ret_answer = json_pack("{s:O}", list, all);
-	return code;
+	*ret_answer = json_pack("{s:O}", list, all);
+	return EXIT_DONE;
+}
+
+int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
+		   const char *list, const char *name, json_t **ret_answer)
+{
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	int code = remote_open(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, &handle);
+
+	if (code != EXIT_DONE) {
+		json_decref(members_owned);
+		return code;
+	}
+	return remote_call_all(cli, handle, op, members_owned, list, name,
+			       ret_answer);
 }
 
 static bool is_number(const char *text)

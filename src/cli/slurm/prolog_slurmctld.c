@@ -23,21 +23,32 @@
 
 /* --- nodes --- */
 
+/* All of the manager's, as an array; NULL: it does not say. */
+static json_t *list_nodes(struct slurm_hook *hook)
+{
+	json_auto_t *answer = NULL;
+
+	/* A refusal may also be that there is no manager. */
+	if (!hook->handle ||
+	    remote_call_all(hook->cli, hook->handle, "node-list", NULL, "nodes",
+			    "name", &answer) != EXIT_DONE)
+		return NULL;
+	return json_incref(json_object_get(answer, "nodes"));
+}
+
 /* Those of the job that are drained here, or that are none of the manager's. */
 static char *unfit_nodes(struct slurm_hook *hook, const char *nodes)
 {
 	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
 	_auto_(freep) const char **unfit = NULL;
-	json_auto_t *answer = NULL;
+	json_auto_t *known = list_nodes(hook);
 	json_auto_t *drained = json_object();
 	const json_t *node;
 	size_t i, count = 0;
 
-	if (hostlist_parse(nodes, &list, NULL) < 0 ||
-	    remote_ask_all(hook->cli, "node-list", NULL, "nodes", "name",
-			   &answer) != EXIT_DONE)
+	if (!known || hostlist_parse(nodes, &list, NULL) < 0)
 		return NULL;
-	json_array_foreach (json_object_get(answer, "nodes"), i, node)
+	json_array_foreach (known, i, node)
 		json_object_set(drained, output_text(node, "name"),
 				json_object_get(node, "drained"));
 	unfit = calloc(list->count, sizeof(*unfit));
@@ -59,17 +70,14 @@ static void drain_unfit(struct slurm_hook *hook, const char *nodes,
 /* With no node at all connected, it is the manager that is cut off. */
 static bool is_cut_off(struct slurm_hook *hook)
 {
-	json_auto_t *answer = NULL;
+	json_auto_t *known = list_nodes(hook);
 	const json_t *node;
 	size_t i;
 
-	if (remote_ask_all(hook->cli, "node-list", NULL, "nodes", "name",
-			   &answer) != EXIT_DONE)
-		return false;
-	json_array_foreach (json_object_get(answer, "nodes"), i, node)
+	json_array_foreach (known, i, node)
 		if (strcmp(output_text(node, "state"), "up") == 0)
 			return false;
-	return true;
+	return known != NULL;
 }
 
 /* A node that is full is none that has failed: it serves the jobs it has. */
