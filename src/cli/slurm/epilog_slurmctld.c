@@ -16,8 +16,11 @@ static int epilog(struct slurm_hook *hook)
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
 	bool has_others;
-	int code = slurm_has_others(hook, NULL, &has_others);
+	int code;
 
+	if (!slurm_hook_may_hold(hook))
+		return EXIT_DONE;
+	code = slurm_has_others(hook, NULL, &has_others);
 	if (code != EXIT_DONE || has_others)
 		return code;
 	if (slurm_hook_ask(hook, "release",

@@ -128,6 +128,11 @@ int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
 	return code == EXIT_DONE ? EXIT_DONE : EXIT_FAILED;
 }
 
+bool slurm_hook_may_hold(const struct slurm_hook *hook)
+{
+	return hook->expectation != LANE_NONE || hook->job.is_component;
+}
+
 /* --- the daemon --- */
 
 static int64_t now_ms(void)

@@ -45,6 +45,12 @@ int slurm_hook_ask(struct slurm_hook *hook, const char *op,
 		   json_t *members_owned, json_t **ret_answer,
 		   struct fairlead_error *ret_error);
 
+/*
+ * At the end of the job: may it have a lane? A component of a heterogeneous one
+ * shares its leader's, whatever its own user asked for.
+ */
+bool slurm_hook_may_hold(const struct slurm_hook *hook);
+
 /* As cli_fail(), code EXIT_FAILED; the first one is remembered in `said`. */
 int slurm_hook_fail(struct slurm_hook *hook, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
