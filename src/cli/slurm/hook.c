@@ -17,7 +17,7 @@
 #include "cli/slurm/components.h"
 #include "cli/slurm/nodes.h"
 
-#define ANSWER_MS    120000 /* apply and release have limits at the daemon */
+#define GRACE_MS     60000 /* for an answer, after the daemon's time is up */
 #define RECONNECT_MS 15000
 #define STEP_MS      100
 #define REASON_MAX   240
@@ -44,7 +44,7 @@ int slurm_hook_fail(struct slurm_hook *hook, const char *format, ...)
 			text ? text : "memory is out");
 }
 
-/* Everything that was printed, a line each, to standard error and syslog. */
+/* Everything that was said, a line each, to standard error and syslog. */
 static void publish(const struct slurm_hook *hook, char *text)
 {
 	char *line;
@@ -53,7 +53,7 @@ static void publish(const struct slurm_hook *hook, char *text)
 	while ((line = strsep(&text, "\n"))) {
 		if (*line == 0)
 			continue;
-		fprintf(stderr, "%s\n", line);
+		fprintf(hook->cli->err, "%s\n", line);
 		syslog(LOG_ERR, "slurm %s job %" PRIu32 ": %s",
 		       hook->cli->command->name, hook->job.id, line);
 	}
@@ -156,6 +156,18 @@ static bool may_pass(const char *op, int result, bool is_answer)
 			      result == -ECONNRESET || result == -EPIPE);
 }
 
+/* Where a daemon is asked to take longer, it is waited for longer. */
+static uint32_t answer_ms(const struct slurm_hook *hook)
+{
+	const struct config *config = hook->config;
+
+	if (hook->daemon == REMOTE_NODE)
+		return config->node.epilog_timeout_ms + GRACE_MS;
+	/* An apply that has failed is undone. */
+	return config->manager.apply_timeout_ms +
+	       config->manager.revoke_timeout_ms + GRACE_MS;
+}
+
 static int ask_once(struct slurm_hook *hook, const char *op,
 		    const char *members, char **ret_json,
 		    struct fairlead_error *ret_error)
@@ -167,7 +179,7 @@ static int ask_once(struct slurm_hook *hook, const char *op,
 				       &hook->handle, ret_error);
 	if (result < 0)
 		return result;
-	fairlead_set_timeout(hook->handle, ANSWER_MS);
+	fairlead_set_timeout(hook->handle, answer_ms(hook));
 	result = fairlead_call(hook->handle, op, members, ret_json, ret_error);
 	/* An answer of the daemon's may be -ENOENT too. */
 	if (result < 0 && !*ret_json) {
