@@ -42,6 +42,18 @@ double output_real(const json_t *json, const char *name)
 	return json_number_value(json_object_get(json, name));
 }
 
+bool output_is_live(const json_t *grant)
+{
+	static const char *const states[] = { "reserved", "applying",
+					      "active" };
+	const char *state = output_text(grant, "state");
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (strcmp(state, states[i]) == 0)
+			return true;
+	return false;
+}
+
 void output_duration(double seconds, char text[OUTPUT_DURATION_MAX])
 {
 	unsigned long long whole = seconds > 0 && seconds < 1e15 ? seconds : 0;

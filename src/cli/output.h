@@ -18,6 +18,8 @@ int output_json(struct cli *cli, const json_t *json);
 const char *output_text(const json_t *json, const char *name);
 json_int_t output_number(const json_t *json, const char *name);
 double output_real(const json_t *json, const char *name);
+/* A grant of `list` or `explain`: by its state its job has it, or gets it. */
+bool output_is_live(const json_t *grant);
 
 /* --- texts for people; the caller gives the room --- */
 

@@ -45,14 +45,6 @@ static int load_config(struct reconcile *reconcile)
 	return EXIT_DONE;
 }
 
-static bool is_live(const json_t *grant)
-{
-	const char *state = output_text(grant, "state");
-
-	return strcmp(state, "reserved") == 0 ||
-	       strcmp(state, "applying") == 0 || strcmp(state, "active") == 0;
-}
-
 /* Add one of the submitter's; others are left out. */
 static int add_grant(struct reconcile *reconcile, const json_t *grant)
 {
@@ -102,7 +94,8 @@ static int read_grants(struct reconcile *reconcile)
 	int code = ask_grants(reconcile, &all);
 
 	json_array_foreach (all, i, grant) {
-		int result = is_live(grant) ? add_grant(reconcile, grant) : 0;
+		int result =
+			output_is_live(grant) ? add_grant(reconcile, grant) : 0;
 
 		if (result < 0 ||
 		    (result > 0 &&

@@ -238,14 +238,11 @@ static json_int_t live_grant(const struct slurm_hook *hook,
 	size_t i;
 
 	json_array_foreach (grants, i, grant) {
-		const char *state = output_text(grant, "state");
 		const char *attempt = strrchr(output_text(grant, "key"), '/');
 		unsigned long number =
 			attempt ? strtoul(attempt + 1, NULL, 10) : 0;
 
-		if ((strcmp(state, "reserved") == 0 ||
-		     strcmp(state, "applying") == 0 ||
-		     strcmp(state, "active") == 0) &&
+		if (output_is_live(grant) &&
 		    number % SLURM_ATTEMPT_STEP ==
 			    hook->job.restart_count % SLURM_ATTEMPT_STEP)
 			found = output_number(grant, "grant_id");

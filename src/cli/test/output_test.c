@@ -51,6 +51,26 @@ static void moments_are_local_time(void **state)
 	assert_string_equal(text, "-");
 }
 
+static void a_grant_that_is_released_is_not_live(void **state)
+{
+	static const struct {
+		const char *state;
+		bool is_live;
+	} cases[] = {
+		{ "reserved", true }, { "applying", true },
+		{ "active", true },   { "releasing", false },
+		{ "", false },        { "actives", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		json_t *grant = json_pack("{s:s}", "state", cases[i].state);
+
+		assert_true(output_is_live(grant) == cases[i].is_live);
+		json_decref(grant);
+	}
+	assert_false(output_is_live(NULL));
+}
+
 static void expect_text(char *text_owned, const char *wanted)
 {
 	assert_non_null(text_owned);
@@ -218,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_have_two_units_at_most),
 		cmocka_unit_test(moments_are_local_time),
+		cmocka_unit_test(a_grant_that_is_released_is_not_live),
 		cmocka_unit_test(identifiers_are_sets_or_arrays),
 		cmocka_unit_test(counts_leave_zeros_out),
 		cmocka_unit_test(texts_are_joined),
