@@ -21,7 +21,7 @@ enum verdict {
 
 struct live_grant {
 	uint64_t grant_id;
-	const char *job; /* JOB of its key; borrowed */
+	const char *job; /* JOB of its key; the caller's */
 	enum verdict verdict;
 };
 

@@ -269,6 +269,8 @@ static int release(struct reconcile *reconcile)
 		code = refuse_many(reconcile);
 	if (code != EXIT_DONE || cli_flag(reconcile->cli, "dry-run"))
 		return code;
+	/* Of those that are never asked for. */
+	mark(reconcile->forgotten, "not released");
 	return reconcile_release(reconcile->cli, reconcile->forgotten);
 }
 
