@@ -111,8 +111,12 @@ static void check_value(const struct doctor_slurm *slurm,
 
 	if (!pattern)
 		return;
-	if (glob(pattern, GLOB_NOCHECK, NULL, &found) != 0)
+	if (glob(pattern, GLOB_NOCHECK, NULL, &found) != 0) {
 		*is_good = false;
+		doctor_say(slurm->doctor, DOCTOR_FAIL, hook->setting, NULL,
+			   "%s: the files of this pattern cannot be listed",
+			   pattern);
+	}
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		*is_good =
 			check_file(slurm, hook, found.gl_pathv[i]) && *is_good;
