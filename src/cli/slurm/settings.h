@@ -20,7 +20,10 @@ char *slurm_setting(const char *text, const char *name);
  */
 char *slurm_setting_at(const char *text, const char *name, size_t index);
 
-/* Is the word in a value with commas between? Letters' case does not count. */
+/*
+ * Is the word in a value with commas between? Letters' case does not count.
+ * value may be NULL.
+ */
 bool slurm_setting_has(const char *value, const char *word);
 
 /* Of a value like `slurm(64030)`; false: it is none. value may be NULL. */
