@@ -7,9 +7,9 @@
 
 #define MEMBER "fairlead"
 
-static const char *text_of(const json_t *object, const char *name)
+const char *entry_text(const json_t *entry, const char *name)
 {
-	const char *text = json_string_value(json_object_get(object, name));
+	const char *text = json_string_value(json_object_get(entry, name));
 
 	return text ? text : "";
 }
@@ -26,7 +26,7 @@ bool lane_event_read(const json_t *entry, struct lane_event *ret_event)
 	event.has_lane = json_is_true(has_lane);
 	event.grant_id =
 		(uint64_t)json_integer_value(json_object_get(ours, "grant_id"));
-	snprintf(event.key, sizeof(event.key), "%s", text_of(ours, "key"));
+	snprintf(event.key, sizeof(event.key), "%s", entry_text(ours, "key"));
 	*ret_event = event;
 	return true;
 }
@@ -60,7 +60,7 @@ json_t *lane_event_none(const char *reason)
 
 const char *lane_event_name(const json_t *grant_public)
 {
-	const char *interconnect = text_of(grant_public, "interconnect");
+	const char *interconnect = entry_text(grant_public, "interconnect");
 
 	return strcmp(interconnect, "slingshot") == 0 ? "cray-slingshot"
 						      : interconnect;
@@ -68,7 +68,7 @@ const char *lane_event_name(const json_t *grant_public)
 
 bool entry_ends_tasks(const json_t *entry)
 {
-	const char *name = text_of(entry, "name");
+	const char *name = entry_text(entry, "name");
 	const json_t *context = json_object_get(entry, "context");
 
 	return strcmp(name, "finish") == 0 ||
@@ -84,13 +84,14 @@ static json_int_t status_of(const json_t *entry)
 
 static bool is_ours(const json_t *entry)
 {
-	return strcmp(text_of(json_object_get(entry, "context"), "description"),
+	return strcmp(entry_text(json_object_get(entry, "context"),
+				 "description"),
 		      EVENTLOG_ACTION) == 0;
 }
 
 static void take_entry(struct eventlog *log, const json_t *entry)
 {
-	const char *name = text_of(entry, "name");
+	const char *name = entry_text(entry, "name");
 
 	if (lane_event_read(entry, &log->event))
 		log->has_event = true;

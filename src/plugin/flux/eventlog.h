@@ -17,6 +17,9 @@
 #define EVENTLOG_ACTION  "fairlead" /* of our prolog and our epilog action */
 #define EVENTLOG_KEY_MAX 128        /* bytes of a key, with its zero */
 
+/* The text that is this member of an entry, or of an answer; "": there is none. */
+const char *entry_text(const json_t *entry, const char *name);
+
 /* Our event. */
 struct lane_event {
 	uint64_t grant_id; /* 0: none; nothing was asked for */

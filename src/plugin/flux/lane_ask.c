@@ -16,13 +16,6 @@
 #define YOUNG_S  30  /* a manager whose nodes are still coming back */
 #define PAUSE_S  0.5 /* before the next try then */
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
 /* --- requests --- */
 
 /*
@@ -180,8 +173,8 @@ static void take_apply(struct lane *lane, const struct fairlead_answer *answer,
 
 	json_array_foreach (json_object_get(root, "warnings"), i, warning)
 		flux_log(lane->lanes->h, LOG_WARNING, "fairlead: %s: %s: %s",
-			 lane->name, text_of(warning, "nodes"),
-			 text_of(warning, "text"));
+			 lane->name, entry_text(warning, "nodes"),
+			 entry_text(warning, "text"));
 	if (answer->result == 0) {
 		lane_start_job(lane);
 		return;

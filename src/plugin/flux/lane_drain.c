@@ -10,14 +10,8 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "plugin/flux/eventlog.h"
 #include "plugin/flux/lane.h"
-
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
 
 static void on_drained(flux_future_t *future, void *arg)
 {
@@ -26,9 +20,9 @@ static void on_drained(flux_future_t *future, void *arg)
 	if (flux_future_get(future, NULL) < 0)
 		flux_log(lane->lanes->h, LOG_ERR,
 			 "fairlead: %s: cannot drain %s: %s", lane->name,
-			 text_of(json_array_get(lane->blamed,
-						lane->drained_count),
-				 "nodes"),
+			 entry_text(json_array_get(lane->blamed,
+						   lane->drained_count),
+				    "nodes"),
 			 future_strerror(future, errno));
 	flux_future_destroy(future);
 	lane->future = NULL;
@@ -46,12 +40,12 @@ static bool drain_next(struct lane *lane)
 
 	/* One line: what a node says may have several. */
 	snprintf(reason, sizeof(reason), "fairlead: %.*s (job %s)",
-		 (int)strcspn(text_of(entry, "text"), "\n"),
-		 text_of(entry, "text"), lane->name);
+		 (int)strcspn(entry_text(entry, "text"), "\n"),
+		 entry_text(entry, "text"), lane->name);
 	lane->future = flux_rpc_pack(lane->lanes->h, "resource.drain", 0, 0,
 				     "{s:s s:s s:s}", "targets",
-				     text_of(entry, "nodes"), "reason", reason,
-				     "mode", "update");
+				     entry_text(entry, "nodes"), "reason",
+				     reason, "mode", "update");
 	if (lane->future &&
 	    flux_future_then(lane->future, -1., on_drained, lane) == 0)
 		return true;
@@ -118,7 +112,7 @@ void lane_take_nodes(struct lane *lane, const json_t *answer)
 	if (!lane->members)
 		lane->members = json_object();
 	json_array_foreach (nodes, i, node) {
-		last = text_of(node, "name");
+		last = entry_text(node, "name");
 		json_object_set(lane->members, last,
 				json_object_get(node, "drained"));
 	}
