@@ -51,7 +51,7 @@ static bool is_submitter(const char *text)
 	return size >= 1 && size <= 32 && text[size] == '\0';
 }
 
-/* Flux's own form: a number, and s, m or h (s where it is left out). */
+/* Flux's own form: a number, and ms, s, m or h (s where it is left out). */
 static bool read_duration(const char *text, double *ret_s)
 {
 	static const struct {
