@@ -277,6 +277,8 @@ static void plugin_destroy(void *arg)
 {
 	struct plugin *plugin = arg;
 
+	if (!plugin)
+		return;
 	lanes_destroy(plugin->lanes);
 	free(plugin);
 }
@@ -302,7 +304,7 @@ int flux_plugin_init(flux_plugin_t *p)
 	if (!plugin || flux_plugin_set_name(p, "fairlead") < 0 ||
 	    !(plugin->lanes = lanes_create(p)) ||
 	    flux_plugin_aux_set(p, NULL, plugin, plugin_destroy) < 0) {
-		free(plugin);
+		plugin_destroy(plugin);
 		return -1;
 	}
 	plugin->inside = find_inside(h);
