@@ -76,8 +76,10 @@ static int start_all(struct cli *cli, const json_t *variables, uint64_t count)
 
 int run_inherited(struct cli *cli)
 {
-	static const char *const others[] = { "nodes", "user", "interconnect",
-					      "option", "dir" };
+	static const char *const others[] = {
+		"nodes",        "cpus-per-task", "user",
+		"interconnect", "option",        "dir",
+	};
 	json_auto_t *variables = environment_clear();
 	bool is_inherited;
 	uint64_t count = 1;

@@ -83,7 +83,10 @@ is "$(grep -cE '^[012] 1024,1025$' <<<"$out")" 3 'tasks'
 expect_exit 3 within -n 2 -- sh -c 'exit $((3 * FAIRLEAD_RANK))'
 expect_exit 137 within -- sh -c 'kill -9 $$'
 is "$(json_of list)" "$list" 'jobs of the manager'
-expect_exit 2 within -N 2 -- true
+for option in '-N 2' '-c 2'; do
+	# shellcheck disable=SC2086  # an option and its value
+	expect_exit 2 within $option -- true
+done
 expect_exit 1 env -u SLINGSHOT_VNIS fairlead run --inherit -- true
 expect_error 'no lane to pass on'
 expect_exit 1 env -u SLINGSHOT_VNIS UCX_NET_DEVICES=mlx5_0:1 fairlead run --inherit -- true
