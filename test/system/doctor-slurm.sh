@@ -178,5 +178,5 @@ diagnose
 is "$code" 1 'exit code'
 finds FAIL Slurm "scontrol' failed" "'commands' and 'conf'"
 
-slurm_down
+job_manager_down
 story_end

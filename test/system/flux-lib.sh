@@ -134,7 +134,7 @@ flux_sync() {
 }
 
 # Called at the end, also of a story that fails.
-slurm_down() {
+job_manager_down() {
 	local node
 	for node in "${!brokers[@]}"; do
 		kill -9 "${brokers[$node]}" 2>/dev/null || true

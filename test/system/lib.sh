@@ -539,7 +539,7 @@ left_behind() { # what is still there of the story, one thing a line
 clean_up() {
 	local pid
 	[ "$BASHPID" -eq $$ ] || return 0 # a background job that was ended
-	! declare -F slurm_down >/dev/null || slurm_down || true
+	! declare -F job_manager_down >/dev/null || job_manager_down || true
 	for pid in $(jobs -p); do
 		kill -9 "$pid" 2>/dev/null || true
 	done

@@ -13,7 +13,7 @@ mkfifo "$work/uri" "$work/end"
 flux start --test-size=1 sh -c "echo \$FLUX_URI >$work/uri; read line <$work/end" \
 	>"$work/flux.log" 2>&1 3>&- &
 flux_pid=$!
-slurm_down() { # called at the end, also of a story that fails
+job_manager_down() { # called at the end, also of a story that fails
 	kill "$flux_pid" 2>/dev/null || true
 }
 FLUX_URI=$(<"$work/uri")

@@ -200,5 +200,5 @@ expect_slurm_clean 4
 expect_exit 0 reconcile
 expect_out "0 grants of 'slurm' are live"
 
-slurm_down
+job_manager_down
 story_end

@@ -1,8 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What every Slurm of a story has: programs, users, munged, and the settings of
-# slurm.conf that are the same. For slurm-lib.sh and slurm-private.sh, after lib.sh.
+# What every Slurm of a story has: programs, users, munged, the settings of
+# slurm.conf that are the same, and what users do and Slurm says. For slurm-lib.sh
+# and slurm-private.sh, after lib.sh; they have slurm_client, which runs a command
+# where the controller is, for a bounded time.
 # shellcheck disable=SC2034,SC2154  # who includes this uses it; lib.sh sets
 
 # Users with a name, as Slurm wants them, and without rights.
@@ -62,4 +64,53 @@ common_conf() {
 		SlurmdParameters=config_overrides
 		PropagateResourceLimits=NONE
 	END
+}
+
+# Also called by lib.sh, when a story fails.
+job_manager_down() {
+	local file pid
+	for file in "$slurm"/*.pid "$slurm/munge/pid"; do
+		[ -e "$file" ] || continue
+		pid=$(<"$file")
+		kill "$pid" 2>/dev/null || continue
+		wait_for is_gone "$pid"
+	done
+}
+
+# --- what users do ---
+
+as_user() { # as_user UID COMMAND...: a plain user's Slurm command
+	local uid=$1
+	shift
+	slurm_client setpriv --reuid "$uid" --regid "$(id -g "$uid")" \
+		--clear-groups env HOME="$work" "$@"
+}
+
+# --- what Slurm says ---
+
+node_states() { # node_states: "n0 idle", a line each
+	slurm_client sinfo -h -N -o '%N %t'
+}
+
+are_nodes() { # are_nodes STATE COUNT
+	[ "$(node_states | grep -c " $1\$")" -eq "$2" ]
+}
+
+slurm_job() { # slurm_job ID FIELD: of scontrol show job
+	slurm_client scontrol -o show job "$1" | head -n 1 | tr ' ' '\n' |
+		sed -n "s/^$2=//p"
+}
+
+is_job() { # is_job ID STATE
+	[ "$(slurm_job "$1" JobState)" = "$2" ]
+}
+
+is_requeued() { # is_requeued JOB
+	[ "$(slurm_job "$1" JobState) $(slurm_job "$1" Reason)" = 'PENDING BeginTime' ]
+}
+
+# Now, and not in two minutes. Slurm takes the credential of a job that starts in
+# the very second in which it was ended for the old one, which is revoked.
+try_again() { # try_again JOB
+	wait_for slurm_client scontrol update "jobid=$1" starttime=now+2
 }

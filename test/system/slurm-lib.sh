@@ -115,35 +115,10 @@ pids_on() { # pids_on NODE: what of Slurm runs there, its tasks too
 	done
 }
 
-slurm_down() {
-	local file pid
-	for file in "$slurm"/*.pid "$slurm/munge/pid"; do
-		[ -e "$file" ] || continue
-		pid=$(<"$file")
-		kill "$pid" 2>/dev/null || continue
-		wait_for is_gone "$pid"
-	done
-}
-
 # --- what Slurm says ---
 
 slurm_client() { # slurm_client COMMAND...: in the controller's place, bounded
 	on manager -- timeout 120 "$@"
-}
-
-as_user() { # as_user UID COMMAND...: a plain user's Slurm command
-	local uid=$1
-	shift
-	slurm_client setpriv --reuid "$uid" --regid "$(id -g "$uid")" \
-		--clear-groups env HOME="$work" "$@"
-}
-
-node_states() { # node_states: "n0 idle", a line each
-	slurm_client sinfo -h -N -o '%N %t'
-}
-
-are_nodes() { # are_nodes STATE COUNT
-	[ "$(node_states | grep -c " $1\$")" -eq "$2" ]
 }
 
 slurm_state() { # slurm_state NODE: idle, drain, drng, alloc, mix, down*
@@ -156,24 +131,6 @@ is_slurm_node() { # is_slurm_node NODE STATE
 
 drain_reason() { # drain_reason NODE
 	slurm_client scontrol show node "$1" | sed -n 's/^ *Reason=//p'
-}
-
-slurm_job() { # slurm_job ID FIELD: of scontrol show job
-	slurm_client scontrol -o show job "$1" | head -n 1 | tr ' ' '\n' |
-		sed -n "s/^$2=//p"
-}
-
-is_job() { # is_job ID STATE
-	[ "$(slurm_job "$1" JobState)" = "$2" ]
-}
-
-is_requeued() { # is_requeued JOB
-	[ "$(slurm_job "$1" JobState) $(slurm_job "$1" Reason)" = 'PENDING BeginTime' ]
-}
-# Now, and not in two minutes. Slurm takes the credential of a job that starts in
-# the very second in which it was ended for the old one, which is revoked.
-try_again() { # try_again JOB
-	wait_for slurm_client scontrol update "jobid=$1" starttime=now+2
 }
 
 ran_hook() { # ran_hook HOOK JOB CODE [NODE]

@@ -104,19 +104,9 @@ slurmd_up() { # slurmd_up NODE: where $jobs are its own
 		>>"$slurm/log/start" 2>&1 3>&-
 }
 
-slurm_down() { # also by lib.sh, when a story fails
-	local file pid
-	for file in "${slurm:-/nonexistent}"/*.pid "${slurm:-/nonexistent}/munge/pid"; do
-		[ -e "$file" ] || continue
-		pid=$(<"$file")
-		kill "$pid" 2>/dev/null || continue
-		wait_for is_gone "$pid"
-	done
-}
-
 private_end() {
 	it 'nothing is left: no process, mount or file'
-	slurm_down
+	job_manager_down
 	is "$(left_behind)" '' 'left behind'
 	is "$(other_processes)" '' 'processes'
 	is "$(find "$slurm"/jobs.* -type f)" '' 'environment files'
@@ -132,11 +122,8 @@ other_processes() { # in this place, but for the story's own
 
 # --- what users do ---
 
-as_user() { # as_user UID COMMAND...: bounded
-	local uid=$1
-	shift
-	timeout 120 setpriv --reuid "$uid" --regid "$(id -g "$uid")" --clear-groups \
-		env HOME="$work" "$@"
+slurm_client() { # slurm_client COMMAND...: bounded
+	timeout 120 "$@"
 }
 
 submit() { # submit UID [OPTION...]: a script, on standard input; its job id
@@ -147,20 +134,8 @@ submit() { # submit UID [OPTION...]: a script, on standard input; its job id
 
 # --- what Slurm says ---
 
-are_nodes() { # are_nodes STATE COUNT
-	[ "$(timeout 60 sinfo -h -N -o %t | grep -cx "$1")" -eq "$2" ]
-}
-
-slurm_job() { # slurm_job ID FIELD: of scontrol show job
-	timeout 60 scontrol -o show job "$1" | head -n 1 | tr ' ' '\n' | sed -n "s/^$2=//p"
-}
-
-is_job() { # is_job ID STATE
-	[ "$(slurm_job "$1" JobState)" = "$2" ]
-}
-
 job_count() { # how many were ever submitted, of those that Slurm remembers
-	timeout 60 scontrol -o show job | grep -c '^JobId=' || true
+	slurm_client scontrol -o show job | grep -c '^JobId=' || true
 }
 
 option_of() { # option_of JOB: what its hooks knew of --fairlead, each once

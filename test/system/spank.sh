@@ -59,7 +59,7 @@ wait_for is_job "$id" COMPLETED
 for i in 0 1; do
 	wait_for is_job "${id}_$i" COMPLETED
 done
-for i in $(timeout 60 scontrol -o show job "$id" | grep -o '^JobId=[0-9]*'); do
+for i in $(slurm_client scontrol -o show job "$id" | grep -o '^JobId=[0-9]*'); do
 	has "$(<"$work/out/${i#JobId=}")" ": ${i#JobId=}/0 " 'task'
 done
 
@@ -94,13 +94,9 @@ $task
 END
 )
 wait_for grep -q ": $id/0 " "$work/out/$id"
-timeout 60 scontrol requeue "$id"
-is_put_off() { # for two minutes
-	is_job "$id" PENDING && [ "$(slurm_job "$id" Reason)" = BeginTime ]
-}
-wait_for is_put_off
-# In the second in which it was ended a node would refuse it: credential revoked.
-timeout 60 scontrol update "jobid=$id" starttime=now+2
+slurm_client scontrol requeue "$id"
+wait_for is_requeued "$id"
+try_again "$id"
 wait_for grep -q ": $id/1 " "$work/out/$id"
 wait_for is_job "$id" COMPLETED
 
