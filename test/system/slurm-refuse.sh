@@ -147,10 +147,14 @@ it 'a manager that is down for a moment only is waited for'
 cat >"$slurm/prolog-slurmctld.before" <<END
 touch $shared/at-prolog; until [ -e $shared/go-on ]; do sleep 0.05; done
 END
+is_asking() { # the hook, which was let go
+	pgrep -P "$(pgrep -fx "/bin/sh $slurm/prolog-slurmctld")" fairlead
+}
 submit -N2
 wait_for test -e "$shared/at-prolog"
 kill_manager
 touch "$shared/go-on"
+wait_for is_asking
 restart manager
 wait_for is_job "$job" COMPLETED
 rm "$slurm/prolog-slurmctld.before" "$shared/go-on"
