@@ -34,7 +34,7 @@ class Slurm:
     """munged, slurmctld in the manager's place, a slurmd in each node."""
 
     def __init__(self, options, count, kind):
-        self.programs, self.count = options.programs, count
+        self.count = count
         self.build = pathlib.Path(options.programs.build)
         self.work = pathlib.Path(options.work) / f"s{count}{kind}"
         self.work.mkdir(mode=0o755)
@@ -43,7 +43,6 @@ class Slurm:
         self.environment = dict(os.environ, SLURM_CONF=str(self.conf),
                                 FAIRLEAD_CLUSTER=str(self.cluster))
         self.kind = kind
-        self.pids = []
 
     def fairlead(self, *words, **more):
         return subprocess.run(
@@ -124,6 +123,14 @@ class Slurm:
         report.progress(f"{self.count} nodes with Slurm")
         self.fairlead("cluster", "up", "--quiet", "-N", str(self.count),
                       "--nics", "1", stderr=subprocess.DEVNULL)
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def start(self):
         with open(self.cluster / "fairlead.conf", "a") as conf:
             conf.write(f'slurm {{\n    conf = "{self.conf}"\n}}\n')
         for name in ("log", "state"):
@@ -136,7 +143,6 @@ class Slurm:
         for i in range(self.count):
             self.on(f"n{i}", "slurmd", "-f", self.conf, "-N", f"n{i}")
         self.settle()
-        return self
 
     def pid_files(self):
         return [*self.work.glob("*.pid"), self.work / "munge/pid"]
