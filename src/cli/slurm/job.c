@@ -25,22 +25,20 @@ static int read_number(char *(*variable)(const char *), const char *name,
 	return 0;
 }
 
-/* As read_number; 0 where it is not set. */
+/* As read_number; it stays as it is where the variable is not set. */
 static int read_optional(char *(*variable)(const char *), const char *name,
-			 uint32_t *ret_number, struct fairlead_error *ret_error)
+			 uint32_t *number, struct fairlead_error *ret_error)
 {
 	const char *text = variable(name);
 
-	*ret_number = 0;
-	return text && *text
-		       ? read_number(variable, name, ret_number, ret_error)
-		       : 0;
+	return text && *text ? read_number(variable, name, number, ret_error)
+			     : 0;
 }
 
 int slurm_job_read(char *(*variable)(const char *name),
 		   struct slurm_job *ret_job, struct fairlead_error *ret_error)
 {
-	struct slurm_job job = { 0 };
+	struct slurm_job job = { .gid = SLURM_GID_UNKNOWN };
 	uint32_t leader = 0;
 	int result = read_number(variable, "SLURM_JOB_ID", &job.id, ret_error);
 

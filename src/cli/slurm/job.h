@@ -20,12 +20,14 @@
 #define SLURM_ATTEMPT_STEP  65536
 #define SLURM_ATTEMPT_TRIES 128
 
+#define SLURM_GID_UNKNOWN   ((gid_t)-1)
+
 struct slurm_job {
 	uint32_t id;
 	uint32_t leader;   /* of a heterogeneous job, else the job itself */
 	bool is_component; /* of a heterogeneous job, the leader too */
 	uid_t uid;
-	gid_t gid;
+	gid_t gid; /* SLURM_GID_UNKNOWN: not said */
 	uint32_t restart_count;
 	const char *nodes;     /* of this component; NULL: not said */
 	const char *all_nodes; /* of all components; NULL but for the leader */

@@ -293,6 +293,7 @@ static int prolog(struct slurm_hook *hook)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
 	json_int_t grant_id = 0;
+	const char *missing = NULL;
 	bool is_too_early;
 	int code;
 
@@ -304,8 +305,12 @@ static int prolog(struct slurm_hook *hook)
 	if (hook->expectation == LANE_NONE)
 		return EXIT_DONE;
 	if (!hook->job.nodes)
-		return slurm_hook_fail(hook, "the environment has no "
-					     "SLURM_JOB_NODELIST");
+		missing = "SLURM_JOB_NODELIST";
+	else if (hook->job.gid == SLURM_GID_UNKNOWN)
+		missing = "SLURM_JOB_GID";
+	if (missing)
+		return slurm_hook_fail(hook, "the environment has no %s",
+				       missing);
 	/* A lane that came too early was undone; the next one is a new grant. */
 	do {
 		is_too_early = false;

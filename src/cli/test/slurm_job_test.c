@@ -62,6 +62,7 @@ static void a_component_has_a_leader(void **state)
 		0);
 	assert_int_equal(job.leader, 17);
 	assert_true(job.is_component);
+	assert_int_equal(job.gid, SLURM_GID_UNKNOWN);
 	assert_string_equal(job.nodes, "n2");
 	assert_string_equal(job.node, "n2");
 	assert_null(job.all_nodes);
