@@ -6,7 +6,7 @@
  *   reservation  what the job's file on this node says, which the node's daemon
  *                wrote when the lane was made. Where it is missing, and the job
  *                was given a lane, no task of the job starts.
- *   inherit      else, where the broker has a lane's variables itself, which is
+ *   inherited    else, where the broker has a lane's variables itself, which is
  *                so in an instance that runs inside a job: these, once the node's
  *                daemon, where there is one, has found them still true
  *   none         neither: what may be left of another lane, in the environment
@@ -135,7 +135,7 @@ static bool reserve(struct shell *shell, bool may_have_lane)
 	return true;
 }
 
-/* --- inherit --- */
+/* --- inherited --- */
 
 /* What the broker has of our variables: {name: value}. The caller drops it. */
 static json_t *broker_environment(struct shell *shell)
