@@ -11,10 +11,14 @@ need_slurm
 slurm_kill_wait=60 # a task that does not want to end has time
 slurm_user=nobody # as whom the manager runs: its commands may drain nodes
 for script in drain undrain; do
-	sed "s|^set -eu|set -eu; export SLURM_CONF=$SLURM_CONF|" "$root/pack/slurm/$script" \
-		>"$work/$script"
+	cat >"$work/$script" <<-END
+		#!/bin/sh
+		SLURM_CONF=$SLURM_CONF $root/pack/slurm/$script "\$@" &&
+			echo "$script \$1" >>$work/told
+	END
 	chmod 755 "$work/$script"
 done
+touch "$work/told" && chmod 666 "$work/told"
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1027 -s manager.revoke_timeout=2 \
 	-s node.epilog_timeout=1 -s node.housekeeping_timeout=2 \
 	-s "manager.drain_command=$work/drain" -s "manager.undrain_command=$work/undrain"
@@ -112,36 +116,30 @@ nic n1 busy svc="$(objects n1 | jq '.[0].id')" nic=0 ms=release
 wait_for is_slurm_node n1 idle
 expect_slurm_clean 4
 
-it 'what an operator has drained is not resumed by us'
-submit -N1 -w n2
-wait_for have_started 1
-nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=forever
-slurm_client scancel "$job"
-wait_for is_slurm_node n2 drain
-slurm_client scontrol update nodename=n2 state=drain reason='new memory'
-nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=release
-wait_for is_pool quarantined ''
-is_undrained() { ! is_drained n2; }
-wait_for is_undrained
-is "$(slurm_state n2)" drain 'n2'
-slurm_client scontrol update nodename=n2 state=resume
-expect_slurm_clean 4
-
-it 'what an operator has drained before us is neither renamed nor resumed by us'
-submit -N1 -w n2
-wait_for have_started 1
-slurm_client scontrol update nodename=n2 state=drain reason='new memory'
-nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=forever
-slurm_client scancel "$job"
-wait_for is_drained n2
-is "$(slurm_state n2)" drain 'n2'
-nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=release
-wait_for is_pool quarantined ''
-wait_for is_undrained
-is "$(slurm_state n2)" drain 'n2'
-has "$(drain_reason n2)" '^new memory ' 'reason'
-slurm_client scontrol update nodename=n2 state=resume
-expect_slurm_clean 4
+was_told() { # was_told drain|undrain NODE: to the end
+	grep -qx "$1 $2" "$work/told"
+}
+for when in before after; do
+	it "what an operator has drained, $when us, is not resumed by us"
+	: >"$work/told"
+	submit -N1 -w n2
+	wait_for have_started 1
+	[ $when = after ] ||
+		slurm_client scontrol update nodename=n2 state=drain reason='new memory'
+	nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=forever
+	slurm_client scancel "$job"
+	wait_for was_told drain n2
+	wait_for is_slurm_node n2 drain
+	[ $when = before ] ||
+		slurm_client scontrol update nodename=n2 state=drain reason='new memory'
+	nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=release
+	wait_for is_pool quarantined ''
+	wait_for was_told undrain n2
+	is "$(slurm_state n2)" drain 'n2'
+	has "$(drain_reason n2)" '^new memory' 'reason'
+	slurm_client scontrol update nodename=n2 state=resume
+	expect_slurm_clean 4
+done
 
 it 'a node that dies in a job: quarantine until it has booted again'
 submit -N2 -w n2,n3
