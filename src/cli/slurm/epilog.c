@@ -19,7 +19,7 @@ static int epilog(struct slurm_hook *hook)
 	size_t i;
 	int result;
 
-	if (hook->expectation == LANE_NONE)
+	if (!slurm_hook_may_hold(hook))
 		return EXIT_DONE;
 	/* Without a list nothing is taken: the manager's release does it. */
 	if (slurm_has_others(hook, hook->job.node, &has_others) != EXIT_DONE ||
