@@ -302,10 +302,20 @@ void slurm_comment(struct slurm_hook *hook, const char *reason)
 							id, text, NULL });
 }
 
-void slurm_cancel(struct slurm_hook *hook)
+/*
+ * scancel would have Slurm end this hook by SIGKILL, and perhaps the next one,
+ * EpilogSlurmctld; where this one had failed just before, the job was requeued.
+ */
+void slurm_refuse(struct slurm_hook *hook)
 {
 	char id[32];
 
+	snprintf(id, sizeof(id), "JobId=%" PRIu32, hook->job.id);
+	tell_slurm(hook, (const char *const[]){ "scontrol", "update", id,
+						"Requeue=0", NULL });
+	if (!hook->job.is_component)
+		return;
+	/* That is for one component. */
 	snprintf(id, sizeof(id), "%" PRIu32, hook->job.leader);
 	tell_slurm(hook, (const char *const[]){ "scancel", id, NULL });
 }

@@ -65,8 +65,11 @@ void slurm_drain(struct slurm_hook *hook, const char *nodes,
 		 const char *reason);
 /* For `scontrol show job`: AdminComment. */
 void slurm_comment(struct slurm_hook *hook, const char *text);
-/* Cancel the job, which would be refused for ever. */
-void slurm_cancel(struct slurm_hook *hook);
+/*
+ * The job would be refused for ever: when its PrologSlurmctld has failed, have
+ * Slurm cancel it, and not requeue it.
+ */
+void slurm_refuse(struct slurm_hook *hook);
 
 struct components;
 /* The job's components, from squeue. Exit code; an error was said. */

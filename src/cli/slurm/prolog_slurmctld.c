@@ -124,7 +124,7 @@ static int reserve_refused(struct slurm_hook *hook, int result,
 	slurm_comment(hook, error->text);
 	/* A request that is wrong is wrong the next time, too. */
 	if (result == -EINVAL)
-		slurm_cancel(hook);
+		slurm_refuse(hook);
 	return EXIT_FAILED;
 }
 
@@ -299,7 +299,7 @@ static int prolog(struct slurm_hook *hook)
 
 	if (hook->has_bad_options) {
 		slurm_comment(hook, hook->said);
-		slurm_cancel(hook);
+		slurm_refuse(hook);
 		return EXIT_FAILED;
 	}
 	if (hook->expectation == LANE_NONE)
