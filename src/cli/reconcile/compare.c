@@ -34,6 +34,8 @@ size_t compare_grants(struct live_grant *grants, size_t count,
 
 bool compare_is_much(size_t forgotten, size_t count)
 {
+	if (forgotten > 1 && forgotten == count)
+		return true;
 	return forgotten > COMPARE_MOST && forgotten * COMPARE_SHARE > count;
 }
 

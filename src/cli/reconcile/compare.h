@@ -30,7 +30,10 @@ size_t compare_grants(struct live_grant *grants, size_t count,
 		      const struct listing *first, const struct listing *second,
 		      bool (*is_name)(const char *name));
 
-/* More than are released without force. */
+/*
+ * More than are released without force: or all of several, since a job manager
+ * that has lost its jobs and was given a new one knows none of ours either.
+ */
 bool compare_is_much(size_t forgotten, size_t count);
 
 /*

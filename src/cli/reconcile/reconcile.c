@@ -247,7 +247,8 @@ static int refuse_many(struct reconcile *reconcile)
 	mark(reconcile->forgotten, "not released");
 	cli_fail(reconcile->cli, EXIT_FAILED,
 		 "%zu of %zu grants are of jobs that %s does not know, which "
-		 "is more than %d and more than %d %%: nothing is released",
+		 "are all, or more than %d and more than %d %%: nothing is "
+		 "released",
 		 reconcile->forgotten_count, reconcile->count,
 		 reconcile->source->title, COMPARE_MOST, 100 / COMPARE_SHARE);
 	cli_hint(reconcile->cli,

@@ -299,12 +299,19 @@ static void a_grant_is_forgotten_when_neither_list_has_its_job(void **state)
 static void more_than_eight_and_a_twentieth_need_force(void **state)
 {
 	assert_false(compare_is_much(0, 0));
-	assert_false(compare_is_much(8, 8));
-	assert_true(compare_is_much(9, 9));
+	assert_false(compare_is_much(8, 9));
+	assert_true(compare_is_much(9, 10));
 	assert_true(compare_is_much(9, 179));
 	assert_false(compare_is_much(9, 180));
 	assert_false(compare_is_much(50, 1000));
 	assert_true(compare_is_much(51, 1000));
+}
+
+static void all_of_several_need_force(void **state)
+{
+	assert_false(compare_is_much(1, 1));
+	assert_true(compare_is_much(2, 2));
+	assert_false(compare_is_much(2, 3));
 }
 
 static void running_jobs_without_a_grant_are_found(void **state)
@@ -348,6 +355,7 @@ int main(void)
 		cmocka_unit_test(
 			a_grant_is_forgotten_when_neither_list_has_its_job),
 		cmocka_unit_test(more_than_eight_and_a_twentieth_need_force),
+		cmocka_unit_test(all_of_several_need_force),
 		cmocka_unit_test(running_jobs_without_a_grant_are_found),
 	};
 
