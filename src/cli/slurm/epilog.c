@@ -39,9 +39,18 @@ static int epilog(struct slurm_hook *hook)
 	return EXIT_FAILED;
 }
 
+/*
+ * A slip in a file that all nodes share would drain them all, one as each job
+ * ends. The manager's release asks the daemon, which runs.
+ */
+static int leave(struct slurm_hook *hook)
+{
+	return EXIT_DONE;
+}
+
 static int run(struct cli *cli)
 {
-	return slurm_hook_run(cli, REMOTE_NODE, epilog);
+	return slurm_hook_run(cli, REMOTE_NODE, epilog, leave);
 }
 
 const struct subcommand command_slurm_epilog = {

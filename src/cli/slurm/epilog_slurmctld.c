@@ -36,7 +36,7 @@ static int epilog(struct slurm_hook *hook)
 
 static int run(struct cli *cli)
 {
-	return slurm_hook_run(cli, REMOTE_MANAGER, epilog);
+	return slurm_hook_run(cli, REMOTE_MANAGER, epilog, NULL);
 }
 
 const struct subcommand command_slurm_epilog_slurmctld = {

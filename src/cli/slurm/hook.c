@@ -21,6 +21,7 @@
 #define RECONNECT_MS 15000
 #define STEP_MS      100
 #define REASON_MAX   240
+#define COMMANDS     "/usr/bin" /* of Slurm, where no configuration says it */
 
 /* --- what was said --- */
 
@@ -78,14 +79,21 @@ static int load_config(struct slurm_hook *hook)
 	return EXIT_DONE;
 }
 
-/* Options that nobody could carry out promise nothing: the job is refused. */
 static int read_job(struct slurm_hook *hook)
+{
+	struct fairlead_error error;
+
+	if (slurm_job_read(getenv, &hook->job, &error) < 0)
+		return slurm_hook_fail(hook, "%s", error.text);
+	return EXIT_DONE;
+}
+
+/* Options that nobody could carry out promise nothing: the job is refused. */
+static void read_options(struct slurm_hook *hook)
 {
 	struct slurm_job *job = &hook->job;
 	struct fairlead_error error;
 
-	if (slurm_job_read(getenv, job, &error) < 0)
-		return slurm_hook_fail(hook, "%s", error.text);
 	if (slurm_job_options(getenv("SPANK_FAIRLEAD"), job, &error) < 0) {
 		hook->has_bad_options = true;
 		slurm_hook_fail(hook, "--fairlead: %s", error.text);
@@ -96,11 +104,26 @@ static int read_job(struct slurm_hook *hook)
 			    job->options);
 	snprintf(hook->name, sizeof(hook->name), "%s/%" PRIu32,
 		 hook->config->slurm.submitter, job->leader);
-	return EXIT_DONE;
+}
+
+static int read_and_run(struct slurm_hook *hook,
+			int (*run)(struct slurm_hook *hook),
+			int (*run_unconfigured)(struct slurm_hook *hook))
+{
+	int code = read_job(hook);
+
+	if (code != EXIT_DONE)
+		return code;
+	code = load_config(hook);
+	if (code != EXIT_DONE)
+		return run_unconfigured ? run_unconfigured(hook) : code;
+	read_options(hook);
+	return run(hook);
 }
 
 int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
-		   int (*run)(struct slurm_hook *hook))
+		   int (*run)(struct slurm_hook *hook),
+		   int (*run_unconfigured)(struct slurm_hook *hook))
 {
 	struct slurm_hook hook = { .cli = cli, .daemon = daemon };
 	_auto_(freep) char *said = NULL;
@@ -113,11 +136,7 @@ int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
 		cli->err = err;
 		return cli_fail(cli, EXIT_FAILED, "memory is out");
 	}
-	code = load_config(&hook);
-	if (code == EXIT_DONE)
-		code = read_job(&hook);
-	if (code == EXIT_DONE)
-		code = run(&hook);
+	code = read_and_run(&hook, run, run_unconfigured);
 	fairlead_close(hook.handle);
 	cli->manager = cli->node = NULL;
 	config_destroy(hook.config);
@@ -230,13 +249,17 @@ int slurm_hook_ask(struct slurm_hook *hook, const char *op,
 
 /* --- Slurm --- */
 
+static const char *commands_of(const struct slurm_hook *hook)
+{
+	return hook->config ? hook->config->slurm.commands : COMMANDS;
+}
+
 /* A failure of these is said, for who reads the log; the job's end is as it is. */
 static void tell_slurm(struct slurm_hook *hook, const char *const *argv)
 {
 	struct fairlead_error error;
 
-	if (child_run(hook->config->slurm.commands, argv, NULL, NULL, &error) <
-	    0)
+	if (child_run(commands_of(hook), argv, NULL, NULL, &error) < 0)
 		slurm_hook_fail(hook, "%s", error.text);
 }
 
@@ -259,8 +282,7 @@ static char *drainable_nodes(struct slurm_hook *hook, const char *nodes)
 	const char *const argv[] = { "scontrol", "--oneliner", "show",
 				     "node",     nodes,        NULL };
 
-	if (child_run(hook->config->slurm.commands, argv, &listing, NULL,
-		      &error) == 0 &&
+	if (child_run(commands_of(hook), argv, &listing, NULL, &error) == 0 &&
 	    slurm_nodes_free(listing, &free_nodes, &error) == 0)
 		return free_nodes;
 	slurm_hook_fail(hook, "%s", error.text);
@@ -328,8 +350,7 @@ int slurm_components(struct slurm_hook *hook, struct components **ret_found)
 	const char *const argv[] = COMPONENTS_SQUEUE(id);
 
 	snprintf(id, sizeof(id), "%" PRIu32, hook->job.leader);
-	if (child_run(hook->config->slurm.commands, argv, &text, NULL, &error) <
-		    0 ||
+	if (child_run(commands_of(hook), argv, &text, NULL, &error) < 0 ||
 	    components_parse(text, ret_found, &error) < 0)
 		return slurm_hook_fail(hook, "%s", error.text);
 	return EXIT_DONE;

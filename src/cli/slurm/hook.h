@@ -30,10 +30,13 @@ struct slurm_hook {
 
 /*
  * One call of a hook: reads configuration and environment, calls `run`, sends
- * what it said to syslog. Exit codes are 0 or 1: Slurm knows no others.
+ * what it said to syslog. Exit codes are 0 or 1: Slurm knows no others. Without
+ * a configuration run_unconfigured is called, if there is one, with no more
+ * than the job and what was said; else that is a failure.
  */
 int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
-		   int (*run)(struct slurm_hook *hook));
+		   int (*run)(struct slurm_hook *hook),
+		   int (*run_unconfigured)(struct slurm_hook *hook));
 
 /*
  * Ask the daemon: 0, or the negative errno of its answer, or of no answer. One

@@ -60,7 +60,7 @@ static int prolog(struct slurm_hook *hook)
 
 static int run(struct cli *cli)
 {
-	return slurm_hook_run(cli, REMOTE_NODE, prolog);
+	return slurm_hook_run(cli, REMOTE_NODE, prolog, refuse);
 }
 
 const struct subcommand command_slurm_prolog = {

@@ -325,7 +325,7 @@ static int prolog(struct slurm_hook *hook)
 
 static int run(struct cli *cli)
 {
-	return slurm_hook_run(cli, REMOTE_MANAGER, prolog);
+	return slurm_hook_run(cli, REMOTE_MANAGER, prolog, NULL);
 }
 
 const struct subcommand command_slurm_prolog_slurmctld = {
