@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/slurm/components.h"
 #include "cli/slurm/hook.h"
+#include "cli/slurm/launch.h"
 #include "cli/slurm/slurm.h"
 
 #define LEADER_TRIES   300
@@ -128,10 +129,34 @@ static int reserve_refused(struct slurm_hook *hook, int result,
 	return EXIT_FAILED;
 }
 
+/* What nobody would start a task in is given back, and not asked for again. */
+static int check_launch(struct slurm_hook *hook, const json_t *answer)
+{
+	const json_t *public = json_object_get(answer, "public");
+	const struct fairlead_driver *driver =
+		driver_find(output_text(public, "interconnect"));
+	json_auto_t *released = NULL;
+	struct fairlead_error error, ignored;
+
+	if (!driver || !json_is_true(json_object_get(public, "has_lane")) ||
+	    slurm_launch_check(driver, output_text(public, "options"),
+			       &error) == 0)
+		return EXIT_DONE;
+	slurm_hook_fail(hook, "%s", error.text);
+	slurm_hook_ask(hook, "release",
+		       json_pack("{s:I}", "grant_id",
+				 output_number(answer, "grant_id")),
+		       &released, &ignored);
+	slurm_comment(hook, error.text);
+	slurm_refuse(hook);
+	return EXIT_FAILED;
+}
+
 static int reserve(struct slurm_hook *hook, const char *nodes,
 		   const char *cores, json_int_t *ret_grant_id)
 {
 	struct fairlead_error error = { 0 };
+	int code = EXIT_DONE;
 	int result = -ESTALE;
 
 	for (uint32_t i = 0; i < SLURM_ATTEMPT_TRIES &&
@@ -145,10 +170,12 @@ static int reserve(struct slurm_hook *hook, const char *nodes,
 				     hook->job.restart_count +
 					     i * SLURM_ATTEMPT_STEP),
 			&answer, &error);
-		if (result == 0)
+		if (result == 0) {
 			*ret_grant_id = output_number(answer, "grant_id");
+			code = check_launch(hook, answer);
+		}
 	}
-	return result == 0 ? EXIT_DONE
+	return result == 0 ? code
 			   : reserve_refused(hook, result, nodes, &error);
 }
 
