@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -37,14 +40,42 @@ static int start(const char *path, const char *const *argv, int output,
 	return -result;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until there is something to read, or, of a pidfd, until it has ended. */
+static int await(int fd, int64_t end_ms)
+{
+	struct pollfd entry = { .fd = fd, .events = POLLIN };
+	int64_t left_ms = end_ms - now_ms();
+	int count;
+
+	do {
+		count = poll(&entry, 1, left_ms > 0 ? (int)left_ms : 0);
+		left_ms = end_ms - now_ms();
+	} while (count < 0 && errno == EINTR);
+	if (count < 0)
+		return -errno;
+	return count == 0 ? -ETIMEDOUT : 0;
+}
+
 /* Until the end of what it prints. */
-static int read_all(int fd, char **ret_output, size_t *ret_size)
+static int read_all(int fd, int64_t end_ms, char **ret_output, size_t *ret_size)
 {
 	_auto_(freep) char *output = NULL;
 	size_t size = 0, capacity = 0;
 	ssize_t got;
 
 	do {
+		int result = await(fd, end_ms);
+
+		if (result < 0)
+			return result;
 		if (capacity - size < READ_BYTES) {
 			char *larger;
 
@@ -67,7 +98,15 @@ static int read_all(int fd, char **ret_output, size_t *ret_size)
 	return 0;
 }
 
-static int wait_end(pid_t pid, const char *path,
+/* It may have closed what it printed to, and go on. */
+static int await_end(pid_t pid, int64_t end_ms)
+{
+	_auto_(closep) int fd = pidfd_open(pid, 0);
+
+	return fd < 0 ? -errno : await(fd, end_ms);
+}
+
+static int take_end(pid_t pid, const char *path,
 		    struct fairlead_error *ret_error)
 {
 	int status;
@@ -86,12 +125,34 @@ static int wait_end(pid_t pid, const char *path,
 	return 0;
 }
 
-int child_run(const char *folder, const char *const *argv, char **ret_output,
-	      size_t *ret_size, struct fairlead_error *ret_error)
+/* pid has ended, or is killed. */
+static int finish(pid_t pid, const char *path, int result, uint32_t timeout_ms,
+		  struct fairlead_error *ret_error)
 {
+	int ended;
+
+	if (result < 0)
+		kill(pid, SIGKILL);
+	ended = take_end(pid, path, ret_error);
+	if (result == -ETIMEDOUT)
+		return error_set(ret_error, result,
+				 "'%s' has not ended within %u ms", path,
+				 timeout_ms);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot read what '%s' prints: %s", path,
+				 strerror(-result));
+	return ended;
+}
+
+int child_run(const char *folder, const char *const *argv, uint32_t timeout_ms,
+	      char **ret_output, size_t *ret_size,
+	      struct fairlead_error *ret_error)
+{
+	int64_t end_ms = now_ms() + timeout_ms;
 	_auto_(freep) char *path = NULL;
 	_auto_(freep) char *output = NULL;
-	int fds[2], result, ended;
+	int fds[2], result;
 	size_t size = 0;
 	pid_t pid;
 
@@ -109,17 +170,13 @@ int child_run(const char *folder, const char *const *argv, char **ret_output,
 		return error_set(ret_error, result, "cannot run '%s': %s", path,
 				 strerror(-result));
 	}
-	result = read_all(fds[0], &output, &size);
+	result = read_all(fds[0], end_ms, &output, &size);
 	close(fds[0]);
+	if (result == 0)
+		result = await_end(pid, end_ms);
+	result = finish(pid, path, result, timeout_ms, ret_error);
 	if (result < 0)
-		kill(pid, SIGKILL);
-	ended = wait_end(pid, path, ret_error);
-	if (result < 0)
-		return error_set(ret_error, result,
-				 "cannot read what '%s' prints: %s", path,
-				 strerror(-result));
-	if (ended < 0)
-		return ended;
+		return result;
 	if (ret_size)
 		*ret_size = size;
 	if (ret_output)

@@ -24,8 +24,8 @@
 static int ask(const struct doctor_flux *flux, char **ret_text,
 	       struct fairlead_error *ret_error, const char *const *argv)
 {
-	return child_run(flux->config->flux.commands, argv, ret_text, NULL,
-			 ret_error);
+	return child_run(flux->config->flux.commands, argv, CHILD_TIMEOUT_MS,
+			 ret_text, NULL, ret_error);
 }
 
 char *doctor_flux_attribute(const struct doctor_flux *flux, const char *name)

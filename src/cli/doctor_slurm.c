@@ -41,8 +41,8 @@ static bool read_settings(struct doctor_slurm *slurm)
 	_auto_(freep) char *user = NULL;
 	struct fairlead_error error;
 
-	if (child_run(slurm->config->slurm.commands, argv, &slurm->settings,
-		      NULL, &error) < 0) {
+	if (child_run(slurm->config->slurm.commands, argv, CHILD_TIMEOUT_MS,
+		      &slurm->settings, NULL, &error) < 0) {
 		doctor_say(slurm->doctor, DOCTOR_FAIL, "Slurm",
 			   "is slurmctld running? 'commands' and 'conf' of the "
 			   "section 'slurm' say where Slurm is",
@@ -99,8 +99,8 @@ static void find_machines(struct doctor_slurm *slurm)
 
 	doctor_host(host, sizeof(host));
 	slurm->is_controller = is_controller(slurm, host);
-	if (child_run(slurm->config->slurm.commands, argv, &text, NULL,
-		      &error) == 0)
+	if (child_run(slurm->config->slurm.commands, argv, CHILD_TIMEOUT_MS,
+		      &text, NULL, &error) == 0)
 		take_nodes(slurm, text, host);
 	else
 		doctor_say(slurm->doctor, DOCTOR_FAIL, "Slurm's nodes", NULL,

@@ -20,7 +20,8 @@ static int run_list(const char *commands, const char *const *argv,
 {
 	_auto_(freep) char *text = NULL;
 	size_t size = 0;
-	int result = child_run(commands, argv, &text, &size, ret_error);
+	int result = child_run(commands, argv, CHILD_TIMEOUT_MS, &text, &size,
+			       ret_error);
 
 	return result < 0 ? result : parse(text, size, ret_listing, ret_error);
 }
@@ -46,7 +47,8 @@ static int slurm_check(const struct config_job_manager *section,
 	int result;
 
 	slurm_commands_prepare(section);
-	result = child_run(section->commands, argv, &text, NULL, ret_error);
+	result = child_run(section->commands, argv, CHILD_TIMEOUT_MS, &text,
+			   NULL, ret_error);
 	if (result < 0)
 		return result;
 	user = slurm_setting(text, "SlurmUser");
@@ -97,7 +99,8 @@ static int flux_check(const struct config_job_manager *section,
 	static const char *const argv[] = { "flux", "getattr", "instance-level",
 					    NULL };
 	_auto_(freep) char *text = NULL;
-	int result = child_run(section->commands, argv, &text, NULL, ret_error);
+	int result = child_run(section->commands, argv, CHILD_TIMEOUT_MS, &text,
+			       NULL, ret_error);
 
 	if (result == 0 && strcmp(text, "0\n") != 0)
 		return error_set(ret_error, -EINVAL,

@@ -259,7 +259,8 @@ static void tell_slurm(struct slurm_hook *hook, const char *const *argv)
 {
 	struct fairlead_error error;
 
-	if (child_run(commands_of(hook), argv, NULL, NULL, &error) < 0)
+	if (child_run(commands_of(hook), argv, CHILD_TIMEOUT_MS, NULL, NULL,
+		      &error) < 0)
 		slurm_hook_fail(hook, "%s", error.text);
 }
 
@@ -282,7 +283,8 @@ static char *drainable_nodes(struct slurm_hook *hook, const char *nodes)
 	const char *const argv[] = { "scontrol", "--oneliner", "show",
 				     "node",     nodes,        NULL };
 
-	if (child_run(commands_of(hook), argv, &listing, NULL, &error) == 0 &&
+	if (child_run(commands_of(hook), argv, CHILD_TIMEOUT_MS, &listing, NULL,
+		      &error) == 0 &&
 	    slurm_nodes_free(listing, &free_nodes, &error) == 0)
 		return free_nodes;
 	slurm_hook_fail(hook, "%s", error.text);
@@ -350,7 +352,8 @@ int slurm_components(struct slurm_hook *hook, struct components **ret_found)
 	const char *const argv[] = COMPONENTS_SQUEUE(id);
 
 	snprintf(id, sizeof(id), "%" PRIu32, hook->job.leader);
-	if (child_run(commands_of(hook), argv, &text, NULL, &error) < 0 ||
+	if (child_run(commands_of(hook), argv, CHILD_TIMEOUT_MS, &text, NULL,
+		      &error) < 0 ||
 	    components_parse(text, ret_found, &error) < 0)
 		return slurm_hook_fail(hook, "%s", error.text);
 	return EXIT_DONE;

@@ -10,6 +10,9 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/child.h"
@@ -19,7 +22,8 @@ static int run_shell(const char *script, char **ret_output, size_t *ret_size,
 {
 	const char *const argv[] = { "sh", "-c", script, NULL };
 
-	return child_run("/bin", argv, ret_output, ret_size, ret_error);
+	return child_run("/bin", argv, CHILD_TIMEOUT_MS, ret_output, ret_size,
+			 ret_error);
 }
 
 static size_t descriptor_count(void)
@@ -67,10 +71,12 @@ static void failures_say_which_and_how(void **state)
 	struct fairlead_error error;
 	char *text = NULL;
 
-	assert_int_equal(child_run("/bin", missing, &text, NULL, &error),
+	assert_int_equal(child_run("/bin", missing, CHILD_TIMEOUT_MS, &text,
+				   NULL, &error),
 			 -ENOENT);
 	assert_non_null(strstr(error.text, "/bin/no-such-program"));
-	assert_int_equal(child_run("/bin", folder, &text, NULL, &error),
+	assert_int_equal(child_run("/bin", folder, CHILD_TIMEOUT_MS, &text,
+				   NULL, &error),
 			 -EACCES);
 	assert_int_equal(run_shell("echo half; exit 3", &text, NULL, &error),
 			 -ECHILD);
@@ -86,10 +92,44 @@ static void what_never_ends_is_ended(void **state)
 	struct fairlead_error error;
 	char *text = NULL;
 
-	assert_int_equal(child_run("/usr/bin", argv, &text, NULL, &error),
+	assert_int_equal(child_run("/usr/bin", argv, CHILD_TIMEOUT_MS, &text,
+				   NULL, &error),
 			 -EFBIG);
 	assert_non_null(strstr(error.text, "/usr/bin/yes"));
 	assert_null(text);
+}
+
+static void expect_ended(const char *script)
+{
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	struct fairlead_error error;
+	char *text = NULL;
+
+	assert_int_equal(child_run("/bin", argv, 50, &text, NULL, &error),
+			 -ETIMEDOUT);
+	assert_non_null(strstr(error.text, "/bin/sh"));
+	assert_null(text);
+}
+
+static void what_hangs_is_ended(void **state)
+{
+	expect_ended("exec sleep infinity");
+	expect_ended("echo half; exec sleep infinity");
+	expect_ended("exec >&-; exec sleep infinity");
+}
+
+static void what_it_leaves_behind_is_not_waited_for(void **state)
+{
+	char script[64];
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(fcntl(fds[0], F_SETFD, 0), 0);
+	/* Until the test closes its end. */
+	snprintf(script, sizeof(script), "cat <&%d & exit 0", fds[0]);
+	expect_ended(script);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static void no_descriptor_is_left(void **state)
@@ -98,7 +138,8 @@ static void no_descriptor_is_left(void **state)
 	size_t before = descriptor_count();
 
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(child_run("/bin", missing, NULL, NULL, NULL),
+		assert_int_equal(child_run("/bin", missing, CHILD_TIMEOUT_MS,
+					   NULL, NULL, NULL),
 				 -ENOENT);
 		assert_int_equal(run_shell("exit 1", NULL, NULL, NULL),
 				 -ECHILD);
@@ -114,6 +155,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_there_to_read),
 		cmocka_unit_test(failures_say_which_and_how),
 		cmocka_unit_test(what_never_ends_is_ended),
+		cmocka_unit_test(what_hangs_is_ended),
+		cmocka_unit_test(what_it_leaves_behind_is_not_waited_for),
 		cmocka_unit_test(no_descriptor_is_left),
 	};
 
