@@ -14,7 +14,8 @@
  * the peer still sends is thrown away until it closes too, NET_LINGER_MS at
  * most.
  *
- * Peers take turns: who sends many frames at once does not keep others waiting.
+ * Peers take turns: who sends many frames at once does not keep others waiting,
+ * nor do those who connect again and again.
  *
  * One thread: the loop's. The process ignores SIGPIPE.
  */
@@ -38,7 +39,8 @@
 #define NET_DIAL_TIMEOUT_MS  10000 /* name resolution and connecting */
 #define NET_LINGER_MS        2000  /* from close until what is left is lost */
 #define NET_LISTENERS_MAX    4     /* of one net */
-#define NET_TURN_FRAMES      4 /* of one peer, before it is another's turn */
+#define NET_TURN_FRAMES      4  /* of one peer, before it is another's turn */
+#define NET_TURN_CONNECTIONS 16 /* of one listener, likewise */
 
 struct net_peer_info {
 	bool is_unix;

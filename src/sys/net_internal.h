@@ -53,7 +53,9 @@ struct connection {
 struct listener {
 	struct net *net;
 	bool is_unix;
-	bool is_open; /* the loop holds it */
+	bool is_open;        /* the loop holds it */
+	bool is_waiting;     /* one that connects has to, for the next round */
+	unsigned int let_in; /* in this turn */
 	union {
 		uv_handle_t handle;
 		uv_stream_t stream;
@@ -72,6 +74,7 @@ struct net {
 	size_t connection_count;
 	size_t open_count;          /* of them, those with a descriptor */
 	struct connection *waiting; /* with frames, for their turn */
+	bool has_crowd;             /* a listener waits for its turn */
 	struct connection *ending;  /* the oldest is first */
 	uv_idle_t turns;
 	bool has_turns; /* the loop holds it */
@@ -107,6 +110,10 @@ void connection_timer_start(struct connection *connection, uv_timer_cb callback,
 struct connection *net_find(struct net *net, uint64_t peer);
 /* Of the seam; ctx: the net. */
 int net_send(void *ctx, uint64_t peer, const void *frame, size_t size);
+/* Have a next round, in which also listeners have their turn again. */
+void net_turns_start(struct net *net);
 void net_turns_close(struct net *net);
+/* Let in those who wait at listeners. */
+void net_listen_turn(struct net *net);
 /* Free the net once it is destroyed and empty. */
 void net_released(struct net *net);

@@ -33,18 +33,29 @@ static void on_refusal_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
+/* Whoever connects is seen again in the next round, and let in or not. */
+static void wait_turn(struct listener *listener)
+{
+	listener->is_waiting = true;
+	listener->net->has_crowd = true;
+	net_turns_start(listener->net);
+}
+
 static void refuse(struct listener *listener)
 {
 	struct refusal *refusal = calloc(1, sizeof(*refusal));
 	int result;
 
-	if (refusal == NULL)
+	if (refusal == NULL) {
+		wait_turn(listener);
 		return;
+	}
 	result = listener->is_unix
 			 ? uv_pipe_init(listener->net->loop, &refusal->pipe, 0)
 			 : uv_tcp_init(listener->net->loop, &refusal->tcp);
 	if (result < 0) {
 		free(refusal);
+		wait_turn(listener);
 		return;
 	}
 	refusal->handle.data = refusal;
@@ -52,15 +63,12 @@ static void refuse(struct listener *listener)
 	uv_close(&refusal->handle, on_refusal_closed);
 }
 
-static void on_connection(uv_stream_t *stream, int status)
+static void let_in(struct listener *listener)
 {
-	struct listener *listener = stream->data;
 	struct net *net = listener->net;
 	struct connection *connection;
 	int result;
 
-	if (status < 0)
-		return;
 	/* On a Unix socket nobody has more than its share to close. */
 	if (net->open_count >= net->options.connections_max &&
 	    !listener->is_unix && net->ending != NULL)
@@ -73,11 +81,43 @@ static void on_connection(uv_stream_t *stream, int status)
 	connection->is_accepted = true;
 	result = connection_stream_init(connection);
 	if (result == 0)
-		result = uv_accept(stream, &connection->stream);
+		result = uv_accept(&listener->stream, &connection->stream);
 	if (result < 0)
 		connection_drop(connection, result);
 	else
 		connection_opened(connection);
+}
+
+/*
+ * libuv asks again and again, as long as somebody connects, and does nothing
+ * else meanwhile; but for when one was not accepted: then it waits for that.
+ */
+static void on_connection(uv_stream_t *stream, int status)
+{
+	struct listener *listener = stream->data;
+
+	if (status < 0)
+		return;
+	if (listener->let_in < NET_TURN_CONNECTIONS) {
+		listener->let_in++;
+		let_in(listener);
+		return;
+	}
+	wait_turn(listener);
+}
+
+void net_listen_turn(struct net *net)
+{
+	net->has_crowd = false;
+	for (size_t i = 0; i < net->listener_count; i++) {
+		struct listener *listener = &net->listeners[i];
+
+		if (!listener->is_waiting || uv_is_closing(&listener->handle))
+			continue;
+		listener->is_waiting = false;
+		listener->let_in = 1;
+		let_in(listener);
+	}
 }
 
 static int listener_init(struct net *net, bool is_unix,

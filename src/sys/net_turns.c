@@ -3,8 +3,8 @@
  * Whose turn it is. A connection that has more frames than a turn is not read
  * and waits in a list; once in each round of the loop everybody in the list
  * gets a turn. One that is clogged is no part of the list: what was written to
- * it brings it back. An idle handle keeps the loop going round as long as
- * somebody waits.
+ * it brings it back. A listener at which many connect at once waits likewise.
+ * An idle handle keeps the loop going round as long as somebody waits.
  */
 #include "sys/net_internal.h"
 
@@ -30,6 +30,8 @@ static void on_round(uv_idle_t *handle)
 	size_t count;
 
 	uv_idle_stop(handle);
+	if (net->has_crowd)
+		net_listen_turn(net);
 	DL_COUNT(net->waiting, one, count);
 	for (; count > 0 && net->waiting != NULL; count--) {
 		struct connection *connection = net->waiting;
@@ -37,8 +39,18 @@ static void on_round(uv_idle_t *handle)
 		connection_wait_end(connection);
 		connection_take(connection);
 	}
-	if (net->waiting != NULL)
+	if (net->waiting != NULL || net->has_crowd)
 		uv_idle_start(handle, on_round);
+}
+
+void net_turns_start(struct net *net)
+{
+	if (!net->has_turns) {
+		uv_idle_init(net->loop, &net->turns);
+		net->turns.data = net;
+		net->has_turns = true;
+	}
+	uv_idle_start(&net->turns, on_round);
 }
 
 void connection_wait(struct connection *connection)
@@ -48,14 +60,9 @@ void connection_wait(struct connection *connection)
 	connection->is_clogged = connection_is_clogged(connection);
 	if (connection->is_clogged)
 		return;
-	if (!net->has_turns) {
-		uv_idle_init(net->loop, &net->turns);
-		net->turns.data = net;
-		net->has_turns = true;
-	}
 	DL_APPEND(net->waiting, connection);
 	connection->is_waiting = true;
-	uv_idle_start(&net->turns, on_round);
+	net_turns_start(net);
 }
 
 void connection_wait_end(struct connection *connection)

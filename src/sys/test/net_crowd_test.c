@@ -30,6 +30,7 @@
 #define ANSWER_BYTES    16384
 #define CLOG_BYTES      (2 * ANSWER_BYTES)
 #define OTHER_UID       65534
+#define CROWD           (8 * NET_TURN_CONNECTIONS)
 
 struct fixture {
 	uv_loop_t loop;
@@ -196,6 +197,34 @@ static void many_frames_of_one_do_not_keep_others_waiting(void **state)
 	run_until(fixture, fixture->received[1] == FRAMES);
 }
 
+static size_t count_ended(const int *fds, size_t count)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < count; i++)
+		ended += is_ended(fds[i]);
+	return ended;
+}
+
+/* As long as more come than are let in, the loop would do nothing else. */
+static void many_that_connect_do_not_keep_others_waiting(void **state)
+{
+	struct fixture *fixture = *state;
+	_auto_(closep) int modest = raw_connect(fixture, true);
+	int crowd[CROWD];
+
+	run_until(fixture, fixture->opened == 1);
+	for (size_t i = 0; i < CROWD; i++)
+		crowd[i] = raw_connect(fixture, true);
+	raw_ask(modest, 1);
+	run_until(fixture, fixture->received[1] == 1);
+	assert_in_range(count_ended(crowd, CROWD), 0, CROWD / 2);
+	run_until(fixture, count_ended(crowd, CROWD) == CROWD - USER_MAX + 1);
+	for (size_t i = 0; i < CROWD; i++)
+		close(crowd[i]);
+	run_until(fixture, fixture->opened == 1);
+}
+
 static void who_does_not_read_is_not_served(void **state)
 {
 	struct fixture *fixture = *state;
@@ -314,6 +343,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(many_frames_of_one_do_not_keep_others_waiting),
+		TEST(many_that_connect_do_not_keep_others_waiting),
 		TEST(who_does_not_read_is_not_served),
 		TEST(who_waits_and_goes_away_is_forgotten),
 		TEST(one_user_has_no_more_than_its_share),
