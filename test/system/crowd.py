@@ -3,9 +3,11 @@
 """Strangers who connect and say nothing, or too little, for as long as we run.
 
 Usage: crowd.py ADDRESS PORT COUNT [HEX]
+       crowd.py PATH
 
 Says "here" when all are connected and have sent these bytes. Whoever is closed
-by the other end stays closed.
+by the other end stays closed. At the socket PATH there are as many as may wait
+there, when nobody lets them in.
 """
 import resource
 import signal
@@ -13,11 +15,21 @@ import socket
 import sys
 
 
-def main():
+def wait_at(path):
+    crowd = []
+    while True:
+        stranger = socket.socket(socket.AF_UNIX)
+        stranger.setblocking(False)
+        try:
+            stranger.connect(path)
+        except BlockingIOError:
+            return crowd
+        crowd.append(stranger)
+
+
+def connect_all():
     address, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     said = bytes.fromhex(sys.argv[4]) if len(sys.argv) > 4 else b""
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
     crowd = []
     for _ in range(count):
         stranger = socket.create_connection((address, port))
@@ -26,7 +38,14 @@ def main():
         except OSError:
             pass
         crowd.append(stranger)
-    print("here", flush=True)
+    return crowd
+
+
+def main():
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
+    crowd = wait_at(sys.argv[1]) if len(sys.argv) == 2 else connect_all()
+    print("here", len(crowd), flush=True)
     signal.pause()
 
 

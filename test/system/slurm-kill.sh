@@ -155,6 +155,28 @@ restart n1
 wait_for have_started 1
 end
 
+# How often the hook of n1 was in want of something, and waited for it.
+has_waited() { # has_waited COUNT
+	local pid
+	pid=$(pgrep -fx "$build/src/cli/fairlead slurm prolog") || return 1
+	[ "$(sed -n 's/^voluntary_ctxt_switches:\t//p' "/proc/$pid/status")" -ge "$1" ]
+}
+
+it 'others crowd at the socket of the node as the Prolog begins: it waits for its turn'
+hold_at prolog
+submit -N1 -w n1
+wait_for test -e "$shared/at-prolog"
+kill -STOP "$(agent_pid n1)"
+on n1 --user "$bob" -- "$root/test/system/crowd.py" /run/fairlead/node.sock \
+	>"$work/crowd" 3>&- &
+wait_for grep -q here "$work/crowd"
+go_on prolog
+wait_for has_waited 20
+kill -CONT "$(agent_pid n1)"
+wait_for have_started 1
+kill "$(pgrep -fx "python3 $root/test/system/crowd.py /run/fairlead/node.sock")"
+end
+
 it 'a node without its fairleadd at the end is drained, and mended later'
 submit -N2 -w n1,n2
 wait_for have_started 2
