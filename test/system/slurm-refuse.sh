@@ -54,6 +54,25 @@ wait_for are_nodes idle 4
 is "$(wc -l <"$work/ran")" 2 'what ran'
 expect_slurm_clean 4
 
+it 'of an array only the one that is refused is cancelled'
+expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -n1 -a 0-1 --wrap \
+	"touch $shared/runs; until [ -e $shared/end ]; do sleep 0.05; done"
+job=$out # and the id of the one that begins last, whose options are wrong
+cat >"$slurm/prolog-slurmctld.before" <<END
+[ "\$SLURM_JOB_ID" != $job ] || {
+	until [ -e $shared/runs ]; do sleep 0.05; done
+	export SPANK_FAIRLEAD=colour=red
+}
+END
+wait_for is_job "${job}_1" CANCELLED
+rm "$slurm/prolog-slurmctld.before"
+is "$(slurm_job "${job}_0" JobState)" RUNNING 'the other'
+lacks "$(slurm_client scontrol show job "${job}_0")" AdminComment 'the other'
+touch "$shared/end"
+wait_for is_job "${job}_0" COMPLETED
+rm "$shared/runs" "$shared/end"
+expect_slurm_clean 4
+
 it 'one node of four cannot: it is drained, the job runs elsewhere'
 nic n1 fault errno=EIO op=alloc_svc nth=1 count=1
 submit -N3

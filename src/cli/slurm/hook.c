@@ -22,6 +22,7 @@
 #define STEP_MS      100
 #define REASON_MAX   240
 #define COMMANDS     "/usr/bin" /* of Slurm, where no configuration says it */
+#define UPDATE_MAX   (SLURM_JOB_TEXT_MAX + 6)
 
 /* --- what was said --- */
 
@@ -312,13 +313,22 @@ void slurm_drain(struct slurm_hook *hook, const char *nodes, const char *reason)
 						"State=DRAIN", text, NULL });
 }
 
+/* Which job scontrol is to update. */
+static void format_update(const struct slurm_hook *hook, char ret[UPDATE_MAX])
+{
+	char job[SLURM_JOB_TEXT_MAX];
+
+	slurm_job_format(&hook->job, job);
+	snprintf(ret, UPDATE_MAX, "JobId=%s", job);
+}
+
 void slurm_comment(struct slurm_hook *hook, const char *reason)
 {
 	_auto_(freep) char *text = NULL;
-	char fit[REASON_MAX], id[32];
+	char fit[REASON_MAX], id[UPDATE_MAX];
 
 	fit_reason(reason, fit);
-	snprintf(id, sizeof(id), "JobId=%" PRIu32, hook->job.id);
+	format_update(hook, id);
 	if (asprintf(&text, "AdminComment=fairlead: %s", fit) < 0)
 		text = NULL;
 	if (text)
@@ -332,9 +342,9 @@ void slurm_comment(struct slurm_hook *hook, const char *reason)
  */
 void slurm_refuse(struct slurm_hook *hook)
 {
-	char id[32];
+	char id[UPDATE_MAX];
 
-	snprintf(id, sizeof(id), "JobId=%" PRIu32, hook->job.id);
+	format_update(hook, id);
 	tell_slurm(hook, (const char *const[]){ "scontrol", "update", id,
 						"Requeue=0", NULL });
 	if (!hook->job.is_component)

@@ -2,6 +2,8 @@
 #include "cli/slurm/job.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -54,6 +56,12 @@ int slurm_job_read(char *(*variable)(const char *name),
 	if (result == 0)
 		result = read_optional(variable, "SLURM_HET_JOB_ID", &leader,
 				       ret_error);
+	if (result == 0)
+		result = read_optional(variable, "SLURM_ARRAY_JOB_ID",
+				       &job.array, ret_error);
+	if (result == 0)
+		result = read_optional(variable, "SLURM_ARRAY_TASK_ID",
+				       &job.array_task, ret_error);
 	if (result < 0)
 		return result;
 	job.is_component = leader != 0;
@@ -66,6 +74,16 @@ int slurm_job_read(char *(*variable)(const char *name),
 	job.node = variable("SLURMD_NODENAME");
 	*ret_job = job;
 	return 0;
+}
+
+void slurm_job_format(const struct slurm_job *job,
+		      char ret_text[SLURM_JOB_TEXT_MAX])
+{
+	if (job->array)
+		snprintf(ret_text, SLURM_JOB_TEXT_MAX, "%" PRIu32 "_%" PRIu32,
+			 job->array, job->array_task);
+	else
+		snprintf(ret_text, SLURM_JOB_TEXT_MAX, "%" PRIu32, job->id);
 }
 
 static int take_option(const char *text, size_t size, struct slurm_job *job,

@@ -22,8 +22,13 @@
 
 #define SLURM_GID_UNKNOWN   ((gid_t)-1)
 
+/* "4294967294_4294967294", with its zero */
+#define SLURM_JOB_TEXT_MAX 24
+
 struct slurm_job {
 	uint32_t id;
+	uint32_t array; /* 0: it is of none */
+	uint32_t array_task;
 	uint32_t leader;   /* of a heterogeneous job, else the job itself */
 	bool is_component; /* of a heterogeneous job, the leader too */
 	uid_t uid;
@@ -45,6 +50,13 @@ struct slurm_job {
  */
 int slurm_job_read(char *(*variable)(const char *name),
 		   struct slurm_job *ret_job, struct fairlead_error *ret_error);
+
+/*
+ * As Slurm's commands are told which job is meant: ARRAY_TASK where it is of an
+ * array. Its id alone may be the array's, and mean all its jobs.
+ */
+void slurm_job_format(const struct slurm_job *job,
+		      char ret_text[SLURM_JOB_TEXT_MAX]);
 
 /*
  * Read what the user asked for: NAME[=VALUE][,...] of [a-z0-9_] and

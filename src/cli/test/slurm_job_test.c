@@ -68,6 +68,33 @@ static void a_component_has_a_leader(void **state)
 	assert_null(job.all_nodes);
 }
 
+/* The last one of an array that starts has the id of the array. */
+static void one_of_an_array_is_no_other(void **state)
+{
+	char text[SLURM_JOB_TEXT_MAX];
+	struct slurm_job job;
+
+	assert_int_equal(READ(&job, NULL, { "SLURM_JOB_ID", "17" },
+			      { "SLURM_JOB_UID", "1001" },
+			      { "SLURM_ARRAY_JOB_ID", "17" },
+			      { "SLURM_ARRAY_TASK_ID", "0" }),
+			 0);
+	slurm_job_format(&job, text);
+	assert_string_equal(text, "17_0");
+	assert_int_equal(READ(&job, NULL, { "SLURM_JOB_ID", "4294967294" },
+			      { "SLURM_JOB_UID", "1001" },
+			      { "SLURM_ARRAY_JOB_ID", "4294967290" },
+			      { "SLURM_ARRAY_TASK_ID", "4294967294" }),
+			 0);
+	slurm_job_format(&job, text);
+	assert_string_equal(text, "4294967290_4294967294");
+	assert_int_equal(READ(&job, NULL, { "SLURM_JOB_ID", "17" },
+			      { "SLURM_JOB_UID", "1001" }),
+			 0);
+	slurm_job_format(&job, text);
+	assert_string_equal(text, "17");
+}
+
 static void wrong_variables_are_named(void **state)
 {
 	static const char *const numbers[] = { "",           "-1", "1x",
@@ -172,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_at_the_controller),
 		cmocka_unit_test(a_component_has_a_leader),
+		cmocka_unit_test(one_of_an_array_is_no_other),
 		cmocka_unit_test(wrong_variables_are_named),
 		cmocka_unit_test(options_are_taken_as_they_are),
 		cmocka_unit_test(interconnect_is_taken_out),
