@@ -14,6 +14,8 @@ static enum verdict judge(const char *job, const struct listing *first,
 	if (listing_state(first, job) != LISTED_ENDED ||
 	    listing_state(second, job) != LISTED_ENDED)
 		return VERDICT_KEPT;
+	if (listing_has(first, job) || listing_has(second, job))
+		return VERDICT_OVER;
 	return VERDICT_FORGOTTEN;
 }
 

@@ -9,12 +9,13 @@
 
 #include "cli/reconcile/listing.h"
 
-/* Without --force so many are released, or 1 in COMPARE_SHARE. */
+/* Without --force so many that are forgotten may go, or 1 in COMPARE_SHARE. */
 #define COMPARE_MOST  8
 #define COMPARE_SHARE 20
 
 enum verdict {
 	VERDICT_KEPT,      /* a list has its job, which is not over */
+	VERDICT_OVER,      /* a list has its job, as over, and none otherwise */
 	VERDICT_FORGOTTEN, /* neither list has */
 	VERDICT_FOREIGN,   /* it is of no job of this job manager's */
 };

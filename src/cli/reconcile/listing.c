@@ -189,16 +189,27 @@ void listing_destroy(struct listing *listing)
 	free(listing);
 }
 
-enum listed_state listing_state(const struct listing *listing, const char *name)
+static const struct listed_job *find(const struct listing *listing,
+				     const char *name)
 {
 	struct listed_job wanted = { 0 };
-	const struct listed_job *found;
 
 	if (listing->count == 0 || strlen(name) > LISTED_NAME_MAX)
-		return LISTED_ENDED;
+		return NULL;
 	memcpy(wanted.name, name, strlen(name));
-	found = bsearch(&wanted, listing->jobs, listing->count, sizeof(wanted),
-			by_name);
+	return bsearch(&wanted, listing->jobs, listing->count, sizeof(wanted),
+		       by_name);
+}
+
+bool listing_has(const struct listing *listing, const char *name)
+{
+	return find(listing, name) != NULL;
+}
+
+enum listed_state listing_state(const struct listing *listing, const char *name)
+{
+	const struct listed_job *found = find(listing, name);
+
 	return found ? (enum listed_state)found->state : LISTED_ENDED;
 }
 

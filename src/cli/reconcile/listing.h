@@ -62,6 +62,7 @@ int listing_parse_flux(const char *text, size_t size,
 void listing_destroy(struct listing *listing);
 DEFINE_AUTO(struct listing, listing_destroy)
 
+bool listing_has(const struct listing *listing, const char *name);
 /* LISTED_ENDED also for a job that is not in the list. */
 enum listed_state listing_state(const struct listing *listing,
 				const char *name);

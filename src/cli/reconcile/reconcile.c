@@ -21,7 +21,7 @@ static const struct option_spec options[] = {
 	{ .name = "flux", .help = "with the jobs of Flux" },
 	OPTION_DRY_RUN,
 	{ .name = "force",
-	  .help = "also more than 8 grants that are more than 5 % of all" },
+	  .help = "also many grants of jobs that are not listed" },
 	OPTION_CONFIG,
 	OPTION_JSON,
 	OPTION_NO_HEADER,
@@ -198,9 +198,13 @@ static void sort_grants(struct reconcile *reconcile)
 			       reconcile->lists[0], reconcile->lists[1],
 			       reconcile->source->is_name);
 	json_array_foreach (reconcile->grants, i, grant) {
-		if (reconcile->live[i].verdict == VERDICT_FORGOTTEN)
+		enum verdict verdict = reconcile->live[i].verdict;
+
+		if (verdict == VERDICT_OVER)
+			json_array_append(reconcile->over, grant);
+		if (verdict == VERDICT_OVER || verdict == VERDICT_FORGOTTEN)
 			json_array_append(reconcile->forgotten, grant);
-		else if (reconcile->live[i].verdict == VERDICT_FOREIGN)
+		else if (verdict == VERDICT_FOREIGN)
 			json_array_append(reconcile->foreign, grant);
 	}
 }
@@ -234,6 +238,10 @@ static int refuse_empty(struct reconcile *reconcile)
 	return EXIT_FAILED;
 }
 
+/*
+ * Of jobs that are not listed; who loses his list loses those that are over,
+ * too.
+ */
 static int refuse_many(struct reconcile *reconcile)
 {
 	if (cli_flag(reconcile->cli, "force") ||
@@ -242,12 +250,13 @@ static int refuse_many(struct reconcile *reconcile)
 	reconcile->refusal = "these are too many";
 	if (cli_flag(reconcile->cli, "dry-run")) {
 		mark(reconcile->forgotten, "would need --force");
+		mark(reconcile->over, "would be released");
 		return EXIT_DONE;
 	}
 	mark(reconcile->forgotten, "not released");
 	cli_fail(reconcile->cli, EXIT_FAILED,
 		 "%zu of %zu grants are of jobs that %s does not know, which "
-		 "are all, or more than %d and more than %d %%: nothing is "
+		 "are all, or more than %d and more than %d %%: these are not "
 		 "released",
 		 reconcile->forgotten_count, reconcile->count,
 		 reconcile->source->title, COMPARE_MOST, 100 / COMPARE_SHARE);
@@ -257,22 +266,33 @@ static int refuse_many(struct reconcile *reconcile)
 	return EXIT_FAILED;
 }
 
+static int release_some(struct reconcile *reconcile, json_t *grants)
+{
+	return json_array_size(grants) > 0
+		       ? reconcile_release(reconcile->cli, grants)
+		       : EXIT_DONE;
+}
+
 static int release(struct reconcile *reconcile)
 {
 	int code;
 
 	mark(reconcile->foreign, "left alone");
-	if (reconcile->forgotten_count == 0)
+	if (json_array_size(reconcile->forgotten) == 0)
 		return EXIT_DONE;
 	mark(reconcile->forgotten, "would be released");
 	code = refuse_empty(reconcile);
-	if (code == EXIT_DONE)
-		code = refuse_many(reconcile);
-	if (code != EXIT_DONE || cli_flag(reconcile->cli, "dry-run"))
+	if (code != EXIT_DONE)
+		return code;
+	code = refuse_many(reconcile);
+	if (cli_flag(reconcile->cli, "dry-run"))
 		return code;
 	/* Of those that are never asked for. */
 	mark(reconcile->forgotten, "not released");
-	return reconcile_release(reconcile->cli, reconcile->forgotten);
+	if (code == EXIT_DONE)
+		return release_some(reconcile, reconcile->forgotten);
+	release_some(reconcile, reconcile->over);
+	return code;
 }
 
 /* --- the command --- */
@@ -325,6 +345,7 @@ static int run(struct cli *cli)
 		return cli_misuse(cli, "which job manager's jobs: --slurm or "
 				       "--flux?");
 	reconcile.grants = json_array();
+	reconcile.over = json_array();
 	reconcile.forgotten = json_array();
 	reconcile.foreign = json_array();
 	reconcile.without_grant = json_array();
@@ -335,6 +356,7 @@ static int run(struct cli *cli)
 	listing_destroy(reconcile.lists[0]);
 	listing_destroy(reconcile.lists[1]);
 	json_decref(reconcile.grants);
+	json_decref(reconcile.over);
 	json_decref(reconcile.forgotten);
 	json_decref(reconcile.foreign);
 	json_decref(reconcile.without_grant);
@@ -349,10 +371,11 @@ const struct subcommand command_reconcile = {
 	.arguments = "",
 	.details =
 		"Live grants of the job manager's submitter are compared with "
-		"two lists of its jobs. What\nneither list has is released; "
-		"more than 8 grants that are more than 5 % of all only\nwith "
-		"--force. A list that fails, or is empty, releases nothing. "
-		"Running jobs that have no\ngrant are reported.",
+		"two lists of its jobs. What\nneither list has, or has as one "
+		"that is over, is released; more than 8 grants of jobs\nthat "
+		"are not listed, which are more than 5 % of all, only with "
+		"--force. A list that fails,\nor is empty, releases nothing. "
+		"Running jobs that have no grant are reported.",
 	.options = options,
 	.run = run,
 };

@@ -16,9 +16,10 @@ struct reconcile {
 	size_t count, seen_count;
 	struct listing *lists[2];
 	size_t forgotten_count;
+	json_t *over; /* those of `forgotten` whose jobs are listed as over */
 	json_t *forgotten, *foreign; /* with `done` */
 	json_t *without_grant;       /* names of jobs */
-	const char *refusal; /* why nothing was released; NULL: no reason */
+	const char *refusal; /* why not all were released; NULL: no reason */
 };
 
 /*

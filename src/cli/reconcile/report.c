@@ -96,7 +96,8 @@ static void print(const struct reconcile *reconcile)
 		"%zu grants of '%s' are live; of %zu the job is not known to "
 		"%s\n",
 		reconcile->count, reconcile->section->submitter,
-		reconcile->forgotten_count, reconcile->source->title);
+		json_array_size(reconcile->forgotten),
+		reconcile->source->title);
 	print_without_grant(reconcile);
 }
 

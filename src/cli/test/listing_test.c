@@ -284,14 +284,13 @@ static void a_grant_is_forgotten_when_neither_list_has_its_job(void **state)
 		{ .grant_id = 17, .job = "x" },
 	};
 	static const enum verdict wanted[] = {
-		VERDICT_KEPT,    VERDICT_FORGOTTEN, VERDICT_KEPT,
-		VERDICT_KEPT,    VERDICT_FORGOTTEN, VERDICT_KEPT,
-		VERDICT_FOREIGN,
+		VERDICT_KEPT,      VERDICT_OVER, VERDICT_KEPT,    VERDICT_KEPT,
+		VERDICT_FORGOTTEN, VERDICT_KEPT, VERDICT_FOREIGN,
 	};
 
 	assert_int_equal(compare_grants(grants, 7, first, second,
 					listing_is_slurm_name),
-			 2);
+			 1);
 	for (size_t i = 0; i < 7; i++)
 		assert_int_equal(grants[i].verdict, wanted[i]);
 }
