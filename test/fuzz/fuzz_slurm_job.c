@@ -32,6 +32,7 @@ static void listing_check(char *text)
 	_auto_(freep) char *cores = NULL;
 	struct fairlead_error error = { 0 };
 
+	components_is_over(text, 7);
 	if (components_parse(text, &components, &error) < 0) {
 		fuzz_check(error.text[0] != 0);
 		return;

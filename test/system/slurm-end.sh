@@ -77,6 +77,23 @@ wait_for is_job "$job" CANCELLED
 expect_slurm_clean 4
 test ! -e "$shared/tasks" || fail 'it ran'
 
+it 'one that is cancelled while the Prologs of its nodes run, which drains none'
+rm -f "$shared/go-on"
+cat >"$slurm/prolog.before" <<END
+touch $shared/at-\$SLURMD_NODENAME; until [ -e $shared/go-on ]; do sleep 0.05; done
+END
+submit -N2 -w n0,n1
+wait_for test -e "$shared/at-n0" -a -e "$shared/at-n1"
+slurm_client scancel "$job"
+wait_for ran_hook epilog-slurmctld "$job" 0
+touch "$shared/go-on"
+rm "$slurm/prolog.before"
+wait_for is_job "$job" CANCELLED
+wait_for ran_hook prolog "$job" 0 n0
+wait_for ran_hook prolog "$job" 0 n1
+expect_slurm_clean 4
+test ! -e "$shared/tasks" || fail 'it ran'
+
 it 'one that waits and is cancelled never had any'
 submit -N2 --hold
 slurm_client scancel "$job"

@@ -12,7 +12,7 @@
 #define CORES_MAX 65535
 
 /* Of what is ending or waits nothing is running; whatever else, may be. */
-static bool is_there(const char *state)
+static bool is_there(const char *state, size_t size)
 {
 	static const char *const ended[] = {
 		"BOOT_FAIL", "CANCELLED",    "COMPLETED",    "COMPLETING",
@@ -22,7 +22,8 @@ static bool is_there(const char *state)
 	};
 
 	for (size_t i = 0; i < sizeof(ended) / sizeof(ended[0]); i++)
-		if (strcmp(state, ended[i]) == 0)
+		if (strlen(ended[i]) == size &&
+		    memcmp(state, ended[i], size) == 0)
 			return false;
 	return true;
 }
@@ -45,7 +46,7 @@ static int parse_line(char *line, struct component *ret_component,
 				 "squeue printed '%.60s', which is no "
 				 "ID|STATE|CPUS|NODES",
 				 line);
-	component.is_there = is_there(fields[1]);
+	component.is_there = is_there(fields[1], strlen(fields[1]));
 	if (*fields[3] && strcmp(fields[3], "(null)") != 0)
 		result = hostlist_parse(fields[3], &component.nodes, ret_error);
 	if (result == 0)
@@ -81,6 +82,23 @@ int components_parse(char *text, struct components **ret_components,
 	if (result == 0)
 		*ret_components = take_ptr(components);
 	return result;
+}
+
+bool components_is_over(const char *text, uint32_t id)
+{
+	const char *line;
+	size_t size;
+
+	while ((line = text_line(&text, &size))) {
+		const char *bar = memchr(line, '|', size);
+		uint32_t number;
+
+		if (bar && text_number(line, (size_t)(bar - line), &number) &&
+		    number == id)
+			return !is_there(bar + 1,
+					 size - (size_t)(bar + 1 - line));
+	}
+	return false;
 }
 
 void components_destroy(struct components *components)

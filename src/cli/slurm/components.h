@@ -47,6 +47,16 @@ int components_parse(char *text, struct components **ret_components,
 void components_destroy(struct components *components);
 DEFINE_AUTO(struct components, components_destroy)
 
+/* Those for squeue about the job `id_text`: lines for components_is_over(). */
+#define COMPONENTS_SQUEUE_STATE(id_text)                                  \
+	{                                                                 \
+		"squeue", "-h", "-a", "-t", "all", "-j", (id_text), "-o", \
+			"%A|%T", NULL                                     \
+	}
+
+/* A line says of job `id` that nothing of it runs, or is about to. */
+bool components_is_over(const char *text, uint32_t id);
+
 /*
  * Another component than `id` is there: on this node, or, where node is NULL,
  * anywhere.

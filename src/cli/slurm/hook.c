@@ -354,6 +354,18 @@ void slurm_refuse(struct slurm_hook *hook)
 	tell_slurm(hook, (const char *const[]){ "scancel", id, NULL });
 }
 
+bool slurm_is_over(struct slurm_hook *hook)
+{
+	_auto_(freep) char *text = NULL;
+	char id[SLURM_JOB_TEXT_MAX];
+	const char *const argv[] = COMPONENTS_SQUEUE_STATE(id);
+
+	slurm_job_format(&hook->job, id);
+	return child_run(hook->config->slurm.commands, argv, CHILD_TIMEOUT_MS,
+			 &text, NULL, NULL) == 0 &&
+	       components_is_over(text, hook->job.id);
+}
+
 int slurm_components(struct slurm_hook *hook, struct components **ret_found)
 {
 	_auto_(freep) char *text = NULL;

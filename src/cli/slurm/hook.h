@@ -74,6 +74,12 @@ void slurm_comment(struct slurm_hook *hook, const char *text);
  */
 void slurm_refuse(struct slurm_hook *hook);
 
+/*
+ * It is cancelled, or starts no more for another reason. False, too, where Slurm
+ * does not say.
+ */
+bool slurm_is_over(struct slurm_hook *hook);
+
 struct components;
 /* The job's components, from squeue. Exit code; an error was said. */
 int slurm_components(struct slurm_hook *hook, struct components **ret_found);

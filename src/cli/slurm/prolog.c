@@ -2,7 +2,8 @@
 /*
  * The lane was made by PrologSlurmctld. This looks whether the node's own
  * daemon has it, and waits for nothing. A non-zero exit has Slurm drain the
- * node, and a batch job is requeued and held.
+ * node, and a batch job is requeued and held: not so where a user has cancelled
+ * the job meanwhile, and EpilogSlurmctld taken the lane back.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,6 +48,8 @@ static int prolog(struct slurm_hook *hook)
 		return EXIT_DONE;
 	if ((result == 0 || result == -ENOENT) && answer &&
 	    hook->expectation == LANE_MAY)
+		return EXIT_DONE;
+	if ((result == 0 || result == -ENOENT) && answer && slurm_is_over(hook))
 		return EXIT_DONE;
 	if (result == 0 || result == -ENOENT)
 		slurm_hook_fail(hook,

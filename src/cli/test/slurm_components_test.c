@@ -56,6 +56,23 @@ static void a_node_of_two_components_has_the_cores_of_both(void **state)
 	assert_string_equal(cores, "2,7");
 }
 
+static void a_job_is_over_by_its_own_state(void **state)
+{
+	static const char list[] = "6|RUNNING\n7|COMPLETING\n77|CANCELLED\n"
+				   "8|CONFIGURING\n9|PENDING\n10|\n11\n";
+
+	assert_false(components_is_over(list, 6));
+	assert_true(components_is_over(list, 7));
+	assert_true(components_is_over(list, 77));
+	assert_false(components_is_over(list, 8));
+	assert_true(components_is_over(list, 9));
+	assert_false(components_is_over(list, 10));
+	assert_false(components_is_over(list, 11));
+	assert_false(components_is_over(list, 12));
+	assert_false(components_is_over("", 7));
+	assert_true(components_is_over("7|CANCELLED", 7));
+}
+
 static void others_are_there_until_they_end(void **state)
 {
 	_auto_(components_destroyp) struct components *components =
@@ -129,6 +146,7 @@ int main(void)
 		cmocka_unit_test(nodes_and_cores_are_those_of_all),
 		cmocka_unit_test(
 			a_node_of_two_components_has_the_cores_of_both),
+		cmocka_unit_test(a_job_is_over_by_its_own_state),
 		cmocka_unit_test(others_are_there_until_they_end),
 		cmocka_unit_test(a_state_that_nobody_knows_is_there),
 		cmocka_unit_test(nothing_has_no_nodes),
