@@ -317,7 +317,7 @@ flux_in_job
 expect_slurm_clean 4
 
 it 'all VNIs are free again, no node has anything of a lane, and no grant was made besides'
-slurm_down
+job_manager_down
 expect_clean
 is "$(pool free)" 4096-4103 'VNIs that are free'
 for node in "${nodes[@]}"; do
