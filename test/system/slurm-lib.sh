@@ -13,17 +13,19 @@
 # --- the daemons ---
 
 # Slurm's hooks have no arguments: as /usr/lib/fairlead/slurm has them, but for
-# this build and this cluster.
+# this build and this cluster. Slurm may kill who calls them.
 write_hooks() {
 	local hook
+	mkdir -p "$slurm/hooks"
 	for hook in prolog-slurmctld prolog epilog epilog-slurmctld; do
 		# A story may have something happen before the hook: $slurm/HOOK.before
+		sed "s|@BINDIR@|$build/src/cli|" "$root/pack/slurm/$hook" >"$slurm/hooks/$hook"
 		cat >"$slurm/$hook" <<-END
 			#!/bin/sh
 			export FAIRLEAD_CLUSTER=$FAIRLEAD_CLUSTER PATH=/usr/bin:/bin
 			export ${ASAN_OPTIONS:+ASAN_OPTIONS=$ASAN_OPTIONS}
 			[ ! -e $slurm/$hook.before ] || . $slurm/$hook.before
-			$build/src/cli/fairlead slurm $hook 2>>$slurm/log/$hook
+			sh $slurm/hooks/$hook 2>>$slurm/log/$hook
 			code=\$?
 			echo "$hook \$SLURM_JOB_ID \$code \$SLURMD_NODENAME" >>$slurm/log/hooks
 			exit \$code
