@@ -7,61 +7,10 @@
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need_root 'a machine of its own, as an overlay and namespaces'
-for program in dh dpkg systemctl nsenter unshare; do
-	command -v $program >/dev/null || skip_all "$program is not installed"
-done
-[ -x /lib/systemd/systemd ] || skip_all 'systemd is not installed'
+# shellcheck source=test/system/fresh-lib.sh
+. "$root/test/system/fresh-lib.sh"
 
-fresh=$work/fresh
-group=fairlead-package-$$
-init=
-in_groups() { # in_groups SCRIPT: with cgroups at /mnt, where only it sees them
-	unshare --mount sh -c "mount -t cgroup2 cgroup2 /mnt && cd /mnt && $1" sh "$group" \
-		"$root/test/system/fresh-root" "$fresh"
-}
-boot() { # a fresh machine, or a reason why there can be none
-	local end=$((SECONDS + WAIT_S)) outer
-	mkdir "$fresh"
-	in_groups 'mkdir "$1"' || skip_all 'no cgroup can be made here'
-	in_groups 'echo $$ >"$1/cgroup.procs" && cd / && shift && exec unshare \
-		--mount --pid --fork --kill-child --net --uts --ipc --cgroup "$@"' \
-		>"$work/boot.log" 2>&1 3>&- &
-	outer=$!
-	ms=20
-	until [ -s "$fresh.pid" ] && init=$(<"$fresh.pid") &&
-		inside systemctl is-active fresh.target >/dev/null 2>&1; do
-		if is_gone "$outer"; then
-			sed 's/^/# /' "$work/boot.log"
-			skip_all "no fresh machine: $(tail -n 1 "$work/boot.log")"
-		fi
-		[ $SECONDS -lt $end ] || fail 'the fresh machine does not come up'
-		pause
-	done
-}
-
-shut_down() {
-	[ -n "$init" ] || return 0
-	kill -9 "$init" 2>/dev/null || true
-	wait_for is_gone "$init"
-	init=
-	wait_for in_groups '[ ! -d "$1" ] || find "$1" -depth -type d -exec rmdir {} +'
-}
-trap 'trap - ERR; shut_down; clean_up' EXIT
-
-inside() { # inside COMMAND...: on the fresh machine
-	nsenter --target "$init" --all --root --wd env -i LC_ALL=C HOME=/root \
-		PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
-}
-show_logs() { # of daemons, when a claim does not hold
-	[ -z "$init" ] || inside journalctl --no-pager --lines 40 || true
-}
-put() { # put FILE: there, what is given on standard input
-	inside tee "$1" >/dev/null
-}
-is_active() { # is_active UNIT...
-	inside systemctl is-active "$@"
-}
+need_fresh
 
 # What there is of the machine's own, and is another than when it began: of
 # dpkg and logs all is known to be.
@@ -80,20 +29,8 @@ changed() {
 	inside getent group
 }
 
-dpkg_of() { # dpkg_of OPTION: with all packages, by file or by name; into $out
-	local packages
-	case $1 in
-	--install) packages=$(cd "$work/out" && printf '/run/debs/%s\n' *.deb) ;;
-	*) packages=$(cd "$work/out" && printf '%s\n' *.deb | sed 's/_.*//') ;;
-	esac
-	# shellcheck disable=SC2086  # a list of words is meant
-	run inside dpkg $1 $packages
-	out=$out$'\n'$err
-	[ "$code" -eq 0 ] || fail "dpkg $1: $out"
-}
-
 it 'the packages are built from the checkout'
-expect_exit 0 "$root/pack/deb" --work "$build/package" --out "$work/out"
+packages_build
 
 it 'make install puts there what they have, and make uninstall takes it away'
 BUILD=$(echo "$build"/package/fairlead/obj-*)
@@ -110,16 +47,11 @@ done | names >"$work/packaged"
 expect_exit 0 diff "$work/packaged" "$work/installed"
 expect_exit 0 make --no-print-directory -C "$root" uninstall DESTDIR="$work/tree"
 is "$(find "$work/tree" ! -type d -o -name '*fairlead*' 2>&1)" '' 'what uninstall has left'
+packages_end
 
 it 'dpkg installs them on a machine that has just booted, and nothing is started'
 boot
-tar -C "$work/out" --transform 's,^\.,debs,' -cf - . | inside tar -C /run -xf -
-# What was installed on this machine by other means is not on that one.
-dpkg_of --purge
-for package in "$work"/out/*.deb; do
-	dpkg-deb --fsys-tarfile "$package" | tar -tf - | sed -n 's,^\.\(/.*[^/]\)$,\1,p'
-done | inside xargs -d '\n' rm -f
-inside rm -rf /etc/fairlead /var/lib/fairlead
+packages_bring
 changed >"$work/before"
 dpkg_of --install
 expect_exit 3 is_active fairleadd-manager fairleadd-node fairlead-rms
@@ -150,10 +82,7 @@ expect_out 'fairlead.conf: No such file'
 
 it 'manager and node, configured and enabled, work together'
 configure() {
-	inside ip link add eth0 type veth peer name eth1
-	inside ip address add 10.9.8.7/24 dev eth0
-	inside ip link set eth0 up
-	inside ip link set eth1 up
+	nic_up
 	put /etc/fairlead/fairlead.conf <<END
 manager {
     listen       = "127.0.0.1:7171"
@@ -175,9 +104,6 @@ start() {
 	inside fairlead key node --output /etc/fairlead/node.key fresh
 	expect_exit 0 inside systemctl enable --now fairleadd-node
 	wait_for node_is_up
-}
-node_is_up() {
-	inside fairlead node list --json | jq -e '.nodes[0].state == "up"'
 }
 configure
 start
@@ -307,11 +233,4 @@ expect_exit 0 inside test -s /run/fairlead/node/journal
 expect_exit 1 inside test -e /etc/fairlead
 expect_exit 1 inside test -e /var/lib/fairlead
 
-it 'nothing is left: no process, namespace, mount, cgroup or file'
-network=$(readlink "/proc/$init/ns/net")
-networks+=("$network")
-shut_down
-is "$(left_behind)" '' 'left behind'
-expect_exit 0 in_groups '[ ! -e "$1" ]'
-pass_claim
-printf '1..%d\n' "$claim_count" >&3
+fresh_end
