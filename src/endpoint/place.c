@@ -163,9 +163,24 @@ static int choose_interface(const struct ifaddrs *addresses, const char *name,
 	return 0;
 }
 
+/* A job's on Ethernet, fl4242 or fl4242r1: nobody else reaches us there. */
+static bool is_lane(const char *name)
+{
+	size_t digits;
+
+	if (strncmp(name, "fl", 2) != 0)
+		return false;
+	digits = strspn(name + 2, "0123456789");
+	name += 2 + digits;
+	return digits > 0 &&
+	       (*name == '\0' ||
+		(*name == 'r' && name[1] >= '0' && name[1] <= '9'));
+}
+
 static bool is_external(const struct ifaddrs *entry, int family)
 {
 	return is_usable(entry) && (entry->ifa_flags & IFF_LOOPBACK) == 0 &&
+	       !is_lane(entry->ifa_name) &&
 	       (family == AF_UNSPEC || entry->ifa_addr->sa_family == family);
 }
 

@@ -36,6 +36,7 @@ static int externals(char first[INET6_ADDRSTRLEN])
 	for (struct ifaddrs *each = addresses; each; each = each->ifa_next) {
 		if (each->ifa_addr && each->ifa_addr->sa_family == AF_INET &&
 		    (each->ifa_flags & IFF_UP) &&
+		    strncmp(each->ifa_name, "fl", 2) != 0 &&
 		    !(each->ifa_flags & IFF_LOOPBACK) && count++ == 0)
 			text_of(each->ifa_addr, first);
 	}
