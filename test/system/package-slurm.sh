@@ -222,6 +222,18 @@ run inside fairlead doctor --slurm --json
 holds "$out" 'any(.findings[]; .check == "Prolog" and .level == "OK")'
 expect_nothing_left
 
+it 'our daemons are restarted while a job has its lane, which is as it was'
+job=$(submit)
+wait_for runs "$job"
+lanes=$(inside ip -brief link show type vxlan)
+has "$lanes" '^fl[0-9]' 'devices of lanes'
+expect_exit 0 inside systemctl restart fairleadd-manager fairleadd-node
+wait_for node_is_up
+wait_for runs "$job"
+is "$(inside ip -brief link show type vxlan)" "$lanes" 'devices of lanes'
+expect_exit 0 inside scancel "$job"
+expect_nothing_left
+
 it 'reconcile, as its unit runs it, releases what Slurm knows nothing of, and that only'
 job=$(submit)
 wait_for runs "$job"
