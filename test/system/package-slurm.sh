@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The packages and a stock Slurm, Debian's, as an administrator puts them together
-# on a machine that is controller and node: with the lines of README.md and
+# on a machine that is controller and node: with the lines of README.md, operations.md and
 # doc/slurm.md, which are taken from there, and with everything where it is by
 # default. What is another is what each site's is: names, and the interconnect.
 # shellcheck source=test/system/lib.sh
@@ -230,6 +230,32 @@ has "$lanes" '^fl[0-9]' 'devices of lanes'
 expect_exit 0 inside systemctl restart fairleadd-manager fairleadd-node
 wait_for node_is_up
 wait_for runs "$job"
+is "$(inside ip -brief link show type vxlan)" "$lanes" 'devices of lanes'
+expect_exit 0 inside scancel "$job"
+expect_nothing_left
+
+it 'doc/operations.md: a copy of the journal, put back while a job runs that it does not know'
+inside mkdir /backup
+block doc/operations.md 'Backup and restore' 1 | inside bash -e
+job=$(submit)
+wait_for runs "$job"
+lanes=$(inside ip -brief link show type vxlan)
+expect_exit 0 inside systemctl stop fairleadd-manager
+as_said doc/operations.md 'cp -p /backup/journal.db /var/lib/fairlead/'
+grep -qF 'fairleadd --role manager --recover' "$root/doc/operations.md"
+inside fairleadd --role manager --recover >"$work/recover.log" 2>&1 3>&- &
+recovery=$!
+wait_for grep 'serving' "$work/recover.log"
+inside sh -c 'kill "$(cat /var/lib/fairlead/lock)"'
+wait_for is_gone "$recovery"
+as_said doc/operations.md 'systemctl start fairleadd-manager'
+is_recovered() {
+	! inside fairlead manager recover
+}
+wait_for is_recovered
+wait_for node_is_up
+holds "$(inside fairlead pools --json)" '.pools.ethernet.vni |
+	.held == "" and "fl\(.withheld)" == $device' --arg device "${lanes%% *}"
 is "$(inside ip -brief link show type vxlan)" "$lanes" 'devices of lanes'
 expect_exit 0 inside scancel "$job"
 expect_nothing_left
