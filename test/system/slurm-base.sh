@@ -12,6 +12,7 @@ alice=$(id -u games) bob=$(id -u news)
 slurm=$work/slurm
 spank=$build/src/plugin/slurm/spank_fairlead.so
 export SLURM_CONF=$slurm/slurm.conf
+export FAIRLEAD_MUNGE_SOCKET=$slurm/socket/s
 
 need_slurm() {
 	need_root 'a Slurm of its own'

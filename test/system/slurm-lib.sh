@@ -23,6 +23,7 @@ write_hooks() {
 		cat >"$slurm/$hook" <<-END
 			#!/bin/sh
 			export FAIRLEAD_CLUSTER=$FAIRLEAD_CLUSTER PATH=/usr/bin:/bin
+			export FAIRLEAD_MUNGE_SOCKET=$FAIRLEAD_MUNGE_SOCKET
 			export ${ASAN_OPTIONS:+ASAN_OPTIONS=$ASAN_OPTIONS}
 			[ ! -e $slurm/$hook.before ] || . $slurm/$hook.before
 			sh $slurm/hooks/$hook 2>>$slurm/log/$hook
@@ -77,7 +78,8 @@ slurmd_up() { # slurmd_up NODE...
 # Where slurm.conf is; and who is not root has to be a submitter of the manager.
 configure_manager() {
 	local user=${slurm_user:-root}
-	printf 'slurm {\n    conf = "%s"\n}\n' "$SLURM_CONF" >>"$config"
+	printf 'slurm {\n    conf = "%s"\n    manager = "%s"\n}\n' "$SLURM_CONF" \
+		"${slurm_manager:-}" >>"$config"
 	[ "$user" = root ] || sed -i \
 		"/submitter \"run\"/a submitter \"slurm\" { uid = $(id -u "$user") }" "$config"
 	expect_exit 0 fairlead manager reconfigure

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A job that cannot have its lane is not run, and only a node that is to blame is
-# taken out. Slurm's controller is no root here, but a submitter of the manager.
+# taken out. Slurm's controller is no root here, but a submitter of the manager,
+# which it reaches over TCP, as from another machine.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/system/slurm-lib.sh
@@ -9,7 +10,10 @@
 
 need_slurm
 slurm_user=nobody
-cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1025 -s manager.revoke_timeout=2
+slurm_manager=tcp://nobody@10.203.255.254:7172
+cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1025 -s manager.revoke_timeout=2 \
+	-s manager.listen_clients=10.203.255.254:7172 \
+	-s "manager.munge_socket=$slurm/socket/s"
 slurm_up 4
 shared=$work/shared # of the hooks and tasks of all users
 mkdir -m 777 "$shared"

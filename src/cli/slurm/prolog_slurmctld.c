@@ -115,7 +115,7 @@ static json_t *make_request(const struct slurm_hook *hook, const char *nodes,
 			 "options", *job->options ? job->options : NULL);
 }
 
-static int reserve_refused(struct slurm_hook *hook, int result,
+static int reserve_refused(struct slurm_hook *hook, int result, bool is_answer,
 			   const char *nodes,
 			   const struct fairlead_error *error)
 {
@@ -124,7 +124,7 @@ static int reserve_refused(struct slurm_hook *hook, int result,
 		drain_unfit(hook, nodes, error->text);
 	slurm_comment(hook, error->text);
 	/* A request that is wrong is wrong the next time, too. */
-	if (result == -EINVAL)
+	if (result == -EINVAL && is_answer)
 		slurm_refuse(hook);
 	return EXIT_FAILED;
 }
@@ -156,6 +156,7 @@ static int reserve(struct slurm_hook *hook, const char *nodes,
 		   const char *cores, json_int_t *ret_grant_id)
 {
 	struct fairlead_error error = { 0 };
+	bool is_answer = false;
 	int code = EXIT_DONE;
 	int result = -ESTALE;
 
@@ -170,13 +171,15 @@ static int reserve(struct slurm_hook *hook, const char *nodes,
 				     hook->job.restart_count +
 					     i * SLURM_ATTEMPT_STEP),
 			&answer, &error);
+		is_answer = answer;
 		if (result == 0) {
 			*ret_grant_id = output_number(answer, "grant_id");
 			code = check_launch(hook, answer);
 		}
 	}
 	return result == 0 ? code
-			   : reserve_refused(hook, result, nodes, &error);
+			   : reserve_refused(hook, result, is_answer, nodes,
+					     &error);
 }
 
 /* --- apply --- */
