@@ -66,18 +66,29 @@ environment() {
 	on n0 --user $bob -- env "$@" fairlead env sub/1 --inherit
 }
 it 'what an outer job is said to have is not believed'
+inherited() { # inherited DEVICES: bob's program has them, as if it were in a lane
+	environment FAIRLEAD_INTERFACES="$1" FAIRLEAD_ADDRESSES="$address" \
+		FAIRLEAD_ISOLATION=host
+}
 outer=$(reserve jm/outer n0)
 expect_exit 0 fairlead apply "$outer"
 device=fl$(vnis_of "$outer")
-expect_exit 1 environment FAIRLEAD_INTERFACES="$device"
+address=$(on n0 -- ip -4 -o address show dev "$device" | awk '{ print $4 }')
+address=${address%/*}
+expect_exit 1 inherited "$device"
 expect_error "device $device is not for uid $bob"
-expect_exit 1 environment FAIRLEAD_INTERFACES=fl9
+expect_exit 1 inherited fl9
 expect_error "device 'fl9' is not there"
 for text in "," ",," lo eth1 "fl4242,,lo" "../../fl" "$(printf 'x%.0s' {1..5000})"; do
-	expect_exit 1 environment FAIRLEAD_INTERFACES="$text"
+	expect_exit 1 inherited "$text"
 	expect_error 'inherited device'
 done
-expect_exit 0 on n0 --user $alice -- env FAIRLEAD_INTERFACES="$device" fairlead env sub/1 --inherit
+expect_exit 1 environment FAIRLEAD_INTERFACES="$device"
+expect_error 'only some of FAIRLEAD_INTERFACES'
+as_alice=(on n0 --user "$alice" -- env FAIRLEAD_INTERFACES="$device" FAIRLEAD_ISOLATION=host)
+expect_exit 1 "${as_alice[@]}" FAIRLEAD_ADDRESSES=100.64.0.99 fairlead env sub/1 --inherit
+expect_error "inherited address '100.64.0.99' is not that of $device"
+expect_exit 0 "${as_alice[@]}" FAIRLEAD_ADDRESSES="$address" fairlead env sub/1 --inherit
 expect_exit 0 fairlead release "$outer"
 
 it 'two nodes that name one address fail the apply, with their names'

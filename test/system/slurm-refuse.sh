@@ -198,7 +198,9 @@ restart manager
 wait_for is_up n0 n1 n2 n3
 is "$(job_state "slurm/$job/0")" active 'the job at the manager'
 submit -N1 --hold # in an empty list nothing is missing
-expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
+expect_exit 77 on manager -- fairlead reconcile --slurm --config "$config"
+expect_error "call this as Slurm's user, nobody"
+expect_exit 0 on manager --user nobody -- fairlead reconcile --slurm --config "$config"
 wait_for is_pool held ''
 slurm_client scancel "$job"
 expect_slurm_clean 4

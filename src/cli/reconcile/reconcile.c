@@ -303,7 +303,9 @@ static int work(struct reconcile *reconcile)
 	int code = load_config(reconcile);
 
 	if (code == EXIT_DONE &&
-	    reconcile->source->check(reconcile->section, &error) < 0)
+	    reconcile->source->check(
+		    reconcile->section,
+		    remote_socket(reconcile->cli, REMOTE_MANAGER), &error) < 0)
 		code = fail_list(reconcile, &error);
 	if (code == EXIT_DONE)
 		code = read_grants(reconcile);

@@ -36,7 +36,7 @@ static const struct config_job_manager *slurm_section(
 
 /* Slurm shows others their own jobs only, where PrivateData says so. */
 static int slurm_check(const struct config_job_manager *section,
-		       struct fairlead_error *ret_error)
+		       const char *manager, struct fairlead_error *ret_error)
 {
 	static const char *const argv[] = { "scontrol", "show", "config",
 					    NULL };
@@ -62,6 +62,12 @@ static int slurm_check(const struct config_job_manager *section,
 				 "only root and Slurm's user, %s, are sure to "
 				 "be shown all jobs (PrivateData=%s)",
 				 user, private ? private : "none");
+	if (geteuid() == 0 && uid != 0 && strncmp(manager, "tcp://", 6) == 0)
+		return error_set(ret_error, -EPERM,
+				 "over TCP root is a user like others, and is "
+				 "not shown whose grants there are; call this "
+				 "as Slurm's user, %s",
+				 user);
 	return 0;
 }
 
@@ -94,7 +100,7 @@ static const struct config_job_manager *flux_section(
 
 /* In a job of Flux's the commands ask the instance that the job is. */
 static int flux_check(const struct config_job_manager *section,
-		      struct fairlead_error *ret_error)
+		      const char *manager, struct fairlead_error *ret_error)
 {
 	static const char *const argv[] = { "flux", "getattr", "instance-level",
 					    NULL };

@@ -15,11 +15,12 @@ struct reconcile_source {
 	const struct config_job_manager *(*section)(
 		const struct config *config);
 	/*
-	 * Does the caller see all jobs, and those of this cluster? Called
-	 * before `list`. -EPERM, -EINVAL, or as child_run() says.
+	 * Does the caller see all jobs, and those of this cluster, and does the
+	 * manager, where it is, show him their grants? Called before `list`.
+	 * -EPERM, -EINVAL, or as child_run() says.
 	 */
 	int (*check)(const struct config_job_manager *section,
-		     struct fairlead_error *ret_error);
+		     const char *manager, struct fairlead_error *ret_error);
 	/* One list. As child_run() says, and listing_parse_slurm(). */
 	int (*list)(const struct config_job_manager *section,
 		    struct listing **ret_listing,
