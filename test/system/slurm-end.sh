@@ -64,7 +64,7 @@ is "$(wc -l <"$shared/saved")" 2 'tasks that could use it'
 rm "$shared/go-on"
 expect_slurm_clean 4
 
-it 'one that is cancelled while its lane is made'
+it 'one that is cancelled before its lane is asked for'
 cat >"$slurm/prolog-slurmctld.before" <<END
 touch $shared/at-prolog; until [ -e $shared/go-on ]; do sleep 0.05; done
 END
@@ -93,6 +93,44 @@ wait_for ran_hook prolog "$job" 0 n0
 wait_for ran_hook prolog "$job" 0 n1
 expect_slurm_clean 4
 test ! -e "$shared/tasks" || fail 'it ran'
+
+is_state() { # is_state JOB STATE: of its grant
+	[ "$(job_state "slurm/$1")" = "$2" ]
+}
+is_ending() { # is_ending JOB: Slurm has ended it, and its PrologSlurmctld
+	[[ $(slurm_job "$1" JobState) = @(COMPLETING|CANCELLED) ]] &&
+		! pgrep -fx "/bin/sh $slurm/prolog-slurmctld"
+}
+cancel_while_applying() { # a job of n0 and n1, whose daemon hangs until then
+	local guard
+	guard=$(guard_pid n1)
+	kill -STOP "$guard"
+	submit -N2 -w n0,n1
+	wait_for is_state "$job" applying
+	slurm_client scancel "$job"
+	wait_for is_ending "$job"
+	kill -CONT "$guard"
+	wait_for is_job "$job" CANCELLED
+	test ! -e "$shared/tasks" || fail 'it ran'
+}
+reconcile() { # as its timer does it
+	expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
+}
+
+it 'one that is cancelled while nodes make its lane'
+cancel_while_applying
+# scancel ends PrologSlurmctld by SIGKILL, and sometimes EpilogSlurmctld too.
+ran_hook epilog-slurmctld "$job" 0 || reconcile
+expect_slurm_clean 4
+
+it 'and where scancel ends EpilogSlurmctld too, reconcile takes the lane back'
+echo 'kill -KILL $$' >"$slurm/epilog-slurmctld.before"
+cancel_while_applying
+rm "$slurm/epilog-slurmctld.before"
+wait_for is_state "$job" active
+reconcile
+expect_out "slurm/$job/0 .*released"
+expect_slurm_clean 4
 
 it 'one that waits and is cancelled never had any'
 submit -N2 --hold
