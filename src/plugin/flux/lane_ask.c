@@ -107,8 +107,8 @@ static void take_grant(struct lane *lane, const json_t *root)
 		lane_start_job(lane);
 		return;
 	}
-	if (launch_check(text_of(lane->public, "interconnect"),
-			 text_of(lane->public, "options"), &error) < 0) {
+	if (launch_check(entry_text(lane->public, "interconnect"),
+			 entry_text(lane->public, "options"), &error) < 0) {
 		lane_deny(lane, error.text);
 		return;
 	}
