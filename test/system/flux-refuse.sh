@@ -119,6 +119,33 @@ is "$(cut -d' ' -f1 "$work/ran" | sort | tr '\n' ' ')" 'n0 n2 n3 ' 'nodes'
 fx resource undrain n1
 expect_flux_clean 4
 
+it 'a node that is full is not to blame: it stays, and takes the next job'
+nic n1 fault errno=ENOSPC op=alloc_svc nth=1 count=5
+denied -N4
+expect_error 'n1: cxi0: '
+is "$(drained)" '' 'drained nodes'
+expect_flux_clean 4
+nic n1 clear
+before=$(ran)
+expect_exit 0 fx run -N4 "$work/task"
+is "$(ran)" $((before + 4)) 'tasks that ran'
+expect_flux_clean 4
+
+it 'one that an operator drains meanwhile keeps the reason'
+guard=$(guard_pid n1)
+kill -STOP "$guard"
+nic n1 fault errno=EIO op=alloc_svc nth=1 count=1
+submit -N4 "$work/task"
+is_applying() { [ "$(job_state "flux/$(plain "$job")")" = applying ]; }
+wait_for is_applying
+expect_exit 0 fx resource drain n1 'new memory'
+kill -CONT "$guard"
+await_event "$job" clean
+has "$(note_of "$job")" 'n1: cxi0: ' 'why it was refused'
+is "$(drained)" 'n1 new memory' 'drained nodes'
+fx resource undrain n1
+expect_flux_clean 4
+
 it 'a node that is drained in Fairlead is drained by the first job that needs it'
 expect_exit 0 fairlead node drain n2 --reason 'its card is changed'
 denied -N4
@@ -138,8 +165,25 @@ is "$(drained | wc -l)" 1 'drained nodes'
 restart n3
 fx resource undrain n3
 wait_for is_up n3
+expect_flux_clean 4
+
+it 'where no node is connected it is the manager that is cut off, and none is drained'
+for node in "${flux_nodes[@]}"; do
+	kill_pid "$(pid_of "$node" daemon)"
+done
+is_none_up() { json_of node list | jq -e 'all(.nodes[]; .state == "down")' >/dev/null; }
+wait_for is_none_up
+denied -N4
+expect_error 'failed on 4 of 4 nodes'
+is "$(drained)" '' 'drained nodes'
+for node in "${flux_nodes[@]}"; do
+	restart "$node"
+done
+wait_for is_up "${flux_nodes[@]}"
 sed -i '/apply_timeout/d' "$config"
 expect_exit 0 fairlead manager reconfigure
+expect_exit 0 fx run -N4 "$work/show"
+is "$(grep -c 'vnis=10' <<<"$out")" 4 'tasks'
 expect_flux_clean 4
 
 it 'drain and undrain of a site, for fairlead.conf, leave others'\'' reasons alone'

@@ -83,7 +83,7 @@ struct lane {
 	double deadline;       /* of the reactor's clock */
 	bool is_pausing;
 	flux_future_t *future; /* LOOKUP, DRAIN */
-	json_t *blamed;        /* [{nodes, text}]: to be drained */
+	json_t *blamed;        /* [{nodes, text}]: to be drained, see blame.h */
 	size_t drained_count;
 	json_t *members; /* BLAME: of the manager, by name: fit or not */
 	char *after;

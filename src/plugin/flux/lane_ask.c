@@ -7,6 +7,7 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "plugin/flux/blame.h"
 #include "plugin/flux/eventlog.h"
 #include "plugin/flux/lane.h"
 #include "plugin/flux/launch.h"
@@ -149,25 +150,21 @@ static void take_reserve(struct lane *lane,
 	}
 }
 
-/*
- * All that failed are nodes that may only not have come back to a manager that
- * was started just now.
- */
-static bool may_come_back(const json_t *failures)
+/* Nodes that were not reached are to blame where any other one is connected. */
+static void blame(struct lane *lane)
 {
-	const json_t *failure;
-	size_t i;
-
-	json_array_foreach ((json_t *)failures, i, failure)
-		if (json_integer_value(json_object_get(failure, "errno")) !=
-		    -EHOSTUNREACH)
-			return false;
-	return json_array_size(failures) > 0;
+	if (!blame_has_unreached(lane->blamed)) {
+		lane_drain(lane);
+		return;
+	}
+	lane->step = LANE_BLAME;
+	lane_wait(lane);
 }
 
 static void take_apply(struct lane *lane, const struct fairlead_answer *answer,
 		       const json_t *root)
 {
+	const json_t *failures = json_object_get(root, "failures");
 	const json_t *warning;
 	size_t i;
 
@@ -180,16 +177,16 @@ static void take_apply(struct lane *lane, const struct fairlead_answer *answer,
 		return;
 	}
 	snprintf(lane->note, sizeof(lane->note), "%s", answer->error);
-	json_decref(lane->blamed);
-	lane->blamed = json_incref(json_object_get(root, "failures"));
 	/* The manager was started again meanwhile, and undoes it. */
-	if (answer->result == -ESTALE && json_array_size(lane->blamed) == 0) {
+	if (answer->result == -ESTALE && json_array_size(failures) == 0) {
 		lane->step = LANE_RESERVE;
 		lane_pause(lane, PAUSE_S);
 		return;
 	}
-	if (!may_come_back(lane->blamed)) {
-		lane_drain(lane);
+	lane->blamed = blame_create(failures);
+	/* They may only not have come back to a manager that is young. */
+	if (!blame_is_unreached(lane->blamed)) {
+		blame(lane);
 		return;
 	}
 	lane->step = LANE_STATUS;
@@ -202,9 +199,11 @@ static void take_status(struct lane *lane, const json_t *root)
 	const json_t *uptime = json_object_get(root, "uptime_s");
 
 	if (!uptime || json_integer_value(uptime) >= YOUNG_S) {
-		lane_drain(lane);
+		blame(lane);
 		return;
 	}
+	json_decref(lane->blamed);
+	lane->blamed = NULL;
 	lane->step = LANE_RESERVE;
 	lane_pause(lane, PAUSE_S);
 }

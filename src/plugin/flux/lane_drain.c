@@ -10,6 +10,7 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "plugin/flux/blame.h"
 #include "plugin/flux/eventlog.h"
 #include "plugin/flux/lane.h"
 
@@ -67,7 +68,7 @@ void lane_drain(struct lane *lane)
 	lane_deny(lane, lane->note);
 }
 
-/* --- a refusal that names no nodes --- */
+/* --- who is to blame, by the manager's list of its nodes --- */
 
 /* Those of the job that are drained in Fairlead, or none of the manager's. */
 static char *unfit_nodes(const struct lane *lane)
@@ -87,7 +88,7 @@ static char *unfit_nodes(const struct lane *lane)
 	return text;
 }
 
-static void blame(struct lane *lane)
+static void blame_unfit(struct lane *lane)
 {
 	char *nodes = unfit_nodes(lane);
 
@@ -95,7 +96,18 @@ static void blame(struct lane *lane)
 		lane->blamed = json_pack("[{s:s, s:s}]", "nodes", nodes, "text",
 					 lane->note);
 	free(nodes);
-	lane_drain(lane);
+}
+
+/* Where none is connected it is the manager that is cut off from them. */
+static bool is_any_up(const json_t *nodes)
+{
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach ((json_t *)nodes, i, node)
+		if (strcmp(entry_text(node, "state"), "up") == 0)
+			return true;
+	return false;
 }
 
 void lane_take_nodes(struct lane *lane, const json_t *answer)
@@ -105,8 +117,9 @@ void lane_take_nodes(struct lane *lane, const json_t *answer)
 	const char *last = NULL;
 	size_t i;
 
-	if (!answer) {
-		lane_deny(lane, lane->note);
+	/* What is not known counts against who has failed. */
+	if (!answer || (lane->blamed && is_any_up(nodes))) {
+		lane_drain(lane);
 		return;
 	}
 	if (!lane->members)
@@ -119,7 +132,11 @@ void lane_take_nodes(struct lane *lane, const json_t *answer)
 	free(lane->after);
 	lane->after = last ? strdup(last) : NULL;
 	if (!json_is_true(json_object_get(answer, "more")) || !lane->after) {
-		blame(lane);
+		if (lane->blamed)
+			blame_remove_unreached(lane->blamed);
+		else
+			blame_unfit(lane);
+		lane_drain(lane);
 		return;
 	}
 	lane_wait(lane);
