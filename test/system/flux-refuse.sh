@@ -196,13 +196,17 @@ expect_exit 0 tool drain n1 'a card is busy'
 is "$(drained)" 'n1 fairlead: a card is busy' 'drained nodes'
 expect_exit 0 tool drain n1 'a card is still busy'
 expect_exit 0 tool undrain n1 'a card is busy'
+is "$(drained)" 'n1 fairlead: a card is still busy' 'drained nodes'
+expect_exit 0 tool undrain n1 'a card is still busy'
 is "$(drained)" '' 'drained nodes'
-expect_exit 0 tool undrain n1 'a card is busy'
-expect_exit 0 fx resource drain n1 'an operator says so'
-expect_exit 0 tool drain n1 'a card is busy'
-expect_exit 0 tool undrain n1 'a card is busy'
-is "$(drained)" 'n1 an operator says so' 'drained nodes'
-fx resource undrain n1
+expect_exit 0 tool undrain n1 'a card is still busy'
+for reason in 'an operator says so' ''; do
+	expect_exit 0 fx resource drain n1 ${reason:+"$reason"}
+	expect_exit 0 tool drain n1 'a card is busy'
+	expect_exit 0 tool undrain n1 'a card is busy'
+	is "$(drained)" "n1 $reason" 'drained nodes'
+	expect_exit 0 fx resource undrain n1
+done
 
 it 'a card that does not let go: the nodes are free, the VNI waits'
 hold 1 --requires=hosts:n1
