@@ -151,6 +151,34 @@ expect_out 'no task starts without the lane that was inherited: cxi0: inherited 
 lacks "$out" 'vnis=' 'a task'
 expect_flux_clean 4
 
+it 'an instance in a job of Fairlead has nothing of a job outside with the same id'
+cat >"$work/inner" <<END
+#!/bin/sh
+job=\$(flux submit --urgency=hold $work/show)
+flux job id --to=f58plain "\$job" >$work/inner.id
+flock -s $work/inner.go true
+flux job urgency "\$job" default
+flux job attach "\$job"
+END
+chmod 755 "$work/inner"
+touch "$work"/inner.{id,go,out}
+chown "$alice" "$work"/inner.{id,go}
+exec {go}<"$work/inner.go"
+flock -x "$go"
+hold 1 --requires=hosts:n0
+on n0 --user "$alice" -- env -u FLUX_URI FAIRLEAD_JOB=run/1/0 HOME="$flux" flux start \
+	-Sconf.shell_initrc="$flux/shell.lua" "$work/inner" >"$work/inner.out" 2>&1 3>&- {go}<&- &
+inner=$!
+wait_for test -s "$work/inner.id"
+cp -a "$(dirname "$(env_file n0 "flux/$(plain "$job")/0")")" \
+	"$(dirname "$(env_file n0 "flux/$(<"$work/inner.id")/0")")"
+flock -u "$go"
+wait $inner
+has "$(<"$work/inner.out")" ' vnis= service= ' 'the task'
+rm -r "$(dirname "$(env_file n0 "flux/$(<"$work/inner.id")/0")")"
+fx cancel "$job"
+expect_flux_clean 4
+
 findings=
 diagnose() { # diagnose [NODE]: there, by its own broker
 	run on "${1:-n0}" -- env FLUX_URI="local://$flux/run.${1:-n0}/local" \

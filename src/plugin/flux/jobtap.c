@@ -27,6 +27,7 @@
 
 #include "fairlead.h"
 #include "plugin/flux/eventlog.h"
+#include "plugin/flux/inside.h"
 #include "plugin/flux/lane.h"
 #include "plugin/flux/launch.h"
 
@@ -260,17 +261,10 @@ static void on_lane(flux_t *h, flux_msg_handler_t *handler,
 
 /* --- where we are --- */
 
-static const char *find_inside(flux_t *h)
+/* The job manager has the broker's environment. */
+static bool is_in_environment(void *arg, const char *name)
 {
-	const char *level = flux_attr_get(h, "instance-level");
-
-	if (level && strcmp(level, "0") != 0)
-		return "a job of Flux";
-	if (getenv("SLURM_JOB_ID"))
-		return "a job of Slurm";
-	if (getenv("FAIRLEAD_JOB"))
-		return "a job of Fairlead";
-	return NULL;
+	return getenv(name) != NULL;
 }
 
 static void plugin_destroy(void *arg)
@@ -307,7 +301,8 @@ int flux_plugin_init(flux_plugin_t *p)
 		plugin_destroy(plugin);
 		return -1;
 	}
-	plugin->inside = find_inside(h);
+	plugin->inside = inside_find(flux_attr_get(h, "instance-level"),
+				     is_in_environment, NULL);
 	if (plugin->inside)
 		flux_log(h, LOG_INFO,
 			 "fairlead: this instance is inside %s: nothing is "

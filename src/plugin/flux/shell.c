@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "fairlead.h"
+#include "plugin/flux/inside.h"
 #include "plugin/flux/settings.h"
 #include "plugin/flux/variables.h"
 #include "plugin/flux/wish.h"
@@ -137,32 +138,57 @@ static bool reserve(struct shell *shell, bool may_have_lane)
 
 /* --- inherited --- */
 
-/* What the broker has of our variables: {name: value}. The caller drops it. */
-static json_t *broker_environment(struct shell *shell)
+/* Of lanes, and what tells of a job outside. */
+static json_t *broker_names(void)
 {
 	json_t *names = json_array();
-	json_t *found = NULL;
-	flux_future_t *future;
 
 	for (size_t i = 0; i < variable_count; i++)
 		json_array_append_new(names, json_string(variables[i].name));
+	for (size_t i = 0; i < inside_variable_count; i++)
+		json_array_append_new(names, json_string(inside_variables[i]));
+	return names;
+}
+
+static json_t *own_environment(json_t *names)
+{
+	json_t *found = json_object();
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach (names, i, name) {
+		const char *value = getenv(json_string_value(name));
+
+		if (value)
+			json_object_set_new(found, json_string_value(name),
+					    json_string(value));
+	}
+	return found;
+}
+
+/*
+ * What the broker has of these: {name: value}. The caller drops it. It tells its
+ * owner only: an instance that has guests is in no job.
+ */
+static json_t *broker_environment(struct shell *shell)
+{
+	json_t *names = broker_names();
+	json_t *found = NULL;
+	flux_future_t *future;
+
 	future = flux_rpc_pack(shell->h, "broker.getenv", FLUX_NODEID_ANY, 0,
-			       "{s:o}", "names", names);
+			       "{s:O}", "names", names);
 	if (flux_rpc_get_unpack(future, "{s:o}", "env", &found) == 0) {
 		json_incref(found);
 	} else if (errno == ENOSYS) {
 		/* An older Flux. It has the first broker's, then, who started us. */
-		found = json_object();
-		for (size_t i = 0; i < variable_count; i++)
-			if (getenv(variables[i].name))
-				json_object_set_new(
-					found, variables[i].name,
-					json_string(getenv(variables[i].name)));
+		found = own_environment(names);
 	} else if (errno != EPERM) {
 		shell_warn("cannot ask for the broker's environment: %s",
 			   future_strerror(future, errno));
 	}
 	flux_future_destroy(future);
+	json_decref(names);
 	return found ? found : json_object();
 }
 
@@ -171,14 +197,18 @@ static bool is_in_broker(void *arg, const char *name)
 	return json_object_get(arg, name) != NULL;
 }
 
-/* Leave what belongs to the lanes that are there. */
-static void sift(json_t *found)
+/* What belongs to the lanes that are there. The caller drops it. */
+static json_t *sift(json_t *broker)
 {
-	unsigned int sets = variables_sets(is_in_broker, found);
+	unsigned int sets = variables_sets(is_in_broker, broker);
+	json_t *found = json_object();
 
 	for (size_t i = 0; i < variable_count; i++)
-		if (!(sets & 1u << variables[i].set))
-			json_object_del(found, variables[i].name);
+		if (sets & 1u << variables[i].set)
+			json_object_set(found, variables[i].name,
+					json_object_get(broker,
+							variables[i].name));
+	return found;
 }
 
 static char *make_question(const json_t *found)
@@ -230,13 +260,11 @@ static void check_inherited(struct shell *shell, const json_t *found)
 			  error.text);
 }
 
-static bool inherit(struct shell *shell)
+static bool inherit(struct shell *shell, json_t *broker)
 {
-	json_t *found = broker_environment(shell);
-	bool is_inherited;
+	json_t *found = sift(broker);
+	bool is_inherited = json_object_size(found) > 0;
 
-	sift(found);
-	is_inherited = json_object_size(found) > 0;
 	if (is_inherited) {
 		check_inherited(shell, found);
 		take_over(shell, found);
@@ -292,12 +320,16 @@ static void read_wish(flux_shell_t *shell, struct wish *wish)
 		shell_die(1, "%s", error.text);
 }
 
-/* Its jobs have no lanes of their own, and ids that are others' outside. */
-static bool is_inside_job(const struct shell *shell)
+static void find_lane(struct shell *shell, bool may_have_lane)
 {
-	const char *level = flux_attr_get(shell->h, "instance-level");
+	json_t *broker = broker_environment(shell);
+	bool is_inside = inside_find(flux_attr_get(shell->h, "instance-level"),
+				     is_in_broker, broker) != NULL;
 
-	return level && strcmp(level, "0") != 0;
+	if ((is_inside || !reserve(shell, may_have_lane)) &&
+	    !inherit(shell, broker))
+		clear(shell);
+	json_decref(broker);
 }
 
 static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
@@ -306,7 +338,6 @@ static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 	struct shell shell = { .shell = flux_plugin_get_shell(p) };
 	struct wish wish;
 	json_int_t id = 0;
-	bool may_have_lane;
 
 	shell.h = flux_shell_get_flux(shell.shell);
 	read_conf(p, &shell);
@@ -316,13 +347,11 @@ static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 	if (flux_shell_info_unpack(shell.shell, "{s:I}", "jobid", &id) < 0)
 		shell_die_errno(1, "the job's id is not known");
 	shell.id = (flux_jobid_t)id;
-	may_have_lane =
-		wish.kind == WISH_LANE || shell.otherwise != DEFAULT_NONE;
 	if (wish.kind == WISH_NONE)
 		clear(&shell);
-	else if ((is_inside_job(&shell) || !reserve(&shell, may_have_lane)) &&
-		 !inherit(&shell))
-		clear(&shell);
+	else
+		find_lane(&shell, wish.kind == WISH_LANE ||
+					  shell.otherwise != DEFAULT_NONE);
 	return 0;
 }
 
