@@ -200,6 +200,24 @@ await_event "$job" clean
 is "$(status_of "$job" epilog)" '[0]' 'the epilog action'
 expect_flux_clean 4
 
+it 'one whose eventlog cannot be read keeps its lane until its tasks are over'
+: >"$work/stubborn.out"
+submit --output="$work/stubborn.out" "$work/stubborn"
+wait_for grep -q allocated "$work/stubborn.out"
+log=$(flux job id --to=kvs "$job").eventlog
+fx kvs get --raw "$log" >"$work/eventlog"
+fx kvs put --raw "$log=damaged"
+reload
+wait_for is_step "$job" ready
+fx kvs put --raw "$log=$(<"$work/eventlog")"$'\n'
+has "$(fx dmesg)" "$(plain "$job"): cannot read its eventlog" 'dmesg'
+fx cancel "$job"
+await_event "$job" clean
+expect_flux_events "$job" prolog-start cray-slingshot prolog-finish start exception \
+	epilog-start finish epilog-finish free clean
+holds "$(event "flux/$(plain "$job")" revoked)" '.[0].busy == null'
+expect_flux_clean 4
+
 it 'a job that began without the plugin goes on without, one canceled then is let go'
 fx jobtap remove fairlead-jobtap.so
 hold 2 -N2 --requires=hosts:n0,n1

@@ -133,3 +133,13 @@ int eventlog_read(const char *text, struct eventlog *ret_log)
 	*ret_log = log;
 	return 0;
 }
+
+struct eventlog eventlog_unknown(void)
+{
+	return (struct eventlog){ .has_begun = true, .event.has_lane = true };
+}
+
+bool eventlog_has_started(const struct eventlog *log)
+{
+	return log->has_begun && !log->is_prolog_open && !log->was_refused;
+}

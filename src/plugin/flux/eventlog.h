@@ -61,3 +61,7 @@ struct eventlog {
 
 /* text: one entry a line. -EBADMSG: a line is none. */
 int eventlog_read(const char *text, struct eventlog *ret_log);
+/* What is assumed of one that cannot be read: the job has a lane, and tasks. */
+struct eventlog eventlog_unknown(void);
+/* The job may have had tasks, in a lane. */
+bool eventlog_has_started(const struct eventlog *log);

@@ -8,7 +8,9 @@
  * A job in RUN whose prolog action is open is asked for again, under the same
  * key: it gets the same grant. One in CLEANUP whose epilog action is open is
  * released. One that runs keeps what it has, and is released when it ends. One
- * that began without us stays as it is.
+ * that began without us stays as it is. One whose eventlog cannot be read is
+ * taken for one that runs in a lane: if an action of it is open, that stays so
+ * until the plugin is loaded again and can read it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,13 +42,13 @@ static bool is_behind(const struct lane *lane, const struct eventlog *log)
 }
 
 /* Both actions hold the job: there is always one until the lane is gone. */
-static void resume_ending(struct lane *lane, bool is_known)
+static void resume_ending(struct lane *lane)
 {
 	flux_plugin_t *plugin = lane->lanes->plugin;
 	bool is_prolog_open = lane->is_prolog_open;
 
 	lane->is_prolog_open = false;
-	if (!lane->may_hold && is_known)
+	if (!lane->may_hold)
 		lane_finish(lane, 0, "");
 	else if (is_prolog_open && !lane->is_epilog_open)
 		lane->is_epilog_open =
@@ -56,15 +58,13 @@ static void resume_ending(struct lane *lane, bool is_known)
 						    EVENTLOG_ACTION) == 0;
 	if (is_prolog_open)
 		flux_jobtap_prolog_finish(plugin, lane->id, EVENTLOG_ACTION, 1);
-	if (lane->may_hold || !is_known)
+	if (lane->may_hold)
 		lane_linger(lane);
 }
 
-static void resume_running(struct lane *lane, bool is_known)
+static void resume_running(struct lane *lane)
 {
 	if (!lane->is_prolog_open) {
-		/* A job that never had anything to do with us ends without. */
-		lane->may_hold |= !is_known;
 		lane->step = LANE_READY;
 		return;
 	}
@@ -81,21 +81,28 @@ static void resume(struct lane *lane, const struct eventlog *log)
 {
 	struct lanes *lanes = lane->lanes;
 
-	if (log) {
-		lane->is_prolog_open = log->is_prolog_open;
-		lane->is_epilog_open |= log->is_epilog_open;
-		lane->may_hold = log->has_begun;
-		lane->grant_id = log->event.grant_id;
-		lane->has_lane = log->event.has_lane;
-		lane->has_started = log->has_begun && !log->is_prolog_open &&
-				    !log->was_refused;
-		lane->has_finished |= log->has_finished;
-	}
+	lane->is_prolog_open = log->is_prolog_open;
+	lane->is_epilog_open |= log->is_epilog_open;
+	/* A job that never had anything to do with us ends without. */
+	lane->may_hold = log->has_begun;
+	lane->grant_id = log->event.grant_id;
+	lane->has_lane = log->event.has_lane;
+	lane->has_started = eventlog_has_started(log);
+	lane->has_finished |= log->has_finished;
 	if (lane->is_ending)
-		resume_ending(lane, log);
+		resume_ending(lane);
 	else
-		resume_running(lane, log);
+		resume_running(lane);
 	lanes_pump(lanes);
+}
+
+/* Its tasks are waited for; that the last ones are over is posted. */
+static void resume_unknown(struct lane *lane)
+{
+	struct eventlog log = eventlog_unknown();
+
+	log.has_finished = is_posted(lane, "finish");
+	resume(lane, &log);
 }
 
 static void on_eventlog(flux_future_t *future, void *arg)
@@ -114,10 +121,12 @@ static void on_eventlog(flux_future_t *future, void *arg)
 	}
 	flux_future_destroy(future);
 	lane->future = NULL;
-	if (result == 0 && is_behind(lane, &log))
+	if (result < 0)
+		resume_unknown(lane);
+	else if (is_behind(lane, &log))
 		lane_set_deadline(lane, LOOK_AGAIN_S);
 	else
-		resume(lane, result == 0 ? &log : NULL);
+		resume(lane, &log);
 }
 
 void lane_look_up(struct lane *lane)
@@ -132,7 +141,7 @@ void lane_look_up(struct lane *lane)
 	flux_log_error(lane->lanes->h, "fairlead: %s: kvs.lookup", lane->name);
 	flux_future_destroy(lane->future);
 	lane->future = NULL;
-	resume(lane, NULL);
+	resume_unknown(lane);
 }
 
 void lane_resume(struct lanes *lanes, flux_jobid_t id, uint32_t uid,

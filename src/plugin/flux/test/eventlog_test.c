@@ -191,6 +191,32 @@ static void a_log_that_is_damaged_is_refused(void **state)
 	assert_int_equal(eventlog_read("", &log), 0);
 }
 
+static void tasks_start_after_a_prolog_of_ours_that_ended_well(void **state)
+{
+	struct eventlog log;
+
+	log = read_log("");
+	assert_false(eventlog_has_started(&log));
+	log = read_log(OURS("prolog-start"));
+	assert_false(eventlog_has_started(&log));
+	log = read_log(OURS("prolog-start") "{\"name\":\"prolog-finish\","
+					    "\"context\":{\"description\":"
+					    "\"fairlead\",\"status\":1}}\n");
+	assert_false(eventlog_has_started(&log));
+	log = read_log(OURS("prolog-start") OURS("prolog-finish"));
+	assert_true(eventlog_has_started(&log));
+}
+
+static void of_an_unknown_log_the_worst_is_assumed(void **state)
+{
+	struct eventlog log = eventlog_unknown();
+
+	assert_true(log.has_begun);
+	assert_true(log.event.has_lane);
+	assert_true(eventlog_has_started(&log));
+	assert_false(log.has_finished);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +231,9 @@ int main(void)
 		cmocka_unit_test(actions_of_others_are_theirs),
 		cmocka_unit_test(the_last_event_of_ours_counts),
 		cmocka_unit_test(a_log_that_is_damaged_is_refused),
+		cmocka_unit_test(
+			tasks_start_after_a_prolog_of_ours_that_ended_well),
+		cmocka_unit_test(of_an_unknown_log_the_worst_is_assumed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
