@@ -63,7 +63,7 @@ for option in cray-slingshot=off fairlead=off; do
 		."empty-reason" == "disabled by user request"'
 	expect_flux_events "$(fx job last)" cray-slingshot start finish free clean
 done
-for option in cray-slingshot.vnicount=0 fairlead=vnis=0; do
+for option in cray-slingshot.vnicount=0 fairlead=vnis=0 fairlead=interconnect=ethernet,vnis=0; do
 	expect_exit 0 fx run -N4 -o $option "$work/show"
 	is "$(grep -c 'vnis= service= ' <<<"$out")" 4 'tasks'
 	holds "$(flux_event "$(fx job last)" cray-slingshot)" '.[0]."empty-reason" ==

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plugin/flux/names.h"
+
 #define MEMBER "fairlead"
 
 const char *entry_text(const json_t *entry, const char *name)
@@ -62,7 +64,7 @@ const char *lane_event_name(const json_t *grant_public)
 {
 	const char *interconnect = entry_text(grant_public, "interconnect");
 
-	return strcmp(interconnect, "slingshot") == 0 ? "cray-slingshot"
+	return strcmp(interconnect, "slingshot") == 0 ? NAME_CRAY
 						      : interconnect;
 }
 

@@ -38,7 +38,7 @@ bool lane_event_read(const json_t *entry, struct lane_event *ret_event);
 json_t *lane_event_make(const json_t *grant_public);
 /* .. of a job that was not asked for, with the reason. */
 json_t *lane_event_none(const char *reason);
-/* The name of the event: the driver's. Lives as long as the grant. */
+/* The name of the event of a grant: the driver's. Lives as long as the grant. */
 const char *lane_event_name(const json_t *grant_public);
 
 /*

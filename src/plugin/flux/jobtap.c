@@ -30,6 +30,7 @@
 #include "plugin/flux/inside.h"
 #include "plugin/flux/lane.h"
 #include "plugin/flux/launch.h"
+#include "plugin/flux/names.h"
 
 struct plugin {
 	struct lanes *lanes;
@@ -89,13 +90,16 @@ static int on_validate(flux_plugin_t *p, const char *topic,
 	return 0;
 }
 
+/*
+ * The manager is not asked, so that it is not known which interconnect it would
+ * be: of the name for which tools look.
+ */
 static void post_none(struct lanes *lanes, flux_jobid_t id, const char *reason)
 {
 	json_t *context = lane_event_none(reason);
 
-	if (!context ||
-	    flux_jobtap_event_post_pack(lanes->plugin, id, "cray-slingshot",
-					"O", context) < 0)
+	if (!context || flux_jobtap_event_post_pack(
+				lanes->plugin, id, NAME_CRAY, "O", context) < 0)
 		flux_log_error(lanes->h, "fairlead: event_post");
 	json_decref(context);
 }

@@ -12,10 +12,10 @@
 #include <syslog.h>
 
 #include "plugin/flux/eventlog.h"
+#include "plugin/flux/names.h"
 #include "plugin/flux/resources.h"
 
-#define AUX_NAME       "fairlead::lane"
-#define EXCEPTION_TYPE "cray-slingshot"
+#define AUX_NAME "fairlead::lane"
 /* How long tasks may take to end: Flux has given up on them long before. */
 #define LINGER_S 600
 
@@ -262,7 +262,7 @@ static int post_event(const struct lane *lane)
 void lane_start_job(struct lane *lane)
 {
 	if (post_event(lane) < 0) {
-		lane_deny(lane, "error posting cray-slingshot event");
+		lane_deny(lane, "error posting " NAME_CRAY " event");
 		return;
 	}
 	lane_stop_deadline(lane);
@@ -274,8 +274,8 @@ void lane_start_job(struct lane *lane)
 static void raise_exception(struct lanes *lanes, flux_jobid_t id,
 			    const char *note)
 {
-	if (flux_jobtap_raise_exception(lanes->plugin, id, EXCEPTION_TYPE, 0,
-					"%s", note) < 0)
+	if (flux_jobtap_raise_exception(lanes->plugin, id, NAME_CRAY, 0, "%s",
+					note) < 0)
 		flux_log_error(lanes->h, "fairlead: raise_exception");
 }
 

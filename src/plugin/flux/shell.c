@@ -35,6 +35,7 @@
 
 #include "fairlead.h"
 #include "plugin/flux/inside.h"
+#include "plugin/flux/names.h"
 #include "plugin/flux/settings.h"
 #include "plugin/flux/variables.h"
 #include "plugin/flux/wish.h"
@@ -294,7 +295,7 @@ static void read_conf(flux_plugin_t *p, struct shell *shell)
 
 static json_t *read_options(flux_shell_t *shell)
 {
-	static const char *const names[] = { "cray-slingshot", "fairlead" };
+	static const char *const names[] = { NAME_CRAY, "fairlead" };
 	json_t *options = json_object();
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

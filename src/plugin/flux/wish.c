@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "plugin/flux/complain.h"
+#include "plugin/flux/names.h"
 
-#define CRAY         "cray-slingshot"
 #define OWN          "fairlead"
 #define VNIS_MAX     4
 #define LOWER        "abcdefghijklmnopqrstuvwxyz"
@@ -38,7 +38,7 @@ static int read_count(const json_t *value, struct wish *wish,
 
 	if (!json_is_integer(value))
 		return complain(ret_error, -EINVAL,
-				"error parsing " CRAY " shell options: "
+				"error parsing " NAME_CRAY " shell options: "
 				"Expected integer, got %s",
 				type_name(value));
 	if (count < 0 || count > VNIS_MAX)
@@ -66,15 +66,17 @@ static int read_cray(const json_t *value, struct wish *wish,
 	}
 	if (text)
 		return complain(ret_error, -EINVAL,
-				"-o " CRAY ": invalid option: %.200s", text);
+				"-o " NAME_CRAY ": invalid option: %.200s",
+				text);
 	if (!json_is_object(value) || json_object_size(value) == 0)
 		return complain(ret_error, -EINVAL,
-				"-o " CRAY ": say '" CRAY "=off' or '" CRAY
-				".vnicount=N'");
+				"-o " NAME_CRAY ": say '" NAME_CRAY
+				"=off' or '" NAME_CRAY ".vnicount=N'");
 	json_object_foreach ((json_t *)value, name, member)
 		if (strcmp(name, "vnicount") != 0)
 			return complain(ret_error, -EINVAL,
-					"-o " CRAY ": invalid option: %.200s",
+					"-o " NAME_CRAY
+					": invalid option: %.200s",
 					name);
 	return read_count(json_object_get(value, "vnicount"), wish, ret_error);
 }
@@ -197,14 +199,14 @@ static int read_own(const json_t *value, struct wish *wish,
 int wish_parse(const json_t *options, struct wish *ret_wish,
 	       struct fairlead_error *ret_error)
 {
-	const json_t *cray = json_object_get(options, CRAY);
+	const json_t *cray = json_object_get(options, NAME_CRAY);
 	const json_t *own = json_object_get(options, OWN);
 	struct wish wish = { .kind = WISH_DEFAULT };
 	int result = 0;
 
 	if (cray && own)
 		return complain(ret_error, -EINVAL,
-				"-o " CRAY " and -o " OWN " are the same: "
+				"-o " NAME_CRAY " and -o " OWN " are the same: "
 				"say one of them");
 	if (cray)
 		result = read_cray(cray, &wish, ret_error);

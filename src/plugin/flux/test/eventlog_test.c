@@ -79,6 +79,23 @@ static void a_job_without_a_lane_has_one_with_the_reason(void **state)
 	json_decref(context);
 }
 
+static void an_event_has_the_name_that_its_driver_gives(void **state)
+{
+	static const char *const names[][2] = {
+		{ "slingshot", "cray-slingshot" },
+		{ "ethernet", "ethernet" },
+		{ "none", "none" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		json_t *public =
+			json_pack("{s:s}", "interconnect", names[i][0]);
+
+		assert_string_equal(lane_event_name(public), names[i][1]);
+		json_decref(public);
+	}
+}
+
 static void other_entries_are_no_events_of_ours(void **state)
 {
 	static const char *const texts[] = {
@@ -222,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_is_found_as_it_was_made),
 		cmocka_unit_test(a_job_without_a_lane_has_one_with_the_reason),
+		cmocka_unit_test(an_event_has_the_name_that_its_driver_gives),
 		cmocka_unit_test(other_entries_are_no_events_of_ours),
 		cmocka_unit_test(a_grant_that_is_none_makes_no_event),
 		cmocka_unit_test(actions_are_open_until_they_are_finished),
