@@ -92,6 +92,8 @@ static const struct timeout_setting timeout_settings[] = {
 	{ "manager", "revoke_timeout", AT(manager.revoke_timeout_ms),
 	  CONFIG_TIMEOUT_MAX_S, 10 },
 	{ "slurm", "grace", AT(slurm.grace_ms), CONFIG_TIMEOUT_MAX_S, 60 },
+	{ "slurm", "answer_timeout", AT(slurm.answer_timeout_ms),
+	  CONFIG_TIMEOUT_MAX_S, 60 },
 	{ "node", "epilog_timeout", AT(node.epilog_timeout_ms),
 	  CONFIG_TIMEOUT_MAX_S, 5 },
 	{ "node", "housekeeping_timeout", AT(node.housekeeping_timeout_ms),

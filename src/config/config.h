@@ -89,6 +89,8 @@ struct config_job_manager {
 	char *conf; /* slurm.conf for these, or "": their own */
 	/* For the tasks of a job that ends, before its lane is taken back. */
 	uint32_t grace_ms;
+	/* A hook waits so much longer for an answer than the daemon may take. */
+	uint32_t answer_timeout_ms;
 };
 
 /* One driver's section. A driver without one, but `none`, is off. */

@@ -155,7 +155,8 @@ static cfg_opt_t fabric_options[] = {
 
 static cfg_opt_t slurm_options[] = {
 	TEXT("submitter"), TEXT("manager"), TEXT("commands"),
-	TEXT("conf"),      TEXT("grace"),   CFG_END(),
+	TEXT("conf"),      TEXT("grace"),   TEXT("answer_timeout"),
+	CFG_END(),
 };
 
 static cfg_opt_t flux_options[] = {

@@ -17,7 +17,6 @@
 #include "cli/slurm/components.h"
 #include "cli/slurm/nodes.h"
 
-#define GRACE_MS     60000 /* for an answer, after the daemon's time is up */
 #define RECONNECT_MS 15000
 #define STEP_MS      100
 #define REASON_MAX   240
@@ -176,16 +175,19 @@ static bool may_pass(const char *op, int result, bool is_answer)
 			      result == -ECONNRESET || result == -EPIPE);
 }
 
-/* Where a daemon is asked to take longer, it is waited for longer. */
-static uint32_t answer_ms(const struct slurm_hook *hook)
+/* What a daemon has time for by its own settings comes on top. */
+static uint32_t answer_ms(const struct slurm_hook *hook, const char *op)
 {
 	const struct config *config = hook->config;
+	uint32_t timeout_ms = config->slurm.answer_timeout_ms;
 
-	if (hook->daemon == REMOTE_NODE)
-		return config->node.epilog_timeout_ms + GRACE_MS;
-	/* An apply that has failed is undone. */
-	return config->manager.apply_timeout_ms +
-	       config->manager.revoke_timeout_ms + GRACE_MS;
+	if (strcmp(op, "epilog") == 0)
+		timeout_ms += config->node.epilog_timeout_ms;
+	/* One that has failed is undone. */
+	if (strcmp(op, "apply") == 0)
+		timeout_ms += config->manager.apply_timeout_ms +
+			      config->manager.revoke_timeout_ms;
+	return timeout_ms;
 }
 
 static int ask_once(struct slurm_hook *hook, const char *op,
@@ -199,7 +201,7 @@ static int ask_once(struct slurm_hook *hook, const char *op,
 				       &hook->handle, ret_error);
 	if (result < 0)
 		return result;
-	fairlead_set_timeout(hook->handle, answer_ms(hook));
+	fairlead_set_timeout(hook->handle, answer_ms(hook, op));
 	result = fairlead_call(hook->handle, op, members, ret_json, ret_error);
 	/* An answer of the daemon's may be -ENOENT too. */
 	if (result < 0 && !*ret_json) {

@@ -432,12 +432,12 @@ static void restart_is_needed_for_what_cannot_change_live(void **state)
 static void job_managers_have_a_submitter_and_find_the_manager(void **state)
 {
 	_auto_(config_destroyp) struct config *plain = assert_parsed("");
-	_auto_(config_destroyp) struct config *config =
-		assert_parsed("slurm { submitter = \"west\"\n"
-			      " conf = /etc/slurm.conf\n grace = 90\n manager "
-			      "= \"tcp://0@head:7172\" }\n"
-			      "flux { manager = \"/run/m.sock\"\n"
-			      " commands = \"/opt/flux/bin\" }");
+	_auto_(config_destroyp) struct config *config = assert_parsed(
+		"slurm { submitter = \"west\"\n"
+		" conf = /etc/slurm.conf\n grace = 90\n"
+		" answer_timeout = 5\n manager = \"tcp://0@head:7172\" }\n"
+		"flux { manager = \"/run/m.sock\"\n"
+		" commands = \"/opt/flux/bin\" }");
 
 	assert_string_equal(plain->slurm.submitter, "slurm");
 	assert_string_equal(plain->slurm.manager, "");
@@ -445,6 +445,8 @@ static void job_managers_have_a_submitter_and_find_the_manager(void **state)
 	assert_string_equal(plain->slurm.conf, "");
 	assert_int_equal(plain->slurm.grace_ms, 60000);
 	assert_int_equal(config->slurm.grace_ms, 90000);
+	assert_int_equal(plain->slurm.answer_timeout_ms, 60000);
+	assert_int_equal(config->slurm.answer_timeout_ms, 5000);
 	assert_string_equal(plain->flux.submitter, "flux");
 	assert_string_equal(config->slurm.submitter, "west");
 	assert_string_equal(config->slurm.manager, "tcp://0@head:7172");
