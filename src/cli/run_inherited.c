@@ -2,13 +2,33 @@
 #include "cli/run_inherited.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "cli/inherit.h"
 #include "emu/cluster/launch.h"
+
+struct tasks {
+	struct cli *cli;
+	const json_t *variables;
+	uint64_t count;
+	pid_t *pids; /* 0: not started, or over */
+	uint64_t running_count;
+	/*
+	 * Each is a process group, so that what it starts gets its signals. On a
+	 * terminal, from which only one group may read, they are in ours.
+	 */
+	bool is_grouped;
+	unsigned int interrupts;
+	pid_t parent;
+	sigset_t old_mask;
+	int code; /* the highest, as a shell has those of the killed */
+};
 
 static void set_number(const char *name, uint64_t number)
 {
@@ -18,60 +38,108 @@ static void set_number(const char *name, uint64_t number)
 	setenv(name, text, 1);
 }
 
-/* In the task. */
-static void become(struct cli *cli, const json_t *variables, uint64_t rank,
-		   uint64_t count)
+/* In the task. It does not outlive who waits for it. */
+static void become(const struct tasks *tasks, uint64_t rank)
 {
+	if (tasks->is_grouped)
+		(void)setpgid(0, 0);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != tasks->parent)
+		_exit(EXIT_CANNOT_RUN);
+	sigprocmask(SIG_SETMASK, &tasks->old_mask, NULL);
 	set_number("FAIRLEAD_RANK", rank);
 	set_number("FAIRLEAD_LOCAL_RANK", rank);
-	set_number("FAIRLEAD_NTASKS", count);
+	set_number("FAIRLEAD_NTASKS", tasks->count);
 	set_number("FAIRLEAD_NODEID", 0);
 	set_number("FAIRLEAD_NNODES", 1);
-	_exit(environment_run(cli, variables));
+	_exit(environment_run(tasks->cli, tasks->variables));
 }
 
-/* The highest exit code, as a shell has those of the killed. */
-static int wait_all(uint64_t count)
+static void signal_all(const struct tasks *tasks, int signal)
 {
-	int code = EXIT_DONE, status;
+	for (uint64_t i = 0; i < tasks->count; i++)
+		if (tasks->pids[i] > 0)
+			kill(tasks->is_grouped ? -tasks->pids[i]
+					       : tasks->pids[i],
+			     signal);
+}
 
-	while (count > 0) {
-		int one;
+static void reap(struct tasks *tasks)
+{
+	for (uint64_t i = 0; i < tasks->count; i++) {
+		int status, code;
 
-		if (wait(&status) < 0) {
-			if (errno == EINTR)
-				continue;
-			return EXIT_FAILED;
-		}
-		one = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-					  : WEXITSTATUS(status);
-		code = one > code ? one : code;
-		count--;
+		if (tasks->pids[i] == 0 ||
+		    waitpid(tasks->pids[i], &status, WNOHANG) <= 0)
+			continue;
+		tasks->pids[i] = 0;
+		tasks->running_count--;
+		code = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+					   : WEXITSTATUS(status);
+		tasks->code = code > tasks->code ? code : tasks->code;
 	}
-	return code;
 }
 
-static int start_all(struct cli *cli, const json_t *variables, uint64_t count)
+static void pass_on(struct tasks *tasks, const siginfo_t *info)
 {
-	uint64_t started = 0;
-	int code = EXIT_DONE, ended;
+	if (info->si_signo == SIGINT && tasks->interrupts++ > 0)
+		signal_all(tasks, SIGKILL);
+	/* What the terminal sends has reached our whole group. */
+	else if (tasks->is_grouped || info->si_code != SI_KERNEL)
+		signal_all(tasks, info->si_signo);
+}
 
+static void wait_all(struct tasks *tasks, const sigset_t *signals)
+{
+	while (tasks->running_count > 0) {
+		siginfo_t info;
+
+		if (sigwaitinfo(signals, &info) < 0)
+			continue;
+		if (info.si_signo == SIGCHLD)
+			reap(tasks);
+		else
+			pass_on(tasks, &info);
+	}
+}
+
+static int start_all(struct tasks *tasks)
+{
 	fflush(NULL); /* tasks are forked: nothing may be written twice */
-	while (code == EXIT_DONE && started < count) {
+	for (uint64_t i = 0; i < tasks->count; i++) {
 		pid_t pid = fork();
 
 		if (pid == 0)
-			become(cli, variables, started, count);
+			become(tasks, i);
 		if (pid < 0)
-			code = cli_fail(cli, EXIT_FAILED,
+			return cli_fail(tasks->cli, EXIT_FAILED,
 					"cannot start task %llu: %s",
-					(unsigned long long)started,
-					strerror(errno));
-		else
-			started++;
+					(unsigned long long)i, strerror(errno));
+		/* Both do: a signal may come before the task runs. */
+		if (tasks->is_grouped)
+			(void)setpgid(pid, pid);
+		tasks->pids[i] = pid;
+		tasks->running_count++;
 	}
-	ended = wait_all(started);
-	return code == EXIT_DONE ? ended : code;
+	return EXIT_DONE;
+}
+
+static int run_all(struct tasks *tasks)
+{
+	sigset_t signals;
+	int code;
+
+	launch_signals(&signals);
+	sigdelset(&signals, SIGPIPE); /* nothing here writes to a pipe */
+	sigaddset(&signals, SIGCHLD);
+	signal(SIGCHLD,
+	       SIG_DFL); /* where it is ignored nobody can be waited for */
+	sigprocmask(SIG_BLOCK, &signals, &tasks->old_mask);
+	code = start_all(tasks);
+	if (code != EXIT_DONE)
+		signal_all(tasks, SIGKILL);
+	wait_all(tasks, &signals);
+	sigprocmask(SIG_SETMASK, &tasks->old_mask, NULL);
+	return code == EXIT_DONE ? tasks->code : code;
 }
 
 int run_inherited(struct cli *cli)
@@ -81,6 +149,13 @@ int run_inherited(struct cli *cli)
 		"interconnect", "option",        "dir",
 	};
 	json_auto_t *variables = environment_clear();
+	_auto_(freep) pid_t *pids = NULL;
+	struct tasks tasks = {
+		.cli = cli,
+		.variables = variables,
+		.is_grouped = !isatty(STDIN_FILENO),
+		.parent = getpid(),
+	};
 	bool is_inherited;
 	uint64_t count = 1;
 	int code;
@@ -100,5 +175,12 @@ int run_inherited(struct cli *cli)
 	if (code == EXIT_DONE && !is_inherited)
 		code = cli_fail(cli, EXIT_FAILED,
 				"this process has no lane to pass on");
-	return code == EXIT_DONE ? start_all(cli, variables, count) : code;
+	if (code != EXIT_DONE)
+		return code;
+	pids = calloc(count, sizeof(*pids));
+	if (!pids)
+		return cli_fail(cli, EXIT_FAILED, "out of memory");
+	tasks.pids = pids;
+	tasks.count = count;
+	return run_all(&tasks);
 }

@@ -76,7 +76,8 @@ is "$(grep -c allocated <<<"$out")" 3 'LNIs'
 it 'a fairlead run within a job passes it on, and reserves nothing'
 list=$(json_of list)
 within() { # within OPTION...: of 'fairlead run --inherit', in the job of alice
-	on n0 --user $alice -- env -u FAIRLEAD_SOCKET "${outer[@]}" fairlead run --inherit "$@"
+	on n0 --user $alice -- env -u FAIRLEAD_SOCKET --default-signal=INT "${outer[@]}" \
+		fairlead run --inherit "$@"
 }
 expect_exit 0 within -n 3 -- sh -c 'cxi-lni && echo "$FAIRLEAD_RANK $SLINGSHOT_VNIS"'
 is "$(grep -cE '^[012] 1024,1025$' <<<"$out")" 3 'tasks'
@@ -91,6 +92,64 @@ expect_exit 1 env -u SLINGSHOT_VNIS fairlead run --inherit -- true
 expect_error 'no lane to pass on'
 expect_exit 1 env -u SLINGSHOT_VNIS UCX_NET_DEVICES=mlx5_0:1 fairlead run --inherit -- true
 expect_error 'no lane to pass on'
+
+it 'a signal that it gets reaches its tasks, and what they have started'
+cat >"$work/within.task" <<END
+#!/bin/sh
+trap 'echo terminated; exit 3' TERM
+trap 'echo used' USR1
+trap 'echo interrupted' INT
+sleep inf &
+echo started \$!
+while :; do wait; done
+END
+chmod 755 "$work/within.task"
+parent_of() { # parent_of PID
+	ps -o ppid= -p "$1" | tr -d ' '
+}
+said() { # said WORD: both tasks have
+	wait_for eval '[ "$(grep -c '"$1"' "$work/within.out")" -eq 2 ]'
+}
+within_start() { # within_start COMMAND...: two that say 'started PID', in $sleepers
+	: >"$work/within.out"
+	{ trap - ERR && within -n 2 -- "$@"; } >"$work/within.out" 2>&1 3>&- &
+	within=$!
+	said started
+	mapfile -t sleepers < <(awk '/started/ {print $2}' "$work/within.out")
+}
+is_fairlead() { # is_fairlead PID
+	is "$(ps -o comm= -p "$1")" fairlead 'who waits for the tasks'
+}
+within_end() { # within_end CODE: and nothing is left
+	code=0
+	wait "$within" || code=$?
+	is "$code" "$1" 'exit code'
+	for sleeper in "${sleepers[@]}"; do
+		wait_for is_gone "$sleeper"
+	done
+}
+within_start "$work/within.task"
+pid=$(parent_of "$(parent_of "${sleepers[0]}")")
+is_fairlead "$pid"
+kill -USR1 "$pid"
+said used
+kill -TERM "$pid"
+within_end 3
+is "$(grep -c terminated "$work/within.out")" 2 'tasks that were asked to end'
+within_start "$work/within.task"
+pid=$(parent_of "$(parent_of "${sleepers[0]}")")
+is_fairlead "$pid"
+kill -INT "$pid"
+said interrupted
+kill -INT "$pid"
+within_end 137
+
+it 'when it is killed its tasks are'
+within_start sh -c 'echo started $$; exec sleep inf'
+pid=$(parent_of "${sleepers[0]}")
+is_fairlead "$pid"
+kill -9 "$pid"
+within_end 137
 
 it 'a reservation of its own comes before what is inherited'
 expect_exit 0 environment n0 jm/own --inherit --json
