@@ -3,14 +3,16 @@
 #
 # The verbs of stories with a real Flux: a broker in each emulated node, as a
 # system instance has them, with our plugins. The instance's owner is a plain
-# user, and so are its jobs: others' would need flux-security, which this Flux
-# may not have. Included after lib.sh.
+# user, and so are its jobs, but for those of flux-guests.sh: others' need
+# flux-security, which this Flux may not have. Included after lib.sh.
 # shellcheck disable=SC2034,SC2154  # stories use what is set here; lib.sh sets
 
 alice=$(id -u games) # with a name, and without rights
 flux=$work/flux
 plugins=$build/src/plugin/flux
 flux_nodes=()
+flux_access=() # lines of [access]
+flux_munged=   # of a story that has one
 declare -A brokers=() # by node
 
 need_flux() {
@@ -40,7 +42,7 @@ write_flux_conf() { # write_flux_conf COUNT [LINE...]
 			echo "{ host = 'n$i', connect = 'tcp://10.203.0.$((i + 1)):8050' },"
 		done
 		echo ']'
-		printf '%s\n' '[access]' 'allow-root-owner = true'
+		printf '%s\n' '[access]' 'allow-root-owner = true' "${flux_access[@]}"
 		echo '[resource]'
 		echo 'noverify = true'
 		echo '[[resource.config]]'
@@ -135,9 +137,9 @@ flux_sync() {
 
 # Called at the end, also of a story that fails.
 job_manager_down() {
-	local node
-	for node in "${!brokers[@]}"; do
-		kill -9 "${brokers[$node]}" 2>/dev/null || true
+	local pid
+	for pid in "${brokers[@]}" ${flux_munged:+"$flux_munged"}; do
+		kill -9 "$pid" 2>/dev/null || true
 	done
 }
 
