@@ -313,6 +313,7 @@ hold 2 -N2
 stop "$(pid_of manager)"
 fx cancel "$job"
 await_event "$job" epilog-start
+await_event "$job" finish
 flux_sync
 flux_kill
 go_on "$(pid_of manager)"
