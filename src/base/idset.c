@@ -166,7 +166,13 @@ bool idset_equal(const struct idset *set, const struct idset *other)
 		      word_count(set->limit) * sizeof(uint64_t)) == 0;
 }
 
-/* Set first..last without counting. */
+static void add_word(struct idset *set, size_t at, uint64_t word)
+{
+	set->count += (uint32_t)__builtin_popcountll(word & ~set->words[at]);
+	set->words[at] |= word;
+}
+
+/* Add first..last: of a set with millions of ids, no more than these are read. */
 static void fill(struct idset *set, uint32_t first, uint32_t last)
 {
 	size_t at = first / WORD_BITS;
@@ -175,13 +181,13 @@ static void fill(struct idset *set, uint32_t first, uint32_t last)
 	uint64_t tail = UINT64_MAX >> (WORD_BITS - 1 - last % WORD_BITS);
 
 	if (at == end) {
-		set->words[at] |= head & tail;
+		add_word(set, at, head & tail);
 		return;
 	}
-	set->words[at] |= head;
+	add_word(set, at, head);
 	while (++at < end)
-		set->words[at] = UINT64_MAX;
-	set->words[end] |= tail;
+		add_word(set, at, UINT64_MAX);
+	add_word(set, end, tail);
 }
 
 /* A number below limit, and move past it. */
@@ -253,7 +259,6 @@ int idset_parse(const char *text, uint32_t limit, struct idset **ret_set,
 			return error_set(ret_error, -EINVAL,
 					 "id set ends in a comma");
 	}
-	recount(set);
 	*ret_set = take_ptr(set);
 	return 0;
 }
