@@ -391,7 +391,7 @@ int config_parse(const char *text, size_t size, const char *name,
 		.checks_drivers =
 			roles == 0 || (roles & CONFIG_ROLE_MANAGER) != 0,
 		.reader = (roles & CONFIG_ROLE_MANAGER) != 0 ? CONTENTS_MANAGER
-			  : roles != 0                       ? CONTENTS_NODE
+			  : (roles & CONFIG_ROLE_NODE) != 0  ? CONTENTS_NODE
 							     : CONTENTS_ANYBODY,
 	};
 	int result;

@@ -31,6 +31,8 @@
 enum config_role {
 	CONFIG_ROLE_MANAGER = 1u << 0,
 	CONFIG_ROLE_NODE = 1u << 1,
+	/* Asks daemons, who know what their drivers make of the settings. */
+	CONFIG_ROLE_CLIENT = 1u << 2,
 };
 
 struct config_submitter {

@@ -36,7 +36,8 @@ static int load_config(struct reconcile *reconcile)
 {
 	_auto_(freep) char *errors = NULL;
 
-	if (config_read(reconcile->cli, 0, &reconcile->config, &errors) < 0)
+	if (config_read(reconcile->cli, CONFIG_ROLE_CLIENT, &reconcile->config,
+			&errors) < 0)
 		return cli_fail(reconcile->cli, EXIT_FAILED, "%s",
 				errors ? errors : "memory is out");
 	reconcile->section = reconcile->source->section(reconcile->config);

@@ -837,6 +837,16 @@ static void what_drivers_say_stands_at_its_line(void **state)
 			       CONFIG_ROLE_NODE, &config, &errors),
 			 0);
 	config_destroy(config);
+	/* And so has who only asks. */
+	assert_int_equal(parse("driver \"wide\" { pool = bad }",
+			       CONFIG_ROLE_CLIENT, &config, &errors),
+			 0);
+	config_destroy(config);
+	assert_int_equal(parse("driver \"wide\" { colour = bad }",
+			       CONFIG_ROLE_CLIENT, &config, &errors),
+			 -EINVAL);
+	assert_string_equal(errors, "f:1: no such setting 'colour'");
+	free(errors);
 }
 
 /* --- files that settings of drivers name --- */
