@@ -508,6 +508,11 @@ struct fairlead_driver {
 	 * those of node_settings; there one that is absent is no error.
 	 */
 	const char *const *files;
+	/*
+	 * The node half has a task(), which who starts tasks has to call. It is
+	 * said here too for programs that are built without node halves.
+	 */
+	bool has_part_in_tasks;
 };
 
 #ifdef __cplusplus

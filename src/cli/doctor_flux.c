@@ -418,10 +418,8 @@ static void check_interconnect(const struct doctor_flux *flux)
 	const struct config_driver *section =
 		config_driver_find(flux->config, name);
 	const char *isolation = doctor_setting(flux->doctor, name, "isolation");
-	const struct fairlead_node_ops *node =
-		section ? section->driver->node : NULL;
 
-	if (node && node->task)
+	if (section && section->driver->has_part_in_tasks)
 		doctor_say(flux->doctor, DOCTOR_FAIL, "interconnect",
 			   "let 'interconnect' of fairlead.conf be another "
 			   "one",

@@ -12,7 +12,7 @@ int slurm_launch_check(const struct fairlead_driver *driver,
 {
 	struct options list;
 
-	if (driver->node && driver->node->task)
+	if (driver->has_part_in_tasks)
 		return error_set(ret_error, -ENOTSUP,
 				 "Slurm cannot start tasks on interconnect "
 				 "'%s', which has a part in each of them; "

@@ -17,11 +17,11 @@ static void a_driver_with_a_part_in_each_task_is_refused_and_no_other(
 	for (size_t i = 0; driver_table[i]; i++) {
 		const struct fairlead_driver *driver = driver_table[i];
 		struct fairlead_error error = { 0 };
-		bool has_part = driver->node && driver->node->task;
 
 		assert_int_equal(slurm_launch_check(driver, "", &error),
-				 has_part ? -ENOTSUP : 0);
-		assert_true(!has_part || strstr(error.text, driver->name));
+				 driver->has_part_in_tasks ? -ENOTSUP : 0);
+		assert_true(!driver->has_part_in_tasks ||
+			    strstr(error.text, driver->name));
 	}
 }
 

@@ -18,7 +18,10 @@ const struct fairlead_driver elan3_driver = {
 	.settings = elan3_settings,
 	.variables = variables,
 	.manager = &elan3_manager_ops,
+#ifndef DRIVER_WITHOUT_NODE
 	.node = &elan3_node_ops,
+#endif
 	.node_settings = node_settings,
 	.files = elan3_files,
+	.has_part_in_tasks = true,
 };

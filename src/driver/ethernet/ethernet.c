@@ -11,7 +11,9 @@ const struct fairlead_driver ethernet_driver = {
 	.settings = ethernet_settings,
 	.variables = ethernet_variables,
 	.manager = &ethernet_manager_ops,
+#ifndef DRIVER_WITHOUT_NODE
 	.node = &ethernet_node_ops,
+#endif
 	.node_settings = ethernet_node_settings,
 	/* Devices, rules and classes; namespaces of jobs. */
 	.capabilities = 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN,

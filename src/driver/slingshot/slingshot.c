@@ -54,7 +54,9 @@ const struct fairlead_driver slingshot_driver = {
 	.settings = slingshot_settings,
 	.variables = variables,
 	.manager = &slingshot_manager_ops,
+#ifndef DRIVER_WITHOUT_NODE
 	.node = &slingshot_node_ops,
+#endif
 	.node_settings = node_settings,
 	/* To make and destroy services; to name the processes that hold one. */
 	.capabilities = 1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_PTRACE |

@@ -19,6 +19,8 @@ static void every_driver_has_this_abi_and_a_name(void **state)
 		assert_in_range(strlen(driver->name), 1,
 				FAIRLEAD_DRIVER_NAME_MAX);
 		assert_ptr_equal(driver_find(driver->name), driver);
+		assert_int_equal(driver->has_part_in_tasks,
+				 driver->node->task != NULL);
 		for (size_t i = 0; i < count; i++)
 			assert_string_not_equal(driver_table[i]->name,
 						driver->name);
