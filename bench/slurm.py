@@ -112,10 +112,7 @@ class Slurm:
             for hook in OURS:
                 if kind == "fairlead":
                     path = folder / hook
-                    path.write_text(
-                        f"#!/bin/sh\nexport FAIRLEAD_CLUSTER={self.cluster}\n"
-                        f"exec {self.build}/src/cli/fairlead slurm {hook}\n")
-                    path.chmod(0o755)
+                    path.symlink_to(self.build / "src/cli/fairlead-slurm")
                 else:
                     (folder / hook).symlink_to("/bin/true")
 
@@ -139,10 +136,20 @@ class Slurm:
         self.write_hooks()
         self.become(self.kind)
         self.write_conf(self.kind != "none")
-        self.on("manager", "slurmctld", "-f", self.conf, "-c")
+        self.daemon("manager", "slurmctld", "-f", self.conf, "-c")
         for i in range(self.count):
-            self.on(f"n{i}", "slurmd", "-f", self.conf, "-N", f"n{i}")
+            self.daemon(f"n{i}", "slurmd", "-f", self.conf, "-N", f"n{i}")
         self.settle()
+
+    def daemon(self, place, *words):
+        """One whose hooks find the cluster's configuration where it is
+        elsewhere: Slurm gives them neither arguments nor variables."""
+        folder = self.work / "etc/fairlead"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.cluster / "fairlead.conf", folder)
+        self.on(place, "unshare", "--mount", "sh", "-c",
+                "mount -t overlay -o lowerdir=$0:/etc overlay /etc && exec "
+                '"$@"', folder.parent, *words)
 
     def pid_files(self):
         return [*self.work.glob("*.pid"), self.work / "munge/pid"]

@@ -5,6 +5,7 @@
 #include "cli/doctor_beside.h"
 
 #define SLURM_SCRIPTS "/usr/lib/fairlead/slurm" /* where ours are installed */
+#define SLURM_PROGRAM "fairlead-slurm" /* what the hooks there are links to */
 
 struct doctor_slurm {
 	struct doctor *doctor;

@@ -45,6 +45,22 @@ static bool has_call(const char *text, const char *name)
 	return false;
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Ours, which takes its own name for the hook's. */
+static bool is_ours(const char *path, const char *name)
+{
+	_auto_(freep) char *program = realpath(path, NULL);
+
+	return program && strcmp(last_part(program), SLURM_PROGRAM) == 0 &&
+	       strcmp(last_part(path), name) == 0;
+}
+
 static bool does_call(const char *path, const char *name)
 {
 	_auto_(fclosep) FILE *file = fopen(path, "re");
@@ -52,6 +68,8 @@ static bool does_call(const char *path, const char *name)
 
 	if (!file || !text)
 		return false;
+	if (is_ours(path, name))
+		return true;
 	fread(text, 1, SCRIPT_BYTES_MAX, file);
 	return strstr(text, "fairlead") && has_call(text, name);
 }

@@ -105,6 +105,17 @@ printf '#!/bin/sh\nfairlead slurm prolog-slurmctld\n' >"$slurm/own"
 diagnose
 finds WARN Prolog 'does not mention'
 
+it 'knows our program by the name of its link'
+mkdir "$slurm/ours"
+cp "$build/src/cli/fairlead-slurm" "$slurm/ours"
+for hook in prolog epilog; do
+	ln -s fairlead-slurm "$slurm/ours/$hook"
+done
+reload Prolog="$slurm/ours/prolog" Epilog="$slurm/ours/prolog"
+diagnose
+finds OK Prolog "calls 'fairlead slurm prolog'"
+finds WARN Epilog "does not mention 'fairlead slurm epilog'"
+
 it 'finds hooks that others than root can change'
 reload Epilog="$slurm/epilog" PrologSlurmctld="$slurm/prolog-slurmctld" Prolog="$slurm/prolog"
 chmod 775 "$slurm/prolog"

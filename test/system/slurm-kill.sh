@@ -158,7 +158,7 @@ end
 # How often the hook of n1 was in want of something, and waited for it.
 has_waited() { # has_waited COUNT
 	local pid
-	pid=$(pgrep -fx "$build/src/cli/fairlead slurm prolog") || return 1
+	pid=$(pgrep -fx "$slurm/hooks/prolog") || return 1
 	[ "$(sed -n 's/^voluntary_ctxt_switches:\t//p' "/proc/$pid/status")" -ge "$1" ]
 }
 

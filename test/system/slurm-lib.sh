@@ -19,14 +19,14 @@ write_hooks() {
 	mkdir -p "$slurm/hooks"
 	for hook in prolog-slurmctld prolog epilog epilog-slurmctld; do
 		# A story may have something happen before the hook: $slurm/HOOK.before
-		sed "s|@BINDIR@|$build/src/cli|" "$root/pack/slurm/$hook" >"$slurm/hooks/$hook"
+		ln -s "$build/src/cli/fairlead-slurm" "$slurm/hooks/$hook"
 		cat >"$slurm/$hook" <<-END
 			#!/bin/sh
 			export FAIRLEAD_CLUSTER=$FAIRLEAD_CLUSTER PATH=/usr/bin:/bin
 			export FAIRLEAD_MUNGE_SOCKET=$FAIRLEAD_MUNGE_SOCKET
 			export ${ASAN_OPTIONS:+ASAN_OPTIONS=$ASAN_OPTIONS}
 			[ ! -e $slurm/$hook.before ] || . $slurm/$hook.before
-			sh $slurm/hooks/$hook 2>>$slurm/log/$hook
+			$slurm/hooks/$hook 2>>$slurm/log/$hook
 			code=\$?
 			echo "$hook \$SLURM_JOB_ID \$code \$SLURMD_NODENAME" >>$slurm/log/hooks
 			exit \$code

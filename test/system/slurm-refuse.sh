@@ -171,7 +171,7 @@ cat >"$slurm/prolog-slurmctld.before" <<END
 touch $shared/at-prolog; until [ -e $shared/go-on ]; do sleep 0.05; done
 END
 is_asking() { # the hook, which was let go
-	pgrep -P "$(pgrep -fx "/bin/sh $slurm/prolog-slurmctld")" fairlead
+	pgrep -P "$(pgrep -fx "/bin/sh $slurm/prolog-slurmctld")" -fx "$slurm/hooks/prolog-slurmctld"
 }
 submit -N2
 wait_for test -e "$shared/at-prolog"

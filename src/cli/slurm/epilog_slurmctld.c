@@ -6,6 +6,11 @@
  * since that of a requeued job has the next one already. Tasks may live on for
  * KillWait, with their lane, so the nodes' epilogs have time to take it back.
  */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "cli/output.h"
 #include "cli/slurm/hook.h"
 #include "cli/slurm/slurm.h"
@@ -34,9 +39,24 @@ static int epilog(struct slurm_hook *hook)
 	return EXIT_DONE;
 }
 
+/*
+ * Slurm kills all scripts of a job that is cancelled while its PrologSlurmctld
+ * runs, by their process groups, this one too. In a session of its own it goes
+ * on, and releases the lane.
+ */
 static int run(struct cli *cli)
 {
-	return slurm_hook_run(cli, REMOTE_MANAGER, epilog, NULL);
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		setsid();
+		return slurm_hook_run(cli, REMOTE_MANAGER, epilog, NULL);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return cli_fail(cli, EXIT_FAILED, "no process for this: %s",
+				strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
 const struct subcommand command_slurm_epilog_slurmctld = {

@@ -68,7 +68,7 @@ static int load_config(struct slurm_hook *hook)
 	_auto_(freep) char *errors = NULL;
 	struct cli *cli = hook->cli;
 
-	if (config_read(cli, 0, &hook->config, &errors) < 0)
+	if (config_read(cli, CONFIG_ROLE_CLIENT, &hook->config, &errors) < 0)
 		return slurm_hook_fail(hook, "%s",
 				       errors ? errors : "memory is out");
 	cli->manager = config_manager_of(hook->config, &hook->config->slurm);
