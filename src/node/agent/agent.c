@@ -141,6 +141,25 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 	return 0;
 }
 
+/*
+ * What was being taken back when this agent ended may have been somebody's
+ * housekeeping, which is in no journal: it begins anew, for all of these.
+ */
+static void resume_housekeeping(struct agent *agent)
+{
+	const struct work_order order = {
+		.kind = WORK_HOUSEKEEPING,
+		.is_alone = true,
+		.timeout_ms = agent->options.timeouts.housekeeping_ms,
+	};
+	const struct mirror_grant *grant = agent->grants;
+
+	while (grant && grant->state != GRANT_REVOKING)
+		grant = grant->hh.next;
+	if (grant && work_begin(agent, &order) < 0)
+		log_warning(agent->options.log, "no room for housekeeping");
+}
+
 static int sync_ask(struct agent *agent, uint64_t after);
 
 static void sync_done(struct agent *agent, void *arg,
@@ -148,6 +167,7 @@ static void sync_done(struct agent *agent, void *arg,
 {
 	if (!reply->has_more) {
 		agent->is_synced = true;
+		resume_housekeeping(agent);
 		works_wake(agent);
 		return;
 	}

@@ -480,6 +480,31 @@ static void epilog_goes_on_as_housekeeping_that_nobody_waits_for(void **state)
 	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
 }
 
+static void housekeeping_begins_anew_with_the_agent(void **state)
+{
+	struct bench *bench = *state;
+	struct confirm confirm;
+
+	bench_apply(bench, 7);
+	bench_apply(bench, 8);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_revoke(bench, 7);
+	bench_restart(bench);
+	bench_connect(bench);
+	for (int i = 0; i < 6; i++) {
+		bench_drop_frames(bench);
+		bench_send(bench, FRAME_PONG, NULL, 0);
+		bench_advance(bench, i < 5 ? 10000 : 9999);
+	}
+	bench_drop_frames(bench);
+	bench_send(bench, FRAME_PONG, NULL, 0);
+	bench_advance(bench, 1);
+	take_own(bench, &confirm);
+	assert_int_equal(confirm.result, -EBUSY);
+	confirm_fini(&confirm);
+	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
+}
+
 static void epilog_that_ends_well_is_followed_by_nothing(void **state)
 {
 	struct bench *bench = *state;
@@ -516,6 +541,7 @@ int main(void)
 		TEST(epilog_ends_as_soon_as_all_is_gone),
 		TEST(dry_epilog_touches_nothing),
 		TEST(epilog_goes_on_as_housekeeping_that_nobody_waits_for),
+		TEST(housekeeping_begins_anew_with_the_agent),
 		TEST(epilog_that_ends_well_is_followed_by_nothing),
 		TEST(housekeeping_tries_long_and_then_asks_for_a_drain),
 		TEST(housekeeping_without_a_job_takes_what_is_left),
