@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/commands.h"
 
 #define OWN_NAME "fairlead-slurm"
 
