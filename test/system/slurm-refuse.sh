@@ -58,6 +58,48 @@ wait_for are_nodes idle 4
 is "$(wc -l <"$work/ran")" 2 'what ran'
 expect_slurm_clean 4
 
+# With a slurm.conf of their own, and a plugin of their own, users hand what they
+# want to the hooks.
+sed "s|^PlugStackConfig=.*|PlugStackConfig=$work/own.plugstack|" "$SLURM_CONF" >"$work/own.conf"
+echo "required $tools/forge-spank.so $work/forged" >"$work/own.plugstack"
+forge() { # forge NAME=VALUE...: a job whose hooks have SPANK_NAME; into $job
+	printf '%s\0' "$@" >"$work/forged"
+	expect_exit 0 as_user "$alice" env "SLURM_CONF=$work/own.conf" sbatch --parsable \
+		--export=NONE -o /dev/null -N2 --wrap "touch $shared/forged"
+	job=$out
+}
+
+it 'what a user hands to the hooks by a plugin of his own is refused likewise'
+forge FAIRLEAD=vnis=1
+wait_for is_job "$job" COMPLETED
+has "$(event "slurm/$job" request)" vnis=1 'what hooks knew'
+rm "$shared/forged"
+long=$(printf 'a%.0s' {1..60000})
+# 2.5 MB: slurmctld, which raises its limit of the stack to what it may, can run
+# its hook, and no node can.
+count=42
+[ "$(ulimit -Hs)" = unlimited ] || count=2
+many=()
+for ((i = 0; i < count; i++)); do
+	many+=("MINE_$i=$long")
+done
+for forged in "vnis=1,user=$bob" "vnis=\$(touch $shared/forged)" \
+	"';touch $shared/forged;\`touch $shared/forged\`\"" $'off\nPATH=/tmp' \
+	$'\e[2J\1\377' "$long" many; do
+	if [ "$forged" = many ]; then
+		forge "${many[@]}"
+	else
+		forge "FAIRLEAD=$forged"
+	fi
+	wait_for is_job "$job" CANCELLED
+	has "$(slurm_client scontrol show job "$job")" 'AdminComment=fairlead: .+' 'comment'
+done
+has "$(slurm_client scontrol show job "$job")" 'SPANK variables have [0-9]{6,} bytes' 'comment'
+wait_for are_nodes idle 4
+is "$(find "$shared" -name forged)" '' 'what ran'
+is "$(fairlead eventlog "slurm/$job" | grep -c apply)" 0 'lanes'
+expect_slurm_clean 4
+
 it 'of an array only the one that is refused is cancelled'
 expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -n1 -a 0-1 --wrap \
 	"touch $shared/runs; until [ -e $shared/end ]; do sleep 0.05; done"

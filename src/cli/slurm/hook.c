@@ -94,7 +94,11 @@ static void read_options(struct slurm_hook *hook)
 	struct slurm_job *job = &hook->job;
 	struct fairlead_error error;
 
-	if (slurm_job_options(getenv("SPANK_FAIRLEAD"), job, &error) < 0) {
+	if (slurm_job_spank_check(environ, &error) < 0) {
+		hook->has_bad_options = true;
+		slurm_hook_fail(hook, "%s", error.text);
+	} else if (slurm_job_options(getenv("SPANK_FAIRLEAD"), job, &error) <
+		   0) {
 		hook->has_bad_options = true;
 		slurm_hook_fail(hook, "--fairlead: %s", error.text);
 	}

@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 #define INTERCONNECT "interconnect"
+#define SPANK_PREFIX "SPANK_"
 
 static int read_number(char *(*variable)(const char *), const char *name,
 		       uint32_t *ret_number, struct fairlead_error *ret_error)
@@ -142,4 +143,21 @@ int slurm_job_options(const char *text, struct slurm_job *job,
 		text += size + 1;
 	}
 	return result;
+}
+
+int slurm_job_spank_check(char *const *environment,
+			  struct fairlead_error *ret_error)
+{
+	size_t size = 0;
+
+	for (; *environment; environment++)
+		if (strncmp(*environment, SPANK_PREFIX, strlen(SPANK_PREFIX)) ==
+		    0)
+			size += strlen(*environment) + 1;
+	if (size > SLURM_SPANK_MAX)
+		return error_set(ret_error, -E2BIG,
+				 "the job's SPANK variables have %zu bytes; at "
+				 "most %d",
+				 size, SLURM_SPANK_MAX);
+	return 0;
 }

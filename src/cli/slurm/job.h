@@ -22,6 +22,13 @@
 
 #define SLURM_GID_UNKNOWN   ((gid_t)-1)
 
+/*
+ * Bytes of all SPANK variables of a job together, with their names and zeros.
+ * They are the user's, and there may be more than a node's Slurm can run a hook
+ * with: it would drain the node for that.
+ */
+#define SLURM_SPANK_MAX 65536
+
 /* "4294967294_4294967294", with its zero */
 #define SLURM_JOB_TEXT_MAX 24
 
@@ -65,3 +72,10 @@ void slurm_job_format(const struct slurm_job *job,
  */
 int slurm_job_options(const char *text, struct slurm_job *job,
 		      struct fairlead_error *ret_error);
+
+/*
+ * Look how much of the environment (ended by NULL) a user has a say in. -E2BIG
+ * with a text for him: it is more than SLURM_SPANK_MAX.
+ */
+int slurm_job_spank_check(char *const *environment,
+			  struct fairlead_error *ret_error);

@@ -194,6 +194,31 @@ static void hostile_options_are_refused(void **state)
 	assert_string_equal(job.options, text);
 }
 
+static void more_variables_of_the_user_than_fit_a_hook_are_refused(void **state)
+{
+	static char first[SLURM_SPANK_MAX / 2 + 1] = "SPANK_FAIRLEAD=";
+	static char second[SLURM_SPANK_MAX / 2] = "SPANK_";
+	static char others[SLURM_SPANK_MAX] = "PATH=";
+	char *environment[] = { others, first, NULL, NULL };
+	struct fairlead_error error;
+
+	memset(first + strlen(first), 'a', sizeof(first) - 1 - strlen(first));
+	memset(second + strlen(second), 'a',
+	       sizeof(second) - 1 - strlen(second));
+	memset(others + strlen(others), 'a',
+	       sizeof(others) - 1 - strlen(others));
+	assert_int_equal(slurm_job_spank_check(environment, &error), 0);
+	environment[2] = second;
+	assert_int_equal(slurm_job_spank_check(environment, &error), -E2BIG);
+	assert_string_equal(error.text,
+			    "the job's SPANK variables have 65537 bytes; at "
+			    "most 65536");
+	first[sizeof(first) - 2] = 0;
+	assert_int_equal(slurm_job_spank_check(environment, NULL), 0);
+	environment[0] = NULL;
+	assert_int_equal(slurm_job_spank_check(environment, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +229,8 @@ int main(void)
 		cmocka_unit_test(options_are_taken_as_they_are),
 		cmocka_unit_test(interconnect_is_taken_out),
 		cmocka_unit_test(hostile_options_are_refused),
+		cmocka_unit_test(
+			more_variables_of_the_user_than_fit_a_hook_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
