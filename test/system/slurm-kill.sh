@@ -28,9 +28,9 @@ end() { # let it go; all is well
 	expect_slurm_clean 3
 }
 hold_at() { # hold_at HOOK: the next one waits before it, until go_on
-	rm -f "$shared/at-$1" "$shared/go-on"
+	rm -f "$shared/at-$1"* "$shared/go-on"
 	cat >"$slurm/$1.before" <<-END
-		touch $shared/at-$1
+		touch $shared/at-$1 $shared/at-$1-\$SLURMD_NODENAME
 		until [ -e $shared/go-on ]; do sleep 0.05; done
 	END
 }
@@ -38,9 +38,9 @@ go_on() { # go_on HOOK
 	rm "$slurm/$1.before"
 	touch "$shared/go-on"
 }
-save() { # slurmctld writes its jobs a while after a change: what is now, too
+save() { # save [JOB]: slurmctld writes its jobs a while after a change: what is now, too
 	local mark=mark-$job-$RANDOM
-	slurm_client scontrol update "jobid=$job" "admincomment=$mark"
+	slurm_client scontrol update "jobid=${1:-$job}" "admincomment=$mark"
 	wait_for grep -q "$mark" "$slurm/state/job_state"
 }
 
@@ -176,6 +176,48 @@ kill -CONT "$(agent_pid n1)"
 wait_for have_started 1
 kill "$(pgrep -fx "python3 $root/test/system/crowd.py /run/fairlead/node.sock")"
 end
+
+in_epilogs() { # alice's job of n0 and n1 has ended, and its epilogs are held
+	hold_at epilog
+	submit -N2 -w n0,n1
+	wait_for have_started 2
+	save
+	cp "$slurm/state/job_state" "$work/job_state"
+	touch "$shared/end"
+	wait_for test -e "$shared/at-epilog-n0" -a -e "$shared/at-epilog-n1"
+	wait_for ran_hook epilog-slurmctld "$job" 0
+	is "$(slurm_job "$job" JobState)" COMPLETING 'the job'
+	expect_objects 1 n0 n1
+}
+submit -N1 --hold
+held=$job # what is over cannot be marked
+for order in before after; do
+	it "slurmctld is killed while epilogs run, which end $order it is started again"
+	in_epilogs
+	save "$held"
+	slurm_stop -KILL slurmctld
+	[ $order = after ] || go_on epilog
+	slurmctld_up
+	[ $order = before ] || go_on epilog
+	end
+
+	it "and with a state of before the end: Slurm takes the job for running ($order)"
+	in_epilogs
+	slurm_stop -KILL slurmctld
+	cp "$work/job_state" "$slurm/state/job_state"
+	[ $order = after ] || go_on epilog
+	slurmctld_up
+	[ $order = before ] || go_on epilog
+	wait_for ran_hook epilog "$job" 0 n0
+	wait_for ran_hook epilog "$job" 0 n1
+	wait_for is_pool held ''
+	expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
+	expect_out "running jobs have no grant.* $job\$"
+	slurm_client scancel "$job"
+	wait_for is_job "$job" CANCELLED
+	expect_slurm_clean 3
+done
+slurm_client scancel "$held"
 
 it 'a node without its fairleadd at the end is drained, and mended later'
 submit -N2 -w n1,n2
