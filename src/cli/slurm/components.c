@@ -11,21 +11,36 @@
 
 #define CORES_MAX 65535
 
-/* Of what is ending or waits nothing is running; whatever else, may be. */
-static bool is_there(const char *state, size_t size)
+/* Of what is not known here something may run. */
+static enum component_state state_of(const char *name, size_t size)
 {
-	static const char *const ended[] = {
-		"BOOT_FAIL", "CANCELLED",    "COMPLETED",    "COMPLETING",
-		"DEADLINE",  "FAILED",       "NODE_FAIL",    "OUT_OF_MEMORY",
-		"PENDING",   "PREEMPTED",    "REQUEUED",     "REQUEUE_FED",
-		"REVOKED",   "REQUEUE_HOLD", "SPECIAL_EXIT", "TIMEOUT",
+	static const struct {
+		const char *name;
+		enum component_state state;
+	} known[] = {
+		{ "BOOT_FAIL", COMPONENT_OVER },
+		{ "CANCELLED", COMPONENT_OVER },
+		{ "COMPLETED", COMPONENT_OVER },
+		{ "COMPLETING", COMPONENT_ENDING },
+		{ "DEADLINE", COMPONENT_OVER },
+		{ "FAILED", COMPONENT_OVER },
+		{ "NODE_FAIL", COMPONENT_OVER },
+		{ "OUT_OF_MEMORY", COMPONENT_OVER },
+		{ "PENDING", COMPONENT_OVER },
+		{ "PREEMPTED", COMPONENT_OVER },
+		{ "REQUEUED", COMPONENT_OVER },
+		{ "REQUEUE_FED", COMPONENT_OVER },
+		{ "REQUEUE_HOLD", COMPONENT_OVER },
+		{ "REVOKED", COMPONENT_OVER },
+		{ "SPECIAL_EXIT", COMPONENT_OVER },
+		{ "TIMEOUT", COMPONENT_OVER },
 	};
 
-	for (size_t i = 0; i < sizeof(ended) / sizeof(ended[0]); i++)
-		if (strlen(ended[i]) == size &&
-		    memcmp(state, ended[i], size) == 0)
-			return false;
-	return true;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strlen(known[i].name) == size &&
+		    memcmp(name, known[i].name, size) == 0)
+			return known[i].state;
+	return COMPONENT_THERE;
 }
 
 static int parse_line(char *line, struct component *ret_component,
@@ -46,7 +61,7 @@ static int parse_line(char *line, struct component *ret_component,
 				 "squeue printed '%.60s', which is no "
 				 "ID|STATE|CPUS|NODES",
 				 line);
-	component.is_there = is_there(fields[1], strlen(fields[1]));
+	component.state = state_of(fields[1], strlen(fields[1]));
 	if (*fields[3] && strcmp(fields[3], "(null)") != 0)
 		result = hostlist_parse(fields[3], &component.nodes, ret_error);
 	if (result == 0)
@@ -95,8 +110,9 @@ bool components_is_over(const char *text, uint32_t id)
 
 		if (bar && text_number(line, (size_t)(bar - line), &number) &&
 		    number == id)
-			return !is_there(bar + 1,
-					 size - (size_t)(bar + 1 - line));
+			return state_of(bar + 1,
+					size - (size_t)(bar + 1 - line)) <
+			       COMPONENT_THERE;
 	}
 	return false;
 }
@@ -122,8 +138,11 @@ bool components_has_other(const struct components *components, uint32_t id,
 	for (size_t i = 0; i < components->count; i++) {
 		const struct component *component = &components->items[i];
 
-		if (component->id != id && component->is_there &&
-		    (!node || has_node(component, node)))
+		if (component->id == id)
+			continue;
+		if (node ? component->state != COMPONENT_OVER &&
+				    has_node(component, node)
+			 : component->state >= COMPONENT_THERE)
 			return true;
 	}
 	return false;
@@ -153,7 +172,7 @@ static int gather(const struct components *components, struct place *places,
 	for (size_t i = 0; i < components->count; i++) {
 		const struct component *component = &components->items[i];
 
-		if (!component->is_there || !component->nodes)
+		if (component->state < COMPONENT_THERE || !component->nodes)
 			continue;
 		for (size_t j = 0; j < component->nodes->count; j++) {
 			const char *name = component->nodes->names[j];

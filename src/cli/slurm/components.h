@@ -15,9 +15,15 @@
 
 #define COMPONENTS_MAX 128 /* Slurm's own maximum */
 
+enum component_state {
+	COMPONENT_OVER,   /* or not begun: nothing of it runs */
+	COMPONENT_ENDING, /* its tasks are, or their epilogs */
+	COMPONENT_THERE,  /* or in a state that is not known here */
+};
+
 struct component {
 	uint32_t id;
-	bool is_there; /* it holds nodes, and is not ending */
+	enum component_state state;
 	uint32_t cpu_count;
 	struct hostlist *nodes; /* NULL: it has none */
 };
@@ -58,8 +64,8 @@ DEFINE_AUTO(struct components, components_destroy)
 bool components_is_over(const char *text, uint32_t id);
 
 /*
- * Another component than `id` is there: on this node, or, where node is NULL,
- * anywhere.
+ * Another component than `id` is there: on this node, be it at its end, or,
+ * where node is NULL, anywhere.
  */
 bool components_has_other(const struct components *components, uint32_t id,
 			  const char *node);

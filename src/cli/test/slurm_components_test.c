@@ -84,9 +84,22 @@ static void others_are_there_until_they_end(void **state)
 	assert_true(components_has_other(components, 8, NULL));
 	assert_true(components_has_other(components, 7, "n1"));
 	assert_false(components_has_other(components, 8, "n1"));
-	assert_false(components_has_other(components, 8, "n0"));
 	assert_false(components_has_other(last, 7, NULL));
 	assert_false(components_has_other(last, 8, NULL));
+}
+
+/* Its tasks may still be at their end, with the lane that they share. */
+static void a_node_has_others_until_they_have_ended(void **state)
+{
+	_auto_(components_destroyp) struct components *components =
+		good("7|COMPLETING|2|n[0-1]\n8|COMPLETING|1|n1\n"
+		     "9|COMPLETED|1|n1\n");
+
+	assert_true(components_has_other(components, 7, "n1"));
+	assert_true(components_has_other(components, 8, "n1"));
+	assert_false(components_has_other(components, 7, "n0"));
+	assert_false(components_has_other(components, 7, NULL));
+	assert_false(components_has_other(components, 8, NULL));
 }
 
 static void a_state_that_nobody_knows_is_there(void **state)
@@ -148,6 +161,7 @@ int main(void)
 			a_node_of_two_components_has_the_cores_of_both),
 		cmocka_unit_test(a_job_is_over_by_its_own_state),
 		cmocka_unit_test(others_are_there_until_they_end),
+		cmocka_unit_test(a_node_has_others_until_they_have_ended),
 		cmocka_unit_test(a_state_that_nobody_knows_is_there),
 		cmocka_unit_test(nothing_has_no_nodes),
 		cmocka_unit_test(bad_listings_are_refused),
