@@ -100,6 +100,35 @@ is "$(find "$shared" -name forged)" '' 'what ran'
 is "$(fairlead eventlog "slurm/$job" | grep -c apply)" 0 'lanes'
 expect_slurm_clean 4
 
+het() { # het OPTION [OPTION]: alice's job of two components, into $job
+	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -N1 $1 : -N1 ${2:-} \
+		--wrap "srun --het-group=0,1 sh $work/task"
+	job=$out
+}
+
+it 'a first component without a lane, and others that want one: refused at once, with the reason'
+het --fairlead=off --fairlead=vnis=1
+wait_for is_job "$job" CANCELLED
+has "$(slurm_client scontrol show job "$job")" \
+	"AdminComment=fairlead: .* first component .*, $job, asks for none: give --fairlead" 'comment'
+run as_user "$alice" srun -N1 --fairlead=off sh "$work/task" : -N1 --fairlead=vnis=1 sh "$work/task"
+[ "$code" -ne 0 ] || fail 'srun ended well'
+wait_for are_nodes idle 4
+is "$(wc -l <"$work/ran")" 2 'what ran'
+expect_slurm_clean 4
+
+it 'and where a lane is no must (reserve_fatal), they go on without one'
+sed -i 's/^\( *\)vni_pool.*/&\n\1reserve_fatal = false/' "$config"
+sed -i 's/$/ default=may/' "$slurm/plugstack.conf"
+het --fairlead=off
+wait_for is_job "$job" COMPLETED
+is "$(tail -n 2 "$work/ran" | grep -c 'ran $')" 2 'tasks that ran without a lane'
+sed -i '/reserve_fatal/d' "$config"
+sed -i 's/ default=may//' "$slurm/plugstack.conf"
+rm "$work/ran"
+touch "$work/ran" && chmod 666 "$work/ran"
+expect_slurm_clean 4
+
 it 'of an array only the one that is refused is cancelled'
 expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -n1 -a 0-1 --wrap \
 	"touch $shared/runs; until [ -e $shared/end ]; do sleep 0.05; done"

@@ -32,6 +32,7 @@ static enum component_state state_of(const char *name, size_t size)
 		{ "REQUEUE_FED", COMPONENT_OVER },
 		{ "REQUEUE_HOLD", COMPONENT_OVER },
 		{ "REVOKED", COMPONENT_OVER },
+		{ "RUNNING", COMPONENT_RUNNING },
 		{ "SPECIAL_EXIT", COMPONENT_OVER },
 		{ "TIMEOUT", COMPONENT_OVER },
 	};
@@ -145,6 +146,14 @@ bool components_has_other(const struct components *components, uint32_t id,
 			 : component->state >= COMPONENT_THERE)
 			return true;
 	}
+	return false;
+}
+
+bool components_is_running(const struct components *components, uint32_t id)
+{
+	for (size_t i = 0; i < components->count; i++)
+		if (components->items[i].id == id)
+			return components->items[i].state == COMPONENT_RUNNING;
 	return false;
 }
 

@@ -16,9 +16,10 @@
 #define COMPONENTS_MAX 128 /* Slurm's own maximum */
 
 enum component_state {
-	COMPONENT_OVER,   /* or not begun: nothing of it runs */
-	COMPONENT_ENDING, /* its tasks are, or their epilogs */
-	COMPONENT_THERE,  /* or in a state that is not known here */
+	COMPONENT_OVER,    /* or not begun: nothing of it runs */
+	COMPONENT_ENDING,  /* its tasks are, or their epilogs */
+	COMPONENT_THERE,   /* it is starting, or in a state not known here */
+	COMPONENT_RUNNING, /* its PrologSlurmctld has ended well */
 };
 
 struct component {
@@ -69,6 +70,8 @@ bool components_is_over(const char *text, uint32_t id);
  */
 bool components_has_other(const struct components *components, uint32_t id,
 			  const char *node);
+
+bool components_is_running(const struct components *components, uint32_t id);
 
 /*
  * All nodes of those that are there, each once, and the cores of each along

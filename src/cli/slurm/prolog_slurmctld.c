@@ -19,6 +19,7 @@
 
 #define LEADER_TRIES   300
 #define LEADER_STEP_MS 100
+#define LEADER_LOOK    10  /* steps from one question to Slurm to the next */
 #define YOUNG_S        30  /* a manager whose nodes are still coming back */
 #define PAUSE_MS       500 /* before the next try then */
 
@@ -280,13 +281,43 @@ static json_int_t live_grant(const struct slurm_hook *hook,
 	return found;
 }
 
+/* Its hook has ended well: what it has not reserved, nobody will. */
+static bool leader_is_running(struct slurm_hook *hook)
+{
+	_auto_(components_destroyp) struct components *components = NULL;
+
+	return slurm_components(hook, &components) == EXIT_DONE &&
+	       components_is_running(components, hook->job.leader);
+}
+
+/*
+ * The leader may have asked for none. That is so at each start of the job, and
+ * this one's tasks would fail without a lane.
+ */
+static int leader_has_none(struct slurm_hook *hook)
+{
+	struct fairlead_error error;
+
+	if (hook->expectation == LANE_MAY)
+		return EXIT_DONE;
+	error_set(&error, -ENODATA,
+		  "a heterogeneous job has the lane that its first component "
+		  "asks for, and that one, %" PRIu32 ", asks for none: give "
+		  "--fairlead to it too, or --fairlead=off to the others",
+		  hook->job.leader);
+	slurm_comment(hook, error.text);
+	slurm_refuse(hook);
+	return slurm_hook_fail(hook, "%s", error.text);
+}
+
 static int await_leader(struct slurm_hook *hook, json_int_t *ret_grant_id)
 {
 	const struct timespec step = { .tv_nsec = LEADER_STEP_MS * 1000000L };
 
-	for (int i = 0; i < LEADER_TRIES; i++) {
+	for (int i = 1; i <= LEADER_TRIES; i++) {
 		json_auto_t *answer = NULL;
 		struct fairlead_error error;
+		bool is_last = i % LEADER_LOOK == 0 && leader_is_running(hook);
 		int result =
 			slurm_hook_ask(hook, "explain",
 				       json_pack("{s:s}", "job", hook->name),
@@ -298,6 +329,8 @@ static int await_leader(struct slurm_hook *hook, json_int_t *ret_grant_id)
 			live_grant(hook, json_object_get(answer, "grants"));
 		if (*ret_grant_id > 0)
 			return EXIT_DONE;
+		if (is_last)
+			return leader_has_none(hook);
 		nanosleep(&step, NULL);
 	}
 	return slurm_hook_fail(hook,
@@ -345,7 +378,7 @@ static int prolog(struct slurm_hook *hook)
 	do {
 		is_too_early = false;
 		code = reserve_job(hook, &grant_id);
-		if (code == EXIT_DONE)
+		if (code == EXIT_DONE && grant_id > 0)
 			code = apply(hook, grant_id, &is_too_early);
 		if (is_too_early)
 			nanosleep(&pause, NULL);

@@ -110,6 +110,18 @@ static void a_state_that_nobody_knows_is_there(void **state)
 	assert_true(components_has_other(components, 8, NULL));
 }
 
+static void one_is_running_when_slurm_says_so(void **state)
+{
+	_auto_(components_destroyp) struct components *components =
+		good("7|CONFIGURING|1|n0\n8|RUNNING|1|n1\n9|DREAMING|1|n2\n"
+		     "10|COMPLETING|1|n3\n11|PENDING|1|\n");
+
+	assert_true(components_is_running(components, 8));
+	for (uint32_t id = 6; id <= 12; id++)
+		if (id != 8)
+			assert_false(components_is_running(components, id));
+}
+
 static void nothing_has_no_nodes(void **state)
 {
 	_auto_(components_destroyp) struct components *components =
@@ -163,6 +175,7 @@ int main(void)
 		cmocka_unit_test(others_are_there_until_they_end),
 		cmocka_unit_test(a_node_has_others_until_they_have_ended),
 		cmocka_unit_test(a_state_that_nobody_knows_is_there),
+		cmocka_unit_test(one_is_running_when_slurm_says_so),
 		cmocka_unit_test(nothing_has_no_nodes),
 		cmocka_unit_test(bad_listings_are_refused),
 	};
