@@ -36,6 +36,10 @@ have_started() { # have_started TASKS
 	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
 }
 
+has_lines() { # has_lines COUNT FILE
+	[ "$(wc -l <"$2")" -eq "$1" ]
+}
+
 it 'a running job that is cancelled'
 submit -N2
 wait_for have_started 2
@@ -61,6 +65,65 @@ expect_objects 1 n0 n1
 touch "$shared/go-on"
 wait_for is_job "$job" CANCELLED
 is "$(wc -l <"$shared/saved")" 2 'tasks that could use it'
+rm "$shared/go-on"
+expect_slurm_clean 4
+
+het() { # het COMMAND OF COMPONENT 0, 1...: alice's script, each on its node; into $job
+	local i
+	rm -f "$shared"/{tasks,saved,go-on}
+	for ((i = 0; i < $#; i++)); do
+		[ $i -eq 0 ] || echo '#SBATCH hetjob'
+		echo "#SBATCH -N1 -n1 -w n$i -o /dev/null"
+	done | sed '1i #!/bin/sh' >"$work/het"
+	for ((i = 0; i < $#; i++)); do
+		echo "srun --overlap --het-group=$i ${*:i + 1:1} &"
+	done >>"$work/het"
+	cat >>"$work/het" <<-END
+		until [ -e $shared/next ]; do sleep 0.05; done
+		. $shared/next
+	END
+	rm -f "$shared/next"
+	expect_exit 0 as_user "$alice" sbatch --parsable "$work/het"
+	job=$out
+	wait_for have_started $#
+	is "$(sort -u "$shared/tasks" | wc -l)" 1 'lanes'
+}
+printf '#!/bin/sh\necho $SLINGSHOT_VNIS >>%s\nexec sleep 600\n' "$shared/tasks" >"$work/stay"
+cat >"$work/use" <<END
+#!/bin/sh
+cxi-lni && echo \$SLURMD_NODENAME \$SLINGSHOT_VNIS >>$shared/saved
+END
+chmod 755 "$work/stay" "$work/use"
+
+it 'a component that ends gives its node back, and leaves the lane to the others'
+het "$work/stay" "$work/stay" "$work/stay"
+slurm_client scancel "$job+1"
+wait_for ran_hook epilog $((job + 1)) 0 n1
+wait_for ran_hook epilog-slurmctld $((job + 1)) 0
+expect_objects 0 n1
+expect_objects 1 n0 n2
+is "$(job_state "slurm/$job/0")" active 'the job at the manager'
+echo "srun --overlap --het-group=0,2 $work/use; sleep 600" >"$work/next"
+mv "$work/next" "$shared/next"
+wait_for has_lines 2 "$shared/saved"
+is "$(sort "$shared/saved")" "$(printf '%s\n' n0 n2 | sed "s/$/ $(head -n 1 "$shared/tasks")/")" \
+	'tasks that could use it'
+slurm_client scancel "$job"
+wait_for is_job "$job" CANCELLED
+expect_slurm_clean 4
+
+it 'a leader that ends first ends the others, whose tasks keep the lane until then'
+het "$work/stay" "sh $work/checkpoint" "$work/stay"
+echo 'exit 0' >"$work/next"
+mv "$work/next" "$shared/next"
+wait_for ran_hook epilog-slurmctld "$job" 0
+wait_for ran_hook epilog "$job" 0 n0
+wait_for ran_hook epilog $((job + 2)) 0 n2
+expect_objects 0 n0 n2
+expect_objects 1 n1
+touch "$shared/go-on"
+wait_for has_lines 1 "$shared/saved"
+wait_for is_job $((job + 1)) COMPLETED
 rm "$shared/go-on"
 expect_slurm_clean 4
 
