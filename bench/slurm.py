@@ -194,11 +194,14 @@ class Slurm:
 
     def rate(self, jobs):
         """Jobs of an array, of a node each, a second: until all are over."""
-        script = self.work / "script"
-        script.write_text("#!/bin/sh\n")
+        script, ran = self.work / "script", self.work / "ran"
+        script.write_text(f"#!/bin/sh\necho >>{ran}\n")
+        ran.write_bytes(b"")
         begun = time.monotonic()
         self.client("sbatch", "-N1", "-a", f"1-{jobs}", "-o", "/dev/null", script)
-        while self.client("squeue", "-h").strip():
+        # To ask Slurm takes as much of the processors as a job does.
+        while (ran.stat().st_size < jobs or
+               self.client("squeue", "-h").strip()):
             time.sleep(0.05)
             if time.monotonic() - begun > 10 * PATIENCE_S:
                 raise RuntimeError("the jobs do not end")

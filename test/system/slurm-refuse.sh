@@ -101,7 +101,7 @@ is "$(fairlead eventlog "slurm/$job" | grep -c apply)" 0 'lanes'
 expect_slurm_clean 4
 
 het() { # het OPTION [OPTION]: alice's job of two components, into $job
-	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -N1 $1 : -N1 ${2:-} \
+	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -N1 "$1" : -N1 ${2:+"$2"} \
 		--wrap "srun --het-group=0,1 sh $work/task"
 	job=$out
 }
