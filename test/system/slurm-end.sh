@@ -220,6 +220,7 @@ slurm_client scancel "$job"
 expect_slurm_clean 4
 
 it 'a card that does not let go: the job ends, the node is drained, and comes back'
+sed -i '/^slurm {/a grace = 1' "$config" # hooks read it at each call
 submit -N2 -w n0,n1
 wait_for have_started 2
 nic n1 busy svc="$(objects n1 | jq '.[0].id')" nic=0 ms=forever
