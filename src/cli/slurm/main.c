@@ -4,6 +4,7 @@
  * four. Slurm gives a hook no arguments, so it is told by the name of a link
  * which one it is.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ int main(int argc, char **argv)
 	char **words = calloc((size_t)argc + 3, sizeof(*words));
 	int count = 0, code;
 
+	/* Who calls a hook may ignore it: no child could be waited for then. */
+	signal(SIGCHLD, SIG_DFL);
 	if (!words)
 		return cli_fail(&cli, EXIT_FAILED, "memory is out");
 	words[count++] = (char *)"slurm";
