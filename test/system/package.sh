@@ -35,6 +35,8 @@ packages_build
 it 'make install puts there what they have, and make uninstall takes it away'
 BUILD=$(echo "$build"/package/fairlead/obj-*)
 export BUILD
+mkdir -p "$work/tree/usr/lib/fairlead/slurm" # over one of before, whose hooks were files
+touch "$work/tree/usr/lib/fairlead/slurm/prolog"
 expect_exit 0 make --no-print-directory -C "$root" install DESTDIR="$work/tree"
 names() { # of files, as either has them
 	sed 's,^\.,,; s,^/lib/,/usr/lib/,; s,\.gz$,,' | grep -v '/$' |
