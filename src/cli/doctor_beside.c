@@ -26,9 +26,11 @@ static bool is_path_open(const char *path, uid_t also)
 bool doctor_is_open(const char *path, uid_t also)
 {
 	_auto_(freep) char *copy = strdup(path);
+	_auto_(freep) char *target = realpath(path, NULL);
 
 	return !copy || is_path_open(path, also) ||
-	       is_path_open(dirname(copy), also);
+	       is_path_open(dirname(copy), also) ||
+	       (target && is_path_open(dirname(target), also));
 }
 
 bool doctor_is_url(const char *path)

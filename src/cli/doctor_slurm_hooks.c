@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "cli/doctor_slurm.h"
+#include "cli/slurm/link.h"
 #include "cli/slurm/settings.h"
 
 #define SCRIPT_BYTES_MAX 65536
@@ -45,20 +46,15 @@ static bool has_call(const char *text, const char *name)
 	return false;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Ours, which takes its own name for the hook's. */
+/* Ours, which takes the name of a link for the hook's. */
 static bool is_ours(const char *path, const char *name)
 {
 	_auto_(freep) char *program = realpath(path, NULL);
+	const char *slash = program ? strrchr(program, '/') : NULL;
+	const char *hook = slurm_link_hook(path);
 
-	return program && strcmp(last_part(program), SLURM_PROGRAM) == 0 &&
-	       strcmp(last_part(path), name) == 0;
+	return slash && strcmp(slash + 1, SLURM_PROGRAM) == 0 && hook &&
+	       strcmp(hook, name) == 0;
 }
 
 static bool does_call(const char *path, const char *name)

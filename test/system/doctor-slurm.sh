@@ -105,13 +105,14 @@ printf '#!/bin/sh\nfairlead slurm prolog-slurmctld\n' >"$slurm/own"
 diagnose
 finds WARN Prolog 'does not mention'
 
-it 'knows our program by the name of its link'
+it 'knows our program by the name of its link, or of the one behind that'
 mkdir "$slurm/ours"
+ln -s prolog "$slurm/ours/50-site"
 cp "$build/src/cli/fairlead-slurm" "$slurm/ours"
 for hook in prolog epilog; do
 	ln -s fairlead-slurm "$slurm/ours/$hook"
 done
-reload Prolog="$slurm/ours/prolog" Epilog="$slurm/ours/prolog"
+reload Prolog="$slurm/ours/50-*" Epilog="$slurm/ours/prolog"
 diagnose
 finds OK Prolog "calls 'fairlead slurm prolog'"
 finds WARN Epilog "does not mention 'fairlead slurm epilog'"

@@ -6,32 +6,29 @@
  */
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/cli.h"
-
-#define OWN_NAME "fairlead-slurm"
-
-extern const struct subcommand command_slurm;
+#include "cli/slurm/link.h"
+#include "cli/slurm/slurm.h"
 
 const struct subcommand *const cli_commands[] = { &command_slurm, NULL };
 
 int main(int argc, char **argv)
 {
 	struct cli cli = { .out = stdout, .err = stderr };
-	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-	const char *name = slash ? slash + 1 : argc > 0 ? argv[0] : "";
+	const char *hook = argc > 0 ? slurm_link_hook(argv[0]) : NULL;
 	/* "slurm", the hook, what follows, NULL. */
 	char **words = calloc((size_t)argc + 3, sizeof(*words));
 	int count = 0, code;
 
 	/* Who calls a hook may ignore it: no child could be waited for then. */
 	signal(SIGCHLD, SIG_DFL);
+	/* And may be gone; what is said is for syslog, too. */
+	signal(SIGPIPE, SIG_IGN);
 	if (!words)
 		return cli_fail(&cli, EXIT_FAILED, "memory is out");
 	words[count++] = (char *)"slurm";
-	if (strcmp(name, OWN_NAME) != 0)
-		words[count++] = (char *)name;
+	if (hook)
+		words[count++] = (char *)hook;
 	for (int i = 1; i < argc; i++)
 		words[count++] = argv[i];
 	code = cli_run(&cli, count, words);

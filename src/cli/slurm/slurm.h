@@ -10,6 +10,7 @@
 
 extern const struct option_spec slurm_hook_options[];
 
+extern const struct subcommand command_slurm;
 extern const struct subcommand command_slurm_prolog_slurmctld;
 extern const struct subcommand command_slurm_prolog;
 extern const struct subcommand command_slurm_epilog;
