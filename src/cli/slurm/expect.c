@@ -8,8 +8,8 @@ static int no_effect(struct fairlead_effects *effects,
 }
 
 /* What the driver would plan for a small job. */
-static int plan(const struct config_driver *section, const char *options,
-		struct fairlead_plan *ret_plan)
+static enum lane_expectation plan(const struct config_driver *section,
+				  const char *options)
 {
 	static const char *const nodes[] = { "n" };
 	static const uint32_t one[] = { 1 };
@@ -23,16 +23,21 @@ static int plan(const struct config_driver *section, const char *options,
 	};
 	const struct fairlead_manager_ops *ops = section->driver->manager;
 	struct fairlead_effects effects = { .add = no_effect };
+	struct fairlead_plan wanted = { 0 };
 	struct fairlead_error error;
 	void *state = NULL;
-	int result = ops->configure(section->settings, section->setting_count,
-				    &state, &error);
+	int result;
 
-	if (result < 0)
-		return result;
-	result = ops->reserve(state, &request, ret_plan, &effects, &error);
+	if (ops->configure(section->settings, section->setting_count, &state,
+			   &error) < 0)
+		return LANE_MAY;
+	result = ops->reserve(state, &request, &wanted, &effects, &error);
 	ops->destroy(state);
-	return result;
+	if (result < 0)
+		return LANE_MUST;
+	if (!wanted.has_lane)
+		return LANE_NONE;
+	return wanted.is_fatal ? LANE_MUST : LANE_MAY;
 }
 
 enum lane_expectation lane_expect(const struct config *config,
@@ -41,12 +46,7 @@ enum lane_expectation lane_expect(const struct config *config,
 	const char *name =
 		interconnect ? interconnect : config->manager.interconnect;
 	const struct config_driver *section = config_driver_find(config, name);
-	struct fairlead_plan wanted = { 0 };
 
-	if (!section || !section->driver->manager ||
-	    plan(section, options, &wanted) < 0)
-		return LANE_MUST;
-	if (!wanted.has_lane)
-		return LANE_NONE;
-	return wanted.is_fatal ? LANE_MUST : LANE_MAY;
+	return section && section->driver->manager ? plan(section, options)
+						   : LANE_MUST;
 }

@@ -51,7 +51,7 @@ static int prolog(struct slurm_hook *hook)
 		return EXIT_DONE;
 	if ((result == 0 || result == -ENOENT) && answer && slurm_is_over(hook))
 		return EXIT_DONE;
-	if (result == 0 || result == -ENOENT)
+	if ((result == 0 || result == -ENOENT) && answer)
 		slurm_hook_fail(hook,
 				"this node has no lane of job %s: was "
 				"PrologSlurmctld set?",

@@ -20,8 +20,8 @@ static struct config *config_of(const char *text)
 
 	while (driver_table[count])
 		count++;
-	if (config_parse(text, strlen(text), "f", 0, driver_table, count,
-			 &config, &errors) < 0)
+	if (config_parse(text, strlen(text), "f", CONFIG_ROLE_CLIENT,
+			 driver_table, count, &config, &errors) < 0)
 		fail_msg("%s", errors);
 	return config;
 }
@@ -71,6 +71,16 @@ static void what_is_not_known_here_is_for_the_manager_to_say(void **state)
 	assert_int_equal(lane_expect(config, "none", ""), LANE_NONE);
 }
 
+static void settings_that_are_wrong_say_nothing_about_a_lane(void **state)
+{
+	_auto_(config_destroyp) struct config *config =
+		config_of("manager { interconnect = slingshot }\n"
+			  "driver slingshot { vni_pool = bad }");
+
+	assert_int_equal(lane_expect(config, NULL, ""), LANE_MAY);
+	assert_int_equal(lane_expect(config, NULL, "off"), LANE_MAY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +89,8 @@ int main(void)
 		cmocka_unit_test(a_lane_that_is_not_vital_may_be_missing),
 		cmocka_unit_test(
 			what_is_not_known_here_is_for_the_manager_to_say),
+		cmocka_unit_test(
+			settings_that_are_wrong_say_nothing_about_a_lane),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
