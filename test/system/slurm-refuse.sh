@@ -61,7 +61,7 @@ expect_slurm_clean 4
 # With a slurm.conf of their own, and a plugin of their own, users hand what they
 # want to the hooks.
 sed "s|^PlugStackConfig=.*|PlugStackConfig=$work/own.plugstack|" "$SLURM_CONF" >"$work/own.conf"
-echo "required $tools/forge-spank.so $work/forged" >"$work/own.plugstack"
+echo "required $build/src/plugin/slurm/test/forge_spank.so $work/forged" >"$work/own.plugstack"
 forge() { # forge NAME=VALUE...: a job whose hooks have SPANK_NAME; into $job
 	printf '%s\0' "$@" >"$work/forged"
 	expect_exit 0 as_user "$alice" env "SLURM_CONF=$work/own.conf" sbatch --parsable \
@@ -76,9 +76,9 @@ has "$(event "slurm/$job" request)" vnis=1 'what hooks knew'
 rm "$shared/forged"
 long=$(printf 'a%.0s' {1..60000})
 # 2.5 MB: slurmctld, which raises its limit of the stack to what it may, can run
-# its hook, and no node can.
+# its hook, and no node can. Where it may not raise it, 1.1 MB, which all can.
 count=42
-[ "$(ulimit -Hs)" = unlimited ] || count=2
+[ "$(ulimit -Hs)" = unlimited ] || count=18
 many=()
 for ((i = 0; i < count; i++)); do
 	many+=("MINE_$i=$long")
@@ -93,11 +93,11 @@ for forged in "vnis=1,user=$bob" "vnis=\$(touch $shared/forged)" \
 	fi
 	wait_for is_job "$job" CANCELLED
 	has "$(slurm_client scontrol show job "$job")" 'AdminComment=fairlead: .+' 'comment'
+	expect_exit 1 fairlead explain "slurm/$job" # it never had a grant
 done
 has "$(slurm_client scontrol show job "$job")" 'SPANK variables have [0-9]{6,} bytes' 'comment'
 wait_for are_nodes idle 4
 is "$(find "$shared" -name forged)" '' 'what ran'
-is "$(fairlead eventlog "slurm/$job" | grep -c apply)" 0 'lanes'
 expect_slurm_clean 4
 
 het() { # het OPTION [OPTION]: alice's job of two components, into $job

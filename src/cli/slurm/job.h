@@ -27,7 +27,7 @@
  * They are the user's, and there may be more than a node's Slurm can run a hook
  * with: it would drain the node for that.
  */
-#define SLURM_SPANK_MAX 65536
+#define SLURM_SPANK_MAX 1048576
 
 /* "4294967294_4294967294", with its zero */
 #define SLURM_JOB_TEXT_MAX 24

@@ -211,8 +211,8 @@ static void more_variables_of_the_user_than_fit_a_hook_are_refused(void **state)
 	environment[2] = second;
 	assert_int_equal(slurm_job_spank_check(environment, &error), -E2BIG);
 	assert_string_equal(error.text,
-			    "the job's SPANK variables have 65537 bytes; at "
-			    "most 65536");
+			    "the job's SPANK variables have 1048577 bytes; at "
+			    "most 1048576");
 	first[sizeof(first) - 2] = 0;
 	assert_int_equal(slurm_job_spank_check(environment, NULL), 0);
 	environment[0] = NULL;
