@@ -19,8 +19,8 @@
 
 #define LEADER_TRIES   300
 #define LEADER_STEP_MS 100
-#define LEADER_LOOK    10  /* steps from one question to Slurm to the next */
-#define YOUNG_S        30  /* a manager whose nodes are still coming back */
+#define LEADER_LOOK    10 /* steps to the first question to Slurm, then twice */
+#define YOUNG_S        30 /* a manager whose nodes are still coming back */
 #define PAUSE_MS       500 /* before the next try then */
 
 /* --- nodes --- */
@@ -313,11 +313,12 @@ static int leader_has_none(struct slurm_hook *hook)
 static int await_leader(struct slurm_hook *hook, json_int_t *ret_grant_id)
 {
 	const struct timespec step = { .tv_nsec = LEADER_STEP_MS * 1000000L };
+	int look = LEADER_LOOK;
 
 	for (int i = 1; i <= LEADER_TRIES; i++) {
 		json_auto_t *answer = NULL;
 		struct fairlead_error error;
-		bool is_last = i % LEADER_LOOK == 0 && leader_is_running(hook);
+		bool is_last = i == look && leader_is_running(hook);
 		int result =
 			slurm_hook_ask(hook, "explain",
 				       json_pack("{s:s}", "job", hook->name),
@@ -329,6 +330,8 @@ static int await_leader(struct slurm_hook *hook, json_int_t *ret_grant_id)
 			live_grant(hook, json_object_get(answer, "grants"));
 		if (*ret_grant_id > 0)
 			return EXIT_DONE;
+		if (i == look)
+			look *= 2;
 		if (is_last)
 			return leader_has_none(hook);
 		nanosleep(&step, NULL);
