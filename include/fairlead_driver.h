@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-#define FAIRLEAD_DRIVER_ABI       2
+#define FAIRLEAD_DRIVER_ABI       3
 
 #define FAIRLEAD_DRIVER_NAME_MAX  15   /* bytes, without the zero */
 #define FAIRLEAD_POOL_NAME_MAX    15   /* bytes, without the zero */
