@@ -67,8 +67,8 @@ is_job() { # is_job ID STATE
 	[ "$(slurm_job "$1" JobState)" = "$2" ]
 }
 
-runs() { # runs JOB: in its lane
-	is_job "$1" RUNNING && [[ " $(live) " == *" slurm/$1/0 "* ]]
+runs() { # runs JOB: in its lane, be it of a second attempt at a manager of a moment ago
+	is_job "$1" RUNNING && [[ " $(live) " == *" slurm/$1/"* ]]
 }
 
 submit() { # submit: a job of Alice's that stays; its id
