@@ -82,7 +82,10 @@ static bool is_cut_off(struct slurm_hook *hook)
 	return known != NULL;
 }
 
-/* A node that is full is none that has failed: it serves the jobs it has. */
+/*
+ * A node that is full is none that has failed: it serves the jobs it has. One
+ * that was started again meanwhile has taken its part back, and takes the next.
+ */
 static void drain_failed(struct slurm_hook *hook, const json_t *failures)
 {
 	const json_t *failure;
@@ -91,7 +94,7 @@ static void drain_failed(struct slurm_hook *hook, const json_t *failures)
 	json_array_foreach (failures, i, failure) {
 		json_int_t result = output_number(failure, "errno");
 
-		if (result == -ENOSPC ||
+		if (result == -ENOSPC || result == -ESTALE ||
 		    (result == -EHOSTUNREACH && is_cut_off(hook)))
 			continue;
 		slurm_drain(hook, output_text(failure, "nodes"),

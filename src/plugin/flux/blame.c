@@ -15,7 +15,7 @@ json_t *blame_create(const json_t *failures)
 	size_t i;
 
 	json_array_foreach ((json_t *)failures, i, failure) {
-		if (code_of(failure) == -ENOSPC)
+		if (code_of(failure) == -ENOSPC || code_of(failure) == -ESTALE)
 			continue;
 		if (json_array_append(blamed, failure) < 0) {
 			json_decref(blamed);

@@ -4,8 +4,10 @@
  * {"nodes", "errno", "text"} each. Pure.
  *
  * A node that is full is none that has failed: it serves the jobs that it has,
- * and a user of many small ones could have nodes drained one by one. And where
- * no node at all is connected it is the manager that is cut off.
+ * and a user of many small ones could have nodes drained one by one. Nor is one
+ * that was started again meanwhile: it has taken its part of the lane back, and
+ * takes the next. And where no node at all is connected it is the manager that
+ * is cut off.
  */
 #pragma once
 

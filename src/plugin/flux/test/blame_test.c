@@ -58,6 +58,17 @@ static void who_is_full_is_not(void **state)
 	json_decref(blamed);
 }
 
+static void who_was_started_again_meanwhile_is_not(void **state)
+{
+	json_t *blamed = blame(-EIO, -ESTALE);
+
+	expect_only(blamed, "n0");
+	json_decref(blamed);
+	blamed = blame(-ESTALE, -EHOSTUNREACH);
+	assert_true(blame_is_unreached(blamed));
+	json_decref(blamed);
+}
+
 static void who_was_not_reached_can_be_told_and_taken_out(void **state)
 {
 	json_t *blamed = blame(-EHOSTUNREACH, -EIO);
@@ -95,6 +106,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_failed_is_to_blame),
 		cmocka_unit_test(who_is_full_is_not),
+		cmocka_unit_test(who_was_started_again_meanwhile_is_not),
 		cmocka_unit_test(who_was_not_reached_can_be_told_and_taken_out),
 		cmocka_unit_test(without_failures_nobody_is),
 	};
