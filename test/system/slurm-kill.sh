@@ -105,15 +105,6 @@ wait_for have_started 2
 is "$(job_state "slurm/$job/131072")" active 'its third key'
 end
 
-it 'the manager is killed under a running job'
-submit -N2 -w n0,n1
-wait_for have_started 2
-kill_manager
-restart manager
-wait_for is_up n0 n1 n2
-is "$(job_state "slurm/$job")" active 'the job at the manager'
-end
-
 it 'the manager is killed in the middle of the end'
 hold_at epilog-slurmctld
 submit -N2 -w n0,n1
@@ -125,16 +116,7 @@ restart manager
 go_on epilog-slurmctld
 end
 
-it 'a fairleadd of a node is killed under a running job'
-submit -N2 -w n0,n1
-wait_for have_started 2
-kill_pid "$(pid_of n1 daemon)"
-restart n1
-wait_for says_up n1
-expect_objects 1 n0 n1
-end
-
-it 'it is killed as the Epilog begins, and is waited for'
+it "a node's fairleadd is killed as the Epilog begins, and is waited for"
 hold_at epilog
 submit -N1 -w n1
 wait_for have_started 1
