@@ -201,6 +201,12 @@ static bool may_come_back(const json_t *failures)
 	return json_array_size(failures) > 0;
 }
 
+/* No node has failed: who was killed while they made it undid it at its start. */
+static bool was_undone(int result, const json_t *failures)
+{
+	return result == -ESTALE && json_array_size(failures) == 0;
+}
+
 /* It was started a moment ago: nodes register again, one by one. */
 static bool is_manager_young(struct slurm_hook *hook)
 {
@@ -229,7 +235,9 @@ static int apply(struct slurm_hook *hook, json_int_t grant_id,
 	if (result == 0)
 		return EXIT_DONE;
 	failures = json_object_get(answer, "failures");
-	*ret_is_too_early = may_come_back(failures) && is_manager_young(hook);
+	*ret_is_too_early =
+		(may_come_back(failures) || was_undone(result, failures)) &&
+		is_manager_young(hook);
 	if (*ret_is_too_early)
 		return EXIT_LATER;
 	slurm_hook_fail(hook, "%s", error.text);
