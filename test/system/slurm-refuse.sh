@@ -93,7 +93,8 @@ for forged in "vnis=1,user=$bob" "vnis=\$(touch $shared/forged)" \
 	fi
 	wait_for is_job "$job" CANCELLED
 	has "$(slurm_client scontrol show job "$job")" 'AdminComment=fairlead: .+' 'comment'
-	expect_exit 1 fairlead explain "slurm/$job" # it never had a grant
+	run fairlead eventlog "slurm/$job" # refused by the hook: there is none
+	lacks "$out" '"name": ?"apply' 'its events'
 done
 has "$(slurm_client scontrol show job "$job")" 'SPANK variables have [0-9]{6,} bytes' 'comment'
 wait_for are_nodes idle 4
