@@ -321,6 +321,15 @@ guard_pid() { # guard_pid NODE
 	ps -o pid= --ppid "$(pid_of "$1" daemon)" | tr -d ' '
 }
 
+kill_both() { # kill_both NODE: these two
+	local agent guard
+	agent=$(agent_pid "$1")
+	guard=$(guard_pid "$1")
+	kill -KILL "$agent" "$guard"
+	wait_for is_gone "$agent"
+	wait_for is_gone "$guard"
+}
+
 # A daemon that 'fairlead cluster' does not know of, and does not wait for.
 declare -A by_hand=()
 start_by_hand() { # start_by_hand NODE|manager PROGRAM [OPTION...]

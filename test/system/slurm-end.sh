@@ -32,9 +32,6 @@ submit() { # submit [OPTION...]: alice's, that stays; into $job
 		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$shared/tasks; exec sleep 600'"
 	job=$out
 }
-have_started() { # have_started TASKS
-	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
-}
 
 has_lines() { # has_lines COUNT FILE
 	[ "$(wc -l <"$2")" -eq "$1" ]

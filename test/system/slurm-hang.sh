@@ -22,15 +22,6 @@ mkdir "$hasty"
 sed 's/\(apply\|revoke\|epilog\)_timeout *=.*/\1_timeout = 1/
 	/^slurm {/a answer_timeout = 1' "$config" >"$hasty/fairlead.conf"
 
-submit() { # submit [OPTION...]: alice's, that stays until it is let go; into $job
-	rm -f "$shared/tasks" "$shared/end"
-	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" --wrap \
-		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$shared/tasks; until [ -e $shared/end ]; do sleep 0.05; done'"
-	job=$out
-}
-have_started() { # have_started TASKS
-	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
-}
 expect_runs() { # expect_runs TASKS: the job does now, and ends well
 	wait_for have_started "$1"
 	is "$(grep -c '^10[0-9][0-9]$' "$shared/tasks")" "$1" 'tasks in a lane'
@@ -109,13 +100,8 @@ wait_for have_started 2
 go_on
 expect_runs 2
 
-start_anew() { # the two processes of n1, of which one hangs
-	local agent guard
-	agent=$(agent_pid n1)
-	guard=$(guard_pid n1)
-	kill -KILL "$agent" "$guard"
-	wait_for is_gone "$agent"
-	wait_for is_gone "$guard"
+start_anew() { # n1, where one of the two processes hangs
+	kill_both n1
 	restart n1
 }
 

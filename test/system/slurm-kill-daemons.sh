@@ -28,9 +28,6 @@ submit() { # submit [OPTION...]: alice's, that stays until it is let go; into $j
 		--wrap "srun $work/task"
 	job=$out
 }
-have_started() { # have_started TASKS
-	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
-}
 end() { # let it go; its two tasks could use their lane until then
 	touch "$shared/end"
 	wait_for is_job "$job" COMPLETED
@@ -58,14 +55,6 @@ hold_apply() { # a job of n0 and n1 [OPTION...]: n0 has its lane, n1 does nothin
 	submit -N2 "$@"
 	wait_for is_state applying
 	wait_for is_made n0
-}
-kill_both() { # the two processes of n1
-	local agent guard
-	agent=$(agent_pid n1)
-	guard=$(guard_pid n1)
-	kill -KILL "$agent" "$guard"
-	wait_for is_gone "$agent"
-	wait_for is_gone "$guard"
 }
 expect_used() { # the lane is, by the job that runs, and nobody is drained
 	is_undrained n0 n1 n2 || fail "drained: $(node_states)"
@@ -109,7 +98,7 @@ kill -STOP "$nic"
 submit -N2 -w n0,n1
 wait_for grep -aq "slurm/$job/" "$FAIRLEAD_CLUSTER/n1/run/node/journal"
 wait_for is_made n0
-kill_both
+kill_both n1
 kill -CONT "$nic"
 wait_for nic n1 dump # it has done what the dead had asked for
 restart n1
@@ -125,7 +114,7 @@ sed -i 's/apply_timeout *= .*/apply_timeout = 5/' "$config"
 expect_exit 0 fairlead manager reconfigure
 slurm_client scontrol update nodename=n2 state=drain reason='not now'
 hold_apply
-kill_both
+kill_both n1
 wait_for is_requeued "$job"
 wait_for is_slurm_node n1 drain
 has "$(drain_reason n1)" "^fairlead: the node did not answer in time \\(job $job\\)" 'reason'

@@ -13,15 +13,6 @@ slurm_up 3
 shared=$work/shared # of the hooks and tasks of all users
 mkdir -m 777 "$shared"
 
-submit() { # submit [OPTION...]: alice's, that stays until it is let go; into $job
-	rm -f "$shared/tasks" "$shared/end"
-	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" --wrap \
-		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$shared/tasks; until [ -e $shared/end ]; do sleep 0.05; done'"
-	job=$out
-}
-have_started() { # have_started TASKS
-	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
-}
 end() { # let it go; all is well
 	touch "$shared/end"
 	wait_for is_job "$job" COMPLETED

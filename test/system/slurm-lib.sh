@@ -119,6 +119,19 @@ pids_on() { # pids_on NODE: what of Slurm runs there, its tasks too
 	done
 }
 
+# --- jobs that stay, where a story has made $shared for all users ---
+
+submit() { # submit [OPTION...]: alice's, until $shared/end is there; into $job
+	rm -f "$shared/tasks" "$shared/end"
+	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" --wrap \
+		"srun sh -c 'echo \$SLINGSHOT_VNIS >>$shared/tasks; until [ -e $shared/end ]; do sleep 0.05; done'"
+	job=$out
+}
+
+have_started() { # have_started TASKS: each has a line in $shared/tasks
+	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
+}
+
 # --- what Slurm says ---
 
 slurm_client() { # slurm_client COMMAND...: in the controller's place, bounded
