@@ -8,17 +8,17 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/slurm/slurm.h"
 
 #define LINKS_MAX 8
 
 static const char *find_name(const char *name)
 {
-	static const char *const names[] = { "prolog-slurmctld", "prolog",
-					     "epilog", "epilog-slurmctld" };
+	const struct subcommand *const *hooks = command_slurm.commands;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i], name) == 0)
-			return names[i];
+	for (; *hooks; hooks++)
+		if (strcmp((*hooks)->name, name) == 0)
+			return (*hooks)->name;
 	return NULL;
 }
 

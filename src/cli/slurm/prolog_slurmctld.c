@@ -19,8 +19,8 @@
 
 #define LEADER_TRIES   300
 #define LEADER_STEP_MS 100
-#define LEADER_LOOK    10 /* steps to the first question to Slurm, then twice */
-#define YOUNG_S        30 /* a manager whose nodes are still coming back */
+#define LEADER_LOOK    10  /* steps to a question to Slurm; doubled by each */
+#define YOUNG_S        30  /* a manager whose nodes are still coming back */
 #define PAUSE_MS       500 /* before the next try then */
 
 /* --- nodes --- */
