@@ -25,7 +25,7 @@ write_hooks() {
 			export FAIRLEAD_CLUSTER=$FAIRLEAD_CLUSTER PATH=/usr/bin:/bin
 			export FAIRLEAD_MUNGE_SOCKET=$FAIRLEAD_MUNGE_SOCKET
 			export ${ASAN_OPTIONS:+ASAN_OPTIONS=$ASAN_OPTIONS}
-			[ ! -e $slurm/$hook.before ] || . $slurm/$hook.before
+			eval "\$(cat $slurm/$hook.before 2>/dev/null)" # which may go meanwhile
 			$slurm/hooks/$hook 2>>$slurm/log/$hook
 			code=\$?
 			echo "$hook \$SLURM_JOB_ID \$code \$SLURMD_NODENAME" >>$slurm/log/hooks

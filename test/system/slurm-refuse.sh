@@ -131,15 +131,16 @@ touch "$work/ran" && chmod 666 "$work/ran"
 expect_slurm_clean 4
 
 it 'of an array only the one that is refused is cancelled'
-expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -n1 -a 0-1 --wrap \
-	"touch $shared/runs; until [ -e $shared/end ]; do sleep 0.05; done"
-job=$out # and the id of the one that begins last, whose options are wrong
+# Written first: once there is a job, its hooks may run before our next line.
 cat >"$slurm/prolog-slurmctld.before" <<END
-[ "\$SLURM_JOB_ID" != $job ] || {
+[ "\${SLURM_ARRAY_TASK_ID:-}" != 1 ] || {
 	until [ -e $shared/runs ]; do sleep 0.05; done
 	export SPANK_FAIRLEAD=colour=red
 }
 END
+expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null -n1 -a 0-1 --wrap \
+	"touch $shared/runs; until [ -e $shared/end ]; do sleep 0.05; done"
+job=$out
 wait_for is_job "${job}_1" CANCELLED
 rm "$slurm/prolog-slurmctld.before"
 is "$(slurm_job "${job}_0" JobState)" RUNNING 'the other'
