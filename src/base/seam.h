@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,12 +80,23 @@ struct net_ops {
 	int (*send)(void *ctx, uint64_t peer, const void *frame, size_t size);
 	/* Close after what is queued; the closed event still comes. */
 	void (*close)(void *ctx, uint64_t peer);
+	/*
+	 * Optional. The peer has ended the connection, though the closed event
+	 * may come later: a frame that is handled now may have waited for long.
+	 */
+	bool (*is_over)(void *ctx, uint64_t peer);
 };
 
 struct net_seam {
 	const struct net_ops *ops;
 	void *ctx;
 };
+
+/* false also where it is not known. */
+static inline bool net_is_over(const struct net_seam *net, uint64_t peer)
+{
+	return net->ops->is_over != NULL && net->ops->is_over(net->ctx, peer);
+}
 
 /*
  * Store: the manager's journal. Requests are carried out one after the other

@@ -275,6 +275,10 @@ static void serve(struct engine *engine, struct client *client,
 	if (result < 0)
 		refuse(engine, client->peer, client_id(message), result,
 		       error.text, hint);
+	else if (op->needs_caller &&
+		 net_is_over(&engine->clients_net, client->peer))
+		clients_answer(engine, call.token, -ECANCELED,
+			       "the caller has hung up", NULL, NULL);
 	else
 		op->run(&call);
 }

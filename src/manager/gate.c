@@ -347,9 +347,20 @@ static void seam_close(void *ctx, uint64_t peer)
 		end(gate, connection);
 }
 
+static bool seam_is_over(void *ctx, uint64_t peer)
+{
+	struct gate *gate = ctx;
+	struct net_seam remote = net_seam(gate->net);
+
+	if ((peer & PEER_FLAG) == 0)
+		return net_is_over(&gate->options.local, peer);
+	return net_is_over(&remote, peer & ~PEER_FLAG);
+}
+
 static const struct net_ops seam_ops = {
 	.send = seam_send,
 	.close = seam_close,
+	.is_over = seam_is_over,
 };
 
 struct net_seam gate_seam(struct gate *gate)

@@ -303,6 +303,7 @@ struct op {
 	bool needs_core;
 	const char *const *members; /* besides v, id and op; ended by NULL */
 	void (*run)(struct call *call);
+	bool needs_caller; /* nothing is done for one who has hung up */
 };
 
 extern const struct op ops[];

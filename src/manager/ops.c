@@ -489,7 +489,7 @@ static const char *const clean_members[] = { "nodes", "dry_run", NULL };
 
 const struct op ops[] = {
 	{ "reserve", OP_FOR_SUBMITTERS, true, true, reserve_members,
-	  run_reserve },
+	  run_reserve, .needs_caller = true },
 	{ "apply", OP_FOR_SUBMITTERS, true, true, apply_members, run_apply },
 	{ "release", OP_FOR_SUBMITTERS, true, true, release_members,
 	  run_release },

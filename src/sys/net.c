@@ -10,6 +10,7 @@
 #include "sys/net.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,9 +410,21 @@ static void seam_close(void *ctx, uint64_t peer)
 		connection_drop(connection, 0);
 }
 
+static bool seam_is_over(void *ctx, uint64_t peer)
+{
+	struct connection *connection = net_find(ctx, peer);
+	struct pollfd poll_fd = { .events = POLLRDHUP };
+
+	if (connection == NULL || connection->state != CONNECTION_OPEN)
+		return true;
+	return uv_fileno(&connection->handle, &poll_fd.fd) == 0 &&
+	       poll(&poll_fd, 1, 0) == 1;
+}
+
 static const struct net_ops seam_ops = {
 	.send = net_send,
 	.close = seam_close,
+	.is_over = seam_is_over,
 };
 
 struct net_seam net_seam(struct net *net)

@@ -38,6 +38,7 @@ struct bed_net {
 	uint64_t closed[BED_FRAMES_MAX]; /* peers that were closed, in order */
 	size_t closed_count;
 	int send_result; /* instead of 0 */
+	uint64_t over;   /* this peer has hung up */
 };
 
 struct bed_row {

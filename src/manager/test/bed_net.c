@@ -41,7 +41,18 @@ static void on_close(void *ctx, uint64_t peer)
 	net->closed[net->closed_count++] = peer;
 }
 
-const struct net_ops bed_net_ops = { .send = on_send, .close = on_close };
+static bool is_over(void *ctx, uint64_t peer)
+{
+	const struct bed_net *net = ctx;
+
+	return peer == net->over;
+}
+
+const struct net_ops bed_net_ops = {
+	.send = on_send,
+	.close = on_close,
+	.is_over = is_over,
+};
 
 bool bed_was_closed(const struct bed_net *net, uint64_t peer)
 {

@@ -333,6 +333,26 @@ static void too_many_clients_are_told_so(void **state)
 	assert_true(bed_was_closed(&bed->clients, client));
 }
 
+/* A manager that hung finds the release of a job before, or behind, it. */
+static void nothing_is_reserved_for_one_who_has_hung_up(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_SUBMITTER);
+	json_t *answer;
+
+	bed->clients.over = client;
+	bed_ask(bed, client, "reserve", "{s:{s:s, s:i, s:i, s:s, s:s}}",
+		"request", "key", "slurm/7/0", "uid", BED_USER, "gid", BED_USER,
+		"nodes", "n0", "interconnect", "none");
+	bed_expect_done(bed, client, -ECANCELED);
+	bed_ask(bed, client, "release", "{s:s}", "job", "slurm/7");
+	bed_expect_done(bed, client, 0);
+	bed_ask(bed, client, "list", NULL);
+	answer = bed_answer(bed, client);
+	assert_int_equal(json_array_size(json_object_get(answer, "jobs")), 0);
+	json_decref(answer);
+}
+
 static void a_client_that_does_not_read_is_let_go(void **state)
 {
 	struct bed *bed = *state;
@@ -539,6 +559,7 @@ int main(void)
 		TEST(what_can_be_read_is_refused_with_its_id),
 		TEST(the_65th_open_request_is_put_off),
 		TEST(too_many_clients_are_told_so),
+		TEST(nothing_is_reserved_for_one_who_has_hung_up),
 		TEST(a_client_that_does_not_read_is_let_go),
 		TEST(an_answer_to_nobody_is_dropped),
 		TEST(status_says_who_and_how_long),

@@ -35,6 +35,7 @@ struct record {
 	size_t bytes;
 	char last[64];
 	struct net_peer_info info;
+	bool is_over; /* for the peer of the last frame, when it came */
 	bool closes_on_frame;
 	bool has_last_words;
 };
@@ -74,6 +75,7 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 	struct net_seam seam = net_seam(net_of(record));
 
 	record->received++;
+	record->is_over = net_is_over(&seam, peer);
 	record->bytes += size;
 	memset(record->last, 0, sizeof(record->last));
 	memcpy(record->last, frame,
@@ -344,6 +346,34 @@ static void many_frames_in_one_read_are_delivered_in_order(void **state)
 	assert_int_equal(fixture->at_server.violated, 0);
 }
 
+static void a_peer_that_hangs_up_is_known_before_its_frame(void **state)
+{
+	struct fixture *fixture = *state;
+	int fd = raw_connect(fixture);
+
+	raw_write(fd, "\1\0\0\0a", 5);
+	run_until(fixture, fixture->at_server.received == 1);
+	assert_false(fixture->at_server.is_over);
+	raw_write(fd, "\1\0\0\0b", 5);
+	close(fd);
+	run_until(fixture, fixture->at_server.received == 2);
+	assert_true(fixture->at_server.is_over);
+	run_until(fixture, fixture->at_server.closed == 1);
+}
+
+static void and_over_tcp_too(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t peer = dial_tcp(fixture);
+
+	run_until(fixture, fixture->at_server.opened == 1 &&
+				   fixture->at_client.opened == 1);
+	assert_int_equal(send_text(fixture->client, peer, "last"), 0);
+	close_peer(fixture->client, peer);
+	run_until(fixture, fixture->at_server.received == 1);
+	assert_true(fixture->at_server.is_over);
+}
+
 static void half_a_frame_then_silence_is_closed_with_last_words(void **state)
 {
 	struct fixture *fixture = *state;
@@ -563,6 +593,8 @@ int main(void)
 		TEST(a_failed_dial_is_closed_without_opened),
 		TEST(dial_and_listen_refuse_bad_addresses),
 		TEST(many_frames_in_one_read_are_delivered_in_order),
+		TEST(a_peer_that_hangs_up_is_known_before_its_frame),
+		TEST(and_over_tcp_too),
 		TEST(half_a_frame_then_silence_is_closed_with_last_words),
 		TEST(silence_between_frames_is_allowed),
 		TEST(an_oversize_frame_is_refused_by_its_length),
