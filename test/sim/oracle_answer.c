@@ -448,6 +448,13 @@ static bool has_answered(const struct lane *lane, unsigned int node, int result)
 	return false;
 }
 
+/* Not reached in time, or started anew, or that too often. */
+static bool is_managers_word(int result)
+{
+	return result == -ETIMEDOUT || result == -EHOSTUNREACH ||
+	       result == -ESTALE || result == -ECONNRESET;
+}
+
 /* Exactly those that failed, and why. */
 static void check_failures(struct oracle *oracle, const struct lane *lane,
 			   const json_t *answer)
@@ -472,8 +479,8 @@ static void check_failures(struct oracle *oracle, const struct lane *lane,
 				   lane->key, node_name(world->nodes[i]));
 		if (!is_named)
 			continue;
-		if (results[i] != -ETIMEDOUT && results[i] != -EHOSTUNREACH &&
-		    results[i] != -ESTALE && !has_answered(lane, i, results[i]))
+		if (!is_managers_word(results[i]) &&
+		    !has_answered(lane, i, results[i]))
 			world_fail(world,
 				   "ONE ANSWER: %s is said to fail '%s' with "
 				   "%s, and did not",

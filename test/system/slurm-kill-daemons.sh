@@ -92,21 +92,37 @@ wait_for is_gone "$agent"
 restart n1
 expect_runs 0
 
-it '.. and both, with the lane half made: it is undone, no node is drained, the job runs later'
 nic=$(pid_of n1 softnic)
-kill -STOP "$nic"
-submit -N2 -w n0,n1
-wait_for grep -aq "slurm/$job/" "$FAIRLEAD_CLUSTER/n1/run/node/journal"
-wait_for is_made n0
-kill_both n1
-kill -CONT "$nic"
-wait_for nic n1 dump # it has done what the dead had asked for
-restart n1
-wait_for is_requeued "$job"
+die_half_made() { # n1's daemons do, while they make the lane of a new job
+	kill -STOP "$nic"
+	submit -N2 -w n0,n1
+	wait_for grep -aq "slurm/$job/" "$FAIRLEAD_CLUSTER/n1/run/node/journal"
+	wait_for is_made n0
+	kill_both n1
+	kill -CONT "$nic"
+	wait_for nic n1 dump # it has done what the dead had asked for
+	restart n1
+	wait_for is_requeued "$job"
+}
+
+it '.. and both, with the lane half made: it is undone, no node is drained, the job runs later'
+die_half_made
 is_undrained n1 || fail "drained: $(drain_reason n1)"
 has "$(comment)" '^fairlead: .* n1: the grant was revoked' 'comment'
 try_again "$job"
 expect_runs 1
+
+it '.. and both, with three lanes half made: that node is drained'
+for count in 1 2 3; do
+	[ "$count" = 1 ] || is_undrained n1 || fail "drained: $(drain_reason n1)"
+	die_half_made
+	slurm_client scancel "$job"
+done
+wait_for is_slurm_node n1 drain
+has "$(drain_reason n1)" \
+	"^fairlead: the node loses each lane while it makes it: see its log \\(job $job\\)" 'reason'
+slurm_client scontrol update nodename=n1 state=resume
+expect_slurm_clean 3
 
 it '.. and both, for good: that node is drained, and the job runs elsewhere'
 cp "$config" "$work/settings"

@@ -17,6 +17,9 @@
 #include "manager/core/secret.h"
 #include "manager/core/state.h"
 
+#define REBOOTED "the node was rebooted while the lane was applied"
+#define LOST_MAX 3 /* lanes running: then it is the node that has failed */
+
 static struct apply_run *run_of(struct job *job)
 {
 	if (job->apply_run == NULL)
@@ -203,8 +206,32 @@ static const char *part_flaw(const struct part *part, const struct node *node,
 	if (part->state != PART_APPLYING)
 		return "the lane was taken back while it was applied";
 	if (part->serial != node->serial || !node_is(node, answer->incarnation))
-		return "the node was rebooted while the lane was applied";
+		return REBOOTED;
 	return NULL;
+}
+
+/*
+ * A node that took the lane back, or was started anew, while it made it: that
+ * is no fault of it, unless it goes on like that.
+ */
+static void lane_lost(struct core *core, struct job *job, uint32_t index,
+		      const char *why)
+{
+	struct apply_run *run = run_of(job);
+	struct node *node = nodes_at(&core->nodes, index);
+
+	if (run->release_reason == REASON_NONE &&
+	    node->lost_grant_id != job->grant_id) {
+		node->lost_grant_id = job->grant_id;
+		node->lost_count++;
+	}
+	if (node->lost_count < LOST_MAX)
+		groups_add(&run->failures, -ESTALE, why, index);
+	else
+		groups_add(&run->failures, -ECONNRESET,
+			   "the node loses each lane while it makes it: see "
+			   "its log",
+			   index);
 }
 
 /* Nodes have lines in common more often than all of them. */
@@ -233,22 +260,25 @@ static void answers_take(struct core *core, struct job *job,
 	for (size_t i = 0; i < count; i++) {
 		const struct core_answer *answer = &answers[i];
 		struct part *part = core_places_find(core, job, answer->node);
+		struct node *node;
 		const char *flaw;
 
 		if (part == NULL || has_answer[part - job->parts])
 			continue;
 		has_answer[part - job->parts] = true;
-		if (answer->result < 0) {
+		node = nodes_at(&core->nodes, part->node);
+		flaw = answer->result == -ESTALE
+			       ? answer->text
+			       : part_flaw(part, node, answer);
+		if (answer->result < 0 && answer->result != -ESTALE) {
 			groups_add(&run->failures, answer->result, answer->text,
 				   part->node);
-			continue;
-		}
-		flaw = part_flaw(part, nodes_at(&core->nodes, part->node),
-				 answer);
-		if (flaw != NULL)
-			groups_add(&run->failures, -ESTALE, flaw, part->node);
-		else
+		} else if (flaw != NULL) {
+			lane_lost(core, job, part->node, flaw);
+		} else {
+			node->lost_count = 0;
 			warnings_add(run, answer->text, part->node);
+		}
 	}
 	core_places_clear(core, job);
 	for (uint32_t i = 0; i < job->part_count; i++)
@@ -287,12 +317,11 @@ void core_apply_cancel(struct job *job, enum job_reason reason)
 }
 
 /* A registration showed that the node has lost what it was asked for. */
-void core_apply_reset(struct job *job, const struct part *part)
+void core_apply_reset(struct core *core, struct job *job,
+		      const struct part *part)
 {
 	assert(job->state == JOB_APPLYING);
-	groups_add(&run_of(job)->failures, -ESTALE,
-		   "the node was rebooted while the lane was applied",
-		   part->node);
+	lane_lost(core, job, part->node, REBOOTED);
 }
 
 /* --- the request --- */

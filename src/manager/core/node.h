@@ -89,6 +89,8 @@ struct node {
 	uint32_t address_size;
 	uint8_t incarnation[NODE_INCARNATION]; /* valid from serial 1 on */
 	uint32_t serial;
+	uint32_t lost_count;    /* lanes running that it lost as it made them */
+	uint64_t lost_grant_id; /* the last of them */
 	uint32_t past_count;
 	uint8_t past[NODE_PAST_MAX][NODE_INCARNATION]; /* newest first */
 	uint64_t accounted; /* the recovery in which it reported; see core */

@@ -202,7 +202,7 @@ static void part_move(struct core *core, struct job *job, struct part *part,
 	part->serial = node->serial & JOB_SERIAL_MAX;
 	if (job->state == JOB_APPLYING) {
 		core_hit(core, EDGE_PART_RESET_APPLYING);
-		core_apply_reset(job, part);
+		core_apply_reset(core, job, part);
 	}
 	core_store_part(core, job, part);
 }

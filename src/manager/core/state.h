@@ -296,7 +296,8 @@ void core_apply_refuse(struct job *job, enum edge edge,
 void core_apply_done(struct core *core, struct job *job,
 		     const struct core_answer *answers, size_t count);
 /* The node was rebooted while the APPLY is under way: it will have failed. */
-void core_apply_reset(struct job *job, const struct part *part);
+void core_apply_reset(struct core *core, struct job *job,
+		      const struct part *part);
 /* Released while the APPLY is under way: it will be undone. */
 void core_apply_cancel(struct job *job, enum job_reason reason);
 /* The job is over: answer those who waited. NULL: nobody did. */

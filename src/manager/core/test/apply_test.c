@@ -318,6 +318,38 @@ static void a_boot_while_the_apply_is_under_way_fences_nothing(void **state)
 	assert_true(is_gone(f, id));
 }
 
+/* The errno of the failure of n1, which is started anew in an apply. */
+static int boot_while_applying(struct fixture *f)
+{
+	struct told_fanout *asked;
+
+	apply(f, reserved(f, "n[0-1]", ""));
+	asked = open_fanout(f);
+	node_boot(f, "n1");
+	node_up(f, "n1");
+	answer_one(f, asked, "n1", -ESTALE, "the grant was revoked");
+	answer_all(f, open_fanout(f), 0, "");
+	assert_int_equal(last_reply(f)->result, -EREMOTEIO);
+	return (int)json_integer_value(
+		json_object_get(json_array_get(failures(f), 0), "errno"));
+}
+
+static void a_node_that_is_started_anew_in_each_apply_has_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	nodes_up(f, 2);
+	assert_int_equal(boot_while_applying(f), -ESTALE);
+	assert_int_equal(boot_while_applying(f), -ESTALE);
+	assert_int_equal(boot_while_applying(f), -ECONNRESET);
+	assert_contains(last_reply(f)->text, "n1: the node loses each lane");
+	assert_int_equal(boot_while_applying(f), -ECONNRESET);
+	apply(f, reserved(f, "n[0-1]", ""));
+	answer_all(f, open_fanout(f), 0, "");
+	assert_int_equal(last_reply(f)->result, 0);
+	assert_int_equal(boot_while_applying(f), -ESTALE);
+}
+
 static void a_boot_while_applying_is_remembered_over_a_restart(void **state)
 {
 	struct fixture *f = *state;
@@ -542,6 +574,7 @@ int main(void)
 		T(what_the_undo_cannot_take_is_quarantined),
 		T(an_answer_of_another_boot_is_a_failure),
 		T(a_boot_while_the_apply_is_under_way_fences_nothing),
+		T(a_node_that_is_started_anew_in_each_apply_has_failed),
 		T(a_boot_while_applying_is_remembered_over_a_restart),
 		T(a_lane_that_is_taken_back_meanwhile_is_a_failure),
 		T(a_release_meanwhile_undoes_what_was_made),
