@@ -43,7 +43,7 @@ for key in 'jm/a b' 'jm/ä' 'jm/..' 'jm/' '/1' 'jm' 'jm/1/01' 'jm/1/-1' 'jm/1/2/
 	has "$err" '^fairlead: .' "key '$key'"
 done
 is "$(client ask '{"v":1,"id":1,"op":"reserve","request":{"key":"jm/1","uid":1,"gid":1,"nodes":"n0","colour":"red"}}' |
-	jq -c '[.id, .result, (.error | test("colour"))]')" '[1,-22,true]' 'unknown member'
+	gojq -c '[.id, .result, (.error | test("colour"))]')" '[1,-22,true]' 'unknown member'
 expect_pool held ''
 
 it 'a failed reservation leaves its reason in the event log, and the key free'
@@ -83,7 +83,7 @@ expect_exit 0 client ask '{"v":1,"id":1,"op":"frobnicate"}' \
 	'{"v":1,"id":5,"op":"apply","grant_id":"1"}' \
 	'{"v":1,"id":6,"op":"apply","grant_id":4711}' \
 	'{"v":1,"id":7,"op":"status","extra":1}' '{"v":1,"id":8,"op":"status"}'
-holds "$(jq -s 'sort_by(.id)' <<<"$out")" '[.[].id] == [1,2,3,4,5,6,7,8] and
+holds "$(gojq -s 'sort_by(.id)' <<<"$out")" '[.[].id] == [1,2,3,4,5,6,7,8] and
 	all(.[:7][]; .result < 0 and (.error | length > 0)) and .[7].result == 0 and
 	(.[1].error | test("1")) and (.[6].error | test("extra"))'
 
@@ -101,7 +101,7 @@ has "$(tail -n 1 "$work/half")" '^after (9|1[0-5]) s$' 'when it was dropped'
 it 'a request over the size limit is refused by the command and by the daemon'
 expect_exit 0 client raw "$(printf '%08x' 1048577 | sed 's/\(..\)\(..\)\(..\)\(..\)/\4\3\2\1/')"
 holds "$(head -n 1 <<<"$out")" '.id == 0 and .result < 0'
-jq -n '{key: "jm/big", uid: 1, gid: 1, nodes: ([range(140000) | "n\(. * 2)"] | join(","))}' \
+gojq -n '{key: "jm/big", uid: 1, gid: 1, nodes: ([range(140000) | "n\(. * 2)"] | join(","))}' \
 	>"$work/big.json"
 expect_exit 1 fairlead reserve --request "$work/big.json"
 expect_error '(size|large|long|limit|over|most|maximum)'
@@ -111,7 +111,7 @@ mapfile -t many < <(for ((i = 1; i <= 300; i++)); do
 	printf '{"v":1,"id":%d,"op":"node-query","nodes":"n[0-2]","what":"devices"}\n' "$i"
 done)
 expect_exit 0 client ask "${many[@]}"
-holds "$(jq -s . <<<"$out")" 'length == 300 and all(.[]; .result == 0 or .result == -11)
+holds "$(gojq -s . <<<"$out")" 'length == 300 and all(.[]; .result == 0 or .result == -11)
 	and any(.[]; .result == 0)'
 
 it 'as many connections as there may be, and one more is turned away'
@@ -133,7 +133,7 @@ expect_exit 0 on n0 -- "$wire" client $node_socket raw ffffffff
 is "$(tail -n 1 <<<"$out")" closed 'end'
 expect_exit 0 on n0 -- "$wire" client $node_socket ask \
 	'{"v":1,"id":1,"op":"reserve"}' '{"v":1,"id":2,"op":"node-status"}'
-holds "$(jq -s 'sort_by(.id)' <<<"$out")" '.[0].result < 0 and .[1].result == 0'
+holds "$(gojq -s 'sort_by(.id)' <<<"$out")" '.[0].result < 0 and .[1].result == 0'
 
 it 'a node with the wrong key is refused, and is told why'
 expect_exit 0 on n2 -- "$wire" node $address /run/fairlead/node.key register \
@@ -151,7 +151,7 @@ sed "s/^confirm \([0-9]*\) .*/confirm \1 $(printf '5a%.0s' {1..32})/" "$work/n2.
 	>"$FAIRLEAD_CLUSTER/n2/run/node.key"
 start_by_hand n2 "$fairleadd" --role node --config "$config"
 wait_for on n2 -- fairlead node status
-wait_for eval 'on n2 -- fairlead node status --json | jq -e ".manager.error | test(\"not signed\")"'
+wait_for eval 'on n2 -- fairlead node status --json | gojq -e ".manager.error | test(\"not signed\")"'
 says_up n2 && fail 'the node is up'
 holds "$(on n2 -- fairlead node status --json)" '.manager.state == "refused"'
 cp -p "$work/n2.key" "$FAIRLEAD_CLUSTER/n2/run/node.key"
@@ -195,7 +195,7 @@ wait_for is_quarantined 0
 expect_clean
 
 it 'a node that lies about the epoch stops nobody'
-epoch=$(json_of status | jq .epoch)
+epoch=$(json_of status | gojq .epoch)
 proof=$(python3 -c 'import struct
 print((b"FRLC" + struct.pack("<HBBIQQQQQ", 1, 1, 0, 1, 1 << 60, 7, 1, 0, 0)
        + bytes(32) + bytes(64)).hex())')

@@ -47,7 +47,7 @@ expect_objects 2 n0 n1
 it 'the epilog tries quickly, warns, and does not fail the job'
 expect_exit 75 on n1 -- fairlead epilog jm/busy
 expect_out "^busy $grant: $busy_text"
-is "$(objects n1 | jq -c '[.[].device]')" '["cxi0"]' 'what is left'
+is "$(objects n1 | gojq -c '[.[].device]')" '["cxi0"]' 'what is left'
 is_drained n1 && fail 'the node is drained'
 
 it 'a release ends the job; the VNI waits in quarantine'
@@ -87,7 +87,7 @@ it 'housekeeping tries long, then the node is drained: service, NIC, VNI, proces
 expect_exit 75 on n1 -- fairlead housekeeping jm/busy
 expect_out "^busy $grant: $busy_text"
 wait_for is_drained n1
-reason=$(json_of node list | jq -r '.nodes[] | select(.name == "n1").reason')
+reason=$(json_of node list | gojq -r '.nodes[] | select(.name == "n1").reason')
 has "$reason" "$busy_text" 'the reason'
 has "$reason" "pid $holder_pid " 'the process'
 expect_exit 1 reserve jm/on-drained n1
@@ -150,7 +150,7 @@ cut_off fairlead node undrain n0
 is_drained n0 && fail 'the node is still drained'
 wait_for grep -q '^2|n0|new disk$' "$undrained"
 is "$(wc -l <"$undrained")" $((undrained_count + 1)) 'calls'
-wait_for eval '[ "$(json_of node list | jq "[.nodes[] | select(.untold)] | length")" -eq 0 ]'
+wait_for eval '[ "$(json_of node list | gojq "[.nodes[] | select(.untold)] | length")" -eq 0 ]'
 
 it 'a busy card of a driver that only finishes its work comes free by itself'
 grant=$(reserve jm/late 'n[0-1]')

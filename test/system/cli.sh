@@ -90,9 +90,9 @@ expect_out '^nodes: .*3 up'
 expect_out '^jobs: .*1 active'
 
 it 'lists can be narrowed'
-is "$(json_of list --state active | jq -r '.jobs[].key')" jm/active/0 'active'
-is "$(json_of list --interconnect none | jq '.jobs | length')" 0 'without interconnect'
-is "$(json_of list --user 65000 | jq '.jobs | length')" 0 'of nobody'
+is "$(json_of list --state active | gojq -r '.jobs[].key')" jm/active/0 'active'
+is "$(json_of list --interconnect none | gojq '.jobs | length')" 0 'without interconnect'
+is "$(json_of list --user 65000 | gojq '.jobs | length')" 0 'of nobody'
 
 it 'explain and the event log are for people too'
 expect_exit 0 fairlead explain jm/stuck

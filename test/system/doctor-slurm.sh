@@ -34,7 +34,7 @@ findings=
 diagnose() { # diagnose [NODE]: at the controller, or there
 	run on "${1:-manager}" -- fairlead doctor --slurm --json
 	findings=$out
-	jq -e .findings >/dev/null <<<"$out" || fail "no findings: $out $err"
+	gojq -e .findings >/dev/null <<<"$out" || fail "no findings: $out $err"
 }
 
 finds() { # finds LEVEL CHECK TEXT [ADVICE]
@@ -51,7 +51,7 @@ expect_well() {
 
 # What the emulated cluster lacks apart from Slurm.
 run on manager -- fairlead doctor --json
-others=$(jq -c '[.findings[] | select(.level == "FAIL" or .level == "WARN") | .check] | unique' <<<"$out")
+others=$(gojq -c '[.findings[] | select(.level == "FAIL" or .level == "WARN") | .check] | unique' <<<"$out")
 
 it 'finds all well where it is, at the controller and on a node'
 plugstack "$line"

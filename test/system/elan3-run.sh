@@ -10,7 +10,7 @@ need_others
 interconnect=elan3
 
 pool_of() { # pool_of NAME MEMBER: an id set
-	json_of pools | jq -r ".pools.elan3.$1.$2"
+	json_of pools | gojq -r ".pools.elan3.$1.$2"
 }
 
 is_pool_of() { # is_pool_of NAME MEMBER SET
@@ -23,7 +23,7 @@ remains() {
 	local node
 	for node in n0 n1; do
 		on $node -- ls /run/fairlead-rms/state | grep -E 'program|deposit' || true
-		objects $node | jq -c '.[]'
+		objects $node | gojq -c '.[]'
 	done
 	find "$cgroup"/n[0-9] -mindepth 1 -type d
 	pgrep -f "^stays-$$ " || true
@@ -50,7 +50,7 @@ cluster_up -N 2 --nics 1 -s elan3.rails=2 -s elan3.contexts=1024-1031
 
 it 'each task is in the program of its node, and knows its rank'
 expect_exit 0 fairlead run -i elan3 -v --user $alice -N 2 -n 4 -o rails=0:1 -- "$work/task"
-program=$(event run/1 elan3 | jq '.[0].reservation.program')
+program=$(event run/1 elan3 | gojq '.[0].reservation.program')
 is "$(sed -nE 's/^(n[01]\.[01]): started (.*) in .*(fairlead-rms-[0-9]+).*/\1 \2 \3/p' <<<"$out" | sort)" \
 	"n0.0 0 of 4 node 0 of 2 procid 0 rank 0 fairlead-rms-$program
 n0.1 1 of 4 node 0 of 2 procid 1 rank 1 fairlead-rms-$program
@@ -112,7 +112,7 @@ for step in reserved begun applied created claimed started waited ended; do
 	fi
 	wait_for grep -q "^stopped at $step" "$work/run.err"
 	[ $step != started ] || wait_for eval '[ "$(stay_count)" -eq 4 ]'
-	key=$(json_of list | jq -r '.jobs[0].key')
+	key=$(json_of list | gojq -r '.jobs[0].key')
 	kill_pid $run
 	# Its part of the nodes ends by itself; the lane is there, and the job's.
 	wait_for eval '! on n0 -- ls /run/fairlead-rms/state | grep program &&
@@ -131,7 +131,7 @@ FAIRLEAD_RUN_STOP=started start_run
 wait_for grep -q '^stopped at started' "$work/run.err"
 wait_for eval '[ "$(stay_count)" -eq 4 ]'
 program=$(pool_of program held)
-key=$(json_of list | jq -r '.jobs[0].key')
+key=$(json_of list | gojq -r '.jobs[0].key')
 kill_pid "$(pgrep -P $run -x fairlead)" # who ends what is left
 kill_pid $run
 expect_exit 0 fairlead release "$key"

@@ -96,7 +96,7 @@ wait_for grep -Eq 'rank 1: rms_(send|recv): Connection reset' "$work/dead.err"
 kill -s TERM $dead # rank 0 waits for it
 wait $dead || true
 restart n1
-wait_for eval '[ -z "$(json_of pools | jq -r .pools.elan3.context.quarantined)" ]'
+wait_for eval '[ -z "$(json_of pools | gojq -r .pools.elan3.context.quarantined)" ]'
 run_talk 3
 is "$code" 0 "exit ($err)"
 

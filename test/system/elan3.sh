@@ -32,7 +32,7 @@ members() { # members NODE PROGRAM
 
 # pool_of NAME MEMBER: an id set, or what is not there
 pool_of() {
-	json_of pools | jq -r ".pools.elan3.$1.$2"
+	json_of pools | gojq -r ".pools.elan3.$1.$2"
 }
 
 is_context() { # is_context MEMBER SET

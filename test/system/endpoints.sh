@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 cluster_up -N 3 --nics 1 -s slingshot.vni_pool=1024-1031
-manager_place=$(fairlead cluster show --json | jq .fabric)
+manager_place=$(fairlead cluster show --json | gojq .fabric)
 
 links() { # how many connections of nodes the manager has
 	nsenter -t "$manager_place" -n ss -Htn state established 'sport = :7171' | wc -l

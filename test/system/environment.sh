@@ -33,7 +33,7 @@ holds "$out" '.mode == "reservation" and (.variables | keys) == $n' \
 holds "$out" '.variables | .SLINGSHOT_VNIS == "1024,1025" and
 	.SLINGSHOT_DEVICES == "cxi0,cxi1,cxi2" and .SLINGSHOT_TCS == "0x0a"'
 ids=$(for i in 0 1 2; do service_of n0 cxi$i "$grant"; done | paste -sd,)
-is "$(jq -r .variables.SLINGSHOT_SVC_IDS <<<"$out")" "$ids" 'services'
+is "$(gojq -r .variables.SLINGSHOT_SVC_IDS <<<"$out")" "$ids" 'services'
 
 it 'for a shell, and for a program'
 expect_exit 0 environment n0 jm/own
@@ -213,14 +213,14 @@ expect_exit 75 reserve jm/late n0
 expect_error 'failed to reserve 1 VNI \(0 available\)'
 expect_exit 75 fairlead run -N 1 --user $alice -- touch "$work/ran"
 test ! -e "$work/ran"
-is "$(event run/5 exception | jq -c '.[].severity')" 0 'severity of the exception'
+is "$(event run/5 exception | gojq -c '.[].severity')" 0 'severity of the exception'
 sed -i 's/^\( *\)vni_pool.*/&\n\1reserve_fatal = false/' "$config"
 expect_exit 0 fairlead manager reconfigure
 expect_out 'reserve_fatal: \(default\) -> false'
 expect_exit 0 env SLINGSHOT_VNIS=7 fairlead run -N 2 --user $alice -- \
 	sh -c 'env | grep SLINGSHOT_ || echo cleared'
 is "$(sort <<<"$out" | paste -sd' ')" 'n0.0: cleared n1.0: cleared' 'variables'
-is "$(event run/6 cray-slingshot | jq -r '.[]["empty-reason"]')" \
+is "$(event run/6 cray-slingshot | gojq -r '.[]["empty-reason"]')" \
 	'failed to reserve 1 VNI (0 available)' 'the reason in its event'
 expect_events run/6 request cray-slingshot applied release
 expect_objects 0 n0 n1

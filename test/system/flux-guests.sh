@@ -116,7 +116,7 @@ it 'it is taken back when the guest cancels the job'
 expect_exit 1 as_guest "$other" cancel "$job"
 expect_exit 0 as_guest "$guest" cancel "$job"
 await_event "$job" clean
-is "$(flux_event "$job" epilog-finish | jq -c '[.[].status]')" '[0]' 'the epilog action'
+is "$(flux_event "$job" epilog-finish | gojq -c '[.[].status]')" '[0]' 'the epilog action'
 expect_flux_clean 2
 
 story_end

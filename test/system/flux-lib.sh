@@ -156,11 +156,11 @@ entries() { # entries JOB: its eventlog, as JSON, an entry a line
 # Names of events, in a line, from the begin of RUN on. When the job's shells
 # have released its nodes is not ours to say.
 flux_events() { # flux_events JOB
-	entries "$1" | jq -rs '[.[].name] | .[index("alloc") + 1:] - ["release"] | join(" ")'
+	entries "$1" | gojq -rs '[.[].name] | .[index("alloc") + 1:] - ["release"] | join(" ")'
 }
 
 flux_event() { # flux_event JOB NAME: the contexts of these events, as an array
-	entries "$1" | jq -s --arg n "$2" '[.[] | select(.name == $n).context]'
+	entries "$1" | gojq -s --arg n "$2" '[.[] | select(.name == $n).context]'
 }
 
 expect_flux_events() { # expect_flux_events JOB NAME...
@@ -170,7 +170,7 @@ expect_flux_events() { # expect_flux_events JOB NAME...
 }
 
 note_of() { # note_of JOB: why it was refused
-	flux_event "$1" exception | jq -r '.[] | select(.type == "cray-slingshot").note'
+	flux_event "$1" exception | gojq -r '.[] | select(.type == "cray-slingshot").note'
 }
 
 await_event() { # await_event JOB NAME
@@ -222,6 +222,6 @@ expect_flux_clean() { # expect_flux_clean IDLE
 	wait_for is_pool held ''
 	wait_for is_pool quarantined ''
 	expect_clean
-	is "$(fx jobtap query fairlead-jobtap.so | jq -c .jobs)" '{}' \
+	is "$(fx jobtap query fairlead-jobtap.so | gojq -c .jobs)" '{}' \
 		'lanes that the plugin knows of'
 }

@@ -171,7 +171,7 @@ it 'where no node is connected it is the manager that is cut off, and none is dr
 for node in "${flux_nodes[@]}"; do
 	kill_pid "$(pid_of "$node" daemon)"
 done
-is_none_up() { json_of node list | jq -e 'all(.nodes[]; .state == "down")' >/dev/null; }
+is_none_up() { json_of node list | gojq -e 'all(.nodes[]; .state == "down")' >/dev/null; }
 wait_for is_none_up
 denied -N4
 expect_error 'failed on 4 of 4 nodes'
@@ -210,8 +210,8 @@ done
 
 it 'a card that does not let go: the nodes are free, the VNI waits'
 hold 1 --requires=hosts:n1
-vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
-grant=$(flux_event "$job" cray-slingshot | jq '.[0].fairlead.grant_id')
+vni=$(flux_event "$job" cray-slingshot | gojq '.[0].vnis[0]')
+grant=$(flux_event "$job" cray-slingshot | gojq '.[0].fairlead.grant_id')
 mkfifo "$work/hold.pipe"
 exec {pipe}<>"$work/hold.pipe"
 on n1 --user "$alice" -- cxi-lni --device cxi0 --service "$(service_of n1 cxi0 "$grant")" \
@@ -249,7 +249,7 @@ rm "$(env_file n1 "flux/$(plain "$job")/0")"
 flock -u "$gate"
 await_event "$job" clean
 is "$(ran)" "$before" 'tasks that ran'
-has "$(flux_event "$job" exception | jq -r '.[0].note')" \
+has "$(flux_event "$job" exception | gojq -r '.[0].note')" \
 	"no task starts on this node without the job's lane: .*fairlead explain flux/$(plain "$job")" \
 	'exception'
 mv "$flux/shell.lua.old" "$flux/shell.lua"

@@ -20,7 +20,7 @@ go_on() {
 }
 is_step() { # is_step JOB STEP: of the plugin's lane
 	[ "$(fx jobtap query fairlead-jobtap.so |
-		jq -r --arg j "$(plain "$1")" '.jobs[$j].step')" = "$2" ]
+		gojq -r --arg j "$(plain "$1")" '.jobs[$j].step')" = "$2" ]
 }
 is_state() { # is_state JOB STATE: of its grant
 	[ "$(job_state "flux/$(plain "$1")")" = "$2" ]
@@ -31,7 +31,7 @@ manager_again() { # killed where it is, and started
 	wait_for is_up n0 n1 n2 n3
 }
 status_of() { # status_of JOB prolog|epilog
-	flux_event "$1" "$2-finish" | jq -c '[.[].status]'
+	flux_event "$1" "$2-finish" | gojq -c '[.[].status]'
 }
 expect_ran() { # expect_ran JOB TASKS: to its end, in a lane
 	await_event "$1" clean
@@ -49,7 +49,7 @@ submit -N4 "$work/show"
 await_event "$job" priority
 fx cancel "$job"
 await_event "$job" clean
-is "$(entries "$job" | jq -rs '[.[].name] | map(select(test("prolog|epilog|cray"))) | length')" 0 \
+is "$(entries "$job" | gojq -rs '[.[].name] | map(select(test("prolog|epilog|cray"))) | length')" 0 \
 	'events of ours'
 fx cancel "$first"
 expect_flux_clean 4
@@ -177,7 +177,7 @@ wait_for is_state "$job" applying
 reload
 go_on "$guard"
 expect_ran "$job" 2
-is "$(flux_event "$job" cray-slingshot | jq length)" 1 'events'
+is "$(flux_event "$job" cray-slingshot | gojq length)" 1 'events'
 expect_flux_clean 4
 
 it 'a job that runs keeps its lane, and gives it back'
@@ -273,7 +273,7 @@ it 'Flux is shut down under a job: it ends, and nothing is left'
 hold 2 -N2
 old=$job
 flux_stop
-is "$(json_of list | jq '.jobs | length')" 0 'jobs'
+is "$(json_of list | gojq '.jobs | length')" 0 'jobs'
 expect_clean
 broker_up "${flux_nodes[@]}"
 wait_for is_flux_up
@@ -304,8 +304,8 @@ wait_for is_flux_up
 wait_for is_step "$job" apply
 go_on "$guard"
 expect_ran "$job" 2
-is "$(flux_event "$job" cray-slingshot | jq length)" 1 'events'
-is "$(json_of explain "flux/$(plain "$job")" | jq '.grants | length')" 1 'grants'
+is "$(flux_event "$job" cray-slingshot | gojq length)" 1 'events'
+is "$(json_of explain "flux/$(plain "$job")" | gojq '.grants | length')" 1 'grants'
 expect_flux_clean 4
 
 it 'it is killed while a lane is taken back: that is done, and the job ends'

@@ -26,7 +26,7 @@ expect_flux_clean 4
 
 it 'the environment is that of the service on the card, and only its owner reads it'
 hold 2 -N2 --requires=hosts:n0,n1
-grant=$(flux_event "$job" cray-slingshot | jq '.[0].fairlead.grant_id')
+grant=$(flux_event "$job" cray-slingshot | gojq '.[0].fairlead.grant_id')
 for node in n0 n1; do
 	has "$out" "^$node vnis=1025 service=$(service_of $node cxi0 "$grant") " 'a task'
 done
@@ -52,7 +52,7 @@ expect_flux_clean 4
 
 it 'gives none to who is to go without, and asks for nothing'
 grant_of() { # grant_of JOB
-	flux_event "$1" cray-slingshot | jq '.[0].fairlead.grant_id'
+	flux_event "$1" cray-slingshot | gojq '.[0].fairlead.grant_id'
 }
 expect_exit 0 fx run true
 before=$(grant_of "$(fx job last)")
@@ -108,9 +108,9 @@ expect_flux_clean 4
 
 it 'keeps jobs on one node apart'
 hold 1 -n1 --requires=hosts:n0
-first=$job first_vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
+first=$job first_vni=$(flux_event "$job" cray-slingshot | gojq '.[0].vnis[0]')
 hold 1 -n1 --requires=hosts:n0
-second_vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
+second_vni=$(flux_event "$job" cray-slingshot | gojq '.[0].vnis[0]')
 [ "$first_vni" -ne "$second_vni" ] || fail 'they share a lane'
 expect_objects 2 n0
 fx cancel "$first" "$job"
@@ -136,11 +136,11 @@ expect_exit 0 fx batch -N2 --broker-opts=-Stbon.interface-hint=eth0 \
 job=$out
 await_event "$job" clean
 out=$(<"$work/batch.out")
-vni=$(flux_event "$job" cray-slingshot | jq '.[0].vnis[0]')
+vni=$(flux_event "$job" cray-slingshot | gojq '.[0].vnis[0]')
 is "$(grep -c " vnis=$vni service=[0-9]" <<<"$out")" 6 'tasks in the lane of the outer job'
 is "$(grep -c ' vnis= service= ' <<<"$out")" 1 'tasks that go without'
 has "$out" '"inside":"a job of Flux"' 'what the plugin says there'
-is "$(json_of list | jq '.jobs | length')" 0 'jobs'
+is "$(json_of list | gojq '.jobs | length')" 0 'jobs'
 expect_events "flux/$(plain "$job")" request cray-slingshot apply applied release revoked free
 expect_flux_clean 4
 
@@ -184,7 +184,7 @@ diagnose() { # diagnose [NODE]: there, by its own broker
 	run on "${1:-n0}" -- env FLUX_URI="local://$flux/run.${1:-n0}/local" \
 		fairlead doctor --flux --json
 	findings=$out
-	jq -e .findings >/dev/null <<<"$out" || fail "no findings: $out $err"
+	gojq -e .findings >/dev/null <<<"$out" || fail "no findings: $out $err"
 }
 finds() { # finds LEVEL CHECK TEXT [ADVICE]
 	holds "$findings" 'any(.findings[]; .level == $level and .check == $check and

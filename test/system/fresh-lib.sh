@@ -115,8 +115,8 @@ nic_up() { # eth0, at 10.9.8.7/24
 }
 
 node_is_up() { # the one that it is, by its manager's word and by its own
-	inside fairlead node list --json | jq -e '.nodes[0].state == "up"' &&
-		inside fairlead node status --json | jq -e '.manager.state == "up"'
+	inside fairlead node list --json | gojq -e '.nodes[0].state == "up"' &&
+		inside fairlead node status --json | gojq -e '.manager.state == "up"'
 }
 
 fresh_end() {

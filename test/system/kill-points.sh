@@ -132,7 +132,7 @@ reserving() { # reserving PROCESS N KEY
 	$was_killed || [ "$code" -eq 0 ] || fail "exit $code without a crash: $err"
 	expect_exit 0 reserve "$3" 'n[0-1]'
 	[ -z "$acknowledged" ] || is "$out" "$acknowledged" 'grant that was acknowledged'
-	is "$(json_of list | jq '.jobs | length')" 1 'grants'
+	is "$(json_of list | gojq '.jobs | length')" 1 'grants'
 	is "$(pool held)" "$(vnis_of "$3")" 'VNIs held'
 	expect_exit 0 fairlead release "$3"
 	expect_nothing
@@ -165,7 +165,7 @@ releasing() { # releasing PROCESS N KEY
 	acknowledged=$code
 	$was_killed || [ "$code" -eq 0 ] || fail "exit $code without a crash: $err"
 	[ "$acknowledged" -ne 0 ] ||
-		is "$(json_of list | jq '[.jobs[] | select(.state != "released")] | length')" \
+		is "$(json_of list | gojq '[.jobs[] | select(.state != "released")] | length')" \
 			0 'jobs that are not over, of a release that was acknowledged'
 	insist fairlead release "$grant"
 	is "$code" 0 "release ($err)"

@@ -61,7 +61,7 @@ it 'housekeeping tries long, then the node is drained: lane, NIC, what is in the
 expect_exit 75 on n1 -- fairlead housekeeping jm/busy
 expect_out "^busy $grant: $busy_text"
 wait_for is_drained n1
-has "$(json_of node list | jq -r '.nodes[] | select(.name == "n1").reason')" \
+has "$(json_of node list | gojq -r '.nodes[] | select(.name == "n1").reason')" \
 	"$busy_text" 'the reason'
 expect_exit 1 reserve jm/on-drained n1
 expect_error 'drained nodes: n1'

@@ -12,15 +12,15 @@ probe=$build/test/lane/lane-probe
 # A node's daemon says it at its socket, to anybody; the manager's, of all.
 line_of() { # line_of NODE
 	on "$1" -- fairlead node status --json |
-		jq -r '.drivers[] | select(.name == "ethernet") | .detail'
+		gojq -r '.drivers[] | select(.name == "ethernet") | .detail'
 }
 finding() { # finding NODE LEVEL CHECK: its texts
 	on "$1" -- fairlead doctor --config "$config" --json |
-		jq -r --arg l "$2" --arg c "$3" \
+		gojq -r --arg l "$2" --arg c "$3" \
 			'.findings[] | select(.level == $l and .check == $c) | .text'
 }
 vnis() { # vnis free|held|quarantined|withheld
-	json_of pools | jq -r --arg m "$1" '.pools.ethernet.vni[$m]'
+	json_of pools | gojq -r --arg m "$1" '.pools.ethernet.vni[$m]'
 }
 is_vnis() { [ "$(vnis "$1")" = "$2" ]; }
 
@@ -29,9 +29,9 @@ cluster_up -N 2 --nics 1 -s ethernet.vni_pool=5000-5003
 it 'each node says at which level it guards lanes, and what it refused'
 first=$(line_of n0)
 has "$first" '^enforcement nft(\+bpf)?, shaping off, refused nothing' "n0's line"
-is "$(json_of node list | jq -r '.nodes[].drivers[] | select(.name == "ethernet") |
+is "$(json_of node list | gojq -r '.nodes[].drivers[] | select(.name == "ethernet") |
 	.usable' | sort -u)" true 'what the manager knows'
-has "$(json_of node list | jq -r '.nodes[0].drivers[] | select(.name == "ethernet").detail')" \
+has "$(json_of node list | gojq -r '.nodes[0].drivers[] | select(.name == "ethernet").detail')" \
 	'^enforcement nft' "the manager's word of n0"
 expect_exit 1 on n0 --user "$(id -u nobody)" -- "$probe" udp-send 10.204.0.2 4789 forged
 has "$(line_of n0)" 'made by hand 1' 'what was refused'
@@ -71,7 +71,7 @@ wait_for is_vnis quarantined ''
 
 it 'a level that changes is known to the manager with the next lease'
 told_level() { # told_level REGEX: of n1
-	json_of node list | jq -e --arg r "^enforcement ($1)," '.nodes[1].drivers[] |
+	json_of node list | gojq -e --arg r "^enforcement ($1)," '.nodes[1].drivers[] |
 		select(.name == "ethernet").detail | test($r)' >/dev/null
 }
 on n1 -- nft delete table inet fairlead
@@ -88,11 +88,11 @@ restart n1
 has "$(line_of n1)" "nft list table inet fairlead" "n1's line"
 has "$(finding n1 FAIL driver)" 'ethernet: cannot be used' "n1's doctor"
 is_unusable() {
-	json_of node list | jq -e '.nodes[1].drivers[] |
+	json_of node list | gojq -e '.nodes[1].drivers[] |
 		select(.name == "ethernet") | .usable | not' >/dev/null
 }
 wait_for is_unusable
-has "$(fairlead doctor --json | jq -r '.findings[] | select(.level == "FAIL").text')" \
+has "$(fairlead doctor --json | gojq -r '.findings[] | select(.level == "FAIL").text')" \
 	'n1: ethernet cannot be used' "the manager's doctor"
 on n1 -- nft delete table inet fairlead
 restart n1

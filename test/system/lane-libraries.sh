@@ -12,7 +12,7 @@ command -v fi_pingpong >/dev/null || skip_all 'there is no fi_pingpong (package 
 command -v ucx_perftest >/dev/null || skip_all 'there is no ucx_perftest (package ucx-utils)'
 
 bytes() { # bytes DEVICE: that n0 has sent
-	on n0 -- ip -j -s link show "$1" | jq '.[0].stats64.tx.bytes'
+	on n0 -- ip -j -s link show "$1" | gojq '.[0].stats64.tx.bytes'
 }
 
 is_listening() { # is_listening PORT

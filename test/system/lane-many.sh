@@ -72,7 +72,7 @@ its_owners() {
 it 'clients make many lanes at once'
 in_parallel make
 is "$(lanes_on n0) $(lanes_on n1)" "$LANES $LANES" 'devices'
-is "$(json_of list | jq '[.jobs[] | select(.state == "active")] | length')" $LANES 'jobs'
+is "$(json_of list | gojq '[.jobs[] | select(.state == "active")] | length')" $LANES 'jobs'
 is "$(for ((i = 0; i < LANES; i++)); do address_of n0 $i; done | sort -u | wc -l)" $LANES \
 	'addresses'
 

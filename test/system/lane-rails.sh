@@ -34,7 +34,7 @@ it 'a job has its lane among those of its nodes that have a NIC'
 without_nic n1
 job_start one -N 3 -n 3 -i ethernet --user $alice
 wait_for has_started one 3
-grant=$(json_of list | jq '.jobs[] | select(.key == "run/1/0").grant_id')
+grant=$(json_of list | gojq '.jobs[] | select(.key == "run/1/0").grant_id')
 is "$(devices n0) $(devices n1) $(devices n2)" 'fl4096  fl4096' 'devices'
 is "$(peers n0 fl4096) $(peers n2 fl4096)" '10.204.0.3 10.204.0.1' 'peers'
 is "$(job_variable one n0.0 FAIRLEAD_INTERFACES)" fl4096 "n0's interface"

@@ -48,7 +48,7 @@ devices() { # devices NODE: of lanes, with their numbers in the kernel
 }
 
 grant_of() { # grant_of JOB NUMBER
-	json_of list | jq --arg k "run/$1/0" '.jobs[] | select(.key == $k).grant_id'
+	json_of list | gojq --arg k "run/$1/0" '.jobs[] | select(.key == $k).grant_id'
 }
 
 expect_no_lane() { # expect_no_lane NODE...: nothing of any lane is there
@@ -59,7 +59,7 @@ expect_no_lane() { # expect_no_lane NODE...: nothing of any lane is there
 		is "$(on "$node" -- sh -c 'ls /run/fairlead/netns 2>/dev/null')" '' \
 			"networks on $node"
 	done
-	is "$(json_of pools | jq -r '.pools.ethernet.vni | .held + .quarantined')" '' 'VNIs'
+	is "$(json_of pools | gojq -r '.pools.ethernet.vni | .held + .quarantined')" '' 'VNIs'
 }
 
 cluster_up -N 3 --nics 1 --rails 2
@@ -131,7 +131,7 @@ expect_no_lane n0 n1 n2
 it 'with isolation=netns a task sees its lane, and nothing else'
 job_start apart -i ethernet -o isolation=netns -N 2 -n 2 --user $alice
 wait_for has_started apart 2
-apart=$(json_of list | jq -r '.jobs[0] | "\(.key) \(.grant_id)"')
+apart=$(json_of list | gojq -r '.jobs[0] | "\(.key) \(.grant_id)"')
 read -r key grant <<<"$apart"
 is "$(job_variable apart n0.0 FAIRLEAD_ISOLATION)" "netns:/run/fairlead/netns/$grant" \
 	'isolation'
@@ -164,7 +164,7 @@ expect_no_lane n0 n1
 it 'the next job on that node has a lane that works'
 job_start after -i ethernet -N 'n[1-2]' -n 2 --user $alice
 wait_for has_started after 2
-read -r grant address <<<"$(json_of list | jq -r '.jobs[0].grant_id') \
+read -r grant address <<<"$(json_of list | gojq -r '.jobs[0].grant_id') \
 	$(job_variable after n2.0 FAIRLEAD_ADDRESSES)"
 passes n1 n2 "${address%,*}" "$grant"
 passes n1 n2 "${address#*,}" "$grant"

@@ -160,8 +160,8 @@ lacks() { # lacks TEXT REGEX WHAT
 holds() { # holds JSON FILTER [JQ ARGUMENT...]: true of this JSON
 	local json=$1 filter=$2
 	shift 2
-	jq -e "$@" "$filter" <<<"$json" >/dev/null ||
-		fail "not true: $filter of $(jq -c . <<<"$json" 2>&1 || echo "$json")"
+	gojq -e "$@" "$filter" <<<"$json" >/dev/null ||
+		fail "not true: $filter of $(gojq -c . <<<"$json" 2>&1 || echo "$json")"
 }
 
 out='' err='' code=0
@@ -230,7 +230,7 @@ cgroup=     # of the cluster; empty: this system lets it have none
 
 # What a sanitizer finds is a file here, whichever process it was in, and
 # whether or not somebody looked at how that ended. A claim has none.
-sanitizer=$(jq -r '.[] | select(.name == "b_sanitize").value' \
+sanitizer=$(gojq -r '.[] | select(.name == "b_sanitize").value' \
 	"$build/meson-info/intro-buildoptions.json")
 reports=$work/reports
 mkdir -m 1777 "$reports"
@@ -244,8 +244,8 @@ expect_no_reports() {
 
 remember_places() {
 	local pid network
-	cgroup=$(fairlead cluster show --json | jq -r .cgroup)
-	for pid in $(fairlead cluster show --json | jq '.fabric, .nodes[].holder'); do
+	cgroup=$(fairlead cluster show --json | gojq -r .cgroup)
+	for pid in $(fairlead cluster show --json | gojq '.fabric, .nodes[].holder'); do
 		network=$(readlink "/proc/$pid/ns/net")
 		[[ " ${networks[*]} " != *" $network "* ]] || continue
 		networks+=("$network")
@@ -288,10 +288,10 @@ reboot() { # reboot NODE: its place is another then
 
 pid_of() { # pid_of manager | NODE daemon|softnic|holder
 	if [ "$1" = manager ]; then
-		fairlead cluster show --json | jq -e .manager
+		fairlead cluster show --json | gojq -e .manager
 	else
 		fairlead cluster show --json |
-			jq -e --arg n "$1" --arg p "$2" '.nodes[] | select(.name == $n)[$p]'
+			gojq -e --arg n "$1" --arg p "$2" '.nodes[] | select(.name == $n)[$p]'
 	fi
 }
 
@@ -358,7 +358,7 @@ json_of() { # json_of COMMAND...: its answer
 }
 
 node_state() { # node_state NODE
-	json_of node list | jq -r --arg n "$1" '.nodes[] | select(.name == $n).state'
+	json_of node list | gojq -r --arg n "$1" '.nodes[] | select(.name == $n).state'
 }
 
 is_up() { # is_up NODE...
@@ -370,16 +370,16 @@ is_up() { # is_up NODE...
 
 # To the manager it is up for as long as its lease, whoever runs there.
 says_up() { # says_up NODE: by its own word, it has registered
-	[ "$(on "$1" -- fairlead node status --json | jq -r .manager.state)" = up ]
+	[ "$(on "$1" -- fairlead node status --json | gojq -r .manager.state)" = up ]
 }
 
 is_drained() { # is_drained NODE
 	json_of node list |
-		jq -e --arg n "$1" '.nodes[] | select(.name == $n).drained' >/dev/null
+		gojq -e --arg n "$1" '.nodes[] | select(.name == $n).drained' >/dev/null
 }
 
 pool() { # pool universe|free|held|quarantined|withheld|draining: an id set
-	json_of pools | jq -r ".pools.$interconnect.vni.$1"
+	json_of pools | gojq -r ".pools.$interconnect.vni.$1"
 }
 
 is_pool() { # is_pool MEMBER SET
@@ -391,7 +391,7 @@ expect_pool() { # expect_pool MEMBER SET
 }
 
 quarantined() { # how many identifiers wait
-	json_of quarantine list | jq '.identifiers | length'
+	json_of quarantine list | gojq '.identifiers | length'
 }
 
 is_quarantined() { # is_quarantined COUNT
@@ -399,12 +399,12 @@ is_quarantined() { # is_quarantined COUNT
 }
 
 objects() { # objects NODE: services that are not the system's, as JSON
-	on "$1" -- fairlead node objects --json | jq '[.objects[] |
+	on "$1" -- fairlead node objects --json | gojq '[.objects[] |
 		select((.flags | index("system") or index("default")) | not)]'
 }
 
 object_count() { # object_count NODE
-	objects "$1" | jq length
+	objects "$1" | gojq length
 }
 
 expect_objects() { # expect_objects COUNT NODE...
@@ -416,20 +416,20 @@ expect_objects() { # expect_objects COUNT NODE...
 }
 
 service_of() { # service_of NODE DEVICE GRANT: its id
-	objects "$1" | jq -e --arg d "$2" --argjson g "$3" \
+	objects "$1" | gojq -e --arg d "$2" --argjson g "$3" \
 		'.[] | select(.device == $d and .grant_id == $g).id'
 }
 
 job_state() { # job_state GRANT|KEY: "gone" when it holds nothing
-	json_of explain "$1" | jq -r '.grants[0].state'
+	json_of explain "$1" | gojq -r '.grants[0].state'
 }
 
 vnis_of() { # vnis_of GRANT|KEY: while it holds them
-	json_of explain "$1" | jq -r '.grants[0].ids.vni // ""'
+	json_of explain "$1" | gojq -r '.grants[0].ids.vni // ""'
 }
 
 events() { # events GRANT|KEY|JOB: their names, in a line
-	fairlead eventlog "$1" | jq -rs '[.[].name] | join(" ")'
+	fairlead eventlog "$1" | gojq -rs '[.[].name] | join(" ")'
 }
 
 expect_events() { # expect_events GRANT|KEY|JOB NAME...
@@ -439,7 +439,7 @@ expect_events() { # expect_events GRANT|KEY|JOB NAME...
 }
 
 event() { # event GRANT|KEY|JOB NAME: the contexts of these events, as an array
-	fairlead eventlog "$1" | jq -s --arg n "$2" '[.[] | select(.name == $n).context]'
+	fairlead eventlog "$1" | gojq -s --arg n "$2" '[.[] | select(.name == $n).context]'
 }
 
 env_file() { # env_file NODE KEY: where its variables are, seen from outside
@@ -452,8 +452,8 @@ expect_clean() {
 	expect_pool held ''
 	expect_pool quarantined ''
 	expect_pool withheld ''
-	is "$(json_of list | jq '.jobs | length')" 0 'jobs'
-	for node in $(json_of node list | jq -r '.nodes[].name'); do
+	is "$(json_of list | gojq '.jobs | length')" 0 'jobs'
+	for node in $(json_of node list | gojq -r '.nodes[].name'); do
 		expect_objects 0 "$node"
 		is "$(find "$FAIRLEAD_CLUSTER/$node/run/jobs" -type f 2>/dev/null)" '' \
 			"environment files on $node"

@@ -10,11 +10,11 @@ cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1031 \
 journal=$FAIRLEAD_CLUSTER/n1/run/node/journal
 
 withheld_on() { # withheld_on NODE: as JSON
-	json_of node list | jq -e --arg n "$1" '.nodes[] | select(.name == $n).withheld'
+	json_of node list | gojq -e --arg n "$1" '.nodes[] | select(.name == $n).withheld'
 }
 
 is_withheld_on() { # is_withheld_on NODE COUNT
-	[ "$(withheld_on "$1" | jq length)" -eq "$2" ]
+	[ "$(withheld_on "$1" | gojq length)" -eq "$2" ]
 }
 
 forget_journal() { # its daemon ends, the file goes, another daemon begins
@@ -91,7 +91,7 @@ run restart n1
 has "$(cat "$FAIRLEAD_CLUSTER"/n1/log/*.log)" \
 	"/journal': the journal was damaged at byte .*; move it away" 'the log'
 expect_objects_of() { # expect_objects_of NODE COUNT: by its NIC, without a daemon
-	is "$(nic "$1" dump | jq '[.devices[].services[] | select(.id > 2)] | length')" \
+	is "$(nic "$1" dump | gojq '[.devices[].services[] | select(.id > 2)] | length')" \
 		"$2" "services on $1"
 }
 expect_objects_of n1 2

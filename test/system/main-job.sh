@@ -14,7 +14,7 @@ expect_pool held ''
 
 it 'a reservation is a grant with a VNI'
 expect_exit 0 reserve jm/main 'n[0-2]' --cores '4,70(x2)' --json
-main=$(jq .grant_id <<<"$out")
+main=$(gojq .grant_id <<<"$out")
 holds "$out" '.grant | startswith("fairlead-grant:1:")'
 holds "$out" '.public | .grant_id == $g and .key == "jm/main/0" and
 	.interconnect == "slingshot" and .nodes == "n[0-2]" and .uid == $u and
@@ -51,7 +51,7 @@ expect_events jm/main request cray-slingshot apply applied
 # Cassini has (1024 TXQs, 512 TGQs), TLEs both the same and at least 8.
 service='[.devices[].services[] | select(.id > 2)]'
 limits() { # limits CORES TLES
-	jq -nc --argjson c "$1" --argjson t "$2" '{
+	gojq -nc --argjson c "$1" --argjson t "$2" '{
 		PTE: {max: 2048, res: (6 * $c)}, TXQ: {max: 1024, res: (2 * $c)},
 		TGQ: {max: 512, res: $c}, EQ: {max: 2047, res: (2 * $c)},
 		CT: {max: 2047, res: $c}, LE: {max: 16384, res: (16 * $c)},
@@ -62,7 +62,7 @@ it 'a service is for the owner and the VNI, in the classes and limits of the doc
 for node in n0 n1; do
 	cores=4 tles=8
 	[ $node = n0 ] || cores=70 tles=70
-	holds "$(nic $node dump | jq "$service")" 'length == 2 and all(.[];
+	holds "$(nic $node dump | gojq "$service")" 'length == 2 and all(.[];
 		.enabled and .restricted_members and .restricted_vnis and
 		.restricted_tcs and .resource_limits and (.system | not) and
 		.members == [{type: "uid", id: $u}] and .vnis == [1024] and
@@ -90,12 +90,12 @@ expect_clean
 expect_pool free 1024-1029
 expect_exit 0 fairlead release "$main"
 
-it 'the event log is the document'"'"'s: an object a line, readable by jq'
+it 'the event log is the document'"'"'s: an object a line, readable by gojq'
 expect_events jm/main request cray-slingshot apply applied release revoked free
 log=$(fairlead eventlog jm/main)
 is "$(grep -cE '^\{"timestamp":[0-9]{10}\.[0-9]{6},"name":"[a-z-]+","context":\{.*\}\}$' <<<"$log")" \
 	7 'lines of the form'
-holds "$(jq -s . <<<"$log")" '[.[].timestamp] | . == sort'
+holds "$(gojq -s . <<<"$log")" '[.[].timestamp] | . == sort'
 holds "$(event jm/main cray-slingshot)" \
 	'. == [{reservation: {vnis: [1024]}, vnis: [1024]}]'
 holds "$(event jm/main request)" '.[0] | .key == "jm/main/0" and .uid == $u and
@@ -131,7 +131,7 @@ for count in 0 1 2 3 4; do
 	is "$(vnis_of "$grant" | tr ',' '\n' |
 		awk -F- 'NF { n += ($2 ? $2 : $1) - $1 + 1 } END { print n + 0 }')" \
 		$count "VNIs with vnis=$count"
-	[ $count -eq 0 ] || holds "$(nic n0 dump | jq "$service")" \
+	[ $count -eq 0 ] || holds "$(nic n0 dump | gojq "$service")" \
 		'length == 2 and all(.[]; .vnis | length == $c)' --argjson c $count
 	[ $count -gt 0 ] || expect_objects 0 n0
 	fairlead release "$grant"

@@ -33,7 +33,7 @@ sent() { # sent RAIL: by all ranks
 }
 
 bytes() { # bytes NODE DEVICE: that it has sent
-	on "$1" -- ip -j -s link show "$2" | jq '.[0].stats64.tx.bytes'
+	on "$1" -- ip -j -s link show "$2" | gojq '.[0].stats64.tx.bytes'
 }
 
 one='shm+tcp;ofi_rxm:fl4096' # a rail of the two

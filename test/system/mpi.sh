@@ -33,7 +33,7 @@ mpi_end() {
 }
 
 bytes() { # bytes NODE DEVICE: that it has sent
-	on "$1" -- ip -j -s link show "$2" | jq '.[0].stats64.tx.bytes'
+	on "$1" -- ip -j -s link show "$2" | gojq '.[0].stats64.tx.bytes'
 }
 
 # expect_refused NODE PROBE...: to a task of Bob's job
@@ -45,7 +45,7 @@ expect_refused() {
 refused() { # refused NODE bind|send: what the node says that it has counted
 	local line
 	line=$(on "$1" -- fairlead node status --json |
-		jq -er '.drivers[] | select(.name == "ethernet").detail')
+		gojq -er '.drivers[] | select(.name == "ethernet").detail')
 	has "$line" ', refused( nothing|: [a-z])' "counters of $1"
 	sed -nE "s/.*[:,] $2 ([0-9]+).*/\1/p; t; s/.*/0/p" <<<"$line"
 }

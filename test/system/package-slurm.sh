@@ -84,12 +84,12 @@ lane_variables() { # of what a job has printed
 }
 
 live() { # keys of live grants, in a line
-	inside fairlead list --json | jq -r '[.jobs[] | select(.state == "active" or
+	inside fairlead list --json | gojq -r '[.jobs[] | select(.state == "active" or
 		.state == "reserved").key] | sort | join(" ")'
 }
 
 is_pool_whole() {
-	inside fairlead pools --json | jq -e '.pools.ethernet.vni |
+	inside fairlead pools --json | gojq -e '.pools.ethernet.vni |
 		.held == "" and .quarantined == "" and .free == .universe'
 }
 
@@ -169,7 +169,7 @@ wait_for is_state idle
 
 it 'doctor finds that all is well'
 run inside fairlead doctor --json
-others=$(jq -c '[.findings[] | select(.level == "FAIL" or .level == "WARN")]' <<<"$out")
+others=$(gojq -c '[.findings[] | select(.level == "FAIL" or .level == "WARN")]' <<<"$out")
 printf '# without Slurm: %s\n' "$others"
 as_said doc/slurm.md 'fairlead doctor --slurm'
 printf '%s\n' "$out" | sed 's/^/# /'

@@ -117,7 +117,7 @@ lane() { # lane KEY: into $grant
 	[ "$code" -eq 0 ] || fail "apply: $err"
 }
 device_of() { # device_of GRANT: the lane's network device, by its VNI
-	echo "fl$(inside fairlead explain "$1" --json | jq -r '.grants[0].ids.vni')"
+	echo "fl$(inside fairlead explain "$1" --json | gojq -r '.grants[0].ids.vni')"
 }
 has_lane() { # has_lane DEVICE
 	inside ip link show "$1"

@@ -44,7 +44,7 @@ job() { # job KEY NODES VNIS
 		[ "$again" != "$grant" ] && complain "$1: grant $grant, then $again"
 	if ask fairlead apply "$grant"; then
 		ask fairlead explain "$grant" --json &&
-			for vni in $(jq -r '.grants[0].ids.vni // "" | split(",")[] |
+			for vni in $(gojq -r '.grants[0].ids.vni // "" | split(",")[] |
 				split("-") | [range(.[0] | tonumber; (.[-1] | tonumber) + 1)][]' <<<"$out"); do
 				mkdir "$work/held/$vni" 2>/dev/null ||
 					complain "$1: VNI $vni is held by $(cat "$work/held/$vni/"*) too"

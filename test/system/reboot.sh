@@ -9,7 +9,7 @@ cluster_up -N 3 --nics 2 -s slingshot.vni_pool=1024-1031 \
 	-s manager.revoke_timeout=8
 
 incarnation() { # incarnation NODE
-	json_of node list | jq -r --arg n "$1" '.nodes[] | select(.name == $n).incarnation'
+	json_of node list | gojq -r --arg n "$1" '.nodes[] | select(.name == $n).incarnation'
 }
 
 it 'the restart of a daemon keeps lanes, and frees nothing'
@@ -69,7 +69,7 @@ grant=$(reserve jm/stuck 'n[0-1]')
 fairlead apply "$grant"
 nic n1 busy svc="$(service_of n1 cxi0 "$grant")" nic=0 ms=forever
 fairlead release "$grant" >/dev/null
-expect_pool quarantined "$(json_of quarantine list | jq -r '.identifiers[0].id')"
+expect_pool quarantined "$(json_of quarantine list | gojq -r '.identifiers[0].id')"
 reboot n1
 wait_for is_quarantined 0
 holds "$(event jm/stuck confirm)" 'length == 1 and .[0].how == "fenced" and
@@ -101,7 +101,7 @@ kill_manager
 reboot n1 2>/dev/null || true # nobody is there to register with
 restart manager
 wait_for is_up n0 n1 n2
-wait_for eval '[ "$(event jm/away node-reset | jq length)" -eq 1 ]'
+wait_for eval '[ "$(event jm/away node-reset | gojq length)" -eq 1 ]'
 expect_exit 0 fairlead release "$grant"
 expect_clean
 

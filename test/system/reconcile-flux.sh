@@ -26,7 +26,7 @@ reconcile() { # reconcile [OPTION...]
 }
 
 live() { # keys of live grants, in a line
-	json_of list | jq -r '[.jobs[] | select(.state == "active" or
+	json_of list | gojq -r '[.jobs[] | select(.state == "active" or
 		.state == "reserved").key] | sort | join(" ")'
 }
 

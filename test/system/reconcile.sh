@@ -17,7 +17,7 @@ reconcile() { # reconcile [OPTION...]: where Slurm's commands work
 }
 
 live() { # keys of live grants, in a line
-	json_of list | jq -r '[.jobs[] | select(.state == "active" or
+	json_of list | gojq -r '[.jobs[] | select(.state == "active" or
 		.state == "reserved").key] | sort | join(" ")'
 }
 

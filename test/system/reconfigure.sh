@@ -73,12 +73,12 @@ sed -i '/vni_pool/a require_devices = false' "$config"
 kill -HUP "$(agent_pid n1)"
 wait_for eval 'on n1 -- fairlead node status |
 	grep -q "require_devices: false instead of the default needs a restart"'
-is "$(on n1 -- fairlead node status --json | jq -c '.restart | length')" 1 'lines'
+is "$(on n1 -- fairlead node status --json | gojq -c '.restart | length')" 1 'lines'
 has "$(<"$FAIRLEAD_CLUSTER/n1/log/fairleadd.log")" \
 	'ignored until a restart: driver .slingshot. require_devices' 'log'
 sed -i '/require_devices = false/d' "$config"
 kill -HUP "$(agent_pid n1)"
-wait_for eval '[ "$(on n1 -- fairlead node status --json | jq -c .restart)" = "[]" ]'
+wait_for eval '[ "$(on n1 -- fairlead node status --json | gojq -c .restart)" = "[]" ]'
 
 it 'a configuration with an error is refused whole'
 before=$(json_of pools)

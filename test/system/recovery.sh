@@ -14,11 +14,11 @@ knowledge() {
 	json_of list
 	json_of pools
 	json_of quarantine list
-	json_of node list | jq '[.nodes[] | {name, incarnation, drained, reason, grants, owes}]'
+	json_of node list | gojq '[.nodes[] | {name, incarnation, drained, reason, grants, owes}]'
 	fairlead eventlog jm/active
 }
 epoch() {
-	json_of status | jq .epoch
+	json_of status | gojq .epoch
 }
 refuses_to_start() { # refuses_to_start REGEX...: of what it says
 	local regex
@@ -150,7 +150,7 @@ is "$(vnis_of jm/active)" 1024-1025 'VNIs of the job of the backup'
 
 it 'what a node has and the journal does not know is withheld and listed'
 expect_pool withheld "$(on n0 -- fairlead node status --json |
-	jq -r --argjson g "$after" '.grants[] | select(.grant_id == $g).ids[0]')"
+	gojq -r --argjson g "$after" '.grants[] | select(.grant_id == $g).ids[0]')"
 holds "$(json_of node list)" '.nodes[] | select(.name == "n0") | .withheld | length > 0'
 grant=$(reserve jm/later n0)
 [ "$grant" -gt 4294967295 ] || fail "grant id $grant after a recovery"

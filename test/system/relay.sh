@@ -44,7 +44,7 @@ again() { # again: another daemon, and so another connection
 	begin
 }
 drained_there() { # drained_there true|false: as the node has it
-	on n1 -- fairlead node status --json | jq -e ".drained == $1" >/dev/null
+	on n1 -- fairlead node status --json | gojq -e ".drained == $1" >/dev/null
 }
 begin
 

@@ -9,10 +9,10 @@ cluster_up -N 3 --nics 1 -s slingshot.vni_pool=1024-1039 \
 key=$FAIRLEAD_CLUSTER/manager.key
 
 states() { # of the keys: "1 active,2 staged"
-	fairlead key show "$key" --json | jq -r '[.keys[] | "\(.id) \(.state)"] | join(",")'
+	fairlead key show "$key" --json | gojq -r '[.keys[] | "\(.id) \(.state)"] | join(",")'
 }
 accepts() { # accepts NODE IDS: does it accept commands signed with these keys
-	[ "$(on "$1" -- fairlead node status --json | jq -c '.keys | sort')" = "[$2]" ]
+	[ "$(on "$1" -- fairlead node status --json | gojq -c '.keys | sort')" = "[$2]" ]
 }
 spread() { # spread KEYS: new key files to the nodes, which are told
 	local node
@@ -27,7 +27,7 @@ follow() { # follow ID NODE...: they have shown that they have that key
 	local id=$1 node
 	shift
 	for node; do
-		[ "$(json_of node list | jq --arg n "$node" \
+		[ "$(json_of node list | gojq --arg n "$node" \
 			'.nodes[] | select(.name == $n).key')" = "$id" ] || return
 	done
 }
@@ -41,7 +41,7 @@ works() { # works NAME: a job from its beginning to its end; the long one is the
 long=$(reserve jm/long 'n[0-2]')
 fairlead apply "$long"
 is "$(states)" '1 active' 'keys'
-connections=$(json_of status | jq -c .epoch)
+connections=$(json_of status | gojq -c .epoch)
 
 it 'one: a key is staged; the manager knows it, nodes still have the old one'
 expect_exit 0 fairlead key rotate --key "$key"
@@ -80,7 +80,7 @@ is "$(states)" '2 active' 'keys'
 works
 
 it 'there was no pause: no node was lost, no manager started'
-is "$(json_of status | jq -c .epoch)" "$connections" 'epoch'
+is "$(json_of status | gojq -c .epoch)" "$connections" 'epoch'
 for node in n0 n1 n2; do
 	lacks "$(<"$FAIRLEAD_CLUSTER/$node/log/fairleadd.log")" 'refused' "log of $node"
 done

@@ -119,7 +119,7 @@ expect_clean
 it 'a killed run keeps its lane until it is released by name'
 job_start orphan -N 2 -n 2 --user $alice
 wait_for has_started orphan 2
-key=$(json_of list | jq -r '.jobs[0].key')
+key=$(json_of list | gojq -r '.jobs[0].key')
 kill_pid "${job_pids[orphan]}"
 expect_pool held "$(vnis_of "$key")"
 wait_for eval '! pgrep -f "flock -s $work/orphan.go"'
@@ -154,8 +154,8 @@ fi
 it 'cluster exec joins a job: its owner, environment and cgroup'
 job_start joined -N 2 -n 2 --user $alice
 wait_for has_started joined 2
-grant=$(json_of list | jq '.jobs[0].grant_id')
-key=$(json_of list | jq -r '.jobs[0].key')
+grant=$(json_of list | gojq '.jobs[0].grant_id')
+key=$(json_of list | gojq -r '.jobs[0].key')
 expect_exit 0 on n1 --job "$key" sh -c 'id -u && echo $FAIRLEAD_JOB $SLINGSHOT_VNIS && cxi-lni'
 has "$(paste -sd' ' <<<"$out")" "^$alice $key $(vnis_of "$key") .*allocated" 'what it is'
 expect_exit 2 on n1 --user $alice --job "$key" true
@@ -221,7 +221,7 @@ other="$work/a b'c \$(exit 9)"
 vars=$(fairlead cluster up --quiet --nodes 1 --nics 1 --rails 2 --dir "$other")
 is "$(eval "$vars" && echo "$FAIRLEAD_CLUSTER")" "$other" 'FAIRLEAD_CLUSTER'
 is "$(eval "$vars" && fairlead cluster show --no-header | wc -l)" 2 'members'
-is "$(eval "$vars" && fairlead status --json | jq .nodes.up)" 1 'nodes that are up'
+is "$(eval "$vars" && fairlead status --json | gojq .nodes.up)" 1 'nodes that are up'
 expect_exit 0 eval "$vars; on n0 -- ip -brief link show"
 is "$(grep -o '^eth[0-9]' <<<"$out" | paste -sd,)" eth0,eth1,eth2 'NICs'
 expect_exit 0 fairlead cluster down --dir "$other"

@@ -220,7 +220,7 @@ it 'a card that does not let go: the job ends, the node is drained, and comes ba
 sed -i '/^slurm {/a grace = 1' "$config" # hooks read it at each call
 submit -N2 -w n0,n1
 wait_for have_started 2
-nic n1 busy svc="$(objects n1 | jq '.[0].id')" nic=0 ms=forever
+nic n1 busy svc="$(objects n1 | gojq '.[0].id')" nic=0 ms=forever
 slurm_client scancel "$job"
 wait_for is_job "$job" CANCELLED
 wait_for is_slurm_node n1 drain
@@ -228,7 +228,7 @@ has "$(drain_reason n1)" '^fairlead: .*cxi0: .*busy' 'reason'
 is "$(slurm_state n0)" idle 'n0'
 wait_for is_quarantined 1
 expect_objects 0 n0
-nic n1 busy svc="$(objects n1 | jq '.[0].id')" nic=0 ms=release
+nic n1 busy svc="$(objects n1 | gojq '.[0].id')" nic=0 ms=release
 wait_for is_slurm_node n1 idle
 expect_slurm_clean 4
 
@@ -242,13 +242,13 @@ for when in before after; do
 	wait_for have_started 1
 	[ $when = after ] ||
 		slurm_client scontrol update nodename=n2 state=drain reason='new memory'
-	nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=forever
+	nic n2 busy svc="$(objects n2 | gojq '.[0].id')" nic=0 ms=forever
 	slurm_client scancel "$job"
 	wait_for was_told drain n2
 	wait_for is_slurm_node n2 drain
 	[ $when = before ] ||
 		slurm_client scontrol update nodename=n2 state=drain reason='new memory'
-	nic n2 busy svc="$(objects n2 | jq '.[0].id')" nic=0 ms=release
+	nic n2 busy svc="$(objects n2 | gojq '.[0].id')" nic=0 ms=release
 	wait_for is_pool quarantined ''
 	wait_for was_told undrain n2
 	is "$(slurm_state n2)" drain 'n2'

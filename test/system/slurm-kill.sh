@@ -66,7 +66,7 @@ go_on prolog-slurmctld
 slurmctld_up
 wait_for have_started 2
 is "$(slurm_job "$job" Restarts)" 0 'restarts'
-is "$(json_of list | jq '.jobs | length')" 1 'grants'
+is "$(json_of list | gojq '.jobs | length')" 1 'grants'
 end
 
 it 'slurmctld forgets a job that it had started: reconcile gives its lane back'

@@ -110,11 +110,11 @@ expect_ends() { # expect_ends UID NODE REGEX: these, and some
 }
 
 address_of() { # address_of NODE DEVICE
-	on "$1" -- ip -j -4 address show dev "$2" | jq -er '.[].addr_info[].local'
+	on "$1" -- ip -j -4 address show dev "$2" | gojq -er '.[].addr_info[].local'
 }
 
 bytes() { # bytes NODE DEVICE: that it has sent
-	on "$1" -- ip -j -s link show "$2" | jq '.[0].stats64.tx.bytes'
+	on "$1" -- ip -j -s link show "$2" | gojq '.[0].stats64.tx.bytes'
 }
 
 has_sent() { # has_sent NODE DEVICE BYTES: or more
@@ -134,7 +134,7 @@ expect_in_lane() { # expect_in_lane UID DEVICE NODE...
 }
 
 keys() { # of the jobs that hold something
-	json_of list | jq -r '[.jobs[].key] | join(" ")'
+	json_of list | gojq -r '[.jobs[].key] | join(" ")'
 }
 
 device_of() { # device_of JOB: of its lane
@@ -142,7 +142,7 @@ device_of() { # device_of JOB: of its lane
 }
 
 grant_of() { # grant_of JOB
-	json_of explain "slurm/$1/0" | jq -e '.grants[0].grant_id'
+	json_of explain "slurm/$1/0" | gojq -e '.grants[0].grant_id'
 }
 
 expect_ranks() { # expect_ranks NAME UID RANKS ON: such as 2n0,2n1

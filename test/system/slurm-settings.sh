@@ -81,7 +81,7 @@ job=$out
 is "$(grep -c '^n[01] vnis= ' "$work/show.out")" 2 'tasks without a lane'
 has "$(<"$work/show.out")" 'fairlead: warning: .* the tasks run without one' 'what users read'
 is "$(slurm_job "$job" Restarts)" 0 'restarts'
-has "$(event "slurm/$job" cray-slingshot | jq -c .)" \
+has "$(event "slurm/$job" cray-slingshot | gojq -c .)" \
 	'failed to reserve 1 VNI \(0 available\)' 'the event'
 wait_for are_nodes idle 4
 expect_exit 0 fairlead release "$held"

@@ -20,7 +20,7 @@ END
 chmod 755 "$work/show"
 
 service() { # service NODE: the only one there is
-	objects "$1" | jq -r '.[0].id'
+	objects "$1" | gojq -r '.[0].id'
 }
 
 it 'gives srun of a plain user a lane on every node'
@@ -71,12 +71,12 @@ ran_hooks() { # ran_hooks COUNT: of all jobs so far
 }
 
 it 'gives none to who is to go without, and touches nothing for it'
-before=$(fairlead list --json | jq .)
+before=$(fairlead list --json | gojq .)
 hooks=$(wc -l <"$slurm/log/hooks")
 log=$(wc -l <"$FAIRLEAD_CLUSTER/manager/log/fairleadd.log")
 expect_exit 0 as_user "$alice" srun -N4 --fairlead=off true
 wait_for ran_hooks $((hooks + 10))
-is "$(fairlead list --json | jq .)" "$before" 'jobs of the manager'
+is "$(fairlead list --json | gojq .)" "$before" 'jobs of the manager'
 is "$(wc -l <"$FAIRLEAD_CLUSTER/manager/log/fairleadd.log")" "$log" 'log of the manager'
 expect_slurm_clean 4
 
@@ -101,7 +101,7 @@ start_job "$bob" -w n0 -n1
 wait_for wait_out 2 'n0 vnis='
 is "$(grep -o 'vnis=[0-9]*' "$work/hold.out" | sort -u | wc -l)" 2 'lanes'
 expect_objects 2 n0
-is "$(objects n0 | jq -c 'map(.uid) | sort')" "[$alice,$bob]" 'owners'
+is "$(objects n0 | gojq -c 'map(.uid) | sort')" "[$alice,$bob]" 'owners'
 path=$(env_file n0 "slurm/$first/0")
 is "$(stat -c '%u %a' "$path")" "$alice 600" 'owner of the environment'
 run on n0 --user "$bob" -- cat "/run/fairlead/jobs/slurm/$first/0"

@@ -22,10 +22,10 @@ job_start alice -N 2 -n 2 --user $alice
 job_start bob -N 2 -n 2 --user $bob
 wait_for has_started alice 2
 wait_for has_started bob 2
-alice_job=$(jq -r '.jobs[] | select(.uid == $u).key' --argjson u $alice <<<"$(json_of list)")
-alice_grant=$(json_of explain "$alice_job" | jq '.grants[0].grant_id')
+alice_job=$(gojq -r '.jobs[] | select(.uid == $u).key' --argjson u $alice <<<"$(json_of list)")
+alice_grant=$(json_of explain "$alice_job" | gojq '.grants[0].grant_id')
 alice_service=$(service_of n0 cxi0 "$alice_grant")
-bob_job=$(jq -r '.jobs[] | select(.uid == $u).key' --argjson u $bob <<<"$(json_of list)")
+bob_job=$(gojq -r '.jobs[] | select(.uid == $u).key' --argjson u $bob <<<"$(json_of list)")
 
 it 'both jobs have a lane, and not the same one'
 is "$(grep -c 'allocated on' "$work/alice.out")" 4 'LNIs of Alice'

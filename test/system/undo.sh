@@ -28,13 +28,13 @@ lacks "$err" 'n[02]:' 'nodes without fault'
 expect_undone jm/one 'n1: cxi0'
 
 it 'so does one of the second NIC, after the first had its service'
-undone=$(nic n2 dump | jq .operations.destroy_svc.calls)
+undone=$(nic n2 dump | gojq .operations.destroy_svc.calls)
 nic n2 fault errno=ENOSPC op=alloc_svc nth=1 count=99 nic=1
 grant=$(reserve jm/two 'n[0-2]')
 expect_exit 1 fairlead apply "$grant"
 expect_error '(failed on . of . nodes: |; )n2: cxi1: no room for a service'
 expect_undone jm/two 'n2: cxi1'
-is "$(nic n2 dump | jq .operations.destroy_svc.calls)" $((undone + 1)) 'services undone'
+is "$(nic n2 dump | gojq .operations.destroy_svc.calls)" $((undone + 1)) 'services undone'
 nic n2 clear
 
 it 'a NIC whose room is taken away at the last moment is tried again'

@@ -73,7 +73,7 @@ expect_clean
 it 'a node that shares no version stays off, and says so'
 kill_pid "$(agent_pid n1)"
 start_by_hand n1 "$tools/fairleadd-2-only" --role node --config "$config"
-wait_for eval 'on n1 -- fairlead node status --json | jq -e ".manager.error | test(\"version\")"'
+wait_for eval 'on n1 -- fairlead node status --json | gojq -e ".manager.error | test(\"version\")"'
 says_up n1 && fail 'the node is up'
 stop_by_hand n1
 restart n1

@@ -96,14 +96,15 @@ expect_no_err() {
 
 # The standard output is one JSON text for which the filter is true
 expect_json() {
-	jq -e "$1" "$work/out" >"$work/jq" 2>&1 ||
+	gojq -e "$1" "$work/out" >"$work/said-of-json" 2>&1 ||
 		problem "not so in the JSON: $1"
 }
 
 # Of doctor --json
 # expect_finding LEVEL CHECK TEXT [ADVICE]
 expect_finding() {
-	jq -e --arg level "$1" --arg check "$2" --arg text "$3" \
+	# shellcheck disable=SC2016  # it is gojq that expands
+	gojq -e --arg level "$1" --arg check "$2" --arg text "$3" \
 		--arg advice "${4:-}" 'any(.findings[]; .level == $level and
 		.check == $check and (.text | contains($text)) and
 		(.advice | contains($advice)))' "$work/out" >/dev/null 2>&1 ||
@@ -112,7 +113,7 @@ expect_finding() {
 
 # A filter on the array of all requests
 expect_sent() {
-	jq -s -e "$1" "$work/log" >"$work/jq" 2>&1 ||
+	gojq -s -e "$1" "$work/log" >"$work/said-of-json" 2>&1 ||
 		problem "not so in what was sent: $1"
 }
 
