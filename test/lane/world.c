@@ -248,7 +248,7 @@ static void neighbour_set(const struct world *world, enum world_host host,
 static void underlay_make(struct world *world, enum world_host host,
 			  uint8_t rail)
 {
-	char nic[IFNAMSIZ], port[IFNAMSIZ], mac[18], command[COMMAND_MAX];
+	char nic[IFNAMSIZ], port[IFNAMSIZ], mac[40], command[COMMAND_MAX];
 	int network = NETWORK + rail;
 
 	snprintf(nic, sizeof(nic), "eth%d", rail);

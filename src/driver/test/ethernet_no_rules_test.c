@@ -90,8 +90,8 @@ static void elements_that_somebody_changed_are_said_and_put_right(void **state)
 {
 	static const char *const changes[] = {
 		"flush set inet fairlead senders4",
-		"add element inet fairlead senders4 "
-		"{ \"fl4096\" . 100.64.0.1 . 20002 }",
+		("add element inet fairlead senders4 "
+		 "{ \"fl4096\" . 100.64.0.1 . 20002 }"),
 		"delete element inet fairlead owners4 { 100.64.0.1 . 20001 }",
 	};
 
