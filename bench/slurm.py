@@ -18,7 +18,7 @@ import report
 NAME = "slurm"
 NODES = [1, 8, 64]
 RUNS = 100  # jobs of a size and of a kind, one a turn
-RATE_RUNS, RATE_JOBS = 7, 100
+RATE_RUNS, RATE_JOBS = 21, 100
 AIM_MS, AIM_NODES = 25, 8
 AIM_RATE = 0.9
 PATIENCE_S = 120

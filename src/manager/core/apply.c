@@ -212,7 +212,7 @@ static const char *part_flaw(const struct part *part, const struct node *node,
 
 /*
  * A node that took the lane back, or was started anew, while it made it: that
- * is no fault of it, unless it goes on like that.
+ * is no fault of it, unless it is started anew each time.
  */
 static void lane_lost(struct core *core, struct job *job, uint32_t index,
 		      const char *why)
@@ -220,7 +220,7 @@ static void lane_lost(struct core *core, struct job *job, uint32_t index,
 	struct apply_run *run = run_of(job);
 	struct node *node = nodes_at(&core->nodes, index);
 
-	if (run->release_reason == REASON_NONE &&
+	if (node->registered_ms > run->started_ms &&
 	    node->lost_grant_id != job->grant_id) {
 		node->lost_grant_id = job->grant_id;
 		node->lost_count++;
@@ -229,8 +229,8 @@ static void lane_lost(struct core *core, struct job *job, uint32_t index,
 		groups_add(&run->failures, -ESTALE, why, index);
 	else
 		groups_add(&run->failures, -ECONNRESET,
-			   "the node loses each lane while it makes it: see "
-			   "its log",
+			   "the node is started anew while it makes a lane, "
+			   "each time: see its log",
 			   index);
 }
 

@@ -323,6 +323,7 @@ static void come_up(struct core *core, struct node *node,
 
 	core_hit(core, edges[node->state]);
 	node->state = NODE_UP;
+	node->registered_ms = core_now_ms(core);
 	node->challenge = registration->challenge;
 	if (!node_is(node, registration->incarnation)) {
 		if (node->serial > 0)

@@ -318,15 +318,18 @@ static void a_boot_while_the_apply_is_under_way_fences_nothing(void **state)
 	assert_true(is_gone(f, id));
 }
 
-/* The errno of the failure of n1, which is started anew in an apply. */
-static int boot_while_applying(struct fixture *f)
+/* The errno with which n1 fails, that lost the lane as it made it. */
+static int lose_lane(struct fixture *f, bool is_anew)
 {
 	struct told_fanout *asked;
 
 	apply(f, reserved(f, "n[0-1]", ""));
 	asked = open_fanout(f);
-	node_boot(f, "n1");
-	node_up(f, "n1");
+	fixture_advance(f, 1);
+	if (is_anew) {
+		core_node_lost(f->core, "n1");
+		node_up(f, "n1");
+	}
 	answer_one(f, asked, "n1", -ESTALE, "the grant was revoked");
 	answer_all(f, open_fanout(f), 0, "");
 	assert_int_equal(last_reply(f)->result, -EREMOTEIO);
@@ -339,15 +342,44 @@ static void a_node_that_is_started_anew_in_each_apply_has_failed(void **state)
 	struct fixture *f = *state;
 
 	nodes_up(f, 2);
-	assert_int_equal(boot_while_applying(f), -ESTALE);
-	assert_int_equal(boot_while_applying(f), -ESTALE);
-	assert_int_equal(boot_while_applying(f), -ECONNRESET);
-	assert_contains(last_reply(f)->text, "n1: the node loses each lane");
-	assert_int_equal(boot_while_applying(f), -ECONNRESET);
+	assert_int_equal(lose_lane(f, true), -ESTALE);
+	assert_int_equal(lose_lane(f, true), -ESTALE);
+	assert_int_equal(lose_lane(f, true), -ECONNRESET);
+	assert_contains(last_reply(f)->text, "n1: the node is started anew");
+	assert_int_equal(lose_lane(f, true), -ECONNRESET);
 	apply(f, reserved(f, "n[0-1]", ""));
 	answer_all(f, open_fanout(f), 0, "");
 	assert_int_equal(last_reply(f)->result, 0);
-	assert_int_equal(boot_while_applying(f), -ESTALE);
+	assert_int_equal(lose_lane(f, true), -ESTALE);
+}
+
+static void a_boot_in_each_apply_counts_once_for_each(void **state)
+{
+	struct fixture *f = *state;
+	struct told_fanout *asked;
+
+	nodes_up(f, 2);
+	for (int i = 0; i < 2; i++) {
+		apply(f, reserved(f, "n[0-1]", ""));
+		asked = open_fanout(f);
+		fixture_advance(f, 1);
+		node_boot(f, "n1");
+		node_up(f, "n1");
+		answer_one(f, asked, "n1", -ESTALE, "the grant was revoked");
+		answer_all(f, open_fanout(f), 0, "");
+		assert_int_equal(last_reply(f)->result, -EREMOTEIO);
+	}
+	assert_int_equal(lose_lane(f, true), -ECONNRESET);
+}
+
+/* By cancelling jobs nobody takes nodes out. */
+static void a_node_whose_lanes_are_taken_back_has_not_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	nodes_up(f, 2);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(lose_lane(f, false), -ESTALE);
 }
 
 static void a_boot_while_applying_is_remembered_over_a_restart(void **state)
@@ -575,6 +607,8 @@ int main(void)
 		T(an_answer_of_another_boot_is_a_failure),
 		T(a_boot_while_the_apply_is_under_way_fences_nothing),
 		T(a_node_that_is_started_anew_in_each_apply_has_failed),
+		T(a_boot_in_each_apply_counts_once_for_each),
+		T(a_node_whose_lanes_are_taken_back_has_not_failed),
 		T(a_boot_while_applying_is_remembered_over_a_restart),
 		T(a_lane_that_is_taken_back_meanwhile_is_a_failure),
 		T(a_release_meanwhile_undoes_what_was_made),
