@@ -81,8 +81,9 @@ struct net_ops {
 	/* Close after what is queued; the closed event still comes. */
 	void (*close)(void *ctx, uint64_t peer);
 	/*
-	 * Optional. The peer has ended the connection, though the closed event
-	 * may come later: a frame that is handled now may have waited for long.
+	 * Optional. The connection is over, or the peer has ended it, though
+	 * the closed event may come later: a frame that is handled now may have
+	 * waited for long.
 	 */
 	bool (*is_over)(void *ctx, uint64_t peer);
 };

@@ -94,6 +94,7 @@ expect_runs 0
 
 nic=$(pid_of n1 softnic)
 die_half_made() { # n1's daemons do, while they make the lane of a new job
+	expect_objects 0 n0 n1
 	kill -STOP "$nic"
 	submit -N2 -w n0,n1
 	wait_for grep -aq "slurm/$job/" "$FAIRLEAD_CLUSTER/n1/run/node/journal"
@@ -120,7 +121,7 @@ for count in 1 2 3; do
 done
 wait_for is_slurm_node n1 drain
 has "$(drain_reason n1)" \
-	"^fairlead: the node is started anew while it makes a lane, each time: see its log \\(job $job\\)" 'reason'
+	"^fairlead: the node comes anew while it makes a lane, each time: see its log \\(job $job\\)" 'reason'
 slurm_client scontrol update nodename=n1 state=resume
 expect_slurm_clean 3
 

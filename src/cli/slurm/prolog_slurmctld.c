@@ -84,7 +84,8 @@ static bool is_cut_off(struct slurm_hook *hook)
 
 /*
  * A node that is full is none that has failed: it serves the jobs it has. One
- * that was started again meanwhile has taken its part back, and takes the next.
+ * that was started again meanwhile has taken its part back, and takes the next;
+ * the third time running that is another error.
  */
 static void drain_failed(struct slurm_hook *hook, const json_t *failures)
 {

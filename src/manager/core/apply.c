@@ -18,7 +18,7 @@
 #include "manager/core/state.h"
 
 #define REBOOTED "the node was rebooted while the lane was applied"
-#define LOST_MAX 3 /* lanes running: then it is the node that has failed */
+#define LOST_MAX 3 /* times running: then it is the node that has failed */
 
 static struct apply_run *run_of(struct job *job)
 {
@@ -210,27 +210,34 @@ static const char *part_flaw(const struct part *part, const struct node *node,
 	return NULL;
 }
 
+/* It has registered since the apply began: its daemon, or it, is another. */
+static bool is_anew(const struct node *node, const struct apply_run *run)
+{
+	return node->state == NODE_UP && run->started_ms > 0 &&
+	       node->registered_ms > run->started_ms;
+}
+
 /*
- * A node that took the lane back, or was started anew, while it made it: that
- * is no fault of it, unless it is started anew each time.
+ * A node that took the lane back while it made it, or that is there anew: that
+ * is no fault of it, unless it comes anew each time.
  */
 static void lane_lost(struct core *core, struct job *job, uint32_t index,
 		      const char *why)
 {
 	struct apply_run *run = run_of(job);
 	struct node *node = nodes_at(&core->nodes, index);
+	bool is_counted = is_anew(node, run);
 
-	if (node->registered_ms > run->started_ms &&
-	    node->lost_grant_id != job->grant_id) {
-		node->lost_grant_id = job->grant_id;
+	if (is_counted && node->lost_ms != node->registered_ms) {
+		node->lost_ms = node->registered_ms;
 		node->lost_count++;
 	}
-	if (node->lost_count < LOST_MAX)
+	if (!is_counted || node->lost_count < LOST_MAX)
 		groups_add(&run->failures, -ESTALE, why, index);
 	else
 		groups_add(&run->failures, -ECONNRESET,
-			   "the node is started anew while it makes a lane, "
-			   "each time: see its log",
+			   "the node comes anew while it makes a lane, each "
+			   "time: see its log",
 			   index);
 }
 
@@ -262,15 +269,17 @@ static void answers_take(struct core *core, struct job *job,
 		struct part *part = core_places_find(core, job, answer->node);
 		struct node *node;
 		const char *flaw;
+		bool is_lost;
 
 		if (part == NULL || has_answer[part - job->parts])
 			continue;
 		has_answer[part - job->parts] = true;
 		node = nodes_at(&core->nodes, part->node);
-		flaw = answer->result == -ESTALE
-			       ? answer->text
-			       : part_flaw(part, node, answer);
-		if (answer->result < 0 && answer->result != -ESTALE) {
+		is_lost =
+			answer->result == -ESTALE ||
+			(answer->result == -EHOSTUNREACH && is_anew(node, run));
+		flaw = is_lost ? answer->text : part_flaw(part, node, answer);
+		if (answer->result < 0 && !is_lost) {
 			groups_add(&run->failures, answer->result, answer->text,
 				   part->node);
 		} else if (flaw != NULL) {

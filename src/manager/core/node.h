@@ -89,10 +89,10 @@ struct node {
 	uint32_t address_size;
 	uint8_t incarnation[NODE_INCARNATION]; /* valid from serial 1 on */
 	uint32_t serial;
-	/* Lanes running in which it was started anew as it made them. */
-	uint32_t lost_count;
-	uint64_t lost_grant_id; /* the last of them */
-	uint64_t registered_ms; /* the last time */
+	uint64_t
+		registered_ms; /* when it last did; this and these not stored: */
+	uint64_t lost_ms;      /* the registration that lost_count has last */
+	uint32_t lost_count;   /* registrations within applies, running */
 	uint32_t past_count;
 	uint8_t past[NODE_PAST_MAX][NODE_INCARNATION]; /* newest first */
 	uint64_t accounted; /* the recovery in which it reported; see core */

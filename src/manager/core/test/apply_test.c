@@ -9,6 +9,8 @@
 
 #include "manager/core/test/fixture.h"
 
+#define LANES 5 /* more than a node may lose running */
+
 static uint64_t reserved(struct fixture *f, const char *nodes,
 			 const char *options)
 {
@@ -318,6 +320,12 @@ static void a_boot_while_the_apply_is_under_way_fences_nothing(void **state)
 	assert_true(is_gone(f, id));
 }
 
+static int first_errno(const struct fixture *f)
+{
+	return (int)json_integer_value(
+		json_object_get(json_array_get(failures(f), 0), "errno"));
+}
+
 /* The errno with which n1 fails, that lost the lane as it made it. */
 static int lose_lane(struct fixture *f, bool is_anew)
 {
@@ -333,8 +341,7 @@ static int lose_lane(struct fixture *f, bool is_anew)
 	answer_one(f, asked, "n1", -ESTALE, "the grant was revoked");
 	answer_all(f, open_fanout(f), 0, "");
 	assert_int_equal(last_reply(f)->result, -EREMOTEIO);
-	return (int)json_integer_value(
-		json_object_get(json_array_get(failures(f), 0), "errno"));
+	return first_errno(f);
 }
 
 static void a_node_that_is_started_anew_in_each_apply_has_failed(void **state)
@@ -345,8 +352,9 @@ static void a_node_that_is_started_anew_in_each_apply_has_failed(void **state)
 	assert_int_equal(lose_lane(f, true), -ESTALE);
 	assert_int_equal(lose_lane(f, true), -ESTALE);
 	assert_int_equal(lose_lane(f, true), -ECONNRESET);
-	assert_contains(last_reply(f)->text, "n1: the node is started anew");
+	assert_contains(last_reply(f)->text, "n1: the node comes anew");
 	assert_int_equal(lose_lane(f, true), -ECONNRESET);
+	assert_int_equal(lose_lane(f, false), -ESTALE); /* no fault, as ever */
 	apply(f, reserved(f, "n[0-1]", ""));
 	answer_all(f, open_fanout(f), 0, "");
 	assert_int_equal(last_reply(f)->result, 0);
@@ -370,6 +378,28 @@ static void a_boot_in_each_apply_counts_once_for_each(void **state)
 		assert_int_equal(last_reply(f)->result, -EREMOTEIO);
 	}
 	assert_int_equal(lose_lane(f, true), -ECONNRESET);
+}
+
+static void a_boot_in_many_applies_counts_once(void **state)
+{
+	struct fixture *f = *state;
+	size_t asked[LANES];
+
+	nodes_up(f, 1);
+	for (int i = 0; i < LANES; i++) {
+		apply(f, reserved(f, "n0", ""));
+		asked[i] = f->fanout_count - 1;
+	}
+	fixture_advance(f, 1);
+	node_boot(f, "n0");
+	node_up(f, "n0");
+	for (int i = 0; i < LANES; i++) {
+		answer_one(f, &f->fanouts[asked[i]], "n0", -EHOSTUNREACH,
+			   "the node was lost and came back meanwhile");
+		answer_all(f, &f->fanouts[f->fanout_count - 1], 0, "");
+		assert_int_equal(last_reply(f)->result, -EREMOTEIO);
+		assert_int_equal(first_errno(f), -ESTALE);
+	}
 }
 
 /* By cancelling jobs nobody takes nodes out. */
@@ -608,6 +638,7 @@ int main(void)
 		T(a_boot_while_the_apply_is_under_way_fences_nothing),
 		T(a_node_that_is_started_anew_in_each_apply_has_failed),
 		T(a_boot_in_each_apply_counts_once_for_each),
+		T(a_boot_in_many_applies_counts_once),
 		T(a_node_whose_lanes_are_taken_back_has_not_failed),
 		T(a_boot_while_applying_is_remembered_over_a_restart),
 		T(a_lane_that_is_taken_back_meanwhile_is_a_failure),
