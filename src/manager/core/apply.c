@@ -199,22 +199,28 @@ void core_apply_ready(struct core *core, struct job *job)
 
 /* --- the end of the fan-out --- */
 
-/* Why the part does not count as applied; NULL: it does. */
-static const char *part_flaw(const struct part *part, const struct node *node,
-			     const struct core_answer *answer)
-{
-	if (part->state != PART_APPLYING)
-		return "the lane was taken back while it was applied";
-	if (part->serial != node->serial || !node_is(node, answer->incarnation))
-		return REBOOTED;
-	return NULL;
-}
-
 /* It has registered since the apply began: its daemon, or it, is another. */
 static bool is_anew(const struct node *node, const struct apply_run *run)
 {
 	return node->state == NODE_UP && run->started_ms > 0 &&
 	       node->registered_ms > run->started_ms;
+}
+
+/* Why the lane is not there although the node is well; NULL: it is not so. */
+static const char *why_lost(const struct part *part, const struct node *node,
+			    const struct apply_run *run,
+			    const struct core_answer *answer)
+{
+	if (answer->result == -ESTALE ||
+	    (answer->result == -EHOSTUNREACH && is_anew(node, run)))
+		return answer->text;
+	if (answer->result < 0)
+		return NULL;
+	if (part->state != PART_APPLYING)
+		return "the lane was taken back while it was applied";
+	if (part->serial != node->serial || !node_is(node, answer->incarnation))
+		return REBOOTED;
+	return NULL;
 }
 
 /*
@@ -268,22 +274,18 @@ static void answers_take(struct core *core, struct job *job,
 		const struct core_answer *answer = &answers[i];
 		struct part *part = core_places_find(core, job, answer->node);
 		struct node *node;
-		const char *flaw;
-		bool is_lost;
+		const char *why;
 
 		if (part == NULL || has_answer[part - job->parts])
 			continue;
 		has_answer[part - job->parts] = true;
 		node = nodes_at(&core->nodes, part->node);
-		is_lost =
-			answer->result == -ESTALE ||
-			(answer->result == -EHOSTUNREACH && is_anew(node, run));
-		flaw = is_lost ? answer->text : part_flaw(part, node, answer);
-		if (answer->result < 0 && !is_lost) {
+		why = why_lost(part, node, run, answer);
+		if (why != NULL) {
+			lane_lost(core, job, part->node, why);
+		} else if (answer->result < 0) {
 			groups_add(&run->failures, answer->result, answer->text,
 				   part->node);
-		} else if (flaw != NULL) {
-			lane_lost(core, job, part->node, flaw);
 		} else {
 			node->lost_count = 0;
 			warnings_add(run, answer->text, part->node);
