@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/driver.h"
-#include "manager/core/core.h"
-#include "manager/role_config.h"
-#include "manager/wire/request.h"
-#include "manager/wire/seal.h"
+#include "lanes/driver/driver.h"
+#include "lanes/manager/core/core.h"
+#include "lanes/manager/role_config.h"
+#include "lanes/proto/request.h"
+#include "lanes/proto/seal.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "sys/rng.h"

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/seam.h"
-#include "config/config.h"
+#include "lanes/config/config.h"
 
 struct bed;
 

@@ -24,7 +24,7 @@
 #include <time.h>
 
 #include "core_bed.h"
-#include "manager/core/pool.h"
+#include "lanes/manager/core/pool.h"
 #include "rounds.h"
 
 #define JOB_NODES_MAX 8

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/elan3/geometry.h"
-#include "driver/elan3/reply.h"
-#include "manager/wire/message.h"
-#include "manager/wire/seal.h"
+#include "lanes/driver/elan3/geometry.h"
+#include "lanes/driver/elan3/reply.h"
+#include "lanes/proto/message.h"
+#include "lanes/proto/seal.h"
 #include "rounds.h"
 #include "sys/rng.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "manager/wire/sign.h"
+#include "lanes/proto/sign.h"
 
 #define WORD_TASKS 4 /* of a node */
 

@@ -18,8 +18,8 @@
 #include <stdlib.h>
 
 #include "core_bed.h"
-#include "manager/store/batch.h"
-#include "manager/store/store.h"
+#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/store.h"
 #include "sys/files.h"
 
 #define RELEASED_SPREAD 4

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "driver/ethernet/ethernet.h"
-#include "driver/ethernet/gate_cgroup.h"
-#include "driver/ethernet/namespace.h"
-#include "driver/ethernet/nft.h"
+#include "lanes/driver/ethernet/ethernet.h"
+#include "lanes/driver/ethernet/gate_cgroup.h"
+#include "lanes/driver/ethernet/namespace.h"
+#include "lanes/driver/ethernet/nft.h"
 
 #define NFT_PATH     "/usr/sbin/nft"
 #define FIRST_VNI    4096 /* of the default pool */

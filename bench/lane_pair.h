@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "driver/ethernet/naming.h"
+#include "lanes/driver/ethernet/naming.h"
 #include "fairlead_driver.h"
 
 #define PAIR_OWNER     20001 /* of all lanes */

@@ -47,8 +47,8 @@ class Programs:
 
     def __init__(self, build):
         self.build = os.path.realpath(build)
-        self.fairlead = self._find("src/cli/fairlead")
-        self.fairleadd = self._find("src/fairleadd/fairleadd")
+        self.fairlead = self._find("src/lanes/cli/fairlead")
+        self.fairleadd = self._find("src/lanes/daemon/fairleadd")
         self.load = self._find("bench/load")
         self.peer = self._find("bench/store_peer")
         self.syncs = self._find("bench/syncs.so")

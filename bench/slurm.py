@@ -26,7 +26,7 @@ PATIENCE_S = 120
 HOOKS = ["PrologSlurmctld", "Prolog", "Epilog", "EpilogSlurmctld"]
 OURS = ["prolog-slurmctld", "prolog", "epilog", "epilog-slurmctld"]
 KINDS = {"fairlead": "Fairlead", "true": "/bin/true", "none": "no hooks"}
-PLUGINS = {"fairlead": "src/plugin/slurm/spank_fairlead.so",
+PLUGINS = {"fairlead": "src/lanes/plugin/slurm/spank_fairlead.so",
            "true": "bench/slurm_empty_spank.so", "none": None}
 
 
@@ -55,7 +55,7 @@ class Slurm:
 
     def fairlead(self, *words, **more):
         return subprocess.run(
-            [self.build / "src/cli/fairlead", *words], check=True, text=True,
+            [self.build / "src/lanes/cli/fairlead", *words], check=True, text=True,
             env=self.environment, stdout=subprocess.PIPE, **more).stdout
 
     def on(self, place, *words):
@@ -121,7 +121,7 @@ class Slurm:
             for hook in OURS:
                 if kind == "fairlead":
                     path = folder / hook
-                    path.symlink_to(self.build / "src/cli/fairlead-slurm")
+                    path.symlink_to(self.build / "src/lanes/cli/fairlead-slurm")
                 else:
                     (folder / hook).symlink_to("/bin/true")
 
@@ -287,7 +287,7 @@ def check(options):
         if shutil.which(program) is None:
             raise manager.Skipped(f"{program} is not installed (packages.txt)")
     build = pathlib.Path(options.programs.build)
-    if not (build / "src/plugin/slurm/spank_fairlead.so").exists():
+    if not (build / "src/lanes/plugin/slurm/spank_fairlead.so").exists():
         raise manager.Skipped("the SPANK plugin was not built")
 
 

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "manager/store/batch.h"
-#include "manager/store/store.h"
+#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/store.h"
 #include "sys/files.h"
 
 #define PATH_SIZE       4096

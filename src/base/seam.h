@@ -137,7 +137,7 @@ struct store_row {
 	size_t size;      /* bytes of body */
 };
 
-struct store_batch; /* rows in order; src/manager/store/batch.h */
+struct store_batch; /* rows in order; src/lanes/manager/store/batch.h */
 
 struct store_ops {
 	/*

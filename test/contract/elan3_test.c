@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "driver/driver.h"
-#include "driver/elan3/elan3.h"
-#include "driver/elan3/reply.h"
-#include "rms/client.h"
-#include "rms/test/stage.h"
+#include "lanes/driver/driver.h"
+#include "lanes/driver/elan3/elan3.h"
+#include "lanes/driver/elan3/reply.h"
+#include "elan/client.h"
+#include "elan/test/stage.h"
 
 #define HOSTS "eip [0-15] n[0-15]\n"
 

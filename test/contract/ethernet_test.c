@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 
 #include "contract/contract.h"
-#include "driver/driver.h"
-#include "driver/ethernet/device.h"
-#include "driver/ethernet/shaper.h"
+#include "lanes/driver/driver.h"
+#include "lanes/driver/ethernet/device.h"
+#include "lanes/driver/ethernet/shaper.h"
 
 #define OWNER   20001
 #define SKIPPED 77

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "contract/contract.h"
-#include "driver/common/options.h"
-#include "driver/common/settings.h"
+#include "lanes/driver/common/options.h"
+#include "lanes/driver/common/settings.h"
 
 #define DEVICES      2
 #define SLOTS        8

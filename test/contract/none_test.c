@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `none` against the contract: no devices, nothing to use or to break. */
 #include "contract/contract.h"
-#include "driver/driver.h"
+#include "lanes/driver/driver.h"
 
 static void start(struct contract_fixture *fixture)
 {

@@ -6,8 +6,8 @@
  * the argument): they differ in who may share a VNI.
  */
 #include "contract/contract.h"
-#include "driver/driver.h"
-#include "driver/test/softnic.h"
+#include "lanes/driver/driver.h"
+#include "lanes/driver/test/softnic.h"
 
 static struct softnic softnic;
 static struct lni_holder holder;

@@ -7,7 +7,7 @@
  */
 #include <unistd.h>
 
-#include "client/handle.h"
+#include "lanes/client/handle.h"
 #include "fuzz.h"
 
 #define CALLS 3

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "manager/wire/client.h"
+#include "lanes/proto/client.h"
 
 /* What came out of a stream. */
 struct outcome {

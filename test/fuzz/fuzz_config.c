@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "config/config.h"
+#include "lanes/config/config.h"
 #include "fuzz.h"
 
 static const struct fairlead_driver none = {

@@ -7,8 +7,8 @@
  */
 #include <errno.h>
 
-#include "manager/core/record.h"
-#include "manager/core/record_frame.h"
+#include "lanes/manager/core/record.h"
+#include "lanes/manager/core/record_frame.h"
 #include "fuzz.h"
 
 #define GRANT_ID 4711

@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "driver/common/options.h"
-#include "driver/slingshot/policy.h"
+#include "lanes/driver/common/options.h"
+#include "lanes/driver/slingshot/policy.h"
 #include "fuzz.h"
 
 static void request_check(const char *text)

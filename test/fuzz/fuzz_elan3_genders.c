@@ -2,7 +2,7 @@
 /* Genders files: refused with a text, or each attribute is well formed. */
 #include <errno.h>
 
-#include "driver/elan3/genders.h"
+#include "lanes/driver/elan3/genders.h"
 #include "fuzz.h"
 
 static int take(void *arg, const struct genders_attribute *attribute,

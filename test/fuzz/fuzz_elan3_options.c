@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "driver/elan3/policy.h"
+#include "lanes/driver/elan3/policy.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

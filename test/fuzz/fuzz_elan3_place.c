@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "driver/elan3/place.h"
+#include "lanes/driver/elan3/place.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 /* Replies: refused with a text, or encoded again to the same bytes. */
 #include <errno.h>
 
-#include "driver/elan3/reply.h"
+#include "lanes/driver/elan3/reply.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "manager/test/bed.h"
+#include "lanes/manager/test/bed.h"
 
 #define FRAMES_MAX 32
 #define ROUNDS     5 /* of waiting: nodes, then the revoke, then the end */

@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "manager/test/bed.h"
+#include "lanes/manager/test/bed.h"
 
 #define FRAMES_MAX 32
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "manager/wire/envelope.h"
+#include "lanes/proto/envelope.h"
 
 static void payload_check(enum envelope_kind kind,
 			  const struct envelope *envelope,

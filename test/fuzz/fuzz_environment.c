@@ -3,7 +3,7 @@
  * An environment file: what was accepted is written again as the same bytes,
  * and no name can be mistaken for more than a name.
  */
-#include "client/env.h"
+#include "lanes/client/env.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,7 +4,7 @@
  * can have set: it is refused, or is what we would have written.
  */
 #include "base/cleanup.h"
-#include "driver/ethernet/naming.h"
+#include "lanes/driver/ethernet/naming.h"
 #include "fuzz.h"
 
 static void device_check(const char *text)

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "driver/ethernet/policy.h"
+#include "lanes/driver/ethernet/policy.h"
 #include "fuzz.h"
 
 static const struct ethernet_policy site = {

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "driver/ethernet/members.h"
+#include "lanes/driver/ethernet/members.h"
 #include "fuzz.h"
 
 static void members_check(const struct ethernet_place *place)

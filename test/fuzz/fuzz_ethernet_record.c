@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "driver/ethernet/record.h"
+#include "lanes/driver/ethernet/record.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

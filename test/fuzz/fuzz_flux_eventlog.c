@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plugin/flux/eventlog.h"
+#include "lanes/plugin/flux/eventlog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

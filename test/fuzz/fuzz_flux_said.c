@@ -6,8 +6,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "cli/flux/initrc.h"
-#include "cli/flux/said.h"
+#include "lanes/cli/flux/initrc.h"
+#include "lanes/cli/flux/said.h"
 #include "fuzz.h"
 
 static void list_check(const char *text)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plugin/flux/wish.h"
+#include "lanes/plugin/flux/wish.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

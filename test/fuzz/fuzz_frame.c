@@ -10,7 +10,7 @@
 #include <sodium.h>
 
 #include "fuzz.h"
-#include "manager/wire/message.h"
+#include "lanes/proto/message.h"
 
 #define SIZE_MAX_HERE 4096
 

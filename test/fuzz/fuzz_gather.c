@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "manager/wire/gather.h"
+#include "lanes/proto/gather.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

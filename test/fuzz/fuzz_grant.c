@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "fairlead_driver.h"
 #include "fuzz.h"
-#include "manager/wire/grant.h"
-#include "manager/wire/keyfile.h"
-#include "manager/wire/seal.h"
+#include "lanes/proto/grant.h"
+#include "lanes/proto/keyfile.h"
+#include "lanes/proto/seal.h"
 
 #define DIGEST_SIZE 32
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "node/guard/ledger.h"
+#include "lanes/node/guard/ledger.h"
 
 struct file {
 	const uint8_t *bytes;

@@ -10,7 +10,7 @@
 #include <sodium.h>
 
 #include "fuzz.h"
-#include "node/guard/test/handle.h"
+#include "lanes/node/guard/test/handle.h"
 
 #define NODE "n1"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "manager/wire/keyfile.h"
+#include "lanes/proto/keyfile.h"
 
 static void refused_check(int result, const struct fairlead_error *error)
 {

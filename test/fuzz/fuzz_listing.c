@@ -7,10 +7,10 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "cli/reconcile/listing.h"
-#include "cli/slurm/nodes.h"
-#include "cli/slurm/plugstack.h"
-#include "cli/slurm/settings.h"
+#include "lanes/cli/reconcile/listing.h"
+#include "lanes/cli/slurm/nodes.h"
+#include "lanes/cli/slurm/plugstack.h"
+#include "lanes/cli/slurm/settings.h"
 #include "fuzz.h"
 
 typedef int parse_fn(const char *text, size_t size,

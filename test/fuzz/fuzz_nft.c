@@ -3,7 +3,7 @@
  * What nft says: a listing of counters, which reads the same when its blanks
  * are others, and an error, which has a code and a text.
  */
-#include "driver/ethernet/nft_text.h"
+#include "lanes/driver/ethernet/nft_text.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,7 +9,7 @@
 #include <sodium.h>
 
 #include "fuzz.h"
-#include "manager/wire/message.h"
+#include "lanes/proto/message.h"
 
 static const uint8_t seed[KEY_SIZE] = { 1 };
 

@@ -7,9 +7,9 @@
 
 #include "base/runs.h"
 #include "fuzz.h"
-#include "manager/wire/client.h"
-#include "manager/wire/message.h"
-#include "manager/wire/request.h"
+#include "lanes/proto/client.h"
+#include "lanes/proto/message.h"
+#include "lanes/proto/request.h"
 
 static const struct request_defaults defaults = { .interconnect = "none" };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "rms/capability.h"
+#include "elan/capability.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -9,7 +9,7 @@
 #include <sodium.h>
 
 #include "fuzz.h"
-#include "rms/adapter/adapter.h"
+#include "elan/adapter/adapter.h"
 #include "sim/rng.h"
 
 struct seen {

@@ -5,7 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "rms/service/proc.h"
+#include "elan/service/proc.h"
 
 static void path_check(int result, const char *path, size_t capacity)
 {

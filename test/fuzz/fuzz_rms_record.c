@@ -5,7 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "rms/core/registry.h"
+#include "elan/core/registry.h"
 
 /* Those of an earlier version are written as new ones. */
 static bool is_new(const uint8_t *data)

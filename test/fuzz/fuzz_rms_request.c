@@ -11,8 +11,8 @@
  */
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "rms/core/test/world.h"
-#include "rms/service/dispatch.h"
+#include "elan/core/test/world.h"
+#include "elan/service/dispatch.h"
 
 #define PACKET_COUNT_MAX 64
 #define SIZE_ENDS        UINT16_MAX

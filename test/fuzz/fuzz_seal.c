@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "fuzz.h"
-#include "manager/wire/seal.h"
+#include "lanes/proto/seal.h"
 
 static const uint8_t seed[KEY_SIZE] = { 1 };
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "driver/slingshot/node.h"
+#include "lanes/driver/slingshot/node.h"
 #include "fuzz.h"
 
 #define UID 1000

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/slurm/components.h"
-#include "cli/slurm/job.h"
+#include "lanes/cli/slurm/components.h"
+#include "lanes/cli/slurm/job.h"
 #include "fuzz.h"
 
 static void options_check(const char *text)

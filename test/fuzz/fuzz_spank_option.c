@@ -6,10 +6,10 @@
  */
 #include <ctype.h>
 
-#include "cli/slurm/job.h"
+#include "lanes/cli/slurm/job.h"
 #include "fuzz.h"
-#include "plugin/slurm/lane.h"
-#include "plugin/slurm/option.h"
+#include "lanes/plugin/slurm/lane.h"
+#include "lanes/plugin/slurm/option.h"
 
 static void check_printable(const char *text)
 {

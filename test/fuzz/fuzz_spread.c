@@ -11,7 +11,7 @@
 
 #include "base/seam.h"
 #include "fuzz.h"
-#include "manager/spread.h"
+#include "lanes/manager/spread.h"
 
 #define NODES_MAX  16
 #define TIMEOUT_MS 10000

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "driver/common/number.h"
+#include "lanes/driver/common/number.h"
 #include "probe.h"
 
 #define TEXT_MAX 128

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "driver/ethernet/naming.h"
+#include "lanes/driver/ethernet/naming.h"
 
 struct probe_actor {
 	int netns; /* descriptor of the network namespace; -1: ours */

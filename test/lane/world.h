@@ -23,8 +23,8 @@
 #include <cmocka.h>
 #include <stdbool.h>
 
-#include "driver/ethernet/nft.h"
-#include "driver/ethernet/rules.h"
+#include "lanes/driver/ethernet/nft.h"
+#include "lanes/driver/ethernet/rules.h"
 #include "probe.h"
 
 #define NFT_PATH "/usr/sbin/nft"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "driver/ethernet/device.h"
+#include "lanes/driver/ethernet/device.h"
 #include "world.h"
 
 #define COMMAND_MAX 256

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "driver/ethernet/gate.h"
-#include "driver/ethernet/table.h"
+#include "lanes/driver/ethernet/gate.h"
+#include "lanes/driver/ethernet/table.h"
 #include "world.h"
 
 #define PINS_MAX 64

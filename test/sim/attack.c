@@ -9,7 +9,7 @@
 
 #include "endpoint.h"
 #include "faults.h"
-#include "manager/wire/message.h"
+#include "lanes/proto/message.h"
 #include "node.h"
 
 #define TAPE_MAX 256

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "manager/wire/nid.h"
-#include "manager/wire/parcel.h"
+#include "lanes/proto/nid.h"
+#include "lanes/proto/parcel.h"
 
 /* --- nodes --- */
 

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "manager/broadcast.h"
-#include "manager/wire/hop.h"
+#include "lanes/manager/broadcast.h"
+#include "lanes/proto/hop.h"
 #include "medium.h"
-#include "node/collectives.h"
+#include "lanes/node/collectives.h"
 #include "sim/rng.h"
 
 #define NODES_MAX  600

@@ -11,7 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "manager/wire/nid.h"
+#include "lanes/proto/nid.h"
 
 static void each_node_gets_it_once_and_is_heard(void **state)
 {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/elan3/elan3.h"
-#include "driver/elan3/place.h"
-#include "driver/elan3/reply.h"
+#include "lanes/driver/elan3/elan3.h"
+#include "lanes/driver/elan3/place.h"
+#include "lanes/driver/elan3/reply.h"
 
 #define EVERY 5 /* seeds, the last one has it */
 

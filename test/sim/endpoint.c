@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "endpoint_internal.h"
-#include "manager/wire/nid.h"
-#include "node/agent/agent.h"
+#include "lanes/proto/nid.h"
+#include "lanes/node/agent/agent.h"
 
 #define NS_IN_MS  UINT64_C(1000000)
 #define HELD_NS   (3000 * NS_IN_MS)

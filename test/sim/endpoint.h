@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "manager/broadcast.h"
-#include "manager/wire/keyfile.h"
-#include "node/collectives.h"
+#include "lanes/manager/broadcast.h"
+#include "lanes/proto/keyfile.h"
+#include "lanes/node/collectives.h"
 #include "world.h"
 
 struct agent;

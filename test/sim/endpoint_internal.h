@@ -4,7 +4,7 @@
 
 #include "endpoint.h"
 #include "liar.h"
-#include "manager/wire/hop.h"
+#include "lanes/proto/hop.h"
 #include "medium.h"
 
 #define HEARD_MAX 64

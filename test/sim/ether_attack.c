@@ -10,7 +10,7 @@
 
 #include "base/hostlist.h"
 #include "endpoint_internal.h"
-#include "manager/wire/nid.h"
+#include "lanes/proto/nid.h"
 #include "node.h"
 
 /* --- what was seen --- */

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "manager/core/core.h"
+#include "lanes/manager/core/core.h"
 
 static const char *const expected[] = {
 	/* what clients were told */

@@ -5,7 +5,7 @@
  * answers "done" at once, with its own key, and gathers as an agent does.
  * FAIRLEAD_TEST=long: there are always 10,000; else at least once.
  */
-#include "manager/spread.h"
+#include "lanes/manager/spread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +19,14 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "manager/broadcast.h"
-#include "manager/engine.h"
-#include "manager/wire/gather.h"
-#include "manager/wire/hop.h"
-#include "manager/wire/nid.h"
-#include "manager/wire/sign.h"
+#include "lanes/manager/broadcast.h"
+#include "lanes/manager/engine.h"
+#include "lanes/proto/gather.h"
+#include "lanes/proto/hop.h"
+#include "lanes/proto/nid.h"
+#include "lanes/proto/sign.h"
 #include "medium.h"
-#include "node/collectives.h"
+#include "lanes/node/collectives.h"
 #include "sim/rng.h"
 
 #define MANY       10000

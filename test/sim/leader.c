@@ -14,7 +14,7 @@
 #include <utlist.h>
 
 #include "leader_internal.h"
-#include "manager/journal.h"
+#include "lanes/manager/journal.h"
 #include "oracle.h"
 
 #define RETRY_MS   2000

@@ -10,7 +10,7 @@
 #include "base/hostlist.h"
 #include "endpoint.h"
 #include "leader_internal.h"
-#include "manager/wire/gather.h"
+#include "lanes/proto/gather.h"
 #include "oracle.h"
 
 /* A collective under way. */

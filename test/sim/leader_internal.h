@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "elan.h"
 #include "leader.h"
-#include "manager/engine.h"
-#include "manager/store/store.h"
+#include "lanes/manager/engine.h"
+#include "lanes/manager/store/store.h"
 #include "sim/disk.h"
 
 #define LEADER_STATE "/state"

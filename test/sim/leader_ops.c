@@ -9,11 +9,11 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "driver/none/none.h"
-#include "driver/slingshot/slingshot.h"
+#include "lanes/driver/none/none.h"
+#include "lanes/driver/slingshot/slingshot.h"
 #include "fabric.h"
 #include "leader_internal.h"
-#include "manager/journal.h"
+#include "lanes/manager/journal.h"
 #include "oracle.h"
 
 /* --- configuration --- */

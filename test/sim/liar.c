@@ -13,9 +13,9 @@
 #include <utlist.h>
 
 #include "base/hostlist.h"
-#include "manager/wire/gather.h"
-#include "manager/wire/parcel.h"
-#include "node/agent/agent.h"
+#include "lanes/proto/gather.h"
+#include "lanes/proto/parcel.h"
+#include "lanes/node/agent/agent.h"
 #include "node.h"
 
 #define LIES_PERCENT    60

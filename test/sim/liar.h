@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "node/collectives.h"
+#include "lanes/node/collectives.h"
 #include "world.h"
 
 struct liar;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "driver/slingshot/nic.h"
+#include "lanes/driver/slingshot/nic.h"
 #include "emu/cxi/core/softnic.h"
 #include "world.h"
 

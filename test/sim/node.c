@@ -12,8 +12,8 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "driver/none/none.h"
-#include "driver/slingshot/slingshot.h"
+#include "lanes/driver/none/none.h"
+#include "lanes/driver/slingshot/slingshot.h"
 #include "leader.h"
 #include "node_internal.h"
 #include "oracle.h"

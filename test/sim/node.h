@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "manager/wire/message.h"
+#include "lanes/proto/message.h"
 #include "nic.h"
 #include "world.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "node/guard/test/handle.h"
+#include "lanes/node/guard/test/handle.h"
 #include "node_internal.h"
 #include "oracle.h"
 

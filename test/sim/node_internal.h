@@ -7,8 +7,8 @@
 #include "endpoint.h"
 #include "fabric.h"
 #include "node.h"
-#include "node/agent/agent.h"
-#include "node/guard/core.h"
+#include "lanes/node/agent/agent.h"
+#include "lanes/node/guard/core.h"
 #include "sim/disk.h"
 
 #define NODE_DRIVERS    4 /* the last one in some seeds only */

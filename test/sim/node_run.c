@@ -13,7 +13,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "node/guard/ledger.h"
+#include "lanes/node/guard/ledger.h"
 #include "node_internal.h"
 
 #define PATH_JOURNAL "/run/journal"

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "fairlead/rms.h"
-#include "manager/wire/message.h"
+#include "lanes/proto/message.h"
 #include "nic.h"
 #include "node.h"
 #include "world.h"

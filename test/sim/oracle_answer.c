@@ -11,7 +11,7 @@
 #include "base/idset.h"
 #include "elan.h"
 #include "leader.h"
-#include "manager/engine.h"
+#include "lanes/manager/engine.h"
 #include "oracle_internal.h"
 
 static const char *text_of(const json_t *object, const char *name)

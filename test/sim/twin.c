@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "faults.h"
-#include "manager/wire/message.h"
+#include "lanes/proto/message.h"
 #include "node.h"
 #include "oracle.h"
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "coverage.h"
-#include "manager/wire/keyfile.h"
+#include "lanes/proto/keyfile.h"
 #include "sim/clock.h"
 #include "sim/network.h"
 #include "sim/queue.h"

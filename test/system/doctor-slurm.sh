@@ -108,7 +108,7 @@ finds WARN Prolog 'does not mention'
 it 'knows our program by the name of its link, or of the one behind that'
 mkdir "$slurm/ours"
 ln -s prolog "$slurm/ours/50-site"
-cp "$build/src/cli/fairlead-slurm" "$slurm/ours"
+cp "$build/src/lanes/cli/fairlead-slurm" "$slurm/ours"
 for hook in prolog epilog; do
 	ln -s fairlead-slurm "$slurm/ours/$hook"
 done

@@ -21,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "driver/driver.h"
+#include "lanes/driver/driver.h"
 #include "fairlead/rms.h"
-#include "rms/client.h"
+#include "elan/client.h"
 
 #define OTHER 900000 /* and above: programs of no lane */
 

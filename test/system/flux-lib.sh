@@ -9,7 +9,7 @@
 
 alice=$(id -u games) # with a name, and without rights
 flux=$work/flux
-plugins=$build/src/plugin/flux
+plugins=$build/src/lanes/plugin/flux
 flux_nodes=()
 flux_access=() # lines of [access]
 flux_munged=   # of a story that has one

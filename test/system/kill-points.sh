@@ -6,7 +6,7 @@
 # started again while the manager still waits for it, or when it has given up:
 # in turn, or both when FAIRLEAD_TEST is long. Only then is each point visited;
 # else every third of manager and guard is: what they write has tests that visit
-# its points (crash_test of manager/store and node/guard, ethernet_crash_test).
+# its points (crash_test of lanes/manager/store and lanes/node/guard, ethernet_crash_test).
 #
 # kill-points.sh [manager|guard|agent [INTERCONNECT]]: whose points; all of them by
 # default. Most of the time is waiting, so that the tests have a story for each.

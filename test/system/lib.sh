@@ -40,9 +40,9 @@ WAIT_S=60 # the bound of wait_for, far beyond what anything here needs
 
 tools=$build/test/system
 softnic=$build/src/emu/cxi/daemon/fairlead-softnic
-fairleadd=$build/src/fairleadd/fairleadd
+fairleadd=$build/src/lanes/daemon/fairleadd
 wire=$root/test/system/wire.py
-PATH=$build/src/cli:$PATH
+PATH=$build/src/lanes/cli:$PATH
 LC_ALL=C
 export PATH LC_ALL
 
@@ -132,7 +132,7 @@ somebody() {
 
 # need_others: users who are not root can reach the build
 need_others() {
-	somebody test -x "$build/src/cli/fairlead" ||
+	somebody test -x "$build/src/lanes/cli/fairlead" ||
 		skip_all "only its owner can reach what is in $root"
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 int main(int argc, char **argv)
 {

@@ -10,7 +10,7 @@
 # Users with a name, as Slurm wants them, and without rights.
 alice=$(id -u games) bob=$(id -u news)
 slurm=$work/slurm
-spank=$build/src/plugin/slurm/spank_fairlead.so
+spank=$build/src/lanes/plugin/slurm/spank_fairlead.so
 export SLURM_CONF=$slurm/slurm.conf
 export FAIRLEAD_MUNGE_SOCKET=$slurm/socket/s
 

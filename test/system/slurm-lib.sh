@@ -19,7 +19,7 @@ write_hooks() {
 	mkdir -p "$slurm/hooks"
 	for hook in prolog-slurmctld prolog epilog epilog-slurmctld; do
 		# A story may have something happen before the hook: $slurm/HOOK.before
-		ln -s "$build/src/cli/fairlead-slurm" "$slurm/hooks/$hook"
+		ln -s "$build/src/lanes/cli/fairlead-slurm" "$slurm/hooks/$hook"
 		cat >"$slurm/$hook" <<-END
 			#!/bin/sh
 			export FAIRLEAD_CLUSTER=$FAIRLEAD_CLUSTER PATH=/usr/bin:/bin

@@ -277,7 +277,7 @@ slurm_client scancel "$alice_job" "$bob_job"
 expect_slurm_clean 4
 
 flux_in_job() {
-	local plugins=$build/src/plugin/flux job
+	local plugins=$build/src/lanes/plugin/flux job
 	if ! command -v flux >/dev/null || ! anybody flux --version >/dev/null; then
 		skip_claim 'no flux here'
 		return

@@ -61,7 +61,7 @@ expect_slurm_clean 4
 # With a slurm.conf of their own, and a plugin of their own, users hand what they
 # want to the hooks.
 sed "s|^PlugStackConfig=.*|PlugStackConfig=$work/own.plugstack|" "$SLURM_CONF" >"$work/own.conf"
-echo "required $build/src/plugin/slurm/test/forge_spank.so $work/forged" >"$work/own.plugstack"
+echo "required $build/src/lanes/plugin/slurm/test/forge_spank.so $work/forged" >"$work/own.plugstack"
 forge() { # forge NAME=VALUE...: a job whose hooks have SPANK_NAME; into $job
 	printf '%s\0' "$@" >"$work/forged"
 	expect_exit 0 as_user "$alice" env "SLURM_CONF=$work/own.conf" sbatch --parsable \
@@ -215,7 +215,7 @@ expect_slurm_clean 4
 
 it 'a node that lost the lane again is drained by its Prolog, the job held'
 cat >"$slurm/prolog.before" <<END
-[ "\$SLURMD_NODENAME" != n3 ] || $build/src/cli/fairlead epilog slurm/\$SLURM_JOB_ID
+[ "\$SLURMD_NODENAME" != n3 ] || $build/src/lanes/cli/fairlead epilog slurm/\$SLURM_JOB_ID
 END
 submit -N2 -w n2,n3
 wait_for is_slurm_node n3 drain

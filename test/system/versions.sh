@@ -10,8 +10,8 @@ cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1039
 # The command finds its programs beside itself: here beside a newer daemon.
 newer=$work/newer
 mkdir -p "$newer/cli" "$newer/fairleadd" "$newer/emu"
-cp "$build/src/cli/fairlead" "$newer/cli/fairlead"
-ln -s "$build/src/client" "$newer/client"
+cp "$build/src/lanes/cli/fairlead" "$newer/cli/fairlead"
+ln -s "$build/src/lanes/client" "$newer/client"
 ln -s "$build/src/emu/cxi" "$newer/emu/cxi"
 ln -s "$tools/fairleadd-2" "$newer/fairleadd/fairleadd"
 

@@ -23,7 +23,7 @@
 
 #include "base/bytes.h"
 #include "emu/cluster/container.h"
-#include "manager/wire/keyfile.h"
+#include "lanes/proto/keyfile.h"
 #include "sys/rng.h"
 
 #define ELAN_RAILS_MAX 31 /* that fairlead-rms knows */

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rms/capability.h"
-#include "rms/client.h"
+#include "elan/capability.h"
+#include "elan/client.h"
 
 #define END_STEP_NS 2000000 /* 2 ms */
 #define END_STEPS   15000   /* 30 s */

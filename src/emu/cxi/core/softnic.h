@@ -23,7 +23,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 #define SOFTNIC_NIC_MAX     16
 #define SOFTNIC_SERVICE_MAX 1024    /* on one NIC; more get -ENOSPC */

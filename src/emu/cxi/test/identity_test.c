@@ -4,7 +4,7 @@
  * root, and says so where it is not. Usage: identity_test PATH-OF-
  * fairlead-softnic PATH-OF-softnic_probe.
  */
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 #include "emu/cxi/test/daemon.h"
 
 static const char *program; /* path of fairlead-softnic */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How many devices does this process see? The exit code says. */
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 #define EXIT_NO_LIST 99
 

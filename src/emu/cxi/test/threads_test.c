@@ -3,7 +3,7 @@
  * One device shared by threads, and one for each: usage: threads_test
  * PATH-OF-fairlead-softnic.
  */
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2

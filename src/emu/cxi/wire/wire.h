@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 #define SOFTNIC_VERSION   1
 #define WIRE_REQUEST_MAX  2048          /* bytes of a request */

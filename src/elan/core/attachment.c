@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Attachments: who is at which context of which rail; and rails. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "elan/core/registry.h"
+
+static int find_held(struct registry *registry, const struct program *program,
+		     const struct elan_capability *cap, uint64_t *ret_deposit)
+{
+	for (size_t i = 0; i < program->holding_count; i++) {
+		const struct holding *holding = &program->holdings[i];
+		const struct deposit *deposit =
+			registry_deposit(registry, holding->deposit);
+
+		if (!capability_is_like(&holding->cap, cap) ||
+		    !capability_has_key_of(&holding->cap, cap))
+			continue;
+		if (holding->deposit != 0 &&
+		    (deposit == NULL || deposit->is_ending ||
+		     !capability_has_key_of(&deposit->cap, cap)))
+			continue;
+		*ret_deposit = holding->deposit;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int check_place(const struct elan_capability *cap, int32_t rail)
+{
+	struct elan_capability plain = *cap;
+
+	plain.cap_mycontext = ELAN_CAP_UNINITIALISED;
+	if (capability_check(&plain) < 0 ||
+	    cap->cap_mycontext < cap->cap_lowcontext ||
+	    cap->cap_mycontext > cap->cap_highcontext || rail < 0 ||
+	    rail >= ELAN_MAX_RAILS || !(cap->cap_railmask >> rail & 1))
+		return -EINVAL;
+	return 0;
+}
+
+static int add_attachment(struct registry *registry,
+			  const struct attachment *attachment)
+{
+	const struct keeper_seam *keeper = &registry->keeper;
+	struct attachment *attachments;
+	int result;
+
+	if (registry->attachment_count >= ATTACHMENTS_MAX)
+		return -ENOMEM;
+	attachments = reallocarray(registry->attachments,
+				   registry->attachment_count + 1,
+				   sizeof(*attachments));
+	if (attachments == NULL)
+		return -ENOMEM;
+	registry->attachments = attachments;
+	result = keeper->ops->watch(keeper->ctx, &attachment->process);
+	if (result < 0)
+		return result;
+	attachments[registry->attachment_count++] = *attachment;
+	result = registry_save_node(registry);
+	if (result < 0)
+		registry->attachment_count--;
+	return result;
+}
+
+int registry_attach(struct registry *registry, const struct caller *caller,
+		    int32_t rail, const struct elan_capability *cap)
+{
+	const struct keeper_seam *keeper = &registry->keeper;
+	struct attachment attachment = {
+		.process = caller->process,
+		.context = cap->cap_mycontext,
+		.rail = rail,
+	};
+	struct program *program;
+	uint32_t setting;
+	int result = check_place(cap, rail);
+
+	if (result == 0)
+		result =
+			keeper->ops->find(keeper->ctx, registry->programs,
+					  &caller->process, &program, &setting);
+	if (result == 0)
+		result = find_held(registry, program, cap, &attachment.deposit);
+	if (result < 0)
+		return result;
+	attachment.program = program->id;
+	if (!(registry->rails_up >> rail & 1))
+		return -ENETDOWN;
+	for (size_t i = 0; i < registry->attachment_count; i++) {
+		if (registry->attachments[i].rail == rail &&
+		    registry->attachments[i].context == attachment.context)
+			return -EBUSY;
+	}
+	return add_attachment(registry, &attachment);
+}
+
+/* A place, and whose. */
+struct seat {
+	int32_t rail, context;
+	struct process process;
+};
+
+static bool is_seat(const struct attachment *attachment, const void *arg)
+{
+	const struct seat *seat = arg;
+
+	return attachment->rail == seat->rail &&
+	       attachment->context == seat->context &&
+	       process_is(&attachment->process, &seat->process);
+}
+
+int registry_detach(struct registry *registry, const struct caller *caller,
+		    int32_t rail, const struct elan_capability *cap)
+{
+	const struct seat seat = { rail, cap->cap_mycontext, caller->process };
+
+	return registry_detach_all(registry, is_seat, &seat);
+}
+
+/* By which of its program's capabilities. */
+static const struct holding *find_attached(const struct program *program,
+					   const struct attachment *attachment)
+{
+	for (size_t i = 0; i < program->holding_count; i++) {
+		const struct holding *holding = &program->holdings[i];
+		const struct elan_capability *cap = &holding->cap;
+
+		if (holding->deposit == attachment->deposit &&
+		    (cap->cap_railmask >> attachment->rail & 1) != 0 &&
+		    cap->cap_lowcontext <= attachment->context &&
+		    cap->cap_highcontext >= attachment->context)
+			return holding;
+	}
+	return NULL;
+}
+
+int registry_attached(struct registry *registry, const struct caller *caller,
+		      int32_t rail, int32_t context,
+		      struct attached *ret_attached)
+{
+	const struct seat seat = { rail, context, caller->process };
+	const struct attachment *attachment = NULL;
+	const struct holding *holding = NULL;
+	const struct deposit *deposit;
+	const struct program *program;
+
+	for (size_t i = 0; i < registry->attachment_count; i++)
+		if (is_seat(&registry->attachments[i], &seat))
+			attachment = &registry->attachments[i];
+	if (attachment == NULL)
+		return -ENOENT;
+	program = registry_program(registry, attachment->program);
+	if (program != NULL)
+		holding = find_attached(program, attachment);
+	if (holding == NULL)
+		return -ENOENT;
+	deposit = registry_deposit(registry, attachment->deposit);
+	*ret_attached = (struct attached){
+		.program = (uint32_t)program->id,
+		.cap = &holding->cap,
+		.node = deposit != NULL ? deposit->node : -1,
+		.routes = deposit != NULL ? deposit->routes : NULL,
+		.route_count = deposit != NULL ? deposit->route_count : 0,
+	};
+	return 0;
+}
+
+void registry_count(struct registry *registry, int32_t id, uint64_t bytes)
+{
+	struct program *program = registry_program(registry, id);
+
+	if (program == NULL)
+		return;
+	program->elanstats.ebytes += bytes;
+	program->elanstats.exfers++;
+	program->is_changed = true;
+}
+
+int registry_rail_set(struct registry *registry, const struct caller *caller,
+		      int32_t rail, bool is_up)
+{
+	uint32_t before = registry->rails_up;
+	int result;
+
+	if (caller->uid != 0)
+		return -EACCES;
+	if (rail < 0 || rail >= ELAN_MAX_RAILS)
+		return -EINVAL;
+	registry->rails_up &= ~(UINT32_C(1) << rail);
+	registry->rails_up |= (uint32_t)is_up << rail;
+	result = registry_save_node(registry);
+	if (result < 0)
+		registry->rails_up = before;
+	return result;
+}
+
+int registry_rails_set(struct registry *registry, uint32_t rails)
+{
+	uint32_t before = registry->rails_up;
+	int result = 0;
+
+	registry->rails_up = rails & ((UINT32_C(1) << ELAN_MAX_RAILS) - 1);
+	if (registry->rails_up != before)
+		result = registry_save_node(registry);
+	if (result < 0)
+		registry->rails_up = before;
+	return result;
+}
+
+void registry_rails(const struct registry *registry, struct writer *writer)
+{
+	uint32_t contexts[ELAN_MAX_RAILS] = { 0 };
+	const struct deposit *deposit;
+
+	DL_FOREACH (registry->deposits, deposit) {
+		for (int i = 0; i < ELAN_MAX_RAILS; i++) {
+			if (deposit->cap.cap_railmask >> i & 1)
+				contexts[i] +=
+					capability_context_count(&deposit->cap);
+		}
+	}
+	write_u32(writer, registry->rails_up);
+	write_u8(writer, ELAN_MAX_RAILS);
+	for (int i = 0; i < ELAN_MAX_RAILS; i++)
+		write_u32(writer, contexts[i]);
+}

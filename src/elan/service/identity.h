@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who is at the other end of a connection. */
+#pragma once
+
+#include "elan/core/registry.h"
+
+/*
+ * As the kernel says: the process and the effective uid that connected, held by
+ * a descriptor that is this process's for good. Where the kernel gives it
+ * (Linux 6.5) there is no doubt; before, a process that has ended meanwhile is
+ * told from one that has its pid by their uids, so that one could be taken for
+ * another of the same user. -EACCES: its PID is not ours to see; -ESRCH: it has
+ * ended. The caller closes *ret_pidfd.
+ */
+int identity_of(int fd, struct caller *ret_caller, int *ret_pidfd);

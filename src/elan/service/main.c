@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fairlead-rms: the program descriptions of one node. */
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elan/service/options.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+
+#define EXIT_FAILED        1
+#define EXIT_USAGE         2
+#define EXIT_NOT_PERMITTED 77
+
+static int run_daemon(const struct options *options)
+{
+	/* Borrowed by the server, so they end after it. */
+	struct clock_seam clock = sys_clock();
+	struct log log;
+	_auto_(notes_closep) struct notes *notes = NULL;
+	_auto_(server_destroyp) struct server *server = NULL;
+	struct fairlead_error error;
+	int result;
+
+	umask(022); /* everyone may find the socket, and see cgroups */
+	sys_log_init(&log, "fairlead-rms", LOG_LEVEL_INFO);
+	if (sodium_init() < 0) {
+		log_error(&log, "libsodium cannot be used");
+		return EXIT_FAILED;
+	}
+	if (geteuid() != 0) {
+		log_error(&log, "only root can keep the processes of others");
+		return EXIT_NOT_PERMITTED;
+	}
+	result = notes_open(options->dir, &notes, &error);
+	if (result == 0)
+		result = server_create(&options->server, notes, &clock, &log,
+				       &server, &error);
+	if (result < 0) {
+		log_error(&log, "%s", error.text);
+		return EXIT_FAILED;
+	}
+	return server_run(server) < 0 ? EXIT_FAILED : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct fairlead_error error;
+	struct options options;
+
+	if (options_parse(argc, argv, &options, &error) < 0) {
+		fprintf(stderr, "fairlead-rms: %s\n%s", error.text,
+			options_usage());
+		return EXIT_USAGE;
+	}
+	if (options.shows_help) {
+		fputs(options_usage(), stdout);
+		return 0;
+	}
+	if (options.shows_version) {
+		puts("fairlead-rms " FAIRLEAD_VERSION);
+		return 0;
+	}
+	return run_daemon(&options);
+}

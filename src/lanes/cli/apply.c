@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Warnings and failures are for people: they go to stderr, a line each, and
+ * only what the error has not said already. Scripts have --json.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+
+static const struct option_spec options[] = {
+	OPTION_JSON,
+	OPTION_SOCKET,
+	OPTION_TIMEOUT,
+	{ 0 },
+};
+
+/* Nodes and text of each element on stderr, unless it was said already. */
+static void print_nodes(struct cli *cli, const json_t *array, const char *said)
+{
+	const json_t *element;
+	size_t i;
+
+	json_array_foreach (array, i, element) {
+		const char *nodes = output_text(element, "nodes");
+		const char *text = output_text(element, "text");
+		_auto_(freep) char *whole = NULL;
+
+		if (asprintf(&whole, "%s: %s", nodes, text) < 0)
+			whole = NULL;
+		if (whole && !strstr(said, whole))
+			output_lines(cli, nodes, text);
+	}
+}
+
+static int run(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	uint64_t grant_id = 0;
+	int code = remote_grant(cli, cli_argument(cli, 0), &grant_id);
+
+	if (code == EXIT_DONE)
+		code = remote_ask(
+			cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE, "apply",
+			json_pack("{s:I}", "grant_id", (json_int_t)grant_id),
+			&answer);
+	print_nodes(cli, json_object_get(answer, "failures"),
+		    output_text(answer, "error"));
+	if (output_number(answer, "more") > 0)
+		cli_fail(cli, EXIT_FAILED, "%lld more nodes failed",
+			 (long long)output_number(answer, "more"));
+	print_nodes(cli, json_object_get(answer, "warnings"), "");
+	if (code == EXIT_DONE && cli_flag(cli, "json"))
+		return output_json(cli, answer);
+	return code;
+}
+
+const struct subcommand command_apply = {
+	.name = "apply",
+	.summary = "Make a lane on every node of its job, or on none",
+	.arguments = "GRANT",
+	.details =
+		"GRANT is what 'fairlead reserve' printed. When a node fails, "
+		"its reason is printed, the\nlane is taken back on all, and "
+		"the grant is released.",
+	.options = options,
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.run = run,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Daemons of an emulated cluster have a configuration of their own, so a
+ * command that looks at them must not look at the machine's.
+ */
+#include "lanes/cli/config_path.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "lanes/driver/driver.h"
+#include "emu/cluster/cluster.h"
+
+char *config_path(struct cli *cli)
+{
+	const char *given = cli_option(cli, "config");
+	char cluster[CLUSTER_CONFIG_MAX];
+	char *path;
+
+	if (!given)
+		given = cluster_named_config(cluster, sizeof(cluster))
+				? cluster
+				: CONFIG_FILE_DEFAULT;
+	path = strdup(given);
+	if (!path)
+		cli_fail(cli, EXIT_FAILED, "memory is out");
+	return path;
+}
+
+int config_read(struct cli *cli, unsigned int roles, struct config **ret_config,
+		char **ret_errors)
+{
+	_auto_(freep) char *path = config_path(cli);
+	size_t drivers = 0;
+
+	*ret_errors = NULL;
+	if (!path)
+		return -ENOMEM;
+	while (driver_table[drivers])
+		drivers++;
+	return config_load(path, roles, driver_table, drivers, ret_config,
+			   ret_errors);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A role is looked at where there is a trace of it: its key file or its
+ * socket. On a machine with neither there is nothing that could be well, but for
+ * a job manager's own.
+ */
+#include "lanes/cli/doctor_beside.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "lanes/cli/config_path.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+#include "lanes/driver/driver.h"
+
+static const struct option_spec options[] = {
+	{ .name = "slurm", .help = "also at Slurm, and what calls us there" },
+	{ .name = "flux", .help = "also at Flux, and our plugins there" },
+	OPTION_CONFIG,
+	OPTION_JSON,
+	OPTION_NO_HEADER,
+	{ 0 },
+};
+
+static const char *const level_names[] = {
+	[DOCTOR_OK] = "OK",
+	[DOCTOR_SKIP] = "SKIP",
+	[DOCTOR_WARN] = "WARN",
+	[DOCTOR_FAIL] = "FAIL",
+};
+
+void doctor_say(struct doctor *doctor, enum doctor_level level,
+		const char *check, const char *advice, const char *format, ...)
+{
+	_auto_(freep) char *clean_advice = advice ? strdup(advice) : NULL;
+	_auto_(freep) char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (text)
+		text_clean(text);
+	if (clean_advice)
+		text_clean(clean_advice);
+	if (level == DOCTOR_FAIL)
+		doctor->failed_count++;
+	json_array_append_new(
+		doctor->findings,
+		json_pack("{s:s, s:s, s:s, s:s}", "level", level_names[level],
+			  "check", check, "text", text ? text : "memory is out",
+			  "advice", clean_advice ? clean_advice : ""));
+}
+
+const char *doctor_setting(const struct doctor *doctor, const char *driver,
+			   const char *name)
+{
+	const struct config_driver *found;
+
+	if (!doctor->config)
+		return NULL;
+	found = config_driver_find(doctor->config, driver);
+	for (size_t i = 0; found && i < found->setting_count; i++)
+		if (strcmp(found->settings[i].name, name) == 0)
+			return found->settings[i].value;
+	return NULL;
+}
+
+static size_t driver_count(void)
+{
+	size_t count = 0;
+
+	while (driver_table[count])
+		count++;
+	return count;
+}
+
+static void check_config(struct doctor *doctor, struct config **ret_config)
+{
+	_auto_(freep) char *path = config_path(doctor->cli);
+	_auto_(freep) char *errors = NULL;
+
+	if (path && config_load(path, 0, driver_table, driver_count(),
+				ret_config, &errors) == 0) {
+		doctor->config = *ret_config;
+		doctor_say(doctor, DOCTOR_OK, "configuration", NULL,
+			   "%s is good", path);
+		return;
+	}
+	doctor_say(doctor, DOCTOR_FAIL, "configuration",
+		   "mend the file; 'fairlead manager check' tries it", "%s",
+		   errors ? errors : "memory is out");
+}
+
+static bool is_there(const char *path)
+{
+	return path && *path &&
+	       (doctor_is_url(path) || access(path, F_OK) == 0);
+}
+
+/* The socket: as the environment says, else the configuration, else default. */
+static const char *socket_of(const char *variable, const char *configured,
+			     const char *path_default)
+{
+	const char *path = secure_getenv(variable);
+
+	if (path && *path)
+		return path;
+	return configured ? configured : path_default;
+}
+
+/* The manager's munged on its machine, else the one of clients. */
+static void check_munge(struct doctor *doctor, const char *manager)
+{
+	const struct config *config = doctor->config;
+
+	if (config && *config->manager.listen_clients)
+		doctor_check_munge(doctor, config->manager.munge_socket);
+	else if (doctor_is_url(manager))
+		doctor_check_munge(doctor, socket_of("FAIRLEAD_MUNGE_SOCKET",
+						     NULL, ""));
+}
+
+static void check_roles(struct doctor *doctor)
+{
+	const struct config *config = doctor->config;
+	const char *manager = socket_of("FAIRLEAD_SOCKET",
+					config ? config->manager.socket : NULL,
+					FAIRLEAD_MANAGER_SOCKET);
+	const char *node = socket_of("FAIRLEAD_NODE_SOCKET",
+				     config ? config->node.socket : NULL,
+				     FAIRLEAD_NODE_SOCKET);
+	unsigned int roles = 0;
+
+	if (is_there(manager) || (config && is_there(config->manager.key)))
+		roles |= CONFIG_ROLE_MANAGER;
+	if (is_there(node) || (config && is_there(config->node.key)))
+		roles |= CONFIG_ROLE_NODE;
+	if (!roles && !cli_flag(doctor->cli, "slurm") &&
+	    !cli_flag(doctor->cli, "flux"))
+		doctor_say(doctor, DOCTOR_FAIL, "roles",
+			   "start fairleadd, or look at the machine where it "
+			   "runs",
+			   "no trace of a manager or a node: no key, and no "
+			   "socket at %s or %s",
+			   manager, node);
+	doctor_check_files(doctor, roles);
+	if (roles & CONFIG_ROLE_MANAGER) {
+		check_munge(doctor, manager);
+		doctor_check_manager(doctor, manager);
+	}
+	if (roles & CONFIG_ROLE_NODE)
+		doctor_check_node(doctor, node);
+	json_decref(doctor->node_keys);
+	doctor->node_keys = NULL;
+}
+
+static void print_findings(struct cli *cli, const json_t *findings)
+{
+	static const struct column columns[] = {
+		{ .name = "LEVEL", .flags = COLUMN_STATE },
+		{ .name = "CHECK" },
+		{ .name = "FOUND", .flags = COLUMN_WRAP },
+		{ .name = "WHAT TO DO", .flags = COLUMN_WRAP },
+		{ 0 },
+	};
+	struct table *table = table_create(cli, columns);
+	const json_t *finding;
+	size_t i;
+
+	json_array_foreach (findings, i, finding) {
+		table_row(table);
+		table_text(table, output_text(finding, "level"));
+		table_text(table, output_text(finding, "check"));
+		table_text(table, output_text(finding, "text"));
+		table_text(table, output_text(finding, "advice"));
+	}
+	table_finish(table);
+}
+
+static int run(struct cli *cli)
+{
+	_auto_(config_destroyp) struct config *config = NULL;
+	json_auto_t *findings = json_array();
+	json_auto_t *answer = NULL;
+	json_auto_t *seen_nodes = json_object();
+	json_auto_t *lost_objects = json_object();
+	struct doctor doctor = { .cli = cli,
+				 .findings = findings,
+				 .seen_nodes = seen_nodes,
+				 .lost_objects = lost_objects };
+
+	check_config(&doctor, &config);
+	check_roles(&doctor);
+	if (cli_flag(cli, "slurm"))
+		doctor_check_slurm(&doctor);
+	if (cli_flag(cli, "flux"))
+		doctor_check_flux(&doctor);
+	if (cli_flag(cli, "json")) {
+		answer = json_pack("{s:O, s:i}", "findings", findings, "failed",
+				   doctor.failed_count);
+		if (output_json(cli, answer) != EXIT_DONE)
+			return EXIT_FAILED;
+	} else {
+		print_findings(cli, findings);
+	}
+	return doctor.failed_count > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+const struct subcommand command_doctor = {
+	.name = "doctor",
+	.summary = "Look for what is wrong on this machine, and say what to do",
+	.arguments = "",
+	.details =
+		"Each check is OK, SKIP (it could not be made, mostly for want "
+		"of root), WARN or FAIL. The\nexit code is 1 when one is "
+		"FAIL.",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `fairlead doctor` looks at, a file for each place: this machine's
+ * files, the manager, this node's daemon. A check says what it found in any
+ * case, so that nothing is taken for checked that was not.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lanes/cli/cli.h"
+#include "lanes/config/config.h"
+#include "fairlead.h"
+
+enum doctor_level {
+	DOCTOR_OK,
+	DOCTOR_SKIP, /* could not be looked at; the text says why */
+	DOCTOR_WARN,
+	DOCTOR_FAIL,
+};
+
+struct doctor {
+	struct cli *cli;
+	const struct config *config; /* NULL: it cannot be read */
+	json_t *findings;
+	int failed_count;
+	json_t *seen_nodes; /* names whose objects were looked at */
+	/* "NODE DEVICE/ID": why, of objects of grants that a node has lost. */
+	json_t *lost_objects;
+	json_t *node_keys; /* ids in this node's key file; NULL: not known */
+};
+
+/* Identifiers that the configuration has a driver hand out; NULL: none. */
+struct idset *doctor_pool(const struct doctor *doctor, const char *driver);
+/* Part a driver's summary: its beginning, and what it lacks or "". */
+void doctor_part_summary(char *summary, const char **ret_lacks);
+
+/* Add a finding. advice: what to do; NULL when there is nothing to do. */
+void doctor_say(struct doctor *doctor, enum doctor_level level,
+		const char *check, const char *advice, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* The answer of a daemon, which the caller drops; NULL: the error says why. */
+json_t *doctor_ask(struct fairlead *handle, const char *op,
+		   json_t *members_owned, struct fairlead_error *ret_error);
+
+/*
+ * The name after which the next page of node-list begins, which the caller
+ * frees; NULL: this is the last one.
+ */
+char *doctor_next_page(const json_t *page);
+
+/* Keys, library, folders, room on the disk. */
+void doctor_check_files(struct doctor *doctor, unsigned int roles);
+/* The manager at its socket, its pools, and its nodes. */
+void doctor_check_manager(struct doctor *doctor, const char *socket_path);
+/* Is MUNGE there, for clients over TCP? socket: munged's, "" its default. */
+void doctor_check_munge(struct doctor *doctor, const char *munge_socket);
+/*
+ * The endpoint of a role whose daemon does not run: opened, and closed again. Of
+ * libfabric's variables in our environment it removes those that steer it.
+ */
+void doctor_try_endpoint(struct doctor *doctor, bool is_manager);
+/* The one of this node's daemon, by its node-status. */
+void doctor_check_endpoint(struct doctor *doctor, const json_t *status);
+/* The daemon of this node, its devices, and the environment. */
+void doctor_check_node(struct doctor *doctor, const char *socket_path);
+
+/* Slurm's configuration, hooks, plugin and nodes. */
+void doctor_check_slurm(struct doctor *doctor);
+/* The instance of Flux, its plugins and ours, and its nodes. */
+void doctor_check_flux(struct doctor *doctor);
+
+/*
+ * A node's `objects` answer: the default service, and what is not ours. Once
+ * for each node: it may be asked directly and through the manager.
+ */
+void doctor_check_objects(struct doctor *doctor, const char *node,
+			  const json_t *answer);
+/* A page of node-list: drivers that cannot be used, or lack something. */
+void doctor_check_levels(struct doctor *doctor, const json_t *nodes,
+			 json_t *lacking);
+/* What was found lacking on all pages. */
+void doctor_say_lacking(struct doctor *doctor, const json_t *lacking);
+/* The value of a driver's setting, or NULL. */
+const char *doctor_setting(const struct doctor *doctor, const char *driver,
+			   const char *name);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lanes/cli/doctor_beside.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+#include "lanes/cli/slurm/expect.h"
+
+static bool is_path_open(const char *path, uid_t also)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 &&
+	       ((status.st_uid != 0 && status.st_uid != also) ||
+		((status.st_mode & (S_IWGRP | S_IWOTH)) &&
+		 !(S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX))));
+}
+
+bool doctor_is_open(const char *path, uid_t also)
+{
+	_auto_(freep) char *copy = strdup(path);
+	_auto_(freep) char *target = realpath(path, NULL);
+
+	return !copy || is_path_open(path, also) ||
+	       is_path_open(dirname(copy), also) ||
+	       (target && is_path_open(dirname(target), also));
+}
+
+bool doctor_is_url(const char *path)
+{
+	return strncmp(path, "tcp://", 6) == 0;
+}
+
+void doctor_host(char *host, size_t size)
+{
+	memset(host, 0, size);
+	gethostname(host, size - 1);
+}
+
+bool doctor_is_host(const char *host, const char *name)
+{
+	size_t size = strcspn(host, ".");
+
+	return size > 0 && strncmp(host, name, size) == 0 &&
+	       (name[size] == 0 || strchr(".(", name[size]));
+}
+
+const char *doctor_default(const struct config *config)
+{
+	switch (lane_expect(config, NULL, "")) {
+	case LANE_NONE:
+		return "none";
+	case LANE_MAY:
+		return "may";
+	case LANE_MUST:
+		break;
+	}
+	return "must";
+}
+
+const char *doctor_beside_manager(const struct doctor_beside *beside)
+{
+	const char *path = secure_getenv("FAIRLEAD_SOCKET");
+
+	if (beside->manager)
+		return beside->manager;
+	if (path && *path)
+		return path;
+	return config_manager_of(beside->doctor->config, beside->section);
+}
+
+/* --- its user --- */
+
+static const struct config_submitter *find_submitter(
+	const struct doctor_beside *beside)
+{
+	const struct config_manager *manager = &beside->doctor->config->manager;
+
+	for (size_t i = 0; i < manager->submitter_count; i++)
+		if (strcmp(manager->submitters[i].name,
+			   beside->section->submitter) == 0)
+			return &manager->submitters[i];
+	return NULL;
+}
+
+void doctor_beside_user(const struct doctor_beside *beside, const char *who,
+			uid_t user)
+{
+	const struct config_submitter *found = find_submitter(beside);
+	bool is_remote = doctor_is_url(doctor_beside_manager(beside));
+	struct doctor *doctor = beside->doctor;
+	_auto_(freep) char *advice = NULL;
+	const char *name = beside->section->submitter;
+
+	if (asprintf(&advice,
+		     "in the manager's fairlead.conf: manager { submitter "
+		     "\"%s\" { uid = %u } }",
+		     name, user) < 0)
+		advice = NULL;
+	if ((found && found->uid == user) || (user == 0 && !is_remote))
+		doctor_say(doctor, DOCTOR_OK, "submitter", NULL,
+			   "%s, uid %u, may reserve for '%s'", who, user, name);
+	else if (found)
+		doctor_say(doctor, DOCTOR_FAIL, "submitter", advice,
+			   "%s is uid %u, and the submitter '%s' uid %u", who,
+			   user, name, found->uid);
+	else if (is_remote)
+		doctor_say(doctor, DOCTOR_SKIP, "submitter", advice,
+			   "whether the manager takes %s, uid %u, for '%s' is "
+			   "not said here",
+			   who, user, name);
+	else
+		doctor_say(doctor, DOCTOR_FAIL, "submitter", advice,
+			   "there is no submitter '%s', who %s, uid %u, has to "
+			   "be",
+			   name, who, user);
+}
+
+void doctor_beside_drain(const struct doctor_beside *beside)
+{
+	const struct config_manager *manager = &beside->doctor->config->manager;
+	struct doctor *doctor = beside->doctor;
+	_auto_(freep) char *advice = NULL;
+
+	if (asprintf(&advice,
+		     "in fairlead.conf: manager { drain_command = "
+		     "\"%s/drain\"  undrain_command = \"%s/undrain\" }",
+		     beside->scripts, beside->scripts) < 0)
+		advice = NULL;
+	if (doctor_is_url(doctor_beside_manager(beside)))
+		doctor_say(doctor, DOCTOR_SKIP, "drain_command",
+			   "ask again on the manager's machine",
+			   "the manager is on another machine");
+	else if (*manager->drain_command && *manager->undrain_command)
+		doctor_say(doctor, DOCTOR_OK, "drain_command", NULL,
+			   "%s and %s", manager->drain_command,
+			   manager->undrain_command);
+	else
+		doctor_say(doctor, DOCTOR_WARN, "drain_command", advice,
+			   "a node that Fairlead drains, as it cannot take a "
+			   "lane back, goes on getting jobs from %s",
+			   beside->title);
+}
+
+/* --- nodes --- */
+
+/* Take the names that the manager knows off; false: it did not say. */
+static bool take_known(struct fairlead *handle, json_t *unknown,
+		       struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *after = NULL;
+
+	do {
+		json_auto_t *page =
+			doctor_ask(handle, "node-list",
+				   json_pack("{s:s*}", "after", after),
+				   ret_error);
+		const json_t *node;
+		size_t i;
+
+		if (!page)
+			return false;
+		json_array_foreach (json_object_get(page, "nodes"), i, node)
+			json_object_del(unknown, output_text(node, "name"));
+		free(after);
+		after = doctor_next_page(page);
+	} while (after);
+	return true;
+}
+
+static char *format_names(const json_t *names)
+{
+	size_t count = json_object_size(names);
+	_auto_(freep) const char **list = calloc(count + 1, sizeof(*list));
+	const char *name;
+	size_t i = 0;
+	json_t *ignored;
+
+	if (!list)
+		return NULL;
+	json_object_foreach ((json_t *)names, name, ignored)
+		list[i++] = name;
+	return hostlist_format(list, count);
+}
+
+void doctor_beside_nodes(const struct doctor_beside *beside,
+			 const json_t *names)
+{
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	json_auto_t *unknown = json_copy((json_t *)names);
+	_auto_(freep) char *check = NULL;
+	_auto_(freep) char *text = NULL;
+	struct doctor *doctor = beside->doctor;
+	struct fairlead_error error;
+
+	if (!names || asprintf(&check, "%s's nodes", beside->title) < 0)
+		return;
+	if (fairlead_open(doctor_beside_manager(beside), &handle, &error) < 0 ||
+	    !take_known(handle, unknown, &error)) {
+		doctor_say(doctor, DOCTOR_SKIP, check,
+			   "ask again when the manager answers", "%s",
+			   error.text);
+		return;
+	}
+	if (json_object_size(unknown) == 0) {
+		doctor_say(doctor, DOCTOR_OK, check, NULL,
+			   "the manager knows all %zu",
+			   json_object_size(names));
+		return;
+	}
+	text = format_names(unknown);
+	doctor_say(doctor, DOCTOR_FAIL, check,
+		   "'nodes' of the section 'manager' has to have them, by the "
+		   "names that the job manager has; jobs there are refused",
+		   "the manager does not know %s",
+		   text ? text : "some of them");
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The manager, and through it the nodes. A node's clock is read while it
+ * answers: it cannot be known better than the answer took.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "lanes/cli/doctor.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+#include "lanes/credential/credential.h"
+
+#define CLOCK_WARN_S 1.0
+
+json_t *doctor_ask(struct fairlead *handle, const char *op,
+		   json_t *members_owned, struct fairlead_error *ret_error)
+{
+	json_auto_t *members = members_owned;
+	_auto_(freep) char *text =
+		members ? json_dumps(members, JSON_COMPACT) : NULL;
+	_auto_(freep) char *json = NULL;
+
+	if (fairlead_call(handle, op, text, &json, ret_error) < 0)
+		return NULL;
+	return json_loads(json, 0, NULL);
+}
+
+static void check_epoch(struct doctor *doctor, const json_t *status)
+{
+	long long epoch = output_number(status, "epoch");
+
+	if (json_is_true(json_object_get(status, "halted")))
+		doctor_say(doctor, DOCTOR_FAIL, "manager",
+			   "'fairlead manager recover' says how to go on",
+			   "it has met an epoch above its own (%lld), and has "
+			   "stopped granting",
+			   epoch);
+	else if (json_is_true(json_object_get(status, "recovering")))
+		doctor_say(doctor, DOCTOR_WARN, "manager",
+			   "wait for the nodes, or 'fairlead manager waive' "
+			   "those that will not come",
+			   "recovering in epoch %lld; awaited: %s", epoch,
+			   output_text(status, "awaited"));
+	else
+		doctor_say(doctor, DOCTOR_OK, "manager", NULL,
+			   "at work in epoch %lld, version %s", epoch,
+			   output_text(status, "version"));
+	if (strcmp(output_text(status, "version"), FAIRLEAD_VERSION) != 0)
+		doctor_say(doctor, DOCTOR_WARN, "version",
+			   "restart fairleadd after an upgrade",
+			   "the manager is version %s, this "
+			   "program " FAIRLEAD_VERSION,
+			   output_text(status, "version"));
+}
+
+static void check_pool(struct doctor *doctor, const char *driver,
+		       const char *name, const json_t *pool)
+{
+	long long free_count = output_number(pool, "free");
+	long long quarantined = output_number(pool, "quarantined");
+	long long withheld = output_number(pool, "withheld");
+
+	if (free_count == 0)
+		doctor_say(doctor, DOCTOR_FAIL, "pool",
+			   "'fairlead pools' shows who has it; enlarge it, or "
+			   "release what is not needed",
+			   "%s %s: nothing is free", driver, name);
+	else
+		doctor_say(doctor, DOCTOR_OK, "pool", NULL,
+			   "%s %s: %lld of %lld are free", driver, name,
+			   free_count,
+			   (long long)output_number(pool, "universe"));
+	if (quarantined > 0)
+		doctor_say(doctor, DOCTOR_WARN, "quarantine",
+			   "'fairlead quarantine list' says which nodes have "
+			   "to confirm",
+			   "%s %s: %lld identifiers wait for nodes", driver,
+			   name, quarantined);
+	if (withheld > 0)
+		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
+			   "'fairlead node list' says where; 'fairlead node "
+			   "query NODE objects' shows by whom",
+			   "%s %s: %lld are in use on nodes by something that "
+			   "is of no lane there",
+			   driver, name, withheld);
+}
+
+static void check_pools(struct doctor *doctor, const json_t *pools)
+{
+	const char *driver, *name;
+	json_t *of_driver, *pool;
+
+	json_object_foreach ((json_t *)pools, driver, of_driver)
+		json_object_foreach (of_driver, name, pool)
+			check_pool(doctor, driver, name, pool);
+}
+
+static void check_counts(struct doctor *doctor, const json_t *nodes)
+{
+	long long down = output_number(nodes, "down");
+	long long drained = output_number(nodes, "drained");
+
+	if (down > 0)
+		doctor_say(doctor, DOCTOR_WARN, "nodes",
+			   "'fairlead node list' names them; 'fairlead node "
+			   "fence' those that are gone",
+			   "%lld are down", down);
+	if (drained > 0)
+		doctor_say(doctor, DOCTOR_WARN, "nodes",
+			   "'fairlead node list' says why; 'fairlead node "
+			   "undrain' when it is mended",
+			   "%lld are drained", drained);
+	if (down == 0 && drained == 0)
+		doctor_say(doctor, DOCTOR_OK, "nodes", NULL, "%lld are up",
+			   (long long)output_number(nodes, "up"));
+}
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/* The node's clock was read between the two moments. */
+static void check_clock(struct doctor *doctor, const char *node,
+			const json_t *answer, double asked_s, double answered_s)
+{
+	double theirs = output_real(answer, "time_us") / 1e6;
+	double off = 0;
+
+	if (theirs < asked_s)
+		off = theirs - asked_s;
+	else if (theirs > answered_s)
+		off = theirs - answered_s;
+	if (off > CLOCK_WARN_S || off < -CLOCK_WARN_S)
+		doctor_say(doctor, DOCTOR_WARN, "clock",
+			   "set the clocks by NTP; times in events are hard "
+			   "to compare else",
+			   "the clock of %s is off by %+.1f s", node, off);
+	else
+		doctor_say(doctor, DOCTOR_OK, "clock", NULL,
+			   "%s agrees with this machine", node);
+}
+
+/* False: nobody need be asked any more. */
+static bool query(struct doctor *doctor, struct fairlead *handle,
+		  const char *const *names, size_t count)
+{
+	_auto_(freep) char *nodes = hostlist_format(names, count);
+	json_auto_t *answers = NULL;
+	struct fairlead_error error;
+	const json_t *item;
+	double asked_s = now_s();
+	double answered_s;
+	size_t i;
+
+	answers = doctor_ask(handle, "node-query",
+			     json_pack("{s:s*, s:s}", "nodes", nodes, "what",
+				       "objects"),
+			     &error);
+	answered_s = now_s();
+	if (!answers) {
+		doctor_say(doctor, DOCTOR_SKIP, "nodes' clocks and devices",
+			   error.code == -EPERM ? "ask again as root" : NULL,
+			   "the nodes cannot be asked: %s", error.text);
+		return false;
+	}
+	json_array_foreach (json_object_get(answers, "answers"), i, item) {
+		const json_t *answer = json_object_get(item, "answer");
+		const char *node = output_text(item, "node");
+
+		if (output_number(item, "result") < 0) {
+			doctor_say(doctor, DOCTOR_FAIL, "node",
+				   "'fairlead doctor' there; the section "
+				   "'fabric' may have put its endpoint where "
+				   "nobody reaches it, or its file lacks the "
+				   "active key",
+				   "%s does not answer: %s", node,
+				   output_text(item, "error"));
+			continue;
+		}
+		check_clock(doctor, node, answer, asked_s, answered_s);
+		doctor_check_objects(doctor, node, answer);
+	}
+	return true;
+}
+
+/* An object of a grant: for when the node itself is asked. */
+static bool keep_lost(struct doctor *doctor, const char *node,
+		      const json_t *item)
+{
+	_auto_(freep) char *name = NULL;
+
+	if (!*output_text(item, "device") ||
+	    output_number(item, "grant_id") == 0)
+		return false;
+	if (asprintf(&name, "%s %s/%lld", node, output_text(item, "device"),
+		     (long long)output_number(item, "object")) < 0)
+		return false;
+	json_object_set(doctor->lost_objects, name,
+			json_object_get(item, "why"));
+	return true;
+}
+
+static void say_withheld(struct doctor *doctor, const json_t *node)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (json_object_get(node, "missing"), i, item)
+		doctor_say(doctor, DOCTOR_WARN, "missing lane",
+			   "the node has lost its record of it; what is left "
+			   "there is taken back when the job is released",
+			   "%s knows nothing of grant %lld %s",
+			   output_text(node, "name"),
+			   (long long)output_number(item, "grant_id"),
+			   output_text(item, "key"));
+	json_array_foreach (json_object_get(node, "withheld"), i, item) {
+		_auto_(freep) char *ids =
+			output_ids(json_object_get(item, "ids"));
+		bool is_lost =
+			keep_lost(doctor, output_text(node, "name"), item);
+
+		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
+			   is_lost ? "leave it while the job runs; releasing "
+				     "the job takes it back"
+				   : "'fairlead node query' NODE objects shows "
+				     "by whom",
+			   "%s uses %s %s: %s", output_text(node, "name"),
+			   output_text(item, "interconnect"), ids,
+			   output_text(item, "why"));
+	}
+}
+
+/* One page of nodes; *ret_after is the last one's name when there is more. */
+static bool check_page(struct doctor *doctor, struct fairlead *handle,
+		       bool may_query, const json_t *page)
+{
+	const char *names[REMOTE_QUERY_NODES];
+	size_t count = 0;
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach (json_object_get(page, "nodes"), i, node) {
+		say_withheld(doctor, node);
+		if (strcmp(output_text(node, "state"), "up") != 0)
+			continue;
+		names[count++] = output_text(node, "name");
+		if (count < REMOTE_QUERY_NODES)
+			continue;
+		may_query = may_query && query(doctor, handle, names, count);
+		count = 0;
+	}
+	if (count > 0)
+		may_query = may_query && query(doctor, handle, names, count);
+	return may_query;
+}
+
+char *doctor_next_page(const json_t *page)
+{
+	const json_t *nodes = json_object_get(page, "nodes");
+	size_t count = json_array_size(nodes);
+
+	if (count == 0 || !json_is_true(json_object_get(page, "more")))
+		return NULL;
+	return strdup(output_text(json_array_get(nodes, count - 1), "name"));
+}
+
+static void check_nodes(struct doctor *doctor, struct fairlead *handle)
+{
+	_auto_(freep) char *after = NULL;
+	json_auto_t *lacking = json_object();
+	struct fairlead_error error;
+	bool may_query = true;
+
+	do {
+		json_auto_t *page =
+			doctor_ask(handle, "node-list",
+				   json_pack("{s:s*}", "after", after), &error);
+
+		if (!page) {
+			doctor_say(doctor, DOCTOR_FAIL, "nodes", NULL, "%s",
+				   error.text);
+			return;
+		}
+		may_query = check_page(doctor, handle, may_query, page);
+		doctor_check_levels(doctor, json_object_get(page, "nodes"),
+				    lacking);
+		free(after);
+		after = doctor_next_page(page);
+	} while (after);
+	doctor_say_lacking(doctor, lacking);
+}
+
+void doctor_check_munge(struct doctor *doctor, const char *munge_socket)
+{
+	_auto_(munge_closep) struct munge *munge = NULL;
+	_auto_(freep) char *credential = NULL;
+	_auto_(freep) void *payload = NULL;
+	struct fairlead_error error;
+	size_t size;
+	uid_t uid;
+	int result = munge_open(munge_socket, &munge, &error);
+
+	if (result == 0)
+		result = munge_seal(munge, geteuid(), "", 0, &credential,
+				    &error);
+	if (result == 0)
+		result = munge_unseal(munge, credential, &payload, &size, &uid,
+				      &error);
+	if (result < 0)
+		doctor_say(doctor, DOCTOR_FAIL, "MUNGE", munge_hint(result),
+			   "clients over TCP need it: %s", error.text);
+	else
+		doctor_say(doctor, DOCTOR_OK, "MUNGE", NULL,
+			   "makes and reads credentials of uid %u", uid);
+}
+
+void doctor_check_manager(struct doctor *doctor, const char *socket_path)
+{
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	json_auto_t *status = NULL;
+	struct fairlead_error error;
+
+	if (fairlead_open(socket_path, &handle, &error) < 0) {
+		doctor_say(doctor, DOCTOR_FAIL, "manager",
+			   "start fairleadd; its log says why when it does "
+			   "not stay",
+			   "%s", error.text);
+		doctor_try_endpoint(doctor, true);
+		return;
+	}
+	status = doctor_ask(handle, "status", NULL, &error);
+	if (!status) {
+		doctor_say(doctor, DOCTOR_FAIL, "manager", NULL, "%s",
+			   error.text);
+		return;
+	}
+	check_epoch(doctor, status);
+	/* It does not serve without one. */
+	doctor_say(doctor, DOCTOR_OK, "endpoint", NULL, "manager: it is open");
+	check_pools(doctor, json_object_get(status, "pools"));
+	check_counts(doctor, json_object_get(status, "nodes"));
+	check_nodes(doctor, handle);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* This node's daemon, its devices, and the environment we were started in. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/idset.h"
+#include "lanes/cli/doctor.h"
+#include "lanes/cli/output.h"
+#include "lanes/driver/driver.h"
+#include "lanes/cli/remote.h"
+
+static bool has_flag(const json_t *object, const char *name)
+{
+	const json_t *flag;
+	size_t i;
+
+	json_array_foreach (json_object_get(object, "flags"), i, flag) {
+		const char *text = json_string_value(flag);
+
+		if (text && strcmp(text, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is one of the identifiers of the object one that we hand out? */
+static bool is_of_pool(const struct doctor *doctor, const json_t *object)
+{
+	_auto_(idset_destroyp) struct idset *pool =
+		doctor_pool(doctor, output_text(object, "interconnect"));
+	const json_t *id;
+	size_t i;
+
+	if (!pool)
+		return false;
+
+	json_array_foreach (json_object_get(object, "ids"), i, id)
+		if (json_is_integer(id) && json_integer_value(id) >= 0 &&
+		    json_integer_value(id) < IDSET_LIMIT_MAX &&
+		    idset_has(pool, json_integer_value(id)))
+			return true;
+	return false;
+}
+
+static void say_foreign(struct doctor *doctor, const char *node,
+			const json_t *object, bool is_pool)
+{
+	_auto_(freep) char *ids = output_ids(json_object_get(object, "ids"));
+	const json_t *uid = json_object_get(object, "uid");
+	_auto_(freep) char *user =
+		json_is_integer(uid) ? output_user(json_integer_value(uid))
+				     : NULL;
+	_auto_(freep) char *advice = NULL;
+
+	if (asprintf(&advice,
+		     "'fairlead node list' at the manager says when it is of a "
+		     "job, and the node has lost its record: release that job; "
+		     "else find out who made it%s. 'fairlead clean --object "
+		     "%s/%lld' on the node destroys it alone; 'clean --all' "
+		     "takes the lanes of all running jobs too",
+		     is_pool ? ", and let 'vni_pool' leave out what others use"
+			     : "",
+		     output_text(object, "device"),
+		     (long long)output_number(object, "id")) < 0)
+		advice = NULL;
+	doctor_say(doctor, DOCTOR_WARN,
+		   is_pool ? "foreign identifier" : "unknown object", advice,
+		   "%s: %s has %s %lld, which is not Fairlead's (user %s, "
+		   "identifiers %s)",
+		   node, output_text(object, "device"),
+		   output_text(object, "interconnect"),
+		   (long long)output_number(object, "id"), user ? user : "-",
+		   ids);
+}
+
+/* Does the manager know whose it is? */
+static bool say_lost(struct doctor *doctor, const char *node,
+		     const json_t *object)
+{
+	_auto_(freep) char *name = NULL;
+	const json_t *why;
+
+	if (asprintf(&name, "%s %s/%lld", node, output_text(object, "device"),
+		     (long long)output_number(object, "id")) < 0)
+		name = NULL;
+	why = name ? json_object_get(doctor->lost_objects, name) : NULL;
+	if (why)
+		doctor_say(doctor, DOCTOR_WARN, "lost object",
+			   "leave it while the job runs; releasing the job "
+			   "takes it back",
+			   "%s: %s", node, json_string_value(why));
+	return why;
+}
+
+void doctor_check_objects(struct doctor *doctor, const char *node,
+			  const json_t *answer)
+{
+	int default_count = 0, open_count = 0, foreign_count = 0;
+	const json_t *object;
+	size_t i;
+
+	if (json_object_get(doctor->seen_nodes, node))
+		return;
+	json_object_set_new(doctor->seen_nodes, node, json_true());
+	json_array_foreach (json_object_get(answer, "objects"), i, object) {
+		if (has_flag(object, "default")) {
+			default_count++;
+			open_count += has_flag(object, "enabled");
+			continue;
+		}
+		if (has_flag(object, "system") ||
+		    output_number(object, "grant_id") != 0)
+			continue;
+		foreign_count++;
+		if (!say_lost(doctor, node, object))
+			say_foreign(doctor, node, object,
+				    is_of_pool(doctor, object));
+	}
+	if (open_count > 0)
+		doctor_say(doctor, DOCTOR_WARN, "default service",
+			   "disable it, as the vendor's manual says, so that "
+			   "jobs use their lanes only",
+			   "%s: the default service is enabled on %d devices: "
+			   "any user reaches every job that uses it",
+			   node, open_count);
+	else if (default_count > 0)
+		doctor_say(doctor, DOCTOR_OK, "default service", NULL,
+			   "%s: it is not enabled", node);
+	if (foreign_count == 0)
+		doctor_say(doctor, DOCTOR_OK, "unknown objects", NULL,
+			   "%s: all that is on its devices is known", node);
+}
+
+static void check_link(struct doctor *doctor, const json_t *status)
+{
+	const json_t *manager = json_object_get(status, "manager");
+	const char *state = output_text(manager, "state");
+
+	if (strcmp(state, "up") == 0)
+		doctor_say(doctor, DOCTOR_OK, "link to the manager", NULL,
+			   "%s, epoch %lld", output_text(manager, "address"),
+			   (long long)output_number(manager, "epoch"));
+	else
+		doctor_say(
+			doctor, DOCTOR_FAIL, "link to the manager",
+			strcmp(state, "refused") == 0
+				? "the manager says why; mostly the node's "
+				  "name or its key"
+				: "is the manager running, and reachable from "
+				  "here?",
+			"%s: %s %s", output_text(manager, "address"), state,
+			output_text(manager, "error"));
+}
+
+static void check_drained(struct doctor *doctor, const json_t *status)
+{
+	if (json_is_true(json_object_get(status, "drained")))
+		doctor_say(doctor, DOCTOR_WARN, "drained",
+			   "mend it, then 'fairlead node undrain' at the "
+			   "manager",
+			   "this node gets no jobs: %s",
+			   output_text(status, "reason"));
+}
+
+/* Does the daemon go by what is in the file? */
+static void check_loaded_keys(struct doctor *doctor, const json_t *status)
+{
+	const json_t *loaded = json_object_get(status, "keys");
+
+	if (!doctor->node_keys || !loaded)
+		return;
+	if (json_equal(loaded, doctor->node_keys))
+		doctor_say(doctor, DOCTOR_OK, "loaded keys", NULL,
+			   "the daemon has the keys of the file");
+	else
+		doctor_say(doctor, DOCTOR_WARN, "loaded keys",
+			   "reload fairleadd (SIGHUP) on this node",
+			   "the key file has changed since the daemon read it");
+}
+
+static void check_restart(struct doctor *doctor, const json_t *status)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "restart"), i, line)
+		if (json_is_string(line))
+			doctor_say(doctor, DOCTOR_WARN, "configuration",
+				   "restart fairleadd on this node", "%s",
+				   json_string_value(line));
+}
+
+static void check_drivers(struct doctor *doctor, const json_t *status)
+{
+	const json_t *driver;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "drivers"), i, driver) {
+		bool is_usable =
+			json_is_true(json_object_get(driver, "usable"));
+		_auto_(freep) char *detail =
+			strdup(output_text(driver, "detail"));
+		const char *lacks;
+
+		if (!detail)
+			continue;
+		doctor_part_summary(detail, &lacks);
+		doctor_say(doctor, is_usable ? DOCTOR_OK : DOCTOR_FAIL,
+			   "driver",
+			   is_usable ? NULL
+				     : "see its section of the configuration",
+			   "%s: %s%s%s", output_text(driver, "name"),
+			   is_usable ? "usable" : "cannot be used",
+			   *detail ? ", " : "", detail);
+		if (*lacks)
+			doctor_say(doctor, DOCTOR_WARN, "level",
+				   "mend it, or have the configuration not ask "
+				   "for it; the manual of the interconnect has "
+				   "the levels",
+				   "%s lacks %s", output_text(driver, "name"),
+				   lacks);
+	}
+}
+
+static void check_devices(struct doctor *doctor, const json_t *answer)
+{
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "devices"), i, device) {
+		bool is_usable =
+			json_is_true(json_object_get(device, "usable"));
+
+		doctor_say(doctor, is_usable ? DOCTOR_OK : DOCTOR_FAIL,
+			   "device",
+			   is_usable ? NULL : "mend it, or drain the node",
+			   "%s of %s: %s%s%s", output_text(device, "name"),
+			   output_text(device, "interconnect"),
+			   is_usable ? "usable" : "cannot be used",
+			   *output_text(device, "detail") ? ", " : "",
+			   output_text(device, "detail"));
+	}
+}
+
+/* Variables of drivers that we have: [[name, value], ...]. */
+static json_t *own_variables(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; driver_table[i]; i++)
+		for (const char *const *name = driver_table[i]->variables;
+		     name && *name; name++)
+			if (getenv(*name))
+				json_array_append_new(list,
+						      json_pack("[s, s]", *name,
+								getenv(*name)));
+	return list;
+}
+
+static void check_environment(struct doctor *doctor, struct fairlead *handle)
+{
+	json_auto_t *variables = own_variables();
+	json_auto_t *members = json_pack("{s:O}", "variables", variables);
+	_auto_(freep) char *text = json_dumps(members, JSON_COMPACT);
+	struct fairlead_error error;
+	int result;
+
+	if (json_array_size(variables) == 0) {
+		doctor_say(doctor, DOCTOR_OK, "environment", NULL,
+			   "no variable of an interconnect is set");
+		return;
+	}
+	result = fairlead_call(handle, "inherit", text, NULL, &error);
+	if (result == 0)
+		doctor_say(doctor, DOCTOR_OK, "environment", NULL,
+			   "what is set belongs to a lane of this node");
+	else if (result == -ENODEV)
+		doctor_say(doctor, DOCTOR_WARN, "environment",
+			   "eval \"$(fairlead env --inherit)\" in a job; "
+			   "else unset the variables",
+			   "stale variables are set here: %s", error.text);
+	else
+		doctor_say(doctor, DOCTOR_SKIP, "environment", NULL, "%s",
+			   error.text);
+}
+
+/* NULL: the reason is a finding. */
+static json_t *ask(struct doctor *doctor, struct fairlead *handle,
+		   const char *op)
+{
+	_auto_(freep) char *json = NULL;
+	struct fairlead_error error;
+
+	if (fairlead_call(handle, op, NULL, &json, &error) == 0)
+		return json_loads(json, 0, NULL);
+	doctor_say(doctor, DOCTOR_FAIL, op, NULL,
+		   "this node's daemon does not say: %s", error.text);
+	return NULL;
+}
+
+void doctor_check_node(struct doctor *doctor, const char *socket_path)
+{
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	json_auto_t *status = NULL;
+	json_auto_t *devices = NULL;
+	json_auto_t *objects = NULL;
+	struct fairlead_error error;
+
+	if (fairlead_open(socket_path, &handle, &error) < 0) {
+		doctor_say(doctor, DOCTOR_FAIL, "node daemon",
+			   "start fairleadd on this node", "%s", error.text);
+		doctor_try_endpoint(doctor, false);
+		return;
+	}
+	status = ask(doctor, handle, "node-status");
+	if (status) {
+		doctor_say(doctor, DOCTOR_OK, "node daemon", NULL,
+			   "node '%s', version %s", output_text(status, "name"),
+			   output_text(status, "version"));
+		check_link(doctor, status);
+		doctor_check_endpoint(doctor, status);
+		check_drained(doctor, status);
+		check_loaded_keys(doctor, status);
+		check_restart(doctor, status);
+		check_drivers(doctor, status);
+	}
+	devices = ask(doctor, handle, "devices");
+	check_devices(doctor, devices);
+	objects = ask(doctor, handle, "objects");
+	if (objects)
+		doctor_check_objects(doctor,
+				     status ? output_text(status, "name")
+					    : "this node",
+				     objects);
+	check_environment(doctor, handle);
+}

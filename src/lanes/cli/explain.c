@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The answer to "why is it not going on?": sentences about the grant, a table
+ * of its nodes by state, and a sentence for each thing that is awaited.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+
+static const struct option_spec options[] = {
+	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
+};
+
+static void format_age(double since, char text[OUTPUT_DURATION_MAX])
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	output_duration(now.tv_sec + now.tv_nsec / 1e9 - since, text);
+}
+
+static void print_moment(FILE *out, double since)
+{
+	char moment[OUTPUT_TIME_MAX];
+	char age[OUTPUT_DURATION_MAX];
+
+	output_time(since, moment);
+	format_age(since, age);
+	fprintf(out, " %s (%s ago)", moment, age);
+}
+
+static void print_head(FILE *out, const json_t *grant)
+{
+	const char *with = output_text(grant, "options");
+	const char *reason = output_text(grant, "reason");
+	_auto_(freep) char *ids = output_ids(json_object_get(grant, "ids"));
+	_auto_(freep) char *user = output_user(output_number(grant, "uid"));
+
+	fprintf(out, "Grant %lld, for %s, is %s. It was reserved",
+		(long long)output_number(grant, "grant_id"),
+		output_text(grant, "key"), output_text(grant, "state"));
+	print_moment(out, output_real(grant, "since"));
+	fprintf(out, ".\n");
+	fprintf(out, "It belongs to %s and asks for %s", user,
+		output_text(grant, "interconnect"));
+	if (*with)
+		fprintf(out, " (%s)", with);
+	fprintf(out, " on %s.\n", output_text(grant, "nodes"));
+	if (json_object_size(json_object_get(grant, "ids")) > 0)
+		fprintf(out, "It holds %s.\n", ids);
+	else
+		fprintf(out, "It holds no identifiers.\n");
+	if (*reason)
+		fprintf(out, "Reason: %s.\n", reason);
+}
+
+static void print_holds(struct cli *cli, const json_t *holds)
+{
+	static const struct column columns[] = {
+		{ .name = "NODES" },
+		{ .name = "STATE", .flags = COLUMN_STATE },
+		{ 0 },
+	};
+	struct table *table = table_create(cli, columns);
+	const json_t *hold;
+	size_t i;
+
+	json_array_foreach (holds, i, hold) {
+		table_row(table);
+		table_text(table, output_text(hold, "nodes"));
+		table_text(table, output_text(hold, "state"));
+	}
+	table_finish(table);
+}
+
+static void print_waits(FILE *out, const json_t *waits)
+{
+	const json_t *wait;
+	size_t i;
+
+	if (json_array_size(waits) == 0)
+		fprintf(out, "It waits for nothing.\n");
+	json_array_foreach (waits, i, wait) {
+		double since = output_real(wait, "since");
+		const char *nodes = output_text(wait, "nodes");
+		const char *why = output_text(wait, "why");
+		char age[OUTPUT_DURATION_MAX];
+
+		fprintf(out, "It waits for %s%s%s", output_text(wait, "what"),
+			*nodes ? " from " : "", nodes);
+		if (since > 0) {
+			format_age(since, age);
+			fprintf(out, ", for %s now", age);
+		}
+		fprintf(out, "%s%s.\n", *why ? ": " : "", why);
+	}
+}
+
+/* How it came to its end, in words. */
+static const char *past_words(const json_t *grant)
+{
+	static const struct {
+		const char *reason, *words;
+	} known[] = {
+		{ "request", "was released as its job manager asked" },
+		{ "operator", "was released by an operator" },
+		{ "apply-failed",
+		  "failed: not every node could make its lane" },
+		{ "reserve-failed", "failed: it could not be reserved" },
+	};
+	const char *reason = output_text(grant, "reason");
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].reason, reason) == 0)
+			return known[i].words;
+	return strcmp(output_text(grant, "outcome"), "failed") == 0
+		       ? "failed"
+		       : "was released";
+}
+
+static void print_late(FILE *out, const json_t *confirmed)
+{
+	const json_t *late;
+	size_t i;
+
+	json_array_foreach (confirmed, i, late) {
+		const char *how = output_text(late, "how");
+
+		fprintf(out, "After its end %s %s", output_text(late, "nodes"),
+			strcmp(how, "fenced") == 0   ? "was fenced"
+			: strcmp(how, "waived") == 0 ? "was waived by word"
+						     : "confirmed");
+		print_moment(out, output_real(late, "since"));
+		fprintf(out, ".\n");
+	}
+}
+
+/* A grant that is over, and of which nothing is left. */
+static void print_past(FILE *out, const json_t *grant)
+{
+	const json_t *had = json_object_get(grant, "had");
+	const char *key = output_text(grant, "key");
+	const char *with = output_text(grant, "options");
+	const char *failure = output_text(grant, "failure");
+	_auto_(freep) char *user = output_user(output_number(grant, "uid"));
+	_auto_(freep) char *ids = output_ids(had);
+
+	fprintf(out, "Grant %lld", (long long)output_number(grant, "grant_id"));
+	if (*key)
+		fprintf(out, ", for %s,", key);
+	if (output_real(grant, "ended") == 0) {
+		fprintf(out,
+			" of %s is over; its events are not kept any "
+			"more.\n",
+			user);
+		return;
+	}
+	fprintf(out, " %s,", past_words(grant));
+	print_moment(out, output_real(grant, "ended"));
+	fprintf(out, ".\nIt belonged to %s and asked for %s", user,
+		output_text(grant, "interconnect"));
+	if (*with)
+		fprintf(out, " (%s)", with);
+	fprintf(out, " on %s,", output_text(grant, "nodes"));
+	print_moment(out, output_real(grant, "since"));
+	fprintf(out, ".\n");
+	if (*failure)
+		fprintf(out, "Reason: %s.\n", failure);
+	if (json_object_size(had) > 0)
+		fprintf(out, "It had %s.\n", ids);
+	print_late(out, json_object_get(grant, "confirmed"));
+	fprintf(out, "It holds nothing and waits for nothing any more.\n");
+}
+
+static void print_grant(struct cli *cli, const json_t *grant)
+{
+	const json_t *quarantined = json_object_get(grant, "quarantined");
+
+	print_head(cli->out, grant);
+	if (json_is_false(json_object_get(grant, "has_lane")))
+		fprintf(cli->out, "It has no lane: there is nothing to apply "
+				  "on its nodes.\n");
+	else
+		print_holds(cli, json_object_get(grant, "holds"));
+	print_waits(cli->out, json_object_get(grant, "waits"));
+	if (json_object_size(quarantined) > 0) {
+		_auto_(freep) char *ids = output_ids(quarantined);
+
+		fprintf(cli->out,
+			"In quarantine until the nodes have confirmed: %s.\n",
+			ids);
+	}
+}
+
+static int run(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	json_t *members = NULL;
+	const json_t *grant;
+	size_t i;
+	int code = remote_selector(cli, cli_argument(cli, 0), &members);
+
+	if (code == EXIT_DONE)
+		code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
+				  "explain", members, &answer);
+	if (code != EXIT_DONE)
+		return code;
+	if (cli_flag(cli, "json"))
+		return output_json(cli, answer);
+	json_array_foreach (json_object_get(answer, "grants"), i, grant) {
+		if (i > 0)
+			putc('\n', cli->out);
+		if (strcmp(output_text(grant, "state"), "gone") == 0)
+			print_past(cli->out, grant);
+		else
+			print_grant(cli, grant);
+	}
+	if (json_is_true(json_object_get(answer, "more")))
+		cli_hint(cli, "the job has more grants than one answer; ask "
+			      "for SUBMITTER/JOB/ATTEMPT");
+	return EXIT_DONE;
+}
+
+const struct subcommand command_explain = {
+	.name = "explain",
+	.summary = "Say what a grant or a job holds where, and what it waits "
+		   "for",
+	.arguments = "GRANT|KEY|JOB",
+	.details = "Of what is over: when and how it ended, if nothing of the "
+		   "job lives.",
+	.options = options,
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.run = run,
+};

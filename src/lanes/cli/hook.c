@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The job is named by whoever calls, never guessed from what a job manager
+ * puts into a hook's environment: which attempt is meant, and whose, would be
+ * a guess too. --timeout goes to the daemon, and we wait a little longer.
+ */
+#include "lanes/cli/hook.h"
+
+#include <stdlib.h>
+
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+#include "lanes/cli/show.h"
+
+#define GRACE_MS 5000 /* for the answer, after the daemon's time is up */
+
+const struct option_spec hook_options[] = { HOOK_OPTIONS, { 0 } };
+
+/* The grant in the place of the job, and the cores for a dry run. */
+static int add_grant(struct cli *cli, const char *grant, json_t *members)
+{
+	uint64_t cores = 1;
+	int code = cli_number(cli, "cores", UINT16_MAX, &cores);
+
+	if (code != EXIT_DONE)
+		return code;
+	if (cores == 0)
+		return cli_misuse(cli, "a job has at least one core on a node");
+	json_object_set_new(members, "grant", json_string(grant));
+	json_object_set_new(members, "cores", json_integer((json_int_t)cores));
+	return EXIT_DONE;
+}
+
+static int make_members(struct cli *cli, enum hook_job need,
+			uint32_t timeout_ms, json_t **ret_members)
+{
+	const char *argument = cli_argument(cli, 0);
+	bool is_grant = need == HOOK_JOB_OR_GRANT && argument &&
+			remote_is_grant_text(argument);
+	const char *job = NULL;
+	int code = EXIT_DONE;
+
+	if (!is_grant &&
+	    (need != HOOK_JOB_OPTIONAL || argument || getenv("FAIRLEAD_JOB")))
+		code = remote_job(cli, argument, &job);
+	if (code != EXIT_DONE)
+		return code;
+	*ret_members = json_pack("{s:s*, s:b}", "job", job, "dry_run",
+				 cli_flag(cli, "dry-run"));
+	if (timeout_ms > 0)
+		json_object_set_new(*ret_members, "timeout_ms",
+				    json_integer(timeout_ms));
+	if (is_grant)
+		code = add_grant(cli, argument, *ret_members);
+	return code;
+}
+
+int hook_ask(struct cli *cli, const char *op, enum hook_job job,
+	     json_t **ret_answer)
+{
+	struct fairlead *handle;
+	json_t *members = NULL;
+	uint32_t timeout_ms = 0;
+	int code = cli_timeout(cli, &timeout_ms);
+
+	if (code == EXIT_DONE)
+		code = make_members(cli, job, timeout_ms, &members);
+	if (code != EXIT_DONE) {
+		json_decref(members);
+		return code;
+	}
+	code = remote_open(cli, REMOTE_NODE, REMOTE_TIMEOUT_NONE, &handle);
+	if (code != EXIT_DONE) {
+		json_decref(members);
+		return code;
+	}
+	fairlead_set_timeout(handle,
+			     timeout_ms > 0 ? timeout_ms + GRACE_MS : 0);
+	code = remote_call(cli, handle, op, members, ret_answer);
+	fairlead_close(handle);
+	if (code == EXIT_DONE && cli_flag(cli, "json"))
+		code = output_json(cli, *ret_answer);
+	return code;
+}
+
+void hook_show_warnings(struct cli *cli, const json_t *answer)
+{
+	const json_t *warning;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "warnings"), i, warning)
+		if (json_is_string(warning))
+			output_lines(cli, "", json_string_value(warning));
+}
+
+int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)
+{
+	const char *verb =
+		cli_flag(cli, "dry-run") ? "would revoke" : "revoked";
+	json_auto_t *answer = NULL;
+	int code = hook_ask(cli, op, job, &answer);
+	const json_t *grant_id;
+	size_t i;
+
+	hook_show_warnings(cli, answer);
+	if (cli_flag(cli, "json"))
+		return code;
+	json_array_foreach (json_object_get(answer, "revoked"), i, grant_id)
+		fprintf(cli->out, "%s %lld\n", verb,
+			(long long)json_integer_value(grant_id));
+	show_busy(cli, json_object_get(answer, "busy"));
+	return code;
+}

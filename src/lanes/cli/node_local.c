@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* node status, devices, objects: what the daemon of this node says. */
+#include "lanes/cli/node.h"
+#include "lanes/cli/remote.h"
+#include "lanes/cli/show.h"
+
+static const struct option_spec options[] = {
+	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
+};
+
+static void print_link(FILE *out, const json_t *manager)
+{
+	const json_t *heard = json_object_get(manager, "heard_ms");
+	const char *error = output_text(manager, "error");
+	char age[OUTPUT_DURATION_MAX];
+
+	fprintf(out, "manager at %s: %s, epoch %lld",
+		output_text(manager, "address"), output_text(manager, "state"),
+		(long long)output_number(manager, "epoch"));
+	if (json_is_integer(heard)) {
+		output_duration(json_integer_value(heard) / 1000.0, age);
+		fprintf(out, ", heard %s ago", age);
+	}
+	fprintf(out, "%s%s\n", *error ? ": " : "", error);
+}
+
+/* What the manager has told this node of itself. */
+static void print_drained(FILE *out, const json_t *status)
+{
+	long long owes = output_number(status, "owes");
+
+	if (json_is_true(json_object_get(status, "drained")))
+		fprintf(out, "drained: %s\n", output_text(status, "reason"));
+	if (owes > 0)
+		fprintf(out, "%lld confirmations are on their way\n", owes);
+}
+
+/* Settings of its configuration that it does not go by yet. */
+static void print_restart(FILE *out, const json_t *lines)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (lines, i, line)
+		if (json_is_string(line))
+			fprintf(out, "%s\n", json_string_value(line));
+}
+
+static void print_drivers(struct cli *cli, const json_t *drivers)
+{
+	static const struct column columns[] = {
+		{ .name = "INTERCONNECT" },
+		{ .name = "STATE", .flags = COLUMN_STATE },
+		{ .name = "DETAIL", .flags = COLUMN_WRAP },
+		{ .name = "DESCRIPTION", .flags = COLUMN_WRAP },
+		{ 0 },
+	};
+	struct table *table = table_create(cli, columns);
+	const json_t *driver;
+	size_t i;
+
+	json_array_foreach (drivers, i, driver) {
+		bool is_usable =
+			json_is_true(json_object_get(driver, "usable"));
+
+		table_row(table);
+		table_text(table, output_text(driver, "name"));
+		table_text(table, is_usable ? "usable" : "unusable");
+		table_text(table, output_text(driver, "detail"));
+		table_text(table, output_text(driver, "description"));
+	}
+	table_finish(table);
+}
+
+void node_show_status(struct cli *cli, const json_t *status)
+{
+	const char *name = output_text(status, "name");
+	char uptime[OUTPUT_DURATION_MAX];
+
+	output_duration(output_real(status, "uptime_s"), uptime);
+	if (*name)
+		fprintf(cli->out,
+			"node '%s', version %s, incarnation %s, up for %s\n",
+			name, output_text(status, "version"),
+			output_text(status, "incarnation"), uptime);
+	if (json_object_get(status, "manager"))
+		print_link(cli->out, json_object_get(status, "manager"));
+	print_drained(cli->out, status);
+	print_restart(cli->out, json_object_get(status, "restart"));
+	print_drivers(cli, json_object_get(status, "drivers"));
+	show_grants(cli, json_object_get(status, "grants"));
+}
+
+static int ask(struct cli *cli, const char *op, json_t **ret_answer)
+{
+	int code = remote_ask(cli, REMOTE_NODE, REMOTE_TIMEOUT_MS, op, NULL,
+			      ret_answer);
+
+	if (code == EXIT_DONE && cli_flag(cli, "json"))
+		code = output_json(cli, *ret_answer);
+	return code;
+}
+
+static int run_status(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	int code = ask(cli, "node-status", &answer);
+
+	if (code == EXIT_DONE && !cli_flag(cli, "json"))
+		node_show_status(cli, answer);
+	return code;
+}
+
+static int run_devices(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	int code = ask(cli, "devices", &answer);
+
+	if (code == EXIT_DONE && !cli_flag(cli, "json"))
+		show_devices(cli, json_object_get(answer, "devices"));
+	return code;
+}
+
+static int run_objects(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	int code = ask(cli, "objects", &answer);
+
+	if (code == EXIT_DONE && !cli_flag(cli, "json"))
+		show_objects(cli, json_object_get(answer, "objects"));
+	return code;
+}
+
+const struct subcommand node_status_command = {
+	.name = "status",
+	.summary = "Show this node: its link to the manager, and its grants",
+	.arguments = "",
+	.options = options,
+	.run = run_status,
+};
+
+const struct subcommand node_devices_command = {
+	.name = "devices",
+	.summary = "Show the devices of this node, and what is spoken for",
+	.arguments = "",
+	.options = options,
+	.run = run_devices,
+};
+
+const struct subcommand node_objects_command = {
+	.name = "objects",
+	.summary = "Show what is on the devices of this node, ours or not",
+	.arguments = "",
+	.details = "Of Slingshot these are the CXI services, of Ethernet lanes "
+		   "on NICs.",
+	.options = options,
+	.run = run_objects,
+};

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The grants are read before the first list of jobs, so that a job that begins
+ * meanwhile has none of them; they are released by their ids, so that one that
+ * its job gets later is not meant. A list that is empty says nothing: a
+ * controller that has lost its state has such a list, too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes/cli/config_path.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/reconcile/reconcile.h"
+#include "lanes/cli/remote.h"
+#include "lanes/cli/slurm/expect.h"
+#include "lanes/proto/names.h"
+
+static const struct option_spec options[] = {
+	{ .name = "slurm", .help = "with the jobs of Slurm" },
+	{ .name = "flux", .help = "with the jobs of Flux" },
+	OPTION_DRY_RUN,
+	{ .name = "force",
+	  .help = "also many grants of jobs that are not listed" },
+	OPTION_CONFIG,
+	OPTION_JSON,
+	OPTION_NO_HEADER,
+	OPTION_SOCKET,
+	OPTION_TIMEOUT,
+	{ 0 },
+};
+
+/* --- what is compared --- */
+
+static int load_config(struct reconcile *reconcile)
+{
+	_auto_(freep) char *errors = NULL;
+
+	if (config_read(reconcile->cli, CONFIG_ROLE_CLIENT, &reconcile->config,
+			&errors) < 0)
+		return cli_fail(reconcile->cli, EXIT_FAILED, "%s",
+				errors ? errors : "memory is out");
+	reconcile->section = reconcile->source->section(reconcile->config);
+	reconcile->cli->manager =
+		config_manager_of(reconcile->config, reconcile->section);
+	return EXIT_DONE;
+}
+
+/* Add one of the submitter's; others are left out. */
+static int add_grant(struct reconcile *reconcile, const json_t *grant)
+{
+	struct live_grant *live = &reconcile->live[reconcile->seen_count];
+	struct request_key key;
+
+	if (request_key_parse(output_text(grant, "key"), &key, NULL) < 0 ||
+	    strcmp(key.submitter, reconcile->section->submitter) != 0)
+		return 0;
+	live->grant_id = (uint64_t)output_number(grant, "grant_id");
+	live->job = strdup(key.job);
+	if (!live->job)
+		return -ENOMEM;
+	reconcile->seen_count++;
+	return 1;
+}
+
+static int make_room(struct reconcile *reconcile, size_t more)
+{
+	struct live_grant *larger =
+		reallocarray(reconcile->live, reconcile->seen_count + more + 1,
+			     sizeof(*larger));
+
+	if (!larger)
+		return cli_fail(reconcile->cli, EXIT_FAILED, "memory is out");
+	reconcile->live = larger;
+	return EXIT_DONE;
+}
+
+static int ask_grants(struct reconcile *reconcile, json_t **ret_grants)
+{
+	json_auto_t *answer = NULL;
+	int code = remote_ask_all(reconcile->cli, "list", NULL, "jobs",
+				  "grant_id", &answer);
+
+	if (code != EXIT_DONE)
+		return code;
+	*ret_grants = json_incref(json_object_get(answer, "jobs"));
+	return make_room(reconcile, json_array_size(*ret_grants));
+}
+
+static int read_grants(struct reconcile *reconcile)
+{
+	json_auto_t *all = NULL;
+	json_t *grant;
+	size_t i;
+	int code = ask_grants(reconcile, &all);
+
+	json_array_foreach (all, i, grant) {
+		int result =
+			output_is_live(grant) ? add_grant(reconcile, grant) : 0;
+
+		if (result < 0 ||
+		    (result > 0 &&
+		     json_array_append(reconcile->grants, grant) < 0))
+			return cli_fail(reconcile->cli, EXIT_FAILED,
+					"memory is out");
+	}
+	reconcile->count = reconcile->seen_count;
+	return code;
+}
+
+/* A job manager that is down is as a daemon of ours that is. */
+static int fail_list(struct reconcile *reconcile,
+		     const struct fairlead_error *error)
+{
+	int code = cli_exit_code(error->code);
+
+	if (error->code == -ECHILD)
+		code = EXIT_LATER;
+	cli_fail(reconcile->cli, code, "%s", error->text);
+	cli_hint(
+		reconcile->cli,
+		"nothing was released; call this again when the job manager "
+		"answers. 'fairlead list' shows grants, and 'fairlead release' "
+		"releases one whose job is known to be over");
+	return code;
+}
+
+static int read_lists(struct reconcile *reconcile)
+{
+	const struct reconcile_source *source = reconcile->source;
+	struct fairlead_error error;
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < 2; i++)
+		result = source->list(reconcile->section, &reconcile->lists[i],
+				      &error);
+	return result == 0 ? EXIT_DONE : fail_list(reconcile, &error);
+}
+
+/* --- what is found --- */
+
+/* In whatever state: a job may just have ended. */
+static int read_further_grants(struct reconcile *reconcile)
+{
+	json_auto_t *all = NULL;
+	const json_t *grant;
+	size_t i;
+	int code = ask_grants(reconcile, &all);
+
+	json_array_foreach (all, i, grant)
+		if (add_grant(reconcile, grant) < 0)
+			return cli_fail(reconcile->cli, EXIT_FAILED,
+					"memory is out");
+	return code;
+}
+
+static int compare_running(struct reconcile *reconcile, const char ***ret_names,
+			   size_t *ret_count)
+{
+	if (compare_jobs(reconcile->live, reconcile->seen_count,
+			 reconcile->lists[0], reconcile->lists[1], ret_names,
+			 ret_count) < 0)
+		return cli_fail(reconcile->cli, EXIT_FAILED, "memory is out");
+	return EXIT_DONE;
+}
+
+/*
+ * Running jobs without a grant, where a job that asks for nothing has one. Of
+ * what was reserved since the first look the manager is asked once more.
+ */
+static int find_without_grant(struct reconcile *reconcile)
+{
+	_auto_(freep) const char **suspects = NULL;
+	_auto_(freep) const char **names = NULL;
+	size_t count = 0;
+	int code;
+
+	if (lane_expect(reconcile->config, NULL, "") == LANE_NONE)
+		return EXIT_DONE;
+	code = compare_running(reconcile, &suspects, &count);
+	if (code != EXIT_DONE || count == 0)
+		return code;
+	code = read_further_grants(reconcile);
+	if (code == EXIT_DONE)
+		code = compare_running(reconcile, &names, &count);
+	for (size_t i = 0; code == EXIT_DONE && i < count; i++)
+		json_array_append_new(reconcile->without_grant,
+				      json_string(names[i]));
+	return code;
+}
+
+static void sort_grants(struct reconcile *reconcile)
+{
+	json_t *grant;
+	size_t i;
+
+	reconcile->forgotten_count =
+		compare_grants(reconcile->live, reconcile->count,
+			       reconcile->lists[0], reconcile->lists[1],
+			       reconcile->source->is_name);
+	json_array_foreach (reconcile->grants, i, grant) {
+		enum verdict verdict = reconcile->live[i].verdict;
+
+		if (verdict == VERDICT_OVER)
+			json_array_append(reconcile->over, grant);
+		if (verdict == VERDICT_OVER || verdict == VERDICT_FORGOTTEN)
+			json_array_append(reconcile->forgotten, grant);
+		else if (verdict == VERDICT_FOREIGN)
+			json_array_append(reconcile->foreign, grant);
+	}
+}
+
+static void mark(json_t *grants, const char *done)
+{
+	json_t *grant;
+	size_t i;
+
+	json_array_foreach (grants, i, grant)
+		json_object_set_new(grant, "done", json_string(done));
+}
+
+/* --- what is done --- */
+
+/* Nothing where one list has no job at all. */
+static int refuse_empty(struct reconcile *reconcile)
+{
+	if (reconcile->lists[0]->line_count > 0 &&
+	    reconcile->lists[1]->line_count > 0)
+		return EXIT_DONE;
+	reconcile->refusal = "an empty list of jobs proves nothing";
+	mark(reconcile->forgotten, "not released");
+	cli_fail(reconcile->cli, EXIT_FAILED,
+		 "%s lists no job at all, which may be so, or it has lost "
+		 "them: nothing is released",
+		 reconcile->source->title);
+	cli_hint(reconcile->cli,
+		 "if no job runs: 'fairlead release GRANT' for each; or call "
+		 "this again when there is a job");
+	return EXIT_FAILED;
+}
+
+/*
+ * Of jobs that are not listed; who loses his list loses those that are over,
+ * too.
+ */
+static int refuse_many(struct reconcile *reconcile)
+{
+	if (cli_flag(reconcile->cli, "force") ||
+	    !compare_is_much(reconcile->forgotten_count, reconcile->count))
+		return EXIT_DONE;
+	reconcile->refusal = "these are too many";
+	if (cli_flag(reconcile->cli, "dry-run")) {
+		mark(reconcile->forgotten, "would need --force");
+		mark(reconcile->over, "would be released");
+		return EXIT_DONE;
+	}
+	mark(reconcile->forgotten, "not released");
+	cli_fail(reconcile->cli, EXIT_FAILED,
+		 "%zu of %zu grants are of jobs that %s does not know, which "
+		 "are all, or more than %d and more than %d %%: these are not "
+		 "released",
+		 reconcile->forgotten_count, reconcile->count,
+		 reconcile->source->title, COMPARE_MOST, 100 / COMPARE_SHARE);
+	cli_hint(reconcile->cli,
+		 "is it the right job manager, and does it have its jobs? "
+		 "--force releases them");
+	return EXIT_FAILED;
+}
+
+static int release_some(struct reconcile *reconcile, json_t *grants)
+{
+	return json_array_size(grants) > 0
+		       ? reconcile_release(reconcile->cli, grants)
+		       : EXIT_DONE;
+}
+
+static int release(struct reconcile *reconcile)
+{
+	int code;
+
+	mark(reconcile->foreign, "left alone");
+	if (json_array_size(reconcile->forgotten) == 0)
+		return EXIT_DONE;
+	mark(reconcile->forgotten, "would be released");
+	code = refuse_empty(reconcile);
+	if (code != EXIT_DONE)
+		return code;
+	code = refuse_many(reconcile);
+	if (cli_flag(reconcile->cli, "dry-run"))
+		return code;
+	/* Of those that are never asked for. */
+	mark(reconcile->forgotten, "not released");
+	if (code == EXIT_DONE)
+		return release_some(reconcile, reconcile->forgotten);
+	release_some(reconcile, reconcile->over);
+	return code;
+}
+
+/* --- the command --- */
+
+static int work(struct reconcile *reconcile)
+{
+	struct fairlead_error error;
+	int code = load_config(reconcile);
+
+	if (code == EXIT_DONE &&
+	    reconcile->source->check(
+		    reconcile->section,
+		    remote_socket(reconcile->cli, REMOTE_MANAGER), &error) < 0)
+		code = fail_list(reconcile, &error);
+	if (code == EXIT_DONE)
+		code = read_grants(reconcile);
+	if (code == EXIT_DONE)
+		code = read_lists(reconcile);
+	if (code != EXIT_DONE)
+		return code;
+	sort_grants(reconcile);
+	code = find_without_grant(reconcile);
+	if (code != EXIT_DONE)
+		return code;
+	code = release(reconcile);
+	if (reconcile_report(reconcile) != EXIT_DONE)
+		return EXIT_FAILED;
+	return code;
+}
+
+static const struct reconcile_source *choose_source(const struct cli *cli)
+{
+	const struct reconcile_source *chosen = NULL;
+
+	for (size_t i = 0; reconcile_sources[i]; i++) {
+		if (!cli_flag(cli, reconcile_sources[i]->option))
+			continue;
+		if (chosen)
+			return NULL;
+		chosen = reconcile_sources[i];
+	}
+	return chosen;
+}
+
+static int run(struct cli *cli)
+{
+	struct reconcile reconcile = { .cli = cli,
+				       .source = choose_source(cli) };
+	int code;
+
+	if (!reconcile.source)
+		return cli_misuse(cli, "which job manager's jobs: --slurm or "
+				       "--flux?");
+	reconcile.grants = json_array();
+	reconcile.over = json_array();
+	reconcile.forgotten = json_array();
+	reconcile.foreign = json_array();
+	reconcile.without_grant = json_array();
+	code = work(&reconcile);
+	for (size_t i = 0; i < reconcile.seen_count; i++)
+		free((char *)reconcile.live[i].job);
+	free(reconcile.live);
+	listing_destroy(reconcile.lists[0]);
+	listing_destroy(reconcile.lists[1]);
+	json_decref(reconcile.grants);
+	json_decref(reconcile.over);
+	json_decref(reconcile.forgotten);
+	json_decref(reconcile.foreign);
+	json_decref(reconcile.without_grant);
+	cli->manager = NULL;
+	config_destroy(reconcile.config);
+	return code;
+}
+
+const struct subcommand command_reconcile = {
+	.name = "reconcile",
+	.summary = "Release grants of jobs that the job manager has forgotten",
+	.arguments = "",
+	.details =
+		"Live grants of the job manager's submitter are compared with "
+		"two lists of its jobs. What\nneither list has, or has as one "
+		"that is over, is released; more than 8 grants of jobs\nthat "
+		"are not listed, which are more than 5 % of all, only with "
+		"--force. A list that fails,\nor is empty, releases nothing. "
+		"Running jobs that have no grant are reported.",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Silent when all is back; what stays in quarantine is said, since it is then
+ * missing from the pool.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+
+static const struct option_spec options[] = {
+	OPTION_JSON,
+	OPTION_SOCKET,
+	OPTION_TIMEOUT,
+	{ 0 },
+};
+
+static void print_quarantined(struct cli *cli, const json_t *grants)
+{
+	const json_t *grant;
+	size_t i;
+
+	json_array_foreach (grants, i, grant) {
+		const json_t *ids = json_object_get(grant, "quarantined");
+		_auto_(freep) char *nodes =
+			output_join(json_object_get(grant, "nodes"));
+		_auto_(freep) char *text = output_ids(ids);
+
+		if (json_object_size(ids) == 0)
+			continue;
+		fprintf(cli->out,
+			"grant %lld is released; %s stays in quarantine until "
+			"%s has confirmed\n",
+			(long long)output_number(grant, "grant_id"), text,
+			nodes);
+	}
+}
+
+static int run(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	json_t *members = NULL;
+	int code = remote_selector(cli, cli_argument(cli, 0), &members);
+
+	if (code == EXIT_DONE)
+		code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE,
+				  "release", members, &answer);
+	if (code != EXIT_DONE)
+		return code;
+	if (cli_flag(cli, "json"))
+		return output_json(cli, answer);
+	print_quarantined(cli, json_object_get(answer, "grants"));
+	return EXIT_DONE;
+}
+
+const struct subcommand command_release = {
+	.name = "release",
+	.summary = "Give lanes back: of a grant, of an attempt, or of a job",
+	.arguments = "GRANT|KEY|JOB",
+	.details =
+		"Returns when the nodes have answered or their time is up; the "
+		"job is over then.\nIdentifiers that a node may still hold "
+		"stay in quarantine. Releasing what is released\nis no error.",
+	.options = options,
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.run = run,
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Asking a daemon, and saying what went wrong. Where nobody listens the hint
+ * says which daemon is meant and how to name another socket: on a cluster the
+ * manager is on one machine only.
+ */
+#include "lanes/cli/remote.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "lanes/cli/output.h"
+#include "lanes/proto/names.h"
+
+DEFINE_AUTO(struct fairlead_grant, fairlead_grant_destroy)
+
+const char *remote_socket(const struct cli *cli, enum remote_daemon daemon)
+{
+	const char *path = cli_option(cli, "socket");
+
+	if (path)
+		return path;
+	path = secure_getenv(daemon == REMOTE_NODE ? "FAIRLEAD_NODE_SOCKET"
+						   : "FAIRLEAD_SOCKET");
+	if (path && *path)
+		return path;
+	if (daemon == REMOTE_NODE)
+		return cli->node ? cli->node : FAIRLEAD_NODE_SOCKET;
+	return cli->manager ? cli->manager : FAIRLEAD_MANAGER_SOCKET;
+}
+
+static void hint_no_daemon(struct cli *cli, enum remote_daemon daemon)
+{
+	if (daemon == REMOTE_NODE)
+		cli_hint(cli, "is fairleadd running on this node? --socket or "
+			      "FAIRLEAD_NODE_SOCKET names another socket");
+	else
+		cli_hint(cli, "is this the manager's machine, and is fairleadd "
+			      "running? --socket or FAIRLEAD_SOCKET names "
+			      "another socket");
+}
+
+int remote_open(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
+		struct fairlead **ret_handle)
+{
+	struct fairlead_error error;
+	int code = cli_timeout(cli, &timeout_ms);
+	int result;
+
+	if (code != EXIT_DONE)
+		return code;
+	result = fairlead_open(remote_socket(cli, daemon), ret_handle, &error);
+	if (result < 0) {
+		code = cli_error(cli, &error);
+		if (result == -ENOENT || result == -ECONNREFUSED) {
+			hint_no_daemon(cli, daemon);
+			code = EXIT_LATER;
+		}
+		return code;
+	}
+	fairlead_set_timeout(*ret_handle, timeout_ms);
+	return EXIT_DONE;
+}
+
+/* Parse an answer and take off what the protocol puts around it. */
+static json_t *open_answer(const char *json, bool is_error)
+{
+	json_t *answer = json ? json_loads(json, 0, NULL) : NULL;
+
+	if (!answer)
+		return NULL;
+	json_object_del(answer, "v");
+	json_object_del(answer, "id");
+	if (!is_error)
+		json_object_del(answer, "result");
+	return answer;
+}
+
+int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
+		json_t *members_owned, json_t **ret_answer)
+{
+	json_auto_t *members = members_owned;
+	json_auto_t *answer = NULL;
+	_auto_(freep) char *text = NULL;
+	_auto_(freep) char *json = NULL;
+	struct fairlead_error error;
+	int code = EXIT_DONE;
+	int result;
+
+	if (ret_answer)
+		*ret_answer = NULL;
+	if (members)
+		text = json_dumps(members, JSON_COMPACT);
+	if (members && !text)
+		return cli_fail(cli, EXIT_FAILED, "memory is out");
+	result = fairlead_call(handle, op, text, &json, &error);
+	answer = open_answer(json, result < 0);
+	if (result < 0) {
+		code = cli_error(cli, &error);
+		cli_hint(cli, output_text(answer, "hint"));
+		if (answer && cli_flag(cli, "json"))
+			output_json(cli, answer);
+	}
+	if (ret_answer)
+		*ret_answer = take_ptr(answer);
+	return code;
+}
+
+int remote_ask(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
+	       const char *op, json_t *members_owned, json_t **ret_answer)
+{
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	int code = remote_open(cli, daemon, timeout_ms, &handle);
+
+	if (code != EXIT_DONE) {
+		json_decref(members_owned);
+		return code;
+	}
+	return remote_call(cli, handle, op, members_owned, ret_answer);
+}
+
+/* Move the elements of one answer to the array; the last one's name. */
+static json_t *move_elements(json_t *all, const json_t *answer,
+			     const char *list, const char *name)
+{
+	json_t *last = NULL;
+	json_t *element;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, list), i, element) {
+		json_array_append(all, element);
+		last = json_object_get(element, name);
+	}
+	return last;
+}
+
+/* The members of the next question; false when there is none to ask. */
+static bool next_page(json_t *members, const json_t *answer, json_t *last,
+		      size_t limit, size_t count)
+{
+	if (!json_is_true(json_object_get(answer, "more")) ||
+	    (limit > 0 && count >= limit))
+		return false;
+	json_object_set(members, "after", last);
+	if (limit > 0)
+		json_object_set_new(members, "limit",
+				    json_integer(limit - count));
+	return true;
+}
+
+int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
+		    json_t *members_owned, const char *list, const char *name,
+		    json_t **ret_answer)
+{
+	json_auto_t *members = members_owned ? members_owned : json_object();
+	json_auto_t *all = json_array();
+	size_t limit = output_number(members, "limit");
+	bool is_more = true;
+
+	while (is_more) {
+		json_auto_t *answer = NULL;
+		json_t *last;
+		int code = remote_call(cli, handle, op, json_incref(members),
+				       &answer);
+
+		if (code != EXIT_DONE)
+			return code;
+		last = move_elements(all, answer, list, name);
+		is_more = next_page(members, answer, last, limit,
+				    json_array_size(all));
+		if (is_more && !last)
+			return cli_fail(cli, EXIT_FAILED,
+					"the daemon says that there is more, "
+					"but not what");
+	}
+	*ret_answer = json_pack("{s:O}", list, all);
+	return EXIT_DONE;
+}
+
+int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
+		   const char *list, const char *name, json_t **ret_answer)
+{
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	int code = remote_open(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, &handle);
+
+	if (code != EXIT_DONE) {
+		json_decref(members_owned);
+		return code;
+	}
+	return remote_call_all(cli, handle, op, members_owned, list, name,
+			       ret_answer);
+}
+
+static bool is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+bool remote_is_grant_text(const char *text)
+{
+	return strncmp(text, "fairlead-grant:", 15) == 0;
+}
+
+int remote_grant(struct cli *cli, const char *text, uint64_t *ret_grant_id)
+{
+	_auto_(fairlead_grant_destroyp) struct fairlead_grant *grant = NULL;
+	struct fairlead_error error;
+
+	if (remote_is_grant_text(text)) {
+		if (fairlead_grant_parse(text, &grant, &error) < 0)
+			return cli_misuse(cli, "%s", error.text);
+		*ret_grant_id = fairlead_grant_id(grant);
+		return EXIT_DONE;
+	}
+	errno = 0;
+	*ret_grant_id = strtoull(text, NULL, 10);
+	if (!is_number(text) || errno || *ret_grant_id == 0 ||
+	    *ret_grant_id > INT64_MAX)
+		return cli_misuse(cli, "'%s' is not the id of a grant", text);
+	return EXIT_DONE;
+}
+
+int remote_selector(struct cli *cli, const char *text, json_t **ret_members)
+{
+	struct fairlead_error error;
+	struct request_key key;
+	uint64_t grant_id;
+	int code;
+
+	if (is_number(text) || remote_is_grant_text(text)) {
+		code = remote_grant(cli, text, &grant_id);
+		if (code == EXIT_DONE)
+			*ret_members = json_pack("{s:I}", "grant_id",
+						 (json_int_t)grant_id);
+		return code;
+	}
+	if (request_key_parse(text, &key, &error) < 0)
+		return cli_misuse(cli,
+				  "'%s' is not a grant id, SUBMITTER/JOB or "
+				  "SUBMITTER/JOB/ATTEMPT: %s",
+				  text, error.text);
+	*ret_members =
+		json_pack("{s:s}", key.has_attempt ? "key" : "job", text);
+	return EXIT_DONE;
+}
+
+int remote_job(struct cli *cli, const char *argument, const char **ret_job)
+{
+	const char *job = argument ? argument : getenv("FAIRLEAD_JOB");
+	struct fairlead_error error;
+	struct request_key key;
+
+	if (!job || !*job)
+		return cli_misuse(cli,
+				  "which job? Neither JOB nor the "
+				  "environment variable FAIRLEAD_JOB says");
+	if (request_key_parse(job, &key, &error) < 0)
+		return cli_misuse(cli,
+				  "'%s' is not SUBMITTER/JOB[/ATTEMPT]: %s",
+				  job, error.text);
+	*ret_job = job;
+	return EXIT_DONE;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A request on the command line, or as JSON in a file, for host lists that are
+ * longer than an argument may be. What is given as an option counts more than
+ * what the file has. Whether the request is good is for the manager to say.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lanes/cli/output.h"
+#include "lanes/cli/remote.h"
+
+static const struct option_spec options[] = {
+	{ .name = "nodes",
+	  .letter = 'N',
+	  .value = "HOSTLIST",
+	  .help = "nodes of the job: n[0-3]" },
+	OPTION_USER,
+	{ .name = "group",
+	  .letter = 'g',
+	  .value = "GROUP",
+	  .help = "group of the job (default: the owner's)" },
+	{ .name = "cores",
+	  .letter = 'c',
+	  .value = "RUNS",
+	  .help = "cores per node: 4, or 4(x3),2 (default: 1)" },
+	{ .name = "tasks",
+	  .letter = 'T',
+	  .value = "RUNS",
+	  .help = "tasks per node, likewise (default: 1)" },
+	{ .name = "cpus-per-task", .value = "COUNT", .help = "for the record" },
+	OPTION_INTERCONNECT,
+	OPTION_DRIVER_OPTION,
+	{ .name = "request",
+	  .letter = 'r',
+	  .value = "FILE",
+	  .help = "read the request as JSON; - is stdin",
+	  .complete = COMPLETE_FILES },
+	{ .name = "grant", .help = "print the grant, not its id" },
+	OPTION_JSON,
+	OPTION_SOCKET,
+	OPTION_TIMEOUT,
+	{ 0 },
+};
+
+static int read_request(struct cli *cli, const char *path, json_t **ret_request)
+{
+	json_error_t error;
+	json_t *request;
+
+	if (strcmp(path, "-") == 0) {
+		request = json_loadf(stdin, JSON_REJECT_DUPLICATES, &error);
+		path = "stdin";
+	} else {
+		request = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	}
+	if (!request)
+		return cli_fail(cli, EXIT_FAILED,
+				"cannot read a request from '%s': %s", path,
+				error.text);
+	*ret_request = request;
+	if (!json_is_object(request))
+		return cli_fail(cli, EXIT_FAILED,
+				"the request in '%s' is no JSON object", path);
+	return EXIT_DONE;
+}
+
+/* A uid without a name has the group of its number, as 'fairlead run' has it. */
+static json_int_t primary_group(uid_t uid)
+{
+	const struct passwd *entry = getpwuid(uid);
+
+	return entry ? (json_int_t)entry->pw_gid : (json_int_t)uid;
+}
+
+static int set_owner(struct cli *cli, json_t *request)
+{
+	const char *user = cli_option(cli, "user");
+	const char *group = cli_option(cli, "group");
+	uid_t uid = getuid();
+	json_int_t gid = getgid();
+	const struct group *found;
+	char *end;
+
+	if (user && !output_parse_user(user, &uid))
+		return cli_misuse(cli, "there is no user '%s'", user);
+	if (user)
+		gid = primary_group(uid);
+	if (group) {
+		found = getgrnam(group);
+		gid = found ? (json_int_t)found->gr_gid
+			    : strtoll(group, &end, 10);
+		if (!found &&
+		    (*end || *group < '0' || *group > '9' || gid >= UINT32_MAX))
+			return cli_misuse(cli, "there is no group '%s'", group);
+	}
+	if (user || !json_object_get(request, "uid"))
+		json_object_set_new(request, "uid", json_integer(uid));
+	if (user || group || !json_object_get(request, "gid"))
+		json_object_set_new(request, "gid", json_integer(gid));
+	return EXIT_DONE;
+}
+
+static void set_text(struct cli *cli, json_t *request, const char *option,
+		     const char *member)
+{
+	const char *text = cli_option(cli, option);
+
+	if (text)
+		json_object_set_new(request, member, json_string(text));
+}
+
+static int make_request(struct cli *cli, json_t *request)
+{
+	const char *key = cli_argument(cli, 0);
+	uint64_t cpus = 0;
+	int code = cli_number(cli, "cpus-per-task", UINT32_MAX, &cpus);
+
+	if (code == EXIT_DONE)
+		code = set_owner(cli, request);
+	if (code != EXIT_DONE)
+		return code;
+	if (key)
+		json_object_set_new(request, "key", json_string(key));
+	set_text(cli, request, "nodes", "nodes");
+	set_text(cli, request, "cores", "cores");
+	set_text(cli, request, "tasks", "tasks");
+	set_text(cli, request, "interconnect", "interconnect");
+	set_text(cli, request, "option", "options");
+	if (cpus > 0)
+		json_object_set_new(request, "cpus_per_task",
+				    json_integer(cpus));
+	if (!json_object_get(request, "key"))
+		return cli_misuse(cli, "the request needs a key: "
+				       "SUBMITTER/JOB[/ATTEMPT]");
+	if (!json_object_get(request, "nodes"))
+		return cli_misuse(cli, "the request needs --nodes");
+	return EXIT_DONE;
+}
+
+static int run(struct cli *cli)
+{
+	const char *path = cli_option(cli, "request");
+	json_auto_t *request = NULL;
+	json_auto_t *answer = NULL;
+	int code = EXIT_DONE;
+
+	if (path)
+		code = read_request(cli, path, &request);
+	else
+		request = json_object();
+	if (code == EXIT_DONE)
+		code = make_request(cli, request);
+	if (code == EXIT_DONE)
+		code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
+				  "reserve",
+				  json_pack("{s:O}", "request", request),
+				  &answer);
+	if (code != EXIT_DONE)
+		return code;
+	if (cli_flag(cli, "json"))
+		return output_json(cli, answer);
+	if (cli_flag(cli, "grant"))
+		fprintf(cli->out, "%s\n", output_text(answer, "grant"));
+	else
+		fprintf(cli->out, "%lld\n",
+			(long long)output_number(answer, "grant_id"));
+	return EXIT_DONE;
+}
+
+const struct subcommand command_reserve = {
+	.name = "reserve",
+	.summary = "Reserve a lane for a job, and print the id of its grant",
+	.arguments = "SUBMITTER/JOB[/ATTEMPT]",
+	.details =
+		"The same request again prints the same grant; nothing is done "
+		"twice. The key may\nstand in the file of --request instead.",
+	.options = options,
+	.arguments_max = 1,
+	.run = run,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of fairleadd(8). */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/log.h"
+#include "lanes/config/config.h"
+
+enum action {
+	ACTION_RUN,
+	ACTION_CHECK_CONFIG,
+	ACTION_CHECK_JOURNAL,
+};
+
+struct options {
+	enum action action;
+	unsigned int roles; /* flags of enum config_role */
+	const char *config_path;
+	bool is_recovery;
+	const char *waive; /* host list, or NULL */
+	bool has_log_level;
+	enum log_level log_level; /* over the configuration's */
+	int ready_fd;             /* -1: nobody waits */
+};
+
+#define EXIT_USAGE 2 /* exit code, as the manual has it */
+
+/*
+ * Parse. 0: run with *ret_options. Else the program is to end with
+ * *ret_exit_code: help was printed, or what is wrong.
+ */
+int command_line_parse(int argc, char **argv, struct options *ret_options,
+		       int *ret_exit_code);

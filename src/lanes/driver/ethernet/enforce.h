@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may use a lane: rules and gates, as they follow from its devices.
+ */
+#pragma once
+
+#include "lanes/driver/ethernet/found.h"
+#include "lanes/driver/ethernet/rules.h"
+
+/*
+ * Write the table and the gate anew, for all of our devices that are there. Each
+ * of the two is one step for the kernel: nothing is open in between. -EEXIST: the
+ * table is somebody else's.
+ */
+int enforce_all(const struct ethernet_node *node,
+		struct fairlead_error *ret_error);
+/* For these, which are all that are there; rail_count: see found_rails. */
+int enforce_found(const struct ethernet_node *node, const struct found *found,
+		  uint8_t rail_count, struct fairlead_error *ret_error);
+
+/* What follows from some devices; read while they are there. */
+struct enforcement {
+	size_t rule_count;
+	struct rules_lane *rules;
+	struct enforce_peers {
+		struct ip_address *list;
+		size_t count, capacity;
+	} * peers; /* of each of them */
+	size_t gate_count;
+	struct gate_entry *gates;
+	/* Why the cgroup of a job is not known, but for one that is not there. */
+	struct fairlead_error cgroup_flaw; /* code 0: all are */
+};
+
+/* -ENOMEM, or as devices_peers. */
+int enforcement_init(struct enforcement *enforcement,
+		     const struct ethernet_node *node,
+		     const struct found_device *devices, size_t count,
+		     struct fairlead_error *ret_error);
+void enforcement_fini(struct enforcement *enforcement);
+
+/*
+ * Before the devices are up. On a failure some may have been added, which goes when
+ * the caller takes the devices back. A gate that is required and cannot be put back
+ * is one.
+ */
+int enforce_add(const struct ethernet_node *node,
+		const struct enforcement *enforcement,
+		struct fairlead_error *ret_error);
+/*
+ * When the devices are gone. What cannot be taken one by one, since something is
+ * not there or not what was added, is written anew as a whole.
+ */
+void enforce_remove(const struct ethernet_node *node,
+		    const struct enforcement *enforcement);
+/*
+ * Write all anew since devices have gone. If that fails the lanes are taken back
+ * all the same: rules without a device let nobody do anything. ethernet_tend says
+ * why and tries again, and no lane is made before.
+ */
+void enforce_mend(const struct ethernet_node *node);
+
+/*
+ * Put back what others have changed. 0, or an error with a text.
+ *
+ * Is the table still there, and ours, with its elements? Somebody may have flushed
+ * all rules of the node: it is written again then, and ethernet_tend will say so.
+ * To be asked while all lanes have their devices and rules: before one is made or
+ * taken back. It costs a question to the kernel where nobody has changed any rules.
+ */
+int enforce_tend_table(const struct ethernet_node *node,
+		       struct fairlead_error *ret_error);
+/* The same of the gate, where there is one: whole, see gate_tend. */
+int enforce_tend_gate(const struct ethernet_node *node,
+		      struct fairlead_error *ret_error);
+enum lanes_change {
+	LANES_SAME,
+	LANES_CHANGED,      /* somebody deleted a peer, renamed a device, ... */
+	LANES_GATE_CHANGED, /* the gate's map was not as we had written it */
+};
+
+/*
+ * Are devices of lanes what their rules were made from? All is written anew from
+ * what they are now, and their gates go by the cgroups of jobs that are there now.
+ * An enum lanes_change, of what is right again. An error, with a text, also says of
+ * a job's cgroup that it cannot be known whether it is there; all else is done then.
+ */
+int enforce_tend_lanes(const struct ethernet_node *node,
+		       struct fairlead_error *ret_error);
+
+/*
+ * Open the gate, as the site wants it, for lanes that enforce_found then tells it.
+ * Where it cannot be opened, and needs not be, it is NULL, and that of an earlier
+ * start goes, but stays while there are lanes (is_gate_left). An error has a text.
+ */
+int enforce_start_gate(struct ethernet_node *node, const struct found *found,
+		       uint8_t rail_count, struct fairlead_error *ret_error);
+/*
+ * Try again what a start could not: 1, it is open; 0: nothing is to be done, or
+ * without the gate no lane is worse off. An error, with a text: one of an earlier
+ * start still guards lanes, and keeps others from being made.
+ */
+int enforce_retry_gate(struct ethernet_node *node,
+		       struct fairlead_error *ret_error);
+
+/* Tell the gate the site's networks; 1: as by gate_networks. */
+int enforce_networks(const struct ethernet_node *node,
+		     struct fairlead_error *ret_error);
+
+/*
+ * The cgroup of a job by which its lane's gates go: its id, or 0 where the site
+ * keeps none. An error, with a text: it wants one, and they go by uid all the same
+ * (*ret_id is 0), since the cgroup is not there yet (-ENOENT) or the node has no
+ * gate (-EOPNOTSUPP); or they go by none that could be known (GATE_CGROUP_UNKNOWN),
+ * since we cannot look: -EACCES, -EMFILE, -EINVAL (not of cgroup v2), ...
+ */
+int enforce_cgroup(const struct ethernet_node *node,
+		   const struct ethernet_alias *alias, uint64_t *ret_id,
+		   struct fairlead_error *ret_error);
+
+/*
+ * "nft+bpf", "nft", "bpf" or "none": by what is in force now, whatever there was.
+ */
+const char *enforce_level(const struct ethernet_node *node);

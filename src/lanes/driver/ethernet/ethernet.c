@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The driver's two halves under its name. */
+#include "lanes/driver/ethernet/ethernet.h"
+
+#include <linux/capability.h>
+
+const struct fairlead_driver ethernet_driver = {
+	.abi = FAIRLEAD_DRIVER_ABI,
+	.name = "ethernet",
+	.description = "Ethernet: VXLAN networks, with rules of the kernel",
+	.settings = ethernet_settings,
+	.variables = ethernet_variables,
+	.manager = &ethernet_manager_ops,
+#ifndef DRIVER_WITHOUT_NODE
+	.node = &ethernet_node_ops,
+#endif
+	.node_settings = ethernet_node_settings,
+	/* Devices, rules and classes; namespaces of jobs. */
+	.capabilities = 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN,
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The BPF part of a lane: programs at the root of the cgroups that let only the
+ * owner's processes bind to, connect to, send to and receive at a lane's
+ * addresses, and nobody but root send VXLAN by hand. They close what nft cannot
+ * (ports that a stranger listens on), and look at the process, not only at its
+ * user, where the job has a cgroup.
+ *
+ * Programs and maps are pinned: they outlive us, and whoever comes next goes on
+ * with them. They look only at sockets of the network namespace that they were
+ * made for (the caller's), so that several emulated nodes can be on one machine.
+ * A kernel whose packet programs cannot ask for the namespace (6.1; 6.18 can)
+ * applies what is said of packets to all namespaces of the machine: nodes that
+ * are emulated beside each other then disturb each other.
+ *
+ * One process at a time uses a directory. Privileges: gate_open, gate_tend and
+ * gate_rails need CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if they have to
+ * mount; all else needs none, only an open gate, and gate_leave that
+ * the user owns the directory.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "lanes/driver/ethernet/naming.h"
+
+struct gate;
+
+struct gate_options {
+	/*
+	 * A directory on a BPF file system, of this network namespace alone;
+	 * made if need be, and the file system mounted: on /sys/fs/bpf if the
+	 * directory is below it, else on the directory itself.
+	 */
+	const char *pins;
+	const char *cgroup; /* NULL: where cgroup v2 is mounted */
+	uint16_t port;      /* of VXLAN on rail 0 */
+	uint8_t rail_count; /* whose ports are VXLAN's */
+};
+
+/*
+ * Load and attach, or go on with what is pinned when it is of this version and
+ * for these options; what is pinned and is not is replaced without a moment in
+ * between where nothing is attached, and lanes are taken over. -EOPNOTSUPP with
+ * a text: the kernel or the system lacks something, which is named (cgroup v2, a
+ * helper, BPF itself); -EPERM, -EINVAL.
+ */
+int gate_open(const struct gate_options *options, struct gate **ret_gate,
+	      struct fairlead_error *ret_error);
+/* Closes descriptors only; NULL allowed. */
+void gate_close(struct gate *gate);
+DEFINE_AUTO(struct gate, gate_close)
+
+/*
+ * Is it whole? -ENOLINK: somebody has detached some of it, and lanes are open as
+ * without a gate. -ESTALE: it is in force, but not for the ports of all rails that
+ * gate_rails has named. -ENOENT: it is in force, but only while this process
+ * lives, since pins are gone (unlinked, or their file system unmounted). With a
+ * text.
+ */
+int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
+/*
+ * Put back what gate_check finds missing, with the lanes that it has: 1, and the
+ * text says what it was; 0: nothing was. An error, with a text: it cannot be; what
+ * is said of gate_check then still holds.
+ */
+int gate_tend(struct gate *gate, struct fairlead_error *ret_error);
+
+/*
+ * From now on the ports of so many rails are VXLAN's. The programs are replaced as
+ * by gate_open, without a moment in between. An error, with a text: what was in
+ * force still is, gate_check says -ESTALE, and gate_tend tries again. Where only
+ * pins cannot be made it is done; gate_check says -ENOENT then. A gate that
+ * somebody has detached is left to gate_tend.
+ */
+int gate_rails(struct gate *gate, uint8_t rail_count,
+	       struct fairlead_error *ret_error);
+
+/*
+ * Who may use a lane's addresses: those of this node, and those of its peers.
+ * Root may always.
+ */
+struct gate_entry {
+	struct ip_address address; /* any one of the lane's network */
+	uint8_t prefix_size;       /* of the lane's network */
+	uint32_t uid;
+	/*
+	 * And only in this cgroup or below; 0: anywhere. GATE_CGROUP_UNKNOWN: in that
+	 * of the entry that is there for the user; else nowhere.
+	 */
+	uint64_t cgroup_id;
+};
+
+#define GATE_CGROUP_UNKNOWN UINT64_MAX
+
+/* An entry of that network is replaced. -ENOSPC, -EINVAL. */
+int gate_add(struct gate *gate, const struct gate_entry *entry,
+	     struct fairlead_error *ret_error);
+/* By the network, as it was added. No such entry is no error. */
+int gate_remove(struct gate *gate, const struct ip_address *address,
+		uint8_t prefix_size, struct fairlead_error *ret_error);
+/*
+ * Exactly these entries, from now on; those that stay are never out of force. 1:
+ * some were not so, and not only in their cgroups: if that is what was told last,
+ * somebody else has written to the map. Older sets of programs go then.
+ */
+int gate_replace(struct gate *gate, const struct gate_entry *entries,
+		 size_t count, struct fairlead_error *ret_error);
+/*
+ * Exactly these networks, of all lanes: an address in them that has no entry is
+ * nobody's, and is refused to all but root. 1: as by gate_replace.
+ */
+int gate_networks(struct gate *gate, const struct ip_network *networks,
+		  size_t count, struct fairlead_error *ret_error);
+
+struct gate_counters {
+	uint64_t refused_bind;    /* calls */
+	uint64_t refused_send;    /* calls of connect and send, and packets */
+	uint64_t refused_receive; /* packets */
+	uint64_t refused_raw;     /* VXLAN by hand: calls and packets */
+};
+
+/* Since the programs were first attached. */
+int gate_counters(struct gate *gate, struct gate_counters *ret_counters);
+/*
+ * Detach and unpin what this network namespace has in the directory: programs
+ * that nobody tells of lanes any more would refuse all of them. Nothing there
+ * is 0.
+ */
+int gate_leave(const char *pins, struct fairlead_error *ret_error);
+/* Is there anything that gate_leave would take away? 1: yes. */
+int gate_is_left(const char *pins, struct fairlead_error *ret_error);
+/*
+ * The id by which entries name a cgroup. -EINVAL with a text: it is not in
+ * cgroup v2, or deeper than the programs look.
+ */
+int gate_cgroup_id(const char *path, uint64_t *ret_id,
+		   struct fairlead_error *ret_error);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An open gate, for the files that gate.h is made of. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lanes/driver/ethernet/gate_load.h"
+#include "lanes/driver/ethernet/gate_pins.h"
+#include "lanes/driver/ethernet/gate_set.h"
+
+struct gate {
+	uint16_t port;               /* of rail 0 */
+	struct gate_config config;   /* that programs are to have */
+	struct gate_config attached; /* and that those of the set have */
+	struct gate_set set;
+	char name[GATE_SET_NAME_MAX]; /* of the set, in the directory */
+	uint64_t cgroup_id;
+	bool is_alone; /* no older set is attached besides */
+	char *pins;
+	char *cgroup;
+};

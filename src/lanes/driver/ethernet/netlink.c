@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Answers are read here and not by libnl's callbacks: libnl makes one error of
+ * several of the kernel's (EADDRINUSE and EEXIST are "object exists" to it), and
+ * drops the kernel's words.
+ *
+ * Queued requests go out many in one datagram. Only the last one asks for an
+ * answer; of the others the kernel answers those that failed, and first. So few
+ * of them are in one datagram that the answers fit the socket's buffer, should
+ * all of them fail.
+ */
+#include "lanes/driver/ethernet/netlink.h"
+
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netlink/errno.h>
+#include <netlink/socket.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define QUEUE_BYTES_MAX    32768
+#define QUEUE_REQUESTS_MAX 64
+#define BUFFER_SIZE        (1 << 18)
+#define ANSWER_BYTES_MAX   (64u << 20)
+#define READS_MAX          16 /* of a list that changes */
+
+/* What came in answer to the requests with these sequence numbers. */
+struct answer {
+	uint32_t first_seq;
+	uint32_t last_seq;
+	size_t failed; /* which of them, when failure.code is not 0 */
+	struct fairlead_error failure;
+	bool is_over;
+	bool is_torn;  /* the list changed while it was read */
+	bool is_batch; /* whose frame is refused instead of all of it */
+	uint8_t *bytes;
+	size_t size;
+};
+
+int netlink_errno(int nl_error)
+{
+	static const int errnos[] = {
+		[NLE_SUCCESS] = 0,
+		[NLE_FAILURE] = EIO,
+		[NLE_INTR] = EINTR,
+		[NLE_BAD_SOCK] = EBADF,
+		[NLE_AGAIN] = EAGAIN,
+		[NLE_NOMEM] = ENOMEM,
+		[NLE_EXIST] = EEXIST,
+		[NLE_INVAL] = EINVAL,
+		[NLE_RANGE] = ERANGE,
+		[NLE_MSGSIZE] = EMSGSIZE,
+		[NLE_OPNOTSUPP] = EOPNOTSUPP,
+		[NLE_AF_NOSUPPORT] = EAFNOSUPPORT,
+		[NLE_OBJ_NOTFOUND] = ENOENT,
+		[NLE_NOATTR] = EBADMSG,
+		[NLE_MISSING_ATTR] = EBADMSG,
+		[NLE_AF_MISMATCH] = EINVAL,
+		[NLE_SEQ_MISMATCH] = EBADMSG,
+		[NLE_MSG_OVERFLOW] = EMSGSIZE,
+		[NLE_MSG_TRUNC] = EBADMSG,
+		[NLE_NOADDR] = EADDRNOTAVAIL,
+		[NLE_SRCRT_NOSUPPORT] = EOPNOTSUPP,
+		[NLE_MSG_TOOSHORT] = EBADMSG,
+		[NLE_MSGTYPE_NOSUPPORT] = EOPNOTSUPP,
+		[NLE_OBJ_MISMATCH] = EINVAL,
+		[NLE_NOCACHE] = EINVAL,
+		[NLE_BUSY] = EBUSY,
+		[NLE_PROTO_MISMATCH] = EPROTONOSUPPORT,
+		[NLE_NOACCESS] = EACCES,
+		[NLE_PERM] = EPERM,
+		[NLE_PKTLOC_FILE] = EIO,
+		[NLE_PARSE_ERR] = EBADMSG,
+		[NLE_NODEV] = ENODEV,
+		[NLE_IMMUTABLE] = EPERM,
+		[NLE_DUMP_INTR] = EAGAIN,
+		[NLE_ATTRSIZE] = EBADMSG,
+	};
+	size_t number = (size_t)abs(nl_error);
+
+	if (number >= sizeof(errnos) / sizeof(errnos[0]))
+		return -EIO;
+	return -errnos[number];
+}
+
+static int open_protocol(int protocol, struct netlink **ret_netlink,
+			 struct fairlead_error *ret_error)
+{
+	_auto_(netlink_closep) struct netlink *netlink =
+		calloc(1, sizeof(*netlink));
+	int on = 1;
+	int result;
+
+	if (netlink) {
+		netlink->socket = nl_socket_alloc();
+		netlink->queue = malloc(QUEUE_BYTES_MAX);
+	}
+	if (!netlink || !netlink->socket || !netlink->queue)
+		return error_set(ret_error, -ENOMEM, "%s", strerror(ENOMEM));
+	result = nl_connect(netlink->socket, protocol);
+	if (result == 0)
+		result = nl_socket_set_buffer_size(netlink->socket, BUFFER_SIZE,
+						   BUFFER_SIZE);
+	if (result < 0)
+		return error_set(ret_error, netlink_errno(result),
+				 "cannot open a netlink socket: %s",
+				 strerror(-netlink_errno(result)));
+	/* Kernels before 4.12 have no words of their own. */
+	setsockopt(nl_socket_get_fd(netlink->socket), SOL_NETLINK,
+		   NETLINK_EXT_ACK, &on, sizeof(on));
+	setsockopt(nl_socket_get_fd(netlink->socket), SOL_NETLINK,
+		   NETLINK_CAP_ACK, &on, sizeof(on));
+	*ret_netlink = take_ptr(netlink);
+	return 0;
+}
+
+int netlink_open(struct netlink **ret_netlink, struct fairlead_error *ret_error)
+{
+	return open_protocol(NETLINK_ROUTE, ret_netlink, ret_error);
+}
+
+int netlink_open_filter(struct netlink **ret_netlink,
+			struct fairlead_error *ret_error)
+{
+	return open_protocol(NETLINK_NETFILTER, ret_netlink, ret_error);
+}
+
+void netlink_close(struct netlink *netlink)
+{
+	if (!netlink)
+		return;
+	nl_socket_free(netlink->socket);
+	free(netlink->queue);
+	free(netlink);
+}
+
+/* The kernel's words about a request that failed, or NULL. */
+static const char *find_words(const struct nlmsghdr *header)
+{
+	const struct nlmsgerr *error = nlmsg_data(header);
+	const struct nlattr *attribute;
+	size_t skipped = sizeof(*error);
+	int left;
+
+	if (!(header->nlmsg_flags & NLM_F_ACK_TLVS))
+		return NULL;
+	if (!(header->nlmsg_flags & NLM_F_CAPPED))
+		skipped += error->msg.nlmsg_len - sizeof(error->msg);
+	if (skipped > (size_t)nlmsg_datalen(header))
+		return NULL;
+	left = nlmsg_datalen(header) - (int)skipped;
+	attribute =
+		nla_find((const struct nlattr *)((const char *)error + skipped),
+			 left, NLMSGERR_ATTR_MSG);
+	if (!attribute || nla_len(attribute) == 0 ||
+	    !memchr(nla_data(attribute), '\0', (size_t)nla_len(attribute)))
+		return NULL;
+	return nla_data(attribute);
+}
+
+static void take_failure(struct answer *answer, const struct nlmsghdr *header,
+			 int code)
+{
+	const char *words = NULL;
+
+	if (answer->failure.code != 0)
+		return;
+	answer->failed = header->nlmsg_seq - answer->first_seq;
+	if (header->nlmsg_type == NLMSG_ERROR)
+		words = find_words(header);
+	if (words)
+		error_set(&answer->failure, code, "%s (%s)", strerror(-code),
+			  words);
+	else
+		error_set(&answer->failure, code, "%s", strerror(-code));
+}
+
+static void take_message(struct answer *answer, const struct nlmsghdr *header)
+{
+	size_t size = NLMSG_ALIGN(header->nlmsg_len);
+	uint8_t *bytes;
+	int code = 0;
+
+	/* Left over from a request that was given up. */
+	if (header->nlmsg_seq - answer->first_seq >
+	    answer->last_seq - answer->first_seq)
+		return;
+	if (header->nlmsg_flags & NLM_F_DUMP_INTR)
+		answer->is_torn = true;
+	if (header->nlmsg_type == NLMSG_ERROR ||
+	    header->nlmsg_type == NLMSG_DONE) {
+		if (nlmsg_datalen(header) >= (int)sizeof(code))
+			memcpy(&code, nlmsg_data(header), sizeof(code));
+		if (code < 0)
+			take_failure(answer, header, code);
+		answer->is_over = header->nlmsg_seq == answer->last_seq ||
+				  (answer->is_batch && code < 0 &&
+				   header->nlmsg_seq == answer->first_seq);
+		return;
+	}
+	if (answer->size + size > ANSWER_BYTES_MAX) {
+		take_failure(answer, header, -E2BIG);
+		return;
+	}
+	bytes = realloc(answer->bytes, answer->size + size);
+	if (!bytes) {
+		take_failure(answer, header, -ENOMEM);
+		return;
+	}
+	memcpy(bytes + answer->size, header, header->nlmsg_len);
+	answer->bytes = bytes;
+	answer->size += size;
+}
+
+/* Read until the last request is answered. answer->bytes is the caller's. */
+static void gather(struct netlink *netlink, struct answer *answer)
+{
+	while (!answer->is_over) {
+		_auto_(freep) unsigned char *bytes = NULL;
+		struct sockaddr_nl from;
+		const struct nlmsghdr *header;
+		int left = nl_recv(netlink->socket, &from, &bytes, NULL);
+
+		if (left < 0 && answer->failure.code == 0)
+			error_set(&answer->failure, netlink_errno(left), "%s",
+				  strerror(-netlink_errno(left)));
+		if (left < 0)
+			return;
+		if (from.nl_pid != 0)
+			continue; /* not the kernel */
+		for (header = (const struct nlmsghdr *)bytes;
+		     nlmsg_ok(header, left);
+		     header = nlmsg_next((struct nlmsghdr *)header, &left))
+			take_message(answer, header);
+	}
+}
+
+/* Send what asks, and gather the answer. */
+static int converse(struct netlink *netlink, const void *request, size_t size,
+		    struct answer *answer)
+{
+	int result = nl_sendto(netlink->socket, (void *)request, size);
+
+	if (result < 0)
+		return error_set(&answer->failure, netlink_errno(result), "%s",
+				 strerror(-netlink_errno(result)));
+	gather(netlink, answer);
+	return answer->failure.code;
+}
+
+static int say(struct fairlead_error *ret_error,
+	       const struct fairlead_error *failure, const char *what,
+	       va_list args)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof(text), what, args);
+	return error_set(ret_error, failure->code, "%s: %s", text,
+			 failure->text);
+}
+
+static void emit_all(const struct answer *answer,
+		     void (*emit)(void *arg, const struct nlmsghdr *header),
+		     void *arg)
+{
+	size_t place = 0;
+
+	while (emit && place < answer->size) {
+		const struct nlmsghdr *header =
+			(const struct nlmsghdr *)(answer->bytes + place);
+
+		emit(arg, header);
+		place += NLMSG_ALIGN(header->nlmsg_len);
+	}
+}
+
+static int request(struct netlink *netlink, struct nl_msg *message,
+		   void (*emit)(void *arg, const struct nlmsghdr *header),
+		   void *arg, struct fairlead_error *ret_failure)
+{
+	struct nlmsghdr *header;
+	int result;
+
+	if (!message)
+		return error_set(ret_failure, -ENOMEM, "%s", strerror(ENOMEM));
+	header = nlmsg_hdr(message);
+	header->nlmsg_flags |= NLM_F_ACK;
+	for (int i = 0; i < READS_MAX; i++) {
+		struct answer answer = { 0 };
+
+		header->nlmsg_seq = NL_AUTO_SEQ;
+		nl_complete_msg(netlink->socket, message);
+		answer.first_seq = header->nlmsg_seq;
+		answer.last_seq = header->nlmsg_seq;
+		result = converse(netlink, header, header->nlmsg_len, &answer);
+		if (result == 0 && !answer.is_torn)
+			emit_all(&answer, emit, arg);
+		free(answer.bytes);
+		if (result < 0)
+			*ret_failure = answer.failure;
+		if (result < 0 || !answer.is_torn)
+			return result;
+	}
+	return error_set(ret_failure, -EAGAIN,
+			 "it changes while it is read, each time");
+}
+
+int netlink_call(struct netlink *netlink, struct nl_msg *message,
+		 struct fairlead_error *ret_error, const char *what, ...)
+{
+	struct fairlead_error failure = { 0 };
+	va_list args;
+
+	if (request(netlink, message, NULL, NULL, &failure) < 0) {
+		va_start(args, what);
+		say(ret_error, &failure, what, args);
+		va_end(args);
+	}
+	nlmsg_free(message);
+	return failure.code;
+}
+
+int netlink_get(struct netlink *netlink, struct nl_msg *message,
+		void (*emit)(void *arg, const struct nlmsghdr *header),
+		void *arg, struct fairlead_error *ret_error, const char *what,
+		...)
+{
+	struct fairlead_error failure = { 0 };
+	va_list args;
+
+	if (request(netlink, message, emit, arg, &failure) < 0) {
+		va_start(args, what);
+		say(ret_error, &failure, what, args);
+		va_end(args);
+	}
+	nlmsg_free(message);
+	return failure.code;
+}
+
+int netlink_batch(struct netlink *netlink, void *requests, size_t size,
+		  struct fairlead_error *ret_error, const char *what)
+{
+	struct nlmsghdr *header = requests;
+	struct nlmsghdr *request = NULL; /* the last one before the frame */
+	struct answer answer = { .is_batch = true };
+	int left = (int)size;
+	int room = 2 * (int)size; /* a datagram and what the kernel adds */
+
+	for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
+		header->nlmsg_seq = nl_socket_use_seq(netlink->socket);
+		if (header->nlmsg_type != NFNL_MSG_BATCH_END)
+			request = header;
+	}
+	request->nlmsg_flags |= NLM_F_ACK;
+	answer.first_seq = ((struct nlmsghdr *)requests)->nlmsg_seq;
+	answer.last_seq = request->nlmsg_seq;
+	if (size > BUFFER_SIZE / 2)
+		setsockopt(nl_socket_get_fd(netlink->socket), SOL_SOCKET,
+			   SO_SNDBUFFORCE, &room, sizeof(room));
+	if (converse(netlink, requests, size, &answer) < 0)
+		error_set(ret_error, answer.failure.code, "%s: %s", what,
+			  answer.failure.text);
+	free(answer.bytes);
+	return answer.failure.code;
+}
+
+static void send_queue(struct netlink *netlink)
+{
+	struct nlmsghdr *header = (struct nlmsghdr *)netlink->queue;
+	struct answer answer = { .first_seq = header->nlmsg_seq };
+	int left = (int)netlink->queue_size;
+
+	if (netlink->queued == 0)
+		return;
+	for (size_t i = 1; i < netlink->queued; i++)
+		header = nlmsg_next(header, &left);
+	header->nlmsg_flags |= NLM_F_ACK;
+	answer.last_seq = header->nlmsg_seq;
+	if (converse(netlink, netlink->queue, netlink->queue_size, &answer) <
+	    0) {
+		netlink->failure = answer.failure;
+		netlink->failed = netlink->sent + answer.failed;
+	}
+	free(answer.bytes);
+	netlink->sent += netlink->queued;
+	netlink->queued = 0;
+	netlink->queue_size = 0;
+}
+
+static void enqueue(struct netlink *netlink, struct nl_msg *message)
+{
+	struct nlmsghdr *header = nlmsg_hdr(message);
+	size_t size = NLMSG_ALIGN(header->nlmsg_len);
+
+	if (netlink->queued == QUEUE_REQUESTS_MAX ||
+	    netlink->queue_size + size > QUEUE_BYTES_MAX)
+		send_queue(netlink);
+	if (netlink->failure.code < 0)
+		return;
+	header->nlmsg_seq = NL_AUTO_SEQ;
+	nl_complete_msg(netlink->socket, message);
+	header->nlmsg_flags &= (uint16_t)~NLM_F_ACK;
+	memset(netlink->queue + netlink->queue_size, 0, size);
+	memcpy(netlink->queue + netlink->queue_size, header, header->nlmsg_len);
+	netlink->queue_size += size;
+	netlink->queued++;
+}
+
+void netlink_queue(struct netlink *netlink, struct nl_msg *message)
+{
+	if (message && netlink->failure.code == 0) {
+		enqueue(netlink, message);
+	} else if (netlink->failure.code == 0) {
+		netlink->failed = netlink->sent + netlink->queued;
+		error_set(&netlink->failure, -ENOMEM, "%s", strerror(ENOMEM));
+	}
+	nlmsg_free(message);
+}
+
+int netlink_flush(struct netlink *netlink, size_t *ret_failed,
+		  struct fairlead_error *ret_error)
+{
+	int result;
+
+	if (netlink->failure.code == 0)
+		send_queue(netlink);
+	result = netlink->failure.code;
+	if (result < 0) {
+		if (ret_error)
+			*ret_error = netlink->failure;
+		*ret_failed = netlink->failed;
+	}
+	netlink->failure = (struct fairlead_error){ 0 };
+	netlink->queued = 0;
+	netlink->queue_size = 0;
+	netlink->sent = 0;
+	return result;
+}

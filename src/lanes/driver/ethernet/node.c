@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Settings, what the node has, and the table of operations. A start writes rules
+ * and gates anew for the devices that are there: what a crash left in between is
+ * right then, and a table that somebody flushed is back. A process that cannot do
+ * that only looks.
+ */
+#include "lanes/driver/ethernet/node.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+
+#include "lanes/driver/ethernet/check.h"
+#include "lanes/driver/ethernet/device.h"
+#include "lanes/driver/ethernet/enforce.h"
+#include "lanes/driver/ethernet/ethernet.h"
+#include "lanes/driver/ethernet/job_cgroup.h"
+#include "lanes/driver/ethernet/members.h"
+#include "lanes/driver/ethernet/namespace.h"
+#include "lanes/driver/ethernet/nft.h"
+#include "lanes/driver/ethernet/rail_ports.h"
+#include "lanes/driver/ethernet/sweep.h"
+#include "lanes/driver/ethernet/table.h"
+
+/* --- settings --- */
+
+enum bpf_mode {
+	BPF_AUTO,
+	BPF_OFF,
+	BPF_REQUIRE,
+};
+
+/* Texts are the settings' own. */
+struct node_settings {
+	const char *devices, *nft, *bpf, *bpf_pins, *cgroup, *job_cgroup;
+	const char *namespaces;
+	enum bpf_mode bpf_mode;
+};
+
+static void path_check(struct settings *settings, const char *name,
+		       const char *value)
+{
+	if (value && value[0] != '/')
+		settings_fail(settings, settings_find(settings, name),
+			      "'%s' is not an absolute path", value);
+}
+
+/* There a start would take away what is called by a number and is no job's. */
+static void namespaces_check(struct settings *settings, const char *value)
+{
+	char real[PATH_MAX];
+	const char *path = realpath(value, real) ? real : value;
+
+	if (strcmp(path, "/run/netns") == 0 ||
+	    strcmp(path, "/var/run/netns") == 0)
+		settings_fail(settings, settings_find(settings, "namespaces"),
+			      "'%s' is for those of `ip netns`", value);
+}
+
+static void bpf_read(struct settings *settings, struct node_settings *values)
+{
+	settings_text(settings, "bpf", &values->bpf);
+	if (strcmp(values->bpf, "auto") == 0)
+		values->bpf_mode = BPF_AUTO;
+	else if (strcmp(values->bpf, "off") == 0)
+		values->bpf_mode = BPF_OFF;
+	else if (strcmp(values->bpf, "require") == 0)
+		values->bpf_mode = BPF_REQUIRE;
+	else
+		settings_fail(settings, settings_find(settings, "bpf"),
+			      "'%s' is none of auto, off and require",
+			      values->bpf);
+}
+
+static void job_cgroup_read(struct settings *settings, const char **value)
+{
+	struct fairlead_error error;
+
+	settings_text(settings, "job_cgroup", value);
+	path_check(settings, "job_cgroup", *value);
+	if (*value && job_cgroup_check(*value, &error) < 0)
+		settings_fail(settings, settings_find(settings, "job_cgroup"),
+			      "%s", error.text);
+}
+
+static void rate_take(struct settings *settings, uint32_t *mbit)
+{
+	const struct fairlead_setting *setting =
+		settings_find(settings, "link_rate");
+	struct fairlead_error error;
+
+	if (setting && ethernet_rate_parse(setting->value, mbit, &error) < 0)
+		settings_fail(settings, setting, "%s", error.text);
+}
+
+/* Jobs may ask for a namespace: what a node lacks for that is missed. */
+static bool names_netns(const struct settings *settings)
+{
+	const struct fairlead_setting *setting =
+		settings_find(settings, "isolation");
+
+	return setting && strstr(setting->value, "netns");
+}
+
+static int settings_take(struct ethernet_node *node,
+			 struct node_settings *values,
+			 const struct fairlead_setting *list, size_t count,
+			 struct fairlead_error *ret_error)
+{
+	struct settings settings;
+	uint32_t ttl = 1;
+
+	*values = (struct node_settings){
+		.devices = "auto",
+		.nft = "/usr/sbin/nft",
+		.bpf = "auto",
+		.bpf_pins = "/sys/fs/bpf/fairlead",
+		.namespaces = "/run/fairlead/netns",
+	};
+	node->requires_devices = true;
+	node->networks = ethernet_networks_default;
+	memcpy(node->dscp, ethernet_dscp_default, sizeof(node->dscp));
+	settings_begin(&settings, list, count, ethernet_settings);
+	ethernet_networks_read(&node->networks, &settings);
+	ethernet_dscp_read(node->dscp, &settings);
+	settings_text(&settings, "devices", &values->devices);
+	settings_text(&settings, "nft", &values->nft);
+	bpf_read(&settings, values);
+	settings_text(&settings, "bpf_pins", &values->bpf_pins);
+	settings_text(&settings, "cgroup", &values->cgroup);
+	job_cgroup_read(&settings, &values->job_cgroup);
+	settings_text(&settings, "namespaces", &values->namespaces);
+	settings_bool(&settings, "shaping", &node->is_shaping);
+	node->wants_namespaces = names_netns(&settings);
+	rate_take(&settings, &node->link_mbit);
+	settings_bool(&settings, "require_devices", &node->requires_devices);
+	settings_number(&settings, "ttl", 1, UINT8_MAX, &ttl);
+	node->ttl = (uint8_t)ttl;
+	path_check(&settings, "nft", values->nft);
+	path_check(&settings, "bpf_pins", values->bpf_pins);
+	path_check(&settings, "cgroup", values->cgroup);
+	path_check(&settings, "namespaces", values->namespaces);
+	namespaces_check(&settings, values->namespaces);
+	return settings_finish(&settings, ret_error);
+}
+
+/* --- open and close --- */
+
+static void close_node(void *state)
+{
+	struct ethernet_node *node = state;
+
+	if (!node)
+		return;
+	gate_close(node->gate);
+	netlink_close(node->netlink);
+	netlink_close(node->filter);
+	if (node->tended)
+		free(node->tended->written);
+	free(node->tended);
+	free(node->taken);
+	free(node->devices);
+	free(node->nft);
+	free(node->namespaces);
+	free(node->bpf_pins);
+	free(node->cgroup);
+	free(node->job_cgroup);
+	free(node);
+}
+
+static void close_nodep(struct ethernet_node **node)
+{
+	close_node(*node);
+}
+
+static int texts_copy(struct ethernet_node *node,
+		      const struct node_settings *values,
+		      struct fairlead_error *ret_error)
+{
+	node->devices = strdup(values->devices);
+	node->nft = strdup(values->nft);
+	node->namespaces = strdup(values->namespaces);
+	node->bpf_pins = strdup(values->bpf_pins);
+	if (values->cgroup)
+		node->cgroup = strdup(values->cgroup);
+	if (values->job_cgroup)
+		node->job_cgroup = strdup(values->job_cgroup);
+	if (!node->devices || !node->nft || !node->namespaces ||
+	    !node->bpf_pins || (values->cgroup && !node->cgroup) ||
+	    (values->job_cgroup && !node->job_cgroup))
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static void cap_freep(cap_t *capabilities)
+{
+	if (*capabilities)
+		cap_free(*capabilities);
+}
+
+/* Is one who is not root's, and may not change the network: the agent. */
+static bool may_look_only(void)
+{
+	_auto_(cap_freep) cap_t capabilities = cap_get_proc();
+	cap_flag_value_t has = CAP_CLEAR;
+
+	return geteuid() != 0 && capabilities &&
+	       cap_get_flag(capabilities, CAP_NET_ADMIN, CAP_EFFECTIVE, &has) ==
+		       0 &&
+	       has == CAP_CLEAR;
+}
+
+/* Lanes that are there can be taken back without an nft that may be run. */
+static int nft_find(const struct ethernet_node *node, const struct found *found,
+		    struct fairlead_error *ret_error)
+{
+	int result = nft_check(node->nft, ret_error);
+
+	if ((result == -ENOENT || result == -EPERM) && found_has_lanes(found))
+		return 0;
+	return result;
+}
+
+/*
+ * And without their rules: what cannot be written is said by ethernet_tend, and no
+ * lane is made until it is.
+ */
+static int start_rules(const struct ethernet_node *node,
+		       const struct found *found, uint8_t rail_count,
+		       struct fairlead_error *ret_error)
+{
+	int result = enforce_found(node, found, rail_count, ret_error);
+
+	if (result == 0 || result == -ENOMEM || !found_has_lanes(found))
+		return result;
+	node->tended->has_leftovers = true;
+	return 0;
+}
+
+/* What only one who may change the network does. */
+static int start(struct ethernet_node *node, struct fairlead_error *ret_error)
+{
+	struct underlays underlays;
+	struct fairlead_error ignored;
+	struct found found = { 0 };
+	uint8_t rail_count = 0;
+	int result = device_probe(node->netlink, "vxlan", ret_error);
+
+	node->tended = calloc(1, sizeof(*node->tended));
+	if (!node->tended)
+		result = error_set(ret_error, -ENOMEM, "out of memory");
+	if (result == 0)
+		result = table_open(&node->filter, ret_error);
+	if (result == 0)
+		result = node_underlays(node, &underlays, ret_error);
+	if (result == 0)
+		result = found_read(node, &found, ret_error);
+	if (result == 0)
+		rail_count = found_rails(&found, &underlays);
+	if (result == 0)
+		result = nft_find(node, &found, ret_error);
+	if (result == 0)
+		result =
+			check_networks(node, &found, node->bpf_pins, ret_error);
+	if (result == 0)
+		result = check_lanes(node, &found, ret_error);
+	/* Where it matters that they cannot be, the node says that it lacks it. */
+	if (result == 0)
+		(void)rail_ports_reserve(node->networks.port, &ignored);
+	if (result == 0)
+		result =
+			enforce_start_gate(node, &found, rail_count, ret_error);
+	if (result == 0)
+		result = start_rules(node, &found, rail_count, ret_error);
+	if (result == 0)
+		(void)sweep(node, &underlays, &found, &ignored);
+	found_fini(&found);
+	return result;
+}
+
+static int open_node(const struct fairlead_setting *list, size_t count,
+		     void **ret_state, struct fairlead_error *ret_error)
+{
+	_auto_(close_nodep) struct ethernet_node *node = NULL;
+	struct node_settings values;
+	int result;
+
+	node = calloc(1, sizeof(*node));
+	if (node)
+		node->taken = calloc(1, sizeof(*node->taken));
+	if (!node || !node->taken)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	result = settings_take(node, &values, list, count, ret_error);
+	if (result == 0)
+		result = texts_copy(node, &values, ret_error);
+	if (result == 0)
+		result = netlink_open(&node->netlink, ret_error);
+	node->wants_gate = values.bpf_mode != BPF_OFF;
+	node->requires_gate = values.bpf_mode == BPF_REQUIRE;
+	node->is_looking = may_look_only();
+	if (result == 0 && node->is_looking)
+		result = nft_check(node->nft, ret_error);
+	if (result == 0 && !node->is_looking)
+		result = start(node, ret_error);
+	if (result == 0)
+		*ret_state = take_ptr(node);
+	return result;
+}
+
+/* --- underlays --- */
+
+int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
+		   struct fairlead_error *ret_error)
+{
+	return underlay_list(node->netlink, node->devices, node->taken,
+			     ret_list, ret_error);
+}
+
+uint8_t underlays_rails(const struct underlays *list)
+{
+	size_t count = list->count;
+
+	while (count > 0 && !list->list[count - 1].is_usable)
+		count--;
+	return (uint8_t)count;
+}
+
+const struct underlay *underlays_find(const struct underlays *list, int index)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->list[i].index == index && index != 0)
+			return &list->list[i];
+	}
+	return NULL;
+}
+
+/* Lanes that have a device on the NIC. */
+static uint32_t lanes_on(const struct found *found,
+			 const struct underlay *underlay)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		const struct lane_device *device = &found->list[i].device;
+
+		if (device->is_ours &&
+		    device->underlay_index == underlay->index &&
+		    found_is_first(found, i))
+			count++;
+	}
+	return count;
+}
+
+static void describe(const struct ethernet_node *node,
+		     const struct underlay *underlay, const struct found *found,
+		     const char *other_flaw, struct fairlead_device *device)
+{
+	char address[IP_ADDRESS_TEXT_MAX];
+	const char *flaw = underlay->is_usable ? other_flaw : underlay->flaw;
+
+	snprintf(device->name, sizeof(device->name), "%s", underlay->name);
+	device->is_usable = !flaw;
+	ip_address_format(&underlay->address, address);
+	if (flaw)
+		snprintf(device->detail, sizeof(device->detail), "%.*s",
+			 (int)sizeof(device->detail) - 1, flaw);
+	else
+		snprintf(device->detail, sizeof(device->detail), "%s, MTU %u",
+			 address, underlay->mtu);
+	device->resource_count = 1;
+	strcpy(device->resources[0].name, "lanes");
+	device->resources[0].total = NODE_LANES_MAX;
+	device->resources[0].reserved = lanes_on(found, underlay);
+}
+
+static void namespace_seen(void *arg, uint64_t grant_id)
+{
+	*(bool *)arg = true;
+}
+
+/*
+ * The socket of a device that was moved into a job's namespace stays behind. Who
+ * only looks does not see the device, and takes the port for its.
+ */
+static bool is_inside(const struct ethernet_node *node,
+		      const struct found *found, uint16_t port)
+{
+	struct fairlead_error ignored;
+	bool is_any = false;
+
+	if (node->is_looking)
+		(void)namespace_list(node->namespaces, namespace_seen, &is_any,
+				     &ignored);
+	for (size_t i = 0; i < found->count; i++)
+		is_any |= found->list[i].is_netns &&
+			  found->list[i].device.is_up &&
+			  found->list[i].device.port == port;
+	return is_any;
+}
+
+static int port_check(const struct ethernet_node *node,
+		      const struct found *found, size_t rail,
+		      struct fairlead_error *ret_error)
+{
+	uint16_t port = ethernet_port(node->networks.port, (uint32_t)rail);
+
+	return underlay_port_check(node->netlink, port,
+				   is_inside(node, found, port), ret_error);
+}
+
+/* Then it may as well be a stranger's. */
+static void say_doubt(const struct ethernet_node *node, size_t rail,
+		      struct fairlead_device *device)
+{
+	uint16_t port = ethernet_port(node->networks.port, (uint32_t)rail);
+	size_t used = strlen(device->detail);
+	struct fairlead_error ignored;
+
+	if (node->is_looking && device->is_usable &&
+	    underlay_port_check(node->netlink, port, false, &ignored) < 0)
+		snprintf(device->detail + used, sizeof(device->detail) - used,
+			 "; only root sees who has UDP port %u", port);
+}
+
+static int probe(void *state,
+		 void (*emit)(void *arg, const struct fairlead_device *device),
+		 void *arg, struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	struct fairlead_error clash = { 0 }, taken;
+	struct found found = { 0 };
+	struct underlays list;
+	int result = node_underlays(node, &list, ret_error);
+
+	if (result == 0)
+		result = found_read(node, &found, ret_error);
+	if (result < 0)
+		return result;
+	result = underlay_clash(node->netlink, &node->networks, &clash);
+	for (uint32_t i = 0; i < list.count; i++) {
+		struct fairlead_device device = { 0 };
+		const char *flaw = result < 0 ? clash.text : NULL;
+
+		if (list.list[i].is_usable && !flaw &&
+		    port_check(node, &found, i, &taken) < 0)
+			flaw = taken.text;
+		describe(node, &list.list[i], &found, flaw, &device);
+		say_doubt(node, i, &device);
+		emit(arg, &device);
+	}
+	found_fini(&found);
+	return 0;
+}
+
+int node_port_check(const struct ethernet_node *node, size_t rail,
+		    struct fairlead_error *ret_error)
+{
+	uint16_t port = ethernet_port(node->networks.port, (uint32_t)rail);
+	struct found found = { 0 };
+	int result = underlay_port_check(node->netlink, port, false, ret_error);
+
+	/* Our own, in a namespace? */
+	if (result == -EADDRINUSE) {
+		result = found_read(node, &found, ret_error);
+		if (result == 0)
+			result = port_check(node, &found, rail, ret_error);
+		found_fini(&found);
+	}
+	return result;
+}
+
+/*
+ * Rails that can carry lanes, as bits. One whose port a stranger has would fail
+ * each apply; without any other it is told, for the apply to say why.
+ */
+static unsigned int rails_to_tell(const struct ethernet_node *node,
+				  const struct underlays *list)
+{
+	struct fairlead_error ignored;
+	unsigned int usable = 0, taken = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (!list->list[i].is_usable)
+			continue;
+		usable |= 1u << i;
+		if (node_port_check(node, i, &ignored) == -EADDRINUSE)
+			taken |= 1u << i;
+	}
+	return usable == taken ? usable : usable & ~taken;
+}
+
+static int place(void *state, struct fairlead_place *ret_place,
+		 struct fairlead_error *ret_error)
+{
+	const struct ethernet_node *node = state;
+	struct ethernet_place told = { 0 };
+	unsigned int rails;
+	struct writer writer = { .limit = FAIRLEAD_PLACE_MAX };
+	struct underlays list;
+	int result = node_underlays(node, &list, ret_error);
+
+	if (result < 0)
+		return result;
+	/* One that cannot be used leaves its rail empty. */
+	rails = rails_to_tell(node, &list);
+	if (rails)
+		told.rail_count = (uint8_t)list.count;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct underlay *underlay = &list.list[i];
+
+		if (!(rails & 1u << i))
+			continue;
+		told.rails[i] = (struct ethernet_rail){
+			.address = underlay->address,
+			.mtu = (uint16_t)(underlay->mtu > UINT16_MAX
+						  ? UINT16_MAX
+						  : underlay->mtu),
+		};
+	}
+	ret_place->size = 0;
+	/* A node that has to have a NIC, and has none, tells no place. */
+	if (told.rail_count == 0 && node->requires_devices)
+		return 0;
+	result = ethernet_place_encode(&told, &writer);
+	if (result == 0) {
+		memcpy(ret_place->bytes, writer.data, writer.size);
+		ret_place->size = writer.size;
+	} else {
+		error_set(ret_error, result, "out of memory");
+	}
+	writer_fini(&writer);
+	return result;
+}
+
+const struct fairlead_node_ops ethernet_node_ops = {
+	.open = open_node,
+	.close = close_node,
+	.probe = probe,
+	.place = place,
+	.tend = ethernet_tend,
+	.apply = ethernet_apply,
+	.revoke = ethernet_revoke,
+	.revoke_all = ethernet_revoke_all,
+	.env = ethernet_env,
+	.inherit = ethernet_inherit,
+	.list = ethernet_list,
+	.destroy = ethernet_destroy,
+	.summarize = ethernet_summarize,
+};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A route that covers more than the network is no clash: it leads to hosts
+ * outside, and lanes' own routes are narrower. The same for a default route.
+ */
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "lanes/driver/ethernet/links.h"
+#include "lanes/driver/ethernet/underlay.h"
+
+struct clash_search {
+	const struct ethernet_networks *networks;
+	const struct link_list *links;
+	bool is_found;
+	struct ip_network route;
+	int index; /* of its device; 0: several, or none */
+};
+
+/* The network that has it, or NULL. */
+static const struct ip_network *find_network(
+	const struct ethernet_networks *networks,
+	const struct ip_address *address, uint8_t prefix_size)
+{
+	const struct ip_network *const both[] = { &networks->ipv4,
+						  &networks->ipv6 };
+
+	for (int i = 0; i < 2; i++) {
+		if (both[i]->address.family &&
+		    prefix_size >= both[i]->prefix_size &&
+		    ip_network_has(both[i], address))
+			return both[i];
+	}
+	return NULL;
+}
+
+static bool is_ours(const struct link_list *links, int index)
+{
+	const struct link *link = link_find(links, index);
+
+	return link && link_is_ours(link);
+}
+
+static const char *name_of(const struct link_list *links, int index)
+{
+	const struct link *link = link_find(links, index);
+
+	return link ? link->name : "(no device)";
+}
+
+/* What the site changes. */
+static const char *setting_of(const struct ip_network *network)
+{
+	return network->address.family == 4 ? "ipv4_network" : "ipv6_network";
+}
+
+static bool is_loopback(const struct ip_address *address)
+{
+	static const struct ip_address one = { 6, { [15] = 1 } };
+
+	return (address->family == 4 && address->bytes[0] == 127) ||
+	       ip_address_equal(address, &one);
+}
+
+static int check_addresses(const struct clash_search *search,
+			   const struct link_address_list *list,
+			   struct fairlead_error *ret_error)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct link_address *own = &list->addresses[i];
+		const struct ip_network *network =
+			find_network(search->networks, &own->address,
+				     own->address.family == 4 ? 32 : 128);
+		char address[IP_ADDRESS_TEXT_MAX];
+		char text[IP_NETWORK_TEXT_MAX];
+
+		if (!network || is_loopback(&own->address) ||
+		    is_ours(search->links, own->index))
+			continue;
+		ip_address_format(&own->address, address);
+		ip_network_format(network, text);
+		return error_set(ret_error, -EADDRINUSE,
+				 "address %s of %s lies in %s, the network of "
+				 "lanes: give them another (%s)",
+				 address, name_of(search->links, own->index),
+				 text, setting_of(network));
+	}
+	return 0;
+}
+
+static void take_route(void *arg, const struct nlmsghdr *header)
+{
+	struct clash_search *search = arg;
+	struct nlattr *attributes[RTA_MAX + 1];
+	const struct rtmsg *info = nlmsg_data(header);
+	struct ip_address target;
+	int index = 0;
+
+	if (search->is_found || header->nlmsg_type != RTM_NEWROUTE ||
+	    nlmsg_parse((struct nlmsghdr *)header, sizeof(*info), attributes,
+			RTA_MAX, NULL) < 0)
+		return;
+	/* Those that addresses bring have been looked at with them. */
+	if (info->rtm_type == RTN_LOCAL || info->rtm_type == RTN_BROADCAST ||
+	    info->rtm_type == RTN_ANYCAST || info->rtm_type == RTN_MULTICAST ||
+	    info->rtm_flags & RTM_F_CLONED)
+		return;
+	target = link_address_of(attributes[RTA_DST]);
+	if (attributes[RTA_OIF])
+		index = (int)nla_get_u32(attributes[RTA_OIF]);
+	if (!target.family || is_loopback(&target) ||
+	    !find_network(search->networks, &target, info->rtm_dst_len) ||
+	    is_ours(search->links, index))
+		return;
+	search->is_found = true;
+	search->route.address = target;
+	search->route.prefix_size = info->rtm_dst_len;
+	search->index = index;
+}
+
+static int check_routes(struct netlink *netlink, struct clash_search *search,
+			struct fairlead_error *ret_error)
+{
+	const struct rtmsg info = { .rtm_family = AF_UNSPEC };
+	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_DUMP);
+	char route[IP_NETWORK_TEXT_MAX];
+	char text[IP_NETWORK_TEXT_MAX];
+	const struct ip_network *network;
+	int result;
+
+	if (message)
+		nlmsg_append(message, (void *)&info, sizeof(info),
+			     NLMSG_ALIGNTO);
+	result = netlink_get(netlink, message, take_route, search, ret_error,
+			     "cannot list routes");
+	if (result < 0 || !search->is_found)
+		return result;
+	ip_network_format(&search->route, route);
+	network = find_network(search->networks, &search->route.address,
+			       search->route.prefix_size);
+	ip_network_format(network, text);
+	return error_set(ret_error, -EADDRINUSE,
+			 "the route to %s by %s lies in %s, the network of "
+			 "lanes: give them another (%s)",
+			 route, name_of(search->links, search->index), text,
+			 setting_of(network));
+}
+
+int underlay_clash(struct netlink *netlink,
+		   const struct ethernet_networks *networks,
+		   struct fairlead_error *ret_error)
+{
+	struct link_list links = { 0 };
+	struct link_address_list addresses = { 0 };
+	struct clash_search search = { .networks = networks, .links = &links };
+	int result = links_read(netlink, NULL, &links, ret_error);
+
+	if (result == 0)
+		result = link_addresses_read(netlink, &addresses, ret_error);
+	if (result == 0)
+		result = check_addresses(&search, &addresses, ret_error);
+	if (result == 0)
+		result = check_routes(netlink, &search, ret_error);
+	links_fini(&links);
+	link_addresses_fini(&addresses);
+	return result;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The environment by which libfabric and MPI find the lane, in three modes:
+ *
+ *	reservation  the job has a lane: its VNIs, and the services of this
+ *	             node in the order of the devices
+ *	inherited    it has none, but was given one by an outer job: whatever
+ *	             the variables name is checked (slingshot_inherit) and
+ *	             passed on as it is
+ *	neither      the variables are unset, so that programs do not present a
+ *	             service of a job that is gone
+ *
+ * A lane on a node without a NIC is the third mode: VNIs without a device
+ * are of no use, and libfabric would search for a service by itself.
+ */
+#include "lanes/driver/slingshot/node.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes/driver/common/number.h"
+
+/* Numbers of ten digits, or names of 13 bytes, and a comma each. */
+#define LIST_TEXT_MAX (SLINGSHOT_DEVICES_MAX * NIC_NAME_MAX)
+
+static void append(char text[LIST_TEXT_MAX], const char *prefix,
+		   uint32_t number)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, LIST_TEXT_MAX - used, "%s%s%u", used ? "," : "",
+		 prefix, number);
+}
+
+int slingshot_env(void *state, const struct fairlead_lane *lane,
+		  const struct fairlead_record *record,
+		  void (*emit)(void *arg, const char *name, const char *value),
+		  void *arg, struct fairlead_error *ret_error)
+{
+	struct slingshot_services services = { 0 };
+	char vnis[LIST_TEXT_MAX] = "";
+	char devices[LIST_TEXT_MAX] = "";
+	char ids[LIST_TEXT_MAX] = "";
+	char tcs_text[16];
+	uint32_t tcs = SLINGSHOT_TCS_ALL;
+	bool has_lane;
+	int result = 0;
+
+	if (lane && lane->id_count > 0)
+		result = slingshot_record_decode(record, &services, ret_error);
+	if (result < 0)
+		return result;
+	has_lane = services.count > 0;
+	for (uint32_t i = 0; has_lane && i < lane->id_count; i++)
+		append(vnis, "", lane->ids[i]);
+	for (uint32_t i = 0; i < services.count; i++) {
+		append(devices, "cxi", services.list[i].device);
+		append(ids, "", services.list[i].id);
+		tcs &= services.list[i].tcs;
+	}
+	snprintf(tcs_text, sizeof(tcs_text), "0x%02x", tcs);
+	emit(arg, "SLINGSHOT_VNIS", has_lane ? vnis : NULL);
+	emit(arg, "SLINGSHOT_DEVICES", has_lane ? devices : NULL);
+	emit(arg, "SLINGSHOT_SVC_IDS", has_lane ? ids : NULL);
+	emit(arg, "SLINGSHOT_TCS", has_lane ? tcs_text : NULL);
+	return 0;
+}
+
+/* What the variables name. */
+struct inherited {
+	uint32_t vni_count;
+	uint32_t vnis[CXI_SVC_MAX_VNIS];
+	uint32_t tcs;
+	struct slingshot_services services;
+};
+
+/*
+ * Take the next item off a comma list into `item`. False: there is none, or
+ * it does not fit, and then *text is NULL.
+ */
+static bool next_item(const char **text, char *item, size_t capacity)
+{
+	size_t size;
+
+	if (!*text)
+		return false;
+	size = strcspn(*text, ",");
+	if (size >= capacity) {
+		*text = NULL;
+		return false;
+	}
+	memcpy(item, *text, size);
+	item[size] = '\0';
+	*text = (*text)[size] ? *text + size + 1 : NULL;
+	return true;
+}
+
+static int stale(struct fairlead_error *ret_error, const char *name,
+		 const char *value, const char *why)
+{
+	return error_set(ret_error, -ENODEV, "inherited %s='%.100s' %s", name,
+			 value, why);
+}
+
+static int read_vnis(const char *text, struct inherited *inherited,
+		     struct fairlead_error *ret_error)
+{
+	char item[NIC_NAME_MAX];
+	const char *rest = text;
+
+	while (next_item(&rest, item, sizeof(item))) {
+		if (inherited->vni_count == CXI_SVC_MAX_VNIS ||
+		    !number_parse(item, 1, UINT16_MAX,
+				  &inherited->vnis[inherited->vni_count]))
+			return stale(ret_error, "SLINGSHOT_VNIS", text,
+				     "is no list of one to four VNIs");
+		inherited->vni_count++;
+	}
+	if (inherited->vni_count == 0)
+		return stale(ret_error, "SLINGSHOT_VNIS", text,
+			     "is no list of one to four VNIs");
+	return 0;
+}
+
+static int read_services(const char *devices, const char *ids,
+			 struct inherited *inherited,
+			 struct fairlead_error *ret_error)
+{
+	const char *devices_rest = devices;
+	const char *ids_rest = ids;
+	char device[NIC_NAME_MAX];
+	char id[NIC_NAME_MAX];
+
+	while (devices_rest) {
+		struct slingshot_services *services = &inherited->services;
+		struct slingshot_service *service =
+			&services->list[services->count];
+
+		if (services->count == SLINGSHOT_DEVICES_MAX ||
+		    !next_item(&devices_rest, device, sizeof(device)) ||
+		    nic_name_parse(device, &service->device) < 0)
+			return stale(ret_error, "SLINGSHOT_DEVICES", devices,
+				     "is no list of NICs");
+		if (!next_item(&ids_rest, id, sizeof(id)) ||
+		    !number_parse(id, 1, UINT32_MAX, &service->id))
+			return stale(ret_error, "SLINGSHOT_SVC_IDS", ids,
+				     "has no service for each device");
+		services->count++;
+	}
+	if (ids_rest)
+		return stale(ret_error, "SLINGSHOT_SVC_IDS", ids,
+			     "has more services than there are devices");
+	return 0;
+}
+
+/* Bits as a decimal number, or after 0x as a hexadecimal one. */
+static int read_tcs(const char *text, struct inherited *inherited,
+		    struct fairlead_error *ret_error)
+{
+	bool is_hex = strncmp(text, "0x", 2) == 0;
+	const char *digits = is_hex ? text + 2 : text;
+	char *end;
+	unsigned long tcs = strtoul(digits, &end, is_hex ? 16 : 10);
+
+	/* strtoul would take a sign, a blank or a second prefix. */
+	if (!isxdigit((unsigned char)*digits) || digits[1] == 'x' ||
+	    digits[1] == 'X' || *end != '\0' || tcs == 0 ||
+	    (tcs & ~(unsigned long)SLINGSHOT_TCS_ALL))
+		return stale(ret_error, "SLINGSHOT_TCS", text,
+			     "is no set of traffic classes");
+	inherited->tcs = (uint32_t)tcs;
+	return 0;
+}
+
+static bool allows(const struct nic *nic, const struct cxi_svc_desc *desc,
+		   uint32_t vni)
+{
+	uint16_t min;
+	uint16_t max;
+
+	if (desc->restricted_vnis) {
+		for (int i = 0; i < desc->num_vld_vnis && i < CXI_SVC_MAX_VNIS;
+		     i++) {
+			if (desc->vnis[i] == vni)
+				return true;
+		}
+		return false;
+	}
+	return nic->library->svc_get_vni_range &&
+	       nic->library->svc_get_vni_range(nic->dev, desc->svc_id, &min,
+					       &max) == 0 &&
+	       vni >= min && vni <= max;
+}
+
+static int check_service(const struct nic *nic,
+			 const struct slingshot_service *service,
+			 const struct inherited *inherited, uint32_t uid,
+			 struct fairlead_error *ret_error)
+{
+	const struct cxi_svc_desc *desc = nic_service(nic, service->id);
+
+	if (!desc)
+		return error_set(ret_error, -ENODEV,
+				 "%s: inherited service %u is not there any "
+				 "more",
+				 nic->name, service->id);
+	if (!slingshot_service_admits(desc, uid))
+		return error_set(ret_error, -ENODEV,
+				 "%s: inherited service %u is not for uid %u",
+				 nic->name, service->id, uid);
+	if (!desc->enable)
+		return error_set(ret_error, -ENODEV,
+				 "%s: inherited service %u is disabled",
+				 nic->name, service->id);
+	for (uint32_t i = 0; i < inherited->vni_count; i++) {
+		if (!allows(nic, desc, inherited->vnis[i]))
+			return error_set(ret_error, -ENODEV,
+					 "%s: inherited service %u is not for "
+					 "VNI %u",
+					 nic->name, service->id,
+					 inherited->vnis[i]);
+	}
+	if (inherited->tcs & ~slingshot_service_tcs(desc))
+		return error_set(ret_error, -ENODEV,
+				 "%s: inherited service %u is not for traffic "
+				 "classes 0x%02x",
+				 nic->name, service->id,
+				 inherited->tcs & ~slingshot_service_tcs(desc));
+	return 0;
+}
+
+static int check_inherited(const struct slingshot_node *node,
+			   const struct inherited *inherited, uint32_t uid,
+			   struct fairlead_error *ret_error)
+{
+	struct nic_list list;
+	int result = nic_list_read(node, &list, ret_error);
+
+	for (uint32_t i = 0; result == 0 && i < inherited->services.count;
+	     i++) {
+		const struct slingshot_service *service =
+			&inherited->services.list[i];
+		const struct cxil_devinfo *info =
+			nic_list_find(&list, service->device);
+		_auto_(nic_fini) struct nic nic = { 0 };
+
+		if (!info)
+			return error_set(ret_error, -ENODEV,
+					 "inherited NIC cxi%u is not there any "
+					 "more",
+					 service->device);
+		result = nic_init(&nic, node, info, ret_error);
+		if (result == 0)
+			result = check_service(&nic, service, inherited, uid,
+					       ret_error);
+	}
+	return result;
+}
+
+int slingshot_inherit(void *state, uid_t uid,
+		      const char *(*get)(void *arg, const char *name),
+		      void *arg, struct fairlead_error *ret_error)
+{
+	const char *vnis = get(arg, "SLINGSHOT_VNIS");
+	const char *devices = get(arg, "SLINGSHOT_DEVICES");
+	const char *ids = get(arg, "SLINGSHOT_SVC_IDS");
+	const char *tcs = get(arg, "SLINGSHOT_TCS");
+	struct inherited inherited = { 0 };
+	int result;
+
+	if (!vnis && !devices && !ids && !tcs)
+		return 0;
+	if (!vnis || !devices || !ids || !tcs)
+		return error_set(ret_error, -ENODEV,
+				 "only some of SLINGSHOT_VNIS, "
+				 "SLINGSHOT_DEVICES, SLINGSHOT_SVC_IDS and "
+				 "SLINGSHOT_TCS are inherited");
+	result = read_vnis(vnis, &inherited, ret_error);
+	if (result == 0)
+		result = read_services(devices, ids, &inherited, ret_error);
+	if (result == 0)
+		result = read_tcs(tcs, &inherited, ret_error);
+	if (result == 0)
+		result = check_inherited(state, &inherited, uid, ret_error);
+	return result;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations of the node half, one file each, behind slingshot_node_ops. */
+#pragma once
+
+#include <stdint.h>
+
+#include "lanes/driver/slingshot/nic.h"
+#include "lanes/driver/slingshot/service.h"
+#include "lanes/driver/common/warnings.h"
+#include "fairlead_driver.h"
+
+/* As fairlead_node_ops has them; state is a struct slingshot_node. */
+int slingshot_apply(void *state, const struct fairlead_lane *lane,
+		    bool is_dry_run, struct fairlead_record *ret_record,
+		    struct fairlead_warnings *warnings,
+		    struct fairlead_error *ret_error);
+int slingshot_revoke(void *state, const struct fairlead_lane *lane,
+		     const struct fairlead_record *record, bool is_dry_run,
+		     struct fairlead_warnings *warnings,
+		     struct fairlead_error *ret_error);
+int slingshot_env(void *state, const struct fairlead_lane *lane,
+		  const struct fairlead_record *record,
+		  void (*emit)(void *arg, const char *name, const char *value),
+		  void *arg, struct fairlead_error *ret_error);
+int slingshot_inherit(void *state, uid_t uid,
+		      const char *(*get)(void *arg, const char *name),
+		      void *arg, struct fairlead_error *ret_error);
+
+/*
+ * Destroy a service. 0: it is gone, or went meanwhile. -EBUSY with a text
+ * that names service, NIC, VNIs and who holds it; other errors of the
+ * library with a text.
+ */
+int node_destroy_service(const struct slingshot_node *node,
+			 const struct nic *nic, const struct cxi_svc_desc *desc,
+			 struct fairlead_error *ret_error);
+/*
+ * What that would say now, as far as is known: -EBUSY also when only processes
+ * of the service's owner have the NIC open, which may use another service.
+ */
+int node_try_destroy(const struct slingshot_node *node, const struct nic *nic,
+		     const struct cxi_svc_desc *desc,
+		     struct fairlead_error *ret_error);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Quantities that the Slingshot document recommends: a fixed maximum, and a
+ * reservation per core. TLEs are its special case: their maximum is what is
+ * reserved, so max_tles only bounds the reservation; the driver of the NIC
+ * works that way too. Maxima above what a device has are clamped on the node.
+ *
+ * A job may lower a quantity (per_core_tles=0 leaves the few TLE pools of a
+ * shared node to others) and take fewer traffic classes. It may not raise
+ * them: reservations are taken from other users of the node.
+ */
+#include "lanes/driver/slingshot/policy.h"
+
+#include <string.h>
+
+#include "lanes/driver/common/options.h"
+
+static const struct {
+	const char *title;
+	const char *max_name;
+	const char *per_core_name;
+} resources[CXI_RSRC_TYPE_MAX] = {
+	[CXI_RSRC_TYPE_PTE] = { "PTEs", "max_ptes", "per_core_ptes" },
+	[CXI_RSRC_TYPE_TXQ] = { "TXQs", "max_txqs", "per_core_txqs" },
+	[CXI_RSRC_TYPE_TGQ] = { "TGQs", "max_tgqs", "per_core_tgqs" },
+	[CXI_RSRC_TYPE_EQ] = { "EQs", "max_eqs", "per_core_eqs" },
+	[CXI_RSRC_TYPE_CT] = { "CTs", "max_cts", "per_core_cts" },
+	[CXI_RSRC_TYPE_LE] = { "LEs", "max_les", "per_core_les" },
+	[CXI_RSRC_TYPE_TLE] = { "TLEs", "max_tles", "per_core_tles" },
+	[CXI_RSRC_TYPE_AC] = { "ACs", "max_acs", "per_core_acs" },
+};
+
+static const char *const tc_names[CXI_TC_MAX] = {
+	[CXI_TC_DEDICATED_ACCESS] = "DEDICATED_ACCESS",
+	[CXI_TC_LOW_LATENCY] = "LOW_LATENCY",
+	[CXI_TC_BULK_DATA] = "BULK_DATA",
+	[CXI_TC_BEST_EFFORT] = "BEST_EFFORT",
+	[CXI_TC_ETH] = "ETH",
+};
+
+const struct slingshot_policy slingshot_policy_default = {
+	.tcs = 1u << CXI_TC_LOW_LATENCY | 1u << CXI_TC_BEST_EFFORT,
+	.max = {
+		[CXI_RSRC_TYPE_PTE] = 2048,
+		[CXI_RSRC_TYPE_TXQ] = 2048,
+		[CXI_RSRC_TYPE_TGQ] = 1024,
+		[CXI_RSRC_TYPE_EQ] = 2047,
+		[CXI_RSRC_TYPE_CT] = 2047,
+		[CXI_RSRC_TYPE_LE] = 16384,
+		[CXI_RSRC_TYPE_TLE] = 2048,
+		[CXI_RSRC_TYPE_AC] = 1022,
+	},
+	.per_core = {
+		[CXI_RSRC_TYPE_PTE] = 6,
+		[CXI_RSRC_TYPE_TXQ] = 2,
+		[CXI_RSRC_TYPE_TGQ] = 1,
+		[CXI_RSRC_TYPE_EQ] = 2,
+		[CXI_RSRC_TYPE_CT] = 1,
+		[CXI_RSRC_TYPE_LE] = 16,
+		[CXI_RSRC_TYPE_TLE] = 1,
+		[CXI_RSRC_TYPE_AC] = 2,
+	},
+};
+
+#define EACH_TYPE(value)                                               \
+	{                                                              \
+		value, value, value, value, value, value, value, value \
+	}
+
+const struct slingshot_policy slingshot_policy_unlimited = {
+	.tcs = SLINGSHOT_TCS_ALL,
+	.max = EACH_TYPE(UINT16_MAX),
+	.per_core = EACH_TYPE(UINT16_MAX),
+};
+
+const char *slingshot_resource_name(enum cxi_rsrc_type type)
+{
+	return resources[type].title;
+}
+
+static int parse_tc(const char *name, size_t size,
+		    struct fairlead_error *ret_error)
+{
+	if (size > 3 && memcmp(name, "TC_", 3) == 0) {
+		name += 3;
+		size -= 3;
+	}
+	for (int tc = 0; tc < CXI_TC_MAX; tc++) {
+		if (strlen(tc_names[tc]) != size ||
+		    memcmp(tc_names[tc], name, size) != 0)
+			continue;
+		if (tc == CXI_TC_ETH)
+			return error_set(ret_error, -EINVAL,
+					 "traffic class 'ETH' is the Ethernet "
+					 "stack's own and not for jobs");
+		return tc;
+	}
+	return error_set(ret_error, -EINVAL,
+			 "there is no traffic class '%.*s', only "
+			 "DEDICATED_ACCESS, LOW_LATENCY, BULK_DATA and "
+			 "BEST_EFFORT",
+			 (int)size, name);
+}
+
+int slingshot_tcs_parse(const char *text, char separator, uint32_t *ret_tcs,
+			struct fairlead_error *ret_error)
+{
+	uint32_t tcs = 0;
+
+	for (;;) {
+		size_t size = strchrnul(text, separator) - text;
+		int tc = parse_tc(text, size, ret_error);
+
+		if (tc < 0)
+			return tc;
+		tcs |= 1u << tc;
+		if (!text[size])
+			break;
+		text += size + 1;
+	}
+	*ret_tcs = tcs;
+	return 0;
+}
+
+void slingshot_policy_read(struct slingshot_policy *policy,
+			   struct settings *settings)
+{
+	const struct fairlead_setting *setting =
+		settings_find(settings, "traffic_classes");
+	struct fairlead_error error;
+
+	if (setting &&
+	    slingshot_tcs_parse(setting->value, ',', &policy->tcs, &error) < 0)
+		settings_fail(settings, setting, "%s", error.text);
+	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
+		settings_number(settings, resources[type].max_name, 0,
+				UINT16_MAX, &policy->max[type]);
+		settings_number(settings, resources[type].per_core_name, 0,
+				UINT16_MAX, &policy->per_core[type]);
+	}
+}
+
+static int read_tcs(const struct option *option, uint32_t ceiling,
+		    uint32_t *ret_tcs, struct fairlead_error *ret_error)
+{
+	uint32_t tcs;
+	int result;
+
+	result = slingshot_tcs_parse(option->value ? option->value : "", ':',
+				     &tcs, ret_error);
+	if (result < 0)
+		return result;
+	for (int tc = 0; tc < CXI_TC_MAX; tc++) {
+		if (tcs & ~ceiling & 1u << tc)
+			return error_set(ret_error, -EINVAL,
+					 "traffic class '%s' is not one that "
+					 "jobs can have here",
+					 tc_names[tc]);
+	}
+	*ret_tcs = tcs;
+	return 0;
+}
+
+/* max_X and per_core_X; -EINVAL for another name. */
+static int read_limit(const struct option *option,
+		      const struct slingshot_policy *ceiling,
+		      struct slingshot_policy *policy,
+		      struct fairlead_error *ret_error)
+{
+	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
+		if (strcmp(option->name, resources[type].max_name) == 0)
+			return option_number(option, 0, ceiling->max[type],
+					     &policy->max[type], ret_error);
+		if (strcmp(option->name, resources[type].per_core_name) == 0)
+			return option_number(option, 0, ceiling->per_core[type],
+					     &policy->per_core[type],
+					     ret_error);
+	}
+	return error_set(ret_error, -EINVAL,
+			 "interconnect 'slingshot' has no option '%s'",
+			 option->name);
+}
+
+static int read_option(const struct option *option,
+		       const struct slingshot_policy *ceiling,
+		       struct slingshot_request *request,
+		       struct fairlead_error *ret_error)
+{
+	if (strcmp(option->name, "vnis") == 0)
+		return option_number(option, 0, SLINGSHOT_VNIS_MAX,
+				     &request->vni_count, ret_error);
+	if (strcmp(option->name, "tcs") == 0)
+		return read_tcs(option, ceiling->tcs, &request->policy.tcs,
+				ret_error);
+	if (strcmp(option->name, "off") != 0)
+		return read_limit(option, ceiling, &request->policy, ret_error);
+	if (option->value)
+		return error_set(ret_error, -EINVAL,
+				 "option 'off' takes no value");
+	request->is_off = true;
+	return 0;
+}
+
+int slingshot_request_parse(const char *text,
+			    const struct slingshot_policy *site,
+			    const struct slingshot_policy *ceiling,
+			    uint32_t vni_count,
+			    struct slingshot_request *ret_request,
+			    struct fairlead_error *ret_error)
+{
+	struct slingshot_request request = {
+		.vni_count = vni_count,
+		.policy = *site,
+	};
+	struct options options;
+	int result = options_parse(&options, text, ret_error);
+
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < options.count; i++) {
+		result = read_option(&options.items[i], ceiling, &request,
+				     ret_error);
+		if (result < 0)
+			return result;
+	}
+	if (request.is_off && options.count > 1)
+		return error_set(ret_error, -EINVAL,
+				 "option 'off' leaves nothing for other "
+				 "options to say");
+	if (request.is_off)
+		request.vni_count = 0;
+	*ret_request = request;
+	return 0;
+}
+
+static void append_limit(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *name,
+			 uint32_t value, uint32_t value_default)
+{
+	if (value != value_default)
+		options_append(text, ",%s=%u", name, value);
+}
+
+void slingshot_request_format(const struct slingshot_request *request,
+			      char text[FAIRLEAD_OPTIONS_MAX + 1])
+{
+	const struct slingshot_policy *policy = &request->policy;
+	const char *separator = "";
+
+	text[0] = '\0';
+	if (request->is_off) {
+		options_append(text, "off");
+		return;
+	}
+	options_append(text, "vnis=%u,tcs=", request->vni_count);
+	for (int tc = 0; tc < CXI_TC_MAX; tc++) {
+		if (!(policy->tcs & 1u << tc))
+			continue;
+		options_append(text, "%s%s", separator, tc_names[tc]);
+		separator = ":";
+	}
+	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
+		append_limit(text, resources[type].max_name, policy->max[type],
+			     slingshot_policy_default.max[type]);
+		append_limit(text, resources[type].per_core_name,
+			     policy->per_core[type],
+			     slingshot_policy_default.per_core[type]);
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a site, and within it a job, wants of a service: traffic classes, and
+ * how much of each NIC resource. The site's policy comes from the settings;
+ * a job's options start from it and can ask for less, never for more. The
+ * result travels to the nodes as the lane's completed options, so that a job
+ * has the same policy on every node whatever their files say.
+ *
+ * Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lanes/driver/common/settings.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
+
+#define SLINGSHOT_VNIS_MAX CXI_SVC_MAX_VNIS
+
+/* The classes that a job can have: all but the Ethernet stack's own. */
+#define SLINGSHOT_TCS_ALL                                           \
+	(1u << CXI_TC_DEDICATED_ACCESS | 1u << CXI_TC_LOW_LATENCY | \
+	 1u << CXI_TC_BULK_DATA | 1u << CXI_TC_BEST_EFFORT)
+
+struct slingshot_policy {
+	uint32_t tcs; /* bits 1 << enum cxi_traffic_class; never 0 */
+	uint32_t max[CXI_RSRC_TYPE_MAX];      /* most that a service may use */
+	uint32_t per_core[CXI_RSRC_TYPE_MAX]; /* reserved for each core */
+};
+
+/* What one job wants. */
+struct slingshot_request {
+	bool is_off;
+	uint32_t vni_count; /* 0..SLINGSHOT_VNIS_MAX; 0 when is_off */
+	struct slingshot_policy policy;
+};
+
+/* The vendor's recommendation, BEST_EFFORT and LOW_LATENCY. */
+extern const struct slingshot_policy slingshot_policy_default;
+/* Nothing is refused: for nodes, which obey what the manager decided. */
+extern const struct slingshot_policy slingshot_policy_unlimited;
+
+/* "TXQs": as the vendor's tools print it. */
+const char *slingshot_resource_name(enum cxi_rsrc_type type);
+
+/*
+ * Read "LOW_LATENCY,TC_BEST_EFFORT" into bits. -EINVAL for an unknown name,
+ * an empty list, or ETH.
+ */
+int slingshot_tcs_parse(const char *text, char separator, uint32_t *ret_tcs,
+			struct fairlead_error *ret_error);
+
+/* Settings traffic_classes, max_X and per_core_X, over what *policy has. */
+void slingshot_policy_read(struct slingshot_policy *policy,
+			   struct settings *settings);
+
+/*
+ * Read a job's options. What they leave out comes from `site`; `vni_count` is
+ * the number of VNIs when they name none. -EINVAL, -E2BIG with a text: an
+ * option that does not exist, is malformed, or asks for more than `ceiling`
+ * has.
+ */
+int slingshot_request_parse(const char *options,
+			    const struct slingshot_policy *site,
+			    const struct slingshot_policy *ceiling,
+			    uint32_t vni_count,
+			    struct slingshot_request *ret_request,
+			    struct fairlead_error *ret_error);
+
+/*
+ * The same request as options that depend on no configuration: classes are
+ * always named, limits where they differ from slingshot_policy_default.
+ */
+void slingshot_request_format(const struct slingshot_request *request,
+			      char text[FAIRLEAD_OPTIONS_MAX + 1]);

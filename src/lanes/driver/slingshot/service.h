@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Services and lanes: the descriptor of a lane's service, whether a service
+ * that is there is the lane's, and how both read in a message. Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
+#include "lanes/driver/slingshot/policy.h"
+#include "fairlead_driver.h"
+
+/* A lane as a NIC needs it. */
+struct slingshot_lane {
+	uint32_t uid;
+	uint32_t cores;
+	uint32_t tasks;
+	uint32_t lnis_per_rgid; /* the caller's; 0 and 1: none are shared */
+	uint32_t vni_count;
+	uint16_t vnis[CXI_SVC_MAX_VNIS];
+	struct slingshot_policy policy;
+};
+
+/*
+ * Read a lane's identifiers, and its options when `cores` are to matter.
+ * -EINVAL with a text: more than four VNIs, one twice or one that no job can
+ * have, options that cannot be read, no cores.
+ */
+int slingshot_lane_read(const struct fairlead_lane *lane, bool with_options,
+			struct slingshot_lane *ret_lane,
+			struct fairlead_error *ret_error);
+
+/* What to ask the NIC for; the limits are the caller's. */
+void slingshot_service_fill(const struct slingshot_lane *lane,
+			    const struct cxi_rsrc_limits *limits,
+			    struct cxi_svc_desc *ret_desc);
+
+/*
+ * Is this service the lane's: neither the system's nor the default one, of
+ * the lane's owner alone, and for exactly the lane's VNIs?
+ */
+bool slingshot_service_is_of(const struct cxi_svc_desc *desc,
+			     const struct slingshot_lane *lane);
+/* The first of the lane's VNIs that the service also has, or 0. */
+uint16_t slingshot_service_shares(const struct cxi_svc_desc *desc,
+				  const struct slingshot_lane *lane);
+/* May a process of uid use the service, as far as uids tell? */
+bool slingshot_service_admits(const struct cxi_svc_desc *desc, uint32_t uid);
+/* The first member that is a uid, or UINT32_MAX. */
+uint32_t slingshot_service_uid(const struct cxi_svc_desc *desc);
+/* Bits 1 << enum cxi_traffic_class of the classes that it allows. */
+uint32_t slingshot_service_tcs(const struct cxi_svc_desc *desc);
+
+#define SLINGSHOT_VNIS_TEXT_MAX   (CXI_SVC_MAX_VNIS * 6) /* with the zero */
+#define SLINGSHOT_LIMITS_TEXT_MAX 160                    /* with the zero */
+
+/* "1024,1025" */
+void slingshot_vnis_format(const uint16_t *vnis, uint32_t count,
+			   char text[SLINGSHOT_VNIS_TEXT_MAX]);
+/* "PTEs=60/2048 TXQs=20/1024 ...": reserved and most. */
+void slingshot_limits_format(const struct cxi_rsrc_limits *limits,
+			     char text[SLINGSHOT_LIMITS_TEXT_MAX]);

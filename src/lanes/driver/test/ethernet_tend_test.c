@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the node half says and does when the gate of a node with a lane has been
+ * taken away. How the gate itself is put back: ethernet_gate_loss_test.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "lanes/driver/ethernet/gate_cgroup.h"
+#include "lanes/driver/ethernet/gate_pins.h"
+#include "lanes/driver/ethernet/gate_set.h"
+#include "lanes/driver/test/netns.h"
+#include "lanes/driver/test/node_world.h"
+
+#define PINS     "/mnt/bpf"
+#define STRANGER 20002
+
+static const struct fairlead_setting required[] = {
+	{ .name = "bpf", .value = "require" },
+};
+
+static char line[FAIRLEAD_SUMMARY_MAX + 1];
+
+static void assert_line(const char *part)
+{
+	ethernet_node_ops.summarize(world.state, line);
+	if (!strstr(line, part))
+		fail_msg("'%s' is not in '%s'", part, line);
+}
+
+static int tend(void)
+{
+	world.error.text[0] = '\0';
+	return ethernet_node_ops.tend(world.state, &world.error);
+}
+
+static void assert_said(const char *part)
+{
+	if (!strstr(world.error.text, part))
+		fail_msg("'%s' is not in '%s'", part, world.error.text);
+}
+
+static void open_with_a_lane(void)
+{
+	node_world_open(required, 1);
+	node_world_apply(9, "host");
+}
+
+static void find_set(struct gate_set *set)
+{
+	struct gate_sets sets;
+	char path[PATH_MAX];
+
+	assert_int_equal(gate_pins_list(PINS, "", &sets, NULL), 0);
+	assert_int_equal(sets.count, 1);
+	snprintf(path, sizeof(path), PINS "/%s", sets.names[0]);
+	gate_set_find(path, set);
+}
+
+static void detach(void)
+{
+	_auto_(gate_set_fini) struct gate_set set;
+
+	find_set(&set);
+	gate_set_detach(&set);
+}
+
+/* What only the gate refuses: a port at the lane's address. */
+static int take_a_port(uint32_t uid)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+		inet_pton(AF_INET, "100.64.0.1", &address.sin_addr);
+		if (setresuid(uid, uid, uid) < 0)
+			_exit(255);
+		_exit(bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0
+			      ? errno
+			      : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void a_lane_whose_gate_was_detached_is_closed_again(void **state)
+{
+	open_with_a_lane();
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(tend(), 0);
+	detach();
+	assert_int_equal(take_a_port(STRANGER), 0);
+	assert_line("enforcement nft, ");
+	assert_line("; lacks bpf (somebody has detached its programs)");
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has detached its programs; it is put back");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_line("enforcement nft+bpf, ");
+	assert_null(strstr(line, "lacks bpf"));
+	assert_int_equal(tend(), 0);
+	assert_string_equal(world.error.text, "");
+}
+
+static void a_gate_whose_pins_are_gone_is_in_force_and_pinned_again(
+	void **state)
+{
+	open_with_a_lane();
+	assert_int_equal(umount(PINS), 0);
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_line("enforcement nft+bpf, ");
+	assert_line("; lacks pins of bpf (");
+	assert_int_equal(tend(), 1);
+	assert_said("its pins in " PINS " are gone");
+	assert_line("enforcement nft+bpf, ");
+	assert_null(strstr(line, "lacks pins"));
+	assert_int_equal(tend(), 0);
+	/* And not by our descriptors only. */
+	node_world_close();
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+}
+
+/* Elements of the gate's map, by its pin. */
+static void what_somebody_deletes_from_the_gate_s_map_is_back(void **state)
+{
+	_auto_(gate_set_fini) struct gate_set set;
+	struct gate_key key;
+
+	open_with_a_lane();
+	find_set(&set);
+	while (bpf_map_get_next_key(set.lanes, NULL, &key) == 0)
+		assert_int_equal(bpf_map_delete_elem(set.lanes, &key), 0);
+	assert_int_equal(take_a_port(STRANGER), 0);
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has changed the gate's map of lanes; it is as it "
+		    "was");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	/* And what is the site's, but no lane's. */
+	key = (struct gate_key){ .prefix_size = 106,
+				 .address = { [10] = 0xff, 0xff, 100, 64 } };
+	assert_int_equal(bpf_map_delete_elem(set.lanes, &key), 0);
+	assert_int_equal(tend(), 1);
+	assert_int_equal(tend(), 0);
+}
+
+/* A lane brings the gate back at once; people are told at the next lease. */
+static void what_a_lane_has_found_missing_is_said_later(void **state)
+{
+	node_world_open(required, 1);
+	detach();
+	node_world_apply(9, "host");
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has detached its programs; it is put back");
+	assert_int_equal(tend(), 0);
+}
+
+static void rules_that_a_look_has_found_missing_are_said_later(void **state)
+{
+	open_with_a_lane();
+	netns_run("nft flush ruleset");
+	assert_int_equal(node_world_look(), 0);
+	assert_true(netns_holds("nft list table inet fairlead"));
+	assert_int_equal(tend(), 1);
+	assert_said("nft flush ruleset?");
+	assert_int_equal(tend(), 0);
+}
+
+static void rules_and_gate_are_said_together(void **state)
+{
+	open_with_a_lane();
+	netns_run("nft flush ruleset");
+	detach();
+	assert_int_equal(tend(), 1);
+	assert_said("nft flush ruleset?");
+	assert_said("somebody has detached its programs; it is put back");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(tend(), 0);
+}
+
+static void a_gate_s_map_that_somebody_filled_is_right_again(void **state)
+{
+	const struct gate_value value = { .flags = GATE_HAS_OWNER,
+					  .prefix_size = 128,
+					  .uid = STRANGER };
+	struct gate_key key = { .prefix_size = 128, .address = { 0xfd, 0x99 } };
+	_auto_(gate_set_fini) struct gate_set set;
+	struct gate_key own;
+
+	open_with_a_lane();
+	find_set(&set);
+	while (bpf_map_get_next_key(set.lanes, NULL, &own) == 0)
+		assert_int_equal(bpf_map_delete_elem(set.lanes, &own), 0);
+	for (int i = 0; i < GATE_LANES_MAX; i++) {
+		key.address[14] = (uint8_t)(i >> 8);
+		key.address[15] = (uint8_t)i;
+		assert_int_equal(bpf_map_update_elem(set.lanes, &key, &value,
+						     BPF_ANY),
+				 0);
+	}
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has changed the gate's map of lanes");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_int_equal(tend(), 0);
+}
+
+static void a_gate_is_not_blamed_for_what_a_device_has(void **state)
+{
+	open_with_a_lane();
+	netns_run("ip addr del 100.64.0.1/22 dev fl4096 && "
+		  "ip addr add 100.64.0.1/21 dev fl4096");
+	assert_int_equal(tend(), 1);
+	assert_said("somebody has changed a lane's device");
+	assert_int_equal(tend(), 0);
+}
+
+/* --- what cannot be put back --- */
+
+static int try_apply(void)
+{
+	struct fairlead_lane lane = node_world_lane(10, "host");
+
+	lane.ids[0]++;
+	return ethernet_node_ops.apply(world.state, &lane, false, &world.record,
+				       NULL, &world.error);
+}
+
+/* In a child: a node with a lane, and no cgroups to attach a program to. */
+static void lose_for_good(const char *bpf, char cgroup[PATH_MAX])
+{
+	const struct fairlead_setting more[] = { { .name = "bpf",
+						   .value = bpf } };
+
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	node_world_open(more, 1);
+	node_world_apply(9, "host");
+	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
+	detach();
+	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
+	assert_true(tend() < 0);
+	assert_said("the gate: somebody has detached its programs; it cannot "
+		    "be attached: ");
+	assert_true(tend() < 0);
+	assert_string_equal(world.error.text, "");
+	assert_line("enforcement nft, ");
+	assert_line("; lacks bpf (somebody has detached its programs)");
+}
+
+static void come_back(const char *cgroup)
+{
+	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
+	assert_int_equal(tend(), 1);
+	assert_said("it is put back");
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(tend(), 0);
+}
+
+static void go_on_without(void)
+{
+	char cgroup[PATH_MAX];
+
+	lose_for_good("auto", cgroup);
+	assert_int_equal(try_apply(), 0);
+	assert_int_equal(node_world_look(), 0);
+	come_back(cgroup);
+}
+
+static void do_not_go_on_without(void)
+{
+	char cgroup[PATH_MAX];
+
+	lose_for_good("require", cgroup);
+	assert_true(try_apply() < 0);
+	assert_said("bpf is required: the gate: somebody has detached");
+	/* Nothing of that lane is there; the other one stays. */
+	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
+	assert_true(netns_holds("ip link show fl%d up", NODE_WORLD_VNI));
+	assert_int_equal(node_world_look(), 0);
+	come_back(cgroup);
+	assert_int_equal(try_apply(), 0);
+}
+
+/* In a child: one more NIC, of whose port the gate cannot be told. */
+static void add_a_rail(const char *bpf, char cgroup[PATH_MAX])
+{
+	const struct fairlead_setting more[] = { { .name = "bpf",
+						   .value = bpf } };
+
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	node_world_open(more, 1);
+	node_world_apply(9, "host");
+	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
+	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
+	netns_run("ip link add eth2 type veth peer name p2; "
+		  "ip addr add 10.205.0.1/16 dev eth2; "
+		  "ip link set p2 up; ip link set eth2 up");
+	assert_true(tend() < 0);
+	assert_said(
+		"the gate: its programs do not know the ports of all rails");
+	netns_run("nft -a list table inet fairlead | sed 1q >/mnt/table");
+	tend();
+	assert_string_equal(world.error.text, "");
+	/* The table is the same, and not written anew with each lease. */
+	netns_run("nft -a list table inet fairlead | sed 1q | "
+		  "cmp - /mnt/table");
+	assert_line("enforcement nft+bpf, ");
+	assert_line("; lacks bpf on all rails (");
+}
+
+static void come_back_with_a_rail(const char *cgroup)
+{
+	come_back(cgroup);
+	assert_null(strstr(line, "lacks bpf"));
+}
+
+static void add_a_rail_unguarded(void)
+{
+	char cgroup[PATH_MAX];
+
+	add_a_rail("auto", cgroup);
+	assert_int_equal(try_apply(), 0);
+	assert_true(netns_holds("ip link show fl%dr1 up", NODE_WORLD_VNI + 1));
+	come_back_with_a_rail(cgroup);
+}
+
+static void add_a_rail_to_guard(void)
+{
+	char cgroup[PATH_MAX];
+
+	add_a_rail("require", cgroup);
+	assert_true(try_apply() < 0);
+	assert_said("bpf is required: the gate: its programs do not know");
+	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
+	come_back_with_a_rail(cgroup);
+	assert_int_equal(try_apply(), 0);
+}
+
+/* In a child: started where no program can be attached, beside a lane. */
+static void start_without(char cgroup[PATH_MAX])
+{
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	node_world_open(NULL, 0);
+	node_world_apply(9, "host");
+	node_world_close();
+	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
+	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
+	node_world_open(NULL, 0);
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_line("enforcement nft, ");
+	assert_line("; lacks bpf for new lanes (");
+	assert_true(try_apply() < 0);
+	assert_said("the gate of an earlier start, which would refuse this");
+	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
+	assert_true(tend() < 0);
+	assert_said("the gate: it cannot be opened, and that of an earlier");
+	assert_true(tend() < 0);
+	assert_string_equal(world.error.text, "");
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+}
+
+static void start_without_and_find_it(void)
+{
+	char cgroup[PATH_MAX];
+
+	start_without(cgroup);
+	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
+	assert_int_equal(tend(), 1);
+	assert_said("the gate could not be opened at the start, and is open");
+	assert_line("enforcement nft+bpf, ");
+	assert_int_equal(try_apply(), 0);
+	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_int_equal(tend(), 0);
+	assert_string_equal(world.error.text, "");
+}
+
+static void start_without_and_end_its_lanes(void)
+{
+	const struct fairlead_lane lane = node_world_lane(9, "host");
+	char cgroup[PATH_MAX];
+
+	start_without(cgroup);
+	assert_int_equal(ethernet_node_ops.revoke(
+				 world.state, &lane, &world.record, false,
+				 &node_world_warnings, &world.error),
+			 0);
+	assert_int_equal(tend(), 0);
+	assert_line("; lacks bpf (");
+	node_world_apply(9, "host");
+	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
+}
+
+static void in_child(void (*act)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		act();
+		node_world_close();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void without_a_gate_lanes_are_made_where_none_is_required(void **state)
+{
+	in_child(go_on_without);
+}
+
+static void without_a_gate_that_is_required_no_lane_is_made(void **state)
+{
+	in_child(do_not_go_on_without);
+}
+
+static void a_rail_that_the_gate_does_not_know_has_lanes_all_the_same(
+	void **state)
+{
+	in_child(add_a_rail_unguarded);
+}
+
+static void a_rail_that_a_required_gate_does_not_know_has_no_lanes(void **state)
+{
+	in_child(add_a_rail_to_guard);
+}
+
+static void a_gate_that_cannot_be_opened_leaves_the_one_of_lanes(void **state)
+{
+	in_child(start_without_and_find_it);
+}
+
+static void a_gate_that_is_left_goes_with_its_lanes(void **state)
+{
+	in_child(start_without_and_end_its_lanes);
+}
+
+static int setup(void **state)
+{
+	int result = node_world_setup(state);
+
+	/* Each of the tests needs one. */
+	if (node_world_try_open(required, 1) == -EOPNOTSUPP) {
+		print_message("skipped: %s\n", world.error.text);
+		skip();
+	}
+	node_world_close();
+	return result;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, setup, node_world_teardown)
+		TEST(a_lane_whose_gate_was_detached_is_closed_again),
+		TEST(a_gate_whose_pins_are_gone_is_in_force_and_pinned_again),
+		TEST(what_somebody_deletes_from_the_gate_s_map_is_back),
+		TEST(a_gate_s_map_that_somebody_filled_is_right_again),
+		TEST(a_gate_is_not_blamed_for_what_a_device_has),
+		TEST(what_a_lane_has_found_missing_is_said_later),
+		TEST(rules_that_a_look_has_found_missing_are_said_later),
+		TEST(rules_and_gate_are_said_together),
+		TEST(without_a_gate_lanes_are_made_where_none_is_required),
+		TEST(without_a_gate_that_is_required_no_lane_is_made),
+		TEST(a_rail_that_the_gate_does_not_know_has_lanes_all_the_same),
+		TEST(a_rail_that_a_required_gate_does_not_know_has_no_lanes),
+		TEST(a_gate_that_cannot_be_opened_leaves_the_one_of_lanes),
+		TEST(a_gate_that_is_left_goes_with_its_lanes),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, node_world_group_setup, NULL);
+}

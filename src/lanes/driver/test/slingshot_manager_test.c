@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lanes/driver/slingshot/slingshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sim/heap.h"
+
+static const struct fairlead_manager_ops *const ops = &slingshot_manager_ops;
+
+#define LIST(...) ((const struct fairlead_setting[]){ __VA_ARGS__ })
+#define CONFIGURE(ret_state, ret_error, ...)                 \
+	ops->configure(LIST(__VA_ARGS__),                    \
+		       sizeof(LIST(__VA_ARGS__)) /           \
+			       sizeof(LIST(__VA_ARGS__)[0]), \
+		       ret_state, ret_error)
+
+static void assert_pool_refused(const char *pool, const char *part)
+{
+	struct fairlead_error error = { 0 };
+	void *state = NULL;
+
+	assert_int_equal(CONFIGURE(&state, &error, { "vni_pool", pool, 9 }),
+			 -EINVAL);
+	assert_null(state);
+	assert_non_null(strstr(error.text, "line 9: 'vni_pool': "));
+	if (!strstr(error.text, part))
+		fail_msg("'%s' is not in '%s'", part, error.text);
+	assert_non_null(strstr(error.text, "within 2-9,11-65535"));
+}
+
+static struct fairlead_plan reserve(void *state, const char *options)
+{
+	struct fairlead_driver_request request = { .key = "s/1/0",
+						   .options = options };
+	struct fairlead_error error = { 0 };
+	struct fairlead_plan plan = { 0 };
+
+	if (ops->reserve(state, &request, &plan, NULL, &error) < 0)
+		fail_msg("'%s' was refused: %s", options, error.text);
+	return plan;
+}
+
+static void the_pool_is_1024_to_65535_without_settings(void **state)
+{
+	struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX];
+	struct fairlead_error error;
+	void *data = NULL;
+
+	assert_int_equal(ops->configure(NULL, 0, &data, &error), 0);
+	assert_int_equal(ops->pools(data, specs), 1);
+	assert_string_equal(specs[0].name, "vni");
+	assert_string_equal(specs[0].universe, "1024-65535");
+	assert_int_equal(specs[0].limit, 65536);
+	ops->destroy(data);
+}
+
+static void every_vni_but_0_1_and_10_can_be_in_the_pool(void **state)
+{
+	struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX];
+	struct fairlead_error error;
+	void *data = NULL;
+
+	assert_int_equal(
+		CONFIGURE(&data, &error, { "vni_pool", "11-65535,2-9", 1 }), 0);
+	assert_int_equal(ops->pools(data, specs), 1);
+	assert_string_equal(specs[0].universe, "2-9,11-65535");
+	ops->destroy(data);
+	assert_pool_refused("0,5", "has VNI 0");
+	assert_pool_refused("1-5", "has VNI 1,");
+	assert_pool_refused("2-10", "has VNI 10");
+	assert_pool_refused("2-65536", "is no id set");
+	assert_pool_refused("abc", "is no id set");
+	assert_pool_refused("", "has no VNI");
+}
+
+static void all_errors_are_reported_at_once(void **state)
+{
+	struct fairlead_error error = { 0 };
+	void *data = NULL;
+
+	assert_int_equal(CONFIGURE(&data, &error, { "vni_pool", "1", 1 },
+				   { "default_vnis", "5", 2 },
+				   { "reserve_fatal", "perhaps", 3 },
+				   { "traffic_classes", "ETH", 4 },
+				   { "max_txqs", "65536", 5 },
+				   { "per_core_acs", "x", 6 },
+				   { "vni_pol", "1", 7 }),
+			 -EINVAL);
+	assert_null(data);
+	for (char line[] = "line 1: "; line[5] <= '7'; line[5]++)
+		assert_non_null(strstr(error.text, line));
+}
+
+static void settings_of_the_nodes_are_accepted(void **state)
+{
+	struct fairlead_error error;
+	void *data = NULL;
+
+	assert_int_equal(CONFIGURE(&data, &error, { "library", "relative", 1 },
+				   { "emulation", "perhaps", 2 },
+				   { "device_path", "", 3 },
+				   { "require_devices", "", 4 }),
+			 0);
+	ops->destroy(data);
+}
+
+static void jobs_opt_out_by_default(void **state)
+{
+	struct fairlead_error error;
+	struct fairlead_plan plan;
+	void *data = NULL;
+
+	assert_int_equal(ops->configure(NULL, 0, &data, &error), 0);
+	plan = reserve(data, "");
+	assert_int_equal(plan.counts[0], 1);
+	assert_true(plan.is_fatal);
+	assert_true(plan.has_lane);
+	assert_string_equal(plan.reason, "");
+	assert_string_equal(plan.options, "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT");
+	plan = reserve(data, "off");
+	assert_int_equal(plan.counts[0], 0);
+	assert_false(plan.has_lane);
+	assert_string_equal(plan.reason, "disabled by user request");
+	ops->destroy(data);
+}
+
+static void jobs_opt_in_where_the_default_is_0(void **state)
+{
+	struct fairlead_error error;
+	struct fairlead_plan plan;
+	void *data = NULL;
+
+	assert_int_equal(CONFIGURE(&data, &error, { "default_vnis", "0", 1 },
+				   { "reserve_fatal", "false", 2 }),
+			 0);
+	plan = reserve(data, "");
+	assert_int_equal(plan.counts[0], 0);
+	assert_false(plan.is_fatal);
+	assert_false(plan.has_lane);
+	assert_string_equal(plan.reason, "none requested");
+	plan = reserve(data, "vnis=4");
+	assert_int_equal(plan.counts[0], 4);
+	assert_true(plan.has_lane);
+	ops->destroy(data);
+}
+
+static void the_site_s_limits_travel_in_the_options(void **state)
+{
+	struct fairlead_error error;
+	struct fairlead_plan plan;
+	void *data = NULL;
+
+	assert_int_equal(CONFIGURE(&data, &error, { "max_txqs", "100", 1 },
+				   { "per_core_tles", "0", 2 },
+				   { "traffic_classes", "BULK_DATA", 3 }),
+			 0);
+	plan = reserve(data, "max_txqs=7");
+	assert_string_equal(plan.options, "vnis=1,tcs=BULK_DATA,max_txqs=7,"
+					  "per_core_tles=0");
+	ops->destroy(data);
+}
+
+static void assert_context(const struct fairlead_lane *lane, const char *reason,
+			   const char *expected)
+{
+	const char *name = NULL;
+	_auto_(freep) char *context = NULL;
+
+	assert_int_equal(ops->describe(NULL, lane, reason, &name, &context), 0);
+	assert_string_equal(name, "cray-slingshot");
+	assert_string_equal(context, expected);
+}
+
+static void the_event_has_both_known_forms(void **state)
+{
+	struct fairlead_lane lane = { .id_count = 2, .ids = { 1024, 65535 } };
+
+	assert_context(&lane, "",
+		       "{\"reservation\":{\"vnis\":[1024,65535]},"
+		       "\"vnis\":[1024,65535]}");
+}
+
+static void an_empty_reservation_says_why(void **state)
+{
+	struct fairlead_lane lane = { 0 };
+
+	assert_context(&lane, "failed to reserve 1 \"VNI\"",
+		       "{\"reservation\":{\"vnis\":[]},\"vnis\":[],"
+		       "\"empty-reason\":\"failed to reserve 1 \\\"VNI\\\"\"}");
+}
+
+static int configure(void *ctx)
+{
+	struct fairlead_error error;
+	void *data = NULL;
+	int result = CONFIGURE(&data, &error, { "vni_pool", "2000-3000", 1 });
+
+	ops->destroy(data);
+	return result;
+}
+
+static void no_memory_is_an_error(void **state)
+{
+	unsigned int n;
+	int result;
+
+	for (n = 1; sim_heap_fails(n, &result, configure, NULL); n++)
+		assert_int_equal(result, -ENOMEM);
+	assert_true(n > 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_pool_is_1024_to_65535_without_settings),
+		cmocka_unit_test(every_vni_but_0_1_and_10_can_be_in_the_pool),
+		cmocka_unit_test(all_errors_are_reported_at_once),
+		cmocka_unit_test(settings_of_the_nodes_are_accepted),
+		cmocka_unit_test(jobs_opt_out_by_default),
+		cmocka_unit_test(jobs_opt_in_where_the_default_is_0),
+		cmocka_unit_test(the_site_s_limits_travel_in_the_options),
+		cmocka_unit_test(the_event_has_both_known_forms),
+		cmocka_unit_test(an_empty_reservation_says_why),
+		cmocka_unit_test(no_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Clients' connections (doc/rfc/client-protocol.md). A request that can be
+ * read gets a token, under which it is open until it is answered once. What
+ * cannot be read is answered with the id that it has, or 0; what is no JSON
+ * object at all costs the connection.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "lanes/manager/internal.h"
+
+static struct client *find(const struct engine *engine, uint64_t peer)
+{
+	struct client *client;
+
+	HASH_FIND(hh, engine->clients, &peer, sizeof(peer), client);
+	return client;
+}
+
+static void close_peer(struct engine *engine, uint64_t peer)
+{
+	engine->clients_net.ops->close(engine->clients_net.ctx, peer);
+}
+
+/* A client that does not read its answers is let go. */
+static void send_answer(struct engine *engine, uint64_t peer, uint64_t id,
+			int code, const char *text, const char *hint,
+			const char *members)
+{
+	struct writer writer = writer_borrow(&engine->answer);
+	int result =
+		client_answer_encode(id, code, text, hint, members, &writer);
+
+	if (result == -EMSGSIZE)
+		result = client_answer_encode(
+			id, -EMSGSIZE, "the answer is longer than a frame",
+			"ask for less: one job, or fewer nodes", NULL, &writer);
+	if (result == 0)
+		result = engine->clients_net.ops->send(engine->clients_net.ctx,
+						       peer, writer.data,
+						       writer.size);
+	if (result < 0)
+		close_peer(engine, peer);
+	writer_return(&engine->answer, &writer);
+}
+
+/* An error that belongs to no open request. */
+static void refuse(struct engine *engine, uint64_t peer, uint64_t id, int code,
+		   const char *text, const char *hint)
+{
+	engine->counters.client_refused_count++;
+	send_answer(engine, peer, id, code, text, hint, NULL);
+}
+
+static void count(struct engine *engine, const struct open_request *request,
+		  int result)
+{
+	struct op_metrics *metrics = &engine->counters.ops[request->op];
+
+	metrics->failed_count += result < 0;
+	times_add(&metrics->times, engine_now_ms(engine) - request->started_ms);
+}
+
+void clients_answer(struct engine *engine, uint64_t token, int result,
+		    const char *text, const char *hint, const char *members)
+{
+	struct open_request *request;
+	struct client *client;
+
+	HASH_FIND(hh, engine->requests, &token, sizeof(token), request);
+	if (request == NULL)
+		return;
+	HASH_DEL(engine->requests, request);
+	count(engine, request, result);
+	client = find(engine, request->peer);
+	if (client != NULL) {
+		client->open_count--;
+		send_answer(engine, client->peer, request->id, result, text,
+			    hint, members);
+	}
+	free(request);
+}
+
+void clients_answer_json(struct engine *engine, uint64_t token,
+			 json_t *members_owned)
+{
+	_auto_(freep) char *text = json_dumps(members_owned, JSON_COMPACT);
+
+	json_decref(members_owned);
+	if (text == NULL)
+		clients_answer(engine, token, -ENOMEM, "out of memory", NULL,
+			       NULL);
+	else
+		clients_answer(engine, token, 0, NULL, NULL, text);
+}
+
+void clients_fail_all(struct engine *engine, int result, const char *text,
+		      const char *hint)
+{
+	struct open_request *request;
+	struct open_request *next;
+
+	HASH_ITER (hh, engine->requests, request, next)
+		clients_answer(engine, request->token, result, text, hint,
+			       NULL);
+}
+
+void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
+			  bool is_remote)
+{
+	struct client *client = NULL;
+
+	if (HASH_COUNT(engine->clients) < CLIENT_CONNECTIONS_MAX)
+		client = calloc(1, sizeof(*client));
+	if (client != NULL) {
+		client->peer = peer;
+		client->uid = uid;
+		client->is_remote = is_remote;
+		HASH_ADD(hh, engine->clients, peer, sizeof(client->peer),
+			 client);
+		if (hash_was_added(client))
+			return;
+	}
+	free(client);
+	refuse(engine, peer, 0, -EAGAIN, "the manager has too many clients",
+	       "ask again later");
+	close_peer(engine, peer);
+}
+
+void engine_client_closed(struct engine *engine, uint64_t peer)
+{
+	struct client *client = find(engine, peer);
+
+	if (client == NULL)
+		return;
+	HASH_DEL(engine->clients, client);
+	free(client);
+}
+
+void engine_client_violated(struct engine *engine, uint64_t peer, int reason)
+{
+	if (find(engine, peer) == NULL)
+		return;
+	if (reason == -EMSGSIZE)
+		refuse(engine, peer, 0, reason,
+		       "a request is longer than a frame, or empty", NULL);
+	else
+		refuse(engine, peer, 0, reason,
+		       "a request was not complete in time", NULL);
+	close_peer(engine, peer);
+}
+
+static const struct op *find_op(const char *name)
+{
+	for (size_t i = 0; i < op_count; i++) {
+		if (strcmp(ops[i].name, name) == 0)
+			return &ops[i];
+	}
+	return NULL;
+}
+
+static void find_caller(const struct engine *engine,
+			const struct client *client,
+			struct core_caller *ret_caller)
+{
+	const struct engine_config *config = engine->config;
+
+	*ret_caller = (struct core_caller){
+		.uid = client->uid,
+		.is_root = client->uid == 0 && !client->is_remote,
+	};
+	for (size_t i = 0; i < config->submitter_count; i++) {
+		if (config->submitters[i].uid == client->uid)
+			ret_caller->submitter = config->submitters[i].name;
+	}
+}
+
+/* 0 when this caller may do this now. */
+static int check_call(const struct engine *engine, const struct op *op,
+		      const struct core_caller *caller, const char **ret_hint,
+		      struct fairlead_error *ret_error)
+{
+	*ret_hint = NULL;
+	if (op->who == OP_FOR_ROOT && !caller->is_root) {
+		if (caller->uid == 0)
+			*ret_hint = "over TCP root has no rights of its own: "
+				    "ask on the manager's machine";
+		return error_set(ret_error, -EPERM, "'%s' is root's to ask for",
+				 op->name);
+	}
+	if (op->who == OP_FOR_SUBMITTERS && !caller->is_root &&
+	    caller->submitter == NULL) {
+		*ret_hint = "name this uid in a 'submitter' section of the "
+			    "configuration";
+		return error_set(ret_error, -EPERM,
+				 "'%s' is for root and submitters, and uid %u "
+				 "is neither",
+				 op->name, caller->uid);
+	}
+	if (op->is_change && engine->halted_epoch != 0) {
+		*ret_hint = HALT_HINT;
+		return error_set(ret_error, -ESTALE, HALT_TEXT);
+	}
+	if (op->needs_core && engine->core == NULL) {
+		*ret_hint = engine->failure.code < 0
+				    ? commit_failure_hint(engine->failure.code)
+				    : "ask again";
+		return error_set(ret_error, -EAGAIN,
+				 "the journal is being read again: %s",
+				 engine->failure.text);
+	}
+	return 0;
+}
+
+/* The token of a new open request; 0 when there is no room. */
+static uint64_t open_request(struct engine *engine, struct client *client,
+			     uint64_t id, const struct op *op)
+{
+	struct open_request *request;
+
+	if (client->open_count >= CLIENT_REQUESTS_MAX ||
+	    HASH_COUNT(engine->requests) >= ENGINE_OPEN_MAX)
+		return 0;
+	request = calloc(1, sizeof(*request));
+	if (request == NULL)
+		return 0;
+	request->token = ++engine->token_last;
+	request->peer = client->peer;
+	request->id = id;
+	request->op = (size_t)(op - ops);
+	request->started_ms = engine_now_ms(engine);
+	HASH_ADD(hh, engine->requests, token, sizeof(request->token), request);
+	if (!hash_was_added(request)) {
+		free(request);
+		return 0;
+	}
+	client->open_count++;
+	return request->token;
+}
+
+static void serve(struct engine *engine, struct client *client,
+		  const json_t *message)
+{
+	struct call call = { .engine = engine, .message = message };
+	struct fairlead_error error;
+	const struct op *op = NULL;
+	const char *hint = NULL;
+	const char *name;
+	uint64_t id;
+	int result = client_open(message, &id, &name, &error);
+
+	if (result == 0) {
+		op = find_op(name);
+		if (op == NULL)
+			result =
+				error_set(&error, -ENOSYS,
+					  "the manager knows no op '%s'", name);
+	}
+	if (result == 0)
+		result = client_members_check(message, op->members, &error);
+	if (result == 0) {
+		find_caller(engine, client, &call.caller);
+		result = check_call(engine, op, &call.caller, &hint, &error);
+	}
+	if (result == 0) {
+		call.token = open_request(engine, client, id, op);
+		if (call.token == 0) {
+			hint = "wait for an answer first";
+			result = error_set(&error, -EAGAIN,
+					   "too many requests are open");
+		}
+	}
+	if (result < 0)
+		refuse(engine, client->peer, client_id(message), result,
+		       error.text, hint);
+	else if (op->needs_caller &&
+		 net_is_over(&engine->clients_net, client->peer))
+		clients_answer(engine, call.token, -ECANCELED,
+			       "the caller has hung up", NULL, NULL);
+	else
+		op->run(&call);
+}
+
+void engine_client_received(struct engine *engine, uint64_t peer,
+			    const void *text, size_t size)
+{
+	struct client *client = find(engine, peer);
+	struct fairlead_error error;
+	json_t *message;
+	int result;
+
+	if (client == NULL)
+		return;
+	result = client_parse(text, size, &message, &error);
+	if (result < 0) {
+		refuse(engine, peer, 0, result, error.text, NULL);
+		close_peer(engine, peer);
+		return;
+	}
+	serve(engine, client, message);
+	json_decref(message);
+	commit_flush(engine);
+}
+
+void engine_clients_fini(struct engine *engine)
+{
+	struct client *client;
+	struct client *next_client;
+	struct open_request *request;
+	struct open_request *next_request;
+
+	HASH_ITER (hh, engine->clients, client, next_client) {
+		HASH_DEL(engine->clients, client);
+		free(client);
+	}
+	HASH_ITER (hh, engine->requests, request, next_request) {
+		HASH_DEL(engine->requests, request);
+		free(request);
+	}
+	writer_fini(&engine->answer);
+}

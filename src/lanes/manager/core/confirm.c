@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A node has taken a lane back: it was asked and answers late, its epilog did
+ * so of its own accord, it was rebooted, or an operator says so. Whatever the
+ * way, the part is not owed any more, and stays so over a restart: that it was
+ * fenced shows in the node's serial, the other ways get a row.
+ *
+ * A confirmation counts only in the incarnation that has registered: an older
+ * one says nothing about this boot, and a newer one will register.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "lanes/manager/core/event.h"
+#include "lanes/manager/core/fit.h"
+#include "lanes/manager/core/state.h"
+
+static const char *how_name(enum confirm_how how)
+{
+	static const char *const names[] = {
+		[CONFIRM_REVOKED] = "revoked",
+		[CONFIRM_FENCED] = "fenced",
+		[CONFIRM_WAIVED] = "waived",
+	};
+
+	return names[how];
+}
+
+static enum edge how_edge(const struct job *job, enum confirm_how how)
+{
+	if (how == CONFIRM_FENCED)
+		return EDGE_CONFIRM_FENCED;
+	if (how == CONFIRM_WAIVED)
+		return EDGE_CONFIRM_WAIVED;
+	return job->state < JOB_RELEASING ? EDGE_CONFIRM_EARLY
+					  : EDGE_CONFIRM_LATE;
+}
+
+static void reset_event(struct core *core, struct job *job,
+			const struct part *part)
+{
+	const struct node *node = nodes_at(&core->nodes, part->node);
+	char text[NODE_INCARNATION * 2 + 1];
+	struct event event;
+
+	node_incarnation_format(node, text);
+	event_begin(&event, core, "node-reset");
+	event_text(&event, "node", node->name);
+	event_text(&event, "incarnation", text);
+	event_store(&event, core, job);
+}
+
+static void confirm_event(struct core *core, struct job *job,
+			  struct part *const *parts, size_t count,
+			  enum confirm_how how, const struct core_word *word)
+{
+	const char **names = memory_zero(count, sizeof(*names));
+	struct event event;
+	char *text;
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = nodes_at(&core->nodes, parts[i]->node)->name;
+	text = memory_check(hostlist_format(names, count));
+	event_begin(&event, core, "confirm");
+	event_text(&event, "nodes", text);
+	event_text(&event, "how", how_name(how));
+	if (word != NULL)
+		event_number(&event, "uid", word->uid);
+	event_store(&event, core, job);
+	free(text);
+	free(names);
+}
+
+void core_parts_confirmed(struct core *core, struct job *job,
+			  struct part *const *parts, size_t count,
+			  enum confirm_how how, const struct core_word *word)
+{
+	assert(count > 0 && (word != NULL) == (how == CONFIRM_WAIVED));
+	for (size_t i = 0; i < count; i++) {
+		part_set_state(job, parts[i], PART_REVOKED, &core->probe);
+		core_hit(core, how_edge(job, how));
+	}
+	if (job->state == JOB_ACTIVE && how == CONFIRM_FENCED)
+		reset_event(core, job, parts[0]);
+	else if (job->state != JOB_RELEASING || how == CONFIRM_WAIVED)
+		confirm_event(core, job, parts, count, how, word);
+	if (count > 1)
+		core_store_job(core, job);
+	else if (how != CONFIRM_FENCED)
+		core_store_part(core, job, parts[0]);
+	for (size_t i = 0; i < count; i++)
+		core_drain_settle(core, nodes_at(&core->nodes, parts[i]->node));
+	core->metrics.confirmations += count;
+	core_grace_settle(core, job);
+}
+
+void core_job_waived(struct core *core, struct job *job,
+		     const struct core_word *word)
+{
+	struct part **parts = memory_zero(job->owed_count, sizeof(*parts));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < job->part_count; i++)
+		if (part_is_owed(&job->parts[i]))
+			parts[count++] = &job->parts[i];
+	if (count > 0)
+		core_parts_confirmed(core, job, parts, count, CONFIRM_WAIVED,
+				     word);
+	free(parts);
+}
+
+static void why_set(struct core *core, struct job *job, const char *node,
+		    const char *text)
+{
+	char why[JOB_WHY_MAX + 1];
+	_auto_(freep) char *whole = NULL;
+
+	if (asprintf(&whole, "%s: %s", node, text) < 0)
+		abort();
+	text_fit(why, sizeof(why), whole);
+	free(job->why);
+	job->why = memory_text(why);
+	core_store_job(core, job);
+}
+
+/* The node gives up for now: it gets no more jobs until it is clean. */
+static void give_up(struct core *core, struct node *node, struct job *job,
+		    struct part *part,
+		    const struct core_confirmation *confirmation)
+{
+	const char *text = confirmation->text == NULL ? "" : confirmation->text;
+	bool is_awaited = core_node_owes(core, node) > 0;
+
+	core_hit(core, EDGE_CONFIRM_BUSY);
+	if (part != NULL && part_is_owed(part)) {
+		is_awaited = true;
+		/* Its own epilog has begun before we asked for it. */
+		if (part->state != PART_REVOKING) {
+			part_set_state(job, part, PART_REVOKING, &core->probe);
+			core_store_part(core, job, part);
+		}
+		if (job->is_quarantined)
+			why_set(core, job, node->name, text);
+	}
+	core_drain(core, node, text,
+		   is_awaited ? DRAIN_UNTIL_CLEAN : DRAIN_FOR_GOOD);
+}
+
+static void take(struct core *core, struct node *node,
+		 const struct core_confirmation *confirmation)
+{
+	struct job *job = jobs_find(&core->jobs, confirmation->grant_id);
+	struct part *part = job == NULL ? NULL : job_part(job, node->index);
+
+	if (confirmation->result < 0) {
+		give_up(core, node, job, part, confirmation);
+		return;
+	}
+	core_reports_clear(core, node, confirmation->grant_id);
+	if (part != NULL && part_is_owed(part)) {
+		core_parts_confirmed(core, job, &part, 1, CONFIRM_REVOKED,
+				     NULL);
+		if (job->state >= JOB_RELEASED)
+			core_settle(core, job);
+	}
+	core_drain_settle(core, node);
+}
+
+void core_confirm(struct core *core,
+		  const struct core_confirmation *confirmation)
+{
+	struct node *node = nodes_find(&core->nodes, confirmation->node);
+
+	if (node != NULL && node_is(node, confirmation->incarnation)) {
+		node->is_pinned = true;
+		take(core, node, confirmation);
+		core_node_unpin(core, node);
+	} else {
+		core_hit(core, EDGE_CONFIRM_FOREIGN);
+	}
+	core->ops->acknowledge(core->ops_ctx, confirmation->node,
+			       confirmation->sequence);
+}

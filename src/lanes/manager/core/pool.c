@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The set `free` is kept, not computed: `pool_refresh` puts one identifier where it
+ * belongs after any of the other sets has changed, and is the only place that
+ * touches it. Round robin goes on behind the last identifier that was taken,
+ * so that a number comes back as late as it can.
+ */
+#include "lanes/manager/core/pool.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes/manager/core/memory.h"
+
+static struct idset *empty(uint32_t limit)
+{
+	struct idset *set;
+
+	if (idset_create(limit, &set) < 0)
+		abort();
+	return set;
+}
+
+static struct idset *copy(const struct idset *set)
+{
+	struct idset *clone;
+
+	if (idset_clone(set, &clone) < 0)
+		abort();
+	return clone;
+}
+
+static bool is_taken(const struct pool *pool, uint32_t id)
+{
+	return idset_has(pool->held, id) || idset_has(pool->quarantined, id);
+}
+
+bool pool_refresh(struct pool *pool, uint32_t id)
+{
+	bool is_free = idset_has(pool->universe, id) && !is_taken(pool, id) &&
+		       !idset_has(pool->withheld, id);
+
+	if (is_free)
+		idset_add(pool->free, id);
+	else
+		idset_remove(pool->free, id);
+	return is_free;
+}
+
+static int universe_parse(const struct fairlead_pool_spec *spec,
+			  struct idset **ret_universe,
+			  struct fairlead_error *ret_error)
+{
+	int result;
+
+	if (spec->limit > IDSET_LIMIT_MAX)
+		return error_set(ret_error, -EINVAL,
+				 "pool '%s' has a limit of %" PRIu32
+				 ", above %u",
+				 spec->name, spec->limit, IDSET_LIMIT_MAX);
+	if (spec->positions > 0 && (spec->limit > FAIRLEAD_RUN_IDS_MAX ||
+				    spec->positions > FAIRLEAD_POSITIONS_MAX))
+		return error_set(ret_error, -EINVAL,
+				 "pool '%s' of runs has a limit of %" PRIu32
+				 ", above %d, or %" PRIu32
+				 " positions, above %d",
+				 spec->name, spec->limit, FAIRLEAD_RUN_IDS_MAX,
+				 spec->positions, FAIRLEAD_POSITIONS_MAX);
+	result = idset_parse(spec->universe, spec->limit, ret_universe,
+			     ret_error);
+	if (result == -ENOMEM)
+		abort();
+	if (result < 0 && ret_error != NULL)
+		error_prefix(ret_error, "pool '%s'", spec->name);
+	return result;
+}
+
+int pool_init(struct pool *pool, const char *driver,
+	      const struct fairlead_pool_spec *spec,
+	      const struct edge_probe *probe, struct fairlead_error *ret_error)
+{
+	struct idset *universe;
+	int result = universe_parse(spec, &universe, ret_error);
+
+	if (result < 0)
+		return result;
+	*pool = (struct pool){
+		.limit = spec->limit,
+		.universe = universe,
+		.free = copy(universe),
+		.held = empty(spec->limit),
+		.quarantined = empty(spec->limit),
+		.withheld = empty(spec->limit),
+		.runs = pool_runs_create(spec),
+		.probe_ref = probe,
+	};
+	strcpy(pool->name, spec->name);
+	snprintf(pool->cursor_key, sizeof(pool->cursor_key), "cursor/%s/%s",
+		 driver, spec->name);
+	return 0;
+}
+
+void pool_fini(struct pool *pool)
+{
+	idset_destroy(pool->universe);
+	idset_destroy(pool->free);
+	idset_destroy(pool->held);
+	idset_destroy(pool->quarantined);
+	idset_destroy(pool->withheld);
+	free(pool->withheld_counts);
+	pool_runs_destroy(pool->runs);
+	memset(pool, 0, sizeof(*pool));
+}
+
+int pool_check(const struct pool *pool, const struct fairlead_pool_spec *spec,
+	       struct fairlead_error *ret_error)
+{
+	_auto_(idset_destroyp) struct idset *universe = NULL;
+	int result = universe_parse(spec, &universe, ret_error);
+	uint32_t id;
+
+	if (result < 0)
+		return result;
+	if (pool->runs == NULL ? spec->positions > 0
+			       : spec->positions != pool->runs->positions ||
+					 spec->limit != pool->limit)
+		return error_set(ret_error, -EINVAL,
+				 "pool '%s': its positions, and the limit of "
+				 "one that has some, cannot change",
+				 pool->name);
+	id = idset_next(pool->held, spec->limit);
+	if (id == IDSET_NONE)
+		id = idset_next(pool->quarantined, spec->limit);
+	if (id != IDSET_NONE)
+		return error_set(
+			ret_error, -EINVAL,
+			"pool '%s': %" PRIu32
+			" is in use and not below the new limit %" PRIu32,
+			pool->name, id, spec->limit);
+	return 0;
+}
+
+/* The set with another limit; members above it are dropped. */
+static void relimit(struct idset **set, uint32_t limit)
+{
+	struct idset *wider = empty(limit);
+
+	idset_foreach (id, *set)
+		if (id < limit)
+			idset_add(wider, id);
+	idset_destroy(*set);
+	*set = wider;
+}
+
+static void limit_change(struct pool *pool, uint32_t limit)
+{
+	if (limit == pool->limit)
+		return;
+	relimit(&pool->universe, limit);
+	relimit(&pool->free, limit);
+	relimit(&pool->held, limit);
+	relimit(&pool->quarantined, limit);
+	relimit(&pool->withheld, limit);
+	if (pool->withheld_counts != NULL) {
+		pool->withheld_counts =
+			memory_resize(pool->withheld_counts, limit,
+				      sizeof(*pool->withheld_counts));
+		for (uint32_t id = pool->limit; id < limit; id++)
+			pool->withheld_counts[id] = 0;
+	}
+	pool->limit = limit;
+	if (pool->cursor >= limit)
+		pool->cursor = 0;
+}
+
+void pool_configure(struct pool *pool, const struct fairlead_pool_spec *spec)
+{
+	struct idset *old, *universe;
+
+	if (universe_parse(spec, &universe, NULL) < 0)
+		abort();
+	limit_change(pool, spec->limit);
+	old = pool->universe;
+	pool->universe = universe;
+	idset_foreach (id, old)
+		if (idset_has(pool->free, id) && !pool_refresh(pool, id))
+			edge_hit(pool->probe_ref, EDGE_ID_LEAVE);
+	idset_foreach (id, universe)
+		if (!idset_has(old, id) && pool_refresh(pool, id))
+			edge_hit(pool->probe_ref, EDGE_ID_ENTER);
+	idset_destroy(old);
+}
+
+uint32_t pool_available(const struct pool *pool)
+{
+	return idset_count(pool->free);
+}
+
+void pool_take(struct pool *pool, uint32_t count, uint32_t *ret_ids)
+{
+	assert(count <= pool_available(pool));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t id = idset_next(pool->free, pool->cursor);
+
+		if (id == IDSET_NONE)
+			id = idset_next(pool->free, 0);
+		assert(id != IDSET_NONE && !is_taken(pool, id));
+		idset_add(pool->held, id);
+		pool_refresh(pool, id);
+		pool->cursor = id + 1 < pool->limit ? id + 1 : 0;
+		ret_ids[i] = id;
+		edge_hit(pool->probe_ref, EDGE_ID_TAKE);
+	}
+}
+
+int pool_restore(struct pool *pool, uint32_t id, bool is_quarantined)
+{
+	if (id >= pool->limit || is_taken(pool, id))
+		return -EBADMSG;
+	idset_add(is_quarantined ? pool->quarantined : pool->held, id);
+	pool_refresh(pool, id);
+	return 0;
+}
+
+void pool_set_cursor(struct pool *pool, uint64_t cursor)
+{
+	pool->cursor = cursor < pool->limit ? (uint32_t)cursor : 0;
+}
+
+void pool_quarantine(struct pool *pool, uint32_t id)
+{
+	assert(idset_has(pool->held, id));
+	assert(!idset_has(pool->quarantined, id));
+	idset_remove(pool->held, id);
+	idset_add(pool->quarantined, id);
+	edge_hit(pool->probe_ref, EDGE_ID_QUARANTINE);
+}
+
+void pool_put_hit(const struct pool *pool, uint32_t id, bool was_quarantined)
+{
+	static const enum edge edges[2][3] = {
+		{ EDGE_ID_PUT, EDGE_ID_PUT_WITHHELD, EDGE_ID_PUT_OUTSIDE },
+		{ EDGE_ID_CLEAR, EDGE_ID_CLEAR_WITHHELD,
+		  EDGE_ID_CLEAR_OUTSIDE },
+	};
+	int where;
+
+	if (!idset_has(pool->universe, id))
+		where = 2;
+	else
+		where = idset_has(pool->withheld, id) ? 1 : 0;
+	edge_hit(pool->probe_ref, edges[was_quarantined][where]);
+}
+
+void pool_put(struct pool *pool, uint32_t id)
+{
+	bool was_quarantined = idset_has(pool->quarantined, id);
+
+	assert(was_quarantined != idset_has(pool->held, id));
+	idset_remove(pool->held, id);
+	idset_remove(pool->quarantined, id);
+	pool_refresh(pool, id);
+	pool_put_hit(pool, id, was_quarantined);
+}
+
+void pool_withhold(struct pool *pool, uint32_t id)
+{
+	bool was_free = idset_has(pool->free, id);
+
+	assert(id < pool->limit);
+	if (pool->withheld_counts == NULL)
+		pool->withheld_counts = memory_zero(
+			pool->limit, sizeof(*pool->withheld_counts));
+	pool->withheld_counts[id]++;
+	idset_add(pool->withheld, id);
+	pool_refresh(pool, id);
+	if (was_free)
+		edge_hit(pool->probe_ref, EDGE_ID_WITHHOLD);
+}
+
+void pool_unwithhold(struct pool *pool, uint32_t id)
+{
+	assert(id < pool->limit && pool->withheld_counts != NULL);
+	assert(pool->withheld_counts[id] > 0);
+	if (--pool->withheld_counts[id] > 0)
+		return;
+	idset_remove(pool->withheld, id);
+	if (pool_refresh(pool, id))
+		edge_hit(pool->probe_ref, EDGE_ID_UNWITHHOLD);
+}
+
+struct idset *pool_draining(const struct pool *pool)
+{
+	struct idset *draining = copy(pool->held);
+
+	idset_unite(draining, pool->quarantined);
+	idset_subtract(draining, pool->universe);
+	return draining;
+}
+
+void pool_verify(const struct pool *pool)
+{
+	_auto_(idset_destroyp) struct idset *expected = copy(pool->universe);
+	_auto_(idset_destroyp) struct idset *both = copy(pool->held);
+
+	idset_intersect(both, pool->quarantined);
+	if (pool->runs == NULL)
+		assert(idset_count(both) == 0);
+	else
+		pool_runs_verify(pool);
+	idset_subtract(expected, pool->held);
+	idset_subtract(expected, pool->quarantined);
+	idset_subtract(expected, pool->withheld);
+	assert(idset_equal(expected, pool->free));
+}

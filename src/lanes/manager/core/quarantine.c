@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Identifiers of a job that is over and that some node may still hold. They
+ * are free again when each of its nodes has confirmed, was fenced or was
+ * waived.
+ */
+#include <assert.h>
+#include <utlist.h>
+
+#include "lanes/manager/core/event.h"
+#include "lanes/manager/core/state.h"
+
+char *core_parts_text(const struct core *core, const struct job *job,
+		      bool is_unreachable)
+{
+	const char **names = memory_zero(job->part_count, sizeof(*names));
+	size_t count = 0;
+	char *text = NULL;
+
+	for (uint32_t i = 0; i < job->part_count; i++) {
+		const struct node *node =
+			nodes_at(&core->nodes, job->parts[i].node);
+
+		if (part_is_owed(&job->parts[i]) &&
+		    (!is_unreachable || node->state != NODE_UP))
+			names[count++] = node->name;
+	}
+	if (count > 0)
+		text = memory_check(hostlist_format(names, count));
+	free(names);
+	return text;
+}
+
+static void id_quarantine(const struct core_held *held, void *arg)
+{
+	struct interconnect *ic = arg;
+	struct plane_area area;
+
+	if (held->run == NULL) {
+		pool_quarantine(&ic->pools[held->pool], held->first);
+		return;
+	}
+	area = core_held_area(held);
+	pool_run_quarantine(&ic->pools[held->pool], &area);
+}
+
+void core_quarantine_enter(struct core *core, struct job *job)
+{
+	_auto_(freep) char *nodes = core_parts_text(core, job, false);
+	struct interconnect *ic = core_interconnect(core, job);
+	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
+
+	assert(!job->is_quarantined && job->owed_count > 0);
+	core_ids_each(core, job, id_quarantine, ic);
+	job->is_quarantined = true;
+	job->since_us = clock_wall_us(core->clock);
+	core_ids_texts(core, job, texts);
+	for (size_t i = 0; i < ic->pool_count; i++) {
+		struct event event;
+
+		if (texts[i][0] == 0)
+			continue;
+		event_begin(&event, core, "quarantine");
+		event_text(&event, "pool", ic->pools[i].name);
+		event_text(&event, "ids", texts[i]);
+		event_text(&event, "nodes", nodes);
+		event_text(&event, "why", job->why);
+		event_store(&event, core, job);
+	}
+	core_retry_schedule(core, job);
+}
+
+/* A job while its identifiers are put back. */
+struct putting {
+	struct interconnect *ic;
+	bool was_quarantined;
+};
+
+static void id_put(const struct core_held *held, void *arg)
+{
+	const struct putting *putting = arg;
+	struct pool *pool = &putting->ic->pools[held->pool];
+	struct plane_area area;
+
+	if (held->run == NULL) {
+		pool_put(pool, held->first);
+		return;
+	}
+	area = core_held_area(held);
+	pool_run_put(pool, &area, putting->was_quarantined);
+}
+
+void core_free_event(struct core *core, struct job *job, const char *pool,
+		     const char *ids, const struct core_word *word)
+{
+	struct event event;
+
+	event_begin(&event, core, "free");
+	event_text(&event, "pool", pool);
+	event_text(&event, "ids", ids);
+	if (word != NULL)
+		event_number(&event, "uid", word->uid);
+	event_store(&event, core, job);
+}
+
+void core_ids_free(struct core *core, struct job *job)
+{
+	struct interconnect *ic = core_interconnect(core, job);
+	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
+
+	core_ids_texts(core, job, texts);
+	for (size_t i = 0; i < ic->pool_count; i++)
+		if (texts[i][0] != 0)
+			core_free_event(core, job, ic->pools[i].name, texts[i],
+					NULL);
+	core_ids_each(core, job, id_put,
+		      &(struct putting){ ic, job->is_quarantined });
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows for the journal. A job's record takes in what its parts' rows say, so
+ * these need not be deleted before the job is gone.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include "lanes/manager/core/record.h"
+#include "lanes/manager/core/state.h"
+
+#define EVENTS_TRIM_MAX 2 /* grants that lose their events at once */
+
+static void put(struct core *core, enum store_table table, uint64_t id,
+		uint64_t sub, const char *key, struct writer *writer)
+{
+	struct store_row row = {
+		.table = table,
+		.verb = STORE_PUT,
+		.id = id,
+		.sub = sub,
+		.key = key,
+		.body = writer->data,
+		.size = writer->size,
+	};
+
+	core->ops->store(core->ops_ctx, &row);
+	writer_return(&core->scratch, writer);
+}
+
+static void delete (struct core *core, enum store_table table, uint64_t id,
+		    uint64_t sub, const char *key)
+{
+	struct store_row row = {
+		.table = table,
+		.verb = STORE_DELETE,
+		.id = id,
+		.sub = sub,
+		.key = key,
+	};
+
+	core->ops->store(core->ops_ctx, &row);
+}
+
+void core_store_meta(struct core *core, const char *key, uint64_t number)
+{
+	struct store_row row = {
+		.table = STORE_META,
+		.verb = STORE_PUT,
+		.id = number,
+		.key = key,
+	};
+
+	core->ops->store(core->ops_ctx, &row);
+}
+
+void core_cursor_set(struct core *core, const char *key, uint64_t id)
+{
+	struct cursor *cursor;
+
+	DL_FOREACH (core->cursors, cursor)
+		if (strcmp(cursor->key, key) == 0)
+			break;
+	if (cursor == NULL) {
+		cursor = memory_zero(1, sizeof(*cursor));
+		strncpy(cursor->key, key, sizeof(cursor->key) - 1);
+		DL_APPEND(core->cursors, cursor);
+	}
+	cursor->id = id;
+}
+
+void core_cursors_apply(struct core *core)
+{
+	const struct cursor *cursor;
+
+	DL_FOREACH (core->cursors, cursor)
+		interconnects_foreach(ic, &core->interconnects) for (
+			size_t i = 0; i < ic->pool_count;
+			i++) if (strcmp(ic->pools[i].cursor_key, cursor->key) ==
+				 0) pool_set_cursor(&ic->pools[i], cursor->id);
+}
+
+void core_store_cursor(struct core *core, const struct pool *pool)
+{
+	core_cursor_set(core, pool->cursor_key, pool->cursor);
+	core_store_meta(core, pool->cursor_key, pool->cursor);
+}
+
+void core_store_job(struct core *core, struct job *job)
+{
+	struct writer writer = writer_borrow(&core->scratch);
+
+	record_encode_job(job, core_interconnect(core, job)->driver->name,
+			  &writer);
+	put(core, STORE_JOB, job->grant_id, 0, job->key, &writer);
+	/* Older news of parts must not overrule the record. */
+	if (job->has_part_rows)
+		delete (core, STORE_PART, job->grant_id, STORE_SUB_ALL, "");
+	job->has_part_rows = false;
+}
+
+void core_store_part(struct core *core, struct job *job,
+		     const struct part *part)
+{
+	struct writer writer = writer_borrow(&core->scratch);
+
+	record_encode_part(job->grant_id, part, &writer);
+	put(core, STORE_PART, job->grant_id, (uint64_t)(part - job->parts), "",
+	    &writer);
+	job->has_part_rows = true;
+}
+
+void core_store_node(struct core *core, struct node *node)
+{
+	struct writer writer = writer_borrow(&core->scratch);
+
+	record_encode_node(node, &writer);
+	put(core, STORE_NODE, 0, 0, node->name, &writer);
+	node->is_stored = true;
+}
+
+void core_delete_node(struct core *core, const struct node *node)
+{
+	if (node->is_stored)
+		delete (core, STORE_NODE, 0, 0, node->name);
+}
+
+void core_store_names(struct core *core)
+{
+	for (uint32_t chunk = 0; chunk < nodes_chunk_count(&core->nodes);
+	     chunk++) {
+		struct writer writer;
+		char key[16];
+
+		if (!core->nodes.dirty_chunks[chunk])
+			continue;
+		core->nodes.dirty_chunks[chunk] = false;
+		writer = writer_borrow(&core->scratch);
+		snprintf(key, sizeof(key), "#%u", chunk);
+		record_encode_names(key, &core->nodes, chunk, &writer);
+		put(core, STORE_NODE, 0, 0, key, &writer);
+	}
+}
+
+/* A lower `events_keep` is reached step by step: a batch has a maximum. */
+static void events_trim(struct core *core)
+{
+	uint64_t id;
+
+	for (int i = 0; i < EVENTS_TRIM_MAX &&
+			tombstones_has_old_key(&core->tombstones, &id);
+	     i++) {
+		delete (core, STORE_EVENT, id, STORE_SUB_ALL, "");
+		tombstones_forget_old_key(&core->tombstones);
+		core_hit(core, EDGE_LIMIT_EVENTS);
+	}
+}
+
+void core_store_tombstone(struct core *core, const struct job *job)
+{
+	struct record_tombstone tombstone = { .uid = job->uid,
+					      .gid = job->gid };
+	struct writer writer = writer_borrow(&core->scratch);
+	uint64_t number, id;
+
+	if (tombstones_is_full(&core->tombstones, &id)) {
+		delete (core, STORE_TOMBSTONE, id, 0, "");
+		/* A lower `events_keep` and a restart may have left some. */
+		delete (core, STORE_EVENT, id, STORE_SUB_ALL, "");
+		tombstones_forget_oldest(&core->tombstones);
+		core_hit(core, EDGE_LIMIT_TOMBSTONES);
+	}
+	number = tombstones_next(&core->tombstones);
+	if (tombstones_add(&core->tombstones, job->grant_id, job->key, job->uid,
+			   job->gid) < 0)
+		abort();
+	delete (core, STORE_JOB, job->grant_id, 0, "");
+	if (job->has_part_rows)
+		delete (core, STORE_PART, job->grant_id, STORE_SUB_ALL, "");
+	record_encode_tombstone(job->grant_id, job->key, &tombstone, &writer);
+	put(core, STORE_TOMBSTONE, job->grant_id, number, job->key, &writer);
+	events_trim(core);
+}
+
+static void trace_remove(struct core *core, struct trace *trace)
+{
+	delete (core, STORE_TOMBSTONE, trace->grant_id, 0, "");
+	delete (core, STORE_EVENT, trace->grant_id, STORE_SUB_ALL, "");
+	DL_DELETE(core->traces, trace);
+	core->trace_count--;
+	free(trace->key);
+	free(trace);
+}
+
+void core_trace_add(struct core *core, uint64_t grant_id, const char *key,
+		    uid_t uid)
+{
+	struct trace *trace = memory_zero(1, sizeof(*trace));
+
+	trace->grant_id = grant_id;
+	trace->key = memory_text(key);
+	trace->uid = uid;
+	DL_APPEND(core->traces, trace);
+	core->trace_count++;
+}
+
+void core_store_trace(struct core *core, const struct job *job)
+{
+	struct record_tombstone tombstone = { .is_trace = true,
+					      .uid = job->uid,
+					      .gid = job->gid };
+	struct writer writer = writer_borrow(&core->scratch);
+	struct trace *trace, *next;
+
+	DL_FOREACH_SAFE (core->traces, trace, next)
+		if (strcmp(trace->key, job->key) == 0)
+			trace_remove(core, trace);
+	if (core->trace_count == CORE_TRACES_MAX)
+		trace_remove(core, core->traces);
+	core_trace_add(core, job->grant_id, job->key, job->uid);
+	record_encode_tombstone(job->grant_id, job->key, &tombstone, &writer);
+	put(core, STORE_TOMBSTONE, job->grant_id, 0, job->key, &writer);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the views share. For view_*.c and metrics.c. */
+#pragma once
+
+#include "lanes/manager/core/state.h"
+
+struct pool_counts {
+	uint32_t universe, free, held, quarantined, withheld, draining;
+};
+
+struct node_counts {
+	uint32_t up, down, leaving, drained, untold;
+};
+
+/*
+ * While a recovery is under way what would be free is withheld. In a pool of
+ * runs an identifier is counted as held where it is held on some position, else
+ * as quarantined where it is that.
+ */
+struct pool_counts view_pool_counts(const struct core *core,
+				    const struct pool *pool);
+struct node_counts view_node_counts(const struct core *core);
+
+/* An array that stays within CORE_VIEW_BYTES_MAX. */
+struct view_array {
+	json_t *items;
+	size_t bytes;
+	bool has_more;
+};
+
+void view_array_init(struct view_array *array);
+/*
+ * Add an item of about so many bytes. False: it does not fit, the item is
+ * dropped and the array has more.
+ */
+bool view_array_add(struct view_array *array, json_t *item_owned, size_t bytes);
+/* The same with all elements of an array, or none. */
+bool view_array_extend(struct view_array *array, json_t *items_owned,
+		       size_t bytes);
+/* {name: items, "more": has_more}; ends the array. */
+json_t *view_array_end(struct view_array *array, const char *name);
+
+/*
+ * Add the grants that are over and are meant. -ENOENT, -EPERM with a text, and
+ * none is added.
+ */
+int view_gone(const struct core *core, const struct core_caller *caller,
+	      const struct core_selector *selector, struct view_array *array,
+	      struct fairlead_error *ret_error);
+
+/* Set a member, or abort when memory is out. */
+void view_set(json_t *object, const char *name, json_t *value_owned);
+void view_text(json_t *object, const char *name, const char *text);
+void view_number(json_t *object, const char *name, uint64_t number);
+/* A moment: seconds since 1970 with a fraction. */
+void view_moment(json_t *object, const char *name, uint64_t time_us);

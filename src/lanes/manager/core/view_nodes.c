@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `node-list`: the nodes in the order of the table. */
+#include <stdio.h>
+
+#include "lanes/manager/core/view.h"
+
+/* Of one without what it withholds. */
+#define NODE_BYTES    (384 + CORE_NODE_ADDED_MAX)
+#define REPORT_BYTES  512
+#define MISSING_BYTES 48
+#define REPORTS_SHOWN 256 /* of one node; `withheld_more` counts the others */
+
+static void id_add(struct pool *pool, uint32_t id, void *arg)
+{
+	idset_add(arg, id);
+}
+
+/* Identifiers by pool, as text. */
+static json_t *ids_json(const struct core *core, const struct report *report)
+{
+	uint8_t driver =
+		interconnect_find(&core->interconnects, report->driver);
+	json_t *object = memory_check(json_object());
+	const struct interconnect *ic;
+	uint32_t limit = 0;
+
+	if (driver == DRIVER_NONE)
+		return object;
+	ic = &core->interconnects.list[driver];
+	for (uint32_t i = 0; i < report->id_count; i++)
+		if (report->ids[i] >= limit && report->ids[i] < IDSET_LIMIT_MAX)
+			limit = report->ids[i] + 1;
+	for (size_t n = 0; n < ic->pool_count; n++) {
+		_auto_(idset_destroyp) struct idset *set = NULL;
+		_auto_(freep) char *text = NULL;
+
+		if (idset_create(limit, &set) < 0)
+			abort();
+		core_report_each(report, (struct pool *)&ic->pools[n], id_add,
+				 set);
+		text = memory_check(idset_format(set));
+		view_text(object, ic->pools[n].name, text);
+	}
+	return object;
+}
+
+static json_t *report_json(const struct core *core,
+			   const struct core_caller *caller,
+			   const struct report *report)
+{
+	json_t *item = memory_check(json_object());
+	char why[REPORT_BYTES];
+
+	core_report_why(core, caller, report, why, sizeof(why));
+	view_text(item, "interconnect", report->driver);
+	view_set(item, "ids", ids_json(core, report));
+	if (report->kind == REPORT_OBJECT) {
+		view_text(item, "device", report->device);
+		view_number(item, "object", report->object_id);
+	}
+	view_number(item, "grant_id", report->grant_id);
+	view_text(item, "why", why);
+	return item;
+}
+
+/* Lanes that were applied and that the node does not know any more. */
+static json_t *missing_json(const struct core *core,
+			    const struct core_caller *caller,
+			    const struct node *node, size_t *ret_bytes)
+{
+	json_t *missing = memory_check(json_array());
+
+	*ret_bytes = 0;
+	for (uint32_t i = 0; i < node->job_count; i++) {
+		const struct job *job = jobs_at(&core->jobs, node->jobs[i]);
+		json_t *item;
+
+		if (job_part(job, node->index)->state != PART_MISSING ||
+		    json_array_size(missing) == REPORTS_SHOWN)
+			continue;
+		item = memory_check(json_object());
+		view_number(item, "grant_id", job->grant_id);
+		if (core_may_see(caller, job->key, job->uid))
+			view_text(item, "key", job->key);
+		json_array_append_new(missing, item);
+		*ret_bytes += MISSING_BYTES + strlen(job->key);
+	}
+	return missing;
+}
+
+static const char *state_text(const struct node *node)
+{
+	if (!node->is_configured)
+		return "leaving";
+	return node->state == NODE_UP ? "up" : "down";
+}
+
+static json_t *node_json(const struct core *core,
+			 const struct core_caller *caller,
+			 const struct node *node, size_t *ret_bytes)
+{
+	char incarnation[NODE_INCARNATION * 2 + 1];
+	json_t *item = memory_check(json_object());
+	json_t *reports = memory_check(json_array());
+	uint32_t shown = node->report_count;
+	size_t missing_bytes;
+
+	node_incarnation_format(node, incarnation);
+	if (shown > REPORTS_SHOWN)
+		shown = REPORTS_SHOWN;
+	for (uint32_t i = 0; i < shown; i++)
+		json_array_append_new(reports, report_json(core, caller,
+							   &node->reports[i]));
+	view_text(item, "name", node->name);
+	view_text(item, "state", state_text(node));
+	view_text(item, "incarnation", incarnation);
+	view_text(item, "version", node->version == NULL ? "" : node->version);
+	view_set(item, "drained", json_boolean(node->is_drained));
+	view_text(item, "reason",
+		  node->is_drained && node->reason != NULL ? node->reason : "");
+	view_set(item, "untold", json_boolean(node->is_untold));
+	view_number(item, "grants", node->job_count);
+	view_number(item, "owes", core_node_owes(core, node));
+	view_set(item, "missing",
+		 missing_json(core, caller, node, &missing_bytes));
+	view_set(item, "withheld", reports);
+	if (shown < node->report_count)
+		view_number(item, "withheld_more", node->report_count - shown);
+	*ret_bytes = NODE_BYTES + shown * REPORT_BYTES + missing_bytes +
+		     (node->reason == NULL ? 0 : strlen(node->reason));
+	return item;
+}
+
+json_t *core_view_nodes(const struct core *core,
+			const struct core_caller *caller, const char *after)
+{
+	const struct node *node =
+		after == NULL ? NULL : nodes_find(&core->nodes, after);
+	struct view_array array;
+	size_t bytes;
+
+	view_array_init(&array);
+	/* A name that has gone meanwhile: begin again. */
+	node = nodes_next(&core->nodes, node == NULL ? 0 : node->index + 1);
+	for (; node != NULL; node = nodes_next(&core->nodes, node->index + 1)) {
+		json_t *item = node_json(core, caller, node, &bytes);
+
+		if (!view_array_add(&array, item, bytes))
+			break;
+	}
+	return view_array_end(&array, "nodes");
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nodes are asked now and then what is on them, as they say it when they
+ * register, so that an identifier is withheld for as long as somebody else has
+ * it and no longer. A node that reports such a thing is asked often.
+ *
+ * The question goes to many at once. It is signed and the answers are tagged,
+ * so that it shows besides whose keys a node has, also where no job ever comes:
+ * the node has obeyed a command of the newest key and keeps its header as its
+ * epoch proof, and its own key is of the same seed. While a key is retiring
+ * this is asked until it is so. Who has not answered is asked again.
+ */
+#include <string.h>
+
+#include "base/hostlist.h"
+#include "lanes/manager/fanout.h"
+#include "lanes/manager/member.h"
+
+#define LOOK_MS     300000 /* between looks at a node that reports nothing */
+#define REPORTED_MS 10000  /* at one that does */
+#define ROTATION_MS 2000   /* at one that has not shown the newest key */
+#define TIMEOUT_MS  10000  /* for the nodes to answer */
+#define NODES_MAX   256    /* that are asked together */
+
+static bool is_rotating(const struct engine *engine)
+{
+	for (size_t i = 0; i < engine->keys.count; i++)
+		if (engine->keys.keys[i].state == KEY_RETIRING)
+			return true;
+	return false;
+}
+
+static uint64_t pause_ms(const struct engine *engine,
+			 const struct member *member)
+{
+	if (is_rotating(engine) && member->key_id != engine->command_key.id)
+		return ROTATION_MS;
+	if (core_node_withholds(engine->core, member->name))
+		return REPORTED_MS;
+	return LOOK_MS;
+}
+
+void look_begin(struct engine *engine, struct member *member)
+{
+	member->key_id = 0;
+	member->look_number = 0;
+	member->look_ms = engine_now_ms(engine) + pause_ms(engine, member);
+}
+
+void look_all(struct engine *engine)
+{
+	struct member *member;
+	struct member *next;
+
+	HASH_ITER (hh, engine->members, member, next)
+		member->look_ms = 0;
+}
+
+void look_gone(struct engine *engine, const char *node, uint64_t grant_id)
+{
+	struct member *member = member_find(engine, node);
+
+	if (member == NULL)
+		return;
+	/* One under way may have been answered before that. */
+	if (member->look_number != 0 ||
+	    (engine->core != NULL &&
+	     core_node_has_of(engine->core, node, grant_id)))
+		member->look_ms = 0;
+	member->look_number = 0;
+}
+
+void look_now(struct engine *engine, const char *node)
+{
+	struct member *member = member_find(engine, node);
+
+	if (member != NULL)
+		member->look_ms = 0;
+}
+
+static int look_encode(const void *arg, uint16_t version, struct writer *writer)
+{
+	const struct query_body body = {
+		.nodes = arg,
+		.what = QUERY_INVENTORY,
+	};
+
+	return query_body_encode(&body, version, writer);
+}
+
+static int plan_look(const char *const *names, size_t count,
+		     struct fanout_plan **ret_plan)
+{
+	_auto_(fanout_plan_destroyp) struct fanout_plan *plan = NULL;
+	_auto_(freep) char *nodes = hostlist_format(names, count);
+	int result = fanout_plan_create(COMMAND_QUERY, names, count, &plan);
+
+	if (result == 0)
+		result = nodes == NULL
+				 ? -ENOMEM
+				 : fanout_plan_encode(plan, look_encode, nodes);
+	if (result < 0)
+		return result;
+	plan->owner = FANOUT_OF_LOOK;
+	plan->timeout_ms = TIMEOUT_MS;
+	*ret_plan = take_ptr(plan);
+	return 0;
+}
+
+static void look_at(struct engine *engine, struct member *const *members,
+		    const char *const *names, size_t count)
+{
+	struct fanout_plan *plan;
+
+	/* Without memory it is for the next time. */
+	if (plan_look(names, count, &plan) < 0)
+		return;
+	plan->id = ++engine->look_last;
+	for (size_t i = 0; i < count; i++) {
+		members[i]->look_number = plan->id;
+		members[i]->look_ms = DEADLINE_NONE;
+	}
+	if (fanouts_start(engine->fanouts, plan) == 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		members[i]->look_ms = 0;
+}
+
+void look_tick(struct engine *engine, uint64_t now_ms)
+{
+	struct member *members[NODES_MAX];
+	const char *names[NODES_MAX];
+	struct member *member;
+	struct member *next;
+	size_t count = 0;
+
+	if (engine->halted_epoch != 0)
+		return;
+	HASH_ITER (hh, engine->members, member, next) {
+		if (!member->is_greeted || now_ms < member->look_ms ||
+		    count == NODES_MAX)
+			continue;
+		members[count] = member;
+		names[count++] = member->name;
+	}
+	if (count > 0)
+		look_at(engine, members, names, count);
+}
+
+static void observe(struct engine *engine, const struct confirm *confirm)
+{
+	struct member *member;
+	struct registration registration;
+	struct fairlead_error error;
+
+	/* Without memory it is for the next time. */
+	if (inventory_decode(confirm->answer, confirm->answer_size,
+			     &registration) < 0)
+		return;
+	memcpy(registration.node, confirm->node, sizeof(registration.node));
+	memcpy(registration.incarnation, confirm->incarnation,
+	       sizeof(registration.incarnation));
+	register_tell(engine, &registration, 0, core_observe, &error);
+	member = member_find(engine, confirm->node);
+	if (member != NULL)
+		member_tell_drivers(member, &registration);
+	registration_fini(&registration);
+}
+
+void look_answer(struct engine *engine, const char *node, uint64_t number,
+		 uint32_t key_id, const struct spread_answer *answer)
+{
+	struct member *member = member_find(engine, node);
+	const struct confirm *confirm = answer->confirm;
+
+	if (member == NULL || member->look_number != number ||
+	    engine->core == NULL)
+		return;
+	member->look_number = 0;
+	if (confirm != NULL && memcmp(confirm->incarnation, member->incarnation,
+				      sizeof(member->incarnation)) == 0) {
+		if (confirm->key_id == key_id)
+			member->key_id = key_id;
+		if (confirm->result == 0)
+			observe(engine, confirm);
+	}
+	/* While it was under way somebody may have asked for another one. */
+	if (member->look_ms == DEADLINE_NONE)
+		member->look_ms =
+			engine_now_ms(engine) + pause_ms(engine, member);
+}

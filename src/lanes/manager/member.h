@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The nodes that are up: a member is made by a registration, and outlives the
+ * connection on which it came. It goes when its lease has run out, when it has
+ * left the configuration, and with the core.
+ *
+ *	registered -> greeted -> leased, leased, ... -> lost
+ *
+ * A node that is not greeted is in no command but its HELLO.
+ */
+#pragma once
+
+#include "lanes/manager/internal.h"
+#include "lanes/manager/level.h"
+
+struct member {
+	char name[NODE_NAME_MAX + 1];
+	uint64_t nid;
+	uint16_t version;
+	uint8_t incarnation[INCARNATION_SIZE];
+	uint8_t address[COLLECTIVE_ADDRESS_MAX]; /* of its endpoint */
+	size_t address_size;
+	uint8_t start[NONCE_START_SIZE]; /* of its daemon */
+	struct session *session;         /* its link, or NULL */
+	bool is_greeted;    /* HELLO was sent, in this incarnation */
+	uint64_t leased_ms; /* it registered, or confirmed a LEASE */
+	uint64_t heard_ms;
+	uint64_t look_ms;     /* when it is asked again; look.c */
+	uint64_t look_number; /* of the look under way; 0: none */
+	uint32_t key_id;      /* the newest that it has shown; 0: none */
+	char *drivers; /* how they work there: a JSON array; NULL: not known */
+	struct level *levels; /* of those that have one */
+	size_t level_count;
+	UT_hash_handle hh; /* by name */
+};
+
+/* NULL: it is not up. */
+struct member *member_find(const struct engine *engine, const char *node);
+/*
+ * The node has registered, on this session; another one is let go. NULL: memory
+ * is out.
+ */
+struct member *member_register(struct engine *engine, struct session *session,
+			       const struct registration *registration);
+/*
+ * Keep what it says of its drivers, also later than with the registration: those
+ * that fit.
+ */
+void member_tell_drivers(struct member *member,
+			 const struct registration *told);
+/* The session is its node's no more. */
+void member_unlink(struct session *session);
+/* All go, and the core is not told. */
+void member_clear(struct engine *engine);
+/* Let go whom the core does not know any more: the configuration is new. */
+void member_check_all(struct engine *engine);
+
+/* It has answered by a collective. */
+void member_heard(struct engine *engine, const char *node);
+/* It has confirmed a LEASE. */
+void member_leased(struct engine *engine, const char *node);
+/* The same, when it was given up: it was alive when it was asked. */
+void member_leased_late(struct engine *engine, const char *node,
+			const uint8_t incarnation[INCARNATION_SIZE],
+			uint64_t asked_ms);
+/* Leases that run out, LEASE for the others, and looks. */
+void member_tick(struct engine *engine, uint64_t now_ms);
+uint64_t member_deadline_ms(const struct engine *engine);

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ops of the client protocol: read the members, call the core. What the
+ * core answers comes back as outputs; views and errors of the members go the
+ * same way, so that nobody sees what is not on disk.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/hostlist.h"
+#include "lanes/manager/member.h"
+#include "lanes/proto/request.h"
+
+#define GRACE_MAX_S 86400
+#define SELECT_MAX  CORE_JOB_GRANTS_MAX /* whose events one answer has */
+
+static void answer(const struct call *call, int result, const char *text,
+		   const char *hint, const char *members)
+{
+	const struct core_reply reply = {
+		.result = result,
+		.text = text,
+		.hint = hint,
+		.members = members,
+	};
+
+	outputs_core_ops.reply(call->engine, call->token, &reply);
+}
+
+static void answer_error(const struct call *call,
+			 const struct fairlead_error *error)
+{
+	answer(call, error->code, error->text, NULL, NULL);
+}
+
+/* members: one new reference, or NULL when memory is out. */
+static void answer_view(const struct call *call, json_t *members_owned)
+{
+	_auto_(freep) char *text = json_dumps(members_owned, JSON_COMPACT);
+
+	json_decref(members_owned);
+	if (text == NULL)
+		answer(call, -ENOMEM, "out of memory", NULL, NULL);
+	else
+		answer(call, 0, NULL, NULL, text);
+}
+
+static void run_reserve(struct call *call)
+{
+	_auto_(request_destroyp) struct request *request = NULL;
+	const struct request_defaults defaults = {
+		.interconnect = call->engine->config->core.interconnect,
+	};
+	struct fairlead_error error;
+
+	if (request_parse_json(json_object_get(call->message, "request"),
+			       &defaults, &request, &error) < 0)
+		answer_error(call, &error);
+	else
+		core_reserve(call->engine->core, &call->caller, request,
+			     call->token);
+}
+
+static void run_apply(struct call *call)
+{
+	struct fairlead_error error;
+	int64_t grant_id;
+
+	if (members_number(call->message, "grant_id", MEMBER_REQUIRED, 1,
+			   INT64_MAX, &grant_id, &error) < 0)
+		answer_error(call, &error);
+	else
+		core_apply(call->engine->core, &call->caller,
+			   (uint64_t)grant_id, call->token);
+}
+
+/* What grant_id, key or job says; key has room for a normal form. */
+struct selection {
+	struct core_selector selector;
+	char key[REQUEST_KEY_MAX + 1];
+};
+
+static int read_selection(const struct call *call, struct selection *ret,
+			  struct fairlead_error *ret_error)
+{
+	const char *key = NULL;
+	const char *job = NULL;
+	int64_t grant_id = 0;
+	struct request_key parsed;
+	int result;
+
+	*ret = (struct selection){ 0 };
+	result = members_number(call->message, "grant_id", MEMBER_OPTIONAL, 1,
+				INT64_MAX, &grant_id, ret_error);
+	if (result == 0)
+		result = members_text(call->message, "key", MEMBER_OPTIONAL,
+				      &key, ret_error);
+	if (result == 0)
+		result = members_text(call->message, "job", MEMBER_OPTIONAL,
+				      &job, ret_error);
+	if (result < 0)
+		return result;
+	if ((grant_id != 0) + (key != NULL) + (job != NULL) != 1)
+		return error_set(ret_error, -EINVAL,
+				 "one of 'grant_id', 'key' and 'job' is to be "
+				 "given");
+	if (key != NULL) {
+		result = request_key_parse(key, &parsed, ret_error);
+		if (result < 0)
+			return result;
+		request_key_format(&parsed, ret->key);
+		ret->selector.key = ret->key;
+	}
+	if (job != NULL) {
+		result = request_key_parse(job, &parsed, ret_error);
+		if (result == 0 && parsed.has_attempt)
+			result = error_set(ret_error, -EINVAL,
+					   "job '%s' is not SUBMITTER/JOB; an "
+					   "attempt is a 'key'",
+					   job);
+		if (result < 0)
+			return result;
+		ret->selector.job = job;
+	}
+	ret->selector.grant_id = (uint64_t)grant_id;
+	return 0;
+}
+
+static void run_release(struct call *call)
+{
+	struct selection selection;
+	struct fairlead_error error;
+	int64_t grace_s = 0;
+
+	if (read_selection(call, &selection, &error) < 0 ||
+	    members_number(call->message, "grace", MEMBER_OPTIONAL, 0,
+			   GRACE_MAX_S, &grace_s, &error) < 0)
+		answer_error(call, &error);
+	else
+		core_release(call->engine->core, &call->caller,
+			     &selection.selector, (uint32_t)grace_s * 1000,
+			     call->token);
+}
+
+/* The events of these grants are wanted, as of what is on its way to disk. */
+static void answer_events(struct call *call, const uint64_t *grants,
+			  size_t count, json_t *view_owned)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	if (output != NULL)
+		output->grants = calloc(count + 1, sizeof(*output->grants));
+	if (output == NULL || output->grants == NULL) {
+		json_decref(view_owned);
+		output_destroy(output);
+		commit_spoil(call->engine, -ENOMEM);
+		return;
+	}
+	memcpy(output->grants, grants, count * sizeof(*grants));
+	output->kind = OUTPUT_EVENTS;
+	output->token = call->token;
+	output->grant_count = count;
+	output->view = view_owned;
+	commit_output(call->engine, output);
+}
+
+/* How many of its grants are gone: all, or none. */
+static size_t gone_grants(const json_t *view, uint64_t ids[SELECT_MAX])
+{
+	const json_t *grants = json_object_get(view, "grants");
+	const json_t *grant;
+	size_t index;
+
+	json_array_foreach (grants, index, grant) {
+		const char *state =
+			json_string_value(json_object_get(grant, "state"));
+
+		if (index == SELECT_MAX || state == NULL ||
+		    strcmp(state, "gone") != 0)
+			return 0;
+		ids[index] = (uint64_t)json_integer_value(
+			json_object_get(grant, "grant_id"));
+	}
+	return json_array_size(grants);
+}
+
+static void run_explain(struct call *call)
+{
+	struct selection selection;
+	struct fairlead_error error;
+	uint64_t gone[SELECT_MAX];
+	size_t gone_count;
+	json_t *view;
+
+	if (read_selection(call, &selection, &error) < 0 ||
+	    core_view_explain(call->engine->core, &call->caller,
+			      &selection.selector, &view, &error) < 0) {
+		answer_error(call, &error);
+		return;
+	}
+	gone_count = gone_grants(view, gone);
+	if (gone_count > 0)
+		answer_events(call, gone, gone_count, view);
+	else
+		answer_view(call, view);
+}
+
+static void run_eventlog(struct call *call)
+{
+	struct selection selection;
+	struct fairlead_error error;
+	uint64_t grants[SELECT_MAX];
+	int count = -EINVAL;
+
+	if (read_selection(call, &selection, &error) == 0)
+		count = core_select(call->engine->core, &call->caller,
+				    &selection.selector, grants, SELECT_MAX,
+				    &error);
+	if (count < 0)
+		answer_error(call, &error);
+	else
+		answer_events(call, grants, (size_t)count, NULL);
+}
+
+/* Of the nodes that are up. */
+static json_t *levels_view(const struct engine *engine)
+{
+	const struct member *member;
+	json_t *counts = json_object();
+
+	for (member = engine->members; member != NULL; member = member->hh.next)
+		for (size_t i = 0; i < member->level_count; i++)
+			level_count(counts, &member->levels[i]);
+	return counts;
+}
+
+static void run_status(struct call *call)
+{
+	const struct engine *engine = call->engine;
+	uint64_t uptime_ms = engine_now_ms(engine) - engine->started_ms;
+	json_t *view = core_view_status(engine->core);
+	json_t *more =
+		json_pack("{s:s, s:s, s:I, s:I, s:b, s:o}", "version",
+			  FAIRLEAD_VERSION, "cluster", engine->config->cluster,
+			  "uptime_s", (json_int_t)(uptime_ms / 1000), "time_us",
+			  (json_int_t)clock_wall_us(&engine->clock), "halted",
+			  engine->halted_epoch != 0, "levels",
+			  levels_view(engine));
+
+	if (more != NULL && view != NULL && json_object_update(more, view) == 0)
+		answer_view(call, more);
+	else {
+		json_decref(more);
+		answer_view(call, NULL);
+	}
+	json_decref(view);
+}
+
+static void run_list(struct call *call)
+{
+	struct core_filter filter = { 0 };
+	struct fairlead_error error;
+	int64_t uid = -1;
+	int64_t limit = 0;
+	int64_t after = 0;
+
+	if (members_text(call->message, "state", MEMBER_OPTIONAL, &filter.state,
+			 &error) < 0 ||
+	    members_text(call->message, "interconnect", MEMBER_OPTIONAL,
+			 &filter.interconnect, &error) < 0 ||
+	    members_number(call->message, "uid", MEMBER_OPTIONAL, 0, UINT32_MAX,
+			   &uid, &error) < 0 ||
+	    members_number(call->message, "limit", MEMBER_OPTIONAL, 0,
+			   INT32_MAX, &limit, &error) < 0 ||
+	    members_number(call->message, "after", MEMBER_OPTIONAL, 0,
+			   INT64_MAX, &after, &error) < 0) {
+		answer_error(call, &error);
+		return;
+	}
+	filter.has_uid = uid >= 0;
+	filter.uid = (uid_t)uid;
+	filter.limit = (size_t)limit;
+	filter.after = (uint64_t)after;
+	answer_view(call,
+		    core_view_list(call->engine->core, &call->caller, &filter));
+}
+
+static void run_pools(struct call *call)
+{
+	answer_view(call, core_view_pools(call->engine->core));
+}
+
+static void run_quarantine(struct call *call)
+{
+	struct fairlead_error error;
+	int64_t after = 0;
+
+	if (members_number(call->message, "after", MEMBER_OPTIONAL, 0,
+			   INT64_MAX, &after, &error) < 0)
+		answer_error(call, &error);
+	else
+		answer_view(call, core_view_quarantine(call->engine->core,
+						       (uint64_t)after));
+}
+
+/* What an operator asks for is kept with who it was, whatever comes of it. */
+void call_log_act(const struct call *call)
+{
+	_auto_(freep) char *text = json_dumps(call->message, JSON_COMPACT);
+
+	log_info(call->engine->log, "an operator asks uid=%u request=%s",
+		 call->caller.uid, text == NULL ? "" : text);
+}
+
+/* Who says it, and whether it was said again. */
+static int read_word(const struct call *call, struct core_word *ret_word,
+		     struct fairlead_error *ret_error)
+{
+	call_log_act(call);
+	*ret_word = (struct core_word){ .uid = call->caller.uid };
+	return members_bool(call->message, "force", MEMBER_OPTIONAL,
+			    &ret_word->is_forced, ret_error);
+}
+
+static void run_quarantine_release(struct call *call)
+{
+	const char *interconnect = NULL;
+	struct core_word word;
+	struct fairlead_error error;
+	const char *pool;
+	const char *ids;
+
+	if (members_text(call->message, "interconnect", MEMBER_OPTIONAL,
+			 &interconnect, &error) < 0 ||
+	    members_text(call->message, "pool", MEMBER_REQUIRED, &pool,
+			 &error) < 0 ||
+	    members_text(call->message, "ids", MEMBER_REQUIRED, &ids, &error) <
+		    0 ||
+	    read_word(call, &word, &error) < 0)
+		answer_error(call, &error);
+	else
+		core_quarantine_release(call->engine->core, &word, interconnect,
+					pool, ids, call->token);
+}
+
+/* When each node was heard last, with which key, and how its drivers work. */
+static void add_heard(const struct engine *engine, json_t *view)
+{
+	uint64_t now_ms = engine_now_ms(engine);
+	size_t index;
+	json_t *node;
+
+	json_array_foreach (json_object_get(view, "nodes"), index, node) {
+		const char *name =
+			json_string_value(json_object_get(node, "name"));
+		const struct member *member =
+			name == NULL ? NULL : member_find(engine, name);
+
+		if (member == NULL)
+			continue;
+		json_object_set_new(
+			node, "heard_ms",
+			json_integer((json_int_t)(now_ms - member->heard_ms)));
+		if (member->key_id != 0)
+			json_object_set_new(node, "key",
+					    json_integer(member->key_id));
+		if (member->drivers != NULL)
+			json_object_set_new(node, "drivers",
+					    json_loads(member->drivers, 0,
+						       NULL));
+	}
+}
+
+static void run_node_list(struct call *call)
+{
+	const char *after = NULL;
+	struct fairlead_error error;
+	json_t *view;
+
+	if (members_text(call->message, "after", MEMBER_OPTIONAL, &after,
+			 &error) < 0) {
+		answer_error(call, &error);
+		return;
+	}
+	view = core_view_nodes(call->engine->core, &call->caller, after);
+	add_heard(call->engine, view);
+	answer_view(call, view);
+}
+
+static void change_drain(struct call *call, bool is_drained)
+{
+	const char *reason = "";
+	struct fairlead_error error;
+	const char *nodes;
+
+	call_log_act(call);
+	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
+			 &error) < 0 ||
+	    members_text(call->message, "reason",
+			 is_drained ? MEMBER_REQUIRED : MEMBER_OPTIONAL,
+			 &reason, &error) < 0)
+		answer_error(call, &error);
+	else
+		core_node_drain(call->engine->core, nodes, is_drained, reason,
+				call->token);
+}
+
+static void run_node_drain(struct call *call)
+{
+	change_drain(call, true);
+}
+
+static void run_node_undrain(struct call *call)
+{
+	change_drain(call, false);
+}
+
+/* A word about nodes. */
+static void say_of_nodes(struct call *call,
+			 void (*say)(struct core *core,
+				     const struct core_word *word,
+				     const char *nodes, uint64_t token))
+{
+	struct fairlead_error error;
+	struct core_word word;
+	const char *nodes;
+
+	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
+			 &error) < 0 ||
+	    read_word(call, &word, &error) < 0)
+		answer_error(call, &error);
+	else
+		say(call->engine->core, &word, nodes, call->token);
+}
+
+static void run_node_fence(struct call *call)
+{
+	say_of_nodes(call, core_node_fence);
+}
+
+static void run_recover_waive(struct call *call)
+{
+	say_of_nodes(call, core_recover_waive);
+}
+
+static void run_reconfigure(struct call *call)
+{
+	struct engine *engine = call->engine;
+	_auto_(freep) char *text = NULL;
+	int result = engine->ops->reconfigure(engine->ops_ctx, engine, &text);
+
+	if (result < 0)
+		answer(call, result, text == NULL ? "out of memory" : text,
+		       "mend the configuration and ask again; the old one "
+		       "stays",
+		       NULL);
+	else
+		answer_view(call,
+			    text == NULL ? NULL
+					 : json_pack("{s:s}", "changes", text));
+}
+
+/* At once, since it is wanted most when the journal cannot be written. */
+static void run_metrics(struct call *call)
+{
+	_auto_(freep) char *text = engine_metrics(call->engine);
+
+	clients_answer_json(call->engine, call->token,
+			    text == NULL ? NULL
+					 : json_pack("{s:s}", "text", text));
+}
+
+static const char *const no_members[] = { NULL };
+static const char *const reserve_members[] = { "request", NULL };
+static const char *const apply_members[] = { "grant_id", NULL };
+static const char *const selector_members[] = { "grant_id", "key", "job",
+						NULL };
+static const char *const release_members[] = { "grant_id", "key", "job",
+					       "grace", NULL };
+static const char *const list_members[] = { "uid",   "state", "interconnect",
+					    "limit", "after", NULL };
+static const char *const after_members[] = { "after", NULL };
+static const char *const ids_members[] = { "interconnect", "pool", "ids",
+					   "force", NULL };
+static const char *const drain_members[] = { "nodes", "reason", NULL };
+static const char *const word_members[] = { "nodes", "force", NULL };
+static const char *const query_members[] = { "nodes", "what", NULL };
+static const char *const clean_members[] = { "nodes", "dry_run", NULL };
+
+const struct op ops[] = {
+	{ "reserve", OP_FOR_SUBMITTERS, true, true, reserve_members,
+	  run_reserve, .needs_caller = true },
+	{ "apply", OP_FOR_SUBMITTERS, true, true, apply_members, run_apply },
+	{ "release", OP_FOR_SUBMITTERS, true, true, release_members,
+	  run_release },
+	{ "status", OP_FOR_ALL, false, true, no_members, run_status },
+	{ "list", OP_FOR_ALL, false, true, list_members, run_list },
+	{ "explain", OP_FOR_ALL, false, true, selector_members, run_explain },
+	{ "eventlog", OP_FOR_ALL, false, true, selector_members, run_eventlog },
+	{ "quarantine", OP_FOR_ALL, false, true, after_members,
+	  run_quarantine },
+	{ "quarantine-release", OP_FOR_ROOT, true, true, ids_members,
+	  run_quarantine_release },
+	{ "pools", OP_FOR_ALL, false, true, no_members, run_pools },
+	{ "node-list", OP_FOR_ALL, false, true, after_members, run_node_list },
+	{ "node-drain", OP_FOR_ROOT, true, true, drain_members,
+	  run_node_drain },
+	{ "node-undrain", OP_FOR_ROOT, true, true, drain_members,
+	  run_node_undrain },
+	{ "node-fence", OP_FOR_ROOT, true, true, word_members, run_node_fence },
+	{ "node-query", OP_FOR_ROOT, true, true, query_members,
+	  run_node_query },
+	{ "node-clean", OP_FOR_ROOT, true, true, clean_members,
+	  run_node_clean },
+	{ "reconfigure", OP_FOR_ROOT, true, true, no_members, run_reconfigure },
+	{ "recover-waive", OP_FOR_ROOT, true, true, word_members,
+	  run_recover_waive },
+	{ "metrics", OP_FOR_ALL, false, false, no_members, run_metrics },
+};
+
+const size_t op_count = sizeof(ops) / sizeof(ops[0]);
+
+_Static_assert(sizeof(ops) / sizeof(ops[0]) <= OPS_MAX,
+	       "counters have room for every op");

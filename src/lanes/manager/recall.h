@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A manager that has started, or has read its journal again, knows from it who
+ * has registered and where, but none of them is up: it has them called back.
+ *
+ *	recall_tick -> LEASE to all of them -> who hears it registers
+ */
+#pragma once
+
+#include "lanes/manager/fanout.h"
+
+bool recall_is_due(const struct engine *engine);
+void recall_tick(struct engine *engine);
+
+/* A node of such a fan-out. False: it has left the configuration. */
+bool recall_member(const struct engine *engine, const char *node,
+		   struct spread_member *ret_member);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A node proves who it is. Each nonce is good for one REGISTER, so that none
+ * can be played back, and a number, so that none is taken after a later one;
+ * what fails costs the connection, and changes nothing.
+ * A registration that is taken makes the node a member (member.h), replaces its
+ * connection before, and is answered by HELLO once its rows are on disk.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "lanes/manager/member.h"
+
+#define REJECT_LINES_MAX 20 /* in the log, within the window */
+#define REJECT_WINDOW_MS 60000
+
+enum refusal session_refusal(int result)
+{
+	switch (result) {
+	case -ENOKEY:
+	case -EKEYREJECTED:
+		return REFUSAL_KEY;
+	case -ESTALE:
+		return REFUSAL_REPLAYED;
+	case -ENOENT:
+		return REFUSAL_UNKNOWN;
+	default:
+		return REFUSAL_MALFORMED;
+	}
+}
+
+static const char *refusal_text(int result)
+{
+	switch (result) {
+	case -ENOKEY:
+		return "the registration is signed with a key that the "
+		       "manager does not have; give the node a new key file";
+	case -EKEYREJECTED:
+		return "the registration is not signed with this node's key; "
+		       "give the node its own key file";
+	case -ESTALE:
+		return "the registration answers to another challenge";
+	case -EPROTONOSUPPORT:
+		return "the manager does not speak this version of the "
+		       "protocol";
+	default:
+		return "the registration is malformed";
+	}
+}
+
+/* Whoever reaches the port can fail as often as it likes. */
+static bool may_log(struct engine *engine)
+{
+	uint64_t now_ms = engine_now_ms(engine);
+
+	if (now_ms >= engine->reject_window_ms + REJECT_WINDOW_MS) {
+		if (engine->reject_count > REJECT_LINES_MAX)
+			log_warning(engine->log,
+				    "more registrations were refused count=%u",
+				    engine->reject_count - REJECT_LINES_MAX);
+		engine->reject_window_ms = now_ms;
+		engine->reject_count = 0;
+	}
+	return engine->reject_count++ < REJECT_LINES_MAX;
+}
+
+void session_reject(struct engine *engine, struct session *session,
+		    enum refusal refusal, const char *text)
+{
+	engine->counters.refusals[refusal]++;
+	if (may_log(engine))
+		log_warning(engine->log, "registration refused: %s peer=%s",
+			    text, session->address);
+	session_refuse(engine, session, text);
+}
+
+static void drivers_tell(const struct registration *registration,
+			 const char **unlisted,
+			 struct core_inventory_place *places,
+			 struct core_registration *told)
+{
+	for (size_t i = 0; i < registration->driver_count; i++) {
+		const struct registration_driver *driver =
+			&registration->drivers[i];
+
+		if (!driver->is_usable)
+			unlisted[told->unlisted_count++] = driver->name;
+		places[told->place_count++] = (struct core_inventory_place){
+			.driver = driver->name,
+			.place = driver->place,
+		};
+	}
+	told->unlisted = unlisted;
+	told->places = places;
+}
+
+int register_tell(struct engine *engine,
+		  const struct registration *registration, uint64_t challenge,
+		  int (*tell)(struct core *core,
+			      const struct core_registration *told,
+			      struct fairlead_error *ret_error),
+		  struct fairlead_error *ret_error)
+{
+	struct core_inventory_grant *grants;
+	struct core_inventory_object *objects;
+	struct core_inventory_place places[REGISTRATION_DRIVERS_MAX];
+	const char *unlisted[REGISTRATION_DRIVERS_MAX];
+	struct core_registration told = {
+		.node = registration->node,
+		.version = registration->software,
+		.address = registration->address,
+		.address_size = registration->address_size,
+		.grant_count = registration->grant_count,
+		.object_count = registration->object_count,
+		.challenge = challenge,
+	};
+	int result = -ENOMEM;
+
+	static_assert(COLLECTIVE_ADDRESS_MAX <= CORE_ADDRESS_MAX,
+		      "the core takes any address");
+	static_assert(REGISTRATION_DRIVERS_MAX <= CORE_PLACES_MAX,
+		      "and all places");
+	grants = calloc(told.grant_count + 1, sizeof(*grants));
+	objects = calloc(told.object_count + 1, sizeof(*objects));
+	told.grants = grants;
+	told.objects = objects;
+	memcpy(told.incarnation, registration->incarnation,
+	       sizeof(told.incarnation));
+	for (size_t i = 0; grants != NULL && i < told.grant_count; i++) {
+		const struct registration_grant *from =
+			&registration->grants[i];
+
+		grants[i] = (struct core_inventory_grant){
+			.grant_id = from->grant_id,
+			.state = from->state,
+			.driver = from->driver,
+			.id_count = from->id_count,
+			.ids = from->ids,
+		};
+	}
+	for (size_t i = 0; objects != NULL && i < told.object_count; i++) {
+		const struct registration_object *from =
+			&registration->objects[i];
+
+		objects[i] = (struct core_inventory_object){
+			.driver = from->driver,
+			.device = from->device,
+			.object_id = from->id,
+			.uid = from->uid,
+			.id_count = from->id_count,
+			.ids = from->ids,
+		};
+	}
+	drivers_tell(registration, unlisted, places, &told);
+	if (grants != NULL && objects != NULL)
+		result = tell(engine->core, &told, ret_error);
+	else
+		error_set(ret_error, -ENOMEM, "out of memory");
+	free(grants);
+	free(objects);
+	return result;
+}
+
+/* The node has proven itself on this session: it is the node's from now on. */
+static void adopt(struct engine *engine, struct session *session,
+		  const struct registration *registration)
+{
+	struct member *member = member_register(engine, session, registration);
+	struct output *output = calloc(1, sizeof(*output));
+
+	session_wait_end(engine, session);
+	if (output != NULL)
+		output->node = strdup(registration->node);
+	if (member == NULL || output == NULL || output->node == NULL) {
+		output_destroy(output);
+		commit_spoil(engine, -ENOMEM);
+		return;
+	}
+	output->kind = OUTPUT_HELLO;
+	output->peer = session->peer;
+	memcpy(output->nonce, registration->node_nonce, sizeof(output->nonce));
+	commit_output(engine, output);
+}
+
+static void take_registration(struct engine *engine, struct session *session,
+			      const struct registration *registration)
+{
+	struct fairlead_error error;
+	int result;
+
+	if (halt_check(engine, registration))
+		return;
+	if (registration->address_size == 0) {
+		session_reject(engine, session, REFUSAL_ADDRESS,
+			       "the node has no endpoint for collectives: "
+			       "update its fairleadd, or see its log and "
+			       "`fabric` in its configuration for why there "
+			       "is none");
+		return;
+	}
+	result = register_tell(engine, registration, session->challenge,
+			       core_register, &error);
+	if (result == 0)
+		adopt(engine, session, registration);
+	else
+		session_reject(engine, session, session_refusal(result),
+			       error.text);
+}
+
+void session_register(struct engine *engine, struct session *session,
+		      const struct frame *frame)
+{
+	struct registration registration;
+	int result;
+
+	if (!session->is_challenged) {
+		engine->counters.refusals[REFUSAL_REPLAYED]++;
+		return;
+	}
+	result = registration_open(engine->masters, engine->master_count,
+				   session->nonce, frame->payload, frame->size,
+				   &registration);
+	if (result < 0) {
+		session_reject(engine, session, session_refusal(result),
+			       refusal_text(result));
+		return;
+	}
+	session->is_challenged = false;
+	take_registration(engine, session, &registration);
+	registration_fini(&registration);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Wiring: the nets (role_nets.c), the endpoint (role_endpoint.c), the store's
+ * worker, one timer for the engine's deadline and the site's commands.
+ * Decisions are the engine's.
+ *
+ * The engine's deadline is looked at before the loop waits, since any event
+ * may have moved it.
+ */
+#include "lanes/manager/role.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lanes/manager/journal.h"
+#include "lanes/manager/role_internal.h"
+#include "sys/clock.h"
+#include "sys/files.h"
+#include "sys/rng.h"
+
+/* --- what the engine wants done --- */
+
+static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
+		     struct fairlead_error *ret_error)
+{
+	struct manager *manager = ctx;
+
+	return journal_replay(manager->store, engine, ret_epoch, ret_error);
+}
+
+static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
+{
+	return role_reconfigure(ctx, ret_text);
+}
+
+static const char *on_store_error(void *ctx)
+{
+	struct manager *manager = ctx;
+
+	return manager->worker == NULL ? ""
+				       : store_worker_error(manager->worker);
+}
+
+/* The engine hears of it in the next turn. */
+static void told_later(struct manager *manager, const char *node, uint64_t id,
+		       int result)
+{
+	struct told *told = calloc(1, sizeof(*told));
+
+	if (told == NULL) {
+		log_error(manager->log,
+			  "out of memory: the site is told of node %s again "
+			  "after a restart",
+			  node);
+		return;
+	}
+	snprintf(told->node, sizeof(told->node), "%s", node);
+	told->id = id;
+	told->result = result;
+	told->next = manager->told;
+	manager->told = told;
+}
+
+static void on_command_done(void *ctx, const char *node, uint64_t id,
+			    int result)
+{
+	told_later(ctx, node, id, result);
+}
+
+static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
+		    const char *reason)
+{
+	struct manager *manager = ctx;
+	const struct config_manager *config = &manager->config->manager;
+	const char *path =
+		is_drained ? config->drain_command : config->undrain_command;
+
+	log_warning(manager->log, "node %s node=%s reason=%s",
+		    is_drained ? "drained" : "undrained", node, reason);
+	if (*path == 0)
+		told_later(manager, node, id, 0);
+	else
+		commands_run(manager->commands, path, node, reason, id);
+}
+
+static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
+		      const struct fairlead_effect *effect)
+{
+	struct manager *manager = ctx;
+	struct unable *unable = calloc(1, sizeof(*unable));
+
+	/* Without memory its deadline ends it. */
+	if (unable == NULL)
+		return;
+	unable->grant_id = grant_id;
+	unable->effect_id = effect->id;
+	unable->next = manager->unable;
+	manager->unable = unable;
+	log_error(manager->log,
+		  "there is no executor for the effect kind=%s driver=%s",
+		  effect->kind, driver);
+}
+
+static const struct engine_ops engine_ops = {
+	.replay = on_replay,
+	.reconfigure = on_reconfigure,
+	.store_error = on_store_error,
+	.tell = on_tell,
+	.effect = on_effect,
+};
+
+/* --- the end --- */
+
+static void free_manager(struct manager *manager)
+{
+	void (*stopped)(void *ctx) = manager->stopped;
+	void *ctx = manager->stopped_ctx;
+
+	config_destroy(manager->started);
+	config_destroy(manager->config);
+	free(manager->config_path);
+	hop_keys_fini(&manager->hops);
+	free(manager);
+	if (stopped != NULL)
+		stopped(ctx);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct manager *manager = handle->data;
+
+	if (--manager->open_count == 0)
+		free_manager(manager);
+}
+
+/* Nothing is on its way to the disk. */
+static void close_all(struct manager *manager)
+{
+	net_destroy(take_ptr(manager->nodes_net));
+	gate_destroy(take_ptr(manager->gate));
+	net_destroy(take_ptr(manager->clients_net));
+	http_stop(take_ptr(manager->http));
+	commands_destroy(take_ptr(manager->commands));
+	engine_destroy(take_ptr(manager->engine));
+	role_endpoint_close(manager);
+	store_close(take_ptr(manager->store));
+	while (manager->told != NULL) {
+		struct told *told = manager->told;
+
+		manager->told = told->next;
+		free(told);
+	}
+	while (manager->unable != NULL) {
+		struct unable *unable = manager->unable;
+
+		manager->unable = unable->next;
+		free(unable);
+	}
+	uv_close((uv_handle_t *)&manager->prepare, on_handle_closed);
+	uv_close((uv_handle_t *)&manager->timer, on_handle_closed);
+}
+
+static void on_worker_stopped(void *arg)
+{
+	close_all(arg);
+}
+
+static void stop_worker(struct manager *manager)
+{
+	manager->is_over = true;
+	if (manager->worker == NULL)
+		close_all(manager);
+	else
+		store_worker_stop(take_ptr(manager->worker), on_worker_stopped,
+				  manager);
+}
+
+void manager_stop(struct manager *manager, void (*stopped)(void *ctx),
+		  void *ctx)
+{
+	manager->stopped = stopped;
+	manager->stopped_ctx = ctx;
+	manager->is_over = true;
+	net_listen_stop(manager->nodes_net);
+	net_listen_stop(manager->clients_net);
+	if (manager->gate != NULL)
+		gate_listen_stop(manager->gate);
+}
+
+/* --- time --- */
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct manager *manager = timer->data;
+
+	if (!manager->is_over)
+		engine_tick(manager->engine);
+}
+
+static void end_effects(struct manager *manager)
+{
+	struct unable *unable;
+
+	while ((unable = manager->unable) != NULL) {
+		manager->unable = unable->next;
+		engine_effect_done(manager->engine, unable->grant_id,
+				   unable->effect_id, -ENOSYS,
+				   "no executor of this build does that");
+		free(unable);
+	}
+}
+
+static void end_told(struct manager *manager)
+{
+	struct told *told;
+
+	while ((told = manager->told) != NULL) {
+		manager->told = told->next;
+		engine_told(manager->engine, told->node, told->id,
+			    told->result);
+		free(told);
+	}
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+	struct manager *manager = prepare->data;
+	uint64_t deadline_ms;
+	uint64_t now_ms;
+
+	if (manager->is_over) {
+		if (manager->worker != NULL && engine_is_idle(manager->engine))
+			stop_worker(manager);
+		return;
+	}
+	end_effects(manager);
+	end_told(manager);
+	deadline_ms = engine_deadline_ms(manager->engine);
+	now_ms = clock_monotonic_ms(&manager->clock);
+	if (deadline_ms == DEADLINE_NONE) {
+		uv_timer_stop(&manager->timer);
+		return;
+	}
+	uv_update_time(manager->loop);
+	uv_timer_start(&manager->timer, on_timer,
+		       deadline_ms > now_ms ? deadline_ms - now_ms : 0, 0);
+}
+
+/* --- the start --- */
+
+static int open_journal(struct manager *manager,
+			const struct manager_options *options,
+			struct fairlead_error *ret_error)
+{
+	const struct store_options store_options = {
+		.files = sys_files(),
+		.is_recovery = options->is_recovery,
+	};
+	const char *notice;
+	int result = store_open(manager->config->manager.state, &store_options,
+				&manager->store, ret_error);
+
+	if (result < 0)
+		return result;
+	notice = store_notice(manager->store);
+	if (notice != NULL)
+		log_warning(manager->log, "%s", notice);
+	result = store_worker_start(manager->loop, manager->store,
+				    &manager->worker);
+	if (result < 0)
+		return error_set(ret_error, result, "the journal's thread: %s",
+				 strerror(-result));
+	return 0;
+}
+
+static int make_engine(struct manager *manager,
+		       struct fairlead_error *ret_error)
+{
+	struct role_config filled;
+	struct manager_keys keys;
+	struct engine_options options = {
+		.config = &filled.engine,
+		.keys = &keys,
+		.sessions_max = manager->sessions_max,
+		.clock = sys_clock(),
+		.rng = sys_rng(),
+		.nodes = net_seam(manager->nodes_net),
+		.clients = manager->gate == NULL
+				   ? net_seam(manager->clients_net)
+				   : gate_seam(manager->gate),
+		.collective = role_collective_seam(manager),
+		.store = store_worker_seam(manager->worker),
+		.ops = &engine_ops,
+		.ops_ctx = manager,
+		.log = manager->log,
+	};
+	int result =
+		role_keys_load(manager->config->manager.key, &keys, ret_error);
+
+	if (result < 0)
+		return result;
+	role_config_fill(manager->config, &filled);
+	role_endpoint_keys(manager, &keys);
+	result = engine_create(&options, &manager->engine, ret_error);
+	manager_keys_fini(&keys);
+	return result;
+}
+
+static int make_commands(struct manager *manager,
+			 struct fairlead_error *ret_error)
+{
+	int result =
+		commands_create(manager->loop, manager->log, COMMAND_TIMEOUT_MS,
+				on_command_done, manager, &manager->commands);
+
+	return result < 0 ? error_set(ret_error, result, "out of memory") : 0;
+}
+
+static int start(struct manager *manager, const struct manager_options *options,
+		 struct fairlead_error *ret_error)
+{
+	uint64_t epoch;
+	int result = open_journal(manager, options, ret_error);
+
+	if (result == 0)
+		result = role_nets_create(manager, options->shares, ret_error);
+	if (result == 0)
+		result = make_commands(manager, ret_error);
+	if (result == 0)
+		result = make_engine(manager, ret_error);
+	if (result == 0)
+		result = journal_begin(manager->store, options->is_recovery,
+				       manager->engine, &epoch, ret_error);
+	if (result == 0)
+		result = role_endpoint_open(manager, epoch, ret_error);
+	if (result == 0)
+		result = engine_start(manager->engine, epoch,
+				      options->is_recovery, ret_error);
+	if (result == 0 && options->waive != NULL)
+		engine_waive(manager->engine, options->waive);
+	if (result == 0)
+		result = role_nets_listen(manager, ret_error);
+	return result;
+}
+
+int manager_start(const struct manager_options *options,
+		  struct config *config_owned, struct manager **ret_manager,
+		  struct fairlead_error *ret_error)
+{
+	struct manager *manager = calloc(1, sizeof(*manager));
+	char *path = strdup(options->config_path);
+	int result;
+
+	if (manager == NULL || path == NULL) {
+		config_destroy(config_owned);
+		free(manager);
+		free(path);
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	}
+	manager->loop = options->loop;
+	manager->config_path = path;
+	manager->roles = options->roles;
+	manager->drivers = options->drivers;
+	manager->driver_count = options->driver_count;
+	manager->log = options->log;
+	manager->clock = sys_clock();
+	manager->config = config_owned;
+	uv_prepare_init(manager->loop, &manager->prepare);
+	uv_timer_init(manager->loop, &manager->timer);
+	manager->prepare.data = manager;
+	manager->timer.data = manager;
+	manager->open_count = 2;
+	result = start(manager, options, ret_error);
+	if (result < 0) {
+		stop_worker(manager);
+		return result;
+	}
+	uv_prepare_start(&manager->prepare, on_prepare);
+	*ret_manager = manager;
+	return 0;
+}

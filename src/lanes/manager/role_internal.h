@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the manager role share. */
+#pragma once
+
+#include "lanes/endpoint/endpoint.h"
+#include "lanes/manager/broadcast.h"
+#include "lanes/manager/command.h"
+#include "lanes/manager/engine.h"
+#include "lanes/manager/gate.h"
+#include "lanes/manager/http.h"
+#include "lanes/manager/role.h"
+#include "lanes/manager/role_config.h"
+#include "lanes/manager/store/store.h"
+#include "lanes/manager/store/worker.h"
+#include "sys/descriptors.h"
+#include "sys/net.h"
+
+/* An effect that nobody here carries out: it ends in the next turn. */
+struct unable {
+	uint64_t grant_id;
+	uint32_t effect_id;
+	struct unable *next;
+};
+
+/* A call of the site's tools that has ended. */
+struct told {
+	char node[NODE_NAME_MAX + 1];
+	uint64_t id;
+	int result;
+	struct told *next;
+};
+
+struct manager {
+	uv_loop_t *loop;
+	char *config_path;
+	unsigned int roles;
+	const struct fairlead_driver *const *drivers;
+	size_t driver_count;
+	struct log *log;
+	struct clock_seam clock;
+
+	struct config *config;
+	struct config *started; /* as of the start; NULL: it is config */
+	struct store *store;
+	struct store_worker *worker;
+	struct engine *engine;
+	struct net *nodes_net;
+	size_t sessions_max; /* of the engine: some links are being closed */
+	struct net *clients_net;
+	struct gate *gate;    /* NULL: no clients over TCP */
+	struct hop_keys hops; /* of the endpoint */
+	struct endpoint *endpoint;
+	struct broadcasts *broadcasts; /* over it, for the engine */
+	struct commands *commands;
+	struct http *http;
+	struct unable *unable;
+	struct told *told;
+
+	uv_prepare_t prepare;
+	uv_timer_t timer;
+	unsigned int open_count; /* of the two */
+	/* The engine hears of nothing more but the ends of its commits. */
+	bool is_over;
+	void (*stopped)(void *ctx);
+	void *stopped_ctx;
+};
+
+extern const struct net_events role_client_events;
+
+/* Nobody is taken before they listen. Errors have a text. */
+int role_nets_create(struct manager *manager,
+		     const struct descriptor_shares *shares,
+		     struct fairlead_error *ret_error);
+int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error);
+
+/* Clients over TCP, at most so many. Those of gate_create(). */
+int role_gate_create(struct manager *manager, size_t connections_max,
+		     struct fairlead_error *ret_error);
+/* Take them, if there is a gate. Those of gate_listen(). */
+int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
+
+/* For the engine, from before there is an endpoint. */
+struct collective_seam role_collective_seam(struct manager *manager);
+/*
+ * In this epoch, by which nodes know our messages from those of an earlier
+ * start. Errors have a text.
+ */
+int role_endpoint_open(struct manager *manager, uint64_t epoch,
+		       struct fairlead_error *ret_error);
+/* When the engine has been destroyed. */
+void role_endpoint_close(struct manager *manager);
+/* What nodes' messages are sealed with. */
+void role_endpoint_keys(struct manager *manager,
+			const struct manager_keys *keys);
+
+int role_keys_load(const char *path, struct manager_keys *ret_keys,
+		   struct fairlead_error *ret_error);
+/* As engine_ops.reconfigure. */
+int role_reconfigure(struct manager *manager, char **ret_text);

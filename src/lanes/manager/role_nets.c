@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who connects to the manager: two nets (nodes over TCP, clients over a Unix
+ * socket), the gate for clients over TCP, and the metrics. Each has its own
+ * share of the descriptors: who reaches one of the ports can open connections
+ * without end, and takes none of the others.
+ */
+#include <errno.h>
+
+#include "lanes/manager/role_internal.h"
+#include "lanes/manager/room.h"
+#include "lanes/proto/client.h"
+
+#define SOCKET_MODE 0666 /* who may do what goes by the peer's uid */
+#define GATE_SHARE  4    /* of clients: one in so many over TCP */
+
+/* --- events --- */
+
+static void on_node_opened(void *ctx, uint64_t peer,
+			   const struct net_peer_info *info)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_node_opened(manager->engine, peer, info->address);
+}
+
+static void on_node_received(void *ctx, uint64_t peer, const void *frame,
+			     size_t size)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_node_received(manager->engine, peer, frame, size);
+}
+
+static void on_node_closed(void *ctx, uint64_t peer, int reason)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_node_closed(manager->engine, peer);
+}
+
+static const struct net_events node_events = {
+	.opened = on_node_opened,
+	.received = on_node_received,
+	.closed = on_node_closed,
+};
+
+static void on_client_opened(void *ctx, uint64_t peer,
+			     const struct net_peer_info *info)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_client_opened(manager->engine, peer, info->uid,
+				     !info->is_unix);
+}
+
+static void on_client_received(void *ctx, uint64_t peer, const void *frame,
+			       size_t size)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_client_received(manager->engine, peer, frame, size);
+}
+
+static void on_client_violated(void *ctx, uint64_t peer, int reason)
+{
+	struct manager *manager = ctx;
+
+	engine_client_violated(manager->engine, peer, reason);
+}
+
+static void on_client_closed(void *ctx, uint64_t peer, int reason)
+{
+	struct manager *manager = ctx;
+
+	engine_client_closed(manager->engine, peer);
+}
+
+const struct net_events role_client_events = {
+	.opened = on_client_opened,
+	.received = on_client_received,
+	.violated = on_client_violated,
+	.closed = on_client_closed,
+};
+
+/* --- beginning --- */
+
+static size_t least(size_t left, size_t right)
+{
+	return left < right ? left : right;
+}
+
+static char *render_metrics(void *ctx)
+{
+	struct manager *manager = ctx;
+
+	return engine_metrics(manager->engine);
+}
+
+static int nets_create(struct manager *manager, const struct net_options *nodes,
+		       const struct net_options *clients)
+{
+	int result = net_create(manager->loop, nodes, &manager->nodes_net);
+
+	return result < 0 ? result
+			  : net_create(manager->loop, clients,
+				       &manager->clients_net);
+}
+
+int role_nets_create(struct manager *manager,
+		     const struct descriptor_shares *shares,
+		     struct fairlead_error *ret_error)
+{
+	struct net_options nodes = {
+		.events = &node_events,
+		.events_ctx = manager,
+		.connections_max = shares->links,
+	};
+	struct net_options clients = {
+		.events = &role_client_events,
+		.events_ctx = manager,
+		.connections_max = shares->clients,
+		.root_connections =
+			least(CLIENT_ROOT_CONNECTIONS, shares->clients / 4),
+		.user_connections_max = CLIENT_USER_CONNECTIONS,
+		.clog_bytes = CLIENT_CLOG_BYTES,
+		.frame_bytes_max = CLIENT_FRAME_MAX,
+		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
+	};
+	size_t gate_connections = 0;
+	int result;
+
+	manager->sessions_max = room_sessions(shares);
+	if (*manager->config->manager.listen_clients != 0)
+		gate_connections =
+			(shares->clients + GATE_SHARE - 1) / GATE_SHARE;
+	clients.connections_max -= gate_connections;
+	result = nets_create(manager, &nodes, &clients);
+	if (result < 0)
+		return error_set(ret_error, result, "out of memory");
+	return gate_connections == 0
+		       ? 0
+		       : role_gate_create(manager, gate_connections, ret_error);
+}
+
+int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error)
+{
+	const struct config_manager *config = &manager->config->manager;
+	int result = net_listen_tcp(manager->nodes_net, config->listen, NULL,
+				    ret_error);
+
+	if (result == 0)
+		result = net_listen_unix(manager->clients_net, config->socket,
+					 SOCKET_MODE, (uid_t)-1, (gid_t)-1,
+					 ret_error);
+	if (result == 0)
+		result = role_gate_listen(manager, ret_error);
+	if (result == 0 && *config->metrics != 0)
+		result = http_start(manager->loop, config->metrics,
+				    render_metrics, manager, &manager->http,
+				    NULL, ret_error);
+	return result;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Configuration and keys again. A reload takes the whole configuration or
+ * nothing of it; keys that are right are taken in any case.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lanes/manager/role_internal.h"
+
+/* One more text to those that are there, a line of its own; -ENOMEM. */
+static int text_add(char **texts, const char *text)
+{
+	char *joined;
+
+	if (text == NULL)
+		return -ENOMEM;
+	if (*text == 0)
+		return 0;
+	if (asprintf(&joined, "%s%s%s", *texts == NULL ? "" : *texts,
+		     *texts == NULL ? "" : "\n", text) < 0)
+		return -ENOMEM;
+	free(*texts);
+	*texts = joined;
+	return 0;
+}
+
+/* All of it for people; NULL when memory is out. What waits for a restart is
+ * said again each time. */
+static char *tell(const struct manager *manager, const struct config *config,
+		  bool has_new_keys, const char *core_changes)
+{
+	const struct config *started =
+		manager->started == NULL ? manager->config : manager->started;
+	_auto_(freep) char *changes =
+		config_changes(manager->config, config, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *restart =
+		config_restart_needed(started, config, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *all = NULL;
+
+	if (text_add(&all, changes) < 0 ||
+	    text_add(&all, has_new_keys ? "keys: those of the file are taken"
+					: "") < 0 ||
+	    text_add(&all, core_changes) < 0 || text_add(&all, restart) < 0)
+		return NULL;
+	return all == NULL ? strdup("") : take_ptr(all);
+}
+
+static int take_config(struct manager *manager, struct config *config,
+		       char **ret_text)
+{
+	_auto_(freep) char *changes = NULL;
+	struct manager_keys keys = { 0 };
+	struct role_config filled;
+	struct fairlead_error error;
+	bool has_new_keys = false;
+	int result = role_keys_load(config->manager.key, &keys, &error);
+
+	if (result == 0)
+		result = engine_rekey(manager->engine, &keys, &error);
+	if (result >= 0) {
+		has_new_keys = result > 0;
+		role_endpoint_keys(manager, &keys);
+		role_config_fill(config, &filled);
+		result = engine_configure(manager->engine, &filled.engine,
+					  &changes, &error);
+	}
+	manager_keys_fini(&keys);
+	if (result < 0) {
+		*ret_text = strdup(error.text);
+		return result;
+	}
+	manager->log->level = config->log_level;
+	*ret_text = tell(manager, config, has_new_keys, changes);
+	return 0;
+}
+
+int role_reconfigure(struct manager *manager, char **ret_text)
+{
+	_auto_(config_destroyp) struct config *config = NULL;
+	int result = config_load(manager->config_path, manager->roles,
+				 manager->drivers, manager->driver_count,
+				 &config, ret_text);
+
+	if (result == 0)
+		result = config_check_files(config, CONFIG_ROLE_MANAGER,
+					    ret_text);
+	if (result == 0)
+		result = take_config(manager, config, ret_text);
+	if (result < 0)
+		return result;
+	if (manager->started == NULL)
+		manager->started = manager->config;
+	else
+		config_destroy(manager->config);
+	manager->config = take_ptr(config);
+	return 0;
+}
+
+void manager_reload(struct manager *manager)
+{
+	_auto_(freep) char *text = NULL;
+	int result = role_reconfigure(manager, &text);
+
+	if (result < 0)
+		log_error(manager->log, "reload refused, the old one stays: %s",
+			  text == NULL ? "out of memory" : text);
+	else
+		log_info(manager->log, "reloaded: %s",
+			 text == NULL ? "out of memory for the changes"
+			 : *text == 0 ? "nothing has changed"
+				      : text);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows are an array that doubles, bytes a chain of chunks that never move. A
+ * chunk is as large as all before it together, within limits: a batch of a few
+ * reservations is two allocations, one of thousands is still few.
+ */
+#include "lanes/manager/store/batch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#define ROWS_FIRST  128
+#define CHUNK_FIRST (16u << 10)
+#define CHUNK_LAST  (256u << 10)
+
+struct chunk {
+	struct chunk *next;
+	size_t used;
+	size_t capacity;
+	char bytes[];
+};
+
+struct store_batch {
+	struct store_row *rows;
+	size_t count;
+	size_t capacity;
+	size_t bytes;
+	struct chunk *chunks; /* the newest first */
+};
+
+int store_batch_create(struct store_batch **ret_batch)
+{
+	_auto_(freep) struct store_batch *batch = calloc(1, sizeof(*batch));
+
+	if (batch == NULL)
+		return -ENOMEM;
+	batch->rows = malloc(ROWS_FIRST * sizeof(batch->rows[0]));
+	if (batch->rows == NULL)
+		return -ENOMEM;
+	batch->capacity = ROWS_FIRST;
+	*ret_batch = take_ptr(batch);
+	return 0;
+}
+
+static int reserve_row(struct store_batch *batch)
+{
+	size_t capacity = batch->capacity * 2;
+	struct store_row *rows;
+
+	if (batch->count < batch->capacity)
+		return 0;
+	rows = realloc(batch->rows, capacity * sizeof(rows[0]));
+	if (rows == NULL)
+		return -ENOMEM;
+	batch->rows = rows;
+	batch->capacity = capacity;
+	return 0;
+}
+
+static int reserve_bytes(struct store_batch *batch, size_t size)
+{
+	struct chunk *chunk = batch->chunks;
+	size_t capacity;
+
+	if (chunk != NULL && chunk->capacity - chunk->used >= size)
+		return 0;
+	capacity = batch->bytes < CHUNK_FIRST  ? CHUNK_FIRST
+		   : batch->bytes > CHUNK_LAST ? CHUNK_LAST
+					       : batch->bytes;
+	if (capacity < size)
+		capacity = size;
+	chunk = malloc(sizeof(*chunk) + capacity);
+	if (chunk == NULL)
+		return -ENOMEM;
+	chunk->next = batch->chunks;
+	chunk->used = 0;
+	chunk->capacity = capacity;
+	batch->chunks = chunk;
+	return 0;
+}
+
+static char *copy_bytes(struct chunk *chunk, const void *bytes, size_t size)
+{
+	char *copy = chunk->bytes + chunk->used;
+
+	memcpy(copy, bytes, size);
+	chunk->used += size;
+	return copy;
+}
+
+int store_batch_add(struct store_batch *batch, const struct store_row *row)
+{
+	const char *key = row->key != NULL ? row->key : "";
+	size_t key_size = strlen(key) + 1;
+	struct store_row copy = *row;
+	size_t size;
+	int result;
+
+	assert(row->table < STORE_TABLE_COUNT);
+	assert(row->verb == STORE_PUT || row->verb == STORE_DELETE);
+	if (batch->count >= STORE_BATCH_ROWS_MAX ||
+	    row->size > STORE_BATCH_BYTES_MAX ||
+	    key_size > STORE_BATCH_BYTES_MAX)
+		return -ENOBUFS;
+	size = key_size + row->size;
+	if (size > STORE_BATCH_BYTES_MAX - batch->bytes)
+		return -ENOBUFS;
+	result = reserve_row(batch);
+	if (result == 0)
+		result = reserve_bytes(batch, size);
+	if (result < 0)
+		return result;
+	copy.key = copy_bytes(batch->chunks, key, key_size);
+	copy.body = NULL;
+	if (row->size > 0)
+		copy.body = copy_bytes(batch->chunks, row->body, row->size);
+	batch->rows[batch->count++] = copy;
+	batch->bytes += size;
+	return 0;
+}
+
+size_t store_batch_count(const struct store_batch *batch)
+{
+	return batch->count;
+}
+
+size_t store_batch_bytes(const struct store_batch *batch)
+{
+	return batch->bytes;
+}
+
+bool store_batch_is_full(const struct store_batch *batch)
+{
+	return batch->count >= STORE_BATCH_ROWS_FULL ||
+	       batch->bytes >= STORE_BATCH_BYTES_FULL;
+}
+
+const struct store_row *store_batch_rows(const struct store_batch *batch)
+{
+	return batch->rows;
+}
+
+void store_batch_destroy(struct store_batch *batch)
+{
+	if (batch == NULL)
+		return;
+	while (batch->chunks != NULL) {
+		struct chunk *chunk = batch->chunks;
+
+		batch->chunks = chunk->next;
+		free(chunk);
+	}
+	free(batch->rows);
+	free(batch);
+}

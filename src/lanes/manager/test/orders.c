@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The seam of orders.h, and nodes with keys. */
+#include "orders.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/seam.h"
+#include "lanes/proto/nid.h"
+
+/* --- the seam --- */
+
+static uint32_t place_of(const struct scene *scene, uint64_t nid)
+{
+	for (uint32_t i = 0; i < NODES_MAX; i++)
+		if (nid_of_node(scene->nodes[i].name) == nid)
+			return i;
+	fail_msg("nobody has this NID");
+	return 0;
+}
+
+static int on_start(void *ctx, const struct collective_request *request)
+{
+	struct scene *scene = ctx;
+	struct asked *asked;
+
+	if (scene->start_result < 0)
+		return scene->start_result;
+	assert_true(scene->asked_count < ASKED_MAX);
+	asked = calloc(1, sizeof(*asked));
+	scene->asked[scene->asked_count++] = asked;
+	asked->id = request->id;
+	asked->group = request->group;
+	asked->is_flat = request->is_flat;
+	asked->is_separate = request->parcel.is_separate;
+	asked->patience_ms = request->parcel.patience_ms;
+	asked->part_bytes = request->parcel.part_bytes;
+	for (size_t i = 0; i < request->count; i++)
+		asked->places[i] = request->count < 200
+					   ? place_of(scene, request->nids[i])
+					   : (uint32_t)i;
+	asked->count = request->count;
+	assert_int_equal(command_verify(request->parcel.command,
+					request->parcel.command_size,
+					&scene->public, 1, &asked->head),
+			 0);
+	asked->head.body = NULL;
+	return 0;
+}
+
+static void on_cancel(void *ctx, uint64_t id)
+{
+	struct scene *scene = ctx;
+
+	for (size_t i = 0; i < scene->asked_count; i++)
+		if (scene->asked[i]->id == id)
+			scene->asked[i]->is_cancelled = true;
+}
+
+static const struct collective_ops collective_ops = {
+	.start = on_start,
+	.cancel = on_cancel,
+};
+
+/* --- the caller --- */
+
+static bool on_member(void *ctx, const void *arg, const char *name,
+		      struct spread_member *ret_member)
+{
+	struct scene *scene = ctx;
+	const struct node *node = &scene->nodes[atoi(name + 1)];
+
+	scene->look_up_count++;
+	ret_member->version = WIRE_VERSION;
+	memcpy(ret_member->incarnation, node->incarnation, INCARNATION_SIZE);
+	return node->is_up;
+}
+
+static int on_seal(void *ctx, void *arg, uint16_t version,
+		   struct command *ret_command, struct writer *writer)
+{
+	struct scene *scene = ctx;
+
+	assert_ptr_equal(arg, scene);
+	*ret_command = (struct command){
+		.version = version,
+		.op = (uint8_t)scene->op,
+		.epoch = EPOCH,
+		.life = LIFE,
+		.sequence = ++scene->sequence,
+		.grant_id = GRANT,
+	};
+	return command_seal(&scene->key, ret_command, writer);
+}
+
+static size_t on_masters(void *ctx, const struct node_master **ret_masters)
+{
+	const struct scene *scene = ctx;
+
+	*ret_masters = &scene->master;
+	return 1;
+}
+
+static void on_answered(void *ctx, void *arg, size_t place,
+			const struct spread_answer *answer)
+{
+	struct scene *scene = ctx;
+	struct node *node = &scene->nodes[place];
+
+	node->answer_count++;
+	node->is_heard = answer->is_heard;
+	node->result = answer->result;
+	snprintf(node->text, sizeof(node->text), "%s", answer->text);
+	memcpy(node->answered_by, answer->incarnation, INCARNATION_SIZE);
+}
+
+static void on_done(void *ctx, void *arg)
+{
+	struct scene *scene = ctx;
+
+	scene->done_count++;
+}
+
+static void on_late(void *ctx, const struct spread_late *late)
+{
+	struct scene *scene = ctx;
+
+	assert_int_equal(late->op, scene->op);
+	assert_int_equal(late->grant_id, GRANT);
+	assert_memory_equal(scene->nodes[atoi(late->node + 1)].incarnation,
+			    late->incarnation, INCARNATION_SIZE);
+	snprintf(scene->late_node, sizeof(scene->late_node), "%s", late->node);
+	scene->late_ms = late->asked_ms;
+	scene->late_count++;
+}
+
+static const struct spread_ops spread_ops = {
+	.member = on_member,
+	.seal = on_seal,
+	.masters = on_masters,
+	.answered = on_answered,
+	.done = on_done,
+	.late = on_late,
+};
+
+/* --- memory --- */
+
+static bool has_no_memory;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return has_no_memory ? NULL : __real_calloc(count, size);
+}
+
+void orders_memory(bool is_there)
+{
+	has_no_memory = !is_there;
+}
+
+/* --- the scene --- */
+
+int orders_setup(void **state)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+	const uint8_t seed[KEY_SIZE] = { 1 };
+
+	command_key_derive(1, seed, &scene->key);
+	command_public_derive(1, seed, &scene->public);
+	node_master_derive(1, seed, &scene->master);
+	for (uint32_t i = 0; i < NODES_MAX; i++) {
+		struct node *node = &scene->nodes[i];
+
+		snprintf(node->name, sizeof(node->name), "n%u", i);
+		memset(node->incarnation, (int)(1 + i % 250), INCARNATION_SIZE);
+		node->is_up = true;
+		scene->names[i] = node->name;
+	}
+	scene->now_ms = 1000000;
+	scene->seam.ops = &collective_ops;
+	scene->seam.ctx = scene;
+	assert_int_equal(spreads_create(&spread_ops, scene, &scene->seam,
+					&scene->spreads),
+			 0);
+	*state = scene;
+	return 0;
+}
+
+int orders_teardown(void **state)
+{
+	struct scene *scene = *state;
+
+	spreads_destroy(scene->spreads);
+	for (size_t i = 0; i < scene->asked_count; i++)
+		free(scene->asked[i]);
+	free(scene);
+	return 0;
+}
+
+void orders_start(struct scene *scene, enum command_op op, size_t count)
+{
+	const struct spread_order order = {
+		.op = op,
+		.group = GRANT,
+		.timeout_ms = TIMEOUT_MS,
+		.nodes = scene->names,
+		.node_count = count,
+		.arg = scene,
+	};
+
+	scene->op = op;
+	assert_int_equal(spread_start(scene->spreads, &order, scene->now_ms),
+			 0);
+}
+
+void orders_tick(struct scene *scene)
+{
+	spreads_tick(scene->spreads, scene->now_ms);
+}
+
+void orders_advance(struct scene *scene, uint64_t ms)
+{
+	uint64_t end_ms = scene->now_ms + ms;
+	uint64_t next_ms;
+
+	orders_tick(scene);
+	while ((next_ms = spreads_deadline_ms(scene->spreads)) <= end_ms) {
+		assert_true(next_ms > scene->now_ms); /* it does not spin */
+		scene->now_ms = next_ms;
+		orders_tick(scene);
+	}
+	scene->now_ms = end_ms;
+}
+
+struct asked *orders_only(struct scene *scene, size_t count)
+{
+	assert_int_equal(scene->asked_count, count + 1);
+	return scene->asked[count];
+}
+
+/* --- nodes that answer --- */
+
+struct writer asked_confirm(struct scene *scene, const struct asked *asked,
+			    uint32_t place, int result, const char *reason)
+{
+	const struct node *node = &scene->nodes[place];
+	struct writer writer = { 0 };
+	struct confirm confirm;
+	struct node_key key;
+
+	confirm_answer(&asked->head, node->name, node->incarnation, result,
+		       &confirm);
+	snprintf(confirm.reason, sizeof(confirm.reason), "%s", reason);
+	node_key_derive(&scene->master, node->name, &key);
+	assert_int_equal(confirm_encode(&confirm, &key, &writer), 0);
+	return writer;
+}
+
+struct part part_begin(struct scene *scene, const struct asked *asked,
+		       size_t count)
+{
+	struct part part = { .scene = scene, .asked = asked };
+
+	assert_int_equal(gather_init(&part.gather, (uint32_t)count), 0);
+	return part;
+}
+
+void part_add(struct part *part, uint32_t place, int result)
+{
+	struct writer confirm = asked_confirm(part->scene, part->asked, place,
+					      result, result < 0 ? "why" : "");
+
+	if (part->asked->is_separate)
+		assert_int_equal(gather_carry(&part->gather, confirm.data,
+					      confirm.size),
+				 0);
+	else
+		assert_int_equal(gather_add(&part->gather, place, confirm.data,
+					    confirm.size),
+				 0);
+	writer_fini(&confirm);
+}
+
+void part_send(struct part *part)
+{
+	struct writer writer = { 0 };
+
+	assert_int_equal(gather_encode(&part->gather, &writer), 0);
+	spreads_part(part->scene->spreads, part->asked->id, writer.data,
+		     writer.size);
+	writer_fini(&writer);
+	gather_fini(&part->gather);
+}
+
+void asked_answer_but(struct scene *scene, const struct asked *asked,
+		      size_t count, uint32_t but)
+{
+	struct part part = part_begin(scene, asked, count);
+
+	for (size_t i = 0; i < asked->count; i++)
+		if (asked->places[i] != but)
+			part_add(&part, asked->places[i], 0);
+	part_send(&part);
+}
+
+void asked_answer_one(struct scene *scene, const struct asked *asked,
+		      size_t count, uint32_t place, int result)
+{
+	struct part part = part_begin(scene, asked, count);
+
+	part_add(&part, place, result);
+	part_send(&part);
+}
+
+void asked_end(struct scene *scene, const struct asked *asked)
+{
+	spreads_ended(scene->spreads, asked->id, 0, NULL, 0);
+	orders_tick(scene);
+}
+
+void asked_end_without(struct scene *scene, const struct asked *asked,
+		       uint32_t place, int status)
+{
+	const struct collective_failure failure = {
+		.nid = nid_of_node(scene->nodes[place].name),
+		.status = status,
+	};
+
+	spreads_ended(scene->spreads, asked->id, 0, &failure, 1);
+	orders_tick(scene);
+}
+
+void orders_told_once(const struct scene *scene, size_t count)
+{
+	assert_int_equal(scene->done_count, 1);
+	for (size_t i = 0; i < NODES_MAX; i++)
+		assert_int_equal(scene->nodes[i].answer_count, i < count);
+}

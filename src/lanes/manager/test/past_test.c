@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lanes/manager/past.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#define LINES_MAX 16
+
+/* What is told of an item by these lines; ended by NULL. */
+static json_t *told(const char *const *lines)
+{
+	struct store_row rows[LINES_MAX];
+	json_t *item = json_object();
+	size_t count = 0;
+
+	for (; lines[count] != NULL; count++)
+		rows[count] = (struct store_row){
+			.table = STORE_EVENT,
+			.body = lines[count],
+			.size = strlen(lines[count]),
+		};
+	assert_int_equal(past_tell(item, rows, count), 0);
+	return item;
+}
+
+static void assert_json(const json_t *item, const char *member,
+			const char *expected)
+{
+	char *text = json_dumps(json_object_get(item, member),
+				JSON_COMPACT | JSON_ENCODE_ANY |
+					JSON_REAL_PRECISION(12));
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void a_release_that_went_well_is_told(void **state)
+{
+	json_t *item = told((const char *const[]){
+		"{\"timestamp\":10.5,\"name\":\"request\",\"context\":{\"key\":"
+		"\"a/b/0\",\"nodes\":\"n[0-1]\",\"interconnect\":\"slingshot\","
+		"\"options\":\"vnis=2\"}}",
+		"{\"timestamp\":11.5,\"name\":\"applied\",\"context\":{}}",
+		"{\"timestamp\":12.5,\"name\":\"release\",\"context\":{"
+		"\"reason\":\"request\"}}",
+		"{\"timestamp\":13.5,\"name\":\"revoked\",\"context\":{"
+		"\"nodes\":2"
+		"}}",
+		"{\"timestamp\":13.5,\"name\":\"free\",\"context\":{\"pool\":"
+		"\"vni\",\"ids\":\"1024-1025\"}}",
+		NULL });
+
+	assert_json(item, "outcome", "\"released\"");
+	assert_json(item, "reason", "\"request\"");
+	assert_json(item, "nodes", "\"n[0-1]\"");
+	assert_json(item, "interconnect", "\"slingshot\"");
+	assert_json(item, "options", "\"vnis=2\"");
+	assert_json(item, "since", "10.5");
+	assert_json(item, "applied", "11.5");
+	assert_json(item, "ended", "13.5");
+	assert_json(item, "gone", "13.5");
+	assert_json(item, "had", "{\"vni\":\"1024-1025\"}");
+	assert_json(item, "confirmed", "[]");
+	assert_null(json_object_get(item, "failure"));
+	json_decref(item);
+}
+
+static void a_failure_is_told_with_its_reason(void **state)
+{
+	json_t *item = told((const char *const[]){
+		"{\"timestamp\":10.5,\"name\":\"request\",\"context\":{}}",
+		"{\"timestamp\":11.5,\"name\":\"exception\",\"context\":{"
+		"\"severity\":1,\"note\":\"a warning\"}}",
+		"{\"timestamp\":11.5,\"name\":\"exception\",\"context\":{"
+		"\"severity\":0,\"note\":\"no room on n1\"}}",
+		"{\"timestamp\":12.5,\"name\":\"release\",\"context\":{"
+		"\"reason\":\"apply-failed\"}}",
+		NULL });
+
+	assert_json(item, "outcome", "\"failed\"");
+	assert_json(item, "failure", "\"no room on n1\"");
+	assert_json(item, "reason", "\"apply-failed\"");
+	assert_json(item, "ended", "12.5");
+	json_decref(item);
+}
+
+static void what_came_after_the_end_is_told(void **state)
+{
+	json_t *item = told((const char *const[]){
+		"{\"timestamp\":10.5,\"name\":\"revoked\",\"context\":{}}",
+		"{\"timestamp\":11.5,\"name\":\"free\",\"context\":{\"pool\":"
+		"\"vni\",\"ids\":\"1024\"}}",
+		"{\"timestamp\":12.5,\"name\":\"confirm\",\"context\":{"
+		"\"nodes\":"
+		"\"n7\",\"how\":\"fenced\"}}",
+		"{\"timestamp\":12.5,\"name\":\"free\",\"context\":{\"pool\":"
+		"\"vni\",\"ids\":\"1030\"}}",
+		NULL });
+
+	assert_json(item, "ended", "10.5");
+	assert_json(item, "gone", "12.5");
+	assert_json(item, "had", "{\"vni\":\"1024,1030\"}");
+	assert_json(item, "confirmed",
+		    "[{\"nodes\":\"n7\",\"how\":\"fenced\",\"since\":12.5}]");
+	json_decref(item);
+}
+
+static void what_is_no_event_is_passed_over(void **state)
+{
+	json_t *item = told((const char *const[]){
+		"", "{", "[]", "{\"name\":\"request\"}",
+		"{\"timestamp\":\"x\",\"name\":\"free\",\"context\":{}}",
+		"{\"timestamp\":1.5,\"name\":\"free\",\"context\":[]}",
+		"{\"timestamp\":1.5,\"name\":\"release\"}",
+		"{\"timestamp\":1.5,\"name\":\"confirm\",\"context\":7}",
+		"{\"timestamp\":1.5,\"name\":\"new\",\"context\":{}}", NULL });
+
+	assert_json(item, "gone", "1.5");
+	assert_json(item, "had", "{}");
+	json_decref(item);
+}
+
+static void without_events_there_is_no_outcome(void **state)
+{
+	json_t *item = told((const char *const[]){ NULL });
+
+	assert_null(json_object_get(item, "outcome"));
+	assert_json(item, "had", "{}");
+	json_decref(item);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_release_that_went_well_is_told),
+		cmocka_unit_test(a_failure_is_told_with_its_reason),
+		cmocka_unit_test(what_came_after_the_end_is_told),
+		cmocka_unit_test(what_is_no_event_is_passed_over),
+		cmocka_unit_test(without_events_there_is_no_outcome),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The agent's beginning, its conversation with the guard, and the lanes that
+ * are still there: each is tried again with a growing pause, for ever.
+ */
+#include "lanes/node/agent/agent.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "lanes/node/agent/internal.h"
+
+uint64_t agent_now_ms(const struct agent *agent)
+{
+	return clock_monotonic_ms(&agent->options.clock);
+}
+
+/* --- asking --- */
+
+int agent_ask(struct agent *agent, const struct guard_request *request,
+	      ask_fn *done, void *arg)
+{
+	struct writer message = { .limit = GUARD_MESSAGE_MAX };
+	struct ask *ask;
+	int result;
+
+	if (agent->ask_count >= AGENT_ASKS_MAX)
+		return -ENOBUFS;
+	ask = malloc(sizeof(*ask));
+	if (!ask)
+		return -ENOMEM;
+	*ask = (struct ask){ .type = request->type, .done = done, .arg = arg };
+	result = guard_request_encode(request, &message);
+	if (result == 0)
+		result = agent->options.ops->ask(agent->options.ops_ctx,
+						 message.data, message.size);
+	writer_fini(&message);
+	if (result < 0) {
+		free(ask);
+		return result;
+	}
+	DL_APPEND(agent->asks, ask);
+	agent->ask_count++;
+	return 0;
+}
+
+/* --- the mirror --- */
+
+static void grant_remove(struct agent *agent, struct mirror_grant *grant)
+{
+	HASH_DEL(agent->grants, grant);
+	free(grant->text);
+	free(grant);
+}
+
+static int grant_compare(const struct mirror_grant *one,
+			 const struct mirror_grant *other)
+{
+	return one->grant_id < other->grant_id ? -1 : 1;
+}
+
+static struct mirror_grant *grant_get(struct agent *agent, uint64_t grant_id,
+				      bool may_make)
+{
+	struct mirror_grant *grant;
+
+	HASH_FIND(hh, agent->grants, &grant_id, sizeof(grant_id), grant);
+	if (grant || !may_make)
+		return grant;
+	grant = calloc(1, sizeof(*grant));
+	if (!grant)
+		return NULL;
+	grant->grant_id = grant_id;
+	HASH_ADD_INORDER(hh, agent->grants, grant_id, sizeof(grant_id), grant,
+			 grant_compare);
+	if (!hash_was_added(grant))
+		free(take_ptr(grant));
+	return grant;
+}
+
+static int grant_take(struct agent *agent, const struct guard_grant *shown)
+{
+	bool is_there = shown->state != GRANT_GONE;
+	struct mirror_grant *grant =
+		grant_get(agent, shown->grant_id, is_there);
+
+	if (!is_there && grant)
+		grant_remove(agent, grant);
+	if (!is_there)
+		return 0;
+	if (!grant)
+		return -ENOMEM;
+	if (shown->state == GRANT_REVOKING && grant->state != GRANT_REVOKING) {
+		grant->pause_ms = AGENT_RETRY_MS;
+		grant->retry_ms = agent_now_ms(agent) + grant->pause_ms;
+	}
+	grant->state = shown->state;
+	memcpy(grant->key, shown->key, sizeof(grant->key));
+	memcpy(grant->driver, shown->driver, sizeof(grant->driver));
+	grant->uid = shown->uid;
+	grant->id_count = shown->id_count;
+	memcpy(grant->ids, shown->ids, sizeof(grant->ids));
+	free(grant->text);
+	grant->text = strdup(shown->text);
+	return grant->text ? 0 : -ENOMEM;
+}
+
+int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
+{
+	uint32_t owed_before = agent->owed_count;
+	struct guard_reply reply;
+	struct ask *ask = agent->asks;
+	int result = guard_reply_decode(bytes, size, &reply);
+
+	if (result < 0)
+		return result;
+	if (!ask || ask->type != reply.type)
+		result = -EBADMSG;
+	for (size_t i = 0; i < reply.grant_count && result == 0; i++)
+		result = grant_take(agent, &reply.grants[i]);
+	if (result < 0) {
+		guard_reply_fini(&reply);
+		return result;
+	}
+	agent->epoch = reply.epoch;
+	agent->owed_count = reply.owed_count;
+	agent->key_count = reply.key_count;
+	memcpy(agent->key_ids, reply.key_ids, sizeof(agent->key_ids));
+	DL_DELETE(agent->asks, ask);
+	agent->ask_count--;
+	if (ask->done)
+		ask->done(agent, ask->arg, &reply);
+	free(ask);
+	link_owed(agent, owed_before);
+	if (reply.grant_count > 0)
+		works_wake(agent);
+	guard_reply_fini(&reply);
+	return 0;
+}
+
+/*
+ * What was being taken back when this agent ended may have been somebody's
+ * housekeeping, which is in no journal: it begins anew, for all of these.
+ */
+static void resume_housekeeping(struct agent *agent)
+{
+	const struct work_order order = {
+		.kind = WORK_HOUSEKEEPING,
+		.is_alone = true,
+		.timeout_ms = agent->options.timeouts.housekeeping_ms,
+	};
+	const struct mirror_grant *grant = agent->grants;
+
+	while (grant && grant->state != GRANT_REVOKING)
+		grant = grant->hh.next;
+	if (grant && work_begin(agent, &order) < 0)
+		log_warning(agent->options.log, "no room for housekeeping");
+}
+
+static int sync_ask(struct agent *agent, uint64_t after);
+
+static void sync_done(struct agent *agent, void *arg,
+		      const struct guard_reply *reply)
+{
+	if (!reply->has_more) {
+		agent->is_synced = true;
+		resume_housekeeping(agent);
+		works_wake(agent);
+		return;
+	}
+	/* There was room for this one: its request has just been answered. */
+	(void)sync_ask(agent, reply->grants[reply->grant_count - 1].grant_id);
+}
+
+static int sync_ask(struct agent *agent, uint64_t after)
+{
+	struct guard_request request = {
+		.type = GUARD_GRANTS,
+		.number = after,
+	};
+
+	return agent_ask(agent, &request, sync_done, NULL);
+}
+
+/* --- lanes that are still there --- */
+
+static void retry_done(struct agent *agent, void *arg,
+		       const struct guard_reply *reply)
+{
+	struct mirror_grant *grant =
+		reply->grant_count > 0
+			? grant_get(agent, reply->grants[0].grant_id, false)
+			: NULL;
+
+	if (!grant)
+		return;
+	grant->is_asked = false;
+	grant->pause_ms *= 2;
+	if (grant->pause_ms > AGENT_RETRY_MS_MAX)
+		grant->pause_ms = AGENT_RETRY_MS_MAX;
+	grant->retry_ms = agent_now_ms(agent) + grant->pause_ms;
+}
+
+static void retries_tick(struct agent *agent)
+{
+	uint64_t now_ms = agent_now_ms(agent);
+
+	for (struct mirror_grant *grant = agent->grants; grant;
+	     grant = grant->hh.next) {
+		struct guard_request request = {
+			.type = GUARD_REVOKE,
+			.number = grant->grant_id,
+		};
+
+		if (grant->state != GRANT_REVOKING || grant->is_asked ||
+		    grant->retry_ms > now_ms)
+			continue;
+		grant->is_asked =
+			agent_ask(agent, &request, retry_done, NULL) == 0;
+		if (!grant->is_asked)
+			grant->retry_ms = now_ms + grant->pause_ms;
+	}
+}
+
+static uint64_t retries_deadline_ms(const struct agent *agent)
+{
+	uint64_t deadline_ms = DEADLINE_NONE;
+
+	for (const struct mirror_grant *grant = agent->grants; grant;
+	     grant = grant->hh.next) {
+		if (grant->state == GRANT_REVOKING && !grant->is_asked)
+			deadline_ms =
+				deadline_min(deadline_ms, grant->retry_ms);
+	}
+	return deadline_ms;
+}
+
+/* --- the whole --- */
+
+int agent_create(const struct agent_options *options, struct agent **ret_agent)
+{
+	_auto_(agent_destroyp) struct agent *agent = calloc(1, sizeof(*agent));
+
+	if (!agent)
+		return -ENOMEM;
+	agent->options = *options;
+	agent->name = strdup(options->name);
+	agent->manager = strdup(options->manager);
+	agent->software = strdup(options->software);
+	if (!agent->name || !agent->manager || !agent->software)
+		return -ENOMEM;
+	agent->started_ms = agent_now_ms(agent);
+	*ret_agent = take_ptr(agent);
+	return 0;
+}
+
+void agent_destroy(struct agent *agent)
+{
+	struct mirror_grant *grant, *next_grant;
+	struct ask *ask, *next_ask;
+
+	if (!agent)
+		return;
+	works_fini(agent);
+	relays_fini(agent);
+	agent_clients_fini(agent);
+	status_fini(agent);
+	objects_fini(agent);
+	HASH_ITER (hh, agent->grants, grant, next_grant)
+		grant_remove(agent, grant);
+	DL_FOREACH_SAFE (agent->asks, ask, next_ask) {
+		DL_DELETE(agent->asks, ask);
+		free(ask);
+	}
+	free(agent->name);
+	free(agent->manager);
+	free(agent->software);
+	free(agent->restart);
+	free(agent);
+}
+
+static void hops_done(struct agent *agent, void *arg,
+		      const struct guard_reply *reply)
+{
+	const struct agent_options *options = &agent->options;
+	struct hop_keys keys;
+
+	if (guard_hops_decode(reply->bytes, reply->size, &keys) == 0)
+		options->ops->hops(options->ops_ctx, &keys);
+	hop_keys_fini(&keys);
+}
+
+/* Without an answer the keys stay as they are. */
+static void hops_ask(struct agent *agent)
+{
+	struct guard_request request = { .type = GUARD_HOPS };
+
+	if (agent->options.ops->hops)
+		(void)agent_ask(agent, &request, hops_done, NULL);
+}
+
+int agent_start(struct agent *agent)
+{
+	int result;
+
+	hops_ask(agent);
+	link_begin(agent);
+	result = sync_ask(agent, 0);
+	return result < 0 ? result : status_begin(agent);
+}
+
+uint64_t agent_deadline_ms(const struct agent *agent)
+{
+	uint64_t deadline_ms = retries_deadline_ms(agent);
+
+	deadline_ms = deadline_min(deadline_ms, link_deadline_ms(agent));
+	deadline_ms = deadline_min(deadline_ms, relays_deadline_ms(agent));
+	return deadline_min(deadline_ms, works_deadline_ms(agent));
+}
+
+void agent_tick(struct agent *agent)
+{
+	retries_tick(agent);
+	link_tick(agent);
+	relays_tick(agent);
+	works_tick(agent);
+}
+
+int agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
+		    const char *restart)
+{
+	char *copy = strdup(restart);
+
+	if (!copy)
+		return -ENOMEM;
+	free(agent->restart);
+	agent->restart = copy;
+	agent->options.timeouts = *timeouts;
+	return 0;
+}
+
+static void reload_done(struct agent *agent, void *arg,
+			const struct guard_reply *reply)
+{
+	if (reply->result < 0)
+		log_error(agent->options.log,
+			  "the key file cannot be read again, the old keys "
+			  "stay error=\"%s\"",
+			  reply->text);
+	else
+		log_info(agent->options.log, "the key file was read again");
+	hops_ask(agent);
+}
+
+void agent_endpoint_say(struct agent *agent, bool is_open, const char *text)
+{
+	agent->endpoint_is_open = is_open;
+	snprintf(agent->endpoint, sizeof(agent->endpoint), "%s", text);
+}
+
+void agent_locate(struct agent *agent, const void *address, size_t size)
+{
+	assert(size <= COLLECTIVE_ADDRESS_MAX);
+	if (size > 0)
+		memcpy(agent->options.address, address, size);
+	agent->options.address_size = size;
+}
+
+void agent_reload(struct agent *agent)
+{
+	struct guard_request request = { .type = GUARD_RELOAD };
+	int result = agent_ask(agent, &request, reload_done, NULL);
+
+	if (result < 0)
+		log_error(agent->options.log,
+			  "the key file cannot be read again error=\"%s\"",
+			  strerror(-result));
+}

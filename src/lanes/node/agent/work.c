@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests that take a while. An epilog's tries are quick and soon over; those
+ * of housekeeping slow down and end with the wish to be drained. Both only
+ * hurry what the agent does anyway with a lane that is busy.
+ *
+ *	prolog        wait until the job has a lane here
+ *	env           ask for its environment
+ *	epilog, ..    rounds of REVOKE until all are gone or the time is over
+ *	clean         one round of REVOKE, then one of DESTROY
+ */
+#include "lanes/node/agent/work.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static void round_begin(struct agent *agent, struct work *work,
+			enum work_phase phase);
+
+static bool is_revoke(const struct work *work)
+{
+	return work->order.kind == WORK_EPILOG ||
+	       work->order.kind == WORK_HOUSEKEEPING;
+}
+
+/* --- rounds --- */
+
+static void item_answer(struct work_item *item, int result, const char *text)
+{
+	item->result = result;
+	free(item->text);
+	item->text = strdup(text);
+}
+
+static void round_end(struct agent *agent, struct work *work)
+{
+	uint64_t now_ms = agent_now_ms(agent);
+	size_t left = 0;
+	uint32_t most_ms = work->order.kind == WORK_HOUSEKEEPING
+				   ? AGENT_RETRY_MS_MAX
+				   : AGENT_QUICK_MS_MAX;
+
+	for (size_t i = 0; i < work->item_count; i++)
+		left += !work->items[i].is_done;
+	if (work->order.kind == WORK_CLEAN && work->phase == WORK_ITEMS) {
+		round_begin(agent, work, WORK_OBJECTS);
+		return;
+	}
+	if (!is_revoke(work) || work->order.is_dry_run || left == 0 ||
+	    (now_ms >= work->deadline_ms &&
+	     (work->is_last || work->order.kind == WORK_EPILOG))) {
+		work_finish(agent, work);
+		return;
+	}
+	work->phase = WORK_WAITING;
+	work->next_ms =
+		deadline_min(now_ms + work->pause_ms, work->deadline_ms);
+	work->pause_ms =
+		work->pause_ms < most_ms / 2 ? 2 * work->pause_ms : most_ms;
+}
+
+static void item_done(struct agent *agent, void *arg,
+		      const struct guard_reply *reply);
+static void object_done(struct agent *agent, void *arg,
+			const struct guard_reply *reply);
+
+static int item_ask(struct agent *agent, struct work *work,
+		    struct work_item *item)
+{
+	const struct guard_request request = {
+		.type = GUARD_REVOKE,
+		.number = item->grant_id,
+		.is_dry_run = work->order.is_dry_run,
+		.is_last = work->is_last,
+	};
+
+	return agent_ask(agent, &request, item_done, item);
+}
+
+static int object_ask(struct agent *agent, struct work *work,
+		      struct work_object *object)
+{
+	const struct guard_request request = {
+		.type = GUARD_DESTROY,
+		.is_dry_run = work->order.is_dry_run,
+		.object = object->object,
+	};
+
+	return agent_ask(agent, &request, object_done, object);
+}
+
+/* Ask about the next one, if it is to be asked about. */
+static void round_next(struct agent *agent, struct work *work)
+{
+	size_t i = work->cursor++;
+	int result;
+
+	if (work->phase == WORK_ITEMS && !work->items[i].is_done) {
+		result = item_ask(agent, work, &work->items[i]);
+		if (result < 0)
+			item_answer(&work->items[i], result,
+				    "the guard is too busy");
+		work->asks_open += result == 0;
+	} else if (work->phase == WORK_OBJECTS &&
+		   work->objects[i].grant_id == 0) {
+		result = object_ask(agent, work, &work->objects[i]);
+		if (result < 0)
+			work->objects[i].result = result;
+		work->asks_open += result == 0;
+	}
+}
+
+static void round_go_on(struct agent *agent, struct work *work)
+{
+	size_t count = work->phase == WORK_ITEMS ? work->item_count
+						 : work->object_count;
+
+	while (work->cursor < count && work->asks_open < WORK_WINDOW)
+		round_next(agent, work);
+	if (work->asks_open == 0)
+		round_end(agent, work);
+}
+
+static void round_begin(struct agent *agent, struct work *work,
+			enum work_phase phase)
+{
+	work->phase = phase;
+	work->cursor = 0;
+	work->next_ms = DEADLINE_NONE;
+	if (work->order.kind == WORK_HOUSEKEEPING && !work->order.is_dry_run)
+		work->is_last = agent_now_ms(agent) >= work->deadline_ms;
+	round_go_on(agent, work);
+}
+
+static void item_done(struct agent *agent, void *arg,
+		      const struct guard_reply *reply)
+{
+	struct work_item *item = arg;
+	struct work *work = item->work;
+
+	item_answer(item, reply->result, reply->text);
+	/* One that is not there any more was taken back by somebody else. */
+	item->is_done = reply->result == 0 || reply->result == -ENOENT;
+	work->asks_open--;
+	round_go_on(agent, work);
+}
+
+static void object_done(struct agent *agent, void *arg,
+			const struct guard_reply *reply)
+{
+	struct work_object *object = arg;
+
+	object->result = reply->result == -ENOENT ? 0 : reply->result;
+	object->text = strdup(reply->text);
+	object->work->asks_open--;
+	round_go_on(agent, object->work);
+}
+
+/* --- beginning --- */
+
+static void environment_done(struct agent *agent, void *arg,
+			     const struct guard_reply *reply)
+{
+	struct work *work = arg;
+
+	work->asks_open--;
+	work_finish_environment(agent, work, reply);
+}
+
+static void environment_begin(struct agent *agent, struct work *work)
+{
+	struct guard_request request = { .type = GUARD_ENVIRONMENT };
+	const struct mirror_grant *found = NULL;
+	const struct mirror_grant *grant;
+
+	for (grant = agent->grants; grant; grant = grant->hh.next) {
+		if (grant->state == GRANT_APPLIED &&
+		    work_matches(&work->order, grant) &&
+		    (!found || found->grant_id < grant->grant_id))
+			found = grant;
+	}
+	if (!found) {
+		work_fail(agent, work, -ENOENT, "the job has no lane here",
+			  NULL);
+		return;
+	}
+	if (work->order.uid != 0 && work->order.uid != found->uid) {
+		work_fail(agent, work, -EPERM, "the job is another user's",
+			  NULL);
+		return;
+	}
+	request.number = found->grant_id;
+	if (agent_ask(agent, &request, environment_done, work) < 0)
+		work_fail(agent, work, -EAGAIN, "the guard is too busy", NULL);
+	else
+		work->asks_open++;
+}
+
+static void prolog_step(struct agent *agent, struct work *work)
+{
+	bool is_told = work->order.lane.grant_id != 0 &&
+		       (!work->order.has_lane || work->order.is_dry_run);
+	const struct mirror_grant *grant;
+	char text[256];
+
+	for (grant = agent->grants; grant; grant = grant->hh.next) {
+		if (work_matches(&work->order, grant) &&
+		    (grant->state == GRANT_APPLIED || work->order.is_dry_run))
+			break;
+	}
+	if ((grant || is_told) && work_collect(agent, work) < 0) {
+		work_fail(agent, work, -ENOMEM, "memory is out", NULL);
+	} else if (grant || is_told) {
+		work_finish(agent, work);
+	} else if (work->order.is_dry_run) {
+		work_fail(agent, work, -ENOENT,
+			  "this node knows no reservation of the job",
+			  "the manager sends it when the job is applied; with "
+			  "the grant instead of the job's name a dry run says "
+			  "what would be made");
+	} else if (agent_now_ms(agent) >= work->deadline_ms) {
+		snprintf(text, sizeof(text),
+			 "no lane of the job was applied here within %u ms",
+			 work->order.timeout_ms);
+		work_fail(
+			agent, work, -ETIMEDOUT, text,
+			"'fairlead explain JOB' says what it waits for; where "
+			"the grant is given instead of the job's name, a job "
+			"without a lane waits for nothing");
+	}
+}
+
+/* Of a clean of one object. */
+static int object_check(const struct work *work,
+			struct fairlead_error *ret_error)
+{
+	const struct work_order *order = &work->order;
+	const struct work_object *object = work->objects;
+
+	if (work->object_count == 0)
+		return error_set(ret_error, -ENOENT,
+				 "there is no object %u on '%s'",
+				 order->object_id, order->device);
+	if (object->object.flags &
+	    (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT))
+		return error_set(ret_error, -EPERM,
+				 "object %u on '%s' is the system's",
+				 order->object_id, order->device);
+	if (object->grant_id > 0)
+		return error_set(ret_error, -EPERM,
+				 "object %u on '%s' is of grant %" PRIu64
+				 ": release that",
+				 order->object_id, order->device,
+				 object->grant_id);
+	return 0;
+}
+
+/* list: for clean, else NULL. */
+static void rounds_begin(struct agent *agent, struct work *work,
+			 const struct guard_object *list, size_t count)
+{
+	struct fairlead_error error;
+	int result = work_collect(agent, work);
+
+	if (result == 0)
+		result = work_take_objects(agent, work, list, count);
+	error_set(&error, result, "memory is out");
+	if (result == 0 && work->order.has_object)
+		result = object_check(work, &error);
+	if (result < 0)
+		work_fail(agent, work, result, error.text, NULL);
+	else
+		round_begin(agent, work, WORK_ITEMS);
+}
+
+static void objects_listed(struct agent *agent, void *arg, uint64_t number,
+			   const struct guard_object *list, size_t count,
+			   const struct fairlead_error *error)
+{
+	struct work *work = arg;
+
+	if (list)
+		rounds_begin(agent, work, list, count);
+	else
+		work_fail(agent, work, error->code, error->text, NULL);
+}
+
+static void revoke_begin(struct agent *agent, struct work *work)
+{
+	work->is_begun = true;
+	if (work->order.kind != WORK_CLEAN)
+		rounds_begin(agent, work, NULL, 0);
+	else if (objects_ask(agent, objects_listed, work, 0) < 0)
+		work_fail(agent, work, -EAGAIN, "the guard is too busy", NULL);
+}
+
+static void work_step(struct agent *agent, struct work *work)
+{
+	if (!agent->is_synced)
+		return;
+	switch (work->order.kind) {
+	case WORK_PROLOG:
+		prolog_step(agent, work);
+		break;
+	case WORK_ENVIRONMENT:
+		if (work->asks_open == 0)
+			environment_begin(agent, work);
+		break;
+	case WORK_EPILOG:
+	case WORK_HOUSEKEEPING:
+	case WORK_CLEAN:
+		if (!work->is_begun)
+			revoke_begin(agent, work);
+		else if (work->phase == WORK_WAITING &&
+			 agent_now_ms(agent) >= work->next_ms)
+			round_begin(agent, work, WORK_ITEMS);
+		break;
+	}
+}
+
+int work_begin(struct agent *agent, const struct work_order *order)
+{
+	struct work *work;
+
+	if (agent->work_count >= AGENT_WORKS_MAX)
+		return -EAGAIN;
+	work = calloc(1, sizeof(*work));
+	if (!work)
+		return -ENOMEM;
+	work->order = *order;
+	work->deadline_ms = agent_now_ms(agent) + order->timeout_ms;
+	work->next_ms =
+		order->kind == WORK_PROLOG ? work->deadline_ms : DEADLINE_NONE;
+	work->pause_ms = order->kind == WORK_HOUSEKEEPING ? AGENT_RETRY_MS
+							  : AGENT_QUICK_MS;
+	DL_APPEND(agent->works, work);
+	agent->work_count++;
+	work_step(agent, work);
+	return 0;
+}
+
+/* --- events --- */
+
+void works_wake(struct agent *agent)
+{
+	struct work *work, *next;
+
+	DL_FOREACH_SAFE (agent->works, work, next)
+		work_step(agent, work);
+}
+
+uint64_t works_deadline_ms(const struct agent *agent)
+{
+	uint64_t deadline_ms = DEADLINE_NONE;
+
+	for (const struct work *work = agent->works; work && agent->is_synced;
+	     work = work->next) {
+		if (work->phase == WORK_WAITING)
+			deadline_ms = deadline_min(deadline_ms, work->next_ms);
+	}
+	return deadline_ms;
+}
+
+void works_tick(struct agent *agent)
+{
+	works_wake(agent);
+}
+
+void works_fini(struct agent *agent)
+{
+	while (agent->works)
+		work_remove(agent, agent->works);
+}

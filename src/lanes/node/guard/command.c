@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the manager orders, as node-protocol.md has it: believed only when its
+ * signature, its digest and its epoch are right and this node is named, and
+ * then decided by the state of the grant.
+ *
+ * A command that is not believed gets no answer. One that is refused gets its
+ * refusal, but for HELLO, ACK and DRAIN, which are never answered.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "base/runs.h"
+#include "lanes/proto/seal.h"
+#include "lanes/node/guard/internal.h"
+
+/* A refusal with its reason. */
+static int refuse(struct reply *reply, int result, const char *text)
+{
+	text_add(reply->head.text, text);
+	return result;
+}
+
+/*
+ * While keys are rotated a manager goes on in the same life: its proof is kept
+ * as the newest key has signed it, for those that retire verify nothing more.
+ * A later command brings it again when it cannot be written now.
+ */
+static void proof_renew(struct guard *guard, const struct command *command,
+			const uint8_t *header)
+{
+	struct writer batch;
+
+	if (command->key_id <= guard->ledger.key_id)
+		return;
+	batch_begin(guard, &batch);
+	ledger_write_epoch(&batch, header);
+	(void)batch_commit(guard, &batch);
+}
+
+/* A new epoch is on disk before anything that it orders is done. */
+static int epoch_check(struct guard *guard, const struct command *command,
+		       const uint8_t *header, struct reply *reply)
+{
+	const struct ledger *ledger = &guard->ledger;
+	struct writer batch;
+	int result;
+
+	if (ledger->has_epoch && command->epoch < ledger->epoch)
+		return refuse(reply, -ESTALE,
+			      "a manager with a higher epoch was obeyed");
+	if (ledger->has_epoch && command->epoch == ledger->epoch) {
+		if (command->life != ledger->life)
+			return refuse(reply, -ESTALE,
+				      "another manager with this epoch was "
+				      "obeyed");
+		proof_renew(guard, command, header);
+		return 0;
+	}
+	batch_begin(guard, &batch);
+	ledger_write_epoch(&batch, header);
+	result = batch_commit(guard, &batch);
+	if (result < 0)
+		return refuse(reply, result, "cannot write the journal");
+	guard->drain_sequence = 0;
+	guard->lease_sequence = 0;
+	return 0;
+}
+
+/* Index of this node in a host list, or -EPERM. */
+static int name_find(const struct guard *guard, const char *nodes,
+		     struct reply *reply)
+{
+	int index = hostlist_find(nodes, guard->config.name);
+
+	return index >= 0 ? index
+			  : refuse(reply, -EPERM,
+				   "the command does not name this node");
+}
+
+/* --- APPLY and REVOKE --- */
+
+static int apply_read(const struct guard *guard, const struct command *command,
+		      const struct apply_body *body, struct grant *grant,
+		      struct reply *reply)
+{
+	int index = name_find(guard, body->nodes, reply);
+	int count = hostlist_count(body->nodes);
+	int64_t cores, tasks;
+
+	if (index < 0)
+		return index;
+	if (!guard->has_hello || command->life != guard->hello_life ||
+	    command->sequence <= guard->hello_sequence)
+		return refuse(reply, -ENOTCONN,
+			      "it was made before this node registered");
+	cores = runs_at(body->cores, (size_t)index);
+	tasks = runs_at(body->tasks, (size_t)index);
+	if (count < 0 || cores < 0 || tasks < 0)
+		return refuse(reply, -EINVAL,
+			      "the command has no cores or tasks of this node");
+	grant->lane.grant_id = command->grant_id;
+	grant->lane.uid = body->uid;
+	grant->lane.gid = body->gid;
+	grant->lane.cores = (uint32_t)cores;
+	grant->lane.tasks = (uint32_t)tasks;
+	grant->lane.id_count = body->id_count;
+	memcpy(grant->lane.ids, body->ids, sizeof(body->ids));
+	memcpy(grant->lane.options, body->options, sizeof(body->options));
+	grant->lane.index = (uint32_t)index;
+	grant->lane.node_count = (uint32_t)count;
+	grant->lane.members_size = body->members_size;
+	grant->lane.members = body->members_size > 0 ? body->members : NULL;
+	memcpy(grant->digest, command->digest, DIGEST_SIZE);
+	memcpy(grant->key, body->key, sizeof(body->key));
+	memcpy(grant->driver, body->driver, sizeof(body->driver));
+	return 0;
+}
+
+/* Make the lane, with the secrets that are sealed to this node. */
+static int apply_new(struct guard *guard, const struct grant *wanted,
+		     const struct apply_body *body, struct reply *reply)
+{
+	const struct guard_driver *driver = guard_driver(guard, wanted->driver);
+	struct grant grant = *wanted;
+	struct secret secret;
+	int result;
+
+	if (body->sealed_size == 0)
+		return lane_apply(guard, wanted, reply->head.text);
+	if (!driver || !driver->driver->manager ||
+	    !driver->driver->manager->pack)
+		return refuse(reply, -EOPNOTSUPP,
+			      "no driver of this node takes such secrets");
+	result = seal_open(guard->keys.confirms, guard->keys.confirm_count,
+			   grant.lane.grant_id, grant.lane.index, body->sealed,
+			   body->sealed_size, &secret);
+	if (result < 0)
+		return refuse(reply, result,
+			      "the secrets cannot be opened by this node");
+	grant.lane.secrets = secret.bytes;
+	grant.lane.secrets_size = secret.size;
+	result = lane_apply(guard, &grant, reply->head.text);
+	secret_fini(&secret);
+	return result;
+}
+
+static int apply_decide(struct guard *guard, const struct grant *wanted,
+			const struct apply_body *body, struct reply *reply)
+{
+	uint64_t grant_id = wanted->lane.grant_id;
+	const struct grant *grant = ledger_grant(&guard->ledger, grant_id);
+	int result;
+
+	if (ledger_has_tombstone(&guard->ledger, grant_id) ||
+	    (grant && grant->state == GRANT_REVOKING))
+		return refuse(reply, -ESTALE, "the grant was revoked");
+	if (grant &&
+	    sodium_memcmp(grant->digest, wanted->digest, DIGEST_SIZE) != 0)
+		return refuse(reply, -EEXIST,
+			      "the grant is here with another content");
+	if (grant)
+		return refuse(reply, 0, grant->text ? grant->text : "");
+	if (grant_id < guard->floor)
+		return refuse(reply, -ESTALE,
+			      "the grant is below the apply floor");
+	result = grant_make_room(guard, reply->head.text);
+	if (result < 0)
+		return result;
+	return apply_new(guard, wanted, body, reply);
+}
+
+static int obey_apply(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct grant wanted = { .state = GRANT_APPLYING };
+	struct apply_body body;
+	int result = apply_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = apply_read(guard, command, &body, &wanted, reply);
+	if (result == 0)
+		result = apply_decide(guard, &wanted, &body, reply);
+	apply_body_fini(&body);
+	return result;
+}
+
+static int obey_revoke(struct guard *guard, const struct command *command,
+		       struct reply *reply)
+{
+	struct revoke_body body;
+	int result = revoke_body_decode(command->body, command->body_size,
+					command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result >= 0)
+		result = revoke_decide(guard, command, &body, reply);
+	revoke_body_fini(&body);
+	return result;
+}
+
+/* --- the others --- */
+
+static int obey_query(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct query_body body;
+	int result = query_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result > 0)
+		result = 0;
+	reply->head.what = body.what;
+	query_body_fini(&body);
+	return result;
+}
+
+static int obey_clean(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct clean_body body;
+	int result = clean_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result > 0)
+		result = 0;
+	reply->head.is_all = body.is_all;
+	reply->head.is_dry_run = body.is_dry_run;
+	clean_body_fini(&body);
+	return result;
+}
+
+static int obey_hello(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct hello_body body;
+	int result = hello_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	if (!guard->has_nonce || strcmp(body.node, guard->config.name) != 0 ||
+	    sodium_memcmp(body.nonce, guard->nonce, NONCE_SIZE) != 0)
+		return refuse(reply, -ESTALE,
+			      "it answers another registration");
+	if (sodium_memcmp(body.cluster, guard->keys.cluster, CLUSTER_ID_SIZE) !=
+	    0)
+		return refuse(reply, -EPERM, "it is of another cluster");
+	guard->has_nonce = false;
+	guard->has_hello = true;
+	guard->hello_life = command->life;
+	guard->hello_sequence = command->sequence;
+	return 0;
+}
+
+static int obey_ack(struct guard *guard, const struct command *command,
+		    struct reply *reply)
+{
+	const struct owed *owed = guard->ledger.owed;
+	struct writer batch;
+	struct ack_body body;
+	int result = ack_body_decode(command->body, command->body_size,
+				     command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	if (strcmp(body.node, guard->config.name) != 0)
+		return refuse(reply, -EPERM, "it is for another node");
+	while (owed && owed->sequence != body.sequence)
+		owed = owed->next;
+	if (!owed)
+		return 0;
+	batch_begin(guard, &batch);
+	ledger_write_acknowledged(&batch, body.sequence);
+	return batch_commit(guard, &batch);
+}
+
+static int obey_drain(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct drain_body body;
+	int result = drain_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	if (strcmp(body.node, guard->config.name) != 0)
+		return refuse(reply, -EPERM, "it is for another node");
+	if (command->sequence <= guard->drain_sequence)
+		return refuse(reply, -ESTALE, "a later one was obeyed");
+	guard->drain_sequence = command->sequence;
+	reply->head.is_drained = body.is_drained;
+	text_add(reply->head.text, body.reason);
+	return 0;
+}
+
+/* What is asked again because its answer was lost is answered again. */
+static int obey_lease(struct guard *guard, const struct command *command,
+		      struct reply *reply)
+{
+	struct lease_body body;
+	int result = lease_body_decode(command->body, command->body_size,
+				       command->version, &body);
+
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	result = name_find(guard, body.nodes, reply);
+	if (result >= 0 && command->sequence < guard->lease_sequence)
+		result = refuse(reply, -ESTALE, "a later one was obeyed");
+	if (result >= 0) {
+		guard->lease_sequence = command->sequence;
+		reply->head.lease_s = body.lease_s;
+		result = 0;
+	}
+	lease_body_fini(&body);
+	return result;
+}
+
+/* --- answers --- */
+
+static int answer(const struct guard *guard, const struct command *command,
+		  int result, const void *bytes, size_t size,
+		  struct reply *reply)
+{
+	struct confirm confirm;
+
+	confirm_answer(command, guard->keys.name, guard->config.incarnation,
+		       result, &confirm);
+	memcpy(confirm.reason, reply->head.text, sizeof(confirm.reason));
+	confirm.answer = bytes;
+	confirm.answer_size = size;
+	return confirm_write(guard, &confirm, reply);
+}
+
+int command_answer_revoke(const struct guard *guard,
+			  const struct command *command, int result,
+			  struct reply *reply)
+{
+	int written;
+
+	reply->head.op = command->op;
+	reply->head.sequence = command->sequence;
+	reply_grant(guard, command->grant_id, reply);
+	written = answer(guard, command, result, NULL, 0, reply);
+	return written < 0 ? written : result;
+}
+
+/* The guard's own word, since identifiers come free by it. */
+static int answer_inventory(struct guard *guard, const struct command *command,
+			    struct reply *reply)
+{
+	struct writer bytes = { .limit = CONFIRM_ANSWER_MAX };
+	int result = inventory_answer(guard, &bytes);
+
+	result = answer(guard, command, result, bytes.data,
+			result < 0 ? 0 : bytes.size, reply);
+	writer_fini(&bytes);
+	return result;
+}
+
+/* QUERY and CLEAN wait for the agent; with too many the oldest goes. */
+static void pending_add(struct guard *guard, const struct command *command)
+{
+	struct command *slot = &guard->pending[guard->pending_next];
+
+	guard->pending_next = (guard->pending_next + 1) % GUARD_PENDING_MAX;
+	*slot = *command;
+	slot->body = NULL;
+	slot->body_size = 0;
+}
+
+int command_answer(struct guard *guard, const struct guard_request *request,
+		   struct reply *reply)
+{
+	for (size_t i = 0; i < GUARD_PENDING_MAX; i++) {
+		struct command command = guard->pending[i];
+
+		if (command.op == 0 || command.sequence != request->number)
+			continue;
+		guard->pending[i] = (struct command){ 0 };
+		reply->head.sequence = command.sequence;
+		return answer(guard, &command, request->result, request->bytes,
+			      request->size, reply);
+	}
+	return -ENOENT;
+}
+
+static int op_obey(struct guard *guard, const struct command *command,
+		   struct reply *reply)
+{
+	static int (*const obey[])(struct guard *, const struct command *,
+				   struct reply *) = {
+		[COMMAND_HELLO] = obey_hello,   [COMMAND_APPLY] = obey_apply,
+		[COMMAND_REVOKE] = obey_revoke, [COMMAND_QUERY] = obey_query,
+		[COMMAND_CLEAN] = obey_clean,   [COMMAND_ACK] = obey_ack,
+		[COMMAND_DRAIN] = obey_drain,   [COMMAND_LEASE] = obey_lease,
+	};
+
+	if (command->apply_floor > guard->floor)
+		guard->floor = command->apply_floor;
+	return obey[command->op](guard, command, reply);
+}
+
+int command_obey(struct guard *guard, const struct guard_request *request,
+		 struct reply *reply)
+{
+	struct command command;
+	int result, written = 0;
+
+	result = command_verify(request->bytes, request->size,
+				guard->keys.commands, guard->keys.command_count,
+				&command);
+	if (result < 0)
+		return refuse(reply, result, "not a command of our manager");
+	if (command.op != COMMAND_REVOKE)
+		waiting_settle(guard);
+	reply->head.op = command.op;
+	reply->head.sequence = command.sequence;
+	result = epoch_check(guard, &command, request->bytes, reply);
+	if (result == 0)
+		result = op_obey(guard, &command, reply);
+	switch (command.op) {
+	case COMMAND_REVOKE:
+		if (result != REPLY_WAITS)
+			result = command_answer_revoke(guard, &command, result,
+						       reply);
+		break;
+	case COMMAND_APPLY:
+		reply_grant(guard, command.grant_id, reply);
+		written = answer(guard, &command, result, NULL, 0, reply);
+		break;
+	case COMMAND_LEASE:
+		written = answer(guard, &command, result, NULL, 0, reply);
+		if (result == 0)
+			inventory_tend(guard, reply);
+		break;
+	case COMMAND_QUERY:
+	case COMMAND_CLEAN:
+		if (result == 0 && reply->head.what == QUERY_INVENTORY)
+			written = answer_inventory(guard, &command, reply);
+		else if (result == 0)
+			pending_add(guard, &command);
+		else
+			written =
+				answer(guard, &command, result, NULL, 0, reply);
+		break;
+	}
+	return written < 0 ? written : result;
+}

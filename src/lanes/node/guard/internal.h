@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the guard, which share its state. */
+#pragma once
+
+#include "lanes/node/guard/core.h"
+#include "lanes/node/guard/ledger.h"
+
+#define GUARD_PENDING_MAX 16  /* QUERY and CLEAN that wait for the agent */
+#define GUARD_WAITING_MAX 128 /* lanes that are taken back together */
+
+/* The lane of a grant in the ledger, to be taken back, and what came of it. */
+struct revocation {
+	uint64_t grant_id;
+	unsigned int flags;     /* LANE_OWES, LANE_LAST */
+	struct command command; /* the manager's; op 0: the agent asks for it */
+	int result;             /* 0: it is gone, and the grant with it */
+	char text[GUARD_TEXT_MAX + 1]; /* warnings, and the reason */
+};
+
+#define GUARD_LEVEL_MAX 15 /* bytes of FAIRLEAD_SUMMARY_LEVEL's word */
+
+/* What the manager knows of a driver here. */
+struct guard_told {
+	struct fairlead_place place;
+	char level[GUARD_LEVEL_MAX + 1];
+};
+
+struct guard {
+	struct guard_config config;
+	struct node_keys keys;
+	struct ledger ledger;
+	struct journal journal;
+	uint64_t floor;   /* highest seen; in the ledger with the next record */
+	uint16_t version; /* spoken with the manager */
+	bool has_nonce;   /* a REGISTER waits for its HELLO */
+	uint8_t nonce[NONCE_SIZE]; /* of our start and the last REGISTER */
+	bool has_hello;            /* the last REGISTER has its HELLO */
+	uint64_t hello_life, hello_sequence;
+	uint64_t drain_sequence; /* of the last DRAIN, in this epoch */
+	uint64_t lease_sequence; /* of the last LEASE, in this epoch */
+	/* Of the drivers, as the last REGISTER or inventory told them. */
+	struct guard_told told[REGISTRATION_DRIVERS_MAX];
+	struct command pending[GUARD_PENDING_MAX];
+	size_t pending_next;
+	struct revocation waiting[GUARD_WAITING_MAX];
+	size_t waiting_count;
+	struct writer *replies; /* of the request that is being handled */
+};
+
+/* A reply while it is made; its result is what the handler returns. */
+struct reply {
+	struct guard_reply head;
+	struct guard_grant grants[GUARD_PAGE_MAX];
+	struct guard_object *objects; /* owned; NULL: none */
+	struct writer bytes;
+};
+
+/* A text of at most GUARD_TEXT_MAX bytes that grows by lines. */
+void text_add(char text[GUARD_TEXT_MAX + 1], const char *line);
+
+/* --- core.c --- */
+
+/* Begin a batch for the journal; it is in the caller's memory. */
+void batch_begin(struct guard *guard, struct writer *batch);
+/*
+ * Write the batch to the journal and let the ledger take it; the writer is
+ * freed. 0, or why nothing has changed.
+ */
+int batch_commit(struct guard *guard, struct writer *batch);
+/*
+ * Room for one more grant, once what the floor covers is forgotten. -ENOSPC,
+ * with the reason in text.
+ */
+int grant_make_room(struct guard *guard, char text[GUARD_TEXT_MAX + 1]);
+/* The driver of that name, open or not, or NULL. */
+const struct guard_driver *guard_driver(const struct guard *guard,
+					const char *name);
+
+/* The grant as it is now, or that it is gone, into the reply. */
+void reply_grant(const struct guard *guard, uint64_t grant_id,
+		 struct reply *reply);
+/* Behind those that were sent before; its content is freed. */
+void reply_send(struct guard *guard, struct reply *reply);
+/* A CONFIRM, with its MAC, into the reply's bytes. */
+int confirm_write(const struct guard *guard, const struct confirm *confirm,
+		  struct reply *reply);
+
+/* --- lane.c: lanes on the drivers --- */
+
+/* The drivers' way to add lines to a text. */
+struct collector {
+	struct fairlead_warnings warnings;
+	char *text;
+};
+struct collector collector_of(char text[GUARD_TEXT_MAX + 1]);
+/* That of a grant. -ENODEV: there is none here, or it is not open. */
+int lane_driver(const struct guard *guard, const struct grant *grant,
+		const struct guard_driver **ret_driver,
+		struct fairlead_error *ret_error);
+
+/*
+ * Make the lane of a grant that is not in the ledger (lane, digest, key and
+ * driver are set, and what only an apply has), or leave a tombstone and nothing
+ * else. text: warnings, or the reason.
+ */
+int lane_apply(struct guard *guard, const struct grant *grant,
+	       char text[GUARD_TEXT_MAX + 1]);
+/* The environment file's content, appended. */
+int lane_environment(const struct guard *guard, const struct grant *grant,
+		     const struct fairlead_record *record,
+		     struct writer *writer, struct fairlead_error *ret_error);
+
+/* --- revoke.c: lanes that are taken back --- */
+
+enum {
+	LANE_OWES = 1u << 0, /* the manager is to be told when it is gone */
+	LANE_LAST = 1u << 1, /* and when it is still busy: it wants a drain */
+};
+
+/*
+ * Take lanes back, together as far as their drivers can; sets result and text.
+ * No grant is named twice.
+ */
+void lanes_revoke(struct guard *guard, struct revocation *list, size_t count);
+/* The end of grants whose lanes are gone: they are freed. */
+void lanes_bury(struct guard *guard, struct revocation *list, size_t count);
+/* What a revoke would do now. */
+int lane_try_revoke(const struct guard *guard, const struct grant *grant,
+		    char text[GUARD_TEXT_MAX + 1]);
+/* Obey a REVOKE that names this node; returns as a handler. */
+int revoke_decide(struct guard *guard, const struct command *command,
+		  const struct revoke_body *body, struct reply *reply);
+
+/* --- waiting.c: lanes that are taken back together --- */
+
+/* A handler's result that is no reply: it comes with that of the last. */
+#define REPLY_WAITS 1
+
+bool waiting_has(const struct guard *guard, uint64_t grant_id);
+/*
+ * Have a grant's lane taken back with others; no more than GUARD_WAITING_MAX.
+ * command: the manager's, or NULL. Returns REPLY_WAITS.
+ */
+int waiting_add(struct guard *guard, uint64_t grant_id, unsigned int flags,
+		const struct command *command);
+/* All that wait are taken back, and their replies sent. */
+void waiting_settle(struct guard *guard);
+
+/* --- command.c: what the manager orders --- */
+
+int command_obey(struct guard *guard, const struct guard_request *request,
+		 struct reply *reply);
+int command_answer(struct guard *guard, const struct guard_request *request,
+		   struct reply *reply);
+/* The reply to a REVOKE with that result; returns the reply's own. */
+int command_answer_revoke(const struct guard *guard,
+			  const struct command *command, int result,
+			  struct reply *reply);
+
+/* --- inventory.c: what is on the node --- */
+
+int inventory_register(struct guard *guard, const struct guard_request *request,
+		       struct reply *reply);
+/* The answer to QUERY_INVENTORY. -E2BIG, and those of the writer. */
+int inventory_answer(struct guard *guard, struct writer *writer);
+/* Each driver, and how it works here. */
+int inventory_drivers(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply);
+/*
+ * What the drivers are to look after (tend), and whether a place or a level has
+ * changed since it was told, into the reply.
+ */
+void inventory_tend(struct guard *guard, struct reply *reply);
+int inventory_objects(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply);
+int inventory_destroy(struct guard *guard, const struct guard_request *request,
+		      struct reply *reply);

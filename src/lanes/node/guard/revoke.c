@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lanes that are taken back together go through each of these steps together, in
+ * the order that survives a crash at any point:
+ *
+ *	REVOKING | driver, environment file | OWED, TOMBSTONE | answer
+ *
+ * This does not wait for the journal: when that cannot be written the lane is
+ * taken all the same, but is not said to be gone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes/node/guard/internal.h"
+
+static const struct fairlead_record unknown;
+
+static const struct fairlead_record *record_of(const struct grant *grant)
+{
+	return grant->record ? grant->record : &unknown;
+}
+
+static int driver_revoke(const struct guard *guard, const struct grant *grant,
+			 bool is_dry_run, char text[GUARD_TEXT_MAX + 1],
+			 struct fairlead_error *ret_error)
+{
+	struct collector collector = collector_of(text);
+	const struct guard_driver *driver;
+	int result = lane_driver(guard, grant, &driver, ret_error);
+
+	if (result < 0)
+		return result;
+	return driver->driver->node->revoke(driver->state, &grant->lane,
+					    record_of(grant), is_dry_run,
+					    &collector.warnings, ret_error);
+}
+
+static int environment_remove(struct guard *guard, const struct grant *grant,
+			      struct fairlead_error *ret_error)
+{
+	struct request_key key;
+	int result;
+
+	if (!*grant->key)
+		return 0; /* lost here and forgotten by the manager */
+	result = request_key_parse(grant->key, &key, ret_error);
+	if (result < 0)
+		return result;
+	result = guard->config.ops->remove_environment(guard->config.ops_ctx,
+						       &key);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot remove the environment file: %s",
+				 strerror(-result));
+	return 0;
+}
+
+static void fail(struct revocation *revocation, int result, const char *why)
+{
+	revocation->result = result;
+	text_add(revocation->text, why);
+}
+
+static struct grant *grant_of(const struct guard *guard,
+			      const struct revocation *revocation)
+{
+	return ledger_grant(&guard->ledger, revocation->grant_id);
+}
+
+static void mark_revoking(struct guard *guard, struct revocation *list,
+			  size_t count)
+{
+	bool is_any = false;
+	struct writer batch;
+
+	batch_begin(guard, &batch);
+	for (size_t i = 0; i < count; i++) {
+		if (grant_of(guard, &list[i])->state == GRANT_REVOKING)
+			continue;
+		ledger_write_revoking(&batch, list[i].grant_id);
+		is_any = true;
+	}
+	if (!is_any) {
+		writer_fini(&batch);
+		return;
+	}
+	if (batch_commit(guard, &batch) == 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		grant_of(guard, &list[i])->state = GRANT_REVOKING;
+}
+
+/* One after the other. */
+static void drivers_revoke_each(struct guard *guard, struct revocation *list,
+				size_t count)
+{
+	struct fairlead_error error;
+
+	for (size_t i = 0; i < count; i++) {
+		int result = driver_revoke(guard, grant_of(guard, &list[i]),
+					   false, list[i].text, &error);
+
+		if (result < 0)
+			fail(&list[i], result, error.text);
+	}
+}
+
+/* What one driver takes together. */
+struct together {
+	struct fairlead_revocation *asked;
+	struct collector *collectors;
+	struct revocation **of;
+	size_t count;
+};
+
+static bool together_init(struct together *together, size_t max)
+{
+	*together = (struct together){
+		.asked = calloc(max, sizeof(*together->asked)),
+		.collectors = calloc(max, sizeof(*together->collectors)),
+		.of = calloc(max, sizeof(*together->of)),
+	};
+	return together->asked && together->collectors && together->of;
+}
+
+static void together_fini(struct together *together)
+{
+	free(together->asked);
+	free(together->collectors);
+	free(together->of);
+}
+
+static void together_add(struct together *together, const struct grant *grant,
+			 struct revocation *revocation)
+{
+	size_t i = together->count++;
+
+	together->of[i] = revocation;
+	together->collectors[i] = collector_of(revocation->text);
+	together->asked[i] = (struct fairlead_revocation){
+		.lane = &grant->lane,
+		.record = record_of(grant),
+		.warnings = &together->collectors[i].warnings,
+	};
+}
+
+static void together_revoke(struct together *together,
+			    const struct guard_driver *driver)
+{
+	if (together->count == 0)
+		return;
+	driver->driver->node->revoke_all(driver->state, together->asked,
+					 together->count);
+	for (size_t i = 0; i < together->count; i++) {
+		if (together->asked[i].result < 0)
+			fail(together->of[i], together->asked[i].result,
+			     together->asked[i].error.text);
+	}
+	together->count = 0;
+}
+
+static void drivers_revoke(struct guard *guard, struct revocation *list,
+			   size_t count)
+{
+	struct together together;
+
+	if (!together_init(&together, count)) {
+		drivers_revoke_each(guard, list, count);
+		together_fini(&together);
+		return;
+	}
+	for (size_t k = 0; k < guard->config.driver_count; k++) {
+		const struct guard_driver *driver = &guard->config.drivers[k];
+
+		if (!driver->is_open || !driver->driver->node->revoke_all)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			const struct grant *grant = grant_of(guard, &list[i]);
+
+			if (guard_driver(guard, grant->driver) == driver)
+				together_add(&together, grant, &list[i]);
+		}
+		together_revoke(&together, driver);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct guard_driver *driver =
+			guard_driver(guard, grant_of(guard, &list[i])->driver);
+
+		if (!driver || !driver->is_open ||
+		    !driver->driver->node->revoke_all)
+			drivers_revoke_each(guard, &list[i], 1);
+	}
+	together_fini(&together);
+}
+
+static void environments_remove(struct guard *guard, struct revocation *list,
+				size_t count)
+{
+	struct fairlead_error error;
+
+	for (size_t i = 0; i < count; i++) {
+		int result = environment_remove(
+			guard, grant_of(guard, &list[i]), &error);
+
+		if (result < 0 && list[i].result == 0)
+			fail(&list[i], result, error.text);
+	}
+}
+
+void lanes_bury(struct guard *guard, struct revocation *list, size_t count)
+{
+	uint64_t sequence = guard->ledger.next_sequence;
+	struct fairlead_error error;
+	struct writer batch;
+	int result;
+
+	batch_begin(guard, &batch);
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].result < 0)
+			continue;
+		if (list[i].flags & LANE_OWES)
+			ledger_write_owed(&batch, sequence++, list[i].grant_id,
+					  0, "");
+		ledger_write_tombstone(&batch, list[i].grant_id);
+	}
+	result = batch_commit(guard, &batch);
+	if (result == 0)
+		return;
+	error_set(&error, result,
+		  "it is taken back, but cannot be written to the journal: %s",
+		  strerror(-result));
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].result == 0)
+			fail(&list[i], result, error.text);
+	}
+}
+
+static void stay(struct guard *guard, const struct revocation *revocation)
+{
+	struct grant *grant = grant_of(guard, revocation);
+	struct writer batch;
+
+	free(grant->text);
+	grant->text = strdup(revocation->text);
+	if (!(revocation->flags & LANE_LAST))
+		return;
+	batch_begin(guard, &batch);
+	ledger_write_owed(&batch, guard->ledger.next_sequence,
+			  revocation->grant_id, -EBUSY, revocation->text);
+	/* The reply fails in any case; the agent asks again. */
+	(void)batch_commit(guard, &batch);
+}
+
+void lanes_revoke(struct guard *guard, struct revocation *list, size_t count)
+{
+	bool is_any_gone = false;
+
+	mark_revoking(guard, list, count);
+	drivers_revoke(guard, list, count);
+	environments_remove(guard, list, count);
+	for (size_t i = 0; i < count; i++)
+		is_any_gone |= list[i].result == 0;
+	if (is_any_gone)
+		lanes_bury(guard, list, count);
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].result < 0)
+			stay(guard, &list[i]);
+	}
+}
+
+int lane_try_revoke(const struct guard *guard, const struct grant *grant,
+		    char text[GUARD_TEXT_MAX + 1])
+{
+	struct fairlead_error error;
+	int result = driver_revoke(guard, grant, true, text, &error);
+
+	if (result < 0)
+		text_add(text, error.text);
+	return result;
+}
+
+/* --- the manager's order --- */
+
+static bool ids_meet(const struct fairlead_lane *one,
+		     const struct fairlead_lane *other)
+{
+	for (uint32_t i = 0; i < one->id_count; i++) {
+		for (uint32_t j = 0; j < other->id_count; j++) {
+			if (one->ids[i] == other->ids[j])
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * An identifier has one holder. What matches the lane and belongs to another
+ * grant is that one's, so nothing of this lane can be left.
+ */
+static bool is_elsewhere(const struct guard *guard, const struct grant *lost)
+{
+	for (const struct grant *grant = guard->ledger.grants; grant;
+	     grant = grant->hh.next) {
+		if (strcmp(grant->driver, lost->driver) == 0 &&
+		    ids_meet(&grant->lane, &lost->lane))
+			return true;
+	}
+	return false;
+}
+
+/* A grant that the journal does not know: find and take what matches. */
+static int revoke_unknown(struct guard *guard, const struct command *command,
+			  const struct grant *lost, struct reply *reply)
+{
+	uint64_t grant_id = lost->lane.grant_id;
+	struct writer batch;
+	int result;
+
+	if (is_elsewhere(guard, lost))
+		waiting_settle(guard);
+	result = grant_make_room(guard, reply->head.text);
+	if (result < 0)
+		return result;
+	batch_begin(guard, &batch);
+	if (is_elsewhere(guard, lost)) {
+		ledger_write_tombstone(&batch, grant_id);
+	} else {
+		ledger_write_applying(&batch, lost);
+		ledger_write_revoking(&batch, grant_id);
+	}
+	result = batch_commit(guard, &batch);
+	if (result < 0) {
+		text_add(reply->head.text, "cannot write the journal");
+		return result;
+	}
+	if (ledger_has_tombstone(&guard->ledger, grant_id))
+		return 0;
+	return waiting_add(guard, grant_id, 0, command);
+}
+
+int revoke_decide(struct guard *guard, const struct command *command,
+		  const struct revoke_body *body, struct reply *reply)
+{
+	struct grant lost = { .state = GRANT_APPLYING };
+
+	if (waiting_has(guard, command->grant_id))
+		waiting_settle(guard);
+	if (ledger_has_tombstone(&guard->ledger, command->grant_id))
+		return 0;
+	if (ledger_grant(&guard->ledger, command->grant_id))
+		return waiting_add(guard, command->grant_id, 0, command);
+	lost.lane.grant_id = command->grant_id;
+	lost.lane.uid = body->uid;
+	lost.lane.gid = body->gid;
+	lost.lane.id_count = body->id_count;
+	memcpy(lost.lane.ids, body->ids, sizeof(body->ids));
+	memcpy(lost.key, body->key, sizeof(body->key));
+	memcpy(lost.driver, body->driver, sizeof(body->driver));
+	return revoke_unknown(guard, command, &lost, reply);
+}

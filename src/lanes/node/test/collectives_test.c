@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What libscoll tells a node's service, and what the agent hears of it: the
+ * functions of libscoll are here.
+ */
+#include "lanes/node/collectives.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lanes/proto/nid.h"
+#include "lanes/proto/parcel.h"
+
+#define BULK_SIZE 1000
+
+/* One child, with one buffer. */
+static struct {
+	const struct scoll_service_ops *ops;
+	void *private;
+	void *posted_bytes, *posted_private;
+	unsigned int reply_count;
+} library;
+
+int scoll_service_register(scoll_t *scoll, scoll_service_id_t id,
+			   const struct scoll_service_ops *ops, void *private)
+{
+	library.ops = ops;
+	library.private = private;
+	return 0;
+}
+
+void *scoll_request_service(const scoll_request_t *request)
+{
+	return library.private;
+}
+
+scoll_nid_t scoll_request_root(const scoll_request_t *request)
+{
+	return NID_MANAGER;
+}
+
+int scoll_request_nchildren(const scoll_request_t *request)
+{
+	return 1;
+}
+
+int scoll_request_childtree_nodes(const scoll_request_t *request, int child)
+{
+	return 1;
+}
+
+int scoll_reply_buffer_post(int child, void *buf, size_t len,
+			    scoll_request_t *request, void *private)
+{
+	library.posted_bytes = buf;
+	library.posted_private = private;
+	return 0;
+}
+
+int scoll_reply(scoll_request_t *request, const void *buf, size_t len)
+{
+	library.reply_count++;
+	return request->srq_bulk_status < 0 ? -EALREADY : 0;
+}
+
+int scoll_reply_part(scoll_request_t *request, const void *buf, size_t len)
+{
+	return 0;
+}
+
+int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
+{
+	return 0;
+}
+
+/* What the agent has of one collective. */
+struct heard {
+	struct collectives *collectives;
+	unsigned int received_count, gathered_count, closed_count;
+};
+
+static void on_received(void *ctx, uint64_t collective, const void *payload,
+			size_t size, const void *bulk, size_t bulk_size)
+{
+	struct heard *heard = ctx;
+
+	heard->received_count++;
+}
+
+static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
+			size_t size)
+{
+	struct heard *heard = ctx;
+
+	heard->gathered_count++;
+}
+
+/* As the agent does it when it has nothing to say. */
+static void on_closed(void *ctx, uint64_t collective)
+{
+	struct heard *heard = ctx;
+
+	heard->closed_count++;
+	collectives_gathered(heard->collectives, collective, NULL, 0, true);
+}
+
+static const struct collectives_events events = {
+	.received = on_received,
+	.gathered = on_gathered,
+	.closed = on_closed,
+};
+
+static void reply_comes(scoll_request_t *request)
+{
+	scoll_reply_t reply = {
+		.srp_request = request,
+		.srp_buf = library.posted_bytes,
+		.srp_len = 8,
+		.srp_private = library.posted_private,
+		.srp_is_last = true,
+	};
+
+	library.ops->incoming_reply(&reply);
+}
+
+/*
+ * A command that is bulk data goes through the node, and the node below answers
+ * before the data are here.
+ */
+static void visit(int bulk_status, struct heard *ret_heard)
+{
+	const struct parcel parcel = { .is_bulk = true,
+				       .patience_ms = 1000,
+				       .part_bytes = PARCEL_PART_MIN };
+	struct heard heard = { 0 };
+	struct writer payload = { 0 };
+	scoll_request_t request = { .srq_bulk_len = BULK_SIZE };
+
+	library.reply_count = 0;
+	assert_int_equal(collectives_create(NULL, &heard.collectives), 0);
+	assert_int_equal(collectives_serve(heard.collectives, &events, &heard),
+			 0);
+	assert_int_equal(parcel_encode(&parcel, &payload), 0);
+	request.srq_buf = payload.data;
+	request.srq_len = (int)payload.size;
+	assert_int_equal(library.ops->pre_request(&request), 0);
+	reply_comes(&request);
+	request.srq_bulk_status = bulk_status;
+	assert_int_equal(library.ops->incoming_request(&request, NULL), 0);
+	library.ops->post_reply(&request);
+	library.ops->reply_out(&request);
+	collectives_destroy(take_ptr(heard.collectives));
+	writer_fini(&payload);
+	*ret_heard = heard;
+}
+
+static void agent_hears_all_of_a_collective(void **state)
+{
+	struct heard heard;
+
+	visit(0, &heard);
+	assert_int_equal(heard.received_count, 1);
+	assert_int_equal(heard.gathered_count, 1);
+	assert_int_equal(heard.closed_count, 1);
+	assert_int_equal(library.reply_count, 1);
+}
+
+/* What has come from below is kept by the agent until it is closed. */
+static void collective_without_its_bulk_data_is_closed(void **state)
+{
+	struct heard heard;
+
+	visit(-EIO, &heard);
+	assert_int_equal(heard.received_count, 0);
+	assert_int_equal(heard.gathered_count, 1);
+	assert_int_equal(heard.closed_count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agent_hears_all_of_a_collective),
+		cmocka_unit_test(collective_without_its_bulk_data_is_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

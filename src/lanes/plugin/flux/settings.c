@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lanes/plugin/flux/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lanes/plugin/flux/complain.h"
+
+#define TIMEOUT_S     60
+#define TIMEOUT_S_MAX 86400
+
+static const char *const default_names[] = { "must", "may", "none" };
+
+void settings_init(struct settings *settings)
+{
+	*settings = (struct settings){
+		.submitter = "flux",
+		.prolog_timeout_s = TIMEOUT_S,
+		.epilog_timeout_s = TIMEOUT_S,
+	};
+}
+
+const char *settings_default_name(enum lane_default otherwise)
+{
+	return default_names[otherwise];
+}
+
+int settings_default(const char *text, enum lane_default *ret_default,
+		     struct fairlead_error *ret_error)
+{
+	for (int i = 0; i < 3; i++)
+		if (strcmp(text, default_names[i]) == 0) {
+			*ret_default = i;
+			return 0;
+		}
+	return complain(ret_error, -EINVAL,
+			"fairlead: default is '%.100s'; it may be 'must', "
+			"'may' or 'none'",
+			text);
+}
+
+static bool is_submitter(const char *text)
+{
+	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+
+	return size >= 1 && size <= 32 && text[size] == '\0';
+}
+
+/* Flux's own form: a number, and ms, s, m or h (s where it is left out). */
+static bool read_duration(const char *text, double *ret_s)
+{
+	static const struct {
+		const char *unit;
+		double factor;
+	} units[] = { { "", 1 },
+		      { "ms", 0.001 },
+		      { "s", 1 },
+		      { "m", 60 },
+		      { "h", 3600 } };
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		double s = (double)number * units[i].factor;
+
+		if (strcmp(end, units[i].unit) != 0)
+			continue;
+		if (s <= 0 || s > TIMEOUT_S_MAX)
+			return false;
+		*ret_s = s;
+		return true;
+	}
+	return false;
+}
+
+static int take_member(struct settings *settings, const char *name,
+		       const char *text, struct fairlead_error *ret_error)
+{
+	double *timeout = NULL;
+
+	if (strcmp(name, "default") == 0)
+		return settings_default(text, &settings->otherwise, ret_error);
+	if (strcmp(name, "manager") == 0) {
+		if (strlen(text) >= sizeof(settings->manager))
+			return complain(ret_error, -EINVAL,
+					"fairlead: manager is too long");
+		strcpy(settings->manager, text);
+		return 0;
+	}
+	if (strcmp(name, "submitter") == 0) {
+		if (!is_submitter(text))
+			return complain(ret_error, -EINVAL,
+					"fairlead: submitter is '%.100s'; it "
+					"may have 1 to 32 letters, digits, _ "
+					"and -",
+					text);
+		strcpy(settings->submitter, text);
+		return 0;
+	}
+	if (strcmp(name, "prolog-timeout") == 0)
+		timeout = &settings->prolog_timeout_s;
+	else if (strcmp(name, "epilog-timeout") == 0)
+		timeout = &settings->epilog_timeout_s;
+	else
+		return complain(ret_error, -EINVAL,
+				"fairlead: there is no setting '%.100s'", name);
+	if (!read_duration(text, timeout))
+		return complain(ret_error, -EINVAL,
+				"fairlead: %s is '%.100s'; say \"60s\", "
+				"\"5m\", at most \"24h\"",
+				name, text);
+	return 0;
+}
+
+int settings_take(struct settings *settings, const json_t *table,
+		  struct fairlead_error *ret_error)
+{
+	struct settings taken = *settings;
+	const char *name;
+	json_t *value;
+
+	if (table && !json_is_object(table))
+		return complain(ret_error, -EINVAL,
+				"fairlead: its settings are no table");
+	json_object_foreach ((json_t *)table, name, value) {
+		const char *text = json_string_value(value);
+		int result;
+
+		if (!text)
+			return complain(ret_error, -EINVAL,
+					"fairlead: %.100s is no text in quotes",
+					name);
+		result = take_member(&taken, name, text, ret_error);
+		if (result < 0)
+			return result;
+	}
+	*settings = taken;
+	return 0;
+}
