@@ -161,13 +161,12 @@ int capability_rank_of(const struct elan_capability *cap, uint32_t node,
 	return rank;
 }
 
-size_t capability_short_size(const struct elan_capability *cap)
+size_t capability_size(const struct elan_capability *cap)
 {
 	return CAPABILITY_HEAD_SIZE + 4 * word_count(cap);
 }
 
-static void encode_words(const struct elan_capability *cap, size_t words,
-			 struct writer *writer)
+void capability_write(const struct elan_capability *cap, struct writer *writer)
 {
 	for (size_t i = 0; i < 4; i++)
 		write_u32(writer, cap->cap_userkey.key_values[i]);
@@ -180,46 +179,28 @@ static void encode_words(const struct elan_capability *cap, size_t words,
 	write_u32(writer, (uint32_t)cap->cap_lownode);
 	write_u32(writer, (uint32_t)cap->cap_highnode);
 	write_u32(writer, cap->cap_railmask);
-	for (size_t i = 0; i < words; i++)
+	for (size_t i = 0; i < word_count(cap); i++)
 		write_u32(writer, cap->cap_bitmap[i]);
 }
 
-void capability_encode(const struct elan_capability *cap, struct writer *writer)
+void capability_read(struct reader *reader, struct elan_capability *ret_cap)
 {
-	encode_words(cap, ELAN_BITMAPSIZE, writer);
-}
-
-void capability_encode_short(const struct elan_capability *cap,
-			     struct writer *writer)
-{
-	encode_words(cap, word_count(cap), writer);
-}
-
-int capability_decode(const void *bytes, size_t size,
-		      struct elan_capability *ret_cap)
-{
-	struct reader reader = reader_of(bytes, size);
 	struct elan_capability cap = { 0 };
 
 	for (size_t i = 0; i < 4; i++)
-		cap.cap_userkey.key_values[i] = read_u32(&reader);
-	cap.cap_version = (int32_t)read_u32(&reader);
-	cap.cap_type = read_u16(&reader);
-	cap.cap_spare = read_u16(&reader);
-	cap.cap_lowcontext = (int32_t)read_u32(&reader);
-	cap.cap_highcontext = (int32_t)read_u32(&reader);
-	cap.cap_mycontext = (int32_t)read_u32(&reader);
-	cap.cap_lownode = (int32_t)read_u32(&reader);
-	cap.cap_highnode = (int32_t)read_u32(&reader);
-	cap.cap_railmask = read_u32(&reader);
-	if (size != CAPABILITY_SIZE && size != capability_short_size(&cap))
-		return -EPROTO;
-	for (size_t i = 0; reader.left > 0; i++)
-		cap.cap_bitmap[i] = read_u32(&reader);
-	if (!reader_is_done(&reader))
-		return -EPROTO;
+		cap.cap_userkey.key_values[i] = read_u32(reader);
+	cap.cap_version = (int32_t)read_u32(reader);
+	cap.cap_type = read_u16(reader);
+	cap.cap_spare = read_u16(reader);
+	cap.cap_lowcontext = (int32_t)read_u32(reader);
+	cap.cap_highcontext = (int32_t)read_u32(reader);
+	cap.cap_mycontext = (int32_t)read_u32(reader);
+	cap.cap_lownode = (int32_t)read_u32(reader);
+	cap.cap_highnode = (int32_t)read_u32(reader);
+	cap.cap_railmask = read_u32(reader);
+	for (size_t i = 0; i < word_count(&cap); i++)
+		cap.cap_bitmap[i] = read_u32(reader);
 	*ret_cap = cap;
-	return 0;
 }
 
 bool capability_has_key_of(const struct elan_capability *cap,

@@ -4,8 +4,7 @@
  * The structure and its constants are in fairlead/rms.h, which programs have.
  *
  * As bytes: the fields in the order of the structure, little endian, without
- * gaps, 2096 bytes; or short, with only those words of the bitmap that nodes
- * times contexts need.
+ * gaps, but only those words of the bitmap that nodes times contexts need.
  */
 #pragma once
 
@@ -52,18 +51,11 @@ int capability_locate(const struct elan_capability *cap, uint32_t rank,
 int capability_rank_of(const struct elan_capability *cap, uint32_t node,
 		       uint32_t context);
 
-/* Bytes of the short form. Of any capability: at most CAPABILITY_SIZE. */
-size_t capability_short_size(const struct elan_capability *cap);
-void capability_encode(const struct elan_capability *cap,
-		       struct writer *writer);
-void capability_encode_short(const struct elan_capability *cap,
-			     struct writer *writer);
-/*
- * Either form: what the short one leaves out is 0. Nothing but the size is
- * checked. -EPROTO.
- */
-int capability_decode(const void *bytes, size_t size,
-		      struct elan_capability *ret_cap);
+/* Bytes of what is written. Of any capability: at most CAPABILITY_SIZE. */
+size_t capability_size(const struct elan_capability *cap);
+void capability_write(const struct elan_capability *cap, struct writer *writer);
+/* The words that are not written are 0. Nothing is checked. */
+void capability_read(struct reader *reader, struct elan_capability *ret_cap);
 
 /* The same key. Takes as long for any two. */
 bool capability_has_key_of(const struct elan_capability *cap,

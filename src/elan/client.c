@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of the driver's half on a node, and their replies. */
+/* Requests with their replies, for librms, the driver and the emulation. */
 #include "elan/client.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "elan/wire/peer.h"
 
-static int call(const char *dir, const struct wire_request *request)
+int rms_client_call(const char *dir, const struct wire_request *request)
 {
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	int result = peer_call(dir, request, &reply);
@@ -27,52 +27,57 @@ int rms_client_deposit(const char *dir, uint64_t grant_id, uid_t uid,
 		.uid = uid,
 		.cap = *cap,
 	};
-	int result = call(dir, &request);
+	int result = rms_client_call(dir, &request);
 
 	explicit_bzero(&request, sizeof(request));
 	return result;
 }
 
-static int take(const char *dir, const struct wire_request *request,
-		pid_t *pids, size_t max, size_t *ret_count)
+int rms_client_number(const char *dir, const struct wire_request *request,
+		      int *ret_number)
 {
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	int result = peer_call(dir, request, &reply);
-	uint32_t count;
+	int number;
 
-	if (result != -EBUSY)
+	if (result < 0)
 		return result;
-	count = read_u32(body);
-	if (body->failed || body->left % 4 != 0)
+	number = (int)read_u32(body);
+	if (!reader_is_done(body))
+		return -EPROTO;
+	*ret_number = number;
+	return 0;
+}
+
+static int read_pids(struct reader *body, pid_t *pids, size_t max,
+		     size_t *ret_count)
+{
+	uint32_t count = read_u32(body);
+
+	if (body->failed || body->left % 4 != 0 || count > INT32_MAX)
 		return -EPROTO;
 	for (size_t i = 0; i < max && body->left > 0; i++)
 		pids[i] = (pid_t)read_u32(body);
 	*ret_count = count;
-	return -EBUSY;
-}
-
-int rms_client_take_back(const char *dir, uint64_t grant_id, pid_t *pids,
-			 size_t max, size_t *ret_count)
-{
-	struct wire_request request = {
-		.op = WIRE_TAKE_BACK,
-		.grant = grant_id,
-	};
-
-	return take(dir, &request, pids, max, ret_count);
+	return 0;
 }
 
 int rms_client_take(const char *dir, uint64_t number, bool is_dry_run,
 		    pid_t *pids, size_t max, size_t *ret_count)
 {
-	struct wire_request request = {
+	const struct wire_request request = {
 		.op = WIRE_DEPOSIT_TAKE,
 		.grant = number,
 		.value = is_dry_run,
 	};
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	int result = peer_call(dir, &request, &reply);
 
-	return take(dir, &request, pids, max, ret_count);
+	if (result == -EBUSY &&
+	    read_pids(&reply.reply.body, pids, max, ret_count) < 0)
+		return -EPROTO;
+	return result;
 }
 
 int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid)
@@ -83,7 +88,7 @@ int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid)
 		.uid = uid,
 	};
 
-	return call(dir, &request);
+	return rms_client_call(dir, &request);
 }
 
 int rms_client_route(const char *dir, uint64_t grant_id, int node,
@@ -97,7 +102,7 @@ int rms_client_route(const char *dir, uint64_t grant_id, int node,
 		.routes_size = size,
 	};
 
-	return call(dir, &request);
+	return rms_client_call(dir, &request);
 }
 
 int rms_client_adapter(const char *dir, struct route *ret_route)
@@ -127,8 +132,6 @@ int rms_client_deposit_next(const char *dir, uint64_t number,
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct rms_client_deposit deposit = { 0 };
 	struct reader *body = &reply.reply.body;
-	const uint8_t *bytes;
-	size_t size = 0;
 	int result = peer_call(dir, &request, &reply);
 
 	if (result < 0)
@@ -138,23 +141,11 @@ int rms_client_deposit_next(const char *dir, uint64_t number,
 	deposit.uid = read_u32(body);
 	deposit.is_ending = read_u8(body) != 0;
 	deposit.attached_count = read_u32(body);
-	bytes = read_blob(body, CAPABILITY_SIZE, &size);
-	if (!reader_is_done(body) ||
-	    capability_decode(bytes, size, &deposit.cap) < 0)
+	capability_read(body, &deposit.cap);
+	if (!reader_is_done(body))
 		return -EPROTO;
 	*ret_deposit = deposit;
 	return 0;
-}
-
-int rms_client_rail_set(const char *dir, int rail, bool is_up)
-{
-	struct wire_request request = {
-		.op = WIRE_RAIL,
-		.index = rail,
-		.value = is_up,
-	};
-
-	return call(dir, &request);
 }
 
 int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails)
@@ -178,53 +169,26 @@ int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails)
 	return 0;
 }
 
-int rms_client_is_sure(const char *dir)
+int rms_client_version(const char *dir, bool *ret_is_sure)
 {
 	struct wire_request request = { .op = WIRE_VERSION_GET };
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	int result = peer_call(dir, &request, &reply);
-	uint8_t is_sure;
+	uint32_t version;
+	bool is_sure;
 
 	if (result < 0)
 		return result;
-	read_u32(body);
-	is_sure = read_u8(body);
-	return reader_is_done(body) ? is_sure != 0 : -EPROTO;
+	version = read_u32(body);
+	is_sure = read_u8(body) != 0;
+	if (!reader_is_done(body) || version > INT32_MAX)
+		return -EPROTO;
+	*ret_is_sure = is_sure;
+	return (int)version;
 }
 
-int rms_client_program_create(const char *dir, int id, uid_t uid, int cpus)
-{
-	struct wire_request request = {
-		.op = WIRE_PRGCREATE,
-		.id = id,
-		.uid = uid,
-		.value = cpus,
-	};
-
-	return call(dir, &request);
-}
-
-int rms_client_program_destroy(const char *dir, int id)
-{
-	struct wire_request request = { .op = WIRE_PRGDESTROY, .id = id };
-
-	return call(dir, &request);
-}
-
-int rms_client_program_signal(const char *dir, int id, int number)
-{
-	struct wire_request request = {
-		.op = WIRE_PRGSIGNAL,
-		.id = id,
-		.value = number,
-	};
-
-	return call(dir, &request);
-}
-
-int rms_client_program_stats(const char *dir, int id,
-			     struct rms_prgstats *ret_stats)
+int rms_client_stats(const char *dir, int id, struct rms_prgstats *ret_stats)
 {
 	struct wire_request request = { .op = WIRE_PRGGETSTATS, .id = id };
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
@@ -241,40 +205,16 @@ int rms_client_program_stats(const char *dir, int id,
 	return 0;
 }
 
-int rms_client_program_count(const char *dir, int id)
+int rms_client_members(const char *dir, int id, pid_t *pids, size_t max)
 {
 	struct wire_request request = { .op = WIRE_PRGINFO, .id = id };
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	struct reader *body = &reply.reply.body;
+	size_t count = 0;
 	int result = peer_call(dir, &request, &reply);
-	uint32_t count;
 
-	if (result < 0)
-		return result;
-	count = read_u32(body);
-	return body->failed || count > INT32_MAX ? -EPROTO : (int)count;
-}
-
-int rms_client_claim(const char *dir, int id)
-{
-	struct wire_request request = { .op = WIRE_PRGCLAIM, .id = id };
-
-	return call(dir, &request);
-}
-
-int rms_client_cap_count(const char *dir)
-{
-	struct wire_request request = { .op = WIRE_NCAPS };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	struct reader *body = &reply.reply.body;
-	int result = peer_call(dir, &request, &reply);
-	uint32_t count;
-
-	if (result < 0)
-		return result;
-	count = read_u32(body);
-	return reader_is_done(body) && count <= RMS_CAPS_MAX ? (int)count
-							     : -EPROTO;
+	if (result == 0)
+		result = read_pids(&reply.reply.body, pids, max, &count);
+	return result < 0 ? result : (int)count;
 }
 
 int rms_client_cap_get(const char *dir, int index,
@@ -283,44 +223,14 @@ int rms_client_cap_get(const char *dir, int index,
 	struct wire_request request = { .op = WIRE_GETCAP, .index = index };
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct reader *body = &reply.reply.body;
+	struct elan_capability cap;
 	int result = peer_call(dir, &request, &reply);
 
 	if (result < 0)
 		return result;
-	return capability_decode(body->at, body->left, ret_cap);
-}
-
-int rms_client_cap_set(const char *dir, int index, int context)
-{
-	struct wire_request request = {
-		.op = WIRE_SETCAP,
-		.index = index,
-		.value = context,
-	};
-
-	return call(dir, &request);
-}
-
-int rms_client_attach(const char *dir, int rail,
-		      const struct elan_capability *cap)
-{
-	struct wire_request request = {
-		.op = WIRE_ATTACH,
-		.index = rail,
-		.cap = *cap,
-	};
-
-	return call(dir, &request);
-}
-
-int rms_client_detach(const char *dir, int rail,
-		      const struct elan_capability *cap)
-{
-	struct wire_request request = {
-		.op = WIRE_DETACH,
-		.index = rail,
-		.cap = *cap,
-	};
-
-	return call(dir, &request);
+	capability_read(body, &cap);
+	if (!reader_is_done(body))
+		return -EPROTO;
+	*ret_cap = cap;
+	return 0;
 }

@@ -102,7 +102,7 @@ static void start(struct contract_fixture *fixture)
 	player_last = 0;
 	assert_int_equal(stage_setup((void **)&stage), 0);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(rms_client_rail_set(NULL, i, true), 0);
+		assert_int_equal(stage_rail_set(i, true), 0);
 	fixture->owner = OWNER_UID;
 	fixture->setting_count = 0;
 #define SET(name_, value_)                            \
@@ -134,7 +134,7 @@ static void fail_second(struct contract_fixture *fixture)
 
 static void remove_second(struct contract_fixture *fixture)
 {
-	assert_int_equal(rms_client_rail_set(NULL, 1, false), 0);
+	assert_int_equal(stage_rail_set(1, false), 0);
 }
 
 /* --- using it --- */

@@ -7,15 +7,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct reader reader = reader_of(data, size);
 	struct elan_capability cap;
 	struct writer writer = { 0 };
 
-	if (capability_decode(data, size, &cap) < 0)
+	capability_read(&reader, &cap);
+	if (!reader_is_done(&reader))
 		return 0;
-	if (size == CAPABILITY_SIZE)
-		capability_encode(&cap, &writer);
-	else
-		capability_encode_short(&cap, &writer);
+	capability_write(&cap, &writer);
 	fuzz_check(writer.size == size);
 	fuzz_check(memcmp(writer.data, data, size) == 0);
 	fuzz_check(capability_is_like(&cap, &cap));

@@ -7,18 +7,12 @@
 #include "fuzz.h"
 #include "elan/core/registry.h"
 
-/* Those of an earlier version are written as new ones. */
-static bool is_new(const uint8_t *data)
-{
-	return data[0] == 2;
-}
-
 static bool program_encode(const uint8_t *data, size_t size,
 			   struct writer *writer)
 {
 	_auto_(program_destroyp) struct program *program = NULL;
 
-	if (record_decode_program(data, size, &program) < 0 || !is_new(data))
+	if (record_decode_program(data, size, &program) < 0)
 		return false;
 	record_encode_program(program, writer);
 	return true;
@@ -28,8 +22,7 @@ static bool deposit_encode(const uint8_t *data, size_t size,
 			   struct writer *writer)
 {
 	struct deposit deposit = { 0 };
-	bool is_one = record_decode_deposit(data, size, &deposit) == 0 &&
-		      is_new(data);
+	bool is_one = record_decode_deposit(data, size, &deposit) == 0;
 
 	if (is_one)
 		record_encode_deposit(&deposit, writer);
@@ -40,9 +33,7 @@ static bool deposit_encode(const uint8_t *data, size_t size,
 static bool node_encode(const uint8_t *data, size_t size, struct writer *writer)
 {
 	struct registry registry = { 0 };
-
-	bool is_one =
-		record_decode_node(data, size, &registry) == 0 && is_new(data);
+	bool is_one = record_decode_node(data, size, &registry) == 0;
 
 	if (is_one)
 		record_encode_node(&registry, writer);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "fuzz.h"
 #include "elan/core/test/world.h"
-#include "elan/service/dispatch.h"
+#include "elan/core/dispatch.h"
 
 #define PACKET_COUNT_MAX 64
 #define SIZE_ENDS        UINT16_MAX
@@ -26,7 +26,6 @@ static void packet_run(struct world *world, const struct caller *caller,
 	struct wire_reply reply;
 	struct writer again = { 0 };
 	struct writer writer = { 0 };
-	const struct route adapter = { .family = 4 };
 	int result = wire_request_decode(packet, size, &request);
 
 	if (result == 0) {
@@ -40,8 +39,8 @@ static void packet_run(struct world *world, const struct caller *caller,
 	writer_fini(&again);
 	if (size == 0)
 		return;
-	fuzz_check(dispatch(world->registry, caller, &adapter, packet, size,
-			    &writer) == result);
+	fuzz_check(dispatch(world->registry, caller, packet, size, &writer) ==
+		   result);
 	fuzz_check(writer.result == 0 && writer.size <= WIRE_REPLY_MAX);
 	fuzz_check(wire_reply_decode(writer.data, writer.size, &reply) == 0);
 	fuzz_check(reply.op == (result == 0 ? request.op : WIRE_NONE));

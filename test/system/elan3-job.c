@@ -47,6 +47,17 @@ static void become(int uid)
 	must(setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid), "setresuid");
 }
 
+static int attach(int rail, const struct elan_capability *cap)
+{
+	const struct wire_request request = {
+		.op = WIRE_ATTACH,
+		.index = rail,
+		.cap = *cap,
+	};
+
+	return rms_client_call(NULL, &request);
+}
+
 /* On the lowest rail of each. */
 static void attach_all(void)
 {
@@ -57,8 +68,7 @@ static void attach_all(void)
 	for (int i = 0; i < count; i++) {
 		memset(&cap, 0, sizeof(cap));
 		must(rms_getcap(i, &cap), "rms_getcap");
-		errno = -rms_client_attach(
-			NULL, __builtin_ctz(cap.cap_railmask), &cap);
+		errno = -attach(__builtin_ctz(cap.cap_railmask), &cap);
 		must(errno == 0 ? 0 : -1, "attach");
 		printf(" rail %d context %d", __builtin_ctz(cap.cap_railmask),
 		       cap.cap_mycontext);

@@ -17,28 +17,17 @@
 static int find_mine(struct registry *registry, const struct caller *caller,
 		     struct program **ret_program)
 {
-	const struct keeper_seam *keeper = &registry->keeper;
 	uint32_t setting;
 
-	return keeper->ops->find(keeper->ctx, registry->programs,
-				 &caller->process, ret_program, &setting);
+	return registry_mine(registry, caller, ret_program, &setting);
 }
 
 /* id below 0: the caller's own, which is open to it. */
 static int choose(struct registry *registry, const struct caller *caller,
 		  int32_t id, struct program **ret_program)
 {
-	struct program *program;
-
-	if (id < 0)
-		return find_mine(registry, caller, ret_program);
-	program = registry_program(registry, id);
-	if (program == NULL)
-		return -ESRCH;
-	if (caller->uid != 0 && caller->uid != program->uid)
-		return -EACCES;
-	*ret_program = program;
-	return 0;
+	return id < 0 ? find_mine(registry, caller, ret_program)
+		      : registry_owned(registry, caller, id, ret_program);
 }
 
 static void raise_to(uint64_t *figure, uint64_t value)
@@ -66,15 +55,16 @@ static void take_usage(struct program *program, const struct usage *seen,
 }
 
 int registry_stats(struct registry *registry, const struct caller *caller,
-		   int32_t id, struct rms_prgstats *ret_stats)
+		   const struct wire_request *request, struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	uint64_t now_ms = clock_monotonic_ms(&registry->clock);
 	struct usage seen = { 0 };
+	struct rms_prgstats stats;
 	struct program *program;
 	uint64_t end_ms;
 	bool runs;
-	int result = choose(registry, caller, id, &program);
+	int result = choose(registry, caller, request->id, &program);
 
 	if (result < 0)
 		return result;
@@ -87,7 +77,7 @@ int registry_stats(struct registry *registry, const struct caller *caller,
 	result = registry_save_program(registry, program);
 	if (result < 0)
 		return result;
-	*ret_stats = (struct rms_prgstats){
+	stats = (struct rms_prgstats){
 		.etime = end_ms - program->made_ms,
 		.atime = (end_ms - program->made_ms) * (uint64_t)program->cpus,
 		.utime = program->usage.user_us / 1000,
@@ -101,21 +91,23 @@ int registry_stats(struct registry *registry, const struct caller *caller,
 		.flags = program->flags |
 			 (runs ? RMS_PRG_RUNNING : RMS_PRG_ZOMBIE),
 	};
+	wire_write_stats(body, &stats);
 	return 0;
 }
 
 int registry_elanstats_set(struct registry *registry,
-			   const struct caller *caller, int32_t id,
-			   const struct rms_elanstats *stats)
+			   const struct caller *caller,
+			   const struct wire_request *request,
+			   struct writer *body)
 {
 	struct rms_elanstats before;
 	struct program *program;
-	int result = choose(registry, caller, id, &program);
+	int result = choose(registry, caller, request->id, &program);
 
 	if (result < 0)
 		return result;
 	before = program->elanstats;
-	program->elanstats = *stats;
+	program->elanstats = request->stats;
 	result = registry_save_program(registry, program);
 	if (result < 0)
 		program->elanstats = before;
@@ -123,7 +115,9 @@ int registry_elanstats_set(struct registry *registry,
 }
 
 int registry_corepath_set(struct registry *registry,
-			  const struct caller *caller, const char *path)
+			  const struct caller *caller,
+			  const struct wire_request *request,
+			  struct writer *body)
 {
 	char before[RMS_COREPATH_MAX];
 	struct program *program;
@@ -134,9 +128,7 @@ int registry_corepath_set(struct registry *registry,
 	if (caller->uid != 0 && caller->uid != program->uid)
 		return -EACCES;
 	memcpy(before, program->corepath, sizeof(before));
-	if (strlen(path) >= sizeof(program->corepath))
-		return -ENAMETOOLONG;
-	strcpy(program->corepath, path);
+	memcpy(program->corepath, request->text, sizeof(before));
 	result = registry_save_program(registry, program);
 	if (result < 0)
 		memcpy(program->corepath, before, sizeof(before));
@@ -144,23 +136,23 @@ int registry_corepath_set(struct registry *registry,
 }
 
 int registry_corepath_get(struct registry *registry,
-			  const struct caller *caller, int32_t pid,
-			  const char **ret_path)
+			  const struct caller *caller,
+			  const struct wire_request *request,
+			  struct writer *body)
 {
 	struct program *program;
 	struct program *mine;
-	int32_t id;
-	int result = registry_program_of(registry, caller, pid, &id);
+	int result = registry_program_with(registry, caller, request->value,
+					   &program);
 
 	if (result < 0)
 		return result;
-	program = registry_program(registry, id);
 	if (caller->uid != 0 && caller->uid != program->uid &&
 	    (find_mine(registry, caller, &mine) < 0 || mine != program))
 		return -EACCES;
 	if (program->corepath[0] == '\0')
 		return -ESRCH;
-	*ret_path = program->corepath;
+	write_text(body, program->corepath);
 	return 0;
 }
 
@@ -217,7 +209,8 @@ static bool wants_collection(const struct program *program)
 }
 
 int registry_initialised(struct registry *registry, const struct caller *caller,
-			 int32_t vp)
+			 const struct wire_request *request,
+			 struct writer *body)
 {
 	struct initialised *initialised;
 	struct program *program;
@@ -226,7 +219,7 @@ int registry_initialised(struct registry *registry, const struct caller *caller,
 
 	if (result < 0)
 		return result;
-	if (vp < 0 || vp >= ELAN_MAX_VPS)
+	if (request->value < 0 || request->value >= ELAN_MAX_VPS)
 		return -EINVAL;
 	i = find_initialised(program, &caller->process);
 	if (i == program->initialised_count && wants_collection(program)) {
@@ -247,17 +240,19 @@ int registry_initialised(struct registry *registry, const struct caller *caller,
 	program->initialised = initialised;
 	initialised[i] = (struct initialised){
 		.process = caller->process,
-		.vp = vp,
+		.vp = request->value,
 	};
 	if (i == program->initialised_count)
 		program->initialised_count++;
 	return registry_save_program(registry, program);
 }
 
-int registry_initialised_list(struct registry *registry, int32_t id,
-			      struct writer *writer)
+int registry_initialised_list(struct registry *registry,
+			      const struct caller *caller,
+			      const struct wire_request *request,
+			      struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
+	struct program *program = registry_program(registry, request->id);
 	int result;
 
 	if (program == NULL)
@@ -265,11 +260,10 @@ int registry_initialised_list(struct registry *registry, int32_t id,
 	result = collect_initialised(registry, program);
 	if (result < 0)
 		return result;
-	write_u32(writer, (uint32_t)program->initialised_count);
+	write_u32(body, (uint32_t)program->initialised_count);
 	for (size_t i = 0; i < program->initialised_count; i++) {
-		write_u32(writer, (uint32_t)program->initialised[i].vp);
-		write_u32(writer,
-			  (uint32_t)program->initialised[i].process.pid);
+		write_u32(body, (uint32_t)program->initialised[i].vp);
+		write_u32(body, (uint32_t)program->initialised[i].process.pid);
 	}
 	return 0;
 }

@@ -67,31 +67,29 @@ static int add_attachment(struct registry *registry,
 }
 
 int registry_attach(struct registry *registry, const struct caller *caller,
-		    int32_t rail, const struct elan_capability *cap)
+		    const struct wire_request *request, struct writer *body)
 {
-	const struct keeper_seam *keeper = &registry->keeper;
 	struct attachment attachment = {
 		.process = caller->process,
-		.context = cap->cap_mycontext,
-		.rail = rail,
+		.context = request->cap.cap_mycontext,
+		.rail = request->index,
 	};
 	struct program *program;
 	uint32_t setting;
-	int result = check_place(cap, rail);
+	int result = check_place(&request->cap, request->index);
 
 	if (result == 0)
-		result =
-			keeper->ops->find(keeper->ctx, registry->programs,
-					  &caller->process, &program, &setting);
+		result = registry_mine(registry, caller, &program, &setting);
 	if (result == 0)
-		result = find_held(registry, program, cap, &attachment.deposit);
+		result = find_held(registry, program, &request->cap,
+				   &attachment.deposit);
 	if (result < 0)
 		return result;
 	attachment.program = program->id;
-	if (!(registry->rails_up >> rail & 1))
+	if (!(registry->rails_up >> request->index & 1))
 		return -ENETDOWN;
 	for (size_t i = 0; i < registry->attachment_count; i++) {
-		if (registry->attachments[i].rail == rail &&
+		if (registry->attachments[i].rail == attachment.rail &&
 		    registry->attachments[i].context == attachment.context)
 			return -EBUSY;
 	}
@@ -113,12 +111,19 @@ static bool is_seat(const struct attachment *attachment, const void *arg)
 	       process_is(&attachment->process, &seat->process);
 }
 
-int registry_detach(struct registry *registry, const struct caller *caller,
-		    int32_t rail, const struct elan_capability *cap)
+int registry_detach_one(struct registry *registry, const struct caller *caller,
+			int32_t rail, int32_t context)
 {
-	const struct seat seat = { rail, cap->cap_mycontext, caller->process };
+	const struct seat seat = { rail, context, caller->process };
 
 	return registry_detach_all(registry, is_seat, &seat);
+}
+
+int registry_detach(struct registry *registry, const struct caller *caller,
+		    const struct wire_request *request, struct writer *body)
+{
+	return registry_detach_one(registry, caller, request->index,
+				   request->cap.cap_mycontext);
 }
 
 /* By which of its program's capabilities. */
@@ -180,38 +185,36 @@ void registry_count(struct registry *registry, int32_t id, uint64_t bytes)
 	program->is_changed = true;
 }
 
-int registry_rail_set(struct registry *registry, const struct caller *caller,
-		      int32_t rail, bool is_up)
+int registry_rails_set(struct registry *registry, uint32_t rails)
 {
 	uint32_t before = registry->rails_up;
 	int result;
 
-	if (caller->uid != 0)
-		return -EACCES;
-	if (rail < 0 || rail >= ELAN_MAX_RAILS)
-		return -EINVAL;
-	registry->rails_up &= ~(UINT32_C(1) << rail);
-	registry->rails_up |= (uint32_t)is_up << rail;
+	registry->rails_up = rails & ((UINT32_C(1) << ELAN_MAX_RAILS) - 1);
 	result = registry_save_node(registry);
 	if (result < 0)
 		registry->rails_up = before;
 	return result;
 }
 
-int registry_rails_set(struct registry *registry, uint32_t rails)
+int registry_rail_set(struct registry *registry, const struct caller *caller,
+		      const struct wire_request *request, struct writer *body)
 {
-	uint32_t before = registry->rails_up;
-	int result = 0;
+	uint32_t bit;
 
-	registry->rails_up = rails & ((UINT32_C(1) << ELAN_MAX_RAILS) - 1);
-	if (registry->rails_up != before)
-		result = registry_save_node(registry);
-	if (result < 0)
-		registry->rails_up = before;
-	return result;
+	if (caller->uid != 0)
+		return -EACCES;
+	if (request->index < 0 || request->index >= ELAN_MAX_RAILS ||
+	    (request->value != 0 && request->value != 1))
+		return -EINVAL;
+	bit = UINT32_C(1) << request->index;
+	return registry_rails_set(registry,
+				  request->value ? registry->rails_up | bit
+						 : registry->rails_up & ~bit);
 }
 
-void registry_rails(const struct registry *registry, struct writer *writer)
+int registry_rails(struct registry *registry, const struct caller *caller,
+		   const struct wire_request *request, struct writer *body)
 {
 	uint32_t contexts[ELAN_MAX_RAILS] = { 0 };
 	const struct deposit *deposit;
@@ -223,8 +226,16 @@ void registry_rails(const struct registry *registry, struct writer *writer)
 					capability_context_count(&deposit->cap);
 		}
 	}
-	write_u32(writer, registry->rails_up);
-	write_u8(writer, ELAN_MAX_RAILS);
+	write_u32(body, registry->rails_up);
+	write_u8(body, ELAN_MAX_RAILS);
 	for (int i = 0; i < ELAN_MAX_RAILS; i++)
-		write_u32(writer, contexts[i]);
+		write_u32(body, contexts[i]);
+	return 0;
+}
+
+int registry_adapter(struct registry *registry, const struct caller *caller,
+		     const struct wire_request *request, struct writer *body)
+{
+	route_encode(&registry->adapter, body);
+	return 0;
 }

@@ -31,24 +31,25 @@ static bool is_roots_own(const struct registry *registry,
 }
 
 /* -ENOENT: there is none like it, and none in its way. */
-static int find_like(struct registry *registry, uint64_t grant_id, uint32_t uid,
-		     const struct elan_capability *cap,
+static int find_like(struct registry *registry,
+		     const struct wire_request *asked,
 		     struct deposit **ret_deposit)
 {
 	struct deposit *deposit;
 
 	DL_FOREACH (registry->deposits, deposit) {
-		if (!capability_overlaps(&deposit->cap, cap))
+		if (!capability_overlaps(&deposit->cap, &asked->cap))
 			continue;
-		if (deposit->grant_id != grant_id || deposit->uid != uid ||
-		    !capability_is_like(&deposit->cap, cap))
+		if (deposit->grant_id != asked->grant ||
+		    deposit->uid != asked->uid ||
+		    !capability_is_like(&deposit->cap, &asked->cap))
 			return -EACCES;
 		if (deposit->is_ending)
 			return -EINVAL;
 		*ret_deposit = deposit;
 		return 0;
 	}
-	return is_roots_own(registry, cap) ? -EACCES : -ENOENT;
+	return is_roots_own(registry, &asked->cap) ? -EACCES : -ENOENT;
 }
 
 static bool is_by_deposit(const struct attachment *attachment,
@@ -58,9 +59,10 @@ static bool is_by_deposit(const struct attachment *attachment,
 }
 
 int registry_deposit_add(struct registry *registry, const struct caller *caller,
-			 uint64_t grant_id, uint32_t uid,
-			 const struct elan_capability *cap)
+			 const struct wire_request *request,
+			 struct writer *body)
 {
+	const struct elan_capability *cap = &request->cap;
 	struct deposit *deposit;
 	struct elan_userkey before;
 	int result;
@@ -69,7 +71,7 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 		return -EACCES;
 	if (capability_check(cap) < 0)
 		return -EINVAL;
-	result = find_like(registry, grant_id, uid, cap, &deposit);
+	result = find_like(registry, request, &deposit);
 	if (result == 0) {
 		if (capability_has_key_of(&deposit->cap, cap))
 			return registry_save_deposit(registry, deposit);
@@ -91,8 +93,8 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 	if (deposit == NULL)
 		return -ENOMEM;
 	deposit->number = ++registry->deposit_last;
-	deposit->grant_id = grant_id;
-	deposit->uid = uid;
+	deposit->grant_id = request->grant;
+	deposit->uid = request->uid;
 	deposit->cap = *cap;
 	deposit->node = -1;
 	result = registry_save_deposit(registry, deposit);
@@ -294,53 +296,59 @@ static int take(struct registry *registry, const struct scope *scope,
 }
 
 int registry_deposit_take_back(struct registry *registry,
-			       const struct caller *caller, uint64_t grant_id,
-			       struct writer *writer)
+			       const struct caller *caller,
+			       const struct wire_request *request,
+			       struct writer *body)
 {
-	const struct scope scope = { .grant_id = grant_id };
+	const struct scope scope = { .grant_id = request->grant };
 
 	if (caller->uid != 0)
 		return -EACCES;
-	return take(registry, &scope, false, writer);
+	return take(registry, &scope, false, body);
 }
 
 int registry_deposit_take(struct registry *registry,
-			  const struct caller *caller, uint64_t number,
-			  bool is_dry_run, struct writer *writer)
+			  const struct caller *caller,
+			  const struct wire_request *request,
+			  struct writer *body)
 {
-	const struct scope scope = { .number = number };
+	const struct scope scope = { .number = request->grant };
 
 	if (caller->uid != 0)
 		return -EACCES;
-	if (number == 0)
+	if (request->value != 0 && request->value != 1)
+		return -EINVAL;
+	if (request->grant == 0)
 		return -ENOENT;
-	return take(registry, &scope, is_dry_run, writer);
+	return take(registry, &scope, request->value == 1, body);
 }
 
-int registry_deposit_is(struct registry *registry, uint64_t grant_id,
-			uint32_t uid)
+int registry_deposit_is(struct registry *registry, const struct caller *caller,
+			const struct wire_request *request, struct writer *body)
 {
 	const struct deposit *deposit;
 
 	DL_FOREACH (registry->deposits, deposit) {
-		if (deposit->grant_id == grant_id && deposit->uid == uid &&
-		    !deposit->is_ending)
+		if (deposit->grant_id == request->grant &&
+		    deposit->uid == request->uid && !deposit->is_ending)
 			return 0;
 	}
 	return -ENOENT;
 }
 
 int registry_deposit_next(struct registry *registry,
-			  const struct caller *caller, uint64_t number,
-			  struct deposit *ret_deposit, uint32_t *ret_attached)
+			  const struct caller *caller,
+			  const struct wire_request *request,
+			  struct writer *body)
 {
 	const struct deposit *deposit, *found = NULL;
+	struct elan_capability cap;
 	uint32_t attached = 0;
 
 	if (caller->uid != 0)
 		return -EACCES;
 	DL_FOREACH (registry->deposits, deposit) {
-		if (deposit->number > number &&
+		if (deposit->number > request->grant &&
 		    (found == NULL || deposit->number < found->number))
 			found = deposit;
 	}
@@ -348,21 +356,28 @@ int registry_deposit_next(struct registry *registry,
 		return -ENOENT;
 	for (size_t i = 0; i < registry->attachment_count; i++)
 		attached += registry->attachments[i].deposit == found->number;
-	*ret_deposit = *found;
-	*ret_attached = attached;
+	/* A list may be printed: no key. */
+	cap = found->cap;
+	cap.cap_userkey = (struct elan_userkey){ 0 };
+	write_u64(body, found->number);
+	write_u64(body, found->grant_id);
+	write_u32(body, found->uid);
+	write_u8(body, found->is_ending);
+	write_u32(body, attached);
+	capability_write(&cap, body);
 	return 0;
 }
 
 static int route_one(struct registry *registry, struct deposit *deposit,
-		     int32_t node, const void *routes, size_t size)
+		     const struct wire_request *request)
 {
 	struct deposit before = *deposit;
-	int result = routes_decode(routes, size, &deposit->routes,
-				   &deposit->route_count);
+	int result = routes_decode(request->routes, request->routes_size,
+				   &deposit->routes, &deposit->route_count);
 
 	if (result < 0)
 		return result;
-	deposit->node = node;
+	deposit->node = request->value;
 	result = registry_save_deposit(registry, deposit);
 	if (result < 0) {
 		free(deposit->routes);
@@ -374,8 +389,7 @@ static int route_one(struct registry *registry, struct deposit *deposit,
 }
 
 int registry_route(struct registry *registry, const struct caller *caller,
-		   uint64_t grant_id, int32_t node, const void *routes,
-		   size_t size)
+		   const struct wire_request *request, struct writer *body)
 {
 	struct deposit *deposit;
 	int result = -ENOENT;
@@ -383,12 +397,12 @@ int registry_route(struct registry *registry, const struct caller *caller,
 	if (caller->uid != 0)
 		return -EACCES;
 	DL_FOREACH (registry->deposits, deposit) {
-		if (deposit->grant_id != grant_id)
+		if (deposit->grant_id != request->grant)
 			continue;
-		if (node < deposit->cap.cap_lownode ||
-		    node > deposit->cap.cap_highnode)
+		if (request->value < deposit->cap.cap_lownode ||
+		    request->value > deposit->cap.cap_highnode)
 			return -EINVAL;
-		result = route_one(registry, deposit, node, routes, size);
+		result = route_one(registry, deposit, request);
 		if (result < 0)
 			break;
 	}

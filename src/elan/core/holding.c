@@ -14,15 +14,6 @@
 
 #define SETTINGS_COLLECT_MIN 64
 
-static int find_mine(struct registry *registry, const struct caller *caller,
-		     struct program **ret_program, uint32_t *ret_setting)
-{
-	const struct keeper_seam *keeper = &registry->keeper;
-
-	return keeper->ops->find(keeper->ctx, registry->programs,
-				 &caller->process, ret_program, ret_setting);
-}
-
 const struct holding *program_holding(const struct program *program,
 				      int32_t index)
 {
@@ -98,25 +89,21 @@ static int add_holding(struct registry *registry, struct program *program,
 }
 
 int registry_cap_add(struct registry *registry, const struct caller *caller,
-		     int32_t id, int32_t index,
-		     const struct elan_capability *cap)
+		     const struct wire_request *request, struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
-	struct holding holding = { .index = index, .cap = *cap };
+	struct holding holding = { .index = request->index,
+				   .cap = request->cap };
+	struct program *program;
 	int result;
 
 	holding.cap.cap_mycontext = ELAN_CAP_UNINITIALISED;
-	if (index < 0 || capability_check(&holding.cap) < 0)
+	if (holding.index < 0 || capability_check(&holding.cap) < 0)
 		return -EINVAL;
-	if (program == NULL)
-		return -ESRCH;
-	if (caller->uid != 0 && caller->uid != program->uid)
-		return -EACCES;
-	result = find_deposit(registry, caller, program, &holding.cap,
-			      &holding.deposit);
-	if (result < 0)
-		return result;
-	return add_holding(registry, program, &holding);
+	result = registry_owned(registry, caller, request->id, &program);
+	if (result == 0)
+		result = find_deposit(registry, caller, program, &holding.cap,
+				      &holding.deposit);
+	return result < 0 ? result : add_holding(registry, program, &holding);
 }
 
 static bool has_deposit(const struct program *program, uint64_t number)
@@ -129,19 +116,17 @@ static bool has_deposit(const struct program *program, uint64_t number)
 }
 
 int registry_cap_claim(struct registry *registry, const struct caller *caller,
-		       int32_t id)
+		       const struct wire_request *request, struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
+	struct program *program;
 	const struct deposit *deposit;
 	struct holding holding = { .index = 0 };
-	int result = 0;
+	int result = registry_owned(registry, caller, request->id, &program);
 
-	if (program == NULL)
-		return -ESRCH;
-	if (caller->uid != 0 && caller->uid != program->uid)
-		return -EACCES;
+	if (result < 0)
+		return result;
 	DL_FOREACH (registry->deposits, deposit) {
-		if (deposit->grant_id != (uint64_t)id ||
+		if (deposit->grant_id != (uint64_t)program->id ||
 		    deposit->uid != program->uid)
 			continue;
 		if (deposit->is_ending)
@@ -220,7 +205,7 @@ static int add_setting(struct registry *registry, struct program *program,
 }
 
 int registry_cap_set(struct registry *registry, const struct caller *caller,
-		     int32_t index, int32_t context)
+		     const struct wire_request *request, struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	const struct holding *holding;
@@ -229,16 +214,16 @@ int registry_cap_set(struct registry *registry, const struct caller *caller,
 	uint32_t number;
 	int result;
 
-	result = find_mine(registry, caller, &program, &number);
+	result = registry_mine(registry, caller, &program, &number);
 	if (result < 0)
 		return result;
-	holding = program_holding(program, index);
-	if (holding == NULL || context < 0 ||
-	    (uint32_t)context >= capability_context_count(&holding->cap))
+	holding = program_holding(program, request->index);
+	if (holding == NULL || request->value < 0 ||
+	    (uint32_t)request->value >= capability_context_count(&holding->cap))
 		return -EINVAL;
 	if (program_setting(program, number) != NULL)
 		setting = *program_setting(program, number);
-	set_context(program, &setting, index, context);
+	set_context(program, &setting, request->index, request->value);
 	setting.number = ++program->setting_last;
 	result = add_setting(registry, program, &setting);
 	if (result < 0)
@@ -255,79 +240,81 @@ int registry_cap_set(struct registry *registry, const struct caller *caller,
 }
 
 int registry_cap_count(struct registry *registry, const struct caller *caller,
-		       int32_t *ret_count)
+		       const struct wire_request *request, struct writer *body)
 {
 	struct program *program;
 	uint32_t number;
-	int result = find_mine(registry, caller, &program, &number);
+	int result = registry_mine(registry, caller, &program, &number);
 
 	if (result == 0)
-		*ret_count = (int32_t)program->holding_count;
+		write_u32(body, (uint32_t)program->holding_count);
 	return result;
 }
 
 int registry_cap_mine(struct registry *registry, const struct caller *caller,
-		      int32_t *ret_index)
+		      const struct wire_request *request, struct writer *body)
 {
 	struct program *program;
 	const struct setting *setting;
 	uint32_t number;
-	int result = find_mine(registry, caller, &program, &number);
+	int result = registry_mine(registry, caller, &program, &number);
 
 	if (result < 0)
 		return result;
 	setting = program_setting(program, number);
-	*ret_index = setting != NULL ? setting->index : 0;
+	write_u32(body, setting != NULL ? (uint32_t)setting->index : 0);
 	return 0;
 }
 
 int registry_cap_get(struct registry *registry, const struct caller *caller,
-		     int32_t index, struct elan_capability *ret_cap)
+		     const struct wire_request *request, struct writer *body)
 {
 	const struct holding *holding;
+	struct elan_capability cap;
 	struct program *program;
 	const struct setting *setting;
 	uint32_t number;
-	int result = find_mine(registry, caller, &program, &number);
+	int result = registry_mine(registry, caller, &program, &number);
 
 	if (result < 0)
 		return result;
-	holding = program_holding(program, index);
+	holding = program_holding(program, request->index);
 	if (holding == NULL)
 		return -EINVAL;
-	*ret_cap = holding->cap;
+	cap = holding->cap;
 	setting = program_setting(program, number);
 	for (uint32_t i = 0; setting != NULL && i < setting->count; i++) {
 		int32_t context = setting->contexts[i].context;
 
-		if (setting->contexts[i].index == index &&
-		    (uint32_t)context < capability_context_count(ret_cap))
-			ret_cap->cap_mycontext =
-				ret_cap->cap_lowcontext + context;
+		if (setting->contexts[i].index == request->index &&
+		    (uint32_t)context < capability_context_count(&cap))
+			cap.cap_mycontext = cap.cap_lowcontext + context;
 	}
+	capability_write(&cap, body);
 	return 0;
 }
 
 int registry_cap_preferred(struct registry *registry,
-			   const struct caller *caller, int32_t processes,
-			   int32_t *ret_index)
+			   const struct caller *caller,
+			   const struct wire_request *request,
+			   struct writer *body)
 {
 	struct program *program;
 	uint32_t best = 0;
 	uint32_t number;
 	int32_t index = -1;
-	int result = find_mine(registry, caller, &program, &number);
+	int result = registry_mine(registry, caller, &program, &number);
 
 	if (result < 0)
 		return result;
-	if (processes < 1)
+	if (request->value < 1)
 		return -EINVAL;
 	for (size_t i = 0; i < program->holding_count; i++) {
 		const struct holding *holding = &program->holdings[i];
 		uint32_t count = capability_process_count(&holding->cap);
 
 		if (program_holding(program, holding->index) != holding ||
-		    count < (uint32_t)processes)
+		    count < (uint32_t)request->value)
 			continue;
 		if (index < 0 || count < best ||
 		    (count == best && holding->index < index)) {
@@ -337,6 +324,6 @@ int registry_cap_preferred(struct registry *registry,
 	}
 	if (index < 0)
 		return -EINVAL;
-	*ret_index = index;
+	write_u32(body, (uint32_t)index);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "elan/capability.h"
 #include "elan/core/keeper.h"
 #include "elan/route.h"
+#include "elan/wire/wire.h"
 
 #define PLACE_MAX    1024  /* bytes of a program's place, with its zero */
 #define SETTINGS_MAX 4096  /* different settings among a program's members */
@@ -15,6 +16,12 @@
 	16000 /* that are listed, or said that they are initialised */
 #define DEPOSITS_MAX    1024
 #define ATTACHMENTS_MAX 16384
+
+/* Who asks, as the kernel says. */
+struct caller {
+	struct process process;
+	uint32_t uid; /* effective */
+};
 
 /* A capability of a program. */
 struct holding {
@@ -111,6 +118,7 @@ struct registry {
 	struct attachment *attachments;
 	size_t attachment_count;
 	uint32_t rails_up;
+	struct route adapter; /* where other nodes reach this one's */
 	/* Told of each that is not attached any more. NULL: nobody is. */
 	void (*detached)(void *ctx, const struct attachment *attachment);
 	void *detached_ctx;
@@ -125,6 +133,16 @@ void deposit_destroy(struct deposit *deposit);
 DEFINE_AUTO(struct deposit, deposit_destroy)
 void registry_insert(struct registry *registry, struct program *program);
 struct program *registry_program(struct registry *registry, int32_t id);
+/* The caller's own, and what it has set in it. -ESRCH. */
+int registry_mine(struct registry *registry, const struct caller *caller,
+		  struct program **ret_program, uint32_t *ret_setting);
+/* The program of a pid; 0: the caller's. -ESRCH. */
+int registry_program_with(struct registry *registry,
+			  const struct caller *caller, int32_t pid,
+			  struct program **ret_program);
+/* One that the caller may act on: as root or owner. -ESRCH, -EACCES. */
+int registry_owned(struct registry *registry, const struct caller *caller,
+		   int32_t id, struct program **ret_program);
 /*
  * Detach all that an answer of true is for. Saves; what cannot be saved is
  * detached all the same, since those who are attached again are looked at when

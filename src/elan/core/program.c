@@ -10,11 +10,6 @@
 
 #include "elan/core/registry.h"
 
-static bool may(const struct caller *caller, const struct program *program)
-{
-	return caller->uid == 0 || caller->uid == program->uid;
-}
-
 static int find(struct registry *registry, const struct process *process,
 		struct program **ret_program)
 {
@@ -59,8 +54,9 @@ static int make(struct registry *registry, struct program *program,
 }
 
 int registry_program_create(struct registry *registry,
-			    const struct caller *caller, int32_t id,
-			    uint32_t uid, int32_t cpus)
+			    const struct caller *caller,
+			    const struct wire_request *request,
+			    struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	_auto_(program_destroyp) struct program *program = NULL;
@@ -69,7 +65,8 @@ int registry_program_create(struct registry *registry,
 
 	if (caller->uid != 0)
 		return -EACCES;
-	if (id <= 0 || cpus <= 0 || registry_program(registry, id) != NULL ||
+	if (request->id <= 0 || request->value <= 0 ||
+	    registry_program(registry, request->id) != NULL ||
 	    find(registry, &caller->process, &other) == 0)
 		return -EINVAL;
 	if (registry->program_count >= RMS_PROGRAMS_MAX)
@@ -77,9 +74,9 @@ int registry_program_create(struct registry *registry,
 	program = calloc(1, sizeof(*program));
 	if (program == NULL)
 		return -ENOMEM;
-	program->id = id;
-	program->uid = uid;
-	program->cpus = cpus;
+	program->id = request->id;
+	program->uid = request->uid;
+	program->cpus = request->value;
 	program->made_ms = clock_monotonic_ms(&registry->clock);
 	result = keeper->ops->choose(keeper->ctx, program, &caller->process);
 	if (result < 0)
@@ -91,40 +88,36 @@ int registry_program_create(struct registry *registry,
 }
 
 int registry_program_destroy(struct registry *registry,
-			     const struct caller *caller, int32_t id)
+			     const struct caller *caller,
+			     const struct wire_request *request,
+			     struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
-	const struct keeper_seam *keeper = &registry->keeper;
-	const struct notes_seam *notes = &registry->notes;
-	int result;
+	struct program *program = registry_program(registry, request->id);
 
 	if (caller->uid != 0)
 		return -EACCES;
-	if (program == NULL)
-		return -ESRCH;
-	result = keeper->ops->remove(keeper->ctx, program);
-	if (result == 0)
-		result = notes->ops->remove(notes->ctx, RECORD_PROGRAM,
-					    (uint64_t)id);
-	if (result == 0)
-		registry_forget_program(registry, program);
-	return result;
+	return program != NULL ? registry_drop_program(registry, program)
+			       : -ESRCH;
 }
 
-void registry_program_ids(const struct registry *registry,
-			  struct writer *writer)
+int registry_program_ids(struct registry *registry, const struct caller *caller,
+			 const struct wire_request *request,
+			 struct writer *body)
 {
 	const struct program *program;
 
 	DL_FOREACH (registry->programs, program) {
-		write_u32(writer, (uint32_t)program->id);
+		write_u32(body, (uint32_t)program->id);
 	}
+	return 0;
 }
 
-int registry_program_members(struct registry *registry, int32_t id,
-			     struct writer *writer)
+int registry_program_members(struct registry *registry,
+			     const struct caller *caller,
+			     const struct wire_request *request,
+			     struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
+	struct program *program = registry_program(registry, request->id);
 	const struct keeper_seam *keeper = &registry->keeper;
 	_auto_(members_fini) struct members members = { 0 };
 	int result;
@@ -134,48 +127,53 @@ int registry_program_members(struct registry *registry, int32_t id,
 	result = keeper->ops->members(keeper->ctx, program, &members);
 	if (result < 0)
 		return result;
-	write_u32(writer, (uint32_t)members.count);
+	write_u32(body, (uint32_t)members.count);
 	for (size_t i = 0; i < members.count && i < PROCESSES_MAX; i++)
-		write_u32(writer, (uint32_t)members.items[i].process.pid);
+		write_u32(body, (uint32_t)members.items[i].process.pid);
 	return 0;
 }
 
-int registry_program_of(struct registry *registry, const struct caller *caller,
-			int32_t pid, int32_t *ret_id)
+int registry_program_with(struct registry *registry,
+			  const struct caller *caller, int32_t pid,
+			  struct program **ret_program)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	struct process process = caller->process;
-	struct program *program;
 	bool is_users;
 	int result = 0;
 
 	if (pid != 0)
 		result = keeper->ops->identify(keeper->ctx, pid, &process, 0,
 					       &is_users);
+	return result < 0 ? result : find(registry, &process, ret_program);
+}
+
+int registry_program_of(struct registry *registry, const struct caller *caller,
+			const struct wire_request *request, struct writer *body)
+{
+	struct program *program;
+	int result = registry_program_with(registry, caller, request->value,
+					   &program);
+
 	if (result == 0)
-		result = find(registry, &process, &program);
-	if (result < 0)
-		return result;
-	*ret_id = program->id;
-	return 0;
+		write_u32(body, (uint32_t)program->id);
+	return result;
 }
 
 int registry_process_add(struct registry *registry, const struct caller *caller,
-			 int32_t id, int32_t pid)
+			 const struct wire_request *request,
+			 struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
 	const struct keeper_seam *keeper = &registry->keeper;
-	struct program *other;
+	struct program *program, *other;
 	struct process process;
 	bool is_users = false;
-	int result;
+	int result = registry_owned(registry, caller, request->id, &program);
 
-	if (program == NULL)
-		return -ESRCH;
-	if (!may(caller, program))
-		return -EACCES;
-	result = keeper->ops->identify(keeper->ctx, pid, &process, program->uid,
-				       &is_users);
+	if (result == 0)
+		result = keeper->ops->identify(keeper->ctx, request->value,
+					       &process, program->uid,
+					       &is_users);
 	if (result == 0 && find(registry, &process, &other) == 0)
 		result = -ESRCH;
 	if (result < 0)
@@ -194,23 +192,22 @@ int registry_process_add(struct registry *registry, const struct caller *caller,
 }
 
 int registry_process_remove(struct registry *registry,
-			    const struct caller *caller, int32_t id,
-			    int32_t pid)
+			    const struct caller *caller,
+			    const struct wire_request *request,
+			    struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
 	const struct keeper_seam *keeper = &registry->keeper;
-	bool is_sure = keeper->ops->is_sure(keeper->ctx);
-	struct program *other;
+	struct program *program, *other;
 	struct process process;
 	bool is_users;
-	int result;
+	int result = registry_owned(registry, caller, request->id, &program);
 
-	if (program == NULL)
-		return -ESRCH;
-	if (is_sure ? caller->uid != 0 : !may(caller, program))
+	if (result < 0)
+		return result;
+	if (caller->uid != 0 && keeper->ops->is_sure(keeper->ctx))
 		return -EACCES;
-	result =
-		keeper->ops->identify(keeper->ctx, pid, &process, 0, &is_users);
+	result = keeper->ops->identify(keeper->ctx, request->value, &process, 0,
+				       &is_users);
 	if (result == 0)
 		result = find(registry, &process, &other);
 	if (result == 0 && other != program)
@@ -224,17 +221,17 @@ int registry_process_remove(struct registry *registry,
 }
 
 int registry_program_signal(struct registry *registry,
-			    const struct caller *caller, int32_t id,
-			    int32_t number)
+			    const struct caller *caller,
+			    const struct wire_request *request,
+			    struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
 	const struct keeper_seam *keeper = &registry->keeper;
-	int result = 0;
+	const int32_t number = request->value;
+	struct program *program;
+	int result = registry_owned(registry, caller, request->id, &program);
 
-	if (program == NULL)
-		return -ESRCH;
-	if (!may(caller, program))
-		return -EACCES;
+	if (result < 0)
+		return result;
 	if (number < 0 || number >= _NSIG)
 		return -EINVAL;
 	if (number == 0)
@@ -249,17 +246,17 @@ int registry_program_signal(struct registry *registry,
 }
 
 int registry_program_suspend(struct registry *registry,
-			     const struct caller *caller, int32_t id,
-			     bool suspends)
+			     const struct caller *caller,
+			     const struct wire_request *request,
+			     struct writer *body)
 {
-	struct program *program = registry_program(registry, id);
 	const struct keeper_seam *keeper = &registry->keeper;
-	int result;
+	const bool suspends = request->op == WIRE_PRGSUSPEND;
+	struct program *program;
+	int result = registry_owned(registry, caller, request->id, &program);
 
-	if (program == NULL)
-		return -ESRCH;
-	if (!may(caller, program))
-		return -EACCES;
+	if (result < 0)
+		return result;
 	program->flags &= ~RMS_PRG_SUSPEND;
 	program->flags |= suspends ? RMS_PRG_SUSPEND : 0;
 	result = registry_save_program(registry, program);

@@ -9,8 +9,7 @@
 
 #include "elan/core/registry.h"
 
-#define RECORD_VERSION \
-	2 /* 1: deposits without routes, attachments without programs */
+#define RECORD_VERSION 1
 
 static void write_head(struct writer *writer, enum record_kind kind)
 {
@@ -18,29 +17,16 @@ static void write_head(struct writer *writer, enum record_kind kind)
 	write_u8(writer, (uint8_t)kind);
 }
 
-static uint8_t read_head(struct reader *reader, enum record_kind kind)
+static void read_head(struct reader *reader, enum record_kind kind)
 {
-	uint8_t version = read_u8(reader);
-
-	if (version < 1 || version > RECORD_VERSION || read_u8(reader) != kind)
+	if (read_u8(reader) != RECORD_VERSION || read_u8(reader) != kind)
 		reader->failed = true;
-	return version;
-}
-
-static void write_cap(struct writer *writer, const struct elan_capability *cap)
-{
-	write_u32(writer, (uint32_t)capability_short_size(cap));
-	capability_encode_short(cap, writer);
 }
 
 static void read_cap(struct reader *reader, struct elan_capability *ret_cap)
 {
-	size_t size = 0;
-	const uint8_t *bytes = read_blob(reader, CAPABILITY_SIZE, &size);
-
-	if (bytes == NULL || capability_decode(bytes, size, ret_cap) < 0 ||
-	    size != capability_short_size(ret_cap) ||
-	    capability_check(ret_cap) < 0)
+	capability_read(reader, ret_cap);
+	if (capability_check(ret_cap) < 0)
 		reader->failed = true;
 }
 
@@ -149,14 +135,14 @@ static void write_holdings(struct writer *writer, const struct program *program)
 	for (size_t i = 0; i < program->holding_count; i++) {
 		write_u32(writer, (uint32_t)program->holdings[i].index);
 		write_u64(writer, program->holdings[i].deposit);
-		write_cap(writer, &program->holdings[i].cap);
+		capability_write(&program->holdings[i].cap, writer);
 	}
 }
 
 static void read_holdings(struct reader *reader, struct program *program)
 {
 	program->holdings =
-		read_list(reader, RMS_CAPS_MAX, sizeof(*program->holdings), 64,
+		read_list(reader, RMS_CAPS_MAX, sizeof(*program->holdings), 60,
 			  &program->holding_count);
 	for (size_t i = 0; i < program->holding_count; i++) {
 		program->holdings[i].index = (int32_t)read_u32(reader);
@@ -275,7 +261,7 @@ void record_encode_deposit(const struct deposit *deposit, struct writer *writer)
 	write_u64(writer, deposit->grant_id);
 	write_u32(writer, deposit->uid);
 	write_u8(writer, deposit->is_ending);
-	write_cap(writer, &deposit->cap);
+	capability_write(&deposit->cap, writer);
 	write_u32(writer, (uint32_t)deposit->node);
 	write_u32(writer, (uint32_t)(deposit->route_count * ROUTE_SIZE));
 	for (size_t i = 0; i < deposit->route_count; i++)
@@ -298,16 +284,14 @@ int record_decode_deposit(const void *bytes, size_t size,
 			  struct deposit *deposit)
 {
 	struct reader reader = reader_of(bytes, size);
-	uint8_t version = read_head(&reader, RECORD_DEPOSIT);
 
+	read_head(&reader, RECORD_DEPOSIT);
 	deposit->number = read_u64(&reader);
 	deposit->grant_id = read_u64(&reader);
 	deposit->uid = read_u32(&reader);
 	deposit->is_ending = read_bool(&reader);
 	read_cap(&reader, &deposit->cap);
-	deposit->node = -1;
-	if (version > 1)
-		read_routes(&reader, deposit);
+	read_routes(&reader, deposit);
 	return reader_is_done(&reader) && deposit->number != 0 ? 0 : -EPROTO;
 }
 
@@ -336,19 +320,18 @@ int record_decode_node(const void *bytes, size_t size,
 	uint64_t deposit_last;
 	uint32_t rails_up;
 	size_t count = 0;
-	uint8_t version = read_head(&reader, RECORD_NODE);
 
+	read_head(&reader, RECORD_NODE);
 	rails_up = read_u32(&reader);
 	deposit_last = read_u64(&reader);
 	attachments = read_list(&reader, ATTACHMENTS_MAX, sizeof(*attachments),
-				28, &count);
+				32, &count);
 	for (size_t i = 0; i < count; i++) {
 		read_process(&reader, &attachments[i].process);
 		attachments[i].context = (int32_t)read_u32(&reader);
 		attachments[i].rail = (int32_t)read_u32(&reader);
 		attachments[i].deposit = read_u64(&reader);
-		if (version > 1)
-			attachments[i].program = (int32_t)read_u32(&reader);
+		attachments[i].program = (int32_t)read_u32(&reader);
 	}
 	if (!reader_is_done(&reader))
 		return -EPROTO;

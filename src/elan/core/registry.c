@@ -100,6 +100,38 @@ struct program *registry_program(struct registry *registry, int32_t id)
 	return NULL;
 }
 
+int registry_mine(struct registry *registry, const struct caller *caller,
+		  struct program **ret_program, uint32_t *ret_setting)
+{
+	const struct keeper_seam *keeper = &registry->keeper;
+
+	return keeper->ops->find(keeper->ctx, registry->programs,
+				 &caller->process, ret_program, ret_setting);
+}
+
+int registry_owned(struct registry *registry, const struct caller *caller,
+		   int32_t id, struct program **ret_program)
+{
+	struct program *program = registry_program(registry, id);
+
+	if (program == NULL)
+		return -ESRCH;
+	if (caller->uid != 0 && caller->uid != program->uid)
+		return -EACCES;
+	*ret_program = program;
+	return 0;
+}
+
+int registry_version(struct registry *registry, const struct caller *caller,
+		     const struct wire_request *request, struct writer *body)
+{
+	const struct keeper_seam *keeper = &registry->keeper;
+
+	write_u32(body, RMS_MODVERSION);
+	write_u8(body, keeper->ops->is_sure(keeper->ctx));
+	return 0;
+}
+
 struct deposit *registry_deposit(struct registry *registry, uint64_t number)
 {
 	struct deposit *deposit;

@@ -14,12 +14,6 @@
 #include "base/cleanup.h"
 #include "elan/core/model.h"
 
-/* Who asks, as the kernel says. */
-struct caller {
-	struct process process;
-	uint32_t uid; /* effective */
-};
-
 int registry_create(const struct keeper_seam *keeper,
 		    const struct notes_seam *notes,
 		    const struct clock_seam *clock,
@@ -43,68 +37,6 @@ bool registry_wants_looks(const struct registry *registry);
 void registry_process_ended(struct registry *registry,
 			    const struct process *process);
 
-/* --- the calls of fairlead/rms.h, in its order --- */
-
-int registry_program_create(struct registry *registry,
-			    const struct caller *caller, int32_t id,
-			    uint32_t uid, int32_t cpus);
-int registry_program_destroy(struct registry *registry,
-			     const struct caller *caller, int32_t id);
-/* i32 each, by rising id. */
-void registry_program_ids(const struct registry *registry,
-			  struct writer *writer);
-/* u32 how many, then as many i32 as fit. */
-int registry_program_members(struct registry *registry, int32_t id,
-			     struct writer *writer);
-/* pid 0: the caller. */
-int registry_program_of(struct registry *registry, const struct caller *caller,
-			int32_t pid, int32_t *ret_id);
-int registry_process_add(struct registry *registry, const struct caller *caller,
-			 int32_t id, int32_t pid);
-int registry_process_remove(struct registry *registry,
-			    const struct caller *caller, int32_t id,
-			    int32_t pid);
-int registry_program_signal(struct registry *registry,
-			    const struct caller *caller, int32_t id,
-			    int32_t number);
-int registry_program_suspend(struct registry *registry,
-			     const struct caller *caller, int32_t id,
-			     bool suspends);
-int registry_cap_add(struct registry *registry, const struct caller *caller,
-		     int32_t id, int32_t index,
-		     const struct elan_capability *cap);
-int registry_cap_claim(struct registry *registry, const struct caller *caller,
-		       int32_t id);
-int registry_cap_set(struct registry *registry, const struct caller *caller,
-		     int32_t index, int32_t context);
-int registry_cap_count(struct registry *registry, const struct caller *caller,
-		       int32_t *ret_count);
-int registry_cap_mine(struct registry *registry, const struct caller *caller,
-		      int32_t *ret_index);
-int registry_cap_get(struct registry *registry, const struct caller *caller,
-		     int32_t index, struct elan_capability *ret_cap);
-int registry_cap_preferred(struct registry *registry,
-			   const struct caller *caller, int32_t processes,
-			   int32_t *ret_index);
-int registry_initialised(struct registry *registry, const struct caller *caller,
-			 int32_t vp);
-/* u32 how many, then as many pairs of i32 (vp, pid) as fit. */
-int registry_initialised_list(struct registry *registry, int32_t id,
-			      struct writer *writer);
-int registry_stats(struct registry *registry, const struct caller *caller,
-		   int32_t id, struct rms_prgstats *ret_stats);
-int registry_elanstats_set(struct registry *registry,
-			   const struct caller *caller, int32_t id,
-			   const struct rms_elanstats *stats);
-int registry_corepath_set(struct registry *registry,
-			  const struct caller *caller, const char *path);
-/* Valid until the next call. */
-int registry_corepath_get(struct registry *registry,
-			  const struct caller *caller, int32_t pid,
-			  const char **ret_path);
-
-/* --- elan/client.h, where the errors are --- */
-
 /* What is to be known for the messages of who is attached there. */
 struct attached {
 	uint32_t program;
@@ -118,38 +50,55 @@ struct attached {
 int registry_attached(struct registry *registry, const struct caller *caller,
 		      int32_t rail, int32_t context,
 		      struct attached *ret_attached);
+/* The same as a request to detach, of this rail and context. */
+int registry_detach_one(struct registry *registry, const struct caller *caller,
+			int32_t rail, int32_t context);
 /* A message of a program was taken. It is saved with the next change. */
 void registry_count(struct registry *registry, int32_t program, uint64_t bytes);
-/* Which node this is, and where the others are, for all deposits of a grant. */
-int registry_route(struct registry *registry, const struct caller *caller,
-		   uint64_t grant_id, int32_t node, const void *routes,
-		   size_t size);
-
-int registry_attach(struct registry *registry, const struct caller *caller,
-		    int32_t rail, const struct elan_capability *cap);
-int registry_detach(struct registry *registry, const struct caller *caller,
-		    int32_t rail, const struct elan_capability *cap);
-int registry_rail_set(struct registry *registry, const struct caller *caller,
-		      int32_t rail, bool is_up);
-/* All of them at once; a bit for each. Root's. */
+/* All rails at once; a bit for each. */
 int registry_rails_set(struct registry *registry, uint32_t rails);
-/* u32 which are up, u8 how many follow, of each u32 contexts of deposits. */
-void registry_rails(const struct registry *registry, struct writer *writer);
-int registry_deposit_add(struct registry *registry, const struct caller *caller,
-			 uint64_t grant_id, uint32_t uid,
-			 const struct elan_capability *cap);
-/* -EBUSY: u32 how many, then as many i32 as fit. */
-int registry_deposit_take_back(struct registry *registry,
-			       const struct caller *caller, uint64_t grant_id,
-			       struct writer *writer);
-/* As before, of one deposit, by its number. A dry run only looks. */
-int registry_deposit_take(struct registry *registry,
-			  const struct caller *caller, uint64_t number,
-			  bool is_dry_run, struct writer *writer);
-/* -ENOENT: there is none, or it is being taken back. */
-int registry_deposit_is(struct registry *registry, uint64_t grant_id,
-			uint32_t uid);
-/* The first whose number is above this. -ENOENT. */
-int registry_deposit_next(struct registry *registry,
-			  const struct caller *caller, uint64_t number,
-			  struct deposit *ret_deposit, uint32_t *ret_attached);
+
+/*
+ * What a request asks for: the calls of fairlead/rms.h in its order, and those
+ * of elan/client.h, where the errors are. The reply's fields go into body.
+ */
+typedef int registry_call(struct registry *registry,
+			  const struct caller *caller,
+			  const struct wire_request *request,
+			  struct writer *body);
+
+registry_call registry_version; /* u32 version, u8 is the keeper sure */
+registry_call registry_program_create;
+registry_call registry_program_destroy;
+registry_call registry_program_ids;     /* i32 each, by rising id */
+registry_call registry_program_members; /* u32 how many, as many i32 as fit */
+registry_call registry_program_of;      /* i32 */
+registry_call registry_process_add;
+registry_call registry_process_remove;
+registry_call registry_program_signal;
+registry_call registry_program_suspend; /* and resume */
+registry_call registry_cap_add;
+registry_call registry_cap_claim;
+registry_call registry_cap_set;
+registry_call registry_cap_count;     /* i32 */
+registry_call registry_cap_mine;      /* i32 */
+registry_call registry_cap_get;       /* the capability, short */
+registry_call registry_cap_preferred; /* i32 */
+registry_call registry_initialised;
+registry_call registry_initialised_list; /* u32, as many {i32 vp, i32 pid} */
+registry_call registry_stats;
+registry_call registry_elanstats_set;
+registry_call registry_corepath_set;
+registry_call registry_corepath_get; /* text */
+
+registry_call registry_attach;
+registry_call registry_detach;
+registry_call registry_route;
+registry_call registry_adapter; /* a route */
+registry_call registry_rail_set;
+registry_call registry_rails; /* u32 up, u8 count, of each u32 contexts */
+registry_call registry_deposit_add;
+registry_call registry_deposit_take_back; /* -EBUSY: as program_members */
+registry_call registry_deposit_take;      /* the same, of one deposit */
+registry_call registry_deposit_is;
+registry_call registry_deposit_next; /* the first above a number */

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "fairlead/rms.h"
+#include "elan/client.h"
 #include "elan/wire/peer.h"
 
 struct rms_port {
@@ -37,9 +38,8 @@ static int detach(int rail, const struct elan_capability *cap)
 		.index = rail,
 		.cap = *cap, /* of which the key does not count */
 	};
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 
-	return peer_call(NULL, &request, &reply);
+	return rms_client_call(NULL, &request);
 }
 
 int rms_attach(const struct elan_capability *cap, int rail,

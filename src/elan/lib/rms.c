@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of fairlead/rms.h: each is one request, and errno what came of it. */
+/* The calls of fairlead/rms.h: each is one request; its error goes to errno. */
 #include "fairlead/rms.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "elan/client.h"
 #include "elan/wire/peer.h"
 
 static int fail(int result)
@@ -15,70 +16,41 @@ static int fail(int result)
 	return -1;
 }
 
-/* 0, or -1 and errno. The reply is finished in any case. */
-static int call(const struct wire_request *request, struct peer_reply *reply)
+/* 0, or -1 and errno. */
+static int of(int result)
 {
-	int result = peer_call(NULL, request, reply);
-
 	return result < 0 ? fail(result) : 0;
 }
 
-static int call_plain(const struct wire_request *request)
+static int call(const struct wire_request *request)
 {
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-
-	return call(request, &reply);
+	return of(rms_client_call(NULL, request));
 }
 
-/* A reply that is one number. */
 static int call_number(const struct wire_request *request, int *ret_number)
 {
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	int number;
-
 	if (ret_number == NULL)
 		return fail(-EFAULT);
-	if (call(request, &reply) < 0)
-		return -1;
-	number = (int)read_u32(&reply.reply.body);
-	if (!reader_is_done(&reply.reply.body))
-		return fail(-EPROTO);
-	*ret_number = number;
-	return 0;
+	return of(rms_client_number(NULL, request, ret_number));
 }
 
 static int call_program(enum wire_op op, int id)
 {
 	struct wire_request request = { .op = op, .id = id };
 
-	return call_plain(&request);
+	return call(&request);
 }
 
 static int call_process(enum wire_op op, int id, int value)
 {
 	struct wire_request request = { .op = op, .id = id, .value = value };
 
-	return call_plain(&request);
-}
-
-static int ask_version(int *ret_version, bool *ret_is_sure)
-{
-	struct wire_request request = { .op = WIRE_VERSION_GET };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-
-	if (call(&request, &reply) < 0)
-		return -1;
-	*ret_version = (int)read_u32(&reply.reply.body);
-	*ret_is_sure = read_u8(&reply.reply.body) != 0;
-	return reader_is_done(&reply.reply.body) ? 0 : fail(-EPROTO);
+	return call(&request);
 }
 
 int rmsmod_init(void)
 {
-	bool is_sure;
-	int version;
-
-	return ask_version(&version, &is_sure);
+	return rms_modversion() < 0 ? -1 : 0;
 }
 
 void rmsmod_fini(void)
@@ -89,17 +61,17 @@ void rmsmod_fini(void)
 int rms_modversion(void)
 {
 	bool is_sure;
-	int version;
+	int version = rms_client_version(NULL, &is_sure);
 
-	return ask_version(&version, &is_sure) < 0 ? -1 : version;
+	return version < 0 ? fail(version) : version;
 }
 
 int rms_ptrack_enabled(void)
 {
 	bool is_sure;
-	int version;
+	int version = rms_client_version(NULL, &is_sure);
 
-	return ask_version(&version, &is_sure) < 0 ? -1 : is_sure;
+	return version < 0 ? fail(version) : is_sure;
 }
 
 int rms_prgcreate(int id, uid_t uid, int cpus)
@@ -111,7 +83,7 @@ int rms_prgcreate(int id, uid_t uid, int cpus)
 		.value = cpus,
 	};
 
-	return call_plain(&request);
+	return call(&request);
 }
 
 int rms_prgdestroy(int id)
@@ -125,13 +97,15 @@ int rms_prgids(int maxids, int *prgids, int *nprgs)
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	int count = 0;
+	int result;
 
 	if (maxids < 1)
 		return fail(-EINVAL);
 	if (prgids == NULL || nprgs == NULL)
 		return fail(-EFAULT);
-	if (call(&request, &reply) < 0)
-		return -1;
+	result = peer_call(NULL, &request, &reply);
+	if (result < 0)
+		return fail(result);
 	if (body->left % 4 != 0)
 		return fail(-EPROTO);
 	while (count < maxids && body->left > 0)
@@ -142,22 +116,15 @@ int rms_prgids(int maxids, int *prgids, int *nprgs)
 
 int rms_prginfo(int id, int maxpids, pid_t *pids, int *nprocs)
 {
-	struct wire_request request = { .op = WIRE_PRGINFO, .id = id };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	struct reader *body = &reply.reply.body;
 	int count;
 
 	if (maxpids < 0)
 		return fail(-EINVAL);
 	if (nprocs == NULL || (pids == NULL && maxpids > 0))
 		return fail(-EFAULT);
-	if (call(&request, &reply) < 0)
-		return -1;
-	count = (int)read_u32(body);
-	if (body->failed || body->left % 4 != 0)
-		return fail(-EPROTO);
-	for (int i = 0; i < maxpids && body->left > 0; i++)
-		pids[i] = (pid_t)read_u32(body);
+	count = rms_client_members(NULL, id, pids, (size_t)maxpids);
+	if (count < 0)
+		return fail(count);
 	*nprocs = count;
 	return 0;
 }
@@ -210,7 +177,7 @@ int rms_prgaddcap(int id, int index, const struct elan_capability *cap)
 	if (cap == NULL)
 		return fail(-EINVAL);
 	request.cap = *cap;
-	return call_plain(&request);
+	return call(&request);
 }
 
 int rms_setcap(int index, int ctx)
@@ -221,7 +188,7 @@ int rms_setcap(int index, int ctx)
 		.value = ctx,
 	};
 
-	return call_plain(&request);
+	return call(&request);
 }
 
 int rms_ncaps(int *ncaps)
@@ -240,18 +207,15 @@ int rms_mycap(int *index)
 
 int rms_getcap(int index, struct elan_capability *cap)
 {
-	struct wire_request request = { .op = WIRE_GETCAP, .index = index };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	const struct reader *body = &reply.reply.body;
 	struct elan_capability decoded;
+	int result;
 
 	if (cap == NULL)
 		return fail(-EFAULT);
-	if (call(&request, &reply) < 0)
-		return -1;
-	if (capability_decode(body->at, body->left, &decoded) < 0)
-		return fail(-EPROTO);
-	memcpy(cap, &decoded, capability_short_size(&decoded));
+	result = rms_client_cap_get(NULL, index, &decoded);
+	if (result < 0)
+		return fail(result);
+	memcpy(cap, &decoded, capability_size(&decoded));
 	return 0;
 }
 
@@ -269,7 +233,7 @@ int rms_elaninitdone(int vp)
 {
 	struct wire_request request = { .op = WIRE_ELANINITDONE, .value = vp };
 
-	return call_plain(&request);
+	return call(&request);
 }
 
 int rms_prgelanpids(int id, int maxpids, int *vps, pid_t *pids, int *npids)
@@ -278,13 +242,15 @@ int rms_prgelanpids(int id, int maxpids, int *vps, pid_t *pids, int *npids)
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	int count;
+	int result;
 
 	if (maxpids < 0)
 		return fail(-EINVAL);
 	if (npids == NULL || ((vps == NULL || pids == NULL) && maxpids > 0))
 		return fail(-EFAULT);
-	if (call(&request, &reply) < 0)
-		return -1;
+	result = peer_call(NULL, &request, &reply);
+	if (result < 0)
+		return fail(result);
 	count = (int)read_u32(body);
 	if (body->failed || body->left % 8 != 0)
 		return fail(-EPROTO);
@@ -298,19 +264,9 @@ int rms_prgelanpids(int id, int maxpids, int *vps, pid_t *pids, int *npids)
 
 int rms_prggetstats(int id, struct rms_prgstats *stats)
 {
-	struct wire_request request = { .op = WIRE_PRGGETSTATS, .id = id };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	struct rms_prgstats decoded;
-
 	if (stats == NULL)
 		return fail(-EFAULT);
-	if (call(&request, &reply) < 0)
-		return -1;
-	wire_read_stats(&reply.reply.body, &decoded);
-	if (!reader_is_done(&reply.reply.body))
-		return fail(-EPROTO);
-	*stats = decoded;
-	return 0;
+	return of(rms_client_stats(NULL, id, stats));
 }
 
 int rms_setelanstats(int id, const struct rms_elanstats *estats)
@@ -320,7 +276,7 @@ int rms_setelanstats(int id, const struct rms_elanstats *estats)
 	if (estats == NULL)
 		return fail(-EFAULT);
 	request.stats = *estats;
-	return call_plain(&request);
+	return call(&request);
 }
 
 int rms_setcorepath(const char *path)
@@ -332,7 +288,7 @@ int rms_setcorepath(const char *path)
 	if (strlen(path) >= sizeof(request.text))
 		return fail(-ENAMETOOLONG);
 	strcpy(request.text, path);
-	return call_plain(&request);
+	return call(&request);
 }
 
 int rms_getcorepath(pid_t pid, char *path, int maxlen)
@@ -340,11 +296,13 @@ int rms_getcorepath(pid_t pid, char *path, int maxlen)
 	struct wire_request request = { .op = WIRE_GETCOREPATH, .value = pid };
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	char text[RMS_COREPATH_MAX];
+	int result;
 
 	if (path == NULL)
 		return fail(-EFAULT);
-	if (call(&request, &reply) < 0)
-		return -1;
+	result = peer_call(NULL, &request, &reply);
+	if (result < 0)
+		return fail(result);
 	read_text(&reply.reply.body, text, sizeof(text));
 	if (!reader_is_done(&reply.reply.body))
 		return fail(-EPROTO);

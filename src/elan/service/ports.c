@@ -36,7 +36,6 @@ struct ports {
 	uv_poll_t poll; /* of the socket */
 	uv_timer_t timer;
 	int fd; /* -1: none */
-	struct route route;
 	struct registry *registry;
 	struct clock_seam clock;
 	struct adapter *adapter;
@@ -379,11 +378,6 @@ void ports_look(struct ports *ports)
 	plan(ports);
 }
 
-void ports_address(const struct ports *ports, struct route *ret_route)
-{
-	*ret_route = ports->route;
-}
-
 /* --- the socket --- */
 
 static void on_datagram(uv_poll_t *poll, int status, int events)
@@ -405,20 +399,21 @@ static void on_datagram(uv_poll_t *poll, int status, int events)
 static int open_socket(struct ports *ports, const char *text,
 		       struct fairlead_error *ret_error)
 {
+	struct route *route = &ports->registry->adapter;
 	struct sockaddr_storage address;
 	const int on = 1;
 	socklen_t length;
-	int result = parse_address(text, &ports->route, ret_error);
+	int result = parse_address(text, route, ret_error);
 
 	if (result < 0)
 		return result;
-	length = to_sockaddr(&ports->route, &address);
+	length = to_sockaddr(route, &address);
 	/* The node may get the address later. */
 	ports->fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (ports->fd < 0 ||
-	    setsockopt(ports->fd, ports->route.family == 4 ? SOL_IP : SOL_IPV6,
-		       ports->route.family == 4 ? IP_FREEBIND : IPV6_FREEBIND,
-		       &on, sizeof(on)) < 0 ||
+	    setsockopt(ports->fd, route->family == 4 ? SOL_IP : SOL_IPV6,
+		       route->family == 4 ? IP_FREEBIND : IPV6_FREEBIND, &on,
+		       sizeof(on)) < 0 ||
 	    bind(ports->fd, (const struct sockaddr *)&address, length) < 0)
 		return error_set(ret_error, -errno,
 				 "cannot be an adapter at '%s': %s", text,

@@ -38,5 +38,3 @@ int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
 	       int32_t context, int ret_fds[WIRE_PORT_DESCRIPTORS]);
 /* After whatever may have changed the registry. */
 void ports_look(struct ports *ports);
-/* Where others reach this node; family 0: they do not. */
-void ports_address(const struct ports *ports, struct route *ret_route);

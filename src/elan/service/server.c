@@ -14,7 +14,7 @@
 #include <uv.h>
 
 #include "elan/service/clients.h"
-#include "elan/service/dispatch.h"
+#include "elan/core/dispatch.h"
 #include "sys/descriptors.h"
 #include "sys/ready.h"
 
@@ -90,8 +90,8 @@ static bool send_opened(struct server *server, int fd,
 	bool was_sent;
 
 	if (result < 0) {
-		registry_detach(server->registry, caller, request->index,
-				&request->cap);
+		registry_detach_one(server->registry, caller, request->index,
+				    request->cap.cap_mycontext);
 		packet->size = 0;
 		wire_reply_encode(WIRE_OPEN, result, packet);
 		return send_packet(fd, packet);
@@ -126,12 +126,9 @@ static bool serve(void *ctx, int fd, const struct caller *caller,
 {
 	struct server *server = ctx;
 	struct writer packet = { .limit = WIRE_REPLY_MAX };
-	struct route adapter;
-	bool goes_on;
+	bool goes_on =
+		dispatch(server->registry, caller, bytes, size, &packet) == 0;
 
-	ports_address(server->ports, &adapter);
-	goes_on = dispatch(server->registry, caller, &adapter, bytes, size,
-			   &packet) == 0;
 	goes_on = send_answer(server, fd, caller, bytes, size, &packet) &&
 		  goes_on;
 	writer_fini(&packet);

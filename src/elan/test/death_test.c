@@ -36,7 +36,7 @@ static void all_that_was_answered_outlives_the_daemon(void **state)
 
 	daemon_again(stage);
 	assert_true(is_member(1, member->pid));
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	daemon_again(stage);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	daemon_again(stage);
@@ -63,18 +63,16 @@ static void all_that_was_answered_outlives_the_daemon(void **state)
 	assert_string_equal(member->script->text, "/cores");
 	assert_int_equal(play(member, ACT_PRGGETSTATS, .id = -1), 0);
 	assert_int_equal(member->script->stats.ebytes, 10);
-	assert_int_equal(rms_client_take_back(NULL, GRANT, NULL, 0, &count),
-			 -EBUSY);
+	assert_int_equal(stage_take_back(GRANT, NULL, 0, &count), -EBUSY);
 	daemon_again(stage);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), -EACCES);
 	assert_int_equal(of(rms_prgsignal(1, SIGKILL)), 0);
 	daemon_again(stage);
 	player_wait(member);
 	player_wait(child);
-	assert_int_equal(rms_client_take_back(NULL, GRANT, NULL, 0, &count), 0);
+	assert_int_equal(stage_take_back(GRANT, NULL, 0, &count), 0);
 	daemon_again(stage);
-	assert_int_equal(rms_client_take_back(NULL, GRANT, NULL, 0, &count),
-			 -ENOENT);
+	assert_int_equal(stage_take_back(GRANT, NULL, 0, &count), -ENOENT);
 	assert_int_equal(of(rms_prgdestroy(1)), 0);
 	daemon_again(stage);
 	assert_int_equal(of(rms_prgdestroy(1)), -ESRCH);
@@ -88,7 +86,7 @@ static void who_ends_while_there_is_no_daemon_has_let_go(void **state)
 	struct player *member = must_create(stage, 0, 1);
 	struct player *child = player_fork(stage, member, 1, 0);
 
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
 	cap.cap_mycontext = 0x401;

@@ -16,9 +16,9 @@ static int of(int result)
 	return result < 0 ? -errno : 0;
 }
 
-static int take_back(uint64_t grant, size_t *ret_count)
+static int take_all(uint64_t grant, size_t *ret_count)
 {
-	return rms_client_take_back(NULL, grant, NULL, 0, ret_count);
+	return stage_take_back(grant, NULL, 0, ret_count);
 }
 
 static void deposits_are_roots(void **state)
@@ -106,12 +106,12 @@ static void a_program_of_the_number_of_a_grant_ends_with_it(void **state)
 	assert_int_equal(rms_client_take(NULL, deposit.number, false, NULL, 0,
 					 &count),
 			 0);
-	assert_int_equal(take_back(1, &count), -EBUSY);
+	assert_int_equal(take_all(1, &count), -EBUSY);
 	assert_int_equal(count, 1);
 	kill(member->pid, SIGKILL);
 	player_wait(member);
 	assert_int_equal(members_of(1), 0);
-	assert_int_equal(take_back(1, &count), 0);
+	assert_int_equal(take_all(1, &count), 0);
 	assert_int_equal(members_of(1), -ESRCH);
 	assert_int_equal(members_of(2), 1);
 }
@@ -175,11 +175,10 @@ static void taking_back_names_who_still_holds_it(void **state)
 	pid_t pids[4] = { 0 };
 	size_t count = 0;
 
-	assert_int_equal(take_back(GRANT, &count), -ENOENT);
+	assert_int_equal(take_all(GRANT, &count), -ENOENT);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
-	assert_int_equal(rms_client_take_back(NULL, GRANT, pids, 4, &count),
-			 -EBUSY);
+	assert_int_equal(stage_take_back(GRANT, pids, 4, &count), -EBUSY);
 	assert_int_equal(count, 2);
 	assert_true(pids[0] == member->pid || pids[1] == member->pid);
 	assert_true(pids[0] == child->pid || pids[1] == child->pid);
@@ -193,8 +192,8 @@ static void taking_back_names_who_still_holds_it(void **state)
 	assert_int_equal(rms_prgsignal(1, SIGKILL), 0);
 	player_wait(member);
 	player_wait(child);
-	assert_int_equal(take_back(GRANT, &count), 0);
-	assert_int_equal(take_back(GRANT, &count), -ENOENT);
+	assert_int_equal(take_all(GRANT, &count), 0);
+	assert_int_equal(take_all(GRANT, &count), -ENOENT);
 	assert_int_equal(rms_client_deposit(NULL, 5, OTHER_UID, &cap), 0);
 	assert_int_equal(play(second, ACT_NCAPS), 0);
 	assert_int_equal(second->script->number, 0);
@@ -215,7 +214,7 @@ static void taking_back_takes_all_of_a_grant_and_no_more(void **state)
 			 0);
 	assert_int_equal(rms_client_deposit(NULL, 5, OWNER_UID, &caps[2]), 0);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &caps[2])), 0);
-	assert_int_equal(take_back(GRANT, &count), 0);
+	assert_int_equal(take_all(GRANT, &count), 0);
 	assert_int_equal(rms_client_deposit_next(NULL, 0, &deposit), 0);
 	assert_int_equal(deposit.grant_id, 5);
 	assert_int_equal(rms_client_deposit_next(NULL, deposit.number,
@@ -247,15 +246,15 @@ static void members_attach_within_their_capability(void **state)
 	struct player *child = player_fork(stage, member, 1, 0);
 	struct player *stranger = player_start(stage, 2, OWNER_UID);
 
-	assert_int_equal(rms_client_rail_set(NULL, -1, true), -EINVAL);
-	assert_int_equal(rms_client_rail_set(NULL, 31, true), -EINVAL);
+	assert_int_equal(stage_rail_set(-1, true), -EINVAL);
+	assert_int_equal(stage_rail_set(31, true), -EINVAL);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	assert_int_equal(attach(stranger, &cap, 0, 0x400), -ESRCH);
 	/* It knows the key, and its program does not hold it. */
 	assert_int_equal(attach(member, &cap, 0, 0x400), -EINVAL);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
 	assert_int_equal(attach(member, &cap, 0, 0x400), -ENETDOWN);
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	assert_int_equal(attach(member, &cap, 0, 0x3ff), -EINVAL);
 	assert_int_equal(attach(member, &cap, 0, 0x404), -EINVAL);
 	assert_int_equal(attach(member, &cap, 0, -1), -EINVAL);
@@ -287,16 +286,16 @@ static void rails_go_down_for_who_comes_later(void **state)
 	cap.cap_type |= ELAN_CAP_TYPE_MULTI_RAIL;
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
-	assert_int_equal(rms_client_rail_set(NULL, 2, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
+	assert_int_equal(stage_rail_set(2, true), 0);
 	/* A context is each rail's own. */
 	assert_int_equal(attach(member, &cap, 0, 0x400), 0);
 	assert_int_equal(attach(member, &cap, 2, 0x400), 0);
-	assert_int_equal(rms_client_rail_set(NULL, 2, false), 0);
+	assert_int_equal(stage_rail_set(2, false), 0);
 	assert_int_equal(attach(member, &cap, 2, 0x401), -ENETDOWN);
 	assert_int_equal(rms_client_deposit_next(NULL, 0, &deposit), 0);
 	assert_int_equal(deposit.attached_count, 2);
-	assert_int_equal(rms_client_rail_set(NULL, 2, true), 0);
+	assert_int_equal(stage_rail_set(2, true), 0);
 	assert_int_equal(attach(member, &cap, 2, 0x400), -EBUSY);
 	assert_int_equal(attach(member, &cap, 2, 0x401), 0);
 }
@@ -305,7 +304,7 @@ static bool has_let_go(void *arg)
 {
 	size_t count;
 
-	return take_back(GRANT, &count) == 0;
+	return take_all(GRANT, &count) == 0;
 }
 
 static void an_end_by_any_death_detaches(void **state)
@@ -317,15 +316,14 @@ static void an_end_by_any_death_detaches(void **state)
 	pid_t pids[4] = { 0 };
 	size_t count = 0;
 
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
 	assert_int_equal(attach(child, &cap, 0, 0x400), 0);
 	kill(member->pid, SIGKILL);
 	player_wait(member);
 	/* It is attached, and a member: it is named once. */
-	assert_int_equal(rms_client_take_back(NULL, GRANT, pids, 4, &count),
-			 -EBUSY);
+	assert_int_equal(stage_take_back(GRANT, pids, 4, &count), -EBUSY);
 	assert_int_equal(count, 1);
 	assert_int_equal(pids[0], child->pid);
 	kill(child->pid, SIGKILL);
@@ -340,7 +338,7 @@ static void who_is_removed_from_its_program_is_detached(void **state)
 	struct player *member = must_create(stage, 0, 1);
 	struct player *child = player_fork(stage, member, 1, 0);
 
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
 	assert_int_equal(attach(child, &cap, 0, 0x400), 0);
@@ -355,11 +353,11 @@ static void who_is_attached_cannot_attach_while_it_is_taken_back(void **state)
 	struct player *member = must_create(stage, 0, 1);
 	size_t count;
 
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
 	assert_int_equal(attach(member, &cap, 0, 0x400), 0);
-	assert_int_equal(take_back(GRANT, &count), -EBUSY);
+	assert_int_equal(take_all(GRANT, &count), -EBUSY);
 	assert_int_equal(attach(member, &cap, 0, 0x401), -EINVAL);
 }
 
@@ -426,7 +424,7 @@ static void anybody_asks_for_its_deposit_and_the_rails(void **state)
 
 	cap.cap_railmask = 5;
 	cap.cap_type |= ELAN_CAP_TYPE_MULTI_RAIL;
-	assert_int_equal(rms_client_rail_set(NULL, 2, true), 0);
+	assert_int_equal(stage_rail_set(2, true), 0);
 	assert_int_equal(rms_client_deposit_is(NULL, GRANT, OWNER_UID),
 			 -ENOENT);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
@@ -442,7 +440,7 @@ static void anybody_asks_for_its_deposit_and_the_rails(void **state)
 	assert_int_equal(rails.contexts[2], 4);
 	must_create(*state, 0, 1);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
-	assert_int_equal(take_back(GRANT, &count), -EBUSY);
+	assert_int_equal(take_all(GRANT, &count), -EBUSY);
 	assert_int_equal(rms_client_deposit_is(NULL, GRANT, OWNER_UID),
 			 -ENOENT);
 }
@@ -478,7 +476,7 @@ static void a_program_claims_what_was_deposited_for_its_number(void **state)
 	assert_int_equal(play(member, ACT_GETCAP, .index = 1), 0);
 	assert_int_equal(member->script->cap.cap_lowcontext,
 			 caps[1].cap_lowcontext);
-	assert_int_equal(take_back(7, &count), -EBUSY);
+	assert_int_equal(take_all(7, &count), -EBUSY);
 	assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 7), -EACCES);
 }
 

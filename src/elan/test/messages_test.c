@@ -22,8 +22,8 @@ static struct elan_capability deposit(int program, int n)
 	cap.cap_highnode = 0;
 	cap.cap_railmask = 3;
 	cap.cap_bitmap[0] = 0xf;
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
-	assert_int_equal(rms_client_rail_set(NULL, 1, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
+	assert_int_equal(stage_rail_set(1, true), 0);
 	assert_int_equal(rms_client_deposit(NULL, (uint64_t)program, OWNER_UID,
 					    &cap),
 			 0);
@@ -212,7 +212,7 @@ static void ports_leave_room_for_calls(void **state)
 	cap.cap_highnode = 0;
 	cap.cap_highcontext = cap.cap_lowcontext + FEW_PORTS - 1;
 	cap.cap_type |= ELAN_CAP_TYPE_NO_BITMAP;
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	assert_int_equal(rms_client_deposit(NULL, 1, OWNER_UID, &cap), 0);
 	first = member(stage, 0, 1);
 	while (result == 0 && count < FEW_PORTS)
@@ -272,11 +272,10 @@ static void a_port_dies_with_what_it_is_by(void **state)
 	assert_int_equal(play(first, ACT_SHUT), 0);
 	/* It is taken out of its program. */
 	assert_int_equal(play(first, ACT_PRGCLAIM, .id = 1), 0);
-	assert_int_equal(rms_client_take_back(NULL, 1, NULL, 0, &count),
-			 -EBUSY);
+	assert_int_equal(stage_take_back(1, NULL, 0, &count), -EBUSY);
 	assert_int_equal(rms_prgsignal(1, SIGKILL), 0);
 	player_wait(first);
-	assert_int_equal(rms_client_take_back(NULL, 1, NULL, 0, &count), 0);
+	assert_int_equal(stage_take_back(1, NULL, 0, &count), 0);
 	cap = deposit(2, 1);
 	first = member(stage, 1, 2);
 	assert_int_equal(open_at(first, cap, 0, 0), 0);
@@ -328,7 +327,7 @@ static void which_node_it_is_has_to_be_known(void **state)
 	struct elan_capability cap = sample_cap(0);
 	struct player *first;
 
-	assert_int_equal(rms_client_rail_set(NULL, 0, true), 0);
+	assert_int_equal(stage_rail_set(0, true), 0);
 	assert_int_equal(rms_client_deposit(NULL, 1, OWNER_UID, &cap), 0);
 	first = member(stage, 0, 1);
 	assert_int_equal(open_at(first, cap, 0, 0), -ENODEV);

@@ -12,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "elan/client.h"
 #include "elan/test/play.h"
+#include "elan/wire/peer.h"
 
 static int of(int result)
 {
@@ -103,14 +105,54 @@ static int fork_player(struct player *players, const struct script *script)
 	player_serve(players, script->value);
 }
 
-static int take_back(struct script *s)
+int stage_rail_set(int rail, bool is_up)
+{
+	const struct wire_request request = {
+		.op = WIRE_RAIL,
+		.index = rail,
+		.value = is_up,
+	};
+
+	return rms_client_call(NULL, &request);
+}
+
+int stage_take_back(uint64_t grant_id, pid_t *pids, size_t max,
+		    size_t *ret_count)
+{
+	const struct wire_request request = {
+		.op = WIRE_TAKE_BACK,
+		.grant = grant_id,
+	};
+	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	int result = peer_call(NULL, &request, &reply);
+
+	if (result != -EBUSY)
+		return result;
+	*ret_count = read_u32(&reply.reply.body);
+	for (size_t i = 0; i < max && reply.reply.body.left > 0; i++)
+		pids[i] = (pid_t)read_u32(&reply.reply.body);
+	return result;
+}
+
+static int take_back_some(struct script *s)
 {
 	size_t count = 0;
-	int result =
-		rms_client_take_back(NULL, s->grant, s->list, LIST_MAX, &count);
+	int result = stage_take_back(s->grant, s->list, LIST_MAX, &count);
 
 	s->count = (int)count;
 	return result;
+}
+
+/* With the cap of a script: WIRE_ATTACH, WIRE_DETACH. */
+static int attach(enum wire_op op, const struct script *s)
+{
+	const struct wire_request request = {
+		.op = op,
+		.index = s->index,
+		.cap = s->cap,
+	};
+
+	return rms_client_call(NULL, &request);
 }
 
 static int deposit_next(struct script *s)
@@ -189,16 +231,16 @@ static int perform_own(struct player *players, struct script *s)
 	case ACT_DEPOSIT:
 		return rms_client_deposit(NULL, s->grant, s->uid, &s->cap);
 	case ACT_TAKE_BACK:
-		return take_back(s);
+		return take_back_some(s);
 	case ACT_TAKE:
 		return rms_client_take(NULL, s->grant, false, NULL, 0,
 				       &(size_t){ 0 });
 	case ACT_DEPOSIT_NEXT:
 		return deposit_next(s);
 	case ACT_ATTACH:
-		return rms_client_attach(NULL, s->index, &s->cap);
+		return attach(WIRE_ATTACH, s);
 	case ACT_DETACH:
-		return rms_client_detach(NULL, s->index, &s->cap);
+		return attach(WIRE_DETACH, s);
 	case ACT_ROUTE:
 		return rms_client_route(NULL, s->grant, s->value, NULL, 0);
 	case ACT_OPEN:
@@ -211,7 +253,7 @@ static int perform_own(struct player *players, struct script *s)
 	case ACT_ROOM:
 		return limit_descriptors(s->value);
 	case ACT_RAIL:
-		return rms_client_rail_set(NULL, s->index, s->value);
+		return stage_rail_set(s->index, s->value);
 	case ACT_FORK:
 		return fork_player(players, s);
 	case ACT_WRITE:

@@ -161,6 +161,11 @@ bool player_has_ended(const struct player *player);
 struct player *must_create(struct stage *stage, int n, int id);
 /* A valid one; contexts from 0x400 + 16 * n on, 4 of them, on nodes 0 and 1. */
 struct elan_capability sample_cap(int n);
+/* As root: is there a rail. */
+int stage_rail_set(int rail, bool is_up);
+/* As root, of all of a grant, as rms_client_take. */
+int stage_take_back(uint64_t grant_id, pid_t *pids, size_t max,
+		    size_t *ret_count);
 /* How many members a program has now; -errno. */
 int members_of(int id);
 bool is_member(int id, pid_t pid);

@@ -73,22 +73,6 @@ static int read_head(struct reader *reader, enum wire_op *ret_op)
 	return 0;
 }
 
-static void write_cap(struct writer *writer, const struct elan_capability *cap)
-{
-	write_u32(writer, (uint32_t)capability_short_size(cap));
-	capability_encode_short(cap, writer);
-}
-
-static void read_cap(struct reader *reader, struct elan_capability *ret_cap)
-{
-	size_t size = 0;
-	const uint8_t *bytes = read_blob(reader, CAPABILITY_SIZE, &size);
-
-	if (bytes == NULL || capability_decode(bytes, size, ret_cap) < 0 ||
-	    size != capability_short_size(ret_cap))
-		reader->failed = true;
-}
-
 void wire_request_encode(const struct wire_request *request,
 			 struct writer *writer)
 {
@@ -110,7 +94,7 @@ void wire_request_encode(const struct wire_request *request,
 		write_u64(writer, request->stats.exfers);
 	}
 	if (fields & HAS_CAP)
-		write_cap(writer, &request->cap);
+		capability_write(&request->cap, writer);
 	if (fields & HAS_TEXT)
 		write_text(writer, request->text);
 	if (fields & HAS_ROUTES)
@@ -146,7 +130,7 @@ int wire_request_decode(const void *bytes, size_t size,
 		request.stats.exfers = read_u64(&reader);
 	}
 	if (fields & HAS_CAP)
-		read_cap(&reader, &request.cap);
+		capability_read(&reader, &request.cap);
 	if (fields & HAS_TEXT)
 		read_text(&reader, request.text, sizeof(request.text));
 	if (fields & HAS_ROUTES)

@@ -18,18 +18,25 @@
 int program_make(const struct launch_job *job, uint32_t cpus,
 		 struct fairlead_error *ret_error)
 {
-	int id = (int)job->program;
+	const int id = (int)job->program;
+	const struct wire_request create = {
+		.op = WIRE_PRGCREATE,
+		.id = id,
+		.uid = job->uid,
+		.value = (int32_t)cpus,
+	};
+	const struct wire_request claim = { .op = WIRE_PRGCLAIM, .id = id };
 	int result;
 
 	/* Where members are looked for, its session is what they have. */
 	setsid();
-	result = rms_client_program_create(NULL, id, job->uid, (int)cpus);
+	result = rms_client_call(NULL, &create);
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "cannot make program description %d: %s", id,
 				 strerror(-result));
 	launch_pass("created");
-	result = rms_client_claim(NULL, id);
+	result = rms_client_call(NULL, &claim);
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "cannot give program %d the lane's "
@@ -82,13 +89,24 @@ int program_rank(uint32_t local, uint32_t *ret_rank,
 	return 0;
 }
 
+static int signal_all(const char *dir, uint32_t program, int number)
+{
+	const struct wire_request request = {
+		.op = WIRE_PRGSIGNAL,
+		.id = (int32_t)program,
+		.value = number,
+	};
+
+	return rms_client_call(dir, &request);
+}
+
 void program_signal(const struct cluster_node *node, uint32_t program,
 		    int signal)
 {
 	char dir[CLUSTER_RMS_DIR_MAX];
 
 	cluster_rms_dir(node, dir);
-	rms_client_program_signal(dir, (int)program, signal);
+	signal_all(dir, program, signal);
 }
 
 void program_account(const struct cluster_node *node, uint32_t program,
@@ -98,7 +116,7 @@ void program_account(const struct cluster_node *node, uint32_t program,
 	struct rms_prgstats stats;
 
 	cluster_rms_dir(node, dir);
-	if (rms_client_program_stats(dir, (int)program, &stats) < 0)
+	if (rms_client_stats(dir, (int)program, &stats) < 0)
 		return;
 	usage->user_ms += stats.utime;
 	usage->system_ms += stats.stime;
@@ -116,24 +134,27 @@ int program_end(const struct cluster_node *node, uint32_t program,
 		struct fairlead_error *ret_error)
 {
 	const struct timespec step = { .tv_nsec = END_STEP_NS };
+	const struct wire_request destroy = {
+		.op = WIRE_PRGDESTROY,
+		.id = (int32_t)program,
+	};
 	char dir[CLUSTER_RMS_DIR_MAX];
-	int id = (int)program;
 	int result;
 
 	cluster_rms_dir(node, dir);
-	result = rms_client_program_signal(dir, id, SIGKILL);
+	result = signal_all(dir, program, SIGKILL);
 	if (is_none(result))
 		return 0;
 	for (uint32_t i = 0; i < END_STEPS; i++) {
-		result = rms_client_program_count(dir, id);
+		result = rms_client_members(dir, (int)program, NULL, 0);
 		if (result <= 0)
 			break;
 		nanosleep(&step, NULL);
 	}
-	result = rms_client_program_destroy(dir, id);
+	result = rms_client_call(dir, &destroy);
 	if (result < 0 && !is_none(result))
 		return error_set(ret_error, result,
-				 "%s: cannot end program description %d: %s",
-				 node->name, id, strerror(-result));
+				 "%s: cannot end program description %u: %s",
+				 node->name, program, strerror(-result));
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "elan/core/dispatch.h"
 #include "elan/core/test/world.h"
 
 #define OWNER 1000
@@ -57,82 +58,92 @@ static struct elan_capability sample(void)
 	};
 }
 
-static int take_back(struct registry *registry, const struct caller *root)
+static int ask(struct world *world, const struct caller *caller,
+	       const struct wire_request *request)
 {
-	struct writer pids = { 0 };
-	int result = registry_deposit_take_back(registry, root, GRANT, &pids);
+	struct writer packet = { 0 };
+	struct writer answer = { 0 };
+	struct wire_reply reply;
 
-	writer_fini(&pids);
-	return result;
+	wire_request_encode(request, &packet);
+	assert_int_equal(dispatch(world->registry, caller, packet.data,
+				  packet.size, &answer),
+			 0);
+	assert_int_equal(wire_reply_decode(answer.data, answer.size, &reply),
+			 0);
+	writer_fini(&packet);
+	writer_fini(&answer);
+	return reply.result;
 }
 
-static int perform_early(struct world *world, enum call call)
+/* As root, from process 1. */
+static int create(struct world *world)
 {
-	struct registry *registry = world->registry;
-	const struct caller root = world_caller(8, 0);
 	const struct caller maker = world_caller(1, 0);
-	const struct elan_capability cap = sample();
-	static const uint8_t routes[ROUTE_SIZE] = { 1, 0, 4, [20] = 1 };
+	const struct wire_request request = {
+		.op = WIRE_PRGCREATE,
+		.id = 1,
+		.uid = OWNER,
+		.value = 2,
+	};
 
-	switch (call) {
-	case CALL_RAIL:
-		return registry_rail_set(registry, &root, 0, true);
-	case CALL_DEPOSIT:
-		return registry_deposit_add(registry, &root, GRANT, OWNER,
-					    &cap);
-	case CALL_ROUTE:
-		return registry_route(registry, &root, GRANT, 1, routes,
-				      sizeof(routes));
-	case CALL_CREATE:
-		return registry_program_create(registry, &maker, 1, OWNER, 2);
-	case CALL_ADD_CAP:
-		return registry_cap_add(registry, &maker, 1, 0, &cap);
-	case CALL_SET_CAP:
-		return registry_cap_set(registry, &maker, 0, 2);
-	case CALL_FORK:
-		world_fork(world, 1, 2);
-		return 0;
-	default:
-		return 1;
-	}
+	return ask(world, &maker, &request);
 }
 
 static int perform(struct world *world, enum call call)
 {
-	struct registry *registry = world->registry;
-	const struct caller root = world_caller(8, 0);
-	const struct caller child = world_caller(2, OWNER);
-	struct elan_capability cap = sample();
-	int result = perform_early(world, call);
+	static const uint8_t routes[ROUTE_SIZE] = { 1, 0, 4, [20] = 1 };
+	static const enum wire_op ops[CALL_COUNT] = {
+		[CALL_RAIL] = WIRE_RAIL,
+		[CALL_DEPOSIT] = WIRE_DEPOSIT,
+		[CALL_ROUTE] = WIRE_ROUTE,
+		[CALL_ADD_CAP] = WIRE_PRGADDCAP,
+		[CALL_SET_CAP] = WIRE_SETCAP,
+		[CALL_INITIALISED] = WIRE_ELANINITDONE,
+		[CALL_ATTACH] = WIRE_ATTACH,
+		[CALL_SUSPEND] = WIRE_PRGSUSPEND,
+		[CALL_RESUME] = WIRE_PRGRESUME,
+		[CALL_ADD_PROCESS] = WIRE_ADDPROC,
+		[CALL_REMOVE_PROCESS] = WIRE_REMOVEPROC,
+		[CALL_DETACH] = WIRE_DETACH,
+		[CALL_TAKE_BACK_BUSY] = WIRE_TAKE_BACK,
+		[CALL_KILL] = WIRE_PRGSIGNAL,
+		[CALL_TAKE_BACK] = WIRE_TAKE_BACK,
+		[CALL_DESTROY] = WIRE_PRGDESTROY,
+	};
+	static const int32_t values[CALL_COUNT] = {
+		[CALL_RAIL] = 1,        [CALL_ROUTE] = 1,
+		[CALL_SET_CAP] = 2,     [CALL_INITIALISED] = 5,
+		[CALL_ADD_PROCESS] = 3, [CALL_REMOVE_PROCESS] = 3,
+		[CALL_KILL] = SIGKILL,
+	};
+	const bool is_child = call == CALL_INITIALISED || call == CALL_ATTACH ||
+			      call == CALL_DETACH;
+	const bool is_maker = call == CALL_ADD_CAP || call == CALL_SET_CAP;
+	const struct caller caller = world_caller(is_child   ? 2
+						  : is_maker ? 1
+							     : 8,
+						  is_child ? OWNER : 0);
+	struct wire_request request = {
+		.op = ops[call],
+		.id = 1,
+		.value = values[call],
+		.uid = OWNER,
+		.grant = GRANT,
+		.cap = sample(),
+		.routes = routes,
+		.routes_size = sizeof(routes),
+	};
 
-	cap.cap_mycontext = 0x402;
-	if (result != 1)
-		return result;
-	switch (call) {
-	case CALL_INITIALISED:
-		return registry_initialised(registry, &child, 5);
-	case CALL_ATTACH:
-		return registry_attach(registry, &child, 0, &cap);
-	case CALL_SUSPEND:
-		return registry_program_suspend(registry, &root, 1, true);
-	case CALL_RESUME:
-		return registry_program_suspend(registry, &root, 1, false);
-	case CALL_ADD_PROCESS:
-		return registry_process_add(registry, &root, 1, 3);
-	case CALL_REMOVE_PROCESS:
-		return registry_process_remove(registry, &root, 1, 3);
-	case CALL_DETACH:
-		return registry_detach(registry, &child, 0, &cap);
-	case CALL_TAKE_BACK_BUSY:
-	case CALL_TAKE_BACK:
-		return take_back(registry, &root);
-	case CALL_KILL:
-		return registry_program_signal(registry, &root, 1, SIGKILL);
-	case CALL_DESTROY:
-		return registry_program_destroy(registry, &root, 1);
-	default:
+	if (call == CALL_CREATE)
+		return create(world);
+	if (call == CALL_FORK) {
+		world_fork(world, 1, 2);
 		return 0;
 	}
+	if (is_child)
+		request.cap.cap_mycontext = 0x402;
+	return ask(world, &caller, &request);
 }
 
 /* What a call may answer when its first answer was lost. */
@@ -156,35 +167,44 @@ static bool is_done_already(enum call call, int result)
 	}
 }
 
+/* The context that it has set of the first capability. */
+static int32_t context_of_child(struct world *world)
+{
+	const struct caller child = world_caller(2, OWNER);
+	const struct wire_request request = { .op = WIRE_GETCAP };
+	struct elan_capability cap;
+	struct writer body = { 0 };
+	struct reader reader;
+
+	assert_int_equal(
+		registry_cap_get(world->registry, &child, &request, &body), 0);
+	reader = reader_of(body.data, body.size);
+	capability_read(&reader, &cap);
+	assert_true(reader_is_done(&reader));
+	writer_fini(&body);
+	return cap.cap_mycontext;
+}
+
 /* How far it has come, as anybody can see; the call that has begun undoes. */
 static void check(struct world *world, enum call done, enum call begun)
 {
 	struct registry *registry = world->registry;
-	const struct caller child = world_caller(2, OWNER);
-	const struct caller root = world_caller(8, 0);
+	const struct deposit *deposit = registry->deposits;
 	struct program *program = registry_program(registry, 1);
-	struct elan_capability cap;
-	struct deposit deposit;
-	uint32_t attached;
 
 	assert_int_equal(registry->rails_up, 1);
 	if (done >= CALL_DEPOSIT && begun < CALL_TAKE_BACK)
-		assert_int_equal(registry_deposit_next(registry, &root, 0,
-						       &deposit, &attached),
-				 0);
+		assert_non_null(deposit);
 	if (done >= CALL_ROUTE && begun < CALL_TAKE_BACK)
-		assert_true(deposit.node == 1 && deposit.route_count == 1);
+		assert_true(deposit->node == 1 && deposit->route_count == 1);
 	if (done >= CALL_CREATE && begun < CALL_DESTROY) {
 		assert_non_null(program);
 		assert_true(program->is_made && world->has_group[1]);
 	}
 	if (done >= CALL_ADD_CAP && begun < CALL_TAKE_BACK)
 		assert_true(program->holding_count >= 1);
-	if (done >= CALL_FORK && begun < CALL_KILL) {
-		assert_int_equal(registry_cap_get(registry, &child, 0, &cap),
-				 0);
-		assert_int_equal(cap.cap_mycontext, 0x402);
-	}
+	if (done >= CALL_FORK && begun < CALL_KILL)
+		assert_int_equal(context_of_child(world), 0x402);
 	if (done >= CALL_INITIALISED && begun < CALL_KILL)
 		assert_int_equal(program->initialised[0].vp, 5);
 	if (done >= CALL_ATTACH && begun < CALL_DETACH)
@@ -196,7 +216,7 @@ static void check(struct world *world, enum call done, enum call begun)
 	if (done >= CALL_ADD_PROCESS && begun < CALL_REMOVE_PROCESS)
 		assert_int_equal(world->processes[2].program, 1);
 	if (done >= CALL_TAKE_BACK_BUSY && begun < CALL_TAKE_BACK)
-		assert_true(deposit.is_ending);
+		assert_true(deposit->is_ending);
 	if (done >= CALL_KILL)
 		assert_int_equal(registry->attachment_count, 0);
 	if (done >= CALL_TAKE_BACK)
@@ -289,28 +309,21 @@ static void a_death_after_each_step(void **state)
 
 static void a_program_of_which_nobody_heard_is_undone(void **state)
 {
-	const struct caller maker = world_caller(1, 0);
 	struct world world;
 
 	begin(&world);
 	world.steps_left = 2; /* its record, and not its cgroup */
-	assert_int_equal(registry_program_create(world.registry, &maker, 1,
-						 OWNER, 1),
-			 -EIO);
+	assert_int_equal(create(&world), -EIO);
 	world_kill(&world);
 	world.steps_left = WORLD_FOREVER;
 	assert_int_equal(world_start(&world), 0);
 	assert_null(registry_program(world.registry, 1));
-	assert_int_equal(registry_program_create(world.registry, &maker, 1,
-						 OWNER, 1),
-			 0);
+	assert_int_equal(create(&world), 0);
 	world_fini(&world);
 }
 
 static void what_cannot_be_saved_is_not_done(void **state)
 {
-	const struct caller root = world_caller(8, 0);
-	const struct elan_capability cap = sample();
 	struct world world;
 
 	begin(&world);
@@ -323,22 +336,17 @@ static void what_cannot_be_saved_is_not_done(void **state)
 	assert_int_equal(registry_program(world.registry, 1)->holding_count, 0);
 	assert_int_equal(world.registry->rails_up, 0);
 	assert_int_equal(world.registry->deposit_count, 0);
-	assert_int_equal(registry_deposit_add(world.registry, &root, GRANT,
-					      OWNER, &cap),
-			 0);
+	assert_int_equal(perform(&world, CALL_DEPOSIT), 0);
 	world_fini(&world);
 }
 
 static void programs_have_a_maximum(void **state)
 {
-	const struct caller maker = world_caller(1, 0);
 	struct world world;
 
 	begin(&world);
 	world.registry->program_count = RMS_PROGRAMS_MAX;
-	assert_int_equal(registry_program_create(world.registry, &maker, 1,
-						 OWNER, 1),
-			 -ENOMEM);
+	assert_int_equal(create(&world), -ENOMEM);
 	world.registry->deposit_count = DEPOSITS_MAX;
 	assert_int_equal(perform(&world, CALL_DEPOSIT), -ENOMEM);
 	world.registry->program_count = 0;

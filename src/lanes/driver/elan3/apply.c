@@ -88,8 +88,8 @@ static int clash_check(const struct elan3_node *node,
 	}
 	if (result < 0)
 		return result;
-	result = rms_client_program_count(node->dir,
-					  (int)lane->ids[ELAN3_ID_PROGRAM]);
+	result = rms_client_members(node->dir, (int)lane->ids[ELAN3_ID_PROGRAM],
+				    NULL, 0);
 	if (result == -ESRCH)
 		return 0;
 	return result < 0

@@ -84,7 +84,8 @@ int elan3_rails_read(const struct elan3_node *node,
 static int daemon_check(const struct elan3_node *node, const char *what,
 			struct fairlead_error *ret_error)
 {
-	int result = rms_client_is_sure(node->dir);
+	bool is_sure;
+	int result = rms_client_version(node->dir, &is_sure);
 
 	return result < 0 ? elan3_fail(node, result, ret_error, "%s", what) : 0;
 }

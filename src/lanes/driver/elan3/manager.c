@@ -232,7 +232,7 @@ static int size_check(const struct elan3_geometry *geometry,
 		      struct fairlead_error *ret_error)
 {
 	uint32_t bits = (geometry->high - geometry->low + 1) * asked->contexts;
-	size_t size = 12 + asked->set_count * (4 + CAPABILITY_HEAD_SIZE +
+	size_t size = 12 + asked->set_count * (CAPABILITY_HEAD_SIZE +
 					       4 * (size_t)((bits + 31) / 32));
 
 	if (size > ELAN3_REPLY_MAX)

@@ -188,12 +188,13 @@ static void summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 {
 	const struct elan3_node *node = state;
 	uint32_t wanted = (UINT32_C(1) << node->rail_count) - 1;
-	int is_sure = rms_client_is_sure(node->dir);
+	bool is_sure = false;
 	char names[ELAN3_RAILS_TEXT_MAX];
 	char lacks[ELAN3_RAILS_TEXT_MAX];
 	struct rms_client_rails rails;
 
-	if (is_sure < 0 || rms_client_rails(node->dir, &rails) < 0) {
+	if (rms_client_version(node->dir, &is_sure) < 0 ||
+	    rms_client_rails(node->dir, &rails) < 0) {
 		snprintf(text, FAIRLEAD_SUMMARY_MAX + 1,
 			 FAIRLEAD_SUMMARY_LEVEL "none" FAIRLEAD_SUMMARY_LACKS
 						"fairlead-rms (start "

@@ -41,8 +41,13 @@ static int cap_find(const struct fairlead_lane *lane, int *ret_count,
 		    struct elan_capability *ret_cap,
 		    struct fairlead_error *ret_error)
 {
-	int count = rms_client_cap_count(NULL);
-	int result = count < 0 ? count : 0;
+	const struct wire_request claim = {
+		.op = WIRE_PRGCLAIM,
+		.id = (int32_t)lane->ids[ELAN3_ID_PROGRAM],
+	};
+	const struct wire_request ncaps = { .op = WIRE_NCAPS };
+	int count = -1;
+	int result = rms_client_number(NULL, &ncaps, &count);
 
 	if (result == -ESRCH)
 		return error_set(ret_error, -ESRCH,
@@ -51,9 +56,9 @@ static int cap_find(const struct fairlead_lane *lane, int *ret_count,
 				 "rms_prgcreate())",
 				 lane->ids[ELAN3_ID_PROGRAM]);
 	if (count == 0) {
-		result = rms_client_claim(NULL,
-					  (int)lane->ids[ELAN3_ID_PROGRAM]);
-		count = result == 0 ? rms_client_cap_count(NULL) : 0;
+		result = rms_client_call(NULL, &claim);
+		if (result == 0)
+			result = rms_client_number(NULL, &ncaps, &count);
 	}
 	if (count == 0)
 		return error_set(ret_error, -ENOENT,
@@ -125,8 +130,15 @@ int elan3_task(const struct fairlead_lane *lane,
 	if (result < 0)
 		return result;
 	/* The first one is what rms_mycap() says then. */
-	while (count-- > 0 && result == 0)
-		result = rms_client_cap_set(NULL, count, (int)context);
+	while (count-- > 0 && result == 0) {
+		const struct wire_request request = {
+			.op = WIRE_SETCAP,
+			.index = count,
+			.value = (int32_t)context,
+		};
+
+		result = rms_client_call(NULL, &request);
+	}
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "rank %u cannot take context %u of its "

@@ -102,7 +102,7 @@ static void a_rail_that_lacks_is_named(void **state)
 	struct fairlead_place bytes;
 	struct elan3_place place;
 
-	assert_int_equal(rms_client_rail_set(NULL, 1, false), 0);
+	assert_int_equal(stage_rail_set(1, false), 0);
 	assert_int_equal(world_apply(world, &lane, &record), -ENODEV);
 	assert_has(world->error.text, "elan1: fairlead-rms has no such rail");
 	assert_int_equal(world_list(world), 0);
@@ -160,9 +160,7 @@ static void a_program_of_the_lanes_number_is_in_its_way(void **state)
 	kill(member->pid, SIGKILL);
 	player_wait(member);
 	assert_int_equal(world_apply(world, &lane, &record), -EEXIST);
-	assert_int_equal(rms_client_program_destroy(
-				 NULL, (int)lane.ids[ELAN3_ID_PROGRAM]),
-			 0);
+	assert_int_equal(rms_prgdestroy((int)lane.ids[ELAN3_ID_PROGRAM]), 0);
 	assert_int_equal(world_apply(world, &lane, &record), 0);
 	assert_int_equal(world_revoke(world, &lane), 0);
 }

@@ -71,7 +71,7 @@ int world_setup(void **state)
 	world->warnings.add = add_warning;
 	assert_int_equal(stage_setup((void **)&world->stage), 0);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(rms_client_rail_set(NULL, i, true), 0);
+		assert_int_equal(stage_rail_set(i, true), 0);
 	count = settings_fill(world, NULL, NULL, settings);
 	assert_int_equal(elan3_manager_ops.configure(settings, count,
 						     &world->manager,
