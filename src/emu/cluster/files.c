@@ -60,26 +60,26 @@ int cluster_programs_find(struct cluster_programs *programs,
 	snprintf(programs->fairlead, sizeof(programs->fairlead), "%s", folder);
 	*strrchr(folder, '/') = '\0';
 	result = program_find(programs->fairleadd, folder,
-			      "../fairleadd/fairleadd", "../sbin/fairleadd",
+			      "../daemon/fairleadd", "../sbin/fairleadd",
 			      ret_error);
 	if (result == 0)
 		result = program_find(programs->softnic, folder,
-				      "../emu/cxi/daemon/fairlead-softnic",
+				      "../../emu/cxi/daemon/fairlead-softnic",
 				      "fairlead-softnic", ret_error);
 	if (result == 0)
 		result = program_find(programs->libcxi, folder,
-				      "../emu/cxi/lib/libcxi.so.1",
+				      "../../emu/cxi/lib/libcxi.so.1",
 				      "../lib/fairlead/softnic/libcxi.so.1",
 				      ret_error);
 	if (result == 0)
 		result = program_find(programs->cxi_lni, folder,
-				      "../emu/cxi/tool/cxi-lni",
+				      "../../emu/cxi/tool/cxi-lni",
 				      "../lib/fairlead/softnic/cxi-lni",
 				      ret_error);
 	if (result < 0)
 		return result;
 	/* Only nodes with Elan have it. */
-	if (program_find(programs->rms, folder, "../rms/service/fairlead-rms",
+	if (program_find(programs->rms, folder, "../../elan/service/fairlead-rms",
 			 "../sbin/fairlead-rms", ret_error) < 0)
 		programs->rms[0] = '\0';
 	return 0;
