@@ -79,7 +79,9 @@ expect_out '[0-9] \.'
 
 # A job that stays; its pid is $run.
 start_run() {
-	fairlead run -i elan3 --user $alice -N 2 -n 2 -- "$work/task" \
+	local words=(fairlead run)
+	[ -z "${FAIRLEAD_RUN_STOP-}" ] || words=("$build/src/emu/commands/run-stops")
+	"${words[@]}" -i elan3 --user $alice -N 2 -n 2 -- "$work/task" \
 		sleep infinity >"$work/run.out" 2>"$work/run.err" 3>&- &
 	run=$!
 }
@@ -132,7 +134,7 @@ wait_for grep -q '^stopped at started' "$work/run.err"
 wait_for eval '[ "$(stay_count)" -eq 4 ]'
 program=$(pool_of program held)
 key=$(json_of list | gojq -r '.jobs[0].key')
-kill_pid "$(pgrep -P $run -x fairlead)" # who ends what is left
+kill_pid "$(pgrep -P $run -x run-stops)" # who ends what is left
 kill_pid $run
 expect_exit 0 fairlead release "$key"
 wait_for is_pool_of context quarantined 1024

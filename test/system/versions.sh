@@ -9,14 +9,14 @@ cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1039
 
 # The command finds its programs beside itself: here beside a newer daemon.
 newer=$work/newer
-mkdir -p "$newer/lanes/cli" "$newer/lanes/daemon" "$newer/emu"
-cp "$build/src/lanes/cli/fairlead" "$newer/lanes/cli/fairlead"
+mkdir -p "$newer/lanes/daemon" "$newer/emu/commands"
+cp "$build/src/emu/commands/fairlead-cluster" "$newer/emu/commands"
 ln -s "$build/src/lanes/client" "$newer/lanes/client"
 ln -s "$build/src/emu/cxi" "$newer/emu/cxi"
 ln -s "$tools/fairleadd-2" "$newer/lanes/daemon/fairleadd"
 
 update() { # update NODE|manager: restart it as version 2
-	"$newer/lanes/cli/fairlead" cluster restart "$1"
+	"$newer/emu/commands/fairlead-cluster" restart "$1"
 	has "$(readlink "/proc/$(pid_of "$1" daemon)/exe")" 'fairleadd-2$' "program of $1"
 }
 downgrade() { # downgrade NODE|manager

@@ -32,12 +32,8 @@
 #define CLUSTER_RAILS_MAX    4
 #define CLUSTER_SETTINGS_MAX 64
 
-/*
- * Where the programs are: found beside the running one, by
- * cluster_programs_find() in internal.h.
- */
+/* Found beside the running program, by cluster_programs_find() in internal.h. */
 struct cluster_programs {
-	char fairlead[4096];
 	char fairleadd[4096];
 	char softnic[4096];
 	char libcxi[4096];
@@ -89,14 +85,6 @@ struct cluster_options {
 
 /* FAIRLEAD_CLUSTER, else a directory of this user's. Written into dir. */
 void cluster_default_dir(char *dir, size_t capacity);
-
-#define CLUSTER_CONFIG_MAX 4200
-
-/*
- * The configuration of the cluster that FAIRLEAD_CLUSTER names, whether it is up
- * or not. False: it names none.
- */
-bool cluster_named_config(char *path, size_t capacity);
 
 /*
  * Make and start everything, and wait until every node has registered. When

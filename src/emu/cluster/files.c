@@ -28,7 +28,7 @@
 
 #define ELAN_RAILS_MAX 31 /* that fairlead-rms knows */
 
-/* Places of a program, seen from the folder of `fairlead`: built, installed. */
+/* A program seen from the folder of this one: built, or installed. */
 static int program_find(char *path, const char *folder, const char *built,
 			const char *installed, struct fairlead_error *ret_error)
 {
@@ -57,30 +57,29 @@ int cluster_programs_find(struct cluster_programs *programs,
 		return error_set(ret_error, -errno,
 				 "cannot find the running program");
 	folder[size] = '\0';
-	snprintf(programs->fairlead, sizeof(programs->fairlead), "%s", folder);
 	*strrchr(folder, '/') = '\0';
 	result = program_find(programs->fairleadd, folder,
-			      "../daemon/fairleadd", "../sbin/fairleadd",
-			      ret_error);
+			      "../../lanes/daemon/fairleadd",
+			      "../../../sbin/fairleadd", ret_error);
 	if (result == 0)
 		result = program_find(programs->softnic, folder,
-				      "../../emu/cxi/daemon/fairlead-softnic",
-				      "fairlead-softnic", ret_error);
+				      "../cxi/daemon/fairlead-softnic",
+				      "../../../bin/fairlead-softnic",
+				      ret_error);
 	if (result == 0)
 		result = program_find(programs->libcxi, folder,
-				      "../../emu/cxi/lib/libcxi.so.1",
-				      "../lib/fairlead/softnic/libcxi.so.1",
-				      ret_error);
+				      "../cxi/lib/libcxi.so.1",
+				      "../softnic/libcxi.so.1", ret_error);
 	if (result == 0)
 		result = program_find(programs->cxi_lni, folder,
-				      "../../emu/cxi/tool/cxi-lni",
-				      "../lib/fairlead/softnic/cxi-lni",
-				      ret_error);
+				      "../cxi/tool/cxi-lni",
+				      "../softnic/cxi-lni", ret_error);
 	if (result < 0)
 		return result;
 	/* Only nodes with Elan have it. */
-	if (program_find(programs->rms, folder, "../../elan/service/fairlead-rms",
-			 "../sbin/fairlead-rms", ret_error) < 0)
+	if (program_find(programs->rms, folder,
+			 "../../elan/service/fairlead-rms",
+			 "../../../sbin/fairlead-rms", ret_error) < 0)
 		programs->rms[0] = '\0';
 	return 0;
 }

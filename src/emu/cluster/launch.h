@@ -81,10 +81,7 @@ void launch_signals(sigset_t *ret_signals);
 int launch_run(const struct launch_spec *spec,
 	       struct fairlead_error *ret_error);
 
-/*
- * A step of a job manager is done. For tests: with FAIRLEAD_RUN_STOP=STEP the
- * calling process says so on stderr, and stops itself.
- */
+/* The program's: a step of a job manager is done. Only a test does something. */
 void launch_pass(const char *step);
 
 /*

@@ -34,6 +34,18 @@ void cluster_path(const struct cluster *cluster, char *path, const char *format,
 	va_end(args);
 }
 
+void cluster_default_dir(char *dir, size_t capacity)
+{
+	const char *named = secure_getenv("FAIRLEAD_CLUSTER");
+
+	if (named != NULL && named[0] == '/')
+		snprintf(dir, capacity, "%s", named);
+	else if (geteuid() == 0)
+		snprintf(dir, capacity, "/var/lib/fairlead-cluster");
+	else
+		snprintf(dir, capacity, "/tmp/fairlead-cluster-%u", geteuid());
+}
+
 void cluster_socket(const struct cluster *cluster, char *path, size_t capacity)
 {
 	snprintf(path, capacity, "%s/manager/run/manager.sock", cluster->dir);

@@ -38,16 +38,6 @@ static void put_ranks(const struct launch *launch, const struct task *task)
 	put_number("FAIRLEAD_NNODES", spec->node_count);
 }
 
-void launch_pass(const char *step)
-{
-	const char *wanted = secure_getenv("FAIRLEAD_RUN_STOP");
-
-	if (wanted == NULL || strcmp(wanted, step) != 0)
-		return;
-	dprintf(STDERR_FILENO, "stopped at %s\n", step);
-	raise(SIGSTOP);
-}
-
 /* Who started us may be gone already, and nobody would end us then. */
 static int die_with_parent(pid_t parent, struct fairlead_error *ret_error)
 {

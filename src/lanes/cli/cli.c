@@ -9,9 +9,11 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -380,5 +382,30 @@ int cli_run(struct cli *cli, int argc, char **argv)
 		free(cli->values[i]);
 		cli->values[i] = NULL;
 	}
+	return code;
+}
+
+/* https://no-color.org: set and not empty. */
+static bool is_colored(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term &&
+	       strcmp(term, "dumb") != 0;
+}
+
+int cli_main(int argc, char **argv)
+{
+	struct cli cli = { .out = stdout, .err = stderr };
+	int code;
+
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");
+	cli.is_colored = is_colored();
+	code = cli_run(&cli, argc, argv);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return cli_fail(&cli, EXIT_FAILED, "cannot write to stdout: %s",
+				strerror(errno));
 	return code;
 }

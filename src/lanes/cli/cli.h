@@ -140,6 +140,8 @@ extern const struct subcommand *const cli_commands[];
  * exit code.
  */
 int cli_run(struct cli *cli, int argc, char **argv);
+/* The same with stdout and stderr, which is written out: for main(). */
+int cli_main(int argc, char **argv);
 
 /* --- options and arguments of the subcommand --- */
 

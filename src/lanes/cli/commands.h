@@ -23,8 +23,6 @@
 	X(clean)        \
 	X(slurm)        \
 	X(reconcile)    \
-	X(run)          \
-	X(cluster)      \
 	X(key)          \
 	X(manager)      \
 	X(doctor)       \

@@ -10,23 +10,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/driver/driver.h"
-#include "emu/cluster/cluster.h"
 
 char *config_path(struct cli *cli)
 {
 	const char *given = cli_option(cli, "config");
-	char cluster[CLUSTER_CONFIG_MAX];
-	char *path;
+	const char *cluster = secure_getenv("FAIRLEAD_CLUSTER");
 
-	if (!given)
-		given = cluster_named_config(cluster, sizeof(cluster))
-				? cluster
-				: CONFIG_FILE_DEFAULT;
-	path = strdup(given);
-	if (!path)
-		cli_fail(cli, EXIT_FAILED, "memory is out");
-	return path;
+	if (!given && cluster && *cluster == '/')
+		return memory_format("%s/fairlead.conf", cluster);
+	return memory_text(given ? given : CONFIG_FILE_DEFAULT);
 }
 
 int config_read(struct cli *cli, unsigned int roles, struct config **ret_config,
@@ -36,8 +30,6 @@ int config_read(struct cli *cli, unsigned int roles, struct config **ret_config,
 	size_t drivers = 0;
 
 	*ret_errors = NULL;
-	if (!path)
-		return -ENOMEM;
 	while (driver_table[drivers])
 		drivers++;
 	return config_load(path, roles, driver_table, drivers, ret_config,

@@ -15,8 +15,7 @@
 
 /*
  * The file that --config names, else that of the emulated cluster in
- * FAIRLEAD_CLUSTER, else CONFIG_FILE_DEFAULT. The caller frees it; NULL: memory
- * is out, which was said.
+ * FAIRLEAD_CLUSTER, else CONFIG_FILE_DEFAULT. The caller frees it.
  */
 char *config_path(struct cli *cli);
 /* Read that file; as config_load(), also the errors. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/cli/run_inherited.h"
+#include "emu/commands/run_inherited.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -22,7 +22,7 @@
 #include "base/runs.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
-#include "lanes/cli/run_inherited.h"
+#include "emu/commands/run_inherited.h"
 #include "lanes/driver/driver.h"
 #include "emu/cluster/cluster.h"
 #include "emu/cluster/ending.h"
