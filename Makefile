@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Fairlead has two promises, on a fresh Debian 12 with git and make:
-#   make demo   installs what is missing, builds, and runs the main job
-#   make test   the same set-up, then every test suite
-# and installs what was built:
+# Two commands, on a fresh Debian 12 with git and make:
+#   make demo   installs the packages that the demo needs, builds what it
+#               runs, and shows the main job
+#   make test   installs all of packages.txt, builds everything, runs every test
+# and for use:
 #   make install, make uninstall   at PREFIX (/usr), below DESTDIR
 #   make deb                       Debian packages, in out/
 # Everything else is meson's: see meson.build.
@@ -20,8 +21,8 @@ help:
 	@echo 'FAIRLEAD_TEST=long make test   the long run: seeds, sanitizers, fuzzing'
 
 demo:
-	@./pack/setup
-	@./pack/build
+	@./pack/setup build demo
+	@./pack/build demo
 	@./examples/demo build
 
 test:
