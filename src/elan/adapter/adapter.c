@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "elan/capability.h"
 
 #define EPOCHS_PER_MS 4096
@@ -56,16 +57,12 @@ struct adapter {
 	uint32_t rails;
 };
 
-int adapter_create(const struct adapter_seams *seams,
-		   struct adapter **ret_adapter)
+struct adapter *adapter_create(const struct adapter_seams *seams)
 {
-	struct adapter *adapter = calloc(1, sizeof(*adapter));
+	struct adapter *adapter = memory_alloc(sizeof(*adapter));
 
-	if (adapter == NULL)
-		return -ENOMEM;
 	adapter->seams = *seams;
-	*ret_adapter = adapter;
-	return 0;
+	return adapter;
 }
 
 void adapter_destroy(struct adapter *adapter)
@@ -129,13 +126,10 @@ static int port_fill(struct adapter_port *port,
 	port->node = node;
 	port->cap = *cap;
 	port->rank_count = capability_process_count(cap);
-	port->partners = calloc(port->rank_count, sizeof(*port->partners));
-	port->routes = calloc(place->route_count + 1, sizeof(*port->routes));
-	if (port->partners == NULL || port->routes == NULL)
-		return -ENOMEM;
-	if (place->route_count > 0)
-		memcpy(port->routes, place->routes,
-		       place->route_count * sizeof(*port->routes));
+	port->partners =
+		memory_array(port->rank_count, sizeof(*port->partners));
+	port->routes = memory_copy(place->routes,
+				   place->route_count * sizeof(*port->routes));
 	port->route_count = place->route_count;
 	frame_key(&cap->cap_userkey, port->key);
 	return 0;
@@ -144,12 +138,11 @@ static int port_fill(struct adapter_port *port,
 int adapter_open(struct adapter *adapter, const struct adapter_place *place,
 		 void *port_ctx, struct adapter_port **ret_port)
 {
-	struct adapter_port *port = calloc(1, sizeof(*port));
-	int result = port == NULL ? -ENOMEM : port_fill(port, place);
+	struct adapter_port *port = memory_alloc(sizeof(*port));
+	int result = port_fill(port, place);
 
 	if (result < 0) {
-		if (port != NULL)
-			port_free(port);
+		port_free(port);
 		return result;
 	}
 	port->adapter = adapter;

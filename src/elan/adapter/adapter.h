@@ -43,8 +43,7 @@ struct adapter_seams {
 	struct rng_seam rng;
 };
 
-int adapter_create(const struct adapter_seams *seams,
-		   struct adapter **ret_adapter);
+struct adapter *adapter_create(const struct adapter_seams *seams);
 /* Closes its ports. */
 void adapter_destroy(struct adapter *adapter);
 DEFINE_AUTO(struct adapter, adapter_destroy)
@@ -61,7 +60,7 @@ struct adapter_place {
 
 /*
  * place is copied. -ENODEV: it is not known which of the capability's nodes this
- * is; -ENOENT: the capability has no virtual process there; -ENOMEM.
+ * is; -ENOENT: the capability has no virtual process there.
  */
 int adapter_open(struct adapter *adapter, const struct adapter_place *place,
 		 void *port_ctx, struct adapter_port **ret_port);

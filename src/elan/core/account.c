@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "elan/core/registry.h"
 
 #define KIB                     1024
@@ -156,16 +157,6 @@ int registry_corepath_get(struct registry *registry,
 	return 0;
 }
 
-static bool is_member(const struct members *members,
-		      const struct process *process)
-{
-	for (size_t i = 0; i < members->count; i++) {
-		if (process_is(&members->items[i].process, process))
-			return true;
-	}
-	return false;
-}
-
 /* Forget those that are no members any more. */
 static int collect_initialised(struct registry *registry,
 			       struct program *program)
@@ -180,7 +171,7 @@ static int collect_initialised(struct registry *registry,
 	for (size_t i = 0; i < program->initialised_count; i++) {
 		struct initialised *one = &program->initialised[i];
 
-		if (is_member(&members, &one->process))
+		if (members_have(&members, &one->process))
 			program->initialised[kept++] = *one;
 	}
 	program->initialised_count = kept;
@@ -212,7 +203,6 @@ int registry_initialised(struct registry *registry, const struct caller *caller,
 			 const struct wire_request *request,
 			 struct writer *body)
 {
-	struct initialised *initialised;
 	struct program *program;
 	size_t i;
 	int result = find_mine(registry, caller, &program);
@@ -230,20 +220,16 @@ int registry_initialised(struct registry *registry, const struct caller *caller,
 	}
 	if (i >= PROCESSES_MAX)
 		return -ENOMEM;
-	initialised = reallocarray(program->initialised,
-				   i + 1 > program->initialised_count
-					   ? i + 1
-					   : program->initialised_count,
-				   sizeof(*initialised));
-	if (initialised == NULL)
-		return -ENOMEM;
-	program->initialised = initialised;
-	initialised[i] = (struct initialised){
+	if (i == program->initialised_count) {
+		program->initialised =
+			memory_resize(program->initialised, i + 1,
+				      sizeof(*program->initialised));
+		program->initialised_count++;
+	}
+	program->initialised[i] = (struct initialised){
 		.process = caller->process,
 		.vp = request->value,
 	};
-	if (i == program->initialised_count)
-		program->initialised_count++;
 	return registry_save_program(registry, program);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "elan/core/registry.h"
 
 static int find_held(struct registry *registry, const struct program *program,
@@ -45,21 +46,17 @@ static int add_attachment(struct registry *registry,
 			  const struct attachment *attachment)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
-	struct attachment *attachments;
 	int result;
 
 	if (registry->attachment_count >= ATTACHMENTS_MAX)
 		return -ENOMEM;
-	attachments = reallocarray(registry->attachments,
-				   registry->attachment_count + 1,
-				   sizeof(*attachments));
-	if (attachments == NULL)
-		return -ENOMEM;
-	registry->attachments = attachments;
+	registry->attachments = memory_resize(registry->attachments,
+					      registry->attachment_count + 1,
+					      sizeof(*attachment));
 	result = keeper->ops->watch(keeper->ctx, &attachment->process);
 	if (result < 0)
 		return result;
-	attachments[registry->attachment_count++] = *attachment;
+	registry->attachments[registry->attachment_count++] = *attachment;
 	result = registry_save_node(registry);
 	if (result < 0)
 		registry->attachment_count--;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "elan/core/registry.h"
 
 /* Is it in the way of what root gave to programs without a deposit. */
@@ -89,9 +90,7 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 		return result;
 	if (registry->deposit_count >= DEPOSITS_MAX)
 		return -ENOMEM;
-	deposit = calloc(1, sizeof(*deposit));
-	if (deposit == NULL)
-		return -ENOMEM;
+	deposit = memory_alloc(sizeof(*deposit));
 	deposit->number = ++registry->deposit_last;
 	deposit->grant_id = request->grant;
 	deposit->uid = request->uid;
@@ -195,20 +194,15 @@ static int find_holders(struct registry *registry, const struct scope *scope,
 		if (result < 0)
 			return result;
 	}
-	for (size_t i = 0; result == 0 && i < registry->attachment_count; i++) {
+	for (size_t i = 0; i < registry->attachment_count; i++) {
 		const struct attachment *attachment = &registry->attachments[i];
 		struct member member = { .process = attachment->process };
-		bool is_in = false;
 
-		if (!is_in_scope(registry, attachment->deposit, scope))
-			continue;
-		for (size_t j = 0; j < ret_members->count && !is_in; j++)
-			is_in = process_is(&ret_members->items[j].process,
-					   &member.process);
-		if (!is_in)
-			result = members_add(ret_members, &member);
+		if (is_in_scope(registry, attachment->deposit, scope) &&
+		    !members_have(ret_members, &member.process))
+			members_add(ret_members, &member);
 	}
-	return result;
+	return 0;
 }
 
 static int take_from_programs(struct registry *registry,
@@ -372,8 +366,9 @@ static int route_one(struct registry *registry, struct deposit *deposit,
 		     const struct wire_request *request)
 {
 	struct deposit before = *deposit;
-	int result = routes_decode(request->routes, request->routes_size,
-				   &deposit->routes, &deposit->route_count);
+	int result = memory_check(
+		routes_decode(request->routes, request->routes_size,
+			      &deposit->routes, &deposit->route_count));
 
 	if (result < 0)
 		return result;

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/memory.h"
+
 _Static_assert(4 + 8 * PROCESSES_MAX <= WIRE_REPLY_MAX - 64,
 	       "one packet a list");
 
@@ -58,7 +60,7 @@ int dispatch(struct registry *registry, const struct caller *caller,
 		return result;
 	}
 	result = calls[request.op](registry, caller, &request, &body);
-	if (body.result < 0) {
+	if (memory_check(body.result) < 0) {
 		result = body.result;
 		body.size = 0;
 	}

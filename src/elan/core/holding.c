@@ -10,6 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "elan/core/registry.h"
 
 #define SETTINGS_COLLECT_MIN 64
@@ -70,10 +71,8 @@ static int add_holding(struct registry *registry, struct program *program,
 
 	if (program->holding_count >= RMS_CAPS_MAX)
 		return -ENOMEM;
-	holdings = reallocarray(program->holdings, program->holding_count + 1,
-				sizeof(*holdings));
-	if (holdings == NULL)
-		return -ENOMEM;
+	holdings = memory_resize(program->holdings, program->holding_count + 1,
+				 sizeof(*holdings));
 	program->holdings = holdings;
 	memmove(holdings + 1, holdings,
 		program->holding_count * sizeof(*holdings));
@@ -189,18 +188,15 @@ static int add_setting(struct registry *registry, struct program *program,
 		       const struct setting *setting)
 {
 	size_t count = program->setting_count;
-	struct setting *settings;
 
 	if (count >= SETTINGS_COLLECT_MIN && (count & (count - 1)) == 0)
 		collect_settings(registry, program);
 	if (program->setting_count >= SETTINGS_MAX)
 		return -ENOMEM;
-	settings = reallocarray(program->settings, program->setting_count + 1,
-				sizeof(*settings));
-	if (settings == NULL)
-		return -ENOMEM;
-	program->settings = settings;
-	settings[program->setting_count++] = *setting;
+	program->settings =
+		memory_resize(program->settings, program->setting_count + 1,
+			      sizeof(*program->settings));
+	program->settings[program->setting_count++] = *setting;
 	return 0;
 }
 

@@ -37,8 +37,10 @@ struct members {
 	size_t capacity;
 };
 
-/* -ENOMEM. */
-int members_add(struct members *members, const struct member *member);
+void members_add(struct members *members, const struct member *member);
+/* NULL: it is none of them. */
+const struct member *members_have(const struct members *members,
+				  const struct process *process);
 void members_fini(struct members *members);
 
 /* What members have used so far, as far as it can be said. */
@@ -57,12 +59,10 @@ struct program;
  * `known` of a program it sets is_changed.
  */
 struct keeper_ops {
-	/* Do members stay in by the kernel's own doing. */
-	bool (*is_sure)(void *ctx);
 	/* Where the program that pid makes is to be, in program->place. */
 	int (*choose)(void *ctx, struct program *program,
 		      const struct process *process);
-	/* Make it there, with this first member. -EEXIST; -ENOMEM. */
+	/* Make it there, with this first member. -EEXIST; -ENOMEM: no room. */
 	int (*make)(void *ctx, struct program *program,
 		    const struct process *process);
 	/* Take it away; what is not there is no error. -ECHILD: has members. */
@@ -102,6 +102,7 @@ struct keeper_ops {
 struct keeper_seam {
 	const struct keeper_ops *ops;
 	void *ctx;
+	bool is_sure; /* members stay in by the kernel's own doing */
 };
 
 enum record_kind {

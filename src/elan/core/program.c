@@ -8,6 +8,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "elan/core/registry.h"
 
 static int find(struct registry *registry, const struct process *process,
@@ -71,9 +72,7 @@ int registry_program_create(struct registry *registry,
 		return -EINVAL;
 	if (registry->program_count >= RMS_PROGRAMS_MAX)
 		return -ENOMEM;
-	program = calloc(1, sizeof(*program));
-	if (program == NULL)
-		return -ENOMEM;
+	program = memory_alloc(sizeof(*program));
 	program->id = request->id;
 	program->uid = request->uid;
 	program->cpus = request->value;
@@ -204,7 +203,7 @@ int registry_process_remove(struct registry *registry,
 
 	if (result < 0)
 		return result;
-	if (caller->uid != 0 && keeper->ops->is_sure(keeper->ctx))
+	if (caller->uid != 0 && keeper->is_sure)
 		return -EACCES;
 	result = keeper->ops->identify(keeper->ctx, request->value, &process, 0,
 				       &is_users);

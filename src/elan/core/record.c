@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "elan/core/registry.h"
 
 #define RECORD_VERSION 1
@@ -63,8 +64,7 @@ static void *read_list(struct reader *reader, size_t max, size_t size,
 	if (count > max || count > reader->left / size_min)
 		reader->failed = true;
 	if (!reader->failed && count > 0) {
-		items = calloc(count, size);
-		reader->failed = items == NULL;
+		items = memory_array(count, size);
 	}
 	*ret_count = items != NULL ? count : 0;
 	return items;
@@ -222,11 +222,9 @@ int record_decode_program(const void *bytes, size_t size,
 			  struct program **ret_program)
 {
 	_auto_(program_destroyp) struct program *program =
-		calloc(1, sizeof(*program));
+		memory_alloc(sizeof(*program));
 	struct reader reader = reader_of(bytes, size);
 
-	if (program == NULL)
-		return -ENOMEM;
 	read_head(&reader, RECORD_PROGRAM);
 	program->id = (int32_t)read_u32(&reader);
 	program->uid = read_u32(&reader);
@@ -275,8 +273,9 @@ static void read_routes(struct reader *reader, struct deposit *deposit)
 
 	deposit->node = (int32_t)read_u32(reader);
 	bytes = read_blob(reader, ROUTES_SIZE, &size);
-	if (bytes == NULL || routes_decode(bytes, size, &deposit->routes,
-					   &deposit->route_count) < 0)
+	if (bytes == NULL ||
+	    memory_check(routes_decode(bytes, size, &deposit->routes,
+				       &deposit->route_count)) < 0)
 		reader->failed = true;
 }
 

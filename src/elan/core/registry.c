@@ -12,21 +12,28 @@
 #include <string.h>
 #include <utlist.h>
 
-int members_add(struct members *members, const struct member *member)
+#include "base/memory.h"
+
+void members_add(struct members *members, const struct member *member)
 {
 	if (members->count == members->capacity) {
-		size_t capacity =
+		members->capacity =
 			members->capacity > 0 ? 2 * members->capacity : 64;
-		struct member *items =
-			reallocarray(members->items, capacity, sizeof(*items));
-
-		if (items == NULL)
-			return -ENOMEM;
-		members->items = items;
-		members->capacity = capacity;
+		members->items =
+			memory_resize(members->items, members->capacity,
+				      sizeof(*members->items));
 	}
 	members->items[members->count++] = *member;
-	return 0;
+}
+
+const struct member *members_have(const struct members *members,
+				  const struct process *process)
+{
+	for (size_t i = 0; i < members->count; i++) {
+		if (process_is(&members->items[i].process, process))
+			return &members->items[i];
+	}
+	return NULL;
 }
 
 void members_fini(struct members *members)
@@ -46,20 +53,16 @@ void program_destroy(struct program *program)
 	free(program);
 }
 
-int registry_create(const struct keeper_seam *keeper,
-		    const struct notes_seam *notes,
-		    const struct clock_seam *clock,
-		    struct registry **ret_registry)
+struct registry *registry_create(const struct keeper_seam *keeper,
+				 const struct notes_seam *notes,
+				 const struct clock_seam *clock)
 {
-	struct registry *registry = calloc(1, sizeof(*registry));
+	struct registry *registry = memory_alloc(sizeof(*registry));
 
-	if (registry == NULL)
-		return -ENOMEM;
 	registry->keeper = *keeper;
 	registry->notes = *notes;
 	registry->clock = *clock;
-	*ret_registry = registry;
-	return 0;
+	return registry;
 }
 
 void registry_destroy(struct registry *registry)
@@ -125,10 +128,8 @@ int registry_owned(struct registry *registry, const struct caller *caller,
 int registry_version(struct registry *registry, const struct caller *caller,
 		     const struct wire_request *request, struct writer *body)
 {
-	const struct keeper_seam *keeper = &registry->keeper;
-
 	write_u32(body, RMS_MODVERSION);
-	write_u8(body, keeper->ops->is_sure(keeper->ctx));
+	write_u8(body, registry->keeper.is_sure);
 	return 0;
 }
 
@@ -162,11 +163,11 @@ static int save(struct registry *registry, enum record_kind kind,
 		uint64_t number, struct writer *writer)
 {
 	const struct notes_seam *notes = &registry->notes;
-	int result = writer->result;
+	int result;
 
-	if (result == 0)
-		result = notes->ops->save(notes->ctx, kind, number,
-					  writer->data, writer->size);
+	memory_check(writer->result);
+	result = notes->ops->save(notes->ctx, kind, number, writer->data,
+				  writer->size);
 	writer_fini(writer);
 	return result;
 }
@@ -204,12 +205,9 @@ static int load_deposit(struct registry *registry, const void *bytes,
 			size_t size)
 {
 	_auto_(deposit_destroyp) struct deposit *deposit =
-		calloc(1, sizeof(*deposit));
-	int result;
+		memory_alloc(sizeof(*deposit));
+	int result = record_decode_deposit(bytes, size, deposit);
 
-	if (deposit == NULL)
-		return -ENOMEM;
-	result = record_decode_deposit(bytes, size, deposit);
 	if (result < 0)
 		return result;
 	if (registry_deposit(registry, deposit->number) != NULL)

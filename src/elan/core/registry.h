@@ -14,10 +14,9 @@
 #include "base/cleanup.h"
 #include "elan/core/model.h"
 
-int registry_create(const struct keeper_seam *keeper,
-		    const struct notes_seam *notes,
-		    const struct clock_seam *clock,
-		    struct registry **ret_registry);
+struct registry *registry_create(const struct keeper_seam *keeper,
+				 const struct notes_seam *notes,
+				 const struct clock_seam *clock);
 void registry_destroy(struct registry *registry);
 DEFINE_AUTO(struct registry, registry_destroy)
 

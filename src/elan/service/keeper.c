@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which keeper it is, and what both do alike. */
+/* Which keeper it is, and what is done with members once they are found. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "elan/service/group.h"
 #include "elan/service/keepers.h"
 
 #define ROUNDS_MAX 64 /* of finding who was forked meanwhile */
@@ -16,8 +18,7 @@ int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 		struct watches *watches, const char *dir, const struct log *log,
 		struct keeper_seam *ret_seam, struct fairlead_error *ret_error)
 {
-	const struct keeper_ops *ops = &search_ops;
-	int result = 0;
+	int result;
 
 	*keeper = (struct keeper){
 		.events = -1,
@@ -25,30 +26,27 @@ int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 		.dir = dir,
 		.log = log,
 	};
-	if (mode != KEEPER_SEARCH) {
-		result = group_try(keeper);
-		if (result == 0)
-			ops = &either_ops;
-		else if (mode == KEEPER_GROUP)
-			return error_set(ret_error, -ENOTSUP,
-					 "there are no cgroups of version 2 to "
-					 "make programs in: %s",
-					 strerror(-result));
-		else
-			log_warning(log,
-				    "no cgroups of version 2, members are "
-				    "looked for and can hide error=%s",
-				    strerror(-result));
+	*ret_seam = (struct keeper_seam){ .ops = &keeper_ops, .ctx = keeper };
+	if (mode == KEEPER_SEARCH)
+		return 0;
+	result = group_try(keeper);
+	if (result < 0 && mode == KEEPER_GROUP)
+		return error_set(ret_error, -ENOTSUP,
+				 "there are no cgroups of version 2 to make "
+				 "programs in: %s",
+				 strerror(-result));
+	if (result < 0) {
+		log_warning(log,
+			    "no cgroups of version 2, members are looked for "
+			    "and can hide error=%s",
+			    strerror(-result));
+		return 0;
 	}
-	if (ops == &either_ops) {
-		keeper->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-		if (keeper->events < 0)
-			return error_set(ret_error, -errno,
-					 "cannot watch cgroups: %s",
-					 strerror(errno));
-	}
-	ret_seam->ops = ops;
-	ret_seam->ctx = keeper;
+	keeper->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (keeper->events < 0)
+		return error_set(ret_error, -errno, "cannot watch cgroups: %s",
+				 strerror(errno));
+	ret_seam->is_sure = true;
 	return 0;
 }
 
@@ -112,64 +110,162 @@ int keeper_watch(void *ctx, const struct process *process)
 	return watches_add(keeper->watches, process);
 }
 
-static bool was_signalled(const struct members *done,
-			  const struct process *process)
+static bool is_in(struct keeper *keeper, const struct program *program,
+		  const struct process *process)
 {
-	for (size_t i = 0; i < done->count; i++) {
-		if (process_is(&done->items[i].process, process))
-			return true;
-	}
-	return false;
+	char path[PLACE_MAX + 64];
+	uint32_t setting;
+
+	return program->known_count > 0 ||
+	       (proc_cgroup(process->pid, path, sizeof(path)) == 0 &&
+		group_is_below(path, program->place, &setting));
 }
 
-int keeper_signal_each(struct keeper *keeper, const struct keeper_ops *ops,
-		       struct program *program, int number,
-		       bool (*is_in)(struct keeper *keeper,
-				     const struct program *program,
-				     const struct process *process))
+/*
+ * Signal each member once, and who is found by then, until there are none that
+ * were not.
+ */
+static int signal_each(struct keeper *keeper, struct program *program,
+		       int number)
 {
 	_auto_(members_fini) struct members done = { 0 };
 
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		_auto_(members_fini) struct members members = { 0 };
 		size_t before = done.count;
-		int result = ops->members(keeper, program, &members);
+		int result = keeper_members(keeper, program, &members);
 
 		for (size_t i = 0; result == 0 && i < members.count; i++) {
-			const struct member *member = &members.items[i];
+			const struct process *process =
+				&members.items[i].process;
 			_auto_(closep) int pidfd = -1;
 
-			if (was_signalled(&done, &member->process))
+			if (members_have(&done, process))
 				continue;
-			result = members_add(&done, member);
-			pidfd = proc_open(&member->process);
-			if (pidfd >= 0 &&
-			    is_in(keeper, program, &member->process))
+			members_add(&done, &members.items[i]);
+			pidfd = proc_open(process);
+			if (pidfd >= 0 && is_in(keeper, program, process))
 				proc_signal(pidfd, number);
 		}
-		if (result < 0)
+		if (result < 0 || done.count == before)
 			return result;
-		if (done.count == before)
-			return 0;
 	}
 	return -EAGAIN;
 }
 
-void keeper_sum(const struct proc_stat *stats, size_t count,
-		struct usage *ret_usage)
+/*
+ * By the kernel first: what forks faster than it is found is ended so. Then who
+ * is outside is found, brought back, and ended.
+ */
+static int end_all(struct keeper *keeper, struct program *program,
+		   const char *path)
+{
+	int result = group_write(path, "cgroup.kill", "1");
+	int found;
+
+	if (result < 0 || program->known_count == 0)
+		return result;
+	found = signal_each(keeper, program, SIGKILL);
+	result = group_write(path, "cgroup.kill", "1");
+	return result < 0 ? result : found;
+}
+
+int keeper_signal(void *ctx, struct program *program, int number)
+{
+	struct keeper *keeper = ctx;
+	char path[GROUP_PATH_MAX];
+	int result;
+
+	keeper_path(keeper, program->place, path);
+	if (number == SIGKILL && keeper->has_kill && keeper_has_group(program))
+		result = end_all(keeper, program, path);
+	else
+		result = signal_each(keeper, program, number);
+	return result == -ENOENT ? 0 : result;
+}
+
+int keeper_suspend(void *ctx, struct program *program, bool suspends)
+{
+	struct keeper *keeper = ctx;
+	char path[GROUP_PATH_MAX];
+	int result;
+
+	if (!keeper_has_group(program))
+		return keeper_signal(ctx, program,
+				     suspends ? SIGSTOP : SIGCONT);
+	keeper_path(keeper, program->place, path);
+	result = group_write(path, "cgroup.freeze", suspends ? "1" : "0");
+	return result == -ENOENT ? 0 : result;
+}
+
+static void read_into(uint64_t *figure, const char *path, const char *name,
+		      const char *key)
+{
+	uint64_t number;
+
+	if (group_read_number(path, name, key, &number) == 0)
+		*figure = number;
+}
+
+static void sum_members(const struct members *members, struct usage *usage)
+{
+	for (size_t i = 0; i < members->count; i++) {
+		struct proc_stat stat;
+		struct usage one;
+
+		if (proc_stat(members->items[i].process.pid, &stat) < 0)
+			continue;
+		keeper_sum(&stat, &one);
+		usage->faults += one.faults;
+		usage->memory += one.memory;
+		usage->user_us += one.user_us;
+		usage->system_us += one.system_us;
+	}
+	usage->memory_max = usage->memory;
+}
+
+static void take_from(uint64_t *figure, uint64_t base)
+{
+	*figure = *figure > base ? *figure - base : 0;
+}
+
+int keeper_usage(void *ctx, struct program *program, struct usage *ret_usage)
+{
+	struct keeper *keeper = ctx;
+	_auto_(members_fini) struct members members = { 0 };
+	struct usage usage = { 0 };
+	char path[GROUP_PATH_MAX];
+	int result = keeper_members(ctx, program, &members);
+
+	if (result < 0)
+		return result;
+	sum_members(&members, &usage);
+	take_from(&usage.user_us, program->base.user_us);
+	take_from(&usage.system_us, program->base.system_us);
+	take_from(&usage.faults, program->base.faults);
+	if (keeper_has_group(program)) {
+		/* The kernel's own where the controller is there. */
+		keeper_path(keeper, program->place, path);
+		read_into(&usage.faults, path, "memory.stat", "pgfault");
+		read_into(&usage.memory, path, "memory.current", NULL);
+		read_into(&usage.memory_max, path, "memory.peak", NULL);
+		read_into(&usage.user_us, path, "cpu.stat", "user_usec");
+		read_into(&usage.system_us, path, "cpu.stat", "system_usec");
+	}
+	*ret_usage = usage;
+	return 0;
+}
+
+void keeper_sum(const struct proc_stat *stat, struct usage *ret_usage)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t tick_us = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct usage usage = { 0 };
 
-	for (size_t i = 0; i < count; i++) {
-		usage.faults += stats[i].faults + stats[i].waited_faults;
-		usage.memory += stats[i].pages * page;
-		usage.user_us +=
-			(stats[i].user + stats[i].waited_user) * tick_us;
-		usage.system_us +=
-			(stats[i].system + stats[i].waited_system) * tick_us;
-	}
-	usage.memory_max = usage.memory;
-	*ret_usage = usage;
+	*ret_usage = (struct usage){
+		.faults = stat->faults + stat->waited_faults,
+		.memory = stat->pages * page,
+		.memory_max = stat->pages * page,
+		.user_us = (stat->user + stat->waited_user) * tick_us,
+		.system_us = (stat->system + stat->waited_system) * tick_us,
+	};
 }

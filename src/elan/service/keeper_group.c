@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keeper of cgroups: a program is a directory. */
+/*
+ * The keeper's operations: a program with a place is a directory of cgroups;
+ * one without is looked for. Where there are cgroups, one that was made when
+ * there were none has no place, and goes on to be looked for.
+ */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +19,7 @@
 #include "elan/service/keepers.h"
 #include "elan/service/search.h"
 
-static bool is_sure(void *ctx)
-{
-	return true;
-}
-
-static void path_of(const struct keeper *keeper, const char *place, char *path)
+void keeper_path(const struct keeper *keeper, const char *place, char *path)
 {
 	snprintf(path, GROUP_PATH_MAX, "%s%s", keeper->mount, place);
 }
@@ -31,7 +29,7 @@ static void path_of_setting(const struct keeper *keeper,
 			    char *path)
 {
 	if (setting == 0)
-		path_of(keeper, program->place, path);
+		keeper_path(keeper, program->place, path);
 	else
 		snprintf(path, GROUP_PATH_MAX, "%s%s/s%" PRIu32, keeper->mount,
 			 program->place, setting);
@@ -41,7 +39,7 @@ static void path_of_setting(const struct keeper *keeper,
 static void path_above(const struct keeper *keeper,
 		       const struct program *program, char *path)
 {
-	path_of(keeper, program->place, path);
+	keeper_path(keeper, program->place, path);
 	*strrchr(path, '/') = '\0';
 }
 
@@ -59,13 +57,17 @@ static bool is_delegated(const struct keeper *keeper,
 	return group_is_others(path);
 }
 
-static int choose(void *ctx, struct program *program,
-		  const struct process *process)
+static bool is_looked_for(const struct keeper *keeper,
+			  const struct program *program)
 {
-	struct keeper *keeper = ctx;
+	return !keeper_has_group(program) || is_delegated(keeper, program);
+}
+
+static int choose_place(struct keeper *keeper, struct program *program,
+			const struct process *process)
+{
 	char path[PLACE_MAX - 32];
 	int result = proc_cgroup(process->pid, path, sizeof(path));
-	struct proc_stat stat;
 
 	if (result < 0)
 		return result;
@@ -75,9 +77,6 @@ static int choose(void *ctx, struct program *program,
 	snprintf(program->place, sizeof(program->place),
 		 "%s/" GROUP_PREFIX "%d", strcmp(path, "/") == 0 ? "" : path,
 		 program->id);
-	program->start = search_now();
-	if (proc_stat(process->pid, &stat) == 0)
-		keeper_sum(&stat, 1, &program->base);
 	if (is_delegated(keeper, program))
 		log_warning(keeper->log,
 			    "others than root can write cgroups above the "
@@ -85,6 +84,21 @@ static int choose(void *ctx, struct program *program,
 			    "cgroup=%s",
 			    program->id, path);
 	return 0;
+}
+
+/* Figures count from now on; of memory and its peak all counts. */
+static int choose(void *ctx, struct program *program,
+		  const struct process *process)
+{
+	struct keeper *keeper = ctx;
+	struct proc_stat stat;
+	int result = proc_stat(process->pid, &stat);
+
+	if (result < 0)
+		return result;
+	program->start = search_now();
+	keeper_sum(&stat, &program->base);
+	return keeper->events < 0 ? 0 : choose_place(keeper, program, process);
 }
 
 /* What the kernel refuses is a lack of room to who asks. */
@@ -134,14 +148,13 @@ static void watch_events(struct keeper *keeper, const char *path)
 	inotify_add_watch(keeper->events, file, IN_MODIFY);
 }
 
-static int make(void *ctx, struct program *program,
-		const struct process *process)
+static int make_group(struct keeper *keeper, struct program *program,
+		      const struct process *process)
 {
-	struct keeper *keeper = ctx;
 	char path[GROUP_PATH_MAX];
 	int result = 0;
 
-	path_of(keeper, program->place, path);
+	keeper_path(keeper, program->place, path);
 	if (mkdir(path, 0755) < 0)
 		result = -errno;
 	/* One that is left from before, and empty, is as good as a new one. */
@@ -153,13 +166,28 @@ static int make(void *ctx, struct program *program,
 		setxattr(path, GROUP_MARK, keeper->dir, strlen(keeper->dir), 0);
 	if (result == 0)
 		result = move_process(keeper, program, process, path);
-	if (result < 0 && result != -EEXIST)
-		return complain(keeper, path, result);
 	if (result < 0)
-		return result;
+		return result == -EEXIST ? result
+					 : complain(keeper, path, result);
 	watch_events(keeper, path);
-	if (is_delegated(keeper, program))
+	return 0;
+}
+
+static int look(void *ctx, struct program *program);
+
+static int make(void *ctx, struct program *program,
+		const struct process *process)
+{
+	struct keeper *keeper = ctx;
+	int result = 0;
+
+	if (keeper_has_group(program))
+		result = make_group(keeper, program, process);
+	if (result == 0 && is_looked_for(keeper, program))
 		result = search_note(program, process, 0);
+	/* Its session is known from then on, whenever it ends. */
+	if (result == 0 && !keeper_has_group(program))
+		look(ctx, program);
 	return result;
 }
 
@@ -169,7 +197,9 @@ static int remove_program(void *ctx, struct program *program)
 	char path[GROUP_PATH_MAX];
 	int result;
 
-	path_of(keeper, program->place, path);
+	if (!keeper_has_group(program)) /* its members are forgotten */
+		return 0;
+	keeper_path(keeper, program->place, path);
 	if (group_is_populated(path) == 1)
 		return -ECHILD;
 	result = group_remove(path);
@@ -190,73 +220,63 @@ static int take_member(void *arg, const char *below, int32_t pid)
 		.setting = group_setting_of(below),
 	};
 	struct proc_stat stat;
-	int result;
 
 	if (proc_stat(pid, &stat) < 0 || proc_stat_is_dead(&stat))
 		return 0;
 	member.process.start = stat.start;
-	result = members_add(collection->members, &member);
-	if (result == 0 && collection->is_known)
-		result = search_note(collection->program, &member.process,
-				     member.setting);
-	return result;
-}
-
-static bool is_member(const struct members *members,
-		      const struct process *process)
-{
-	for (size_t i = 0; i < members->count; i++) {
-		if (process_is(&members->items[i].process, process))
-			return true;
-	}
-	return false;
+	members_add(collection->members, &member);
+	return collection->is_known
+		       ? search_note(collection->program, &member.process,
+				     member.setting)
+		       : 0;
 }
 
 static int enter(void *ctx, struct program *program,
 		 const struct process *process, uint32_t setting);
 
-/* Put back who has left by another's leave than root's. */
+/* Put back who has left without root's leave. */
 static int put_back(struct keeper *keeper, struct program *program,
 		    struct members *members)
 {
 	_auto_(members_fini) struct members found = { 0 };
-	int result = search_members(program, &found, NULL);
+	int result = search_members(program, &found);
 
 	for (size_t i = 0; result == 0 && i < found.count; i++) {
 		const struct member *member = &found.items[i];
+		int entered;
 
-		if (is_member(members, &member->process))
+		if (members_have(members, &member->process))
 			continue;
-		result = enter(keeper, program, &member->process,
-			       member->setting);
-		if (result == -ESRCH) {
-			result = 0;
+		entered = enter(keeper, program, &member->process,
+				member->setting);
+		if (entered == -ESRCH)
 			continue;
-		}
 		log_warning(keeper->log,
 			    "a member had left its cgroup, and is back id=%d "
 			    "pid=%d error=%s",
 			    program->id, member->process.pid,
-			    strerror(-result));
+			    strerror(-entered));
 		/* One that cannot be put back is a member as well. */
-		result = members_add(members, member);
+		members_add(members, member);
 	}
 	return result;
 }
 
-static int find_members(void *ctx, struct program *program,
-			struct members *ret_members)
+int keeper_members(void *ctx, struct program *program,
+		   struct members *ret_members)
 {
 	struct keeper *keeper = ctx;
 	struct collection collection = {
 		.program = program,
 		.members = ret_members,
-		.is_known = is_delegated(keeper, program),
+		.is_known = is_looked_for(keeper, program),
 	};
 	char path[GROUP_PATH_MAX];
 	int result;
 
-	path_of(keeper, program->place, path);
+	if (!keeper_has_group(program))
+		return search_members(program, ret_members);
+	keeper_path(keeper, program->place, path);
 	result = group_each(path, take_member, &collection);
 	if (result == -ENOENT || result == -ENODEV)
 		return 0;
@@ -271,34 +291,70 @@ static int look(void *ctx, struct program *program)
 	struct keeper *keeper = ctx;
 	_auto_(members_fini) struct members members = { 0 };
 	char path[GROUP_PATH_MAX];
-	int result;
+	int result = 0;
 
-	path_of(keeper, program->place, path);
-	result = group_is_populated(path);
-	if (result >= 0)
-		watch_events(keeper, path);
-	if (result < 0 || program->known_count == 0)
-		return result;
-	result = find_members(ctx, program, &members);
+	if (keeper_has_group(program)) {
+		keeper_path(keeper, program->place, path);
+		result = group_is_populated(path);
+		if (result >= 0)
+			watch_events(keeper, path);
+		if (result < 0 || program->known_count == 0)
+			return result;
+	}
+	result = keeper_members(ctx, program, &members);
 	return result < 0 ? result : members.count > 0;
 }
 
-static int find(void *ctx, struct program *programs,
-		const struct process *process, struct program **ret_program,
-		uint32_t *ret_setting)
+static int find_by_group(struct program *programs,
+			 const struct process *process,
+			 struct program **ret_program, uint32_t *ret_setting)
 {
 	char path[PLACE_MAX + 64];
 	struct program *program;
-	int result = proc_cgroup(process->pid, path, sizeof(path));
 
-	if (result < 0)
+	if (proc_cgroup(process->pid, path, sizeof(path)) < 0)
 		return -ESRCH;
 	DL_FOREACH (programs, program) {
-		if (program->place[0] != '\0' &&
+		if (keeper_has_group(program) &&
 		    group_is_below(path, program->place, ret_setting)) {
 			*ret_program = program;
 			return 0;
 		}
+	}
+	return -ESRCH;
+}
+
+/* By its cgroup; or among those that are looked for, who may have left one. */
+static int find(void *ctx, struct program *programs,
+		const struct process *process, struct program **ret_program,
+		uint32_t *ret_setting)
+{
+	_auto_(freep) struct proc_stat *stats = NULL;
+	struct program *program;
+	size_t count = 0;
+
+	if (find_by_group(programs, process, ret_program, ret_setting) == 0)
+		return 0;
+	DL_FOREACH (programs, program) {
+		_auto_(members_fini) struct members members = { 0 };
+		const struct member *member;
+
+		if (program->known_count == 0)
+			continue;
+		/* One look at all processes, for all that have no group. */
+		if (stats == NULL && proc_stat_all(&stats, &count) < 0)
+			return -ESRCH;
+		if ((keeper_has_group(program)
+			     ? keeper_members(ctx, program, &members)
+			     : search_among(program, stats, count, &members)) <
+		    0)
+			continue;
+		member = members_have(&members, process);
+		if (member == NULL)
+			continue;
+		*ret_program = program;
+		*ret_setting = member->setting;
+		return 0;
 	}
 	return -ESRCH;
 }
@@ -310,6 +366,8 @@ static bool is_near(void *ctx, const struct program *program,
 	char path[PLACE_MAX + 64];
 	char above[PLACE_MAX];
 
+	if (!keeper_has_group(program)) /* there is no place to be near */
+		return true;
 	if (proc_cgroup(process->pid, path, sizeof(path)) < 0)
 		return false;
 	strcpy(above, program->place);
@@ -326,6 +384,8 @@ static int enter(void *ctx, struct program *program,
 	uint32_t setting_before = 0;
 	int result;
 
+	if (!keeper_has_group(program))
+		return search_note(program, process, setting);
 	if (proc_cgroup(process->pid, before, sizeof(before)) < 0 ||
 	    !group_is_below(before, program->place, &setting_before))
 		setting_before = 0;
@@ -351,124 +411,25 @@ static int leave(void *ctx, struct program *program,
 	char path[GROUP_PATH_MAX];
 
 	search_forget(program, process);
+	if (!keeper_has_group(program))
+		return 0;
 	path_above(keeper, program, path);
 	return move_process(keeper, program, process, path);
 }
 
-static bool is_in(struct keeper *keeper, const struct program *program,
-		  const struct process *process)
-{
-	char path[PLACE_MAX + 64];
-	uint32_t setting;
-
-	return program->known_count > 0 ||
-	       (proc_cgroup(process->pid, path, sizeof(path)) == 0 &&
-		group_is_below(path, program->place, &setting));
-}
-
-/*
- * By the kernel first: what forks faster than it is found is ended so. Then who
- * is outside is found, brought back, and ended.
- */
-static int end_all(struct keeper *keeper, struct program *program,
-		   const char *path)
-{
-	int result = group_write(path, "cgroup.kill", "1");
-	int found;
-
-	if (result < 0 || program->known_count == 0)
-		return result;
-	found = keeper_signal_each(keeper, &group_ops, program, SIGKILL, is_in);
-	result = group_write(path, "cgroup.kill", "1");
-	return result < 0 ? result : found;
-}
-
-static int signal_all(void *ctx, struct program *program, int number)
-{
-	struct keeper *keeper = ctx;
-	char path[GROUP_PATH_MAX];
-	int result;
-
-	path_of(keeper, program->place, path);
-	if (number == SIGKILL && keeper->has_kill)
-		result = end_all(keeper, program, path);
-	else
-		result = keeper_signal_each(keeper, &group_ops, program, number,
-					    is_in);
-	return result == -ENOENT ? 0 : result;
-}
-
-static int suspend(void *ctx, struct program *program, bool suspends)
-{
-	struct keeper *keeper = ctx;
-	char path[GROUP_PATH_MAX];
-	int result;
-
-	path_of(keeper, program->place, path);
-	result = group_write(path, "cgroup.freeze", suspends ? "1" : "0");
-	return result == -ENOENT ? 0 : result;
-}
-
-static void read_into(uint64_t *figure, const char *path, const char *name,
-		      const char *key)
-{
-	uint64_t number;
-
-	if (group_read_number(path, name, key, &number) == 0)
-		*figure = number;
-}
-
-static int read_usage(void *ctx, struct program *program,
-		      struct usage *ret_usage)
-{
-	struct keeper *keeper = ctx;
-	_auto_(members_fini) struct members members = { 0 };
-	struct usage usage = { 0 };
-	char path[GROUP_PATH_MAX];
-	int result;
-
-	path_of(keeper, program->place, path);
-	result = find_members(ctx, program, &members);
-	if (result < 0)
-		return result;
-	for (size_t i = 0; i < members.count; i++) {
-		struct proc_stat stat;
-		struct usage one;
-
-		if (proc_stat(members.items[i].process.pid, &stat) < 0)
-			continue;
-		keeper_sum(&stat, 1, &one);
-		usage.faults += one.faults;
-		usage.memory += one.memory;
-	}
-	usage.faults = usage.faults > program->base.faults
-			       ? usage.faults - program->base.faults
-			       : 0;
-	usage.memory_max = usage.memory;
-	/* The kernel's own where the controller is there. */
-	read_into(&usage.faults, path, "memory.stat", "pgfault");
-	read_into(&usage.memory, path, "memory.current", NULL);
-	read_into(&usage.memory_max, path, "memory.peak", NULL);
-	read_into(&usage.user_us, path, "cpu.stat", "user_usec");
-	read_into(&usage.system_us, path, "cpu.stat", "system_usec");
-	*ret_usage = usage;
-	return 0;
-}
-
-const struct keeper_ops group_ops = {
-	.is_sure = is_sure,
+const struct keeper_ops keeper_ops = {
 	.choose = choose,
 	.make = make,
 	.remove = remove_program,
 	.look = look,
-	.members = find_members,
+	.members = keeper_members,
 	.find = find,
 	.is_near = is_near,
 	.enter = enter,
 	.leave = leave,
-	.signal = signal_all,
-	.suspend = suspend,
-	.usage = read_usage,
+	.signal = keeper_signal,
+	.suspend = keeper_suspend,
+	.usage = keeper_usage,
 	.identify = keeper_identify,
 	.watch = keeper_watch,
 };

@@ -60,26 +60,27 @@ void keeper_sweep(struct keeper *keeper, struct registry *registry);
 
 /* --- among the files of keepers --- */
 
-extern const struct keeper_ops group_ops; /* of programs with a place */
-extern const struct keeper_ops search_ops;
-extern const struct keeper_ops either_ops;
+extern const struct keeper_ops keeper_ops;
 
 /* Is there a place for programs: make one, look at it, remove it. */
 int group_try(struct keeper *keeper);
 
-/* Of both. */
+static inline bool keeper_has_group(const struct program *program)
+{
+	return program->place[0] != '\0';
+}
+
+/* GROUP_PATH_MAX bytes. */
+void keeper_path(const struct keeper *keeper, const char *place, char *path);
+/* What a process has used, with the children that it has waited for. */
+void keeper_sum(const struct proc_stat *stat, struct usage *ret_usage);
+
+/* Of keeper_ops. */
 int keeper_identify(void *ctx, int32_t pid, struct process *ret_process,
 		    uint32_t uid, bool *ret_is_users);
 int keeper_watch(void *ctx, const struct process *process);
-/*
- * Signal each member once, and who is found by then, until there are none that
- * were not. is_in: is it still one, asked when its pid is held.
- */
-int keeper_signal_each(struct keeper *keeper, const struct keeper_ops *ops,
-		       struct program *program, int number,
-		       bool (*is_in)(struct keeper *keeper,
-				     const struct program *program,
-				     const struct process *process));
-/* Faults and memory of members as /proc has them; times too, with search. */
-void keeper_sum(const struct proc_stat *stats, size_t count,
-		struct usage *ret_usage);
+int keeper_members(void *ctx, struct program *program,
+		   struct members *ret_members);
+int keeper_signal(void *ctx, struct program *program, int number);
+int keeper_suspend(void *ctx, struct program *program, bool suspends);
+int keeper_usage(void *ctx, struct program *program, struct usage *ret_usage);

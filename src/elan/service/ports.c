@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "base/address.h"
+#include "base/memory.h"
 #include "sys/rng.h"
 
 #define DATAGRAMS_AT_ONCE 64
@@ -352,9 +353,7 @@ int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
 		return result;
 	if (ports->port_count >= ports->port_max)
 		return -ENOMEM;
-	port = calloc(1, sizeof(*port));
-	if (port == NULL)
-		return -ENOMEM;
+	port = memory_alloc(sizeof(*port));
 	port->ports = ports;
 	port->process = caller->process;
 	port->program = (int32_t)attached.program;
@@ -431,17 +430,14 @@ int ports_create(uv_loop_t *loop, struct registry *registry,
 		 unsigned int port_max, struct ports **ret_ports,
 		 struct fairlead_error *ret_error)
 {
-	struct ports *ports = calloc(1, sizeof(*ports));
+	struct ports *ports = memory_alloc(sizeof(*ports));
 	struct adapter_seams seams = {
 		.ops = &adapter_ops,
 		.ctx = ports,
 		.clock = *clock,
 		.rng = sys_rng(),
 	};
-	int result;
 
-	if (ports == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	ports->loop = loop;
 	ports->registry = registry;
 	ports->port_max = port_max;
@@ -453,9 +449,7 @@ int ports_create(uv_loop_t *loop, struct registry *registry,
 	registry->detached = detached;
 	registry->detached_ctx = ports;
 	*ret_ports = ports; /* from here on it is destroyed by the caller */
-	result = adapter_create(&seams, &ports->adapter);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	ports->adapter = adapter_create(&seams);
 	ports_look(ports);
 	return address == NULL ? 0 : open_socket(ports, address, ret_error);
 }

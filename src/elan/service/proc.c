@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "sys/fd.h"
 
 #define STAT_TEXT_MAX 1024
@@ -178,12 +179,9 @@ int proc_read_alloc(const char *path, char **ret_text)
 	if (fd < 0)
 		return -errno;
 	for (;;) {
-		char *larger = realloc(text, capacity);
 		ssize_t count;
 
-		if (larger == NULL)
-			return -ENOMEM;
-		text = larger;
+		text = memory_resize(text, capacity, 1);
 		count = fd_read(fd, text + size, capacity - 1 - size);
 		if (count < 0)
 			return (int)count;
@@ -244,13 +242,8 @@ int proc_stat_all(struct proc_stat **ret_stats, size_t *ret_count)
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
 		if (count == capacity) {
-			struct proc_stat *larger;
-
 			capacity = capacity > 0 ? 2 * capacity : 256;
-			larger = reallocarray(stats, capacity, sizeof(*stats));
-			if (larger == NULL)
-				return -ENOMEM;
-			stats = larger;
+			stats = memory_resize(stats, capacity, sizeof(*stats));
 		}
 		if (proc_stat((int32_t)strtol(entry->d_name, NULL, 10),
 			      &stats[count]) == 0)

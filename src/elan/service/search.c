@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 #define NS_PER_SEC 1000000000u
 
@@ -39,12 +40,10 @@ int search_note(struct program *program, const struct process *process,
 	if (known == NULL) {
 		if (program->known_count >= KNOWN_MAX)
 			return -ENOSPC;
-		known = reallocarray(program->known, program->known_count + 1,
-				     sizeof(*known));
-		if (known == NULL)
-			return -ENOMEM;
-		program->known = known;
-		known += program->known_count++;
+		program->known =
+			memory_resize(program->known, program->known_count + 1,
+				      sizeof(*known));
+		known = program->known + program->known_count++;
 		*known = (struct known){ .process = *process };
 		program->is_changed = true;
 	}
@@ -165,47 +164,34 @@ static int spread(struct program *program, const struct proc_stat *stats,
 }
 
 int search_among(struct program *program, const struct proc_stat *stats,
-		 size_t count, struct members *ret_members,
-		 struct proc_stat **ret_stats)
+		 size_t count, struct members *ret_members)
 {
-	_auto_(freep) struct proc_stat *found = NULL;
-	size_t found_count = 0;
 	int result;
 
 	refresh(program, stats, count);
 	result = spread(program, stats, count);
-	found = calloc(program->known_count + 1, sizeof(*found));
-	if (found == NULL)
-		return -ENOMEM;
 	for (size_t i = 0; result == 0 && i < program->known_count; i++) {
 		const struct known *known = &program->known[i];
 		const struct proc_stat *stat =
 			find_stat(stats, count, known->process.pid);
-		struct member member = {
+		const struct member member = {
 			.process = known->process,
 			.setting = known->setting,
 		};
 
-		if (known->has_left || known->has_ended || stat == NULL ||
-		    proc_stat_is_dead(stat))
-			continue;
-		found[found_count++] = *stat;
-		result = members_add(ret_members, &member);
+		if (!known->has_left && !known->has_ended && stat != NULL &&
+		    !proc_stat_is_dead(stat))
+			members_add(ret_members, &member);
 	}
-	if (result == 0 && ret_stats != NULL)
-		*ret_stats = take_ptr(found);
 	return result;
 }
 
-int search_members(struct program *program, struct members *ret_members,
-		   struct proc_stat **ret_stats)
+int search_members(struct program *program, struct members *ret_members)
 {
 	_auto_(freep) struct proc_stat *stats = NULL;
 	size_t count = 0;
 	int result = proc_stat_all(&stats, &count);
 
-	if (result == 0)
-		result = search_among(program, stats, count, ret_members,
-				      ret_stats);
-	return result;
+	return result < 0 ? result
+			  : search_among(program, stats, count, ret_members);
 }

@@ -12,20 +12,15 @@
 /* Now, as processes have their start. */
 uint64_t search_now(void);
 /*
- * A process is a member, and in this setting. -ENOMEM, -ENOSPC: KNOWN_MAX. One
- * that had left is in again.
+ * A process is a member, and in this setting. -ENOSPC: KNOWN_MAX. One that had
+ * left is in again.
  */
 int search_note(struct program *program, const struct process *process,
 		uint32_t setting);
 /* It has left, with what it forks. */
 void search_forget(struct program *program, const struct process *process);
-/*
- * Look through all processes: the program's, added to what is in ret. stats may
- * be NULL; else as many, for each the figures, and the caller frees them.
- */
-int search_members(struct program *program, struct members *ret_members,
-		   struct proc_stat **ret_stats);
+/* Look through all processes: the program's, added to what is in ret. */
+int search_members(struct program *program, struct members *ret_members);
 /* The same, of processes that were read after whatever is asked for. */
 int search_among(struct program *program, const struct proc_stat *stats,
-		 size_t count, struct members *ret_members,
-		 struct proc_stat **ret_stats);
+		 size_t count, struct members *ret_members);

@@ -221,23 +221,18 @@ static int start(struct server *server, const struct server_options *options,
 {
 	struct notes_seam seam = notes_seam(notes);
 	struct keeper_seam keeper;
-	int result = watches_create(&server->loop, process_ended, server,
-				    &server->watches);
 	const struct room room = find_room();
 	int listen_fd;
+	int result;
 
-	if (result == 0)
-		result = uv_timer_init(&server->loop, &server->looks);
+	server->watches = watches_create(&server->loop, process_ended, server);
+	uv_timer_init(&server->loop, &server->looks);
 	server->looks.data = server;
-	if (result < 0)
-		return error_set(ret_error, result, "%s", strerror(-result));
 	result = keeper_init(&server->keeper, options->mode, server->watches,
 			     notes_dir(notes), server->log, &keeper, ret_error);
 	if (result < 0)
 		return result;
-	result = registry_create(&keeper, &seam, clock, &server->registry);
-	if (result < 0)
-		return error_set(ret_error, result, "%s", strerror(-result));
+	server->registry = registry_create(&keeper, &seam, clock);
 	result = notes_load(notes, server->registry, ret_error);
 	if (result == 0)
 		result = keeper_check(&server->keeper, server->registry,

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "elan/service/proc.h"
 
 struct watch {
@@ -24,19 +25,17 @@ struct watches {
 	struct watch *list;
 };
 
-int watches_create(uv_loop_t *loop,
-		   void (*ended)(void *ctx, const struct process *process),
-		   void *ctx, struct watches **ret_watches)
+struct watches *watches_create(uv_loop_t *loop,
+			       void (*ended)(void *ctx,
+					     const struct process *process),
+			       void *ctx)
 {
-	struct watches *watches = calloc(1, sizeof(*watches));
+	struct watches *watches = memory_alloc(sizeof(*watches));
 
-	if (watches == NULL)
-		return -ENOMEM;
 	watches->loop = loop;
 	watches->ended = ended;
 	watches->ctx = ctx;
-	*ret_watches = watches;
-	return 0;
+	return watches;
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -86,12 +85,10 @@ int watches_add(struct watches *watches, const struct process *process)
 		if (process_is(&other->process, process))
 			return proc_has_ended(other->pidfd) ? -ESRCH : 0;
 	}
-	watch = calloc(1, sizeof(*watch));
-	if (watch == NULL)
-		return -ENOMEM;
 	pidfd = proc_open(process);
 	if (pidfd < 0)
 		return pidfd;
+	watch = memory_alloc(sizeof(*watch));
 	result = uv_poll_init(watches->loop, &watch->poll, pidfd);
 	if (result < 0)
 		return result;

@@ -30,11 +30,6 @@ static struct world_process *process_of(struct world *world,
 	return &world->processes[process->pid - 1];
 }
 
-static bool is_sure(void *ctx)
-{
-	return true;
-}
-
 static int choose(void *ctx, struct program *program,
 		  const struct process *process)
 {
@@ -101,18 +96,17 @@ static int find_members(void *ctx, struct program *program,
 			struct members *ret_members)
 {
 	struct world *world = ctx;
-	int result = 0;
 
-	for (int pid = 1; result == 0 && pid <= WORLD_PROCESSES; pid++) {
+	for (int pid = 1; pid <= WORLD_PROCESSES; pid++) {
 		struct member member = {
 			.process = { .pid = pid, .start = 1 },
 			.setting = world->processes[pid - 1].setting,
 		};
 
 		if (is_member(world, pid, program))
-			result = members_add(ret_members, &member);
+			members_add(ret_members, &member);
 	}
-	return result;
+	return 0;
 }
 
 static int find(void *ctx, struct program *programs,
@@ -217,7 +211,6 @@ static int watch(void *ctx, const struct process *process)
 }
 
 static const struct keeper_ops keeper_ops = {
-	.is_sure = is_sure,
 	.choose = choose,
 	.make = make,
 	.remove = remove_program,
@@ -291,14 +284,14 @@ int world_start(struct world *world)
 	static const struct clock_ops clock_ops = {
 		.monotonic_ms = monotonic_ms,
 	};
-	const struct keeper_seam keeper = { &keeper_ops, world };
+	const struct keeper_seam keeper = { &keeper_ops, world, true };
 	const struct notes_seam notes = { &notes_ops, world };
 	const struct clock_seam clock = { &clock_ops, world };
-	int result;
+	int result = 0;
 
 	for (int i = 0; i < WORLD_PROCESSES; i++)
 		world->processes[i].is_watched = false;
-	result = registry_create(&keeper, &notes, &clock, &world->registry);
+	world->registry = registry_create(&keeper, &notes, &clock);
 	for (int i = 0; result == 0 && i < WORLD_RECORDS; i++) {
 		const struct world_record *record = &world->records[i];
 
