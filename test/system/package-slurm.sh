@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The packages and a stock Slurm, Debian's, as an administrator puts them together
-# on a machine that is controller and node: with the lines of README.md, operations.md and
+# on a machine that is controller and node: with the lines of doc/install.md, operations.md and
 # doc/slurm.md, which are taken from there, and with everything where it is by
 # default. What is another is what each site's is: names, and the interconnect.
 # shellcheck source=test/system/lib.sh
@@ -31,7 +31,7 @@ block() { # block PAGE HEADING NUMBER: of the blocks of code below it
 	' "$root/$1" | grep . || fail "$1 has no block $3 below '$2'"
 }
 
-# The words of a site, in place of those of README.md and doc/slurm.md.
+# The words of a site, in place of those of doc/install.md and doc/slurm.md.
 # The pool of Ethernet is its default.
 sites_own() {
 	sed "s/\"slingshot\"/\"ethernet\"/; /vni_pool/d; s/n\[0-127\]/fresh/; s/head:/fresh:/
@@ -128,24 +128,24 @@ has "$(inside scontrol show config)" 'SlurmUser *= slurm\(' "Slurm's configurati
 expect_exit 0 as_alice srun env
 is "$(lane_variables "$out")" '' 'variables of a lane'
 
-it 'README.md: manager and node, step by step'
-block README.md 'Install it on a cluster' 4 | sites_own | put /etc/fairlead/fairlead.conf
-as_said README.md 'fairlead key create --user fairlead'
-as_said README.md 'fairleadd --check-config --role manager'
-as_said README.md 'systemctl enable --now fairleadd-manager'
-as_said README.md 'fairlead key node --output node.key NAME' \
+it 'doc/install.md: manager and node, step by step'
+block doc/install.md Configure 1 | sites_own | put /etc/fairlead/fairlead.conf
+as_said doc/install.md 'fairlead key create --user fairlead'
+as_said doc/install.md 'fairleadd --check-config --role manager'
+as_said doc/install.md 'systemctl enable --now fairleadd-manager'
+as_said doc/install.md 'fairlead key node --output node.key NAME' \
 	's,node.key,/etc/fairlead/&,; s/NAME/fresh/'
 is "$(inside stat -c '%a %U' /etc/fairlead/node.key)" '600 root' 'the key of the node'
-as_said README.md 'systemctl enable --now fairleadd-node'
+as_said doc/install.md 'systemctl enable --now fairleadd-node'
 wait_for node_is_up
-as_said README.md 'fairlead doctor'
+as_said doc/install.md 'fairlead doctor'
 
 it 'doc/slurm.md: the lines to copy, and in which order'
 copy='Copy these lines'
 {
-	nodes=$(block README.md 'Install it on a cluster' 4 | grep '^ *nodes ')
+	nodes=$(block doc/install.md Configure 1 | grep '^ *nodes ')
 	block doc/slurm.md "$copy" 1 | sed "s/^ *\.\.\.\$/$nodes/"
-	block README.md 'Install it on a cluster' 4 | sed -n '/^node {/,$p'
+	block doc/install.md Configure 1 | sed -n '/^node {/,$p'
 } | sites_own | put /etc/fairlead/fairlead.conf
 block doc/slurm.md "$copy" 2 | inside tee -a /etc/slurm/slurm.conf >/dev/null
 block doc/slurm.md "$copy" 3 | inside tee -a /etc/slurm/plugstack.conf >/dev/null
@@ -271,7 +271,7 @@ is "$(live)" "slurm/$job/0 slurm/999/0" 'live grants'
 expect_exit 0 inside systemctl start fairlead-reconcile@slurm.service
 is "$(live)" "slurm/$job/0" 'live grants'
 wait_for has_logged 'slurm/999/0 .*released' -u fairlead-reconcile@slurm.service
-as_said README.md 'systemctl enable --now fairlead-reconcile@slurm.timer'
+as_said doc/install.md 'systemctl enable --now fairlead-reconcile@slurm.timer'
 expect_exit 0 inside scancel "$job"
 expect_nothing_left
 
