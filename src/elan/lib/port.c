@@ -48,7 +48,7 @@ int rms_attach(const struct elan_capability *cap, int rail,
 	struct wire_request request = { .op = WIRE_OPEN, .index = rail };
 	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
 	_auto_(freep) struct rms_port *port = NULL;
-	int fds[WIRE_PORT_DESCRIPTORS];
+	struct packet_fds fds = { .count = 0 };
 	int result;
 
 	if (cap == NULL || ret_port == NULL)
@@ -57,20 +57,21 @@ int rms_attach(const struct elan_capability *cap, int rail,
 	if (port == NULL)
 		return fail(-ENOMEM);
 	request.cap = *cap;
-	result = peer_call_fds(NULL, &request, &reply, fds);
+	result = peer_call_fds(NULL, &request, &reply, &fds);
 	explicit_bzero(&request, sizeof(request));
 	port->cap = *cap;
 	explicit_bzero(&port->cap.cap_userkey, sizeof(port->cap.cap_userkey));
 	/* It is attached, and there was no room for the descriptors. */
-	if (result == -EPROTO && reply.reply.op == WIRE_OPEN &&
-	    reply.reply.result == 0) {
+	if (result == 0 && fds.count < WIRE_PORT_DESCRIPTORS) {
 		detach(rail, &port->cap);
 		result = -EMFILE;
 	}
-	if (result < 0)
+	if (result < 0) {
+		packet_fds_close(&fds);
 		return fail(result);
-	port->send_fd = fds[0];
-	port->receive_fd = fds[1];
+	}
+	port->send_fd = fds.fds[0];
+	port->receive_fd = fds.fds[1];
 	port->rail = rail;
 	port->pid = getpid();
 	pthread_mutex_init(&port->lock, NULL);

@@ -43,28 +43,25 @@ static int open_peer(int fd, const struct ucred *peer)
 	return errno == ENOPROTOOPT ? open_by_pid(peer) : -ESRCH;
 }
 
-int identity_of(int fd, struct caller *ret_caller, int *ret_pidfd)
+int identity_of(int fd, const struct ucred *peer, struct caller *ret_caller,
+		int *ret_pidfd)
 {
 	struct proc_stat stat;
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
 	int pidfd;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return -errno;
-	if (peer.pid <= 0)
+	if (peer->pid <= 0)
 		return -EACCES;
-	pidfd = open_peer(fd, &peer);
+	pidfd = open_peer(fd, peer);
 	if (pidfd < 0)
 		return pidfd;
 	/* While it lives its pid is nobody else's. */
-	if (proc_stat(peer.pid, &stat) < 0 || proc_has_ended(pidfd)) {
+	if (proc_stat(peer->pid, &stat) < 0 || proc_has_ended(pidfd)) {
 		close(pidfd);
 		return -ESRCH;
 	}
 	*ret_caller = (struct caller){
-		.process = { .pid = peer.pid, .start = stat.start },
-		.uid = peer.uid,
+		.process = { .pid = peer->pid, .start = stat.start },
+		.uid = peer->uid,
 	};
 	*ret_pidfd = pidfd;
 	return 0;

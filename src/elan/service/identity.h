@@ -2,6 +2,8 @@
 /* Who is at the other end of a connection. */
 #pragma once
 
+#include <sys/socket.h>
+
 #include "elan/core/registry.h"
 
 /*
@@ -12,4 +14,5 @@
  * another of the same user. -EACCES: its PID is not ours to see; -ESRCH: it has
  * ended. The caller closes *ret_pidfd.
  */
-int identity_of(int fd, struct caller *ret_caller, int *ret_pidfd);
+int identity_of(int fd, const struct ucred *peer, struct caller *ret_caller,
+		int *ret_pidfd);

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fairlead-rms: the program descriptions of one node. */
-#include <errno.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elan/service/options.h"
+#include "elan/service/server.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 
 #define EXIT_FAILED        1
-#define EXIT_USAGE         2
 #define EXIT_NOT_PERMITTED 77
 
-static int run_daemon(const struct options *options)
+static int run_daemon(const struct rms_options *options)
 {
 	/* Borrowed by the server, so they end after it. */
 	struct clock_seam clock = sys_clock();
@@ -36,32 +33,21 @@ static int run_daemon(const struct options *options)
 	}
 	result = notes_open(options->dir, &notes, &error);
 	if (result == 0)
-		result = server_create(&options->server, notes, &clock, &log,
-				       &server, &error);
+		result = server_create(options, notes, &clock, &log, &server,
+				       &error);
 	if (result < 0) {
 		log_error(&log, "%s", error.text);
 		return EXIT_FAILED;
 	}
-	return server_run(server) < 0 ? EXIT_FAILED : 0;
+	return server_run(server, options->ready_fd) < 0 ? EXIT_FAILED : 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct fairlead_error error;
-	struct options options;
+	struct rms_options options;
+	int exit_code;
 
-	if (options_parse(argc, argv, &options, &error) < 0) {
-		fprintf(stderr, "fairlead-rms: %s\n%s", error.text,
-			options_usage());
-		return EXIT_USAGE;
-	}
-	if (options.shows_help) {
-		fputs(options_usage(), stdout);
-		return 0;
-	}
-	if (options.shows_version) {
-		puts("fairlead-rms " FAIRLEAD_VERSION);
-		return 0;
-	}
+	if (rms_options_read(argc, argv, &options, &exit_code) < 0)
+		return exit_code;
 	return run_daemon(&options);
 }

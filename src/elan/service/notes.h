@@ -21,10 +21,7 @@
 
 struct notes;
 
-/*
- * Make the directory where it lacks, and take the lock. -EBUSY: another daemon
- * has it; -EPERM: others can write to it.
- */
+/* As rundir_open. */
 int notes_open(const char *dir, struct notes **ret_notes,
 	       struct fairlead_error *ret_error);
 /* Takes the socket away; the rest stays. NULL is allowed. */
@@ -38,5 +35,3 @@ struct notes_seam notes_seam(struct notes *notes);
 /* Give the registry all that was saved under this kernel; the rest goes. */
 int notes_load(struct notes *notes, struct registry *registry,
 	       struct fairlead_error *ret_error);
-/* Bind and listen. Returns the descriptor, which the caller closes. */
-int notes_listen(struct notes *notes);

@@ -2,17 +2,19 @@
 /* The command line of fairlead-rms. */
 #pragma once
 
-#include "base/error.h"
-#include "elan/service/server.h"
+#include "elan/service/keepers.h"
 
-struct options {
-	struct server_options server;
-	const char *dir; /* borrowed from argv */
-	bool shows_help;
-	bool shows_version;
+/* Texts are borrowed from argv. */
+struct rms_options {
+	const char *dir;
+	enum keeper_mode mode;
+	int ready_fd; /* gets a byte when clients can connect; or -1 */
+	/* Which rails there are; not has_rails: those that were said before. */
+	bool has_rails;
+	uint32_t rails;
+	const char *adapter; /* where other nodes reach this one; or NULL */
 };
 
-/* -EINVAL, with a text. argv is permuted. */
-int options_parse(int argc, char **argv, struct options *ret_options,
-		  struct fairlead_error *ret_error);
-const char *options_usage(void);
+/* 0; or the program has to end with this exit code. */
+int rms_options_read(int argc, char **argv, struct rms_options *ret_options,
+		     int *ret_exit_code);

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon is made of, and what comes after a request; who may ask is
- * clients', what requests mean is dispatch's.
+ * The parts of the daemon, and what follows a request. Turns are the packet
+ * server's, the meaning of requests is dispatch's.
  */
 #include "elan/service/server.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include "elan/service/clients.h"
+#include "base/memory.h"
 #include "elan/core/dispatch.h"
+#include "elan/service/identity.h"
+#include "elan/service/ports.h"
+#include "sys/daemon_loop.h"
 #include "sys/descriptors.h"
-#include "sys/ready.h"
+#include "sys/packet_server.h"
 
 struct server {
-	uv_loop_t loop;
+	struct daemon_loop loop;
 	uv_poll_t events; /* of cgroups */
 	uv_timer_t looks;
-	uv_signal_t signals[2];
 	struct keeper keeper;
 	struct watches *watches;
 	struct registry *registry;
 	struct ports *ports;
 	const struct log *log;
-	struct clients *clients;
+	struct packet_server *clients;
 };
 
 static void on_look(uv_timer_t *timer)
@@ -49,102 +49,103 @@ static void plan_looks(struct server *server)
 			       SERVER_LOOK_MS);
 }
 
-/* With so many descriptors, or none. */
-static bool send_with(int fd, const struct writer *packet, const int *fds,
-		      size_t count)
+/* --- clients --- */
+
+/* Who has connected, and is asked for nothing more when it has ended. */
+struct client {
+	struct caller caller;
+	int pidfd;
+};
+
+static int open_client(void *ctx, int fd, const struct ucred *peer,
+		       void **ret_client)
 {
-	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(
-		WIRE_PORT_DESCRIPTORS * sizeof(int))] = { 0 };
-	struct iovec bytes = { packet->data, packet->size };
-	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	struct client *client = memory_alloc(sizeof(*client));
+	int result = identity_of(fd, peer, &client->caller, &client->pidfd);
 
-	if (count > 0) {
-		struct cmsghdr *head = (struct cmsghdr *)control;
-
-		message.msg_control = control;
-		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(head), fds, count * sizeof(int));
-	}
-	return packet->result == 0 &&
-	       sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-		       (ssize_t)packet->size;
+	if (result < 0)
+		free(client);
+	else
+		*ret_client = client;
+	return result;
 }
 
-static bool send_packet(int fd, const struct writer *packet)
+static void close_client(void *ctx, void *owned)
 {
-	return send_with(fd, packet, NULL, 0);
+	struct client *client = owned;
+
+	close(client->pidfd);
+	free(client);
 }
 
-/* Who was just attached gets its descriptors, or is not attached. */
-static bool send_opened(struct server *server, int fd,
-			const struct caller *caller,
-			const struct wire_request *request,
-			struct writer *packet)
+static void refuse(int fd, int error)
 {
-	int fds[WIRE_PORT_DESCRIPTORS];
+	struct writer packet = { 0 };
+
+	wire_reply_encode(WIRE_NONE, error, &packet);
+	packet_send(fd, packet.data, packet.size, NULL);
+	writer_fini(&packet);
+}
+
+/* Give an attached process its descriptors, or detach it. */
+static int open_port(struct server *server, const struct caller *caller,
+		     const struct wire_request *request, struct writer *packet,
+		     struct packet_fds *fds)
+{
 	int result = ports_open(server->ports, caller, request->index,
-				request->cap.cap_mycontext, fds);
-	bool was_sent;
+				request->cap.cap_mycontext, fds->fds);
 
-	if (result < 0) {
-		registry_detach_one(server->registry, caller, request->index,
-				    request->cap.cap_mycontext);
-		packet->size = 0;
-		wire_reply_encode(WIRE_OPEN, result, packet);
-		return send_packet(fd, packet);
+	if (result == 0) {
+		fds->count = WIRE_PORT_DESCRIPTORS;
+		return 0;
 	}
-	was_sent = send_with(fd, packet, fds, WIRE_PORT_DESCRIPTORS);
-	for (int i = 0; i < WIRE_PORT_DESCRIPTORS; i++)
-		close(fds[i]);
-	return was_sent;
+	registry_detach_one(server->registry, caller, request->index,
+			    request->cap.cap_mycontext);
+	packet->size = 0;
+	wire_reply_encode(WIRE_OPEN, result, packet);
+	return result;
 }
 
-/* The answer to a packet that was done. */
-static bool send_answer(struct server *server, int fd,
-			const struct caller *caller, const uint8_t *bytes,
-			size_t size, struct writer *packet)
-{
-	struct wire_request request;
-	struct wire_reply reply;
-	bool was_sent;
-
-	if (packet->result < 0 ||
-	    wire_reply_decode(packet->data, packet->size, &reply) < 0 ||
-	    reply.op != WIRE_OPEN || reply.result < 0 ||
-	    wire_request_decode(bytes, size, &request) < 0)
-		return send_packet(fd, packet);
-	was_sent = send_opened(server, fd, caller, &request, packet);
-	explicit_bzero(&request, sizeof(request));
-	return was_sent;
-}
-
-static bool serve(void *ctx, int fd, const struct caller *caller,
-		  const uint8_t *bytes, size_t size)
+static bool serve(void *ctx, void *owned, int fd, const void *bytes,
+		  size_t size)
 {
 	struct server *server = ctx;
+	const struct client *client = owned;
 	struct writer packet = { .limit = WIRE_REPLY_MAX };
-	bool goes_on =
-		dispatch(server->registry, caller, bytes, size, &packet) == 0;
+	struct packet_fds fds = { .count = 0 };
+	struct wire_request request;
+	struct wire_reply reply;
+	bool goes_on;
 
-	goes_on = send_answer(server, fd, caller, bytes, size, &packet) &&
-		  goes_on;
+	if (proc_has_ended(client->pidfd))
+		return false;
+	goes_on = dispatch(server->registry, &client->caller, bytes, size,
+			   &packet) == 0;
+	memory_check(packet.result);
+	if (goes_on &&
+	    wire_reply_decode(packet.data, packet.size, &reply) == 0 &&
+	    reply.op == WIRE_OPEN && reply.result == 0 &&
+	    wire_request_decode(bytes, size, &request) == 0) {
+		open_port(server, &client->caller, &request, &packet, &fds);
+		explicit_bzero(&request, sizeof(request));
+	}
+	if (packet_send(fd, packet.data, packet.size, &fds) < 0)
+		goes_on = false;
+	packet_fds_close(&fds);
 	writer_fini(&packet);
 	ports_look(server->ports);
 	plan_looks(server);
 	return goes_on;
 }
 
-static void on_signal(uv_signal_t *handle, int number)
-{
-	struct server *server = handle->data;
+static const struct packet_server_ops client_ops = {
+	.open = open_client,
+	.serve = serve,
+	.close = close_client,
+	.refuse = refuse,
+};
 
-	log_info(server->log, "stopping signal=%d", number);
-	ready_tell_stopping();
-	uv_stop(&server->loop);
-}
+/* --- the rest --- */
 
 static void on_cgroup(uv_poll_t *poll, int status, int events)
 {
@@ -161,31 +162,18 @@ static void process_ended(void *ctx, const struct process *process)
 	registry_process_ended(server->registry, process);
 }
 
-static int start_poll(struct server *server, uv_poll_t *poll, int fd,
-		      uv_poll_cb call)
+static int watch_cgroups(struct server *server)
 {
-	int result = uv_poll_init(&server->loop, poll, fd);
+	int result;
 
-	poll->data = server;
-	return result < 0 ? result : uv_poll_start(poll, UV_READABLE, call);
-}
-
-static int start_handles(struct server *server)
-{
-	static const int numbers[] = { SIGTERM, SIGINT };
-	int result = 0;
-
-	for (size_t i = 0; result == 0 && i < 2; i++) {
-		result = uv_signal_init(&server->loop, &server->signals[i]);
-		server->signals[i].data = server;
-		if (result == 0)
-			result = uv_signal_start(&server->signals[i], on_signal,
-						 numbers[i]);
-	}
-	if (result == 0 && server->keeper.events >= 0)
-		result = start_poll(server, &server->events,
-				    server->keeper.events, on_cgroup);
-	return result;
+	if (server->keeper.events < 0)
+		return 0;
+	result = uv_poll_init(&server->loop.uv, &server->events,
+			      server->keeper.events);
+	server->events.data = server;
+	return result < 0
+		       ? result
+		       : uv_poll_start(&server->events, UV_READABLE, on_cgroup);
 }
 
 /* Of descriptors connections have two, who is attached has three. */
@@ -201,9 +189,10 @@ static struct room find_room(void)
 {
 	const size_t reserve = SERVER_DESCRIPTOR_RESERVE;
 	size_t count = descriptors_want(
-		DESCRIPTORS_OF_CLIENT * CLIENTS_MAX +
+		DESCRIPTORS_OF_CLIENT * PACKET_CLIENTS_MAX +
 		DESCRIPTORS_OF_ATTACHED * ATTACHMENTS_MAX + reserve);
-	size_t clients = count / 4 < CLIENTS_MAX ? count / 4 : CLIENTS_MAX;
+	size_t clients =
+		count / 4 < PACKET_CLIENTS_MAX ? count / 4 : PACKET_CLIENTS_MAX;
 	size_t left = count - DESCRIPTORS_OF_CLIENT * clients;
 
 	return (struct room){
@@ -215,7 +204,7 @@ static struct room find_room(void)
 	};
 }
 
-static int start(struct server *server, const struct server_options *options,
+static int start(struct server *server, const struct rms_options *options,
 		 struct notes *notes, const struct clock_seam *clock,
 		 struct fairlead_error *ret_error)
 {
@@ -225,8 +214,9 @@ static int start(struct server *server, const struct server_options *options,
 	int listen_fd;
 	int result;
 
-	server->watches = watches_create(&server->loop, process_ended, server);
-	uv_timer_init(&server->loop, &server->looks);
+	server->watches =
+		watches_create(&server->loop.uv, process_ended, server);
+	uv_timer_init(&server->loop.uv, &server->looks);
 	server->looks.data = server;
 	result = keeper_init(&server->keeper, options->mode, server->watches,
 			     notes_dir(notes), server->log, &keeper, ret_error);
@@ -247,38 +237,36 @@ static int start(struct server *server, const struct server_options *options,
 				 "cannot take up what was saved: %s",
 				 strerror(-result));
 	keeper_sweep(&server->keeper, server->registry);
-	result = ports_create(&server->loop, server->registry, clock,
+	result = ports_create(&server->loop.uv, server->registry, clock,
 			      options->adapter, room.ports, &server->ports,
 			      ret_error);
 	if (result < 0)
 		return result;
 	plan_looks(server);
-	listen_fd = notes_listen(notes);
+	listen_fd = packet_listen(notes_dir(notes));
 	result = listen_fd;
 	if (result >= 0)
-		result = clients_create(&server->loop, listen_fd, room.clients,
-					serve, server, server->log,
-					&server->clients);
+		result = packet_server_create(&server->loop.uv, listen_fd,
+					      room.clients, WIRE_REQUEST_MAX,
+					      &client_ops, server, server->log,
+					      &server->clients);
 	if (result == 0)
-		result = start_handles(server);
+		result = watch_cgroups(server);
 	if (result < 0)
 		return error_set(ret_error, result, "cannot listen: %s",
 				 strerror(-result));
-	ready_tell(options->ready_fd);
 	return 0;
 }
 
-int server_create(const struct server_options *options, struct notes *notes,
+int server_create(const struct rms_options *options, struct notes *notes,
 		  const struct clock_seam *clock, const struct log *log,
 		  struct server **ret_server, struct fairlead_error *ret_error)
 {
-	_auto_(freep) struct server *allocated = calloc(1, sizeof(*allocated));
+	_auto_(freep) struct server *allocated =
+		memory_alloc(sizeof(*allocated));
 	_auto_(server_destroyp) struct server *server = NULL;
-	int result;
+	int result = daemon_loop_init(&allocated->loop, log);
 
-	if (allocated == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	result = uv_loop_init(&allocated->loop);
 	if (result < 0)
 		return error_set(ret_error, result, "%s", strerror(-result));
 	server = take_ptr(allocated);
@@ -291,27 +279,19 @@ int server_create(const struct server_options *options, struct notes *notes,
 	return 0;
 }
 
-int server_run(struct server *server)
+int server_run(struct server *server, int ready_fd)
 {
-	return uv_run(&server->loop, UV_RUN_DEFAULT) < 0 ? -EIO : 0;
-}
-
-static void close_handle(uv_handle_t *handle, void *arg)
-{
-	if (!uv_is_closing(handle))
-		uv_close(handle, NULL);
+	return daemon_loop_run(&server->loop, ready_fd);
 }
 
 void server_destroy(struct server *server)
 {
 	if (server == NULL)
 		return;
-	clients_destroy(server->clients);
+	packet_server_destroy(server->clients);
 	watches_destroy(server->watches);
 	ports_destroy(server->ports);
-	uv_walk(&server->loop, close_handle, NULL);
-	uv_run(&server->loop, UV_RUN_DEFAULT);
-	uv_loop_close(&server->loop);
+	daemon_loop_fini(&server->loop);
 	keeper_fini(&server->keeper);
 	registry_destroy(server->registry);
 	free(server);

@@ -7,29 +7,19 @@
 
 #include "base/log.h"
 #include "base/seam.h"
-#include "elan/service/keepers.h"
 #include "elan/service/notes.h"
-#include "elan/service/ports.h"
+#include "elan/service/options.h"
 
 #define SERVER_DESCRIPTOR_RESERVE 256  /* that are not connections' */
 #define SERVER_LOOK_MS            1000 /* between two looks, where they count */
 
-struct server_options {
-	enum keeper_mode mode;
-	int ready_fd; /* gets a byte when clients can connect; or -1 */
-	/* Which rails there are; not has_rails: those that were said before. */
-	bool has_rails;
-	uint32_t rails;
-	const char *adapter; /* where other nodes reach this one; or NULL */
-};
-
 struct server;
 
 /* Borrows notes, clock and log until server_destroy. With a text. */
-int server_create(const struct server_options *options, struct notes *notes,
+int server_create(const struct rms_options *options, struct notes *notes,
 		  const struct clock_seam *clock, const struct log *log,
 		  struct server **ret_server, struct fairlead_error *ret_error);
 /* Serve until SIGTERM or SIGINT. */
-int server_run(struct server *server);
+int server_run(struct server *server, int ready_fd);
 void server_destroy(struct server *server);
 DEFINE_AUTO(struct server, server_destroy)

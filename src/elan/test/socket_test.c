@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "elan/service/clients.h"
+#include "sys/packet_server.h"
 #include "elan/test/play.h"
 #include "elan/wire/wire.h"
 
@@ -193,7 +193,7 @@ static void one_user_cannot_take_all_connections(void **state)
 	struct stage *stage = *state;
 	struct player *other = player_start(stage, 0, OTHER_UID);
 	struct player *owner = player_start(stage, 1, OWNER_UID);
-	pid_t crowd = crowd_start(stage, OWNER_UID, CLIENTS_UID_MAX + 1,
+	pid_t crowd = crowd_start(stage, OWNER_UID, PACKET_CLIENTS_UID_MAX + 1,
 				  last_is_refused);
 
 	assert_int_equal(play(owner, ACT_PRGIDS, .value = 1), -EUSERS);
@@ -209,10 +209,10 @@ static void several_users_cannot_take_all_connections(void **state)
 	struct player *third = player_start(stage, 0, OTHER_UID + 1);
 	pid_t crowds[2];
 
-	crowds[0] =
-		crowd_start(stage, OWNER_UID, CLIENTS_UID_MAX, last_is_served);
-	crowds[1] =
-		crowd_start(stage, OTHER_UID, CLIENTS_UID_MAX, last_is_served);
+	crowds[0] = crowd_start(stage, OWNER_UID, PACKET_CLIENTS_UID_MAX,
+				last_is_served);
+	crowds[1] = crowd_start(stage, OTHER_UID, PACKET_CLIENTS_UID_MAX,
+				last_is_served);
 	assert_int_equal(rmsmod_init(), 0);
 	assert_int_equal(play(third, ACT_PRGIDS, .value = 1), 0);
 	crowd_end(crowds[0]);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "elan/wire/wire.h"
+#include "sys/packet.h"
 
 /* Where the daemon of this process is. Not to be freed. */
 const char *peer_dir(void);
@@ -25,7 +26,9 @@ void peer_reply_fini(struct peer_reply *reply);
  */
 int peer_call(const char *dir, const struct wire_request *request,
 	      struct peer_reply *ret_reply);
-/* The same, and on success the descriptors of the reply: -EPROTO without. */
+/*
+ * The same, and the descriptors of the reply, which the caller closes. Zero
+ * *ret_fds before.
+ */
 int peer_call_fds(const char *dir, const struct wire_request *request,
-		  struct peer_reply *ret_reply,
-		  int ret_fds[WIRE_PORT_DESCRIPTORS]);
+		  struct peer_reply *ret_reply, struct packet_fds *ret_fds);

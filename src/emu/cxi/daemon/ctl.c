@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "emu/cxi/wire/peer.h"
 
 #define EXIT_FAILED        1
@@ -35,11 +36,15 @@ static int fail(int result, const char *dir, const char *text)
 	return exit_code(result);
 }
 
-static int print_body(const struct wire_reply *reply)
+static int print_file(int fd)
 {
-	size_t left = reply->body.left;
+	char bytes[4096];
+	ssize_t size;
 
-	return fwrite(reply->body.at, 1, left, stdout) == left ? 0 : -EIO;
+	while ((size = read(fd, bytes, sizeof(bytes))) > 0)
+		if (fwrite(bytes, 1, (size_t)size, stdout) != (size_t)size)
+			return -EIO;
+	return size < 0 || fflush(stdout) != 0 ? -errno : 0;
 }
 
 static int fail_reply(const struct wire_reply *reply, const char *dir)
@@ -55,29 +60,21 @@ int ctl_run(const char *dir, const char *command)
 {
 	struct wire_request request = { .op = WIRE_CONTROL };
 	struct wire_reply reply;
-	_auto_(freep) uint8_t *packet = NULL;
+	_auto_(packet_fds_close) struct packet_fds fds = { .count = 0 };
+	_auto_(freep) uint8_t *packet = memory_alloc(WIRE_REPLY_MAX);
 	_auto_(closep) int fd = -1;
 	int result;
 
-	packet = malloc(WIRE_REPLY_MAX);
-	if (packet == NULL)
-		return fail(-ENOMEM, dir, strerror(ENOMEM));
 	snprintf(request.text, sizeof(request.text), "%s", command);
-	fd = peer_connect(dir);
+	fd = packet_connect(dir);
 	if (fd < 0)
 		return fail(fd, dir, strerror(-fd));
-	result = peer_call(fd, &request, packet, WIRE_REPLY_MAX, &reply);
+	result = peer_call(fd, &request, packet, &reply, &fds);
 	if (result < 0)
 		return fail(-EIO, dir, strerror(-result));
 	if (reply.result < 0)
 		return fail_reply(&reply, dir);
-	result = print_body(&reply);
-	while (result == 0 && reply.flags & WIRE_MORE) {
-		result = peer_receive(fd, packet, WIRE_REPLY_MAX, &reply);
-		if (result == 0)
-			result = print_body(&reply);
-	}
-	if (result == 0 && fflush(stdout) != 0)
-		result = -errno;
+	if (fds.count > 0)
+		result = print_file(fds.fds[0]);
 	return result < 0 ? fail(-EIO, dir, strerror(-result)) : 0;
 }

@@ -26,19 +26,16 @@ void answer_fini(struct answer *answer)
 	writer_fini(&answer->body);
 }
 
-void answer_next(struct answer *answer, struct writer *writer)
+bool answer_is_text(const struct answer *answer)
 {
-	size_t left = answer->body.size - answer->sent;
-	size_t size = left;
+	return answer->op == WIRE_CONTROL && answer->result == 0;
+}
 
-	if (answer->op == WIRE_CONTROL && left > WIRE_CHUNK_MAX)
-		size = WIRE_CHUNK_MAX;
-	wire_reply_encode(answer->op, size < left ? WIRE_MORE : 0,
-			  answer->result, writer);
-	if (size > 0)
-		write_bytes(writer, answer->body.data + answer->sent, size);
-	answer->sent += size;
-	answer->is_done = size == left;
+void answer_encode(const struct answer *answer, struct writer *writer)
+{
+	wire_reply_encode(answer->op, answer->result, writer);
+	if (answer->body.size > 0 && !answer_is_text(answer))
+		write_bytes(writer, answer->body.data, answer->body.size);
 }
 
 static int do_device_list(struct session *session,

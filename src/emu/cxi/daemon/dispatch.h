@@ -35,18 +35,18 @@ struct session {
 /* Its LNIs go into cleanup. */
 void session_fini(struct session *session);
 
-/* What is to be sent back: one packet, or text in as many as it takes. */
+/* What is to be sent back. */
 struct answer {
 	enum wire_op op;
 	int result;
 	struct writer body;
-	size_t sent; /* bytes of the body that have been encoded */
-	bool is_done;
 };
 
 void answer_fini(struct answer *answer);
-/* Encode the next packet; is_done is set with the last. Errors: writer's. */
-void answer_next(struct answer *answer, struct writer *writer);
+/* Is its body a text, which goes into a file instead of the packet. */
+bool answer_is_text(const struct answer *answer);
+/* The packet. Errors: writer's. */
+void answer_encode(const struct answer *answer, struct writer *writer);
 
 /*
  * Do what the packet asks and fill in a zeroed answer. The model's time has

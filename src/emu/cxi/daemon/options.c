@@ -6,83 +6,65 @@
 #include "emu/cxi/daemon/options.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum option_id {
+#include "sys/daemon_options.h"
+
+enum {
 	OPTION_CLEANUP_MS = 1,
 	OPTION_DEFAULT_SERVICE,
 	OPTION_DIR,
 	OPTION_ETHERNET_SERVICE,
 	OPTION_GENERATION,
-	OPTION_HELP,
 	OPTION_NICS,
 	OPTION_NID,
 	OPTION_OWNER_IS_ROOT,
 	OPTION_READY_FD,
 	OPTION_TOTAL,
-	OPTION_VERSION,
 };
 
-static const struct option long_options[] = {
+static const struct option option_table[] = {
 	{ "cleanup-ms", required_argument, NULL, OPTION_CLEANUP_MS },
 	{ "default-service", required_argument, NULL, OPTION_DEFAULT_SERVICE },
 	{ "dir", required_argument, NULL, OPTION_DIR },
 	{ "ethernet-service", required_argument, NULL,
 	  OPTION_ETHERNET_SERVICE },
 	{ "generation", required_argument, NULL, OPTION_GENERATION },
-	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "nics", required_argument, NULL, OPTION_NICS },
 	{ "nid", required_argument, NULL, OPTION_NID },
 	{ "owner-is-root", no_argument, NULL, OPTION_OWNER_IS_ROOT },
 	{ "ready-fd", required_argument, NULL, OPTION_READY_FD },
 	{ "total", required_argument, NULL, OPTION_TOTAL },
-	{ "version", no_argument, NULL, OPTION_VERSION },
+	DAEMON_OPTIONS_COMMON,
 	{ 0 },
 };
 
-const char *options_usage(void)
-{
-	return "usage: fairlead-softnic [OPTION...]\n"
-	       "       fairlead-softnic ctl [--dir DIR] COMMAND...\n"
-	       "\n"
-	       "  --dir DIR                   where the socket is\n"
-	       "  --nics N                    NICs of the node\n"
-	       "  --generation 12|13|14       of the driver\n"
-	       "  --default-service on|off    is service 1 enabled\n"
-	       "  --ethernet-service on|off   does ethernet-svc exist\n"
-	       "  --cleanup-ms T              how long a freed LNI lingers\n"
-	       "  --total TYPE=N              what a NIC has, such as LE=1000\n"
-	       "  --nid N                     address of the first NIC\n"
-	       "  --owner-is-root             my uid counts as root\n"
-	       "  --ready-fd N                write a byte there when ready\n"
-	       "  --help, --version\n"
-	       "\n"
-	       "commands of ctl:\n"
-	       "  fault errno=NAME op=OP [nth=N] [count=K] [nic=N]\n"
-	       "  faults | clear\n"
-	       "  busy svc=ID nic=N ms=T|forever|release\n"
-	       "  use svc=ID nic=N type=TYPE count=N\n"
-	       "  remove nic=N | restore nic=N\n"
-	       "  reboot\n"
-	       "  dump\n";
-}
-
-static int parse_number(const char *text, uint64_t max, uint64_t *ret_number)
-{
-	unsigned long long number;
-	char *end;
-
-	errno = 0;
-	number = strtoull(text, &end, 0);
-	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
-	    number > max)
-		return -EINVAL;
-	*ret_number = number;
-	return 0;
-}
+static const char usage[] =
+	"usage: fairlead-softnic [OPTION...]\n"
+	"       fairlead-softnic ctl [--dir DIR] COMMAND...\n"
+	"\n"
+	"  --dir DIR                   where the socket is\n"
+	"  --nics N                    NICs of the node\n"
+	"  --generation 12|13|14       of the driver\n"
+	"  --default-service on|off    is service 1 enabled\n"
+	"  --ethernet-service on|off   does ethernet-svc exist\n"
+	"  --cleanup-ms T              how long a freed LNI lingers\n"
+	"  --total TYPE=N              what a NIC has, such as LE=1000\n"
+	"  --nid N                     address of the first NIC\n"
+	"  --owner-is-root             my uid counts as root\n"
+	"  --ready-fd N                write a byte there when ready\n"
+	"  --help, --version\n"
+	"\n"
+	"commands of ctl:\n"
+	"  fault errno=NAME op=OP [nth=N] [count=K] [nic=N]\n"
+	"  faults | clear\n"
+	"  busy svc=ID nic=N ms=T|forever|release\n"
+	"  use svc=ID nic=N type=TYPE count=N\n"
+	"  remove nic=N | restore nic=N\n"
+	"  reboot\n"
+	"  dump\n";
 
 static int parse_switch(const char *text, bool *ret_on)
 {
@@ -104,21 +86,23 @@ static int parse_total(const char *text, struct softnic_config *config)
 	memcpy(name, text, (size_t)(value - text));
 	name[value - text] = '\0';
 	if (softnic_type_parse(name, &type) < 0 ||
-	    parse_number(value + 1, UINT16_MAX, &number) < 0)
+	    daemon_options_number(value + 1, 0, UINT16_MAX, &number) < 0)
 		return -EINVAL;
 	config->totals[type] = (uint16_t)number;
 	return 0;
 }
 
-static int parse_option(struct options *options, int id, const char *value)
+static int take(void *ctx, int id, const char *value)
 {
-	struct softnic_config *config = &options->server.config;
+	struct softnic_options *options = ctx;
+	struct softnic_config *config = &options->config;
 	uint64_t number = 0;
-	int result = 0;
+	int result;
 
 	switch (id) {
 	case OPTION_CLEANUP_MS:
-		return parse_number(value, INT64_MAX, &config->cleanup_ms);
+		return daemon_options_number(value, 0, INT64_MAX,
+					     &config->cleanup_ms);
 	case OPTION_DEFAULT_SERVICE:
 		return parse_switch(value, &config->default_service);
 	case OPTION_DIR:
@@ -127,98 +111,77 @@ static int parse_option(struct options *options, int id, const char *value)
 	case OPTION_ETHERNET_SERVICE:
 		return parse_switch(value, &config->ethernet_service);
 	case OPTION_GENERATION:
-		result = parse_number(value, 14, &number);
+		result = daemon_options_number(value, 12, 14, &number);
 		config->generation = (unsigned int)number;
-		return number < 12 ? -EINVAL : result;
-	case OPTION_HELP:
-		options->shows_help = true;
-		return 0;
+		return result;
 	case OPTION_NICS:
-		result = parse_number(value, SOFTNIC_NIC_MAX, &number);
+		result = daemon_options_number(value, 1, SOFTNIC_NIC_MAX,
+					       &number);
 		config->nic_count = (unsigned int)number;
-		return number < 1 ? -EINVAL : result;
+		return result;
 	case OPTION_NID:
-		result = parse_number(value, SOFTNIC_NID_MAX, &number);
+		result = daemon_options_number(value, 0, SOFTNIC_NID_MAX,
+					       &number);
 		config->nid = (uint32_t)number;
 		return result;
 	case OPTION_OWNER_IS_ROOT:
-		options->server.owner_is_root = true;
+		options->owner_is_root = true;
 		return 0;
 	case OPTION_READY_FD:
-		result = parse_number(value, INT32_MAX, &number);
-		options->server.ready_fd = (int)number;
-		return result;
+		return daemon_options_fd(value, &options->ready_fd);
 	case OPTION_TOTAL:
 		return parse_total(value, config);
-	case OPTION_VERSION:
-		options->shows_version = true;
-		return 0;
 	}
 	return -EINVAL;
 }
 
-static int collect_command(struct options *options, int count, char **words,
-			   struct fairlead_error *ret_error)
+static const struct daemon_options_table table = { "fairlead-softnic", usage,
+						   option_table, take };
+
+/* The command that the arguments are the words of. */
+static int collect_command(struct softnic_options *options, int count,
+			   char **words, int *ret_exit_code)
 {
 	size_t size = 0;
 
 	if (count == 0)
-		return error_set(ret_error, -EINVAL, "'ctl' needs a command");
-	for (int i = 0; i < count; i++) {
-		size_t length = strlen(words[i]);
-
-		if (size + length + 1 > WIRE_TEXT_MAX)
-			return error_set(ret_error, -EINVAL,
-					 "the command is too long");
-		if (i > 0)
-			options->command_text[size++] = ' ';
-		memcpy(options->command_text + size, words[i], length);
-		size += length;
-	}
-	options->command_text[size] = '\0';
-	options->command = options->command_text;
-	return 0;
+		return daemon_options_fail(&table, ret_exit_code,
+					   "'ctl' needs a command");
+	for (int i = 0; i < count; i++)
+		size += (size_t)snprintf(
+			size < WIRE_TEXT_MAX ? options->command + size : NULL,
+			size < WIRE_TEXT_MAX ? WIRE_TEXT_MAX + 1 - size : 0,
+			"%s%s", i > 0 ? " " : "", words[i]);
+	return size > WIRE_TEXT_MAX
+		       ? daemon_options_fail(&table, ret_exit_code,
+					     "the command is too long")
+		       : 0;
 }
 
-int options_parse(int argc, char **argv, struct options *ret_options,
-		  struct fairlead_error *ret_error)
+int softnic_options_read(int argc, char **argv,
+			 struct softnic_options *ret_options,
+			 int *ret_exit_code)
 {
 	bool is_ctl = argc > 1 && strcmp(argv[1], "ctl") == 0;
-	struct options options = {
-		.dir = WIRE_DIR_DEFAULT,
-		.server.ready_fd = -1,
-	};
-	bool is_run;
-	int result = 0;
-	int index = 0;
-	int id;
+	int next;
 
-	softnic_config_init(&options.server.config);
-	options.server.config.ethernet_uid = geteuid();
+	*ret_options = (struct softnic_options){
+		.dir = WIRE_DIR_DEFAULT,
+		.ready_fd = -1,
+	};
+	softnic_config_init(&ret_options->config);
+	ret_options->config.ethernet_uid = geteuid();
 	argc -= is_ctl;
 	argv += is_ctl;
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, "+", long_options, &index)) >= 0) {
-		if (id == '?')
-			return error_set(ret_error, -EINVAL,
-					 "'%s' is no option, or lacks a value",
-					 argv[optind - 1]);
-		if (parse_option(&options, id, optarg) < 0)
-			return error_set(ret_error, -EINVAL,
-					 "'%s' is no value for --%s", optarg,
-					 long_options[index].name);
-	}
-	is_run = !options.shows_help && !options.shows_version;
-	if (is_run && is_ctl)
-		result = collect_command(&options, argc - optind, argv + optind,
-					 ret_error);
-	else if (is_run && optind < argc)
-		result = error_set(ret_error, -EINVAL, "'%s' is not expected",
-				   argv[optind]);
-	if (result < 0)
-		return result;
-	*ret_options = options;
-	if (options.command != NULL) /* it points into the options */
-		ret_options->command = ret_options->command_text;
+	next = daemon_options_read(&table, argc, argv, ret_options,
+				   ret_exit_code);
+	if (next < 0)
+		return next;
+	if (is_ctl)
+		return collect_command(ret_options, argc - next, argv + next,
+				       ret_exit_code);
+	if (next < argc)
+		return daemon_options_fail(&table, ret_exit_code,
+					   "'%s' is not expected", argv[next]);
 	return 0;
 }

@@ -2,19 +2,18 @@
 /* The command line of fairlead-softnic. */
 #pragma once
 
-#include "base/error.h"
-#include "emu/cxi/daemon/server.h"
+#include "emu/cxi/core/softnic.h"
+#include "emu/cxi/wire/wire.h"
 
-struct options {
-	struct server_options server;
+struct softnic_options {
 	const char *dir; /* borrowed from argv */
-	bool shows_help;
-	bool shows_version;
-	const char *command; /* `ctl`: the command; else NULL */
-	char command_text[WIRE_TEXT_MAX + 1];
+	struct softnic_config config;
+	bool owner_is_root;              /* the daemon's uid is privileged */
+	int ready_fd;                    /* gets a byte when it serves; or -1 */
+	char command[WIRE_TEXT_MAX + 1]; /* of `ctl`; "": run the daemon */
 };
 
-/* -EINVAL, with a text. argv is permuted. */
-int options_parse(int argc, char **argv, struct options *ret_options,
-		  struct fairlead_error *ret_error);
-const char *options_usage(void);
+/* 0; or the program has to end with this exit code. */
+int softnic_options_read(int argc, char **argv,
+			 struct softnic_options *ret_options,
+			 int *ret_exit_code);

@@ -37,8 +37,8 @@ int exchange_on(int socket, const struct wire_request *request,
 	exchange.packet = malloc(WIRE_REPLY_MAX);
 	if (exchange.packet == NULL)
 		return -ENOMEM;
-	result = peer_call(socket, request, exchange.packet, WIRE_REPLY_MAX,
-			   &exchange.reply);
+	result = peer_call(socket, request, exchange.packet, &exchange.reply,
+			   NULL);
 	if (result < 0) {
 		exchange_fini(&exchange);
 		return result == -EUSERS ? result : -EIO;
@@ -95,7 +95,7 @@ int cxil_get_device_list(struct cxil_device_list **ret_list)
 
 	if (ret_list == NULL)
 		return -EINVAL;
-	socket = peer_connect(node_dir());
+	socket = packet_connect(node_dir());
 	if (socket >= 0)
 		result = exchange_on(socket, &request, &exchange);
 	else if (socket != -ENOENT && socket != -ECONNREFUSED)
@@ -136,7 +136,7 @@ static int connect_device(struct device *device, uint32_t dev_id)
 	device->file = open_file(dev_id);
 	if (device->file < 0)
 		return device->file;
-	device->socket = peer_connect(node_dir());
+	device->socket = packet_connect(node_dir());
 	if (device->socket < 0)
 		return device->socket == -ECONNREFUSED ? -ENOENT
 						       : device->socket;

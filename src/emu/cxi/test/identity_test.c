@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "emu/cxi/daemon/server.h"
+#include "sys/packet_server.h"
 #include "emu/cxi/test/daemon.h"
 
 #define EXIT_SKIPPED     77
@@ -242,7 +242,7 @@ static int take_connections(void *ctx)
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 1;
-	for (int i = 0; i < SERVER_CLIENT_UID_MAX; i++) {
+	for (int i = 0; i < PACKET_CLIENTS_UID_MAX; i++) {
 		if (cxil_open_device(0, &dev) < 0)
 			return 1;
 	}

@@ -35,28 +35,26 @@ static const uint8_t fields_of[WIRE_OP_COUNT] = {
 	[WIRE_CONTROL] = HAS_TEXT,
 };
 
-static void write_head(struct writer *writer, enum wire_op op, uint32_t flags)
+static void write_head(struct writer *writer, enum wire_op op)
 {
 	write_u8(writer, SOFTNIC_VERSION);
 	write_u8(writer, (uint8_t)op);
-	write_u16(writer, (uint16_t)flags);
+	write_u16(writer, 0);
 }
 
-static int read_head(struct reader *reader, enum wire_op *ret_op,
-		     uint32_t *ret_flags)
+static int read_head(struct reader *reader, enum wire_op *ret_op)
 {
 	uint8_t version = read_u8(reader);
 	uint8_t op = read_u8(reader);
-	uint16_t flags = read_u16(reader);
+	uint16_t reserved = read_u16(reader);
 
 	if (reader->failed)
 		return -EPROTO;
 	if (version != SOFTNIC_VERSION)
 		return -EPROTONOSUPPORT;
-	if (op >= WIRE_OP_COUNT)
+	if (op >= WIRE_OP_COUNT || reserved != 0)
 		return -EPROTO;
 	*ret_op = op;
-	*ret_flags = flags;
 	return 0;
 }
 
@@ -65,7 +63,7 @@ void wire_request_encode(const struct wire_request *request,
 {
 	unsigned int fields = fields_of[request->op];
 
-	write_head(writer, request->op, 0);
+	write_head(writer, request->op);
 	if (fields & HAS_ID)
 		write_u32(writer, request->id);
 	if (fields & HAS_VALUE)
@@ -84,13 +82,12 @@ int wire_request_decode(const void *bytes, size_t size,
 	struct reader reader = reader_of(bytes, size);
 	struct wire_request request = { 0 };
 	unsigned int fields;
-	uint32_t flags;
 	int result;
 
-	result = read_head(&reader, &request.op, &flags);
+	result = read_head(&reader, &request.op);
 	if (result < 0)
 		return result;
-	if (request.op == WIRE_NONE || flags != 0)
+	if (request.op == WIRE_NONE)
 		return -EPROTO;
 	fields = fields_of[request.op];
 	if (fields & HAS_ID)
@@ -109,10 +106,9 @@ int wire_request_decode(const void *bytes, size_t size,
 	return 0;
 }
 
-void wire_reply_encode(enum wire_op op, uint32_t flags, int32_t result,
-		       struct writer *writer)
+void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer)
 {
-	write_head(writer, op, flags);
+	write_head(writer, op);
 	write_u32(writer, (uint32_t)result);
 }
 
@@ -123,7 +119,7 @@ int wire_reply_decode(const void *bytes, size_t size,
 	struct wire_reply reply = { 0 };
 	int result;
 
-	result = read_head(&reader, &reply.op, &reply.flags);
+	result = read_head(&reader, &reply.op);
 	if (result < 0)
 		return result;
 	reply.result = (int32_t)read_u32(&reader);

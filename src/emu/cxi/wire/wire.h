@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The software NIC's socket protocol: one packet a request, one packet a
- * reply (a long text in several), little endian. doc/rfc/softnic.md has it in
- * words; the version changes with every change here, since library and
- * daemon come from the same build.
+ * reply, little endian; the text of a control command comes as a file, whose
+ * descriptor the reply has. doc/rfc/softnic.md has it in words.
  */
 #pragma once
 
@@ -16,7 +15,6 @@
 #define WIRE_REQUEST_MAX  2048          /* bytes of a request */
 #define WIRE_TEXT_MAX     1024          /* bytes of a control command */
 #define WIRE_REPLY_MAX    (128u * 1024) /* bytes of a reply packet */
-#define WIRE_CHUNK_MAX    (64u * 1024)  /* bytes of text in one reply packet */
 #define WIRE_LIST_MAX     1024          /* services in a list */
 #define WIRE_DEVICE_MAX   64            /* devices in a list */
 
@@ -58,11 +56,8 @@ struct wire_request {
 	char text[WIRE_TEXT_MAX + 1];
 };
 
-#define WIRE_MORE (1u << 0) /* the text goes on in the next packet */
-
 struct wire_reply {
 	enum wire_op op;
-	uint32_t flags;
 	int32_t result;     /* what the library's function returns */
 	struct reader body; /* a view into the packet */
 };
@@ -78,8 +73,7 @@ int wire_request_decode(const void *bytes, size_t size,
 			struct wire_request *ret_request);
 
 /* The body follows, by the write_ functions below. */
-void wire_reply_encode(enum wire_op op, uint32_t flags, int32_t result,
-		       struct writer *writer);
+void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer);
 /* As wire_request_decode. The body is read by the caller. */
 int wire_reply_decode(const void *bytes, size_t size,
 		      struct wire_reply *ret_reply);

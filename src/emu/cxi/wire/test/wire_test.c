@@ -81,18 +81,17 @@ static void request_has_its_golden_bytes(void **state)
 static void reply_has_its_golden_bytes(void **state)
 {
 	static const uint8_t expected[] = {
-		1, 21, 1, 0, 0xf0, 0xff, 0xff, 0xff
+		1, 21, 0, 0, 0xf0, 0xff, 0xff, 0xff
 	};
 	struct writer writer = { 0 };
 	struct wire_reply reply;
 
-	wire_reply_encode(WIRE_CONTROL, WIRE_MORE, -EBUSY, &writer);
+	wire_reply_encode(WIRE_CONTROL, -EBUSY, &writer);
 	assert_int_equal(writer.size, sizeof(expected));
 	assert_memory_equal(writer.data, expected, sizeof(expected));
 	assert_int_equal(wire_reply_decode(expected, sizeof(expected), &reply),
 			 0);
 	assert_int_equal(reply.op, WIRE_CONTROL);
-	assert_int_equal(reply.flags, WIRE_MORE);
 	assert_int_equal(reply.result, -EBUSY);
 	assert_int_equal(reply.body.left, 0);
 	writer_fini(&writer);

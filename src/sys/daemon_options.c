@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sys/daemon_options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int daemon_options_fail(const struct daemon_options_table *table,
+			int *ret_exit_code, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", table->program);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\n%s", table->usage);
+	*ret_exit_code = DAEMON_OPTIONS_EXIT_USAGE;
+	return -EINVAL;
+}
+
+int daemon_options_read(const struct daemon_options_table *table, int argc,
+			char **argv, void *ctx, int *ret_exit_code)
+{
+	int index = 0;
+	int id;
+
+	opterr = 0;
+	while ((id = getopt_long(argc, argv, "+", table->options, &index)) >=
+	       0) {
+		if (id == '?')
+			return daemon_options_fail(
+				table, ret_exit_code,
+				"'%s' is no option, or lacks a "
+				"value",
+				argv[optind - 1]);
+		if (id == DAEMON_OPTIONS_HELP || id == DAEMON_OPTIONS_VERSION) {
+			if (id == DAEMON_OPTIONS_HELP)
+				fputs(table->usage, stdout);
+			else
+				printf("%s %s\n", table->program,
+				       FAIRLEAD_VERSION);
+			*ret_exit_code = EXIT_SUCCESS;
+			return -ECANCELED;
+		}
+		if (table->take(ctx, id, optarg) < 0)
+			return daemon_options_fail(table, ret_exit_code,
+						   "'%s' is no value for --%s",
+						   optarg,
+						   table->options[index].name);
+	}
+	return optind;
+}
+
+int daemon_options_number(const char *text, uint64_t min, uint64_t max,
+			  uint64_t *ret_number)
+{
+	unsigned long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||
+	    number < min || number > max)
+		return -EINVAL;
+	*ret_number = number;
+	return 0;
+}
+
+int daemon_options_fd(const char *text, int *ret_fd)
+{
+	uint64_t number = 0;
+	int result = daemon_options_number(text, 0, INT32_MAX, &number);
+
+	if (result == 0)
+		*ret_fd = (int)number;
+	return result;
+}

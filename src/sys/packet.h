@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Unix sockets of sequenced packets, for small daemons and the libraries that
+ * call them: a packet is sent and received as a whole, with descriptors or
+ * without. The socket of a daemon is DIR/socket. Calls of a client block, and
+ * signals do not interrupt them.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PACKET_FDS_MAX 2
+
+/* Descriptors that came with a packet. */
+struct packet_fds {
+	int fds[PACKET_FDS_MAX];
+	size_t count;
+};
+
+void packet_fds_close(struct packet_fds *fds);
+
+/*
+ * Both return the descriptor. -ENAMETOOLONG: no socket address has room for
+ * dir. Anybody may connect.
+ */
+int packet_listen(const char *dir);
+/* -ENOENT, -ECONNREFUSED: no daemon there. */
+int packet_connect(const char *dir);
+
+/* fds: NULL, or some that the peer gets. */
+int packet_send(int fd, const void *bytes, size_t size,
+		const struct packet_fds *fds);
+/*
+ * Send a request and wait for its reply: the reply's bytes. -ECONNRESET: the
+ * daemon ended; -EMSGSIZE: the reply is larger than capacity.
+ */
+ssize_t packet_call(int fd, const void *request, size_t request_size,
+		    void *reply, size_t capacity, struct packet_fds *ret_fds);
