@@ -23,9 +23,12 @@
 #define BUFFER_KEEP 65536 /* an idle connection keeps at most this */
 #define KEEPALIVE_S 60    /* of silence, until the kernel asks the peer */
 
+/* Who comes over TCP is another user than who comes by a Unix socket. */
+#define OVER_TCP (UINT64_C(1) << 32)
+
 void net_released(struct net *net)
 {
-	if (!net->is_destroyed || net->connection_count > 0 || net->has_turns)
+	if (!net->is_destroyed || net->connection_count > 0)
 		return;
 	for (size_t i = 0; i < net->listener_count; i++) {
 		if (net->listeners[i].is_open)
@@ -78,7 +81,7 @@ void connection_drop(struct connection *connection, int reason)
 		connection->reason = reason;
 	connection->state = CONNECTION_CLOSED;
 	connection->net->open_count--;
-	connection_wait_end(connection);
+	turns_leave(&connection->asker);
 	if (connection->resolve.data != NULL)
 		uv_cancel((uv_req_t *)&connection->resolve);
 	uv_close((uv_handle_t *)&connection->timer, on_timer_closed);
@@ -160,7 +163,8 @@ static void connection_end(struct connection *connection, int reason)
 	connection->reason = reason;
 	connection->state = CONNECTION_ENDING;
 	connection->size = 0;
-	connection_wait_end(connection);
+	connection->is_clogged = false;
+	turns_wait_end(&connection->asker);
 	DL_APPEND(connection->net->ending, connection);
 	uv_read_start(&connection->stream, on_alloc, on_read);
 	connection->shutdown.data = connection;
@@ -190,12 +194,37 @@ static void on_frame_late(uv_timer_t *timer)
 	violate(timer->data, -ETIMEDOUT);
 }
 
+/* The peer has to read what it was sent, before more is taken from it. */
+static bool is_clogged(const struct connection *connection)
+{
+	size_t most = connection->net->options.clog_bytes;
+
+	return connection->is_held ||
+	       (most > 0 &&
+		uv_stream_get_write_queue_size(&connection->stream) > most);
+}
+
+/* Read no more until it had another turn, or is clogged no more. */
+static void connection_wait(struct connection *connection)
+{
+	connection->is_clogged = is_clogged(connection);
+	if (!connection->is_clogged)
+		turns_wait(&connection->asker);
+}
+
+void connection_flowed(struct connection *connection)
+{
+	if (connection->state == CONNECTION_OPEN && connection->is_clogged)
+		connection_wait(connection);
+}
+
 /*
- * Deliver the whole frames in the buffer, but not more than a turn has; return
- * the bytes that they took. The owner may close the connection in any of the
- * calls.
+ * Deliver the whole frames in the buffer, but not more than the turn has;
+ * return the bytes that they took. The owner may close the connection in any of
+ * the calls.
  */
-static size_t deliver_frames(struct connection *connection, bool *ret_is_over)
+static size_t deliver_frames(struct connection *connection,
+			     unsigned int frames_max, bool *ret_is_over)
 {
 	const struct net_options *options = &connection->net->options;
 	size_t at = 0, count = 0;
@@ -214,8 +243,7 @@ static size_t deliver_frames(struct connection *connection, bool *ret_is_over)
 		}
 		if (connection->size - at - NET_HEADER_SIZE < size)
 			break;
-		if (count++ == NET_TURN_FRAMES ||
-		    connection_is_clogged(connection)) {
+		if (count++ == frames_max || is_clogged(connection)) {
 			*ret_is_over = true;
 			break;
 		}
@@ -227,11 +255,12 @@ static size_t deliver_frames(struct connection *connection, bool *ret_is_over)
 	return at;
 }
 
-void connection_take(struct connection *connection)
+static void connection_take(struct connection *connection,
+			    unsigned int frames_max)
 {
 	bool is_begun = uv_is_active((uv_handle_t *)&connection->timer);
 	bool is_over;
-	size_t taken = deliver_frames(connection, &is_over);
+	size_t taken = deliver_frames(connection, frames_max, &is_over);
 
 	if (connection->state != CONNECTION_OPEN)
 		return;
@@ -288,7 +317,39 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
 	if (connection->state != CONNECTION_OPEN)
 		return;
 	connection->size += (size_t)count;
-	connection_take(connection);
+	connection_take(connection,
+			connection->asker.goes_first ? NET_TURN_FRAMES : 0);
+}
+
+static void on_turn(void *ctx)
+{
+	struct connection *connection = ctx;
+
+	connection_take(connection,
+			connection->asker.goes_first ? NET_TURN_FRAMES : 1);
+}
+
+static bool goes_first(const struct connection *connection)
+{
+	const struct net_options *options = &connection->net->options;
+	uid_t uid = connection->uid;
+
+	if (!connection->is_accepted)
+		return true;
+	if (options->events->goes_first != NULL)
+		return options->events->goes_first(options->events_ctx, uid);
+	return uid == 0 || uid == (uid_t)-1;
+}
+
+static void join(struct connection *connection)
+{
+	uid_t uid = connection->uid;
+
+	connection->asker.run = on_turn;
+	connection->asker.ctx = connection;
+	connection->asker.goes_first = goes_first(connection);
+	turns_join(connection->net->options.turns, &connection->asker,
+		   connection->is_unix ? uid : OVER_TCP | uid);
 }
 
 static void describe_unix(struct connection *connection,
@@ -341,20 +402,15 @@ static bool has_room(const struct connection *connection)
 {
 	const struct net *net = connection->net;
 	const struct net_options *options = &net->options;
-	const struct connection *other;
-	size_t count = 0;
 
 	if (connection->uid == 0)
 		return true;
 	if (net->open_count + options->root_connections >
 	    options->connections_max)
 		return false;
-	for (other = net->connections; other != NULL; other = other->hh.next) {
-		count += other->uid == connection->uid &&
-			 other->state != CONNECTION_CLOSED;
-	}
 	return options->user_connections_max == 0 ||
-	       count <= options->user_connections_max;
+	       turns_of_user(&connection->asker) <=
+		       options->user_connections_max;
 }
 
 void connection_opened(struct connection *connection)
@@ -371,6 +427,7 @@ void connection_opened(struct connection *connection)
 	uv_timer_stop(&connection->timer);
 	if (connection->is_unix) {
 		describe_unix(connection, &info);
+		join(connection);
 		if (connection->is_accepted && !has_room(connection)) {
 			connection_drop(connection, -EUSERS);
 			return;
@@ -379,6 +436,7 @@ void connection_opened(struct connection *connection)
 		uv_tcp_nodelay(&connection->tcp, 1);
 		uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
 		describe_tcp(connection, &info);
+		join(connection);
 	}
 	result = uv_read_start(&connection->stream, on_alloc, on_read);
 	if (result < 0) {
@@ -421,6 +479,32 @@ static bool seam_is_over(void *ctx, uint64_t peer)
 	       poll(&poll_fd, 1, 0) == 1;
 }
 
+size_t net_identify(struct net *net, uint64_t peer, uid_t uid)
+{
+	struct connection *connection = net_find(net, peer);
+	bool was_waiting;
+
+	if (connection == NULL || connection->state != CONNECTION_OPEN)
+		return 0;
+	was_waiting = connection->asker.is_waiting;
+	turns_leave(&connection->asker);
+	connection->uid = uid;
+	join(connection);
+	if (was_waiting)
+		turns_wait(&connection->asker);
+	return turns_of_user(&connection->asker);
+}
+
+void net_hold(struct net *net, uint64_t peer, bool is_held)
+{
+	struct connection *connection = net_find(net, peer);
+
+	if (connection == NULL)
+		return;
+	connection->is_held = is_held;
+	connection_flowed(connection);
+}
+
 static const struct net_ops seam_ops = {
 	.send = net_send,
 	.close = seam_close,
@@ -458,6 +542,10 @@ int net_create(uv_loop_t *loop, const struct net_options *options,
 		net->options.frame_timeout_ms = NET_FRAME_TIMEOUT_MS;
 	if (net->options.linger_ms == 0)
 		net->options.linger_ms = NET_LINGER_MS;
+	if (net->options.turns == NULL) {
+		net->turns_owned = turns_create(loop);
+		net->options.turns = net->turns_owned;
+	}
 	*ret_net = net;
 	return 0;
 }
@@ -471,11 +559,11 @@ void net_destroy(struct net *net)
 		return;
 	net_listen_stop(net);
 	net->is_destroyed = true;
-	net_turns_close(net);
 	HASH_ITER (hh, net->connections, connection, next) {
 		if (connection->resolve.data != NULL)
 			uv_cancel((uv_req_t *)&connection->resolve);
 		connection_drop(connection, 0);
 	}
+	turns_destroy(net->turns_owned);
 	net_released(net);
 }

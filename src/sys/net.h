@@ -14,8 +14,9 @@
  * the peer still sends is thrown away until it closes too, NET_LINGER_MS at
  * most.
  *
- * Peers take turns: who sends many frames at once does not keep others waiting,
- * nor do those who connect again and again.
+ * Peers take turns (turns.h): a user who sends many frames, by however many
+ * connections, does not keep others waiting, nor do those who connect again and
+ * again.
  *
  * One thread: the loop's. The process ignores SIGPIPE.
  */
@@ -31,6 +32,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/seam.h"
+#include "sys/turns.h"
 
 #define NET_FRAME_BYTES_MAX  1048576 /* of payload: the protocols' limit */
 #define NET_FRAME_BYTES_MOST 4194304 /* that frame_bytes_max can be */
@@ -39,8 +41,9 @@
 #define NET_DIAL_TIMEOUT_MS  10000 /* name resolution and connecting */
 #define NET_LINGER_MS        2000  /* from close until what is left is lost */
 #define NET_LISTENERS_MAX    4     /* of one net */
-#define NET_TURN_FRAMES      4  /* of one peer, before it is another's turn */
-#define NET_TURN_CONNECTIONS 16 /* of one listener, likewise */
+/* In one turn: frames of a peer that goes first, connections of a listener. */
+#define NET_TURN_FRAMES      4 /* of others: one */
+#define NET_TURN_CONNECTIONS 16
 
 struct net_peer_info {
 	bool is_unix;
@@ -72,10 +75,17 @@ struct net_events {
 	 * ends here without `opened`.
 	 */
 	void (*closed)(void *ctx, uint64_t peer, int reason);
+	/*
+	 * Optional: does this user go first? uid is -1 over TCP, until
+	 * net_identify(). Without it root does, and all over TCP.
+	 */
+	bool (*goes_first)(void *ctx, uid_t uid);
 };
 
 /* A zero means the default above; connections_max has none. */
 struct net_options {
+	/* By reference, of several nets with clients; NULL: its own. */
+	struct turns *turns;
 	const struct net_events *events; /* by reference */
 	void *events_ctx;
 	/*
@@ -146,6 +156,14 @@ void net_listen_stop(struct net *net);
  */
 int net_dial(struct net *net, const char *address, uint64_t *ret_peer,
 	     struct fairlead_error *ret_error);
+
+/*
+ * The owner knows now whose connection over TCP this is. How many it has:
+ * with this one, over all nets with the same turns.
+ */
+size_t net_identify(struct net *net, uint64_t peer, uid_t uid);
+/* Give no more of its frames to the owner, or do so again. */
+void net_hold(struct net *net, uint64_t peer, bool is_held);
 
 /* The seam's table (send, close) with this net as its context. */
 struct net_seam net_seam(struct net *net);

@@ -27,9 +27,10 @@ struct connection {
 	bool is_announced; /* the owner knows the handle */
 	bool is_accepted;  /* it came by a listener */
 	bool has_stream;   /* stream is initialised */
-	bool is_waiting;   /* in the list of those that wait for their turn */
-	bool is_clogged;   /* not read before the peer reads */
-	uid_t uid;         /* of a Unix socket's peer, else -1 */
+	bool is_held;      /* by the owner */
+	bool is_clogged;   /* held, or not read before the peer reads */
+	uid_t uid;         /* -1: not known */
+	struct turns_asker asker;
 	union {
 		uv_handle_t handle;
 		uv_stream_t stream;
@@ -46,7 +47,7 @@ struct connection {
 	uint8_t *bytes;       /* received, not yet delivered */
 	size_t size;
 	size_t capacity;
-	struct connection *prev, *next; /* while it waits, or is ending */
+	struct connection *prev, *next; /* while it is ending */
 	UT_hash_handle hh;
 };
 
@@ -54,8 +55,8 @@ struct listener {
 	struct net *net;
 	bool is_unix;
 	bool is_open;        /* the loop holds it */
-	bool is_waiting;     /* one that connects has to, for the next round */
 	unsigned int let_in; /* in this turn */
+	struct turns_asker asker;
 	union {
 		uv_handle_t handle;
 		uv_stream_t stream;
@@ -70,14 +71,11 @@ struct listener {
 struct net {
 	uv_loop_t *loop;
 	struct net_options options;
+	struct turns *turns_owned;      /* or NULL */
 	struct connection *connections; /* by peer */
 	size_t connection_count;
-	size_t open_count;          /* of them, those with a descriptor */
-	struct connection *waiting; /* with frames, for their turn */
-	bool has_crowd;             /* a listener waits for its turn */
-	struct connection *ending;  /* the oldest is first */
-	uv_idle_t turns;
-	bool has_turns; /* the loop holds it */
+	size_t open_count;         /* of them, those with a descriptor */
+	struct connection *ending; /* the oldest is first */
 	uint64_t peer_last;
 	struct listener listeners[NET_LISTENERS_MAX];
 	size_t listener_count;
@@ -95,13 +93,6 @@ void connection_drop(struct connection *connection, int reason);
 void connection_released(struct connection *connection);
 /* -errno of a stream's initialisation, which it counts as pending. */
 int connection_stream_init(struct connection *connection);
-/* Give its frames to the owner, as many as a turn has. */
-void connection_take(struct connection *connection);
-/* Read no more until it had another turn. */
-void connection_wait(struct connection *connection);
-void connection_wait_end(struct connection *connection);
-/* The peer has to read what it was sent, before more is taken from it. */
-bool connection_is_clogged(const struct connection *connection);
 /* Something was written: it may not be clogged any more. */
 void connection_flowed(struct connection *connection);
 void connection_timer_start(struct connection *connection, uv_timer_cb callback,
@@ -110,10 +101,5 @@ void connection_timer_start(struct connection *connection, uv_timer_cb callback,
 struct connection *net_find(struct net *net, uint64_t peer);
 /* Of the seam; ctx: the net. */
 int net_send(void *ctx, uint64_t peer, const void *frame, size_t size);
-/* Have a next round, in which also listeners have their turn again. */
-void net_turns_start(struct net *net);
-void net_turns_close(struct net *net);
-/* Let in those who wait at listeners. */
-void net_listen_turn(struct net *net);
 /* Free the net once it is destroyed and empty. */
 void net_released(struct net *net);

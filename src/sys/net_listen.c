@@ -16,7 +16,8 @@
 
 #include "sys/net_internal.h"
 
-#define BACKLOG 1024
+#define BACKLOG   1024
+#define LISTENERS UINT64_MAX /* as a user, who goes first */
 
 /* Accept over the maximum and close: the peer sees the end at once. */
 struct refusal {
@@ -33,21 +34,13 @@ static void on_refusal_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-/* Whoever connects is seen again in the next round, and let in or not. */
-static void wait_turn(struct listener *listener)
-{
-	listener->is_waiting = true;
-	listener->net->has_crowd = true;
-	net_turns_start(listener->net);
-}
-
 static void refuse(struct listener *listener)
 {
 	struct refusal *refusal = calloc(1, sizeof(*refusal));
 	int result;
 
 	if (refusal == NULL) {
-		wait_turn(listener);
+		turns_wait(&listener->asker);
 		return;
 	}
 	result = listener->is_unix
@@ -55,7 +48,7 @@ static void refuse(struct listener *listener)
 			 : uv_tcp_init(listener->net->loop, &refusal->tcp);
 	if (result < 0) {
 		free(refusal);
-		wait_turn(listener);
+		turns_wait(&listener->asker);
 		return;
 	}
 	refusal->handle.data = refusal;
@@ -90,7 +83,8 @@ static void let_in(struct listener *listener)
 
 /*
  * libuv asks again and again, as long as somebody connects, and does nothing
- * else meanwhile; but for when one was not accepted: then it waits for that.
+ * else meanwhile; but for when one was not accepted: then it waits for that,
+ * and asks again in the listener's next turn.
  */
 static void on_connection(uv_stream_t *stream, int status)
 {
@@ -103,21 +97,15 @@ static void on_connection(uv_stream_t *stream, int status)
 		let_in(listener);
 		return;
 	}
-	wait_turn(listener);
+	turns_wait(&listener->asker);
 }
 
-void net_listen_turn(struct net *net)
+static void on_turn(void *ctx)
 {
-	net->has_crowd = false;
-	for (size_t i = 0; i < net->listener_count; i++) {
-		struct listener *listener = &net->listeners[i];
+	struct listener *listener = ctx;
 
-		if (!listener->is_waiting || uv_is_closing(&listener->handle))
-			continue;
-		listener->is_waiting = false;
-		listener->let_in = 1;
-		let_in(listener);
-	}
+	listener->let_in = 1;
+	let_in(listener);
 }
 
 static int listener_init(struct net *net, bool is_unix,
@@ -139,6 +127,12 @@ static int listener_init(struct net *net, bool is_unix,
 				 uv_strerror(result));
 	listener->handle.data = listener;
 	listener->is_open = true;
+	listener->asker = (struct turns_asker){
+		.goes_first = true,
+		.run = on_turn,
+		.ctx = listener,
+	};
+	turns_join(net->options.turns, &listener->asker, LISTENERS);
 	net->listener_count++;
 	*ret_listener = listener;
 	return 0;
@@ -163,6 +157,7 @@ static void listener_close(struct listener *listener)
 			unlink(listener->path);
 		free(take_ptr(listener->path));
 	}
+	turns_leave(&listener->asker);
 	if (listener->is_open && !uv_is_closing(&listener->handle))
 		uv_close(&listener->handle, on_listener_closed);
 }

@@ -161,20 +161,31 @@ static const struct op *find_op(const char *name)
 	return NULL;
 }
 
-static void find_caller(const struct engine *engine,
-			const struct client *client,
-			struct core_caller *ret_caller)
+/* NULL: it is none. */
+static const char *submitter_name(const struct engine *engine, uid_t uid)
 {
 	const struct engine_config *config = engine->config;
 
-	*ret_caller = (struct core_caller){
+	for (size_t i = 0; i < config->submitter_count; i++) {
+		if (config->submitters[i].uid == uid)
+			return config->submitters[i].name;
+	}
+	return NULL;
+}
+
+bool engine_goes_first(const struct engine *engine, uid_t uid)
+{
+	return uid == 0 || submitter_name(engine, uid) != NULL;
+}
+
+static struct core_caller caller_of(const struct engine *engine,
+				    const struct client *client)
+{
+	return (struct core_caller){
 		.uid = client->uid,
 		.is_root = client->uid == 0 && !client->is_remote,
+		.submitter = submitter_name(engine, client->uid),
 	};
-	for (size_t i = 0; i < config->submitter_count; i++) {
-		if (config->submitters[i].uid == client->uid)
-			ret_caller->submitter = config->submitters[i].name;
-	}
 }
 
 /* 0 when this caller may do this now. */
@@ -261,7 +272,7 @@ static void serve(struct engine *engine, struct client *client,
 	if (result == 0)
 		result = client_members_check(message, op->members, &error);
 	if (result == 0) {
-		find_caller(engine, client, &call.caller);
+		call.caller = caller_of(engine, client);
 		result = check_call(engine, op, &call.caller, &hint, &error);
 	}
 	if (result == 0) {

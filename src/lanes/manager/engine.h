@@ -186,6 +186,9 @@ void engine_collective_ended(struct engine *engine, uint64_t id, int result,
 
 /* --- clients: JSON texts of the client protocol --- */
 
+/* Root and submitters: what they ask for is done before what others do. */
+bool engine_goes_first(const struct engine *engine, uid_t uid);
+
 /* is_remote: on another machine, where uid 0 has no rights of root. */
 void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
 			  bool is_remote);

@@ -24,9 +24,9 @@ struct connection {
 	bool is_known; /* and open for the owner */
 	uid_t uid;
 	uint8_t nonce[ENVELOPE_NONCE_SIZE];
-	bool is_ending; /* takes no more requests */
-	bool is_closed; /* and the net was told */
-	size_t request_count;
+	bool is_ending;      /* takes no more requests */
+	bool is_closed;      /* and the net was told */
+	bool has_request;    /* to be opened */
 	size_t answer_count; /* to be sealed */
 	size_t answer_bytes;
 	char address[64];
@@ -131,22 +131,28 @@ static void make_room(struct gate *gate)
 	if (gate->open_count + closing < all)
 		return;
 	DL_FOREACH (gate->strangers, stranger)
-		if (stranger->request_count == 0)
+		if (!stranger->has_request)
 			break;
 	if (stranger != NULL)
 		refuse(gate, stranger, -EAGAIN,
 		       "nothing was asked while others needed room");
 }
 
-static size_t count_of_user(const struct gate *gate, uid_t uid)
+/* What waits for munged is bounded by the connections. */
+static void hold(struct gate *gate, const struct connection *connection)
 {
-	const struct connection *connection;
-	size_t count = 0;
+	net_hold(gate->net, connection->peer,
+		 connection->has_request ||
+			 connection->answer_count >= GATE_ANSWERS_MAX);
+}
 
-	for (connection = gate->connections; connection != NULL;
-	     connection = connection->hh.next)
-		count += connection->is_known && connection->uid == uid;
-	return count;
+/* Over TCP root has no rights of its own. */
+static bool goes_first(void *ctx, uid_t uid)
+{
+	const struct gate *gate = ctx;
+
+	return uid != (uid_t)-1 && uid != 0 &&
+	       gate->options.events->goes_first(gate->options.events_ctx, uid);
 }
 
 /* The first good request says whose the connection is. */
@@ -168,7 +174,8 @@ static bool know(struct gate *gate, struct connection *connection,
 		       "has changed");
 		return false;
 	}
-	if (count_of_user(gate, task->uid) >= GATE_OF_USER_MAX) {
+	if (net_identify(gate->net, connection->peer, task->uid) >
+	    GATE_OF_USER_MAX) {
 		refuse(gate, connection, -EAGAIN,
 		       "this user has too many connections; close some");
 		return false;
@@ -187,21 +194,26 @@ static void on_request_opened(void *ctx, const struct task *task)
 {
 	struct gate *gate = ctx;
 	struct connection *connection = find(gate, task->peer);
+	uint64_t begun_ns = uv_hrtime();
 
 	if (connection == NULL)
 		return;
-	connection->request_count--;
+	connection->has_request = false;
 	if (connection->is_ending)
 		return;
 	if (task->result < 0) {
 		refuse(gate, connection, task->result, task->error.text);
 		return;
 	}
-	if (know(gate, connection, task))
-		gate->options.events->received(gate->options.events_ctx,
-					       task->peer | PEER_FLAG,
-					       task->envelope.text,
-					       task->envelope.size);
+	if (!know(gate, connection, task))
+		return;
+	gate->options.events->received(gate->options.events_ctx,
+				       task->peer | PEER_FLAG,
+				       task->envelope.text,
+				       task->envelope.size);
+	if (!goes_first(gate, task->uid))
+		turns_charge(gate->options.turns, uv_hrtime() - begun_ns);
+	hold(gate, connection);
 }
 
 static void on_answer_sealed(void *ctx, const struct task *task)
@@ -220,6 +232,8 @@ static void on_answer_sealed(void *ctx, const struct task *task)
 	else if (net_send(gate, connection, &task->frame) < 0 ||
 		 (connection->is_ending && connection->answer_count == 0))
 		end(gate, connection);
+	else
+		hold(gate, connection);
 }
 
 /* --- events of the net --- */
@@ -253,21 +267,15 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 {
 	struct gate *gate = ctx;
 	struct connection *connection = find(gate, peer);
-	struct lane *lane = &gate->requests;
 
 	if (connection == NULL || connection->is_ending)
 		return;
-	if (connection->request_count >= CLIENT_REQUESTS_MAX ||
-	    lane->count >= GATE_WAITING_MAX ||
-	    lane->bytes + size > GATE_WAITING_BYTES_MAX) {
-		refuse(gate, connection, -EAGAIN,
-		       "too many requests wait for munged; ask again later");
+	if (add_task(&gate->requests, connection, frame, size) < 0) {
+		refuse(gate, connection, -ENOMEM, "out of memory");
 		return;
 	}
-	if (add_task(lane, connection, frame, size) < 0)
-		refuse(gate, connection, -ENOMEM, "out of memory");
-	else
-		connection->request_count++;
+	connection->has_request = true;
+	hold(gate, connection);
 }
 
 static void on_violated(void *ctx, uint64_t peer, int reason)
@@ -306,6 +314,7 @@ static const struct net_events net_events = {
 	.received = on_received,
 	.violated = on_violated,
 	.closed = on_closed,
+	.goes_first = goes_first,
 };
 
 /* --- the seam --- */
@@ -326,6 +335,7 @@ static int seam_send(void *ctx, uint64_t peer, const void *frame, size_t size)
 		return -ENOBUFS;
 	connection->answer_count++;
 	connection->answer_bytes += size;
+	hold(gate, connection);
 	return 0;
 }
 
@@ -375,6 +385,7 @@ int gate_create(const struct gate_options *options, struct gate **ret_gate,
 {
 	struct gate *gate = calloc(1, sizeof(*gate));
 	struct net_options net = {
+		.turns = options->turns,
 		.events = &net_events,
 		.events_ctx = gate,
 		.connections_max = options->connections_max,

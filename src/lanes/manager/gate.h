@@ -7,9 +7,10 @@
  * peers and those of the net of Unix sockets that it stands before.
  *
  * Nothing here waits for munged on the loop: one request and one answer at a
- * time are with a thread of libuv's, in the order they came; the others wait,
- * up to named limits. A connection is one uid's from its first good request
- * on; only then is it opened for the owner.
+ * time are with a thread of libuv's, in the order they came. A connection has
+ * one request there, and is read no more meanwhile, nor while GATE_ANSWERS_MAX
+ * of its answers are. It is one uid's from its first good request on; only then
+ * is it opened for the owner.
  *
  *	gate_create -> gate_listen -> events ... -> gate_destroy
  */
@@ -24,19 +25,19 @@
 #include "base/seam.h"
 #include "sys/net.h"
 
-#define GATE_OF_USER_MAX       64   /* connections of one uid */
-#define GATE_WAITING_MAX       1024 /* requests that wait for munged */
-#define GATE_WAITING_BYTES_MAX (64 * NET_FRAME_BYTES_MAX)
+#define GATE_OF_USER_MAX 64 /* connections of one uid */
+#define GATE_ANSWERS_MAX 4  /* of a connection, that wait for munged */
 
 struct gate;
 
 struct gate_options {
 	uv_loop_t *loop;
+	struct turns *turns;      /* by reference */
 	const char *munge_socket; /* "" is libmunge's default */
 	size_t connections_max;
 	/*
-	 * opened, received and closed. info: is_unix is false, uid is set, gid
-	 * and pid are not.
+	 * opened, received, closed; and goes_first, but for root. info:
+	 * is_unix is false, uid is set, gid and pid are not.
 	 */
 	const struct net_events *events;
 	void *events_ctx;

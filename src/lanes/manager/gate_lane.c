@@ -23,7 +23,6 @@ static void lane_drop(struct lane *lane, struct task *task)
 {
 	DL_DELETE(lane->tasks, task);
 	lane->count--;
-	lane->bytes -= task->size;
 	task_free(task);
 }
 
@@ -77,7 +76,6 @@ int lane_add(struct lane *lane, uint64_t peer, uid_t uid,
 	memcpy(task->nonce, nonce, sizeof(task->nonce));
 	DL_APPEND(lane->tasks, task);
 	lane->count++;
-	lane->bytes += size;
 	if (lane->count == 1)
 		lane_next(lane);
 	return 0;

@@ -45,7 +45,6 @@ struct lane {
 	bool is_cut;
 	struct task *tasks; /* the first one is in the thread */
 	size_t count;
-	size_t bytes;
 };
 
 /* Put a task with a copy of the bytes at the end. -ENOMEM. */

@@ -12,13 +12,15 @@
 
 #include "sys/net.h"
 
-#define IDLE_MS 1000 /* between looks when it names no timeout */
+#define IDLE_MS   1000 /* between looks when it names no timeout */
+#define TURN_USER (UINT64_MAX - 1)
 
 struct http {
 	struct MHD_Daemon *daemon;
 	uv_poll_t poll;
 	uv_timer_t timer;
 	unsigned int open_count; /* handles that the loop holds */
+	struct turns_asker asker;
 	char *(*render)(void *ctx);
 	void *ctx;
 };
@@ -63,27 +65,32 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
 	return reply(connection, MHD_HTTP_OK, text, MHD_RESPMEM_MUST_FREE);
 }
 
-static void on_timer(uv_timer_t *timer);
-
-static void run(struct http *http)
+static void wait_turn(struct http *http)
 {
-	MHD_UNSIGNED_LONG_LONG timeout_ms = IDLE_MS;
-
-	MHD_run(http->daemon);
-	if (MHD_get_timeout(http->daemon, &timeout_ms) != MHD_YES)
-		uv_timer_stop(&http->timer);
-	else
-		uv_timer_start(&http->timer, on_timer, timeout_ms, 0);
+	uv_timer_stop(&http->timer);
+	uv_poll_stop(&http->poll);
+	turns_wait(&http->asker);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-	run(timer->data);
+	wait_turn(timer->data);
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
-	run(poll->data);
+	wait_turn(poll->data);
+}
+
+static void on_turn(void *ctx)
+{
+	struct http *http = ctx;
+	MHD_UNSIGNED_LONG_LONG timeout_ms = IDLE_MS;
+
+	MHD_run(http->daemon);
+	if (MHD_get_timeout(http->daemon, &timeout_ms) == MHD_YES)
+		uv_timer_start(&http->timer, on_timer, timeout_ms, 0);
+	uv_poll_start(&http->poll, UV_READABLE, on_ready);
 }
 
 static int start_daemon(struct http *http, const char *address,
@@ -102,6 +109,8 @@ static int start_daemon(struct http *http, const char *address,
 		flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR,
 		(struct sockaddr *)&storage, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned int)HTTP_CONNECTIONS_MAX,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		(unsigned int)HTTP_OF_ADDRESS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)HTTP_TIMEOUT_S,
 		MHD_OPTION_END);
 	if (http->daemon == NULL) {
@@ -120,9 +129,9 @@ static void on_closed(uv_handle_t *handle)
 		free(http);
 }
 
-int http_start(uv_loop_t *loop, const char *address, char *(*render)(void *ctx),
-	       void *ctx, struct http **ret_http, uint16_t *ret_port,
-	       struct fairlead_error *ret_error)
+int http_start(uv_loop_t *loop, struct turns *turns, const char *address,
+	       char *(*render)(void *ctx), void *ctx, struct http **ret_http,
+	       uint16_t *ret_port, struct fairlead_error *ret_error)
 {
 	struct http *http = calloc(1, sizeof(*http));
 	const union MHD_DaemonInfo *info;
@@ -132,11 +141,14 @@ int http_start(uv_loop_t *loop, const char *address, char *(*render)(void *ctx),
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	http->render = render;
 	http->ctx = ctx;
+	http->asker.run = on_turn;
+	http->asker.ctx = http;
 	result = start_daemon(http, address, ret_error);
 	if (result < 0) {
 		free(http);
 		return result;
 	}
+	turns_join(turns, &http->asker, TURN_USER);
 	info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	uv_timer_init(loop, &http->timer);
 	http->timer.data = http;
@@ -163,6 +175,7 @@ void http_stop(struct http *http)
 {
 	if (http == NULL)
 		return;
+	turns_leave(&http->asker);
 	uv_close((uv_handle_t *)&http->timer, on_closed);
 	if (http->open_count == 2)
 		uv_close((uv_handle_t *)&http->poll, on_closed);

@@ -140,6 +140,7 @@ static void close_all(struct manager *manager)
 	gate_destroy(take_ptr(manager->gate));
 	net_destroy(take_ptr(manager->clients_net));
 	http_stop(take_ptr(manager->http));
+	turns_destroy(take_ptr(manager->turns));
 	commands_destroy(take_ptr(manager->commands));
 	engine_destroy(take_ptr(manager->engine));
 	role_endpoint_close(manager);

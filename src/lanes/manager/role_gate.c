@@ -10,6 +10,7 @@ int role_gate_create(struct manager *manager, size_t connections_max,
 {
 	const struct gate_options options = {
 		.loop = manager->loop,
+		.turns = manager->turns,
 		.munge_socket = manager->config->manager.munge_socket,
 		.connections_max = connections_max,
 		.events = &role_client_events,

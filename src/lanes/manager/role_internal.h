@@ -44,6 +44,7 @@ struct manager {
 	struct store *store;
 	struct store_worker *worker;
 	struct engine *engine;
+	struct turns *turns; /* of all who connect */
 	struct net *nodes_net;
 	size_t sessions_max; /* of the engine: some links are being closed */
 	struct net *clients_net;

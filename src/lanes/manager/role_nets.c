@@ -81,11 +81,19 @@ static void on_client_closed(void *ctx, uint64_t peer, int reason)
 	engine_client_closed(manager->engine, peer);
 }
 
+static bool client_goes_first(void *ctx, uid_t uid)
+{
+	const struct manager *manager = ctx;
+
+	return engine_goes_first(manager->engine, uid);
+}
+
 const struct net_events role_client_events = {
 	.opened = on_client_opened,
 	.received = on_client_received,
 	.violated = on_client_violated,
 	.closed = on_client_closed,
+	.goes_first = client_goes_first,
 };
 
 /* --- beginning --- */
@@ -116,12 +124,15 @@ int role_nets_create(struct manager *manager,
 		     const struct descriptor_shares *shares,
 		     struct fairlead_error *ret_error)
 {
+	struct turns *turns = turns_create(manager->loop);
 	struct net_options nodes = {
+		.turns = turns,
 		.events = &node_events,
 		.events_ctx = manager,
 		.connections_max = shares->links,
 	};
 	struct net_options clients = {
+		.turns = turns,
 		.events = &role_client_events,
 		.events_ctx = manager,
 		.connections_max = shares->clients,
@@ -135,6 +146,7 @@ int role_nets_create(struct manager *manager,
 	size_t gate_connections = 0;
 	int result;
 
+	manager->turns = turns;
 	manager->sessions_max = room_sessions(shares);
 	if (*manager->config->manager.listen_clients != 0)
 		gate_connections =
@@ -161,8 +173,8 @@ int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error)
 	if (result == 0)
 		result = role_gate_listen(manager, ret_error);
 	if (result == 0 && *config->metrics != 0)
-		result = http_start(manager->loop, config->metrics,
-				    render_metrics, manager, &manager->http,
-				    NULL, ret_error);
+		result = http_start(manager->loop, manager->turns,
+				    config->metrics, render_metrics, manager,
+				    &manager->http, NULL, ret_error);
 	return result;
 }

@@ -32,6 +32,15 @@ static void assert_refused(struct bed *bed, uint64_t client, uint64_t id,
 	json_decref(answer);
 }
 
+static void root_and_submitters_go_first(void **state)
+{
+	struct bed *bed = *state;
+
+	assert_true(engine_goes_first(bed->engine, 0));
+	assert_true(engine_goes_first(bed->engine, BED_SUBMITTER));
+	assert_false(engine_goes_first(bed->engine, BED_USER));
+}
+
 struct permission {
 	const char *op;
 	const char *members; /* JSON */
@@ -551,6 +560,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_op_is_for_those_in_the_table),
+		TEST(root_and_submitters_go_first),
 		TEST(what_nodes_are_asked_is_roots),
 		TEST(root_of_another_machine_is_a_user_like_others),
 		TEST(a_user_sees_its_own_jobs_only),
