@@ -48,6 +48,7 @@ int engine_create(const struct engine_options *options,
 		result = fanouts_create(engine, &engine->fanouts);
 	if (result < 0)
 		return error_set(ret_error, result, "out of memory");
+	engine->levels = json_object();
 	engine->clock = options->clock;
 	engine->rng = options->rng;
 	engine->nodes_net = options->nodes;
@@ -79,6 +80,7 @@ void engine_destroy(struct engine *engine)
 	core_destroy(engine->core);
 	fanouts_destroy(engine->fanouts);
 	member_clear(engine);
+	json_decref(engine->levels);
 	commit_fini(engine);
 	session_fini(engine);
 	engine_clients_fini(engine);

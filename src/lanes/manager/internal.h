@@ -381,6 +381,7 @@ struct engine {
 	uint32_t reject_count;     /* in the window */
 
 	struct member *members; /* see member.h */
+	json_t *levels;         /* of members: {driver: {level: count}} */
 	bool members_are_sorted;
 	uint64_t member_scan_ms;
 	uint64_t lease_ms;  /* when the next LEASE goes out */

@@ -27,16 +27,22 @@ bool level_read(const struct registration_driver *told, struct level *ret_level)
 	return true;
 }
 
-void level_count(json_t *counts, const struct level *level)
+void level_count(json_t *counts, const struct level *level, bool is_more)
 {
 	json_t *of_driver = json_object_get(counts, level->driver);
-	json_t *before;
+	json_int_t count;
 
 	if (of_driver == NULL) {
 		of_driver = json_object();
 		json_object_set_new(counts, level->driver, of_driver);
 	}
-	before = json_object_get(of_driver, level->name);
-	json_object_set_new(of_driver, level->name,
-			    json_integer(json_integer_value(before) + 1));
+	count = json_integer_value(json_object_get(of_driver, level->name));
+	count += is_more ? 1 : -1;
+	if (count > 0)
+		json_object_set_new(of_driver, level->name,
+				    json_integer(count));
+	else
+		json_object_del(of_driver, level->name);
+	if (json_object_size(of_driver) == 0)
+		json_object_del(counts, level->driver);
 }

@@ -22,5 +22,5 @@ struct level {
  */
 bool level_read(const struct registration_driver *told,
 		struct level *ret_level);
-/* Count one more in {driver: {level: count}}. */
-void level_count(json_t *counts, const struct level *level);
+/* Count one more, or one less, in {driver: {level: count}}. */
+void level_count(json_t *counts, const struct level *level, bool is_more);

@@ -163,7 +163,7 @@ static void observe(struct engine *engine, const struct confirm *confirm)
 	register_tell(engine, &registration, 0, core_observe, &error);
 	member = member_find(engine, confirm->node);
 	if (member != NULL)
-		member_tell_drivers(member, &registration);
+		member_tell_drivers(engine, member, &registration);
 	registration_fini(&registration);
 }
 

@@ -96,19 +96,31 @@ static bool has_moved(const struct member *member,
 		      sizeof(member->start)) != 0;
 }
 
-static void levels_keep(struct member *member, const struct registration *told)
+/* Of the nodes that are up the engine keeps how many have each. */
+static void levels_count(struct engine *engine, const struct member *member,
+			 bool is_more)
+{
+	for (size_t i = 0; i < member->level_count; i++)
+		level_count(engine->levels, &member->levels[i], is_more);
+}
+
+static void levels_keep(struct engine *engine, struct member *member,
+			const struct registration *told)
 {
 	struct level *levels = calloc(told->driver_count + 1, sizeof(*levels));
 	size_t count = 0;
 
 	for (size_t i = 0; levels != NULL && i < told->driver_count; i++)
 		count += level_read(&told->drivers[i], &levels[count]);
+	levels_count(engine, member, false);
 	free(member->levels);
 	member->levels = levels;
 	member->level_count = count;
+	levels_count(engine, member, true);
 }
 
-void member_tell_drivers(struct member *member, const struct registration *told)
+void member_tell_drivers(struct engine *engine, struct member *member,
+			 const struct registration *told)
 {
 	json_t *drivers = json_array();
 	char *text = NULL;
@@ -134,7 +146,7 @@ void member_tell_drivers(struct member *member, const struct registration *told)
 	json_decref(drivers);
 	free(member->drivers);
 	member->drivers = text;
-	levels_keep(member, told);
+	levels_keep(engine, member, told);
 }
 
 struct member *member_register(struct engine *engine, struct session *session,
@@ -163,7 +175,7 @@ struct member *member_register(struct engine *engine, struct session *session,
 	member->version = registration->version;
 	member->leased_ms = now_ms;
 	member->heard_ms = now_ms;
-	member_tell_drivers(member, registration);
+	member_tell_drivers(engine, member, registration);
 	link_to(engine, member, session);
 	return member;
 }
@@ -174,6 +186,7 @@ static void member_remove(struct engine *engine, struct member *member)
 		member_unlink(member->session);
 	tell_address(engine, member, 0);
 	HASH_DEL(engine->members, member);
+	levels_count(engine, member, false);
 	free(member->drivers);
 	free(member->levels);
 	free(member);

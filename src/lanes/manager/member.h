@@ -46,7 +46,7 @@ struct member *member_register(struct engine *engine, struct session *session,
  * Keep what it says of its drivers, also later than with the registration: those
  * that fit.
  */
-void member_tell_drivers(struct member *member,
+void member_tell_drivers(struct engine *engine, struct member *member,
 			 const struct registration *told);
 /* The session is its node's no more. */
 void member_unlink(struct session *session);

@@ -222,30 +222,17 @@ static void run_eventlog(struct call *call)
 		answer_events(call, grants, (size_t)count, NULL);
 }
 
-/* Of the nodes that are up. */
-static json_t *levels_view(const struct engine *engine)
-{
-	const struct member *member;
-	json_t *counts = json_object();
-
-	for (member = engine->members; member != NULL; member = member->hh.next)
-		for (size_t i = 0; i < member->level_count; i++)
-			level_count(counts, &member->levels[i]);
-	return counts;
-}
-
 static void run_status(struct call *call)
 {
 	const struct engine *engine = call->engine;
 	uint64_t uptime_ms = engine_now_ms(engine) - engine->started_ms;
 	json_t *view = core_view_status(engine->core);
 	json_t *more =
-		json_pack("{s:s, s:s, s:I, s:I, s:b, s:o}", "version",
+		json_pack("{s:s, s:s, s:I, s:I, s:b, s:O}", "version",
 			  FAIRLEAD_VERSION, "cluster", engine->config->cluster,
 			  "uptime_s", (json_int_t)(uptime_ms / 1000), "time_us",
 			  (json_int_t)clock_wall_us(&engine->clock), "halted",
-			  engine->halted_epoch != 0, "levels",
-			  levels_view(engine));
+			  engine->halted_epoch != 0, "levels", engine->levels);
 
 	if (more != NULL && view != NULL && json_object_update(more, view) == 0)
 		answer_view(call, more);

@@ -199,6 +199,13 @@ static int node_changes_check(const struct core *core,
 	return 0;
 }
 
+static void set_configured(struct core *core, struct node *node,
+			   bool is_configured)
+{
+	node->is_configured = is_configured;
+	nodes_changed(&core->nodes, node);
+}
+
 static void node_enter(struct core *core, const char *name)
 {
 	struct node *node = nodes_find(&core->nodes, name);
@@ -207,21 +214,22 @@ static void node_enter(struct core *core, const char *name)
 		node = memory_check(nodes_add(&core->nodes, name, NODE_NONE));
 	else if (core->is_started)
 		core_hit(core, EDGE_NODE_RETURN);
-	node->is_configured = true;
+	set_configured(core, node, true);
 }
 
 static void nodes_take(struct core *core, const struct node_changes *changes)
 {
 	for (size_t i = 0; i < changes->leaving_count; i++) {
-		nodes_find(&core->nodes, changes->leaving[i])->is_configured =
-			false;
+		set_configured(core,
+			       nodes_find(&core->nodes, changes->leaving[i]),
+			       false);
 		core_hit(core, EDGE_NODE_LEAVE);
 	}
 	for (size_t i = 0; i < changes->removed_count; i++) {
 		struct node *node =
 			nodes_find(&core->nodes, changes->removed[i]);
 
-		node->is_configured = false;
+		set_configured(core, node, false);
 		node_go(core, node);
 	}
 	for (size_t i = 0; i < changes->added_count; i++)
@@ -378,10 +386,8 @@ static void lines_draining(struct core *core, struct writer *lines)
 	interconnects_foreach(ic, &core->interconnects)
 	{
 		for (size_t i = 0; i < ic->pool_count; i++) {
-			_auto_(idset_destroyp) struct idset *set =
-				pool_draining(&ic->pools[i]);
-			_auto_(freep) char *text =
-				memory_check(idset_format(set));
+			_auto_(freep) char *text = memory_check(
+				idset_format(ic->pools[i].draining));
 
 			if (text[0] != 0)
 				line_add(lines, "%s: pool %s: draining %s",

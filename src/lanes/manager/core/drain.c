@@ -40,6 +40,7 @@ void core_drain(struct core *core, struct node *node, const char *reason,
 	free(node->reason);
 	node->reason = memory_text(text);
 	node->is_untold = true;
+	nodes_changed(&core->nodes, node);
 	core_store_node(core, node);
 	core->ops->drain(core->ops_ctx, node->name, true, node->reason);
 	core_tell(core, node);
@@ -51,6 +52,7 @@ static void undrain(struct core *core, struct node *node, enum edge edge)
 	node->is_drained = false;
 	node->is_drained_by_us = false;
 	node->is_untold = true;
+	nodes_changed(&core->nodes, node);
 	core_store_node(core, node);
 	core->ops->drain(core->ops_ctx, node->name, false,
 			 node->reason == NULL ? "" : node->reason);

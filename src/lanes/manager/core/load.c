@@ -68,6 +68,7 @@ static int node_load(struct core *core, const struct store_row *row,
 		     struct fairlead_error *error)
 {
 	struct node *node;
+	int result;
 
 	if (row->key[0] == '#')
 		return names_load(core, row, error);
@@ -77,7 +78,9 @@ static int node_load(struct core *core, const struct store_row *row,
 				 "no row of names has that node");
 	if (node->is_stored)
 		return error_set(error, -EBADMSG, "it is there twice");
-	return record_decode_node(node, row->body, row->size, error);
+	result = record_decode_node(node, row->body, row->size, error);
+	nodes_changed(&core->nodes, node);
+	return result;
 }
 
 /* A job's identifiers on their way into the pools. */

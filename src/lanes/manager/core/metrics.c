@@ -161,7 +161,7 @@ static void emit_quarantine(const struct core *core, const struct sink *sink)
 
 static void emit_states(const struct core *core, const struct sink *sink)
 {
-	struct node_counts nodes = view_node_counts(core);
+	const uint32_t *nodes = core->nodes.counts;
 
 	head(sink, "grants", "gauge", "Grants that hold something, by state.");
 	for (int i = 0; i < JOB_STATE_COUNT; i++)
@@ -170,13 +170,17 @@ static void emit_states(const struct core *core, const struct sink *sink)
 		     core->jobs.state_counts[i]);
 	head(sink, "nodes", "gauge",
 	     "Nodes by state; leaving and drained ones are up or down too.");
-	line(sink, "fairlead_nodes{state=\"up\"} %" PRIu32, nodes.up);
-	line(sink, "fairlead_nodes{state=\"down\"} %" PRIu32, nodes.down);
-	line(sink, "fairlead_nodes{state=\"leaving\"} %" PRIu32, nodes.leaving);
-	line(sink, "fairlead_nodes{state=\"drained\"} %" PRIu32, nodes.drained);
+	line(sink, "fairlead_nodes{state=\"up\"} %" PRIu32,
+	     nodes[NODE_COUNT_UP]);
+	line(sink, "fairlead_nodes{state=\"down\"} %" PRIu32,
+	     nodes[NODE_COUNT_DOWN]);
+	line(sink, "fairlead_nodes{state=\"leaving\"} %" PRIu32,
+	     nodes[NODE_COUNT_LEAVING]);
+	line(sink, "fairlead_nodes{state=\"drained\"} %" PRIu32,
+	     nodes[NODE_COUNT_DRAINED]);
 	head(sink, "nodes_untold", "gauge",
 	     "Nodes of whose drain, or its end, the site may not know yet.");
-	line(sink, "fairlead_nodes_untold %" PRIu32, nodes.untold);
+	line(sink, "fairlead_nodes_untold %" PRIu32, nodes[NODE_COUNT_UNTOLD]);
 	head(sink, "recovering", "gauge", "1 while a recovery is under way.");
 	line(sink, "fairlead_recovering %d", core->recovery > 0);
 	head(sink, "tombstones", "gauge", "Released keys that are remembered.");

@@ -98,12 +98,39 @@ struct node *nodes_add(struct nodes *nodes, const char *name, uint32_t index)
 	HASH_ADD_KEYPTR(hh, nodes->by_name, node->name, strlen(node->name),
 			node);
 	memory_added(hh, node);
+	nodes_changed(nodes, node);
 	return node;
+}
+
+static void count(struct nodes *nodes, struct node *node,
+		  const bool is[NODE_COUNT_COUNT])
+{
+	for (size_t i = 0; i < NODE_COUNT_COUNT; i++) {
+		nodes->counts[i] += is[i];
+		nodes->counts[i] -= node->counted[i];
+		node->counted[i] = is[i];
+	}
+}
+
+void nodes_changed(struct nodes *nodes, struct node *node)
+{
+	const bool is[NODE_COUNT_COUNT] = {
+		[NODE_COUNT_UP] = node->state == NODE_UP,
+		[NODE_COUNT_DOWN] = node->state != NODE_UP,
+		[NODE_COUNT_LEAVING] = !node->is_configured,
+		[NODE_COUNT_DRAINED] = node->is_drained,
+		[NODE_COUNT_UNTOLD] = node->is_untold,
+	};
+
+	count(nodes, node, is);
 }
 
 void nodes_remove(struct nodes *nodes, struct node *node)
 {
+	static const bool nothing[NODE_COUNT_COUNT];
+
 	assert(node->job_count == 0);
+	count(nodes, node, nothing);
 	HASH_DEL(nodes->by_name, node);
 	nodes->by_index[node->index] = NULL;
 	nodes->count--;

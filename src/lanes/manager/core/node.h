@@ -38,6 +38,16 @@ enum node_state {
 	NODE_STATE_COUNT,
 };
 
+/* What nodes are counted by. */
+enum node_count {
+	NODE_COUNT_UP,
+	NODE_COUNT_DOWN, /* or not known */
+	NODE_COUNT_LEAVING,
+	NODE_COUNT_DRAINED,
+	NODE_COUNT_UNTOLD,
+	NODE_COUNT_COUNT,
+};
+
 enum report_kind {
 	REPORT_OBJECT,    /* on a device, in no grant of the node's journal */
 	REPORT_UNKNOWN,   /* a grant that the core does not know */
@@ -95,6 +105,7 @@ struct node {
 	uint32_t lost_count;   /* registrations within applies, running */
 	uint32_t past_count;
 	uint8_t past[NODE_PAST_MAX][NODE_INCARNATION]; /* newest first */
+	bool counted[NODE_COUNT_COUNT];                /* for nodes.c only */
 	uint64_t accounted; /* the recovery in which it reported; see core */
 	uint64_t challenge; /* that its last registration answered */
 	struct report *reports;
@@ -112,7 +123,8 @@ struct nodes {
 	uint32_t limit;         /* indexes below it may be in use */
 	uint32_t capacity;
 	uint32_t count;
-	uint32_t free_hint; /* no free index is below it */
+	uint32_t counts[NODE_COUNT_COUNT]; /* kept by nodes_changed() */
+	uint32_t free_hint;                /* no free index is below it */
 	struct node *by_name;
 	bool *dirty_chunks; /* rows of names to be written */
 };
@@ -130,6 +142,8 @@ struct node *nodes_at(const struct nodes *nodes, uint32_t index);
  */
 struct node *nodes_add(struct nodes *nodes, const char *name, uint32_t index);
 void nodes_remove(struct nodes *nodes, struct node *node);
+/* After its state, is_configured, is_drained or is_untold has changed. */
+void nodes_changed(struct nodes *nodes, struct node *node);
 uint32_t nodes_chunk_count(const struct nodes *nodes);
 
 /* The node with the lowest index from `from` on, or NULL. */

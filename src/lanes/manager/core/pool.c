@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The set `free` is kept, not computed: `pool_refresh` puts one identifier where it
- * belongs after any of the other sets has changed, and is the only place that
- * touches it. Round robin goes on behind the last identifier that was taken,
+ * The sets `free` and `draining` are kept, not computed: `pool_refresh` puts one
+ * identifier where it belongs after any of the other sets has changed, and is
+ * the only place that touches them. Round robin goes on behind the last identifier that was taken,
  * so that a number comes back as late as it can.
  */
 #include "lanes/manager/core/pool.h"
@@ -38,15 +38,22 @@ static bool is_taken(const struct pool *pool, uint32_t id)
 	return idset_has(pool->held, id) || idset_has(pool->quarantined, id);
 }
 
+static void idset_put(struct idset *set, uint32_t id, bool is_member)
+{
+	if (is_member)
+		idset_add(set, id);
+	else
+		idset_remove(set, id);
+}
+
 bool pool_refresh(struct pool *pool, uint32_t id)
 {
-	bool is_free = idset_has(pool->universe, id) && !is_taken(pool, id) &&
+	bool is_ours = idset_has(pool->universe, id);
+	bool is_free = is_ours && !is_taken(pool, id) &&
 		       !idset_has(pool->withheld, id);
 
-	if (is_free)
-		idset_add(pool->free, id);
-	else
-		idset_remove(pool->free, id);
+	idset_put(pool->free, id, is_free);
+	idset_put(pool->draining, id, !is_ours && is_taken(pool, id));
 	return is_free;
 }
 
@@ -91,6 +98,7 @@ int pool_init(struct pool *pool, const char *driver,
 		.limit = spec->limit,
 		.universe = universe,
 		.free = copy(universe),
+		.draining = empty(spec->limit),
 		.held = empty(spec->limit),
 		.quarantined = empty(spec->limit),
 		.withheld = empty(spec->limit),
@@ -107,6 +115,7 @@ void pool_fini(struct pool *pool)
 {
 	idset_destroy(pool->universe);
 	idset_destroy(pool->free);
+	idset_destroy(pool->draining);
 	idset_destroy(pool->held);
 	idset_destroy(pool->quarantined);
 	idset_destroy(pool->withheld);
@@ -161,6 +170,7 @@ static void limit_change(struct pool *pool, uint32_t limit)
 		return;
 	relimit(&pool->universe, limit);
 	relimit(&pool->free, limit);
+	relimit(&pool->draining, limit);
 	relimit(&pool->held, limit);
 	relimit(&pool->quarantined, limit);
 	relimit(&pool->withheld, limit);
@@ -185,9 +195,12 @@ void pool_configure(struct pool *pool, const struct fairlead_pool_spec *spec)
 	limit_change(pool, spec->limit);
 	old = pool->universe;
 	pool->universe = universe;
-	idset_foreach (id, old)
-		if (idset_has(pool->free, id) && !pool_refresh(pool, id))
+	idset_foreach (id, old) {
+		bool was_free = idset_has(pool->free, id);
+
+		if (!pool_refresh(pool, id) && was_free)
 			edge_hit(pool->probe_ref, EDGE_ID_LEAVE);
+	}
 	idset_foreach (id, universe)
 		if (!idset_has(old, id) && pool_refresh(pool, id))
 			edge_hit(pool->probe_ref, EDGE_ID_ENTER);
@@ -292,19 +305,23 @@ void pool_unwithhold(struct pool *pool, uint32_t id)
 		edge_hit(pool->probe_ref, EDGE_ID_UNWITHHOLD);
 }
 
-struct idset *pool_draining(const struct pool *pool)
+uint32_t pool_quarantined_only(const struct pool *pool)
 {
-	struct idset *draining = copy(pool->held);
+	uint32_t count = idset_count(pool->quarantined);
 
-	idset_unite(draining, pool->quarantined);
-	idset_subtract(draining, pool->universe);
-	return draining;
+	/* Only a pool of runs has both, and at most FAIRLEAD_RUN_IDS_MAX. */
+	if (pool->runs == NULL)
+		return count;
+	idset_foreach (id, pool->quarantined)
+		count -= idset_has(pool->held, id);
+	return count;
 }
 
 void pool_verify(const struct pool *pool)
 {
 	_auto_(idset_destroyp) struct idset *expected = copy(pool->universe);
 	_auto_(idset_destroyp) struct idset *both = copy(pool->held);
+	_auto_(idset_destroyp) struct idset *draining = copy(pool->held);
 
 	idset_intersect(both, pool->quarantined);
 	if (pool->runs == NULL)
@@ -315,4 +332,7 @@ void pool_verify(const struct pool *pool)
 	idset_subtract(expected, pool->quarantined);
 	idset_subtract(expected, pool->withheld);
 	assert(idset_equal(expected, pool->free));
+	idset_unite(draining, pool->quarantined);
+	idset_subtract(draining, pool->universe);
+	assert(idset_equal(draining, pool->draining));
 }

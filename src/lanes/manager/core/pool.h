@@ -8,7 +8,9 @@
  *
  * Whatever the configuration or a node says only adds to or takes from what
  * is free; it never makes a held or quarantined identifier another's.
- * `draining` is what is held or quarantined outside the universe.
+ * `draining` is what is held or quarantined outside the universe. Both sets are
+ * kept as the others change, so that nobody who looks at the pool has to compute
+ * them.
  */
 #pragma once
 
@@ -47,6 +49,7 @@ struct pool {
 	uint32_t cursor; /* where round robin goes on */
 	struct idset *universe;
 	struct idset *free;
+	struct idset *draining;
 	struct idset *held;
 	struct idset *quarantined;
 	struct idset *withheld;
@@ -121,7 +124,7 @@ bool pool_refresh(struct pool *pool, uint32_t id);
 /* For pool_run.c: it is nobody's any more, and free or not. */
 void pool_put_hit(const struct pool *pool, uint32_t id, bool was_quarantined);
 
-/* Held or quarantined, outside the universe; the caller destroys the set. */
-struct idset *pool_draining(const struct pool *pool);
+/* How many are quarantined and not held as well, by a run elsewhere. */
+uint32_t pool_quarantined_only(const struct pool *pool);
 /* Abort unless each identifier is in one set only. */
 void pool_verify(const struct pool *pool);

@@ -323,6 +323,7 @@ static void come_up(struct core *core, struct node *node,
 
 	core_hit(core, edges[node->state]);
 	node->state = NODE_UP;
+	nodes_changed(&core->nodes, node);
 	node->registered_ms = core_now_ms(core);
 	node->challenge = registration->challenge;
 	if (!node_is(node, registration->incarnation)) {
@@ -512,6 +513,7 @@ void core_node_lost(struct core *core, const char *name)
 	if (node == NULL || node->state != NODE_UP)
 		return;
 	node->state = NODE_DOWN;
+	nodes_changed(&core->nodes, node);
 	core_hit(core, EDGE_NODE_LOST);
 	core_grace_node_lost(core, node);
 }

@@ -76,6 +76,7 @@ void core_tell_tick(struct core *core, uint64_t now_ms)
 static void told(struct core *core, struct node *node)
 {
 	node->is_untold = false;
+	nodes_changed(&core->nodes, node);
 	if (!node->is_drained) {
 		free(node->reason);
 		node->reason = NULL;

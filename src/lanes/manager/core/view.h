@@ -8,10 +8,6 @@ struct pool_counts {
 	uint32_t universe, free, held, quarantined, withheld, draining;
 };
 
-struct node_counts {
-	uint32_t up, down, leaving, drained, untold;
-};
-
 /*
  * While a recovery is under way what would be free is withheld. In a pool of
  * runs an identifier is counted as held where it is held on some position, else
@@ -19,7 +15,6 @@ struct node_counts {
  */
 struct pool_counts view_pool_counts(const struct core *core,
 				    const struct pool *pool);
-struct node_counts view_node_counts(const struct core *core);
 
 /* An array that stays within CORE_VIEW_BYTES_MAX. */
 struct view_array {

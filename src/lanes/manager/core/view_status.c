@@ -5,40 +5,18 @@
 struct pool_counts view_pool_counts(const struct core *core,
 				    const struct pool *pool)
 {
-	_auto_(idset_destroyp) struct idset *draining = pool_draining(pool);
-	_auto_(idset_destroyp) struct idset *quarantined = NULL;
 	struct pool_counts counts = {
 		.universe = idset_count(pool->universe),
 		.free = idset_count(pool->free),
 		.held = idset_count(pool->held),
+		.quarantined = pool_quarantined_only(pool),
 		.withheld = idset_count(pool->withheld),
-		.draining = idset_count(draining),
+		.draining = idset_count(pool->draining),
 	};
 
-	if (idset_clone(pool->quarantined, &quarantined) < 0)
-		abort();
-	idset_subtract(quarantined, pool->held);
-	counts.quarantined = idset_count(quarantined);
 	if (core->recovery > 0) {
 		counts.withheld += counts.free;
 		counts.free = 0;
-	}
-	return counts;
-}
-
-struct node_counts view_node_counts(const struct core *core)
-{
-	struct node_counts counts = { 0 };
-
-	nodes_foreach(node, &core->nodes)
-	{
-		if (node->state == NODE_UP)
-			counts.up++;
-		else
-			counts.down++;
-		counts.leaving += !node->is_configured;
-		counts.drained += node->is_drained;
-		counts.untold += node->is_untold;
 	}
 	return counts;
 }
@@ -66,24 +44,24 @@ static void view_ids(json_t *object, const char *name, const struct idset *set)
 
 static json_t *sets_json(const struct core *core, const struct pool *pool)
 {
-	_auto_(idset_destroyp) struct idset *draining = pool_draining(pool);
-	_auto_(idset_destroyp) struct idset *free = NULL;
-	_auto_(idset_destroyp) struct idset *withheld = NULL;
+	_auto_(idset_destroyp) struct idset *both = NULL;
 	json_t *object = memory_check(json_object());
+	const struct idset *withheld = pool->withheld;
 
-	if (idset_clone(pool->free, &free) < 0 ||
-	    idset_clone(pool->withheld, &withheld) < 0)
-		abort();
 	if (core->recovery > 0) {
-		idset_unite(withheld, free);
-		idset_subtract(free, pool->free);
+		if (idset_clone(pool->withheld, &both) < 0)
+			abort();
+		idset_unite(both, pool->free);
+		withheld = both;
+		view_text(object, "free", "");
+	} else {
+		view_ids(object, "free", pool->free);
 	}
 	view_ids(object, "universe", pool->universe);
-	view_ids(object, "free", free);
 	view_ids(object, "held", pool->held);
 	view_ids(object, "quarantined", pool->quarantined);
 	view_ids(object, "withheld", withheld);
-	view_ids(object, "draining", draining);
+	view_ids(object, "draining", pool->draining);
 	return object;
 }
 
@@ -116,13 +94,13 @@ json_t *core_view_pools(const struct core *core)
 
 static json_t *nodes_json(const struct core *core)
 {
-	struct node_counts counts = view_node_counts(core);
+	const uint32_t *counts = core->nodes.counts;
 	json_t *object = memory_check(json_object());
 
-	view_number(object, "up", counts.up);
-	view_number(object, "down", counts.down);
-	view_number(object, "leaving", counts.leaving);
-	view_number(object, "drained", counts.drained);
+	view_number(object, "up", counts[NODE_COUNT_UP]);
+	view_number(object, "down", counts[NODE_COUNT_DOWN]);
+	view_number(object, "leaving", counts[NODE_COUNT_LEAVING]);
+	view_number(object, "drained", counts[NODE_COUNT_DRAINED]);
 	return object;
 }
 

@@ -158,6 +158,8 @@ static void lists_verify(const struct core *core)
 
 static void nodes_verify(const struct core *core)
 {
+	uint32_t counts[NODE_COUNT_COUNT] = { 0 };
+
 	nodes_foreach(node, &core->nodes)
 	{
 		assert_ptr_equal(nodes_find(&core->nodes, node->name), node);
@@ -166,7 +168,13 @@ static void nodes_verify(const struct core *core)
 		assert_true(node->is_drained || !node->is_drained_by_us);
 		if (node->is_drained_by_us)
 			assert_true(core_node_owes(core, node) > 0);
+		counts[NODE_COUNT_UP] += node->state == NODE_UP;
+		counts[NODE_COUNT_DOWN] += node->state != NODE_UP;
+		counts[NODE_COUNT_LEAVING] += !node->is_configured;
+		counts[NODE_COUNT_DRAINED] += node->is_drained;
+		counts[NODE_COUNT_UNTOLD] += node->is_untold;
 	}
+	assert_memory_equal(counts, core->nodes.counts, sizeof(counts));
 }
 
 /* --- the core and its journal --- */
