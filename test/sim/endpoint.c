@@ -152,26 +152,25 @@ static void manager_settled(void *ctx)
 {
 	struct endpoint *endpoint = ctx;
 
-	broadcasts_settle(endpoint->broadcasts);
+	rounds_settle(endpoint->rounds);
 	endpoint->settled(endpoint->ctx);
 }
 
 static struct endpoint *root_open(struct ether *ether, scoll_nid_t nid,
 				  uint64_t started_us,
-				  const struct broadcast_events *events,
+				  const struct round_events *events,
 				  void (*settled)(void *ctx), void *ctx)
 {
 	struct endpoint *endpoint = endpoint_open(ether, nid, settled, ctx);
 
 	join(endpoint, started_us, manager_settled, endpoint, true);
-	if (broadcasts_create(endpoint->scoll, events, ctx,
-			      &endpoint->broadcasts) < 0)
+	if (rounds_create(endpoint->scoll, events, ctx, &endpoint->rounds) < 0)
 		abort();
 	return endpoint;
 }
 
 struct endpoint *endpoint_open_manager(struct ether *ether, uint64_t epoch,
-				       const struct broadcast_events *events,
+				       const struct round_events *events,
 				       void (*settled)(void *ctx), void *ctx)
 {
 	return root_open(ether, NID_MANAGER, IMPOSTOR_STARTED + epoch, events,
@@ -179,7 +178,7 @@ struct endpoint *endpoint_open_manager(struct ether *ether, uint64_t epoch,
 }
 
 struct endpoint *endpoint_open_impostor(struct ether *ether, scoll_nid_t nid,
-					const struct broadcast_events *events,
+					const struct round_events *events,
 					void (*settled)(void *ctx), void *ctx)
 {
 	uint64_t started = world_percent(ether->world, 50)
@@ -189,9 +188,9 @@ struct endpoint *endpoint_open_impostor(struct ether *ether, scoll_nid_t nid,
 	return root_open(ether, nid, started, events, settled, ctx);
 }
 
-struct collective_seam endpoint_seam(struct endpoint *endpoint)
+struct round_seam endpoint_seam(struct endpoint *endpoint)
 {
-	return broadcasts_seam(endpoint->broadcasts);
+	return rounds_seam(endpoint->rounds);
 }
 
 struct endpoint *endpoint_open_node(struct ether *ether, unsigned int node,
@@ -237,7 +236,7 @@ void endpoint_gathered(struct endpoint *endpoint, uint64_t collective,
 
 void endpoint_returned(struct endpoint *endpoint)
 {
-	coverage_hit(endpoint->ether->world->coverage, "collective:returned");
+	coverage_hit(endpoint->ether->world->coverage, "round:returned");
 	collectives_returned(endpoint->collectives);
 }
 
@@ -248,7 +247,7 @@ void endpoint_hops(struct endpoint *endpoint, const struct hop_keys *keys)
 
 uint64_t endpoint_group_count(const struct endpoint *endpoint)
 {
-	return broadcasts_counters(endpoint->broadcasts)->group_count;
+	return rounds_counters(endpoint->rounds)->group_count;
 }
 
 bool endpoint_is_idle(const struct endpoint *endpoint)
@@ -258,9 +257,8 @@ bool endpoint_is_idle(const struct endpoint *endpoint)
 	transport_sim_use(medium_port(endpoint->scoll), &use);
 	return medium_is_idle(endpoint->scoll) &&
 	       use.sends + use.reads + use.posts + use.regions == 0 &&
-	       (endpoint->broadcasts == NULL ||
-		broadcasts_counters(endpoint->broadcasts)->collective_count ==
-			0) &&
+	       (endpoint->rounds == NULL ||
+		rounds_counters(endpoint->rounds)->round_count == 0) &&
 	       (endpoint->collectives == NULL ||
 		collectives_count(endpoint->collectives) == 0);
 }
@@ -285,7 +283,7 @@ void endpoint_close(struct endpoint *endpoint)
 		ether->nodes[endpoint->node] = NULL;
 	liar_destroy(endpoint->liar);
 	medium_leave(endpoint->scoll);
-	broadcasts_destroy(endpoint->broadcasts);
+	rounds_destroy(endpoint->rounds);
 	collectives_destroy(endpoint->collectives);
 	hop_fini(&endpoint->hop);
 	free(endpoint);
@@ -323,9 +321,9 @@ static void count(const struct ether *ether)
 		transport_sim_stats(medium_network(ether->medium));
 	struct coverage *coverage = ether->world->coverage;
 
-	coverage_add(coverage, "collective:message", stats->messages_in);
-	coverage_add(coverage, "collective:reply", stats->replies_in);
-	coverage_add(coverage, "collective:read", stats->reads);
+	coverage_add(coverage, "round:message", stats->messages_in);
+	coverage_add(coverage, "round:reply", stats->replies_in);
+	coverage_add(coverage, "round:read", stats->reads);
 	coverage_add(coverage, "fault:collective-doubled",
 		     ether->doubled_count);
 	for (int i = 0; i < TRANSPORT_SIM_FAULT_COUNT; i++) {

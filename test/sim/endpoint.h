@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lanes/manager/broadcast.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/keyfile.h"
 #include "lanes/node/collectives.h"
 #include "world.h"
@@ -48,9 +48,9 @@ void ether_attack(struct ether *ether, const void *command, size_t size);
 /* --- endpoints: `settled` is told after each event --- */
 
 struct endpoint *endpoint_open_manager(struct ether *ether, uint64_t epoch,
-				       const struct broadcast_events *events,
+				       const struct round_events *events,
 				       void (*settled)(void *ctx), void *ctx);
-struct collective_seam endpoint_seam(struct endpoint *endpoint);
+struct round_seam endpoint_seam(struct endpoint *endpoint);
 struct endpoint *endpoint_open_node(struct ether *ether, unsigned int node,
 				    void (*settled)(void *ctx), void *ctx);
 /* The node's agent is there. */

@@ -42,7 +42,7 @@ struct ether {
 
 /* Of a start before all others, or after. */
 struct endpoint *endpoint_open_impostor(struct ether *ether, scoll_nid_t nid,
-					const struct broadcast_events *events,
+					const struct round_events *events,
 					void (*settled)(void *ctx), void *ctx);
 
 /* ether_attack.c */
@@ -60,7 +60,7 @@ struct endpoint {
 	scoll_t *scoll;
 	struct hop hop;
 	struct sim_rng rng;
-	struct broadcasts *broadcasts;   /* of a manager */
+	struct rounds *rounds;           /* of a manager */
 	struct collectives *collectives; /* of a node */
 	struct liar *liar;
 	unsigned int node;

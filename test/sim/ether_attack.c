@@ -118,7 +118,7 @@ static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 }
 
 static void on_ended(void *ctx, uint64_t id, int result,
-		     const struct collective_failure *failures, size_t count)
+		     const struct round_failure *failures, size_t count)
 {
 }
 
@@ -127,7 +127,7 @@ static void on_settled(void *ctx)
 }
 
 /* Nodes that are there, some of them; how many. */
-static size_t choose(struct ether *ether, struct collective_seam seam,
+static size_t choose(struct ether *ether, struct round_seam seam,
 		     uint64_t ret_nids[WORLD_NODES_MAX])
 {
 	size_t count = 0;
@@ -149,11 +149,10 @@ static size_t choose(struct ether *ether, struct collective_seam seam,
 static void ask(struct ether *ether, const void *command, size_t size)
 {
 	struct world *world = ether->world;
-	struct collective_seam seam = endpoint_seam(ether->impostor);
+	struct round_seam seam = endpoint_seam(ether->impostor);
 	uint64_t nids[WORLD_NODES_MAX];
-	const struct collective_request request = {
+	const struct round_request request = {
 		.id = 1,
-		.is_flat = world_percent(world, 30),
 		.nids = nids,
 		.count = choose(ether, seam, nids),
 		.parcel = { .is_separate = world_percent(world, 30),
@@ -169,7 +168,7 @@ static void ask(struct ether *ether, const void *command, size_t size)
 
 static void pretend(struct ether *ether, const void *command, size_t size)
 {
-	static const struct broadcast_events events = { on_part, on_ended };
+	static const struct round_events events = { on_part, on_ended };
 	struct world *world = ether->world;
 	size_t count = ether->letter_count < HEARD_MAX ? ether->letter_count
 						       : HEARD_MAX;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands to very many nodes: what the engine has for them (manager/spread)
+ * Commands to very many nodes: what the engine has for them (manager/fanout)
  * over what ships below it, on a core for each node. The nodes are cheap: each
  * answers "done" at once, with its own key, and gathers as an agent does.
  * FAIRLEAD_TEST=long: there are always 10,000; else at least once.
  */
-#include "lanes/manager/spread.h"
+#include "lanes/manager/fanout/fanout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "lanes/manager/broadcast.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/manager/engine.h"
 #include "lanes/proto/gather.h"
 #include "lanes/proto/hop.h"
@@ -70,9 +70,9 @@ struct fleet {
 	struct hop hop;
 	struct sim_rng rng;
 	scoll_t *scoll;
-	struct broadcasts *broadcasts;
-	struct collective_seam seam;
-	struct spreads *spreads;
+	struct rounds *rounds;
+	struct round_seam seam;
+	struct fanouts *fanouts;
 	uint64_t sequence;
 	char nodes_text[32];
 	struct node *nodes;
@@ -230,17 +230,16 @@ static void node_init(struct fleet *fleet, uint32_t place)
 
 /* --- the manager: every node is up by its lease, dead or alive --- */
 
-static bool on_member(void *ctx, const void *arg, const char *node,
-		      struct spread_member *ret_member)
+static bool on_member(void *ctx, const struct fanout_command *command,
+		      const char *node,
+		      uint8_t ret_incarnation[INCARNATION_SIZE])
 {
-	memset(ret_member, 0, sizeof(*ret_member));
-	ret_member->version = WIRE_VERSION;
-	snprintf((char *)ret_member->incarnation, INCARNATION_SIZE, "%s", node);
+	memset(ret_incarnation, 0, INCARNATION_SIZE);
+	snprintf((char *)ret_incarnation, INCARNATION_SIZE, "%s", node);
 	return true;
 }
 
-static int body_encode(const struct fleet *fleet, uint16_t version,
-		       struct writer *writer)
+static int body_encode(const struct fleet *fleet, struct writer *writer)
 {
 	const struct revoke_body revoke = {
 		.nodes = fleet->nodes_text,
@@ -253,34 +252,28 @@ static int body_encode(const struct fleet *fleet, uint16_t version,
 	};
 
 	if (fleet->op == COMMAND_LEASE)
-		return lease_body_encode(&lease, version, writer);
-	return revoke_body_encode(&revoke, version, writer);
+		return lease_body_encode(&lease, WIRE_VERSION, writer);
+	return revoke_body_encode(&revoke, WIRE_VERSION, writer);
 }
 
-static int on_seal(void *ctx, void *arg, uint16_t version,
-		   struct command *ret_command, struct writer *writer)
+static void on_sign(void *ctx, const struct fanout_command *sent,
+		    struct command *ret_header, struct writer *writer)
 {
 	struct fleet *fleet = ctx;
-	struct writer body = { 0 };
 	struct command command = {
-		.version = version,
-		.op = (uint8_t)fleet->op,
+		.version = WIRE_VERSION,
+		.op = (uint8_t)sent->op,
+		.body = sent->body.data,
+		.body_size = sent->body.size,
 		.epoch = 1,
 		.life = 1,
 		.sequence = ++fleet->sequence,
 		.grant_id = fleet->op == COMMAND_LEASE ? 0 : GRANT,
 	};
-	int result;
 
-	assert_int_equal(body_encode(fleet, version, &body), 0);
-	command.body = body.data;
-	command.body_size = body.size;
-	result = command_seal(&fleet->command_key, &command, writer);
-	writer_fini(&body);
-	command.body = NULL;
-	command.body_size = 0;
-	*ret_command = command;
-	return result;
+	assert_int_equal(command_seal(&fleet->command_key, &command, writer),
+			 0);
+	*ret_header = command;
 }
 
 static size_t on_masters(void *ctx, const struct node_master **ret_masters)
@@ -291,10 +284,11 @@ static size_t on_masters(void *ctx, const struct node_master **ret_masters)
 	return fleet->master_count;
 }
 
-static void on_answered(void *ctx, void *arg, size_t place,
-			const struct spread_answer *answer)
+static void on_answered(void *ctx, const struct fanout_command *command,
+			const struct fanout_answer *answer)
 {
 	struct fleet *fleet = ctx;
+	uint32_t place = (uint32_t)atoi(answer->node + 1);
 
 	if (answer->is_heard && answer->result == 0) {
 		fleet->heard_count++;
@@ -304,23 +298,25 @@ static void on_answered(void *ctx, void *arg, size_t place,
 		return;
 	}
 	fleet->lost_count++;
-	fleet->lost = (uint32_t)place;
+	fleet->lost = place;
 }
 
-static void on_done(void *ctx, void *arg)
+static void on_done(void *ctx, const struct fanout_command *command,
+		    const struct fanout_answer *answers)
 {
 	struct fleet *fleet = ctx;
 
 	fleet->is_done = true;
 }
 
-static void on_late(void *ctx, const struct spread_late *late)
+static void on_late(void *ctx, const struct fanout_command *command,
+		    const struct fanout_answer *answer, uint64_t asked_ms)
 {
 }
 
-static const struct spread_ops spread_ops = {
+static const struct fanout_ops fanout_ops = {
 	.member = on_member,
-	.seal = on_seal,
+	.sign = on_sign,
 	.masters = on_masters,
 	.answered = on_answered,
 	.done = on_done,
@@ -331,27 +327,27 @@ static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 {
 	struct fleet *fleet = ctx;
 
-	spreads_part(fleet->spreads, id, bytes, size);
+	fanouts_part(fleet->fanouts, id, bytes, size);
 }
 
 static void on_ended(void *ctx, uint64_t id, int result,
-		     const struct collective_failure *failures, size_t count)
+		     const struct round_failure *failures, size_t count)
 {
 	struct fleet *fleet = ctx;
 
-	spreads_ended(fleet->spreads, id, result, failures, count);
+	fanouts_ended(fleet->fanouts, id, result, failures, count);
 }
 
 static void on_settled(void *ctx)
 {
 	struct fleet *fleet = ctx;
 
-	broadcasts_settle(fleet->broadcasts);
+	rounds_settle(fleet->rounds);
 }
 
 static void manager_start(struct fleet *fleet)
 {
-	static const struct broadcast_events events = { on_part, on_ended };
+	static const struct round_events events = { on_part, on_ended };
 	const struct medium_member member = {
 		.nid = NID_MANAGER,
 		.authenticator = &fleet->hop.authenticator,
@@ -363,20 +359,17 @@ static void manager_start(struct fleet *fleet)
 	};
 
 	fleet->scoll = medium_join(fleet->medium, &member);
-	assert_int_equal(broadcasts_create(fleet->scoll, &events, fleet,
-					   &fleet->broadcasts),
-			 0);
-	fleet->seam = broadcasts_seam(fleet->broadcasts);
-	assert_int_equal(spreads_create(&spread_ops, fleet, &fleet->seam,
-					&fleet->spreads),
-			 0);
+	assert_int_equal(
+		rounds_create(fleet->scoll, &events, fleet, &fleet->rounds), 0);
+	fleet->seam = rounds_seam(fleet->rounds);
+	fleet->fanouts = fanouts_create(&fanout_ops, fleet, &fleet->seam);
 }
 
 static void manager_stop(struct fleet *fleet)
 {
-	spreads_destroy(take_ptr(fleet->spreads));
+	fanouts_destroy(take_ptr(fleet->fanouts));
 	medium_leave(take_ptr(fleet->scoll));
-	broadcasts_destroy(take_ptr(fleet->broadcasts));
+	rounds_destroy(take_ptr(fleet->rounds));
 }
 
 /* --- the whole --- */
@@ -435,17 +428,16 @@ static void advance(struct fleet *fleet)
 {
 	medium_run(fleet->medium, fleet->now_ns + MS);
 	fleet->now_ns += MS;
-	spreads_tick(fleet->spreads, fleet->now_ns / MS);
+	fanouts_tick(fleet->fanouts, fleet->now_ns / MS);
 }
 
 static void fleet_destroy(struct fleet *fleet)
 {
 	fleet->seam.ops->group_drop(fleet->seam.ctx, GRANT);
-	fleet->seam.ops->group_drop(fleet->seam.ctx, COLLECTIVE_GROUP_ALL);
+	fleet->seam.ops->group_drop(fleet->seam.ctx, ROUND_GROUP_ALL);
 	for (int i = 0; i < 20000; i++)
 		advance(fleet);
-	assert_int_equal(
-		broadcasts_counters(fleet->broadcasts)->collective_count, 0);
+	assert_int_equal(rounds_counters(fleet->rounds)->round_count, 0);
 	assert_true(medium_is_idle(fleet->scoll));
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct node *node = &fleet->nodes[i];
@@ -470,21 +462,18 @@ static void fleet_destroy(struct fleet *fleet)
 
 static void fan_out(struct fleet *fleet, enum command_op op, const char *what)
 {
-	const struct spread_order order = {
-		.op = op,
-		.group = op == COMMAND_LEASE ? COLLECTIVE_GROUP_ALL : GRANT,
-		.timeout_ms = TIMEOUT_MS,
-		.nodes = fleet->names,
-		.node_count = fleet->count,
-	};
+	struct fanout_command *command =
+		fanout_command_create(op, fleet->names, fleet->count);
 
+	command->group = op == COMMAND_LEASE ? ROUND_GROUP_ALL : GRANT;
+	command->timeout_ms = TIMEOUT_MS;
 	fleet->op = op;
 	fleet->is_done = false;
 	fleet->heard_count = 0;
 	fleet->lost_count = 0;
 	fleet->start_ms = fleet->now_ns / MS;
-	assert_int_equal(spread_start(fleet->spreads, &order, fleet->start_ms),
-			 0);
+	assert_int_equal(body_encode(fleet, &command->body), 0);
+	fanouts_start(fleet->fanouts, command, fleet->start_ms);
 	for (unsigned int i = 0; i <= TIMEOUT_MS + 1 && !fleet->is_done; i++)
 		advance(fleet);
 	assert_true(fleet->is_done);
@@ -513,7 +502,7 @@ static size_t many(void)
 
 static uint64_t populated(const struct fleet *fleet)
 {
-	return broadcasts_counters(fleet->broadcasts)->populate_count;
+	return rounds_counters(fleet->rounds)->populate_count;
 }
 
 /* --- tests --- */
@@ -651,13 +640,13 @@ static void leases_of_very_many_nodes_are_renewed_by_one_collective(
 	void **state)
 {
 	struct fleet *fleet = fleet_create(many());
-	const struct spread_counters *counters =
-		spreads_counters(fleet->spreads);
+	const struct fanout_counters *counters =
+		fanouts_counters(fleet->fanouts);
 
 	for (uint64_t i = 1; i <= 3; i++) {
 		fan_out_to_all(fleet, COMMAND_LEASE, "lease");
 		assert_true(all_are_up(fleet));
-		assert_int_equal(counters->collective_count, i);
+		assert_int_equal(counters->round_count, i);
 		assert_int_equal(counters->repeat_count, 0);
 		/* The group is made with the first one, and kept. */
 		assert_int_equal(populated(fleet), 1);

@@ -253,8 +253,6 @@ static int make_engine(struct process *process,
 		.rng = sim_rng_seam(&leader->rng),
 		.nodes = sim_host_seam(process->nodes),
 		.clients = { .ops = &process_client_ops, .ctx = process },
-		.collective = { .ops = &process_collective_ops,
-				.ctx = process },
 		.store = { .ops = &process_store_ops, .ctx = process },
 		.ops = &process_engine_ops,
 		.ops_ctx = process,
@@ -286,8 +284,9 @@ static int start_process(struct process *process,
 	if (result < 0)
 		return result;
 	process_endpoint_open(process);
-	return engine_start(process->engine, process->epoch,
-			    leader->wants_recovery, ret_error);
+	return engine_start(process->engine,
+			    (struct round_seam){ &process_round_ops, process },
+			    process->epoch, leader->wants_recovery, ret_error);
 }
 
 static struct process *process_create(struct leader *leader)

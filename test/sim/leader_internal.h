@@ -63,7 +63,7 @@ struct process {
 	struct log log;
 	struct sim_host *nodes, *clients;
 	struct endpoint *endpoint;
-	struct collective *collectives;    /* by id */
+	struct sent_round *rounds;         /* by id */
 	const struct hostlist *part_nodes; /* of the part that is opened */
 	struct store *store;
 	struct engine *engine;
@@ -144,8 +144,8 @@ struct engine_config_storage {
 void leader_make_config(const struct leader *leader,
 			struct engine_config_storage *storage);
 
-/* leader_collective.c */
-extern const struct collective_ops process_collective_ops;
+/* leader_rounds.c */
+extern const struct round_ops process_round_ops;
 void process_endpoint_open(struct process *process);
 /* The engine is gone. */
 void process_endpoint_close(struct process *process);

@@ -373,7 +373,7 @@ static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
 	enum lie lie = choose(liar, collective);
 	struct writer answer = { 0 };
 
-	coverage_hit(liar->world->coverage, "collective:from-below");
+	coverage_hit(liar->world->coverage, "round:from-below");
 	remember(liar, collective, bytes, size);
 	if (lie == LIE_NONE) {
 		agent_collective_gathered(liar->agent, collective, bytes, size);

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "lanes/manager/fanout.h"
 #include "lanes/manager/internal.h"
 #include "lanes/manager/store/batch.h"
 

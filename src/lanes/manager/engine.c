@@ -12,7 +12,6 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "lanes/manager/fanout.h"
 #include "lanes/manager/member.h"
 #include "lanes/manager/recall.h"
 
@@ -44,16 +43,14 @@ int engine_create(const struct engine_options *options,
 
 	if (result == 0)
 		result = engine_config_copy(options->config, &engine->config);
-	if (result == 0)
-		result = fanouts_create(engine, &engine->fanouts);
 	if (result < 0)
 		return error_set(ret_error, result, "out of memory");
 	engine->levels = json_object();
+	engine_fanouts_create(engine);
 	engine->clock = options->clock;
 	engine->rng = options->rng;
 	engine->nodes_net = options->nodes;
 	engine->clients_net = options->clients;
-	engine->collective = options->collective;
 	engine->store = options->store;
 	engine->ops = options->ops;
 	engine->ops_ctx = options->ops_ctx;
@@ -122,11 +119,13 @@ static int start_core(struct engine *engine, uint64_t epoch,
 	return core_start(engine->core, epoch, engine->is_recovery, ret_error);
 }
 
-int engine_start(struct engine *engine, uint64_t epoch, bool is_recovery,
+int engine_start(struct engine *engine, struct round_seam rounds,
+		 uint64_t epoch, bool is_recovery,
 		 struct fairlead_error *ret_error)
 {
 	int result;
 
+	engine->rounds = rounds;
 	engine->is_recovery = is_recovery;
 	result = start_core(engine, epoch, ret_error);
 	if (result < 0)
@@ -276,17 +275,16 @@ void engine_waive(struct engine *engine, const char *nodes)
 	commit_flush(engine);
 }
 
-void engine_collective_part(struct engine *engine, uint64_t id,
-			    const void *bytes, size_t size)
+void engine_round_part(struct engine *engine, uint64_t id, const void *bytes,
+		       size_t size)
 {
 	fanouts_part(engine->fanouts, id, bytes, size);
 	fanouts_tick(engine->fanouts, engine_now_ms(engine));
 	commit_flush(engine);
 }
 
-void engine_collective_ended(struct engine *engine, uint64_t id, int result,
-			     const struct collective_failure *failures,
-			     size_t count)
+void engine_round_ended(struct engine *engine, uint64_t id, int result,
+			const struct round_failure *failures, size_t count)
 {
 	fanouts_ended(engine->fanouts, id, result, failures, count);
 	fanouts_tick(engine->fanouts, engine_now_ms(engine));

@@ -5,8 +5,8 @@
  *
  *   clients --JSON--> engine_client_*            core_* --> rows, replies,
  *   nodes ---frames-> engine_node_*      engine  <-------   fan-outs, ...
- *   answers --------> engine_collective_*        --> store, nodes,
- *   time -----------> engine_tick                    collectives, clients
+ *   answers --------> engine_round_*             --> store, nodes, rounds,
+ *   time -----------> engine_tick                    clients
  *
  * It keeps what the core's contract asks for:
  *  - group commit: rows collect while a commit is in flight, and what the core
@@ -14,7 +14,7 @@
  *  - when a commit fails, its requests get the error, the core is dropped and
  *    made again from the journal, and the nodes register again;
  *  - nodes prove who they are, on a connection of which they have no need
- *    afterwards; commands go to them by collectives, signed, and again until
+ *    afterwards; commands go to them by the fan-out, signed, and again until
  *    they are answered or too late; forged, replayed and late answers do no
  *    harm; a node is up while it answers;
  *  - a node that proves a higher epoch stops the manager.
@@ -43,8 +43,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/seam.h"
-#include "lanes/manager/collective.h"
 #include "lanes/manager/core/core.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/keyfile.h"
 
 struct engine;
@@ -117,7 +117,6 @@ struct engine_options {
 	struct rng_seam rng;
 	struct net_seam nodes;
 	struct net_seam clients;
-	struct collective_seam collective; /* to the nodes that are up */
 	struct store_seam store;
 	const struct engine_ops *ops; /* by reference, with its context */
 	void *ops_ctx;
@@ -136,8 +135,12 @@ DEFINE_AUTO(struct engine, engine_destroy)
 /* As core_load(). */
 int engine_load(struct engine *engine, const struct store_row *row,
 		struct fairlead_error *ret_error);
-/* Serve. The epoch is on disk. As core_start(). */
-int engine_start(struct engine *engine, uint64_t epoch, bool is_recovery,
+/*
+ * Serve; commands go to nodes by these rounds. The epoch is on disk. As
+ * core_start().
+ */
+int engine_start(struct engine *engine, struct round_seam rounds,
+		 uint64_t epoch, bool is_recovery,
 		 struct fairlead_error *ret_error);
 
 /* It was started as a recovery, of which nothing is on disk yet. */
@@ -175,14 +178,12 @@ void engine_node_received(struct engine *engine, uint64_t peer,
 			  const void *frame, size_t size);
 void engine_node_closed(struct engine *engine, uint64_t peer);
 
-/* --- collectives: the events of the seam (lanes/manager/collective.h) --- */
+/* --- rounds: the events of the seam (fanout/fanout.h) --- */
 
-void engine_collective_part(struct engine *engine, uint64_t id,
-			    const void *bytes, size_t size);
-/* result: 0, or why nothing of it has happened. */
-void engine_collective_ended(struct engine *engine, uint64_t id, int result,
-			     const struct collective_failure *failures,
-			     size_t count);
+void engine_round_part(struct engine *engine, uint64_t id, const void *bytes,
+		       size_t size);
+void engine_round_ended(struct engine *engine, uint64_t id, int result,
+			const struct round_failure *failures, size_t count);
 
 /* --- clients: JSON texts of the client protocol --- */
 

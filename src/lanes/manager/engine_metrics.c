@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lanes/manager/fanout.h"
 #include "lanes/manager/member.h"
 
 #define LINE_MAX_BYTES 512
@@ -164,35 +163,33 @@ static void write_nodes(const struct engine *engine, struct writer *out)
 	       engine->counters.lease_count);
 }
 
-static void write_collectives(const struct engine *engine, struct writer *out)
+static void write_rounds(const struct engine *engine, struct writer *out)
 {
-	const struct collective_seam *seam = &engine->collective;
-	struct collective_counters counters = { 0 };
+	const struct round_counters *counters =
+		engine->rounds.ops->counters(engine->rounds.ctx);
 
-	if (seam->ops->counters != NULL)
-		seam->ops->counters(seam->ctx, &counters);
 	number(out, "collectives_open", "gauge", "Collectives under way.",
-	       counters.collective_count);
+	       counters->round_count);
 	number(out, "collectives_bulk_total", "counter",
 	       "Commands that did not fit in a message, and went beside it.",
-	       counters.bulk_count);
+	       counters->bulk_count);
 	number(out, "groups", "gauge", "Groups of nodes that are kept.",
-	       counters.group_count);
+	       counters->group_count);
 	number(out, "groups_made_total", "counter",
 	       "Groups that were made, also for one command.",
-	       counters.made_count);
+	       counters->made_count);
 	number(out, "groups_populated_total", "counter",
 	       "Groups that were made before the first command.",
-	       counters.populate_count);
+	       counters->populate_count);
 	number(out, "groups_failed_total", "counter",
 	       "Of these, those that could not be made.",
-	       counters.failed_count);
+	       counters->failed_count);
 }
 
 static void write_fanouts(const struct engine *engine, struct writer *out)
 {
 	const struct counters *counters = &engine->counters;
-	const struct spread_counters *spread =
+	const struct fanout_counters *fanouts =
 		fanouts_counters(engine->fanouts);
 
 	number(out, "fanouts_open", "gauge", "Commands under way.",
@@ -200,21 +197,20 @@ static void write_fanouts(const struct engine *engine, struct writer *out)
 	number(out, "commands_total", "counter", "Commands that were signed.",
 	       counters->command_count);
 	number(out, "collectives_total", "counter",
-	       "Collectives that commands were sent by.",
-	       spread->collective_count);
+	       "Collectives that commands were sent by.", fanouts->round_count);
 	number(out, "commands_repeated_total", "counter",
-	       "Nodes that were asked once more.", spread->repeat_count);
+	       "Nodes that were asked once more.", fanouts->repeat_count);
 	number(out, "answers_total", "counter", "Answers of nodes to commands.",
 	       counters->answer_count);
 	number(out, "answers_false_total", "counter",
 	       "Answers that somebody had changed on the way.",
-	       spread->false_count);
+	       fanouts->false_count);
 	number(out, "answers_omitted_total", "counter",
 	       "Answers that were left out on the way without a word.",
-	       spread->omitted_count);
+	       fanouts->omitted_count);
 	number(out, "answer_timeouts_total", "counter",
 	       "Commands that a node which is up did not answer in time.",
-	       spread->timeout_count);
+	       fanouts->timeout_count);
 }
 
 static void on_core_line(void *arg, const char *text)
@@ -248,7 +244,7 @@ char *engine_metrics(const struct engine *engine)
 	write_journal(engine, &out);
 	write_nodes(engine, &out);
 	write_fanouts(engine, &out);
-	write_collectives(engine, &out);
+	write_rounds(engine, &out);
 	write_refusals(engine, &out);
 	if (engine->core != NULL)
 		core_metrics(engine->core, on_core_line, &out);

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lanes/manager/fanout.h"
 #include "lanes/manager/member.h"
 
 static void store(struct engine *engine, enum store_verb verb, uint64_t epoch)

@@ -3,7 +3,7 @@
  * The engine's state, and what its files do for each other. Nothing here is
  * for others: they see engine.h.
  *
- * An event from outside goes: entry point in engine.c -> session.c, fanout.c or
+ * An event from outside goes: entry point in engine.c -> session.c, fanout/ or
  * clients.c -> core -> outputs.c (rows and outputs collect in a group) ->
  * commit.c (the group goes to disk) -> outputs.c (what was waiting is done).
  */
@@ -16,8 +16,6 @@
 #include "lanes/proto/client.h"
 #include "lanes/proto/keyfile.h"
 #include "lanes/proto/message.h"
-
-#define VERSION_COUNT (WIRE_VERSION - WIRE_VERSION_MIN + 1)
 
 /* --- counters for engine_metrics.c --- */
 
@@ -94,20 +92,20 @@ struct output {
 	char *text;     /* REPLY: error; DRAIN, TELL: reason; EFFECT: body */
 	char *hint;     /* REPLY */
 	char *members;  /* REPLY */
-	struct fanout_plan *plan;  /* FANOUT */
-	char *node;                /* HELLO, ACK, DRAIN, TELL */
-	uint64_t peer;             /* HELLO */
-	uint8_t nonce[NONCE_SIZE]; /* HELLO */
-	uint64_t sequence;         /* ACK; TELL: its id */
-	bool is_drained;           /* DRAIN, TELL */
-	uint64_t grant_id;         /* EFFECT */
-	char *driver;              /* EFFECT */
-	char *effect_kind;         /* EFFECT */
-	uint32_t effect_id;        /* EFFECT */
-	uint32_t deadline_ms;      /* EFFECT */
-	uint64_t *grants;          /* EVENTS */
-	size_t grant_count;        /* EVENTS */
-	json_t *view;              /* EVENTS, or NULL: see events_read() */
+	struct fanout_command *command; /* FANOUT */
+	char *node;                     /* HELLO, ACK, DRAIN, TELL */
+	uint64_t peer;                  /* HELLO */
+	uint8_t nonce[NONCE_SIZE];      /* HELLO */
+	uint64_t sequence;              /* ACK; TELL: its id */
+	bool is_drained;                /* DRAIN, TELL */
+	uint64_t grant_id;              /* EFFECT */
+	char *driver;                   /* EFFECT */
+	char *effect_kind;              /* EFFECT */
+	uint32_t effect_id;             /* EFFECT */
+	uint32_t deadline_ms;           /* EFFECT */
+	uint64_t *grants;               /* EVENTS */
+	size_t grant_count;             /* EVENTS */
+	json_t *view;                   /* EVENTS, or NULL: see events_read() */
 };
 
 void output_destroy(struct output *output);
@@ -143,7 +141,6 @@ void commit_fini(struct engine *engine);
 /* --- session.c: connections of nodes --- */
 
 struct member;
-struct spread_answer;
 
 struct session {
 	uint64_t peer;
@@ -168,8 +165,8 @@ void session_send(struct engine *engine, struct session *session,
  * Complete a command (op, body, grant_id and apply_floor are set) with version,
  * epoch, life and the next sequence, and append it to the writer, signed.
  */
-int session_seal(struct engine *engine, uint16_t version,
-		 struct command *command, struct writer *writer);
+void session_seal(struct engine *engine, struct command *command,
+		  struct writer *writer);
 /* The same for a node with a link, and send it there as a frame. */
 void session_command(struct engine *engine, const struct member *member,
 		     struct command *command);
@@ -208,11 +205,11 @@ void look_now(struct engine *engine, const char *node);
  */
 void look_gone(struct engine *engine, const char *node, uint64_t grant_id);
 /*
- * What came of a node that was asked by the look of that number, in a command
- * that was signed with that key. It counts when that was the last one.
+ * What came of a node that was asked by the look of that number. It counts when
+ * that was the last one.
  */
-void look_answer(struct engine *engine, const char *node, uint64_t number,
-		 uint32_t key_id, const struct spread_answer *answer);
+void look_answer(struct engine *engine, uint64_t number,
+		 const struct fanout_answer *answer);
 
 /* --- register.c --- */
 
@@ -275,7 +272,6 @@ void events_fini(struct engine *engine);
 /* --- query.c --- */
 
 struct call;
-struct fanout_target;
 
 /* What an operator asks for is logged, with who it was. */
 void call_log_act(const struct call *call);
@@ -283,7 +279,7 @@ void run_node_query(struct call *call);
 void run_node_clean(struct call *call);
 /* The end of its fan-out. */
 void query_done(struct engine *engine, uint64_t token,
-		const struct fanout_target *targets, size_t count);
+		const struct fanout_answer *answers, size_t count);
 
 struct call {
 	struct engine *engine;
@@ -309,9 +305,18 @@ struct op {
 extern const struct op ops[];
 extern const size_t op_count;
 
-/* --- fanout.c: see fanout.h --- */
+/* --- engine_fanout.c: commands to nodes --- */
 
-struct fanouts;
+/* Where the answers go: `owner` of struct fanout_command. */
+enum command_owner {
+	COMMAND_OF_CORE,   /* all together: core_fanout_done() */
+	COMMAND_OF_CLIENT, /* all together: query_done() */
+	COMMAND_OF_LOOK,   /* one by one: look_answer() */
+	COMMAND_OF_LEASE,  /* one by one: member_leased() */
+	COMMAND_OF_RECALL, /* nowhere: the nodes register */
+};
+
+void engine_fanouts_create(struct engine *engine);
 
 /* --- halt.c: a higher epoch --- */
 
@@ -336,7 +341,7 @@ struct engine {
 	struct rng_seam rng;
 	struct net_seam nodes_net;
 	struct net_seam clients_net;
-	struct collective_seam collective;
+	struct round_seam rounds;
 	struct store_seam store;
 	const struct engine_ops *ops;
 	void *ops_ctx;

@@ -10,57 +10,47 @@
 #include <stdlib.h>
 
 #include "base/hostlist.h"
-
-static int lease_encode(const void *arg, uint16_t version,
-			struct writer *writer)
-{
-	const struct lease_body body = {
-		.nodes = arg,
-		.lease_s = ENGINE_LEASE_MS / 1000,
-	};
-
-	return lease_body_encode(&body, version, writer);
-}
+#include "base/memory.h"
 
 /* -EMSGSIZE: their names do not fit in one command. */
 static int send_some(struct engine *engine, const char *const *names,
-		     size_t count, enum fanout_owner owner, uint64_t group)
+		     size_t count, enum command_owner owner, uint64_t group)
 {
-	_auto_(fanout_plan_destroyp) struct fanout_plan *plan = NULL;
-	_auto_(freep) char *nodes = hostlist_format(names, count);
-	int result = fanout_plan_create(COMMAND_LEASE, names, count, &plan);
+	_auto_(fanout_command_destroyp) struct fanout_command *command =
+		fanout_command_create(COMMAND_LEASE, names, count);
+	_auto_(freep) char *nodes = memory_have(hostlist_format(names, count));
+	const struct lease_body body = {
+		.nodes = nodes,
+		.lease_s = ENGINE_LEASE_MS / 1000,
+	};
+	int result = memory_check(
+		lease_body_encode(&body, WIRE_VERSION, &command->body));
 
-	if (result == 0 && nodes == NULL)
-		result = -ENOMEM;
-	if (result == 0)
-		result = fanout_plan_encode(plan, lease_encode, nodes);
 	if (result < 0)
 		return result;
-	plan->owner = owner;
-	plan->group = group;
-	plan->timeout_ms = group == 0 ? ENGINE_LEASE_MS : ENGINE_RENEW_MS;
-	return fanouts_start(engine->fanouts, take_ptr(plan));
+	command->owner = owner;
+	command->group = group;
+	command->timeout_ms = group == 0 ? ENGINE_LEASE_MS : ENGINE_RENEW_MS;
+	fanouts_start(engine->fanouts, take_ptr(command),
+		      engine_now_ms(engine));
+	return 0;
 }
 
 void lease_send(struct engine *engine, const char *const *names, size_t count,
-		enum fanout_owner owner)
+		enum command_owner owner)
 {
-	bool has_group = owner == FANOUT_OF_LEASE;
-	uint64_t group = has_group ? COLLECTIVE_GROUP_ALL : 0;
+	bool has_group = owner == COMMAND_OF_LEASE;
+	uint64_t group = has_group ? ROUND_GROUP_ALL : 0;
 	size_t at = 0;
 
 	while (at < count) {
 		size_t some = count - at;
-		int result;
 
 		if (some > HOSTLIST_COUNT_MAX)
 			some = HOSTLIST_COUNT_MAX;
-		while ((result = send_some(engine, names + at, some, owner,
-					   group)) == -EMSGSIZE &&
+		while (send_some(engine, names + at, some, owner, group) < 0 &&
 		       some > 1)
 			some /= 2;
-		if (result < 0)
-			return;
 		at += some;
 		group -= has_group;
 	}

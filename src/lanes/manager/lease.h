@@ -5,11 +5,10 @@
  */
 #pragma once
 
-#include "lanes/manager/fanout.h"
+#include "lanes/manager/internal.h"
 
 /*
- * In as few commands as there may be, best with the names in order. Without
- * memory it does not come to all of them.
+ * In as few commands as there may be, best with the names in order.
  */
 void lease_send(struct engine *engine, const char *const *names, size_t count,
-		enum fanout_owner owner);
+		enum command_owner owner);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/hostlist.h"
-#include "lanes/manager/fanout.h"
+#include "base/memory.h"
 #include "lanes/manager/member.h"
 
 #define LOOK_MS     300000 /* between looks at a node that reports nothing */
@@ -78,52 +78,28 @@ void look_now(struct engine *engine, const char *node)
 		member->look_ms = 0;
 }
 
-static int look_encode(const void *arg, uint16_t version, struct writer *writer)
-{
-	const struct query_body body = {
-		.nodes = arg,
-		.what = QUERY_INVENTORY,
-	};
-
-	return query_body_encode(&body, version, writer);
-}
-
-static int plan_look(const char *const *names, size_t count,
-		     struct fanout_plan **ret_plan)
-{
-	_auto_(fanout_plan_destroyp) struct fanout_plan *plan = NULL;
-	_auto_(freep) char *nodes = hostlist_format(names, count);
-	int result = fanout_plan_create(COMMAND_QUERY, names, count, &plan);
-
-	if (result == 0)
-		result = nodes == NULL
-				 ? -ENOMEM
-				 : fanout_plan_encode(plan, look_encode, nodes);
-	if (result < 0)
-		return result;
-	plan->owner = FANOUT_OF_LOOK;
-	plan->timeout_ms = TIMEOUT_MS;
-	*ret_plan = take_ptr(plan);
-	return 0;
-}
-
 static void look_at(struct engine *engine, struct member *const *members,
 		    const char *const *names, size_t count)
 {
-	struct fanout_plan *plan;
+	struct fanout_command *command =
+		fanout_command_create(COMMAND_QUERY, names, count);
+	_auto_(freep) char *nodes = memory_have(hostlist_format(names, count));
+	const struct query_body body = {
+		.nodes = nodes,
+		.what = QUERY_INVENTORY,
+	};
 
-	/* Without memory it is for the next time. */
-	if (plan_look(names, count, &plan) < 0)
-		return;
-	plan->id = ++engine->look_last;
+	/* NODES_MAX names fit in any command. */
+	command->error = memory_check(
+		query_body_encode(&body, WIRE_VERSION, &command->body));
+	command->owner = COMMAND_OF_LOOK;
+	command->timeout_ms = TIMEOUT_MS;
+	command->id = ++engine->look_last;
 	for (size_t i = 0; i < count; i++) {
-		members[i]->look_number = plan->id;
+		members[i]->look_number = command->id;
 		members[i]->look_ms = DEADLINE_NONE;
 	}
-	if (fanouts_start(engine->fanouts, plan) == 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		members[i]->look_ms = 0;
+	fanouts_start(engine->fanouts, command, engine_now_ms(engine));
 }
 
 void look_tick(struct engine *engine, uint64_t now_ms)
@@ -153,9 +129,8 @@ static void observe(struct engine *engine, const struct confirm *confirm)
 	struct registration registration;
 	struct fairlead_error error;
 
-	/* Without memory it is for the next time. */
-	if (inventory_decode(confirm->answer, confirm->answer_size,
-			     &registration) < 0)
+	if (memory_check(inventory_decode(confirm->answer, confirm->answer_size,
+					  &registration)) < 0)
 		return;
 	memcpy(registration.node, confirm->node, sizeof(registration.node));
 	memcpy(registration.incarnation, confirm->incarnation,
@@ -167,10 +142,10 @@ static void observe(struct engine *engine, const struct confirm *confirm)
 	registration_fini(&registration);
 }
 
-void look_answer(struct engine *engine, const char *node, uint64_t number,
-		 uint32_t key_id, const struct spread_answer *answer)
+void look_answer(struct engine *engine, uint64_t number,
+		 const struct fanout_answer *answer)
 {
-	struct member *member = member_find(engine, node);
+	struct member *member = member_find(engine, answer->node);
 	const struct confirm *confirm = answer->confirm;
 
 	if (member == NULL || member->look_number != number ||
@@ -179,8 +154,8 @@ void look_answer(struct engine *engine, const char *node, uint64_t number,
 	member->look_number = 0;
 	if (confirm != NULL && memcmp(confirm->incarnation, member->incarnation,
 				      sizeof(member->incarnation)) == 0) {
-		if (confirm->key_id == key_id)
-			member->key_id = key_id;
+		if (confirm->key_id == answer->key_id)
+			member->key_id = answer->key_id;
 		if (confirm->result == 0)
 			observe(engine, confirm);
 	}

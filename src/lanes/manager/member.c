@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "lanes/manager/fanout.h"
 #include "lanes/manager/lease.h"
 #include "lanes/proto/nid.h"
 
@@ -32,9 +31,8 @@ struct member *member_find(const struct engine *engine, const char *node)
 static void tell_address(struct engine *engine, const struct member *member,
 			 size_t size)
 {
-	engine->collective.ops->address(engine->collective.ctx, member->nid,
-					size > 0 ? member->address : NULL,
-					size);
+	engine->rounds.ops->address(engine->rounds.ctx, member->nid,
+				    size > 0 ? member->address : NULL, size);
 }
 
 /* --- the link --- */
@@ -292,7 +290,7 @@ static void lease_all(struct engine *engine)
 		if (member->is_greeted)
 			names[count++] = member->name;
 	}
-	lease_send(engine, names, count, FANOUT_OF_LEASE);
+	lease_send(engine, names, count, COMMAND_OF_LEASE);
 }
 
 /* --- time --- */

@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/runs.h"
-#include "lanes/manager/fanout.h"
 #include "lanes/manager/member.h"
 #include "lanes/proto/seal.h"
 
@@ -22,7 +22,7 @@ void output_destroy(struct output *output)
 	free(output->text);
 	free(output->hint);
 	free(output->members);
-	fanout_plan_destroy(output->plan);
+	fanout_command_destroy(output->command);
 	free(output->node);
 	free(output->driver);
 	free(output->effect_kind);
@@ -31,38 +31,18 @@ void output_destroy(struct output *output)
 	free(output);
 }
 
-/* NULL when memory is out, which the group then knows. */
-static struct output *output_create(struct engine *engine,
-				    enum output_kind kind)
+static struct output *output_create(enum output_kind kind)
 {
-	struct output *output = calloc(1, sizeof(*output));
+	struct output *output = memory_alloc(sizeof(*output));
 
-	if (output == NULL)
-		commit_spoil(engine, -ENOMEM);
-	else
-		output->kind = kind;
+	output->kind = kind;
 	return output;
 }
 
-/* A copy of a text; NULL stays NULL. is_ok becomes false without memory. */
-static char *copy_text(const char *text, bool *is_ok)
+/* A copy of a text; NULL stays NULL. */
+static char *copy_text(const char *text)
 {
-	char *copy = text == NULL ? NULL : strdup(text);
-
-	if (text != NULL && copy == NULL)
-		*is_ok = false;
-	return copy;
-}
-
-static void output_finish(struct engine *engine, struct output *output,
-			  bool is_ok)
-{
-	if (is_ok) {
-		commit_output(engine, output);
-		return;
-	}
-	output_destroy(output);
-	commit_spoil(engine, -ENOMEM);
+	return text == NULL ? NULL : memory_text(text);
 }
 
 static void on_store(void *ctx, const struct store_row *row)
@@ -72,31 +52,28 @@ static void on_store(void *ctx, const struct store_row *row)
 	commit_store(engine, row);
 	/* Nodes may have given it back without a REVOKE. */
 	if (row->table == STORE_JOB && row->verb == STORE_DELETE)
-		fanouts_grant_over(engine->fanouts, row->id);
+		engine->rounds.ops->group_drop(engine->rounds.ctx, row->id);
 }
 
 static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 {
-	struct output *output = output_create(ctx, OUTPUT_REPLY);
-	bool is_ok = true;
+	struct output *output = output_create(OUTPUT_REPLY);
 
-	if (output == NULL)
-		return;
 	output->token = token;
 	output->result = reply->result;
-	output->text = copy_text(reply->text, &is_ok);
-	output->hint = copy_text(reply->hint, &is_ok);
-	output->members = copy_text(reply->members, &is_ok);
-	output_finish(ctx, output, is_ok);
+	output->text = copy_text(reply->text);
+	output->hint = copy_text(reply->hint);
+	output->members = copy_text(reply->members);
+	commit_output(ctx, output);
 }
 
 static int encode_apply(const struct core_fanout *fanout, const char *nodes,
-			uint16_t version, struct writer *writer)
+			struct writer *writer)
 {
 	_auto_(freep) char *cores =
-		runs_format(fanout->cores, fanout->node_count);
+		memory_have(runs_format(fanout->cores, fanout->node_count));
 	_auto_(freep) char *tasks =
-		runs_format(fanout->tasks, fanout->node_count);
+		memory_have(runs_format(fanout->tasks, fanout->node_count));
 	const struct fairlead_lane *lane = fanout->lane;
 	struct apply_body body = {
 		.uid = lane->uid,
@@ -111,17 +88,15 @@ static int encode_apply(const struct core_fanout *fanout, const char *nodes,
 		.sealed_size = fanout->sealed_size,
 	};
 
-	if (cores == NULL || tasks == NULL)
-		return -ENOMEM;
 	snprintf(body.key, sizeof(body.key), "%s", fanout->key);
 	snprintf(body.driver, sizeof(body.driver), "%s", fanout->driver);
 	snprintf(body.options, sizeof(body.options), "%s", lane->options);
 	memcpy(body.ids, lane->ids, sizeof(body.ids));
-	return apply_body_encode(&body, version, writer);
+	return apply_body_encode(&body, WIRE_VERSION, writer);
 }
 
 static int encode_revoke(const struct core_fanout *fanout, const char *nodes,
-			 uint16_t version, struct writer *writer)
+			 struct writer *writer)
 {
 	const struct fairlead_lane *lane = fanout->lane;
 	struct revoke_body body = {
@@ -134,94 +109,57 @@ static int encode_revoke(const struct core_fanout *fanout, const char *nodes,
 	snprintf(body.key, sizeof(body.key), "%s", fanout->key);
 	snprintf(body.driver, sizeof(body.driver), "%s", fanout->driver);
 	memcpy(body.ids, lane->ids, sizeof(body.ids));
-	return revoke_body_encode(&body, version, writer);
-}
-
-/* What a command says, but for its version. */
-struct body {
-	const struct core_fanout *fanout;
-	const char *nodes;
-};
-
-static int encode_body(const void *arg, uint16_t version, struct writer *writer)
-{
-	const struct body *body = arg;
-
-	return body->fanout->op == CORE_FANOUT_APPLY
-		       ? encode_apply(body->fanout, body->nodes, version,
-				      writer)
-		       : encode_revoke(body->fanout, body->nodes, version,
-				       writer);
-}
-
-static int encode_bodies(const struct core_fanout *fanout,
-			 struct fanout_plan *plan)
-{
-	_auto_(freep) char *nodes =
-		hostlist_format(fanout->nodes, fanout->node_count);
-	const struct body body = { .fanout = fanout, .nodes = nodes };
-
-	if (nodes == NULL)
-		return -ENOMEM;
-	return fanout_plan_encode(plan, encode_body, &body);
+	return revoke_body_encode(&body, WIRE_VERSION, writer);
 }
 
 static void on_fanout(void *ctx, const struct core_fanout *fanout)
 {
-	struct output *output = output_create(ctx, OUTPUT_FANOUT);
-	enum command_op op = fanout->op == CORE_FANOUT_APPLY ? COMMAND_APPLY
-							     : COMMAND_REVOKE;
-	int result;
+	bool is_apply = fanout->op == CORE_FANOUT_APPLY;
+	struct output *output = output_create(OUTPUT_FANOUT);
+	_auto_(freep) char *nodes =
+		memory_have(hostlist_format(fanout->nodes, fanout->node_count));
+	struct fanout_command *command =
+		fanout_command_create(is_apply ? COMMAND_APPLY : COMMAND_REVOKE,
+				      fanout->nodes, fanout->node_count);
 
-	if (output == NULL)
-		return;
-	result = fanout_plan_create(op, fanout->nodes, fanout->node_count,
-				    &output->plan);
-	if (result == 0) {
-		output->plan->grant_id = fanout->lane->grant_id;
-		output->plan->apply_floor = fanout->apply_floor;
-		output->plan->timeout_ms = fanout->timeout_ms;
-		output->plan->group = fanout->lane->grant_id;
-		output->plan->owner = FANOUT_OF_CORE;
-		output->plan->id = fanout->id;
-		result = encode_bodies(fanout, output->plan);
-		/* A subset's host list can be longer than a command. */
-		if (result == -EMSGSIZE)
-			output->plan->error = -EMSGSIZE;
-	}
-	output_finish(ctx, output, result == 0 || result == -EMSGSIZE);
+	command->grant_id = fanout->lane->grant_id;
+	command->apply_floor = fanout->apply_floor;
+	command->timeout_ms = fanout->timeout_ms;
+	command->group = fanout->lane->grant_id;
+	command->owner = COMMAND_OF_CORE;
+	command->id = fanout->id;
+	/* A subset's host list can be longer than a command. */
+	command->error = memory_check(
+		is_apply ? encode_apply(fanout, nodes, &command->body)
+			 : encode_revoke(fanout, nodes, &command->body));
+	output->command = command;
+	commit_output(ctx, output);
 }
 
 /* Sequence 0 stands for a late answer, which waits for no ACK. */
 static void on_acknowledge(void *ctx, const char *node, uint64_t sequence)
 {
 	struct output *output;
-	bool is_ok = true;
 
 	if (sequence == 0)
 		return;
-	output = output_create(ctx, OUTPUT_ACK);
-	if (output == NULL)
-		return;
-	output->node = copy_text(node, &is_ok);
+	output = output_create(OUTPUT_ACK);
+	output->node = copy_text(node);
 	output->sequence = sequence;
-	output_finish(ctx, output, is_ok);
+	commit_output(ctx, output);
 }
 
 static void drain_output(struct engine *engine, enum output_kind kind,
 			 uint64_t id, const char *node, bool is_drained,
 			 const char *reason)
 {
-	struct output *output = output_create(engine, kind);
-	bool is_ok = true;
+	struct output *output = output_create(kind);
 
-	if (output == NULL)
-		return;
 	output->sequence = id;
-	output->node = copy_text(node, &is_ok);
-	output->text = copy_text(reason == NULL ? "" : reason, &is_ok);
+	output->node = copy_text(node);
+	output->text = copy_text(reason == NULL ? "" : reason);
 	output->is_drained = is_drained;
-	output_finish(engine, output, is_ok);
+	commit_output(engine, output);
 }
 
 static void on_drain(void *ctx, const char *node, bool is_drained,
@@ -239,18 +177,15 @@ static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 		      const struct fairlead_effect *effect)
 {
-	struct output *output = output_create(ctx, OUTPUT_EFFECT);
-	bool is_ok = true;
+	struct output *output = output_create(OUTPUT_EFFECT);
 
-	if (output == NULL)
-		return;
 	output->grant_id = grant_id;
-	output->driver = copy_text(driver, &is_ok);
-	output->effect_kind = copy_text(effect->kind, &is_ok);
-	output->text = copy_text(effect->body, &is_ok);
+	output->driver = copy_text(driver);
+	output->effect_kind = copy_text(effect->kind);
+	output->text = copy_text(effect->body);
 	output->effect_id = effect->id;
 	output->deadline_ms = effect->deadline_ms;
-	output_finish(ctx, output, is_ok);
+	commit_output(ctx, output);
 }
 
 /* A question changes nothing, so that it waits for no row. */
@@ -355,8 +290,8 @@ void output_run(struct engine *engine, struct output *output_owned)
 			       output->text, output->hint, output->members);
 		break;
 	case OUTPUT_FANOUT:
-		if (fanouts_start(engine->fanouts, take_ptr(output->plan)) < 0)
-			commit_spoil(engine, -ENOMEM);
+		fanouts_start(engine->fanouts, take_ptr(output->command),
+			      engine_now_ms(engine));
 		break;
 	case OUTPUT_HELLO:
 		session_hello(engine, output->peer, output->node,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "lanes/manager/fanout.h"
+#include "base/memory.h"
 #include "lanes/manager/internal.h"
 #include "lanes/manager/past.h"
 
@@ -64,10 +64,9 @@ struct question {
 };
 
 /* A CLEAN may be played back, and so takes no lane that somebody may use. */
-static int question_encode(const void *arg, uint16_t version,
+static int question_encode(const struct question *question,
 			   struct writer *writer)
 {
-	const struct question *question = arg;
 	const struct query_body query = {
 		.nodes = question->nodes,
 		.what = question->what,
@@ -79,35 +78,17 @@ static int question_encode(const void *arg, uint16_t version,
 	};
 
 	return question->op == COMMAND_QUERY
-		       ? query_body_encode(&query, version, writer)
-		       : clean_body_encode(&clean, version, writer);
-}
-
-static int plan_question(const struct hostlist *list,
-			 const struct question *question,
-			 struct fanout_plan **ret_plan)
-{
-	_auto_(fanout_plan_destroyp) struct fanout_plan *plan = NULL;
-	int result = fanout_plan_create(question->op,
-					(const char *const *)list->names,
-					list->count, &plan);
-
-	if (result == 0)
-		result = fanout_plan_encode(plan, question_encode, question);
-	if (result < 0)
-		return result;
-	plan->owner = FANOUT_OF_CLIENT;
-	plan->timeout_ms = question->timeout_ms;
-	*ret_plan = take_ptr(plan);
-	return 0;
+		       ? query_body_encode(&query, WIRE_VERSION, writer)
+		       : clean_body_encode(&clean, WIRE_VERSION, writer);
 }
 
 /* Its nodes are in the call. */
 static int ask(struct call *call, struct question *question,
 	       struct fairlead_error *ret_error)
 {
+	_auto_(fanout_command_destroyp) struct fanout_command *command = NULL;
 	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
-	struct fanout_plan *plan;
+	struct engine *engine = call->engine;
 	int result = members_text(call->message, "nodes", MEMBER_REQUIRED,
 				  &question->nodes, ret_error);
 
@@ -115,14 +96,17 @@ static int ask(struct call *call, struct question *question,
 		result = nodes_parse(question->nodes, &list, ret_error);
 	if (result < 0)
 		return result;
-	result = plan_question(list, question, &plan);
+	command = fanout_command_create(
+		question->op, (const char *const *)list->names, list->count);
+	result = memory_check(question_encode(question, &command->body));
 	if (result < 0)
 		return error_set(ret_error, result, "the command: %s",
 				 strerror(-result));
-	plan->id = call->token;
-	result = fanouts_start(call->engine->fanouts, plan);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	command->owner = COMMAND_OF_CLIENT;
+	command->timeout_ms = question->timeout_ms;
+	command->id = call->token;
+	fanouts_start(engine->fanouts, take_ptr(command),
+		      engine_now_ms(engine));
 	return 0;
 }
 
@@ -169,33 +153,33 @@ void run_node_clean(struct call *call)
 }
 
 /* One node's part of the answer; NULL when memory is out. */
-static json_t *target_json(const struct fanout_target *target)
+static json_t *answer_json(const struct fanout_answer *answer)
 {
-	json_t *answer = NULL;
-	int result = target->result;
+	const struct confirm *confirm = answer->confirm;
+	int result = answer->result;
+	json_t *said = NULL;
 
-	if (target->answer != NULL) {
-		answer = json_loads(target->answer, JSON_REJECT_DUPLICATES,
-				    NULL);
-		if (answer == NULL)
+	if (confirm != NULL && confirm->answer_size > 0) {
+		said = json_loads((const char *)confirm->answer,
+				  JSON_REJECT_DUPLICATES, NULL);
+		if (said == NULL)
 			result = -EBADMSG;
 	}
-	return json_pack("{s:s, s:i, s:s, s:o*}", "node", target->node,
-			 "result", result, "error",
-			 target->text == NULL ? "" : target->text, "answer",
-			 answer);
+	return json_pack("{s:s, s:i, s:s, s:o*}", "node", answer->node,
+			 "result", result, "error", answer->text, "answer",
+			 said);
 }
 
 void query_done(struct engine *engine, uint64_t token,
-		const struct fanout_target *targets, size_t count)
+		const struct fanout_answer *answers, size_t count)
 {
 	json_t *members = json_object();
-	json_t *answers = json_array();
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(answers, target_json(&targets[i]));
+		json_array_append_new(list, answer_json(&answers[i]));
 	if (members != NULL &&
-	    json_object_set_new(members, "answers", answers) < 0)
+	    json_object_set_new(members, "answers", list) < 0)
 		json_decref(take_ptr(members));
 	clients_answer_json(engine, token, members);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/manager/lease.h"
 #include "lanes/manager/member.h"
 #include "lanes/proto/nid.h"
@@ -30,7 +31,7 @@ static int by_name(const void *left, const void *right)
 
 void recall_tick(struct engine *engine)
 {
-	const struct collective_seam *seam = &engine->collective;
+	const struct round_seam *seam = &engine->rounds;
 	_auto_(freep) const char **names = NULL;
 	struct core_node_endpoint endpoint;
 	uint32_t cursor = 0;
@@ -39,10 +40,7 @@ void recall_tick(struct engine *engine)
 	if (!recall_is_due(engine))
 		return;
 	engine->is_recall_due = false;
-	names = calloc(CORE_NODES_MAX, sizeof(*names));
-	/* Without memory they come when their lease is over. */
-	if (names == NULL)
-		return;
+	names = memory_array(CORE_NODES_MAX, sizeof(*names));
 	while (core_node_endpoint_next(engine->core, &cursor, &endpoint) > 0) {
 		if (endpoint.address_size == 0 ||
 		    member_find(engine, endpoint.name) != NULL)
@@ -52,20 +50,17 @@ void recall_tick(struct engine *engine)
 		names[count++] = endpoint.name;
 	}
 	qsort(names, count, sizeof(*names), by_name);
-	lease_send(engine, names, count, FANOUT_OF_RECALL);
+	lease_send(engine, names, count, COMMAND_OF_RECALL);
 }
 
 bool recall_member(const struct engine *engine, const char *node,
-		   struct spread_member *ret_member)
+		   uint8_t ret_incarnation[INCARNATION_SIZE])
 {
 	struct core_node_endpoint endpoint;
 
 	if (engine->core == NULL ||
 	    !core_node_endpoint(engine->core, node, &endpoint))
 		return false;
-	/* Its own is not known; a header is read by all of them. */
-	ret_member->version = WIRE_VERSION;
-	memcpy(ret_member->incarnation, endpoint.incarnation,
-	       sizeof(ret_member->incarnation));
+	memcpy(ret_incarnation, endpoint.incarnation, INCARNATION_SIZE);
 	return true;
 }

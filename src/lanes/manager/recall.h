@@ -7,11 +7,11 @@
  */
 #pragma once
 
-#include "lanes/manager/fanout.h"
+#include "lanes/manager/internal.h"
 
 bool recall_is_due(const struct engine *engine);
 void recall_tick(struct engine *engine);
 
 /* A node of such a fan-out. False: it has left the configuration. */
 bool recall_member(const struct engine *engine, const char *node,
-		   struct spread_member *ret_member);
+		   uint8_t ret_incarnation[INCARNATION_SIZE]);

@@ -289,7 +289,6 @@ static int make_engine(struct manager *manager,
 		.clients = manager->gate == NULL
 				   ? net_seam(manager->clients_net)
 				   : gate_seam(manager->gate),
-		.collective = role_collective_seam(manager),
 		.store = store_worker_seam(manager->worker),
 		.ops = &engine_ops,
 		.ops_ctx = manager,
@@ -335,7 +334,8 @@ static int start(struct manager *manager, const struct manager_options *options,
 	if (result == 0)
 		result = role_endpoint_open(manager, epoch, ret_error);
 	if (result == 0)
-		result = engine_start(manager->engine, epoch,
+		result = engine_start(manager->engine,
+				      rounds_seam(manager->rounds), epoch,
 				      options->is_recovery, ret_error);
 	if (result == 0 && options->waive != NULL)
 		engine_waive(manager->engine, options->waive);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "lanes/endpoint/endpoint.h"
-#include "lanes/manager/broadcast.h"
 #include "lanes/manager/command.h"
 #include "lanes/manager/engine.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/manager/gate.h"
 #include "lanes/manager/http.h"
 #include "lanes/manager/role.h"
@@ -51,7 +51,7 @@ struct manager {
 	struct gate *gate;    /* NULL: no clients over TCP */
 	struct hop_keys hops; /* of the endpoint */
 	struct endpoint *endpoint;
-	struct broadcasts *broadcasts; /* over it, for the engine */
+	struct rounds *rounds; /* over it, for the engine */
 	struct commands *commands;
 	struct http *http;
 	struct unable *unable;
@@ -80,8 +80,6 @@ int role_gate_create(struct manager *manager, size_t connections_max,
 /* Take them, if there is a gate. Those of gate_listen(). */
 int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
 
-/* For the engine, from before there is an endpoint. */
-struct collective_seam role_collective_seam(struct manager *manager);
 /*
  * In this epoch, by which nodes know our messages from those of an earlier
  * start. Errors have a text.

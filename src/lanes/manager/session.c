@@ -14,7 +14,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "lanes/manager/fanout.h"
+#include "base/memory.h"
 #include "lanes/manager/member.h"
 
 #define SCAN_MS 1000 /* between looks at all of them */
@@ -43,15 +43,15 @@ static void send_frame(struct engine *engine, struct session *session,
 	writer_fini(frame);
 }
 
-int session_seal(struct engine *engine, uint16_t version,
-		 struct command *command, struct writer *writer)
+void session_seal(struct engine *engine, struct command *command,
+		  struct writer *writer)
 {
-	command->version = version;
+	command->version = WIRE_VERSION;
 	command->epoch = engine->epoch;
 	command->life = engine->life;
 	command->sequence = ++engine->sequence;
 	engine->counters.command_count++;
-	return command_seal(&engine->command_key, command, writer);
+	memory_check(command_seal(&engine->command_key, command, writer));
 }
 
 void session_command(struct engine *engine, const struct member *member,
@@ -60,10 +60,8 @@ void session_command(struct engine *engine, const struct member *member,
 	struct writer frame = { 0 };
 
 	frame_begin(&frame, FRAME_COMMAND);
-	if (session_seal(engine, member->version, command, &frame) == 0)
-		send_frame(engine, member->session, &frame);
-	else
-		writer_fini(&frame);
+	session_seal(engine, command, &frame);
+	send_frame(engine, member->session, &frame);
 }
 
 static void wait_begin(struct engine *engine, struct session *session)

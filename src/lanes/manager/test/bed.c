@@ -117,12 +117,12 @@ void bed_start(struct bed *bed, uint64_t epoch, bool is_recovery)
 		.rng = sim_rng_seam(&bed->rng),
 		.nodes = { .ops = &bed_net_ops, .ctx = &bed->nodes },
 		.clients = { .ops = &bed_net_ops, .ctx = &bed->clients },
-		.collective = { .ops = &bed_collective_ops, .ctx = bed },
 		.store = { .ops = &bed_store_ops, .ctx = bed },
 		.ops = &engine_ops,
 		.ops_ctx = bed,
 		.log = &bed->log,
 	};
+	const struct round_seam rounds = { &bed_round_ops, bed };
 	struct fairlead_error error = { 0 };
 
 	bed->log = (struct log){ .level = LOG_LEVEL_INFO,
@@ -131,7 +131,7 @@ void bed_start(struct bed *bed, uint64_t epoch, bool is_recovery)
 	bed->epoch = epoch;
 	if (engine_create(&options, &bed->engine, &error) < 0 ||
 	    load_journal(bed, bed->engine, &error) < 0 ||
-	    engine_start(bed->engine, epoch, is_recovery, &error) < 0)
+	    engine_start(bed->engine, rounds, epoch, is_recovery, &error) < 0)
 		fail_msg("%s", error.text);
 	bed_commit(bed);
 }
@@ -144,7 +144,7 @@ void bed_crash(struct bed *bed)
 	bed->engine = NULL;
 	bed_net_fini(&bed->nodes);
 	bed_net_fini(&bed->clients);
-	bed_collectives_fini(bed);
+	bed_rounds_fini(bed);
 }
 
 struct bed *bed_create(void)
@@ -211,7 +211,7 @@ int bed_tear_down(void **state)
 
 static uint64_t next_ms(const struct bed *bed)
 {
-	uint64_t own_ms = bed_collectives_deadline_ms(bed);
+	uint64_t own_ms = bed_rounds_deadline_ms(bed);
 	uint64_t engine_ms = engine_deadline_ms(bed->engine);
 
 	return own_ms < engine_ms ? own_ms : engine_ms;
@@ -228,9 +228,9 @@ void bed_advance(struct bed *bed, uint64_t duration_ms)
 			sim_clock_advance(&bed->clock,
 					  deadline_ms -
 						  bed->clock.monotonic_ms);
-		bed_collectives_expire(bed);
+		bed_rounds_expire(bed);
 		engine_tick(bed->engine);
-		bed_collectives_lease(bed);
+		bed_rounds_lease(bed);
 		/* What is due and waits for the disk comes no nearer. */
 		if (next_ms(bed) <= deadline_ms && bed->commit_count > 0)
 			break;

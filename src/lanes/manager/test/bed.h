@@ -5,7 +5,7 @@
  *
  * The store holds its commits until bed_commit(), and keeps rows in memory.
  * Sent frames stand in a queue of their peer until they are taken, and so do
- * collectives for each of their nodes. A collective ends when all its nodes
+ * rounds for each of their nodes. A round ends when all its nodes
  * have answered, or a second after the patience; but LEASE is answered by
  * itself for each node that has registered. Failed expectations are cmocka's.
  */
@@ -52,10 +52,9 @@ struct bed_commit {
 	void *arg;
 };
 
-/* A collective that was started; it is kept when it is over. */
-struct bed_collective {
+/* A round that was started; it is kept when it is over. */
+struct bed_round {
 	uint64_t id, group;
-	bool is_flat;
 	struct parcel parcel;   /* its command is ours */
 	struct command command; /* verified */
 	char *nodes;            /* of the command */
@@ -66,7 +65,7 @@ struct bed_collective {
 	uint64_t end_ms;
 	bool is_cancelled;
 	bool is_over; /* or cancelled */
-	struct bed_collective *prev, *next;
+	struct bed_round *prev, *next;
 };
 
 /* A node as it answers to LEASE. */
@@ -85,7 +84,7 @@ struct bed {
 	struct bed_net clients;
 	struct bed_commit commits[64]; /* in flight, oldest first */
 	size_t commit_count;
-	struct bed_collective *collectives;
+	struct bed_round *rounds;
 	struct bed_known *known;
 	unsigned int lease_count;   /* LEASE that were answered */
 	unsigned int address_count; /* calls for a node that is there */
@@ -206,26 +205,25 @@ void bed_node_refused(struct bed_node *node, const char *words);
 /* node-list says that it is in this state. */
 void bed_node_state(struct bed *bed, const char *name, const char *state);
 
-/* --- nodes and collectives --- */
+/* --- nodes and rounds --- */
 
-/* The next collective but LEASE that reaches the node, or NULL. */
-struct bed_collective *bed_node_asked(struct bed_node *node);
+/* The next round but LEASE that reaches the node, or NULL. */
+struct bed_round *bed_node_asked(struct bed_node *node);
 /* How many have not reached it. */
 size_t bed_node_asked_count(const struct bed_node *node);
 /* Send up what a node says, whatever it is, as the one thing gathered. */
-void bed_node_say(struct bed_node *node, struct bed_collective *collective,
+void bed_node_say(struct bed_node *node, struct bed_round *round,
 		  const struct confirm *confirm);
 /* The same, and that was its answer. */
-void bed_node_answer(struct bed_node *node, struct bed_collective *collective,
+void bed_node_answer(struct bed_node *node, struct bed_round *round,
 		     const struct confirm *confirm);
-/* The next collective is this op; answer it. */
+/* The next round is this op; answer it. */
 void bed_node_obey(struct bed_node *node, enum command_op op, int result);
 /* A node has registered, with its key: as whom it answers to LEASE. */
 void bed_known_set(const struct bed_node *node);
 /* It does not answer to LEASE any more, or again. */
 void bed_node_silence(struct bed_node *node, bool is_silent);
 /* End it: who has not answered has failed like that. */
-void bed_collective_end(struct bed *bed, struct bed_collective *collective,
-			int status);
+void bed_round_end(struct bed *bed, struct bed_round *round, int status);
 /* The last one with this op that was started; NULL: there is none. */
-struct bed_collective *bed_collective_last(struct bed *bed, enum command_op op);
+struct bed_round *bed_round_last(struct bed *bed, enum command_op op);

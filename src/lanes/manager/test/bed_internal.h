@@ -12,11 +12,11 @@ uint8_t *bed_net_take(struct bed_net *net, uint64_t peer, size_t *ret_size);
 extern const struct store_ops bed_store_ops;
 void bed_store_fini(struct bed *bed);
 
-extern const struct collective_ops bed_collective_ops;
-void bed_collectives_fini(struct bed *bed);
+extern const struct round_ops bed_round_ops;
+void bed_rounds_fini(struct bed *bed);
 /* When the next one ends by itself. */
-uint64_t bed_collectives_deadline_ms(const struct bed *bed);
+uint64_t bed_rounds_deadline_ms(const struct bed *bed);
 /* End those whose time is over; who has not answered was not reached. */
-void bed_collectives_expire(struct bed *bed);
+void bed_rounds_expire(struct bed *bed);
 /* Answer what has to do with leases. */
-void bed_collectives_lease(struct bed *bed);
+void bed_rounds_lease(struct bed *bed);

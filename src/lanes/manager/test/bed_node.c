@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes of a test bed, on their links; bed_collective.c has the rest. */
+/* Nodes of a test bed, on their links; bed_round.c has the rest. */
 #include "bed_internal.h"
 
 #include <setjmp.h>

@@ -150,7 +150,7 @@ static void the_nodes_of_a_job_open_its_capabilities(void **state)
 static void an_apply_has_what_the_grant_has(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective;
+	struct bed_round *round;
 	struct bed_node nodes[2];
 	struct apply_body body;
 	struct grant grant;
@@ -161,11 +161,11 @@ static void an_apply_has_what_the_grant_has(void **state)
 	bed_ask(scene->bed, scene->client, "apply", "{s:I}", "grant_id",
 		(json_int_t)grant.grant_id);
 	bed_commit(scene->bed);
-	collective = bed_collective_last(scene->bed, COMMAND_APPLY);
-	assert_non_null(collective);
-	assert_int_equal(apply_body_decode(collective->command.body,
-					   collective->command.body_size,
-					   collective->command.version, &body),
+	round = bed_round_last(scene->bed, COMMAND_APPLY);
+	assert_non_null(round);
+	assert_int_equal(apply_body_decode(round->command.body,
+					   round->command.body_size,
+					   round->command.version, &body),
 			 0);
 	assert_int_equal(body.sealed_size, grant.sealed_size);
 	assert_memory_equal(body.sealed, grant.sealed, grant.sealed_size);

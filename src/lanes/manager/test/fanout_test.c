@@ -10,18 +10,18 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lanes/manager/spread.h"
+#include "lanes/manager/fanout/fanout.h"
 
 static void a_command_names_nodes_grant_and_epoch(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective = bed_node_asked(&scene->nodes[0]);
-	const struct command *command = &collective->command;
+	struct bed_round *round = bed_node_asked(&scene->nodes[0]);
+	const struct command *command = &round->command;
 	struct apply_body body;
 
 	/* Both get the same one, and are a group from now on. */
-	assert_ptr_equal(bed_node_asked(&scene->nodes[1]), collective);
-	assert_int_equal(collective->group, scene->grant_id);
+	assert_ptr_equal(bed_node_asked(&scene->nodes[1]), round);
+	assert_int_equal(round->group, scene->grant_id);
 	assert_int_equal(command->op, COMMAND_APPLY);
 	assert_int_equal(command->grant_id, scene->grant_id);
 	assert_int_equal(apply_body_decode(command->body, command->body_size,
@@ -51,13 +51,13 @@ static void all_answers_complete_the_apply(void **state)
 static void a_lost_command_is_repeated(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective;
+	struct bed_round *round;
 
 	bed_node_obey(&scene->nodes[0], COMMAND_APPLY, 0);
 	/* n1 never sees the first one. */
-	collective = bed_node_asked(&scene->nodes[1]);
-	bed_collective_end(scene->bed, collective, -EHOSTUNREACH);
-	bed_advance(scene->bed, SPREAD_REPEAT_MS);
+	round = bed_node_asked(&scene->nodes[1]);
+	bed_round_end(scene->bed, round, -EHOSTUNREACH);
+	bed_advance(scene->bed, FANOUT_REPEAT_MS);
 	assert_int_equal(bed_node_asked_count(&scene->nodes[0]), 0);
 	bed_node_obey(&scene->nodes[1], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);
@@ -67,14 +67,14 @@ static void a_lost_command_is_repeated(void **state)
 static void the_second_answer_of_a_node_changes_nothing(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective = bed_node_asked(&scene->nodes[0]);
+	struct bed_round *round = bed_node_asked(&scene->nodes[0]);
 	struct confirm confirm;
 
-	confirm_answer(&collective->command, "n0", scene->nodes[0].incarnation,
-		       0, &confirm);
-	bed_node_answer(&scene->nodes[0], collective, &confirm);
+	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, 0,
+		       &confirm);
+	bed_node_answer(&scene->nodes[0], round, &confirm);
 	confirm.result = -EIO;
-	bed_node_say(&scene->nodes[0], collective, &confirm);
+	bed_node_say(&scene->nodes[0], round, &confirm);
 	bed_node_obey(&scene->nodes[1], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);
 	bed_expect_done(scene->bed, scene->client, 0);
@@ -99,11 +99,11 @@ static void a_node_that_fails_undoes_the_job(void **state)
 static void an_answer_to_another_command_counts_for_nothing(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective = bed_node_asked(&scene->nodes[0]);
+	struct bed_round *round = bed_node_asked(&scene->nodes[0]);
 	struct confirm confirm, other;
 
-	confirm_answer(&collective->command, "n0", scene->nodes[0].incarnation,
-		       -EIO, &confirm);
+	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, -EIO,
+		       &confirm);
 	for (int i = 0; i < 5; i++) {
 		other = confirm;
 		other.sequence -= i == 0;
@@ -111,13 +111,13 @@ static void an_answer_to_another_command_counts_for_nothing(void **state)
 		other.op = i == 2 ? COMMAND_REVOKE : COMMAND_APPLY;
 		other.epoch -= i == 3;
 		other.life += i == 4;
-		bed_node_say(&scene->nodes[0], collective, &other);
+		bed_node_say(&scene->nodes[0], round, &other);
 	}
 	bed_node_obey(&scene->nodes[1], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);
 	assert_null(bed_answer(scene->bed, scene->client));
 	confirm.result = 0;
-	bed_node_answer(&scene->nodes[0], collective, &confirm);
+	bed_node_answer(&scene->nodes[0], round, &confirm);
 	bed_commit(scene->bed);
 	bed_expect_done(scene->bed, scene->client, 0);
 }
@@ -139,11 +139,11 @@ static void nodes_that_cannot_be_reached_are_named(void **state)
 	struct scene *scene = *state;
 
 	for (int at = 0; at < 42; at++) {
-		struct bed_collective *last =
-			bed_collective_last(scene->bed, COMMAND_APPLY);
+		struct bed_round *last =
+			bed_round_last(scene->bed, COMMAND_APPLY);
 
 		if (!last->is_over)
-			bed_collective_end(scene->bed, last, -EHOSTUNREACH);
+			bed_round_end(scene->bed, last, -EHOSTUNREACH);
 		bed_advance(scene->bed, 1000);
 		bed_commit(scene->bed);
 	}
@@ -155,7 +155,7 @@ static void a_node_that_registers_again_gets_the_apply_anew(void **state)
 {
 	struct scene *scene = *state;
 	struct bed_node *node = &scene->nodes[0];
-	struct bed_collective *first, *second;
+	struct bed_round *first, *second;
 	struct command hello;
 	uint8_t *bytes;
 
@@ -171,8 +171,8 @@ static void a_node_that_registers_again_gets_the_apply_anew(void **state)
 	assert_int_equal(second->command.op, COMMAND_APPLY);
 	assert_true(first->command.sequence < hello.sequence);
 	assert_true(hello.sequence < second->command.sequence);
-	bed_collective_end(scene->bed, second, -EHOSTUNREACH);
-	bed_advance(scene->bed, SPREAD_REPEAT_MS);
+	bed_round_end(scene->bed, second, -EHOSTUNREACH);
+	bed_advance(scene->bed, FANOUT_REPEAT_MS);
 	bed_node_obey(node, COMMAND_APPLY, 0);
 	bed_node_obey(&scene->nodes[1], COMMAND_APPLY, 0);
 	assert_true(first->is_over);
@@ -189,7 +189,7 @@ static void a_node_that_is_not_registered_yet_is_asked_again(void **state)
 	bed_node_obey(&scene->nodes[1], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);
 	assert_null(bed_answer(scene->bed, scene->client));
-	bed_advance(scene->bed, SPREAD_EARLY_MS);
+	bed_advance(scene->bed, FANOUT_EARLY_MS);
 	bed_node_obey(&scene->nodes[0], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);
 	bed_expect_done(scene->bed, scene->client, 0);
@@ -225,7 +225,7 @@ static void a_query_gathers_what_each_node_says(void **state)
 	struct scene *scene = *state;
 	struct bed *bed = scene->bed;
 	uint64_t root = bed_client(bed, BED_ROOT);
-	struct bed_collective *collective;
+	struct bed_round *round;
 	struct confirm confirm;
 	struct query_body body;
 	json_t *answer;
@@ -234,22 +234,22 @@ static void a_query_gathers_what_each_node_says(void **state)
 	bed_node_asked(&scene->nodes[0]);
 	bed_ask(bed, root, "node-query", "{s:s, s:s}", "nodes", "n[0,5]",
 		"what", "devices");
-	collective = bed_node_asked(&scene->nodes[0]);
-	assert_int_equal(collective->command.op, COMMAND_QUERY);
-	assert_int_equal(collective->group, 0);
-	assert_int_equal(query_body_decode(collective->command.body,
-					   collective->command.body_size,
-					   collective->command.version, &body),
+	round = bed_node_asked(&scene->nodes[0]);
+	assert_int_equal(round->command.op, COMMAND_QUERY);
+	assert_int_equal(round->group, 0);
+	assert_int_equal(query_body_decode(round->command.body,
+					   round->command.body_size,
+					   round->command.version, &body),
 			 0);
 	assert_int_equal(body.what, QUERY_DEVICES);
 	query_body_fini(&body);
-	confirm_answer(&collective->command, "n0", scene->nodes[0].incarnation,
-		       0, &confirm);
+	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, 0,
+		       &confirm);
 	confirm.answer = (const uint8_t *)"{\"devices\":[1]}";
 	confirm.answer_size = strlen((const char *)confirm.answer);
-	bed_node_answer(&scene->nodes[0], collective, &confirm);
+	bed_node_answer(&scene->nodes[0], round, &confirm);
 	assert_null(bed_answer(bed, root));
-	bed_advance(bed, SPREAD_GONE_MS + 1);
+	bed_advance(bed, FANOUT_GONE_MS + 1);
 	answer = bed_expect(bed, root, 0);
 	answers = json_object_get(answer, "answers");
 	assert_int_equal(json_array_size(answers), 2);
@@ -271,7 +271,7 @@ static void node_clean_never_takes_all(void **state)
 	struct scene *scene = *state;
 	struct bed *bed = scene->bed;
 	uint64_t root = bed_client(bed, BED_ROOT);
-	struct bed_collective *collective;
+	struct bed_round *round;
 	struct confirm confirm;
 	struct clean_body body;
 	json_t *answer;
@@ -281,22 +281,22 @@ static void node_clean_never_takes_all(void **state)
 	for (int i = 0; i < 2; i++) {
 		bed_ask(bed, root, "node-clean", "{s:s, s:b}", "nodes", "n0",
 			"dry_run", i);
-		collective = bed_node_asked(&scene->nodes[0]);
-		assert_int_equal(collective->command.op, COMMAND_CLEAN);
-		assert_int_equal(
-			clean_body_decode(collective->command.body,
-					  collective->command.body_size,
-					  collective->command.version, &body),
-			0);
+		round = bed_node_asked(&scene->nodes[0]);
+		assert_int_equal(round->command.op, COMMAND_CLEAN);
+		assert_int_equal(clean_body_decode(round->command.body,
+						   round->command.body_size,
+						   round->command.version,
+						   &body),
+				 0);
 		assert_string_equal(body.nodes, "n0");
 		assert_false(body.is_all);
 		assert_int_equal(body.is_dry_run, i);
 		clean_body_fini(&body);
-		confirm_answer(&collective->command, "n0",
+		confirm_answer(&round->command, "n0",
 			       scene->nodes[0].incarnation, -EBUSY, &confirm);
 		confirm.answer = (const uint8_t *)text;
 		confirm.answer_size = strlen(text);
-		bed_node_answer(&scene->nodes[0], collective, &confirm);
+		bed_node_answer(&scene->nodes[0], round, &confirm);
 		answer = bed_expect(bed, root, 0);
 		node = json_array_get(json_object_get(answer, "answers"), 0);
 		assert_int_equal(
@@ -328,7 +328,7 @@ static void a_node_that_leaves_the_configuration_is_not_waited_for(void **state)
 	bed_commit(bed);
 	bed_expect_done(bed, other, 0);
 	assert_null(bed_answer(bed, root));
-	bed_advance(bed, SPREAD_GONE_MS);
+	bed_advance(bed, FANOUT_GONE_MS);
 	answer = bed_expect(bed, root, 0);
 	answers = json_object_get(answer, "answers");
 	assert_int_equal(json_integer_value(json_object_get(
@@ -340,20 +340,20 @@ static void a_node_that_leaves_the_configuration_is_not_waited_for(void **state)
 static void a_failed_commit_forgets_what_was_sent(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective = bed_node_asked(&scene->nodes[0]);
+	struct bed_round *round = bed_node_asked(&scene->nodes[0]);
 	struct confirm confirm;
 
-	confirm_answer(&collective->command, "n0", scene->nodes[0].incarnation,
-		       0, &confirm);
+	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, 0,
+		       &confirm);
 	bed_ask(scene->bed, scene->client, "reserve",
 		"{s:{s:s, s:i, s:i, s:s}}", "request", "key", "slurm/2/0",
 		"uid", BED_USER, "gid", BED_USER, "nodes", "n5");
 	bed_commit_one(scene->bed, -EIO);
-	assert_true(collective->is_cancelled);
+	assert_true(round->is_cancelled);
 	bed_advance(scene->bed, 0);
 	bed_commit(scene->bed);
 	/* An answer to what the old core had sent. */
-	bed_node_say(&scene->nodes[0], collective, &confirm);
+	bed_node_say(&scene->nodes[0], round, &confirm);
 	bed_commit(scene->bed);
 	assert_true(engine_is_idle(scene->bed->engine));
 	/* The nodes have to register, and nobody is to be asked before. */

@@ -123,6 +123,10 @@ static void engine_make(struct bench *bench)
 		fail_msg("%s", error.text);
 }
 
+static void on_group_drop(void *ctx, uint64_t group)
+{
+}
+
 /* A process begins: 0, or why it does not. */
 static int manager_start(struct bench *bench, bool is_recovery)
 {
@@ -131,6 +135,7 @@ static int manager_start(struct bench *bench, bool is_recovery)
 		.vfs_name = sim_disk_vfs(bench->disk),
 		.is_recovery = is_recovery,
 	};
+	static const struct round_ops rounds = { .group_drop = on_group_drop };
 	struct fairlead_error error = { 0 };
 	uint64_t epoch;
 	int result;
@@ -141,8 +146,9 @@ static int manager_start(struct bench *bench, bool is_recovery)
 	result = journal_begin(bench->store, is_recovery, bench->engine, &epoch,
 			       &error);
 	if (result == 0)
-		result =
-			engine_start(bench->engine, epoch, is_recovery, &error);
+		result = engine_start(bench->engine,
+				      (struct round_seam){ &rounds, bench },
+				      epoch, is_recovery, &error);
 	return result;
 }
 

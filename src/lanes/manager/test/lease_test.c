@@ -22,8 +22,8 @@ static void a_node_without_a_link_is_up(void **state)
 	bed_advance(bed, 10 * ENGINE_LEASE_MS);
 	bed_node_state(bed, "n0", "up");
 	assert_true(bed->lease_count >= 29);
-	assert_int_equal(bed_collective_last(bed, COMMAND_LEASE)->group,
-			 COLLECTIVE_GROUP_ALL);
+	assert_int_equal(bed_round_last(bed, COMMAND_LEASE)->group,
+			 ROUND_GROUP_ALL);
 }
 
 static void a_node_that_does_not_confirm_its_lease_is_down(void **state)
@@ -47,15 +47,14 @@ static void a_node_that_does_not_confirm_its_lease_is_down(void **state)
 	assert_int_equal(bed->forget_count, 1);
 	/* And nobody asks it any more. */
 	bed_advance(bed, ENGINE_RENEW_MS);
-	assert_string_equal(bed_collective_last(bed, COMMAND_LEASE)->nodes,
-			    "n1");
+	assert_string_equal(bed_round_last(bed, COMMAND_LEASE)->nodes, "n1");
 	bed_node_silence(&node, false);
 	bed_node_reconnect(&node);
 	bed_node_register(&node);
 	bed_node_state(bed, "n0", "up");
 }
 
-/* Its link is of no use when collectives do not reach it. */
+/* Its link is of no use when rounds do not reach it. */
 static void a_link_is_no_lease(void **state)
 {
 	static const uint8_t pong = FRAME_PONG;
@@ -118,7 +117,7 @@ static void more_names_than_fit_get_several_leases(void **state)
 	struct bed *bed = *state;
 	char *nodes = calloc(COUNT, NODE_NAME_MAX + 1);
 	size_t named = 0;
-	struct bed_collective *collective;
+	struct bed_round *round;
 
 	for (unsigned int i = 0; i < COUNT; i++) {
 		name_make(nodes + (size_t)i * (NODE_NAME_MAX + 1), i);
@@ -135,12 +134,12 @@ static void more_names_than_fit_get_several_leases(void **state)
 		engine_node_closed(bed->engine, node.peer);
 	}
 	bed_advance(bed, 1000);
-	DL_FOREACH (bed->collectives, collective) {
-		assert_int_equal(collective->command.op, COMMAND_LEASE);
-		assert_int_equal(collective->group,
-				 named == 0 ? COLLECTIVE_GROUP_ALL
-					    : COLLECTIVE_GROUP_ALL - 1);
-		named += collective->count;
+	DL_FOREACH (bed->rounds, round) {
+		assert_int_equal(round->command.op, COMMAND_LEASE);
+		assert_int_equal(round->group, named == 0
+						       ? ROUND_GROUP_ALL
+						       : ROUND_GROUP_ALL - 1);
+		named += round->count;
 	}
 	assert_int_equal(named, COUNT);
 	assert_int_equal(bed->lease_count, COUNT);
@@ -229,14 +228,14 @@ static void a_new_manager_calls_its_nodes_back(void **state)
 {
 	struct bed *bed = *state;
 	struct bed_node node, other;
-	struct bed_collective *call;
+	struct bed_round *call;
 
 	bed_node_up(bed, "n0", &node);
 	bed_node_up(bed, "n1", &other);
 	bed_commit(bed);
 	bed->address_count = 0;
 	restart(bed);
-	call = bed_collective_last(bed, COMMAND_LEASE);
+	call = bed_round_last(bed, COMMAND_LEASE);
 	assert_int_equal(call->command.epoch, bed->epoch);
 	assert_string_equal(call->nodes, "n[0-1]");
 	assert_int_equal(call->count, 2);

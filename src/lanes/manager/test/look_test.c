@@ -70,7 +70,7 @@ static void wait_ms(struct bed_node *node, uint64_t duration_ms)
 
 /* A question that has reached a node. */
 struct look {
-	struct bed_collective *collective;
+	struct bed_round *round;
 	struct confirm confirm; /* as the node answers it */
 	uint32_t key_id;        /* that signed it */
 };
@@ -81,10 +81,10 @@ static bool take_look(struct bed_node *node, struct look *ret_look)
 	const struct command *command;
 	struct query_body body;
 
-	ret_look->collective = bed_node_asked(node);
-	if (ret_look->collective == NULL)
+	ret_look->round = bed_node_asked(node);
+	if (ret_look->round == NULL)
 		return false;
-	command = &ret_look->collective->command;
+	command = &ret_look->round->command;
 	assert_int_equal(command->op, COMMAND_QUERY);
 	assert_int_equal(query_body_decode(command->body, command->body_size,
 					   command->version, &body),
@@ -114,7 +114,7 @@ static void say(struct bed_node *node, const struct look *look,
 	assert_int_equal(inventory_encode(&list, &writer), 0);
 	confirm.answer = writer.data;
 	confirm.answer_size = writer.size;
-	bed_node_say(node, look->collective, &confirm);
+	bed_node_say(node, look->round, &confirm);
 	writer_fini(&writer);
 	bed_commit(node->bed);
 }
@@ -124,8 +124,8 @@ static void answer(struct bed_node *node, struct look *look,
 		   const struct registration_driver *driver)
 {
 	say(node, look, look->confirm, object, driver);
-	if (!look->collective->is_over)
-		bed_collective_end(node->bed, look->collective, 0);
+	if (!look->round->is_over)
+		bed_round_end(node->bed, look->round, 0);
 }
 
 static void up_with(struct bed *bed, const char *name,
@@ -370,7 +370,7 @@ static void what_answers_nothing_changes_nothing(void **state)
 	assert_true(take_look(&node, &look));
 	look.confirm.answer = (const uint8_t *)"{}";
 	look.confirm.answer_size = 2;
-	bed_node_answer(&node, look.collective, &look.confirm);
+	bed_node_answer(&node, look.round, &look.confirm);
 	assert_withheld(bed, "1024");
 }
 
@@ -385,7 +385,7 @@ static void who_does_not_answer_is_asked_again(void **state)
 	assert_true(take_look(&node, &look));
 	/* Until the question is over, and then by a new one. */
 	wait_ms(&node, REPORTED_MS + 10 * SECOND_MS);
-	while (take_look(&node, &look) && look.collective->is_over)
+	while (take_look(&node, &look) && look.round->is_over)
 		continue;
 	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "");
@@ -404,13 +404,13 @@ static void many_nodes_are_asked_by_one_question(void **state)
 	/* The one that reports something is asked alone, and the others later
 	 * all together. */
 	assert_true(take_look(&nodes[3], &look));
-	assert_int_equal(look.collective->count, 1);
+	assert_int_equal(look.round->count, 1);
 	answer(&nodes[3], &look, NULL, &usable);
 	assert_false(take_look(&nodes[2], &look));
 	bed_advance(bed, LOOK_MS - REPORTED_MS);
 	assert_true(take_look(&nodes[0], &look));
-	assert_int_equal(look.collective->count, 9);
-	assert_string_equal(look.collective->nodes, "n[0-2,4-9]");
+	assert_int_equal(look.round->count, 9);
+	assert_string_equal(look.round->nodes, "n[0-2,4-9]");
 	for (int i = 0; i < 10; i++) {
 		if (i == 3)
 			continue;

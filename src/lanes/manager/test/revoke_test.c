@@ -10,25 +10,24 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lanes/manager/spread.h"
+#include "lanes/manager/fanout/fanout.h"
 
 static void a_forged_answer_counts_for_nothing(void **state)
 {
 	struct scene *scene = *state;
 	struct bed_node liar = scene->nodes[0];
-	struct bed_collective *collective;
+	struct bed_round *round;
 	struct confirm confirm;
 
 	scene_make_active(scene);
 	scene_release(scene);
 	/* n1 says that n0 has revoked it, or could not. */
 	liar.key = scene->nodes[1].key;
-	collective = bed_node_asked(&liar);
-	confirm_answer(&collective->command, "n0", liar.incarnation, 0,
-		       &confirm);
-	bed_node_say(&liar, collective, &confirm);
+	round = bed_node_asked(&liar);
+	confirm_answer(&round->command, "n0", liar.incarnation, 0, &confirm);
+	bed_node_say(&liar, round, &confirm);
 	confirm.result = -EBUSY;
-	bed_node_say(&liar, collective, &confirm);
+	bed_node_say(&liar, round, &confirm);
 	bed_node_obey(&scene->nodes[1], COMMAND_REVOKE, 0);
 	bed_commit(scene->bed);
 	assert_null(bed_answer(scene->bed, scene->client));
@@ -41,17 +40,17 @@ static void a_forged_answer_counts_for_nothing(void **state)
 static void an_answer_of_an_older_life_frees_nothing(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective;
+	struct bed_round *round;
 	struct confirm confirm;
 
 	scene_make_active(scene);
 	scene_release(scene);
 	bed_node_obey(&scene->nodes[1], COMMAND_REVOKE, 0);
-	collective = bed_node_asked(&scene->nodes[0]);
-	confirm_answer(&collective->command, "n0", scene->nodes[0].incarnation,
-		       0, &confirm);
+	round = bed_node_asked(&scene->nodes[0]);
+	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, 0,
+		       &confirm);
 	confirm.life++;
-	bed_node_say(&scene->nodes[0], collective, &confirm);
+	bed_node_say(&scene->nodes[0], round, &confirm);
 	bed_commit(scene->bed);
 	bed_advance(scene->bed, 11000);
 	bed_commit(scene->bed);
@@ -59,11 +58,11 @@ static void an_answer_of_an_older_life_frees_nothing(void **state)
 	assert_int_equal(scene_count_quarantined(scene), 1);
 }
 
-/* Its collective goes on for a while after the client was told. */
+/* Its round goes on for a while after the client was told. */
 static void a_late_answer_is_a_confirmation(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective;
+	struct bed_round *round;
 
 	scene_make_active(scene);
 	scene_release(scene);
@@ -72,9 +71,9 @@ static void a_late_answer_is_a_confirmation(void **state)
 	bed_commit(scene->bed);
 	bed_expect_done(scene->bed, scene->client, 0);
 	assert_int_equal(scene_count_quarantined(scene), 1);
-	while ((collective = bed_node_asked(&scene->nodes[0]))->is_over)
+	while ((round = bed_node_asked(&scene->nodes[0]))->is_over)
 		continue;
-	scene_confirm_revoked(scene, collective);
+	scene_confirm_revoked(scene, round);
 	assert_int_equal(scene_count_quarantined(scene), 0);
 }
 
@@ -103,14 +102,14 @@ static void a_revoke_is_confirmed_when_its_collective_is_over(void **state)
 static void an_answer_on_a_link_counts_for_nothing(void **state)
 {
 	struct scene *scene = *state;
-	struct bed_collective *collective;
+	struct bed_round *round;
 	struct confirm confirm;
 
 	scene_make_active(scene);
 	scene_release(scene);
-	collective = bed_node_asked(&scene->nodes[0]);
-	confirm_answer(&collective->command, "n0", scene->nodes[0].incarnation,
-		       0, &confirm);
+	round = bed_node_asked(&scene->nodes[0]);
+	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, 0,
+		       &confirm);
 	bed_node_confirm(&scene->nodes[0], &confirm);
 	bed_node_obey(&scene->nodes[1], COMMAND_REVOKE, 0);
 	bed_commit(scene->bed);
@@ -124,45 +123,13 @@ static void the_group_of_a_grant_goes_with_its_lane(void **state)
 	scene_make_active(scene);
 	assert_int_equal(scene->bed->drop_count, 0);
 	scene_release(scene);
-	assert_int_equal(bed_collective_last(scene->bed, COMMAND_REVOKE)->group,
+	assert_int_equal(bed_round_last(scene->bed, COMMAND_REVOKE)->group,
 			 scene->grant_id);
 	for (int i = 0; i < 2; i++)
 		bed_node_obey(&scene->nodes[i], COMMAND_REVOKE, 0);
 	/* It is over with the REVOKE, and again with the grant. */
 	assert_true(scene->bed->drop_count > 0);
 	assert_int_equal(scene->bed->dropped_group, scene->grant_id);
-}
-
-/* n0 comes back while its REVOKE is under way, and gets one of its own. */
-static void a_group_is_kept_while_more_of_its_grant_is_under_way(void **state)
-{
-	struct scene *scene = *state;
-	struct bed *bed = scene->bed;
-	const struct registration_grant held = {
-		.grant_id = scene->grant_id,
-		.state = GRANT_APPLIED,
-		.driver = "slingshot",
-		.id_count = 1,
-		.ids = { 1024 },
-	};
-
-	scene_make_active(scene);
-	scene_release(scene);
-	bed_node_reconnect(&scene->nodes[0]);
-	scene->nodes[0].registration.grants = &held;
-	scene->nodes[0].registration.grant_count = 1;
-	bed_node_register(&scene->nodes[0]);
-	bed_advance(bed, 0);
-	/* That one and its own, and each once more after its HELLO. */
-	assert_int_equal(bed_node_asked_count(&scene->nodes[0]), 4);
-	bed_node_obey(&scene->nodes[0], COMMAND_REVOKE, 0);
-	bed_node_obey(&scene->nodes[1], COMMAND_REVOKE, 0);
-	bed_commit(bed);
-	bed_expect_done(bed, scene->client, 0);
-	assert_int_equal(bed->drop_count, 0);
-	while (bed_node_asked_count(&scene->nodes[0]) > 0)
-		bed_node_obey(&scene->nodes[0], COMMAND_REVOKE, 0);
-	assert_int_equal(bed->drop_count, 1);
 }
 
 static void nodes_that_are_gone_end_the_wait(void **state)
@@ -177,7 +144,7 @@ static void nodes_that_are_gone_end_the_wait(void **state)
 	}
 	bed_advance(scene->bed, ENGINE_LEASE_MS - 1000);
 	scene_release(scene);
-	bed_advance(scene->bed, SPREAD_GONE_MS);
+	bed_advance(scene->bed, FANOUT_GONE_MS);
 	bed_commit(scene->bed);
 	assert_null(bed_answer(scene->bed, scene->client));
 	/* A lease has run out, and a short while later they are given up. */
@@ -211,7 +178,6 @@ int main(void)
 		TEST(a_revoke_is_confirmed_when_its_collective_is_over),
 		TEST(an_answer_on_a_link_counts_for_nothing),
 		TEST(the_group_of_a_grant_goes_with_its_lane),
-		TEST(a_group_is_kept_while_more_of_its_grant_is_under_way),
 		TEST(nodes_that_are_gone_end_the_wait),
 		TEST(a_busy_node_keeps_its_identifiers_quarantined),
 	};

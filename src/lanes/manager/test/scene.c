@@ -50,14 +50,13 @@ void scene_make_active(struct scene *scene)
 	bed_expect_done(scene->bed, scene->client, 0);
 }
 
-void scene_confirm_revoked(struct scene *scene,
-			   struct bed_collective *collective)
+void scene_confirm_revoked(struct scene *scene, struct bed_round *round)
 {
 	struct confirm confirm;
 
-	confirm_answer(&collective->command, "n0", scene->nodes[0].incarnation,
-		       0, &confirm);
-	bed_node_answer(&scene->nodes[0], collective, &confirm);
+	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, 0,
+		       &confirm);
+	bed_node_answer(&scene->nodes[0], round, &confirm);
 	bed_commit(scene->bed);
 }
 

@@ -19,8 +19,7 @@ void scene_release(struct scene *scene);
 /* Apply on both nodes, so that the job is active. */
 void scene_make_active(struct scene *scene);
 /* n0 says that the lane is gone. */
-void scene_confirm_revoked(struct scene *scene,
-			   struct bed_collective *collective);
+void scene_confirm_revoked(struct scene *scene, struct bed_round *round);
 /* How many identifiers are in quarantine. */
 size_t scene_count_quarantined(struct scene *scene);
 /* The apply has failed on these nodes, with this error. */

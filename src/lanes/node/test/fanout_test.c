@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "lanes/endpoint/endpoint.h"
-#include "lanes/manager/broadcast.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/nid.h"
 #include "lanes/proto/parcel.h"
 #include "lanes/node/collectives.h"
@@ -98,7 +98,7 @@ struct node {
 	unsigned int count; /* of commands */
 	uint64_t sum;       /* of the last one */
 	/* A stranger's. */
-	struct broadcasts *broadcasts;
+	struct rounds *rounds;
 	bool is_over;
 };
 
@@ -159,15 +159,14 @@ static void strange_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 }
 
 static void strange_ended(void *ctx, uint64_t id, int result,
-			  const struct collective_failure *failures,
-			  size_t count)
+			  const struct round_failure *failures, size_t count)
 {
 	struct node *node = ctx;
 
 	node->is_over = true;
 }
 
-static const struct broadcast_events strange_events = {
+static const struct round_events strange_events = {
 	.part = strange_part,
 	.ended = strange_ended,
 };
@@ -176,18 +175,18 @@ static void node_progressed(void *ctx)
 {
 	struct node *node = ctx;
 
-	if (node->broadcasts != NULL)
-		broadcasts_settle(node->broadcasts);
+	if (node->rounds != NULL)
+		rounds_settle(node->rounds);
 }
 
 /* "attack NID ADDRESS": to be the manager to that node, in each way. */
 static void attack(struct node *node, const char *words)
 {
-	struct collective_seam seam = broadcasts_seam(node->broadcasts);
+	struct round_seam seam = rounds_seam(node->rounds);
 	uint8_t address[COLLECTIVE_ADDRESS_MAX];
 	_auto_(freep) uint8_t *command = calloc(1, LARGE);
 	char hex[2 * COLLECTIVE_ADDRESS_MAX + 1];
-	struct collective_request request = {
+	struct round_request request = {
 		.count = 1,
 		.parcel = { .patience_ms = PATIENCE_MS,
 			    .part_bytes = PART_BYTES,
@@ -266,10 +265,9 @@ static int node_main(int argc, char **argv)
 		keys_take(node.endpoint,
 			  is_stranger ? PART_STRANGER : PART_NODE, argv[4]);
 		if (is_stranger)
-			result =
-				broadcasts_create(endpoint_scoll(node.endpoint),
-						  &strange_events, &node,
-						  &node.broadcasts);
+			result = rounds_create(endpoint_scoll(node.endpoint),
+					       &strange_events, &node,
+					       &node.rounds);
 		else
 			result = collectives_create(
 				endpoint_scoll(node.endpoint),
@@ -290,7 +288,7 @@ static int node_main(int argc, char **argv)
 	uv_close((uv_handle_t *)&lines, NULL);
 	endpoint_close(node.endpoint);
 	collectives_destroy(node.collectives);
-	broadcasts_destroy(node.broadcasts);
+	rounds_destroy(node.rounds);
 	uv_run(&node.loop, UV_RUN_DEFAULT);
 	return uv_loop_close(&node.loop) == 0 ? 0 : 1;
 }
@@ -308,8 +306,8 @@ struct bench {
 	struct worker workers[NODES];
 	uint64_t nids[NODES];
 	struct endpoint *endpoint;
-	struct broadcasts *broadcasts;
-	struct collective_seam seam;
+	struct rounds *rounds;
+	struct round_seam seam;
 	uint64_t id_last;
 	uint32_t patience_ms;
 	/* Of the last collective. */
@@ -341,7 +339,7 @@ static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 }
 
 static void on_ended(void *ctx, uint64_t id, int result,
-		     const struct collective_failure *failures, size_t count)
+		     const struct round_failure *failures, size_t count)
 {
 	struct bench *bench = ctx;
 
@@ -357,7 +355,7 @@ static void on_ended(void *ctx, uint64_t id, int result,
 	}
 }
 
-static const struct broadcast_events events = {
+static const struct round_events events = {
 	.part = on_part,
 	.ended = on_ended,
 };
@@ -366,7 +364,7 @@ static void on_progressed(void *ctx)
 {
 	struct bench *bench = ctx;
 
-	broadcasts_settle(bench->broadcasts);
+	rounds_settle(bench->rounds);
 }
 
 static void tell_address(struct bench *bench, int index)
@@ -394,10 +392,10 @@ static void manager_open(struct bench *bench)
 	if (endpoint_open(&options, &bench->endpoint, &error) < 0)
 		fail_msg("%s", error.text);
 	keys_take(bench->endpoint, PART_MANAGER, KEY);
-	assert_int_equal(broadcasts_create(endpoint_scoll(bench->endpoint),
-					   &events, bench, &bench->broadcasts),
+	assert_int_equal(rounds_create(endpoint_scoll(bench->endpoint), &events,
+				       bench, &bench->rounds),
 			 0);
-	bench->seam = broadcasts_seam(bench->broadcasts);
+	bench->seam = rounds_seam(bench->rounds);
 	for (int i = 0; i < NODES; i++)
 		tell_address(bench, i);
 }
@@ -405,7 +403,7 @@ static void manager_open(struct bench *bench)
 static void manager_close(struct bench *bench)
 {
 	endpoint_close(bench->endpoint);
-	broadcasts_destroy(bench->broadcasts);
+	rounds_destroy(bench->rounds);
 	uv_run(&bench->loop, UV_RUN_DEFAULT);
 }
 
@@ -493,16 +491,16 @@ static unsigned int look(struct bench *bench, int index, uint64_t *ret_sum,
 	return count;
 }
 
-static void ask_some(struct bench *bench, uint64_t group, bool is_flat,
+static void ask_some(struct bench *bench, uint64_t group, bool is_separate,
 		     const uint64_t *nids, size_t count, size_t command_size)
 {
-	const struct collective_request request = {
+	const struct round_request request = {
 		.id = ++bench->id_last,
 		.group = group,
-		.is_flat = is_flat,
 		.nids = nids,
 		.count = count,
-		.parcel = { .patience_ms = bench->patience_ms,
+		.parcel = { .is_separate = is_separate,
+			    .patience_ms = bench->patience_ms,
 			    .part_bytes = PART_BYTES,
 			    .command = bench->command,
 			    .command_size = command_size },
@@ -565,7 +563,7 @@ static void command_goes_down_and_answers_come_back(void **state)
 			assert_true(sum == sum_of(bench->command, 200));
 		}
 	}
-	assert_int_equal(broadcasts_counters(bench->broadcasts)->made_count, 1);
+	assert_int_equal(rounds_counters(bench->rounds)->made_count, 1);
 }
 
 static void command_that_does_not_fit_is_bulk_data(void **state)
@@ -579,7 +577,7 @@ static void command_that_does_not_fit_is_bulk_data(void **state)
 		look(bench, i, &sum, NULL, NULL);
 		assert_true(sum == sum_of(bench->command, LARGE));
 	}
-	assert_int_equal(broadcasts_counters(bench->broadcasts)->bulk_count, 1);
+	assert_int_equal(rounds_counters(bench->rounds)->bulk_count, 1);
 }
 
 static void nodes_can_be_asked_with_nobody_between(void **state)
@@ -605,9 +603,8 @@ static void group_is_made_again_for_a_node_that_moved(void **state)
 	ask(bench, GROUP);
 	assert_failed(bench, -1);
 	assert_int_equal(look(bench, 5, NULL, NULL, NULL), 1);
-	assert_int_equal(broadcasts_counters(bench->broadcasts)->made_count, 2);
-	assert_int_equal(broadcasts_counters(bench->broadcasts)->group_count,
-			 1);
+	assert_int_equal(rounds_counters(bench->rounds)->made_count, 2);
+	assert_int_equal(rounds_counters(bench->rounds)->group_count, 1);
 }
 
 static void killed_node_alone_is_not_reached(void **state)

@@ -22,7 +22,7 @@
 
 #include "lanes/driver/driver.h"
 #include "lanes/endpoint/endpoint.h"
-#include "lanes/manager/broadcast.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/client.h"
 #include "lanes/proto/gather.h"
 #include "lanes/proto/keyfile.h"
@@ -55,7 +55,7 @@ struct bench {
 	struct net *nodes;
 	uint64_t peer;
 	struct endpoint *endpoint;
-	struct broadcasts *broadcasts;
+	struct rounds *rounds;
 	unsigned int links;
 	uint64_t sequence;
 	unsigned int greeted;
@@ -222,14 +222,14 @@ static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 }
 
 static void on_collective_ended(void *ctx, uint64_t id, int result,
-				const struct collective_failure *failures,
+				const struct round_failure *failures,
 				size_t count)
 {
 	assert_int_equal(result, 0);
 	assert_int_equal(count, 0);
 }
 
-static const struct broadcast_events broadcast_events = {
+static const struct round_events round_events = {
 	.part = on_part,
 	.ended = on_collective_ended,
 };
@@ -238,7 +238,7 @@ static void on_progressed(void *ctx)
 {
 	struct bench *bench = ctx;
 
-	broadcasts_settle(bench->broadcasts);
+	rounds_settle(bench->rounds);
 }
 
 static void open_endpoint(struct bench *bench)
@@ -258,9 +258,8 @@ static void open_endpoint(struct bench *bench)
 		fail_msg("%s", error.text);
 	manager_keys_hops(&bench->keys, &hops);
 	endpoint_keys(bench->endpoint, &hops);
-	assert_int_equal(broadcasts_create(endpoint_scoll(bench->endpoint),
-					   &broadcast_events, bench,
-					   &bench->broadcasts),
+	assert_int_equal(rounds_create(endpoint_scoll(bench->endpoint),
+				       &round_events, bench, &bench->rounds),
 			 0);
 }
 
@@ -282,7 +281,7 @@ static void greet(struct bench *bench, const struct frame *frame)
 {
 	static const uint8_t nonce[NONCE_SIZE];
 	struct hello_body hello = { .node = NODE };
-	struct collective_seam seam = broadcasts_seam(bench->broadcasts);
+	struct round_seam seam = rounds_seam(bench->rounds);
 	struct registration registration;
 	struct writer body = { 0 }, bytes;
 
@@ -335,9 +334,9 @@ static void apply(struct bench *bench, uint64_t grant_id)
 		.cores = "1",
 		.tasks = "1",
 	};
-	struct collective_seam seam = broadcasts_seam(bench->broadcasts);
+	struct round_seam seam = rounds_seam(bench->rounds);
 	const uint64_t nid = nid_of_node(NODE);
-	struct collective_request request = {
+	struct round_request request = {
 		.nids = &nid,
 		.count = 1,
 		.parcel = { .is_separate = true,
@@ -517,7 +516,7 @@ static int teardown(void **state)
 
 	node_stop(bench->node);
 	endpoint_close(bench->endpoint);
-	broadcasts_destroy(bench->broadcasts);
+	rounds_destroy(bench->rounds);
 	net_destroy(bench->nodes);
 	net_destroy(bench->client);
 	uv_run(&bench->loop, UV_RUN_DEFAULT);

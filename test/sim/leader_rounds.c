@@ -13,72 +13,70 @@
 #include "lanes/proto/gather.h"
 #include "oracle.h"
 
-/* A collective under way. */
-struct collective {
+/* A round under way. */
+struct sent_round {
 	uint64_t id;
 	struct command head;
 	struct hostlist *nodes; /* of the command */
 	UT_hash_handle hh;
 };
 
-static void forget(struct process *process, struct collective *collective)
+static void forget(struct process *process, struct sent_round *round)
 {
-	HASH_DEL(process->collectives, collective);
-	hostlist_destroy(collective->nodes);
-	free(collective);
+	HASH_DEL(process->rounds, round);
+	hostlist_destroy(round->nodes);
+	free(round);
 }
 
-static struct collective *find(const struct process *process, uint64_t id)
+static struct sent_round *find(const struct process *process, uint64_t id)
 {
-	struct collective *collective;
+	struct sent_round *round;
 
-	HASH_FIND(hh, process->collectives, &id, sizeof(id), collective);
-	return collective;
+	HASH_FIND(hh, process->rounds, &id, sizeof(id), round);
+	return round;
 }
 
 /* --- from the engine --- */
 
 static void remember(struct process *process,
-		     const struct collective_request *request)
+		     const struct round_request *request)
 {
-	struct collective *collective = world_allocate(sizeof(*collective));
+	struct sent_round *round = world_allocate(sizeof(*round));
 	const struct parcel *parcel = &request->parcel;
 	struct world *world = process->leader->world;
 	_auto_(freep) char *nodes = NULL;
 
-	if (command_header_read(parcel->command, &collective->head) < 0 ||
+	if (command_header_read(parcel->command, &round->head) < 0 ||
 	    command_nodes_read(parcel->command, parcel->command_size, &nodes) <
 		    0 ||
-	    hostlist_parse(nodes, &collective->nodes, NULL) < 0)
-		world_fail(world, "%s starts a collective without a command",
+	    hostlist_parse(nodes, &round->nodes, NULL) < 0)
+		world_fail(world, "%s starts a round without a command",
 			   process->machine);
-	if (request->count > collective->nodes->count)
+	if (request->count > round->nodes->count)
 		world_fail(world, "%s asks nodes that its command is not for",
 			   process->machine);
-	collective->id = request->id;
-	HASH_ADD(hh, process->collectives, id, sizeof(collective->id),
-		 collective);
+	round->id = request->id;
+	HASH_ADD(hh, process->rounds, id, sizeof(round->id), round);
 	oracle_command_sent(world->oracle, parcel->command);
 	ether_overhear(world->ether, parcel->command, parcel->command_size);
-	if (collective->head.op == COMMAND_APPLY)
-		oracle_apply_sent(world->oracle, &collective->head);
-	coverage_hit(world->coverage, "collective:%s%s%s",
-		     command_op_name(collective->head.op),
-		     request->is_flat ? ":flat" : "",
+	if (round->head.op == COMMAND_APPLY)
+		oracle_apply_sent(world->oracle, &round->head);
+	coverage_hit(world->coverage, "round:%s%s",
+		     command_op_name(round->head.op),
 		     parcel->is_separate ? ":separate" : "");
 }
 
-static int on_start(void *ctx, const struct collective_request *request)
+static int on_start(void *ctx, const struct round_request *request)
 {
 	struct process *process = ctx;
-	struct collective_seam seam = endpoint_seam(process->endpoint);
+	struct round_seam seam = endpoint_seam(process->endpoint);
 	int result;
 
 	remember(process, request);
 	result = seam.ops->start(seam.ctx, request);
 	if (result == 0)
 		return 0;
-	coverage_hit(process->leader->world->coverage, "collective:start:%s",
+	coverage_hit(process->leader->world->coverage, "round:start:%s",
 		     strerrorname_np(-result));
 	forget(process, find(process, request->id));
 	return result;
@@ -87,39 +85,48 @@ static int on_start(void *ctx, const struct collective_request *request)
 static void on_cancel(void *ctx, uint64_t id)
 {
 	struct process *process = ctx;
-	struct collective_seam seam = endpoint_seam(process->endpoint);
-	struct collective *collective = find(process, id);
+	struct round_seam seam = endpoint_seam(process->endpoint);
+	struct sent_round *round = find(process, id);
 
-	if (collective != NULL)
-		forget(process, collective);
-	coverage_hit(process->leader->world->coverage, "collective:cancel");
+	if (round != NULL)
+		forget(process, round);
+	coverage_hit(process->leader->world->coverage, "round:cancel");
 	seam.ops->cancel(seam.ctx, id);
 }
 
 static void on_address(void *ctx, uint64_t nid, const void *bytes, size_t size)
 {
 	struct process *process = ctx;
-	struct collective_seam seam = endpoint_seam(process->endpoint);
+	struct round_seam seam = endpoint_seam(process->endpoint);
 
 	coverage_hit(process->leader->world->coverage,
-		     size > 0 ? "collective:address" : "collective:lost");
+		     size > 0 ? "round:address" : "round:lost");
 	seam.ops->address(seam.ctx, nid, bytes, size);
 }
 
 static void on_group_drop(void *ctx, uint64_t group)
 {
 	struct process *process = ctx;
-	struct collective_seam seam = endpoint_seam(process->endpoint);
+	struct round_seam seam = endpoint_seam(process->endpoint);
 
-	coverage_hit(process->leader->world->coverage, "collective:group-drop");
+	coverage_hit(process->leader->world->coverage, "round:group-drop");
 	seam.ops->group_drop(seam.ctx, group);
 }
 
-const struct collective_ops process_collective_ops = {
+static const struct round_counters *on_counters(void *ctx)
+{
+	const struct process *process = ctx;
+	struct round_seam seam = endpoint_seam(process->endpoint);
+
+	return seam.ops->counters(seam.ctx);
+}
+
+const struct round_ops process_round_ops = {
 	.start = on_start,
 	.cancel = on_cancel,
 	.address = on_address,
 	.group_drop = on_group_drop,
+	.counters = on_counters,
 };
 
 /* --- to the engine --- */
@@ -140,7 +147,7 @@ static struct gather_node node_of(void *ctx, uint32_t place)
 }
 
 static void hear_carried(struct process *process,
-			 const struct collective *collective,
+			 const struct sent_round *round,
 			 const struct gather *gather,
 			 const struct node_master *masters, size_t count)
 {
@@ -154,17 +161,16 @@ static void hear_carried(struct process *process,
 			continue;
 		/* -ENOTCONN: it has to register first, and is asked again. */
 		if (confirm.result != -ENOTCONN &&
-		    confirm.sequence == collective->head.sequence &&
-		    confirm.epoch == collective->head.epoch)
+		    confirm.sequence == round->head.sequence &&
+		    confirm.epoch == round->head.epoch)
 			oracle_apply_heard(
-				process->leader->world->oracle,
-				&collective->head,
+				process->leader->world->oracle, &round->head,
 				(unsigned int)atoi(confirm.node + 1));
 		confirm_fini(&confirm);
 	}
 }
 
-static void hear(struct process *process, const struct collective *collective,
+static void hear(struct process *process, const struct sent_round *round,
 		 const void *bytes, size_t size)
 {
 	struct world *world = process->leader->world;
@@ -172,25 +178,24 @@ static void hear(struct process *process, const struct collective *collective,
 	size_t count = manager_keys_masters(&world->keys, masters);
 	struct gather gather;
 
-	if (gather_init(&gather, (uint32_t)collective->nodes->count) < 0)
+	if (gather_init(&gather, (uint32_t)round->nodes->count) < 0)
 		abort();
-	process->part_nodes = collective->nodes;
+	process->part_nodes = round->nodes;
 	if (gather_merge(&gather, bytes, size) == 0) {
 		for (size_t i = 0; i < gather.set_count; i++) {
 			const struct gather_set *set = &gather.sets[i];
 
-			if (gather_verify(set, &collective->head, masters,
-					  count, node_of, process) < 0)
+			if (gather_verify(set, &round->head, masters, count,
+					  node_of, process) < 0)
 				continue;
 			idset_foreach (place, set->places)
 				oracle_apply_heard(
-					world->oracle, &collective->head,
+					world->oracle, &round->head,
 					(unsigned int)atoi(
-						collective->nodes
-							->names[place] +
+						round->nodes->names[place] +
 						1));
 		}
-		hear_carried(process, collective, &gather, masters, count);
+		hear_carried(process, round, &gather, masters, count);
 	}
 	gather_fini(&gather);
 }
@@ -198,39 +203,38 @@ static void hear(struct process *process, const struct collective *collective,
 static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 {
 	struct process *process = ctx;
-	const struct collective *collective = find(process, id);
+	const struct sent_round *round = find(process, id);
 
-	if (collective == NULL)
+	if (round == NULL)
 		world_fail(process->leader->world,
-			   "a part of collective %llu, which is not under way",
+			   "a part of round %llu, which is not under way",
 			   (unsigned long long)id);
-	if (collective->head.op == COMMAND_APPLY)
-		hear(process, collective, bytes, size);
-	engine_collective_part(process->engine, id, bytes, size);
+	if (round->head.op == COMMAND_APPLY)
+		hear(process, round, bytes, size);
+	engine_round_part(process->engine, id, bytes, size);
 }
 
 static void on_ended(void *ctx, uint64_t id, int result,
-		     const struct collective_failure *failures, size_t count)
+		     const struct round_failure *failures, size_t count)
 {
 	struct process *process = ctx;
 	struct world *world = process->leader->world;
-	struct collective *collective = find(process, id);
+	struct sent_round *round = find(process, id);
 
-	if (collective == NULL)
-		world_fail(world,
-			   "collective %llu ends, which is not under way",
+	if (round == NULL)
+		world_fail(world, "round %llu ends, which is not under way",
 			   (unsigned long long)id);
-	forget(process, collective);
+	forget(process, round);
 	if (result < 0)
-		coverage_hit(world->coverage, "collective:ended:%s",
+		coverage_hit(world->coverage, "round:ended:%s",
 			     strerrorname_np(-result));
 	for (size_t i = 0; i < count; i++)
-		coverage_hit(world->coverage, "collective:failure:%s",
+		coverage_hit(world->coverage, "round:failure:%s",
 			     strerrorname_np(-failures[i].status));
-	engine_collective_ended(process->engine, id, result, failures, count);
+	engine_round_ended(process->engine, id, result, failures, count);
 }
 
-static const struct broadcast_events events = {
+static const struct round_events events = {
 	.part = on_part,
 	.ended = on_ended,
 };
@@ -260,8 +264,8 @@ bool leader_is_idle(const struct leader *leader, uint64_t *ret_groups)
 
 	*ret_groups =
 		process == NULL ? 0 : endpoint_group_count(process->endpoint);
-	return process == NULL || (process->collectives == NULL &&
-				   endpoint_is_idle(process->endpoint));
+	return process == NULL ||
+	       (process->rounds == NULL && endpoint_is_idle(process->endpoint));
 }
 
 void process_endpoint_open(struct process *process)
@@ -275,8 +279,8 @@ void process_endpoint_open(struct process *process)
 void process_endpoint_close(struct process *process)
 {
 	endpoint_close(take_ptr(process->endpoint));
-	if (process->collectives != NULL)
+	if (process->rounds != NULL)
 		world_fail(process->leader->world,
-			   "%s leaves collectives under way when it ends",
+			   "%s leaves rounds under way when it ends",
 			   process->machine);
 }

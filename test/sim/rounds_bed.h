@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "lanes/manager/broadcast.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/hop.h"
 #include "medium.h"
 #include "lanes/node/collectives.h"
@@ -51,8 +51,8 @@ struct bed {
 	struct hop hop;
 	struct sim_rng rng;
 	scoll_t *scoll;
-	struct broadcasts *broadcasts;
-	struct collective_seam seam;
+	struct rounds *rounds;
+	struct round_seam seam;
 	struct member *members;
 	size_t count;
 	size_t say_count; /* how often each says its number: 1 */
@@ -62,14 +62,14 @@ struct bed {
 		size_t part_count;
 		bool is_ended;
 		int result;
-		struct collective_failure failures[NODES_MAX];
+		struct round_failure failures[NODES_MAX];
 		size_t failure_count;
 	} calls[CALLS_MAX];
 	uint8_t command[65536];
 };
 
 /* Of the manager: what it hears is counted; the context is the bed. */
-extern const struct broadcast_events bed_events;
+extern const struct round_events bed_events;
 
 /* A manager and so many nodes, at most NODES_MAX. */
 struct bed *bed_create(size_t count);
@@ -86,7 +86,7 @@ void manager_stop(struct bed *bed);
 
 /* A call to the first `count` nodes, with `size` bytes of command. */
 int bed_begin(struct bed *bed, uint64_t id, uint64_t group, size_t count,
-	      size_t size, bool is_flat);
+	      size_t size, bool is_separate);
 /* The same, until it has ended. */
 void bed_ask(struct bed *bed, uint64_t id, uint64_t group, size_t count,
 	     size_t size);

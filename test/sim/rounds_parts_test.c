@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers of many parts: each level of the tree takes and gives several. */
-#include "broadcast_bed.h"
+#include "rounds_bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

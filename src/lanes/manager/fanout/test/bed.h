@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lanes/manager/spread.h"
+#include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/gather.h"
 
 #define NODES_MAX  3000
@@ -30,7 +30,7 @@ struct node {
 /* A collective that was started. */
 struct asked {
 	uint64_t id, group;
-	bool is_flat, is_separate;
+	bool is_separate;
 	uint32_t patience_ms, part_bytes;
 	uint32_t places[NODES_MAX];
 	size_t count;
@@ -55,8 +55,8 @@ struct scene {
 	unsigned int late_count;
 	char late_node[16]; /* the last one */
 	uint64_t late_ms;   /* when it was asked */
-	struct collective_seam seam;
-	struct spreads *spreads;
+	struct round_seam seam;
+	struct fanouts *fanouts;
 };
 
 /* Places of a command of `count` nodes that a part is about. */
@@ -69,14 +69,14 @@ struct part {
 #define NOBODY UINT32_MAX
 
 /* As cmocka's set-up and tear-down. */
-int orders_setup(void **state);
-int orders_teardown(void **state);
-void orders_start(struct scene *scene, enum command_op op, size_t count);
-void orders_tick(struct scene *scene);
+int bed_setup(void **state);
+int bed_teardown(void **state);
+void bed_start(struct scene *scene, enum command_op op, size_t count);
+void bed_tick(struct scene *scene);
 /* Time goes on, from deadline to deadline. */
-void orders_advance(struct scene *scene, uint64_t ms);
+void bed_advance(struct scene *scene, uint64_t ms);
 /* The only collective since the first `count`; asserts that it is. */
-struct asked *orders_only(struct scene *scene, size_t count);
+struct asked *bed_only(struct scene *scene, size_t count);
 struct writer asked_confirm(struct scene *scene, const struct asked *asked,
 			    uint32_t place, int result, const char *reason);
 struct part part_begin(struct scene *scene, const struct asked *asked,
@@ -91,7 +91,5 @@ void asked_answer_one(struct scene *scene, const struct asked *asked,
 void asked_end(struct scene *scene, const struct asked *asked);
 void asked_end_without(struct scene *scene, const struct asked *asked,
 		       uint32_t place, int status);
-/* False: there is none from now on. */
-void orders_memory(bool is_there);
 /* Each of the first `count` was told once, the others never. */
-void orders_told_once(const struct scene *scene, size_t count);
+void bed_told_once(const struct scene *scene, size_t count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seam of orders.h, and nodes with keys. */
-#include "orders.h"
+#include "bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static uint32_t place_of(const struct scene *scene, uint64_t nid)
 	return 0;
 }
 
-static int on_start(void *ctx, const struct collective_request *request)
+static int on_start(void *ctx, const struct round_request *request)
 {
 	struct scene *scene = ctx;
 	struct asked *asked;
@@ -39,7 +39,6 @@ static int on_start(void *ctx, const struct collective_request *request)
 	scene->asked[scene->asked_count++] = asked;
 	asked->id = request->id;
 	asked->group = request->group;
-	asked->is_flat = request->is_flat;
 	asked->is_separate = request->parcel.is_separate;
 	asked->patience_ms = request->parcel.patience_ms;
 	asked->part_bytes = request->parcel.part_bytes;
@@ -65,40 +64,39 @@ static void on_cancel(void *ctx, uint64_t id)
 			scene->asked[i]->is_cancelled = true;
 }
 
-static const struct collective_ops collective_ops = {
+static const struct round_ops round_ops = {
 	.start = on_start,
 	.cancel = on_cancel,
 };
 
 /* --- the caller --- */
 
-static bool on_member(void *ctx, const void *arg, const char *name,
-		      struct spread_member *ret_member)
+static bool on_member(void *ctx, const struct fanout_command *command,
+		      const char *name,
+		      uint8_t ret_incarnation[INCARNATION_SIZE])
 {
 	struct scene *scene = ctx;
 	const struct node *node = &scene->nodes[atoi(name + 1)];
 
 	scene->look_up_count++;
-	ret_member->version = WIRE_VERSION;
-	memcpy(ret_member->incarnation, node->incarnation, INCARNATION_SIZE);
+	memcpy(ret_incarnation, node->incarnation, INCARNATION_SIZE);
 	return node->is_up;
 }
 
-static int on_seal(void *ctx, void *arg, uint16_t version,
-		   struct command *ret_command, struct writer *writer)
+static void on_sign(void *ctx, const struct fanout_command *command,
+		    struct command *ret_header, struct writer *writer)
 {
 	struct scene *scene = ctx;
 
-	assert_ptr_equal(arg, scene);
-	*ret_command = (struct command){
-		.version = version,
+	*ret_header = (struct command){
+		.version = WIRE_VERSION,
 		.op = (uint8_t)scene->op,
 		.epoch = EPOCH,
 		.life = LIFE,
 		.sequence = ++scene->sequence,
 		.grant_id = GRANT,
 	};
-	return command_seal(&scene->key, ret_command, writer);
+	assert_int_equal(command_seal(&scene->key, ret_header, writer), 0);
 }
 
 static size_t on_masters(void *ctx, const struct node_master **ret_masters)
@@ -109,11 +107,11 @@ static size_t on_masters(void *ctx, const struct node_master **ret_masters)
 	return 1;
 }
 
-static void on_answered(void *ctx, void *arg, size_t place,
-			const struct spread_answer *answer)
+static void on_answered(void *ctx, const struct fanout_command *command,
+			const struct fanout_answer *answer)
 {
 	struct scene *scene = ctx;
-	struct node *node = &scene->nodes[place];
+	struct node *node = &scene->nodes[atoi(answer->node + 1)];
 
 	node->answer_count++;
 	node->is_heard = answer->is_heard;
@@ -122,55 +120,46 @@ static void on_answered(void *ctx, void *arg, size_t place,
 	memcpy(node->answered_by, answer->incarnation, INCARNATION_SIZE);
 }
 
-static void on_done(void *ctx, void *arg)
+static void on_done(void *ctx, const struct fanout_command *command,
+		    const struct fanout_answer *answers)
 {
 	struct scene *scene = ctx;
 
+	for (size_t i = 0; i < command->node_count; i++) {
+		assert_string_equal(answers[i].node, command->nodes[i]);
+		assert_int_equal(
+			answers[i].result,
+			scene->nodes[atoi(answers[i].node + 1)].result);
+	}
 	scene->done_count++;
 }
 
-static void on_late(void *ctx, const struct spread_late *late)
+static void on_late(void *ctx, const struct fanout_command *command,
+		    const struct fanout_answer *answer, uint64_t asked_ms)
 {
 	struct scene *scene = ctx;
 
-	assert_int_equal(late->op, scene->op);
-	assert_int_equal(late->grant_id, GRANT);
-	assert_memory_equal(scene->nodes[atoi(late->node + 1)].incarnation,
-			    late->incarnation, INCARNATION_SIZE);
-	snprintf(scene->late_node, sizeof(scene->late_node), "%s", late->node);
-	scene->late_ms = late->asked_ms;
+	assert_int_equal(command->op, scene->op);
+	assert_memory_equal(scene->nodes[atoi(answer->node + 1)].incarnation,
+			    answer->incarnation, INCARNATION_SIZE);
+	snprintf(scene->late_node, sizeof(scene->late_node), "%s",
+		 answer->node);
+	scene->late_ms = asked_ms;
 	scene->late_count++;
 }
 
-static const struct spread_ops spread_ops = {
+static const struct fanout_ops fanout_ops = {
 	.member = on_member,
-	.seal = on_seal,
+	.sign = on_sign,
 	.masters = on_masters,
 	.answered = on_answered,
 	.done = on_done,
 	.late = on_late,
 };
 
-/* --- memory --- */
-
-static bool has_no_memory;
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return has_no_memory ? NULL : __real_calloc(count, size);
-}
-
-void orders_memory(bool is_there)
-{
-	has_no_memory = !is_there;
-}
-
 /* --- the scene --- */
 
-int orders_setup(void **state)
+int bed_setup(void **state)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 	const uint8_t seed[KEY_SIZE] = { 1 };
@@ -187,62 +176,55 @@ int orders_setup(void **state)
 		scene->names[i] = node->name;
 	}
 	scene->now_ms = 1000000;
-	scene->seam.ops = &collective_ops;
+	scene->seam.ops = &round_ops;
 	scene->seam.ctx = scene;
-	assert_int_equal(spreads_create(&spread_ops, scene, &scene->seam,
-					&scene->spreads),
-			 0);
+	scene->fanouts = fanouts_create(&fanout_ops, scene, &scene->seam);
 	*state = scene;
 	return 0;
 }
 
-int orders_teardown(void **state)
+int bed_teardown(void **state)
 {
 	struct scene *scene = *state;
 
-	spreads_destroy(scene->spreads);
+	fanouts_destroy(scene->fanouts);
 	for (size_t i = 0; i < scene->asked_count; i++)
 		free(scene->asked[i]);
 	free(scene);
 	return 0;
 }
 
-void orders_start(struct scene *scene, enum command_op op, size_t count)
+void bed_start(struct scene *scene, enum command_op op, size_t count)
 {
-	const struct spread_order order = {
-		.op = op,
-		.group = GRANT,
-		.timeout_ms = TIMEOUT_MS,
-		.nodes = scene->names,
-		.node_count = count,
-		.arg = scene,
-	};
+	struct fanout_command *command =
+		fanout_command_create(op, scene->names, count);
 
+	command->group = GRANT;
+	command->timeout_ms = TIMEOUT_MS;
 	scene->op = op;
-	assert_int_equal(spread_start(scene->spreads, &order, scene->now_ms),
-			 0);
+	fanouts_start(scene->fanouts, command, scene->now_ms);
 }
 
-void orders_tick(struct scene *scene)
+void bed_tick(struct scene *scene)
 {
-	spreads_tick(scene->spreads, scene->now_ms);
+	fanouts_tick(scene->fanouts, scene->now_ms);
 }
 
-void orders_advance(struct scene *scene, uint64_t ms)
+void bed_advance(struct scene *scene, uint64_t ms)
 {
 	uint64_t end_ms = scene->now_ms + ms;
 	uint64_t next_ms;
 
-	orders_tick(scene);
-	while ((next_ms = spreads_deadline_ms(scene->spreads)) <= end_ms) {
+	bed_tick(scene);
+	while ((next_ms = fanouts_deadline_ms(scene->fanouts)) <= end_ms) {
 		assert_true(next_ms > scene->now_ms); /* it does not spin */
 		scene->now_ms = next_ms;
-		orders_tick(scene);
+		bed_tick(scene);
 	}
 	scene->now_ms = end_ms;
 }
 
-struct asked *orders_only(struct scene *scene, size_t count)
+struct asked *bed_only(struct scene *scene, size_t count)
 {
 	assert_int_equal(scene->asked_count, count + 1);
 	return scene->asked[count];
@@ -296,7 +278,7 @@ void part_send(struct part *part)
 	struct writer writer = { 0 };
 
 	assert_int_equal(gather_encode(&part->gather, &writer), 0);
-	spreads_part(part->scene->spreads, part->asked->id, writer.data,
+	fanouts_part(part->scene->fanouts, part->asked->id, writer.data,
 		     writer.size);
 	writer_fini(&writer);
 	gather_fini(&part->gather);
@@ -324,23 +306,23 @@ void asked_answer_one(struct scene *scene, const struct asked *asked,
 
 void asked_end(struct scene *scene, const struct asked *asked)
 {
-	spreads_ended(scene->spreads, asked->id, 0, NULL, 0);
-	orders_tick(scene);
+	fanouts_ended(scene->fanouts, asked->id, 0, NULL, 0);
+	bed_tick(scene);
 }
 
 void asked_end_without(struct scene *scene, const struct asked *asked,
 		       uint32_t place, int status)
 {
-	const struct collective_failure failure = {
+	const struct round_failure failure = {
 		.nid = nid_of_node(scene->nodes[place].name),
 		.status = status,
 	};
 
-	spreads_ended(scene->spreads, asked->id, 0, &failure, 1);
-	orders_tick(scene);
+	fanouts_ended(scene->fanouts, asked->id, 0, &failure, 1);
+	bed_tick(scene);
 }
 
-void orders_told_once(const struct scene *scene, size_t count)
+void bed_told_once(const struct scene *scene, size_t count)
 {
 	assert_int_equal(scene->done_count, 1);
 	for (size_t i = 0; i < NODES_MAX; i++)

@@ -3,7 +3,7 @@
  * What a node's agent and the manager's core do of it is a few lines here:
  * the bytes of an answer are the numbers of those who are in it.
  */
-#include "broadcast_bed.h"
+#include "rounds_bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +160,7 @@ static void part(void *ctx, uint64_t id, const void *bytes, size_t size)
 }
 
 static void ended(void *ctx, uint64_t id, int result,
-		  const struct collective_failure *failures, size_t count)
+		  const struct round_failure *failures, size_t count)
 {
 	struct bed *bed = ctx;
 
@@ -173,13 +173,13 @@ static void ended(void *ctx, uint64_t id, int result,
 		       count * sizeof(*failures));
 }
 
-const struct broadcast_events bed_events = { .part = part, .ended = ended };
+const struct round_events bed_events = { .part = part, .ended = ended };
 
 static void settled(void *ctx)
 {
 	struct bed *bed = ctx;
 
-	broadcasts_settle(bed->broadcasts);
+	rounds_settle(bed->rounds);
 }
 
 void manager_start(struct bed *bed, uint64_t started_us)
@@ -195,16 +195,15 @@ void manager_start(struct bed *bed, uint64_t started_us)
 	};
 
 	bed->scoll = medium_join(bed->medium, &options);
-	assert_int_equal(broadcasts_create(bed->scoll, &bed_events, bed,
-					   &bed->broadcasts),
-			 0);
-	bed->seam = broadcasts_seam(bed->broadcasts);
+	assert_int_equal(
+		rounds_create(bed->scoll, &bed_events, bed, &bed->rounds), 0);
+	bed->seam = rounds_seam(bed->rounds);
 }
 
 void manager_stop(struct bed *bed)
 {
 	medium_leave(take_ptr(bed->scoll));
-	broadcasts_destroy(take_ptr(bed->broadcasts));
+	rounds_destroy(take_ptr(bed->rounds));
 }
 
 struct bed *bed_create(size_t count)
@@ -266,8 +265,7 @@ void bed_destroy(struct bed *bed)
 	struct transport_sim_use use;
 
 	bed_run(bed);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->collective_count,
-			 0);
+	assert_int_equal(rounds_counters(bed->rounds)->round_count, 0);
 	assert_true(medium_is_idle(bed->scoll));
 	transport_sim_use(medium_port(bed->scoll), &use);
 	assert_int_equal(use.posts + use.sends + use.regions, 0);
@@ -289,16 +287,15 @@ void bed_destroy(struct bed *bed)
 }
 
 int bed_begin(struct bed *bed, uint64_t id, uint64_t group, size_t count,
-	      size_t size, bool is_flat)
+	      size_t size, bool is_separate)
 {
 	uint64_t nids[NODES_MAX];
-	const struct collective_request request = {
+	const struct round_request request = {
 		.id = id,
 		.group = group,
-		.is_flat = is_flat,
 		.nids = nids,
 		.count = count,
-		.parcel = { .is_separate = is_flat,
+		.parcel = { .is_separate = is_separate,
 			    .patience_ms = PATIENCE,
 			    .part_bytes = PART_BYTES,
 			    .command = bed->command,

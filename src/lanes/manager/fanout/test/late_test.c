@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers to a REVOKE or LEASE that come when its order is over. */
-#include "orders.h"
+#include "bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,11 +20,11 @@ static struct asked *over_without_1(struct scene *scene, enum command_op op)
 {
 	struct asked *asked;
 
-	orders_start(scene, op, 2);
-	asked = orders_only(scene, 0);
+	bed_start(scene, op, 2);
+	asked = bed_only(scene, 0);
 	asked_answer_but(scene, asked, 2, 1);
-	orders_advance(scene, TIMEOUT_MS);
-	orders_told_once(scene, 2);
+	bed_advance(scene, TIMEOUT_MS);
+	bed_told_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -ETIMEDOUT);
 	return asked;
 }
@@ -36,13 +36,13 @@ static void late_revoke_is_told(void **state)
 
 	assert_false(asked->is_cancelled);
 	asked_answer_one(scene, asked, 2, 1, 0);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->late_count, 1);
 	assert_string_equal(scene->late_node, "n1");
 	/* Then there is nobody left to listen for. */
 	assert_true(asked->is_cancelled);
-	orders_told_once(scene, 2);
-	assert_int_equal(spreads_deadline_ms(scene->spreads), DEADLINE_NONE);
+	bed_told_once(scene, 2);
+	assert_int_equal(fanouts_deadline_ms(scene->fanouts), DEADLINE_NONE);
 }
 
 static void late_revoke_that_is_carried_is_told(void **state)
@@ -53,7 +53,7 @@ static void late_revoke_that_is_carried_is_told(void **state)
 	asked->is_separate = true;
 	asked_answer_one(scene, asked, 2, 1, 0);
 	asked_answer_one(scene, asked, 2, 1, 0);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->late_count, 1);
 }
 
@@ -66,11 +66,11 @@ static void late_lease_is_told(void **state)
 
 	assert_false(asked->is_cancelled);
 	asked_answer_one(scene, asked, 2, 1, 0);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->late_count, 1);
 	assert_string_equal(scene->late_node, "n1");
 	assert_int_equal(scene->late_ms, asked_ms);
-	orders_told_once(scene, 2);
+	bed_told_once(scene, 2);
 }
 
 static void late_refusal_is_no_news(void **state)
@@ -79,10 +79,10 @@ static void late_refusal_is_no_news(void **state)
 	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
 
 	asked_answer_one(scene, asked, 2, 1, -EBUSY);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->late_count, 0);
 	asked_end(scene, asked);
-	assert_int_equal(spreads_deadline_ms(scene->spreads), DEADLINE_NONE);
+	assert_int_equal(fanouts_deadline_ms(scene->fanouts), DEADLINE_NONE);
 }
 
 static void late_forgery_is_no_news(void **state)
@@ -94,7 +94,7 @@ static void late_forgery_is_no_news(void **state)
 	part_add(&part, 1, 0);
 	part.gather.sets[0].tag[0] ^= 1;
 	part_send(&part);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->late_count, 0);
 	asked_end(scene, asked);
 }
@@ -105,16 +105,16 @@ static void answer_after_a_refusal_is_told(void **state)
 	struct scene *scene = *state;
 	struct asked *asked;
 
-	orders_start(scene, COMMAND_REVOKE, 2);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_REVOKE, 2);
+	asked = bed_only(scene, 0);
 	asked_answer_one(scene, asked, 2, 1, -EBUSY);
-	orders_tick(scene);
+	bed_tick(scene);
 	asked_answer_one(scene, asked, 2, 1, 0);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->late_count, 1);
 	asked_answer_one(scene, asked, 2, 0, 0);
-	orders_tick(scene);
-	orders_told_once(scene, 2);
+	bed_tick(scene);
+	bed_told_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -EBUSY);
 }
 
@@ -125,7 +125,7 @@ static void apply_that_is_over_is_not_listened_for(void **state)
 
 	assert_true(asked->is_cancelled);
 	asked_answer_one(scene, asked, 2, 1, 0);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->late_count, 0);
 }
 
@@ -135,20 +135,20 @@ static void order_that_listens_ends_with_its_collectives(void **state)
 	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
 
 	/* Who comes up now is not asked any more. */
-	spreads_node_up(scene->spreads, "n1");
-	orders_tick(scene);
+	fanouts_node_up(scene->fanouts, "n1");
+	bed_tick(scene);
 	assert_int_equal(scene->asked_count, 2);
 	asked_end_without(scene, asked, 1, -EHOSTUNREACH);
 	asked_end_without(scene, scene->asked[1], 1, -EHOSTUNREACH);
-	assert_int_equal(spreads_deadline_ms(scene->spreads), DEADLINE_NONE);
+	assert_int_equal(fanouts_deadline_ms(scene->fanouts), DEADLINE_NONE);
 	assert_false(asked->is_cancelled);
-	orders_told_once(scene, 2);
+	bed_told_once(scene, 2);
 }
 
 int main(void)
 {
 #define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, orders_setup, orders_teardown)
+	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(late_revoke_is_told),
 		TEST(late_revoke_that_is_carried_is_told),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whom a collective reaches, whom it names, and the groups that it goes over. */
-#include "broadcast_bed.h"
+#include "rounds_bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,9 +39,9 @@ static void a_group_is_made_once_and_used_by_some(void **state)
 	bed_ask(bed, 3, 10, 7, 300);
 	bed_expect_all(bed, 2, 40);
 	bed_expect_all(bed, 3, 7);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->made_count, 1);
+	assert_int_equal(rounds_counters(bed->rounds)->made_count, 1);
 	bed->seam.ops->group_drop(bed->seam.ctx, 10);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->group_count, 0);
+	assert_int_equal(rounds_counters(bed->rounds)->group_count, 0);
 	bed_destroy(bed);
 }
 
@@ -55,12 +55,11 @@ static void a_list_that_does_not_fit_is_populated_first(void **state)
 
 		bed_ask(bed, 1, 10, count, 300);
 		bed_expect_all(bed, 1, count);
-		assert_int_equal(
-			broadcasts_counters(bed->broadcasts)->populate_count,
-			0);
+		assert_int_equal(rounds_counters(bed->rounds)->populate_count,
+				 0);
 		bed_ask(bed, 2, 11, count + 1, 300);
 		bed_expect_all(bed, 2, count + 1);
-		if (broadcasts_counters(bed->broadcasts)->populate_count > 0)
+		if (rounds_counters(bed->rounds)->populate_count > 0)
 			most = count;
 		bed_destroy(bed);
 	}
@@ -74,7 +73,7 @@ static void a_command_that_does_not_fit_is_bulk_data(void **state)
 
 	bed_ask(bed, 1, 10, 200, 50000);
 	bed_expect_all(bed, 1, 200);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->bulk_count, 1);
+	assert_int_equal(rounds_counters(bed->rounds)->bulk_count, 1);
 	bed_ask(bed, 2, 0, 200, 50000);
 	bed_expect_all(bed, 2, 200);
 	bed_ask(bed, 3, 12, 3, 50000);
@@ -95,7 +94,7 @@ static void who_moved_is_reached_by_a_new_group(void **state)
 	assert_int_equal(bed->calls[2].heard[5], 0);
 	bed_ask(bed, 3, 10, 20, 300);
 	bed_expect_all(bed, 3, 20);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->made_count, 2);
+	assert_int_equal(rounds_counters(bed->rounds)->made_count, 2);
 	bed_destroy(bed);
 }
 
@@ -107,7 +106,7 @@ static void who_is_new_is_taken_into_the_group(void **state)
 	bed_ask(bed, 2, 10, 20, 300);
 	bed_ask(bed, 3, 10, 15, 300);
 	bed_expect_all(bed, 3, 15);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->made_count, 2);
+	assert_int_equal(rounds_counters(bed->rounds)->made_count, 2);
 	bed_destroy(bed);
 }
 
@@ -162,7 +161,7 @@ static void one_dead_node_does_not_keep_a_large_group_from_the_others(
 
 	member_stop(&bed->members[1]);
 	bed_ask(bed, 1, 10, 600, 300);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->failed_count, 1);
+	assert_int_equal(rounds_counters(bed->rounds)->failed_count, 1);
 	assert_int_equal(
 		bed->calls[1].heard_count + bed->calls[1].failure_count, 600);
 	assert_in_range(bed->calls[1].failure_count, 1, 60);
@@ -214,7 +213,7 @@ static void a_group_that_is_dropped_while_it_is_made_serves_those_who_wait(
 	bed_run(bed);
 	bed_expect_all(bed, 1, 200);
 	bed_expect_all(bed, 2, 100);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->group_count, 0);
+	assert_int_equal(rounds_counters(bed->rounds)->group_count, 0);
 	bed_destroy(bed);
 }
 
@@ -245,10 +244,10 @@ static void groups_that_are_not_used_make_room(void **state)
 {
 	struct bed *bed = bed_create(3);
 
-	for (uint64_t group = 1; group <= BROADCAST_GROUPS_MAX + 20; group++)
+	for (uint64_t group = 1; group <= ROUNDS_GROUPS_MAX + 20; group++)
 		bed_ask(bed, 1, group, 3, 300);
-	assert_int_equal(broadcasts_counters(bed->broadcasts)->group_count,
-			 BROADCAST_GROUPS_MAX);
+	assert_int_equal(rounds_counters(bed->rounds)->group_count,
+			 ROUNDS_GROUPS_MAX);
 	bed_ask(bed, 1, 1, 3, 300);
 	bed_expect_all(bed, 1, 3);
 	bed_destroy(bed);
@@ -258,8 +257,7 @@ static void groups_that_are_not_used_make_room(void **state)
 static void a_group_that_cannot_be_made_is_done_without(void **state)
 {
 	struct bed *bed = bed_create(600);
-	const struct collective_counters *counters =
-		broadcasts_counters(bed->broadcasts);
+	const struct round_counters *counters = rounds_counters(bed->rounds);
 
 	member_stop(&bed->members[599]);
 	bed_ask(bed, 1, 10, 600, 300);
@@ -285,13 +283,12 @@ static void a_group_that_cannot_be_made_is_done_without(void **state)
 static void a_group_is_tried_again_after_a_while(void **state)
 {
 	struct bed *bed = bed_create(200);
-	const struct collective_counters *counters =
-		broadcasts_counters(bed->broadcasts);
+	const struct round_counters *counters = rounds_counters(bed->rounds);
 
 	member_stop(&bed->members[199]);
 	bed_ask(bed, 1, 10, 200, 300);
 	assert_int_equal(counters->failed_count, 1);
-	for (int i = 0; i < BROADCAST_SCATTERS_MAX; i++)
+	for (int i = 0; i < ROUNDS_SCATTERS_MAX; i++)
 		bed_ask(bed, 1, 10, 200, 300);
 	assert_int_equal(counters->populate_count, 1);
 	bed_ask(bed, 1, 10, 200, 300);
@@ -303,26 +300,24 @@ static void a_group_is_tried_again_after_a_while(void **state)
 static void groups_that_are_made_are_no_more_than_may_be(void **state)
 {
 	struct bed *bed = bed_create(150);
-	const struct collective_counters *counters =
-		broadcasts_counters(bed->broadcasts);
+	const struct round_counters *counters = rounds_counters(bed->rounds);
 
-	for (uint64_t group = 1; group <= BROADCAST_GROUPS_MAX; group++) {
+	for (uint64_t group = 1; group <= ROUNDS_GROUPS_MAX; group++) {
 		assert_int_equal(bed_begin(bed, 1, group, 150, 300, false), 0);
 		bed->seam.ops->cancel(bed->seam.ctx, 1);
 	}
-	assert_int_equal(counters->populate_count, BROADCAST_GROUPS_MAX);
+	assert_int_equal(counters->populate_count, ROUNDS_GROUPS_MAX);
 	/* One that is dropped is made to its end. */
 	bed->seam.ops->group_drop(bed->seam.ctx, 5);
-	assert_int_equal(bed_begin(bed, 2, BROADCAST_GROUPS_MAX + 1, 150, 300,
-				   false),
-			 0);
-	assert_int_equal(counters->populate_count, BROADCAST_GROUPS_MAX);
+	assert_int_equal(
+		bed_begin(bed, 2, ROUNDS_GROUPS_MAX + 1, 150, 300, false), 0);
+	assert_int_equal(counters->populate_count, ROUNDS_GROUPS_MAX);
 	bed_run(bed);
 	bed_expect_all(bed, 2, 150);
-	assert_int_equal(counters->group_count, BROADCAST_GROUPS_MAX - 1);
-	bed_ask(bed, 3, BROADCAST_GROUPS_MAX + 1, 150, 300);
+	assert_int_equal(counters->group_count, ROUNDS_GROUPS_MAX - 1);
+	bed_ask(bed, 3, ROUNDS_GROUPS_MAX + 1, 150, 300);
 	bed_expect_all(bed, 3, 150);
-	assert_int_equal(counters->group_count, BROADCAST_GROUPS_MAX);
+	assert_int_equal(counters->group_count, ROUNDS_GROUPS_MAX);
 	bed_destroy(bed);
 }
 
@@ -348,9 +343,9 @@ static int believe_anything(void *ctx, scoll_nid_t root, const void *bytes,
 static void the_manager_takes_no_requests(void **state)
 {
 	struct bed *bed = bed_create(2);
-	struct broadcasts *evil;
-	struct collective_seam seam;
-	const struct collective_request request = {
+	struct rounds *evil;
+	struct round_seam seam;
+	const struct round_request request = {
 		.id = 5,
 		.nids = (const uint64_t[]){ NID_MANAGER, bed->members[1].nid },
 		.count = 2,
@@ -374,10 +369,10 @@ static void the_manager_takes_no_requests(void **state)
 			.share_addresses = true,
 			.settled = nothing,
 		});
-	assert_int_equal(broadcasts_create(bed->members[0].scoll, &bed_events,
-					   bed, &evil),
+	assert_int_equal(rounds_create(bed->members[0].scoll, &bed_events, bed,
+				       &evil),
 			 0);
-	seam = broadcasts_seam(evil);
+	seam = rounds_seam(evil);
 	scoll_address(bed->scoll, address, &size);
 	seam.ops->address(seam.ctx, NID_MANAGER, address, size);
 	size = sizeof(address);
@@ -389,14 +384,14 @@ static void the_manager_takes_no_requests(void **state)
 	bed->hop.authenticator.check = believe_anything;
 	assert_int_equal(seam.ops->start(seam.ctx, &request), 0);
 	bed_run(bed);
-	broadcasts_settle(evil);
+	rounds_settle(evil);
 	assert_true(bed->calls[5].is_ended);
 	assert_int_equal(bed->calls[5].failure_count, 2);
 	assert_int_equal(bed->calls[5].failures[0].status, -EPERM);
 	assert_int_equal(bed->calls[5].failures[1].status, -EPERM);
 	assert_int_equal(bed->members[1].received_count, 0);
 	medium_leave(take_ptr(bed->members[0].scoll));
-	broadcasts_destroy(evil);
+	rounds_destroy(evil);
 	bed_destroy(bed);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers that somebody has changed, left out or made up. */
-#include "orders.h"
+#include "bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@ static void set_with_a_false_tag_is_asked_for_separately(void **state)
 	struct asked *asked;
 	struct part part;
 
-	orders_start(scene, COMMAND_REVOKE, 4);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_REVOKE, 4);
+	asked = bed_only(scene, 0);
 	part = part_begin(scene, asked, 4);
 	part_add(&part, 1, 0);
 	part_add(&part, 2, 0);
@@ -39,15 +39,14 @@ static void set_with_a_false_tag_is_asked_for_separately(void **state)
 	assert_int_equal(scene->nodes[3].answer_count, 1);
 	assert_int_equal(scene->nodes[1].answer_count, 0);
 	assert_int_equal(scene->nodes[2].answer_count, 0);
-	assert_int_equal(spreads_counters(scene->spreads)->false_count, 2);
-	asked = orders_only(scene, 1);
-	assert_true(asked->is_flat);
+	assert_int_equal(fanouts_counters(scene->fanouts)->false_count, 2);
+	asked = bed_only(scene, 1);
 	assert_true(asked->is_separate);
 	assert_int_equal(asked->group, 0);
 	assert_int_equal(asked->count, 2);
 	asked_answer_but(scene, asked, 4, NOBODY);
 	asked_end(scene, asked);
-	orders_told_once(scene, 4);
+	bed_told_once(scene, 4);
 	assert_int_equal(scene->nodes[1].result, 0);
 	assert_true(scene->nodes[1].is_heard);
 }
@@ -58,24 +57,24 @@ static void node_that_was_left_out_is_asked_separately(void **state)
 	struct scene *scene = *state;
 	struct asked *asked;
 
-	orders_start(scene, COMMAND_APPLY, 4);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_APPLY, 4);
+	asked = bed_only(scene, 0);
 	asked_answer_but(scene, asked, 4, 3);
 	asked_end(scene, asked);
 	assert_int_equal(scene->done_count, 0);
-	assert_int_equal(spreads_counters(scene->spreads)->omitted_count, 1);
-	asked = orders_only(scene, 1);
-	assert_true(asked->is_flat);
+	assert_int_equal(fanouts_counters(scene->fanouts)->omitted_count, 1);
+	asked = bed_only(scene, 1);
+	assert_true(asked->is_separate);
 	assert_int_equal(asked->count, 1);
 	assert_int_equal(asked->places[0], 3);
 	/* It is only slow, and is not asked without a pause. */
 	asked_end(scene, asked);
-	orders_only(scene, 1);
-	orders_advance(scene, SPREAD_REPEAT_MS);
+	bed_only(scene, 1);
+	bed_advance(scene, FANOUT_REPEAT_MS);
 	assert_int_equal(scene->asked_count, 3);
 	asked_answer_but(scene, scene->asked[2], 4, NOBODY);
 	asked_end(scene, scene->asked[2]);
-	orders_told_once(scene, 4);
+	bed_told_once(scene, 4);
 }
 
 /* A set may be true and still name nobody who was not there. */
@@ -85,8 +84,8 @@ static void relay_cannot_answer_for_a_node_that_has_not(void **state)
 	struct asked *asked;
 	struct part part;
 
-	orders_start(scene, COMMAND_REVOKE, 3);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_REVOKE, 3);
+	asked = bed_only(scene, 0);
 	part = part_begin(scene, asked, 3);
 	part_add(&part, 0, 0);
 	part_add(&part, 1, 0);
@@ -95,7 +94,7 @@ static void relay_cannot_answer_for_a_node_that_has_not(void **state)
 	asked_end(scene, asked);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(scene->nodes[i].answer_count, 0);
-	asked = orders_only(scene, 1);
+	asked = bed_only(scene, 1);
 	assert_true(asked->is_separate);
 	assert_int_equal(asked->count, 3);
 }
@@ -107,8 +106,8 @@ static void forged_confirmations_count_for_nothing(void **state)
 	struct part part;
 	struct writer confirm;
 
-	orders_start(scene, COMMAND_APPLY, 2);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_APPLY, 2);
+	asked = bed_only(scene, 0);
 	part = part_begin(scene, asked, 2);
 	confirm = asked_confirm(scene, asked, 1, -EIO, "not true");
 	confirm.data[confirm.size - 1] ^= 1;
@@ -121,13 +120,13 @@ static void forged_confirmations_count_for_nothing(void **state)
 			 0);
 	writer_fini(&confirm);
 	part_send(&part);
-	spreads_part(scene->spreads, asked->id, "nonsense", 8);
-	orders_tick(scene);
+	fanouts_part(scene->fanouts, asked->id, "nonsense", 8);
+	bed_tick(scene);
 	for (size_t i = 0; i < 8; i++)
 		assert_int_equal(scene->nodes[i].answer_count, 0);
 	asked_answer_but(scene, asked, 2, NOBODY);
 	asked_end(scene, asked);
-	orders_told_once(scene, 2);
+	bed_told_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, 0);
 }
 
@@ -136,8 +135,8 @@ static void answers_to_another_command_count_for_nothing(void **state)
 	struct scene *scene = *state;
 	struct asked *asked, other;
 
-	orders_start(scene, COMMAND_APPLY, 1);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_APPLY, 1);
+	asked = bed_only(scene, 0);
 	for (int i = 0; i < 5; i++) {
 		other = *asked;
 		other.head.op = i == 0 ? COMMAND_REVOKE : COMMAND_APPLY;
@@ -150,7 +149,7 @@ static void answers_to_another_command_count_for_nothing(void **state)
 		other.is_separate = true;
 		asked_answer_one(scene, &other, 1, 0, 0);
 		asked_answer_one(scene, &other, 1, 0, -EIO);
-		orders_tick(scene);
+		bed_tick(scene);
 		assert_int_equal(scene->nodes[0].answer_count, 0);
 	}
 }
@@ -160,13 +159,13 @@ static void second_answer_changes_nothing(void **state)
 	struct scene *scene = *state;
 	struct asked *asked;
 
-	orders_start(scene, COMMAND_APPLY, 2);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_APPLY, 2);
+	asked = bed_only(scene, 0);
 	asked_answer_one(scene, asked, 2, 0, -EIO);
 	asked_answer_one(scene, asked, 2, 0, 0);
-	orders_tick(scene);
+	bed_tick(scene);
 	asked_answer_one(scene, asked, 2, 0, 0);
-	orders_tick(scene);
+	bed_tick(scene);
 	assert_int_equal(scene->nodes[0].answer_count, 1);
 	assert_int_equal(scene->nodes[0].result, -EIO);
 }
@@ -177,28 +176,28 @@ static void flat_collectives_are_few_and_small(void **state)
 	struct asked *asked;
 	size_t count = 0;
 
-	orders_start(scene, COMMAND_REVOKE, NODES_MAX);
-	asked = orders_only(scene, 0);
+	bed_start(scene, COMMAND_REVOKE, NODES_MAX);
+	asked = bed_only(scene, 0);
 	asked_end(scene, asked); /* all were left out */
-	assert_int_equal(scene->asked_count, 1 + SPREAD_FLATS_MAX);
+	assert_int_equal(scene->asked_count, 1 + FANOUT_FLATS_MAX);
 	for (size_t i = 1; i < scene->asked_count; i++) {
-		assert_true(scene->asked[i]->is_flat);
-		assert_in_range(scene->asked[i]->count, 1, SPREAD_FLAT_MAX);
+		assert_true(scene->asked[i]->is_separate);
+		assert_in_range(scene->asked[i]->count, 1, FANOUT_FLAT_MAX);
 		count += scene->asked[i]->count;
 	}
-	assert_int_equal(count, SPREAD_FLATS_MAX * SPREAD_FLAT_MAX);
+	assert_int_equal(count, FANOUT_FLATS_MAX * FANOUT_FLAT_MAX);
 	/* With each that ends another one begins, until all were asked. */
 	for (size_t i = 1; i < scene->asked_count; i++) {
 		asked_answer_but(scene, scene->asked[i], NODES_MAX, NOBODY);
 		asked_end(scene, scene->asked[i]);
 	}
-	orders_told_once(scene, NODES_MAX);
+	bed_told_once(scene, NODES_MAX);
 }
 
 int main(void)
 {
 #define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, orders_setup, orders_teardown)
+	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(set_with_a_false_tag_is_asked_for_separately),
 		TEST(node_that_was_left_out_is_asked_separately),

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine's side of the fan-out: which nodes are up, the signature, and what
+ * the answers are for. The core and clients get all answers together.
+ *
+ * A grant's nodes are one group from its first command on, until one of its
+ * REVOKEs is over; when more is to be revoked later, it is made again for that.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "lanes/manager/internal.h"
+#include "lanes/manager/member.h"
+#include "lanes/manager/recall.h"
+#include "lanes/proto/gather.h"
+
+static bool on_member(void *ctx, const struct fanout_command *command,
+		      const char *node,
+		      uint8_t ret_incarnation[INCARNATION_SIZE])
+{
+	const struct member *member = member_find(ctx, node);
+
+	if (member == NULL && command->owner == COMMAND_OF_RECALL)
+		return recall_member(ctx, node, ret_incarnation);
+	if (member == NULL || !member->is_greeted)
+		return false;
+	memcpy(ret_incarnation, member->incarnation, INCARNATION_SIZE);
+	return true;
+}
+
+static void on_sign(void *ctx, const struct fanout_command *command,
+		    struct command *ret_header, struct writer *writer)
+{
+	struct engine *engine = ctx;
+
+	*ret_header = (struct command){
+		.op = (uint8_t)command->op,
+		.grant_id = command->grant_id,
+		.apply_floor = command->apply_floor,
+		.body = command->body.data,
+		.body_size = command->body.size,
+	};
+	session_seal(engine, ret_header, writer);
+	ret_header->key_id = engine->command_key.id;
+	ret_header->body = NULL;
+	ret_header->body_size = 0;
+}
+
+static size_t on_masters(void *ctx, const struct node_master **ret_masters)
+{
+	const struct engine *engine = ctx;
+
+	*ret_masters = engine->masters;
+	return engine->master_count;
+}
+
+static void on_answered(void *ctx, const struct fanout_command *command,
+			const struct fanout_answer *answer)
+{
+	struct engine *engine = ctx;
+
+	if (answer->is_heard) {
+		engine->counters.answer_count++;
+		member_heard(engine, answer->node);
+		if (command->op == COMMAND_APPLY && answer->result == -EEXIST)
+			look_now(engine, answer->node);
+		if (command->op == COMMAND_REVOKE && answer->result == 0)
+			look_gone(engine, answer->node, command->grant_id);
+		if (command->op == COMMAND_LEASE && answer->result == 0)
+			member_leased(engine, answer->node);
+	}
+	if (command->owner == COMMAND_OF_LOOK)
+		look_answer(engine, command->id, answer);
+}
+
+static void done_core(struct engine *engine,
+		      const struct fanout_command *command,
+		      const struct fanout_answer *answers)
+{
+	_auto_(freep) struct core_answer *core_answers =
+		memory_array(command->node_count, sizeof(*core_answers));
+
+	for (size_t i = 0; i < command->node_count; i++) {
+		core_answers[i].node = answers[i].node;
+		core_answers[i].result = answers[i].result;
+		core_answers[i].text = answers[i].text;
+		memcpy(core_answers[i].incarnation, answers[i].incarnation,
+		       INCARNATION_SIZE);
+	}
+	core_fanout_done(engine->core, command->id, core_answers,
+			 command->node_count);
+}
+
+static void on_done(void *ctx, const struct fanout_command *command,
+		    const struct fanout_answer *answers)
+{
+	struct engine *engine = ctx;
+
+	if (command->op == COMMAND_REVOKE)
+		engine->rounds.ops->group_drop(engine->rounds.ctx,
+					       command->group);
+	if (command->owner == COMMAND_OF_CLIENT)
+		query_done(engine, command->id, answers, command->node_count);
+	else if (command->owner == COMMAND_OF_CORE && engine->core != NULL)
+		done_core(engine, command, answers);
+}
+
+/* The node was given up; that it lives, or a lane is gone, is news. */
+static void on_late(void *ctx, const struct fanout_command *command,
+		    const struct fanout_answer *answer, uint64_t asked_ms)
+{
+	struct engine *engine = ctx;
+	struct core_confirmation told = {
+		.node = answer->node,
+		.grant_id = command->grant_id,
+		.text = "",
+	};
+
+	member_heard(engine, answer->node);
+	if (command->op == COMMAND_LEASE) {
+		member_leased_late(engine, answer->node, answer->incarnation,
+				   asked_ms);
+		return;
+	}
+	memcpy(told.incarnation, answer->incarnation, sizeof(told.incarnation));
+	look_gone(engine, answer->node, command->grant_id);
+	if (engine->core != NULL)
+		core_confirm(engine->core, &told);
+}
+
+static const struct fanout_ops fanout_ops = {
+	.member = on_member,
+	.sign = on_sign,
+	.masters = on_masters,
+	.answered = on_answered,
+	.done = on_done,
+	.late = on_late,
+};
+
+void engine_fanouts_create(struct engine *engine)
+{
+	static_assert(CORE_NODES_MAX <= GATHER_PLACES_MAX, "any command fits");
+	engine->fanouts = fanouts_create(&fanout_ops, engine, &engine->rounds);
+}

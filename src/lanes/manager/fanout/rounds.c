@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rounds on libscoll, each from its start until its end was handed out. What
+ * comes of a round is kept until rounds_settle(), so that no event comes from
+ * within a call of the seam.
+ */
+#include "lanes/manager/fanout/fanout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/memory.h"
+#include "lanes/manager/fanout/rounds.h"
+
+/* --- rounds --- */
+
+/* Broadcasts are left only when libscoll is no more. */
+static void round_destroy(struct round *round)
+{
+	struct round_bcast *bcast, *next;
+
+	round->owner->counters.round_count--;
+	DL_DELETE2(round->owner->all, round, all_prev, all_next);
+	DL_FOREACH_SAFE (round->bcasts, bcast, next)
+		round_bcast_destroy(bcast);
+	buffers_free(round->parts);
+	writer_fini(&round->payload);
+	writer_fini(&round->bulk_payload);
+	free(round->command);
+	free(round->nids);
+	free(round->failures);
+	free(round);
+}
+
+void round_ready(struct round *round)
+{
+	if (round->is_ready || round->is_cancelled)
+		return;
+	round->is_ready = true;
+	DL_APPEND(round->owner->ready, round);
+}
+
+void round_settle(struct round *round)
+{
+	if (round->bcasts != NULL || !round->is_begun)
+		return;
+	if (!round->is_cancelled)
+		round_ready(round);
+	else if (!round->is_told)
+		round_destroy(round);
+}
+
+void round_fail(struct round *round, int result)
+{
+	round->result = result;
+	round->is_begun = true;
+	round_settle(round);
+}
+
+void round_failure_add(struct round *round, uint64_t nid, int status)
+{
+	if (round->failure_count == round->failure_capacity) {
+		round->failure_capacity = round->failure_capacity * 2 + 8;
+		round->failures =
+			memory_resize(round->failures, round->failure_capacity,
+				      sizeof(*round->failures));
+	}
+	round->failures[round->failure_count++] =
+		(struct round_failure){ .nid = nid, .status = status };
+}
+
+/* What is sent, with the command in it and beside it. */
+static void round_encode(struct round *round, const struct parcel *parcel)
+{
+	struct parcel beside = *parcel;
+
+	round->command = memory_copy(parcel->command, parcel->command_size);
+	round->bulk = (struct iovec){ round->command, parcel->command_size };
+	round->parcel = *parcel;
+	round->parcel.command = round->command;
+	beside.is_bulk = true;
+	memory_check(parcel_encode(&round->parcel, &round->payload));
+	memory_check(parcel_encode(&beside, &round->bulk_payload));
+}
+
+static struct round *round_create(struct rounds *rounds,
+				  const struct round_request *request)
+{
+	struct round *round = memory_alloc(sizeof(*round));
+
+	round->owner = rounds;
+	rounds->counters.round_count++;
+	DL_APPEND2(rounds->all, round, all_prev, all_next);
+	round->id = request->id;
+	round->count = request->count;
+	round->nids = memory_copy(request->nids,
+				  request->count * sizeof(*round->nids));
+	round_encode(round, &request->parcel);
+	HASH_ADD(hh, rounds->by_id, id, sizeof(round->id), round);
+	memory_have(round->hh.tbl);
+	return round;
+}
+
+static struct round *round_find(const struct rounds *rounds, uint64_t id)
+{
+	struct round *round;
+
+	HASH_FIND(hh, rounds->by_id, &id, sizeof(id), round);
+	return round;
+}
+
+/* --- the seam --- */
+
+static int start(void *ctx, const struct round_request *request)
+{
+	bool is_named = request->group != 0 && !request->parcel.is_separate;
+	struct round_group *named = NULL;
+	struct rounds *rounds = ctx;
+	struct round *round;
+	int result;
+
+	if (request->count == 0)
+		return -EINVAL;
+	round = round_create(rounds, request);
+	if (is_named)
+		named = round_group_get(rounds, request->group);
+	result = named != NULL ? round_group_serve(named, round)
+			       : round_scatter(round);
+	if (result == 0)
+		return 0;
+	HASH_DEL(rounds->by_id, round);
+	round_destroy(round);
+	return result;
+}
+
+static void cancel(void *ctx, uint64_t id)
+{
+	struct rounds *rounds = ctx;
+	struct round *round = round_find(rounds, id);
+	struct round_bcast *bcast;
+
+	if (round == NULL)
+		return;
+	HASH_DEL(rounds->by_id, round);
+	round->is_cancelled = true;
+	if (round->named != NULL)
+		DL_DELETE(round->named->waiting, round);
+	if (round->is_ready)
+		DL_DELETE(rounds->ready, round);
+	round->named = NULL;
+	round->is_ready = false;
+	round->is_begun = true;
+	DL_FOREACH (round->bcasts, bcast)
+		scoll_bcast_abort(bcast->request);
+	round_settle(round);
+}
+
+static void address(void *ctx, uint64_t nid, const void *bytes, size_t size)
+{
+	struct rounds *rounds = ctx;
+	struct round_node *known;
+	enum scoll_liveness news = SCOLL_REBOOTED;
+
+	HASH_FIND(hh, rounds->nodes, &nid, sizeof(nid), known);
+	if (size > COLLECTIVE_ADDRESS_MAX || (known == NULL && size == 0))
+		return;
+	if (size == 0) {
+		HASH_DEL(rounds->nodes, known);
+		free(known);
+		news = SCOLL_DEAD;
+	} else if (known == NULL) {
+		known = memory_alloc(sizeof(*known));
+		known->nid = nid;
+		HASH_ADD(hh, rounds->nodes, nid, sizeof(nid), known);
+		memory_have(known->hh.tbl);
+		news = SCOLL_ALIVE;
+	}
+	round_groups_mark(rounds, nid, size == 0);
+	/* What cannot be reached fails as such. */
+	(void)scoll_peer_address(rounds->scoll, nid, bytes, size);
+	(void)scoll_peer_set(rounds->scoll, nid, news);
+}
+
+static void group_drop(void *ctx, uint64_t group)
+{
+	struct rounds *rounds = ctx;
+	struct round_group *named;
+
+	HASH_FIND(hh, rounds->groups, &group, sizeof(group), named);
+	if (named != NULL)
+		round_group_drop(named);
+}
+
+const struct round_counters *rounds_counters(const struct rounds *rounds)
+{
+	return &rounds->counters;
+}
+
+static const struct round_counters *counters(void *ctx)
+{
+	return rounds_counters(ctx);
+}
+
+static const struct round_ops ops = {
+	.start = start,
+	.cancel = cancel,
+	.address = address,
+	.group_drop = group_drop,
+	.counters = counters,
+};
+
+struct round_seam rounds_seam(struct rounds *rounds)
+{
+	return (struct round_seam){ .ops = &ops, .ctx = rounds };
+}
+
+/* --- what has come --- */
+
+static void hand_out(struct rounds *rounds, struct round *round)
+{
+	round->is_told = true;
+	while (round->parts != NULL && !round->is_cancelled) {
+		struct buffer *buffer = round->parts;
+
+		DL_DELETE(round->parts, buffer);
+		rounds->events->part(rounds->ctx, round->id, buffer->bytes,
+				     buffer->size);
+		free(buffer);
+	}
+	round->is_told = false;
+	if (!round->is_begun || round->bcasts != NULL)
+		return;
+	if (!round->is_cancelled) {
+		HASH_DEL(rounds->by_id, round);
+		rounds->events->ended(rounds->ctx, round->id, round->result,
+				      round->failures, round->failure_count);
+	}
+	round_destroy(round);
+}
+
+void rounds_settle(struct rounds *rounds)
+{
+	while (rounds->ready != NULL) {
+		struct round *round = rounds->ready;
+
+		DL_DELETE(rounds->ready, round);
+		round->is_ready = false;
+		hand_out(rounds, round);
+	}
+}
+
+/* --- the whole --- */
+
+int rounds_create(scoll_t *scoll, const struct round_events *events, void *ctx,
+		  struct rounds **ret_broadcasts)
+{
+	struct rounds *rounds = memory_alloc(sizeof(*rounds));
+	int result;
+
+	rounds->scoll = scoll;
+	rounds->events = events;
+	rounds->ctx = ctx;
+	result = scoll_service_register(scoll, PARCEL_SERVICE,
+					&rounds_service_ops, rounds);
+	if (result < 0) {
+		free(rounds);
+		return result;
+	}
+	*ret_broadcasts = rounds;
+	return 0;
+}
+
+void rounds_destroy(struct rounds *rounds)
+{
+	struct round_node *known, *next_known;
+
+	if (rounds == NULL)
+		return;
+	round_groups_fini(rounds);
+	HASH_CLEAR(hh, rounds->by_id);
+	while (rounds->all != NULL)
+		round_destroy(rounds->all);
+	HASH_ITER (hh, rounds->nodes, known, next_known) {
+		HASH_DEL(rounds->nodes, known);
+		free(known);
+	}
+	free(rounds);
+}
