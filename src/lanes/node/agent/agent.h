@@ -34,29 +34,31 @@
 
 struct agent;
 
-#define AGENT_ASKS_MAX         512 /* requests that the guard has not answered */
-#define AGENT_COMMANDS_MAX     256  /* of them, commands; more are dropped */
-#define AGENT_USER_CLIENTS_MAX 64   /* connections of a user but root */
-#define AGENT_WORKS_MAX        1024 /* requests of clients under way */
-#define AGENT_RETRY_MS         1000 /* first pause before a busy lane is tried */
-#define AGENT_RETRY_MS_MAX     60000
-#define AGENT_OWED_MS          1000 /* first pause before owed is sent again */
-#define AGENT_OWED_MS_MAX      60000
-#define AGENT_DIAL_MS          500 /* first pause before connecting again */
-#define AGENT_DIAL_MS_MAX      30000
-#define AGENT_GREET_MS         10000 /* from connection to HELLO */
-#define AGENT_PING_MS          10000 /* of silence */
-#define AGENT_LEASE_MS         30000 /* of silence: the link is dead */
-#define AGENT_IDLE_MS          5000 /* that a link which is leased stays open */
-#define AGENT_RETURN_MS        4000 /* mean pause when a lease has run out */
-#define AGENT_QUICK_MS         200  /* first pause between an epilog's tries */
-#define AGENT_QUICK_MS_MAX     1000
-#define AGENT_PROLOG_MS        30000 /* default timeout */
-#define AGENT_TIMEOUT_MS_MAX   86400000
-#define AGENT_COLLECTIVES_MAX  256     /* that go through this node at once */
-#define AGENT_WAITERS_MAX      256     /* clients that wait for one answer */
-#define AGENT_FRESH_MS         1000    /* how old it may be, but for root */
-#define AGENT_EARLY_MAX        4194304 /* bytes that wait for their command */
+#define AGENT_ASKS_MAX           512 /* requests that the guard has not answered */
+#define AGENT_COMMANDS_MAX       256  /* of them, commands; more are dropped */
+#define AGENT_USER_CLIENTS_MAX   64   /* connections of a user but root */
+#define AGENT_WORKS_MAX          1024 /* requests of clients under way */
+#define AGENT_OTHERS_WORKS_MAX   256  /* of these, others than root's */
+#define AGENT_RETRY_MS           1000 /* first pause before a busy lane is tried */
+#define AGENT_RETRY_MS_MAX       60000
+#define AGENT_OWED_MS            1000 /* first pause before owed is sent again */
+#define AGENT_OWED_MS_MAX        60000
+#define AGENT_DIAL_MS            500 /* first pause before connecting again */
+#define AGENT_DIAL_MS_MAX        30000
+#define AGENT_GREET_MS           10000 /* from connection to HELLO */
+#define AGENT_PING_MS            10000 /* of silence */
+#define AGENT_LEASE_MS           30000 /* of silence: the link is dead */
+#define AGENT_IDLE_MS            5000 /* that a link which is leased stays open */
+#define AGENT_RETURN_MS          4000 /* mean pause when a lease has run out */
+#define AGENT_QUICK_MS           200 /* first pause between an epilog's tries */
+#define AGENT_QUICK_MS_MAX       1000
+#define AGENT_PROLOG_MS          30000 /* default timeout */
+#define AGENT_TIMEOUT_MS_MAX     86400000
+#define AGENT_COLLECTIVES_MAX    256     /* that go through this node at once */
+#define AGENT_WAITERS_MAX        256     /* requests that wait for one answer */
+#define AGENT_OTHERS_WAITERS_MAX 32      /* of these, others than root's */
+#define AGENT_FRESH_MS           1000    /* how old it may be, but for root */
+#define AGENT_EARLY_MAX          4194304 /* bytes that wait for their command */
 
 struct agent_ops {
 	/*

@@ -100,6 +100,7 @@ struct agent {
 	struct client *clients;
 	struct work *works;
 	size_t work_count;
+	size_t others_work_count; /* of these, others than root's */
 	struct relay *relays;
 	size_t command_count; /* at the guard */
 	uint64_t warned_ms;   /* about commands that were not believed */
@@ -130,6 +131,13 @@ uint64_t agent_now_ms(const struct agent *agent);
 static inline uint64_t deadline_min(uint64_t one, uint64_t other)
 {
 	return one < other ? one : other;
+}
+
+/* May this user's request wait, too, with so many others? */
+static inline bool waiters_have_room(size_t count, uid_t uid)
+{
+	return count <
+	       (uid == 0 ? AGENT_WAITERS_MAX : AGENT_OTHERS_WAITERS_MAX);
 }
 
 /* Ask the guard; done may be NULL. -ENOBUFS, -ENOMEM, or the seam's error. */
@@ -207,7 +215,7 @@ struct work_order {
 	uint32_t timeout_ms;
 };
 
-/* -EAGAIN at AGENT_WORKS_MAX, -ENOMEM. */
+/* -EAGAIN at AGENT_WORKS_MAX, or that of others; -ENOMEM. */
 int work_begin(struct agent *agent, const struct work_order *order);
 /* The mirror has changed. */
 void works_wake(struct agent *agent);

@@ -150,12 +150,12 @@ static void clients_answer(struct agent *agent, void *arg, uint64_t number,
 	}
 }
 
-static int wait_for(struct agent *agent, uint64_t peer, uint64_t id)
+static int wait_for(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 {
 	struct object_waiter *waiter;
 	int result = 0;
 
-	if (agent->object_waiter_count == AGENT_WAITERS_MAX)
+	if (!waiters_have_room(agent->object_waiter_count, uid))
 		return -EAGAIN;
 	waiter = calloc(1, sizeof(*waiter));
 	if (!waiter)
@@ -186,7 +186,7 @@ void objects_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 					       agent->object_count));
 		return;
 	}
-	result = wait_for(agent, peer, id);
+	result = wait_for(agent, peer, id, uid);
 	if (result < 0)
 		client_refuse(agent, peer, id, result, "the guard is too busy",
 			      NULL);

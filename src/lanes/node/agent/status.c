@@ -75,7 +75,7 @@ static bool wait_for(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 	struct waiter *waiter;
 
 	if ((uid != 0 && is_fresh(agent)) ||
-	    agent->waiter_count == AGENT_WAITERS_MAX)
+	    !waiters_have_room(agent->waiter_count, uid))
 		return false;
 	waiter = calloc(1, sizeof(*waiter));
 	if (!waiter)

@@ -326,7 +326,9 @@ int work_begin(struct agent *agent, const struct work_order *order)
 {
 	struct work *work;
 
-	if (agent->work_count >= AGENT_WORKS_MAX)
+	if (agent->work_count >= AGENT_WORKS_MAX ||
+	    (order->uid != 0 &&
+	     agent->others_work_count >= AGENT_OTHERS_WORKS_MAX))
 		return -EAGAIN;
 	work = calloc(1, sizeof(*work));
 	if (!work)
@@ -339,6 +341,7 @@ int work_begin(struct agent *agent, const struct work_order *order)
 							  : AGENT_QUICK_MS;
 	DL_APPEND(agent->works, work);
 	agent->work_count++;
+	agent->others_work_count += order->uid != 0;
 	work_step(agent, work);
 	return 0;
 }

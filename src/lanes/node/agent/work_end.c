@@ -117,6 +117,7 @@ void work_remove(struct agent *agent, struct work *work)
 {
 	DL_DELETE(agent->works, work);
 	agent->work_count--;
+	agent->others_work_count -= work->order.uid != 0;
 	for (size_t i = 0; i < work->item_count; i++)
 		free(work->items[i].text);
 	for (size_t i = 0; i < work->object_count; i++)

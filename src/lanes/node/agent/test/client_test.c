@@ -221,6 +221,40 @@ static void daemon_has_so_many_requests(void **state)
 	json_decref(answer);
 }
 
+/* The guard answers nobody before it is pumped. */
+static void users_requests_leave_room_for_roots(void **state)
+{
+	struct bench *bench = *state;
+	const uint64_t count = AGENT_OTHERS_WORKS_MAX + CLIENT_REQUESTS_MAX;
+	uint64_t asker = bench_client(bench, 1007);
+	uint64_t root = bench_client(bench, 0);
+	uint64_t client = 0;
+	size_t refused = 0, answered = 0;
+	struct client_answer head;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	for (uint64_t id = 0; id < count; id++) {
+		if (id % CLIENT_REQUESTS_MAX == 0)
+			client = bench_client(bench, 1007);
+		bench_request(bench, client, id + 1, "env", JOB7);
+		bench_request(bench, asker, id + 1, "objects", "");
+	}
+	bench_request(bench, root, 1, "prolog", JOB7);
+	bench_request(bench, root, 2, "objects", "");
+	bench_pump(bench);
+	while ((answer = bench_answer(bench, &client)) != NULL) {
+		assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+		assert_true(client != root || head.result == 0);
+		refused += head.result == -EAGAIN;
+		answered += head.result == 0;
+		json_decref(answer);
+	}
+	assert_int_equal(answered,
+			 AGENT_OTHERS_WORKS_MAX + AGENT_OTHERS_WAITERS_MAX + 2);
+	assert_int_equal(answered + refused, 2 * count + 2);
+}
+
 static void client_that_leaves_is_not_answered(void **state)
 {
 	struct bench *bench = *state;
@@ -567,6 +601,7 @@ int main(void)
 		TEST(connection_has_so_many_requests),
 		TEST(user_has_so_many_connections),
 		TEST(daemon_has_so_many_requests),
+		TEST(users_requests_leave_room_for_roots),
 		TEST(client_that_leaves_is_not_answered),
 		TEST(clean_takes_what_was_left_and_nothing_else),
 		TEST(clean_of_all_leaves_the_system_its_own),
