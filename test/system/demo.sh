@@ -19,13 +19,13 @@ has_mpi() {
 }
 
 # in_closed_home COMMAND...: with the checkout below a directory that only root can
-# enter, where it is the working directory
+# enter, where it is the working directory; the build is not where it was
 in_closed_home() {
 	mkdir -m 700 "$work/home"
 	mkdir "$work/home/fairlead"
 	# shellcheck disable=SC2016  # expanded by the shell inside
-	unshare --mount sh -c 'mount --bind "$1" "$2" && cd "$2" && shift 2 && exec "$@"' \
-		sh "$root" "$work/home/fairlead" "$@"
+	unshare --mount sh -c 'mount --bind "$1" "$2" && mount -t tmpfs none "$3" &&
+		cd "$2" && shift 3 && exec "$@"' sh "$root" "$work/home/fairlead" "$build" "$@"
 }
 
 if $is_root; then
