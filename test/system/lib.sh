@@ -31,7 +31,7 @@ if [ "$(id -u)" -eq 0 ] && [ "$root" != /mnt ] && ! anybody test -x "$build" &&
 	[[ $build == "$root"/* ]]; then
 	# shellcheck disable=SC2016  # expanded by the shell inside
 	exec unshare --mount sh -c 'mount --bind "$1" /mnt && export FAIRLEAD_BUILD="$2" &&
-		shift 2 && exec "$@"' sh "$root" "/mnt/${build#"$root"/}" \
+		cd / && shift 2 && exec "$@"' sh "$root" "/mnt/${build#"$root"/}" \
 		"/mnt/test/system/$(basename "$0")" "$@"
 fi
 exec 3>&1 1>&2 </dev/null

@@ -38,7 +38,8 @@ struct cluster_programs {
 	char softnic[4096];
 	char libcxi[4096];
 	char cxi_lni[4096];
-	char rms[4096]; /* "": not built */
+	char rms[4096];      /* "": not built */
+	char libscoll[4096]; /* "": installed */
 };
 
 struct cluster_node {

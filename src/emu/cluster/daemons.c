@@ -19,7 +19,26 @@ static int enter_container(void *arg)
 	return result;
 }
 
-/* fairleadd starts as root: it gives its privileges up itself. */
+struct place {
+	struct process *holder;
+	const struct cluster *cluster;
+};
+
+static int enter_with_libraries(void *arg)
+{
+	const struct place *place = arg;
+	char path[CLUSTER_PATH_MAX];
+
+	cluster_path(place->cluster, path, "lib");
+	if (setenv("LD_LIBRARY_PATH", path, 1) < 0)
+		return -errno;
+	return enter_container(place->holder);
+}
+
+/*
+ * fairleadd starts as root, gives its privileges up itself, and loads libscoll
+ * then.
+ */
 static int start_fairleadd(struct cluster *cluster, const char *role,
 			   const char *folder, struct process *holder,
 			   struct process *ret_process,
@@ -34,11 +53,12 @@ static int start_fairleadd(struct cluster *cluster, const char *role,
 				     "--ready-fd",
 				     "3",
 				     NULL };
+	struct place place = { holder, cluster };
 	struct process_spec spec = {
 		.argv = argv,
 		.log_path = log,
-		.prepare = enter_container,
-		.prepare_arg = holder,
+		.prepare = enter_with_libraries,
+		.prepare_arg = &place,
 		.tells_ready = true,
 		.timeout_ms = CLUSTER_READY_MS,
 	};

@@ -5,6 +5,7 @@
  *	cluster.json lock fairlead.conf manager.key
  *	elanhosts           where there is Elan
  *	softnic/            libcxi.so.1 and cxi-lni, for all users to run
+ *	lib/                libscoll.so.0 of a build that others cannot enter
  *	manager/{run,state,log}
  *	NODE/{run,log}      run is /run/fairlead on the node
  */
@@ -81,6 +82,11 @@ int cluster_programs_find(struct cluster_programs *programs,
 			 "../../elan/service/fairlead-rms",
 			 "../../../sbin/fairlead-rms", ret_error) < 0)
 		programs->rms[0] = '\0';
+	/* Where it is installed, all users find it. */
+	if (program_find(programs->libscoll, folder,
+			 "../../scoll/api/libscoll.so.0", "libscoll.so.0",
+			 ret_error) < 0)
+		programs->libscoll[0] = '\0';
 	return 0;
 }
 
@@ -400,14 +406,14 @@ static int owners_set(const struct cluster *cluster,
 static int directories_create(const struct cluster *cluster,
 			      struct fairlead_error *ret_error)
 {
-	static const char *const names[] = { "softnic", "manager",
-					     "manager/run", "manager/state",
-					     "manager/log" };
+	static const char *const names[] = { "softnic",       "lib",
+					     "manager",       "manager/run",
+					     "manager/state", "manager/log" };
 	int result = 0;
 
-	for (size_t i = 0; i < 5 && result == 0; i++)
+	for (size_t i = 0; i < 6 && result == 0; i++)
 		result = directory_create(cluster, names[i],
-					  i == 3 ? 0700 : 0755, ret_error);
+					  i == 4 ? 0700 : 0755, ret_error);
 	for (uint32_t i = 0; i < cluster->node_count && result == 0; i++) {
 		char name[64];
 
@@ -446,6 +452,9 @@ int cluster_files_create(const struct cluster *cluster,
 	cluster_path(cluster, path, "softnic/cxi-lni");
 	if (result == 0)
 		result = file_copy(cluster->programs.cxi_lni, path, ret_error);
+	cluster_path(cluster, path, "lib/libscoll.so.0");
+	if (result == 0 && cluster->programs.libscoll[0] != '\0')
+		result = file_copy(cluster->programs.libscoll, path, ret_error);
 	return result;
 }
 
