@@ -265,12 +265,9 @@ static bool check_page(struct doctor *doctor, struct fairlead *handle,
 
 char *doctor_next_page(const json_t *page)
 {
-	const json_t *nodes = json_object_get(page, "nodes");
-	size_t count = json_array_size(nodes);
+	const char *after = json_string_value(json_object_get(page, "after"));
 
-	if (count == 0 || !json_is_true(json_object_get(page, "more")))
-		return NULL;
-	return strdup(output_text(json_array_get(nodes, count - 1), "name"));
+	return after ? strdup(after) : NULL;
 }
 
 static void check_nodes(struct doctor *doctor, struct fairlead *handle)

@@ -34,8 +34,7 @@ int key_check_nodes(struct cli *cli, uint32_t active)
 {
 	json_auto_t *answer = NULL;
 	_auto_(freep) char *behind = NULL;
-	int code = remote_ask_all(cli, "node-list", NULL, "nodes", "name",
-				  &answer);
+	int code = remote_ask_all(cli, "node-list", NULL, "nodes", &answer);
 
 	if (code != EXIT_DONE) {
 		cli_hint(cli, "--force retires the key without asking");

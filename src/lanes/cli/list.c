@@ -98,7 +98,7 @@ static int run(struct cli *cli)
 
 	if (code == EXIT_DONE)
 		code = remote_ask_all(cli, "list", json_incref(members), "jobs",
-				      "grant_id", &answer);
+				      &answer);
 	if (code != EXIT_DONE)
 		return code;
 	if (cli_flag(cli, "json"))

@@ -113,8 +113,7 @@ static void print_nodes(struct cli *cli, const json_t *nodes)
 static int run(struct cli *cli)
 {
 	json_auto_t *answer = NULL;
-	int code = remote_ask_all(cli, "node-list", NULL, "nodes", "name",
-				  &answer);
+	int code = remote_ask_all(cli, "node-list", NULL, "nodes", &answer);
 
 	if (code != EXIT_DONE)
 		return code;

@@ -78,8 +78,8 @@ static void print_identifiers(struct cli *cli, const json_t *identifiers)
 static int run_list(struct cli *cli)
 {
 	json_auto_t *answer = NULL;
-	int code = remote_ask_all(cli, "quarantine", NULL, "identifiers",
-				  "grant_id", &answer);
+	int code =
+		remote_ask_all(cli, "quarantine", NULL, "identifiers", &answer);
 
 	if (code != EXIT_DONE)
 		return code;

@@ -121,29 +121,15 @@ int remote_ask(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 	return remote_call(cli, handle, op, members_owned, ret_answer);
 }
 
-/* Move the elements of one answer to the array; the last one's name. */
-static json_t *move_elements(json_t *all, const json_t *answer,
-			     const char *list, const char *name)
-{
-	json_t *last = NULL;
-	json_t *element;
-	size_t i;
-
-	json_array_foreach (json_object_get(answer, list), i, element) {
-		json_array_append(all, element);
-		last = json_object_get(element, name);
-	}
-	return last;
-}
-
 /* The members of the next question; false when there is none to ask. */
-static bool next_page(json_t *members, const json_t *answer, json_t *last,
-		      size_t limit, size_t count)
+static bool next_page(json_t *members, const json_t *answer, size_t limit,
+		      size_t count)
 {
-	if (!json_is_true(json_object_get(answer, "more")) ||
-	    (limit > 0 && count >= limit))
+	json_t *after = json_object_get(answer, "after");
+
+	if (!after || (limit > 0 && count >= limit))
 		return false;
-	json_object_set(members, "after", last);
+	json_object_set(members, "after", after);
 	if (limit > 0)
 		json_object_set_new(members, "limit",
 				    json_integer(limit - count));
@@ -151,7 +137,7 @@ static bool next_page(json_t *members, const json_t *answer, json_t *last,
 }
 
 int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
-		    json_t *members_owned, const char *list, const char *name,
+		    json_t *members_owned, const char *list,
 		    json_t **ret_answer)
 {
 	json_auto_t *members = members_owned ? members_owned : json_object();
@@ -161,26 +147,21 @@ int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 
 	while (is_more) {
 		json_auto_t *answer = NULL;
-		json_t *last;
 		int code = remote_call(cli, handle, op, json_incref(members),
 				       &answer);
 
 		if (code != EXIT_DONE)
 			return code;
-		last = move_elements(all, answer, list, name);
-		is_more = next_page(members, answer, last, limit,
-				    json_array_size(all));
-		if (is_more && !last)
-			return cli_fail(cli, EXIT_FAILED,
-					"the daemon says that there is more, "
-					"but not what");
+		json_array_extend(all, json_object_get(answer, list));
+		is_more =
+			next_page(members, answer, limit, json_array_size(all));
 	}
 	*ret_answer = json_pack("{s:O}", list, all);
 	return EXIT_DONE;
 }
 
 int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
-		   const char *list, const char *name, json_t **ret_answer)
+		   const char *list, json_t **ret_answer)
 {
 	_auto_(fairlead_closep) struct fairlead *handle = NULL;
 	int code = remote_open(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, &handle);
@@ -189,7 +170,7 @@ int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
 		json_decref(members_owned);
 		return code;
 	}
-	return remote_call_all(cli, handle, op, members_owned, list, name,
+	return remote_call_all(cli, handle, op, members_owned, list,
 			       ret_answer);
 }
 

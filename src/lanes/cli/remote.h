@@ -45,15 +45,14 @@ int remote_ask(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 /*
  * Call until there is no more, or there are as many as the member `limit` says:
  * *ret_answer, written on success, has the arrays `list` of all answers in one.
- * An answer goes on after the member `name` of the last element.
  */
 int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
-		    json_t *members_owned, const char *list, const char *name,
+		    json_t *members_owned, const char *list,
 		    json_t **ret_answer);
 
 /* Open the manager, call, close. */
 int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
-		   const char *list, const char *name, json_t **ret_answer);
+		   const char *list, json_t **ret_answer);
 
 /*
  * What a person names: a grant id, a grant in text form, a key

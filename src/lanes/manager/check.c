@@ -58,8 +58,9 @@ static int take_records(struct check *check, const struct core *core)
 				return -ENOMEM;
 			}
 			record->view = json_incref(job);
-			filter.after = record->grant_id;
 		}
+		filter.after = (uint64_t)json_integer_value(
+			json_object_get(view, "after"));
 		json_decref(view);
 	}
 	return 0;

@@ -63,6 +63,17 @@ static void count(struct engine *engine, const struct open_request *request,
 	times_add(&metrics->times, engine_now_ms(engine) - request->started_ms);
 }
 
+bool clients_goes_first(const struct engine *engine, uint64_t token)
+{
+	const struct open_request *request;
+	const struct client *client = NULL;
+
+	HASH_FIND(hh, engine->requests, &token, sizeof(token), request);
+	if (request != NULL)
+		client = find(engine, request->peer);
+	return client != NULL && engine_goes_first(engine, client->uid);
+}
+
 void clients_answer(struct engine *engine, uint64_t token, int result,
 		    const char *text, const char *hint, const char *members)
 {

@@ -256,6 +256,8 @@ void clients_answer(struct engine *engine, uint64_t token, int result,
 /* The same with a tree, NULL when memory was out for it. */
 void clients_answer_json(struct engine *engine, uint64_t token,
 			 json_t *members_owned);
+/* Is it root's, or a submitter's? */
+bool clients_goes_first(const struct engine *engine, uint64_t token);
 /* Answer all that are open with an error. */
 void clients_fail_all(struct engine *engine, int result, const char *text,
 		      const char *hint);
@@ -398,7 +400,8 @@ struct engine {
 	uint64_t token_last;
 
 	struct fanouts *fanouts;
-	struct events_read *event_reads; /* under way */
+	struct events_read *event_reads; /* under way, or waiting */
+	bool reads_for_others; /* of these one, for others than who go first */
 	struct counters counters;
 };
 

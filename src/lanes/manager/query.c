@@ -184,10 +184,14 @@ void query_done(struct engine *engine, uint64_t token,
 	clients_answer_json(engine, token, members);
 }
 
-/* Reading the events of one grant after the other. */
+/*
+ * Reading the events of one grant after the other. Commits wait behind reads,
+ * so that one read at a time is at the store for all who do not go first.
+ */
 struct events_read {
 	struct engine *engine;
 	uint64_t token;
+	bool goes_first;
 	uint64_t *grants;
 	size_t count;
 	size_t at;
@@ -206,8 +210,24 @@ static void read_destroy(struct events_read *read)
 	free(read);
 }
 
+static void begin_other(struct engine *engine)
+{
+	struct events_read *read;
+
+	if (engine->reads_for_others)
+		return;
+	DL_SEARCH_SCALAR(engine->event_reads, read, goes_first, false);
+	if (read == NULL)
+		return;
+	engine->reads_for_others = true;
+	read_next(read);
+}
+
 static void events_end(struct events_read *read, int result, const char *text)
 {
+	struct engine *engine = read->engine;
+	bool goes_first = read->goes_first;
+
 	if (result == 0)
 		clients_answer_json(read->engine, read->token,
 				    read->view != NULL
@@ -217,8 +237,12 @@ static void events_end(struct events_read *read, int result, const char *text)
 	else
 		clients_answer(read->engine, read->token, result, text, NULL,
 			       NULL);
-	DL_DELETE(read->engine->event_reads, read);
+	DL_DELETE(engine->event_reads, read);
 	read_destroy(read);
+	if (goes_first)
+		return;
+	engine->reads_for_others = false;
+	begin_other(engine);
 }
 
 static void on_events(void *arg, int result, const struct store_row *rows,
@@ -268,6 +292,7 @@ void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
 		*read = (struct events_read){
 			.engine = engine,
 			.token = token,
+			.goes_first = clients_goes_first(engine, token),
 			.grants = calloc(count + 1, sizeof(*grants)),
 			.count = count,
 			.events = json_array(),
@@ -282,7 +307,10 @@ void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
 	}
 	memcpy(read->grants, grants, count * sizeof(*grants));
 	DL_APPEND(engine->event_reads, read);
-	read_next(read);
+	if (read->goes_first)
+		read_next(read);
+	else
+		begin_other(engine);
 }
 
 void events_fini(struct engine *engine)

@@ -78,8 +78,8 @@ static int make_room(struct reconcile *reconcile, size_t more)
 static int ask_grants(struct reconcile *reconcile, json_t **ret_grants)
 {
 	json_auto_t *answer = NULL;
-	int code = remote_ask_all(reconcile->cli, "list", NULL, "jobs",
-				  "grant_id", &answer);
+	int code =
+		remote_ask_all(reconcile->cli, "list", NULL, "jobs", &answer);
 
 	if (code != EXIT_DONE)
 		return code;

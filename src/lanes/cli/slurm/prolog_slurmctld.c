@@ -33,7 +33,7 @@ static json_t *list_nodes(struct slurm_hook *hook)
 	/* A refusal may also be that there is no manager. */
 	if (!hook->handle ||
 	    remote_call_all(hook->cli, hook->handle, "node-list", NULL, "nodes",
-			    "name", &answer) != EXIT_DONE)
+			    &answer) != EXIT_DONE)
 		return NULL;
 	return json_incref(json_object_get(answer, "nodes"));
 }

@@ -70,6 +70,7 @@ struct request; /* lanes/proto/request.h */
 #define CORE_PLACES_MAX       16     /* drivers that tell a node's place */
 #define CORE_GROUPS_MAX       64     /* different texts of nodes in an answer */
 #define CORE_VIEW_BYTES_MAX   786432 /* then a view says that there is more */
+#define CORE_VIEW_JOBS_MAX    8192   /* that one view looks at, likewise */
 
 /* Bytes that the engine adds to the view of a node, at most. */
 #define CORE_NODE_ADDED_MAX 1280
@@ -422,8 +423,9 @@ void core_told(struct core *core, const char *node, uint64_t id, int result);
 /*
  * --- views: new JSON objects with the members of the client protocol's
  * answers; NULL when memory is out. What only the caller knows is left to it
- * (heard_ms of a node). Long ones stop at CORE_VIEW_BYTES_MAX and say `more`;
- * they go on after what is named: NULL or 0 begins. ---
+ * (heard_ms of a node). Long ones stop at CORE_VIEW_BYTES_MAX or
+ * CORE_VIEW_JOBS_MAX and have `more`, and `after`: what the next view is given as
+ * that. NULL or 0 begins. ---
  */
 
 json_t *core_view_status(const struct core *core);

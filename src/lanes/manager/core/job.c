@@ -76,6 +76,18 @@ struct job *jobs_find(const struct jobs *jobs, uint64_t grant_id)
 	return job;
 }
 
+struct job *jobs_after(const struct jobs *jobs, uint64_t grant_id)
+{
+	struct job *job = jobs_find(jobs, grant_id);
+
+	if (job != NULL)
+		return job->hh.next;
+	for (job = jobs->by_id; job != NULL; job = job->hh.next)
+		if (job->grant_id > grant_id)
+			break;
+	return job;
+}
+
 struct job *jobs_find_name(const struct jobs *jobs, const char *name,
 			   size_t name_size)
 {

@@ -138,6 +138,11 @@ void jobs_init(struct jobs *jobs);
 void jobs_fini(struct jobs *jobs);
 
 struct job *jobs_find(const struct jobs *jobs, uint64_t grant_id);
+/*
+ * The one with the next higher grant id, or NULL; 0: the first. It is found at
+ * once where that grant is there.
+ */
+struct job *jobs_after(const struct jobs *jobs, uint64_t grant_id);
 struct job *jobs_find_key(const struct jobs *jobs, const char *key);
 /* The first grant of SUBMITTER/JOB; the others are its siblings. */
 struct job *jobs_find_name(const struct jobs *jobs, const char *name,

@@ -39,13 +39,18 @@ bool view_array_extend(struct view_array *array, json_t *items_owned,
 	return is_taken;
 }
 
-json_t *view_array_end(struct view_array *array, const char *name)
+json_t *view_array_end(struct view_array *array, const char *name,
+		       json_t *after_owned)
 {
 	json_t *object = memory_check(json_object());
 
 	view_set(object, name, array->items);
 	if (array->has_more)
 		view_set(object, "more", json_true());
+	if (array->has_more && after_owned != NULL)
+		view_set(object, "after", after_owned);
+	else
+		json_decref(after_owned);
 	array->items = NULL;
 	return object;
 }

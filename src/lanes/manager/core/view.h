@@ -32,8 +32,12 @@ bool view_array_add(struct view_array *array, json_t *item_owned, size_t bytes);
 /* The same with all elements of an array, or none. */
 bool view_array_extend(struct view_array *array, json_t *items_owned,
 		       size_t bytes);
-/* {name: items, "more": has_more}; ends the array. */
-json_t *view_array_end(struct view_array *array, const char *name);
+/*
+ * {name: items}, and where there is more "more" and "after", where the next view
+ * goes on (NULL: there is none); ends the array.
+ */
+json_t *view_array_end(struct view_array *array, const char *name,
+		       json_t *after_owned);
 
 /*
  * Add the grants that are over and are meant. -ENOENT, -EPERM with a text, and

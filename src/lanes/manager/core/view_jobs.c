@@ -40,8 +40,7 @@ static bool is_listed(const struct core *core, const struct job *job,
 	const char *interconnect =
 		core->interconnects.list[job->driver].driver->name;
 
-	return job->grant_id > filter->after &&
-	       core_may_see(caller, job->key, job->uid) &&
+	return core_may_see(caller, job->key, job->uid) &&
 	       (!filter->has_uid || filter->uid == job->uid) &&
 	       (filter->state == NULL ||
 		strcmp(filter->state,
@@ -55,12 +54,18 @@ json_t *core_view_list(const struct core *core,
 		       const struct core_filter *filter)
 {
 	struct view_array array;
-	const struct job *job;
+	const struct job *job = jobs_after(&core->jobs, filter->after);
+	uint64_t last = filter->after;
+	size_t looked_count = 0;
 
 	view_array_init(&array);
-	for (job = core->jobs.by_id; job != NULL; job = job->hh.next) {
+	for (; job != NULL; last = job->grant_id, job = job->hh.next) {
 		_auto_(freep) char *nodes = NULL;
 
+		if (looked_count++ == CORE_VIEW_JOBS_MAX) {
+			array.has_more = true;
+			break;
+		}
 		if (!is_listed(core, job, caller, filter))
 			continue;
 		if (filter->limit > 0 &&
@@ -73,7 +78,7 @@ json_t *core_view_list(const struct core *core,
 				    JOB_BYTES + strlen(nodes)))
 			break;
 	}
-	return view_array_end(&array, "jobs");
+	return view_array_end(&array, "jobs", json_integer((json_int_t)last));
 }
 
 /* --- explain --- */
@@ -208,7 +213,7 @@ int core_view_explain(const struct core *core, const struct core_caller *caller,
 	if (result < 0)
 		json_decref(array.items);
 	else
-		*ret_view = view_array_end(&array, "grants");
+		*ret_view = view_array_end(&array, "grants", NULL);
 	return result;
 }
 
@@ -250,14 +255,20 @@ static void identifier_add(const struct core_held *held, void *arg)
 json_t *core_view_quarantine(const struct core *core, uint64_t after)
 {
 	struct view_array array;
-	const struct job *job;
+	const struct job *job = jobs_after(&core->jobs, after);
+	uint64_t last = after;
+	size_t looked_count = 0;
 
 	view_array_init(&array);
-	for (job = core->jobs.by_id; job != NULL && !array.has_more;
-	     job = job->hh.next) {
+	for (; job != NULL; last = job->grant_id, job = job->hh.next) {
 		struct identifiers all = { .core = core, .job = job };
+		bool was_taken;
 
-		if (!job->is_quarantined || job->grant_id <= after)
+		if (looked_count++ == CORE_VIEW_JOBS_MAX) {
+			array.has_more = true;
+			break;
+		}
+		if (!job->is_quarantined)
 			continue;
 		all.items = memory_check(json_array());
 		all.nodes = core_parts_text(core, job, false);
@@ -267,8 +278,11 @@ json_t *core_view_quarantine(const struct core *core, uint64_t after)
 			all.nodes = NULL;
 		}
 		core_ids_each(core, job, identifier_add, &all);
-		view_array_extend(&array, all.items, all.bytes);
+		was_taken = view_array_extend(&array, all.items, all.bytes);
 		free(all.nodes);
+		if (!was_taken)
+			break;
 	}
-	return view_array_end(&array, "identifiers");
+	return view_array_end(&array, "identifiers",
+			      json_integer((json_int_t)last));
 }

@@ -137,6 +137,7 @@ json_t *core_view_nodes(const struct core *core,
 	const struct node *node =
 		after == NULL ? NULL : nodes_find(&core->nodes, after);
 	struct view_array array;
+	const struct node *last = NULL;
 	size_t bytes;
 
 	view_array_init(&array);
@@ -147,6 +148,8 @@ json_t *core_view_nodes(const struct core *core,
 
 		if (!view_array_add(&array, item, bytes))
 			break;
+		last = node;
 	}
-	return view_array_end(&array, "nodes");
+	return view_array_end(&array, "nodes",
+			      last == NULL ? NULL : json_string(last->name));
 }

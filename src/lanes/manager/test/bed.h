@@ -52,6 +52,13 @@ struct bed_commit {
 	void *arg;
 };
 
+struct bed_read {
+	uint64_t id;
+	void (*done)(void *arg, int result, const struct store_row *rows,
+		     size_t count);
+	void *arg;
+};
+
 /* A round that was started; it is kept when it is over. */
 struct bed_round {
 	uint64_t id, group;
@@ -84,6 +91,9 @@ struct bed {
 	struct bed_net clients;
 	struct bed_commit commits[64]; /* in flight, oldest first */
 	size_t commit_count;
+	bool holds_reads; /* until bed_read_one() */
+	struct bed_read reads[8];
+	size_t read_count;
 	struct bed_round *rounds;
 	struct bed_known *known;
 	unsigned int lease_count;   /* LEASE that were answered */
@@ -126,6 +136,8 @@ void bed_crash(struct bed *bed);
 
 /* End the oldest commit in flight with this result; on 0 its rows count. */
 void bed_commit_one(struct bed *bed, int result);
+/* The oldest read that is held is done. */
+void bed_read_one(struct bed *bed);
 /* All of them, and those that follow, with 0. */
 void bed_commit(struct bed *bed);
 /* The clocks go on, and the engine ticks when it wants to. */

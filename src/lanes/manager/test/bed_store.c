@@ -97,16 +97,35 @@ static void on_read(void *ctx, enum store_table table, uint64_t id,
 		    void *arg)
 {
 	struct bed *bed = ctx;
+
+	assert_int_equal(table, STORE_EVENT);
+	assert_in_range(bed->read_count, 0, 7);
+	bed->reads[bed->read_count++] = (struct bed_read){
+		.id = id,
+		.done = done,
+		.arg = arg,
+	};
+	if (!bed->holds_reads)
+		bed_read_one(bed);
+}
+
+void bed_read_one(struct bed *bed)
+{
+	struct bed_read read = bed->reads[0];
 	struct store_row rows[256];
 	struct bed_row *entry;
 	size_t count = 0;
 
+	assert_true(bed->read_count > 0);
+	bed->read_count--;
+	memmove(bed->reads, bed->reads + 1,
+		bed->read_count * sizeof(bed->reads[0]));
 	DL_FOREACH (bed->journal, entry) {
-		if (entry->row.table == table && entry->row.id == id &&
-		    count < 256)
+		if (entry->row.table == STORE_EVENT &&
+		    entry->row.id == read.id && count < 256)
 			rows[count++] = entry->row;
 	}
-	done(arg, 0, rows, count);
+	read.done(read.arg, 0, rows, count);
 }
 
 const struct store_ops bed_store_ops = {

@@ -432,6 +432,30 @@ static void the_eventlog_is_read_from_the_journal(void **state)
 	bed_expect_done(bed, client, -ENOENT);
 }
 
+/* Commits wait behind what is at the store. */
+static void users_reads_of_the_journal_are_one_at_a_time(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t submitter = bed_client(bed, BED_SUBMITTER);
+	uint64_t user = bed_client(bed, BED_USER);
+
+	bed_reserve(bed, submitter, "slurm/1/0", "n0");
+	bed->holds_reads = true;
+	for (int i = 0; i < 3; i++)
+		bed_ask(bed, user, "eventlog", "{s:s}", "key", "slurm/1/0");
+	assert_int_equal(bed->read_count, 1);
+	bed_ask(bed, submitter, "eventlog", "{s:s}", "key", "slurm/1/0");
+	assert_int_equal(bed->read_count, 2);
+	for (int i = 0; i < 3; i++) {
+		bed_read_one(bed);
+		assert_int_equal(bed->read_count, i == 0 ? 2 : 1);
+	}
+	bed_read_one(bed);
+	bed_expect_done(bed, submitter, 0);
+	for (int i = 0; i < 3; i++)
+		bed_expect_done(bed, user, 0);
+}
+
 static void explain_tells_the_past_of_what_is_gone(void **state)
 {
 	struct bed *bed = *state;
@@ -574,6 +598,7 @@ int main(void)
 		TEST(an_answer_to_nobody_is_dropped),
 		TEST(status_says_who_and_how_long),
 		TEST(the_eventlog_is_read_from_the_journal),
+		TEST(users_reads_of_the_journal_are_one_at_a_time),
 		TEST(explain_tells_the_past_of_what_is_gone),
 		TEST(reconfigure_says_what_changed_or_all_errors),
 		TEST(metrics_count_requests_by_op),

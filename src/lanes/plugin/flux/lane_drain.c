@@ -114,7 +114,7 @@ void lane_take_nodes(struct lane *lane, const json_t *answer)
 {
 	const json_t *nodes = json_object_get(answer, "nodes");
 	const json_t *node;
-	const char *last = NULL;
+	const char *after = json_string_value(json_object_get(answer, "after"));
 	size_t i;
 
 	/* What is not known counts against who has failed. */
@@ -125,13 +125,12 @@ void lane_take_nodes(struct lane *lane, const json_t *answer)
 	if (!lane->members)
 		lane->members = json_object();
 	json_array_foreach (nodes, i, node) {
-		last = entry_text(node, "name");
-		json_object_set(lane->members, last,
+		json_object_set(lane->members, entry_text(node, "name"),
 				json_object_get(node, "drained"));
 	}
 	free(lane->after);
-	lane->after = last ? strdup(last) : NULL;
-	if (!json_is_true(json_object_get(answer, "more")) || !lane->after) {
+	lane->after = after ? strdup(after) : NULL;
+	if (!lane->after) {
 		if (lane->blamed)
 			blame_remove_unreached(lane->blamed);
 		else

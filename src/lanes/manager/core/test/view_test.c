@@ -202,14 +202,40 @@ static void a_long_list_fits_into_an_answer(void **state)
 		free(text);
 		count += json_array_size(jobs);
 		pages++;
-		filter.after = (uint64_t)json_integer_value(json_object_get(
-			json_array_get(jobs, json_array_size(jobs) - 1),
-			"grant_id"));
+		filter.after = (uint64_t)json_integer_value(
+			json_object_get(view, "after"));
 		has_more = json_object_get(view, "more") != NULL;
 		json_decref(view);
 	}
 	assert_int_equal(count, 4000);
 	assert_true(pages > 1);
+}
+
+/* Also where none of them is the caller's. */
+static void a_list_looks_at_so_many_grants(void **state)
+{
+	struct fixture *f = *state;
+	struct core_filter filter = { 0 };
+	json_t *view;
+	char key[32], node[8];
+
+	fixture_setting(f, "vni", "1-16000");
+	fixture_restart(f);
+	for (int i = 0; i <= CORE_VIEW_JOBS_MAX; i++) {
+		snprintf(key, sizeof(key), "slurm/%d/0", i);
+		snprintf(node, sizeof(node), "n%d", i % 10);
+		assert_int_equal(reserve(f, key, node, ""), 0);
+		fixture_forget(f);
+	}
+	view = core_view_list(f->core, &bob, &filter);
+	assert_int_equal(json_array_size(at(view, "jobs")), 0);
+	assert_number(view, "after", CORE_VIEW_JOBS_MAX);
+	json_decref(view);
+	filter.after = CORE_VIEW_JOBS_MAX;
+	view = core_view_list(f->core, &bob, &filter);
+	assert_null(json_object_get(view, "more"));
+	assert_null(json_object_get(view, "after"));
+	json_decref(view);
 }
 
 static json_t *explain(struct fixture *f, const struct core_caller *caller,
@@ -697,6 +723,7 @@ int main(void)
 		T(list_is_by_grant_id_and_owner),
 		T(list_is_filtered_and_paged),
 		T(a_long_list_fits_into_an_answer),
+		T(a_list_looks_at_so_many_grants),
 		T(explain_says_where_and_why),
 		T(explain_says_what_is_missing),
 		T(explain_says_what_is_waited_for),
