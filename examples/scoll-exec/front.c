@@ -330,14 +330,11 @@ int front_open(struct front *front, const struct front_options *options,
 		.root_connections = CLIENTS_OF_ROOT,
 		.user_connections_max = CLIENTS_OF_USER,
 	};
-	int result;
 
 	*front = (struct front){ .config = options->config,
 				 .log = options->log,
 				 .loop = uv_default_loop() };
-	result = net_create(front->loop, &net_options, &front->net);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	front->net = net_create(front->loop, &net_options);
 	return net_listen_unix(front->net, options->config->socket_path, 0666,
 			       (uid_t)-1, (gid_t)-1, ret_error);
 }

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "sys/net_internal.h"
 
 #define READ_SIZE   4096  /* least space that is offered to a read */
@@ -89,13 +90,10 @@ void connection_drop(struct connection *connection, int reason)
 		uv_close(&connection->handle, on_stream_closed);
 }
 
-int connection_create(struct net *net, bool is_unix,
-		      struct connection **ret_connection)
+struct connection *connection_create(struct net *net, bool is_unix)
 {
-	struct connection *connection = calloc(1, sizeof(*connection));
+	struct connection *connection = memory_alloc(sizeof(*connection));
 
-	if (connection == NULL)
-		return -ENOMEM;
 	connection->net = net;
 	connection->is_unix = is_unix;
 	connection->state = CONNECTION_DIALING;
@@ -104,16 +102,13 @@ int connection_create(struct net *net, bool is_unix,
 	connection->pending = 1;
 	HASH_ADD(hh, net->connections, peer, sizeof(connection->peer),
 		 connection);
-	if (!hash_was_added(connection)) {
-		free(connection);
-		return -ENOMEM;
-	}
+	if (!hash_was_added(connection))
+		memory_end();
 	uv_timer_init(net->loop, &connection->timer);
 	connection->timer.data = connection;
 	net->connection_count++;
 	net->open_count++;
-	*ret_connection = connection;
-	return 0;
+	return connection;
 }
 
 int connection_stream_init(struct connection *connection)
@@ -291,19 +286,15 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
 	struct connection *connection = handle->data;
 	size_t capacity = connection->capacity;
-	uint8_t *bytes;
 
-	*buffer = uv_buf_init(NULL, 0);
 	if (capacity - connection->size < READ_SIZE) {
 		capacity = capacity == 0 ? READ_SIZE : 2 * capacity;
-		bytes = realloc(connection->bytes, capacity);
-		if (bytes == NULL)
-			return;
-		connection->bytes = bytes;
+		connection->bytes =
+			memory_resize(connection->bytes, capacity, 1);
 		connection->capacity = capacity;
 	}
-	buffer->base = (char *)connection->bytes + connection->size;
-	buffer->len = capacity - connection->size;
+	*buffer = uv_buf_init((char *)connection->bytes + connection->size,
+			      (unsigned int)(capacity - connection->size));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
@@ -521,17 +512,12 @@ size_t net_connection_count(const struct net *net)
 	return net->connection_count;
 }
 
-int net_create(uv_loop_t *loop, const struct net_options *options,
-	       struct net **ret_net)
+struct net *net_create(uv_loop_t *loop, const struct net_options *options)
 {
-	struct net *net;
+	struct net *net = memory_alloc(sizeof(*net));
 
-	if (options->connections_max == 0 || options->events == NULL ||
-	    options->frame_bytes_max > NET_FRAME_BYTES_MOST)
-		return -EINVAL;
-	net = calloc(1, sizeof(*net));
-	if (net == NULL)
-		return -ENOMEM;
+	assert(options->connections_max > 0 && options->events != NULL &&
+	       options->frame_bytes_max <= NET_FRAME_BYTES_MOST);
 	net->loop = loop;
 	net->options = *options;
 	if (net->options.frame_bytes_max == 0)
@@ -546,8 +532,7 @@ int net_create(uv_loop_t *loop, const struct net_options *options,
 		net->turns_owned = turns_create(loop);
 		net->options.turns = net->turns_owned;
 	}
-	*ret_net = net;
-	return 0;
+	return net;
 }
 
 void net_destroy(struct net *net)

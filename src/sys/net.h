@@ -114,9 +114,8 @@ struct net_options {
 
 struct net;
 
-/* -EINVAL, -ENOMEM. The loop is kept by reference. */
-int net_create(uv_loop_t *loop, const struct net_options *options,
-	       struct net **ret_net);
+/* The loop is kept by reference. */
+struct net *net_create(uv_loop_t *loop, const struct net_options *options);
 /*
  * Close all at once, without further events. The net is freed by the loop:
  * run it until it has nothing to do, before it is closed.
@@ -152,7 +151,7 @@ void net_listen_stop(struct net *net);
 /*
  * Connect to "HOST:PORT" (names are looked up) or to a Unix socket (an
  * absolute path). Whether it worked comes as an event. -EINVAL with a text,
- * -EMFILE at connections_max, -ENOMEM.
+ * -EMFILE at connections_max.
  */
 int net_dial(struct net *net, const char *address, uint64_t *ret_peer,
 	     struct fairlead_error *ret_error);

@@ -131,9 +131,7 @@ int net_dial(struct net *net, const char *address, uint64_t *ret_peer,
 	if (net->connection_count >= net->options.connections_max)
 		return error_set(ret_error, -EMFILE, "at most %zu connections",
 				 net->options.connections_max);
-	result = connection_create(net, is_unix, &connection);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	connection = connection_create(net, is_unix);
 	connection->is_announced = true;
 	*ret_peer = connection->peer;
 	connection_timer_start(connection, on_dial_late, NET_DIAL_TIMEOUT_MS);

@@ -83,8 +83,7 @@ struct net {
 };
 
 /* In a state of its own with an initialised timer, and counted. */
-int connection_create(struct net *net, bool is_unix,
-		      struct connection **ret_connection);
+struct connection *connection_create(struct net *net, bool is_unix);
 /* The stream is connected: read, and tell the owner. */
 void connection_opened(struct connection *connection);
 /* Let go at once; the closed event follows from the loop. */

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/memory.h"
 #include "sys/net_internal.h"
 
 #define BACKLOG   1024
@@ -36,13 +37,9 @@ static void on_refusal_closed(uv_handle_t *handle)
 
 static void refuse(struct listener *listener)
 {
-	struct refusal *refusal = calloc(1, sizeof(*refusal));
+	struct refusal *refusal = memory_alloc(sizeof(*refusal));
 	int result;
 
-	if (refusal == NULL) {
-		turns_wait(&listener->asker);
-		return;
-	}
 	result = listener->is_unix
 			 ? uv_pipe_init(listener->net->loop, &refusal->pipe, 0)
 			 : uv_tcp_init(listener->net->loop, &refusal->tcp);
@@ -66,11 +63,11 @@ static void let_in(struct listener *listener)
 	if (net->open_count >= net->options.connections_max &&
 	    !listener->is_unix && net->ending != NULL)
 		connection_drop(net->ending, net->ending->reason);
-	if (net->open_count >= net->options.connections_max ||
-	    connection_create(net, listener->is_unix, &connection) < 0) {
+	if (net->open_count >= net->options.connections_max) {
 		refuse(listener);
 		return;
 	}
+	connection = connection_create(net, listener->is_unix);
 	connection->is_accepted = true;
 	result = connection_stream_init(connection);
 	if (result == 0)
@@ -317,9 +314,8 @@ int net_listen_unix(struct net *net, const char *path, mode_t mode, uid_t uid,
 		return result;
 	listener->path_dev = status.st_dev;
 	listener->path_ino = status.st_ino;
-	listener->path = strdup(path);
-	result = listener->path == NULL ? -ENOMEM
-					: uv_pipe_open(&listener->pipe, fd);
+	listener->path = memory_text(path);
+	result = uv_pipe_open(&listener->pipe, fd);
 	if (result == 0) {
 		fd = -1;
 		result = uv_listen(&listener->stream, BACKLOG, on_connection);

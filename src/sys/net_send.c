@@ -3,6 +3,7 @@
  * Sending. A frame is given to the socket at once, from where it is; only what
  * the socket does not take is copied and queued.
  */
+#include "base/memory.h"
 #include "sys/net_internal.h"
 
 #include <stdlib.h>
@@ -30,12 +31,10 @@ static int queue_rest(struct connection *connection, const uv_buf_t parts[2],
 		      size_t written)
 {
 	size_t size = parts[0].len + parts[1].len;
-	struct pending_write *pending = malloc(sizeof(*pending) + size);
+	struct pending_write *pending = memory_alloc(sizeof(*pending) + size);
 	uv_buf_t buffer;
 	int result;
 
-	if (pending == NULL)
-		return -ENOBUFS;
 	pending->connection = connection;
 	pending->request.data = pending;
 	memcpy(pending->bytes, parts[0].base, parts[0].len);

@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "lanes/credential/credential.h"
 #include "lanes/manager/gate_lane.h"
 #include "lanes/proto/envelope.h"
@@ -64,11 +65,11 @@ static void on_lane_empty(void *ctx)
 }
 
 /* A request or an answer of this connection waits for munged. */
-static int add_task(struct lane *lane, const struct connection *connection,
-		    const void *bytes, size_t size)
+static void add_task(struct lane *lane, const struct connection *connection,
+		     const void *bytes, size_t size)
 {
-	return lane_add(lane, connection->peer, connection->uid,
-			connection->nonce, bytes, size);
+	lane_add(lane, connection->peer, connection->uid, connection->nonce,
+		 bytes, size);
 }
 
 /* --- connections --- */
@@ -242,24 +243,17 @@ static void on_opened(void *ctx, uint64_t peer,
 		      const struct net_peer_info *info)
 {
 	struct gate *gate = ctx;
-	struct net_seam seam = net_seam(gate->net);
-	struct connection *connection = calloc(1, sizeof(*connection));
+	struct connection *connection = memory_alloc(sizeof(*connection));
 
-	if (connection != NULL) {
-		connection->peer = peer;
-		memcpy(connection->address, info->address,
-		       sizeof(info->address));
-		HASH_ADD(hh, gate->connections, peer, sizeof(connection->peer),
-			 connection);
-		if (hash_was_added(connection)) {
-			make_room(gate);
-			DL_APPEND(gate->strangers, connection);
-			gate->open_count++;
-			return;
-		}
-	}
-	free(connection);
-	seam.ops->close(seam.ctx, peer);
+	connection->peer = peer;
+	memcpy(connection->address, info->address, sizeof(info->address));
+	HASH_ADD(hh, gate->connections, peer, sizeof(connection->peer),
+		 connection);
+	if (!hash_was_added(connection))
+		memory_end();
+	make_room(gate);
+	DL_APPEND(gate->strangers, connection);
+	gate->open_count++;
 }
 
 static void on_received(void *ctx, uint64_t peer, const void *frame,
@@ -270,10 +264,7 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 
 	if (connection == NULL || connection->is_ending)
 		return;
-	if (add_task(&gate->requests, connection, frame, size) < 0) {
-		refuse(gate, connection, -ENOMEM, "out of memory");
-		return;
-	}
+	add_task(&gate->requests, connection, frame, size);
 	connection->has_request = true;
 	hold(gate, connection);
 }
@@ -330,9 +321,9 @@ static int seam_send(void *ctx, uint64_t peer, const void *frame, size_t size)
 	connection = find(gate, peer & ~PEER_FLAG);
 	if (connection == NULL || connection->is_ending)
 		return -ENOTCONN;
-	if (connection->answer_bytes + size > NET_QUEUE_BYTES_MAX ||
-	    add_task(&gate->answers, connection, frame, size) < 0)
+	if (connection->answer_bytes + size > NET_QUEUE_BYTES_MAX)
 		return -ENOBUFS;
+	add_task(&gate->answers, connection, frame, size);
 	connection->answer_count++;
 	connection->answer_bytes += size;
 	hold(gate, connection);
@@ -383,7 +374,7 @@ struct net_seam gate_seam(struct gate *gate)
 int gate_create(const struct gate_options *options, struct gate **ret_gate,
 		struct fairlead_error *ret_error)
 {
-	struct gate *gate = calloc(1, sizeof(*gate));
+	struct gate *gate = memory_alloc(sizeof(*gate));
 	struct net_options net = {
 		.turns = options->turns,
 		.events = &net_events,
@@ -395,19 +386,13 @@ int gate_create(const struct gate_options *options, struct gate **ret_gate,
 	};
 	int result;
 
-	if (gate == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	gate->options = *options;
 	result = munge_open(options->munge_socket, &gate->munge, ret_error);
-	if (result == 0) {
-		result = net_create(options->loop, &net, &gate->net);
-		if (result < 0)
-			error_set(ret_error, result, "out of memory");
-	}
 	if (result < 0) {
-		gate_destroy(gate);
+		free(gate);
 		return result;
 	}
+	gate->options = *options;
+	gate->net = net_create(options->loop, &net);
 	gate->requests = (struct lane){
 		.loop = options->loop,
 		.munge = gate->munge,

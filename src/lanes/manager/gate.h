@@ -45,7 +45,7 @@ struct gate_options {
 	const struct log *log;
 };
 
-/* -ENOMEM, or those of munge_open(), with a text. */
+/* Those of munge_open(), with a text. */
 int gate_create(const struct gate_options *options, struct gate **ret_gate,
 		struct fairlead_error *ret_error);
 /* As net_listen_tcp(). */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
+
 static void task_free(struct task *task)
 {
 	free(task->bytes);
@@ -54,23 +56,16 @@ static void lane_next(struct lane *lane)
 	uv_queue_work(lane->loop, &lane->tasks->work, on_work, on_worked);
 }
 
-int lane_add(struct lane *lane, uint64_t peer, uid_t uid,
-	     const uint8_t nonce[ENVELOPE_NONCE_SIZE], const void *bytes,
-	     size_t size)
+void lane_add(struct lane *lane, uint64_t peer, uid_t uid,
+	      const uint8_t nonce[ENVELOPE_NONCE_SIZE], const void *bytes,
+	      size_t size)
 {
-	struct task *task = calloc(1, sizeof(*task));
-	uint8_t *copy = malloc(size);
+	struct task *task = memory_alloc(sizeof(*task));
 
-	if (task == NULL || copy == NULL) {
-		free(task);
-		free(copy);
-		return -ENOMEM;
-	}
-	memcpy(copy, bytes, size);
 	task->work.data = task;
 	task->lane = lane;
 	task->peer = peer;
-	task->bytes = copy;
+	task->bytes = memory_copy(bytes, size);
 	task->size = size;
 	task->uid = uid;
 	memcpy(task->nonce, nonce, sizeof(task->nonce));
@@ -78,7 +73,6 @@ int lane_add(struct lane *lane, uint64_t peer, uid_t uid,
 	lane->count++;
 	if (lane->count == 1)
 		lane_next(lane);
-	return 0;
 }
 
 void lane_cut(struct lane *lane)

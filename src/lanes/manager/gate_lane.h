@@ -47,10 +47,10 @@ struct lane {
 	size_t count;
 };
 
-/* Put a task with a copy of the bytes at the end. -ENOMEM. */
-int lane_add(struct lane *lane, uint64_t peer, uid_t uid,
-	     const uint8_t nonce[ENVELOPE_NONCE_SIZE], const void *bytes,
-	     size_t size);
+/* Put a task with a copy of the bytes at the end. */
+void lane_add(struct lane *lane, uint64_t peer, uid_t uid,
+	      const uint8_t nonce[ENVELOPE_NONCE_SIZE], const void *bytes,
+	      size_t size);
 /*
  * Drop all but the task in the thread, which ends without a `done`; `empty` is
  * called when it does, and not when there is none.

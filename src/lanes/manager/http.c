@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sys/net.h"
 
 #define IDLE_MS   1000 /* between looks when it names no timeout */
@@ -133,12 +134,10 @@ int http_start(uv_loop_t *loop, struct turns *turns, const char *address,
 	       char *(*render)(void *ctx), void *ctx, struct http **ret_http,
 	       uint16_t *ret_port, struct fairlead_error *ret_error)
 {
-	struct http *http = calloc(1, sizeof(*http));
+	struct http *http = memory_alloc(sizeof(*http));
 	const union MHD_DaemonInfo *info;
 	int result;
 
-	if (http == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	http->render = render;
 	http->ctx = ctx;
 	http->asker.run = on_turn;

@@ -66,19 +66,11 @@ struct manager {
 	void *stopped_ctx;
 };
 
-extern const struct net_events role_client_events;
-
 /* Nobody is taken before they listen. Errors have a text. */
 int role_nets_create(struct manager *manager,
 		     const struct descriptor_shares *shares,
 		     struct fairlead_error *ret_error);
 int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error);
-
-/* Clients over TCP, at most so many. Those of gate_create(). */
-int role_gate_create(struct manager *manager, size_t connections_max,
-		     struct fairlead_error *ret_error);
-/* Take them, if there is a gate. Those of gate_listen(). */
-int role_gate_listen(struct manager *manager, struct fairlead_error *ret_error);
 
 /*
  * In this epoch, by which nodes know our messages from those of an earlier

@@ -88,7 +88,7 @@ static bool client_goes_first(void *ctx, uid_t uid)
 	return engine_goes_first(manager->engine, uid);
 }
 
-const struct net_events role_client_events = {
+static const struct net_events client_events = {
 	.opened = on_client_opened,
 	.received = on_client_received,
 	.violated = on_client_violated,
@@ -110,14 +110,21 @@ static char *render_metrics(void *ctx)
 	return engine_metrics(manager->engine);
 }
 
-static int nets_create(struct manager *manager, const struct net_options *nodes,
-		       const struct net_options *clients)
+static int gate_open(struct manager *manager, size_t connections_max,
+		     struct fairlead_error *ret_error)
 {
-	int result = net_create(manager->loop, nodes, &manager->nodes_net);
+	const struct gate_options options = {
+		.loop = manager->loop,
+		.turns = manager->turns,
+		.munge_socket = manager->config->manager.munge_socket,
+		.connections_max = connections_max,
+		.events = &client_events,
+		.events_ctx = manager,
+		.local = net_seam(manager->clients_net),
+		.log = manager->log,
+	};
 
-	return result < 0 ? result
-			  : net_create(manager->loop, clients,
-				       &manager->clients_net);
+	return gate_create(&options, &manager->gate, ret_error);
 }
 
 int role_nets_create(struct manager *manager,
@@ -133,7 +140,7 @@ int role_nets_create(struct manager *manager,
 	};
 	struct net_options clients = {
 		.turns = turns,
-		.events = &role_client_events,
+		.events = &client_events,
 		.events_ctx = manager,
 		.connections_max = shares->clients,
 		.root_connections =
@@ -144,7 +151,6 @@ int role_nets_create(struct manager *manager,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};
 	size_t gate_connections = 0;
-	int result;
 
 	manager->turns = turns;
 	manager->sessions_max = room_sessions(shares);
@@ -152,12 +158,24 @@ int role_nets_create(struct manager *manager,
 		gate_connections =
 			(shares->clients + GATE_SHARE - 1) / GATE_SHARE;
 	clients.connections_max -= gate_connections;
-	result = nets_create(manager, &nodes, &clients);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	manager->nodes_net = net_create(manager->loop, &nodes);
+	manager->clients_net = net_create(manager->loop, &clients);
 	return gate_connections == 0
 		       ? 0
-		       : role_gate_create(manager, gate_connections, ret_error);
+		       : gate_open(manager, gate_connections, ret_error);
+}
+
+static int gate_begin(struct manager *manager, struct fairlead_error *ret_error)
+{
+	uint16_t port;
+	int result = gate_listen(manager->gate,
+				 manager->config->manager.listen_clients, &port,
+				 ret_error);
+
+	if (result == 0)
+		log_info(manager->log, "clients are taken over TCP port=%u",
+			 port);
+	return result;
 }
 
 int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error)
@@ -170,8 +188,8 @@ int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error)
 		result = net_listen_unix(manager->clients_net, config->socket,
 					 SOCKET_MODE, (uid_t)-1, (gid_t)-1,
 					 ret_error);
-	if (result == 0)
-		result = role_gate_listen(manager, ret_error);
+	if (result == 0 && manager->gate != NULL)
+		result = gate_begin(manager, ret_error);
 	if (result == 0 && *config->metrics != 0)
 		result = http_start(manager->loop, manager->turns,
 				    config->metrics, render_metrics, manager,

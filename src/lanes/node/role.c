@@ -325,12 +325,10 @@ static int nets_open(struct node *node, struct fairlead_error *ret_error)
 	uv_loop_t *loop = node->options.loop;
 	int result;
 
-	result = net_create(loop, &manager, &node->manager_net);
-	if (result == 0)
-		result = net_create(loop, &clients, &node->clients_net);
-	if (result == 0)
-		result = pipe_create(loop, node->options.guard->fd,
-				     &guard_events, node, &node->pipe);
+	node->manager_net = net_create(loop, &manager);
+	node->clients_net = net_create(loop, &clients);
+	result = pipe_create(loop, node->options.guard->fd, &guard_events, node,
+			     &node->pipe);
 	if (result < 0)
 		return error_set(ret_error, result, "cannot begin: %s",
 				 strerror(-result));

@@ -118,8 +118,7 @@ static int set_up(void **state)
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
 	snprintf(fixture->path, sizeof(fixture->path), "%s/socket",
 		 fixture->folder);
-	assert_int_equal(net_create(&fixture->loop, &options, &fixture->net),
-			 0);
+	fixture->net = net_create(&fixture->loop, &options);
 	assert_int_equal(net_listen_unix(fixture->net, fixture->path, 0666,
 					 (uid_t)-1, (gid_t)-1, &error),
 			 0);

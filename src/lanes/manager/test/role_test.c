@@ -127,7 +127,7 @@ static void client_connect(struct bench *bench)
 	struct fairlead_error error;
 	char path[64];
 
-	assert_int_equal(net_create(&bench->loop, &options, &bench->net), 0);
+	bench->net = net_create(&bench->loop, &options);
 	snprintf(path, sizeof(path), "%s/socket", bench->folder);
 	bench->is_open = false;
 	bench->is_closed = false;

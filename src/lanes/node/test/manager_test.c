@@ -372,7 +372,7 @@ static void port_find(struct bench *bench)
 	struct fairlead_error error;
 	struct net *net;
 
-	assert_int_equal(net_create(&bench->loop, &options, &net), 0);
+	net = net_create(&bench->loop, &options);
 	assert_int_equal(
 		net_listen_tcp(net, "127.0.0.1:0", &bench->port, &error), 0);
 	net_destroy(net);
@@ -411,7 +411,7 @@ static int setup(void **state)
 	snprintf(path, sizeof(path), "%s/hw", bench.folder);
 	assert_int_equal(mkdir(path, 0700), 0);
 	put_text(&bench, "boot_id", "01234567-89ab-cdef-0123-456789abcdef\n");
-	assert_int_equal(net_create(&bench.loop, &options, &bench.net), 0);
+	bench.net = net_create(&bench.loop, &options);
 	start_manager(&bench);
 	start_node(&bench);
 	wait_for(&bench, "up");

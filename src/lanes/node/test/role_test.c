@@ -458,11 +458,11 @@ static void open_loop(struct bench *bench)
 	struct fairlead_error error;
 
 	assert_int_equal(uv_loop_init(&bench->loop), 0);
-	assert_int_equal(net_create(&bench->loop, &nodes, &bench->nodes), 0);
+	bench->nodes = net_create(&bench->loop, &nodes);
 	assert_int_equal(net_listen_tcp(bench->nodes, "127.0.0.1:0",
 					&bench->port, &error),
 			 0);
-	assert_int_equal(net_create(&bench->loop, &client, &bench->client), 0);
+	bench->client = net_create(&bench->loop, &client);
 }
 
 static int setup(void **state)
