@@ -453,25 +453,12 @@ static struct pair split(void)
 	return pair;
 }
 
-bool pair_is_left_out(void)
-{
-	const char *length = getenv("FAIRLEAD_TEST");
-
-	if (getenv("LINK_TEST_LONG") == NULL || length == NULL ||
-	    strcmp(length, "short") != 0)
-		return false;
-	printf("skipped: over this link in a long run only\n");
-	return true;
-}
-
 int pair_run(const struct pair_setting *setting, const struct pair_case *cases,
 	     unsigned int count)
 {
 	struct pair pair;
 	int status = 0, mine;
 
-	if (pair_is_left_out())
-		return SKIP;
 	pair = split();
 	mine = run_side(&pair, setting, cases, count);
 	if (!pair.is_first)
@@ -510,8 +497,6 @@ static int run_mortal(const struct pair_setting *setting,
 int pair_run_mortal(const struct pair_setting *setting,
 		    const struct pair_case *cases, unsigned int count)
 {
-	if (pair_is_left_out())
-		return SKIP;
 	for (unsigned int i = 0; i < count; i++) {
 		int status = 0;
 		pid_t child = fork();

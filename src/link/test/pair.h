@@ -130,11 +130,6 @@ struct pair_setting {
 };
 
 /*
- * Whether this is said to be left out of a short run: what takes long is not run
- * over each link (LINK_TEST_LONG).
- */
-bool pair_is_left_out(void);
-/*
  * Runs the cases in two processes. Returns what main() should: 0, or 1 when one
  * failed; 77 when the link is not there, with the reason.
  */
