@@ -487,8 +487,14 @@ struct fairlead_driver {
 	const char *description; /* one line */
 	/* Names of settings that exist, ended by NULL; others are errors. */
 	const char *const *settings;
-	/* Variables that `env` sets or unsets, ended by NULL. */
+	/*
+	 * Variables that `env` sets or unsets, ended by NULL. Nobody but Fairlead
+	 * sets those that begin with FAIRLEAD_, or with the driver's name in
+	 * capitals and _: one of them tells that there is a lane.
+	 */
 	const char *const *variables;
+	/* The event of a lane, as `describe` names it; NULL: the driver's name. */
+	const char *event;
 	const struct fairlead_manager_ops *manager;
 	const struct fairlead_node_ops *node;
 	/*
@@ -509,10 +515,12 @@ struct fairlead_driver {
 	 */
 	const char *const *files;
 	/*
-	 * The node half has a task(), which who starts tasks has to call. It is
-	 * said here too for programs that are built without node halves.
+	 * Optional. What a lane with these options needs from the program that
+	 * starts its tasks, besides the variables: "a network namespace for the
+	 * tasks (isolation=netns)". NULL: nothing. options: of a request, or
+	 * those that the plan has completed. A driver with a task() has it.
 	 */
-	bool has_part_in_tasks;
+	const char *(*launch_needs)(const char *options);
 };
 
 #ifdef __cplusplus

@@ -274,7 +274,9 @@ static json_t *describe(const struct contract *contract,
 						     lane, reason, &name,
 						     &text),
 			 0);
-	assert_true(strlen(name) > 0);
+	assert_string_equal(name, contract->driver->event
+					  ? contract->driver->event
+					  : contract->driver->name);
 	assert_null(strpbrk(name, " \"\n"));
 	assert_null(strchr(text, '\n'));
 	if (contract->fixture->secret)

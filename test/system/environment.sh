@@ -118,7 +118,7 @@ within_start() { # within_start COMMAND...: two that say 'started PID', in $slee
 	mapfile -t sleepers < <(awk '/started/ {print $2}' "$work/within.out")
 }
 is_fairlead() { # is_fairlead PID
-	is "$(ps -o comm= -p "$1")" fairlead 'who waits for the tasks'
+	is "$(ps -o comm= -p "$1")" fairlead-run 'who waits for the tasks'
 }
 within_end() { # within_end CODE: and nothing is left
 	code=0

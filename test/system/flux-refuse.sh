@@ -80,8 +80,8 @@ refused() { # refused OPTIONS TEXT: at submission
 	expect_error "$2"
 }
 refused interconnect=ethernet,isolation=netns \
-	"in a lane with 'isolation=netns': its shell does not enter a network namespace"
-refused interconnect=elan3 "cannot start tasks on interconnect 'elan3'"
+	"cannot start tasks in such a lane of 'ethernet'"
+refused interconnect=elan3 "cannot start tasks in such a lane of 'elan3'"
 refused rails=0,interconnect=elan3 "interconnect=' names another one"
 interconnect_is() { # interconnect_is NAME: of jobs that do not say
 	sed -i "s/^\( *interconnect *= *\)\".*\"/\1\"$1\"/" "$config"
@@ -89,7 +89,7 @@ interconnect_is() { # interconnect_is NAME: of jobs that do not say
 }
 interconnect_is elan3
 denied -N2
-expect_error "type=cray-slingshot severity=0 Flux cannot start tasks on interconnect 'elan3'"
+expect_error "type=cray-slingshot severity=0 Flux cannot start tasks in such a lane of 'elan3'"
 expect_flux_events "$job" prolog-start exception epilog-start prolog-finish \
 	epilog-finish free clean
 expect_events "flux/$(plain "$job")" request elan3 release free free
@@ -99,7 +99,7 @@ interconnect_is ethernet
 sed -i 's/isolation = "host,netns"/isolation = "netns,host"/' "$config"
 expect_exit 0 fairlead manager reconfigure
 denied -N2
-expect_error "severity=0 Flux cannot start tasks in a lane with 'isolation=netns'"
+expect_error "severity=0 Flux cannot start tasks in such a lane of 'ethernet'"
 sed -i 's/isolation = "netns,host"/isolation = "host,netns"/' "$config"
 interconnect_is slingshot
 is "$(drained)" '' 'drained nodes'

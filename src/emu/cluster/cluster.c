@@ -48,9 +48,8 @@ static int setting_check(const struct cluster_options *options,
 	if (!cluster_has_section(options, setting))
 		return error_set(ret_error, -EINVAL,
 				 "setting '%s': the sections are manager, "
-				 "node, fabric and slingshot, ethernet where "
-				 "there is a rail and the driver, and elan3 "
-				 "where there is the driver",
+				 "node, fabric, and those of drivers that the "
+				 "nodes have",
 				 setting);
 	return 0;
 }

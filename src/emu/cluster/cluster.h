@@ -73,8 +73,6 @@ struct cluster_options {
 	/* NICs of plain Ethernet of a node, eth1 and on, beside the managing eth0. */
 	uint32_t rail_count;
 	const char *generation; /* of the NIC's driver; NULL: its default */
-	/* The drivers that the daemons have: sections are for these. Ended by NULL. */
-	const struct fairlead_driver *const *drivers;
 	/* "SECTION.NAME=VALUE" lines for the configuration: manager, node, fabric,
 	 * or a driver's name. */
 	const char *const *settings;

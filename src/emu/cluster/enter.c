@@ -21,6 +21,7 @@
 #include "emu/cluster/launch.h"
 #include "emu/cluster/container.h"
 #include "fairlead.h"
+#include "lanes/driver/driver.h"
 
 #define ISOLATION        "FAIRLEAD_ISOLATION"
 #define ISOLATION_NETNS  "netns:"
@@ -72,12 +73,10 @@ int launch_become_owner(const struct cluster *cluster, uid_t uid,
 	return become(uid, user ? user->pw_gid : (gid_t)uid, ret_error);
 }
 
-static void clear_variables(const struct fairlead_driver *const *drivers)
+/* A task never inherits a lane's variables from us. */
+static void unset(void *arg, const char *name)
 {
-	for (; *drivers; drivers++)
-		for (const char *const *name = (*drivers)->variables;
-		     name && *name; name++)
-			unsetenv(*name);
+	unsetenv(name);
 }
 
 /* What a job's environment file says. */
@@ -104,7 +103,7 @@ static int read_env(const struct launch_job *job, struct said *said,
 	char key[160];
 	int result = 0;
 
-	clear_variables(job->drivers);
+	driver_visit_variables(NULL, unset, NULL);
 	if (job->has_lane)
 		result = fairlead_env_read(NULL, job->submitter, job->job,
 					   job->attempt, job->uid, put_env,

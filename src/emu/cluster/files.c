@@ -23,11 +23,8 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "emu/cluster/container.h"
 #include "lanes/proto/keyfile.h"
 #include "sys/rng.h"
-
-#define ELAN_RAILS_MAX 31 /* that fairlead-rms knows */
 
 /* A program seen from the folder of this one: built, or installed. */
 static int program_find(char *path, const char *folder, const char *built,
@@ -153,134 +150,6 @@ static const char *daemon_user(const struct cluster *cluster)
 	return getpwnam("fairlead") != NULL ? "fairlead" : "nobody";
 }
 
-static bool is_in_section(const char *setting, const char *section)
-{
-	size_t size = strlen(section);
-
-	return strncmp(setting, section, size) == 0 && setting[size] == '.';
-}
-
-static bool has_driver(const struct cluster_options *options, const char *name)
-{
-	const struct fairlead_driver *const *drivers = options->drivers;
-
-	for (; drivers != NULL && *drivers != NULL; drivers++)
-		if (strcmp((*drivers)->name, name) == 0)
-			return true;
-	return false;
-}
-
-static bool has_ethernet(const struct cluster_options *options)
-{
-	return options->rail_count > 0 && has_driver(options, "ethernet");
-}
-
-bool cluster_has_section(const struct cluster_options *options,
-			 const char *setting)
-{
-	return is_in_section(setting, "manager") ||
-	       is_in_section(setting, "node") ||
-	       is_in_section(setting, "fabric") ||
-	       is_in_section(setting, "slingshot") ||
-	       (is_in_section(setting, "ethernet") && has_ethernet(options)) ||
-	       (is_in_section(setting, "elan3") &&
-		has_driver(options, "elan3"));
-}
-
-static void section_write(FILE *file, const struct cluster_options *options,
-			  const char *section)
-{
-	for (size_t i = 0; i < options->setting_count; i++) {
-		const char *name = options->settings[i] + strlen(section) + 1;
-
-		if (is_in_section(options->settings[i], section))
-			fprintf(file, "    %.*s = \"%s\"\n",
-				(int)(strchr(name, '=') - name), name,
-				strchr(name, '=') + 1);
-	}
-}
-
-static bool is_named(const struct cluster_options *options, const char *setting)
-{
-	size_t size = strlen(setting);
-
-	for (size_t i = 0; i < options->setting_count; i++)
-		if (strncmp(options->settings[i], setting, size) == 0 &&
-		    options->settings[i][size] == '=')
-			return true;
-	return false;
-}
-
-/*
- * A node has its own cgroup for root: programs that are there see no other. Its
- * daemon and launchers have one mount namespace, which netns wants.
- */
-static void ethernet_write(FILE *file, const struct cluster *cluster,
-			   const struct cluster_options *options)
-{
-	fprintf(file, "\ndriver \"ethernet\" {\n    devices = \"");
-	for (uint32_t i = 1; i <= options->rail_count; i++)
-		fprintf(file, "%seth%u", i > 1 ? "," : "", i);
-	fprintf(file, "\"\n");
-	if (cluster->cgroup[0] != '\0')
-		fprintf(file,
-			"    cgroup = \"" CONTAINER_CGROUP "\"\n"
-			"    job_cgroup = \"" CONTAINER_CGROUP "/job-%%g\"\n");
-	if (!is_named(options, "ethernet.isolation"))
-		fprintf(file, "    isolation = \"host,netns\"\n");
-	section_write(file, options, "ethernet");
-	fprintf(file, "}\n");
-}
-
-/* Nodes have no Elan of their own: it is on when something is set for it. */
-uint32_t cluster_elan_rails(const struct cluster_options *options)
-{
-	const char *name = "elan3.rails=";
-	uint32_t rails = 0;
-
-	for (size_t i = 0; i < options->setting_count; i++) {
-		const char *setting = options->settings[i];
-
-		if (!is_in_section(setting, "elan3"))
-			continue;
-		if (strncmp(setting, name, strlen(name)) == 0)
-			rails = (uint32_t)strtoul(setting + strlen(name), NULL,
-						  10);
-		else if (rails == 0)
-			rails = 1;
-	}
-	/* What is no number of rails is the driver's to refuse. */
-	return rails > ELAN_RAILS_MAX ? 1 : rails;
-}
-
-/* Node I is ElanID I, where nothing else was said. */
-static void elan3_write(FILE *file, const struct cluster *cluster,
-			const struct cluster_options *options)
-{
-	if (cluster->elan_count == 0)
-		return;
-	fprintf(file, "\ndriver \"elan3\" {\n");
-	if (!is_named(options, "elan3.elanhosts") &&
-	    !is_named(options, "elan3.genders"))
-		fprintf(file, "    elanhosts = \"%s/elanhosts\"\n",
-			cluster->dir);
-	section_write(file, options, "elan3");
-	fprintf(file, "}\n");
-}
-
-static int elanhosts_write(const struct cluster *cluster,
-			   struct fairlead_error *ret_error)
-{
-	char path[CLUSTER_PATH_MAX], text[64];
-	uint32_t last = cluster->node_count - 1;
-
-	if (cluster->elan_count == 0)
-		return 0;
-	snprintf(text, sizeof(text), "eip [0-%u] n[0-%u]\n", last, last);
-	cluster_path(cluster, path, "elanhosts");
-	return file_write(path, text, strlen(text), 0644, ret_error);
-}
-
 static int config_write(const struct cluster *cluster,
 			const struct cluster_options *options,
 			struct fairlead_error *ret_error)
@@ -301,27 +170,21 @@ static int config_write(const struct cluster *cluster,
 	fprintf(file, "    state = \"%s/manager/state\"\n", dir);
 	fprintf(file, "    key = \"%s/manager.key\"\n", dir);
 	fprintf(file, "    nodes = \"n[0-%u]\"\n", cluster->node_count - 1);
-	fprintf(file, "    interconnect = \"slingshot\"\n");
+	fprintf(file, "    interconnect = \"%s\"\n",
+		cluster_default_interconnect());
 	fprintf(file, "    user = \"%s\"\n", user);
 	fprintf(file, "    submitter \"run\" { uid = 0 }\n");
-	section_write(file, options, "manager");
+	cluster_section_write(file, options, "manager");
 	fprintf(file, "}\n\nnode {\n");
 	fprintf(file, "    manager = \"" CLUSTER_MANAGER_ADDRESS "\"\n");
 	fprintf(file, "    key = \"/run/fairlead/node.key\"\n");
 	fprintf(file, "    incarnation = \"/run/fairlead/softnic\"\n");
 	fprintf(file, "    user = \"%s\"\n", user);
-	section_write(file, options, "node");
+	cluster_section_write(file, options, "node");
 	fprintf(file, "}\n\nfabric {\n");
-	section_write(file, options, "fabric");
-	fprintf(file, "}\n\ndriver \"slingshot\" {\n");
-	fprintf(file, "    library = \"%s/softnic/libcxi.so.1\"\n", dir);
-	fprintf(file, "    emulation = true\n");
-	fprintf(file, "    device_path = \"/run/fairlead/softnic/dev\"\n");
-	section_write(file, options, "slingshot");
+	cluster_section_write(file, options, "fabric");
 	fprintf(file, "}\n");
-	if (has_ethernet(options))
-		ethernet_write(file, cluster, options);
-	elan3_write(file, cluster, options);
+	cluster_drivers_write(file, cluster, options);
 	if (fclose(file) != 0)
 		return error_set(ret_error, -EIO, "cannot write '%s'", path);
 	return 0;
@@ -441,7 +304,7 @@ int cluster_files_create(const struct cluster *cluster,
 	if (result == 0)
 		result = config_write(cluster, options, ret_error);
 	if (result == 0)
-		result = elanhosts_write(cluster, ret_error);
+		result = cluster_elanhosts_write(cluster, ret_error);
 	if (result == 0)
 		result = keys_write(cluster, ret_error);
 	if (result == 0)

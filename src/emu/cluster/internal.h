@@ -2,6 +2,8 @@
 /* What the files of the emulated cluster share. */
 #pragma once
 
+#include <stdio.h>
+
 #include "emu/cluster/cluster.h"
 
 #define CLUSTER_READY_MS 30000
@@ -28,11 +30,6 @@ int cluster_lock(struct cluster *cluster, struct fairlead_error *ret_error);
 /* files.c: directories, configuration, keys, copies. */
 int cluster_programs_find(struct cluster_programs *programs,
 			  struct fairlead_error *ret_error);
-/* SECTION.NAME=VALUE is for a section that the configuration has. */
-bool cluster_has_section(const struct cluster_options *options,
-			 const char *setting);
-/* How many rails of Elan the settings want; 0: there is none. */
-uint32_t cluster_elan_rails(const struct cluster_options *options);
 int cluster_files_create(const struct cluster *cluster,
 			 const struct cluster_options *options,
 			 struct fairlead_error *ret_error);
@@ -42,6 +39,23 @@ int cluster_files_remove(const struct cluster *cluster,
 int cluster_run_clear(const struct cluster *cluster,
 		      const struct cluster_node *node,
 		      struct fairlead_error *ret_error);
+
+/* drivers.c: sections of the configuration, and what drivers want besides. */
+const char *cluster_default_interconnect(void);
+/* SECTION.NAME=VALUE is for a section that the configuration has. */
+bool cluster_has_section(const struct cluster_options *options,
+			 const char *setting);
+/* The settings that were given for a section. */
+void cluster_section_write(FILE *file, const struct cluster_options *options,
+			   const char *section);
+/* The sections of all drivers. */
+void cluster_drivers_write(FILE *file, const struct cluster *cluster,
+			   const struct cluster_options *options);
+/* How many rails of Elan the settings want; 0: there is none. */
+uint32_t cluster_elan_rails(const struct cluster_options *options);
+/* ElanIDs, where there are such rails. */
+int cluster_elanhosts_write(const struct cluster *cluster,
+			    struct fairlead_error *ret_error);
 
 /* cgroup.c: cluster->cgroup, and one for each node in it. */
 #define CLUSTER_CGROUP_MAX 320

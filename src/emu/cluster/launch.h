@@ -38,8 +38,6 @@ struct launch_job {
 	const char *job;
 	uint32_t attempt;
 	bool has_lane; /* false: there is no environment file to read */
-	/* A task never inherits their variables from us; ended by NULL. */
-	const struct fairlead_driver *const *drivers;
 	uid_t uid;
 	gid_t gid;
 	/*

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
-#include "lanes/driver/driver.h"
 #include "emu/cluster/cluster.h"
 #include "emu/cluster/launch.h"
 #include "emu/cluster/container.h"
@@ -109,7 +108,6 @@ static int run_up(struct cli *cli)
 	struct cluster_options options = {
 		.dir = cli_option(cli, "dir"),
 		.generation = cli_option(cli, "generation"),
-		.drivers = driver_table,
 		.settings = settings,
 		.setting_count = split_settings(text, settings),
 		.progress = cli_flag(cli, "quiet") ? NULL : print_progress,
@@ -244,7 +242,6 @@ static int enter_job(struct cli *cli, const struct cluster *cluster,
 		.job = key.job,
 		.attempt = key.attempt,
 		.has_lane = !json_is_false(json_object_get(grant, "has_lane")),
-		.drivers = driver_table,
 		.uid = (uid_t)output_number(grant, "uid"),
 		.gid = (gid_t)output_number(grant, "gid"),
 	};

@@ -464,7 +464,6 @@ static int start_tasks(struct run *run)
 			.submitter = SUBMITTER,
 			.job = run->job,
 			.has_lane = run->has_lane,
-			.drivers = driver_table,
 			.uid = run->uid,
 			.gid = run->gid,
 			.driver = run->driver,

@@ -186,91 +186,6 @@ static void check_jobs_folder(struct doctor *doctor, const char *path)
 			   "%s is there, and only its daemon writes it", path);
 }
 
-static bool is_on(const char *setting)
-{
-	return setting &&
-	       (strcmp(setting, "true") == 0 || strcmp(setting, "yes") == 0 ||
-		strcmp(setting, "on") == 0);
-}
-
-static void check_library(struct doctor *doctor)
-{
-	const char *path = doctor_setting(doctor, "slingshot", "library");
-	bool is_emulated =
-		is_on(doctor_setting(doctor, "slingshot", "emulation"));
-	struct stat status;
-
-	if (!path)
-		return;
-	if (stat(path, &status) < 0)
-		doctor_say(doctor, DOCTOR_FAIL, "library",
-			   "install the vendor's library, or set 'library' of "
-			   "driver \"slingshot\"",
-			   "%s: %s", path, strerror(errno));
-	else if (!is_emulated &&
-		 (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH))))
-		doctor_say(doctor, DOCTOR_FAIL, "library",
-			   "chown root and chmod go-w it: fairleadd loads it "
-			   "with privileges",
-			   "%s can be changed by others than root", path);
-	else if (is_emulated)
-		doctor_say(doctor, DOCTOR_WARN, "library",
-			   "'emulation = false' where there is hardware",
-			   "%s stands for hardware (emulation is on)", path);
-	else
-		doctor_say(doctor, DOCTOR_OK, "library", NULL,
-			   "%s is there, and root's", path);
-}
-
-/* The file that both roles read, each its own copy. */
-static void check_elan_file(struct doctor *doctor)
-{
-	const char *name = "genders";
-	const char *path = doctor_setting(doctor, "elan3", name);
-	struct stat status;
-
-	if (!path) {
-		name = "elanhosts";
-		path = doctor_setting(doctor, "elan3", name);
-	}
-	if (!path)
-		return;
-	if (stat(path, &status) < 0)
-		doctor_say(doctor, DOCTOR_FAIL, "ElanIDs",
-			   "put the manager's file there, or set another one",
-			   "'%s' of driver \"elan3\": %s: %s", name, path,
-			   strerror(errno));
-	else if (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)))
-		doctor_say(
-			doctor, DOCTOR_FAIL, "ElanIDs",
-			"chown root and chmod go-w it: it says what jobs get",
-			"%s can be changed by others than root", path);
-	else
-		doctor_say(doctor, DOCTOR_OK, "ElanIDs", NULL,
-			   "%s is there, and root's", path);
-}
-
-static void check_rms(struct doctor *doctor)
-{
-	const char *dir = doctor_setting(doctor, "elan3", "rms_directory");
-	char path[4096];
-	struct stat status;
-
-	if (!doctor_setting(doctor, "elan3", "genders") &&
-	    !doctor_setting(doctor, "elan3", "elanhosts"))
-		return;
-	snprintf(path, sizeof(path), "%s/socket",
-		 dir ? dir : "/run/fairlead-rms");
-	if (stat(path, &status) < 0)
-		doctor_say(doctor, DOCTOR_FAIL, "fairlead-rms",
-			   "start fairlead-rms.service, or set 'rms_directory' "
-			   "of driver \"elan3\"",
-			   "%s: %s", path, strerror(errno));
-	else
-		doctor_say(doctor, DOCTOR_OK, "fairlead-rms", NULL,
-			   "%s is there", path);
-}
-
 void doctor_check_files(struct doctor *doctor, unsigned int roles)
 {
 	const struct config *config = doctor->config;
@@ -294,8 +209,5 @@ void doctor_check_files(struct doctor *doctor, unsigned int roles)
 		check_node_key(doctor, config->node.key);
 		check_disk(doctor, "node journal", config->node.run);
 		check_jobs_folder(doctor, config->node.jobs);
-		check_library(doctor);
-		check_rms(doctor);
 	}
-	check_elan_file(doctor);
 }

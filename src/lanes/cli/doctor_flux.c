@@ -14,8 +14,11 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/cli/child.h"
 #include "lanes/cli/remote.h"
+#include "lanes/cli/slurm/expect.h"
+#include "lanes/driver/driver.h"
 
 #define JOBTAP "jobtap plugin"
 
@@ -238,11 +241,9 @@ static void check_setting(const struct doctor_flux *flux,
 {
 	_auto_(freep) char *advice = NULL;
 
-	if (asprintf(&advice,
-		     "in [fairlead]: %s = \"%s\"; then 'flux config "
-		     "reload'",
-		     name, wanted) < 0)
-		advice = NULL;
+	advice = memory_format("in [fairlead]: %s = \"%s\"; then 'flux config "
+			       "reload'",
+			       name, wanted);
 	if (strcmp(value, wanted) == 0)
 		doctor_say(flux->doctor, DOCTOR_OK, JOBTAP, NULL,
 			   "%s is %s, as fairlead.conf has it", name, value);
@@ -276,11 +277,9 @@ static void check_timeout(const struct doctor_flux *flux, const char *name,
 {
 	_auto_(freep) char *advice = NULL;
 
-	if (asprintf(&advice,
-		     "in [fairlead]: %s = \"%" PRIu32
-		     "s\"; or make '%s' of fairlead.conf shorter",
-		     name, ours_ms / 1000 + 30, ours) < 0)
-		advice = NULL;
+	advice = memory_format("in [fairlead]: %s = \"%" PRIu32
+			       "s\"; or make '%s' of fairlead.conf shorter",
+			       name, ours_ms / 1000 + 30, ours);
 	if (seconds > 0 && seconds * 1000 <= ours_ms)
 		doctor_say(
 			flux->doctor, DOCTOR_WARN, JOBTAP, advice,
@@ -323,11 +322,10 @@ static void check_address(const struct doctor_flux *flux)
 
 	if (flux->rank != 0)
 		return; /* other machines may reach it another way */
-	if (asprintf(&advice,
-		     "in [fairlead]: manager = \"%s\"; or 'manager' of the "
-		     "section 'flux'",
-		     wanted) < 0)
-		advice = NULL;
+	advice = memory_format(
+		"in [fairlead]: manager = \"%s\"; or 'manager' of the "
+		"section 'flux'",
+		wanted);
 	if (*said && strcmp(said, wanted) != 0)
 		doctor_say(flux->doctor, DOCTOR_FAIL, REACH, advice,
 			   "the jobtap plugin asks %s, fairlead.conf has %s: "
@@ -415,25 +413,17 @@ static void check_reach(const struct doctor_flux *flux,
 static void check_interconnect(const struct doctor_flux *flux)
 {
 	const char *name = flux->config->manager.interconnect;
-	const struct config_driver *section =
-		config_driver_find(flux->config, name);
-	const char *isolation = doctor_setting(flux->doctor, name, "isolation");
+	struct fairlead_plan plan;
+	struct fairlead_error error;
 
-	if (section && section->driver->has_part_in_tasks)
+	/* Without a plan the driver is asked about no options. */
+	(void)lane_plan(flux->config, name, "", &plan);
+	if (driver_check_launch(name, plan.options, "Flux", &error) < 0)
 		doctor_say(flux->doctor, DOCTOR_FAIL, "interconnect",
 			   "let 'interconnect' of fairlead.conf be another "
-			   "one",
-			   "%s has a part in each task, which Flux does not "
-			   "start: each job that does not say is refused",
-			   name);
-	else if (isolation && strncmp(isolation, "netns", 5) == 0)
-		doctor_say(flux->doctor, DOCTOR_FAIL, "interconnect",
-			   "in the section of the driver: isolation = \"host\" "
-			   "or \"host,netns\"",
-			   "%s has isolation = \"%s\", and Flux enters no "
-			   "network namespace: each job that does not say is "
-			   "refused",
-			   name, isolation);
+			   "one, or change the section of the driver",
+			   "each job that does not say is refused: %s",
+			   error.text);
 }
 
 static void check_beside(const struct doctor_flux *flux)

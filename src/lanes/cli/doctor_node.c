@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/idset.h"
 #include "lanes/cli/doctor.h"
+#include "lanes/cli/inherit.h"
 #include "lanes/cli/output.h"
-#include "lanes/driver/driver.h"
 #include "lanes/cli/remote.h"
 
 static bool has_flag(const json_t *object, const char *name)
@@ -244,24 +244,9 @@ static void check_devices(struct doctor *doctor, const json_t *answer)
 	}
 }
 
-/* Variables of drivers that we have: [[name, value], ...]. */
-static json_t *own_variables(void)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; driver_table[i]; i++)
-		for (const char *const *name = driver_table[i]->variables;
-		     name && *name; name++)
-			if (getenv(*name))
-				json_array_append_new(list,
-						      json_pack("[s, s]", *name,
-								getenv(*name)));
-	return list;
-}
-
 static void check_environment(struct doctor *doctor, struct fairlead *handle)
 {
-	json_auto_t *variables = own_variables();
+	json_auto_t *variables = environment_own();
 	json_auto_t *members = json_pack("{s:O}", "variables", variables);
 	_auto_(freep) char *text = json_dumps(members, JSON_COMPACT);
 	struct fairlead_error error;

@@ -9,70 +9,58 @@
 #include "lanes/cli/remote.h"
 #include "lanes/driver/driver.h"
 
+static void clear(void *arg, const char *name)
+{
+	json_object_set_new(arg, name, json_null());
+}
+
 json_t *environment_clear(void)
 {
 	json_t *variables = json_object();
 
-	for (size_t i = 0; driver_table[i]; i++)
-		for (const char *const *name = driver_table[i]->variables;
-		     name && *name; name++)
-			json_object_set_new(variables, *name, json_null());
+	driver_visit_variables(NULL, clear, variables);
 	return variables;
 }
 
-/* Names that only lanes have; users set the others by themselves, too. */
-static bool is_own(const char *name)
+static bool is_set(void *arg, const char *name)
 {
-	return strncmp(name, "FAIRLEAD_", 9) == 0 ||
-	       strncmp(name, "SLINGSHOT_", 10) == 0;
+	return getenv(name);
 }
 
-static bool has_lane(const char *const *names)
-{
-	for (; names && *names; names++)
-		if (is_own(*names) && getenv(*names))
-			return true;
-	return false;
-}
-
-static int add_inherited(struct cli *cli, const char *name, json_t *inherited)
+static void add_pair(void *arg, const char *name)
 {
 	const char *text = getenv(name);
 
-	if (text && json_array_append_new(inherited,
-					  json_pack("[s, s]", name, text)) < 0)
-		return cli_fail(cli, EXIT_FAILED,
-				"the inherited %s is not UTF-8", name);
-	return EXIT_DONE;
+	if (text)
+		json_array_append_new(arg, json_pack("[s, o?]", name,
+						     json_string(text)));
 }
 
-/* What this process has of lanes' variables: [[name, value], ...]. */
-static int find_inherited(struct cli *cli, json_t *inherited)
+json_t *environment_own(void)
 {
-	int code = EXIT_DONE;
+	json_t *pairs = json_array();
 
-	for (size_t i = 0; driver_table[i]; i++) {
-		const char *const *name = driver_table[i]->variables;
-
-		if (!has_lane(name))
-			continue;
-		for (; *name && code == EXIT_DONE; name++)
-			code = add_inherited(cli, *name, inherited);
-	}
-	return code;
+	driver_visit_variables(is_set, add_pair, pairs);
+	return pairs;
 }
 
 int environment_inherit(struct cli *cli, json_t *variables,
 			bool *ret_is_inherited)
 {
-	json_auto_t *inherited = json_array();
+	json_auto_t *inherited = environment_own();
 	const json_t *pair;
 	size_t i;
-	int code = find_inherited(cli, inherited);
+	int code;
 
 	*ret_is_inherited = false;
-	if (code != EXIT_DONE || json_array_size(inherited) == 0)
-		return code;
+	json_array_foreach (inherited, i, pair)
+		if (json_is_null(json_array_get(pair, 1)))
+			return cli_fail(
+				cli, EXIT_FAILED,
+				"the inherited %s is not UTF-8",
+				json_string_value(json_array_get(pair, 0)));
+	if (json_array_size(inherited) == 0)
+		return EXIT_DONE;
 	code = remote_ask(cli, REMOTE_NODE, REMOTE_TIMEOUT_MS, "inherit",
 			  json_pack("{s:O}", "variables", inherited), NULL);
 	if (code != EXIT_DONE)

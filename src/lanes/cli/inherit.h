@@ -13,6 +13,12 @@
 /* Every variable of every driver, cleared. The caller drops it. */
 json_t *environment_clear(void);
 /*
+ * What this process has of lanes' variables, [[name, value], ...]: of a driver
+ * all, where one is there that nobody but Fairlead sets. A value that is not
+ * UTF-8 is null.
+ */
+json_t *environment_own(void);
+/*
  * Put in what this process has of them, once the node's daemon has found it
  * still true. An exit code; an error was printed, and nothing is changed.
  */

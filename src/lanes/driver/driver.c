@@ -2,7 +2,10 @@
 /* Finds a driver by name; names are exact, there are no aliases. */
 #include "lanes/driver/driver.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "base/error.h"
 
 const struct fairlead_driver *driver_find(const char *name)
 {
@@ -11,4 +14,59 @@ const struct fairlead_driver *driver_find(const char *name)
 			return driver_table[i];
 	}
 	return NULL;
+}
+
+static bool is_own(const struct fairlead_driver *driver, const char *name)
+{
+	size_t size = strlen(driver->name);
+
+	return strncmp(name, "FAIRLEAD_", 9) == 0 ||
+	       (strncasecmp(name, driver->name, size) == 0 &&
+		name[size] == '_');
+}
+
+static bool has_lane(const struct fairlead_driver *driver,
+		     bool (*is_there)(void *arg, const char *name), void *arg)
+{
+	for (const char *const *name = driver->variables; *name; name++)
+		if (is_own(driver, *name) && is_there(arg, *name))
+			return true;
+	return false;
+}
+
+void driver_visit_variables(bool (*is_there)(void *arg, const char *name),
+			    void (*visit)(void *arg, const char *name),
+			    void *arg)
+{
+	for (size_t i = 0; driver_table[i]; i++) {
+		const struct fairlead_driver *driver = driver_table[i];
+
+		if (is_there && !has_lane(driver, is_there, arg))
+			continue;
+		for (const char *const *name = driver->variables; *name; name++)
+			visit(arg, *name);
+	}
+}
+
+const char *driver_event(const char *name)
+{
+	const struct fairlead_driver *driver = driver_find(name);
+
+	return driver && driver->event ? driver->event : name;
+}
+
+int driver_check_launch(const char *name, const char *options,
+			const char *launcher, struct fairlead_error *ret_error)
+{
+	const struct fairlead_driver *driver = driver_find(name);
+	const char *needs = driver && driver->launch_needs
+				    ? driver->launch_needs(options)
+				    : NULL;
+
+	if (!needs)
+		return 0;
+	return error_set(ret_error, -ENOTSUP,
+			 "%s cannot start tasks in such a lane of '%s', which "
+			 "needs %s; 'interconnect=' names another one",
+			 launcher, name, needs);
 }

@@ -11,5 +11,23 @@
 /* In the order of the build option, ended by NULL. */
 extern const struct fairlead_driver *const driver_table[];
 
-/* The driver of that name, or NULL; for tests, programs walk the table. */
+/* The driver of that name, or NULL. */
 const struct fairlead_driver *driver_find(const char *name);
+
+/*
+ * Visit the names of all variables, driver by driver; where is_there is given,
+ * those of drivers only of which a variable that nobody but Fairlead sets is
+ * there.
+ */
+void driver_visit_variables(bool (*is_there)(void *arg, const char *name),
+			    void (*visit)(void *arg, const char *name),
+			    void *arg);
+/* The event of a lane on that interconnect; an unknown name is its own. */
+const char *driver_event(const char *name);
+/*
+ * Can `launcher` ("Slurm"), which gives tasks their variables and no more, start
+ * them in a lane with these options? 0 also for a driver that is not known here.
+ * -ENOTSUP: the text says what is missing.
+ */
+int driver_check_launch(const char *name, const char *options,
+			const char *launcher, struct fairlead_error *ret_error);

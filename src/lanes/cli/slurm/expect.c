@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lanes/cli/slurm/expect.h"
 
+#include <errno.h>
+
 static int no_effect(struct fairlead_effects *effects,
 		     const struct fairlead_effect *effect)
 {
 	return 0;
 }
 
-/* What the driver would plan for a small job. */
-static enum lane_expectation plan(const struct config_driver *section,
-				  const char *options)
+int lane_plan(const struct config *config, const char *interconnect,
+	      const char *options, struct fairlead_plan *ret_plan)
 {
 	static const char *const nodes[] = { "n" };
 	static const uint32_t one[] = { 1 };
@@ -21,32 +22,38 @@ static enum lane_expectation plan(const struct config_driver *section,
 		.cores = one,
 		.tasks = one,
 	};
-	const struct fairlead_manager_ops *ops = section->driver->manager;
+	const struct config_driver *section =
+		config_driver_find(config, interconnect);
 	struct fairlead_effects effects = { .add = no_effect };
-	struct fairlead_plan wanted = { 0 };
+	const struct fairlead_manager_ops *ops;
 	struct fairlead_error error;
 	void *state = NULL;
 	int result;
 
+	*ret_plan = (struct fairlead_plan){ 0 };
+	if (!section || !section->driver->manager)
+		return -ENOENT;
+	ops = section->driver->manager;
 	if (ops->configure(section->settings, section->setting_count, &state,
 			   &error) < 0)
-		return LANE_MAY;
-	result = ops->reserve(state, &request, &wanted, &effects, &error);
+		return -EBADMSG;
+	result = ops->reserve(state, &request, ret_plan, &effects, &error);
 	ops->destroy(state);
-	if (result < 0)
-		return LANE_MUST;
-	if (!wanted.has_lane)
-		return LANE_NONE;
-	return wanted.is_fatal ? LANE_MUST : LANE_MAY;
+	return result < 0 ? -EINVAL : 0;
 }
 
 enum lane_expectation lane_expect(const struct config *config,
 				  const char *interconnect, const char *options)
 {
-	const char *name =
-		interconnect ? interconnect : config->manager.interconnect;
-	const struct config_driver *section = config_driver_find(config, name);
+	struct fairlead_plan plan;
+	int result = lane_plan(config,
+			       interconnect ? interconnect
+					    : config->manager.interconnect,
+			       options, &plan);
 
-	return section && section->driver->manager ? plan(section, options)
-						   : LANE_MUST;
+	if (result == 0 && !plan.has_lane)
+		return LANE_NONE;
+	if (result == -EBADMSG || (result == 0 && !plan.is_fatal))
+		return LANE_MAY;
+	return LANE_MUST;
 }

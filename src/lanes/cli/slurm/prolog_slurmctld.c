@@ -14,8 +14,8 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/slurm/components.h"
 #include "lanes/cli/slurm/hook.h"
-#include "lanes/cli/slurm/launch.h"
 #include "lanes/cli/slurm/slurm.h"
+#include "lanes/driver/driver.h"
 
 #define LEADER_TRIES   300
 #define LEADER_STEP_MS 100
@@ -138,14 +138,13 @@ static int reserve_refused(struct slurm_hook *hook, int result, bool is_answer,
 static int check_launch(struct slurm_hook *hook, const json_t *answer)
 {
 	const json_t *public = json_object_get(answer, "public");
-	const struct fairlead_driver *driver =
-		driver_find(output_text(public, "interconnect"));
 	json_auto_t *released = NULL;
 	struct fairlead_error error, ignored;
 
-	if (!driver || !json_is_true(json_object_get(public, "has_lane")) ||
-	    slurm_launch_check(driver, output_text(public, "options"),
-			       &error) == 0)
+	if (!json_is_true(json_object_get(public, "has_lane")) ||
+	    driver_check_launch(output_text(public, "interconnect"),
+				output_text(public, "options"), "Slurm",
+				&error) == 0)
 		return EXIT_DONE;
 	slurm_hook_fail(hook, "%s", error.text);
 	slurm_hook_ask(hook, "release",

@@ -11,6 +11,11 @@ static const char *const node_settings[] = {
 	"host",    NULL,
 };
 
+static const char *launch_needs(const char *options)
+{
+	return "a program description on each node and a context for each task";
+}
+
 const struct fairlead_driver elan3_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = ELAN3_NAME,
@@ -23,5 +28,5 @@ const struct fairlead_driver elan3_driver = {
 #endif
 	.node_settings = node_settings,
 	.files = elan3_files,
-	.has_part_in_tasks = true,
+	.launch_needs = launch_needs,
 };

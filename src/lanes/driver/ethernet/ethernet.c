@@ -3,6 +3,25 @@
 #include "lanes/driver/ethernet/ethernet.h"
 
 #include <linux/capability.h>
+#include <string.h>
+
+#include "lanes/driver/common/options.h"
+
+static const char *launch_needs(const char *options)
+{
+	struct options list;
+
+	if (options_parse(&list, options, NULL) < 0)
+		return NULL;
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.items[i].name, "isolation") == 0 &&
+		    list.items[i].value &&
+		    strcmp(list.items[i].value, "netns") == 0)
+			return "a network namespace for the tasks "
+			       "('isolation=netns'; 'isolation=host' needs "
+			       "none)";
+	return NULL;
+}
 
 const struct fairlead_driver ethernet_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
@@ -17,4 +36,5 @@ const struct fairlead_driver ethernet_driver = {
 	.node_settings = ethernet_node_settings,
 	/* Devices, rules and classes; namespaces of jobs. */
 	.capabilities = 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN,
+	.launch_needs = launch_needs,
 };

@@ -22,7 +22,6 @@
 #include "lanes/driver/slingshot/policy.h"
 
 #define VNI_POOL_NAME "vni"
-#define EVENT_NAME    "cray-slingshot"
 
 struct manager_state {
 	char *vni_pool; /* id set, in its shortest form */
@@ -142,7 +141,7 @@ static int describe(void *data, const struct fairlead_lane *lane,
 	int result = vnis_describe(lane, reason, ret_context);
 
 	if (result == 0)
-		*ret_event_name = EVENT_NAME;
+		*ret_event_name = SLINGSHOT_EVENT;
 	return result;
 }
 

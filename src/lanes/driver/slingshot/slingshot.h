@@ -12,6 +12,8 @@
 
 #include "fairlead_driver.h"
 
+#define SLINGSHOT_EVENT "cray-slingshot" /* as flux-coral2 calls it */
+
 extern const struct fairlead_driver slingshot_driver;
 
 extern const struct fairlead_manager_ops slingshot_manager_ops;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lanes/plugin/flux/names.h"
+#include "lanes/driver/driver.h"
 
 #define MEMBER "fairlead"
 
@@ -62,10 +62,7 @@ json_t *lane_event_none(const char *reason)
 
 const char *lane_event_name(const json_t *grant_public)
 {
-	const char *interconnect = entry_text(grant_public, "interconnect");
-
-	return strcmp(interconnect, "slingshot") == 0 ? NAME_CRAY
-						      : interconnect;
+	return driver_event(entry_text(grant_public, "interconnect"));
 }
 
 bool entry_ends_tasks(const json_t *entry)

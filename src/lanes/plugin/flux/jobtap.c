@@ -26,10 +26,10 @@
 #include <syslog.h>
 
 #include "fairlead.h"
+#include "lanes/driver/driver.h"
 #include "lanes/plugin/flux/eventlog.h"
 #include "lanes/plugin/flux/inside.h"
 #include "lanes/plugin/flux/lane.h"
-#include "lanes/plugin/flux/launch.h"
 #include "lanes/plugin/flux/names.h"
 
 struct plugin {
@@ -85,7 +85,8 @@ static int on_validate(flux_plugin_t *p, const char *topic,
 		return 0;
 	if (wish_parse(job.options, &wish, &error) < 0 ||
 	    (wish.kind == WISH_LANE &&
-	     launch_check(wish.interconnect, wish.options, &error) < 0))
+	     driver_check_launch(wish.interconnect, wish.options, "Flux",
+				 &error) < 0))
 		return flux_jobtap_reject_job(p, args, "%s", error.text);
 	return 0;
 }

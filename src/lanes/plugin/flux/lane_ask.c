@@ -7,10 +7,10 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "lanes/driver/driver.h"
 #include "lanes/plugin/flux/blame.h"
 #include "lanes/plugin/flux/eventlog.h"
 #include "lanes/plugin/flux/lane.h"
-#include "lanes/plugin/flux/launch.h"
 
 /* Keys that were used: by other jobs, as ids began anew, or by earlier tries. */
 #define ATTEMPTS 128
@@ -108,8 +108,9 @@ static void take_grant(struct lane *lane, const json_t *root)
 		lane_start_job(lane);
 		return;
 	}
-	if (launch_check(entry_text(lane->public, "interconnect"),
-			 entry_text(lane->public, "options"), &error) < 0) {
+	if (driver_check_launch(entry_text(lane->public, "interconnect"),
+				entry_text(lane->public, "options"), "Flux",
+				&error) < 0) {
 		lane_deny(lane, error.text);
 		return;
 	}

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/plugin/flux/complain.h"
+#include "base/error.h"
 
 struct place {
 	unsigned int rank;
@@ -179,16 +179,16 @@ int resources_read(const json_t *R, char **ret_nodes, char **ret_cores,
 	char *cores;
 
 	if (!nodes)
-		return complain(ret_error, -EINVAL,
-				"the job's resources are not understood: "
-				"R has no ranks with a host each");
+		return error_set(ret_error, -EINVAL,
+				 "the job's resources are not understood: "
+				 "R has no ranks with a host each");
 	names = format_nodes(nodes);
 	cores = format_cores(nodes);
 	json_decref(nodes);
 	if (!names || !cores) {
 		free(names);
 		free(cores);
-		return complain(ret_error, -ENOMEM, "out of memory");
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	}
 	*ret_nodes = names;
 	*ret_cores = cores;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/plugin/flux/complain.h"
+#include "base/error.h"
 
 #define TIMEOUT_S     60
 #define TIMEOUT_S_MAX 86400
@@ -37,10 +37,10 @@ int settings_default(const char *text, enum lane_default *ret_default,
 			*ret_default = i;
 			return 0;
 		}
-	return complain(ret_error, -EINVAL,
-			"fairlead: default is '%.100s'; it may be 'must', "
-			"'may' or 'none'",
-			text);
+	return error_set(ret_error, -EINVAL,
+			 "fairlead: default is '%.100s'; it may be 'must', "
+			 "'may' or 'none'",
+			 text);
 }
 
 static bool is_submitter(const char *text)
@@ -89,18 +89,18 @@ static int take_member(struct settings *settings, const char *name,
 		return settings_default(text, &settings->otherwise, ret_error);
 	if (strcmp(name, "manager") == 0) {
 		if (strlen(text) >= sizeof(settings->manager))
-			return complain(ret_error, -EINVAL,
-					"fairlead: manager is too long");
+			return error_set(ret_error, -EINVAL,
+					 "fairlead: manager is too long");
 		strcpy(settings->manager, text);
 		return 0;
 	}
 	if (strcmp(name, "submitter") == 0) {
 		if (!is_submitter(text))
-			return complain(ret_error, -EINVAL,
-					"fairlead: submitter is '%.100s'; it "
-					"may have 1 to 32 letters, digits, _ "
-					"and -",
-					text);
+			return error_set(ret_error, -EINVAL,
+					 "fairlead: submitter is '%.100s'; it "
+					 "may have 1 to 32 letters, digits, _ "
+					 "and -",
+					 text);
 		strcpy(settings->submitter, text);
 		return 0;
 	}
@@ -109,13 +109,14 @@ static int take_member(struct settings *settings, const char *name,
 	else if (strcmp(name, "epilog-timeout") == 0)
 		timeout = &settings->epilog_timeout_s;
 	else
-		return complain(ret_error, -EINVAL,
-				"fairlead: there is no setting '%.100s'", name);
+		return error_set(ret_error, -EINVAL,
+				 "fairlead: there is no setting '%.100s'",
+				 name);
 	if (!read_duration(text, timeout))
-		return complain(ret_error, -EINVAL,
-				"fairlead: %s is '%.100s'; say \"60s\", "
-				"\"5m\", at most \"24h\"",
-				name, text);
+		return error_set(ret_error, -EINVAL,
+				 "fairlead: %s is '%.100s'; say \"60s\", "
+				 "\"5m\", at most \"24h\"",
+				 name, text);
 	return 0;
 }
 
@@ -127,16 +128,16 @@ int settings_take(struct settings *settings, const json_t *table,
 	json_t *value;
 
 	if (table && !json_is_object(table))
-		return complain(ret_error, -EINVAL,
-				"fairlead: its settings are no table");
+		return error_set(ret_error, -EINVAL,
+				 "fairlead: its settings are no table");
 	json_object_foreach ((json_t *)table, name, value) {
 		const char *text = json_string_value(value);
 		int result;
 
 		if (!text)
-			return complain(ret_error, -EINVAL,
-					"fairlead: %.100s is no text in quotes",
-					name);
+			return error_set(
+				ret_error, -EINVAL,
+				"fairlead: %.100s is no text in quotes", name);
 		result = take_member(&taken, name, text, ret_error);
 		if (result < 0)
 			return result;

@@ -34,10 +34,10 @@
 #include <unistd.h>
 
 #include "fairlead.h"
+#include "lanes/driver/driver.h"
 #include "lanes/plugin/flux/inside.h"
 #include "lanes/plugin/flux/names.h"
 #include "lanes/plugin/flux/settings.h"
-#include "lanes/plugin/flux/variables.h"
 #include "lanes/plugin/flux/wish.h"
 
 #define NODE_TIMEOUT_MS 10000
@@ -59,13 +59,14 @@ static bool is_in_job(void *arg, const char *name)
 	return flux_shell_getenv(arg, name) != NULL;
 }
 
+static void unset(void *arg, const char *name)
+{
+	flux_shell_unsetenv(arg, name);
+}
+
 static void clear(struct shell *shell)
 {
-	unsigned int sets = variables_sets(is_in_job, shell->shell);
-
-	for (size_t i = 0; i < variable_count; i++)
-		if (sets & 1u << variables[i].set)
-			flux_shell_unsetenv(shell->shell, variables[i].name);
+	driver_visit_variables(is_in_job, unset, shell->shell);
 }
 
 /* Variables by name, null for one that is to be cleared: instead of others. */
@@ -139,13 +140,17 @@ static bool reserve(struct shell *shell, bool may_have_lane)
 
 /* --- inherited --- */
 
+static void append_name(void *arg, const char *name)
+{
+	json_array_append_new(arg, json_string(name));
+}
+
 /* Of lanes, and what tells of a job outside. */
 static json_t *broker_names(void)
 {
 	json_t *names = json_array();
 
-	for (size_t i = 0; i < variable_count; i++)
-		json_array_append_new(names, json_string(variables[i].name));
+	driver_visit_variables(NULL, append_name, names);
 	for (size_t i = 0; i < inside_variable_count; i++)
 		json_array_append_new(names, json_string(inside_variables[i]));
 	return names;
@@ -198,18 +203,30 @@ static bool is_in_broker(void *arg, const char *name)
 	return json_object_get(arg, name) != NULL;
 }
 
+struct sifting {
+	json_t *broker, *found;
+};
+
+static bool is_sifted(void *arg, const char *name)
+{
+	return is_in_broker(((struct sifting *)arg)->broker, name);
+}
+
+static void keep_sifted(void *arg, const char *name)
+{
+	struct sifting *sifting = arg;
+
+	json_object_set(sifting->found, name,
+			json_object_get(sifting->broker, name));
+}
+
 /* What belongs to the lanes that are there. The caller drops it. */
 static json_t *sift(json_t *broker)
 {
-	unsigned int sets = variables_sets(is_in_broker, broker);
-	json_t *found = json_object();
+	struct sifting sifting = { broker, json_object() };
 
-	for (size_t i = 0; i < variable_count; i++)
-		if (sets & 1u << variables[i].set)
-			json_object_set(found, variables[i].name,
-					json_object_get(broker,
-							variables[i].name));
-	return found;
+	driver_visit_variables(is_sifted, keep_sifted, &sifting);
+	return sifting.found;
 }
 
 static char *make_question(const json_t *found)

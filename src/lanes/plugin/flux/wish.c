@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lanes/plugin/flux/complain.h"
+#include "base/error.h"
 #include "lanes/plugin/flux/names.h"
 
 #define OWN          "fairlead"
@@ -37,13 +37,13 @@ static int read_count(const json_t *value, struct wish *wish,
 	json_int_t count = json_integer_value(value);
 
 	if (!json_is_integer(value))
-		return complain(ret_error, -EINVAL,
-				"error parsing " NAME_CRAY " shell options: "
-				"Expected integer, got %s",
-				type_name(value));
+		return error_set(ret_error, -EINVAL,
+				 "error parsing " NAME_CRAY " shell options: "
+				 "Expected integer, got %s",
+				 type_name(value));
 	if (count < 0 || count > VNIS_MAX)
-		return complain(ret_error, -EINVAL,
-				"VNI count must be within 1-%d", VNIS_MAX);
+		return error_set(ret_error, -EINVAL,
+				 "VNI count must be within 1-%d", VNIS_MAX);
 	wish->kind = count > 0 ? WISH_LANE : WISH_NONE;
 	if (count > 0) {
 		strcpy(wish->interconnect, "slingshot");
@@ -65,19 +65,19 @@ static int read_cray(const json_t *value, struct wish *wish,
 		return 0;
 	}
 	if (text)
-		return complain(ret_error, -EINVAL,
-				"-o " NAME_CRAY ": invalid option: %.200s",
-				text);
+		return error_set(ret_error, -EINVAL,
+				 "-o " NAME_CRAY ": invalid option: %.200s",
+				 text);
 	if (!json_is_object(value) || json_object_size(value) == 0)
-		return complain(ret_error, -EINVAL,
-				"-o " NAME_CRAY ": say '" NAME_CRAY
-				"=off' or '" NAME_CRAY ".vnicount=N'");
+		return error_set(ret_error, -EINVAL,
+				 "-o " NAME_CRAY ": say '" NAME_CRAY
+				 "=off' or '" NAME_CRAY ".vnicount=N'");
 	json_object_foreach ((json_t *)value, name, member)
 		if (strcmp(name, "vnicount") != 0)
-			return complain(ret_error, -EINVAL,
-					"-o " NAME_CRAY
-					": invalid option: %.200s",
-					name);
+			return error_set(ret_error, -EINVAL,
+					 "-o " NAME_CRAY
+					 ": invalid option: %.200s",
+					 name);
 	return read_count(json_object_get(value, "vnicount"), wish, ret_error);
 }
 
@@ -90,20 +90,21 @@ static int check_item(const char *item, size_t size,
 	size_t name = strspn(item, NAME_BYTES);
 
 	if (size == 0)
-		return complain(ret_error, -EINVAL,
-				"-o " OWN ": nothing stands before or after a "
-				"comma; say 'off', or NAME=VALUE[,...]");
+		return error_set(ret_error, -EINVAL,
+				 "-o " OWN ": nothing stands before or after a "
+				 "comma; say 'off', or NAME=VALUE[,...]");
 	if (name == 0 || name > size || (name < size && item[name] != '='))
-		return complain(ret_error, -EINVAL,
-				"-o " OWN ": '%.*s' is not NAME or NAME=VALUE; "
-				"a name has a-z, 0-9 and _ only",
-				(int)size, item);
+		return error_set(ret_error, -EINVAL,
+				 "-o " OWN
+				 ": '%.*s' is not NAME or NAME=VALUE; "
+				 "a name has a-z, 0-9 and _ only",
+				 (int)size, item);
 	if (name < size &&
 	    name + 1 + strspn(item + name + 1, VALUE_BYTES) < size)
-		return complain(ret_error, -EINVAL,
-				"-o " OWN ": '%.*s' has another character in "
-				"its value than letters, digits and _.:+-",
-				(int)size, item);
+		return error_set(ret_error, -EINVAL,
+				 "-o " OWN ": '%.*s' has another character in "
+				 "its value than letters, digits and _.:+-",
+				 (int)size, item);
 	return 0;
 }
 
@@ -116,13 +117,13 @@ static int take_interconnect(const char *name, size_t size, struct wish *wish,
 			     struct fairlead_error *ret_error)
 {
 	if (wish->interconnect[0])
-		return complain(ret_error, -EINVAL,
-				"-o " OWN ": 'interconnect' stands twice");
+		return error_set(ret_error, -EINVAL,
+				 "-o " OWN ": 'interconnect' stands twice");
 	if (size == 0 || size >= sizeof(wish->interconnect))
-		return complain(ret_error, -EINVAL,
-				"-o " OWN ": '" INTERCONNECT "%.*s' does not "
-				"name an interconnect",
-				(int)size, name);
+		return error_set(ret_error, -EINVAL,
+				 "-o " OWN ": '" INTERCONNECT "%.*s' does not "
+				 "name an interconnect",
+				 (int)size, name);
 	memcpy(wish->interconnect, name, size);
 	wish->interconnect[size] = '\0';
 	return 0;
@@ -134,17 +135,18 @@ static int check_text(const char *text, struct fairlead_error *ret_error)
 	size_t size = strnlen(text, FAIRLEAD_OPTIONS_MAX + 1);
 
 	if (size == 0 || size > FAIRLEAD_OPTIONS_MAX)
-		return complain(ret_error, -EINVAL,
-				"-o " OWN ": it has %s bytes; say 'off', or "
-				"NAME=VALUE[,...]",
-				size == 0 ? "no" : "more than 511");
+		return error_set(ret_error, -EINVAL,
+				 "-o " OWN ": it has %s bytes; say 'off', or "
+				 "NAME=VALUE[,...]",
+				 size == 0 ? "no" : "more than 511");
 	for (size_t i = 0; i < size; i++)
 		if (text[i] <= ' ' || text[i] > '~')
-			return complain(ret_error, -EINVAL,
-					"-o " OWN ": there is a byte 0x%02x at "
-					"offset %zu; letters, digits and "
-					"=,_.:+- are allowed",
-					(unsigned char)text[i], i);
+			return error_set(ret_error, -EINVAL,
+					 "-o " OWN
+					 ": there is a byte 0x%02x at "
+					 "offset %zu; letters, digits and "
+					 "=,_.:+- are allowed",
+					 (unsigned char)text[i], i);
 	return 0;
 }
 
@@ -173,10 +175,10 @@ static int read_own(const json_t *value, struct wish *wish,
 	int result;
 
 	if (!text)
-		return complain(ret_error, -EINVAL,
-				"-o " OWN ": it is no text but %s; say 'off', "
-				"or NAME=VALUE[,...]",
-				type_name(value));
+		return error_set(ret_error, -EINVAL,
+				 "-o " OWN ": it is no text but %s; say 'off', "
+				 "or NAME=VALUE[,...]",
+				 type_name(value));
 	result = check_text(text, ret_error);
 	if (result == 0 && strcmp(text, "off") == 0) {
 		wish->kind = WISH_OFF;
@@ -205,9 +207,10 @@ int wish_parse(const json_t *options, struct wish *ret_wish,
 	int result = 0;
 
 	if (cray && own)
-		return complain(ret_error, -EINVAL,
-				"-o " NAME_CRAY " and -o " OWN " are the same: "
-				"say one of them");
+		return error_set(ret_error, -EINVAL,
+				 "-o " NAME_CRAY " and -o " OWN
+				 " are the same: "
+				 "say one of them");
 	if (cray)
 		result = read_cray(cray, &wish, ret_error);
 	else if (own)
