@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What flux prints of its job manager's plugins, and the Lua by which its job
- * shells load theirs: each text is read to its end, and what is found is in it.
+ * What flux prints of its job manager's plugins: each text is read to its end,
+ * and what is found is in it.
  */
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "lanes/cli/flux/initrc.h"
 #include "lanes/cli/flux/said.h"
 #include "fuzz.h"
 
@@ -39,21 +38,6 @@ static void json_check(const char *text)
 	flux_jobtap_fini(&jobtap);
 }
 
-static void lua_check(const char *text)
-{
-	const char *rest = text, *before = text;
-	struct initrc_call call;
-
-	while (initrc_next(&rest, &call)) {
-		fuzz_check(rest > before && rest <= text + strlen(text));
-		fuzz_check(strstr(text, call.file) != NULL);
-		fuzz_check(json_is_object(call.conf));
-		before = rest;
-		initrc_call_fini(&call);
-	}
-	fuzz_check(*rest == 0);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_auto_(freep) char *text = fuzz_text(data, size);
@@ -61,7 +45,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	list_check(text);
 	json_check(text);
-	lua_check(text);
 	flux_number(text, &number);
 	return 0;
 }

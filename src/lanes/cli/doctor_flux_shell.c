@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which plugins job shells load is said by files in Lua, which run as each job's
- * user. They are read and not run: what they make up on the way is not seen.
+ * Job shells load plugins by files in Lua, which are searched for the plugin's
+ * name: what they do is not known without running them.
  */
 #include <errno.h>
 #include <glob.h>
@@ -11,281 +11,163 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "lanes/cli/doctor_flux.h"
-#include "lanes/cli/flux/initrc.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "fairlead.h"
+#include "lanes/cli/doctor_flux.h"
 
 #define SHELL     "shell plugin"
 #define BYTES_MAX 65536
-#define DEPTH_MAX 8
 
 struct reading {
 	const struct doctor_flux *flux;
-	char *folder;       /* of the initrc */
-	char *plugins;      /* where shells look for plugins, with colons */
-	size_t count;       /* loads of ours */
-	size_t rival_count; /* .. of others that make lanes */
-	unsigned int depth;
+	size_t count;       /* of our plugin */
+	size_t rival_count; /* of others that make lanes */
 };
 
-/* --- the settings that a load gives it --- */
-
-static void check_setting(const struct reading *reading,
-			  enum doctor_level level, const json_t *conf,
-			  const char *name, const char *unsaid,
-			  const char *wanted, const char *why)
-{
-	const json_t *member = json_object_get(conf, name);
-	const char *value = member ? json_string_value(member) : unsaid;
-	_auto_(freep) char *advice = NULL;
-
-	if (asprintf(&advice, "in its conf: %s = \"%s\"", name, wanted) < 0)
-		advice = NULL;
-	if (!value)
-		doctor_say(reading->flux->doctor, DOCTOR_SKIP, SHELL, advice,
-			   "%s is made up by the file, and not known here",
-			   name);
-	else if (strcmp(value, wanted) == 0)
-		doctor_say(reading->flux->doctor, DOCTOR_OK, SHELL, NULL,
-			   "%s is %s, as fairlead.conf has it", name, value);
-	else
-		doctor_say(reading->flux->doctor, level, SHELL, advice,
-			   "%s is %s%s, fairlead.conf has %s: %s", name, value,
-			   member ? "" : " (not said)", wanted, why);
-}
-
-static bool is_known(const char *name)
-{
-	static const char *const names[] = { "default", "submitter", "jobs_dir",
-					     "node_socket", NULL };
-
-	for (size_t i = 0; names[i]; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-static void check_unknown(const struct reading *reading, const json_t *conf)
-{
-	const char *name;
-	json_t *ignored;
-
-	json_object_foreach ((json_t *)conf, name, ignored)
-		if (!is_known(name))
-			doctor_say(reading->flux->doctor, DOCTOR_FAIL, SHELL,
-				   "take it out: there are default, submitter, "
-				   "jobs_dir and node_socket",
-				   "'%s' is no setting of the plugin: no task "
-				   "starts here",
-				   name);
-}
-
-static void check_default(const struct reading *reading, const json_t *conf)
-{
-	const char *value = json_string_value(json_object_get(conf, "default"));
-	const char *wanted = doctor_default(reading->flux->config);
-	bool is_none = value && strcmp(value, "none") == 0;
-
-	if (is_none)
-		check_setting(reading, DOCTOR_FAIL, conf, "default", "must",
-			      wanted,
-			      "tasks start without their lane where it is "
-			      "missing");
-	else if (strcmp(wanted, "none") == 0)
-		check_setting(reading, DOCTOR_WARN, conf, "default", "must",
-			      wanted,
-			      "each job shell asks the job manager whether "
-			      "there is a lane");
-	else
-		check_setting(reading, DOCTOR_WARN, conf, "default", "must",
-			      wanted,
-			      "Flux does the same for both, and who reads it "
-			      "expects otherwise");
-}
-
-static void check_conf(const struct reading *reading, const json_t *conf)
+/* A setting that is not the plugin's default has to be in the file. */
+static void check_settings(const struct reading *reading, const char *lua,
+			   const char *text)
 {
 	const struct config *config = reading->flux->config;
+	const struct {
+		const char *name, *unsaid, *wanted;
+		enum doctor_level level;
+	} settings[] = {
+		{ "default", "must", doctor_default(config), DOCTOR_WARN },
+		{ "submitter", "flux", config->flux.submitter, DOCTOR_FAIL },
+		{ "jobs_dir", FAIRLEAD_JOBS_DIR, config->node.jobs,
+		  DOCTOR_FAIL },
+		{ "node_socket", FAIRLEAD_NODE_SOCKET, config->node.socket,
+		  DOCTOR_FAIL },
+	};
 
-	check_unknown(reading, conf);
-	check_default(reading, conf);
-	check_setting(reading, DOCTOR_FAIL, conf, "submitter", "flux",
-		      config->flux.submitter,
-		      "tasks do not find what is for them");
-	check_setting(reading, DOCTOR_FAIL, conf, "jobs_dir", FAIRLEAD_JOBS_DIR,
-		      config->node.jobs, "tasks do not find what is for them");
-	check_setting(reading, DOCTOR_FAIL, conf, "node_socket",
-		      FAIRLEAD_NODE_SOCKET, config->node.socket,
-		      "nobody checks what an instance in a job has inherited");
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		_auto_(freep) char *advice =
+			memory_format("in its conf: %s = \"%s\"",
+				      settings[i].name, settings[i].wanted);
+
+		if (strcmp(settings[i].unsaid, settings[i].wanted) != 0 &&
+		    !strstr(text, settings[i].wanted))
+			doctor_say(reading->flux->doctor, settings[i].level,
+				   SHELL, advice,
+				   "%s does not have %s \"%s\", which "
+				   "fairlead.conf has",
+				   lua, settings[i].name, settings[i].wanted);
+	}
 }
 
-/* --- what is loaded --- */
-
 static void check_plugin(struct reading *reading, const char *path,
-			 const struct initrc_call *call, const char *lua)
+			 const char *lua)
 {
 	struct doctor *doctor = reading->flux->doctor;
 
-	if (++reading->count > 1)
-		doctor_say(doctor, DOCTOR_WARN, SHELL, "leave one of them",
-			   "%s loads it once more: the last one counts", lua);
-	if (access(path, F_OK) < 0)
+	reading->count++;
+	if (*path == '/' && access(path, F_OK) < 0)
 		doctor_say(doctor, DOCTOR_FAIL, SHELL,
 			   "install it on every node: " FLUX_PLUGINS,
 			   "%s names %s, which is not there: no task starts "
 			   "here",
 			   lua, path);
-	else if (doctor_is_open(path, reading->flux->owner))
+	else if (*path == '/' && doctor_is_open(path, reading->flux->owner))
 		doctor_say(doctor, DOCTOR_FAIL, SHELL,
 			   "chown root and chmod go-w it and its folder: the "
 			   "shells of all users load it",
 			   "%s can be changed by others", path);
 	else
-		doctor_say(doctor, DOCTOR_OK, SHELL, NULL, "%s loads %s", lua,
+		doctor_say(doctor, DOCTOR_OK, SHELL, NULL, "%s names %s", lua,
 			   path);
-	check_conf(reading, call->conf);
 }
 
-static void check_rival(struct reading *reading, const char *path,
-			const char *lua)
+static void check_rival(struct reading *reading, const char *name,
+			const char *where)
 {
 	reading->rival_count++;
 	doctor_say(reading->flux->doctor, DOCTOR_FAIL, "other plugins",
-		   "take it away from there",
-		   "%s loads %s: both would set the variables of tasks", lua,
-		   path);
+		   "remove it from there",
+		   "%s has %s: both plugins would set the variables of tasks",
+		   where, name);
 }
 
-/* A file that a load means, or a pattern's. */
-static void take_plugin(struct reading *reading, const char *path,
-			const struct initrc_call *call, const char *lua)
+static void take_line(struct reading *reading, char *line, const char *lua)
 {
-	const char *file = flux_file_name(path);
+	char *name = strstr(line, FLUX_SHELL_FILE);
+	char *begin = name;
 
-	if (strcmp(file, FLUX_SHELL_FILE) == 0)
-		check_plugin(reading, path, call, lua);
-	else if (flux_is_rival(file))
-		check_rival(reading, path, lua);
-}
-
-static void take_pattern(struct reading *reading, const char *pattern,
-			 const struct initrc_call *call, const char *lua)
-{
-	glob_t found = { 0 };
-
-	if (glob(pattern, GLOB_NOMAGIC, NULL, &found) == 0)
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			take_plugin(reading, found.gl_pathv[i], call, lua);
-	globfree(&found);
-}
-
-/* A path by itself, or what is in the folders where shells look. */
-static void take_load(struct reading *reading, const struct initrc_call *call,
-		      const char *lua)
-{
-	_auto_(freep) char *folders = strdup(reading->plugins);
-	char *rest = folders, *folder;
-
-	if (*call->file == '/') {
-		take_pattern(reading, call->file, call, lua);
+	line += strspn(line, " \t");
+	if (strncmp(line, "--", 2) == 0)
 		return;
+	while (begin && begin > line && !strchr("\"'[", begin[-1]))
+		begin--;
+	if (name) {
+		name[strlen(FLUX_SHELL_FILE)] = 0;
+		check_plugin(reading, begin, lua);
+	} else if (strstr(line, ".so") && flux_is_rival(line)) {
+		check_rival(reading, line, lua);
 	}
-	while (*call->file && rest && (folder = strsep(&rest, ":"))) {
-		_auto_(freep) char *pattern = NULL;
-
-		if (asprintf(&pattern, "%s/%s", folder, call->file) < 0)
-			return;
-		if (strpbrk(pattern, "*?[") || access(pattern, F_OK) == 0)
-			take_pattern(reading, pattern, call, lua);
-	}
-}
-
-/* --- files --- */
-
-static void read_lua(struct reading *reading, const char *path);
-
-static void read_pattern(struct reading *reading, const char *folder,
-			 const char *pattern)
-{
-	_auto_(freep) char *whole = NULL;
-	glob_t found = { 0 };
-
-	if (!*pattern ||
-	    asprintf(&whole, "%s%s%s", *pattern == '/' ? "" : folder,
-		     *pattern == '/' ? "" : "/", pattern) < 0)
-		return;
-	if (glob(whole, 0, NULL, &found) == 0)
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			read_lua(reading, found.gl_pathv[i]);
-	globfree(&found);
-}
-
-static void take_call(struct reading *reading, const struct initrc_call *call,
-		      const char *lua)
-{
-	_auto_(freep) char *folder = NULL;
-
-	switch (call->kind) {
-	case INITRC_LOAD:
-		take_load(reading, call, lua);
-		break;
-	case INITRC_SOURCE:
-		read_pattern(reading, reading->folder, call->file);
-		break;
-	case INITRC_RCPATH:
-		if (asprintf(&folder, "%s/lua.d", reading->folder) < 0)
-			folder = NULL;
-		if (folder)
-			read_pattern(reading, folder, call->file);
-		break;
-	}
-}
-
-static char *read_file(const char *path)
-{
-	_auto_(fclosep) FILE *file = fopen(path, "re");
-	char *text = file ? calloc(1, BYTES_MAX + 1) : NULL;
-
-	if (text)
-		fread(text, 1, BYTES_MAX, file);
-	return text;
 }
 
 static void read_lua(struct reading *reading, const char *path)
 {
-	_auto_(freep) char *text = read_file(path);
-	const char *rest = text;
-	struct initrc_call call;
+	_auto_(fclosep) FILE *file = fopen(path, "re");
+	_auto_(freep) char *text = memory_alloc(BYTES_MAX + 1);
+	size_t before = reading->count, size;
+	const char *rest = text, *line;
 
-	if (!text) {
+	if (!file) {
 		doctor_say(reading->flux->doctor, DOCTOR_FAIL, SHELL, NULL,
 			   "%s: %s", path, strerror(errno));
 		return;
 	}
+	fread(text, 1, BYTES_MAX, file);
 	if (doctor_is_open(path, reading->flux->owner))
 		doctor_say(reading->flux->doctor, DOCTOR_FAIL, SHELL,
 			   "chown root and chmod go-w it and its folder: the "
 			   "shells of all users run it",
 			   "%s can be changed by others", path);
-	if (reading->depth == DEPTH_MAX)
-		return;
-	reading->depth++;
-	while (initrc_next(&rest, &call)) {
-		take_call(reading, &call, path);
-		initrc_call_fini(&call);
+	while ((line = text_line(&rest, &size))) {
+		_auto_(freep) char *copy =
+			memory_format("%.*s", (int)size, line);
+
+		take_line(reading, copy, path);
 	}
-	reading->depth--;
+	if (reading->count > before)
+		check_settings(reading, path, text);
 }
 
-static void say_missing(const struct reading *reading, const char *initrc)
+static void read_pattern(struct reading *reading, const char *folder,
+			 const char *pattern,
+			 void (*take)(struct reading *reading,
+				      const char *path))
 {
-	_auto_(freep) char *advice = NULL;
+	_auto_(freep) char *whole = memory_format("%s/%s", folder, pattern);
+	glob_t found = { 0 };
 
-	if (asprintf(&advice, "ln -s " FLUX_PLUGINS "/fairlead.lua %s/lua.d/",
-		     reading->folder) < 0)
-		advice = NULL;
+	if (glob(whole, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			take(reading, found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* Shells load what is in these folders. */
+static void take_plugin(struct reading *reading, const char *path)
+{
+	const char *file = flux_file_name(path);
+
+	if (strcmp(file, FLUX_SHELL_FILE) == 0)
+		check_plugin(reading, path, "conf.shell_pluginpath");
+	else if (flux_is_rival(file))
+		check_rival(reading, path, "conf.shell_pluginpath");
+}
+
+static void say_missing(const struct reading *reading, const char *initrc,
+			const char *folder)
+{
+	_auto_(freep) char *advice = memory_format(
+		"ln -s " FLUX_PLUGINS "/fairlead.lua %s/lua.d/", folder);
+
 	doctor_say(reading->flux->doctor, DOCTOR_FAIL, SHELL, advice,
-		   "neither %s nor what it reads loads " FLUX_SHELL_FILE
+		   "neither %s nor lua.d beside it names " FLUX_SHELL_FILE
 		   ": tasks do not know their lane",
 		   initrc);
 }
@@ -296,8 +178,9 @@ void doctor_flux_shell(const struct doctor_flux *flux)
 		doctor_flux_attribute(flux, "conf.shell_initrc");
 	_auto_(freep) char *plugins =
 		doctor_flux_attribute(flux, "conf.shell_pluginpath");
-	_auto_(freep) char *copy = initrc ? strdup(initrc) : NULL;
-	struct reading reading = { .flux = flux, .plugins = plugins };
+	_auto_(freep) char *copy = initrc ? memory_text(initrc) : NULL;
+	struct reading reading = { .flux = flux };
+	char *rest = plugins, *folder;
 
 	if (!flux->is_node) {
 		doctor_say(flux->doctor, DOCTOR_SKIP, SHELL,
@@ -305,16 +188,18 @@ void doctor_flux_shell(const struct doctor_flux *flux)
 			   "Flux runs no jobs on this machine");
 		return;
 	}
-	if (!copy || !plugins) {
+	if (!initrc || !plugins) {
 		doctor_say(flux->doctor, DOCTOR_SKIP, SHELL, NULL,
 			   "Flux does not say which files its shells read "
 			   "(conf.shell_initrc)");
 		return;
 	}
-	reading.folder = dirname(copy);
 	read_lua(&reading, initrc);
+	read_pattern(&reading, dirname(copy), "lua.d/*.lua", read_lua);
+	while ((folder = strsep(&rest, ":")))
+		read_pattern(&reading, folder, "*.so", take_plugin);
 	if (reading.count == 0)
-		say_missing(&reading, initrc);
+		say_missing(&reading, initrc, copy);
 	if (reading.rival_count == 0)
 		doctor_say(flux->doctor, DOCTOR_OK, "other plugins", NULL,
 			   "no shell plugin sets variables of lanes beside "
