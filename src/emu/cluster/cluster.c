@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "emu/cluster/internal.h"
 #include "emu/cluster/container.h"
 #include "fairlead.h"
@@ -241,12 +242,10 @@ int cluster_up(const struct cluster_options *options,
 	       struct fairlead_error *ret_error)
 {
 	_auto_(cluster_closep) struct cluster *cluster =
-		calloc(1, sizeof(*cluster));
+		memory_alloc(sizeof(*cluster));
 	struct fairlead_error ignored;
 	int result = options_check(options, ret_error);
 
-	if (cluster == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	if (result < 0)
 		return result;
 	cluster_prepare(cluster, options);
@@ -269,12 +268,10 @@ int cluster_open(const char *dir, struct cluster **ret_cluster,
 		 struct fairlead_error *ret_error)
 {
 	_auto_(cluster_closep) struct cluster *cluster =
-		calloc(1, sizeof(*cluster));
+		memory_alloc(sizeof(*cluster));
 	char path[CLUSTER_PATH_MAX];
 	int result;
 
-	if (cluster == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	cluster->lock_fd = -1;
 	if (dir == NULL)
 		cluster_default_dir(path, sizeof(path));

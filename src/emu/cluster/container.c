@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 #define CONTAINER_NAMESPACES \
 	(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS)
@@ -266,14 +267,13 @@ static bool is_kept(pid_t pid, const struct process *holder,
 int container_sweep(const struct process *holder, const struct process *kept,
 		    size_t count, uint32_t grace_ms)
 {
-	_auto_(freep) struct process *found = calloc(SWEEP_MAX, sizeof(*found));
+	_auto_(freep) struct process *found =
+		memory_array(SWEEP_MAX, sizeof(*found));
 	size_t found_count = 0;
 	struct stat wanted[SPACES];
 	struct dirent *entry;
 	DIR *proc;
 
-	if (found == NULL)
-		return -ENOMEM;
 	if (spaces_find(holder, wanted) < 0)
 		return -ESRCH;
 	proc = opendir("/proc");

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "emu/cluster/program.h"
 #include "emu/cluster/tasks.h"
 
@@ -145,16 +146,16 @@ static void drain(const struct launch *launch, const struct task *task,
 	stream->fd = -1;
 }
 
-static int wait_all(struct launch *launch, struct fairlead_error *ret_error)
+static int wait_all(struct launch *launch)
 {
 	size_t slots = (size_t)launch->task_count * 2 + 1;
-	_auto_(freep) struct pollfd *fds = calloc(slots, sizeof(*fds));
-	_auto_(freep) struct stream **streams = calloc(slots, sizeof(*streams));
-	_auto_(freep) struct task **owners = calloc(slots, sizeof(*owners));
+	_auto_(freep) struct pollfd *fds = memory_array(slots, sizeof(*fds));
+	_auto_(freep) struct stream **streams =
+		memory_array(slots, sizeof(*streams));
+	_auto_(freep) struct task **owners =
+		memory_array(slots, sizeof(*owners));
 	int code = 0;
 
-	if (fds == NULL || streams == NULL || owners == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	/*
 	 * A task may leave children behind that keep its output open: they
 	 * are ended with it, as a job's end does.
@@ -218,9 +219,10 @@ static int tasks_create(struct launch *launch, struct fairlead_error *ret_error)
 		return error_set(ret_error, -EINVAL,
 				 "a job here has 1 to %d tasks, not %u",
 				 LAUNCH_TASKS_MAX, launch->task_count);
-	launch->tasks = calloc(launch->task_count, sizeof(*launch->tasks));
-	if (launch->tasks == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	launch->tasks =
+		memory_array(launch->task_count, sizeof(*launch->tasks));
+	launch->groups =
+		memory_array(launch->task_count, sizeof(*launch->groups));
 	for (uint32_t i = 0; i < spec->node_count; i++)
 		for (uint32_t local = 0; local < spec->tasks[i]; local++) {
 			struct task *task = &launch->tasks[rank];
@@ -251,18 +253,16 @@ int launch_run(const struct launch_spec *spec, struct fairlead_error *ret_error)
 
 	if (result < 0)
 		return result;
-	launch.groups = calloc(launch.task_count, sizeof(*launch.groups));
 	signals_open(&launch);
-	if (launch.signal_fd < 0 || launch.groups == NULL)
-		result = error_set(ret_error, -ENOMEM, "cannot take signals");
+	if (launch.signal_fd < 0)
+		result = error_set(ret_error, -errno, "cannot take signals");
 	if (result == 0)
 		result = tasks_start(&launch, ret_error);
 	if (result == 0)
 		launch_pass("started");
 	if (result == 0)
-		result = wait_all(&launch, ret_error);
-	if (launch.groups != NULL)
-		end_all(&launch);
+		result = wait_all(&launch);
+	end_all(&launch);
 	if (launch.signal_fd >= 0)
 		close(launch.signal_fd);
 	sigprocmask(SIG_SETMASK, &launch.old_mask, NULL);

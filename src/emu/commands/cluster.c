@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 #include "emu/cluster/cluster.h"
@@ -102,7 +103,7 @@ static int run_up(struct cli *cli)
 {
 	const char *settings[CLUSTER_SETTINGS_MAX];
 	const char *given = cli_option(cli, "set");
-	_auto_(freep) char *text = given ? strdup(given) : NULL;
+	_auto_(freep) char *text = given ? memory_text(given) : NULL;
 	uint64_t nodes = NODES_DEFAULT, nics = NICS_DEFAULT;
 	uint64_t rails = RAILS_DEFAULT;
 	struct cluster_options options = {
@@ -390,44 +391,34 @@ static json_t *members_json(const struct cluster *cluster)
 			 pid_json(&cluster->manager), "nodes", nodes);
 }
 
-static int run_show(struct cli *cli)
+static void print_members(struct cli *cli, const json_t *members)
 {
 	static const struct column columns[] = {
-		{ "MEMBER" },
-		{ "HOLDER", COLUMN_RIGHT },
-		{ "SOFTNIC", COLUMN_RIGHT },
-		{ "DAEMON", COLUMN_RIGHT },
+		{ "MEMBER", 0, "name" },
+		{ "HOLDER", COLUMN_RIGHT, "holder" },
+		{ "SOFTNIC", COLUMN_RIGHT, "softnic" },
+		{ "DAEMON", COLUMN_RIGHT, "daemon" },
 		{ 0 },
 	};
+	json_auto_t *rows =
+		json_pack("[{s:s, s:O, s:O}]", "name", "manager", "holder",
+			  json_object_get(members, "fabric"), "daemon",
+			  json_object_get(members, "manager"));
+
+	json_array_extend(rows, json_object_get(members, "nodes"));
+	output_table(cli, columns, rows);
+}
+
+static int run_show(struct cli *cli)
+{
 	_auto_(cluster_closep) struct cluster *cluster = NULL;
 	json_auto_t *members = NULL;
-	struct table *table;
-	json_t *node;
-	size_t i;
 	int code = open_cluster(cli, &cluster);
 
 	if (code != EXIT_DONE)
 		return code;
 	members = members_json(cluster);
-	if (cli_flag(cli, "json")) {
-		output_json(cli, members);
-		return EXIT_DONE;
-	}
-	table = table_create(cli, columns);
-	table_row(table);
-	table_text(table, "manager");
-	table_number(table, output_number(members, "fabric"));
-	table_text(table, "-");
-	table_number(table, output_number(members, "manager"));
-	json_array_foreach (json_object_get(members, "nodes"), i, node) {
-		table_row(table);
-		table_text(table, output_text(node, "name"));
-		table_number(table, output_number(node, "holder"));
-		table_number(table, output_number(node, "softnic"));
-		table_number(table, output_number(node, "daemon"));
-	}
-	table_finish(table);
-	return EXIT_DONE;
+	return output_answer(cli, members, print_members);
 }
 
 static const struct subcommand command_show = {

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "base/runs.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
@@ -226,10 +227,8 @@ static int place_tasks(struct run *run)
 		run->cores[i] = run->tasks[i] * run->cpus_per_task;
 		names[i] = run->nodes[i]->name;
 	}
-	run->node_list = hostlist_format(names, run->node_count);
-	return run->node_list
-		       ? EXIT_DONE
-		       : cli_fail(run->cli, EXIT_FAILED, "out of memory");
+	run->node_list = memory_have(hostlist_format(names, run->node_count));
+	return EXIT_DONE;
 }
 
 static int find_owner(struct run *run)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/inherit.h"
 #include "emu/cluster/launch.h"
 
@@ -177,9 +178,7 @@ int run_inherited(struct cli *cli)
 				"this process has no lane to pass on");
 	if (code != EXIT_DONE)
 		return code;
-	pids = calloc(count, sizeof(*pids));
-	if (!pids)
-		return cli_fail(cli, EXIT_FAILED, "out of memory");
+	pids = memory_array(count, sizeof(*pids));
 	tasks.pids = pids;
 	tasks.count = count;
 	return run_all(&tasks);

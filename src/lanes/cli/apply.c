@@ -7,15 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
-
-static const struct option_spec options[] = {
-	OPTION_JSON,
-	OPTION_SOCKET,
-	OPTION_TIMEOUT,
-	{ 0 },
-};
 
 /* Nodes and text of each element on stderr, unless it was said already. */
 static void print_nodes(struct cli *cli, const json_t *array, const char *said)
@@ -26,16 +20,15 @@ static void print_nodes(struct cli *cli, const json_t *array, const char *said)
 	json_array_foreach (array, i, element) {
 		const char *nodes = output_text(element, "nodes");
 		const char *text = output_text(element, "text");
-		_auto_(freep) char *whole = NULL;
+		_auto_(freep) char *whole =
+			memory_format("%s: %s", nodes, text);
 
-		if (asprintf(&whole, "%s: %s", nodes, text) < 0)
-			whole = NULL;
-		if (whole && !strstr(said, whole))
+		if (!strstr(said, whole))
 			output_lines(cli, nodes, text);
 	}
 }
 
-static int run(struct cli *cli)
+static int apply_run(struct cli *cli)
 {
 	json_auto_t *answer = NULL;
 	uint64_t grant_id = 0;
@@ -65,8 +58,8 @@ const struct subcommand command_apply = {
 		"GRANT is what 'fairlead reserve' printed. When a node fails, "
 		"its reason is printed, the\nlane is taken back on all, and "
 		"the grant is released.",
-	.options = options,
+	.options = cli_options_ask,
 	.arguments_min = 1,
 	.arguments_max = 1,
-	.run = run,
+	.run = apply_run,
 };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 #define READ_BYTES 65536
 
@@ -77,13 +78,8 @@ static int read_all(int fd, int64_t end_ms, char **ret_output, size_t *ret_size)
 		if (result < 0)
 			return result;
 		if (capacity - size < READ_BYTES) {
-			char *larger;
-
 			capacity = capacity * 2 + 2 * READ_BYTES;
-			larger = realloc(output, capacity);
-			if (!larger)
-				return -ENOMEM;
-			output = larger;
+			output = memory_resize(output, capacity, 1);
 		}
 		got = read(fd, output + size, capacity - size - 1);
 		if (got < 0 && errno != EINTR)
@@ -156,10 +152,7 @@ int child_run(const char *folder, const char *const *argv, uint32_t timeout_ms,
 	size_t size = 0;
 	pid_t pid;
 
-	if (asprintf(&path, "%s/%s", folder, argv[0]) < 0) {
-		path = NULL;
-		return error_set(ret_error, -ENOMEM, "memory is out");
-	}
+	path = memory_format("%s/%s", folder, argv[0]);
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return error_set(ret_error, -errno, "'%s': %s", path,
 				 strerror(errno));

@@ -20,7 +20,7 @@
  *
  * -ENOENT, -EACCES: it cannot be run; -ECHILD: it failed, the text says how;
  * -ETIMEDOUT; -EFBIG: it printed more than CHILD_OUTPUT_MAX, and was ended;
- * -ENOMEM; what pipe(2), poll(2) and read(2) say.
+ * what pipe(2), poll(2) and read(2) say.
  */
 int child_run(const char *folder, const char *const *argv, uint32_t timeout_ms,
 	      char **ret_output, size_t *ret_size,

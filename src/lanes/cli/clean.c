@@ -20,7 +20,7 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static int run(struct cli *cli)
+static int clean_run(struct cli *cli)
 {
 	bool is_dry_run = cli_flag(cli, "dry-run");
 	json_auto_t *answer = NULL;
@@ -53,5 +53,5 @@ const struct subcommand command_clean = {
 		"cannot be destroyed is printed, and the exit "
 		"code is 75.",
 	.options = options,
-	.run = run,
+	.run = clean_run,
 };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 #define TIMEOUT_MAX_S 86400
@@ -24,6 +25,17 @@ static const struct option_spec help_option = {
 	.name = "help",
 	.letter = 'h',
 	.help = "show this text",
+};
+
+const struct option_spec cli_options_ask[] = {
+	OPTION_JSON,
+	OPTION_SOCKET,
+	OPTION_TIMEOUT,
+	{ 0 },
+};
+
+const struct option_spec cli_options_table[] = {
+	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
 };
 
 const struct option_spec *cli_option_at(const struct subcommand *command,
@@ -45,11 +57,8 @@ static void print_error(struct cli *cli, const char *format, va_list args)
 {
 	_auto_(freep) char *text = NULL;
 
-	if (vasprintf(&text, format, args) < 0) {
-		text = NULL;
-		fputs("fairlead: memory is out\n", cli->err);
-		return;
-	}
+	if (vasprintf(&text, format, args) < 0)
+		memory_end();
 	text_clean(text);
 	fprintf(cli->err, "fairlead: %s\n", text);
 }
@@ -83,14 +92,11 @@ int cli_error(struct cli *cli, const struct fairlead_error *error)
 
 void cli_hint(struct cli *cli, const char *text)
 {
-	_auto_(freep) char *copy = NULL;
+	_auto_(freep) char *copy = memory_text(text ? text : "");
 
-	if (!text || !*text)
-		return;
-	copy = strdup(text);
-	if (copy)
-		text_clean(copy);
-	fprintf(cli->err, "hint: %s\n", copy ? copy : "memory is out");
+	text_clean(copy);
+	if (*copy)
+		fprintf(cli->err, "hint: %s\n", copy);
 }
 
 int cli_exit_code(int result)
@@ -181,19 +187,14 @@ int cli_timeout(struct cli *cli, uint32_t *ret_ms)
 }
 
 /* Keep a value; given again, the last one counts, or they are joined. */
-static int take_value(struct cli *cli, const struct option_spec *option,
-		      size_t index, const char *value)
+static void take_value(struct cli *cli, const struct option_spec *option,
+		       size_t index, const char *value)
 {
 	_auto_(freep) char *before = cli->values[index];
 	bool is_joined = before && option->is_joined;
 
-	cli->values[index] = NULL;
-	if (asprintf(&cli->values[index], "%s%s%s", is_joined ? before : "",
-		     is_joined ? "," : "", value) < 0) {
-		cli->values[index] = NULL;
-		return cli_fail(cli, EXIT_FAILED, "memory is out");
-	}
-	return EXIT_DONE;
+	cli->values[index] = memory_format("%s%s%s", is_joined ? before : "",
+					   is_joined ? "," : "", value);
 }
 
 /* Values of getopt's for option i: above all letters. */
@@ -280,7 +281,7 @@ static int parse(struct cli *cli, int argc, char **argv, bool *ret_is_help)
 	struct getopt_tables tables;
 	const struct option_spec *option;
 	size_t i = 0;
-	int found, code;
+	int found;
 
 	make_tables(cli->command, &tables);
 	optind = 0;
@@ -295,9 +296,7 @@ static int parse(struct cli *cli, int argc, char **argv, bool *ret_is_help)
 			*ret_is_help = true;
 			return EXIT_DONE;
 		}
-		code = take_value(cli, option, i, option->value ? optarg : "");
-		if (code != EXIT_DONE)
-			return code;
+		take_value(cli, option, i, option->value ? optarg : "");
 	}
 	cli->arguments = argv + optind;
 	cli->argument_count = argc - optind;

@@ -101,6 +101,10 @@ struct option_spec {
 		.help = "an option of the driver: vnis=2, off"      \
 	}
 
+/* --json, --socket, --timeout; and --no-header, of what prints a table. */
+extern const struct option_spec cli_options_ask[];
+extern const struct option_spec cli_options_table[];
+
 struct cli;
 
 struct subcommand {

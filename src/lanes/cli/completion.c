@@ -141,7 +141,7 @@ static void print_bash(FILE *out)
 	fprintf(out, "\tesac\n}\n\n%s", completer);
 }
 
-static int run(struct cli *cli)
+static int completion_run(struct cli *cli)
 {
 	if (cli_flag(cli, "words"))
 		visit(cli->out, "", cli_commands, print_words);
@@ -155,5 +155,5 @@ const struct subcommand command_completion = {
 	.summary = "Print the completion of this command for bash",
 	.arguments = "",
 	.options = options,
-	.run = run,
+	.run = completion_run,
 };

@@ -29,9 +29,8 @@ int config_read(struct cli *cli, unsigned int roles, struct config **ret_config,
 	_auto_(freep) char *path = config_path(cli);
 	size_t drivers = 0;
 
-	*ret_errors = NULL;
 	while (driver_table[drivers])
 		drivers++;
-	return config_load(path, roles, driver_table, drivers, ret_config,
-			   ret_errors);
+	return memory_check(config_load(path, roles, driver_table, drivers,
+					ret_config, ret_errors));
 }

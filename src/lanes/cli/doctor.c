@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "lanes/cli/config_path.h"
 #include "lanes/cli/output.h"
@@ -37,25 +38,22 @@ static const char *const level_names[] = {
 void doctor_say(struct doctor *doctor, enum doctor_level level,
 		const char *check, const char *advice, const char *format, ...)
 {
-	_auto_(freep) char *clean_advice = advice ? strdup(advice) : NULL;
+	_auto_(freep) char *clean_advice = memory_text(advice ? advice : "");
 	_auto_(freep) char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+		memory_end();
 	va_end(args);
-	if (text)
-		text_clean(text);
-	if (clean_advice)
-		text_clean(clean_advice);
+	text_clean(text);
+	text_clean(clean_advice);
 	if (level == DOCTOR_FAIL)
 		doctor->failed_count++;
-	json_array_append_new(
-		doctor->findings,
-		json_pack("{s:s, s:s, s:s, s:s}", "level", level_names[level],
-			  "check", check, "text", text ? text : "memory is out",
-			  "advice", clean_advice ? clean_advice : ""));
+	json_array_append_new(doctor->findings,
+			      json_pack("{s:s, s:s, s:s, s:s}", "level",
+					level_names[level], "check", check,
+					"text", text, "advice", clean_advice));
 }
 
 const char *doctor_setting(const struct doctor *doctor, const char *driver,
@@ -72,22 +70,12 @@ const char *doctor_setting(const struct doctor *doctor, const char *driver,
 	return NULL;
 }
 
-static size_t driver_count(void)
-{
-	size_t count = 0;
-
-	while (driver_table[count])
-		count++;
-	return count;
-}
-
 static void check_config(struct doctor *doctor, struct config **ret_config)
 {
 	_auto_(freep) char *path = config_path(doctor->cli);
 	_auto_(freep) char *errors = NULL;
 
-	if (path && config_load(path, 0, driver_table, driver_count(),
-				ret_config, &errors) == 0) {
+	if (config_read(doctor->cli, 0, ret_config, &errors) == 0) {
 		doctor->config = *ret_config;
 		doctor_say(doctor, DOCTOR_OK, "configuration", NULL,
 			   "%s is good", path);
@@ -95,7 +83,7 @@ static void check_config(struct doctor *doctor, struct config **ret_config)
 	}
 	doctor_say(doctor, DOCTOR_FAIL, "configuration",
 		   "mend the file; 'fairlead manager check' tries it", "%s",
-		   errors ? errors : "memory is out");
+		   errors);
 }
 
 static bool is_there(const char *path)
@@ -161,30 +149,20 @@ static void check_roles(struct doctor *doctor)
 	doctor->node_keys = NULL;
 }
 
-static void print_findings(struct cli *cli, const json_t *findings)
+static void print_findings(struct cli *cli, const json_t *answer)
 {
 	static const struct column columns[] = {
-		{ .name = "LEVEL", .flags = COLUMN_STATE },
-		{ .name = "CHECK" },
-		{ .name = "FOUND", .flags = COLUMN_WRAP },
-		{ .name = "WHAT TO DO", .flags = COLUMN_WRAP },
+		{ "LEVEL", COLUMN_STATE, "level" },
+		{ "CHECK", 0, "check" },
+		{ "FOUND", COLUMN_WRAP, "text" },
+		{ "WHAT TO DO", COLUMN_WRAP, "advice" },
 		{ 0 },
 	};
-	struct table *table = table_create(cli, columns);
-	const json_t *finding;
-	size_t i;
 
-	json_array_foreach (findings, i, finding) {
-		table_row(table);
-		table_text(table, output_text(finding, "level"));
-		table_text(table, output_text(finding, "check"));
-		table_text(table, output_text(finding, "text"));
-		table_text(table, output_text(finding, "advice"));
-	}
-	table_finish(table);
+	output_table(cli, columns, json_object_get(answer, "findings"));
 }
 
-static int run(struct cli *cli)
+static int doctor_run(struct cli *cli)
 {
 	_auto_(config_destroyp) struct config *config = NULL;
 	json_auto_t *findings = json_array();
@@ -202,14 +180,10 @@ static int run(struct cli *cli)
 		doctor_check_slurm(&doctor);
 	if (cli_flag(cli, "flux"))
 		doctor_check_flux(&doctor);
-	if (cli_flag(cli, "json")) {
-		answer = json_pack("{s:O, s:i}", "findings", findings, "failed",
-				   doctor.failed_count);
-		if (output_json(cli, answer) != EXIT_DONE)
-			return EXIT_FAILED;
-	} else {
-		print_findings(cli, findings);
-	}
+	answer = json_pack("{s:O, s:i}", "findings", findings, "failed",
+			   doctor.failed_count);
+	if (output_answer(cli, answer, print_findings) != EXIT_DONE)
+		return EXIT_FAILED;
 	return doctor.failed_count > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -222,5 +196,5 @@ const struct subcommand command_doctor = {
 		"of root), WARN or FAIL. The\nexit code is 1 when one is "
 		"FAIL.",
 	.options = options,
-	.run = run,
+	.run = doctor_run,
 };

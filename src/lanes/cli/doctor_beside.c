@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 #include "lanes/cli/slurm/expect.h"
@@ -25,11 +26,10 @@ static bool is_path_open(const char *path, uid_t also)
 
 bool doctor_is_open(const char *path, uid_t also)
 {
-	_auto_(freep) char *copy = strdup(path);
+	_auto_(freep) char *copy = memory_text(path);
 	_auto_(freep) char *target = realpath(path, NULL);
 
-	return !copy || is_path_open(path, also) ||
-	       is_path_open(dirname(copy), also) ||
+	return is_path_open(path, also) || is_path_open(dirname(copy), also) ||
 	       (target && is_path_open(dirname(target), also));
 }
 
@@ -96,14 +96,12 @@ void doctor_beside_user(const struct doctor_beside *beside, const char *who,
 	const struct config_submitter *found = find_submitter(beside);
 	bool is_remote = doctor_is_url(doctor_beside_manager(beside));
 	struct doctor *doctor = beside->doctor;
-	_auto_(freep) char *advice = NULL;
 	const char *name = beside->section->submitter;
+	_auto_(freep) char *advice = memory_format(
+		"in the manager's fairlead.conf: manager { submitter "
+		"\"%s\" { uid = %u } }",
+		name, user);
 
-	if (asprintf(&advice,
-		     "in the manager's fairlead.conf: manager { submitter "
-		     "\"%s\" { uid = %u } }",
-		     name, user) < 0)
-		advice = NULL;
 	if ((found && found->uid == user) || (user == 0 && !is_remote))
 		doctor_say(doctor, DOCTOR_OK, "submitter", NULL,
 			   "%s, uid %u, may reserve for '%s'", who, user, name);
@@ -127,13 +125,11 @@ void doctor_beside_drain(const struct doctor_beside *beside)
 {
 	const struct config_manager *manager = &beside->doctor->config->manager;
 	struct doctor *doctor = beside->doctor;
-	_auto_(freep) char *advice = NULL;
+	_auto_(freep) char *advice = memory_format(
+		"in fairlead.conf: manager { drain_command = "
+		"\"%s/drain\"  undrain_command = \"%s/undrain\" }",
+		beside->scripts, beside->scripts);
 
-	if (asprintf(&advice,
-		     "in fairlead.conf: manager { drain_command = "
-		     "\"%s/drain\"  undrain_command = \"%s/undrain\" }",
-		     beside->scripts, beside->scripts) < 0)
-		advice = NULL;
 	if (doctor_is_url(doctor_beside_manager(beside)))
 		doctor_say(doctor, DOCTOR_SKIP, "drain_command",
 			   "ask again on the manager's machine",
@@ -178,16 +174,15 @@ static bool take_known(struct fairlead *handle, json_t *unknown,
 static char *format_names(const json_t *names)
 {
 	size_t count = json_object_size(names);
-	_auto_(freep) const char **list = calloc(count + 1, sizeof(*list));
+	_auto_(freep) const char **list =
+		memory_array(count + 1, sizeof(*list));
 	const char *name;
 	size_t i = 0;
 	json_t *ignored;
 
-	if (!list)
-		return NULL;
 	json_object_foreach ((json_t *)names, name, ignored)
 		list[i++] = name;
-	return hostlist_format(list, count);
+	return memory_have(hostlist_format(list, count));
 }
 
 void doctor_beside_nodes(const struct doctor_beside *beside,
@@ -195,12 +190,12 @@ void doctor_beside_nodes(const struct doctor_beside *beside,
 {
 	_auto_(fairlead_closep) struct fairlead *handle = NULL;
 	json_auto_t *unknown = json_copy((json_t *)names);
-	_auto_(freep) char *check = NULL;
+	_auto_(freep) char *check = memory_format("%s's nodes", beside->title);
 	_auto_(freep) char *text = NULL;
 	struct doctor *doctor = beside->doctor;
 	struct fairlead_error error;
 
-	if (!names || asprintf(&check, "%s's nodes", beside->title) < 0)
+	if (!names)
 		return;
 	if (fairlead_open(doctor_beside_manager(beside), &handle, &error) < 0 ||
 	    !take_known(handle, unknown, &error)) {
@@ -219,6 +214,5 @@ void doctor_beside_nodes(const struct doctor_beside *beside,
 	doctor_say(doctor, DOCTOR_FAIL, check,
 		   "'nodes' of the section 'manager' has to have them, by the "
 		   "names that the job manager has; jobs there are refused",
-		   "the manager does not know %s",
-		   text ? text : "some of them");
+		   "the manager does not know %s", text);
 }

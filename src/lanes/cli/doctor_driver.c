@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "base/idset.h"
 #include "lanes/cli/doctor.h"
 #include "lanes/cli/output.h"
@@ -49,14 +50,9 @@ void doctor_part_summary(char *summary, const char **ret_lacks)
 static void lacking_add(json_t *lacking, const char *driver, const char *lacks,
 			const char *node)
 {
-	_auto_(freep) char *text = NULL;
-	json_t *names;
+	_auto_(freep) char *text = memory_format("%s lacks %s", driver, lacks);
+	json_t *names = json_object_get(lacking, text);
 
-	if (asprintf(&text, "%s lacks %s", driver, lacks) < 0) {
-		text = NULL;
-		return;
-	}
-	names = json_object_get(lacking, text);
 	if (!names) {
 		names = json_array();
 		json_object_set_new(lacking, text, names);
@@ -74,11 +70,9 @@ void doctor_check_levels(struct doctor *doctor, const json_t *nodes,
 		json_array_foreach (json_object_get(node, "drivers"), k,
 				    driver) {
 			_auto_(freep) char *detail =
-				strdup(output_text(driver, "detail"));
+				memory_text(output_text(driver, "detail"));
 			const char *lacks;
 
-			if (!detail)
-				continue;
 			doctor_part_summary(detail, &lacks);
 			if (!json_is_true(json_object_get(driver, "usable")))
 				doctor_say(doctor, DOCTOR_FAIL, "driver",
@@ -98,11 +92,12 @@ void doctor_check_levels(struct doctor *doctor, const json_t *nodes,
 static char *nodes_of(const json_t *names)
 {
 	size_t count = json_array_size(names);
-	_auto_(freep) const char **list = calloc(count + 1, sizeof(*list));
+	_auto_(freep) const char **list =
+		memory_array(count + 1, sizeof(*list));
 
-	for (size_t i = 0; list && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		list[i] = json_string_value(json_array_get(names, i));
-	return list ? hostlist_format(list, count) : NULL;
+	return memory_have(hostlist_format(list, count));
 }
 
 void doctor_say_lacking(struct doctor *doctor, const json_t *lacking)
@@ -116,6 +111,6 @@ void doctor_say_lacking(struct doctor *doctor, const json_t *lacking)
 		doctor_say(doctor, DOCTOR_WARN, "level",
 			   "'fairlead doctor' on such a node says more; the "
 			   "manual of the interconnect has the levels",
-			   "%s on %s", text, nodes ? nodes : "some nodes");
+			   "%s on %s", text, nodes);
 	}
 }

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/cli/doctor.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
@@ -201,9 +202,8 @@ static bool keep_lost(struct doctor *doctor, const char *node,
 	if (!*output_text(item, "device") ||
 	    output_number(item, "grant_id") == 0)
 		return false;
-	if (asprintf(&name, "%s %s/%lld", node, output_text(item, "device"),
-		     (long long)output_number(item, "object")) < 0)
-		return false;
+	name = memory_format("%s %s/%lld", node, output_text(item, "device"),
+			     (long long)output_number(item, "object"));
 	json_object_set(doctor->lost_objects, name,
 			json_object_get(item, "why"));
 	return true;
@@ -267,7 +267,7 @@ char *doctor_next_page(const json_t *page)
 {
 	const char *after = json_string_value(json_object_get(page, "after"));
 
-	return after ? strdup(after) : NULL;
+	return after ? memory_text(after) : NULL;
 }
 
 static void check_nodes(struct doctor *doctor, struct fairlead *handle)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/idset.h"
+#include "base/memory.h"
 #include "lanes/cli/doctor.h"
 #include "lanes/cli/inherit.h"
 #include "lanes/cli/output.h"
@@ -49,22 +50,18 @@ static void say_foreign(struct doctor *doctor, const char *node,
 {
 	_auto_(freep) char *ids = output_ids(json_object_get(object, "ids"));
 	const json_t *uid = json_object_get(object, "uid");
-	_auto_(freep) char *user =
-		json_is_integer(uid) ? output_user(json_integer_value(uid))
-				     : NULL;
+	_auto_(freep) char *user = output_uid(uid);
 	_auto_(freep) char *advice = NULL;
 
-	if (asprintf(&advice,
-		     "'fairlead node list' at the manager says when it is of a "
-		     "job, and the node has lost its record: release that job; "
-		     "else find out who made it%s. 'fairlead clean --object "
-		     "%s/%lld' on the node destroys it alone; 'clean --all' "
-		     "takes the lanes of all running jobs too",
-		     is_pool ? ", and let 'vni_pool' leave out what others use"
-			     : "",
-		     output_text(object, "device"),
-		     (long long)output_number(object, "id")) < 0)
-		advice = NULL;
+	advice = memory_format(
+		"'fairlead node list' at the manager says when it is of a "
+		"job, and the node has lost its record: release that job; "
+		"else find out who made it%s. 'fairlead clean --object "
+		"%s/%lld' on the node destroys it alone; 'clean --all' "
+		"takes the lanes of all running jobs too",
+		is_pool ? ", and let 'vni_pool' leave out what others use" : "",
+		output_text(object, "device"),
+		(long long)output_number(object, "id"));
 	doctor_say(doctor, DOCTOR_WARN,
 		   is_pool ? "foreign identifier" : "unknown object", advice,
 		   "%s: %s has %s %lld, which is not Fairlead's (user %s, "
@@ -82,10 +79,9 @@ static bool say_lost(struct doctor *doctor, const char *node,
 	_auto_(freep) char *name = NULL;
 	const json_t *why;
 
-	if (asprintf(&name, "%s %s/%lld", node, output_text(object, "device"),
-		     (long long)output_number(object, "id")) < 0)
-		name = NULL;
-	why = name ? json_object_get(doctor->lost_objects, name) : NULL;
+	name = memory_format("%s %s/%lld", node, output_text(object, "device"),
+			     (long long)output_number(object, "id"));
+	why = json_object_get(doctor->lost_objects, name);
 	if (why)
 		doctor_say(doctor, DOCTOR_WARN, "lost object",
 			   "leave it while the job runs; releasing the job "
@@ -201,11 +197,9 @@ static void check_drivers(struct doctor *doctor, const json_t *status)
 		bool is_usable =
 			json_is_true(json_object_get(driver, "usable"));
 		_auto_(freep) char *detail =
-			strdup(output_text(driver, "detail"));
+			memory_text(output_text(driver, "detail"));
 		const char *lacks;
 
-		if (!detail)
-			continue;
 		doctor_part_summary(detail, &lacks);
 		doctor_say(doctor, is_usable ? DOCTOR_OK : DOCTOR_FAIL,
 			   "driver",

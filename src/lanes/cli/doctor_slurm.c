@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/child.h"
 #include "lanes/cli/slurm/commands.h"
 #include "lanes/cli/slurm/settings.h"
@@ -22,12 +23,10 @@
 char *doctor_slurm_path(const struct doctor_slurm *slurm, const char *path)
 {
 	_auto_(freep) char *conf = slurm_setting(slurm->settings, "SLURM_CONF");
-	char *whole;
 
-	if (*path == '/' || !conf)
-		return strdup(path);
-	return asprintf(&whole, "%s/%s", dirname(conf), path) < 0 ? NULL
-								  : whole;
+	return *path == '/' || !conf
+		       ? memory_text(path)
+		       : memory_format("%s/%s", dirname(conf), path);
 }
 
 /* --- what Slurm says --- */
@@ -122,14 +121,13 @@ static void check_flags(const struct doctor_slurm *slurm)
 			   flags);
 		return;
 	}
-	if (asprintf(&advice,
-		     "in slurm.conf: PrologFlags=%s%s%s%s, and restart "
-		     "slurmctld "
-		     "and the slurmds",
-		     flags ? flags : "", flags ? "," : "",
-		     has_alloc || has_defer ? "" : "Alloc,",
-		     has_defer ? "Alloc" : "DeferBatch") < 0)
-		advice = NULL;
+	advice = memory_format(
+		"in slurm.conf: PrologFlags=%s%s%s%s, and restart "
+		"slurmctld "
+		"and the slurmds",
+		flags ? flags : "", flags ? "," : "",
+		has_alloc || has_defer ? "" : "Alloc,",
+		has_defer ? "Alloc" : "DeferBatch");
 	doctor_say(slurm->doctor, DOCTOR_FAIL, "PrologFlags", advice, "%s: %s",
 		   flags ? flags : "none",
 		   has_alloc ? "a batch job starts when the first of its nodes "
@@ -191,11 +189,10 @@ static void check_commands(const struct doctor_slurm *slurm)
 	const char *folder = slurm->config->slurm.commands;
 
 	for (size_t i = 0; names[i]; i++) {
-		_auto_(freep) char *path = NULL;
+		_auto_(freep) char *path =
+			memory_format("%s/%s", folder, names[i]);
 
-		if (asprintf(&path, "%s/%s", folder, names[i]) < 0)
-			path = NULL;
-		if (path && access(path, X_OK) < 0)
+		if (access(path, X_OK) < 0)
 			doctor_say(slurm->doctor, DOCTOR_FAIL, "commands",
 				   "'commands' of the section 'slurm' is the "
 				   "folder of Slurm's commands",

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/doctor_slurm.h"
 #include "lanes/cli/slurm/link.h"
 #include "lanes/cli/slurm/settings.h"
@@ -60,9 +61,9 @@ static bool is_ours(const char *path, const char *name)
 static bool does_call(const char *path, const char *name)
 {
 	_auto_(fclosep) FILE *file = fopen(path, "re");
-	_auto_(freep) char *text = calloc(1, SCRIPT_BYTES_MAX + 1);
+	_auto_(freep) char *text = memory_alloc(SCRIPT_BYTES_MAX + 1);
 
-	if (!file || !text)
+	if (!file)
 		return false;
 	if (is_ours(path, name))
 		return true;
@@ -123,8 +124,6 @@ static void check_value(const struct doctor_slurm *slurm,
 	_auto_(freep) char *pattern = doctor_slurm_path(slurm, value);
 	glob_t found = { 0 };
 
-	if (!pattern)
-		return;
 	if (glob(pattern, GLOB_NOCHECK, NULL, &found) != 0) {
 		*is_good = false;
 		doctor_say(slurm->doctor, DOCTOR_FAIL, hook->setting, NULL,
@@ -155,12 +154,11 @@ static void check_hook(const struct doctor_slurm *slurm,
 			break;
 		check_value(slurm, hook, value, &is_good, &is_called);
 	}
-	if (asprintf(&advice,
-		     count == 0 ? "in slurm.conf: %s=" SLURM_SCRIPTS "/%s"
-				: "have %s call " SLURM_SCRIPTS
-				  "/%s, and end as it does",
-		     hook->setting, hook->name) < 0)
-		advice = NULL;
+	advice = memory_format(count == 0 ? "in slurm.conf: %s=" SLURM_SCRIPTS
+					    "/%s"
+					  : "have %s call " SLURM_SCRIPTS
+					    "/%s, and end as it does",
+			       hook->setting, hook->name);
 	if (count == 0)
 		doctor_say(slurm->doctor, DOCTOR_FAIL, hook->setting, advice,
 			   "it is not set: no job gets its lane, or gives it "

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/doctor_slurm.h"
 #include "lanes/cli/slurm/expect.h"
 #include "lanes/cli/slurm/plugstack.h"
@@ -42,8 +43,7 @@ static void check_argument(const struct doctor_slurm *slurm,
 	const char *value = said ? said : unsaid;
 	_auto_(freep) char *advice = NULL;
 
-	if (asprintf(&advice, "in that line: %s=%s", name, wanted) < 0)
-		advice = NULL;
+	advice = memory_format("in that line: %s=%s", name, wanted);
 	if (strcmp(value, wanted) == 0)
 		doctor_say(slurm->doctor, DOCTOR_OK, CHECK, NULL,
 			   "%s is %s, as the configuration has it", name,
@@ -93,10 +93,9 @@ static char *find_plugin(const struct doctor_slurm *slurm, const char *path)
 	char *rest = folders, *folder, *found = NULL;
 
 	if (*path == '/')
-		return access(path, F_OK) == 0 ? strdup(path) : NULL;
+		return access(path, F_OK) == 0 ? memory_text(path) : NULL;
 	while (rest && (folder = strsep(&rest, ":"))) {
-		if (asprintf(&found, "%s/%s", folder, path) < 0)
-			return NULL;
+		found = memory_format("%s/%s", folder, path);
 		if (access(found, F_OK) == 0)
 			return found;
 		free(take_ptr(found));
@@ -166,10 +165,9 @@ static void read_include(struct stack *stack, const char *pattern,
 	glob_t found = { 0 };
 
 	/* As Slurm has it: beside the file. */
-	if (asprintf(&whole, "%.*s%s",
-		     *pattern == '/' ? 0 : (int)(slash - file + 1), file,
-		     pattern) < 0)
-		return;
+	whole = memory_format("%.*s%s",
+			      *pattern == '/' ? 0 : (int)(slash - file + 1),
+			      file, pattern);
 	if (glob(whole, 0, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			read_stack(stack, found.gl_pathv[i]);
@@ -212,13 +210,10 @@ void doctor_slurm_spank(const struct doctor_slurm *slurm)
 		slurm, setting ? setting : "/etc/slurm/plugstack.conf");
 	_auto_(freep) char *advice = NULL;
 
-	if (!path)
-		return;
 	read_stack(&stack, path);
-	if (asprintf(&advice,
-		     "in %s: optional " SLURM_SCRIPTS "/" PLUGIN " default=%s",
-		     path, doctor_default(slurm->config)) < 0)
-		advice = NULL;
+	advice = memory_format("in %s: optional " SLURM_SCRIPTS "/" PLUGIN
+			       " default=%s",
+			       path, doctor_default(slurm->config));
 	if (stack.count == 0)
 		doctor_say(slurm->doctor, lacking(slurm), CHECK, advice,
 			   "%s does not name it: there is no --fairlead, and "

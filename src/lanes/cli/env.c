@@ -131,7 +131,7 @@ static int find_job(struct cli *cli, const char **ret_job)
 	return remote_job(cli, job, ret_job);
 }
 
-static int run(struct cli *cli)
+static int env_run(struct cli *cli)
 {
 	json_auto_t *variables = environment_clear();
 	const char *mode = "none";
@@ -170,5 +170,5 @@ const struct subcommand command_env = {
 		"gets those that this process has, if they are still true.",
 	.options = options,
 	.arguments_max = ARGUMENTS_ANY,
-	.run = run,
+	.run = env_run,
 };

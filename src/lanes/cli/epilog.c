@@ -2,7 +2,7 @@
 /* Quick tries: the job's end must not wait for a process that lingers. */
 #include "lanes/cli/hook.h"
 
-static int run(struct cli *cli)
+static int epilog_run(struct cli *cli)
 {
 	return hook_run_teardown(cli, "epilog", HOOK_JOB_NEEDED);
 }
@@ -18,5 +18,5 @@ const struct subcommand command_epilog = {
 	"waits for it.",
 	.options = hook_options,
 	.arguments_max = 1,
-	.run = run,
+	.run = epilog_run,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
@@ -28,14 +29,14 @@ static void print_context(FILE *out, const json_t *context)
 		_auto_(freep) char *text = NULL;
 
 		if (json_is_string(value)) {
-			text = strdup(json_string_value(value));
-			if (text)
-				text_clean(text);
-			fprintf(out, " %s=\"%s\"", name, text ? text : "");
+			text = memory_text(json_string_value(value));
+			text_clean(text);
+			fprintf(out, " %s=\"%s\"", name, text);
 			continue;
 		}
-		text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-		fprintf(out, " %s=%s", name, text ? text : "");
+		text = memory_have(
+			json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
+		fprintf(out, " %s=%s", name, text);
 	}
 }
 
@@ -61,7 +62,7 @@ static void print_human(struct cli *cli, const char *line, double *first)
 	putc('\n', cli->out);
 }
 
-static int run(struct cli *cli)
+static int eventlog_run(struct cli *cli)
 {
 	json_auto_t *answer = NULL;
 	json_t *members = NULL;
@@ -94,5 +95,5 @@ const struct subcommand command_eventlog = {
 	.options = options,
 	.arguments_min = 1,
 	.arguments_max = 1,
-	.run = run,
+	.run = eventlog_run,
 };

@@ -11,10 +11,6 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 
-static const struct option_spec options[] = {
-	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
-};
-
 static void format_age(double since, char text[OUTPUT_DURATION_MAX])
 {
 	struct timespec now;
@@ -61,20 +57,12 @@ static void print_head(FILE *out, const json_t *grant)
 static void print_holds(struct cli *cli, const json_t *holds)
 {
 	static const struct column columns[] = {
-		{ .name = "NODES" },
-		{ .name = "STATE", .flags = COLUMN_STATE },
+		{ "NODES", 0, "nodes" },
+		{ "STATE", COLUMN_STATE, "state" },
 		{ 0 },
 	};
-	struct table *table = table_create(cli, columns);
-	const json_t *hold;
-	size_t i;
 
-	json_array_foreach (holds, i, hold) {
-		table_row(table);
-		table_text(table, output_text(hold, "nodes"));
-		table_text(table, output_text(hold, "state"));
-	}
-	table_finish(table);
+	output_table(cli, columns, holds);
 }
 
 static void print_waits(FILE *out, const json_t *waits)
@@ -196,21 +184,11 @@ static void print_grant(struct cli *cli, const json_t *grant)
 	}
 }
 
-static int run(struct cli *cli)
+static void print_grants(struct cli *cli, const json_t *answer)
 {
-	json_auto_t *answer = NULL;
-	json_t *members = NULL;
 	const json_t *grant;
 	size_t i;
-	int code = remote_selector(cli, cli_argument(cli, 0), &members);
 
-	if (code == EXIT_DONE)
-		code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
-				  "explain", members, &answer);
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
 	json_array_foreach (json_object_get(answer, "grants"), i, grant) {
 		if (i > 0)
 			putc('\n', cli->out);
@@ -222,7 +200,17 @@ static int run(struct cli *cli)
 	if (json_is_true(json_object_get(answer, "more")))
 		cli_hint(cli, "the job has more grants than one answer; ask "
 			      "for SUBMITTER/JOB/ATTEMPT");
-	return EXIT_DONE;
+}
+
+static int explain_run(struct cli *cli)
+{
+	json_t *members = NULL;
+	int code = remote_selector(cli, cli_argument(cli, 0), &members);
+
+	return code == EXIT_DONE
+		       ? remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
+				     "explain", members, print_grants)
+		       : code;
 }
 
 const struct subcommand command_explain = {
@@ -232,8 +220,8 @@ const struct subcommand command_explain = {
 	.arguments = "GRANT|KEY|JOB",
 	.details = "Of what is over: when and how it ended, if nothing of the "
 		   "job lives.",
-	.options = options,
+	.options = cli_options_table,
 	.arguments_min = 1,
 	.arguments_max = 1,
-	.run = run,
+	.run = explain_run,
 };

@@ -108,6 +108,6 @@ int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)
 	json_array_foreach (json_object_get(answer, "revoked"), i, grant_id)
 		fprintf(cli->out, "%s %lld\n", verb,
 			(long long)json_integer_value(grant_id));
-	show_busy(cli, json_object_get(answer, "busy"));
+	show_busy(cli, answer);
 	return code;
 }

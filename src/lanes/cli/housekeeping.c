@@ -2,7 +2,7 @@
 /* Long tries, after the job: what is left at the end drains the node. */
 #include "lanes/cli/hook.h"
 
-static int run(struct cli *cli)
+static int housekeeping_run(struct cli *cli)
 {
 	return hook_run_teardown(cli, "housekeeping", HOOK_JOB_OPTIONAL);
 }
@@ -17,5 +17,5 @@ const struct subcommand command_housekeeping = {
 	"drained, and the exit code is 75.",
 	.options = hook_options,
 	.arguments_max = 1,
-	.run = run,
+	.run = housekeeping_run,
 };

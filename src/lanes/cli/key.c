@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/cli/key_nodes.h"
 #include "lanes/cli/keyring.h"
 #include "lanes/cli/output.h"
@@ -138,12 +139,9 @@ static int write_nodes(struct cli *cli, const struct manager_keys *keys,
 	if (output)
 		return write_node(cli, keys, nodes->names[0], output);
 	for (size_t i = 0; i < nodes->count && code == EXIT_DONE; i++) {
-		_auto_(freep) char *path = NULL;
+		_auto_(freep) char *path =
+			memory_format("%s/%s.key", folder, nodes->names[i]);
 
-		if (asprintf(&path, "%s/%s.key", folder, nodes->names[i]) < 0) {
-			path = NULL;
-			return cli_fail(cli, EXIT_FAILED, "memory is out");
-		}
 		code = write_node(cli, keys, nodes->names[i], path);
 	}
 	return code;
@@ -303,25 +301,16 @@ static json_t *show_node(const struct node_keys *keys)
 static void print_keys(struct cli *cli, const json_t *shown)
 {
 	static const struct column columns[] = {
-		{ .name = "ID", .flags = COLUMN_RIGHT },
-		{ .name = "STATE" },
-		{ .name = "PUBLIC" },
+		{ "ID", COLUMN_RIGHT, "id" },
+		{ "STATE", 0, "state" },
+		{ "PUBLIC", 0, "public" },
 		{ 0 },
 	};
 	const char *name = output_text(shown, "name");
-	struct table *table = table_create(cli, columns);
-	const json_t *key;
-	size_t i;
 
 	fprintf(cli->out, "%s%s%s of cluster %s\n", output_text(shown, "kind"),
 		*name ? " " : "", name, output_text(shown, "cluster"));
-	json_array_foreach (json_object_get(shown, "keys"), i, key) {
-		table_row(table);
-		table_number(table, output_number(key, "id"));
-		table_text(table, output_text(key, "state"));
-		table_text(table, output_text(key, "public"));
-	}
-	table_finish(table);
+	output_table(cli, columns, json_object_get(shown, "keys"));
 }
 
 static int run_show(struct cli *cli)
@@ -357,10 +346,7 @@ static int run_show(struct cli *cli)
 	keyring_fini(&keyring);
 	if (result < 0)
 		return fail_about(cli, path, &error);
-	if (cli_flag(cli, "json"))
-		return output_json(cli, shown);
-	print_keys(cli, shown);
-	return EXIT_DONE;
+	return output_answer(cli, shown, print_keys);
 }
 
 static const struct option_spec create_options[] = {

@@ -10,24 +10,23 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 
-/* The nodes that have not shown the active key, as a host list; NULL: memory. */
+/* The nodes that have not shown the active key, as a host list. */
 static char *list_behind(const json_t *nodes, uint32_t active)
 {
 	_auto_(freep) const char **names =
-		calloc(json_array_size(nodes) + 1, sizeof(*names));
+		memory_array(json_array_size(nodes) + 1, sizeof(*names));
 	const json_t *node;
 	size_t count = 0;
 	size_t i;
 
-	if (!names)
-		return NULL;
 	json_array_foreach (nodes, i, node)
 		if (output_number(node, "key") != active)
 			names[count++] = output_text(node, "name");
-	return hostlist_format(names, count);
+	return memory_have(hostlist_format(names, count));
 }
 
 int key_check_nodes(struct cli *cli, uint32_t active)
@@ -41,8 +40,6 @@ int key_check_nodes(struct cli *cli, uint32_t active)
 		return code;
 	}
 	behind = list_behind(json_object_get(answer, "nodes"), active);
-	if (!behind)
-		return cli_fail(cli, EXIT_FAILED, "memory is out");
 	if (!*behind)
 		return EXIT_DONE;
 	cli_fail(cli, EXIT_LATER,

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "sys/secret.h"
 
 /* Has nobody put another file in this one's place? */
@@ -117,11 +118,10 @@ static int sync_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	_auto_(freep) char *folder =
-		slash ? strndup(path, slash - path + 1) : strdup(".");
+		slash ? memory_format("%.*s", (int)(slash - path + 1), path)
+		      : memory_text(".");
 	_auto_(closep) int fd = -1;
 
-	if (!folder)
-		return -ENOMEM;
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fsync(fd) < 0)
 		return -errno;
@@ -149,13 +149,9 @@ int keyring_write(const char *path, enum keyring_write how, uid_t uid,
 		  gid_t gid, const struct writer *text,
 		  struct fairlead_error *ret_error)
 {
-	_auto_(freep) char *path_new = NULL;
-	int result;
+	_auto_(freep) char *path_new = memory_format("%s.XXXXXX", path);
+	int result = memory_check(text->result);
 
-	if (text->result < 0 || asprintf(&path_new, "%s.XXXXXX", path) < 0) {
-		path_new = NULL;
-		return error_set(ret_error, -ENOMEM, "memory is out");
-	}
 	result = write_beside(path_new, uid, gid, text);
 	if (result == 0) {
 		/* A link, unlike a rename, never replaces. */

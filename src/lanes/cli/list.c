@@ -30,40 +30,22 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static const struct column columns[] = {
-	{ .name = "GRANT", .flags = COLUMN_RIGHT },
-	{ .name = "KEY" },
-	{ .name = "STATE", .flags = COLUMN_STATE },
-	{ .name = "INTERCONNECT" },
-	{ .name = "USER" },
-	{ .name = "COUNT", .flags = COLUMN_RIGHT },
-	{ .name = "NODES", .flags = COLUMN_WRAP },
-	{ .name = "IDS", .flags = COLUMN_WRAP },
-	{ .name = "SINCE" },
-	{ 0 },
-};
-
-static void print_jobs(struct cli *cli, const json_t *jobs)
+static void print_jobs(struct cli *cli, const json_t *answer)
 {
-	struct table *table = table_create(cli, columns);
-	char since[OUTPUT_TIME_MAX];
-	const json_t *job;
-	size_t i;
+	static const struct column columns[] = {
+		{ "GRANT", COLUMN_RIGHT, "grant_id" },
+		{ "KEY", 0, "key" },
+		{ "STATE", COLUMN_STATE, "state" },
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "USER", 0, "uid", output_uid },
+		{ "COUNT", COLUMN_RIGHT, "node_count" },
+		{ "NODES", COLUMN_WRAP, "nodes" },
+		{ "IDS", COLUMN_WRAP, "ids", output_ids },
+		{ "SINCE", 0, "since", output_moment },
+		{ 0 },
+	};
 
-	json_array_foreach (jobs, i, job) {
-		table_row(table);
-		table_number(table, output_number(job, "grant_id"));
-		table_text(table, output_text(job, "key"));
-		table_text(table, output_text(job, "state"));
-		table_text(table, output_text(job, "interconnect"));
-		table_owned(table, output_user(output_number(job, "uid")));
-		table_number(table, output_number(job, "node_count"));
-		table_text(table, output_text(job, "nodes"));
-		table_owned(table, output_ids(json_object_get(job, "ids")));
-		output_time(output_real(job, "since"), since);
-		table_text(table, since);
-	}
-	table_finish(table);
+	output_table(cli, columns, json_object_get(answer, "jobs"));
 }
 
 static int make_members(struct cli *cli, json_t *members)
@@ -90,21 +72,15 @@ static int make_members(struct cli *cli, json_t *members)
 	return EXIT_DONE;
 }
 
-static int run(struct cli *cli)
+static int list_run(struct cli *cli)
 {
 	json_auto_t *members = json_object();
-	json_auto_t *answer = NULL;
 	int code = make_members(cli, members);
 
-	if (code == EXIT_DONE)
-		code = remote_ask_all(cli, "list", json_incref(members), "jobs",
-				      &answer);
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	print_jobs(cli, json_object_get(answer, "jobs"));
-	return EXIT_DONE;
+	return code == EXIT_DONE
+		       ? remote_show_all(cli, "list", json_incref(members),
+					 "jobs", print_jobs)
+		       : code;
 }
 
 const struct subcommand command_list = {
@@ -113,5 +89,5 @@ const struct subcommand command_list = {
 	.arguments = "",
 	.details = "Users see their own.",
 	.options = options,
-	.run = run,
+	.run = list_run,
 };

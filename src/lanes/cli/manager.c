@@ -7,14 +7,6 @@
 #include "lanes/cli/config_path.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
-#include "lanes/driver/driver.h"
-
-static const struct option_spec ask_options[] = {
-	OPTION_JSON,
-	OPTION_SOCKET,
-	OPTION_TIMEOUT,
-	{ 0 },
-};
 
 static const struct option_spec waive_options[] = {
 	OPTION_FORCE, OPTION_JSON, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
@@ -42,13 +34,6 @@ static const char how_to_recover[] =
 	"it as 'fairleadd --role manager --recover': every identifier then "
 	"counts as used until each node has registered, or was waived by name";
 
-static int ask(struct cli *cli, const char *op, json_t *members_owned,
-	       json_t **ret_answer)
-{
-	return remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, op,
-			  members_owned, ret_answer);
-}
-
 static void print_state(struct cli *cli, const json_t *status)
 {
 	bool is_halted = json_is_true(json_object_get(status, "halted"));
@@ -72,35 +57,26 @@ static void print_state(struct cli *cli, const json_t *status)
 
 static int run_status(struct cli *cli)
 {
-	json_auto_t *status = NULL;
-	int code = ask(cli, "status", NULL, &status);
+	return remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "status",
+			   NULL, print_state);
+}
 
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, status);
-	print_state(cli, status);
-	return EXIT_DONE;
+static void print_awaited(struct cli *cli, const json_t *answer)
+{
+	const char *awaited = output_text(answer, "awaited");
+
+	fprintf(cli->out, "%s%s\n",
+		*awaited ? "still awaited: " : "the recovery is complete",
+		awaited);
 }
 
 static int waive(struct cli *cli, const char *nodes)
 {
-	json_auto_t *answer = NULL;
-	const char *awaited;
-	int code = ask(cli, "recover-waive",
-		       json_pack("{s:s, s:o*}", "nodes", nodes, "force",
-				 cli_flag(cli, "force") ? json_true() : NULL),
-		       &answer);
-
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	awaited = output_text(answer, "awaited");
-	fprintf(cli->out, "%s%s\n",
-		*awaited ? "still awaited: " : "the recovery is complete",
-		awaited);
-	return EXIT_DONE;
+	return remote_show(
+		cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "recover-waive",
+		json_pack("{s:s, s:o*}", "nodes", nodes, "force",
+			  cli_flag(cli, "force") ? json_true() : NULL),
+		print_awaited);
 }
 
 static int run_waive(struct cli *cli)
@@ -116,11 +92,10 @@ static int run_recover(struct cli *cli)
 
 	if (cli_option(cli, "waive"))
 		return waive(cli, cli_option(cli, "waive"));
-	code = ask(cli, "status", NULL, &status);
-	if (code == EXIT_DONE && cli_flag(cli, "json"))
-		code = output_json(cli, status);
-	else if (code == EXIT_DONE)
-		print_state(cli, status);
+	code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "status",
+			  NULL, &status);
+	if (code == EXIT_DONE)
+		code = output_answer(cli, status, print_state);
 	if (code == EXIT_DONE &&
 	    json_is_true(json_object_get(status, "recovering")))
 		return EXIT_DONE;
@@ -135,28 +110,17 @@ static int run_recover(struct cli *cli)
 	return code;
 }
 
-static int run_reconfigure(struct cli *cli)
+static void print_changes(struct cli *cli, const json_t *answer)
 {
-	json_auto_t *answer = NULL;
-	const char *changes;
-	int code = ask(cli, "reconfigure", NULL, &answer);
+	const char *changes = output_text(answer, "changes");
 
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	changes = output_text(answer, "changes");
 	fprintf(cli->out, "%s\n", *changes ? changes : "nothing has changed");
-	return EXIT_DONE;
 }
 
-static size_t driver_count(void)
+static int run_reconfigure(struct cli *cli)
 {
-	size_t count = 0;
-
-	while (driver_table[count])
-		count++;
-	return count;
+	return remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
+			   "reconfigure", NULL, print_changes);
 }
 
 static int run_check(struct cli *cli)
@@ -165,12 +129,8 @@ static int run_check(struct cli *cli)
 	_auto_(freep) char *path = config_path(cli);
 	_auto_(freep) char *errors = NULL;
 
-	if (!path)
-		return EXIT_FAILED;
-	if (config_load(path, CONFIG_ROLE_MANAGER, driver_table, driver_count(),
-			&config, &errors) < 0)
-		return cli_fail(cli, EXIT_FAILED, "%s",
-				errors ? errors : "memory is out");
+	if (config_read(cli, CONFIG_ROLE_MANAGER, &config, &errors) < 0)
+		return cli_fail(cli, EXIT_FAILED, "%s", errors);
 	fprintf(cli->out, "%s is good\n", path);
 	cli_hint(cli, "as root, 'fairleadd --check-config' tries the files "
 		      "that it names too, and --check-journal the journal");
@@ -181,7 +141,7 @@ static const struct subcommand status_command = {
 	.name = "status",
 	.summary = "Show the manager's epoch, and whether it is recovering",
 	.arguments = "",
-	.options = ask_options,
+	.options = cli_options_ask,
 	.run = run_status,
 };
 
@@ -217,7 +177,7 @@ static const struct subcommand reconfigure_command = {
 	.arguments = "",
 	.details = "All of it, or, where there is an error, nothing. Prints "
 		   "what has changed, and what\nwaits for a restart.",
-	.options = ask_options,
+	.options = cli_options_ask,
 	.run = run_reconfigure,
 };
 

@@ -64,7 +64,7 @@ static void print_answers(struct cli *cli, const json_t *answers)
 	}
 }
 
-static int run(struct cli *cli)
+static int node_clean_run(struct cli *cli)
 {
 	json_auto_t *whole = NULL;
 	const json_t *answers;
@@ -93,5 +93,5 @@ const struct subcommand node_clean_command = {
 	.options = options,
 	.arguments_min = 1,
 	.arguments_max = 1,
-	.run = run,
+	.run = node_clean_run,
 };

@@ -4,10 +4,6 @@
 #include "lanes/cli/remote.h"
 #include "lanes/cli/show.h"
 
-static const struct option_spec options[] = {
-	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
-};
-
 static void print_link(FILE *out, const json_t *manager)
 {
 	const json_t *heard = json_object_get(manager, "heard_ms");
@@ -49,27 +45,14 @@ static void print_restart(FILE *out, const json_t *lines)
 static void print_drivers(struct cli *cli, const json_t *drivers)
 {
 	static const struct column columns[] = {
-		{ .name = "INTERCONNECT" },
-		{ .name = "STATE", .flags = COLUMN_STATE },
-		{ .name = "DETAIL", .flags = COLUMN_WRAP },
-		{ .name = "DESCRIPTION", .flags = COLUMN_WRAP },
+		{ "INTERCONNECT", 0, "name" },
+		{ "STATE", COLUMN_STATE, "usable", show_usable },
+		{ "DETAIL", COLUMN_WRAP, "detail" },
+		{ "DESCRIPTION", COLUMN_WRAP, "description" },
 		{ 0 },
 	};
-	struct table *table = table_create(cli, columns);
-	const json_t *driver;
-	size_t i;
 
-	json_array_foreach (drivers, i, driver) {
-		bool is_usable =
-			json_is_true(json_object_get(driver, "usable"));
-
-		table_row(table);
-		table_text(table, output_text(driver, "name"));
-		table_text(table, is_usable ? "usable" : "unusable");
-		table_text(table, output_text(driver, "detail"));
-		table_text(table, output_text(driver, "description"));
-	}
-	table_finish(table);
+	output_table(cli, columns, drivers);
 }
 
 void node_show_status(struct cli *cli, const json_t *status)
@@ -88,54 +71,36 @@ void node_show_status(struct cli *cli, const json_t *status)
 	print_drained(cli->out, status);
 	print_restart(cli->out, json_object_get(status, "restart"));
 	print_drivers(cli, json_object_get(status, "drivers"));
-	show_grants(cli, json_object_get(status, "grants"));
+	show_grants(cli, status);
 }
 
-static int ask(struct cli *cli, const char *op, json_t **ret_answer)
+static int show(struct cli *cli, const char *op,
+		void (*print)(struct cli *cli, const json_t *answer))
 {
-	int code = remote_ask(cli, REMOTE_NODE, REMOTE_TIMEOUT_MS, op, NULL,
-			      ret_answer);
-
-	if (code == EXIT_DONE && cli_flag(cli, "json"))
-		code = output_json(cli, *ret_answer);
-	return code;
+	return remote_show(cli, REMOTE_NODE, REMOTE_TIMEOUT_MS, op, NULL,
+			   print);
 }
 
 static int run_status(struct cli *cli)
 {
-	json_auto_t *answer = NULL;
-	int code = ask(cli, "node-status", &answer);
-
-	if (code == EXIT_DONE && !cli_flag(cli, "json"))
-		node_show_status(cli, answer);
-	return code;
+	return show(cli, "node-status", node_show_status);
 }
 
 static int run_devices(struct cli *cli)
 {
-	json_auto_t *answer = NULL;
-	int code = ask(cli, "devices", &answer);
-
-	if (code == EXIT_DONE && !cli_flag(cli, "json"))
-		show_devices(cli, json_object_get(answer, "devices"));
-	return code;
+	return show(cli, "devices", show_devices);
 }
 
 static int run_objects(struct cli *cli)
 {
-	json_auto_t *answer = NULL;
-	int code = ask(cli, "objects", &answer);
-
-	if (code == EXIT_DONE && !cli_flag(cli, "json"))
-		show_objects(cli, json_object_get(answer, "objects"));
-	return code;
+	return show(cli, "objects", show_objects);
 }
 
 const struct subcommand node_status_command = {
 	.name = "status",
 	.summary = "Show this node: its link to the manager, and its grants",
 	.arguments = "",
-	.options = options,
+	.options = cli_options_table,
 	.run = run_status,
 };
 
@@ -143,7 +108,7 @@ const struct subcommand node_devices_command = {
 	.name = "devices",
 	.summary = "Show the devices of this node, and what is spoken for",
 	.arguments = "",
-	.options = options,
+	.options = cli_options_table,
 	.run = run_devices,
 };
 
@@ -153,6 +118,6 @@ const struct subcommand node_objects_command = {
 	.arguments = "",
 	.details = "Of Slingshot these are the CXI services, of Ethernet lanes "
 		   "on NICs.",
-	.options = options,
+	.options = cli_options_table,
 	.run = run_objects,
 };

@@ -8,16 +8,12 @@
 #include "lanes/cli/node.h"
 #include "lanes/cli/show.h"
 
-static const struct option_spec options[] = {
-	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
-};
-
 static void show(struct cli *cli, const char *what, const json_t *answer)
 {
 	if (strcmp(what, "devices") == 0)
-		show_devices(cli, json_object_get(answer, "devices"));
+		show_devices(cli, answer);
 	else if (strcmp(what, "objects") == 0)
-		show_objects(cli, json_object_get(answer, "objects"));
+		show_objects(cli, answer);
 	else
 		node_show_status(cli, answer);
 }
@@ -47,7 +43,7 @@ static int print_answers(struct cli *cli, const char *what,
 	return code;
 }
 
-static int run(struct cli *cli)
+static int node_query_run(struct cli *cli)
 {
 	const char *what = cli_argument(cli, 1);
 	json_auto_t *whole = NULL;
@@ -74,9 +70,9 @@ const struct subcommand node_query_command = {
 	.name = "query",
 	.summary = "Ask nodes, through the manager, what they hold",
 	.arguments = "NODES [grants|devices|objects]",
-	.options = options,
+	.options = cli_options_table,
 	.arguments_min = 1,
 	.arguments_max = 2,
 	.words = "grants devices objects",
-	.run = run,
+	.run = node_query_run,
 };

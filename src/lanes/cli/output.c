@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 int output_json(struct cli *cli, const json_t *json)
@@ -22,6 +23,15 @@ int output_json(struct cli *cli, const json_t *json)
 		return cli_fail(cli, EXIT_FAILED,
 				"what there is to print is not JSON");
 	fprintf(cli->out, "%s\n", text);
+	return EXIT_DONE;
+}
+
+int output_answer(struct cli *cli, const json_t *answer,
+		  void (*show)(struct cli *cli, const json_t *answer))
+{
+	if (cli_flag(cli, "json"))
+		return output_json(cli, answer);
+	show(cli, answer);
 	return EXIT_DONE;
 }
 
@@ -84,6 +94,14 @@ void output_time(double since, char text[OUTPUT_TIME_MAX])
 		strcpy(text, "-");
 }
 
+char *output_moment(const json_t *since)
+{
+	char text[OUTPUT_TIME_MAX];
+
+	output_time(json_number_value(since), text);
+	return memory_text(text);
+}
+
 static void print_ids_array(FILE *stream, const json_t *ids)
 {
 	const json_t *id;
@@ -119,11 +137,11 @@ static char *collect(void (*print)(FILE *stream, const json_t *json),
 	FILE *stream = open_memstream(&text, &size);
 
 	if (!stream)
-		return NULL;
+		memory_end();
 	print(stream, json);
 	if (fclose(stream) != 0)
-		return NULL;
-	return size > 0 ? take_ptr(text) : strdup(nothing);
+		memory_end();
+	return size > 0 ? take_ptr(text) : memory_text(nothing);
 }
 
 char *output_ids(const json_t *ids)
@@ -183,11 +201,15 @@ char *output_join(const json_t *texts)
 char *output_user(json_int_t uid)
 {
 	const struct passwd *user = getpwuid(uid);
-	char *text;
 
-	if (user)
-		return strdup(user->pw_name);
-	return asprintf(&text, "%lld", (long long)uid) < 0 ? NULL : text;
+	return user ? memory_text(user->pw_name)
+		    : memory_format("%lld", (long long)uid);
+}
+
+char *output_uid(const json_t *uid)
+{
+	return json_is_integer(uid) ? output_user(json_integer_value(uid))
+				    : NULL;
 }
 
 bool output_parse_user(const char *text, uid_t *ret_uid)

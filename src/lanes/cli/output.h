@@ -32,7 +32,7 @@ void output_duration(double seconds, char text[OUTPUT_DURATION_MAX]);
 void output_time(double since, char text[OUTPUT_TIME_MAX]);
 /*
  * Identifiers: {"vni":"1024-1025"} is "vni 1024-1025", [1024,1025] is
- * "1024,1025", nothing is "-". The caller frees it; NULL: memory is out.
+ * "1024,1025", nothing is "-". The caller frees it.
  */
 char *output_ids(const json_t *ids);
 /* The user's name, or the number as text. The caller frees it. */
@@ -49,6 +49,11 @@ void output_quoted(FILE *out, const char *text);
 /* A text of several lines on stderr, the subject before each one. */
 void output_lines(struct cli *cli, const char *subject, const char *text);
 
+/* As output_time(), of a member of a table. */
+char *output_moment(const json_t *since);
+/* As output_user(), likewise. */
+char *output_uid(const json_t *uid);
+
 /* --- tables --- */
 
 enum column_flags {
@@ -60,17 +65,20 @@ enum column_flags {
 struct column {
 	const char *name; /* "NODES"; NULL ends a list */
 	unsigned int flags;
+	const char *member; /* of a row; NULL: the row itself */
+	/*
+	 * The cell's text, which is freed; NULL or "": "-". Without it texts and
+	 * numbers are shown.
+	 */
+	char *(*format)(const json_t *value);
 };
 
-struct table;
+/* Print a table of an array of objects; nothing when it has no rows. */
+void output_table(struct cli *cli, const struct column *columns,
+		  const json_t *rows);
 
-/* NULL when memory is out: the other functions then do nothing. */
-struct table *table_create(struct cli *cli, const struct column *columns);
-/* Begin a row; its cells are then filled from the left. */
-void table_row(struct table *table);
-/* The next cell, its lines joined by "; ". NULL and "" become "-". */
-void table_text(struct table *table, const char *text);
-void table_owned(struct table *table, char *text_owned);
-void table_number(struct table *table, json_int_t number);
-/* Print, unless it has no rows, and free it. */
-void table_finish(struct table *table);
+/*
+ * An answer: as JSON with --json, else by show(). An exit code.
+ */
+int output_answer(struct cli *cli, const json_t *answer,
+		  void (*show)(struct cli *cli, const json_t *answer));

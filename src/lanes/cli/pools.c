@@ -3,28 +3,16 @@
 #include "lanes/cli/remote.h"
 #include "lanes/cli/show.h"
 
-static const struct option_spec options[] = {
-	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
-};
-
-static int run(struct cli *cli)
+static int pools_run(struct cli *cli)
 {
-	json_auto_t *answer = NULL;
-	int code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "pools",
-			      NULL, &answer);
-
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	show_pools(cli, json_object_get(answer, "pools"));
-	return EXIT_DONE;
+	return remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "pools",
+			   NULL, show_pools);
 }
 
 const struct subcommand command_pools = {
 	.name = "pools",
 	.summary = "Show which identifiers are free, held and quarantined",
 	.arguments = "",
-	.options = options,
-	.run = run,
+	.options = cli_options_table,
+	.run = pools_run,
 };

@@ -18,7 +18,7 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static int run(struct cli *cli)
+static int prolog_run(struct cli *cli)
 {
 	json_auto_t *answer = NULL;
 	int code = hook_ask(cli, "prolog", HOOK_JOB_OR_GRANT, &answer);
@@ -26,7 +26,7 @@ static int run(struct cli *cli)
 	if (code == EXIT_DONE)
 		hook_show_warnings(cli, answer);
 	if (code == EXIT_DONE && !cli_flag(cli, "json"))
-		show_grants(cli, json_object_get(answer, "grants"));
+		show_grants(cli, answer);
 	return code;
 }
 
@@ -41,5 +41,5 @@ const struct subcommand command_prolog = {
 	"that is not here yet would be.",
 	.options = options,
 	.arguments_max = 1,
-	.run = run,
+	.run = prolog_run,
 };

@@ -7,12 +7,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/show.h"
 #include "lanes/cli/remote.h"
-
-static const struct option_spec list_options[] = {
-	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
-};
 
 static const struct option_spec release_options[] = {
 	{ .name = "interconnect",
@@ -26,94 +23,56 @@ static const struct option_spec release_options[] = {
 	{ 0 },
 };
 
-static const struct column columns[] = {
-	{ .name = "INTERCONNECT" },
-	{ .name = "POOL" },
-	{ .name = "ID", .flags = COLUMN_RIGHT },
-	{ .name = "GRANT", .flags = COLUMN_RIGHT },
-	{ .name = "SINCE" },
-	{ .name = "NODES", .flags = COLUMN_WRAP },
-	{ .name = "WHY", .flags = COLUMN_WRAP },
-	{ 0 },
-};
-
 /* Of a run both its ends. */
-static void print_id(struct table *table, const json_t *identifier)
+static char *format_id(const json_t *identifier)
 {
 	long long first = output_number(identifier, "id");
-	char *text;
 
-	if (json_object_get(identifier, "last") == NULL) {
-		table_number(table, first);
-		return;
-	}
-	if (asprintf(&text, "%lld-%lld", first,
-		     (long long)output_number(identifier, "last")) < 0)
-		text = NULL;
-	table_owned(table, text);
+	return json_object_get(identifier, "last")
+		       ? memory_format("%lld-%lld", first,
+				       (long long)output_number(identifier,
+								"last"))
+		       : memory_format("%lld", first);
 }
 
-static void print_identifiers(struct cli *cli, const json_t *identifiers)
+static void print_identifiers(struct cli *cli, const json_t *answer)
 {
-	struct table *table = table_create(cli, columns);
-	char since[OUTPUT_TIME_MAX];
-	const json_t *identifier;
-	size_t i;
+	static const struct column columns[] = {
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "POOL", 0, "pool" },
+		{ "ID", COLUMN_RIGHT, NULL, format_id },
+		{ "GRANT", COLUMN_RIGHT, "grant_id" },
+		{ "SINCE", 0, "since", output_moment },
+		{ "NODES", COLUMN_WRAP, "nodes", output_join },
+		{ "WHY", COLUMN_WRAP, "why" },
+		{ 0 },
+	};
 
-	json_array_foreach (identifiers, i, identifier) {
-		table_row(table);
-		table_text(table, output_text(identifier, "interconnect"));
-		table_text(table, output_text(identifier, "pool"));
-		print_id(table, identifier);
-		table_number(table, output_number(identifier, "grant_id"));
-		output_time(output_real(identifier, "since"), since);
-		table_text(table, since);
-		table_owned(table,
-			    output_join(json_object_get(identifier, "nodes")));
-		table_text(table, output_text(identifier, "why"));
-	}
-	table_finish(table);
+	output_table(cli, columns, json_object_get(answer, "identifiers"));
 }
 
 static int run_list(struct cli *cli)
 {
-	json_auto_t *answer = NULL;
-	int code =
-		remote_ask_all(cli, "quarantine", NULL, "identifiers", &answer);
-
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	print_identifiers(cli, json_object_get(answer, "identifiers"));
-	return EXIT_DONE;
+	return remote_show_all(cli, "quarantine", NULL, "identifiers",
+			       print_identifiers);
 }
 
 static int run_release(struct cli *cli)
 {
-	json_auto_t *answer = NULL;
-	int code;
-
-	code = remote_ask(
+	return remote_show(
 		cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "quarantine-release",
 		json_pack("{s:s, s:s, s:s*, s:o*}", "pool",
 			  cli_argument(cli, 0), "ids", cli_argument(cli, 1),
 			  "interconnect", cli_option(cli, "interconnect"),
 			  "force", cli_flag(cli, "force") ? json_true() : NULL),
-		&answer);
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	show_freed(cli, answer);
-	return EXIT_DONE;
+		show_freed);
 }
 
 static const struct subcommand list_command = {
 	.name = "list",
 	.summary = "List identifiers that wait for a node, and why",
 	.arguments = "",
-	.options = list_options,
+	.options = cli_options_table,
 	.run = run_list,
 };
 

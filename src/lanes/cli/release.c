@@ -9,19 +9,12 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 
-static const struct option_spec options[] = {
-	OPTION_JSON,
-	OPTION_SOCKET,
-	OPTION_TIMEOUT,
-	{ 0 },
-};
-
-static void print_quarantined(struct cli *cli, const json_t *grants)
+static void print_quarantined(struct cli *cli, const json_t *answer)
 {
 	const json_t *grant;
 	size_t i;
 
-	json_array_foreach (grants, i, grant) {
+	json_array_foreach (json_object_get(answer, "grants"), i, grant) {
 		const json_t *ids = json_object_get(grant, "quarantined");
 		_auto_(freep) char *nodes =
 			output_join(json_object_get(grant, "nodes"));
@@ -37,21 +30,15 @@ static void print_quarantined(struct cli *cli, const json_t *grants)
 	}
 }
 
-static int run(struct cli *cli)
+static int release_run(struct cli *cli)
 {
-	json_auto_t *answer = NULL;
 	json_t *members = NULL;
 	int code = remote_selector(cli, cli_argument(cli, 0), &members);
 
-	if (code == EXIT_DONE)
-		code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE,
-				  "release", members, &answer);
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	print_quarantined(cli, json_object_get(answer, "grants"));
-	return EXIT_DONE;
+	return code == EXIT_DONE
+		       ? remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE,
+				     "release", members, print_quarantined)
+		       : code;
 }
 
 const struct subcommand command_release = {
@@ -62,8 +49,8 @@ const struct subcommand command_release = {
 		"Returns when the nodes have answered or their time is up; the "
 		"job is over then.\nIdentifiers that a node may still hold "
 		"stay in quarantine. Releasing what is released\nis no error.",
-	.options = options,
+	.options = cli_options_ask,
 	.arguments_min = 1,
 	.arguments_max = 1,
-	.run = run,
+	.run = release_run,
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/proto/names.h"
 
@@ -92,9 +93,7 @@ int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 	if (ret_answer)
 		*ret_answer = NULL;
 	if (members)
-		text = json_dumps(members, JSON_COMPACT);
-	if (members && !text)
-		return cli_fail(cli, EXIT_FAILED, "memory is out");
+		text = memory_have(json_dumps(members, JSON_COMPACT));
 	result = fairlead_call(handle, op, text, &json, &error);
 	answer = open_answer(json, result < 0);
 	if (result < 0) {
@@ -119,6 +118,17 @@ int remote_ask(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 		return code;
 	}
 	return remote_call(cli, handle, op, members_owned, ret_answer);
+}
+
+int remote_show(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
+		const char *op, json_t *members_owned,
+		void (*show)(struct cli *cli, const json_t *answer))
+{
+	json_auto_t *answer = NULL;
+	int code =
+		remote_ask(cli, daemon, timeout_ms, op, members_owned, &answer);
+
+	return code == EXIT_DONE ? output_answer(cli, answer, show) : code;
 }
 
 /* The members of the next question; false when there is none to ask. */
@@ -172,6 +182,16 @@ int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
 	}
 	return remote_call_all(cli, handle, op, members_owned, list,
 			       ret_answer);
+}
+
+int remote_show_all(struct cli *cli, const char *op, json_t *members_owned,
+		    const char *list,
+		    void (*show)(struct cli *cli, const json_t *answer))
+{
+	json_auto_t *answer = NULL;
+	int code = remote_ask_all(cli, op, members_owned, list, &answer);
+
+	return code == EXIT_DONE ? output_answer(cli, answer, show) : code;
 }
 
 static bool is_number(const char *text)

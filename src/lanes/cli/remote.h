@@ -42,6 +42,11 @@ int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 int remote_ask(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 	       const char *op, json_t *members_owned, json_t **ret_answer);
 
+/* The same, and print the answer: as JSON, or by show(). */
+int remote_show(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
+		const char *op, json_t *members_owned,
+		void (*show)(struct cli *cli, const json_t *answer));
+
 /*
  * Call until there is no more, or there are as many as the member `limit` says:
  * *ret_answer, written on success, has the arrays `list` of all answers in one.
@@ -53,6 +58,10 @@ int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 /* Open the manager, call, close. */
 int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
 		   const char *list, json_t **ret_answer);
+/* The same, and print the answer: as JSON, or by show(). */
+int remote_show_all(struct cli *cli, const char *op, json_t *members_owned,
+		    const char *list,
+		    void (*show)(struct cli *cli, const json_t *answer));
 
 /*
  * What a person names: a grant id, a grant in text form, a key

@@ -143,7 +143,7 @@ static int make_request(struct cli *cli, json_t *request)
 	return EXIT_DONE;
 }
 
-static int run(struct cli *cli)
+static int reserve_run(struct cli *cli)
 {
 	const char *path = cli_option(cli, "request");
 	json_auto_t *request = NULL;
@@ -182,5 +182,5 @@ const struct subcommand command_reserve = {
 		"twice. The key may\nstand in the file of --request instead.",
 	.options = options,
 	.arguments_max = 1,
-	.run = run,
+	.run = reserve_run,
 };

@@ -1,85 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A table is made of members that may be absent; it shows "-" for them, so
- * that an older daemon is shown too.
- */
 #include "lanes/cli/show.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
-static void cell_count_or_ids(struct table *table, const json_t *value)
-{
-	if (json_is_integer(value))
-		table_number(table, json_integer_value(value));
-	else
-		table_text(table, json_string_value(value));
-}
-
-void show_pools(struct cli *cli, const json_t *pools)
+void show_pools(struct cli *cli, const json_t *answer)
 {
 	static const struct column columns[] = {
-		{ .name = "INTERCONNECT" },
-		{ .name = "POOL" },
-		{ .name = "UNIVERSE", .flags = COLUMN_RIGHT },
-		{ .name = "FREE", .flags = COLUMN_RIGHT },
-		{ .name = "HELD", .flags = COLUMN_RIGHT },
-		{ .name = "QUARANTINED", .flags = COLUMN_RIGHT },
-		{ .name = "WITHHELD", .flags = COLUMN_RIGHT },
-		{ .name = "DRAINING", .flags = COLUMN_RIGHT },
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "POOL", 0, "pool" },
+		{ "UNIVERSE", COLUMN_RIGHT, "universe" },
+		{ "FREE", COLUMN_RIGHT, "free" },
+		{ "HELD", COLUMN_RIGHT, "held" },
+		{ "QUARANTINED", COLUMN_RIGHT, "quarantined" },
+		{ "WITHHELD", COLUMN_RIGHT, "withheld" },
+		{ "DRAINING", COLUMN_RIGHT, "draining" },
 		{ 0 },
 	};
-	static const char *const members[] = { "universe", "free",
-					       "held",     "quarantined",
-					       "withheld", "draining",
-					       NULL };
-	struct table *table = table_create(cli, columns);
+	json_auto_t *rows = json_array();
 	const char *driver, *name;
 	json_t *of_driver, *pool;
 
-	json_object_foreach ((json_t *)pools, driver, of_driver) {
+	json_object_foreach (json_object_get(answer, "pools"), driver,
+			     of_driver) {
 		json_object_foreach (of_driver, name, pool) {
-			table_row(table);
-			table_text(table, driver);
-			table_text(table, name);
-			for (size_t i = 0; members[i]; i++)
-				cell_count_or_ids(table,
-						  json_object_get(pool,
-								  members[i]));
+			json_t *row = json_copy(pool);
+
+			json_object_set_new(row, "interconnect",
+					    json_string(driver));
+			json_object_set_new(row, "pool", json_string(name));
+			json_array_append_new(rows, row);
 		}
 	}
-	table_finish(table);
+	output_table(cli, columns, rows);
 }
 
-void show_grants(struct cli *cli, const json_t *grants)
+void show_grants(struct cli *cli, const json_t *answer)
 {
 	static const struct column columns[] = {
-		{ .name = "GRANT", .flags = COLUMN_RIGHT },
-		{ .name = "KEY" },
-		{ .name = "STATE", .flags = COLUMN_STATE },
-		{ .name = "INTERCONNECT" },
-		{ .name = "USER" },
-		{ .name = "IDS" },
-		{ .name = "TEXT", .flags = COLUMN_WRAP },
+		{ "GRANT", COLUMN_RIGHT, "grant_id" },
+		{ "KEY", 0, "key" },
+		{ "STATE", COLUMN_STATE, "state" },
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "USER", 0, "uid", output_uid },
+		{ "IDS", 0, "ids", output_ids },
+		{ "TEXT", COLUMN_WRAP, "text" },
 		{ 0 },
 	};
-	struct table *table = table_create(cli, columns);
-	const json_t *grant;
-	size_t i;
 
-	json_array_foreach (grants, i, grant) {
-		table_row(table);
-		table_number(table, output_number(grant, "grant_id"));
-		table_text(table, output_text(grant, "key"));
-		table_text(table, output_text(grant, "state"));
-		table_text(table, output_text(grant, "interconnect"));
-		table_owned(table, output_user(output_number(grant, "uid")));
-		table_owned(table, output_ids(json_object_get(grant, "ids")));
-		table_text(table, output_text(grant, "text"));
-	}
-	table_finish(table);
+	output_table(cli, columns, json_object_get(answer, "grants"));
+}
+
+char *show_usable(const json_t *usable)
+{
+	return memory_text(json_is_true(usable) ? "usable" : "unusable");
 }
 
 /* "TXQs 256/2048, ..." */
@@ -87,13 +64,11 @@ static char *format_resources(const json_t *resources)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *stream = open_memstream(&text, &size);
+	FILE *stream = memory_have(open_memstream(&text, &size));
 	const char *separator = "";
 	const char *name;
 	json_t *resource;
 
-	if (!stream)
-		return NULL;
 	json_object_foreach ((json_t *)resources, name, resource) {
 		fprintf(stream, "%s%s %lld/%lld", separator, name,
 			(long long)output_number(resource, "reserved"),
@@ -104,82 +79,53 @@ static char *format_resources(const json_t *resources)
 	return text;
 }
 
-void show_devices(struct cli *cli, const json_t *devices)
+void show_devices(struct cli *cli, const json_t *answer)
 {
 	static const struct column columns[] = {
-		{ .name = "INTERCONNECT" },
-		{ .name = "DEVICE" },
-		{ .name = "STATE", .flags = COLUMN_STATE },
-		{ .name = "RESERVED/TOTAL", .flags = COLUMN_WRAP },
-		{ .name = "DETAIL", .flags = COLUMN_WRAP },
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "DEVICE", 0, "name" },
+		{ "STATE", COLUMN_STATE, "usable", show_usable },
+		{ "RESERVED/TOTAL", COLUMN_WRAP, "resources",
+		  format_resources },
+		{ "DETAIL", COLUMN_WRAP, "detail" },
 		{ 0 },
 	};
-	struct table *table = table_create(cli, columns);
-	const json_t *device;
-	size_t i;
 
-	json_array_foreach (devices, i, device) {
-		bool is_usable =
-			json_is_true(json_object_get(device, "usable"));
-
-		table_row(table);
-		table_text(table, output_text(device, "interconnect"));
-		table_text(table, output_text(device, "name"));
-		table_text(table, is_usable ? "usable" : "unusable");
-		table_owned(table, format_resources(json_object_get(
-					   device, "resources")));
-		table_text(table, output_text(device, "detail"));
-	}
-	table_finish(table);
+	output_table(cli, columns, json_object_get(answer, "devices"));
 }
 
-void show_objects(struct cli *cli, const json_t *objects)
+/* An object of no grant has 0. */
+static char *format_grant(const json_t *grant_id)
+{
+	return json_integer_value(grant_id) > 0
+		       ? memory_format("%lld",
+				       (long long)json_integer_value(grant_id))
+		       : NULL;
+}
+
+void show_objects(struct cli *cli, const json_t *answer)
 {
 	static const struct column columns[] = {
-		{ .name = "INTERCONNECT" },
-		{ .name = "DEVICE" },
-		{ .name = "ID", .flags = COLUMN_RIGHT },
-		{ .name = "GRANT", .flags = COLUMN_RIGHT },
-		{ .name = "USER" },
-		{ .name = "IDS" },
-		{ .name = "FLAGS" },
-		{ .name = "DETAIL", .flags = COLUMN_WRAP },
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "DEVICE", 0, "device" },
+		{ "ID", COLUMN_RIGHT, "id" },
+		{ "GRANT", COLUMN_RIGHT, "grant_id", format_grant },
+		{ "USER", 0, "uid", output_uid },
+		{ "IDS", 0, "ids", output_ids },
+		{ "FLAGS", 0, "flags", output_join },
+		{ "DETAIL", COLUMN_WRAP, "detail" },
 		{ 0 },
 	};
-	struct table *table = table_create(cli, columns);
-	const json_t *object;
-	size_t i;
 
-	json_array_foreach (objects, i, object) {
-		json_int_t grant_id = output_number(object, "grant_id");
-		const json_t *uid = json_object_get(object, "uid");
-
-		table_row(table);
-		table_text(table, output_text(object, "interconnect"));
-		table_text(table, output_text(object, "device"));
-		table_number(table, output_number(object, "id"));
-		if (grant_id > 0)
-			table_number(table, grant_id);
-		else
-			table_text(table, NULL);
-		table_owned(table,
-			    json_is_integer(uid)
-				    ? output_user(json_integer_value(uid))
-				    : NULL);
-		table_owned(table, output_ids(json_object_get(object, "ids")));
-		table_owned(table,
-			    output_join(json_object_get(object, "flags")));
-		table_text(table, output_text(object, "detail"));
-	}
-	table_finish(table);
+	output_table(cli, columns, json_object_get(answer, "objects"));
 }
 
-void show_busy(struct cli *cli, const json_t *busy)
+void show_busy(struct cli *cli, const json_t *answer)
 {
 	const json_t *element;
 	size_t i;
 
-	json_array_foreach (busy, i, element)
+	json_array_foreach (json_object_get(answer, "busy"), i, element)
 		fprintf(cli->out, "busy %lld: %s\n",
 			(long long)output_number(element, "grant_id"),
 			output_text(element, "text"));

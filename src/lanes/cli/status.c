@@ -5,10 +5,6 @@
 #include "base/cleanup.h"
 #include "lanes/cli/remote.h"
 
-static const struct option_spec options[] = {
-	OPTION_JSON, OPTION_NO_HEADER, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
-};
-
 /* How lanes are guarded, where there is more than one way. */
 static void print_levels(struct cli *cli, const json_t *levels)
 {
@@ -45,26 +41,23 @@ static void print_head(struct cli *cli, const json_t *status)
 			output_text(status, "awaited"));
 }
 
-static int run(struct cli *cli)
+static void print_status(struct cli *cli, const json_t *status)
 {
-	json_auto_t *answer = NULL;
-	int code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "status",
-			      NULL, &answer);
-
-	if (code != EXIT_DONE)
-		return code;
-	if (cli_flag(cli, "json"))
-		return output_json(cli, answer);
-	print_head(cli, answer);
+	print_head(cli, status);
 	putc('\n', cli->out);
-	show_pools(cli, json_object_get(answer, "pools"));
-	return EXIT_DONE;
+	show_pools(cli, status);
+}
+
+static int status_run(struct cli *cli)
+{
+	return remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "status",
+			   NULL, print_status);
 }
 
 const struct subcommand command_status = {
 	.name = "status",
 	.summary = "Show the manager, its nodes, jobs and pools in numbers",
 	.arguments = "",
-	.options = options,
-	.run = run,
+	.options = cli_options_table,
+	.run = status_run,
 };

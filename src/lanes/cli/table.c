@@ -8,20 +8,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "lanes/cli/output.h"
 
 #define COLOR_GOOD    "\033[32m"
 #define COLOR_WAITING "\033[33m"
 #define COLOR_BAD     "\033[31m"
-
-struct table {
-	struct cli *cli;
-	struct libscols_table *scols;
-	const struct column *columns;
-	struct libscols_line *line;
-	size_t next; /* column of the next cell */
-};
 
 static const struct {
 	const char *word;
@@ -61,50 +54,25 @@ static const char *color_of(const char *text)
 	return NULL;
 }
 
-static int add_columns(struct table *table)
+static struct libscols_table *create(struct cli *cli,
+				     const struct column *columns)
 {
-	const struct column *column;
+	struct libscols_table *table = memory_have(scols_new_table());
 
-	for (column = table->columns; column->name; column++) {
+	for (; columns->name; columns++) {
 		int flags = 0;
 
-		if (column->flags & COLUMN_RIGHT)
+		if (columns->flags & COLUMN_RIGHT)
 			flags |= SCOLS_FL_RIGHT;
-		if (column->flags & COLUMN_WRAP)
+		if (columns->flags & COLUMN_WRAP)
 			flags |= SCOLS_FL_WRAP;
-		if (!scols_table_new_column(table->scols, column->name, 0,
-					    flags))
-			return -1;
+		memory_have(
+			scols_table_new_column(table, columns->name, 0, flags));
 	}
-	return 0;
-}
-
-struct table *table_create(struct cli *cli, const struct column *columns)
-{
-	struct table *table = calloc(1, sizeof(*table));
-
-	if (!table)
-		return NULL;
-	table->cli = cli;
-	table->columns = columns;
-	table->scols = scols_new_table();
-	if (!table->scols || add_columns(table) < 0) {
-		scols_unref_table(table->scols);
-		free(table);
-		return NULL;
-	}
-	scols_table_set_stream(table->scols, cli->out);
-	scols_table_enable_noheadings(table->scols, cli_flag(cli, "no-header"));
-	scols_table_enable_colors(table->scols, cli->is_colored);
+	scols_table_set_stream(table, cli->out);
+	scols_table_enable_noheadings(table, cli_flag(cli, "no-header"));
+	scols_table_enable_colors(table, cli->is_colored);
 	return table;
-}
-
-void table_row(struct table *table)
-{
-	if (!table)
-		return;
-	table->line = scols_table_new_line(table->scols, NULL);
-	table->next = 0;
 }
 
 /* A newline in a cell would be printed as \x0a. */
@@ -117,8 +85,7 @@ static char *join_lines(const char *text)
 	const char *line;
 	size_t size;
 
-	if (!stream)
-		return NULL;
+	memory_have(stream);
 	while ((line = text_line(&text, &size))) {
 		fprintf(stream, "%s%.*s", separator, (int)size, line);
 		separator = "; ";
@@ -127,47 +94,50 @@ static char *join_lines(const char *text)
 	return joined;
 }
 
-void table_text(struct table *table, const char *text)
+static char *format(const struct column *column, const json_t *row)
 {
-	_auto_(freep) char *joined = NULL;
-	struct libscols_cell *cell;
+	const json_t *value =
+		column->member ? json_object_get(row, column->member) : row;
 
-	if (!table || !table->line)
-		return;
-	if (text && strchr(text, '\n'))
-		text = joined = join_lines(text);
-	text = text && *text ? text : "-";
-	scols_line_set_data(table->line, table->next, text);
-	if (table->columns[table->next].flags & COLUMN_STATE) {
-		cell = scols_line_get_cell(table->line, table->next);
-		scols_cell_set_color(cell, color_of(text));
+	if (column->format)
+		return column->format(value);
+	if (json_is_integer(value))
+		return memory_format("%" JSON_INTEGER_FORMAT,
+				     json_integer_value(value));
+	return memory_text(json_is_string(value) ? json_string_value(value)
+						 : "");
+}
+
+static void fill_cell(struct libscols_line *line, size_t index,
+		      const struct column *column, const json_t *row)
+{
+	_auto_(freep) char *text = format(column, row);
+	_auto_(freep) char *joined = join_lines(text ? text : "");
+	const char *shown = *joined ? joined : "-";
+
+	scols_line_set_data(line, index, shown);
+	if (column->flags & COLUMN_STATE)
+		scols_cell_set_color(scols_line_get_cell(line, index),
+				     color_of(shown));
+}
+
+void output_table(struct cli *cli, const struct column *columns,
+		  const json_t *rows)
+{
+	struct libscols_table *table = create(cli, columns);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		struct libscols_line *line =
+			memory_have(scols_table_new_line(table, NULL));
+
+		for (size_t k = 0; columns[k].name; k++)
+			fill_cell(line, k, &columns[k], row);
 	}
-	table->next++;
-}
-
-void table_owned(struct table *table, char *text_owned)
-{
-	_auto_(freep) char *text = text_owned;
-
-	table_text(table, text);
-}
-
-void table_number(struct table *table, json_int_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%lld", (long long)number);
-	table_text(table, text);
-}
-
-void table_finish(struct table *table)
-{
-	if (!table)
-		return;
-	if (scols_table_get_nlines(table->scols) > 0) {
-		fflush(table->cli->out);
-		scols_print_table(table->scols);
+	if (json_array_size(rows) > 0) {
+		fflush(cli->out);
+		scols_print_table(table);
 	}
-	scols_unref_table(table->scols);
-	free(table);
+	scols_unref_table(table);
 }

@@ -4,7 +4,7 @@
 
 static const struct option_spec options[] = { OPTION_JSON, { 0 } };
 
-static int run(struct cli *cli)
+static int version_run(struct cli *cli)
 {
 	if (cli_flag(cli, "json"))
 		fprintf(cli->out,
@@ -20,5 +20,5 @@ const struct subcommand command_version = {
 	.summary = "Show the version of this program and its library",
 	.arguments = "",
 	.options = options,
-	.run = run,
+	.run = version_run,
 };

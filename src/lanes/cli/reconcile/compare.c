@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lanes/cli/reconcile/compare.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/memory.h"
 
 static enum verdict judge(const char *job, const struct listing *first,
 			  const struct listing *second,
@@ -49,18 +50,16 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*left, *right);
 }
 
-int compare_jobs(const struct live_grant *grants, size_t count,
-		 const struct listing *first, const struct listing *second,
-		 const char ***ret_names, size_t *ret_count)
+void compare_jobs(const struct live_grant *grants, size_t count,
+		  const struct listing *first, const struct listing *second,
+		  const char ***ret_names, size_t *ret_count)
 {
 	_auto_(freep) const char **granted =
-		calloc(count + 1, sizeof(*granted));
+		memory_array(count + 1, sizeof(*granted));
 	_auto_(freep) const char **names =
-		calloc(first->count + 1, sizeof(*names));
+		memory_array(first->count + 1, sizeof(*names));
 	size_t found = 0;
 
-	if (!granted || !names)
-		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		granted[i] = grants[i].job;
 	qsort(granted, count, sizeof(*granted), by_text);
@@ -74,5 +73,4 @@ int compare_jobs(const struct live_grant *grants, size_t count,
 	}
 	*ret_names = take_ptr(names);
 	*ret_count = found;
-	return 0;
 }

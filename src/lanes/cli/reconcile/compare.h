@@ -40,8 +40,8 @@ bool compare_is_much(size_t forgotten, size_t count);
 /*
  * Jobs that both lists have running and that have none of the grants, in the
  * order of their names. The caller frees *ret_names, and not the names, which
- * are the first list's. -ENOMEM.
+ * are the first list's.
  */
-int compare_jobs(const struct live_grant *grants, size_t count,
-		 const struct listing *first, const struct listing *second,
-		 const char ***ret_names, size_t *ret_count);
+void compare_jobs(const struct live_grant *grants, size_t count,
+		  const struct listing *first, const struct listing *second,
+		  const char ***ret_names, size_t *ret_count);

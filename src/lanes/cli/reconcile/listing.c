@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 #define DIGITS "0123456789"
@@ -71,36 +72,30 @@ struct builder {
 	size_t capacity;
 };
 
-static int add(struct builder *builder, const char *name, size_t size,
-	       enum listed_state state)
+static void add(struct builder *builder, const char *name, size_t size,
+		enum listed_state state)
 {
 	struct listing *listing = builder->listing;
 	struct listed_job *job;
 
 	if (listing->count == builder->capacity) {
-		size_t capacity = builder->capacity * 2 + 64;
-		struct listed_job *larger =
-			reallocarray(listing->jobs, capacity, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		listing->jobs = larger;
-		builder->capacity = capacity;
+		builder->capacity = builder->capacity * 2 + 64;
+		listing->jobs = memory_resize(listing->jobs, builder->capacity,
+					      sizeof(*listing->jobs));
 	}
 	job = &listing->jobs[listing->count++];
 	memset(job, 0, sizeof(*job));
 	memcpy(job->name, name, size);
 	job->state = (unsigned char)state;
-	return 0;
 }
 
-static int add_number(struct builder *builder, uint32_t number,
-		      enum listed_state state)
+static void add_number(struct builder *builder, uint32_t number,
+		       enum listed_state state)
 {
 	char name[LISTED_NAME_MAX + 1];
 	int size = snprintf(name, sizeof(name), "%" PRIu32, number);
 
-	return add(builder, name, (size_t)size, state);
+	add(builder, name, (size_t)size, state);
 }
 
 static int by_name(const void *a, const void *b)
@@ -149,8 +144,6 @@ static int parse_lines(const char *text, size_t size, line_fn *parse_line,
 					 "'%.*s'",
 					 quoted, text);
 		result = parse_line(builder, text, length);
-		if (result == -ENOMEM)
-			return error_set(ret_error, result, "memory is out");
 		if (result < 0)
 			return error_set(ret_error, result,
 					 "the list of jobs has a line that is "
@@ -167,12 +160,10 @@ static int parse(const char *text, size_t size, line_fn *parse_line,
 		 struct listing **ret_listing, struct fairlead_error *ret_error)
 {
 	_auto_(listing_destroyp) struct listing *listing =
-		calloc(1, sizeof(*listing));
+		memory_alloc(sizeof(*listing));
 	struct builder builder = { .listing = listing };
 	int result;
 
-	if (!listing)
-		return error_set(ret_error, -ENOMEM, "memory is out");
 	result = parse_lines(text, size, parse_line, &builder, ret_error);
 	if (result < 0)
 		return result;
@@ -258,7 +249,6 @@ static int parse_slurm_line(struct builder *builder, const char *line,
 	uint32_t own = 0, shown = 0;
 	bool is_component = false;
 	enum listed_state state;
-	int result;
 
 	if (!split(line, size, fields, 3) ||
 	    !parse_number(fields[0].text, fields[0].size, &own) ||
@@ -268,15 +258,12 @@ static int parse_slurm_line(struct builder *builder, const char *line,
 		 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != fields[2].size)
 		return -EINVAL;
 	state = slurm_state(&fields[2]);
-	if (!is_component)
-		return add_number(builder, own, state);
+	add_number(builder, is_component ? shown : own, state);
 	/* The grant is the leader's; of a component alone nothing is missing. */
-	result = add_number(builder, shown, state);
-	if (result == 0 && own != shown)
-		result = add_number(builder, own,
-				    state == LISTED_ENDED ? LISTED_ENDED
-							  : LISTED_KNOWN);
-	return result;
+	if (is_component && own != shown)
+		add_number(builder, own,
+			   state == LISTED_ENDED ? LISTED_ENDED : LISTED_KNOWN);
+	return 0;
 }
 
 int listing_parse_slurm(const char *text, size_t size,
@@ -316,7 +303,8 @@ static int parse_flux_line(struct builder *builder, const char *line,
 		state = LISTED_ENDED;
 	else if (field_is(&fields[1], "RUN"))
 		state = LISTED_RUNNING;
-	return add(builder, fields[0].text, fields[0].size, state);
+	add(builder, fields[0].text, fields[0].size, state);
+	return 0;
 }
 
 int listing_parse_flux(const char *text, size_t size,

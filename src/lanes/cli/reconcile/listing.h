@@ -51,7 +51,7 @@ struct listing {
 
 /*
  * What these have printed. The caller frees *ret_listing with
- * listing_destroy(). -EINVAL with a text that quotes the line; -ENOMEM.
+ * listing_destroy(). -EINVAL with a text that quotes the line.
  */
 int listing_parse_slurm(const char *text, size_t size,
 			struct listing **ret_listing,

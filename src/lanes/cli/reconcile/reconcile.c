@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/cli/config_path.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/reconcile/reconcile.h"
@@ -38,41 +39,26 @@ static int load_config(struct reconcile *reconcile)
 
 	if (config_read(reconcile->cli, CONFIG_ROLE_CLIENT, &reconcile->config,
 			&errors) < 0)
-		return cli_fail(reconcile->cli, EXIT_FAILED, "%s",
-				errors ? errors : "memory is out");
+		return cli_fail(reconcile->cli, EXIT_FAILED, "%s", errors);
 	reconcile->section = reconcile->source->section(reconcile->config);
 	reconcile->cli->manager =
 		config_manager_of(reconcile->config, reconcile->section);
 	return EXIT_DONE;
 }
 
-/* Add one of the submitter's; others are left out. */
-static int add_grant(struct reconcile *reconcile, const json_t *grant)
+/* Add one of the submitter's; false: it is another's. */
+static bool add_grant(struct reconcile *reconcile, const json_t *grant)
 {
 	struct live_grant *live = &reconcile->live[reconcile->seen_count];
 	struct request_key key;
 
 	if (request_key_parse(output_text(grant, "key"), &key, NULL) < 0 ||
 	    strcmp(key.submitter, reconcile->section->submitter) != 0)
-		return 0;
+		return false;
 	live->grant_id = (uint64_t)output_number(grant, "grant_id");
-	live->job = strdup(key.job);
-	if (!live->job)
-		return -ENOMEM;
+	live->job = memory_text(key.job);
 	reconcile->seen_count++;
-	return 1;
-}
-
-static int make_room(struct reconcile *reconcile, size_t more)
-{
-	struct live_grant *larger =
-		reallocarray(reconcile->live, reconcile->seen_count + more + 1,
-			     sizeof(*larger));
-
-	if (!larger)
-		return cli_fail(reconcile->cli, EXIT_FAILED, "memory is out");
-	reconcile->live = larger;
-	return EXIT_DONE;
+	return true;
 }
 
 static int ask_grants(struct reconcile *reconcile, json_t **ret_grants)
@@ -84,7 +70,11 @@ static int ask_grants(struct reconcile *reconcile, json_t **ret_grants)
 	if (code != EXIT_DONE)
 		return code;
 	*ret_grants = json_incref(json_object_get(answer, "jobs"));
-	return make_room(reconcile, json_array_size(*ret_grants));
+	reconcile->live = memory_resize(
+		reconcile->live,
+		reconcile->seen_count + json_array_size(*ret_grants) + 1,
+		sizeof(*reconcile->live));
+	return EXIT_DONE;
 }
 
 static int read_grants(struct reconcile *reconcile)
@@ -94,16 +84,9 @@ static int read_grants(struct reconcile *reconcile)
 	size_t i;
 	int code = ask_grants(reconcile, &all);
 
-	json_array_foreach (all, i, grant) {
-		int result =
-			output_is_live(grant) ? add_grant(reconcile, grant) : 0;
-
-		if (result < 0 ||
-		    (result > 0 &&
-		     json_array_append(reconcile->grants, grant) < 0))
-			return cli_fail(reconcile->cli, EXIT_FAILED,
-					"memory is out");
-	}
+	json_array_foreach (all, i, grant)
+		if (output_is_live(grant) && add_grant(reconcile, grant))
+			json_array_append(reconcile->grants, grant);
 	reconcile->count = reconcile->seen_count;
 	return code;
 }
@@ -148,20 +131,16 @@ static int read_further_grants(struct reconcile *reconcile)
 	int code = ask_grants(reconcile, &all);
 
 	json_array_foreach (all, i, grant)
-		if (add_grant(reconcile, grant) < 0)
-			return cli_fail(reconcile->cli, EXIT_FAILED,
-					"memory is out");
+		add_grant(reconcile, grant);
 	return code;
 }
 
-static int compare_running(struct reconcile *reconcile, const char ***ret_names,
-			   size_t *ret_count)
+static void compare_running(struct reconcile *reconcile,
+			    const char ***ret_names, size_t *ret_count)
 {
-	if (compare_jobs(reconcile->live, reconcile->seen_count,
-			 reconcile->lists[0], reconcile->lists[1], ret_names,
-			 ret_count) < 0)
-		return cli_fail(reconcile->cli, EXIT_FAILED, "memory is out");
-	return EXIT_DONE;
+	compare_jobs(reconcile->live, reconcile->seen_count,
+		     reconcile->lists[0], reconcile->lists[1], ret_names,
+		     ret_count);
 }
 
 /*
@@ -177,16 +156,17 @@ static int find_without_grant(struct reconcile *reconcile)
 
 	if (lane_expect(reconcile->config, NULL, "") == LANE_NONE)
 		return EXIT_DONE;
-	code = compare_running(reconcile, &suspects, &count);
-	if (code != EXIT_DONE || count == 0)
-		return code;
+	compare_running(reconcile, &suspects, &count);
+	if (count == 0)
+		return EXIT_DONE;
 	code = read_further_grants(reconcile);
-	if (code == EXIT_DONE)
-		code = compare_running(reconcile, &names, &count);
-	for (size_t i = 0; code == EXIT_DONE && i < count; i++)
+	if (code != EXIT_DONE)
+		return code;
+	compare_running(reconcile, &names, &count);
+	for (size_t i = 0; i < count; i++)
 		json_array_append_new(reconcile->without_grant,
 				      json_string(names[i]));
-	return code;
+	return EXIT_DONE;
 }
 
 static void sort_grants(struct reconcile *reconcile)
@@ -338,7 +318,7 @@ static const struct reconcile_source *choose_source(const struct cli *cli)
 	return chosen;
 }
 
-static int run(struct cli *cli)
+static int reconcile_run(struct cli *cli)
 {
 	struct reconcile reconcile = { .cli = cli,
 				       .source = choose_source(cli) };
@@ -380,5 +360,5 @@ const struct subcommand command_reconcile = {
 		"--force. A list that fails,\nor is empty, releases nothing. "
 		"Running jobs that have no grant are reported.",
 	.options = options,
-	.run = run,
+	.run = reconcile_run,
 };

@@ -2,22 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/reconcile/reconcile.h"
 
 #define NAMES_SHOWN 16
 
-static const struct column columns[] = {
-	{ .name = "GRANT", .flags = COLUMN_RIGHT },
-	{ .name = "KEY" },
-	{ .name = "STATE", .flags = COLUMN_STATE },
-	{ .name = "NODES", .flags = COLUMN_WRAP },
-	{ .name = "SINCE" },
-	{ .name = "DONE", .flags = COLUMN_WRAP },
-	{ 0 },
-};
-
-static char *done_text(const json_t *grant, const struct reconcile *reconcile)
+static char *done_text(const json_t *grant)
 {
 	const char *done = output_text(grant, "done");
 	const char *error = output_text(grant, "error");
@@ -25,42 +17,29 @@ static char *done_text(const json_t *grant, const struct reconcile *reconcile)
 		output_ids(json_object_get(grant, "quarantined"));
 	_auto_(freep) char *nodes =
 		output_join(json_object_get(grant, "waits_for"));
-	char *text = NULL;
-	int size;
 
 	if (*error)
-		size = asprintf(&text, "%s: %s", done, error);
-	else if (json_object_get(grant, "quarantined"))
-		size = asprintf(&text,
-				"%s; %s stays in quarantine until %s has "
-				"confirmed",
-				done, ids, nodes);
-	else if (strcmp(done, "left alone") == 0)
-		size = asprintf(&text, "%s: its name is none of %s's", done,
-				reconcile->source->title);
-	else
-		size = asprintf(&text, "%s", done);
-	return size < 0 ? NULL : text;
+		return memory_format("%s: %s", done, error);
+	if (json_object_get(grant, "quarantined"))
+		return memory_format("%s; %s stays in quarantine until %s has "
+				     "confirmed",
+				     done, ids, nodes);
+	if (strcmp(done, "left alone") == 0)
+		return memory_format("%s: no job of the job manager has such a "
+				     "name",
+				     done);
+	return memory_text(done);
 }
 
-static void add_rows(struct table *table, const json_t *grants,
-		     const struct reconcile *reconcile)
-{
-	char since[OUTPUT_TIME_MAX];
-	const json_t *grant;
-	size_t i;
-
-	json_array_foreach (grants, i, grant) {
-		table_row(table);
-		table_number(table, output_number(grant, "grant_id"));
-		table_text(table, output_text(grant, "key"));
-		table_text(table, output_text(grant, "state"));
-		table_text(table, output_text(grant, "nodes"));
-		output_time(output_real(grant, "since"), since);
-		table_text(table, since);
-		table_owned(table, done_text(grant, reconcile));
-	}
-}
+static const struct column columns[] = {
+	{ "GRANT", COLUMN_RIGHT, "grant_id" },
+	{ "KEY", 0, "key" },
+	{ "STATE", COLUMN_STATE, "state" },
+	{ "NODES", COLUMN_WRAP, "nodes" },
+	{ "SINCE", 0, "since", output_moment },
+	{ "DONE", COLUMN_WRAP, NULL, done_text },
+	{ 0 },
+};
 
 static void print_without_grant(const struct reconcile *reconcile)
 {
@@ -87,11 +66,10 @@ static void print_without_grant(const struct reconcile *reconcile)
 static void print(const struct reconcile *reconcile)
 {
 	struct cli *cli = reconcile->cli;
-	struct table *table = table_create(cli, columns);
+	json_auto_t *rows = json_copy(reconcile->forgotten);
 
-	add_rows(table, reconcile->forgotten, reconcile);
-	add_rows(table, reconcile->foreign, reconcile);
-	table_finish(table);
+	json_array_extend(rows, reconcile->foreign);
+	output_table(cli, columns, rows);
 	fprintf(cli->out,
 		"%zu grants of '%s' are live; of %zu the job is not known to "
 		"%s\n",

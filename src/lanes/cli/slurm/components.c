@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/runs.h"
 #include "base/text.h"
 
@@ -74,12 +75,10 @@ int components_parse(char *text, struct components **ret_components,
 		     struct fairlead_error *ret_error)
 {
 	_auto_(components_destroyp) struct components *components =
-		calloc(1, sizeof(*components));
+		memory_alloc(sizeof(*components));
 	char *line;
 	int result = 0;
 
-	if (!components)
-		return error_set(ret_error, -ENOMEM, "memory is out");
 	while (result == 0 && (line = strsep(&text, "\n"))) {
 		if (*line == 0)
 			continue;
@@ -159,7 +158,7 @@ bool components_is_running(const struct components *components, uint32_t id)
 
 /* --- the whole job --- */
 
-struct place {
+struct component_node {
 	UT_hash_handle hh;
 	const char *name;
 	uint32_t cores;
@@ -173,10 +172,10 @@ static uint32_t cores_of_node(const struct component *component)
 }
 
 /* places has room for every node of every component. */
-static int gather(const struct components *components, struct place *places,
-		  struct place **table)
+static void gather(const struct components *components,
+		   struct component_node *places, struct component_node **table)
 {
-	struct place *found;
+	struct component_node *found;
 
 	for (size_t i = 0; i < components->count; i++) {
 		const struct component *component = &components->items[i];
@@ -189,18 +188,18 @@ static int gather(const struct components *components, struct place *places,
 			HASH_FIND_STR(*table, name, found);
 			if (!found) {
 				found = places++;
-				*found = (struct place){ .name = name };
+				*found =
+					(struct component_node){ .name = name };
 				HASH_ADD_KEYPTR(hh, *table, found->name,
 						strlen(found->name), found);
 				if (!hash_was_added(found))
-					return -ENOMEM;
+					memory_end();
 			}
 			found->cores += cores_of_node(component);
 			if (found->cores > CORES_MAX)
 				found->cores = CORES_MAX;
 		}
 	}
-	return 0;
 }
 
 static size_t node_count(const struct components *components)
@@ -217,16 +216,14 @@ int components_join(const struct components *components, char **ret_nodes,
 		    char **ret_cores, struct fairlead_error *ret_error)
 {
 	size_t most = node_count(components), count = 0;
-	_auto_(freep) struct place *places = calloc(most + 1, sizeof(*places));
-	_auto_(freep) const char **names = calloc(most + 1, sizeof(*names));
-	_auto_(freep) uint32_t *cores = calloc(most + 1, sizeof(*cores));
-	_auto_(freep) char *nodes_text = NULL;
-	_auto_(freep) char *cores_text = NULL;
-	struct place *table = NULL;
+	_auto_(freep) struct component_node *places =
+		memory_array(most + 1, sizeof(*places));
+	_auto_(freep) const char **names =
+		memory_array(most + 1, sizeof(*names));
+	_auto_(freep) uint32_t *cores = memory_array(most + 1, sizeof(*cores));
+	struct component_node *table = NULL;
 
-	if (!places || !names || !cores ||
-	    gather(components, places, &table) < 0)
-		return error_set(ret_error, -ENOMEM, "memory is out");
+	gather(components, places, &table);
 	while (count < most && places[count].name) {
 		names[count] = places[count].name;
 		cores[count] =
@@ -236,11 +233,7 @@ int components_join(const struct components *components, char **ret_nodes,
 	HASH_CLEAR(hh, table);
 	if (count == 0)
 		return error_set(ret_error, -ENODATA, "the job has no nodes");
-	nodes_text = hostlist_format(names, count);
-	cores_text = runs_format(cores, count);
-	if (!nodes_text || !cores_text)
-		return error_set(ret_error, -ENOMEM, "memory is out");
-	*ret_nodes = take_ptr(nodes_text);
-	*ret_cores = take_ptr(cores_text);
+	*ret_nodes = memory_have(hostlist_format(names, count));
+	*ret_cores = memory_have(runs_format(cores, count));
 	return 0;
 }

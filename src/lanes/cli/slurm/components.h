@@ -46,8 +46,7 @@ struct components {
 
 /*
  * text is changed. The caller frees *ret_components with components_destroy().
- * -EINVAL with a text: a line is no such line, or there is none; -E2BIG;
- * -ENOMEM.
+ * -EINVAL with a text: a line is no such line, or there is none; -E2BIG.
  */
 int components_parse(char *text, struct components **ret_components,
 		     struct fairlead_error *ret_error);
@@ -76,7 +75,7 @@ bool components_is_running(const struct components *components, uint32_t id);
 /*
  * All nodes of those that are there, each once, and the cores of each along
  * them: the sum of its components', a component's spread evenly. The caller
- * frees both texts. -ENODATA: there are none; -ENOMEM.
+ * frees both texts. -ENODATA: there are none.
  */
 int components_join(const struct components *components, char **ret_nodes,
 		    char **ret_cores, struct fairlead_error *ret_error);

@@ -48,7 +48,7 @@ static int leave(struct slurm_hook *hook)
 	return EXIT_DONE;
 }
 
-static int run(struct cli *cli)
+static int slurm_epilog_run(struct cli *cli)
 {
 	return slurm_hook_run(cli, REMOTE_NODE, epilog, leave);
 }
@@ -59,5 +59,5 @@ const struct subcommand command_slurm_epilog = {
 	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
-	.run = run,
+	.run = slurm_epilog_run,
 };

@@ -44,7 +44,7 @@ static int epilog(struct slurm_hook *hook)
  * runs, by their process groups, this one too. In a session of its own it goes
  * on, and releases the lane.
  */
-static int run(struct cli *cli)
+static int slurm_epilog_slurmctld_run(struct cli *cli)
 {
 	pid_t child = fork();
 	int status;
@@ -65,5 +65,5 @@ const struct subcommand command_slurm_epilog_slurmctld = {
 	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
-	.run = run,
+	.run = slurm_epilog_slurmctld_run,
 };

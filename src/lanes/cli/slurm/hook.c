@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "lanes/cli/child.h"
 #include "lanes/cli/config_path.h"
@@ -38,11 +39,10 @@ int slurm_hook_fail(struct slurm_hook *hook, const char *format, ...)
 
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+		memory_end();
 	va_end(args);
-	remember(hook, text ? text : "memory is out");
-	return cli_fail(hook->cli, EXIT_FAILED, "%s",
-			text ? text : "memory is out");
+	remember(hook, text);
+	return cli_fail(hook->cli, EXIT_FAILED, "%s", text);
 }
 
 /* Everything that was said, a line each, to standard error and syslog. */
@@ -69,8 +69,7 @@ static int load_config(struct slurm_hook *hook)
 	struct cli *cli = hook->cli;
 
 	if (config_read(cli, CONFIG_ROLE_CLIENT, &hook->config, &errors) < 0)
-		return slurm_hook_fail(hook, "%s",
-				       errors ? errors : "memory is out");
+		return slurm_hook_fail(hook, "%s", errors);
 	cli->manager = config_manager_of(hook->config, &hook->config->slurm);
 	cli->node = hook->config->node.socket;
 	/* Ours has no say where Slurm gave one: overwrite is 0. */
@@ -135,19 +134,14 @@ int slurm_hook_run(struct cli *cli, enum remote_daemon daemon,
 	size_t size = 0;
 	int code;
 
-	cli->err = open_memstream(&said, &size);
-	if (!cli->err) {
-		cli->err = err;
-		return cli_fail(cli, EXIT_FAILED, "memory is out");
-	}
+	cli->err = memory_have(open_memstream(&said, &size));
 	code = read_and_run(&hook, run, run_unconfigured);
 	fairlead_close(hook.handle);
 	cli->manager = cli->node = NULL;
 	config_destroy(hook.config);
 	fclose(cli->err);
 	cli->err = err;
-	if (said)
-		publish(&hook, said);
+	publish(&hook, said);
 	return code == EXIT_DONE ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -238,13 +232,12 @@ int slurm_hook_ask(struct slurm_hook *hook, const char *op,
 		   struct fairlead_error *ret_error)
 {
 	json_auto_t *members = members_owned;
-	_auto_(freep) char *text = json_dumps(members, JSON_COMPACT);
+	_auto_(freep) char *text =
+		memory_have(json_dumps(members, JSON_COMPACT));
 	_auto_(freep) char *json = NULL;
 	int result;
 
 	*ret_answer = NULL;
-	if (!text)
-		return error_set(ret_error, -ENOMEM, "memory is out");
 	result = ask_patiently(hook, op, text, &json, ret_error);
 	if (json)
 		*ret_answer = json_loads(json, 0, NULL);
@@ -295,7 +288,7 @@ static char *drainable_nodes(struct slurm_hook *hook, const char *nodes)
 	    slurm_nodes_free(listing, &free_nodes, &error) == 0)
 		return free_nodes;
 	slurm_hook_fail(hook, "%s", error.text);
-	return strdup(nodes);
+	return memory_text(nodes);
 }
 
 void slurm_drain(struct slurm_hook *hook, const char *nodes, const char *reason)
@@ -308,13 +301,9 @@ void slurm_drain(struct slurm_hook *hook, const char *nodes, const char *reason)
 	if (!ours)
 		return;
 	fit_reason(reason, fit);
-	if (asprintf(&names, "NodeName=%s", ours) < 0)
-		names = NULL;
-	if (asprintf(&text, "Reason=fairlead: %s (job %" PRIu32 ")", fit,
-		     hook->job.id) < 0)
-		text = NULL;
-	if (!names || !text)
-		return;
+	names = memory_format("NodeName=%s", ours);
+	text = memory_format("Reason=fairlead: %s (job %" PRIu32 ")", fit,
+			     hook->job.id);
 	tell_slurm(hook, (const char *const[]){ "scontrol", "update", names,
 						"State=DRAIN", text, NULL });
 }
@@ -335,11 +324,9 @@ void slurm_comment(struct slurm_hook *hook, const char *reason)
 
 	fit_reason(reason, fit);
 	format_update(hook, id);
-	if (asprintf(&text, "AdminComment=fairlead: %s", fit) < 0)
-		text = NULL;
-	if (text)
-		tell_slurm(hook, (const char *const[]){ "scontrol", "update",
-							id, text, NULL });
+	text = memory_format("AdminComment=fairlead: %s", fit);
+	tell_slurm(hook, (const char *const[]){ "scontrol", "update", id, text,
+						NULL });
 }
 
 /*

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/slurm/slurm.h"
 
 #define LINKS_MAX 8
@@ -27,20 +28,17 @@ static char *follow(const char *path, size_t folder_size)
 {
 	char target[PATH_MAX];
 	ssize_t size = readlink(path, target, sizeof(target) - 1);
-	char *next;
 
 	if (size <= 0)
 		return NULL;
 	target[size] = 0;
-	if (asprintf(&next, "%.*s%s", *target == '/' ? 0 : (int)folder_size,
-		     path, target) < 0)
-		return NULL;
-	return next;
+	return memory_format("%.*s%s", *target == '/' ? 0 : (int)folder_size,
+			     path, target);
 }
 
 const char *slurm_link_hook(const char *path)
 {
-	_auto_(freep) char *at = strdup(path);
+	_auto_(freep) char *at = memory_text(path);
 
 	for (int i = 0; at && i < LINKS_MAX; i++) {
 		const char *slash = strrchr(at, '/');

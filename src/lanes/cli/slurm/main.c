@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "lanes/cli/slurm/link.h"
 #include "lanes/cli/slurm/slurm.h"
 
@@ -17,15 +18,13 @@ int main(int argc, char **argv)
 	struct cli cli = { .out = stdout, .err = stderr };
 	const char *hook = argc > 0 ? slurm_link_hook(argv[0]) : NULL;
 	/* "slurm", the hook, what follows, NULL. */
-	char **words = calloc((size_t)argc + 3, sizeof(*words));
+	char **words = memory_array((size_t)argc + 3, sizeof(*words));
 	int count = 0, code;
 
 	/* Who calls a hook may ignore it: no child could be waited for then. */
 	signal(SIGCHLD, SIG_DFL);
 	/* And may be gone; what is said is for syslog, too. */
 	signal(SIGPIPE, SIG_IGN);
-	if (!words)
-		return cli_fail(&cli, EXIT_FAILED, "memory is out");
 	words[count++] = (char *)"slurm";
 	if (hook)
 		words[count++] = (char *)hook;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 
 #define NAME   "NodeName="
 #define STATE  " State="
@@ -60,13 +61,11 @@ int slurm_nodes_free(char *text, char **ret_nodes,
 		     struct fairlead_error *ret_error)
 {
 	_auto_(freep) const char **names =
-		calloc(count_lines(text), sizeof(*names));
+		memory_array(count_lines(text), sizeof(*names));
 	size_t count = 0;
 	char *line;
 
 	*ret_nodes = NULL;
-	if (!names)
-		return error_set(ret_error, -ENOMEM, "memory is out");
 	while ((line = strsep(&text, "\n"))) {
 		bool is_taken_already = false;
 		int result = 0;
@@ -79,8 +78,7 @@ int slurm_nodes_free(char *text, char **ret_nodes,
 			return result;
 		count += !is_taken_already;
 	}
-	if (count == 0)
-		return 0;
-	*ret_nodes = hostlist_format(names, count);
-	return *ret_nodes ? 0 : error_set(ret_error, -ENOMEM, "memory is out");
+	if (count > 0)
+		*ret_nodes = memory_have(hostlist_format(names, count));
+	return 0;
 }

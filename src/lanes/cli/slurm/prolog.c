@@ -61,7 +61,7 @@ static int prolog(struct slurm_hook *hook)
 	return refuse(hook);
 }
 
-static int run(struct cli *cli)
+static int slurm_prolog_run(struct cli *cli)
 {
 	return slurm_hook_run(cli, REMOTE_NODE, prolog, refuse);
 }
@@ -72,5 +72,5 @@ const struct subcommand command_slurm_prolog = {
 	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
-	.run = run,
+	.run = slurm_prolog_run,
 };

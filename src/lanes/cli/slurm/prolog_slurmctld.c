@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/slurm/components.h"
 #include "lanes/cli/slurm/hook.h"
@@ -53,8 +54,8 @@ static char *unfit_nodes(struct slurm_hook *hook, const char *nodes)
 	json_array_foreach (known, i, node)
 		json_object_set(drained, output_text(node, "name"),
 				json_object_get(node, "drained"));
-	unfit = calloc(list->count, sizeof(*unfit));
-	for (i = 0; unfit && i < list->count; i++)
+	unfit = memory_array(list->count, sizeof(*unfit));
+	for (i = 0; i < list->count; i++)
 		if (!json_is_false(json_object_get(drained, list->names[i])))
 			unfit[count++] = list->names[i];
 	return count > 0 ? hostlist_format(unfit, count) : NULL;
@@ -400,7 +401,7 @@ static int prolog(struct slurm_hook *hook)
 	return code;
 }
 
-static int run(struct cli *cli)
+static int slurm_prolog_slurmctld_run(struct cli *cli)
 {
 	return slurm_hook_run(cli, REMOTE_MANAGER, prolog, NULL);
 }
@@ -411,5 +412,5 @@ const struct subcommand command_slurm_prolog_slurmctld = {
 	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
-	.run = run,
+	.run = slurm_prolog_slurmctld_run,
 };

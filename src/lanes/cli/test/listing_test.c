@@ -328,11 +328,10 @@ static void running_jobs_without_a_grant_are_found(void **state)
 	_auto_(freep) const char **all = NULL;
 	size_t count = 0;
 
-	assert_int_equal(compare_jobs(grants, 2, first, second, &names, &count),
-			 0);
+	compare_jobs(grants, 2, first, second, &names, &count);
 	assert_int_equal(count, 1);
 	assert_string_equal(names[0], "1");
-	assert_int_equal(compare_jobs(NULL, 0, first, second, &all, &count), 0);
+	compare_jobs(NULL, 0, first, second, &all, &count);
 	assert_int_equal(count, 3);
 }
 
