@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "lanes/plugin/common/job_options.h"
 
-#define INTERCONNECT "interconnect"
 #define SPANK_PREFIX "SPANK_"
 
 static int read_number(char *(*variable)(const char *), const char *name,
@@ -87,62 +87,14 @@ void slurm_job_format(const struct slurm_job *job,
 		snprintf(ret_text, SLURM_JOB_TEXT_MAX, "%" PRIu32, job->id);
 }
 
-static int take_option(const char *text, size_t size, struct slurm_job *job,
-		       struct fairlead_error *ret_error)
-{
-	size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
-	const char *value = name < size ? text + name + 1 : "";
-	size_t value_size, used = strlen(job->options);
-
-	if (name == 0 || (name < size && text[name] != '='))
-		return error_set(ret_error, -EINVAL,
-				 "'%.*s' is not NAME or NAME=VALUE", (int)size,
-				 text);
-	value_size = name < size ? size - name - 1 : 0;
-	if (strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			  "0123456789_.:+-") < value_size)
-		return error_set(ret_error, -EINVAL,
-				 "'%.*s': a value has letters, digits and "
-				 "_.:+- only",
-				 (int)size, text);
-	if (name == strlen(INTERCONNECT) &&
-	    strncmp(text, INTERCONNECT, name) == 0) {
-		if (value_size == 0 || value_size >= sizeof(job->interconnect))
-			return error_set(ret_error, -EINVAL,
-					 "'%.*s' names no interconnect",
-					 (int)size, text);
-		memcpy(job->interconnect, value, value_size);
-		job->interconnect[value_size] = 0;
-		return 0;
-	}
-	if (used > 0)
-		job->options[used++] = ',';
-	memcpy(job->options + used, text, size); /* it is zeroed behind */
-	return 0;
-}
-
 int slurm_job_options(const char *text, struct slurm_job *job,
 		      struct fairlead_error *ret_error)
 {
-	int result = 0;
-
-	memset(job->interconnect, 0, sizeof(job->interconnect));
-	memset(job->options, 0, sizeof(job->options));
+	*job->interconnect = *job->options = '\0';
 	if (!text || !*text)
 		return 0;
-	if (strlen(text) > FAIRLEAD_OPTIONS_MAX)
-		return error_set(ret_error, -EINVAL,
-				 "the options have %zu bytes; at most %d",
-				 strlen(text), FAIRLEAD_OPTIONS_MAX);
-	while (result == 0) {
-		size_t size = strcspn(text, ",");
-
-		result = take_option(text, size, job, ret_error);
-		if (text[size] == 0)
-			break;
-		text += size + 1;
-	}
-	return result;
+	return job_options_split(text, job->interconnect, job->options,
+				 ret_error);
 }
 
 int slurm_job_spank_check(char *const *environment,

@@ -66,9 +66,8 @@ void slurm_job_format(const struct slurm_job *job,
 		      char ret_text[SLURM_JOB_TEXT_MAX]);
 
 /*
- * Read what the user asked for: NAME[=VALUE][,...] of [a-z0-9_] and
- * [A-Za-z0-9_.:+-], "" and NULL: nothing; interconnect=NAME is taken out.
- * -EINVAL with a text for the user.
+ * Read what the user asked for (job_options.h); "" and NULL: nothing. -EINVAL
+ * with a text for the user.
  */
 int slurm_job_options(const char *text, struct slurm_job *job,
 		      struct fairlead_error *ret_error);

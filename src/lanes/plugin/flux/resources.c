@@ -9,33 +9,34 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/runs.h"
 
-struct place {
+struct rank_cores {
 	unsigned int rank;
 	size_t cores;
 };
 
-struct places {
+struct rank_list {
 	size_t count;
-	struct place *list;
+	struct rank_cores *list;
 };
 
 static int compare_ranks(const void *left, const void *right)
 {
-	const struct place *a = left;
-	const struct place *b = right;
+	const struct rank_cores *a = left;
+	const struct rank_cores *b = right;
 
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
 /* One entry of R_lite: the same cores on each of its ranks. */
-static int add_places(struct places *places, const json_t *entry)
+static int add_places(struct rank_list *places, const json_t *entry)
 {
 	struct idset *ranks = NULL;
 	struct idset *cores = NULL;
 	const char *rank_text = NULL;
 	const char *core_text = "";
-	struct place *list = NULL;
+	struct rank_cores *list = NULL;
 
 	if (json_unpack((json_t *)entry, "{s:s, s?{s?s}}", "rank", &rank_text,
 			"children", "core", &core_text) == 0) {
@@ -50,7 +51,7 @@ static int add_places(struct places *places, const json_t *entry)
 		places->list = list;
 		for (unsigned int rank = idset_first(ranks);
 		     rank != IDSET_INVALID_ID; rank = idset_next(ranks, rank))
-			list[places->count++] = (struct place){
+			list[places->count++] = (struct rank_cores){
 				.rank = rank,
 				.cores = idset_count(cores),
 			};
@@ -76,7 +77,7 @@ static struct hostlist *read_hosts(const json_t *nodelist)
 }
 
 /* Cores by name, in the order of the ranks: jansson keeps it. */
-static json_t *sum_cores(const struct places *places, struct hostlist *hosts)
+static json_t *sum_cores(const struct rank_list *places, struct hostlist *hosts)
 {
 	json_t *nodes = json_object();
 	const char *host = hostlist_first(hosts);
@@ -106,43 +107,23 @@ static char *format_nodes(const json_t *nodes)
 	return text;
 }
 
-static void put_run(FILE *out, const char *separator, json_int_t cores,
-		    size_t count)
-{
-	/* A node without a core of its own is asked for as one with one. */
-	fprintf(out, "%s%d", separator, cores > 0 ? (int)cores : 1);
-	if (count > 1)
-		fprintf(out, "(x%zu)", count);
-}
-
+/* A node without a core of its own is asked for as one with one. */
 static char *format_cores(const json_t *nodes)
 {
-	const char *separator = "";
-	json_int_t run = 0;
+	uint32_t *list = calloc(json_object_size(nodes) + 1, sizeof(*list));
 	size_t count = 0;
-	size_t size = 0;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, &size);
 	const char *name;
 	json_t *cores;
+	char *text;
 
-	if (!out)
+	if (!list)
 		return NULL;
-	json_object_foreach ((json_t *)nodes, name, cores) {
-		if (count > 0 && json_integer_value(cores) != run) {
-			put_run(out, separator, run, count);
-			separator = ",";
-			count = 0;
-		}
-		run = json_integer_value(cores);
-		count++;
-	}
-	if (count > 0)
-		put_run(out, separator, run, count);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
+	json_object_foreach ((json_t *)nodes, name, cores)
+		list[count++] = json_integer_value(cores) > 0
+					? (uint32_t)json_integer_value(cores)
+					: 1;
+	text = runs_format(list, count);
+	free(list);
 	return text;
 }
 
@@ -151,7 +132,7 @@ static json_t *read_nodes(const json_t *R)
 	const json_t *execution = json_object_get(R, "execution");
 	struct hostlist *hosts =
 		read_hosts(json_object_get(execution, "nodelist"));
-	struct places places = { 0 };
+	struct rank_list places = { 0 };
 	json_t *nodes = NULL;
 	const json_t *entry;
 	int result = 0;

@@ -7,16 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "lanes/plugin/common/job_options.h"
 #include "lanes/plugin/flux/names.h"
 
-#define OWN          "fairlead"
-#define VNIS_MAX     4
-#define LOWER        "abcdefghijklmnopqrstuvwxyz"
-#define DIGITS       "0123456789"
-#define NAME_BYTES   LOWER DIGITS "_"
-#define VALUE_BYTES  LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS "_.:+-"
-#define INTERCONNECT "interconnect="
-
+#define OWN      "fairlead"
+#define VNIS_MAX 4
 /* --- cray-slingshot --- */
 
 static const char *type_name(const json_t *value)
@@ -83,91 +78,6 @@ static int read_cray(const json_t *value, struct wish *wish,
 
 /* --- fairlead --- */
 
-/* One of those that stand between commas. */
-static int check_item(const char *item, size_t size,
-		      struct fairlead_error *ret_error)
-{
-	size_t name = strspn(item, NAME_BYTES);
-
-	if (size == 0)
-		return error_set(ret_error, -EINVAL,
-				 "-o " OWN ": nothing stands before or after a "
-				 "comma; say 'off', or NAME=VALUE[,...]");
-	if (name == 0 || name > size || (name < size && item[name] != '='))
-		return error_set(ret_error, -EINVAL,
-				 "-o " OWN
-				 ": '%.*s' is not NAME or NAME=VALUE; "
-				 "a name has a-z, 0-9 and _ only",
-				 (int)size, item);
-	if (name < size &&
-	    name + 1 + strspn(item + name + 1, VALUE_BYTES) < size)
-		return error_set(ret_error, -EINVAL,
-				 "-o " OWN ": '%.*s' has another character in "
-				 "its value than letters, digits and _.:+-",
-				 (int)size, item);
-	return 0;
-}
-
-static bool is_item(const char *item, size_t size, const char *wanted)
-{
-	return size == strlen(wanted) && memcmp(item, wanted, size) == 0;
-}
-
-static int take_interconnect(const char *name, size_t size, struct wish *wish,
-			     struct fairlead_error *ret_error)
-{
-	if (wish->interconnect[0])
-		return error_set(ret_error, -EINVAL,
-				 "-o " OWN ": 'interconnect' stands twice");
-	if (size == 0 || size >= sizeof(wish->interconnect))
-		return error_set(ret_error, -EINVAL,
-				 "-o " OWN ": '" INTERCONNECT "%.*s' does not "
-				 "name an interconnect",
-				 (int)size, name);
-	memcpy(wish->interconnect, name, size);
-	wish->interconnect[size] = '\0';
-	return 0;
-}
-
-/* Its bytes are checked first, since they are shown. */
-static int check_text(const char *text, struct fairlead_error *ret_error)
-{
-	size_t size = strnlen(text, FAIRLEAD_OPTIONS_MAX + 1);
-
-	if (size == 0 || size > FAIRLEAD_OPTIONS_MAX)
-		return error_set(ret_error, -EINVAL,
-				 "-o " OWN ": it has %s bytes; say 'off', or "
-				 "NAME=VALUE[,...]",
-				 size == 0 ? "no" : "more than 511");
-	for (size_t i = 0; i < size; i++)
-		if (text[i] <= ' ' || text[i] > '~')
-			return error_set(ret_error, -EINVAL,
-					 "-o " OWN
-					 ": there is a byte 0x%02x at "
-					 "offset %zu; letters, digits and "
-					 "=,_.:+- are allowed",
-					 (unsigned char)text[i], i);
-	return 0;
-}
-
-static int take_item(const char *item, size_t size, struct wish *wish,
-		     struct fairlead_error *ret_error)
-{
-	const size_t prefix = strlen(INTERCONNECT);
-	size_t used;
-
-	if (is_item(item, size, "vnis=0") ||
-	    is_item(item, size, INTERCONNECT "none"))
-		wish->kind = WISH_NONE;
-	if (size >= prefix && memcmp(item, INTERCONNECT, prefix) == 0)
-		return take_interconnect(item + prefix, size - prefix, wish,
-					 ret_error);
-	used = strlen(wish->options);
-	snprintf(wish->options + used, sizeof(wish->options) - used, "%s%.*s",
-		 used > 0 ? "," : "", (int)size, item);
-	return 0;
-}
-
 static int read_own(const json_t *value, struct wish *wish,
 		    struct fairlead_error *ret_error)
 {
@@ -179,22 +89,18 @@ static int read_own(const json_t *value, struct wish *wish,
 				 "-o " OWN ": it is no text but %s; say 'off', "
 				 "or NAME=VALUE[,...]",
 				 type_name(value));
-	result = check_text(text, ret_error);
-	if (result == 0 && strcmp(text, "off") == 0) {
+	if (strcmp(text, "off") == 0) {
 		wish->kind = WISH_OFF;
 		return 0;
 	}
-	wish->kind = WISH_LANE;
-	while (result == 0) {
-		size_t size = strcspn(text, ",");
-
-		result = check_item(text, size, ret_error);
-		if (result == 0)
-			result = take_item(text, size, wish, ret_error);
-		if (text[size] == '\0')
-			break;
-		text += size + 1;
-	}
+	result = job_options_split(text, wish->interconnect, wish->options,
+				   ret_error);
+	if (result < 0 && ret_error)
+		return error_prefix(ret_error, "-o " OWN);
+	wish->kind = job_options_has(text, "vnis=0") ||
+				     job_options_has(text, "interconnect=none")
+			     ? WISH_NONE
+			     : WISH_LANE;
 	return result;
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lanes/plugin/slurm/refuse.h"
+#include "base/error.h"
 
 #define SUBMITTER_MAX 32 /* as of the key of a request */
 #define SUBMITTER_BYTES                                                  \
@@ -21,8 +21,9 @@ static int parse_default(const char *value, enum lane_expectation *ret_lane,
 	else if (strcmp(value, "none") == 0)
 		*ret_lane = LANE_NONE;
 	else
-		return refuse(ret_error, -EINVAL,
-			      "default=%.40s is not must, may or none", value);
+		return error_set(ret_error, -EINVAL,
+				 "default=%.40s is not must, may or none",
+				 value);
 	return 0;
 }
 
@@ -33,10 +34,11 @@ static int parse_submitter(const char *value, const char **ret_submitter,
 
 	if (size == 0 || size > SUBMITTER_MAX ||
 	    strspn(value, SUBMITTER_BYTES) < size)
-		return refuse(ret_error, -EINVAL,
-			      "submitter=%.40s is no name of 1 to %d letters, "
-			      "digits, _ and -",
-			      value, SUBMITTER_MAX);
+		return error_set(
+			ret_error, -EINVAL,
+			"submitter=%.40s is no name of 1 to %d letters, "
+			"digits, _ and -",
+			value, SUBMITTER_MAX);
 	*ret_submitter = value;
 	return 0;
 }
@@ -45,8 +47,8 @@ static int parse_path(const char *text, const char *value,
 		      const char **ret_path, struct fairlead_error *ret_error)
 {
 	if (*value != '/')
-		return refuse(ret_error, -EINVAL,
-			      "%.200s: a path begins with /", text);
+		return error_set(ret_error, -EINVAL,
+				 "%.200s: a path begins with /", text);
 	*ret_path = value;
 	return 0;
 }
@@ -80,10 +82,11 @@ int arguments_parse(int count, char *const *texts,
 			result = parse_path(texts[i], value,
 					    &arguments.jobs_dir, ret_error);
 		else
-			result = refuse(ret_error, -EINVAL,
-					"%.40s is not default=must|may|none, "
-					"submitter=NAME or jobs_dir=FOLDER",
-					texts[i]);
+			result =
+				error_set(ret_error, -EINVAL,
+					  "%.40s is not default=must|may|none, "
+					  "submitter=NAME or jobs_dir=FOLDER",
+					  texts[i]);
 	if (result == 0)
 		*ret_arguments = arguments;
 	return result;

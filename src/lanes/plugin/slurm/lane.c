@@ -6,9 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/plugin/slurm/option.h"
+#include "lanes/plugin/common/job_options.h"
 
 #define ID_DIGITS_MAX 10
+
+static bool is_refused(const char *option)
+{
+	return job_options_has(option, "off") ||
+	       job_options_has(option, "vnis=0") ||
+	       job_options_has(option, "interconnect=none");
+}
 
 struct lane_intent lane_intent(const char *option,
 			       enum lane_expectation otherwise)
@@ -17,7 +24,7 @@ struct lane_intent lane_intent(const char *option,
 
 	if (!option)
 		return intent;
-	intent.is_refused = option_is_none(option);
+	intent.is_refused = is_refused(option);
 	if (intent.is_refused)
 		intent.expectation = LANE_NONE;
 	else if (otherwise != LANE_MAY)

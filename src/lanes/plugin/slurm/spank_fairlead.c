@@ -47,12 +47,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "fairlead.h"
 #include "fairlead_driver.h"
+#include "lanes/plugin/common/job_options.h"
 #include "lanes/plugin/slurm/arguments.h"
 #include "lanes/plugin/slurm/lane.h"
-#include "lanes/plugin/slurm/option.h"
-#include "lanes/plugin/slurm/refuse.h"
 
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
@@ -85,7 +85,7 @@ static int option_taken(int val, const char *text, int is_remote)
 	step.has_option = true;
 	snprintf(step.option, sizeof(step.option), "%s", text);
 	/* A step judges in its tasks. */
-	if (is_remote || option_check(text, &error) == 0)
+	if (is_remote || job_options_check(text, &error) == 0)
 		return 0;
 	slurm_error("fairlead: --fairlead: %s", error.text);
 	return -1;
@@ -185,9 +185,9 @@ static int read_lane(struct change *change, const struct arguments *arguments,
 					  change_variable, change, ret_error);
 	}
 	if (result == 0 && change->result != ESPANK_SUCCESS)
-		result = refuse(ret_error, -EIO,
-				"cannot change the tasks' environment: %s",
-				spank_strerror(change->result));
+		result = error_set(ret_error, -EIO,
+				   "cannot change the tasks' environment: %s",
+				   spank_strerror(change->result));
 	return result;
 }
 
@@ -199,10 +199,10 @@ static int find_job(spank_t spank, uint32_t *ret_id, uid_t *ret_uid,
 	if (result == ESPANK_SUCCESS)
 		result = spank_get_item(spank, S_JOB_UID, ret_uid);
 	if (result != ESPANK_SUCCESS)
-		return refuse(ret_error, -EIO,
-			      "Slurm does not say which job this is, and "
-			      "whose: %s",
-			      spank_strerror(result));
+		return error_set(ret_error, -EIO,
+				 "Slurm does not say which job this is, and "
+				 "whose: %s",
+				 spank_strerror(result));
 	return 0;
 }
 
@@ -218,11 +218,11 @@ static int look(spank_t spank, int argc, char **argv,
 	uid_t uid = 0;
 
 	if (arguments_parse(argc, argv, &arguments, &error) < 0)
-		return refuse(ret_error, -EINVAL, "plugstack.conf: %.900s",
-			      error.text);
-	if (text && option_check(text, &error) < 0)
-		return refuse(ret_error, -EINVAL, "--fairlead: %.900s",
-			      error.text);
+		return error_set(ret_error, -EINVAL, "plugstack.conf: %.900s",
+				 error.text);
+	if (text && job_options_check(text, &error) < 0)
+		return error_set(ret_error, -EINVAL, "--fairlead: %.900s",
+				 error.text);
 	if (find_job(spank, &id, &uid, ret_error) < 0)
 		return -EIO;
 	snprintf(job, JOB_NAME_MAX, "%s/%" PRIu32, arguments.submitter, id);

@@ -102,7 +102,7 @@ static void text_that_is_no_option_is_refused(void **state)
 {
 	char big[700] = "{\"fairlead\":\"";
 
-	refuse("{\"fairlead\":\"\"}", "it has no bytes");
+	refuse("{\"fairlead\":\"\"}", "it is empty");
 	refuse("{\"fairlead\":\",\"}", "nothing stands before or after");
 	refuse("{\"fairlead\":\"vnis=1,\"}", "nothing stands before or after");
 	refuse("{\"fairlead\":\"=1\"}", "is not NAME or NAME=VALUE");
@@ -121,7 +121,7 @@ static void text_that_is_no_option_is_refused(void **state)
 	       "say one of them");
 	memset(big + strlen(big), 'a', 512);
 	strcat(big, "\"}");
-	refuse(big, "more than 511");
+	refuse(big, "longer than 511");
 }
 
 static void the_longest_text_is_taken_whole(void **state)

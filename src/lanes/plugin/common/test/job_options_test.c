@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What users may ask for, and what they, or somebody in their name, may not. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "fairlead_driver.h"
-#include "lanes/plugin/slurm/option.h"
+#include "lanes/plugin/common/job_options.h"
 
 static void what_can_be_meant_is_taken(void **state)
 {
@@ -28,7 +27,7 @@ static void what_can_be_meant_is_taken(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		assert_int_equal(option_check(good[i], NULL), 0);
+		assert_int_equal(job_options_check(good[i], NULL), 0);
 }
 
 static void the_longest_is_taken_and_one_more_is_not(void **state)
@@ -38,10 +37,10 @@ static void the_longest_is_taken_and_one_more_is_not(void **state)
 
 	memset(text, 'a', sizeof(text));
 	text[FAIRLEAD_OPTIONS_MAX] = 0;
-	assert_int_equal(option_check(text, NULL), 0);
+	assert_int_equal(job_options_check(text, NULL), 0);
 	text[FAIRLEAD_OPTIONS_MAX] = 'a';
 	text[FAIRLEAD_OPTIONS_MAX + 1] = 0;
-	assert_int_equal(option_check(text, &error), -EINVAL);
+	assert_int_equal(job_options_check(text, &error), -EINVAL);
 	assert_non_null(strstr(error.text, "511"));
 }
 
@@ -81,11 +80,11 @@ static void hostile_texts_are_refused_in_printable_words(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct fairlead_error error = { 0 };
 
-		assert_int_equal(option_check(bad[i], &error), -EINVAL);
+		assert_int_equal(job_options_check(bad[i], &error), -EINVAL);
 		assert_true(error.text[0] != 0);
 		for (const char *c = error.text; *c; c++)
 			assert_true(isprint((unsigned char)*c));
-		assert_int_equal(option_check(bad[i], NULL), -EINVAL);
+		assert_int_equal(job_options_check(bad[i], NULL), -EINVAL);
 	}
 }
 
@@ -99,25 +98,40 @@ static void no_byte_but_the_grammars_is_taken(void **state)
 		text[2] = (char)byte;
 		if (byte == ',')
 			strcpy(text, "a,b");
-		assert_int_equal(option_check(text, NULL),
+		assert_int_equal(job_options_check(text, NULL),
 				 is_good ? 0 : -EINVAL);
 		strcpy(text, "a=?");
 	}
 }
 
-static void who_asks_for_none_is_known(void **state)
+static void an_item_is_found_whole(void **state)
 {
-	static const char *const none[] = { "off", "vnis=0", "a,off",
-					    "vnis=0,a=b", "interconnect=none" };
-	static const char *const some[] = {
-		"vnis=1", "vnis=00", "vnis=0x", "offer", "interconnect=nonee",
-		"a=off",  "xvnis=0", "vnis"
-	};
+	assert_true(job_options_has("vnis=0", "vnis=0"));
+	assert_true(job_options_has("a,vnis=0,b", "vnis=0"));
+	assert_true(job_options_has("b,vnis=0", "vnis=0"));
+	assert_false(job_options_has("vnis=00,xvnis=0,vnis", "vnis=0"));
+}
 
-	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		assert_true(option_is_none(none[i]));
-	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
-		assert_false(option_is_none(some[i]));
+static void the_interconnect_is_taken_out(void **state)
+{
+	char interconnect[FAIRLEAD_DRIVER_NAME_MAX + 1];
+	char options[FAIRLEAD_OPTIONS_MAX + 1];
+	struct fairlead_error error;
+
+	assert_int_equal(job_options_split("vnis=1,interconnect=a,max=3",
+					   interconnect, options, NULL),
+			 0);
+	assert_string_equal(interconnect, "a");
+	assert_string_equal(options, "vnis=1,max=3");
+	assert_int_equal(job_options_split("interconnects=a", interconnect,
+					   options, NULL),
+			 0);
+	assert_string_equal(interconnect, "");
+	assert_string_equal(options, "interconnects=a");
+	assert_int_equal(job_options_split("interconnect=a,interconnect=b",
+					   interconnect, options, &error),
+			 -EINVAL);
+	assert_non_null(strstr(error.text, "twice"));
 }
 
 int main(void)
@@ -127,7 +141,8 @@ int main(void)
 		cmocka_unit_test(the_longest_is_taken_and_one_more_is_not),
 		cmocka_unit_test(hostile_texts_are_refused_in_printable_words),
 		cmocka_unit_test(no_byte_but_the_grammars_is_taken),
-		cmocka_unit_test(who_asks_for_none_is_known),
+		cmocka_unit_test(an_item_is_found_whole),
+		cmocka_unit_test(the_interconnect_is_taken_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a user asks a lane for, in the text that Slurm and Flux pass on:
+ *
+ *	off                 no lane
+ *	NAME[=VALUE][,...]  options for the driver; interconnect=NAME names it
+ *
+ * Names have a-z, 0-9 and _; values letters, digits and _.:+-. The text is the
+ * user's, and may be forged on its way. Errors are for the user: printable, with
+ * what is right. Pure; for plugins as well.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "fairlead_driver.h"
+
+/* -EINVAL: it is empty, too long, or not of this form. */
+int job_options_check(const char *text, struct fairlead_error *ret_error);
+
+/*
+ * Check a text, and part it: the interconnect, "" where none is named, and what
+ * is for its driver.
+ */
+int job_options_split(const char *text,
+		      char ret_interconnect[FAIRLEAD_DRIVER_NAME_MAX + 1],
+		      char ret_options[FAIRLEAD_OPTIONS_MAX + 1],
+		      struct fairlead_error *ret_error);
+
+/* Is the item, such as "vnis=0", one of a good text? */
+bool job_options_has(const char *text, const char *item);
