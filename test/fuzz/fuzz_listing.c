@@ -14,7 +14,7 @@
 #include "fuzz.h"
 
 typedef int parse_fn(const char *text, size_t size,
-		     struct listing **ret_listing,
+		     struct job_listing **ret_listing,
 		     struct fairlead_error *ret_error);
 
 static size_t line_count(const uint8_t *data, size_t size)
@@ -29,7 +29,7 @@ static size_t line_count(const uint8_t *data, size_t size)
 static void list_check(const uint8_t *data, size_t size, parse_fn *parse,
 		       bool (*is_name)(const char *name))
 {
-	_auto_(listing_destroyp) struct listing *listing = NULL;
+	_auto_(listing_destroyp) struct job_listing *listing = NULL;
 	struct fairlead_error error = { 0 };
 	int result = parse((const char *)data, size, &listing, &error);
 

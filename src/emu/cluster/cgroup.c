@@ -42,7 +42,7 @@ static bool mount_find(char *path, size_t capacity)
 void cluster_cgroup_find(struct cluster *cluster)
 {
 	char mount[CLUSTER_CGROUP_MAX / 2];
-	struct process self;
+	struct cluster_process self;
 
 	cluster->cgroup[0] = '\0';
 	/* Root of a user namespace finds one, and may not write it. */

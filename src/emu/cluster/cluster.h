@@ -44,10 +44,10 @@ struct cluster_programs {
 
 struct cluster_node {
 	char name[16]; /* "n0" */
-	struct process holder;
-	struct process softnic;
-	struct process rms; /* where there is Elan */
-	struct process daemon;
+	struct cluster_process holder;
+	struct cluster_process softnic;
+	struct cluster_process rms; /* where there is Elan */
+	struct cluster_process daemon;
 };
 
 struct cluster {
@@ -60,8 +60,8 @@ struct cluster {
 	char generation[8];  /* of the NIC's driver; "": its default */
 	char cgroup[256];    /* its part of cgroup v2; "": none could be made */
 	struct cluster_programs programs;
-	struct process fabric; /* holder of the bridge's container */
-	struct process manager;
+	struct cluster_process fabric; /* holder of the bridge's container */
+	struct cluster_process manager;
 	struct cluster_node nodes[CLUSTER_NODES_MAX];
 	int lock_fd; /* -1: not locked */
 };

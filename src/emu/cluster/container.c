@@ -104,10 +104,10 @@ static void hold(const struct container_spec *spec, int fd)
 
 /* What the holder said, when it is recorded. */
 static int holder_wait(const struct container_spec *spec, int fd, pid_t pid,
-		       struct process *ret_holder,
+		       struct cluster_process *ret_holder,
 		       struct fairlead_error *ret_error)
 {
-	struct process holder;
+	struct cluster_process holder;
 	int result = -ECHILD;
 
 	if (read(fd, &result, sizeof(result)) < 0)
@@ -124,12 +124,12 @@ static int holder_wait(const struct container_spec *spec, int fd, pid_t pid,
 		result = error_set(ret_error, -ECHILD,
 				   "the holder of '%s' has ended", spec->name);
 	if (result < 0)
-		*ret_holder = (struct process){ 0 };
+		*ret_holder = (struct cluster_process){ 0 };
 	return result;
 }
 
 int container_create(const struct container_spec *spec,
-		     struct process *ret_holder,
+		     struct cluster_process *ret_holder,
 		     struct fairlead_error *ret_error)
 {
 	_auto_(closep) int fd = -1;
@@ -156,7 +156,7 @@ int container_create(const struct container_spec *spec,
 	return result;
 }
 
-static int enter(const struct process *holder, int namespaces,
+static int enter(const struct cluster_process *holder, int namespaces,
 		 struct fairlead_error *ret_error)
 {
 	_auto_(closep) int fd = -1;
@@ -173,7 +173,7 @@ static int enter(const struct process *holder, int namespaces,
 	return 0;
 }
 
-int container_enter(const struct process *holder,
+int container_enter(const struct cluster_process *holder,
 		    struct fairlead_error *ret_error)
 {
 	_auto_(freep) char *cwd = getcwd(NULL, 0);
@@ -191,7 +191,7 @@ int container_enter(const struct process *holder,
 	return 0;
 }
 
-int container_enter_user(const struct process *holder,
+int container_enter_user(const struct cluster_process *holder,
 			 struct fairlead_error *ret_error)
 {
 	return enter(holder, CLONE_NEWUSER, ret_error);
@@ -239,7 +239,7 @@ static bool is_inside(pid_t pid, const struct stat wanted[SPACES])
 	return false;
 }
 
-static int spaces_find(const struct process *holder,
+static int spaces_find(const struct cluster_process *holder,
 		       struct stat ret_found[SPACES])
 {
 	char path[64];
@@ -253,8 +253,8 @@ static int spaces_find(const struct process *holder,
 	return process_is_alive(holder) ? 0 : -ESRCH;
 }
 
-static bool is_kept(pid_t pid, const struct process *holder,
-		    const struct process *kept, size_t count)
+static bool is_kept(pid_t pid, const struct cluster_process *holder,
+		    const struct cluster_process *kept, size_t count)
 {
 	if (pid == holder->pid || pid == getpid())
 		return true;
@@ -264,10 +264,11 @@ static bool is_kept(pid_t pid, const struct process *holder,
 	return false;
 }
 
-int container_sweep(const struct process *holder, const struct process *kept,
-		    size_t count, uint32_t grace_ms)
+int container_sweep(const struct cluster_process *holder,
+		    const struct cluster_process *kept, size_t count,
+		    uint32_t grace_ms)
 {
-	_auto_(freep) struct process *found =
+	_auto_(freep) struct cluster_process *found =
 		memory_array(SWEEP_MAX, sizeof(*found));
 	size_t found_count = 0;
 	struct stat wanted[SPACES];
@@ -293,7 +294,7 @@ int container_sweep(const struct process *holder, const struct process *kept,
 	return 0;
 }
 
-static int run_ip(const struct process *holder, int in_fd)
+static int run_ip(const struct cluster_process *holder, int in_fd)
 {
 	struct fairlead_error error;
 
@@ -305,7 +306,7 @@ static int run_ip(const struct process *holder, int in_fd)
 	return 127;
 }
 
-int container_ip(const struct process *holder, const char *lines,
+int container_ip(const struct cluster_process *holder, const char *lines,
 		 struct fairlead_error *ret_error)
 {
 	_auto_(closep) int fd = memfd_create("ip", MFD_CLOEXEC);

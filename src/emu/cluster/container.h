@@ -30,22 +30,23 @@ struct container_spec {
 
 /* Make one and its holder. -EPERM with a text when that is not allowed. */
 int container_create(const struct container_spec *spec,
-		     struct process *ret_holder,
+		     struct cluster_process *ret_holder,
 		     struct fairlead_error *ret_error);
 
 /*
  * Move the calling process, which has one thread, into the container. The
  * working directory stays when it exists inside, else it is /.
  */
-int container_enter(const struct process *holder,
+int container_enter(const struct cluster_process *holder,
 		    struct fairlead_error *ret_error);
 
 /*
  * End every process that has a namespace of the container, but for the holder
  * and those in `kept` (count entries): SIGTERM, then SIGKILL after grace_ms.
  */
-int container_sweep(const struct process *holder, const struct process *kept,
-		    size_t count, uint32_t grace_ms);
+int container_sweep(const struct cluster_process *holder,
+		    const struct cluster_process *kept, size_t count,
+		    uint32_t grace_ms);
 
 /*
  * Become root in a user namespace of our own, for users who are not root.
@@ -53,12 +54,12 @@ int container_sweep(const struct process *holder, const struct process *kept,
  */
 int container_become_root(struct fairlead_error *ret_error);
 /* Enter the user namespace of a container that was made so. */
-int container_enter_user(const struct process *holder,
+int container_enter_user(const struct cluster_process *holder,
 			 struct fairlead_error *ret_error);
 
 /*
  * Run `ip -force -batch -` with these lines inside the container: all of them,
  * also when one fails, which is -EIO.
  */
-int container_ip(const struct process *holder, const char *lines,
+int container_ip(const struct cluster_process *holder, const char *lines,
 		 struct fairlead_error *ret_error);

@@ -19,14 +19,14 @@ static int enter_container(void *arg)
 	return result;
 }
 
-struct place {
-	struct process *holder;
+struct container_place {
+	struct cluster_process *holder;
 	const struct cluster *cluster;
 };
 
 static int enter_with_libraries(void *arg)
 {
-	const struct place *place = arg;
+	const struct container_place *place = arg;
 	char path[CLUSTER_PATH_MAX];
 
 	cluster_path(place->cluster, path, "lib");
@@ -40,8 +40,8 @@ static int enter_with_libraries(void *arg)
  * then.
  */
 static int start_fairleadd(struct cluster *cluster, const char *role,
-			   const char *folder, struct process *holder,
-			   struct process *ret_process,
+			   const char *folder, struct cluster_process *holder,
+			   struct cluster_process *ret_process,
 			   struct fairlead_error *ret_error)
 {
 	char config[CLUSTER_PATH_MAX], log[CLUSTER_PATH_MAX];
@@ -53,7 +53,7 @@ static int start_fairleadd(struct cluster *cluster, const char *role,
 				     "--ready-fd",
 				     "3",
 				     NULL };
-	struct place place = { holder, cluster };
+	struct container_place place = { holder, cluster };
 	struct process_spec spec = {
 		.argv = argv,
 		.log_path = log,

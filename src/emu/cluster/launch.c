@@ -16,8 +16,8 @@
 #include "emu/cluster/program.h"
 #include "emu/cluster/tasks.h"
 
-static void put_line(const struct launch *launch, const struct task *task,
-		     struct stream *stream)
+static void put_line(const struct launch *launch,
+		     const struct launch_task *task, struct stream *stream)
 {
 	char text[LAUNCH_LINE_MAX + 64];
 	int size;
@@ -36,8 +36,8 @@ static void put_line(const struct launch *launch, const struct task *task,
 	stream->size = 0;
 }
 
-static void read_stream(const struct launch *launch, const struct task *task,
-			struct stream *stream)
+static void read_stream(const struct launch *launch,
+			const struct launch_task *task, struct stream *stream)
 {
 	char bytes[LAUNCH_LINE_MAX];
 	ssize_t count = read(stream->fd, bytes, sizeof(bytes));
@@ -76,7 +76,7 @@ static void signal_tasks(const struct launch *launch, int signal)
 static void reap_tasks(struct launch *launch)
 {
 	for (uint32_t i = 0; i < launch->task_count; i++) {
-		struct task *task = &launch->tasks[i];
+		struct launch_task *task = &launch->tasks[i];
 
 		if (task->pid > 0 &&
 		    waitpid(task->pid, &task->status, WNOHANG) > 0) {
@@ -103,13 +103,13 @@ static void read_signal(struct launch *launch)
 
 /* One turn of the loop: signals, then what the tasks say. */
 static void wait_once(struct launch *launch, struct pollfd *fds,
-		      struct stream **streams, struct task **owners)
+		      struct stream **streams, struct launch_task **owners)
 {
 	nfds_t count = 1;
 
 	fds[0] = (struct pollfd){ .fd = launch->signal_fd, .events = POLLIN };
 	for (uint32_t i = 0; i < launch->task_count * 2; i++) {
-		struct task *task = &launch->tasks[i / 2];
+		struct launch_task *task = &launch->tasks[i / 2];
 
 		if (task->streams[i % 2].fd < 0)
 			continue;
@@ -131,7 +131,7 @@ static void wait_once(struct launch *launch, struct pollfd *fds,
  * What is there by now: who is in a session of its own may have it open still,
  * and is ended with the job.
  */
-static void drain(const struct launch *launch, const struct task *task,
+static void drain(const struct launch *launch, const struct launch_task *task,
 		  struct stream *stream)
 {
 	struct pollfd pollfd = { .fd = stream->fd, .events = POLLIN };
@@ -152,7 +152,7 @@ static int wait_all(struct launch *launch)
 	_auto_(freep) struct pollfd *fds = memory_array(slots, sizeof(*fds));
 	_auto_(freep) struct stream **streams =
 		memory_array(slots, sizeof(*streams));
-	_auto_(freep) struct task **owners =
+	_auto_(freep) struct launch_task **owners =
 		memory_array(slots, sizeof(*owners));
 	int code = 0;
 
@@ -225,7 +225,7 @@ static int tasks_create(struct launch *launch, struct fairlead_error *ret_error)
 		memory_array(launch->task_count, sizeof(*launch->groups));
 	for (uint32_t i = 0; i < spec->node_count; i++)
 		for (uint32_t local = 0; local < spec->tasks[i]; local++) {
-			struct task *task = &launch->tasks[rank];
+			struct launch_task *task = &launch->tasks[rank];
 
 			task->rank = rank++;
 			task->local_rank = local;

@@ -13,15 +13,15 @@
 
 #define LINES_MAX 2048
 
-struct lines {
+struct ip_lines {
 	char text[LINES_MAX];
 	size_t used;
 };
 
-static void add(struct lines *lines, const char *format, ...)
+static void add(struct ip_lines *lines, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void add(struct lines *lines, const char *format, ...)
+static void add(struct ip_lines *lines, const char *format, ...)
 {
 	va_list args;
 
@@ -35,7 +35,7 @@ static void add(struct lines *lines, const char *format, ...)
 int cluster_network_create(struct cluster *cluster,
 			   struct fairlead_error *ret_error)
 {
-	struct lines lines = { 0 };
+	struct ip_lines lines = { 0 };
 	int result;
 
 	add(&lines, "link set lo up\n");
@@ -54,7 +54,7 @@ int cluster_network_join(struct cluster *cluster, struct cluster_node *node,
 			 struct fairlead_error *ret_error)
 {
 	uint32_t index = (uint32_t)(node - cluster->nodes);
-	struct lines ports = { 0 }, nics = { 0 };
+	struct ip_lines ports = { 0 }, nics = { 0 };
 	int result;
 
 	add(&nics, "link set lo up\n");
@@ -79,7 +79,7 @@ int cluster_network_leave(struct cluster *cluster,
 			  struct fairlead_error *ret_error)
 {
 	uint32_t index = (uint32_t)(node - cluster->nodes);
-	struct lines lines = { 0 };
+	struct ip_lines lines = { 0 };
 
 	for (uint32_t i = 0; i <= cluster->rail_count; i++)
 		add(&lines, "link del p%u_%u\n", index, i);

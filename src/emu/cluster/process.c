@@ -18,7 +18,7 @@
 #define STAT_BYTES_MAX 1024
 #define LOG_TAIL_MAX   512
 
-int process_of(pid_t pid, struct process *ret_process)
+int process_of(pid_t pid, struct cluster_process *ret_process)
 {
 	char path[64], text[STAT_BYTES_MAX];
 	_auto_(closep) int fd = -1;
@@ -47,13 +47,13 @@ int process_of(pid_t pid, struct process *ret_process)
 	/* A thread may outlive the first one, with all that is open. */
 	if (is_dead && threads <= 1)
 		return -ESRCH;
-	*ret_process = (struct process){ .pid = pid, .start = start };
+	*ret_process = (struct cluster_process){ .pid = pid, .start = start };
 	return 0;
 }
 
-bool process_is_alive(const struct process *process)
+bool process_is_alive(const struct cluster_process *process)
 {
-	struct process now;
+	struct cluster_process now;
 
 	return process->pid > 0 && process_of(process->pid, &now) == 0 &&
 	       now.start == process->start;
@@ -127,11 +127,12 @@ static int wait_ready(int fd, uint32_t timeout_ms)
 	return read(fd, &byte, 1) == 1 ? 0 : -ECHILD;
 }
 
-int process_start(const struct process_spec *spec, struct process *ret_process,
+int process_start(const struct process_spec *spec,
+		  struct cluster_process *ret_process,
 		  struct fairlead_error *ret_error)
 {
 	_auto_(closep) int read_fd = -1;
-	struct process process = { 0 };
+	struct cluster_process process = { 0 };
 	char tail[LOG_TAIL_MAX + 1];
 	int fds[2], result = 0;
 	pid_t pid;
@@ -166,13 +167,13 @@ int process_start(const struct process_spec *spec, struct process *ret_process,
 			 tail[0] ? tail : "it said nothing", spec->log_path);
 }
 
-int process_stop(struct process *process, uint32_t grace_ms)
+int process_stop(struct cluster_process *process, uint32_t grace_ms)
 {
 	_auto_(closep) int fd = -1;
 	struct pollfd pollfd;
 
 	if (!process_is_alive(process)) {
-		*process = (struct process){ 0 };
+		*process = (struct cluster_process){ 0 };
 		return 0;
 	}
 	fd = pidfd_open(process->pid, 0);
@@ -187,6 +188,6 @@ int process_stop(struct process *process, uint32_t grace_ms)
 		poll(&pollfd, 1, -1);
 	}
 	waitpid(process->pid, NULL, WNOHANG); /* when it was our child */
-	*process = (struct process){ 0 };
+	*process = (struct cluster_process){ 0 };
 	return 0;
 }

@@ -12,14 +12,14 @@
 
 #include "base/error.h"
 
-struct process {
+struct cluster_process {
 	pid_t pid;      /* 0: none */
 	uint64_t start; /* field 22 of /proc/PID/stat */
 };
 
 /* What the process is now, or -ESRCH. */
-int process_of(pid_t pid, struct process *ret_process);
-bool process_is_alive(const struct process *process);
+int process_of(pid_t pid, struct cluster_process *ret_process);
+bool process_is_alive(const struct cluster_process *process);
 
 struct process_spec {
 	const char *const *argv; /* ended by NULL; argv[0] is a path */
@@ -42,11 +42,12 @@ struct process_spec {
  * it is ready. -ETIMEDOUT, or -ECHILD when it ended; the text has the last
  * line of its log.
  */
-int process_start(const struct process_spec *spec, struct process *ret_process,
+int process_start(const struct process_spec *spec,
+		  struct cluster_process *ret_process,
 		  struct fairlead_error *ret_error);
 
 /*
  * End it: SIGTERM, and SIGKILL after grace_ms. Waits until it is gone. A
  * process that is gone, or none, is no error.
  */
-int process_stop(struct process *process, uint32_t grace_ms);
+int process_stop(struct cluster_process *process, uint32_t grace_ms);

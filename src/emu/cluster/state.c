@@ -60,15 +60,15 @@ struct cluster_node *cluster_node_find(struct cluster *cluster,
 	return NULL;
 }
 
-static json_t *process_to_json(const struct process *process)
+static json_t *process_to_json(const struct cluster_process *process)
 {
 	return json_pack("{s:I, s:I}", "pid", (json_int_t)process->pid, "start",
 			 (json_int_t)process->start);
 }
 
-static struct process process_from_json(const json_t *json)
+static struct cluster_process process_from_json(const json_t *json)
 {
-	return (struct process){
+	return (struct cluster_process){
 		.pid = (pid_t)json_integer_value(json_object_get(json, "pid")),
 		.start = (uint64_t)json_integer_value(
 			json_object_get(json, "start")),

@@ -27,7 +27,8 @@ static void put_number(const char *name, uint32_t number)
 	setenv(name, text, 1);
 }
 
-static void put_ranks(const struct launch *launch, const struct task *task)
+static void put_ranks(const struct launch *launch,
+		      const struct launch_task *task)
 {
 	const struct launch_spec *spec = launch->spec;
 	setenv("FAIRLEAD_NODELIST", spec->node_list, 1);
@@ -46,7 +47,7 @@ static int die_with_parent(pid_t parent, struct fairlead_error *ret_error)
 	return 0;
 }
 
-static int take_streams(const struct task *task)
+static int take_streams(const struct launch_task *task)
 {
 	int in_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -67,7 +68,8 @@ static void run_program(const struct launch *launch)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static void run_task(const struct launch *launch, const struct task *task)
+static void run_task(const struct launch *launch,
+		     const struct launch_task *task)
 {
 	const struct launch_spec *spec = launch->spec;
 	struct fairlead_error error;
@@ -87,14 +89,15 @@ static void run_task(const struct launch *launch, const struct task *task)
 	run_program(launch);
 }
 
-static void close_task_ends(struct task *task)
+static void close_task_ends(struct launch_task *task)
 {
 	closep(&task->streams[0].task_fd);
 	closep(&task->streams[1].task_fd);
 	task->streams[0].task_fd = task->streams[1].task_fd = -1;
 }
 
-static int open_streams(struct task *task, struct fairlead_error *ret_error)
+static int open_streams(struct launch_task *task,
+			struct fairlead_error *ret_error)
 {
 	for (int i = 0; i < 2; i++) {
 		int fds[2];
@@ -109,7 +112,8 @@ static int open_streams(struct task *task, struct fairlead_error *ret_error)
 	return 0;
 }
 
-static void task_started(struct launch *launch, struct task *task, pid_t pid)
+static void task_started(struct launch *launch, struct launch_task *task,
+			 pid_t pid)
 {
 	/* Both do: a signal may come before the task runs. */
 	(void)setpgid(pid, pid);
@@ -118,7 +122,7 @@ static void task_started(struct launch *launch, struct task *task, pid_t pid)
 	launch->running_count++;
 }
 
-static int start_task(struct launch *launch, struct task *task,
+static int start_task(struct launch *launch, struct launch_task *task,
 		      struct fairlead_error *ret_error)
 {
 	int result = open_streams(task, ret_error);
@@ -141,7 +145,8 @@ static int start_task(struct launch *launch, struct task *task,
 /* --- tasks in a program description --- */
 
 /* A task is whom its driver takes it for. */
-static void run_member(const struct launch *launch, const struct task *task)
+static void run_member(const struct launch *launch,
+		       const struct launch_task *task)
 {
 	const struct launch_job *job = &launch->spec->job;
 	const struct fairlead_record none = { .size = 0 };
@@ -167,25 +172,25 @@ static void run_member(const struct launch *launch, const struct task *task)
 }
 
 /* What the process that starts a node's tasks says: one more, or why not. */
-struct report {
+struct task_report {
 	pid_t pid; /* 0: the error */
 	struct fairlead_error error;
 };
 
 static void report_error(int fd, const struct fairlead_error *error)
 {
-	struct report report = { .error = *error };
+	struct task_report report = { .error = *error };
 
 	if (write(fd, &report, sizeof(report)) != sizeof(report))
 		_exit(126);
 }
 
 /* They are members, and children of who called launch_run(). */
-static void fork_members(const struct launch *launch, struct task *tasks,
+static void fork_members(const struct launch *launch, struct launch_task *tasks,
 			 uint32_t count, int fd)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct report report = { 0 };
+		struct task_report report = { 0 };
 
 		report.pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD,
 					    NULL, NULL, NULL, NULL);
@@ -203,7 +208,7 @@ static void fork_members(const struct launch *launch, struct task *tasks,
 }
 
 /* Steps 7 of a job manager, on one node. */
-static void run_node(const struct launch *launch, struct task *tasks,
+static void run_node(const struct launch *launch, struct launch_task *tasks,
 		     uint32_t count, int fd)
 {
 	const struct launch_spec *spec = launch->spec;
@@ -227,12 +232,12 @@ static void run_node(const struct launch *launch, struct task *tasks,
 	_exit(0);
 }
 
-static int read_reports(struct launch *launch, struct task *tasks,
+static int read_reports(struct launch *launch, struct launch_task *tasks,
 			uint32_t count, int fd,
 			struct fairlead_error *ret_error)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct report report;
+		struct task_report report;
 
 		if (read(fd, &report, sizeof(report)) != sizeof(report))
 			return error_set(
@@ -248,8 +253,8 @@ static int read_reports(struct launch *launch, struct task *tasks,
 	return 0;
 }
 
-static int start_node(struct launch *launch, struct task *tasks, uint32_t count,
-		      struct fairlead_error *ret_error)
+static int start_node(struct launch *launch, struct launch_task *tasks,
+		      uint32_t count, struct fairlead_error *ret_error)
 {
 	_auto_(closep) int read_fd = -1;
 	int fds[2], result = 0;
@@ -282,7 +287,7 @@ static int start_node(struct launch *launch, struct task *tasks, uint32_t count,
 int tasks_start(struct launch *launch, struct fairlead_error *ret_error)
 {
 	const struct launch_spec *spec = launch->spec;
-	struct task *next = launch->tasks;
+	struct launch_task *next = launch->tasks;
 	int result = 0;
 
 	for (uint32_t i = 0; i < spec->node_count && result == 0; i++) {

@@ -12,7 +12,7 @@ struct stream {
 	char line[LAUNCH_LINE_MAX];
 };
 
-struct task {
+struct launch_task {
 	pid_t pid; /* 0: has ended */
 	int status;
 	uint32_t rank;
@@ -24,7 +24,7 @@ struct task {
 
 struct launch {
 	const struct launch_spec *spec;
-	struct task *tasks;
+	struct launch_task *tasks;
 	uint32_t task_count;
 	uint32_t running_count;
 	int signal_fd;

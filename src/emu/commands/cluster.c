@@ -362,7 +362,7 @@ static const struct option_spec show_options[] = {
 	{ 0 },
 };
 
-static json_t *pid_json(const struct process *process)
+static json_t *pid_json(const struct cluster_process *process)
 {
 	return json_integer(process_is_alive(process) ? process->pid : 0);
 }

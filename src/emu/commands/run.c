@@ -34,7 +34,7 @@
 #define RECONNECT_MS      60000
 #define RECONNECT_STEP_NS 100000000
 
-struct run {
+struct cluster_run {
 	struct cli *cli;
 	struct cluster *cluster;
 	struct fairlead *handle; /* NULL: the connection is lost */
@@ -90,10 +90,10 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static void say(const struct run *run, const char *format, ...)
+static void say(const struct cluster_run *run, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(const struct run *run, const char *format, ...)
+static void say(const struct cluster_run *run, const char *format, ...)
 {
 	va_list args;
 
@@ -116,7 +116,7 @@ static double elapsed_ms(const struct timespec *since)
 }
 
 /* A number that no other job of this cluster has: the file `jobs` counts. */
-static int next_job(struct run *run)
+static int next_job(struct cluster_run *run)
 {
 	char path[4200], text[32] = "";
 	_auto_(closep) int fd = -1;
@@ -146,7 +146,7 @@ static int next_job(struct run *run)
 	return EXIT_DONE;
 }
 
-static int take_node(struct run *run, const char *name)
+static int take_node(struct cluster_run *run, const char *name)
 {
 	struct cluster_node *node = cluster_node_find(run->cluster, name);
 
@@ -160,7 +160,7 @@ static int take_node(struct run *run, const char *name)
 }
 
 /* The first `count` nodes that are up and not drained. */
-static int choose_nodes(struct run *run, uint64_t count)
+static int choose_nodes(struct cluster_run *run, uint64_t count)
 {
 	json_auto_t *answer = NULL;
 	json_t *node;
@@ -184,7 +184,7 @@ static int choose_nodes(struct run *run, uint64_t count)
 	return code;
 }
 
-static int find_nodes(struct run *run)
+static int find_nodes(struct cluster_run *run)
 {
 	const char *text = cli_option(run->cli, "nodes");
 	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
@@ -205,7 +205,7 @@ static int find_nodes(struct run *run)
 	return code;
 }
 
-static int place_tasks(struct run *run)
+static int place_tasks(struct cluster_run *run)
 {
 	const char *names[CLUSTER_NODES_MAX];
 	uint64_t tasks = run->node_count, cpus = 1;
@@ -231,7 +231,7 @@ static int place_tasks(struct run *run)
 	return EXIT_DONE;
 }
 
-static int find_owner(struct run *run)
+static int find_owner(struct cluster_run *run)
 {
 	const char *user = cli_option(run->cli, "user");
 	const struct passwd *entry;
@@ -265,14 +265,14 @@ static bool is_passing(int result)
 }
 
 /* A manager that is restarted comes back. */
-static int reconnect(struct run *run, struct fairlead_error *ret_error)
+static int reconnect(struct cluster_run *run, struct fairlead_error *ret_error)
 {
 	return run->handle != NULL
 		       ? 0
 		       : fairlead_open(run->socket, &run->handle, ret_error);
 }
 
-static void disconnect_lost(struct run *run, int result)
+static void disconnect_lost(struct cluster_run *run, int result)
 {
 	if (!is_lost(result))
 		return;
@@ -281,7 +281,8 @@ static void disconnect_lost(struct run *run, int result)
 }
 
 /* False when a signal came meanwhile, or the time is up. */
-static bool wait_to_repeat(const struct run *run, const struct timespec *start)
+static bool wait_to_repeat(const struct cluster_run *run,
+			   const struct timespec *start)
 {
 	const struct timespec step = { .tv_nsec = RECONNECT_STEP_NS };
 
@@ -289,7 +290,7 @@ static bool wait_to_repeat(const struct run *run, const struct timespec *start)
 	       sigtimedwait(&run->signals, NULL, &step) < 0;
 }
 
-static int fail_with_lane(const struct run *run,
+static int fail_with_lane(const struct cluster_run *run,
 			  const struct fairlead_error *error, const char *how)
 {
 	char hint[128];
@@ -302,8 +303,9 @@ static int fail_with_lane(const struct run *run,
 }
 
 /* Without an answer it is not known whether there is a lane: ask again. */
-static int reserve_once(struct run *run, const struct fairlead_request *request,
-			bool *is_unsure, struct fairlead_error *ret_error)
+static int reserve_once(struct cluster_run *run,
+			const struct fairlead_request *request, bool *is_unsure,
+			struct fairlead_error *ret_error)
 {
 	int result = reconnect(run, ret_error);
 
@@ -317,7 +319,7 @@ static int reserve_once(struct run *run, const struct fairlead_request *request,
 	return result;
 }
 
-static int reserve(struct run *run)
+static int reserve(struct cluster_run *run)
 {
 	_auto_(freep) char *cores = runs_format(run->cores, run->node_count);
 	_auto_(freep) char *tasks = runs_format(run->tasks, run->node_count);
@@ -350,7 +352,7 @@ static int reserve(struct run *run)
 	return EXIT_DONE;
 }
 
-static int apply(struct run *run)
+static int apply(struct cluster_run *run)
 {
 	_auto_(freep) char *warnings = NULL;
 	struct fairlead_error error;
@@ -367,7 +369,8 @@ static int apply(struct run *run)
 	return EXIT_DONE;
 }
 
-static int release_once(struct run *run, struct fairlead_error *ret_error)
+static int release_once(struct cluster_run *run,
+			struct fairlead_error *ret_error)
 {
 	int result = reconnect(run, ret_error);
 
@@ -378,7 +381,7 @@ static int release_once(struct run *run, struct fairlead_error *ret_error)
 	return result;
 }
 
-static int release(struct run *run)
+static int release(struct cluster_run *run)
 {
 	struct fairlead_error error;
 	struct timespec start;
@@ -395,7 +398,7 @@ static int release(struct run *run)
 }
 
 /* What the grant says in the open of what is made on the nodes. */
-static int read_grant(struct run *run)
+static int read_grant(struct cluster_run *run)
 {
 	json_auto_t *public =
 		json_loads(fairlead_grant_public(run->grant), 0, NULL);
@@ -427,7 +430,7 @@ static int read_grant(struct run *run)
 }
 
 /* They are there before the apply: a driver may know the job by them. */
-static int begin_job(struct run *run)
+static int begin_job(struct cluster_run *run)
 {
 	struct fairlead_error error;
 
@@ -439,7 +442,7 @@ static int begin_job(struct run *run)
 	return EXIT_DONE;
 }
 
-static void account(const struct run *run)
+static void account(const struct cluster_run *run)
 {
 	struct program_usage usage = { 0 };
 
@@ -454,7 +457,7 @@ static void account(const struct run *run)
 		    usage.transfers, usage.bytes);
 }
 
-static int start_tasks(struct run *run)
+static int start_tasks(struct cluster_run *run)
 {
 	struct launch_spec spec = {
 		.cluster = run->cluster,
@@ -490,7 +493,7 @@ static int start_tasks(struct run *run)
 }
 
 /* From here on there is a lane, which is released whatever comes. */
-static int run_reserved(struct run *run)
+static int run_reserved(struct cluster_run *run)
 {
 	struct fairlead_error error;
 	int code = read_grant(run);
@@ -518,7 +521,7 @@ static int run_reserved(struct run *run)
 	return code;
 }
 
-static int run_job(struct run *run)
+static int run_job(struct cluster_run *run)
 {
 	int code = find_owner(run), released;
 
@@ -543,7 +546,7 @@ static int run_job(struct run *run)
 
 static int run_run(struct cli *cli)
 {
-	struct run run = { .cli = cli, .ending.fd = -1 };
+	struct cluster_run run = { .cli = cli, .ending.fd = -1 };
 	struct fairlead_error error;
 	int code;
 

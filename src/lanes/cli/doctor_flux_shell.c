@@ -19,14 +19,14 @@
 #define SHELL     "shell plugin"
 #define BYTES_MAX 65536
 
-struct reading {
+struct shell_reading {
 	const struct doctor_flux *flux;
 	size_t count;       /* of our plugin */
 	size_t rival_count; /* of others that make lanes */
 };
 
 /* A setting that is not the plugin's default has to be in the file. */
-static void check_settings(const struct reading *reading, const char *lua,
+static void check_settings(const struct shell_reading *reading, const char *lua,
 			   const char *text)
 {
 	const struct config *config = reading->flux->config;
@@ -57,7 +57,7 @@ static void check_settings(const struct reading *reading, const char *lua,
 	}
 }
 
-static void check_plugin(struct reading *reading, const char *path,
+static void check_plugin(struct shell_reading *reading, const char *path,
 			 const char *lua)
 {
 	struct doctor *doctor = reading->flux->doctor;
@@ -79,7 +79,7 @@ static void check_plugin(struct reading *reading, const char *path,
 			   path);
 }
 
-static void check_rival(struct reading *reading, const char *name,
+static void check_rival(struct shell_reading *reading, const char *name,
 			const char *where)
 {
 	reading->rival_count++;
@@ -89,7 +89,8 @@ static void check_rival(struct reading *reading, const char *name,
 		   where, name);
 }
 
-static void take_line(struct reading *reading, char *line, const char *lua)
+static void take_line(struct shell_reading *reading, char *line,
+		      const char *lua)
 {
 	char *name = strstr(line, FLUX_SHELL_FILE);
 	char *begin = name;
@@ -107,7 +108,7 @@ static void take_line(struct reading *reading, char *line, const char *lua)
 	}
 }
 
-static void read_lua(struct reading *reading, const char *path)
+static void read_lua(struct shell_reading *reading, const char *path)
 {
 	_auto_(fclosep) FILE *file = fopen(path, "re");
 	_auto_(freep) char *text = memory_alloc(BYTES_MAX + 1);
@@ -135,9 +136,9 @@ static void read_lua(struct reading *reading, const char *path)
 		check_settings(reading, path, text);
 }
 
-static void read_pattern(struct reading *reading, const char *folder,
+static void read_pattern(struct shell_reading *reading, const char *folder,
 			 const char *pattern,
-			 void (*take)(struct reading *reading,
+			 void (*take)(struct shell_reading *reading,
 				      const char *path))
 {
 	_auto_(freep) char *whole = memory_format("%s/%s", folder, pattern);
@@ -150,7 +151,7 @@ static void read_pattern(struct reading *reading, const char *folder,
 }
 
 /* Shells load what is in these folders. */
-static void take_plugin(struct reading *reading, const char *path)
+static void take_plugin(struct shell_reading *reading, const char *path)
 {
 	const char *file = flux_file_name(path);
 
@@ -160,7 +161,7 @@ static void take_plugin(struct reading *reading, const char *path)
 		check_rival(reading, path, "conf.shell_pluginpath");
 }
 
-static void say_missing(const struct reading *reading, const char *initrc,
+static void say_missing(const struct shell_reading *reading, const char *initrc,
 			const char *folder)
 {
 	_auto_(freep) char *advice = memory_format(
@@ -179,7 +180,7 @@ void doctor_flux_shell(const struct doctor_flux *flux)
 	_auto_(freep) char *plugins =
 		doctor_flux_attribute(flux, "conf.shell_pluginpath");
 	_auto_(freep) char *copy = initrc ? memory_text(initrc) : NULL;
-	struct reading reading = { .flux = flux };
+	struct shell_reading reading = { .flux = flux };
 	char *rest = plugins, *folder;
 
 	if (!flux->is_node) {

@@ -20,7 +20,7 @@
 
 static char run_dir[64];
 static char shm_dir[] = "/dev/shm/fl-container-XXXXXX";
-static struct process holder;
+static struct cluster_process holder;
 
 static int record_nowhere(void *arg, struct fairlead_error *ret_error)
 {
@@ -112,7 +112,7 @@ static void ip_configures_the_network_inside(void **state)
 static void sweep_ends_what_lives_there_and_nothing_else(void **state)
 {
 	struct fairlead_error error;
-	struct process kept, other;
+	struct cluster_process kept, other;
 	int ready[2];
 	char byte;
 	pid_t pids[2];
@@ -147,7 +147,7 @@ static void sweep_ends_what_lives_there_and_nothing_else(void **state)
 
 static void a_container_that_is_gone_says_what_to_do(void **state)
 {
-	struct process gone = { .pid = getpid(), .start = 1 };
+	struct cluster_process gone = { .pid = getpid(), .start = 1 };
 	struct fairlead_error error;
 
 	assert_int_equal(container_enter(&gone, &error), -ESRCH);
@@ -165,11 +165,11 @@ static int die_before_record(void *arg, struct fairlead_error *ret_error)
 
 static int refuse_record(void *arg, struct fairlead_error *ret_error)
 {
-	*(struct process *)arg = holder;
+	*(struct cluster_process *)arg = holder;
 	return error_set(ret_error, -ENOSPC, "the disk is full");
 }
 
-static void wait_end(const struct process *process)
+static void wait_end(const struct cluster_process *process)
 {
 	struct pollfd pollfd = { .fd = pidfd_open(process->pid, 0),
 				 .events = POLLIN };
@@ -182,7 +182,7 @@ static void wait_end(const struct process *process)
 
 static void a_holder_that_nobody_has_recorded_ends(void **state)
 {
-	struct process kept = holder, forgotten = { 0 };
+	struct cluster_process kept = holder, forgotten = { 0 };
 	struct fairlead_error error;
 	int fds[2], status;
 	struct container_spec spec = { .name = "n8",

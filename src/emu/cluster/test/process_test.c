@@ -43,7 +43,7 @@ static void start_waits_until_it_is_ready(void **state)
 				     NULL };
 	struct process_spec spec = shell(argv);
 	struct fairlead_error error;
-	struct process process;
+	struct cluster_process process;
 
 	assert_int_equal(process_start(&spec, &process, &error), 0);
 	assert_true(process_is_alive(&process));
@@ -58,7 +58,7 @@ static void start_says_the_last_line_of_one_that_failed(void **state)
 				     NULL };
 	struct process_spec spec = shell(argv);
 	struct fairlead_error error;
-	struct process process = { .pid = 7 };
+	struct cluster_process process = { .pid = 7 };
 
 	assert_int_equal(process_start(&spec, &process, &error), -ECHILD);
 	assert_non_null(strstr(error.text, "the reason"));
@@ -71,7 +71,7 @@ static void start_says_that_a_program_is_not_there(void **state)
 	const char *const argv[] = { "/nowhere/program", NULL };
 	struct process_spec spec = shell(argv);
 	struct fairlead_error error;
-	struct process process;
+	struct cluster_process process;
 
 	assert_int_equal(process_start(&spec, &process, &error), -ECHILD);
 	assert_non_null(strstr(error.text, "No such file"));
@@ -86,7 +86,7 @@ static void stop_kills_what_does_not_listen(void **state)
 	};
 	struct process_spec spec = shell(argv);
 	struct fairlead_error error;
-	struct process process;
+	struct cluster_process process;
 
 	assert_int_equal(process_start(&spec, &process, &error), 0);
 	assert_int_equal(process_stop(&process, 1), 0);
@@ -95,7 +95,7 @@ static void stop_kills_what_does_not_listen(void **state)
 
 static void an_id_with_another_start_is_another_process(void **state)
 {
-	struct process self;
+	struct cluster_process self;
 
 	assert_int_equal(process_of(getpid(), &self), 0);
 	assert_true(process_is_alive(&self));
@@ -107,7 +107,7 @@ static void an_id_with_another_start_is_another_process(void **state)
 static void a_dead_child_is_not_alive(void **state)
 {
 	pid_t pid = fork();
-	struct process process;
+	struct cluster_process process;
 	siginfo_t info;
 
 	if (pid == 0)
@@ -127,7 +127,7 @@ static void *wait_for_ever(void *arg)
 
 static void a_process_whose_first_thread_has_ended_is_alive(void **state)
 {
-	struct process process;
+	struct cluster_process process;
 	pid_t pid = fork();
 	char path[64], text[16] = "";
 	pthread_t thread;

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 
-static enum verdict judge(const char *job, const struct listing *first,
-			  const struct listing *second,
+static enum verdict judge(const char *job, const struct job_listing *first,
+			  const struct job_listing *second,
 			  bool (*is_name)(const char *name))
 {
 	if (!is_name(job))
@@ -21,7 +21,8 @@ static enum verdict judge(const char *job, const struct listing *first,
 }
 
 size_t compare_grants(struct live_grant *grants, size_t count,
-		      const struct listing *first, const struct listing *second,
+		      const struct job_listing *first,
+		      const struct job_listing *second,
 		      bool (*is_name)(const char *name))
 {
 	size_t forgotten = 0;
@@ -51,8 +52,9 @@ static int by_text(const void *a, const void *b)
 }
 
 void compare_jobs(const struct live_grant *grants, size_t count,
-		  const struct listing *first, const struct listing *second,
-		  const char ***ret_names, size_t *ret_count)
+		  const struct job_listing *first,
+		  const struct job_listing *second, const char ***ret_names,
+		  size_t *ret_count)
 {
 	_auto_(freep) const char **granted =
 		memory_array(count + 1, sizeof(*granted));

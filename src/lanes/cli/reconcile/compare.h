@@ -28,7 +28,8 @@ struct live_grant {
 
 /* Judge each. is_name: could it be a job's? Returns how many are forgotten. */
 size_t compare_grants(struct live_grant *grants, size_t count,
-		      const struct listing *first, const struct listing *second,
+		      const struct job_listing *first,
+		      const struct job_listing *second,
 		      bool (*is_name)(const char *name));
 
 /*
@@ -43,5 +44,6 @@ bool compare_is_much(size_t forgotten, size_t count);
  * are the first list's.
  */
 void compare_jobs(const struct live_grant *grants, size_t count,
-		  const struct listing *first, const struct listing *second,
-		  const char ***ret_names, size_t *ret_count);
+		  const struct job_listing *first,
+		  const struct job_listing *second, const char ***ret_names,
+		  size_t *ret_count);

@@ -13,18 +13,19 @@
 #define DIGITS "0123456789"
 #define BASE58 "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-struct field {
+struct listing_field {
 	const char *text; /* not ended by a zero */
 	size_t size;
 };
 
-static bool field_is(const struct field *field, const char *word)
+static bool field_is(const struct listing_field *field, const char *word)
 {
 	return strlen(word) == field->size &&
 	       memcmp(field->text, word, field->size) == 0;
 }
 
-static bool field_is_in(const struct field *field, const char *const *words)
+static bool field_is_in(const struct listing_field *field,
+			const char *const *words)
 {
 	for (; *words; words++)
 		if (field_is(field, *words))
@@ -43,7 +44,7 @@ static size_t span(const char *text, size_t size, const char *set)
 }
 
 /* Exactly so many, with '|' between. */
-static bool split(const char *line, size_t size, struct field *fields,
+static bool split(const char *line, size_t size, struct listing_field *fields,
 		  size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -52,7 +53,8 @@ static bool split(const char *line, size_t size, struct field *fields,
 
 		if ((bar != NULL) != (i + 1 < count))
 			return false;
-		fields[i] = (struct field){ .text = line, .size = length };
+		fields[i] =
+			(struct listing_field){ .text = line, .size = length };
 		line += length + (bar ? 1 : 0);
 		size -= length + (bar ? 1 : 0);
 	}
@@ -68,14 +70,14 @@ static bool parse_number(const char *text, size_t size, uint32_t *ret_number)
 /* --- the list --- */
 
 struct builder {
-	struct listing *listing;
+	struct job_listing *listing;
 	size_t capacity;
 };
 
 static void add(struct builder *builder, const char *name, size_t size,
 		enum listed_state state)
 {
-	struct listing *listing = builder->listing;
+	struct job_listing *listing = builder->listing;
 	struct listed_job *job;
 
 	if (listing->count == builder->capacity) {
@@ -107,7 +109,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* In order, each once, with the most that was said of it. */
-static void settle(struct listing *listing)
+static void settle(struct job_listing *listing)
 {
 	size_t kept = 0;
 
@@ -157,9 +159,10 @@ static int parse_lines(const char *text, size_t size, line_fn *parse_line,
 }
 
 static int parse(const char *text, size_t size, line_fn *parse_line,
-		 struct listing **ret_listing, struct fairlead_error *ret_error)
+		 struct job_listing **ret_listing,
+		 struct fairlead_error *ret_error)
 {
-	_auto_(listing_destroyp) struct listing *listing =
+	_auto_(listing_destroyp) struct job_listing *listing =
 		memory_alloc(sizeof(*listing));
 	struct builder builder = { .listing = listing };
 	int result;
@@ -172,7 +175,7 @@ static int parse(const char *text, size_t size, line_fn *parse_line,
 	return 0;
 }
 
-void listing_destroy(struct listing *listing)
+void listing_destroy(struct job_listing *listing)
 {
 	if (!listing)
 		return;
@@ -180,7 +183,7 @@ void listing_destroy(struct listing *listing)
 	free(listing);
 }
 
-static const struct listed_job *find(const struct listing *listing,
+static const struct listed_job *find(const struct job_listing *listing,
 				     const char *name)
 {
 	struct listed_job wanted = { 0 };
@@ -192,12 +195,13 @@ static const struct listed_job *find(const struct listing *listing,
 		       by_name);
 }
 
-bool listing_has(const struct listing *listing, const char *name)
+bool listing_has(const struct job_listing *listing, const char *name)
 {
 	return find(listing, name) != NULL;
 }
 
-enum listed_state listing_state(const struct listing *listing, const char *name)
+enum listed_state listing_state(const struct job_listing *listing,
+				const char *name)
 {
 	const struct listed_job *found = find(listing, name);
 
@@ -210,7 +214,7 @@ enum listed_state listing_state(const struct listing *listing, const char *name)
  * Words that say that a job is over: Slurm says COMPLETING until its epilogs
  * are, EpilogSlurmctld too. A word that is not known says that it lives.
  */
-static enum listed_state slurm_state(const struct field *word)
+static enum listed_state slurm_state(const struct listing_field *word)
 {
 	static const char *const ended[] = {
 		"BOOT_FAIL", "CANCELLED",     "COMPLETED", "DEADLINE", "FAILED",
@@ -227,8 +231,8 @@ static enum listed_state slurm_state(const struct field *word)
 }
 
 /* 7 is a job, 7_1 and 7_[2-5] are of an array, 7+1 is 7's component. */
-static bool parse_shown_id(const struct field *field, bool *ret_is_component,
-			   uint32_t *ret_number)
+static bool parse_shown_id(const struct listing_field *field,
+			   bool *ret_is_component, uint32_t *ret_number)
 {
 	size_t size = span(field->text, field->size, DIGITS);
 	const char *rest = field->text + size;
@@ -245,7 +249,7 @@ static bool parse_shown_id(const struct field *field, bool *ret_is_component,
 static int parse_slurm_line(struct builder *builder, const char *line,
 			    size_t size)
 {
-	struct field fields[3];
+	struct listing_field fields[3];
 	uint32_t own = 0, shown = 0;
 	bool is_component = false;
 	enum listed_state state;
@@ -267,7 +271,7 @@ static int parse_slurm_line(struct builder *builder, const char *line,
 }
 
 int listing_parse_slurm(const char *text, size_t size,
-			struct listing **ret_listing,
+			struct job_listing **ret_listing,
 			struct fairlead_error *ret_error)
 {
 	return parse(text, size, parse_slurm_line, ret_listing, ret_error);
@@ -291,7 +295,7 @@ static bool is_f58(const char *text, size_t size)
 static int parse_flux_line(struct builder *builder, const char *line,
 			   size_t size)
 {
-	struct field fields[2];
+	struct listing_field fields[2];
 	enum listed_state state = LISTED_KNOWN;
 
 	if (!split(line, size, fields, 2) ||
@@ -308,7 +312,7 @@ static int parse_flux_line(struct builder *builder, const char *line,
 }
 
 int listing_parse_flux(const char *text, size_t size,
-		       struct listing **ret_listing,
+		       struct job_listing **ret_listing,
 		       struct fairlead_error *ret_error)
 {
 	return parse(text, size, parse_flux_line, ret_listing, ret_error);

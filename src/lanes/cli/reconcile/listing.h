@@ -27,7 +27,7 @@ struct listed_job {
 	unsigned char state;
 };
 
-struct listing {
+struct job_listing {
 	size_t line_count; /* 0: the list is empty */
 	size_t count;      /* of jobs, in the order of their names */
 	struct listed_job *jobs;
@@ -54,17 +54,17 @@ struct listing {
  * listing_destroy(). -EINVAL with a text that quotes the line.
  */
 int listing_parse_slurm(const char *text, size_t size,
-			struct listing **ret_listing,
+			struct job_listing **ret_listing,
 			struct fairlead_error *ret_error);
 int listing_parse_flux(const char *text, size_t size,
-		       struct listing **ret_listing,
+		       struct job_listing **ret_listing,
 		       struct fairlead_error *ret_error);
-void listing_destroy(struct listing *listing);
-DEFINE_AUTO(struct listing, listing_destroy)
+void listing_destroy(struct job_listing *listing);
+DEFINE_AUTO(struct job_listing, listing_destroy)
 
-bool listing_has(const struct listing *listing, const char *name);
+bool listing_has(const struct job_listing *listing, const char *name);
 /* LISTED_ENDED also for a job that is not in the list. */
-enum listed_state listing_state(const struct listing *listing,
+enum listed_state listing_state(const struct job_listing *listing,
 				const char *name);
 
 /* Could a hook have made JOB of a key from an id of the job manager's? */

@@ -14,7 +14,7 @@ struct reconcile {
 	json_t *grants;          /* live ones of the submitter, as in `list` */
 	struct live_grant *live; /* the same, and behind them further ones */
 	size_t count, seen_count;
-	struct listing *lists[2];
+	struct job_listing *lists[2];
 	size_t forgotten_count;
 	json_t *over; /* those of `forgotten` whose jobs are listed as over */
 	json_t *forgotten, *foreign; /* with `done` */

@@ -11,11 +11,11 @@
 #include "lanes/cli/slurm/settings.h"
 
 typedef int parse_fn(const char *text, size_t size,
-		     struct listing **ret_listing,
+		     struct job_listing **ret_listing,
 		     struct fairlead_error *ret_error);
 
 static int run_list(const char *commands, const char *const *argv,
-		    parse_fn *parse, struct listing **ret_listing,
+		    parse_fn *parse, struct job_listing **ret_listing,
 		    struct fairlead_error *ret_error)
 {
 	_auto_(freep) char *text = NULL;
@@ -72,7 +72,7 @@ static int slurm_check(const struct config_job_manager *section,
 }
 
 static int slurm_list(const struct config_job_manager *section,
-		      struct listing **ret_listing,
+		      struct job_listing **ret_listing,
 		      struct fairlead_error *ret_error)
 {
 	static const char *const argv[] = LISTING_SQUEUE;
@@ -117,7 +117,7 @@ static int flux_check(const struct config_job_manager *section,
 }
 
 static int flux_list(const struct config_job_manager *section,
-		     struct listing **ret_listing,
+		     struct job_listing **ret_listing,
 		     struct fairlead_error *ret_error)
 {
 	static const char *const argv[] = LISTING_FLUX;

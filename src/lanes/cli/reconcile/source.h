@@ -23,7 +23,7 @@ struct reconcile_source {
 		     const char *manager, struct fairlead_error *ret_error);
 	/* One list. As child_run() says, and listing_parse_slurm(). */
 	int (*list)(const struct config_job_manager *section,
-		    struct listing **ret_listing,
+		    struct job_listing **ret_listing,
 		    struct fairlead_error *ret_error);
 	bool (*is_name)(const char *name);
 };

@@ -6,12 +6,7 @@
 #pragma once
 
 #include "lanes/config/config.h"
-
-enum lane_expectation {
-	LANE_NONE, /* it asked for none, or the default is none */
-	LANE_MAY, /* one, or none when a pool is empty (reserve_fatal = false) */
-	LANE_MUST,
-};
+#include "lanes/plugin/common/job_options.h"
 
 /*
  * What the driver would plan for a small job. -ENOENT: there is no such

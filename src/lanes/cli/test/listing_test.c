@@ -14,12 +14,12 @@
 #include "lanes/cli/reconcile/compare.h"
 
 typedef int parse_fn(const char *text, size_t size,
-		     struct listing **ret_listing,
+		     struct job_listing **ret_listing,
 		     struct fairlead_error *ret_error);
 
-static struct listing *parsed(parse_fn *parse, const char *text)
+static struct job_listing *parsed(parse_fn *parse, const char *text)
 {
-	struct listing *listing = NULL;
+	struct job_listing *listing = NULL;
 	struct fairlead_error error = { 0 };
 
 	assert_int_equal(parse(text, strlen(text), &listing, &error), 0);
@@ -30,7 +30,7 @@ static struct listing *parsed(parse_fn *parse, const char *text)
 static void assert_refused(parse_fn *parse, const char *text, size_t size,
 			   const char *wanted)
 {
-	struct listing *listing = NULL;
+	struct job_listing *listing = NULL;
 	struct fairlead_error error = { 0 };
 
 	assert_int_equal(parse(text, size, &listing, &error), -EINVAL);
@@ -41,7 +41,7 @@ static void assert_refused(parse_fn *parse, const char *text, size_t size,
 
 static void slurm_states_are_told_apart(void **state)
 {
-	_auto_(listing_destroyp) struct listing *listing =
+	_auto_(listing_destroyp) struct job_listing *listing =
 		parsed(listing_parse_slurm, "5|5|RUNNING\n"
 					    "6|6|COMPLETED\n"
 					    "7|7|COMPLETING\n"
@@ -74,7 +74,7 @@ static void slurm_states_are_told_apart(void **state)
 /* As squeue 22.05 has printed it. */
 static void a_job_of_an_array_goes_by_its_own_id(void **state)
 {
-	_auto_(listing_destroyp) struct listing *listing =
+	_auto_(listing_destroyp) struct job_listing *listing =
 		parsed(listing_parse_slurm, "4|1_0|RUNNING\n"
 					    "5|1_1|COMPLETED\n"
 					    "1|1_[2-7,9,11%2]|PENDING\n"
@@ -89,7 +89,7 @@ static void a_job_of_an_array_goes_by_its_own_id(void **state)
 
 static void a_component_that_lives_keeps_the_leaders_grant(void **state)
 {
-	_auto_(listing_destroyp) struct listing *listing =
+	_auto_(listing_destroyp) struct job_listing *listing =
 		parsed(listing_parse_slurm, "9|8+1|RUNNING\n"
 					    "8|8+0|COMPLETED\n"
 					    "12|12+0|CANCELLED\n"
@@ -104,7 +104,7 @@ static void a_component_that_lives_keeps_the_leaders_grant(void **state)
 
 static void an_empty_list_has_no_lines(void **state)
 {
-	_auto_(listing_destroyp) struct listing *listing =
+	_auto_(listing_destroyp) struct job_listing *listing =
 		parsed(listing_parse_slurm, "");
 
 	assert_int_equal(listing->line_count, 0);
@@ -161,7 +161,7 @@ static void a_list_that_breaks_off_is_refused(void **state)
 	struct fairlead_error error;
 
 	for (size_t size = 1; size < sizeof(whole) - 1; size++) {
-		struct listing *listing = NULL;
+		struct job_listing *listing = NULL;
 
 		if (size == line)
 			continue;
@@ -177,7 +177,7 @@ static void binary_junk_is_refused_and_quoted_clean(void **state)
 {
 	static const char zero[] = "4|4|RUNNING\n5\0|5|RUNNING\n";
 	char junk[4096];
-	struct listing *listing = NULL;
+	struct job_listing *listing = NULL;
 	struct fairlead_error error;
 
 	assert_refused(listing_parse_slurm, zero, sizeof(zero) - 1,
@@ -198,7 +198,7 @@ static void a_huge_list_is_taken(void **state)
 		COUNT = 200000
 	};
 	char *text = malloc(COUNT * 40), *end = text;
-	_auto_(listing_destroyp) struct listing *listing = NULL;
+	_auto_(listing_destroyp) struct job_listing *listing = NULL;
 
 	for (int i = COUNT; i > 0; i--)
 		end += sprintf(end, "%d|%d|%s\n", i, i,
@@ -212,7 +212,7 @@ static void a_huge_list_is_taken(void **state)
 
 static void flux_states_are_told_apart(void **state)
 {
-	_auto_(listing_destroyp) struct listing *listing =
+	_auto_(listing_destroyp) struct job_listing *listing =
 		parsed(listing_parse_flux, "fMFBCC7|SCHED\n"
 					   "fHyQn7y|RUN\n"
 					   "fEj8MLB|CLEANUP\n"
@@ -270,10 +270,10 @@ static void only_names_that_hooks_make_are_judged(void **state)
 
 static void a_grant_is_forgotten_when_neither_list_has_its_job(void **state)
 {
-	_auto_(listing_destroyp) struct listing *first =
+	_auto_(listing_destroyp) struct job_listing *first =
 		parsed(listing_parse_slurm, "1|1|RUNNING\n2|2|COMPLETED\n"
 					    "4|4|RUNNING\n6|6|PENDING\n");
-	_auto_(listing_destroyp) struct listing *second =
+	_auto_(listing_destroyp) struct job_listing *second =
 		parsed(listing_parse_slurm, "1|1|RUNNING\n2|2|COMPLETED\n"
 					    "3|3|RUNNING\n4|4|COMPLETED\n"
 					    "6|6|PENDING\n");
@@ -315,11 +315,11 @@ static void all_of_several_need_force(void **state)
 
 static void running_jobs_without_a_grant_are_found(void **state)
 {
-	_auto_(listing_destroyp) struct listing *first =
+	_auto_(listing_destroyp) struct job_listing *first =
 		parsed(listing_parse_slurm,
 		       "1|1|RUNNING\n2|2|RUNNING\n3|3|RUNNING\n4|4|PENDING\n"
 		       "8|8+0|RUNNING\n9|8+1|RUNNING\n");
-	_auto_(listing_destroyp) struct listing *second =
+	_auto_(listing_destroyp) struct job_listing *second =
 		parsed(listing_parse_slurm,
 		       "1|1|RUNNING\n2|2|RUNNING\n3|3|COMPLETED\n4|4|RUNNING\n"
 		       "8|8+0|RUNNING\n9|8+1|RUNNING\n");

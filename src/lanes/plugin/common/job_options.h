@@ -16,6 +16,13 @@
 #include "base/error.h"
 #include "fairlead_driver.h"
 
+/* Whether a job is to have a lane, by its options and the site's default. */
+enum lane_expectation {
+	LANE_NONE, /* it asked for none, or the default is none */
+	LANE_MAY, /* one, or none when a pool is empty (reserve_fatal = false) */
+	LANE_MUST,
+};
+
 /* -EINVAL: it is empty, too long, or not of this form. */
 int job_options_check(const char *text, struct fairlead_error *ret_error);
 

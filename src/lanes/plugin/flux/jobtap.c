@@ -37,7 +37,7 @@ struct plugin {
 	const char *inside; /* what we are inside of; NULL: nothing */
 };
 
-struct job {
+struct jobtap_job {
 	flux_jobid_t id;
 	uint32_t uid;
 	int state;
@@ -45,7 +45,8 @@ struct job {
 	const json_t *R;
 };
 
-static int read_job(flux_plugin_t *p, flux_plugin_arg_t *args, struct job *job)
+static int read_job(flux_plugin_t *p, flux_plugin_arg_t *args,
+		    struct jobtap_job *job)
 {
 	json_int_t id = 0;
 	json_int_t uid = 0;
@@ -68,7 +69,7 @@ static int read_job(flux_plugin_t *p, flux_plugin_arg_t *args, struct job *job)
 	return 0;
 }
 
-static struct lane *current(void *arg)
+static struct flux_lane *current(void *arg)
 {
 	return lane_find(((struct plugin *)arg)->lanes,
 			 FLUX_JOBTAP_CURRENT_JOB);
@@ -79,7 +80,7 @@ static int on_validate(flux_plugin_t *p, const char *topic,
 {
 	struct fairlead_error error;
 	struct wish wish;
-	struct job job;
+	struct jobtap_job job;
 
 	if (read_job(p, args, &job) < 0)
 		return 0;
@@ -111,7 +112,7 @@ static int on_run(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 	struct lanes *lanes = ((struct plugin *)arg)->lanes;
 	struct fairlead_error error;
 	struct wish wish;
-	struct job job;
+	struct jobtap_job job;
 
 	if (read_job(p, args, &job) < 0)
 		return -1;
@@ -132,7 +133,7 @@ static int on_run(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 static int on_cleanup(flux_plugin_t *p, const char *topic,
 		      flux_plugin_arg_t *args, void *arg)
 {
-	struct lane *lane = current(arg);
+	struct flux_lane *lane = current(arg);
 
 	if (lane)
 		lane_end(lane);
@@ -143,7 +144,7 @@ static int on_cleanup(flux_plugin_t *p, const char *topic,
 static int on_event(flux_plugin_t *p, const char *topic,
 		    flux_plugin_arg_t *args, void *arg)
 {
-	struct lane *lane = current(arg);
+	struct flux_lane *lane = current(arg);
 	json_t *entry = NULL;
 
 	if (lane &&
@@ -157,7 +158,7 @@ static int on_event(flux_plugin_t *p, const char *topic,
 static int on_inactive(flux_plugin_t *p, const char *topic,
 		       flux_plugin_arg_t *args, void *arg)
 {
-	struct lane *lane = current(arg);
+	struct flux_lane *lane = current(arg);
 
 	if (lane)
 		lane_forget(lane);
@@ -168,7 +169,7 @@ static int on_new(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 		  void *arg)
 {
 	struct wish wish = { 0 };
-	struct job job;
+	struct jobtap_job job;
 
 	if (read_job(p, args, &job) < 0)
 		return 0;
@@ -184,7 +185,7 @@ static int on_new(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 /* --- settings --- */
 
 static int read_settings(flux_plugin_t *p, flux_plugin_arg_t *args,
-			 struct settings *settings,
+			 struct flux_settings *settings,
 			 struct fairlead_error *ret_error)
 {
 	const char *own = flux_plugin_get_conf(p);
@@ -207,7 +208,7 @@ static int on_conf(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 		   void *arg)
 {
 	struct fairlead_error error;
-	struct settings settings;
+	struct flux_settings settings;
 
 	settings_init(&settings);
 	if (read_settings(p, args, &settings, &error) < 0)
@@ -221,7 +222,7 @@ static int on_query(flux_plugin_t *p, const char *topic,
 {
 	const struct plugin *plugin = arg;
 	const struct lanes *lanes = plugin->lanes;
-	const struct link *link = lanes->link;
+	const struct flux_link *link = lanes->link;
 
 	return flux_plugin_arg_pack(
 		args, FLUX_PLUGIN_ARG_OUT,
@@ -243,7 +244,7 @@ static void on_lane(flux_t *h, flux_msg_handler_t *handler,
 		    const flux_msg_t *message, void *arg)
 {
 	const struct plugin *plugin = arg;
-	const struct lane *lane;
+	const struct flux_lane *lane;
 	struct flux_msg_cred cred;
 	json_int_t id;
 

@@ -47,19 +47,19 @@ enum lane_step {
 struct lanes {
 	flux_plugin_t *plugin;
 	flux_t *h;
-	struct link *link;
-	struct settings settings;
-	struct lane *first;
+	struct flux_link *link;
+	struct flux_settings settings;
+	struct flux_lane *first;
 	/* Those that have something to ask, in order. */
-	struct lane *waiting;
-	struct lane **waiting_end;
+	struct flux_lane *waiting;
+	struct flux_lane **waiting_end;
 	bool is_ending;
 };
 
-struct lane {
+struct flux_lane {
 	struct lanes *lanes;
-	struct lane *next, *previous;
-	struct lane *next_waiting;
+	struct flux_lane *next, *previous;
+	struct flux_lane *next_waiting;
 	flux_jobid_t id;
 	char name[32]; /* the job's id as F58, with a plain f */
 	uint32_t uid;
@@ -97,7 +97,7 @@ struct lane {
 struct lanes *lanes_create(flux_plugin_t *plugin);
 /* What is open stays open in the jobs' eventlogs: who is loaded next goes on. */
 void lanes_destroy(struct lanes *lanes);
-void lanes_configure(struct lanes *lanes, const struct settings *settings);
+void lanes_configure(struct lanes *lanes, const struct flux_settings *settings);
 /* {"JOB": {"step", "grant_id", "has_lane", "trouble"}}; the caller drops it. */
 json_t *lanes_describe(const struct lanes *lanes);
 
@@ -110,9 +110,9 @@ void lane_begin(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 /* In job.state.run: no lane, for this reason. */
 void lane_refuse(struct lanes *lanes, flux_jobid_t id, const char *reason);
 /* Its tasks are over. */
-void lane_tasks_over(struct lane *lane);
+void lane_tasks_over(struct flux_lane *lane);
 /* In job.state.cleanup, of the current job. */
-void lane_end(struct lane *lane);
+void lane_end(struct flux_lane *lane);
 /*
  * In job.new: what became of it before. is_ending: it is in CLEANUP, else in
  * RUN. R: NULL where it has none.
@@ -120,37 +120,37 @@ void lane_end(struct lane *lane);
 void lane_resume(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 		 const struct wish *wish, const json_t *R, bool is_ending);
 /* The job is inactive; frees the lane, later. */
-void lane_forget(struct lane *lane);
+void lane_forget(struct flux_lane *lane);
 /* The lane of an active job, or of FLUX_JOBTAP_CURRENT_JOB, or NULL. */
-struct lane *lane_find(const struct lanes *lanes, flux_jobid_t id);
+struct flux_lane *lane_find(const struct lanes *lanes, flux_jobid_t id);
 
 /* --- among the files of lanes --- */
 
-struct lane *lane_create(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
-			 const struct wish *wish);
+struct flux_lane *lane_create(struct lanes *lanes, flux_jobid_t id,
+			      uint32_t uid, const struct wish *wish);
 /* Let it ask when it is its turn, and whoever can, now. */
-void lane_wait(struct lane *lane);
+void lane_wait(struct flux_lane *lane);
 void lanes_pump(struct lanes *lanes);
 /* Give up on a step after so long. */
-void lane_set_deadline(struct lane *lane, double timeout_s);
-void lane_stop_deadline(struct lane *lane);
+void lane_set_deadline(struct flux_lane *lane, double timeout_s);
+void lane_stop_deadline(struct flux_lane *lane);
 /* .. and ask again after a while. */
-void lane_pause(struct lane *lane, double pause_s);
+void lane_pause(struct flux_lane *lane, double pause_s);
 /* A request for the lane's step; see link_ask(). */
-int lane_ask(struct lane *lane);
+int lane_ask(struct flux_lane *lane);
 /* Post our event, and finish the prolog action. */
-void lane_start_job(struct lane *lane);
+void lane_start_job(struct flux_lane *lane);
 /* .. with an exception: no task starts. */
-void lane_deny(struct lane *lane, const char *note);
+void lane_deny(struct flux_lane *lane, const char *note);
 /* The job may go; result: of the release, or 0. */
-void lane_finish(struct lane *lane, int result, const char *text);
+void lane_finish(struct flux_lane *lane, int result, const char *text);
 /* Begin to take it back, when the job's tasks are over. */
-void lane_linger(struct lane *lane);
+void lane_linger(struct flux_lane *lane);
 /* .. now. */
-void lane_release(struct lane *lane);
+void lane_release(struct flux_lane *lane);
 /* Drain what is in `blamed`, one entry after the other, and deny then. */
-void lane_drain(struct lane *lane);
+void lane_drain(struct flux_lane *lane);
 /* An answer of the manager's to BLAME. */
-void lane_take_nodes(struct lane *lane, const json_t *answer);
+void lane_take_nodes(struct flux_lane *lane, const json_t *answer);
 /* Read the eventlog, now. */
-void lane_look_up(struct lane *lane);
+void lane_look_up(struct flux_lane *lane);

@@ -23,7 +23,7 @@
  * Flux does not know a user's group, and asking the system's databases may
  * wait. It is the group of a file that nobody but the user can read: any does.
  */
-static json_t *make_request(const struct lane *lane)
+static json_t *make_request(const struct flux_lane *lane)
 {
 	const struct wish *wish = &lane->wish;
 	char key[EVENTLOG_KEY_MAX];
@@ -39,7 +39,7 @@ static json_t *make_request(const struct lane *lane)
 			 "options", *wish->options ? wish->options : NULL);
 }
 
-static json_t *make_release(const struct lane *lane)
+static json_t *make_release(const struct flux_lane *lane)
 {
 	char job[EVENTLOG_KEY_MAX];
 
@@ -50,7 +50,7 @@ static json_t *make_release(const struct lane *lane)
 
 static void on_answer(void *arg, const struct fairlead_answer *answer);
 
-int lane_ask(struct lane *lane)
+int lane_ask(struct flux_lane *lane)
 {
 	const char *op = NULL;
 	json_t *members = NULL;
@@ -94,7 +94,7 @@ int lane_ask(struct lane *lane)
 
 /* --- answers --- */
 
-static void take_grant(struct lane *lane, const json_t *root)
+static void take_grant(struct flux_lane *lane, const json_t *root)
 {
 	struct fairlead_error error;
 
@@ -124,7 +124,7 @@ static bool is_nodes_fault(int result)
 	return result == -EHOSTDOWN || result == -ENOENT;
 }
 
-static void refuse(struct lane *lane, const struct fairlead_answer *answer)
+static void refuse(struct flux_lane *lane, const struct fairlead_answer *answer)
 {
 	snprintf(lane->note, sizeof(lane->note), "%s", answer->error);
 	lane->may_hold = lane->attempt > 0;
@@ -136,7 +136,7 @@ static void refuse(struct lane *lane, const struct fairlead_answer *answer)
 	lane_deny(lane, lane->note);
 }
 
-static void take_reserve(struct lane *lane,
+static void take_reserve(struct flux_lane *lane,
 			 const struct fairlead_answer *answer,
 			 const json_t *root)
 {
@@ -152,7 +152,7 @@ static void take_reserve(struct lane *lane,
 }
 
 /* Nodes that were not reached are to blame where any other one is connected. */
-static void blame(struct lane *lane)
+static void blame(struct flux_lane *lane)
 {
 	if (!blame_has_unreached(lane->blamed)) {
 		lane_drain(lane);
@@ -162,8 +162,8 @@ static void blame(struct lane *lane)
 	lane_wait(lane);
 }
 
-static void take_apply(struct lane *lane, const struct fairlead_answer *answer,
-		       const json_t *root)
+static void take_apply(struct flux_lane *lane,
+		       const struct fairlead_answer *answer, const json_t *root)
 {
 	const json_t *failures = json_object_get(root, "failures");
 	const json_t *warning;
@@ -195,7 +195,7 @@ static void take_apply(struct lane *lane, const struct fairlead_answer *answer,
 }
 
 /* A lane that came too early was undone; the next one is a new grant. */
-static void take_status(struct lane *lane, const json_t *root)
+static void take_status(struct flux_lane *lane, const json_t *root)
 {
 	const json_t *uptime = json_object_get(root, "uptime_s");
 
@@ -209,14 +209,15 @@ static void take_status(struct lane *lane, const json_t *root)
 	lane_pause(lane, PAUSE_S);
 }
 
-static void take_release(struct lane *lane,
+static void take_release(struct flux_lane *lane,
 			 const struct fairlead_answer *answer)
 {
 	lane_finish(lane, answer->result, answer->error);
 }
 
 /* What was asked before the job was told to end. */
-static void take_late(struct lane *lane, const struct fairlead_answer *answer)
+static void take_late(struct flux_lane *lane,
+		      const struct fairlead_answer *answer)
 {
 	if (lane->asked_step == LANE_RESERVE && answer->result < 0 &&
 	    lane->attempt == 0)
@@ -230,7 +231,8 @@ static void take_late(struct lane *lane, const struct fairlead_answer *answer)
 }
 
 /* A grant that was being applied may be undone: it is looked for again. */
-static void take_loss(struct lane *lane, const struct fairlead_answer *answer)
+static void take_loss(struct flux_lane *lane,
+		      const struct fairlead_answer *answer)
 {
 	snprintf(lane->trouble, sizeof(lane->trouble), "%s", answer->error);
 	if (lane->step == LANE_APPLY)
@@ -240,7 +242,7 @@ static void take_loss(struct lane *lane, const struct fairlead_answer *answer)
 
 static void on_answer(void *arg, const struct fairlead_answer *answer)
 {
-	struct lane *lane = arg;
+	struct flux_lane *lane = arg;
 	json_t *root;
 
 	lane->is_asked = false;

@@ -16,7 +16,7 @@
 
 static void on_drained(flux_future_t *future, void *arg)
 {
-	struct lane *lane = arg;
+	struct flux_lane *lane = arg;
 
 	if (flux_future_get(future, NULL) < 0)
 		flux_log(lane->lanes->h, LOG_ERR,
@@ -34,7 +34,7 @@ static void on_drained(flux_future_t *future, void *arg)
 	lanes_pump(lane->lanes);
 }
 
-static bool drain_next(struct lane *lane)
+static bool drain_next(struct flux_lane *lane)
 {
 	const json_t *entry = json_array_get(lane->blamed, lane->drained_count);
 	char reason[FAIRLEAD_ERROR_TEXT_MAX];
@@ -57,7 +57,7 @@ static bool drain_next(struct lane *lane)
 	return false;
 }
 
-void lane_drain(struct lane *lane)
+void lane_drain(struct flux_lane *lane)
 {
 	lane->step = LANE_DRAIN;
 	while (lane->drained_count < json_array_size(lane->blamed)) {
@@ -71,7 +71,7 @@ void lane_drain(struct lane *lane)
 /* --- who is to blame, by the manager's list of its nodes --- */
 
 /* Those of the job that are drained in Fairlead, or none of the manager's. */
-static char *unfit_nodes(const struct lane *lane)
+static char *unfit_nodes(const struct flux_lane *lane)
 {
 	struct hostlist *all = hostlist_decode(lane->nodes);
 	struct hostlist *unfit = hostlist_create();
@@ -88,7 +88,7 @@ static char *unfit_nodes(const struct lane *lane)
 	return text;
 }
 
-static void blame_unfit(struct lane *lane)
+static void blame_unfit(struct flux_lane *lane)
 {
 	char *nodes = unfit_nodes(lane);
 
@@ -110,7 +110,7 @@ static bool is_any_up(const json_t *nodes)
 	return false;
 }
 
-void lane_take_nodes(struct lane *lane, const json_t *answer)
+void lane_take_nodes(struct flux_lane *lane, const json_t *answer)
 {
 	const json_t *nodes = json_object_get(answer, "nodes");
 	const json_t *node;

@@ -24,7 +24,7 @@
 
 #define LOOK_AGAIN_S 0.1
 
-static bool is_posted(const struct lane *lane, const char *name)
+static bool is_posted(const struct flux_lane *lane, const char *name)
 {
 	return flux_jobtap_job_event_posted(lane->lanes->plugin, lane->id,
 					    name) > 0;
@@ -34,7 +34,7 @@ static bool is_posted(const struct lane *lane, const char *name)
  * What was posted a moment ago is not in the KVS yet. It can only be so where
  * the plugin was loaded into a job manager that runs.
  */
-static bool is_behind(const struct lane *lane, const struct eventlog *log)
+static bool is_behind(const struct flux_lane *lane, const struct eventlog *log)
 {
 	return (is_posted(lane, "prolog-start") && !log->has_prolog_start) ||
 	       (is_posted(lane, "prolog-finish") && !log->has_prolog_finish) ||
@@ -42,7 +42,7 @@ static bool is_behind(const struct lane *lane, const struct eventlog *log)
 }
 
 /* Both actions hold the job: there is always one until the lane is gone. */
-static void resume_ending(struct lane *lane)
+static void resume_ending(struct flux_lane *lane)
 {
 	flux_plugin_t *plugin = lane->lanes->plugin;
 	bool is_prolog_open = lane->is_prolog_open;
@@ -62,7 +62,7 @@ static void resume_ending(struct lane *lane)
 		lane_linger(lane);
 }
 
-static void resume_running(struct lane *lane)
+static void resume_running(struct flux_lane *lane)
 {
 	if (!lane->is_prolog_open) {
 		lane->step = LANE_READY;
@@ -77,7 +77,7 @@ static void resume_running(struct lane *lane)
 	lane_wait(lane);
 }
 
-static void resume(struct lane *lane, const struct eventlog *log)
+static void resume(struct flux_lane *lane, const struct eventlog *log)
 {
 	struct lanes *lanes = lane->lanes;
 
@@ -97,7 +97,7 @@ static void resume(struct lane *lane, const struct eventlog *log)
 }
 
 /* Its tasks are waited for; that the last ones are over is posted. */
-static void resume_unknown(struct lane *lane)
+static void resume_unknown(struct flux_lane *lane)
 {
 	struct eventlog log = eventlog_unknown();
 
@@ -107,7 +107,7 @@ static void resume_unknown(struct lane *lane)
 
 static void on_eventlog(flux_future_t *future, void *arg)
 {
-	struct lane *lane = arg;
+	struct flux_lane *lane = arg;
 	struct eventlog log;
 	const char *text;
 	int result = 0;
@@ -129,7 +129,7 @@ static void on_eventlog(flux_future_t *future, void *arg)
 		resume(lane, &log);
 }
 
-void lane_look_up(struct lane *lane)
+void lane_look_up(struct flux_lane *lane)
 {
 	char key[128];
 
@@ -147,7 +147,7 @@ void lane_look_up(struct lane *lane)
 void lane_resume(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 		 const struct wish *wish, const json_t *R, bool is_ending)
 {
-	struct lane *lane = lane_create(lanes, id, uid, wish);
+	struct flux_lane *lane = lane_create(lanes, id, uid, wish);
 
 	if (!lane) {
 		flux_log(lanes->h, LOG_ERR, "fairlead: out of memory");

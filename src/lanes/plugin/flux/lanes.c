@@ -23,7 +23,7 @@
 
 static void pop_waiting(struct lanes *lanes)
 {
-	struct lane *lane = lanes->waiting;
+	struct flux_lane *lane = lanes->waiting;
 
 	lanes->waiting = lane->next_waiting;
 	if (!lanes->waiting)
@@ -32,7 +32,7 @@ static void pop_waiting(struct lanes *lanes)
 	lane->is_waiting = false;
 }
 
-void lane_wait(struct lane *lane)
+void lane_wait(struct flux_lane *lane)
 {
 	struct lanes *lanes = lane->lanes;
 
@@ -43,11 +43,11 @@ void lane_wait(struct lane *lane)
 	lanes->waiting_end = &lane->next_waiting;
 }
 
-static void stop_waiting(struct lane *lane)
+static void stop_waiting(struct flux_lane *lane)
 {
 	struct lanes *lanes = lane->lanes;
 
-	for (struct lane **at = &lanes->waiting; *at;
+	for (struct flux_lane **at = &lanes->waiting; *at;
 	     at = &(*at)->next_waiting) {
 		if (*at != lane)
 			continue;
@@ -63,7 +63,7 @@ static void stop_waiting(struct lane *lane)
 void lanes_pump(struct lanes *lanes)
 {
 	while (lanes->waiting) {
-		struct lane *lane = lanes->waiting;
+		struct flux_lane *lane = lanes->waiting;
 		int result = lane_ask(lane);
 
 		if (result == -EAGAIN)
@@ -85,7 +85,7 @@ static void on_ready(void *arg)
 
 /* --- a lane --- */
 
-static void lane_destroy(struct lane *lane)
+static void lane_destroy(struct flux_lane *lane)
 {
 	struct lanes *lanes = lane->lanes;
 
@@ -107,7 +107,7 @@ static void lane_destroy(struct lane *lane)
 	free(lane);
 }
 
-static const char *trouble_of(const struct lane *lane)
+static const char *trouble_of(const struct flux_lane *lane)
 {
 	const char *trouble = link_trouble(lane->lanes->link);
 
@@ -116,7 +116,7 @@ static const char *trouble_of(const struct lane *lane)
 	return *lane->trouble ? lane->trouble : "the manager has not answered";
 }
 
-static void start_timer(struct lane *lane, double timeout_s)
+static void start_timer(struct flux_lane *lane, double timeout_s)
 {
 	/* One that runs cannot be reset. */
 	flux_watcher_stop(lane->timer);
@@ -124,12 +124,12 @@ static void start_timer(struct lane *lane, double timeout_s)
 	flux_watcher_start(lane->timer);
 }
 
-static double now(const struct lane *lane)
+static double now(const struct flux_lane *lane)
 {
 	return flux_reactor_now(flux_get_reactor(lane->lanes->h));
 }
 
-static void lane_resume_deadline(struct lane *lane)
+static void lane_resume_deadline(struct flux_lane *lane)
 {
 	double rest_s = lane->deadline - now(lane);
 
@@ -140,7 +140,7 @@ static void lane_resume_deadline(struct lane *lane)
 static void on_deadline(flux_reactor_t *reactor, flux_watcher_t *watcher,
 			int events, void *arg)
 {
-	struct lane *lane = arg;
+	struct flux_lane *lane = arg;
 	struct lanes *lanes = lane->lanes;
 	char text[FAIRLEAD_ERROR_TEXT_MAX];
 
@@ -176,14 +176,14 @@ static void on_deadline(flux_reactor_t *reactor, flux_watcher_t *watcher,
 	lanes_pump(lanes);
 }
 
-void lane_set_deadline(struct lane *lane, double timeout_s)
+void lane_set_deadline(struct flux_lane *lane, double timeout_s)
 {
 	lane->is_pausing = false;
 	lane->deadline = now(lane) + timeout_s;
 	start_timer(lane, timeout_s);
 }
 
-void lane_pause(struct lane *lane, double pause_s)
+void lane_pause(struct flux_lane *lane, double pause_s)
 {
 	double rest_s = lane->deadline - now(lane);
 
@@ -191,16 +191,16 @@ void lane_pause(struct lane *lane, double pause_s)
 	start_timer(lane, pause_s < rest_s ? pause_s : rest_s);
 }
 
-void lane_stop_deadline(struct lane *lane)
+void lane_stop_deadline(struct flux_lane *lane)
 {
 	lane->is_pausing = false;
 	flux_watcher_stop(lane->timer);
 }
 
-struct lane *lane_create(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
-			 const struct wish *wish)
+struct flux_lane *lane_create(struct lanes *lanes, flux_jobid_t id,
+			      uint32_t uid, const struct wish *wish)
 {
-	struct lane *lane = calloc(1, sizeof(*lane));
+	struct flux_lane *lane = calloc(1, sizeof(*lane));
 
 	if (!lane)
 		return NULL;
@@ -227,14 +227,14 @@ struct lane *lane_create(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 	return lane;
 }
 
-struct lane *lane_find(const struct lanes *lanes, flux_jobid_t id)
+struct flux_lane *lane_find(const struct lanes *lanes, flux_jobid_t id)
 {
 	return flux_jobtap_job_aux_get(lanes->plugin, id, AUX_NAME);
 }
 
 /* --- prolog --- */
 
-static void finish_prolog(struct lane *lane, int status)
+static void finish_prolog(struct flux_lane *lane, int status)
 {
 	if (!lane->is_prolog_open)
 		return;
@@ -246,7 +246,7 @@ static void finish_prolog(struct lane *lane, int status)
 }
 
 /* What the job has, once it has it. */
-static int post_event(const struct lane *lane)
+static int post_event(const struct flux_lane *lane)
 {
 	json_t *context = lane_event_make(lane->public);
 	int result = -1;
@@ -259,7 +259,7 @@ static int post_event(const struct lane *lane)
 	return result;
 }
 
-void lane_start_job(struct lane *lane)
+void lane_start_job(struct flux_lane *lane)
 {
 	if (post_event(lane) < 0) {
 		lane_deny(lane, "error posting " NAME_CRAY " event");
@@ -280,7 +280,7 @@ static void raise_exception(struct lanes *lanes, flux_jobid_t id,
 }
 
 /* The exception makes the job clean up, which is lane_end(), mostly inside. */
-void lane_deny(struct lane *lane, const char *note)
+void lane_deny(struct flux_lane *lane, const char *note)
 {
 	lane_stop_deadline(lane);
 	lane->step = LANE_READY;
@@ -300,7 +300,7 @@ void lane_begin(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 		const struct wish *wish, const json_t *R)
 {
 	struct fairlead_error error = { .text = "out of memory" };
-	struct lane *lane = lane_create(lanes, id, uid, wish);
+	struct flux_lane *lane = lane_create(lanes, id, uid, wish);
 
 	if (!lane ||
 	    resources_read(R, &lane->nodes, &lane->cores, &error) < 0) {
@@ -322,7 +322,7 @@ void lane_begin(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 
 /* --- epilog --- */
 
-void lane_release(struct lane *lane)
+void lane_release(struct flux_lane *lane)
 {
 	lane->step = LANE_RELEASE;
 	lane_set_deadline(lane, lane->lanes->settings.epilog_timeout_s);
@@ -333,7 +333,7 @@ void lane_release(struct lane *lane)
  * A job that is canceled cleans up while its tasks are being killed. A lane that
  * is in use would not go, so it is not touched until they are over.
  */
-void lane_linger(struct lane *lane)
+void lane_linger(struct flux_lane *lane)
 {
 	if (!lane->has_started || lane->has_finished) {
 		lane_release(lane);
@@ -343,7 +343,7 @@ void lane_linger(struct lane *lane)
 	lane_set_deadline(lane, LINGER_S);
 }
 
-void lane_tasks_over(struct lane *lane)
+void lane_tasks_over(struct flux_lane *lane)
 {
 	lane->has_finished = true;
 	if (lane->step != LANE_LINGER)
@@ -352,7 +352,7 @@ void lane_tasks_over(struct lane *lane)
 	lanes_pump(lane->lanes);
 }
 
-void lane_finish(struct lane *lane, int result, const char *text)
+void lane_finish(struct flux_lane *lane, int result, const char *text)
 {
 	struct lanes *lanes = lane->lanes;
 
@@ -372,7 +372,7 @@ void lane_finish(struct lane *lane, int result, const char *text)
 			       lane->name);
 }
 
-static void start_epilog(struct lane *lane)
+static void start_epilog(struct flux_lane *lane)
 {
 	if (lane->is_epilog_open)
 		return;
@@ -383,7 +383,7 @@ static void start_epilog(struct lane *lane)
 		lane->is_epilog_open = true;
 }
 
-void lane_end(struct lane *lane)
+void lane_end(struct flux_lane *lane)
 {
 	if (lane->step == LANE_LOOKUP) {
 		start_epilog(lane);
@@ -406,7 +406,7 @@ void lane_end(struct lane *lane)
 }
 
 /* Whoever ended the job may be one of us: it is freed from the reactor. */
-void lane_forget(struct lane *lane)
+void lane_forget(struct flux_lane *lane)
 {
 	stop_waiting(lane);
 	lane->step = LANE_OVER;
@@ -430,7 +430,8 @@ json_t *lanes_describe(const struct lanes *lanes)
 {
 	json_t *jobs = json_object();
 
-	for (const struct lane *lane = lanes->first; lane; lane = lane->next)
+	for (const struct flux_lane *lane = lanes->first; lane;
+	     lane = lane->next)
 		json_object_set_new(
 			jobs, lane->name,
 			json_pack("{s:s, s:I, s:b, s:s}", "step",
@@ -458,7 +459,7 @@ struct lanes *lanes_create(flux_plugin_t *plugin)
 	return lanes;
 }
 
-void lanes_configure(struct lanes *lanes, const struct settings *settings)
+void lanes_configure(struct lanes *lanes, const struct flux_settings *settings)
 {
 	lanes->settings = *settings;
 	link_set_manager(lanes->link, settings->manager);

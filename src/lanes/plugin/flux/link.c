@@ -15,7 +15,7 @@
 #define PAUSE_S     0.1
 #define PAUSE_S_MAX 5.0
 
-struct link {
+struct flux_link {
 	flux_reactor_t *reactor;
 	void (*on_ready)(void *arg);
 	void *arg;
@@ -31,7 +31,7 @@ struct link {
 	char trouble[FAIRLEAD_ERROR_TEXT_MAX];
 };
 
-static void disconnect(struct link *link)
+static void disconnect(struct flux_link *link)
 {
 	struct fairlead *handle = link->handle;
 
@@ -44,7 +44,7 @@ static void disconnect(struct link *link)
 }
 
 /* on_ready, once, after a pause; the next one is longer. */
-static void pause_then(struct link *link, double pause_s)
+static void pause_then(struct flux_link *link, double pause_s)
 {
 	if (link->is_pausing || link->is_ending)
 		return;
@@ -53,7 +53,7 @@ static void pause_then(struct link *link, double pause_s)
 	flux_watcher_start(link->timer);
 }
 
-static void fail(struct link *link, const char *why)
+static void fail(struct flux_link *link, const char *why)
 {
 	snprintf(link->trouble, sizeof(link->trouble), "%s", why);
 	/* First, since who loses an answer now would ask again at once. */
@@ -66,13 +66,13 @@ static void fail(struct link *link, const char *why)
 static void on_timer(flux_reactor_t *reactor, flux_watcher_t *watcher,
 		     int events, void *arg)
 {
-	struct link *link = arg;
+	struct flux_link *link = arg;
 
 	link->is_pausing = false;
 	link->on_ready(link->arg);
 }
 
-static void watch(struct link *link)
+static void watch(struct flux_link *link)
 {
 	if (!link->handle)
 		return;
@@ -85,7 +85,7 @@ static void watch(struct link *link)
 static void on_event(flux_reactor_t *reactor, flux_watcher_t *watcher,
 		     int events, void *arg)
 {
-	struct link *link = arg;
+	struct flux_link *link = arg;
 	int result = fairlead_process(link->handle);
 
 	if (result < 0) {
@@ -106,7 +106,7 @@ static void on_event(flux_reactor_t *reactor, flux_watcher_t *watcher,
 	watch(link);
 }
 
-static int connect_manager(struct link *link)
+static int connect_manager(struct flux_link *link)
 {
 	struct fairlead_error error = { 0 };
 	int result = fairlead_open(*link->manager ? link->manager : NULL,
@@ -132,7 +132,7 @@ static int connect_manager(struct link *link)
 	return 0;
 }
 
-int link_ask(struct link *link, const char *op, json_t *members,
+int link_ask(struct flux_link *link, const char *op, json_t *members,
 	     fairlead_answer_fn *fn, void *arg)
 {
 	struct fairlead_error error = { 0 };
@@ -159,13 +159,13 @@ int link_ask(struct link *link, const char *op, json_t *members,
 	return result;
 }
 
-void link_reset(struct link *link, const char *why)
+void link_reset(struct flux_link *link, const char *why)
 {
 	if (link->handle)
 		fail(link, why);
 }
 
-int link_set_manager(struct link *link, const char *manager)
+int link_set_manager(struct flux_link *link, const char *manager)
 {
 	if (strlen(manager) >= sizeof(link->manager))
 		return -ENAMETOOLONG;
@@ -177,24 +177,24 @@ int link_set_manager(struct link *link, const char *manager)
 	return 0;
 }
 
-bool link_is_up(const struct link *link)
+bool link_is_up(const struct flux_link *link)
 {
 	return link->is_up;
 }
 
-const char *link_manager(const struct link *link)
+const char *link_manager(const struct flux_link *link)
 {
 	return link->manager;
 }
 
-const char *link_trouble(const struct link *link)
+const char *link_trouble(const struct flux_link *link)
 {
 	return link->trouble;
 }
 
-struct link *link_create(flux_t *h, void (*on_ready)(void *arg), void *arg)
+struct flux_link *link_create(flux_t *h, void (*on_ready)(void *arg), void *arg)
 {
-	struct link *link = calloc(1, sizeof(*link));
+	struct flux_link *link = calloc(1, sizeof(*link));
 
 	if (!link)
 		return NULL;
@@ -211,7 +211,7 @@ struct link *link_create(flux_t *h, void (*on_ready)(void *arg), void *arg)
 	return link;
 }
 
-void link_destroy(struct link *link)
+void link_destroy(struct flux_link *link)
 {
 	if (!link)
 		return;

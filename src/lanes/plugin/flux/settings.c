@@ -15,9 +15,9 @@
 
 static const char *const default_names[] = { "must", "may", "none" };
 
-void settings_init(struct settings *settings)
+void settings_init(struct flux_settings *settings)
 {
-	*settings = (struct settings){
+	*settings = (struct flux_settings){
 		.submitter = "flux",
 		.prolog_timeout_s = TIMEOUT_S,
 		.epilog_timeout_s = TIMEOUT_S,
@@ -80,7 +80,7 @@ static bool read_duration(const char *text, double *ret_s)
 	return false;
 }
 
-static int take_member(struct settings *settings, const char *name,
+static int take_member(struct flux_settings *settings, const char *name,
 		       const char *text, struct fairlead_error *ret_error)
 {
 	double *timeout = NULL;
@@ -120,10 +120,10 @@ static int take_member(struct settings *settings, const char *name,
 	return 0;
 }
 
-int settings_take(struct settings *settings, const json_t *table,
+int settings_take(struct flux_settings *settings, const json_t *table,
 		  struct fairlead_error *ret_error)
 {
-	struct settings taken = *settings;
+	struct flux_settings taken = *settings;
 	const char *name;
 	json_t *value;
 

@@ -23,7 +23,7 @@ enum lane_default {
 	DEFAULT_NONE
 };
 
-struct settings {
+struct flux_settings {
 	char manager[256];
 	char submitter[33];
 	enum lane_default otherwise;
@@ -31,12 +31,12 @@ struct settings {
 	double epilog_timeout_s;
 };
 
-void settings_init(struct settings *settings);
+void settings_init(struct flux_settings *settings);
 /*
  * Take in the members of an object (NULL: none). -EINVAL, with a text that names
  * the member; settings are then as they were.
  */
-int settings_take(struct settings *settings, const json_t *table,
+int settings_take(struct flux_settings *settings, const json_t *table,
 		  struct fairlead_error *ret_error);
 /* "must", "may" or "none"; -EINVAL. */
 int settings_default(const char *text, enum lane_default *ret_default,

@@ -64,10 +64,10 @@ static const char *value_of(const char *text, const char *name)
 }
 
 int arguments_parse(int count, char *const *texts,
-		    struct arguments *ret_arguments,
+		    struct spank_arguments *ret_arguments,
 		    struct fairlead_error *ret_error)
 {
-	struct arguments arguments = { LANE_MUST, "slurm", NULL };
+	struct spank_arguments arguments = { LANE_MUST, "slurm", NULL };
 	const char *value;
 	int result = 0;
 

@@ -4,7 +4,7 @@
 
 #include "lanes/plugin/slurm/lane.h"
 
-struct arguments {
+struct spank_arguments {
 	enum lane_expectation otherwise; /* of a job without --fairlead */
 	const char *submitter;           /* first part of jobs' names */
 	const char *jobs_dir;            /* NULL: FAIRLEAD_JOBS_DIR */
@@ -15,5 +15,5 @@ struct arguments {
  * wrong, and says what is right.
  */
 int arguments_parse(int count, char *const *texts,
-		    struct arguments *ret_arguments,
+		    struct spank_arguments *ret_arguments,
 		    struct fairlead_error *ret_error);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/plugin/common/job_options.h"
-
 #define ID_DIGITS_MAX 10
 
 static bool is_refused(const char *option)

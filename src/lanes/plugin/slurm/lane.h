@@ -9,12 +9,7 @@
 #include <stdint.h>
 
 #include "fairlead/error.h"
-
-enum lane_expectation {
-	LANE_NONE, /* it asked for none, or gets none without asking */
-	LANE_MAY,  /* one, or none when a pool is empty */
-	LANE_MUST,
-};
+#include "lanes/plugin/common/job_options.h"
 
 struct lane_intent {
 	enum lane_expectation expectation;

@@ -122,7 +122,7 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
 
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
-	struct arguments arguments;
+	struct spank_arguments arguments;
 	struct fairlead_error error;
 	spank_err_t result = ESPANK_SUCCESS;
 
@@ -144,7 +144,7 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 
 /* --- a step --- */
 
-struct change {
+struct spank_change {
 	spank_t spank;
 	bool is_refused;
 	spank_err_t result; /* of the first that failed */
@@ -152,7 +152,7 @@ struct change {
 
 static void change_variable(void *arg, const char *name, const char *value)
 {
-	struct change *change = arg;
+	struct spank_change *change = arg;
 	spank_err_t result;
 
 	if (value && !change->is_refused)
@@ -164,8 +164,9 @@ static void change_variable(void *arg, const char *name, const char *value)
 }
 
 /* Under this id; and where nothing is, under that of the job's leader. */
-static int read_lane(struct change *change, const struct arguments *arguments,
-		     uint32_t id, uid_t uid, char job[JOB_NAME_MAX],
+static int read_lane(struct spank_change *change,
+		     const struct spank_arguments *arguments, uint32_t id,
+		     uid_t uid, char job[JOB_NAME_MAX],
 		     struct fairlead_error *ret_error)
 {
 	char text[16] = "", digits[16];
@@ -211,8 +212,8 @@ static int look(spank_t spank, int argc, char **argv,
 		struct fairlead_error *ret_error)
 {
 	const char *text = step.has_option ? step.option : NULL;
-	struct change change = { .spank = spank };
-	struct arguments arguments;
+	struct spank_change change = { .spank = spank };
+	struct spank_arguments arguments;
 	struct fairlead_error error;
 	uint32_t id = 0;
 	uid_t uid = 0;

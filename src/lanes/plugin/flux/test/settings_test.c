@@ -12,7 +12,7 @@
 
 #include "lanes/plugin/flux/settings.h"
 
-static int take(struct settings *settings, const char *text,
+static int take(struct flux_settings *settings, const char *text,
 		struct fairlead_error *error)
 {
 	json_t *table = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -26,7 +26,7 @@ static int take(struct settings *settings, const char *text,
 
 static void nothing_has_to_be_said(void **state)
 {
-	struct settings settings;
+	struct flux_settings settings;
 
 	settings_init(&settings);
 	assert_int_equal(settings_take(&settings, NULL, NULL), 0);
@@ -39,7 +39,7 @@ static void nothing_has_to_be_said(void **state)
 
 static void every_setting_is_taken(void **state)
 {
-	struct settings settings;
+	struct flux_settings settings;
 	struct fairlead_error error;
 
 	settings_init(&settings);
@@ -74,7 +74,7 @@ static void what_is_wrong_is_named_and_changes_nothing(void **state)
 		{ "{\"epilog-timeout\":\"25h\"}", "at most" },
 		{ "[]", "no table" },
 	};
-	struct settings settings, before;
+	struct flux_settings settings, before;
 	struct fairlead_error error;
 
 	settings_init(&settings);

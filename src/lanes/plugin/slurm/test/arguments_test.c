@@ -18,7 +18,7 @@
 
 static void a_lane_is_promised_when_nothing_is_said(void **state)
 {
-	struct arguments arguments;
+	struct spank_arguments arguments;
 
 	assert_int_equal(arguments_parse(0, NULL, &arguments, NULL), 0);
 	assert_int_equal(arguments.otherwise, LANE_MUST);
@@ -28,7 +28,7 @@ static void a_lane_is_promised_when_nothing_is_said(void **state)
 
 static void each_argument_is_taken_in_any_order(void **state)
 {
-	struct arguments arguments;
+	struct spank_arguments arguments;
 
 	assert_int_equal(PARSE(&arguments, NULL, "jobs_dir=/run/x=y",
 			       "default=none", "submitter=slurm-2"),
@@ -61,7 +61,7 @@ static void what_is_wrong_is_named_and_nothing_is_written(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct arguments arguments = { .submitter = "mine" };
+		struct spank_arguments arguments = { .submitter = "mine" };
 		struct fairlead_error error = { 0 };
 
 		assert_int_equal(arguments_parse(1, &wrong[i], &arguments,
@@ -75,7 +75,7 @@ static void what_is_wrong_is_named_and_nothing_is_written(void **state)
 
 static void the_longest_submitter_is_taken(void **state)
 {
-	struct arguments arguments;
+	struct spank_arguments arguments;
 
 	assert_int_equal(PARSE(&arguments, NULL,
 			       "submitter=12345678901234567890123456789012"),
