@@ -4,17 +4,32 @@
  * puts into a hook's environment: which attempt is meant, and whose, would be
  * a guess too. --timeout goes to the daemon, and we wait a little longer.
  */
-#include "lanes/cli/hook.h"
-
 #include <stdlib.h>
 
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 #include "lanes/cli/show.h"
 
+enum hook_job {
+	HOOK_JOB_NEEDED,
+	HOOK_JOB_OPTIONAL,
+	HOOK_JOB_OR_GRANT, /* of a prolog */
+};
+
+#define HOOK_DETAILS                                                           \
+	"Asks the daemon of this node. JOB is SUBMITTER/JOB[/ATTEMPT]; where " \
+	"it is not given,\nthe environment variable FAIRLEAD_JOB says it."
+
+#define HOOK_OPTIONS                                                  \
+	OPTION_DRY_RUN, OPTION_JSON, OPTION_SOCKET,                   \
+	{                                                             \
+		.name = "timeout", .letter = 't', .value = "SECONDS", \
+		.help = "try for so long (default: the daemon's)"     \
+	}
+
 #define GRACE_MS 5000 /* for the answer, after the daemon's time is up */
 
-const struct option_spec hook_options[] = { HOOK_OPTIONS, { 0 } };
+static const struct option_spec hook_options[] = { HOOK_OPTIONS, { 0 } };
 
 /* The grant in the place of the job, and the cores for a dry run. */
 static int add_grant(struct cli *cli, const char *grant, json_t *members)
@@ -55,8 +70,9 @@ static int make_members(struct cli *cli, enum hook_job need,
 	return code;
 }
 
-int hook_ask(struct cli *cli, const char *op, enum hook_job job,
-	     json_t **ret_answer)
+/* Call the op with the job and the options; with --json print the answer. */
+static int ask(struct cli *cli, const char *op, enum hook_job job,
+	       json_t **ret_answer)
 {
 	struct fairlead *handle;
 	json_t *members = NULL;
@@ -83,7 +99,7 @@ int hook_ask(struct cli *cli, const char *op, enum hook_job job,
 	return code;
 }
 
-void hook_show_warnings(struct cli *cli, const json_t *answer)
+static void show_warnings(struct cli *cli, const json_t *answer)
 {
 	const json_t *warning;
 	size_t i;
@@ -93,16 +109,17 @@ void hook_show_warnings(struct cli *cli, const json_t *answer)
 			output_lines(cli, "", json_string_value(warning));
 }
 
-int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)
+/* What was taken back, and what is busy. */
+static int run_teardown(struct cli *cli, const char *op, enum hook_job job)
 {
 	const char *verb =
 		cli_flag(cli, "dry-run") ? "would revoke" : "revoked";
 	json_auto_t *answer = NULL;
-	int code = hook_ask(cli, op, job, &answer);
+	int code = ask(cli, op, job, &answer);
 	const json_t *grant_id;
 	size_t i;
 
-	hook_show_warnings(cli, answer);
+	show_warnings(cli, answer);
 	if (cli_flag(cli, "json"))
 		return code;
 	json_array_foreach (json_object_get(answer, "revoked"), i, grant_id)
@@ -111,3 +128,82 @@ int hook_run_teardown(struct cli *cli, const char *op, enum hook_job job)
 	show_busy(cli, answer);
 	return code;
 }
+
+/* --- prolog --- */
+
+static const struct option_spec prolog_options[] = {
+	{ .name = "cores",
+	  .letter = 'c',
+	  .value = "COUNT",
+	  .help = "cores on this node, for a dry run of a grant (default: 1)" },
+	HOOK_OPTIONS,
+	OPTION_NO_HEADER,
+	{ 0 },
+};
+
+static int prolog_run(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	int code = ask(cli, "prolog", HOOK_JOB_OR_GRANT, &answer);
+
+	if (code == EXIT_DONE)
+		show_warnings(cli, answer);
+	if (code == EXIT_DONE && !cli_flag(cli, "json"))
+		show_grants(cli, answer);
+	return code;
+}
+
+const struct subcommand command_prolog = {
+	.name = "prolog",
+	.summary = "Before a job's tasks: wait until its lane is here",
+	.arguments = "[JOB|GRANT]",
+	.details = HOOK_DETAILS
+	"\nGRANT is what 'fairlead reserve --grant' printed: with it nothing "
+	"is "
+	"waited for where\nthe job has no lane, and --dry-run says what a lane "
+	"that is not here yet would be.",
+	.options = prolog_options,
+	.arguments_max = 1,
+	.run = prolog_run,
+};
+
+/* --- epilog --- */
+
+static int epilog_run(struct cli *cli)
+{
+	return run_teardown(cli, "epilog", HOOK_JOB_NEEDED);
+}
+
+const struct subcommand command_epilog = {
+	.name = "epilog",
+	.summary = "After a job's tasks: take its lane back here, with quick "
+		   "tries",
+	.arguments = "[JOB]",
+	.details = HOOK_DETAILS
+	"\nWhat is still in use is printed, and the exit code is 75: "
+	"the daemon goes on trying,\nand 'fairlead housekeeping' "
+	"waits for it.",
+	.options = hook_options,
+	.arguments_max = 1,
+	.run = epilog_run,
+};
+
+/* --- housekeeping --- */
+
+static int housekeeping_run(struct cli *cli)
+{
+	return run_teardown(cli, "housekeeping", HOOK_JOB_OPTIONAL);
+}
+
+const struct subcommand command_housekeeping = {
+	.name = "housekeeping",
+	.summary = "Take back what an epilog left, with long tries",
+	.arguments = "[JOB]",
+	.details = HOOK_DETAILS
+	"\nWithout a job it is everything that waits to be taken back. "
+	"What is still in use at the\nend is printed, the node is "
+	"drained, and the exit code is 75.",
+	.options = hook_options,
+	.arguments_max = 1,
+	.run = housekeeping_run,
+};

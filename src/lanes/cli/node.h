@@ -16,12 +16,5 @@ extern const struct subcommand node_status_command;
 extern const struct subcommand node_devices_command;
 extern const struct subcommand node_objects_command;
 
-/*
- * Ask the manager an operation about the nodes of the first argument, a few at
- * a time: the `answers` of all in one object. The errors are printed; returns an
- * exit code. The caller drops *ret_whole, which is written when it is 0.
- */
-int node_ask_each(struct cli *cli, const char *op, json_t *members_owned,
-		  json_t **ret_whole);
 /* `node-status`, as `node status` and `node query NODES grants` show it. */
 void node_show_status(struct cli *cli, const json_t *status);
