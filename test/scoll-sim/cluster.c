@@ -16,6 +16,7 @@
 #include <sodium.h>
 
 #include "scoll/core/internal.h"
+#include "scoll/core/test/fail.h"
 #include "scoll/member/roster.h"
 
 #define NID_FIRST     UINT64_C(0x0002000000000a01)
@@ -196,6 +197,7 @@ static void leave_if_idle(struct member *member)
 	cluster_unsettle(cluster);
 	cluster_hit(cluster, "a member has left");
 	jobs_lose(member);
+	scoll_core_fail_at(member->core, 0);
 	scoll_core_destroy(member->core);
 	member->core = NULL;
 	member->is_leaving = false;
@@ -426,6 +428,7 @@ void cluster_crash(struct cluster *cluster, uint32_t index)
 	} while (!scoll_core_is_idle(member->core));
 	member->is_pumping = false;
 	jobs_lose(member);
+	scoll_core_fail_at(member->core, 0);
 	scoll_core_destroy(member->core);
 	member->core = NULL;
 	member->is_leaving = false;
@@ -535,7 +538,7 @@ void cluster_starve(struct cluster *cluster, uint32_t index, uint64_t k)
 	if (k > 0 || cluster->members[index].is_starved)
 		cluster_disturb(cluster, index);
 	cluster->members[index].is_starved = k > 0;
-	cluster->members[index].core->fail_at = k;
+	scoll_core_fail_at(cluster->members[index].core, k);
 }
 
 struct member *cluster_member(struct cluster *cluster, scoll_nid_t nid)

@@ -371,7 +371,5 @@ struct scoll_core {
 
 	struct pool_block *pool[POOL_CLASSES];
 	uint64_t pool_kept; /* bytes */
-	/* Tests: the k-th allocation from now on fails; 0: none does. */
-	uint64_t fail_at;
 	struct scoll_stats stats;
 };

@@ -11,6 +11,8 @@ static_assert(WIRE_TAG_PART_BITS == TRANSPORT_TAG_PART_BITS,
 
 /* --- pool.c: the one way to memory in the data path --- */
 
+/* Is this allocation to fail? Never but in tests: fail.c, test/fail.c. */
+bool scoll_core_fails(const struct scoll_core *core);
 /* Not initialised. NULL: memory is out. */
 void *scoll_core_alloc(struct scoll_core *core, size_t size);
 /* All zero. */

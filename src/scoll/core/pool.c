@@ -31,7 +31,7 @@ void *scoll_core_alloc(struct scoll_core *core, size_t size)
 	unsigned int class = class_of(size);
 	struct pool_block *block;
 
-	if (core->fail_at > 0 && --core->fail_at == 0)
+	if (scoll_core_fails(core))
 		return NULL;
 	if (class != CLASS_NONE && core->pool[class] != NULL) {
 		block = core->pool[class];

@@ -57,7 +57,7 @@ int bcast_index_reserve(struct scoll_core *core)
 
 	if (count < core->heap_capacity)
 		return 0;
-	if (core->fail_at > 0 && --core->fail_at == 0)
+	if (scoll_core_fails(core))
 		return -ENOMEM;
 	size = size == 0 ? INDEX_MIN : 2 * size;
 	if (core->table_size < size) {

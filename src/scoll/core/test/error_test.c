@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What goes wrong with a request, who hears of it, and what is done next. */
 #include "cast.h"
+#include "scoll/core/test/fail.h"
 
 #include <stdlib.h>
 
@@ -135,7 +136,7 @@ static void member_E01_without_memory_says_so(void **state)
 	cast_init(&cast, 2, SCOLL_TREE_FLAT);
 	group = cast_group(&cast, 0, 0, 2);
 	/* For the request; then there is some for the answer. */
-	cast.members[1].core->fail_at = 1;
+	scoll_core_fail_at(cast.members[1].core, 1);
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[0].script,
 			    "request reply:0(NOMEM) post");

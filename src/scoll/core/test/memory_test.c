@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "scoll/core/test/fail.h"
 #include "sim/heap.h"
 
 static uint64_t allocations_of(const struct cast *cast)
@@ -236,13 +237,13 @@ static void failures_S03_E06_without_memory_are_everybody(void **state)
 		for (int i = 1; i < 4; i++)
 			cast_rule(&cast, MOVE_SEND, 0, i, FATE_FAIL, -1);
 		request = cast_request(&cast, 0, group, "x", 1, 0, 0);
-		root->core->fail_at = n;
+		scoll_core_fail_at(root->core, n);
 		result = scoll_core_bcast_send(request, cast.now_ns);
 		if (result < 0)
 			cast_request_free(&cast, request);
 		cast_settle(&cast);
-		was_hit = root->core->fail_at == 0;
-		root->core->fail_at = 0;
+		was_hit = scoll_core_fail_left(root->core) == 0;
+		scoll_core_fail_at(root->core, 0);
 		/* Whoever was not reached is in it, whoever else is. */
 		for (int i = 1; i < 4 && result == 0; i++) {
 			char name[8];
