@@ -94,7 +94,7 @@ static const struct option_spec up_options[] = {
 	  .is_joined = true,
 	  .value = "SECTION.NAME=VALUE",
 	  .help = "a setting: slingshot.vni_pool=1024-1031" },
-	{ .name = "quiet", .letter = 'q', .help = "say nothing but errors" },
+	{ .name = "quiet", .letter = 'q', .help = "print only errors" },
 	OPTION_DIR,
 	{ 0 },
 };
@@ -183,7 +183,7 @@ static const struct option_spec exec_options[] = {
 	{ .name = "user",
 	  .letter = 'u',
 	  .value = "USER",
-	  .help = "run it as this user",
+	  .help = "run the program as this user",
 	  .complete = COMPLETE_USERS },
 	{ .name = "job",
 	  .letter = 'j',
@@ -347,7 +347,7 @@ static int run_restart(struct cli *cli)
 
 static const struct subcommand command_restart = {
 	.name = "restart",
-	.summary = "Start a daemon again that died, was killed, or runs",
+	.summary = "Restart a daemon, whether it runs or has died",
 	.arguments = "NODE|manager",
 	.options = dir_options,
 	.arguments_min = 1,
@@ -423,7 +423,8 @@ static int run_show(struct cli *cli)
 
 static const struct subcommand command_show = {
 	.name = "show",
-	.summary = "Show the processes of the cluster by their ids; 0 is gone",
+	.summary =
+		"Show the process ids of the cluster; 0: the process is gone",
 	.arguments = "",
 	.options = show_options,
 	.run = run_show,

@@ -9,10 +9,10 @@
 static const struct option_spec options[] = {
 	{ .name = "all",
 	  .letter = 'a',
-	  .help = "also what Fairlead did not make" },
+	  .help = "also destroy what Fairlead did not make" },
 	{ .name = "object",
 	  .value = "DEVICE/ID",
-	  .help = "this one only, which belongs to no grant here" },
+	  .help = "destroy only this one, which no grant here owns" },
 	OPTION_DRY_RUN,
 	OPTION_JSON,
 	OPTION_SOCKET,

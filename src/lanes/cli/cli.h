@@ -56,9 +56,9 @@ struct option_spec {
 	enum complete complete;
 };
 
-#define OPTION_JSON                                            \
-	{                                                      \
-		.name = "json", .help = "print JSON, complete" \
+#define OPTION_JSON                                                      \
+	{                                                                \
+		.name = "json", .help = "print the whole answer as JSON" \
 	}
 #define OPTION_NO_HEADER                                                   \
 	{                                                                  \
@@ -72,27 +72,27 @@ struct option_spec {
 #define OPTION_TIMEOUT                                                \
 	{                                                             \
 		.name = "timeout", .letter = 't', .value = "SECONDS", \
-		.help = "wait so long for the answer"                 \
+		.help = "how long to wait for the answer"             \
 	}
-#define OPTION_FORCE                                           \
-	{                                                      \
-		.name = "force", .help = "say it all the same" \
+#define OPTION_FORCE                                    \
+	{                                               \
+		.name = "force", .help = "do it anyway" \
 	}
-#define OPTION_DRY_RUN                                               \
-	{                                                            \
-		.name = "dry-run", .letter = 'n',                    \
-		.help = "say what would be done, and change nothing" \
+#define OPTION_DRY_RUN                                             \
+	{                                                          \
+		.name = "dry-run", .letter = 'n',                  \
+		.help = "print what would be done, change nothing" \
 	}
 #define OPTION_USER                                             \
 	{                                                       \
 		.name = "user", .letter = 'u', .value = "USER", \
-		.help = "owner of the job (default: who asks)", \
+		.help = "owner of the job (default: you)",      \
 		.complete = COMPLETE_USERS                      \
 	}
 #define OPTION_INTERCONNECT                                             \
 	{                                                               \
 		.name = "interconnect", .letter = 'i', .value = "NAME", \
-		.help = "its driver (default: the manager's)"           \
+		.help = "driver of the lane (default: the manager's)"   \
 	}
 #define OPTION_DRIVER_OPTION                                        \
 	{                                                           \

@@ -20,8 +20,9 @@
 #include "lanes/driver/driver.h"
 
 static const struct option_spec options[] = {
-	{ .name = "slurm", .help = "also at Slurm, and what calls us there" },
-	{ .name = "flux", .help = "also at Flux, and our plugins there" },
+	{ .name = "slurm",
+	  .help = "also check Slurm and its calls of Fairlead" },
+	{ .name = "flux", .help = "also check Flux and its Fairlead plugins" },
 	OPTION_CONFIG,
 	OPTION_JSON,
 	OPTION_NO_HEADER,
@@ -189,7 +190,7 @@ static int doctor_run(struct cli *cli)
 
 const struct subcommand command_doctor = {
 	.name = "doctor",
-	.summary = "Look for what is wrong on this machine, and say what to do",
+	.summary = "Find what is wrong on this machine and how to fix it",
 	.arguments = "",
 	.details =
 		"Each check is OK, SKIP (it could not be made, mostly for want "

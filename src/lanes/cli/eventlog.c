@@ -14,7 +14,7 @@
 #include "lanes/cli/remote.h"
 
 static const struct option_spec options[] = {
-	{ .name = "human", .letter = 'H', .help = "in words, not as JSON" },
+	{ .name = "human", .letter = 'H', .help = "print sentences, not JSON" },
 	OPTION_SOCKET,
 	OPTION_TIMEOUT,
 	{ 0 },

@@ -215,8 +215,8 @@ static int explain_run(struct cli *cli)
 
 const struct subcommand command_explain = {
 	.name = "explain",
-	.summary = "Say what a grant or a job holds where, and what it waits "
-		   "for",
+	.summary = "Show what a grant or a job holds, where, and what it "
+		   "waits for",
 	.arguments = "GRANT|KEY|JOB",
 	.details = "Of what is over: when and how it ended, if nothing of the "
 		   "job lives.",

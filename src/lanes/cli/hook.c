@@ -20,11 +20,11 @@ enum hook_job {
 	"Asks the daemon of this node. JOB is SUBMITTER/JOB[/ATTEMPT]; where " \
 	"it is not given,\nthe environment variable FAIRLEAD_JOB says it."
 
-#define HOOK_OPTIONS                                                  \
-	OPTION_DRY_RUN, OPTION_JSON, OPTION_SOCKET,                   \
-	{                                                             \
-		.name = "timeout", .letter = 't', .value = "SECONDS", \
-		.help = "try for so long (default: the daemon's)"     \
+#define HOOK_OPTIONS                                                   \
+	OPTION_DRY_RUN, OPTION_JSON, OPTION_SOCKET,                    \
+	{                                                              \
+		.name = "timeout", .letter = 't', .value = "SECONDS",  \
+		.help = "how long to try (default: the daemon's time)" \
 	}
 
 #define GRACE_MS 5000 /* for the answer, after the daemon's time is up */
@@ -155,7 +155,7 @@ static int prolog_run(struct cli *cli)
 
 const struct subcommand command_prolog = {
 	.name = "prolog",
-	.summary = "Before a job's tasks: wait until its lane is here",
+	.summary = "Before a job's tasks: wait for its lane on this node",
 	.arguments = "[JOB|GRANT]",
 	.details = HOOK_DETAILS
 	"\nGRANT is what 'fairlead reserve --grant' printed: with it nothing "
@@ -176,8 +176,8 @@ static int epilog_run(struct cli *cli)
 
 const struct subcommand command_epilog = {
 	.name = "epilog",
-	.summary = "After a job's tasks: take its lane back here, with quick "
-		   "tries",
+	.summary = "After a job's tasks: revoke its lane here, with short "
+		   "retries",
 	.arguments = "[JOB]",
 	.details = HOOK_DETAILS
 	"\nWhat is still in use is printed, and the exit code is 75: "
@@ -197,7 +197,7 @@ static int housekeeping_run(struct cli *cli)
 
 const struct subcommand command_housekeeping = {
 	.name = "housekeeping",
-	.summary = "Take back what an epilog left, with long tries",
+	.summary = "Revoke what an epilog left, with long retries",
 	.arguments = "[JOB]",
 	.details = HOOK_DETAILS
 	"\nWithout a job it is everything that waits to be taken back. "

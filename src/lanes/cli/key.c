@@ -354,7 +354,7 @@ static const struct option_spec create_options[] = {
 	{ .name = "user",
 	  .letter = 'u',
 	  .value = "USER",
-	  .help = "whose file it is: as whom the manager runs",
+	  .help = "owner of the file: the user that the manager runs as",
 	  .complete = COMPLETE_USERS },
 	{ 0 },
 };
@@ -369,7 +369,7 @@ static const struct option_spec node_options[] = {
 	{ .name = "folder",
 	  .letter = 'd',
 	  .value = "FOLDER",
-	  .help = "where NODE.key is made for each",
+	  .help = "folder for a file NODE.key for each node",
 	  .complete = COMPLETE_FILES },
 	{ 0 },
 };
@@ -380,7 +380,7 @@ static const struct option_spec retire_options[] = {
 	OPTION_KEY,
 	{ .name = "force",
 	  .letter = 'f',
-	  .help = "without asking the manager who has the active key" },
+	  .help = "do not ask the manager which nodes have the active key" },
 	OPTION_SOCKET,
 	OPTION_TIMEOUT,
 	{ 0 },

@@ -22,7 +22,7 @@ static const struct option_spec options[] = {
 	{ .name = "limit",
 	  .letter = 'l',
 	  .value = "COUNT",
-	  .help = "at most so many" },
+	  .help = "at most this many" },
 	OPTION_JSON,
 	OPTION_NO_HEADER,
 	OPTION_SOCKET,
@@ -85,7 +85,7 @@ static int list_run(struct cli *cli)
 
 const struct subcommand command_list = {
 	.name = "list",
-	.summary = "List the grants that hold something",
+	.summary = "List grants that hold identifiers or nodes",
 	.arguments = "",
 	.details = "Users see their own.",
 	.options = options,

@@ -16,7 +16,7 @@ static const struct option_spec recover_options[] = {
 	{ .name = "waive",
 	  .letter = 'w',
 	  .value = "NODES",
-	  .help = "go on without hearing these nodes" },
+	  .help = "continue without these nodes" },
 	OPTION_FORCE,
 	OPTION_JSON,
 	OPTION_SOCKET,
@@ -147,7 +147,7 @@ static const struct subcommand status_command = {
 
 static const struct subcommand recover_command = {
 	.name = "recover",
-	.summary = "Show how far a recovery is, or how one is begun",
+	.summary = "Show the progress of a recovery, or how to begin one",
 	.arguments = "",
 	.details =
 		"After an old backup was put back, or a journal was lost, "
@@ -161,7 +161,7 @@ static const struct subcommand recover_command = {
 
 static const struct subcommand waive_command = {
 	.name = "waive",
-	.summary = "Let a recovery go on without hearing these nodes",
+	.summary = "Continue a recovery without these nodes",
 	.arguments = "NODES",
 	.details = "Whoever does this says that they hold nothing. More than 8 "
 		   "nodes and 5 % of them\ntake a --force.",
@@ -197,7 +197,7 @@ static const struct subcommand *const commands[] = {
 
 const struct subcommand command_manager = {
 	.name = "manager",
-	.summary = "See, recover and reconfigure the manager",
+	.summary = "Show, recover and reconfigure the manager",
 	.arguments = "COMMAND",
 	.commands = commands,
 };

@@ -12,7 +12,7 @@ static const struct subcommand *const commands[] = {
 
 const struct subcommand command_node = {
 	.name = "node",
-	.summary = "See and manage nodes",
+	.summary = "List and manage nodes",
 	.arguments = "COMMAND",
 	.details =
 		"list, drain, undrain, fence, query and clean ask the manager; "

@@ -39,7 +39,7 @@ static int run_drain(struct cli *cli)
 	json_auto_t *answer = NULL;
 
 	if (!cli_option(cli, "reason"))
-		return cli_misuse(cli, "a drain needs a --reason");
+		return cli_misuse(cli, "a drain needs --reason");
 	return change(cli, "node-drain", &answer);
 }
 
@@ -62,7 +62,7 @@ static int run_fence(struct cli *cli)
 
 const struct subcommand node_drain_command = {
 	.name = "drain",
-	.summary = "Give nodes no new jobs",
+	.summary = "Stop giving nodes new jobs",
 	.arguments = "NODES",
 	.details = "Jobs that are there go on.",
 	.options = drain_options,
@@ -73,7 +73,7 @@ const struct subcommand node_drain_command = {
 
 const struct subcommand node_undrain_command = {
 	.name = "undrain",
-	.summary = "Give nodes jobs again",
+	.summary = "Give nodes new jobs again",
 	.arguments = "NODES",
 	.options = drain_options,
 	.arguments_min = 1,
@@ -83,7 +83,7 @@ const struct subcommand node_undrain_command = {
 
 const struct subcommand node_fence_command = {
 	.name = "fence",
-	.summary = "Say that nodes hold nothing any more",
+	.summary = "Declare that nodes no longer hold anything",
 	.arguments = "NODES",
 	.details =
 		"For nodes that are gone: switched off, or taken out. What "

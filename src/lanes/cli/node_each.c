@@ -166,7 +166,7 @@ static int node_clean_run(struct cli *cli)
 
 const struct subcommand node_clean_command = {
 	.name = "clean",
-	.summary = "Have nodes try again to take back what is being taken back",
+	.summary = "Make nodes retry to revoke lanes that are being released",
 	.arguments = "NODES",
 	.details = "Lanes in use stay as they are. What cannot be destroyed is "
 		   "printed, and the exit\ncode is 75. 'fairlead clean' on a "

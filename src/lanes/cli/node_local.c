@@ -106,7 +106,7 @@ const struct subcommand node_status_command = {
 
 const struct subcommand node_devices_command = {
 	.name = "devices",
-	.summary = "Show the devices of this node, and what is spoken for",
+	.summary = "Show the devices of this node and what is reserved",
 	.arguments = "",
 	.options = cli_options_table,
 	.run = run_devices,

@@ -15,7 +15,7 @@ static const struct option_spec release_options[] = {
 	{ .name = "interconnect",
 	  .letter = 'i',
 	  .value = "NAME",
-	  .help = "whose pool, where two have one of that name" },
+	  .help = "driver of the pool, if two have a pool of that name" },
 	OPTION_FORCE,
 	OPTION_JSON,
 	OPTION_SOCKET,
@@ -78,7 +78,7 @@ static const struct subcommand list_command = {
 
 static const struct subcommand release_command = {
 	.name = "release",
-	.summary = "Free identifiers by an operator's word",
+	.summary = "Free identifiers by hand",
 	.arguments = "POOL IDS",
 	.details =
 		"IDS is a set: 1024-1030,1040. Whoever does this says that no "
@@ -100,7 +100,7 @@ static const struct subcommand *const commands[] = {
 
 const struct subcommand command_quarantine = {
 	.name = "quarantine",
-	.summary = "See and free identifiers in quarantine",
+	.summary = "List and free identifiers in quarantine",
 	.arguments = "COMMAND",
 	.commands = commands,
 };

@@ -43,7 +43,7 @@ static int release_run(struct cli *cli)
 
 const struct subcommand command_release = {
 	.name = "release",
-	.summary = "Give lanes back: of a grant, of an attempt, or of a job",
+	.summary = "Release the lanes of a grant, an attempt or a job",
 	.arguments = "GRANT|KEY|JOB",
 	.details =
 		"Returns when the nodes have answered or their time is up; the "

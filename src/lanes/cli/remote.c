@@ -254,9 +254,8 @@ int remote_job(struct cli *cli, const char *argument, const char **ret_job)
 	struct request_key key;
 
 	if (!job || !*job)
-		return cli_misuse(cli,
-				  "which job? Neither JOB nor the "
-				  "environment variable FAIRLEAD_JOB says");
+		return cli_misuse(
+			cli, "no job given: pass JOB, or set FAIRLEAD_JOB");
 	if (request_key_parse(job, &key, &error) < 0)
 		return cli_misuse(cli,
 				  "'%s' is not SUBMITTER/JOB[/ATTEMPT]: %s",

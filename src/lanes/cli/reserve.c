@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
 	{ .name = "tasks",
 	  .letter = 'T',
 	  .value = "RUNS",
-	  .help = "tasks per node, likewise (default: 1)" },
+	  .help = "tasks per node, in the same form (default: 1)" },
 	{ .name = "cpus-per-task", .value = "COUNT", .help = "for the record" },
 	OPTION_INTERCONNECT,
 	OPTION_DRIVER_OPTION,

@@ -18,11 +18,11 @@
 #include "lanes/proto/names.h"
 
 static const struct option_spec options[] = {
-	{ .name = "slurm", .help = "with the jobs of Slurm" },
-	{ .name = "flux", .help = "with the jobs of Flux" },
+	{ .name = "slurm", .help = "compare with the jobs of Slurm" },
+	{ .name = "flux", .help = "compare with the jobs of Flux" },
 	OPTION_DRY_RUN,
 	{ .name = "force",
-	  .help = "also many grants of jobs that are not listed" },
+	  .help = "release even many grants of jobs that are not listed" },
 	OPTION_CONFIG,
 	OPTION_JSON,
 	OPTION_NO_HEADER,

@@ -19,7 +19,7 @@ static const struct subcommand *const commands[] = {
 
 const struct subcommand command_slurm = {
 	.name = "slurm",
-	.summary = "The hooks of Slurm",
+	.summary = "Hooks for Slurm",
 	.arguments = "COMMAND",
 	.commands = commands,
 };
