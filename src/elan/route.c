@@ -29,7 +29,7 @@ void route_read(struct reader *reader, struct route *ret_route)
 	*ret_route = route;
 }
 
-static bool leads_somewhere(const struct route *route)
+bool route_is_valid(const struct route *route)
 {
 	static const uint8_t none[12];
 
@@ -55,7 +55,7 @@ int routes_decode(const void *bytes, size_t size, struct route **ret_routes,
 	}
 	for (size_t i = 0; i < count; i++) {
 		route_read(&reader, &routes[i]);
-		if (!leads_somewhere(&routes[i]) ||
+		if (!route_is_valid(&routes[i]) ||
 		    (i > 0 && routes[i].node <= routes[i - 1].node))
 			return -EINVAL;
 	}

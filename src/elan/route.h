@@ -25,6 +25,8 @@ struct route {
 void route_encode(const struct route *route, struct writer *writer);
 /* What was encoded, whatever it says; where the reader fails nothing is set. */
 void route_read(struct reader *reader, struct route *ret_route);
+/* Does it lead somewhere, in the form in which it would be encoded. */
+bool route_is_valid(const struct route *route);
 /*
  * All of them; the caller frees *ret_routes, which is NULL where there are none.
  * -EINVAL: it is none, too many, or would not be encoded the same; -ENOMEM.

@@ -5,7 +5,6 @@
  * no objects, before or after.
  */
 #include "contract/contract.h"
-#include "sim/heap.h"
 
 struct device_list {
 	uint32_t count;
@@ -257,48 +256,6 @@ static void a_dry_run_touches_nothing(void **state)
 	objects_assert_equal(&before, &after);
 }
 
-struct attempt {
-	const struct contract *contract;
-	const struct fairlead_lane *lane;
-	struct fairlead_record record;
-};
-
-static int try_apply(void *ctx)
-{
-	struct attempt *attempt = ctx;
-	const struct contract *contract = attempt->contract;
-	struct fairlead_error error = { 0 };
-	struct warning_list warnings;
-
-	warnings_init(&warnings);
-	return contract->node->apply(contract->node_state, attempt->lane, false,
-				     &attempt->record, &warnings.warnings,
-				     &error);
-}
-
-static void no_memory_leaves_nothing_behind(void **state)
-{
-	const struct contract *contract = *state;
-	struct fairlead_lane lane;
-	struct attempt attempt = { .contract = contract, .lane = &lane };
-	struct fairlead_error error;
-	struct object_list before;
-	struct object_list after;
-	unsigned int n;
-	int result;
-
-	objects_read(contract, &before);
-	lane_make(contract, 0, contract->fixture->owner, &lane);
-	for (n = 1; sim_heap_fails(n, &result, try_apply, &attempt); n++) {
-		assert_int_equal(result, -ENOMEM);
-		objects_read(contract, &after);
-		objects_assert_equal(&before, &after);
-	}
-	assert_int_equal(result, 0);
-	assert_int_equal(lane_revoke(contract, &lane, &attempt.record, &error),
-			 0);
-}
-
 const struct CMUnitTest contract_apply_cases[] = {
 	CONTRACT_CASE(probe_shows_every_device),
 	CONTRACT_CASE(apply_makes_one_object_on_each_device),
@@ -308,7 +265,6 @@ const struct CMUnitTest contract_apply_cases[] = {
 	CONTRACT_CASE(a_second_apply_is_refused_and_changes_nothing),
 	CONTRACT_CASE(identifiers_of_another_lane_are_refused),
 	CONTRACT_CASE(a_dry_run_touches_nothing),
-	CONTRACT_CASE(no_memory_leaves_nothing_behind),
 };
 const size_t contract_apply_case_count =
 	sizeof(contract_apply_cases) / sizeof(contract_apply_cases[0]);

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(services.count == 0);
 		return 0;
 	}
-	fuzz_check(slingshot_record_encode(&services, &again) == 0);
+	slingshot_record_encode(&services, &again);
 	fuzz_check(again.size == size);
 	fuzz_check(memcmp(again.bytes, data, size) == 0);
 	return 0;

@@ -46,6 +46,6 @@ extern const struct fairlead_node_ops elan3_node_ops;
 
 /*
  * The table of ElanIDs that the settings name a file of; NULL: nobody read it.
- * What is wrong is added to settings. -ENOMEM.
+ * What is wrong is added to settings.
  */
-int elan3_hosts_read(struct settings *settings, struct elan_hosts **ret_hosts);
+struct elan_hosts *elan3_hosts_read(struct settings *settings);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/driver/common/number.h"
 #include "lanes/driver/elan3/lines.h"
 
@@ -34,7 +35,7 @@ static int list_read(const struct lines *lines, const char *word,
 		     struct fairlead_error *ret_error)
 {
 	struct fairlead_error error = { 0 };
-	int result = hostlist_parse(word, ret_list, &error);
+	int result = memory_check(hostlist_parse(word, ret_list, &error));
 
 	return result == 0 ? 0
 			   : error_set(ret_error, result, "line %u: %s",
@@ -95,12 +96,11 @@ int elanhosts_parse(const char *text, size_t size,
 		    struct elan_hosts **ret_hosts,
 		    struct fairlead_error *ret_error)
 {
-	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts = NULL;
+	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts =
+		elan_hosts_create();
 	struct lines lines;
-	int result = elan_hosts_create(&hosts);
+	int result;
 
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
 	if (size > ELAN_HOSTS_FILE_MAX)
 		return error_set(ret_error, -E2BIG,
 				 "the file has more than %d bytes",

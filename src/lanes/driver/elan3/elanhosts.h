@@ -17,7 +17,7 @@
 
 /*
  * -EINVAL with a text, "line 3: ...", also for what elan_hosts_add refuses;
- * -E2BIG: over a maximum; -ENOMEM.
+ * -E2BIG: over a maximum.
  */
 int elanhosts_parse(const char *text, size_t size,
 		    struct elan_hosts **ret_hosts,

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/driver/common/number.h"
 #include "lanes/driver/elan3/lines.h"
 
@@ -57,9 +58,7 @@ static int seen_add(struct parse *parse, const char *node, const char *name,
 		return fail(parse, -E2BIG,
 			    "is one attribute too many of all nodes together",
 			    name, ret_error);
-	seen = calloc(1, sizeof(*seen) + size + 1);
-	if (!seen)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	seen = memory_alloc(sizeof(*seen) + size + 1);
 	memcpy(seen->key, node, node_size);
 	seen->key[node_size] = ' ';
 	memcpy(seen->key + node_size + 1, name, name_size);
@@ -72,10 +71,8 @@ static int seen_add(struct parse *parse, const char *node, const char *name,
 				 parse->lines.number, node, name);
 	}
 	HASH_ADD_KEYPTR(hh, parse->seen, seen->key, size, seen);
-	if (!hash_was_added(seen)) {
-		free(seen);
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
+	if (!hash_was_added(seen))
+		memory_end();
 	return 0;
 }
 
@@ -179,7 +176,7 @@ static int line_take(struct parse *parse, struct fairlead_error *ret_error)
 			    "stands behind the attributes, which have no "
 			    "blanks between them",
 			    words[2], ret_error);
-	result = hostlist_parse(words[0], &nodes, &error);
+	result = memory_check(hostlist_parse(words[0], &nodes, &error));
 	if (result < 0)
 		return error_set(ret_error, result, "line %u: %s",
 				 parse->lines.number, error.text);
@@ -262,14 +259,11 @@ int genders_hosts(const char *text, size_t size, const char *attribute,
 		  struct elan_hosts **ret_hosts,
 		  struct fairlead_error *ret_error)
 {
-	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts = NULL;
-	struct wanted wanted = { .attribute = attribute };
-	int result = elan_hosts_create(&hosts);
+	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts =
+		elan_hosts_create();
+	struct wanted wanted = { .attribute = attribute, .hosts = hosts };
+	int result = genders_parse(text, size, take_id, &wanted, ret_error);
 
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
-	wanted.hosts = hosts;
-	result = genders_parse(text, size, take_id, &wanted, ret_error);
 	if (result == 0)
 		*ret_hosts = take_ptr(hosts);
 	return result;

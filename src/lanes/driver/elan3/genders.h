@@ -34,7 +34,7 @@ struct genders_attribute {
 /*
  * Read a file's text and call fn for each attribute of each node, in the order
  * of the file; an error of fn ends it and is returned. -EINVAL with a text,
- * "line 3: ..."; -E2BIG: over a maximum; -ENOMEM.
+ * "line 3: ..."; -E2BIG: over a maximum.
  */
 int genders_parse(const char *text, size_t size,
 		  int (*fn)(void *arg,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "elan/capability.h"
 
 #define BAD_NODES_MAX 64 /* named in an error */
@@ -30,9 +31,7 @@ static int strange_refuse(const struct elan_hosts *hosts,
 			names[named++] = nodes[i];
 		strange++;
 	}
-	list = hostlist_format(names, named);
-	if (!list)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	list = memory_have(hostlist_format(names, named));
 	return error_set(ret_error, -EINVAL, "%zu node%s without an ElanID: %s",
 			 strange, strange == 1 ? "" : "s", list);
 }
@@ -49,13 +48,11 @@ static int twice_check(const struct elan_hosts *hosts, const char *const *nodes,
 		       const uint32_t *ids, size_t count,
 		       struct fairlead_error *ret_error)
 {
-	_auto_(freep) uint32_t *sorted = calloc(count, sizeof(*sorted));
+	_auto_(freep) uint32_t *sorted =
+		memory_copy(ids, count * sizeof(*sorted));
 	const char *names[2] = { NULL };
 	size_t at = 1, found = 0;
 
-	if (!sorted)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	memcpy(sorted, ids, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), by_id);
 	while (at < count && sorted[at] != sorted[at - 1])
 		at++;
@@ -77,13 +74,11 @@ int elan3_geometry_make(const struct elan_hosts *hosts,
 	struct elan3_geometry geometry = { .count = count,
 					   .tasks = tasks,
 					   .low = UINT32_MAX };
-	_auto_(freep) uint32_t *ids = calloc(count, sizeof(*ids));
+	_auto_(freep) uint32_t *ids = memory_array(count, sizeof(*ids));
 	int result;
 
 	if (count == 0)
 		return error_set(ret_error, -EINVAL, "the job has no nodes");
-	if (!ids)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < count; i++) {
 		int id = elan_hosts_find(hosts, nodes[i]);
 

@@ -27,7 +27,7 @@ struct elan3_geometry {
 
 /*
  * -EINVAL with a text that names the nodes: they are not in the table, or two
- * of them have one ElanID; -ENOMEM.
+ * of them have one ElanID.
  */
 int elan3_geometry_make(const struct elan_hosts *hosts,
 			const char *const *nodes, const uint32_t *tasks,

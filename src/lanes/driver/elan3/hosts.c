@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 struct host {
 	uint32_t id;
@@ -17,14 +18,9 @@ struct elan_hosts {
 	const struct host *by_id[ELAN_HOST_KINDS][ELAN_ID_MAX + 1];
 };
 
-int elan_hosts_create(struct elan_hosts **ret_hosts)
+struct elan_hosts *elan_hosts_create(void)
 {
-	struct elan_hosts *hosts = calloc(1, sizeof(*hosts));
-
-	if (!hosts)
-		return -ENOMEM;
-	*ret_hosts = hosts;
-	return 0;
+	return memory_alloc(sizeof(struct elan_hosts));
 }
 
 void elan_hosts_destroy(struct elan_hosts *hosts)
@@ -84,16 +80,12 @@ int elan_hosts_add(struct elan_hosts *hosts, const char *name,
 
 	if (result < 0)
 		return result;
-	host = calloc(1, sizeof(*host) + size + 1);
-	if (!host)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	host = memory_alloc(sizeof(*host) + size + 1);
 	host->id = id;
 	memcpy(host->name, name, size + 1);
 	HASH_ADD_KEYPTR(hh, hosts->by_name, host->name, size, host);
-	if (!hash_was_added(host)) {
-		free(host);
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
+	if (!hash_was_added(host))
+		memory_end();
 	hosts->by_id[kind][id] = host;
 	return 0;
 }

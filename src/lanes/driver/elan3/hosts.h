@@ -25,14 +25,14 @@ enum elan_host_kind {
 
 struct elan_hosts;
 
-/* An empty table; -ENOMEM. */
-int elan_hosts_create(struct elan_hosts **ret_hosts);
+/* An empty table. */
+struct elan_hosts *elan_hosts_create(void);
 void elan_hosts_destroy(struct elan_hosts *hosts); /* NULL allowed */
 DEFINE_AUTO(struct elan_hosts, elan_hosts_destroy)
 
 /*
  * Add a name. -EINVAL with a text: an id over ELAN_ID_MAX, a name that is
- * there, an id that has another name of that kind; -E2BIG; -ENOMEM.
+ * there, an id that has another name of that kind; -E2BIG.
  */
 int elan_hosts_add(struct elan_hosts *hosts, const char *name,
 		   enum elan_host_kind kind, uint32_t id,

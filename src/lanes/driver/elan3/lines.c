@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 void lines_begin(struct lines *lines, const char *text, size_t size)
 {
 	*lines = (struct lines){ .text = text, .left = size };
@@ -47,9 +49,7 @@ int lines_next(struct lines *lines, struct fairlead_error *ret_error)
 	lines->number++;
 	end = memchr(lines->text, '\n', lines->left);
 	size = end ? (size_t)(end - lines->text) : lines->left;
-	lines->line = strndup(lines->text, size);
-	if (!lines->line)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	lines->line = memory_have(strndup(lines->text, size));
 	if (strlen(lines->line) < size)
 		return error_set(ret_error, -EINVAL, "line %u: has a zero byte",
 				 lines->number);

@@ -26,6 +26,6 @@ void lines_begin(struct lines *lines, const char *text, size_t size);
 void lines_end(struct lines *lines);
 /*
  * The next line: 1, or 0 at the end. -EINVAL with a text that names the line:
- * it has a zero, or more than LINES_WORDS_MAX words; -ENOMEM.
+ * it has a zero, or more than LINES_WORDS_MAX words.
  */
 int lines_next(struct lines *lines, struct fairlead_error *ret_error);

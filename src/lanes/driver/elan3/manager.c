@@ -25,6 +25,7 @@
 
 #include "base/hostlist.h"
 #include "base/json_text.h"
+#include "base/memory.h"
 #include "lanes/driver/elan3/elanhosts.h"
 #include "lanes/driver/elan3/genders.h"
 #include "lanes/driver/elan3/geometry.h"
@@ -86,12 +87,13 @@ static void destroy_statep(struct manager_state **state)
 
 /* --- settings --- */
 
-int elan3_hosts_read(struct settings *settings, struct elan_hosts **ret_hosts)
+struct elan_hosts *elan3_hosts_read(struct settings *settings)
 {
 	const struct fairlead_setting *genders =
 		settings_find(settings, "genders");
 	const struct fairlead_setting *file =
 		settings_find(settings, "elanhosts");
+	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts = NULL;
 	const char *attribute = "elanid";
 	struct fairlead_error error = { 0 };
 	int result;
@@ -99,30 +101,28 @@ int elan3_hosts_read(struct settings *settings, struct elan_hosts **ret_hosts)
 	settings_text(settings, "genders_attribute", &attribute);
 	if (genders && file) {
 		settings_fail(settings, file, "'genders' is set as well");
-		return 0;
+		return NULL;
 	}
 	if (!genders && !file) {
 		error_add(&settings->error, -EINVAL,
 			  "'genders' or 'elanhosts' has to be set, for the "
 			  "ElanIDs of the nodes");
-		return 0;
+		return NULL;
 	}
 	if (genders)
 		file = genders;
 	if (!file->content)
-		return 0;
+		return NULL;
 	result = genders ? genders_hosts(file->content, file->content_size,
-					 attribute, ret_hosts, &error)
+					 attribute, &hosts, &error)
 			 : elanhosts_parse(file->content, file->content_size,
-					   ret_hosts, &error);
-	if (result == -ENOMEM)
-		return result;
+					   &hosts, &error);
 	if (result < 0)
 		settings_fail(settings, file, "%s: %s", file->value,
 			      error.text);
-	else if (elan_hosts_count(*ret_hosts) == 0)
+	else if (elan_hosts_count(hosts) == 0)
 		settings_fail(settings, file, "%s has no ElanIDs", file->value);
-	return 0;
+	return take_ptr(hosts);
 }
 
 static uint32_t longest_of(const struct idset *set)
@@ -142,26 +142,19 @@ static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
 	_auto_(destroy_statep) struct manager_state *state =
-		calloc(1, sizeof(*state));
+		memory_alloc(sizeof(*state));
 	struct settings settings;
 	int result;
 
-	if (!state)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	settings_begin(&settings, list, count, elan3_settings);
-	result = elan3_hosts_read(&settings, &state->hosts);
-	if (result == 0)
-		result = elan3_policy_read(&state->policy, &settings);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	state->hosts = elan3_hosts_read(&settings);
+	elan3_policy_read(&state->policy, &settings);
 	result = settings_finish(&settings, ret_error);
 	if (result < 0)
 		return result;
 	state->longest = longest_of(state->policy.contexts);
-	state->contexts = idset_format(state->policy.contexts);
-	state->programs = idset_format(state->policy.programs);
-	if (!state->contexts || !state->programs)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	state->contexts = memory_have(idset_format(state->policy.contexts));
+	state->programs = memory_have(idset_format(state->policy.programs));
 	*ret_state = take_ptr(state);
 	return 0;
 }
@@ -218,9 +211,7 @@ static int down_check(const struct manager_state *state,
 	}
 	if (down == 0)
 		return 0;
-	text = hostlist_format(names, named);
-	if (!text)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	text = memory_have(hostlist_format(names, named));
 	return error_set(ret_error, -EHOSTDOWN,
 			 "%zu node%s reported down on the Elan: %s", down,
 			 down == 1 ? "" : "s", text);
@@ -346,7 +337,6 @@ static int describe(void *data, const struct fairlead_lane *lane,
 		    char **ret_context)
 {
 	struct json_text context = { 0 };
-	char *text;
 
 	json_text_begin(&context);
 	json_text_object(&context, "reservation");
@@ -360,10 +350,7 @@ static int describe(void *data, const struct fairlead_lane *lane,
 	if (lane->id_count == 0)
 		json_text_string(&context, "empty-reason", reason);
 	json_text_end(&context);
-	text = json_text_take(&context);
-	if (!text)
-		return -ENOMEM;
-	*ret_context = text;
+	*ret_context = memory_have(json_text_take(&context));
 	*ret_event_name = ELAN3_NAME;
 	return 0;
 }
@@ -407,15 +394,14 @@ static int assemble(void *data, const struct fairlead_lane *lane,
 		    struct fairlead_error *ret_error)
 {
 	const struct manager_state *state = data;
-	_auto_(freep) struct route *routes = calloc(count, sizeof(*routes));
+	_auto_(freep) struct route *routes =
+		memory_array(count, sizeof(*routes));
 	struct writer writer = { .limit = FAIRLEAD_MEMBERS_MAX };
 	struct elan3_request asked;
 	size_t found = 0;
 	int result = elan3_request_parse(lane->options, ELAN3_RAILS_MAX, &asked,
 					 ret_error);
 
-	if (!routes)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < count && result == 0; i++) {
 		struct elan3_place place;
 
@@ -430,28 +416,24 @@ static int assemble(void *data, const struct fairlead_lane *lane,
 	qsort(routes, found, sizeof(*routes), by_node);
 	for (size_t i = 0; i < found; i++)
 		route_encode(&routes[i], &writer);
-	result = writer.result;
 	*ret_bytes = NULL;
 	*ret_size = 0;
-	if (result == 0 && found > 0)
-		*ret_bytes = writer_take(&writer, ret_size);
-	writer_fini(&writer);
-	return result < 0 ? error_set(ret_error, result, "out of memory") : 0;
+	if (found > 0)
+		*ret_bytes = memory_have(writer_take(&writer, ret_size));
+	return 0;
 }
 
 /* --- secrets --- */
 
-static int caps_make(const struct fairlead_pack *pack,
-		     const struct elan3_geometry *geometry,
-		     const struct elan3_request *asked,
-		     struct elan3_reply *reply)
+static void caps_make(const struct fairlead_pack *pack,
+		      const struct elan3_geometry *geometry,
+		      const struct elan3_request *asked,
+		      struct elan3_reply *reply)
 {
 	const uint32_t *ids = pack->lane->ids;
 
 	reply->program = ids[ELAN3_ID_PROGRAM];
-	reply->caps = calloc(asked->set_count, sizeof(*reply->caps));
-	if (!reply->caps)
-		return -ENOMEM;
+	reply->caps = memory_array(asked->set_count, sizeof(*reply->caps));
 	reply->cap_count = asked->set_count;
 	for (uint32_t i = 0; i < asked->set_count; i++)
 		elan3_capability_make(geometry, ids[ELAN3_ID_FIRST],
@@ -459,7 +441,6 @@ static int caps_make(const struct fairlead_pack *pack,
 				      asked->sets[i],
 				      pack->secret + i * ELAN3_KEY_SIZE,
 				      &reply->caps[i]);
-	return 0;
 }
 
 static int reply_make(const struct fairlead_pack *pack,
@@ -486,13 +467,10 @@ static int reply_make(const struct fairlead_pack *pack,
 	if (result < 0)
 		return result;
 	/* All of it at once: what grows leaves copies behind. */
-	writer.data = malloc(ELAN3_REPLY_MAX);
-	if (!writer.data)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	writer.data = memory_alloc(ELAN3_REPLY_MAX);
 	writer.capacity = ELAN3_REPLY_MAX;
-	result = caps_make(pack, geometry, asked, &reply);
-	if (result == 0)
-		result = elan3_reply_encode(&reply, &writer);
+	caps_make(pack, geometry, asked, &reply);
+	result = elan3_reply_encode(&reply, &writer);
 	elan3_reply_fini(&reply);
 	if (result == 0)
 		*ret_bytes = writer_take(&writer, ret_size);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/driver/common/settings.h"
 #include "lanes/driver/elan3/hosts.h"
 #include "lanes/driver/elan3/place.h"
@@ -79,9 +80,7 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	struct settings settings;
 	int result;
 
-	node = calloc(1, sizeof(*node));
-	if (!node)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	node = memory_alloc(sizeof(*node));
 	node->rail_count = 1;
 	settings_begin(&settings, list, count, elan3_settings);
 	settings_text(&settings, "rms_directory", &dir);
@@ -92,16 +91,12 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 		settings_fail(&settings,
 			      settings_find(&settings, "rms_directory"),
 			      "'%s' is not an absolute path", dir);
-	result = elan3_hosts_read(&settings, &hosts);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	hosts = elan3_hosts_read(&settings);
 	result = settings_finish(&settings, ret_error);
 	if (result < 0)
 		return result;
 	place_find(node, hosts, host);
-	node->dir = strdup(dir);
-	if (!node->dir)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	node->dir = memory_text(dir);
 	*ret_state = take_ptr(node);
 	return 0;
 }

@@ -33,20 +33,20 @@ void elan3_rails_format(uint32_t rails, char text[ELAN3_RAILS_TEXT_MAX]);
 /*
  * The error of a call of fairlead-rms, after what could not be done, for a
  * person: what is to be done where it does not run or is of another version.
- * -ENOMEM stays, everything else is -EIO.
+ * -EACCES and -ENOMEM (it has no room) stay, everything else is -EIO.
  */
 int elan3_fail(const struct elan3_node *node, int result,
 	       struct fairlead_error *ret_error, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* -EIO, -ENOMEM with a text. */
+/* -EIO with a text. */
 int elan3_rails_read(const struct elan3_node *node,
 		     struct rms_client_rails *ret_rails,
 		     struct fairlead_error *ret_error);
 
 /*
  * The next deposit, from number 0 on: 1, or 0 after the last one. -EACCES where
- * the caller is not root, -EIO, -ENOMEM, with a text.
+ * the caller is not root, -EIO, with a text.
  */
 int elan3_deposit_next(const struct elan3_node *node,
 		       struct rms_client_deposit *deposit,
@@ -56,7 +56,7 @@ bool elan3_deposit_is_of(const struct rms_client_deposit *deposit,
 			 const struct fairlead_lane *lane);
 /*
  * Take one back, or see if it could be. Not there is 0. -EBUSY with a text that
- * names device, number, program, contexts and who holds it; -EIO, -ENOMEM.
+ * names device, number, program, contexts and who holds it; -EIO.
  */
 int elan3_deposit_take(const struct elan3_node *node,
 		       const struct rms_client_deposit *deposit,

@@ -6,61 +6,41 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "lanes/driver/elan3/hosts.h"
 
-#define PLACE_VERSION 2
-#define PLACE_BARE    1 /* without an adapter, as older ones are */
-#define ADDRESS_SIZE  16
-#define ADAPTER_SIZE  (1 + ADDRESS_SIZE + 2)
+#define PLACE_VERSION 1
 
-static_assert(2 + 3 * ELAN3_RAILS_MAX + ADAPTER_SIZE <= FAIRLEAD_PLACE_MAX,
+static_assert(2 + 3 * ELAN3_RAILS_MAX + ROUTE_SIZE <= FAIRLEAD_PLACE_MAX,
 	      "it fits");
 
 void elan3_place_encode(const struct elan3_place *place,
 			struct fairlead_place *ret_place)
 {
-	const struct route *adapter = &place->adapter;
-	uint8_t *at = ret_place->bytes;
+	struct writer writer = { 0 };
 
-	*at++ = adapter->family ? PLACE_VERSION : PLACE_BARE;
-	*at++ = (uint8_t)place->rail_count;
+	write_u8(&writer, PLACE_VERSION);
+	write_u8(&writer, (uint8_t)place->rail_count);
 	for (uint32_t i = 0; i < place->rail_count; i++) {
-		*at++ = (uint8_t)place->rails[i].port;
-		*at++ = (uint8_t)place->rails[i].id;
-		*at++ = (uint8_t)(place->rails[i].id >> 8);
+		write_u8(&writer, (uint8_t)place->rails[i].port);
+		write_u16(&writer, (uint16_t)place->rails[i].id);
 	}
-	if (adapter->family != 0) {
-		*at++ = adapter->family;
-		memcpy(at, adapter->address, ADDRESS_SIZE);
-		at += ADDRESS_SIZE;
-		*at++ = (uint8_t)adapter->port;
-		*at++ = (uint8_t)(adapter->port >> 8);
-	}
-	ret_place->size = (size_t)(at - ret_place->bytes);
+	route_encode(&place->adapter, &writer);
+	memory_check(writer.result);
+	memcpy(ret_place->bytes, writer.data, writer.size);
+	ret_place->size = writer.size;
+	writer_fini(&writer);
 }
 
-/* As it is in routes, so that it will be taken there. */
+/* As it is in routes, so that it will be taken there; or none. */
 static bool adapter_is_valid(const struct route *adapter)
 {
-	static const uint8_t none[ADDRESS_SIZE - 4];
+	static const uint8_t none[sizeof(adapter->address)];
 
-	return adapter->port != 0 &&
-	       (adapter->family == 6 ||
-		(adapter->family == 4 &&
-		 memcmp(adapter->address + 4, none, sizeof(none)) == 0));
-}
-
-static bool adapter_read(struct reader *reader, struct route *ret_adapter)
-{
-	struct route adapter = { .family = read_u8(reader) };
-	const uint8_t *address = read_bytes(reader, ADDRESS_SIZE);
-
-	adapter.port = read_u16(reader);
-	if (!address || reader->failed)
-		return false;
-	memcpy(adapter.address, address, ADDRESS_SIZE);
-	*ret_adapter = adapter;
-	return adapter_is_valid(&adapter);
+	return adapter->node == 0 &&
+	       (route_is_valid(adapter) ||
+		(adapter->family == 0 && adapter->port == 0 &&
+		 memcmp(adapter->address, none, sizeof(none)) == 0));
 }
 
 int elan3_place_decode(const struct fairlead_place *bytes,
@@ -68,9 +48,8 @@ int elan3_place_decode(const struct fairlead_place *bytes,
 {
 	struct reader reader = reader_of(bytes->bytes, bytes->size);
 	struct elan3_place place = { 0 };
-	uint8_t version = read_u8(&reader);
 
-	if (version != PLACE_VERSION && version != PLACE_BARE)
+	if (read_u8(&reader) != PLACE_VERSION)
 		return -EBADMSG;
 	place.rail_count = read_u8(&reader);
 	if (place.rail_count > ELAN3_RAILS_MAX)
@@ -85,9 +64,8 @@ int elan3_place_decode(const struct fairlead_place *bytes,
 		    (port == ELAN3_PORT_ABSENT && place.rails[i].id != 0))
 			return -EBADMSG;
 	}
-	if (version == PLACE_VERSION && !adapter_read(&reader, &place.adapter))
-		return -EBADMSG;
-	if (!reader_is_done(&reader))
+	route_read(&reader, &place.adapter);
+	if (!reader_is_done(&reader) || !adapter_is_valid(&place.adapter))
 		return -EBADMSG;
 	*ret_place = place;
 	return 0;

@@ -4,7 +4,7 @@
  * network, and whether its port is up. The node half tells it as its place;
  * the manager half compares it with the files. From nodes, and not trusted.
  *
- *	u8 1, u8 n, n times {u8 state, u16 ElanID}
+ *	u8 1, u8 n, n times {u8 state, u16 ElanID}, the adapter (elan/route.h)
  *
  * by rail, little endian. Pure.
  */

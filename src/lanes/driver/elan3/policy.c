@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+
 #include "lanes/driver/common/number.h"
 #include "lanes/driver/common/options.h"
 #include "lanes/driver/elan3/hosts.h"
@@ -19,10 +21,10 @@ void elan3_policy_fini(struct elan3_policy *policy)
 	*policy = (struct elan3_policy){ 0 };
 }
 
-/* An id set within a range; `otherwise` where the site has none. -ENOMEM. */
-static int set_read(struct settings *settings, const char *name,
-		    const char *otherwise, uint32_t first, uint32_t limit,
-		    struct idset **ret_set)
+/* An id set within a range; `otherwise` where the site has none. */
+static void set_read(struct settings *settings, const char *name,
+		     const char *otherwise, uint32_t first, uint32_t limit,
+		     struct idset **ret_set)
 {
 	const struct fairlead_setting *setting = settings_find(settings, name);
 	_auto_(idset_destroyp) struct idset *set = NULL;
@@ -30,8 +32,7 @@ static int set_read(struct settings *settings, const char *name,
 	int result = idset_parse(setting ? setting->value : otherwise, limit,
 				 &set, &error);
 
-	if (result == -ENOMEM)
-		return result;
+	memory_check(result);
 	if (result == 0 && idset_count(set) > 0 && idset_next(set, 0) < first)
 		error_set(&error, -EINVAL, "has %u, which is below %u",
 			  idset_next(set, 0), first);
@@ -41,10 +42,9 @@ static int set_read(struct settings *settings, const char *name,
 		settings_fail(settings, setting, "%s", error.text);
 	else
 		*ret_set = take_ptr(set);
-	return 0;
 }
 
-/* One word "RAIL:ELANIDS". -EINVAL, -ENOMEM. */
+/* One word "RAIL:ELANIDS". -EINVAL. */
 static int ports_add(struct elan3_policy *policy, char *word)
 {
 	_auto_(idset_destroyp) struct idset *ports = NULL;
@@ -55,7 +55,7 @@ static int ports_add(struct elan3_policy *policy, char *word)
 	strsep(&ids, ":");
 	if (!ids || !number_parse(word, 0, ELAN3_RAILS_MAX - 1, &rail))
 		return -EINVAL;
-	result = idset_parse(ids, ELAN_ID_MAX + 1, &ports, NULL);
+	result = memory_check(idset_parse(ids, ELAN_ID_MAX + 1, &ports, NULL));
 	if (result < 0)
 		return result;
 	if (policy->down_ports[rail])
@@ -65,7 +65,7 @@ static int ports_add(struct elan3_policy *policy, char *word)
 	return 0;
 }
 
-static int ports_read(struct elan3_policy *policy, struct settings *settings)
+static void ports_read(struct elan3_policy *policy, struct settings *settings)
 {
 	const struct fairlead_setting *setting =
 		settings_find(settings, "down_ports");
@@ -73,43 +73,30 @@ static int ports_read(struct elan3_policy *policy, struct settings *settings)
 	char *rest, *word;
 
 	if (!setting)
-		return 0;
-	text = strdup(setting->value);
-	if (!text)
-		return -ENOMEM;
+		return;
+	text = memory_text(setting->value);
 	rest = text;
 	while ((word = strsep(&rest, " \t")) != NULL) {
-		int result = *word == 0 ? 0 : ports_add(policy, word);
-
-		if (result == -ENOMEM)
-			return result;
-		if (result < 0)
+		if (*word != 0 && ports_add(policy, word) < 0)
 			settings_fail(settings, setting,
 				      "'%.80s' is not RAIL:ELANIDS, as 1:3-5",
 				      word);
 	}
-	return 0;
 }
 
-int elan3_policy_read(struct elan3_policy *policy, struct settings *settings)
+void elan3_policy_read(struct elan3_policy *policy, struct settings *settings)
 {
-	int result;
-
 	*policy = (struct elan3_policy){ .rail_count = 1,
 					 .is_reserve_fatal = true };
 	settings_number(settings, "rails", 1, ELAN3_RAILS_MAX,
 			&policy->rail_count);
 	settings_bool(settings, "reserve_fatal", &policy->is_reserve_fatal);
-	result = set_read(settings, "contexts", ELAN3_CONTEXTS,
-			  ELAN3_CONTEXT_FIRST, ELAN3_CONTEXT_LIMIT,
-			  &policy->contexts);
-	if (result == 0)
-		result = set_read(settings, "programs", ELAN3_PROGRAMS, 1,
-				  ELAN3_PROGRAM_LIMIT, &policy->programs);
-	if (result == 0)
-		result = set_read(settings, "down", "", 0, ELAN_ID_MAX + 1,
-				  &policy->down);
-	return result == 0 ? ports_read(policy, settings) : result;
+	set_read(settings, "contexts", ELAN3_CONTEXTS, ELAN3_CONTEXT_FIRST,
+		 ELAN3_CONTEXT_LIMIT, &policy->contexts);
+	set_read(settings, "programs", ELAN3_PROGRAMS, 1, ELAN3_PROGRAM_LIMIT,
+		 &policy->programs);
+	set_read(settings, "down", "", 0, ELAN_ID_MAX + 1, &policy->down);
+	ports_read(policy, settings);
 }
 
 bool elan3_policy_is_down(const struct elan3_policy *policy, uint32_t id,

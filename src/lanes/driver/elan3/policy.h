@@ -45,8 +45,8 @@ struct elan3_policy {
 	struct idset *down_ports[ELAN3_RAILS_MAX]; /* NULL: none of that rail */
 };
 
-/* What is wrong is added to settings. -ENOMEM. */
-int elan3_policy_read(struct elan3_policy *policy, struct settings *settings);
+/* What is wrong is added to settings. */
+void elan3_policy_read(struct elan3_policy *policy, struct settings *settings);
 void elan3_policy_fini(struct elan3_policy *policy);
 
 /* Is the node down, or its port on one of these rails? */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "elan/capability.h"
 
 int elan3_reply_encode(const struct elan3_reply *reply, struct writer *writer)
@@ -105,9 +106,7 @@ int elan3_reply_decode(const void *bytes, size_t size,
 				 "the reply has %u capabilities, and 1 to %d "
 				 "can be",
 				 reply.cap_count, ELAN3_CAPS_MAX);
-	reply.caps = calloc(reply.cap_count, sizeof(*reply.caps));
-	if (!reply.caps)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	reply.caps = memory_array(reply.cap_count, sizeof(*reply.caps));
 	result = caps_read(&reader, &reply, ret_error);
 	if (result < 0)
 		elan3_reply_fini(&reply);

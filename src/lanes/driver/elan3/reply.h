@@ -33,7 +33,7 @@ struct elan3_reply {
 int elan3_reply_encode(const struct elan3_reply *reply, struct writer *writer);
 /*
  * -EBADMSG with a text: it is cut or too long, has another magic, a program or
- * a capability that cannot be, or two that overlap; -ENOMEM.
+ * a capability that cannot be, or two that overlap.
  */
 int elan3_reply_decode(const void *bytes, size_t size,
 		       struct elan3_reply *ret_reply,

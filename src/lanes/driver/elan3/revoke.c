@@ -14,18 +14,6 @@
 
 #include "elan/capability.h"
 
-/* -EBUSY wins, since it names what has to be ended. */
-static void join(struct fairlead_error *all, const struct fairlead_error *one)
-{
-	struct fairlead_error before = *all;
-
-	if (before.code == 0)
-		*all = *one;
-	else
-		error_set(all, one->code == -EBUSY ? -EBUSY : before.code,
-			  "%s; %s", before.text, one->text);
-}
-
 int elan3_revoke(void *state, const struct fairlead_lane *lane,
 		 const struct fairlead_record *record, bool is_dry_run,
 		 struct fairlead_warnings *warnings,
@@ -43,14 +31,14 @@ int elan3_revoke(void *state, const struct fairlead_lane *lane,
 			continue;
 		elan3_rails_format(deposit.cap.cap_railmask, rails);
 		if (elan3_deposit_take(node, &deposit, is_dry_run, &error) < 0)
-			join(&all, &error);
+			errors_join(&all, &error);
 		else if (is_dry_run)
 			warnings_add(warnings,
 				     "%s: would take back capability %u", rails,
 				     (uint32_t)deposit.number);
 	}
 	if (result < 0)
-		join(&all, &error);
+		errors_join(&all, &error);
 	if (all.code < 0)
 		*ret_error = all;
 	return all.code;

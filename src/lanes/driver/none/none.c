@@ -9,8 +9,7 @@
  */
 #include "lanes/driver/none/none.h"
 
-#include <string.h>
-
+#include "base/memory.h"
 #include "lanes/driver/common/options.h"
 #include "lanes/driver/common/settings.h"
 
@@ -64,12 +63,8 @@ static int describe(void *state, const struct fairlead_lane *lane,
 		    const char *reason, const char **ret_event_name,
 		    char **ret_context)
 {
-	char *context = strdup("{\"reservation\":{}}");
-
-	if (!context)
-		return -ENOMEM;
 	*ret_event_name = none_driver.name;
-	*ret_context = context;
+	*ret_context = memory_text("{\"reservation\":{}}");
 	return 0;
 }
 

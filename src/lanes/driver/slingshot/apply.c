@@ -288,11 +288,8 @@ int slingshot_apply(void *state, const struct fairlead_lane *lane,
 	for (uint32_t i = 0; result == 0 && i < list.count; i++)
 		result = make_on(node, &list.infos[i], &wanted, is_dry_run,
 				 &made, warnings, ret_error);
-	if (result == 0 && !is_dry_run) {
-		result = slingshot_record_encode(&made, ret_record);
-		if (result < 0)
-			error_set(ret_error, result, "out of memory");
-	}
+	if (result == 0 && !is_dry_run)
+		slingshot_record_encode(&made, ret_record);
 	for (uint32_t i = 0; result < 0 && i < made.count; i++)
 		undo_one(node, &list, &made.list[i], &wanted, ret_error);
 	return result;

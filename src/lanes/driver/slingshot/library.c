@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 
+#include "base/memory.h"
 #include "lanes/driver/common/trusted_path.h"
 
 static void find_functions(struct cxi_library *library, const char **missing)
@@ -40,9 +41,7 @@ int cxi_library_open(const char *path, bool may_be_emulated,
 				      &resolved, ret_error);
 	if (result < 0)
 		return result;
-	library = calloc(1, sizeof(*library));
-	if (!library)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	library = memory_alloc(sizeof(*library));
 	library->handle = dlopen(resolved, RTLD_NOW | RTLD_LOCAL);
 	if (!library->handle)
 		return error_set(ret_error, -ELIBBAD, "library: %s", dlerror());

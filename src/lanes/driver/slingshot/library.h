@@ -48,7 +48,7 @@ struct cxi_library {
  *
  * -ENOENT: no such file; -EPERM: the path is not safe, or the library is the
  * software NIC's and may not be; -ELIBBAD: it cannot be loaded or lacks
- * functions, which the text names; -ENOMEM.
+ * functions, which the text names.
  */
 int cxi_library_open(const char *path, bool may_be_emulated,
 		     struct cxi_library **ret_library,

@@ -17,6 +17,7 @@
  */
 #include "lanes/driver/slingshot/limits.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -29,8 +30,9 @@ static uint32_t most(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-void slingshot_totals(const struct cxil_devinfo *info,
-		      uint32_t ret_totals[CXI_RSRC_TYPE_MAX])
+/* In the order of the types. */
+static void read_totals(const struct cxil_devinfo *info,
+			uint32_t ret_totals[CXI_RSRC_TYPE_MAX])
 {
 	ret_totals[CXI_RSRC_TYPE_PTE] = info->num_ptes;
 	ret_totals[CXI_RSRC_TYPE_TXQ] = info->num_txqs;
@@ -63,7 +65,7 @@ void slingshot_usage_count(const struct cxil_devinfo *info,
 {
 	struct slingshot_usage usage = { .tle_pools = 1 };
 
-	slingshot_totals(info, usage.total);
+	read_totals(info, usage.total);
 	for (size_t i = 0; i < count; i++) {
 		const struct cxi_svc_desc *service = &services[i];
 
@@ -83,22 +85,31 @@ void slingshot_usage_count(const struct cxil_devinfo *info,
 	*ret_usage = usage;
 }
 
-static void fall_short(struct slingshot_limits *limits, enum cxi_rsrc_type type,
-		       enum slingshot_shortage shortage,
-		       const struct slingshot_usage *usage, uint32_t wanted,
-		       uint32_t got)
+static uint32_t free_of(const struct slingshot_usage *usage,
+			enum cxi_rsrc_type type)
 {
-	uint32_t reserved = least(usage->reserved[type], usage->total[type]);
+	return usage->total[type] -
+	       least(usage->reserved[type], usage->total[type]);
+}
 
-	limits->shortfalls[limits->shortfall_count++] =
-		(struct slingshot_shortfall){
-			.type = type,
-			.shortage = shortage,
-			.wanted = wanted,
-			.got = got,
-			.free = usage->total[type] - reserved,
-			.total = usage->total[type],
-		};
+/* Note that less is reserved than was wanted; why: a format of what there is. */
+__attribute__((format(printf, 5, 6))) static uint32_t fall_short(
+	struct slingshot_limits *limits, enum cxi_rsrc_type type,
+	uint32_t wanted, uint32_t got, const char *why, ...)
+{
+	struct slingshot_shortfall *shortfall =
+		&limits->shortfalls[limits->shortfall_count++];
+	va_list args;
+
+	*shortfall = (struct slingshot_shortfall){
+		.type = type,
+		.wanted = wanted,
+		.got = got,
+	};
+	va_start(args, why);
+	vsnprintf(shortfall->why, sizeof(shortfall->why), why, args);
+	va_end(args);
+	return got;
 }
 
 /* What of `wanted` can be set aside; notes a shortfall. */
@@ -106,25 +117,22 @@ static uint32_t scale(struct slingshot_limits *limits, enum cxi_rsrc_type type,
 		      const struct slingshot_usage *usage, uint32_t wanted)
 {
 	uint32_t total = usage->total[type];
-	uint32_t free = total - least(usage->reserved[type], total);
-	uint32_t got = least(wanted, free);
+	uint32_t free = free_of(usage, type);
 
-	if (got < wanted)
-		fall_short(limits, type,
-			   got == total ? SLINGSHOT_SHORT_TOTAL
-					: SLINGSHOT_SHORT_FREE,
-			   usage, wanted, got);
-	return got;
+	if (wanted <= free)
+		return wanted;
+	return free == total ? fall_short(limits, type, wanted, free,
+					  "the device has %u", total)
+			     : fall_short(limits, type, wanted, free,
+					  "%u of %u are free", free, total);
 }
 
 static uint32_t scale_les(struct slingshot_limits *limits,
 			  const struct slingshot_usage *usage, uint32_t wanted)
 {
-	if (wanted > 0 && usage->le_pools >= CXI_LE_POOLS) {
-		fall_short(limits, CXI_RSRC_TYPE_LE, SLINGSHOT_SHORT_POOL,
-			   usage, wanted, 0);
-		return 0;
-	}
+	if (wanted > 0 && usage->le_pools >= CXI_LE_POOLS)
+		return fall_short(limits, CXI_RSRC_TYPE_LE, wanted, 0,
+				  "all %d pools are taken", CXI_LE_POOLS);
 	return scale(limits, CXI_RSRC_TYPE_LE, usage, wanted);
 }
 
@@ -132,21 +140,17 @@ static uint32_t scale_tles(struct slingshot_limits *limits,
 			   const struct slingshot_usage *usage, uint32_t wanted)
 {
 	enum cxi_rsrc_type type = CXI_RSRC_TYPE_TLE;
-	uint32_t total = usage->total[type];
-	uint32_t free = total - least(usage->reserved[type], total);
+	uint32_t free = free_of(usage, type);
 
 	if (wanted == 0)
 		return 0;
-	if (usage->tle_pools >= CXI_TLE_POOLS) {
-		fall_short(limits, type, SLINGSHOT_SHORT_POOL, usage, wanted,
-			   0);
-		return 0;
-	}
-	if (free < CXI_TLE_RES_MIN) {
-		fall_short(limits, type, SLINGSHOT_SHORT_MINIMUM, usage, wanted,
-			   0);
-		return 0;
-	}
+	if (usage->tle_pools >= CXI_TLE_POOLS)
+		return fall_short(limits, type, wanted, 0,
+				  "all %d pools are taken", CXI_TLE_POOLS);
+	if (free < CXI_TLE_RES_MIN)
+		return fall_short(limits, type, wanted, 0,
+				  "%u of %u are free, %d is the least", free,
+				  usage->total[type], CXI_TLE_RES_MIN);
 	return scale(limits, type, usage, wanted);
 }
 
@@ -188,28 +192,7 @@ uint32_t slingshot_lnis_per_rgid(uint32_t tasks, uint32_t nics)
 void slingshot_shortfall_format(const struct slingshot_shortfall *shortfall,
 				const char *device, char *text, size_t capacity)
 {
-	const char *name = slingshot_resource_name(shortfall->type);
-	char why[64];
-
-	switch (shortfall->shortage) {
-	case SLINGSHOT_SHORT_TOTAL:
-		snprintf(why, sizeof(why), "the device has %u",
-			 shortfall->total);
-		break;
-	case SLINGSHOT_SHORT_FREE:
-		snprintf(why, sizeof(why), "%u of %u are free", shortfall->free,
-			 shortfall->total);
-		break;
-	case SLINGSHOT_SHORT_MINIMUM:
-		snprintf(why, sizeof(why), "%u of %u are free, %d is the least",
-			 shortfall->free, shortfall->total, CXI_TLE_RES_MIN);
-		break;
-	case SLINGSHOT_SHORT_POOL:
-		snprintf(why, sizeof(why), "all %d pools are taken",
-			 shortfall->type == CXI_RSRC_TYPE_TLE ? CXI_TLE_POOLS
-							      : CXI_LE_POOLS);
-		break;
-	}
 	snprintf(text, capacity, "%s: wanted %u %s, reserved %u (%s)", device,
-		 shortfall->wanted, name, shortfall->got, why);
+		 shortfall->wanted, slingshot_resource_name(shortfall->type),
+		 shortfall->got, shortfall->why);
 }

@@ -31,21 +31,12 @@ struct slingshot_usage {
 	uint32_t receive_entries; /* taken, of CXI_RECEIVE_ENTRIES */
 };
 
-/* Why less was set aside than was asked for. */
-enum slingshot_shortage {
-	SLINGSHOT_SHORT_TOTAL,   /* the device does not have so many */
-	SLINGSHOT_SHORT_FREE,    /* others have set them aside */
-	SLINGSHOT_SHORT_MINIMUM, /* fewer free than the least that one can */
-	SLINGSHOT_SHORT_POOL,    /* no pool is left */
-};
-
+/* Less is set aside than was asked for. */
 struct slingshot_shortfall {
 	enum cxi_rsrc_type type;
-	enum slingshot_shortage shortage;
 	uint32_t wanted;
 	uint32_t got;
-	uint32_t free;
-	uint32_t total;
+	char why[64];
 };
 
 struct slingshot_limits {
@@ -53,10 +44,6 @@ struct slingshot_limits {
 	uint32_t shortfall_count;
 	struct slingshot_shortfall shortfalls[CXI_RSRC_TYPE_MAX];
 };
-
-/* The device's totals in the order of enum cxi_rsrc_type. */
-void slingshot_totals(const struct cxil_devinfo *info,
-		      uint32_t ret_totals[CXI_RSRC_TYPE_MAX]);
 
 /* Add up what the device's services hold. */
 void slingshot_usage_count(const struct cxil_devinfo *info,

@@ -18,6 +18,7 @@
  */
 #include "lanes/driver/slingshot/slingshot.h"
 
+#include "base/memory.h"
 #include "lanes/driver/common/vnis.h"
 #include "lanes/driver/slingshot/policy.h"
 
@@ -61,34 +62,28 @@ static const struct vnis our_vnis = {
 	.flaw = pool_flaw,
 };
 
-/* -ENOMEM; what is wrong with the setting itself is added to settings. */
-static int read_pool(struct settings *settings, char **ret_text)
+/* NULL: what is wrong with it is added to settings. */
+static char *read_pool(struct settings *settings)
 {
 	_auto_(idset_destroyp) struct idset *pool = NULL;
-	int result = vnis_read(&our_vnis, settings, &pool);
 
-	if (result < 0 || !pool)
-		return result;
-	*ret_text = idset_format(pool);
-	return *ret_text ? 0 : -ENOMEM;
+	memory_check(vnis_read(&our_vnis, settings, &pool));
+	return pool ? memory_have(idset_format(pool)) : NULL;
 }
 
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
 	_auto_(destroy_statep) struct manager_state *state =
-		calloc(1, sizeof(*state));
+		memory_alloc(sizeof(*state));
 	struct settings settings;
 	int result;
 
-	if (!state)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	state->default_vnis = 1;
 	state->is_reserve_fatal = true;
 	state->policy = slingshot_policy_default;
 	settings_begin(&settings, list, count, slingshot_settings);
-	if (read_pool(&settings, &state->vni_pool) < 0)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	state->vni_pool = read_pool(&settings);
 	settings_number(&settings, "default_vnis", 0, SLINGSHOT_VNIS_MAX,
 			&state->default_vnis);
 	settings_bool(&settings, "reserve_fatal", &state->is_reserve_fatal);
@@ -138,11 +133,9 @@ static int describe(void *data, const struct fairlead_lane *lane,
 		    const char *reason, const char **ret_event_name,
 		    char **ret_context)
 {
-	int result = vnis_describe(lane, reason, ret_context);
-
-	if (result == 0)
-		*ret_event_name = SLINGSHOT_EVENT;
-	return result;
+	memory_check(vnis_describe(lane, reason, ret_context));
+	*ret_event_name = SLINGSHOT_EVENT;
+	return 0;
 }
 
 const struct fairlead_manager_ops slingshot_manager_ops = {

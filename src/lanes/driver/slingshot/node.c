@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/common/settings.h"
 #include "lanes/driver/slingshot/limits.h"
 #include "lanes/driver/slingshot/slingshot.h"
@@ -51,9 +52,7 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	bool is_emulation = false;
 	int result;
 
-	node = calloc(1, sizeof(*node));
-	if (!node)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	node = memory_alloc(sizeof(*node));
 	node->requires_devices = true;
 	settings_begin(&settings, list, count, slingshot_settings);
 	settings_text(&settings, "library", &library);
@@ -67,9 +66,7 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	result = settings_finish(&settings, ret_error);
 	if (result < 0)
 		return result;
-	node->device_path = strdup(device_path);
-	if (!node->device_path)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	node->device_path = memory_text(device_path);
 	result = cxi_library_open(library, is_emulation, &node->library,
 				  ret_error);
 	if (result == 0)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/cleanup.h"
+#include "base/memory.h"
 
 #define RECORD_VERSION    1
 #define RECORD_HEAD_BYTES 2
@@ -18,12 +18,10 @@ _Static_assert(RECORD_HEAD_BYTES + SLINGSHOT_DEVICES_MAX * RECORD_ITEM_BYTES <=
 		       FAIRLEAD_RECORD_MAX,
 	       "a record holds every device");
 
-int slingshot_record_encode(const struct slingshot_services *services,
-			    struct fairlead_record *ret_record)
+void slingshot_record_encode(const struct slingshot_services *services,
+			     struct fairlead_record *ret_record)
 {
-	_auto_(freep) uint8_t *bytes = NULL;
 	struct writer writer = { 0 };
-	size_t size;
 
 	write_u8(&writer, RECORD_VERSION);
 	write_u8(&writer, (uint8_t)services->count);
@@ -32,12 +30,10 @@ int slingshot_record_encode(const struct slingshot_services *services,
 		write_u32(&writer, services->list[i].id);
 		write_u8(&writer, (uint8_t)services->list[i].tcs);
 	}
-	bytes = writer_take(&writer, &size);
-	if (!bytes)
-		return -ENOMEM;
-	memcpy(ret_record->bytes, bytes, size);
-	ret_record->size = size;
-	return 0;
+	memory_check(writer.result);
+	memcpy(ret_record->bytes, writer.data, writer.size);
+	ret_record->size = writer.size;
+	writer_fini(&writer);
 }
 
 int slingshot_record_decode(const struct fairlead_record *record,

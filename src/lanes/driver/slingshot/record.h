@@ -27,9 +27,8 @@ struct slingshot_services {
 	struct slingshot_service list[SLINGSHOT_DEVICES_MAX];
 };
 
-/* -ENOMEM. */
-int slingshot_record_encode(const struct slingshot_services *services,
-			    struct fairlead_record *ret_record);
+void slingshot_record_encode(const struct slingshot_services *services,
+			     struct fairlead_record *ret_record);
 /* A record of size 0 has no services. -EBADMSG with a text. */
 int slingshot_record_decode(const struct fairlead_record *record,
 			    struct slingshot_services *ret_services,

@@ -110,21 +110,6 @@ int node_try_destroy(const struct slingshot_node *node, const struct nic *nic,
 			 nic->name, desc->svc_id, vnis, holders);
 }
 
-/*
- * Join the errors of several services: -EBUSY wins, since it names what has
- * to be ended, before the first of the others.
- */
-static void join(struct fairlead_error *all, const struct fairlead_error *one)
-{
-	struct fairlead_error before = *all;
-
-	if (before.code == 0)
-		*all = *one;
-	else
-		error_set(all, one->code == -EBUSY ? -EBUSY : before.code,
-			  "%s; %s", before.text, one->text);
-}
-
 static void revoke_service(const struct slingshot_node *node,
 			   const struct nic *nic,
 			   const struct cxi_svc_desc *desc,
@@ -145,7 +130,7 @@ static void revoke_service(const struct slingshot_node *node,
 	}
 	if ((is_dry_run ? node_try_destroy
 			: node_destroy_service)(node, nic, desc, &error) < 0)
-		join(all, &error);
+		errors_join(all, &error);
 	else if (is_dry_run)
 		warnings_add(warnings, "%s: would destroy service %u",
 			     nic->name, desc->svc_id);
@@ -163,7 +148,7 @@ static void revoke_on(const struct slingshot_node *node,
 
 	if (result < 0) {
 		if (!nic_is_gone(node, info->dev_id, result))
-			join(all, &error);
+			errors_join(all, &error);
 		return;
 	}
 	for (uint32_t i = 0; i < nic.services->count; i++)

@@ -22,7 +22,7 @@ static int policy_of(const struct fairlead_setting *list, size_t count,
 	struct settings settings;
 
 	settings_begin(&settings, list, count, known);
-	assert_int_equal(elan3_policy_read(policy, &settings), 0);
+	elan3_policy_read(policy, &settings);
 	return settings_finish(&settings, error);
 }
 

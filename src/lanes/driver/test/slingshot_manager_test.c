@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/heap.h"
 
 static const struct fairlead_manager_ops *const ops = &slingshot_manager_ops;
 
@@ -197,26 +196,6 @@ static void an_empty_reservation_says_why(void **state)
 		       "\"empty-reason\":\"failed to reserve 1 \\\"VNI\\\"\"}");
 }
 
-static int configure(void *ctx)
-{
-	struct fairlead_error error;
-	void *data = NULL;
-	int result = CONFIGURE(&data, &error, { "vni_pool", "2000-3000", 1 });
-
-	ops->destroy(data);
-	return result;
-}
-
-static void no_memory_is_an_error(void **state)
-{
-	unsigned int n;
-	int result;
-
-	for (n = 1; sim_heap_fails(n, &result, configure, NULL); n++)
-		assert_int_equal(result, -ENOMEM);
-	assert_true(n > 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,7 +208,6 @@ int main(void)
 		cmocka_unit_test(the_site_s_limits_travel_in_the_options),
 		cmocka_unit_test(the_event_has_both_known_forms),
 		cmocka_unit_test(an_empty_reservation_says_why),
-		cmocka_unit_test(no_memory_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
