@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The whole model as JSON, for tests and for people. Names are those of the
- * vendor's tools where they have one. Running out of memory on the way makes
- * the whole dump NULL: json_pack() and the _new setters pass NULL on.
+ * vendor's tools where they have one.
  */
 #include "emu/cxi/core/model.h"
 
 #include <errno.h>
 #include <string.h>
 #include <utlist.h>
+
+#include "base/memory.h"
 
 static const char *const type_names[CXI_RSRC_TYPE_MAX] = {
 	[CXI_RSRC_TYPE_PTE] = "PTE", [CXI_RSRC_TYPE_TXQ] = "TXQ",
@@ -48,25 +49,16 @@ int softnic_type_parse(const char *text, enum cxi_rsrc_type *ret_type)
 	return -EINVAL;
 }
 
-/* Put a value that may be NULL for lack of memory; NULL spreads. */
-static void put(json_t **object, const char *key, json_t *value)
+static void put(json_t *object, const char *key, json_t *value)
 {
-	if (*object != NULL && json_object_set_new(*object, key, value) == 0)
-		return;
-	if (*object == NULL)
-		json_decref(value);
-	json_decref(*object);
-	*object = NULL;
+	if (json_object_set_new(object, key, value) < 0)
+		memory_end();
 }
 
-static void append(json_t **array, json_t *value)
+static void append(json_t *array, json_t *value)
 {
-	if (*array != NULL && json_array_append_new(*array, value) == 0)
-		return;
-	if (*array == NULL)
-		json_decref(value);
-	json_decref(*array);
-	*array = NULL;
+	if (json_array_append_new(array, value) < 0)
+		memory_end();
 }
 
 static json_t *dump_vnis(const struct service *service)
@@ -76,7 +68,7 @@ static json_t *dump_vnis(const struct service *service)
 	for (unsigned int i = 0;
 	     service->desc.restricted_vnis && i < service->desc.num_vld_vnis;
 	     i++)
-		append(&vnis, json_integer(service->desc.vnis[i]));
+		append(vnis, json_integer(service->desc.vnis[i]));
 	return vnis;
 }
 
@@ -99,9 +91,9 @@ static json_t *dump_members(const struct service *service)
 
 		if (member->type == CXI_SVC_MEMBER_IGNORE)
 			continue;
-		append(&members, json_pack("{s:s, s:I}", "type",
-					   member_names[member->type], "id",
-					   (json_int_t)member->svc_member.uid));
+		append(members, json_pack("{s:s, s:I}", "type",
+					  member_names[member->type], "id",
+					  (json_int_t)member->svc_member.uid));
 	}
 	return members;
 }
@@ -124,7 +116,7 @@ static json_t *dump_tcs(const struct service *service)
 
 	for (unsigned int i = 0; i < CXI_TC_MAX; i++) {
 		if (service->desc.tcs[i])
-			append(&tcs, json_string(tc_names[i]));
+			append(tcs, json_string(tc_names[i]));
 	}
 	return tcs;
 }
@@ -134,7 +126,7 @@ static json_t *dump_limits(const struct service *service)
 	json_t *limits = json_object();
 
 	for (unsigned int i = 0; i < CXI_RSRC_TYPE_MAX; i++)
-		put(&limits, type_names[i],
+		put(limits, type_names[i],
 		    json_pack("{s:i, s:i, s:i}", "max",
 			      service->desc.limits.type[i].max, "res",
 			      service->desc.limits.type[i].res, "in_use",
@@ -173,17 +165,17 @@ static json_t *dump_service(const struct nic *nic,
 		(int)service->lnis_per_rgid, "exclusive_cp",
 		service->exclusive_cp, "lni_count", (int)service->lni_count);
 
-	put(&object, "uid", dump_uid(service));
-	put(&object, "members", dump_members(service));
-	put(&object, "netns",
+	put(object, "uid", dump_uid(service));
+	put(object, "members", dump_members(service));
+	put(object, "netns",
 	    access->has_netns ? json_integer(access->netns) : json_null());
-	put(&object, "vnis", dump_vnis(service));
-	put(&object, "vni_range", dump_range(service));
-	put(&object, "tcs", dump_tcs(service));
-	put(&object, "limits", dump_limits(service));
-	put(&object, "tle_pool", dump_pool(service->tle_pool));
-	put(&object, "le_pool", dump_pool(service->le_pool));
-	put(&object, "busy_ms", dump_busy(nic, service));
+	put(object, "vnis", dump_vnis(service));
+	put(object, "vni_range", dump_range(service));
+	put(object, "tcs", dump_tcs(service));
+	put(object, "limits", dump_limits(service));
+	put(object, "tle_pool", dump_pool(service->tle_pool));
+	put(object, "le_pool", dump_pool(service->le_pool));
+	put(object, "busy_ms", dump_busy(nic, service));
 	return object;
 }
 
@@ -198,7 +190,7 @@ static json_t *dump_lni(const struct nic *nic, const struct lni *lni)
 			  lni->client == NULL);
 
 	if (lni->client == NULL)
-		put(&object, "cleanup_ms",
+		put(object, "cleanup_ms",
 		    json_integer((json_int_t)(lni->cleanup_end_ms -
 					      nic->softnic->now_ms)));
 	return object;
@@ -210,7 +202,7 @@ static json_t *dump_pools(uint32_t pools, int count)
 
 	for (int id = 0; id < count; id++) {
 		if (pools & 1u << id)
-			append(&array, json_integer(id));
+			append(array, json_integer(id));
 	}
 	return array;
 }
@@ -220,7 +212,7 @@ static json_t *dump_resources(const struct nic *nic)
 	json_t *object = json_object();
 
 	for (unsigned int i = 0; i < CXI_RSRC_TYPE_MAX; i++)
-		put(&object, type_names[i],
+		put(object, type_names[i],
 		    json_pack("{s:i, s:I, s:I}", "total",
 			      nic->softnic->config.totals[i], "reserved",
 			      (json_int_t)nic->reserved[i], "shared_use",
@@ -240,10 +232,10 @@ static json_t *dump_nic(const struct nic *nic)
 	devinfo_fill(nic, &info);
 	for (uint32_t id = 1; id <= SOFTNIC_SERVICE_MAX; id++) {
 		if (nic->services[id] != NULL)
-			append(&services, dump_service(nic, nic->services[id]));
+			append(services, dump_service(nic, nic->services[id]));
 	}
 	DL_FOREACH (nic->lnis, lni) {
-		append(&lnis, dump_lni(nic, lni));
+		append(lnis, dump_lni(nic, lni));
 	}
 	for (uint32_t id = 1; id <= RGID_COUNT; id++)
 		rgid_count += nic->rgids[id].lni_count > 0;
@@ -252,11 +244,11 @@ static json_t *dump_nic(const struct nic *nic)
 			   "nid", (json_int_t)info.nid, "present",
 			   nic->is_present, "rgids", rgid_count,
 			   "receive_entries", (int)nic->receive_entry_count);
-	put(&object, "resources", dump_resources(nic));
-	put(&object, "tle_pools", dump_pools(nic->tle_pools, TLE_POOL_COUNT));
-	put(&object, "le_pools", dump_pools(nic->le_pools, LE_POOL_COUNT));
-	put(&object, "services", services);
-	put(&object, "lnis", lnis);
+	put(object, "resources", dump_resources(nic));
+	put(object, "tle_pools", dump_pools(nic->tle_pools, TLE_POOL_COUNT));
+	put(object, "le_pools", dump_pools(nic->le_pools, LE_POOL_COUNT));
+	put(object, "services", services);
+	put(object, "lnis", lnis);
 	return object;
 }
 
@@ -265,7 +257,7 @@ static json_t *dump_operations(const struct softnic *softnic)
 	json_t *object = json_object();
 
 	for (unsigned int i = 0; i < SOFTNIC_OP_COUNT; i++)
-		put(&object, softnic_op_format(i),
+		put(object, softnic_op_format(i),
 		    json_pack("{s:I, s:I}", "calls",
 			      (json_int_t)softnic->ops[i].calls, "faults",
 			      (json_int_t)softnic->ops[i].faults));
@@ -286,15 +278,15 @@ static json_t *dump_faults(const struct softnic *softnic)
 	for (size_t i = 0; i < softnic->fault_count; i++) {
 		const struct softnic_fault *fault = &softnic->faults[i];
 
-		append(&array, json_pack("{s:s, s:o, s:s, s:I, s:I, s:I}", "op",
-					 softnic_op_format(fault->op), "nic",
-					 fault->nic == SOFTNIC_ANY_NIC
-						 ? json_null()
-						 : json_integer(fault->nic),
-					 "errno", errno_name(fault->error),
-					 "nth", (json_int_t)fault->nth, "count",
-					 (json_int_t)fault->count, "called",
-					 (json_int_t)fault->called));
+		append(array, json_pack("{s:s, s:o, s:s, s:I, s:I, s:I}", "op",
+					softnic_op_format(fault->op), "nic",
+					fault->nic == SOFTNIC_ANY_NIC
+						? json_null()
+						: json_integer(fault->nic),
+					"errno", errno_name(fault->error),
+					"nth", (json_int_t)fault->nth, "count",
+					(json_int_t)fault->count, "called",
+					(json_int_t)fault->called));
 	}
 	return array;
 }
@@ -305,12 +297,12 @@ json_t *softnic_dump(const struct softnic *softnic)
 	json_t *object;
 
 	for (uint32_t i = 0; i < softnic->config.nic_count; i++)
-		append(&devices, dump_nic(&softnic->nics[i]));
+		append(devices, dump_nic(&softnic->nics[i]));
 	object = json_pack("{s:i, s:I}", "generation",
 			   (int)softnic->config.generation, "cleanup_ms",
 			   (json_int_t)softnic->config.cleanup_ms);
-	put(&object, "operations", dump_operations(softnic));
-	put(&object, "faults", dump_faults(softnic));
-	put(&object, "devices", devices);
+	put(object, "operations", dump_operations(softnic));
+	put(object, "faults", dump_faults(softnic));
+	put(object, "devices", devices);
 	return object;
 }

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "base/memory.h"
+
 static int take_rgid(struct nic *nic, const struct service *service,
 		     uint32_t *ret_rgid)
 {
@@ -83,32 +85,29 @@ int softnic_lni_alloc(struct softnic_client *client, uint32_t svc_id,
 		      uint32_t *ret_lni_id)
 {
 	struct nic *nic = client->nic;
-	_auto_(freep) struct lni *lni = NULL;
+	struct lni *lni;
+	uint32_t rgid;
 	struct service *service;
-	int result;
+	int result =
+		client_service(client, SOFTNIC_OP_ALLOC_LNI, svc_id, &service);
 
-	result = client_enter(client, SOFTNIC_OP_ALLOC_LNI);
 	if (result < 0)
 		return result;
-	service = svc_find(nic, svc_id);
-	if (service == NULL)
-		return -EINVAL;
 	if (!service->desc.enable)
 		return -EKEYREVOKED;
 	if (!access_admits(&service->access, &client->caller))
 		return -EPERM;
-	lni = calloc(1, sizeof(*lni));
-	if (lni == NULL)
-		return -ENOMEM;
-	result = take_rgid(nic, service, &lni->rgid);
+	result = take_rgid(nic, service, &rgid);
 	if (result < 0)
 		return result;
+	lni = memory_alloc(sizeof(*lni));
+	lni->rgid = rgid;
 	lni->svc_id = svc_id;
 	lni->owner = client->caller;
 	lni->client = client;
 	service->lni_count++;
 	insert(nic, lni);
-	*ret_lni_id = take_ptr(lni)->id;
+	*ret_lni_id = lni->id;
 	return 0;
 }
 

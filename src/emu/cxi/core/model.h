@@ -113,6 +113,9 @@ int fault_check(struct softnic *softnic, enum softnic_op op, uint32_t nic);
  * there a fault. (node.c)
  */
 int client_enter(struct softnic_client *client, enum softnic_op op);
+/* The same for a call about a service. -EINVAL: there is none. */
+int client_service(struct softnic_client *client, enum softnic_op op,
+		   uint32_t svc_id, struct service **ret_service);
 
 /* -EINVAL: this driver would not accept the descriptor. (validate.c) */
 int descriptor_validate(const struct softnic_config *config,

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 #define GENERATION_MIN 12
 #define GENERATION_MAX 14
 
@@ -78,9 +80,7 @@ int softnic_create(const struct softnic_config *config,
 
 	if (!config_is_valid(config))
 		return -EINVAL;
-	softnic = calloc(1, sizeof(*softnic));
-	if (softnic == NULL)
-		return -ENOMEM;
+	softnic = memory_alloc(sizeof(*softnic));
 	softnic->config = *config;
 	for (uint32_t i = 0; i < SOFTNIC_NIC_MAX; i++) {
 		softnic->nics[i].softnic = softnic;
@@ -179,9 +179,7 @@ int softnic_open(struct softnic *softnic, const struct softnic_caller *caller,
 	result = fault_check(softnic, SOFTNIC_OP_OPEN_DEVICE, nic);
 	if (result < 0)
 		return result;
-	client = calloc(1, sizeof(*client));
-	if (client == NULL)
-		return -ENOMEM;
+	client = memory_alloc(sizeof(*client));
 	client->softnic = softnic;
 	client->nic = &softnic->nics[nic];
 	client->incarnation = client->nic->incarnation;
@@ -245,4 +243,15 @@ int client_enter(struct softnic_client *client, enum softnic_op op)
 	    client->incarnation != client->nic->incarnation)
 		return -EIO;
 	return fault_check(client->softnic, op, client->nic->number);
+}
+
+int client_service(struct softnic_client *client, enum softnic_op op,
+		   uint32_t svc_id, struct service **ret_service)
+{
+	int result = client_enter(client, op);
+
+	if (result < 0)
+		return result;
+	*ret_service = svc_find(client->nic, svc_id);
+	return *ret_service == NULL ? -EINVAL : 0;
 }

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 struct service *svc_find(struct nic *nic, uint32_t svc_id)
 {
 	return svc_id <= SOFTNIC_SERVICE_MAX ? nic->services[svc_id] : NULL;
@@ -106,9 +108,7 @@ int service_create(struct nic *nic, const struct cxi_svc_desc *desc,
 	id = lowest_free_id(nic);
 	if (id == 0)
 		return -ENOSPC;
-	service = calloc(1, sizeof(*service));
-	if (service == NULL)
-		return -ENOMEM;
+	service = memory_alloc(sizeof(*service));
 	snprintf(service->name, sizeof(service->name), "%s", name);
 	service->desc = *desc;
 	service->desc.svc_id = id;
@@ -220,14 +220,11 @@ int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
 {
 	struct nic *nic = client->nic;
 	struct service *service;
-	int result;
+	int result =
+		client_service(client, SOFTNIC_OP_SVC_ENABLE, svc_id, &service);
 
-	result = client_enter(client, SOFTNIC_OP_SVC_ENABLE);
 	if (result < 0)
 		return result;
-	service = svc_find(nic, svc_id);
-	if (service == NULL)
-		return -EINVAL;
 	if (service_is_used(nic, service))
 		return -EBUSY;
 	return service_set_enabled(nic, service, enable);
@@ -236,15 +233,12 @@ int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
 int softnic_service_get(struct softnic_client *client, uint32_t svc_id,
 			struct cxi_svc_desc *ret_desc)
 {
-	const struct service *service;
-	int result;
+	struct service *service;
+	int result =
+		client_service(client, SOFTNIC_OP_GET_SVC, svc_id, &service);
 
-	result = client_enter(client, SOFTNIC_OP_GET_SVC);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL)
-		return -EINVAL;
 	*ret_desc = service->desc;
 	return 0;
 }

@@ -14,13 +14,11 @@ int softnic_service_set_lpr(struct softnic_client *client, uint32_t svc_id,
 	struct service *service;
 	int result;
 
-	result = client_enter(client, SOFTNIC_OP_SET_SVC_LPR);
+	result = client_service(client, SOFTNIC_OP_SET_SVC_LPR, svc_id,
+				&service);
 	if (result < 0)
 		return result;
 	if (lnis_per_rgid > SOFTNIC_LPR_MAX)
-		return -EINVAL;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL)
 		return -EINVAL;
 	if (service_is_used(client->nic, service))
 		return -EBUSY;
@@ -30,14 +28,11 @@ int softnic_service_set_lpr(struct softnic_client *client, uint32_t svc_id,
 
 int softnic_service_get_lpr(struct softnic_client *client, uint32_t svc_id)
 {
-	const struct service *service;
-	int result;
+	struct service *service;
+	int result = client_service(client, SOFTNIC_OP_GET_SVC_LPR, svc_id,
+				    &service);
 
-	result = client_enter(client, SOFTNIC_OP_GET_SVC_LPR);
-	if (result < 0)
-		return result;
-	service = svc_find(client->nic, svc_id);
-	return service == NULL ? -EINVAL : (int)service->lnis_per_rgid;
+	return result < 0 ? result : (int)service->lnis_per_rgid;
 }
 
 int softnic_service_set_exclusive_cp(struct softnic_client *client,
@@ -46,12 +41,11 @@ int softnic_service_set_exclusive_cp(struct softnic_client *client,
 	struct service *service;
 	int result;
 
-	result = client_enter(client, SOFTNIC_OP_SVC_SET_EXCLUSIVE_CP);
+	result = client_service(client, SOFTNIC_OP_SVC_SET_EXCLUSIVE_CP, svc_id,
+				&service);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL || service->desc.restricted_vnis ||
-	    service->profile_count == 0)
+	if (service->desc.restricted_vnis || service->profile_count == 0)
 		return -EINVAL;
 	if (service->profiles[0].is_enabled)
 		return -EBUSY;
@@ -62,15 +56,12 @@ int softnic_service_set_exclusive_cp(struct softnic_client *client,
 int softnic_service_get_exclusive_cp(struct softnic_client *client,
 				     uint32_t svc_id, bool *ret_exclusive_cp)
 {
-	const struct service *service;
-	int result;
+	struct service *service;
+	int result = client_service(client, SOFTNIC_OP_SVC_GET_EXCLUSIVE_CP,
+				    svc_id, &service);
 
-	result = client_enter(client, SOFTNIC_OP_SVC_GET_EXCLUSIVE_CP);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL)
-		return -EINVAL;
 	if (service->profile_count == 0)
 		return -ENOENT;
 	*ret_exclusive_cp = service->exclusive_cp;
@@ -84,11 +75,11 @@ int softnic_service_set_vni_range(struct softnic_client *client,
 	struct service *service;
 	int result;
 
-	result = client_enter(client, SOFTNIC_OP_SVC_SET_VNI_RANGE);
+	result = client_service(client, SOFTNIC_OP_SVC_SET_VNI_RANGE, svc_id,
+				&service);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL || service->desc.restricted_vnis)
+	if (service->desc.restricted_vnis)
 		return -EINVAL;
 	if (!vni_range_is_valid(vni_min, vni_max))
 		return -EINVAL;
@@ -106,15 +97,14 @@ int softnic_service_get_vni_range(struct softnic_client *client,
 				  uint32_t svc_id, uint16_t *ret_vni_min,
 				  uint16_t *ret_vni_max)
 {
-	const struct service *service;
+	struct service *service;
 	int result;
 
-	result = client_enter(client, SOFTNIC_OP_SVC_GET_VNI_RANGE);
+	result = client_service(client, SOFTNIC_OP_SVC_GET_VNI_RANGE, svc_id,
+				&service);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL || service->desc.restricted_vnis ||
-	    service->profile_count == 0)
+	if (service->desc.restricted_vnis || service->profile_count == 0)
 		return -EINVAL;
 	*ret_vni_min = service->profiles[0].match;
 	*ret_vni_max = (uint16_t)(service->profiles[0].match +
@@ -127,14 +117,11 @@ int softnic_service_set_netns(struct softnic_client *client, uint32_t svc_id,
 {
 	struct service *service;
 	struct access *access;
-	int result;
+	int result = client_service(client, SOFTNIC_OP_SVC_SET_NETNS, svc_id,
+				    &service);
 
-	result = client_enter(client, SOFTNIC_OP_SVC_SET_NETNS);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL)
-		return -EINVAL;
 	access = &service->access;
 	if (access->is_open || access->uid_count > 0 || access->gid_count > 0)
 		return -EEXIST;
@@ -146,15 +133,12 @@ int softnic_service_set_netns(struct softnic_client *client, uint32_t svc_id,
 int softnic_service_get_netns(struct softnic_client *client, uint32_t svc_id,
 			      uint32_t *ret_netns)
 {
-	const struct service *service;
-	int result;
+	struct service *service;
+	int result = client_service(client, SOFTNIC_OP_SVC_GET_NETNS, svc_id,
+				    &service);
 
-	result = client_enter(client, SOFTNIC_OP_SVC_GET_NETNS);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL)
-		return -EINVAL;
 	if (!service->access.has_netns)
 		return -ENODATA;
 	*ret_netns = service->access.netns;

@@ -96,7 +96,7 @@ struct softnic_caller {
 struct softnic;
 struct softnic_client;
 
-/* -EINVAL: the configuration is out of its bounds; -ENOMEM. */
+/* -EINVAL: the configuration is out of its bounds. */
 int softnic_create(const struct softnic_config *config,
 		   struct softnic **ret_softnic);
 /* Clients must have been closed. */
@@ -111,7 +111,7 @@ void softnic_advance(struct softnic *softnic, uint64_t now_ms);
 
 /*
  * The node reboots: no service but the system's, no LNI, no fault, every NIC
- * present. Open clients stay valid objects that get -EIO. -ENOMEM.
+ * present. Open clients stay valid objects that get -EIO.
  */
 int softnic_reboot(struct softnic *softnic);
 
@@ -121,7 +121,7 @@ int softnic_reboot(struct softnic *softnic);
  */
 int softnic_device_list(struct softnic *softnic, struct cxil_devinfo *infos);
 
-/* -ENOENT: no such NIC, or it has been removed; -ENOMEM. */
+/* -ENOENT: no such NIC, or it has been removed. */
 int softnic_open(struct softnic *softnic, const struct softnic_caller *caller,
 		 uint32_t nic, struct softnic_client **ret_client);
 /* Its LNIs go into cleanup. NULL is allowed. */
@@ -221,7 +221,7 @@ int softnic_service_consume(struct softnic *softnic, uint32_t nic,
 			    int32_t count);
 /* A NIC disappears with all that was on it. -ENODEV: it is not there. */
 int softnic_nic_remove(struct softnic *softnic, uint32_t nic);
-/* It comes back as after a boot. -EEXIST: it is there; -ENODEV; -ENOMEM. */
+/* It comes back as after a boot. -EEXIST: it is there; -ENODEV. */
 int softnic_nic_restore(struct softnic *softnic, uint32_t nic);
 bool softnic_nic_is_present(const struct softnic *softnic, uint32_t nic);
 

@@ -29,15 +29,12 @@ static void fill_in_use(const struct service *service,
 int softnic_service_use(struct softnic_client *client, uint32_t svc_id,
 			struct cxi_rsrc_use *ret_use)
 {
-	const struct service *service;
-	int result;
+	struct service *service;
+	int result = client_service(client, SOFTNIC_OP_GET_SVC_RSRC_USE, svc_id,
+				    &service);
 
-	result = client_enter(client, SOFTNIC_OP_GET_SVC_RSRC_USE);
 	if (result < 0)
 		return result;
-	service = svc_find(client->nic, svc_id);
-	if (service == NULL)
-		return -EINVAL;
 	fill_in_use(service, ret_use);
 	return 0;
 }

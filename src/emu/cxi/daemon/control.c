@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 #define KEY_COUNT        (1u << 0)
 #define KEY_ERRNO        (1u << 1)
@@ -267,14 +268,11 @@ static int run_dump(struct session *session, const struct arguments *arguments,
 	json_t *object = softnic_dump(session->softnic);
 	_auto_(freep) char *text = NULL;
 
-	if (object != NULL &&
-	    json_object_set_new(object, "boot_id",
-				json_string(session->control->boot_id(
-					session->control_ctx))) == 0)
-		text = json_dumps(object, JSON_INDENT(2));
+	json_object_set_new(
+		object, "boot_id",
+		json_string(session->control->boot_id(session->control_ctx)));
+	text = memory_have(json_dumps(object, JSON_INDENT(2)));
 	json_decref(object);
-	if (text == NULL)
-		return -ENOMEM;
 	write_bytes(body, text, strlen(text));
 	write_u8(body, '\n');
 	return 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 _Static_assert(SOFTNIC_SERVICE_MAX <= WIRE_LIST_MAX, "one packet a list");
 _Static_assert(SOFTNIC_NIC_MAX <= WIRE_DEVICE_MAX, "one packet a list");
@@ -46,10 +47,8 @@ static int do_device_list(struct session *session,
 	int count;
 
 	count = softnic_device_list(session->softnic, infos);
-	if (count < 0)
-		return count;
-	for (int i = 0; i < count; i++)
-		wire_write_devinfo(body, &infos[i]);
+	if (count > 0)
+		write_bytes(body, infos, (size_t)count * sizeof(infos[0]));
 	return count;
 }
 
@@ -66,7 +65,7 @@ static int do_open(struct session *session, const struct wire_request *request,
 	if (result < 0)
 		return result;
 	softnic_device_info(session->client, &info);
-	wire_write_devinfo(body, &info);
+	write_bytes(body, &info, sizeof(info));
 	return 0;
 }
 
@@ -79,7 +78,7 @@ static int do_alloc_svc(struct session *session,
 	result = softnic_service_alloc(session->client, &request->desc,
 				       &fail_info);
 	if (result < 0)
-		wire_write_fail_info(body, &fail_info);
+		write_bytes(body, &fail_info, sizeof(fail_info));
 	return result;
 }
 
@@ -105,7 +104,7 @@ static int do_get_svc(struct session *session,
 
 	result = softnic_service_get(session->client, request->id, &desc);
 	if (result == 0)
-		wire_write_desc(body, &desc);
+		write_bytes(body, &desc, sizeof(desc));
 	return result;
 }
 
@@ -113,16 +112,13 @@ static int do_get_svc_list(struct session *session,
 			   const struct wire_request *request,
 			   struct writer *body)
 {
-	_auto_(freep) struct cxi_svc_desc *descs = NULL;
-	int count;
+	_auto_(freep) struct cxi_svc_desc *descs =
+		memory_array(SOFTNIC_SERVICE_MAX, sizeof(*descs));
+	int count = softnic_service_list(session->client, descs,
+					 SOFTNIC_SERVICE_MAX);
 
-	descs = calloc(SOFTNIC_SERVICE_MAX, sizeof(*descs));
-	if (descs == NULL)
-		return -ENOMEM;
-	count = softnic_service_list(session->client, descs,
-				     SOFTNIC_SERVICE_MAX);
-	for (int i = 0; i < count; i++)
-		wire_write_desc(body, &descs[i]);
+	if (count > 0)
+		write_bytes(body, descs, (size_t)count * sizeof(*descs));
 	return count;
 }
 
@@ -134,7 +130,7 @@ static int do_get_use(struct session *session,
 
 	result = softnic_service_use(session->client, request->id, &use);
 	if (result == 0)
-		wire_write_use(body, &use);
+		write_bytes(body, &use, sizeof(use));
 	return result;
 }
 
@@ -142,16 +138,13 @@ static int do_get_use_list(struct session *session,
 			   const struct wire_request *request,
 			   struct writer *body)
 {
-	_auto_(freep) struct cxi_rsrc_use *uses = NULL;
-	int count;
+	_auto_(freep) struct cxi_rsrc_use *uses =
+		memory_array(SOFTNIC_SERVICE_MAX, sizeof(*uses));
+	int count = softnic_service_use_list(session->client, uses,
+					     SOFTNIC_SERVICE_MAX);
 
-	uses = calloc(SOFTNIC_SERVICE_MAX, sizeof(*uses));
-	if (uses == NULL)
-		return -ENOMEM;
-	count = softnic_service_use_list(session->client, uses,
-					 SOFTNIC_SERVICE_MAX);
-	for (int i = 0; i < count; i++)
-		wire_write_use(body, &uses[i]);
+	if (count > 0)
+		write_bytes(body, uses, (size_t)count * sizeof(*uses));
 	return count;
 }
 
@@ -331,9 +324,6 @@ int dispatch(struct session *session, const void *packet, size_t size,
 	else
 		ret_answer->result = operations[request.op](session, &request,
 							    &ret_answer->body);
-	if (ret_answer->body.result < 0) {
-		ret_answer->result = ret_answer->body.result;
-		writer_fini(&ret_answer->body);
-	}
+	memory_check(ret_answer->body.result);
 	return 0;
 }

@@ -77,8 +77,8 @@ static int read_devices(struct exchange *exchange, int count,
 	list = calloc(1, sizeof(*list) + (size_t)count * sizeof(list->info[0]));
 	if (list == NULL)
 		return -ENOMEM;
-	for (int i = 0; i < count; i++)
-		wire_read_devinfo(&exchange->reply.body, &list->info[i]);
+	wire_read(&exchange->reply.body, list->info,
+		  (size_t)count * sizeof(list->info[0]));
 	if (!reader_is_done(&exchange->reply.body))
 		return -EIO;
 	list->count = (uint32_t)count;
@@ -143,7 +143,8 @@ static int connect_device(struct device *device, uint32_t dev_id)
 	result = exchange_on(device->socket, &request, &exchange);
 	if (result < 0)
 		return result;
-	wire_read_devinfo(&exchange.reply.body, &device->dev.info);
+	wire_read(&exchange.reply.body, &device->dev.info,
+		  sizeof(device->dev.info));
 	return reader_is_done(&exchange.reply.body) ? 0 : -EIO;
 }
 

@@ -5,6 +5,7 @@
  * from malloc, since callers free them with free().
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -27,7 +28,8 @@ int cxil_alloc_svc(struct cxil_dev *dev, const struct cxi_svc_desc *desc,
 	request.desc = *desc;
 	result = device_exchange((struct device *)dev, &request, &exchange);
 	if (result < 0 && exchange.packet != NULL && ret_fail_info != NULL)
-		wire_read_fail_info(&exchange.reply.body, ret_fail_info);
+		wire_read(&exchange.reply.body, ret_fail_info,
+			  sizeof(*ret_fail_info));
 	return result;
 }
 
@@ -65,18 +67,23 @@ int cxil_get_svc(struct cxil_dev *dev, unsigned int svc_id,
 	result = device_exchange((struct device *)dev, &request, &exchange);
 	if (result < 0)
 		return result;
-	wire_read_desc(&exchange.reply.body, &desc);
+	wire_read(&exchange.reply.body, &desc, sizeof(desc));
 	result = done(&exchange, result);
 	if (result == 0)
 		*ret_desc = desc;
 	return result;
 }
 
-int cxil_get_svc_list(struct cxil_dev *dev, struct cxil_svc_list **ret_list)
+/*
+ * A list is a count, which the caller sets, and its items from `head` on, each
+ * of so many bytes. How many, or a negative errno.
+ */
+static int get_list(struct cxil_dev *dev, enum wire_op op, size_t head,
+		    size_t size, void **ret_list)
 {
-	struct wire_request request = { .op = WIRE_GET_SVC_LIST };
+	struct wire_request request = { .op = op };
 	_auto_(exchange_fini) struct exchange exchange = { 0 };
-	_auto_(freep) struct cxil_svc_list *list = NULL;
+	_auto_(freep) char *list = NULL;
 	int count;
 
 	if (dev == NULL || ret_list == NULL)
@@ -86,17 +93,25 @@ int cxil_get_svc_list(struct cxil_dev *dev, struct cxil_svc_list **ret_list)
 		return count;
 	if (count > WIRE_LIST_MAX)
 		return -EIO;
-	list = calloc(1,
-		      sizeof(*list) + (size_t)count * sizeof(list->descs[0]));
+	list = calloc(1, head + (size_t)count * size);
 	if (list == NULL)
 		return -ENOMEM;
-	for (int i = 0; i < count; i++)
-		wire_read_desc(&exchange.reply.body, &list->descs[i]);
+	wire_read(&exchange.reply.body, list + head, (size_t)count * size);
 	if (done(&exchange, 0) < 0)
 		return -EIO;
-	list->count = (uint32_t)count;
 	*ret_list = take_ptr(list);
-	return 0;
+	return count;
+}
+
+int cxil_get_svc_list(struct cxil_dev *dev, struct cxil_svc_list **ret_list)
+{
+	int count = get_list(dev, WIRE_GET_SVC_LIST,
+			     offsetof(struct cxil_svc_list, descs),
+			     sizeof((*ret_list)->descs[0]), (void **)ret_list);
+
+	if (count >= 0)
+		(*ret_list)->count = (uint32_t)count;
+	return count < 0 ? count : 0;
 }
 
 void cxil_free_svc_list(struct cxil_svc_list *list)
@@ -120,7 +135,7 @@ int cxil_get_svc_rsrc_use(struct cxil_dev *dev, unsigned int svc_id,
 	result = device_exchange((struct device *)dev, &request, &exchange);
 	if (result < 0)
 		return result;
-	wire_read_use(&exchange.reply.body, &use);
+	wire_read(&exchange.reply.body, &use, sizeof(use));
 	result = done(&exchange, result);
 	if (result == 0)
 		*ret_use = use;
@@ -130,29 +145,13 @@ int cxil_get_svc_rsrc_use(struct cxil_dev *dev, unsigned int svc_id,
 int cxil_get_svc_rsrc_list(struct cxil_dev *dev,
 			   struct cxil_svc_rsrc_list **ret_list)
 {
-	struct wire_request request = { .op = WIRE_GET_SVC_RSRC_LIST };
-	_auto_(exchange_fini) struct exchange exchange = { 0 };
-	_auto_(freep) struct cxil_svc_rsrc_list *list = NULL;
-	int count;
+	int count = get_list(dev, WIRE_GET_SVC_RSRC_LIST,
+			     offsetof(struct cxil_svc_rsrc_list, rsrcs),
+			     sizeof((*ret_list)->rsrcs[0]), (void **)ret_list);
 
-	if (dev == NULL || ret_list == NULL)
-		return -EINVAL;
-	count = device_exchange((struct device *)dev, &request, &exchange);
-	if (count < 0)
-		return count;
-	if (count > WIRE_LIST_MAX)
-		return -EIO;
-	list = calloc(1,
-		      sizeof(*list) + (size_t)count * sizeof(list->rsrcs[0]));
-	if (list == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < count; i++)
-		wire_read_use(&exchange.reply.body, &list->rsrcs[i]);
-	if (done(&exchange, 0) < 0)
-		return -EIO;
-	list->count = (uint32_t)count;
-	*ret_list = take_ptr(list);
-	return 0;
+	if (count >= 0)
+		(*ret_list)->count = (uint32_t)count;
+	return count < 0 ? count : 0;
 }
 
 void cxil_free_svc_rsrc_list(struct cxil_svc_rsrc_list *list)

@@ -7,6 +7,7 @@
 #include "emu/cxi/wire/wire.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define HAS_ID    (1u << 0)
 #define HAS_VALUE (1u << 1)
@@ -58,6 +59,24 @@ static int read_head(struct reader *reader, enum wire_op *ret_op)
 	return 0;
 }
 
+void wire_read(struct reader *reader, void *ret_structure, size_t size)
+{
+	const uint8_t *bytes = read_bytes(reader, size);
+
+	if (bytes != NULL)
+		memcpy(ret_structure, bytes, size);
+}
+
+/* Of its fields only these cannot have all values of their bytes. */
+static void read_desc(struct reader *reader, struct cxi_svc_desc *ret_desc)
+{
+	const uint8_t *tcs = (const uint8_t *)ret_desc->tcs;
+
+	wire_read(reader, ret_desc, sizeof(*ret_desc));
+	for (unsigned int i = 0; i < CXI_TC_MAX; i++)
+		reader->failed |= tcs[i] > 1;
+}
+
 void wire_request_encode(const struct wire_request *request,
 			 struct writer *writer)
 {
@@ -71,7 +90,7 @@ void wire_request_encode(const struct wire_request *request,
 	if (fields & HAS_LAST)
 		write_u32(writer, request->last);
 	if (fields & HAS_DESC)
-		wire_write_desc(writer, &request->desc);
+		write_bytes(writer, &request->desc, sizeof(request->desc));
 	if (fields & HAS_TEXT)
 		write_text(writer, request->text);
 }
@@ -97,7 +116,7 @@ int wire_request_decode(const void *bytes, size_t size,
 	if (fields & HAS_LAST)
 		request.last = read_u32(&reader);
 	if (fields & HAS_DESC)
-		wire_read_desc(&reader, &request.desc);
+		read_desc(&reader, &request.desc);
 	if (fields & HAS_TEXT)
 		read_text(&reader, request.text, sizeof(request.text));
 	if (!reader_is_done(&reader))

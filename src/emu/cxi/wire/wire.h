@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The software NIC's socket protocol: one packet a request, one packet a
- * reply, little endian; the text of a control command comes as a file, whose
+ * reply, little-endian; the text of a control command comes as a file, whose
  * descriptor the reply has. doc/rfc/softnic.md has it in words.
  */
 #pragma once
@@ -72,19 +72,15 @@ void wire_request_encode(const struct wire_request *request,
 int wire_request_decode(const void *bytes, size_t size,
 			struct wire_request *ret_request);
 
-/* The body follows, by the write_ functions below. */
+/* The body follows. */
 void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer);
 /* As wire_request_decode. The body is read by the caller. */
 int wire_reply_decode(const void *bytes, size_t size,
 		      struct wire_reply *ret_reply);
 
-void wire_write_desc(struct writer *writer, const struct cxi_svc_desc *desc);
-void wire_read_desc(struct reader *reader, struct cxi_svc_desc *ret_desc);
-void wire_write_fail_info(struct writer *writer,
-			  const struct cxi_svc_fail_info *info);
-void wire_read_fail_info(struct reader *reader,
-			 struct cxi_svc_fail_info *ret_info);
-void wire_write_use(struct writer *writer, const struct cxi_rsrc_use *use);
-void wire_read_use(struct reader *reader, struct cxi_rsrc_use *ret_use);
-void wire_write_devinfo(struct writer *writer, const struct cxil_devinfo *info);
-void wire_read_devinfo(struct reader *reader, struct cxil_devinfo *ret_info);
+/*
+ * Bodies, and descriptors in requests, are the vendor's structures as
+ * lanes/driver/slingshot/libcxi_abi.h has them: their layout is an ABI, and
+ * both ends are on one machine. By the write_ functions and:
+ */
+void wire_read(struct reader *reader, void *ret_structure, size_t size);

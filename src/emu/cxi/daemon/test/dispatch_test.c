@@ -179,7 +179,7 @@ static void failed_allocation_carries_fail_info(void **state)
 		(struct cxi_limits){ .max = 1024, .res = 1024 };
 	assert_int_equal(ask(fixture, &request, &answer), -ENOSPC);
 	reader = reader_of(answer.body.data, answer.body.size);
-	wire_read_fail_info(&reader, &info);
+	wire_read(&reader, &info, sizeof(info));
 	assert_true(reader_is_done(&reader));
 	assert_int_equal(info.rsrc_avail[CXI_RSRC_TYPE_TXQ], 1023);
 	answer_fini(&answer);
