@@ -8,10 +8,10 @@
 #include "base/cleanup.h"
 #include "elan/wire/peer.h"
 
-int rms_client_call(const char *dir, const struct wire_request *request)
+int rms_client_call(const char *dir, const struct rms_request *request)
 {
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	int result = peer_call(dir, request, &reply);
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
+	int result = rms_call(dir, request, &reply);
 
 	if (result == 0 && !reader_is_done(&reply.reply.body))
 		return -EPROTO;
@@ -21,8 +21,8 @@ int rms_client_call(const char *dir, const struct wire_request *request)
 int rms_client_deposit(const char *dir, uint64_t grant_id, uid_t uid,
 		       const struct elan_capability *cap)
 {
-	struct wire_request request = {
-		.op = WIRE_DEPOSIT,
+	struct rms_request request = {
+		.op = RMS_DEPOSIT,
 		.grant = grant_id,
 		.uid = uid,
 		.cap = *cap,
@@ -33,12 +33,12 @@ int rms_client_deposit(const char *dir, uint64_t grant_id, uid_t uid,
 	return result;
 }
 
-int rms_client_number(const char *dir, const struct wire_request *request,
+int rms_client_number(const char *dir, const struct rms_request *request,
 		      int *ret_number)
 {
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct reader *body = &reply.reply.body;
-	int result = peer_call(dir, request, &reply);
+	int result = rms_call(dir, request, &reply);
 	int number;
 
 	if (result < 0)
@@ -66,13 +66,13 @@ static int read_pids(struct reader *body, pid_t *pids, size_t max,
 int rms_client_take(const char *dir, uint64_t number, bool is_dry_run,
 		    pid_t *pids, size_t max, size_t *ret_count)
 {
-	const struct wire_request request = {
-		.op = WIRE_DEPOSIT_TAKE,
+	const struct rms_request request = {
+		.op = RMS_DEPOSIT_TAKE,
 		.grant = number,
 		.value = is_dry_run,
 	};
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	int result = peer_call(dir, &request, &reply);
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
+	int result = rms_call(dir, &request, &reply);
 
 	if (result == -EBUSY &&
 	    read_pids(&reply.reply.body, pids, max, ret_count) < 0)
@@ -82,8 +82,8 @@ int rms_client_take(const char *dir, uint64_t number, bool is_dry_run,
 
 int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid)
 {
-	struct wire_request request = {
-		.op = WIRE_DEPOSIT_IS,
+	struct rms_request request = {
+		.op = RMS_DEPOSIT_IS,
 		.grant = grant_id,
 		.uid = uid,
 	};
@@ -94,8 +94,8 @@ int rms_client_deposit_is(const char *dir, uint64_t grant_id, uid_t uid)
 int rms_client_route(const char *dir, uint64_t grant_id, int node,
 		     const void *routes, size_t size)
 {
-	struct wire_request request = {
-		.op = WIRE_ROUTE,
+	struct rms_request request = {
+		.op = RMS_ROUTE,
 		.grant = grant_id,
 		.value = node,
 		.routes = routes,
@@ -107,11 +107,11 @@ int rms_client_route(const char *dir, uint64_t grant_id, int node,
 
 int rms_client_adapter(const char *dir, struct route *ret_route)
 {
-	struct wire_request request = { .op = WIRE_ADAPTER };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_ADAPTER };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	struct route route = { 0 };
-	int result = peer_call(dir, &request, &reply);
+	int result = rms_call(dir, &request, &reply);
 
 	if (result < 0)
 		return result;
@@ -125,14 +125,14 @@ int rms_client_adapter(const char *dir, struct route *ret_route)
 int rms_client_deposit_next(const char *dir, uint64_t number,
 			    struct rms_client_deposit *ret_deposit)
 {
-	struct wire_request request = {
-		.op = WIRE_DEPOSIT_NEXT,
+	struct rms_request request = {
+		.op = RMS_DEPOSIT_NEXT,
 		.grant = number,
 	};
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct rms_client_deposit deposit = { 0 };
 	struct reader *body = &reply.reply.body;
-	int result = peer_call(dir, &request, &reply);
+	int result = rms_call(dir, &request, &reply);
 
 	if (result < 0)
 		return result;
@@ -150,11 +150,11 @@ int rms_client_deposit_next(const char *dir, uint64_t number,
 
 int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails)
 {
-	struct wire_request request = { .op = WIRE_RAILS };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_RAILS };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct rms_client_rails rails = { 0 };
 	struct reader *body = &reply.reply.body;
-	int result = peer_call(dir, &request, &reply);
+	int result = rms_call(dir, &request, &reply);
 
 	if (result < 0)
 		return result;
@@ -171,10 +171,10 @@ int rms_client_rails(const char *dir, struct rms_client_rails *ret_rails)
 
 int rms_client_version(const char *dir, bool *ret_is_sure)
 {
-	struct wire_request request = { .op = WIRE_VERSION_GET };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_VERSION_GET };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct reader *body = &reply.reply.body;
-	int result = peer_call(dir, &request, &reply);
+	int result = rms_call(dir, &request, &reply);
 	uint32_t version;
 	bool is_sure;
 
@@ -190,15 +190,15 @@ int rms_client_version(const char *dir, bool *ret_is_sure)
 
 int rms_client_stats(const char *dir, int id, struct rms_prgstats *ret_stats)
 {
-	struct wire_request request = { .op = WIRE_PRGGETSTATS, .id = id };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_PRGGETSTATS, .id = id };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	struct rms_prgstats stats;
-	int result = peer_call(dir, &request, &reply);
+	int result = rms_call(dir, &request, &reply);
 
 	if (result < 0)
 		return result;
-	wire_read_stats(body, &stats);
+	rms_read_stats(body, &stats);
 	if (!reader_is_done(body))
 		return -EPROTO;
 	*ret_stats = stats;
@@ -207,10 +207,10 @@ int rms_client_stats(const char *dir, int id, struct rms_prgstats *ret_stats)
 
 int rms_client_members(const char *dir, int id, pid_t *pids, size_t max)
 {
-	struct wire_request request = { .op = WIRE_PRGINFO, .id = id };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_PRGINFO, .id = id };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	size_t count = 0;
-	int result = peer_call(dir, &request, &reply);
+	int result = rms_call(dir, &request, &reply);
 
 	if (result == 0)
 		result = read_pids(&reply.reply.body, pids, max, &count);
@@ -220,11 +220,11 @@ int rms_client_members(const char *dir, int id, pid_t *pids, size_t max)
 int rms_client_cap_get(const char *dir, int index,
 		       struct elan_capability *ret_cap)
 {
-	struct wire_request request = { .op = WIRE_GETCAP, .index = index };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_GETCAP, .index = index };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	struct elan_capability cap;
-	int result = peer_call(dir, &request, &reply);
+	int result = rms_call(dir, &request, &reply);
 
 	if (result < 0)
 		return result;

@@ -23,9 +23,9 @@
 #include "fairlead/rms.h"
 
 /* A request whose reply has nothing but its result. */
-int rms_client_call(const char *dir, const struct wire_request *request);
+int rms_client_call(const char *dir, const struct rms_request *request);
 /* One whose reply is a number. */
-int rms_client_number(const char *dir, const struct wire_request *request,
+int rms_client_number(const char *dir, const struct rms_request *request,
 		      int *ret_number);
 
 /* The version of the calls. *ret_is_sure: does the kernel keep members in. */

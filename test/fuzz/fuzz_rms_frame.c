@@ -20,7 +20,7 @@ struct seen {
 static void transmit(void *ctx, const struct route *to, const void *bytes,
 		     size_t size)
 {
-	struct frame frame;
+	struct rms_frame frame;
 
 	fuzz_check(frame_peek(bytes, size, &frame) == 0);
 }
@@ -98,7 +98,7 @@ static size_t seal(const uint8_t *data, size_t size, uint8_t *ret_bytes)
 {
 	static const uint8_t nonce[FRAME_NONCE_SIZE];
 	uint8_t key[FRAME_KEY_SIZE], payload[RMS_MESSAGE_MAX];
-	struct frame frame, again;
+	struct rms_frame frame, again;
 
 	if (frame_peek(data, size, &frame) < 0)
 		return 0;

@@ -22,18 +22,18 @@
 static void packet_run(struct world *world, const struct caller *caller,
 		       const uint8_t *packet, size_t size)
 {
-	struct wire_request request;
-	struct wire_reply reply;
+	struct rms_request request;
+	struct rms_reply reply;
 	struct writer again = { 0 };
 	struct writer writer = { 0 };
-	int result = wire_request_decode(packet, size, &request);
+	int result = rms_request_decode(packet, size, &request);
 
 	if (result == 0) {
-		wire_request_encode(&request, &again);
+		rms_request_encode(&request, &again);
 		fuzz_check(again.size == size &&
 			   memcmp(again.data, packet, size) == 0);
 		/* The world has room for few. */
-		if (request.op == WIRE_PRGCREATE && request.id >= ID_MAX)
+		if (request.op == RMS_PRGCREATE && request.id >= ID_MAX)
 			size = 0;
 	}
 	writer_fini(&again);
@@ -41,9 +41,9 @@ static void packet_run(struct world *world, const struct caller *caller,
 		return;
 	fuzz_check(dispatch(world->registry, caller, packet, size, &writer) ==
 		   result);
-	fuzz_check(writer.result == 0 && writer.size <= WIRE_REPLY_MAX);
-	fuzz_check(wire_reply_decode(writer.data, writer.size, &reply) == 0);
-	fuzz_check(reply.op == (result == 0 ? request.op : WIRE_NONE));
+	fuzz_check(writer.result == 0 && writer.size <= RMS_REPLY_MAX);
+	fuzz_check(rms_reply_decode(writer.data, writer.size, &reply) == 0);
+	fuzz_check(reply.op == (result == 0 ? request.op : RMS_NONE));
 	writer_fini(&writer);
 }
 

@@ -56,7 +56,7 @@ static void request_check(const uint8_t *packet, size_t size, int result)
 	writer_fini(&writer);
 }
 
-static void packet_run(struct session *session, const uint8_t *packet,
+static void packet_run(struct softnic_session *session, const uint8_t *packet,
 		       size_t size)
 {
 	struct answer answer = { 0 };
@@ -133,10 +133,10 @@ static void model_check(const struct softnic *softnic)
 
 static void packets_run(struct softnic *softnic, struct reader *reader)
 {
-	struct session sessions[SESSION_COUNT];
+	struct softnic_session sessions[SESSION_COUNT];
 
 	for (uint32_t i = 0; i < SESSION_COUNT; i++)
-		sessions[i] = (struct session){
+		sessions[i] = (struct softnic_session){
 			.softnic = softnic,
 			.caller = { .uid = i, .is_privileged = i == 0 },
 			.is_owner = i == 0,
@@ -144,7 +144,7 @@ static void packets_run(struct softnic *softnic, struct reader *reader)
 			.control_ctx = softnic,
 		};
 	for (uint64_t n = 1; n <= PACKET_COUNT_MAX && reader->left > 0; n++) {
-		struct session *session =
+		struct softnic_session *session =
 			&sessions[read_u8(reader) % SESSION_COUNT];
 		size_t size = read_u16(reader);
 		const uint8_t *packet;

@@ -49,8 +49,8 @@ static void become(int uid)
 
 static int attach(int rail, const struct elan_capability *cap)
 {
-	const struct wire_request request = {
-		.op = WIRE_ATTACH,
+	const struct rms_request request = {
+		.op = RMS_ATTACH,
 		.index = rail,
 		.cap = *cap,
 	};

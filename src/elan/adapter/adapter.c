@@ -190,7 +190,7 @@ static bool is_up(const struct adapter *adapter, uint8_t rail)
 }
 
 static void transmit(struct adapter_port *port, const struct route *route,
-		     const struct frame *frame, const void *payload,
+		     const struct rms_frame *frame, const void *payload,
 		     size_t size)
 {
 	const struct adapter_seams *seams = &port->adapter->seams;
@@ -229,7 +229,7 @@ static int deliver_here(struct adapter_port *port)
 static void attempt(struct adapter_port *port)
 {
 	struct outgoing *out = &port->out;
-	struct frame frame = {
+	struct rms_frame frame = {
 		.type = FRAME_MESSAGE,
 		.rail = port->rail,
 		.program = port->program,
@@ -296,11 +296,11 @@ void adapter_send(struct adapter_port *port, uint32_t to, uint64_t timeout_ms,
 
 /* --- receiving --- */
 
-static void reply(struct adapter_port *port, const struct frame *message,
-		  enum frame_type type)
+static void reply(struct adapter_port *port, const struct rms_frame *message,
+		  enum rms_frame_type type)
 {
 	const struct route *route;
-	struct frame frame = *message;
+	struct rms_frame frame = *message;
 	uint32_t node, context;
 
 	if (capability_locate(&port->cap, message->from, &node, &context) < 0)
@@ -316,8 +316,9 @@ static void reply(struct adapter_port *port, const struct frame *message,
 	transmit(port, route, &frame, NULL, 0);
 }
 
-static void take_message(struct adapter_port *port, const struct frame *frame,
-			 const uint8_t *payload, size_t size)
+static void take_message(struct adapter_port *port,
+			 const struct rms_frame *frame, const uint8_t *payload,
+			 size_t size)
 {
 	const struct adapter_seams *seams = &port->adapter->seams;
 	struct partner *partner = &port->partners[frame->from];
@@ -342,7 +343,7 @@ static void take_message(struct adapter_port *port, const struct frame *frame,
 	reply(port, frame, FRAME_TAKEN);
 }
 
-static void take_word(struct adapter_port *port, const struct frame *frame)
+static void take_word(struct adapter_port *port, const struct rms_frame *frame)
 {
 	struct partner *partner = &port->partners[frame->from];
 
@@ -374,7 +375,7 @@ void adapter_receive(struct adapter *adapter, const void *bytes, size_t size)
 {
 	uint8_t payload[RMS_MESSAGE_MAX];
 	struct adapter_port *port;
-	struct frame frame;
+	struct rms_frame frame;
 	int opened;
 
 	if (frame_peek(bytes, size, &frame) < 0 || !is_up(adapter, frame.rail))

@@ -34,7 +34,8 @@ void frame_key(const struct elan_userkey *userkey,
 	sodium_memzero(key, sizeof(key));
 }
 
-size_t frame_seal(const struct frame *frame, const uint8_t key[FRAME_KEY_SIZE],
+size_t frame_seal(const struct rms_frame *frame,
+		  const uint8_t key[FRAME_KEY_SIZE],
 		  const uint8_t nonce[FRAME_NONCE_SIZE], const void *payload,
 		  size_t size, uint8_t *ret_bytes)
 {
@@ -58,15 +59,15 @@ size_t frame_seal(const struct frame *frame, const uint8_t key[FRAME_KEY_SIZE],
 	return FRAME_SIZE_MIN + size;
 }
 
-int frame_peek(const void *bytes, size_t size, struct frame *ret_frame)
+int frame_peek(const void *bytes, size_t size, struct rms_frame *ret_frame)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct frame frame = { 0 };
+	struct rms_frame frame = { 0 };
 	uint8_t version = read_u8(&reader);
 	uint8_t type = read_u8(&reader);
 	uint8_t reserved;
 
-	frame.type = (enum frame_type)type;
+	frame.type = (enum rms_frame_type)type;
 	frame.rail = read_u8(&reader);
 	reserved = read_u8(&reader);
 	frame.program = read_u32(&reader);

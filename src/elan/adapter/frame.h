@@ -22,15 +22,15 @@
 #define FRAME_SIZE_MIN   (FRAME_HEAD_SIZE + FRAME_NONCE_SIZE + FRAME_TAG_SIZE)
 #define FRAME_SIZE_MAX   (FRAME_SIZE_MIN + RMS_MESSAGE_MAX)
 
-enum frame_type {
+enum rms_frame_type {
 	FRAME_MESSAGE = 1, /* payload: the message */
 	FRAME_TAKEN,       /* it was delivered */
 	FRAME_AGAIN,       /* not: say it with this incarnation */
 	FRAME_TYPES,
 };
 
-struct frame {
-	enum frame_type type;
+struct rms_frame {
+	enum rms_frame_type type;
 	uint8_t rail;
 	uint32_t program;
 	uint16_t from, to;    /* ranks */
@@ -43,11 +43,12 @@ struct frame {
 void frame_key(const struct elan_userkey *userkey,
 	       uint8_t ret_key[FRAME_KEY_SIZE]);
 /* At most FRAME_SIZE_MAX bytes; returns how many. size: at most RMS_MESSAGE_MAX. */
-size_t frame_seal(const struct frame *frame, const uint8_t key[FRAME_KEY_SIZE],
+size_t frame_seal(const struct rms_frame *frame,
+		  const uint8_t key[FRAME_KEY_SIZE],
 		  const uint8_t nonce[FRAME_NONCE_SIZE], const void *payload,
 		  size_t size, uint8_t *ret_bytes);
 /* What it says to be, before anybody has authenticated it. -EBADMSG. */
-int frame_peek(const void *bytes, size_t size, struct frame *ret_frame);
+int frame_peek(const void *bytes, size_t size, struct rms_frame *ret_frame);
 /*
  * Authenticate one that could be peeked at, and open it into RMS_MESSAGE_MAX
  * bytes: how many there are. -EBADMSG.

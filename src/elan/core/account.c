@@ -37,10 +37,10 @@ static void raise_to(uint64_t *figure, uint64_t value)
 		*figure = value;
 }
 
-static void take_usage(struct program *program, const struct usage *seen,
+static void take_usage(struct program *program, const struct rms_usage *seen,
 		       uint64_t now_ms)
 {
-	struct usage *usage = &program->usage;
+	struct rms_usage *usage = &program->usage;
 
 	raise_to(&usage->user_us, seen->user_us);
 	raise_to(&usage->system_us, seen->system_us);
@@ -56,11 +56,11 @@ static void take_usage(struct program *program, const struct usage *seen,
 }
 
 int registry_stats(struct registry *registry, const struct caller *caller,
-		   const struct wire_request *request, struct writer *body)
+		   const struct rms_request *request, struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	uint64_t now_ms = clock_monotonic_ms(&registry->clock);
-	struct usage seen = { 0 };
+	struct rms_usage seen = { 0 };
 	struct rms_prgstats stats;
 	struct program *program;
 	uint64_t end_ms;
@@ -92,13 +92,13 @@ int registry_stats(struct registry *registry, const struct caller *caller,
 		.flags = program->flags |
 			 (runs ? RMS_PRG_RUNNING : RMS_PRG_ZOMBIE),
 	};
-	wire_write_stats(body, &stats);
+	rms_write_stats(body, &stats);
 	return 0;
 }
 
 int registry_elanstats_set(struct registry *registry,
 			   const struct caller *caller,
-			   const struct wire_request *request,
+			   const struct rms_request *request,
 			   struct writer *body)
 {
 	struct rms_elanstats before;
@@ -117,7 +117,7 @@ int registry_elanstats_set(struct registry *registry,
 
 int registry_corepath_set(struct registry *registry,
 			  const struct caller *caller,
-			  const struct wire_request *request,
+			  const struct rms_request *request,
 			  struct writer *body)
 {
 	char before[RMS_COREPATH_MAX];
@@ -138,7 +138,7 @@ int registry_corepath_set(struct registry *registry,
 
 int registry_corepath_get(struct registry *registry,
 			  const struct caller *caller,
-			  const struct wire_request *request,
+			  const struct rms_request *request,
 			  struct writer *body)
 {
 	struct program *program;
@@ -180,7 +180,7 @@ static int collect_initialised(struct registry *registry,
 
 /* Its count where there is none. */
 static size_t find_initialised(const struct program *program,
-			       const struct process *process)
+			       const struct rms_process *process)
 {
 	size_t i = 0;
 
@@ -200,8 +200,7 @@ static bool wants_collection(const struct program *program)
 }
 
 int registry_initialised(struct registry *registry, const struct caller *caller,
-			 const struct wire_request *request,
-			 struct writer *body)
+			 const struct rms_request *request, struct writer *body)
 {
 	struct program *program;
 	size_t i;
@@ -235,7 +234,7 @@ int registry_initialised(struct registry *registry, const struct caller *caller,
 
 int registry_initialised_list(struct registry *registry,
 			      const struct caller *caller,
-			      const struct wire_request *request,
+			      const struct rms_request *request,
 			      struct writer *body)
 {
 	struct program *program = registry_program(registry, request->id);

@@ -12,7 +12,7 @@ static int find_held(struct registry *registry, const struct program *program,
 		     const struct elan_capability *cap, uint64_t *ret_deposit)
 {
 	for (size_t i = 0; i < program->holding_count; i++) {
-		const struct holding *holding = &program->holdings[i];
+		const struct rms_holding *holding = &program->holdings[i];
 		const struct deposit *deposit =
 			registry_deposit(registry, holding->deposit);
 
@@ -64,7 +64,7 @@ static int add_attachment(struct registry *registry,
 }
 
 int registry_attach(struct registry *registry, const struct caller *caller,
-		    const struct wire_request *request, struct writer *body)
+		    const struct rms_request *request, struct writer *body)
 {
 	struct attachment attachment = {
 		.process = caller->process,
@@ -96,7 +96,7 @@ int registry_attach(struct registry *registry, const struct caller *caller,
 /* A place, and whose. */
 struct seat {
 	int32_t rail, context;
-	struct process process;
+	struct rms_process process;
 };
 
 static bool is_seat(const struct attachment *attachment, const void *arg)
@@ -117,18 +117,18 @@ int registry_detach_one(struct registry *registry, const struct caller *caller,
 }
 
 int registry_detach(struct registry *registry, const struct caller *caller,
-		    const struct wire_request *request, struct writer *body)
+		    const struct rms_request *request, struct writer *body)
 {
 	return registry_detach_one(registry, caller, request->index,
 				   request->cap.cap_mycontext);
 }
 
 /* By which of its program's capabilities. */
-static const struct holding *find_attached(const struct program *program,
-					   const struct attachment *attachment)
+static const struct rms_holding *find_attached(
+	const struct program *program, const struct attachment *attachment)
 {
 	for (size_t i = 0; i < program->holding_count; i++) {
-		const struct holding *holding = &program->holdings[i];
+		const struct rms_holding *holding = &program->holdings[i];
 		const struct elan_capability *cap = &holding->cap;
 
 		if (holding->deposit == attachment->deposit &&
@@ -146,7 +146,7 @@ int registry_attached(struct registry *registry, const struct caller *caller,
 {
 	const struct seat seat = { rail, context, caller->process };
 	const struct attachment *attachment = NULL;
-	const struct holding *holding = NULL;
+	const struct rms_holding *holding = NULL;
 	const struct deposit *deposit;
 	const struct program *program;
 
@@ -195,7 +195,7 @@ int registry_rails_set(struct registry *registry, uint32_t rails)
 }
 
 int registry_rail_set(struct registry *registry, const struct caller *caller,
-		      const struct wire_request *request, struct writer *body)
+		      const struct rms_request *request, struct writer *body)
 {
 	uint32_t bit;
 
@@ -211,7 +211,7 @@ int registry_rail_set(struct registry *registry, const struct caller *caller,
 }
 
 int registry_rails(struct registry *registry, const struct caller *caller,
-		   const struct wire_request *request, struct writer *body)
+		   const struct rms_request *request, struct writer *body)
 {
 	uint32_t contexts[ELAN_MAX_RAILS] = { 0 };
 	const struct deposit *deposit;
@@ -231,7 +231,7 @@ int registry_rails(struct registry *registry, const struct caller *caller,
 }
 
 int registry_adapter(struct registry *registry, const struct caller *caller,
-		     const struct wire_request *request, struct writer *body)
+		     const struct rms_request *request, struct writer *body)
 {
 	route_encode(&registry->adapter, body);
 	return 0;

@@ -21,7 +21,8 @@ static bool is_roots_own(const struct registry *registry,
 
 	DL_FOREACH (registry->programs, program) {
 		for (size_t i = 0; i < program->holding_count; i++) {
-			const struct holding *holding = &program->holdings[i];
+			const struct rms_holding *holding =
+				&program->holdings[i];
 
 			if (holding->deposit == 0 &&
 			    capability_overlaps(&holding->cap, cap))
@@ -32,8 +33,7 @@ static bool is_roots_own(const struct registry *registry,
 }
 
 /* -ENOENT: there is none like it, and none in its way. */
-static int find_like(struct registry *registry,
-		     const struct wire_request *asked,
+static int find_like(struct registry *registry, const struct rms_request *asked,
 		     struct deposit **ret_deposit)
 {
 	struct deposit *deposit;
@@ -60,8 +60,7 @@ static bool is_by_deposit(const struct attachment *attachment,
 }
 
 int registry_deposit_add(struct registry *registry, const struct caller *caller,
-			 const struct wire_request *request,
-			 struct writer *body)
+			 const struct rms_request *request, struct writer *body)
 {
 	const struct elan_capability *cap = &request->cap;
 	struct deposit *deposit;
@@ -196,7 +195,7 @@ static int find_holders(struct registry *registry, const struct scope *scope,
 	}
 	for (size_t i = 0; i < registry->attachment_count; i++) {
 		const struct attachment *attachment = &registry->attachments[i];
-		struct member member = { .process = attachment->process };
+		struct rms_member member = { .process = attachment->process };
 
 		if (is_in_scope(registry, attachment->deposit, scope) &&
 		    !members_have(ret_members, &member.process))
@@ -217,7 +216,7 @@ static int take_from_programs(struct registry *registry,
 		if (!holds(registry, program, scope))
 			continue;
 		for (size_t i = 0; i < program->holding_count; i++) {
-			struct holding *holding = &program->holdings[i];
+			struct rms_holding *holding = &program->holdings[i];
 
 			if (!is_in_scope(registry, holding->deposit, scope))
 				program->holdings[kept++] = *holding;
@@ -291,7 +290,7 @@ static int take(struct registry *registry, const struct scope *scope,
 
 int registry_deposit_take_back(struct registry *registry,
 			       const struct caller *caller,
-			       const struct wire_request *request,
+			       const struct rms_request *request,
 			       struct writer *body)
 {
 	const struct scope scope = { .grant_id = request->grant };
@@ -303,7 +302,7 @@ int registry_deposit_take_back(struct registry *registry,
 
 int registry_deposit_take(struct registry *registry,
 			  const struct caller *caller,
-			  const struct wire_request *request,
+			  const struct rms_request *request,
 			  struct writer *body)
 {
 	const struct scope scope = { .number = request->grant };
@@ -318,7 +317,7 @@ int registry_deposit_take(struct registry *registry,
 }
 
 int registry_deposit_is(struct registry *registry, const struct caller *caller,
-			const struct wire_request *request, struct writer *body)
+			const struct rms_request *request, struct writer *body)
 {
 	const struct deposit *deposit;
 
@@ -332,7 +331,7 @@ int registry_deposit_is(struct registry *registry, const struct caller *caller,
 
 int registry_deposit_next(struct registry *registry,
 			  const struct caller *caller,
-			  const struct wire_request *request,
+			  const struct rms_request *request,
 			  struct writer *body)
 {
 	const struct deposit *deposit, *found = NULL;
@@ -363,7 +362,7 @@ int registry_deposit_next(struct registry *registry,
 }
 
 static int route_one(struct registry *registry, struct deposit *deposit,
-		     const struct wire_request *request)
+		     const struct rms_request *request)
 {
 	struct deposit before = *deposit;
 	int result = memory_check(
@@ -384,7 +383,7 @@ static int route_one(struct registry *registry, struct deposit *deposit,
 }
 
 int registry_route(struct registry *registry, const struct caller *caller,
-		   const struct wire_request *request, struct writer *body)
+		   const struct rms_request *request, struct writer *body)
 {
 	struct deposit *deposit;
 	int result = -ENOENT;

@@ -6,57 +6,57 @@
 
 #include "base/memory.h"
 
-_Static_assert(4 + 8 * PROCESSES_MAX <= WIRE_REPLY_MAX - 64,
+_Static_assert(4 + 8 * PROCESSES_MAX <= RMS_REPLY_MAX - 64,
 	       "one packet a list");
 
-static registry_call *const calls[WIRE_OP_COUNT] = {
-	[WIRE_VERSION_GET] = registry_version,
-	[WIRE_PRGCREATE] = registry_program_create,
-	[WIRE_PRGDESTROY] = registry_program_destroy,
-	[WIRE_PRGIDS] = registry_program_ids,
-	[WIRE_PRGINFO] = registry_program_members,
-	[WIRE_GETPRGID] = registry_program_of,
-	[WIRE_ADDPROC] = registry_process_add,
-	[WIRE_REMOVEPROC] = registry_process_remove,
-	[WIRE_PRGSIGNAL] = registry_program_signal,
-	[WIRE_PRGSUSPEND] = registry_program_suspend,
-	[WIRE_PRGRESUME] = registry_program_suspend,
-	[WIRE_PRGADDCAP] = registry_cap_add,
-	[WIRE_SETCAP] = registry_cap_set,
-	[WIRE_NCAPS] = registry_cap_count,
-	[WIRE_MYCAP] = registry_cap_mine,
-	[WIRE_GETCAP] = registry_cap_get,
-	[WIRE_PREFCAP] = registry_cap_preferred,
-	[WIRE_ELANINITDONE] = registry_initialised,
-	[WIRE_PRGELANPIDS] = registry_initialised_list,
-	[WIRE_PRGGETSTATS] = registry_stats,
-	[WIRE_SETELANSTATS] = registry_elanstats_set,
-	[WIRE_SETCOREPATH] = registry_corepath_set,
-	[WIRE_GETCOREPATH] = registry_corepath_get,
-	[WIRE_ATTACH] = registry_attach,
-	[WIRE_DETACH] = registry_detach,
-	[WIRE_DEPOSIT] = registry_deposit_add,
-	[WIRE_TAKE_BACK] = registry_deposit_take_back,
-	[WIRE_DEPOSIT_NEXT] = registry_deposit_next,
-	[WIRE_RAIL] = registry_rail_set,
-	[WIRE_DEPOSIT_TAKE] = registry_deposit_take,
-	[WIRE_DEPOSIT_IS] = registry_deposit_is,
-	[WIRE_RAILS] = registry_rails,
-	[WIRE_PRGCLAIM] = registry_cap_claim,
-	[WIRE_OPEN] = registry_attach,
-	[WIRE_ROUTE] = registry_route,
-	[WIRE_ADAPTER] = registry_adapter,
+static registry_call *const calls[RMS_OP_COUNT] = {
+	[RMS_VERSION_GET] = registry_version,
+	[RMS_PRGCREATE] = registry_program_create,
+	[RMS_PRGDESTROY] = registry_program_destroy,
+	[RMS_PRGIDS] = registry_program_ids,
+	[RMS_PRGINFO] = registry_program_members,
+	[RMS_GETPRGID] = registry_program_of,
+	[RMS_ADDPROC] = registry_process_add,
+	[RMS_REMOVEPROC] = registry_process_remove,
+	[RMS_PRGSIGNAL] = registry_program_signal,
+	[RMS_PRGSUSPEND] = registry_program_suspend,
+	[RMS_PRGRESUME] = registry_program_suspend,
+	[RMS_PRGADDCAP] = registry_cap_add,
+	[RMS_SETCAP] = registry_cap_set,
+	[RMS_NCAPS] = registry_cap_count,
+	[RMS_MYCAP] = registry_cap_mine,
+	[RMS_GETCAP] = registry_cap_get,
+	[RMS_PREFCAP] = registry_cap_preferred,
+	[RMS_ELANINITDONE] = registry_initialised,
+	[RMS_PRGELANPIDS] = registry_initialised_list,
+	[RMS_PRGGETSTATS] = registry_stats,
+	[RMS_SETELANSTATS] = registry_elanstats_set,
+	[RMS_SETCOREPATH] = registry_corepath_set,
+	[RMS_GETCOREPATH] = registry_corepath_get,
+	[RMS_ATTACH] = registry_attach,
+	[RMS_DETACH] = registry_detach,
+	[RMS_DEPOSIT] = registry_deposit_add,
+	[RMS_TAKE_BACK] = registry_deposit_take_back,
+	[RMS_DEPOSIT_NEXT] = registry_deposit_next,
+	[RMS_RAIL] = registry_rail_set,
+	[RMS_DEPOSIT_TAKE] = registry_deposit_take,
+	[RMS_DEPOSIT_IS] = registry_deposit_is,
+	[RMS_RAILS] = registry_rails,
+	[RMS_PRGCLAIM] = registry_cap_claim,
+	[RMS_OPEN] = registry_attach,
+	[RMS_ROUTE] = registry_route,
+	[RMS_ADAPTER] = registry_adapter,
 };
 
 int dispatch(struct registry *registry, const struct caller *caller,
 	     const void *packet, size_t size, struct writer *writer)
 {
-	struct writer body = { .limit = WIRE_REPLY_MAX - 64 };
-	struct wire_request request;
-	int result = wire_request_decode(packet, size, &request);
+	struct writer body = { .limit = RMS_REPLY_MAX - 64 };
+	struct rms_request request;
+	int result = rms_request_decode(packet, size, &request);
 
 	if (result < 0) {
-		wire_reply_encode(WIRE_NONE, result, writer);
+		rms_reply_encode(RMS_NONE, result, writer);
 		return result;
 	}
 	result = calls[request.op](registry, caller, &request, &body);
@@ -64,7 +64,7 @@ int dispatch(struct registry *registry, const struct caller *caller,
 		result = body.result;
 		body.size = 0;
 	}
-	wire_reply_encode(request.op, result, writer);
+	rms_reply_encode(request.op, result, writer);
 	if (body.size > 0)
 		write_bytes(writer, body.data, body.size);
 	writer_fini(&body);

@@ -15,8 +15,8 @@
 
 #define SETTINGS_COLLECT_MIN 64
 
-const struct holding *program_holding(const struct program *program,
-				      int32_t index)
+const struct rms_holding *program_holding(const struct program *program,
+					  int32_t index)
 {
 	for (size_t i = 0; i < program->holding_count; i++) {
 		if (program->holdings[i].index == index)
@@ -25,8 +25,8 @@ const struct holding *program_holding(const struct program *program,
 	return NULL;
 }
 
-const struct setting *program_setting(const struct program *program,
-				      uint32_t number)
+const struct rms_setting *program_setting(const struct program *program,
+					  uint32_t number)
 {
 	for (size_t i = 0; i < program->setting_count; i++) {
 		if (program->settings[i].number == number)
@@ -64,9 +64,9 @@ static int find_deposit(const struct registry *registry,
 
 /* The newest is first. */
 static int add_holding(struct registry *registry, struct program *program,
-		       const struct holding *holding)
+		       const struct rms_holding *holding)
 {
-	struct holding *holdings;
+	struct rms_holding *holdings;
 	int result;
 
 	if (program->holding_count >= RMS_CAPS_MAX)
@@ -88,10 +88,10 @@ static int add_holding(struct registry *registry, struct program *program,
 }
 
 int registry_cap_add(struct registry *registry, const struct caller *caller,
-		     const struct wire_request *request, struct writer *body)
+		     const struct rms_request *request, struct writer *body)
 {
-	struct holding holding = { .index = request->index,
-				   .cap = request->cap };
+	struct rms_holding holding = { .index = request->index,
+				       .cap = request->cap };
 	struct program *program;
 	int result;
 
@@ -115,11 +115,11 @@ static bool has_deposit(const struct program *program, uint64_t number)
 }
 
 int registry_cap_claim(struct registry *registry, const struct caller *caller,
-		       const struct wire_request *request, struct writer *body)
+		       const struct rms_request *request, struct writer *body)
 {
 	struct program *program;
 	const struct deposit *deposit;
-	struct holding holding = { .index = 0 };
+	struct rms_holding holding = { .index = 0 };
 	int result = registry_owned(registry, caller, request->id, &program);
 
 	if (result < 0)
@@ -162,8 +162,9 @@ static void collect_settings(struct registry *registry, struct program *program)
 	program->setting_count = kept;
 }
 
-static void set_context(const struct program *program, struct setting *setting,
-			int32_t index, int32_t context)
+static void set_context(const struct program *program,
+			struct rms_setting *setting, int32_t index,
+			int32_t context)
 {
 	uint32_t i = 0;
 
@@ -185,7 +186,7 @@ static void set_context(const struct program *program, struct setting *setting,
 }
 
 static int add_setting(struct registry *registry, struct program *program,
-		       const struct setting *setting)
+		       const struct rms_setting *setting)
 {
 	size_t count = program->setting_count;
 
@@ -201,12 +202,12 @@ static int add_setting(struct registry *registry, struct program *program,
 }
 
 int registry_cap_set(struct registry *registry, const struct caller *caller,
-		     const struct wire_request *request, struct writer *body)
+		     const struct rms_request *request, struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
-	const struct holding *holding;
+	const struct rms_holding *holding;
 	struct program *program;
-	struct setting setting = { 0 };
+	struct rms_setting setting = { 0 };
 	uint32_t number;
 	int result;
 
@@ -236,7 +237,7 @@ int registry_cap_set(struct registry *registry, const struct caller *caller,
 }
 
 int registry_cap_count(struct registry *registry, const struct caller *caller,
-		       const struct wire_request *request, struct writer *body)
+		       const struct rms_request *request, struct writer *body)
 {
 	struct program *program;
 	uint32_t number;
@@ -248,10 +249,10 @@ int registry_cap_count(struct registry *registry, const struct caller *caller,
 }
 
 int registry_cap_mine(struct registry *registry, const struct caller *caller,
-		      const struct wire_request *request, struct writer *body)
+		      const struct rms_request *request, struct writer *body)
 {
 	struct program *program;
-	const struct setting *setting;
+	const struct rms_setting *setting;
 	uint32_t number;
 	int result = registry_mine(registry, caller, &program, &number);
 
@@ -263,12 +264,12 @@ int registry_cap_mine(struct registry *registry, const struct caller *caller,
 }
 
 int registry_cap_get(struct registry *registry, const struct caller *caller,
-		     const struct wire_request *request, struct writer *body)
+		     const struct rms_request *request, struct writer *body)
 {
-	const struct holding *holding;
+	const struct rms_holding *holding;
 	struct elan_capability cap;
 	struct program *program;
-	const struct setting *setting;
+	const struct rms_setting *setting;
 	uint32_t number;
 	int result = registry_mine(registry, caller, &program, &number);
 
@@ -292,7 +293,7 @@ int registry_cap_get(struct registry *registry, const struct caller *caller,
 
 int registry_cap_preferred(struct registry *registry,
 			   const struct caller *caller,
-			   const struct wire_request *request,
+			   const struct rms_request *request,
 			   struct writer *body)
 {
 	struct program *program;
@@ -306,7 +307,7 @@ int registry_cap_preferred(struct registry *registry,
 	if (request->value < 1)
 		return -EINVAL;
 	for (size_t i = 0; i < program->holding_count; i++) {
-		const struct holding *holding = &program->holdings[i];
+		const struct rms_holding *holding = &program->holdings[i];
 		uint32_t count = capability_process_count(&holding->cap);
 
 		if (program_holding(program, holding->index) != holding ||

@@ -19,19 +19,19 @@
 
 /* Who asks, as the kernel says. */
 struct caller {
-	struct process process;
+	struct rms_process process;
 	uint32_t uid; /* effective */
 };
 
 /* A capability of a program. */
-struct holding {
+struct rms_holding {
 	int32_t index;
 	uint64_t deposit; /* its number, or 0: root's own */
 	struct elan_capability cap;
 };
 
 /* What a process has set by rms_setcap(), and what it forks has with it. */
-struct setting {
+struct rms_setting {
 	uint32_t number; /* from 1 on */
 	int32_t index;   /* the one that was used last */
 	uint32_t count;
@@ -43,13 +43,13 @@ struct setting {
 
 /* A process that has initialised the interconnect. */
 struct initialised {
-	struct process process;
+	struct rms_process process;
 	int32_t vp;
 };
 
 /* What a keeper has to remember of processes that nothing holds. */
-struct known {
-	struct process process;
+struct rms_known {
+	struct rms_process process;
 	int32_t session;
 	uint32_t setting;
 	bool has_left;  /* by root's word: it and what it forks are out */
@@ -63,23 +63,23 @@ struct program {
 	int32_t flags; /* KILLED, SUSPEND, ERROR; the others are worked out */
 	bool is_made;  /* false while its place and first member are made */
 	char place[PLACE_MAX];
-	uint64_t start;           /* of what can be found by search, in ticks */
-	uint64_t made_ms;         /* monotonic */
-	uint64_t ended_ms;        /* 0: it has members, or nobody has looked */
-	struct holding *holdings; /* the newest is first */
+	uint64_t start;    /* of what can be found by search, in ticks */
+	uint64_t made_ms;  /* monotonic */
+	uint64_t ended_ms; /* 0: it has members, or nobody has looked */
+	struct rms_holding *holdings; /* the newest is first */
 	size_t holding_count;
-	struct setting *settings;
+	struct rms_setting *settings;
 	size_t setting_count;
 	uint32_t setting_last; /* the highest number that was given */
 	struct initialised *initialised;
 	size_t initialised_count;
-	struct known *known;
+	struct rms_known *known;
 	size_t known_count;
 	struct rms_elanstats elanstats;
 	char corepath[RMS_COREPATH_MAX];
-	struct usage
+	struct rms_usage
 		usage; /* the most that was seen of each; of memory the last */
-	struct usage base;           /* of its first member, before */
+	struct rms_usage base;       /* of its first member, before */
 	uint64_t memory_ms;          /* when memory was looked at */
 	uint64_t memory_kib_ms;      /* KiB times ms */
 	bool is_changed;             /* a keeper has changed it */
@@ -99,7 +99,7 @@ struct deposit {
 };
 
 struct attachment {
-	struct process process;
+	struct rms_process process;
 	int32_t context; /* absolute */
 	int32_t rail;
 	uint64_t deposit; /* or 0 */
@@ -158,10 +158,10 @@ void registry_forget_program(struct registry *registry,
 /* It has no members. Frees it. -ECHILD: it has. */
 int registry_drop_program(struct registry *registry, struct program *program);
 struct deposit *registry_deposit(struct registry *registry, uint64_t number);
-const struct holding *program_holding(const struct program *program,
-				      int32_t index);
-const struct setting *program_setting(const struct program *program,
-				      uint32_t number);
+const struct rms_holding *program_holding(const struct program *program,
+					  int32_t index);
+const struct rms_setting *program_setting(const struct program *program,
+					  uint32_t number);
 
 int registry_save_program(struct registry *registry, struct program *program);
 int registry_save_deposit(struct registry *registry,

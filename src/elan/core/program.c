@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "elan/core/registry.h"
 
-static int find(struct registry *registry, const struct process *process,
+static int find(struct registry *registry, const struct rms_process *process,
 		struct program **ret_program)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
@@ -23,7 +23,7 @@ static int find(struct registry *registry, const struct process *process,
 
 /* Undo what was made of it; a record that stays is undone at the next start. */
 static void unmake(struct registry *registry, struct program *program,
-		   const struct process *process)
+		   const struct rms_process *process)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	const struct notes_seam *notes = &registry->notes;
@@ -35,7 +35,7 @@ static void unmake(struct registry *registry, struct program *program,
 }
 
 static int make(struct registry *registry, struct program *program,
-		const struct process *process)
+		const struct rms_process *process)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	int result = registry_save_program(registry, program);
@@ -56,7 +56,7 @@ static int make(struct registry *registry, struct program *program,
 
 int registry_program_create(struct registry *registry,
 			    const struct caller *caller,
-			    const struct wire_request *request,
+			    const struct rms_request *request,
 			    struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
@@ -88,7 +88,7 @@ int registry_program_create(struct registry *registry,
 
 int registry_program_destroy(struct registry *registry,
 			     const struct caller *caller,
-			     const struct wire_request *request,
+			     const struct rms_request *request,
 			     struct writer *body)
 {
 	struct program *program = registry_program(registry, request->id);
@@ -100,8 +100,7 @@ int registry_program_destroy(struct registry *registry,
 }
 
 int registry_program_ids(struct registry *registry, const struct caller *caller,
-			 const struct wire_request *request,
-			 struct writer *body)
+			 const struct rms_request *request, struct writer *body)
 {
 	const struct program *program;
 
@@ -113,7 +112,7 @@ int registry_program_ids(struct registry *registry, const struct caller *caller,
 
 int registry_program_members(struct registry *registry,
 			     const struct caller *caller,
-			     const struct wire_request *request,
+			     const struct rms_request *request,
 			     struct writer *body)
 {
 	struct program *program = registry_program(registry, request->id);
@@ -137,7 +136,7 @@ int registry_program_with(struct registry *registry,
 			  struct program **ret_program)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
-	struct process process = caller->process;
+	struct rms_process process = caller->process;
 	bool is_users;
 	int result = 0;
 
@@ -148,7 +147,7 @@ int registry_program_with(struct registry *registry,
 }
 
 int registry_program_of(struct registry *registry, const struct caller *caller,
-			const struct wire_request *request, struct writer *body)
+			const struct rms_request *request, struct writer *body)
 {
 	struct program *program;
 	int result = registry_program_with(registry, caller, request->value,
@@ -160,12 +159,11 @@ int registry_program_of(struct registry *registry, const struct caller *caller,
 }
 
 int registry_process_add(struct registry *registry, const struct caller *caller,
-			 const struct wire_request *request,
-			 struct writer *body)
+			 const struct rms_request *request, struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	struct program *program, *other;
-	struct process process;
+	struct rms_process process;
 	bool is_users = false;
 	int result = registry_owned(registry, caller, request->id, &program);
 
@@ -192,12 +190,12 @@ int registry_process_add(struct registry *registry, const struct caller *caller,
 
 int registry_process_remove(struct registry *registry,
 			    const struct caller *caller,
-			    const struct wire_request *request,
+			    const struct rms_request *request,
 			    struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
 	struct program *program, *other;
-	struct process process;
+	struct rms_process process;
 	bool is_users;
 	int result = registry_owned(registry, caller, request->id, &program);
 
@@ -221,7 +219,7 @@ int registry_process_remove(struct registry *registry,
 
 int registry_program_signal(struct registry *registry,
 			    const struct caller *caller,
-			    const struct wire_request *request,
+			    const struct rms_request *request,
 			    struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
@@ -246,11 +244,11 @@ int registry_program_signal(struct registry *registry,
 
 int registry_program_suspend(struct registry *registry,
 			     const struct caller *caller,
-			     const struct wire_request *request,
+			     const struct rms_request *request,
 			     struct writer *body)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
-	const bool suspends = request->op == WIRE_PRGSUSPEND;
+	const bool suspends = request->op == RMS_PRGSUSPEND;
 	struct program *program;
 	int result = registry_owned(registry, caller, request->id, &program);
 

@@ -12,13 +12,13 @@
 
 #define RECORD_VERSION 1
 
-static void write_head(struct writer *writer, enum record_kind kind)
+static void write_head(struct writer *writer, enum rms_record kind)
 {
 	write_u8(writer, RECORD_VERSION);
 	write_u8(writer, (uint8_t)kind);
 }
 
-static void read_head(struct reader *reader, enum record_kind kind)
+static void read_head(struct reader *reader, enum rms_record kind)
 {
 	if (read_u8(reader) != RECORD_VERSION || read_u8(reader) != kind)
 		reader->failed = true;
@@ -40,13 +40,14 @@ static bool read_bool(struct reader *reader)
 	return value == 1;
 }
 
-static void write_process(struct writer *writer, const struct process *process)
+static void write_process(struct writer *writer,
+			  const struct rms_process *process)
 {
 	write_u32(writer, (uint32_t)process->pid);
 	write_u64(writer, process->start);
 }
 
-static void read_process(struct reader *reader, struct process *ret_process)
+static void read_process(struct reader *reader, struct rms_process *ret_process)
 {
 	ret_process->pid = (int32_t)read_u32(reader);
 	ret_process->start = read_u64(reader);
@@ -70,7 +71,7 @@ static void *read_list(struct reader *reader, size_t max, size_t size,
 	return items;
 }
 
-static void write_usage(struct writer *writer, const struct usage *usage)
+static void write_usage(struct writer *writer, const struct rms_usage *usage)
 {
 	write_u64(writer, usage->user_us);
 	write_u64(writer, usage->system_us);
@@ -79,7 +80,7 @@ static void write_usage(struct writer *writer, const struct usage *usage)
 	write_u64(writer, usage->memory_max);
 }
 
-static void read_usage(struct reader *reader, struct usage *ret_usage)
+static void read_usage(struct reader *reader, struct rms_usage *ret_usage)
 {
 	ret_usage->user_us = read_u64(reader);
 	ret_usage->system_us = read_u64(reader);
@@ -92,7 +93,7 @@ static void write_settings(struct writer *writer, const struct program *program)
 {
 	write_u32(writer, (uint32_t)program->setting_count);
 	for (size_t i = 0; i < program->setting_count; i++) {
-		const struct setting *setting = &program->settings[i];
+		const struct rms_setting *setting = &program->settings[i];
 
 		write_u32(writer, setting->number);
 		write_u32(writer, (uint32_t)setting->index);
@@ -111,7 +112,7 @@ static void read_settings(struct reader *reader, struct program *program)
 		read_list(reader, SETTINGS_MAX, sizeof(*program->settings), 9,
 			  &program->setting_count);
 	for (size_t i = 0; i < program->setting_count; i++) {
-		struct setting *setting = &program->settings[i];
+		struct rms_setting *setting = &program->settings[i];
 
 		setting->number = read_u32(reader);
 		setting->index = (int32_t)read_u32(reader);
@@ -161,7 +162,7 @@ static void write_processes(struct writer *writer,
 	}
 	write_u32(writer, (uint32_t)program->known_count);
 	for (size_t i = 0; i < program->known_count; i++) {
-		const struct known *known = &program->known[i];
+		const struct rms_known *known = &program->known[i];
 
 		write_process(writer, &known->process);
 		write_u32(writer, (uint32_t)known->session);
@@ -183,7 +184,7 @@ static void read_processes(struct reader *reader, struct program *program)
 	program->known = read_list(reader, KNOWN_MAX, sizeof(*program->known),
 				   22, &program->known_count);
 	for (size_t i = 0; i < program->known_count; i++) {
-		struct known *known = &program->known[i];
+		struct rms_known *known = &program->known[i];
 
 		read_process(reader, &known->process);
 		known->session = (int32_t)read_u32(reader);

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 
-void members_add(struct members *members, const struct member *member)
+void members_add(struct members *members, const struct rms_member *member)
 {
 	if (members->count == members->capacity) {
 		members->capacity =
@@ -26,8 +26,8 @@ void members_add(struct members *members, const struct member *member)
 	members->items[members->count++] = *member;
 }
 
-const struct member *members_have(const struct members *members,
-				  const struct process *process)
+const struct rms_member *members_have(const struct members *members,
+				      const struct rms_process *process)
 {
 	for (size_t i = 0; i < members->count; i++) {
 		if (process_is(&members->items[i].process, process))
@@ -126,7 +126,7 @@ int registry_owned(struct registry *registry, const struct caller *caller,
 }
 
 int registry_version(struct registry *registry, const struct caller *caller,
-		     const struct wire_request *request, struct writer *body)
+		     const struct rms_request *request, struct writer *body)
 {
 	write_u32(body, RMS_MODVERSION);
 	write_u8(body, registry->keeper.is_sure);
@@ -159,7 +159,7 @@ void registry_insert(struct registry *registry, struct program *program)
 	registry->program_count++;
 }
 
-static int save(struct registry *registry, enum record_kind kind,
+static int save(struct registry *registry, enum rms_record kind,
 		uint64_t number, struct writer *writer)
 {
 	const struct notes_seam *notes = &registry->notes;
@@ -236,7 +236,7 @@ static int load_program(struct registry *registry, const void *bytes,
 	return 0;
 }
 
-int registry_load(struct registry *registry, enum record_kind kind,
+int registry_load(struct registry *registry, enum rms_record kind,
 		  const void *bytes, size_t size)
 {
 	switch (kind) {
@@ -399,7 +399,7 @@ static bool is_by(const struct attachment *attachment, const void *process)
 }
 
 void registry_process_ended(struct registry *registry,
-			    const struct process *process)
+			    const struct rms_process *process)
 {
 	/* Where it cannot be saved, the next start finds out by itself. */
 	registry_detach_all(registry, is_by, process);

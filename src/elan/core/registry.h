@@ -21,7 +21,7 @@ void registry_destroy(struct registry *registry);
 DEFINE_AUTO(struct registry, registry_destroy)
 
 /* Take one record that an earlier process saved. -EPROTO; -EEXIST. */
-int registry_load(struct registry *registry, enum record_kind kind,
+int registry_load(struct registry *registry, enum rms_record kind,
 		  const void *bytes, size_t size);
 /*
  * When all records are loaded, and before anything else: finish or undo what
@@ -34,7 +34,7 @@ void registry_look(struct registry *registry);
 bool registry_wants_looks(const struct registry *registry);
 /* A process that was watched is gone. */
 void registry_process_ended(struct registry *registry,
-			    const struct process *process);
+			    const struct rms_process *process);
 
 /* What is to be known for the messages of who is attached there. */
 struct attached {
@@ -63,7 +63,7 @@ int registry_rails_set(struct registry *registry, uint32_t rails);
  */
 typedef int registry_call(struct registry *registry,
 			  const struct caller *caller,
-			  const struct wire_request *request,
+			  const struct rms_request *request,
 			  struct writer *body);
 
 registry_call registry_version; /* u32 version, u8 is the keeper sure */

@@ -33,8 +33,8 @@ static int fail(int result)
 
 static int detach(int rail, const struct elan_capability *cap)
 {
-	const struct wire_request request = {
-		.op = WIRE_DETACH,
+	const struct rms_request request = {
+		.op = RMS_DETACH,
 		.index = rail,
 		.cap = *cap, /* of which the key does not count */
 	};
@@ -45,8 +45,8 @@ static int detach(int rail, const struct elan_capability *cap)
 int rms_attach(const struct elan_capability *cap, int rail,
 	       struct rms_port **ret_port)
 {
-	struct wire_request request = { .op = WIRE_OPEN, .index = rail };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_OPEN, .index = rail };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	_auto_(freep) struct rms_port *port = NULL;
 	struct packet_fds fds = { .count = 0 };
 	int result;
@@ -57,12 +57,12 @@ int rms_attach(const struct elan_capability *cap, int rail,
 	if (port == NULL)
 		return fail(-ENOMEM);
 	request.cap = *cap;
-	result = peer_call_fds(NULL, &request, &reply, &fds);
+	result = rms_call_fds(NULL, &request, &reply, &fds);
 	explicit_bzero(&request, sizeof(request));
 	port->cap = *cap;
 	explicit_bzero(&port->cap.cap_userkey, sizeof(port->cap.cap_userkey));
 	/* It is attached, and there was no room for the descriptors. */
-	if (result == 0 && fds.count < WIRE_PORT_DESCRIPTORS) {
+	if (result == 0 && fds.count < RMS_PORT_DESCRIPTORS) {
 		detach(rail, &port->cap);
 		result = -EMFILE;
 	}
@@ -140,7 +140,7 @@ static int exchange(int fd, const uint8_t *packet, size_t size)
 int rms_send(struct rms_port *port, int rank, const void *bytes, size_t size,
 	     int timeout_ms)
 {
-	uint8_t packet[WIRE_PORT_SEND_HEAD + RMS_MESSAGE_MAX];
+	uint8_t packet[RMS_PORT_SEND_HEAD + RMS_MESSAGE_MAX];
 	int result;
 
 	if (port == NULL || (bytes == NULL && size > 0))
@@ -154,9 +154,9 @@ int rms_send(struct rms_port *port, int rank, const void *bytes, size_t size,
 	put_u32(packet, (uint32_t)rank);
 	put_u32(packet + 4, (uint32_t)timeout_ms);
 	if (size > 0)
-		memcpy(packet + WIRE_PORT_SEND_HEAD, bytes, size);
+		memcpy(packet + RMS_PORT_SEND_HEAD, bytes, size);
 	pthread_mutex_lock(&port->lock);
-	result = exchange(port->send_fd, packet, WIRE_PORT_SEND_HEAD + size);
+	result = exchange(port->send_fd, packet, RMS_PORT_SEND_HEAD + size);
 	pthread_mutex_unlock(&port->lock);
 	return result < 0 ? fail(result) : 0;
 }
@@ -192,7 +192,7 @@ static int wait_message(int fd, int timeout_ms)
 int rms_recv(struct rms_port *port, int *rank, void *bytes, size_t size,
 	     int timeout_ms)
 {
-	uint8_t packet[WIRE_PORT_RECEIVE_HEAD + RMS_MESSAGE_MAX];
+	uint8_t packet[RMS_PORT_RECEIVE_HEAD + RMS_MESSAGE_MAX];
 	ssize_t count;
 	int result;
 
@@ -206,14 +206,14 @@ int rms_recv(struct rms_port *port, int *rank, void *bytes, size_t size,
 		count = receive(port->receive_fd, packet, sizeof(packet),
 				MSG_DONTWAIT);
 	} while (count < 0 && errno == EAGAIN);
-	if (count < WIRE_PORT_RECEIVE_HEAD)
+	if (count < RMS_PORT_RECEIVE_HEAD)
 		return fail(-ECONNRESET);
-	count -= WIRE_PORT_RECEIVE_HEAD;
+	count -= RMS_PORT_RECEIVE_HEAD;
 	if ((size_t)count > size)
 		return fail(-EMSGSIZE);
 	if (rank != NULL)
 		*rank = (int)get_u32(packet);
 	if (count > 0)
-		memcpy(bytes, packet + WIRE_PORT_RECEIVE_HEAD, (size_t)count);
+		memcpy(bytes, packet + RMS_PORT_RECEIVE_HEAD, (size_t)count);
 	return (int)count;
 }

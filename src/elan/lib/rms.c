@@ -22,28 +22,28 @@ static int of(int result)
 	return result < 0 ? fail(result) : 0;
 }
 
-static int call(const struct wire_request *request)
+static int call(const struct rms_request *request)
 {
 	return of(rms_client_call(NULL, request));
 }
 
-static int call_number(const struct wire_request *request, int *ret_number)
+static int call_number(const struct rms_request *request, int *ret_number)
 {
 	if (ret_number == NULL)
 		return fail(-EFAULT);
 	return of(rms_client_number(NULL, request, ret_number));
 }
 
-static int call_program(enum wire_op op, int id)
+static int call_program(enum rms_op op, int id)
 {
-	struct wire_request request = { .op = op, .id = id };
+	struct rms_request request = { .op = op, .id = id };
 
 	return call(&request);
 }
 
-static int call_process(enum wire_op op, int id, int value)
+static int call_process(enum rms_op op, int id, int value)
 {
-	struct wire_request request = { .op = op, .id = id, .value = value };
+	struct rms_request request = { .op = op, .id = id, .value = value };
 
 	return call(&request);
 }
@@ -76,8 +76,8 @@ int rms_ptrack_enabled(void)
 
 int rms_prgcreate(int id, uid_t uid, int cpus)
 {
-	struct wire_request request = {
-		.op = WIRE_PRGCREATE,
+	struct rms_request request = {
+		.op = RMS_PRGCREATE,
 		.id = id,
 		.uid = uid,
 		.value = cpus,
@@ -88,13 +88,13 @@ int rms_prgcreate(int id, uid_t uid, int cpus)
 
 int rms_prgdestroy(int id)
 {
-	return call_program(WIRE_PRGDESTROY, id);
+	return call_program(RMS_PRGDESTROY, id);
 }
 
 int rms_prgids(int maxids, int *prgids, int *nprgs)
 {
-	struct wire_request request = { .op = WIRE_PRGIDS };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_PRGIDS };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	int count = 0;
 	int result;
@@ -103,7 +103,7 @@ int rms_prgids(int maxids, int *prgids, int *nprgs)
 		return fail(-EINVAL);
 	if (prgids == NULL || nprgs == NULL)
 		return fail(-EFAULT);
-	result = peer_call(NULL, &request, &reply);
+	result = rms_call(NULL, &request, &reply);
 	if (result < 0)
 		return fail(result);
 	if (body->left % 4 != 0)
@@ -131,45 +131,45 @@ int rms_prginfo(int id, int maxpids, pid_t *pids, int *nprocs)
 
 int rms_getprgid(pid_t pid, int *id)
 {
-	struct wire_request request = { .op = WIRE_GETPRGID, .value = pid };
+	struct rms_request request = { .op = RMS_GETPRGID, .value = pid };
 
 	return call_number(&request, id);
 }
 
 int rms_addproc(int id, pid_t pid)
 {
-	return call_process(WIRE_ADDPROC, id, pid);
+	return call_process(RMS_ADDPROC, id, pid);
 }
 
 int rms_removeproc(int id, pid_t pid)
 {
-	return call_process(WIRE_REMOVEPROC, id, pid);
+	return call_process(RMS_REMOVEPROC, id, pid);
 }
 
 int rms_prgsignal(int id, int signo)
 {
-	return call_process(WIRE_PRGSIGNAL, id, signo);
+	return call_process(RMS_PRGSIGNAL, id, signo);
 }
 
 int rms_prgsuspend(int id)
 {
-	return call_program(WIRE_PRGSUSPEND, id);
+	return call_program(RMS_PRGSUSPEND, id);
 }
 
 int rms_prgresume(int id)
 {
-	return call_program(WIRE_PRGRESUME, id);
+	return call_program(RMS_PRGRESUME, id);
 }
 
 int rms_prgclaim(int id)
 {
-	return call_program(WIRE_PRGCLAIM, id);
+	return call_program(RMS_PRGCLAIM, id);
 }
 
 int rms_prgaddcap(int id, int index, const struct elan_capability *cap)
 {
-	struct wire_request request = {
-		.op = WIRE_PRGADDCAP,
+	struct rms_request request = {
+		.op = RMS_PRGADDCAP,
 		.id = id,
 		.index = index,
 	};
@@ -182,8 +182,8 @@ int rms_prgaddcap(int id, int index, const struct elan_capability *cap)
 
 int rms_setcap(int index, int ctx)
 {
-	struct wire_request request = {
-		.op = WIRE_SETCAP,
+	struct rms_request request = {
+		.op = RMS_SETCAP,
 		.index = index,
 		.value = ctx,
 	};
@@ -193,14 +193,14 @@ int rms_setcap(int index, int ctx)
 
 int rms_ncaps(int *ncaps)
 {
-	struct wire_request request = { .op = WIRE_NCAPS };
+	struct rms_request request = { .op = RMS_NCAPS };
 
 	return call_number(&request, ncaps);
 }
 
 int rms_mycap(int *index)
 {
-	struct wire_request request = { .op = WIRE_MYCAP };
+	struct rms_request request = { .op = RMS_MYCAP };
 
 	return call_number(&request, index);
 }
@@ -221,8 +221,8 @@ int rms_getcap(int index, struct elan_capability *cap)
 
 int rms_prefcap(int nprocess, int *index)
 {
-	struct wire_request request = {
-		.op = WIRE_PREFCAP,
+	struct rms_request request = {
+		.op = RMS_PREFCAP,
 		.value = nprocess,
 	};
 
@@ -231,15 +231,15 @@ int rms_prefcap(int nprocess, int *index)
 
 int rms_elaninitdone(int vp)
 {
-	struct wire_request request = { .op = WIRE_ELANINITDONE, .value = vp };
+	struct rms_request request = { .op = RMS_ELANINITDONE, .value = vp };
 
 	return call(&request);
 }
 
 int rms_prgelanpids(int id, int maxpids, int *vps, pid_t *pids, int *npids)
 {
-	struct wire_request request = { .op = WIRE_PRGELANPIDS, .id = id };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_PRGELANPIDS, .id = id };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	struct reader *body = &reply.reply.body;
 	int count;
 	int result;
@@ -248,7 +248,7 @@ int rms_prgelanpids(int id, int maxpids, int *vps, pid_t *pids, int *npids)
 		return fail(-EINVAL);
 	if (npids == NULL || ((vps == NULL || pids == NULL) && maxpids > 0))
 		return fail(-EFAULT);
-	result = peer_call(NULL, &request, &reply);
+	result = rms_call(NULL, &request, &reply);
 	if (result < 0)
 		return fail(result);
 	count = (int)read_u32(body);
@@ -271,7 +271,7 @@ int rms_prggetstats(int id, struct rms_prgstats *stats)
 
 int rms_setelanstats(int id, const struct rms_elanstats *estats)
 {
-	struct wire_request request = { .op = WIRE_SETELANSTATS, .id = id };
+	struct rms_request request = { .op = RMS_SETELANSTATS, .id = id };
 
 	if (estats == NULL)
 		return fail(-EFAULT);
@@ -281,7 +281,7 @@ int rms_setelanstats(int id, const struct rms_elanstats *estats)
 
 int rms_setcorepath(const char *path)
 {
-	struct wire_request request = { .op = WIRE_SETCOREPATH };
+	struct rms_request request = { .op = RMS_SETCOREPATH };
 
 	if (path == NULL)
 		return fail(-EFAULT);
@@ -293,14 +293,14 @@ int rms_setcorepath(const char *path)
 
 int rms_getcorepath(pid_t pid, char *path, int maxlen)
 {
-	struct wire_request request = { .op = WIRE_GETCOREPATH, .value = pid };
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
+	struct rms_request request = { .op = RMS_GETCOREPATH, .value = pid };
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
 	char text[RMS_COREPATH_MAX];
 	int result;
 
 	if (path == NULL)
 		return fail(-EFAULT);
-	result = peer_call(NULL, &request, &reply);
+	result = rms_call(NULL, &request, &reply);
 	if (result < 0)
 		return fail(result);
 	read_text(&reply.reply.body, text, sizeof(text));

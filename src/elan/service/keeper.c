@@ -79,10 +79,10 @@ void keeper_take_events(struct keeper *keeper)
 		continue;
 }
 
-int keeper_identify(void *ctx, int32_t pid, struct process *ret_process,
+int keeper_identify(void *ctx, int32_t pid, struct rms_process *ret_process,
 		    uint32_t uid, bool *ret_is_users)
 {
-	struct process process = { .pid = pid };
+	struct rms_process process = { .pid = pid };
 	_auto_(freep) char *status = NULL;
 	_auto_(closep) int pidfd = -1;
 	struct proc_stat stat;
@@ -103,7 +103,7 @@ int keeper_identify(void *ctx, int32_t pid, struct process *ret_process,
 	return 0;
 }
 
-int keeper_watch(void *ctx, const struct process *process)
+int keeper_watch(void *ctx, const struct rms_process *process)
 {
 	struct keeper *keeper = ctx;
 
@@ -111,7 +111,7 @@ int keeper_watch(void *ctx, const struct process *process)
 }
 
 static bool is_in(struct keeper *keeper, const struct program *program,
-		  const struct process *process)
+		  const struct rms_process *process)
 {
 	char path[PLACE_MAX + 64];
 	uint32_t setting;
@@ -136,7 +136,7 @@ static int signal_each(struct keeper *keeper, struct program *program,
 		int result = keeper_members(keeper, program, &members);
 
 		for (size_t i = 0; result == 0 && i < members.count; i++) {
-			const struct process *process =
+			const struct rms_process *process =
 				&members.items[i].process;
 			_auto_(closep) int pidfd = -1;
 
@@ -207,11 +207,11 @@ static void read_into(uint64_t *figure, const char *path, const char *name,
 		*figure = number;
 }
 
-static void sum_members(const struct members *members, struct usage *usage)
+static void sum_members(const struct members *members, struct rms_usage *usage)
 {
 	for (size_t i = 0; i < members->count; i++) {
 		struct proc_stat stat;
-		struct usage one;
+		struct rms_usage one;
 
 		if (proc_stat(members->items[i].process.pid, &stat) < 0)
 			continue;
@@ -229,11 +229,12 @@ static void take_from(uint64_t *figure, uint64_t base)
 	*figure = *figure > base ? *figure - base : 0;
 }
 
-int keeper_usage(void *ctx, struct program *program, struct usage *ret_usage)
+int keeper_usage(void *ctx, struct program *program,
+		 struct rms_usage *ret_usage)
 {
 	struct keeper *keeper = ctx;
 	_auto_(members_fini) struct members members = { 0 };
-	struct usage usage = { 0 };
+	struct rms_usage usage = { 0 };
 	char path[GROUP_PATH_MAX];
 	int result = keeper_members(ctx, program, &members);
 
@@ -256,12 +257,12 @@ int keeper_usage(void *ctx, struct program *program, struct usage *ret_usage)
 	return 0;
 }
 
-void keeper_sum(const struct proc_stat *stat, struct usage *ret_usage)
+void keeper_sum(const struct proc_stat *stat, struct rms_usage *ret_usage)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t tick_us = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 
-	*ret_usage = (struct usage){
+	*ret_usage = (struct rms_usage){
 		.faults = stat->faults + stat->waited_faults,
 		.memory = stat->pages * page,
 		.memory_max = stat->pages * page,

@@ -64,7 +64,7 @@ static bool is_looked_for(const struct keeper *keeper,
 }
 
 static int choose_place(struct keeper *keeper, struct program *program,
-			const struct process *process)
+			const struct rms_process *process)
 {
 	char path[PLACE_MAX - 32];
 	int result = proc_cgroup(process->pid, path, sizeof(path));
@@ -88,7 +88,7 @@ static int choose_place(struct keeper *keeper, struct program *program,
 
 /* Figures count from now on; of memory and its peak all counts. */
 static int choose(void *ctx, struct program *program,
-		  const struct process *process)
+		  const struct rms_process *process)
 {
 	struct keeper *keeper = ctx;
 	struct proc_stat stat;
@@ -114,7 +114,7 @@ static int complain(const struct keeper *keeper, const char *path, int result)
  * kernel read its pid, and somebody else got that, this one is put back.
  */
 static int move_process(struct keeper *keeper, const struct program *program,
-			const struct process *process, const char *path)
+			const struct rms_process *process, const char *path)
 {
 	_auto_(closep) int pidfd = proc_open(process);
 	char above[GROUP_PATH_MAX];
@@ -149,7 +149,7 @@ static void watch_events(struct keeper *keeper, const char *path)
 }
 
 static int make_group(struct keeper *keeper, struct program *program,
-		      const struct process *process)
+		      const struct rms_process *process)
 {
 	char path[GROUP_PATH_MAX];
 	int result = 0;
@@ -176,7 +176,7 @@ static int make_group(struct keeper *keeper, struct program *program,
 static int look(void *ctx, struct program *program);
 
 static int make(void *ctx, struct program *program,
-		const struct process *process)
+		const struct rms_process *process)
 {
 	struct keeper *keeper = ctx;
 	int result = 0;
@@ -215,7 +215,7 @@ struct collection {
 static int take_member(void *arg, const char *below, int32_t pid)
 {
 	struct collection *collection = arg;
-	struct member member = {
+	struct rms_member member = {
 		.process.pid = pid,
 		.setting = group_setting_of(below),
 	};
@@ -232,7 +232,7 @@ static int take_member(void *arg, const char *below, int32_t pid)
 }
 
 static int enter(void *ctx, struct program *program,
-		 const struct process *process, uint32_t setting);
+		 const struct rms_process *process, uint32_t setting);
 
 /* Put back who has left without root's leave. */
 static int put_back(struct keeper *keeper, struct program *program,
@@ -242,7 +242,7 @@ static int put_back(struct keeper *keeper, struct program *program,
 	int result = search_members(program, &found);
 
 	for (size_t i = 0; result == 0 && i < found.count; i++) {
-		const struct member *member = &found.items[i];
+		const struct rms_member *member = &found.items[i];
 		int entered;
 
 		if (members_have(members, &member->process))
@@ -306,7 +306,7 @@ static int look(void *ctx, struct program *program)
 }
 
 static int find_by_group(struct program *programs,
-			 const struct process *process,
+			 const struct rms_process *process,
 			 struct program **ret_program, uint32_t *ret_setting)
 {
 	char path[PLACE_MAX + 64];
@@ -326,7 +326,7 @@ static int find_by_group(struct program *programs,
 
 /* By its cgroup; or among those that are looked for, who may have left one. */
 static int find(void *ctx, struct program *programs,
-		const struct process *process, struct program **ret_program,
+		const struct rms_process *process, struct program **ret_program,
 		uint32_t *ret_setting)
 {
 	_auto_(freep) struct proc_stat *stats = NULL;
@@ -337,7 +337,7 @@ static int find(void *ctx, struct program *programs,
 		return 0;
 	DL_FOREACH (programs, program) {
 		_auto_(members_fini) struct members members = { 0 };
-		const struct member *member;
+		const struct rms_member *member;
 
 		if (program->known_count == 0)
 			continue;
@@ -361,7 +361,7 @@ static int find(void *ctx, struct program *programs,
 
 /* What is below may have less than what the program may have. */
 static bool is_near(void *ctx, const struct program *program,
-		    const struct process *process)
+		    const struct rms_process *process)
 {
 	char path[PLACE_MAX + 64];
 	char above[PLACE_MAX];
@@ -376,7 +376,7 @@ static bool is_near(void *ctx, const struct program *program,
 }
 
 static int enter(void *ctx, struct program *program,
-		 const struct process *process, uint32_t setting)
+		 const struct rms_process *process, uint32_t setting)
 {
 	struct keeper *keeper = ctx;
 	char before[PLACE_MAX + 64] = "";
@@ -405,7 +405,7 @@ static int enter(void *ctx, struct program *program,
 }
 
 static int leave(void *ctx, struct program *program,
-		 const struct process *process)
+		 const struct rms_process *process)
 {
 	struct keeper *keeper = ctx;
 	char path[GROUP_PATH_MAX];

@@ -73,14 +73,15 @@ static inline bool keeper_has_group(const struct program *program)
 /* GROUP_PATH_MAX bytes. */
 void keeper_path(const struct keeper *keeper, const char *place, char *path);
 /* What a process has used, with the children that it has waited for. */
-void keeper_sum(const struct proc_stat *stat, struct usage *ret_usage);
+void keeper_sum(const struct proc_stat *stat, struct rms_usage *ret_usage);
 
 /* Of keeper_ops. */
-int keeper_identify(void *ctx, int32_t pid, struct process *ret_process,
+int keeper_identify(void *ctx, int32_t pid, struct rms_process *ret_process,
 		    uint32_t uid, bool *ret_is_users);
-int keeper_watch(void *ctx, const struct process *process);
+int keeper_watch(void *ctx, const struct rms_process *process);
 int keeper_members(void *ctx, struct program *program,
 		   struct members *ret_members);
 int keeper_signal(void *ctx, struct program *program, int number);
 int keeper_suspend(void *ctx, struct program *program, bool suspends);
-int keeper_usage(void *ctx, struct program *program, struct usage *ret_usage);
+int keeper_usage(void *ctx, struct program *program,
+		 struct rms_usage *ret_usage);

@@ -17,7 +17,7 @@ static int run_daemon(const struct rms_options *options)
 	struct clock_seam clock = sys_clock();
 	struct log log;
 	_auto_(notes_closep) struct notes *notes = NULL;
-	_auto_(server_destroyp) struct server *server = NULL;
+	_auto_(rms_server_destroyp) struct rms_server *server = NULL;
 	struct fairlead_error error;
 	int result;
 
@@ -33,13 +33,13 @@ static int run_daemon(const struct rms_options *options)
 	}
 	result = notes_open(options->dir, &notes, &error);
 	if (result == 0)
-		result = server_create(options, notes, &clock, &log, &server,
-				       &error);
+		result = rms_server_create(options, notes, &clock, &log,
+					   &server, &error);
 	if (result < 0) {
 		log_error(&log, "%s", error.text);
 		return EXIT_FAILED;
 	}
-	return server_run(server, options->ready_fd) < 0 ? EXIT_FAILED : 0;
+	return rms_server_run(server, options->ready_fd) < 0 ? EXIT_FAILED : 0;
 }
 
 int main(int argc, char **argv)

@@ -42,7 +42,7 @@ static void path_of(const struct notes *notes, char path[PATH_SIZE],
 }
 
 static void path_of_record(const struct notes *notes, char path[PATH_SIZE],
-			   enum record_kind kind, uint64_t number)
+			   enum rms_record kind, uint64_t number)
 {
 	if (kind == RECORD_NODE)
 		path_of(notes, path, "state/node");
@@ -87,7 +87,7 @@ const char *notes_dir(const struct notes *notes)
 	return notes->rundir.path;
 }
 
-static int save(void *ctx, enum record_kind kind, uint64_t number,
+static int save(void *ctx, enum rms_record kind, uint64_t number,
 		const void *bytes, size_t size)
 {
 	struct notes *notes = ctx;
@@ -100,7 +100,7 @@ static int save(void *ctx, enum record_kind kind, uint64_t number,
 		       : 0;
 }
 
-static int remove_record(void *ctx, enum record_kind kind, uint64_t number)
+static int remove_record(void *ctx, enum rms_record kind, uint64_t number)
 {
 	char path[PATH_SIZE];
 
@@ -169,14 +169,14 @@ static int check_boot(struct notes *notes)
 	return result;
 }
 
-static int kind_of(const char *name, enum record_kind *ret_kind)
+static int kind_of(const char *name, enum rms_record *ret_kind)
 {
 	/* What was written when it ended, and never took its place. */
 	if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".new") == 0)
 		return -ENOENT;
 	for (int i = 0; i < RECORD_KIND_COUNT; i++) {
 		if (strncmp(name, kind_names[i], strlen(kind_names[i])) == 0) {
-			*ret_kind = (enum record_kind)i;
+			*ret_kind = (enum rms_record)i;
 			return 0;
 		}
 	}
@@ -194,7 +194,7 @@ static int load_file(struct notes *notes, const char *name, const char *path,
 	const struct file_seam *files = &notes->files;
 	struct loading *loading = arg;
 	_auto_(freep) void *bytes = NULL;
-	enum record_kind kind;
+	enum rms_record kind;
 	struct stat status;
 	int result;
 

@@ -98,7 +98,7 @@ int rms_options_read(int argc, char **argv, struct rms_options *ret_options,
 	int next;
 
 	*ret_options = (struct rms_options){
-		.dir = WIRE_DIR_DEFAULT,
+		.dir = RMS_DIR_DEFAULT,
 		.ready_fd = -1,
 	};
 	next = daemon_options_read(&table, argc, argv, ret_options,

@@ -26,7 +26,7 @@ struct port {
 	struct adapter_port *adapter;
 	uv_poll_t poll;
 	int send_fd, receive_fd; /* our ends */
-	struct process process;
+	struct rms_process process;
 	int32_t rail, context;
 	int32_t program;
 	size_t size; /* of what is under way */
@@ -106,12 +106,12 @@ static int deliver(void *ctx, void *port_ctx, uint32_t from, const void *bytes,
 		   size_t size)
 {
 	const struct port *port = port_ctx;
-	uint8_t packet[WIRE_PORT_RECEIVE_HEAD + RMS_MESSAGE_MAX];
+	uint8_t packet[RMS_PORT_RECEIVE_HEAD + RMS_MESSAGE_MAX];
 
 	for (int i = 0; i < 4; i++)
 		packet[i] = (uint8_t)(from >> 8 * i);
-	memcpy(packet + WIRE_PORT_RECEIVE_HEAD, bytes, size);
-	size += WIRE_PORT_RECEIVE_HEAD;
+	memcpy(packet + RMS_PORT_RECEIVE_HEAD, bytes, size);
+	size += RMS_PORT_RECEIVE_HEAD;
 	return send(port->receive_fd, packet, size,
 		    MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size
 		       ? 0
@@ -249,7 +249,7 @@ static void on_request(uv_poll_t *poll, int status, int events)
 {
 	struct port *port = poll->data;
 	struct ports *ports = port->ports;
-	uint8_t bytes[WIRE_PORT_SEND_HEAD + RMS_MESSAGE_MAX];
+	uint8_t bytes[RMS_PORT_SEND_HEAD + RMS_MESSAGE_MAX];
 	struct reader reader;
 	uint32_t to;
 	int32_t timeout;
@@ -265,7 +265,7 @@ static void on_request(uv_poll_t *poll, int status, int events)
 		answer(ports, port, -EPERM);
 		return;
 	}
-	if (size < WIRE_PORT_SEND_HEAD) {
+	if (size < RMS_PORT_SEND_HEAD) {
 		answer(ports, port, -EPROTO);
 		return;
 	}
@@ -283,8 +283,8 @@ static void on_request(uv_poll_t *poll, int status, int events)
 	plan(ports);
 }
 
-static int make_pairs(int ours[WIRE_PORT_DESCRIPTORS],
-		      int theirs[WIRE_PORT_DESCRIPTORS])
+static int make_pairs(int ours[RMS_PORT_DESCRIPTORS],
+		      int theirs[RMS_PORT_DESCRIPTORS])
 {
 	const int type = SOCK_SEQPACKET | SOCK_CLOEXEC;
 	int pairs[2][2];
@@ -299,7 +299,7 @@ static int make_pairs(int ours[WIRE_PORT_DESCRIPTORS],
 		close(pairs[0][1]);
 		return result;
 	}
-	for (int i = 0; i < WIRE_PORT_DESCRIPTORS; i++) {
+	for (int i = 0; i < RMS_PORT_DESCRIPTORS; i++) {
 		ours[i] = pairs[i][0];
 		theirs[i] = pairs[i][1];
 	}
@@ -309,7 +309,7 @@ static int make_pairs(int ours[WIRE_PORT_DESCRIPTORS],
 
 static int start_port(struct ports *ports, struct port *port,
 		      const struct attached *attached,
-		      int ret_fds[WIRE_PORT_DESCRIPTORS])
+		      int ret_fds[RMS_PORT_DESCRIPTORS])
 {
 	const struct adapter_place place = {
 		.program = attached->program,
@@ -320,7 +320,7 @@ static int start_port(struct ports *ports, struct port *port,
 		.routes = attached->routes,
 		.route_count = attached->route_count,
 	};
-	int ours[WIRE_PORT_DESCRIPTORS] = { -1, -1 };
+	int ours[RMS_PORT_DESCRIPTORS] = { -1, -1 };
 	int result = make_pairs(ours, ret_fds);
 
 	if (result < 0)
@@ -330,7 +330,7 @@ static int start_port(struct ports *ports, struct port *port,
 		result = uv_poll_init(ports->loop, &port->poll, ours[0]);
 	if (result < 0) {
 		adapter_close(port->adapter);
-		for (int i = 0; i < WIRE_PORT_DESCRIPTORS; i++) {
+		for (int i = 0; i < RMS_PORT_DESCRIPTORS; i++) {
 			close(ours[i]);
 			close(ret_fds[i]);
 		}
@@ -342,7 +342,7 @@ static int start_port(struct ports *ports, struct port *port,
 }
 
 int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
-	       int32_t context, int ret_fds[WIRE_PORT_DESCRIPTORS])
+	       int32_t context, int ret_fds[RMS_PORT_DESCRIPTORS])
 {
 	struct attached attached;
 	struct port *port;

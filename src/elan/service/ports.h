@@ -35,6 +35,6 @@ void ports_destroy(struct ports *ports);
  * close. As adapter_open(); -ENOMEM: there are as many as may be, too.
  */
 int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
-	       int32_t context, int ret_fds[WIRE_PORT_DESCRIPTORS]);
+	       int32_t context, int ret_fds[RMS_PORT_DESCRIPTORS]);
 /* After whatever may have changed the registry. */
 void ports_look(struct ports *ports);

@@ -254,7 +254,7 @@ int proc_stat_all(struct proc_stat **ret_stats, size_t *ret_count)
 	return 0;
 }
 
-int proc_open(const struct process *process)
+int proc_open(const struct rms_process *process)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	struct proc_stat stat;

@@ -54,7 +54,7 @@ int proc_cgroup(int32_t pid, char *ret_path, size_t capacity);
 int proc_stat_all(struct proc_stat **ret_stats, size_t *ret_count);
 
 /* A descriptor of this very process, which the caller closes. -ESRCH. */
-int proc_open(const struct process *process);
+int proc_open(const struct rms_process *process);
 /* Has the process of a descriptor ended. */
 bool proc_has_ended(int pidfd);
 /* -ESRCH. */

@@ -22,8 +22,8 @@ uint64_t search_now(void)
 	       (uint64_t)now.tv_nsec * ticks / NS_PER_SEC;
 }
 
-static struct known *find_known(struct program *program,
-				const struct process *process)
+static struct rms_known *find_known(struct program *program,
+				    const struct rms_process *process)
 {
 	for (size_t i = 0; i < program->known_count; i++) {
 		if (process_is(&program->known[i].process, process))
@@ -32,10 +32,10 @@ static struct known *find_known(struct program *program,
 	return NULL;
 }
 
-int search_note(struct program *program, const struct process *process,
+int search_note(struct program *program, const struct rms_process *process,
 		uint32_t setting)
 {
-	struct known *known = find_known(program, process);
+	struct rms_known *known = find_known(program, process);
 
 	if (known == NULL) {
 		if (program->known_count >= KNOWN_MAX)
@@ -44,7 +44,7 @@ int search_note(struct program *program, const struct process *process,
 			memory_resize(program->known, program->known_count + 1,
 				      sizeof(*known));
 		known = program->known + program->known_count++;
-		*known = (struct known){ .process = *process };
+		*known = (struct rms_known){ .process = *process };
 		program->is_changed = true;
 	}
 	if (known->setting != setting || known->has_left)
@@ -54,9 +54,9 @@ int search_note(struct program *program, const struct process *process,
 	return 0;
 }
 
-void search_forget(struct program *program, const struct process *process)
+void search_forget(struct program *program, const struct rms_process *process)
 {
-	struct known *known = find_known(program, process);
+	struct rms_known *known = find_known(program, process);
 
 	if (known == NULL)
 		return;
@@ -91,7 +91,7 @@ static void refresh(struct program *program, const struct proc_stat *stats,
 	size_t kept = 0;
 
 	for (size_t i = 0; i < program->known_count; i++) {
-		struct known known = program->known[i];
+		struct rms_known known = program->known[i];
 		const struct proc_stat *stat =
 			find_stat(stats, count, known.process.pid);
 
@@ -112,11 +112,11 @@ static void refresh(struct program *program, const struct proc_stat *stats,
 }
 
 /* By whom a process is a member, or NULL. */
-static const struct known *find_origin(const struct program *program,
-				       const struct proc_stat *stat)
+static const struct rms_known *find_origin(const struct program *program,
+					   const struct proc_stat *stat)
 {
 	for (size_t i = 0; i < program->known_count; i++) {
-		const struct known *known = &program->known[i];
+		const struct rms_known *known = &program->known[i];
 
 		if (known->has_left)
 			continue;
@@ -138,11 +138,11 @@ static int spread(struct program *program, const struct proc_stat *stats,
 	do {
 		has_more = false;
 		for (size_t i = 0; i < count; i++) {
-			struct process process = {
+			struct rms_process process = {
 				.pid = stats[i].pid,
 				.start = stats[i].start,
 			};
-			const struct known *origin;
+			const struct rms_known *origin;
 			int result;
 
 			if (stats[i].start < program->start ||
@@ -171,10 +171,10 @@ int search_among(struct program *program, const struct proc_stat *stats,
 	refresh(program, stats, count);
 	result = spread(program, stats, count);
 	for (size_t i = 0; result == 0 && i < program->known_count; i++) {
-		const struct known *known = &program->known[i];
+		const struct rms_known *known = &program->known[i];
 		const struct proc_stat *stat =
 			find_stat(stats, count, known->process.pid);
-		const struct member member = {
+		const struct rms_member member = {
 			.process = known->process,
 			.setting = known->setting,
 		};

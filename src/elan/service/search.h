@@ -15,10 +15,10 @@ uint64_t search_now(void);
  * A process is a member, and in this setting. -ENOSPC: KNOWN_MAX. One that had
  * left is in again.
  */
-int search_note(struct program *program, const struct process *process,
+int search_note(struct program *program, const struct rms_process *process,
 		uint32_t setting);
 /* It has left, with what it forks. */
-void search_forget(struct program *program, const struct process *process);
+void search_forget(struct program *program, const struct rms_process *process);
 /* Look through all processes: the program's, added to what is in ret. */
 int search_members(struct program *program, struct members *ret_members);
 /* The same, of processes that were read after whatever is asked for. */

@@ -19,7 +19,7 @@
 #include "sys/descriptors.h"
 #include "sys/packet_server.h"
 
-struct server {
+struct rms_server {
 	struct daemon_loop loop;
 	uv_poll_t events; /* of cgroups */
 	uv_timer_t looks;
@@ -33,7 +33,7 @@ struct server {
 
 static void on_look(uv_timer_t *timer)
 {
-	struct server *server = timer->data;
+	struct rms_server *server = timer->data;
 
 	registry_look(server->registry);
 	if (!registry_wants_looks(server->registry))
@@ -41,7 +41,7 @@ static void on_look(uv_timer_t *timer)
 }
 
 /* After whatever may have made a program that wants them. */
-static void plan_looks(struct server *server)
+static void plan_looks(struct rms_server *server)
 {
 	if (!uv_is_active((uv_handle_t *)&server->looks) &&
 	    registry_wants_looks(server->registry))
@@ -82,39 +82,39 @@ static void refuse(int fd, int error)
 {
 	struct writer packet = { 0 };
 
-	wire_reply_encode(WIRE_NONE, error, &packet);
+	rms_reply_encode(RMS_NONE, error, &packet);
 	packet_send(fd, packet.data, packet.size, NULL);
 	writer_fini(&packet);
 }
 
 /* Give an attached process its descriptors, or detach it. */
-static int open_port(struct server *server, const struct caller *caller,
-		     const struct wire_request *request, struct writer *packet,
+static int open_port(struct rms_server *server, const struct caller *caller,
+		     const struct rms_request *request, struct writer *packet,
 		     struct packet_fds *fds)
 {
 	int result = ports_open(server->ports, caller, request->index,
 				request->cap.cap_mycontext, fds->fds);
 
 	if (result == 0) {
-		fds->count = WIRE_PORT_DESCRIPTORS;
+		fds->count = RMS_PORT_DESCRIPTORS;
 		return 0;
 	}
 	registry_detach_one(server->registry, caller, request->index,
 			    request->cap.cap_mycontext);
 	packet->size = 0;
-	wire_reply_encode(WIRE_OPEN, result, packet);
+	rms_reply_encode(RMS_OPEN, result, packet);
 	return result;
 }
 
 static bool serve(void *ctx, void *owned, int fd, const void *bytes,
 		  size_t size)
 {
-	struct server *server = ctx;
+	struct rms_server *server = ctx;
 	const struct client *client = owned;
-	struct writer packet = { .limit = WIRE_REPLY_MAX };
+	struct writer packet = { .limit = RMS_REPLY_MAX };
 	struct packet_fds fds = { .count = 0 };
-	struct wire_request request;
-	struct wire_reply reply;
+	struct rms_request request;
+	struct rms_reply reply;
 	bool goes_on;
 
 	if (proc_has_ended(client->pidfd))
@@ -123,9 +123,9 @@ static bool serve(void *ctx, void *owned, int fd, const void *bytes,
 			   &packet) == 0;
 	memory_check(packet.result);
 	if (goes_on &&
-	    wire_reply_decode(packet.data, packet.size, &reply) == 0 &&
-	    reply.op == WIRE_OPEN && reply.result == 0 &&
-	    wire_request_decode(bytes, size, &request) == 0) {
+	    rms_reply_decode(packet.data, packet.size, &reply) == 0 &&
+	    reply.op == RMS_OPEN && reply.result == 0 &&
+	    rms_request_decode(bytes, size, &request) == 0) {
 		open_port(server, &client->caller, &request, &packet, &fds);
 		explicit_bzero(&request, sizeof(request));
 	}
@@ -149,20 +149,20 @@ static const struct packet_server_ops client_ops = {
 
 static void on_cgroup(uv_poll_t *poll, int status, int events)
 {
-	struct server *server = poll->data;
+	struct rms_server *server = poll->data;
 
 	keeper_take_events(&server->keeper);
 	registry_look(server->registry);
 }
 
-static void process_ended(void *ctx, const struct process *process)
+static void process_ended(void *ctx, const struct rms_process *process)
 {
-	struct server *server = ctx;
+	struct rms_server *server = ctx;
 
 	registry_process_ended(server->registry, process);
 }
 
-static int watch_cgroups(struct server *server)
+static int watch_cgroups(struct rms_server *server)
 {
 	int result;
 
@@ -178,7 +178,7 @@ static int watch_cgroups(struct server *server)
 
 /* Of descriptors connections have two, who is attached has three. */
 #define DESCRIPTORS_OF_CLIENT   2
-#define DESCRIPTORS_OF_ATTACHED (1 + WIRE_PORT_DESCRIPTORS)
+#define DESCRIPTORS_OF_ATTACHED (1 + RMS_PORT_DESCRIPTORS)
 
 /* How many of each there may be: neither takes what is for the other. */
 struct room {
@@ -204,7 +204,7 @@ static struct room find_room(void)
 	};
 }
 
-static int start(struct server *server, const struct rms_options *options,
+static int start(struct rms_server *server, const struct rms_options *options,
 		 struct notes *notes, const struct clock_seam *clock,
 		 struct fairlead_error *ret_error)
 {
@@ -247,7 +247,7 @@ static int start(struct server *server, const struct rms_options *options,
 	result = listen_fd;
 	if (result >= 0)
 		result = packet_server_create(&server->loop.uv, listen_fd,
-					      room.clients, WIRE_REQUEST_MAX,
+					      room.clients, RMS_REQUEST_MAX,
 					      &client_ops, server, server->log,
 					      &server->clients);
 	if (result == 0)
@@ -258,13 +258,14 @@ static int start(struct server *server, const struct rms_options *options,
 	return 0;
 }
 
-int server_create(const struct rms_options *options, struct notes *notes,
-		  const struct clock_seam *clock, const struct log *log,
-		  struct server **ret_server, struct fairlead_error *ret_error)
+int rms_server_create(const struct rms_options *options, struct notes *notes,
+		      const struct clock_seam *clock, const struct log *log,
+		      struct rms_server **ret_server,
+		      struct fairlead_error *ret_error)
 {
-	_auto_(freep) struct server *allocated =
+	_auto_(freep) struct rms_server *allocated =
 		memory_alloc(sizeof(*allocated));
-	_auto_(server_destroyp) struct server *server = NULL;
+	_auto_(rms_server_destroyp) struct rms_server *server = NULL;
 	int result = daemon_loop_init(&allocated->loop, log);
 
 	if (result < 0)
@@ -279,12 +280,12 @@ int server_create(const struct rms_options *options, struct notes *notes,
 	return 0;
 }
 
-int server_run(struct server *server, int ready_fd)
+int rms_server_run(struct rms_server *server, int ready_fd)
 {
 	return daemon_loop_run(&server->loop, ready_fd);
 }
 
-void server_destroy(struct server *server)
+void rms_server_destroy(struct rms_server *server)
 {
 	if (server == NULL)
 		return;

@@ -13,13 +13,14 @@
 #define SERVER_DESCRIPTOR_RESERVE 256  /* that are not connections' */
 #define SERVER_LOOK_MS            1000 /* between two looks, where they count */
 
-struct server;
+struct rms_server;
 
-/* Borrows notes, clock and log until server_destroy. With a text. */
-int server_create(const struct rms_options *options, struct notes *notes,
-		  const struct clock_seam *clock, const struct log *log,
-		  struct server **ret_server, struct fairlead_error *ret_error);
+/* Borrows notes, clock and log until rms_server_destroy. With a text. */
+int rms_server_create(const struct rms_options *options, struct notes *notes,
+		      const struct clock_seam *clock, const struct log *log,
+		      struct rms_server **ret_server,
+		      struct fairlead_error *ret_error);
 /* Serve until SIGTERM or SIGINT. */
-int server_run(struct server *server, int ready_fd);
-void server_destroy(struct server *server);
-DEFINE_AUTO(struct server, server_destroy)
+int rms_server_run(struct rms_server *server, int ready_fd);
+void rms_server_destroy(struct rms_server *server);
+DEFINE_AUTO(struct rms_server, rms_server_destroy)

@@ -13,21 +13,21 @@
 struct watch {
 	struct watch *prev, *next;
 	struct watches *watches;
-	struct process process;
+	struct rms_process process;
 	uv_poll_t poll;
 	int pidfd;
 };
 
 struct watches {
 	uv_loop_t *loop;
-	void (*ended)(void *ctx, const struct process *process);
+	void (*ended)(void *ctx, const struct rms_process *process);
 	void *ctx;
 	struct watch *list;
 };
 
 struct watches *watches_create(uv_loop_t *loop,
 			       void (*ended)(void *ctx,
-					     const struct process *process),
+					     const struct rms_process *process),
 			       void *ctx)
 {
 	struct watches *watches = memory_alloc(sizeof(*watches));
@@ -68,13 +68,13 @@ static void on_end(uv_poll_t *poll, int status, int events)
 {
 	struct watch *watch = poll->data;
 	struct watches *watches = watch->watches;
-	struct process process = watch->process;
+	struct rms_process process = watch->process;
 
 	end(watch);
 	watches->ended(watches->ctx, &process);
 }
 
-int watches_add(struct watches *watches, const struct process *process)
+int watches_add(struct watches *watches, const struct rms_process *process)
 {
 	_auto_(freep) struct watch *watch = NULL;
 	_auto_(closep) int pidfd = -1;

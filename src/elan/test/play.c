@@ -107,8 +107,8 @@ static int fork_player(struct player *players, const struct script *script)
 
 int stage_rail_set(int rail, bool is_up)
 {
-	const struct wire_request request = {
-		.op = WIRE_RAIL,
+	const struct rms_request request = {
+		.op = RMS_RAIL,
 		.index = rail,
 		.value = is_up,
 	};
@@ -119,12 +119,12 @@ int stage_rail_set(int rail, bool is_up)
 int stage_take_back(uint64_t grant_id, pid_t *pids, size_t max,
 		    size_t *ret_count)
 {
-	const struct wire_request request = {
-		.op = WIRE_TAKE_BACK,
+	const struct rms_request request = {
+		.op = RMS_TAKE_BACK,
 		.grant = grant_id,
 	};
-	_auto_(peer_reply_fini) struct peer_reply reply = { 0 };
-	int result = peer_call(NULL, &request, &reply);
+	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
+	int result = rms_call(NULL, &request, &reply);
 
 	if (result != -EBUSY)
 		return result;
@@ -143,10 +143,10 @@ static int take_back_some(struct script *s)
 	return result;
 }
 
-/* With the cap of a script: WIRE_ATTACH, WIRE_DETACH. */
-static int attach(enum wire_op op, const struct script *s)
+/* With the cap of a script: RMS_ATTACH, RMS_DETACH. */
+static int attach(enum rms_op op, const struct script *s)
 {
-	const struct wire_request request = {
+	const struct rms_request request = {
 		.op = op,
 		.index = s->index,
 		.cap = s->cap,
@@ -238,9 +238,9 @@ static int perform_own(struct player *players, struct script *s)
 	case ACT_DEPOSIT_NEXT:
 		return deposit_next(s);
 	case ACT_ATTACH:
-		return attach(WIRE_ATTACH, s);
+		return attach(RMS_ATTACH, s);
 	case ACT_DETACH:
-		return attach(WIRE_DETACH, s);
+		return attach(RMS_DETACH, s);
 	case ACT_ROUTE:
 		return rms_client_route(NULL, s->grant, s->value, NULL, 0);
 	case ACT_OPEN:

@@ -43,10 +43,10 @@ static int must_connect(const struct stage *stage)
 }
 
 /* The result in the next packet, and of which operation; or -ECONNRESET. */
-static int receive(int fd, enum wire_op *ret_op)
+static int receive(int fd, enum rms_op *ret_op)
 {
 	uint8_t packet[4096];
-	struct wire_reply reply;
+	struct rms_reply reply;
 	ssize_t size;
 
 	do
@@ -54,7 +54,7 @@ static int receive(int fd, enum wire_op *ret_op)
 	while (size < 0 && errno == EINTR);
 	if (size <= 0)
 		return -ECONNRESET;
-	if (wire_reply_decode(packet, (size_t)size, &reply) < 0)
+	if (rms_reply_decode(packet, (size_t)size, &reply) < 0)
 		return -EPROTO;
 	*ret_op = reply.op;
 	return reply.result;
@@ -63,10 +63,10 @@ static int receive(int fd, enum wire_op *ret_op)
 /* A refusal with this error, and then the end. */
 static void assert_refused(int fd, int expected)
 {
-	enum wire_op op = WIRE_OP_COUNT;
+	enum rms_op op = RMS_OP_COUNT;
 
 	assert_int_equal(receive(fd, &op), expected);
-	assert_int_equal(op, WIRE_NONE);
+	assert_int_equal(op, RMS_NONE);
 	assert_int_equal(receive(fd, &op), -ECONNRESET);
 }
 
@@ -74,10 +74,10 @@ static void garbage_ends_the_connection(void **state)
 {
 	static const uint8_t packets[][8] = {
 		{ 1, 250, 0, 0 },
-		{ 1, WIRE_NONE, 0, 0 },
-		{ 1, WIRE_NCAPS, 0, 1 },
-		{ 1, WIRE_NCAPS, 0, 0, 0 },
-		{ 1, WIRE_PRGINFO, 0, 0, 1 },
+		{ 1, RMS_NONE, 0, 0 },
+		{ 1, RMS_NCAPS, 0, 1 },
+		{ 1, RMS_NCAPS, 0, 0, 0 },
+		{ 1, RMS_PRGINFO, 0, 0, 1 },
 	};
 	static const size_t sizes[] = { 4, 4, 4, 5, 7 };
 
@@ -92,7 +92,7 @@ static void garbage_ends_the_connection(void **state)
 
 static void another_version_ends_the_connection(void **state)
 {
-	static const uint8_t version[] = { 9, WIRE_NCAPS, 0, 0 };
+	static const uint8_t version[] = { 9, RMS_NCAPS, 0, 0 };
 	_auto_(closep) int fd = must_connect(*state);
 
 	assert_int_equal(send(fd, version, sizeof(version), 0), 4);
@@ -102,7 +102,7 @@ static void another_version_ends_the_connection(void **state)
 
 static void too_large_a_request_ends_the_connection(void **state)
 {
-	static const uint8_t large[WIRE_REQUEST_MAX + 1] = { 1, WIRE_NCAPS };
+	static const uint8_t large[RMS_REQUEST_MAX + 1] = { 1, RMS_NCAPS };
 	_auto_(closep) int fd = must_connect(*state);
 
 	assert_int_equal(send(fd, large, sizeof(large), 0), sizeof(large));
@@ -121,7 +121,7 @@ static void silence_holds_up_nobody(void **state)
 
 static void a_client_that_does_not_read_is_let_go(void **state)
 {
-	static const uint8_t request[] = { 1, WIRE_VERSION_GET, 0, 0 };
+	static const uint8_t request[] = { 1, RMS_VERSION_GET, 0, 0 };
 	_auto_(closep) int fd = must_connect(*state);
 
 	/* Answers fill its socket; then it is closed, and others are served. */
@@ -174,15 +174,15 @@ static void crowd_end(pid_t pid)
 
 static bool last_is_refused(const int *fds, int count)
 {
-	enum wire_op op;
+	enum rms_op op;
 
 	return receive(fds[count - 1], &op) == -EUSERS;
 }
 
 static bool last_is_served(const int *fds, int count)
 {
-	static const uint8_t request[] = { 1, WIRE_PRGIDS, 0, 0 };
-	enum wire_op op;
+	static const uint8_t request[] = { 1, RMS_PRGIDS, 0, 0 };
+	enum rms_op op;
 
 	return send(fds[count - 1], request, sizeof(request), 0) > 0 &&
 	       receive(fds[count - 1], &op) == 0;
@@ -224,14 +224,14 @@ static void several_users_cannot_take_all_connections(void **state)
 /* Each with another figure; how many were done is seen by it. */
 static bool set_figures(const int *fds, int count)
 {
-	struct wire_request request = { .op = WIRE_SETELANSTATS, .id = 1 };
+	struct rms_request request = { .op = RMS_SETELANSTATS, .id = 1 };
 
 	for (int i = 0; i < count; i++) {
 		struct writer packet = { 0 };
 		bool was_sent;
 
 		request.stats.exfers = (uint64_t)i + 1;
-		wire_request_encode(&request, &packet);
+		rms_request_encode(&request, &packet);
 		was_sent = send(fds[i], packet.data, packet.size, 0) ==
 			   (ssize_t)packet.size;
 		writer_fini(&packet);
@@ -270,14 +270,14 @@ static void one_users_calls_hold_up_nobody_elses(void **state)
 	crowd_end(crowd);
 }
 
-static const uint8_t ncaps[] = { 1, WIRE_NCAPS, 0, 0 };
+static const uint8_t ncaps[] = { 1, RMS_NCAPS, 0, 0 };
 
 /* The maker's child: when the maker has ended, what is its connection for? */
 static int use_connection(int fd, int ready_fd)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, getppid(), 0);
 	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
-	enum wire_op op;
+	enum rms_op op;
 
 	if (pidfd < 0 || write(ready_fd, "", 1) != 1 ||
 	    poll(&poll_fd, 1, -1) != 1)
@@ -291,7 +291,7 @@ static int use_connection(int fd, int ready_fd)
 static int make_connection(const struct stage *stage, int say_fd)
 {
 	int fd = try_connect(stage);
-	enum wire_op op;
+	enum rms_op op;
 	int ready[2];
 	char byte;
 
@@ -334,7 +334,7 @@ static void a_connection_of_a_dead_process_is_nobodys(void **state)
 
 static void vanishing_clients_are_forgotten(void **state)
 {
-	static const uint8_t request[] = { 1, WIRE_PRGIDS, 0, 0 };
+	static const uint8_t request[] = { 1, RMS_PRGIDS, 0, 0 };
 
 	for (int i = 0; i < 50; i++) {
 		int fd = must_connect(*state);

@@ -163,7 +163,7 @@ int stage_setup(void **state)
 	assert_non_null(mkdtemp(stage->folder));
 	assert_int_equal(chmod(stage->folder, 0755), 0);
 	snprintf(stage->dir, sizeof(stage->dir), "%s/rms", stage->folder);
-	setenv(WIRE_DIR_VARIABLE, stage->dir, 1);
+	setenv(RMS_DIR_VARIABLE, stage->dir, 1);
 	stage->keeper = keeper;
 	make_cgroup(stage);
 	assert_true(!stage_is_group() || stage->cgroup[0] != '\0');

@@ -7,35 +7,36 @@
 
 #include "base/cleanup.h"
 
-const char *peer_dir(void)
+const char *rms_peer_dir(void)
 {
-	const char *dir = secure_getenv(WIRE_DIR_VARIABLE);
+	const char *dir = secure_getenv(RMS_DIR_VARIABLE);
 
-	return dir != NULL && dir[0] != '\0' ? dir : WIRE_DIR_DEFAULT;
+	return dir != NULL && dir[0] != '\0' ? dir : RMS_DIR_DEFAULT;
 }
 
-void peer_reply_fini(struct peer_reply *reply)
+void rms_answer_fini(struct rms_answer *reply)
 {
 	free(reply->packet);
-	*reply = (struct peer_reply){ 0 };
+	*reply = (struct rms_answer){ 0 };
 }
 
 /* All of it at once: a buffer that grows leaves copies of keys behind. */
-static int encode(const struct wire_request *request, struct writer *writer)
+static int encode(const struct rms_request *request, struct writer *writer)
 {
-	*writer = (struct writer){ .limit = WIRE_REQUEST_MAX,
-				   .data = malloc(WIRE_REQUEST_MAX),
-				   .capacity = WIRE_REQUEST_MAX };
+	*writer = (struct writer){ .limit = RMS_REQUEST_MAX,
+				   .data = malloc(RMS_REQUEST_MAX),
+				   .capacity = RMS_REQUEST_MAX };
 	if (writer->data == NULL)
 		return -ENOMEM;
-	wire_request_encode(request, writer);
+	rms_request_encode(request, writer);
 	return writer->result;
 }
 
-static ssize_t exchange(const char *dir, const struct wire_request *request,
+static ssize_t exchange(const char *dir, const struct rms_request *request,
 			uint8_t *packet, struct packet_fds *fds)
 {
-	_auto_(closep) int fd = packet_connect(dir != NULL ? dir : peer_dir());
+	_auto_(closep) int fd =
+		packet_connect(dir != NULL ? dir : rms_peer_dir());
 	struct writer writer;
 	ssize_t size;
 	int result;
@@ -47,7 +48,7 @@ static ssize_t exchange(const char *dir, const struct wire_request *request,
 		writer_fini(&writer);
 		return result;
 	}
-	size = packet_call(fd, writer.data, writer.size, packet, WIRE_REPLY_MAX,
+	size = packet_call(fd, writer.data, writer.size, packet, RMS_REPLY_MAX,
 			   fds);
 	explicit_bzero(writer.data, writer.size);
 	writer_fini(&writer);
@@ -56,30 +57,30 @@ static ssize_t exchange(const char *dir, const struct wire_request *request,
 	return size == -ECONNRESET ? -EIO : size;
 }
 
-int peer_call_fds(const char *dir, const struct wire_request *request,
-		  struct peer_reply *ret_reply, struct packet_fds *ret_fds)
+int rms_call_fds(const char *dir, const struct rms_request *request,
+		 struct rms_answer *ret_reply, struct packet_fds *ret_fds)
 {
-	struct wire_reply *reply = &ret_reply->reply;
+	struct rms_reply *reply = &ret_reply->reply;
 	ssize_t size;
 	int result;
 
-	*ret_reply = (struct peer_reply){ 0 };
-	ret_reply->packet = malloc(WIRE_REPLY_MAX);
+	*ret_reply = (struct rms_answer){ 0 };
+	ret_reply->packet = malloc(RMS_REPLY_MAX);
 	if (ret_reply->packet == NULL)
 		return -ENOMEM;
 	size = exchange(dir, request, ret_reply->packet, ret_fds);
 	if (size < 0)
 		return (int)size;
-	result = wire_reply_decode(ret_reply->packet, (size_t)size, reply);
+	result = rms_reply_decode(ret_reply->packet, (size_t)size, reply);
 	if (result < 0)
 		return result;
-	if (reply->op == WIRE_NONE && reply->result < 0)
+	if (reply->op == RMS_NONE && reply->result < 0)
 		return reply->result;
 	return reply->op == request->op ? reply->result : -EPROTO;
 }
 
-int peer_call(const char *dir, const struct wire_request *request,
-	      struct peer_reply *ret_reply)
+int rms_call(const char *dir, const struct rms_request *request,
+	     struct rms_answer *ret_reply)
 {
-	return peer_call_fds(dir, request, ret_reply, NULL);
+	return rms_call_fds(dir, request, ret_reply, NULL);
 }

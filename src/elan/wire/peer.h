@@ -10,25 +10,25 @@
 #include "sys/packet.h"
 
 /* Where the daemon of this process is. Not to be freed. */
-const char *peer_dir(void);
+const char *rms_peer_dir(void);
 
-struct peer_reply {
+struct rms_answer {
 	uint8_t *packet;
-	struct wire_reply reply; /* its body is in packet */
+	struct rms_reply reply; /* its body is in packet */
 };
 
-void peer_reply_fini(struct peer_reply *reply);
+void rms_answer_fini(struct rms_answer *reply);
 /*
- * Ask the daemon of a directory (NULL: peer_dir()): the reply's result. On
+ * Ask the daemon of a directory (NULL: rms_peer_dir()): the reply's result. On
  * failure too there is a body where the daemon gave one; fini it in any case.
  * -ENOENT, -ECONNREFUSED: no daemon; -EIO: it is gone before it has answered;
  * -EPROTO, -EPROTONOSUPPORT, -EUSERS, -ENAMETOOLONG, -ENOMEM, ...
  */
-int peer_call(const char *dir, const struct wire_request *request,
-	      struct peer_reply *ret_reply);
+int rms_call(const char *dir, const struct rms_request *request,
+	     struct rms_answer *ret_reply);
 /*
  * The same, and the descriptors of the reply, which the caller closes. Zero
  * *ret_fds before.
  */
-int peer_call_fds(const char *dir, const struct wire_request *request,
-		  struct peer_reply *ret_reply, struct packet_fds *ret_fds);
+int rms_call_fds(const char *dir, const struct rms_request *request,
+		 struct rms_answer *ret_reply, struct packet_fds *ret_fds);

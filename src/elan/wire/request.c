@@ -17,47 +17,47 @@
 #define HAS_TEXT   (1u << 7)
 #define HAS_ROUTES (1u << 8)
 
-static const uint16_t fields_of[WIRE_OP_COUNT] = {
-	[WIRE_PRGCREATE] = HAS_ID | HAS_VALUE | HAS_UID,
-	[WIRE_PRGDESTROY] = HAS_ID,
-	[WIRE_PRGINFO] = HAS_ID,
-	[WIRE_GETPRGID] = HAS_VALUE,
-	[WIRE_ADDPROC] = HAS_ID | HAS_VALUE,
-	[WIRE_REMOVEPROC] = HAS_ID | HAS_VALUE,
-	[WIRE_PRGSIGNAL] = HAS_ID | HAS_VALUE,
-	[WIRE_PRGSUSPEND] = HAS_ID,
-	[WIRE_PRGRESUME] = HAS_ID,
-	[WIRE_PRGADDCAP] = HAS_ID | HAS_INDEX | HAS_CAP,
-	[WIRE_SETCAP] = HAS_INDEX | HAS_VALUE,
-	[WIRE_GETCAP] = HAS_INDEX,
-	[WIRE_PREFCAP] = HAS_VALUE,
-	[WIRE_ELANINITDONE] = HAS_VALUE,
-	[WIRE_PRGELANPIDS] = HAS_ID,
-	[WIRE_PRGGETSTATS] = HAS_ID,
-	[WIRE_SETELANSTATS] = HAS_ID | HAS_STATS,
-	[WIRE_SETCOREPATH] = HAS_TEXT,
-	[WIRE_GETCOREPATH] = HAS_VALUE,
-	[WIRE_ATTACH] = HAS_INDEX | HAS_CAP,
-	[WIRE_DETACH] = HAS_INDEX | HAS_CAP,
-	[WIRE_DEPOSIT] = HAS_GRANT | HAS_UID | HAS_CAP,
-	[WIRE_TAKE_BACK] = HAS_GRANT,
-	[WIRE_DEPOSIT_NEXT] = HAS_GRANT,
-	[WIRE_RAIL] = HAS_INDEX | HAS_VALUE,
-	[WIRE_DEPOSIT_TAKE] = HAS_VALUE | HAS_GRANT,
-	[WIRE_PRGCLAIM] = HAS_ID,
-	[WIRE_DEPOSIT_IS] = HAS_UID | HAS_GRANT,
-	[WIRE_OPEN] = HAS_INDEX | HAS_CAP,
-	[WIRE_ROUTE] = HAS_VALUE | HAS_GRANT | HAS_ROUTES,
+static const uint16_t fields_of[RMS_OP_COUNT] = {
+	[RMS_PRGCREATE] = HAS_ID | HAS_VALUE | HAS_UID,
+	[RMS_PRGDESTROY] = HAS_ID,
+	[RMS_PRGINFO] = HAS_ID,
+	[RMS_GETPRGID] = HAS_VALUE,
+	[RMS_ADDPROC] = HAS_ID | HAS_VALUE,
+	[RMS_REMOVEPROC] = HAS_ID | HAS_VALUE,
+	[RMS_PRGSIGNAL] = HAS_ID | HAS_VALUE,
+	[RMS_PRGSUSPEND] = HAS_ID,
+	[RMS_PRGRESUME] = HAS_ID,
+	[RMS_PRGADDCAP] = HAS_ID | HAS_INDEX | HAS_CAP,
+	[RMS_SETCAP] = HAS_INDEX | HAS_VALUE,
+	[RMS_GETCAP] = HAS_INDEX,
+	[RMS_PREFCAP] = HAS_VALUE,
+	[RMS_ELANINITDONE] = HAS_VALUE,
+	[RMS_PRGELANPIDS] = HAS_ID,
+	[RMS_PRGGETSTATS] = HAS_ID,
+	[RMS_SETELANSTATS] = HAS_ID | HAS_STATS,
+	[RMS_SETCOREPATH] = HAS_TEXT,
+	[RMS_GETCOREPATH] = HAS_VALUE,
+	[RMS_ATTACH] = HAS_INDEX | HAS_CAP,
+	[RMS_DETACH] = HAS_INDEX | HAS_CAP,
+	[RMS_DEPOSIT] = HAS_GRANT | HAS_UID | HAS_CAP,
+	[RMS_TAKE_BACK] = HAS_GRANT,
+	[RMS_DEPOSIT_NEXT] = HAS_GRANT,
+	[RMS_RAIL] = HAS_INDEX | HAS_VALUE,
+	[RMS_DEPOSIT_TAKE] = HAS_VALUE | HAS_GRANT,
+	[RMS_PRGCLAIM] = HAS_ID,
+	[RMS_DEPOSIT_IS] = HAS_UID | HAS_GRANT,
+	[RMS_OPEN] = HAS_INDEX | HAS_CAP,
+	[RMS_ROUTE] = HAS_VALUE | HAS_GRANT | HAS_ROUTES,
 };
 
-static void write_head(struct writer *writer, enum wire_op op)
+static void write_head(struct writer *writer, enum rms_op op)
 {
-	write_u8(writer, WIRE_VERSION);
+	write_u8(writer, RMS_VERSION);
 	write_u8(writer, (uint8_t)op);
 	write_u16(writer, 0);
 }
 
-static int read_head(struct reader *reader, enum wire_op *ret_op)
+static int read_head(struct reader *reader, enum rms_op *ret_op)
 {
 	uint8_t version = read_u8(reader);
 	uint8_t op = read_u8(reader);
@@ -65,16 +65,16 @@ static int read_head(struct reader *reader, enum wire_op *ret_op)
 
 	if (reader->failed)
 		return -EPROTO;
-	if (version != WIRE_VERSION)
+	if (version != RMS_VERSION)
 		return -EPROTONOSUPPORT;
-	if (op >= WIRE_OP_COUNT || reserved != 0)
+	if (op >= RMS_OP_COUNT || reserved != 0)
 		return -EPROTO;
 	*ret_op = op;
 	return 0;
 }
 
-void wire_request_encode(const struct wire_request *request,
-			 struct writer *writer)
+void rms_request_encode(const struct rms_request *request,
+			struct writer *writer)
 {
 	unsigned int fields = fields_of[request->op];
 
@@ -101,18 +101,18 @@ void wire_request_encode(const struct wire_request *request,
 		write_blob(writer, request->routes, request->routes_size);
 }
 
-int wire_request_decode(const void *bytes, size_t size,
-			struct wire_request *ret_request)
+int rms_request_decode(const void *bytes, size_t size,
+		       struct rms_request *ret_request)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct wire_request request = { 0 };
+	struct rms_request request = { 0 };
 	unsigned int fields;
 	int result;
 
 	result = read_head(&reader, &request.op);
 	if (result < 0)
 		return result;
-	if (request.op == WIRE_NONE)
+	if (request.op == RMS_NONE)
 		return -EPROTO;
 	fields = fields_of[request.op];
 	if (fields & HAS_ID)
@@ -142,17 +142,17 @@ int wire_request_decode(const void *bytes, size_t size,
 	return 0;
 }
 
-void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer)
+void rms_reply_encode(enum rms_op op, int32_t result, struct writer *writer)
 {
 	write_head(writer, op);
 	write_u32(writer, (uint32_t)result);
 }
 
-int wire_reply_decode(const void *bytes, size_t size,
-		      struct wire_reply *ret_reply)
+int rms_reply_decode(const void *bytes, size_t size,
+		     struct rms_reply *ret_reply)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct wire_reply reply = { 0 };
+	struct rms_reply reply = { 0 };
 	int result;
 
 	result = read_head(&reader, &reply.op);
@@ -166,7 +166,7 @@ int wire_reply_decode(const void *bytes, size_t size,
 	return 0;
 }
 
-void wire_write_stats(struct writer *writer, const struct rms_prgstats *stats)
+void rms_write_stats(struct writer *writer, const struct rms_prgstats *stats)
 {
 	write_u64(writer, stats->etime);
 	write_u64(writer, stats->atime);
@@ -181,7 +181,7 @@ void wire_write_stats(struct writer *writer, const struct rms_prgstats *stats)
 	write_u32(writer, (uint32_t)stats->flags);
 }
 
-void wire_read_stats(struct reader *reader, struct rms_prgstats *ret_stats)
+void rms_read_stats(struct reader *reader, struct rms_prgstats *ret_stats)
 {
 	struct rms_prgstats stats = { 0 };
 

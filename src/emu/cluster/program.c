@@ -19,13 +19,13 @@ int program_make(const struct launch_job *job, uint32_t cpus,
 		 struct fairlead_error *ret_error)
 {
 	const int id = (int)job->program;
-	const struct wire_request create = {
-		.op = WIRE_PRGCREATE,
+	const struct rms_request create = {
+		.op = RMS_PRGCREATE,
 		.id = id,
 		.uid = job->uid,
 		.value = (int32_t)cpus,
 	};
-	const struct wire_request claim = { .op = WIRE_PRGCLAIM, .id = id };
+	const struct rms_request claim = { .op = RMS_PRGCLAIM, .id = id };
 	int result;
 
 	/* Where members are looked for, its session is what they have. */
@@ -91,8 +91,8 @@ int program_rank(uint32_t local, uint32_t *ret_rank,
 
 static int signal_all(const char *dir, uint32_t program, int number)
 {
-	const struct wire_request request = {
-		.op = WIRE_PRGSIGNAL,
+	const struct rms_request request = {
+		.op = RMS_PRGSIGNAL,
 		.id = (int32_t)program,
 		.value = number,
 	};
@@ -134,8 +134,8 @@ int program_end(const struct cluster_node *node, uint32_t program,
 		struct fairlead_error *ret_error)
 {
 	const struct timespec step = { .tv_nsec = END_STEP_NS };
-	const struct wire_request destroy = {
-		.op = WIRE_PRGDESTROY,
+	const struct rms_request destroy = {
+		.op = RMS_PRGDESTROY,
 		.id = (int32_t)program,
 	};
 	char dir[CLUSTER_RMS_DIR_MAX];

@@ -469,7 +469,7 @@ static void nobody_is_a_rank_of_this_node_or_of_none_by_datagram(void **state)
 	static const uint8_t nonce[FRAME_NONCE_SIZE];
 	static const uint16_t bad[] = { 0, 1, 4, 0x1000, UINT16_MAX };
 	uint8_t key[FRAME_KEY_SIZE], bytes[FRAME_SIZE_MAX];
-	struct frame frame;
+	struct rms_frame frame;
 
 	open_end(world, 0);
 	open_end(world, 3);

@@ -59,18 +59,17 @@ static struct elan_capability sample(void)
 }
 
 static int ask(struct world *world, const struct caller *caller,
-	       const struct wire_request *request)
+	       const struct rms_request *request)
 {
 	struct writer packet = { 0 };
 	struct writer answer = { 0 };
-	struct wire_reply reply;
+	struct rms_reply reply;
 
-	wire_request_encode(request, &packet);
+	rms_request_encode(request, &packet);
 	assert_int_equal(dispatch(world->registry, caller, packet.data,
 				  packet.size, &answer),
 			 0);
-	assert_int_equal(wire_reply_decode(answer.data, answer.size, &reply),
-			 0);
+	assert_int_equal(rms_reply_decode(answer.data, answer.size, &reply), 0);
 	writer_fini(&packet);
 	writer_fini(&answer);
 	return reply.result;
@@ -80,8 +79,8 @@ static int ask(struct world *world, const struct caller *caller,
 static int create(struct world *world)
 {
 	const struct caller maker = world_caller(1, 0);
-	const struct wire_request request = {
-		.op = WIRE_PRGCREATE,
+	const struct rms_request request = {
+		.op = RMS_PRGCREATE,
 		.id = 1,
 		.uid = OWNER,
 		.value = 2,
@@ -93,23 +92,23 @@ static int create(struct world *world)
 static int perform(struct world *world, enum call call)
 {
 	static const uint8_t routes[ROUTE_SIZE] = { 1, 0, 4, [20] = 1 };
-	static const enum wire_op ops[CALL_COUNT] = {
-		[CALL_RAIL] = WIRE_RAIL,
-		[CALL_DEPOSIT] = WIRE_DEPOSIT,
-		[CALL_ROUTE] = WIRE_ROUTE,
-		[CALL_ADD_CAP] = WIRE_PRGADDCAP,
-		[CALL_SET_CAP] = WIRE_SETCAP,
-		[CALL_INITIALISED] = WIRE_ELANINITDONE,
-		[CALL_ATTACH] = WIRE_ATTACH,
-		[CALL_SUSPEND] = WIRE_PRGSUSPEND,
-		[CALL_RESUME] = WIRE_PRGRESUME,
-		[CALL_ADD_PROCESS] = WIRE_ADDPROC,
-		[CALL_REMOVE_PROCESS] = WIRE_REMOVEPROC,
-		[CALL_DETACH] = WIRE_DETACH,
-		[CALL_TAKE_BACK_BUSY] = WIRE_TAKE_BACK,
-		[CALL_KILL] = WIRE_PRGSIGNAL,
-		[CALL_TAKE_BACK] = WIRE_TAKE_BACK,
-		[CALL_DESTROY] = WIRE_PRGDESTROY,
+	static const enum rms_op ops[CALL_COUNT] = {
+		[CALL_RAIL] = RMS_RAIL,
+		[CALL_DEPOSIT] = RMS_DEPOSIT,
+		[CALL_ROUTE] = RMS_ROUTE,
+		[CALL_ADD_CAP] = RMS_PRGADDCAP,
+		[CALL_SET_CAP] = RMS_SETCAP,
+		[CALL_INITIALISED] = RMS_ELANINITDONE,
+		[CALL_ATTACH] = RMS_ATTACH,
+		[CALL_SUSPEND] = RMS_PRGSUSPEND,
+		[CALL_RESUME] = RMS_PRGRESUME,
+		[CALL_ADD_PROCESS] = RMS_ADDPROC,
+		[CALL_REMOVE_PROCESS] = RMS_REMOVEPROC,
+		[CALL_DETACH] = RMS_DETACH,
+		[CALL_TAKE_BACK_BUSY] = RMS_TAKE_BACK,
+		[CALL_KILL] = RMS_PRGSIGNAL,
+		[CALL_TAKE_BACK] = RMS_TAKE_BACK,
+		[CALL_DESTROY] = RMS_PRGDESTROY,
 	};
 	static const int32_t values[CALL_COUNT] = {
 		[CALL_RAIL] = 1,        [CALL_ROUTE] = 1,
@@ -124,7 +123,7 @@ static int perform(struct world *world, enum call call)
 						  : is_maker ? 1
 							     : 8,
 						  is_child ? OWNER : 0);
-	struct wire_request request = {
+	struct rms_request request = {
 		.op = ops[call],
 		.id = 1,
 		.value = values[call],
@@ -171,7 +170,7 @@ static bool is_done_already(enum call call, int result)
 static int32_t context_of_child(struct world *world)
 {
 	const struct caller child = world_caller(2, OWNER);
-	const struct wire_request request = { .op = WIRE_GETCAP };
+	const struct rms_request request = { .op = RMS_GETCAP };
 	struct elan_capability cap;
 	struct writer body = { 0 };
 	struct reader reader;

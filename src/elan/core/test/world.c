@@ -25,20 +25,20 @@ static bool step(struct world *world, int *ret_result)
 }
 
 static struct world_process *process_of(struct world *world,
-					const struct process *process)
+					const struct rms_process *process)
 {
 	return &world->processes[process->pid - 1];
 }
 
 static int choose(void *ctx, struct program *program,
-		  const struct process *process)
+		  const struct rms_process *process)
 {
 	strcpy(program->place, "/place");
 	return 0;
 }
 
 static int make(void *ctx, struct program *program,
-		const struct process *process)
+		const struct rms_process *process)
 {
 	struct world *world = ctx;
 	int result;
@@ -98,7 +98,7 @@ static int find_members(void *ctx, struct program *program,
 	struct world *world = ctx;
 
 	for (int pid = 1; pid <= WORLD_PROCESSES; pid++) {
-		struct member member = {
+		struct rms_member member = {
 			.process = { .pid = pid, .start = 1 },
 			.setting = world->processes[pid - 1].setting,
 		};
@@ -110,7 +110,7 @@ static int find_members(void *ctx, struct program *program,
 }
 
 static int find(void *ctx, struct program *programs,
-		const struct process *process, struct program **ret_program,
+		const struct rms_process *process, struct program **ret_program,
 		uint32_t *ret_setting)
 {
 	struct world *world = ctx;
@@ -127,13 +127,13 @@ static int find(void *ctx, struct program *programs,
 }
 
 static bool is_near(void *ctx, const struct program *program,
-		    const struct process *process)
+		    const struct rms_process *process)
 {
 	return true;
 }
 
 static int enter(void *ctx, struct program *program,
-		 const struct process *process, uint32_t setting)
+		 const struct rms_process *process, uint32_t setting)
 {
 	struct world *world = ctx;
 	int result;
@@ -146,7 +146,7 @@ static int enter(void *ctx, struct program *program,
 }
 
 static int leave(void *ctx, struct program *program,
-		 const struct process *process)
+		 const struct rms_process *process)
 {
 	struct world *world = ctx;
 	int result;
@@ -180,13 +180,14 @@ static int suspend(void *ctx, struct program *program, bool suspends)
 	return result;
 }
 
-static int usage(void *ctx, struct program *program, struct usage *ret_usage)
+static int usage(void *ctx, struct program *program,
+		 struct rms_usage *ret_usage)
 {
-	*ret_usage = (struct usage){ .user_us = 1000 };
+	*ret_usage = (struct rms_usage){ .user_us = 1000 };
 	return 0;
 }
 
-static int identify(void *ctx, int32_t pid, struct process *ret_process,
+static int identify(void *ctx, int32_t pid, struct rms_process *ret_process,
 		    uint32_t uid, bool *ret_is_users)
 {
 	struct world *world = ctx;
@@ -194,12 +195,12 @@ static int identify(void *ctx, int32_t pid, struct process *ret_process,
 	if (pid < 1 || pid > WORLD_PROCESSES ||
 	    !world->processes[pid - 1].is_alive)
 		return -ESRCH;
-	*ret_process = (struct process){ .pid = pid, .start = 1 };
+	*ret_process = (struct rms_process){ .pid = pid, .start = 1 };
 	*ret_is_users = true;
 	return 0;
 }
 
-static int watch(void *ctx, const struct process *process)
+static int watch(void *ctx, const struct rms_process *process)
 {
 	struct world *world = ctx;
 
@@ -228,7 +229,7 @@ static const struct keeper_ops keeper_ops = {
 };
 
 static struct world_record *find_record(struct world *world,
-					enum record_kind kind, uint64_t number)
+					enum rms_record kind, uint64_t number)
 {
 	struct world_record *unused = NULL;
 
@@ -243,7 +244,7 @@ static struct world_record *find_record(struct world *world,
 	return unused;
 }
 
-static int save(void *ctx, enum record_kind kind, uint64_t number,
+static int save(void *ctx, enum rms_record kind, uint64_t number,
 		const void *bytes, size_t size)
 {
 	struct world *world = ctx;
@@ -261,7 +262,7 @@ static int save(void *ctx, enum record_kind kind, uint64_t number,
 	return result;
 }
 
-static int remove_record(void *ctx, enum record_kind kind, uint64_t number)
+static int remove_record(void *ctx, enum rms_record kind, uint64_t number)
 {
 	struct world *world = ctx;
 	int result;
@@ -332,7 +333,7 @@ void world_fork(struct world *world, int32_t pid, int32_t child)
 
 void world_end(struct world *world, int32_t pid)
 {
-	const struct process process = { .pid = pid, .start = 1 };
+	const struct rms_process process = { .pid = pid, .start = 1 };
 
 	world->processes[pid - 1].is_alive = false;
 	if (world->processes[pid - 1].is_watched && world->registry != NULL &&

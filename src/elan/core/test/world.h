@@ -19,7 +19,7 @@ struct world_process {
 };
 
 struct world_record {
-	enum record_kind kind;
+	enum rms_record kind;
 	uint64_t number;
 	struct writer bytes; /* none: no such record */
 };

@@ -115,7 +115,7 @@ static void a_process_is_the_users_with_all_its_ids(void **state)
 
 static void a_descriptor_is_of_this_process_only(void **state)
 {
-	struct process process = { .pid = getpid() };
+	struct rms_process process = { .pid = getpid() };
 	struct proc_stat stat;
 	int pidfd;
 
@@ -132,7 +132,7 @@ static void a_descriptor_is_of_this_process_only(void **state)
 
 static void an_ended_process_is_none(void **state)
 {
-	struct process process;
+	struct rms_process process;
 	struct proc_stat stat;
 	pid_t pid = fork();
 	siginfo_t info;
@@ -144,7 +144,7 @@ static void an_ended_process_is_none(void **state)
 		_exit(0);
 	}
 	assert_int_equal(proc_stat(pid, &stat), 0);
-	process = (struct process){ .pid = pid, .start = stat.start };
+	process = (struct rms_process){ .pid = pid, .start = stat.start };
 	pidfd = proc_open(&process);
 	assert_true(pidfd >= 0);
 	assert_int_equal(proc_signal(pidfd, SIGKILL), 0);

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-static struct wire_request sample(enum wire_op op)
+static struct rms_request sample(enum rms_op op)
 {
-	return (struct wire_request){
+	return (struct rms_request){
 		.op = op,
 		.id = 7,
 		.index = -3,
@@ -29,19 +29,19 @@ static struct wire_request sample(enum wire_op op)
 
 static void each_request_comes_out_as_it_went_in(void **state)
 {
-	for (int op = WIRE_NONE + 1; op < WIRE_OP_COUNT; op++) {
-		struct wire_request request = sample((enum wire_op)op);
-		struct wire_request decoded;
-		struct writer writer = { .limit = WIRE_REQUEST_MAX };
-		struct writer again = { .limit = WIRE_REQUEST_MAX };
+	for (int op = RMS_NONE + 1; op < RMS_OP_COUNT; op++) {
+		struct rms_request request = sample((enum rms_op)op);
+		struct rms_request decoded;
+		struct writer writer = { .limit = RMS_REQUEST_MAX };
+		struct writer again = { .limit = RMS_REQUEST_MAX };
 
-		wire_request_encode(&request, &writer);
+		rms_request_encode(&request, &writer);
 		assert_int_equal(writer.result, 0);
-		assert_int_equal(wire_request_decode(writer.data, writer.size,
-						     &decoded),
+		assert_int_equal(rms_request_decode(writer.data, writer.size,
+						    &decoded),
 				 0);
 		assert_int_equal(decoded.op, op);
-		wire_request_encode(&decoded, &again);
+		rms_request_encode(&decoded, &again);
 		assert_int_equal(again.size, writer.size);
 		assert_memory_equal(again.data, writer.data, writer.size);
 		writer_fini(&writer);
@@ -51,19 +51,19 @@ static void each_request_comes_out_as_it_went_in(void **state)
 
 static void requests_of_another_length_are_refused(void **state)
 {
-	for (int op = WIRE_NONE + 1; op < WIRE_OP_COUNT; op++) {
-		struct wire_request request = sample((enum wire_op)op);
-		struct wire_request decoded;
+	for (int op = RMS_NONE + 1; op < RMS_OP_COUNT; op++) {
+		struct rms_request request = sample((enum rms_op)op);
+		struct rms_request decoded;
 		struct writer writer = { 0 };
 
-		wire_request_encode(&request, &writer);
+		rms_request_encode(&request, &writer);
 		for (size_t size = 0; size < writer.size; size++)
-			assert_int_equal(wire_request_decode(writer.data, size,
-							     &decoded),
+			assert_int_equal(rms_request_decode(writer.data, size,
+							    &decoded),
 					 -EPROTO);
 		write_u8(&writer, 0);
-		assert_int_equal(wire_request_decode(writer.data, writer.size,
-						     &decoded),
+		assert_int_equal(rms_request_decode(writer.data, writer.size,
+						    &decoded),
 				 -EPROTO);
 		writer_fini(&writer);
 	}
@@ -75,60 +75,57 @@ static void heads_that_are_wrong_are_refused(void **state)
 		uint8_t head[4];
 		int result;
 	} cases[] = {
-		{ { 2, WIRE_NCAPS, 0, 0 }, -EPROTONOSUPPORT },
-		{ { 1, WIRE_NONE, 0, 0 }, -EPROTO },
-		{ { 1, WIRE_OP_COUNT, 0, 0 }, -EPROTO },
+		{ { 2, RMS_NCAPS, 0, 0 }, -EPROTONOSUPPORT },
+		{ { 1, RMS_NONE, 0, 0 }, -EPROTO },
+		{ { 1, RMS_OP_COUNT, 0, 0 }, -EPROTO },
 		{ { 1, 255, 0, 0 }, -EPROTO },
-		{ { 1, WIRE_NCAPS, 1, 0 }, -EPROTO },
-		{ { 1, WIRE_NCAPS, 0, 1 }, -EPROTO },
-		{ { 1, WIRE_NCAPS, 0, 0 }, 0 },
+		{ { 1, RMS_NCAPS, 1, 0 }, -EPROTO },
+		{ { 1, RMS_NCAPS, 0, 1 }, -EPROTO },
+		{ { 1, RMS_NCAPS, 0, 0 }, 0 },
 	};
-	struct wire_request request;
+	struct rms_request request;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(wire_request_decode(cases[i].head, 4,
-						     &request),
+		assert_int_equal(rms_request_decode(cases[i].head, 4, &request),
 				 cases[i].result);
 }
 
 static void paths_fit_or_are_refused(void **state)
 {
-	struct wire_request request = { .op = WIRE_SETCOREPATH };
-	struct wire_request decoded;
+	struct rms_request request = { .op = RMS_SETCOREPATH };
+	struct rms_request decoded;
 	struct writer writer = { 0 };
 
 	memset(request.text, 'x', sizeof(request.text) - 1);
-	wire_request_encode(&request, &writer);
-	assert_int_equal(
-		wire_request_decode(writer.data, writer.size, &decoded), 0);
+	rms_request_encode(&request, &writer);
+	assert_int_equal(rms_request_decode(writer.data, writer.size, &decoded),
+			 0);
 	assert_string_equal(decoded.text, request.text);
 	/* One byte more, and its length says so. */
 	writer.data[4]++;
 	write_u8(&writer, 'x');
-	assert_int_equal(wire_request_decode(writer.data, writer.size,
-					     &decoded),
+	assert_int_equal(rms_request_decode(writer.data, writer.size, &decoded),
 			 -EPROTO);
 	writer_fini(&writer);
 }
 
 static void replies_are_errors_or_zero(void **state)
 {
-	struct wire_reply reply;
+	struct rms_reply reply;
 	struct writer writer = { 0 };
 
-	wire_reply_encode(WIRE_NCAPS, -ESRCH, &writer);
+	rms_reply_encode(RMS_NCAPS, -ESRCH, &writer);
 	write_u8(&writer, 9);
-	assert_int_equal(wire_reply_decode(writer.data, writer.size, &reply),
-			 0);
-	assert_int_equal(reply.op, WIRE_NCAPS);
+	assert_int_equal(rms_reply_decode(writer.data, writer.size, &reply), 0);
+	assert_int_equal(reply.op, RMS_NCAPS);
 	assert_int_equal(reply.result, -ESRCH);
 	assert_int_equal(reply.body.left, 1);
 	for (size_t size = 0; size < 8; size++)
-		assert_int_equal(wire_reply_decode(writer.data, size, &reply),
+		assert_int_equal(rms_reply_decode(writer.data, size, &reply),
 				 -EPROTO);
 	writer.size = 0;
-	wire_reply_encode(WIRE_NCAPS, 1, &writer);
-	assert_int_equal(wire_reply_decode(writer.data, writer.size, &reply),
+	rms_reply_encode(RMS_NCAPS, 1, &writer);
+	assert_int_equal(rms_reply_decode(writer.data, writer.size, &reply),
 			 -EPROTO);
 	writer_fini(&writer);
 }
@@ -152,9 +149,9 @@ static void stats_come_out_as_they_went_in(void **state)
 	struct writer writer = { 0 };
 	struct reader reader;
 
-	wire_write_stats(&writer, &stats);
+	rms_write_stats(&writer, &stats);
 	reader = reader_of(writer.data, writer.size);
-	wire_read_stats(&reader, &decoded);
+	rms_read_stats(&reader, &decoded);
 	assert_true(reader_is_done(&reader));
 	assert_memory_equal(&decoded, &stats, sizeof(stats));
 	writer_fini(&writer);

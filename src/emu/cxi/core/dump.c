@@ -61,7 +61,7 @@ static void append(json_t *array, json_t *value)
 		memory_end();
 }
 
-static json_t *dump_vnis(const struct service *service)
+static json_t *dump_vnis(const struct softnic_svc *service)
 {
 	json_t *vnis = json_array();
 
@@ -72,7 +72,7 @@ static json_t *dump_vnis(const struct service *service)
 	return vnis;
 }
 
-static json_t *dump_range(const struct service *service)
+static json_t *dump_range(const struct softnic_svc *service)
 {
 	const struct profile *range = &service->profiles[0];
 
@@ -81,7 +81,7 @@ static json_t *dump_range(const struct service *service)
 	return json_pack("[i, i]", range->match, range->match + range->ignore);
 }
 
-static json_t *dump_members(const struct service *service)
+static json_t *dump_members(const struct softnic_svc *service)
 {
 	json_t *members = json_array();
 
@@ -99,7 +99,7 @@ static json_t *dump_members(const struct service *service)
 }
 
 /* The uid of the first member that is one; null where there is none. */
-static json_t *dump_uid(const struct service *service)
+static json_t *dump_uid(const struct softnic_svc *service)
 {
 	for (unsigned int i = 0;
 	     service->desc.restricted_members && i < CXI_SVC_MAX_MEMBERS; i++) {
@@ -110,7 +110,7 @@ static json_t *dump_uid(const struct service *service)
 	return json_null();
 }
 
-static json_t *dump_tcs(const struct service *service)
+static json_t *dump_tcs(const struct softnic_svc *service)
 {
 	json_t *tcs = json_array();
 
@@ -121,7 +121,7 @@ static json_t *dump_tcs(const struct service *service)
 	return tcs;
 }
 
-static json_t *dump_limits(const struct service *service)
+static json_t *dump_limits(const struct softnic_svc *service)
 {
 	json_t *limits = json_object();
 
@@ -139,7 +139,8 @@ static json_t *dump_pool(int pool)
 	return pool == POOL_NONE ? json_null() : json_integer(pool);
 }
 
-static json_t *dump_busy(const struct nic *nic, const struct service *service)
+static json_t *dump_busy(const struct nic *nic,
+			 const struct softnic_svc *service)
 {
 	if (service->busy_until_ms == SOFTNIC_FOREVER)
 		return json_string("forever");
@@ -150,7 +151,7 @@ static json_t *dump_busy(const struct nic *nic, const struct service *service)
 }
 
 static json_t *dump_service(const struct nic *nic,
-			    const struct service *service)
+			    const struct softnic_svc *service)
 {
 	const struct access *access = &service->access;
 	json_t *object = json_pack(

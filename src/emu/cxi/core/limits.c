@@ -21,7 +21,7 @@ static uint32_t unreserved(const struct nic *nic, enum cxi_rsrc_type type)
 	return nic->softnic->config.totals[type] - nic->reserved[type];
 }
 
-static void fill_in_limits(const struct nic *nic, struct service *service)
+static void fill_in_limits(const struct nic *nic, struct softnic_svc *service)
 {
 	struct cxi_svc_desc *desc = &service->desc;
 
@@ -32,7 +32,7 @@ static void fill_in_limits(const struct nic *nic, struct service *service)
 	}
 }
 
-static void adjust_tles(struct service *service)
+static void adjust_tles(struct softnic_svc *service)
 {
 	struct cxi_limits *tles = &service->desc.limits.tles;
 
@@ -43,7 +43,7 @@ static void adjust_tles(struct service *service)
 	tles->max = tles->res;
 }
 
-static int check_available(struct nic *nic, struct service *service,
+static int check_available(struct nic *nic, struct softnic_svc *service,
 			   struct cxi_svc_fail_info *fail_info)
 {
 	for (unsigned int i = 0; i < CXI_RSRC_TYPE_MAX; i++) {
@@ -76,7 +76,7 @@ static int take_pool(uint32_t *pools, int count)
 	return POOL_NONE;
 }
 
-static int take(struct nic *nic, struct service *service,
+static int take(struct nic *nic, struct softnic_svc *service,
 		enum cxi_rsrc_type type, struct cxi_svc_fail_info *fail_info)
 {
 	const struct cxi_limits *limits = &service->desc.limits.type[type];
@@ -100,7 +100,7 @@ static int take(struct nic *nic, struct service *service,
 	return 0;
 }
 
-int limits_reserve(struct nic *nic, struct service *service,
+int limits_reserve(struct nic *nic, struct softnic_svc *service,
 		   struct cxi_svc_fail_info *fail_info)
 {
 	int result;
@@ -114,7 +114,7 @@ int limits_reserve(struct nic *nic, struct service *service,
 	return result;
 }
 
-void limits_release(struct nic *nic, const struct service *service)
+void limits_release(struct nic *nic, const struct softnic_svc *service)
 {
 	for (unsigned int i = 0; i < CXI_RSRC_TYPE_MAX; i++) {
 		assert(nic->reserved[i] >= service->reserved[i]);
@@ -131,7 +131,7 @@ uint32_t limits_shared_use(const struct nic *nic, enum cxi_rsrc_type type)
 	uint32_t use = 0;
 
 	for (unsigned int id = 1; id <= SOFTNIC_SERVICE_MAX; id++) {
-		const struct service *service = nic->services[id];
+		const struct softnic_svc *service = nic->services[id];
 
 		if (service != NULL &&
 		    service->in_use[type] > service->reserved[type])
@@ -141,7 +141,7 @@ uint32_t limits_shared_use(const struct nic *nic, enum cxi_rsrc_type type)
 	return use;
 }
 
-int limits_consume(const struct nic *nic, struct service *service,
+int limits_consume(const struct nic *nic, struct softnic_svc *service,
 		   enum cxi_rsrc_type type)
 {
 	if (service->in_use[type] >= service->reserved[type]) {

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 
-static int take_rgid(struct nic *nic, const struct service *service,
+static int take_rgid(struct nic *nic, const struct softnic_svc *service,
 		     uint32_t *ret_rgid)
 {
 	uint32_t lpr = service->lnis_per_rgid;
@@ -61,7 +61,7 @@ static void insert(struct nic *nic, struct lni *lni)
 
 static void drop(struct nic *nic, struct lni *lni)
 {
-	struct service *service = svc_find(nic, lni->svc_id);
+	struct softnic_svc *service = svc_find(nic, lni->svc_id);
 
 	assert(service != NULL && service->lni_count > 0);
 	assert(nic->rgids[lni->rgid].lni_count > 0);
@@ -87,7 +87,7 @@ int softnic_lni_alloc(struct softnic_client *client, uint32_t svc_id,
 	struct nic *nic = client->nic;
 	struct lni *lni;
 	uint32_t rgid;
-	struct service *service;
+	struct softnic_svc *service;
 	int result =
 		client_service(client, SOFTNIC_OP_ALLOC_LNI, svc_id, &service);
 

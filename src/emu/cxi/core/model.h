@@ -34,7 +34,7 @@ struct profile {
 	bool is_enabled; /* holds a receive entry */
 };
 
-struct service {
+struct softnic_svc {
 	char name[SOFTNIC_NAME_MAX]; /* "" for those that users made */
 	struct cxi_svc_desc desc;    /* as the driver lists it */
 	struct access access;
@@ -72,7 +72,8 @@ struct nic {
 	uint32_t number;
 	bool is_present;
 	uint64_t incarnation; /* never repeats; clients of another get -EIO */
-	struct service *services[SOFTNIC_SERVICE_MAX + 1]; /* by id, from 1 */
+	struct softnic_svc
+		*services[SOFTNIC_SERVICE_MAX + 1]; /* by id, from 1 */
 	unsigned int service_count;
 	uint32_t reserved[CXI_RSRC_TYPE_MAX];
 	uint32_t tle_pools; /* bitmaps of what is taken */
@@ -115,7 +116,7 @@ int fault_check(struct softnic *softnic, enum softnic_op op, uint32_t nic);
 int client_enter(struct softnic_client *client, enum softnic_op op);
 /* The same for a call about a service. -EINVAL: there is none. */
 int client_service(struct softnic_client *client, enum softnic_op op,
-		   uint32_t svc_id, struct service **ret_service);
+		   uint32_t svc_id, struct softnic_svc **ret_service);
 
 /* -EINVAL: this driver would not accept the descriptor. (validate.c) */
 int descriptor_validate(const struct softnic_config *config,
@@ -131,30 +132,31 @@ bool access_admits(const struct access *access,
  * Take what the descriptor's limits reserve, pools included; the limits are
  * adjusted as the driver does. -ENOSPC with fail_info filled in. (limits.c)
  */
-int limits_reserve(struct nic *nic, struct service *service,
+int limits_reserve(struct nic *nic, struct softnic_svc *service,
 		   struct cxi_svc_fail_info *fail_info);
 /* Once; the service is at its end. */
-void limits_release(struct nic *nic, const struct service *service);
+void limits_release(struct nic *nic, const struct softnic_svc *service);
 /* One more object in use. -ENOSPC. */
-int limits_consume(const struct nic *nic, struct service *service,
+int limits_consume(const struct nic *nic, struct softnic_svc *service,
 		   enum cxi_rsrc_type type);
 /* Objects in use beyond reservations, over all services. */
 uint32_t limits_shared_use(const struct nic *nic, enum cxi_rsrc_type type);
 
 /* -EEXIST: the generation's rule forbids the overlap. (profile.c) */
-int profile_add(struct nic *nic, struct service *service, uint16_t match,
+int profile_add(struct nic *nic, struct softnic_svc *service, uint16_t match,
 		uint16_t ignore);
 /* Give each profile a receive entry, or none. -ENOSPC: none has one. */
-int profile_enable_all(struct nic *nic, struct service *service);
-void profile_disable_all(struct nic *nic, struct service *service);
+int profile_enable_all(struct nic *nic, struct softnic_svc *service);
+void profile_disable_all(struct nic *nic, struct softnic_svc *service);
 
 /* A system service, made at boot. -ENOSPC, -ENOMEM. (service.c) */
 int service_create(struct nic *nic, const struct cxi_svc_desc *desc,
 		   const char *name, struct cxi_svc_fail_info *fail_info);
-struct service *svc_find(struct nic *nic, uint32_t svc_id);
-void service_destroy(struct nic *nic, struct service *service);
-int service_set_enabled(struct nic *nic, struct service *service, bool enable);
-bool service_is_used(const struct nic *nic, const struct service *service);
+struct softnic_svc *svc_find(struct nic *nic, uint32_t svc_id);
+void service_destroy(struct nic *nic, struct softnic_svc *service);
+int service_set_enabled(struct nic *nic, struct softnic_svc *service,
+			bool enable);
+bool service_is_used(const struct nic *nic, const struct softnic_svc *service);
 
 /* LNIs of a closing client go into cleanup. (lni.c) */
 void lni_abandon(struct nic *nic, const struct softnic_client *client);

@@ -246,7 +246,7 @@ int client_enter(struct softnic_client *client, enum softnic_op op)
 }
 
 int client_service(struct softnic_client *client, enum softnic_op op,
-		   uint32_t svc_id, struct service **ret_service)
+		   uint32_t svc_id, struct softnic_svc **ret_service)
 {
 	int result = client_enter(client, op);
 

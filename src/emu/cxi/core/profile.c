@@ -27,7 +27,7 @@ static bool collides(unsigned int generation, const struct profile *a,
 }
 
 static bool collides_with_service(unsigned int generation,
-				  const struct service *service,
+				  const struct softnic_svc *service,
 				  const struct profile *profile)
 {
 	for (unsigned int i = 0; i < service->profile_count; i++) {
@@ -37,7 +37,7 @@ static bool collides_with_service(unsigned int generation,
 	return false;
 }
 
-int profile_add(struct nic *nic, struct service *service, uint16_t match,
+int profile_add(struct nic *nic, struct softnic_svc *service, uint16_t match,
 		uint16_t ignore)
 {
 	unsigned int generation = nic->softnic->config.generation;
@@ -59,7 +59,7 @@ int profile_add(struct nic *nic, struct service *service, uint16_t match,
 	return 0;
 }
 
-int profile_enable_all(struct nic *nic, struct service *service)
+int profile_enable_all(struct nic *nic, struct softnic_svc *service)
 {
 	for (unsigned int i = 0; i < service->profile_count; i++) {
 		struct profile *profile = &service->profiles[i];
@@ -76,7 +76,7 @@ int profile_enable_all(struct nic *nic, struct service *service)
 	return 0;
 }
 
-void profile_disable_all(struct nic *nic, struct service *service)
+void profile_disable_all(struct nic *nic, struct softnic_svc *service)
 {
 	for (unsigned int i = 0; i < service->profile_count; i++) {
 		struct profile *profile = &service->profiles[i];

@@ -18,7 +18,7 @@
 
 #include "base/memory.h"
 
-struct service *svc_find(struct nic *nic, uint32_t svc_id)
+struct softnic_svc *svc_find(struct nic *nic, uint32_t svc_id)
 {
 	return svc_id <= SOFTNIC_SERVICE_MAX ? nic->services[svc_id] : NULL;
 }
@@ -32,7 +32,7 @@ static uint32_t lowest_free_id(const struct nic *nic)
 	return 0;
 }
 
-bool service_is_used(const struct nic *nic, const struct service *service)
+bool service_is_used(const struct nic *nic, const struct softnic_svc *service)
 {
 	if (service->lni_count > 0 ||
 	    service->busy_until_ms > nic->softnic->now_ms)
@@ -44,7 +44,8 @@ bool service_is_used(const struct nic *nic, const struct service *service)
 	return false;
 }
 
-int service_set_enabled(struct nic *nic, struct service *service, bool enable)
+int service_set_enabled(struct nic *nic, struct softnic_svc *service,
+			bool enable)
 {
 	int result = 0;
 
@@ -57,7 +58,8 @@ int service_set_enabled(struct nic *nic, struct service *service, bool enable)
 }
 
 /* Is a new service enabled at once? The request's own bit has no say. */
-static bool starts_enabled(const struct nic *nic, const struct service *service)
+static bool starts_enabled(const struct nic *nic,
+			   const struct softnic_svc *service)
 {
 	const struct softnic_config *config = &nic->softnic->config;
 
@@ -66,7 +68,7 @@ static bool starts_enabled(const struct nic *nic, const struct service *service)
 	return service->desc.restricted_vnis || config->generation < 13;
 }
 
-static int add_profiles(struct nic *nic, struct service *service)
+static int add_profiles(struct nic *nic, struct softnic_svc *service)
 {
 	int result = 0;
 
@@ -77,7 +79,7 @@ static int add_profiles(struct nic *nic, struct service *service)
 	return result;
 }
 
-static int build(struct nic *nic, struct service *service,
+static int build(struct nic *nic, struct softnic_svc *service,
 		 struct cxi_svc_fail_info *fail_info)
 {
 	int result;
@@ -101,7 +103,7 @@ static int build(struct nic *nic, struct service *service,
 int service_create(struct nic *nic, const struct cxi_svc_desc *desc,
 		   const char *name, struct cxi_svc_fail_info *fail_info)
 {
-	_auto_(freep) struct service *service = NULL;
+	_auto_(freep) struct softnic_svc *service = NULL;
 	uint32_t id;
 	int result;
 
@@ -123,7 +125,7 @@ int service_create(struct nic *nic, const struct cxi_svc_desc *desc,
 	return (int)id;
 }
 
-void service_destroy(struct nic *nic, struct service *service)
+void service_destroy(struct nic *nic, struct softnic_svc *service)
 {
 	assert(nic->services[service->desc.svc_id] == service);
 	assert(service->lni_count == 0);
@@ -154,7 +156,7 @@ int softnic_service_alloc(struct softnic_client *client,
 int softnic_service_destroy(struct softnic_client *client, uint32_t svc_id)
 {
 	struct nic *nic = client->nic;
-	struct service *service;
+	struct softnic_svc *service;
 	int result;
 
 	result = client_enter(client, SOFTNIC_OP_DESTROY_SVC);
@@ -169,7 +171,7 @@ int softnic_service_destroy(struct softnic_client *client, uint32_t svc_id)
 	return 0;
 }
 
-static void replace_descriptor(struct service *service,
+static void replace_descriptor(struct softnic_svc *service,
 			       const struct cxi_svc_desc *from)
 {
 	struct cxi_svc_desc desc = *from;
@@ -185,7 +187,7 @@ int softnic_service_update(struct softnic_client *client,
 	const struct softnic_config *config = &client->softnic->config;
 	struct nic *nic = client->nic;
 	struct access access;
-	struct service *service;
+	struct softnic_svc *service;
 	int result;
 
 	result = client_enter(client, SOFTNIC_OP_UPDATE_SVC);
@@ -219,7 +221,7 @@ int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
 			   bool enable)
 {
 	struct nic *nic = client->nic;
-	struct service *service;
+	struct softnic_svc *service;
 	int result =
 		client_service(client, SOFTNIC_OP_SVC_ENABLE, svc_id, &service);
 
@@ -233,7 +235,7 @@ int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
 int softnic_service_get(struct softnic_client *client, uint32_t svc_id,
 			struct cxi_svc_desc *ret_desc)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result =
 		client_service(client, SOFTNIC_OP_GET_SVC, svc_id, &service);
 

@@ -11,7 +11,7 @@
 int softnic_service_set_lpr(struct softnic_client *client, uint32_t svc_id,
 			    uint32_t lnis_per_rgid)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result;
 
 	result = client_service(client, SOFTNIC_OP_SET_SVC_LPR, svc_id,
@@ -28,7 +28,7 @@ int softnic_service_set_lpr(struct softnic_client *client, uint32_t svc_id,
 
 int softnic_service_get_lpr(struct softnic_client *client, uint32_t svc_id)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result = client_service(client, SOFTNIC_OP_GET_SVC_LPR, svc_id,
 				    &service);
 
@@ -38,7 +38,7 @@ int softnic_service_get_lpr(struct softnic_client *client, uint32_t svc_id)
 int softnic_service_set_exclusive_cp(struct softnic_client *client,
 				     uint32_t svc_id, bool exclusive_cp)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result;
 
 	result = client_service(client, SOFTNIC_OP_SVC_SET_EXCLUSIVE_CP, svc_id,
@@ -56,7 +56,7 @@ int softnic_service_set_exclusive_cp(struct softnic_client *client,
 int softnic_service_get_exclusive_cp(struct softnic_client *client,
 				     uint32_t svc_id, bool *ret_exclusive_cp)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result = client_service(client, SOFTNIC_OP_SVC_GET_EXCLUSIVE_CP,
 				    svc_id, &service);
 
@@ -72,7 +72,7 @@ int softnic_service_set_vni_range(struct softnic_client *client,
 				  uint32_t svc_id, uint16_t vni_min,
 				  uint16_t vni_max)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result;
 
 	result = client_service(client, SOFTNIC_OP_SVC_SET_VNI_RANGE, svc_id,
@@ -97,7 +97,7 @@ int softnic_service_get_vni_range(struct softnic_client *client,
 				  uint32_t svc_id, uint16_t *ret_vni_min,
 				  uint16_t *ret_vni_max)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result;
 
 	result = client_service(client, SOFTNIC_OP_SVC_GET_VNI_RANGE, svc_id,
@@ -115,7 +115,7 @@ int softnic_service_get_vni_range(struct softnic_client *client,
 int softnic_service_set_netns(struct softnic_client *client, uint32_t svc_id,
 			      uint32_t netns)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	struct access *access;
 	int result = client_service(client, SOFTNIC_OP_SVC_SET_NETNS, svc_id,
 				    &service);
@@ -133,7 +133,7 @@ int softnic_service_set_netns(struct softnic_client *client, uint32_t svc_id,
 int softnic_service_get_netns(struct softnic_client *client, uint32_t svc_id,
 			      uint32_t *ret_netns)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result = client_service(client, SOFTNIC_OP_SVC_GET_NETNS, svc_id,
 				    &service);
 

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-static void fill_in_use(const struct service *service,
+static void fill_in_use(const struct softnic_svc *service,
 			struct cxi_rsrc_use *ret_use)
 {
 	bool is_default = service->desc.svc_id == CXI_DEFAULT_SVC_ID;
@@ -29,7 +29,7 @@ static void fill_in_use(const struct service *service,
 int softnic_service_use(struct softnic_client *client, uint32_t svc_id,
 			struct cxi_rsrc_use *ret_use)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result = client_service(client, SOFTNIC_OP_GET_SVC_RSRC_USE, svc_id,
 				    &service);
 
@@ -59,9 +59,9 @@ int softnic_service_use_list(struct softnic_client *client,
 }
 
 static int find(struct softnic *softnic, uint32_t nic, uint32_t svc_id,
-		struct service **ret_service)
+		struct softnic_svc **ret_service)
 {
-	struct service *service;
+	struct softnic_svc *service;
 
 	if (!softnic_nic_is_present(softnic, nic))
 		return -ENODEV;
@@ -75,7 +75,7 @@ static int find(struct softnic *softnic, uint32_t nic, uint32_t svc_id,
 int softnic_service_busy(struct softnic *softnic, uint32_t nic, uint32_t svc_id,
 			 uint64_t duration_ms)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	int result;
 
 	result = find(softnic, nic, svc_id, &service);
@@ -92,7 +92,7 @@ int softnic_service_consume(struct softnic *softnic, uint32_t nic,
 			    uint32_t svc_id, enum cxi_rsrc_type type,
 			    int32_t count)
 {
-	struct service *service;
+	struct softnic_svc *service;
 	uint16_t before;
 	int result;
 

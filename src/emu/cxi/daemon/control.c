@@ -156,8 +156,8 @@ static int parse_word(struct arguments *arguments, char *word,
 	return 0;
 }
 
-static int run_fault(struct session *session, const struct arguments *arguments,
-		     struct writer *body)
+static int run_fault(struct softnic_session *session,
+		     const struct arguments *arguments, struct writer *body)
 {
 	struct softnic_fault fault = {
 		.op = arguments->op,
@@ -176,7 +176,7 @@ static int run_fault(struct session *session, const struct arguments *arguments,
 	return softnic_fault_add(session->softnic, &fault);
 }
 
-static int run_faults(struct session *session,
+static int run_faults(struct softnic_session *session,
 		      const struct arguments *arguments, struct writer *body)
 {
 	const struct softnic_fault *faults;
@@ -200,22 +200,22 @@ static int run_faults(struct session *session,
 	return 0;
 }
 
-static int run_clear(struct session *session, const struct arguments *arguments,
-		     struct writer *body)
+static int run_clear(struct softnic_session *session,
+		     const struct arguments *arguments, struct writer *body)
 {
 	softnic_fault_clear(session->softnic);
 	return 0;
 }
 
-static int run_busy(struct session *session, const struct arguments *arguments,
-		    struct writer *body)
+static int run_busy(struct softnic_session *session,
+		    const struct arguments *arguments, struct writer *body)
 {
 	return softnic_service_busy(session->softnic, arguments->nic,
 				    arguments->svc, arguments->ms);
 }
 
-static int run_use(struct session *session, const struct arguments *arguments,
-		   struct writer *body)
+static int run_use(struct softnic_session *session,
+		   const struct arguments *arguments, struct writer *body)
 {
 	if (arguments->count > UINT16_MAX)
 		return -ENOSPC;
@@ -224,7 +224,7 @@ static int run_use(struct session *session, const struct arguments *arguments,
 				       (int32_t)arguments->count);
 }
 
-static int run_remove(struct session *session,
+static int run_remove(struct softnic_session *session,
 		      const struct arguments *arguments, struct writer *body)
 {
 	int result;
@@ -236,7 +236,7 @@ static int run_remove(struct session *session,
 	return result;
 }
 
-static int run_restore(struct session *session,
+static int run_restore(struct softnic_session *session,
 		       const struct arguments *arguments, struct writer *body)
 {
 	int result;
@@ -248,7 +248,7 @@ static int run_restore(struct session *session,
 	return result;
 }
 
-static int run_reboot(struct session *session,
+static int run_reboot(struct softnic_session *session,
 		      const struct arguments *arguments, struct writer *body)
 {
 	char boot_id[BOOT_ID_SIZE];
@@ -262,8 +262,8 @@ static int run_reboot(struct session *session,
 	return 0;
 }
 
-static int run_dump(struct session *session, const struct arguments *arguments,
-		    struct writer *body)
+static int run_dump(struct softnic_session *session,
+		    const struct arguments *arguments, struct writer *body)
 {
 	json_t *object = softnic_dump(session->softnic);
 	_auto_(freep) char *text = NULL;
@@ -282,8 +282,8 @@ struct command {
 	const char *verb;
 	unsigned int required;
 	unsigned int optional;
-	int (*run)(struct session *session, const struct arguments *arguments,
-		   struct writer *body);
+	int (*run)(struct softnic_session *session,
+		   const struct arguments *arguments, struct writer *body);
 };
 
 static const struct command commands[] = {
@@ -321,8 +321,8 @@ static int check_keys(const struct command *command, unsigned int keys,
 	return 0;
 }
 
-int control_run(struct session *session, const char *text, struct writer *body,
-		struct fairlead_error *ret_error)
+int control_run(struct softnic_session *session, const char *text,
+		struct writer *body, struct fairlead_error *ret_error)
 {
 	struct arguments arguments = { 0 };
 	const struct command *command;

@@ -16,7 +16,7 @@
 _Static_assert(SOFTNIC_SERVICE_MAX <= WIRE_LIST_MAX, "one packet a list");
 _Static_assert(SOFTNIC_NIC_MAX <= WIRE_DEVICE_MAX, "one packet a list");
 
-void session_fini(struct session *session)
+void session_fini(struct softnic_session *session)
 {
 	softnic_close(session->client);
 	session->client = NULL;
@@ -39,7 +39,7 @@ void answer_encode(const struct answer *answer, struct writer *writer)
 		write_bytes(writer, answer->body.data, answer->body.size);
 }
 
-static int do_device_list(struct session *session,
+static int do_device_list(struct softnic_session *session,
 			  const struct wire_request *request,
 			  struct writer *body)
 {
@@ -52,8 +52,8 @@ static int do_device_list(struct session *session,
 	return count;
 }
 
-static int do_open(struct session *session, const struct wire_request *request,
-		   struct writer *body)
+static int do_open(struct softnic_session *session,
+		   const struct wire_request *request, struct writer *body)
 {
 	struct cxil_devinfo info;
 	int result;
@@ -69,7 +69,7 @@ static int do_open(struct session *session, const struct wire_request *request,
 	return 0;
 }
 
-static int do_alloc_svc(struct session *session,
+static int do_alloc_svc(struct softnic_session *session,
 			const struct wire_request *request, struct writer *body)
 {
 	struct cxi_svc_fail_info fail_info;
@@ -82,21 +82,21 @@ static int do_alloc_svc(struct session *session,
 	return result;
 }
 
-static int do_destroy_svc(struct session *session,
+static int do_destroy_svc(struct softnic_session *session,
 			  const struct wire_request *request,
 			  struct writer *body)
 {
 	return softnic_service_destroy(session->client, request->id);
 }
 
-static int do_update_svc(struct session *session,
+static int do_update_svc(struct softnic_session *session,
 			 const struct wire_request *request,
 			 struct writer *body)
 {
 	return softnic_service_update(session->client, &request->desc);
 }
 
-static int do_get_svc(struct session *session,
+static int do_get_svc(struct softnic_session *session,
 		      const struct wire_request *request, struct writer *body)
 {
 	struct cxi_svc_desc desc;
@@ -108,7 +108,7 @@ static int do_get_svc(struct session *session,
 	return result;
 }
 
-static int do_get_svc_list(struct session *session,
+static int do_get_svc_list(struct softnic_session *session,
 			   const struct wire_request *request,
 			   struct writer *body)
 {
@@ -122,7 +122,7 @@ static int do_get_svc_list(struct session *session,
 	return count;
 }
 
-static int do_get_use(struct session *session,
+static int do_get_use(struct softnic_session *session,
 		      const struct wire_request *request, struct writer *body)
 {
 	struct cxi_rsrc_use use;
@@ -134,7 +134,7 @@ static int do_get_use(struct session *session,
 	return result;
 }
 
-static int do_get_use_list(struct session *session,
+static int do_get_use_list(struct softnic_session *session,
 			   const struct wire_request *request,
 			   struct writer *body)
 {
@@ -148,27 +148,27 @@ static int do_get_use_list(struct session *session,
 	return count;
 }
 
-static int do_enable(struct session *session,
+static int do_enable(struct softnic_session *session,
 		     const struct wire_request *request, struct writer *body)
 {
 	return softnic_service_enable(session->client, request->id,
 				      request->value != 0);
 }
 
-static int do_set_lpr(struct session *session,
+static int do_set_lpr(struct softnic_session *session,
 		      const struct wire_request *request, struct writer *body)
 {
 	return softnic_service_set_lpr(session->client, request->id,
 				       request->value);
 }
 
-static int do_get_lpr(struct session *session,
+static int do_get_lpr(struct softnic_session *session,
 		      const struct wire_request *request, struct writer *body)
 {
 	return softnic_service_get_lpr(session->client, request->id);
 }
 
-static int do_set_exclusive_cp(struct session *session,
+static int do_set_exclusive_cp(struct softnic_session *session,
 			       const struct wire_request *request,
 			       struct writer *body)
 {
@@ -176,7 +176,7 @@ static int do_set_exclusive_cp(struct session *session,
 						request->value != 0);
 }
 
-static int do_get_exclusive_cp(struct session *session,
+static int do_get_exclusive_cp(struct softnic_session *session,
 			       const struct wire_request *request,
 			       struct writer *body)
 {
@@ -190,7 +190,7 @@ static int do_get_exclusive_cp(struct session *session,
 	return result;
 }
 
-static int do_set_vni_range(struct session *session,
+static int do_set_vni_range(struct softnic_session *session,
 			    const struct wire_request *request,
 			    struct writer *body)
 {
@@ -201,7 +201,7 @@ static int do_set_vni_range(struct session *session,
 					     (uint16_t)request->last);
 }
 
-static int do_get_vni_range(struct session *session,
+static int do_get_vni_range(struct softnic_session *session,
 			    const struct wire_request *request,
 			    struct writer *body)
 {
@@ -218,14 +218,14 @@ static int do_get_vni_range(struct session *session,
 	return result;
 }
 
-static int do_set_netns(struct session *session,
+static int do_set_netns(struct softnic_session *session,
 			const struct wire_request *request, struct writer *body)
 {
 	return softnic_service_set_netns(session->client, request->id,
 					 request->value);
 }
 
-static int do_get_netns(struct session *session,
+static int do_get_netns(struct softnic_session *session,
 			const struct wire_request *request, struct writer *body)
 {
 	uint32_t netns;
@@ -238,7 +238,7 @@ static int do_get_netns(struct session *session,
 	return result;
 }
 
-static int do_alloc_lni(struct session *session,
+static int do_alloc_lni(struct softnic_session *session,
 			const struct wire_request *request, struct writer *body)
 {
 	uint32_t lni_id;
@@ -250,14 +250,14 @@ static int do_alloc_lni(struct session *session,
 	return result;
 }
 
-static int do_destroy_lni(struct session *session,
+static int do_destroy_lni(struct softnic_session *session,
 			  const struct wire_request *request,
 			  struct writer *body)
 {
 	return softnic_lni_free(session->client, request->id);
 }
 
-static int do_control(struct session *session,
+static int do_control(struct softnic_session *session,
 		      const struct wire_request *request, struct writer *body)
 {
 	struct fairlead_error error;
@@ -273,7 +273,7 @@ static int do_control(struct session *session,
 	return result;
 }
 
-typedef int (*operation_fn)(struct session *session,
+typedef int (*operation_fn)(struct softnic_session *session,
 			    const struct wire_request *request,
 			    struct writer *body);
 
@@ -307,7 +307,7 @@ static bool needs_device(enum wire_op op)
 	       op != WIRE_CONTROL;
 }
 
-int dispatch(struct session *session, const void *packet, size_t size,
+int dispatch(struct softnic_session *session, const void *packet, size_t size,
 	     struct answer *ret_answer)
 {
 	struct wire_request request;

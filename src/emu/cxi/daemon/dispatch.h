@@ -23,7 +23,7 @@ struct control_ops {
 };
 
 /* One connection. */
-struct session {
+struct softnic_session {
 	struct softnic *softnic;
 	struct softnic_caller caller;
 	bool is_owner;                 /* may use control commands */
@@ -33,7 +33,7 @@ struct session {
 };
 
 /* Its LNIs go into cleanup. */
-void session_fini(struct session *session);
+void session_fini(struct softnic_session *session);
 
 /* What is to be sent back. */
 struct answer {
@@ -53,12 +53,12 @@ void answer_encode(const struct answer *answer, struct writer *writer);
  * been advanced. -EPROTO, -EPROTONOSUPPORT: the packet is no request; the
  * answer says so and the connection is to be closed after it.
  */
-int dispatch(struct session *session, const void *packet, size_t size,
+int dispatch(struct softnic_session *session, const void *packet, size_t size,
 	     struct answer *ret_answer);
 
 /*
  * Do a control command, "verb key=value ...". Text for the user goes into
  * body on success and into ret_error on failure.
  */
-int control_run(struct session *session, const char *command,
+int control_run(struct softnic_session *session, const char *command,
 		struct writer *body, struct fairlead_error *ret_error);

@@ -15,7 +15,7 @@ static int run_daemon(const struct softnic_options *options)
 	struct clock_seam clock = sys_clock();
 	struct log log;
 	_auto_(softnic_dir_closep) struct softnic_dir *dir = NULL;
-	_auto_(server_destroyp) struct server *server = NULL;
+	_auto_(softnic_server_destroyp) struct softnic_server *server = NULL;
 	struct fairlead_error error;
 	int result;
 
@@ -26,9 +26,9 @@ static int run_daemon(const struct softnic_options *options)
 		log_error(&log, "%s", error.text);
 		return EXIT_FAILURE;
 	}
-	result = server_create(options, dir, &clock, &log, &server);
+	result = softnic_server_create(options, dir, &clock, &log, &server);
 	if (result == 0)
-		result = server_run(server, options->ready_fd);
+		result = softnic_server_run(server, options->ready_fd);
 	if (result < 0) {
 		log_error(&log, "cannot serve dir=%s error=%s", options->dir,
 			  strerror(-result));

@@ -20,7 +20,7 @@
 #include "sys/descriptors.h"
 #include "sys/packet_server.h"
 
-struct server {
+struct softnic_server {
 	struct daemon_loop loop;
 	struct packet_server *clients;
 	bool owner_is_root;
@@ -30,7 +30,7 @@ struct server {
 	const struct log *log;
 };
 
-static void advance(struct server *server)
+static void advance(struct softnic_server *server)
 {
 	softnic_advance(server->softnic, clock_monotonic_ms(server->clock));
 }
@@ -39,7 +39,7 @@ static void advance(struct server *server)
 
 static int nic_changed(void *ctx, uint32_t nic)
 {
-	struct server *server = ctx;
+	struct softnic_server *server = ctx;
 	bool is_present = softnic_nic_is_present(server->softnic, nic);
 
 	log_info(server->log, "device changed nic=%u present=%d", nic,
@@ -47,7 +47,7 @@ static int nic_changed(void *ctx, uint32_t nic)
 	return softnic_dir_set_device(server->dir, nic, is_present);
 }
 
-static int boot(struct server *server)
+static int boot(struct softnic_server *server)
 {
 	int result = softnic_dir_new_boot_id(server->dir);
 
@@ -63,7 +63,7 @@ static int boot(struct server *server)
 
 static int reboot_node(void *ctx, char ret_boot_id[BOOT_ID_SIZE])
 {
-	struct server *server = ctx;
+	struct softnic_server *server = ctx;
 	int result;
 
 	packet_server_cut(server->clients);
@@ -77,7 +77,7 @@ static int reboot_node(void *ctx, char ret_boot_id[BOOT_ID_SIZE])
 
 static const char *boot_id(void *ctx)
 {
-	const struct server *server = ctx;
+	const struct softnic_server *server = ctx;
 
 	return server->dir->boot_id;
 }
@@ -102,10 +102,10 @@ static uint32_t netns_of(pid_t pid)
 static int open_client(void *ctx, int fd, const struct ucred *peer,
 		       void **ret_client)
 {
-	struct server *server = ctx;
-	struct session *session = memory_alloc(sizeof(*session));
+	struct softnic_server *server = ctx;
+	struct softnic_session *session = memory_alloc(sizeof(*session));
 
-	*session = (struct session){
+	*session = (struct softnic_session){
 		.softnic = server->softnic,
 		.is_owner = peer->uid == 0 || peer->uid == geteuid(),
 		.caller = {
@@ -206,7 +206,8 @@ static unsigned int find_client_max(void)
 
 /* --- the daemon --- */
 
-static int start(struct server *server, const struct softnic_options *options)
+static int start(struct softnic_server *server,
+		 const struct softnic_options *options)
 {
 	int result = softnic_create(&options->config, &server->softnic);
 	int listen_fd;
@@ -225,13 +226,14 @@ static int start(struct server *server, const struct softnic_options *options)
 					      &server->clients);
 }
 
-int server_create(const struct softnic_options *options,
-		  struct softnic_dir *dir, const struct clock_seam *clock,
-		  const struct log *log, struct server **ret_server)
+int softnic_server_create(const struct softnic_options *options,
+			  struct softnic_dir *dir,
+			  const struct clock_seam *clock, const struct log *log,
+			  struct softnic_server **ret_server)
 {
-	_auto_(freep) struct server *allocated =
+	_auto_(freep) struct softnic_server *allocated =
 		memory_alloc(sizeof(*allocated));
-	_auto_(server_destroyp) struct server *server = NULL;
+	_auto_(softnic_server_destroyp) struct softnic_server *server = NULL;
 	int result = daemon_loop_init(&allocated->loop, log);
 
 	if (result < 0)
@@ -248,12 +250,12 @@ int server_create(const struct softnic_options *options,
 	return 0;
 }
 
-int server_run(struct server *server, int ready_fd)
+int softnic_server_run(struct softnic_server *server, int ready_fd)
 {
 	return daemon_loop_run(&server->loop, ready_fd);
 }
 
-void server_destroy(struct server *server)
+void softnic_server_destroy(struct softnic_server *server)
 {
 	if (server == NULL)
 		return;

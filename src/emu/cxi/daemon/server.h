@@ -10,13 +10,14 @@
 
 #define SERVER_DESCRIPTOR_RESERVE 32 /* that are not connections */
 
-struct server;
+struct softnic_server;
 
-/* Borrows dir, clock and log until server_destroy. */
-int server_create(const struct softnic_options *options,
-		  struct softnic_dir *dir, const struct clock_seam *clock,
-		  const struct log *log, struct server **ret_server);
+/* Borrows dir, clock and log until softnic_server_destroy. */
+int softnic_server_create(const struct softnic_options *options,
+			  struct softnic_dir *dir,
+			  const struct clock_seam *clock, const struct log *log,
+			  struct softnic_server **ret_server);
 /* Serve until SIGTERM or SIGINT. */
-int server_run(struct server *server, int ready_fd);
-void server_destroy(struct server *server);
-DEFINE_AUTO(struct server, server_destroy)
+int softnic_server_run(struct softnic_server *server, int ready_fd);
+void softnic_server_destroy(struct softnic_server *server);
+DEFINE_AUTO(struct softnic_server, softnic_server_destroy)

@@ -22,12 +22,12 @@
 #define LANE_MAX    64 /* devices with a service each */
 
 /* What a lane is held by on one device. */
-struct holding {
+struct cxi_lni_holding {
 	struct cxil_dev *dev;
 	struct cxil_lni *lni;
 };
 
-struct options {
+struct cxi_lni_options {
 	const char *devices; /* comma list of names, or NULL */
 	const char *services;
 	bool holds;
@@ -39,7 +39,8 @@ static const char *const usage =
 	"Without a device, SLINGSHOT_DEVICES and SLINGSHOT_SVC_IDS say "
 	"which.\n";
 
-static int parse_options(int argc, char **argv, struct options *ret_options)
+static int parse_options(int argc, char **argv,
+			 struct cxi_lni_options *ret_options)
 {
 	static const struct option long_options[] = {
 		{ "device", required_argument, NULL, 'd' },
@@ -82,7 +83,7 @@ static int parse_device(const char *name, uint32_t *ret_dev_id)
 	return 0;
 }
 
-static void let_go(struct holding *holding)
+static void let_go(struct cxi_lni_holding *holding)
 {
 	if (holding->lni != NULL)
 		cxil_destroy_lni(holding->lni);
@@ -90,7 +91,7 @@ static void let_go(struct holding *holding)
 }
 
 static int allocate(const char *device, const char *service,
-		    struct holding *holding)
+		    struct cxi_lni_holding *holding)
 {
 	uint32_t dev_id;
 	char *end;
@@ -111,7 +112,7 @@ static int allocate(const char *device, const char *service,
 }
 
 static int try_lane(const char *device, const char *service,
-		    struct holding *holding)
+		    struct cxi_lni_holding *holding)
 {
 	int result = allocate(device, service, holding);
 
@@ -138,7 +139,8 @@ static size_t split(char *text, char **words)
 }
 
 /* holdings: room for LANE_MAX; what was allocated is in them in any case. */
-static int try_lanes(const struct options *options, struct holding *holdings)
+static int try_lanes(const struct cxi_lni_options *options,
+		     struct cxi_lni_holding *holdings)
 {
 	_auto_(freep) char *devices_text = strdup(options->devices);
 	_auto_(freep) char *services_text = strdup(options->services);
@@ -195,9 +197,9 @@ static int block_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int run(const struct options *options)
+static int run(const struct cxi_lni_options *options)
 {
-	struct holding holdings[LANE_MAX] = { 0 };
+	struct cxi_lni_holding holdings[LANE_MAX] = { 0 };
 	int signals = options->holds ? block_signals() : -1;
 	int result;
 
@@ -211,7 +213,7 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct cxi_lni_options options = { 0 };
 
 	if (parse_options(argc, argv, &options) < 0) {
 		fputs(usage, stderr);

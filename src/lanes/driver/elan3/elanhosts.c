@@ -15,7 +15,7 @@ static const char *const kinds[ELAN_HOST_KINDS] = {
 	[ELAN_HOST_OTHER] = "other",
 };
 
-static int kind_read(const struct lines *lines,
+static int kind_read(const struct elan3_lines *lines,
 		     struct fairlead_error *ret_error)
 {
 	int kind = 0;
@@ -30,7 +30,7 @@ static int kind_read(const struct lines *lines,
 				   lines->number, lines->words[0]);
 }
 
-static int list_read(const struct lines *lines, const char *word,
+static int list_read(const struct elan3_lines *lines, const char *word,
 		     struct hostlist **ret_list,
 		     struct fairlead_error *ret_error)
 {
@@ -42,7 +42,7 @@ static int list_read(const struct lines *lines, const char *word,
 				       lines->number, error.text);
 }
 
-static int host_add(const struct lines *lines, const char *name, int kind,
+static int host_add(const struct elan3_lines *lines, const char *name, int kind,
 		    const char *id_text, struct elan_hosts *hosts,
 		    struct fairlead_error *ret_error)
 {
@@ -61,7 +61,7 @@ static int host_add(const struct lines *lines, const char *name, int kind,
 				       lines->number, error.text);
 }
 
-static int line_take(const struct lines *lines, struct elan_hosts *hosts,
+static int line_take(const struct elan3_lines *lines, struct elan_hosts *hosts,
 		     struct fairlead_error *ret_error)
 {
 	_auto_(hostlist_destroyp) struct hostlist *ids = NULL;
@@ -98,7 +98,7 @@ int elanhosts_parse(const char *text, size_t size,
 {
 	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts =
 		elan_hosts_create();
-	struct lines lines;
+	struct elan3_lines lines;
 	int result;
 
 	if (size > ELAN_HOSTS_FILE_MAX)

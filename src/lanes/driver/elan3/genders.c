@@ -21,15 +21,15 @@ struct seen {
 	char key[];
 };
 
-struct parse {
-	struct lines lines;
+struct genders {
+	struct elan3_lines lines;
 	struct seen *seen;
 	int (*fn)(void *arg, const struct genders_attribute *attribute,
 		  struct fairlead_error *ret_error);
 	void *arg;
 };
 
-static void seen_free(struct parse *parse)
+static void seen_free(struct genders *parse)
 {
 	struct seen *seen, *next;
 
@@ -39,7 +39,7 @@ static void seen_free(struct parse *parse)
 	}
 }
 
-static int fail(const struct parse *parse, int code, const char *text,
+static int fail(const struct genders *parse, int code, const char *text,
 		const char *what, struct fairlead_error *ret_error)
 {
 	return error_set(ret_error, code, "line %u: '%.80s' %s",
@@ -47,7 +47,7 @@ static int fail(const struct parse *parse, int code, const char *text,
 }
 
 /* A host list has no blanks, so that one between the two is no part of them. */
-static int seen_add(struct parse *parse, const char *node, const char *name,
+static int seen_add(struct genders *parse, const char *node, const char *name,
 		    struct fairlead_error *ret_error)
 {
 	size_t node_size = strlen(node), name_size = strlen(name);
@@ -102,7 +102,7 @@ static bool value_expand(const char *value, const char *node,
 }
 
 /* value NULL: the attribute has none. */
-static int attribute_take(struct parse *parse, const char *node,
+static int attribute_take(struct genders *parse, const char *node,
 			  const char *name, const char *value,
 			  struct fairlead_error *ret_error)
 {
@@ -124,7 +124,7 @@ static int attribute_take(struct parse *parse, const char *node,
 	return parse->fn(parse->arg, &attribute, ret_error);
 }
 
-static int form_check(const struct parse *parse, const char *name,
+static int form_check(const struct genders *parse, const char *name,
 		      const char *value, struct fairlead_error *ret_error)
 {
 	size_t size = strlen(name);
@@ -142,7 +142,7 @@ static int form_check(const struct parse *parse, const char *name,
 	return 0;
 }
 
-static int attributes_take(struct parse *parse, const struct hostlist *nodes,
+static int attributes_take(struct genders *parse, const struct hostlist *nodes,
 			   char *text, struct fairlead_error *ret_error)
 {
 	char *name;
@@ -162,7 +162,7 @@ static int attributes_take(struct parse *parse, const struct hostlist *nodes,
 	return 0;
 }
 
-static int line_take(struct parse *parse, struct fairlead_error *ret_error)
+static int line_take(struct genders *parse, struct fairlead_error *ret_error)
 {
 	_auto_(hostlist_destroyp) struct hostlist *nodes = NULL;
 	struct fairlead_error error = { 0 };
@@ -191,7 +191,7 @@ int genders_parse(const char *text, size_t size,
 			    struct fairlead_error *ret_error),
 		  void *arg, struct fairlead_error *ret_error)
 {
-	struct parse parse = { .fn = fn, .arg = arg };
+	struct genders parse = { .fn = fn, .arg = arg };
 	int result;
 
 	if (size > ELAN_HOSTS_FILE_MAX)

@@ -6,18 +6,19 @@
 
 #include "base/memory.h"
 
-void lines_begin(struct lines *lines, const char *text, size_t size)
+void lines_begin(struct elan3_lines *lines, const char *text, size_t size)
 {
-	*lines = (struct lines){ .text = text, .left = size };
+	*lines = (struct elan3_lines){ .text = text, .left = size };
 }
 
-void lines_end(struct lines *lines)
+void lines_end(struct elan3_lines *lines)
 {
 	free(lines->line);
 	lines->line = NULL;
 }
 
-static int words_cut(struct lines *lines, struct fairlead_error *ret_error)
+static int words_cut(struct elan3_lines *lines,
+		     struct fairlead_error *ret_error)
 {
 	char *at = lines->line;
 
@@ -38,7 +39,7 @@ static int words_cut(struct lines *lines, struct fairlead_error *ret_error)
 	return 1;
 }
 
-int lines_next(struct lines *lines, struct fairlead_error *ret_error)
+int lines_next(struct elan3_lines *lines, struct fairlead_error *ret_error)
 {
 	const char *end;
 	size_t size;

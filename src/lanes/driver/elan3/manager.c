@@ -60,7 +60,7 @@ const char *const elan3_settings[] = {
 
 const char *const elan3_files[] = { "genders", "elanhosts", NULL };
 
-struct manager_state {
+struct elan3_manager {
 	struct elan3_policy policy;
 	struct elan_hosts *hosts; /* NULL: no file was read */
 	char *contexts, *programs;
@@ -69,7 +69,7 @@ struct manager_state {
 
 static void destroy(void *data)
 {
-	struct manager_state *state = data;
+	struct elan3_manager *state = data;
 
 	if (!state)
 		return;
@@ -80,7 +80,7 @@ static void destroy(void *data)
 	free(state);
 }
 
-static void destroy_statep(struct manager_state **state)
+static void destroy_statep(struct elan3_manager **state)
 {
 	destroy(*state);
 }
@@ -141,7 +141,7 @@ static uint32_t longest_of(const struct idset *set)
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	_auto_(destroy_statep) struct manager_state *state =
+	_auto_(destroy_statep) struct elan3_manager *state =
 		memory_alloc(sizeof(*state));
 	struct settings settings;
 	int result;
@@ -162,7 +162,7 @@ static int configure(const struct fairlead_setting *list, size_t count,
 static size_t pools(void *data,
 		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
 {
-	const struct manager_state *state = data;
+	const struct elan3_manager *state = data;
 
 	specs[ELAN3_POOL_PROGRAM] = (struct fairlead_pool_spec){
 		.name = "program",
@@ -180,7 +180,7 @@ static size_t pools(void *data,
 
 /* --- reserving --- */
 
-static int geometry_of(const struct manager_state *state,
+static int geometry_of(const struct elan3_manager *state,
 		       const char *const *nodes, const uint32_t *tasks,
 		       size_t count, struct elan3_geometry *ret_geometry,
 		       struct fairlead_error *ret_error)
@@ -192,7 +192,7 @@ static int geometry_of(const struct manager_state *state,
 				   ret_geometry, ret_error);
 }
 
-static int down_check(const struct manager_state *state,
+static int down_check(const struct elan3_manager *state,
 		      const struct elan3_geometry *geometry,
 		      const char *const *nodes, uint32_t rails,
 		      struct fairlead_error *ret_error)
@@ -235,7 +235,7 @@ static int size_check(const struct elan3_geometry *geometry,
 }
 
 /* Complete the request, and see that it can be met at all. */
-static int asked_check(const struct manager_state *state,
+static int asked_check(const struct elan3_manager *state,
 		       const struct elan3_geometry *geometry,
 		       struct elan3_request *asked,
 		       struct fairlead_error *ret_error)
@@ -265,7 +265,7 @@ static int asked_check(const struct manager_state *state,
 	return size_check(geometry, asked, ret_error);
 }
 
-static void plan_fill(const struct manager_state *state,
+static void plan_fill(const struct elan3_manager *state,
 		      const struct elan3_geometry *geometry,
 		      const struct elan3_request *asked,
 		      struct fairlead_plan *ret_plan)
@@ -286,7 +286,7 @@ static void plan_fill(const struct manager_state *state,
 	*ret_plan = plan;
 }
 
-static void plan_off(const struct manager_state *state,
+static void plan_off(const struct elan3_manager *state,
 		     const struct elan3_request *asked,
 		     struct fairlead_plan *ret_plan)
 {
@@ -304,7 +304,7 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
-	const struct manager_state *state = data;
+	const struct elan3_manager *state = data;
 	struct elan3_geometry geometry;
 	struct elan3_request asked;
 	int result = elan3_request_parse(
@@ -355,7 +355,7 @@ static int describe(void *data, const struct fairlead_lane *lane,
 	return 0;
 }
 
-static int place_read(const struct manager_state *state, const char *node,
+static int place_read(const struct elan3_manager *state, const char *node,
 		      const struct fairlead_place *bytes, uint32_t rails,
 		      struct elan3_place *ret_place,
 		      struct fairlead_error *ret_error)
@@ -393,7 +393,7 @@ static int assemble(void *data, const struct fairlead_lane *lane,
 		    uint8_t **ret_bytes, size_t *ret_size,
 		    struct fairlead_error *ret_error)
 {
-	const struct manager_state *state = data;
+	const struct elan3_manager *state = data;
 	_auto_(freep) struct route *routes =
 		memory_array(count, sizeof(*routes));
 	struct writer writer = { .limit = FAIRLEAD_MEMBERS_MAX };
@@ -484,7 +484,7 @@ static int pack(void *data, const struct fairlead_pack *pack,
 		uint8_t **ret_bytes, size_t *ret_size,
 		struct fairlead_error *ret_error)
 {
-	const struct manager_state *state = data;
+	const struct elan3_manager *state = data;
 	struct elan3_geometry geometry;
 	struct elan3_request asked;
 	int result = elan3_request_parse(pack->lane->options, ELAN3_RAILS_MAX,

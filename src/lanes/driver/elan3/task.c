@@ -41,11 +41,11 @@ static int cap_find(const struct fairlead_lane *lane, int *ret_count,
 		    struct elan_capability *ret_cap,
 		    struct fairlead_error *ret_error)
 {
-	const struct wire_request claim = {
-		.op = WIRE_PRGCLAIM,
+	const struct rms_request claim = {
+		.op = RMS_PRGCLAIM,
 		.id = (int32_t)lane->ids[ELAN3_ID_PROGRAM],
 	};
-	const struct wire_request ncaps = { .op = WIRE_NCAPS };
+	const struct rms_request ncaps = { .op = RMS_NCAPS };
 	int count = -1;
 	int result = rms_client_number(NULL, &ncaps, &count);
 
@@ -131,8 +131,8 @@ int elan3_task(const struct fairlead_lane *lane,
 		return result;
 	/* The first one is what rms_mycap() says then. */
 	while (count-- > 0 && result == 0) {
-		const struct wire_request request = {
-			.op = WIRE_SETCAP,
+		const struct rms_request request = {
+			.op = RMS_SETCAP,
 			.index = count,
 			.value = (int32_t)context,
 		};

@@ -25,7 +25,7 @@
 
 #define TRIES_MAX 5 /* races lost in a row, per NIC */
 
-static void warn_shortfalls(const struct nic *nic,
+static void warn_shortfalls(const struct cxi_nic *nic,
 			    const struct slingshot_limits *limits,
 			    struct fairlead_warnings *warnings)
 {
@@ -38,7 +38,8 @@ static void warn_shortfalls(const struct nic *nic,
 	}
 }
 
-static int check_vnis(const struct nic *nic, const struct slingshot_lane *lane,
+static int check_vnis(const struct cxi_nic *nic,
+		      const struct slingshot_lane *lane,
 		      struct fairlead_error *ret_error)
 {
 	for (uint32_t i = 0; i < nic->services->count; i++) {
@@ -61,7 +62,7 @@ static int check_vnis(const struct nic *nic, const struct slingshot_lane *lane,
 	return 0;
 }
 
-static int say_no_room(const struct nic *nic,
+static int say_no_room(const struct cxi_nic *nic,
 		       const struct slingshot_usage *usage,
 		       struct fairlead_error *ret_error)
 {
@@ -87,7 +88,7 @@ static int say_no_room(const struct nic *nic,
 			 CXI_RECEIVE_ENTRIES);
 }
 
-static void tell_dry_run(const struct nic *nic,
+static void tell_dry_run(const struct cxi_nic *nic,
 			 const struct slingshot_lane *lane,
 			 const struct slingshot_limits *limits,
 			 struct fairlead_warnings *warnings)
@@ -107,7 +108,7 @@ static void tell_dry_run(const struct nic *nic,
 }
 
 /* Returns the service's id, or 0 in a dry run. */
-static int make_service(struct nic *nic, const struct slingshot_lane *lane,
+static int make_service(struct cxi_nic *nic, const struct slingshot_lane *lane,
 			bool is_dry_run, struct fairlead_warnings *warnings,
 			struct fairlead_error *ret_error)
 {
@@ -159,7 +160,7 @@ static int make_service(struct nic *nic, const struct slingshot_lane *lane,
  * A process needs an LNI and that an RGID. The site may have set more LNIs an
  * RGID than we need; where it has switched sharing off, setting it is no error.
  */
-static void share_rgids(const struct nic *nic, uint32_t svc_id,
+static void share_rgids(const struct cxi_nic *nic, uint32_t svc_id,
 			const struct slingshot_lane *lane,
 			struct fairlead_warnings *warnings)
 {
@@ -210,7 +211,7 @@ static int make_on(const struct slingshot_node *node,
 		   struct fairlead_warnings *warnings,
 		   struct fairlead_error *ret_error)
 {
-	_auto_(nic_fini) struct nic nic;
+	_auto_(nic_fini) struct cxi_nic nic;
 	int result = nic_init(&nic, node, info, ret_error);
 
 	if (result == 0)
@@ -237,7 +238,7 @@ static void undo_one(const struct slingshot_node *node,
 		     const struct slingshot_lane *lane,
 		     struct fairlead_error *error)
 {
-	_auto_(nic_fini) struct nic nic;
+	_auto_(nic_fini) struct cxi_nic nic;
 	struct fairlead_error before = *error;
 	struct fairlead_error why;
 	const struct cxi_svc_desc *desc;

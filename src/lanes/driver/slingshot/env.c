@@ -174,7 +174,7 @@ static int read_tcs(const char *text, struct inherited *inherited,
 	return 0;
 }
 
-static bool allows(const struct nic *nic, const struct cxi_svc_desc *desc,
+static bool allows(const struct cxi_nic *nic, const struct cxi_svc_desc *desc,
 		   uint32_t vni)
 {
 	uint16_t min;
@@ -194,7 +194,7 @@ static bool allows(const struct nic *nic, const struct cxi_svc_desc *desc,
 	       vni >= min && vni <= max;
 }
 
-static int check_service(const struct nic *nic,
+static int check_service(const struct cxi_nic *nic,
 			 const struct slingshot_service *service,
 			 const struct inherited *inherited, uint32_t uid,
 			 struct fairlead_error *ret_error)
@@ -244,7 +244,7 @@ static int check_inherited(const struct slingshot_node *node,
 			&inherited->services.list[i];
 		const struct cxil_devinfo *info =
 			nic_list_find(&list, service->device);
-		_auto_(nic_fini) struct nic nic = { 0 };
+		_auto_(nic_fini) struct cxi_nic nic = { 0 };
 
 		if (!info)
 			return error_set(ret_error, -ENODEV,

@@ -24,7 +24,7 @@
 
 #define VNI_POOL_NAME "vni"
 
-struct manager_state {
+struct slingshot_manager {
 	char *vni_pool; /* id set, in its shortest form */
 	uint32_t default_vnis;
 	bool is_reserve_fatal;
@@ -33,7 +33,7 @@ struct manager_state {
 
 static void destroy(void *data)
 {
-	struct manager_state *state = data;
+	struct slingshot_manager *state = data;
 
 	if (!state)
 		return;
@@ -41,7 +41,7 @@ static void destroy(void *data)
 	free(state);
 }
 
-static void destroy_statep(struct manager_state **state)
+static void destroy_statep(struct slingshot_manager **state)
 {
 	destroy(*state);
 }
@@ -74,7 +74,7 @@ static char *read_pool(struct settings *settings)
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	_auto_(destroy_statep) struct manager_state *state =
+	_auto_(destroy_statep) struct slingshot_manager *state =
 		memory_alloc(sizeof(*state));
 	struct settings settings;
 	int result;
@@ -97,7 +97,7 @@ static int configure(const struct fairlead_setting *list, size_t count,
 static size_t pools(void *data,
 		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
 {
-	const struct manager_state *state = data;
+	const struct slingshot_manager *state = data;
 
 	specs[0] = (struct fairlead_pool_spec){
 		.name = VNI_POOL_NAME,
@@ -112,7 +112,7 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
-	const struct manager_state *state = data;
+	const struct slingshot_manager *state = data;
 	struct slingshot_request asked;
 	struct fairlead_plan plan = { 0 };
 	int result;

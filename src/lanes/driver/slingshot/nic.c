@@ -74,12 +74,12 @@ int nic_name_parse(const char *name, uint32_t *ret_dev_id)
 	return 0;
 }
 
-int nic_init(struct nic *nic, const struct slingshot_node *node,
+int nic_init(struct cxi_nic *nic, const struct slingshot_node *node,
 	     const struct cxil_devinfo *info, struct fairlead_error *ret_error)
 {
 	int result;
 
-	*nic = (struct nic){ .library = node->library, .info = *info };
+	*nic = (struct cxi_nic){ .library = node->library, .info = *info };
 	nic_name_format(info->dev_id, nic->name);
 	result = nic->library->open_device(info->dev_id, &nic->dev);
 	if (result < 0)
@@ -88,7 +88,7 @@ int nic_init(struct nic *nic, const struct slingshot_node *node,
 	return nic_refresh(nic, ret_error);
 }
 
-int nic_refresh(struct nic *nic, struct fairlead_error *ret_error)
+int nic_refresh(struct cxi_nic *nic, struct fairlead_error *ret_error)
 {
 	struct cxil_svc_list *services = NULL;
 	int result = nic->library->get_svc_list(nic->dev, &services);
@@ -103,7 +103,7 @@ int nic_refresh(struct nic *nic, struct fairlead_error *ret_error)
 	return 0;
 }
 
-void nic_fini(struct nic *nic)
+void nic_fini(struct cxi_nic *nic)
 {
 	if (nic->services)
 		nic->library->free_svc_list(nic->services);
@@ -113,7 +113,8 @@ void nic_fini(struct nic *nic)
 	nic->dev = NULL;
 }
 
-const struct cxi_svc_desc *nic_service(const struct nic *nic, uint32_t svc_id)
+const struct cxi_svc_desc *nic_service(const struct cxi_nic *nic,
+				       uint32_t svc_id)
 {
 	for (uint32_t i = 0; i < nic->services->count; i++) {
 		if (nic->services->descs[i].svc_id == svc_id)
@@ -122,7 +123,7 @@ const struct cxi_svc_desc *nic_service(const struct nic *nic, uint32_t svc_id)
 	return NULL;
 }
 
-bool nic_is_used(const struct nic *nic, uint32_t svc_id)
+bool nic_is_used(const struct cxi_nic *nic, uint32_t svc_id)
 {
 	struct cxi_rsrc_use use;
 

@@ -26,7 +26,7 @@ struct nic_list {
 	struct cxil_devinfo infos[SLINGSHOT_DEVICES_MAX]; /* by dev_id */
 };
 
-struct nic {
+struct cxi_nic {
 	const struct cxi_library *library;
 	char name[NIC_NAME_MAX];
 	struct cxil_devinfo info;
@@ -52,20 +52,21 @@ int nic_name_parse(const char *name, uint32_t *ret_dev_id);
  * Open a NIC and read its services. *nic is to be finished in any case. An
  * error of the library is returned as it is, with a text that names the NIC.
  */
-int nic_init(struct nic *nic, const struct slingshot_node *node,
+int nic_init(struct cxi_nic *nic, const struct slingshot_node *node,
 	     const struct cxil_devinfo *info, struct fairlead_error *ret_error);
 /* Read the services again. The old list stays when it fails. */
-int nic_refresh(struct nic *nic, struct fairlead_error *ret_error);
-void nic_fini(struct nic *nic);
+int nic_refresh(struct cxi_nic *nic, struct fairlead_error *ret_error);
+void nic_fini(struct cxi_nic *nic);
 
 /* The service with that id, or NULL. */
-const struct cxi_svc_desc *nic_service(const struct nic *nic, uint32_t svc_id);
+const struct cxi_svc_desc *nic_service(const struct cxi_nic *nic,
+				       uint32_t svc_id);
 
 /*
  * True when the service has something allocated. False is not the opposite: not
  * every library can tell, and none counts a process that has only begun.
  */
-bool nic_is_used(const struct nic *nic, uint32_t svc_id);
+bool nic_is_used(const struct cxi_nic *nic, uint32_t svc_id);
 
 /*
  * True when a NIC answered with `result` since it is not there any more: it

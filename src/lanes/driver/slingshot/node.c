@@ -89,7 +89,7 @@ static void describe_device(const struct slingshot_node *node,
 			    const struct cxil_devinfo *info,
 			    struct fairlead_device *device)
 {
-	_auto_(nic_fini) struct nic nic;
+	_auto_(nic_fini) struct cxi_nic nic;
 	struct slingshot_usage usage;
 	struct fairlead_error error;
 
@@ -131,7 +131,7 @@ static int probe(void *state,
 	return result;
 }
 
-static void describe_service(const struct nic *nic,
+static void describe_service(const struct cxi_nic *nic,
 			     const struct cxi_svc_desc *desc,
 			     struct fairlead_object *object)
 {
@@ -175,7 +175,7 @@ static int list(void *state,
 	int result = nic_list_read(node, &nics, ret_error);
 
 	for (uint32_t i = 0; result == 0 && i < nics.count; i++) {
-		_auto_(nic_fini) struct nic nic;
+		_auto_(nic_fini) struct cxi_nic nic;
 
 		result = nic_init(&nic, node, &nics.infos[i], ret_error);
 		if (nic_is_gone(node, nics.infos[i].dev_id, result)) {
@@ -216,7 +216,7 @@ static int destroy(void *state, const struct fairlead_object *object,
 	const struct slingshot_node *node = state;
 	const struct cxil_devinfo *info = NULL;
 	const struct cxi_svc_desc *desc;
-	_auto_(nic_fini) struct nic nic = { 0 };
+	_auto_(nic_fini) struct cxi_nic nic = { 0 };
 	struct nic_list nics;
 	uint32_t dev_id;
 	int result = nic_list_read(node, &nics, ret_error);

@@ -32,12 +32,13 @@ int slingshot_inherit(void *state, uid_t uid,
  * library with a text.
  */
 int node_destroy_service(const struct slingshot_node *node,
-			 const struct nic *nic, const struct cxi_svc_desc *desc,
+			 const struct cxi_nic *nic,
+			 const struct cxi_svc_desc *desc,
 			 struct fairlead_error *ret_error);
 /*
  * What that would say now, as far as is known: -EBUSY also when only processes
  * of the service's owner have the NIC open, which may use another service.
  */
-int node_try_destroy(const struct slingshot_node *node, const struct nic *nic,
-		     const struct cxi_svc_desc *desc,
+int node_try_destroy(const struct slingshot_node *node,
+		     const struct cxi_nic *nic, const struct cxi_svc_desc *desc,
 		     struct fairlead_error *ret_error);

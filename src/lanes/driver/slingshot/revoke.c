@@ -23,7 +23,7 @@
 
 /* Processes that can be using it: how many. */
 static size_t find_holders(const struct slingshot_node *node,
-			   const struct nic *nic,
+			   const struct cxi_nic *nic,
 			   const struct cxi_svc_desc *desc,
 			   char text[HOLDERS_TEXT_MAX])
 {
@@ -42,8 +42,8 @@ static void format_vnis(const struct cxi_svc_desc *desc,
 			      text);
 }
 
-static int say_busy(const struct slingshot_node *node, const struct nic *nic,
-		    const struct cxi_svc_desc *desc,
+static int say_busy(const struct slingshot_node *node,
+		    const struct cxi_nic *nic, const struct cxi_svc_desc *desc,
 		    struct fairlead_error *ret_error)
 {
 	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
@@ -63,7 +63,7 @@ static int say_busy(const struct slingshot_node *node, const struct nic *nic,
 }
 
 /* -EINVAL means that there is no such service: true when that is so. */
-static bool is_there(const struct nic *nic, uint32_t svc_id)
+static bool is_there(const struct cxi_nic *nic, uint32_t svc_id)
 {
 	struct cxil_svc_list *list = NULL;
 	bool is_found = false;
@@ -77,7 +77,8 @@ static bool is_there(const struct nic *nic, uint32_t svc_id)
 }
 
 int node_destroy_service(const struct slingshot_node *node,
-			 const struct nic *nic, const struct cxi_svc_desc *desc,
+			 const struct cxi_nic *nic,
+			 const struct cxi_svc_desc *desc,
 			 struct fairlead_error *ret_error)
 {
 	int result = nic->library->destroy_svc(nic->dev, desc->svc_id);
@@ -92,8 +93,8 @@ int node_destroy_service(const struct slingshot_node *node,
 			 nic->name, desc->svc_id, strerror(-result));
 }
 
-int node_try_destroy(const struct slingshot_node *node, const struct nic *nic,
-		     const struct cxi_svc_desc *desc,
+int node_try_destroy(const struct slingshot_node *node,
+		     const struct cxi_nic *nic, const struct cxi_svc_desc *desc,
 		     struct fairlead_error *ret_error)
 {
 	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
@@ -111,7 +112,7 @@ int node_try_destroy(const struct slingshot_node *node, const struct nic *nic,
 }
 
 static void revoke_service(const struct slingshot_node *node,
-			   const struct nic *nic,
+			   const struct cxi_nic *nic,
 			   const struct cxi_svc_desc *desc,
 			   const struct slingshot_lane *lane, bool is_dry_run,
 			   struct fairlead_warnings *warnings,
@@ -142,7 +143,7 @@ static void revoke_on(const struct slingshot_node *node,
 		      struct fairlead_warnings *warnings,
 		      struct fairlead_error *all)
 {
-	_auto_(nic_fini) struct nic nic;
+	_auto_(nic_fini) struct cxi_nic nic;
 	struct fairlead_error error;
 	int result = nic_init(&nic, node, info, &error);
 

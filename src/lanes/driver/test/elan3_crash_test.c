@@ -19,13 +19,13 @@ static struct stage *victim; /* NULL: is not to be killed */
 static unsigned int calls_left;
 static enum moment moment;
 
-int __real_peer_call(const char *dir, const struct wire_request *request,
-		     struct peer_reply *ret_reply);
-int __wrap_peer_call(const char *dir, const struct wire_request *request,
-		     struct peer_reply *ret_reply);
+int __real_rms_call(const char *dir, const struct rms_request *request,
+		    struct rms_answer *ret_reply);
+int __wrap_rms_call(const char *dir, const struct rms_request *request,
+		    struct rms_answer *ret_reply);
 
-int __wrap_peer_call(const char *dir, const struct wire_request *request,
-		     struct peer_reply *ret_reply)
+int __wrap_rms_call(const char *dir, const struct rms_request *request,
+		    struct rms_answer *ret_reply)
 {
 	bool is_now = victim && calls_left-- == 0;
 	struct stage *stage = victim;
@@ -37,7 +37,7 @@ int __wrap_peer_call(const char *dir, const struct wire_request *request,
 		daemon_stop(stage, SIGKILL);
 	if (is_now && moment == BEFORE_AGAIN)
 		daemon_again(stage);
-	result = __real_peer_call(dir, request, ret_reply);
+	result = __real_rms_call(dir, request, ret_reply);
 	if (is_now && moment == AFTER)
 		daemon_stop(stage, SIGKILL);
 	return result;

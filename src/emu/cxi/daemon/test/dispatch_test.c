@@ -15,7 +15,7 @@
 
 struct fixture {
 	struct softnic *softnic;
-	struct session session;
+	struct softnic_session session;
 	uint32_t nic_changed; /* number of the last one */
 	unsigned int reboots;
 };
@@ -57,7 +57,7 @@ static int setup(void **state)
 	config.nic_count = 2;
 	assert_int_equal(softnic_create(&config, &fixture->softnic), 0);
 	fixture->nic_changed = UINT32_MAX;
-	fixture->session = (struct session){
+	fixture->session = (struct softnic_session){
 		.softnic = fixture->softnic,
 		.caller = { .uid = 0, .pid = 7, .is_privileged = true },
 		.is_owner = true,
