@@ -112,8 +112,8 @@ static void open_handles(struct daemon *daemon)
 	daemon->end.data = daemon;
 }
 
-static int load(const struct options *options, struct config **ret_config,
-		struct fairlead_error *ret_error)
+static int load(const struct fairleadd_options *options,
+		struct config **ret_config, struct fairlead_error *ret_error)
 {
 	_auto_(freep) char *errors = NULL;
 	int result =
@@ -126,7 +126,8 @@ static int load(const struct options *options, struct config **ret_config,
 	return 0;
 }
 
-static int start_manager(struct daemon *daemon, const struct options *from)
+static int start_manager(struct daemon *daemon,
+			 const struct fairleadd_options *from)
 {
 	const struct manager_options options = {
 		.loop = &daemon->loop,
@@ -147,7 +148,8 @@ static int start_manager(struct daemon *daemon, const struct options *from)
 					  daemon->error);
 }
 
-static int start_node(struct daemon *daemon, const struct options *from,
+static int start_node(struct daemon *daemon,
+		      const struct fairleadd_options *from,
 		      const struct guard_handle *guard)
 {
 	const struct node_options options = {
@@ -203,8 +205,9 @@ static int limit_accepted(struct daemon *daemon, unsigned int roles)
 			    daemon->error);
 }
 
-int daemon_run(const struct options *options, const struct guard_handle *guard,
-	       struct log *log, struct fairlead_error *ret_error)
+int daemon_run(const struct fairleadd_options *options,
+	       const struct guard_handle *guard, struct log *log,
+	       struct fairlead_error *ret_error)
 {
 	struct daemon daemon = { .log = log, .error = ret_error };
 

@@ -24,5 +24,6 @@ void daemon_check_room(const struct config *config, unsigned int roles,
  * keys again, SIGTERM and SIGINT stop. 0, or a negative errno with a text when
  * it could not start, or had to end.
  */
-int daemon_run(const struct options *options, const struct guard_handle *guard,
-	       struct log *log, struct fairlead_error *ret_error);
+int daemon_run(const struct fairleadd_options *options,
+	       const struct guard_handle *guard, struct log *log,
+	       struct fairlead_error *ret_error);

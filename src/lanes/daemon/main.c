@@ -20,7 +20,7 @@
 #include "sys/log.h"
 
 /* Print all errors of the configuration; NULL then. */
-static struct config *load(const struct options *options)
+static struct config *load(const struct fairleadd_options *options)
 {
 	_auto_(freep) char *errors = NULL;
 	_auto_(config_destroyp) struct config *config = NULL;
@@ -46,8 +46,9 @@ static int check_journal(const struct config *config,
 			  : manager_check_journal(config, stdout, ret_error);
 }
 
-static int run(const struct options *options, const struct config *config,
-	       struct log *log, struct fairlead_error *ret_error)
+static int run(const struct fairleadd_options *options,
+	       const struct config *config, struct log *log,
+	       struct fairlead_error *ret_error)
 {
 	bool is_node = (options->roles & CONFIG_ROLE_NODE) != 0;
 	struct guard_handle guard;
@@ -73,13 +74,13 @@ static int run(const struct options *options, const struct config *config,
 int main(int argc, char **argv)
 {
 	struct fairlead_error error;
-	struct options options;
+	struct fairleadd_options options;
 	_auto_(config_destroyp) struct config *config = NULL;
 	struct log log;
 	int result = 0;
 	int exit_code;
 
-	if (command_line_parse(argc, argv, &options, &exit_code) < 0)
+	if (fairleadd_options_read(argc, argv, &options, &exit_code) < 0)
 		return exit_code;
 	if (sodium_init() < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return EXIT_FAILURE;

@@ -4,10 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "sys/daemon_options.h"
 
 static const char usage[] =
 	"Usage: fairleadd --role manager|node|both [OPTION]...\n"
@@ -25,7 +24,7 @@ static const char usage[] =
 	"  --help           print this\n";
 
 enum {
-	OPTION_ROLE = 256,
+	OPTION_ROLE = 1,
 	OPTION_CONFIG,
 	OPTION_LOG_LEVEL,
 	OPTION_READY_FD,
@@ -33,11 +32,9 @@ enum {
 	OPTION_CHECK_JOURNAL,
 	OPTION_RECOVER,
 	OPTION_WAIVE,
-	OPTION_VERSION,
-	OPTION_HELP,
 };
 
-static const struct option table[] = {
+static const struct option option_table[] = {
 	{ "role", required_argument, NULL, OPTION_ROLE },
 	{ "config", required_argument, NULL, OPTION_CONFIG },
 	{ "log-level", required_argument, NULL, OPTION_LOG_LEVEL },
@@ -46,18 +43,9 @@ static const struct option table[] = {
 	{ "check-journal", no_argument, NULL, OPTION_CHECK_JOURNAL },
 	{ "recover", no_argument, NULL, OPTION_RECOVER },
 	{ "waive", required_argument, NULL, OPTION_WAIVE },
-	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ "help", no_argument, NULL, OPTION_HELP },
+	DAEMON_OPTIONS_COMMON,
 	{ 0 },
 };
-
-static int refuse(const char *what, const char *value)
-{
-	fprintf(stderr, "fairleadd: %s%s%s%s; see --help\n", what,
-		value == NULL ? "" : ": '", value == NULL ? "" : value,
-		value == NULL ? "" : "'");
-	return -EINVAL;
-}
 
 static int parse_role(const char *text, unsigned int *ret_roles)
 {
@@ -68,39 +56,28 @@ static int parse_role(const char *text, unsigned int *ret_roles)
 	else if (strcmp(text, "both") == 0)
 		*ret_roles = CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE;
 	else
-		return refuse("--role is manager, node or both", text);
+		return -EINVAL;
 	return 0;
 }
 
-static int parse_fd(const char *text, int *ret_fd)
+static int take(void *ctx, int option, const char *value)
 {
-	char *end;
-	long fd = strtol(text, &end, 10);
+	struct fairleadd_options *options = ctx;
 
-	if (*text == 0 || *end != 0 || fd < 0 || fd > 1023 ||
-	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
-		return refuse("--ready-fd is an open descriptor", text);
-	*ret_fd = (int)fd;
-	return 0;
-}
-
-static int take(int option, struct options *options)
-{
 	switch (option) {
 	case OPTION_ROLE:
-		return parse_role(optarg, &options->roles);
+		return parse_role(value, &options->roles);
 	case OPTION_CONFIG:
-		options->config_path = optarg;
+		options->config_path = value;
 		return 0;
 	case OPTION_LOG_LEVEL:
 		options->has_log_level = true;
-		if (log_level_parse(optarg, &options->log_level) < 0)
-			return refuse("--log-level is error, warning, info or "
-				      "debug",
-				      optarg);
-		return 0;
+		return log_level_parse(value, &options->log_level);
 	case OPTION_READY_FD:
-		return parse_fd(optarg, &options->ready_fd);
+		if (daemon_options_fd(value, &options->ready_fd) < 0 ||
+		    fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC) < 0)
+			return -EINVAL;
+		return 0;
 	case OPTION_CHECK_CONFIG:
 		options->action = ACTION_CHECK_CONFIG;
 		return 0;
@@ -111,59 +88,52 @@ static int take(int option, struct options *options)
 		options->is_recovery = true;
 		return 0;
 	case OPTION_WAIVE:
-		options->waive = optarg;
+		options->waive = value;
 		return 0;
-	default:
-		return -EINVAL; /* getopt has said why */
 	}
+	return -EINVAL;
 }
 
-static int check(const struct options *options)
+/* What contradicts something else; NULL: nothing. */
+static const char *find_contradiction(const struct fairleadd_options *options)
 {
-	bool is_manager = (options->roles & CONFIG_ROLE_MANAGER) != 0;
-
 	if (options->waive != NULL && !options->is_recovery)
-		return refuse("--waive goes with --recover", NULL);
+		return "--waive goes with --recover";
 	if (options->action == ACTION_CHECK_CONFIG)
-		return 0;
+		return NULL;
 	if (options->action == ACTION_CHECK_JOURNAL)
-		return options->is_recovery ? refuse("--check-journal changes "
-						     "nothing",
-						     NULL)
-					    : 0;
+		return options->is_recovery ? "--check-journal changes nothing"
+					    : NULL;
 	if (options->roles == 0)
-		return refuse("--role is missing", NULL);
-	if (options->is_recovery && !is_manager)
-		return refuse("--recover is for the manager role", NULL);
-	return 0;
+		return "--role is missing";
+	if (options->is_recovery && !(options->roles & CONFIG_ROLE_MANAGER))
+		return "--recover is for the manager role";
+	return NULL;
 }
 
-int command_line_parse(int argc, char **argv, struct options *ret_options,
-		       int *ret_exit_code)
+int fairleadd_options_read(int argc, char **argv,
+			   struct fairleadd_options *ret_options,
+			   int *ret_exit_code)
 {
-	struct options options = {
+	static const struct daemon_options_table table = { "fairleadd", usage,
+							   option_table, take };
+	const char *contradiction;
+	int next;
+
+	*ret_options = (struct fairleadd_options){
 		.config_path = CONFIG_FILE_DEFAULT,
 		.ready_fd = -1,
 	};
-	int option;
-
-	*ret_exit_code = EXIT_USAGE;
-	while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		if (option == OPTION_HELP || option == OPTION_VERSION) {
-			fputs(option == OPTION_HELP
-				      ? usage
-				      : "fairleadd " FAIRLEAD_VERSION "\n",
-			      stdout);
-			*ret_exit_code = EXIT_SUCCESS;
-			return -ECANCELED;
-		}
-		if (take(option, &options) < 0)
-			return -EINVAL;
-	}
-	if (optind < argc)
-		return refuse("no such argument", argv[optind]);
-	if (check(&options) < 0)
-		return -EINVAL;
-	*ret_options = options;
-	return 0;
+	next = daemon_options_read(&table, argc, argv, ret_options,
+				   ret_exit_code);
+	if (next < 0)
+		return next;
+	if (next < argc)
+		return daemon_options_fail(&table, ret_exit_code,
+					   "'%s' is not expected", argv[next]);
+	contradiction = find_contradiction(ret_options);
+	return contradiction != NULL
+		       ? daemon_options_fail(&table, ret_exit_code, "%s",
+					     contradiction)
+		       : 0;
 }

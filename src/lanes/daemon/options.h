@@ -13,7 +13,7 @@ enum action {
 	ACTION_CHECK_JOURNAL,
 };
 
-struct options {
+struct fairleadd_options {
 	enum action action;
 	unsigned int roles; /* flags of enum config_role */
 	const char *config_path;
@@ -24,11 +24,7 @@ struct options {
 	int ready_fd;             /* -1: nobody waits */
 };
 
-#define EXIT_USAGE 2 /* exit code, as the manual has it */
-
-/*
- * Parse. 0: run with *ret_options. Else the program is to end with
- * *ret_exit_code: help was printed, or what is wrong.
- */
-int command_line_parse(int argc, char **argv, struct options *ret_options,
-		       int *ret_exit_code);
+/* 0; or the program has to end with this exit code. */
+int fairleadd_options_read(int argc, char **argv,
+			   struct fairleadd_options *ret_options,
+			   int *ret_exit_code);
