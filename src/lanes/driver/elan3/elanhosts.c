@@ -15,54 +15,30 @@ static const char *const kinds[ELAN_HOST_KINDS] = {
 	[ELAN_HOST_OTHER] = "other",
 };
 
-static int kind_read(const struct elan3_lines *lines,
-		     struct fairlead_error *ret_error)
+static int kind_read(const char *word, struct fairlead_error *ret_error)
 {
-	int kind = 0;
-
-	while (kind < ELAN_HOST_KINDS &&
-	       strcmp(kinds[kind], lines->words[0]) != 0)
-		kind++;
-	return kind < ELAN_HOST_KINDS
-		       ? kind
-		       : error_set(ret_error, -EINVAL,
-				   "line %u: '%.80s' is not eip, eth or other",
-				   lines->number, lines->words[0]);
+	for (int kind = 0; kind < ELAN_HOST_KINDS; kind++)
+		if (strcmp(kinds[kind], word) == 0)
+			return kind;
+	return error_set(ret_error, -EINVAL, "'%.80s' is not eip, eth or other",
+			 word);
 }
 
-static int list_read(const struct elan3_lines *lines, const char *word,
-		     struct hostlist **ret_list,
-		     struct fairlead_error *ret_error)
+static int host_add(const char *name, int kind, const char *id_text,
+		    struct elan_hosts *hosts, struct fairlead_error *ret_error)
 {
-	struct fairlead_error error = { 0 };
-	int result = memory_check(hostlist_parse(word, ret_list, &error));
-
-	return result == 0 ? 0
-			   : error_set(ret_error, result, "line %u: %s",
-				       lines->number, error.text);
-}
-
-static int host_add(const struct elan3_lines *lines, const char *name, int kind,
-		    const char *id_text, struct elan_hosts *hosts,
-		    struct fairlead_error *ret_error)
-{
-	struct fairlead_error error = { 0 };
 	uint32_t id;
-	int result;
 
 	if (!number_parse(id_text, 0, ELAN_ID_MAX, &id))
 		return error_set(ret_error, -EINVAL,
-				 "line %u: '%.80s' is no ElanID, 0 to %d",
-				 lines->number, id_text, ELAN_ID_MAX);
-	result = elan_hosts_add(hosts, name, (enum elan_host_kind)kind, id,
-				&error);
-	return result == 0 ? 0
-			   : error_set(ret_error, result, "line %u: %s",
-				       lines->number, error.text);
+				 "'%.80s' is no ElanID, 0 to %d", id_text,
+				 ELAN_ID_MAX);
+	return elan_hosts_add(hosts, name, (enum elan_host_kind)kind, id,
+			      ret_error);
 }
 
-static int line_take(const struct elan3_lines *lines, struct elan_hosts *hosts,
-		     struct fairlead_error *ret_error)
+static int line_take(struct elan3_lines *lines, void *arg,
+		     struct elan_hosts *hosts, struct fairlead_error *ret_error)
 {
 	_auto_(hostlist_destroyp) struct hostlist *ids = NULL;
 	_auto_(hostlist_destroyp) struct hostlist *names = NULL;
@@ -72,23 +48,23 @@ static int line_take(const struct elan3_lines *lines, struct elan_hosts *hosts,
 		return 0;
 	if (lines->word_count != 3)
 		return error_set(ret_error, -EINVAL,
-				 "line %u: has to be a kind, ElanIDs and names",
-				 lines->number);
-	kind = kind_read(lines, ret_error);
+				 "has to be a kind, ElanIDs and names");
+	kind = kind_read(lines->words[0], ret_error);
 	if (kind < 0)
 		return kind;
-	result = list_read(lines, lines->words[1], &ids, ret_error);
+	result = memory_check(hostlist_parse(lines->words[1], &ids, ret_error));
 	if (result == 0)
-		result = list_read(lines, lines->words[2], &names, ret_error);
+		result = memory_check(
+			hostlist_parse(lines->words[2], &names, ret_error));
 	if (result < 0)
 		return result;
 	if (ids->count != names->count)
 		return error_set(ret_error, -EINVAL,
-				 "line %u: has %zu ElanIDs and %zu names",
-				 lines->number, ids->count, names->count);
+				 "has %zu ElanIDs and %zu names", ids->count,
+				 names->count);
 	for (size_t i = 0; i < ids->count && result == 0; i++)
-		result = host_add(lines, names->names[i], kind, ids->names[i],
-				  hosts, ret_error);
+		result = host_add(names->names[i], kind, ids->names[i], hosts,
+				  ret_error);
 	return result;
 }
 
@@ -96,23 +72,6 @@ int elanhosts_parse(const char *text, size_t size,
 		    struct elan_hosts **ret_hosts,
 		    struct fairlead_error *ret_error)
 {
-	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts =
-		elan_hosts_create();
-	struct elan3_lines lines;
-	int result;
-
-	if (size > ELAN_HOSTS_FILE_MAX)
-		return error_set(ret_error, -E2BIG,
-				 "the file has more than %d bytes",
-				 ELAN_HOSTS_FILE_MAX);
-	lines_begin(&lines, text, size);
-	while ((result = lines_next(&lines, ret_error)) > 0) {
-		result = line_take(&lines, hosts, ret_error);
-		if (result < 0)
-			break;
-	}
-	lines_end(&lines);
-	if (result == 0)
-		*ret_hosts = take_ptr(hosts);
-	return result;
+	return elan3_lines_read(text, size, line_take, NULL, ret_hosts,
+				ret_error);
 }

@@ -6,17 +6,6 @@
 
 #include "base/memory.h"
 
-void lines_begin(struct elan3_lines *lines, const char *text, size_t size)
-{
-	*lines = (struct elan3_lines){ .text = text, .left = size };
-}
-
-void lines_end(struct elan3_lines *lines)
-{
-	free(lines->line);
-	lines->line = NULL;
-}
-
 static int words_cut(struct elan3_lines *lines,
 		     struct fairlead_error *ret_error)
 {
@@ -27,9 +16,8 @@ static int words_cut(struct elan3_lines *lines,
 	while (*at != 0) {
 		if (lines->word_count == LINES_WORDS_MAX)
 			return error_set(ret_error, -EINVAL,
-					 "line %u: has more words than such a "
-					 "line can have",
-					 lines->number);
+					 "has more words than such a line can "
+					 "have");
 		lines->words[lines->word_count++] = at;
 		at += strcspn(at, LINES_BLANKS);
 		if (*at != 0)
@@ -39,12 +27,15 @@ static int words_cut(struct elan3_lines *lines,
 	return 1;
 }
 
-int lines_next(struct elan3_lines *lines, struct fairlead_error *ret_error)
+/* The next line: 1, or 0 at the end. */
+static int line_next(struct elan3_lines *lines,
+		     struct fairlead_error *ret_error)
 {
 	const char *end;
 	size_t size;
 
-	lines_end(lines);
+	free(lines->line);
+	lines->line = NULL;
 	if (lines->left == 0)
 		return 0;
 	lines->number++;
@@ -52,11 +43,40 @@ int lines_next(struct elan3_lines *lines, struct fairlead_error *ret_error)
 	size = end ? (size_t)(end - lines->text) : lines->left;
 	lines->line = memory_have(strndup(lines->text, size));
 	if (strlen(lines->line) < size)
-		return error_set(ret_error, -EINVAL, "line %u: has a zero byte",
-				 lines->number);
+		return error_set(ret_error, -EINVAL, "has a zero byte");
 	size += end != NULL;
 	lines->text += size;
 	lines->left -= size;
 	lines->line[strcspn(lines->line, "#")] = 0;
 	return words_cut(lines, ret_error);
+}
+
+int elan3_lines_read(const char *text, size_t size,
+		     int (*line_take)(struct elan3_lines *lines, void *arg,
+				      struct elan_hosts *hosts,
+				      struct fairlead_error *ret_error),
+		     void *arg, struct elan_hosts **ret_hosts,
+		     struct fairlead_error *ret_error)
+{
+	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts =
+		elan_hosts_create();
+	struct elan3_lines lines = { .text = text, .left = size };
+	struct fairlead_error error = { 0 };
+	int result;
+
+	if (size > ELAN_HOSTS_FILE_MAX)
+		return error_set(ret_error, -E2BIG,
+				 "the file has more than %d bytes",
+				 ELAN_HOSTS_FILE_MAX);
+	while ((result = line_next(&lines, &error)) > 0) {
+		result = line_take(&lines, arg, hosts, &error);
+		if (result < 0)
+			break;
+	}
+	free(lines.line);
+	if (result < 0)
+		return error_set(ret_error, result, "line %u: %s", lines.number,
+				 error.text);
+	*ret_hosts = take_ptr(hosts);
+	return 0;
 }

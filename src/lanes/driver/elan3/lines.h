@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "lanes/driver/elan3/hosts.h"
 
 #define LINES_WORDS_MAX 4
 #define LINES_BLANKS    " \t\r\v\f"
@@ -22,10 +23,14 @@ struct elan3_lines {
 	char *words[LINES_WORDS_MAX];
 };
 
-void lines_begin(struct elan3_lines *lines, const char *text, size_t size);
-void lines_end(struct elan3_lines *lines);
 /*
- * The next line: 1, or 0 at the end. -EINVAL with a text that names the line:
- * it has a zero, or more than LINES_WORDS_MAX words.
+ * Read a file's text into a table: line_take gets each line. -EINVAL with a
+ * text, "line 3: ...", also when a line has a zero or too many words; -E2BIG:
+ * over ELAN_HOSTS_FILE_MAX.
  */
-int lines_next(struct elan3_lines *lines, struct fairlead_error *ret_error);
+int elan3_lines_read(const char *text, size_t size,
+		     int (*line_take)(struct elan3_lines *lines, void *arg,
+				      struct elan_hosts *hosts,
+				      struct fairlead_error *ret_error),
+		     void *arg, struct elan_hosts **ret_hosts,
+		     struct fairlead_error *ret_error);
