@@ -52,7 +52,7 @@ for node in n0 n1 n2; do
 done
 grant=$(reserve run/none n0 -T 1)
 expect_exit 1 fairlead apply "$grant"
-expect_error 'has not told where it is in the Elan'
+expect_error 'has not reported its place in the Elan'
 expect_exit 1 on n0 -- fairlead doctor --config "$config"
 has "$out" 'fairlead-rms.*start fairlead-rms.service' 'what doctor says'
 for node in n0 n1 n2; do

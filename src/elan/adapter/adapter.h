@@ -7,8 +7,8 @@
  * A port has one message under way. It is *taken* when it is in the hands of the
  * receiver's node, which has it once, and is repeated until that has said so.
  * What an attacker keeps of an earlier time is refused: a receiver draws an
- * incarnation for each port, without which it takes nothing and which it tells
- * who asks; and of one sender it takes only what comes after, by epoch and
+ * incarnation for each port, which it sends on request and without which it
+ * takes nothing; and of one sender it takes only what comes after, by epoch and
  * sequence.
  */
 #pragma once
@@ -70,8 +70,8 @@ uint32_t adapter_rank(const struct adapter_port *port);
 /*
  * Send to a rank; there is an answer later, or from within: 0, when it is taken;
  * -ETIMEDOUT: nobody took it in time, as far as is known; -EINVAL: no such rank;
- * -EMSGSIZE; -EBUSY: one is under way; -EHOSTUNREACH: nobody has told where that
- * node's adapter is.
+ * -EMSGSIZE; -EBUSY: one is under way; -EHOSTUNREACH: the address of
+ * that node's adapter is not known.
  */
 void adapter_send(struct adapter_port *port, uint32_t to, uint64_t timeout_ms,
 		  const void *bytes, size_t size);

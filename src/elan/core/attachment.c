@@ -93,27 +93,27 @@ int registry_attach(struct registry *registry, const struct caller *caller,
 	return add_attachment(registry, &attachment);
 }
 
-/* A place, and whose. */
-struct seat {
+/* A context of a rail, and the process there. */
+struct rms_context {
 	int32_t rail, context;
 	struct rms_process process;
 };
 
-static bool is_seat(const struct attachment *attachment, const void *arg)
+static bool is_at(const struct attachment *attachment, const void *arg)
 {
-	const struct seat *seat = arg;
+	const struct rms_context *at = arg;
 
-	return attachment->rail == seat->rail &&
-	       attachment->context == seat->context &&
-	       process_is(&attachment->process, &seat->process);
+	return attachment->rail == at->rail &&
+	       attachment->context == at->context &&
+	       process_is(&attachment->process, &at->process);
 }
 
 int registry_detach_one(struct registry *registry, const struct caller *caller,
 			int32_t rail, int32_t context)
 {
-	const struct seat seat = { rail, context, caller->process };
+	const struct rms_context at = { rail, context, caller->process };
 
-	return registry_detach_all(registry, is_seat, &seat);
+	return registry_detach_all(registry, is_at, &at);
 }
 
 int registry_detach(struct registry *registry, const struct caller *caller,
@@ -144,14 +144,14 @@ int registry_attached(struct registry *registry, const struct caller *caller,
 		      int32_t rail, int32_t context,
 		      struct attached *ret_attached)
 {
-	const struct seat seat = { rail, context, caller->process };
+	const struct rms_context at = { rail, context, caller->process };
 	const struct attachment *attachment = NULL;
 	const struct rms_holding *holding = NULL;
 	const struct deposit *deposit;
 	const struct program *program;
 
 	for (size_t i = 0; i < registry->attachment_count; i++)
-		if (is_seat(&registry->attachments[i], &seat))
+		if (is_at(&registry->attachments[i], &at))
 			attachment = &registry->attachments[i];
 	if (attachment == NULL)
 		return -ENOENT;

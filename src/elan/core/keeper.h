@@ -55,7 +55,7 @@ struct rms_usage {
 struct program;
 
 /*
- * All are told of programs that the registry holds. Where a keeper writes to
+ * Programs are those that the registry holds. Where a keeper writes to
  * `known` of a program it sets is_changed.
  */
 struct keeper_ops {

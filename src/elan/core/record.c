@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records as bytes: a version, what kind it is, then its fields. What the
- * daemon has written itself is read as if it came from a stranger.
+ * daemon has written itself is not trusted either.
  */
 #include <errno.h>
 #include <stdlib.h>

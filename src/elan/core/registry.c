@@ -2,7 +2,7 @@
 /*
  * The registry as a whole: what is loaded, saved, and put right after a crash.
  * A program is written down before it is made and marked as made after it, so
- * that one of which nobody has heard is known for that.
+ * that a start finds those whose making was not finished.
  */
 #include "elan/core/registry.h"
 

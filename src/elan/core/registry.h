@@ -25,7 +25,7 @@ int registry_load(struct registry *registry, enum rms_record kind,
 		  const void *bytes, size_t size);
 /*
  * When all records are loaded, and before anything else: finish or undo what
- * had begun, forget processes that ended, tell the keeper whom to watch.
+ * had begun, forget processes that ended, have the keeper watch the others.
  */
 int registry_reconcile(struct registry *registry);
 /* Look at members that only a look keeps in, and at what they use. */

@@ -96,7 +96,7 @@ static void transmit(void *ctx, const struct route *to, const void *bytes,
 	struct sockaddr_storage address;
 	socklen_t length = to_sockaddr(to, &address);
 
-	/* What is lost is said again. */
+	/* The adapter repeats what is lost. */
 	if (ports->fd >= 0)
 		(void)sendto(ports->fd, bytes, size, MSG_DONTWAIT,
 			     (const struct sockaddr *)&address, length);
@@ -130,7 +130,7 @@ static void answer(void *ctx, void *port_ctx, int result)
 		packet[i] = (uint8_t)((uint32_t)result >> 8 * i);
 	if (result == 0)
 		registry_count(ports->registry, port->program, port->size);
-	/* Who is gone hears nothing; that it is, its process's end says. */
+	/* The end of its process detaches it. */
 	(void)send(port->send_fd, packet, sizeof(packet),
 		   MSG_DONTWAIT | MSG_NOSIGNAL);
 	uv_poll_start(&port->poll, UV_READABLE, on_request);
@@ -415,8 +415,8 @@ static int open_socket(struct ports *ports, const char *text,
 		       sizeof(on)) < 0 ||
 	    bind(ports->fd, (const struct sockaddr *)&address, length) < 0)
 		return error_set(ret_error, -errno,
-				 "cannot be an adapter at '%s': %s", text,
-				 strerror(errno));
+				 "cannot open the adapter's address '%s': %s",
+				 text, strerror(errno));
 	result = uv_poll_init(ports->loop, &ports->poll, ports->fd);
 	if (result < 0)
 		return error_set(ret_error, result, "%s", strerror(-result));

@@ -47,7 +47,7 @@ struct softnic_svc {
 	uint16_t reserved[CXI_RSRC_TYPE_MAX];
 	uint16_t in_use[CXI_RSRC_TYPE_MAX];
 	uint32_t lni_count;     /* with those in cleanup */
-	uint64_t busy_until_ms; /* a test's wish; 0: none */
+	uint64_t busy_until_ms; /* set by a test; 0: not busy */
 };
 
 /* Shared by up to lnis_per_rgid LNIs of one service. */

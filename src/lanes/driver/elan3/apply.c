@@ -203,8 +203,9 @@ static int routes_tell(const struct elan3_node *node,
 				   "what came with the lane about its nodes is "
 				   "damaged");
 	else
-		result = elan3_fail(node, result, ret_error,
-				    "cannot tell where the lane's nodes are");
+		result =
+			elan3_fail(node, result, ret_error,
+				   "cannot pass on where the lane's nodes are");
 	undo(node, lane, warnings, ret_error);
 	return result;
 }

@@ -367,7 +367,7 @@ static int place_read(const struct elan3_manager *state, const char *node,
 				 "node '%s' has no ElanID any more", node);
 	if (elan3_place_decode(bytes, ret_place) < 0)
 		return error_set(ret_error, -EINVAL,
-				 "node '%s' has not told where it is in the "
+				 "node '%s' has not reported its place in the "
 				 "Elan",
 				 node);
 	if (elan3_place_check(ret_place, rails, (uint32_t)id, ret_error) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a node's devices say of themselves: where each rail is in its Elan
- * network, and whether its port is up. The node half tells it as its place;
+ * network, and whether its port is up. The node half reports it as its place;
  * the manager half compares it with the files. From nodes, and not trusted.
  *
  *	u8 1, u8 n, n times {u8 state, u16 ElanID}, the adapter (elan/route.h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Before a task runs: it takes the context of its rank, of each capability of
- * its program, and is told who it is. The job manager has made the program and
+ * its program, and gets the variables of RMS. The job manager has made the program and
  * forked the task in it; where nobody has given it the lane's capabilities, the
  * task claims them.
  */
@@ -70,8 +70,8 @@ static int cap_find(const struct fairlead_lane *lane, int *ret_count,
 		result = rms_client_cap_get(NULL, 0, ret_cap);
 	if (result < 0)
 		return error_set(ret_error, result,
-				 "fairlead-rms does not tell the task's "
-				 "capabilities: %s",
+				 "cannot read the task's capabilities from "
+				 "fairlead-rms: %s",
 				 strerror(-result));
 	if ((uint32_t)ret_cap->cap_lowcontext != lane->ids[ELAN3_ID_FIRST] ||
 	    (uint32_t)ret_cap->cap_highcontext != lane->ids[ELAN3_ID_LAST])

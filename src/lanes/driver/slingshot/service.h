@@ -48,7 +48,7 @@ bool slingshot_service_is_of(const struct cxi_svc_desc *desc,
 /* The first of the lane's VNIs that the service also has, or 0. */
 uint16_t slingshot_service_shares(const struct cxi_svc_desc *desc,
 				  const struct slingshot_lane *lane);
-/* May a process of uid use the service, as far as uids tell? */
+/* May a process of uid use the service, as far as uids show? */
 bool slingshot_service_admits(const struct cxi_svc_desc *desc, uint32_t uid);
 /* The first member that is a uid, or UINT32_MAX. */
 uint32_t slingshot_service_uid(const struct cxi_svc_desc *desc);

@@ -462,7 +462,7 @@ static void nodes_have_to_be_where_the_file_has_them(void **state)
 					"7 by the file");
 	assert_int_equal(assemble(*state, "layout=block,rails=0", NULL, &error),
 			 -EINVAL);
-	assert_non_null(strstr(error.text, "'n7' has not told"));
+	assert_non_null(strstr(error.text, "'n7' has not reported"));
 }
 
 /* By rising ElanIDs, whatever the order of the job's nodes. */
