@@ -105,52 +105,10 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 	return 0;
 }
 
-/* Which deposits are meant: one, or all of a grant. */
-struct scope {
-	uint64_t number; /* 0: all */
-	uint64_t grant_id;
-};
-
-static bool is_meant(const struct deposit *deposit, const struct scope *scope)
-{
-	return scope->number != 0 ? deposit->number == scope->number
-				  : deposit->grant_id == scope->grant_id;
-}
-
-static int end_deposits(struct registry *registry, const struct scope *scope,
-			bool is_dry_run)
-{
-	struct deposit *deposit;
-	int found = -ENOENT;
-	int result;
-
-	DL_FOREACH (registry->deposits, deposit) {
-		if (!is_meant(deposit, scope))
-			continue;
-		found = 0;
-		if (deposit->is_ending || is_dry_run)
-			continue;
-		deposit->is_ending = true;
-		result = registry_save_deposit(registry, deposit);
-		if (result < 0)
-			return result;
-	}
-	return found;
-}
-
-static bool is_in_scope(struct registry *registry, uint64_t number,
-			const struct scope *scope)
-{
-	const struct deposit *deposit = registry_deposit(registry, number);
-
-	return number != 0 && deposit != NULL && is_meant(deposit, scope);
-}
-
-static bool holds(struct registry *registry, const struct program *program,
-		  const struct scope *scope)
+static bool holds(const struct program *program, const struct deposit *deposit)
 {
 	for (size_t i = 0; i < program->holding_count; i++) {
-		if (is_in_scope(registry, program->holdings[i].deposit, scope))
+		if (program->holdings[i].deposit == deposit->number)
 			return true;
 	}
 	return false;
@@ -158,27 +116,27 @@ static bool holds(struct registry *registry, const struct program *program,
 
 /*
  * A program of the number and owner of a grant could claim what is left of it,
- * or the next one's: it has its last deposits, whether it holds them or not.
+ * or the next one's: it has its last deposit, whether it holds it or not.
  */
 static bool has_last(const struct registry *registry,
-		     const struct program *program, const struct scope *scope)
+		     const struct program *program,
+		     const struct deposit *deposit)
 {
-	const struct deposit *deposit;
-	bool is_found = false;
+	const struct deposit *other;
 
-	DL_FOREACH (registry->deposits, deposit) {
-		if (deposit->grant_id != (uint64_t)program->id ||
-		    deposit->uid != program->uid)
-			continue;
-		if (!is_meant(deposit, scope))
+	if (deposit->grant_id != (uint64_t)program->id ||
+	    deposit->uid != program->uid)
+		return false;
+	DL_FOREACH (registry->deposits, other) {
+		if (other != deposit && other->grant_id == deposit->grant_id &&
+		    other->uid == deposit->uid)
 			return false;
-		is_found = true;
 	}
-	return is_found;
+	return true;
 }
 
-/* A process may be in it twice, as a member and as attached. */
-static int find_holders(struct registry *registry, const struct scope *scope,
+static int find_holders(struct registry *registry,
+			const struct deposit *deposit,
 			struct members *ret_members)
 {
 	const struct keeper_seam *keeper = &registry->keeper;
@@ -186,8 +144,8 @@ static int find_holders(struct registry *registry, const struct scope *scope,
 	int result = 0;
 
 	DL_FOREACH (registry->programs, program) {
-		if (holds(registry, program, scope) ||
-		    has_last(registry, program, scope))
+		if (holds(program, deposit) ||
+		    has_last(registry, program, deposit))
 			result = keeper->ops->members(keeper->ctx, program,
 						      ret_members);
 		if (result < 0)
@@ -197,107 +155,54 @@ static int find_holders(struct registry *registry, const struct scope *scope,
 		const struct attachment *attachment = &registry->attachments[i];
 		struct rms_member member = { .process = attachment->process };
 
-		if (is_in_scope(registry, attachment->deposit, scope) &&
+		if (attachment->deposit == deposit->number &&
 		    !members_have(ret_members, &member.process))
 			members_add(ret_members, &member);
 	}
 	return 0;
 }
 
-static int take_from_programs(struct registry *registry,
-			      const struct scope *scope)
+static int take_from_program(struct registry *registry, struct program *program,
+			     const struct deposit *deposit)
 {
-	struct program *program;
-	int result = 0;
+	size_t kept = 0;
 
-	DL_FOREACH (registry->programs, program) {
-		size_t kept = 0;
-
-		if (!holds(registry, program, scope))
-			continue;
-		for (size_t i = 0; i < program->holding_count; i++) {
-			struct rms_holding *holding = &program->holdings[i];
-
-			if (!is_in_scope(registry, holding->deposit, scope))
-				program->holdings[kept++] = *holding;
-		}
-		program->holding_count = kept;
-		result = registry_save_program(registry, program);
-		if (result < 0)
-			break;
+	for (size_t i = 0; i < program->holding_count; i++) {
+		if (program->holdings[i].deposit != deposit->number)
+			program->holdings[kept++] = program->holdings[i];
 	}
-	return result;
+	program->holding_count = kept;
+	return registry_save_program(registry, program);
 }
 
-/* A number that is another lane's later is no program's of this one. */
-static int drop_programs(struct registry *registry, const struct scope *scope)
+/* From all programs; one that could claim it, or the next lane's, goes. */
+static int take_from_programs(struct registry *registry,
+			      const struct deposit *deposit)
 {
 	struct program *program, *next;
 	int result = 0;
 
 	DL_FOREACH_SAFE (registry->programs, program, next) {
-		if (result == 0 && has_last(registry, program, scope))
+		if (result == 0 && holds(program, deposit))
+			result = take_from_program(registry, program, deposit);
+		if (result == 0 && has_last(registry, program, deposit))
 			result = registry_drop_program(registry, program);
 	}
 	return result;
 }
 
-static int remove_deposits(struct registry *registry, const struct scope *scope)
+static int remove_deposit(struct registry *registry, struct deposit *deposit)
 {
 	const struct notes_seam *notes = &registry->notes;
-	struct deposit *deposit, *next;
-	int result = 0;
+	int result =
+		notes->ops->remove(notes->ctx, RECORD_DEPOSIT, deposit->number);
 
-	DL_FOREACH_SAFE (registry->deposits, deposit, next) {
-		if (!is_meant(deposit, scope))
-			continue;
-		result = notes->ops->remove(notes->ctx, RECORD_DEPOSIT,
-					    deposit->number);
-		if (result < 0)
-			break;
-		DL_DELETE(registry->deposits, deposit);
-		registry->deposit_count--;
-		deposit_destroy(deposit);
-	}
-	return result;
-}
-
-static int take(struct registry *registry, const struct scope *scope,
-		bool is_dry_run, struct writer *writer)
-{
-	_auto_(members_fini) struct members members = { 0 };
-	int result = end_deposits(registry, scope, is_dry_run);
-
-	if (result == 0)
-		result = find_holders(registry, scope, &members);
-	if (result == 0 && members.count > 0) {
-		write_u32(writer, (uint32_t)members.count);
-		for (size_t i = 0; i < members.count && i < PROCESSES_MAX; i++)
-			write_u32(writer,
-				  (uint32_t)members.items[i].process.pid);
-		return -EBUSY;
-	}
-	if (is_dry_run)
+	if (result < 0)
 		return result;
-	if (result == 0)
-		result = take_from_programs(registry, scope);
-	if (result == 0)
-		result = drop_programs(registry, scope);
-	if (result == 0)
-		result = remove_deposits(registry, scope);
-	return result;
-}
-
-int registry_deposit_take_back(struct registry *registry,
-			       const struct caller *caller,
-			       const struct rms_request *request,
-			       struct writer *body)
-{
-	const struct scope scope = { .grant_id = request->grant };
-
-	if (caller->uid != 0)
-		return -EACCES;
-	return take(registry, &scope, false, body);
+	DL_DELETE(registry->deposits, deposit);
+	registry->deposit_count--;
+	deposit_destroy(deposit);
+	return 0;
 }
 
 int registry_deposit_take(struct registry *registry,
@@ -305,15 +210,34 @@ int registry_deposit_take(struct registry *registry,
 			  const struct rms_request *request,
 			  struct writer *body)
 {
-	const struct scope scope = { .number = request->grant };
+	struct deposit *deposit = registry_deposit(registry, request->grant);
+	_auto_(members_fini) struct members members = { 0 };
+	const bool is_dry_run = request->value == 1;
+	int result = 0;
 
 	if (caller->uid != 0)
 		return -EACCES;
 	if (request->value != 0 && request->value != 1)
 		return -EINVAL;
-	if (request->grant == 0)
+	if (deposit == NULL)
 		return -ENOENT;
-	return take(registry, &scope, request->value == 1, body);
+	if (!is_dry_run && !deposit->is_ending) {
+		deposit->is_ending = true;
+		result = registry_save_deposit(registry, deposit);
+	}
+	if (result == 0)
+		result = find_holders(registry, deposit, &members);
+	if (result == 0 && members.count > 0) {
+		write_u32(body, (uint32_t)members.count);
+		for (size_t i = 0; i < members.count && i < PROCESSES_MAX; i++)
+			write_u32(body, (uint32_t)members.items[i].process.pid);
+		return -EBUSY;
+	}
+	if (result == 0 && !is_dry_run)
+		result = take_from_programs(registry, deposit);
+	if (result == 0 && !is_dry_run)
+		result = remove_deposit(registry, deposit);
+	return result;
 }
 
 int registry_deposit_is(struct registry *registry, const struct caller *caller,

@@ -36,7 +36,6 @@ static registry_call *const calls[RMS_OP_COUNT] = {
 	[RMS_ATTACH] = registry_attach,
 	[RMS_DETACH] = registry_detach,
 	[RMS_DEPOSIT] = registry_deposit_add,
-	[RMS_TAKE_BACK] = registry_deposit_take_back,
 	[RMS_DEPOSIT_NEXT] = registry_deposit_next,
 	[RMS_RAIL] = registry_rail_set,
 	[RMS_DEPOSIT_TAKE] = registry_deposit_take,

@@ -97,7 +97,6 @@ registry_call registry_adapter; /* a route */
 registry_call registry_rail_set;
 registry_call registry_rails; /* u32 up, u8 count, of each u32 contexts */
 registry_call registry_deposit_add;
-registry_call registry_deposit_take_back; /* -EBUSY: as program_members */
-registry_call registry_deposit_take;      /* the same, of one deposit */
+registry_call registry_deposit_take; /* -EBUSY: as program_members */
 registry_call registry_deposit_is;
 registry_call registry_deposit_next; /* the first above a number */

@@ -12,10 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "elan/client.h"
 #include "elan/test/play.h"
-#include "elan/wire/peer.h"
 
 static int of(int result)
 {
@@ -119,19 +117,21 @@ int stage_rail_set(int rail, bool is_up)
 int stage_take_back(uint64_t grant_id, pid_t *pids, size_t max,
 		    size_t *ret_count)
 {
-	const struct rms_request request = {
-		.op = RMS_TAKE_BACK,
-		.grant = grant_id,
-	};
-	_auto_(rms_answer_fini) struct rms_answer reply = { 0 };
-	int result = rms_call(NULL, &request, &reply);
+	struct rms_client_deposit deposit = { 0 };
+	int all = -ENOENT;
+	int result;
 
-	if (result != -EBUSY)
-		return result;
-	*ret_count = read_u32(&reply.reply.body);
-	for (size_t i = 0; i < max && reply.reply.body.left > 0; i++)
-		pids[i] = (pid_t)read_u32(&reply.reply.body);
-	return result;
+	while ((result = rms_client_deposit_next(NULL, deposit.number,
+						 &deposit)) == 0) {
+		if (deposit.grant_id != grant_id)
+			continue;
+		result = rms_client_take(NULL, deposit.number, false, pids, max,
+					 ret_count);
+		if (result < 0 && result != -EBUSY)
+			return result;
+		all = all == -EBUSY ? all : result;
+	}
+	return result == -ENOENT ? all : result;
 }
 
 static int take_back_some(struct script *s)

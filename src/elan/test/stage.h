@@ -163,7 +163,7 @@ struct player *must_create(struct stage *stage, int n, int id);
 struct elan_capability sample_cap(int n);
 /* As root: is there a rail. */
 int stage_rail_set(int rail, bool is_up);
-/* As root, of all of a grant, as rms_client_take. */
+/* As root: rms_client_take of all of a grant. -EBUSY: of one of them. */
 int stage_take_back(uint64_t grant_id, pid_t *pids, size_t max,
 		    size_t *ret_count);
 /* How many members a program has now; -errno. */

@@ -105,9 +105,9 @@ static int perform(struct world *world, enum call call)
 		[CALL_ADD_PROCESS] = RMS_ADDPROC,
 		[CALL_REMOVE_PROCESS] = RMS_REMOVEPROC,
 		[CALL_DETACH] = RMS_DETACH,
-		[CALL_TAKE_BACK_BUSY] = RMS_TAKE_BACK,
+		[CALL_TAKE_BACK_BUSY] = RMS_DEPOSIT_TAKE,
 		[CALL_KILL] = RMS_PRGSIGNAL,
-		[CALL_TAKE_BACK] = RMS_TAKE_BACK,
+		[CALL_TAKE_BACK] = RMS_DEPOSIT_TAKE,
 		[CALL_DESTROY] = RMS_PRGDESTROY,
 	};
 	static const int32_t values[CALL_COUNT] = {
@@ -140,6 +140,8 @@ static int perform(struct world *world, enum call call)
 		world_fork(world, 1, 2);
 		return 0;
 	}
+	if (request.op == RMS_DEPOSIT_TAKE)
+		request.grant = 1; /* the first deposit's number */
 	if (is_child)
 		request.cap.cap_mycontext = 0x402;
 	return ask(world, &caller, &request);
