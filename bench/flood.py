@@ -2,7 +2,8 @@
 """Root's answers, and reserve, while one unprivileged user floods the manager.
 
 The user keeps 64 requests in the pipe of each of 250 connections. Beside each
-run stands one without the user.
+run stands one without the user. The user's process is never in the real-time
+class: it may have what the others leave.
 """
 import json
 import os
@@ -63,6 +64,7 @@ class Flood:
         if self.pid == 0:
             try:
                 os.dup2(ready_end, 1)
+                os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
                 os.setgroups([])
                 os.setgid(USER)
                 os.setuid(USER)
@@ -112,7 +114,7 @@ def run(options):
     if os.getuid() != 0:
         raise manager.Skipped("only root can be two users")
     ops = OPS[:1] if options.is_smoke else OPS
-    connections, runs, seconds = (20, 1, 1) if options.is_smoke else (250, 3, 2)
+    connections, runs, seconds = (20, 1, 1) if options.is_smoke else (250, 3, 1)
     rows = []
     daemon = manager.Manager(options.programs,
                              os.path.join(options.work, NAME), 1024)
