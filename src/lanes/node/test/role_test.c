@@ -15,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <endian.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -33,7 +36,9 @@
 #include "sys/rng.h"
 #include "sys/test/watchdog.h"
 
-#define NODE "n1"
+#define NODE      "n1"
+#define OTHER_UID 65534
+#define CROWD     8 /* connections of one user */
 
 struct bench {
 	char folder[40];
@@ -580,6 +585,73 @@ static void node_registers_obeys_and_serves(void **state)
 	assert_int_equal(status.st_mode & 0777, 0666);
 }
 
+/* Of another user, with all the requests that it may have in the pipe. */
+static int crowd_connect(const struct bench *bench)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct writer frame = { 0 };
+	json_t *request = client_request(1, "devices");
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/node.sock",
+		 bench->folder);
+	assert_int_equal(seteuid(OTHER_UID), 0);
+	assert_int_equal(
+		connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(client_encode(request, &frame), 0);
+	json_decref(request);
+	for (int i = 0; i < CLIENT_REQUESTS_MAX; i++) {
+		uint32_t size = htole32((uint32_t)frame.size);
+
+		assert_int_equal(write(fd, &size, sizeof(size)), sizeof(size));
+		assert_int_equal(write(fd, frame.data, frame.size), frame.size);
+	}
+	writer_fini(&frame);
+	return fd;
+}
+
+/* Answers that have come since the last call. */
+static size_t crowd_answers(const int *fds)
+{
+	char bytes[65536];
+	size_t count = 0;
+	uint32_t size;
+
+	for (int i = 0; i < CROWD; i++) {
+		while (recv(fds[i], &size, sizeof(size), MSG_DONTWAIT) ==
+		       sizeof(size)) {
+			assert_in_range(le32toh(size), 1, sizeof(bytes));
+			assert_int_equal(recv(fds[i], bytes, le32toh(size), 0),
+					 le32toh(size));
+			count++;
+		}
+	}
+	return count;
+}
+
+static void one_user_does_not_keep_roots_hooks_waiting(void **state)
+{
+	struct bench *bench = *state;
+	int fds[CROWD];
+
+	if (geteuid() != 0) {
+		print_message("needs root, which goes first\n");
+		skip();
+	}
+	assert_int_equal(chmod(bench->folder, 0755), 0);
+	start(bench);
+	call(bench, "devices", NULL);
+	for (int i = 0; i < CROWD; i++)
+		fds[i] = crowd_connect(bench);
+	run_until(bench, crowd_answers(fds) > 0);
+	call(bench, "devices", NULL);
+	/* One in each round, while the request and its answer are on the way. */
+	assert_in_range(crowd_answers(fds), 0, CROWD);
+	for (int i = 0; i < CROWD; i++)
+		close(fds[i]);
+}
+
 static void node_comes_back_when_its_link_breaks(void **state)
 {
 	struct bench *bench = *state;
@@ -691,6 +763,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(node_registers_obeys_and_serves),
+		TEST(one_user_does_not_keep_roots_hooks_waiting),
 		TEST(node_comes_back_when_its_link_breaks),
 		TEST(node_ends_with_its_guard),
 		TEST(reload_takes_keys_and_timeouts_and_keeps_what_is_wrong),
