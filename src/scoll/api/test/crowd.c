@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#define LIMIT_S 60
 
 scoll_duration_t crowd_rtt = 1000000000;
 uint64_t crowd_started;
@@ -146,6 +143,7 @@ static void incoming_reply(scoll_reply_t *reply)
 		return;
 	}
 	must(reply->srp_len == sizeof(*tally), "size of a reply");
+	work->person->reply_count++;
 	work->tally.node_count += tally->node_count;
 	work->tally.entity_count += tally->entity_count;
 	work->tally.nid_sum += tally->nid_sum;
@@ -243,6 +241,8 @@ void person_open_with(struct person *person, int i,
 
 	params.size = sizeof(params);
 	params.nid = crowd_nid(i);
+	if (params.rtt == 0)
+		params.rtt = crowd_rtt;
 	memset(person, 0, sizeof(*person));
 	person->nid = crowd_nid(i);
 	must(scoll_key_authenticator_create(person->nid, key, &person->auth) ==
@@ -283,19 +283,9 @@ void crowd_meet(struct person *people, int count)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void crowd_until(struct person *people, int count, const bool *is_done)
 {
-	uint64_t limit_ns = now_ns() + UINT64_C(1000000000) * LIMIT_S;
-
-	while (!*is_done && now_ns() < limit_ns) {
+	while (!*is_done) {
 		struct pollfd fds[CROWD_MAX];
 		scoll_duration_t wait = 1000000000;
 
@@ -314,7 +304,6 @@ void crowd_until(struct person *people, int count, const bool *is_done)
 			must(scoll_progress(people[i].scoll) >= 0,
 			     "scoll_progress");
 	}
-	must(*is_done, "it does not end");
 }
 
 struct creation {

@@ -60,6 +60,7 @@ struct person {
 	scoll_nid_t nid;
 	struct scoll_authenticator *auth;
 	int request_count; /* incoming_request */
+	int reply_count;   /* incoming_reply, without an error */
 	int out_count;     /* reply_out */
 	bool is_mute;      /* never replies */
 	int pre_result;
@@ -92,7 +93,7 @@ void person_open_with(struct person *person, int i,
 void person_close(struct person *person);
 /* Each knows where the others are. */
 void crowd_meet(struct person *people, int count);
-/* All of them go on until it is true, or a minute has passed. */
+/* All of them go on until it is true. */
 void crowd_until(struct person *people, int count, const bool *is_done);
 /* A group of all of them, with two entities on node 1. Waits for it. */
 scoll_group_t *crowd_group(struct person *people, int count, int creator,

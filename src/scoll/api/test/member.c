@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "scoll/api/test/clock.h"
+
 #define NOBODY 65534
 
 static void die(const char *what)
@@ -145,7 +147,7 @@ static void command(struct life *life, char *line)
 {
 	struct scoll_stats stats = { .size = sizeof(stats) };
 	uint32_t deaths;
-	int index;
+	int index, seconds;
 
 	line[strcspn(line, "\n")] = '\0';
 	if (strncmp(line, "peer ", 5) == 0) {
@@ -155,6 +157,11 @@ static void command(struct life *life, char *line)
 		printf("ok %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 		       life->person.request_count, stats.messages_refused,
 		       stats.groups, stats.requests_active);
+	} else if (strcmp(line, "replies") == 0) {
+		printf("ok %d\n", life->person.reply_count);
+	} else if (sscanf(line, "skip %d", &seconds) == 1) {
+		clock_skip(seconds);
+		printf("ok\n");
 	} else if (strncmp(line, "mute ", 5) == 0) {
 		life->person.is_mute = line[5] == '1';
 		printf("ok\n");

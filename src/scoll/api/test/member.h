@@ -5,6 +5,8 @@
  *	peer NID HEX      where somebody is
  *	count             requests that it ran, messages that it refused, groups,
  *	                  requests that are not over
+ *	replies           that it got, as a parent
+ *	skip SECONDS      its clock
  *	mute 0|1          whether it replies
  *	attack            as root: a group of all peers, a request, an abort
  *	gossip COUNT      nodes 0 to COUNT - 1 gossip, and it has the service

@@ -18,9 +18,8 @@
 #include "scoll/transport/ofi/test/node.h"
 #include "sys/test/watchdog.h"
 
-#define TAG        (UINT64_C(0x5eed) << 12)
-#define BYTES      (SCOLL_REPLY_PART_MAX + 256)
-#define SILENCE_MS 30000 /* what is not shown by then never will be */
+#define TAG   (UINT64_C(0x5eed) << 12)
+#define BYTES (SCOLL_REPLY_PART_MAX + 256)
 
 static struct node node;
 static struct puppet puppets[SENDERS_MAX];
@@ -105,7 +104,7 @@ static void what_has_come_is_shown_until_it_was_taken(void **state)
 	child_hear(&puppets[0].child, answer);
 	while (node.received_count < 101) {
 		if (transport_ofi_deadline_ns(node.t) > 0)
-			assert_int_equal(poll(&fd, 1, SILENCE_MS), 1);
+			assert_int_equal(poll(&fd, 1, -1), 1);
 		transport_ofi_progress(node.t, test_now_ns());
 	}
 }
@@ -219,15 +218,15 @@ static void crowd_M01_M02_loses_no_message_to_a_slow_receiver(void **state)
 	for (int i = 0; i < 4; i++)
 		puppet_meet_new(&puppets[i], i, &node);
 	for (int i = 0; i < 4; i++)
-		child_tell(&puppets[i].child, "send 1 %d 2500 %d", i,
+		child_tell(&puppets[i].child, "send 1 %d 500 %d", i,
 			   100 + 1000 * i);
-	node_until(&node, &node.received_count, 10000);
+	node_until(&node, &node.received_count, 2000);
 	for (int i = 0; i < 4; i++) {
 		puppet_hear(&puppets[i], &node, answer);
 		assert_string_equal(answer, "0 0");
-		assert_int_equal(node.from[i], 2500);
+		assert_int_equal(node.from[i], 500);
 	}
-	assert_int_equal(node.received_count, 10000);
+	assert_int_equal(node.received_count, 2000);
 	assert_int_equal(node.damaged_count, 0);
 }
 
