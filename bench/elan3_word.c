@@ -106,7 +106,7 @@ static void command_make(const struct rng_seam *rng, struct word *word,
 	struct command_key key;
 	uint8_t seed[KEY_SIZE];
 
-	must("encode the body", apply_body_encode(apply, WIRE_VERSION, &body));
+	must("encode the body", apply_body_encode(apply, &body));
 	command.body = body.data;
 	command.body_size = body.size;
 	rng_fill(rng, seed, sizeof(seed));
@@ -165,8 +165,7 @@ void word_open(const struct word *word, uint32_t node, const void *bytes,
 	must("verify the command",
 	     command_verify(bytes, size, &word->public, 1, &command));
 	must("read the command",
-	     apply_body_decode(command.body, command.body_size, command.version,
-			       &apply));
+	     apply_body_decode(command.body, command.body_size, &apply));
 	must("open the secrets",
 	     seal_open(&word->keys[node], 1, command.grant_id, node,
 		       apply.sealed, apply.sealed_size, &secret));

@@ -29,21 +29,19 @@ static void same_check(const struct command *command, bool has_prose,
 	writer_fini(again);
 }
 
-#define BODY_CHECK(name, has_prose, fini)                                     \
-	do {                                                                  \
-		struct writer again = { 0 };                                  \
-		struct name##_body body;                                      \
-		int result =                                                  \
-			name##_body_decode(command->body, command->body_size, \
-					   command->version, &body);          \
-                                                                              \
-		fuzz_check(result == 0 || result == -EBADMSG);                \
-		if (result < 0)                                               \
-			break;                                                \
-		fuzz_check(name##_body_encode(&body, command->version,        \
-					      &again) == 0);                  \
-		same_check(command, has_prose, &again);                       \
-		fini(&body);                                                  \
+#define BODY_CHECK(name, has_prose, fini)                                   \
+	do {                                                                \
+		struct writer again = { 0 };                                \
+		struct name##_body body;                                    \
+		int result = name##_body_decode(command->body,              \
+						command->body_size, &body); \
+                                                                            \
+		fuzz_check(result == 0 || result == -EBADMSG);              \
+		if (result < 0)                                             \
+			break;                                              \
+		fuzz_check(name##_body_encode(&body, &again) == 0);         \
+		same_check(command, has_prose, &again);                     \
+		fini(&body);                                                \
 	} while (0)
 
 static void nothing(const void *body)

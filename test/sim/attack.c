@@ -133,7 +133,7 @@ static void command_make(struct attack *attack, struct writer *writer)
 	manager_keys_command(&attack->keys, &key);
 	/* The id is one that nodes know; the key is not. */
 	key.id = world->keys.keys[0].id;
-	if (apply_body_encode(&apply, WIRE_VERSION, &body) < 0)
+	if (apply_body_encode(&apply, &body) < 0)
 		abort();
 	command.body = body.data;
 	command.body_size = body.size;

@@ -252,8 +252,8 @@ static int body_encode(const struct fleet *fleet, struct writer *writer)
 	};
 
 	if (fleet->op == COMMAND_LEASE)
-		return lease_body_encode(&lease, WIRE_VERSION, writer);
-	return revoke_body_encode(&revoke, WIRE_VERSION, writer);
+		return lease_body_encode(&lease, writer);
+	return revoke_body_encode(&revoke, writer);
 }
 
 static void on_sign(void *ctx, const struct fanout_command *sent,

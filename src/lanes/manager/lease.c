@@ -23,8 +23,7 @@ static int send_some(struct engine *engine, const char *const *names,
 		.nodes = nodes,
 		.lease_s = ENGINE_LEASE_MS / 1000,
 	};
-	int result = memory_check(
-		lease_body_encode(&body, WIRE_VERSION, &command->body));
+	int result = memory_check(lease_body_encode(&body, &command->body));
 
 	if (result < 0)
 		return result;

@@ -90,8 +90,7 @@ static void look_at(struct engine *engine, struct member *const *members,
 	};
 
 	/* NODES_MAX names fit in any command. */
-	command->error = memory_check(
-		query_body_encode(&body, WIRE_VERSION, &command->body));
+	command->error = memory_check(query_body_encode(&body, &command->body));
 	command->owner = COMMAND_OF_LOOK;
 	command->timeout_ms = TIMEOUT_MS;
 	command->id = ++engine->look_last;

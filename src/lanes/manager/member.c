@@ -170,7 +170,6 @@ struct member *member_register(struct engine *engine, struct session *session,
 		       sizeof(member->start));
 		tell_address(engine, member, member->address_size);
 	}
-	member->version = registration->version;
 	member->leased_ms = now_ms;
 	member->heard_ms = now_ms;
 	member_tell_drivers(engine, member, registration);

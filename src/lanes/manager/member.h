@@ -16,7 +16,6 @@
 struct member {
 	char name[NODE_NAME_MAX + 1];
 	uint64_t nid;
-	uint16_t version;
 	uint8_t incarnation[INCARNATION_SIZE];
 	uint8_t address[COLLECTIVE_ADDRESS_MAX]; /* of its endpoint */
 	size_t address_size;

@@ -92,7 +92,7 @@ static int encode_apply(const struct core_fanout *fanout, const char *nodes,
 	snprintf(body.driver, sizeof(body.driver), "%s", fanout->driver);
 	snprintf(body.options, sizeof(body.options), "%s", lane->options);
 	memcpy(body.ids, lane->ids, sizeof(body.ids));
-	return apply_body_encode(&body, WIRE_VERSION, writer);
+	return apply_body_encode(&body, writer);
 }
 
 static int encode_revoke(const struct core_fanout *fanout, const char *nodes,
@@ -109,7 +109,7 @@ static int encode_revoke(const struct core_fanout *fanout, const char *nodes,
 	snprintf(body.key, sizeof(body.key), "%s", fanout->key);
 	snprintf(body.driver, sizeof(body.driver), "%s", fanout->driver);
 	memcpy(body.ids, lane->ids, sizeof(body.ids));
-	return revoke_body_encode(&body, WIRE_VERSION, writer);
+	return revoke_body_encode(&body, writer);
 }
 
 static void on_fanout(void *ctx, const struct core_fanout *fanout)
@@ -248,7 +248,7 @@ static void send_ack(struct engine *engine, const struct output *output)
 	if (member == NULL || member->session == NULL)
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", output->node);
-	if (ack_body_encode(&body, member->version, &writer) == 0) {
+	if (ack_body_encode(&body, &writer) == 0) {
 		command.body = writer.data;
 		command.body_size = writer.size;
 		session_command(engine, member, &command);

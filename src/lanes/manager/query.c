@@ -78,8 +78,8 @@ static int question_encode(const struct question *question,
 	};
 
 	return question->op == COMMAND_QUERY
-		       ? query_body_encode(&query, WIRE_VERSION, writer)
-		       : clean_body_encode(&clean, WIRE_VERSION, writer);
+		       ? query_body_encode(&query, writer)
+		       : clean_body_encode(&clean, writer);
 }
 
 /* Its nodes are in the call. */

@@ -103,7 +103,6 @@ static void challenge(struct engine *engine, struct session *session)
 {
 	struct challenge challenge = {
 		.version = WIRE_VERSION,
-		.version_min = WIRE_VERSION_MIN,
 	};
 	struct writer frame = { 0 };
 
@@ -209,7 +208,7 @@ void session_drain(struct engine *engine, const char *node, bool is_drained,
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", node);
 	snprintf(body.reason, sizeof(body.reason), "%s", reason);
-	if (drain_body_encode(&body, member->version, &writer) == 0) {
+	if (drain_body_encode(&body, &writer) == 0) {
 		command.body = writer.data;
 		command.body_size = writer.size;
 		session_command(engine, member, &command);
@@ -241,7 +240,7 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 	memcpy(body.nonce, nonce, sizeof(body.nonce));
 	memcpy(body.cluster, engine->keys.cluster, sizeof(body.cluster));
 	snprintf(body.node, sizeof(body.node), "%s", node);
-	if (hello_body_encode(&body, session->member->version, &writer) == 0) {
+	if (hello_body_encode(&body, &writer) == 0) {
 		command.body = writer.data;
 		command.body_size = writer.size;
 		session_command(engine, session->member, &command);

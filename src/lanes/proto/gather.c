@@ -97,8 +97,8 @@ int gather_add(struct gather *gather, uint32_t place, const void *bytes,
 	result = confirm_read(bytes, size, &confirm, tag);
 	if (result < 0)
 		return result;
-	is_plain = confirm.version == WIRE_VERSION && confirm.result == 0 &&
-		   confirm.reason[0] == 0 && confirm.answer_size == 0;
+	is_plain = confirm.result == 0 && confirm.reason[0] == 0 &&
+		   confirm.answer_size == 0;
 	key_id = confirm.key_id;
 	confirm_fini(&confirm);
 	if (!is_plain)

@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "lanes/proto/version.h"
 
 static const void *pointer_load(const void *at)
 {
@@ -200,13 +199,13 @@ static int ids_decode(const struct layout_field *field, struct reader *reader,
 	return 0;
 }
 
-static int fields_encode(const struct layout *layout, uint16_t version,
-			 const uint8_t *value, struct writer *writer);
-static int fields_decode(const struct layout *layout, uint16_t version,
-			 struct reader *reader, uint8_t *value);
+static int fields_encode(const struct layout *layout, const uint8_t *value,
+			 struct writer *writer);
+static int fields_decode(const struct layout *layout, struct reader *reader,
+			 uint8_t *value);
 
-static int list_encode(const struct layout_field *field, uint16_t version,
-		       const uint8_t *value, struct writer *writer)
+static int list_encode(const struct layout_field *field, const uint8_t *value,
+		       struct writer *writer)
 {
 	const uint8_t *elements = pointer_load(value + field->offset);
 	size_t count = count_load(field, value);
@@ -215,7 +214,7 @@ static int list_encode(const struct layout_field *field, uint16_t version,
 		return -EMSGSIZE;
 	write_u32(writer, (uint32_t)count);
 	for (size_t i = 0; i < count; i++) {
-		int result = fields_encode(field->element, version,
+		int result = fields_encode(field->element,
 					   elements + i * field->element->size,
 					   writer);
 
@@ -244,8 +243,8 @@ static size_t encoded_size_min(const struct layout *layout)
 	return size;
 }
 
-static int list_decode(const struct layout_field *field, uint16_t version,
-		       struct reader *reader, uint8_t *value)
+static int list_decode(const struct layout_field *field, struct reader *reader,
+		       uint8_t *value)
 {
 	size_t count = read_u32(reader);
 	uint8_t *elements;
@@ -262,21 +261,13 @@ static int list_decode(const struct layout_field *field, uint16_t version,
 	pointer_store(value + field->offset, elements);
 	count_store(field, value, count);
 	for (size_t i = 0; i < count && result == 0; i++)
-		result = fields_decode(field->element, version, reader,
+		result = fields_decode(field->element, reader,
 				       elements + i * field->element->size);
 	return result;
 }
 
-static int extension_decode(struct reader *reader)
-{
-	char text[LAYOUT_EXTENSION_MAX + 1];
-
-	read_text(reader, text, sizeof(text));
-	return 0;
-}
-
-static int field_encode(const struct layout_field *field, uint16_t version,
-			const uint8_t *value, struct writer *writer)
+static int field_encode(const struct layout_field *field, const uint8_t *value,
+			struct writer *writer)
 {
 	const uint8_t *at = value + field->offset;
 
@@ -305,17 +296,13 @@ static int field_encode(const struct layout_field *field, uint16_t version,
 	case LAYOUT_KIND_IDS:
 		return ids_encode(field, value, writer);
 	case LAYOUT_KIND_LIST:
-		return list_encode(field, version, value, writer);
-	case LAYOUT_KIND_EXTENSION:
-		if (version >= 2)
-			write_text(writer, LAYOUT_EXTENSION_TEXT);
-		return 0;
+		return list_encode(field, value, writer);
 	}
 	return -EINVAL;
 }
 
-static int field_decode(const struct layout_field *field, uint16_t version,
-			struct reader *reader, uint8_t *value)
+static int field_decode(const struct layout_field *field, struct reader *reader,
+			uint8_t *value)
 {
 	uint8_t *at = value + field->offset;
 	const uint8_t *bytes;
@@ -340,43 +327,37 @@ static int field_decode(const struct layout_field *field, uint16_t version,
 	case LAYOUT_KIND_IDS:
 		return ids_decode(field, reader, value);
 	case LAYOUT_KIND_LIST:
-		return list_decode(field, version, reader, value);
-	case LAYOUT_KIND_EXTENSION:
-		return version >= 2 ? extension_decode(reader) : 0;
+		return list_decode(field, reader, value);
 	}
 	return -EBADMSG;
 }
 
-static int fields_encode(const struct layout *layout, uint16_t version,
-			 const uint8_t *value, struct writer *writer)
+static int fields_encode(const struct layout *layout, const uint8_t *value,
+			 struct writer *writer)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < layout->field_count && result == 0; i++)
-		result = field_encode(&layout->fields[i], version, value,
-				      writer);
+		result = field_encode(&layout->fields[i], value, writer);
 	return result;
 }
 
-static int fields_decode(const struct layout *layout, uint16_t version,
-			 struct reader *reader, uint8_t *value)
+static int fields_decode(const struct layout *layout, struct reader *reader,
+			 uint8_t *value)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < layout->field_count && result == 0; i++)
-		result = field_decode(&layout->fields[i], version, reader,
-				      value);
+		result = field_decode(&layout->fields[i], reader, value);
 	return reader->failed ? -EBADMSG : result;
 }
 
-int layout_encode(const struct layout *layout, uint16_t version,
-		  const void *value, struct writer *writer)
+int layout_encode(const struct layout *layout, const void *value,
+		  struct writer *writer)
 {
 	size_t start = writer->size;
-	int result = -EINVAL;
+	int result = fields_encode(layout, value, writer);
 
-	if (version_is_spoken(version))
-		result = fields_encode(layout, version, value, writer);
 	if (result == 0)
 		result = writer->result;
 	if (result < 0)
@@ -384,8 +365,8 @@ int layout_encode(const struct layout *layout, uint16_t version,
 	return result;
 }
 
-int layout_decode(const struct layout *layout, uint16_t version,
-		  const void *bytes, size_t size, void *ret_value)
+int layout_decode(const struct layout *layout, const void *bytes, size_t size,
+		  void *ret_value)
 {
 	struct reader reader = reader_of(bytes, size);
 	_auto_(freep) uint8_t *value = calloc(1, layout->size);
@@ -393,8 +374,8 @@ int layout_decode(const struct layout *layout, uint16_t version,
 
 	if (value == NULL)
 		return -ENOMEM;
-	result = fields_decode(layout, version, &reader, value);
-	if (result == 0 && reader.left > 0 && version <= WIRE_VERSION)
+	result = fields_decode(layout, &reader, value);
+	if (result == 0 && reader.left > 0)
 		result = -EBADMSG;
 	if (result < 0) {
 		layout_fini(layout, value);

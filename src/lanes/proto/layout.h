@@ -20,11 +20,8 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "lanes/proto/version.h"
 
-#define LAYOUT_ERRNO_MAX      4095 /* as the kernel's MAX_ERRNO */
-#define LAYOUT_EXTENSION_TEXT "one version apart"
-#define LAYOUT_EXTENSION_MAX  64
+#define LAYOUT_ERRNO_MAX 4095 /* as the kernel's MAX_ERRNO */
 
 enum layout_kind {
 	LAYOUT_KIND_NUMBER, /* u8, u16, u32, u64 by the member's size */
@@ -36,7 +33,6 @@ enum layout_kind {
 	LAYOUT_KIND_BLOCK,  /* uint8_t[most] and its size_t; as a blob */
 	LAYOUT_KIND_IDS,    /* uint32_t[most] and its uint8_t count */
 	LAYOUT_KIND_LIST,   /* const element *, allocated, and its size_t */
-	LAYOUT_KIND_EXTENSION,
 };
 
 struct layout;
@@ -126,29 +122,18 @@ struct layout {
 		LAYOUT_MEMBER(type, member)                      \
 	}
 /*
- * Where a message of version 2 goes on: nothing in version 1. See version.h.
- */
-#if WIRE_VERSION >= 2
-#define LAYOUT_EXTENSION { .kind = LAYOUT_KIND_EXTENSION },
-#else
-#define LAYOUT_EXTENSION
-#endif
-
-/*
- * Append a struct's fields, as a message of that version has them. -EINVAL
- * when a field is not valid, -EMSGSIZE when one is too long, or the writer's
+ * Append a struct's fields. -EINVAL when a field is not valid, -EMSGSIZE when one is too long, or the writer's
  * error; the writer is then as before.
  */
-int layout_encode(const struct layout *layout, uint16_t version,
-		  const void *value, struct writer *writer);
+int layout_encode(const struct layout *layout, const void *value,
+		  struct writer *writer);
 
 /*
- * Read exactly the bytes; of a message of a later version than ours what
- * follows the last field is left unread. -EBADMSG; -ENOMEM. On success
+ * Read exactly the bytes. -EBADMSG; -ENOMEM. On success
  * ret_value is to be handed to layout_fini.
  */
-int layout_decode(const struct layout *layout, uint16_t version,
-		  const void *bytes, size_t size, void *ret_value);
+int layout_decode(const struct layout *layout, const void *bytes, size_t size,
+		  void *ret_value);
 
 /* Free what a decoded struct owns and zero it. */
 void layout_fini(const struct layout *layout, void *value);

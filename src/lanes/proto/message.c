@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One field list for each message. REGISTER and CONFIRM end in a trailer of
- * key id and MAC, in every version: a later version's fields stand before it,
- * and are covered. Which key a message is to be checked with is read from the
+ * key id and MAC. Which key a message is to be checked with is read from the
  * message (node name and key id), so both are looked up before anything else
  * is believed.
  */
@@ -17,9 +16,6 @@
 
 #define TRAILER_SIZE (sizeof(uint32_t) + MAC_SIZE)
 
-/* CHALLENGE and REFUSE are read before a version is agreed on. */
-#define VERSION_NONE WIRE_VERSION
-
 /* A manager that has forgotten a grant revokes it without a key. */
 static bool is_key_or_none(const char *text)
 {
@@ -27,8 +23,7 @@ static bool is_key_or_none(const char *text)
 }
 
 static const struct layout_field challenge_fields[] = {
-	LAYOUT_NUMBER(struct challenge, version, 1, UINT16_MAX),
-	LAYOUT_NUMBER(struct challenge, version_min, 1, UINT16_MAX),
+	LAYOUT_NUMBER(struct challenge, version, WIRE_VERSION, WIRE_VERSION),
 	LAYOUT_BYTES(struct challenge, nonce),
 };
 
@@ -88,7 +83,7 @@ static const struct layout inventory_layout =
 	LAYOUT(struct registration, inventory_fields);
 
 static const struct layout_field registration_fields[] = {
-	LAYOUT_NUMBER(struct registration, version, 1, UINT16_MAX),
+	LAYOUT_NUMBER(struct registration, version, WIRE_VERSION, WIRE_VERSION),
 	LAYOUT_NAME(struct registration, node, name_is_node),
 	LAYOUT_BYTES(struct registration, incarnation),
 	LAYOUT_BYTES(struct registration, manager_nonce),
@@ -99,14 +94,13 @@ static const struct layout_field registration_fields[] = {
 	LAYOUT_BLOB(struct registration, proof, proof_size,
 		    COMMAND_HEADER_SIZE),
 	INVENTORY_FIELDS,
-	LAYOUT_EXTENSION
 };
 
 static const struct layout registration_layout =
 	LAYOUT(struct registration, registration_fields);
 
 static const struct layout_field confirm_fields[] = {
-	LAYOUT_NUMBER(struct confirm, version, 1, UINT16_MAX),
+	LAYOUT_NUMBER(struct confirm, version, WIRE_VERSION, WIRE_VERSION),
 	LAYOUT_NAME(struct confirm, node, name_is_node),
 	LAYOUT_BYTES(struct confirm, incarnation),
 	LAYOUT_NUMBER(struct confirm, op, 0, COMMAND_OP_MAX),
@@ -117,7 +111,6 @@ static const struct layout_field confirm_fields[] = {
 	LAYOUT_RESULT(struct confirm, result),
 	LAYOUT_PROSE(struct confirm, reason),
 	LAYOUT_BLOB(struct confirm, answer, answer_size, CONFIRM_ANSWER_MAX),
-	LAYOUT_EXTENSION
 };
 
 static const struct layout confirm_layout =
@@ -126,7 +119,7 @@ static const struct layout confirm_layout =
 static const struct layout_field hello_fields[] = {
 	LAYOUT_BYTES(struct hello_body, nonce),
 	LAYOUT_NAME(struct hello_body, node, name_is_node),
-	LAYOUT_BYTES(struct hello_body, cluster), LAYOUT_EXTENSION
+	LAYOUT_BYTES(struct hello_body, cluster),
 };
 
 static const struct layout hello_layout =
@@ -145,7 +138,6 @@ static const struct layout_field apply_fields[] = {
 	LAYOUT_BLOB(struct apply_body, sealed, sealed_size, SEALED_MAX),
 	LAYOUT_BLOB(struct apply_body, members, members_size,
 		    FAIRLEAD_MEMBERS_MAX),
-	LAYOUT_EXTENSION
 };
 
 static const struct layout apply_layout =
@@ -158,7 +150,6 @@ static const struct layout_field revoke_fields[] = {
 	LAYOUT_NUMBER(struct revoke_body, uid, 0, UINT32_MAX),
 	LAYOUT_NUMBER(struct revoke_body, gid, 0, UINT32_MAX),
 	LAYOUT_IDS(struct revoke_body, ids, id_count),
-	LAYOUT_EXTENSION
 };
 
 static const struct layout revoke_layout =
@@ -167,7 +158,6 @@ static const struct layout revoke_layout =
 static const struct layout_field query_fields[] = {
 	LAYOUT_STRING(struct query_body, nodes, NODES_TEXT_MAX),
 	LAYOUT_NUMBER(struct query_body, what, QUERY_GRANTS, QUERY_INVENTORY),
-	LAYOUT_EXTENSION
 };
 
 static const struct layout query_layout =
@@ -176,7 +166,7 @@ static const struct layout query_layout =
 static const struct layout_field clean_fields[] = {
 	LAYOUT_STRING(struct clean_body, nodes, NODES_TEXT_MAX),
 	LAYOUT_NUMBER(struct clean_body, is_all, 0, 1),
-	LAYOUT_NUMBER(struct clean_body, is_dry_run, 0, 1), LAYOUT_EXTENSION
+	LAYOUT_NUMBER(struct clean_body, is_dry_run, 0, 1),
 };
 
 static const struct layout clean_layout =
@@ -185,7 +175,6 @@ static const struct layout clean_layout =
 static const struct layout_field ack_fields[] = {
 	LAYOUT_NAME(struct ack_body, node, name_is_node),
 	LAYOUT_NUMBER(struct ack_body, sequence, 0, UINT64_MAX),
-	LAYOUT_EXTENSION
 };
 
 static const struct layout ack_layout = LAYOUT(struct ack_body, ack_fields);
@@ -193,7 +182,7 @@ static const struct layout ack_layout = LAYOUT(struct ack_body, ack_fields);
 static const struct layout_field drain_fields[] = {
 	LAYOUT_NAME(struct drain_body, node, name_is_node),
 	LAYOUT_NUMBER(struct drain_body, is_drained, 0, 1),
-	LAYOUT_PROSE(struct drain_body, reason), LAYOUT_EXTENSION
+	LAYOUT_PROSE(struct drain_body, reason),
 };
 
 static const struct layout drain_layout =
@@ -202,7 +191,6 @@ static const struct layout drain_layout =
 static const struct layout_field lease_fields[] = {
 	LAYOUT_STRING(struct lease_body, nodes, NODES_TEXT_MAX),
 	LAYOUT_NUMBER(struct lease_body, lease_s, 1, LEASE_S_MAX),
-	LAYOUT_EXTENSION
 };
 
 static const struct layout lease_layout =
@@ -210,59 +198,37 @@ static const struct layout lease_layout =
 
 int challenge_encode(const struct challenge *challenge, struct writer *writer)
 {
-	if (challenge->version_min > challenge->version)
-		return -EINVAL;
-	return layout_encode(&challenge_layout, VERSION_NONE, challenge,
-			     writer);
+	return layout_encode(&challenge_layout, challenge, writer);
 }
 
 int challenge_decode(const void *bytes, size_t size,
 		     struct challenge *ret_challenge)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct challenge challenge;
-	int result;
+	uint16_t version = read_u16(&reader);
 
-	result = layout_decode(&challenge_layout, read_u16(&reader), bytes,
-			       size, &challenge);
-	if (result < 0)
-		return result;
-	if (challenge.version_min > challenge.version)
-		return -EBADMSG;
-	*ret_challenge = challenge;
-	return 0;
-}
-
-int challenge_choose(const struct challenge *challenge, uint16_t *ret_version)
-{
-	uint16_t version = WIRE_VERSION;
-
-	if (challenge->version < version)
-		version = challenge->version;
-	if (!version_is_spoken(version) || version < challenge->version_min)
+	if (!reader.failed && version != WIRE_VERSION)
 		return -EPROTONOSUPPORT;
-	*ret_version = version;
-	return 0;
+	return layout_decode(&challenge_layout, bytes, size, ret_challenge);
 }
 
 int refuse_encode(const struct refuse *refuse, struct writer *writer)
 {
-	return layout_encode(&refuse_layout, VERSION_NONE, refuse, writer);
+	return layout_encode(&refuse_layout, refuse, writer);
 }
 
 int refuse_decode(const void *bytes, size_t size, struct refuse *ret_refuse)
 {
-	return layout_decode(&refuse_layout, VERSION_NONE, bytes, size,
-			     ret_refuse);
+	return layout_decode(&refuse_layout, bytes, size, ret_refuse);
 }
 
 /* Encode a message and its trailer. */
-static int tagged_encode(const struct layout *layout, uint16_t version,
-			 const char *domain, const void *value,
-			 const struct node_key *key, struct writer *writer)
+static int tagged_encode(const struct layout *layout, const char *domain,
+			 const void *value, const struct node_key *key,
+			 struct writer *writer)
 {
 	size_t start = writer->size;
-	int result = layout_encode(layout, version, value, writer);
+	int result = layout_encode(layout, value, writer);
 	uint8_t tag[MAC_SIZE];
 
 	if (result < 0)
@@ -300,7 +266,7 @@ static int tagged_open(const struct layout *layout, const char *domain,
 	read_text(&reader, node, sizeof(node));
 	if (reader.failed)
 		return -EBADMSG;
-	if (!version_is_readable(version))
+	if (version != WIRE_VERSION)
 		return -EPROTONOSUPPORT;
 	key_id = read_u32(&trailer);
 	for (size_t i = 0; i < master_count && master == NULL; i++)
@@ -314,7 +280,7 @@ static int tagged_open(const struct layout *layout, const char *domain,
 	node_key_fini(&key);
 	if (result < 0)
 		return result;
-	return layout_decode(layout, version, bytes, size, ret_value);
+	return layout_decode(layout, bytes, size, ret_value);
 }
 
 /* An epoch proof is a whole header, or there is none. */
@@ -328,8 +294,8 @@ int registration_encode(const struct registration *registration,
 {
 	if (!proof_size_is_valid(registration->proof_size))
 		return -EINVAL;
-	return tagged_encode(&registration_layout, registration->version,
-			     MAC_DOMAIN_REGISTER, registration, key, writer);
+	return tagged_encode(&registration_layout, MAC_DOMAIN_REGISTER,
+			     registration, key, writer);
 }
 
 int registration_open(const struct node_master *masters, size_t master_count,
@@ -345,8 +311,6 @@ int registration_open(const struct node_master *masters, size_t master_count,
 		return result;
 	if (sodium_memcmp(registration.manager_nonce, nonce, NONCE_SIZE) != 0)
 		result = -ESTALE;
-	else if (!version_is_spoken(registration.version))
-		result = -EPROTONOSUPPORT;
 	else if (!proof_size_is_valid(registration.proof_size))
 		result = -EBADMSG;
 	if (result < 0)
@@ -366,8 +330,7 @@ void confirm_answer(const struct command *command, const char *node,
 		    struct confirm *ret_confirm)
 {
 	*ret_confirm = (struct confirm){
-		.version = command->version < WIRE_VERSION ? command->version
-							   : WIRE_VERSION,
+		.version = WIRE_VERSION,
 		.op = command->op,
 		.grant_id = command->grant_id,
 		.sequence = command->sequence,
@@ -382,8 +345,8 @@ void confirm_answer(const struct command *command, const char *node,
 int confirm_encode(const struct confirm *confirm, const struct node_key *key,
 		   struct writer *writer)
 {
-	return tagged_encode(&confirm_layout, confirm->version,
-			     MAC_DOMAIN_CONFIRM, confirm, key, writer);
+	return tagged_encode(&confirm_layout, MAC_DOMAIN_CONFIRM, confirm, key,
+			     writer);
 }
 
 int confirm_open(const struct node_master *masters, size_t master_count,
@@ -410,11 +373,10 @@ int confirm_read(const void *bytes, size_t size, struct confirm *ret_confirm,
 
 	if (size < TRAILER_SIZE)
 		return -EBADMSG;
-	if (!version_is_readable(version))
+	if (version != WIRE_VERSION)
 		return -EPROTONOSUPPORT;
 	size -= TRAILER_SIZE;
-	result = layout_decode(&confirm_layout, version, bytes, size,
-			       ret_confirm);
+	result = layout_decode(&confirm_layout, bytes, size, ret_confirm);
 	if (result < 0)
 		return result;
 	reader = reader_of((const uint8_t *)bytes + size, TRAILER_SIZE);
@@ -428,35 +390,29 @@ void confirm_fini(struct confirm *confirm)
 	layout_fini(&confirm_layout, confirm);
 }
 
-/* Part of a message that has a version, and the same in all of them. */
 int inventory_encode(const struct registration *registration,
 		     struct writer *writer)
 {
-	return layout_encode(&inventory_layout, VERSION_NONE, registration,
-			     writer);
+	return layout_encode(&inventory_layout, registration, writer);
 }
 
 int inventory_decode(const void *bytes, size_t size,
 		     struct registration *ret_registration)
 {
-	return layout_decode(&inventory_layout, VERSION_NONE, bytes, size,
-			     ret_registration);
+	return layout_decode(&inventory_layout, bytes, size, ret_registration);
 }
 
 /* The bodies have nothing beyond their field lists. */
-#define DEFINE_BODY(name)                                                      \
-	int name##_body_encode(const struct name##_body *body,                 \
-			       uint16_t version, struct writer *writer)        \
-	{                                                                      \
-		return layout_encode(&name##_layout, version, body, writer);   \
-	}                                                                      \
-	int name##_body_decode(const void *bytes, size_t size,                 \
-			       uint16_t version, struct name##_body *ret_body) \
-	{                                                                      \
-		if (!version_is_readable(version))                             \
-			return -EPROTONOSUPPORT;                               \
-		return layout_decode(&name##_layout, version, bytes, size,     \
-				     ret_body);                                \
+#define DEFINE_BODY(name)                                                    \
+	int name##_body_encode(const struct name##_body *body,               \
+			       struct writer *writer)                        \
+	{                                                                    \
+		return layout_encode(&name##_layout, body, writer);          \
+	}                                                                    \
+	int name##_body_decode(const void *bytes, size_t size,               \
+			       struct name##_body *ret_body)                 \
+	{                                                                    \
+		return layout_decode(&name##_layout, bytes, size, ret_body); \
 	}
 
 #define DEFINE_BODY_FINI(name)                          \

@@ -15,7 +15,7 @@
  * error the writer is as before. Decoders take exactly one payload; a decoded
  * struct owns what it points to until its _fini, and no pointer in it is NULL
  * but those of empty lists. They fail with -EBADMSG (or -ENOMEM), and with
- * -EPROTONOSUPPORT for a version from before WIRE_VERSION_MIN.
+ * -EPROTONOSUPPORT for another version than WIRE_VERSION.
  *
  * Texts for people are clean (base/text.h) once they are decoded.
  */
@@ -29,7 +29,6 @@
 #include "lanes/proto/frame.h"
 #include "lanes/proto/names.h"
 #include "lanes/proto/sign.h"
-#include "lanes/proto/version.h"
 
 #define NONCE_SIZE               32
 #define NONCE_START_SIZE         16
@@ -56,16 +55,13 @@
 /* --- CHALLENGE and REFUSE --- */
 
 struct challenge {
-	uint16_t version; /* the highest that the manager speaks */
-	uint16_t version_min;
+	uint16_t version; /* WIRE_VERSION, here and below */
 	uint8_t nonce[NONCE_SIZE];
 };
 
 int challenge_encode(const struct challenge *challenge, struct writer *writer);
 int challenge_decode(const void *bytes, size_t size,
 		     struct challenge *ret_challenge);
-/* The highest version that both speak, or -EPROTONOSUPPORT. */
-int challenge_choose(const struct challenge *challenge, uint16_t *ret_version);
 
 struct refuse {
 	char text[REFUSE_TEXT_MAX + 1];
@@ -110,7 +106,7 @@ struct registration_driver {
 };
 
 struct registration {
-	uint16_t version; /* spoken from now on */
+	uint16_t version;
 	char node[NODE_NAME_MAX + 1];
 	uint8_t incarnation[INCARNATION_SIZE];
 	uint8_t manager_nonce[NONCE_SIZE]; /* of the CHALLENGE */
@@ -134,8 +130,7 @@ int registration_encode(const struct registration *registration,
 /*
  * Verify and decode. nonce: the one that this connection was challenged with.
  * -ENOKEY: a key id that is not among the masters; -EKEYREJECTED: a false MAC;
- * -ESTALE: it answers to another challenge. -EPROTONOSUPPORT also for a
- * version that is not ours to speak. The epoch proof is not looked into.
+ * -ESTALE: it answers to another challenge. The epoch proof is not looked into.
  */
 int registration_open(const struct node_master *masters, size_t master_count,
 		      const uint8_t nonce[NONCE_SIZE], const void *bytes,
@@ -187,7 +182,7 @@ int inventory_encode(const struct registration *registration,
 int inventory_decode(const void *bytes, size_t size,
 		     struct registration *ret_registration);
 
-/* --- bodies of COMMAND; version is the one of the command's header --- */
+/* --- bodies of COMMAND --- */
 
 struct hello_body {
 	uint8_t nonce[NONCE_SIZE]; /* of the node's REGISTER */
@@ -195,9 +190,8 @@ struct hello_body {
 	uint8_t cluster[CLUSTER_ID_SIZE];
 };
 
-int hello_body_encode(const struct hello_body *body, uint16_t version,
-		      struct writer *writer);
-int hello_body_decode(const void *bytes, size_t size, uint16_t version,
+int hello_body_encode(const struct hello_body *body, struct writer *writer);
+int hello_body_decode(const void *bytes, size_t size,
 		      struct hello_body *ret_body);
 
 /*
@@ -222,9 +216,8 @@ struct apply_body {
 	size_t members_size; /* 0: it makes nothing of them */
 };
 
-int apply_body_encode(const struct apply_body *body, uint16_t version,
-		      struct writer *writer);
-int apply_body_decode(const void *bytes, size_t size, uint16_t version,
+int apply_body_encode(const struct apply_body *body, struct writer *writer);
+int apply_body_decode(const void *bytes, size_t size,
 		      struct apply_body *ret_body);
 void apply_body_fini(struct apply_body *body);
 
@@ -238,9 +231,8 @@ struct revoke_body {
 	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
 };
 
-int revoke_body_encode(const struct revoke_body *body, uint16_t version,
-		       struct writer *writer);
-int revoke_body_decode(const void *bytes, size_t size, uint16_t version,
+int revoke_body_encode(const struct revoke_body *body, struct writer *writer);
+int revoke_body_decode(const void *bytes, size_t size,
 		       struct revoke_body *ret_body);
 void revoke_body_fini(struct revoke_body *body);
 
@@ -256,9 +248,8 @@ struct query_body {
 	uint8_t what; /* enum query_what */
 };
 
-int query_body_encode(const struct query_body *body, uint16_t version,
-		      struct writer *writer);
-int query_body_decode(const void *bytes, size_t size, uint16_t version,
+int query_body_encode(const struct query_body *body, struct writer *writer);
+int query_body_decode(const void *bytes, size_t size,
 		      struct query_body *ret_body);
 void query_body_fini(struct query_body *body);
 
@@ -268,9 +259,8 @@ struct clean_body {
 	bool is_dry_run;
 };
 
-int clean_body_encode(const struct clean_body *body, uint16_t version,
-		      struct writer *writer);
-int clean_body_decode(const void *bytes, size_t size, uint16_t version,
+int clean_body_encode(const struct clean_body *body, struct writer *writer);
+int clean_body_decode(const void *bytes, size_t size,
 		      struct clean_body *ret_body);
 void clean_body_fini(struct clean_body *body);
 
@@ -279,10 +269,8 @@ struct ack_body {
 	uint64_t sequence; /* of the CONFIRM */
 };
 
-int ack_body_encode(const struct ack_body *body, uint16_t version,
-		    struct writer *writer);
-int ack_body_decode(const void *bytes, size_t size, uint16_t version,
-		    struct ack_body *ret_body);
+int ack_body_encode(const struct ack_body *body, struct writer *writer);
+int ack_body_decode(const void *bytes, size_t size, struct ack_body *ret_body);
 
 struct drain_body {
 	char node[NODE_NAME_MAX + 1];
@@ -290,9 +278,8 @@ struct drain_body {
 	char reason[DRAIN_REASON_MAX + 1];
 };
 
-int drain_body_encode(const struct drain_body *body, uint16_t version,
-		      struct writer *writer);
-int drain_body_decode(const void *bytes, size_t size, uint16_t version,
+int drain_body_encode(const struct drain_body *body, struct writer *writer);
+int drain_body_decode(const void *bytes, size_t size,
 		      struct drain_body *ret_body);
 
 /* The manager is there, and its nodes are up for so long once they answer. */
@@ -301,8 +288,7 @@ struct lease_body {
 	uint32_t lease_s; /* 1..LEASE_S_MAX */
 };
 
-int lease_body_encode(const struct lease_body *body, uint16_t version,
-		      struct writer *writer);
-int lease_body_decode(const void *bytes, size_t size, uint16_t version,
+int lease_body_encode(const struct lease_body *body, struct writer *writer);
+int lease_body_decode(const void *bytes, size_t size,
 		      struct lease_body *ret_body);
 void lease_body_fini(struct lease_body *body);

@@ -76,17 +76,16 @@ int parcel_parts(const struct parcel *parcel, int node_count)
 	return count > PARCEL_PARTS_MAX ? PARCEL_PARTS_MAX : (int)count;
 }
 
-#define NODES_OF(name, body_bytes, body_size)                            \
-	do {                                                             \
-		struct name##_body body;                                 \
-		int result = name##_body_decode(body_bytes, body_size,   \
-						command.version, &body); \
-                                                                         \
-		if (result < 0)                                          \
-			return result == -ENOMEM ? -ENOMEM : -EBADMSG;   \
-		*ret_nodes = strdup(body.nodes);                         \
-		name##_body_fini(&body);                                 \
-		return *ret_nodes == NULL ? -ENOMEM : 0;                 \
+#define NODES_OF(name, body_bytes, body_size)                                  \
+	do {                                                                   \
+		struct name##_body body;                                       \
+		int result = name##_body_decode(body_bytes, body_size, &body); \
+                                                                               \
+		if (result < 0)                                                \
+			return result == -ENOMEM ? -ENOMEM : -EBADMSG;         \
+		*ret_nodes = strdup(body.nodes);                               \
+		name##_body_fini(&body);                                       \
+		return *ret_nodes == NULL ? -ENOMEM : 0;                       \
 	} while (0)
 
 int command_nodes_read(const void *bytes, size_t size, char **ret_nodes)

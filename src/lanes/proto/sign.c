@@ -176,7 +176,7 @@ int command_seal(const struct command_key *key, const struct command *command,
 	size_t start = writer->size;
 	struct signed_part part;
 
-	if (!version_is_spoken(command->version) || op_check(command) < 0)
+	if (command->version != WIRE_VERSION || op_check(command) < 0)
 		return -EINVAL;
 	fields_write(command, key->id, writer);
 	if (writer->result < 0)
@@ -231,7 +231,7 @@ static int header_verify(const uint8_t *header,
 
 	if (command_header_read(header, ret_command) < 0)
 		return -EBADMSG;
-	if (!version_is_readable(ret_command->version))
+	if (ret_command->version != WIRE_VERSION)
 		return -EPROTONOSUPPORT;
 	key = public_find(keys, key_count, ret_command->key_id);
 	if (key == NULL)

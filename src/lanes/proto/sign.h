@@ -27,7 +27,9 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "lanes/proto/version.h"
+
+/* Of the node protocol. */
+#define WIRE_VERSION        1
 
 #define KEY_SIZE            32 /* bytes: seeds, public keys, masters, node keys */
 #define DIGEST_SIZE         32 /* BLAKE2b-256 */
@@ -122,7 +124,7 @@ struct command {
 
 /*
  * Write header and body, signed. key_id and digest are set by this call and
- * need not be filled. -EINVAL: a version that is not spoken, no such op, or
+ * need not be filled. -EINVAL: another version, no such op, or
  * APPLY or REVOKE without a grant id; -EMSGSIZE, -ENOMEM: the writer's.
  */
 int command_seal(const struct command_key *key, const struct command *command,
@@ -134,7 +136,7 @@ int command_seal(const struct command_key *key, const struct command *command,
  * and whether it is itself named in the body.
  *
  * -EBADMSG: not a command, or a body that is not the signed one;
- * -EPROTONOSUPPORT: a version from before WIRE_VERSION_MIN; -ENOKEY: signed
+ * -EPROTONOSUPPORT: another version than WIRE_VERSION; -ENOKEY: signed
  * with a key that is not among `keys`; -EKEYREJECTED: a false signature;
  * -EOPNOTSUPP: signed, but an op of a later version.
  * ret_command->body points into bytes.

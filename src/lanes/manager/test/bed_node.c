@@ -118,9 +118,8 @@ void bed_node_register(struct bed_node *node)
 	bed_commit(node->bed);
 	assert_true(bed_node_command(node, &command, &bytes));
 	assert_int_equal(command.op, COMMAND_HELLO);
-	assert_int_equal(hello_body_decode(command.body, command.body_size,
-					   command.version, &body),
-			 0);
+	assert_int_equal(
+		hello_body_decode(command.body, command.body_size, &body), 0);
 	assert_memory_equal(body.nonce, node->nonce, NONCE_SIZE);
 	assert_memory_equal(body.cluster, node->bed->keys.cluster,
 			    CLUSTER_ID_SIZE);

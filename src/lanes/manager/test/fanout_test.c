@@ -24,9 +24,8 @@ static void a_command_names_nodes_grant_and_epoch(void **state)
 	assert_int_equal(round->group, scene->grant_id);
 	assert_int_equal(command->op, COMMAND_APPLY);
 	assert_int_equal(command->grant_id, scene->grant_id);
-	assert_int_equal(apply_body_decode(command->body, command->body_size,
-					   command->version, &body),
-			 0);
+	assert_int_equal(
+		apply_body_decode(command->body, command->body_size, &body), 0);
 	assert_string_equal(body.key, "slurm/1/0");
 	assert_string_equal(body.driver, "slingshot");
 	assert_string_equal(body.nodes, "n[0-1]");
@@ -238,8 +237,7 @@ static void a_query_gathers_what_each_node_says(void **state)
 	assert_int_equal(round->command.op, COMMAND_QUERY);
 	assert_int_equal(round->group, 0);
 	assert_int_equal(query_body_decode(round->command.body,
-					   round->command.body_size,
-					   round->command.version, &body),
+					   round->command.body_size, &body),
 			 0);
 	assert_int_equal(body.what, QUERY_DEVICES);
 	query_body_fini(&body);
@@ -285,7 +283,6 @@ static void node_clean_never_takes_all(void **state)
 		assert_int_equal(round->command.op, COMMAND_CLEAN);
 		assert_int_equal(clean_body_decode(round->command.body,
 						   round->command.body_size,
-						   round->command.version,
 						   &body),
 				 0);
 		assert_string_equal(body.nodes, "n0");

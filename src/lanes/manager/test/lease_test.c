@@ -290,9 +290,8 @@ static void assert_told(struct bed_node *node, bool is_drained)
 
 	assert_true(bed_node_command(node, &command, &bytes));
 	assert_int_equal(command.op, COMMAND_DRAIN);
-	assert_int_equal(drain_body_decode(command.body, command.body_size,
-					   command.version, &body),
-			 0);
+	assert_int_equal(
+		drain_body_decode(command.body, command.body_size, &body), 0);
 	assert_int_equal(body.is_drained, is_drained);
 	free(bytes);
 }

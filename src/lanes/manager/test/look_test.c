@@ -86,9 +86,8 @@ static bool take_look(struct bed_node *node, struct look *ret_look)
 		return false;
 	command = &ret_look->round->command;
 	assert_int_equal(command->op, COMMAND_QUERY);
-	assert_int_equal(query_body_decode(command->body, command->body_size,
-					   command->version, &body),
-			 0);
+	assert_int_equal(
+		query_body_decode(command->body, command->body_size, &body), 0);
 	assert_int_equal(body.what, QUERY_INVENTORY);
 	assert_true(hostlist_find(body.nodes, node->name) >= 0);
 	query_body_fini(&body);
@@ -426,7 +425,7 @@ static void many_nodes_are_asked_by_one_question(void **state)
 static void an_answer_from_before_a_revoke_is_not_taken(void **state)
 {
 	struct bed *bed = *state;
-	struct confirm own = { .version = WIRE_VERSION_MIN, .sequence = 9 };
+	struct confirm own = { .version = WIRE_VERSION, .sequence = 9 };
 	struct command command;
 	struct bed_node node;
 	struct look look;

@@ -300,20 +300,14 @@ static void challenged(struct agent *agent, const struct frame *frame)
 		.size = agent->options.address_size,
 	};
 	struct challenge challenge;
+	int result = challenge_decode(frame->payload, frame->size, &challenge);
 
-	if (challenge_decode(frame->payload, frame->size, &challenge) < 0) {
-		link_drop(agent, "the manager's challenge cannot be read");
-		return;
-	}
-	if (challenge_choose(&challenge, &request.version) < 0) {
-		char why[128];
-
-		snprintf(why, sizeof(why),
-			 "the manager speaks versions %u to %u and this node "
-			 "%u to %u",
-			 challenge.version_min, challenge.version,
-			 WIRE_VERSION_MIN, WIRE_VERSION);
-		link_drop(agent, why);
+	if (result < 0) {
+		link_drop(agent,
+			  result == -EPROTONOSUPPORT
+				  ? "the manager speaks another version of the "
+				    "node protocol; install the same version"
+				  : "the manager's challenge cannot be read");
 		return;
 	}
 	memcpy(request.nonce, challenge.nonce, NONCE_SIZE);

@@ -12,7 +12,6 @@ static const struct layout_field request_fields[] = {
 	LAYOUT_NUMBER(struct guard_request, number, 0, UINT64_MAX),
 	LAYOUT_NUMBER(struct guard_request, is_dry_run, 0, 1),
 	LAYOUT_NUMBER(struct guard_request, is_last, 0, 1),
-	LAYOUT_NUMBER(struct guard_request, version, 0, UINT16_MAX),
 	LAYOUT_BYTES(struct guard_request, nonce),
 	LAYOUT_PROSE(struct guard_request, object.driver),
 	LAYOUT_PROSE(struct guard_request, object.device),
@@ -81,14 +80,13 @@ static const struct layout reply_layout =
 int guard_request_encode(const struct guard_request *request,
 			 struct writer *writer)
 {
-	return layout_encode(&request_layout, WIRE_VERSION, request, writer);
+	return layout_encode(&request_layout, request, writer);
 }
 
 int guard_request_decode(const void *bytes, size_t size,
 			 struct guard_request *ret_request)
 {
-	return layout_decode(&request_layout, WIRE_VERSION, bytes, size,
-			     ret_request);
+	return layout_decode(&request_layout, bytes, size, ret_request);
 }
 
 void guard_request_fini(struct guard_request *request)
@@ -98,14 +96,13 @@ void guard_request_fini(struct guard_request *request)
 
 int guard_reply_encode(const struct guard_reply *reply, struct writer *writer)
 {
-	return layout_encode(&reply_layout, WIRE_VERSION, reply, writer);
+	return layout_encode(&reply_layout, reply, writer);
 }
 
 int guard_reply_decode(const void *bytes, size_t size,
 		       struct guard_reply *ret_reply)
 {
-	return layout_decode(&reply_layout, WIRE_VERSION, bytes, size,
-			     ret_reply);
+	return layout_decode(&reply_layout, bytes, size, ret_reply);
 }
 
 void guard_reply_fini(struct guard_reply *reply)

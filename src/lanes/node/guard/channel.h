@@ -29,7 +29,7 @@ enum guard_type {
 	/* bytes: a COMMAND of the manager. The reply says what it was. */
 	GUARD_COMMAND = 1,
 	/*
-	 * version, nonce of the CHALLENGE; bytes: the address for collectives,
+	 * nonce: of the CHALLENGE; bytes: the address for collectives,
 	 * or none. Reply: bytes, a REGISTER.
 	 */
 	GUARD_REGISTER,
@@ -70,7 +70,6 @@ struct guard_request {
 	uint64_t number;
 	bool is_dry_run;
 	bool is_last; /* GUARD_REVOKE: if busy, the manager is to drain us */
-	uint16_t version;
 	uint8_t nonce[NONCE_SIZE];
 	struct registration_object object;
 	int result;

@@ -176,8 +176,8 @@ static int obey_apply(struct guard *guard, const struct command *command,
 {
 	struct grant wanted = { .state = GRANT_APPLYING };
 	struct apply_body body;
-	int result = apply_body_decode(command->body, command->body_size,
-				       command->version, &body);
+	int result =
+		apply_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");
@@ -192,8 +192,8 @@ static int obey_revoke(struct guard *guard, const struct command *command,
 		       struct reply *reply)
 {
 	struct revoke_body body;
-	int result = revoke_body_decode(command->body, command->body_size,
-					command->version, &body);
+	int result =
+		revoke_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");
@@ -210,8 +210,8 @@ static int obey_query(struct guard *guard, const struct command *command,
 		      struct reply *reply)
 {
 	struct query_body body;
-	int result = query_body_decode(command->body, command->body_size,
-				       command->version, &body);
+	int result =
+		query_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");
@@ -227,8 +227,8 @@ static int obey_clean(struct guard *guard, const struct command *command,
 		      struct reply *reply)
 {
 	struct clean_body body;
-	int result = clean_body_decode(command->body, command->body_size,
-				       command->version, &body);
+	int result =
+		clean_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");
@@ -245,8 +245,8 @@ static int obey_hello(struct guard *guard, const struct command *command,
 		      struct reply *reply)
 {
 	struct hello_body body;
-	int result = hello_body_decode(command->body, command->body_size,
-				       command->version, &body);
+	int result =
+		hello_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");
@@ -270,8 +270,7 @@ static int obey_ack(struct guard *guard, const struct command *command,
 	const struct owed *owed = guard->ledger.owed;
 	struct writer batch;
 	struct ack_body body;
-	int result = ack_body_decode(command->body, command->body_size,
-				     command->version, &body);
+	int result = ack_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");
@@ -290,8 +289,8 @@ static int obey_drain(struct guard *guard, const struct command *command,
 		      struct reply *reply)
 {
 	struct drain_body body;
-	int result = drain_body_decode(command->body, command->body_size,
-				       command->version, &body);
+	int result =
+		drain_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");
@@ -310,8 +309,8 @@ static int obey_lease(struct guard *guard, const struct command *command,
 		      struct reply *reply)
 {
 	struct lease_body body;
-	int result = lease_body_decode(command->body, command->body_size,
-				       command->version, &body);
+	int result =
+		lease_body_decode(command->body, command->body_size, &body);
 
 	if (result < 0)
 		return refuse(reply, result, "the body cannot be read");

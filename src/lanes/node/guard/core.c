@@ -214,7 +214,6 @@ int guard_create(const struct guard_config *config, struct guard **ret_guard,
 	if (!guard)
 		return error_set(ret_error, -ENOMEM, "memory is out");
 	guard->config = *config;
-	guard->version = WIRE_VERSION_MIN;
 	result = keys_load(guard, ret_error);
 	if (result < 0)
 		return result;
@@ -303,7 +302,7 @@ static int show_owed(struct guard *guard, const struct guard_request *request,
 		     struct reply *reply)
 {
 	const struct owed *owed = guard->ledger.owed;
-	struct confirm confirm = { .version = guard->version };
+	struct confirm confirm = { .version = WIRE_VERSION };
 
 	while (owed && owed->sequence <= request->number)
 		owed = owed->next;

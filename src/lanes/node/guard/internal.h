@@ -30,9 +30,8 @@ struct guard {
 	struct node_keys keys;
 	struct ledger ledger;
 	struct journal journal;
-	uint64_t floor;   /* highest seen; in the ledger with the next record */
-	uint16_t version; /* spoken with the manager */
-	bool has_nonce;   /* a REGISTER waits for its HELLO */
+	uint64_t floor; /* highest seen; in the ledger with the next record */
+	bool has_nonce; /* a REGISTER waits for its HELLO */
 	uint8_t nonce[NONCE_SIZE]; /* of our start and the last REGISTER */
 	bool has_hello;            /* the last REGISTER has its HELLO */
 	uint64_t hello_life, hello_sequence;

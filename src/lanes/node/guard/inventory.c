@@ -232,15 +232,12 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 
 	if (!inventory)
 		return -ENOMEM;
-	if (!version_is_spoken(request->version))
-		return -EPROTONOSUPPORT;
 	rng_fill(&guard->config.rng, guard->nonce + NONCE_START_SIZE,
 		 NONCE_SIZE - NONCE_START_SIZE);
 	guard->has_nonce = true;
 	guard->has_hello = false;
-	guard->version = request->version;
 	registration = &inventory->registration;
-	registration->version = request->version;
+	registration->version = WIRE_VERSION;
 	strcpy(registration->node, guard->config.name);
 	memcpy(registration->incarnation, guard->config.incarnation,
 	       INCARNATION_SIZE);

@@ -271,7 +271,7 @@ static void open_endpoint(struct bench *bench)
 static void on_node_opened(void *ctx, uint64_t peer,
 			   const struct net_peer_info *info)
 {
-	struct challenge challenge = { .version = 1, .version_min = 1 };
+	struct challenge challenge = { .version = WIRE_VERSION };
 	struct writer payload = { 0 };
 	struct bench *bench = ctx;
 
@@ -299,7 +299,7 @@ static void greet(struct bench *bench, const struct frame *frame)
 	seam.ops->address(seam.ctx, nid_of_node(NODE), registration.address,
 			  registration.address_size);
 	registration_fini(&registration);
-	assert_int_equal(hello_body_encode(&hello, 1, &body), 0);
+	assert_int_equal(hello_body_encode(&hello, &body), 0);
 	seal_command(bench, COMMAND_HELLO, 0, &body, &bytes);
 	send_frame(bench, FRAME_COMMAND, &bytes);
 	writer_fini(&bytes);
@@ -352,7 +352,7 @@ static void apply(struct bench *bench, uint64_t grant_id)
 
 	snprintf(apply.key, sizeof(apply.key), "s/j%u/0",
 		 (unsigned int)grant_id);
-	assert_int_equal(apply_body_encode(&apply, 1, &body), 0);
+	assert_int_equal(apply_body_encode(&apply, &body), 0);
 	bench->has_confirm = false;
 	seal_command(bench, COMMAND_APPLY, grant_id, &body, &bytes);
 	request.id = bench->sequence;

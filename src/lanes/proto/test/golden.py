@@ -173,17 +173,12 @@ def ids(*numbers):
     return u8(len(numbers)) + b"".join(u32(n) for n in numbers)
 
 
-def later(version):
-    """What version 2 has behind the fields of version 1"""
-    return blob("one version apart") if version >= 2 else b""
-
-
 def tagged(domain, message):
     message += u32(KEY_ID)
     return message + blake(domain + message, NODE_KEY)
 
 
-def register(version, is_empty):
+def register(is_empty):
     grants, objects, drivers, proof, address = [], [], [], b"", b""
     if not is_empty:
         address = bytes(range(0x80, 0x90))
@@ -194,23 +189,23 @@ def register(version, is_empty):
                    u32(1 | 8) + u32(-1) + ids(2000, 2001, 2002, 2003)]
         drivers = [blob("none") + u8(1) + blob("") + blob(b"\n\0\0\3"),
                    blob("slingshot") + u8(0) + blob("no library") + blob("")]
-    message = u16(version) + blob(NODE) + bytes(range(0x40, 0x50))
+    message = u16(1) + blob(NODE) + bytes(range(0x40, 0x50))
     message += COUNTING + bytes(range(0x60, 0x80)) + blob("0.1.0")
     message += blob(address) + blob(proof)
     for part in grants, objects, drivers:
         message += u32(len(part)) + b"".join(part)
-    return tagged(b"fairlead register", message + later(version))
+    return tagged(b"fairlead register", message)
 
 
-def confirm(version, is_own):
-    message = u16(version) + blob(NODE) + bytes(range(0x40, 0x50))
+def confirm(is_own):
+    message = u16(1) + blob(NODE) + bytes(range(0x40, 0x50))
     if is_own:
         message += u8(0) + u64(42) + u64(77) + u64(0) + u64(0)
         message += u32(-16) + blob("service 5 on cxi0 is busy") + blob("")
     else:
         message += u8(4) + u64(0) + u64(9) + u64(3) + u64(0x1122334455667788)
         message += u32(0) + blob("") + blob('[{"grant_id":42}]')
-    return tagged(b"fairlead confirm", message + later(version))
+    return tagged(b"fairlead confirm", message)
 
 
 OWNER = u32(1000) + u32(100)
@@ -230,9 +225,9 @@ BODIES = {
 }
 
 
-def command(op, version, body):
+def command(op, body):
     grant_id = 42 if op in (2, 3) else 0
-    header = b"FRLC" + u16(version) + u8(op) + u8(0) + u32(KEY_ID)
+    header = b"FRLC" + u16(1) + u8(op) + u8(0) + u32(KEY_ID)
     header += u64(3) + u64(0x1122334455667788) + u64(9) + u64(grant_id)
     header += u64(40) + blake(body)
     return header + sign(COMMAND_SEED, b"fairlead command" + header)[1] + body
@@ -258,15 +253,15 @@ def hop_seal(sender, receiver, message):
     return u32(KEY_ID) + blake(head + message, HOP_KEY)
 
 
-def samples(version):
-    yield "challenge", u16(1) + u16(1) + COUNTING
+def samples():
+    yield "challenge", u16(1) + COUNTING
     yield "refuse", blob("node 'n3' is not one of ours")
-    yield "register", register(version, False)
-    yield "register_empty", register(version, True)
-    yield "confirm", confirm(version, False)
-    yield "confirm_own", confirm(version, True)
+    yield "register", register(False)
+    yield "register_empty", register(True)
+    yield "confirm", confirm(False)
+    yield "confirm_own", confirm(True)
     for name, body in BODIES.items():
-        yield name, body + later(version)
+        yield name, body
 
 
 def literal(data):
@@ -277,18 +272,16 @@ def literal(data):
 
 def header():
     yield "/* SPDX-License-Identifier: BSD-3-Clause */"
-    yield "/* Made by golden.py: the samples' bytes by version, in hex. */"
+    yield "/* Made by golden.py: the samples' bytes in hex. */"
     yield "#pragma once\n\n/* clang-format off */"
-    for version in 1, 2:
-        yield f"\nstatic const char *const golden_v{version}[] = {{"
-        for name, data in samples(version):
-            yield f"\t/* {name} */\n{literal(data)},"
-        yield "};"
-        yield f"\nstatic const char *const golden_commands_v{version}[] = {{"
-        for op, name in enumerate(BODIES, 1):
-            body = BODIES[name] + later(version)
-            yield f"\t/* {name} */\n{literal(command(op, version, body))},"
-        yield "};"
+    yield "\nstatic const char *const golden_messages[] = {"
+    for name, data in samples():
+        yield f"\t/* {name} */\n{literal(data)},"
+    yield "};"
+    yield "\nstatic const char *const golden_commands[] = {"
+    for op, name in enumerate(BODIES, 1):
+        yield f"\t/* {name} */\n{literal(command(op, BODIES[name]))},"
+    yield "};"
     public = sign(COMMAND_SEED, b"")[0]
     sealed = seal(b"capability", [NODE, b"n4"])
     for name, data in (("public", public), ("node_key", NODE_KEY),

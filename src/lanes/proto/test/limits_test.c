@@ -16,8 +16,6 @@
 #include "lanes/proto/test/samples.h"
 #include "sim/heap.h"
 
-#define VERSION 1
-
 static void registration_needs_a_whole_epoch_proof(void **state)
 {
 	static const uint8_t proof[COMMAND_HEADER_SIZE];
@@ -26,7 +24,7 @@ static void registration_needs_a_whole_epoch_proof(void **state)
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
-	sample_registration_empty(VERSION, &sent);
+	sample_registration_empty(&sent);
 	sent.proof = proof;
 	sent.proof_size = COMMAND_HEADER_SIZE - 1;
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer),
@@ -52,7 +50,7 @@ static void largest_registration_fits_a_frame(void **state)
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
-	sample_registration_empty(VERSION, &sent);
+	sample_registration_empty(&sent);
 	memset(sent.node, 'n', NODE_NAME_MAX);
 	memset(sent.software, 's', SOFTWARE_MAX);
 	for (size_t i = 0; i < REGISTRATION_GRANTS_MAX + 1; i++) {
@@ -152,17 +150,17 @@ static void largest_apply_fits_a_frame(void **state)
 	body.members_size = FAIRLEAD_MEMBERS_MAX;
 	memset(body.options, 'o', FAIRLEAD_OPTIONS_MAX);
 	body.id_count = FAIRLEAD_LANE_IDS_MAX;
-	assert_int_equal(apply_body_encode(&body, VERSION, &part), 0);
-	sample_command(COMMAND_APPLY, VERSION, &command);
+	assert_int_equal(apply_body_encode(&body, &part), 0);
+	sample_command(COMMAND_APPLY, &command);
 	command.body = part.data;
 	command.body_size = part.size;
 	frame_begin(&whole, FRAME_COMMAND);
 	assert_int_equal(command_seal(&keys.command, &command, &whole), 0);
 	body.sealed_size++;
-	assert_int_equal(apply_body_encode(&body, VERSION, &part), -EMSGSIZE);
+	assert_int_equal(apply_body_encode(&body, &part), -EMSGSIZE);
 	body.sealed_size--;
 	body.members_size++;
-	assert_int_equal(apply_body_encode(&body, VERSION, &part), -EMSGSIZE);
+	assert_int_equal(apply_body_encode(&body, &part), -EMSGSIZE);
 	writer_fini(&part);
 	writer_fini(&whole);
 }
@@ -175,7 +173,7 @@ static void largest_confirm_fits_a_frame(void **state)
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
-	sample_confirm(VERSION, &sent);
+	sample_confirm(&sent);
 	memset(sent.reason, 'r', CONFIRM_REASON_MAX);
 	sent.answer = (const uint8_t *)answer;
 	sent.answer_size = CONFIRM_ANSWER_MAX;
@@ -199,7 +197,7 @@ static void frame_limit_holds_for_encoders(void **state)
 	struct confirm confirm;
 
 	sample_keys_init(&keys);
-	sample_confirm(VERSION, &confirm);
+	sample_confirm(&confirm);
 	write_u32(&writer, 1);
 	assert_int_equal(confirm_encode(&confirm, &keys.node, &writer),
 			 -EMSGSIZE);
@@ -221,7 +219,7 @@ static void confirm_result_is_never_positive(void **state)
 		      { -4096, -EINVAL } };
 
 	sample_keys_init(&keys);
-	sample_confirm(VERSION, &confirm);
+	sample_confirm(&confirm);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct confirm got;
 
@@ -246,17 +244,16 @@ static void numbers_out_of_range_are_refused(void **state)
 	struct clean_body clean;
 	struct writer writer = { 0 };
 
-	assert_int_equal(query_body_encode(&query, VERSION, &writer), -EINVAL);
+	assert_int_equal(query_body_encode(&query, &writer), -EINVAL);
 	query.what = 0;
-	assert_int_equal(query_body_encode(&query, VERSION, &writer), -EINVAL);
+	assert_int_equal(query_body_encode(&query, &writer), -EINVAL);
 	write_text(&writer, "n1");
 	write_u8(&writer, 0);
 	write_u8(&writer, 4);
 	assert_int_equal(query_body_decode(writer.data, writer.size - 1,
-					   VERSION, &query),
+					   &query),
 			 -EBADMSG);
-	assert_int_equal(clean_body_decode(writer.data, writer.size, VERSION,
-					   &clean),
+	assert_int_equal(clean_body_decode(writer.data, writer.size, &clean),
 			 -EBADMSG);
 	writer_fini(&writer);
 }
@@ -282,7 +279,7 @@ static void registration_write(const struct writer *rest, struct writer *writer)
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
-	sample_registration_empty(VERSION, &registration);
+	sample_registration_empty(&registration);
 	assert_int_equal(registration_encode(&registration, &keys.node, writer),
 			 0);
 	/* empty proof, three empty lists, key id, tag */
@@ -295,8 +292,7 @@ static int open_register(void *ctx)
 {
 	const struct writer *writer = ctx;
 
-	return sample_open(SAMPLE_REGISTER, VERSION, writer->data,
-			   writer->size);
+	return sample_open(SAMPLE_REGISTER, writer->data, writer->size);
 }
 
 static void epoch_proof_of_another_size_is_refused(void **state)
@@ -417,15 +413,14 @@ static void result_out_of_range_is_refused(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct writer writer = { 0 };
 
-		assert_int_equal(
-			sample_encode(SAMPLE_CONFIRM_OWN, VERSION, &writer), 0);
+		assert_int_equal(sample_encode(SAMPLE_CONFIRM_OWN, &writer), 0);
 		writer.size -= 4 + MAC_SIZE;
 		for (size_t byte = 0; byte < 4; byte++)
 			writer.data[offset + byte] =
 				(uint8_t)(cases[i].word >> (8 * byte));
 		tag_write(&writer, MAC_DOMAIN_CONFIRM);
-		assert_int_equal(sample_open(SAMPLE_CONFIRM_OWN, VERSION,
-					     writer.data, writer.size),
+		assert_int_equal(sample_open(SAMPLE_CONFIRM_OWN, writer.data,
+					     writer.size),
 				 cases[i].result);
 		writer_fini(&writer);
 	}
@@ -444,8 +439,8 @@ static void too_many_ids_are_refused(void **state)
 		write_u8(&writer, count);
 		for (uint8_t i = 0; i < count; i++)
 			write_u32(&writer, i);
-		assert_int_equal(sample_open(SAMPLE_REVOKE, VERSION,
-					     writer.data, writer.size),
+		assert_int_equal(sample_open(SAMPLE_REVOKE, writer.data,
+					     writer.size),
 				 count == FAIRLEAD_LANE_IDS_MAX ? 0 : -EBADMSG);
 		writer_fini(&writer);
 	}
@@ -457,8 +452,7 @@ static void text_with_a_zero_inside_is_refused(void **state)
 
 	write_blob(&writer, "n1\0n2", 5);
 	write_u8(&writer, QUERY_GRANTS);
-	assert_int_equal(sample_open(SAMPLE_QUERY, VERSION, writer.data,
-				     writer.size),
+	assert_int_equal(sample_open(SAMPLE_QUERY, writer.data, writer.size),
 			 -EBADMSG);
 	writer_fini(&writer);
 }

@@ -14,13 +14,11 @@
 
 #include "lanes/proto/test/samples.h"
 
-#define VERSION 1
-
 static void sample_tagged(bool is_confirm, struct writer *writer)
 {
 	assert_int_equal(sample_encode(is_confirm ? SAMPLE_CONFIRM
 						  : SAMPLE_REGISTER,
-				       VERSION, writer),
+				       writer),
 			 0);
 }
 
@@ -60,8 +58,7 @@ static void every_bit_flip_of_a_registration_is_refused(void **state)
 	sample_tagged(false, &writer);
 	for (size_t bit = 0; bit < 8 * writer.size; bit++) {
 		writer.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		if (sample_open(SAMPLE_REGISTER, VERSION, writer.data,
-				writer.size) >= 0)
+		if (sample_open(SAMPLE_REGISTER, writer.data, writer.size) >= 0)
 			fail_msg("a flip of bit %zu was taken", bit);
 		writer.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
@@ -112,7 +109,7 @@ static void node_cannot_answer_for_another_one(void **state)
 	struct confirm confirm;
 
 	sample_keys_init(&keys);
-	sample_confirm(VERSION, &confirm);
+	sample_confirm(&confirm);
 	strcpy(confirm.node, "n4");
 	assert_int_equal(confirm_encode(&confirm, &keys.node, &writer), 0);
 	assert_int_equal(open_confirm(&keys.master, writer.data, writer.size),
@@ -149,8 +146,7 @@ static void registration_is_no_confirm(void **state)
 			 -EKEYREJECTED);
 	writer.size = 0;
 	sample_tagged(true, &writer);
-	assert_int_equal(sample_open(SAMPLE_REGISTER, VERSION, writer.data,
-				     writer.size),
+	assert_int_equal(sample_open(SAMPLE_REGISTER, writer.data, writer.size),
 			 -EKEYREJECTED);
 	writer_fini(&writer);
 }

@@ -17,17 +17,14 @@
 #include "lanes/proto/test/samples.h"
 #include "sim/heap.h"
 
-#define VERSION 1
-
 /* An exact-size copy, so that a read past the end is caught. */
-static int open_copy(enum sample sample, uint16_t version, const uint8_t *bytes,
-		     size_t size)
+static int open_copy(enum sample sample, const uint8_t *bytes, size_t size)
 {
 	_auto_(freep) uint8_t *copy = malloc(size > 0 ? size : 1);
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, size);
-	return sample_open(sample, version, size > 0 ? copy : NULL, size);
+	return sample_open(sample, size > 0 ? copy : NULL, size);
 }
 
 static void encoders_write_the_golden_bytes(void **state)
@@ -37,8 +34,8 @@ static void encoders_write_the_golden_bytes(void **state)
 		_auto_(freep) uint8_t *golden = NULL;
 		size_t size;
 
-		golden = sample_unhex(golden_v1[sample], &size);
-		assert_int_equal(sample_encode(sample, VERSION, &writer), 0);
+		golden = sample_unhex(golden_messages[sample], &size);
+		assert_int_equal(sample_encode(sample, &writer), 0);
 		if (writer.size != size ||
 		    memcmp(writer.data, golden, size) != 0)
 			fail_msg("%s differs", sample_names[sample]);
@@ -52,8 +49,8 @@ static void decoders_take_the_golden_bytes(void **state)
 		_auto_(freep) uint8_t *golden = NULL;
 		size_t size;
 
-		golden = sample_unhex(golden_v1[sample], &size);
-		assert_int_equal(open_copy(sample, VERSION, golden, size), 0);
+		golden = sample_unhex(golden_messages[sample], &size);
+		assert_int_equal(open_copy(sample, golden, size), 0);
 	}
 }
 
@@ -63,9 +60,9 @@ static void decoders_refuse_every_truncation(void **state)
 		_auto_(freep) uint8_t *golden = NULL;
 		size_t size;
 
-		golden = sample_unhex(golden_v1[sample], &size);
+		golden = sample_unhex(golden_messages[sample], &size);
 		for (size_t left = 0; left < size; left++)
-			if (open_copy(sample, VERSION, golden, left) >= 0)
+			if (open_copy(sample, golden, left) >= 0)
 				fail_msg("%s of %zu bytes was taken",
 					 sample_names[sample], left);
 	}
@@ -76,9 +73,9 @@ static void decoders_refuse_bytes_behind_the_last_field(void **state)
 	for (enum sample sample = 0; sample < SAMPLE_COUNT; sample++) {
 		struct writer writer = { 0 };
 
-		assert_int_equal(sample_encode(sample, VERSION, &writer), 0);
+		assert_int_equal(sample_encode(sample, &writer), 0);
 		write_u8(&writer, 0);
-		if (open_copy(sample, VERSION, writer.data, writer.size) >= 0)
+		if (open_copy(sample, writer.data, writer.size) >= 0)
 			fail_msg("a longer %s was taken", sample_names[sample]);
 		writer_fini(&writer);
 	}
@@ -95,7 +92,7 @@ static int open_case(void *ctx)
 {
 	const struct heap_case *heap_case = ctx;
 
-	return sample_open(heap_case->sample, VERSION, heap_case->bytes,
+	return sample_open(heap_case->sample, heap_case->bytes,
 			   heap_case->size);
 }
 
@@ -107,7 +104,7 @@ static void decoders_say_when_memory_is_out(void **state)
 		unsigned int n = 1;
 		int result;
 
-		golden = sample_unhex(golden_v1[sample], &heap_case.size);
+		golden = sample_unhex(golden_messages[sample], &heap_case.size);
 		heap_case.bytes = golden;
 		while (sim_heap_fails(n++, &result, open_case, &heap_case))
 			assert_int_equal(result, -ENOMEM);
@@ -123,12 +120,12 @@ static void registration_comes_back_as_it_was(void **state)
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
-	sample_registration(VERSION, &sent);
+	sample_registration(&sent);
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer), 0);
 	assert_int_equal(registration_open(&keys.master, 1, sent.manager_nonce,
 					   writer.data, writer.size, &got),
 			 0);
-	assert_int_equal(got.version, VERSION);
+	assert_int_equal(got.version, WIRE_VERSION);
 	assert_string_equal(got.node, sent.node);
 	assert_memory_equal(got.incarnation, sent.incarnation,
 			    INCARNATION_SIZE);
@@ -160,7 +157,7 @@ static void registration_answers_one_challenge_only(void **state)
 	uint8_t fresh[NONCE_SIZE];
 
 	sample_keys_init(&keys);
-	sample_registration(VERSION, &sent);
+	sample_registration(&sent);
 	assert_int_equal(registration_encode(&sent, &keys.node, &writer), 0);
 	memcpy(fresh, sent.manager_nonce, sizeof(fresh));
 	fresh[NONCE_SIZE - 1] ^= 1;
@@ -177,7 +174,7 @@ static void confirm_answers_its_command(void **state)
 	struct confirm confirm;
 
 	sample_fill(incarnation, sizeof(incarnation), 1);
-	sample_command(COMMAND_REVOKE, UINT16_MAX, &command);
+	sample_command(COMMAND_REVOKE, &command);
 	confirm_answer(&command, "n1", incarnation, -EBUSY, &confirm);
 	assert_int_equal(confirm.version, WIRE_VERSION);
 	assert_string_equal(confirm.node, "n1");
@@ -200,7 +197,7 @@ static void texts_for_people_are_clean_once_decoded(void **state)
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
-	sample_confirm(VERSION, &sent);
+	sample_confirm(&sent);
 	strcpy(sent.reason, "held by '\033[2J\xff'\nand by 'ü'");
 	assert_int_equal(confirm_encode(&sent, &keys.node, &writer), 0);
 	assert_int_equal(confirm_open(&keys.master, 1, writer.data, writer.size,
@@ -216,9 +213,8 @@ static void apply_comes_back_as_it_was(void **state)
 	struct writer writer = { 0 };
 	struct apply_body got;
 
-	assert_int_equal(apply_body_encode(&sample_apply, VERSION, &writer), 0);
-	assert_int_equal(
-		apply_body_decode(writer.data, writer.size, VERSION, &got), 0);
+	assert_int_equal(apply_body_encode(&sample_apply, &writer), 0);
+	assert_int_equal(apply_body_decode(writer.data, writer.size, &got), 0);
 	assert_string_equal(got.key, sample_apply.key);
 	assert_string_equal(got.driver, sample_apply.driver);
 	assert_int_equal(got.uid, sample_apply.uid);
@@ -259,8 +255,7 @@ static void apply_refuses_names_that_are_no_names(void **state)
 		strcpy(body.key, cases[i].key);
 		strcpy(body.driver, cases[i].driver);
 		strcpy(body.options, cases[i].options);
-		assert_int_equal(apply_body_encode(&body, VERSION, &writer),
-				 -EINVAL);
+		assert_int_equal(apply_body_encode(&body, &writer), -EINVAL);
 		assert_int_equal(writer.size, 0);
 		write_text(&writer, cases[i].key);
 		write_text(&writer, cases[i].driver);
@@ -272,7 +267,7 @@ static void apply_refuses_names_that_are_no_names(void **state)
 		write_blob(&writer, NULL, 0);
 		write_blob(&writer, NULL, 0);
 		assert_int_equal(apply_body_decode(writer.data, writer.size,
-						   VERSION, &got),
+						   &got),
 				 -EBADMSG);
 		writer.size = 0;
 	}
@@ -284,10 +279,8 @@ static void revoke_comes_back_as_it_was(void **state)
 	struct writer writer = { 0 };
 	struct revoke_body got;
 
-	assert_int_equal(revoke_body_encode(&sample_revoke, VERSION, &writer),
-			 0);
-	assert_int_equal(
-		revoke_body_decode(writer.data, writer.size, VERSION, &got), 0);
+	assert_int_equal(revoke_body_encode(&sample_revoke, &writer), 0);
+	assert_int_equal(revoke_body_decode(writer.data, writer.size, &got), 0);
 	assert_string_equal(got.nodes, sample_revoke.nodes);
 	assert_string_equal(got.key, sample_revoke.key);
 	assert_string_equal(got.driver, sample_revoke.driver);
@@ -305,13 +298,12 @@ static void revoke_may_have_no_key(void **state)
 	struct writer writer = { 0 };
 
 	strcpy(body.key, "");
-	assert_int_equal(revoke_body_encode(&body, VERSION, &writer), 0);
-	assert_int_equal(
-		revoke_body_decode(writer.data, writer.size, VERSION, &got), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
+	assert_int_equal(revoke_body_decode(writer.data, writer.size, &got), 0);
 	assert_string_equal(got.key, "");
 	revoke_body_fini(&got);
 	strcpy(body.key, "slurm/1");
-	assert_int_equal(revoke_body_encode(&body, VERSION, &writer), -EINVAL);
+	assert_int_equal(revoke_body_encode(&body, &writer), -EINVAL);
 	writer_fini(&writer);
 }
 
@@ -325,49 +317,43 @@ static void small_bodies_come_back_as_they_were(void **state)
 	struct lease_body lease;
 	struct ack_body ack;
 
-	assert_int_equal(hello_body_encode(&sample_hello, VERSION, &writer), 0);
-	assert_int_equal(hello_body_decode(writer.data, writer.size, VERSION,
-					   &hello),
+	assert_int_equal(hello_body_encode(&sample_hello, &writer), 0);
+	assert_int_equal(hello_body_decode(writer.data, writer.size, &hello),
 			 0);
 	assert_memory_equal(hello.nonce, sample_hello.nonce, NONCE_SIZE);
 	assert_string_equal(hello.node, sample_hello.node);
 	assert_memory_equal(hello.cluster, sample_hello.cluster,
 			    CLUSTER_ID_SIZE);
 	writer.size = 0;
-	assert_int_equal(query_body_encode(&sample_query, VERSION, &writer), 0);
-	assert_int_equal(query_body_decode(writer.data, writer.size, VERSION,
-					   &query),
+	assert_int_equal(query_body_encode(&sample_query, &writer), 0);
+	assert_int_equal(query_body_decode(writer.data, writer.size, &query),
 			 0);
 	assert_string_equal(query.nodes, sample_query.nodes);
 	assert_int_equal(query.what, QUERY_OBJECTS);
 	query_body_fini(&query);
 	writer.size = 0;
-	assert_int_equal(clean_body_encode(&sample_clean, VERSION, &writer), 0);
-	assert_int_equal(clean_body_decode(writer.data, writer.size, VERSION,
-					   &clean),
+	assert_int_equal(clean_body_encode(&sample_clean, &writer), 0);
+	assert_int_equal(clean_body_decode(writer.data, writer.size, &clean),
 			 0);
 	assert_string_equal(clean.nodes, sample_clean.nodes);
 	assert_true(clean.is_all);
 	assert_false(clean.is_dry_run);
 	clean_body_fini(&clean);
 	writer.size = 0;
-	assert_int_equal(ack_body_encode(&sample_ack, VERSION, &writer), 0);
-	assert_int_equal(
-		ack_body_decode(writer.data, writer.size, VERSION, &ack), 0);
+	assert_int_equal(ack_body_encode(&sample_ack, &writer), 0);
+	assert_int_equal(ack_body_decode(writer.data, writer.size, &ack), 0);
 	assert_string_equal(ack.node, sample_ack.node);
 	assert_int_equal(ack.sequence, sample_ack.sequence);
 	writer.size = 0;
-	assert_int_equal(drain_body_encode(&sample_drain, VERSION, &writer), 0);
-	assert_int_equal(drain_body_decode(writer.data, writer.size, VERSION,
-					   &drain),
+	assert_int_equal(drain_body_encode(&sample_drain, &writer), 0);
+	assert_int_equal(drain_body_decode(writer.data, writer.size, &drain),
 			 0);
 	assert_string_equal(drain.node, sample_drain.node);
 	assert_true(drain.is_drained);
 	assert_string_equal(drain.reason, sample_drain.reason);
 	writer.size = 0;
-	assert_int_equal(lease_body_encode(&sample_lease, VERSION, &writer), 0);
-	assert_int_equal(lease_body_decode(writer.data, writer.size, VERSION,
-					   &lease),
+	assert_int_equal(lease_body_encode(&sample_lease, &writer), 0);
+	assert_int_equal(lease_body_decode(writer.data, writer.size, &lease),
 			 0);
 	assert_string_equal(lease.nodes, sample_lease.nodes);
 	assert_int_equal(lease.lease_s, sample_lease.lease_s);

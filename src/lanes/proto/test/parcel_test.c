@@ -121,8 +121,8 @@ static struct writer command_make(enum command_op op, enum sample sample)
 	struct command command;
 
 	sample_keys_init(&keys);
-	assert_int_equal(sample_encode(sample, 1, &body), 0);
-	sample_command(op, 1, &command);
+	assert_int_equal(sample_encode(sample, &body), 0);
+	sample_command(op, &command);
 	command.body = body.data;
 	command.body_size = body.size;
 	assert_int_equal(command_seal(&keys.command, &command, &bytes), 0);

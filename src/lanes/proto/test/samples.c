@@ -21,8 +21,7 @@ const char *const sample_names[SAMPLE_COUNT] = {
 static const uint8_t nonce[NONCE_SIZE] = { COUNTING };
 
 const struct challenge sample_challenge = {
-	.version = 1,
-	.version_min = 1,
+	.version = WIRE_VERSION,
 	.nonce = { COUNTING },
 };
 
@@ -105,10 +104,10 @@ void sample_keys_init(struct sample_keys *keys)
 	node_key_derive(&keys->master, SAMPLE_NODE, &keys->node);
 }
 
-void sample_registration_empty(uint16_t version, struct registration *ret)
+void sample_registration_empty(struct registration *ret)
 {
 	*ret = (struct registration){
-		.version = version,
+		.version = WIRE_VERSION,
 		.node = SAMPLE_NODE,
 		.software = "0.1.0",
 	};
@@ -117,7 +116,7 @@ void sample_registration_empty(uint16_t version, struct registration *ret)
 	sample_fill(ret->node_nonce, sizeof(ret->node_nonce), 0x60);
 }
 
-void sample_registration(uint16_t version, struct registration *ret)
+void sample_registration(struct registration *ret)
 {
 	static const struct registration_grant grants[] = {
 		{ .grant_id = 42,
@@ -148,7 +147,7 @@ void sample_registration(uint16_t version, struct registration *ret)
 	};
 	static const uint8_t proof[COMMAND_HEADER_SIZE] = { COUNTING };
 
-	sample_registration_empty(version, ret);
+	sample_registration_empty(ret);
 	ret->address = address;
 	ret->address_size = sizeof(address);
 	ret->proof = proof;
@@ -161,12 +160,12 @@ void sample_registration(uint16_t version, struct registration *ret)
 	ret->driver_count = 2;
 }
 
-void sample_command(enum command_op op, uint16_t version, struct command *ret)
+void sample_command(enum command_op op, struct command *ret)
 {
 	bool has_grant = op == COMMAND_APPLY || op == COMMAND_REVOKE;
 
 	*ret = (struct command){
-		.version = version,
+		.version = WIRE_VERSION,
 		.op = (uint8_t)op,
 		.epoch = 3,
 		.life = 0x1122334455667788,
@@ -176,24 +175,24 @@ void sample_command(enum command_op op, uint16_t version, struct command *ret)
 	};
 }
 
-void sample_confirm(uint16_t version, struct confirm *ret)
+void sample_confirm(struct confirm *ret)
 {
 	static const char answer[] = "[{\"grant_id\":42}]";
 	uint8_t incarnation[INCARNATION_SIZE];
 	struct command command;
 
 	sample_fill(incarnation, sizeof(incarnation), 0x40);
-	sample_command(COMMAND_QUERY, version, &command);
+	sample_command(COMMAND_QUERY, &command);
 	confirm_answer(&command, SAMPLE_NODE, incarnation, 0, ret);
-	ret->version = version;
+	ret->version = WIRE_VERSION;
 	ret->answer = (const uint8_t *)answer;
 	ret->answer_size = sizeof(answer) - 1;
 }
 
-void sample_confirm_own(uint16_t version, struct confirm *ret)
+void sample_confirm_own(struct confirm *ret)
 {
 	*ret = (struct confirm){
-		.version = version,
+		.version = WIRE_VERSION,
 		.node = SAMPLE_NODE,
 		.grant_id = 42,
 		.sequence = 77,
@@ -203,35 +202,33 @@ void sample_confirm_own(uint16_t version, struct confirm *ret)
 	sample_fill(ret->incarnation, sizeof(ret->incarnation), 0x40);
 }
 
-static int registration_write(enum sample sample, uint16_t version,
-			      struct writer *writer)
+static int registration_write(enum sample sample, struct writer *writer)
 {
 	struct registration registration;
 	struct sample_keys keys;
 
 	sample_keys_init(&keys);
 	if (sample == SAMPLE_REGISTER)
-		sample_registration(version, &registration);
+		sample_registration(&registration);
 	else
-		sample_registration_empty(version, &registration);
+		sample_registration_empty(&registration);
 	return registration_encode(&registration, &keys.node, writer);
 }
 
-static int confirm_write(enum sample sample, uint16_t version,
-			 struct writer *writer)
+static int confirm_write(enum sample sample, struct writer *writer)
 {
 	struct sample_keys keys;
 	struct confirm confirm;
 
 	sample_keys_init(&keys);
 	if (sample == SAMPLE_CONFIRM)
-		sample_confirm(version, &confirm);
+		sample_confirm(&confirm);
 	else
-		sample_confirm_own(version, &confirm);
+		sample_confirm_own(&confirm);
 	return confirm_encode(&confirm, &keys.node, writer);
 }
 
-int sample_encode(enum sample sample, uint16_t version, struct writer *writer)
+int sample_encode(enum sample sample, struct writer *writer)
 {
 	switch (sample) {
 	case SAMPLE_CHALLENGE:
@@ -240,26 +237,26 @@ int sample_encode(enum sample sample, uint16_t version, struct writer *writer)
 		return refuse_encode(&sample_refuse, writer);
 	case SAMPLE_REGISTER:
 	case SAMPLE_REGISTER_EMPTY:
-		return registration_write(sample, version, writer);
+		return registration_write(sample, writer);
 	case SAMPLE_CONFIRM:
 	case SAMPLE_CONFIRM_OWN:
-		return confirm_write(sample, version, writer);
+		return confirm_write(sample, writer);
 	case SAMPLE_HELLO:
-		return hello_body_encode(&sample_hello, version, writer);
+		return hello_body_encode(&sample_hello, writer);
 	case SAMPLE_APPLY:
-		return apply_body_encode(&sample_apply, version, writer);
+		return apply_body_encode(&sample_apply, writer);
 	case SAMPLE_REVOKE:
-		return revoke_body_encode(&sample_revoke, version, writer);
+		return revoke_body_encode(&sample_revoke, writer);
 	case SAMPLE_QUERY:
-		return query_body_encode(&sample_query, version, writer);
+		return query_body_encode(&sample_query, writer);
 	case SAMPLE_CLEAN:
-		return clean_body_encode(&sample_clean, version, writer);
+		return clean_body_encode(&sample_clean, writer);
 	case SAMPLE_ACK:
-		return ack_body_encode(&sample_ack, version, writer);
+		return ack_body_encode(&sample_ack, writer);
 	case SAMPLE_DRAIN:
-		return drain_body_encode(&sample_drain, version, writer);
+		return drain_body_encode(&sample_drain, writer);
 	case SAMPLE_LEASE:
-		return lease_body_encode(&sample_lease, version, writer);
+		return lease_body_encode(&sample_lease, writer);
 	case SAMPLE_COUNT:
 		break;
 	}
@@ -287,22 +284,21 @@ static int tagged_open(enum sample sample, const void *bytes, size_t size)
 	return result;
 }
 
-#define BODY_OPEN(name, fini)                                                 \
-	do {                                                                  \
-		struct name##_body body;                                      \
-		int result = name##_body_decode(bytes, size, version, &body); \
-                                                                              \
-		if (result == 0)                                              \
-			fini(&body);                                          \
-		return result;                                                \
+#define BODY_OPEN(name, fini)                                        \
+	do {                                                         \
+		struct name##_body body;                             \
+		int result = name##_body_decode(bytes, size, &body); \
+                                                                     \
+		if (result == 0)                                     \
+			fini(&body);                                 \
+		return result;                                       \
 	} while (0)
 
 static void nothing(const void *body)
 {
 }
 
-int sample_open(enum sample sample, uint16_t version, const void *bytes,
-		size_t size)
+int sample_open(enum sample sample, const void *bytes, size_t size)
 {
 	struct challenge challenge;
 	struct refuse refuse;

@@ -41,25 +41,21 @@ extern const char *const sample_names[SAMPLE_COUNT];
 void sample_keys_init(struct sample_keys *keys);
 /* size bytes that count up from `first`. */
 void sample_fill(void *bytes, size_t size, uint8_t first);
-/* Encode a sample, of that version, as a payload: 0 or -errno. */
-int sample_encode(enum sample sample, uint16_t version, struct writer *writer);
-/*
- * Open a payload (verify, decode, free) as a message of that kind and version:
- * 0 or -errno. `version` counts for the bodies, whose header has it.
- */
-int sample_open(enum sample sample, uint16_t version, const void *bytes,
-		size_t size);
+/* Encode a sample as a payload: 0 or -errno. */
+int sample_encode(enum sample sample, struct writer *writer);
+/* Open a payload (verify, decode, free) as a message of that kind: 0 or -errno. */
+int sample_open(enum sample sample, const void *bytes, size_t size);
 /* Bytes of a hex text; the caller frees them. */
 uint8_t *sample_unhex(const char *hex, size_t *ret_size);
 
 /* The structs behind the samples. */
 extern const struct challenge sample_challenge;
 extern const struct refuse sample_refuse;
-void sample_registration(uint16_t version, struct registration *ret);
-void sample_registration_empty(uint16_t version, struct registration *ret);
-void sample_confirm(uint16_t version, struct confirm *ret);
-void sample_confirm_own(uint16_t version, struct confirm *ret);
-void sample_command(enum command_op op, uint16_t version, struct command *ret);
+void sample_registration(struct registration *ret);
+void sample_registration_empty(struct registration *ret);
+void sample_confirm(struct confirm *ret);
+void sample_confirm_own(struct confirm *ret);
+void sample_command(enum command_op op, struct command *ret);
 extern const struct hello_body sample_hello;
 extern const struct apply_body sample_apply;
 extern const struct revoke_body sample_revoke;

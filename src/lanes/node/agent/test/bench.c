@@ -422,7 +422,7 @@ void bench_command_by_link(struct bench *bench, enum command_op op,
 
 void bench_challenge(struct bench *bench)
 {
-	struct challenge challenge = { .version = 1, .version_min = 1 };
+	struct challenge challenge = { .version = WIRE_VERSION };
 	struct writer writer = { 0 };
 
 	memset(challenge.nonce, 0x5c, NONCE_SIZE);
@@ -449,7 +449,7 @@ void bench_greet(struct bench *bench)
 	memcpy(hello.nonce, registration.node_nonce, NONCE_SIZE);
 	memcpy(hello.cluster, bench->world.keys.cluster, CLUSTER_ID_SIZE);
 	registration_fini(&registration);
-	assert_int_equal(hello_body_encode(&hello, 1, &body), 0);
+	assert_int_equal(hello_body_encode(&hello, &body), 0);
 	bench_command(bench, COMMAND_HELLO, 0, &body);
 }
 
@@ -468,7 +468,7 @@ void bench_apply(struct bench *bench, uint64_t grant_id)
 	struct apply_body body;
 
 	fake_apply_body(grant_id, "n[0-1]", &body);
-	assert_int_equal(apply_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(apply_body_encode(&body, &writer), 0);
 	bench_command(bench, COMMAND_APPLY, grant_id, &writer);
 	bench_pump(bench);
 }
@@ -479,7 +479,7 @@ void bench_revoke(struct bench *bench, uint64_t grant_id)
 	struct revoke_body body;
 
 	fake_revoke_body(grant_id, &body);
-	assert_int_equal(revoke_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	bench_command(bench, COMMAND_REVOKE, grant_id, &writer);
 	bench_pump(bench);
 }
@@ -489,7 +489,7 @@ void bench_ack(struct bench *bench, uint64_t sequence)
 	struct ack_body body = { .node = FAKE_NODE, .sequence = sequence };
 	struct writer writer = { 0 };
 
-	assert_int_equal(ack_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(ack_body_encode(&body, &writer), 0);
 	bench_command(bench, COMMAND_ACK, 0, &writer);
 	bench_pump(bench);
 }

@@ -397,7 +397,7 @@ static void clean_by_the_managers_word_is_the_same(void **state)
 
 	bench_apply(bench, 7);
 	bench_drop_frames(bench);
-	assert_int_equal(clean_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(clean_body_encode(&body, &writer), 0);
 	bench_command(bench, COMMAND_CLEAN, 0, &writer);
 	bench_pump(bench);
 	bench_take_confirm(bench, &confirm);

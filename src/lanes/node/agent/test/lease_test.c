@@ -44,7 +44,7 @@ static void lease(struct bench *bench)
 	};
 	uint64_t id = bench->over + 1;
 
-	assert_int_equal(lease_body_encode(&lease_body, 1, &body), 0);
+	assert_int_equal(lease_body_encode(&lease_body, &body), 0);
 	world_seal(&bench->world, COMMAND_LEASE, 0, &body, &command);
 	parcel.command = command.data;
 	parcel.command_size = command.size;
@@ -139,7 +139,7 @@ static void command_at_the_guard_keeps_the_link_open(void **state)
 
 	lease(bench);
 	fake_revoke_body(7, &revoke);
-	assert_int_equal(revoke_body_encode(&revoke, 1, &body), 0);
+	assert_int_equal(revoke_body_encode(&revoke, &body), 0);
 	bench_command(bench, COMMAND_REVOKE, 7, &body);
 	/* Nobody pumps. */
 	sim_clock_advance(&bench->clock, 2 * AGENT_IDLE_MS);

@@ -76,7 +76,7 @@ static struct sent lease(struct bench *bench, const struct parcel *how)
 	struct lease_body body = { .nodes = NODES, .lease_s = 30 };
 	struct writer writer = { 0 };
 
-	assert_int_equal(lease_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(lease_body_encode(&body, &writer), 0);
 	return sent_make(bench, COMMAND_LEASE, 0, &writer, how);
 }
 
@@ -86,7 +86,7 @@ static struct sent query(struct bench *bench, uint8_t what,
 	struct query_body body = { .nodes = NODES, .what = what };
 	struct writer writer = { 0 };
 
-	assert_int_equal(query_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(query_body_encode(&body, &writer), 0);
 	return sent_make(bench, COMMAND_QUERY, 0, &writer, how);
 }
 
@@ -380,7 +380,7 @@ static void command_is_obeyed_without_a_link(void **state)
 	agent_manager_closed(bench->agent, bench->peer, -ECONNRESET);
 	fake_revoke_body(7, &body);
 	body.nodes = NODES;
-	assert_int_equal(revoke_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	sent = sent_make(bench, COMMAND_REVOKE, 7, &writer, &combined);
 	receive(bench, 5, &sent);
 	agent_collective_closed(bench->agent, 5);
@@ -527,7 +527,7 @@ static void collective_without_a_command_is_answered_with_nothing(void **state)
 	struct writer writer = { 0 };
 	struct sent elsewhere;
 
-	assert_int_equal(query_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(query_body_encode(&body, &writer), 0);
 	elsewhere = sent_make(bench, COMMAND_QUERY, 0, &writer, &combined);
 	agent_collective_closed(bench->agent, 5);
 	assert_int_equal(bench->over, 5);

@@ -75,7 +75,7 @@ static int apply_changed(struct world *world, uint64_t grant_id,
 
 	fake_apply_body(grant_id, "n[0-1]", &body);
 	change(&body);
-	assert_int_equal(apply_body_encode(&body, world->version, &writer), 0);
+	assert_int_equal(apply_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_APPLY, grant_id, &writer);
 	writer_fini(&writer);
 	assert_true(world->has_confirm);
@@ -449,7 +449,7 @@ static void revoke_without_a_key_takes_the_lane_all_the_same(void **state)
 	world_restart(world);
 	fake_revoke_body(7, &body);
 	body.key[0] = 0;
-	assert_int_equal(revoke_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_REVOKE, 7, &writer), 0);
 	writer_fini(&writer);
 	assert_int_equal(world_objects_total(world), 0);
@@ -475,7 +475,7 @@ static void revoke_of_an_unknown_grant_spares_another_grants_lane(void **state)
 
 	assert_int_equal(world_apply(world, 7), 0);
 	fake_revoke_body(7, &body); /* owner and identifiers of grant 7 */
-	assert_int_equal(revoke_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_REVOKE, 3, &writer), 0);
 	writer_fini(&writer);
 	assert_int_equal(world_object_count(world, 7), FAKE_DEVICES);
@@ -538,7 +538,7 @@ static void revoke_for_another_node_is_refused(void **state)
 	assert_int_equal(world_apply(world, 7), 0);
 	fake_revoke_body(7, &body);
 	body.nodes = "n[2-9]";
-	assert_int_equal(revoke_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_REVOKE, 7, &writer),
 			 -EPERM);
 	writer_fini(&writer);
@@ -568,7 +568,7 @@ static void forged_signature_does_nothing(void **state)
 
 	assert_int_equal(world_apply(world, 7), 0);
 	fake_revoke_body(7, &body);
-	assert_int_equal(revoke_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	world->epoch = 9;
 	world_seal(world, COMMAND_REVOKE, 7, &writer, &bytes);
 	for (size_t at = 0; at < COMMAND_HEADER_SIZE; at++) {
@@ -593,7 +593,7 @@ static void changed_body_does_nothing_and_sets_no_epoch(void **state)
 	struct writer writer = { 0 }, bytes;
 
 	fake_apply_body(7, "n1", &body);
-	assert_int_equal(apply_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(apply_body_encode(&body, &writer), 0);
 	world->epoch = 9;
 	world_seal(world, COMMAND_APPLY, 7, &writer, &bytes);
 	bytes.data[bytes.size - 5] ^= 1;
@@ -715,10 +715,10 @@ static void apply_from_before_the_registration_is_too_early(void **state)
 	struct apply_body body;
 	struct registration registration;
 	struct writer writer = { 0 }, bytes;
-	struct guard_request request = { .type = GUARD_REGISTER, .version = 1 };
+	struct guard_request request = { .type = GUARD_REGISTER };
 
 	fake_apply_body(7, "n[0-1]", &body);
-	assert_int_equal(apply_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(apply_body_encode(&body, &writer), 0);
 	world_seal(world, COMMAND_APPLY, 7, &writer, &bytes);
 	world->incarnation[0]++;
 	world_stop(world);

@@ -510,7 +510,7 @@ void world_init(struct world *world)
 {
 	uint8_t seed[KEY_SIZE];
 
-	*world = (struct world){ .epoch = 1, .life = 77, .version = 1 };
+	*world = (struct world){ .epoch = 1, .life = 77 };
 	sim_rng_init(&world->rng, 1);
 	for (size_t i = 0; i < sizeof(seed); i++)
 		seed[i] = (uint8_t)i;
@@ -651,7 +651,7 @@ void world_take_revoke(struct world *world, uint64_t grant_id)
 	struct revoke_body revoke;
 
 	fake_revoke_body(grant_id, &revoke);
-	assert_int_equal(revoke_body_encode(&revoke, world->version, &body), 0);
+	assert_int_equal(revoke_body_encode(&revoke, &body), 0);
 	world_seal(world, COMMAND_REVOKE, grant_id, &body, &bytes);
 	request.bytes = bytes.data;
 	request.size = bytes.size;
@@ -703,7 +703,7 @@ void world_seal(struct world *world, enum command_op op, uint64_t grant_id,
 		const struct writer *body, struct writer *ret_bytes)
 {
 	struct command command = {
-		.version = world->version,
+		.version = WIRE_VERSION,
 		.op = (uint8_t)op,
 		.epoch = world->epoch,
 		.life = world->life,
@@ -791,7 +791,7 @@ int world_apply(struct world *world, uint64_t grant_id)
 	int result;
 
 	fake_apply_body(grant_id, "n[0-1]", &body);
-	assert_int_equal(apply_body_encode(&body, world->version, &writer), 0);
+	assert_int_equal(apply_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_APPLY, grant_id, &writer);
 	writer_fini(&writer);
 	return heard(world, result);
@@ -804,7 +804,7 @@ int world_revoke(struct world *world, uint64_t grant_id)
 	int result;
 
 	fake_revoke_body(grant_id, &body);
-	assert_int_equal(revoke_body_encode(&body, world->version, &writer), 0);
+	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_REVOKE, grant_id, &writer);
 	writer_fini(&writer);
 	return heard(world, result);
@@ -816,7 +816,7 @@ int world_ack(struct world *world, uint64_t sequence)
 	struct writer writer = { 0 };
 	int result;
 
-	assert_int_equal(ack_body_encode(&body, world->version, &writer), 0);
+	assert_int_equal(ack_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_ACK, 0, &writer);
 	writer_fini(&writer);
 	return result;
@@ -836,7 +836,6 @@ int world_register(struct world *world, struct registration *ret_registration)
 {
 	struct guard_request request = {
 		.type = GUARD_REGISTER,
-		.version = world->version,
 	};
 	struct hello_body hello = { .node = FAKE_NODE };
 	struct writer writer = { 0 };
@@ -852,7 +851,7 @@ int world_register(struct world *world, struct registration *ret_registration)
 			 0);
 	memcpy(hello.nonce, ret_registration->node_nonce, NONCE_SIZE);
 	memcpy(hello.cluster, world->keys.cluster, CLUSTER_ID_SIZE);
-	assert_int_equal(hello_body_encode(&hello, world->version, &writer), 0);
+	assert_int_equal(hello_body_encode(&hello, &writer), 0);
 	result = world_command(world, COMMAND_HELLO, 0, &writer);
 	writer_fini(&writer);
 	if (result < 0)

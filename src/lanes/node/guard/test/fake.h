@@ -89,7 +89,6 @@ struct world {
 
 	/* The manager. */
 	uint64_t epoch, life, sequence, floor;
-	uint16_t version;
 	/* The last reply, decoded, and the CONFIRM in it. */
 	struct guard_reply reply;
 	bool has_confirm;

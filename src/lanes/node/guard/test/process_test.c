@@ -211,7 +211,7 @@ static int command(struct place *place, enum command_op op, uint64_t grant_id,
 
 static void greet(struct place *place)
 {
-	struct guard_request request = { .type = GUARD_REGISTER, .version = 1 };
+	struct guard_request request = { .type = GUARD_REGISTER };
 	struct hello_body hello = { .node = NODE };
 	struct node_master masters[KEYS_MAX];
 	struct registration registration;
@@ -231,7 +231,7 @@ static void greet(struct place *place)
 	memcpy(hello.nonce, registration.node_nonce, NONCE_SIZE);
 	memcpy(hello.cluster, place->manager.cluster, CLUSTER_ID_SIZE);
 	registration_fini(&registration);
-	assert_int_equal(hello_body_encode(&hello, 1, &body), 0);
+	assert_int_equal(hello_body_encode(&hello, &body), 0);
 	assert_int_equal(command(place, COMMAND_HELLO, 0, &body), 0);
 }
 
@@ -251,7 +251,7 @@ static int apply(struct place *place, uint64_t grant_id)
 
 	snprintf(apply.key, sizeof(apply.key), "s/j%u/0",
 		 (unsigned int)grant_id);
-	assert_int_equal(apply_body_encode(&apply, 1, &body), 0);
+	assert_int_equal(apply_body_encode(&apply, &body), 0);
 	return command(place, COMMAND_APPLY, grant_id, &body);
 }
 

@@ -438,7 +438,7 @@ static int hello(struct world *world, const uint8_t nonce[NONCE_SIZE],
 	strcpy(body.node, node);
 	memcpy(body.nonce, nonce, NONCE_SIZE);
 	memset(body.cluster, cluster, CLUSTER_ID_SIZE);
-	assert_int_equal(hello_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(hello_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_HELLO, 0, &writer);
 	writer_fini(&writer);
 	assert_false(world->has_confirm);
@@ -448,7 +448,7 @@ static int hello(struct world *world, const uint8_t nonce[NONCE_SIZE],
 static void nonces_are_fresh_and_show_the_start(void **state)
 {
 	struct world *world = *state;
-	struct guard_request request = { .type = GUARD_REGISTER, .version = 1 };
+	struct guard_request request = { .type = GUARD_REGISTER };
 	struct registration of[3];
 
 	for (int i = 0; i < 3; i++) {
@@ -478,7 +478,7 @@ static void nonces_are_fresh_and_show_the_start(void **state)
 static void hello_has_to_answer_the_last_registration(void **state)
 {
 	struct world *world = *state;
-	struct guard_request request = { .type = GUARD_REGISTER, .version = 1 };
+	struct guard_request request = { .type = GUARD_REGISTER };
 	struct registration first, second;
 
 	assert_int_equal(world_ask(world, &request), 0);
@@ -502,17 +502,6 @@ static void hello_has_to_answer_the_last_registration(void **state)
 	registration_fini(&second);
 }
 
-static void version_that_is_not_spoken_is_not_registered(void **state)
-{
-	struct world *world = *state;
-	struct guard_request request = {
-		.type = GUARD_REGISTER,
-		.version = WIRE_VERSION + 1,
-	};
-
-	assert_int_equal(world_ask(world, &request), -EPROTONOSUPPORT);
-}
-
 /* --- query, clean, drain, acknowledgement --- */
 
 static void query_is_answered_by_the_agent_with_the_guards_word(void **state)
@@ -526,7 +515,7 @@ static void query_is_answered_by_the_agent_with_the_guards_word(void **state)
 	};
 	struct writer writer = { 0 };
 
-	assert_int_equal(query_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(query_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_QUERY, 0, &writer), 0);
 	writer_fini(&writer);
 	assert_false(world->has_confirm);
@@ -552,7 +541,7 @@ static void what_is_on_the_node_is_the_guards_own_word(void **state)
 	world->place = (struct fairlead_place){ .size = 1, .bytes = { 5 } };
 	assert_int_equal(world_apply(world, 7), 0);
 	foreign_add(world, 30);
-	assert_int_equal(query_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(query_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_QUERY, 0, &writer), 0);
 	assert_true(world->has_confirm);
 	assert_int_equal(world->confirm.op, COMMAND_QUERY);
@@ -599,7 +588,7 @@ static void query_for_other_nodes_is_refused(void **state)
 	struct query_body body = { .nodes = "n2", .what = QUERY_DEVICES };
 	struct writer writer = { 0 };
 
-	assert_int_equal(query_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(query_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_QUERY, 0, &writer),
 			 -EPERM);
 	writer_fini(&writer);
@@ -613,7 +602,7 @@ static void too_many_questions_forget_the_oldest(void **state)
 	struct guard_request request = { .type = GUARD_ANSWER };
 	struct writer writer = { 0 };
 
-	assert_int_equal(clean_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(clean_body_encode(&body, &writer), 0);
 	for (int i = 0; i < 17; i++) {
 		assert_int_equal(
 			world_command(world, COMMAND_CLEAN, 0, &writer), 0);
@@ -635,7 +624,7 @@ static int drain(struct world *world, const char *node, bool is_drained)
 	int result;
 
 	strcpy(body.node, node);
-	assert_int_equal(drain_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(drain_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_DRAIN, 0, &writer);
 	writer_fini(&writer);
 	return result;
@@ -667,7 +656,7 @@ static void lease_body(const char *nodes, uint32_t lease_s,
 	struct lease_body body = { .nodes = nodes, .lease_s = lease_s };
 
 	*ret_writer = (struct writer){ 0 };
-	assert_int_equal(lease_body_encode(&body, 1, ret_writer), 0);
+	assert_int_equal(lease_body_encode(&body, ret_writer), 0);
 }
 
 static int lease(struct world *world, const char *nodes)
@@ -796,7 +785,6 @@ static void registration_has_the_address_that_the_agent_says(void **state)
 	static const uint8_t address[COLLECTIVE_ADDRESS_MAX + 1] = { 2, 0, 9 };
 	struct guard_request request = {
 		.type = GUARD_REGISTER,
-		.version = 1,
 		.bytes = address,
 		.size = COLLECTIVE_ADDRESS_MAX,
 	};
@@ -825,7 +813,7 @@ static void acknowledgement_for_another_node_is_refused(void **state)
 	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), 0);
 	world_wish(world, GUARD_OWED, 0);
 	body.sequence = world->reply.sequence;
-	assert_int_equal(ack_body_encode(&body, 1, &writer), 0);
+	assert_int_equal(ack_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_ACK, 0, &writer), -EPERM);
 	writer_fini(&writer);
 	assert_int_equal(world->reply.owed_count, 1);
@@ -882,7 +870,6 @@ int main(void)
 		TEST(driver_that_cannot_list_is_not_usable),
 		TEST(nonces_are_fresh_and_show_the_start),
 		TEST(hello_has_to_answer_the_last_registration),
-		TEST(version_that_is_not_spoken_is_not_registered),
 		TEST(query_is_answered_by_the_agent_with_the_guards_word),
 		TEST(what_is_on_the_node_is_the_guards_own_word),
 		TEST(answer_to_an_apply_cannot_be_made_up),
