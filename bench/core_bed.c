@@ -129,23 +129,22 @@ static void on_look(void *ctx, const char *node)
 	bed_die("a node is to be looked at", node);
 }
 
-static int on_seal(void *ctx, const struct core_secrets *secrets,
-		   struct writer *writer)
+static void on_seal(void *ctx, const struct core_secrets *secrets,
+		    struct writer *writer)
 {
 	const struct bed *bed = ctx;
 	struct seal_stream stream;
 	struct rng_seam rng;
-	int result;
 
 	seal_stream_init(&stream, secrets->seed, secrets->seed_size,
 			 secrets->grant_id, secrets->packed,
 			 secrets->packed_size);
 	rng = seal_stream_seam(&stream);
-	result = seal_make(&rng, &bed->master, secrets->grant_id,
-			   secrets->nodes, secrets->node_count, secrets->packed,
-			   secrets->packed_size, writer);
+	if (seal_make(&rng, &bed->master, secrets->grant_id, secrets->nodes,
+		      secrets->node_count, secrets->packed,
+		      secrets->packed_size, writer) < 0)
+		bed_die("seal", "no memory");
 	seal_stream_fini(&stream);
-	return result;
 }
 
 static const struct core_ops ops = {

@@ -16,6 +16,7 @@
 
 #include "base/seam.h"
 #include "lanes/config/config.h"
+#include "lanes/manager/store/row.h"
 
 struct bed;
 

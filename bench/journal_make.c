@@ -39,8 +39,8 @@ static void on_row(void *arg, const struct store_row *row)
 {
 	struct maker *maker = arg;
 
-	if (maker->batch == NULL && store_batch_create(&maker->batch) < 0)
-		bed_die("write", "out of memory");
+	if (maker->batch == NULL)
+		maker->batch = store_batch_create();
 	if (store_batch_add(maker->batch, row) < 0)
 		bed_die("write", "a batch is full");
 	maker->row_count++;

@@ -125,9 +125,7 @@ static void flush(struct start *start, struct store_batch **batch)
 	if (store_write(start->store, *batch, &start->error) < 0)
 		die("write", start->error.text);
 	store_batch_destroy(*batch);
-	*batch = NULL;
-	if (store_batch_create(batch) < 0)
-		die("write", "out of memory");
+	*batch = store_batch_create();
 }
 
 /* Grants are numbered so that the live ones are the newest. */
@@ -163,8 +161,7 @@ static void fill(struct start *start)
 
 	memset(body, 'x', sizeof(body));
 	row.body = body;
-	if (store_batch_create(&batch) < 0)
-		die("write", "out of memory");
+	batch = store_batch_create();
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
 		for (uint64_t i = 0; i < start->counts[tables[t]]; i++) {
 			fill_row(start, tables[t], i, &row, key);

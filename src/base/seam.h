@@ -100,78 +100,7 @@ static inline bool net_is_over(const struct net_seam *net, uint64_t peer)
 }
 
 /*
- * Store: the manager's journal. Requests are carried out one after the other
- * in the order they were given, and their `done` is called in that order, from
- * the event loop and never from inside the request itself.
- */
-enum store_table {
-	STORE_META, /* key -> number in id: epoch, cursors, ... */
-	STORE_JOB,  /* id: grant id, key: job key, body: the record */
-	/*
-	 * What one node of a grant has done since the grant's record was
-	 * written; id: grant id, sub: the node's place in the job; body.
-	 */
-	STORE_PART,
-	/* id: grant id, sub: order of release, key: the job's key; body */
-	STORE_TOMBSTONE,
-	STORE_EVENT, /* id: grant id, sub: rising; body: one JSON line */
-	STORE_NODE,  /* key: node name, body: the record */
-	STORE_TABLE_COUNT,
-};
-
-enum store_verb {
-	STORE_PUT,    /* insert or replace */
-	STORE_DELETE, /* absent is no error */
-};
-
-/* In a STORE_DELETE of STORE_EVENT or STORE_PART: all of the grant. */
-#define STORE_SUB_ALL UINT64_MAX
-
-struct store_row {
-	enum store_table table;
-	enum store_verb verb;
-	uint64_t id;
-	uint64_t sub;
-	const char *key;  /* "" where the table has none */
-	const void *body; /* NULL where the table has none */
-	size_t size;      /* bytes of body */
-};
-
-struct store_batch; /* rows in order; src/lanes/manager/store/batch.h */
-
-struct store_ops {
-	/*
-	 * Write the batch as one transaction, or as a part of one: batches
-	 * that wait may be written together. result: 0 once it is on disk, or
-	 * 1 when it is and the next one is, too, by the same transaction; or
-	 * a negative errno when it has failed as a whole: -ENOSPC (disk full),
-	 * -EIO, -EUCLEAN (the journal is damaged), -ECANCELED (an earlier one
-	 * failed while this one waited, so that it may build on what is not
-	 * there), -ENOBUFS (too many requests wait).
-	 */
-	void (*commit)(void *ctx, struct store_batch *batch_owned,
-		       void (*done)(void *arg, int result), void *arg);
-	/*
-	 * Read the rows with this primary key: META and NODE by key, JOB and
-	 * TOMBSTONE by id, PART and EVENT by id (all of the grant, in order).
-	 * The rows are the store's and valid during the call; none is no
-	 * error. result: 0, or -EIO, -EUCLEAN, -ENOBUFS (also: more than a
-	 * batch can hold), -ENOMEM; there are no rows then.
-	 */
-	void (*read)(void *ctx, enum store_table table, uint64_t id,
-		     const char *key,
-		     void (*done)(void *arg, int result,
-				  const struct store_row *rows, size_t count),
-		     void *arg);
-};
-
-struct store_seam {
-	const struct store_ops *ops;
-	void *ctx;
-};
-
-/*
- * Files besides the journal that have to survive a crash: small ones that are
+ * Files besides the manager's journal that have to survive a crash: small ones that are
  * replaced as a whole, and locks. Paths are NUL terminated and borrowed. What
  * is made is readable by the owner only (0700, 0600), and a file that others
  * could read no longer is. Every change is on disk when the call returns. All

@@ -116,11 +116,11 @@ static int collect_row(void *arg, const struct store_row *row)
 static void carry_out_read(struct process *process, struct store_op *op)
 {
 	struct fairlead_error error = { 0 };
-	int result = store_batch_create(&op->batch);
+	int result;
 
-	if (result == 0)
-		result = store_read(process->store, op->table, op->id, op->key,
-				    collect_row, op->batch, &error);
+	op->batch = store_batch_create();
+	result = store_read(process->store, op->table, op->id, op->key,
+			    collect_row, op->batch, &error);
 	if (result < 0)
 		note_error(process, result, &error);
 	if (!process_died(process))

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/check_internal.h"
 #include "lanes/manager/store/store.h"
 #include "sys/clock.h"
@@ -29,7 +30,7 @@ void check_problem(struct check *check, const char *format, ...)
 
 /* --- records and pools --- */
 
-static int take_records(struct check *check, const struct core *core)
+static void take_records(struct check *check, const struct core *core)
 {
 	const struct core_caller root = { .is_root = true };
 	struct core_filter filter = { 0 };
@@ -40,30 +41,21 @@ static int take_records(struct check *check, const struct core *core)
 		size_t index;
 		json_t *job;
 
-		if (view == NULL)
-			return -ENOMEM;
 		has_more = json_is_true(json_object_get(view, "more"));
 		json_array_foreach (json_object_get(view, "jobs"), index, job) {
-			struct record *record = calloc(1, sizeof(*record));
+			struct record *record = memory_alloc(sizeof(*record));
 
-			if (record != NULL) {
-				record->grant_id = (uint64_t)json_integer_value(
-					json_object_get(job, "grant_id"));
-				HASH_ADD(hh, check->records, grant_id,
-					 sizeof(record->grant_id), record);
-			}
-			if (record == NULL || !hash_was_added(record)) {
-				free(record);
-				json_decref(view);
-				return -ENOMEM;
-			}
+			record->grant_id = (uint64_t)json_integer_value(
+				json_object_get(job, "grant_id"));
+			HASH_ADD(hh, check->records, grant_id,
+				 sizeof(record->grant_id), record);
+			memory_have(record->hh.tbl);
 			record->view = json_incref(job);
 		}
 		filter.after = (uint64_t)json_integer_value(
 			json_object_get(view, "after"));
 		json_decref(view);
 	}
-	return 0;
 }
 
 /* All identifiers that records of an interconnect hold, as {pool: [ids]}. */
@@ -183,7 +175,7 @@ static int compare(struct check *check, struct store *store, struct core *core,
 	int result = load_core(store, core, ret_error);
 
 	if (result == 0)
-		result = take_records(check, core);
+		take_records(check, core);
 	if (result == 0)
 		result = store_scan(store, STORE_EVENT, check_event, check,
 				    ret_error);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/idset.h"
+#include "base/memory.h"
 #include "lanes/manager/check_internal.h"
 
 int check_ids_add(json_t *sets, const char *pool, const char *text)
@@ -50,9 +51,7 @@ void check_ids_sort(json_t *value)
 		if (!json_is_integer(json_array_get(value, i)))
 			return;
 	}
-	items = calloc(count + 1, sizeof(*items));
-	if (items == NULL)
-		return;
+	items = memory_array(count, sizeof(*items));
 	for (size_t i = 0; i < count; i++)
 		items[i] = json_incref(json_array_get(value, i));
 	qsort(items, count, sizeof(*items), by_number);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/internal.h"
 
 static struct client *find(const struct engine *engine, uint64_t peer)
@@ -97,14 +98,11 @@ void clients_answer(struct engine *engine, uint64_t token, int result,
 void clients_answer_json(struct engine *engine, uint64_t token,
 			 json_t *members_owned)
 {
-	_auto_(freep) char *text = json_dumps(members_owned, JSON_COMPACT);
+	_auto_(freep) char *text =
+		memory_have(json_dumps(members_owned, JSON_COMPACT));
 
 	json_decref(members_owned);
-	if (text == NULL)
-		clients_answer(engine, token, -ENOMEM, "out of memory", NULL,
-			       NULL);
-	else
-		clients_answer(engine, token, 0, NULL, NULL, text);
+	clients_answer(engine, token, 0, NULL, NULL, text);
 }
 
 void clients_fail_all(struct engine *engine, int result, const char *text,
@@ -121,23 +119,20 @@ void clients_fail_all(struct engine *engine, int result, const char *text,
 void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
 			  bool is_remote)
 {
-	struct client *client = NULL;
+	struct client *client;
 
-	if (HASH_COUNT(engine->clients) < CLIENT_CONNECTIONS_MAX)
-		client = calloc(1, sizeof(*client));
-	if (client != NULL) {
-		client->peer = peer;
-		client->uid = uid;
-		client->is_remote = is_remote;
-		HASH_ADD(hh, engine->clients, peer, sizeof(client->peer),
-			 client);
-		if (hash_was_added(client))
-			return;
+	if (HASH_COUNT(engine->clients) >= CLIENT_CONNECTIONS_MAX) {
+		refuse(engine, peer, 0, -EAGAIN,
+		       "the manager has too many clients", "ask again later");
+		close_peer(engine, peer);
+		return;
 	}
-	free(client);
-	refuse(engine, peer, 0, -EAGAIN, "the manager has too many clients",
-	       "ask again later");
-	close_peer(engine, peer);
+	client = memory_alloc(sizeof(*client));
+	client->peer = peer;
+	client->uid = uid;
+	client->is_remote = is_remote;
+	HASH_ADD(hh, engine->clients, peer, sizeof(client->peer), client);
+	memory_have(client->hh.tbl);
 }
 
 void engine_client_closed(struct engine *engine, uint64_t peer)
@@ -245,19 +240,14 @@ static uint64_t open_request(struct engine *engine, struct client *client,
 	if (client->open_count >= CLIENT_REQUESTS_MAX ||
 	    HASH_COUNT(engine->requests) >= ENGINE_OPEN_MAX)
 		return 0;
-	request = calloc(1, sizeof(*request));
-	if (request == NULL)
-		return 0;
+	request = memory_alloc(sizeof(*request));
 	request->token = ++engine->token_last;
 	request->peer = client->peer;
 	request->id = id;
 	request->op = (size_t)(op - ops);
 	request->started_ms = engine_now_ms(engine);
 	HASH_ADD(hh, engine->requests, token, sizeof(request->token), request);
-	if (!hash_was_added(request)) {
-		free(request);
-		return 0;
-	}
+	memory_have(request->hh.tbl);
 	client->open_count++;
 	return request->token;
 }

@@ -4,6 +4,7 @@
  * killed when its time is over. The beginning of what it writes to standard
  * error goes into the log when it fails.
  */
+#include "base/memory.h"
 #include "lanes/manager/command.h"
 
 #include <errno.h>
@@ -223,21 +224,18 @@ static void start_waiting(struct commands *commands)
 	}
 }
 
-int commands_create(uv_loop_t *loop, const struct log *log, uint64_t timeout_ms,
-		    command_done_fn *done, void *ctx,
-		    struct commands **ret_commands)
+struct commands *commands_create(uv_loop_t *loop, const struct log *log,
+				 uint64_t timeout_ms, command_done_fn *done,
+				 void *ctx)
 {
-	struct commands *commands = calloc(1, sizeof(*commands));
+	struct commands *commands = memory_alloc(sizeof(*commands));
 
-	if (commands == NULL)
-		return -ENOMEM;
 	commands->loop = loop;
 	commands->log = log;
 	commands->timeout_ms = timeout_ms;
 	commands->done = done;
 	commands->done_ctx = ctx;
-	*ret_commands = commands;
-	return 0;
+	return commands;
 }
 
 void commands_destroy(struct commands *commands)
@@ -263,28 +261,22 @@ void commands_destroy(struct commands *commands)
 void commands_run(struct commands *commands, const char *path, const char *node,
 		  const char *reason, uint64_t id)
 {
-	struct command *command = NULL;
+	struct command *command;
 
-	if (commands->waiting_count < COMMANDS_WAITING_MAX)
-		command = calloc(1, sizeof(*command));
-	if (command != NULL) {
-		command->commands = commands;
-		command->id = id;
-		command->path = strdup(path);
-		command->node = strdup(node);
-		command->reason = strdup(reason);
-	}
-	if (command == NULL || command->path == NULL || command->node == NULL ||
-	    command->reason == NULL) {
+	if (commands->waiting_count >= COMMANDS_WAITING_MAX) {
 		log_error(commands->log,
 			  "too many commands wait; this one is dropped path=%s "
 			  "node=%s",
 			  path, node);
 		commands->done(commands->done_ctx, node, id, -EAGAIN);
-		if (command != NULL)
-			command_free(command);
 		return;
 	}
+	command = memory_alloc(sizeof(*command));
+	command->commands = commands;
+	command->id = id;
+	command->path = memory_text(path);
+	command->node = memory_text(node);
+	command->reason = memory_text(reason);
 	DL_APPEND(commands->waiting, command);
 	commands->waiting_count++;
 	start_waiting(commands);

@@ -27,12 +27,12 @@ typedef void command_done_fn(void *ctx, const char *node, uint64_t id,
 			     int result);
 
 /*
- * -ENOMEM. loop and log are kept by reference. timeout_ms: of one command;
+ * loop and log are kept by reference. timeout_ms: of one command;
  * COMMAND_TIMEOUT_MS but in tests.
  */
-int commands_create(uv_loop_t *loop, const struct log *log, uint64_t timeout_ms,
-		    command_done_fn *done, void *ctx,
-		    struct commands **ret_commands);
+struct commands *commands_create(uv_loop_t *loop, const struct log *log,
+				 uint64_t timeout_ms, command_done_fn *done,
+				 void *ctx);
 /*
  * Forget those that wait, and leave those that run to themselves: `done` is
  * called for none. The loop frees the rest: run it before it is closed.

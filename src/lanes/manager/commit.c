@@ -18,6 +18,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "lanes/manager/internal.h"
 #include "lanes/manager/store/batch.h"
 
@@ -30,16 +31,14 @@ static struct group *last_group(const struct engine *engine)
 	return engine->groups == NULL ? NULL : engine->groups->prev;
 }
 
-/* The group that collects; NULL when memory is out. */
+/* The group that collects. */
 static struct group *collecting(struct engine *engine)
 {
 	struct group *group = last_group(engine);
 
 	if (group != NULL && !group->is_submitted)
 		return group;
-	group = calloc(1, sizeof(*group));
-	if (group == NULL)
-		return NULL;
+	group = memory_alloc(sizeof(*group));
 	group->engine = engine;
 	DL_APPEND(engine->groups, group);
 	return group;
@@ -56,41 +55,21 @@ static void group_destroy(struct group *group)
 	free(group);
 }
 
-void commit_spoil(struct engine *engine, int result)
-{
-	struct group *group = collecting(engine);
-
-	if (group == NULL)
-		engine->spoiled = result;
-	else if (group->result == 0)
-		group->result = result;
-}
-
 void commit_store(struct engine *engine, const struct store_row *row)
 {
 	struct group *group = collecting(engine);
-	int result = group == NULL ? -ENOMEM : 0;
 
-	if (result == 0 && group->batch == NULL)
-		result = store_batch_create(&group->batch);
-	if (result == 0)
-		result = store_batch_add(group->batch, row);
-	if (result < 0)
-		commit_spoil(engine, result);
-	else
-		group->row_count++;
+	if (group->batch == NULL)
+		group->batch = store_batch_create();
+	/* It was submitted before it was so full. */
+	if (store_batch_add(group->batch, row) < 0)
+		abort();
+	group->row_count++;
 }
 
 void commit_output(struct engine *engine, struct output *output_owned)
 {
-	struct group *group = collecting(engine);
-
-	if (group == NULL) {
-		output_destroy(output_owned);
-		commit_spoil(engine, -ENOMEM);
-		return;
-	}
-	DL_APPEND(group->outputs, output_owned);
+	DL_APPEND(collecting(engine)->outputs, output_owned);
 }
 
 const char *commit_failure_hint(int result)
@@ -99,8 +78,6 @@ const char *commit_failure_hint(int result)
 	case -ENOSPC:
 		return "free space where the manager keeps its state, then "
 		       "ask again; nothing was changed";
-	case -ENOMEM:
-		return "the manager's machine is out of memory; ask again";
 	default:
 		return "see the manager's log; ask again when it is mended";
 	}
@@ -113,7 +90,7 @@ static void fail(struct engine *engine, int result)
 	struct group *group;
 	struct group *next;
 
-	if (*text == 0 || result == -ENOMEM)
+	if (*text == 0)
 		text = strerror(-result);
 	error_set(&engine->failure, result,
 		  "the journal could not be written: "
@@ -121,7 +98,6 @@ static void fail(struct engine *engine, int result)
 		  text);
 	log_error(engine->log, "%s", engine->failure.text);
 	engine->counters.commit_failed_count++;
-	engine->spoiled = 0;
 	core_destroy(take_ptr(engine->core));
 	fanouts_clear(engine->fanouts);
 	clients_fail_all(engine, result, engine->failure.text,
@@ -163,8 +139,7 @@ static void submit_next(struct engine *engine)
 {
 	struct group *group = engine->groups;
 
-	if (engine->spoiled == 0 && group != NULL && !group->is_submitted &&
-	    group->result == 0 && group->batch != NULL)
+	if (group != NULL && !group->is_submitted && group->batch != NULL)
 		submit(engine, group);
 }
 
@@ -217,16 +192,8 @@ static bool flush_first(struct engine *engine)
 {
 	struct group *group = engine->groups;
 
-	if (engine->spoiled < 0) {
-		fail(engine, engine->spoiled);
-		return false;
-	}
 	if (group == NULL || group->is_submitted)
 		return false;
-	if (group->result < 0) {
-		fail(engine, group->result);
-		return false;
-	}
 	if (group->batch != NULL) {
 		submit(engine, group);
 		return false;
@@ -257,8 +224,7 @@ void commit_flush(struct engine *engine)
 		;
 	engine->is_flushing = false;
 	group = last_group(engine);
-	if (group != NULL && !group->is_submitted && group->result == 0 &&
-	    is_enough(engine, group))
+	if (group != NULL && !group->is_submitted && is_enough(engine, group))
 		submit(engine, group);
 }
 

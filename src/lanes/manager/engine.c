@@ -12,6 +12,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/member.h"
 #include "lanes/manager/recall.h"
 
@@ -38,14 +39,11 @@ int engine_create(const struct engine_options *options,
 		  struct engine **ret_engine, struct fairlead_error *ret_error)
 {
 	_auto_(engine_destroyp) struct engine *engine =
-		calloc(1, sizeof(*engine));
-	int result = engine == NULL ? -ENOMEM : 0;
+		memory_alloc(sizeof(*engine));
+	int result;
 
-	if (result == 0)
-		result = engine_config_copy(options->config, &engine->config);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
-	engine->levels = json_object();
+	engine->config = engine_config_copy(options->config);
+	engine->levels = memory_have(json_object());
 	engine_fanouts_create(engine);
 	engine->clock = options->clock;
 	engine->rng = options->rng;
@@ -223,11 +221,9 @@ bool engine_is_idle(const struct engine *engine)
 int engine_configure(struct engine *engine, const struct engine_config *config,
 		     char **ret_changes, struct fairlead_error *ret_error)
 {
-	struct engine_config *copy;
-	int result = engine_config_copy(config, &copy);
+	struct engine_config *copy = engine_config_copy(config);
+	int result;
 
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
 	if (engine->core == NULL)
 		result = error_set(ret_error, -EAGAIN,
 				   "the journal is being read again: %s",

@@ -93,8 +93,7 @@ struct engine_ops {
 	/*
 	 * A client asks to read the configuration again: read it, and call
 	 * engine_configure() from within. *ret_text: what has changed, or on
-	 * failure all errors, one a line; the engine frees it. NULL: memory is
-	 * out.
+	 * failure all errors, one a line; the engine frees it.
 	 */
 	int (*reconfigure)(void *ctx, struct engine *engine, char **ret_text);
 	/* The text and what to do of the store's last error, or "". */
@@ -124,8 +123,7 @@ struct engine_options {
 };
 
 /*
- * -EINVAL with all errors of the configuration in the text, one a line;
- * -ENOMEM.
+ * -EINVAL with all errors of the configuration in the text, one a line.
  */
 int engine_create(const struct engine_options *options,
 		  struct engine **ret_engine, struct fairlead_error *ret_error);
@@ -201,7 +199,7 @@ void engine_client_closed(struct engine *engine, uint64_t peer);
 
 /* --- views --- */
 
-/* Prometheus text format; the caller frees it. NULL: memory is out. */
+/* Prometheus text format; the caller frees it. */
 char *engine_metrics(const struct engine *engine);
 bool engine_is_halted(const struct engine *engine);
 /* Of the simulator: core_set_probe(), kept over a new core. */

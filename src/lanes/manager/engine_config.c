@@ -3,31 +3,26 @@
  * A deep copy of the configuration: the core is made again from it after a
  * failed commit. Drivers are constants and are shared.
  */
-#include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/internal.h"
 
 /* With a zero behind it, so that an empty one is there too. */
 static char *copy_content(const struct fairlead_setting *from)
 {
-	char *copy = malloc(from->content_size + 1);
+	char *copy = memory_alloc(from->content_size + 1);
 
-	if (copy != NULL) {
-		memcpy(copy, from->content, from->content_size);
-		copy[from->content_size] = 0;
-	}
+	memcpy(copy, from->content, from->content_size);
 	return copy;
 }
 
-static int copy_driver(const struct core_driver_config *from,
-		       struct core_driver_config *to)
+static void copy_driver(const struct core_driver_config *from,
+			struct core_driver_config *to)
 {
-	struct fairlead_setting *settings;
+	struct fairlead_setting *settings =
+		memory_array(from->setting_count, sizeof(*settings));
 
-	settings = calloc(from->setting_count + 1, sizeof(*settings));
-	if (settings == NULL)
-		return -ENOMEM;
 	*to = (struct core_driver_config){
 		.driver = from->driver,
 		.settings = settings,
@@ -35,77 +30,50 @@ static int copy_driver(const struct core_driver_config *from,
 	};
 	for (size_t i = 0; i < from->setting_count; i++) {
 		settings[i].line = from->settings[i].line;
-		settings[i].name = strdup(from->settings[i].name);
-		settings[i].value = strdup(from->settings[i].value);
-		if (settings[i].name == NULL || settings[i].value == NULL)
-			return -ENOMEM;
+		settings[i].name = memory_text(from->settings[i].name);
+		settings[i].value = memory_text(from->settings[i].value);
 		if (from->settings[i].content == NULL)
 			continue;
 		settings[i].content_size = from->settings[i].content_size;
 		settings[i].content = copy_content(&from->settings[i]);
-		if (settings[i].content == NULL)
-			return -ENOMEM;
 	}
-	return 0;
 }
 
-static int copy_core(const struct core_config *from, struct core_config *to)
+static void copy_core(const struct core_config *from, struct core_config *to)
 {
-	struct core_driver_config *drivers;
-	int result = 0;
+	struct core_driver_config *drivers =
+		memory_array(from->driver_count, sizeof(*drivers));
 
-	drivers = calloc(from->driver_count + 1, sizeof(*drivers));
 	*to = *from;
-	to->nodes = strdup(from->nodes);
-	to->interconnect = strdup(from->interconnect);
+	to->nodes = memory_text(from->nodes);
+	to->interconnect = memory_text(from->interconnect);
 	to->drivers = drivers;
-	to->driver_count = drivers == NULL ? 0 : from->driver_count;
-	if (to->nodes == NULL || to->interconnect == NULL || drivers == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->driver_count && result == 0; i++)
-		result = copy_driver(&from->drivers[i], &drivers[i]);
-	return result;
+	for (size_t i = 0; i < from->driver_count; i++)
+		copy_driver(&from->drivers[i], &drivers[i]);
 }
 
-static int copy_submitters(const struct engine_config *from,
-			   struct engine_config *to)
+static void copy_submitters(const struct engine_config *from,
+			    struct engine_config *to)
 {
-	struct engine_submitter *submitters;
+	struct engine_submitter *submitters =
+		memory_array(from->submitter_count, sizeof(*submitters));
 
-	submitters = calloc(from->submitter_count + 1, sizeof(*submitters));
-	if (submitters == NULL)
-		return -ENOMEM;
 	to->submitters = submitters;
 	to->submitter_count = from->submitter_count;
 	for (size_t i = 0; i < from->submitter_count; i++) {
 		submitters[i].uid = from->submitters[i].uid;
-		submitters[i].name = strdup(from->submitters[i].name);
-		if (submitters[i].name == NULL)
-			return -ENOMEM;
+		submitters[i].name = memory_text(from->submitters[i].name);
 	}
-	return 0;
 }
 
-int engine_config_copy(const struct engine_config *config,
-		       struct engine_config **ret_copy)
+struct engine_config *engine_config_copy(const struct engine_config *config)
 {
-	struct engine_config *copy = calloc(1, sizeof(*copy));
-	int result = copy == NULL ? -ENOMEM : 0;
+	struct engine_config *copy = memory_alloc(sizeof(*copy));
 
-	if (result == 0)
-		result = copy_core(&config->core, &copy->core);
-	if (result == 0)
-		result = copy_submitters(config, copy);
-	if (result == 0) {
-		copy->cluster = strdup(config->cluster);
-		result = copy->cluster == NULL ? -ENOMEM : 0;
-	}
-	if (result < 0) {
-		engine_config_destroy(copy);
-		return result;
-	}
-	*ret_copy = copy;
-	return 0;
+	copy_core(&config->core, &copy->core);
+	copy_submitters(config, copy);
+	copy->cluster = memory_text(config->cluster);
+	return copy;
 }
 
 void engine_config_destroy(struct engine_config *config)

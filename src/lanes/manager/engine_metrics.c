@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/member.h"
 
 #define LINE_MAX_BYTES 512
@@ -249,5 +250,5 @@ char *engine_metrics(const struct engine *engine)
 	if (engine->core != NULL)
 		core_metrics(engine->core, on_core_line, &out);
 	write_u8(&out, 0);
-	return (char *)writer_take(&out, NULL);
+	return memory_have((char *)writer_take(&out, NULL));
 }

@@ -249,8 +249,7 @@ static void on_opened(void *ctx, uint64_t peer,
 	memcpy(connection->address, info->address, sizeof(info->address));
 	HASH_ADD(hh, gate->connections, peer, sizeof(connection->peer),
 		 connection);
-	if (!hash_was_added(connection))
-		memory_end();
+	memory_have(connection->hh.tbl);
 	make_room(gate);
 	DL_APPEND(gate->strangers, connection);
 	gate->open_count++;

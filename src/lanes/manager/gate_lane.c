@@ -4,6 +4,7 @@
  * strangers cost the loop no more than a copy. A task that is in the thread
  * is touched by nobody else.
  */
+#include "base/memory.h"
 #include "lanes/manager/gate_lane.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
  * libmicrohttpd without a thread: its epoll descriptor is watched by the loop,
  * and a timer stands for the timeouts of its connections.
  */
+#include "base/memory.h"
 #include "lanes/manager/http.h"
 
 #include <errno.h>

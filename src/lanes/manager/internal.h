@@ -122,7 +122,6 @@ struct group {
 	size_t row_count;
 	size_t byte_count;     /* once it is submitted */
 	uint64_t submitted_ms; /* likewise */
-	int result;            /* < 0: something could not be collected */
 	bool is_submitted;
 	struct output *outputs;
 	struct group *prev, *next;
@@ -130,8 +129,6 @@ struct group {
 
 void commit_store(struct engine *engine, const struct store_row *row);
 void commit_output(struct engine *engine, struct output *output_owned);
-/* Memory was out for something that belongs into the current group. */
-void commit_spoil(struct engine *engine, int result);
 /* At the end of every event: submit, or run what waits for nothing. */
 void commit_flush(struct engine *engine);
 /* What a client can do about a journal that failed with this errno. */
@@ -217,7 +214,7 @@ void session_register(struct engine *engine, struct session *session,
 		      const struct frame *frame);
 /*
  * Tell the core what a node has. challenge: that it answers; 0 when it is no
- * registration. The errors of `tell`, -ENOMEM.
+ * registration. The errors of `tell`.
  */
 int register_tell(struct engine *engine,
 		  const struct registration *registration, uint64_t challenge,
@@ -253,7 +250,7 @@ struct open_request {
  */
 void clients_answer(struct engine *engine, uint64_t token, int result,
 		    const char *text, const char *hint, const char *members);
-/* The same with a tree, NULL when memory was out for it. */
+/* The same with a tree. */
 void clients_answer_json(struct engine *engine, uint64_t token,
 			 json_t *members_owned);
 /* Is it root's, or a submitter's? */
@@ -373,7 +370,6 @@ struct engine {
 	struct group *groups; /* the last one collects */
 	size_t submitted_count;
 	bool is_flushing;
-	int spoiled; /* < 0: there was no memory for a group */
 	struct fairlead_error failure; /* of the journal; code 0: none */
 	uint64_t replay_ms;            /* when to try again; core is NULL */
 
@@ -412,6 +408,5 @@ static inline uint64_t engine_now_ms(const struct engine *engine)
 
 /* --- engine_config.c --- */
 
-int engine_config_copy(const struct engine_config *config,
-		       struct engine_config **ret_copy);
+struct engine_config *engine_config_copy(const struct engine_config *config);
 void engine_config_destroy(struct engine_config *config);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "lanes/manager/lease.h"
 #include "lanes/proto/nid.h"
@@ -64,17 +65,12 @@ static void link_to(struct engine *engine, struct member *member,
 static struct member *member_create(struct engine *engine, const char *node,
 				    uint64_t now_ms)
 {
-	struct member *member = calloc(1, sizeof(*member));
+	struct member *member = memory_alloc(sizeof(*member));
 
-	if (member == NULL)
-		return NULL;
 	snprintf(member->name, sizeof(member->name), "%s", node);
 	member->nid = nid_of_node(node);
 	HASH_ADD_STR(engine->members, name, member);
-	if (!hash_was_added(member)) {
-		free(member);
-		return NULL;
-	}
+	memory_have(member->hh.tbl);
 	engine->members_are_sorted = false;
 	if (engine->member_scan_ms == DEADLINE_NONE)
 		engine->member_scan_ms = now_ms + SCAN_MS;
@@ -105,10 +101,11 @@ static void levels_count(struct engine *engine, const struct member *member,
 static void levels_keep(struct engine *engine, struct member *member,
 			const struct registration *told)
 {
-	struct level *levels = calloc(told->driver_count + 1, sizeof(*levels));
+	struct level *levels =
+		memory_array(told->driver_count + 1, sizeof(*levels));
 	size_t count = 0;
 
-	for (size_t i = 0; levels != NULL && i < told->driver_count; i++)
+	for (size_t i = 0; i < told->driver_count; i++)
 		count += level_read(&told->drivers[i], &levels[count]);
 	levels_count(engine, member, false);
 	free(member->levels);
@@ -155,8 +152,6 @@ struct member *member_register(struct engine *engine, struct session *session,
 
 	if (member == NULL)
 		member = member_create(engine, registration->node, now_ms);
-	if (member == NULL)
-		return NULL;
 	if (memcmp(member->incarnation, registration->incarnation,
 		   sizeof(member->incarnation)) != 0)
 		member->is_greeted = false;
@@ -278,13 +273,11 @@ static void check_leases(struct engine *engine, uint64_t now_ms)
 static void lease_all(struct engine *engine)
 {
 	_auto_(freep) const char **names =
-		calloc(HASH_COUNT(engine->members) + 1, sizeof(*names));
+		memory_array(HASH_COUNT(engine->members), sizeof(*names));
 	struct member *member;
 	struct member *next;
 	size_t count = 0;
 
-	if (names == NULL)
-		return;
 	HASH_ITER (hh, engine->members, member, next) {
 		if (member->is_greeted)
 			names[count++] = member->name;

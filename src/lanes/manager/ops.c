@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/manager/member.h"
 #include "lanes/proto/request.h"
 
@@ -33,16 +34,13 @@ static void answer_error(const struct call *call,
 	answer(call, error->code, error->text, NULL, NULL);
 }
 
-/* members: one new reference, or NULL when memory is out. */
 static void answer_view(const struct call *call, json_t *members_owned)
 {
-	_auto_(freep) char *text = json_dumps(members_owned, JSON_COMPACT);
+	_auto_(freep) char *text =
+		memory_have(json_dumps(members_owned, JSON_COMPACT));
 
 	json_decref(members_owned);
-	if (text == NULL)
-		answer(call, -ENOMEM, "out of memory", NULL, NULL);
-	else
-		answer(call, 0, NULL, NULL, text);
+	answer(call, 0, NULL, NULL, text);
 }
 
 static void run_reserve(struct call *call)
@@ -146,17 +144,9 @@ static void run_release(struct call *call)
 static void answer_events(struct call *call, const uint64_t *grants,
 			  size_t count, json_t *view_owned)
 {
-	struct output *output = calloc(1, sizeof(*output));
+	struct output *output = memory_alloc(sizeof(*output));
 
-	if (output != NULL)
-		output->grants = calloc(count + 1, sizeof(*output->grants));
-	if (output == NULL || output->grants == NULL) {
-		json_decref(view_owned);
-		output_destroy(output);
-		commit_spoil(call->engine, -ENOMEM);
-		return;
-	}
-	memcpy(output->grants, grants, count * sizeof(*grants));
+	output->grants = memory_copy(grants, count * sizeof(*grants));
 	output->kind = OUTPUT_EVENTS;
 	output->token = call->token;
 	output->grant_count = count;
@@ -234,13 +224,10 @@ static void run_status(struct call *call)
 			  (json_int_t)clock_wall_us(&engine->clock), "halted",
 			  engine->halted_epoch != 0, "levels", engine->levels);
 
-	if (more != NULL && view != NULL && json_object_update(more, view) == 0)
-		answer_view(call, more);
-	else {
-		json_decref(more);
-		answer_view(call, NULL);
-	}
+	if (json_object_update(more, view) < 0)
+		memory_end();
 	json_decref(view);
+	answer_view(call, more);
 }
 
 static void run_list(struct call *call)
@@ -437,14 +424,12 @@ static void run_reconfigure(struct call *call)
 	int result = engine->ops->reconfigure(engine->ops_ctx, engine, &text);
 
 	if (result < 0)
-		answer(call, result, text == NULL ? "out of memory" : text,
+		answer(call, result, text,
 		       "mend the configuration and ask again; the old one "
 		       "stays",
 		       NULL);
 	else
-		answer_view(call,
-			    text == NULL ? NULL
-					 : json_pack("{s:s}", "changes", text));
+		answer_view(call, json_pack("{s:s}", "changes", text));
 }
 
 /* At once, since it is wanted most when the journal cannot be written. */
@@ -453,8 +438,7 @@ static void run_metrics(struct call *call)
 	_auto_(freep) char *text = engine_metrics(call->engine);
 
 	clients_answer_json(call->engine, call->token,
-			    text == NULL ? NULL
-					 : json_pack("{s:s}", "text", text));
+			    json_pack("{s:s}", "text", text));
 }
 
 static const char *const no_members[] = { NULL };

@@ -206,23 +206,23 @@ static const struct node_master *master_active(const struct engine *engine)
 	return &engine->masters[0];
 }
 
-static int on_seal(void *ctx, const struct core_secrets *secrets,
-		   struct writer *writer)
+static void on_seal(void *ctx, const struct core_secrets *secrets,
+		    struct writer *writer)
 {
 	const struct engine *engine = ctx;
 	struct seal_stream stream;
 	struct rng_seam rng;
-	int result;
 
 	seal_stream_init(&stream, secrets->seed, secrets->seed_size,
 			 secrets->grant_id, secrets->packed,
 			 secrets->packed_size);
 	rng = seal_stream_seam(&stream);
-	result = seal_make(&rng, master_active(engine), secrets->grant_id,
-			   secrets->nodes, secrets->node_count, secrets->packed,
-			   secrets->packed_size, writer);
+	/* Within the maxima nothing but memory can be wanting. */
+	if (seal_make(&rng, master_active(engine), secrets->grant_id,
+		      secrets->nodes, secrets->node_count, secrets->packed,
+		      secrets->packed_size, writer) < 0)
+		memory_end();
 	seal_stream_fini(&stream);
-	return result;
 }
 
 const struct core_ops outputs_core_ops = {

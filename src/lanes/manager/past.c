@@ -11,19 +11,19 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 struct past {
 	json_t *item;
 	json_t *had;       /* {pool: ids} */
 	json_t *confirmed; /* [{nodes, how, since}] */
 	bool is_failed;
-	bool is_ok;
 };
 
 static void put(struct past *past, const char *name, json_t *value_owned)
 {
 	if (json_object_set_new(past->item, name, value_owned) < 0)
-		past->is_ok = false;
+		memory_end();
 }
 
 static void copy(struct past *past, const char *name, const json_t *context,
@@ -74,10 +74,10 @@ static void take_free(struct past *past, const json_t *context)
 	if (pool == NULL || ids == NULL)
 		return;
 	before = json_string_value(json_object_get(past->had, pool));
-	if (asprintf(&all, "%s%s%s", before == NULL ? "" : before,
-		     before == NULL ? "" : ",", ids) < 0 ||
-	    json_object_set_new(past->had, pool, json_string(all)) < 0)
-		past->is_ok = false;
+	all = memory_format("%s%s%s", before == NULL ? "" : before,
+			    before == NULL ? "" : ",", ids);
+	if (json_object_set_new(past->had, pool, json_string(all)) < 0)
+		memory_end();
 }
 
 static void take_confirm(struct past *past, const json_t *context,
@@ -93,7 +93,7 @@ static void take_confirm(struct past *past, const json_t *context,
 			 json_object_get(context, "how"), "since", moment);
 
 	if (json_array_append_new(past->confirmed, late) < 0)
-		past->is_ok = false;
+		memory_end();
 }
 
 static void take(struct past *past, const json_t *event)
@@ -124,13 +124,12 @@ static void take(struct past *past, const json_t *event)
 	put(past, "gone", json_incref(moment));
 }
 
-int past_tell(json_t *item, const struct store_row *rows, size_t count)
+void past_tell(json_t *item, const struct store_row *rows, size_t count)
 {
 	struct past past = {
 		.item = item,
 		.had = json_object(),
 		.confirmed = json_array(),
-		.is_ok = true,
 	};
 
 	for (size_t i = 0; i < count; i++) {
@@ -145,5 +144,4 @@ int past_tell(json_t *item, const struct store_row *rows, size_t count)
 		    json_string(past.is_failed ? "failed" : "released"));
 	put(&past, "had", past.had);
 	put(&past, "confirmed", past.confirmed);
-	return past.is_ok ? 0 : -ENOMEM;
 }

@@ -5,11 +5,10 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "base/seam.h"
+#include "lanes/manager/store/row.h"
 
 /*
  * Add to an item of `explain` (doc/rfc/client-protocol.md, "gone") what the
- * event rows of its grant say. Rows that are no events are passed over. 0,
- * -ENOMEM.
+ * event rows of its grant say. Rows that are no events are passed over.
  */
-int past_tell(json_t *item, const struct store_row *rows, size_t count);
+void past_tell(json_t *item, const struct store_row *rows, size_t count);

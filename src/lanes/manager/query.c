@@ -152,7 +152,7 @@ void run_node_clean(struct call *call)
 		refuse(call, &error);
 }
 
-/* One node's part of the answer; NULL when memory is out. */
+/* One node's part of the answer. */
 static json_t *answer_json(const struct fanout_answer *answer)
 {
 	const struct confirm *confirm = answer->confirm;
@@ -173,15 +173,11 @@ static json_t *answer_json(const struct fanout_answer *answer)
 void query_done(struct engine *engine, uint64_t token,
 		const struct fanout_answer *answers, size_t count)
 {
-	json_t *members = json_object();
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, answer_json(&answers[i]));
-	if (members != NULL &&
-	    json_object_set_new(members, "answers", list) < 0)
-		json_decref(take_ptr(members));
-	clients_answer_json(engine, token, members);
+	clients_answer_json(engine, token, json_pack("{s:o}", "answers", list));
 }
 
 /*
@@ -251,15 +247,14 @@ static void on_events(void *arg, int result, const struct store_row *rows,
 	struct events_read *read = arg;
 
 	if (read->view != NULL && result == 0)
-		result = past_tell(
-			json_array_get(json_object_get(read->view, "grants"),
-				       read->at),
-			rows, count);
+		past_tell(json_array_get(json_object_get(read->view, "grants"),
+					 read->at),
+			  rows, count);
 	for (size_t i = 0; i < count && result == 0 && read->view == NULL;
 	     i++) {
 		json_t *line = json_stringn(rows[i].body, rows[i].size);
 
-		/* NULL: no memory, or bytes that are no text. */
+		/* NULL: bytes that are no text. */
 		if (json_array_append_new(read->events, line) < 0)
 			result = -EUCLEAN;
 	}
@@ -286,26 +281,17 @@ static void read_next(struct events_read *read)
 void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
 		 size_t count, json_t *view)
 {
-	struct events_read *read = calloc(1, sizeof(*read));
+	struct events_read *read = memory_alloc(sizeof(*read));
 
-	if (read != NULL)
-		*read = (struct events_read){
-			.engine = engine,
-			.token = token,
-			.goes_first = clients_goes_first(engine, token),
-			.grants = calloc(count + 1, sizeof(*grants)),
-			.count = count,
-			.events = json_array(),
-			.view = json_incref(view),
-		};
-	if (read == NULL || read->grants == NULL || read->events == NULL) {
-		clients_answer(engine, token, -ENOMEM, "out of memory", NULL,
-			       NULL);
-		if (read != NULL)
-			read_destroy(read);
-		return;
-	}
-	memcpy(read->grants, grants, count * sizeof(*grants));
+	*read = (struct events_read){
+		.engine = engine,
+		.token = token,
+		.goes_first = clients_goes_first(engine, token),
+		.grants = memory_copy(grants, count * sizeof(*grants)),
+		.count = count,
+		.events = memory_have(json_array()),
+		.view = json_incref(view),
+	};
 	DL_APPEND(engine->event_reads, read);
 	if (read->goes_first)
 		read_next(read);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/member.h"
 
 #define REJECT_LINES_MAX 20 /* in the log, within the window */
@@ -115,19 +116,19 @@ int register_tell(struct engine *engine,
 		.object_count = registration->object_count,
 		.challenge = challenge,
 	};
-	int result = -ENOMEM;
+	int result;
 
 	static_assert(COLLECTIVE_ADDRESS_MAX <= CORE_ADDRESS_MAX,
 		      "the core takes any address");
 	static_assert(REGISTRATION_DRIVERS_MAX <= CORE_PLACES_MAX,
 		      "and all places");
-	grants = calloc(told.grant_count + 1, sizeof(*grants));
-	objects = calloc(told.object_count + 1, sizeof(*objects));
+	grants = memory_array(told.grant_count, sizeof(*grants));
+	objects = memory_array(told.object_count, sizeof(*objects));
 	told.grants = grants;
 	told.objects = objects;
 	memcpy(told.incarnation, registration->incarnation,
 	       sizeof(told.incarnation));
-	for (size_t i = 0; grants != NULL && i < told.grant_count; i++) {
+	for (size_t i = 0; i < told.grant_count; i++) {
 		const struct registration_grant *from =
 			&registration->grants[i];
 
@@ -139,7 +140,7 @@ int register_tell(struct engine *engine,
 			.ids = from->ids,
 		};
 	}
-	for (size_t i = 0; objects != NULL && i < told.object_count; i++) {
+	for (size_t i = 0; i < told.object_count; i++) {
 		const struct registration_object *from =
 			&registration->objects[i];
 
@@ -153,10 +154,7 @@ int register_tell(struct engine *engine,
 		};
 	}
 	drivers_tell(registration, unlisted, places, &told);
-	if (grants != NULL && objects != NULL)
-		result = tell(engine->core, &told, ret_error);
-	else
-		error_set(ret_error, -ENOMEM, "out of memory");
+	result = tell(engine->core, &told, ret_error);
 	free(grants);
 	free(objects);
 	return result;
@@ -166,17 +164,11 @@ int register_tell(struct engine *engine,
 static void adopt(struct engine *engine, struct session *session,
 		  const struct registration *registration)
 {
-	struct member *member = member_register(engine, session, registration);
-	struct output *output = calloc(1, sizeof(*output));
+	struct output *output = memory_alloc(sizeof(*output));
 
+	member_register(engine, session, registration);
 	session_wait_end(engine, session);
-	if (output != NULL)
-		output->node = strdup(registration->node);
-	if (member == NULL || output == NULL || output->node == NULL) {
-		output_destroy(output);
-		commit_spoil(engine, -ENOMEM);
-		return;
-	}
+	output->node = memory_text(registration->node);
 	output->kind = OUTPUT_HELLO;
 	output->peer = session->peer;
 	memcpy(output->nonce, registration->node_nonce, sizeof(output->nonce));

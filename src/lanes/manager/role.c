@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/journal.h"
 #include "lanes/manager/role_internal.h"
 #include "sys/clock.h"
@@ -45,15 +46,8 @@ static const char *on_store_error(void *ctx)
 static void told_later(struct manager *manager, const char *node, uint64_t id,
 		       int result)
 {
-	struct told *told = calloc(1, sizeof(*told));
+	struct told *told = memory_alloc(sizeof(*told));
 
-	if (told == NULL) {
-		log_error(manager->log,
-			  "out of memory: the site is told of node %s again "
-			  "after a restart",
-			  node);
-		return;
-	}
 	snprintf(told->node, sizeof(told->node), "%s", node);
 	told->id = id;
 	told->result = result;
@@ -87,11 +81,8 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 		      const struct fairlead_effect *effect)
 {
 	struct manager *manager = ctx;
-	struct unable *unable = calloc(1, sizeof(*unable));
+	struct unable *unable = memory_alloc(sizeof(*unable));
 
-	/* Without memory its deadline ends it. */
-	if (unable == NULL)
-		return;
 	unable->grant_id = grant_id;
 	unable->effect_id = effect->id;
 	unable->next = manager->unable;
@@ -306,16 +297,6 @@ static int make_engine(struct manager *manager,
 	return result;
 }
 
-static int make_commands(struct manager *manager,
-			 struct fairlead_error *ret_error)
-{
-	int result =
-		commands_create(manager->loop, manager->log, COMMAND_TIMEOUT_MS,
-				on_command_done, manager, &manager->commands);
-
-	return result < 0 ? error_set(ret_error, result, "out of memory") : 0;
-}
-
 static int start(struct manager *manager, const struct manager_options *options,
 		 struct fairlead_error *ret_error)
 {
@@ -324,8 +305,6 @@ static int start(struct manager *manager, const struct manager_options *options,
 
 	if (result == 0)
 		result = role_nets_create(manager, options->shares, ret_error);
-	if (result == 0)
-		result = make_commands(manager, ret_error);
 	if (result == 0)
 		result = make_engine(manager, ret_error);
 	if (result == 0)
@@ -348,24 +327,20 @@ int manager_start(const struct manager_options *options,
 		  struct config *config_owned, struct manager **ret_manager,
 		  struct fairlead_error *ret_error)
 {
-	struct manager *manager = calloc(1, sizeof(*manager));
-	char *path = strdup(options->config_path);
+	struct manager *manager = memory_alloc(sizeof(*manager));
 	int result;
 
-	if (manager == NULL || path == NULL) {
-		config_destroy(config_owned);
-		free(manager);
-		free(path);
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
 	manager->loop = options->loop;
-	manager->config_path = path;
+	manager->config_path = memory_text(options->config_path);
 	manager->roles = options->roles;
 	manager->drivers = options->drivers;
 	manager->driver_count = options->driver_count;
 	manager->log = options->log;
 	manager->clock = sys_clock();
 	manager->config = config_owned;
+	manager->commands =
+		commands_create(manager->loop, manager->log, COMMAND_TIMEOUT_MS,
+				on_command_done, manager);
 	uv_prepare_init(manager->loop, &manager->prepare);
 	uv_timer_init(manager->loop, &manager->timer);
 	manager->prepare.data = manager;

@@ -6,44 +6,37 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/memory.h"
 #include "lanes/manager/role_internal.h"
 
-/* One more text to those that are there, a line of its own; -ENOMEM. */
-static int text_add(char **texts, const char *text)
+/* One more text to those that are there, a line of its own. */
+static void text_add(struct writer *texts, const char *text)
 {
-	char *joined;
-
-	if (text == NULL)
-		return -ENOMEM;
-	if (*text == 0)
-		return 0;
-	if (asprintf(&joined, "%s%s%s", *texts == NULL ? "" : *texts,
-		     *texts == NULL ? "" : "\n", text) < 0)
-		return -ENOMEM;
-	free(*texts);
-	*texts = joined;
-	return 0;
+	if (*text != 0 && texts->size > 0)
+		write_u8(texts, '\n');
+	write_bytes(texts, text, strlen(text));
 }
 
-/* All of it for people; NULL when memory is out. What waits for a restart is
- * said again each time. */
+/* All of it for people. What waits for a restart is said again each time. */
 static char *tell(const struct manager *manager, const struct config *config,
 		  bool has_new_keys, const char *core_changes)
 {
 	const struct config *started =
 		manager->started == NULL ? manager->config : manager->started;
-	_auto_(freep) char *changes =
-		config_changes(manager->config, config, CONFIG_ROLE_MANAGER);
-	_auto_(freep) char *restart =
-		config_restart_needed(started, config, CONFIG_ROLE_MANAGER);
-	_auto_(freep) char *all = NULL;
+	_auto_(freep) char *changes = memory_have(
+		config_changes(manager->config, config, CONFIG_ROLE_MANAGER));
+	_auto_(freep) char *restart = memory_have(
+		config_restart_needed(started, config, CONFIG_ROLE_MANAGER));
+	struct writer all = { 0 };
 
-	if (text_add(&all, changes) < 0 ||
-	    text_add(&all, has_new_keys ? "keys: those of the file are taken"
-					: "") < 0 ||
-	    text_add(&all, core_changes) < 0 || text_add(&all, restart) < 0)
-		return NULL;
-	return all == NULL ? strdup("") : take_ptr(all);
+	text_add(&all, changes);
+	if (has_new_keys)
+		text_add(&all, "keys: those of the file are taken");
+	text_add(&all, core_changes);
+	text_add(&all, restart);
+	write_u8(&all, 0);
+	return memory_have((char *)writer_take(&all, NULL));
 }
 
 static int take_config(struct manager *manager, struct config *config,
@@ -67,7 +60,7 @@ static int take_config(struct manager *manager, struct config *config,
 	}
 	manager_keys_fini(&keys);
 	if (result < 0) {
-		*ret_text = strdup(error.text);
+		*ret_text = memory_text(error.text);
 		return result;
 	}
 	manager->log->level = config->log_level;
@@ -104,10 +97,8 @@ void manager_reload(struct manager *manager)
 
 	if (result < 0)
 		log_error(manager->log, "reload refused, the old one stays: %s",
-			  text == NULL ? "out of memory" : text);
+			  text);
 	else
 		log_info(manager->log, "reloaded: %s",
-			 text == NULL ? "out of memory for the changes"
-			 : *text == 0 ? "nothing has changed"
-				      : text);
+			 *text == 0 ? "nothing has changed" : text);
 }

@@ -155,19 +155,16 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 		session_reject(engine, engine->waiting, REFUSAL_CROWDED,
 			       "it took too long while others needed room");
 	if (engine->session_count < engine->sessions_max)
-		session = calloc(1, sizeof(*session));
+		session = memory_alloc(sizeof(*session));
 	else
 		say_full(engine, address);
-	if (session != NULL) {
-		session->peer = peer;
-		HASH_ADD(hh, engine->sessions, peer, sizeof(session->peer),
-			 session);
-	}
-	if (session == NULL || !hash_was_added(session)) {
-		free(session);
+	if (session == NULL) {
 		engine->nodes_net.ops->close(engine->nodes_net.ctx, peer);
 		return;
 	}
+	session->peer = peer;
+	HASH_ADD(hh, engine->sessions, peer, sizeof(session->peer), session);
+	memory_have(session->hh.tbl);
 	session->heard_ms = engine_now_ms(engine);
 	session->challenged_ms = session->heard_ms;
 	snprintf(session->address, sizeof(session->address), "%s", address);

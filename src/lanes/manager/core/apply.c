@@ -23,7 +23,7 @@
 static struct apply_run *run_of(struct job *job)
 {
 	if (job->apply_run == NULL)
-		job->apply_run = memory_zero(1, sizeof(*job->apply_run));
+		job->apply_run = memory_array(1, sizeof(*job->apply_run));
 	return job->apply_run;
 }
 
@@ -47,7 +47,7 @@ static void result_set(struct apply_run *run, enum edge edge, int code,
 		return;
 	run->edge = edge;
 	run->result = code;
-	run->text = memory_text(text);
+	run->text = memory_text_or_null(text);
 }
 
 void core_apply_end(struct core *core, struct apply_run *run_owned)
@@ -112,7 +112,7 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 	groups_format(failures, &core->nodes, text + used,
 		      sizeof(text) - (size_t)used);
 	result_set(job->apply_run, edge, code, text);
-	members = memory_check(
+	members = memory_have(
 		json_pack("{s:o}", "failures",
 			  groups_json(failures, &core->nodes, true)));
 	if (failures->more > 0)
@@ -255,7 +255,7 @@ static void warnings_add(struct apply_run *run, const char *text, uint32_t node)
 	size_t size;
 
 	while ((line = text_line(&rest, &size)) != NULL) {
-		char *copy = memory_check(strndup(line, size));
+		char *copy = memory_have(strndup(line, size));
 
 		groups_add(&run->warnings, 0, copy, node);
 		free(copy);
@@ -267,7 +267,7 @@ static void answers_take(struct core *core, struct job *job,
 {
 	struct apply_run *run = run_of(job);
 	_auto_(freep) bool *has_answer =
-		memory_zero(job->part_count, sizeof(*has_answer));
+		memory_array(job->part_count, sizeof(*has_answer));
 
 	core_places_set(core, job);
 	for (size_t i = 0; i < count; i++) {
@@ -368,7 +368,7 @@ static void refuse_unknown(struct core *core, uint64_t grant_id, uint64_t token)
 static void repeat(struct core *core, const struct job *job, uint64_t token)
 {
 	_auto_(freep) const char **names =
-		memory_zero(job->part_count, sizeof(*names));
+		memory_array(job->part_count, sizeof(*names));
 	_auto_(freep) char *nodes = NULL;
 	size_t count = 0;
 
@@ -382,7 +382,7 @@ static void repeat(struct core *core, const struct job *job, uint64_t token)
 		core_reply_done(core, token, "{}");
 		return;
 	}
-	nodes = memory_check(hostlist_format(names, count));
+	nodes = memory_have(hostlist_format(names, count));
 	core_reply_error(core, token, EDGE_ERROR_APPLY_ESTALE, -ESTALE,
 			 "release the grant, and reserve anew",
 			 "the lane was applied, and is gone from %s", nodes);

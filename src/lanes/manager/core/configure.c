@@ -139,7 +139,7 @@ static void node_changes_fini(struct node_changes *changes)
 
 static bool *listed_of(const struct core *core, const struct hostlist *list)
 {
-	bool *is_listed = memory_zero(core->nodes.limit, sizeof(bool));
+	bool *is_listed = memory_array(core->nodes.limit, sizeof(bool));
 
 	for (size_t i = 0; list != NULL && i < list->count; i++) {
 		const struct node *node =
@@ -158,9 +158,9 @@ static void node_changes_find(const struct core *core,
 	size_t count = list == NULL ? 0 : list->count;
 	_auto_(freep) bool *is_listed = listed_of(core, list);
 	struct node_changes changes = {
-		.added = memory_zero(count, sizeof(char *)),
-		.removed = memory_zero(core->nodes.count, sizeof(char *)),
-		.leaving = memory_zero(core->nodes.count, sizeof(char *)),
+		.added = memory_array(count, sizeof(char *)),
+		.removed = memory_array(core->nodes.count, sizeof(char *)),
+		.leaving = memory_array(core->nodes.count, sizeof(char *)),
 	};
 
 	for (size_t i = 0; i < count; i++) {
@@ -211,7 +211,7 @@ static void node_enter(struct core *core, const char *name)
 	struct node *node = nodes_find(&core->nodes, name);
 
 	if (node == NULL)
-		node = memory_check(nodes_add(&core->nodes, name, NODE_NONE));
+		node = memory_have(nodes_add(&core->nodes, name, NODE_NONE));
 	else if (core->is_started)
 		core_hit(core, EDGE_NODE_RETURN);
 	set_configured(core, node, true);
@@ -284,7 +284,7 @@ static void line_nodes(struct writer *lines, const char *what,
 
 	if (count == 0)
 		return;
-	text = memory_check(hostlist_format(names, count));
+	text = memory_have(hostlist_format(names, count));
 	line_add(lines, "nodes %s: %s", what, text);
 }
 
@@ -386,7 +386,7 @@ static void lines_draining(struct core *core, struct writer *lines)
 	interconnects_foreach(ic, &core->interconnects)
 	{
 		for (size_t i = 0; i < ic->pool_count; i++) {
-			_auto_(freep) char *text = memory_check(
+			_auto_(freep) char *text = memory_have(
 				idset_format(ic->pools[i].draining));
 
 			if (text[0] != 0)
@@ -441,7 +441,7 @@ int core_configure(struct core *core, const struct core_config *config,
 		core_recovery_settle(core);
 		lines_draining(core, &lines);
 		write_u8(&lines, 0);
-		*ret_changes = memory_check(writer_take(&lines, NULL));
+		*ret_changes = memory_have((char *)writer_take(&lines, NULL));
 	}
 	node_changes_fini(&changes);
 	config_plan_fini(&plan);

@@ -54,13 +54,13 @@ static void confirm_event(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
 			  enum confirm_how how, const struct core_word *word)
 {
-	const char **names = memory_zero(count, sizeof(*names));
+	const char **names = memory_array(count, sizeof(*names));
 	struct event event;
 	char *text;
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = nodes_at(&core->nodes, parts[i]->node)->name;
-	text = memory_check(hostlist_format(names, count));
+	text = memory_have(hostlist_format(names, count));
 	event_begin(&event, core, "confirm");
 	event_text(&event, "nodes", text);
 	event_text(&event, "how", how_name(how));
@@ -97,7 +97,7 @@ void core_parts_confirmed(struct core *core, struct job *job,
 void core_job_waived(struct core *core, struct job *job,
 		     const struct core_word *word)
 {
-	struct part **parts = memory_zero(job->owed_count, sizeof(*parts));
+	struct part **parts = memory_array(job->owed_count, sizeof(*parts));
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < job->part_count; i++)
@@ -113,10 +113,8 @@ static void why_set(struct core *core, struct job *job, const char *node,
 		    const char *text)
 {
 	char why[JOB_WHY_MAX + 1];
-	_auto_(freep) char *whole = NULL;
+	_auto_(freep) char *whole = memory_format("%s: %s", node, text);
 
-	if (asprintf(&whole, "%s: %s", node, text) < 0)
-		abort();
 	text_fit(why, sizeof(why), whole);
 	free(job->why);
 	job->why = memory_text(why);

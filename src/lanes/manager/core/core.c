@@ -13,7 +13,7 @@ int core_create(const struct core_config *config, const struct core_ops *ops,
 		const struct rng_seam *rng, const struct log *log,
 		struct core **ret_core, struct fairlead_error *ret_error)
 {
-	struct core *core = memory_zero(1, sizeof(*core));
+	struct core *core = memory_array(1, sizeof(*core));
 	struct fairlead_error error;
 	struct config_plan plan;
 	int result;

@@ -19,9 +19,6 @@
  * as a fence of the whole cluster) has a maximum and is refused, or goes in
  * steps.
  *
- * When memory is out inside an event there is no half decision to go on with:
- * the core aborts the process, and the journal has the rest.
- *
  * Of what always holds (ARCHITECTURE.md) the core alone keeps:
  *  - an identifier is in exactly one of free, held, quarantined; withheld and
  *    draining only ever add to what is not free;
@@ -48,6 +45,7 @@
 #include "base/log.h"
 #include "base/seam.h"
 #include "fairlead_driver.h"
+#include "lanes/manager/store/row.h"
 
 struct core;
 struct request; /* lanes/proto/request.h */
@@ -178,15 +176,15 @@ struct core_ops {
 	void (*look)(void *ctx, const char *node);
 	/*
 	 * Append the secrets, sealed to the nodes. They give the same bytes
-	 * each time, while the nodes have the same keys. -ENOMEM.
+	 * each time, while the nodes have the same keys.
 	 */
-	int (*seal)(void *ctx, const struct core_secrets *secrets,
-		    struct writer *writer);
+	void (*seal)(void *ctx, const struct core_secrets *secrets,
+		     struct writer *writer);
 };
 
 /*
  * Make a core with empty pools. -EINVAL with all errors of the configuration
- * in the text, one a line; -ENOMEM. ops, clock, rng and log are kept by
+ * in the text, one a line. ops, clock, rng and log are kept by
  * reference; the clock's wall time is that of events, rng gives the random
  * bytes of lanes with secrets (NULL: nothing is reserved by this core).
  */
@@ -202,7 +200,7 @@ DEFINE_AUTO(struct core, core_destroy)
  * TOMBSTONE rows, table after table (EVENT rows are not needed). -EBADMSG
  * with a text that names the row when it cannot be read or contradicts
  * another one; -EINVAL when the configuration lacks what it needs (an
- * interconnect that still has grants); -ENOMEM.
+ * interconnect that still has grants).
  */
 int core_load(struct core *core, const struct store_row *row,
 	      struct fairlead_error *ret_error);

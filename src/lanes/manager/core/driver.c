@@ -213,7 +213,7 @@ static void content_copy(struct fairlead_setting *to,
 
 	if (from->content == NULL)
 		return;
-	copy = memory_zero(from->content_size + 1, 1);
+	copy = memory_array(from->content_size + 1, 1);
 	memcpy(copy, from->content, from->content_size);
 	to->content = copy;
 	to->content_size = from->content_size;
@@ -223,7 +223,7 @@ static void settings_copy(struct interconnect *ic,
 			  const struct core_driver_config *config)
 {
 	ic->settings =
-		memory_zero(config->setting_count, sizeof(*ic->settings));
+		memory_array(config->setting_count, sizeof(*ic->settings));
 	ic->setting_count = config->setting_count;
 	for (size_t i = 0; i < config->setting_count; i++) {
 		ic->settings[i].name = memory_text(config->settings[i].name);

@@ -27,8 +27,8 @@ static int list_add(struct fairlead_effects *effects,
 	if (i == list->room)
 		return -ENOSPC;
 	list->list[i].effect = *effect;
-	list->list[i].kind = memory_text(effect->kind);
-	list->list[i].body = memory_text(effect->body);
+	list->list[i].kind = memory_text_or_null(effect->kind);
+	list->list[i].body = memory_text_or_null(effect->body);
 	list->list[i].effect.kind = list->list[i].kind;
 	list->list[i].effect.body = list->list[i].body;
 	list->count++;
@@ -68,7 +68,7 @@ void core_effects_run(struct core *core, struct job *job,
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct fairlead_effect *effect = &list->list[i].effect;
-		struct effect_entry *entry = memory_zero(1, sizeof(*entry));
+		struct effect_entry *entry = memory_array(1, sizeof(*entry));
 
 		entry->grant_id = job->grant_id;
 		entry->effect_id = effect->id;

@@ -40,7 +40,7 @@ void event_number(struct event *event, const char *member, uint64_t number)
 void event_json(struct event *event, const char *member, const json_t *value)
 {
 	char *text =
-		memory_check(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
+		memory_have(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
 
 	json_text_raw(&event->context, member, text);
 	free(text);
@@ -65,7 +65,7 @@ void event_store_as(struct event *event, struct core *core, uint64_t grant_id,
 
 	json_text_end(&event->context);
 	write_plain(writer, "}");
-	memory_check(writer->result == 0 ? writer->data : NULL);
+	memory_have(writer->result == 0 ? writer->data : NULL);
 	row.body = writer->data;
 	row.size = writer->size;
 	core->ops->store(core->ops_ctx, &row);

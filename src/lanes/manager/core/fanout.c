@@ -17,7 +17,7 @@ uint64_t core_apply_floor(const struct core *core)
 
 static void send(struct core *core, struct core_fanout *fanout, bool is_main)
 {
-	struct fanout_entry *entry = memory_zero(1, sizeof(*entry));
+	struct fanout_entry *entry = memory_array(1, sizeof(*entry));
 
 	fanout->id = core->next_fanout_id++;
 	fanout->apply_floor = core_apply_floor(core);
@@ -47,7 +47,7 @@ void core_fanout_apply(struct core *core, struct job *job,
 		       const struct core_members *members,
 		       const struct writer *sealed)
 {
-	const char **names = memory_zero(job->part_count, sizeof(*names));
+	const char **names = memory_array(job->part_count, sizeof(*names));
 	uint32_t *cores = core_list_expand(job->cores, job);
 	uint32_t *tasks = core_list_expand(job->tasks, job);
 	struct fairlead_lane lane;
@@ -94,7 +94,7 @@ static void send_revoke(struct core *core, struct job *job,
 
 size_t core_fanout_revoke(struct core *core, struct job *job, bool is_main)
 {
-	const char **names = memory_zero(job->part_count, sizeof(*names));
+	const char **names = memory_array(job->part_count, sizeof(*names));
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < job->part_count; i++) {

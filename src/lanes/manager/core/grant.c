@@ -52,8 +52,7 @@ bool core_grant_answer(struct core *core, const struct job *job,
 	json_text_raw(&text, "public", public_text);
 	json_text_end(&text);
 	write_u8(&text.writer, 0);
-	if (text.writer.result < 0)
-		abort();
+	memory_check(text.writer.result);
 	core_reply_done(core, token, (const char *)text.writer.data);
 	writer_return(&core->scratch, &text.writer);
 	return true;

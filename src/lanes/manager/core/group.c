@@ -49,7 +49,8 @@ static struct group *add(struct groups *groups, int code, const char *text)
 	groups->list = memory_resize(groups->list, groups->count + 1,
 				     sizeof(*groups->list));
 	group = &groups->list[groups->count++];
-	*group = (struct group){ .code = code, .text = memory_text(text) };
+	*group = (struct group){ .code = code,
+				 .text = memory_text_or_null(text) };
 	return group;
 }
 
@@ -81,12 +82,12 @@ void groups_add(struct groups *groups, int code, const char *text,
 
 char *group_nodes_text(const struct group *group, const struct nodes *nodes)
 {
-	const char **names = memory_zero(group->node_count, sizeof(*names));
+	const char **names = memory_array(group->node_count, sizeof(*names));
 	char *text;
 
 	for (size_t i = 0; i < group->node_count; i++)
 		names[i] = nodes_at(nodes, group->nodes[i])->name;
-	text = memory_check(hostlist_format(names, group->node_count));
+	text = memory_have(hostlist_format(names, group->node_count));
 	free(names);
 	return text;
 }
@@ -94,12 +95,12 @@ char *group_nodes_text(const struct group *group, const struct nodes *nodes)
 json_t *groups_json(const struct groups *groups, const struct nodes *nodes,
 		    bool has_errno)
 {
-	json_t *array = memory_check(json_array());
+	json_t *array = memory_have(json_array());
 
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct group *group = &groups->list[i];
 		char *names = group_nodes_text(group, nodes);
-		json_t *item = memory_check(json_pack(
+		json_t *item = memory_have(json_pack(
 			"{s:s, s:s}", "nodes", names, "text", group->text));
 
 		if (has_errno)

@@ -121,9 +121,9 @@ size_t job_name_size(const char *key)
 
 struct job *job_create(uint32_t part_count)
 {
-	struct job *job = memory_zero(1, sizeof(*job));
+	struct job *job = memory_array(1, sizeof(*job));
 
-	job->parts = memory_zero(part_count, sizeof(*job->parts));
+	job->parts = memory_array(part_count, sizeof(*job->parts));
 	job->part_count = part_count;
 	job->retry_at_ms = DEADLINE_NONE;
 	return job;

@@ -30,8 +30,7 @@ void core_lane(const struct job *job, struct fairlead_lane *ret_lane)
 
 int core_driver_result(int result, struct fairlead_error *error)
 {
-	if (result == -ENOMEM)
-		abort();
+	memory_check(result);
 	if (result < 0 && error->code == 0)
 		error_set(error, result, "%s", strerrordesc_np(-result));
 	return result;
@@ -146,25 +145,24 @@ json_t *core_ids_json(const struct core *core, const struct job *job)
 {
 	const struct interconnect *ic = &core->interconnects.list[job->driver];
 	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
-	json_t *object = memory_check(json_object());
+	json_t *object = memory_have(json_object());
 
 	core_ids_texts(core, job, texts);
 	for (size_t i = 0; i < ic->pool_count; i++)
 		if (texts[i][0] != 0)
-			json_object_set_new(
-				object, ic->pools[i].name,
-				memory_check(json_string(texts[i])));
+			json_object_set_new(object, ic->pools[i].name,
+					    memory_have(json_string(texts[i])));
 	return object;
 }
 
 char *core_nodes_text(const struct core *core, const struct job *job)
 {
-	const char **names = memory_zero(job->part_count, sizeof(*names));
+	const char **names = memory_array(job->part_count, sizeof(*names));
 	char *text;
 
 	for (uint32_t i = 0; i < job->part_count; i++)
 		names[i] = nodes_at(&core->nodes, job->parts[i].node)->name;
-	text = memory_check(hostlist_format(names, job->part_count));
+	text = memory_have(hostlist_format(names, job->part_count));
 	free(names);
 	return text;
 }

@@ -310,7 +310,7 @@ static int tombstones_order(struct core *core, struct fairlead_error *error)
 {
 	size_t count = core->loaded_count;
 	_auto_(freep) struct loaded_tombstone **ordered =
-		memory_zero(count, sizeof(*ordered));
+		memory_array(count, sizeof(*ordered));
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < count; i++)

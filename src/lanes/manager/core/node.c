@@ -14,8 +14,8 @@
 void nodes_init(struct nodes *nodes)
 {
 	*nodes = (struct nodes){ 0 };
-	nodes->dirty_chunks = memory_zero(CORE_NODES_MAX / NODE_CHUNK,
-					  sizeof(*nodes->dirty_chunks));
+	nodes->dirty_chunks = memory_array(CORE_NODES_MAX / NODE_CHUNK,
+					   sizeof(*nodes->dirty_chunks));
 }
 
 static void destroy(struct node *node)
@@ -90,7 +90,7 @@ struct node *nodes_add(struct nodes *nodes, const char *name, uint32_t index)
 	}
 	while (nodes->limit <= index)
 		nodes->by_index[nodes->limit++] = NULL;
-	node = memory_zero(1, sizeof(*node));
+	node = memory_array(1, sizeof(*node));
 	node->name = memory_text(name);
 	node->index = index;
 	nodes->by_index[index] = node;

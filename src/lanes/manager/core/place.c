@@ -25,7 +25,7 @@ static bool is_same(const struct node *node, const struct node_place *places,
 bool core_places_told(struct node *node, const struct core_registration *from)
 {
 	struct node_place *places =
-		memory_zero(from->place_count, sizeof(*places));
+		memory_array(from->place_count, sizeof(*places));
 	uint32_t count = 0;
 
 	assert(from->place_count <= CORE_PLACES_MAX);
@@ -82,8 +82,8 @@ int core_members_assemble(struct core *core, const struct job *job,
 		*ret_members = members;
 		return 0;
 	}
-	names = memory_zero(job->part_count, sizeof(*names));
-	places = memory_zero(job->part_count, sizeof(*places));
+	names = memory_array(job->part_count, sizeof(*names));
+	places = memory_array(job->part_count, sizeof(*places));
 	for (uint32_t i = 0; i < job->part_count; i++) {
 		const struct node *node =
 			nodes_at(&core->nodes, job->parts[i].node);

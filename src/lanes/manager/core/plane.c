@@ -96,8 +96,8 @@ static void change(const struct plane *plane, struct plane_node **place,
 		return;
 	if (node == NULL) {
 		assert(is_added);
-		node = memory_zero(1, sizeof(*node) + 2 * plane->words *
-							      sizeof(uint64_t));
+		node = memory_array(
+			1, sizeof(*node) + 2 * plane->words * sizeof(uint64_t));
 		*place = node;
 	}
 	if (area->low <= from && area->high >= from + size - 1) {

@@ -19,8 +19,7 @@ static struct idset *empty(uint32_t limit)
 {
 	struct idset *set;
 
-	if (idset_create(limit, &set) < 0)
-		abort();
+	memory_check(idset_create(limit, &set));
 	return set;
 }
 
@@ -28,8 +27,7 @@ static struct idset *copy(const struct idset *set)
 {
 	struct idset *clone;
 
-	if (idset_clone(set, &clone) < 0)
-		abort();
+	memory_check(idset_clone(set, &clone));
 	return clone;
 }
 
@@ -76,10 +74,8 @@ static int universe_parse(const struct fairlead_pool_spec *spec,
 				 " positions, above %d",
 				 spec->name, spec->limit, FAIRLEAD_RUN_IDS_MAX,
 				 spec->positions, FAIRLEAD_POSITIONS_MAX);
-	result = idset_parse(spec->universe, spec->limit, ret_universe,
-			     ret_error);
-	if (result == -ENOMEM)
-		abort();
+	result = memory_check(idset_parse(spec->universe, spec->limit,
+					  ret_universe, ret_error));
 	if (result < 0 && ret_error != NULL)
 		error_prefix(ret_error, "pool '%s'", spec->name);
 	return result;
@@ -285,7 +281,7 @@ void pool_withhold(struct pool *pool, uint32_t id)
 
 	assert(id < pool->limit);
 	if (pool->withheld_counts == NULL)
-		pool->withheld_counts = memory_zero(
+		pool->withheld_counts = memory_array(
 			pool->limit, sizeof(*pool->withheld_counts));
 	pool->withheld_counts[id]++;
 	idset_add(pool->withheld, id);

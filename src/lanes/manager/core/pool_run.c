@@ -17,10 +17,10 @@ struct pool_runs *pool_runs_create(const struct fairlead_pool_spec *spec)
 
 	if (spec->positions == 0)
 		return NULL;
-	runs = memory_zero(1, sizeof(*runs));
+	runs = memory_array(1, sizeof(*runs));
 	runs->positions = spec->positions;
-	runs->held_counts = memory_zero(spec->limit, sizeof(uint32_t));
-	runs->quarantined_counts = memory_zero(spec->limit, sizeof(uint32_t));
+	runs->held_counts = memory_array(spec->limit, sizeof(uint32_t));
+	runs->quarantined_counts = memory_array(spec->limit, sizeof(uint32_t));
 	plane_init(&runs->plane, spec->limit);
 	return runs;
 }

@@ -13,7 +13,7 @@
 char *core_parts_text(const struct core *core, const struct job *job,
 		      bool is_unreachable)
 {
-	const char **names = memory_zero(job->part_count, sizeof(*names));
+	const char **names = memory_array(job->part_count, sizeof(*names));
 	size_t count = 0;
 	char *text = NULL;
 
@@ -26,7 +26,7 @@ char *core_parts_text(const struct core *core, const struct job *job,
 			names[count++] = node->name;
 	}
 	if (count > 0)
-		text = memory_check(hostlist_format(names, count));
+		text = memory_have(hostlist_format(names, count));
 	free(names);
 	return text;
 }

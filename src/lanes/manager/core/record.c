@@ -46,8 +46,7 @@ void record_end(struct writer *writer, uint64_t id, const char *key)
 
 	digest(id, key, writer->data, writer->size, bytes);
 	write_bytes(writer, bytes, sizeof(bytes));
-	if (writer->result < 0)
-		abort();
+	memory_check(writer->result);
 }
 
 int record_open(enum record_kind kind, uint64_t id, const char *key,

@@ -176,7 +176,7 @@ static bool ids_decode(struct reader *reader, struct job *job)
 
 	if (effect_count > CORE_EFFECTS_MAX)
 		return false;
-	job->effects = memory_zero(effect_count, sizeof(*job->effects));
+	job->effects = memory_array(effect_count, sizeof(*job->effects));
 	job->effect_count = effect_count;
 	for (size_t i = 0; i < effect_count; i++)
 		job->effects[i] = read_u32(reader);
@@ -222,7 +222,7 @@ static bool runs_of_pools_decode(struct reader *reader, struct job *job)
 	bool has_some = false;
 	size_t place = 0;
 
-	job->runs = memory_zero(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
+	job->runs = memory_array(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
 		if (!run_of_pool_decode(reader, job, i, place))
 			return false;
@@ -240,7 +240,7 @@ static void secret_decode(struct reader *reader, struct job *job)
 	static_assert(FAIRLEAD_SECRET_MAX == UINT8_MAX + 1, "all sizes");
 	if (bytes == NULL)
 		return;
-	job->secret = memory_zero(size, 1);
+	job->secret = memory_array(size, 1);
 	job->secret_size = size;
 	memcpy(job->secret, bytes, size);
 }
@@ -276,7 +276,7 @@ static bool parts_decode(struct reader *reader, struct job *job)
 	if (count == 0 || count > HOSTLIST_COUNT_MAX ||
 	    count > reader->left / sizeof(uint32_t))
 		return false;
-	job->parts = memory_zero(count, sizeof(*job->parts));
+	job->parts = memory_array(count, sizeof(*job->parts));
 	job->part_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		job->parts[i].node = read_u32(reader);
@@ -297,9 +297,7 @@ static bool is_list(const char *text, uint32_t count)
 
 	if (text == NULL)
 		return false;
-	result = runs_parse(text, count, &values, NULL);
-	if (result == -ENOMEM)
-		abort();
+	result = memory_check(runs_parse(text, count, &values, NULL));
 	return result == 0;
 }
 

@@ -98,7 +98,7 @@ static bool reports_decode(struct reader *reader, struct node *node)
 
 	if (count > CORE_REPORTS_MAX || count > reader->left / REPORT_SIZE_MIN)
 		return false;
-	node->reports = memory_zero(count, sizeof(*node->reports));
+	node->reports = memory_array(count, sizeof(*node->reports));
 	node->report_count = count;
 	for (uint32_t i = 0; i < count; i++)
 		if (!report_decode(reader, &node->reports[i]))
@@ -128,7 +128,7 @@ static bool places_decode(struct reader *reader, struct node *node)
 		return false;
 	if (count == 0)
 		return true;
-	node->places = memory_zero(count, sizeof(*node->places));
+	node->places = memory_array(count, sizeof(*node->places));
 	node->place_count = count;
 	for (uint8_t i = 0; i < count; i++)
 		if (!place_decode(reader, &node->places[i]))
@@ -258,7 +258,7 @@ int record_decode_names(const char *key, const void *body, size_t size,
 	count = read_u32(&reader);
 	if (count > NODE_CHUNK)
 		return record_check(&reader, false, ret_error);
-	names = memory_zero(count, sizeof(*names));
+	names = memory_array(count, sizeof(*names));
 	for (uint32_t i = 0; i < count; i++) {
 		names[i] = read_text_alloc(&reader, HOSTLIST_NAME_MAX);
 		is_good = is_good && names[i] != NULL &&

@@ -69,13 +69,13 @@ void core_account(struct core *core, struct node *node)
 
 static char *awaited_text(const struct core *core)
 {
-	const char **names = memory_zero(core->nodes.count, sizeof(*names));
+	const char **names = memory_array(core->nodes.count, sizeof(*names));
 	size_t count = 0;
 	char *text;
 
 	nodes_foreach(node, &core->nodes) if (core_is_awaited(core, node))
 		names[count++] = node->name;
-	text = memory_check(hostlist_format(names, count));
+	text = memory_have(hostlist_format(names, count));
 	free(names);
 	return text;
 }

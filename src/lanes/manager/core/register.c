@@ -42,7 +42,7 @@ static struct inventory inventory_of(const struct core_registration *from)
 {
 	struct inventory inventory = { .count = from->grant_count };
 
-	inventory.ids = memory_zero(inventory.count, sizeof(*inventory.ids));
+	inventory.ids = memory_array(inventory.count, sizeof(*inventory.ids));
 	for (size_t i = 0; i < inventory.count; i++)
 		inventory.ids[i] = from->grants[i].grant_id;
 	qsort(inventory.ids, inventory.count, sizeof(*inventory.ids),
@@ -257,7 +257,7 @@ static void jobs_check(struct core *core, struct node *node,
 {
 	/* The node's jobs change while they are looked at. */
 	uint32_t count = node->job_count;
-	_auto_(freep) uint32_t *slots = memory_zero(count, sizeof(*slots));
+	_auto_(freep) uint32_t *slots = memory_array(count, sizeof(*slots));
 
 	if (count > 0)
 		memcpy(slots, node->jobs, count * sizeof(*slots));
@@ -360,10 +360,10 @@ int core_register(struct core *core,
 	node->is_pinned = true;
 	is_same_boot = node_is(node, registration->incarnation);
 	come_up(core, node, registration);
-	reports = memory_zero(registration->grant_count +
-				      registration->object_count +
-				      node->report_count,
-			      sizeof(*reports));
+	reports = memory_array(registration->grant_count +
+				       registration->object_count +
+				       node->report_count,
+			       sizeof(*reports));
 	count = reports_of(core, node, registration, reports);
 	if (is_same_boot)
 		count = reports_keep(node, registration, reports, count);
@@ -456,9 +456,9 @@ int core_observe(struct core *core, const struct core_registration *seen,
 				 "node '%s' reports more than %d grants and "
 				 "objects",
 				 seen->node, CORE_REPORTS_MAX);
-	reports = memory_zero(seen->grant_count + seen->object_count +
-				      node->report_count,
-			      sizeof(*reports));
+	reports = memory_array(seen->grant_count + seen->object_count +
+				       node->report_count,
+			       sizeof(*reports));
 	count = reports_of(core, node, seen, reports);
 	count = reports_keep(node, seen, reports, count);
 	is_moved = core_places_told(node, seen);

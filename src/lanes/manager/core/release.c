@@ -20,7 +20,7 @@
 static struct release_run *run_of(struct job *job)
 {
 	if (job->release_run == NULL)
-		job->release_run = memory_zero(1, sizeof(*job->release_run));
+		job->release_run = memory_array(1, sizeof(*job->release_run));
 	return job->release_run;
 }
 
@@ -51,7 +51,7 @@ static void answer(struct core *core, uint64_t token, char *const *grants,
 	json_text_begin(&text);
 	json_text_raws(&text, "grants", (const char *const *)grants, count);
 	json_text_end(&text);
-	members = memory_check(json_text_take(&text));
+	members = memory_have(json_text_take(&text));
 	core_reply_done(core, token, members);
 	free(members);
 }
@@ -80,7 +80,7 @@ static char *item_make(uint64_t grant_id, const char *ids, const char *nodes)
 		json_text_string(&text, "nodes", nodes);
 	}
 	json_text_end(&text);
-	return memory_check(json_text_take(&text));
+	return memory_have(json_text_take(&text));
 }
 
 static char *item_of(struct core *core, const struct job *job)
@@ -261,7 +261,7 @@ static void answers_take(struct core *core, struct job *job,
 			 const struct core_answer *answers, size_t count,
 			 bool is_main)
 {
-	struct part **revoked = memory_zero(count, sizeof(*revoked));
+	struct part **revoked = memory_array(count, sizeof(*revoked));
 	size_t revoked_count = 0;
 
 	core_places_set(core, job);
@@ -447,10 +447,10 @@ void core_release(struct core *core, const struct core_caller *caller,
 
 	if (count == 0)
 		return;
-	wait = memory_zero(1, sizeof(*wait));
+	wait = memory_array(1, sizeof(*wait));
 	wait->token = token;
 	wait->left = count;
-	wait->grants = memory_zero(count, sizeof(*wait->grants));
+	wait->grants = memory_array(count, sizeof(*wait->grants));
 	wait->grant_count = count;
 	DL_APPEND(core->release_waits, wait);
 	/* `wait` is gone with the last join that ends at once. */

@@ -14,7 +14,7 @@ void core_reply_done(struct core *core, uint64_t token, const char *members)
 
 char *core_json_text(json_t *tree_owned)
 {
-	char *text = memory_check(json_dumps(tree_owned, JSON_COMPACT));
+	char *text = memory_have(json_dumps(tree_owned, JSON_COMPACT));
 
 	json_decref(tree_owned);
 	return text;

@@ -93,7 +93,7 @@ void core_reports_set(struct core *core, struct node *node,
 
 bool core_reports_clear(struct core *core, struct node *node, uint64_t grant_id)
 {
-	struct report *kept = memory_zero(node->report_count, sizeof(*kept));
+	struct report *kept = memory_array(node->report_count, sizeof(*kept));
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < node->report_count; i++)
@@ -113,7 +113,7 @@ void core_reports_add(struct core *core, struct node *node,
 		      const struct report *report)
 {
 	uint32_t count = node->report_count;
-	struct report *reports = memory_zero(count + 1, sizeof(*reports));
+	struct report *reports = memory_array(count + 1, sizeof(*reports));
 
 	assert(count < CORE_REPORTS_MAX);
 	if (count > 0)

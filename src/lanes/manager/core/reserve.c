@@ -161,7 +161,7 @@ static int nodes_refuse(struct core *core, struct attempt *attempt,
 		else
 			more++;
 	}
-	list = memory_check(hostlist_format(names, count));
+	list = memory_have(hostlist_format(names, count));
 	attempt->edge = node_flaws[flaw].edge;
 	attempt->hint = node_flaws[flaw].hint;
 	error_set(&attempt->error, code, "%s: %s", node_flaws[flaw].text, list);
@@ -308,7 +308,8 @@ static void run_take(struct attempt *attempt, size_t i)
 	struct job *job = attempt->job;
 
 	if (job->runs == NULL)
-		job->runs = memory_zero(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
+		job->runs =
+			memory_array(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
 	job->runs[i] = *run;
 	pool_run_take(&attempt->interconnect->pools[i], run,
 		      job->ids + job->id_count);
@@ -387,9 +388,9 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	if (attempt->plan.secret_size > 0)
 		core_secret_draw(core, job, attempt->plan.secret_size);
 	free(job->options);
-	job->options = memory_text(attempt->plan.options);
+	job->options = memory_text_or_null(attempt->plan.options);
 	free(job->empty_reason);
-	job->empty_reason = memory_text(attempt->plan.reason);
+	job->empty_reason = memory_text_or_null(attempt->plan.reason);
 	core_effects_pend(job, &attempt->effects);
 	core_job_add(core, job);
 	core_hit(core, EDGE_JOB_RESERVE);

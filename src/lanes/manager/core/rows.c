@@ -63,7 +63,7 @@ void core_cursor_set(struct core *core, const char *key, uint64_t id)
 		if (strcmp(cursor->key, key) == 0)
 			break;
 	if (cursor == NULL) {
-		cursor = memory_zero(1, sizeof(*cursor));
+		cursor = memory_array(1, sizeof(*cursor));
 		strncpy(cursor->key, key, sizeof(cursor->key) - 1);
 		DL_APPEND(core->cursors, cursor);
 	}
@@ -196,10 +196,10 @@ static void trace_remove(struct core *core, struct trace *trace)
 void core_trace_add(struct core *core, uint64_t grant_id, const char *key,
 		    uid_t uid)
 {
-	struct trace *trace = memory_zero(1, sizeof(*trace));
+	struct trace *trace = memory_array(1, sizeof(*trace));
 
 	trace->grant_id = grant_id;
-	trace->key = memory_text(key);
+	trace->key = memory_text_or_null(key);
 	trace->uid = uid;
 	DL_APPEND(core->traces, trace);
 	core->trace_count++;

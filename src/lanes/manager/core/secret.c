@@ -15,7 +15,7 @@ void core_secret_draw(struct core *core, struct job *job, uint32_t size)
 	assert(size <= FAIRLEAD_SECRET_MAX);
 	assert(job->part_count <= FAIRLEAD_SECRET_NODES_MAX);
 	assert(core_interconnect(core, job)->driver->manager->pack != NULL);
-	job->secret = memory_zero(size, 1);
+	job->secret = memory_array(size, 1);
 	job->secret_size = size;
 	rng_fill(core->rng, job->secret, size);
 }
@@ -62,7 +62,7 @@ int core_secret_seal(struct core *core, const struct job *job,
 
 	if (job->secret == NULL)
 		return 0;
-	names = memory_zero(job->part_count, sizeof(*names));
+	names = memory_array(job->part_count, sizeof(*names));
 	for (uint32_t i = 0; i < job->part_count; i++)
 		names[i] = nodes_at(&core->nodes, job->parts[i].node)->name;
 	result =
@@ -72,9 +72,7 @@ int core_secret_seal(struct core *core, const struct job *job,
 	assert(secrets.packed_size <= FAIRLEAD_PACKED_MAX);
 	secrets.nodes = names;
 	secrets.packed = bytes;
-	/* Within the maxima there is nothing but memory that can be wanting. */
-	if (core->ops->seal(core->ops_ctx, &secrets, writer) < 0)
-		abort();
+	core->ops->seal(core->ops_ctx, &secrets, writer);
 	sodium_memzero(bytes, secrets.packed_size);
 	free(bytes);
 	return 0;

@@ -86,7 +86,7 @@ static void resume_collect(struct core *core)
 {
 	struct job *job, *next;
 
-	core->resume = memory_zero(core->jobs.count, sizeof(*core->resume));
+	core->resume = memory_array(core->jobs.count, sizeof(*core->resume));
 	HASH_ITER (hh, core->jobs.by_id, job, next)
 		if (is_interrupted(job))
 			core->resume[core->resume_count++] = job->grant_id;

@@ -87,7 +87,7 @@ static void index_remove(struct tombstones *set, uint32_t *index,
 static void grow(struct tombstones *set)
 {
 	size_t capacity = set->capacity == 0 ? 64 : set->capacity * 2;
-	struct tombstone *ring = memory_zero(capacity, sizeof(*ring));
+	struct tombstone *ring = memory_array(capacity, sizeof(*ring));
 
 	for (size_t i = 0; i < set->count; i++)
 		ring[(set->first + i) & (capacity - 1)] =
@@ -97,8 +97,8 @@ static void grow(struct tombstones *set)
 	free(set->by_id);
 	set->ring = ring;
 	set->capacity = capacity;
-	set->by_key = memory_zero(capacity * 2, sizeof(*set->by_key));
-	set->by_id = memory_zero(capacity * 2, sizeof(*set->by_id));
+	set->by_key = memory_array(capacity * 2, sizeof(*set->by_key));
+	set->by_id = memory_array(capacity * 2, sizeof(*set->by_id));
 	for (size_t i = 0; i < set->count; i++) {
 		index_add(set, set->by_key, ring_place(set, i));
 		index_add(set, set->by_id, ring_place(set, i));
@@ -172,7 +172,7 @@ int tombstones_add(struct tombstones *set, uint64_t grant_id, const char *key,
 		.grant_id = grant_id,
 		.uid = uid,
 		.gid = gid,
-		.key = memory_text(key),
+		.key = memory_text_or_null(key),
 	};
 	memcpy(set->ring[place].key_digest, digest, sizeof(digest));
 	index_add(set, set->by_key, place);

@@ -4,7 +4,7 @@
 
 void view_array_init(struct view_array *array)
 {
-	*array = (struct view_array){ .items = memory_check(json_array()) };
+	*array = (struct view_array){ .items = memory_have(json_array()) };
 }
 
 /* One always fits: the parts of an item have their own maxima. */
@@ -24,7 +24,7 @@ bool view_array_add(struct view_array *array, json_t *item_owned, size_t bytes)
 		return false;
 	}
 	if (json_array_append_new(array->items, item_owned) < 0)
-		abort();
+		memory_end();
 	return true;
 }
 
@@ -34,7 +34,7 @@ bool view_array_extend(struct view_array *array, json_t *items_owned,
 	bool is_taken = has_room(array, bytes);
 
 	if (is_taken && json_array_extend(array->items, items_owned) < 0)
-		abort();
+		memory_end();
 	json_decref(items_owned);
 	return is_taken;
 }
@@ -42,7 +42,7 @@ bool view_array_extend(struct view_array *array, json_t *items_owned,
 json_t *view_array_end(struct view_array *array, const char *name,
 		       json_t *after_owned)
 {
-	json_t *object = memory_check(json_object());
+	json_t *object = memory_have(json_object());
 
 	view_set(object, name, array->items);
 	if (array->has_more)
@@ -58,7 +58,7 @@ json_t *view_array_end(struct view_array *array, const char *name,
 void view_set(json_t *object, const char *name, json_t *value_owned)
 {
 	if (json_object_set_new(object, name, value_owned) < 0)
-		abort();
+		memory_end();
 }
 
 void view_text(json_t *object, const char *name, const char *text)

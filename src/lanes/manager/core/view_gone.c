@@ -13,7 +13,7 @@
 
 static json_t *gone_json(uint64_t grant_id, const char *key, uid_t uid)
 {
-	json_t *item = memory_check(json_object());
+	json_t *item = memory_have(json_object());
 
 	view_number(item, "grant_id", grant_id);
 	view_text(item, "key", key);

@@ -18,7 +18,7 @@
 static json_t *job_json(const struct core *core, const struct job *job,
 			const char *nodes)
 {
-	json_t *item = memory_check(json_object());
+	json_t *item = memory_have(json_object());
 
 	view_number(item, "grant_id", job->grant_id);
 	view_text(item, "key", job->key);
@@ -100,8 +100,8 @@ static json_t *holds_json(const struct core *core, const struct job *job)
 		"revoking", "unreachable", "revoked",
 	};
 	_auto_(freep) const char **names =
-		memory_zero(job->part_count, sizeof(*names));
-	json_t *holds = memory_check(json_array());
+		memory_array(job->part_count, sizeof(*names));
+	json_t *holds = memory_have(json_array());
 
 	for (size_t n = 0; n < sizeof(states) / sizeof(states[0]); n++) {
 		_auto_(freep) char *text = NULL;
@@ -119,8 +119,8 @@ static json_t *holds_json(const struct core *core, const struct job *job)
 		/* Where there is no lane nothing is, or will be, pending. */
 		if (count == 0 || !job->has_lane)
 			continue;
-		text = memory_check(hostlist_format(names, count));
-		item = memory_check(json_object());
+		text = memory_have(hostlist_format(names, count));
+		item = memory_have(json_object());
 		view_text(item, "nodes", text);
 		view_text(item, "state", states[n]);
 		json_array_append_new(holds, item);
@@ -131,7 +131,7 @@ static json_t *holds_json(const struct core *core, const struct job *job)
 static void wait_add(json_t *waits, const char *what, const char *nodes,
 		     const char *why, uint64_t since_us)
 {
-	json_t *item = memory_check(json_object());
+	json_t *item = memory_have(json_object());
 
 	view_text(item, "what", what);
 	if (nodes != NULL)
@@ -145,7 +145,7 @@ static void wait_add(json_t *waits, const char *what, const char *nodes,
 static json_t *waits_json(const struct core *core, const struct job *job)
 {
 	_auto_(freep) char *owed = core_parts_text(core, job, false);
-	json_t *waits = memory_check(json_array());
+	json_t *waits = memory_have(json_array());
 	char text[64];
 
 	snprintf(text, sizeof(text), "%" PRIu32 " requests to the outside",
@@ -174,7 +174,7 @@ static json_t *explain_json(const struct core *core, const struct job *job,
 			  ? job_reason_name((enum job_reason)job->reason)
 			  : job->empty_reason);
 	json_object_set_new(item, "has_lane",
-			    memory_check(json_boolean(job->has_lane)));
+			    memory_have(json_boolean(job->has_lane)));
 	view_set(item, "holds", holds_json(core, job));
 	view_set(item, "waits", waits_json(core, job));
 	view_set(item, "quarantined",
@@ -234,7 +234,7 @@ static void identifier_add(const struct core_held *held, void *arg)
 	const struct job *job = all->job;
 	const struct interconnect *ic =
 		&all->core->interconnects.list[job->driver];
-	json_t *item = memory_check(json_object());
+	json_t *item = memory_have(json_object());
 
 	view_text(item, "interconnect", ic->driver->name);
 	view_text(item, "pool", ic->pools[held->pool].name);
@@ -270,7 +270,7 @@ json_t *core_view_quarantine(const struct core *core, uint64_t after)
 		}
 		if (!job->is_quarantined)
 			continue;
-		all.items = memory_check(json_array());
+		all.items = memory_have(json_array());
 		all.nodes = core_parts_text(core, job, false);
 		if (all.nodes != NULL &&
 		    strlen(all.nodes) > IDENTIFIER_NODES_MAX) {

@@ -20,7 +20,7 @@ static json_t *ids_json(const struct core *core, const struct report *report)
 {
 	uint8_t driver =
 		interconnect_find(&core->interconnects, report->driver);
-	json_t *object = memory_check(json_object());
+	json_t *object = memory_have(json_object());
 	const struct interconnect *ic;
 	uint32_t limit = 0;
 
@@ -34,11 +34,10 @@ static json_t *ids_json(const struct core *core, const struct report *report)
 		_auto_(idset_destroyp) struct idset *set = NULL;
 		_auto_(freep) char *text = NULL;
 
-		if (idset_create(limit, &set) < 0)
-			abort();
+		memory_check(idset_create(limit, &set));
 		core_report_each(report, (struct pool *)&ic->pools[n], id_add,
 				 set);
-		text = memory_check(idset_format(set));
+		text = memory_have(idset_format(set));
 		view_text(object, ic->pools[n].name, text);
 	}
 	return object;
@@ -48,7 +47,7 @@ static json_t *report_json(const struct core *core,
 			   const struct core_caller *caller,
 			   const struct report *report)
 {
-	json_t *item = memory_check(json_object());
+	json_t *item = memory_have(json_object());
 	char why[REPORT_BYTES];
 
 	core_report_why(core, caller, report, why, sizeof(why));
@@ -68,7 +67,7 @@ static json_t *missing_json(const struct core *core,
 			    const struct core_caller *caller,
 			    const struct node *node, size_t *ret_bytes)
 {
-	json_t *missing = memory_check(json_array());
+	json_t *missing = memory_have(json_array());
 
 	*ret_bytes = 0;
 	for (uint32_t i = 0; i < node->job_count; i++) {
@@ -78,7 +77,7 @@ static json_t *missing_json(const struct core *core,
 		if (job_part(job, node->index)->state != PART_MISSING ||
 		    json_array_size(missing) == REPORTS_SHOWN)
 			continue;
-		item = memory_check(json_object());
+		item = memory_have(json_object());
 		view_number(item, "grant_id", job->grant_id);
 		if (core_may_see(caller, job->key, job->uid))
 			view_text(item, "key", job->key);
@@ -100,8 +99,8 @@ static json_t *node_json(const struct core *core,
 			 const struct node *node, size_t *ret_bytes)
 {
 	char incarnation[NODE_INCARNATION * 2 + 1];
-	json_t *item = memory_check(json_object());
-	json_t *reports = memory_check(json_array());
+	json_t *item = memory_have(json_object());
+	json_t *reports = memory_have(json_array());
 	uint32_t shown = node->report_count;
 	size_t missing_bytes;
 

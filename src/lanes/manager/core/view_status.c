@@ -24,7 +24,7 @@ struct pool_counts view_pool_counts(const struct core *core,
 static json_t *counts_json(const struct core *core, const struct pool *pool)
 {
 	struct pool_counts counts = view_pool_counts(core, pool);
-	json_t *object = memory_check(json_object());
+	json_t *object = memory_have(json_object());
 
 	view_number(object, "universe", counts.universe);
 	view_number(object, "free", counts.free);
@@ -37,7 +37,7 @@ static json_t *counts_json(const struct core *core, const struct pool *pool)
 
 static void view_ids(json_t *object, const char *name, const struct idset *set)
 {
-	_auto_(freep) char *text = memory_check(idset_format(set));
+	_auto_(freep) char *text = memory_have(idset_format(set));
 
 	view_text(object, name, text);
 }
@@ -45,12 +45,11 @@ static void view_ids(json_t *object, const char *name, const struct idset *set)
 static json_t *sets_json(const struct core *core, const struct pool *pool)
 {
 	_auto_(idset_destroyp) struct idset *both = NULL;
-	json_t *object = memory_check(json_object());
+	json_t *object = memory_have(json_object());
 	const struct idset *withheld = pool->withheld;
 
 	if (core->recovery > 0) {
-		if (idset_clone(pool->withheld, &both) < 0)
-			abort();
+		memory_check(idset_clone(pool->withheld, &both));
 		idset_unite(both, pool->free);
 		withheld = both;
 		view_text(object, "free", "");
@@ -70,11 +69,11 @@ static json_t *pools_json(const struct core *core,
 			  json_t *(*fn)(const struct core *core,
 					const struct pool *pool))
 {
-	json_t *all = memory_check(json_object());
+	json_t *all = memory_have(json_object());
 
 	interconnects_foreach(ic, &core->interconnects)
 	{
-		json_t *pools = memory_check(json_object());
+		json_t *pools = memory_have(json_object());
 
 		for (size_t i = 0; i < ic->pool_count; i++)
 			view_set(pools, ic->pools[i].name,
@@ -86,7 +85,7 @@ static json_t *pools_json(const struct core *core,
 
 json_t *core_view_pools(const struct core *core)
 {
-	json_t *view = memory_check(json_object());
+	json_t *view = memory_have(json_object());
 
 	view_set(view, "pools", pools_json(core, sets_json));
 	return view;
@@ -95,7 +94,7 @@ json_t *core_view_pools(const struct core *core)
 static json_t *nodes_json(const struct core *core)
 {
 	const uint32_t *counts = core->nodes.counts;
-	json_t *object = memory_check(json_object());
+	json_t *object = memory_have(json_object());
 
 	view_number(object, "up", counts[NODE_COUNT_UP]);
 	view_number(object, "down", counts[NODE_COUNT_DOWN]);
@@ -106,7 +105,7 @@ static json_t *nodes_json(const struct core *core)
 
 static json_t *jobs_json(const struct core *core)
 {
-	json_t *object = memory_check(json_object());
+	json_t *object = memory_have(json_object());
 
 	for (int i = 0; i < JOB_STATE_COUNT; i++)
 		view_number(object, job_state_name((enum job_state)i),
@@ -116,7 +115,7 @@ static json_t *jobs_json(const struct core *core)
 
 json_t *core_view_status(const struct core *core)
 {
-	json_t *view = memory_check(json_object());
+	json_t *view = memory_have(json_object());
 	_auto_(freep) char *awaited = NULL;
 	bool is_recovering = core_is_recovering(core, &awaited);
 

@@ -238,12 +238,12 @@ static char *witnesses_text(const struct core *core,
 			    const struct witnesses *all)
 {
 	_auto_(freep) const char **names =
-		memory_zero(core->nodes.count, sizeof(*names));
+		memory_array(core->nodes.count, sizeof(*names));
 	size_t count = 0;
 
 	nodes_foreach(node, &core->nodes) if (all->has[node->index])
 		names[count++] = node->name;
-	return memory_check(hostlist_format(names, count));
+	return memory_have(hostlist_format(names, count));
 }
 
 /* False, and it is answered: nodes that are up know better. */
@@ -298,7 +298,7 @@ static bool release_check(struct core *core, const struct interconnect *ic,
 			  const struct pool *pool, const struct idset *ids,
 			  const struct core_word *word, uint64_t token)
 {
-	_auto_(freep) bool *has = memory_zero(core->nodes.limit, sizeof(*has));
+	_auto_(freep) bool *has = memory_array(core->nodes.limit, sizeof(*has));
 	struct witnesses witnesses = { .has = has };
 	const struct job *job;
 	size_t touched = 0;
@@ -375,7 +375,7 @@ bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 				 list->names[duplicate]);
 		return false;
 	}
-	nodes = memory_zero(list->count, sizeof(struct node *));
+	nodes = memory_array(list->count, sizeof(struct node *));
 	for (size_t i = 0; i < list->count; i++) {
 		nodes[i] = nodes_find(&core->nodes, list->names[i]);
 		if (nodes[i] != NULL)
@@ -396,7 +396,7 @@ static size_t owed_jobs(const struct core *core, struct node *const *nodes,
 			size_t count)
 {
 	_auto_(freep) bool *has =
-		memory_zero(core->jobs.slot_capacity, sizeof(*has));
+		memory_array(core->jobs.slot_capacity, sizeof(*has));
 	size_t owed_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -450,7 +450,7 @@ static void node_fence(struct core *core, struct node *node,
 {
 	/* The node's jobs change while they are looked at. */
 	uint32_t count = node->job_count;
-	_auto_(freep) uint32_t *slots = memory_zero(count, sizeof(*slots));
+	_auto_(freep) uint32_t *slots = memory_array(count, sizeof(*slots));
 
 	if (count > 0)
 		memcpy(slots, node->jobs, count * sizeof(*slots));

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 #define ROWS_FIRST  128
 #define CHUNK_FIRST (16u << 10)
 #define CHUNK_LAST  (256u << 10)
@@ -29,55 +31,41 @@ struct store_batch {
 	struct chunk *chunks; /* the newest first */
 };
 
-int store_batch_create(struct store_batch **ret_batch)
+struct store_batch *store_batch_create(void)
 {
-	_auto_(freep) struct store_batch *batch = calloc(1, sizeof(*batch));
+	struct store_batch *batch = memory_alloc(sizeof(*batch));
 
-	if (batch == NULL)
-		return -ENOMEM;
-	batch->rows = malloc(ROWS_FIRST * sizeof(batch->rows[0]));
-	if (batch->rows == NULL)
-		return -ENOMEM;
+	batch->rows = memory_array(ROWS_FIRST, sizeof(batch->rows[0]));
 	batch->capacity = ROWS_FIRST;
-	*ret_batch = take_ptr(batch);
-	return 0;
+	return batch;
 }
 
-static int reserve_row(struct store_batch *batch)
+static void reserve_row(struct store_batch *batch)
 {
-	size_t capacity = batch->capacity * 2;
-	struct store_row *rows;
-
 	if (batch->count < batch->capacity)
-		return 0;
-	rows = realloc(batch->rows, capacity * sizeof(rows[0]));
-	if (rows == NULL)
-		return -ENOMEM;
-	batch->rows = rows;
-	batch->capacity = capacity;
-	return 0;
+		return;
+	batch->capacity *= 2;
+	batch->rows = memory_resize(batch->rows, batch->capacity,
+				    sizeof(batch->rows[0]));
 }
 
-static int reserve_bytes(struct store_batch *batch, size_t size)
+static void reserve_bytes(struct store_batch *batch, size_t size)
 {
 	struct chunk *chunk = batch->chunks;
 	size_t capacity;
 
 	if (chunk != NULL && chunk->capacity - chunk->used >= size)
-		return 0;
+		return;
 	capacity = batch->bytes < CHUNK_FIRST  ? CHUNK_FIRST
 		   : batch->bytes > CHUNK_LAST ? CHUNK_LAST
 					       : batch->bytes;
 	if (capacity < size)
 		capacity = size;
-	chunk = malloc(sizeof(*chunk) + capacity);
-	if (chunk == NULL)
-		return -ENOMEM;
+	chunk = memory_have(malloc(sizeof(*chunk) + capacity));
 	chunk->next = batch->chunks;
 	chunk->used = 0;
 	chunk->capacity = capacity;
 	batch->chunks = chunk;
-	return 0;
 }
 
 static char *copy_bytes(struct chunk *chunk, const void *bytes, size_t size)
@@ -95,7 +83,6 @@ int store_batch_add(struct store_batch *batch, const struct store_row *row)
 	size_t key_size = strlen(key) + 1;
 	struct store_row copy = *row;
 	size_t size;
-	int result;
 
 	assert(row->table < STORE_TABLE_COUNT);
 	assert(row->verb == STORE_PUT || row->verb == STORE_DELETE);
@@ -106,11 +93,8 @@ int store_batch_add(struct store_batch *batch, const struct store_row *row)
 	size = key_size + row->size;
 	if (size > STORE_BATCH_BYTES_MAX - batch->bytes)
 		return -ENOBUFS;
-	result = reserve_row(batch);
-	if (result == 0)
-		result = reserve_bytes(batch, size);
-	if (result < 0)
-		return result;
+	reserve_row(batch);
+	reserve_bytes(batch, size);
 	copy.key = copy_bytes(batch->chunks, key, key_size);
 	copy.body = NULL;
 	if (row->size > 0)

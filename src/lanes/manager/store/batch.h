@@ -6,9 +6,9 @@
  * keep their order, and stay where they are until the next one is added; their
  * keys and bodies stay until the batch is destroyed. One thread at a time.
  *
- *	_auto_(store_batch_destroyp) struct store_batch *batch = NULL;
+ *	_auto_(store_batch_destroyp) struct store_batch *batch =
+ *		store_batch_create();
  *	...
- *	result = store_batch_create(&batch);
  *	result = store_batch_add(batch, &row);
  *	store_batch_foreach(batch, row)
  *		use(row);
@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
-#include "base/seam.h"
+#include "lanes/manager/store/row.h"
 
 /* Above these a batch takes no more: -ENOBUFS. */
 #define STORE_BATCH_ROWS_MAX  65536
@@ -34,13 +34,11 @@
 
 struct store_batch;
 
-/* -ENOMEM. */
-int store_batch_create(struct store_batch **ret_batch);
+struct store_batch *store_batch_create(void);
 
 /*
  * Add a copy of the row, with its key (NULL is taken as "") and its body.
- * -ENOBUFS: the batch would be above a maximum; -ENOMEM. The batch is then as
- * it was before.
+ * -ENOBUFS: the batch would be above a maximum, and is as it was before.
  */
 int store_batch_add(struct store_batch *batch, const struct store_row *row);
 

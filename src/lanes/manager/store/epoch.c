@@ -97,18 +97,16 @@ uint64_t store_epoch(const struct store *store)
 static int epoch_rows_write(struct store *store, uint64_t epoch,
 			    struct fairlead_error *ret_error)
 {
-	_auto_(store_batch_destroyp) struct store_batch *batch = NULL;
+	_auto_(store_batch_destroyp) struct store_batch *batch =
+		store_batch_create();
 	const struct store_row rows[] = {
 		{ STORE_META, STORE_PUT, epoch, 0, STORE_META_EPOCH },
 		{ STORE_META, STORE_PUT, epoch, 0, STORE_META_RECOVERING },
 	};
 	int count = store->is_recovery ? 2 : 1;
-	int result = store_batch_create(&batch);
 
-	for (int i = 0; result == 0 && i < count; i++)
-		result = store_batch_add(batch, &rows[i]);
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	for (int i = 0; i < count; i++)
+		store_batch_add(batch, &rows[i]);
 	return store_write(store, batch, ret_error);
 }
 

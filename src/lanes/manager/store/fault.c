@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 struct fault {
 	int result; /* SQLite's primary result code */
 	int code;
@@ -31,7 +33,6 @@ static const struct fault faults[] = {
 	{ SQLITE_CANTOPEN, -EACCES, "make it writable for the manager's user" },
 	{ SQLITE_PERM, -EACCES, "make it writable for the manager's user" },
 	{ SQLITE_TOOBIG, -EMSGSIZE, "a row is too large" },
-	{ SQLITE_NOMEM, -ENOMEM, "free some memory and try again" },
 };
 
 static const struct fault *fault_find(int result)
@@ -73,11 +74,11 @@ int store_fault(struct store *store, int result, const char *action,
 	int system_errno = sqlite3_system_errno(store->db);
 	char system_text[128] = "";
 
-	if (result == SQLITE_IOERR_NOMEM)
-		fault = fault_find(SQLITE_NOMEM);
+	if ((result & 0xff) == SQLITE_NOMEM || result == SQLITE_IOERR_NOMEM)
+		memory_end();
 	/* Quotas, and file systems that find out in the sync. */
-	else if ((result & 0xff) == SQLITE_IOERR &&
-		 (system_errno == ENOSPC || system_errno == EDQUOT))
+	if ((result & 0xff) == SQLITE_IOERR &&
+	    (system_errno == ENOSPC || system_errno == EDQUOT))
 		fault = fault_find(SQLITE_FULL);
 	if (fault == NULL)
 		return error_set(ret_error, -EIO,

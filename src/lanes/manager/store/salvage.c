@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/manager/store/batch.h"
 
 #define UNFINISHED UINT64_MAX /* as an epoch, which none ever is */
@@ -35,11 +36,8 @@ static int damaged_path(struct store *store, char **ret_path,
 			*ret_error = error;
 		return result;
 	}
-	if (asprintf(ret_path, "%s.damaged-%" PRIu64, store->journal_path,
-		     epoch) < 0) {
-		*ret_path = NULL;
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
+	*ret_path = memory_format("%s.damaged-%" PRIu64, store->journal_path,
+				  epoch);
 	return 0;
 }
 
@@ -107,12 +105,9 @@ int store_set_aside_end(struct store *store, struct fairlead_error *ret_error)
 
 int store_set_aside_half(struct store *store, struct fairlead_error *ret_error)
 {
-	_auto_(freep) char *path = NULL;
+	_auto_(freep) char *path =
+		memory_format("%s.unfinished", store->journal_path);
 
-	if (asprintf(&path, "%s.unfinished", store->journal_path) < 0) {
-		path = NULL;
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
 	return journal_move(store, path, false, ret_error);
 }
 
@@ -176,9 +171,7 @@ static int salvage_write(struct salvage *salvage)
 		store_write(salvage->store, salvage->batch, salvage->error);
 	salvage->saved_count += store_batch_count(salvage->batch);
 	store_batch_destroy(salvage->batch);
-	salvage->batch = NULL;
-	if (salvage->result == 0)
-		salvage->result = store_batch_create(&salvage->batch);
+	salvage->batch = store_batch_create();
 	return salvage->result;
 }
 
@@ -208,10 +201,9 @@ static int salvage_begin(struct salvage *salvage)
 		.key = STORE_META_RECOVERING,
 	};
 
-	salvage->result = store_batch_create(&salvage->batch);
-	if (salvage->result == 0)
-		salvage->result = store_batch_add(salvage->batch, &row);
-	return salvage->result < 0 ? salvage->result : salvage_write(salvage);
+	salvage->batch = store_batch_create();
+	store_batch_add(salvage->batch, &row);
+	return salvage_write(salvage);
 }
 
 static int salvage_tables(struct salvage *salvage, struct store *damaged)
@@ -233,27 +225,19 @@ int store_salvage(struct store *store, const char *path, const char *vfs_name,
 		.journal_path = (char *)path,
 		.is_salvaged = true,
 	};
-	struct salvage salvage = { .store = store };
-	struct fairlead_error error;
+	struct salvage salvage = { .store = store, .error = ret_error };
 	int result;
 
-	error_set(&error, -ENOMEM, "out of memory");
-	salvage.error = &error;
 	if (store_connect(&damaged, vfs_name, NULL) == 0)
 		store_run(&damaged, "PRAGMA locking_mode=EXCLUSIVE");
 	result = salvage_tables(&salvage, &damaged);
 	store_disconnect(&damaged, true);
 	store_batch_destroy(salvage.batch);
-	if (result == 0 &&
-	    asprintf(&store->notice,
-		     "the journal was damaged and is now '%s'; %" PRIu64
-		     " rows of it could be saved, %" PRIu64 " could not",
-		     path, salvage.saved_count - 1,
-		     damaged.skipped_count) < 0) {
-		store->notice = NULL;
-		result = -ENOMEM;
-	}
-	if (result < 0 && ret_error != NULL)
-		*ret_error = error;
-	return result;
+	if (result < 0)
+		return result;
+	store->notice = memory_format(
+		"the journal was damaged and is now '%s'; %" PRIu64
+		" rows of it could be saved, %" PRIu64 " could not",
+		path, salvage.saved_count - 1, damaged.skipped_count);
+	return 0;
 }

@@ -15,6 +15,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/manager/store/batch.h"
 
 static const char *const table_sql[STORE_TABLE_COUNT][STATEMENT_COUNT] = {
@@ -313,9 +314,7 @@ static int give_row(struct store *store, enum store_table table,
 	row.body = sqlite3_column_blob(statement, 3);
 	row.size = (size_t)sqlite3_column_bytes(statement, 3);
 	if (row.key == NULL)
-		return error_set(ret_error, -ENOMEM,
-				 "out of memory reading journal '%s'",
-				 store->journal_path);
+		memory_end();
 	if (row_digest(&row, key_size) !=
 	    (uint64_t)sqlite3_column_int64(statement, 4)) {
 		store->skipped_count++;

@@ -12,25 +12,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 #define DIRECTORY_MAX 4000 /* bytes of its name; SQLite takes no more either */
-
-static int path_make(const char *directory, const char *name, char **ret_path,
-		     struct fairlead_error *ret_error)
-{
-	if (asprintf(ret_path, "%s/%s", directory, name) < 0) {
-		*ret_path = NULL;
-		return error_set(ret_error, -ENOMEM,
-				 "out of memory opening '%s'", directory);
-	}
-	return 0;
-}
 
 static int lock_directory(struct store *store, const char *directory,
 			  struct fairlead_error *ret_error)
 {
 	const struct file_seam *files = &store->files;
-	_auto_(freep) char *path = NULL;
+	_auto_(freep) char *path = memory_format("%s/lock", directory);
 	char who[32] = "";
 	uint64_t holder = 0;
 	int result;
@@ -38,9 +28,6 @@ static int lock_directory(struct store *store, const char *directory,
 	result = files->ops->make_directory(files->ctx, directory);
 	if (result < 0)
 		return store_file_fault(result, "make", directory, ret_error);
-	result = path_make(directory, "lock", &path, ret_error);
-	if (result < 0)
-		return result;
 	result = files->ops->lock(files->ctx, path, &store->lock, &holder);
 	if (result != -EBUSY)
 		return result < 0 ? store_file_fault(result, "lock", path,
@@ -137,13 +124,9 @@ static int open_all(struct store *store, const char *directory,
 				 "journal directory '%.100s...' has too long a "
 				 "name",
 				 directory);
-	result = path_make(directory, "journal.db", &store->journal_path,
-			   ret_error);
-	if (result == 0)
-		result = path_make(directory, "epoch", &store->epoch_path,
-				   ret_error);
-	if (result == 0)
-		result = lock_directory(store, directory, ret_error);
+	store->journal_path = memory_format("%s/journal.db", directory);
+	store->epoch_path = memory_format("%s/epoch", directory);
+	result = lock_directory(store, directory, ret_error);
 	if (result < 0)
 		return result;
 	if (options->is_recovery)
@@ -162,11 +145,9 @@ static int open_all(struct store *store, const char *directory,
 int store_open(const char *directory, const struct store_options *options,
 	       struct store **ret_store, struct fairlead_error *ret_error)
 {
-	struct store *store = calloc(1, sizeof(*store));
+	struct store *store = memory_alloc(sizeof(*store));
 	int result;
 
-	if (store == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	store->files = options->files;
 	store->is_recovery = options->is_recovery;
 	result = open_all(store, directory, options, ret_error);

@@ -22,7 +22,7 @@
  * Errors, with a text that says what to do (ret_error may be NULL):
  * -ENOSPC: the disk is full; -EIO: it failed; -EUCLEAN: the journal is
  * damaged; -EROFS, -EACCES: it cannot be written; -EBUSY: another program has
- * it; -ENOMEM. After each of them the store may be used on.
+ * it. After each of them the store may be used on.
  */
 #pragma once
 
@@ -32,6 +32,7 @@
 
 #include "base/error.h"
 #include "base/seam.h"
+#include "lanes/manager/store/row.h"
 
 struct store;
 struct store_batch; /* batch.h */

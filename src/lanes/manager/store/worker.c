@@ -16,6 +16,7 @@
 #include <utlist.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "lanes/manager/store/batch.h"
 #include "lanes/manager/store/store.h"
 
@@ -32,7 +33,6 @@ struct request {
 	uint64_t id;
 	char *key;
 	int result; /* not 0 before its turn: it is not carried out */
-	bool is_slot;
 	struct fairlead_error error;
 };
 
@@ -41,8 +41,6 @@ struct store_worker {
 	uv_async_t wakeup; /* of the loop */
 	struct store *store;
 	/* The loop's only: */
-	struct request commit_slot; /* so that one commit needs no memory */
-	bool has_slot;              /* it is free */
 	size_t request_count;
 	char error[FAIRLEAD_ERROR_TEXT_MAX];
 	void (*stopped)(void *arg);
@@ -56,15 +54,11 @@ struct store_worker {
 	bool is_stopping;
 };
 
-static void request_destroy(struct store_worker *worker,
-			    struct request *request)
+static void request_destroy(struct request *request)
 {
 	store_batch_destroy(request->batch);
 	free(request->key);
-	if (request->is_slot)
-		worker->has_slot = true;
-	else
-		free(request);
+	free(request);
 }
 
 static int collect_row(void *arg, const struct store_row *row)
@@ -76,12 +70,9 @@ static int read_rows(struct store *store, struct request *request)
 {
 	int result;
 
-	error_set(&request->error, -ENOMEM, "out of memory");
-	result = store_batch_create(&request->batch);
-	if (result == 0)
-		result = store_read(store, request->table, request->id,
-				    request->key, collect_row, request->batch,
-				    &request->error);
+	request->batch = store_batch_create();
+	result = store_read(store, request->table, request->id, request->key,
+			    collect_row, request->batch, &request->error);
 	if (result == -ENOBUFS)
 		error_set(&request->error, result, "too much to read at once");
 	return result;
@@ -181,7 +172,7 @@ static void run(void *arg)
 	uv_async_send(&worker->wakeup);
 }
 
-static void give_read(struct store_worker *worker, struct request *request)
+static void give_read(struct request *request)
 {
 	const struct store_row *rows = NULL;
 	size_t count = 0;
@@ -191,7 +182,7 @@ static void give_read(struct store_worker *worker, struct request *request)
 		count = store_batch_count(request->batch);
 	}
 	request->read_done(request->arg, request->result, rows, count);
-	request_destroy(worker, request);
+	request_destroy(request);
 }
 
 static void give_result(struct store_worker *worker, struct request *request)
@@ -205,10 +196,10 @@ static void give_result(struct store_worker *worker, struct request *request)
 		memcpy(worker->error, request->error.text,
 		       sizeof(worker->error));
 	if (done == NULL) {
-		give_read(worker, request);
+		give_read(request);
 		return;
 	}
-	request_destroy(worker, request);
+	request_destroy(request);
 	done(arg, result);
 }
 
@@ -261,20 +252,6 @@ static void woken(uv_async_t *wakeup)
 	uv_close((uv_handle_t *)wakeup, closed);
 }
 
-static struct request *request_create(struct store_worker *worker,
-				      bool is_commit)
-{
-	struct request *request;
-
-	if (!is_commit || !worker->has_slot)
-		return calloc(1, sizeof(*request));
-	worker->has_slot = false;
-	request = &worker->commit_slot;
-	memset(request, 0, sizeof(*request));
-	request->is_slot = true;
-	return request;
-}
-
 static void submit(struct store_worker *worker, struct request *request)
 {
 	assert(worker->stopped == NULL);
@@ -292,13 +269,8 @@ static void submit(struct store_worker *worker, struct request *request)
 static void commit(void *ctx, struct store_batch *batch_owned,
 		   void (*done)(void *arg, int result), void *arg)
 {
-	struct request *request = request_create(ctx, true);
+	struct request *request = memory_alloc(sizeof(*request));
 
-	if (request == NULL) {
-		store_batch_destroy(batch_owned);
-		done(arg, -ENOMEM);
-		return;
-	}
 	request->batch = batch_owned;
 	request->commit_done = done;
 	request->arg = arg;
@@ -311,15 +283,9 @@ static void read_key(void *ctx, enum store_table table, uint64_t id,
 				  const struct store_row *rows, size_t count),
 		     void *arg)
 {
-	struct request *request = request_create(ctx, false);
+	struct request *request = memory_alloc(sizeof(*request));
 
-	if (request != NULL)
-		request->key = strdup(key != NULL ? key : "");
-	if (request == NULL || request->key == NULL) {
-		free(request);
-		done(arg, -ENOMEM, NULL, 0);
-		return;
-	}
+	request->key = memory_text(key != NULL ? key : "");
 	request->read_done = done;
 	request->arg = arg;
 	request->table = table;
@@ -362,13 +328,10 @@ static void given_up(uv_handle_t *handle)
 int store_worker_start(uv_loop_t *loop, struct store *store,
 		       struct store_worker **ret_worker)
 {
-	struct store_worker *worker = calloc(1, sizeof(*worker));
+	struct store_worker *worker = memory_alloc(sizeof(*worker));
 	int result;
 
-	if (worker == NULL)
-		return -ENOMEM;
 	worker->store = store;
-	worker->has_slot = true;
 	result = uv_async_init(loop, &worker->wakeup, woken);
 	if (result < 0) {
 		free(worker);

@@ -15,21 +15,17 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "base/seam.h"
+#include "lanes/manager/store/row.h"
 
 struct store;
 struct store_worker;
 
-/*
- * Requests that wait or are in flight; one more gets -ENOBUFS. When there is
- * no memory even to queue a request, its done is called at once with -ENOMEM;
- * never that of a commit while no other one is under way.
- */
+/* Requests that wait or are in flight; one more gets -ENOBUFS. */
 #define STORE_WORKER_REQUESTS_MAX 1024
 
 /*
  * Start the thread. The store stays the caller's and outlives the worker.
- * -ENOMEM, -EAGAIN (no thread).
+ * -EAGAIN: no thread.
  */
 int store_worker_start(uv_loop_t *loop, struct store *store,
 		       struct store_worker **ret_worker);

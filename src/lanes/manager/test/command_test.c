@@ -96,9 +96,8 @@ static void begin(struct bench *bench, uint64_t timeout_ms, const char *body)
 	fprintf(file, "#!/bin/sh\ncd '%s'\n%s\n", bench->folder, body);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(chmod(bench->script, 0700), 0);
-	assert_int_equal(commands_create(&bench->loop, &bench->log, timeout_ms,
-					 on_done, bench, &bench->commands),
-			 0);
+	bench->commands = commands_create(&bench->loop, &bench->log, timeout_ms,
+					  on_done, bench);
 }
 
 static void finish(struct bench *bench)

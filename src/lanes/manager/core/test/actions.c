@@ -261,7 +261,7 @@ static void answer(struct fixture *fixture, struct told_fanout *fanout,
 		   const char *other, int result, const char *text)
 {
 	size_t count = fanout->node_count;
-	struct core_answer *answers = memory_zero(count, sizeof(*answers));
+	struct core_answer *answers = memory_array(count, sizeof(*answers));
 
 	for (size_t i = 0; i < count; i++) {
 		bool is_other =

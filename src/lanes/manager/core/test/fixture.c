@@ -44,8 +44,8 @@ static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 	told = APPEND(fixture->replies, fixture->reply_count);
 	told->token = token;
 	told->result = reply->result;
-	told->text = memory_text(reply->text);
-	told->hint = memory_text(reply->hint);
+	told->text = memory_text_or_null(reply->text);
+	told->hint = memory_text_or_null(reply->hint);
 	if (reply->members != NULL) {
 		told->members = json_loads(reply->members,
 					   JSON_REJECT_DUPLICATES, NULL);
@@ -74,20 +74,20 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 	told->timeout_ms = fanout->timeout_ms;
 	told->nodes = hostlist_format(fanout->nodes, fanout->node_count);
 	told->node_count = fanout->node_count;
-	told->names = memory_zero(fanout->node_count, sizeof(char *));
+	told->names = memory_array(fanout->node_count, sizeof(char *));
 	for (size_t i = 0; i < fanout->node_count; i++)
-		told->names[i] = memory_text(fanout->nodes[i]);
+		told->names[i] = memory_text_or_null(fanout->nodes[i]);
 	told->lane = *fanout->lane;
-	told->key = memory_text(fanout->key);
-	told->driver = memory_text(fanout->driver);
+	told->key = memory_text_or_null(fanout->key);
+	told->driver = memory_text_or_null(fanout->driver);
 	assert_true((fanout->members == NULL) == (fanout->members_size == 0));
 	if (fanout->members != NULL)
-		told->members = memory_check(strndup(
+		told->members = memory_have(strndup(
 			(const char *)fanout->members, fanout->members_size));
 	assert_true((fanout->sealed == NULL) == (fanout->sealed_size == 0));
 	if (fanout->sealed != NULL)
-		told->sealed = memory_check(strndup(
-			(const char *)fanout->sealed, fanout->sealed_size));
+		told->sealed = memory_have(strndup((const char *)fanout->sealed,
+						   fanout->sealed_size));
 	assert_true((fanout->cores == NULL) ==
 		    (fanout->op == CORE_FANOUT_REVOKE));
 	if (fanout->cores != NULL) {
@@ -104,7 +104,7 @@ static void on_acknowledge(void *ctx, const char *node, uint64_t sequence)
 	if (fixture->is_failing)
 		return;
 	told = APPEND(fixture->acks, fixture->ack_count);
-	told->node = memory_text(node);
+	told->node = memory_text_or_null(node);
 	told->sequence = sequence;
 }
 
@@ -117,9 +117,9 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 	if (fixture->is_failing)
 		return;
 	told = APPEND(fixture->drains, fixture->drain_count);
-	told->node = memory_text(node);
+	told->node = memory_text_or_null(node);
 	told->is_drained = is_drained;
-	told->reason = memory_text(reason);
+	told->reason = memory_text_or_null(reason);
 }
 
 static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
@@ -132,9 +132,9 @@ static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
 		return;
 	told = APPEND(fixture->tells, fixture->tell_count);
 	told->id = id;
-	told->node = memory_text(node);
+	told->node = memory_text_or_null(node);
 	told->is_drained = is_drained;
-	told->reason = memory_text(reason);
+	told->reason = memory_text_or_null(reason);
 }
 
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
@@ -148,7 +148,7 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 	told = APPEND(fixture->effects, fixture->effect_count);
 	told->grant_id = grant_id;
 	told->id = effect->id;
-	told->driver = memory_text(driver);
+	told->driver = memory_text_or_null(driver);
 	assert_string_equal(effect->kind, "fake");
 	assert_string_equal(effect->body, "{}");
 }
@@ -159,15 +159,15 @@ static void on_look(void *ctx, const char *node)
 
 	if (!fixture->is_failing)
 		*APPEND(fixture->looks, fixture->look_count) =
-			memory_text(node);
+			memory_text_or_null(node);
 }
 
 const struct core_word word = { .uid = 77 };
 const struct core_word word_forced = { .uid = 77, .is_forced = true };
 
 /* "sealed(NODE,..)" and the bytes, upside down. */
-static int on_seal(void *ctx, const struct core_secrets *secrets,
-		   struct writer *writer)
+static void on_seal(void *ctx, const struct core_secrets *secrets,
+		    struct writer *writer)
 {
 	assert_true(secrets->seed_size >= 16);
 	write_plain(writer, "sealed(");
@@ -177,7 +177,6 @@ static int on_seal(void *ctx, const struct core_secrets *secrets,
 	}
 	for (size_t i = secrets->packed_size; i > 0; i--)
 		write_u8(writer, secrets->packed[i - 1]);
-	return writer->result;
 }
 
 static const struct core_ops ops = {
@@ -199,7 +198,7 @@ static void on_edge(void *ctx, const char *edge)
 
 	HASH_FIND_STR(fixture->edges, edge, count);
 	if (count == NULL) {
-		count = memory_zero(1, sizeof(*count));
+		count = memory_array(1, sizeof(*count));
 		snprintf(count->name, sizeof(count->name), "%s", edge);
 		HASH_ADD_STR(fixture->edges, name, count);
 	}
@@ -223,7 +222,7 @@ size_t edge_hits(const struct fixture *fixture, const char *edge)
 
 struct fixture *fixture_create(void)
 {
-	struct fixture *fixture = memory_zero(1, sizeof(*fixture));
+	struct fixture *fixture = memory_array(1, sizeof(*fixture));
 
 	fixture->clock.monotonic_ms = 1000;
 	fixture->clock.wall_us = 1751386927844317u;

@@ -50,13 +50,13 @@ void journal_write(struct journal_row **journal, const struct store_row *row)
 	rows_delete(journal, row);
 	if (row->verb == STORE_DELETE)
 		return;
-	made = memory_zero(1, sizeof(*made));
+	made = memory_array(1, sizeof(*made));
 	primary_format(row, made->primary, sizeof(made->primary));
 	made->table = row->table;
 	made->id = row->id;
 	made->sub = row->sub;
 	made->key = memory_text(row->key);
-	made->body = memory_zero(1, row->size);
+	made->body = memory_array(1, row->size);
 	if (row->size > 0)
 		memcpy(made->body, row->body, row->size);
 	made->size = row->size;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/seam.h"
 #include "lanes/manager/core/memory.h"
+#include "lanes/manager/store/row.h"
 
 struct journal_row {
 	char primary[128]; /* table, id, sub, key, as the store has it */

@@ -53,9 +53,9 @@ static void with_run(struct job *job)
 	job->ids[0] = 1024;
 	job->ids[1] = 1030;
 	job->waived = 0;
-	job->runs = memory_zero(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
+	job->runs = memory_array(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
 	job->runs[0] = (struct fairlead_run){ 3, 70, 7 };
-	job->secret = memory_zero(FAIRLEAD_SECRET_MAX, 1);
+	job->secret = memory_array(FAIRLEAD_SECRET_MAX, 1);
 	job->secret_size = FAIRLEAD_SECRET_MAX;
 	memset(job->secret, 0x5c, job->secret_size);
 }
@@ -270,7 +270,7 @@ static void reserved_and_owed(struct job *job)
 
 static void late_effects(struct job *job)
 {
-	job->effects = memory_zero(1, sizeof(*job->effects));
+	job->effects = memory_array(1, sizeof(*job->effects));
 	job->effect_count = 1;
 }
 
@@ -399,7 +399,7 @@ static struct node sample_node(void)
 	node.version = (char *)"1.0";
 	node.accounted = 5;
 	node.report_count = 1;
-	node.reports = memory_zero(1, sizeof(*node.reports));
+	node.reports = memory_array(1, sizeof(*node.reports));
 	node.reports[0] = (struct report){ .kind = REPORT_OBJECT,
 					   .object_id = 3,
 					   .uid = 77,
@@ -408,7 +408,7 @@ static struct node sample_node(void)
 					   .id_count = 2,
 					   .ids = { 5, 6 } };
 	node.place_count = 2;
-	node.places = memory_zero(2, sizeof(*node.places));
+	node.places = memory_array(2, sizeof(*node.places));
 	node.places[0] = (struct node_place){ .driver = "none",
 					      .size = 1,
 					      .bytes = { 9 } };

@@ -74,41 +74,6 @@ static void batch_refuses_what_is_above_its_maximum_of_bytes(void **state)
 	store_batch_destroy(batch);
 }
 
-static int fill(void *ctx)
-{
-	struct store_batch *batch;
-	int result = store_batch_create(&batch);
-
-	if (result < 0)
-		return result;
-	for (uint64_t i = 0; result == 0 && i < 1000; i++) {
-		const struct store_row row = {
-			.table = STORE_EVENT,
-			.id = i,
-			.body = "0123456789012345678901234567890123456789",
-			.size = 40 * (i % 2),
-		};
-		size_t count = store_batch_count(batch);
-
-		result = store_batch_add(batch, &row);
-		assert_int_equal(store_batch_count(batch),
-				 count + (result == 0));
-	}
-	store_batch_destroy(batch);
-	return result;
-}
-
-static void batch_survives_each_failing_allocation(void **state)
-{
-	unsigned int n;
-	int result;
-
-	for (n = 1; sim_heap_fails(n, &result, fill, NULL); n++)
-		assert_int_equal(result, -ENOMEM);
-	assert_int_equal(result, 0);
-	assert_true(n > 4);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,7 +81,6 @@ int main(void)
 		cmocka_unit_test(batch_grows_to_its_maximum_of_rows),
 		cmocka_unit_test(
 			batch_refuses_what_is_above_its_maximum_of_bytes),
-		cmocka_unit_test(batch_survives_each_failing_allocation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
