@@ -203,9 +203,8 @@ struct endpoint *endpoint_open_node(struct ether *ether, unsigned int node,
 	endpoint = endpoint_open(ether, nid_of_node(name), settled, ctx);
 	endpoint->node = node;
 	join(endpoint, 1, settled, ctx, false);
-	if (collectives_create(endpoint->scoll, &endpoint->collectives) < 0)
-		abort();
-	endpoint->liar = liar_create(ether->world, node, endpoint->collectives);
+	endpoint->node_rounds = node_rounds_create(endpoint->scoll);
+	endpoint->liar = liar_create(ether->world, node, endpoint->node_rounds);
 	liar_set(endpoint->liar, ether->is_lying[node]);
 	ether->nodes[node] = endpoint;
 	side_set(endpoint);
@@ -237,7 +236,7 @@ void endpoint_gathered(struct endpoint *endpoint, uint64_t collective,
 void endpoint_returned(struct endpoint *endpoint)
 {
 	coverage_hit(endpoint->ether->world->coverage, "round:returned");
-	collectives_returned(endpoint->collectives);
+	node_rounds_returned(endpoint->node_rounds);
 }
 
 void endpoint_hops(struct endpoint *endpoint, const struct hop_keys *keys)
@@ -259,8 +258,8 @@ bool endpoint_is_idle(const struct endpoint *endpoint)
 	       use.sends + use.reads + use.posts + use.regions == 0 &&
 	       (endpoint->rounds == NULL ||
 		rounds_counters(endpoint->rounds)->round_count == 0) &&
-	       (endpoint->collectives == NULL ||
-		collectives_count(endpoint->collectives) == 0);
+	       (endpoint->node_rounds == NULL ||
+		node_rounds_count(endpoint->node_rounds) == 0);
 }
 
 bool ether_is_idle(const struct ether *ether)
@@ -279,12 +278,12 @@ void endpoint_close(struct endpoint *endpoint)
 	if (endpoint == NULL)
 		return;
 	ether = endpoint->ether;
-	if (endpoint->collectives != NULL)
+	if (endpoint->node_rounds != NULL)
 		ether->nodes[endpoint->node] = NULL;
 	liar_destroy(endpoint->liar);
 	medium_leave(endpoint->scoll);
 	rounds_destroy(endpoint->rounds);
-	collectives_destroy(endpoint->collectives);
+	node_rounds_destroy(endpoint->node_rounds);
 	hop_fini(&endpoint->hop);
 	free(endpoint);
 }

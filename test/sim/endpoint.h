@@ -2,7 +2,7 @@
 /*
  * The endpoints of managers and nodes on one simulated network for collectives
  * (medium.h), in step with the world's queue. What is between an endpoint and
- * the engine or agent is what ships: manager/broadcast, node/collectives, hops.
+ * the engine or agent is what ships: manager/fanout, node/fanout, hops.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/keyfile.h"
-#include "lanes/node/collectives.h"
+#include "lanes/node/fanout/fanout.h"
 #include "world.h"
 
 struct agent;

@@ -4,7 +4,7 @@
 
 #include "endpoint.h"
 #include "liar.h"
-#include "lanes/proto/hop.h"
+#include "lanes/endpoint/hop.h"
 #include "medium.h"
 
 #define HEARD_MAX 64
@@ -61,7 +61,7 @@ struct endpoint {
 	struct hop hop;
 	struct sim_rng rng;
 	struct rounds *rounds;           /* of a manager */
-	struct collectives *collectives; /* of a node */
+	struct node_rounds *node_rounds; /* of a node */
 	struct liar *liar;
 	unsigned int node;
 	void (*settled)(void *ctx);

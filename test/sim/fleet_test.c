@@ -22,11 +22,11 @@
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/manager/engine.h"
 #include "lanes/proto/gather.h"
-#include "lanes/proto/hop.h"
+#include "lanes/endpoint/hop.h"
 #include "lanes/proto/nid.h"
 #include "lanes/proto/sign.h"
 #include "medium.h"
-#include "lanes/node/collectives.h"
+#include "lanes/node/fanout/fanout.h"
 #include "sim/rng.h"
 
 #define MANY       10000
@@ -54,7 +54,7 @@ struct node {
 	uint8_t incarnation[INCARNATION_SIZE];
 	uint64_t leased_ms; /* it confirmed a LEASE; 0: none yet */
 	scoll_t *scoll;
-	struct collectives *collectives;
+	struct node_rounds *node_rounds;
 	struct visit *visits;
 };
 
@@ -153,14 +153,14 @@ static void on_closed(void *ctx, uint64_t collective)
 	struct writer writer = { 0 };
 
 	assert_int_equal(gather_encode(&visit->gather, &writer), 0);
-	collectives_gathered(node->collectives, collective, writer.data,
+	node_rounds_gathered(node->node_rounds, collective, writer.data,
 			     writer.size, true);
 	writer_fini(&writer);
 	visit_end(node, visit);
 }
 
-static const struct collectives_events node_events = {
-	.received = on_received,
+static const struct node_round_events node_events = {
+	.command = on_received,
 	.gathered = on_gathered,
 	.closed = on_closed,
 };
@@ -189,10 +189,9 @@ static void node_start(struct fleet *fleet, struct node *node)
 	};
 
 	node->scoll = medium_join(fleet->medium, &member);
-	assert_int_equal(collectives_create(node->scoll, &node->collectives),
-			 0);
+	node->node_rounds = node_rounds_create(node->scoll);
 	assert_int_equal(
-		collectives_serve(node->collectives, &node_events, node), 0);
+		node_rounds_serve(node->node_rounds, &node_events, node), 0);
 	tell_address(fleet, node);
 }
 
@@ -201,7 +200,7 @@ static void node_stop(struct node *node)
 	struct visit *visit, *next;
 
 	medium_leave(take_ptr(node->scoll));
-	collectives_destroy(take_ptr(node->collectives));
+	node_rounds_destroy(take_ptr(node->node_rounds));
 	HASH_ITER (hh, node->visits, visit, next)
 		visit_end(node, visit);
 }

@@ -50,7 +50,7 @@ struct kept {
 struct liar {
 	struct world *world;
 	unsigned int node;
-	struct collectives *collectives;
+	struct node_rounds *node_rounds;
 	struct agent *agent;
 	bool is_lying;
 	struct visit visits[VISITS_MAX];
@@ -296,7 +296,7 @@ static void on_kept(void *ctx)
 	struct kept *kept = ctx;
 
 	DL_DELETE(kept->liar->kept, kept);
-	collectives_gathered(kept->liar->collectives, kept->collective,
+	node_rounds_gathered(kept->liar->node_rounds, kept->collective,
 			     kept->bytes, kept->size, kept->is_last);
 	free(kept);
 }
@@ -326,7 +326,7 @@ void liar_gathered(struct liar *liar, uint64_t collective, const void *bytes,
 	struct writer answer = { 0 };
 
 	if (lie == LIE_NONE) {
-		collectives_gathered(liar->collectives, collective, bytes, size,
+		node_rounds_gathered(liar->node_rounds, collective, bytes, size,
 				     is_last);
 		return;
 	}
@@ -334,7 +334,7 @@ void liar_gathered(struct liar *liar, uint64_t collective, const void *bytes,
 	if (lie == LIE_KEEP)
 		keep(liar, collective, &answer, is_last);
 	else
-		collectives_gathered(liar->collectives, collective, answer.data,
+		node_rounds_gathered(liar->node_rounds, collective, answer.data,
 				     answer.size, is_last);
 	writer_fini(&answer);
 }
@@ -362,8 +362,8 @@ static void on_received(void *ctx, uint64_t collective, const void *payload,
 		    0 &&
 	    command_header_read(parcel.command, &visit->head) == 0)
 		(void)hostlist_parse(nodes, &visit->nodes, NULL);
-	agent_collective_received(liar->agent, collective, payload, size, bulk,
-				  bulk_size);
+	agent_round_command(liar->agent, collective, payload, size, bulk,
+			    bulk_size);
 }
 
 static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
@@ -376,13 +376,13 @@ static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
 	coverage_hit(liar->world->coverage, "round:from-below");
 	remember(liar, collective, bytes, size);
 	if (lie == LIE_NONE) {
-		agent_collective_gathered(liar->agent, collective, bytes, size);
+		agent_round_gathered(liar->agent, collective, bytes, size);
 		return;
 	}
 	lie_about(liar, lie, collective, bytes, size, &answer);
 	if (answer.size > 0)
-		agent_collective_gathered(liar->agent, collective, answer.data,
-					  answer.size);
+		agent_round_gathered(liar->agent, collective, answer.data,
+				     answer.size);
 	writer_fini(&answer);
 }
 
@@ -390,11 +390,11 @@ static void on_closed(void *ctx, uint64_t collective)
 {
 	struct liar *liar = ctx;
 
-	agent_collective_closed(liar->agent, collective);
+	agent_round_closed(liar->agent, collective);
 }
 
-static const struct collectives_events events = {
-	.received = on_received,
+static const struct node_round_events events = {
+	.command = on_received,
 	.gathered = on_gathered,
 	.closed = on_closed,
 };
@@ -402,19 +402,19 @@ static const struct collectives_events events = {
 int liar_serve(struct liar *liar, struct agent *agent)
 {
 	liar->agent = agent;
-	return collectives_serve(liar->collectives, &events, liar);
+	return node_rounds_serve(liar->node_rounds, &events, liar);
 }
 
 /* --- the whole --- */
 
 struct liar *liar_create(struct world *world, unsigned int node,
-			 struct collectives *collectives)
+			 struct node_rounds *node_rounds)
 {
 	struct liar *liar = world_allocate(sizeof(*liar));
 
 	liar->world = world;
 	liar->node = node;
-	liar->collectives = collectives;
+	liar->node_rounds = node_rounds;
 	return liar;
 }
 

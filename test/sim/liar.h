@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lanes/node/collectives.h"
+#include "lanes/node/fanout/fanout.h"
 #include "world.h"
 
 struct liar;
@@ -19,12 +19,12 @@ struct agent;
 
 /* Between the agent and the collectives of a node, honest at first. */
 struct liar *liar_create(struct world *world, unsigned int node,
-			 struct collectives *collectives);
+			 struct node_rounds *node_rounds);
 /* Nothing that it has kept comes any more. */
 void liar_destroy(struct liar *liar);
 /* From now on, or not any more. */
 void liar_set(struct liar *liar, bool is_lying);
-/* As collectives_serve(). */
+/* As node_rounds_serve(). */
 int liar_serve(struct liar *liar, struct agent *agent);
 /* What the agent has gathered. */
 void liar_gathered(struct liar *liar, uint64_t collective, const void *bytes,

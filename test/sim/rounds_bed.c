@@ -65,7 +65,7 @@ static void answer_add(struct member *member, struct visit *visit,
 	write_bytes(answer, bytes, size);
 	assert_int_equal(answer->result, 0);
 	while (answer->size > PART_BYTES) {
-		collectives_gathered(member->collectives, visit->id,
+		node_rounds_gathered(member->node_rounds, visit->id,
 				     answer->data, PART_BYTES, false);
 		visit->part_count++;
 		answer->size -= PART_BYTES;
@@ -90,15 +90,15 @@ static void node_closed(void *ctx, uint64_t collective)
 	for (size_t i = 0; i < member->bed->say_count; i++)
 		answer_add(member, visit, &member->number,
 			   sizeof(member->number));
-	collectives_gathered(member->collectives, collective,
+	node_rounds_gathered(member->node_rounds, collective,
 			     visit->answer.data, visit->answer.size, true);
 	member->part_count = visit->part_count + 1;
 	writer_fini(&visit->answer);
 	visit->id = 0;
 }
 
-static const struct collectives_events node_events = {
-	.received = node_received,
+static const struct node_round_events node_events = {
+	.command = node_received,
 	.gathered = node_gathered,
 	.closed = node_closed,
 };
@@ -123,9 +123,8 @@ void member_start(struct member *member)
 
 	memset(member->visits, 0, sizeof(member->visits));
 	member->scoll = medium_join(bed->medium, &options);
-	assert_int_equal(
-		collectives_create(member->scoll, &member->collectives), 0);
-	assert_int_equal(collectives_serve(member->collectives, &node_events,
+	member->node_rounds = node_rounds_create(member->scoll);
+	assert_int_equal(node_rounds_serve(member->node_rounds, &node_events,
 					   member),
 			 0);
 	assert_int_equal(scoll_address(member->scoll, address, &size), 0);
@@ -136,7 +135,7 @@ void member_stop(struct member *member)
 {
 	medium_leave(member->scoll);
 	member->scoll = NULL;
-	collectives_destroy(take_ptr(member->collectives));
+	node_rounds_destroy(take_ptr(member->node_rounds));
 	for (size_t i = 0; i < VISITS_MAX; i++)
 		writer_fini(&member->visits[i].answer);
 }
@@ -274,7 +273,7 @@ void bed_destroy(struct bed *bed)
 
 		if (member->scoll == NULL)
 			continue;
-		assert_int_equal(collectives_count(member->collectives), 0);
+		assert_int_equal(node_rounds_count(member->node_rounds), 0);
 		assert_true(medium_is_idle(member->scoll));
 		member_stop(member);
 		hop_fini(&member->hop);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two halves between the seam of collectives and libscoll, manager/broadcast
- * and node/collectives, over shipped cores in virtual time. Each node answers
+ * The two halves between the seam of rounds and libscoll, manager/fanout
+ * and node/fanout, over shipped cores in virtual time. Each node answers
  * with its number and what its children have said, in parts as large as may be.
  */
 #pragma once
@@ -12,9 +12,9 @@
 
 #include "base/bytes.h"
 #include "lanes/manager/fanout/fanout.h"
-#include "lanes/proto/hop.h"
+#include "lanes/endpoint/hop.h"
 #include "medium.h"
-#include "lanes/node/collectives.h"
+#include "lanes/node/fanout/fanout.h"
 #include "sim/rng.h"
 
 #define NODES_MAX  600
@@ -39,7 +39,7 @@ struct member {
 	struct hop hop;
 	struct sim_rng rng;
 	scoll_t *scoll;
-	struct collectives *collectives;
+	struct node_rounds *node_rounds;
 	struct visit visits[VISITS_MAX];
 	unsigned int received_count;
 	unsigned int part_count; /* of its last answer */

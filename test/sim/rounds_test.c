@@ -357,7 +357,7 @@ static void the_manager_takes_no_requests(void **state)
 	uint8_t address[64];
 	size_t size = sizeof(address);
 
-	collectives_destroy(bed->members[0].collectives);
+	node_rounds_destroy(bed->members[0].node_rounds);
 	medium_leave(bed->members[0].scoll);
 	bed->members[0].scoll = medium_join(
 		bed->medium,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/proto/hop.h"
+#include "lanes/endpoint/hop.h"
 
 #define GROUP_LIFETIME_NS (INT64_C(7 * 24 * 3600) * 1000000000)
 #define RTT_NS            INT64_C(1000000000) /* of a busy machine */

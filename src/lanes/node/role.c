@@ -15,7 +15,7 @@
 #include "lanes/proto/client.h"
 #include "lanes/node/agent/agent.h"
 #include "lanes/node/pipe.h"
-#include "lanes/node/station.h"
+#include "lanes/node/fanout/fanout.h"
 #include "sys/clock.h"
 #include "sys/net.h"
 #include "sys/rng.h"
@@ -33,7 +33,7 @@ struct node {
 	struct net *manager_net;
 	struct net *clients_net;
 	struct pipe *pipe;
-	struct station *station;
+	struct node_endpoint *endpoint;
 	struct agent *agent;
 	uv_prepare_t prepare;
 	uv_timer_t timer;
@@ -116,7 +116,7 @@ static void on_manager_opened(void *ctx, uint64_t peer,
 {
 	struct node *node = ctx;
 
-	if (station_open(node->station, info->local) < 0)
+	if (node_endpoint_open(node->endpoint, info->local) < 0)
 		node->options.ended(node->options.ended_ctx,
 				    "the address of the endpoint is this "
 				    "machine's no more");
@@ -230,22 +230,22 @@ static void on_hops(void *ctx, const struct hop_keys *keys)
 {
 	struct node *node = ctx;
 
-	station_keys(node->station, keys);
+	node_endpoint_keys(node->endpoint, keys);
 }
 
 static void on_returned(void *ctx)
 {
 	struct node *node = ctx;
 
-	station_returned(node->station);
+	node_endpoint_returned(node->endpoint);
 }
 
-static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
+static void on_gathered(void *ctx, uint64_t round, const void *bytes,
 			size_t size, bool is_last)
 {
 	struct node *node = ctx;
 
-	station_gathered(node->station, collective, bytes, size, is_last);
+	node_endpoint_gathered(node->endpoint, round, bytes, size, is_last);
 }
 
 static const struct agent_ops agent_ops = {
@@ -363,12 +363,12 @@ static int agent_begin(struct node *node, struct fairlead_error *ret_error)
 		return result;
 	memcpy(options.incarnation, node->options.guard->incarnation,
 	       INCARNATION_SIZE);
-	result = station_create(node->options.loop, &node->config->fabric, name,
-				node->options.log, &node->station);
-	if (result == 0)
-		result = agent_create(&options, &node->agent);
+	node->endpoint =
+		node_endpoint_create(node->options.loop, &node->config->fabric,
+				     name, node->options.log);
+	result = agent_create(&options, &node->agent);
 	if (result == 0) {
-		station_serve(node->station, node->agent);
+		node_endpoint_serve(node->endpoint, node->agent);
 		result = agent_start(node->agent);
 	}
 	if (result < 0)
@@ -484,9 +484,9 @@ void node_stop(struct node *node)
 	pipe_destroy(node->pipe);
 	net_destroy(node->manager_net);
 	net_destroy(node->clients_net);
-	station_close(node->station);
+	node_endpoint_close(node->endpoint);
 	agent_destroy(node->agent);
-	station_destroy(node->station);
+	node_endpoint_destroy(node->endpoint);
 	for (size_t i = 0; i < node->driver_count; i++) {
 		if (node->drivers[i].is_open)
 			node->drivers[i].driver->node->close(

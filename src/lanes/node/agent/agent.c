@@ -265,7 +265,7 @@ void agent_destroy(struct agent *agent)
 	if (!agent)
 		return;
 	works_fini(agent);
-	relays_fini(agent);
+	agent_rounds_fini(agent);
 	agent_clients_fini(agent);
 	status_fini(agent);
 	objects_fini(agent);
@@ -317,7 +317,8 @@ uint64_t agent_deadline_ms(const struct agent *agent)
 	uint64_t deadline_ms = retries_deadline_ms(agent);
 
 	deadline_ms = deadline_min(deadline_ms, link_deadline_ms(agent));
-	deadline_ms = deadline_min(deadline_ms, relays_deadline_ms(agent));
+	deadline_ms =
+		deadline_min(deadline_ms, agent_rounds_deadline_ms(agent));
 	return deadline_min(deadline_ms, works_deadline_ms(agent));
 }
 
@@ -325,7 +326,7 @@ void agent_tick(struct agent *agent)
 {
 	retries_tick(agent);
 	link_tick(agent);
-	relays_tick(agent);
+	agent_rounds_tick(agent);
 	works_tick(agent);
 }
 

@@ -54,7 +54,7 @@ struct agent;
 #define AGENT_QUICK_MS_MAX       1000
 #define AGENT_PROLOG_MS          30000 /* default timeout */
 #define AGENT_TIMEOUT_MS_MAX     86400000
-#define AGENT_COLLECTIVES_MAX    256     /* that go through this node at once */
+#define AGENT_ROUNDS_MAX         256     /* that go through this node at once */
 #define AGENT_WAITERS_MAX        256     /* requests that wait for one answer */
 #define AGENT_OTHERS_WAITERS_MAX 32      /* of these, others than root's */
 #define AGENT_FRESH_MS           1000    /* how old it may be, but for root */
@@ -76,10 +76,10 @@ struct agent_ops {
 	 */
 	void (*hops)(void *ctx, const struct hop_keys *keys);
 	/*
-	 * A part of the answer to a collective, which is copied. is_last: the
-	 * collective is over. NULL: there are none.
+	 * A part of the answer to a round, which is copied. is_last: the
+	 * round is over. NULL: there are none.
 	 */
-	void (*gathered)(void *ctx, uint64_t collective, const void *bytes,
+	void (*gathered)(void *ctx, uint64_t round, const void *bytes,
 			 size_t size, bool is_last);
 	/*
 	 * The manager has greeted us, and nothing has come from it by
@@ -164,19 +164,19 @@ int agent_guard_received(struct agent *agent, const void *reply, size_t size);
  * A number of the owner's names one that goes through this node, until its
  * answer ended. It is received at most once, gathers any number of parts from
  * the nodes below, and is closed once; then its answer ends, maybe from within.
- * More than AGENT_COLLECTIVES_MAX at once are answered with nothing, as is one
+ * More than AGENT_ROUNDS_MAX at once are answered with nothing, as is one
  * whose command does not come or cannot be read.
  */
 
 /* bulk: the command, when the payload says so; else NULL. */
-void agent_collective_received(struct agent *agent, uint64_t collective,
-			       const void *payload, size_t size,
-			       const void *bulk, size_t bulk_size);
+void agent_round_command(struct agent *agent, uint64_t round,
+			 const void *payload, size_t size, const void *bulk,
+			 size_t bulk_size);
 /* A part of the answer of a node below. */
-void agent_collective_gathered(struct agent *agent, uint64_t collective,
-			       const void *bytes, size_t size);
+void agent_round_gathered(struct agent *agent, uint64_t round,
+			  const void *bytes, size_t size);
 /* No more will come from below. */
-void agent_collective_closed(struct agent *agent, uint64_t collective);
+void agent_round_closed(struct agent *agent, uint64_t round);
 
 /* --- clients --- */
 

@@ -31,8 +31,8 @@ static void answer_done(struct agent *agent, void *arg,
 			const struct guard_reply *reply)
 {
 	if (reply->size > 0)
-		relays_confirm(agent, reply->sequence, reply->bytes,
-			       reply->size);
+		agent_rounds_confirm(agent, reply->sequence, reply->bytes,
+				     reply->size);
 }
 
 void commands_answer(struct agent *agent, const struct guard_request *request)
@@ -158,11 +158,11 @@ static void obeyed(struct agent *agent, const struct guard_reply *reply)
 static void command_done(struct agent *agent, void *arg,
 			 const struct guard_reply *reply)
 {
-	struct relay *relay = arg;
+	struct agent_round *round = arg;
 
 	agent->command_count--;
-	if (relay)
-		relay_heard(agent, relay, reply);
+	if (round)
+		agent_round_heard(agent, round, reply);
 	if (reply->size == 0 && reply->result < 0)
 		warn_of_command(agent, reply);
 	if (reply->result == 0)
@@ -170,7 +170,7 @@ static void command_done(struct agent *agent, void *arg,
 }
 
 int commands_take(struct agent *agent, const void *bytes, size_t size,
-		  struct relay *relay)
+		  struct agent_round *round)
 {
 	struct guard_request request = {
 		.type = GUARD_COMMAND,
@@ -181,7 +181,7 @@ int commands_take(struct agent *agent, const void *bytes, size_t size,
 
 	if (agent->command_count >= AGENT_COMMANDS_MAX)
 		return -EAGAIN;
-	result = agent_ask(agent, &request, command_done, relay);
+	result = agent_ask(agent, &request, command_done, round);
 	if (result == 0)
 		agent->command_count++;
 	return result;

@@ -101,7 +101,7 @@ struct agent {
 	struct work *works;
 	size_t work_count;
 	size_t others_work_count; /* of these, others than root's */
-	struct relay *relays;
+	struct agent_round *rounds;
 	size_t command_count; /* at the guard */
 	uint64_t warned_ms;   /* about commands that were not believed */
 	/* Of the guard's last reply. */
@@ -160,29 +160,29 @@ void link_moved(struct agent *agent);
 
 /* --- commands.c --- */
 
-struct relay; /* relay.c */
+struct agent_round; /* round.c */
 
 /*
- * Hand a command to the guard. relay: the collective that has brought it, which
- * is told by relay_heard(); NULL: it was the link. -EAGAIN: there are too many,
+ * Hand a command to the guard. round: the collective that has brought it, which
+ * is told by agent_round_heard(); NULL: it was the link. -EAGAIN: there are too many,
  * and the errors of agent_ask().
  */
 int commands_take(struct agent *agent, const void *bytes, size_t size,
-		  struct relay *relay);
+		  struct agent_round *round);
 /* Have the guard make the answer to a QUERY or CLEAN, and send that up. */
 void commands_answer(struct agent *agent, const struct guard_request *request);
 
-/* --- relay.c: collectives that go through this node --- */
+/* --- round.c: collectives that go through this node --- */
 
 /* What the guard says to the command of it. */
-void relay_heard(struct agent *agent, struct relay *relay,
-		 const struct guard_reply *reply);
+void agent_round_heard(struct agent *agent, struct agent_round *round,
+		       const struct guard_reply *reply);
 /* A CONFIRM was made later: for those that still wait for it. */
-void relays_confirm(struct agent *agent, uint64_t sequence, const void *confirm,
-		    size_t size);
-uint64_t relays_deadline_ms(const struct agent *agent);
-void relays_tick(struct agent *agent);
-void relays_fini(struct agent *agent);
+void agent_rounds_confirm(struct agent *agent, uint64_t sequence,
+			  const void *confirm, size_t size);
+uint64_t agent_rounds_deadline_ms(const struct agent *agent);
+void agent_rounds_tick(struct agent *agent);
+void agent_rounds_fini(struct agent *agent);
 
 /* --- work.c: what takes a while --- */
 

@@ -23,7 +23,7 @@
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/nid.h"
 #include "lanes/proto/parcel.h"
-#include "lanes/node/collectives.h"
+#include "lanes/node/fanout/fanout.h"
 #include "scoll/transport/ofi/test/child.h"
 #include "sys/test/watchdog.h"
 
@@ -93,7 +93,7 @@ struct node {
 	uv_loop_t loop;
 	uint64_t nid;
 	struct endpoint *endpoint;
-	struct collectives *collectives;
+	struct node_rounds *node_rounds;
 	struct errand *errands;
 	unsigned int count; /* of commands */
 	uint64_t sum;       /* of the last one */
@@ -141,15 +141,15 @@ static void node_closed(void *ctx, uint64_t id)
 	struct errand *errand = errand_get(node, id);
 
 	write_u64(&errand->below, node->nid);
-	collectives_gathered(node->collectives, id, errand->below.data,
+	node_rounds_gathered(node->node_rounds, id, errand->below.data,
 			     errand->below.size, true);
 	DL_DELETE(node->errands, errand);
 	writer_fini(&errand->below);
 	free(errand);
 }
 
-static const struct collectives_events node_events = {
-	.received = node_received,
+static const struct node_round_events node_events = {
+	.command = node_received,
 	.gathered = node_gathered,
 	.closed = node_closed,
 };
@@ -269,12 +269,11 @@ static int node_main(int argc, char **argv)
 					       &strange_events, &node,
 					       &node.rounds);
 		else
-			result = collectives_create(
-				endpoint_scoll(node.endpoint),
-				&node.collectives);
+			node.node_rounds = node_rounds_create(
+				endpoint_scoll(node.endpoint));
 	}
 	if (result == 0 && !is_stranger)
-		result = collectives_serve(node.collectives, &node_events,
+		result = node_rounds_serve(node.node_rounds, &node_events,
 					   &node);
 	if (result < 0)
 		abort();
@@ -287,7 +286,7 @@ static int node_main(int argc, char **argv)
 	uv_run(&node.loop, UV_RUN_DEFAULT);
 	uv_close((uv_handle_t *)&lines, NULL);
 	endpoint_close(node.endpoint);
-	collectives_destroy(node.collectives);
+	node_rounds_destroy(node.node_rounds);
 	rounds_destroy(node.rounds);
 	uv_run(&node.loop, UV_RUN_DEFAULT);
 	return uv_loop_close(&node.loop) == 0 ? 0 : 1;

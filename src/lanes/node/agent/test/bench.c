@@ -388,9 +388,9 @@ static void carry(struct bench *bench, const struct writer *command)
 	if (bench->collective++ < COLLECTIVE_FIRST)
 		bench->collective = COLLECTIVE_FIRST;
 	assert_int_equal(parcel_encode(&parcel, &payload), 0);
-	agent_collective_received(bench->agent, bench->collective, payload.data,
-				  payload.size, NULL, 0);
-	agent_collective_closed(bench->agent, bench->collective);
+	agent_round_command(bench->agent, bench->collective, payload.data,
+			    payload.size, NULL, 0);
+	agent_round_closed(bench->agent, bench->collective);
 	writer_fini(&payload);
 }
 

@@ -49,9 +49,9 @@ static void lease(struct bench *bench)
 	parcel.command = command.data;
 	parcel.command_size = command.size;
 	assert_int_equal(parcel_encode(&parcel, &payload), 0);
-	agent_collective_received(bench->agent, id, payload.data, payload.size,
-				  NULL, 0);
-	agent_collective_closed(bench->agent, id);
+	agent_round_command(bench->agent, id, payload.data, payload.size, NULL,
+			    0);
+	agent_round_closed(bench->agent, id);
 	bench_pump(bench);
 	assert_int_equal(bench->over, id);
 	writer_fini(&body);

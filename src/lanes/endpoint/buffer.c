@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For each child as many as the answers of its subtree may have parts. */
-#include "lanes/proto/buffer.h"
+#include "lanes/endpoint/buffer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "base/memory.h"
+
 struct buffer *buffer_create(size_t size)
 {
-	struct buffer *buffer = malloc(sizeof(*buffer) + size);
+	struct buffer *buffer = memory_have(malloc(sizeof(*buffer) + size));
 
-	if (buffer != NULL)
-		buffer->size = 0;
+	buffer->size = 0;
 	return buffer;
 }
 
@@ -29,8 +30,6 @@ static int buffer_post(scoll_request_t *request, int child, size_t size,
 	struct buffer *buffer = buffer_create(size);
 	int result;
 
-	if (buffer == NULL)
-		return -ENOMEM;
 	result = scoll_reply_buffer_post(child, buffer->bytes, size, request,
 					 buffer);
 	if (result < 0)

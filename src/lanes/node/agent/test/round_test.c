@@ -92,8 +92,8 @@ static struct sent query(struct bench *bench, uint8_t what,
 
 static void receive(struct bench *bench, uint64_t id, const struct sent *sent)
 {
-	agent_collective_received(bench->agent, id, sent->payload.data,
-				  sent->payload.size, NULL, 0);
+	agent_round_command(bench->agent, id, sent->payload.data,
+			    sent->payload.size, NULL, 0);
 }
 
 static struct gather_node node_of(void *ctx, uint32_t place)
@@ -151,7 +151,7 @@ static void gathered(struct bench *bench, uint64_t id, const struct sent *sent,
 {
 	struct writer writer = below_make(bench, sent, first, last, reason);
 
-	agent_collective_gathered(bench->agent, id, writer.data, writer.size);
+	agent_round_gathered(bench->agent, id, writer.data, writer.size);
 	writer_fini(&writer);
 }
 
@@ -203,7 +203,7 @@ static void node_without_children_answers_for_itself(void **state)
 	struct gather gather;
 
 	receive(bench, 5, &sent);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	assert_int_equal(parts_left(bench), 0);
 	bench_pump(bench);
 	assert_int_equal(bench->over, 5);
@@ -227,7 +227,7 @@ static void answers_from_below_are_combined_with_its_own(void **state)
 	bench_pump(bench);
 	gathered(bench, 5, &sent, 5, 9, "");
 	assert_int_equal(parts_left(bench), 0);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	assert_int_equal(bench->over, 5);
 	take_part(bench, &gather);
 	assert_int_equal(verify(bench, &gather, &sent), 0);
@@ -253,11 +253,11 @@ static void answers_from_below_wait_for_the_command(void **state)
 	assert_int_equal(parcel_encode(&bulk, &sent.payload), 0);
 	gathered(bench, 5, &sent, 2, 4, "");
 	gathered(bench, 5, &sent, 5, 5, "");
-	agent_collective_received(bench->agent, 5, sent.payload.data,
-				  sent.payload.size, sent.command.data,
-				  sent.command.size);
+	agent_round_command(bench->agent, 5, sent.payload.data,
+			    sent.payload.size, sent.command.data,
+			    sent.command.size);
 	bench_pump(bench);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	take_part(bench, &gather);
 	assert_int_equal(verify(bench, &gather, &sent), 0);
 	assert_int_equal(idset_count(gather.sets[0].places), 5);
@@ -277,7 +277,7 @@ static void separate_answer_is_carried_as_it_is(void **state)
 	sent = lease(bench, &how);
 	receive(bench, 5, &sent);
 	bench_pump(bench);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	take_part(bench, &gather);
 	assert_int_equal(gather.set_count, 0);
 	take_carried(bench, &gather, &confirm);
@@ -306,7 +306,7 @@ static void long_answer_goes_up_in_parts(void **state)
 	assert_int_not_equal(bench->over, 5);
 	part_count = parts_left(bench);
 	assert_in_range(part_count, 2, 8);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	assert_int_equal(parts_left(bench), part_count + 1);
 	take_part(bench, &gather);
 	assert_int_equal(verify(bench, &gather, &sent), 0);
@@ -333,7 +333,7 @@ static void query_is_answered_the_way_it_came(void **state)
 	bench_drop_frames(bench);
 	sent = query(bench, QUERY_DEVICES, &combined);
 	receive(bench, 5, &sent);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	bench_pump(bench);
 	assert_int_equal(bench->over, 5);
 	take_part(bench, &gather);
@@ -357,7 +357,7 @@ static void answer_that_nobody_waits_for_is_not_sent_by_the_link(void **state)
 	bench_drop_frames(bench);
 	/* Nobody pumps: the guard is busy. */
 	receive(bench, 5, &sent);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	sim_clock_advance(&bench->clock, PATIENCE_MS);
 	agent_tick(bench->agent);
 	assert_int_equal(bench->over, 5);
@@ -383,7 +383,7 @@ static void command_is_obeyed_without_a_link(void **state)
 	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	sent = sent_make(bench, COMMAND_REVOKE, 7, &writer, &combined);
 	receive(bench, 5, &sent);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	bench_pump(bench);
 	take_part(bench, &gather);
 	assert_int_equal(verify(bench, &gather, &sent), 0);
@@ -401,7 +401,7 @@ static void answer_that_takes_too_long_is_not_waited_for(void **state)
 	/* Nobody pumps: the guard is busy. */
 	receive(bench, 5, &sent);
 	gathered(bench, 5, &sent, 2, 4, "");
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	sim_clock_advance(&bench->clock, PATIENCE_MS - 1);
 	agent_tick(bench->agent);
 	assert_int_equal(parts_left(bench), 0);
@@ -419,7 +419,7 @@ static void answer_that_takes_too_long_is_not_waited_for(void **state)
 	bench_pump(bench);
 	assert_int_equal(parts_left(bench), 0);
 	receive(bench, 6, &sent);
-	agent_collective_closed(bench->agent, 6);
+	agent_round_closed(bench->agent, 6);
 	bench_pump(bench);
 	take_part(bench, &gather);
 	assert_int_equal(verify(bench, &gather, &sent), 0);
@@ -437,7 +437,7 @@ static void forged_command_is_not_answered_and_those_below_are(void **state)
 	receive(bench, 5, &sent);
 	gathered(bench, 5, &sent, 2, 4, "");
 	bench_pump(bench);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	take_part(bench, &gather);
 	assert_int_equal(idset_count(gather.sets[0].places), 3);
 	assert_int_equal(gather.carried_count, 0);
@@ -456,7 +456,7 @@ static void refusal_is_carried(void **state)
 
 	receive(bench, 5, &second);
 	receive(bench, 6, &first); /* which is stale by then */
-	agent_collective_closed(bench->agent, 6);
+	agent_round_closed(bench->agent, 6);
 	bench_pump(bench);
 	take_part(bench, &gather);
 	take_carried(bench, &gather, &confirm);
@@ -476,12 +476,12 @@ static void nonsense_from_below_is_left_out(void **state)
 
 	receive(bench, 5, &sent);
 	bench_pump(bench);
-	agent_collective_gathered(bench->agent, 5, "nonsense", 8);
-	agent_collective_gathered(bench->agent, 5, NULL, 0);
-	agent_collective_gathered(bench->agent, 5, large, sizeof(large));
+	agent_round_gathered(bench->agent, 5, "nonsense", 8);
+	agent_round_gathered(bench->agent, 5, NULL, 0);
+	agent_round_gathered(bench->agent, 5, large, sizeof(large));
 	gathered(bench, 5, &sent, 2, 4, "");
 	gathered(bench, 5, &sent, 4, 6, ""); /* n4 is there */
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	take_part(bench, &gather);
 	while (parts_left(bench) > 0) {
 		assert_int_equal(gather.set_count, 1);
@@ -507,7 +507,7 @@ static void somebody_below_who_says_to_be_us_is_found_out(void **state)
 	receive(bench, 5, &sent);
 	gathered(bench, 5, &other, OWN, 3, "");
 	bench_pump(bench);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	take_part(bench, &gather);
 	assert_int_equal(verify(bench, &gather, &sent), -EKEYREJECTED);
 	take_carried(bench, &gather, &confirm);
@@ -529,16 +529,16 @@ static void collective_without_a_command_is_answered_with_nothing(void **state)
 
 	assert_int_equal(query_body_encode(&body, &writer), 0);
 	elsewhere = sent_make(bench, COMMAND_QUERY, 0, &writer, &combined);
-	agent_collective_closed(bench->agent, 5);
+	agent_round_closed(bench->agent, 5);
 	assert_int_equal(bench->over, 5);
 	gathered(bench, 6, &sent, 2, 4, "");
-	agent_collective_closed(bench->agent, 6);
+	agent_round_closed(bench->agent, 6);
 	assert_int_equal(bench->over, 6);
-	agent_collective_received(bench->agent, 7, "nonsense", 8, NULL, 0);
-	agent_collective_closed(bench->agent, 7);
+	agent_round_command(bench->agent, 7, "nonsense", 8, NULL, 0);
+	agent_round_closed(bench->agent, 7);
 	assert_int_equal(bench->over, 7);
 	receive(bench, 8, &elsewhere);
-	agent_collective_closed(bench->agent, 8);
+	agent_round_closed(bench->agent, 8);
 	assert_int_equal(bench->over, 8);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(
@@ -553,18 +553,18 @@ static void too_many_at_once_are_answered_with_nothing(void **state)
 	struct bench *bench = *state;
 	struct sent sent = lease(bench, &combined);
 
-	for (uint64_t id = 1; id <= AGENT_COLLECTIVES_MAX + 1; id++)
+	for (uint64_t id = 1; id <= AGENT_ROUNDS_MAX + 1; id++)
 		receive(bench, id, &sent);
-	agent_collective_closed(bench->agent, AGENT_COLLECTIVES_MAX + 1);
-	assert_int_equal(bench->over, AGENT_COLLECTIVES_MAX + 1);
+	agent_round_closed(bench->agent, AGENT_ROUNDS_MAX + 1);
+	assert_int_equal(bench->over, AGENT_ROUNDS_MAX + 1);
 	assert_int_equal(bench->gathered.frames[0].size, 0);
 	bench_pump(bench);
-	agent_collective_closed(bench->agent, 1);
+	agent_round_closed(bench->agent, 1);
 	assert_int_equal(bench->over, 1);
 	assert_true(bench->gathered.frames[1].size > 0);
-	receive(bench, AGENT_COLLECTIVES_MAX + 2, &sent);
+	receive(bench, AGENT_ROUNDS_MAX + 2, &sent);
 	bench_pump(bench);
-	agent_collective_closed(bench->agent, AGENT_COLLECTIVES_MAX + 2);
+	agent_round_closed(bench->agent, AGENT_ROUNDS_MAX + 2);
 	assert_true(bench->gathered.frames[2].size > 0);
 	sent_fini(&sent);
 }

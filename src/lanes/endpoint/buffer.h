@@ -18,12 +18,12 @@ struct buffer {
 	uint8_t bytes[];
 };
 
-/* In no list. NULL: memory is out. */
+/* In no list. */
 struct buffer *buffer_create(size_t size);
 /*
  * Room for all parts that those below may answer to a request with that parcel,
  * each its reply's srp_private. What was posted is in the list, also when this
- * fails: -ENOMEM, or as scoll_reply_buffer_post().
+ * fails, as scoll_reply_buffer_post() does.
  */
 int buffers_post(scoll_request_t *request, const struct parcel *parcel,
 		 struct buffer **list);

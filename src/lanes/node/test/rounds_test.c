@@ -3,7 +3,7 @@
  * What libscoll tells a node's service, and what the agent hears of it: the
  * functions of libscoll are here.
  */
-#include "lanes/node/collectives.h"
+#include "lanes/node/fanout/fanout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 
 /* What the agent has of one collective. */
 struct heard {
-	struct collectives *collectives;
+	struct node_rounds *node_rounds;
 	unsigned int received_count, gathered_count, closed_count;
 };
 
@@ -106,11 +106,11 @@ static void on_closed(void *ctx, uint64_t collective)
 	struct heard *heard = ctx;
 
 	heard->closed_count++;
-	collectives_gathered(heard->collectives, collective, NULL, 0, true);
+	node_rounds_gathered(heard->node_rounds, collective, NULL, 0, true);
 }
 
-static const struct collectives_events events = {
-	.received = on_received,
+static const struct node_round_events events = {
+	.command = on_received,
 	.gathered = on_gathered,
 	.closed = on_closed,
 };
@@ -142,8 +142,8 @@ static void visit(int bulk_status, struct heard *ret_heard)
 	scoll_request_t request = { .srq_bulk_len = BULK_SIZE };
 
 	library.reply_count = 0;
-	assert_int_equal(collectives_create(NULL, &heard.collectives), 0);
-	assert_int_equal(collectives_serve(heard.collectives, &events, &heard),
+	heard.node_rounds = node_rounds_create(NULL);
+	assert_int_equal(node_rounds_serve(heard.node_rounds, &events, &heard),
 			 0);
 	assert_int_equal(parcel_encode(&parcel, &payload), 0);
 	request.srq_buf = payload.data;
@@ -154,7 +154,7 @@ static void visit(int bulk_status, struct heard *ret_heard)
 	assert_int_equal(library.ops->incoming_request(&request, NULL), 0);
 	library.ops->post_reply(&request);
 	library.ops->reply_out(&request);
-	collectives_destroy(take_ptr(heard.collectives));
+	node_rounds_destroy(take_ptr(heard.node_rounds));
 	writer_fini(&payload);
 	*ret_heard = heard;
 }

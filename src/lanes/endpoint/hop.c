@@ -5,7 +5,7 @@
  * other member's, and for no other member. A root's signature is that of
  * sign.h, and the manager is the only root.
  */
-#include "lanes/proto/hop.h"
+#include "lanes/endpoint/hop.h"
 
 #include <errno.h>
 #include <sodium.h>

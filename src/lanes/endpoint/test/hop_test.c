@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/proto/hop.h"
+#include "lanes/endpoint/hop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A round that goes through this node: its command goes to the guard, and
+ * our answer goes up together with what the nodes below have gathered. What
+ * comes from below is not believed: the manager checks it. Somebody below can
+ * spoil what he is combined with, which the manager then asks again.
+ *
+ * What is gathered may come before the command, which may be bulk data, and
+ * waits for it: before, nobody knows how many places there are. An answer of
+ * ours that takes longer than the parcel's patience is not waited for.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hostlist.h"
+#include "lanes/proto/gather.h"
+#include "lanes/proto/parcel.h"
+#include "lanes/node/agent/internal.h"
+
+/* What a carried confirmation costs, and an empty gathered answer. */
+#define CARRY_SIZE 4
+#define HEAD_SIZE  64
+
+struct agent_round {
+	uint64_t id;
+	bool is_told;     /* the command is known, and gather is ready */
+	bool is_separate; /* see struct parcel */
+	uint32_t part_bytes;
+	uint32_t place;      /* ours in the command */
+	bool is_own_open;    /* our answer is awaited */
+	bool is_at_guard;    /* the command is; it has a pointer to us */
+	bool is_closed;      /* nothing more comes from below */
+	bool is_over;        /* the answer has ended */
+	uint64_t sequence;   /* of the command; 0: not known yet */
+	uint64_t patient_ms; /* until when our answer is waited for */
+	struct gather gather;
+	struct writer early; /* blobs that came before the command */
+	UT_hash_handle hh;
+};
+
+static struct agent_round *round_get(struct agent *agent, uint64_t id,
+				     bool may_make)
+{
+	struct agent_round *round;
+
+	HASH_FIND(hh, agent->rounds, &id, sizeof(id), round);
+	if (round || !may_make || HASH_COUNT(agent->rounds) >= AGENT_ROUNDS_MAX)
+		return round;
+	round = calloc(1, sizeof(*round));
+	if (!round)
+		return NULL;
+	round->id = id;
+	round->early.limit = AGENT_EARLY_MAX;
+	HASH_ADD(hh, agent->rounds, id, sizeof(round->id), round);
+	if (!hash_was_added(round))
+		free(take_ptr(round));
+	return round;
+}
+
+static void round_destroy(struct agent *agent, struct agent_round *round)
+{
+	HASH_DEL(agent->rounds, round);
+	gather_fini(&round->gather);
+	writer_fini(&round->early);
+	free(round);
+}
+
+/* --- what goes up --- */
+
+static void send_part(struct agent *agent, struct agent_round *round,
+		      bool is_last)
+{
+	uint32_t place_count = round->gather.place_count;
+	struct writer part = { 0 };
+
+	/* Without memory nothing is known of those who are in it. */
+	if (round->is_told && gather_encode(&round->gather, &part) < 0)
+		part.size = 0;
+	if (part.size > 0 || is_last)
+		agent->options.ops->gathered(agent->options.ops_ctx, round->id,
+					     part.data, part.size, is_last);
+	writer_fini(&part);
+	if (is_last)
+		return;
+	gather_fini(&round->gather);
+	(void)gather_init(&round->gather, place_count);
+}
+
+/* Room for so many bytes more; false: they do not even fit in an empty part. */
+static bool make_room(struct agent *agent, struct agent_round *round,
+		      size_t size)
+{
+	if (gather_encoded_size(&round->gather) + size > round->part_bytes &&
+	    !gather_is_empty(&round->gather))
+		send_part(agent, round, false);
+	return gather_encoded_size(&round->gather) + size <= round->part_bytes;
+}
+
+/* End what has all, and free what nobody comes back to. */
+static void settle(struct agent *agent, struct agent_round *round)
+{
+	if (round->is_closed && !round->is_own_open && !round->is_over) {
+		send_part(agent, round, true);
+		round->is_over = true;
+	}
+	if (round->is_over && !round->is_at_guard)
+		round_destroy(agent, round);
+}
+
+static void add_own(struct agent *agent, struct agent_round *round,
+		    const void *confirm, size_t size)
+{
+	int result = -EEXIST;
+
+	round->is_own_open = false;
+	if (!make_room(agent, round, size + CARRY_SIZE + HEAD_SIZE))
+		return;
+	if (!round->is_separate)
+		result =
+			gather_add(&round->gather, round->place, confirm, size);
+	/* Somebody below has said to be us. */
+	if (result == -EEXIST)
+		(void)gather_carry(&round->gather, confirm, size);
+}
+
+static void add_below(struct agent *agent, struct agent_round *round,
+		      const void *bytes, size_t size)
+{
+	if (size > 0 && make_room(agent, round, size))
+		(void)gather_merge(&round->gather, bytes, size);
+}
+
+/* --- our own answer --- */
+
+void agent_round_heard(struct agent *agent, struct agent_round *round,
+		       const struct guard_reply *reply)
+{
+	bool is_awaited = reply->result == 0 && (reply->op == COMMAND_QUERY ||
+						 reply->op == COMMAND_CLEAN);
+
+	round->is_at_guard = false;
+	round->sequence = reply->sequence;
+	if (reply->size > 0 && round->is_own_open)
+		add_own(agent, round, reply->bytes, reply->size);
+	else if (!is_awaited)
+		round->is_own_open = false;
+	settle(agent, round);
+}
+
+void agent_rounds_confirm(struct agent *agent, uint64_t sequence,
+			  const void *confirm, size_t size)
+{
+	struct agent_round *round, *next;
+
+	HASH_ITER (hh, agent->rounds, round, next) {
+		if (!round->is_own_open || round->sequence != sequence)
+			continue;
+		add_own(agent, round, confirm, size);
+		settle(agent, round);
+	}
+}
+
+/* --- events --- */
+
+/* What the command says of places; the guard says whether to believe it. */
+static int places_find(const struct agent *agent, struct agent_round *round,
+		       const void *command, size_t size)
+{
+	_auto_(freep) char *nodes = NULL;
+	int result = command_nodes_read(command, size, &nodes);
+	int count = result < 0 ? result : hostlist_count(nodes);
+	int place = count < 0 ? count : hostlist_find(nodes, agent->name);
+
+	if (place < 0)
+		return place;
+	round->place = (uint32_t)place;
+	return gather_init(&round->gather, (uint32_t)count);
+}
+
+static void take_early(struct agent *agent, struct agent_round *round)
+{
+	struct reader reader = reader_of(round->early.data, round->early.size);
+
+	while (reader.left > 0) {
+		size_t size;
+		const uint8_t *bytes = read_blob(&reader, SIZE_MAX, &size);
+
+		if (!bytes)
+			break;
+		add_below(agent, round, bytes, size);
+	}
+	writer_fini(&round->early);
+}
+
+void agent_round_command(struct agent *agent, uint64_t id, const void *payload,
+			 size_t size, const void *bulk, size_t bulk_size)
+{
+	struct agent_round *round = round_get(agent, id, true);
+	struct parcel parcel;
+
+	if (!round || round->is_told ||
+	    parcel_decode(payload, size, &parcel) < 0)
+		return;
+	if (parcel.is_bulk) {
+		parcel.command = bulk;
+		parcel.command_size = bulk_size;
+	}
+	if (places_find(agent, round, parcel.command, parcel.command_size) < 0)
+		return;
+	round->is_told = true;
+	round->is_separate = parcel.is_separate;
+	round->part_bytes = parcel.part_bytes;
+	round->patient_ms = agent_now_ms(agent) + parcel.patience_ms;
+	round->is_at_guard = commands_take(agent, parcel.command,
+					   parcel.command_size, round) == 0;
+	round->is_own_open = round->is_at_guard;
+	take_early(agent, round);
+}
+
+void agent_round_gathered(struct agent *agent, uint64_t id, const void *bytes,
+			  size_t size)
+{
+	struct agent_round *round = round_get(agent, id, true);
+
+	if (!round || round->is_closed)
+		return;
+	if (round->is_told)
+		add_below(agent, round, bytes, size);
+	else
+		write_blob(&round->early, bytes, size);
+}
+
+void agent_round_closed(struct agent *agent, uint64_t id)
+{
+	struct agent_round *round = round_get(agent, id, false);
+
+	if (!round) {
+		agent->options.ops->gathered(agent->options.ops_ctx, id, NULL,
+					     0, true);
+		return;
+	}
+	round->is_closed = true;
+	settle(agent, round);
+}
+
+uint64_t agent_rounds_deadline_ms(const struct agent *agent)
+{
+	uint64_t deadline_ms = DEADLINE_NONE;
+
+	for (const struct agent_round *round = agent->rounds; round;
+	     round = round->hh.next) {
+		if (round->is_own_open)
+			deadline_ms =
+				deadline_min(deadline_ms, round->patient_ms);
+	}
+	return deadline_ms;
+}
+
+void agent_rounds_tick(struct agent *agent)
+{
+	uint64_t now_ms = agent_now_ms(agent);
+	struct agent_round *round, *next;
+
+	HASH_ITER (hh, agent->rounds, round, next) {
+		if (!round->is_own_open || now_ms < round->patient_ms)
+			continue;
+		round->is_own_open = false;
+		settle(agent, round);
+	}
+}
+
+void agent_rounds_fini(struct agent *agent)
+{
+	struct agent_round *round, *next;
+
+	HASH_ITER (hh, agent->rounds, round, next)
+		round_destroy(agent, round);
+}
