@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/manager/internal.h"
+#include "lanes/manager/clients.h"
+#include "lanes/manager/commit.h"
+#include "lanes/manager/session.h"
 
 static struct client *find(const struct engine *engine, uint64_t peer)
 {

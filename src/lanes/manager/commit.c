@@ -19,7 +19,8 @@
 #include <utlist.h>
 
 #include "base/memory.h"
-#include "lanes/manager/internal.h"
+#include "lanes/manager/clients.h"
+#include "lanes/manager/commit.h"
 #include "lanes/manager/store/batch.h"
 
 /* Of groups that are submitted while others are in flight. */

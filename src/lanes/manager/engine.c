@@ -13,6 +13,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "lanes/manager/clients.h"
+#include "lanes/manager/commit.h"
+#include "lanes/manager/look.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 #include "lanes/manager/recall.h"
 

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/manager/internal.h"
+#include "lanes/manager/clients.h"
+#include "lanes/manager/look.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 #include "lanes/manager/recall.h"
 #include "lanes/proto/gather.h"

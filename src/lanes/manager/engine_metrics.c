@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "lanes/manager/clients.h"
 #include "lanes/manager/member.h"
+#include "lanes/manager/session.h"
 
 #define LINE_MAX_BYTES 512
 

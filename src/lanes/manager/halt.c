@@ -10,6 +10,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lanes/manager/clients.h"
+#include "lanes/manager/commit.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 
 static void store(struct engine *engine, enum store_verb verb, uint64_t epoch)

@@ -14,6 +14,8 @@
 
 #include "base/hostlist.h"
 #include "base/memory.h"
+#include "lanes/manager/look.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 
 #define LOOK_MS     300000 /* between looks at a node that reports nothing */

@@ -13,6 +13,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "lanes/manager/look.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/lease.h"
 #include "lanes/proto/nid.h"
 

@@ -9,6 +9,8 @@
 
 #include "base/hostlist.h"
 #include "base/memory.h"
+#include "lanes/manager/clients.h"
+#include "lanes/manager/commit.h"
 #include "lanes/manager/member.h"
 #include "lanes/proto/request.h"
 

@@ -12,6 +12,10 @@
 
 #include "base/memory.h"
 #include "base/runs.h"
+#include "lanes/manager/clients.h"
+#include "lanes/manager/commit.h"
+#include "lanes/manager/look.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 #include "lanes/proto/seal.h"
 

@@ -8,7 +8,8 @@
 #include <utlist.h>
 
 #include "base/memory.h"
-#include "lanes/manager/internal.h"
+#include "lanes/manager/clients.h"
+#include "lanes/manager/outputs.h"
 #include "lanes/manager/past.h"
 
 #define QUERY_TIMEOUT_MS 10000 /* for the nodes to answer */

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "lanes/manager/commit.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 
 #define REJECT_LINES_MAX 20 /* in the log, within the window */

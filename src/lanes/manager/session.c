@@ -15,6 +15,9 @@
 #include <utlist.h>
 
 #include "base/memory.h"
+#include "lanes/manager/commit.h"
+#include "lanes/manager/look.h"
+#include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 
 #define SCAN_MS 1000 /* between looks at all of them */
