@@ -15,7 +15,9 @@
 #include "base/text.h"
 #include "lanes/manager/core/event.h"
 #include "lanes/manager/core/secret.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 #define REBOOTED "the node was rebooted while the lane was applied"
 #define LOST_MAX 3 /* times running: then it is the node that has failed */

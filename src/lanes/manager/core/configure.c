@@ -11,6 +11,8 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/out.h"
 #include "lanes/proto/nid.h"
 
 void config_plan_fini(struct config_plan *plan)

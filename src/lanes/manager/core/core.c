@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <utlist.h>
 
+#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/configure.h"
 #include "lanes/manager/core/load.h"
 

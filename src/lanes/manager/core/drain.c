@@ -7,7 +7,8 @@
  * A node that repeats that it gives up may have new words: they are told too.
  */
 #include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/out.h"
 
 uint32_t core_node_owes(const struct core *core, const struct node *node)
 {

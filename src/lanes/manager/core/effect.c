@@ -14,7 +14,8 @@
 #include <utlist.h>
 
 #include "lanes/manager/core/event.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 #define EFFECTS_STEP 1024 /* that end at one tick */
 

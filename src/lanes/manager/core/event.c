@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
 
 void event_begin(struct event *event, struct core *core, const char *name)
 {

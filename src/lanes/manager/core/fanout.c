@@ -7,7 +7,9 @@
 #include <assert.h>
 
 #include "base/runs.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 uint64_t core_apply_floor(const struct core *core)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an operator's word has freed, by what was in quarantine before it. */
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/out.h"
 
 void core_freed_begin(const struct core *core,
 		      struct idset *copies[][FAIRLEAD_POOLS_MAX])

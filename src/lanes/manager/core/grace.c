@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <utlist.h>
 
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
 
 #define GRACE_STEP 1024 /* jobs at one tick */
 

@@ -8,7 +8,9 @@
 
 #include "base/json_text.h"
 #include "lanes/manager/core/secret.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 #include "lanes/proto/grant.h"
 
 bool core_grant_answer(struct core *core, const struct job *job,

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
 
 struct interconnect *core_interconnect(struct core *core, const struct job *job)
 {

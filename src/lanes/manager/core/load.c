@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 #include "lanes/manager/core/record.h"
 #include "lanes/proto/names.h"
 

@@ -9,7 +9,9 @@
 #include <assert.h>
 
 #include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 static_assert(NODE_PLACES_MAX == CORE_PLACES_MAX, "what is told fits");
 static_assert(FAIRLEAD_PLACE_MAX <= UINT8_MAX, "its size fits");

@@ -8,7 +8,7 @@
 #include <utlist.h>
 
 #include "lanes/manager/core/event.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
 
 char *core_parts_text(const struct core *core, const struct job *job,
 		      bool is_unreachable)

@@ -11,7 +11,8 @@
  * have been cut short before a word of the core was on disk, with nothing but
  * the store's note that it has begun: so each restart jumps again.
  */
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/out.h"
 
 #define GRANT_ID_STEP (1ull << 32)
 

@@ -21,7 +21,9 @@
 
 #include "lanes/manager/core/event.h"
 #include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 /* --- the inventory --- */
 

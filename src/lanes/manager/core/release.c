@@ -15,7 +15,9 @@
 #include "base/json_text.h"
 #include "lanes/manager/core/event.h"
 #include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 static struct release_run *run_of(struct job *job)
 {

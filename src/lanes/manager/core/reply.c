@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/out.h"
 
 void core_reply_done(struct core *core, uint64_t token, const char *members)
 {

@@ -18,7 +18,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 void core_report_each(const struct report *report, struct pool *pool,
 		      void (*fn)(struct pool *pool, uint32_t id, void *arg),

@@ -13,7 +13,8 @@
 #include "lanes/manager/core/event.h"
 #include "lanes/manager/core/fit.h"
 #include "lanes/manager/core/secret.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 #include "lanes/proto/request.h"
 
 #define BAD_NODES_MAX 64 /* named in an error */

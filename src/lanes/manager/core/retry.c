@@ -6,7 +6,9 @@
  */
 #include <utlist.h>
 
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 #define RETRY_FIRST_MS 30000
 #define RETRY_MAX_MS   600000

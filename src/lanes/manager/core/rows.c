@@ -8,7 +8,8 @@
 #include <utlist.h>
 
 #include "lanes/manager/core/record.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 #define EVENTS_TRIM_MAX 2 /* grants that lose their events at once */
 

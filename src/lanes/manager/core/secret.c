@@ -5,6 +5,8 @@
  * it is made, and wiped. It is made anew each time, so that there is one copy
  * to guard.
  */
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 #include "lanes/manager/core/secret.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <utlist.h>
 
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/grants.h"
 
 bool core_may_act(const struct core_caller *caller, const char *key)
 {

@@ -9,6 +9,8 @@
  */
 #include <inttypes.h>
 
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/configure.h"
 #include "lanes/manager/core/event.h"
 #include "lanes/manager/core/load.h"

@@ -7,7 +7,8 @@
  * One call of a node is under way at a time, so that the last one tells the
  * last change. What changes meanwhile is told when the call has ended.
  */
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/out.h"
 
 #define TELL_FIRST_MS 30000 /* after a failure; then twice as long */
 #define TELL_MAX_MS   600000

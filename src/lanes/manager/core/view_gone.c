@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <utlist.h>
 
+#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/view.h"
 
 #define GONE_BYTES 4096 /* of an item with what its events add */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/view.h"
 
 #define JOB_BYTES            512  /* of an item without its node list */

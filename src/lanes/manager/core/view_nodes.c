@@ -2,6 +2,8 @@
 /* `node-list`: the nodes in the order of the table. */
 #include <stdio.h>
 
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/view.h"
 
 /* Of one without what it withholds. */

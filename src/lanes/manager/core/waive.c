@@ -12,7 +12,9 @@
 #include <utlist.h>
 
 #include "lanes/manager/core/event.h"
-#include "lanes/manager/core/state.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/out.h"
 
 bool core_word_check(struct core *core, const struct core_word *word,
 		     size_t touched, size_t all, const char *what,

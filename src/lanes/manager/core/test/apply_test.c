@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "lanes/manager/core/out.h"
 #include "lanes/manager/core/test/fixture.h"
 
 #define LANES 5 /* more than a node may lose running */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "lanes/manager/core/out.h"
 #include "lanes/manager/core/test/fake_driver.h"
 #include "lanes/manager/core/test/fixture.h"
 #include "lanes/manager/core/test/journal.h"

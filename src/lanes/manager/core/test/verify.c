@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/load.h"
 #include "lanes/manager/core/record.h"
 #include "lanes/manager/core/test/fixture.h"

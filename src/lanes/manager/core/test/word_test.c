@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "lanes/manager/core/fleet.h"
 #include "lanes/manager/core/test/fixture.h"
 
 /* The VNIs of an answer's member; "" when there are none. */

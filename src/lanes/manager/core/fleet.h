@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What nodes hold and report, and what operators decide about them. */
+#pragma once
+
+#include "lanes/manager/core/state.h"
+
+/* --- place.c: where nodes are reached by the others of a lane --- */
+
+/* True: the node's places have changed; its row is the caller's business. */
+bool core_places_told(struct node *node, const struct core_registration *from);
+
+/* What a driver has made of them. All zero: nothing. */
+struct core_members {
+	uint8_t *bytes; /* the caller frees them */
+	size_t size;
+};
+
+/* -EINVAL with the driver's text, or another error of its. */
+int core_members_assemble(struct core *core, const struct job *job,
+			  struct core_members *ret_members,
+			  struct fairlead_error *ret_error);
+
+/* --- report.c: what nodes hold and should not --- */
+
+void core_reports_attach(struct core *core, const struct node *node);
+void core_reports_detach(struct core *core, const struct node *node);
+/*
+ * Call fn with each identifier that the report withholds in a pool. It names no
+ * pool, and of a run only the ends: in a pool of runs it is all from the lowest
+ * to the highest one.
+ */
+void core_report_each(const struct report *report, struct pool *pool,
+		      void (*fn)(struct pool *pool, uint32_t id, void *arg),
+		      void *arg);
+/* Replace a node's reports; its row is the caller's business. */
+void core_reports_set(struct core *core, struct node *node,
+		      struct report *reports_owned, uint32_t count);
+/* Revoke again what is to be; the node is up. */
+void core_reports_revoke(struct core *core, const struct node *node);
+/*
+ * The grant that an object belongs to which the node has lost the record of,
+ * or 0: it is not ours.
+ */
+uint64_t core_report_owner(const struct core *core, const struct node *node,
+			   const struct report *report);
+/* For people, with the key of a job that the caller may see. */
+void core_report_why(const struct core *core, const struct core_caller *caller,
+		     const struct report *report, char *text, size_t capacity);
+/* One more, whose row is the caller's business too; a copy is kept. */
+void core_reports_add(struct core *core, struct node *node,
+		      const struct report *report);
+/*
+ * Is it to be revoked for its own sake? Not while the node owes the same to a
+ * job, which asks for it.
+ */
+bool core_report_is_revoked(const struct core *core, const struct node *node,
+			    const struct report *report);
+/* The grant is gone from the node; true: there was a report of it. */
+bool core_reports_clear(struct core *core, struct node *node,
+			uint64_t grant_id);
+
+/* --- drain.c --- */
+
+enum drain_by {
+	DRAIN_OPERATOR,
+	DRAIN_UNTIL_CLEAN, /* by us, and undrained by us */
+	DRAIN_FOR_GOOD,    /* by us, and an operator has to look */
+};
+
+void core_drain(struct core *core, struct node *node, const char *reason,
+		enum drain_by by);
+/* A node that we drained and that owes nothing any more is undrained. */
+void core_drain_settle(struct core *core, struct node *node);
+/* How many grants the node is to take back and has not. */
+uint32_t core_node_owes(const struct core *core, const struct node *node);
+
+/* --- tell.c: the site's tools --- */
+
+/* The node's drain has changed, and its row says that it is untold. */
+void core_tell(struct core *core, struct node *node);
+/* After a start: what an earlier core has not told. */
+void core_tell_resume(struct core *core);
+void core_tell_tick(struct core *core, uint64_t now_ms);
+
+/* --- waive.c --- */
+
+/* False, and it is answered: it touches too many to be said once only. */
+bool core_word_check(struct core *core, const struct core_word *word,
+		     size_t touched, size_t all, const char *what,
+		     uint64_t token);
+/* Host list to nodes, for an operator; false: wrong, and it is answered. */
+bool core_nodes_named(struct core *core, const char *text, uint64_t token,
+		      struct node ***ret_nodes, size_t *ret_count);
+
+/* --- freed.c --- */
+
+/* Keep what is in quarantine now, of CORE_DRIVERS_MAX interconnects. */
+void core_freed_begin(const struct core *core,
+		      struct idset *copies[][FAIRLEAD_POOLS_MAX]);
+/* Answer with what has left it since; `before` is used up. */
+void core_freed_answer(struct core *core, uint64_t token,
+		       struct idset *before[][FAIRLEAD_POOLS_MAX]);
+
+/* --- recover.c --- */
+
+void core_recovery_begin(struct core *core);
+/* After a start: the journal says that one was under way, or not. */
+void core_recovery_resume(struct core *core);
+/* End it if nobody is awaited. */
+void core_recovery_settle(struct core *core);
+bool core_is_awaited(const struct core *core, const struct node *node);
+/* The node has said what it holds; its row is the caller's business. */
+void core_account(struct core *core, struct node *node);
+
+/* --- configure.c, start.c --- */
+
+/* A node that is not configured and holds nothing goes. */
+void core_node_settle(struct core *core, struct node *node);
+/* The event about the node is over: it may go. */
+void core_node_unpin(struct core *core, struct node *node);
+/* Tell a driver's state of the lanes that are live. -EBADMSG. */
+int core_lanes_restore(const struct core *core, uint8_t driver,
+		       const struct fairlead_manager_ops *ops, void *state,
+		       struct fairlead_error *ret_error);

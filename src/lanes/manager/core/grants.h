@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a grant, from its reservation until nothing of it is held. */
+#pragma once
+
+#include "lanes/manager/core/state.h"
+
+/* --- select.c: who may do what to which grants --- */
+
+bool core_may_act(const struct core_caller *caller, const char *key);
+bool core_may_see(const struct core_caller *caller, const char *key,
+		  uid_t owner);
+/* The next live grant that is meant, after `job` (NULL: the first). */
+struct job *core_select_next(const struct core *core,
+			     const struct core_selector *selector,
+			     const struct job *job);
+/* Not for a selector by job. */
+const struct tombstone *core_select_tombstone(
+	const struct core *core, const struct core_selector *selector);
+
+/* --- lane.c: a job as drivers and people see it --- */
+
+struct interconnect *core_interconnect(struct core *core,
+				       const struct job *job);
+void core_lane(const struct job *job, struct fairlead_lane *ret_lane);
+/* A driver's error has a text, if need be the system's; returns result. */
+int core_driver_result(int result, struct fairlead_error *error);
+/* The driver's words for the lane; the caller frees *ret_context. */
+void core_describe(const struct core *core, const struct job *job,
+		   const char *reason, const char **ret_event_name,
+		   char **ret_context);
+/* An identifier of a job, first and last being the same; or a run. */
+struct core_held {
+	size_t pool;
+	uint32_t first, last;
+	const struct fairlead_run *run; /* its positions; NULL: it is none */
+};
+
+/* Of a run. */
+struct plane_area core_held_area(const struct core_held *held);
+/* Call fn with all that the job still has. */
+void core_ids_each(const struct core *core, const struct job *job,
+		   void (*fn)(const struct core_held *held, void *arg),
+		   void *arg);
+/* They by pool as id sets, "" where there are none. */
+#define CORE_IDS_TEXT (FAIRLEAD_LANE_IDS_MAX * 11)
+void core_ids_texts(const struct core *core, const struct job *job,
+		    char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT]);
+/* The same as {"vni":"1024-1025"}. */
+json_t *core_ids_json(const struct core *core, const struct job *job);
+/* Host list of the job's nodes; the caller frees it. */
+char *core_nodes_text(const struct core *core, const struct job *job);
+
+/* --- grant.c: what a client gets; jobs into and out of the tables --- */
+
+/*
+ * Answer with the members of a reserve: grant, grant_id, public. False: its
+ * secrets cannot be made, which was the answer.
+ */
+bool core_grant_answer(struct core *core, const struct job *job,
+		       const char *nodes, const char *context, uint64_t token);
+/* The same of a job that was answered before. */
+void core_grant_answer_again(struct core *core, const struct job *job,
+			     uint64_t token);
+void core_job_add(struct core *core, struct job *job_owned);
+void core_job_set_state(struct core *core, struct job *job,
+			enum job_state state);
+void core_job_remove(struct core *core, struct job *job);
+
+/* --- effect.c: requests to the outside --- */
+
+/* Collects what a driver adds, until it is known whether it counts. */
+struct effect_list {
+	struct fairlead_effects effects; /* first: drivers see only this */
+	size_t count;
+	size_t room; /* how many more the lane may have */
+	struct {
+		struct fairlead_effect effect;
+		char *kind, *body;
+	} list[CORE_EFFECTS_MAX];
+};
+
+void effect_list_init(struct effect_list *list, size_t pending);
+void effect_list_fini(struct effect_list *list);
+/* They gate the job's apply; before its rows. */
+void core_effects_pend(struct job *job, const struct effect_list *list);
+/* Carry them out; after the job's rows. */
+void core_effects_run(struct core *core, struct job *job,
+		      const struct effect_list *list, bool is_release);
+/* The job ends: what is pending of its reservation is nobody's any more. */
+void core_effects_forget(struct core *core, struct job *job);
+/* What the driver wants done when the lane ends; the caller ends the list. */
+void core_release_effects(struct core *core, struct job *job,
+			  struct effect_list *list);
+/* After a restart nobody knows how they ended. The job may be gone. */
+void core_effects_restart(struct core *core, uint64_t grant_id);
+void core_effects_tick(struct core *core, uint64_t now_ms);
+uint64_t core_effects_deadline_ms(const struct core *core);
+size_t core_effects_count(const struct core *core);
+
+/* --- apply.c --- */
+
+/* The reservation's effects have ended: go on with who waits to apply. */
+void core_apply_ready(struct core *core, struct job *job);
+/* The reservation has failed: that is the answer of who waits. */
+void core_apply_refuse(struct job *job, enum edge edge,
+		       const struct fairlead_error *error);
+void core_apply_done(struct core *core, struct job *job,
+		     const struct core_answer *answers, size_t count);
+/* The node was rebooted while the APPLY is under way: it will have failed. */
+void core_apply_reset(struct core *core, struct job *job,
+		      const struct part *part);
+/* Released while the APPLY is under way: it will be undone. */
+void core_apply_cancel(struct job *job, enum job_reason reason);
+/* The job is over: answer those who waited. NULL: nobody did. */
+void core_apply_end(struct core *core, struct apply_run *run_owned);
+void core_apply_run_destroy(struct apply_run *run);
+
+/* --- release.c --- */
+
+/* From any state before `releasing`; the job may be gone afterwards. */
+void core_release_begin(struct core *core, struct job *job,
+			enum job_reason reason);
+/* Ask the nodes; with none to ask the release is over. */
+void core_release_ask(struct core *core, struct job *job);
+void core_release_over(struct core *core, struct job *job);
+/* is_main: the release waited for it. */
+void core_revoke_done(struct core *core, struct job *job,
+		      const struct core_answer *answers, size_t count,
+		      bool is_main);
+/*
+ * Nothing of a job that is over is owed or pending: it gives back what it has
+ * and is gone (true).
+ */
+bool core_settle(struct core *core, struct job *job);
+void core_release_run_destroy(struct release_run *run);
+void core_release_wait_destroy(struct core *core, struct release_wait *wait);
+
+/* --- confirm.c --- */
+
+enum confirm_how {
+	CONFIRM_REVOKED,
+	CONFIRM_FENCED, /* shows in the node's serial; one part only */
+	CONFIRM_WAIVED,
+};
+
+/*
+ * Parts, at least one, are not owed any more: rows and events, but not what
+ * follows from it (core_settle). word: who waives them, else NULL.
+ */
+void core_parts_confirmed(struct core *core, struct job *job,
+			  struct part *const *parts, size_t count,
+			  enum confirm_how how, const struct core_word *word);
+/* All that the job is owed is waived. */
+void core_job_waived(struct core *core, struct job *job,
+		     const struct core_word *word);
+
+/* --- quarantine.c --- */
+
+void core_quarantine_enter(struct core *core, struct job *job);
+/* Put back all identifiers that the job still has, with the event `free`. */
+void core_ids_free(struct core *core, struct job *job);
+/* word: by whose word, or NULL. */
+void core_free_event(struct core *core, struct job *job, const char *pool,
+		     const char *ids, const struct core_word *word);
+/* Host list of the nodes that owe, or of those among them that are not up;
+ * NULL: none. The caller frees it. */
+char *core_parts_text(const struct core *core, const struct job *job,
+		      bool is_unreachable);
+
+/* --- grace.c --- */
+
+/* A release that has begun waits so long before it asks the nodes. */
+void core_grace_begin(struct core *core, struct job *job, uint32_t grace_ms);
+void core_grace_end(struct core *core, struct job *job);
+/* A node has confirmed, or is down: if it was the last one, the grace is over. */
+void core_grace_settle(struct core *core, struct job *job);
+void core_grace_node_lost(struct core *core, const struct node *node);
+void core_grace_tick(struct core *core, uint64_t now_ms);
+
+/* --- retry.c --- */
+
+/* Ask again for a job's parts, or for reports, after a while. */
+void core_retry_schedule(struct core *core, struct job *job);
+void core_retry_reports(struct core *core);
+void core_retry_tick(struct core *core, uint64_t now_ms);
+uint64_t core_retry_deadline_ms(const struct core *core);
