@@ -5,32 +5,62 @@
  */
 #include "config.h"
 
-#include <confuse.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 #define NET_TYPE      0x4558 /* "XE" */
 #define NID_HASH_BITS 48
 
-struct reason {
-	char text[512];
+#define FILE_MAX      (1 << 20)
+
+#define AT(member)    offsetof(struct config, member)
+
+static const struct fairlead_setting_spec specs[] = {
+	{ "key", &settings_file, AT(key_path), "/etc/scoll-exec.key" },
+	{ "socket", &settings_path, AT(socket_path), EXEC_SOCKET },
+	{ "munge_socket", &settings_path, AT(munge_socket), "" },
+	{ "user", &settings_text, AT(user), "nobody" },
+	{ "provider", &settings_text, AT(provider), "tcp;ofi_rxm" },
+	{ "port", &settings_number, AT(port_number), "7180", 0, NULL, 1,
+	  65534 },
+	{ "root", &settings_bool, AT(is_root_allowed), "false" },
+	{ "munged_is_shared", &settings_bool, AT(is_munged_shared), "false" },
+	{ "timeout_max", &settings_seconds, AT(timeout_max_ms), "3600", 0, NULL,
+	  1, EXEC_TIMEOUT_MS_MAX / 1000 },
+	{ "output_bytes", &settings_number, AT(output_bytes), "65536", 0, NULL,
+	  0, EXEC_OUTPUT_MAX },
+	{ "commands_max", &settings_number, AT(commands_max), "64", 0, NULL, 1,
+	  4096 },
+	{ "commands_of_user_max", &settings_number, AT(commands_user), "16", 0,
+	  NULL, 1, 4096 },
+	{ "gossip_ms", &settings_number, AT(gossip_ms), "250", 0, NULL, 10,
+	  60000 },
+	{ "rtt_ms", &settings_number, AT(rtt_ms), "1000", 0, NULL, 1, 60000 },
+	{ NULL },
 };
 
-/* libconfuse gives no context to this; one configuration is read at a time. */
-static struct reason *current;
+static const struct fairlead_settings table = { specs, sizeof(struct config) };
 
-static void on_error(cfg_t *cfg, const char *format, va_list arguments)
-{
-	char text[400];
+struct node_values {
+	const char *addresses;
+};
 
-	vsnprintf(text, sizeof(text), format, arguments);
-	if (current->text[0] == 0)
-		snprintf(current->text, sizeof(current->text), "line %d: %s",
-			 cfg->line, text);
-}
+static const struct fairlead_setting_spec node_specs[] = {
+	{ "addresses", &settings_text, offsetof(struct node_values, addresses),
+	  "" },
+	{ NULL },
+};
+
+static const struct fairlead_settings node_table = {
+	node_specs, sizeof(struct node_values)
+};
 
 static scoll_nid_t nid_of(const char *name)
 {
@@ -44,44 +74,52 @@ static scoll_nid_t nid_of(const char *name)
 	return nid;
 }
 
-static int add_nodes(struct config *config, cfg_t *section,
-		     struct fairlead_error *ret_error)
+static void nodes_append(struct config *config, const struct hostlist *names,
+			 const struct hostlist *addresses)
 {
-	const char *title = cfg_title(section);
-	const char *text = cfg_getstr(section, "addresses");
-	_auto_(hostlist_destroyp) struct hostlist *names = NULL;
-	_auto_(hostlist_destroyp) struct hostlist *addresses = NULL;
-	struct config_node *nodes;
-	int result = hostlist_parse(title, &names, ret_error);
-
-	if (result == 0)
-		result = hostlist_parse(text != NULL ? text : title, &addresses,
-					ret_error);
-	if (result < 0)
-		return result;
-	if (names->count != addresses->count)
-		return error_set(ret_error, -EINVAL,
-				 "nodes \"%s\": %zu names and %zu addresses",
-				 title, names->count, addresses->count);
-	if (names->count > EXEC_NODES_MAX - (size_t)config->node_count)
-		return error_set(ret_error, -E2BIG, "more than %d nodes",
-				 EXEC_NODES_MAX);
-	nodes = reallocarray(config->nodes,
-			     (size_t)config->node_count + names->count,
-			     sizeof(*nodes));
-	if (nodes == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	config->nodes = nodes;
+	config->nodes = memory_resize(config->nodes,
+				      (size_t)config->node_count + names->count,
+				      sizeof(*config->nodes));
 	for (size_t i = 0; i < names->count; i++) {
-		struct config_node *node = &nodes[config->node_count];
+		struct config_node *node = &config->nodes[config->node_count];
 
+		*node = (struct config_node){ .line = config->node_count++ };
 		snprintf(node->name, sizeof(node->name), "%s", names->names[i]);
 		snprintf(node->address, sizeof(node->address), "%s",
 			 addresses->names[i]);
 		node->nid = nid_of(node->name);
-		node->line = config->node_count++;
 	}
-	return 0;
+}
+
+static void add_nodes(struct config *config, const struct conf_section *section,
+		      struct settings_errors *errors)
+{
+	const struct settings settings = conf_settings(section, errors);
+	struct node_values values = { 0 };
+	_auto_(hostlist_destroyp) struct hostlist *names = NULL;
+	_auto_(hostlist_destroyp) struct hostlist *addresses = NULL;
+	struct fairlead_error error;
+	int result;
+
+	settings_read(&settings, &node_table, &values);
+	result = hostlist_parse(section->title, &names, &error);
+	if (result == 0)
+		result =
+			hostlist_parse(*values.addresses != 0 ? values.addresses
+							      : section->title,
+				       &addresses, &error);
+	if (memory_check(result) < 0)
+		settings_errors_add(errors, section->line, "'nodes': %s",
+				    error.text);
+	else if (names->count != addresses->count)
+		settings_errors_add(errors, section->line,
+				    "'nodes': %zu names and %zu addresses",
+				    names->count, addresses->count);
+	else if (names->count > EXEC_NODES_MAX - (size_t)config->node_count)
+		settings_errors_add(errors, section->line,
+				    "'nodes': more than %d", EXEC_NODES_MAX);
+	else
+		nodes_append(config, names, addresses);
 }
 
 static int by_nid(const void *a, const void *b)
@@ -93,149 +131,69 @@ static int by_nid(const void *a, const void *b)
 }
 
 /* Sorted by NID: the same order on all nodes, as gossip wants it. */
-static int take_nodes(struct config *config, cfg_t *cfg,
-		      struct fairlead_error *ret_error)
+static void take_nodes(struct config *config, struct settings_errors *errors)
 {
-	for (unsigned i = 0; i < cfg_size(cfg, "nodes"); i++) {
-		int result = add_nodes(config, cfg_getnsec(cfg, "nodes", i),
-				       ret_error);
+	for (size_t i = 1; i < config->conf.count; i++) {
+		const struct conf_section *section = &config->conf.sections[i];
 
-		if (result < 0)
-			return result;
+		if (section->name != NULL && section->parent == 0 &&
+		    strcmp(section->name, "nodes") == 0)
+			add_nodes(config, section, errors);
+		else
+			settings_errors_add(errors, section->line,
+					    "there are no sections but nodes");
 	}
-	if (config->node_count == 0)
-		return error_set(ret_error, -EINVAL, "there are no nodes");
+	if (config->node_count == 0) {
+		settings_errors_add(errors, 0, "there are no nodes");
+		return;
+	}
 	qsort(config->nodes, (size_t)config->node_count, sizeof(*config->nodes),
 	      by_nid);
 	for (int i = 1; i < config->node_count; i++) {
 		if (config->nodes[i].nid == config->nodes[i - 1].nid)
-			return error_set(ret_error, -EINVAL,
-					 "'%s' and '%s' are one node, or need "
-					 "another name",
-					 config->nodes[i - 1].name,
-					 config->nodes[i].name);
+			settings_errors_add(errors, 0,
+					    "'%s' and '%s' are one node, or "
+					    "need another name",
+					    config->nodes[i - 1].name,
+					    config->nodes[i].name);
 	}
-	return 0;
 }
 
-static int take_number(cfg_t *cfg, const char *name, long low, long high,
-		       uint32_t scale, uint32_t *ret_value,
-		       struct fairlead_error *ret_error)
+static ssize_t file_read(const char *path, char *text)
 {
-	long value = cfg_getint(cfg, name);
+	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = 0, part = 1;
 
-	if (value < low || value > high)
-		return error_set(ret_error, -EINVAL,
-				 "%s = %ld is not from %ld to %ld", name, value,
-				 low, high);
-	*ret_value = (uint32_t)value * scale;
-	return 0;
-}
-
-static int take_numbers(struct config *config, cfg_t *cfg,
-			struct fairlead_error *ret_error)
-{
-	uint32_t port = 0;
-	int result = take_number(cfg, "port", 1, 65534, 1, &port, ret_error);
-
-	if (result == 0)
-		result = take_number(cfg, "timeout_max", 1,
-				     EXEC_TIMEOUT_MS_MAX / 1000, 1000,
-				     &config->timeout_max_ms, ret_error);
-	if (result == 0)
-		result = take_number(cfg, "output_bytes", 0, EXEC_OUTPUT_MAX, 1,
-				     &config->output_bytes, ret_error);
-	if (result == 0)
-		result = take_number(cfg, "commands_max", 1, 4096, 1,
-				     &config->commands_max, ret_error);
-	if (result == 0)
-		result = take_number(cfg, "commands_of_user_max", 1, 4096, 1,
-				     &config->commands_user, ret_error);
-	if (result == 0)
-		result = take_number(cfg, "gossip_ms", 10, 60000, 1,
-				     &config->gossip_ms, ret_error);
-	if (result == 0)
-		result = take_number(cfg, "rtt_ms", 1, 60000, 1,
-				     &config->rtt_ms, ret_error);
-	if (result == 0)
-		snprintf(config->port, sizeof(config->port), "%u", port);
-	return result;
-}
-
-static int take_text(cfg_t *cfg, const char *name, char **ret_text)
-{
-	*ret_text = strdup(cfg_getstr(cfg, name));
-	return *ret_text == NULL ? -ENOMEM : 0;
-}
-
-static int take(struct config *config, cfg_t *cfg,
-		struct fairlead_error *ret_error)
-{
-	int result = take_numbers(config, cfg, ret_error);
-
-	if (result < 0)
-		return result;
-	if (take_text(cfg, "key", &config->key_path) < 0 ||
-	    take_text(cfg, "socket", &config->socket_path) < 0 ||
-	    take_text(cfg, "munge_socket", &config->munge_socket) < 0 ||
-	    take_text(cfg, "user", &config->user) < 0 ||
-	    take_text(cfg, "provider", &config->provider) < 0)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	config->is_root_allowed = cfg_getbool(cfg, "root");
-	config->is_munged_shared = cfg_getbool(cfg, "munged_is_shared");
-	return take_nodes(config, cfg, ret_error);
+	while (fd >= 0 && part > 0 && size < FILE_MAX) {
+		part = read(fd, text + size, (size_t)(FILE_MAX - size));
+		size += part;
+	}
+	return fd < 0 || part < 0 ? -errno : size;
 }
 
 int config_load(const char *path, const char *name, struct config **ret_config,
 		struct fairlead_error *ret_error)
 {
-	cfg_opt_t node_options[] = {
-		CFG_STR("addresses", NULL, CFGF_NONE),
-		CFG_END(),
-	};
-	cfg_opt_t options[] = {
-		CFG_STR("key", "/etc/scoll-exec.key", CFGF_NONE),
-		CFG_STR("socket", EXEC_SOCKET, CFGF_NONE),
-		CFG_STR("munge_socket", "", CFGF_NONE),
-		CFG_STR("user", "nobody", CFGF_NONE),
-		CFG_STR("provider", "tcp;ofi_rxm", CFGF_NONE),
-		CFG_INT("port", 7180, CFGF_NONE),
-		CFG_BOOL("root", cfg_false, CFGF_NONE),
-		CFG_BOOL("munged_is_shared", cfg_false, CFGF_NONE),
-		CFG_INT("timeout_max", 3600, CFGF_NONE),
-		CFG_INT("output_bytes", EXEC_OUTPUT_MAX, CFGF_NONE),
-		CFG_INT("commands_max", 64, CFGF_NONE),
-		CFG_INT("commands_of_user_max", 16, CFGF_NONE),
-		CFG_INT("gossip_ms", 250, CFGF_NONE),
-		CFG_INT("rtt_ms", 1000, CFGF_NONE),
-		CFG_SEC("nodes", node_options, CFGF_TITLE | CFGF_MULTI),
-		CFG_END(),
-	};
-	_auto_(config_destroyp) struct config *config = NULL;
-	struct reason reason = { 0 };
-	cfg_t *cfg = cfg_init(options, CFGF_NONE);
-	int result;
+	_auto_(config_destroyp) struct config *config =
+		memory_alloc(sizeof(*config));
+	_auto_(freep) char *text = memory_alloc(FILE_MAX);
+	struct settings_errors errors = { 0 };
+	ssize_t size = file_read(path, text);
+	struct settings settings;
 
-	config = calloc(1, sizeof(*config));
-	if (cfg == NULL || config == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	current = &reason;
-	cfg_set_error_function(cfg, on_error);
-	switch (cfg_parse(cfg, path)) {
-	case CFG_SUCCESS:
-		result = take(config, cfg, ret_error);
-		break;
-	case CFG_FILE_ERROR:
-		result = error_set(ret_error, -errno, "%s", strerror(errno));
-		break;
-	default:
-		result = error_set(ret_error, -EINVAL, "%s", reason.text);
+	if (size < 0)
+		return error_set(ret_error, (int)size, "%s: %s", path,
+				 strerror((int)-size));
+	conf_parse(text, (size_t)size, &config->conf, &errors);
+	settings = conf_settings(config->conf.sections, &errors);
+	settings_read(&settings, &table, config);
+	snprintf(config->port, sizeof(config->port), "%u", config->port_number);
+	take_nodes(config, &errors);
+	if (errors.count > 0) {
+		_auto_(freep) char *all = settings_errors_format(&errors, path);
+
+		return error_set(ret_error, -EINVAL, "%s", all);
 	}
-	cfg_free(cfg);
-	if (result < 0 && ret_error != NULL)
-		return error_prefix(ret_error, "%s", path);
-	if (result < 0)
-		return result;
 	config->self = config_find(config, name);
 	*ret_config = take_ptr(config);
 	return 0;
@@ -245,11 +203,7 @@ void config_destroy(struct config *config)
 {
 	if (config == NULL)
 		return;
-	free(config->key_path);
-	free(config->socket_path);
-	free(config->munge_socket);
-	free(config->user);
-	free(config->provider);
+	conf_fini(&config->conf);
 	free(config->nodes);
 	free(config);
 }

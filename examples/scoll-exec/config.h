@@ -18,6 +18,7 @@
 #include <scoll.h>
 
 #include "base/cleanup.h"
+#include "base/conf.h"
 #include "base/error.h"
 #include "base/hostlist.h"
 #include "limits.h"
@@ -30,12 +31,14 @@ struct config_node {
 };
 
 struct config {
-	char *key_path;
-	char *socket_path;
-	char *munge_socket; /* "" is libmunge's default */
-	char *user;
-	char *provider;
-	char port[8];
+	struct conf conf; /* the file; texts are in it */
+	const char *key_path;
+	const char *socket_path;
+	const char *munge_socket; /* "" is libmunge's default */
+	const char *user;
+	const char *provider;
+	uint32_t port_number;
+	char port[8]; /* as a text */
 	bool is_root_allowed;
 	/*
 	 * For emulated nodes, which share a munged: it calls a credential of
@@ -54,7 +57,7 @@ struct config {
 	int self; /* our index, or -1 */
 };
 
-/* name: our node's. -EINVAL and so on, with the path in the text. */
+/* name: our node's. -EINVAL with all errors, one a line: path, line, text. */
 int config_load(const char *path, const char *name, struct config **ret_config,
 		struct fairlead_error *ret_error);
 void config_destroy(struct config *config);
