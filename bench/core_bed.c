@@ -181,7 +181,7 @@ static void load_config(struct bed *bed, const char *path)
 		count++;
 	if (config_load(path, CONFIG_ROLE_MANAGER, driver_table, count,
 			&bed->config, &errors) < 0)
-		bed_die(path, errors == NULL ? "out of memory" : errors);
+		bed_die(path, errors);
 	role_config_fill(bed->config, &bed->filled);
 }
 

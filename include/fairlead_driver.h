@@ -32,6 +32,7 @@
 #include <sys/types.h>
 
 #include "fairlead/error.h"
+#include "fairlead/setting.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,20 +59,6 @@ extern "C" {
 #define FAIRLEAD_SECRET_MAX       256     /* random bytes of one lane */
 #define FAIRLEAD_SECRET_NODES_MAX 1024    /* nodes of a lane with secrets */
 #define FAIRLEAD_PACKED_MAX       16128   /* bytes that `pack` makes of them */
-
-/* One line of the configuration's section for this driver. */
-struct fairlead_setting {
-	const char *name;
-	const char *value;
-	unsigned int line; /* in the configuration file; 0: a default */
-	/*
-	 * Where the driver's `files` names the setting: what is in the file
-	 * that the value is the path of. NULL: not read. For the manager half;
-	 * and for the node half, where it is in `node_settings` too.
-	 */
-	const char *content;
-	size_t content_size;
-};
 
 /*
  * A pool of identifiers that the driver wants the core to keep. An identifier
@@ -356,7 +343,7 @@ struct fairlead_revocation {
 struct fairlead_node_ops {
 	/*
 	 * Check the settings, load what is needed. Called with privileges,
-	 * once, before anything else. -ENOENT: the vendor's library is not
+	 * once, before anything else. Settings stay until close. -ENOENT: the vendor's library is not
 	 * there; -EPERM: a path that is not absolute or not root's.
 	 *
 	 * The node's other process opens it too, without privileges, and only
@@ -485,8 +472,12 @@ struct fairlead_driver {
 	uint32_t abi; /* FAIRLEAD_DRIVER_ABI */
 	const char *name;
 	const char *description; /* one line */
-	/* Names of settings that exist, ended by NULL; others are errors. */
-	const char *const *settings;
+	/*
+	 * The settings of its section. The node half opens with those whose
+	 * change needs a restart of the node. The caller reads files that
+	 * settings name: an absent one is an error at the manager only.
+	 */
+	const struct fairlead_settings *settings;
 	/*
 	 * Variables that `env` sets or unsets, ended by NULL. Nobody but Fairlead
 	 * sets those that begin with FAIRLEAD_, or with the driver's name in
@@ -498,22 +489,10 @@ struct fairlead_driver {
 	const struct fairlead_manager_ops *manager;
 	const struct fairlead_node_ops *node;
 	/*
-	 * Those of `settings` that the node half reads, ended by NULL; NULL:
-	 * none. It opens with them once, so that a change needs a restart.
-	 */
-	const char *const *node_settings;
-	/*
 	 * Bits 1 << CAP_x of Linux: what the node half still needs once it is
 	 * open; it is opened with all. The process has no others.
 	 */
 	uint64_t capabilities;
-	/*
-	 * Those of `settings` that are paths of files which the manager half
-	 * reads, ended by NULL; NULL: none. It is pure: the caller reads them,
-	 * when it reads the configuration. A node's caller does so too, for
-	 * those of node_settings; there one that is absent is no error.
-	 */
-	const char *const *files;
 	/*
 	 * Optional. What a lane with these options needs from the program that
 	 * starts its tasks, besides the variables: "a network namespace for the

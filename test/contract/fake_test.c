@@ -12,7 +12,7 @@
 
 #include "contract/contract.h"
 #include "lanes/driver/common/options.h"
-#include "lanes/driver/common/settings.h"
+#include "base/settings.h"
 
 #define DEVICES      2
 #define SLOTS        8
@@ -34,7 +34,12 @@ static struct {
 	struct slot slots[DEVICES][SLOTS];
 } world;
 
-static const char *const settings_known[] = { "size", NULL };
+static const struct fairlead_setting_spec setting_specs[] = {
+	{ "size", &settings_number, 0, "10", 0, NULL, 1, 100 },
+	{ NULL },
+};
+static const struct fairlead_settings settings_known = { setting_specs,
+							 sizeof(uint32_t) };
 static const char *const variables[] = { "FAKE_LANE", NULL };
 
 /* --- manager half --- */
@@ -42,14 +47,14 @@ static const char *const variables[] = { "FAKE_LANE", NULL };
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	struct settings settings;
-	uint32_t size = 10;
+	struct settings_errors errors = { 0 };
+	const struct settings settings = { list, count, &errors };
 	uint32_t *state;
+	uint32_t size;
 	int result;
 
-	settings_begin(&settings, list, count, settings_known);
-	settings_number(&settings, "size", 1, 100, &size);
-	result = settings_finish(&settings, ret_error);
+	settings_read(&settings, &settings_known, &size);
+	result = settings_finish(&errors, ret_error);
 	if (result < 0)
 		return result;
 	state = malloc(sizeof(*state));
@@ -403,7 +408,7 @@ static const struct fairlead_driver fake_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "fake",
 	.description = "devices in memory, for the contract suite",
-	.settings = settings_known,
+	.settings = &settings_known,
 	.variables = variables,
 	.manager = &manager_ops,
 	.node = &node_ops,

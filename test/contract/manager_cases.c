@@ -50,11 +50,13 @@ static void the_fixture_s_settings_are_listed(void **state)
 	const struct contract_fixture *fixture = contract->fixture;
 
 	for (size_t i = 0; i < fixture->setting_count; i++) {
-		const char *const *name = contract->driver->settings;
+		const struct fairlead_setting_spec *spec =
+			contract->driver->settings->specs;
 
-		while (*name && strcmp(*name, fixture->settings[i].name) != 0)
-			name++;
-		assert_non_null(*name);
+		while (spec->name &&
+		       strcmp(spec->name, fixture->settings[i].name) != 0)
+			spec++;
+		assert_non_null(spec->name);
 	}
 }
 

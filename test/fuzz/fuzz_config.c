@@ -11,12 +11,20 @@
 
 static const struct fairlead_driver none = {
 	.name = "none",
-	.settings = (const char *const[]){ NULL },
+	.settings = &settings_none,
 };
+
+static const struct fairlead_setting_spec specs[] = {
+	{ "pool", &settings_text, 0, "1" },
+	{ "library", &settings_path, sizeof(char *), "" },
+	{ NULL },
+};
+
+static const struct fairlead_settings settings = { specs, 2 * sizeof(char *) };
 
 static const struct fairlead_driver fast = {
 	.name = "fast",
-	.settings = (const char *const[]){ "pool", "library", NULL },
+	.settings = &settings,
 };
 
 static const struct fairlead_driver *const drivers[] = { &none, &fast };

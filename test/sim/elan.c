@@ -9,6 +9,7 @@
 #include "lanes/driver/elan3/elan3.h"
 #include "lanes/driver/elan3/place.h"
 #include "lanes/driver/elan3/reply.h"
+#include "lanes/driver/elan3/settings.h"
 
 #define EVERY 5 /* seeds, the last one has it */
 
@@ -290,8 +291,7 @@ const struct fairlead_driver elan_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = ELAN3_NAME,
 	.description = "an Elan of the simulation",
-	.settings = elan3_settings,
-	.files = elan3_files,
+	.settings = &elan3_settings,
 	.variables = variables,
 	.manager = &elan3_manager_ops,
 	.node = &node_ops,

@@ -361,14 +361,12 @@ static const struct fairlead_node_ops node_ops = {
 	.destroy = destroy_object,
 };
 
-static const char *const settings[] = { "pool", NULL };
 static const char *const variables[] = { NULL };
 
 const struct fairlead_driver fabric_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "fabric",
 	.description = "an interconnect of the simulation",
-	.settings = settings,
 	.variables = variables,
 	.manager = &manager_ops,
 	.node = &node_ops,

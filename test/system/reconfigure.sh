@@ -72,7 +72,7 @@ it 'a node names what it does not take without one either'
 sed -i '/vni_pool/a require_devices = false' "$config"
 kill -HUP "$(agent_pid n1)"
 wait_for eval 'on n1 -- fairlead node status |
-	grep -q "require_devices: false instead of the default needs a restart"'
+	grep -q "require_devices: .false. instead of .true. needs a restart"'
 is "$(on n1 -- fairlead node status --json | gojq -c '.restart | length')" 1 'lines'
 has "$(<"$FAIRLEAD_CLUSTER/n1/log/fairleadd.log")" \
 	'ignored until a restart: driver .slingshot. require_devices' 'log'

@@ -1,43 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What differs between two configurations, a line each, for people: what is
- * taken live, and what only a restart takes. Of its nodes, pools, drivers and
- * timeouts the manager's core says more than could be said here.
+ * The differences of two configurations, one a line, for people. The manager's
+ * core reports those of its nodes, pools, drivers and timeouts.
  */
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "lanes/config/config.h"
 #include "lanes/config/settings.h"
 
 /* Lines without an end of line behind the last. */
-struct lines {
-	char *text;
-	size_t size;
-	FILE *out;
-};
-
-static void line(struct lines *lines, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void line(struct lines *lines, const char *format, ...)
+static void line(struct writer *lines, char *text)
 {
-	va_list args;
-
-	if (ftell(lines->out) > 0)
-		fputc('\n', lines->out);
-	va_start(args, format);
-	vfprintf(lines->out, format, args);
-	va_end(args);
+	if (lines->size > 0)
+		write_plain(lines, "\n");
+	write_plain(lines, text);
+	free(text);
 }
 
-static char *lines_end(struct lines *lines)
+static char *lines_end(struct writer *lines)
 {
-	if (fclose(lines->out) == 0)
-		return lines->text;
-	free(lines->text);
-	return NULL;
+	write_u8(lines, 0);
+	return memory_have((char *)writer_take(lines, NULL));
+}
+
+/* Of one section; where: what it is called. */
+static void lines_settings(struct writer *lines, const char *where,
+			   const struct fairlead_settings *table,
+			   const struct settings *before,
+			   const struct settings *after, unsigned int flag)
+{
+	for (const struct fairlead_setting_spec *spec = table->specs;
+	     spec->name != NULL; spec++) {
+		const char *old = settings_text_of(before, spec);
+		const char *new = settings_text_of(after, spec);
+
+		if (old == NULL)
+			old = "the default";
+		if (new == NULL)
+			new = "the default";
+		if ((spec->flags & flag) == 0 || strcmp(old, new) == 0)
+			continue;
+		if (flag == FAIRLEAD_SETTING_LIVE)
+			line(lines, memory_format("%s%s: '%s' -> '%s'", where,
+						  spec->name, old, new));
+		else
+			line(lines,
+			     memory_format("%s%s: '%s' instead of '%s' needs a "
+					   "restart",
+					   where, spec->name, new, old));
+	}
+}
+
+static void lines_sections(struct writer *lines, const struct config *running,
+			   const struct config *wanted, unsigned int flag)
+{
+	for (const struct config_section *section = config_sections;
+	     section->name != NULL; section++) {
+		const struct settings before = conf_settings(
+			conf_find(&running->conf, 0, section->name, ""), NULL);
+		const struct settings after = conf_settings(
+			conf_find(&wanted->conf, 0, section->name, ""), NULL);
+		_auto_(freep) char *where = memory_format(
+			"%s%s", section->name, *section->name != 0 ? " " : "");
+
+		lines_settings(lines, where, &section->table, &before, &after,
+			       flag);
+	}
 }
 
 static const struct config_submitter *submitter_find(
@@ -49,7 +79,7 @@ static const struct config_submitter *submitter_find(
 	return NULL;
 }
 
-static void lines_submitters(struct lines *lines, const struct config *running,
+static void lines_submitters(struct writer *lines, const struct config *running,
 			     const struct config *wanted)
 {
 	for (size_t i = 0; i < wanted->manager.submitter_count; i++) {
@@ -59,51 +89,41 @@ static void lines_submitters(struct lines *lines, const struct config *running,
 			submitter_find(running, after->name);
 
 		if (before == NULL)
-			line(lines, "submitter '%s': added, uid %u",
-			     after->name, after->uid);
+			line(lines,
+			     memory_format("submitter '%s': added, uid %u",
+					   after->name, after->uid));
 		else if (before->uid != after->uid)
-			line(lines, "submitter '%s': uid %u -> %u", after->name,
-			     before->uid, after->uid);
+			line(lines,
+			     memory_format("submitter '%s': uid %u -> %u",
+					   after->name, before->uid,
+					   after->uid));
 	}
 	for (size_t i = 0; i < running->manager.submitter_count; i++) {
 		const char *name = running->manager.submitters[i].name;
 
 		if (submitter_find(wanted, name) == NULL)
-			line(lines, "submitter '%s': removed", name);
+			line(lines,
+			     memory_format("submitter '%s': removed", name));
 	}
 }
 
-static const char *value_find(const struct config_driver *driver,
-			      const char *name)
-{
-	for (size_t i = 0; i < driver->setting_count; i++)
-		if (strcmp(driver->settings[i].name, name) == 0)
-			return driver->settings[i].value;
-	return NULL;
-}
-
-static void lines_driver(struct lines *lines,
+static void lines_driver(struct writer *lines,
 			 const struct config_driver *running,
 			 const struct config_driver *wanted)
 {
-	const char *const *names = wanted->driver->node_settings;
+	const struct settings before = { running->settings,
+					 running->setting_count };
+	const struct settings after = { wanted->settings,
+					wanted->setting_count };
+	_auto_(freep) char *where =
+		memory_format("driver '%s' ", wanted->driver->name);
 
-	for (; names != NULL && *names != NULL; names++) {
-		const char *old = value_find(running, *names);
-		const char *new = value_find(wanted, *names);
-
-		if (old == new ||
-		    (old != NULL && new != NULL &&strcmp(old, new) == 0))
-			continue;
-		line(lines, "driver '%s' %s: %s instead of %s needs a restart",
-		     wanted->driver->name, *names,
-		     new == NULL ? "the default" : new,
-		     old == NULL ? "the default" : old);
-	}
+	lines_settings(lines, where, wanted->driver->settings, &before, &after,
+		       FAIRLEAD_SETTING_RESTART_NODE);
 }
 
 /* A node's drivers are opened once. */
-static void lines_drivers(struct lines *lines, const struct config *running,
+static void lines_drivers(struct writer *lines, const struct config *running,
 			  const struct config *wanted)
 {
 	for (size_t i = 0; i < wanted->driver_count; i++) {
@@ -113,9 +133,10 @@ static void lines_drivers(struct lines *lines, const struct config *running,
 
 		if (before == NULL)
 			line(lines,
-			     "driver '%s': on instead of off needs a "
-			     "restart",
-			     after->driver->name);
+			     memory_format(
+				     "driver '%s': on instead of off needs a "
+				     "restart",
+				     after->driver->name));
 		else
 			lines_driver(lines, before, after);
 	}
@@ -124,59 +145,32 @@ static void lines_drivers(struct lines *lines, const struct config *running,
 
 		if (config_driver_find(wanted, name) == NULL)
 			line(lines,
-			     "driver '%s': off instead of on needs a "
-			     "restart",
-			     name);
+			     memory_format(
+				     "driver '%s': off instead of on needs a "
+				     "restart",
+				     name));
 	}
 }
 
-char *config_changes(const struct config *running, const struct config *wanted,
-		     unsigned int roles)
+char *config_changes(const struct config *running, const struct config *wanted)
 {
-	struct lines lines = { 0 };
+	struct writer lines = { 0 };
 
-	lines.out = open_memstream(&lines.text, &lines.size);
-	if (lines.out == NULL)
-		return NULL;
-	for (size_t i = 0; i < text_setting_count; i++) {
-		const struct text_setting *setting = &text_settings[i];
-		const char *old = text_setting_of(running, setting);
-		const char *new = text_setting_of(wanted, setting);
-
-		if ((setting->live_roles & roles) != 0 && strcmp(old, new) != 0)
-			line(&lines, "%s: '%s' -> '%s'", setting->key, old,
-			     new);
-	}
-	if ((roles & CONFIG_ROLE_MANAGER) != 0)
-		lines_submitters(&lines, running, wanted);
-	if (running->log_level != wanted->log_level)
-		line(&lines, "log level: %s -> %s",
-		     log_level_format(running->log_level),
-		     log_level_format(wanted->log_level));
+	lines_sections(&lines, running, wanted, FAIRLEAD_SETTING_LIVE);
+	lines_submitters(&lines, running, wanted);
 	return lines_end(&lines);
 }
 
 char *config_restart_needed(const struct config *running,
-			    const struct config *wanted, unsigned int roles)
+			    const struct config *wanted, enum config_role role)
 {
-	struct lines lines = { 0 };
+	struct writer lines = { 0 };
+	bool is_node = role == CONFIG_ROLE_NODE;
 
-	lines.out = open_memstream(&lines.text, &lines.size);
-	if (lines.out == NULL)
-		return NULL;
-	for (size_t i = 0; i < text_setting_count; i++) {
-		const struct text_setting *setting = &text_settings[i];
-		const char *old = text_setting_of(running, setting);
-		const char *new = text_setting_of(wanted, setting);
-
-		if ((setting->restart_roles & roles) != 0 &&
-		    strcmp(old, new) != 0)
-			line(&lines,
-			     "%s %s: '%s' instead of '%s' needs a "
-			     "restart",
-			     setting->section, setting->key, new, old);
-	}
-	if ((roles & CONFIG_ROLE_NODE) != 0)
+	lines_sections(&lines, running, wanted,
+		       is_node ? FAIRLEAD_SETTING_RESTART_NODE
+			       : FAIRLEAD_SETTING_RESTART_MANAGER);
+	if (is_node)
 		lines_drivers(&lines, running, wanted);
 	return lines_end(&lines);
 }

@@ -4,10 +4,7 @@
  *
  * A file is read and checked as a whole: either there is a complete struct
  * config, with the defaults filled in, or there is a text with all its errors,
- * one a line, each beginning with `file:line:`. What a setting of a driver
- * means is the driver's; here it only has to be one of its names.
- *
- * Not reentrant: libconfuse's scanner is global. One thread reads at a time.
+ * one a line, each beginning with `file:line:`. Texts are the config's.
  */
 #pragma once
 
@@ -17,13 +14,12 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
+#include "base/conf.h"
 #include "base/log.h"
 #include "fairlead_driver.h"
 
 #define CONFIG_FILE_DEFAULT       "/etc/fairlead/fairlead.conf"
 
-#define CONFIG_BYTES_MAX          1048576
-#define CONFIG_ERRORS_MAX         100 /* reported of one file */
 #define CONFIG_SUBMITTERS_MAX     64
 #define CONFIG_TIMEOUT_MAX_S      3600 /* of what clients wait for */
 #define CONFIG_HOUSEKEEPING_MAX_S 86400
@@ -36,47 +32,49 @@ enum config_role {
 };
 
 struct config_submitter {
-	char *name;
+	const char *name;
 	uid_t uid;
 };
 
 struct config_manager {
-	char *listen; /* numeric ADDRESS:PORT */
-	char *socket;
-	char *listen_clients; /* numeric ADDRESS:PORT, or "" */
-	char *munge_socket;   /* absolute path, or "" for libmunge's own */
-	char *state;          /* a directory */
-	char *key;
-	char *nodes; /* host list, or "" */
-	char *interconnect;
-	char *user;
+	const char *listen; /* numeric ADDRESS:PORT */
+	const char *socket;
+	const char *listen_clients; /* numeric ADDRESS:PORT, or "" */
+	const char *munge_socket; /* absolute path, or "" for libmunge's own */
+	const char *state;        /* a directory */
+	const char *key;
+	const char *nodes; /* host list, or "" */
+	const char *interconnect;
+	const char *user;
 	uint32_t apply_timeout_ms;
 	uint32_t revoke_timeout_ms;
-	char *drain_command;   /* absolute path, or "" */
-	char *undrain_command; /* likewise */
-	char *metrics;         /* numeric ADDRESS:PORT, or "" */
+	const char *drain_command;   /* absolute path, or "" */
+	const char *undrain_command; /* likewise */
+	const char *metrics;         /* numeric ADDRESS:PORT, or "" */
 	struct config_submitter *submitters;
 	size_t submitter_count;
 };
 
 struct config_node {
-	char *name;    /* "" stands for the host's, up to the first dot */
-	char *manager; /* HOST:PORT; "" when the file does not say */
-	char *socket;
-	char *run;  /* a directory */
-	char *jobs; /* a directory */
-	char *key;
-	char *user;
-	char *incarnation; /* a file, or a directory of the software NIC */
+	const char *name;    /* "" stands for the host's, up to the first dot */
+	const char *manager; /* HOST:PORT; "" when the file does not say */
+	const char *socket;
+	const char *run;  /* a directory */
+	const char *jobs; /* a directory */
+	const char *key;
+	const char *user;
+	const char
+		*incarnation; /* a file, or a directory of the software NIC */
 	uint32_t epilog_timeout_ms;
 	uint32_t housekeeping_timeout_ms;
 };
 
 /* How manager and nodes reach each other with commands and answers. */
 struct config_fabric {
-	char *provider;       /* of libfabric */
-	char *listen;         /* see address_parse_listen(), or "" */
-	char *listen_manager; /* the same, of the manager; "": as listen */
+	const char *provider; /* of libfabric */
+	const char *listen;   /* see address_parse_listen(), or "" */
+	const char
+		*listen_manager; /* the same, of the manager; "": as listen */
 };
 
 /*
@@ -84,11 +82,11 @@ struct config_fabric {
  * Fairlead and the job manager.
  */
 struct config_job_manager {
-	char *submitter; /* SUBMITTER of its jobs' keys */
-	char *manager;   /* absolute path of a socket, tcp://.., or "" */
-	char *commands;  /* directory of scontrol, squeue and the like */
+	const char *submitter; /* SUBMITTER of its jobs' keys */
+	const char *manager;   /* absolute path of a socket, tcp://.., or "" */
+	const char *commands;  /* directory of scontrol, squeue and the like */
 	/* Slurm only: */
-	char *conf; /* slurm.conf for these, or "": their own */
+	const char *conf; /* slurm.conf for these, or "": their own */
 	/* For the tasks of a job that ends, before its lane is taken back. */
 	uint32_t grace_ms;
 	/* A hook waits so much longer for an answer than the daemon may take. */
@@ -98,15 +96,15 @@ struct config_job_manager {
 /* One driver's section. A driver without one, but `none`, is off. */
 struct config_driver {
 	const struct fairlead_driver *driver;
-	/* Texts are the config's; contents are read for the manager only. */
-	struct fairlead_setting *settings;
+	const struct fairlead_setting *settings;
 	size_t setting_count;
 	unsigned int line; /* where the section begins; 0: it has none */
 };
 
 struct config {
+	struct conf conf; /* the file as it stands */
 	char *file;
-	char *cluster;
+	const char *cluster;
 	struct config_manager manager;
 	struct config_node node;
 	struct config_fabric fabric;
@@ -123,8 +121,8 @@ struct config {
  * root's and may not be written by others.
  *
  * -EINVAL: the file is wrong, -ENOENT, -EACCES, -EFBIG, -EIO: it cannot be
- * read, -ENOMEM. *ret_errors (the caller frees it) is written on failure only
- * and has all errors, one a line; NULL when memory is out.
+ * read. *ret_errors (the caller frees it) is written on failure only and has
+ * all errors, one a line.
  */
 int config_load(const char *path, unsigned int roles,
 		const struct fairlead_driver *const *drivers,
@@ -159,16 +157,15 @@ const char *config_manager_of(const struct config *config,
 const char *config_fabric_of_manager(const struct config_fabric *fabric);
 
 /*
- * What a role takes live of another configuration, besides what the manager's
- * core tells of its own (nodes, interconnects, timeouts): a text, one line a
- * change ("" when there is none); the caller frees it. NULL: memory is out.
+ * What the manager takes live of another configuration, besides what its core
+ * reports (nodes, interconnects, timeouts): a text, one line a change (""
+ * when there is none); the caller frees it.
  */
-char *config_changes(const struct config *running, const struct config *wanted,
-		     unsigned int roles);
+char *config_changes(const struct config *running, const struct config *wanted);
 
 /*
- * Which settings of the roles differ that only a restart changes: a text, one
- * a line ("" when there are none); the caller frees it. NULL: memory is out.
+ * Which settings of a role differ that only a restart changes: a text, one a
+ * line ("" when there are none); the caller frees it.
  */
 char *config_restart_needed(const struct config *running,
-			    const struct config *wanted, unsigned int roles);
+			    const struct config *wanted, enum config_role role);

@@ -121,8 +121,7 @@ static int load(const struct fairleadd_options *options,
 			    daemon_driver_count(), ret_config, &errors);
 
 	if (result < 0)
-		return error_set(ret_error, result, "%s",
-				 errors == NULL ? "out of memory" : errors);
+		return error_set(ret_error, result, "%s", errors);
 	return 0;
 }
 

@@ -32,7 +32,7 @@ static struct config *load(const struct fairleadd_options *options)
 		result = config_check_files(config, options->roles, &errors);
 	if (result == 0)
 		return take_ptr(config);
-	fprintf(stderr, "%s\n", errors == NULL ? "out of memory" : errors);
+	fprintf(stderr, "%s\n", errors);
 	return NULL;
 }
 

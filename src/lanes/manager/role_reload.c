@@ -6,37 +6,37 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/memory.h"
 #include "lanes/manager/role_internal.h"
 
 /* One more text to those that are there, a line of its own. */
-static void text_add(struct writer *texts, const char *text)
+static void text_add(char **texts, const char *text)
 {
-	if (*text != 0 && texts->size > 0)
-		write_u8(texts, '\n');
-	write_bytes(texts, text, strlen(text));
+	char *joined;
+
+	if (*text == 0)
+		return;
+	joined =
+		memory_format("%s%s%s", *texts, **texts == 0 ? "" : "\n", text);
+	free(*texts);
+	*texts = joined;
 }
 
-/* All of it for people. What waits for a restart is said again each time. */
-static char *tell(const struct manager *manager, const struct config *config,
-		  bool has_new_keys, const char *core_changes)
+/* For people. What waits for a restart is reported again each time. */
+static char *report(const struct manager *manager, const struct config *config,
+		    bool has_new_keys, const char *core_changes)
 {
 	const struct config *started =
 		manager->started == NULL ? manager->config : manager->started;
-	_auto_(freep) char *changes = memory_have(
-		config_changes(manager->config, config, CONFIG_ROLE_MANAGER));
-	_auto_(freep) char *restart = memory_have(
-		config_restart_needed(started, config, CONFIG_ROLE_MANAGER));
-	struct writer all = { 0 };
+	_auto_(freep) char *restart =
+		config_restart_needed(started, config, CONFIG_ROLE_MANAGER);
+	char *all = config_changes(manager->config, config);
 
-	text_add(&all, changes);
 	if (has_new_keys)
 		text_add(&all, "keys: those of the file are taken");
 	text_add(&all, core_changes);
 	text_add(&all, restart);
-	write_u8(&all, 0);
-	return memory_have((char *)writer_take(&all, NULL));
+	return all;
 }
 
 static int take_config(struct manager *manager, struct config *config,
@@ -64,7 +64,7 @@ static int take_config(struct manager *manager, struct config *config,
 		return result;
 	}
 	manager->log->level = config->log_level;
-	*ret_text = tell(manager, config, has_new_keys, changes);
+	*ret_text = report(manager, config, has_new_keys, changes);
 	return 0;
 }
 

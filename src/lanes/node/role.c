@@ -439,14 +439,14 @@ void node_reload(struct node *node)
 			options->driver_count, &config, &errors) < 0) {
 		log_error(options->log,
 			  "the configuration stays as it was error=\"%s\"",
-			  errors ? errors : "memory is out");
+			  errors);
 		return;
 	}
 	timeouts.epilog_ms = config->node.epilog_timeout_ms;
 	timeouts.housekeeping_ms = config->node.housekeeping_timeout_ms;
 	/* Against what was started with: it is said again until there is one. */
 	ignored = config_restart_needed(node->config, config, CONFIG_ROLE_NODE);
-	if (!ignored || agent_configure(node->agent, &timeouts, ignored) < 0) {
+	if (agent_configure(node->agent, &timeouts, ignored) < 0) {
 		log_error(options->log,
 			  "the configuration stays as it was error=\"memory is "
 			  "out\"");

@@ -14,15 +14,25 @@
 
 #include "base/error.h"
 
+#define TEXTS ((size_t)4 * sizeof(char *))
+
 static const struct fairlead_driver none = {
 	.name = "none",
-	.settings = (const char *const[]){ NULL },
+	.settings = &settings_none,
 };
+
+static const struct fairlead_setting_spec fast_specs[] = {
+	{ "pool", &settings_text, 0, "1" },
+	{ "library", &settings_text, sizeof(char *), "/lib",
+	  FAIRLEAD_SETTING_RESTART_NODE },
+	{ NULL },
+};
+
+static const struct fairlead_settings fast_settings = { fast_specs, TEXTS };
 
 static const struct fairlead_driver fast = {
 	.name = "fast",
-	.settings = (const char *const[]){ "pool", "library", NULL },
-	.node_settings = (const char *const[]){ "library", NULL },
+	.settings = &fast_settings,
 };
 
 static int wide_configure(const struct fairlead_setting *settings, size_t count,
@@ -47,13 +57,19 @@ static const struct fairlead_manager_ops wide_manager = {
 	.destroy = wide_destroy,
 };
 
+static const struct fairlead_setting_spec wide_specs[] = {
+	{ "pool", &settings_text, 0, "" },
+	{ "width", &settings_text, 0, "" },
+	{ "map", &settings_file, 0, "", FAIRLEAD_SETTING_FILE },
+	{ NULL },
+};
+
+static const struct fairlead_settings wide_settings = { wide_specs, TEXTS };
+
 static const struct fairlead_driver wide = {
 	.name = "wide",
 	.manager = &wide_manager,
-	.settings =
-		(const char *const[]){ "pool", "width", "map", "chart", NULL },
-	.files = (const char *const[]){ "map", "chart", NULL },
-	.node_settings = (const char *const[]){ "chart", NULL },
+	.settings = &wide_settings,
 };
 
 static const struct fairlead_driver *const drivers[] = { &none, &fast, &wide };
@@ -92,15 +108,15 @@ static const char example[] =
 	"manager {\n"
 	"    listen        = \"127.0.0.1:7171\"      # for nodes\n"
 	"    socket        = /run/m.sock\n"
-	"    state         = '/var/lib/f'   // single quotes\n"
+	"    state         = '/var/lib/f'   # single quotes\n"
 	"    key           = \"/etc/f/manager.key\"\n"
 	"    nodes         = \"n[0-127]\"\n"
 	"    interconnect  = \"fast\"\n"
 	"    user          = \"operator\"\n"
 	"    apply_timeout  = 31\n"
 	"    revoke_timeout = 11\n"
-	"    drain_command = \"/bin/drain\" /* two\n"
-	"    lines */ undrain_command = \"\"\n"
+	"    drain_command = \"/bin/drain\"\n"
+	"    undrain_command = \"\"\n"
 	"    metrics       = \"[::1]:9471\"\n"
 	"    listen_clients = \"[::]:7173\"\n"
 	"    munge_socket  = \"/run/m\"\n"
@@ -211,22 +227,20 @@ static void unknown_names_are_all_reported_with_their_lines(void **state)
 		       "manager {\n"
 		       "	# comments do not shift lines\n"
 		       "	lisen = \"127.0.0.1:1\"\n"
-		       "	shape { a = 1\n b { c = 2 } }\n"
-		       "	list = { 1, 2 }\n"
+		       "	shape { a = 1 }\n"
 		       "	apply_timeout = 0\n"
 		       "}\n"
 		       "partition \"p\" { nodes = \"}\" }\n"
 		       "driver \"fast\" { pol = 1 }\n"
 		       "log { level = \"loud\" }\n",
-		       "f:1: no such setting 'colour'\n"
-		       "f:4: no such setting 'lisen'\n"
-		       "f:5: no such setting 'shape'\n"
-		       "f:7: no such setting 'list'\n"
-		       "f:8: apply_timeout: '0' is not a number of seconds "
+		       "f:1: 'colour': no such setting\n"
+		       "f:4: 'lisen': no such setting\n"
+		       "f:5: 'shape': no such section\n"
+		       "f:6: 'apply_timeout': '0' is not a number of seconds "
 		       "from 1 to 3600\n"
-		       "f:10: no such setting 'partition'\n"
-		       "f:11: no such setting 'pol'\n"
-		       "f:12: level: 'loud' is not error, warning, info or "
+		       "f:8: 'partition': no such section\n"
+		       "f:9: 'pol': no such setting\n"
+		       "f:10: 'level': 'loud' is not error, warning, info or "
 		       "debug");
 }
 
@@ -253,43 +267,57 @@ static void every_kind_of_value_is_checked(void **state)
 		"	manager = \"host\"\n"
 		"	housekeeping_timeout = -1\n"
 		"}\n",
-		"f:1: cluster: 'a b': 1 to 64 of letters, digits, '.', "
+		"f:1: 'cluster': 'a b': use 1 to 64 of letters, digits, '.', "
 		"'_' and '-'\n"
-		"f:3: listen: 'localhost:7171' is not numeric; use "
+		"f:3: 'listen': 'localhost:7171' is not numeric; use "
 		"0.0.0.0 or [::] to listen everywhere\n"
-		"f:4: socket: 'manager.sock' is not an absolute path\n"
-		"f:5: state: must not be empty\n"
-		"f:6: nodes: backward range at '3-1]' in a host list\n"
-		"f:7: interconnect: 'fast' is off: it has no section "
+		"f:4: 'socket': 'manager.sock' is not an absolute path\n"
+		"f:5: 'state': must not be empty\n"
+		"f:6: 'nodes': backward range at '3-1]' in a host list\n"
+		"f:7: 'interconnect': 'fast' is off: it has no section "
 		"driver \"fast\" { }\n"
-		"f:8: user: must not be empty\n"
-		"f:9: apply_timeout: '1.5' is not a number of seconds "
+		"f:8: 'user': must not be empty\n"
+		"f:9: 'apply_timeout': '1.5' is not a number of seconds "
 		"from 1 to 3600\n"
-		"f:10: revoke_timeout: '3601' is not a number of seconds "
+		"f:10: 'revoke_timeout': '3601' is not a number of seconds "
 		"from 1 to 3600\n"
-		"f:11: drain_command: 'drain' is not an absolute path\n"
-		"f:12: metrics: address '9471' is not HOST:PORT\n"
-		"f:13: listen_clients: 'host:7173' is not numeric; use "
+		"f:11: 'drain_command': 'drain' is not an absolute path\n"
+		"f:12: 'metrics': address '9471' is not HOST:PORT\n"
+		"f:13: 'listen_clients': 'host:7173' is not numeric; use "
 		"0.0.0.0 or [::] to listen everywhere\n"
-		"f:14: munge_socket: 'run' is not an absolute path\n"
-		"f:17: name: 'n[1-2]' is not the name of a node\n"
-		"f:18: manager: address 'host' is not HOST:PORT\n"
-		"f:19: housekeeping_timeout: '-1' is not a number of "
+		"f:14: 'munge_socket': 'run' is not an absolute path\n"
+		"f:17: 'name': 'n[1-2]' is not the name of a node\n"
+		"f:18: 'manager': address 'host' is not HOST:PORT\n"
+		"f:19: 'housekeeping_timeout': '-1' is not a number of "
 		"seconds from 1 to 86400");
 }
 
 static void duplicates_are_refused(void **state)
 {
 	assert_refused("manager { nodes = \"a,b,a\" }\n",
-		       "f:1: nodes: 'a' is there twice");
+		       "f:1: 'nodes': 'a' is there twice");
 	assert_refused("cluster = a\nlog { level = info\nlevel = debug }\n"
 		       "cluster = b\n",
-		       "f:3: level: is set in line 2 already\n"
-		       "f:4: cluster: is set in line 1 already");
+		       "f:3: 'level': is set in line 2 already\n"
+		       "f:4: 'cluster': is set in line 1 already");
 	assert_refused("driver \"fast\" { pool = 1 }\n"
+		       "log { }\nlog { }\n"
 		       "driver \"fast\" { pool = 2 }\n",
-		       "f:2: found duplicate title 'fast'; what follows was "
-		       "not read");
+		       "f:3: 'log': the section is in line 2 already\n"
+		       "f:4: 'driver': the section is in line 1 already");
+}
+
+static void only_lists_of_sections_have_names(void **state)
+{
+	assert_refused("driver { }\nlog \"a\" { }\n"
+		       "manager { submitter { uid = 1 } }\n",
+		       "f:1: 'driver': a name is missing, as in driver "
+		       "\"NAME\" { }\n"
+		       "f:2: 'log': the section has no name, as in log { }\n"
+		       "f:3: 'submitter': a name is missing, as in submitter "
+		       "\"NAME\" { }");
+	assert_refused("submitter \"a\" { uid = 1 }\n",
+		       "f:1: 'submitter': no such section");
 }
 
 static void submitters_are_checked(void **state)
@@ -301,13 +329,13 @@ static void submitters_are_checked(void **state)
 		       "submitter \"big\" { uid = 4294967295 }\n"
 		       "submitter \"same\" { uid = 1 }\n"
 		       "}\n",
-		       "f:2: submitter 'a/b': a name has 1 to 32 letters, "
+		       "f:2: 'submitter': 'a/b': use 1 to 32 of letters, "
 		       "digits, '_' and '-'\n"
-		       "f:3: submitter 'none': uid is missing\n"
-		       "f:4: uid: 'me' is not a number from 0 to 4294967294\n"
-		       "f:5: uid: '4294967295' is not a number from 0 to "
+		       "f:3: submitter 'none': 'uid' is missing\n"
+		       "f:4: 'uid': 'me' is not a number from 0 to 4294967294\n"
+		       "f:5: 'uid': '4294967295' is not a number from 0 to "
 		       "4294967294\n"
-		       "f:6: uid: 1 is submitter 'a/b' already");
+		       "f:6: 'uid': 1 is submitter 'a/b' already");
 }
 
 static void drivers_are_checked(void **state)
@@ -316,82 +344,20 @@ static void drivers_are_checked(void **state)
 		       "driver \"fast\" { width = 3 }\n"
 		       "driver \"none\" { pool = 3 }\n",
 		       "f:1: driver 'slow' is not built in\n"
-		       "f:2: driver 'fast' has no setting 'width'\n"
-		       "f:3: driver 'none' has no setting 'pool'");
+		       "f:2: 'width': no such setting\n"
+		       "f:3: 'pool': no such setting");
 }
 
-static void errors_of_the_grammar_have_their_line(void **state)
+static void what_makes_sense_is_checked_beside_errors_of_the_grammar(
+	void **state)
 {
-	assert_refused("log {\n\n# x\nlevel debug }\n",
-		       "f:4: missing equal sign after option 'level'; what "
-		       "follows was not read");
-	assert_refused("log { level = info }\n}\n",
-		       "f:2: unexpected closing brace; what follows was not "
-		       "read");
-	assert_refused("log { level =\n", "f:1: section is not closed: } is "
-					  "missing\n"
-					  "f:2: premature end of file; what "
-					  "follows was not read");
-	assert_refused("manager {\nsubmitter \"s\" { uid = 1\n",
-		       "f:2: section is not closed: } is missing");
-	assert_refused("driver { }\n", "f:1: missing title for section "
-				       "'driver'; what follows was not read");
-	assert_refused("\"\" = 1\n",
-		       "f:1: syntax error; what follows was not read");
-}
-
-static void what_stands_before_an_error_of_the_grammar_is_checked(void **state)
-{
-	assert_refused("log { level = loud }\nmanager = 3\nnode { name = / }",
-		       "f:1: level: 'loud' is not error, warning, info or "
+	assert_refused("log { level = loud }\nmanager = 3\nfabric on\n"
+		       "node { name = / }",
+		       "f:1: 'level': 'loud' is not error, warning, info or "
 		       "debug\n"
-		       "f:2: missing opening brace for section 'manager'; "
-		       "what follows was not read");
-}
-
-static void texts_have_to_be_closed(void **state)
-{
-	assert_refused("cluster = \"alpha\nlog { level = 'info }\n",
-		       "f:1: text is not closed on its line: \" is missing\n"
-		       "f:2: text is not closed on its line: ' is missing\n"
-		       "f:2: section is not closed: } is missing\n"
-		       "f:2: level: 'info }' is not error, warning, info or "
-		       "debug");
-	assert_refused("/* never\nclosed", "f:1: comment is not closed");
-	/* libconfuse's scanner would still be inside of the text. */
-	config_destroy(assert_parsed("cluster = \"beta\"\n"));
-}
-
-static void escapes_and_variables_are_refused(void **state)
-{
-	_auto_(config_destroyp) struct config *config =
-		assert_parsed("manager { drain_command = \"/a\\\\b\\\"c\" }\n");
-
-	assert_string_equal(config->manager.drain_command, "/a\\b\"c");
-	assert_refused("cluster = \"a\\9\"\n",
-		       "f:1: a backslash stands before a backslash or \" only");
-	assert_refused("\ncluster = \"${HOME}\"\n",
-		       "f:2: variables (${...}) are not known here\n"
-		       "f:2: cluster: '_{HOME}': 1 to 64 of letters, digits, "
-		       "'.', '_' and '-'");
-	assert_refused("cluster\001 = a\n", "f:1: control character 0x01");
-}
-
-static void a_flood_of_errors_is_cut(void **state)
-{
-	_auto_(freep) char *errors = NULL;
-	char text[4096] = "";
-	struct config *config;
-	unsigned int lines = 1;
-
-	for (int i = 0; i < CONFIG_ERRORS_MAX + 50; i++)
-		sprintf(text + strlen(text), "x%d = 1\n", i);
-	assert_int_equal(parse(text, 0, &config, &errors), -EINVAL);
-	for (const char *at = errors; (at = strchr(at, '\n')) != NULL; at++)
-		lines++;
-	assert_int_equal(lines, CONFIG_ERRORS_MAX + 1);
-	assert_non_null(strstr(errors, "f:100: no such setting 'x99'\n"));
-	assert_non_null(strstr(errors, "more than 100 errors"));
+		       "f:2: 'manager': no such setting\n"
+		       "f:3: 'fabric': = and a value, or { is missing\n"
+		       "f:4: 'name': '/' is not the name of a node");
 }
 
 static void the_node_role_needs_its_manager(void **state)
@@ -453,14 +419,15 @@ static void job_managers_have_a_submitter_and_find_the_manager(void **state)
 	assert_string_equal(config->slurm.conf, "/etc/slurm.conf");
 	assert_string_equal(config->flux.manager, "/run/m.sock");
 	assert_string_equal(config->flux.commands, "/opt/flux/bin");
-	assert_refused("slurm {\n submitter = 'a/b'\n manager = 'head:7172'\n"
-		       " commands = 'bin'\n hook = x\n}",
-		       "f:2: submitter 'a/b': a name has 1 to 32 letters, "
-		       "digits, '_' and '-'\n"
-		       "f:3: manager: 'head:7172' is neither an absolute path "
-		       "nor tcp://[USER@]HOST:PORT\n"
-		       "f:4: commands: 'bin' is not an absolute path\n"
-		       "f:5: no such setting 'hook'");
+	assert_refused(
+		"slurm {\n submitter = 'a/b'\n manager = 'head:7172'\n"
+		" commands = 'bin'\n hook = x\n}",
+		"f:2: 'submitter': 'a/b': use 1 to 32 of letters, "
+		"digits, '_' and '-'\n"
+		"f:3: 'manager': 'head:7172' is neither an absolute path "
+		"nor tcp://[USER@]HOST:PORT\n"
+		"f:4: 'commands': 'bin' is not an absolute path\n"
+		"f:5: 'hook': no such setting");
 }
 
 static void fabric_is_tcp_where_the_machine_is_known(void **state)
@@ -482,11 +449,11 @@ static void fabric_is_tcp_where_the_machine_is_known(void **state)
 			    "needs a restart");
 	assert_refused("fabric {\n provider = 'a,b'\n listen = 'eth0:'\n"
 		       " port = 1\n}",
-		       "f:2: provider: 'a,b' is not the name of a provider, "
+		       "f:2: 'provider': 'a,b' is not the name of a provider, "
 		       "such as tcp;ofi_rxm\n"
-		       "f:3: listen: address 'eth0:': the port is a number "
+		       "f:3: 'listen': address 'eth0:': the port is a number "
 		       "from 0 to 65535\n"
-		       "f:4: no such setting 'port'");
+		       "f:4: 'port': no such setting");
 }
 
 static void endpoints_of_both_roles_have_a_port_each(void **state)
@@ -506,7 +473,7 @@ static void endpoints_of_both_roles_have_a_port_each(void **state)
 	assert_int_equal(parse(one, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
 			       &config, &errors),
 			 -EINVAL);
-	assert_non_null(strstr(errors, "f:2: listen: "));
+	assert_non_null(strstr(errors, "f:2: 'listen': "));
 	assert_non_null(strstr(errors, "'listen_manager'"));
 	free(take_ptr(errors));
 	assert_int_equal(parse(two, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
@@ -533,20 +500,20 @@ static void assert_ports(const char *text, const char *error)
 static void listeners_of_a_manager_have_a_port_each(void **state)
 {
 	assert_ports("fabric { listen = \"10.0.0.1:7171\" }",
-		     "f:1: listen: port 7171 is that of 'listen' in the "
+		     "f:1: 'listen': port 7171 is that of 'listen' in the "
 		     "section 'manager'");
 	assert_ports("manager { listen = \"127.0.0.1:7391\" }\n"
 		     "fabric { listen_manager = \"127.0.0.1:7391\" }",
-		     "f:2: listen_manager: port 7391 ");
+		     "f:2: 'listen_manager': port 7391 ");
 	assert_ports("manager { listen = \"127.0.0.1:7391\" }\n"
 		     "fabric { listen = \"lo:7391\" }",
-		     "f:2: listen: port 7391 ");
+		     "f:2: 'listen': port 7391 ");
 	assert_ports("manager { listen = \"[::]:7391\"\n"
 		     " metrics = \"127.0.0.1:7391\" }",
-		     "f:2: metrics: port 7391 ");
-	assert_ports("manager { listen_clients = \"[fd00:0::1]:8\"\n"
+		     "f:2: 'metrics': port 7391 ");
+	assert_ports("manager { listen_clients = \"[fd00::1]:8\"\n"
 		     " metrics = \"[fd00::1]:8\" }",
-		     "f:2: metrics: port 8 is that of 'listen_clients' ");
+		     "f:2: 'metrics': port 8 is that of 'listen_clients' ");
 	assert_ports("manager { listen = \"127.0.0.1:7391\"\n"
 		     " metrics = \"[::1]:7391\" }",
 		     "");
@@ -578,12 +545,12 @@ static void a_nodes_drivers_need_a_restart(void **state)
 	_auto_(freep) char *manager =
 		config_restart_needed(old, new, CONFIG_ROLE_MANAGER);
 
-	assert_string_equal(node, "driver 'fast' library: /lib/x instead of "
-				  "the default needs a restart\n"
+	assert_string_equal(node, "driver 'fast' library: '/lib/x' instead "
+				  "of '/lib' needs a restart\n"
 				  "driver 'wide': off instead of on needs a "
 				  "restart");
-	assert_string_equal(back, "driver 'fast' library: the default instead "
-				  "of /lib/x needs a restart\n"
+	assert_string_equal(back, "driver 'fast' library: '/lib' instead of "
+				  "'/lib/x' needs a restart\n"
 				  "driver 'wide': on instead of off needs a "
 				  "restart");
 	assert_string_equal(same, "");
@@ -605,21 +572,18 @@ static void what_changes_live_is_said(void **state)
 		"submitter \"flux\" { uid = 2 } }\n"
 		"node { name = \"n7\" }\n"
 		"log { level = \"debug\" }\n");
-	_auto_(freep) char *changes =
-		config_changes(old, new, CONFIG_ROLE_MANAGER);
-	_auto_(freep) char *of_node =
-		config_changes(old, new, CONFIG_ROLE_NODE);
-	_auto_(freep) char *same =
-		config_changes(new, new, CONFIG_ROLE_MANAGER);
+	_auto_(freep) char *changes = config_changes(old, new);
+	_auto_(freep) char *same = config_changes(new, new);
 
 	assert_string_equal(changes, "cluster: 'a' -> 'b'\n"
-				     "drain_command: '' -> '/bin/true'\n"
-				     "undrain_command: '/bin/false' -> ''\n"
+				     "manager drain_command: '' -> "
+				     "'/bin/true'\n"
+				     "manager undrain_command: '/bin/false' -> "
+				     "''\n"
+				     "log level: 'info' -> 'debug'\n"
 				     "submitter 'slurm': uid 1 -> 3\n"
 				     "submitter 'flux': added, uid 2\n"
-				     "submitter 'pbs': removed\n"
-				     "log level: info -> debug");
-	assert_string_equal(of_node, "log level: info -> debug");
+				     "submitter 'pbs': removed");
 	assert_string_equal(same, "");
 }
 
@@ -684,7 +648,7 @@ static void a_huge_file_is_refused(void **state)
 	struct config *config;
 
 	write_file(folder->file, 0600, "");
-	assert_int_equal(truncate(folder->file, CONFIG_BYTES_MAX + 1), 0);
+	assert_int_equal(truncate(folder->file, FAIRLEAD_FILE_MAX + 1), 0);
 	assert_int_equal(load(folder, &config, &errors), -EFBIG);
 	assert_non_null(strstr(errors, "over 1 MiB"));
 }
@@ -825,12 +789,13 @@ static void what_drivers_say_stands_at_its_line(void **state)
 	struct config *config = NULL;
 	char *errors = NULL;
 
-	assert_refused(text, "f:1: cluster: 'a b': 1 to 64 of letters, digits, "
-			     "'.', '_' and '-'\n"
+	assert_refused(text, "f:1: 'cluster': 'a b': use 1 to 64 of letters, "
+			     "digits, '.', '_' and '-'\n"
 			     "f:3: 'pool': is bad\n"
-			     "f:4: no such setting 'colour'\n"
+			     "f:4: 'colour': no such setting\n"
 			     "f:5: 'width': is bad\n"
-			     "f:6: width: is set in line 5 already");
+			     "f:6: 'width': is set in line 5 already\n"
+			     "f:6: 'width': is bad");
 	/* A node has nothing to do with what the manager decides. */
 	assert_int_equal(parse("node { manager = \"m:1\" }\n"
 			       "driver \"wide\" { pool = bad }",
@@ -845,7 +810,7 @@ static void what_drivers_say_stands_at_its_line(void **state)
 	assert_int_equal(parse("driver \"wide\" { colour = bad }",
 			       CONFIG_ROLE_CLIENT, &config, &errors),
 			 -EINVAL);
-	assert_string_equal(errors, "f:1: no such setting 'colour'");
+	assert_string_equal(errors, "f:1: 'colour': no such setting");
 	free(errors);
 }
 
@@ -883,7 +848,7 @@ static void what_a_setting_names_is_read_for_the_manager(void **state)
 	free(errors);
 }
 
-static void what_a_node_reads_too_is_read_for_it(void **state)
+static void a_node_does_without_what_it_does_not_have(void **state)
 {
 	struct folder *folder = *state;
 	const struct config_driver *driver;
@@ -894,26 +859,26 @@ static void what_a_node_reads_too_is_read_for_it(void **state)
 	write_file(folder->file, 0644, "n0 elanid=0\n");
 	snprintf(text, sizeof(text),
 		 "node { manager = \"m:1\" }\n"
-		 "driver \"wide\" { map = \"%s\" chart = \"%s\" }",
-		 folder->file, folder->file);
+		 "driver \"wide\" { map = \"%s\" }",
+		 folder->file);
 	assert_int_equal(parse(text, CONFIG_ROLE_NODE, &config, &errors), 0);
 	driver = config_driver_find(config, "wide");
-	assert_null(driver->settings[0].content);
-	assert_int_equal(driver->settings[1].content_size, 12);
+	assert_int_equal(driver->settings[0].content_size, 12);
 	config_destroy(config);
 	/* It serves other drivers without; what others can write is refused. */
 	assert_int_equal(parse("node { manager = \"m:1\" }\n"
-			       "driver \"wide\" { chart = \"/x\" }",
+			       "driver \"wide\" { map = \"/x\" }",
 			       CONFIG_ROLE_NODE, &config, &errors),
 			 0);
 	driver = config_driver_find(config, "wide");
 	assert_null(driver->settings[0].content);
 	config_destroy(config);
+	if (geteuid() != 0)
+		return;
 	assert_int_equal(chmod(folder->file, 0646), 0);
 	assert_int_equal(parse(text, CONFIG_ROLE_NODE, &config, &errors),
 			 -EINVAL);
-	assert_non_null(strstr(errors, "'chart'"));
-	assert_null(strstr(errors, "'map'"));
+	assert_non_null(strstr(errors, "'map'"));
 	free(errors);
 }
 
@@ -932,23 +897,25 @@ static void a_file_that_cannot_be_believed_is_refused(void **state)
 	struct folder *folder = *state;
 	char expected[512];
 
-	refuse_map("etc/genders", "'etc/genders' is no absolute path");
+	refuse_map("etc/genders", "'etc/genders' is not an absolute path");
 	refuse_map("/", "/: is not a regular file");
 	write_file(folder->file, 0646, "n0 elanid=0\n");
 	snprintf(expected, sizeof(expected),
-		 "%s: can be written by others (chmod go-w)", folder->file);
-	refuse_map(folder->file, expected);
+		 "%s: can be written by others than root (chmod go-w)",
+		 folder->file);
+	if (geteuid() == 0)
+		refuse_map(folder->file, expected);
 	assert_int_equal(chmod(folder->file, 0644), 0);
 	assert_int_equal(truncate(folder->file, FAIRLEAD_FILE_MAX + 1), 0);
-	snprintf(expected, sizeof(expected), "%s: File too large",
-		 folder->file);
+	snprintf(expected, sizeof(expected), "%s: is over 1 MiB", folder->file);
 	refuse_map(folder->file, expected);
 	if (geteuid() != 0)
 		return;
 	assert_int_equal(truncate(folder->file, 5), 0);
 	assert_int_equal(chown(folder->file, 65534, 65534), 0);
 	snprintf(expected, sizeof(expected),
-		 "%s: has to be root's (chown root)", folder->file);
+		 "%s: belongs to uid 65534; it has to be root's (chown root)",
+		 folder->file);
 	refuse_map(folder->file, expected);
 }
 
@@ -966,15 +933,12 @@ int main(void)
 		cmocka_unit_test(duplicates_are_refused),
 		cmocka_unit_test(submitters_are_checked),
 		cmocka_unit_test(drivers_are_checked),
-		cmocka_unit_test(errors_of_the_grammar_have_their_line),
+		cmocka_unit_test(only_lists_of_sections_have_names),
 		cmocka_unit_test(
-			what_stands_before_an_error_of_the_grammar_is_checked),
-		cmocka_unit_test(texts_have_to_be_closed),
-		cmocka_unit_test(escapes_and_variables_are_refused),
-		cmocka_unit_test(a_flood_of_errors_is_cut),
+			what_makes_sense_is_checked_beside_errors_of_the_grammar),
 		cmocka_unit_test(what_drivers_say_stands_at_its_line),
 		WITH_FOLDER(what_a_setting_names_is_read_for_the_manager),
-		WITH_FOLDER(what_a_node_reads_too_is_read_for_it),
+		WITH_FOLDER(a_node_does_without_what_it_does_not_have),
 		WITH_FOLDER(a_file_that_cannot_be_believed_is_refused),
 		cmocka_unit_test(the_node_role_needs_its_manager),
 		cmocka_unit_test(restart_is_needed_for_what_cannot_change_live),

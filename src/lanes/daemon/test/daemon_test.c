@@ -351,14 +351,15 @@ static void fabric_that_is_not_here_is_refused_with_a_hint(void **state)
 
 	assert_fabric_refused(bench, "provider = nothing",
 			      "'fi_info -l' lists those");
-	assert_fabric_refused(bench, "provider = \"a b\"",
-			      "provider: 'a b' is not the name of a provider");
+	assert_fabric_refused(
+		bench, "provider = \"a b\"",
+		"'provider': 'a b' is not the name of a provider");
 	assert_fabric_refused(bench, "listen = \"192.0.2.1\"",
 			      "'192.0.2.1' is no address of this machine");
 	assert_fabric_refused(bench, "listen = \"fl-none\"",
 			      "no interface 'fl-none'");
 	assert_fabric_refused(bench, "listen = \"eth0:x\"",
-			      "listen: address 'eth0:x': the port");
+			      "'listen': address 'eth0:x': the port");
 }
 
 /* The guard has root's rights, and nothing of those that libfabric brings. */
@@ -416,7 +417,7 @@ static void hangup_reads_the_configuration_again(void **state)
 	wait_for(bench, "info: reloaded");
 	write_config(bench, "colour = red");
 	kill(bench->pid, SIGHUP);
-	wait_for(bench, "conf:9: no such setting 'colour'");
+	wait_for(bench, "conf:9: 'colour': no such setting");
 	json_decref(ask(bench, "status"));
 	stop(bench);
 }

@@ -1,44 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lanes/driver/common/vnis.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/memory.h"
 
 static const char *flaw_of(const struct vnis *vnis, const struct idset *pool)
 {
-	if (idset_count(pool) == 0)
-		return "has no VNI";
 	if (idset_has(pool, 0))
 		return "has VNI 0, which is no VNI";
 	return vnis->flaw ? vnis->flaw(pool) : NULL;
 }
 
-int vnis_read(const struct vnis *vnis, struct settings *settings,
-	      struct idset **ret_pool)
+int vnis_check(const struct vnis *vnis, const char *text,
+	       struct idset **ret_pool, struct fairlead_error *ret_error)
 {
-	const struct fairlead_setting *setting =
-		settings_find(settings, "vni_pool");
 	_auto_(idset_destroyp) struct idset *pool = NULL;
 	struct fairlead_error error = { 0 };
-	const char *flaw;
-	int result;
+	int result =
+		memory_check(idset_parse(text, vnis->limit, &pool, &error));
+	const char *flaw = result < 0 ? error.text : flaw_of(vnis, pool);
 
-	result = idset_parse(setting ? setting->value : vnis->otherwise,
-			     vnis->limit, &pool, &error);
-	if (result == -ENOMEM)
-		return result;
-	assert(result == 0 || setting);
-	flaw = result < 0 ? error.text : flaw_of(vnis, pool);
 	if (flaw)
-		settings_fail(settings, setting,
-			      "'%s' %s%s; the pool must be within %s",
-			      setting->value,
-			      result < 0 ? "is no id set: " : "", flaw,
-			      vnis->range);
-	*ret_pool = flaw ? NULL : take_ptr(pool);
+		return error_set(ret_error, -EINVAL,
+				 "'%s' %s%s; the pool must be within %s", text,
+				 result < 0 ? "is no id set: " : "", flaw,
+				 vnis->range);
+	if (ret_pool)
+		*ret_pool = take_ptr(pool);
 	return 0;
 }
 

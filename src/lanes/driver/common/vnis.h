@@ -6,24 +6,20 @@
 #include <stdint.h>
 
 #include "base/idset.h"
-#include "lanes/driver/common/settings.h"
+#include "base/error.h"
 #include "fairlead_driver.h"
 
 /* What a driver's VNIs are, for its setting vni_pool. */
 struct vnis {
-	uint32_t limit;        /* VNIs are below it */
-	const char *otherwise; /* id set, where the site has none */
-	const char *range;     /* that a pool must be within, for people */
+	uint32_t limit;    /* VNIs are below it */
+	const char *range; /* that a pool must be within, for people */
 	/* Optional. Why it cannot be a pool; NULL: it can. 0 is no VNI. */
 	const char *(*flaw)(const struct idset *pool);
 };
 
-/*
- * Read the pool; the caller destroys it. What is wrong with the setting is added to
- * settings, and the pool is NULL. -ENOMEM.
- */
-int vnis_read(const struct vnis *vnis, struct settings *settings,
-	      struct idset **ret_pool);
+/* Can the text be the pool? ret_pool may be NULL. -EINVAL with a text. */
+int vnis_check(const struct vnis *vnis, const char *text,
+	       struct idset **ret_pool, struct fairlead_error *ret_error);
 
 /*
  * The plan of a lane with that many VNIs of the first pool; none: there is no

@@ -2,13 +2,10 @@
 /* The driver's table, and what of it are names. */
 #include "lanes/driver/elan3/elan3.h"
 
+#include "lanes/driver/elan3/settings.h"
+
 static const char *const variables[] = {
 	"FAIRLEAD_RMS_PROGRAM", "RMS_NNODES", "RMS_NPROCS", "RMS_NODEID", NULL,
-};
-
-static const char *const node_settings[] = {
-	"genders", "elanhosts", "genders_attribute", "rails", "rms_directory",
-	"host",    NULL,
 };
 
 static const char *launch_needs(const char *options)
@@ -20,13 +17,11 @@ const struct fairlead_driver elan3_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = ELAN3_NAME,
 	.description = "Quadrics QsNet: programs, contexts and capabilities",
-	.settings = elan3_settings,
+	.settings = &elan3_settings,
 	.variables = variables,
 	.manager = &elan3_manager_ops,
 #ifndef DRIVER_WITHOUT_NODE
 	.node = &elan3_node_ops,
 #endif
-	.node_settings = node_settings,
-	.files = elan3_files,
 	.launch_needs = launch_needs,
 };

@@ -11,13 +11,13 @@
  * programs of the lane's owner alone; the job manager makes the program and
  * gives it them, and `task` sets the context of each task.
  *
- * manager half (pure)  policy.h, hosts.h, geometry.h, reply.h
+ * both halves (pure)   settings.h, hosts.h
+ * manager half (pure)  policy.h, geometry.h, reply.h
  * node half            node.h, record.h; place.h is said by one and read by
  *                      the other
  */
 #pragma once
 
-#include "lanes/driver/common/settings.h"
 #include "lanes/driver/elan3/hosts.h"
 #include "fairlead_driver.h"
 
@@ -38,14 +38,6 @@ enum {
 	ELAN3_POOL_COUNT,
 };
 
-extern const char *const elan3_settings[]; /* ended by NULL */
-extern const char *const elan3_files[];    /* those that name files */
 extern const struct fairlead_driver elan3_driver;
 extern const struct fairlead_manager_ops elan3_manager_ops;
 extern const struct fairlead_node_ops elan3_node_ops;
-
-/*
- * The table of ElanIDs that the settings name a file of; NULL: nobody read it.
- * What is wrong is added to settings.
- */
-struct elan_hosts *elan3_hosts_read(struct settings *settings);

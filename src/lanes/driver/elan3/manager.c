@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager half. It reads
- *
- *	genders           a file in which nodes have ElanIDs, or
- *	elanhosts         another one; one of them has to be there
- *	genders_attribute the attribute that is an ElanID; default elanid
- *	rails             how many a node has; default 1
- *	contexts          id set within 1024-2046, which is the default
- *	programs          id set within 1-8388607; default 1-1048575
- *	down              ElanIDs of nodes that get no jobs
- *	down_ports        RAIL:ELANIDS, with blanks between; no jobs on that rail
- *	reserve_fatal     default true; false: a job without contexts runs
- *
- * and plans for a job one program, a run of contexts as long as its nodes have
- * tasks, and a key for each of its rail sets. A run counts for all rails: two
- * jobs whose ElanIDs meet share no context, on whatever rails they are.
+ * The manager half. It plans for a job one program, a run of contexts as long
+ * as its nodes have tasks, and a key for each of its rail sets. A run counts
+ * for all rails: two jobs whose ElanIDs meet share no context, on whatever
+ * rails they are.
  */
 #include "lanes/driver/elan3/elan3.h"
 
@@ -26,11 +15,11 @@
 #include "base/hostlist.h"
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "lanes/driver/elan3/elanhosts.h"
-#include "lanes/driver/elan3/genders.h"
 #include "lanes/driver/elan3/geometry.h"
 #include "lanes/driver/elan3/place.h"
+#include "lanes/driver/elan3/policy.h"
 #include "lanes/driver/elan3/reply.h"
+#include "lanes/driver/elan3/settings.h"
 #include "elan/capability.h"
 
 #define DOWN_NODES_MAX 64 /* named in an error */
@@ -41,24 +30,6 @@ static_assert(ELAN3_REPLY_MAX == FAIRLEAD_PACKED_MAX, "what can be sealed");
 static_assert(ELAN3_CONTEXT_LIMIT <= FAIRLEAD_RUN_IDS_MAX &&
 		      ELAN_ID_MAX < FAIRLEAD_POSITIONS_MAX,
 	      "what the core can keep");
-
-const char *const elan3_settings[] = {
-	"genders",
-	"elanhosts",
-	"genders_attribute",
-	"rails",
-	"contexts",
-	"programs",
-	"down",
-	"down_ports",
-	"reserve_fatal",
-	/* the nodes' own, see node.c */
-	"rms_directory",
-	"host",
-	NULL,
-};
-
-const char *const elan3_files[] = { "genders", "elanhosts", NULL };
 
 struct elan3_manager {
 	struct elan3_policy policy;
@@ -80,50 +51,7 @@ static void destroy(void *data)
 	free(state);
 }
 
-static void destroy_statep(struct elan3_manager **state)
-{
-	destroy(*state);
-}
-
 /* --- settings --- */
-
-struct elan_hosts *elan3_hosts_read(struct settings *settings)
-{
-	const struct fairlead_setting *genders =
-		settings_find(settings, "genders");
-	const struct fairlead_setting *file =
-		settings_find(settings, "elanhosts");
-	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts = NULL;
-	const char *attribute = "elanid";
-	struct fairlead_error error = { 0 };
-	int result;
-
-	settings_text(settings, "genders_attribute", &attribute);
-	if (genders && file) {
-		settings_fail(settings, file, "'genders' is set as well");
-		return NULL;
-	}
-	if (!genders && !file) {
-		error_add(&settings->error, -EINVAL,
-			  "'genders' or 'elanhosts' has to be set, for the "
-			  "ElanIDs of the nodes");
-		return NULL;
-	}
-	if (genders)
-		file = genders;
-	if (!file->content)
-		return NULL;
-	result = genders ? genders_hosts(file->content, file->content_size,
-					 attribute, &hosts, &error)
-			 : elanhosts_parse(file->content, file->content_size,
-					   &hosts, &error);
-	if (result < 0)
-		settings_fail(settings, file, "%s: %s", file->value,
-			      error.text);
-	else if (elan_hosts_count(hosts) == 0)
-		settings_fail(settings, file, "%s has no ElanIDs", file->value);
-	return take_ptr(hosts);
-}
 
 static uint32_t longest_of(const struct idset *set)
 {
@@ -141,21 +69,21 @@ static uint32_t longest_of(const struct idset *set)
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	_auto_(destroy_statep) struct elan3_manager *state =
-		memory_alloc(sizeof(*state));
-	struct settings settings;
-	int result;
+	struct elan3_manager *state;
+	struct elan3_settings settings;
+	struct elan_hosts *hosts;
+	int result =
+		elan3_settings_read(list, count, &settings, &hosts, ret_error);
 
-	settings_begin(&settings, list, count, elan3_settings);
-	state->hosts = elan3_hosts_read(&settings);
-	elan3_policy_read(&state->policy, &settings);
-	result = settings_finish(&settings, ret_error);
 	if (result < 0)
 		return result;
+	state = memory_alloc(sizeof(*state));
+	state->hosts = hosts;
+	elan3_policy_init(&state->policy, &settings);
 	state->longest = longest_of(state->policy.contexts);
-	state->contexts = memory_have(idset_format(state->policy.contexts));
-	state->programs = memory_have(idset_format(state->policy.programs));
-	*ret_state = take_ptr(state);
+	state->contexts = memory_text(settings.contexts);
+	state->programs = memory_text(settings.programs);
+	*ret_state = state;
 	return 0;
 }
 

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node half: settings, rails, and the table of operations. A node reads
- *
- *	genders, elanhosts, genders_attribute   as the manager half
- *	rails          how many it should have; default 1
- *	rms_directory  of fairlead-rms; default /run/fairlead-rms
- *	host           its name in that file; default: the host's name, whole,
- *	               then without its domain
- *
- * The manager's are accepted without a look. Where the daemon does not run the
- * driver is open all the same: each operation says so.
+ * The node half: rails, and the table of operations. Where fairlead-rms does
+ * not run the driver is open all the same: each operation says so.
  */
 #include "lanes/driver/elan3/node.h"
 
@@ -21,25 +13,13 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
-#include "lanes/driver/common/settings.h"
 #include "lanes/driver/elan3/hosts.h"
 #include "lanes/driver/elan3/place.h"
-
-#define DIR_DEFAULT "/run/fairlead-rms"
+#include "lanes/driver/elan3/settings.h"
 
 static void close_node(void *state)
 {
-	struct elan3_node *node = state;
-
-	if (!node)
-		return;
-	free(node->dir);
-	free(node);
-}
-
-static void close_nodep(struct elan3_node **node)
-{
-	close_node(*node);
+	free(state);
 }
 
 static void place_find(struct elan3_node *node, const struct elan_hosts *hosts,
@@ -47,7 +27,7 @@ static void place_find(struct elan3_node *node, const struct elan_hosts *hosts,
 {
 	char name[HOST_NAME_MAX + 1] = "";
 
-	if (!host) {
+	if (*host == 0) {
 		gethostname(name, sizeof(name) - 1);
 		host = name;
 	}
@@ -73,31 +53,19 @@ static void place_find(struct elan3_node *node, const struct elan_hosts *hosts,
 static int open_node(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	_auto_(close_nodep) struct elan3_node *node = NULL;
 	_auto_(elan_hosts_destroyp) struct elan_hosts *hosts = NULL;
-	const char *dir = DIR_DEFAULT;
-	const char *host = NULL;
-	struct settings settings;
-	int result;
+	struct elan3_settings settings;
+	struct elan3_node *node;
+	int result =
+		elan3_settings_read(list, count, &settings, &hosts, ret_error);
 
-	node = memory_alloc(sizeof(*node));
-	node->rail_count = 1;
-	settings_begin(&settings, list, count, elan3_settings);
-	settings_text(&settings, "rms_directory", &dir);
-	settings_text(&settings, "host", &host);
-	settings_number(&settings, "rails", 1, ELAN3_RAILS_MAX,
-			&node->rail_count);
-	if (dir[0] != '/')
-		settings_fail(&settings,
-			      settings_find(&settings, "rms_directory"),
-			      "'%s' is not an absolute path", dir);
-	hosts = elan3_hosts_read(&settings);
-	result = settings_finish(&settings, ret_error);
 	if (result < 0)
 		return result;
-	place_find(node, hosts, host);
-	node->dir = memory_text(dir);
-	*ret_state = take_ptr(node);
+	node = memory_alloc(sizeof(*node));
+	node->dir = settings.dir;
+	node->rail_count = settings.rail_count;
+	place_find(node, hosts, settings.host);
+	*ret_state = node;
 	return 0;
 }
 

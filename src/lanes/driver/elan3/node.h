@@ -21,7 +21,7 @@
 #define ELAN3_RAILS_TEXT_MAX 256
 
 struct elan3_node {
-	char *dir;           /* of fairlead-rms */
+	const char *dir;     /* of fairlead-rms */
 	uint32_t rail_count; /* that the site says a node has */
 	int elan_id;         /* of this node, or -errno */
 	char place_flaw[FAIRLEAD_ERROR_TEXT_MAX]; /* why it has none */

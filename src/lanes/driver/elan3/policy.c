@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-
 #include "lanes/driver/common/number.h"
 #include "lanes/driver/common/options.h"
 #include "lanes/driver/elan3/hosts.h"
+#include "lanes/driver/elan3/settings.h"
 
 /* --- settings --- */
 
@@ -21,82 +21,53 @@ void elan3_policy_fini(struct elan3_policy *policy)
 	*policy = (struct elan3_policy){ 0 };
 }
 
-/* An id set within a range; `otherwise` where the site has none. */
-static void set_read(struct settings *settings, const char *name,
-		     const char *otherwise, uint32_t first, uint32_t limit,
-		     struct idset **ret_set)
-{
-	const struct fairlead_setting *setting = settings_find(settings, name);
-	_auto_(idset_destroyp) struct idset *set = NULL;
-	struct fairlead_error error = { 0 };
-	int result = idset_parse(setting ? setting->value : otherwise, limit,
-				 &set, &error);
-
-	memory_check(result);
-	if (result == 0 && idset_count(set) > 0 && idset_next(set, 0) < first)
-		error_set(&error, -EINVAL, "has %u, which is below %u",
-			  idset_next(set, 0), first);
-	else if (result == 0 && idset_count(set) == 0 && otherwise[0] != 0)
-		error_set(&error, -EINVAL, "is empty");
-	if (error.code < 0)
-		settings_fail(settings, setting, "%s", error.text);
-	else
-		*ret_set = take_ptr(set);
-}
-
 /* One word "RAIL:ELANIDS". -EINVAL. */
-static int ports_add(struct elan3_policy *policy, char *word)
+static int ports_add(struct idset *ports[ELAN3_RAILS_MAX], char *word)
 {
-	_auto_(idset_destroyp) struct idset *ports = NULL;
+	_auto_(idset_destroyp) struct idset *set = NULL;
 	char *ids = word;
 	uint32_t rail;
-	int result;
 
 	strsep(&ids, ":");
-	if (!ids || !number_parse(word, 0, ELAN3_RAILS_MAX - 1, &rail))
+	if (!ids || !number_parse(word, 0, ELAN3_RAILS_MAX - 1, &rail) ||
+	    memory_check(idset_parse(ids, ELAN_ID_MAX + 1, &set, NULL)) < 0)
 		return -EINVAL;
-	result = memory_check(idset_parse(ids, ELAN_ID_MAX + 1, &ports, NULL));
-	if (result < 0)
-		return result;
-	if (policy->down_ports[rail])
-		idset_unite(policy->down_ports[rail], ports);
+	if (ports[rail])
+		idset_unite(ports[rail], set);
 	else
-		policy->down_ports[rail] = take_ptr(ports);
+		ports[rail] = take_ptr(set);
 	return 0;
 }
 
-static void ports_read(struct elan3_policy *policy, struct settings *settings)
+int elan3_ports_parse(const char *text, struct idset *ports[ELAN3_RAILS_MAX],
+		      struct fairlead_error *ret_error)
 {
-	const struct fairlead_setting *setting =
-		settings_find(settings, "down_ports");
-	_auto_(freep) char *text = NULL;
-	char *rest, *word;
+	_auto_(freep) char *words = memory_text(text);
+	char *rest = words, *word;
 
-	if (!setting)
-		return;
-	text = memory_text(setting->value);
-	rest = text;
-	while ((word = strsep(&rest, " \t")) != NULL) {
-		if (*word != 0 && ports_add(policy, word) < 0)
-			settings_fail(settings, setting,
-				      "'%.80s' is not RAIL:ELANIDS, as 1:3-5",
-				      word);
-	}
+	while ((word = strsep(&rest, " \t")) != NULL)
+		if (*word != 0 && ports_add(ports, word) < 0)
+			return error_set(ret_error, -EINVAL,
+					 "'%.80s' is not RAIL:ELANIDS, as "
+					 "1:3-5",
+					 word);
+	return 0;
 }
 
-void elan3_policy_read(struct elan3_policy *policy, struct settings *settings)
+void elan3_policy_init(struct elan3_policy *policy,
+		       const struct elan3_settings *settings)
 {
-	*policy = (struct elan3_policy){ .rail_count = 1,
-					 .is_reserve_fatal = true };
-	settings_number(settings, "rails", 1, ELAN3_RAILS_MAX,
-			&policy->rail_count);
-	settings_bool(settings, "reserve_fatal", &policy->is_reserve_fatal);
-	set_read(settings, "contexts", ELAN3_CONTEXTS, ELAN3_CONTEXT_FIRST,
-		 ELAN3_CONTEXT_LIMIT, &policy->contexts);
-	set_read(settings, "programs", ELAN3_PROGRAMS, 1, ELAN3_PROGRAM_LIMIT,
-		 &policy->programs);
-	set_read(settings, "down", "", 0, ELAN_ID_MAX + 1, &policy->down);
-	ports_read(policy, settings);
+	*policy = (struct elan3_policy){
+		.rail_count = settings->rail_count,
+		.is_reserve_fatal = settings->is_reserve_fatal,
+	};
+	memory_check(idset_parse(settings->contexts, ELAN3_CONTEXT_LIMIT,
+				 &policy->contexts, NULL));
+	memory_check(idset_parse(settings->programs, ELAN3_PROGRAM_LIMIT,
+				 &policy->programs, NULL));
+	memory_check(idset_parse(settings->down, ELAN_ID_MAX + 1, &policy->down,
+				 NULL));
+	elan3_ports_parse(settings->down_ports, policy->down_ports, NULL);
 }
 
 bool elan3_policy_is_down(const struct elan3_policy *policy, uint32_t id,

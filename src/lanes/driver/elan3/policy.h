@@ -18,7 +18,6 @@
 
 #include "base/error.h"
 #include "base/idset.h"
-#include "lanes/driver/common/settings.h"
 #include "fairlead/rms.h"
 #include "fairlead_driver.h"
 
@@ -36,6 +35,8 @@
 #define ELAN3_PROGRAMS      "1-1048575"
 #define ELAN3_PROGRAM_LIMIT 8388608
 
+struct elan3_settings;
+
 struct elan3_policy {
 	struct idset *contexts;
 	struct idset *programs;
@@ -45,9 +46,13 @@ struct elan3_policy {
 	struct idset *down_ports[ELAN3_RAILS_MAX]; /* NULL: none of that rail */
 };
 
-/* What is wrong is added to settings. */
-void elan3_policy_read(struct elan3_policy *policy, struct settings *settings);
+/* Of settings that are right. */
+void elan3_policy_init(struct elan3_policy *policy,
+		       const struct elan3_settings *settings);
 void elan3_policy_fini(struct elan3_policy *policy);
+/* "0:1 2:5-6": ElanIDs of each rail; NULL: none. -EINVAL with a text. */
+int elan3_ports_parse(const char *text, struct idset *ports[ELAN3_RAILS_MAX],
+		      struct fairlead_error *ret_error);
 
 /* Is the node down, or its port on one of these rails? */
 bool elan3_policy_is_down(const struct elan3_policy *policy, uint32_t id,

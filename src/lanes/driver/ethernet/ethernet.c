@@ -23,17 +23,26 @@ static const char *launch_needs(const char *options)
 	return NULL;
 }
 
+#include "lanes/driver/ethernet/settings.h"
+
+static const char *const variables[] = {
+	"FAIRLEAD_INTERFACES", "FAIRLEAD_ADDRESSES",
+	"FAIRLEAD_ISOLATION",  "FI_TCP_IFACE",
+	"FI_NET_IFACE",        "FI_SOCKETS_IFACE",
+	"FI_UDP_IFACE",        "OMPI_MCA_btl_tcp_if_include",
+	"UCX_NET_DEVICES",     NULL,
+};
+
 const struct fairlead_driver ethernet_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "ethernet",
 	.description = "Ethernet: VXLAN networks, with rules of the kernel",
-	.settings = ethernet_settings,
-	.variables = ethernet_variables,
+	.settings = &ethernet_settings,
+	.variables = variables,
 	.manager = &ethernet_manager_ops,
 #ifndef DRIVER_WITHOUT_NODE
 	.node = &ethernet_node_ops,
 #endif
-	.node_settings = ethernet_node_settings,
 	/* Devices, rules and classes; namespaces of jobs. */
 	.capabilities = 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_ADMIN,
 	.launch_needs = launch_needs,

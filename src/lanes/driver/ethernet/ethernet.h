@@ -31,10 +31,3 @@ extern const struct fairlead_driver ethernet_driver;
 
 extern const struct fairlead_manager_ops ethernet_manager_ops;
 extern const struct fairlead_node_ops ethernet_node_ops;
-
-/* All settings of the section, ended by NULL. Each half checks its own. */
-extern const char *const ethernet_settings[];
-/* Those that the node half reads, ended by NULL. */
-extern const char *const ethernet_node_settings[];
-/* Variables that the node half sets, ended by NULL. */
-extern const char *const ethernet_variables[];

@@ -1,67 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager half. It reads the site's policy from
- *
- *	vni_pool         id set within 1-16777215; default 4096-5119
- *	default_vnis     0..4, default 1: VNIs of a job that does not say
- *	reserve_fatal    default true; false: a job that cannot get VNIs runs
- *	traffic_classes, isolation, rate_reserved, rate_max    policy.h
- *	ipv6_network, ipv4_network, ipv4_lane_size, port       policy.h
- *
- * turns a job's options into a number of VNIs and completed options, and puts
- * the places of its nodes together. The nodes' settings are accepted here
- * without a look, since one file may serve both.
+ * The manager half. It turns a job's options into a number of VNIs and
+ * completed options, and puts the places of its nodes together.
  *
  * VNIs that are equal modulo the number of IPv4 networks share one, so a pool
  * with two such VNIs would hand out two lanes that are one.
  */
 #include "lanes/driver/ethernet/ethernet.h"
 
-#include "lanes/driver/common/vnis.h"
+#include "base/memory.h"
 #include "lanes/driver/ethernet/members.h"
-#include "lanes/driver/ethernet/policy.h"
+#include "lanes/driver/ethernet/settings.h"
 
 #define VNI_POOL_NAME "vni"
 #define EVENT_NAME    "ethernet"
 
-static const struct vnis our_vnis = {
-	.limit = ETHERNET_VNI_LIMIT,
-	.otherwise = "4096-5119",
-	.range = "1-16777215",
-};
-
-struct manager_state {
-	char *vni_pool; /* id set, in its shortest form */
-	uint32_t default_vnis;
-	bool is_reserve_fatal;
-	struct ethernet_policy policy;
-	struct ethernet_networks networks;
-};
-
 static void destroy(void *data)
 {
-	struct manager_state *state = data;
+	struct ethernet_settings *state = data;
 
 	if (!state)
 		return;
-	free(state->vni_pool);
+	free((char *)state->vni_pool);
 	free(state);
 }
 
-static void destroy_statep(struct manager_state **state)
-{
-	destroy(*state);
-}
-
-/* Two VNIs of the pool with one IPv4 network. -ENOMEM, or 1 if there are. */
-static int find_shared(const struct idset *pool, uint32_t lanes,
-		       uint32_t ret_vnis[2])
+/* Two VNIs of the pool with one IPv4 network. */
+static bool find_shared(const struct idset *pool, uint32_t lanes,
+			uint32_t ret_vnis[2])
 {
 	_auto_(idset_destroyp) struct idset *taken = NULL;
-	int result = lanes ? idset_create(lanes, &taken) : 0;
 
-	if (result < 0 || !lanes)
-		return result;
+	if (!lanes)
+		return false;
+	memory_check(idset_create(lanes, &taken));
 	idset_foreach (vni, pool) {
 		if (!idset_has(taken, vni % lanes)) {
 			idset_add(taken, vni % lanes);
@@ -71,37 +43,35 @@ static int find_shared(const struct idset *pool, uint32_t lanes,
 		ret_vnis[0] = idset_next(pool, 0);
 		while (ret_vnis[0] % lanes != vni % lanes)
 			ret_vnis[0] = idset_next(pool, ret_vnis[0] + 1);
-		return 1;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
 /* The setting to blame for something about the pool and the networks. */
-static const struct fairlead_setting *pool_setting(
-	const struct settings *settings)
+static const char *pool_setting(const struct settings *settings)
 {
 	static const char *const names[] = { "vni_pool", "ipv4_network",
 					     "ipv4_lane_size" };
-	const struct fairlead_setting *setting = NULL;
+	size_t i = 0;
 
-	for (size_t i = 0; !setting && i < sizeof(names) / sizeof(names[0]);
-	     i++)
-		setting = settings_find(settings, names[i]);
-	return setting;
+	while (i < 2 && !settings_find(settings, names[i]))
+		i++;
+	return names[i];
 }
 
-/* -ENOMEM; what is wrong is added to settings. */
-static int check_pool(const struct idset *pool,
-		      const struct ethernet_networks *networks,
-		      struct settings *settings)
+static void check_pool(const struct settings *settings,
+		       const struct ethernet_settings *values)
 {
+	const struct ethernet_networks *networks = &values->networks;
 	uint32_t lanes = ethernet_ipv4_lanes(networks);
+	_auto_(idset_destroyp) struct idset *pool = NULL;
 	char text[IP_NETWORK_TEXT_MAX];
 	uint32_t vnis[2];
-	int result = find_shared(pool, lanes, vnis);
 
-	if (result <= 0)
-		return result;
+	if (vnis_check(&ethernet_vnis, values->vni_pool, &pool, NULL) < 0 ||
+	    !find_shared(pool, lanes, vnis))
+		return;
 	ip_network_format(&networks->ipv4, text);
 	settings_fail(settings, pool_setting(settings),
 		      "VNIs %u and %u would have one IPv4 network: %s has %u "
@@ -109,60 +79,34 @@ static int check_pool(const struct idset *pool,
 		      "ipv4_lane_size, fewer VNIs in a row, or ipv4_network "
 		      "none",
 		      vnis[0], vnis[1], text, lanes, networks->ipv4_lane_size);
-	return 0;
-}
-
-/* -ENOMEM; what is wrong with the setting itself is added to settings. */
-static int read_pool(struct settings *settings,
-		     const struct ethernet_networks *networks, char **ret_text)
-{
-	_auto_(idset_destroyp) struct idset *pool = NULL;
-	int result = vnis_read(&our_vnis, settings, &pool);
-
-	if (result < 0 || !pool)
-		return result;
-	if (check_pool(pool, networks, settings) < 0)
-		return -ENOMEM;
-	*ret_text = idset_format(pool);
-	return *ret_text ? 0 : -ENOMEM;
 }
 
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	_auto_(destroy_statep) struct manager_state *state =
-		calloc(1, sizeof(*state));
-	struct settings settings;
+	struct settings_errors errors = { 0 };
+	const struct settings settings = { list, count, &errors };
+	struct ethernet_settings values;
 	int result;
 
-	if (!state)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	state->default_vnis = 1;
-	state->is_reserve_fatal = true;
-	state->policy = ethernet_policy_default;
-	state->networks = ethernet_networks_default;
-	settings_begin(&settings, list, count, ethernet_settings);
-	ethernet_networks_read(&state->networks, &settings);
-	if (read_pool(&settings, &state->networks, &state->vni_pool) < 0)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	settings_number(&settings, "default_vnis", 0, ETHERNET_VNIS_MAX,
-			&state->default_vnis);
-	settings_bool(&settings, "reserve_fatal", &state->is_reserve_fatal);
-	ethernet_policy_read(&state->policy, &settings);
-	result = settings_finish(&settings, ret_error);
-	if (result == 0)
-		*ret_state = take_ptr(state);
-	return result;
+	ethernet_settings_read(&settings, &values);
+	check_pool(&settings, &values);
+	result = settings_finish(&errors, ret_error);
+	if (result < 0)
+		return result;
+	values.vni_pool = memory_text(values.vni_pool);
+	*ret_state = memory_copy(&values, sizeof(values));
+	return 0;
 }
 
 static size_t pools(void *data,
 		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
 {
-	const struct manager_state *state = data;
+	const struct ethernet_settings *state = data;
 
 	specs[0] = (struct fairlead_pool_spec){
 		.name = VNI_POOL_NAME,
-		.limit = our_vnis.limit,
+		.limit = ethernet_vnis.limit,
 		.universe = state->vni_pool,
 	};
 	return 1;
@@ -173,7 +117,7 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
-	const struct manager_state *state = data;
+	const struct ethernet_settings *state = data;
 	struct ethernet_request asked;
 	struct fairlead_plan plan = { 0 };
 	int result;
@@ -249,9 +193,7 @@ static int encode(const struct ethernet_members *members, uint8_t **ret_bytes,
 				 "one from node to node take few",
 				 members->node_count, members->rail_count,
 				 FAIRLEAD_MEMBERS_MAX);
-	if (!bytes)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	*ret_bytes = bytes;
+	*ret_bytes = memory_have(bytes);
 	return 0;
 }
 
@@ -261,14 +203,12 @@ static int assemble(void *data, const struct fairlead_lane *lane,
 		    uint8_t **ret_bytes, size_t *ret_size,
 		    struct fairlead_error *ret_error)
 {
-	const struct manager_state *state = data;
+	const struct ethernet_settings *state = data;
 	struct ethernet_members members = { .networks = state->networks };
 	_auto_(freep) struct ethernet_place *decoded =
-		calloc(count, sizeof(*decoded));
+		memory_array(count, sizeof(*decoded));
 	int result = 0;
 
-	if (!decoded)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = read_place(&places[i], nodes[i], &decoded[i],
 				    ret_error);

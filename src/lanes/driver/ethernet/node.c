@@ -23,129 +23,53 @@
 #include "lanes/driver/ethernet/namespace.h"
 #include "lanes/driver/ethernet/nft.h"
 #include "lanes/driver/ethernet/rail_ports.h"
+#include "lanes/driver/ethernet/settings.h"
 #include "lanes/driver/ethernet/sweep.h"
 #include "lanes/driver/ethernet/table.h"
 
 /* --- settings --- */
 
-enum bpf_mode {
-	BPF_AUTO,
-	BPF_OFF,
-	BPF_REQUIRE,
-};
-
-/* Texts are the settings' own. */
-struct node_settings {
-	const char *devices, *nft, *bpf, *bpf_pins, *cgroup, *job_cgroup;
-	const char *namespaces;
-	enum bpf_mode bpf_mode;
-};
-
-static void path_check(struct settings *settings, const char *name,
-		       const char *value)
-{
-	if (value && value[0] != '/')
-		settings_fail(settings, settings_find(settings, name),
-			      "'%s' is not an absolute path", value);
-}
-
 /* There a start would take away what is called by a number and is no job's. */
-static void namespaces_check(struct settings *settings, const char *value)
+static void namespaces_check(const struct settings *settings, const char *value)
 {
 	char real[PATH_MAX];
 	const char *path = realpath(value, real) ? real : value;
 
 	if (strcmp(path, "/run/netns") == 0 ||
 	    strcmp(path, "/var/run/netns") == 0)
-		settings_fail(settings, settings_find(settings, "namespaces"),
+		settings_fail(settings, "namespaces",
 			      "'%s' is for those of `ip netns`", value);
 }
 
-static void bpf_read(struct settings *settings, struct node_settings *values)
-{
-	settings_text(settings, "bpf", &values->bpf);
-	if (strcmp(values->bpf, "auto") == 0)
-		values->bpf_mode = BPF_AUTO;
-	else if (strcmp(values->bpf, "off") == 0)
-		values->bpf_mode = BPF_OFF;
-	else if (strcmp(values->bpf, "require") == 0)
-		values->bpf_mode = BPF_REQUIRE;
-	else
-		settings_fail(settings, settings_find(settings, "bpf"),
-			      "'%s' is none of auto, off and require",
-			      values->bpf);
-}
-
-static void job_cgroup_read(struct settings *settings, const char **value)
-{
-	struct fairlead_error error;
-
-	settings_text(settings, "job_cgroup", value);
-	path_check(settings, "job_cgroup", *value);
-	if (*value && job_cgroup_check(*value, &error) < 0)
-		settings_fail(settings, settings_find(settings, "job_cgroup"),
-			      "%s", error.text);
-}
-
-static void rate_take(struct settings *settings, uint32_t *mbit)
-{
-	const struct fairlead_setting *setting =
-		settings_find(settings, "link_rate");
-	struct fairlead_error error;
-
-	if (setting && ethernet_rate_parse(setting->value, mbit, &error) < 0)
-		settings_fail(settings, setting, "%s", error.text);
-}
-
-/* Jobs may ask for a namespace: what a node lacks for that is missed. */
-static bool names_netns(const struct settings *settings)
-{
-	const struct fairlead_setting *setting =
-		settings_find(settings, "isolation");
-
-	return setting && strstr(setting->value, "netns");
-}
-
 static int settings_take(struct ethernet_node *node,
-			 struct node_settings *values,
 			 const struct fairlead_setting *list, size_t count,
 			 struct fairlead_error *ret_error)
 {
-	struct settings settings;
-	uint32_t ttl = 1;
+	struct settings_errors errors = { 0 };
+	const struct settings settings = { list, count, &errors };
+	struct ethernet_settings values;
 
-	*values = (struct node_settings){
-		.devices = "auto",
-		.nft = "/usr/sbin/nft",
-		.bpf = "auto",
-		.bpf_pins = "/sys/fs/bpf/fairlead",
-		.namespaces = "/run/fairlead/netns",
-	};
-	node->requires_devices = true;
-	node->networks = ethernet_networks_default;
-	memcpy(node->dscp, ethernet_dscp_default, sizeof(node->dscp));
-	settings_begin(&settings, list, count, ethernet_settings);
-	ethernet_networks_read(&node->networks, &settings);
-	ethernet_dscp_read(node->dscp, &settings);
-	settings_text(&settings, "devices", &values->devices);
-	settings_text(&settings, "nft", &values->nft);
-	bpf_read(&settings, values);
-	settings_text(&settings, "bpf_pins", &values->bpf_pins);
-	settings_text(&settings, "cgroup", &values->cgroup);
-	job_cgroup_read(&settings, &values->job_cgroup);
-	settings_text(&settings, "namespaces", &values->namespaces);
-	settings_bool(&settings, "shaping", &node->is_shaping);
-	node->wants_namespaces = names_netns(&settings);
-	rate_take(&settings, &node->link_mbit);
-	settings_bool(&settings, "require_devices", &node->requires_devices);
-	settings_number(&settings, "ttl", 1, UINT8_MAX, &ttl);
-	node->ttl = (uint8_t)ttl;
-	path_check(&settings, "nft", values->nft);
-	path_check(&settings, "bpf_pins", values->bpf_pins);
-	path_check(&settings, "cgroup", values->cgroup);
-	path_check(&settings, "namespaces", values->namespaces);
-	namespaces_check(&settings, values->namespaces);
-	return settings_finish(&settings, ret_error);
+	ethernet_settings_read(&settings, &values);
+	namespaces_check(&settings, values.namespaces);
+	node->networks = values.networks;
+	for (size_t i = 0; i < ETHERNET_CLASS_COUNT; i++)
+		node->dscp[i] = (uint8_t)values.dscp[i];
+	node->devices = values.devices;
+	node->nft = values.nft;
+	node->namespaces = values.namespaces;
+	node->bpf_pins = values.bpf_pins;
+	node->cgroup = *values.cgroup ? values.cgroup : NULL;
+	node->job_cgroup = *values.job_cgroup ? values.job_cgroup : NULL;
+	node->wants_gate = values.bpf_mode != BPF_OFF;
+	node->requires_gate = values.bpf_mode == BPF_REQUIRE;
+	/* Jobs may ask for one: what a node lacks for that is missed. */
+	node->wants_namespaces =
+		(values.policy.isolations & 1u << ETHERNET_NETNS) != 0;
+	node->is_shaping = values.is_shaping;
+	node->link_mbit = values.link_mbit;
+	node->requires_devices = values.requires_devices;
+	node->ttl = (uint8_t)values.ttl;
+	return settings_finish(&errors, ret_error);
 }
 
 /* --- open and close --- */
@@ -163,37 +87,12 @@ static void close_node(void *state)
 		free(node->tended->written);
 	free(node->tended);
 	free(node->taken);
-	free(node->devices);
-	free(node->nft);
-	free(node->namespaces);
-	free(node->bpf_pins);
-	free(node->cgroup);
-	free(node->job_cgroup);
 	free(node);
 }
 
 static void close_nodep(struct ethernet_node **node)
 {
 	close_node(*node);
-}
-
-static int texts_copy(struct ethernet_node *node,
-		      const struct node_settings *values,
-		      struct fairlead_error *ret_error)
-{
-	node->devices = strdup(values->devices);
-	node->nft = strdup(values->nft);
-	node->namespaces = strdup(values->namespaces);
-	node->bpf_pins = strdup(values->bpf_pins);
-	if (values->cgroup)
-		node->cgroup = strdup(values->cgroup);
-	if (values->job_cgroup)
-		node->job_cgroup = strdup(values->job_cgroup);
-	if (!node->devices || !node->nft || !node->namespaces ||
-	    !node->bpf_pins || (values->cgroup && !node->cgroup) ||
-	    (values->job_cgroup && !node->job_cgroup))
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	return 0;
 }
 
 static void cap_freep(cap_t *capabilities)
@@ -286,7 +185,6 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
 	_auto_(close_nodep) struct ethernet_node *node = NULL;
-	struct node_settings values;
 	int result;
 
 	node = calloc(1, sizeof(*node));
@@ -294,13 +192,9 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 		node->taken = calloc(1, sizeof(*node->taken));
 	if (!node || !node->taken)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	result = settings_take(node, &values, list, count, ret_error);
-	if (result == 0)
-		result = texts_copy(node, &values, ret_error);
+	result = settings_take(node, list, count, ret_error);
 	if (result == 0)
 		result = netlink_open(&node->netlink, ret_error);
-	node->wants_gate = values.bpf_mode != BPF_OFF;
-	node->requires_gate = values.bpf_mode == BPF_REQUIRE;
 	node->is_looking = may_look_only();
 	if (result == 0 && node->is_looking)
 		result = nft_check(node->nft, ret_error);

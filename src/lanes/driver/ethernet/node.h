@@ -58,12 +58,12 @@ struct ethernet_node {
 	bool wants_gate, requires_gate;  /* as the site has it */
 	struct fairlead_error gate_flaw; /* why gate is NULL; code 0: none */
 	struct underlay_names *taken;    /* see underlay_list */
-	char *devices;                   /* settings, see node.c */
-	char *nft;
-	char *namespaces;
-	char *bpf_pins;
-	char *cgroup;     /* NULL: where cgroup v2 is mounted */
-	char *job_cgroup; /* NULL: gates go by uid only */
+	const char *devices;             /* settings, see settings.h */
+	const char *nft;
+	const char *namespaces;
+	const char *bpf_pins;
+	const char *cgroup;     /* NULL: where cgroup v2 is mounted */
+	const char *job_cgroup; /* NULL: gates go by uid only */
 	struct ethernet_networks networks;
 	uint8_t dscp[ETHERNET_CLASS_COUNT];
 	bool requires_devices;

@@ -131,51 +131,28 @@ static const char *rate_format(uint32_t mbit, char text[16])
 	return text;
 }
 
-static void read_words(const struct words *words, struct settings *settings,
-		       const char *name, uint32_t *bits, int *first)
+int ethernet_classes_parse(const char *text, struct ethernet_policy *policy,
+			   struct fairlead_error *ret_error)
 {
-	const struct fairlead_setting *setting = settings_find(settings, name);
-	struct fairlead_error error;
+	int first = 0;
+	int result = parse_words(&class_words, text, ',', &policy->classes,
+				 &first, ret_error);
 
-	if (setting &&
-	    parse_words(words, setting->value, ',', bits, first, &error) < 0)
-		settings_fail(settings, setting, "%s", error.text);
+	if (result == 0)
+		policy->first_class = first;
+	return result;
 }
 
-static void read_rate(struct settings *settings, const char *name,
-		      uint32_t *mbit)
+int ethernet_isolations_parse(const char *text, struct ethernet_policy *policy,
+			      struct fairlead_error *ret_error)
 {
-	const struct fairlead_setting *setting = settings_find(settings, name);
-	struct fairlead_error error;
+	int first = 0;
+	int result = parse_words(&isolation_words, text, ',',
+				 &policy->isolations, &first, ret_error);
 
-	if (setting && ethernet_rate_parse(setting->value, mbit, &error) < 0)
-		settings_fail(settings, setting, "%s", error.text);
-}
-
-void ethernet_policy_read(struct ethernet_policy *policy,
-			  struct settings *settings)
-{
-	uint32_t reserved_mbit = policy->reserved_mbit;
-	uint32_t max_mbit = policy->max_mbit;
-	int first_class = policy->first_class;
-	int isolation = policy->isolation;
-
-	read_words(&class_words, settings, "traffic_classes", &policy->classes,
-		   &first_class);
-	read_words(&isolation_words, settings, "isolation", &policy->isolations,
-		   &isolation);
-	policy->first_class = first_class;
-	policy->isolation = isolation;
-	read_rate(settings, "rate_reserved", &reserved_mbit);
-	read_rate(settings, "rate_max", &max_mbit);
-	if (max_mbit && reserved_mbit > max_mbit) {
-		settings_fail(settings,
-			      settings_find(settings, "rate_reserved"),
-			      "is above rate_max");
-		return;
-	}
-	policy->reserved_mbit = reserved_mbit;
-	policy->max_mbit = max_mbit;
+	if (result == 0)
+		policy->isolation = first;
+	return result;
 }
 
 /* The value of an option, as words that are all in `ceiling`. */

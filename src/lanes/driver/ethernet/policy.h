@@ -18,8 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lanes/driver/common/settings.h"
+#include "base/error.h"
 #include "lanes/driver/ethernet/naming.h"
+#include "fairlead_driver.h"
 
 #define ETHERNET_RATE_MAX_MBIT 4000000 /* of a rate that can be written */
 #define ETHERNET_DSCP_MAX      63
@@ -67,24 +68,15 @@ int ethernet_rate_parse(const char *text, uint32_t *ret_mbit,
 
 /* LOW_LATENCY and BEST_EFFORT, no namespaces, no rates. */
 extern const struct ethernet_policy ethernet_policy_default;
-/* Expedited forwarding, CS4, CS1, and what is not marked. */
-extern const uint8_t ethernet_dscp_default[ETHERNET_CLASS_COUNT];
 
 /*
- * Read settings over what the caller has set. What is wrong is an error of the
- * setting, and leaves it as it was.
- *
- * traffic_classes, isolation, rate_reserved, rate_max; the first name of a list is
- * what a job has that does not say.
+ * Settings of the site: names with commas, the first of which is what a job has
+ * that does not say. -EINVAL with a text.
  */
-void ethernet_policy_read(struct ethernet_policy *policy,
-			  struct settings *settings);
-/* ipv6_network, ipv4_network, ipv4_lane_size, port; and whether they can be. */
-void ethernet_networks_read(struct ethernet_networks *networks,
-			    struct settings *settings);
-/* dscp_dedicated_access and so on. */
-void ethernet_dscp_read(uint8_t dscp[ETHERNET_CLASS_COUNT],
-			struct settings *settings);
+int ethernet_classes_parse(const char *text, struct ethernet_policy *policy,
+			   struct fairlead_error *ret_error);
+int ethernet_isolations_parse(const char *text, struct ethernet_policy *policy,
+			      struct fairlead_error *ret_error);
 
 /*
  * Read a job's options; what they leave out comes from `site`. -EINVAL, -E2BIG

@@ -9,20 +9,21 @@
  */
 #include "lanes/driver/none/none.h"
 
-#include "base/memory.h"
-#include "lanes/driver/common/options.h"
-#include "lanes/driver/common/settings.h"
+#include <string.h>
 
-static const char *const names_none[] = { NULL };
+#include "base/memory.h"
+#include "base/settings.h"
+#include "lanes/driver/common/options.h"
 
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	struct settings settings;
+	struct settings_errors errors = { 0 };
+	const struct settings settings = { list, count, &errors };
 	int result;
 
-	settings_begin(&settings, list, count, names_none);
-	result = settings_finish(&settings, ret_error);
+	settings_read(&settings, &settings_none, NULL);
+	result = settings_finish(&errors, ret_error);
 	if (result == 0)
 		*ret_state = NULL;
 	return result;
@@ -129,8 +130,8 @@ const struct fairlead_driver none_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "none",
 	.description = "no interconnect: reserves nothing, makes nothing",
-	.settings = names_none,
-	.variables = names_none,
+	.settings = &settings_none,
+	.variables = (const char *const[]){ NULL },
 	.manager = &manager_ops,
 	.node = &node_ops,
 };

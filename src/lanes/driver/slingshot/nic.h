@@ -17,8 +17,8 @@
 /* State of the node half. */
 struct slingshot_node {
 	struct cxi_library *library;
-	char *device_path;     /* where cxi0, cxi1, ... are */
-	bool requires_devices; /* a node without a NIC cannot have a lane */
+	const char *device_path; /* where cxi0, cxi1, ... are */
+	bool requires_devices;   /* a node without a NIC cannot have a lane */
 };
 
 struct nic_list {

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node half: settings, what is on the NICs, and the table of operations.
- * Settings of the nodes are
- *
- *	library          absolute path; default /usr/lib64/libcxi.so.1
- *	emulation        default false; true: it may be the software NIC's
- *	device_path      default /dev: where cxi0, cxi1, ... are
- *	require_devices  default true: no lane on a node without a NIC;
- *	                 false: a warning, and nothing is made there
- *
- * The manager's are accepted without a look: what they mean comes with each
- * lane, so that all nodes of a job do the same.
+ * The node half: what is on the NICs, and the table of operations. The
+ * manager's settings come with each lane, so that all nodes of a job do the
+ * same.
  */
 #include "lanes/driver/slingshot/node.h"
 
@@ -19,12 +11,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/driver/common/settings.h"
 #include "lanes/driver/slingshot/limits.h"
+#include "lanes/driver/slingshot/settings.h"
 #include "lanes/driver/slingshot/slingshot.h"
-
-#define LIBRARY_DEFAULT     "/usr/lib64/libcxi.so.1"
-#define DEVICE_PATH_DEFAULT "/dev"
 
 static void close_node(void *state)
 {
@@ -33,45 +22,29 @@ static void close_node(void *state)
 	if (!node)
 		return;
 	cxi_library_close(node->library);
-	free(node->device_path);
 	free(node);
-}
-
-static void close_nodep(struct slingshot_node **node)
-{
-	close_node(*node);
 }
 
 static int open_node(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	_auto_(close_nodep) struct slingshot_node *node = NULL;
-	const char *device_path = DEVICE_PATH_DEFAULT;
-	const char *library = LIBRARY_DEFAULT;
-	struct settings settings;
-	bool is_emulation = false;
-	int result;
+	struct slingshot_settings settings;
+	struct cxi_library *library = NULL;
+	struct slingshot_node *node;
+	int result = slingshot_settings_read(list, count, &settings, ret_error);
 
-	node = memory_alloc(sizeof(*node));
-	node->requires_devices = true;
-	settings_begin(&settings, list, count, slingshot_settings);
-	settings_text(&settings, "library", &library);
-	settings_text(&settings, "device_path", &device_path);
-	settings_bool(&settings, "emulation", &is_emulation);
-	settings_bool(&settings, "require_devices", &node->requires_devices);
-	if (device_path[0] != '/')
-		settings_fail(&settings,
-			      settings_find(&settings, "device_path"),
-			      "'%s' is not an absolute path", device_path);
-	result = settings_finish(&settings, ret_error);
+	if (result == 0)
+		result = cxi_library_open(settings.library,
+					  settings.is_emulation, &library,
+					  ret_error);
 	if (result < 0)
 		return result;
-	node->device_path = memory_text(device_path);
-	result = cxi_library_open(library, is_emulation, &node->library,
-				  ret_error);
-	if (result == 0)
-		*ret_state = take_ptr(node);
-	return result;
+	node = memory_alloc(sizeof(*node));
+	node->library = library;
+	node->device_path = settings.device_path;
+	node->requires_devices = settings.requires_devices;
+	*ret_state = node;
+	return 0;
 }
 
 static void add_resource(struct fairlead_device *device, const char *name,

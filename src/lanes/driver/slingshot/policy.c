@@ -122,24 +122,6 @@ int slingshot_tcs_parse(const char *text, char separator, uint32_t *ret_tcs,
 	return 0;
 }
 
-void slingshot_policy_read(struct slingshot_policy *policy,
-			   struct settings *settings)
-{
-	const struct fairlead_setting *setting =
-		settings_find(settings, "traffic_classes");
-	struct fairlead_error error;
-
-	if (setting &&
-	    slingshot_tcs_parse(setting->value, ',', &policy->tcs, &error) < 0)
-		settings_fail(settings, setting, "%s", error.text);
-	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
-		settings_number(settings, resources[type].max_name, 0,
-				UINT16_MAX, &policy->max[type]);
-		settings_number(settings, resources[type].per_core_name, 0,
-				UINT16_MAX, &policy->per_core[type]);
-	}
-}
-
 static int read_tcs(const struct option *option, uint32_t ceiling,
 		    uint32_t *ret_tcs, struct fairlead_error *ret_error)
 {

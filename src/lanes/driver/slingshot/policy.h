@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lanes/driver/common/settings.h"
+#include "base/error.h"
 #include "lanes/driver/slingshot/libcxi_abi.h"
+#include "fairlead_driver.h"
 
 #define SLINGSHOT_VNIS_MAX CXI_SVC_MAX_VNIS
 
@@ -50,10 +51,6 @@ const char *slingshot_resource_name(enum cxi_rsrc_type type);
  */
 int slingshot_tcs_parse(const char *text, char separator, uint32_t *ret_tcs,
 			struct fairlead_error *ret_error);
-
-/* Settings traffic_classes, max_X and per_core_X, over what *policy has. */
-void slingshot_policy_read(struct slingshot_policy *policy,
-			   struct settings *settings);
 
 /*
  * Read a job's options. What they leave out comes from `site`; `vni_count` is

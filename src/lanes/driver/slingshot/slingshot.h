@@ -4,7 +4,8 @@
  * every node of the job one CXI service that lets the job's owner, and nobody
  * else, use them.
  *
- * manager half (pure)        policy.h: settings and options
+ * both halves (pure)         settings.h
+ * manager half (pure)        policy.h: options of jobs
  * node half                  node.h: devices and services; limits.h: how much;
  *                            library.h: the vendor's library; record.h
  */
@@ -18,6 +19,3 @@ extern const struct fairlead_driver slingshot_driver;
 
 extern const struct fairlead_manager_ops slingshot_manager_ops;
 extern const struct fairlead_node_ops slingshot_node_ops;
-
-/* All settings of the section, ended by NULL. Each half checks its own. */
-extern const char *const slingshot_settings[];

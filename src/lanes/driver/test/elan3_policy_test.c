@@ -9,21 +9,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RAILS 4
+#include "lanes/driver/elan3/settings.h"
 
-static const char *const known[] = { "contexts", "programs",
-				     "rails",    "reserve_fatal",
-				     "down",     "down_ports",
-				     NULL };
+#define RAILS 4
 
 static int policy_of(const struct fairlead_setting *list, size_t count,
 		     struct elan3_policy *policy, struct fairlead_error *error)
 {
-	struct settings settings;
+	struct settings_errors errors = { 0 };
+	const struct settings settings = { list, count, &errors };
+	struct elan3_settings values = { 0 };
+	int result;
 
-	settings_begin(&settings, list, count, known);
-	elan3_policy_read(policy, &settings);
-	return settings_finish(&settings, error);
+	settings_read(&settings, &elan3_settings, &values);
+	result = settings_finish(&errors, error);
+	if (result == 0)
+		elan3_policy_init(policy, &values);
+	return result;
 }
 
 static void a_site_that_says_nothing_has_what_rms_had(void **state)
@@ -85,7 +87,6 @@ static void wrong_settings_are_all_named(void **state)
 	for (size_t i = 0; i < 6; i++)
 		if (!strstr(error.text, parts[i]))
 			fail_msg("'%s' is not in '%s'", parts[i], error.text);
-	elan3_policy_fini(&policy);
 }
 
 static void contexts_end_before_the_last(void **state)
@@ -100,9 +101,7 @@ static void contexts_end_before_the_last(void **state)
 	struct elan3_policy policy;
 
 	assert_int_equal(policy_of(bad, 1, &policy, &error), -EINVAL);
-	elan3_policy_fini(&policy);
 	assert_int_equal(policy_of(empty, 1, &policy, &error), -EINVAL);
-	elan3_policy_fini(&policy);
 }
 
 /* --- options --- */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lanes/driver/ethernet/settings.h"
 #include "lanes/driver/ethernet/members.h"
-#include "sim/heap.h"
 
 static const struct fairlead_manager_ops *const ops = &ethernet_manager_ops;
 
@@ -85,7 +85,7 @@ static void the_pool_is_4096_to_5119_without_settings(void **state)
 static void a_pool_has_vnis_of_24_bits(void **state)
 {
 	struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX];
-	void *data = configured(LIST({ "vni_pool", "16777215,1-3", 1 }), 1);
+	void *data = configured(LIST({ "vni_pool", "1-3,16777215", 1 }), 1);
 
 	assert_int_equal(ops->pools(data, specs), 1);
 	assert_string_equal(specs[0].universe, "1-3,16777215");
@@ -96,7 +96,7 @@ static void a_pool_has_vnis_of_24_bits(void **state)
 	assert_refused(LIST({ "vni_pool", "1-16777216", 9 }), 1,
 		       "is no id set");
 	assert_refused(LIST({ "vni_pool", "abc", 9 }), 1, "is no id set");
-	assert_refused(LIST({ "vni_pool", "", 9 }), 1, "has no VNI");
+	assert_refused(LIST({ "vni_pool", "", 9 }), 1, "must not be empty");
 }
 
 static void two_vnis_with_one_ipv4_network_are_refused(void **state)
@@ -142,34 +142,42 @@ static void all_errors_are_reported_at_once(void **state)
 		assert_part(error.text, line);
 }
 
-static void settings_of_the_nodes_are_accepted(void **state)
+static void settings_of_the_nodes_are_checked_too(void **state)
 {
-	ops->destroy(
-		configured(LIST({ "devices", "", 1 }, { "nft", "relative", 2 },
-				{ "shaping", "perhaps", 3 },
-				{ "dscp_bulk_data", "64", 4 }),
-			   4));
+	struct fairlead_error error = { 0 };
+	void *data = NULL;
+
+	assert_int_equal(CONFIGURE(&data, &error, { "devices", "", 1 },
+				   { "nft", "relative", 2 },
+				   { "shaping", "perhaps", 3 },
+				   { "dscp_bulk_data", "64", 4 }),
+			 -EINVAL);
+	for (char line[] = "line 1: "; line[5] <= '4'; line[5]++)
+		assert_part(error.text, line);
 }
 
-static bool is_listed(const char *const *list, const char *name)
+static void a_node_reads_the_networks_and_not_the_pool(void **state)
 {
-	for (; *list; list++) {
-		if (strcmp(*list, name) == 0)
-			return true;
-	}
-	return false;
-}
+	static const struct {
+		const char *name;
+		bool is_node;
+	} cases[] = {
+		{ "vni_pool", false },
+		{ "ipv4_network", true },
+		/* By it a node says what it lacks. */
+		{ "isolation", true },
+	};
 
-static void each_setting_of_the_nodes_is_one_that_exists(void **state)
-{
-	for (const char *const *name = ethernet_node_settings; *name; name++) {
-		if (!is_listed(ethernet_settings, *name))
-			fail_msg("'%s' is not in the list of all", *name);
+	for (size_t i = 0; i < 3; i++) {
+		const struct fairlead_setting_spec *spec =
+			ethernet_settings.specs;
+
+		while (strcmp(spec->name, cases[i].name) != 0)
+			spec++;
+		assert_int_equal((spec->flags &
+				  FAIRLEAD_SETTING_RESTART_NODE) != 0,
+				 cases[i].is_node);
 	}
-	assert_false(is_listed(ethernet_node_settings, "vni_pool"));
-	assert_true(is_listed(ethernet_node_settings, "ipv4_network"));
-	/* By it a node says what it lacks. */
-	assert_true(is_listed(ethernet_node_settings, "isolation"));
 }
 
 /* --- reservations --- */
@@ -414,35 +422,6 @@ static void addresses_that_do_not_fit_are_refused(void **state)
 	ops->destroy(data);
 }
 
-static int configure_and_assemble(void *ctx)
-{
-	const struct fairlead_place *places = ctx;
-	_auto_(freep) uint8_t *bytes = NULL;
-	struct fairlead_error error = { 0 };
-	void *data = NULL;
-	size_t size;
-	int result = CONFIGURE(&data, &error, { "vni_pool", "2000-3000", 1 });
-
-	if (result == 0)
-		result = assemble(data, places, &bytes, &size, &error);
-	ops->destroy(data);
-	return result;
-}
-
-static void no_memory_is_an_error(void **state)
-{
-	struct fairlead_place places[] = { place_at(1), place_at(2),
-					   place_at(3) };
-	unsigned int n;
-	int result;
-
-	for (n = 1; sim_heap_fails(n, &result, configure_and_assemble, places);
-	     n++)
-		assert_int_equal(result, -ENOMEM);
-	assert_int_equal(result, 0);
-	assert_true(n > 5);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,8 +430,8 @@ int main(void)
 		cmocka_unit_test(two_vnis_with_one_ipv4_network_are_refused),
 		cmocka_unit_test(what_is_advised_against_it_helps),
 		cmocka_unit_test(all_errors_are_reported_at_once),
-		cmocka_unit_test(settings_of_the_nodes_are_accepted),
-		cmocka_unit_test(each_setting_of_the_nodes_is_one_that_exists),
+		cmocka_unit_test(settings_of_the_nodes_are_checked_too),
+		cmocka_unit_test(a_node_reads_the_networks_and_not_the_pool),
 		cmocka_unit_test(a_job_has_one_vni_by_default),
 		cmocka_unit_test(jobs_opt_in_where_the_default_is_0),
 		cmocka_unit_test(the_site_s_policy_travels_in_the_options),
@@ -464,7 +443,6 @@ int main(void)
 			members_have_the_places_in_order_and_the_networks),
 		cmocka_unit_test(a_node_that_has_told_no_place_is_named),
 		cmocka_unit_test(addresses_that_do_not_fit_are_refused),
-		cmocka_unit_test(no_memory_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

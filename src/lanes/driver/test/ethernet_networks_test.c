@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/driver/ethernet/policy.h"
+#include "lanes/driver/ethernet/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,46 +9,43 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const known[] = {
-	"ipv6_network",
-	"ipv4_network",
-	"ipv4_lane_size",
-	"port",
-	"dscp_low_latency",
-	"dscp_bulk_data",
-	"dscp_best_effort",
-	"dscp_dedicated_access",
-	NULL,
-};
-
-static int read(const struct fairlead_setting *list, size_t count,
-		struct ethernet_networks *networks,
-		struct fairlead_error *error)
+static int read_all(const struct fairlead_setting *list, size_t count,
+		    struct ethernet_settings *values,
+		    struct fairlead_error *error)
 {
-	struct settings settings;
+	struct settings_errors errors = { 0 };
+	const struct settings settings = { list, count, &errors };
 
-	settings_begin(&settings, list, count, known);
-	ethernet_networks_read(networks, &settings);
-	return settings_finish(&settings, error);
+	ethernet_settings_read(&settings, values);
+	return settings_finish(&errors, error);
+}
+
+static int settings_take(const struct fairlead_setting *list, size_t count,
+			 struct ethernet_networks *networks,
+			 struct fairlead_error *error)
+{
+	struct ethernet_settings values;
+	int result = read_all(list, count, &values, error);
+
+	*networks = values.networks;
+	return result;
 }
 
 static void assert_refused(const char *name, const char *value,
 			   const char *part)
 {
 	const struct fairlead_setting list[] = { { name, value, 9 } };
-	struct ethernet_networks networks = ethernet_networks_default;
+	struct ethernet_networks networks;
 	struct fairlead_error error = { 0 };
 	char line[64] = "line 9: '";
 
 	strcat(line, name);
-	assert_int_equal(read(list, 1, &networks, &error), -EINVAL);
+	assert_int_equal(settings_take(list, 1, &networks, &error), -EINVAL);
 	assert_non_null(strstr(error.text, line));
 	if (!strstr(error.text, part))
 		fail_msg("'%s' is not in '%s'", part, error.text);
 	if (strchr(error.text, '\n'))
 		fail_msg("more than one error: %s", error.text);
-	assert_memory_equal(&networks, &ethernet_networks_default,
-			    sizeof(networks));
 }
 
 static void networks_are_read(void **state)
@@ -59,10 +56,13 @@ static void networks_are_read(void **state)
 		{ "ipv4_lane_size", "24", 3 },
 		{ "port", "8472", 4 },
 	};
-	struct ethernet_networks networks = ethernet_networks_default;
+	struct ethernet_networks networks;
 	char text[IP_NETWORK_TEXT_MAX];
 
-	assert_int_equal(read(list, 4, &networks, NULL), 0);
+	assert_int_equal(settings_take(NULL, 0, &networks, NULL), 0);
+	assert_memory_equal(&networks, &ethernet_networks_default,
+			    sizeof(networks));
+	assert_int_equal(settings_take(list, 4, &networks, NULL), 0);
 	ip_network_format(&networks.ipv6, text);
 	assert_string_equal(text, "fdab:cdef::/32");
 	ip_network_format(&networks.ipv4, text);
@@ -75,9 +75,9 @@ static void networks_are_read(void **state)
 static void none_means_ipv6_only(void **state)
 {
 	const struct fairlead_setting list[] = { { "ipv4_network", "none" } };
-	struct ethernet_networks networks = ethernet_networks_default;
+	struct ethernet_networks networks;
 
-	assert_int_equal(read(list, 1, &networks, NULL), 0);
+	assert_int_equal(settings_take(list, 1, &networks, NULL), 0);
 	assert_int_equal(networks.ipv4.address.family, 0);
 	assert_int_equal(ethernet_ipv4_lanes(&networks), 0);
 }
@@ -110,11 +110,11 @@ static void a_network_has_room_for_two_lanes_on_each_rail(void **state)
 	const struct fairlead_setting list[] = {
 		{ "ipv4_network", "10.0.0.0/19", 1 },
 	};
-	struct ethernet_networks networks = ethernet_networks_default;
+	struct ethernet_networks networks;
 
 	assert_refused("ipv4_network", "10.0.0.0/20", "a /20 has no room");
 	assert_refused("ipv4_lane_size", "12", "a /10 has no room");
-	assert_int_equal(read(list, 1, &networks, NULL), 0);
+	assert_int_equal(settings_take(list, 1, &networks, NULL), 0);
 	assert_int_equal(ethernet_ipv4_lanes(&networks), 2);
 }
 
@@ -133,28 +133,21 @@ static void each_class_has_its_dscp(void **state)
 		{ "dscp_dedicated_access", "63", 1 },
 		{ "dscp_best_effort", "0", 2 },
 	};
-	uint8_t dscp[ETHERNET_CLASS_COUNT];
-	static const uint8_t expected[] = { 63, 32, 8, 0 };
-	struct settings settings;
+	static const uint32_t expected[] = { 63, 32, 8, 0 };
+	struct ethernet_settings values;
 
-	memcpy(dscp, ethernet_dscp_default, sizeof(dscp));
-	settings_begin(&settings, list, 2, known);
-	ethernet_dscp_read(dscp, &settings);
-	assert_int_equal(settings_finish(&settings, NULL), 0);
-	assert_memory_equal(dscp, expected, sizeof(dscp));
+	assert_int_equal(read_all(list, 2, &values, NULL), 0);
+	assert_memory_equal(values.dscp, expected, sizeof(expected));
 }
 
 static void a_dscp_has_six_bits(void **state)
 {
 	const struct fairlead_setting list[] = { { "dscp_bulk_data", "64",
 						   7 } };
-	uint8_t dscp[ETHERNET_CLASS_COUNT] = { 0 };
 	struct fairlead_error error = { 0 };
-	struct settings settings;
+	struct ethernet_settings values;
 
-	settings_begin(&settings, list, 1, known);
-	ethernet_dscp_read(dscp, &settings);
-	assert_int_equal(settings_finish(&settings, &error), -EINVAL);
+	assert_int_equal(read_all(list, 1, &values, &error), -EINVAL);
 	assert_non_null(strstr(error.text, "line 7: 'dscp_bulk_data'"));
 }
 

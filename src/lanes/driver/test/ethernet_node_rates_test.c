@@ -135,10 +135,10 @@ static void count_by_class(const char *isolation, const char *netns)
 	nodes_enter(0);
 	assert_true(netns_holds("tc class show dev eth1 | grep "
 				"'464c:4010 parent 464c:10 .*rate 50Mbit'"));
-	send_some(netns, ethernet_dscp_default[ETHERNET_BEST_EFFORT], 4);
-	send_some(netns, ethernet_dscp_default[ETHERNET_LOW_LATENCY], 3);
+	send_some(netns, 0, 4);
+	send_some(netns, 32, 3);
 	/* No class of the lane's: it goes with the first. */
-	send_some(netns, ethernet_dscp_default[ETHERNET_DEDICATED_ACCESS], 5);
+	send_some(netns, 46, 5);
 	assert_true(has_sent("464c:8010", 4));
 	assert_true(has_sent("464c:4010", 8));
 	assert_true(has_sent("464c:10", 12));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/driver/ethernet/policy.h"
+#include "lanes/driver/ethernet/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -206,17 +206,17 @@ static void the_longest_request_travels(void **state)
 			 "max=3999999M");
 }
 
-static const char *const known[] = { "traffic_classes", "isolation",
-				     "rate_reserved", "rate_max", NULL };
-
-static int read(const struct fairlead_setting *list, size_t count,
-		struct ethernet_policy *policy, struct fairlead_error *error)
+static int settings_take(const struct fairlead_setting *list, size_t count,
+			 struct ethernet_policy *policy,
+			 struct fairlead_error *error)
 {
-	struct settings settings;
+	struct settings_errors errors = { 0 };
+	const struct settings settings = { list, count, &errors };
+	struct ethernet_settings values;
 
-	settings_begin(&settings, list, count, known);
-	ethernet_policy_read(policy, &settings);
-	return settings_finish(&settings, error);
+	ethernet_settings_read(&settings, &values);
+	*policy = values.policy;
+	return settings_finish(&errors, error);
 }
 
 static void settings_replace_the_default(void **state)
@@ -227,9 +227,11 @@ static void settings_replace_the_default(void **state)
 		{ "rate_reserved", "2G", 3 },
 		{ "rate_max", "10G", 4 },
 	};
-	struct ethernet_policy policy = ethernet_policy_default;
+	struct ethernet_policy policy;
 
-	assert_int_equal(read(list, 4, &policy, NULL), 0);
+	assert_int_equal(settings_take(NULL, 0, &policy, NULL), 0);
+	assert_memory_equal(&policy, &ethernet_policy_default, sizeof(policy));
+	assert_int_equal(settings_take(list, 4, &policy, NULL), 0);
 	assert_int_equal(policy.classes, 0x0a);
 	assert_int_equal(policy.first_class, ETHERNET_BEST_EFFORT);
 	assert_int_equal(policy.isolations, 3);
@@ -246,13 +248,12 @@ static void wrong_settings_are_told_all_at_once(void **state)
 		{ "rate_reserved", "fast", 3 },
 		{ "rate_max", "", 4 },
 	};
-	struct ethernet_policy policy = ethernet_policy_default;
+	struct ethernet_policy policy;
 	struct fairlead_error error = { 0 };
 
-	assert_int_equal(read(list, 4, &policy, &error), -EINVAL);
+	assert_int_equal(settings_take(list, 4, &policy, &error), -EINVAL);
 	for (char line[] = "line 1: "; line[5] <= '4'; line[5]++)
 		assert_non_null(strstr(error.text, line));
-	assert_memory_equal(&policy, &ethernet_policy_default, sizeof(policy));
 }
 
 static void a_site_cannot_reserve_above_its_maximum(void **state)
@@ -261,10 +262,10 @@ static void a_site_cannot_reserve_above_its_maximum(void **state)
 		{ "rate_reserved", "2G", 3 },
 		{ "rate_max", "1999M", 4 },
 	};
-	struct ethernet_policy policy = ethernet_policy_default;
+	struct ethernet_policy policy;
 	struct fairlead_error error = { 0 };
 
-	assert_int_equal(read(list, 2, &policy, &error), -EINVAL);
+	assert_int_equal(settings_take(list, 2, &policy, &error), -EINVAL);
 	assert_non_null(strstr(error.text,
 			       "line 3: 'rate_reserved': is above rate_max"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/driver/slingshot/policy.h"
+#include "lanes/driver/slingshot/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,24 +179,21 @@ static void the_longest_policy_travels(void **state)
 
 static void settings_replace_the_recommendation(void **state)
 {
-	static const char *const known[] = { "traffic_classes", "max_txqs",
-					     "per_core_les", NULL };
 	const struct fairlead_setting list[] = {
 		{ "traffic_classes", "TC_BULK_DATA,BEST_EFFORT", 1 },
 		{ "max_txqs", "17", 2 },
 		{ "per_core_les", "0", 3 },
 	};
-	struct slingshot_policy policy = slingshot_policy_default;
 	struct slingshot_policy expected = slingshot_policy_default;
-	struct settings settings;
+	struct slingshot_settings settings;
 
-	settings_begin(&settings, list, 3, known);
-	slingshot_policy_read(&policy, &settings);
-	assert_int_equal(settings_finish(&settings, NULL), 0);
+	assert_int_equal(slingshot_settings_read(NULL, 0, &settings, NULL), 0);
+	assert_memory_equal(&settings.policy, &expected, sizeof(expected));
+	assert_int_equal(slingshot_settings_read(list, 3, &settings, NULL), 0);
 	expected.tcs = 0x0c;
 	expected.max[CXI_RSRC_TYPE_TXQ] = 17;
 	expected.per_core[CXI_RSRC_TYPE_LE] = 0;
-	assert_memory_equal(&policy, &expected, sizeof(policy));
+	assert_memory_equal(&settings.policy, &expected, sizeof(expected));
 }
 
 int main(void)

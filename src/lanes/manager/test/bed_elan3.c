@@ -6,6 +6,7 @@
 #include "lanes/driver/driver.h"
 #include "lanes/driver/elan3/elan3.h"
 #include "lanes/driver/elan3/place.h"
+#include "lanes/driver/elan3/settings.h"
 
 static const char *const no_variables[] = { NULL };
 
@@ -13,10 +14,9 @@ const struct fairlead_driver bed_elan3 = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = ELAN3_NAME,
 	.description = "the manager half of elan3",
-	.settings = elan3_settings,
+	.settings = &elan3_settings,
 	.variables = no_variables,
 	.manager = &elan3_manager_ops,
-	.files = elan3_files,
 };
 
 void bed_elan3_start(struct bed *bed)

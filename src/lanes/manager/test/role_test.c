@@ -301,7 +301,7 @@ static const struct fairlead_node_ops outside_node;
 static const struct fairlead_driver outside = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "outside",
-	.settings = (const char *const[]){ NULL },
+	.settings = &settings_none,
 	.variables = (const char *const[]){ NULL },
 	.manager = &outside_ops,
 	.node = &outside_node,
@@ -506,8 +506,8 @@ static void a_wrong_file_leaves_the_old_configuration(void **state)
 	write_config(bench, "n[3-1]", "colour = red");
 	answer = client_ask(bench, "reconfigure", NULL, -EINVAL);
 	text = json_string_value(json_object_get(answer, "error"));
-	assert_non_null(strstr(text, "conf:8: nodes"));
-	assert_non_null(strstr(text, "conf:11: no such setting 'colour'"));
+	assert_non_null(strstr(text, "conf:8: 'nodes'"));
+	assert_non_null(strstr(text, "conf:11: 'colour': no such setting"));
 	json_decref(answer);
 	manager_reload(bench->manager);
 	assert_non_null(strstr(bench->lines, "reload refused"));
@@ -548,7 +548,7 @@ static void everything_that_was_taken_is_said(void **state)
 	need_root();
 	write_config(bench, "n[0-4]",
 		     "revoke_timeout = 3\nundrain_command = \"/bin/true\"");
-	assert_changes(bench, "undrain_command: '' -> '/bin/true'\n"
+	assert_changes(bench, "manager undrain_command: '' -> '/bin/true'\n"
 			      "revoke_timeout: 10000 ms -> 3000 ms\n"
 			      "nodes added: n4");
 	assert_changes(bench, "");

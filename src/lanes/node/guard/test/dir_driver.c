@@ -14,6 +14,8 @@
 
 #include "base/error.h"
 
+static const struct fairlead_setting_type path_type = { "PATH" };
+
 /* --- the manager's half --- */
 
 static int dir_configure(const struct fairlead_setting *settings, size_t count,
@@ -176,14 +178,18 @@ static const struct fairlead_node_ops node_ops = {
 	.destroy = dir_destroy_object,
 };
 
-static const char *const settings[] = { "path", NULL };
+static const struct fairlead_setting_spec specs[] = {
+	{ "path", &path_type, 0, "/", FAIRLEAD_SETTING_RESTART_NODE },
+	{ NULL },
+};
+static const struct fairlead_settings settings = { specs, sizeof(char *) };
 static const char *const variables[] = { "LANE", NULL };
 
 const struct fairlead_driver dir_driver = {
 	.abi = FAIRLEAD_DRIVER_ABI,
 	.name = "dir",
 	.description = "a directory, for tests",
-	.settings = settings,
+	.settings = &settings,
 	.variables = variables,
 	.manager = &manager_ops,
 	.node = &node_ops,

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Name, type, default and help of each setting. doc/man/settings makes
+ * fairlead.conf(5) of them. Without a flag a change is taken at once, and
+ * reported by the manager's core or by nobody.
+ */
+#include "lanes/config/settings.h"
+
+#include "lanes/config/config.h"
+#include "lanes/config/types.h"
+
+#define AT(member) offsetof(struct config, member)
+
+#define LIVE       FAIRLEAD_SETTING_LIVE
+#define MANAGER    FAIRLEAD_SETTING_RESTART_MANAGER
+#define NODE       FAIRLEAD_SETTING_RESTART_NODE
+#define BOTH       (MANAGER | NODE)
+
+static const struct fairlead_setting_spec outside[] = {
+	{ "cluster", &type_name, AT(cluster), "cluster", LIVE,
+	  "Name of the cluster, for people." },
+	{ NULL },
+};
+
+static const struct fairlead_setting_spec manager[] = {
+	{ "listen", &type_listen, AT(manager.listen), "0.0.0.0:7171", MANAGER,
+	  "Where nodes connect to; numeric." },
+	{ "socket", &settings_path, AT(manager.socket),
+	  "/run/fairlead/manager.sock", MANAGER, "Where clients connect to." },
+	{ "listen_clients", &type_listen, AT(manager.listen_clients), "",
+	  MANAGER, "Where clients connect to by TCP; numeric. Default: off." },
+	{ "munge_socket", &settings_path, AT(manager.munge_socket), "", MANAGER,
+	  "Where munged listens. Default: that of libmunge." },
+	{ "state", &settings_folder, AT(manager.state), "/var/lib/fairlead",
+	  MANAGER, "The journal." },
+	{ "key", &settings_file, AT(manager.key), "/etc/fairlead/manager.key",
+	  LIVE, "The manager's keys, made by *fairlead key create*." },
+	{ "nodes", &type_nodes, AT(manager.nodes), "", 0,
+	  "The nodes. Default: none." },
+	{ "interconnect", &settings_text, AT(manager.interconnect), "none", 0,
+	  "The driver of a request that names none." },
+	{ "user", &settings_text, AT(manager.user), "fairlead", MANAGER,
+	  "As whom the manager runs." },
+	{ "apply_timeout", &settings_seconds, AT(manager.apply_timeout_ms),
+	  "30", 0, "How long nodes have to make a lane.", 1,
+	  CONFIG_TIMEOUT_MAX_S },
+	{ "revoke_timeout", &settings_seconds, AT(manager.revoke_timeout_ms),
+	  "10", 0, "How long a release waits for nodes.", 1,
+	  CONFIG_TIMEOUT_MAX_S },
+	{ "drain_command", &settings_path, AT(manager.drain_command), "", LIVE,
+	  "Run with a node's name and the reason when the node is drained. "
+	  "Default: none." },
+	{ "undrain_command", &settings_path, AT(manager.undrain_command), "",
+	  LIVE,
+	  "Run likewise when the node is no longer drained. Default: none." },
+	{ "metrics", &type_listen, AT(manager.metrics), "", MANAGER,
+	  "Where */metrics* is served for Prometheus; numeric. Default: "
+	  "off." },
+	{ NULL },
+};
+
+static const struct fairlead_setting_spec node[] = {
+	{ "name", &type_node, AT(node.name), "", NODE,
+	  "Its name at the manager. Default: the host's, up to the first "
+	  "dot." },
+	{ "manager", &type_address, AT(node.manager), "", NODE,
+	  "Where the manager listens. Has to be given." },
+	{ "socket", &settings_path, AT(node.socket), "/run/fairlead/node.sock",
+	  NODE, "Where clients of this node connect to." },
+	{ "run", &settings_folder, AT(node.run), "/run/fairlead/node", NODE,
+	  "The node's journal; a file system that a reboot empties." },
+	{ "jobs", &settings_folder, AT(node.jobs), "/run/fairlead/jobs", NODE,
+	  "The environments of jobs." },
+	{ "key", &settings_file, AT(node.key), "/etc/fairlead/node.key", NODE,
+	  "The node's keys, made by *fairlead key node*." },
+	{ "user", &settings_text, AT(node.user), "fairlead", NODE,
+	  "As whom the half without privileges runs." },
+	{ "incarnation", &settings_path, AT(node.incarnation),
+	  "/proc/sys/kernel/random/boot_id", NODE,
+	  "What tells one boot from the next." },
+	{ "epilog_timeout", &settings_seconds, AT(node.epilog_timeout_ms), "5",
+	  0, "How long *fairlead epilog* tries.", 1, CONFIG_TIMEOUT_MAX_S },
+	{ "housekeeping_timeout", &settings_seconds,
+	  AT(node.housekeeping_timeout_ms), "300", 0,
+	  "How long *fairlead housekeeping* tries.", 1,
+	  CONFIG_HOUSEKEEPING_MAX_S },
+	{ NULL },
+};
+
+static const struct fairlead_setting_spec fabric[] = {
+	{ "provider", &type_provider, AT(fabric.provider), "tcp;ofi_rxm", BOTH,
+	  "Of libfabric, the same in the whole cluster." },
+	{ "listen", &type_endpoint, AT(fabric.listen), "", BOTH,
+	  "Where the endpoint is." },
+	{ "listen_manager", &type_endpoint, AT(fabric.listen_manager), "",
+	  MANAGER,
+	  "The same for the manager's endpoint. Default: as *listen*." },
+	{ NULL },
+};
+
+/* The first three are those of each job manager. */
+#define JOB_MANAGER(section)                                                   \
+	{ "submitter",                                                         \
+	  &type_submitter,                                                     \
+	  AT(section.submitter),                                               \
+	  #section,                                                            \
+	  0,                                                                   \
+	  "The first part of its jobs' keys." },                               \
+		{ "manager",                                                   \
+		  &type_manager,                                               \
+		  AT(section.manager),                                         \
+		  "",                                                          \
+		  0,                                                           \
+		  "Where the manager is. Default: *socket* of the section "    \
+		  "*manager*." },                                              \
+	{                                                                      \
+		"commands", &settings_folder, AT(section.commands),            \
+			"/usr/bin", 0, "Where the job manager's commands are." \
+	}
+
+static const struct fairlead_setting_spec slurm[] = {
+	JOB_MANAGER(slurm),
+	{ "conf", &settings_file, AT(slurm.conf), "", 0,
+	  "The _slurm.conf_ that these commands read. Default: their own." },
+	{ "grace", &settings_seconds, AT(slurm.grace_ms), "60", 0,
+	  "How long the nodes of a job that ends have to take its lane back in "
+	  "their Epilog, before the manager has it done.",
+	  1, CONFIG_TIMEOUT_MAX_S },
+	{ "answer_timeout", &settings_seconds, AT(slurm.answer_timeout_ms),
+	  "60", 0, "How long a hook waits for a daemon that hangs.", 1,
+	  CONFIG_TIMEOUT_MAX_S },
+	{ NULL },
+};
+
+static const struct fairlead_setting_spec flux[] = {
+	JOB_MANAGER(flux),
+	{ NULL },
+};
+
+static const struct fairlead_setting_spec log_[] = {
+	{ "level", &type_log_level, AT(log_level), "info", LIVE,
+	  "What is written to standard error." },
+	{ NULL },
+};
+
+#define TABLE(specs)                         \
+	{                                    \
+		specs, sizeof(struct config) \
+	}
+
+const struct config_section config_sections[] = {
+	{ "", TABLE(outside) },    { "manager", TABLE(manager) },
+	{ "node", TABLE(node) },   { "fabric", TABLE(fabric) },
+	{ "slurm", TABLE(slurm) }, { "flux", TABLE(flux) },
+	{ "log", TABLE(log_) },    { NULL },
+};
+
+static const struct fairlead_setting_spec submitter[] = {
+	{ "uid", &settings_number, offsetof(struct config_submitter, uid), NULL,
+	  0, "The user.", 0, UINT32_MAX - 1 },
+	{ NULL },
+};
+
+const struct fairlead_settings config_submitter_settings = {
+	submitter, sizeof(struct config_submitter)
+};
