@@ -56,7 +56,8 @@ is "$(sed -nE 's/^(n[01]\.[01]): started (.*) in .*(fairlead-rms-[0-9]+).*/\1 \2
 n0.1 1 of 4 node 0 of 2 procid 1 rank 1 fairlead-rms-$program
 n1.0 2 of 4 node 1 of 2 procid 2 rank 2 fairlead-rms-$program
 n1.1 3 of 4 node 1 of 2 procid 3 rank 3 fairlead-rms-$program" 'the tasks'
-expect_error "program $program has used [1-9][0-9]* ms, [0-9]+ ms in the kernel"
+# Where a short program's time goes is the clock's to say.
+expect_error "program $program has used ([1-9][0-9]* ms, [0-9]+|0 ms, [1-9][0-9]*) ms in the kernel"
 
 it 'nothing of it is left then, whatever its tasks left behind'
 is "$(remains)" '' 'what is on the nodes'
