@@ -343,8 +343,8 @@ struct fairlead_revocation {
 struct fairlead_node_ops {
 	/*
 	 * Check the settings, load what is needed. Called with privileges,
-	 * once, before anything else. Settings stay until close. -ENOENT: the vendor's library is not
-	 * there; -EPERM: a path that is not absolute or not root's.
+	 * once, before anything else. The settings stay until close. -ENOENT:
+	 * the vendor's library is not there; -EPERM: it is not root's alone.
 	 *
 	 * The node's other process opens it too, without privileges, and only
 	 * looks: probe, inherit, and apply as a dry run.

@@ -229,6 +229,9 @@ static void take_driver(const struct build *build, struct conf_section *section)
 		return;
 	driver = add_driver(build->config, built_in, section);
 	read_files(build, built_in, section);
+	/* A client asks daemons, who know what their drivers make of them. */
+	if (build->roles == CONFIG_ROLE_CLIENT)
+		return;
 	values = memory_alloc(built_in->settings->size);
 	settings_read(&settings, built_in->settings, values);
 	if (built_in->manager != NULL &&

@@ -807,11 +807,6 @@ static void what_drivers_say_stands_at_its_line(void **state)
 			       CONFIG_ROLE_CLIENT, &config, &errors),
 			 0);
 	config_destroy(config);
-	assert_int_equal(parse("driver \"wide\" { colour = bad }",
-			       CONFIG_ROLE_CLIENT, &config, &errors),
-			 -EINVAL);
-	assert_string_equal(errors, "f:1: 'colour': no such setting");
-	free(errors);
 }
 
 /* --- files that settings of drivers name --- */
