@@ -185,7 +185,13 @@ for command in status list 'reserve a/b --nodes n0' "release $active" 'node list
 	expect_exit 75 fairlead $command
 	expect_hint 'fairleadd'
 done
-restart manager
+
+it 'a manager that is started again serves, whatever its nodes do'
+kill_pid "$(agent_pid n2)"
+expect_exit 0 fairlead cluster restart manager
+expect_exit 0 fairlead status
+restart n2
+wait_for all_are_up
 
 it 'nothing of it leaks into completion: every command is offered'
 expect_exit 0 fairlead completion

@@ -278,8 +278,14 @@ on() { # on NODE|manager [--user U|--job J] -- COMMAND...
 	fi
 }
 
-restart() { # restart NODE|manager
-	fairlead cluster restart "$1"
+all_are_up() {
+	[ "$(json_of status | gojq .nodes.up)" -ge \
+		"$(json_of cluster show | gojq '.nodes | length')" ]
+}
+
+restart() { # restart NODE|manager: and wait until the nodes have registered
+	fairlead cluster restart "$1" || return
+	[ "$1" != manager ] || wait_for all_are_up
 }
 
 reboot() { # reboot NODE: its place is another then

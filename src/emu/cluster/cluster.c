@@ -427,8 +427,8 @@ int cluster_restart(struct cluster *cluster, struct cluster_node *node,
 	if (result == 0)
 		result = node ? cluster_start_daemon(cluster, node, ret_error)
 			      : cluster_start_manager(cluster, ret_error);
-	if (result < 0)
-		return result;
-	return node ? cluster_wait_node(cluster, node, ret_error)
-		    : cluster_wait_nodes(cluster, ret_error);
+	/* A manager is ready when it serves; a node when it has registered. */
+	if (result == 0 && node)
+		result = cluster_wait_node(cluster, node, ret_error);
+	return result;
 }
