@@ -9,11 +9,17 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "sys/fd.h"
+
+void secret_hide_process(void)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+}
 
 int secret_open(const char *path, int *ret_fd, struct fairlead_error *ret_error)
 {

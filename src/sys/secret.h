@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files that hold keys: read only while nobody else can read or change them,
+ * Processes and files that hold keys.
+ *
+ * Files are read only while nobody else can read or change them,
  * so that a wrong mode is found before the key is used. A symbolic link is not
  * followed, and no pipe or device is waited for.
  *
@@ -13,6 +15,13 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+
+/*
+ * Keep this process's memory out of core files, and from debuggers and /proc
+ * for all but root. A daemon calls it when it is the user that it stays, since
+ * the kernel may undo it in a process that becomes another user.
+ */
+void secret_hide_process(void);
 
 /*
  * Read a whole file that is root's or ours. Its size, at most capacity; or

@@ -120,4 +120,39 @@ expect_exit 0 fairlead release "$two"
 wait_for is_context free 1024-2046
 expect_objects 0 n0 n1
 
+it 'keys are locked in memory'
+locked_kb() { # locked_kb PID
+	sed -n 's/^VmLck:[\t ]*\([0-9]*\) kB$/\1/p' "/proc/$1/status"
+}
+if [ "$sanitizer" = none ]; then
+	for pid in "$(pid_of manager)" "$(agent_pid n2)" "$(guard_pid n2)"; do
+		[ "$(locked_kb "$pid")" -gt 0 ] || fail "process $pid has locked no memory"
+	done
+else
+	skip_claim 'sanitizers lock no memory'
+fi
+
+it 'no daemon leaves a core file'
+abort() { # abort PID: with a core file, if it may leave one
+	prlimit --pid "$1" --core=unlimited
+	kill -ABRT "$1"
+	wait_for is_gone "$1"
+}
+rms=$(pid_of n2 rms)
+folder=$(readlink "/proc/$rms/cwd")
+on n2 -- sh -c "cd '$folder' && exec sleep infinity" 3>&- &
+wait_for pgrep -P $!
+cores() {
+	on n2 -- find "$folder" -maxdepth 1 -name 'core*' -type f
+}
+before=$(cores)
+abort "$(pgrep -P $!)"
+if [ "$(cores)" = "$before" ]; then
+	skip_claim "cores are elsewhere here: $(</proc/sys/kernel/core_pattern)"
+else
+	on n2 -- find "$folder" -maxdepth 1 -name 'core*' -type f -newer "$work/elanhosts" -delete
+	abort "$rms"
+	is "$(cores)" "$before" 'core files'
+fi
+
 story_end

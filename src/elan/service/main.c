@@ -7,6 +7,7 @@
 #include "elan/service/server.h"
 #include "sys/clock.h"
 #include "sys/log.h"
+#include "sys/secret.h"
 
 #define EXIT_FAILED        1
 #define EXIT_NOT_PERMITTED 77
@@ -22,6 +23,7 @@ static int run_daemon(const struct rms_options *options)
 	int result;
 
 	umask(022); /* everyone may find the socket, and see cgroups */
+	secret_hide_process();
 	sys_log_init(&log, "fairlead-rms", LOG_LEVEL_INFO);
 	if (sodium_init() < 0) {
 		log_error(&log, "libsodium cannot be used");

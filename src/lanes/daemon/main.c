@@ -18,6 +18,7 @@
 #include "lanes/manager/check.h"
 #include "lanes/node/role.h"
 #include "sys/log.h"
+#include "sys/secret.h"
 
 /* Print all errors of the configuration; NULL then. */
 static struct config *load(const struct fairleadd_options *options)
@@ -62,6 +63,7 @@ static int run(const struct fairleadd_options *options,
 	if (result < 0)
 		return result;
 	result = user_become(user, options->roles, ret_error);
+	secret_hide_process();
 	if (result == 0)
 		result = library_open(config->fabric.provider, ret_error);
 	if (result == 0)

@@ -108,11 +108,12 @@ void hop_init(struct hop *hop, uint64_t nid)
 		},
 		.nid = nid,
 	};
+	keys_lock(&hop->keys, sizeof(hop->keys), NULL);
 }
 
 void hop_fini(struct hop *hop)
 {
-	hop_keys_fini(&hop->keys);
+	keys_unlock(&hop->keys, sizeof(hop->keys));
 }
 
 void hop_take(struct hop *hop, const struct hop_keys *keys)

@@ -64,6 +64,7 @@ int engine_create(const struct engine_options *options,
 	    options->sessions_max < ENGINE_SESSIONS_MAX)
 		engine->sessions_max = options->sessions_max;
 	engine->started_ms = engine_now_ms(engine);
+	keys_lock(engine, sizeof(*engine), engine->log);
 	derive_keys(engine, options->keys);
 	result = make_core(engine, ret_error);
 	if (result < 0)
@@ -85,10 +86,7 @@ void engine_destroy(struct engine *engine)
 	engine_clients_fini(engine);
 	events_fini(engine);
 	engine_config_destroy(engine->config);
-	manager_keys_fini(&engine->keys);
-	command_key_fini(&engine->command_key);
-	for (size_t i = 0; i < engine->master_count; i++)
-		node_master_fini(&engine->masters[i]);
+	keys_unlock(engine, sizeof(*engine));
 	free(engine);
 }
 

@@ -110,7 +110,7 @@ static void free_manager(struct manager *manager)
 	config_destroy(manager->started);
 	config_destroy(manager->config);
 	free(manager->config_path);
-	hop_keys_fini(&manager->hops);
+	keys_unlock(&manager->hops, sizeof(manager->hops));
 	free(manager);
 	if (stopped != NULL)
 		stopped(ctx);
@@ -346,6 +346,7 @@ int manager_start(const struct manager_options *options,
 	manager->prepare.data = manager;
 	manager->timer.data = manager;
 	manager->open_count = 2;
+	keys_lock(&manager->hops, sizeof(manager->hops), NULL);
 	result = start(manager, options, ret_error);
 	if (result < 0) {
 		stop_worker(manager);

@@ -8,7 +8,8 @@
  *	          after rotate and after activate: node_keys_make for each node
  *
  * All structs here hold secrets and are wiped by their _fini. What is written
- * with a writer is a secret too: wipe it before it is freed.
+ * with a writer is a secret too: wipe it before it is freed. Daemons lock those
+ * that they keep (keys_lock).
  */
 #pragma once
 
@@ -17,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/seam.h"
 #include "lanes/proto/message.h"
 #include "lanes/proto/sign.h"
@@ -69,6 +71,14 @@ struct hop_keys {
 };
 
 void hop_keys_fini(struct hop_keys *keys);
+
+/*
+ * Keep a struct with keys out of swap and core files until keys_unlock(), which
+ * wipes it. Where RLIMIT_MEMLOCK leaves no room the keys are used all the same;
+ * the log says so once. log: NULL where another struct of the process has it.
+ */
+void keys_lock(void *keys, size_t size, const struct log *log);
+void keys_unlock(void *keys, size_t size);
 
 /* --- node.key; all that a node needs --- */
 

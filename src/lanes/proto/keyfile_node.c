@@ -5,6 +5,7 @@
  */
 #include "lanes/proto/keyfile.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdbool.h>
 #include <string.h>
@@ -26,6 +27,20 @@ void node_keys_hops(const struct node_keys *keys, struct hop_keys *ret_hops)
 	};
 	memcpy(ret_hops->hops, keys->hops, sizeof(keys->hops));
 	memcpy(ret_hops->commands, keys->commands, sizeof(keys->commands));
+}
+
+void keys_lock(void *keys, size_t size, const struct log *log)
+{
+	if (sodium_mlock(keys, size) < 0 && log != NULL)
+		log_warning(log,
+			    "keys are not locked in memory, and may be swapped "
+			    "error=\"%s\"",
+			    strerror(errno));
+}
+
+void keys_unlock(void *keys, size_t size)
+{
+	sodium_munlock(keys, size);
 }
 
 void node_keys_fini(struct node_keys *keys)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,6 +150,13 @@ static void secret_is_a_regular_file(void **state)
 	assert_refused(place, -EPERM, "not a regular file");
 }
 
+static void process_is_hidden(void **state)
+{
+	assert_int_equal(prctl(PR_GET_DUMPABLE), 1);
+	secret_hide_process();
+	assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -160,6 +168,7 @@ int main(void)
 		TEST(secret_of_somebody_else_is_refused),
 		TEST(secret_behind_a_link_is_refused),
 		TEST(secret_is_a_regular_file),
+		cmocka_unit_test(process_is_hidden), /* for good */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ struct node_endpoint *node_endpoint_create(uv_loop_t *loop,
 	node->fabric = fabric;
 	node->nid = nid_of_node(name);
 	node->log = log;
+	keys_lock(&node->keys, sizeof(node->keys), log);
 	return node;
 }
 
@@ -57,7 +58,7 @@ void node_endpoint_destroy(struct node_endpoint *node)
 {
 	if (!node)
 		return;
-	hop_keys_fini(&node->keys);
+	keys_unlock(&node->keys, sizeof(node->keys));
 	free(node);
 }
 

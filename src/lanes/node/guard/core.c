@@ -214,6 +214,7 @@ int guard_create(const struct guard_config *config, struct guard **ret_guard,
 	if (!guard)
 		return error_set(ret_error, -ENOMEM, "memory is out");
 	guard->config = *config;
+	keys_lock(&guard->keys, sizeof(guard->keys), NULL);
 	result = keys_load(guard, ret_error);
 	if (result < 0)
 		return result;
@@ -236,7 +237,7 @@ void guard_destroy(struct guard *guard)
 	if (!guard)
 		return;
 	ledger_fini(&guard->ledger);
-	node_keys_fini(&guard->keys);
+	keys_unlock(&guard->keys, sizeof(guard->keys));
 	free(guard);
 }
 

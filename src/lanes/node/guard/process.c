@@ -380,7 +380,7 @@ static int child_isolate(int fd)
 		signal(ignored[i], SIG_IGN);
 	umask(022);
 	prctl(PR_SET_NAME, "fairlead-guard");
-	prctl(PR_SET_DUMPABLE, 0); /* keys do not go to core files */
+	secret_hide_process();
 	return chdir("/") < 0 ? -errno : 0;
 }
 
