@@ -127,6 +127,7 @@ struct subcommand {
 struct cli {
 	FILE *out, *err;
 	bool is_colored;
+	bool has_warned; /* an answer's warning was printed */
 	const struct subcommand *command;
 	char path[CLI_PATH_MAX];       /* "node drain" */
 	char *values[CLI_OPTIONS_MAX]; /* by option; flags are "" */

@@ -34,6 +34,7 @@ json_t *doctor_ask(struct fairlead *handle, const char *op,
 static void check_epoch(struct doctor *doctor, const json_t *status)
 {
 	long long epoch = output_number(status, "epoch");
+	const char *warning = output_text(status, "warning");
 
 	if (json_is_true(json_object_get(status, "halted")))
 		doctor_say(doctor, DOCTOR_FAIL, "manager",
@@ -47,6 +48,11 @@ static void check_epoch(struct doctor *doctor, const json_t *status)
 			   "those that will not come",
 			   "recovering in epoch %lld; awaited: %s", epoch,
 			   output_text(status, "awaited"));
+	else if (*warning)
+		doctor_say(doctor, DOCTOR_FAIL, "manager",
+			   "start the nodes' fairleadd; if this manager runs "
+			   "on a copy of another's journal, stop it",
+			   "epoch %lld: %s", epoch, warning);
 	else
 		doctor_say(doctor, DOCTOR_OK, "manager", NULL,
 			   "at work in epoch %lld, version %s", epoch,

@@ -79,6 +79,17 @@ static json_t *open_answer(const char *json, bool is_error)
 	return answer;
 }
 
+/* Once, however many answers say so. */
+static void print_warning(struct cli *cli, const json_t *answer)
+{
+	const char *warning = output_text(answer, "warning");
+
+	if (!*warning || cli->has_warned)
+		return;
+	cli->has_warned = true;
+	output_lines(cli, "warning", warning);
+}
+
 int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 		json_t *members_owned, json_t **ret_answer)
 {
@@ -96,6 +107,7 @@ int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 		text = memory_have(json_dumps(members, JSON_COMPACT));
 	result = fairlead_call(handle, op, text, &json, &error);
 	answer = open_answer(json, result < 0);
+	print_warning(cli, answer);
 	if (result < 0) {
 		code = cli_error(cli, &error);
 		cli_hint(cli, output_text(answer, "hint"));
@@ -152,6 +164,7 @@ int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 {
 	json_auto_t *members = members_owned ? members_owned : json_object();
 	json_auto_t *all = json_array();
+	json_auto_t *warning = NULL;
 	size_t limit = output_number(members, "limit");
 	bool is_more = true;
 
@@ -163,10 +176,13 @@ int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 		if (code != EXIT_DONE)
 			return code;
 		json_array_extend(all, json_object_get(answer, list));
+		if (!warning)
+			warning =
+				json_incref(json_object_get(answer, "warning"));
 		is_more =
 			next_page(members, answer, limit, json_array_size(all));
 	}
-	*ret_answer = json_pack("{s:O}", list, all);
+	*ret_answer = json_pack("{s:O, s:O*}", list, all, "warning", warning);
 	return EXIT_DONE;
 }
 

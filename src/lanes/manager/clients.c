@@ -7,12 +7,15 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
 #include "lanes/manager/session.h"
+
+#define WARNING_MAX 256
 
 static struct client *find(const struct engine *engine, uint64_t peer)
 {
@@ -27,19 +30,39 @@ static void close_peer(struct engine *engine, uint64_t peer)
 	engine->clients_net.ops->close(engine->clients_net.ctx, peer);
 }
 
+/*
+ * What every answer says while no node has registered since the start: this may
+ * be a second manager, started on a copy of the journal. NULL: one has.
+ */
+static const char *warning_make(const struct engine *engine,
+				char text[WARNING_MAX])
+{
+	if (engine->has_registered)
+		return NULL;
+	snprintf(text, WARNING_MAX,
+		 "no node has registered with this manager since it started "
+		 "%" PRIu64 " s ago: it can make no lane; if the nodes are up, "
+		 "another manager may be running",
+		 (engine_now_ms(engine) - engine->started_ms) / 1000);
+	return text;
+}
+
 /* A client that does not read its answers is let go. */
 static void send_answer(struct engine *engine, uint64_t peer, uint64_t id,
 			int code, const char *text, const char *hint,
 			const char *members)
 {
 	struct writer writer = writer_borrow(&engine->answer);
-	int result =
-		client_answer_encode(id, code, text, hint, members, &writer);
+	char warning_text[WARNING_MAX];
+	const char *warning = warning_make(engine, warning_text);
+	int result = client_answer_encode(id, code, text, hint, warning,
+					  members, &writer);
 
 	if (result == -EMSGSIZE)
 		result = client_answer_encode(
 			id, -EMSGSIZE, "the answer is longer than a frame",
-			"ask for less: one job, or fewer nodes", NULL, &writer);
+			"ask for less: one job, or fewer nodes", warning, NULL,
+			&writer);
 	if (result == 0)
 		result = engine->clients_net.ops->send(engine->clients_net.ctx,
 						       peer, writer.data,

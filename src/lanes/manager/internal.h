@@ -42,7 +42,8 @@ struct engine {
 	void *probe_ctx;
 
 	bool is_started;
-	bool is_recovery; /* until its first commit is on disk */
+	bool has_registered; /* a node, since the start */
+	bool is_recovery;    /* until its first commit is on disk */
 	uint64_t epoch;
 	uint64_t life;
 	uint64_t sequence; /* last one used */

@@ -195,6 +195,7 @@ static void take_registration(struct engine *engine, struct session *session,
 	}
 	result = register_tell(engine, registration, session->challenge,
 			       core_register, &error);
+	engine->has_registered |= result == 0;
 	if (result == 0)
 		adopt(engine, session, registration);
 	else

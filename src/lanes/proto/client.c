@@ -164,8 +164,8 @@ json_t *client_error(uint64_t id, int code, const char *text, const char *hint)
 }
 
 int client_answer_encode(uint64_t id, int code, const char *text,
-			 const char *hint, const char *members,
-			 struct writer *writer)
+			 const char *hint, const char *warning,
+			 const char *members, struct writer *writer)
 {
 	struct json_text answer = { .writer = *writer };
 	size_t start = writer->size;
@@ -178,6 +178,8 @@ int client_answer_encode(uint64_t id, int code, const char *text,
 		json_text_string(&answer, "error", text);
 	if (code < 0 && hint != NULL)
 		json_text_string(&answer, "hint", hint);
+	if (warning != NULL)
+		json_text_string(&answer, "warning", warning);
 	if (members != NULL)
 		json_text_members(&answer, members);
 	json_text_end(&answer);

@@ -80,11 +80,11 @@ json_t *client_error(uint64_t id, int code, const char *text, const char *hint);
 /*
  * Append a whole answer at once, of one that has its members as text: compact
  * JSON of an object, or NULL. text, of an error only, and hint as above.
- * Errors as client_encode.
+ * warning: of any answer, or NULL. Errors as client_encode.
  */
 int client_answer_encode(uint64_t id, int code, const char *text,
-			 const char *hint, const char *members,
-			 struct writer *writer);
+			 const char *hint, const char *warning,
+			 const char *members, struct writer *writer);
 
 struct client_answer {
 	uint64_t id;      /* 0: to something that was no request */

@@ -578,6 +578,41 @@ static void what_an_operator_asks_is_logged_with_the_uid(void **state)
 	}
 }
 
+/* The next answer, with or without a warning that no node has registered. */
+static void assert_warned(struct bed *bed, uint64_t client, int result,
+			  const char *warning)
+{
+	json_auto_t *answer = bed_expect(bed, client, result);
+
+	if (strncmp(text_of(answer, "warning"), warning,
+		    *warning ? strlen(warning) : 1) != 0)
+		fail_msg("the warning is '%s'", text_of(answer, "warning"));
+}
+
+static void every_answer_warns_until_a_node_has_registered(void **state)
+{
+	static const char none[] = "no node has registered with this manager "
+				   "since it started 3 s ago";
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_ROOT);
+	struct bed_node node;
+
+	sim_clock_advance(&bed->clock, 3000);
+	bed_reserve(bed, client, "slurm/1/0", "n0");
+	bed_ask(bed, client, "status", NULL);
+	assert_warned(bed, client, 0, none);
+	bed_ask(bed, client, "list", NULL);
+	assert_warned(bed, client, 0, none);
+	bed_ask(bed, client, "apply", "{s:i}", "grant_id", 1);
+	bed_commit(bed);
+	assert_warned(bed, client, -EHOSTUNREACH, none);
+	bed_ask(bed, client, "no-such-op", NULL);
+	assert_warned(bed, client, -ENOSYS, none);
+	bed_node_up(bed, "n0", &node);
+	bed_ask(bed, client, "status", NULL);
+	assert_warned(bed, client, 0, "");
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -603,6 +638,7 @@ int main(void)
 		TEST(reconfigure_says_what_changed_or_all_errors),
 		TEST(metrics_count_requests_by_op),
 		TEST(what_an_operator_asks_is_logged_with_the_uid),
+		TEST(every_answer_warns_until_a_node_has_registered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

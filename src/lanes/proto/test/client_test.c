@@ -268,13 +268,14 @@ static void error_has_a_text_and_perhaps_a_hint(void **state)
 }
 
 static json_t *encoded(uint64_t id, int code, const char *text,
-		       const char *hint, const char *members)
+		       const char *hint, const char *warning,
+		       const char *members)
 {
 	struct writer writer = { 0 };
 	json_t *object;
 
-	assert_int_equal(client_answer_encode(id, code, text, hint, members,
-					      &writer),
+	assert_int_equal(client_answer_encode(id, code, text, hint, warning,
+					      members, &writer),
 			 0);
 	assert_int_equal(client_parse(writer.data, writer.size, &object, NULL),
 			 0);
@@ -289,15 +290,18 @@ static void answer_at_once_says_the_same(void **state)
 		client_answer(17),
 		client_error(0, -EPERM, "not \xff allowed", "ask root"),
 		client_error(3, -EPERM, "no", NULL),
+		client_answer(4),
 	};
 	json_t *texts[] = {
-		encoded(17, 0, NULL, NULL, NULL),
-		encoded(17, 0, NULL, "unused", "{\"a\":{\"b\":1}}"),
-		encoded(0, -EPERM, "not \xff allowed", "ask root", "{}"),
-		encoded(3, -EPERM, "no", NULL, NULL),
+		encoded(17, 0, NULL, NULL, NULL, NULL),
+		encoded(17, 0, NULL, "unused", NULL, "{\"a\":{\"b\":1}}"),
+		encoded(0, -EPERM, "not \xff allowed", "ask root", NULL, "{}"),
+		encoded(3, -EPERM, "no", NULL, NULL, NULL),
+		encoded(4, 0, NULL, NULL, "no nodes", NULL),
 	};
 
 	json_object_set_new(trees[1], "a", json_pack("{s:i}", "b", 1));
+	json_object_set_new(trees[4], "warning", json_string("no nodes"));
 	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++) {
 		assert_true(json_equal(trees[i], texts[i]));
 		json_decref(trees[i]);
@@ -314,7 +318,7 @@ static void answer_over_a_frame_leaves_the_writer(void **state)
 	memcpy(members, "{\"t\":\"", 6);
 	memcpy(members + CLIENT_FRAME_MAX - 2, "\"}", 3);
 	write_u8(&writer, 7);
-	assert_int_equal(client_answer_encode(1, 0, NULL, NULL, members,
+	assert_int_equal(client_answer_encode(1, 0, NULL, NULL, NULL, members,
 					      &writer),
 			 -EMSGSIZE);
 	assert_int_equal(writer.size, 1);
