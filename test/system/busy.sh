@@ -23,7 +23,7 @@ done
 cluster_up -N 2 --nics 2 -s slingshot.vni_pool=1024-1026 \
 	-s manager.revoke_timeout=2 -s "manager.drain_command=$work/drained-hook" \
 	-s "manager.undrain_command=$work/undrained-hook" \
-	-s node.epilog_timeout=1 -s node.housekeeping_timeout=2
+	-s manager.metrics=127.0.0.1:9471 -s node.epilog_timeout=1 -s node.housekeeping_timeout=2
 
 grant=$(reserve jm/busy 'n[0-1]')
 fairlead apply "$grant"
@@ -181,7 +181,20 @@ fairlead apply "$grant"
 expect_exit 0 fairlead apply "$grant"
 expect_exit 0 on n1 -- fairlead clean --all
 wait_for eval '[ "$(event "$grant" confirm)" != "[]" ]'
-holds "$(event "$grant" confirm)" '. == [{nodes: "n1", how: "revoked"}]'
+holds "$(event "$grant" confirm)" '. == [{nodes: "n1", how: "lost"}]'
+holds "$(event "$grant" exception)" 'length == 1 and .[0].severity > 0 and
+	(.[0].note | test("^node n1 has lost the lane: .fairlead clean --all. has taken it$"))'
+expect_exit 0 fairlead list
+expect_out "^ *$grant +jm/traces/0 +active .* n1 +vni"
+expect_exit 0 fairlead explain "$grant"
+expect_out '^Its lane is lost on n1\.$'
+expect_out '^n1 +lost$'
+holds "$(json_of node list)" '[.nodes[] | select(.name == "n1").lost] ==
+	[[{grant_id: $g, key: "jm/traces/0"}]]' --argjson g "$grant"
+run fairlead doctor
+expect_out "WARN +lost lane +n1 does not have the lane of grant $grant jm/traces/0"
+has "$(on manager -- curl -sS http://127.0.0.1:9471/metrics)" \
+	'^fairlead_lanes_lost_total 1$' 'metrics'
 expect_exit 1 fairlead apply "$grant"
 expect_error 'the lane was applied, and is gone from n1'
 grep -q 'an operator asks uid=0 request=.*"op":"clean".*"all":true' \

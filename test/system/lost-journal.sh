@@ -35,14 +35,14 @@ holds "$(withheld_on n1)" 'all(.[]; .grant_id == $g and
 	--argjson g "$grant"
 expect_objects 2 n1
 holds "$(json_of explain jm/run)" 'any(.grants[0].holds[];
-	.nodes == "n1" and .state == "missing")'
+	.nodes == "n1" and .state == "lost")'
 holds "$(event jm/run exception)" 'length == 1 and .[0].severity > 0'
 expect_exit 0 fairlead node list
 expect_out 'journal lost'
 
 it 'the doctor lists it, and advises to destroy nothing'
 run fairlead doctor
-expect_out 'WARN +missing lane +n1 knows nothing of grant '
+expect_out 'WARN +lost lane +n1 does not have the lane of grant '
 expect_out 'WARN +lost object +n1: object .* on cxi1, .* is of grant '
 lacks "$out" 'foreign identifier|unknown object ' 'the findings'
 

@@ -37,7 +37,7 @@ expect_objects 2 n0 n2
 expect_objects 0 n1
 test ! -e "$(env_file n1 jm/kept/0)"
 holds "$(json_of explain jm/kept)" '.grants[0] | .state == "active" and
-	any(.holds[]; .nodes == "n1" and .state == "revoked") and
+	any(.holds[]; .nodes == "n1" and .state == "lost") and
 	any(.holds[]; .nodes == "n[0,2]" and .state == "applied")'
 expect_pool held 1024
 

@@ -220,11 +220,12 @@ static void say_withheld(struct doctor *doctor, const json_t *node)
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach (json_object_get(node, "missing"), i, item)
-		doctor_say(doctor, DOCTOR_WARN, "missing lane",
-			   "the node has lost its record of it; what is left "
-			   "there is taken back when the job is released",
-			   "%s knows nothing of grant %lld %s",
+	json_array_foreach (json_object_get(node, "lost"), i, item)
+		doctor_say(doctor, DOCTOR_WARN, "lost lane",
+			   "'fairlead eventlog' says why; release the job: "
+			   "what is left there is taken back then",
+			   "%s does not have the lane of grant %lld %s any "
+			   "more",
 			   output_text(node, "name"),
 			   (long long)output_number(item, "grant_id"),
 			   output_text(item, "key"));

@@ -33,6 +33,7 @@ static void print_head(FILE *out, const json_t *grant)
 {
 	const char *with = output_text(grant, "options");
 	const char *reason = output_text(grant, "reason");
+	const char *lost = output_text(grant, "lost");
 	_auto_(freep) char *ids = output_ids(json_object_get(grant, "ids"));
 	_auto_(freep) char *user = output_user(output_number(grant, "uid"));
 
@@ -50,6 +51,8 @@ static void print_head(FILE *out, const json_t *grant)
 		fprintf(out, "It holds %s.\n", ids);
 	else
 		fprintf(out, "It holds no identifiers.\n");
+	if (*lost)
+		fprintf(out, "Its lane is lost on %s.\n", lost);
 	if (*reason)
 		fprintf(out, "Reason: %s.\n", reason);
 }

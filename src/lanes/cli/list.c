@@ -40,6 +40,7 @@ static void print_jobs(struct cli *cli, const json_t *answer)
 		{ "USER", 0, "uid", output_uid },
 		{ "COUNT", COLUMN_RIGHT, "node_count" },
 		{ "NODES", COLUMN_WRAP, "nodes" },
+		{ "LOST", COLUMN_WRAP, "lost" },
 		{ "IDS", COLUMN_WRAP, "ids", output_ids },
 		{ "SINCE", 0, "since", output_moment },
 		{ 0 },
@@ -87,7 +88,8 @@ const struct subcommand command_list = {
 	.name = "list",
 	.summary = "List grants that hold identifiers or nodes",
 	.arguments = "",
-	.details = "Users see their own.",
+	.details = "Users see their own. LOST are the nodes that do not have "
+		   "the lane any more\nwhile the job is active.",
 	.options = options,
 	.run = list_run,
 };

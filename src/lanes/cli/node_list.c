@@ -68,6 +68,11 @@ static char *format_withheld(const json_t *node)
 	return text;
 }
 
+static char *format_count(const json_t *array)
+{
+	return memory_format("%zu", json_array_size(array));
+}
+
 static void print_nodes(struct cli *cli, const json_t *answer)
 {
 	static const struct column columns[] = {
@@ -78,6 +83,7 @@ static void print_nodes(struct cli *cli, const json_t *answer)
 		{ "INCARNATION", 0, "incarnation", format_incarnation },
 		{ "GRANTS", COLUMN_RIGHT, "grants" },
 		{ "OWES", COLUMN_RIGHT, "owes" },
+		{ "LOST", COLUMN_RIGHT, "lost", format_count },
 		{ "WITHHELD", COLUMN_WRAP, NULL, format_withheld },
 		{ "REASON", COLUMN_WRAP, "reason" },
 		{ 0 },
@@ -96,7 +102,8 @@ const struct subcommand node_list_command = {
 	.summary = "List nodes, and what the manager knows of them",
 	.arguments = "",
 	.details = "OWES counts grants that the node has to confirm as taken "
-		   "back.",
+		   "back, LOST those of\nactive jobs that it does not have "
+		   "any more.",
 	.options = cli_options_table,
 	.run = node_list_run,
 };

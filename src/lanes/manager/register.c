@@ -116,6 +116,7 @@ int register_tell(struct engine *engine,
 		.address_size = registration->address_size,
 		.grant_count = registration->grant_count,
 		.object_count = registration->object_count,
+		.is_owing = registration->owed_count > 0,
 		.challenge = challenge,
 	};
 	int result;
@@ -124,6 +125,7 @@ int register_tell(struct engine *engine,
 		      "the core takes any address");
 	static_assert(REGISTRATION_DRIVERS_MAX <= CORE_PLACES_MAX,
 		      "and all places");
+	static_assert(GRANT_LOST == CORE_GRANT_LOST, "one number for it");
 	grants = memory_array(told.grant_count, sizeof(*grants));
 	objects = memory_array(told.object_count, sizeof(*objects));
 	told.grants = grants;

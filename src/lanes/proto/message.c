@@ -39,7 +39,7 @@ static const struct layout refuse_layout = LAYOUT(struct refuse, refuse_fields);
 static const struct layout_field grant_fields[] = {
 	LAYOUT_NUMBER(struct registration_grant, grant_id, 1, UINT64_MAX),
 	LAYOUT_NUMBER(struct registration_grant, state, GRANT_APPLYING,
-		      GRANT_REVOKING),
+		      GRANT_LOST),
 	LAYOUT_NAME(struct registration_grant, driver, name_is_driver),
 	LAYOUT_IDS(struct registration_grant, ids, id_count),
 };
@@ -93,6 +93,7 @@ static const struct layout_field registration_fields[] = {
 		    COLLECTIVE_ADDRESS_MAX),
 	LAYOUT_BLOB(struct registration, proof, proof_size,
 		    COMMAND_HEADER_SIZE),
+	LAYOUT_NUMBER(struct registration, owed_count, 0, UINT32_MAX),
 	INVENTORY_FIELDS,
 };
 

@@ -76,6 +76,7 @@ enum grant_state {
 	GRANT_APPLYING = 1,
 	GRANT_APPLIED,
 	GRANT_REVOKING,
+	GRANT_LOST, /* in a REGISTER only: a record of it, and no object */
 };
 
 /* A grant in the node's journal. */
@@ -117,6 +118,7 @@ struct registration {
 	size_t address_size;    /* 0: it has none */
 	const uint8_t *proof;   /* an epoch proof */
 	size_t proof_size;      /* COMMAND_HEADER_SIZE, or 0: none obeyed yet */
+	uint32_t owed_count;    /* confirmations of its own that are to come */
 	const struct registration_grant *grants;
 	size_t grant_count;
 	const struct registration_object *objects;

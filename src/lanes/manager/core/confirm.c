@@ -3,7 +3,8 @@
  * A node has taken a lane back: it was asked and answers late, its epilog did
  * so of its own accord, it was rebooted, or an operator says so. Whatever the
  * way, the part is not owed any more, and stays so over a restart: that it was
- * fenced shows in the node's serial, the other ways get a row.
+ * fenced shows in the node's serial, the other ways get a row. A job that is
+ * active and did not give it back has lost it.
  *
  * A confirmation counts only in the incarnation that has registered: an older
  * one says nothing about this boot, and a newer one will register.
@@ -21,6 +22,7 @@ static const char *how_name(enum confirm_how how)
 {
 	static const char *const names[] = {
 		[CONFIRM_REVOKED] = "revoked",
+		[CONFIRM_LOST] = "lost",
 		[CONFIRM_FENCED] = "fenced",
 		[CONFIRM_WAIVED] = "waived",
 	};
@@ -73,15 +75,41 @@ static void confirm_event(struct core *core, struct job *job,
 	free(names);
 }
 
+void core_part_lost(struct core *core, struct job *job, const struct part *part,
+		    const char *why)
+{
+	char note[JOB_WHY_MAX + 1];
+
+	core->metrics.lanes_lost++;
+	if (why == NULL)
+		return;
+	snprintf(note, sizeof(note), "node %s has lost the lane: %.900s",
+		 nodes_at(&core->nodes, part->node)->name, why);
+	event_exception(core, job, EVENT_SEVERITY_WARNING, note);
+}
+
+/* It was not told so before. */
+static void part_confirmed(struct core *core, struct job *job,
+			   struct part *part, enum confirm_how how)
+{
+	bool was_applied = part->state == PART_APPLIED;
+
+	part_set_state(job, part,
+		       how == CONFIRM_REVOKED ? PART_REVOKED
+					      : part_state_lost(job, part),
+		       &core->probe);
+	core_hit(core, how_edge(job, how));
+	if (was_applied && part->state == PART_LOST && how != CONFIRM_LOST)
+		core_part_lost(core, job, part, NULL);
+}
+
 void core_parts_confirmed(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
 			  enum confirm_how how, const struct core_word *word)
 {
 	assert(count > 0 && (word != NULL) == (how == CONFIRM_WAIVED));
-	for (size_t i = 0; i < count; i++) {
-		part_set_state(job, parts[i], PART_REVOKED, &core->probe);
-		core_hit(core, how_edge(job, how));
-	}
+	for (size_t i = 0; i < count; i++)
+		part_confirmed(core, job, parts[i], how);
 	if (job->state == JOB_ACTIVE && how == CONFIRM_FENCED)
 		reset_event(core, job, parts[0]);
 	else if (job->state != JOB_RELEASING || how == CONFIRM_WAIVED)
@@ -146,6 +174,19 @@ static void give_up(struct core *core, struct node *node, struct job *job,
 		   is_awaited ? DRAIN_UNTIL_CLEAN : DRAIN_FOR_GOOD);
 }
 
+/* A node says why it has taken a lane that nobody asked it to take. */
+static enum confirm_how how_of(struct core *core, struct job *job,
+			       const struct part *part, const char *why)
+{
+	if (part->state == PART_MISSING)
+		return CONFIRM_LOST;
+	if (part->state != PART_APPLIED || job->state != JOB_ACTIVE ||
+	    why == NULL || *why == '\0')
+		return CONFIRM_REVOKED;
+	core_part_lost(core, job, part, why);
+	return CONFIRM_LOST;
+}
+
 static void take(struct core *core, struct node *node,
 		 const struct core_confirmation *confirmation)
 {
@@ -158,8 +199,9 @@ static void take(struct core *core, struct node *node,
 	}
 	core_reports_clear(core, node, confirmation->grant_id);
 	if (part != NULL && part_is_owed(part)) {
-		core_parts_confirmed(core, job, &part, 1, CONFIRM_REVOKED,
-				     NULL);
+		core_parts_confirmed(
+			core, job, &part, 1,
+			how_of(core, job, part, confirmation->text), NULL);
 		if (job->state >= JOB_RELEASED)
 			core_settle(core, job);
 	}

@@ -290,9 +290,12 @@ void core_recover_waive(struct core *core, const struct core_word *word,
 
 /* --- what nodes say; already verified by the caller --- */
 
+/* The node has a record of the grant, and nothing of it on its devices. */
+#define CORE_GRANT_LOST 4
+
 struct core_inventory_grant {
 	uint64_t grant_id;
-	uint8_t state; /* 1 applying, 2 applied, 3 revoking */
+	uint8_t state; /* 1 applying, 2 applied, 3 revoking, 4 lost */
 	const char *driver;
 	uint32_t id_count;
 	const uint32_t *ids;
@@ -322,6 +325,7 @@ struct core_registration {
 	size_t address_size;
 	const struct core_inventory_grant *grants;
 	size_t grant_count;
+	bool is_owing; /* a confirmation of what is not there may follow */
 	const struct core_inventory_object *objects; /* not ours */
 	size_t object_count;
 	/* Drivers that could not tell, or not all, of what is there. */
@@ -400,7 +404,7 @@ struct core_confirmation {
 	uint64_t grant_id;
 	uint64_t sequence;
 	int result; /* 0: revoked; -EBUSY: gives up for now, wants a drain */
-	const char *text;
+	const char *text; /* of a 0: why, where the job still had the lane */
 };
 
 /* Of a node's own accord; acknowledged in any case. */

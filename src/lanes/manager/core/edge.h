@@ -30,11 +30,12 @@
 	X(PART_UNDO, "part:applying->revoking")                        \
 	X(PART_UNDONE, "part:applying->revoked")                       \
 	X(PART_REVOKE, "part:applied->revoking")                       \
-	X(PART_LOST, "part:applied->revoked")                          \
+	X(PART_GONE, "part:applied->revoked")                          \
+	X(PART_LOSE, "part:applied->lost")                             \
 	X(PART_MISS, "part:applied->missing")                          \
 	X(PART_FIND, "part:missing->applied")                          \
 	X(PART_REVOKE_MISSING, "part:missing->revoking")               \
-	X(PART_LOST_MISSING, "part:missing->revoked")                  \
+	X(PART_LOSE_MISSING, "part:missing->lost")                     \
 	X(PART_REVOKED, "part:revoking->revoked")                      \
 	X(CONFIRM_FANOUT, "confirm:fanout")                            \
 	X(CONFIRM_LATE, "confirm:late")                                \

@@ -139,6 +139,7 @@ void core_release_wait_destroy(struct core *core, struct release_wait *wait);
 
 enum confirm_how {
 	CONFIRM_REVOKED,
+	CONFIRM_LOST,   /* by the node, from under the job */
 	CONFIRM_FENCED, /* shows in the node's serial; one part only */
 	CONFIRM_WAIVED,
 };
@@ -150,6 +151,9 @@ enum confirm_how {
 void core_parts_confirmed(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
 			  enum confirm_how how, const struct core_word *word);
+/* The job is active, and the node does not have its lane: event and count. */
+void core_part_lost(struct core *core, struct job *job, const struct part *part,
+		    const char *why);
 /* All that the job is owed is waived. */
 void core_job_waived(struct core *core, struct job *job,
 		     const struct core_word *word);

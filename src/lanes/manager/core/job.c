@@ -30,16 +30,19 @@ static const enum edge job_edges[JOB_STATE_COUNT][JOB_STATE_COUNT] = {
 	[JOB_FAILED] = { NO_EDGE, NO_EDGE, NO_EDGE, NO_EDGE, NO_EDGE, NO_EDGE },
 };
 
-/* Rows: from; columns: pending applying applied missing revoking revoked. */
+/*
+ * Rows: from; columns: pending applying applied missing revoking revoked lost.
+ */
 static const enum edge part_edges[PART_STATE_COUNT][PART_STATE_COUNT] = {
 	[PART_PENDING] = { NO_EDGE, EDGE_PART_ASK, NO_EDGE, NO_EDGE, NO_EDGE,
 			   NO_EDGE },
 	[PART_APPLYING] = { NO_EDGE, NO_EDGE, EDGE_PART_APPLIED, NO_EDGE,
 			    EDGE_PART_UNDO, EDGE_PART_UNDONE },
 	[PART_APPLIED] = { NO_EDGE, NO_EDGE, NO_EDGE, EDGE_PART_MISS,
-			   EDGE_PART_REVOKE, EDGE_PART_LOST },
+			   EDGE_PART_REVOKE, EDGE_PART_GONE, EDGE_PART_LOSE },
 	[PART_MISSING] = { NO_EDGE, NO_EDGE, EDGE_PART_FIND, NO_EDGE,
-			   EDGE_PART_REVOKE_MISSING, EDGE_PART_LOST_MISSING },
+			   EDGE_PART_REVOKE_MISSING, NO_EDGE,
+			   EDGE_PART_LOSE_MISSING },
 	[PART_REVOKING] = { NO_EDGE, NO_EDGE, NO_EDGE, NO_EDGE, NO_EDGE,
 			    EDGE_PART_REVOKED },
 	[PART_REVOKED] = { NO_EDGE, NO_EDGE, NO_EDGE, NO_EDGE, NO_EDGE,
@@ -239,12 +242,33 @@ void jobs_set_state(struct jobs *jobs, struct job *job, enum job_state state,
 
 static bool is_owed(enum part_state state)
 {
-	return state != PART_PENDING && state != PART_REVOKED;
+	return state != PART_PENDING && state != PART_REVOKED &&
+	       state != PART_LOST;
+}
+
+bool part_is_gone(const struct part *part)
+{
+	return part->state == PART_REVOKED || part->state == PART_LOST;
 }
 
 bool part_is_owed(const struct part *part)
 {
 	return is_owed((enum part_state)part->state);
+}
+
+bool part_is_lost(const struct job *job, const struct part *part)
+{
+	return job->state == JOB_ACTIVE &&
+	       (part->state == PART_MISSING || part->state == PART_LOST);
+}
+
+enum part_state part_state_lost(const struct job *job, const struct part *part)
+{
+	bool is_needed =
+		job->state == JOB_ACTIVE &&
+		(part->state == PART_APPLIED || part->state == PART_MISSING);
+
+	return is_needed ? PART_LOST : PART_REVOKED;
 }
 
 void part_set_state(struct job *job, struct part *part, enum part_state state,
@@ -289,8 +313,9 @@ const char *part_state_name(enum part_state state)
 {
 	static const char *const names[PART_STATE_COUNT] = {
 		[PART_PENDING] = "pending",   [PART_APPLYING] = "applying",
-		[PART_APPLIED] = "applied",   [PART_MISSING] = "missing",
+		[PART_APPLIED] = "applied",   [PART_MISSING] = "lost",
 		[PART_REVOKING] = "revoking", [PART_REVOKED] = "revoked",
+		[PART_LOST] = "lost",
 	};
 
 	return names[state];

@@ -10,8 +10,8 @@
  * `released` and `failed` are over for the job manager; the job is kept until
  * nothing of it is held any more, and is gone then.
  *
- * A part is what one node has of the job. All but `pending` and `revoked` ones
- * are *owed*: the node may hold something and has to confirm.
+ * A part is what one node has of the job. All but `pending`, `revoked` and
+ * `lost` ones are *owed*: the node may hold something and has to confirm.
  */
 #pragma once
 
@@ -57,6 +57,7 @@ enum part_state {
 	PART_MISSING,  /* applied, but the node says that it is not there */
 	PART_REVOKING, /* to be taken back */
 	PART_REVOKED,  /* confirmed, fenced or waived */
+	PART_LOST,     /* the same, while the job was active and needed it */
 	PART_STATE_COUNT,
 };
 
@@ -170,6 +171,11 @@ void jobs_set_state(struct jobs *jobs, struct job *job, enum job_state state,
 void part_set_state(struct job *job, struct part *part, enum part_state state,
 		    const struct edge_probe *probe);
 bool part_is_owed(const struct part *part);
+bool part_is_gone(const struct part *part); /* revoked or lost */
+/* The job is active, and the node has lost its lane: missing or lost. */
+bool part_is_lost(const struct job *job, const struct part *part);
+/* What a part becomes that the node has lost, or given back too early. */
+enum part_state part_state_lost(const struct job *job, const struct part *part);
 /* The part of a node, or NULL. */
 struct part *job_part(const struct job *job, uint32_t node);
 

@@ -373,7 +373,7 @@ static int parts_fence(struct core *core, struct job *job,
 					 "job row %" PRIu64
 					 ": node '%s' has not that many boots",
 					 job->grant_id, node->name);
-		part->state = PART_REVOKED;
+		part->state = part_state_lost(job, part) & 7u;
 		job->owed_count--;
 	}
 	return 0;

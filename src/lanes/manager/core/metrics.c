@@ -222,6 +222,9 @@ static void emit_operations(const struct core *core, const struct sink *sink)
 	     "Parts of grants that are known to be gone from their node.");
 	line(sink, "fairlead_confirmations_total %" PRIu64,
 	     metrics->confirmations);
+	head(sink, "lanes_lost_total", "counter",
+	     "Lanes of active grants that a node has lost.");
+	line(sink, "fairlead_lanes_lost_total %" PRIu64, metrics->lanes_lost);
 	emit_histogram(sink, "apply_seconds",
 		       "Time until all nodes have answered an apply.",
 		       &metrics->apply_ms);

@@ -26,6 +26,7 @@ struct metrics {
 	uint64_t registrations;
 	uint64_t reboots;
 	uint64_t confirmations;
+	uint64_t lanes_lost;
 	struct histogram apply_ms;
 	struct histogram revoke_ms;
 };

@@ -27,35 +27,47 @@
 
 /* --- the inventory --- */
 
-/* Grant ids that a node reports, sorted. */
+/* Grants that a node reports, sorted by id. */
 struct inventory {
-	uint64_t *ids;
+	struct reported {
+		uint64_t id;
+		bool is_lost; /* it has a record of it, and no object */
+	} * list;
 	size_t count;
+	bool is_owing; /* what it has given back is not among them */
 };
 
-static int id_compare(const void *left, const void *right)
+static int reported_compare(const void *left, const void *right)
 {
-	const uint64_t *a = left, *b = right;
+	const struct reported *a = left, *b = right;
 
-	return *a < *b ? -1 : *a > *b;
+	return a->id < b->id ? -1 : a->id > b->id;
 }
 
 static struct inventory inventory_of(const struct core_registration *from)
 {
-	struct inventory inventory = { .count = from->grant_count };
+	struct inventory inventory = { .count = from->grant_count,
+				       .is_owing = from->is_owing };
 
-	inventory.ids = memory_array(inventory.count, sizeof(*inventory.ids));
+	inventory.list = memory_array(inventory.count, sizeof(*inventory.list));
 	for (size_t i = 0; i < inventory.count; i++)
-		inventory.ids[i] = from->grants[i].grant_id;
-	qsort(inventory.ids, inventory.count, sizeof(*inventory.ids),
-	      id_compare);
+		inventory.list[i] = (struct reported){
+			.id = from->grants[i].grant_id,
+			.is_lost = from->grants[i].state == CORE_GRANT_LOST,
+		};
+	qsort(inventory.list, inventory.count, sizeof(*inventory.list),
+	      reported_compare);
 	return inventory;
 }
 
-static bool inventory_has(const struct inventory *inventory, uint64_t grant_id)
+/* NULL: the node does not have it. */
+static const struct reported *inventory_find(const struct inventory *inventory,
+					     uint64_t grant_id)
 {
-	return bsearch(&grant_id, inventory->ids, inventory->count,
-		       sizeof(*inventory->ids), id_compare) != NULL;
+	const struct reported key = { .id = grant_id };
+
+	return bsearch(&key, inventory->list, inventory->count,
+		       sizeof(*inventory->list), reported_compare);
 }
 
 /* --- what should not be there --- */
@@ -96,7 +108,7 @@ static bool is_wrong(const struct core *core, const struct node *node,
 				    : REPORT_RELEASED;
 	else if (part == NULL || part->state == PART_PENDING)
 		*ret_kind = REPORT_UNAPPLIED;
-	else if (part->state == PART_REVOKED)
+	else if (part_is_gone(part))
 		*ret_kind = REPORT_CONFIRMED;
 	else if (!is_same_lane(core, job, grant))
 		*ret_kind = REPORT_DIFFERENT;
@@ -209,18 +221,24 @@ static void part_move(struct core *core, struct job *job, struct part *part,
 	core_store_part(core, job, part);
 }
 
-static void part_missing(struct core *core, struct job *job, struct part *part,
-			 const struct node *node)
+/* Does the node still have what was applied there? */
+static void part_compare(struct core *core, struct job *job, struct part *part,
+			 const struct reported *reported)
 {
-	char note[128];
+	bool is_there = reported != NULL && !reported->is_lost;
 
-	core_hit(core, EDGE_REPORT_MISSING);
-	part_set_state(job, part, PART_MISSING, &core->probe);
-	snprintf(note, sizeof(note),
-		 "node %s has no lane of this grant any "
-		 "more",
-		 node->name);
-	event_exception(core, job, EVENT_SEVERITY_WARNING, note);
+	if (part->state == PART_APPLIED && !is_there) {
+		core_hit(core, EDGE_REPORT_MISSING);
+		part_set_state(job, part, PART_MISSING, &core->probe);
+		core_part_lost(core, job, part,
+			       reported == NULL
+				       ? "it has no record of it"
+				       : "nothing of it is on its devices");
+	} else if (part->state == PART_MISSING && is_there) {
+		part_set_state(job, part, PART_APPLIED, &core->probe);
+	} else {
+		return;
+	}
 	core_store_part(core, job, part);
 }
 
@@ -228,21 +246,19 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 		       const struct inventory *inventory)
 {
 	struct part *part = job_part(job, node->index);
-	bool is_reported = inventory_has(inventory, job->grant_id);
+	const struct reported *reported =
+		inventory_find(inventory, job->grant_id);
 
 	if (!part_is_owed(part))
 		return;
 	if (part->serial < node->serial) {
-		if (job->state == JOB_APPLYING || is_reported)
+		if (job->state == JOB_APPLYING || reported != NULL)
 			part_move(core, job, part, node);
 		else
 			core_parts_confirmed(core, job, &part, 1,
 					     CONFIRM_FENCED, NULL);
-	} else if (part->state == PART_APPLIED && !is_reported) {
-		part_missing(core, job, part, node);
-	} else if (part->state == PART_MISSING && is_reported) {
-		part_set_state(job, part, PART_APPLIED, &core->probe);
-		core_store_part(core, job, part);
+	} else if (reported != NULL || !inventory->is_owing) {
+		part_compare(core, job, part, reported);
 	}
 	if (job->state >= JOB_RELEASED && core_settle(core, job))
 		return;
@@ -374,7 +390,7 @@ int core_register(struct core *core,
 	core_store_node(core, node);
 	inventory = inventory_of(registration);
 	jobs_check(core, node, &inventory);
-	free(inventory.ids);
+	free(inventory.list);
 	core_reports_revoke(core, node);
 	core_drain_settle(core, node);
 	core_node_unpin(core, node);
@@ -440,6 +456,24 @@ static bool is_same_reports(const struct node *node,
 	return true;
 }
 
+/* That one is not among them says nothing: it may have been made since. */
+static void grants_compare(struct core *core, const struct node *node,
+			   const struct core_registration *seen)
+{
+	const struct inventory inventory = inventory_of(seen);
+
+	for (size_t i = 0; i < inventory.count; i++) {
+		const struct reported *reported = &inventory.list[i];
+		struct job *job = jobs_find(&core->jobs, reported->id);
+		struct part *part =
+			job == NULL ? NULL : job_part(job, node->index);
+
+		if (part != NULL && part->serial == node->serial)
+			part_compare(core, job, part, reported);
+	}
+	free(inventory.list);
+}
+
 int core_observe(struct core *core, const struct core_registration *seen,
 		 struct fairlead_error *ret_error)
 {
@@ -458,6 +492,7 @@ int core_observe(struct core *core, const struct core_registration *seen,
 				 "node '%s' reports more than %d grants and "
 				 "objects",
 				 seen->node, CORE_REPORTS_MAX);
+	grants_compare(core, node, seen);
 	reports = memory_array(seen->grant_count + seen->object_count +
 				       node->report_count,
 			       sizeof(*reports));

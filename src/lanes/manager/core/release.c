@@ -156,7 +156,7 @@ static void revoked_event(struct core *core, struct job *job,
 	struct event event;
 
 	for (uint32_t i = 0; i < job->part_count; i++)
-		revoked_count += job->parts[i].state == PART_REVOKED;
+		revoked_count += part_is_gone(&job->parts[i]);
 	event_begin(&event, core, "revoked");
 	event_number(&event, "nodes", revoked_count);
 	if (busy->count > 0) {

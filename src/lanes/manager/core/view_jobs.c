@@ -16,9 +16,27 @@
 
 /* --- list --- */
 
+/* Host list of the nodes that have lost the lane; NULL: none has. */
+static char *lost_text(const struct core *core, const struct job *job)
+{
+	_auto_(freep) const char **names = NULL;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < job->part_count; i++) {
+		if (!part_is_lost(job, &job->parts[i]))
+			continue;
+		if (names == NULL)
+			names = memory_array(job->part_count, sizeof(*names));
+		names[count++] =
+			nodes_at(&core->nodes, job->parts[i].node)->name;
+	}
+	return count == 0 ? NULL : memory_have(hostlist_format(names, count));
+}
+
 static json_t *job_json(const struct core *core, const struct job *job,
 			const char *nodes)
 {
+	_auto_(freep) char *lost = lost_text(core, job);
 	json_t *item = memory_have(json_object());
 
 	view_number(item, "grant_id", job->grant_id);
@@ -31,6 +49,8 @@ static json_t *job_json(const struct core *core, const struct job *job,
 	view_number(item, "node_count", job->part_count);
 	view_set(item, "ids", core_ids_json(core, job));
 	view_moment(item, "since", job->created_us);
+	if (lost != NULL)
+		view_text(item, "lost", lost);
 	return item;
 }
 
@@ -76,7 +96,7 @@ json_t *core_view_list(const struct core *core,
 		}
 		nodes = core_nodes_text(core, job);
 		if (!view_array_add(&array, job_json(core, job, nodes),
-				    JOB_BYTES + strlen(nodes)))
+				    JOB_BYTES + 2 * strlen(nodes)))
 			break;
 	}
 	return view_array_end(&array, "jobs", json_integer((json_int_t)last));
@@ -97,7 +117,7 @@ static const char *part_words(const struct core *core, const struct part *part)
 static json_t *holds_json(const struct core *core, const struct job *job)
 {
 	static const char *const states[] = {
-		"pending",  "applying",    "applied", "missing",
+		"pending",  "applying",    "applied", "lost",
 		"revoking", "unreachable", "revoked",
 	};
 	_auto_(freep) const char **names =
@@ -203,7 +223,7 @@ int core_view_explain(const struct core *core, const struct core_caller *caller,
 		}
 		nodes = core_nodes_text(core, job);
 		if (!view_array_add(&array, explain_json(core, job, nodes),
-				    EXPLAIN_BYTES + 2 * strlen(nodes)))
+				    EXPLAIN_BYTES + 3 * strlen(nodes)))
 			break;
 	}
 	if (hidden > 0 && json_array_size(array.items) == 0)

@@ -9,7 +9,7 @@
 /* Of one without what it withholds. */
 #define NODE_BYTES    (384 + CORE_NODE_ADDED_MAX)
 #define REPORT_BYTES  512
-#define MISSING_BYTES 48
+#define LOST_BYTES    48
 #define REPORTS_SHOWN 256 /* of one node; `withheld_more` counts the others */
 
 static void id_add(struct pool *pool, uint32_t id, void *arg)
@@ -64,29 +64,29 @@ static json_t *report_json(const struct core *core,
 	return item;
 }
 
-/* Lanes that were applied and that the node does not know any more. */
-static json_t *missing_json(const struct core *core,
-			    const struct core_caller *caller,
-			    const struct node *node, size_t *ret_bytes)
+/* Lanes of active jobs that the node has lost. */
+static json_t *lost_json(const struct core *core,
+			 const struct core_caller *caller,
+			 const struct node *node, size_t *ret_bytes)
 {
-	json_t *missing = memory_have(json_array());
+	json_t *lost = memory_have(json_array());
 
 	*ret_bytes = 0;
 	for (uint32_t i = 0; i < node->job_count; i++) {
 		const struct job *job = jobs_at(&core->jobs, node->jobs[i]);
 		json_t *item;
 
-		if (job_part(job, node->index)->state != PART_MISSING ||
-		    json_array_size(missing) == REPORTS_SHOWN)
+		if (!part_is_lost(job, job_part(job, node->index)) ||
+		    json_array_size(lost) == REPORTS_SHOWN)
 			continue;
 		item = memory_have(json_object());
 		view_number(item, "grant_id", job->grant_id);
 		if (core_may_see(caller, job->key, job->uid))
 			view_text(item, "key", job->key);
-		json_array_append_new(missing, item);
-		*ret_bytes += MISSING_BYTES + strlen(job->key);
+		json_array_append_new(lost, item);
+		*ret_bytes += LOST_BYTES + strlen(job->key);
 	}
-	return missing;
+	return lost;
 }
 
 static const char *state_text(const struct node *node)
@@ -104,7 +104,7 @@ static json_t *node_json(const struct core *core,
 	json_t *item = memory_have(json_object());
 	json_t *reports = memory_have(json_array());
 	uint32_t shown = node->report_count;
-	size_t missing_bytes;
+	size_t lost_bytes;
 
 	node_incarnation_format(node, incarnation);
 	if (shown > REPORTS_SHOWN)
@@ -122,12 +122,11 @@ static json_t *node_json(const struct core *core,
 	view_set(item, "untold", json_boolean(node->is_untold));
 	view_number(item, "grants", node->job_count);
 	view_number(item, "owes", core_node_owes(core, node));
-	view_set(item, "missing",
-		 missing_json(core, caller, node, &missing_bytes));
+	view_set(item, "lost", lost_json(core, caller, node, &lost_bytes));
 	view_set(item, "withheld", reports);
 	if (shown < node->report_count)
 		view_number(item, "withheld_more", node->report_count - shown);
-	*ret_bytes = NODE_BYTES + shown * REPORT_BYTES + missing_bytes +
+	*ret_bytes = NODE_BYTES + shown * REPORT_BYTES + lost_bytes +
 		     (node->reason == NULL ? 0 : strlen(node->reason));
 	return item;
 }

@@ -30,6 +30,8 @@ static const char *state_name(uint8_t state)
 		return "applied";
 	case GRANT_REVOKING:
 		return "revoking";
+	case GRANT_LOST:
+		break;
 	}
 	return "gone";
 }

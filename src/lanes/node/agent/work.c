@@ -76,6 +76,7 @@ static int item_ask(struct agent *agent, struct work *work,
 		.number = item->grant_id,
 		.is_dry_run = work->order.is_dry_run,
 		.is_last = work->is_last,
+		.is_clean = work->order.is_all,
 	};
 
 	return agent_ask(agent, &request, item_done, item);

@@ -12,6 +12,7 @@ static const struct layout_field request_fields[] = {
 	LAYOUT_NUMBER(struct guard_request, number, 0, UINT64_MAX),
 	LAYOUT_NUMBER(struct guard_request, is_dry_run, 0, 1),
 	LAYOUT_NUMBER(struct guard_request, is_last, 0, 1),
+	LAYOUT_NUMBER(struct guard_request, is_clean, 0, 1),
 	LAYOUT_BYTES(struct guard_request, nonce),
 	LAYOUT_PROSE(struct guard_request, object.driver),
 	LAYOUT_PROSE(struct guard_request, object.device),

@@ -45,7 +45,10 @@ enum guard_type {
 	 * Reply: bytes, a CONFIRM; -ENOENT when nobody asked.
 	 */
 	GUARD_ANSWER,
-	/* Take grant `number` back (is_dry_run, is_last). Reply: its state. */
+	/*
+	 * Take grant `number` back (is_dry_run, is_last, is_clean). Reply: its
+	 * state.
+	 */
 	GUARD_REVOKE,
 	/* Destroy an object that belongs to no grant (is_dry_run). */
 	GUARD_DESTROY,
@@ -69,7 +72,8 @@ struct guard_request {
 	uint8_t type; /* enum guard_type */
 	uint64_t number;
 	bool is_dry_run;
-	bool is_last; /* GUARD_REVOKE: if busy, the manager is to drain us */
+	bool is_last;  /* GUARD_REVOKE: if busy, the manager is to drain us */
+	bool is_clean; /* GUARD_REVOKE: from under its job, if it is applied */
 	uint8_t nonce[NONCE_SIZE];
 	struct registration_object object;
 	int result;

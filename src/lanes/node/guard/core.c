@@ -323,7 +323,8 @@ static int show_owed(struct guard *guard, const struct guard_request *request,
 static int wish_revoke(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
-	unsigned int flags = LANE_OWES | (request->is_last ? LANE_LAST : 0);
+	unsigned int flags = LANE_OWES | (request->is_last ? LANE_LAST : 0) |
+			     (request->is_clean ? LANE_CLEAN : 0);
 	const struct grant *grant;
 	int result = -ENOENT;
 

@@ -11,7 +11,7 @@
 /* The lane of a grant in the ledger, to be taken back, and what came of it. */
 struct revocation {
 	uint64_t grant_id;
-	unsigned int flags;     /* LANE_OWES, LANE_LAST */
+	unsigned int flags;     /* LANE_OWES, ... */
 	struct command command; /* the manager's; op 0: the agent asks for it */
 	int result;             /* 0: it is gone, and the grant with it */
 	char text[GUARD_TEXT_MAX + 1]; /* warnings, and the reason */
@@ -112,8 +112,9 @@ int lane_environment(const struct guard *guard, const struct grant *grant,
 /* --- revoke.c: lanes that are taken back --- */
 
 enum {
-	LANE_OWES = 1u << 0, /* the manager is to be told when it is gone */
-	LANE_LAST = 1u << 1, /* and when it is still busy: it wants a drain */
+	LANE_OWES = 1u << 0,  /* the manager is to be told when it is gone */
+	LANE_LAST = 1u << 1,  /* and when it is still busy: it wants a drain */
+	LANE_CLEAN = 1u << 2, /* nobody ended the job: it loses the lane */
 };
 
 /*

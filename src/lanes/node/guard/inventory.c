@@ -10,14 +10,17 @@
 #include "lanes/node/guard/holding.h"
 #include "lanes/node/guard/internal.h"
 
-/* The grant that an object belongs to, or NULL. */
+/* The grant that an object belongs to, or NULL; *ret_index in the ledger. */
 static const struct grant *object_grant(const struct guard *guard,
 					const char *driver,
-					const struct fairlead_object *object)
+					const struct fairlead_object *object,
+					size_t *ret_index)
 {
 	const struct grant *grant;
 
-	for (grant = guard->ledger.grants; grant; grant = grant->hh.next) {
+	*ret_index = 0;
+	for (grant = guard->ledger.grants; grant;
+	     grant = grant->hh.next, ++*ret_index) {
 		struct holding holding = {
 			.driver = grant->driver,
 			.uid = grant->lane.uid,
@@ -38,6 +41,7 @@ struct inventory {
 	const struct guard_driver *driver; /* that is being listed */
 	struct registration registration;
 	struct registration_grant grants[REGISTRATION_GRANTS_MAX];
+	bool has_object[REGISTRATION_GRANTS_MAX]; /* the grant of that index */
 	struct registration_object objects[REGISTRATION_OBJECTS_MAX];
 	struct registration_driver drivers[REGISTRATION_DRIVERS_MAX];
 	bool is_full;
@@ -60,12 +64,17 @@ static void foreign_add(void *arg, const struct fairlead_object *object)
 {
 	struct inventory *inventory = arg;
 	const char *driver = inventory->driver->driver->name;
+	size_t index;
 
 	if (object->id_count == 0 ||
 	    (object->flags &
-	     (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT)) ||
-	    object_grant(inventory->guard, driver, object))
+	     (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT)))
 		return;
+	if (object_grant(inventory->guard, driver, object, &index)) {
+		if (index < REGISTRATION_GRANTS_MAX)
+			inventory->has_object[index] = true;
+		return;
+	}
 	if (inventory->registration.object_count == REGISTRATION_OBJECTS_MAX) {
 		inventory->is_full = true;
 		return;
@@ -93,6 +102,27 @@ static void driver_summarize(const struct guard_driver *driver,
 		driver->driver->node->summarize(driver->state, entry->detail);
 }
 
+/* Of what a driver has made for a lane it lists an object on each device. */
+static bool has_to_be_listed(const struct grant *grant)
+{
+	return grant->state == GRANT_APPLIED && grant->lane.id_count > 0 &&
+	       grant->record && grant->record->size > 0;
+}
+
+/* A lane of which the driver has just listed no object is lost. */
+static void grants_compare(struct inventory *inventory)
+{
+	const struct grant *grant = inventory->guard->ledger.grants;
+	const char *driver = inventory->driver->driver->name;
+
+	for (size_t i = 0; i < inventory->registration.grant_count;
+	     i++, grant = grant->hh.next) {
+		if (has_to_be_listed(grant) && !inventory->has_object[i] &&
+		    strcmp(grant->driver, driver) == 0)
+			inventory->grants[i].state = GRANT_LOST;
+	}
+}
+
 static void driver_add(struct inventory *inventory,
 		       const struct guard_driver *driver)
 {
@@ -107,6 +137,8 @@ static void driver_add(struct inventory *inventory,
 		result = driver->driver->node->list(driver->state, foreign_add,
 						    inventory, &error);
 	entry->is_usable = driver->is_open && result == 0;
+	if (entry->is_usable)
+		grants_compare(inventory);
 	/* One that cannot tell its place can still take lanes back. */
 	if (entry->is_usable)
 		result = place_ask(driver, &entry->place, &error);
@@ -128,7 +160,8 @@ static void grants_add(struct inventory *inventory)
 			&inventory->grants[(*count)++];
 
 		entry->grant_id = grant->lane.grant_id;
-		entry->state = (uint8_t)grant->state;
+		entry->state =
+			(uint8_t)(grant->is_lost ? GRANT_LOST : grant->state);
 		strcpy(entry->driver, grant->driver);
 		entry->id_count = (uint8_t)grant->lane.id_count;
 		memcpy(entry->ids, grant->lane.ids, sizeof(entry->ids));
@@ -250,6 +283,7 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	registration->proof = guard->ledger.header;
 	registration->proof_size =
 		guard->ledger.has_epoch ? COMMAND_HEADER_SIZE : 0;
+	registration->owed_count = (uint32_t)guard->ledger.owed_count;
 	inventory_take(inventory, guard);
 	remember(inventory, guard);
 	if (inventory->is_full) {
@@ -374,6 +408,7 @@ static int object_destroy(const struct guard *guard,
 	const struct fairlead_node_ops *ops = driver->driver->node;
 	struct search search = { .wanted = &request->object };
 	const struct grant *grant;
+	size_t index;
 	int result = ops->list(driver->state, search_take, &search, ret_error);
 
 	if (result < 0)
@@ -381,7 +416,8 @@ static int object_destroy(const struct guard *guard,
 	if (!search.is_found)
 		return error_set(ret_error, -ENOENT,
 				 "it is not there any more");
-	grant = object_grant(guard, driver->driver->name, &search.found);
+	grant = object_grant(guard, driver->driver->name, &search.found,
+			     &index);
 	if (grant)
 		return error_set(ret_error, -EPERM,
 				 "it belongs to job '%s'; revoke that",

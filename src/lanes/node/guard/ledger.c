@@ -185,10 +185,12 @@ static int take_applied(struct ledger *ledger, struct reader *body)
 static int take_revoking(struct ledger *ledger, struct reader *body)
 {
 	struct grant *grant = ledger_grant(ledger, read_u64(body));
+	uint8_t is_lost = read_u8(body);
 
-	if (!grant || grant->state == GRANT_REVOKING)
+	if (!grant || grant->state == GRANT_REVOKING || is_lost > 1)
 		return -EUCLEAN;
 	grant->state = GRANT_REVOKING;
+	grant->is_lost = is_lost != 0;
 	free(grant->text);
 	grant->text = NULL;
 	return 0;
@@ -354,9 +356,14 @@ static void write_number(struct writer *batch, enum ledger_kind kind,
 	journal_record_end(batch, at);
 }
 
-void ledger_write_revoking(struct writer *batch, uint64_t grant_id)
+void ledger_write_revoking(struct writer *batch, uint64_t grant_id,
+			   bool is_lost)
 {
-	write_number(batch, LEDGER_REVOKING, grant_id);
+	size_t at = journal_record_begin(batch, LEDGER_REVOKING);
+
+	write_u64(batch, grant_id);
+	write_u8(batch, is_lost);
+	journal_record_end(batch, at);
 }
 
 void ledger_write_tombstone(struct writer *batch, uint64_t grant_id)
@@ -394,7 +401,8 @@ static void write_grant(struct writer *batch, const struct grant *grant)
 				     grant->state == GRANT_APPLIED ? grant->text
 								   : "");
 	if (grant->state == GRANT_REVOKING)
-		ledger_write_revoking(batch, grant->lane.grant_id);
+		ledger_write_revoking(batch, grant->lane.grant_id,
+				      grant->is_lost);
 }
 
 void ledger_write_all(struct writer *batch, const struct ledger *ledger)

@@ -48,6 +48,7 @@ struct grant {
 	char key[REQUEST_KEY_MAX + 1];
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	enum grant_state state;
+	bool is_lost;                   /* REVOKING: from under its job */
 	struct fairlead_record *record; /* the driver's; NULL: not known */
 	/*
 	 * APPLIED: warnings. REVOKING: why it is not gone; the guard sets it,
@@ -116,7 +117,8 @@ void ledger_write_applying(struct writer *batch, const struct grant *grant);
 void ledger_write_applied(struct writer *batch, uint64_t grant_id,
 			  const struct fairlead_record *record,
 			  const char *text);
-void ledger_write_revoking(struct writer *batch, uint64_t grant_id);
+void ledger_write_revoking(struct writer *batch, uint64_t grant_id,
+			   bool is_lost);
 void ledger_write_tombstone(struct writer *batch, uint64_t grant_id);
 void ledger_write_owed(struct writer *batch, uint64_t sequence,
 		       uint64_t grant_id, int32_t result, const char *text);

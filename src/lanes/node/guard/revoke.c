@@ -68,6 +68,13 @@ static struct grant *grant_of(const struct guard *guard,
 	return ledger_grant(&guard->ledger, revocation->grant_id);
 }
 
+static bool is_loss(const struct grant *grant,
+		    const struct revocation *revocation)
+{
+	return grant->state == GRANT_APPLIED &&
+	       (revocation->flags & LANE_CLEAN) != 0;
+}
+
 static void mark_revoking(struct guard *guard, struct revocation *list,
 			  size_t count)
 {
@@ -76,9 +83,12 @@ static void mark_revoking(struct guard *guard, struct revocation *list,
 
 	batch_begin(guard, &batch);
 	for (size_t i = 0; i < count; i++) {
-		if (grant_of(guard, &list[i])->state == GRANT_REVOKING)
+		const struct grant *grant = grant_of(guard, &list[i]);
+
+		if (grant->state == GRANT_REVOKING)
 			continue;
-		ledger_write_revoking(&batch, list[i].grant_id);
+		ledger_write_revoking(&batch, list[i].grant_id,
+				      is_loss(grant, &list[i]));
 		is_any = true;
 	}
 	if (!is_any) {
@@ -87,8 +97,12 @@ static void mark_revoking(struct guard *guard, struct revocation *list,
 	}
 	if (batch_commit(guard, &batch) == 0)
 		return;
-	for (size_t i = 0; i < count; i++)
-		grant_of(guard, &list[i])->state = GRANT_REVOKING;
+	for (size_t i = 0; i < count; i++) {
+		struct grant *grant = grant_of(guard, &list[i]);
+
+		grant->is_lost |= is_loss(grant, &list[i]);
+		grant->state = GRANT_REVOKING;
+	}
 }
 
 /* One after the other. */
@@ -220,8 +234,11 @@ void lanes_bury(struct guard *guard, struct revocation *list, size_t count)
 		if (list[i].result < 0)
 			continue;
 		if (list[i].flags & LANE_OWES)
-			ledger_write_owed(&batch, sequence++, list[i].grant_id,
-					  0, "");
+			ledger_write_owed(
+				&batch, sequence++, list[i].grant_id, 0,
+				grant_of(guard, &list[i])->is_lost
+					? "'fairlead clean --all' has taken it"
+					: "");
 		ledger_write_tombstone(&batch, list[i].grant_id);
 	}
 	result = batch_commit(guard, &batch);
@@ -327,7 +344,7 @@ static int revoke_unknown(struct guard *guard, const struct command *command,
 		ledger_write_tombstone(&batch, grant_id);
 	} else {
 		ledger_write_applying(&batch, lost);
-		ledger_write_revoking(&batch, grant_id);
+		ledger_write_revoking(&batch, grant_id, false);
 	}
 	result = batch_commit(guard, &batch);
 	if (result < 0) {

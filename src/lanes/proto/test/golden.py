@@ -191,7 +191,7 @@ def register(is_empty):
                    blob("slingshot") + u8(0) + blob("no library") + blob("")]
     message = u16(1) + blob(NODE) + bytes(range(0x40, 0x50))
     message += COUNTING + bytes(range(0x60, 0x80)) + blob("0.1.0")
-    message += blob(address) + blob(proof)
+    message += blob(address) + blob(proof) + u32(0 if is_empty else 2)
     for part in grants, objects, drivers:
         message += u32(len(part)) + b"".join(part)
     return tagged(b"fairlead register", message)

@@ -282,8 +282,8 @@ static void registration_write(const struct writer *rest, struct writer *writer)
 	sample_registration_empty(&registration);
 	assert_int_equal(registration_encode(&registration, &keys.node, writer),
 			 0);
-	/* empty proof, three empty lists, key id, tag */
-	writer->size -= 4 + 3 * 4 + 4 + MAC_SIZE;
+	/* empty proof, nothing owed, three empty lists, key id, tag */
+	writer->size -= 4 + 4 + 3 * 4 + 4 + MAC_SIZE;
 	write_bytes(writer, rest->data, rest->size);
 	tag_write(writer, MAC_DOMAIN_REGISTER);
 }
@@ -313,6 +313,7 @@ static void epoch_proof_of_another_size_is_refused(void **state)
 		struct writer rest = { 0 }, writer = { 0 };
 
 		write_blob(&rest, proof, cases[i].size);
+		write_u32(&rest, 0);
 		for (int list = 0; list < 3; list++)
 			write_u32(&rest, 0);
 		registration_write(&rest, &writer);
@@ -329,6 +330,7 @@ static void list_over_its_maximum_is_refused(void **state)
 		struct writer rest = { 0 }, writer = { 0 };
 
 		write_text(&rest, "");
+		write_u32(&rest, 0);
 		write_u32(&rest, 0);
 		write_u32(&rest, 0);
 		write_u32(&rest, count);
@@ -357,6 +359,7 @@ static void place_over_its_maximum_is_refused(void **state)
 		write_text(&rest, "");
 		write_u32(&rest, 0);
 		write_u32(&rest, 0);
+		write_u32(&rest, 0);
 		write_u32(&rest, 1);
 		write_text(&rest, "none");
 		write_u8(&rest, 1);
@@ -382,6 +385,7 @@ static void list_that_lies_is_refused_before_memory_is_taken(void **state)
 		int result;
 
 		write_text(&rest, "");
+		write_u32(&rest, 0);
 		write_u32(&rest, counts[i]);
 		write_u64(&rest, 0);
 		registration_write(&rest, &writer);

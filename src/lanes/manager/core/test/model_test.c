@@ -140,6 +140,7 @@ static const char *const elsewhere[] = {
 	"report:grant-never-applied-there",
 	"report:unknown-grant",
 	"part:missing->applied",
+	"part:applied->revoked",
 };
 
 static bool is_elsewhere(const char *edge)

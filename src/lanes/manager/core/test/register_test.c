@@ -127,7 +127,7 @@ static void a_boot_under_a_live_job_is_told(void **state)
 	node_boot(f, "n1");
 	node_up(f, "n1");
 	assert_int_equal(job_state(f, id), JOB_ACTIVE);
-	assert_int_equal(part_state(f, id, "n1"), PART_REVOKED);
+	assert_int_equal(part_state(f, id, "n1"), PART_LOST);
 	reset = event(f, id, "node-reset");
 	assert_string_equal(json_string_value(json_object_get(reset, "node")),
 			    "n1");
@@ -155,7 +155,7 @@ static void a_fence_needs_no_row_of_the_job(void **state)
 	assert_int_equal(rows(f, STORE_PART, id), 0);
 	fixture_restart(f);
 	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
-	assert_int_equal(part_state(f, id, "n1"), PART_REVOKED);
+	assert_int_equal(part_state(f, id, "n1"), PART_LOST);
 }
 
 static void a_boot_that_was_left_does_not_come_back(void **state)
@@ -182,7 +182,7 @@ static void a_boot_that_was_left_does_not_come_back(void **state)
 	core_node_fence(f->core, &word, "n0", 99);
 	assert_int_equal(reply_to(f, 99)->result, 0);
 	assert_int_equal(try_register(f, &registration, &error), 0);
-	assert_int_equal(part_state(f, id, "n0"), PART_REVOKED);
+	assert_int_equal(part_state(f, id, "n0"), PART_LOST);
 }
 
 static void a_boot_that_registers_late_fences_nothing(void **state)
@@ -210,7 +210,7 @@ static void a_boot_that_registers_late_fences_nothing(void **state)
 	newer.incarnation[15]++;
 	newer.challenge = 9;
 	assert_int_equal(try_register(f, &newer, &error), 0);
-	assert_int_equal(part_state(f, id, "n0"), PART_REVOKED);
+	assert_int_equal(part_state(f, id, "n0"), PART_LOST);
 }
 
 static void a_late_list_of_the_same_boot_is_no_news(void **state)
@@ -244,36 +244,6 @@ static void the_lane_that_should_be_there_is_no_news(void **state)
 	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
 	assert_string_equal(vnis(f, "withheld"), "");
 	assert_int_equal(open_fanouts(f), 0);
-}
-
-static void a_lane_that_is_missing_is_told_once(void **state)
-{
-	struct fixture *f = *state;
-	json_t *exception;
-	uint64_t id;
-
-	nodes_up(f, 2);
-	id = active(f, "slurm/1/0", "n[0-1]", "");
-	node_up(f, "n1");
-	node_up(f, "n1");
-	assert_int_equal(part_state(f, id, "n1"), PART_MISSING);
-	assert_int_equal(edge_hits(f, "report:applied-grant-missing"), 1);
-	exception = event(f, id, "exception");
-	assert_string_equal(
-		json_string_value(json_object_get(exception, "note")),
-		"node n1 has no lane of this grant any more");
-	assert_true(json_integer_value(json_object_get(exception, "severity")) >
-		    0);
-	json_decref(exception);
-	assert_int_equal(job_state(f, id), JOB_ACTIVE);
-	fixture_restart(f);
-	assert_int_equal(part_state(f, id, "n1"), PART_MISSING);
-	/* It still has to confirm. */
-	nodes_up(f, 2);
-	release_id(f, id);
-	assert_string_equal(open_fanout(f)->nodes, "n[0-1]");
-	answer_all(f, open_fanout(f), 0, "");
-	assert_true(is_gone(f, id));
 }
 
 static void what_is_not_ours_is_withheld(void **state)
@@ -544,7 +514,7 @@ static void what_a_journal_lost_is_of_its_grant(void **state)
 					json_array_get(json_object_get(view,
 								       "nodes"),
 						       0),
-					"missing"),
+					"lost"),
 				0),
 			"key")),
 		"slurm/1/0");
@@ -566,7 +536,7 @@ static void what_a_journal_lost_is_of_its_grant(void **state)
 	object.ids = ids;
 	assert_why(f, &root, &object, true,
 		   "object 3 on cxi0, of uid 1001, is not ours");
-	assert_int_equal(part_state(f, id, "n0"), PART_REVOKED);
+	assert_int_equal(part_state(f, id, "n0"), PART_LOST);
 }
 
 static void what_a_journal_lost_ends_with_its_grant(void **state)
@@ -846,7 +816,6 @@ int main(void)
 		T(a_boot_that_registers_late_fences_nothing),
 		T(a_late_list_of_the_same_boot_is_no_news),
 		T(the_lane_that_should_be_there_is_no_news),
-		T(a_lane_that_is_missing_is_told_once),
 		T(what_is_not_ours_is_withheld),
 		T(what_a_node_has_is_known_between_registrations),
 		T(what_cannot_be_listed_stays_withheld),

@@ -307,7 +307,7 @@ static void explain_says_what_is_missing(void **state)
 	view = explain(f, &root, &(struct core_selector){ .grant_id = id });
 	assert_text(view, "grants.0.holds.0.state", "applied");
 	assert_text(view, "grants.0.holds.0.nodes", "n0");
-	assert_text(view, "grants.0.holds.1.state", "missing");
+	assert_text(view, "grants.0.holds.1.state", "lost");
 	assert_text(view, "grants.0.holds.1.nodes", "n1");
 	json_decref(view);
 }

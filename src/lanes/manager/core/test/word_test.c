@@ -253,10 +253,10 @@ static void a_node_that_is_down_is_fenced_by_word(void **state)
 	assert_int_equal(part_state(f, second, "n1"), PART_REVOKING);
 	/* A live job loses its part there. */
 	assert_int_equal(job_state(f, live), JOB_ACTIVE);
-	assert_int_equal(part_state(f, live, "n0"), PART_REVOKED);
+	assert_int_equal(part_state(f, live, "n0"), PART_LOST);
 	assert_int_equal(event_uid(f, live, "confirm"), 77);
 	fixture_restart(f);
-	assert_int_equal(part_state(f, live, "n0"), PART_REVOKED);
+	assert_int_equal(part_state(f, live, "n0"), PART_LOST);
 	confirm(f, "n1", second, 0, "");
 	assert_true(is_gone(f, second));
 }

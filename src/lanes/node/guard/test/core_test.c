@@ -795,7 +795,7 @@ static void fill_grants(struct world *world, uint64_t first, size_t count)
 		grant.lane.grant_id = first + i;
 		snprintf(grant.key, sizeof(grant.key), "slurm/F%zu/0", i);
 		ledger_write_applying(&batch, &grant);
-		ledger_write_revoking(&batch, grant.lane.grant_id);
+		ledger_write_revoking(&batch, grant.lane.grant_id, false);
 	}
 	assert_int_equal(batch_commit(world->guard, &batch), 0);
 }

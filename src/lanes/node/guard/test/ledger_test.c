@@ -115,10 +115,10 @@ static void everything_survives(void **state)
 	applying = grant_of(6);
 	ledger_write_applying(&batch, &applying);
 	ledger_write_applied(&batch, 6, &record, "");
-	ledger_write_revoking(&batch, 6);
+	ledger_write_revoking(&batch, 6, false);
 	applying = grant_of(7);
 	ledger_write_applying(&batch, &applying);
-	ledger_write_revoking(&batch, 7);
+	ledger_write_revoking(&batch, 7, false);
 	ledger_write_tombstone(&batch, 8);
 	ledger_write_owed(&batch, 100, 8, 0, "");
 	ledger_write_owed(&batch, 101, 7, -EBUSY, "busy");
@@ -198,14 +198,14 @@ static void records_that_cannot_follow_are_refused(void **state)
 			ledger_write_applied(&batch, 5, &record, "");
 			break;
 		case 2:
-			ledger_write_revoking(&batch, 5);
+			ledger_write_revoking(&batch, 5, false);
 			break;
 		case 3:
-			ledger_write_revoking(&batch, 4);
-			ledger_write_revoking(&batch, 4);
+			ledger_write_revoking(&batch, 4, false);
+			ledger_write_revoking(&batch, 4, false);
 			break;
 		case 4:
-			ledger_write_revoking(&batch, 4);
+			ledger_write_revoking(&batch, 4, false);
 			ledger_write_applied(&batch, 4, &record, "");
 			break;
 		case 5:

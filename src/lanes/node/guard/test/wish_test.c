@@ -122,6 +122,62 @@ static void last_try_asks_to_be_drained_with_the_reason(void **state)
 	assert_int_equal(world->reply.owed_count, 1);
 }
 
+/* What the manager is told of a lane that `clean --all` has taken. */
+static void assert_owed_with(struct world *world, const char *reason)
+{
+	assert_int_equal(world_wish(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world->confirm.result, 0);
+	assert_string_equal(world->confirm.reason, reason);
+}
+
+static void lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason(
+	void **state)
+{
+	struct world *world = *state;
+	struct guard_request request = {
+		.type = GUARD_REVOKE,
+		.number = 7,
+		.is_clean = true,
+	};
+
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_int_equal(world_ask(world, &request), 0);
+	assert_owed_with(world, "'fairlead clean --all' has taken it");
+	/* Also when it was busy, and the guard has been started again. */
+	request.number = 8;
+	assert_int_equal(world_apply(world, 8), 0);
+	world_object(world, 8)->is_busy = true;
+	assert_int_equal(world_ack(world, world->reply.sequence), 0);
+	assert_int_equal(world_ask(world, &request), -EBUSY);
+	world_restart(world);
+	world_object(world, 8)->is_busy = false;
+	assert_int_equal(world_wish(world, GUARD_REVOKE, 8), 0);
+	world_wish(world, GUARD_OWED, 0);
+	assert_int_equal(world_wish(world, GUARD_OWED, world->reply.sequence),
+			 0);
+	assert_int_equal(world->confirm.grant_id, 8);
+	assert_string_equal(world->confirm.reason,
+			    "'fairlead clean --all' has taken it");
+}
+
+static void lane_that_its_epilog_has_begun_to_take_is_not_cleaned_from_under_it(
+	void **state)
+{
+	struct world *world = *state;
+	struct guard_request request = {
+		.type = GUARD_REVOKE,
+		.number = 7,
+		.is_clean = true,
+	};
+
+	assert_int_equal(world_apply(world, 7), 0);
+	world_object(world, 7)->is_busy = true;
+	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), -EBUSY);
+	world_object(world, 7)->is_busy = false;
+	assert_int_equal(world_ask(world, &request), 0);
+	assert_owed_with(world, "");
+}
+
 static void dry_revoke_touches_nothing(void **state)
 {
 	struct world *world = *state;
@@ -274,6 +330,43 @@ static void registration_says_what_is_on_the_node(void **state)
 	assert_true(registration.drivers[0].is_usable);
 	assert_int_equal(registration.drivers[0].place.size, 0);
 	registration_fini(&registration);
+}
+
+static void assert_registers_as(struct world *world, uint8_t state)
+{
+	struct registration registration;
+
+	assert_int_equal(world_register(world, &registration), 0);
+	assert_int_equal(registration.grant_count, 1);
+	assert_int_equal(registration.grants[0].state, state);
+	registration_fini(&registration);
+}
+
+static void registration_says_which_lanes_are_lost(void **state)
+{
+	struct world *world = *state;
+	struct guard_request request = {
+		.type = GUARD_REVOKE,
+		.number = 7,
+		.is_clean = true,
+	};
+
+	assert_int_equal(world_apply(world, 7), 0);
+	assert_registers_as(world, GRANT_APPLIED);
+	for (int i = 0; i < FAKE_DEVICES; i++)
+		world_object(world, 7)->is_there = false;
+	assert_registers_as(world, GRANT_LOST);
+	/* A driver that cannot tell does not say that it is lost. */
+	world->list_error = -EIO;
+	assert_registers_as(world, GRANT_APPLIED);
+	world->list_error = 0;
+	assert_int_equal(world_revoke(world, 7), 0);
+	/* One that `clean --all` has not taken yet is. */
+	assert_int_equal(world_apply(world, 8), 0);
+	world_object(world, 8)->is_busy = true;
+	request.number = 8;
+	assert_int_equal(world_ask(world, &request), -EBUSY);
+	assert_registers_as(world, GRANT_LOST);
 }
 
 static void registration_tells_the_place_of_each_driver(void **state)
@@ -852,6 +945,8 @@ int main(void)
 		TEST(sequences_are_not_used_again_after_a_restart),
 		TEST(busy_revoke_that_is_tried_again_is_owed_when_it_is_gone),
 		TEST(last_try_asks_to_be_drained_with_the_reason),
+		TEST(lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason),
+		TEST(lane_that_its_epilog_has_begun_to_take_is_not_cleaned_from_under_it),
 		TEST(dry_revoke_touches_nothing),
 		TEST(wishes_for_an_unknown_grant_are_refused),
 		TEST(environment_can_be_read_while_the_lane_is_there),
@@ -859,6 +954,7 @@ int main(void)
 		TEST(object_that_has_become_another_one_is_left),
 		TEST(object_of_a_grant_is_not_destroyed_alone),
 		TEST(objects_of_a_driver_that_is_not_there_cannot_be_destroyed),
+		TEST(registration_says_which_lanes_are_lost),
 		TEST(registration_tells_the_place_of_each_driver),
 		TEST(driver_that_cannot_tell_its_place_is_usable_and_says_why),
 		TEST(registration_says_how_a_driver_works),
