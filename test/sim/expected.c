@@ -392,6 +392,9 @@ static const struct {
 	{ "error:register:-ESTALE",
 	  "a REGISTER that comes after a later one, by another connection; "
 	  "core/register_test, and runs of 10,000 seeds" },
+	{ "guard:none->tombstone", "a REVOKE of a grant that the journal lost, "
+				   "whose identifiers another "
+				   "grant has by now; guard/core_test" },
 };
 
 void expected_add(struct coverage *coverage, uint64_t seed_count)
