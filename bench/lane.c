@@ -181,12 +181,10 @@ static void measure_traffic(unsigned int many, unsigned int rounds,
 			    unsigned int milliseconds)
 {
 	struct case_of_traffic cases[] = {
-		{ PAIR_BARE, 0 },     { PAIR_NFT, 0 },
-		{ PAIR_BPF, 0 },      { PAIR_NO_RULES, 1 },
-		{ PAIR_NFT, 1 },      { PAIR_BPF, 1 },
-		{ PAIR_NETNS, 1 },    { PAIR_NO_RULES, many },
-		{ PAIR_NFT, many },   { PAIR_BPF, many },
-		{ PAIR_NETNS, many },
+		{ PAIR_BARE, 0 },       { PAIR_GUARDED, 0 },
+		{ PAIR_NO_RULES, 1 },   { PAIR_GUARDED, 1 },
+		{ PAIR_NETNS, 1 },      { PAIR_NO_RULES, many },
+		{ PAIR_GUARDED, many }, { PAIR_NETNS, many },
 	};
 	size_t count = sizeof(cases) / sizeof(cases[0]);
 
@@ -272,18 +270,16 @@ static void measure_apply(unsigned int many, unsigned int rounds,
 			  const char *peer)
 {
 	struct case_of_apply cases[] = {
-		{ "nft", PAIR_NFT, "", 0 },
-		{ "nft+bpf", PAIR_BPF, "", 0 },
-		{ "nft+bpf,4", PAIR_BPF, "vnis=4", 0 },
+		{ "nft+bpf", PAIR_GUARDED, "", 0 },
+		{ "nft+bpf,4", PAIR_GUARDED, "vnis=4", 0 },
 		{ "netns", PAIR_NETNS, "", 0 },
 		{ "shaped", PAIR_SHAPED, "", 0 },
-		{ "script", PAIR_NFT, NULL, 0 },
-		{ "nft", PAIR_NFT, "", many },
-		{ "nft+bpf", PAIR_BPF, "", many },
-		{ "nft+bpf,4", PAIR_BPF, "vnis=4", many },
+		{ "script", PAIR_GUARDED, NULL, 0 },
+		{ "nft+bpf", PAIR_GUARDED, "", many },
+		{ "nft+bpf,4", PAIR_GUARDED, "vnis=4", many },
 		{ "netns", PAIR_NETNS, "", many },
 		{ "shaped", PAIR_SHAPED, "", many },
-		{ "script", PAIR_NFT, NULL, many },
+		{ "script", PAIR_GUARDED, NULL, many },
 	};
 	size_t count = sizeof(cases) / sizeof(cases[0]);
 
@@ -320,9 +316,9 @@ static void measure_tend(unsigned int many, unsigned int more,
 			 unsigned int rounds)
 {
 	struct case_of_tend cases[] = {
-		{ PAIR_NFT, 0 },    { PAIR_BPF, 0 },    { PAIR_NETNS, 0 },
-		{ PAIR_NFT, many }, { PAIR_BPF, many }, { PAIR_NETNS, many },
-		{ PAIR_NFT, more }, { PAIR_BPF, more },
+		{ PAIR_GUARDED, 0 },    { PAIR_NETNS, 0 },
+		{ PAIR_GUARDED, many }, { PAIR_NETNS, many },
+		{ PAIR_GUARDED, more },
 	};
 	size_t count = sizeof(cases) / sizeof(cases[0]);
 
@@ -365,21 +361,21 @@ static void burst_once(struct pair *pair, unsigned int lanes, int is_together,
 static void measure_burst(unsigned int lanes, unsigned int rounds)
 {
 	static const char *const names[] = { "one by one", "together" };
-	enum pair_level levels[] = { PAIR_NFT, PAIR_BPF, PAIR_SHAPED };
-	struct series *series[3][2];
-	struct pair *pairs[3];
+	enum pair_level levels[] = { PAIR_GUARDED, PAIR_SHAPED };
+	struct series *series[2][2];
+	struct pair *pairs[2];
 
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 2; k++) {
 		pairs[k] = pair_create(levels[k], "10G");
 		series[k][0] = series_create();
 		series[k][1] = series_create();
 	}
 	for (unsigned int i = 0; i < rounds; i++) {
-		for (int k = 0; k < 6; k++)
+		for (int k = 0; k < 4; k++)
 			burst_once(pairs[k / 2], lanes, k % 2,
 				   series[k / 2][k % 2]);
 	}
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 2; k++) {
 		for (int i = 0; i < 2; i++)
 			series_print(series[k][i], names[i],
 				     pair_level_names[levels[k]], lanes);

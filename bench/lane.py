@@ -14,7 +14,7 @@ import report
 
 NAME = "lane"
 US, MS, GBIT, MBIT = 1e-3, 1e-6, 1e-6, 1e-3
-LEVELS = ["vxlan", "nft", "nft+bpf", "netns"]
+LEVELS = ["vxlan", "nft+bpf", "netns"]
 LATENCY_AIM_US = 3
 OTHERS_AIM_US = 0.5
 STREAM_AIM = 0.9
@@ -27,7 +27,7 @@ HEADERS_LANE = 1514 / 1398
 HEADERS_NODE = 1514 / 1448
 
 TITLES = {
-    "vxlan": "VXLAN without rules", "nft": "nft", "nft+bpf": "nft and BPF",
+    "vxlan": "VXLAN without rules", "nft+bpf": "nft and BPF",
     "netns": "namespace of the job, nft and BPF",
     "nft+bpf,4": "nft and BPF, 4 VNIs", "shaped": "nft, BPF and HTB",
     "script": "a script of ip, bridge and nft",
@@ -149,7 +149,7 @@ def making(options, many):
                         "lane_peer")
     result = Result(options, "apply", many, rounds, peer)
     rows, plotted = [], []
-    for who in ("nft", "nft+bpf", "nft+bpf,4", "shaped", "netns", "script"):
+    for who in ("nft+bpf", "nft+bpf,4", "shaped", "netns", "script"):
         medians = []
         for lanes in (0, many):
             row = [f"{TITLES[who]}, {lane_count(lanes)} there"]
@@ -177,7 +177,7 @@ def burst(options):
     lanes, rounds = (5, 1) if options.is_smoke else (100, 7)
     result = Result(options, "burst", lanes, rounds)
     rows = []
-    for who in ("nft", "nft+bpf", "shaped"):
+    for who in ("nft+bpf", "shaped"):
         row = [TITLES[who]]
         for what in ("one by one", "together"):
             best, median = result.cells(what, who, lanes, MS)
@@ -195,7 +195,7 @@ def tending(options):
     many, more, rounds = (3, 5, 2) if options.is_smoke else (200, 500, 51)
     result = Result(options, "tend", many, more, rounds)
     rows = []
-    for who in ("nft", "nft+bpf", "netns"):
+    for who in ("nft+bpf", "netns"):
         for lanes in (0, many, more):
             if f"tend/{who}/{lanes}" in result.lists:
                 rows.append([f"{TITLES[who]}, {lane_count(lanes)}",

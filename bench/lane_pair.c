@@ -17,9 +17,8 @@
 #include "lanes/driver/ethernet/ethernet.h"
 #include "lanes/driver/ethernet/gate_cgroup.h"
 #include "lanes/driver/ethernet/namespace.h"
-#include "lanes/driver/ethernet/nft.h"
+#include "lanes/driver/ethernet/gate.h"
 
-#define NFT_PATH     "/usr/sbin/nft"
 #define FIRST_VNI    4096 /* of the default pool */
 #define VNIS_OF_LANE 2    /* so far apart; the last one may have more */
 #define PATH_SIZE    256
@@ -28,15 +27,16 @@
 #define EXIT_SKIPPED 77
 
 const char *const pair_level_names[PAIR_LEVEL_COUNT] = {
-	[PAIR_BARE] = "bare",   [PAIR_NO_RULES] = "vxlan",
-	[PAIR_NFT] = "nft",     [PAIR_BPF] = "nft+bpf",
-	[PAIR_NETNS] = "netns", [PAIR_SHAPED] = "shaped",
+	[PAIR_BARE] = "bare",       [PAIR_NO_RULES] = "vxlan",
+	[PAIR_GUARDED] = "nft+bpf", [PAIR_NETNS] = "netns",
+	[PAIR_SHAPED] = "shaped",
 };
 
 struct node {
 	int netns;
 	void *state; /* of the driver; NULL: bare */
 	char cgroup[PATH_SIZE];
+	char pins[PATH_SIZE];
 	char namespaces[PATH_SIZE];
 	struct fairlead_record records[PAIR_LANES_MAX];
 };
@@ -233,19 +233,17 @@ static void driver_open(const struct pair *pair, int number,
 			const char *link_rate)
 {
 	struct node *node = (struct node *)&pair->nodes[number];
-	bool has_bpf = pair->level >= PAIR_BPF;
 	struct fairlead_setting settings[SETTINGS_MAX];
 	struct fairlead_error error;
-	char pins[PATH_SIZE];
 	size_t count = 0;
 	int result;
 
-	snprintf(pins, sizeof(pins), "/sys/fs/bpf/%u-%d", pair_count, number);
+	snprintf(node->pins, sizeof(node->pins), "/sys/fs/bpf/%u-%d",
+		 pair_count, number);
 #define SET(name_, value_) \
 	settings[count++] = (struct fairlead_setting){ name_, value_, 0 }
 	SET("devices", "eth0");
-	SET("bpf", has_bpf ? "require" : "off");
-	SET("bpf_pins", pins);
+	SET("bpf_pins", node->pins);
 	SET("cgroup", node->cgroup);
 	SET("namespaces", node->namespaces);
 	if (pair->level == PAIR_SHAPED) {
@@ -432,10 +430,11 @@ void pair_strip(const struct pair *pair)
 	int result;
 
 	for (int i = 0; i < NODES; i++) {
+		pair_run(pair, i, "nft delete table inet fairlead");
 		enter(pair->nodes[i].netns);
-		result = nft_table_delete(NFT_PATH, &error);
+		result = gate_leave(pair->nodes[i].pins, &error);
 		enter(home);
-		check(result, "delete the table", &error);
+		check(result, "detach the gate", &error);
 	}
 }
 

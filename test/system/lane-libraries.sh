@@ -43,7 +43,7 @@ expect_bytes() {
 	fi
 }
 
-cluster_up -N 2 --nics 1 -s ethernet.bpf=off
+cluster_up -N 2 --nics 1
 # What a node has there is the machine's, and UCX looks for its NICs in it.
 for node in n0 n1; do
 	on $node -- mount -t sysfs sysfs /sys

@@ -37,7 +37,7 @@ bytes() { # bytes NODE DEVICE: that it has sent
 }
 
 one='shm+tcp;ofi_rxm:fl4096' # a rail of the two
-cluster_up -N 2 --nics 1 --rails 2 -s ethernet.bpf=off
+cluster_up -N 2 --nics 1 --rails 2
 job_start alice -i ethernet -N 2 -n 2 --user $alice
 wait_for has_started alice 2
 

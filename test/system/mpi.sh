@@ -57,8 +57,8 @@ expect_counted() {
 	[ "$now" -ge $(($3 + $4)) ] || fail "$1: $2: $now after $3, with $4 more refused"
 }
 
-try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice beside a job of Bob
-	local level=$1 node bind to before
+try() { # try IPV4: 1: lanes have it. The MPI job of Alice beside a job of Bob
+	local with="$1 IPv4 address" node bind to before
 	local -A send=()
 	job_start alice -i ethernet -N 2 -n 2 --user $alice
 	wait_for has_started alice 2
@@ -66,16 +66,16 @@ try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice
 	wait_for has_started bob 2
 	to=$(job_variable alice n1.0 FAIRLEAD_ADDRESSES)
 
-	it "with $level an MPI job of four ranks on two nodes is in its lane"
+	it "with $with an MPI job of four ranks on two nodes is in its lane"
 	mpi_start "run/1" "${own[@]}"
-	is "$(on n0 -- ip -brief -4 address show dev fl4096 | wc -l)" "$2" 'IPv4 addresses'
+	is "$(on n0 -- ip -brief -4 address show dev fl4096 | wc -l)" "$1" 'IPv4 addresses'
 	is "$(grep -c "as $alice" "$work/mpi")" 4 'ranks of the owner'
 	is "$(grep -o 'on n[01]' "$work/mpi" | sort | uniq -c | awk '{print $1 $3}' | paste -sd,)" \
 		2n0,2n1 'ranks on nodes'
 	[ "$(bytes n0 fl4096)" -gt 1000000 ] || fail 'its data went elsewhere'
 	[ "$(bytes n0 fl4097)" -lt 1000 ] || fail 'its data went by the lane of another'
 
-	it "with $level the job of another user on its nodes does not get in"
+	it "with $with the job of another user on its nodes does not get in"
 	for node in n0 n1; do
 		send[$node]=$(refused $node send)
 	done
@@ -89,18 +89,16 @@ try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice
 		expect_refused $node udp-send fd46:4c00:0:1000::2 7000 hello
 		expect_counted $node send "${send[$node]}" 3
 	done
-	if [ "$level" = nft+bpf ]; then
-		expect_refused n1 tcp-listen "$to" 7001
-		expect_refused n1 udp-receive "$to" 7000
-		expect_counted n1 bind "$bind" 2
-	fi
+	expect_refused n1 tcp-listen "$to" 7001
+	expect_refused n1 udp-receive "$to" 7000
+	expect_counted n1 bind "$bind" 2
 	expect_exit 0 on n0 --job run/2 "$probe" udp-send \
 		"$(job_variable bob n1.0 FAIRLEAD_ADDRESSES)" 7000 hello
 	expect_exit 0 on n0 --job run/1 "$probe" tcp-connect "$to" 7000
 	mpi_end
 	is "$(grep -c right "$work/mpi")" 4 'ranks that had what they were sent'
 
-	it "with $level an MPI job over the link provider is in its lane"
+	it "with $with an MPI job over the link provider is in its lane"
 	before=$(bytes n0 fl4096)
 	mpi_start "run/1" "${mpi_link[@]}"
 	mpi_end
@@ -110,14 +108,11 @@ try() { # try LEVEL IPV4: of enforcement; 1: lanes have it. The MPI job of Alice
 	job_end bob
 }
 
-cluster_up -N 2 --nics 1 -s ethernet.bpf=off
-try nft 1
+cluster_up -N 2 --nics 1
+try 1
 cluster_down
-if [ -z "$cgroup" ]; then
-	skip_all 'there is no cgroup v2 that can be written, where programs are attached'
-fi
 # Lanes may have no IPv4 at all.
-cluster_up -N 2 --nics 1 -s ethernet.bpf=require -s ethernet.ipv4_network=none
-try nft+bpf 0
+cluster_up -N 2 --nics 1 -s ethernet.ipv4_network=none
+try 0
 
 story_end

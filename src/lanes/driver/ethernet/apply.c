@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/blueprint.h"
 #include "lanes/driver/ethernet/enforce.h"
 #include "lanes/driver/ethernet/links.h"
@@ -161,11 +162,10 @@ static void warn_of_cgroup(const struct ethernet_node *node,
 			     blueprint->devices[0].alias.uid, why.text);
 }
 
-/* Peers that what the rail carries does not get to. -ENOMEM. */
-static int warn_of_way(const struct ethernet_node *node,
-		       const struct blueprint *blueprint, size_t rail,
-		       struct fairlead_warnings *warnings,
-		       struct fairlead_error *ret_error)
+/* Peers that what the rail carries does not get to. */
+static void warn_of_way(const struct ethernet_node *node,
+			const struct blueprint *blueprint, size_t rail,
+			struct fairlead_warnings *warnings)
 {
 	const struct ethernet_members *members = &blueprint->members;
 	struct fairlead_error why;
@@ -175,10 +175,8 @@ static int warn_of_way(const struct ethernet_node *node,
 					 members->node_count,
 					 members->rail_count, &far, &why);
 
-	if (result == -ENOMEM)
-		*ret_error = why;
 	if (result != -EHOSTUNREACH && result != -ENETUNREACH)
-		return result == -ENOMEM ? result : 0;
+		return;
 	if (result == -EHOSTUNREACH)
 		warnings_add(warnings,
 			     "%s: %s, and what lanes carry is not routed: set "
@@ -193,22 +191,9 @@ static int warn_of_way(const struct ethernet_node *node,
 			     "order",
 			     blueprint->rails[rail].name, why.text,
 			     members->rails[rail]);
-	if (node->tended)
-		node->tended->far_peers[members->rails[rail]] =
+	if (node->guard)
+		node->guard->far_peers[members->rails[rail]] =
 			*ethernet_members_at(members, (uint32_t)far, rail);
-	return 0;
-}
-
-static int warn_of_ways(const struct ethernet_node *node,
-			const struct blueprint *blueprint,
-			struct fairlead_warnings *warnings,
-			struct fairlead_error *ret_error)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
-		result = warn_of_way(node, blueprint, i, warnings, ret_error);
-	return result;
 }
 
 /* --- making --- */
@@ -243,18 +228,12 @@ static int namespace_make(struct making *making)
 	return result;
 }
 
-/* 0: the lane is made without. */
-static int go_without_class(const struct making *making, size_t rail,
-			    const struct fairlead_error *why)
+static void go_without_class(const struct making *making, size_t rail,
+			     const struct fairlead_error *why)
 {
-	if (why->code == -ENOMEM) {
-		*making->error = *why;
-		return -ENOMEM;
-	}
 	warnings_add(making->warnings,
 		     "%s: traffic is not shaped, and rates are not kept: %s",
 		     making->blueprint->rails[rail].name, why->text);
-	return 0;
 }
 
 /*
@@ -267,11 +246,9 @@ static int minor_choose(const struct making *making,
 {
 	const struct found *found = making->found;
 	_auto_(freep) uint16_t *taken =
-		calloc(found->count + 1, sizeof(*taken));
+		memory_array(found->count, sizeof(*taken));
 	size_t count = 0;
 
-	if (!taken)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < found->count; i++) {
 		const struct lane_device *device = &found->list[i].device;
 
@@ -284,7 +261,7 @@ static int minor_choose(const struct making *making,
 }
 
 /* The class that the lane is to have on the rail; none is a warning. */
-static int class_plan(struct making *making, size_t rail)
+static void class_plan(struct making *making, size_t rail)
 {
 	const struct ethernet_node *node = making->node;
 	const struct underlay *underlay = &making->blueprint->rails[rail];
@@ -296,7 +273,7 @@ static int class_plan(struct making *making, size_t rail)
 	int result;
 
 	if (!node->is_shaping && !request->reserved_mbit && !request->max_mbit)
-		return 0;
+		return;
 	if (!node->is_shaping)
 		result = error_set(&error, -EOPNOTSUPP,
 				   "shaping is off on this node");
@@ -309,12 +286,11 @@ static int class_plan(struct making *making, size_t rail)
 	if (result == 0)
 		result = minor_choose(making, underlay, &minor, &error);
 	if (result < 0)
-		return go_without_class(making, rail, &error);
+		go_without_class(making, rail, &error);
 	for (size_t i = 0; i < making->blueprint->device_count; i++) {
 		if (blueprint_rail(making->blueprint, i) == rail)
 			making->blueprint->devices[i].alias.htb_class = minor;
 	}
-	return 0;
 }
 
 /* Nor do its devices name a class then, which would be the next lane's. */
@@ -348,29 +324,26 @@ static int class_make(struct making *making, size_t rail)
 		.classes = (uint8_t)blueprint->request.classes,
 	};
 	struct fairlead_error error = { 0 };
-	int result;
 
 	if (shaped.minor == 0 ||
 	    shaper_add(making->node->netlink, &blueprint->rails[rail], &shaped,
 		       &error) == 0)
 		return 0;
-	result = go_without_class(making, rail, &error);
-	return result == 0 ? class_forget(making, rail) : result;
+	go_without_class(making, rail, &error);
+	return class_forget(making, rail);
 }
 
 static int device_make(struct making *making, size_t index)
 {
 	struct lane_device *device = &making->blueprint->devices[index];
-	_auto_(freep) struct lane_peer *peers = NULL;
+	size_t count;
+	_auto_(freep) struct lane_peer *peers =
+		blueprint_peers(making->blueprint, index, &count);
 	struct found_device *made = &making->made[making->made_count];
-	size_t count = 0;
-	int result = blueprint_peers(making->blueprint, index, &peers, &count);
+	int result = device_create(making->node->netlink, device,
+				   making->inside ? NULL : peers,
+				   making->inside ? 0 : count, making->error);
 
-	if (result < 0)
-		return error_set(making->error, result, "out of memory");
-	result = device_create(making->node->netlink, device,
-			       making->inside ? NULL : peers,
-			       making->inside ? 0 : count, making->error);
 	if (result < 0)
 		return result;
 	made->device = *device;
@@ -411,7 +384,7 @@ static int all_make(struct making *making)
 	if (result == 0)
 		result = namespace_make(making);
 	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
-		result = class_plan(making, i);
+		class_plan(making, i);
 	for (size_t i = 0; i < blueprint->device_count && result == 0; i++)
 		result = device_make(making, i);
 	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
@@ -452,8 +425,8 @@ static void undo(struct making *making)
 			  before.text, why.text);
 }
 
-static int record_make(const struct making *making,
-		       struct fairlead_record *ret_record)
+static void record_make(const struct making *making,
+			struct fairlead_record *ret_record)
 {
 	struct ethernet_made made = {
 		.isolation = making->blueprint->request.isolation,
@@ -467,19 +440,16 @@ static int record_make(const struct making *making,
 		made.devices[i].ipv4 = device->ipv4;
 		made.devices[i].ipv6 = device->ipv6;
 	}
-	return ethernet_record_encode(&made, ret_record);
+	ethernet_record_encode(&made, ret_record);
 }
 
 static int make(struct making *making, struct fairlead_record *ret_record)
 {
 	int result = all_make(making);
 
-	if (result == 0) {
-		result = record_make(making, ret_record);
-		if (result < 0)
-			error_set(making->error, result, "out of memory");
-	}
-	if (result < 0)
+	if (result == 0)
+		record_make(making, ret_record);
+	else
 		undo(making);
 	enforcement_fini(&making->enforcement);
 	netlink_close(making->inside);
@@ -509,7 +479,9 @@ static int plan(struct making *making, struct found *found)
 	if (result < 0)
 		return result;
 	warn_of_cgroup(node, blueprint, making->warnings);
-	return warn_of_ways(node, blueprint, making->warnings, making->error);
+	for (size_t i = 0; i < blueprint->rail_count; i++)
+		warn_of_way(node, blueprint, i, making->warnings);
+	return 0;
 }
 
 int ethernet_apply(void *state, const struct fairlead_lane *lane,

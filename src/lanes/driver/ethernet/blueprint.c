@@ -10,22 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* A lane of this node alone: a rail for each NIC. */
-static int members_of_one(struct blueprint *blueprint,
-			  const struct ethernet_node *node,
-			  const struct underlays *list,
-			  struct fairlead_error *ret_error)
+static void members_of_one(struct blueprint *blueprint,
+			   const struct ethernet_node *node,
+			   const struct underlays *list)
 {
 	struct ethernet_members *members = &blueprint->members;
 
 	*members = (struct ethernet_members){
 		.networks = node->networks,
 		.node_count = 1,
-		.addresses =
-			calloc(ETHERNET_RAILS_MAX, sizeof(*members->addresses)),
+		.addresses = memory_array(ETHERNET_RAILS_MAX,
+					  sizeof(*members->addresses)),
 	};
-	if (!members->addresses)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (uint8_t number = 0; number < list->count; number++) {
 		const struct underlay *nic = &list->list[number];
 		uint8_t i = members->rail_count;
@@ -39,7 +38,6 @@ static int members_of_one(struct blueprint *blueprint,
 				   ethernet_overhead(nic->address.family));
 		members->rail_count++;
 	}
-	return 0;
 }
 
 /* Why there is no rail here. */
@@ -303,8 +301,8 @@ static int rails_find(struct blueprint *blueprint,
 				 "the lane has %u nodes, and nobody says where "
 				 "they are",
 				 lane->node_count);
-	result = members_of_one(blueprint, node, &list, ret_error);
-	return result < 0 ? result : rails_take(blueprint, &list, ret_error);
+	members_of_one(blueprint, node, &list);
+	return rails_take(blueprint, &list, ret_error);
 }
 
 int blueprint_init(struct blueprint *blueprint,
@@ -338,17 +336,16 @@ void blueprint_fini(struct blueprint *blueprint)
 	ethernet_members_fini(&blueprint->members);
 }
 
-int blueprint_peers(const struct blueprint *blueprint, size_t index,
-		    struct lane_peer **ret_peers, size_t *ret_count)
+struct lane_peer *blueprint_peers(const struct blueprint *blueprint,
+				  size_t index, size_t *ret_count)
 {
 	const struct lane_device *device = &blueprint->devices[index];
 	const struct ethernet_members *members = &blueprint->members;
-	struct lane_peer *peers = calloc(members->node_count, sizeof(*peers));
+	struct lane_peer *peers =
+		memory_array(members->node_count, sizeof(*peers));
 	size_t rail = blueprint_rail(blueprint, index);
 	size_t count = 0;
 
-	if (!peers)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < members->node_count; i++) {
 		struct ethernet_names names;
 
@@ -364,7 +361,6 @@ int blueprint_peers(const struct blueprint *blueprint, size_t index,
 		};
 		memcpy(peers[count++].mac, names.mac, ETHERNET_MAC_SIZE);
 	}
-	*ret_peers = peers;
 	*ret_count = count;
-	return 0;
+	return peers;
 }

@@ -42,6 +42,6 @@ static inline size_t blueprint_rail(const struct blueprint *blueprint,
 	return index / (blueprint->device_count / blueprint->rail_count);
 }
 
-/* Peers of one of its devices; the caller frees the list. -ENOMEM. */
-int blueprint_peers(const struct blueprint *blueprint, size_t index,
-		    struct lane_peer **ret_peers, size_t *ret_count);
+/* Peers of one of its devices; the caller frees the list. */
+struct lane_peer *blueprint_peers(const struct blueprint *blueprint,
+				  size_t index, size_t *ret_count);

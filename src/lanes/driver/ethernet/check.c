@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "lanes/driver/ethernet/nft.h"
+#include "lanes/driver/ethernet/table.h"
 
 static bool has_ipv4_of(const struct lane_device *device, uint32_t number)
 {
@@ -101,16 +101,18 @@ int check_networks(const struct ethernet_node *node, const struct found *found,
 		   const char *pins, struct fairlead_error *ret_error)
 {
 	struct fairlead_error clash;
-	enum nft_table table;
+	struct writer batch = { 0 };
 	int result;
 
 	if (found_has_lanes(found) ||
 	    underlay_clash(node->netlink, &node->networks, &clash) == 0)
 		return 0;
-	result = nft_table(node->nft, &table, NULL, ret_error);
-	if (result == 0 && table == NFT_TABLE_OURS)
-		result = nft_table_delete(node->nft, ret_error);
-	if (result == 0)
+	result = table_read(node->filter, NULL, ret_error);
+	if (result == TABLE_OURS) {
+		rules_write_removal(&batch);
+		result = table_change(node->filter, &batch, ret_error);
+	}
+	if (result >= 0)
 		result = gate_leave(pins, ret_error);
 	if (result == 0) {
 		*ret_error = clash;

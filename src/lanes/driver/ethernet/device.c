@@ -24,28 +24,15 @@ static size_t size_of(const struct ip_address *address)
 	return address->family == 4 ? 4 : 16;
 }
 
-static struct nl_msg *start_link(int type, int flags,
-				 const struct ifinfomsg *info)
-{
-	struct nl_msg *message = nlmsg_alloc_simple(type, flags);
-
-	if (message)
-		nlmsg_append(message, (void *)info, sizeof(*info),
-			     NLMSG_ALIGNTO);
-	return message;
-}
-
 static struct nl_msg *ask_creation(const struct lane_device *device)
 {
 	const struct ifinfomsg info = { .ifi_flags = IFF_NOARP,
 					.ifi_change = IFF_NOARP };
-	struct nl_msg *message =
-		start_link(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &info);
+	struct nl_msg *message = netlink_message(
+		RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &info, sizeof(info));
 	struct nlattr *kind;
 	struct nlattr *data;
 
-	if (!message)
-		return NULL;
 	nla_put_string(message, IFLA_IFNAME, device->name);
 	nla_put(message, IFLA_ADDRESS, sizeof(device->mac), device->mac);
 	nla_put_u32(message, IFLA_MTU, device->mtu);
@@ -74,11 +61,10 @@ static struct nl_msg *ask_creation(const struct lane_device *device)
 static struct nl_msg *ask_alias(const struct lane_device *device)
 {
 	const struct ifinfomsg info = { 0 };
-	struct nl_msg *message = start_link(RTM_SETLINK, 0, &info);
+	struct nl_msg *message =
+		netlink_message(RTM_SETLINK, 0, &info, sizeof(info));
 	char alias[ETHERNET_ALIAS_MAX];
 
-	if (!message)
-		return NULL;
 	ethernet_alias_format(&device->alias, alias);
 	nla_put_string(message, IFLA_IFNAME, device->name);
 	nla_put(message, IFLA_IFALIAS, (int)strlen(alias), alias);
@@ -89,12 +75,11 @@ static struct nl_msg *ask_alias(const struct lane_device *device)
 static struct nl_msg *ask_addr_gen_mode(int index)
 {
 	const struct ifinfomsg info = { .ifi_index = index };
-	struct nl_msg *message = start_link(RTM_SETLINK, 0, &info);
+	struct nl_msg *message =
+		netlink_message(RTM_SETLINK, 0, &info, sizeof(info));
 	struct nlattr *families;
 	struct nlattr *family;
 
-	if (!message)
-		return NULL;
 	families = nla_nest_start(message, IFLA_AF_SPEC);
 	family = nla_nest_start(message, AF_INET6);
 	nla_put_u8(message, IFLA_INET6_ADDR_GEN_MODE, ADDR_GEN_MODE_NONE);
@@ -113,12 +98,9 @@ static struct nl_msg *ask_address(int index, const struct ip_address *address,
 			     (address->family == 6 ? IFA_F_NODAD : 0),
 		.ifa_index = (uint32_t)index,
 	};
-	struct nl_msg *message =
-		nlmsg_alloc_simple(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE);
+	struct nl_msg *message = netlink_message(
+		RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &info, sizeof(info));
 
-	if (!message)
-		return NULL;
-	nlmsg_append(message, (void *)&info, sizeof(info), NLMSG_ALIGNTO);
 	nla_put(message, IFA_LOCAL, (int)size_of(address), address->bytes);
 	nla_put(message, IFA_ADDRESS, (int)size_of(address), address->bytes);
 	return message;
@@ -140,11 +122,9 @@ static struct nl_msg *ask_neighbour(int index, uint8_t family,
 		.ndm_flags = family == AF_BRIDGE ? NTF_SELF : 0,
 	};
 	struct nl_msg *message =
-		nlmsg_alloc_simple(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE);
+		netlink_message(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE,
+				&info, sizeof(info));
 
-	if (!message)
-		return NULL;
-	nlmsg_append(message, (void *)&info, sizeof(info), NLMSG_ALIGNTO);
 	nla_put(message, NDA_DST, (int)size_of(address), address->bytes);
 	nla_put(message, NDA_LLADDR, ETHERNET_MAC_SIZE, mac);
 	return message;
@@ -477,9 +457,10 @@ static int set_flags(struct netlink *netlink, const struct lane_device *device,
 					.ifi_flags = flags,
 					.ifi_change = IFF_UP };
 
-	return netlink_call(netlink, start_link(RTM_SETLINK, 0, &info),
-			    ret_error, "cannot set %s %s", device->name,
-			    flags & IFF_UP ? "up" : "down");
+	return netlink_call(
+		netlink, netlink_message(RTM_SETLINK, 0, &info, sizeof(info)),
+		ret_error, "cannot set %s %s", device->name,
+		flags & IFF_UP ? "up" : "down");
 }
 
 int device_up(struct netlink *netlink, const struct lane_device *device,

@@ -9,23 +9,13 @@
 #include "lanes/driver/ethernet/device.h"
 #include "lanes/driver/ethernet/links.h"
 
-static struct nl_msg *start_link(int type, const struct ifinfomsg *info)
-{
-	struct nl_msg *message = nlmsg_alloc_simple(type, 0);
-
-	if (message)
-		nlmsg_append(message, (void *)info, sizeof(*info),
-			     NLMSG_ALIGNTO);
-	return message;
-}
-
 static struct nl_msg *ask_group(int index, uint32_t group)
 {
 	const struct ifinfomsg info = { .ifi_index = index };
-	struct nl_msg *message = start_link(RTM_SETLINK, &info);
+	struct nl_msg *message =
+		netlink_message(RTM_SETLINK, 0, &info, sizeof(info));
 
-	if (message)
-		nla_put_u32(message, IFLA_GROUP, group);
+	nla_put_u32(message, IFLA_GROUP, group);
 	return message;
 }
 
@@ -33,9 +23,10 @@ static struct nl_msg *ask_group(int index, uint32_t group)
 static struct nl_msg *ask_deletion(int index, uint32_t group)
 {
 	const struct ifinfomsg info = { .ifi_index = index };
-	struct nl_msg *message = start_link(RTM_DELLINK, &info);
+	struct nl_msg *message =
+		netlink_message(RTM_DELLINK, 0, &info, sizeof(info));
 
-	if (message && index == 0)
+	if (index == 0)
 		nla_put_u32(message, IFLA_GROUP, group);
 	return message;
 }

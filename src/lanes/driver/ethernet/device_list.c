@@ -128,11 +128,10 @@ int devices_peers(struct netlink *netlink, int index,
 	const struct ifinfomsg info = { .ifi_family = AF_BRIDGE,
 					.ifi_index = index };
 	struct peer_reading reading = { index, emit, arg };
-	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETNEIGH, NLM_F_DUMP);
 
-	if (message)
-		nlmsg_append(message, (void *)&info, sizeof(info),
-			     NLMSG_ALIGNTO);
-	return netlink_get(netlink, message, take_peer, &reading, ret_error,
+	return netlink_get(netlink,
+			   netlink_message(RTM_GETNEIGH, NLM_F_DUMP, &info,
+					   sizeof(info)),
+			   take_peer, &reading, ret_error,
 			   "cannot list the peers of VXLAN devices");
 }

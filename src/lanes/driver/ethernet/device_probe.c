@@ -12,15 +12,13 @@
 int device_probe(struct netlink *netlink, const char *kind,
 		 struct fairlead_error *ret_error)
 {
-	struct ifinfomsg info = { 0 };
-	struct nl_msg *message = nlmsg_alloc_simple(RTM_NEWLINK, NLM_F_CREATE);
+	const struct ifinfomsg info = { 0 };
+	struct nl_msg *message =
+		netlink_message(RTM_NEWLINK, NLM_F_CREATE, &info, sizeof(info));
 	struct fairlead_error error;
 	struct nlattr *nest;
 	int result;
 
-	if (!message)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	nlmsg_append(message, &info, sizeof(info), NLMSG_ALIGNTO);
 	nest = nla_nest_start(message, IFLA_LINKINFO);
 	nla_put_string(message, IFLA_INFO_KIND, kind);
 	nla_nest_end(message, nest);

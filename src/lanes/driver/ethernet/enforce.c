@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/job_cgroup.h"
 #include "lanes/driver/ethernet/namespace.h"
-#include "lanes/driver/ethernet/nft.h"
 #include "lanes/driver/ethernet/table.h"
 
 /* --- what follows from devices --- */
@@ -32,23 +32,15 @@ struct peers_reading {
 	struct enforcement *enforcement;
 	size_t first, end; /* their rules */
 	size_t last;       /* whose peers come */
-	bool is_out;       /* of memory */
 };
 
 static void peer_add(struct enforce_peers *peers,
-		     const struct ip_address *underlay, bool *is_out)
+		     const struct ip_address *underlay)
 {
 	if (peers->count == peers->capacity) {
-		size_t capacity = peers->capacity * 2 + 4;
-		struct ip_address *list =
-			realloc(peers->list, capacity * sizeof(*list));
-
-		if (!list) {
-			*is_out = true;
-			return;
-		}
-		peers->list = list;
-		peers->capacity = capacity;
+		peers->capacity = peers->capacity * 2 + 4;
+		peers->list = memory_resize(peers->list, peers->capacity,
+					    sizeof(*peers->list));
 	}
 	peers->list[peers->count++] = *underlay;
 }
@@ -68,7 +60,7 @@ static void peer_take(void *arg, int index, const struct ip_address *underlay)
 	if (i == reading->end)
 		return; /* a device of somebody else's */
 	reading->last = i;
-	peer_add(&enforcement->peers[i], underlay, &reading->is_out);
+	peer_add(&enforcement->peers[i], underlay);
 }
 
 /* Of the rules' devices from `first` to `end`, in the one namespace that they are in. */
@@ -93,8 +85,6 @@ static int peers_read(struct enforcement *enforcement,
 	if (result == 0)
 		result = devices_peers(inside ? inside : node->netlink, index,
 				       peer_take, &reading, ret_error);
-	if (result == 0 && reading.is_out)
-		result = error_set(ret_error, -ENOMEM, "out of memory");
 	return result;
 }
 
@@ -148,11 +138,6 @@ int enforce_cgroup(const struct ethernet_node *node,
 	*ret_id = 0;
 	if (!node->job_cgroup)
 		return 0;
-	if (!node->gate && !node->is_looking)
-		return error_set(ret_error, -EOPNOTSUPP,
-				 "job_cgroup needs BPF: %s",
-				 node->gate_flaw.code < 0 ? node->gate_flaw.text
-							  : "it is off");
 	result = job_cgroup_format(node->job_cgroup, alias, path, ret_error);
 	if (result == 0)
 		result = gate_cgroup_id(path, ret_id, ret_error);
@@ -212,16 +197,14 @@ int enforcement_init(struct enforcement *enforcement,
 		     const struct found_device *devices, size_t count,
 		     struct fairlead_error *ret_error)
 {
-	int result = 0;
+	int result;
 
 	*enforcement = (struct enforcement){
-		.rules = calloc(count + 1, sizeof(*enforcement->rules)),
-		.peers = calloc(count + 1, sizeof(*enforcement->peers)),
-		.gates = calloc(2 * count + 1, sizeof(*enforcement->gates)),
+		.rules = memory_array(count, sizeof(*enforcement->rules)),
+		.peers = memory_array(count, sizeof(*enforcement->peers)),
+		.gates = memory_array(2 * count, sizeof(*enforcement->gates)),
 	};
-	if (!enforcement->rules || !enforcement->peers || !enforcement->gates)
-		result = error_set(ret_error, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < count && result == 0; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct found_device own =
 			with_own_addresses(node, &devices[i]);
 
@@ -230,8 +213,7 @@ int enforcement_init(struct enforcement *enforcement,
 		gates_take(enforcement, node, &own);
 		rules_take(enforcement, &own);
 	}
-	if (result == 0)
-		result = all_peers_read(enforcement, node, ret_error);
+	result = all_peers_read(enforcement, node, ret_error);
 	if (result < 0)
 		enforcement_fini(enforcement);
 	return result;
@@ -289,48 +271,37 @@ static uint64_t lanes_digest(const struct enforcement *enforcement)
 	return sum;
 }
 
-/* Room for what written_add() adds. */
-static int written_reserve(struct tended *tended,
-			   const struct enforcement *enforcement,
-			   struct fairlead_error *ret_error)
-{
-	size_t count = tended->written_count + enforcement->rule_count + 1;
-	uint64_t *written = realloc(tended->written, count * sizeof(*written));
-
-	if (!written)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	tended->written = written;
-	return 0;
-}
-
-static void written_add(struct tended *tended,
+static void written_add(struct ethernet_guard *guard,
 			const struct enforcement *enforcement)
 {
-	tended->lanes += lanes_digest(enforcement);
+	guard->lanes += lanes_digest(enforcement);
+	guard->written =
+		memory_resize(guard->written,
+			      guard->written_count + enforcement->rule_count,
+			      sizeof(*guard->written));
 	for (size_t i = 0; i < enforcement->rule_count; i++)
-		tended->written[tended->written_count++] =
+		guard->written[guard->written_count++] =
 			lane_digest(&enforcement->rules[i]);
 }
 
 /* False: rules were made from something else, such as a peer that is gone. */
-static bool written_remove(struct tended *tended,
+static bool written_remove(struct ethernet_guard *guard,
 			   const struct enforcement *enforcement)
 {
 	bool is_known = true;
 
-	tended->lanes -= lanes_digest(enforcement);
+	guard->lanes -= lanes_digest(enforcement);
 	for (size_t i = 0; i < enforcement->rule_count; i++) {
 		uint64_t wanted = lane_digest(&enforcement->rules[i]);
 		size_t k = 0;
 
-		while (k < tended->written_count &&
-		       tended->written[k] != wanted)
+		while (k < guard->written_count && guard->written[k] != wanted)
 			k++;
-		if (k == tended->written_count)
+		if (k == guard->written_count)
 			is_known = false;
 		else
-			tended->written[k] =
-				tended->written[--tended->written_count];
+			guard->written[k] =
+				guard->written[--guard->written_count];
 	}
 	return is_known;
 }
@@ -345,109 +316,108 @@ static bool written_remove(struct tended *tended,
 static void remember_change(const struct ethernet_node *node, uint32_t before,
 			    bool is_whole)
 {
-	struct tended *tended = node->tended;
+	struct ethernet_guard *guard = node->guard;
 
-	if (is_whole || before == tended->generation)
-		tended->generation = before + 1;
+	if (is_whole || before == guard->generation)
+		guard->generation = before + 1;
 }
 
-static int rules_run(const struct ethernet_node *node, struct writer *text,
-		     struct fairlead_error *ret_error)
+/* The batch is freed. */
+static int rules_change(const struct ethernet_node *node, struct writer *batch,
+			bool is_whole, struct fairlead_error *ret_error)
 {
-	uint32_t before = 0;
-	int result = text->result;
-
-	if (result < 0)
-		error_set(ret_error, result, "out of memory");
-	else
-		result = table_generation(node->filter, &before, ret_error);
-	if (result == 0)
-		result =
-			nft_apply(node->nft, text->data, text->size, ret_error);
-	if (result == 0)
-		remember_change(node, before, true);
-	writer_fini(text);
-	return result;
-}
-
-static int elements_change(const struct ethernet_node *node,
-			   struct writer *requests,
-			   struct fairlead_error *ret_error)
-{
+	bool is_any = batch->size > 0;
 	uint32_t before;
 	int result = table_generation(node->filter, &before, ret_error);
 
-	if (result == 0)
-		result = table_change(node->filter, requests, ret_error);
-	if (result == 0 && requests->size > 0)
-		remember_change(node, before, false);
-	writer_fini(requests);
+	if (result < 0)
+		writer_fini(batch);
+	else
+		result = table_change(node->filter, batch, ret_error);
+	if (result == 0 && is_any)
+		remember_change(node, before, is_whole);
 	return result;
 }
 
 static int table_check(const struct ethernet_node *node,
-		       struct nft_counters *ret_refused,
+		       struct rules_counters *ret_refused,
 		       struct fairlead_error *ret_error)
 {
-	enum nft_table table;
-	int result = nft_table(node->nft, &table, ret_refused, ret_error);
+	int result = table_read(node->filter, ret_refused, ret_error);
 
-	if (result == 0 && table == NFT_TABLE_FOREIGN)
-		result =
-			error_set(ret_error, -EEXIST,
-				  "there is a table 'inet " RULES_TABLE
-				  "' that this version has not made; look "
-				  "at it with `nft list table inet " RULES_TABLE
-				  "`, and delete it");
-	return result;
+	if (result == TABLE_FOREIGN)
+		return error_set(ret_error, -EEXIST,
+				 "there is a table 'inet " RULES_TABLE
+				 "' that this version has not made; look "
+				 "at it with `nft list table inet " RULES_TABLE
+				 "`, and delete it");
+	return result < 0 ? result : 0;
 }
 
 static int table_write(const struct ethernet_node *node,
-		       const struct enforcement *all, uint8_t rail_count,
+		       const struct enforcement *all,
 		       struct fairlead_error *ret_error)
 {
-	struct nft_counters refused;
-	struct writer text = { 0 };
+	struct rules_counters refused;
+	struct writer batch = { 0 };
 	int result = table_check(node, &refused, ret_error);
 
-	if (result == 0)
-		result = written_reserve(node->tended, all, ret_error);
 	if (result < 0)
 		return result;
-	rules_write_table(&node->networks, rail_count, node->dscp, &refused,
-			  all->rules, all->rule_count, &text);
-	result = rules_run(node, &text, ret_error);
+	rules_write_table(&node->networks, node->dscp, &refused, all->rules,
+			  all->rule_count, &batch);
+	result = rules_change(node, &batch, true, ret_error);
 	if (result == 0) {
-		node->tended->lanes = 0;
-		node->tended->written_count = 0;
-		written_add(node->tended, all);
-		node->tended->rail_count = rail_count;
+		node->guard->lanes = 0;
+		node->guard->written_count = 0;
+		written_add(node->guard, all);
 	}
 	return result;
 }
 
-static int gate_write(const struct ethernet_node *node,
-		      const struct enforcement *all, uint8_t rail_count,
+static int gate_start(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
-	struct fairlead_error ignored;
+	const struct gate_options options = {
+		.pins = node->bpf_pins,
+		.cgroup = node->cgroup,
+		.port = node->networks.port,
+	};
+	struct gate *gate;
 	int result;
 
-	if (!node->gate)
+	if (node->guard->gate)
 		return 0;
-	/*
-	 * Programs that cannot be replaced now: gate_tend tries again, and no
-	 * lane is made that requires them.
-	 */
-	(void)gate_rails(node->gate, rail_count, &ignored);
-	result = gate_replace(node->gate, all->gates, all->gate_count,
-			      ret_error);
+	result = gate_open(&options, &gate, ret_error);
+	if (result < 0)
+		return result;
+	node->guard->gate = gate;
+	result = enforce_networks(node, ret_error);
+	if (result >= 0)
+		return 0;
+	gate_close(gate);
+	node->guard->gate = NULL;
+	return result;
+}
+
+static int gate_write(const struct ethernet_node *node,
+		      const struct enforcement *all,
+		      struct fairlead_error *ret_error)
+{
+	int result = gate_start(node, ret_error);
+
+	node->guard->gate_flaw = (struct fairlead_error){ 0 };
+	if (result < 0)
+		node->guard->gate_flaw = *ret_error;
+	else
+		result = gate_replace(node->guard->gate, all->gates,
+				      all->gate_count, ret_error);
 	return result < 0 ? result : 0;
 }
 
 /* Where one cannot be written the other is all the same. */
 int enforce_found(const struct ethernet_node *node, const struct found *found,
-		  uint8_t rail_count, struct fairlead_error *ret_error)
+		  struct fairlead_error *ret_error)
 {
 	struct enforcement all = { 0 };
 	struct fairlead_error error;
@@ -457,32 +427,24 @@ int enforce_found(const struct ethernet_node *node, const struct found *found,
 
 	if (result < 0)
 		return result;
-	/* A NIC that is away would find its port with somebody else. */
-	if (rail_count < node->tended->rail_count)
-		rail_count = node->tended->rail_count;
-	gate = gate_write(node, &all, rail_count, &error);
-	result = table_write(node, &all, rail_count, ret_error);
+	gate = gate_write(node, &all, &error);
+	result = table_write(node, &all, ret_error);
 	enforcement_fini(&all);
 	if (result == 0 && gate < 0)
 		*ret_error = error;
 	if (result == 0 && gate == 0)
-		node->tended->has_leftovers = false;
+		node->guard->has_leftovers = false;
 	return result < 0 ? result : gate;
 }
 
 int enforce_all(const struct ethernet_node *node,
 		struct fairlead_error *ret_error)
 {
-	struct underlays underlays;
 	struct found found = { 0 };
-	int result = node_underlays(node, &underlays, ret_error);
+	int result = found_read(node, &found, ret_error);
 
 	if (result == 0)
-		result = found_read(node, &found, ret_error);
-	if (result == 0)
-		result = enforce_found(node, &found,
-				       found_rails(&found, &underlays),
-				       ret_error);
+		result = enforce_found(node, &found, ret_error);
 	found_fini(&found);
 	return result;
 }
@@ -493,7 +455,7 @@ int enforce_networks(const struct ethernet_node *node,
 	const struct ip_network networks[] = { node->networks.ipv6,
 					       node->networks.ipv4 };
 
-	return gate_networks(node->gate, networks,
+	return gate_networks(node->guard->gate, networks,
 			     networks[1].address.family == 0 ? 1 : 2,
 			     ret_error);
 }
@@ -505,7 +467,7 @@ static int gate_again(const struct ethernet_node *node,
 {
 	int lanes, networks = 0;
 
-	lanes = gate_replace(node->gate, all->gates, all->gate_count,
+	lanes = gate_replace(node->guard->gate, all->gates, all->gate_count,
 			     ret_error);
 	if (lanes >= 0)
 		networks = enforce_networks(node, ret_error);
@@ -517,7 +479,7 @@ static int gate_again(const struct ethernet_node *node,
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error)
 {
-	const bool had_leftovers = node->tended->has_leftovers;
+	const bool had_leftovers = node->guard->has_leftovers;
 	struct enforcement all = { 0 };
 	struct fairlead_error flaw;
 	struct found found = { 0 };
@@ -528,9 +490,9 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 		result = enforcement_init(&all, node, found.list, found.count,
 					  ret_error);
 	if (result == 0)
-		is_same = lanes_digest(&all) == node->tended->lanes &&
+		is_same = lanes_digest(&all) == node->guard->lanes &&
 			  !had_leftovers;
-	if (is_same && node->gate)
+	if (is_same)
 		result = gate_again(node, &all, ret_error);
 	flaw = all.cgroup_flaw;
 	enforcement_fini(&all);
@@ -549,80 +511,42 @@ int enforce_tend_lanes(const struct ethernet_node *node,
 	return result;
 }
 
-/* One that is not open cannot be told of the lane. */
-static int gate_lack(const struct ethernet_node *node,
-		     struct fairlead_error *ret_error)
-{
-	if (node->gate || !node->is_gate_left)
-		return 0;
-	return error_set(
-		ret_error, node->gate_flaw.code,
-		"the gate of an earlier start, which would refuse this "
-		"lane, stays for those that it guards, since none can "
-		"be opened: %s",
-		node->gate_flaw.text);
-}
-
-/* Whether a lane may be made; what is missing is put back first. */
+/* What is missing of the gate is put back first. */
 static int gate_require(const struct ethernet_node *node,
-			const struct enforcement *enforcement,
 			struct fairlead_error *ret_error)
 {
-	struct fairlead_error error;
 	struct fairlead_error flaw;
-	int result =
-		enforcement->gate_count > 0 ? gate_lack(node, ret_error) : 0;
+	int result = enforce_tend_gate(node, ret_error);
 
-	if (result < 0)
-		return result;
-	result = enforce_tend_gate(node, &error);
-	if (result == 0 || !node->requires_gate ||
-	    gate_check(node->gate, &flaw) == -ENOENT)
+	/* In force without its pins. */
+	if (result < 0 && gate_check(node->guard->gate, &flaw) == -ENOENT)
 		return 0;
-	return error_set(ret_error, result, "bpf is required: %s", error.text);
-}
-
-/* Is a lane on a rail that came since the rules were written? */
-static bool needs_rails(const struct ethernet_node *node,
-			const struct enforcement *enforcement)
-{
-	for (size_t i = 0; i < enforcement->rule_count; i++) {
-		if (enforcement->rules[i].device.rail >=
-		    node->tended->rail_count)
-			return true;
-	}
-	return false;
+	return result;
 }
 
 int enforce_add(const struct ethernet_node *node,
 		const struct enforcement *enforcement,
 		struct fairlead_error *ret_error)
 {
-	struct writer requests = { 0 };
-	int result = gate_require(node, enforcement, ret_error);
+	struct writer batch = { 0 };
+	int result;
 
-	if (result < 0)
-		return result;
 	/* What is left of another lane with this VNI would let its users in. */
-	if (node->tended->has_leftovers || needs_rails(node, enforcement)) {
-		result = enforce_all(node, ret_error);
-		return result < 0 ? result
-				  : gate_require(node, enforcement, ret_error);
-	}
-	result = written_reserve(node->tended, enforcement, ret_error);
+	if (node->guard->has_leftovers)
+		return enforce_all(node, ret_error);
+	result = gate_require(node, ret_error);
 	if (result < 0)
 		return result;
-	rules_write_add(enforcement->rules, enforcement->rule_count, &requests);
-	result = elements_change(node, &requests, ret_error);
+	rules_write_add(enforcement->rules, enforcement->rule_count, &batch);
+	result = rules_change(node, &batch, false, ret_error);
 	/* The table may have been flushed, or have something of a crash. */
 	if (result == -ENOENT || result == -EEXIST)
 		return enforce_all(node, ret_error);
 	if (result == 0)
-		written_add(node->tended, enforcement);
-	for (size_t i = 0;
-	     result == 0 && node->gate && i < enforcement->gate_count; i++)
-		result =
-			gate_add(node->gate, &enforcement->gates[i], ret_error);
+		written_add(node->guard, enforcement);
+	for (size_t i = 0; result == 0 && i < enforcement->gate_count; i++)
+		result = gate_add(node->guard->gate, &enforcement->gates[i],
+				  ret_error);
 	return result;
 }
 
@@ -631,24 +555,27 @@ void enforce_mend(const struct ethernet_node *node)
 	struct fairlead_error ignored;
 
 	if (enforce_all(node, &ignored) < 0)
-		node->tended->has_leftovers = true;
+		node->guard->has_leftovers = true;
 }
 
 void enforce_remove(const struct ethernet_node *node,
 		    const struct enforcement *enforcement)
 {
 	struct fairlead_error ignored;
-	struct writer requests = { 0 };
+	struct writer batch = { 0 };
 	int result;
 
-	rules_write_remove(enforcement->rules, enforcement->rule_count,
-			   &requests);
-	result = elements_change(node, &requests, &ignored);
-	if (result == 0 && !written_remove(node->tended, enforcement))
+	if (node->guard->has_leftovers) {
+		enforce_mend(node);
+		return;
+	}
+	rules_write_remove(enforcement->rules, enforcement->rule_count, &batch);
+	result = rules_change(node, &batch, false, &ignored);
+	if (result == 0 && !written_remove(node->guard, enforcement))
 		result = -ESTALE;
-	for (size_t i = 0;
-	     result == 0 && node->gate && i < enforcement->gate_count; i++)
-		result = gate_remove(node->gate, &enforcement->gates[i].address,
+	for (size_t i = 0; result == 0 && i < enforcement->gate_count; i++)
+		result = gate_remove(node->guard->gate,
+				     &enforcement->gates[i].address,
 				     enforcement->gates[i].prefix_size,
 				     &ignored);
 	if (result < 0)

@@ -8,15 +8,16 @@
 #include "lanes/driver/ethernet/rules.h"
 
 /*
- * Write the table and the gate anew, for all of our devices that are there. Each
- * of the two is one step for the kernel: nothing is open in between. -EEXIST: the
- * table is somebody else's.
+ * Write the table and the gate anew, for all of our devices that are there; a gate
+ * that is not open yet is opened. Each of the two is one step for the kernel:
+ * nothing is open in between. -EEXIST: the table is somebody else's; -EOPNOTSUPP:
+ * the kernel lacks something for the gate; both with a text.
  */
 int enforce_all(const struct ethernet_node *node,
 		struct fairlead_error *ret_error);
-/* For these, which are all that are there; rail_count: see found_rails. */
+/* For these, which are all that are there. */
 int enforce_found(const struct ethernet_node *node, const struct found *found,
-		  uint8_t rail_count, struct fairlead_error *ret_error);
+		  struct fairlead_error *ret_error);
 
 /* What follows from some devices; read while they are there. */
 struct enforcement {
@@ -32,7 +33,7 @@ struct enforcement {
 	struct fairlead_error cgroup_flaw; /* code 0: all are */
 };
 
-/* -ENOMEM, or as devices_peers. */
+/* An error as of devices_peers. */
 int enforcement_init(struct enforcement *enforcement,
 		     const struct ethernet_node *node,
 		     const struct found_device *devices, size_t count,
@@ -41,8 +42,7 @@ void enforcement_fini(struct enforcement *enforcement);
 
 /*
  * Before the devices are up. On a failure some may have been added, which goes when
- * the caller takes the devices back. A gate that is required and cannot be put back
- * is one.
+ * the caller takes the devices back. A gate that cannot be put back is one.
  */
 int enforce_add(const struct ethernet_node *node,
 		const struct enforcement *enforcement,
@@ -70,7 +70,7 @@ void enforce_mend(const struct ethernet_node *node);
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
-/* The same of the gate, where there is one: whole, see gate_tend. */
+/* The same of the gate: whole, see gate_tend. */
 int enforce_tend_gate(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error);
 enum lanes_change {
@@ -88,21 +88,6 @@ enum lanes_change {
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
 
-/*
- * Open the gate, as the site wants it, for lanes that enforce_found then tells it.
- * Where it cannot be opened, and needs not be, it is NULL, and that of an earlier
- * start goes, but stays while there are lanes (is_gate_left). An error has a text.
- */
-int enforce_start_gate(struct ethernet_node *node, const struct found *found,
-		       uint8_t rail_count, struct fairlead_error *ret_error);
-/*
- * Try again what a start could not: 1, it is open; 0: nothing is to be done, or
- * without the gate no lane is worse off. An error, with a text: one of an earlier
- * start still guards lanes, and keeps others from being made.
- */
-int enforce_retry_gate(struct ethernet_node *node,
-		       struct fairlead_error *ret_error);
-
 /* Tell the gate the site's networks; 1: as by gate_networks. */
 int enforce_networks(const struct ethernet_node *node,
 		     struct fairlead_error *ret_error);
@@ -110,15 +95,13 @@ int enforce_networks(const struct ethernet_node *node,
 /*
  * The cgroup of a job by which its lane's gates go: its id, or 0 where the site
  * keeps none. An error, with a text: it wants one, and they go by uid all the same
- * (*ret_id is 0), since the cgroup is not there yet (-ENOENT) or the node has no
- * gate (-EOPNOTSUPP); or they go by none that could be known (GATE_CGROUP_UNKNOWN),
- * since we cannot look: -EACCES, -EMFILE, -EINVAL (not of cgroup v2), ...
+ * (*ret_id is 0), since the cgroup is not there yet (-ENOENT); or they go by none
+ * that could be known (GATE_CGROUP_UNKNOWN), since we cannot look: -EACCES,
+ * -EMFILE, -EINVAL (not of cgroup v2), ...
  */
 int enforce_cgroup(const struct ethernet_node *node,
 		   const struct ethernet_alias *alias, uint64_t *ret_id,
 		   struct fairlead_error *ret_error);
 
-/*
- * "nft+bpf", "nft", "bpf" or "none": by what is in force now, whatever there was.
- */
+/* "nft+bpf", or "none" where not all of it is in force now. */
 const char *enforce_level(const struct ethernet_node *node);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lanes/driver/ethernet/enforce.h"
-#include "lanes/driver/ethernet/nft.h"
 #include "lanes/driver/ethernet/rail_ports.h"
 #include "lanes/driver/ethernet/table.h"
 
@@ -23,43 +22,43 @@ static void text_add(char text[FAIRLEAD_ERROR_TEXT_MAX], const char *more)
 
 static void news_add(const struct ethernet_node *node, const char *text)
 {
-	if (!strstr(node->tended->news, text))
-		text_add(node->tended->news, text);
+	if (!strstr(node->guard->news, text))
+		text_add(node->guard->news, text);
 }
 
 /* *ret_digest 0: there is no table of ours. */
-static int table_digest(const struct ethernet_node *node, uint64_t *ret_digest,
-			struct fairlead_error *ret_error)
+static int read_digest(const struct ethernet_node *node, uint64_t *ret_digest,
+		       struct fairlead_error *ret_error)
 {
-	int result = table_is_there(node->filter, ret_error);
+	int result = table_read(node->filter, NULL, ret_error);
 
 	*ret_digest = 0;
-	if (result == 1)
-		result = nft_digest(node->nft, ret_digest, ret_error);
-	return result == -ENOENT ? 0 : result;
+	if (result == TABLE_OURS)
+		result = table_digest(node->filter, ret_digest, ret_error);
+	return result < 0 ? result : 0;
 }
 
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error)
 {
-	struct tended *tended = node->tended;
+	struct ethernet_guard *guard = node->guard;
 	uint64_t before, after;
 	uint32_t generation;
 	int result = table_generation(node->filter, &generation, ret_error);
 
-	if (result < 0 || generation == tended->generation)
+	if (result < 0 || generation == guard->generation)
 		return result;
 	/* Somebody has changed rules, maybe ours. */
-	result = table_digest(node, &before, ret_error);
-	if (result == 0 && before != 0 && before == tended->digest &&
-	    tended->digest_generation == tended->generation) {
-		tended->generation = tended->digest_generation = generation;
+	result = read_digest(node, &before, ret_error);
+	if (result == 0 && before != 0 && before == guard->digest &&
+	    guard->digest_generation == guard->generation) {
+		guard->generation = guard->digest_generation = generation;
 		return 0;
 	}
 	if (result == 0)
 		result = enforce_all(node, ret_error);
 	if (result == 0)
-		result = table_digest(node, &after, ret_error);
+		result = read_digest(node, &after, ret_error);
 	if (result < 0 || before == after)
 		return result;
 	news_add(node,
@@ -79,41 +78,21 @@ int enforce_tend_table(const struct ethernet_node *node,
 static int remember_table(const struct ethernet_node *node,
 			  struct fairlead_error *ret_error)
 {
-	struct tended *tended = node->tended;
+	struct ethernet_guard *guard = node->guard;
 	uint64_t digest;
 	uint32_t generation;
 	int result = table_generation(node->filter, &generation, ret_error);
 
-	if (result < 0 || generation != tended->generation ||
-	    generation == tended->digest_generation)
+	if (result < 0 || generation != guard->generation ||
+	    generation == guard->digest_generation)
 		return result;
-	result = table_digest(node, &digest, ret_error);
+	result = read_digest(node, &digest, ret_error);
 	if (result == 0)
 		result = table_generation(node->filter, &generation, ret_error);
-	if (result == 0 && generation == tended->generation) {
-		tended->digest = digest;
-		tended->digest_generation = generation;
+	if (result == 0 && generation == guard->generation) {
+		guard->digest = digest;
+		guard->digest_generation = generation;
 	}
-	return result;
-}
-
-/* NICs come: the ports of their rails are VXLAN's, and stay so when they go. */
-static int tend_rails(const struct ethernet_node *node,
-		      struct fairlead_error *ret_error)
-{
-	uint8_t written = node->tended->rail_count;
-	struct underlays underlays;
-	struct found found = { 0 };
-	int result = node_underlays(node, &underlays, ret_error);
-
-	if (result < 0 || underlays.count <= written)
-		return result;
-	result = found_read(node, &found, ret_error);
-	if (result == 0 && found_rails(&found, &underlays) > written)
-		result = enforce_found(node, &found,
-				       found_rails(&found, &underlays),
-				       ret_error);
-	found_fini(&found);
 	return result;
 }
 
@@ -152,8 +131,12 @@ int enforce_tend_gate(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
 	struct fairlead_error error;
-	int result = node->gate ? gate_tend(node->gate, &error) : 0;
+	int result;
 
+	/* What a start could not open enforce_tend_lanes tries again. */
+	if (!node->guard->gate)
+		return 0;
+	result = gate_tend(node->guard->gate, &error);
 	if (result == 1)
 		news_add(node, error.text);
 	if (result < 0)
@@ -164,25 +147,13 @@ int enforce_tend_gate(const struct ethernet_node *node,
 const char *enforce_level(const struct ethernet_node *node)
 {
 	struct fairlead_error ignored;
+	const struct gate *gate = node->guard->gate;
+
 	/* Without its pins it is in force all the same. */
-	bool has_gate =
-		node->gate && gate_check(node->gate, &ignored) != -ENOLINK;
-
-	if (table_is_there(node->filter, &ignored) == 1)
-		return has_gate ? "nft+bpf" : "nft";
-	return has_gate ? "bpf" : "none";
-}
-
-/* Before the others, which then have it. */
-static int retry_gate(struct ethernet_node *node,
-		      struct fairlead_error *ret_error)
-{
-	int result = enforce_retry_gate(node, ret_error);
-
-	if (result == 1)
-		news_add(node, "the gate could not be opened at the start, and "
-			       "is open now");
-	return result;
+	return table_read(node->filter, NULL, &ignored) == TABLE_OURS && gate &&
+			       gate_check(gate, &ignored) != -ENOLINK
+		       ? "nft+bpf"
+		       : "none";
 }
 
 /* Steps may fail for one reason, which is named once. */
@@ -199,29 +170,27 @@ int ethernet_tend(void *state, struct fairlead_error *ret_error)
 {
 	static int (*const steps[])(const struct ethernet_node *node,
 				    struct fairlead_error *ret_error) = {
-		enforce_tend_table, tend_lanes, tend_rails,
-		enforce_tend_gate,  tend_ports, remember_table
+		enforce_tend_table, tend_lanes,     enforce_tend_gate,
+		tend_ports,         remember_table,
 	};
 	struct ethernet_node *node = state;
-	struct tended *tended = node->tended;
+	struct ethernet_guard *guard = node->guard;
 	struct fairlead_error failure = { .text = "" };
 	struct fairlead_error error;
 
 	if (node->is_looking)
 		return 0;
-	if (retry_gate(node, &error) < 0)
-		failure_add(&failure, &error);
 	/* What is in the way of one is not in that of the others. */
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (steps[i](node, &error) < 0)
 			failure_add(&failure, &error);
 	}
-	if (failure.code < 0 && strcmp(tended->failure, failure.text) != 0)
+	if (failure.code < 0 && strcmp(guard->failure, failure.text) != 0)
 		news_add(node, failure.text);
-	strcpy(tended->failure, failure.text);
-	error_set(ret_error, failure.code, "%s", tended->news);
+	strcpy(guard->failure, failure.text);
+	error_set(ret_error, failure.code, "%s", guard->news);
 	if (failure.code == 0)
-		failure.code = tended->news[0] != '\0';
-	tended->news[0] = '\0';
+		failure.code = guard->news[0] != '\0';
+	guard->news[0] = '\0';
 	return failure.code;
 }

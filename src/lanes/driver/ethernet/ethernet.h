@@ -14,7 +14,7 @@
  *                      take_back.h; sweep.h: what is left over
  *   who may use it     enforce.h: what follows from devices, and tend; check.h:
  *                      whether a start may begin
- *     rules            rules.h (pure), nft.h: the program, table.h: the kernel
+ *     rules            rules.h, rules_sets.h, nftables.h (pure), table.h: the kernel
  *     gate             gate.h: what there is to do with it, over gate_load.h (its
  *                      programs, gate.bpf.c), gate_set.h, gate_pins.h,
  *                      gate_maps.h and gate_cgroup.h; job_cgroup.h (pure): what a

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/namespace.h"
 
 struct reading {
@@ -34,20 +35,10 @@ static void device_take(void *arg, const struct lane_device *device)
 	struct reading *reading = arg;
 	struct found *found = &reading->found;
 
-	if (reading->result < 0)
-		return;
 	if (found->count == reading->capacity) {
-		size_t capacity = reading->capacity * 2 + 16;
-		struct found_device *list =
-			realloc(found->list, capacity * sizeof(*list));
-
-		if (!list) {
-			reading->result = error_set(reading->error, -ENOMEM,
-						    "out of memory");
-			return;
-		}
-		found->list = list;
-		reading->capacity = capacity;
+		reading->capacity = reading->capacity * 2 + 16;
+		found->list = memory_resize(found->list, reading->capacity,
+					    sizeof(*found->list));
 	}
 	found->list[found->count] = (struct found_device){
 		.device = *device,
@@ -82,8 +73,6 @@ int found_read(const struct ethernet_node *node, struct found *ret_found,
 	int result = devices_list(node->netlink, &node->networks, device_take,
 				  &reading, ret_error);
 
-	if (result == 0)
-		result = reading.result;
 	if (result == 0 && !node->is_looking)
 		result = namespace_list(node->namespaces, namespace_read,
 					&reading, ret_error);
@@ -101,20 +90,6 @@ void found_fini(struct found *found)
 {
 	free(found->list);
 	*found = (struct found){ 0 };
-}
-
-uint8_t found_rails(const struct found *found,
-		    const struct underlays *underlays)
-{
-	uint8_t count = (uint8_t)underlays->count;
-
-	for (size_t i = 0; i < found->count; i++) {
-		const struct lane_device *device = &found->list[i].device;
-
-		if (device->is_ours && device->rail >= count)
-			count = (uint8_t)(device->rail + 1);
-	}
-	return count;
 }
 
 bool found_has_lanes(const struct found *found)

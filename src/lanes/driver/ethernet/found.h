@@ -19,20 +19,13 @@ struct found {
 	struct found_device *list; /* owned */
 };
 
-/* Everything. -EIO and the like with a text; -ENOMEM. */
+/* Everything. -EIO and the like with a text. */
 int found_read(const struct ethernet_node *node, struct found *ret_found,
 	       struct fairlead_error *ret_error);
 void found_fini(struct found *found);
 
 /* Is any of them a lane's? */
 bool found_has_lanes(const struct found *found);
-
-/*
- * Rails whose ports are VXLAN's now: those of the node's NICs, there or not, and
- * those that a lane still has.
- */
-uint8_t found_rails(const struct found *found,
-		    const struct underlays *underlays);
 
 /*
  * Is it the first of its lane's on its NIC, and so stands for all of them there?

@@ -60,7 +60,7 @@ static __always_inline int refuse(enum gate_counter which)
 static __always_inline bool is_vxlan(__be16 port)
 {
 	for (int i = 0; i < GATE_PORTS_MAX; i++) {
-		if (config.ports[i] && config.ports[i] == bpf_ntohs(port))
+		if (config.ports[i] == bpf_ntohs(port))
 			return true;
 	}
 	return false;

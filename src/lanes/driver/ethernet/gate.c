@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/driver/ethernet/gate_cgroup.h"
 #include "lanes/driver/ethernet/gate_internal.h"
 
@@ -76,7 +77,6 @@ static int find_set(struct gate *gate, struct fairlead_error *error)
 		if (gate_set_is_attached(&gate->set, gate->cgroup_id) &&
 		    gate_set_is_pinned(&gate->set, path)) {
 			strcpy(gate->name, sets.names[i]);
-			gate->attached = gate->config;
 			return 1;
 		}
 		gate_set_fini(&gate->set);
@@ -138,7 +138,6 @@ static int make_set(struct gate *gate, struct fairlead_error *error)
 		gate_pins_remove(gate->pins, gate->name, NULL);
 		return result;
 	}
-	gate->attached = gate->config;
 	gate->is_alone =
 		old.lanes < 0 || gate_map_is_same(old.lanes, gate->set.lanes);
 	return 0;
@@ -168,35 +167,29 @@ static int open_set(struct gate *gate, struct fairlead_error *error)
 			      : 0;
 }
 
-static void ports_set(struct gate *gate, uint8_t rail_count)
+static void ports_set(struct gate *gate, uint16_t first)
 {
 	_Static_assert(GATE_PORTS_MAX == ETHERNET_RAILS_MAX, "one a rail");
-	memset(gate->config.ports, 0, sizeof(gate->config.ports));
-	for (uint32_t rail = 0; rail < rail_count; rail++)
-		gate->config.ports[rail] = ethernet_port(gate->port, rail);
+	for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++)
+		gate->config.ports[rail] = ethernet_port(first, rail);
 }
 
 int gate_open(const struct gate_options *options, struct gate **ret_gate,
 	      struct fairlead_error *ret_error)
 {
-	_auto_(gate_closep) struct gate *gate = calloc(1, sizeof(*gate));
+	_auto_(gate_closep) struct gate *gate = memory_alloc(sizeof(*gate));
 	libbpf_print_fn_t print;
 	char cgroup[PATH_MAX];
 	int result = 0;
 
-	if (!gate)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	gate_set_init(&gate->set);
-	gate->port = options->port;
-	ports_set(gate, options->rail_count);
+	ports_set(gate, options->port);
 	if (!options->cgroup)
 		result = gate_cgroup_root(cgroup, ret_error);
 	if (result < 0)
 		return result;
-	gate->pins = strdup(options->pins);
-	gate->cgroup = strdup(options->cgroup ? options->cgroup : cgroup);
-	if (!gate->pins || !gate->cgroup)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	gate->pins = memory_text(options->pins);
+	gate->cgroup = memory_text(options->cgroup ? options->cgroup : cgroup);
 	/* It would write to our standard error. */
 	print = libbpf_set_print(NULL);
 	result = open_set(gate, ret_error);
@@ -226,10 +219,6 @@ int gate_check(const struct gate *gate, struct fairlead_error *ret_error)
 	if (!gate_set_is_attached(&gate->set, gate->cgroup_id))
 		return error_set(ret_error, -ENOLINK,
 				 "somebody has detached its programs");
-	if (memcmp(&gate->attached, &gate->config, sizeof(gate->config)) != 0)
-		return error_set(ret_error, -ESTALE,
-				 "its programs do not know the ports of all "
-				 "rails");
 	set_path(gate, gate->name, path);
 	if (!gate_set_is_pinned(&gate->set, path))
 		return error_set(ret_error, -ENOENT,
@@ -258,7 +247,6 @@ static int attach_again(struct gate *gate, struct gate_set *ret_old,
 		return result;
 	gate_set_move(ret_old, &gate->set);
 	gate_set_move(&gate->set, &made);
-	gate->attached = gate->config;
 	gate->cgroup_id = cgroup_id;
 	name_set(gate);
 	return 0;
@@ -298,21 +286,6 @@ static int put_back(struct gate *gate, int flaw, const char **ret_missing,
 		gate_set_detach(&old);
 	libbpf_set_print(print);
 	return result;
-}
-
-int gate_rails(struct gate *gate, uint8_t rail_count,
-	       struct fairlead_error *ret_error)
-{
-	struct fairlead_error flaw;
-	const char *missing;
-	int result;
-
-	ports_set(gate, rail_count);
-	if (gate_check(gate, &flaw) != -ESTALE)
-		return 0;
-	result = put_back(gate, -ESTALE, &missing, ret_error);
-	/* Pins that are missing are for gate_check to say. */
-	return gate_check(gate, &flaw) == -ESTALE ? result : 0;
 }
 
 int gate_tend(struct gate *gate, struct fairlead_error *ret_error)
@@ -364,12 +337,4 @@ int gate_leave(const char *pins, struct fairlead_error *ret_error)
 						  ret_error);
 	} while (result == 0 && sets.count == GATE_SETS_MAX);
 	return result;
-}
-
-int gate_is_left(const char *pins, struct fairlead_error *ret_error)
-{
-	struct gate_sets sets;
-	int result = list_own(pins, &sets, ret_error);
-
-	return result == 0 ? sets.count > 0 : result;
 }

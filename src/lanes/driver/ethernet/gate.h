@@ -13,10 +13,9 @@
  * applies what is said of packets to all namespaces of the machine: nodes that
  * are emulated beside each other then disturb each other.
  *
- * One process at a time uses a directory. Privileges: gate_open, gate_tend and
- * gate_rails need CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if they have to
- * mount; all else needs none, only an open gate, and gate_leave that
- * the user owns the directory.
+ * One process at a time uses a directory. Privileges: gate_open and gate_tend need
+ * CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if they have to mount; all else
+ * needs none, only an open gate, and gate_leave that the user owns the directory.
  */
 #pragma once
 
@@ -39,7 +38,6 @@ struct gate_options {
 	const char *pins;
 	const char *cgroup; /* NULL: where cgroup v2 is mounted */
 	uint16_t port;      /* of VXLAN on rail 0 */
-	uint8_t rail_count; /* whose ports are VXLAN's */
 };
 
 /*
@@ -57,10 +55,8 @@ DEFINE_AUTO(struct gate, gate_close)
 
 /*
  * Is it whole? -ENOLINK: somebody has detached some of it, and lanes are open as
- * without a gate. -ESTALE: it is in force, but not for the ports of all rails that
- * gate_rails has named. -ENOENT: it is in force, but only while this process
- * lives, since pins are gone (unlinked, or their file system unmounted). With a
- * text.
+ * without a gate. -ENOENT: it is in force, but only while this process lives, since
+ * pins are gone (unlinked, or their file system unmounted). With a text.
  */
 int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
 /*
@@ -69,16 +65,6 @@ int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
  * is said of gate_check then still holds.
  */
 int gate_tend(struct gate *gate, struct fairlead_error *ret_error);
-
-/*
- * From now on the ports of so many rails are VXLAN's. The programs are replaced as
- * by gate_open, without a moment in between. An error, with a text: what was in
- * force still is, gate_check says -ESTALE, and gate_tend tries again. Where only
- * pins cannot be made it is done; gate_check says -ENOENT then. A gate that
- * somebody has detached is left to gate_tend.
- */
-int gate_rails(struct gate *gate, uint8_t rail_count,
-	       struct fairlead_error *ret_error);
 
 /*
  * Who may use a lane's addresses: those of this node, and those of its peers.
@@ -125,15 +111,13 @@ struct gate_counters {
 };
 
 /* Since the programs were first attached. */
-int gate_counters(struct gate *gate, struct gate_counters *ret_counters);
+int gate_counters(const struct gate *gate, struct gate_counters *ret_counters);
 /*
  * Detach and unpin what this network namespace has in the directory: programs
  * that nobody tells of lanes any more would refuse all of them. Nothing there
  * is 0.
  */
 int gate_leave(const char *pins, struct fairlead_error *ret_error);
-/* Is there anything that gate_leave would take away? 1: yes. */
-int gate_is_left(const char *pins, struct fairlead_error *ret_error);
 /*
  * The id by which entries name a cgroup. -EINVAL with a text: it is not in
  * cgroup v2, or deeper than the programs look.

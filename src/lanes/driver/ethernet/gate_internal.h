@@ -9,9 +9,7 @@
 #include "lanes/driver/ethernet/gate_set.h"
 
 struct gate {
-	uint16_t port;               /* of rail 0 */
-	struct gate_config config;   /* that programs are to have */
-	struct gate_config attached; /* and that those of the set have */
+	struct gate_config config;
 	struct gate_set set;
 	char name[GATE_SET_NAME_MAX]; /* of the set, in the directory */
 	uint64_t cgroup_id;

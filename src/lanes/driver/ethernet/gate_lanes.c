@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/driver/ethernet/gate.h"
 #include "lanes/driver/ethernet/gate_internal.h"
 
@@ -147,11 +148,9 @@ static int list_keys(const struct gate *gate, struct gate_key **ret_keys,
 		     size_t *ret_count, struct fairlead_error *error)
 {
 	_auto_(freep) struct gate_key *keys =
-		calloc(GATE_LANES_MAX, sizeof(*keys));
+		memory_array(GATE_LANES_MAX, sizeof(*keys));
 	size_t count = 0;
 
-	if (!keys)
-		return error_set(error, -ENOMEM, "out of memory");
 	while (count < GATE_LANES_MAX &&
 	       bpf_map_get_next_key(gate->set.lanes,
 				    count ? &keys[count - 1] : NULL,
@@ -237,12 +236,9 @@ static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
 {
 	/* The search wants them sorted, and entries are in the keys' order. */
 	_auto_(freep) struct gate_key *sorted =
-		calloc(count + 1, sizeof(*keys));
+		memory_copy(keys, count * sizeof(*keys));
 	int changed, others;
 
-	if (!sorted)
-		return error_set(error, -ENOMEM, "out of memory");
-	memcpy(sorted, keys, count * sizeof(*keys));
 	changed = set_all(gate, keys, count, entries, error);
 	if (changed < 0 && changed != -ENOSPC)
 		return changed;
@@ -257,12 +253,11 @@ static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
 int gate_replace(struct gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error)
 {
-	_auto_(freep) struct gate_key *keys = calloc(count + 1, sizeof(*keys));
+	_auto_(freep) struct gate_key *keys =
+		memory_array(count, sizeof(*keys));
 	int changed = 0;
 	int result = 0;
 
-	if (!keys)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = make_key(&entries[i].address, entries[i].prefix_size,
 				  &keys[i], ret_error);
@@ -279,11 +274,10 @@ int gate_replace(struct gate *gate, const struct gate_entry *entries,
 int gate_networks(struct gate *gate, const struct ip_network *networks,
 		  size_t count, struct fairlead_error *ret_error)
 {
-	_auto_(freep) struct gate_key *keys = calloc(count + 1, sizeof(*keys));
+	_auto_(freep) struct gate_key *keys =
+		memory_array(count, sizeof(*keys));
 	int result = 0;
 
-	if (!keys)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = make_key(&networks[i].address, networks[i].prefix_size,
 				  &keys[i], ret_error);
@@ -302,9 +296,7 @@ static int sum_counter(const struct gate *gate, enum gate_counter which,
 
 	if (cpus < 0)
 		return cpus;
-	values = calloc((size_t)cpus, sizeof(*values));
-	if (!values)
-		return -ENOMEM;
+	values = memory_array((size_t)cpus, sizeof(*values));
 	if (bpf_map_lookup_elem(gate->set.counters, &key, values) < 0)
 		return -errno;
 	for (int i = 0; i < cpus; i++)
@@ -313,7 +305,7 @@ static int sum_counter(const struct gate *gate, enum gate_counter which,
 	return 0;
 }
 
-int gate_counters(struct gate *gate, struct gate_counters *ret_counters)
+int gate_counters(const struct gate *gate, struct gate_counters *ret_counters)
 {
 	struct gate_counters counters;
 	int result =

@@ -15,7 +15,7 @@
 /* Set before loading; the verifier drops the branches that these exclude. */
 struct gate_config {
 	__u64 netns_cookie;
-	__u16 ports[GATE_PORTS_MAX];    /* of VXLAN; 0: none */
+	__u16 ports[GATE_PORTS_MAX];    /* of VXLAN */
 	__u8 is_netns_of_packets_known; /* the kernel's helper is there */
 	__u8 reserved[3];
 };

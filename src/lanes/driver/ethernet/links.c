@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/device.h"
 
 #define EXT_SKIP_STATS (1u << 3) /* RTEXT_FILTER_SKIP_STATS */
@@ -16,21 +17,14 @@ struct rows {
 	size_t row_size;
 	size_t count;
 	size_t capacity;
-	bool is_short; /* of memory */
 };
 
 static void add_row(struct rows *list, const void *row)
 {
 	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 16;
-		void *rows = realloc(list->rows, capacity * list->row_size);
-
-		if (!rows) {
-			list->is_short = true;
-			return;
-		}
-		list->rows = rows;
-		list->capacity = capacity;
+		list->capacity = list->capacity ? 2 * list->capacity : 16;
+		list->rows = memory_resize(list->rows, list->capacity,
+					   list->row_size);
 	}
 	memcpy((char *)list->rows + list->count * list->row_size, row,
 	       list->row_size);
@@ -175,14 +169,12 @@ static int compare_links(const void *a, const void *b)
 
 static struct nl_msg *ask_links(int index, const char *name, int flags)
 {
-	struct ifinfomsg info = { .ifi_index = index };
-	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETLINK, flags);
+	const struct ifinfomsg info = { .ifi_index = index };
+	struct nl_msg *message =
+		netlink_message(RTM_GETLINK, flags, &info, sizeof(info));
 
-	if (message) {
-		nlmsg_append(message, &info, sizeof(info), NLMSG_ALIGNTO);
-		nla_put_u32(message, IFLA_EXT_MASK, EXT_SKIP_STATS);
-	}
-	if (message && name)
+	nla_put_u32(message, IFLA_EXT_MASK, EXT_SKIP_STATS);
+	if (name)
 		nla_put_string(message, IFLA_IFNAME, name);
 	return message;
 }
@@ -199,7 +191,7 @@ static int list_links(struct netlink *netlink, const char *kind,
 	struct nl_msg *message = ask_links(0, NULL, NLM_F_DUMP);
 
 	/* Kernels before 4.6 list all kinds all the same. */
-	if (message && kind) {
+	if (kind) {
 		struct nlattr *nest = nla_nest_start(message, IFLA_LINKINFO);
 
 		nla_put_string(message, IFLA_INFO_KIND, kind);
@@ -221,8 +213,6 @@ int links_read(struct netlink *netlink, const char *kind,
 		add_rows(&rows, held->links.links, held->links.count);
 	else
 		result = list_links(netlink, kind, &rows, ret_error);
-	if (result == 0 && rows.is_short)
-		result = error_set(ret_error, -ENOMEM, "%s", strerror(ENOMEM));
 	if (result < 0) {
 		free(rows.rows);
 		return result;
@@ -308,7 +298,7 @@ int link_read(struct netlink *netlink, const char *name, int index,
 	result = netlink_get(netlink, message, take_link, &rows, ret_error,
 			     "%s: cannot look at it", text);
 	if (result == 0 && rows.count != 1)
-		result = error_set(ret_error, rows.is_short ? -ENOMEM : -EIO,
+		result = error_set(ret_error, -EIO,
 				   "%s: the kernel's answer makes no sense",
 				   text);
 	if (result == 0)
@@ -351,13 +341,12 @@ static int compare_addresses(const void *a, const void *b)
 static int list_addresses(struct netlink *netlink, struct rows *rows,
 			  struct fairlead_error *ret_error)
 {
-	struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
-	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETADDR, NLM_F_DUMP);
+	const struct ifaddrmsg info = { .ifa_family = AF_UNSPEC };
 
-	if (message)
-		nlmsg_append(message, &info, sizeof(info), NLMSG_ALIGNTO);
-	return netlink_get(netlink, message, take_address, rows, ret_error,
-			   "cannot list addresses");
+	return netlink_get(
+		netlink,
+		netlink_message(RTM_GETADDR, NLM_F_DUMP, &info, sizeof(info)),
+		take_address, rows, ret_error, "cannot list addresses");
 }
 
 int link_addresses_read(struct netlink *netlink,
@@ -373,8 +362,6 @@ int link_addresses_read(struct netlink *netlink,
 			 held->addresses.count);
 	else
 		result = list_addresses(netlink, &rows, ret_error);
-	if (result == 0 && rows.is_short)
-		result = error_set(ret_error, -ENOMEM, "%s", strerror(ENOMEM));
 	if (result < 0) {
 		free(rows.rows);
 		return result;

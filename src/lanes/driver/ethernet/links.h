@@ -57,7 +57,7 @@ struct link_address_list {
 	size_t count;
 };
 
-/* kind: NULL for all. -ENOMEM, -EIO, ...; *ret_list is as it was then. */
+/* kind: NULL for all. -EIO, ...; *ret_list is as it was then. */
 int links_read(struct netlink *netlink, const char *kind,
 	       struct link_list *ret_list, struct fairlead_error *ret_error);
 void links_fini(struct link_list *list);

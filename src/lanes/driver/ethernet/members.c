@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 #define LENGTH_FOLLOWS 15 /* in place of a length */
 
@@ -362,10 +363,9 @@ int ethernet_members_decode(const void *bytes, size_t size,
 	if (!read_networks(&reader, &members.networks) ||
 	    !read_rails(&reader, &members))
 		return -EBADMSG;
-	addresses = calloc((size_t)members.node_count * members.rail_count + 1,
-			   sizeof(*addresses));
-	if (!addresses)
-		return -ENOMEM;
+	addresses =
+		memory_array((size_t)members.node_count * members.rail_count,
+			     sizeof(*addresses));
 	members.addresses = addresses;
 	for (uint8_t rail = 0; rail < members.rail_count; rail++) {
 		if (!read_rail(&reader, &members, rail))

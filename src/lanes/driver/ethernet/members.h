@@ -93,7 +93,7 @@ int ethernet_members_check(size_t count,
  * names: of the nodes, for the errors. -EINVAL with a text: two nodes have the
  * same address, one that others cannot reach, or another family than the rest
  * on a rail; an MTU is too small for a lane; they have no rail in common; too
- * many nodes. -ENOMEM.
+ * many nodes.
  */
 int ethernet_members_make(const struct ethernet_place *places,
 			  const char *const *names, size_t count,
@@ -101,7 +101,7 @@ int ethernet_members_make(const struct ethernet_place *places,
 			  struct fairlead_error *ret_error);
 int ethernet_members_encode(const struct ethernet_members *members,
 			    struct writer *writer);
-/* As of a place; -ENOMEM. The caller gives it to _fini. */
+/* As of a place. The caller gives it to _fini. */
 int ethernet_members_decode(const void *bytes, size_t size,
 			    struct ethernet_members *ret_members);
 void ethernet_members_fini(struct ethernet_members *members);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/driver/ethernet/members.h"
 
 static const struct {
@@ -109,11 +110,10 @@ static int check_apart(const struct ethernet_members *members,
 		       struct fairlead_error *ret_error)
 {
 	size_t count = (size_t)members->node_count * members->rail_count;
-	_auto_(freep) struct owner *owners = calloc(count + 1, sizeof(*owners));
+	_auto_(freep) struct owner *owners =
+		memory_array(count, sizeof(*owners));
 	char text[IP_ADDRESS_TEXT_MAX];
 
-	if (!owners)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < count; i++) {
 		owners[i].address = members->addresses[i];
 		owners[i].node = (uint32_t)(i / members->rail_count);
@@ -252,9 +252,7 @@ int ethernet_members_make(const struct ethernet_place *places,
 	if (result < 0)
 		return result;
 	made.addresses =
-		calloc(count * made.rail_count + 1, sizeof(*made.addresses));
-	if (!made.addresses)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+		memory_array(count * made.rail_count, sizeof(*made.addresses));
 	result = take_places(places, names, first, &made, ret_error);
 	if (result == 0)
 		result = check_apart(&made, names, ret_error);

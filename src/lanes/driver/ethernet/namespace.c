@@ -345,14 +345,8 @@ int namespace_take(struct netlink *host, const char *directory,
 	fd = open_namespace(path, ret_error);
 	if (fd < 0)
 		return fd;
-	message = nlmsg_alloc_simple(RTM_SETLINK, 0);
-	if (!message ||
-	    nlmsg_append(message, (void *)&info, sizeof(info), NLMSG_ALIGNTO) <
-		    0 ||
-	    nla_put_u32(message, IFLA_NET_NS_FD, (uint32_t)fd) < 0) {
-		nlmsg_free(message);
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
+	message = netlink_message(RTM_SETLINK, 0, &info, sizeof(info));
+	nla_put_u32(message, IFLA_NET_NS_FD, (uint32_t)fd);
 	return netlink_call(host, message, ret_error,
 			    "cannot move device %s into network namespace '%s'",
 			    device->name, path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers are read here and not by libnl's callbacks: libnl makes one error of
- * several of the kernel's (EADDRINUSE and EEXIST are "object exists" to it), and
- * drops the kernel's words.
+ * libnl only makes the messages: its own sockets make one error of several of the
+ * kernel's (EADDRINUSE and EEXIST are "object exists" to it), and drop the
+ * kernel's words.
  *
  * Queued requests go out many in one datagram. Only the last one asks for an
  * answer; of the others the kernel answers those that failed, and first. So few
@@ -14,17 +14,19 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <netlink/errno.h>
-#include <netlink/socket.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/memory.h"
 
 #define QUEUE_BYTES_MAX    32768
 #define QUEUE_REQUESTS_MAX 64
-#define BUFFER_SIZE        (1 << 18)
+#define BUFFER_SIZE        (1 << 18) /* of the socket */
+#define ANSWER_MAX         65536     /* bytes that the kernel sends at once */
 #define ANSWER_BYTES_MAX   (64u << 20)
 #define READS_MAX          16 /* of a list that changes */
 
@@ -41,80 +43,27 @@ struct answer {
 	size_t size;
 };
 
-int netlink_errno(int nl_error)
-{
-	static const int errnos[] = {
-		[NLE_SUCCESS] = 0,
-		[NLE_FAILURE] = EIO,
-		[NLE_INTR] = EINTR,
-		[NLE_BAD_SOCK] = EBADF,
-		[NLE_AGAIN] = EAGAIN,
-		[NLE_NOMEM] = ENOMEM,
-		[NLE_EXIST] = EEXIST,
-		[NLE_INVAL] = EINVAL,
-		[NLE_RANGE] = ERANGE,
-		[NLE_MSGSIZE] = EMSGSIZE,
-		[NLE_OPNOTSUPP] = EOPNOTSUPP,
-		[NLE_AF_NOSUPPORT] = EAFNOSUPPORT,
-		[NLE_OBJ_NOTFOUND] = ENOENT,
-		[NLE_NOATTR] = EBADMSG,
-		[NLE_MISSING_ATTR] = EBADMSG,
-		[NLE_AF_MISMATCH] = EINVAL,
-		[NLE_SEQ_MISMATCH] = EBADMSG,
-		[NLE_MSG_OVERFLOW] = EMSGSIZE,
-		[NLE_MSG_TRUNC] = EBADMSG,
-		[NLE_NOADDR] = EADDRNOTAVAIL,
-		[NLE_SRCRT_NOSUPPORT] = EOPNOTSUPP,
-		[NLE_MSG_TOOSHORT] = EBADMSG,
-		[NLE_MSGTYPE_NOSUPPORT] = EOPNOTSUPP,
-		[NLE_OBJ_MISMATCH] = EINVAL,
-		[NLE_NOCACHE] = EINVAL,
-		[NLE_BUSY] = EBUSY,
-		[NLE_PROTO_MISMATCH] = EPROTONOSUPPORT,
-		[NLE_NOACCESS] = EACCES,
-		[NLE_PERM] = EPERM,
-		[NLE_PKTLOC_FILE] = EIO,
-		[NLE_PARSE_ERR] = EBADMSG,
-		[NLE_NODEV] = ENODEV,
-		[NLE_IMMUTABLE] = EPERM,
-		[NLE_DUMP_INTR] = EAGAIN,
-		[NLE_ATTRSIZE] = EBADMSG,
-	};
-	size_t number = (size_t)abs(nl_error);
-
-	if (number >= sizeof(errnos) / sizeof(errnos[0]))
-		return -EIO;
-	return -errnos[number];
-}
-
 static int open_protocol(int protocol, struct netlink **ret_netlink,
 			 struct fairlead_error *ret_error)
 {
-	_auto_(netlink_closep) struct netlink *netlink =
-		calloc(1, sizeof(*netlink));
-	int on = 1;
-	int result;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	const int size = BUFFER_SIZE, on = 1;
+	struct netlink *netlink;
 
-	if (netlink) {
-		netlink->socket = nl_socket_alloc();
-		netlink->queue = malloc(QUEUE_BYTES_MAX);
-	}
-	if (!netlink || !netlink->socket || !netlink->queue)
-		return error_set(ret_error, -ENOMEM, "%s", strerror(ENOMEM));
-	result = nl_connect(netlink->socket, protocol);
-	if (result == 0)
-		result = nl_socket_set_buffer_size(netlink->socket, BUFFER_SIZE,
-						   BUFFER_SIZE);
-	if (result < 0)
-		return error_set(ret_error, netlink_errno(result),
+	if (fd < 0)
+		return error_set(ret_error, -errno,
 				 "cannot open a netlink socket: %s",
-				 strerror(-netlink_errno(result)));
+				 strerror(errno));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	/* Kernels before 4.12 have no words of their own. */
-	setsockopt(nl_socket_get_fd(netlink->socket), SOL_NETLINK,
-		   NETLINK_EXT_ACK, &on, sizeof(on));
-	setsockopt(nl_socket_get_fd(netlink->socket), SOL_NETLINK,
-		   NETLINK_CAP_ACK, &on, sizeof(on));
-	*ret_netlink = take_ptr(netlink);
+	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
+	netlink = memory_alloc(sizeof(*netlink));
+	netlink->fd = fd;
+	netlink->answer = memory_alloc(ANSWER_MAX);
+	netlink->queue = memory_alloc(QUEUE_BYTES_MAX);
+	*ret_netlink = netlink;
 	return 0;
 }
 
@@ -133,9 +82,19 @@ void netlink_close(struct netlink *netlink)
 {
 	if (!netlink)
 		return;
-	nl_socket_free(netlink->socket);
+	close(netlink->fd);
+	free(netlink->answer);
 	free(netlink->queue);
 	free(netlink);
+}
+
+struct nl_msg *netlink_message(int type, int flags, const void *head,
+			       size_t size)
+{
+	struct nl_msg *message = memory_have(nlmsg_alloc_simple(type, flags));
+
+	nlmsg_append(message, (void *)head, size, NLMSG_ALIGNTO);
+	return message;
 }
 
 /* The kernel's words about a request that failed, or NULL. */
@@ -182,7 +141,6 @@ static void take_failure(struct answer *answer, const struct nlmsghdr *header,
 static void take_message(struct answer *answer, const struct nlmsghdr *header)
 {
 	size_t size = NLMSG_ALIGN(header->nlmsg_len);
-	uint8_t *bytes;
 	int code = 0;
 
 	/* Left over from a request that was given up. */
@@ -206,34 +164,40 @@ static void take_message(struct answer *answer, const struct nlmsghdr *header)
 		take_failure(answer, header, -E2BIG);
 		return;
 	}
-	bytes = realloc(answer->bytes, answer->size + size);
-	if (!bytes) {
-		take_failure(answer, header, -ENOMEM);
-		return;
-	}
-	memcpy(bytes + answer->size, header, header->nlmsg_len);
-	answer->bytes = bytes;
+	answer->bytes = memory_resize(answer->bytes, answer->size + size, 1);
+	memcpy(answer->bytes + answer->size, header, header->nlmsg_len);
 	answer->size += size;
+}
+
+static int fail(struct answer *answer, int code)
+{
+	if (answer->failure.code == 0)
+		error_set(&answer->failure, code, "%s", strerror(-code));
+	return code;
 }
 
 /* Read until the last request is answered. answer->bytes is the caller's. */
 static void gather(struct netlink *netlink, struct answer *answer)
 {
 	while (!answer->is_over) {
-		_auto_(freep) unsigned char *bytes = NULL;
-		struct sockaddr_nl from;
-		const struct nlmsghdr *header;
-		int left = nl_recv(netlink->socket, &from, &bytes, NULL);
+		struct sockaddr_nl from = { 0 };
+		socklen_t from_size = sizeof(from);
+		const struct nlmsghdr *header =
+			(const struct nlmsghdr *)netlink->answer;
+		ssize_t size = recvfrom(netlink->fd, netlink->answer,
+					ANSWER_MAX, MSG_TRUNC,
+					(struct sockaddr *)&from, &from_size);
+		int left = (int)size;
 
-		if (left < 0 && answer->failure.code == 0)
-			error_set(&answer->failure, netlink_errno(left), "%s",
-				  strerror(-netlink_errno(left)));
-		if (left < 0)
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size < 0 || size > ANSWER_MAX) {
+			fail(answer, size < 0 ? -errno : -EMSGSIZE);
 			return;
+		}
 		if (from.nl_pid != 0)
 			continue; /* not the kernel */
-		for (header = (const struct nlmsghdr *)bytes;
-		     nlmsg_ok(header, left);
+		for (; nlmsg_ok(header, left);
 		     header = nlmsg_next((struct nlmsghdr *)header, &left))
 			take_message(answer, header);
 	}
@@ -243,11 +207,11 @@ static void gather(struct netlink *netlink, struct answer *answer)
 static int converse(struct netlink *netlink, const void *request, size_t size,
 		    struct answer *answer)
 {
-	int result = nl_sendto(netlink->socket, (void *)request, size);
+	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 
-	if (result < 0)
-		return error_set(&answer->failure, netlink_errno(result), "%s",
-				 strerror(-netlink_errno(result)));
+	if (sendto(netlink->fd, request, size, 0,
+		   (const struct sockaddr *)&kernel, sizeof(kernel)) < 0)
+		return fail(answer, -errno);
 	gather(netlink, answer);
 	return answer->failure.code;
 }
@@ -282,18 +246,14 @@ static int request(struct netlink *netlink, struct nl_msg *message,
 		   void (*emit)(void *arg, const struct nlmsghdr *header),
 		   void *arg, struct fairlead_error *ret_failure)
 {
-	struct nlmsghdr *header;
+	struct nlmsghdr *header = nlmsg_hdr(message);
 	int result;
 
-	if (!message)
-		return error_set(ret_failure, -ENOMEM, "%s", strerror(ENOMEM));
-	header = nlmsg_hdr(message);
-	header->nlmsg_flags |= NLM_F_ACK;
+	header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
 	for (int i = 0; i < READS_MAX; i++) {
 		struct answer answer = { 0 };
 
-		header->nlmsg_seq = NL_AUTO_SEQ;
-		nl_complete_msg(netlink->socket, message);
+		header->nlmsg_seq = ++netlink->seq;
 		answer.first_seq = header->nlmsg_seq;
 		answer.last_seq = header->nlmsg_seq;
 		result = converse(netlink, header, header->nlmsg_len, &answer);
@@ -351,7 +311,7 @@ int netlink_batch(struct netlink *netlink, void *requests, size_t size,
 	int room = 2 * (int)size; /* a datagram and what the kernel adds */
 
 	for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
-		header->nlmsg_seq = nl_socket_use_seq(netlink->socket);
+		header->nlmsg_seq = ++netlink->seq;
 		if (header->nlmsg_type != NFNL_MSG_BATCH_END)
 			request = header;
 	}
@@ -359,8 +319,8 @@ int netlink_batch(struct netlink *netlink, void *requests, size_t size,
 	answer.first_seq = ((struct nlmsghdr *)requests)->nlmsg_seq;
 	answer.last_seq = request->nlmsg_seq;
 	if (size > BUFFER_SIZE / 2)
-		setsockopt(nl_socket_get_fd(netlink->socket), SOL_SOCKET,
-			   SO_SNDBUFFORCE, &room, sizeof(room));
+		setsockopt(netlink->fd, SOL_SOCKET, SO_SNDBUFFORCE, &room,
+			   sizeof(room));
 	if (converse(netlink, requests, size, &answer) < 0)
 		error_set(ret_error, answer.failure.code, "%s: %s", what,
 			  answer.failure.text);
@@ -391,9 +351,8 @@ static void send_queue(struct netlink *netlink)
 	netlink->queue_size = 0;
 }
 
-static void enqueue(struct netlink *netlink, struct nl_msg *message)
+static void enqueue(struct netlink *netlink, struct nlmsghdr *header)
 {
-	struct nlmsghdr *header = nlmsg_hdr(message);
 	size_t size = NLMSG_ALIGN(header->nlmsg_len);
 
 	if (netlink->queued == QUEUE_REQUESTS_MAX ||
@@ -401,9 +360,8 @@ static void enqueue(struct netlink *netlink, struct nl_msg *message)
 		send_queue(netlink);
 	if (netlink->failure.code < 0)
 		return;
-	header->nlmsg_seq = NL_AUTO_SEQ;
-	nl_complete_msg(netlink->socket, message);
-	header->nlmsg_flags &= (uint16_t)~NLM_F_ACK;
+	header->nlmsg_seq = ++netlink->seq;
+	header->nlmsg_flags |= NLM_F_REQUEST;
 	memset(netlink->queue + netlink->queue_size, 0, size);
 	memcpy(netlink->queue + netlink->queue_size, header, header->nlmsg_len);
 	netlink->queue_size += size;
@@ -412,12 +370,8 @@ static void enqueue(struct netlink *netlink, struct nl_msg *message)
 
 void netlink_queue(struct netlink *netlink, struct nl_msg *message)
 {
-	if (message && netlink->failure.code == 0) {
-		enqueue(netlink, message);
-	} else if (netlink->failure.code == 0) {
-		netlink->failed = netlink->sent + netlink->queued;
-		error_set(&netlink->failure, -ENOMEM, "%s", strerror(ENOMEM));
-	}
+	if (netlink->failure.code == 0)
+		enqueue(netlink, nlmsg_hdr(message));
 	nlmsg_free(message);
 }
 

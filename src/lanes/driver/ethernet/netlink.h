@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One NETLINK_ROUTE socket, through libnl: what devices, addresses, neighbours
- * and queueing disciplines are made with; or (netlink_open_filter) one for rules. It
- * belongs to the network namespace that its thread was in when it was opened.
+ * One NETLINK_ROUTE socket: what devices, addresses, neighbours and queueing
+ * disciplines are made with; or (netlink_open_filter) one for rules. It belongs to
+ * the network namespace that its thread was in when it was opened.
  *
- * Requests are libnl's messages (nlmsg_alloc_simple, nla_put); the functions
- * here set what all requests have, and use the message up. For a message that is
- * NULL they say -ENOMEM.
+ * Requests are libnl's messages (netlink_message, nla_put); the functions here set
+ * what all requests have, and use the message up.
  */
 #pragma once
 
 #include <netlink/attr.h>
 #include <netlink/msg.h>
-#include <netlink/netlink.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 
 struct netlink {
-	struct nl_sock *socket;
+	int fd;
+	uint32_t seq;    /* of the last request */
+	uint8_t *answer; /* room for what comes */
 	/* Of netlink_queue: requests that wait to be sent, and what was. */
 	uint8_t *queue;
 	size_t queue_size; /* bytes */
@@ -40,8 +40,9 @@ int netlink_open_filter(struct netlink **ret_netlink,
 void netlink_close(struct netlink *netlink);
 DEFINE_AUTO(struct netlink, netlink_close)
 
-/* An error of libnl's own functions as a negative errno. */
-int netlink_errno(int nl_error);
+/* A request that begins with that header of its type; never NULL. */
+struct nl_msg *netlink_message(int type, int flags, const void *head,
+			       size_t size);
 /*
  * Send the message, which is used up, and wait for the kernel's answer. A
  * negative errno, the kernel's own, with a text: `what`, and the kernel's words

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/capability.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/check.h"
 #include "lanes/driver/ethernet/device.h"
 #include "lanes/driver/ethernet/enforce.h"
@@ -21,7 +22,6 @@
 #include "lanes/driver/ethernet/job_cgroup.h"
 #include "lanes/driver/ethernet/members.h"
 #include "lanes/driver/ethernet/namespace.h"
-#include "lanes/driver/ethernet/nft.h"
 #include "lanes/driver/ethernet/rail_ports.h"
 #include "lanes/driver/ethernet/settings.h"
 #include "lanes/driver/ethernet/sweep.h"
@@ -55,13 +55,10 @@ static int settings_take(struct ethernet_node *node,
 	for (size_t i = 0; i < ETHERNET_CLASS_COUNT; i++)
 		node->dscp[i] = (uint8_t)values.dscp[i];
 	node->devices = values.devices;
-	node->nft = values.nft;
 	node->namespaces = values.namespaces;
 	node->bpf_pins = values.bpf_pins;
 	node->cgroup = *values.cgroup ? values.cgroup : NULL;
 	node->job_cgroup = *values.job_cgroup ? values.job_cgroup : NULL;
-	node->wants_gate = values.bpf_mode != BPF_OFF;
-	node->requires_gate = values.bpf_mode == BPF_REQUIRE;
 	/* Jobs may ask for one: what a node lacks for that is missed. */
 	node->wants_namespaces =
 		(values.policy.isolations & 1u << ETHERNET_NETNS) != 0;
@@ -80,12 +77,13 @@ static void close_node(void *state)
 
 	if (!node)
 		return;
-	gate_close(node->gate);
 	netlink_close(node->netlink);
 	netlink_close(node->filter);
-	if (node->tended)
-		free(node->tended->written);
-	free(node->tended);
+	if (node->guard) {
+		gate_close(node->guard->gate);
+		free(node->guard->written);
+	}
+	free(node->guard);
 	free(node->taken);
 	free(node);
 }
@@ -113,30 +111,19 @@ static bool may_look_only(void)
 	       has == CAP_CLEAR;
 }
 
-/* Lanes that are there can be taken back without an nft that may be run. */
-static int nft_find(const struct ethernet_node *node, const struct found *found,
-		    struct fairlead_error *ret_error)
-{
-	int result = nft_check(node->nft, ret_error);
-
-	if ((result == -ENOENT || result == -EPERM) && found_has_lanes(found))
-		return 0;
-	return result;
-}
-
 /*
- * And without their rules: what cannot be written is said by ethernet_tend, and no
- * lane is made until it is.
+ * Lanes that are there can be taken back without their guard: what cannot be
+ * written is said by ethernet_tend, and no lane is made until it is.
  */
 static int start_rules(const struct ethernet_node *node,
-		       const struct found *found, uint8_t rail_count,
+		       const struct found *found,
 		       struct fairlead_error *ret_error)
 {
-	int result = enforce_found(node, found, rail_count, ret_error);
+	int result = enforce_found(node, found, ret_error);
 
-	if (result == 0 || result == -ENOMEM || !found_has_lanes(found))
+	if (result == 0 || !found_has_lanes(found))
 		return result;
-	node->tended->has_leftovers = true;
+	node->guard->has_leftovers = true;
 	return 0;
 }
 
@@ -146,22 +133,15 @@ static int start(struct ethernet_node *node, struct fairlead_error *ret_error)
 	struct underlays underlays;
 	struct fairlead_error ignored;
 	struct found found = { 0 };
-	uint8_t rail_count = 0;
 	int result = device_probe(node->netlink, "vxlan", ret_error);
 
-	node->tended = calloc(1, sizeof(*node->tended));
-	if (!node->tended)
-		result = error_set(ret_error, -ENOMEM, "out of memory");
+	node->guard = memory_alloc(sizeof(*node->guard));
 	if (result == 0)
 		result = table_open(&node->filter, ret_error);
 	if (result == 0)
 		result = node_underlays(node, &underlays, ret_error);
 	if (result == 0)
 		result = found_read(node, &found, ret_error);
-	if (result == 0)
-		rail_count = found_rails(&found, &underlays);
-	if (result == 0)
-		result = nft_find(node, &found, ret_error);
 	if (result == 0)
 		result =
 			check_networks(node, &found, node->bpf_pins, ret_error);
@@ -171,10 +151,7 @@ static int start(struct ethernet_node *node, struct fairlead_error *ret_error)
 	if (result == 0)
 		(void)rail_ports_reserve(node->networks.port, &ignored);
 	if (result == 0)
-		result =
-			enforce_start_gate(node, &found, rail_count, ret_error);
-	if (result == 0)
-		result = start_rules(node, &found, rail_count, ret_error);
+		result = start_rules(node, &found, ret_error);
 	if (result == 0)
 		(void)sweep(node, &underlays, &found, &ignored);
 	found_fini(&found);
@@ -187,17 +164,12 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	_auto_(close_nodep) struct ethernet_node *node = NULL;
 	int result;
 
-	node = calloc(1, sizeof(*node));
-	if (node)
-		node->taken = calloc(1, sizeof(*node->taken));
-	if (!node || !node->taken)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+	node = memory_alloc(sizeof(*node));
+	node->taken = memory_alloc(sizeof(*node->taken));
 	result = settings_take(node, list, count, ret_error);
 	if (result == 0)
 		result = netlink_open(&node->netlink, ret_error);
 	node->is_looking = may_look_only();
-	if (result == 0 && node->is_looking)
-		result = nft_check(node->nft, ret_error);
 	if (result == 0 && !node->is_looking)
 		result = start(node, ret_error);
 	if (result == 0)

@@ -19,19 +19,25 @@
 
 #define NODE_LANES_MAX 4096 /* that a node can hold */
 
-struct tended {
+/* What keeps others out of lanes, and what is known of it. */
+struct ethernet_guard {
+	struct gate *gate;               /* NULL: it could not be opened */
+	struct fairlead_error gate_flaw; /* why; code 0: it is open */
 	/*
 	 * Of all rules of the node (table.h), when the table was right last: it
 	 * still is as long as only we change any.
 	 */
 	uint32_t generation;
-	uint64_t digest;            /* of the table, see nft.h */
+	uint64_t digest;            /* of the table, see table.h */
 	uint32_t digest_generation; /* when that was so */
-	uint8_t rail_count; /* whose ports the rules are for; never less */
-	uint64_t lanes;     /* what they were made from: sum of each device's */
+	uint64_t lanes; /* what they were made from: sum of each device's */
 	size_t written_count;
-	uint64_t *written;  /* each of these, in any order; owned */
-	bool has_leftovers; /* rules may be of devices that are gone */
+	uint64_t *written; /* each of these, in any order; owned */
+	/*
+	 * Rules may be of devices that are gone, or could not be written, or the
+	 * gate could not: no lane is made before they are.
+	 */
+	bool has_leftovers;
 	/* What was put back, and is to be said. */
 	char news[FAIRLEAD_ERROR_TEXT_MAX];
 	/* What cannot be put back, as was said last. */
@@ -47,19 +53,10 @@ struct ethernet_node {
 	 */
 	bool is_looking;
 	struct netlink *netlink;
-	struct netlink *filter; /* for rules; NULL while we only look */
-	struct tended *tended;  /* likewise */
-	struct gate *gate;      /* NULL: none, or the one that is left */
-	/*
-	 * It could not be opened, and that of an earlier start is in force: for the
-	 * lanes that it knows.
-	 */
-	bool is_gate_left;
-	bool wants_gate, requires_gate;  /* as the site has it */
-	struct fairlead_error gate_flaw; /* why gate is NULL; code 0: none */
-	struct underlay_names *taken;    /* see underlay_list */
-	const char *devices;             /* settings, see settings.h */
-	const char *nft;
+	struct netlink *filter;       /* for rules; NULL while we only look */
+	struct ethernet_guard *guard; /* likewise */
+	struct underlay_names *taken; /* see underlay_list */
+	const char *devices;          /* settings, see settings.h */
 	const char *namespaces;
 	const char *bpf_pins;
 	const char *cgroup;     /* NULL: where cgroup v2 is mounted */

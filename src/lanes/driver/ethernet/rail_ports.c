@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/driver/ethernet/naming.h"
 
 #define RESERVED_FILE "/proc/sys/net/ipv4/ip_local_reserved_ports"
@@ -49,11 +50,9 @@ static unsigned int rails_in(const char *text, uint16_t port)
 static int reserved_rails(uint16_t port, unsigned int *ret_rails)
 {
 	_auto_(closep) int fd = open(RESERVED_FILE, O_RDONLY | O_CLOEXEC);
-	_auto_(freep) char *text = malloc(RESERVED_MAX);
+	_auto_(freep) char *text = memory_array(RESERVED_MAX, 1);
 	ssize_t size;
 
-	if (!text)
-		return -ENOMEM;
 	size = fd < 0 ? -1 : read(fd, text, RESERVED_MAX - 1);
 	if (size < 0)
 		return -errno;

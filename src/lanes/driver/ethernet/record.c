@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/cleanup.h"
+#include "base/memory.h"
 
 #define RECORD_VERSION    1
 #define RECORD_HEAD_BYTES 3
@@ -18,12 +18,10 @@ _Static_assert(RECORD_HEAD_BYTES + ETHERNET_DEVICES_MAX * RECORD_ITEM_BYTES <=
 		       FAIRLEAD_RECORD_MAX,
 	       "a record holds every device");
 
-int ethernet_record_encode(const struct ethernet_made *made,
-			   struct fairlead_record *ret_record)
+void ethernet_record_encode(const struct ethernet_made *made,
+			    struct fairlead_record *ret_record)
 {
-	_auto_(freep) uint8_t *bytes = NULL;
 	struct writer writer = { 0 };
-	size_t size;
 
 	write_u8(&writer, RECORD_VERSION);
 	write_u8(&writer, (uint8_t)made->isolation);
@@ -33,12 +31,10 @@ int ethernet_record_encode(const struct ethernet_made *made,
 		ip_address_write(&made->devices[i].ipv4, &writer);
 		ip_address_write(&made->devices[i].ipv6, &writer);
 	}
-	bytes = writer_take(&writer, &size);
-	if (!bytes)
-		return -ENOMEM;
-	memcpy(ret_record->bytes, bytes, size);
-	ret_record->size = size;
-	return 0;
+	memory_check(writer.result);
+	memcpy(ret_record->bytes, writer.data, writer.size);
+	ret_record->size = writer.size;
+	writer_fini(&writer);
 }
 
 static int check_device(const char *name, const struct ip_address *ipv4,

@@ -26,9 +26,8 @@ struct ethernet_made {
 	} devices[ETHERNET_DEVICES_MAX];
 };
 
-/* -ENOMEM. */
-int ethernet_record_encode(const struct ethernet_made *made,
-			   struct fairlead_record *ret_record);
+void ethernet_record_encode(const struct ethernet_made *made,
+			    struct fairlead_record *ret_record);
 /* A record of size 0 has no devices. -EBADMSG with a text. */
 int ethernet_record_decode(const struct fairlead_record *record,
 			   struct ethernet_made *ret_made,

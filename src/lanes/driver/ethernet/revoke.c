@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/enforce.h"
 #include "lanes/driver/ethernet/node.h"
 #include "lanes/driver/ethernet/record.h"
@@ -123,9 +124,8 @@ static bool record_read(const struct fairlead_record *record,
 	return false;
 }
 
-static int revoking_init(struct revoking *revoking, const struct found *found,
-			 struct fairlead_revocation *revocation,
-			 struct fairlead_error *ret_error)
+static void revoking_init(struct revoking *revoking, const struct found *found,
+			  struct fairlead_revocation *revocation)
 {
 	const struct fairlead_lane *lane = revocation->lane;
 
@@ -134,11 +134,8 @@ static int revoking_init(struct revoking *revoking, const struct found *found,
 		revocation->record, revocation->warnings, &revoking->recorded);
 	revoking->count = lane_devices(found, lane, NULL);
 	revoking->devices =
-		calloc(revoking->count + 1, sizeof(*revoking->devices));
-	if (!revoking->devices)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+		memory_array(revoking->count, sizeof(*revoking->devices));
 	lane_devices(found, lane, revoking->devices);
-	return 0;
 }
 
 /* Rules and classes that no device tells of any more, for all lanes at once. */
@@ -296,26 +293,22 @@ void ethernet_revoke_all(void *state, struct fairlead_revocation *revocations,
 			 size_t count)
 {
 	const struct ethernet_node *node = state;
-	_auto_(freep) struct revoking *list = calloc(count, sizeof(*list));
-	_auto_(freep) struct take_back *lanes = calloc(count, sizeof(*lanes));
+	_auto_(freep) struct revoking *list =
+		memory_array(count, sizeof(*list));
+	_auto_(freep) struct take_back *lanes =
+		memory_array(count, sizeof(*lanes));
 	struct fairlead_error error;
 	struct found found = { 0 };
-	int result = 0;
+	int result = found_read(node, &found, &error);
 
-	if (!list || !lanes)
-		result = error_set(&error, -ENOMEM, "out of memory");
-	if (result == 0)
-		result = found_read(node, &found, &error);
 	for (size_t i = 0; i < count && result == 0; i++)
-		result = revoking_init(&list[i], &found, &revocations[i],
-				       &error);
+		revoking_init(&list[i], &found, &revocations[i]);
 	if (result == 0)
 		revoke_list(node, &found, list, lanes, count);
 	for (size_t i = 0; i < count; i++) {
 		if (result < 0)
 			answer(&revocations[i], result, &error);
-		if (list)
-			free(list[i].devices);
+		free(list[i].devices);
 	}
 	found_fini(&found);
 }
@@ -330,10 +323,8 @@ static int revoke_try(const struct ethernet_node *node,
 	struct found found = { 0 };
 	int result = found_read(node, &found, ret_error);
 
-	if (result == 0)
-		result =
-			revoking_init(&revoking, &found, revocation, ret_error);
 	if (result == 0) {
+		revoking_init(&revoking, &found, revocation);
 		tell_dry_run(node, revoking.devices, revoking.count,
 			     revocation->warnings);
 		result = take_back_try(node, revoking.devices, revoking.count,

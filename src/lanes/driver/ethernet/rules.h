@@ -5,12 +5,10 @@
  * that are there, so the table can be written anew at any time, whole and in one
  * transaction, and is then right.
  *
- * The table is a text for `nft -f -`, in nft's own language: its JSON has no sets
- * of the type of an expression before nft 1.1, and a member is known by the VNI
- * in VXLAN's header, which has no name there. Elements are requests to the
- * kernel (table_change).
+ * It is written as requests of nf_tables (nftables.h), for table_change. nft lists
+ * it as it would what it had written itself.
  *
- * The UDP ports of a node's rails are ours alone: other VXLAN on them is refused.
+ * The UDP ports of all rails are ours alone: other VXLAN on them is refused.
  * Root may send whatever it likes; nothing here keeps it out.
  * Pure.
  */
@@ -20,7 +18,6 @@
 
 #include "base/bytes.h"
 #include "lanes/driver/ethernet/device.h"
-#include "lanes/driver/ethernet/nft.h"
 #include "lanes/driver/ethernet/policy.h"
 #include "lanes/driver/ethernet/shaper.h"
 
@@ -29,6 +26,18 @@
 #define RULES_VERSION "fairlead_rules_1"
 /* The upper half of the mark of a packet that may leave as VXLAN. */
 #define RULES_MARK 0x464c0000u
+
+/* What was refused, in packets. */
+struct rules_counters {
+	uint64_t refused_send; /* a stranger's packets into a lane */
+	uint64_t refused_raw;  /* VXLAN made by hand */
+	uint64_t refused_host; /* VXLAN from no member */
+	/*
+	 * Lane addresses on another device, forwarding, source routes, first
+	 * fragments that hide what they are of.
+	 */
+	uint64_t refused_way;
+};
 
 struct rules_lane {
 	/*
@@ -45,21 +54,24 @@ struct rules_lane {
 
 /*
  * The whole table with these lanes. dscp: by class. networks: to keep lane
- * addresses from leaving by other ways. rail_count: whose ports are VXLAN's, 0 to
- * ETHERNET_RAILS_MAX. refused: from where its counters go on. writer->result says
- * how it went.
+ * addresses from leaving by other ways. refused: from where its counters go on.
  */
 void rules_write_table(const struct ethernet_networks *networks,
-		       uint8_t rail_count,
 		       const uint8_t dscp[ETHERNET_CLASS_COUNT],
-		       const struct nft_counters *refused,
+		       const struct rules_counters *refused,
 		       const struct rules_lane *lanes, size_t count,
-		       struct writer *writer);
+		       struct writer *batch);
+/* The table goes, whoever wrote it. None is no error. */
+void rules_write_removal(struct writer *batch);
 /*
  * Elements of these lanes, all or none. Adding what is there is no error, but with
- * other data (-EEXIST); removing what is not there is one (-ENOENT), and the table is then to be written anew.
+ * other data (-EEXIST); removing what is not there is one (-ENOENT), and the table
+ * is then to be written anew.
  */
 void rules_write_add(const struct rules_lane *lanes, size_t count,
-		     struct writer *writer);
+		     struct writer *batch);
 void rules_write_remove(const struct rules_lane *lanes, size_t count,
-			struct writer *writer);
+			struct writer *batch);
+
+/* Of the i-th set; NULL: there are no more. */
+const char *rules_set_name(size_t i);

@@ -99,21 +99,6 @@ static int ipv4_parse(const struct fairlead_setting_spec *spec,
 	return 0;
 }
 
-static int bpf_parse(const struct fairlead_setting_spec *spec, const char *text,
-		     void *ret_value, struct fairlead_error *ret_error)
-{
-	static const char *const names[] = { "auto", "off", "require" };
-
-	for (size_t i = 0; i < 3; i++) {
-		if (strcmp(text, names[i]) == 0) {
-			*(enum bpf_mode *)ret_value = (enum bpf_mode)i;
-			return 0;
-		}
-	}
-	return error_set(ret_error, -EINVAL,
-			 "'%s' is none of auto, off and require", text);
-}
-
 static int job_cgroup_text_check(const char *text,
 				 struct fairlead_error *ret_error)
 {
@@ -131,7 +116,6 @@ TYPE(type_isolations, "NAMES", NULL, isolations_parse);
 TYPE(type_rate, "RATE", NULL, rate_parse);
 TYPE(type_ipv6, "NETWORK", NULL, ipv6_parse);
 TYPE(type_ipv4, "NETWORK|none", NULL, ipv4_parse);
-TYPE(type_bpf, "auto|off|require", NULL, bpf_parse);
 TYPE(type_job_cgroup, "PATTERN", job_cgroup_text_check);
 
 /* --- the table --- */
@@ -185,10 +169,6 @@ static const struct fairlead_setting_spec specs[] = {
 	{ "ttl", &settings_number, AT(ttl), "1", NODE,
 	  "Of the packets that carry lanes; in IPv6 the hop limit.", 1,
 	  UINT8_MAX },
-	{ "nft", &settings_file, AT(nft), "/usr/sbin/nft", NODE,
-	  "The program. It belongs to root and is writable by nobody else." },
-	{ "bpf", &type_bpf, AT(bpf_mode), "auto", NODE,
-	  "Whether BPF programs guard the lanes besides nft." },
 	{ "bpf_pins", &settings_folder, AT(bpf_pins), "/sys/fs/bpf/fairlead",
 	  NODE,
 	  "Where the programs are kept. What others have there is left "

@@ -9,12 +9,6 @@
 #include "lanes/driver/common/vnis.h"
 #include "lanes/driver/ethernet/policy.h"
 
-enum bpf_mode {
-	BPF_AUTO,
-	BPF_OFF,
-	BPF_REQUIRE,
-};
-
 struct ethernet_settings {
 	/* The manager's alone. */
 	const char *vni_pool; /* id set */
@@ -27,12 +21,10 @@ struct ethernet_settings {
 	uint32_t dscp[ETHERNET_CLASS_COUNT];
 	/* A node's. */
 	const char *devices;
-	const char *nft;
 	const char *bpf_pins;
 	const char *cgroup;     /* "": where cgroup v2 is mounted */
 	const char *job_cgroup; /* "": gates go by uid only */
 	const char *namespaces;
-	enum bpf_mode bpf_mode;
 	bool requires_devices;
 	bool is_shaping;
 	uint32_t link_mbit; /* 0: what the NIC says */

@@ -100,10 +100,7 @@ int shaper_put_class(struct netlink *netlink, const struct underlay *underlay,
 	item->quantum = SHAPER_QUANTUM;
 	message = tc_message(RTM_NEWTCLASS, NLM_F_CREATE | flags,
 			     underlay->index, item);
-	if (!message || tc_put_class(message, item) < 0) {
-		nlmsg_free(message);
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
+	tc_put_class(message, item);
 	return netlink_call(netlink, message, ret_error,
 			    "cannot make class %x:%x of NIC %s", SHAPER_HANDLE,
 			    TC_H_MIN(item->handle), underlay->name);
@@ -120,10 +117,7 @@ static int put_qdisc(struct netlink *netlink, const struct underlay *underlay,
 			   underlay->index, &item);
 	int result;
 
-	if (!message || tc_put_qdisc(message, SHAPER_DEFAULT_MINOR) < 0) {
-		nlmsg_free(message);
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
+	tc_put_qdisc(message, SHAPER_DEFAULT_MINOR);
 	result = netlink_call(netlink, message, ret_error,
 			      "cannot shape NIC %s", underlay->name);
 	if (result == -ENOENT)
@@ -261,8 +255,6 @@ int shaper_stop(struct netlink *netlink, const struct underlay *underlay,
 	if (result < 0)
 		return result;
 	message = tc_message(RTM_DELQDISC, 0, underlay->index, &item);
-	if (!message)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	return netlink_call(netlink, message, ret_error,
 			    "cannot stop shaping NIC %s", underlay->name);
 }
@@ -277,11 +269,8 @@ int shaper_probe(struct netlink *netlink, char text[256])
 	struct fairlead_error error;
 	struct nl_msg *message =
 		tc_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, 1, &item);
-	int result;
+	int result = netlink_call(netlink, message, &error, "cannot try HTB");
 
-	if (!message)
-		return -ENOMEM;
-	result = netlink_call(netlink, message, &error, "cannot try HTB");
 	text[0] = '\0';
 	if (result == -ENOENT)
 		snprintf(text, 256, "%s", "HTB (CONFIG_NET_SCH_HTB)");

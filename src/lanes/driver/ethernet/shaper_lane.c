@@ -87,13 +87,10 @@ static int remove_class(struct netlink *netlink,
 	const struct tc_item item = { .handle = handle };
 	struct nl_msg *message =
 		tc_message(RTM_DELTCLASS, 0, underlay->index, &item);
-	int result;
-
-	if (!message)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	result = netlink_call(netlink, message, ret_error,
-			      "cannot remove class %x:%x of NIC %s",
-			      SHAPER_HANDLE, TC_H_MIN(handle), underlay->name);
+	int result =
+		netlink_call(netlink, message, ret_error,
+			     "cannot remove class %x:%x of NIC %s",
+			     SHAPER_HANDLE, TC_H_MIN(handle), underlay->name);
 	return result == -ENOENT ? 0 : result;
 }
 

@@ -11,9 +11,9 @@
 
 #include "lanes/driver/ethernet/enforce.h"
 #include "lanes/driver/ethernet/namespace.h"
-#include "lanes/driver/ethernet/nft.h"
 #include "lanes/driver/ethernet/rail_ports.h"
 #include "lanes/driver/ethernet/shaper.h"
+#include "lanes/driver/ethernet/table.h"
 
 struct line {
 	char *text; /* of FAIRLEAD_SUMMARY_MAX bytes */
@@ -54,11 +54,19 @@ static void add_counter(struct line *line, const char **separator,
 static void add_counters(struct line *line, const struct ethernet_node *node)
 {
 	const char *separator = ", refused: ";
-	struct nft_counters packets;
+	const struct gate *gate = node->guard->gate;
+	struct rules_counters packets;
 	struct gate_counters gated = { 0 };
+	int result = table_read(node->filter, &packets, &line->no_rules);
 
-	if (nft_counters(node->nft, &packets, &line->no_rules) < 0 ||
-	    (node->gate && gate_counters(node->gate, &gated) < 0)) {
+	if (result == TABLE_NONE || result == TABLE_FOREIGN)
+		result = error_set(
+			&line->no_rules, -ENOENT,
+			result == TABLE_NONE
+				? "there is no table inet " RULES_TABLE
+				: "table inet " RULES_TABLE
+				  " is not of this version");
+	if (result < 0 || (gate && gate_counters(gate, &gated) < 0)) {
 		add(line, ", refused: not known");
 		return;
 	}
@@ -108,15 +116,13 @@ static void lack_nic(struct line *line, const struct ethernet_node *node)
 static void lack_gate(struct line *line, const struct ethernet_node *node)
 {
 	struct fairlead_error error;
-	int result = node->gate ? gate_check(node->gate, &error) : 0;
+	const struct ethernet_guard *guard = node->guard;
+	int result = guard->gate ? gate_check(guard->gate, &error) : 0;
 
-	if (!node->gate && node->gate_flaw.code < 0)
-		lack(line, node->is_gate_left ? "bpf for new lanes" : "bpf",
-		     node->gate_flaw.text);
+	if (!guard->gate)
+		lack(line, "bpf", guard->gate_flaw.text);
 	else if (result == -ENOLINK)
 		lack(line, "bpf", error.text);
-	else if (result == -ESTALE)
-		lack(line, "bpf on all rails", error.text);
 	else if (result < 0)
 		lack(line, "pins of bpf", error.text);
 }
@@ -215,7 +221,7 @@ static void lack_namespaces(struct line *line, const struct ethernet_node *node)
 /* What an apply has found, if it is still so. */
 static void lack_way(struct line *line, const struct ethernet_node *node)
 {
-	struct ip_address *far = node->tended->far_peers;
+	struct ip_address *far = node->guard->far_peers;
 	struct fairlead_error error;
 	struct underlays list;
 	size_t which;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/links.h"
 #include "lanes/driver/ethernet/namespace.h"
 #include "lanes/driver/ethernet/shaper.h"
@@ -113,11 +114,9 @@ int sweep(const struct ethernet_node *node, const struct underlays *underlays,
 	struct sweep sweep = {
 		.node = node,
 		.found = found,
-		.strays = calloc(MINORS, sizeof(*sweep.strays)),
+		.strays = memory_array(MINORS, sizeof(*sweep.strays)),
 	};
 
-	if (!sweep.strays)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	sweep_nics(&sweep, underlays);
 	(void)namespace_list(node->namespaces, stray_delete, &sweep, &ignored);
 	free(sweep.strays);

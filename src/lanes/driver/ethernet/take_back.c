@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/driver/ethernet/enforce.h"
 #include "lanes/driver/ethernet/links.h"
 #include "lanes/driver/ethernet/namespace.h"
@@ -263,7 +264,7 @@ struct taking_all {
 
 static void all_fini(struct taking_all *all)
 {
-	for (size_t k = 0; all->takings && k < all->count; k++)
+	for (size_t k = 0; k < all->count; k++)
 		netlink_close(all->takings[k].inside);
 	enforcement_fini(&all->enforcement);
 	free(all->takings);
@@ -276,21 +277,18 @@ static void all_fini(struct taking_all *all)
 static int all_init(struct taking_all *all, const struct take_back *lanes,
 		    struct fairlead_error *ret_error)
 {
-	size_t device_max = 1;
+	size_t device_max = 0;
 
 	for (size_t k = 0; k < all->count; k++)
 		device_max += lanes[k].count;
-	all->takings = calloc(all->count, sizeof(*all->takings));
-	all->devices = calloc(device_max, sizeof(*all->devices));
-	all->is_kept = calloc(device_max, sizeof(*all->is_kept));
+	all->takings = memory_array(all->count, sizeof(*all->takings));
+	all->devices = memory_array(device_max, sizeof(*all->devices));
+	all->is_kept = memory_array(device_max, sizeof(*all->is_kept));
 	all->deletion.takings = all->takings;
 	all->deletion.devices =
-		calloc(device_max, sizeof(*all->deletion.devices));
+		memory_array(device_max, sizeof(*all->deletion.devices));
 	all->deletion.is_left =
-		calloc(device_max, sizeof(*all->deletion.is_left));
-	if (!all->takings || !all->devices || !all->is_kept ||
-	    !all->deletion.devices || !all->deletion.is_left)
-		return error_set(ret_error, -ENOMEM, "out of memory");
+		memory_array(device_max, sizeof(*all->deletion.is_left));
 	for (size_t k = 0; k < all->count; k++) {
 		struct taking *taking = &all->takings[k];
 
@@ -424,7 +422,7 @@ int take_back_try(const struct ethernet_node *node,
 		  const struct found_device *devices, size_t count,
 		  struct fairlead_error *ret_error)
 {
-	_auto_(freep) bool *is_kept = calloc(count + 1, sizeof(*is_kept));
+	_auto_(freep) bool *is_kept = memory_array(count, sizeof(*is_kept));
 	struct taking taking = {
 		.node = node,
 		.devices = devices,
@@ -432,8 +430,6 @@ int take_back_try(const struct ethernet_node *node,
 		.is_kept = is_kept,
 	};
 
-	if (!is_kept)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	begin(&taking);
 	netlink_close(taking.inside);
 	classes_remove(&taking, shaper_try_remove);

@@ -9,7 +9,7 @@ struct take_back {
 	const struct found_device *devices; /* borrowed */
 	size_t count;
 	bool has_no_rules;           /* they were not added yet, nor entries */
-	struct fairlead_error error; /* code 0: they are gone; -ENOMEM, ... */
+	struct fairlead_error error; /* code 0: they are gone */
 };
 
 /*

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* The kernel's unit of time in options (PSCHED_SHIFT). */
 #define NS_PER_TICK 64
 /* What a class may send at once: the largest packet before it is segmented. */
@@ -84,19 +86,14 @@ struct dump {
 
 static int keep(struct tc_list *list, const struct tc_item *item)
 {
-	struct tc_item *items;
-	size_t room;
 
 	if (list->count == TC_LIST_MAX)
 		return -E2BIG;
 	/* A power of two is full. */
-	if ((list->count & (list->count - 1)) == 0) {
-		room = list->count == 0 ? 1 : list->count * 2;
-		items = reallocarray(list->items, room, sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		list->items = items;
-	}
+	if ((list->count & (list->count - 1)) == 0)
+		list->items = memory_resize(list->items,
+					    list->count ? list->count * 2 : 1,
+					    sizeof(*list->items));
 	list->items[list->count++] = *item;
 	return 0;
 }
@@ -141,8 +138,6 @@ int tc_dump(struct netlink *netlink, int type, const struct underlay *underlay,
 		tc_message(type, NLM_F_DUMP, underlay->index, &item);
 	int result;
 
-	if (!message)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	result = netlink_get(netlink, message, hear, &dump, ret_error,
 			     "cannot read the queueing of NIC %s",
 			     underlay->name);
@@ -172,20 +167,14 @@ struct nl_msg *tc_message(int type, int flags, int index,
 		.tcm_handle = item->handle,
 		.tcm_parent = item->parent,
 	};
-	struct nl_msg *message = nlmsg_alloc_simple(type, flags);
+	struct nl_msg *message = netlink_message(type, flags, &tc, sizeof(tc));
 
-	if (!message)
-		return NULL;
-	if (nlmsg_append(message, &tc, sizeof(tc), NLMSG_ALIGNTO) < 0 ||
-	    (item->kind[0] &&
-	     nla_put_string(message, TCA_KIND, item->kind) < 0)) {
-		nlmsg_free(message);
-		return NULL;
-	}
+	if (item->kind[0])
+		nla_put_string(message, TCA_KIND, item->kind);
 	return message;
 }
 
-int tc_put_qdisc(struct nl_msg *message, uint32_t default_minor)
+void tc_put_qdisc(struct nl_msg *message, uint32_t default_minor)
 {
 	const struct tc_htb_glob glob = {
 		.version = 3,
@@ -194,10 +183,8 @@ int tc_put_qdisc(struct nl_msg *message, uint32_t default_minor)
 	};
 	struct nlattr *options = nla_nest_start(message, TCA_OPTIONS);
 
-	if (!options || nla_put(message, TCA_HTB_INIT, sizeof(glob), &glob) < 0)
-		return -ENOMEM;
+	nla_put(message, TCA_HTB_INIT, sizeof(glob), &glob);
 	nla_nest_end(message, options);
-	return 0;
 }
 
 /* The time in which a burst is sent, which is how the kernel wants its size. */
@@ -217,7 +204,7 @@ static struct tc_ratespec rate_spec(uint64_t rate)
 	};
 }
 
-int tc_put_class(struct nl_msg *message, const struct tc_item *item)
+void tc_put_class(struct nl_msg *message, const struct tc_item *item)
 {
 	const struct tc_htb_opt opt = {
 		.rate = rate_spec(item->rate),
@@ -229,13 +216,10 @@ int tc_put_class(struct nl_msg *message, const struct tc_item *item)
 	};
 	struct nlattr *options = nla_nest_start(message, TCA_OPTIONS);
 
-	if (!options ||
-	    nla_put(message, TCA_HTB_PARMS, sizeof(opt), &opt) < 0 ||
-	    nla_put_u64(message, TCA_HTB_RATE64, item->rate) < 0 ||
-	    nla_put_u64(message, TCA_HTB_CEIL64, item->ceil) < 0)
-		return -ENOMEM;
+	nla_put(message, TCA_HTB_PARMS, sizeof(opt), &opt);
+	nla_put_u64(message, TCA_HTB_RATE64, item->rate);
+	nla_put_u64(message, TCA_HTB_CEIL64, item->ceil);
 	nla_nest_end(message, options);
-	return 0;
 }
 
 void tc_format(const struct tc_item *item, char text[TC_TEXT_MAX])

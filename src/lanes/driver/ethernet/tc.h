@@ -50,14 +50,14 @@ void tc_list_fini(struct tc_list *list);
 
 /*
  * A message of that type for item's handle and parent (and kind, when there is
- * one), without options. NULL: no memory.
+ * one), without options.
  */
 struct nl_msg *tc_message(int type, int flags, int index,
 			  const struct tc_item *item);
-/* Options of HTB itself, -ENOMEM; packets go to the class with that minor number. */
-int tc_put_qdisc(struct nl_msg *message, uint32_t default_minor);
-/* Options of a class in HTB, from item's. -ENOMEM. */
-int tc_put_class(struct nl_msg *message, const struct tc_item *item);
+/* Options of HTB itself; packets go to the class with that minor number. */
+void tc_put_qdisc(struct nl_msg *message, uint32_t default_minor);
+/* Options of a class in HTB, from item's. */
+void tc_put_class(struct nl_msg *message, const struct tc_item *item);
 
 /* "tbf 8001:", "class 464c:10", "filter u32". */
 void tc_format(const struct tc_item *item, char text[TC_TEXT_MAX]);

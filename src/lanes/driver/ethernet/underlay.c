@@ -13,12 +13,12 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
-#include <netlink/socket.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/driver/ethernet/links.h"
 
 #define MASK_WORDS_MAX 127     /* of ethtool, by the field's size */
@@ -70,7 +70,7 @@ static uint32_t read_speed(struct netlink *netlink, const char *name)
 	} answer = { .settings.cmd = ETHTOOL_GLINKSETTINGS };
 	struct ethtool_link_settings *settings = &answer.settings;
 	struct ifreq request = { .ifr_data = (void *)&answer };
-	int fd = nl_socket_get_fd(netlink->socket);
+	int fd = netlink->fd;
 
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
 	/* The kernel first tells how much room it wants. */
@@ -212,17 +212,14 @@ static bool has_lanes(const struct node_view *view)
  * Those that were taken before, and others that fit. One that is gone keeps its
  * rail for the lanes that are on the others.
  */
-static int choose(struct netlink *netlink, const struct node_view *view,
-		  struct underlay_names *taken, struct underlays *list,
-		  struct fairlead_error *ret_error)
+static void choose(struct netlink *netlink, const struct node_view *view,
+		   struct underlay_names *taken, struct underlays *list)
 {
 	_auto_(freep) struct underlay *fit =
-		calloc(view->links.count + taken->count + 1, sizeof(*fit));
+		memory_array(view->links.count + taken->count, sizeof(*fit));
 	bool is_kept = has_lanes(view);
 	size_t count = 0;
 
-	if (!fit)
-		return error_set(ret_error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < taken->count; i++) {
 		const char *name = taken->names[i];
 		const struct link *link = link_find_name(&view->links, name);
@@ -244,7 +241,6 @@ static int choose(struct netlink *netlink, const struct node_view *view,
 	taken->count = list->count;
 	for (size_t i = 0; i < list->count; i++)
 		memcpy(taken->names[i], list->list[i].name, IFNAMSIZ);
-	return 0;
 }
 
 void underlay_flaws(struct netlink *netlink, struct fairlead_error *error)
@@ -325,7 +321,7 @@ int underlay_list(struct netlink *netlink, const char *devices,
 	if (result < 0)
 		return result;
 	if (strcmp(devices, "auto") == 0)
-		result = choose(netlink, &view, taken, &list, ret_error);
+		choose(netlink, &view, taken, &list);
 	else
 		result = take_names(netlink, &view, devices, &list, ret_error);
 	view_fini(&view);

@@ -45,7 +45,7 @@ struct underlay_names {
  * listed with its flaw, and keeps its rail; one of auto's that is gone does so while
  * there are lanes. *taken is what auto takes, from call
  * to call. The speed is what the NIC says. -EINVAL with a text: no list of names,
- * or one of them twice; -ENOMEM, -EIO.
+ * or one of them twice; -EIO.
  */
 int underlay_list(struct netlink *netlink, const char *devices,
 		  struct underlay_names *taken, struct underlays *ret_list,
@@ -88,7 +88,7 @@ int underlay_apart_check(struct netlink *netlink, const struct underlays *list,
  * place; those of no family are left out. The text says what is in the way of the
  * first that it does not, whose number is *ret_far then, and only then:
  * -EHOSTUNREACH, "10.2.0.5 is behind router 10.1.0.1"; -ENETUNREACH, "10.2.0.5 is
- * reached by eth2": the NICs of the two are not of one network. -ENOMEM, -EIO.
+ * reached by eth2": the NICs of the two are not of one network. -EIO.
  */
 int underlay_ways_check(struct netlink *netlink,
 			const struct underlay *underlay, uint8_t ttl,

@@ -122,17 +122,15 @@ static int check_routes(struct netlink *netlink, struct clash_search *search,
 			struct fairlead_error *ret_error)
 {
 	const struct rtmsg info = { .rtm_family = AF_UNSPEC };
-	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_DUMP);
 	char route[IP_NETWORK_TEXT_MAX];
 	char text[IP_NETWORK_TEXT_MAX];
 	const struct ip_network *network;
 	int result;
 
-	if (message)
-		nlmsg_append(message, (void *)&info, sizeof(info),
-			     NLMSG_ALIGNTO);
-	result = netlink_get(netlink, message, take_route, search, ret_error,
-			     "cannot list routes");
+	result = netlink_get(
+		netlink,
+		netlink_message(RTM_GETROUTE, NLM_F_DUMP, &info, sizeof(info)),
+		take_route, search, ret_error, "cannot list routes");
 	if (result < 0 || !search->is_found)
 		return result;
 	ip_network_format(&search->route, route);

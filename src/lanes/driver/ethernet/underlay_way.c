@@ -47,15 +47,12 @@ static int ask_way(struct netlink *netlink, const struct underlay *underlay,
 		.rtm_src_len = underlay ? (is_ipv4 ? 32 : 128) : 0,
 		.rtm_flags = flags,
 	};
-	struct nl_msg *message = nlmsg_alloc_simple(RTM_GETROUTE, 0);
+	struct nl_msg *message =
+		netlink_message(RTM_GETROUTE, 0, &info, sizeof(info));
 	int size = is_ipv4 ? 4 : 16;
 
-	if (message) {
-		nlmsg_append(message, (void *)&info, sizeof(info),
-			     NLMSG_ALIGNTO);
-		nla_put(message, RTA_DST, size, peer->bytes);
-	}
-	if (message && underlay) {
+	nla_put(message, RTA_DST, size, peer->bytes);
+	if (underlay) {
 		nla_put(message, RTA_SRC, size, underlay->address.bytes);
 		nla_put_u32(message, RTA_OIF, (uint32_t)underlay->index);
 	}
@@ -106,11 +103,7 @@ static int check_way(struct netlink *netlink, const struct underlay *underlay,
 				 &match, &error);
 	if (is_here && !way.has_router && result == 0)
 		return 0;
-	if (result != -ENOMEM &&
-	    ask_way(netlink, NULL, peer, 0, &other, &error) == -ENOMEM)
-		result = -ENOMEM;
-	if (result == -ENOMEM)
-		return error_set(ret_error, result, "%s", error.text);
+	(void)ask_way(netlink, NULL, peer, 0, &other, &error);
 	/* A router may know more, but not of what is beside another NIC. */
 	if (!is_here || !way.has_router ||
 	    (other.index != underlay->index && !other.has_router &&

@@ -24,9 +24,8 @@ static bool is_effect(const struct ptrace_syscall_info *info)
 	switch (info->entry.nr) {
 	case SYS_openat:
 		return (info->entry.args[2] & O_CREAT) != 0;
-	case SYS_clone: /* nft, and the thread that enters a namespace */
+	case SYS_clone: /* the thread that enters a namespace */
 	case SYS_clone3:
-	case SYS_wait4:
 	case SYS_sendto: /* netlink */
 	case SYS_sendmsg:
 	case SYS_bpf:
@@ -49,10 +48,10 @@ static void live(int (*act)(void *state))
 
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 		_exit(1);
-	if (act && crash_try_open(NULL, &state, &error) < 0)
+	if (act && crash_try_open(&state, &error) < 0)
 		_exit(2);
 	raise(SIGSTOP);
-	if (act ? act(state) < 0 : crash_try_open(NULL, &state, &error) < 0)
+	if (act ? act(state) < 0 : crash_try_open(&state, &error) < 0)
 		_exit(3);
 	_exit(0);
 }
@@ -79,7 +78,8 @@ static bool is_at_effect(pid_t task, int status)
 	       info.op == PTRACE_SYSCALL_INFO_ENTRY && is_effect(&info);
 }
 
-void crash_await_orphans(void)
+/* All of its children have ended, and what these have left. */
+static void crash_await_orphans(void)
 {
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;
@@ -114,18 +114,4 @@ bool crash_kill_at(int (*act)(void *state), unsigned int nth)
 	assert_int_equal(kill(child, SIGKILL), 0);
 	crash_await_orphans();
 	return true;
-}
-
-pid_t crash_begin(const char *nft, int (*act)(void *state))
-{
-	struct fairlead_error error = { 0 };
-	pid_t child = fork();
-	void *state;
-
-	assert_int_not_equal(child, -1);
-	if (child != 0)
-		return child;
-	if (crash_try_open(nft, &state, &error) < 0)
-		_exit(2);
-	_exit(act(state) < 0 ? 3 : 0);
 }

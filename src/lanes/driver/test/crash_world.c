@@ -35,7 +35,6 @@
 #define PACKET_MAX  2048
 #define NAMESPACES  CRASH_DIRECTORY "/netns"
 
-const char *crash_bpf;
 static bool is_there;
 static size_t pin_count;
 static int home_fd = -1;
@@ -76,25 +75,22 @@ bool crash_is_there(void)
 	return is_there;
 }
 
-static const struct fairlead_setting *settings(const char *nft, size_t *count)
+static const struct fairlead_setting *settings(size_t *count)
 {
-	static struct fairlead_setting list[6];
+	static struct fairlead_setting list[4];
 
 	list[0] = (struct fairlead_setting){ "devices", "eth1,eth2", 0 };
-	list[1] = (struct fairlead_setting){ "bpf", crash_bpf, 0 };
-	list[2] = (struct fairlead_setting){ "shaping", "true", 0 };
-	list[3] = (struct fairlead_setting){ "link_rate", "10G", 0 };
-	list[4] = (struct fairlead_setting){ "namespaces", NAMESPACES, 0 };
-	list[5] = (struct fairlead_setting){ "nft", nft, 0 };
-	*count = nft ? 6 : 5;
+	list[1] = (struct fairlead_setting){ "shaping", "true", 0 };
+	list[2] = (struct fairlead_setting){ "link_rate", "10G", 0 };
+	list[3] = (struct fairlead_setting){ "namespaces", NAMESPACES, 0 };
+	*count = 4;
 	return list;
 }
 
-int crash_try_open(const char *nft, void **ret_state,
-		   struct fairlead_error *error)
+int crash_try_open(void **ret_state, struct fairlead_error *error)
 {
 	size_t count;
-	const struct fairlead_setting *list = settings(nft, &count);
+	const struct fairlead_setting *list = settings(&count);
 
 	return ethernet_node_ops.open(list, count, ret_state, error);
 }
@@ -104,7 +100,7 @@ void *crash_open(void)
 	struct fairlead_error error = { 0 };
 	void *state;
 
-	if (crash_try_open(NULL, &state, &error) < 0)
+	if (crash_try_open(&state, &error) < 0)
 		fail_msg("the driver does not start: %s", error.text);
 	return state;
 }
@@ -154,7 +150,7 @@ void crash_lane_make(struct crash_lane *lane, const char *options)
 	struct fairlead_error error = { 0 };
 	uint8_t *members;
 	size_t count;
-	const struct fairlead_setting *list = settings(NULL, &count);
+	const struct fairlead_setting *list = settings(&count);
 	void *half, *state = crash_open();
 
 	assert_int_equal(ethernet_node_ops.place(state, &places[0], &error), 0);
@@ -380,8 +376,6 @@ void crash_assert_nothing_left(void)
 		  "sort | cmp - " CRASH_DIRECTORY "/classes");
 	netns_run("test ! -e " NAMESPACES " || test -z \"$(ls -A " NAMESPACES
 		  ")\"");
-	if (strcmp(crash_bpf, "off") == 0)
-		return;
 	assert_int_equal(gate_keys(), 2);
 	assert_int_equal(gate_pins(), pin_count);
 }
@@ -424,7 +418,7 @@ int crash_setup(void **state)
 			  "ip neighbour add 10.20%d.0.2 dev eth%d "
 			  "lladdr 02:77:00:00:00:02 nud permanent",
 			  i, i, i, i, i + 3, i, i + 3, i);
-	result = crash_try_open(NULL, &node, &error);
+	result = crash_try_open(&node, &error);
 	is_there = result == 0;
 	if (result == -EOPNOTSUPP)
 		print_message("skipped: %s\n", error.text);

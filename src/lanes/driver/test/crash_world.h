@@ -15,9 +15,6 @@
 /* Of the program alone, and only root can write it. */
 #define CRASH_DIRECTORY "/mnt"
 
-/* The setting bpf of all that follows: "off", "require". */
-extern const char *crash_bpf;
-
 /* FAIRLEAD_TEST=long: everything that takes its time. */
 bool crash_is_long(void);
 
@@ -26,14 +23,13 @@ bool crash_world_enter(void);
 /* Of each group and test: a fresh namespace. */
 int crash_setup(void **state);
 int crash_teardown(void **state);
-/* False: this kernel has not what the setting asks for, and has said so. */
+/* False: this kernel has not what the driver needs, and has said so. */
 bool crash_is_there(void);
 
 /* A start and an end of the driver, in this process. */
 void *crash_open(void);
-/* The same, when it may fail. nft: another program; NULL: the usual one. */
-int crash_try_open(const char *nft, void **ret_state,
-		   struct fairlead_error *ret_error);
+/* The same, when it may fail. */
+int crash_try_open(void **ret_state, struct fairlead_error *ret_error);
 void crash_close(void *state);
 
 /* A lane between this node and one more, whose members are its own. */
@@ -52,15 +48,10 @@ int crash_revoke_all(void *state, struct crash_lane *lanes, size_t count);
 
 /*
  * Do something in a child, with the driver open, and kill it before its nth call
- * that changes anything outside itself, or that waits for nft. What it has started
- * ends by itself, and has ended then. False: it was through before, and has
+ * that changes anything outside itself. False: it was through before, and has
  * succeeded. act: NULL is the driver's start itself.
  */
 bool crash_kill_at(int (*act)(void *state), unsigned int nth);
-/* Do something in a child that has another nft; the caller kills it. */
-pid_t crash_begin(const char *nft, int (*act)(void *state));
-/* All of its children have ended, and what these have left. */
-void crash_await_orphans(void);
 
 /*
  * Does what that user sends to the other node of the lane leave this one? Root's

@@ -66,15 +66,14 @@ static int teardown(void **state)
 	return node_world_teardown(state);
 }
 
-static void node_open_for(const char *job_cgroup, const char *bpf)
+static void node_open_for(const char *job_cgroup)
 {
 	const struct fairlead_setting settings[] = {
-		{ .name = "bpf", .value = bpf },
 		{ .name = "job_cgroup", .value = job_cgroup },
 	};
 
 	world.warning_count = 0;
-	if (node_world_try_open(settings, job_cgroup ? 2 : 1) == 0)
+	if (node_world_try_open(settings, job_cgroup ? 1 : 0) == 0)
 		return;
 	if (world.error.code != -EOPNOTSUPP)
 		fail_msg("%s", world.error.text);
@@ -82,9 +81,9 @@ static void node_open_for(const char *job_cgroup, const char *bpf)
 	skip();
 }
 
-static void node_open(const char *bpf)
+static void node_open(void)
 {
-	node_open_for(pattern, bpf);
+	node_open_for(pattern);
 }
 
 static int lane_apply(const char *name, const char *isolation, bool is_dry_run)
@@ -184,7 +183,7 @@ static void assert_is_of_owner(void)
 
 static void a_lane_is_for_the_cgroup_that_is_called_as_its_job(void **state)
 {
-	node_open("require");
+	node_open();
 	assert_int_equal(mkdir(job, 0755), 0);
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
 	assert_int_equal(world.warning_count, 0);
@@ -193,7 +192,7 @@ static void a_lane_is_for_the_cgroup_that_is_called_as_its_job(void **state)
 
 static void a_lane_whose_job_has_no_cgroup_yet_warns_of_it(void **state)
 {
-	node_open("require");
+	node_open();
 	assert_int_equal(lane_apply(JOB, "host", true), 0);
 	/* Of a dry run there is one more: what would be made. */
 	assert_int_equal(world.warning_count, 2);
@@ -206,7 +205,7 @@ static void a_lane_whose_job_has_no_cgroup_yet_warns_of_it(void **state)
 
 static void a_cgroup_that_comes_later_is_taken_up(void **state)
 {
-	node_open("require");
+	node_open();
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
 	tend();
 	assert_is_of_owner();
@@ -218,7 +217,7 @@ static void a_cgroup_that_comes_later_is_taken_up(void **state)
 /* As between two steps: the next one's cgroup has the name, and another id. */
 static void a_cgroup_that_was_made_anew_is_taken_up(void **state)
 {
-	node_open("require");
+	node_open();
 	assert_int_equal(mkdir(job, 0755), 0);
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
 	assert_int_equal(rmdir(job), 0);
@@ -236,7 +235,7 @@ static void a_cgroup_that_was_made_anew_is_taken_up(void **state)
 static void a_cgroup_that_cannot_be_looked_for_leaves_the_lane_shut(
 	void **state)
 {
-	node_open("require");
+	node_open();
 	assert_int_equal(mkdir(job, 0755), 0);
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
 	shut_site(true);
@@ -250,7 +249,7 @@ static void a_cgroup_that_cannot_be_looked_for_leaves_the_lane_shut(
 
 static void a_lane_whose_cgroup_cannot_be_looked_for_is_for_nobody(void **state)
 {
-	node_open("require");
+	node_open();
 	shut_site(true);
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
 	assert_int_equal(world.warning_count, 1);
@@ -266,26 +265,17 @@ static void a_lane_whose_cgroup_cannot_be_looked_for_is_for_nobody(void **state)
 
 static void a_start_finds_the_cgroup_of_a_lane_that_is_there(void **state)
 {
-	node_open("require");
+	node_open();
 	assert_int_equal(lane_apply(JOB, "host", false), 0);
 	assert_int_equal(mkdir(job, 0755), 0);
 	node_world_close();
-	node_open("require");
+	node_open();
 	assert_is_of_job();
-}
-
-static void without_a_gate_the_warning_says_so(void **state)
-{
-	node_open("off");
-	assert_int_equal(mkdir(job, 0755), 0);
-	assert_int_equal(lane_apply(JOB, "host", false), 0);
-	assert_int_equal(world.warning_count, 1);
-	assert_non_null(strstr(world.warning, "needs BPF"));
 }
 
 static void a_lane_in_a_namespace_needs_no_cgroup(void **state)
 {
-	node_open("require");
+	node_open();
 	assert_int_equal(lane_apply(JOB, "netns", false), 0);
 	assert_int_equal(world.warning_count, 0);
 }
@@ -294,7 +284,7 @@ static void a_job_whose_name_is_a_path_has_no_lane(void **state)
 {
 	static const char *const names[] = { "..", "../" JOB, "a/b", "" };
 
-	node_open("require");
+	node_open();
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(lane_apply(names[i], "host", false), -EINVAL);
 		assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI));
@@ -314,7 +304,7 @@ static void a_job_is_named_at_its_device_where_that_names_a_cgroup(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct fairlead_lane lane = node_world_lane(GRANT, "host");
 
-		node_open_for(cases[i].job_cgroup, "off");
+		node_open_for(cases[i].job_cgroup);
 		assert_int_equal(lane_apply(JOB, "host", false), 0);
 		assert_true(netns_holds("ip -d link show fl%d | grep -q "
 					"'alias fairlead:grant=%d:'",
@@ -345,7 +335,6 @@ int main(void)
 		TEST(a_cgroup_that_cannot_be_looked_for_leaves_the_lane_shut),
 		TEST(a_lane_whose_cgroup_cannot_be_looked_for_is_for_nobody),
 		TEST(a_start_finds_the_cgroup_of_a_lane_that_is_there),
-		TEST(without_a_gate_the_warning_says_so),
 		TEST(a_lane_in_a_namespace_needs_no_cgroup),
 		TEST(a_job_whose_name_is_a_path_has_no_lane),
 		TEST(a_job_is_named_at_its_device_where_that_names_a_cgroup),

@@ -17,7 +17,6 @@
 
 #include "lanes/driver/test/device_world.h"
 #include "lanes/driver/test/netns.h"
-#include "sim/heap.h"
 
 /* That it failed with this text, and nothing is left. */
 static void assert_refused(struct lane_device *device, size_t peer_count,
@@ -218,61 +217,6 @@ static void a_node_without_ipv6_is_told(void **state)
 	device_world_make(4242);
 }
 
-static int create_without_memory(void *arg)
-{
-	struct lane_device *device = arg;
-
-	return device_create(world.netlink, device, world.peers, 1, NULL);
-}
-
-static void a_creation_without_memory_leaves_nothing(void **state)
-{
-	struct lane_device device;
-	unsigned int n;
-	int result;
-
-	if (!world.is_there)
-		skip();
-	device = device_world_device(4242, 0);
-	device_world_peers(4242, 0, 1);
-	for (n = 1; sim_heap_fails(n, &result, create_without_memory, &device);
-	     n++) {
-		assert_int_equal(result, -ENOMEM);
-		assert_int_equal(device_world_list().count, 0);
-	}
-	assert_int_equal(result, 0);
-	assert_in_range(n, 2, 100);
-}
-
-static int list_without_memory(void *arg)
-{
-	struct device_list *listed = arg;
-
-	listed->count = 0;
-	return devices_list(world.netlink, &ethernet_networks_default,
-			    device_world_take, listed, NULL);
-}
-
-static void a_list_without_memory_is_refused_whole(void **state)
-{
-	struct device_list listed;
-	unsigned int n;
-	int result;
-
-	if (!world.is_there)
-		skip();
-	device_world_make(4242);
-	device_world_make(4243);
-	for (n = 1; sim_heap_fails(n, &result, list_without_memory, &listed);
-	     n++) {
-		assert_int_equal(result, -ENOMEM);
-		assert_int_equal(listed.count, 0);
-	}
-	assert_int_equal(result, 0);
-	assert_int_equal(listed.count, 2);
-	assert_in_range(n, 2, 100);
-}
-
 /* Makes two devices, one of them up, and deletes them. */
 static void live_a_life(void)
 {
@@ -384,8 +328,6 @@ int main(void)
 		one(a_program_on_the_port_is_told),
 		one(without_privileges_nothing_is_made_and_all_is_left),
 		one(a_node_without_ipv6_is_told),
-		one(a_creation_without_memory_leaves_nothing),
-		one(a_list_without_memory_is_refused_whole),
 		one(a_crash_after_any_request_loses_no_device),
 	};
 

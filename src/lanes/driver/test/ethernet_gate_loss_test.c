@@ -300,54 +300,6 @@ static void pins_that_cannot_be_made_leave_the_gate_in_force(void **state)
 	assert_outlives(state);
 }
 
-/* Whatever becomes of us between two sets, one of them is pinned. */
-static void programs_for_other_rails_do_not_go_before_the_new_are_pinned(
-	void **state)
-{
-	assert_int_equal(gate_rails(*state, 1, &error), 0);
-	assert_int_equal(system("chmod 0777 " PINS), 0);
-	assert_int_equal(gate_rails(*state, 2, &error), 0);
-	assert_int_equal(gate_check(*state, &error), -ENOENT);
-	assert_closed();
-	gate_close(*state);
-	assert_closed();
-	assert_int_equal(system("chmod 0700 " PINS), 0);
-	*state = world_open(&world_options);
-	assert_put_back(*state, "put back");
-}
-
-static int lack_cgroups(const void *arg)
-{
-	struct gate *gate = *(struct gate *const *)arg;
-	char command[320];
-
-	snprintf(command, sizeof(command), "umount -l %s", world_cgroup());
-	if (unshare(CLONE_NEWNS) < 0 || system(command) != 0)
-		return 1;
-	if (gate_rails(gate, 2, &error) >= 0)
-		return 2;
-	if (gate_check(gate, &error) != -ESTALE)
-		return 3;
-	return gate_tend(gate, &error) < 0 ? 0 : 4;
-}
-
-static void rails_that_cannot_be_told_leave_the_gate_and_are_told_later(
-	void **state)
-{
-	const struct call bind = { .kind = BIND,
-				   .type = SOCK_DGRAM,
-				   .address = OTHER4,
-				   .port = ETHERNET_PORT + 1 };
-
-	assert_int_equal(gate_rails(*state, 1, &error), 0);
-	assert_int_equal(as(&bob, try_call, &bind), 0);
-	assert_int_equal(as(&root, lack_cgroups, state), 0);
-	assert_closed();
-	assert_int_equal(gate_rails(*state, 2, &error), 0);
-	assert_int_equal(as(&bob, try_call, &bind), EPERM);
-	assert_put_back(*state, "put back");
-}
-
 #define GATE_TEST(name)                                          \
 	cmocka_unit_test_setup_teardown(name, world_lanes_setup, \
 					world_lanes_teardown)
@@ -366,10 +318,6 @@ int main(void)
 		GATE_TEST(what_is_put_back_is_closed_from_the_first_program_on),
 		GATE_TEST(what_cannot_be_put_back_is_said_and_tried_again),
 		GATE_TEST(pins_that_cannot_be_made_leave_the_gate_in_force),
-		GATE_TEST(
-			programs_for_other_rails_do_not_go_before_the_new_are_pinned),
-		GATE_TEST(
-			rails_that_cannot_be_told_leave_the_gate_and_are_told_later),
 	};
 
 	if (!world_enter())

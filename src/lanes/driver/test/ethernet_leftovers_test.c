@@ -18,7 +18,6 @@
 #include "lanes/driver/test/node_world.h"
 
 static const struct fairlead_setting shaped[] = {
-	{ .name = "bpf", .value = "off" },
 	{ .name = "shaping", .value = "true" },
 	{ .name = "link_rate", .value = "10G" },
 };
@@ -100,13 +99,13 @@ static void rules_without_a_device_go_with_a_start(void **state)
 
 static void a_class_that_no_device_names_goes_with_a_start(void **state)
 {
-	node_world_open(shaped, 3);
+	node_world_open(shaped, 2);
 	node_world_apply(9, "host");
 	assert_true(netns_holds("tc class show dev eth1 | grep 464c:10"));
-	start_again(shaped, 3);
+	start_again(shaped, 2);
 	assert_true(netns_holds("tc class show dev eth1 | grep 464c:10"));
 	netns_run("ip link del fl%d", NODE_WORLD_VNI);
-	start_again(shaped, 3);
+	start_again(shaped, 2);
 	assert_false(netns_holds("tc class show dev eth1 | grep 464c:10"));
 	assert_true(netns_holds("tc qdisc show dev eth1 | grep 464c:"));
 }
@@ -115,7 +114,7 @@ static void a_class_goes_with_a_lane_whose_device_is_gone(void **state)
 {
 	const struct fairlead_lane lane = node_world_lane(9, "host");
 
-	node_world_open(shaped, 3);
+	node_world_open(shaped, 2);
 	node_world_apply(9, "host");
 	netns_run("ip link del fl%d", NODE_WORLD_VNI);
 	assert_int_equal(ethernet_node_ops.revoke(world.state, &lane,
@@ -130,7 +129,7 @@ static void a_class_that_somebody_holds_is_said_at_the_revoke(void **state)
 {
 	const struct fairlead_lane lane = node_world_lane(9, "host");
 
-	node_world_open(shaped, 3);
+	node_world_open(shaped, 2);
 	node_world_apply(9, "host");
 	netns_run(
 		"class=$(tc class show dev eth1 | "
@@ -145,7 +144,7 @@ static void a_class_that_somebody_holds_is_said_at_the_revoke(void **state)
 	assert_int_equal(world.warning_count, 1);
 	assert_non_null(strstr(world.warning, "stays, with its rate"));
 	netns_run("tc filter del dev eth1 parent 464c: prio 77");
-	start_again(shaped, 3);
+	start_again(shaped, 2);
 	assert_false(netns_holds("tc class show dev eth1 | grep 464c:10"));
 }
 
@@ -158,7 +157,7 @@ static void classes_go_from_a_nic_that_is_not_named_any_more(void **state)
 	};
 
 	netns_run("ip addr add 10.205.0.1/16 dev p1");
-	node_world_open(shaped, 3);
+	node_world_open(shaped, 2);
 	node_world_apply(9, "host");
 	start_again(others, 3);
 	assert_true(netns_holds("tc class show dev eth1 | grep 464c:10"));
@@ -169,12 +168,12 @@ static void classes_go_from_a_nic_that_is_not_named_any_more(void **state)
 
 static void shaping_that_is_switched_off_ends_with_the_last_lane(void **state)
 {
-	node_world_open(shaped, 3);
+	node_world_open(shaped, 2);
 	node_world_apply(9, "host");
-	start_again(shaped, 1);
+	start_again(NULL, 0);
 	assert_true(netns_holds("tc class show dev eth1 | grep 464c:10"));
 	destroy(NODE_WORLD_VNI);
-	start_again(shaped, 1);
+	start_again(NULL, 0);
 	assert_false(netns_holds("tc qdisc show dev eth1 | grep 464c:"));
 }
 
@@ -193,47 +192,6 @@ static void a_namespace_without_a_lane_goes_with_a_start(void **state)
 	assert_false(netns_holds("ls /mnt/netns/9"));
 }
 
-static int bind_as_owner(void)
-{
-	const struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		/* 100.64.0.1: of the first VNI, whose number is 0. */
-		.sin_addr.s_addr = htonl(0x64400001),
-	};
-	pid_t pid = fork();
-	int status;
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		int fd;
-
-		if (setresuid(NODE_WORLD_OWNER, NODE_WORLD_OWNER,
-			      NODE_WORLD_OWNER) < 0)
-			_exit(255);
-		fd = socket(AF_INET, SOCK_DGRAM, 0);
-		_exit(bind(fd, (const struct sockaddr *)&address,
-			   sizeof(address)) < 0
-			      ? errno
-			      : 0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WEXITSTATUS(status);
-}
-
-static void a_gate_that_is_switched_off_refuses_nobody(void **state)
-{
-	const struct fairlead_setting gated[] = { { .name = "bpf",
-						    .value = "require" } };
-
-	node_world_open(gated, 1);
-	assert_true(netns_holds("ls /mnt/bpf | grep -v debug"));
-	node_world_close();
-	node_world_open_bare();
-	assert_false(netns_holds("ls /mnt/bpf | grep -v debug"));
-	node_world_apply(9, "host");
-	assert_int_equal(bind_as_owner(), 0);
-}
-
 /* --- others' --- */
 
 static void foreign_things_stay_until_they_are_named(void **state)
@@ -246,7 +204,7 @@ static void foreign_things_stay_until_they_are_named(void **state)
 	netns_run("nft add table inet site");
 	netns_run("tc qdisc add dev p1 root handle 7: htb default 1");
 	destroy(NODE_WORLD_VNI);
-	start_again(shaped, 1);
+	start_again(NULL, 0);
 	assert_true(netns_holds("ip link show vx7"));
 	destroy(7);
 	assert_false(netns_holds("ip link show vx7"));
@@ -291,12 +249,12 @@ static void a_lane_s_name_as_another_name_of_a_device_is_listed(void **state)
 
 static void what_hangs_on_somebody_elses_class_stays(void **state)
 {
-	node_world_open(shaped, 3);
+	node_world_open(shaped, 2);
 	node_world_apply(9, "host");
 	netns_run("tc class add dev eth1 parent 464c:10 classid 464c:9999 htb "
 		  "rate 1mbit quantum 1500");
 	netns_run("ip link del fl%d", NODE_WORLD_VNI);
-	start_again(shaped, 1);
+	start_again(NULL, 0);
 	assert_true(netns_holds("tc class show dev eth1 | grep 464c:9999"));
 }
 
@@ -315,7 +273,6 @@ int main(void)
 		TEST(classes_go_from_a_nic_that_is_not_named_any_more),
 		TEST(shaping_that_is_switched_off_ends_with_the_last_lane),
 		TEST(a_namespace_without_a_lane_goes_with_a_start),
-		TEST(a_gate_that_is_switched_off_refuses_nobody),
 		TEST(foreign_things_stay_until_they_are_named),
 		TEST(a_lane_s_name_as_another_name_of_a_device_is_listed),
 		TEST(what_hangs_on_somebody_elses_class_stays),

@@ -148,7 +148,7 @@ static void settings_of_the_nodes_are_checked_too(void **state)
 	void *data = NULL;
 
 	assert_int_equal(CONFIGURE(&data, &error, { "devices", "", 1 },
-				   { "nft", "relative", 2 },
+				   { "bpf_pins", "relative", 2 },
 				   { "shaping", "perhaps", 3 },
 				   { "dscp_bulk_data", "64", 4 }),
 			 -EINVAL);

@@ -76,7 +76,7 @@ static void hundreds_of_lanes_are_on_a_node_at_once(void **state)
 	crash_close(node);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
@@ -84,9 +84,6 @@ int main(int argc, char **argv)
 			crash_teardown),
 	};
 
-	if (argc != 2)
-		return 2;
-	crash_bpf = argv[1];
 	if (!crash_world_enter())
 		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "fairlead_driver.h"
-#include "sim/heap.h"
 
 #define NAMES_MAX 16384
 
@@ -621,37 +620,6 @@ static void a_length_that_fits_in_the_head_is_not_written_apart(void **state)
 	assert_members_refused(bytes, sizeof(bytes));
 }
 
-static int make_and_decode(void *ctx)
-{
-	struct ethernet_members members = {
-		.networks = ethernet_networks_default,
-	};
-	struct ethernet_members *again = ctx;
-	int result = ethernet_members_make(places, names, 3, &members, NULL);
-
-	if (result < 0)
-		return result;
-	ethernet_members_fini(&members);
-	result = ethernet_members_decode(golden_members, sizeof(golden_members),
-					 again);
-	if (result == 0)
-		ethernet_members_fini(again);
-	return result;
-}
-
-static void no_memory_is_an_error(void **state)
-{
-	struct ethernet_members again = { 0 };
-	unsigned int n;
-	int result;
-
-	places_fill(3, 1);
-	for (n = 1; sim_heap_fails(n, &result, make_and_decode, &again); n++)
-		assert_int_equal(result, -ENOMEM);
-	assert_int_equal(result, 0);
-	assert_true(n > 3);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -686,7 +654,6 @@ int main(void)
 		cmocka_unit_test(the_port_of_rocev2_is_refused),
 		cmocka_unit_test(
 			a_length_that_fits_in_the_head_is_not_written_apart),
-		cmocka_unit_test(no_memory_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, places_prepare, NULL);

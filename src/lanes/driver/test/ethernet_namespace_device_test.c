@@ -13,13 +13,11 @@
 #include <sys/wait.h>
 
 #include "lanes/driver/ethernet/device.h"
-#include "lanes/driver/ethernet/nft.h"
+#include "lanes/driver/ethernet/table.h"
 #include "lanes/driver/ethernet/rules.h"
 #include "lanes/driver/ethernet/shaper.h"
 #include "lanes/driver/ethernet/tc.h"
 #include "lanes/driver/test/job_namespace.h"
-
-#define NFT "/usr/sbin/nft"
 
 static const uint8_t node_mac[] = { 2, 0, 0, 7, 0, 1 };
 static const uint8_t peer_mac[] = { 2, 0, 0, 7, 0, 2 };
@@ -390,13 +388,14 @@ static void set_rules(const struct lane_device *device)
 				   .peer_count = 1,
 				   .is_netns = true };
 	struct writer writer = { 0 };
+	struct netlink *filter;
 
 	lane.device.alias.classes = 1;
-	rules_write_table(&ethernet_networks_default, 1, dscp,
-			  &(struct nft_counters){ 0 }, &lane, 1, &writer);
-	assert_int_equal(writer.result, 0);
-	check(nft_apply(NFT, writer.data, writer.size, &error));
-	writer_fini(&writer);
+	rules_write_table(&ethernet_networks_default, dscp,
+			  &(struct rules_counters){ 0 }, &lane, 1, &writer);
+	check(table_open(&filter, &error));
+	check(table_change(filter, &writer, &error));
+	netlink_close(filter);
 }
 
 static uint64_t count_packets(const struct underlay *nic, uint16_t minor)

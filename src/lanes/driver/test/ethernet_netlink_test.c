@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <netlink/errno.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -283,16 +282,6 @@ static void without_privileges_reading_works_and_changing_does_not(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void errors_of_libnl_are_negative_errnos(void **state)
-{
-	assert_int_equal(netlink_errno(0), 0);
-	assert_int_equal(netlink_errno(-NLE_NOMEM), -ENOMEM);
-	assert_int_equal(netlink_errno(-NLE_PERM), -EPERM);
-	for (int i = 1; i <= NLE_MAX; i++)
-		assert_in_range(-netlink_errno(-i), 1, 4095);
-	assert_int_equal(netlink_errno(-4242), -EIO);
-}
-
 #define one(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -310,7 +299,6 @@ int main(void)
 		one(a_queue_of_which_all_fails_tells_the_first),
 		one(without_privileges_reading_works_and_changing_does_not),
 		one(a_socket_stays_in_its_namespace),
-		cmocka_unit_test(errors_of_libnl_are_negative_errnos),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, NULL);

@@ -102,7 +102,7 @@ static void a_start_with_other_networks_than_a_lane_s_is_refused(void **state)
 {
 	const struct fairlead_setting settings[] = {
 		{ .name = "devices", .value = "eth1" },
-		{ .name = "bpf", .value = "off" },
+		{ .name = "bpf_pins", .value = "/mnt/bpf0" },
 		{ .name = "ipv4_network", .value = "172.16.0.0/12" },
 		{ .name = "namespaces", .value = NODES_NETNS_0 },
 	};

@@ -145,27 +145,9 @@ static void rules_of_a_device_that_somebody_changed_go_with_it(void **state)
 	}
 }
 
-/* Programs that stay would refuse all lanes that they are not told of. */
-static void without_bpf_an_earlier_gate_is_taken_away(void **state)
-{
-	const struct fairlead_setting off = { .name = "bpf", .value = "off" };
-	struct fairlead_lane lane = nodes_lane(9, NODES_OWNER, NODES_VNI);
-
-	nodes_enter(0);
-	if (access("/mnt/bpf0", F_OK) < 0) {
-		print_message("skipped: this kernel has no gate\n");
-		skip();
-	}
-	nodes_close(0);
-	nodes_open(0, &off, 1);
-	nodes_apply_all(&lane);
-	nodes_assert_owner_only();
-}
-
 static void a_foreign_table_is_not_touched(void **state)
 {
 	const struct fairlead_setting none[] = {
-		{ .name = "bpf", .value = "off" },
 		{ .name = "bpf_pins", .value = "/mnt/bpf0" },
 	};
 	void *node;
@@ -173,7 +155,7 @@ static void a_foreign_table_is_not_touched(void **state)
 	nodes_close(0);
 	netns_run("nft flush ruleset");
 	netns_run("nft add table inet fairlead");
-	assert_int_equal(ethernet_node_ops.open(none, 2, &node, &world.error),
+	assert_int_equal(ethernet_node_ops.open(none, 1, &node, &world.error),
 			 -EEXIST);
 	assert_non_null(strstr(world.error.text, "inet fairlead"));
 	netns_run("nft delete table inet fairlead");
@@ -191,7 +173,6 @@ int main(void)
 		TEST(an_apply_after_a_flush_brings_all_rules_back),
 		TEST(rules_of_a_device_that_somebody_deleted_go_by_the_record),
 		TEST(rules_of_a_device_that_somebody_changed_go_with_it),
-		TEST(without_bpf_an_earlier_gate_is_taken_away),
 		TEST(a_foreign_table_is_not_touched),
 #undef TEST
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which UDP ports are VXLAN's on a node, at each level: those of the rails that it
- * has, and no others.
+ * Which UDP ports are VXLAN's on a node: those of all rails, and no others. What
+ * refuses them is shown alone in test/lane and by the tests of the gate.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,20 +21,13 @@
 
 #define STRANGER 20002
 
-/* state: how the node's bpf is set. */
-static void open_node(void **state)
+static void open_node(void)
 {
 	const struct fairlead_setting settings[] = {
-		{ .name = "bpf", .value = *state },
 		{ .name = "require_devices", .value = "false" },
 	};
 
-	node_world_open(settings, 2);
-}
-
-static bool has_gate(void **state)
-{
-	return strcmp(*state, "require") == 0;
+	node_world_open(settings, 1);
 }
 
 /* Beside eth1, which is there. */
@@ -102,116 +95,38 @@ static bool is_free(uint16_t port)
 	return result == 0;
 }
 
-static void assert_rails(uint32_t count)
+static void assert_ports(void)
 {
 	for (uint32_t rail = 0; rail <= ETHERNET_RAILS_MAX; rail++) {
 		uint16_t port = ethernet_port(ETHERNET_PORT, rail);
 
-		if (is_free(port) != (rail >= count))
-			fail_msg("the port of rail %u, with %u rails", rail,
-				 count);
+		if (is_free(port) != (rail == ETHERNET_RAILS_MAX))
+			fail_msg("the port of rail %u", rail);
 	}
 	assert_true(is_free(ETHERNET_PORT_ROCE));
 }
 
-static void the_ports_of_rails_that_are_not_there_are_anybody_s(void **state)
+/* Also those that a reboot without a NIC would leave to anybody. */
+static void the_ports_of_all_rails_are_vxlan_s_without_their_nics(void **state)
 {
 	netns_run("ip link set eth1 down");
-	open_node(state);
-	assert_rails(0);
+	open_node();
+	assert_ports();
 	netns_run("ip link set eth1 up");
 	tend();
-	assert_rails(1);
+	assert_ports();
 }
 
-static void the_port_of_rocev2_is_free_with_four_rails(void **state)
+static void lanes_on_all_rails_are_not_on_rocev2_s_port(void **state)
 {
 	for (int i = 2; i <= ETHERNET_RAILS_MAX; i++)
 		add_nic(i);
-	open_node(state);
-	assert_rails(4);
+	open_node();
 	node_world_apply(9, "host");
-	assert_rails(4);
+	assert_ports();
 	assert_true(netns_holds("ip -d link show fl%dr2 | grep -q "
 				"'dstport 4792 '",
 				NODE_WORLD_VNI));
-}
-
-/*
- * Else whoever takes it meanwhile keeps all lanes from the node when the NIC is
- * back.
- */
-static void a_nic_that_is_away_keeps_its_port(void **state)
-{
-	open_node(state);
-	node_world_apply(9, "host");
-	add_nic(2);
-	assert_rails(1);
-	tend();
-	assert_rails(2);
-	add_nic(3);
-	netns_run("ip link set eth2 down");
-	tend();
-	assert_rails(3);
-	netns_run("ip link set eth3 down; ip link del eth2");
-	tend();
-	assert_rails(3);
-	/* The lane is as it was. */
-	assert_true(netns_holds("nft list table inet fairlead | grep -q fl%d",
-				NODE_WORLD_VNI));
-	if (has_gate(state))
-		assert_true(
-			netns_holds("[ $(ls -d /mnt/bpf/*/ | wc -l) = 1 ]"));
-	tend();
-	node_world_close();
-	open_node(state);
-	assert_rails(1);
-}
-
-static void a_lane_on_a_rail_that_just_came_is_guarded(void **state)
-{
-	open_node(state);
-	add_nic(2);
-	node_world_apply(9, "host");
-	assert_rails(2);
-}
-
-static void a_rail_of_a_lane_is_guarded_to_the_lane_s_end(void **state)
-{
-	struct fairlead_lane lane = { .grant_id = 9,
-				      .uid = NODE_WORLD_OWNER,
-				      .gid = NODE_WORLD_OWNER,
-				      .id_count = 1,
-				      .ids = { NODE_WORLD_VNI } };
-
-	add_nic(2);
-	open_node(state);
-	node_world_apply(9, "netns");
-	netns_run("ip link set eth2 down");
-	node_world_close();
-	open_node(state);
-	assert_rails(2);
-	assert_int_equal(ethernet_node_ops.revoke(world.state, &lane,
-						  &world.record, false, NULL,
-						  &world.error),
-			 0);
-	node_world_close();
-	open_node(state);
-	assert_rails(1);
-}
-
-static void a_rail_is_guarded_whatever_its_device_is_called(void **state)
-{
-	add_nic(2);
-	open_node(state);
-	node_world_apply(9, "netns");
-	netns_run("nsenter --net=/mnt/netns/9 sh -c 'ip link set fl%dr1 down "
-		  "&& ip link set fl%dr1 name renamed'",
-		  NODE_WORLD_VNI, NODE_WORLD_VNI);
-	netns_run("ip link set eth2 down");
-	node_world_close();
-	open_node(state);
-	assert_rails(2);
 }
 
 /* --- who asks for no port --- */
@@ -332,7 +247,7 @@ static void who_asks_for_no_port_is_given_none_of_vxlan(void **state)
 	const bool by_option = has_own_ranges();
 
 	assert_given(ETHERNET_PORT, true, by_option);
-	open_node(state);
+	open_node();
 	for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++)
 		assert_given(ethernet_port(ETHERNET_PORT, rail), false,
 			     by_option);
@@ -350,7 +265,7 @@ static void what_the_site_has_reserved_stays_so(void **state)
 {
 	netns_run("echo 4790,8080,9000-9010 "
 		  ">/proc/sys/net/ipv4/ip_local_reserved_ports");
-	open_node(state);
+	open_node();
 	assert_true(are_reserved("4789-4790,4792-4793,8080,9000-9010"));
 	tend();
 	netns_run("echo 8080 >/proc/sys/net/ipv4/ip_local_reserved_ports");
@@ -370,7 +285,7 @@ static void be_forbidden(void **state)
 	assert_int_equal(unshare(CLONE_NEWNS), 0);
 	netns_run("mount --bind /proc/sys /proc/sys; "
 		  "mount -o remount,bind,ro /proc/sys");
-	open_node(state);
+	open_node();
 	tend();
 	ethernet_node_ops.summarize(world.state, line);
 	assert_null(strstr(line, "reserved ports"));
@@ -402,19 +317,12 @@ static void ports_that_cannot_be_reserved_are_said_where_they_can_be_given(
 
 int main(void)
 {
-#define TEST(name)                                                            \
-	{ #name "_nft", name, node_world_setup, node_world_teardown, "off" }, \
-	{                                                                     \
-#name "_bpf", name, node_world_setup, node_world_teardown,    \
-			"require"                                             \
-	}
+#define TEST(name)                                              \
+	cmocka_unit_test_setup_teardown(name, node_world_setup, \
+					node_world_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(the_ports_of_rails_that_are_not_there_are_anybody_s),
-		TEST(the_port_of_rocev2_is_free_with_four_rails),
-		TEST(a_nic_that_is_away_keeps_its_port),
-		TEST(a_lane_on_a_rail_that_just_came_is_guarded),
-		TEST(a_rail_of_a_lane_is_guarded_to_the_lane_s_end),
-		TEST(a_rail_is_guarded_whatever_its_device_is_called),
+		TEST(the_ports_of_all_rails_are_vxlan_s_without_their_nics),
+		TEST(lanes_on_all_rails_are_not_on_rocev2_s_port),
 		TEST(who_asks_for_no_port_is_given_none_of_vxlan),
 		TEST(what_the_site_has_reserved_stays_so),
 		TEST(ports_that_cannot_be_reserved_are_said_where_they_can_be_given),

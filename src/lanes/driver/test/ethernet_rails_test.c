@@ -22,7 +22,6 @@
 
 static const struct fairlead_setting not_required[] = {
 	{ .name = "require_devices", .value = "false" },
-	{ .name = "bpf", .value = "off" },
 };
 
 static struct ethernet_place place_of(uint8_t rail_count, uint8_t host)
@@ -151,7 +150,7 @@ static void a_node_without_a_nic_tells_a_place_without_rails(void **state)
 	struct ethernet_place decoded;
 
 	netns_run("ip link set eth1 down");
-	node_world_open(not_required, 2);
+	node_world_open(not_required, 1);
 	place = told();
 	assert_int_equal(
 		ethernet_place_decode(place.bytes, place.size, &decoded), 0);
@@ -168,7 +167,7 @@ static void a_node_without_a_nic_has_nothing_of_the_lane(void **state)
 	static const char *const isolations[] = { "host", "netns" };
 
 	netns_run("ip link set eth1 down");
-	node_world_open(not_required, 2);
+	node_world_open(not_required, 1);
 	for (size_t i = 0; i < 2; i++) {
 		struct fairlead_lane lane = lane_of(isolations[i]);
 
@@ -185,7 +184,7 @@ static void nodes_that_have_none_at_all_have_no_lane(void **state)
 	struct fairlead_lane lane = lane_of("host");
 
 	netns_run("ip link set eth1 down");
-	node_world_open(not_required, 2);
+	node_world_open(not_required, 1);
 	assert_int_equal(apply_beside(&lane, &none, &none), 0);
 	assert_no_lane(&lane);
 	take_back(&lane);
@@ -229,7 +228,7 @@ static void a_nic_that_came_or_went_since_is_no_error(void **state)
 	struct fairlead_lane lane = lane_of("host");
 	struct fairlead_place with[NODES];
 
-	node_world_open(not_required, 2);
+	node_world_open(not_required, 1);
 	memcpy(with, without, sizeof(with));
 	with[0] = told();
 	assert_int_equal(apply(&lane, without), 0);
@@ -251,13 +250,12 @@ static void open_two_rails(void)
 {
 	static const struct fairlead_setting settings[] = {
 		{ .name = "devices", .value = "eth1,eth2" },
-		{ .name = "bpf", .value = "off" },
 	};
 
 	netns_run("ip link add eth2 type veth peer name p2; "
 		  "ip addr add 10.205.0.1/16 dev eth2; "
 		  "ip link set p2 up; ip link set eth2 up");
-	node_world_open(settings, 2);
+	node_world_open(settings, 1);
 }
 
 static void assert_on_second_rail_only(void)
@@ -381,7 +379,6 @@ static void nodes_that_count_their_nics_otherwise_both_say_so(void **state)
 	struct fairlead_lane lane = lane_of("host");
 	const struct fairlead_setting settings[] = {
 		{ .name = "devices", .value = "eth2" },
-		{ .name = "bpf", .value = "off" },
 	};
 
 	shifted.rails[0].address.bytes[1] = 205;
@@ -396,7 +393,7 @@ static void nodes_that_count_their_nics_otherwise_both_say_so(void **state)
 	take_back(&lane);
 	node_world_close();
 	netns_run("ip link del eth1");
-	node_world_open(settings, 2);
+	node_world_open(settings, 1);
 	assert_int_equal(apply_beside(&lane, &shifted, &both), 0);
 	assert_int_equal(world.warning_count, 1);
 	assert_non_null(

@@ -113,21 +113,8 @@ static void the_line_says_what_was_refused(void **state)
 {
 	node_world_open_bare();
 	summarize();
-	assert_string_equal(line,
-			    "enforcement nft, shaping off, refused nothing");
-	assert_int_equal(as_nobody(send_two_by_hand), 0);
-	summarize();
 	assert_string_equal(
-		line, "enforcement nft, shaping off, refused: made by hand 2");
-}
-
-static void the_line_has_the_higher_level_where_it_is(void **state)
-{
-	const struct fairlead_setting more[] = {
-		{ .name = "bpf", .value = "require" },
-	};
-
-	node_world_open(more, 1);
+		line, "enforcement nft+bpf, shaping off, refused nothing");
 	assert_int_equal(as_nobody(send_two_by_hand), 0);
 	summarize();
 	assert_string_equal(
@@ -152,50 +139,32 @@ static int in_child(int (*act)(void))
 	return WEXITSTATUS(status);
 }
 
-static int summarize_without_cgroups(void)
+static bool lose_cgroups(void)
 {
-	if (system("for m in $(awk '$3 == \"cgroup2\" { print $2 }' "
-		   "/proc/mounts | tac); do umount -l $m || exit 1; done") !=
-		    0 ||
-	    node_world_try_open(NULL, 0) < 0)
-		return 1;
-	summarize();
-	if (strstr(line, "enforcement nft, ") &&
-	    strstr(line, "; lacks bpf (cgroup v2 is not mounted"))
-		return 0;
-	print_error("%s\n", line);
-	return 2;
+	return system("for m in $(awk '$3 == \"cgroup2\" { print $2 }' "
+		      "/proc/mounts | tac); do umount -l $m || exit 1; done") ==
+	       0;
 }
 
-static void the_line_says_what_the_next_level_wants(void **state)
+static int open_without_cgroups(void)
 {
-	assert_int_equal(in_child(summarize_without_cgroups), 0);
-}
-
-static int open_with_bpf_required(void)
-{
-	const struct fairlead_setting more[] = { { .name = "bpf",
-						   .value = "require" } };
-
-	if (system("for m in $(awk '$3 == \"cgroup2\" { print $2 }' "
-		   "/proc/mounts | tac); do umount -l $m || exit 1; done") != 0)
-		return 1;
-	return node_world_try_open(more, 1) == -EOPNOTSUPP &&
-			       strstr(world.error.text, "cgroup v2")
+	return lose_cgroups() && node_world_try_open(NULL, 0) == -EOPNOTSUPP &&
+			       strstr(world.error.text,
+				      "cgroup v2 is not mounted")
 		       ? 0
 		       : 2;
 }
 
-static void a_level_that_is_required_and_is_not_there_is_an_error(void **state)
+static void a_node_that_cannot_guard_lanes_refuses_with_the_reason(void **state)
 {
-	assert_int_equal(in_child(open_with_bpf_required), 0);
+	assert_int_equal(in_child(open_without_cgroups), 0);
 }
 
 /* What a node says that sees the mounts of others, and shows them none. */
 static bool lacks_namespaces(const char *isolation)
 {
 	const struct fairlead_setting more[] = {
-		{ .name = "bpf", .value = "off" },
+		{ .name = "bpf_pins", .value = "/mnt/bpf" },
 		{ .name = "namespaces", .value = "/mnt/shared/run/netns" },
 		{ .name = "isolation", .value = isolation },
 	};
@@ -263,15 +232,14 @@ int __wrap_shaper_probe(struct netlink *netlink, char text[256])
 static void shaping_without_htb_is_said(void **state)
 {
 	const struct fairlead_setting more[] = {
-		{ .name = "bpf", .value = "off" },
 		{ .name = "shaping", .value = "true" },
 	};
 
-	node_world_open(more, 2);
+	node_world_open(more, 1);
 	shaping_flaw = "";
 	summarize();
 	assert_string_equal(line,
-			    "enforcement nft, shaping on, refused nothing");
+			    "enforcement nft+bpf, shaping on, refused nothing");
 	shaping_flaw = "HTB (CONFIG_NET_SCH_HTB)";
 	summarize();
 	assert_says(line, "; lacks shaping (HTB (CONFIG_NET_SCH_HTB))");
@@ -280,14 +248,13 @@ static void shaping_without_htb_is_said(void **state)
 static void classes_that_somebody_deleted_are_said(void **state)
 {
 	const struct fairlead_setting more[] = {
-		{ .name = "bpf", .value = "off" },
 		{ .name = "shaping", .value = "true" },
 		{ .name = "link_rate", .value = "10G" },
 	};
 	struct fairlead_lane other = node_world_lane(10, "netns");
 
 	shaping_flaw = "";
-	node_world_open(more, 3);
+	node_world_open(more, 2);
 	node_world_apply(9, "host");
 	other.ids[0]++;
 	assert_int_equal(ethernet_node_ops.apply(world.state, &other, false,
@@ -320,12 +287,11 @@ static void who_may_not_make_lanes_says_so(void **state)
 static void a_nic_that_is_too_small_is_said_with_what_to_set(void **state)
 {
 	const struct fairlead_setting more[] = {
-		{ .name = "bpf", .value = "off" },
 		{ .name = "devices", .value = "eth1" },
 	};
 
 	netns_run("ip link set eth1 mtu 1300");
-	node_world_open(more, 2);
+	node_world_open(more, 1);
 	assert_int_equal(node_world_look(), 0);
 	assert_int_equal(world.device_count, 1);
 	assert_false(world.device.is_usable);
@@ -385,11 +351,8 @@ static void an_address_in_the_sites_networks_is_said(void **state)
 
 static void somebody_elses_table_is_an_error_that_says_what_to_do(void **state)
 {
-	const struct fairlead_setting bare[] = { { .name = "bpf",
-						   .value = "off" } };
-
 	netns_run("nft add table inet fairlead");
-	assert_int_equal(node_world_try_open(bare, 1), -EEXIST);
+	assert_int_equal(node_world_try_open(NULL, 0), -EEXIST);
 	assert_says(world.error.text, "nft list table inet fairlead");
 	assert_true(netns_holds("nft list table inet fairlead"));
 }
@@ -505,19 +468,6 @@ static void a_port_that_other_vxlan_has_is_said(void **state)
 
 /* --- what is needed --- */
 
-static void nft_that_is_not_there_is_an_error(void **state)
-{
-	const struct fairlead_setting more[] = { { .name = "nft",
-						   .value = "/mnt/nft" } };
-
-	assert_int_equal(node_world_try_open(more, 1), -ENOENT);
-	assert_says(world.error.text, "/mnt/nft");
-	netns_run("cp /bin/true /mnt/nft && chown 65534 /mnt/nft");
-	assert_int_equal(node_world_try_open(more, 1), -EPERM);
-	assert_says(world.error.text, "/mnt/nft");
-	netns_run("rm /mnt/nft");
-}
-
 static int open_without_the_capability(void)
 {
 	cap_t now = cap_get_proc();
@@ -565,12 +515,10 @@ struct nl_msg *__wrap_nlmsg_alloc_simple(int type, int flags)
 
 static void assert_kernel_without(const char *what, const char *words)
 {
-	const struct fairlead_setting bare[] = { { .name = "bpf",
-						   .value = "off" } };
 	int result;
 
 	missing = what;
-	result = node_world_try_open(bare, 1);
+	result = node_world_try_open(NULL, 0);
 	missing = "";
 	assert_int_equal(result, -EOPNOTSUPP);
 	assert_says(world.error.text, words);
@@ -600,9 +548,7 @@ int main(void)
 		TEST(who_has_no_privileges_can_look),
 		TEST(who_only_looked_has_changed_nothing),
 		TEST(the_line_says_what_was_refused),
-		TEST(the_line_has_the_higher_level_where_it_is),
-		TEST(the_line_says_what_the_next_level_wants),
-		TEST(a_level_that_is_required_and_is_not_there_is_an_error),
+		TEST(a_node_that_cannot_guard_lanes_refuses_with_the_reason),
 		TEST(a_mount_namespace_of_the_daemon_is_said_where_jobs_may_want_netns),
 		TEST(the_directory_of_ip_netns_is_not_for_those_of_jobs),
 		TEST(shaping_without_htb_is_said),
@@ -618,7 +564,6 @@ int main(void)
 		TEST(a_port_that_a_program_has_is_said),
 		TEST(a_lane_in_a_namespace_is_no_other_program),
 		TEST(a_port_that_other_vxlan_has_is_said),
-		TEST(nft_that_is_not_there_is_an_error),
 		TEST(root_without_the_capability_is_told_so),
 		TEST(a_kernel_without_vxlan_is_told),
 		TEST(a_kernel_without_nftables_is_told),

@@ -24,12 +24,11 @@ static struct fairlead_revocation revocations[LANES];
 static void lanes_make(void)
 {
 	static const struct fairlead_setting shaped[] = {
-		{ .name = "bpf", .value = "off" },
 		{ .name = "shaping", .value = "true" },
 		{ .name = "link_rate", .value = "10G" },
 	};
 
-	node_world_open(shaped, 3);
+	node_world_open(shaped, 2);
 	for (uint32_t i = 0; i < LANES; i++) {
 		lanes[i] = node_world_lane(FIRST + i,
 					   i == LANES - 1 ? "netns" : "host");

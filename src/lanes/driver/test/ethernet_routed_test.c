@@ -58,12 +58,11 @@ static int teardown(void **state)
 static void open_all(const char *ttl)
 {
 	const struct fairlead_setting settings[] = {
-		{ .name = "bpf", .value = "off" },
 		{ .name = "ttl", .value = ttl },
 	};
 
 	for (size_t i = 0; i < NODES_COUNT; i++)
-		nodes_open(i, settings, 2);
+		nodes_open(i, settings, 1);
 }
 
 static void lane_apply(void)

@@ -26,10 +26,6 @@
 #define PINS     "/mnt/bpf"
 #define STRANGER 20002
 
-static const struct fairlead_setting required[] = {
-	{ .name = "bpf", .value = "require" },
-};
-
 static char line[FAIRLEAD_SUMMARY_MAX + 1];
 
 static void assert_line(const char *part)
@@ -53,7 +49,7 @@ static void assert_said(const char *part)
 
 static void open_with_a_lane(void)
 {
-	node_world_open(required, 1);
+	node_world_open(NULL, 0);
 	node_world_apply(9, "host");
 }
 
@@ -107,7 +103,7 @@ static void a_lane_whose_gate_was_detached_is_closed_again(void **state)
 	assert_int_equal(tend(), 0);
 	detach();
 	assert_int_equal(take_a_port(STRANGER), 0);
-	assert_line("enforcement nft, ");
+	assert_line("enforcement none, ");
 	assert_line("; lacks bpf (somebody has detached its programs)");
 	assert_int_equal(tend(), 1);
 	assert_said("somebody has detached its programs; it is put back");
@@ -165,7 +161,7 @@ static void what_somebody_deletes_from_the_gate_s_map_is_back(void **state)
 /* A lane brings the gate back at once; people are told at the next lease. */
 static void what_a_lane_has_found_missing_is_said_later(void **state)
 {
-	node_world_open(required, 1);
+	node_world_open(NULL, 0);
 	detach();
 	node_world_apply(9, "host");
 	assert_line("enforcement nft+bpf, ");
@@ -247,13 +243,10 @@ static int try_apply(void)
 }
 
 /* In a child: a node with a lane, and no cgroups to attach a program to. */
-static void lose_for_good(const char *bpf, char cgroup[PATH_MAX])
+static void lose_for_good(char cgroup[PATH_MAX])
 {
-	const struct fairlead_setting more[] = { { .name = "bpf",
-						   .value = bpf } };
-
 	assert_int_equal(unshare(CLONE_NEWNS), 0);
-	node_world_open(more, 1);
+	node_world_open(NULL, 0);
 	node_world_apply(9, "host");
 	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
 	detach();
@@ -263,7 +256,7 @@ static void lose_for_good(const char *bpf, char cgroup[PATH_MAX])
 		    "be attached: ");
 	assert_true(tend() < 0);
 	assert_string_equal(world.error.text, "");
-	assert_line("enforcement nft, ");
+	assert_line("enforcement none, ");
 	assert_line("; lacks bpf (somebody has detached its programs)");
 }
 
@@ -277,83 +270,18 @@ static void come_back(const char *cgroup)
 	assert_int_equal(tend(), 0);
 }
 
-static void go_on_without(void)
-{
-	char cgroup[PATH_MAX];
-
-	lose_for_good("auto", cgroup);
-	assert_int_equal(try_apply(), 0);
-	assert_int_equal(node_world_look(), 0);
-	come_back(cgroup);
-}
-
 static void do_not_go_on_without(void)
 {
 	char cgroup[PATH_MAX];
 
-	lose_for_good("require", cgroup);
+	lose_for_good(cgroup);
 	assert_true(try_apply() < 0);
-	assert_said("bpf is required: the gate: somebody has detached");
+	assert_said("the gate: somebody has detached");
 	/* Nothing of that lane is there; the other one stays. */
 	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
 	assert_true(netns_holds("ip link show fl%d up", NODE_WORLD_VNI));
 	assert_int_equal(node_world_look(), 0);
 	come_back(cgroup);
-	assert_int_equal(try_apply(), 0);
-}
-
-/* In a child: one more NIC, of whose port the gate cannot be told. */
-static void add_a_rail(const char *bpf, char cgroup[PATH_MAX])
-{
-	const struct fairlead_setting more[] = { { .name = "bpf",
-						   .value = bpf } };
-
-	assert_int_equal(unshare(CLONE_NEWNS), 0);
-	node_world_open(more, 1);
-	node_world_apply(9, "host");
-	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
-	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
-	netns_run("ip link add eth2 type veth peer name p2; "
-		  "ip addr add 10.205.0.1/16 dev eth2; "
-		  "ip link set p2 up; ip link set eth2 up");
-	assert_true(tend() < 0);
-	assert_said(
-		"the gate: its programs do not know the ports of all rails");
-	netns_run("nft -a list table inet fairlead | sed 1q >/mnt/table");
-	tend();
-	assert_string_equal(world.error.text, "");
-	/* The table is the same, and not written anew with each lease. */
-	netns_run("nft -a list table inet fairlead | sed 1q | "
-		  "cmp - /mnt/table");
-	assert_line("enforcement nft+bpf, ");
-	assert_line("; lacks bpf on all rails (");
-}
-
-static void come_back_with_a_rail(const char *cgroup)
-{
-	come_back(cgroup);
-	assert_null(strstr(line, "lacks bpf"));
-}
-
-static void add_a_rail_unguarded(void)
-{
-	char cgroup[PATH_MAX];
-
-	add_a_rail("auto", cgroup);
-	assert_int_equal(try_apply(), 0);
-	assert_true(netns_holds("ip link show fl%dr1 up", NODE_WORLD_VNI + 1));
-	come_back_with_a_rail(cgroup);
-}
-
-static void add_a_rail_to_guard(void)
-{
-	char cgroup[PATH_MAX];
-
-	add_a_rail("require", cgroup);
-	assert_true(try_apply() < 0);
-	assert_said("bpf is required: the gate: its programs do not know");
-	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
-	come_back_with_a_rail(cgroup);
 	assert_int_equal(try_apply(), 0);
 }
 
@@ -369,13 +297,13 @@ static void start_without(char cgroup[PATH_MAX])
 	node_world_open(NULL, 0);
 	assert_int_equal(take_a_port(STRANGER), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
-	assert_line("enforcement nft, ");
-	assert_line("; lacks bpf for new lanes (");
+	assert_line("enforcement none, ");
+	assert_line("; lacks bpf (cgroup v2 is not mounted");
 	assert_true(try_apply() < 0);
-	assert_said("the gate of an earlier start, which would refuse this");
+	assert_said("cgroup v2 is not mounted");
 	assert_false(netns_holds("ip link show fl%d", NODE_WORLD_VNI + 1));
 	assert_true(tend() < 0);
-	assert_said("the gate: it cannot be opened, and that of an earlier");
+	assert_said("cgroup v2 is not mounted");
 	assert_true(tend() < 0);
 	assert_string_equal(world.error.text, "");
 	assert_int_equal(take_a_port(STRANGER), EPERM);
@@ -387,8 +315,7 @@ static void start_without_and_find_it(void)
 
 	start_without(cgroup);
 	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
-	assert_int_equal(tend(), 1);
-	assert_said("the gate could not be opened at the start, and is open");
+	assert_int_equal(tend(), 0);
 	assert_line("enforcement nft+bpf, ");
 	assert_int_equal(try_apply(), 0);
 	assert_int_equal(take_a_port(STRANGER), EPERM);
@@ -407,11 +334,11 @@ static void start_without_and_end_its_lanes(void)
 				 world.state, &lane, &world.record, false,
 				 &node_world_warnings, &world.error),
 			 0);
-	assert_int_equal(tend(), 0);
-	assert_line("; lacks bpf (");
-	node_world_apply(9, "host");
-	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
+	assert_true(try_apply() < 0);
+	node_world_close();
+	assert_int_equal(node_world_try_open(NULL, 0), -EOPNOTSUPP);
 	assert_int_equal(mount("none", cgroup, "cgroup2", 0, NULL), 0);
+	node_world_open(NULL, 0);
 }
 
 static void in_child(void (*act)(void))
@@ -429,25 +356,9 @@ static void in_child(void (*act)(void))
 	assert_int_equal(status, 0);
 }
 
-static void without_a_gate_lanes_are_made_where_none_is_required(void **state)
-{
-	in_child(go_on_without);
-}
-
-static void without_a_gate_that_is_required_no_lane_is_made(void **state)
+static void without_a_gate_no_lane_is_made(void **state)
 {
 	in_child(do_not_go_on_without);
-}
-
-static void a_rail_that_the_gate_does_not_know_has_lanes_all_the_same(
-	void **state)
-{
-	in_child(add_a_rail_unguarded);
-}
-
-static void a_rail_that_a_required_gate_does_not_know_has_no_lanes(void **state)
-{
-	in_child(add_a_rail_to_guard);
 }
 
 static void a_gate_that_cannot_be_opened_leaves_the_one_of_lanes(void **state)
@@ -455,7 +366,7 @@ static void a_gate_that_cannot_be_opened_leaves_the_one_of_lanes(void **state)
 	in_child(start_without_and_find_it);
 }
 
-static void a_gate_that_is_left_goes_with_its_lanes(void **state)
+static void without_a_gate_lanes_are_taken_back(void **state)
 {
 	in_child(start_without_and_end_its_lanes);
 }
@@ -465,7 +376,7 @@ static int setup(void **state)
 	int result = node_world_setup(state);
 
 	/* Each of the tests needs one. */
-	if (node_world_try_open(required, 1) == -EOPNOTSUPP) {
+	if (node_world_try_open(NULL, 0) == -EOPNOTSUPP) {
 		print_message("skipped: %s\n", world.error.text);
 		skip();
 	}
@@ -486,12 +397,9 @@ int main(void)
 		TEST(what_a_lane_has_found_missing_is_said_later),
 		TEST(rules_that_a_look_has_found_missing_are_said_later),
 		TEST(rules_and_gate_are_said_together),
-		TEST(without_a_gate_lanes_are_made_where_none_is_required),
-		TEST(without_a_gate_that_is_required_no_lane_is_made),
-		TEST(a_rail_that_the_gate_does_not_know_has_lanes_all_the_same),
-		TEST(a_rail_that_a_required_gate_does_not_know_has_no_lanes),
+		TEST(without_a_gate_no_lane_is_made),
 		TEST(a_gate_that_cannot_be_opened_leaves_the_one_of_lanes),
-		TEST(a_gate_that_is_left_goes_with_its_lanes),
+		TEST(without_a_gate_lanes_are_taken_back),
 #undef TEST
 	};
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "lanes/driver/test/netns.h"
-#include "sim/heap.h"
 
 static bool is_there; /* the namespace */
 static struct netlink *netlink;
@@ -557,29 +556,6 @@ static void a_way_by_another_nic_is_none(void **state)
 	assert_int_equal(ask_way_with(2, "10.2.0.9"), 0);
 }
 
-static int ask_way_without_memory(void *peer)
-{
-	return ask_way(peer);
-}
-
-static void a_way_that_memory_is_out_for_is_not_said_to_be_none(void **state)
-{
-	unsigned int n;
-	int result;
-
-	if (!is_there)
-		skip();
-	add_nic("eth1", "10.1.0.1/24");
-	netns_run("ip route add 10.2.0.0/16 via 10.1.0.254");
-	read_list("eth1");
-	for (n = 1;
-	     sim_heap_fails(n, &result, ask_way_without_memory, "10.2.0.9");
-	     n++)
-		assert_int_equal(result, -ENOMEM);
-	assert_int_equal(result, -EHOSTUNREACH);
-	assert_in_range(n, 2, 100);
-}
-
 /* As where each host has an address of its own only. */
 static void a_peer_that_a_route_has_on_the_link_is_beside(void **state)
 {
@@ -618,7 +594,6 @@ int main(void)
 		one(a_peer_behind_a_router_is_said),
 		one(a_peer_that_a_route_has_on_the_link_is_beside),
 		one(a_way_by_another_nic_is_none),
-		one(a_way_that_memory_is_out_for_is_not_said_to_be_none),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, NULL);

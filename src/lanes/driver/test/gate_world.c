@@ -28,7 +28,6 @@
 const struct gate_options world_options = {
 	.pins = PINS,
 	.port = ETHERNET_PORT,
-	.rail_count = ETHERNET_RAILS_MAX,
 };
 
 const struct who alice = { .uid = ALICE };

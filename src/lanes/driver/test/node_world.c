@@ -72,10 +72,7 @@ void node_world_open(const struct fairlead_setting *more, size_t count)
 
 void node_world_open_bare(void)
 {
-	const struct fairlead_setting bare[] = { { .name = "bpf",
-						   .value = "off" } };
-
-	node_world_open(bare, 1);
+	node_world_open(NULL, 0);
 }
 
 static void object_take(void *arg, const struct fairlead_object *object)

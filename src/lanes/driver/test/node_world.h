@@ -33,7 +33,7 @@ int node_world_teardown(void **state);
 int node_world_try_open(const struct fairlead_setting *more, size_t count);
 /* It has to open. */
 void node_world_open(const struct fairlead_setting *more, size_t count);
-/* With bpf off. */
+/* As a site has it that sets nothing. */
 void node_world_open_bare(void);
 void node_world_close(void);
 /* Probe and list. */
