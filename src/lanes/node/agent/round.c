@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "lanes/proto/gather.h"
 #include "lanes/proto/parcel.h"
 #include "lanes/node/agent/internal.h"
@@ -47,14 +48,11 @@ static struct agent_round *round_get(struct agent *agent, uint64_t id,
 	HASH_FIND(hh, agent->rounds, &id, sizeof(id), round);
 	if (round || !may_make || HASH_COUNT(agent->rounds) >= AGENT_ROUNDS_MAX)
 		return round;
-	round = calloc(1, sizeof(*round));
-	if (!round)
-		return NULL;
+	round = memory_alloc(sizeof(*round));
 	round->id = id;
 	round->early.limit = AGENT_EARLY_MAX;
 	HASH_ADD(hh, agent->rounds, id, sizeof(round->id), round);
-	if (!hash_was_added(round))
-		free(take_ptr(round));
+	memory_have(round->hh.tbl);
 	return round;
 }
 
@@ -74,9 +72,8 @@ static void send_part(struct agent *agent, struct agent_round *round,
 	uint32_t place_count = round->gather.place_count;
 	struct writer part = { 0 };
 
-	/* Without memory nothing is known of those who are in it. */
-	if (round->is_told && gather_encode(&round->gather, &part) < 0)
-		part.size = 0;
+	if (round->is_told)
+		memory_check(gather_encode(&round->gather, &part));
 	if (part.size > 0 || is_last)
 		agent->options.ops->gathered(agent->options.ops_ctx, round->id,
 					     part.data, part.size, is_last);
