@@ -77,11 +77,11 @@ static void pins_name(enum world_host host, char pins[PINS_MAX])
 	snprintf(pins, PINS_MAX, "/sys/fs/bpf/fairlead/node%d", host + 1);
 }
 
-static int gate_start(enum world_host host, struct gate **ret_gate,
+static int gate_start(enum world_host host, struct ethernet_gate **ret_gate,
 		      struct fairlead_error *ret_error)
 {
 	char pins[PINS_MAX];
-	struct gate_options options = {
+	struct ethernet_gate_options options = {
 		.pins = pins,
 		.port = ETHERNET_PORT,
 	};
@@ -90,7 +90,7 @@ static int gate_start(enum world_host host, struct gate **ret_gate,
 	return gate_open(&options, ret_gate, ret_error);
 }
 
-static void add_lane(const struct world *world, struct gate *gate,
+static void add_lane(const struct world *world, struct ethernet_gate *gate,
 		     enum world_lane lane, enum world_host host)
 {
 	struct ethernet_names names;
@@ -112,7 +112,7 @@ static void gate_enforce(const struct world *world, enum world_host host,
 		ethernet_networks_default.ipv4,
 		ethernet_networks_default.ipv6,
 	};
-	_auto_(gate_closep) struct gate *gate = NULL;
+	_auto_(gate_closep) struct ethernet_gate *gate = NULL;
 	struct fairlead_error error = { 0 };
 	struct world on = *world;
 	char pins[PINS_MAX];
@@ -139,7 +139,7 @@ static void gate_enforce(const struct world *world, enum world_host host,
 
 bool world_has_level(const struct world *world, enum world_level level)
 {
-	_auto_(gate_closep) struct gate *gate = NULL;
+	_auto_(gate_closep) struct ethernet_gate *gate = NULL;
 	struct fairlead_error error = { 0 };
 	int result;
 

@@ -135,7 +135,7 @@ static void underlay_name(struct netlink *netlink,
 			  const struct lane_device *device,
 			  char name[IFNAMSIZ + 16])
 {
-	struct link link;
+	struct ethernet_link link;
 
 	if (link_read(netlink, NULL, device->underlay_index, &link, NULL) == 0)
 		snprintf(name, IFNAMSIZ + 16, "%s", link.name);
@@ -149,7 +149,7 @@ static int say_port(struct netlink *netlink, const struct lane_device *device,
 		    struct fairlead_error *ret_error)
 {
 	struct link_list list = { 0 };
-	const struct link *other = NULL;
+	const struct ethernet_link *other = NULL;
 
 	if (links_read(netlink, "vxlan", &list, NULL) == 0) {
 		for (size_t i = 0; i < list.count && !other; i++) {
@@ -179,7 +179,7 @@ static int say_present(struct netlink *netlink,
 		       struct fairlead_error *ret_error)
 {
 	struct link_list list = { 0 };
-	const struct link *other = NULL;
+	const struct ethernet_link *other = NULL;
 
 	if (links_read(netlink, NULL, &list, NULL) == 0)
 		other = link_find_name(&list, device->name);
@@ -253,7 +253,7 @@ static int check_mtu(struct netlink *netlink, const struct lane_device *device,
 		     struct fairlead_error *ret_error)
 {
 	char underlay[IFNAMSIZ + 16];
-	struct link link;
+	struct ethernet_link link;
 	int result = link_read(netlink, device->name, 0, &link, ret_error);
 
 	if (result < 0 || link.mtu == device->mtu)
@@ -293,7 +293,7 @@ int device_create(struct netlink *netlink, struct lane_device *device,
 {
 	struct fairlead_error error = { 0 };
 	struct fairlead_error left;
-	struct link link;
+	struct ethernet_link link;
 	bool is_left = false;
 	int result;
 
@@ -321,7 +321,7 @@ int device_create(struct netlink *netlink, struct lane_device *device,
 static bool trial_name(struct netlink *netlink, struct lane_device *device)
 {
 	struct ethernet_names names;
-	struct link link;
+	struct ethernet_link link;
 
 	for (device->rail = 0; device->rail < ETHERNET_RAILS_MAX;
 	     device->rail++) {
@@ -344,7 +344,7 @@ int device_vni_check(struct netlink *netlink, uint32_t vni, uint16_t port,
 		.mac = { 0x02 },
 		.underlay.family = family,
 	};
-	struct link link;
+	struct ethernet_link link;
 	bool is_left;
 	int result;
 
@@ -408,7 +408,7 @@ int device_dress(struct netlink *netlink, struct lane_device *device,
 	char text[IP_ADDRESS_TEXT_MAX];
 	struct fairlead_error error = { 0 };
 	const struct lane_peer *peer;
-	struct link link;
+	struct ethernet_link link;
 	size_t first_peer = 1;
 	size_t failed;
 	int result = link_read(netlink, device->name, 0, &link, ret_error);

@@ -31,10 +31,10 @@ static struct nl_msg *ask_deletion(int index, uint32_t group)
 	return message;
 }
 
-static const struct link *find_device(const struct link_list *list,
-				      const struct lane_device *device)
+static const struct ethernet_link *find_device(const struct link_list *list,
+					       const struct lane_device *device)
 {
-	const struct link *link = link_find(list, device->index);
+	const struct ethernet_link *link = link_find(list, device->index);
 
 	if (!link || strcmp(link->name, device->name) != 0 ||
 	    strcmp(link->kind, "vxlan") != 0 || link->vxlan.vni != device->vni)
@@ -49,7 +49,7 @@ static const struct link *find_device(const struct link_list *list,
 static bool has_stranger(const struct link_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		const struct link *link = &list->links[i];
+		const struct ethernet_link *link = &list->links[i];
 
 		if (link->group == ETHERNET_LINK_GROUP_ENDING &&
 		    (!link_is_ours(link) || link->flags & IFF_UP))
@@ -65,7 +65,8 @@ static int delete_together(struct netlink *netlink,
 	size_t failed;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct link *link = find_device(list, &devices[i]);
+		const struct ethernet_link *link =
+			find_device(list, &devices[i]);
 
 		if (link)
 			netlink_queue(netlink,
@@ -87,7 +88,8 @@ static int delete_each(struct netlink *netlink, const struct link_list *list,
 	int first = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct link *link = find_device(list, &devices[i]);
+		const struct ethernet_link *link =
+			find_device(list, &devices[i]);
 		int result;
 
 		if (!link)

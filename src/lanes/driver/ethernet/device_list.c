@@ -22,10 +22,11 @@ static bool is_better(const struct ip_network *network,
 
 static void take_addresses(struct lane_device *device,
 			   const struct ethernet_networks *networks,
-			   const struct link_address *addresses, size_t count)
+			   const struct ethernet_link_address *addresses,
+			   size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct link_address *own = &addresses[i];
+		const struct ethernet_link_address *own = &addresses[i];
 
 		if (own->scope != RT_SCOPE_UNIVERSE)
 			continue;
@@ -40,7 +41,8 @@ static void take_addresses(struct lane_device *device,
 	}
 }
 
-static void fill(const struct link *link, struct lane_device *ret_device)
+static void fill(const struct ethernet_link *link,
+		 struct lane_device *ret_device)
 {
 	struct lane_device device = {
 		.index = link->index,

@@ -378,12 +378,12 @@ static int table_write(const struct ethernet_node *node,
 static int gate_start(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
-	const struct gate_options options = {
+	const struct ethernet_gate_options options = {
 		.pins = node->bpf_pins,
 		.cgroup = node->cgroup,
 		.port = node->networks.port,
 	};
-	struct gate *gate;
+	struct ethernet_gate *gate;
 	int result;
 
 	if (node->guard->gate)

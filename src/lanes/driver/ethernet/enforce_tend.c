@@ -147,7 +147,7 @@ int enforce_tend_gate(const struct ethernet_node *node,
 const char *enforce_level(const struct ethernet_node *node)
 {
 	struct fairlead_error ignored;
-	const struct gate *gate = node->guard->gate;
+	const struct ethernet_gate *gate = node->guard->gate;
 
 	/* Without its pins it is in force all the same. */
 	return table_read(node->filter, NULL, &ignored) == TABLE_OURS && gate &&

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "lanes/driver/ethernet/namespace.h"
 
-struct reading {
+struct found_reading {
 	const struct ethernet_node *node;
 	struct found found;
 	size_t capacity;
@@ -32,7 +32,7 @@ static uint32_t rail_of(const struct ethernet_node *node,
 
 static void device_take(void *arg, const struct lane_device *device)
 {
-	struct reading *reading = arg;
+	struct found_reading *reading = arg;
 	struct found *found = &reading->found;
 
 	if (found->count == reading->capacity) {
@@ -51,7 +51,7 @@ static void device_take(void *arg, const struct lane_device *device)
 
 static void namespace_read(void *arg, uint64_t grant_id)
 {
-	struct reading *reading = arg;
+	struct found_reading *reading = arg;
 	_auto_(netlink_closep) struct netlink *netlink = NULL;
 
 	if (reading->result < 0)
@@ -69,7 +69,7 @@ static void namespace_read(void *arg, uint64_t grant_id)
 int found_read(const struct ethernet_node *node, struct found *ret_found,
 	       struct fairlead_error *ret_error)
 {
-	struct reading reading = { .node = node, .error = ret_error };
+	struct found_reading reading = { .node = node, .error = ret_error };
 	int result = devices_list(node->netlink, &node->networks, device_take,
 				  &reading, ret_error);
 

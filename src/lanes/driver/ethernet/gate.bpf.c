@@ -66,13 +66,13 @@ static __always_inline bool is_vxlan(__be16 port)
 	return false;
 }
 
-struct address {
+struct gate_address {
 	__be32 words[4];
 };
 
 /* NULL: the address is not of a lane. */
 static __always_inline const struct gate_value *lane_find(
-	const struct address *address)
+	const struct gate_address *address)
 {
 	struct gate_key key;
 
@@ -106,7 +106,7 @@ static __always_inline bool call_concerns(struct bpf_sock_addr *call,
 }
 
 static __always_inline int check_caller(__u32 uid,
-					const struct address *address,
+					const struct gate_address *address,
 					enum gate_counter which)
 {
 	const struct gate_value *value = lane_find(address);
@@ -119,7 +119,7 @@ static __always_inline int check_caller(__u32 uid,
 }
 
 static __always_inline int check_bind(struct bpf_sock_addr *call,
-				      const struct address *address)
+				      const struct gate_address *address)
 {
 	__u32 uid;
 
@@ -132,7 +132,7 @@ static __always_inline int check_bind(struct bpf_sock_addr *call,
 }
 
 static __always_inline int check_send(struct bpf_sock_addr *call,
-				      const struct address *address)
+				      const struct gate_address *address)
 {
 	__u32 uid;
 
@@ -143,25 +143,26 @@ static __always_inline int check_send(struct bpf_sock_addr *call,
 	return check_caller(uid, address, GATE_REFUSED_SEND);
 }
 
-static __always_inline struct address call_ipv4(struct bpf_sock_addr *call)
+static __always_inline struct gate_address call_ipv4(struct bpf_sock_addr *call)
 {
-	return (struct address){ { 0, 0, IPV4_PREFIX_OF_IPV6,
-				   call->user_ip4 } };
+	return (struct gate_address){ { 0, 0, IPV4_PREFIX_OF_IPV6,
+					call->user_ip4 } };
 }
 
-static __always_inline struct address call_ipv6(struct bpf_sock_addr *call)
+static __always_inline struct gate_address call_ipv6(struct bpf_sock_addr *call)
 {
-	return (struct address){ { call->user_ip6[0], call->user_ip6[1],
-				   call->user_ip6[2], call->user_ip6[3] } };
+	return (struct gate_address){ { call->user_ip6[0], call->user_ip6[1],
+					call->user_ip6[2],
+					call->user_ip6[3] } };
 }
 
-#define CALL_PROGRAM(name, family, check)                     \
-	SEC("cgroup/" #name)                                  \
-	int gate_##name(struct bpf_sock_addr *call)           \
-	{                                                     \
-		struct address address = call_##family(call); \
-                                                              \
-		return check(call, &address);                 \
+#define CALL_PROGRAM(name, family, check)                          \
+	SEC("cgroup/" #name)                                       \
+	int gate_##name(struct bpf_sock_addr *call)                \
+	{                                                          \
+		struct gate_address address = call_##family(call); \
+                                                                   \
+		return check(call, &address);                      \
 	}
 
 CALL_PROGRAM(bind4, ipv4, check_bind)
@@ -173,15 +174,15 @@ CALL_PROGRAM(sendmsg6, ipv6, check_send)
 
 /* Packets. */
 
-struct packet {
-	struct address source;
-	struct address target;
+struct gate_packet {
+	struct gate_address source;
+	struct gate_address target;
 	__u32 payload_at;
 	__u8 protocol;
 };
 
 static __always_inline bool packet_read(struct __sk_buff *skb,
-					struct packet *packet)
+					struct gate_packet *packet)
 {
 	__u8 header[IPV6_HEADER_SIZE] __attribute__((aligned(8)));
 
@@ -239,7 +240,7 @@ enum standing {
 
 /* What the packet's socket is to the address. */
 static __always_inline enum standing socket_standing(
-	struct __sk_buff *skb, const struct address *address)
+	struct __sk_buff *skb, const struct gate_address *address)
 {
 	const struct gate_value *value = lane_find(address);
 
@@ -255,7 +256,7 @@ static __always_inline enum standing socket_standing(
 SEC("cgroup_skb/egress")
 int gate_egress(struct __sk_buff *skb)
 {
-	struct packet packet;
+	struct gate_packet packet;
 	__be16 port = 0;
 
 	if (!packet_concerns(skb) || !packet_read(skb, &packet))
@@ -290,7 +291,7 @@ static __always_inline bool is_at_no_address(struct __sk_buff *skb)
  * reach, from another node of it, services that were not meant for it.
  */
 static __always_inline bool root_receives(struct __sk_buff *skb,
-					  const struct packet *packet)
+					  const struct gate_packet *packet)
 {
 	return packet->protocol == IPPROTO_ICMP ||
 	       packet->protocol == IPPROTO_ICMPV6 || !is_at_no_address(skb);
@@ -301,7 +302,7 @@ int gate_ingress(struct __sk_buff *skb)
 {
 	enum standing source;
 	enum standing target;
-	struct packet packet;
+	struct gate_packet packet;
 
 	if (!packet_concerns(skb) || !packet_read(skb, &packet))
 		return PASS;

@@ -24,7 +24,7 @@
 #define GATE_NAMESPACE_MAX (16 + 2)
 #define GATE_PREFIX_MAX    (2 * GATE_NAMESPACE_MAX)
 
-static void set_path(const struct gate *gate, const char *name,
+static void set_path(const struct ethernet_gate *gate, const char *name,
 		     char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s/%s", gate->pins, name);
@@ -37,7 +37,8 @@ static void name_namespace(uint64_t cookie, char name[GATE_NAMESPACE_MAX])
 }
 
 /* And those of this version with these options. */
-static void name_prefix(const struct gate *gate, char name[GATE_PREFIX_MAX])
+static void name_prefix(const struct ethernet_gate *gate,
+			char name[GATE_PREFIX_MAX])
 {
 	char namespace[GATE_NAMESPACE_MAX];
 
@@ -47,7 +48,7 @@ static void name_prefix(const struct gate *gate, char name[GATE_PREFIX_MAX])
 }
 
 /* One that nothing in the directory has. */
-static void name_set(struct gate *gate)
+static void name_set(struct ethernet_gate *gate)
 {
 	char prefix[GATE_PREFIX_MAX];
 	char path[PATH_MAX];
@@ -62,7 +63,7 @@ static void name_set(struct gate *gate)
 }
 
 /* 1: a set that is there and whole is ours now. */
-static int find_set(struct gate *gate, struct fairlead_error *error)
+static int find_set(struct ethernet_gate *gate, struct fairlead_error *error)
 {
 	struct gate_sets sets;
 	char prefix[GATE_PREFIX_MAX];
@@ -85,7 +86,7 @@ static int find_set(struct gate *gate, struct fairlead_error *error)
 }
 
 /* An older set of this namespace, whose lanes are to be kept. */
-static int find_old_set(const struct gate *gate, struct gate_set *old,
+static int find_old_set(const struct ethernet_gate *gate, struct gate_set *old,
 			struct fairlead_error *error)
 {
 	char namespace[GATE_NAMESPACE_MAX];
@@ -105,7 +106,8 @@ static int find_old_set(const struct gate *gate, struct gate_set *old,
 	return result;
 }
 
-static int pin_set(const struct gate *gate, struct fairlead_error *error)
+static int pin_set(const struct ethernet_gate *gate,
+		   struct fairlead_error *error)
 {
 	char path[PATH_MAX];
 	int result;
@@ -121,7 +123,7 @@ static int pin_set(const struct gate *gate, struct fairlead_error *error)
 	return 0;
 }
 
-static int make_set(struct gate *gate, struct fairlead_error *error)
+static int make_set(struct ethernet_gate *gate, struct fairlead_error *error)
 {
 	_auto_(gate_set_fini) struct gate_set old;
 	int result;
@@ -143,7 +145,7 @@ static int make_set(struct gate *gate, struct fairlead_error *error)
 	return 0;
 }
 
-static int open_set(struct gate *gate, struct fairlead_error *error)
+static int open_set(struct ethernet_gate *gate, struct fairlead_error *error)
 {
 	struct gate_sets sets;
 	int result = gate_config_probe(&gate->config, error);
@@ -167,17 +169,18 @@ static int open_set(struct gate *gate, struct fairlead_error *error)
 			      : 0;
 }
 
-static void ports_set(struct gate *gate, uint16_t first)
+static void ports_set(struct ethernet_gate *gate, uint16_t first)
 {
 	_Static_assert(GATE_PORTS_MAX == ETHERNET_RAILS_MAX, "one a rail");
 	for (uint32_t rail = 0; rail < ETHERNET_RAILS_MAX; rail++)
 		gate->config.ports[rail] = ethernet_port(first, rail);
 }
 
-int gate_open(const struct gate_options *options, struct gate **ret_gate,
-	      struct fairlead_error *ret_error)
+int gate_open(const struct ethernet_gate_options *options,
+	      struct ethernet_gate **ret_gate, struct fairlead_error *ret_error)
 {
-	_auto_(gate_closep) struct gate *gate = memory_alloc(sizeof(*gate));
+	_auto_(gate_closep) struct ethernet_gate *gate =
+		memory_alloc(sizeof(*gate));
 	libbpf_print_fn_t print;
 	char cgroup[PATH_MAX];
 	int result = 0;
@@ -200,7 +203,7 @@ int gate_open(const struct gate_options *options, struct gate **ret_gate,
 	return 0;
 }
 
-void gate_close(struct gate *gate)
+void gate_close(struct ethernet_gate *gate)
 {
 	if (!gate)
 		return;
@@ -212,7 +215,8 @@ void gate_close(struct gate *gate)
 
 /* --- what others take away --- */
 
-int gate_check(const struct gate *gate, struct fairlead_error *ret_error)
+int gate_check(const struct ethernet_gate *gate,
+	       struct fairlead_error *ret_error)
 {
 	char path[PATH_MAX];
 
@@ -232,7 +236,7 @@ int gate_check(const struct gate *gate, struct fairlead_error *ret_error)
  * With the map that is there, so that lanes are closed from the first program on.
  * The old set is in force until the caller detaches it.
  */
-static int attach_again(struct gate *gate, struct gate_set *ret_old,
+static int attach_again(struct ethernet_gate *gate, struct gate_set *ret_old,
 			struct fairlead_error *error)
 {
 	_auto_(gate_set_fini) struct gate_set made;
@@ -252,7 +256,7 @@ static int attach_again(struct gate *gate, struct gate_set *ret_old,
 	return 0;
 }
 
-static int pin_again(struct gate *gate, struct fairlead_error *error)
+static int pin_again(struct ethernet_gate *gate, struct fairlead_error *error)
 {
 	int result = gate_pins_make(gate->pins, error);
 
@@ -267,8 +271,8 @@ static int pin_again(struct gate *gate, struct fairlead_error *error)
  * Whenever we are killed there are pins of one set or the other: the old one goes
  * when the new one is pinned, and where that cannot be it stays by its own.
  */
-static int put_back(struct gate *gate, int flaw, const char **ret_missing,
-		    struct fairlead_error *error)
+static int put_back(struct ethernet_gate *gate, int flaw,
+		    const char **ret_missing, struct fairlead_error *error)
 {
 	_auto_(gate_set_fini) struct gate_set old;
 	libbpf_print_fn_t print = libbpf_set_print(NULL);
@@ -288,7 +292,7 @@ static int put_back(struct gate *gate, int flaw, const char **ret_missing,
 	return result;
 }
 
-int gate_tend(struct gate *gate, struct fairlead_error *ret_error)
+int gate_tend(struct ethernet_gate *gate, struct fairlead_error *ret_error)
 {
 	const char *missing;
 	struct fairlead_error flaw;

@@ -27,9 +27,9 @@
 #include "base/error.h"
 #include "lanes/driver/ethernet/naming.h"
 
-struct gate;
+struct ethernet_gate;
 
-struct gate_options {
+struct ethernet_gate_options {
 	/*
 	 * A directory on a BPF file system, of this network namespace alone;
 	 * made if need be, and the file system mounted: on /sys/fs/bpf if the
@@ -47,24 +47,26 @@ struct gate_options {
  * a text: the kernel or the system lacks something, which is named (cgroup v2, a
  * helper, BPF itself); -EPERM, -EINVAL.
  */
-int gate_open(const struct gate_options *options, struct gate **ret_gate,
+int gate_open(const struct ethernet_gate_options *options,
+	      struct ethernet_gate **ret_gate,
 	      struct fairlead_error *ret_error);
 /* Closes descriptors only; NULL allowed. */
-void gate_close(struct gate *gate);
-DEFINE_AUTO(struct gate, gate_close)
+void gate_close(struct ethernet_gate *gate);
+DEFINE_AUTO(struct ethernet_gate, gate_close)
 
 /*
  * Is it whole? -ENOLINK: somebody has detached some of it, and lanes are open as
  * without a gate. -ENOENT: it is in force, but only while this process lives, since
  * pins are gone (unlinked, or their file system unmounted). With a text.
  */
-int gate_check(const struct gate *gate, struct fairlead_error *ret_error);
+int gate_check(const struct ethernet_gate *gate,
+	       struct fairlead_error *ret_error);
 /*
  * Put back what gate_check finds missing, with the lanes that it has: 1, and the
  * text says what it was; 0: nothing was. An error, with a text: it cannot be; what
  * is said of gate_check then still holds.
  */
-int gate_tend(struct gate *gate, struct fairlead_error *ret_error);
+int gate_tend(struct ethernet_gate *gate, struct fairlead_error *ret_error);
 
 /*
  * Who may use a lane's addresses: those of this node, and those of its peers.
@@ -84,23 +86,23 @@ struct gate_entry {
 #define GATE_CGROUP_UNKNOWN UINT64_MAX
 
 /* An entry of that network is replaced. -ENOSPC, -EINVAL. */
-int gate_add(struct gate *gate, const struct gate_entry *entry,
+int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
 	     struct fairlead_error *ret_error);
 /* By the network, as it was added. No such entry is no error. */
-int gate_remove(struct gate *gate, const struct ip_address *address,
+int gate_remove(struct ethernet_gate *gate, const struct ip_address *address,
 		uint8_t prefix_size, struct fairlead_error *ret_error);
 /*
  * Exactly these entries, from now on; those that stay are never out of force. 1:
  * some were not so, and not only in their cgroups: if that is what was told last,
  * somebody else has written to the map. Older sets of programs go then.
  */
-int gate_replace(struct gate *gate, const struct gate_entry *entries,
+int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error);
 /*
  * Exactly these networks, of all lanes: an address in them that has no entry is
  * nobody's, and is refused to all but root. 1: as by gate_replace.
  */
-int gate_networks(struct gate *gate, const struct ip_network *networks,
+int gate_networks(struct ethernet_gate *gate, const struct ip_network *networks,
 		  size_t count, struct fairlead_error *ret_error);
 
 struct gate_counters {
@@ -111,7 +113,8 @@ struct gate_counters {
 };
 
 /* Since the programs were first attached. */
-int gate_counters(const struct gate *gate, struct gate_counters *ret_counters);
+int gate_counters(const struct ethernet_gate *gate,
+		  struct gate_counters *ret_counters);
 /*
  * Detach and unpin what this network namespace has in the directory: programs
  * that nobody tells of lanes any more would refuse all of them. Nothing there

@@ -8,7 +8,7 @@
 #include "lanes/driver/ethernet/gate_pins.h"
 #include "lanes/driver/ethernet/gate_set.h"
 
-struct gate {
+struct ethernet_gate {
 	struct gate_config config;
 	struct gate_set set;
 	char name[GATE_SET_NAME_MAX]; /* of the set, in the directory */

@@ -39,7 +39,7 @@ static int make_key(const struct ip_address *address, uint8_t prefix_size,
 }
 
 /* The element of exactly this prefix; no flags: there is none. */
-static struct gate_value get_value(const struct gate *gate,
+static struct gate_value get_value(const struct ethernet_gate *gate,
 				   const struct gate_key *key)
 {
 	struct gate_value value;
@@ -50,8 +50,8 @@ static struct gate_value get_value(const struct gate *gate,
 	return value;
 }
 
-static int set_value(const struct gate *gate, const struct gate_key *key,
-		     const struct gate_value *value,
+static int set_value(const struct ethernet_gate *gate,
+		     const struct gate_key *key, const struct gate_value *value,
 		     struct fairlead_error *error)
 {
 	int result;
@@ -81,8 +81,8 @@ static uint64_t choose_cgroup(const struct gate_entry *entry,
 }
 
 /* entry NULL: the network has no owner. 1: it was otherwise, and not only in its cgroup. */
-static int set_owner(const struct gate *gate, const struct gate_key *key,
-		     const struct gate_entry *entry,
+static int set_owner(const struct ethernet_gate *gate,
+		     const struct gate_key *key, const struct gate_entry *entry,
 		     struct fairlead_error *error)
 {
 	struct gate_value before = get_value(gate, key);
@@ -104,8 +104,9 @@ static int set_owner(const struct gate *gate, const struct gate_key *key,
 }
 
 /* 1: it was otherwise. */
-static int set_network(const struct gate *gate, const struct gate_key *key,
-		       bool is_network, struct fairlead_error *error)
+static int set_network(const struct ethernet_gate *gate,
+		       const struct gate_key *key, bool is_network,
+		       struct fairlead_error *error)
 {
 	struct gate_value value = get_value(gate, key);
 	uint32_t before = value.flags;
@@ -120,7 +121,7 @@ static int set_network(const struct gate *gate, const struct gate_key *key,
 	return result < 0 ? result : 1;
 }
 
-int gate_add(struct gate *gate, const struct gate_entry *entry,
+int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
 	     struct fairlead_error *ret_error)
 {
 	struct gate_key key;
@@ -132,7 +133,7 @@ int gate_add(struct gate *gate, const struct gate_entry *entry,
 	return result < 0 ? result : 0;
 }
 
-int gate_remove(struct gate *gate, const struct ip_address *address,
+int gate_remove(struct ethernet_gate *gate, const struct ip_address *address,
 		uint8_t prefix_size, struct fairlead_error *ret_error)
 {
 	struct gate_key key;
@@ -144,8 +145,9 @@ int gate_remove(struct gate *gate, const struct ip_address *address,
 }
 
 /* All keys, since a walk does not outlive changes. The caller frees. */
-static int list_keys(const struct gate *gate, struct gate_key **ret_keys,
-		     size_t *ret_count, struct fairlead_error *error)
+static int list_keys(const struct ethernet_gate *gate,
+		     struct gate_key **ret_keys, size_t *ret_count,
+		     struct fairlead_error *error)
 {
 	_auto_(freep) struct gate_key *keys =
 		memory_array(GATE_LANES_MAX, sizeof(*keys));
@@ -170,8 +172,9 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* What is no element of ours at all goes by either flag. */
-static int remove_flag(const struct gate *gate, const struct gate_key *key,
-		       uint32_t flag, struct fairlead_error *error)
+static int remove_flag(const struct ethernet_gate *gate,
+		       const struct gate_key *key, uint32_t flag,
+		       struct fairlead_error *error)
 {
 	struct gate_value value = get_value(gate, key);
 	int result;
@@ -192,9 +195,9 @@ static int remove_flag(const struct gate *gate, const struct gate_key *key,
  * Take the flag from all elements whose keys are not among the wanted; 1: there
  * were some.
  */
-static int remove_others(const struct gate *gate, struct gate_key *wanted,
-			 size_t wanted_count, uint32_t flag,
-			 struct fairlead_error *error)
+static int remove_others(const struct ethernet_gate *gate,
+			 struct gate_key *wanted, size_t wanted_count,
+			 uint32_t flag, struct fairlead_error *error)
 {
 	_auto_(freep) struct gate_key *keys = NULL;
 	size_t count = 0;
@@ -214,8 +217,9 @@ static int remove_others(const struct gate *gate, struct gate_key *wanted,
 }
 
 /* 1: some had it not; entries: of the keys where it is that of owners. */
-static int set_all(const struct gate *gate, const struct gate_key *keys,
-		   size_t count, const struct gate_entry *entries,
+static int set_all(const struct ethernet_gate *gate,
+		   const struct gate_key *keys, size_t count,
+		   const struct gate_entry *entries,
 		   struct fairlead_error *error)
 {
 	int changed = 0;
@@ -230,8 +234,9 @@ static int set_all(const struct gate *gate, const struct gate_key *keys,
 }
 
 /* Exactly these have the flag. What is not ours may have filled the map. */
-static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
-		   uint32_t flag, const struct gate_entry *entries,
+static int replace(const struct ethernet_gate *gate, struct gate_key *keys,
+		   size_t count, uint32_t flag,
+		   const struct gate_entry *entries,
 		   struct fairlead_error *error)
 {
 	/* The search wants them sorted, and entries are in the keys' order. */
@@ -250,7 +255,7 @@ static int replace(const struct gate *gate, struct gate_key *keys, size_t count,
 	return changed | others;
 }
 
-int gate_replace(struct gate *gate, const struct gate_entry *entries,
+int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct gate_key *keys =
@@ -271,7 +276,7 @@ int gate_replace(struct gate *gate, const struct gate_entry *entries,
 	return result < 0 ? result : changed;
 }
 
-int gate_networks(struct gate *gate, const struct ip_network *networks,
+int gate_networks(struct ethernet_gate *gate, const struct ip_network *networks,
 		  size_t count, struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct gate_key *keys =
@@ -286,8 +291,8 @@ int gate_networks(struct gate *gate, const struct ip_network *networks,
 				    ret_error);
 }
 
-static int sum_counter(const struct gate *gate, enum gate_counter which,
-		       uint64_t *ret_sum)
+static int sum_counter(const struct ethernet_gate *gate,
+		       enum gate_counter which, uint64_t *ret_sum)
 {
 	int cpus = libbpf_num_possible_cpus();
 	_auto_(freep) uint64_t *values = NULL;
@@ -305,7 +310,8 @@ static int sum_counter(const struct gate *gate, enum gate_counter which,
 	return 0;
 }
 
-int gate_counters(const struct gate *gate, struct gate_counters *ret_counters)
+int gate_counters(const struct ethernet_gate *gate,
+		  struct gate_counters *ret_counters)
 {
 	struct gate_counters counters;
 	int result =

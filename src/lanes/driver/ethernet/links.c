@@ -55,7 +55,7 @@ struct ip_address link_address_of(const struct nlattr *attribute)
 	return address;
 }
 
-static void parse_vxlan(struct nlattr *data, struct link *link)
+static void parse_vxlan(struct nlattr *data, struct ethernet_link *link)
 {
 	/* Flags that a socket has, and so all devices of a port. */
 	static const int others[] = { IFLA_VXLAN_GBP, IFLA_VXLAN_GPE,
@@ -84,7 +84,7 @@ static void parse_vxlan(struct nlattr *data, struct link *link)
 	}
 }
 
-static void parse_kind(struct nlattr *info, struct link *link)
+static void parse_kind(struct nlattr *info, struct ethernet_link *link)
 {
 	struct nlattr *attributes[IFLA_INFO_MAX + 1];
 
@@ -97,7 +97,7 @@ static void parse_kind(struct nlattr *info, struct link *link)
 }
 
 /* Of its other names only those that a lane's device would want. */
-static void parse_altnames(struct nlattr *list, struct link *link)
+static void parse_altnames(struct nlattr *list, struct ethernet_link *link)
 {
 	struct nlattr *name;
 	uint32_t vni, rail;
@@ -118,11 +118,12 @@ static void parse_altnames(struct nlattr *list, struct link *link)
 	}
 }
 
-static bool parse_link(const struct nlmsghdr *header, struct link *ret_link)
+static bool parse_link(const struct nlmsghdr *header,
+		       struct ethernet_link *ret_link)
 {
 	struct nlattr *attributes[IFLA_MAX + 1];
 	const struct ifinfomsg *info = nlmsg_data(header);
-	struct link link = { 0 };
+	struct ethernet_link link = { 0 };
 
 	if (header->nlmsg_type != RTM_NEWLINK ||
 	    nlmsg_parse((struct nlmsghdr *)header, sizeof(*info), attributes,
@@ -153,7 +154,7 @@ static bool parse_link(const struct nlmsghdr *header, struct link *ret_link)
 
 static void take_link(void *arg, const struct nlmsghdr *header)
 {
-	struct link link;
+	struct ethernet_link link;
 
 	if (parse_link(header, &link))
 		add_row(arg, &link);
@@ -161,8 +162,8 @@ static void take_link(void *arg, const struct nlmsghdr *header)
 
 static int compare_links(const void *a, const void *b)
 {
-	const struct link *x = a;
-	const struct link *y = b;
+	const struct ethernet_link *x = a;
+	const struct ethernet_link *y = b;
 
 	return (x->index > y->index) - (x->index < y->index);
 }
@@ -205,7 +206,7 @@ int links_read(struct netlink *netlink, const char *kind,
 	       struct link_list *ret_list, struct fairlead_error *ret_error)
 {
 	const struct links_held *held = netlink->held;
-	struct rows rows = { .row_size = sizeof(struct link) };
+	struct rows rows = { .row_size = sizeof(struct ethernet_link) };
 	size_t kept = 0;
 	int result = 0;
 
@@ -224,7 +225,7 @@ int links_read(struct netlink *netlink, const char *kind,
 	}
 	ret_list->count = kept;
 	if (kept > 1)
-		qsort(ret_list->links, kept, sizeof(struct link),
+		qsort(ret_list->links, kept, sizeof(struct ethernet_link),
 		      compare_links);
 	return 0;
 }
@@ -235,9 +236,9 @@ void links_fini(struct link_list *list)
 	*list = (struct link_list){ 0 };
 }
 
-const struct link *link_find(const struct link_list *list, int index)
+const struct ethernet_link *link_find(const struct link_list *list, int index)
 {
-	struct link key = { .index = index };
+	struct ethernet_link key = { .index = index };
 
 	if (list->count == 0)
 		return NULL;
@@ -245,8 +246,8 @@ const struct link *link_find(const struct link_list *list, int index)
 		       compare_links);
 }
 
-const struct link *link_find_name(const struct link_list *list,
-				  const char *name)
+const struct ethernet_link *link_find_name(const struct link_list *list,
+					   const char *name)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (strcmp(list->links[i].name, name) == 0)
@@ -255,7 +256,7 @@ const struct link *link_find_name(const struct link_list *list,
 	return NULL;
 }
 
-static bool has_alias(const struct link *link)
+static bool has_alias(const struct ethernet_link *link)
 {
 	struct ethernet_alias alias;
 
@@ -268,7 +269,7 @@ static bool has_alias(const struct link *link)
 	return false;
 }
 
-bool link_is_ours(const struct link *link)
+bool link_is_ours(const struct ethernet_link *link)
 {
 	uint32_t vni;
 	uint32_t rail;
@@ -284,9 +285,9 @@ bool link_is_ours(const struct link *link)
 }
 
 int link_read(struct netlink *netlink, const char *name, int index,
-	      struct link *ret_link, struct fairlead_error *ret_error)
+	      struct ethernet_link *ret_link, struct fairlead_error *ret_error)
 {
-	struct rows rows = { .row_size = sizeof(struct link) };
+	struct rows rows = { .row_size = sizeof(struct ethernet_link) };
 	struct nl_msg *message = ask_links(name ? 0 : index, name, 0);
 	char text[IFNAMSIZ + 16];
 	int result;
@@ -302,7 +303,7 @@ int link_read(struct netlink *netlink, const char *name, int index,
 				   "%s: the kernel's answer makes no sense",
 				   text);
 	if (result == 0)
-		*ret_link = *(const struct link *)rows.rows;
+		*ret_link = *(const struct ethernet_link *)rows.rows;
 	free(rows.rows);
 	return result;
 }
@@ -311,7 +312,7 @@ static void take_address(void *arg, const struct nlmsghdr *header)
 {
 	struct nlattr *attributes[IFA_MAX + 1];
 	const struct ifaddrmsg *info = nlmsg_data(header);
-	struct link_address row = { 0 };
+	struct ethernet_link_address row = { 0 };
 
 	if (header->nlmsg_type != RTM_NEWADDR ||
 	    nlmsg_parse((struct nlmsghdr *)header, sizeof(*info), attributes,
@@ -332,8 +333,8 @@ static void take_address(void *arg, const struct nlmsghdr *header)
 
 static int compare_addresses(const void *a, const void *b)
 {
-	const struct link_address *x = a;
-	const struct link_address *y = b;
+	const struct ethernet_link_address *x = a;
+	const struct ethernet_link_address *y = b;
 
 	return (x->index > y->index) - (x->index < y->index);
 }
@@ -354,7 +355,7 @@ int link_addresses_read(struct netlink *netlink,
 			struct fairlead_error *ret_error)
 {
 	const struct links_held *held = netlink->held;
-	struct rows rows = { .row_size = sizeof(struct link_address) };
+	struct rows rows = { .row_size = sizeof(struct ethernet_link_address) };
 	int result = 0;
 
 	if (held)
@@ -369,8 +370,8 @@ int link_addresses_read(struct netlink *netlink,
 	ret_list->addresses = rows.rows;
 	ret_list->count = rows.count;
 	if (rows.count > 1 && !held)
-		qsort(rows.rows, rows.count, sizeof(struct link_address),
-		      compare_addresses);
+		qsort(rows.rows, rows.count,
+		      sizeof(struct ethernet_link_address), compare_addresses);
 	return 0;
 }
 

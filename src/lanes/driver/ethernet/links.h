@@ -15,7 +15,7 @@
 
 #define LINK_ALTNAMES_MAX 4
 
-struct link {
+struct ethernet_link {
 	int index;
 	int master; /* bridge or bond that it is in; 0: none */
 	char name[IFNAMSIZ];
@@ -40,11 +40,11 @@ struct link {
 };
 
 struct link_list {
-	struct link *links; /* by index, rising; owned */
+	struct ethernet_link *links; /* by index, rising; owned */
 	size_t count;
 };
 
-struct link_address {
+struct ethernet_link_address {
 	int index; /* of its device */
 	struct ip_address address;
 	uint8_t prefix_size;
@@ -53,7 +53,8 @@ struct link_address {
 };
 
 struct link_address_list {
-	struct link_address *addresses; /* by index, else as listed; owned */
+	struct ethernet_link_address
+		*addresses; /* by index, else as listed; owned */
 	size_t count;
 };
 
@@ -62,18 +63,18 @@ int links_read(struct netlink *netlink, const char *kind,
 	       struct link_list *ret_list, struct fairlead_error *ret_error);
 void links_fini(struct link_list *list);
 /* NULL: no such device; names are the first ones. */
-const struct link *link_find(const struct link_list *list, int index);
-const struct link *link_find_name(const struct link_list *list,
-				  const char *name);
+const struct ethernet_link *link_find(const struct link_list *list, int index);
+const struct ethernet_link *link_find_name(const struct link_list *list,
+					   const char *name);
 /*
  * Is it a lane's: VXLAN with an alias of ours that has its VNI, whatever somebody
  * made of its name and group? Or, where a crash left it without an alias, in a
  * link group of ours (device.h), with a name of ours that says its VNI?
  */
-bool link_is_ours(const struct link *link);
+bool link_is_ours(const struct ethernet_link *link);
 /* One device, by its name, or by its index when name is NULL. -ENODEV. */
 int link_read(struct netlink *netlink, const char *name, int index,
-	      struct link *ret_link, struct fairlead_error *ret_error);
+	      struct ethernet_link *ret_link, struct fairlead_error *ret_error);
 
 int link_addresses_read(struct netlink *netlink,
 			struct link_address_list *ret_list,

@@ -89,8 +89,8 @@ static bool describe(const struct ethernet_node *node,
 
 /* Has it a lane's name without being that lane's? name: one of its own. */
 static bool describe_namesake(const struct ethernet_node *node,
-			      const struct link *link, const char *name,
-			      struct fairlead_object *object)
+			      const struct ethernet_link *link,
+			      const char *name, struct fairlead_object *object)
 {
 	uint32_t vni, rail;
 
@@ -128,7 +128,7 @@ static int namesakes_list(const struct ethernet_node *node,
 	int result = links_read(node->netlink, NULL, &list, ret_error);
 
 	for (size_t i = 0; i < list.count; i++) {
-		const struct link *link = &list.links[i];
+		const struct ethernet_link *link = &list.links[i];
 
 		if (describe_namesake(node, link, link->name, &object))
 			emit(arg, &object);

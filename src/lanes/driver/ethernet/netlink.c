@@ -31,7 +31,7 @@
 #define READS_MAX          16 /* of a list that changes */
 
 /* What came in answer to the requests with these sequence numbers. */
-struct answer {
+struct netlink_answer {
 	uint32_t first_seq;
 	uint32_t last_seq;
 	size_t failed; /* which of them, when failure.code is not 0 */
@@ -121,8 +121,8 @@ static const char *find_words(const struct nlmsghdr *header)
 	return nla_data(attribute);
 }
 
-static void take_failure(struct answer *answer, const struct nlmsghdr *header,
-			 int code)
+static void take_failure(struct netlink_answer *answer,
+			 const struct nlmsghdr *header, int code)
 {
 	const char *words = NULL;
 
@@ -138,7 +138,8 @@ static void take_failure(struct answer *answer, const struct nlmsghdr *header,
 		error_set(&answer->failure, code, "%s", strerror(-code));
 }
 
-static void take_message(struct answer *answer, const struct nlmsghdr *header)
+static void take_message(struct netlink_answer *answer,
+			 const struct nlmsghdr *header)
 {
 	size_t size = NLMSG_ALIGN(header->nlmsg_len);
 	int code = 0;
@@ -169,7 +170,7 @@ static void take_message(struct answer *answer, const struct nlmsghdr *header)
 	answer->size += size;
 }
 
-static int fail(struct answer *answer, int code)
+static int fail(struct netlink_answer *answer, int code)
 {
 	if (answer->failure.code == 0)
 		error_set(&answer->failure, code, "%s", strerror(-code));
@@ -177,7 +178,7 @@ static int fail(struct answer *answer, int code)
 }
 
 /* Read until the last request is answered. answer->bytes is the caller's. */
-static void gather(struct netlink *netlink, struct answer *answer)
+static void gather(struct netlink *netlink, struct netlink_answer *answer)
 {
 	while (!answer->is_over) {
 		struct sockaddr_nl from = { 0 };
@@ -205,7 +206,7 @@ static void gather(struct netlink *netlink, struct answer *answer)
 
 /* Send what asks, and gather the answer. */
 static int converse(struct netlink *netlink, const void *request, size_t size,
-		    struct answer *answer)
+		    struct netlink_answer *answer)
 {
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 
@@ -227,7 +228,7 @@ static int say(struct fairlead_error *ret_error,
 			 failure->text);
 }
 
-static void emit_all(const struct answer *answer,
+static void emit_all(const struct netlink_answer *answer,
 		     void (*emit)(void *arg, const struct nlmsghdr *header),
 		     void *arg)
 {
@@ -251,7 +252,7 @@ static int request(struct netlink *netlink, struct nl_msg *message,
 
 	header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
 	for (int i = 0; i < READS_MAX; i++) {
-		struct answer answer = { 0 };
+		struct netlink_answer answer = { 0 };
 
 		header->nlmsg_seq = ++netlink->seq;
 		answer.first_seq = header->nlmsg_seq;
@@ -306,7 +307,7 @@ int netlink_batch(struct netlink *netlink, void *requests, size_t size,
 {
 	struct nlmsghdr *header = requests;
 	struct nlmsghdr *request = NULL; /* the last one before the frame */
-	struct answer answer = { .is_batch = true };
+	struct netlink_answer answer = { .is_batch = true };
 	int left = (int)size;
 	int room = 2 * (int)size; /* a datagram and what the kernel adds */
 
@@ -331,7 +332,7 @@ int netlink_batch(struct netlink *netlink, void *requests, size_t size,
 static void send_queue(struct netlink *netlink)
 {
 	struct nlmsghdr *header = (struct nlmsghdr *)netlink->queue;
-	struct answer answer = { .first_seq = header->nlmsg_seq };
+	struct netlink_answer answer = { .first_seq = header->nlmsg_seq };
 	int left = (int)netlink->queue_size;
 
 	if (netlink->queued == 0)

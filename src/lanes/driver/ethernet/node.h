@@ -21,7 +21,7 @@
 
 /* What keeps others out of lanes, and what is known of it. */
 struct ethernet_guard {
-	struct gate *gate;               /* NULL: it could not be opened */
+	struct ethernet_gate *gate;      /* NULL: it could not be opened */
 	struct fairlead_error gate_flaw; /* why; code 0: it is open */
 	/*
 	 * Of all rules of the node (table.h), when the table was right last: it

@@ -154,11 +154,11 @@ struct writing {
 	const uint8_t *dscp; /* by class */
 };
 
-struct word {
+struct rules_word {
 	const char *word;
 	/* name: of a chain, set, counter or class, which follows the word. */
-	void (*put)(const struct writing *writing, const struct word *word,
-		    const char *name);
+	void (*put)(const struct writing *writing,
+		    const struct rules_word *word, const char *name);
 	bool has_name;
 	uint32_t which;
 	int value;
@@ -166,8 +166,8 @@ struct word {
 
 /* --- what a packet has to be --- */
 
-static void put_meta(const struct writing *writing, const struct word *word,
-		     const char *name)
+static void put_meta(const struct writing *writing,
+		     const struct rules_word *word, const char *name)
 {
 	const uint32_t value = (uint32_t)word->value;
 
@@ -175,8 +175,8 @@ static void put_meta(const struct writing *writing, const struct word *word,
 	nftables_compare(writing->batch, NFT_CMP_EQ, &value, sizeof(value));
 }
 
-static void put_protocol(const struct writing *writing, const struct word *word,
-			 const char *name)
+static void put_protocol(const struct writing *writing,
+			 const struct rules_word *word, const char *name)
 {
 	const uint8_t value = (uint8_t)word->value;
 
@@ -185,16 +185,16 @@ static void put_protocol(const struct writing *writing, const struct word *word,
 }
 
 /* A packet without a user's socket has no uid, and matches no comparison. */
-static void put_not_uid(const struct writing *writing, const struct word *word,
-			const char *name)
+static void put_not_uid(const struct writing *writing,
+			const struct rules_word *word, const char *name)
 {
 	nftables_load_meta(writing->batch, NFT_META_SKUID, 0);
 	nftables_compare(writing->batch, NFT_CMP_NEQ, &word->which,
 			 sizeof(word->which));
 }
 
-static void put_syn(const struct writing *writing, const struct word *word,
-		    const char *name)
+static void put_syn(const struct writing *writing,
+		    const struct rules_word *word, const char *name)
 {
 	const uint8_t mask = 0x12, none = 0, syn = 0x02;
 
@@ -205,8 +205,8 @@ static void put_syn(const struct writing *writing, const struct word *word,
 }
 
 /* The address at an offset of the header, in the site's network or not. */
-static void put_network(const struct writing *writing, const struct word *word,
-			const char *name)
+static void put_network(const struct writing *writing,
+			const struct rules_word *word, const char *name)
 {
 	/* The IPv6 network is a /32, at offsets of its header. */
 	const struct ip_network *network = strchr(word->word, '4')
@@ -223,8 +223,8 @@ static void put_network(const struct writing *writing, const struct word *word,
 			 network->address.bytes, sizeof(mask));
 }
 
-static void put_unmarked(const struct writing *writing, const struct word *word,
-			 const char *name)
+static void put_unmarked(const struct writing *writing,
+			 const struct rules_word *word, const char *name)
 {
 	const uint32_t mask = 0xffff0000, none = 0, sign = RULES_MARK;
 
@@ -234,8 +234,8 @@ static void put_unmarked(const struct writing *writing, const struct word *word,
 }
 
 /* Also what is in place of a port. */
-static void put_any_port(const struct writing *writing, const struct word *word,
-			 const char *name)
+static void put_any_port(const struct writing *writing,
+			 const struct rules_word *word, const char *name)
 {
 	const uint16_t least = 0, most = UINT16_MAX;
 
@@ -245,8 +245,8 @@ static void put_any_port(const struct writing *writing, const struct word *word,
 	nftables_compare(writing->batch, NFT_CMP_LTE, &most, sizeof(most));
 }
 
-static void put_header(const struct writing *writing, const struct word *word,
-		       const char *name)
+static void put_header(const struct writing *writing,
+		       const struct rules_word *word, const char *name)
 {
 	const uint8_t one = 1;
 
@@ -256,7 +256,7 @@ static void put_header(const struct writing *writing, const struct word *word,
 }
 
 static void put_first_fragment(const struct writing *writing,
-			       const struct word *word, const char *name)
+			       const struct rules_word *word, const char *name)
 {
 	const uint16_t mask = htons(0xfff8), none = 0;
 
@@ -267,16 +267,16 @@ static void put_first_fragment(const struct writing *writing,
 }
 
 /* value: by the source in place of the destination. */
-static void put_look_up(const struct writing *writing, const struct word *word,
-			const char *name)
+static void put_look_up(const struct writing *writing,
+			const struct rules_word *word, const char *name)
 {
 	rules_load_key(name, word->value != 0, writing->batch);
 	nftables_look_up(writing->batch, name, word->which);
 }
 
 /* value: bytes of the traffic class's field. */
-static void put_dscp(const struct writing *writing, const struct word *word,
-		     const char *name)
+static void put_dscp(const struct writing *writing,
+		     const struct rules_word *word, const char *name)
 {
 	uint8_t dscp = writing->dscp[rules_class(name)];
 	const uint8_t masks[2][2] = { { 0xfc }, { 0x0f, 0xc0 } };
@@ -293,26 +293,26 @@ static void put_dscp(const struct writing *writing, const struct word *word,
 
 /* --- what becomes of it --- */
 
-static void put_verdict(const struct writing *writing, const struct word *word,
-			const char *name)
+static void put_verdict(const struct writing *writing,
+			const struct rules_word *word, const char *name)
 {
 	nftables_verdict(writing->batch, word->value, name);
 }
 
-static void put_count(const struct writing *writing, const struct word *word,
-		      const char *name)
+static void put_count(const struct writing *writing,
+		      const struct rules_word *word, const char *name)
 {
 	nftables_count(writing->batch, name);
 }
 
-static void put_reject(const struct writing *writing, const struct word *word,
-		       const char *name)
+static void put_reject(const struct writing *writing,
+		       const struct rules_word *word, const char *name)
 {
 	nftables_reject(writing->batch, word->which, (uint8_t)word->value);
 }
 
-static void put_mark(const struct writing *writing, const struct word *word,
-		     const char *name)
+static void put_mark(const struct writing *writing,
+		     const struct rules_word *word, const char *name)
 {
 	const uint32_t mask = 0xffff, sign = RULES_MARK;
 
@@ -321,8 +321,8 @@ static void put_mark(const struct writing *writing, const struct word *word,
 	nftables_store_meta(writing->batch, NFT_META_MARK);
 }
 
-static void put_set_dscp(const struct writing *writing, const struct word *word,
-			 const char *name)
+static void put_set_dscp(const struct writing *writing,
+			 const struct rules_word *word, const char *name)
 {
 	uint8_t dscp = writing->dscp[rules_class(name)];
 	const uint8_t kept[2][2] = { { 0xff, 0x03 }, { 0xf0, 0x3f } };
@@ -336,15 +336,15 @@ static void put_set_dscp(const struct writing *writing, const struct word *word,
 	nftables_store_network(writing->batch, 2, !is_ipv6);
 }
 
-static void put_priority(const struct writing *writing, const struct word *word,
-			 const char *name)
+static void put_priority(const struct writing *writing,
+			 const struct rules_word *word, const char *name)
 {
 	rules_load_key(name, false, writing->batch);
 	nftables_look_up(writing->batch, name, NFTABLES_VALUE);
 	nftables_store_meta(writing->batch, NFT_META_PRIORITY);
 }
 
-static const struct word words[] = {
+static const struct rules_word words[] = {
 	{ "ip", put_protocol, false, NFT_META_NFPROTO, NFPROTO_IPV4 },
 	{ "ip6", put_protocol, false, NFT_META_NFPROTO, NFPROTO_IPV6 },
 	{ "udp", put_protocol, false, NFT_META_L4PROTO, IPPROTO_UDP },
@@ -482,7 +482,7 @@ static void put_words(const struct writing *writing, char *rest)
 {
 	while (rest) {
 		const char *text = strsep(&rest, " ");
-		const struct word *word = words;
+		const struct rules_word *word = words;
 
 		while (strcmp(word->word, text) != 0)
 			assert(++word < words + sizeof(words) / sizeof(*words));

@@ -46,7 +46,7 @@
 	     "\3\4\x60\0\0\0" \
 	     "\4\4\x18\0\0\0")
 
-enum field {
+enum rules_field {
 	FIELD_NONE,
 	FIELD_DEVICE_OUT,
 	FIELD_DEVICE_IN,
@@ -107,7 +107,7 @@ static put_lane_fn put_sender, put_owner, put_arrival, put_members, put_class,
 
 static const struct set {
 	const char *name;
-	enum field key[FIELDS_MAX];
+	enum rules_field key[FIELDS_MAX];
 	enum map map;
 	put_lane_fn *put; /* a lane's elements */
 	uint8_t choice;   /* a family or a class */
@@ -223,7 +223,7 @@ static void put_notes(const struct set *set, struct writer *batch)
 }
 
 /* Each begins in a register. */
-static uint32_t registers_of(enum field field)
+static uint32_t registers_of(enum rules_field field)
 {
 	return (fields[field].size + 3u) / 4;
 }
@@ -264,7 +264,8 @@ static void require(uint32_t key, uint8_t value, struct writer *batch)
 	nftables_compare(batch, NFT_CMP_EQ, &value, sizeof(value));
 }
 
-static void load_field(enum field field, uint32_t reg, struct writer *batch)
+static void load_field(enum rules_field field, uint32_t reg,
+		       struct writer *batch)
 {
 	if (fields[field].offset == 0)
 		nftables_load_meta(batch, fields[field].meta, reg);
@@ -276,7 +277,7 @@ static void load_field(enum field field, uint32_t reg, struct writer *batch)
 
 void rules_load_key(const char *name, bool by_source, struct writer *batch)
 {
-	enum field key[FIELDS_MAX];
+	enum rules_field key[FIELDS_MAX];
 	const struct set *set = sets;
 	uint32_t reg = 0;
 

@@ -54,7 +54,7 @@ static void add_counter(struct line *line, const char **separator,
 static void add_counters(struct line *line, const struct ethernet_node *node)
 {
 	const char *separator = ", refused: ";
-	const struct gate *gate = node->guard->gate;
+	const struct ethernet_gate *gate = node->guard->gate;
 	struct rules_counters packets;
 	struct gate_counters gated = { 0 };
 	int result = table_read(node->filter, &packets, &line->no_rules);

@@ -77,7 +77,7 @@ static void sweep_nics(struct sweep *sweep, const struct underlays *underlays)
 	if (links_read(sweep->node->netlink, NULL, &links, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < links.count; i++) {
-		const struct link *link = &links.links[i];
+		const struct ethernet_link *link = &links.links[i];
 		struct underlay nic = { .index = link->index };
 
 		if (link_is_ours(link))

@@ -38,7 +38,7 @@ struct taking {
 static bool nic_find(const struct taking *taking, size_t i,
 		     struct underlay *ret_nic)
 {
-	struct link link;
+	struct ethernet_link link;
 
 	if (link_read(taking->node->netlink, NULL,
 		      taking->devices[i].device.underlay_index, &link,

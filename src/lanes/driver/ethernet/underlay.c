@@ -94,7 +94,8 @@ static struct ip_address choose_address(const struct node_view *view, int index)
 	struct ip_address chosen = { 0 };
 
 	for (size_t i = 0; i < view->addresses.count; i++) {
-		const struct link_address *own = &view->addresses.addresses[i];
+		const struct ethernet_link_address *own =
+			&view->addresses.addresses[i];
 
 		if (own->index != index || own->scope != RT_SCOPE_UNIVERSE ||
 		    own->flags & unfit)
@@ -107,7 +108,8 @@ static struct ip_address choose_address(const struct node_view *view, int index)
 	return chosen;
 }
 
-static void find_flaw(struct underlay *underlay, const struct link *link)
+static void find_flaw(struct underlay *underlay,
+		      const struct ethernet_link *link)
 {
 	uint32_t overhead = ethernet_overhead(underlay->address.family);
 	size_t size = sizeof(underlay->flaw);
@@ -131,7 +133,8 @@ static void find_flaw(struct underlay *underlay, const struct link *link)
 }
 
 static void fill(struct netlink *netlink, const struct node_view *view,
-		 const struct link *link, struct underlay *ret_underlay)
+		 const struct ethernet_link *link,
+		 struct underlay *ret_underlay)
 {
 	*ret_underlay = (struct underlay){
 		.index = link->index,
@@ -143,7 +146,7 @@ static void fill(struct netlink *netlink, const struct node_view *view,
 	find_flaw(ret_underlay, link);
 }
 
-static bool is_passed(const struct link *link)
+static bool is_passed(const struct ethernet_link *link)
 {
 	if (link->type != ARPHRD_ETHER || link->master != 0)
 		return true;
@@ -182,7 +185,7 @@ static void take(struct underlays *list, const struct underlay *underlay)
 static void fill_name(struct netlink *netlink, const struct node_view *view,
 		      const char *name, struct underlay *ret_underlay)
 {
-	const struct link *link = link_find_name(&view->links, name);
+	const struct ethernet_link *link = link_find_name(&view->links, name);
 
 	*ret_underlay = (struct underlay){ .flaw = "there is no such NIC" };
 	snprintf(ret_underlay->name, sizeof(ret_underlay->name), "%s", name);
@@ -222,13 +225,14 @@ static void choose(struct netlink *netlink, const struct node_view *view,
 
 	for (size_t i = 0; i < taken->count; i++) {
 		const char *name = taken->names[i];
-		const struct link *link = link_find_name(&view->links, name);
+		const struct ethernet_link *link =
+			link_find_name(&view->links, name);
 
 		if (link ? !is_passed(link) : is_kept)
 			fill_name(netlink, view, name, &fit[count++]);
 	}
 	for (size_t i = 0; i < view->links.count; i++) {
-		const struct link *link = &view->links.links[i];
+		const struct ethernet_link *link = &view->links.links[i];
 
 		if (is_passed(link) || is_taken(taken, link->name))
 			continue;

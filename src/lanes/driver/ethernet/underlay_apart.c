@@ -40,7 +40,8 @@ static uint8_t prefix_of(const struct link_address_list *own,
 			 const struct underlay *nic)
 {
 	for (size_t i = 0; i < own->count; i++) {
-		const struct link_address *address = &own->addresses[i];
+		const struct ethernet_link_address *address =
+			&own->addresses[i];
 
 		if (address->index == nic->index &&
 		    ip_address_equal(&address->address, &nic->address))

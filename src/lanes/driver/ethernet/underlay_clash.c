@@ -36,14 +36,14 @@ static const struct ip_network *find_network(
 
 static bool is_ours(const struct link_list *links, int index)
 {
-	const struct link *link = link_find(links, index);
+	const struct ethernet_link *link = link_find(links, index);
 
 	return link && link_is_ours(link);
 }
 
 static const char *name_of(const struct link_list *links, int index)
 {
-	const struct link *link = link_find(links, index);
+	const struct ethernet_link *link = link_find(links, index);
 
 	return link ? link->name : "(no device)";
 }
@@ -67,7 +67,7 @@ static int check_addresses(const struct clash_search *search,
 			   struct fairlead_error *ret_error)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		const struct link_address *own = &list->addresses[i];
+		const struct ethernet_link_address *own = &list->addresses[i];
 		const struct ip_network *network =
 			find_network(search->networks, &own->address,
 				     own->address.family == 4 ? 32 : 128);

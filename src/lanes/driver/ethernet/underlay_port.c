@@ -37,7 +37,7 @@ int underlay_port_check(struct netlink *netlink, uint16_t port, bool is_inside,
 		return 0;
 	result = links_read(netlink, "vxlan", &list, ret_error);
 	for (size_t i = 0; result == 0 && i < list.count; i++) {
-		const struct link *link = &list.links[i];
+		const struct ethernet_link *link = &list.links[i];
 
 		if (link->vxlan.port != port || !(link->flags & IFF_UP))
 			continue;

@@ -67,7 +67,7 @@ static int say_other(struct netlink *netlink, const struct ip_address *peer,
 		     struct fairlead_error *ret_error)
 {
 	char address[IP_ADDRESS_TEXT_MAX];
-	struct link link;
+	struct ethernet_link link;
 
 	ip_address_format(peer, address);
 	if (other->index != 0 &&
@@ -118,7 +118,8 @@ static bool is_beside(const struct link_address_list *own,
 		      const struct ip_address *peer)
 {
 	for (size_t i = 0; i < own->count; i++) {
-		const struct link_address *address = &own->addresses[i];
+		const struct ethernet_link_address *address =
+			&own->addresses[i];
 		struct ip_network network;
 
 		if (address->index != underlay->index ||

@@ -19,7 +19,7 @@ static void replace_leaves_exactly_what_is_given(void **state)
 {
 	const struct gate_entry entries[] = { world_entry(ALICE4, BOB, 0),
 					      world_entry(BOB6, BOB, 0) };
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	world_lanes(gate);
 	assert_true(gate_replace(gate, entries, 2, NULL) >= 0);
@@ -74,7 +74,7 @@ static void what_others_write_into_the_map_is_found(void **state)
 		{ .flags = 0, .prefix_size = 128 },
 		{ .flags = 8, .prefix_size = 3 },
 	};
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	assert_int_equal(gate_replace(gate, entries, 2, NULL), 1);
 	assert_int_equal(gate_replace(gate, entries, 2, NULL), 0);
@@ -96,7 +96,7 @@ static void what_others_write_into_the_map_is_found(void **state)
 static void an_entry_whose_cgroup_is_not_known_keeps_its_own(void **state)
 {
 	struct gate_entry entry = world_entry(ALICE4, ALICE, 0);
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	world_lanes(gate);
 	/* What it had is not one: then it is for nobody. */
@@ -121,7 +121,7 @@ static void an_entry_whose_cgroup_is_not_known_keeps_its_own(void **state)
 static void a_removed_lane_is_nobodys(void **state)
 {
 	struct gate_entry entry = world_entry(ALICE4P, ALICE, 0);
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	world_lanes(gate);
 	for (int i = 0; i < 2; i++)
@@ -139,7 +139,7 @@ static void a_lane_may_have_the_sites_whole_network(void **state)
 {
 	struct gate_entry entry = world_entry(ALICE6, ALICE, 0);
 	struct ip_network network = { .prefix_size = 64 };
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	network.address = entry.address;
 	assert_true(gate_networks(gate, &network, 1, NULL) >= 0);
@@ -158,7 +158,7 @@ static void a_lane_may_have_the_sites_whole_network(void **state)
 static void what_is_no_network_is_refused(void **state)
 {
 	struct gate_entry entry = world_entry(ALICE4, ALICE, 0);
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 	struct fairlead_error error;
 
 	entry.prefix_size = 33;
@@ -174,7 +174,7 @@ static void what_is_no_network_is_refused(void **state)
 static void lanes_come_and_go_without_end(void **state)
 {
 	struct gate_entry entry = world_entry(ALICE6, ALICE, 0);
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	world_lanes(gate);
 	for (int i = 0; i < GATE_LANES_MAX; i++) {
@@ -191,7 +191,7 @@ static void lanes_come_and_go_without_end(void **state)
 static void lanes_have_a_maximum(void **state)
 {
 	struct gate_entry entry = world_entry(ALICE6, ALICE, 0);
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 	struct fairlead_error error;
 	int result = 0;
 	int count = 0;

@@ -55,7 +55,7 @@ static void assert_closed(void)
 }
 
 /* Tend, which says so; nothing is left to be done then. */
-static void assert_put_back(struct gate *gate, const char *said)
+static void assert_put_back(struct ethernet_gate *gate, const char *said)
 {
 	_auto_(gate_set_fini) struct gate_set set;
 	char path[256];
@@ -75,8 +75,9 @@ static void assert_outlives(void **state)
 	gate_close(*state);
 	*state = NULL;
 	assert_closed();
-	assert_int_equal(
-		gate_open(&world_options, (struct gate **)state, &error), 0);
+	assert_int_equal(gate_open(&world_options,
+				   (struct ethernet_gate **)state, &error),
+			 0);
 	assert_closed();
 }
 
@@ -99,7 +100,7 @@ static void pins_that_were_unlinked_come_back(void **state)
 	static const char *const names[] = { "gate_bind4", "gate_ingress",
 					     "lanes", "counters" };
 	struct gate_counters counters;
-	struct gate *gate = *state;
+	struct ethernet_gate *gate = *state;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		unlink_pin(names[i]);
@@ -247,7 +248,7 @@ static void what_is_put_back_is_closed_from_the_first_program_on(void **state)
 static int lose_cgroups(const void *arg)
 {
 	_auto_(gate_set_fini) struct gate_set set;
-	struct gate *gate = *(struct gate *const *)arg;
+	struct ethernet_gate *gate = *(struct ethernet_gate *const *)arg;
 	char command[320];
 	char path[256];
 

@@ -39,8 +39,8 @@ static int have_a_gate_elsewhere(const void *arg)
 {
 	const struct gate_entry entries[] = { world_entry(ALICE4, BOB, 0),
 					      world_entry(ALICE6, BOB, 0) };
-	struct gate_options options = world_options;
-	struct gate *gate;
+	struct ethernet_gate_options options = world_options;
+	struct ethernet_gate *gate;
 
 	options.pins = PINS "-2";
 	if (unshare(CLONE_NEWNET) < 0)
@@ -63,7 +63,7 @@ static bool packets_have_a_namespace(void)
 
 static void another_namespace_is_not_concerned(void **state)
 {
-	struct gate *gate;
+	struct ethernet_gate *gate;
 
 	if (!packets_have_a_namespace()) {
 		printf("skipped: programs for packets cannot ask for the "
@@ -85,7 +85,7 @@ static void a_gate_of_another_namespace_gives_way(void **state)
 {
 	char before[GATE_SET_NAME_MAX];
 	char after[GATE_SET_NAME_MAX];
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	world_lanes(gate);
 	gate_close(gate);
@@ -110,7 +110,7 @@ static void a_kernel_without_namespaces_of_packets_checks_them_all(void **state)
 	struct gate_config config = { .ports = { 4789, 4790, 4792, 4793 } };
 	_auto_(gate_set_fini) struct gate_set first;
 	_auto_(gate_set_fini) struct gate_set made;
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 	char cgroup[256];
 	const struct who here[] = { { ALICE, cgroup }, { BOB, cgroup } };
 	char path[256];

@@ -19,7 +19,7 @@
 static int open_without_cgroup(const void *arg)
 {
 	struct fairlead_error error = { 0 };
-	struct gate *gate;
+	struct ethernet_gate *gate;
 
 	if (unshare(CLONE_NEWNS) < 0)
 		return 1;
@@ -47,7 +47,7 @@ static void drop_capabilities(void)
 static int open_without_privileges(const void *arg)
 {
 	struct fairlead_error error = { 0 };
-	struct gate *gate;
+	struct ethernet_gate *gate;
 
 	gate_pins_make(PINS, NULL);
 	drop_capabilities();
@@ -66,7 +66,7 @@ static void to_open_needs_privileges_and_says_which(void **state)
 
 static int use_without_privileges(const void *arg)
 {
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 	struct gate_counters counters;
 
 	drop_capabilities();

@@ -37,7 +37,7 @@ static void programs_and_lanes_outlive_who_made_them(void **state)
 	struct gate_counters counters;
 	char before[GATE_SET_NAME_MAX];
 	char after[GATE_SET_NAME_MAX];
-	struct gate *gate;
+	struct ethernet_gate *gate;
 	pid_t pid = fork();
 	int status;
 
@@ -94,9 +94,9 @@ static void other_programs_take_over_without_a_gap(void **state)
 {
 	struct watch *watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct gate_options options = world_options;
+	struct ethernet_gate_options options = world_options;
 	char names[2][GATE_SET_NAME_MAX];
-	struct gate *gate;
+	struct ethernet_gate *gate;
 	cpu_set_t all;
 	pid_t pid;
 	int status;
@@ -138,7 +138,7 @@ static void a_set_that_is_not_whole_is_made_anew(void **state)
 	char name[GATE_SET_NAME_MAX];
 	char again[GATE_SET_NAME_MAX];
 	char path[256];
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 
 	world_lanes(gate);
 	gate_close(gate);
@@ -184,7 +184,7 @@ static void what_others_have_in_the_directory_is_left_alone(void **state)
 		PINS "/0123456789abcdef-0123456789abcdef",
 		PINS "/0123456789abcdef-0123456789abcdef-x"
 	};
-	struct gate_options options = world_options;
+	struct ethernet_gate_options options = world_options;
 	char name[GATE_SET_NAME_MAX];
 
 	assert_int_equal(gate_pins_make(PINS, NULL), 0);
@@ -204,7 +204,7 @@ static void what_others_have_in_the_directory_is_left_alone(void **state)
 /* Also what somebody has open, which would keep it attached. */
 static void clear_detaches_all_at_once(void **state)
 {
-	struct gate *gate = world_open(&world_options);
+	struct ethernet_gate *gate = world_open(&world_options);
 	char name[GATE_SET_NAME_MAX];
 	char path[256];
 	struct stat found;
@@ -226,7 +226,7 @@ static void clear_detaches_all_at_once(void **state)
 
 static void the_file_system_is_mounted_where_it_is_not(void **state)
 {
-	struct gate_options options = world_options;
+	struct ethernet_gate_options options = world_options;
 	char path[] = "/tmp/fairlead-gate-XXXXXX";
 	char pins[64];
 
@@ -246,7 +246,7 @@ static void the_file_system_is_mounted_where_it_is_not(void **state)
 static void pins_that_others_can_write_are_refused(void **state)
 {
 	struct fairlead_error error;
-	struct gate *gate;
+	struct ethernet_gate *gate;
 
 	assert_int_equal(gate_pins_make(PINS, NULL), 0);
 	assert_int_equal(chmod(PINS, 0777), 0);

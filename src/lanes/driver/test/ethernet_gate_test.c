@@ -222,7 +222,7 @@ static void a_port_of_vxlan_is_nobody_s_to_take(void **state)
 
 static void sockets_older_than_the_gate_are_checked(void **state)
 {
-	struct gate *gate;
+	struct ethernet_gate *gate;
 	int vxlan;
 	int lane;
 	int mine;

@@ -25,7 +25,7 @@
 
 #define DISCARD_PORT 9
 
-const struct gate_options world_options = {
+const struct ethernet_gate_options world_options = {
 	.pins = PINS,
 	.port = ETHERNET_PORT,
 };
@@ -112,7 +112,7 @@ int world_remove(const char *pins)
 static bool has_gate(void)
 {
 	struct fairlead_error error;
-	struct gate *gate;
+	struct ethernet_gate *gate;
 	int result = gate_open(&world_options, &gate, &error);
 
 	if (result == -EOPNOTSUPP || result == -EPERM)
@@ -164,10 +164,10 @@ const char *world_cgroup(void)
 	return NULL;
 }
 
-struct gate *world_open(const struct gate_options *options)
+struct ethernet_gate *world_open(const struct ethernet_gate_options *options)
 {
 	struct fairlead_error error = { 0 };
-	struct gate *gate = NULL;
+	struct ethernet_gate *gate = NULL;
 
 	if (gate_open(options, &gate, &error) < 0)
 		fail_msg("%s", error.text);
@@ -206,7 +206,7 @@ struct gate_entry world_entry(const char *address, uint32_t uid,
 	return entry;
 }
 
-void world_lanes(struct gate *gate)
+void world_lanes(struct ethernet_gate *gate)
 {
 	const struct ip_network networks[] = { network("100.64.0.0", 10),
 					       network("fd46:4c00::", 32) };

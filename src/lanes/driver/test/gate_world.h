@@ -34,7 +34,7 @@
 #define OTHER6    "fd00:1::1"
 #define OTHER4IN6 "::ffff:10.1.2.3"
 
-extern const struct gate_options world_options;
+extern const struct ethernet_gate_options world_options;
 
 /* False: not root, or no BPF here; says so. */
 bool world_enter(void);
@@ -43,7 +43,7 @@ const char *world_cgroup(void);
 /* Of a network namespace: loopback up, all addresses there. */
 void world_network(void);
 /* It has to open; closed by the caller. */
-struct gate *world_open(const struct gate_options *options);
+struct ethernet_gate *world_open(const struct ethernet_gate_options *options);
 /*
  * All sets of a directory go, whatever network namespace they are of, and it, too,
  * if nothing else is in there. Nothing there is 0.
@@ -54,7 +54,7 @@ int world_clear(void **state);
 /* How many sets are pinned, and the name of the first. */
 size_t world_sets(char name[GATE_SET_NAME_MAX]);
 /* The site's networks, and the lanes of both. */
-void world_lanes(struct gate *gate);
+void world_lanes(struct ethernet_gate *gate);
 /* Of cmocka: a gate with these, in *state. */
 int world_lanes_setup(void **state);
 int world_lanes_teardown(void **state);
